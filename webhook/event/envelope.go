@@ -1,0 +1,237 @@
+package event
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+)
+
+// The payload versions. A webhook keeps the one it was created with.
+const (
+	V1 = "v1"
+	V2 = "v2"
+)
+
+// Envelope is one event with everything that either version says of it (spec,
+// "Envelope"). It carries no event_id: that differs for each webhook and is put
+// in at sending by [Splice], so that one rendering serves all of them.
+type Envelope struct {
+	Event      Name
+	OccurredAt string // ISO 8601 UTC date-time, already formatted
+	ShopID     string
+	ShopName   string
+	// nil is null on the wire. What an event never carries is null there
+	// whatever is set here.
+	Location    *Location
+	Program     *Program
+	Card        *Card
+	Transaction *Transaction
+	Actor       *Actor
+	Data        Data
+}
+
+// Location is the site in a v2 envelope.
+type Location struct{ ID, Name string }
+
+// Program is the program in a v2 envelope; v1 carries its id.
+type Program struct{ ID, Name, Type string }
+
+// Card is the card in a v2 envelope. State is its status after the change;
+// a nil string is null.
+type Card struct {
+	ID          string
+	ExternalRef *string
+	State       string
+	HolderName  *string
+	HolderEmail *string
+}
+
+// Transaction is the ledger row in a v2 envelope. Metadata is a valid JSON
+// value and is written as it is, less blanks around it; empty is null.
+type Transaction struct {
+	ID, Type string
+	Metadata []byte
+}
+
+// Actor is who made the change; a nil ID is null.
+type Actor struct {
+	Type string
+	ID   *string
+}
+
+// AppendV1 appends the v1 body with an empty event_id: event, event_id,
+// program_id (left out when there is none), shop_id, occurred_at, data. It
+// panics when Data belongs to another event, since the bytes are pinned and a
+// wrong shape must not leave.
+func AppendV1(b []byte, env *Envelope) []byte {
+	e := *env
+	e.normalise()
+	b = head(b, e.Event)
+	if e.Program != nil {
+		b = field(b, `,"program_id":`, e.Program.ID)
+	}
+	b = field(b, `,"shop_id":`, e.ShopID)
+	b = field(b, `,"occurred_at":`, e.OccurredAt)
+	b = append(b, `,"data":`...)
+	return append(e.Data.appendTo(b), '}')
+}
+
+// AppendV2 appends the v2 body with an empty event_id, all keys of the spec's
+// table present and in its order. It panics as [AppendV1] does.
+func AppendV2(b []byte, env *Envelope) []byte {
+	e := *env
+	e.normalise()
+	b = head(b, e.Event)
+	b = append(b, versionV2...)
+	b = field(b, `,"occurred_at":`, e.OccurredAt)
+	b = field(b, `,"shop":{"id":`, e.ShopID)
+	b = field(b, `,"name":`, e.ShopName)
+	b = append(b, `},"location":`...)
+	b = e.Location.appendTo(b)
+	b = append(b, `,"program":`...)
+	b = e.Program.appendTo(b)
+	b = append(b, `,"card":`...)
+	b = e.Card.appendTo(b)
+	b = append(b, `,"transaction":`...)
+	b = e.Transaction.appendTo(b)
+	b = append(b, `,"actor":`...)
+	b = e.Actor.appendTo(b)
+	b = append(b, `,"data":`...)
+	return append(e.Data.appendTo(b), '}')
+}
+
+// versionV2 follows the event_id in every v2 body and in no v1 body.
+const versionV2 = `,"payload_version":"v2"`
+
+// normalise drops what the event never carries, so that callers may fill in
+// whatever they have at hand: the shop-wide card events name no location, only
+// data with a transaction id comes with a transaction, test.ping has nothing
+// but data (spec, "Envelope" and "Delivery rules").
+func (e *Envelope) normalise() {
+	in, ok := byName[e.Event]
+	if !ok || e.Data == nil || !e.Data.fits(e.Event) {
+		panic(fmt.Sprintf("event: %q with data %T", e.Event, e.Data))
+	}
+	if !in.location {
+		e.Location = nil
+	}
+	if !in.program {
+		e.Program = nil
+	}
+	if !in.card {
+		e.Card = nil
+	}
+	if !in.transaction {
+		e.Transaction = nil
+	}
+	if !in.actor {
+		e.Actor = nil
+	}
+	if e.Event == CardDeleted && e.Card != nil {
+		// The event that tells of an erase must not outlive it with what was
+		// erased.
+		e.Card = &Card{ID: e.Card.ID, State: "deleted"}
+	}
+}
+
+func head(b []byte, n Name) []byte {
+	b = append(b, eventKey...)
+	b = append(b, n...)
+	return append(b, eventIDKey+`"`...)
+}
+
+func (l *Location) appendTo(b []byte) []byte {
+	if l == nil {
+		return append(b, "null"...)
+	}
+	b = field(b, `{"id":`, l.ID)
+	return append(field(b, `,"name":`, l.Name), '}')
+}
+
+func (p *Program) appendTo(b []byte) []byte {
+	if p == nil {
+		return append(b, "null"...)
+	}
+	b = field(b, `{"id":`, p.ID)
+	b = field(b, `,"name":`, p.Name)
+	return append(field(b, `,"type":`, p.Type), '}')
+}
+
+func (c *Card) appendTo(b []byte) []byte {
+	if c == nil {
+		return append(b, "null"...)
+	}
+	b = field(b, `{"id":`, c.ID)
+	b = nullable(b, `,"external_ref":`, c.ExternalRef)
+	b = field(b, `,"state":`, c.State)
+	b = nullable(b, `,"holder":{"name":`, c.HolderName)
+	return append(nullable(b, `,"email":`, c.HolderEmail), `}}`...)
+}
+
+func (t *Transaction) appendTo(b []byte) []byte {
+	if t == nil {
+		return append(b, "null"...)
+	}
+	b = field(b, `{"id":`, t.ID)
+	b = field(b, `,"type":`, t.Type)
+	b = append(b, `,"metadata":`...)
+	meta := bytes.TrimSpace(t.Metadata)
+	if len(meta) == 0 {
+		return append(b, "null}"...)
+	}
+	return append(append(b, meta...), '}')
+}
+
+func (a *Actor) appendTo(b []byte) []byte {
+	if a == nil {
+		return append(b, "null"...)
+	}
+	b = field(b, `{"type":`, a.Type)
+	return append(nullable(b, `,"id":`, a.ID), '}')
+}
+
+// appendString appends s as a JSON string, escaping only what JSON demands:
+// signatures cover the bytes, and a holder's name stays readable in them. A
+// byte that is not UTF-8 becomes U+FFFD, since the body must be valid JSON.
+func appendString(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && n == 1 {
+				b = append(b, s[start:i]...)
+				b = append(b, "\ufffd"...)
+				start = i + 1
+			}
+			i += n
+			continue
+		}
+		if c >= ' ' && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		b = append(b, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\b':
+			b = append(b, '\\', 'b')
+		case '\f':
+			b = append(b, '\\', 'f')
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+		i++
+		start = i
+	}
+	return append(append(b, s[start:]...), '"')
+}

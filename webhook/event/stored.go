@@ -1,0 +1,176 @@
+package event
+
+import (
+	"bytes"
+	"strings"
+)
+
+// How every rendered body begins. Event names need no escaping, so the first
+// quote after eventKey ends the name.
+const (
+	eventKey   = `{"event":"`
+	eventIDKey = `","event_id":"`
+)
+
+// Splice returns a copy of a rendered body with eventID as its event_id, in
+// place of the empty one or of one spliced before. A body that this package
+// did not render comes back as it is.
+func Splice(payload []byte, eventID string) []byte {
+	start, end, ok := eventIDAt(payload)
+	if !ok {
+		return payload
+	}
+	out := make([]byte, 0, len(payload)+len(eventID))
+	out = append(out, payload[:start]...)
+	out = appendString(out, eventID)
+	return append(out, payload[end:]...)
+}
+
+// eventIDAt finds the value of event_id, quotes included.
+func eventIDAt(p []byte) (start, end int, ok bool) {
+	if !bytes.HasPrefix(p, []byte(eventKey)) {
+		return 0, 0, false
+	}
+	quote := bytes.IndexByte(p[len(eventKey):], '"')
+	if quote < 0 {
+		return 0, 0, false
+	}
+	at := len(eventKey) + quote
+	if !bytes.HasPrefix(p[at:], []byte(eventIDKey)) {
+		return 0, 0, false
+	}
+	start = at + len(eventIDKey) - 1
+	end = valueEnd(p, start)
+	return start, end, end > 0
+}
+
+// Scrub returns the body without what tells who the holder is, for a card that
+// is erased: card.external_ref, card.holder.name, card.holder.email and
+// transaction.metadata are null, and every other byte is as it was. It takes
+// spliced and unspliced bodies. A v1 body holds no such thing and comes back as
+// it is. The argument is not changed.
+func Scrub(payload []byte) []byte {
+	_, at, ok := eventIDAt(payload)
+	if !ok || !bytes.HasPrefix(payload[at:], []byte(versionV2)) {
+		return payload
+	}
+	out := make([]byte, 0, len(payload))
+	kept := 0
+	blank := func(start, end int) {
+		out = append(append(out, payload[kept:start]...), "null"...)
+		kept = end
+	}
+	holder := func(key string, start, end int) bool {
+		if key == "name" || key == "email" {
+			blank(start, end)
+		}
+		return true
+	}
+	card := func(key string, start, end int) bool {
+		switch key {
+		case "external_ref":
+			blank(start, end)
+		case "holder":
+			return members(payload, start, holder)
+		}
+		return true
+	}
+	transaction := func(key string, start, end int) bool {
+		if key == "metadata" {
+			blank(start, end)
+		}
+		return true
+	}
+	whole := members(payload, 0, func(key string, start, end int) bool {
+		switch key {
+		case "card":
+			return members(payload, start, card)
+		case "transaction":
+			return members(payload, start, transaction)
+		}
+		return true
+	})
+	if !whole {
+		// What cannot be read cannot be shown to be clean.
+		return []byte("null")
+	}
+	return append(out, payload[kept:]...)
+}
+
+// members calls f for each member of the object that begins at p[i], with the
+// bounds of its value. A null has no members. It reports whether all of the
+// object could be read and f agreed to each member. Only objects that this
+// package wrote are walked: no blanks between tokens, no escapes in keys.
+func members(p []byte, i int, f func(key string, start, end int) bool) bool {
+	if bytes.HasPrefix(p[i:], []byte("null")) {
+		return true
+	}
+	if i >= len(p) || p[i] != '{' {
+		return false
+	}
+	for {
+		i++ // past '{' or ','
+		keyEnd := valueEnd(p, i)
+		if keyEnd < 0 || p[i] != '"' || keyEnd+1 >= len(p) || p[keyEnd] != ':' {
+			return false
+		}
+		start := keyEnd + 1
+		end := valueEnd(p, start)
+		if end < 0 || end >= len(p) || !f(string(p[i+1:keyEnd-1]), start, end) {
+			return false
+		}
+		switch i = end; p[i] {
+		case ',':
+		case '}':
+			return true
+		default:
+			return false
+		}
+	}
+}
+
+// valueEnd returns the index after the JSON value that begins at p[i], -1 when
+// it does not end. The inside of an object or array is not checked: metadata
+// is the caller's, blanks and all.
+func valueEnd(p []byte, i int) int {
+	depth := 0
+	for i < len(p) {
+		switch p[i] {
+		case '"':
+			if i = stringEnd(p, i); i < 0 {
+				return -1
+			}
+		case '{', '[':
+			depth++
+			i++
+		case '}', ']':
+			depth--
+			i++
+		default:
+			i++
+			if depth > 0 {
+				continue
+			}
+			for i < len(p) && strings.IndexByte(",}] \t\r\n", p[i]) < 0 {
+				i++
+			}
+		}
+		if depth <= 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// stringEnd returns the index after the string that begins at p[i].
+func stringEnd(p []byte, i int) int {
+	for i++; i < len(p); i++ {
+		switch p[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return -1
+}

@@ -1,0 +1,319 @@
+package event
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestValidPattern(t *testing.T) {
+	for _, in := range All() {
+		if got, want := ValidPattern(string(in.Name)), in.Name != TestPing; got != want {
+			t.Errorf("%s: %v", in.Name, got)
+		}
+	}
+	for _, p := range strings.Fields("* card.* stamp.* prize.* value.* transaction.* program.* location.* subscription.*") {
+		if !ValidPattern(p) {
+			t.Errorf("%q refused", p)
+		}
+	}
+	for _, p := range []string{"", ".", ".*", "**", "*.*", "test.*", "test.ping", "card", "card.", "card*", "card.**", "card.add*",
+		"cards.*", "Card.added", "CARD.*", " *", "* ", "card.added.*", "*.added", "card.*.*", "card.unknown", "te.*", "car.*"} {
+		if ValidPattern(p) {
+			t.Errorf("%q accepted", p)
+		}
+	}
+}
+
+func TestConflicts(t *testing.T) {
+	excluded := map[Name]bool{StampAssigned: true, PrizeRedeemed: true, ValueChanged: true,
+		TransactionReversed: true, CardUsed: true, CardExpired: true}
+	for _, in := range All() {
+		n := in.Name
+		want := excluded[n]
+		if got := Conflicts([]string{"transaction.created", string(n)}); got != want {
+			t.Errorf("firehose, %s: %v", n, got)
+		}
+		if got := Conflicts([]string{string(n), "*", "transaction.created"}); got != want {
+			t.Errorf("%s, *, firehose: %v", n, got)
+		}
+		if got := slices.Contains(ExclusiveWith(), n); got != want {
+			t.Errorf("ExclusiveWith has %s: %v", n, got)
+		}
+		if Conflicts([]string{string(n), "transaction.*", "*"}) {
+			t.Errorf("%s conflicts with wildcards", n)
+		}
+	}
+	if Conflicts(nil) || Conflicts([]string{"transaction.created"}) {
+		t.Error("conflict with nothing")
+	}
+	for _, p := range append(Prefixes(), "*") {
+		if Conflicts([]string{"transaction.created", p + ".*"}) {
+			t.Errorf("firehose conflicts with the wildcard of %s", p)
+		}
+	}
+}
+
+// Where and in which program the events of these tests happen.
+const (
+	here, elsewhere, nowhere int64 = 10, 11, 0
+	ours, theirs, none       int64 = 20, 21, 0
+)
+
+// The spec's table of location filters and the rules around it, cell by cell.
+func TestLocationFilter(t *testing.T) {
+	// An event that is neither shop-wide nor located: a card issued over REST.
+	located, shopwide := CardAdded, CardRegistered
+	for _, c := range []struct {
+		filter  bool
+		include bool
+		name    Name
+		at      int64
+		want    bool
+	}{
+		// location_ids empty: include_shop_wide_events is ignored.
+		{false, true, located, here, true},
+		{false, true, located, elsewhere, true},
+		{false, true, located, nowhere, true},
+		{false, true, shopwide, nowhere, true},
+		{false, true, shopwide, here, true},
+		{false, false, located, here, true},
+		{false, false, located, elsewhere, true},
+		{false, false, located, nowhere, true},
+		{false, false, shopwide, nowhere, true},
+		{false, false, shopwide, here, true},
+		// non-empty, true: the listed locations and the shop-wide events.
+		{true, true, located, here, true},
+		{true, true, located, elsewhere, false},
+		{true, true, located, nowhere, false},
+		{true, true, shopwide, nowhere, true},
+		{true, true, shopwide, here, true},
+		{true, true, shopwide, elsewhere, true},
+		{true, true, LocationCreated, elsewhere, true},
+		// non-empty, false: the listed locations only.
+		{true, false, located, here, true},
+		{true, false, located, elsewhere, false},
+		{true, false, located, nowhere, false},
+		{true, false, shopwide, nowhere, false},
+		{true, false, shopwide, here, false},
+		{true, false, shopwide, elsewhere, false},
+		{true, false, LocationCreated, here, false},
+	} {
+		s := Subscription{Events: []string{"*"}, IncludeShopWide: c.include}
+		if c.filter {
+			s.LocationIDs = []int64{99, here}
+		}
+		if got := s.Matches(Facts{Name: c.name, LocationID: c.at}); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+func TestProgramFilter(t *testing.T) {
+	for _, c := range []struct {
+		filter  bool
+		name    Name
+		program int64
+		want    bool
+	}{
+		{false, CardAdded, ours, true},
+		{false, CardAdded, theirs, true},
+		{false, CardAdded, none, true},
+		{false, SubscriptionStateChanged, none, true},
+		{false, LocationCreated, none, true},
+		{true, CardAdded, ours, true},
+		{true, CardAdded, theirs, false},
+		{true, CardAdded, none, false},
+		{true, ProgramCreated, ours, true},
+		{true, ProgramCreated, theirs, false},
+		{true, SubscriptionStateChanged, none, false},
+		{true, LocationCreated, none, false},
+		{true, LocationUpdated, none, false},
+		{true, LocationDisabled, none, false},
+		{true, LocationEnabled, none, false},
+		// A program has no business here, so it must not open the filter.
+		{true, LocationCreated, ours, false},
+		{true, SubscriptionStateChanged, ours, false},
+	} {
+		s := Subscription{Events: []string{"*"}, IncludeShopWide: true}
+		if c.filter {
+			s.ProgramIDs = []int64{99, ours}
+		}
+		if got := s.Matches(Facts{Name: c.name, ProgramID: c.program, Preview: true}); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// Both filters must hold.
+func TestBothFilters(t *testing.T) {
+	s := Subscription{Events: []string{"*"}, ProgramIDs: []int64{ours}, LocationIDs: []int64{here}, IncludeShopWide: true}
+	for _, c := range []struct {
+		program, location int64
+		want              bool
+	}{
+		{ours, here, true}, {ours, elsewhere, false}, {ours, nowhere, false},
+		{theirs, here, false}, {theirs, elsewhere, false}, {none, here, false},
+	} {
+		if got := s.Matches(Facts{Name: StampAssigned, ProgramID: c.program, LocationID: c.location}); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// Every event against every form of subscription, with and without preview.
+func TestEveryEvent(t *testing.T) {
+	patterns := []string{"*"}
+	for _, n := range Subscribable() {
+		patterns = append(patterns, string(n))
+	}
+	for _, p := range Prefixes() {
+		patterns = append(patterns, p+".*")
+	}
+	// These cannot be saved, and would not match if they were.
+	patterns = append(patterns, "test.ping", "test.*", "car.*", ".*")
+	for _, p := range patterns {
+		for _, in := range All() {
+			for _, preview := range []bool{false, true} {
+				n := string(in.Name)
+				family, wild := strings.CutSuffix(p, ".*")
+				want := p == n || wild && family == n[:strings.Index(n, ".")]
+				if p == "*" {
+					want = in.Name != TransactionCreated
+				}
+				want = want && in.Name != TestPing && (in.Sends || preview)
+				s := Subscription{Events: []string{p}}
+				if got := s.Matches(Facts{Name: in.Name, ProgramID: ours, LocationID: here, Preview: preview}); got != want {
+					t.Errorf("%s on %s, preview %v: %v", p, n, preview, got)
+				}
+			}
+		}
+	}
+	for _, in := range All() {
+		if (&Subscription{}).Matches(Facts{Name: in.Name, Preview: true}) {
+			t.Errorf("no patterns match %s", in.Name)
+		}
+	}
+	if (&Subscription{Events: []string{"*", "card.*", "card.lost"}}).Matches(Facts{Name: "card.lost", Preview: true}) {
+		t.Error("matched an event outside the catalogue")
+	}
+}
+
+// What one ledger row sends: its events in order, each asked for on its own.
+func TestOneTransaction(t *testing.T) {
+	rows := map[string][]Name{
+		"stamp":     {StampAssigned},
+		"redeem":    {PrizeRedeemed},
+		"topup":     {ValueChanged},
+		"reversal":  {TransactionReversed},
+		"unspend":   {TransactionReversed, ValueChanged},
+		"access":    {CardUsed},
+		"discount":  {},
+		"expiry":    {CardExpired},
+		"wrongname": {"no.such"},
+	}
+	for _, c := range []struct {
+		row      string
+		patterns string
+		preview  bool
+		want     string
+	}{
+		{"stamp", "transaction.created", false, "transaction.created"},
+		{"stamp", "*", false, "stamp.assigned"},
+		{"stamp", "stamp.assigned", false, "stamp.assigned"},
+		{"stamp", "stamp.*", false, "stamp.assigned"},
+		{"stamp", "transaction.*", false, "transaction.created"},
+		{"stamp", "* transaction.created", false, "stamp.assigned"},
+		{"stamp", "* transaction.*", false, "stamp.assigned"},
+		{"stamp", "stamp.* transaction.created", false, "stamp.assigned"},
+		{"stamp", "stamp.assigned transaction.*", false, "stamp.assigned"},
+		{"stamp", "card.* transaction.created", false, "transaction.created"},
+		{"redeem", "prize.* transaction.created", false, "prize.redeemed"},
+		{"redeem", "stamp.* transaction.created", false, "transaction.created"},
+		{"topup", "value.* transaction.created", false, "value.changed"},
+		{"topup", "transaction.*", false, "transaction.created"},
+		{"reversal", "transaction.created", false, "transaction.created"},
+		{"reversal", "transaction.*", false, "transaction.reversed"},
+		{"reversal", "transaction.* transaction.created", false, "transaction.reversed"},
+		{"reversal", "*", false, "transaction.reversed"},
+		{"unspend", "*", false, "transaction.reversed value.changed"},
+		{"unspend", "* transaction.created", false, "transaction.reversed value.changed"},
+		{"unspend", "transaction.created", false, "transaction.created"},
+		{"unspend", "transaction.*", false, "transaction.reversed"},
+		{"unspend", "value.* transaction.created", false, "value.changed"},
+		{"unspend", "stamp.* transaction.created", false, "transaction.created"},
+		{"access", "card.* transaction.created", false, "card.used"},
+		{"access", "transaction.*", false, "transaction.created"},
+		{"discount", "*", false, ""},
+		{"discount", "* transaction.created", false, "transaction.created"},
+		{"discount", "card.* transaction.*", false, "transaction.created"},
+		// Not sent yet, so it must not silence the firehose.
+		{"expiry", "card.* transaction.created", false, "transaction.created"},
+		{"expiry", "* transaction.created", false, "transaction.created"},
+		{"expiry", "card.expired transaction.*", false, "transaction.created"},
+		{"expiry", "card.* transaction.created", true, "card.expired"},
+		{"expiry", "* transaction.created", true, "card.expired"},
+		{"expiry", "card.expired transaction.*", true, "card.expired"},
+		{"expiry", "transaction.created", true, "transaction.created"},
+		{"expiry", "*", false, ""},
+		{"wrongname", "* transaction.created", true, "transaction.created"},
+	} {
+		// A filter that lets the row through, or holds it back, must not change
+		// which of the two is meant.
+		for _, filter := range []string{"open", "fitting", "other"} {
+			s := Subscription{Events: strings.Fields(c.patterns), IncludeShopWide: true}
+			want := c.want
+			switch filter {
+			case "fitting":
+				s.ProgramIDs, s.LocationIDs = []int64{ours}, []int64{here}
+			case "other":
+				s.LocationIDs, want = []int64{elsewhere}, ""
+			}
+			all := rows[c.row]
+			f := Facts{ProgramID: ours, LocationID: here, Preview: c.preview}
+			var sent []string
+			for _, n := range append([]Name{TransactionCreated}, all...) {
+				f.Name, f.Specific, f.AlsoSpecific = n, "", ""
+				if n == TransactionCreated && len(all) > 0 {
+					f.Specific = all[0]
+				}
+				if n == TransactionCreated && len(all) > 1 {
+					f.AlsoSpecific = all[1]
+				}
+				if s.Matches(f) {
+					sent = append(sent, string(n))
+				}
+			}
+			if got := strings.Join(sent, " "); got != want {
+				t.Errorf("%s row, [%s], preview %v, %s filter: sent [%s], want [%s]", c.row, c.patterns, c.preview, filter, got, want)
+			}
+		}
+	}
+}
+
+func TestMatchesAllocatesNothing(t *testing.T) {
+	s := Subscription{Events: []string{"card.added", "stamp.*", "transaction.*", "*"}, ProgramIDs: []int64{1, ours}, LocationIDs: []int64{here}}
+	n := testing.AllocsPerRun(100, func() {
+		s.Matches(Facts{Name: TransactionCreated, ProgramID: ours, LocationID: here, Specific: StampAssigned})
+	})
+	if n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkMatches(b *testing.B) {
+	s := Subscription{Events: []string{"card.*", "transaction.created"}, ProgramIDs: []int64{ours}, LocationIDs: []int64{here}}
+	for b.Loop() {
+		s.Matches(Facts{Name: TransactionCreated, ProgramID: ours, LocationID: here, Specific: StampAssigned})
+	}
+}
+
+func ExampleSubscription_Matches() {
+	s := Subscription{Events: []string{"transaction.created", "card.*"}}
+	fmt.Println(s.Matches(Facts{Name: TransactionCreated, Specific: CardUsed}))
+	fmt.Println(s.Matches(Facts{Name: TransactionCreated, Specific: StampAssigned}))
+	// Output:
+	// false
+	// true
+}
