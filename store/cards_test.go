@@ -1,0 +1,315 @@
+package store
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// model is what a shop's cards must be after a run of random operations,
+// kept without the store's counters.
+type model struct {
+	*fixture
+	rng      *rand.Rand
+	most     int             // max_cards
+	programs map[string]bool // false: deleted
+	cards    []*modelCard
+}
+
+type modelCard struct {
+	id, program, ref         string
+	expires                  Null[Time]
+	locked, archived, erased bool
+}
+
+func (m *model) status(c *modelCard) string {
+	switch {
+	case c.archived:
+		return StatusArchived
+	case c.expires.Valid && c.expires.V <= m.clock.at():
+		return StatusExpired
+	case c.locked:
+		return StatusLocked
+	}
+	return StatusInvited
+}
+
+func (m *model) isLive(c *modelCard) bool {
+	return !c.erased && slices.Contains([]string{StatusInvited, StatusLocked}, m.status(c))
+}
+
+func (m *model) live() (n int) {
+	for _, c := range m.cards {
+		if m.isLive(c) {
+			n++
+		}
+	}
+	return n
+}
+
+// taken tells whether another card has this person in the program.
+func (m *model) taken(program, ref string, but *modelCard) bool {
+	return ref != "" && slices.ContainsFunc(m.cards, func(c *modelCard) bool {
+		return c != but && c.program == program && c.ref == ref && m.isLive(c)
+	})
+}
+
+func (m *model) pick() *modelCard {
+	if len(m.cards) == 0 {
+		return nil
+	}
+	return m.cards[m.rng.IntN(len(m.cards))]
+}
+
+func (m *model) expiry() Opt[Time] {
+	switch m.rng.IntN(3) {
+	case 0:
+		return Opt[Time]{}
+	case 1:
+		return set(m.clock.at().Add(time.Duration(1+m.rng.IntN(20)) * time.Minute))
+	}
+	return set(m.clock.at().Add(time.Duration(1+m.rng.IntN(5)) * time.Hour))
+}
+
+func (m *model) ref() string {
+	if m.rng.IntN(3) == 0 {
+		return ""
+	}
+	return fmt.Sprint("person", m.rng.IntN(12))
+}
+
+func optional(s string) Opt[string] { return Opt[string]{V: s, Set: s != ""} }
+
+// expect compares an operation's outcome with what the model says: a code, or
+// empty for success.
+func (m *model) expect(what string, err error, code Code) {
+	m.t.Helper()
+	e, ok := AsError(err)
+	if err != nil && !ok || code == "" && err != nil || code != "" && (!ok || e.Code != code) {
+		m.t.Fatalf("%s: got %v, want %q", what, err, code)
+	}
+}
+
+func (m *model) issue() {
+	var open []string
+	for p, alive := range m.programs {
+		if alive {
+			open = append(open, p)
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	slices.Sort(open)
+	c := &modelCard{program: open[m.rng.IntN(len(open))], ref: m.ref()}
+	at := m.expiry()
+	c.expires = at.Value()
+	var want Code
+	switch {
+	case m.live() >= m.most:
+		want = Unprocessable
+	case m.taken(c.program, c.ref, nil):
+		want = Conflict
+	}
+	err := m.do(func(tx *Tx) error {
+		out, err := tx.IssueCard(m.a, c.program, CardFields{ExternalRef: optional(c.ref), ExpiresAt: at, HolderName: set("Ada")}, SourceAPI)
+		c.id = out.ID
+		return err
+	})
+	m.expect(fmt.Sprintf("issue with %d of %d live", m.live(), m.most), err, want)
+	if err == nil {
+		m.cards = append(m.cards, c)
+	}
+}
+
+// revivable tells what bringing an expired card back is answered with.
+func (m *model) revivable(c *modelCard, ref string) Code {
+	switch {
+	case m.taken(c.program, ref, c):
+		return Conflict
+	case m.live() >= m.most:
+		return Unprocessable
+	}
+	return ""
+}
+
+func (m *model) patch(c *modelCard) {
+	f := CardPatch{}
+	ref := c.ref
+	if m.rng.IntN(2) == 0 {
+		if ref = m.ref(); ref == "" {
+			f.ExternalRef = null[string]()
+		} else {
+			f.ExternalRef = set(ref)
+		}
+	}
+	switch m.rng.IntN(3) {
+	case 0:
+		f.ExpiresAt = m.expiry()
+	case 1:
+		f.ExpiresAt = null[Time]()
+	}
+	var want Code
+	status := m.status(c)
+	switch {
+	case c.erased:
+		want = NotFound
+	case !f.ExternalRef.Set && !f.ExpiresAt.Set:
+	case status == StatusArchived:
+		want = Conflict
+	case status == StatusExpired && f.ExpiresAt.Set:
+		want = m.revivable(c, ref)
+	case status != StatusExpired && ref != c.ref && m.taken(c.program, ref, c):
+		want = Conflict
+	}
+	err := m.do(func(tx *Tx) error { _, err := tx.UpdateCard(m.a, c.id, f); return err })
+	m.expect(fmt.Sprintf("patch of a card %s to %+v", status, f), err, want)
+	if err == nil {
+		c.ref, c.expires = ref, f.ExpiresAt.Apply(c.expires)
+	}
+}
+
+func (m *model) reissue(c *modelCard) {
+	at := m.expiry()
+	var want Code
+	status := m.status(c)
+	switch {
+	case c.erased:
+		want = NotFound
+	case status == StatusArchived:
+		want = Conflict
+	case status == StatusExpired:
+		want = m.revivable(c, c.ref)
+	}
+	err := m.do(func(tx *Tx) error { _, err := tx.ReissueCard(m.a, c.id, ReissueFields{ExpiresAt: at}); return err })
+	m.expect("reissue of a card "+status, err, want)
+	if err == nil {
+		if status == StatusExpired {
+			c.expires = Null[Time]{}
+		}
+		c.expires, c.locked = at.Apply(c.expires), false
+	}
+}
+
+func (m *model) lock(c *modelCard, lock bool) {
+	var want Code
+	switch status := m.status(c); {
+	case c.erased:
+		want = NotFound
+	case status == StatusArchived, status == StatusExpired:
+		want = Conflict
+	}
+	err := m.do(func(tx *Tx) error { _, err := tx.SetCardLocked(m.a.Shop, c.id, lock); return err })
+	m.expect(fmt.Sprintf("lock %t of a card %s", lock, m.status(c)), err, want)
+	if err == nil {
+		c.locked = lock
+	}
+}
+
+func (m *model) archive(c *modelCard) {
+	want := Code("")
+	if c.erased {
+		want = NotFound
+	}
+	err := m.do(func(tx *Tx) error { _, err := tx.ArchiveCard(m.a.Shop, c.id); return err })
+	m.expect("archive", err, want)
+	c.archived = true
+}
+
+func (m *model) erase(c *modelCard) {
+	want := Code("")
+	if c.erased {
+		want = NotFound
+	}
+	err := m.do(func(tx *Tx) error { return tx.EraseCard(m.a.Shop, c.id) })
+	m.expect("erase", err, want)
+	c.erased, c.archived, c.ref = true, true, ""
+}
+
+func (m *model) deleteProgram() {
+	for p, alive := range m.programs {
+		if alive {
+			m.must(func(tx *Tx) error { return tx.DeleteProgram(m.a.Shop, p) })
+			m.programs[p] = false
+			for _, c := range m.cards {
+				c.archived = c.archived || c.program == p
+			}
+			break
+		}
+	}
+	id := m.program(m.a, stamps("Next"))
+	m.programs[id] = true
+}
+
+// compare holds every card and the counter to the model.
+func (m *model) compare() {
+	m.t.Helper()
+	m.sound()
+	for _, c := range m.cards {
+		d, err := m.read(c.id)
+		if c.erased {
+			m.expect("read of an erased card", err, NotFound)
+			continue
+		}
+		if err != nil || d.Status != m.status(c) || d.ExternalRef.V != c.ref || d.ExpiresAt != c.expires {
+			m.t.Fatalf("card %s is %s, %v, %v, %v; the model says %s, %q, %v", c.id, d.Status, d.ExternalRef, d.ExpiresAt, err, m.status(c), c.ref, c.expires)
+		}
+	}
+	// The counter may still hold cards that expired by time alone, each of them
+	// findable by what is due.
+	counted := m.number("SELECT live_cards FROM shops WHERE id=?", m.a.Shop)
+	due := m.number("SELECT count(*) FROM cards WHERE shop_id=? AND live=1 AND expires_at<=?", m.a.Shop, m.clock.at())
+	if got := counted - due; got != int64(m.live()) {
+		m.t.Fatalf("live_cards is %d with %d due: %d live; the model says %d", counted, due, got, m.live())
+	}
+}
+
+func TestCardsUnderRandomOperations(t *testing.T) {
+	rng := chance(t)
+	for run := range 12 {
+		f := start(t, Options{})
+		m := &model{fixture: f, rng: rng, most: 5 + rng.IntN(25), programs: map[string]bool{}}
+		m.must(func(tx *Tx) error {
+			_, err := tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(m.most))})
+			return err
+		})
+		for range 2 {
+			m.programs[f.program(f.a, stamps("Coffee"))] = true
+		}
+		for step := range 250 {
+			c := m.pick()
+			switch n := rng.IntN(100); {
+			case n < 40 || c == nil:
+				m.issue()
+			case n < 52:
+				m.patch(c)
+			case n < 62:
+				m.reissue(c)
+			case n < 72:
+				m.lock(c, rng.IntN(2) == 0)
+			case n < 77:
+				m.archive(c)
+			case n < 81:
+				m.erase(c)
+			case n < 82:
+				m.deleteProgram()
+			case n < 92:
+				f.clock.move(time.Duration(rng.IntN(30)) * time.Minute)
+			default:
+				m.most = 3 + rng.IntN(25)
+				m.must(func(tx *Tx) error {
+					_, err := tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(m.most))})
+					return err
+				})
+			}
+			if step%10 == 0 {
+				m.compare()
+			}
+		}
+		m.compare()
+		t.Logf("run %d: %d cards, %d live of %d", run, len(m.cards), m.live(), m.most)
+		f.Close()
+	}
+}

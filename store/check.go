@@ -1,0 +1,59 @@
+package store
+
+import "fmt"
+
+// Check verifies the whole file: SQLite's own integrity, foreign keys, and
+// the invariants that operations rely on. It returns one line per finding,
+// none for a sound file.
+func (s *Store) Check() (findings []string, err error) {
+	err = s.View(0, func(v *View) error {
+		return v.snapshot(func() error {
+			r := v.query("PRAGMA integrity_check(20)")
+			for r.next() {
+				if r.line != "ok" {
+					findings = append(findings, "integrity: "+r.line)
+				}
+			}
+			if err := r.close(); err != nil {
+				return err
+			}
+			for _, rule := range invariants {
+				r := v.query(rule.sql)
+				for n := 0; n < 20 && r.next(); n++ {
+					findings = append(findings, fmt.Sprintf("%s: %s", rule.says, s.ID(rule.kind, r.int())))
+				}
+				if err := r.close(); err != nil {
+					return err
+				}
+			}
+			n, err := v.number("SELECT count(*) FROM pragma_foreign_key_check")
+			if n > 0 {
+				findings = append(findings, fmt.Sprintf("%d rows point to rows that do not exist", n))
+			}
+			return err
+		})
+	})
+	return findings, err
+}
+
+// Each rule selects the keys of the rows that break it.
+var invariants = []struct {
+	says string
+	kind Kind
+	sql  string
+}{
+	{"live_cards is not the number of live chains of shop", KindShop,
+		"SELECT id FROM shops s WHERE live_cards<>(SELECT count(*) FROM cards WHERE shop_id=s.id AND live=1)"},
+	{"counted live though no instance of the chain is unarchived", KindCard,
+		"SELECT id FROM cards c WHERE live=1 AND NOT EXISTS (SELECT 1 FROM cards i WHERE (i.id=c.id OR i.root_id=c.id) AND i.archived_at IS NULL)"},
+	{"not counted live though neither archived nor expired", KindCard,
+		"SELECT id FROM cards c WHERE live=0 AND root_id IS NULL AND archived_at IS NULL AND expires_at IS NULL"},
+	{"card of another shop than its program", KindCard,
+		"SELECT c.id FROM cards c JOIN programs p ON p.id=c.program_id WHERE p.shop_id<>c.shop_id"},
+	{"erased card that still names a person", KindCard,
+		"SELECT id FROM cards WHERE deleted_at IS NOT NULL AND (external_ref IS NOT NULL OR holder_name IS NOT NULL OR holder_email IS NOT NULL OR email_key IS NOT NULL OR install_hash IS NOT NULL)"},
+	{"prize above the program's total_stamps", KindPrize,
+		"SELECT z.id FROM prizes z JOIN programs p ON p.id=z.program_id WHERE p.total_stamps IS NULL OR z.threshold>p.total_stamps"},
+	{"transaction older than the one before it", KindTransaction,
+		"SELECT id FROM (SELECT id, created_at, lag(created_at) OVER (ORDER BY id) AS before FROM transactions) WHERE created_at<before"},
+}

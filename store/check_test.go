@@ -1,0 +1,86 @@
+package store
+
+import (
+	"strings"
+	"testing"
+)
+
+// Every rule of Check finds the file that breaks it, and names the row.
+func TestCheckFindsWhatIsBroken(t *testing.T) {
+	type broken struct {
+		says string
+		sql  []string
+		kind Kind
+		id   func(l ledgerCase) string
+	}
+	card := func(l ledgerCase) string { return l.card }
+	cases := []broken{
+		{"live_cards is not the number of live chains of shop", []string{"UPDATE shops SET live_cards=7"}, KindShop, nil},
+		{"counted live though no instance of the chain is unarchived", []string{"UPDATE cards SET archived_at=1"}, KindCard, card},
+		{"not counted live though neither archived nor expired", []string{"UPDATE cards SET live=0", "UPDATE shops SET live_cards=0"}, KindCard, card},
+		{"card of another shop than its program", []string{"UPDATE programs SET shop_id=(SELECT max(id) FROM shops)"}, KindCard, card},
+		{"erased card that still names a person", []string{"UPDATE cards SET deleted_at=1, holder_name='Ada', install_hash=NULL"}, KindCard, card},
+		{"erased card that still names a person", []string{"UPDATE cards SET deleted_at=1, external_ref='ada', install_hash=NULL"}, KindCard, card},
+		{"erased card that still names a person", []string{"UPDATE cards SET deleted_at=1, holder_email='a@example.com', install_hash=NULL"}, KindCard, card},
+		{"erased card that still names a person", []string{"UPDATE cards SET deleted_at=1, email_key='a@example.com', install_hash=NULL"}, KindCard, card},
+		{"erased card that still names a person", []string{"UPDATE cards SET deleted_at=1"}, KindCard, card},
+		{"prize above the program's total_stamps", []string{"UPDATE programs SET total_stamps=4"}, KindPrize, nil},
+		{"prize above the program's total_stamps", []string{"UPDATE programs SET total_stamps=NULL"}, KindPrize, nil},
+		{"transaction older than the one before it", []string{"UPDATE transactions SET created_at=1 WHERE id=(SELECT max(id) FROM transactions)"}, KindTransaction, nil},
+		{"rows point to rows that do not exist", []string{"PRAGMA foreign_keys=0", "DELETE FROM locations"}, 0, nil},
+		{"integrity: ", []string{"PRAGMA writable_schema=1", "UPDATE sqlite_schema SET sql=replace(sql, 'WHERE expires_at IS NOT NULL', '') WHERE name='cards_due'",
+			"UPDATE sqlite_schema SET rootpage=(SELECT rootpage FROM sqlite_schema WHERE name='keys_shop') WHERE name='cards_shop'", "PRAGMA writable_schema=RESET"}, 0, nil},
+	}
+	for _, c := range cases {
+		t.Run(c.sql[len(c.sql)-1], func(t *testing.T) {
+			f := start(t, Options{})
+			l := f.withLedger(f.a)
+			f.shop(ShopFields{})
+			f.row(l, "stamp")
+			f.row(l, "stamp")
+			must(f, func(tx *Tx) (Prize, error) {
+				return tx.AddPrize(f.a, l.program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
+			})
+			f.sound()
+			path := f.path
+			f.Close()
+			by := check(openConn(dsn(path)))
+			for _, sql := range c.sql {
+				if err := by.script(sql); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := by.close(); err != nil {
+				t.Fatal(err)
+			}
+			f.Store = open(t, path, Options{Now: f.clock.now})
+			found, err := f.Check()
+			if err != nil {
+				t.Fatal(err)
+			}
+			line := ""
+			for _, l := range found {
+				if strings.Contains(l, c.says) {
+					line = l
+				}
+			}
+			if line == "" {
+				t.Fatalf("found %q, want %q", found, c.says)
+			}
+			if _, id, ok := strings.Cut(line, c.says+": "); c.kind != 0 {
+				if _, named := f.Key(c.kind, id); !ok || !named || c.id != nil && id != c.id(l) {
+					t.Errorf("%q does not name the row", line)
+				}
+			}
+		})
+	}
+	said := map[string]bool{}
+	for _, c := range cases {
+		said[c.says] = true
+	}
+	for _, rule := range invariants {
+		if !said[rule.says] {
+			t.Errorf("no case breaks the rule %q", rule.says)
+		}
+	}
+}

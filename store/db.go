@@ -1,0 +1,316 @@
+// Package store is the punchcard file: the schema, every rule that must be
+// atomic, and the only SQL of the program. It knows nothing of HTTP.
+//
+// All writes go through Store.Write to one goroutine that commits them in
+// groups with synchronous=FULL, so a write that was answered survives power
+// loss. Reads go through Store.View to a few query-only connections.
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"crypto/rand"
+	"io"
+
+	"github.com/gofrs/flock"
+)
+
+// Options are what a store takes from outside: time, chance and bounds.
+type Options struct {
+	// Now is the one clock. Nil: the system's.
+	Now func() time.Time
+	// Rand is the source of secrets. Nil: the system's.
+	Rand io.Reader
+	// IDSecret makes the ids of a file created now; 16 bytes. Nil: from Rand.
+	IDSecret []byte
+	// Serve takes the file's serve lock: one server at a time.
+	Serve bool
+	// Ephemeral gives up durability (synchronous=OFF) for a file that is
+	// thrown away.
+	Ephemeral bool
+	// MustExist refuses to create the file.
+	MustExist bool
+	// MaxGroup bounds the writes that share a transaction; 0: 128.
+	MaxGroup int
+	// Readers is the number of reading connections; 0: 4.
+	Readers int
+	// PageVisits bounds the rows one page of a filtered list may visit; 0: 2000.
+	PageVisits int
+	// PublicURL begins every install link, without a slash at its end.
+	PublicURL string
+	// Mail takes a message after the write that sends it; nil: there is no
+	// mail server and send_email is refused. It must not block.
+	Mail func(Mail)
+	// Limits of the deployment (spec section Limits).
+	Limits Limits
+}
+
+// Limits are the bounds of the spec's Limits table that the store enforces.
+type Limits struct {
+	MaxPageSize      int
+	KeysPerShop      int
+	MCPKeysPerShop   int
+	PrizeThresholds  int
+	PrizeOptions     int
+	IdempotencyHours int
+	RotationHours    int
+	InstallLinkTTL   time.Duration
+	PreviewEvents    bool
+}
+
+// DefaultLimits are the defaults of the spec's Limits table.
+func DefaultLimits() Limits {
+	return Limits{MaxPageSize: 100, KeysPerShop: 10, MCPKeysPerShop: 5, PrizeThresholds: 3, PrizeOptions: 3,
+		IdempotencyHours: 24, RotationHours: 24, InstallLinkTTL: 30 * 24 * time.Hour}
+}
+
+// Store is an open file. Its methods are safe for concurrent use.
+type Store struct {
+	IDs
+	opts Options
+	path string
+	lock *flock.Flock
+
+	queue   chan *job
+	closing sync.RWMutex
+	closed  bool
+	wg      sync.WaitGroup
+
+	readers chan *conn
+
+	siteCache sync.Map // siteKey to sites, of siteEpoch only
+	siteEpoch atomic.Int64
+
+	// The writer goroutine's own; nothing else touches these.
+	writer    *conn
+	newest    Time
+	epoch     int64
+	hookEpoch int64
+	hooks     map[int64][]hook
+}
+
+const pragmas = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=temp_store(MEMORY)&_pragma=wal_autocheckpoint(4000)&_dqs=0"
+
+// Open opens the file at path, creates it when there is none, and brings an
+// older one to this version. The errors are one line that names the file, fit
+// to be shown to the operator; the file is untouched where one is returned.
+func Open(path string, opts Options) (*Store, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Rand == nil {
+		opts.Rand = rand.Reader
+	}
+	if opts.MaxGroup == 0 {
+		opts.MaxGroup = 128
+	}
+	if opts.Readers == 0 {
+		opts.Readers = 4
+	}
+	if opts.PageVisits == 0 {
+		opts.PageVisits = 2000
+	}
+	if opts.Limits == (Limits{}) {
+		opts.Limits = DefaultLimits()
+	}
+	s := &Store{opts: opts, path: path, queue: make(chan *job, 1024), readers: make(chan *conn, opts.Readers), hooks: map[int64][]hook{}}
+	if err := s.open(); err != nil {
+		s.release()
+		return nil, err
+	}
+	s.wg.Add(1)
+	go s.writeLoop(&s.wg)
+	return s, nil
+}
+
+func (s *Store) open() error {
+	if n := len(s.opts.IDSecret); s.opts.IDSecret != nil && n != 16 {
+		return fmt.Errorf("%s: the id secret has %d bytes instead of 16", s.path, n)
+	}
+	if err := checkPath(s.path, s.opts.MustExist); err != nil {
+		return err
+	}
+	if err := inspect(s.path); err != nil {
+		return err
+	}
+	if s.opts.Serve {
+		s.lock = flock.New(s.path + ".lock")
+		ok, err := s.lock.TryLock()
+		if err != nil {
+			s.lock = nil
+			return fmt.Errorf("%s: cannot write next to the database: %w", s.path, errors.Unwrap(err))
+		}
+		if !ok {
+			s.lock = nil
+			return fmt.Errorf("%s: another punchcard is serving this database", s.path)
+		}
+	}
+	sync := "FULL"
+	if s.opts.Ephemeral {
+		sync = "OFF"
+	}
+	w, err := openConn(dsn(s.path, pragmas, "_pragma=synchronous("+sync+")"))
+	if err != nil {
+		return s.explain(err)
+	}
+	s.writer, w.keepFault = w, true
+	if err := s.migrate(); err != nil {
+		return s.explain(err)
+	}
+	for range s.opts.Readers {
+		r, err := openConn(dsn(s.path, pragmas, "_pragma=query_only(1)"))
+		if err != nil {
+			return s.explain(err)
+		}
+		s.readers <- r
+	}
+	return nil
+}
+
+func checkPath(path string, mustExist bool) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && mustExist:
+		return fmt.Errorf("%s: no such database", path)
+	case errors.Is(err, os.ErrNotExist):
+		if dir, err := os.Stat(filepath.Dir(path)); err != nil || !dir.IsDir() {
+			return fmt.Errorf("%s: the folder %s does not exist", path, filepath.Dir(path))
+		}
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, errors.Unwrap(err))
+	case info.IsDir():
+		return fmt.Errorf("%s: is a folder, not a database", path)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s: is not a regular file", path)
+	}
+	return nil
+}
+
+func (s *Store) explain(err error) error {
+	for _, class := range []error{ErrNotADB, ErrReadOnly, ErrCantOpen, ErrFull, ErrIO, ErrBusy, ErrCorrupt} {
+		if errors.Is(err, class) {
+			return fmt.Errorf("%s: %w", s.path, class)
+		}
+	}
+	return fmt.Errorf("%s: %w", s.path, err)
+}
+
+// Path is the file's path.
+func (s *Store) Path() string { return s.path }
+
+// Limits are the deployment's bounds.
+func (s *Store) Limits() Limits { return s.opts.Limits }
+
+// Now is the store's clock.
+func (s *Store) Now() Time { return TimeOf(s.opts.Now()) }
+
+// Close finishes the writes that are queued and the reads in progress, and
+// closes the file. Reads and writes after it give ErrClosed.
+func (s *Store) Close() error {
+	s.closing.Lock()
+	if s.closed {
+		s.closing.Unlock()
+		return nil
+	}
+	s.closed = true
+	close(s.queue)
+	s.closing.Unlock()
+	s.wg.Wait()
+	var errs []error
+	for range s.opts.Readers {
+		errs = append(errs, (<-s.readers).close())
+	}
+	close(s.readers)
+	return errors.Join(append(errs, s.release())...)
+}
+
+func (s *Store) release() error {
+	var errs []error
+	for range len(s.readers) {
+		errs = append(errs, (<-s.readers).close())
+	}
+	if s.writer != nil {
+		errs = append(errs, s.writer.close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Unlock())
+	}
+	return errors.Join(errs...)
+}
+
+// ErrEpoch tells that what the caller knew of keys, shops and locations is
+// out of date: read it again and repeat.
+var ErrEpoch = errors.New("the caller's identity has to be read again")
+
+// View is one read on a query-only connection.
+type View struct {
+	*conn
+	s       *Store
+	Now     Time
+	epoch   int64 // expected; 0: whatever it is
+	checked bool
+	frozen  bool // inside snapshot
+}
+
+// View runs fn on a reading connection. With an epoch it answers ErrEpoch when
+// meta.auth_epoch is another by now, so that a key revoked by any process is
+// refused by the very next request. Hot queries carry the epoch in their own
+// row (see seen); for all others View asks once at the end.
+func (s *Store) View(epoch int64, fn func(*View) error) error {
+	c, ok := <-s.readers
+	if !ok {
+		return ErrClosed
+	}
+	defer func() {
+		c.reset()
+		s.readers <- c
+	}()
+	v := &View{conn: c, s: s, Now: s.Now(), epoch: epoch}
+	err := fn(v)
+	if errors.Is(err, ErrEpoch) || v.checked || epoch == 0 {
+		return err
+	}
+	now, nerr := c.number("SELECT auth_epoch FROM meta")
+	if nerr != nil {
+		return nerr
+	}
+	if now != epoch {
+		return ErrEpoch
+	}
+	return err
+}
+
+const epochColumn = "(SELECT auth_epoch FROM meta)"
+
+// seen checks the epoch that came along with a row.
+func (v *View) seen(epoch int64) {
+	if v.epoch != 0 && epoch == v.epoch {
+		v.checked = true
+	}
+}
+
+// snapshot makes all queries of fn see one state of the file.
+func (v *View) snapshot(fn func() error) (err error) {
+	if v.frozen {
+		return fn()
+	}
+	if _, err := v.exec("BEGIN"); err != nil {
+		return err
+	}
+	v.frozen = true
+	// Also after a panic: the connection goes on to serve others.
+	defer func() {
+		v.frozen = false
+		v.reset()
+		if _, cerr := v.exec("COMMIT"); err == nil {
+			err = cerr
+		}
+	}()
+	return fn()
+}

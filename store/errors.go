@@ -1,0 +1,103 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// Code names why an operation was refused: the codes of spec section Errors.
+type Code string
+
+// The codes that operations of the store answer with.
+const (
+	BadRequest               Code = "bad_request"
+	BusinessAPIRequired      Code = "business_api_required"
+	CardExpired              Code = "card_expired"
+	CardLocked               Code = "card_locked"
+	Conflict                 Code = "conflict"
+	IdempotencyConflict      Code = "idempotency_conflict"
+	InternalError            Code = "internal_error"
+	LocationDisabled         Code = "location_disabled"
+	LocationScopeUnsupported Code = "location_scope_unsupported"
+	NotFound                 Code = "not_found"
+	ProgramHasInstalledCards Code = "program_has_installed_cards"
+	RateLimited              Code = "rate_limited"
+	SubscriptionSuspended    Code = "subscription_suspended"
+	Unauthenticated          Code = "unauthenticated"
+	Unauthorized             Code = "unauthorized"
+	Unprocessable            Code = "unprocessable_entity"
+	ValidationFailed         Code = "validation_failed"
+)
+
+// Detail is one offending field of a request (contract section 1).
+type Detail struct {
+	Field   string `json:"field" doc:"Dotted path of the body's field, or the name of the query parameter or header; empty when the body as a whole is at fault."`
+	Code    string `json:"code" enum:"required,unknown_field,invalid_type,invalid_format,invalid_value,too_short,too_long,too_small,too_large,too_many,must_be_future,not_allowed,not_public,unresolvable,mutually_exclusive" doc:"Stable; switch on it."`
+	Message string `json:"message" doc:"For people; may change."`
+}
+
+// Error is a refusal with a reason the caller may read. Every other error of
+// the store is a fault of the file or of the program.
+type Error struct {
+	Code    Code
+	Message string
+	Details []Detail
+}
+
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+
+func refuse(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Invalid is the refusal of a request whose fields break a rule.
+func Invalid(details ...Detail) *Error {
+	return &Error{Code: ValidationFailed, Message: "One or more fields are invalid; see details.", Details: details}
+}
+
+func notFound(what string) *Error { return refuse(NotFound, "No such %s.", what) }
+
+// AsError returns the refusal in err, if it is one.
+func AsError(err error) (*Error, bool) {
+	var e *Error
+	ok := errors.As(err, &e)
+	return e, ok
+}
+
+// Fault classes of the database, told apart by SQLite's result code and
+// never by its message. Test with errors.Is.
+var (
+	ErrFull     = errors.New("the disk or the database is full")
+	ErrIO       = errors.New("the disk failed")
+	ErrBusy     = errors.New("another process holds the database")
+	ErrReadOnly = errors.New("the database cannot be written")
+	ErrNotADB   = errors.New("not a database")
+	ErrCorrupt  = errors.New("the database is damaged")
+	ErrUnique   = errors.New("a unique index refused the row")
+	ErrCheck    = errors.New("a constraint refused the row")
+	ErrCantOpen = errors.New("the file cannot be opened")
+)
+
+// classify joins a driver's error with its class.
+func classify(err error) error {
+	var se *sqlite.Error
+	if !errors.As(err, &se) {
+		return err
+	}
+	class := map[int]error{
+		sqlite3.SQLITE_FULL: ErrFull, sqlite3.SQLITE_IOERR: ErrIO, sqlite3.SQLITE_NOMEM: ErrIO,
+		sqlite3.SQLITE_BUSY: ErrBusy, sqlite3.SQLITE_LOCKED: ErrBusy,
+		sqlite3.SQLITE_READONLY: ErrReadOnly, sqlite3.SQLITE_CANTOPEN: ErrCantOpen,
+		sqlite3.SQLITE_NOTADB: ErrNotADB, sqlite3.SQLITE_CORRUPT: ErrCorrupt, sqlite3.SQLITE_CONSTRAINT: ErrCheck,
+	}[se.Code()&0xff]
+	if se.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || se.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY {
+		class = ErrUnique
+	}
+	if class == nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", class, err)
+}

@@ -1,0 +1,268 @@
+package store
+
+import (
+	"encoding/json"
+
+	"punchcard/webhook/event"
+)
+
+type eventName = event.Name
+
+// The events that operations of the store fire.
+const (
+	eventCardAdded          = event.CardAdded
+	eventCardReissued       = event.CardReissued
+	eventCardArchived       = event.CardArchived
+	eventCardDeleted        = event.CardDeleted
+	eventProgramCreated     = event.ProgramCreated
+	eventProgramUpdated     = event.ProgramUpdated
+	eventProgramPublished   = event.ProgramPublished
+	eventProgramUnpublished = event.ProgramUnpublished
+	eventProgramSuspended   = event.ProgramSuspended
+	eventProgramUnsuspended = event.ProgramUnsuspended
+	eventProgramDeleted     = event.ProgramDeleted
+	eventLocationCreated    = event.LocationCreated
+	eventLocationUpdated    = event.LocationUpdated
+	eventLocationDisabled   = event.LocationDisabled
+	eventLocationEnabled    = event.LocationEnabled
+)
+
+// pendingEvent is what an operation did, by keys; the rest of the envelope is
+// read at the end of the write, in its own transaction.
+type pendingEvent struct {
+	name                    eventName
+	shop                    int64
+	program, location, card int64 // 0: none
+	fromState, toState      string
+}
+
+// hook is a webhook as matching needs it.
+type hook struct {
+	id  int64
+	v2  bool
+	sub event.Subscription
+}
+
+// emit notes an event; flushEvents writes it, or nothing where no webhook
+// listens.
+func (tx *Tx) emit(e pendingEvent) { tx.events = append(tx.events, e) }
+
+func (tx *Tx) emitSubscription(shop int64, from, to string) {
+	tx.emit(pendingEvent{name: event.SubscriptionStateChanged, shop: shop, fromState: from, toState: to})
+}
+
+// flushEvents writes the event rows and one delivery row per matching webhook
+// into the write's own transaction (contract section 5, "Where from").
+func (tx *Tx) flushEvents() error {
+	for _, e := range tx.events {
+		hooks, err := tx.hooksOf(e.shop)
+		if err != nil {
+			return err
+		}
+		if len(hooks) == 0 {
+			continue
+		}
+		facts := event.Facts{Name: e.name, ProgramID: e.program, LocationID: e.location, Preview: tx.Limits.PreviewEvents}
+		var to []hook
+		var v1, v2 bool
+		for _, h := range hooks {
+			if h.sub.Matches(facts) {
+				to = append(to, h)
+				v1, v2 = v1 || !h.v2, v2 || h.v2
+			}
+		}
+		if len(to) == 0 {
+			continue
+		}
+		ok, err := tx.mayQueue(e)
+		if err != nil {
+			return err
+		}
+		if ok {
+			if err := tx.queue(e, to, v1, v2); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mayQueue holds back the events of a shop that is suspended or cancelled, all
+// but the one that says so.
+func (tx *Tx) mayQueue(e pendingEvent) (bool, error) {
+	if e.name == event.SubscriptionStateChanged {
+		return true, nil
+	}
+	n, err := tx.number("SELECT count(*) FROM shops WHERE id=? AND subscription_state IN ('active', 'past_due')", e.shop)
+	return n == 1, err
+}
+
+func (tx *Tx) queue(e pendingEvent, to []hook, v1, v2 bool) error {
+	env, err := tx.envelope(e)
+	if err != nil {
+		return err
+	}
+	var p1, p2 []byte
+	if v1 {
+		p1 = event.AppendV1(nil, env)
+	}
+	if v2 {
+		p2 = event.AppendV2(nil, env)
+	}
+	card := Null[int64]{e.card, e.card != 0}
+	key, err := tx.insert("INSERT INTO events (shop_id, name, card_id, payload_v1, payload_v2, occurred_at) VALUES (?,?,?,?,?,?)", e.shop, string(e.name), card, p1, p2, tx.Now)
+	if err != nil {
+		return err
+	}
+	for _, h := range to {
+		if _, err := tx.insert("INSERT INTO deliveries (event_id, webhook_id, state, due_at, created_at) VALUES (?,?,'pending',?,?)", key, h.id, tx.Now, tx.Now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hooksOf are a shop's active webhooks, kept in memory until the hook epoch
+// moves: a write with no listener asks the file nothing.
+func (tx *Tx) hooksOf(shop int64) ([]hook, error) {
+	if hooks, ok := tx.s.hooks[shop]; ok {
+		return hooks, nil
+	}
+	hooks := []hook{}
+	var bad error
+	r := tx.query("SELECT "+packed("id", "payload_version='v2'", "include_shop_wide_events", "events", "program_ids", "location_ids")+
+		" FROM webhooks WHERE shop_id=? AND active=1 ORDER BY id", shop)
+	for r.next() {
+		h := hook{id: r.int(), v2: r.bool()}
+		h.sub.IncludeShopWide = r.bool()
+		for _, into := range []any{&h.sub.Events, &h.sub.ProgramIDs, &h.sub.LocationIDs} {
+			if err := json.Unmarshal([]byte(r.str()), into); err != nil {
+				bad = err
+			}
+		}
+		hooks = append(hooks, h)
+	}
+	if err := r.close(); err != nil {
+		return nil, err
+	}
+	if bad != nil {
+		return nil, bad
+	}
+	tx.s.hooks[shop] = hooks
+	return hooks, nil
+}
+
+// envelope reads the context of an event as it is after the change.
+func (tx *Tx) envelope(e pendingEvent) (*event.Envelope, error) {
+	sh, err := tx.s.shop(tx.conn, e.shop)
+	if err != nil {
+		return nil, err
+	}
+	env := &event.Envelope{Event: e.name, OccurredAt: tx.Now.String(), ShopID: sh.ID, ShopName: sh.Name, Actor: tx.actor()}
+	if e.program != 0 {
+		p := &event.Program{ID: tx.s.ID(KindProgram, e.program)}
+		if _, err := tx.one(func(r *rows) { p.Name, p.Type = r.str(), r.str() }, "SELECT "+packed("name", "type")+" FROM programs WHERE id=?", e.program); err != nil {
+			return nil, err
+		}
+		env.Program = p
+		env.Data = event.ProgramData{ProgramID: p.ID}
+	}
+	if e.location != 0 {
+		l := &event.Location{ID: tx.s.ID(KindLocation, e.location)}
+		if _, err := tx.one(func(r *rows) { l.Name = r.str() }, "SELECT name FROM locations WHERE id=?", e.location); err != nil {
+			return nil, err
+		}
+		env.Location = l
+		env.Data = event.LocationData{LocationID: l.ID}
+	}
+	if e.name == event.SubscriptionStateChanged {
+		env.Data = event.SubscriptionStateChangedData{FromState: e.fromState, ToState: e.toState}
+	}
+	if e.card != 0 {
+		return env, tx.cardContext(env, e)
+	}
+	return env, nil
+}
+
+func (tx *Tx) cardContext(env *event.Envelope, e pendingEvent) error {
+	c := &event.Card{ID: tx.s.ID(KindCard, e.card)}
+	var source string
+	var parent *string
+	_, err := tx.one(func(r *rows) {
+		source = r.str()
+		if p := r.nullInt(); p.Valid {
+			id := tx.s.ID(KindCard, p.V)
+			parent = &id
+		}
+		c.ExternalRef, c.HolderName, c.HolderEmail, c.State = pointer(r.nullStr()), pointer(r.nullStr()), pointer(r.nullStr()), r.str()
+	}, "SELECT "+packed("c.source", "c.parent_id", "c.external_ref", "c.holder_name", "c.holder_email", statusSQL)+" FROM cards c WHERE c.id=?", tx.Now, e.card)
+	if err != nil {
+		return err
+	}
+	env.Card = c
+	switch e.name {
+	case event.CardAdded:
+		env.Data = event.CardAddedData{CardInstanceID: c.ID, ParentCardInstanceID: parent, Source: source}
+	case event.CardDeleted:
+		c.State = "deleted"
+		env.Data = event.CardData{CardInstanceID: c.ID}
+	default:
+		env.Data = event.CardData{CardInstanceID: c.ID}
+	}
+	return nil
+}
+
+func (tx *Tx) actor() *event.Actor {
+	a := &event.Actor{Type: tx.Actor.Type}
+	if tx.Actor.Key != 0 {
+		id := tx.s.ID(tx.Actor.kind(), tx.Actor.Key)
+		a.ID = &id
+	}
+	return a
+}
+
+func (a Actor) kind() Kind {
+	if a.Type == "device" {
+		return KindDevice
+	}
+	return KindKey
+}
+
+func pointer(n Null[string]) *string {
+	if !n.Valid {
+		return nil
+	}
+	return &n.V
+}
+
+// scrubEvents takes a person out of the payloads that hold the chain's data,
+// sent and queued ones alike.
+func (tx *Tx) scrubEvents(root int64) error {
+	type row struct {
+		id int64
+		v2 []byte
+	}
+	var list []row
+	r := tx.query("SELECT "+packed("id", "CAST(payload_v2 AS TEXT)")+" FROM events WHERE payload_v2 IS NOT NULL AND card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)", root)
+	for r.next() {
+		list = append(list, row{r.int(), []byte(r.str())})
+	}
+	if err := r.close(); err != nil {
+		return err
+	}
+	for _, e := range list {
+		if _, err := tx.exec("UPDATE events SET payload_v2=? WHERE id=?", event.Scrub(e.v2), e.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropWebhooks deletes a program's webhooks with their delivery log.
+func (tx *Tx) dropWebhooks(program int64) error {
+	if _, err := tx.exec("DELETE FROM deliveries WHERE webhook_id IN (SELECT id FROM webhooks WHERE program_id=?)", program); err != nil {
+		return err
+	}
+	_, err := tx.exec("DELETE FROM webhooks WHERE program_id=?", program)
+	return err
+}

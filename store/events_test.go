@@ -1,0 +1,221 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fired runs a write and returns the names of the events it left, in order.
+func (f *fixture) fired(write func(*Tx) error) (names []string) {
+	f.t.Helper()
+	before := f.number("SELECT ifnull(max(id), 0) FROM events")
+	f.must(write)
+	return f.lines("SELECT name FROM events WHERE id>? ORDER BY id", before)
+}
+
+func TestOperationsFireTheirEvents(t *testing.T) {
+	const preview = "(preview) " // sent only where not-yet events are
+	for _, previews := range []bool{false, true} {
+		t.Run(fmt.Sprintf("preview %t", previews), func(t *testing.T) {
+			limits := DefaultLimits()
+			limits.PreviewEvents = previews
+			f := start(t, Options{Limits: limits})
+			l := f.withLedger(f.a)
+			f.hook(f.a, l.program, hookFields{})
+			doomed := f.program(f.a, stamps("Doomed"))
+			for range 2 {
+				f.card(f.a, doomed, CardFields{})
+			}
+			var prize, location string
+			chain := []string{l.card, f.child(l.card)}
+			action := func(name string) func(*Tx) error {
+				return func(tx *Tx) error { _, err := tx.ProgramAction(f.a, l.program, name); return err }
+			}
+			state := func(s string) func(*Tx) error {
+				return func(tx *Tx) error {
+					_, err := tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set(s)})
+					return err
+				}
+			}
+			active := func(active bool) func(*Tx) error {
+				return func(tx *Tx) error { _, err := tx.SetLocationActive(f.a, location, active); return err }
+			}
+			for _, c := range []struct {
+				name  string
+				write func(*Tx) error
+				want  string
+			}{
+				{"issue", func(tx *Tx) error { _, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI); return err }, "card.added"},
+				{"two issues in one write", func(tx *Tx) error {
+					if _, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI); err != nil {
+						return err
+					}
+					_, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceWebEnrollment)
+					return err
+				}, "card.added card.added"},
+				{"patch a card", func(tx *Tx) error {
+					_, err := tx.UpdateCard(f.a, l.card, CardPatch{HolderName: set("Ada")})
+					return err
+				}, ""},
+				{"install link", func(tx *Tx) error { _, err := tx.NewInstallLink(f.a, l.card, LinkFields{}); return err }, ""},
+				{"lock", func(tx *Tx) error { _, err := tx.SetCardLocked(f.a.Shop, l.card, true); return err }, ""},
+				{"reissue", func(tx *Tx) error { _, err := tx.ReissueCard(f.a, l.card, ReissueFields{}); return err }, "card.reissued"},
+				{"archive a chain", func(tx *Tx) error { _, err := tx.ArchiveCard(f.a.Shop, chain[1]); return err }, "card.archived card.archived"},
+				{"archive it again", func(tx *Tx) error { _, err := tx.ArchiveCard(f.a.Shop, chain[1]); return err }, ""},
+				{"delete a chain", func(tx *Tx) error { return tx.EraseCard(f.a.Shop, chain[0]) }, "card.deleted card.deleted"},
+				{"location created", func(tx *Tx) error {
+					l, err := tx.CreateLocation(f.a.Shop, LocationFields{})
+					location = l.ID
+					return err
+				}, "location.created"},
+				{"location updated", func(tx *Tx) error {
+					_, err := tx.UpdateLocation(f.a, location, LocationPatch{Name: set("New")})
+					return err
+				}, preview + "location.updated"},
+				{"location, nothing named", func(tx *Tx) error { _, err := tx.UpdateLocation(f.a, location, LocationPatch{}); return err }, ""},
+				{"location enabled, as it was", active(true), ""},
+				{"location disabled", active(false), preview + "location.disabled"},
+				{"location enabled", active(true), preview + "location.enabled"},
+				{"program created", func(tx *Tx) error { _, err := tx.CreateProgram(f.a, stamps("More")); return err }, preview + "program.created"},
+				{"program updated", func(tx *Tx) error {
+					_, err := tx.UpdateProgram(f.a, l.program, ProgramFields{Name: set("Tea")})
+					return err
+				}, preview + "program.updated"},
+				{"program, nothing named", func(tx *Tx) error { _, err := tx.UpdateProgram(f.a, l.program, ProgramFields{}); return err }, ""},
+				{"minimum spend", func(tx *Tx) error { _, err := tx.SetMinSpend(f.a.Shop, l.program, set(int64(5))); return err }, preview + "program.updated"},
+				{"prize added", func(tx *Tx) error {
+					z, err := tx.AddPrize(f.a, l.program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
+					prize = z.ID
+					return err
+				}, preview + "program.updated"},
+				{"prize updated", func(tx *Tx) error {
+					_, err := tx.UpdatePrize(f.a, l.program, prize, PrizeFields{Name: set("Mug")})
+					return err
+				}, preview + "program.updated"},
+				{"prize deleted", func(tx *Tx) error { return tx.DeletePrize(f.a, l.program, prize) }, preview + "program.updated"},
+				{"published, as it was", action(Publish), ""},
+				{"suspended", action(Suspend), preview + "program.suspended"},
+				{"unsuspended", action(Unsuspend), preview + "program.unsuspended"},
+				{"unpublished", action(Unpublish), preview + "program.unpublished"},
+				{"published", action(Publish), preview + "program.published"},
+				{"program deleted", func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, doomed) }, "card.archived card.archived " + preview + "program.deleted"},
+				{"past due", state("past_due"), "subscription.state_changed"},
+				{"issue while past due", func(tx *Tx) error { _, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI); return err }, "card.added"},
+				{"suspended shop", state("suspended"), "subscription.state_changed"},
+				{"suspended again", state("suspended"), ""},
+				{"issue while suspended", func(tx *Tx) error { _, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI); return err }, ""},
+				{"location while suspended", func(tx *Tx) error { _, err := tx.CreateLocation(f.a.Shop, LocationFields{}); return err }, ""},
+				{"cancelled while suspended", state("cancelled"), "subscription.state_changed"},
+				{"issue while cancelled", func(tx *Tx) error { _, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI); return err }, ""},
+				{"active again", state("active"), "subscription.state_changed"},
+				{"issue when active again", func(tx *Tx) error { _, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI); return err }, "card.added"},
+			} {
+				want := strings.Fields(c.want)
+				if before, after, ok := strings.Cut(c.want, preview); ok {
+					want = strings.Fields(before)
+					if previews {
+						want = append(want, after)
+					}
+				}
+				if got := f.fired(c.write); !slices.Equal(got, want) {
+					t.Errorf("%s: fired %v, want %v", c.name, got, want)
+				}
+			}
+			if n := f.number("SELECT count(*) FROM events e WHERE 1<>(SELECT count(*) FROM deliveries WHERE event_id=e.id)"); n > 0 {
+				t.Errorf("%d events have not exactly one delivery for one webhook", n)
+			}
+			f.sound()
+		})
+	}
+}
+
+func TestEventPayloads(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps(`Tea "and" cake`))
+	f.hook(f.a, program, hookFields{})
+	f.hook(f.a, program, hookFields{v1: true})
+	key := must(f, func(tx *Tx) (Key, error) {
+		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{})
+		return k, err
+	})
+	var card, location string
+	w := Write{Actor: Actor{Type: "api_key", Key: f.key(KindKey, key.ID)}, Do: func(tx *Tx) error {
+		c, err := tx.IssueCard(f.a, program, CardFields{HolderName: set("Ada"), ExternalRef: set("ada")}, SourceAPI)
+		card = c.ID
+		if err != nil {
+			return err
+		}
+		l, err := tx.CreateLocation(f.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("North")}})
+		location = l.ID
+		if err != nil {
+			return err
+		}
+		_, err = tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set("past_due")})
+		return err
+	}}
+	if err := errors.Join(f.group(w)...); err != nil {
+		t.Fatal(err)
+	}
+	shop := f.ID(KindShop, f.a.Shop)
+	at := f.clock.at().String()
+	// The paths of each payload that must hold a value.
+	for name, want := range map[string]map[string]map[string]any{
+		"card.added": {
+			"v1": {"event": "card.added", "shop_id": shop, "program_id": program, "occurred_at": at, "data.card_instance_id": card, "data.source": "api", "data.parent_card_instance_id": nil},
+			"v2": {"event": "card.added", "payload_version": "v2", "shop.id": shop, "program.id": program, "program.name": `Tea "and" cake`, "card.id": card, "card.external_ref": "ada",
+				"card.holder.name": "Ada", "card.holder.email": nil, "card.state": "invited", "location": nil, "transaction": nil, "actor.type": "api_key", "actor.id": key.ID,
+				"occurred_at": at, "data.card_instance_id": card},
+		},
+		"location.created": {
+			"v1": {"event": "location.created", "shop_id": shop, "data.location_id": location},
+			"v2": {"location.id": location, "location.name": "North", "program": nil, "card": nil, "data.location_id": location},
+		},
+		"subscription.state_changed": {
+			"v1": {"data.from_state": "active", "data.to_state": "past_due"},
+			"v2": {"data.from_state": "active", "data.to_state": "past_due", "location": nil, "program": nil, "card": nil},
+		},
+	} {
+		for version, paths := range want {
+			rows := f.lines("SELECT CAST(payload_"+version+" AS TEXT) FROM events WHERE name=?", name)
+			if len(rows) != 1 {
+				t.Errorf("%d rows of %s", len(rows), name)
+				continue
+			}
+			var payload map[string]any
+			if err := json.Unmarshal([]byte(rows[0]), &payload); err != nil {
+				t.Errorf("%s %s is not JSON: %v", name, version, err)
+			}
+			for path, want := range paths {
+				var got any = payload
+				for _, step := range strings.Split(path, ".") {
+					m, _ := got.(map[string]any)
+					if _, ok := m[step]; !ok {
+						t.Errorf("%s %s has no %s: %s", name, version, path, rows[0])
+					}
+					got = m[step]
+				}
+				if got != want {
+					t.Errorf("%s %s says %s is %v, want %v", name, version, path, got, want)
+				}
+			}
+			if _, ok := payload["program_id"]; name != "card.added" && version == "v1" && ok {
+				t.Errorf("%s v1 names a program: %s", name, rows[0])
+			}
+		}
+	}
+}
+
+func TestNoWebhookNoEvent(t *testing.T) {
+	f := start(t, Options{})
+	everything := f.withLedger(f.a)
+	f.must(func(tx *Tx) error { _, err := tx.ReissueCard(f.a, everything.card, ReissueFields{}); return err })
+	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, everything.card) })
+	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, everything.program) })
+	if n := f.number("SELECT count(*) FROM events"); n != 0 {
+		t.Errorf("%d events though nobody listens", n)
+	}
+}

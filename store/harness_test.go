@@ -1,0 +1,344 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// children are what this binary does when a test starts it again as a process
+// of its own.
+var children = map[string]func(path string){"serve": serveChild, "issue": issueChild}
+
+func TestMain(m *testing.M) {
+	if child := children[os.Getenv("STORE_TEST_CHILD")]; child != nil {
+		child(os.Getenv("STORE_TEST_PATH"))
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+var seedFlag = flag.Uint64("store.seed", 0, "seed of the random tests; 0: a new one")
+
+// chance is a source of random choices whose seed a failing test prints.
+func chance(t testing.TB) *rand.Rand {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("repeat with -store.seed=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// clock is the store's time; it moves only when told to.
+type clock struct{ ms atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.ms.Store(time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC).UnixMilli())
+	return c
+}
+
+func (c *clock) now() time.Time       { return time.UnixMilli(c.ms.Load()) }
+func (c *clock) at() Time             { return Time(c.ms.Load()) }
+func (c *clock) move(d time.Duration) { c.ms.Add(d.Milliseconds()) }
+
+// fixture is an open store with one shop.
+type fixture struct {
+	*Store
+	t     testing.TB
+	clock *clock
+	a     Access // to the shop
+}
+
+// start opens a store on a fresh file. It gives up durability: what these
+// tests ask of a commit does not depend on the disk.
+func start(t testing.TB, opts Options) *fixture {
+	t.Helper()
+	opts.Ephemeral = true
+	f := &fixture{t: t, clock: newClock()}
+	if opts.Now == nil {
+		opts.Now = f.clock.now
+	}
+	f.Store = open(t, filepath.Join(t.TempDir(), "cards.db"), opts)
+	f.a = f.shop(ShopFields{})
+	return f
+}
+
+func open(t testing.TB, path string, opts Options) *Store {
+	t.Helper()
+	s, err := Open(path, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+var operator = Actor{Type: "user", Name: "ada"}
+
+func (f *fixture) do(fn func(*Tx) error) error {
+	return f.Write(context.Background(), Write{Actor: operator, Do: fn})
+}
+
+// must makes a write that has to succeed.
+func (f *fixture) must(fn func(*Tx) error) {
+	f.t.Helper()
+	if err := f.do(fn); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// sql changes rows by hand and tells how many.
+func (f *fixture) sql(sql string, args ...any) (n int64) {
+	f.t.Helper()
+	f.must(func(tx *Tx) (err error) {
+		n, err = tx.exec(sql, args...)
+		return err
+	})
+	return n
+}
+
+// number asks the file for one integer.
+func (f *fixture) number(sql string, args ...any) (n int64) {
+	f.t.Helper()
+	f.view(func(v *View) (err error) {
+		n, err = v.number(sql, args...)
+		return err
+	})
+	return n
+}
+
+// lines are the rows of a query of one column.
+func (f *fixture) lines(sql string, args ...any) (out []string) {
+	f.t.Helper()
+	f.view(func(v *View) error {
+		r := v.query(sql, args...)
+		for r.next() {
+			out = append(out, r.line)
+		}
+		return r.close()
+	})
+	return out
+}
+
+func (f *fixture) view(fn func(*View) error) {
+	f.t.Helper()
+	if err := f.View(0, fn); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fixture) sound() {
+	f.t.Helper()
+	found, err := f.Check()
+	if err != nil || len(found) > 0 {
+		f.t.Fatalf("check: %q, %v", found, err)
+	}
+}
+
+func (f *fixture) shop(fields ShopFields) (a Access) {
+	f.t.Helper()
+	f.must(func(tx *Tx) (err error) {
+		a.Shop, _, err = tx.CreateShop(fields)
+		return err
+	})
+	return a
+}
+
+func (f *fixture) location(a Access) (id string) {
+	f.t.Helper()
+	f.must(func(tx *Tx) error {
+		l, err := tx.CreateLocation(a.Shop, LocationFields{})
+		id = l.ID
+		return err
+	})
+	return id
+}
+
+// stamps are the fields of a program that collects ten stamps.
+func stamps(name string) ProgramFields {
+	return ProgramFields{Name: set(name), Type: set("standard"), TotalStamps: set(int64(10)), IconKey: set("star")}
+}
+
+// draft makes an unpublished program, program a published one.
+func (f *fixture) draft(a Access, fields ProgramFields) (id string) {
+	f.t.Helper()
+	f.must(func(tx *Tx) error {
+		p, err := tx.CreateProgram(a, fields)
+		id = p.ID
+		return err
+	})
+	return id
+}
+
+func (f *fixture) program(a Access, fields ProgramFields) string {
+	f.t.Helper()
+	id := f.draft(a, fields)
+	f.must(func(tx *Tx) error {
+		_, err := tx.ProgramAction(a, id, Publish)
+		return err
+	})
+	return id
+}
+
+func (f *fixture) card(a Access, program string, fields CardFields) (id string) {
+	f.t.Helper()
+	f.must(func(tx *Tx) error {
+		c, err := tx.IssueCard(a, program, fields, SourceAPI)
+		id = c.ID
+		return err
+	})
+	return id
+}
+
+// child adds an overflow instance to a chain by hand, as the till will.
+func (f *fixture) child(parent string) (id string) {
+	f.t.Helper()
+	f.must(func(tx *Tx) error {
+		key, err := tx.insert(`INSERT INTO cards (shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, expires_at,
+			activated_at, installed_at, live, created_at, updated_at) SELECT shop_id, program_id, ifnull(root_id, id), id, 'overflow', external_ref, holder_name,
+			holder_email, email_key, expires_at, activated_at, installed_at, 0, ?, ? FROM cards WHERE id=?`, tx.Now, tx.Now, f.key(KindCard, parent))
+		id = f.ID(KindCard, key)
+		return err
+	})
+	return id
+}
+
+// ledger adds n rows to the ledger by hand, as the till will, and returns
+// their keys.
+func (f *fixture) ledger(a Access, card, program, location, kind string, n int) (keys []int64) {
+	f.t.Helper()
+	f.must(func(tx *Tx) error {
+		for range n {
+			key, err := tx.insert(`INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, metadata, created_at) VALUES (?,?,?,?,?,1,'{"till":1}',?)`,
+				a.Shop, f.key(KindCard, card), f.key(KindProgram, program), f.key(KindLocation, location), kind, tx.Now)
+			if err != nil {
+				return err
+			}
+			keys = append(keys, key)
+		}
+		return nil
+	})
+	return keys
+}
+
+func (f *fixture) key(kind Kind, id string) int64 {
+	f.t.Helper()
+	key, ok := f.Key(kind, id)
+	if !ok {
+		f.t.Fatalf("%q is no id of kind %d", id, kind)
+	}
+	return key
+}
+
+func (f *fixture) read(id string) (d CardDetail, err error) {
+	err = f.View(0, func(v *View) error {
+		d, err = v.Card(f.a, id)
+		return err
+	})
+	return d, err
+}
+
+func set[T any](v T) Opt[T] { return Opt[T]{V: v, Set: true} }
+func null[T any]() Opt[T]   { return Opt[T]{Set: true, Null: true} }
+
+// refused fails the test unless err is a refusal with this code.
+func refused(t testing.TB, err error, code Code) {
+	t.Helper()
+	if e, ok := AsError(err); !ok || e.Code != code {
+		t.Fatalf("got %v, want %s", err, code)
+	}
+}
+
+// enqueue gives the writer a job without waiting for it, so that a test
+// decides the order.
+func (f *fixture) enqueue(do func(*Tx) error) *job {
+	return f.enqueueWrite(Write{Actor: operator, Do: do})
+}
+
+func (f *fixture) enqueueWrite(w Write) *job {
+	j := &job{Write: w, done: make(chan struct{})}
+	f.queue <- j
+	return j
+}
+
+func (j *job) wait() error {
+	<-j.done
+	return j.err
+}
+
+// hold stops the writer inside a group of its own until release is called;
+// what is queued meanwhile then makes up the next groups.
+func (f *fixture) hold() (release func()) {
+	running, end := make(chan struct{}), make(chan struct{})
+	j := f.enqueue(func(*Tx) error {
+		close(running)
+		<-end
+		return nil
+	})
+	<-running
+	return func() {
+		close(end)
+		<-j.done
+	}
+}
+
+// group makes all writes in one transaction, in this order.
+func (f *fixture) group(writes ...Write) (errs []error) {
+	release := f.hold()
+	jobs := make([]*job, len(writes))
+	for i, w := range writes {
+		jobs[i] = f.enqueueWrite(w)
+	}
+	release()
+	for _, j := range jobs {
+		errs = append(errs, j.wait())
+	}
+	return errs
+}
+
+// commits counts the transactions in the write-ahead log: the frames that end
+// one, since the log was last begun anew.
+func (f *fixture) commits() (n int) {
+	f.t.Helper()
+	b, err := os.ReadFile(f.path + "-wal")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if len(b) < 32 {
+		return 0
+	}
+	frame := 24 + int(binary.BigEndian.Uint32(b[8:]))
+	for at := 32; at+frame <= len(b) && bytes.Equal(b[at+8:at+16], b[16:24]); at += frame {
+		if binary.BigEndian.Uint32(b[at+4:]) != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// dump is the content of every table.
+func (f *fixture) dump() string {
+	f.t.Helper()
+	var b strings.Builder
+	for _, table := range f.lines("SELECT name FROM sqlite_schema WHERE type='table' ORDER BY name") {
+		var cols []string
+		for _, c := range f.lines("SELECT name FROM pragma_table_info(?)", table) {
+			cols = append(cols, "quote("+c+")")
+		}
+		fmt.Fprintf(&b, "%s\n%s\n", table, strings.Join(f.lines("SELECT concat_ws(',',"+strings.Join(cols, ",")+") FROM "+table), "\n"))
+	}
+	return b.String()
+}

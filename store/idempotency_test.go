@@ -1,0 +1,166 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+func (f *fixture) recall(c Claim) (m *Remembered, err error) {
+	err = f.View(0, func(v *View) error {
+		m, err = v.Recall(c)
+		return err
+	})
+	return m, err
+}
+
+func (f *fixture) remember(c Claim, status int, body string) {
+	f.t.Helper()
+	f.must(func(tx *Tx) error { return tx.Remember(c, Remembered{Status: status, Body: []byte(body)}, "") })
+}
+
+// recalls fails the test unless the claim is answered so; status 0: not at all.
+func (f *fixture) recalls(c Claim, status int, body string) {
+	f.t.Helper()
+	m, err := f.recall(c)
+	switch {
+	case err != nil:
+		f.t.Errorf("recall: %v", err)
+	case m == nil && status != 0:
+		f.t.Errorf("nothing is remembered, want %d %q", status, body)
+	case m != nil && (m.Status != status || string(m.Body) != body):
+		f.t.Errorf("remembered %d %q, want %d %q", m.Status, m.Body, status, body)
+	}
+}
+
+func claim(caller int64, key, request string) Claim {
+	return NewClaim(caller, key, "POST", "/cards", []byte(request))
+}
+
+func TestRememberAndRecall(t *testing.T) {
+	f := start(t, Options{})
+	for i, body := range []string{`{"id":"crd_1"}`, "", "{}", "line\nline", `{"name":"Zoë \u0000 🎟"}`, string(make([]byte, 0, 1))} {
+		c := claim(2, fmt.Sprint("key", i), body)
+		f.recalls(c, 0, "")
+		f.remember(c, 200+i, body)
+		f.recalls(c, 200+i, body)
+	}
+}
+
+func TestClaimsAreApart(t *testing.T) {
+	f := start(t, Options{})
+	first := claim(APICaller(1), "key", "request")
+	f.remember(first, 201, "first")
+	f.recalls(claim(APICaller(2), "key", "request"), 0, "")   // another caller
+	f.recalls(claim(APICaller(1)+1, "key", "request"), 0, "") // the device of that number
+	f.recalls(claim(APICaller(1), "KEY", "request"), 0, "")
+	for what, c := range map[string]Claim{
+		"another body":   claim(APICaller(1), "key", "request "),
+		"another path":   NewClaim(APICaller(1), "key", "POST", "/cards/", []byte("request")),
+		"another method": NewClaim(APICaller(1), "key", "PATCH", "/cards", []byte("request")),
+		"parts moved":    NewClaim(APICaller(1), "key", "POST", "/car", []byte("ds\x00request")),
+	} {
+		m, err := f.recall(c)
+		if m != nil {
+			t.Errorf("%s is answered %d %q", what, m.Status, m.Body)
+		}
+		refused(t, err, IdempotencyConflict)
+	}
+	f.recalls(first, 201, "first")
+}
+
+// The window runs from the first request, by the store's clock.
+func TestIdempotencyWindow(t *testing.T) {
+	f := start(t, Options{Limits: func() Limits { l := DefaultLimits(); l.IdempotencyHours = 2; return l }()})
+	c := claim(2, "key", "request")
+	f.remember(c, 201, "first")
+	f.clock.move(time.Hour)
+	f.recalls(c, 201, "first") // which does not lengthen it
+	f.clock.move(time.Hour - time.Millisecond)
+	f.recalls(c, 201, "first")
+	_, err := f.recall(claim(2, "key", "other"))
+	refused(t, err, IdempotencyConflict)
+	f.clock.move(time.Millisecond)
+	f.recalls(c, 0, "")
+	f.recalls(claim(2, "key", "other"), 0, "")
+
+	// The key is free: for another request too, which then has its own window.
+	other := claim(2, "key", "other")
+	f.remember(other, 404, "second")
+	if n := f.number("SELECT count(*) FROM idempotency"); n != 1 {
+		t.Errorf("%d rows under one key", n)
+	}
+	f.recalls(other, 404, "second")
+	_, err = f.recall(c)
+	refused(t, err, IdempotencyConflict)
+	f.clock.move(2*time.Hour - time.Millisecond)
+	f.recalls(other, 404, "second")
+	f.clock.move(time.Millisecond)
+	f.recalls(other, 0, "")
+}
+
+func TestPruneIdempotency(t *testing.T) {
+	f := start(t, Options{})
+	prune := func(most int) (n int64) {
+		f.must(func(tx *Tx) (err error) { n, err = tx.PruneIdempotency(most); return err })
+		return n
+	}
+	for i := range 25 {
+		f.remember(claim(2, fmt.Sprint("old", i), ""), 200, "old")
+	}
+	f.clock.move(time.Hour)
+	for i := range 10 {
+		f.remember(claim(2, fmt.Sprint("new", i), ""), 200, "new")
+	}
+	f.clock.move(23*time.Hour - time.Millisecond)
+	if n := prune(100); n != 0 {
+		t.Errorf("%d rows were pruned before their window ended", n)
+	}
+	f.clock.move(time.Millisecond)
+	for i, want := range []int64{10, 10, 5, 0, 0} {
+		if n := prune(10); n != want {
+			t.Errorf("batch %d deleted %d rows, want %d", i+1, n, want)
+		}
+	}
+	for i := range 10 {
+		f.recalls(claim(2, fmt.Sprint("new", i), ""), 200, "new")
+	}
+	// A row that was used again has a new place in the order.
+	f.remember(claim(2, "new0", "again"), 200, "again")
+	f.clock.move(time.Hour)
+	if n := prune(100); n != 9 {
+		t.Errorf("%d rows were pruned, want the 9 whose window ended", n)
+	}
+	f.recalls(claim(2, "new0", "again"), 200, "again")
+}
+
+// The response is there exactly when its effect is.
+func TestRememberSharesTheFateOfTheWrite(t *testing.T) {
+	f := start(t, Options{})
+	c := claim(2, "key", "request")
+	program := f.program(f.a, stamps("Coffee"))
+	issue := func(end error) error {
+		return f.do(func(tx *Tx) error {
+			card, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI)
+			if err == nil {
+				err = tx.Remember(c, Remembered{Status: 201, Body: []byte("made")}, card.ID)
+			}
+			if err == nil {
+				err = end
+			}
+			return err
+		})
+	}
+	refused(t, issue(notFound("thing")), NotFound)
+	f.recalls(c, 0, "")
+	if n := f.number("SELECT count(*) FROM cards"); n != 0 {
+		t.Errorf("%d cards of a write that was taken back", n)
+	}
+	if err := issue(nil); err != nil {
+		t.Fatal(err)
+	}
+	f.recalls(c, 201, "made")
+	if n := f.number("SELECT count(*) FROM cards"); n != 1 {
+		t.Errorf("%d cards, want 1", n)
+	}
+}

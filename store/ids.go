@@ -1,0 +1,110 @@
+package store
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/base32"
+	"encoding/binary"
+)
+
+// Kind says what an id names.
+type Kind byte
+
+// The kinds of ids. The numbers are inside every id and audit row: they never
+// change.
+const (
+	KindShop Kind = iota + 1
+	KindProgram
+	KindPrize
+	KindCard
+	KindLocation
+	KindTransaction
+	KindWebhook
+	KindDelivery
+	KindEvent
+	KindKey
+	KindUser
+	KindDevice
+	KindRequest
+	kindInstall // first half of an install token
+	kindCursor  // plus the list's number, below
+)
+
+var prefixes = [...]string{
+	KindShop: "shp_", KindProgram: "prg_", KindPrize: "prz_", KindCard: "crd_", KindLocation: "loc_",
+	KindTransaction: "txn_", KindWebhook: "whk_", KindDelivery: "dlv_", KindEvent: "evt_", KindKey: "key_",
+	KindUser: "usr_", KindDevice: "dev_", KindRequest: "req_", kindInstall: "", kindCursor: "",
+}
+
+const blockLen = 26 // characters of one AES block in base32
+
+var alphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+// IDs turns integer keys into opaque ids and back: an id is one AES block over
+// (kind, extra, key) under a secret of the file. It needs no column and no
+// index, tells nothing of how many rows there are, and cannot be guessed.
+type IDs struct{ block cipher.Block }
+
+func newIDs(secret []byte) (IDs, error) {
+	b, err := aes.NewCipher(secret)
+	return IDs{b}, err
+}
+
+func (g IDs) seal(dst []byte, kind Kind, extra uint64, key int64) []byte {
+	var plain [16]byte
+	binary.BigEndian.PutUint64(plain[:8], extra)
+	plain[0] = byte(kind)
+	binary.BigEndian.PutUint64(plain[8:], uint64(key))
+	g.block.Encrypt(plain[:], plain[:])
+	return alphabet.AppendEncode(dst, plain[:])
+}
+
+// open reverses seal. It accepts nothing but what seal made: the eight bytes
+// of kind and extra are the check on a forged text.
+func (g IDs) open(kind Kind, extra uint64, text string) (key int64, ok bool) {
+	if len(text) != blockLen {
+		return 0, false
+	}
+	var buf [17]byte
+	n, err := alphabet.Decode(buf[:], []byte(text))
+	if err != nil || n != 16 {
+		return 0, false
+	}
+	// Two spare bits at the end would give one id four spellings.
+	var again [blockLen]byte
+	alphabet.Encode(again[:], buf[:16])
+	if string(again[:]) != text {
+		return 0, false
+	}
+	g.block.Decrypt(buf[:16], buf[:16])
+	head := binary.BigEndian.Uint64(buf[:8])
+	key = int64(binary.BigEndian.Uint64(buf[8:16]))
+	return key, head == uint64(kind)<<56|extra && key > 0
+}
+
+// ID returns the public id of a row.
+func (g IDs) ID(kind Kind, key int64) string {
+	var buf [4 + blockLen]byte
+	return string(g.seal(append(buf[:0], prefixes[kind]...), kind, 0, key))
+}
+
+// Key returns the row that a public id names; ok is false for any text that
+// this file did not make for that kind. It says nothing of whether the row
+// exists.
+func (g IDs) Key(kind Kind, id string) (key int64, ok bool) {
+	p := prefixes[kind]
+	if len(id) != len(p)+blockLen || id[:len(p)] != p {
+		return 0, false
+	}
+	return g.open(kind, 0, id[len(p):])
+}
+
+// A cursor is bound to its list and shop, so that one of another list or shop
+// is as unknown as a forged one.
+func (g IDs) cursor(list byte, shop, key int64) string {
+	return string(g.seal(nil, kindCursor, uint64(list)<<48|uint64(shop), key))
+}
+
+func (g IDs) cursorKey(list byte, shop int64, cursor string) (int64, bool) {
+	return g.open(kindCursor, uint64(list)<<48|uint64(shop), cursor)
+}

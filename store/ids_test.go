@@ -1,0 +1,153 @@
+package store
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+var kinds = []Kind{KindShop, KindProgram, KindPrize, KindCard, KindLocation, KindTransaction, KindWebhook, KindDelivery, KindEvent, KindKey, KindUser, KindDevice, KindRequest}
+
+func idsOf(t testing.TB, secret string) IDs {
+	t.Helper()
+	g, err := newIDs([]byte(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+var someKeys = []int64{1, 2, 3, 31, 32, 255, 256, 65535, 1 << 31, 1 << 40, math.MaxInt64 - 1, math.MaxInt64}
+
+func TestIDRoundTrip(t *testing.T) {
+	g := idsOf(t, "0123456789abcdef")
+	seen := map[string]bool{}
+	for _, kind := range kinds {
+		for _, key := range someKeys {
+			id := g.ID(kind, key)
+			if len(id) != 30 || !strings.HasPrefix(id, prefixes[kind]) || strings.Trim(id[4:], "0123456789abcdefghjkmnpqrstvwxyz") != "" {
+				t.Errorf("kind %d, key %d: %q is not a prefix and 26 characters", kind, key, id)
+			}
+			if got, ok := g.Key(kind, id); !ok || got != key {
+				t.Errorf("%s opens as %d, %t, want %d", id, got, ok, key)
+			}
+			if seen[id[4:]] {
+				t.Errorf("%s stands for two rows", id)
+			}
+			seen[id[4:]] = true
+		}
+	}
+}
+
+// Neither the prefix nor the block alone makes an id of another kind.
+func TestIDOpensAsItsKindOnly(t *testing.T) {
+	g := idsOf(t, "0123456789abcdef")
+	for _, kind := range kinds {
+		id := g.ID(kind, 42)
+		for _, other := range append(kinds, kindInstall, kindCursor) {
+			if other == kind {
+				continue
+			}
+			for _, text := range []string{id, id[4:], prefixes[other] + id[4:]} {
+				if key, ok := g.Key(other, text); ok {
+					t.Errorf("%s, made for kind %d, opens as kind %d: %d", text, kind, other, key)
+				}
+			}
+		}
+		if key, ok := g.cursorKey(0, 0, id[4:]); ok {
+			t.Errorf("%s opens as a cursor: %d", id, key)
+		}
+	}
+}
+
+func TestIDRefusesWhatWasNotMade(t *testing.T) {
+	g := idsOf(t, "0123456789abcdef")
+	id := g.ID(KindCard, 42)
+	const letters = "0123456789abcdefghjkmnpqrstvwxyz"
+	for at := range id {
+		for _, c := range letters + "ABCilou-_ \x00é" {
+			text := id[:at] + string(c) + id[at+1:]
+			if _, ok := g.Key(KindCard, text); ok && text != id {
+				t.Errorf("%q, changed at %d, is taken", text, at)
+			}
+		}
+	}
+	// The last character holds three bits of the block and two to spare.
+	last := strings.IndexByte(letters, id[29])
+	for spare := 1; spare < 4; spare++ {
+		if _, ok := g.Key(KindCard, id[:29]+string(letters[last^spare])); ok {
+			t.Errorf("a second spelling of %s is taken, with %d in the spare bits", id, spare)
+		}
+	}
+	for _, text := range []string{"", "crd_", id[:29], id + "0", " " + id, id + "\n", strings.ToUpper(id), "CRD_" + id[4:], id[4:], "crd_" + strings.Repeat("0", 26), strings.Repeat("crd_", 8)} {
+		if key, ok := g.Key(KindCard, text); ok {
+			t.Errorf("%q is taken as %d", text, key)
+		}
+	}
+	for _, key := range []int64{0, -1, math.MinInt64} {
+		if got, ok := g.Key(KindCard, g.ID(KindCard, key)); ok {
+			t.Errorf("key %d, which no row has, is taken as %d", key, got)
+		}
+	}
+}
+
+func TestIDsOfAnotherFile(t *testing.T) {
+	a, b := start(t, Options{}), start(t, Options{})
+	for _, key := range someKeys {
+		id := a.ID(KindCard, key)
+		if id == b.ID(KindCard, key) {
+			t.Errorf("two files call row %d %s", key, id)
+		}
+		if got, ok := b.Key(KindCard, id); ok {
+			t.Errorf("%s of one file opens in another as %d", id, got)
+		}
+	}
+	given := start(t, Options{IDSecret: []byte("0123456789abcdef")})
+	if got, want := given.ID(KindCard, 7), idsOf(t, "0123456789abcdef").ID(KindCard, 7); got != want {
+		t.Errorf("under a given secret row 7 is %s, want %s", got, want)
+	}
+}
+
+func TestCursorIsBoundToListAndShop(t *testing.T) {
+	g := idsOf(t, "0123456789abcdef")
+	cursor := g.cursor(listCards, 5, 42)
+	if key, ok := g.cursorKey(listCards, 5, cursor); !ok || key != 42 {
+		t.Errorf("the cursor opens as %d, %t", key, ok)
+	}
+	for _, c := range []struct {
+		list byte
+		shop int64
+	}{{listPrograms, 5}, {listAudit, 5}, {listCards, 6}, {listCards, 0}, {0, 5}} {
+		if key, ok := g.cursorKey(c.list, c.shop, cursor); ok {
+			t.Errorf("a cursor of list %d, shop 5 opens in list %d, shop %d as %d", listCards, c.list, c.shop, key)
+		}
+	}
+	for _, kind := range kinds {
+		if _, ok := g.Key(kind, cursor); ok {
+			t.Errorf("a cursor opens as an id of kind %d", kind)
+		}
+	}
+}
+
+func FuzzIDs(f *testing.F) {
+	g := idsOf(f, "0123456789abcdef")
+	for _, kind := range kinds {
+		f.Add(g.ID(kind, 42), byte(kind), int64(1))
+	}
+	f.Add(g.cursor(listCards, 5, 42), byte(listCards), int64(5))
+	f.Add("crd_", byte(KindCard), int64(0))
+	f.Add("crd_zzzzzzzzzzzzzzzzzzzzzzzzzz", byte(KindCard), int64(0))
+	f.Fuzz(func(t *testing.T, text string, n byte, shop int64) {
+		if kind := Kind(n); kind >= KindShop && kind <= KindRequest {
+			if key, ok := g.Key(kind, text); ok && (key <= 0 || g.ID(kind, key) != text) {
+				t.Errorf("%q is taken as row %d of kind %d, whose id is %q", text, key, kind, g.ID(kind, key))
+			}
+		}
+		if shop < 0 || shop >= 1<<48 {
+			return
+		}
+		if key, ok := g.cursorKey(n, shop, text); ok && (key <= 0 || g.cursor(n, shop, key) != text) {
+			t.Errorf("%q is taken as a cursor at %d of list %d, shop %d, which is %q", text, key, n, shop, g.cursor(n, shop, key))
+		}
+	})
+}

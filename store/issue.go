@@ -1,0 +1,232 @@
+package store
+
+import (
+	"math"
+	"time"
+)
+
+// Mail is one message to a holder.
+type Mail struct {
+	CardID            string
+	To, Subject, Text string
+	At                Time
+}
+
+// Ways in which a card comes to be (spec event card.added).
+const (
+	SourceAPI           = "api"
+	SourceWebEnrollment = "web_enrollment"
+)
+
+var issueSQL = "SELECT " + packed("p.name", "p.published_at", "p.suspended_at", "p.initial_balance_cents", "p.default_expire_after_days",
+	"s.max_cards", "s.live_cards", "(SELECT ifnull(max(id), 0)+1 FROM cards)") + " FROM programs p JOIN shops s ON s.id=p.shop_id WHERE p.id=? AND p.shop_id=? AND p.deleted_at IS NULL"
+
+// IssueCard mints a card from a published program and makes its install link
+// (contract section 4, "Issuing").
+func (tx *Tx) IssueCard(a Access, programID string, f CardFields, source string) (out IssuedCard, err error) {
+	if details := f.Check(tx.Now); details != nil {
+		return out, Invalid(details...)
+	}
+	key, ok := tx.s.Key(KindProgram, programID)
+	if !ok {
+		return out, notFound("program")
+	}
+	var name string
+	var published, suspended Null[Time]
+	var balance, days, most Null[int64]
+	var live, card int64 // the card's key is known beforehand: its install link holds it, and so one INSERT writes it all
+	ok, err = tx.one(func(r *rows) {
+		name, published, suspended = r.str(), r.nullTime(), r.nullTime()
+		balance, days, most, live, card = r.nullInt(), r.nullInt(), r.nullInt(), r.int(), r.int()
+	}, issueSQL, key, a.Shop)
+	if err != nil {
+		return out, err
+	}
+	if !ok {
+		return out, notFound("program")
+	}
+	if a.Restricted {
+		n, err := tx.number("SELECT count(*) FROM programs p WHERE p.id=? AND "+visible, key, jsonKeys(a.Locations))
+		if err != nil {
+			return out, err
+		}
+		if n == 0 {
+			return out, refuse(Unauthorized, "This key is restricted to locations where the program's cards do not work.")
+		}
+	}
+	switch {
+	case suspended.Valid:
+		return out, refuse(Unprocessable, "The program is suspended; no cards can be issued.")
+	case !published.Valid:
+		return out, refuse(Unprocessable, "The program is not published; no cards can be issued.")
+	}
+	if err = tx.room(a.Shop, most, live); err != nil {
+		return out, err
+	}
+	if err = tx.mustBeOnlyCard(a.Shop, key, 0, f.ExternalRef.Value()); err != nil {
+		return out, err
+	}
+	if err = tx.mailConfigured(f.SendEmail); err != nil {
+		return out, err
+	}
+	expires := f.ExpiresAt.Value()
+	if !expires.Valid {
+		expires = tx.freshExpiry(days)
+	}
+	out = IssuedCard{ID: tx.s.ID(KindCard, card), ProgramID: programID, ExternalRef: f.ExternalRef.Value(), HolderName: f.HolderName.Value(),
+		HolderEmail: f.HolderEmail.Value(), ExpiresAt: expires}
+	hash, err := tx.link(&out, card)
+	if err != nil {
+		return out, err
+	}
+	if _, err = tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value, expires_at,
+		install_hash, install_expires_at, live, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,1,?,?)`, card, a.Shop, key, source, out.ExternalRef,
+		out.HolderName, out.HolderEmail, emailKey(out.HolderEmail), balance, expires, hash, out.InstallURLExpiresAt, tx.Now, tx.Now); err != nil {
+		return out, err
+	}
+	if _, err = tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", a.Shop); err != nil {
+		return out, err
+	}
+	tx.emit(pendingEvent{name: eventCardAdded, shop: a.Shop, program: key, card: card})
+	tx.mail(out, name, f.SendEmail)
+	return out, tx.audit(a.Shop, "card.issue", KindCard, card, "")
+}
+
+// freshExpiry is now plus the program's default, or none.
+func (tx *Tx) freshExpiry(days Null[int64]) Null[Time] {
+	if !days.Valid {
+		return Null[Time]{}
+	}
+	return Some(tx.Now.Add(time.Duration(days.V) * 24 * time.Hour))
+}
+
+func mustBeFuture(at Opt[Time], now Time) (details []Detail) {
+	if at.Set && !at.Null && at.V <= now {
+		return []Detail{{"expires_at", "must_be_future", "must be in the future"}}
+	}
+	return nil
+}
+
+// mayMail tells what is wrong with a wish to send mail.
+func mayMail(send Opt[bool], to Null[string]) []Detail {
+	if send.Or(false) && !to.Valid {
+		return []Detail{{"holder_email", "required", "is required with send_email"}}
+	}
+	return nil
+}
+
+// Check holds a new card to the rules that one field alone cannot break.
+func (f CardFields) Check(now Time) []Detail {
+	return append(mustBeFuture(f.ExpiresAt, now), mayMail(f.SendEmail, f.HolderEmail.Value())...)
+}
+
+// Check is that of CardFields.
+func (f CardPatch) Check(now Time) []Detail { return mustBeFuture(f.ExpiresAt, now) }
+
+// Check is that of CardFields.
+func (f ReissueFields) Check(now Time) []Detail { return mustBeFuture(f.ExpiresAt, now) }
+
+func (tx *Tx) mailConfigured(send Opt[bool]) error {
+	if send.Or(false) && tx.s.opts.Mail == nil {
+		return refuse(Unprocessable, "send_email needs a mail server, and none is configured.")
+	}
+	return nil
+}
+
+// room refuses a further live card over the shop's max_cards. The counter
+// still holds cards that expired by time alone; they are subtracted exactly,
+// and written off a batch at a time.
+func (tx *Tx) room(shop int64, most Null[int64], live int64) error {
+	if !most.Valid || live < most.V {
+		return nil
+	}
+	const due = " FROM cards WHERE shop_id=? AND live=1 AND expires_at IS NOT NULL AND expires_at<=?"
+	n, err := tx.number("SELECT count(*)"+due, shop, tx.Now)
+	if err != nil {
+		return err
+	}
+	if live-n >= most.V {
+		return refuse(Unprocessable, "The shop has %d live cards, which is its maximum.", live-n)
+	}
+	swept, err := tx.exec("UPDATE cards SET live=0 WHERE id IN (SELECT id"+due+" LIMIT 500)", shop, tx.Now)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec("UPDATE shops SET live_cards=live_cards-? WHERE id=?", swept, shop)
+	return err
+}
+
+// mustBeOnlyCard refuses a second live card of one person in one program;
+// root is the chain that may have it (0: none).
+func (tx *Tx) mustBeOnlyCard(shop, program, root int64, ref Null[string]) error {
+	if !ref.Valid {
+		return nil
+	}
+	n, err := tx.number(`SELECT count(*) FROM cards WHERE shop_id=? AND external_ref=? AND program_id=? AND archived_at IS NULL AND deleted_at IS NULL
+		AND (expires_at IS NULL OR expires_at>?) AND ifnull(root_id, id)<>?`, shop, ref.V, program, tx.Now, root)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		return refuse(Conflict, "This external_ref already has a live card in the program.")
+	}
+	return nil
+}
+
+// link makes a new install link for a chain and returns the hash of its token;
+// storing that ends the link before.
+func (tx *Tx) link(out *IssuedCard, root int64) (hash []byte, err error) {
+	token, err := tx.s.installToken(root)
+	out.InstallURL = tx.s.opts.PublicURL + "/i/" + token
+	out.InstallURLExpiresAt = tx.Now.Add(tx.Limits.InstallLinkTTL)
+	return Hash(token), err
+}
+
+// relink is link for a card that exists.
+func (tx *Tx) relink(out *IssuedCard, c card, send Opt[bool]) error {
+	hash, err := tx.link(out, c.root)
+	if err != nil {
+		return err
+	}
+	tx.mail(*out, c.ProgramName, send)
+	_, err = tx.exec("UPDATE cards SET install_hash=?, install_expires_at=? WHERE id=?", hash, out.InstallURLExpiresAt, c.root)
+	return err
+}
+
+// mail sends the install link once the write is on disk, if asked to.
+func (tx *Tx) mail(out IssuedCard, program string, send Opt[bool]) {
+	if !send.Or(false) {
+		return
+	}
+	m := Mail{CardID: out.ID, To: out.HolderEmail.V, Subject: "Your card: " + program, At: tx.Now,
+		Text: "Open this link on your phone to add the card " + program + ":\n\n" + out.InstallURL + "\n"}
+	tx.AfterCommit(func() { tx.s.opts.Mail(m) })
+}
+
+// revive counts a chain as live again after it had expired.
+func (tx *Tx) revive(shop int64, c card, ref Null[string]) error {
+	if err := tx.mustBeOnlyCard(shop, c.program, c.root, ref); err != nil {
+		return err
+	}
+	most, live := Null[int64]{}, int64(math.MaxInt64)
+	if _, err := tx.one(func(r *rows) { most, live = r.nullInt(), r.int() }, "SELECT "+packed("max_cards", "live_cards")+" FROM shops WHERE id=?", shop); err != nil {
+		return err
+	}
+	if err := tx.room(shop, most, live); err != nil {
+		return err
+	}
+	return tx.setLive(shop, c.root, true)
+}
+
+// setLive counts a chain in or out of its shop's live cards, once.
+func (tx *Tx) setLive(shop, root int64, live bool) error {
+	n, err := tx.exec("UPDATE cards SET live=?2 WHERE id=?1 AND live<>?2", root, live)
+	if err != nil || n == 0 {
+		return err
+	}
+	if !live {
+		n = -n
+	}
+	_, err = tx.exec("UPDATE shops SET live_cards=live_cards+? WHERE id=?", n, shop)
+	return err
+}

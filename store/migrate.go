@@ -1,0 +1,129 @@
+package store
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+//go:embed schema.sql
+var schema string
+
+// applicationID marks a SQLite file as punchcard's ("pnch").
+const applicationID = 0x706e6368
+
+// smallest is the size of one page, the least that a SQLite file can have.
+// SQLite itself takes a file of one byte for an empty one.
+const smallest = 512
+
+// migrations[i] brings a file from version i+1 to i+2. A migrated file must
+// have the schema of a fresh one; the tests compare the two for every version.
+var migrations = []string{}
+
+func version() int64 { return int64(len(migrations)) + 1 }
+
+// inspect looks at an existing file without writing a byte of it: through a
+// read-only connection, since opening the file beside SQLite would drop the
+// locks that this process may hold on it.
+func inspect(path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) || (err == nil && info.Size() == 0) {
+		return nil
+	}
+	if err == nil && info.Size() < smallest {
+		return fmt.Errorf("%s: is not a database", path)
+	}
+	c, err := openConn(dsn(path, "mode=ro", "_pragma=busy_timeout(5000)"))
+	if err != nil {
+		return explainInspect(path, err)
+	}
+	defer c.close()
+	app, err := c.number("PRAGMA application_id")
+	if err != nil {
+		return explainInspect(path, err)
+	}
+	tables, err := c.number("SELECT count(*) FROM sqlite_schema")
+	if err != nil {
+		return explainInspect(path, err)
+	}
+	v, err := c.number("PRAGMA user_version")
+	if err != nil {
+		return explainInspect(path, err)
+	}
+	if empty := app == 0 && v == 0 && tables == 0; app != applicationID && !empty {
+		return fmt.Errorf("%s: is a SQLite database, but not one of punchcard", path)
+	}
+	if v > version() {
+		return fmt.Errorf("%s: was written by a newer punchcard (schema %d, this one knows %d)", path, v, version())
+	}
+	return nil
+}
+
+func explainInspect(path string, err error) error {
+	switch {
+	case errors.Is(err, ErrNotADB):
+		return fmt.Errorf("%s: is not a database", path)
+	case errors.Is(err, ErrCantOpen):
+		return fmt.Errorf("%s: %w", path, ErrCantOpen)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// migrate brings the file to the current schema in one transaction.
+func (s *Store) migrate() error {
+	if _, err := s.writer.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err := s.migrateTo(version())
+	if err != nil {
+		s.writer.exec("ROLLBACK")
+		return err
+	}
+	if _, err := s.writer.exec("COMMIT"); err != nil {
+		return err
+	}
+	var secret []byte
+	if secret, err = s.writer.blob("SELECT id_secret FROM meta"); err != nil {
+		return err
+	}
+	s.IDs, err = newIDs(secret)
+	return err
+}
+
+func (s *Store) migrateTo(want int64) error {
+	w := s.writer
+	have, err := w.number("PRAGMA user_version")
+	if err != nil {
+		return err
+	}
+	if have == want {
+		// Changes no row, but fails where the file cannot be written: SQLite
+		// opens such a file all the same, and BEGIN IMMEDIATE lets it pass.
+		_, err := w.exec("UPDATE meta SET auth_epoch=0 WHERE id=0")
+		return err
+	}
+	if have == 0 {
+		if err := w.script(schema); err != nil {
+			return err
+		}
+		secret := s.opts.IDSecret
+		if secret == nil {
+			secret = make([]byte, 16)
+			if _, err := io.ReadFull(s.opts.Rand, secret); err != nil {
+				return err
+			}
+		}
+		if _, err := w.exec("INSERT INTO meta (id, id_secret) VALUES (1, ?)", secret); err != nil {
+			return err
+		}
+	} else {
+		for v := have; v < want; v++ {
+			if err := w.script(migrations[v-1]); err != nil {
+				return fmt.Errorf("from schema %d to %d: %w", v, v+1, err)
+			}
+		}
+	}
+	return w.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, want))
+}

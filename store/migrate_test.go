@@ -1,0 +1,159 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// shape is the schema of a file as SQLite keeps it.
+func shape(t *testing.T, path string) string {
+	t.Helper()
+	f := &fixture{Store: open(t, path, Options{MustExist: true}), t: t}
+	defer f.Close()
+	version := f.number("PRAGMA user_version")
+	return fmt.Sprintf("%d\n%s", version, strings.Join(f.lines("SELECT concat_ws(' ', type, name, tbl_name, sql) FROM sqlite_schema ORDER BY type, name"), "\n"))
+}
+
+// older makes a file as the program of a former version left it.
+func older(t *testing.T, path, schema string, version int64) {
+	t.Helper()
+	foreign(t, path, fmt.Sprintf("%s; INSERT INTO meta (id, id_secret) VALUES (1, x'000102030405060708090a0b0c0d0e0f'); PRAGMA application_id=%d; PRAGMA user_version=%d",
+		schema, applicationID, version))
+}
+
+// migratesToFresh tells whether a file of each older version, whose schema the
+// argument returns, ends up with the schema of a fresh file.
+func migratesToFresh(t *testing.T, schemaOf func(version int64) string) {
+	t.Helper()
+	fresh := filepath.Join(t.TempDir(), "fresh.db")
+	open(t, fresh, Options{}).Close()
+	want := shape(t, fresh)
+	for v := int64(1); v < version(); v++ {
+		path := filepath.Join(t.TempDir(), "older.db")
+		older(t, path, schemaOf(v), v)
+		open(t, path, Options{}).Close()
+		if got := shape(t, path); got != want {
+			t.Errorf("migrated from version %d:\n%s\nfresh:\n%s", v, got, want)
+		}
+	}
+}
+
+// Whoever adds a migration also keeps the schema that it starts from.
+func TestMigratedEqualsFresh(t *testing.T) {
+	migratesToFresh(t, func(v int64) string {
+		b, err := os.ReadFile(fmt.Sprintf("testdata/schema_v%d.sql", v))
+		if err != nil {
+			t.Fatalf("the schema of version %d is not kept: %v", v, err)
+		}
+		return string(b)
+	})
+}
+
+// withSteps has the program know further versions while a test runs.
+func withSteps(t *testing.T, steps ...string) {
+	oldSchema, oldSteps := schema, migrations
+	t.Cleanup(func() { schema, migrations = oldSchema, oldSteps })
+	migrations = append(slices.Clone(migrations), steps...)
+	schema += ";" + strings.Join(steps, ";")
+}
+
+const (
+	addColumn = "ALTER TABLE shops ADD COLUMN colour TEXT"
+	addTable  = "CREATE TABLE trays (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT; INSERT INTO trays (name) VALUES ('first')"
+)
+
+func TestMadeUpMigrations(t *testing.T) {
+	first := schema
+	withSteps(t, addColumn, addTable)
+	migratesToFresh(t, func(v int64) string {
+		if v == 2 {
+			return first + ";" + addColumn
+		}
+		return first
+	})
+}
+
+func TestMigrationRunsOnce(t *testing.T) {
+	f := start(t, Options{})
+	f.card(f.a, f.program(f.a, stamps("Coffee")), CardFields{HolderName: set("Ada")})
+	before := f.dump()
+	id := f.ID(KindCard, 1)
+	f.Close()
+
+	withSteps(t, addColumn, addTable)
+	for range 3 {
+		f = &fixture{Store: open(t, f.path, Options{}), t: t}
+		if n := f.number("SELECT count(*) FROM trays"); n != 1 {
+			t.Errorf("the step that adds a row left %d", n)
+		}
+		if n := f.number("PRAGMA user_version"); n != 3 {
+			t.Errorf("the file says version %d after two steps from 1", n)
+		}
+		if id != f.ID(KindCard, 1) {
+			t.Error("the ids are others after a migration")
+		}
+		f.Close()
+	}
+	f = &fixture{Store: open(t, f.path, Options{}), t: t}
+	f.sql("DROP TABLE trays")
+	f.sql("ALTER TABLE shops DROP COLUMN colour")
+	if after := f.dump(); after != before {
+		t.Errorf("the migration changed rows: %s", firstDifference(before, after))
+	}
+}
+
+func TestFailedMigrationLeavesTheFile(t *testing.T) {
+	for name, bad := range map[string]string{
+		"bad SQL":           "INSERT INTO trays (name) VALUES ('second'); THIS IS NOT SQL",
+		"a broken rule":     "UPDATE shops SET mode='neither'",
+		"of three the last": "UPDATE shops SET name='half way'; CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT; INSERT INTO nowhere VALUES (1)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, Options{})
+			before := f.dump()
+			f.Close()
+			was := shape(t, f.path)
+			t.Run("with the step", func(t *testing.T) {
+				withSteps(t, addColumn, addTable, bad)
+				refuses(t, f.path, Options{}, "from schema 3 to 4: ")
+			})
+			if got := shape(t, f.path); got != was {
+				t.Errorf("the schema is\n%s\nand was\n%s", got, was)
+			}
+			f = &fixture{Store: open(t, f.path, Options{}), t: t}
+			if after := f.dump(); after != before {
+				t.Errorf("the rows changed: %s", firstDifference(before, after))
+			}
+		})
+	}
+}
+
+func TestSchema(t *testing.T) {
+	if to, err := os.Readlink("../schema.sql"); err != nil || to != "store/schema.sql" {
+		t.Errorf("schema.sql at the root leads to %q, %v", to, err)
+	}
+	f := start(t, Options{})
+	loose := f.lines("SELECT name FROM pragma_table_list WHERE schema='main' AND type='table' AND strict=0 AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+	if len(loose) > 0 {
+		t.Errorf("not STRICT: %v", loose)
+	}
+	if n := f.number("SELECT count(*) FROM pragma_table_list WHERE schema='main' AND type='table' AND strict=1"); n < 10 {
+		t.Errorf("only %d tables were looked at", n)
+	}
+	for pragma, want := range map[string]string{"foreign_keys": "1", "journal_mode": "wal", "temp_store": "2", "application_id": fmt.Sprint(applicationID)} {
+		if got := f.lines("PRAGMA " + pragma); len(got) != 1 || got[0] != want {
+			t.Errorf("%s is %v, want %s", pragma, got, want)
+		}
+	}
+	durable := &fixture{Store: open(t, filepath.Join(t.TempDir(), "cards.db"), Options{}), t: t}
+	durable.must(func(tx *Tx) error {
+		if n, err := tx.number("PRAGMA synchronous"); n != 2 || err != nil {
+			t.Errorf("the writer's synchronous is %d, %v, want 2 (FULL)", n, err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestNowNeverGoesBack(t *testing.T) {
+	f := start(t, Options{})
+	rng := chance(t)
+	last := f.clock.at() // of the shop
+	for range 300 {
+		switch rng.IntN(4) {
+		case 0:
+			f.clock.move(time.Duration(rng.IntN(5000)) * time.Millisecond)
+		case 1:
+			f.clock.move(-time.Duration(rng.IntN(5000)) * time.Millisecond)
+		} // else it stands still
+		clock := f.clock.at()
+		f.must(func(tx *Tx) error {
+			if tx.Now < last {
+				t.Errorf("Now went back from %s to %s", last, tx.Now)
+			}
+			if tx.Now != max(last, clock) {
+				t.Errorf("Now is %s, want the later of %s and the clock's %s", tx.Now, last, clock)
+			}
+			last = tx.Now
+			return note(tx, "tick")
+		})
+	}
+	// Also among the members of one group.
+	times := make([]Time, 20)
+	var writes []Write
+	for i := range times {
+		writes = append(writes, write(func(tx *Tx) error {
+			times[i] = tx.Now
+			f.clock.move(time.Duration(rng.IntN(200)-100) * time.Millisecond)
+			return nil
+		}))
+	}
+	f.group(writes...)
+	if !slices.IsSorted(times) {
+		t.Errorf("Now went back within a group: %v", times)
+	}
+	if n := f.number("SELECT count(*) FROM (SELECT created_at, lag(created_at) OVER (ORDER BY id) AS before FROM audit) WHERE created_at<before"); n > 0 {
+		t.Errorf("%d audit rows are older than the one before them", n)
+	}
+}
+
+// The file itself knows its newest instant: for a second process with an
+// earlier clock, and after a restart.
+func TestNowFollowsTheFile(t *testing.T) {
+	f := start(t, Options{})
+	early := newClock()
+	early.move(-24 * time.Hour)
+	second := &fixture{Store: open(t, f.path, Options{Now: early.now, Ephemeral: true}), t: t, clock: early, a: f.a}
+	nowOf := func(f *fixture) (now Time) {
+		f.must(func(tx *Tx) error { now = tx.Now; return note(tx, "tick") })
+		return now
+	}
+	if got := nowOf(second); got != f.clock.at() {
+		t.Errorf("with an earlier clock Now is %s, want the newest row's %s", got, f.clock.at())
+	}
+	f.clock.move(time.Hour)
+	late := nowOf(f)
+	if got := nowOf(second); got != late {
+		t.Errorf("after another process wrote at %s Now is %s", late, got)
+	}
+	early.move(48 * time.Hour)
+	ahead := nowOf(second)
+	if got := nowOf(f); got != ahead || got != early.at() {
+		t.Errorf("the first process's Now is %s, want %s", got, ahead)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second.Close()
+	behind := newClock()
+	reopened := &fixture{Store: open(t, f.path, Options{Now: behind.now, Ephemeral: true}), t: t, clock: behind}
+	if got := nowOf(reopened); got != ahead {
+		t.Errorf("after a restart with an earlier clock Now is %s, want %s", got, ahead)
+	}
+}
+
+func TestRowsOfOneInstantKeepCommitOrder(t *testing.T) {
+	f := start(t, Options{Limits: Limits{MaxPageSize: 7}})
+	program := f.program(f.a, stamps("Coffee"))
+	var want []string
+	for i := range 40 {
+		if i%3 == 0 {
+			f.clock.move(-time.Minute)
+		}
+		want = append(want, f.card(f.a, program, CardFields{ExternalRef: set(fmt.Sprint("p", i))}))
+	}
+	slices.Reverse(want)
+	cards := allPages(t, func(q PageQuery) (p Page[Card]) {
+		f.view(func(v *View) (err error) { p, err = v.Cards(f.a, CardFilter{}, q); return err })
+		return p
+	}, nil)
+	var got []string
+	for _, c := range cards {
+		got = append(got, c.ID)
+		if c.CreatedAt != cards[0].CreatedAt {
+			t.Fatalf("created_at %s and %s, though time never went on", c.CreatedAt, cards[0].CreatedAt)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("cards of one instant are listed as %v, want %v", got, want)
+	}
+}

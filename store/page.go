@@ -1,0 +1,142 @@
+package store
+
+import (
+	"math"
+	"strings"
+)
+
+// PageQuery asks for one page of a list (contract section 1, "Lists").
+type PageQuery struct {
+	Limit  Opt[int64]  `json:"limit" min:"1" doc:"Page size: 50, or the maximum page size where that is smaller. Above the maximum it is clamped; the answer states the effective limit."`
+	Cursor Opt[string] `json:"cursor" doc:"next_cursor of the previous page. Repeat the filters with it."`
+}
+
+// Page is one page of a list, newest first.
+type Page[T any] struct {
+	Data       []T          `json:"data" doc:"The items of this page, newest first. A page may be shorter than limit, even empty, and not be the last."`
+	NextCursor Null[string] `json:"next_cursor" doc:"Opaque. Pass it as cursor to get the next page; null means this is the last page."`
+	Limit      int          `json:"limit" min:"0" doc:"The effective page size after clamping."`
+}
+
+// The lists that hand out cursors. The numbers are inside every cursor.
+const (
+	listLocations byte = iota + 1
+	listPrograms
+	listCards
+	listTransactions
+	listAudit
+)
+
+// ClampLimit is the page size for a request: 50 or the maximum page size,
+// whichever is smaller, when none is given; never more than the maximum.
+func (l Limits) ClampLimit(asked Opt[int64]) int {
+	return int(min(asked.Or(50), int64(l.MaxPageSize)))
+}
+
+// walk describes a list: which index it follows and what it leaves out.
+type walk struct {
+	list  byte
+	shop  int64
+	table string   // with its alias
+	alias string   //
+	join  string   // joins of the outer query
+	index []string // conditions that the index serves together with the order by key
+	args  []any    // of index
+	keep  []string // further conditions, each costing a visit for a row it drops
+	kargs []any    // of keep
+	above int64    // keys must be greater than this (0: no bound)
+	below int64    // keys must be smaller than this (0: no bound)
+}
+
+func (w *walk) follow(cond string, args ...any) {
+	w.index = append(w.index, cond)
+	w.args = append(w.args, args...)
+}
+
+func (w *walk) filter(cond string, args ...any) {
+	w.keep = append(w.keep, cond)
+	w.kargs = append(w.kargs, args...)
+}
+
+// errCursor is the refusal of a cursor that this server did not make for this
+// list.
+func errCursor() *Error {
+	return Invalid(Detail{Field: "cursor", Code: "invalid_format", Message: "is not a cursor of this list"})
+}
+
+// page fetches one page by keyset. Where a walk has conditions beside its
+// index it visits at most PageVisits rows and then ends the page early, with a
+// cursor to go on from there; so no filter makes a request unbounded.
+//
+// cols is the packed SELECT list, whose first column must be the auth epoch
+// and whose second the key; scan reads what follows.
+func page[T any](v *View, w walk, q PageQuery, cols string, scan func(r *rows, key int64) T) (p Page[T], err error) {
+	if len(w.keep) > 0 && !v.frozen { // two queries that must agree
+		err = v.snapshot(func() (err error) {
+			p, err = page(v, w, q, cols, scan)
+			return err
+		})
+		return p, err
+	}
+	limit := v.s.opts.Limits.ClampLimit(q.Limit)
+	p = Page[T]{Data: make([]T, 0, limit), Limit: limit}
+	from := int64(math.MaxInt64)
+	if q.Cursor.Set {
+		key, ok := v.s.cursorKey(w.list, w.shop, q.Cursor.V)
+		if !ok {
+			return p, errCursor()
+		}
+		from = key
+	}
+	if w.below != 0 {
+		from = min(from, w.below)
+	}
+	w.follow(w.alias+".id<?", from)
+	if w.above != 0 {
+		w.follow(w.alias+".id>?", w.above)
+	}
+	rest := " FROM " + w.table + " WHERE " + strings.Join(w.index, " AND ") + " ORDER BY " + w.alias + ".id DESC LIMIT ?"
+
+	var sql string
+	var args []any
+	if len(w.keep) == 0 {
+		sql = "SELECT " + cols + strings.Replace(rest, " WHERE ", w.join+" WHERE ", 1)
+		args = append(append(args, w.args...), limit+1)
+	} else {
+		sql = "SELECT " + cols + " FROM (SELECT *" + rest + ") " + w.alias + w.join +
+			" WHERE " + strings.Join(w.keep, " AND ") + " ORDER BY " + w.alias + ".id DESC LIMIT ?"
+		args = append(append(append(args, w.args...), v.s.opts.PageVisits), w.kargs...)
+		args = append(args, limit+1)
+	}
+
+	var last int64
+	more := false
+	r := v.query(sql, args...)
+	for r.next() {
+		v.seen(r.int())
+		key := r.int()
+		if len(p.Data) == limit {
+			more = true
+			break
+		}
+		last = key
+		p.Data = append(p.Data, scan(r, key))
+	}
+	if err := r.close(); err != nil {
+		return p, err
+	}
+	if !more && len(w.keep) > 0 {
+		// Short: is the list at its end, or only this page's visits?
+		_, err := v.one(func(r *rows) {
+			more = r.int() == int64(v.s.opts.PageVisits)
+			last = r.nullInt().V
+		}, "SELECT "+packed("count(*)", "min(id)")+" FROM (SELECT "+w.alias+".id"+rest+")", append(w.args, v.s.opts.PageVisits)...)
+		if err != nil {
+			return p, err
+		}
+	}
+	if more {
+		p.NextCursor = Some(v.s.cursor(w.list, w.shop, last))
+	}
+	return p, nil
+}

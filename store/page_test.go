@@ -1,0 +1,286 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// allPages reads a list to its end; between, if set, runs after each page.
+func allPages[T any](t testing.TB, page func(PageQuery) Page[T], between func(Page[T])) (all []T) {
+	t.Helper()
+	var q PageQuery
+	for n := 0; ; n++ {
+		p := page(q)
+		all = append(all, p.Data...)
+		if between != nil {
+			between(p)
+		}
+		if !p.NextCursor.Valid {
+			return all
+		}
+		if n > 10000 {
+			t.Fatal("the list has no end")
+		}
+		q.Cursor = set(p.NextCursor.V)
+	}
+}
+
+// ids keeps of a page what names its items.
+func ids[T any](p Page[T], err error, id func(T) string) (Page[string], error) {
+	q := Page[string]{NextCursor: p.NextCursor, Limit: p.Limit}
+	for _, item := range p.Data {
+		q.Data = append(q.Data, id(item))
+	}
+	return q, err
+}
+
+func (f *fixture) cards(a Access, filter CardFilter) func(PageQuery) Page[string] {
+	return func(q PageQuery) (p Page[string]) {
+		f.t.Helper()
+		f.view(func(v *View) error {
+			list, err := v.Cards(a, filter, q)
+			p, err = ids(list, err, func(c Card) string { return c.ID })
+			return err
+		})
+		return p
+	}
+}
+
+func (f *fixture) transactions(a Access, filter TransactionFilter) func(PageQuery) Page[string] {
+	return func(q PageQuery) (p Page[string]) {
+		f.t.Helper()
+		f.view(func(v *View) error {
+			list, err := v.Transactions(a, filter, q)
+			p, err = ids(list, err, func(x Transaction) string { return x.ID })
+			return err
+		})
+		return p
+	}
+}
+
+func (f *fixture) programs(a Access, kind Opt[string]) func(PageQuery) Page[string] {
+	return func(q PageQuery) (p Page[string]) {
+		f.t.Helper()
+		f.view(func(v *View) error {
+			list, err := v.Programs(a, kind, q)
+			p, err = ids(list, err, func(x Program) string { return x.ID })
+			return err
+		})
+		return p
+	}
+}
+
+func (f *fixture) locations(a Access) func(PageQuery) Page[string] {
+	return func(q PageQuery) (p Page[string]) {
+		f.t.Helper()
+		f.view(func(v *View) error {
+			list, err := v.Locations(a, q)
+			p, err = ids(list, err, func(x Location) string { return x.ID })
+			return err
+		})
+		return p
+	}
+}
+
+func (f *fixture) auditLog(a Access) func(PageQuery) Page[string] {
+	return func(q PageQuery) (p Page[string]) {
+		f.t.Helper()
+		f.view(func(v *View) error {
+			list, err := v.AuditLog(a.Shop, q)
+			p, err = ids(list, err, func(x AuditRow) string { return fmt.Sprint(x.ID) })
+			return err
+		})
+		return p
+	}
+}
+
+// ledgerCase is a shop with what its ledger's rows need.
+type ledgerCase struct {
+	a                       Access
+	program, card, location string
+}
+
+func (f *fixture) withLedger(a Access) ledgerCase {
+	program := f.program(a, stamps("Coffee"))
+	return ledgerCase{a, program, f.card(a, program, CardFields{}), f.location(a)}
+}
+
+func (f *fixture) row(l ledgerCase, kind string) string {
+	return f.ID(KindTransaction, f.ledger(l.a, l.card, l.program, l.location, kind, 1)[0])
+}
+
+// Rows that were there when the reading began come once each, newest first,
+// whatever is added on the way and whatever other shops hold.
+func TestPagesWhileRowsAreAdded(t *testing.T) {
+	f := start(t, Options{})
+	mine, theirs := f.withLedger(f.a), f.withLedger(f.shop(ShopFields{}))
+	newCard := func(l ledgerCase) string { return f.card(l.a, l.program, CardFields{}) }
+	newProgram := func(l ledgerCase) string { return f.draft(l.a, stamps("More")) }
+	newLocation := func(l ledgerCase) string { return f.location(l.a) }
+	newRow := func(l ledgerCase) string { return f.row(l, "stamp") }
+	newAudit := func(l ledgerCase) string {
+		f.must(func(tx *Tx) error { return tx.audit(l.a.Shop, "mark", KindShop, l.a.Shop, "") })
+		return f.lines("SELECT max(id) FROM audit")[0]
+	}
+	for _, c := range []struct {
+		name string
+		page func(PageQuery) Page[string]
+		add  func(ledgerCase) string
+	}{
+		{"cards", f.cards(f.a, CardFilter{}), newCard},
+		{"cards of a program", f.cards(f.a, CardFilter{ProgramID: set(mine.program)}), newCard},
+		{"programs", f.programs(f.a, Opt[string]{}), newProgram},
+		{"locations", f.locations(f.a), newLocation},
+		{"transactions", f.transactions(f.a, TransactionFilter{}), newRow},
+		{"transactions of a card", f.transactions(f.a, TransactionFilter{CardID: set(mine.card)}), newRow},
+		{"transactions of a program", f.transactions(f.a, TransactionFilter{ProgramID: set(mine.program)}), newRow},
+		{"transactions of a location", f.transactions(f.a, TransactionFilter{LocationID: set(mine.location)}), newRow},
+		{"audit", f.auditLog(f.a), newAudit},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want := allPages(t, c.page, nil)
+			for range 21 {
+				want = append([]string{c.add(mine)}, want...)
+				c.add(theirs)
+			}
+			for _, limit := range []int64{1, 4, 7} {
+				pages := 0
+				var added []string
+				got := allPages(t, func(q PageQuery) Page[string] {
+					q.Limit = set(limit)
+					return c.page(q)
+				}, func(p Page[string]) {
+					pages++
+					if int64(p.Limit) != limit || p.NextCursor.Valid && int64(len(p.Data)) != limit {
+						t.Errorf("page %d has %d items and says limit %d, asked for %d", pages, len(p.Data), p.Limit, limit)
+					}
+					if pages%3 == 1 {
+						added = append([]string{c.add(mine)}, added...)
+						c.add(theirs)
+					}
+				})
+				if !slices.Equal(got, want) {
+					t.Errorf("limit %d: got %d items %v, want %d: %v", limit, len(got), got, len(want), want)
+				}
+				want = append(added, want...)
+			}
+		})
+	}
+}
+
+func TestPageLimits(t *testing.T) {
+	f := start(t, Options{Limits: Limits{MaxPageSize: 20}})
+	l := f.withLedger(f.a)
+	for range 24 {
+		f.card(f.a, l.program, CardFields{})
+	}
+	for _, c := range []struct {
+		asked Opt[int64]
+		want  int
+	}{{Opt[int64]{}, 20}, {null[int64](), 20}, {set(int64(3)), 3}, {set(int64(20)), 20}, {set(int64(21)), 20}, {set(int64(1) << 60), 20}} {
+		p := f.cards(f.a, CardFilter{})(PageQuery{Limit: c.asked})
+		if p.Limit != c.want || len(p.Data) != c.want || !p.NextCursor.Valid {
+			t.Errorf("asked for %v: %d items, limit %d, next %v; want %d of 25", c.asked, len(p.Data), p.Limit, p.NextCursor.Valid, c.want)
+		}
+	}
+	if got := DefaultLimits().ClampLimit(Opt[int64]{}); got != 50 {
+		t.Errorf("the default page has %d items, want 50", got)
+	}
+	// A last page that is exactly full has no next one.
+	p := f.cards(f.a, CardFilter{})(PageQuery{Limit: set(int64(20))})
+	if p = f.cards(f.a, CardFilter{})(PageQuery{Limit: set(int64(5)), Cursor: set(p.NextCursor.V)}); len(p.Data) != 5 || p.NextCursor.Valid {
+		t.Errorf("the last 5 of 25 come as %d items, next %v", len(p.Data), p.NextCursor)
+	}
+}
+
+func TestForeignCursors(t *testing.T) {
+	f := start(t, Options{})
+	mine, theirs := f.withLedger(f.a), f.withLedger(f.shop(ShopFields{}))
+	for _, l := range []ledgerCase{mine, theirs} {
+		f.card(l.a, l.program, CardFields{})
+		f.draft(l.a, stamps("More"))
+	}
+	one := PageQuery{Limit: set(int64(1))}
+	for what, cursor := range map[string]string{
+		"another list's": f.programs(f.a, Opt[string]{})(one).NextCursor.V,
+		"another shop's": f.cards(theirs.a, CardFilter{})(one).NextCursor.V,
+		"a card's id":    mine.card,
+		"made up":        "00000000000000000000000000",
+		"nothing":        "",
+	} {
+		err := f.View(0, func(v *View) error {
+			_, err := v.Cards(f.a, CardFilter{}, PageQuery{Cursor: set(cursor)})
+			return err
+		})
+		refused(t, err, ValidationFailed)
+		if e, _ := AsError(err); len(e.Details) != 1 || e.Details[0].Field != "cursor" || e.Details[0].Code != "invalid_format" {
+			t.Errorf("%s: %+v", what, e.Details)
+		}
+	}
+}
+
+// from is inclusive, to exclusive, both on created_at.
+func TestTransactionsByTime(t *testing.T) {
+	f := start(t, Options{})
+	mine, theirs := f.withLedger(f.a), f.withLedger(f.shop(ShopFields{}))
+	type entry struct {
+		id   string
+		at   Time
+		kind string
+	}
+	var rows []entry // newest first
+	var marks []Time
+	for i := range 12 {
+		f.clock.move(time.Duration(1+i%3) * time.Second)
+		marks = append(marks, f.clock.at())
+		for j := range 1 + i%3 {
+			kind := []string{"stamp", "topup"}[j%2]
+			f.row(theirs, kind)
+			if i%4 != 3 { // at some instants only the other shop has rows
+				rows = append([]entry{{f.row(mine, kind), f.clock.at(), kind}}, rows...)
+			}
+		}
+	}
+	bounds := []Opt[Time]{{}}
+	for _, m := range append(marks, marks[0]-100000, marks[len(marks)-1]+100000) {
+		bounds = append(bounds, set(m-1), set(m), set(m+1))
+	}
+	for _, from := range bounds {
+		for _, to := range bounds {
+			filter := TransactionFilter{From: from, To: to}
+			if from.Set && to.Set && from.V > to.V {
+				err := f.View(0, func(v *View) error { _, err := v.Transactions(f.a, filter, PageQuery{}); return err })
+				refused(t, err, ValidationFailed)
+				continue
+			}
+			for _, by := range []string{"shop", "card", "type"} {
+				filter := filter
+				var want []string
+				switch by {
+				case "card":
+					filter.CardID = set(mine.card)
+				case "type":
+					filter.Type = set("topup")
+				}
+				for _, r := range rows {
+					if (!from.Set || r.at >= from.V) && (!to.Set || r.at < to.V) && (by != "type" || r.kind == "topup") {
+						want = append(want, r.id)
+					}
+				}
+				got := allPages(t, func(q PageQuery) Page[string] {
+					q.Limit = set(int64(5))
+					return f.transactions(f.a, filter)(q)
+				}, nil)
+				if !slices.Equal(got, want) {
+					t.Fatalf("by %s from %v to %v: got %d rows, want %d", by, from, to, len(got), len(want))
+				}
+			}
+		}
+	}
+	none := f.shop(ShopFields{})
+	if p := f.transactions(none, TransactionFilter{From: set(marks[0]), To: set(marks[3])})(PageQuery{}); len(p.Data) > 0 || p.NextCursor.Valid {
+		t.Errorf("a shop without a ledger lists %v", p.Data)
+	}
+}

@@ -1,0 +1,249 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// plan is what SQLite intends to do for a statement, a line per step.
+func plan(t *testing.T, c *conn, sql string) (steps []string) {
+	t.Helper()
+	s, err := c.dc.(driver.ConnPrepareContext).PrepareContext(context.Background(), "EXPLAIN QUERY PLAN "+sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	dr, err := s.(driver.StmtQueryContext).QueryContext(context.Background(), make([]driver.NamedValue, 0, 8)[:0])
+	if err != nil {
+		args := make([]driver.NamedValue, parameters(sql))
+		for i := range args {
+			args[i] = driver.NamedValue{Ordinal: i + 1, Value: int64(1)}
+		}
+		if dr, err = s.(driver.StmtQueryContext).QueryContext(context.Background(), args); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	defer dr.Close()
+	dest := make([]driver.Value, len(dr.Columns()))
+	for {
+		if err := dr.Next(dest); err == io.EOF {
+			return steps
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, dest[3].(string))
+	}
+}
+
+var numbered = regexp.MustCompile(`\?(\d+)`)
+
+// parameters counts a statement's: the highest ?n and the plain ? after it.
+func parameters(sql string) (n int) {
+	for _, m := range numbered.FindAllStringSubmatch(sql, -1) {
+		k, _ := strconv.Atoi(m[1])
+		n = max(n, k)
+	}
+	return n + strings.Count(numbered.ReplaceAllString(sql, ""), "?")
+}
+
+// everything runs each operation of the store at least once, lists with all
+// their filters, so that every statement is prepared.
+func everything(f *fixture) {
+	key := must(f, func(tx *Tx) (Key, error) {
+		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{LocationIDs: set([]string{})})
+		return k, err
+	})
+	l := f.withLedger(f.a)
+	other := f.location(f.a)
+	restricted := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, l.location)}}
+	f.hook(f.a, l.program, hookFields{})
+	f.row(l, "stamp")
+	f.must(func(tx *Tx) error { _, _, err := tx.CreateDevice(f.a.Shop, l.location, "Till", ""); return err })
+	must(f, func(tx *Tx) (Key, error) {
+		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{LocationIDs: set([]string{l.location})})
+		return k, err
+	})
+	must(f, func(tx *Tx) (Key, error) {
+		k, _, err := tx.RotateKey(f.a.Shop, key.ID, Null[time.Duration]{})
+		return k, err
+	})
+	must(f, func(tx *Tx) (Key, error) { return tx.RevokeKey(f.a.Shop, key.ID) })
+	must(f, func(tx *Tx) (Location, error) { return tx.UpdateLocation(f.a, other, LocationPatch{Name: set("New")}) })
+	must(f, func(tx *Tx) (Location, error) { return tx.SetLocationActive(f.a, other, false) })
+	must(f, func(tx *Tx) (Location, error) { return tx.SetStaffPIN(f.a.Shop, other, "1234") })
+	scope := ProgramFields{LocationScope: set("selected_locations"), ScopedLocationIDs: set([]string{l.location})}
+	must(f, func(tx *Tx) (ProgramDetail, error) { return tx.UpdateProgram(f.a, l.program, scope) })
+	must(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetMinSpend(f.a.Shop, l.program, set(int64(100))) })
+	for _, action := range []string{Suspend, Unsuspend, Unpublish, Publish} {
+		must(f, func(tx *Tx) (ProgramDetail, error) { return tx.ProgramAction(f.a, l.program, action) })
+	}
+	prize := must(f, func(tx *Tx) (Prize, error) {
+		return tx.AddPrize(f.a, l.program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
+	})
+	must(f, func(tx *Tx) (Prize, error) {
+		return tx.UpdatePrize(f.a, l.program, prize.ID, PrizeFields{Name: set("Mug")})
+	})
+	f.must(func(tx *Tx) error { return tx.DeletePrize(f.a, l.program, prize.ID) })
+	must(f, func(tx *Tx) (Shop, error) {
+		return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(3)), APIAddon: set(false)})
+	})
+	soon := CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute)), ExternalRef: set("ref"), HolderEmail: set("ada@example.com")}
+	claim := NewClaim(2, "key", "POST", "/", nil)
+	expired := must(f, func(tx *Tx) (IssuedCard, error) {
+		c, err := tx.IssueCard(restricted, l.program, soon, SourceAPI)
+		if err == nil {
+			err = tx.Remember(claim, Remembered{Status: 201, Body: []byte(`{}`)}, c.ID)
+		}
+		return c, err
+	}).ID
+	f.clock.move(time.Hour)
+	f.card(f.a, l.program, CardFields{})
+	f.card(f.a, l.program, CardFields{}) // there is room only because one expired
+	must(f, func(tx *Tx) (Shop, error) { return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: null[int64]()}) })
+	must(f, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(restricted, expired, ReissueFields{}) })
+	must(f, func(tx *Tx) (CardDetail, error) {
+		return tx.UpdateCard(f.a, l.card, CardPatch{ExternalRef: set("other")})
+	})
+	must(f, func(tx *Tx) (IssuedCard, error) { return tx.NewInstallLink(f.a, l.card, LinkFields{}) })
+	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, l.card, true) })
+	must(f, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(f.a.Shop, l.card) })
+	f.must(func(tx *Tx) error { _, err := tx.PruneIdempotency(100); return err })
+
+	f.view(func(v *View) error {
+		for _, a := range []Access{f.a, restricted} {
+			for n := range 16 {
+				on := func(bit int, s string) Opt[string] { return Opt[string]{V: s, Set: n>>bit&1 == 1} }
+				at := func(bit int) Opt[Time] { return Opt[Time]{V: f.clock.at(), Set: n>>bit&1 == 1} }
+				check(v.Cards(a, CardFilter{ExternalRef: on(0, "ref"), HolderEmail: on(1, "a@example.com"), ProgramID: on(2, l.program), Status: on(3, StatusActive)}, PageQuery{}))
+				for _, kind := range []Opt[string]{{}, set("stamp")} {
+					check(v.Transactions(a, TransactionFilter{LocationID: on(0, l.location), ProgramID: on(1, l.program), CardID: on(2, l.card), Type: kind, From: at(3), To: at(3)}, PageQuery{}))
+				}
+			}
+			check(v.Programs(a, set("standard"), PageQuery{}))
+			check(v.Programs(a, Opt[string]{}, PageQuery{}))
+			check(v.Locations(a, PageQuery{}))
+			check(v.Card(a, expired))
+			check(v.Program(a, l.program))
+		}
+		check(v.AuditLog(f.a.Shop, PageQuery{}))
+		check(v.Keys(f.a.Shop))
+		check(v.Recall(claim))
+		_, _, err := v.OwnShop(f.a)
+		return err
+	})
+	if _, _, err := f.Identify(Hash("none")); err != nil {
+		f.t.Fatal(err)
+	}
+	for kind, id := range map[Kind]string{KindProgram: l.program, KindCard: l.card, KindLocation: l.location} {
+		check(f.Owner(kind, id))
+	}
+	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, expired) })
+	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, l.program) })
+	f.must(func(tx *Tx) error { _, err := tx.RevokeAllKeys(f.a.Shop); return err })
+}
+
+// must makes a write that has to succeed and returns what it made.
+func must[T any](f *fixture, fn func(*Tx) (T, error)) (out T) {
+	f.t.Helper()
+	f.must(func(tx *Tx) (err error) {
+		out, err = fn(tx)
+		return err
+	})
+	return out
+}
+
+// check stops a test whose fixture is wrong.
+func check[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// smallWalks are the statements that may look at every row of a table, each
+// with its reason; smallSorts those that may sort, by the step before.
+var (
+	smallWalks = map[string]string{
+		"SELECT id FROM shops LIMIT 2":                                   "two rows at most",
+		"FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT": "a bounded batch in key order",
+		"SELECT created_at FROM audit ORDER BY id DESC LIMIT 1":          "one row, the last",
+	}
+	smallSorts = map[string]string{
+		"SEARCH program_locations USING PRIMARY KEY (program_id=?)": "the scope of one program",
+		"SEARCH cards USING INDEX cards_chain (root_id=?)":          "one chain",
+		"SEARCH locations USING INDEX locations_shop (shop_id=?)":   "a shop's locations by name, for the memory of them",
+	}
+)
+
+// walked are the steps of a plan that look at every row of a table. A step
+// "CO-ROUTINE c" allows one "SCAN c": that of its own result.
+func walked(steps []string) (found []string) {
+	routines := map[string]int{}
+	for _, step := range steps {
+		if name, ok := strings.CutPrefix(step, "CO-ROUTINE "); ok {
+			routines[name]++
+		}
+		name, ok := strings.CutPrefix(step, "SCAN ")
+		switch {
+		case !ok, strings.Contains(step, "VIRTUAL TABLE"), name == "CONSTANT ROW", name == "meta":
+		case routines[name] > 0:
+			routines[name]--
+		default:
+			found = append(found, step)
+		}
+	}
+	return found
+}
+
+func TestStatementsFollowIndexes(t *testing.T) {
+	f := start(t, Options{Readers: 1})
+	everything(f)
+	statements := map[string]bool{}
+	c := <-f.readers
+	for sql := range c.stmts {
+		statements[sql] = true
+	}
+	for sql := range f.writer.stmts { // idle: all writes were answered
+		statements[sql] = true
+	}
+	if len(statements) < 100 {
+		t.Errorf("only %d statements were prepared", len(statements))
+	}
+	used := map[string]bool{} // words of the plans
+	for sql := range statements {
+		if strings.HasPrefix(sql, "PRAGMA") || slices.Contains([]string{"BEGIN", "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK", "SAVEPOINT job", "RELEASE job", "ROLLBACK TO job"}, sql) {
+			continue
+		}
+		steps := plan(t, c, sql)
+		for i, step := range steps {
+			for _, word := range strings.Fields(step) {
+				used[word] = true
+			}
+			if strings.Contains(step, "TEMP B-TREE") && (i == 0 || smallSorts[steps[i-1]] == "") {
+				t.Errorf("sorts: %s\nplan %s", sql, strings.Join(steps, " | "))
+			}
+		}
+		small := false
+		for part := range smallWalks {
+			small = small || strings.Contains(sql, part)
+		}
+		if found := walked(steps); len(found) > 0 && !small {
+			t.Errorf("walks a table, %q: %s\nplan %s", found, sql, strings.Join(steps, " | "))
+		}
+	}
+	f.readers <- c
+	for _, index := range []string{"cards_shop", "cards_program", "cards_ref", "cards_email", "cards_chain", "cards_due", "transactions_shop", "transactions_time", "transactions_prize", "transactions_card",
+		"transactions_program", "transactions_location", "idempotency_key", "idempotency_card", "events_card", "audit_shop", "programs_shop", "locations_shop",
+		"keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "deliveries_webhook", "prizes_program"} {
+		if !used[index] {
+			t.Errorf("no statement uses the index %s", index)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package store
+
+import (
+	"slices"
+	"testing"
+)
+
+// A card's locations are kept in memory between reads; every change of a
+// location shows in the very next one, whichever process made it.
+func TestCardShowsLocationsOfTheMoment(t *testing.T) {
+	f := start(t, Options{})
+	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
+	north, south := f.location(f.a), f.location(f.a)
+	narrow := stamps("South only")
+	narrow.LocationScope, narrow.ScopedLocationIDs = set("selected_locations"), set([]string{south})
+	everywhere, card := f.card(f.a, f.program(f.a, stamps("Everywhere")), CardFields{}), f.card(f.a, f.program(f.a, narrow), CardFields{})
+	rename := func(f *fixture, id, name string) {
+		f.must(func(tx *Tx) error { _, err := tx.UpdateLocation(f.a, id, LocationPatch{Name: set(name)}); return err })
+	}
+	active := func(f *fixture, id string, active bool) {
+		f.must(func(tx *Tx) error { _, err := tx.SetLocationActive(f.a, id, active); return err })
+	}
+	show := func(when string, all, one []string) {
+		t.Helper()
+		for _, reader := range []*fixture{f, second} {
+			for id, want := range map[string][]string{everywhere: all, card: one} {
+				for range 2 {
+					d, err := reader.read(id)
+					if err != nil {
+						t.Fatal(err)
+					}
+					var got []string
+					for _, l := range d.Locations {
+						got = append(got, l.Name)
+					}
+					if !slices.Equal(got, want) || d.AllLocations != (id == everywhere) {
+						t.Errorf("%s: the card lists %v, all %t; want %v", when, got, d.AllLocations, want)
+					}
+				}
+			}
+		}
+	}
+	rename(f, north, "North")
+	rename(f, south, "South")
+	show("named", []string{"North", "South"}, []string{"South"})
+	rename(second, north, "Zenith")
+	show("renamed by another process", []string{"South", "Zenith"}, []string{"South"})
+	active(f, south, false)
+	show("one disabled", []string{"Zenith"}, nil)
+	active(second, south, true)
+	show("enabled by another process", []string{"South", "Zenith"}, []string{"South"})
+	f.do(func(tx *Tx) error {
+		tx.SetLocationActive(f.a, north, false)
+		tx.UpdateCard(f.a, everywhere, CardPatch{HolderName: set("Ada")})
+		return notFound("anything")
+	})
+	show("disabled in a write that was taken back", []string{"South", "Zenith"}, []string{"South"})
+	f.must(func(tx *Tx) error {
+		_, err := tx.CreateLocation(f.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("Alley")}})
+		return err
+	})
+	show("one more", []string{"Alley", "South", "Zenith"}, []string{"South"})
+}

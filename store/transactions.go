@@ -1,0 +1,117 @@
+package store
+
+// Transaction is a row of the ledger: proof that a real card was presented at
+// a real place (spec Transaction).
+type Transaction struct {
+	ID           string       `json:"id" min:"1" doc:"Opaque."`
+	CardID       string       `json:"card_id"`
+	ProgramID    string       `json:"program_id"`
+	Type         string       `json:"type" enum:"stamp,redemption,reversal,expiry,topup,spend,discount,access"`
+	LocationID   string       `json:"location_id" doc:"The site it happened at."`
+	LocationName string       `json:"location_name"`
+	StampsDelta  Null[int64]  `json:"stamps_delta"`
+	ValueDelta   Null[int64]  `json:"value_delta" doc:"In cents."`
+	PrizeID      Null[string] `json:"prize_id"`
+	ReversedAt   Null[Time]   `json:"reversed_at"`
+	CreatedAt    Time         `json:"created_at"`
+}
+
+// TransactionFilter selects rows of the ledger.
+type TransactionFilter struct {
+	LocationID Opt[string] `json:"location_id" doc:"For a restricted key, a location outside its restriction gives an empty page."`
+	ProgramID  Opt[string] `json:"program_id"`
+	CardID     Opt[string] `json:"card_id"`
+	Type       Opt[string] `json:"type" enum:"stamp,redemption,reversal,expiry,topup,spend,discount,access"`
+	From       Opt[Time]   `json:"from" doc:"Inclusive, on created_at."`
+	To         Opt[Time]   `json:"to" doc:"Exclusive, on created_at."`
+}
+
+var transactionCols = packed(epochColumn, "t.id", "t.card_id", "t.program_id", "t.type", "t.location_id", "l.name", "t.stamps_delta", "t.value_delta",
+	"t.prize_id", "t.reversed_at", "t.created_at")
+
+// Transactions is a page of the ledger, newest first.
+func (v *View) Transactions(a Access, f TransactionFilter, q PageQuery) (p Page[Transaction], err error) {
+	if f.From.Set && f.To.Set && f.From.V > f.To.V {
+		return p, Invalid(Detail{"from", "invalid_value", "must not be after to"})
+	}
+	err = v.snapshot(func() error {
+		w := walk{list: listTransactions, shop: a.Shop, table: "transactions t", alias: "t", join: " JOIN locations l ON l.id=t.location_id"}
+		v.followTransactions(&w, a, f)
+		if err := v.boundByTime(&w, a.Shop, f); err != nil {
+			return err
+		}
+		p, err = page(v, w, q, transactionCols, v.s.scanTransaction)
+		return err
+	})
+	return p, err
+}
+
+// followTransactions picks the index: of the card, the location, the program
+// or the shop, in this order of selectiveness.
+func (v *View) followTransactions(w *walk, a Access, f TransactionFilter) {
+	key := func(kind Kind, id string) int64 {
+		k, ok := v.s.Key(kind, id)
+		if !ok {
+			return -1
+		}
+		return k
+	}
+	type column struct {
+		name string
+		opt  Opt[string]
+		kind Kind
+	}
+	followed := false
+	for _, c := range []column{{"t.card_id", f.CardID, KindCard}, {"t.location_id", f.LocationID, KindLocation}, {"t.program_id", f.ProgramID, KindProgram}} {
+		switch {
+		case !c.opt.Set:
+		case !followed:
+			w.follow(c.name+"=? AND t.shop_id=?", key(c.kind, c.opt.V), a.Shop)
+			followed = true
+		default:
+			w.filter("+"+c.name+"=?", key(c.kind, c.opt.V))
+		}
+	}
+	if !followed {
+		w.follow("t.shop_id=?", a.Shop)
+	}
+	if f.Type.Set {
+		w.filter("t.type=?", f.Type.V)
+	}
+	if a.Restricted {
+		w.filter("t.location_id IN (SELECT value FROM json_each(?))", jsonKeys(a.Locations))
+	}
+}
+
+// boundByTime turns from and to into bounds on the key: keys grow with
+// created_at, so two searches in an index replace a filter on every row.
+func (v *View) boundByTime(w *walk, shop int64, f TransactionFilter) error {
+	const first = "SELECT id FROM transactions WHERE shop_id=? AND created_at>=? ORDER BY created_at, id LIMIT 1"
+	if f.From.Set {
+		key, err := v.number(first, shop, f.From.V)
+		if err != nil {
+			return err
+		}
+		if w.above = key - 1; key == 0 {
+			w.above = 1<<62 - 1 // nothing so late
+		}
+	}
+	if f.To.Set {
+		key, err := v.number(first, shop, f.To.V)
+		if err != nil {
+			return err
+		}
+		w.below = key // 0: everything is earlier
+	}
+	return nil
+}
+
+func (s *Store) scanTransaction(r *rows, key int64) Transaction {
+	t := Transaction{ID: s.ID(KindTransaction, key), CardID: s.ID(KindCard, r.int()), ProgramID: s.ID(KindProgram, r.int()), Type: r.str(),
+		LocationID: s.ID(KindLocation, r.int()), LocationName: r.str(), StampsDelta: r.nullInt(), ValueDelta: r.nullInt()}
+	if z := r.nullInt(); z.Valid {
+		t.PrizeID = Some(s.ID(KindPrize, z.V))
+	}
+	t.ReversedAt, t.CreatedAt = r.nullTime(), r.time()
+	return t
+}

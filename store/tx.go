@@ -1,0 +1,215 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+)
+
+// ErrClosed is the answer to a read or write after Close.
+var ErrClosed = errors.New("the store is closed")
+
+// Actor is who makes a write; every write is audited with one (contract
+// sections 5 and 9).
+type Actor struct {
+	Type string // api_key, device, user, holder or system
+	Key  int64  // of the key or device; 0 for none
+	Name string // account name of a user at the command line
+}
+
+// Tx is one write inside its group's transaction. It is valid only until the
+// function it was given to returns.
+type Tx struct {
+	*conn
+	s     *Store
+	Now   Time // never before the newest row
+	Actor Actor
+	Epoch int64 // meta.auth_epoch as of this transaction
+	// Limits are the deployment's; a seed may set its own.
+	Limits Limits
+	after  []func()
+	events []pendingEvent
+}
+
+// AfterCommit has f called once the write is on disk. f must be quick and must
+// not write: the writer waits for it.
+func (tx *Tx) AfterCommit(f func()) { tx.after = append(tx.after, f) }
+
+// Probe writes what is there already: it fails where a real write would.
+func (tx *Tx) Probe() error {
+	_, err := tx.exec("UPDATE meta SET auth_epoch=auth_epoch WHERE id=1")
+	return err
+}
+
+// Write is one unit of work for the single writer.
+type Write struct {
+	Actor Actor
+	// Do makes the change. An error or a panic takes back all that it did.
+	Do func(*Tx) error
+	// Settle, if set, runs after Do in the same transaction whatever Do gave,
+	// its own changes untouched by the taking back. Its error becomes the
+	// write's and takes back everything.
+	Settle func(*Tx, error) error
+}
+
+type job struct {
+	Write
+	err   error
+	after []func()
+	done  chan struct{}
+}
+
+// Write hands w to the writer goroutine and returns when it is on disk, or
+// not there at all. All writes waiting at one moment share a transaction and
+// so one fsync, each in a savepoint of its own. Once accepted a write is made
+// whether or not the caller still waits: ctx bounds only the wait for a place
+// in the queue.
+func (s *Store) Write(ctx context.Context, w Write) error {
+	j := &job{Write: w, done: make(chan struct{})}
+	s.closing.RLock()
+	if s.closed {
+		s.closing.RUnlock()
+		return ErrClosed
+	}
+	select {
+	case s.queue <- j:
+		s.closing.RUnlock()
+	case <-ctx.Done():
+		s.closing.RUnlock()
+		return ctx.Err()
+	}
+	<-j.done
+	return j.err
+}
+
+// writeLoop is the only goroutine that uses the writing connection.
+func (s *Store) writeLoop(wg *sync.WaitGroup) {
+	defer wg.Done()
+	group := make([]*job, 0, s.opts.MaxGroup)
+	for j := range s.queue {
+		group = append(group[:0], j)
+	fill:
+		for len(group) < s.opts.MaxGroup {
+			select {
+			case j, ok := <-s.queue:
+				if !ok {
+					break fill
+				}
+				group = append(group, j)
+			default:
+				break fill
+			}
+		}
+		s.commitGroup(group)
+		clear(group)
+	}
+}
+
+// commitGroup runs the jobs in one transaction and answers each of them.
+//
+// When SQLite gives up a whole transaction (a full disk and I/O errors do that
+// without a word) the savepoints are gone with it, and whatever runs next
+// commits alone. So the connection runs nothing more after such a fault, and
+// the first savepoint command that fails ends the group: nothing of it is
+// kept, and every member is told so, also those that had already run.
+func (s *Store) commitGroup(group []*job) {
+	dead := s.begin()
+	for _, j := range group {
+		if dead != nil {
+			break
+		}
+		dead = s.runJob(j)
+	}
+	if dead == nil {
+		_, dead = s.writer.exec("COMMIT")
+	}
+	if dead != nil {
+		s.writer.reset()
+		s.writer.fault = nil
+		s.writer.exec("ROLLBACK")    // fails where SQLite already did it
+		s.hooks = map[int64][]hook{} // may hold what was never committed
+		for _, j := range group {
+			j.err = fmt.Errorf("the write was not made: %w", dead)
+			j.after = nil
+		}
+	}
+	for _, j := range group {
+		for _, f := range j.after {
+			f()
+		}
+		close(j.done)
+	}
+}
+
+// begin opens the group's transaction and reads what all its members need.
+// The newest audit row is the newest instant in the file, also when another
+// process wrote it.
+func (s *Store) begin() error {
+	if _, err := s.writer.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	var hooks int64
+	_, err := s.writer.one(func(r *rows) {
+		s.epoch = r.int()
+		hooks = r.int()
+		s.newest = max(s.newest, Time(r.int()))
+	}, "SELECT "+packed("auth_epoch", "hook_epoch", "ifnull((SELECT created_at FROM audit ORDER BY id DESC LIMIT 1),0)")+" FROM meta")
+	if hooks != s.hookEpoch {
+		s.hookEpoch, s.hooks = hooks, map[int64][]hook{}
+	}
+	return err
+}
+
+// runJob runs one member in its savepoint. What it returns is not the job's
+// error (that is in j.err) but the end of the group.
+func (s *Store) runJob(j *job) (dead error) {
+	if _, err := s.writer.exec("SAVEPOINT job"); err != nil {
+		return err
+	}
+	s.newest = max(s.newest, TimeOf(s.opts.Now()))
+	tx := &Tx{conn: s.writer, s: s, Now: s.newest, Actor: j.Actor, Epoch: s.epoch, Limits: s.opts.Limits}
+	j.err = guard(func() error { return j.Do(tx) })
+	if j.err == nil {
+		j.err = guard(tx.flushEvents)
+	}
+	if j.err != nil {
+		if dead = s.takeBack(); dead != nil {
+			return dead
+		}
+		tx.after, tx.events = nil, nil
+	}
+	if j.Settle != nil {
+		if j.err = guard(func() error { return j.Settle(tx, j.err) }); j.err != nil {
+			if dead = s.takeBack(); dead != nil {
+				return dead
+			}
+			tx.after = nil
+		}
+	}
+	if _, err := s.writer.exec("RELEASE job"); err != nil {
+		return err
+	}
+	j.after = tx.after
+	return nil
+}
+
+func (s *Store) takeBack() error {
+	s.writer.reset()
+	_, err := s.writer.exec("ROLLBACK TO job") // refused after a fault
+	// A change to what the writer caches may have been taken back with it.
+	s.hooks = map[int64][]hook{}
+	return err
+}
+
+// guard turns a panic into an error: one bad write must not take the others
+// of its group along.
+func guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in a write: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return f()
+}

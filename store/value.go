@@ -1,0 +1,78 @@
+package store
+
+import (
+	"reflect"
+	"time"
+)
+
+// Time is an instant in unix milliseconds, the only form in which the store
+// keeps or compares time. It reads as 2026-01-02T03:04:05.678Z on the wire:
+// always UTC, always three decimals.
+type Time int64
+
+// TimeOf converts t, dropping what is finer than a millisecond.
+func TimeOf(t time.Time) Time { return Time(t.UnixMilli()) }
+
+// Std returns t as a time.Time in UTC.
+func (t Time) Std() time.Time { return time.UnixMilli(int64(t)).UTC() }
+
+// Add returns t moved by d.
+func (t Time) Add(d time.Duration) Time { return t + Time(d.Milliseconds()) }
+
+// String formats t as it is written on the wire.
+func (t Time) String() string { return string(t.Append(nil)) }
+
+// Append appends the wire form of t, without quotes.
+func (t Time) Append(b []byte) []byte {
+	return t.Std().AppendFormat(b, "2006-01-02T15:04:05.000Z")
+}
+
+// Null is a value that may be absent in the database and null on the wire.
+type Null[T any] struct {
+	V     T
+	Valid bool
+}
+
+// Some returns a present value.
+func Some[T any](v T) Null[T] { return Null[T]{V: v, Valid: true} }
+
+// Opt is a field of a request: absent (neither flag), null, or a value. In a
+// create request null equals absence, so Set is false for both; in a patch
+// {Set, Null} asks to clear the field.
+type Opt[T any] struct {
+	V    T
+	Set  bool
+	Null bool
+}
+
+// Or returns the value, or def when the field is absent or null.
+func (o Opt[T]) Or(def T) T {
+	if o.Set && !o.Null {
+		return o.V
+	}
+	return def
+}
+
+// Value returns the field as a nullable value; absent and null are the same.
+func (o Opt[T]) Value() Null[T] { return Null[T]{V: o.V, Valid: o.Set && !o.Null} }
+
+// Apply returns old with the field's change made to it: unchanged when the
+// field is absent, cleared when it is null.
+func (o Opt[T]) Apply(old Null[T]) Null[T] {
+	if !o.Set {
+		return old
+	}
+	return o.Value()
+}
+
+// named tells whether a request names any of its fields. f is a pointer to a
+// struct of Opt fields.
+func named(f any) bool {
+	v := reflect.ValueOf(f).Elem()
+	for i := range v.NumField() {
+		if v.Field(i).FieldByName("Set").Bool() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,275 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// Filters that no index serves visit a bounded number of rows per page.
+
+// visiting walks a filtered list to its end. Each page must be full or have
+// visited exactly visits of the walk's rows (newest first), as its cursor
+// tells, and all pages together must give want.
+func visiting(t *testing.T, f *fixture, list byte, walked []int64, visits, limit int, page func(PageQuery) Page[string], want []string) (pages int) {
+	t.Helper()
+	from := 0
+	got := allPages(t, func(q PageQuery) Page[string] {
+		q.Limit = set(int64(limit))
+		return page(q)
+	}, func(p Page[string]) {
+		pages++
+		if !p.NextCursor.Valid {
+			return
+		}
+		key, ok := f.cursorKey(list, f.a.Shop, p.NextCursor.V)
+		if !ok {
+			t.Fatalf("page %d has a cursor that does not open", pages)
+		}
+		to := slices.Index(walked, key) + 1
+		switch moved := to - from; {
+		case to == 0:
+			t.Fatalf("page %d ends at key %d, which is not in the walk", pages, key)
+		case len(p.Data) == limit && moved <= visits:
+		case moved != visits:
+			t.Fatalf("page %d has %d items and visited %d rows, want %d", pages, len(p.Data), moved, visits)
+		}
+		from = to
+	})
+	if left := len(walked) - from; left > visits {
+		t.Errorf("the last page left %d rows behind", left)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %d items %v\nwant %d items %v", len(got), got, len(want), want)
+	}
+	return pages
+}
+
+func reversed(keys []int64) []int64 {
+	keys = slices.Clone(keys)
+	slices.Reverse(keys)
+	return keys
+}
+
+func TestCardFiltersVisitBoundedRows(t *testing.T) {
+	const visits = 10
+	f := start(t, Options{PageVisits: visits})
+	rng := chance(t)
+	here, elsewhere := f.location(f.a), f.location(f.a)
+	open := f.program(f.a, stamps("Everywhere"))
+	narrow := stamps("Elsewhere only")
+	narrow.LocationScope, narrow.ScopedLocationIDs = set("selected_locations"), set([]string{elsewhere})
+	closed := f.program(f.a, narrow)
+	other := f.withLedger(f.shop(ShopFields{}))
+
+	// 205 cards of one person by e-mail, each tenth of one by reference.
+	type row struct {
+		key             int64
+		id              string
+		locked, visible bool
+		ref             string
+	}
+	var rows []row
+	for i := range 205 {
+		r := row{locked: rng.IntN(5) == 0, visible: rng.IntN(3) > 0, ref: fmt.Sprint("ref", i)}
+		program := closed
+		if r.visible {
+			program = open
+		}
+		r.id = f.card(f.a, program, CardFields{HolderEmail: set("Ada@Example.com"), ExternalRef: set(r.ref)})
+		r.key = f.key(KindCard, r.id)
+		f.card(other.a, other.program, CardFields{HolderEmail: set("ada@example.com")})
+		if r.locked {
+			f.must(func(tx *Tx) error { _, err := tx.SetCardLocked(f.a.Shop, r.id, true); return err })
+		}
+		rows = append(rows, r)
+	}
+	slices.Reverse(rows)
+	restricted := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, here)}}
+
+	for _, c := range []struct {
+		name   string
+		a      Access
+		filter CardFilter
+		walk   func(row) bool // rows of the index
+		match  func(row) bool
+	}{
+		{"a status that no card has", f.a, CardFilter{Status: set(StatusArchived)}, nil, func(row) bool { return false }},
+		{"a status", f.a, CardFilter{Status: set(StatusLocked)}, nil, func(r row) bool { return r.locked }},
+		{"status and program", f.a, CardFilter{Status: set(StatusInvited), ProgramID: set(closed)},
+			func(r row) bool { return !r.visible }, func(r row) bool { return !r.visible && !r.locked }},
+		{"e-mail and status", f.a, CardFilter{HolderEmail: set("aDA@example.COM"), Status: set(StatusLocked)}, nil, func(r row) bool { return r.locked }},
+		{"e-mail and program", f.a, CardFilter{HolderEmail: set("ada@example.com"), ProgramID: set(open)}, nil, func(r row) bool { return r.visible }},
+		{"e-mail and a program that is none", f.a, CardFilter{HolderEmail: set("ada@example.com"), ProgramID: set("prg_")}, nil, func(row) bool { return false }},
+		{"restricted", restricted, CardFilter{}, nil, func(r row) bool { return r.visible }},
+		{"restricted and locked", restricted, CardFilter{Status: set(StatusLocked)}, nil, func(r row) bool { return r.visible && r.locked }},
+		{"restricted to nothing", Access{Shop: f.a.Shop, Restricted: true}, CardFilter{ProgramID: set(closed)},
+			func(r row) bool { return !r.visible }, func(row) bool { return false }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var walked []int64
+			var want []string
+			for _, r := range rows {
+				if c.walk == nil || c.walk(r) {
+					walked = append(walked, r.key)
+				}
+				if c.match(r) {
+					want = append(want, r.id)
+				}
+			}
+			for _, limit := range []int{1, 3, 50} {
+				pages := visiting(t, f, listCards, walked, visits, limit, f.cards(c.a, c.filter), want)
+				if len(want) == 0 && pages != len(walked)/visits+1 {
+					t.Errorf("%d rows without a match took %d pages", len(walked), pages)
+				}
+			}
+		})
+	}
+
+	// Two filters with an index each: the more selective one is followed.
+	r := rows[70]
+	for _, filter := range []CardFilter{
+		{ExternalRef: set(r.ref), HolderEmail: set("ADA@example.com")},
+		{ExternalRef: set(r.ref), ProgramID: set(map[bool]string{true: open, false: closed}[r.visible])},
+	} {
+		if pages := visiting(t, f, listCards, []int64{r.key}, visits, 5, f.cards(f.a, filter), []string{r.id}); pages != 1 {
+			t.Errorf("%+v took %d pages to find one card by its reference", filter, pages)
+		}
+	}
+}
+
+func TestOtherFiltersVisitBoundedRows(t *testing.T) {
+	const visits = 10
+	f := start(t, Options{PageVisits: visits})
+	l := f.withLedger(f.a)
+	second := f.location(f.a)
+	card := f.card(f.a, l.program, CardFields{})
+	var all, ofSecond []int64
+	var use, both []string
+	for i := range 203 {
+		where, kind, who := l.location, "stamp", l.card
+		if i%7 == 0 {
+			kind = "access"
+		}
+		if i%3 == 0 {
+			where = second
+		}
+		if i%2 == 0 {
+			who = card
+		}
+		key := f.ledger(f.a, who, l.program, where, kind, 1)[0]
+		all = append(all, key)
+		id := f.ID(KindTransaction, key)
+		if kind == "access" {
+			use = append([]string{id}, use...)
+		}
+		if where == second {
+			ofSecond = append(ofSecond, key)
+			if kind == "access" && who == card {
+				both = append([]string{id}, both...)
+			}
+		}
+	}
+	var ofCard []int64
+	for i, key := range all {
+		if i%2 == 0 {
+			ofCard = append(ofCard, key)
+		}
+	}
+	var second1 []string
+	for _, key := range reversed(ofSecond) {
+		second1 = append(second1, f.ID(KindTransaction, key))
+	}
+	restricted := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, second)}}
+	for _, limit := range []int{2, 50} {
+		visiting(t, f, listTransactions, reversed(all), visits, limit, f.transactions(f.a, TransactionFilter{Type: set("access")}), use)
+		visiting(t, f, listTransactions, reversed(all), visits, limit, f.transactions(f.a, TransactionFilter{Type: set("topup")}), nil)
+		visiting(t, f, listTransactions, reversed(all), visits, limit, f.transactions(restricted, TransactionFilter{}), second1)
+		visiting(t, f, listTransactions, reversed(ofCard), visits, limit,
+			f.transactions(f.a, TransactionFilter{Type: set("access"), CardID: set(card), LocationID: set(second)}), both)
+	}
+	if got := f.transactions(restricted, TransactionFilter{LocationID: set(l.location)})(PageQuery{}).Data; len(got) > 0 {
+		t.Errorf("a key restricted to another location lists %v", got)
+	}
+
+	var programs, locations []int64
+	var prepaid, own []string
+	for i := range 103 {
+		fields := stamps("More")
+		if i%9 == 0 {
+			fields = ProgramFields{Name: set("Gift"), Type: set("prepaid"), InitialBalanceCents: set(int64(0))}
+		}
+		id := f.draft(f.a, fields)
+		programs = append(programs, f.key(KindProgram, id))
+		if i%9 == 0 {
+			prepaid = append([]string{id}, prepaid...)
+		}
+	}
+	programs = append([]int64{f.key(KindProgram, l.program)}, programs...)
+	restricted.Locations = nil
+	for i := range 103 {
+		id := f.location(f.a)
+		locations = append(locations, f.key(KindLocation, id))
+		if i%20 == 5 {
+			own = append([]string{id}, own...)
+			restricted.Locations = append(restricted.Locations, f.key(KindLocation, id))
+		}
+	}
+	locations = append([]int64{f.key(KindLocation, l.location), f.key(KindLocation, second)}, locations...)
+	for _, limit := range []int{2, 50} {
+		visiting(t, f, listPrograms, reversed(programs), visits, limit, f.programs(f.a, set("prepaid")), prepaid)
+		visiting(t, f, listPrograms, reversed(programs), visits, limit, f.programs(f.a, set("discount")), nil)
+		visiting(t, f, listLocations, reversed(locations), visits, limit, f.locations(restricted), own)
+	}
+}
+
+// A page with a filter asks twice: for the rows, and how far it came. Both
+// must see the same state of the file, whatever is written in between.
+func TestFilteredPageSeesOneState(t *testing.T) {
+	for name, meanwhile := range map[string]func(*fixture, string, []string){
+		"a card is added": func(f *fixture, program string, _ []string) { f.card(f.a, program, CardFields{}) },
+		"a card is added, 12": func(f *fixture, program string, _ []string) {
+			for range 12 {
+				f.card(f.a, program, CardFields{})
+			}
+		},
+		"cards are erased": func(f *fixture, program string, cards []string) {
+			for _, id := range cards[len(cards)-3:] {
+				f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, id) })
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, Options{PageVisits: 10})
+			program := f.program(f.a, stamps("Coffee"))
+			var cards []string
+			for range 30 {
+				cards = append(cards, f.card(f.a, program, CardFields{}))
+			}
+			written := false
+			got := allPages(t, func(q PageQuery) (p Page[int64]) {
+				w := walk{list: listCards, shop: f.a.Shop, table: "cards c", alias: "c"}
+				w.follow("c.shop_id=? AND c.deleted_at IS NULL", f.a.Shop)
+				w.filter("c.id>?", 0)
+				f.view(func(v *View) (err error) {
+					p, err = page(v, w, q, packed(epochColumn, "c.id"), func(r *rows, key int64) int64 {
+						if !written {
+							written = true
+							meanwhile(f, program, cards)
+						}
+						return key
+					})
+					return err
+				})
+				return p
+			}, nil)
+			var want []int64
+			for _, id := range cards {
+				want = append([]int64{f.key(KindCard, id)}, want...)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("all pages give %v, want %v", got, want)
+			}
+		})
+	}
+}
