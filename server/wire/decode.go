@@ -1,0 +1,248 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"punchcard/store"
+)
+
+// Mode is what a request body is for; it decides what null and absence mean.
+type Mode int
+
+const (
+	// Create: null equals absence, and required fields must be there.
+	Create Mode = iota
+	// Patch: absent fields are left alone, and null clears those that a patch
+	// tag allows to be cleared.
+	Patch
+)
+
+// plan is a request struct ready for decoding.
+type plan struct {
+	rules  []*rule // in struct order
+	byName map[string]*rule
+}
+
+// plans holds a *plan per reflect.Type of a request struct.
+var plans sync.Map
+
+func planFor(t reflect.Type) *plan {
+	if p, ok := plans.Load(t); ok {
+		return p.(*plan)
+	}
+	p := &plan{byName: make(map[string]*rule)}
+	for _, f := range fieldsOf(t) {
+		r := newRule(f)
+		if !r.opt {
+			panic(fmt.Sprintf("wire: field %q of request %s is not a store.Opt", f.name, t))
+		}
+		p.rules = append(p.rules, r)
+		p.byName[f.name] = r
+	}
+	plans.Store(t, p)
+	return p
+}
+
+// target returns the plan of the struct that dst points to, and the struct.
+func target(dst any, lim Limits) (*plan, reflect.Value) {
+	v := reflect.ValueOf(dst).Elem()
+	p := planFor(v.Type())
+	for _, r := range p.rules {
+		r.upper(lim) // a missing limit shows at once, not with the first long value
+	}
+	return p, v
+}
+
+func (r *rule) in(v reflect.Value) reflect.Value {
+	for _, n := range r.path {
+		v = v.Field(n)
+	}
+	return v
+}
+
+// DecodeBody reads a JSON object into the struct that dst points to, whose
+// fields are all store.Opt. It returns nil when body is fine, and else
+// everything that is wrong with it: a single detail when the body as a whole
+// is at fault, otherwise one per offending field, in the order of the body,
+// followed by the required fields that are missing; at most 100. dst keeps no
+// reference to body, and is not to be used when there are details. An empty
+// body stands for {}.
+func DecodeBody(body []byte, dst any, mode Mode, lim Limits) []Detail {
+	p, v := target(dst, lim)
+	// Names are unique, so beyond this many members the details are full.
+	pairs, fault := scan(body, maxDetails+len(p.rules))
+	if fault != nil {
+		return []Detail{*fault}
+	}
+	var out details
+	named := make([]*rule, 0, len(p.rules))
+	for _, m := range pairs {
+		r := p.byName[m.name]
+		if r == nil {
+			out.add(m.name, CodeUnknownField, "is not a known field")
+			continue
+		}
+		named = append(named, r)
+		switch {
+		case mode == Patch && r.patch == nullNever:
+			out.add(r.name, CodeNotAllowed, "cannot be changed after creation")
+		case m.value[0] != 'n':
+			r.decode(m.value, r.in(v), lim, &out)
+		case mode == Create && r.required:
+			out.add(r.name, CodeRequired, "is required")
+		case mode == Patch && r.patch == nullRefused:
+			out.add(r.name, CodeInvalidType, "must not be null")
+		case mode == Patch:
+			field := r.in(v)
+			field.FieldByName("Set").SetBool(true)
+			field.FieldByName("Null").SetBool(true)
+		}
+	}
+	for _, r := range p.rules {
+		if mode == Create && r.required && !slices.Contains(named, r) {
+			out.add(r.name, CodeRequired, "is required")
+		}
+	}
+	return out.list
+}
+
+// decode reads value, which is not null, into the store.Opt in field.
+func (r *rule) decode(value []byte, field reflect.Value, lim Limits, out *details) {
+	first := jsontext.Kind(value[0])
+	digit := value[0] == '-' || '0' <= value[0] && value[0] <= '9'
+	switch opt := field.Addr().Interface().(type) {
+	case *store.Opt[string]:
+		if r.expect(first == '"', "must be a string", out) {
+			opt.Set, opt.V = true, unquote(value)
+			r.checkText(r.name, opt.V, lim, out)
+		}
+	case *store.Opt[bool]:
+		if r.expect(first == 't' || first == 'f', "must be true or false", out) {
+			opt.Set, opt.V = true, first == 't'
+		}
+	case *store.Opt[int64]:
+		if n, over, whole := parseIf(digit, value); r.expect(whole, "must be a whole number", out) {
+			opt.Set, opt.V = true, n
+			r.checkWhole(n, over, lim, out)
+		}
+	case *store.Opt[float64]:
+		if r.expect(digit, "must be a number", out) {
+			f, _ := strconv.ParseFloat(string(value), 64) // an infinity when out of range
+			opt.Set, opt.V = true, f+0                    // -0 becomes 0
+			r.checkFloat(f, lim, out)
+		}
+	case *store.Opt[store.Time]:
+		if r.expect(first == '"', "must be a string", out) {
+			opt.V, opt.Set = parseTime(unquote(value))
+			if !opt.Set {
+				out.add(r.name, CodeInvalidFormat, formats["date-time"].words)
+			}
+		}
+	case *store.Opt[[]string]:
+		if r.expect(first == '[', "must be an array of strings", out) {
+			opt.Set, opt.V = true, r.list(value, lim, out)
+		}
+	case *store.Opt[map[string]string]:
+		if r.expect(first == '{', "must be an object of strings", out) {
+			opt.Set, opt.V = true, r.dictionary(value, lim, out)
+		}
+	case *store.Opt[json.RawMessage]:
+		if r.expect(first == '{', "must be an object", out) {
+			opt.Set, opt.V = true, r.object(value, lim, out)
+		}
+	default:
+		panic(fmt.Sprintf("wire: cannot read field %q of type %s", r.name, r.typ))
+	}
+}
+
+func (r *rule) expect(ok bool, message string, out *details) bool {
+	if !ok {
+		out.add(r.name, CodeInvalidType, message)
+	}
+	return ok
+}
+
+func parseIf(digit bool, value []byte) (n int64, over int, whole bool) {
+	if !digit {
+		return 0, 0, false
+	}
+	return parseWhole(string(value))
+}
+
+// unquote returns what a JSON string, already checked, stands for.
+func unquote(value []byte) string {
+	if bytes.IndexByte(value, '\\') < 0 {
+		return string(value[1 : len(value)-1])
+	}
+	b, _ := jsontext.AppendUnquote(nil, value)
+	return string(b)
+}
+
+// list reads an array of strings, never nil.
+func (r *rule) list(value []byte, lim Limits, out *details) []string {
+	items := []string{}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(value))
+	dec.ReadToken()
+	n := 0
+	for ; dec.PeekKind() != jsontext.KindEndArray; n++ {
+		item, err := dec.ReadValue()
+		switch {
+		case err != nil: // cannot be: the body was checked
+			return items
+		case item.Kind() == jsontext.KindString:
+			items = append(items, unquote(item))
+		case !out.full():
+			out.add(r.name+"."+strconv.Itoa(n), CodeInvalidType, "must be a string")
+		}
+	}
+	r.checkCount(n, lim, out)
+	return items
+}
+
+// dictionary reads an object of strings, each under the bounds of the field.
+func (r *rule) dictionary(value []byte, lim Limits, out *details) map[string]string {
+	m := make(map[string]string)
+	dec := jsontext.NewDecoder(bytes.NewBuffer(value))
+	dec.ReadToken()
+	for dec.PeekKind() != jsontext.KindEndObject {
+		name, err := dec.ReadToken()
+		if err != nil { // cannot be: the body was checked
+			return m
+		}
+		key := name.String()
+		item, err := dec.ReadValue()
+		path := r.name + "." + key
+		switch {
+		case err != nil:
+			return m
+		case r.keys != nil && !slices.Contains(r.keys, key):
+			out.add(path, CodeUnknownField, "must be one of "+strings.Join(r.keys, ", "))
+		case item.Kind() != jsontext.KindString:
+			out.add(path, CodeInvalidType, "must be a string")
+		default:
+			m[key] = unquote(item)
+			r.checkText(path, m[key], lim, out)
+		}
+	}
+	return m
+}
+
+// object returns a copy of a JSON object without the space between its
+// tokens; its size is what max counts, so that layout does not matter.
+func (r *rule) object(value []byte, lim Limits, out *details) json.RawMessage {
+	raw := jsontext.Value(value).Clone()
+	raw.Compact() // cannot fail: the body was checked
+	if maximum := r.upper(lim); maximum.set && int64(len(raw)) > maximum.whole {
+		out.add(r.name, CodeTooLarge, "must be at most "+maximum.text+" bytes of JSON")
+	}
+	return json.RawMessage(raw)
+}

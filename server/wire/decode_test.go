@@ -1,0 +1,465 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"punchcard/store"
+)
+
+type shared struct {
+	Ref store.Opt[string] `json:"external_ref" max:"10" patch:"nullable" doc:"The shop's own key."`
+}
+
+type request struct {
+	Name     store.Opt[string]            `json:"name" req:"true" min:"1" limit:"name"`
+	Kind     store.Opt[string]            `json:"kind" req:"true" enum:"stamp,prepaid" patch:"not_allowed"`
+	Email    store.Opt[string]            `json:"email" format:"email" patch:"nullable"`
+	URL      store.Opt[string]            `json:"url" format:"url"`
+	Secure   store.Opt[string]            `json:"secure" format:"https-url"`
+	Color    store.Opt[string]            `json:"color" format:"hex-color"`
+	Country  store.Opt[string]            `json:"country" format:"country"`
+	Day      store.Opt[string]            `json:"day" format:"date"`
+	Code     store.Opt[string]            `json:"code" pattern:"^[a-z]+$" min:"2"`
+	On       store.Opt[bool]              `json:"on"`
+	Count    store.Opt[int64]             `json:"count" min:"1" max:"100"`
+	Free     store.Opt[int64]             `json:"free"`
+	Cents    store.Opt[int64]             `json:"cents" gt:"0"`
+	Lat      store.Opt[float64]           `json:"lat" min:"-90" max:"90.5"`
+	Any      store.Opt[float64]           `json:"any" gt:"-1e300"`
+	At       store.Opt[store.Time]        `json:"at" patch:"nullable"`
+	Tags     store.Opt[[]string]          `json:"tags" min:"1" max:"3" patch:"default"`
+	Names    store.Opt[map[string]string] `json:"names" keys:"it,en" min:"1" limit:"name" patch:"default"`
+	Headers  store.Opt[map[string]string] `json:"headers"`
+	Metadata store.Opt[json.RawMessage]   `json:"metadata" max:"20" patch:"default"`
+	shared
+}
+
+var limits = Limits{"name": 5}
+
+// full makes the smallest valid create body with more members added.
+func full(more string) string { return `{"name":"n","kind":"stamp",` + more + `}` }
+
+func brief(details []Detail) string {
+	var list []string
+	for _, d := range details {
+		list = append(list, d.Field+" "+d.Code)
+	}
+	return strings.Join(list, "; ")
+}
+
+func TestDecodeBodyRules(t *testing.T) {
+	long := strings.Repeat("9", 400)
+	for _, c := range []struct{ body, want string }{
+		{full(`"on":true`), ``},
+		{`{}`, `name required; kind required`},
+		{``, `name required; kind required`},
+		{" \r\n\t", `name required; kind required`},
+		{`{"kind":null,"name":null}`, `kind required; name required`},
+		{`{"x":1,"on":3,"kind":"stamp","y":{"a":[1]}}`, `x unknown_field; on invalid_type; y unknown_field; name required`},
+		{full(`"` + strings.Repeat("é", 101) + `":1`), strings.Repeat("é", 100) + `… unknown_field`},
+		{full(`"` + strings.Repeat("é", 100) + `":1`), strings.Repeat("é", 100) + ` unknown_field`},
+
+		{`{"name":"","kind":"stamp"}`, `name too_short`},
+		{`{"name":"èèèèè","kind":"stamp"}`, ``},
+		{`{"name":"èèèèèè","kind":"stamp"}`, `name too_long`},
+		{`{"name":"\u00e8\u00e8\u00e8\u00e8\u00e8","kind":"stamp"}`, ``},
+		{`{"name":5,"kind":"other"}`, `name invalid_type; kind invalid_value`},
+		{`{"name":["n"],"kind":""}`, `name invalid_type; kind invalid_value`},
+
+		{full(`"email":"a@b.it"`), ``}, {full(`"email":"a.b+c@x-y.example.com"`), ``}, {full(`"email":"é@bücher.example"`), ``},
+		{full(`"email":"a"`), `email invalid_format`}, {full(`"email":"@b.it"`), `email invalid_format`},
+		{full(`"email":"a@b"`), `email invalid_format`}, {full(`"email":"a@-b.it"`), `email invalid_format`},
+		{full(`"email":"a..b@b.it"`), `email invalid_format`}, {full(`"email":"a b@b.it"`), `email invalid_format`},
+		{full(`"email":"a@b.it\r\nx"`), `email invalid_format`}, {full(`"email":"A <a@b.it>"`), `email invalid_format`},
+		{full(`"email":"a@b..it"`), `email invalid_format`}, {full(`"email":""`), `email invalid_format`},
+		{full(`"email":"a\u202e@b.it"`), `email invalid_format`},
+		{full(`"email":"` + strings.Repeat("a", 65) + `@b.it"`), `email invalid_format`},
+		{full(`"email":"a@` + strings.Repeat("b", 64) + `.it"`), `email invalid_format`},
+		{full(`"email":"a@` + strings.Repeat("b.", 130) + `it"`), `email invalid_format`},
+
+		{full(`"url":"https://a.it/x?y#z"`), ``}, {full(`"url":"http://127.0.0.1:80"`), ``}, {full(`"url":"HTTP://[::1]:8080/"`), ``},
+		{full(`"url":"/x"`), `url invalid_format`}, {full(`"url":"ftp://a.it"`), `url invalid_format`},
+		{full(`"url":"https://"`), `url invalid_format`}, {full(`"url":"https:a.it"`), `url invalid_format`},
+		{full(`"url":"https://u:p@a.it"`), `url invalid_format`}, {full(`"url":"https://@a.it"`), `url invalid_format`},
+		{full(`"url":"https://a.it/ x"`), `url invalid_format`}, {full(`"url":"https://a.it\\x"`), `url invalid_format`},
+		{full(`"url":"https://a.it:99999"`), `url invalid_format`}, {full(`"url":"https://:80"`), `url invalid_format`},
+		{full(`"url":"https://a.it/\u0001"`), `url invalid_format`}, {full(`"url":"//a.it"`), `url invalid_format`},
+		{full(`"secure":"https://a.it"`), ``}, {full(`"secure":"http://a.it"`), `secure invalid_value`},
+		{full(`"secure":"a.it"`), `secure invalid_format`},
+
+		{full(`"color":"#00ffAA"`), ``}, {full(`"color":"#00ffAG"`), `color invalid_format`},
+		{full(`"color":"00ffAA"`), `color invalid_format`}, {full(`"color":"#fff"`), `color invalid_format`},
+		{full(`"country":"IT"`), ``}, {full(`"country":"it"`), `country invalid_format`}, {full(`"country":"ITA"`), `country invalid_format`},
+		{full(`"day":"2028-02-29"`), ``}, {full(`"day":"2026-02-29"`), `day invalid_format`},
+		{full(`"day":"2026-2-9"`), `day invalid_format`}, {full(`"day":"0000-01-01"`), `day invalid_format`},
+		{full(`"code":"ab"`), ``}, {full(`"code":"a"`), `code too_short`}, {full(`"code":"aB"`), `code invalid_format`},
+
+		{full(`"on":false`), ``}, {full(`"on":"true"`), `on invalid_type`}, {full(`"on":0`), `on invalid_type`},
+
+		{full(`"count":1`), ``}, {full(`"count":100`), ``}, {full(`"count":1.0`), ``}, {full(`"count":1e2`), ``},
+		{full(`"count":200e-1`), ``}, {full(`"count":0.5e1`), ``},
+		{full(`"count":0`), `count too_small`}, {full(`"count":-0`), `count too_small`}, {full(`"count":101`), `count too_large`},
+		{full(`"count":0e999999999999999999999`), `count too_small`}, {full(`"count":1.5`), `count invalid_type`},
+		{full(`"count":1e-1`), `count invalid_type`}, {full(`"count":1e-99999999999999999999`), `count invalid_type`},
+		{full(`"count":1e400`), `count too_large`}, {full(`"count":-1e400`), `count too_small`}, {full(`"count":` + long), `count too_large`},
+		{full(`"count":"1"`), `count invalid_type`}, {full(`"count":true`), `count invalid_type`},
+		{full(`"free":9223372036854775807`), ``}, {full(`"free":-9223372036854775808`), ``},
+		{full(`"free":-9223372036854775808.0`), ``}, {full(`"free":922337203685477580700e-2`), ``},
+		{full(`"free":9223372036854775808`), `free too_large`}, {full(`"free":-9223372036854775809`), `free too_small`},
+		{full(`"free":9223372036854775808.0`), `free too_large`}, {full(`"free":1e99999999999999999999`), `free too_large`},
+		{full(`"cents":1`), ``}, {full(`"cents":0`), `cents too_small`}, {full(`"cents":-1e30`), `cents too_small`},
+		{full(`"cents":1e30`), `cents too_large`},
+		{full(`"lat":90.5`), ``}, {full(`"lat":-90`), ``}, {full(`"lat":90.51`), `lat too_large`}, {full(`"lat":-90.1`), `lat too_small`},
+		{full(`"lat":1e999`), `lat too_large`}, {full(`"lat":-1e999`), `lat too_small`}, {full(`"lat":"1"`), `lat invalid_type`},
+		{full(`"any":1e308`), ``}, {full(`"any":1e309`), `any too_large`}, {full(`"any":-1e300`), `any too_small`},
+		{full(`"any":1e-400`), ``},
+
+		{full(`"at":"2026-01-02T03:04:05Z"`), ``}, {full(`"at":5`), `at invalid_type`}, {full(`"at":""`), `at invalid_format`},
+
+		{full(`"tags":["a","b"]`), ``}, {full(`"tags":[]`), `tags too_short`}, {full(`"tags":["","","",""]`), `tags too_many`},
+		{full(`"tags":["a",1,null]`), `tags.1 invalid_type; tags.2 invalid_type`}, {full(`"tags":"a"`), `tags invalid_type`},
+		{full(`"tags":{}`), `tags invalid_type`},
+		{full(`"names":{"it":"a","en":"b"}`), ``}, {full(`"names":{}`), ``},
+		{full(`"names":{"xx":"a","it":"123456","en":null}`), `names.xx unknown_field; names.it too_long; names.en invalid_type`},
+		{full(`"names":{"it":""}`), `names.it too_short`}, {full(`"names":[]`), `names invalid_type`},
+		{full(`"headers":{"A":"b"}`), ``}, {full(`"headers":{"A":{"b":1}}`), `headers.A invalid_type`},
+		{full(`"metadata":{"a":[1,{"b":2}]}`), ``}, {full(`"metadata":[1]`), `metadata invalid_type`},
+		{full(`"metadata":"{}"`), `metadata invalid_type`}, {full(`"metadata":{"a":"23456789012345"}`), `metadata too_large`},
+		{full(`"metadata":{ "a" :     "234567890123" }`), ``},
+		{full(`"external_ref":"12345678901"`), `external_ref too_long`},
+		// In Create null equals absence, whatever the patch tag says.
+		{full(`"on":null,"count":null,"tags":null,"metadata":null,"email":null,"names":null,"at":null`), ``},
+	} {
+		var dst request
+		if got := brief(DecodeBody([]byte(c.body), &dst, Create, limits)); got != c.want {
+			t.Errorf("%.150s\n got  %s\n want %s", c.body, got, c.want)
+		}
+	}
+}
+
+func TestDecodeBodyPatch(t *testing.T) {
+	for _, c := range []struct{ body, want string }{
+		{``, ``}, {`{}`, ``}, {`{"name":"n"}`, ``},
+		{`{"name":null}`, `name invalid_type`}, {`{"on":null}`, `on invalid_type`},
+		{`{"kind":"stamp"}`, `kind not_allowed`}, {`{"kind":null}`, `kind not_allowed`}, {`{"kind":7}`, `kind not_allowed`},
+		{`{"email":null,"tags":null,"at":null,"external_ref":null}`, ``},
+		{`{"names":{"it":null}}`, `names.it invalid_type`},
+	} {
+		var dst request
+		if got := brief(DecodeBody([]byte(c.body), &dst, Patch, limits)); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.body, got, c.want)
+		}
+	}
+	var dst request
+	DecodeBody([]byte(`{"email":null,"tags":null,"at":null,"external_ref":null}`), &dst, Patch, limits)
+	if !dst.Email.Set || !dst.Email.Null || !dst.Tags.Null || !dst.Tags.Set || !dst.At.Null || !dst.Ref.Null || dst.Name.Set {
+		t.Errorf("%+v", dst)
+	}
+	dst = request{}
+	DecodeBody([]byte(full(`"email":null,"tags":null`)), &dst, Create, limits)
+	if dst.Email != (store.Opt[string]{}) || dst.Tags.Set || dst.Tags.Null {
+		t.Errorf("null in Create: %+v", dst)
+	}
+}
+
+func TestDecodeBodyValues(t *testing.T) {
+	var dst request
+	body := []byte(` {"name":"a\"\u00e8","kind":"stamp","on":true,"count":1e1,"lat":-0.0,"at":"2026-01-02T03:04:05.678+01:00",
+		"tags":["x","\ud83d\ude00"],"names":{"it":"i"},"metadata":{ "k" : [ 1 , 2 ] },"external_ref":"r"} `)
+	if details := DecodeBody(body, &dst, Create, limits); details != nil {
+		t.Fatal(details)
+	}
+	clear(body) // nothing in dst may refer to it
+	want := request{
+		Name: opt(`a"è`), Kind: opt("stamp"), On: opt(true), Count: opt(int64(10)), Lat: opt(0.0),
+		At:   opt(store.TimeOf(time.Date(2026, 1, 2, 2, 4, 5, 678e6, time.UTC))),
+		Tags: opt([]string{"x", "😀"}), Names: opt(map[string]string{"it": "i"}),
+		Metadata: opt(json.RawMessage(`{"k":[1,2]}`)), shared: shared{Ref: opt("r")},
+	}
+	if !reflect.DeepEqual(dst, want) {
+		t.Errorf("got  %+v\nwant %+v", dst, want)
+	}
+	if s := fmt.Sprint(dst.Lat.V); s != "0" {
+		t.Errorf("-0.0 reads as %s", s)
+	}
+}
+
+func opt[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
+
+func TestDecodeBodyFaults(t *testing.T) {
+	nested := func(n int) string {
+		return `{"x":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}`
+	}
+	const json = "the body is not valid JSON: "
+	for _, c := range []struct{ body, field, code, message string }{
+		{`{"a":1,}`, "", "invalid_format", json + "unexpected character at byte 6"},
+		{`{"a":`, "", "invalid_format", json + "it ends too early at byte 5"},
+		{`{`, "", "invalid_format", json + "it ends too early at byte 1"},
+		{`nope`, "", "invalid_format", json + "unexpected character at byte 1"},
+		{`{a:1}`, "", "invalid_format", json + "unexpected character at byte 1"},
+		{`{"a":01}`, "", "invalid_format", json + "unexpected character at byte 6"},
+		{`{"a":NaN}`, "", "invalid_format", json + "unexpected character at byte 5"},
+		{"{\"a\":\"\x01\"}", "", "invalid_format", json + "unexpected character at byte 6"},
+		{"{\"a\":\"\x00\"}", "", "invalid_format", json + "unexpected character at byte 6"},
+		{`{"a":"\x"}`, "", "invalid_format", json + "invalid escape sequence at byte 6"},
+		{`{"a":"\ud800"}`, "", "invalid_format", json + "invalid escape sequence at byte 6"},
+		{`{"a":"\udc00"}`, "", "invalid_format", json + "invalid escape sequence at byte 6"},
+		{`{"a":"\ud800\u0041"}`, "", "invalid_format", json + "invalid escape sequence at byte 6"},
+		{"{\"a\":\"\xff\"}", "", "invalid_format", json + "invalid UTF-8 at byte 6"},
+		{"{\"a\":\"\xed\xa0\x80\"}", "", "invalid_format", json + "invalid UTF-8 at byte 6"},
+		{"\xEF\xBB\xBF{}", "", "invalid_format", json + "it starts with a byte order mark at byte 0"},
+		{"\xFF\xFE{\x00}\x00", "", "invalid_format", json + "invalid UTF-8 at byte 0"},
+		{"{\x00}\x00", "", "invalid_format", json + "unexpected character at byte 1"},
+		{`{} {}`, "", "invalid_format", json + "it goes on after its end at byte 3"},
+		{`{}x`, "", "invalid_format", json + "it goes on after its end at byte 2"},
+		{`[] 1`, "", "invalid_format", json + "it goes on after its end at byte 3"},
+		{`[]`, "", "invalid_type", "the body must be a JSON object"},
+		{`[{"a":1}]`, "", "invalid_type", "the body must be a JSON object"},
+		{`null`, "", "invalid_type", "the body must be a JSON object"},
+		{`"x"`, "", "invalid_type", "the body must be a JSON object"},
+		{`12`, "", "invalid_type", "the body must be a JSON object"},
+		{`[1,`, "", "invalid_format", json + "it ends too early at byte 3"},
+		{`{"name":"a","name":"b"}`, "name", "invalid_value", "appears twice"},
+		{`{"name":"a","\u006eame":"b"}`, "name", "invalid_value", "appears twice"},
+		{`{"x":[{},{"a/b":{"c":1,"c":2}}]}`, "x.1.a/b.c", "invalid_value", "appears twice"},
+		{`{"` + strings.Repeat("k", 200) + `":1,"` + strings.Repeat("k", 200) + `":1}`, strings.Repeat("k", 100) + "…", "invalid_value", "appears twice"},
+		{`{"name":"\u0000"}`, "name", "invalid_value", "must not contain the character U+0000"},
+		{`{"x":["a",{"y":"b\u0000"}]}`, "x.1.y", "invalid_value", "must not contain the character U+0000"},
+		{`{"x":{"\u0000":1}}`, "x", "invalid_value", "must not contain the character U+0000"},
+		{`{"a\u0000":1}`, "", "invalid_value", "must not contain the character U+0000"},
+		{nested(17), "", "invalid_format", "the body must not be nested deeper than 16 levels"},
+		{strings.Repeat("[", 1<<20), "", "invalid_format", "the body must not be nested deeper than 16 levels"},
+		{strings.Repeat(`{"a":`, 1<<18), "", "invalid_format", "the body must not be nested deeper than 16 levels"},
+	} {
+		for _, mode := range []Mode{Create, Patch} {
+			var dst request
+			got := DecodeBody([]byte(c.body), &dst, mode, limits)
+			if len(got) != 1 || got[0] != (Detail{Field: c.field, Code: c.code, Message: c.message}) {
+				t.Errorf("%.60q\n got  %+v\n want %+v", c.body, got, c)
+			}
+		}
+	}
+	for _, body := range []string{nested(16), `{"x":"\\u0000"}`, `{"x":"\ud83d\ude00"}`} {
+		if got := brief(DecodeBody([]byte(body), new(request), Patch, limits)); got != "x unknown_field" {
+			t.Errorf("%s: %s", body, got)
+		}
+	}
+}
+
+func TestDecodeBodyManyFaults(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("{")
+	for i := range 5000 {
+		fmt.Fprintf(&b, `"k%d":1,`, i)
+	}
+	unknown := b.String()
+	details := DecodeBody([]byte(unknown+`"name":1}`), new(request), Create, limits)
+	if len(details) != 100 || details[99].Field != "k99" {
+		t.Errorf("%d details, last %v", len(details), details[len(details)-1])
+	}
+	if got := DecodeBody([]byte(full(unknown[1:]+`"on":1`)), new(request), Create, limits); len(got) != 100 {
+		t.Errorf("%d details behind known fields", len(got))
+	}
+	if got := DecodeBody([]byte(unknown+`"k1":1}`), new(request), Create, limits); brief(got) != "k1 invalid_value" {
+		t.Errorf("a fault behind many members: %v", got)
+	}
+	items := `{"tags":[` + strings.TrimSuffix(strings.Repeat("1,", 5000), ",") + `]}`
+	if got := DecodeBody([]byte(items), new(request), Patch, limits); len(got) != 100 {
+		t.Errorf("%d details", len(got))
+	}
+}
+
+func TestMessages(t *testing.T) {
+	var dst request
+	for body, want := range map[string]string{
+		`{"name":"123456"}`:      "must be at most 5 characters",
+		`{"name":""}`:            "must have at least 1 character",
+		`{"email":"secret"}`:     "must be an email address",
+		`{"names":{"xx":""}}`:    "must be one of it, en",
+		`{"count":1000}`:         "must be at most 100",
+		`{"cents":-5}`:           "must be greater than 0",
+		`{"lat":99}`:             "must be at most 90.5",
+		`{"tags":["","","",""]}`: "must have at most 3 items",
+		`{"free":1e30}`:          "must be at most 9223372036854775807",
+		`{"code":"SECRET"}`:      "must match the pattern ^[a-z]+$",
+		`{"metadata":{"a":"` + strings.Repeat("x", 30) + `"}}`: "must be at most 20 bytes of JSON",
+	} {
+		got := DecodeBody([]byte(body), &dst, Patch, limits)
+		if len(got) != 1 || got[0].Message != want {
+			t.Errorf("%s: %+v, want %q", body, got, want)
+		}
+	}
+}
+
+func TestDecodePanics(t *testing.T) {
+	mustPanic(t, "missing limit", func() { DecodeBody(nil, new(request), Create, nil) })
+	for name, dst := range map[string]any{
+		"not an Opt": new(struct {
+			A string `json:"a"`
+		}),
+		"limit and max": new(struct {
+			A store.Opt[string] `json:"a" max:"1" limit:"name"`
+		}),
+		"min on bool": new(struct {
+			A store.Opt[bool] `json:"a" min:"1"`
+		}),
+		"gt on string": new(struct {
+			A store.Opt[string] `json:"a" gt:"1"`
+		}),
+		"enum on int": new(struct {
+			A store.Opt[int64] `json:"a" enum:"1"`
+		}),
+		"keys on string": new(struct {
+			A store.Opt[string] `json:"a" keys:"it"`
+		}),
+		"unknown format": new(struct {
+			A store.Opt[string] `json:"a" format:"phone"`
+		}),
+		"format on time": new(struct {
+			A store.Opt[store.Time] `json:"a" format:"email"`
+		}),
+		"unknown patch": new(struct {
+			A store.Opt[string] `json:"a" patch:"maybe"`
+		}),
+		"req false": new(struct {
+			A store.Opt[string] `json:"a" req:"false"`
+		}),
+		"bad pattern": new(struct {
+			A store.Opt[string] `json:"a" pattern:"("`
+		}),
+		"fraction on int": new(struct {
+			A store.Opt[int64] `json:"a" max:"1.5"`
+		}),
+		"bad bound": new(struct {
+			A store.Opt[string] `json:"a" max:"x"`
+		}),
+	} {
+		mustPanic(t, name, func() { DecodeBody(nil, dst, Create, limits) })
+	}
+	mustPanic(t, "unknown type", func() {
+		DecodeBody([]byte(`{"a":1}`), new(struct {
+			A store.Opt[int8] `json:"a"`
+		}), Create, nil)
+	})
+}
+
+func TestParseTime(t *testing.T) {
+	for in, want := range map[string]string{
+		"2026-01-02T03:04:05Z":                "2026-01-02T03:04:05.000Z",
+		"2026-01-02t03:04:05.6z":              "2026-01-02T03:04:05.600Z",
+		"2026-01-02T03:04:05.678999999+02:30": "2026-01-02T00:34:05.678Z",
+		"2026-01-02T03:04:05-23:59":           "2026-01-03T03:03:05.000Z",
+		"2026-01-02T03:04:05-00:00":           "2026-01-02T03:04:05.000Z",
+		"1969-12-31T23:59:59.9999Z":           "1969-12-31T23:59:59.999Z",
+		"0001-01-01T00:00:00Z":                "0001-01-01T00:00:00.000Z",
+		"9999-12-31T23:59:59.999Z":            "9999-12-31T23:59:59.999Z",
+		"2028-02-29T00:00:00Z":                "2028-02-29T00:00:00.000Z",
+		"0000-01-01T00:00:00Z":                "", "0001-01-01T00:00:00+00:01": "", "9999-12-31T23:59:59-00:01": "",
+		"2026-02-29T00:00:00Z": "", "2026-13-01T00:00:00Z": "", "2026-00-01T00:00:00Z": "", "2026-01-00T00:00:00Z": "",
+		"2026-01-02T24:00:00Z": "", "2026-01-02T03:60:00Z": "", "2026-01-02T23:59:60Z": "", "2026-01-02T03:04:05": "",
+		"2026-01-02 03:04:05Z": "", "2026-01-02T03:04:05.Z": "", "2026-01-02T03:04:05.1234567890Z": "", "2026-01-02T03:04:05,5Z": "",
+		"2026-01-02T03:04:05+24:00": "", "2026-01-02T03:04:05+01:60": "", "2026-01-02T03:04:05+0100": "", "2026-01-02T03:04:05+01": "",
+		"2026-01-02T03:04:05ZZ": "", "2026-01-02": "", "": "", "2026-1-02T03:04:05Z": "", "+026-01-02T03:04:05Z": "", "2026-01-02T3:04:05Z": "",
+		"２026-01-02T03:04:05Z": "", "2026-01-02T03:04Z": "", "2026-01-02T03:04:05+a1:00": "",
+	} {
+		at, ok := parseTime(in)
+		got := ""
+		if ok {
+			got = at.String()
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzDecodeBody(f *testing.F) {
+	for _, s := range []string{
+		``, `{}`, `[`, `nul`, full(`"on":true`), full(`"tags":["a","\u0000"],"names":{"it":"x"}`), `{"name":"\ud800"}`, "{\"name\":\"\xff\"}",
+		full(`"metadata":{"a":{"b":[1.5e3,null,true]}},"headers":{"\u0041":"b"}`), full(`"at":"2026-01-02T03:04:05.1+01:00","count":1e2,"lat":-1e-2`),
+		full(`"email":"a@b.it","url":"https://a.it","secure":"https://a.it:1","color":"#123456","country":"IT","day":"2026-01-02","code":"ab"`),
+		`{"kind":null,"a":{"b":1,"b":2}}`, full(`"free":100000e-5,"cents":0.1e1`), "\xEF\xBB\xBF{}", `{"a":1} {"b":2}`, strings.Repeat("[", 40),
+	} {
+		f.Add([]byte(s), false)
+		f.Add([]byte(s), true)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, patch bool) {
+		var dst request
+		mode := Create
+		if patch {
+			mode = Patch
+		}
+		details := DecodeBody(body, &dst, mode, limits)
+		if len(details) > maxDetails {
+			t.Fatalf("%d details", len(details))
+		}
+		for _, d := range details {
+			checkDetail(t, d)
+		}
+		if details != nil {
+			return
+		}
+		checkTexts(t, reflect.ValueOf(dst))
+		if patch == dst.Kind.Set || !patch && !dst.Name.Set {
+			t.Fatalf("accepted without what is required or with what is not allowed: %+v", dst)
+		}
+		if dst.Metadata.Set && !dst.Metadata.Null && !json.Valid(dst.Metadata.V) {
+			t.Fatalf("metadata %q", dst.Metadata.V)
+		}
+	})
+}
+
+// codes are all that the table of codes in Detail's schema names.
+var codes = newRule(fieldsOf(reflect.TypeFor[Detail]())[1]).enum
+
+func checkDetail(t *testing.T, d Detail) {
+	t.Helper()
+	known := false
+	for _, c := range codes {
+		known = known || c == d.Code
+	}
+	if !known || d.Message == "" || !utf8.ValidString(d.Field) || utf8.RuneCountInString(d.Field) > maxFieldName+1 {
+		t.Fatalf("detail %+v", d)
+	}
+}
+
+// checkTexts fails when a string anywhere in v is not clean text.
+func checkTexts(t *testing.T, v reflect.Value) {
+	t.Helper()
+	switch v.Kind() {
+	case reflect.String:
+		if s := v.String(); !utf8.ValidString(s) || strings.Contains(s, "\x00") {
+			t.Fatalf("accepted %q", s)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			checkTexts(t, v.Field(i))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			checkTexts(t, v.Index(i))
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			checkTexts(t, it.Key())
+			checkTexts(t, it.Value())
+		}
+	}
+}
+
+func BenchmarkDecodeBody(b *testing.B) {
+	body := []byte(full(`"email":"ann@example.com","on":true,"count":5,"at":"2026-01-02T03:04:05Z","metadata":{"source":"web"},"external_ref":"r-1"`))
+	b.ReportAllocs()
+	for b.Loop() {
+		var dst request
+		if d := DecodeBody(body, &dst, Create, limits); d != nil {
+			b.Fatal(d)
+		}
+	}
+}

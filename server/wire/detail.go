@@ -1,0 +1,60 @@
+package wire
+
+import (
+	"unicode/utf8"
+
+	"punchcard/store"
+)
+
+// Detail is one offending field of a request.
+type Detail = store.Detail
+
+// The codes of a Detail; there are no others.
+const (
+	CodeRequired          = "required"
+	CodeUnknownField      = "unknown_field"
+	CodeInvalidType       = "invalid_type"
+	CodeInvalidFormat     = "invalid_format"
+	CodeInvalidValue      = "invalid_value"
+	CodeTooShort          = "too_short"
+	CodeTooLong           = "too_long"
+	CodeTooSmall          = "too_small"
+	CodeTooLarge          = "too_large"
+	CodeTooMany           = "too_many"
+	CodeMustBeFuture      = "must_be_future"
+	CodeNotAllowed        = "not_allowed"
+	CodeNotPublic         = "not_public"
+	CodeUnresolvable      = "unresolvable"
+	CodeMutuallyExclusive = "mutually_exclusive"
+)
+
+const (
+	maxDetails   = 100 // reported for one request
+	maxFieldName = 100 // characters of a field name that came from outside
+)
+
+// details collects what is wrong with a request, up to maxDetails.
+type details struct{ list []Detail }
+
+func (d *details) full() bool { return len(d.list) >= maxDetails }
+
+func (d *details) add(field, code, message string) {
+	if !d.full() {
+		d.list = append(d.list, Detail{Field: capName(field), Code: code, Message: message})
+	}
+}
+
+// capName keeps a caller's own name from filling the answer.
+func capName(name string) string {
+	if len(name) <= maxFieldName || utf8.RuneCountInString(name) <= maxFieldName {
+		return name
+	}
+	n := 0
+	for i := range name {
+		if n == maxFieldName {
+			return name[:i] + "…"
+		}
+		n++
+	}
+	return name
+}

@@ -1,0 +1,56 @@
+package wire
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// field is one named member of a struct on the wire.
+type field struct {
+	name string
+	omit bool  // tagged omitempty
+	path []int // indices from the outer struct through embedded ones
+	typ  reflect.Type
+	tag  reflect.StructTag
+}
+
+// fieldsOf lists the members of struct t in declaration order, embedded
+// structs flattened in place. It panics on a field without a name on the
+// wire, on an unexported one, and on a name used twice.
+func fieldsOf(t reflect.Type) []field {
+	fields := appendFields(nil, t, nil)
+	seen := make(map[string]bool, len(fields))
+	for _, f := range fields {
+		if seen[f.name] {
+			panic(fmt.Sprintf("wire: %s has two fields named %q", t, f.name))
+		}
+		seen[f.name] = true
+	}
+	return fields
+}
+
+func appendFields(fields []field, t reflect.Type, parent []int) []field {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag := f.Tag.Get("json")
+		if tag == "-" {
+			continue
+		}
+		path := append(parent[:len(parent):len(parent)], i)
+		name, option, _ := strings.Cut(tag, ",")
+		switch {
+		case f.Anonymous && tag == "" && f.Type.Kind() == reflect.Struct:
+			fields = appendFields(fields, f.Type, path)
+			continue
+		case name == "":
+			panic(fmt.Sprintf("wire: field %s of %s has no json tag", f.Name, t))
+		case !f.IsExported():
+			panic(fmt.Sprintf("wire: field %s of %s is not exported", f.Name, t))
+		case option != "" && option != "omitempty":
+			panic(fmt.Sprintf("wire: field %s of %s: unknown json option %q", f.Name, t, option))
+		}
+		fields = append(fields, field{name: name, omit: option == "omitempty", path: path, typ: f.Type, tag: f.Tag})
+	}
+	return fields
+}

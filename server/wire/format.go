@@ -1,0 +1,191 @@
+package wire
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"punchcard/store"
+)
+
+// format is a named rule for strings: what code a string gets that breaks it
+// (empty when it does not), and the words for the rule.
+type format struct {
+	check  func(string) (code string)
+	words  string
+	schema map[string]any
+}
+
+var formats = map[string]*format{
+	"email":     {orFormat(isEmail), "must be an email address", map[string]any{"format": "email"}},
+	"url":       {orFormat(isURL), "must be an absolute http or https URL without user info", map[string]any{"format": "uri"}},
+	"https-url": {checkHTTPS, "must be an absolute https URL without user info", map[string]any{"format": "uri", "pattern": "^[Hh][Tt][Tt][Pp][Ss]://"}},
+	"date-time": {orFormat(isTime), "must be an RFC 3339 date-time with an offset", map[string]any{"format": "date-time"}},
+	"date":      {orFormat(isDate), "must be a calendar date in the form YYYY-MM-DD", map[string]any{"format": "date"}},
+	"hex-color": {orFormat(isColor), "must be a colour in the form #RRGGBB", map[string]any{"pattern": "^#[0-9A-Fa-f]{6}$"}},
+	"country":   {orFormat(isCountry), "must be two letters from A to Z", map[string]any{"pattern": "^[A-Z]{2}$"}},
+}
+
+func orFormat(ok func(string) bool) func(string) string {
+	return func(s string) string {
+		if ok(s) {
+			return ""
+		}
+		return CodeInvalidFormat
+	}
+}
+
+// isEmail accepts dot-atom local parts of at most 64 bytes and host names of
+// at least two labels, in any script, together at most 254 bytes. Quoted local
+// parts and address literals are refused: hardly anything can deliver to them.
+func isEmail(s string) bool {
+	at := strings.LastIndexByte(s, '@')
+	if at < 1 || at > 64 || len(s) > 254 || !utf8.ValidString(s) {
+		return false
+	}
+	for atom := range strings.SplitSeq(s[:at], ".") {
+		if atom == "" || strings.ContainsFunc(atom, func(c rune) bool {
+			return !isWord(c) && !strings.ContainsRune("!#$%&'*+-/=?^_`{|}~", c)
+		}) {
+			return false
+		}
+	}
+	labels := strings.Split(s[at+1:], ".")
+	for _, label := range labels {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' ||
+			strings.ContainsFunc(label, func(c rune) bool { return c != '-' && !isWord(c) }) {
+			return false
+		}
+	}
+	return len(labels) > 1
+}
+
+func isURL(s string) bool { return scheme(s) != "" }
+
+// checkHTTPS tells a URL of the wrong scheme from one that is none at all.
+func checkHTTPS(s string) string {
+	switch scheme(s) {
+	case "https":
+		return ""
+	case "http":
+		return CodeInvalidValue
+	}
+	return CodeInvalidFormat
+}
+
+// scheme returns http or https, or nothing when s is not an absolute URL with
+// a host and without user info.
+func scheme(s string) string {
+	if strings.ContainsFunc(s, func(c rune) bool { return c == ' ' || c == '\\' || !unicode.IsPrint(c) }) {
+		return ""
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Hostname() == "" || u.User != nil {
+		return ""
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return ""
+		}
+	}
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	return u.Scheme
+}
+
+func isColor(s string) bool {
+	return len(s) == 7 && s[0] == '#' && strings.Trim(s[1:], "0123456789abcdefABCDEF") == ""
+}
+
+func isCountry(s string) bool {
+	return len(s) == 2 && 'A' <= s[0] && s[0] <= 'Z' && 'A' <= s[1] && s[1] <= 'Z'
+}
+
+func isDate(s string) bool {
+	t, err := time.Parse(time.DateOnly, s)
+	return err == nil && len(s) == len(time.DateOnly) && t.Year() >= 1
+}
+
+func isTime(s string) bool {
+	_, ok := parseTime(s)
+	return ok
+}
+
+// parseTime reads an RFC 3339 date-time with an offset and up to nine decimals,
+// and drops what is finer than a millisecond. Years 1 to 9999 only, also after
+// conversion to UTC; no leap seconds, which unix time cannot hold.
+func parseTime(s string) (store.Time, bool) {
+	const shape = "0000-00-00T00:00:00"
+	if len(s) <= len(shape) {
+		return 0, false
+	}
+	for i := range len(shape) {
+		c, want := s[i], shape[i]
+		if want == '0' && !isDigit(rune(c)) || want != '0' && c != want && (want != 'T' || c != 't') {
+			return 0, false
+		}
+	}
+	rest := s[len(shape):]
+	nanos := 0
+	if rest[0] == '.' {
+		n := 1
+		for n < len(rest) && isDigit(rune(rest[n])) {
+			n++
+		}
+		if n < 2 || n > 10 {
+			return 0, false
+		}
+		nanos = number((rest[1:n] + "00000000")[:9])
+		rest = rest[n:]
+	}
+	offset, ok := parseOffset(rest)
+	year, month, day := number(s[:4]), time.Month(number(s[5:7])), number(s[8:10])
+	hour, minute, second := number(s[11:13]), number(s[14:16]), number(s[17:19])
+	if !ok || year < 1 || hour > 23 || minute > 59 || second > 59 {
+		return 0, false
+	}
+	t := time.Date(year, month, day, hour, minute, second, nanos, time.UTC)
+	if t.Month() != month || t.Day() != day {
+		return 0, false
+	}
+	t = t.Add(-offset)
+	return store.TimeOf(t), t.Year() >= 1 && t.Year() <= 9999
+}
+
+// parseOffset reads Z, z, or +hh:mm.
+func parseOffset(s string) (time.Duration, bool) {
+	if s == "Z" || s == "z" {
+		return 0, true
+	}
+	if len(s) != 6 || s[0] != '+' && s[0] != '-' || s[3] != ':' ||
+		!isDigit(rune(s[1])) || !isDigit(rune(s[2])) || !isDigit(rune(s[4])) || !isDigit(rune(s[5])) {
+		return 0, false
+	}
+	hour, minute := number(s[1:3]), number(s[4:6])
+	d := time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute
+	if s[0] == '-' {
+		d = -d
+	}
+	return d, hour <= 23 && minute <= 59
+}
+
+// number reads a short run of decimal digits.
+func number(s string) int {
+	n := 0
+	for _, c := range []byte(s) {
+		n = n*10 + int(c-'0')
+	}
+	return n
+}
+
+func isDigit(c rune) bool { return '0' <= c && c <= '9' }
+
+// isWord accepts letters, digits and marks of any script: what names are made
+// of, and nothing that is invisible or turns the direction of writing.
+func isWord(c rune) bool {
+	return unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c)
+}

@@ -1,0 +1,191 @@
+package wire
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// kind is what a field holds on the wire, as far as rules go.
+type kind int
+
+const (
+	kindOther kind = iota
+	kindString
+	kindBool
+	kindInt
+	kindFloat
+	kindTime
+	kindList
+	kindMap
+	kindObject // verbatim JSON object
+)
+
+func kindOf(t reflect.Type) kind {
+	switch {
+	case t == typeTime:
+		return kindTime
+	case t == typeRaw:
+		return kindObject
+	case t == typeValue:
+		return kindOther
+	case t == typeStrings:
+		return kindMap
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return kindString
+	case reflect.Bool:
+		return kindBool
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return kindInt
+	case reflect.Float32, reflect.Float64:
+		return kindFloat
+	case reflect.Slice:
+		return kindList
+	}
+	return kindOther
+}
+
+// bound is one end of a permitted range; its unit depends on the field:
+// characters, items, bytes, or the number itself.
+type bound struct {
+	set   bool
+	whole int64
+	float float64
+	text  string // as it reads in messages
+}
+
+// nullRule says what null means in Patch mode.
+type nullRule int
+
+const (
+	nullRefused nullRule = iota
+	nullClears           // patch:"nullable" and patch:"default"
+	nullNever            // patch:"not_allowed": the field may not be named
+)
+
+// rule is what the tags of one field demand.
+type rule struct {
+	field
+	kind     kind
+	elem     reflect.Type // what is inside Opt, Null or the pointer
+	opt      bool         // the field is a store.Opt
+	nullable bool         // the field is a store.Null or a pointer
+	doc      string
+	required bool
+	patch    nullRule
+	min      bound
+	max      bound
+	above    bound  // exclusive lower bound
+	limit    string // name of the maximum in Limits
+	format   string
+	pattern  *regexp.Regexp
+	enum     []string
+	keys     []string
+}
+
+// Limits holds the upper bounds that are settings of a deployment, by the
+// names that limit tags give them. A name that is missing panics.
+type Limits map[string]int
+
+// upper returns the field's upper bound.
+func (r *rule) upper(lim Limits) bound {
+	if r.limit == "" {
+		return r.max
+	}
+	n, ok := lim[r.limit]
+	if !ok {
+		panic(fmt.Sprintf("wire: no limit named %q", r.limit))
+	}
+	return bound{set: true, whole: int64(n), float: float64(n), text: strconv.Itoa(n)}
+}
+
+// newRule reads the tags of f, and panics on those that make no sense there.
+func newRule(f field) *rule {
+	r := &rule{field: f, elem: f.typ, doc: f.tag.Get("doc")}
+	switch {
+	case isOpt(f.typ):
+		r.opt, r.elem = true, f.typ.Field(0).Type
+	case isNull(f.typ):
+		r.nullable, r.elem = true, f.typ.Field(0).Type
+	case f.typ.Kind() == reflect.Pointer:
+		r.nullable, r.elem = true, f.typ.Elem()
+	}
+	r.kind = kindOf(r.elem)
+	sized := r.kind != kindOther && r.kind != kindBool && r.kind != kindTime
+	number := r.kind == kindInt || r.kind == kindFloat
+	text := r.kind == kindString
+
+	r.required = r.option("req", "true", r.opt) != ""
+	r.min = r.bound("min", sized && r.kind != kindObject)
+	r.max = r.bound("max", sized)
+	r.above = r.bound("gt", number)
+	r.limit = r.text("limit", sized && !r.max.set)
+	r.enum = split(r.text("enum", text))
+	r.keys = split(r.text("keys", r.kind == kindMap))
+	if p := r.text("pattern", text); p != "" {
+		r.pattern = regexp.MustCompile(p)
+	}
+	if r.format = r.text("format", text || r.kind == kindTime); r.format != "" {
+		if formats[r.format] == nil || r.kind == kindTime && r.format != "date-time" {
+			r.fail("format")
+		}
+	}
+	switch r.option("patch", "nullable default not_allowed", r.opt) {
+	case "nullable", "default":
+		r.patch = nullClears
+	case "not_allowed":
+		r.patch = nullNever
+	}
+	return r
+}
+
+// text returns a tag's value, which may be present only where it fits.
+func (r *rule) text(tag string, fits bool) string {
+	s, ok := r.tag.Lookup(tag)
+	if ok && (!fits || s == "") {
+		r.fail(tag)
+	}
+	return s
+}
+
+// option returns a tag's value, which must be one of the words in allowed.
+func (r *rule) option(tag, allowed string, fits bool) string {
+	s := r.text(tag, fits)
+	if s != "" && !slices.Contains(strings.Fields(allowed), s) {
+		r.fail(tag)
+	}
+	return s
+}
+
+func (r *rule) bound(tag string, fits bool) bound {
+	s := r.text(tag, fits)
+	if s == "" {
+		return bound{}
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		r.fail(tag)
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil && r.kind != kindFloat {
+		r.fail(tag)
+	}
+	return bound{set: true, whole: n, float: f, text: s}
+}
+
+func (r *rule) fail(tag string) {
+	panic(fmt.Sprintf("wire: field %q: the %s tag is wrong or does not fit %s", r.name, tag, r.typ))
+}
+
+func split(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ",")
+}

@@ -1,0 +1,90 @@
+package wire
+
+import (
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"punchcard/store"
+)
+
+// plain marks the bytes that stand for themselves in a JSON string.
+var plain = func() (t [256]bool) {
+	for c := 0x20; c < utf8.RuneSelf; c++ {
+		t[c] = c != '"' && c != '\\'
+	}
+	return t
+}()
+
+const hexDigits = "0123456789abcdef"
+
+// AppendString appends s as a JSON string. Only what JSON demands is escaped;
+// invalid UTF-8 becomes U+FFFD.
+func AppendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if plain[c] {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && n == 1 {
+				b = append(append(b, s[start:i]...), "\uFFFD"...)
+				start = i + 1
+			}
+			i += n
+			continue
+		}
+		b = append(b, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xF])
+		}
+		i++
+		start = i
+	}
+	return append(append(b, s[start:]...), '"')
+}
+
+// appendTime appends what t.Append does, without interpreting a layout each
+// time: times are the costliest part of most responses.
+func appendTime(b []byte, t store.Time) []byte {
+	std := t.Std()
+	year, month, day := std.Date()
+	if year < 0 || year > 9999 {
+		return t.Append(b)
+	}
+	hour, minute, second := std.Clock()
+	ms := std.Nanosecond() / 1e6
+	b = append(b, digit(year/1000), digit(year/100), digit(year/10), digit(year), '-')
+	b = append(b, digit(int(month)/10), digit(int(month)), '-', digit(day/10), digit(day), 'T')
+	b = append(b, digit(hour/10), digit(hour), ':', digit(minute/10), digit(minute), ':')
+	return append(b, digit(second/10), digit(second), '.', digit(ms/100), digit(ms/10), digit(ms), 'Z')
+}
+
+// digit returns the last decimal digit of n.
+func digit(n int) byte { return '0' + byte(n%10) }
+
+// appendFloat appends the shortest form that reads back as f; whole numbers
+// never get an exponent. JSON has no NaN and no infinities: they become null.
+func appendFloat(b []byte, f float64, bits int) []byte {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return append(b, "null"...)
+	}
+	format := byte('f')
+	if a := math.Abs(f); a != 0 && a < 1e-6 {
+		format = 'e'
+	}
+	return strconv.AppendFloat(b, f, format, -1, bits)
+}

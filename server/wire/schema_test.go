@@ -1,0 +1,251 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"punchcard/store"
+)
+
+type page[T any] struct {
+	Data []T `json:"data"`
+}
+
+type described struct {
+	base
+	Status  string                 `json:"status" enum:"active,archived" doc:"Where it stands."`
+	Reason  store.Null[string]     `json:"reason" enum:"a,b" doc:"Why."`
+	Name    string                 `json:"name" min:"1" limit:"name"`
+	Color   store.Null[string]     `json:"color" format:"hex-color"`
+	Email   store.Null[string]     `json:"email" format:"email"`
+	URL     string                 `json:"url" format:"url"`
+	Count   int64                  `json:"count" min:"0" max:"9"`
+	Share   float64                `json:"share" gt:"0" max:"0.5"`
+	Until   store.Null[store.Time] `json:"until"`
+	Tags    []string               `json:"tags" max:"2"`
+	Labels  map[string]string      `json:"labels" keys:"it,en" limit:"name"`
+	Inner   inner                  `json:"inner" doc:"What is inside."`
+	Pointer *inner                 `json:"pointer"`
+	List    []inner                `json:"list"`
+	Tree    *tree                  `json:"tree"`
+	Extra   json.RawMessage        `json:"extra"`
+	Any     any                    `json:"any"`
+	Note    string                 `json:"note,omitempty"`
+	Small   int32                  `json:"small"`
+	Counts  map[string]int         `json:"counts"`
+	Anon    struct {
+		A bool `json:"a"`
+	} `json:"anon"`
+}
+
+func newDescribed() described {
+	return described{
+		Status: "active", Name: "n", URL: "https://a.it", Count: 1, Share: 0.25,
+		Inner: inner{"x"}, List: []inner{{"y"}}, Extra: json.RawMessage(`{}`),
+		Tree: &tree{Name: "r", Children: []*tree{nil, {Name: "c"}}},
+	}
+}
+
+// load puts the schemas of several types into one OpenAPI document, which
+// goes through Append, and returns them resolved by kin-openapi.
+func load(t *testing.T, reg *Registry, tops map[string]any, parameters any) *openapi3.T {
+	t.Helper()
+	schemas := maps.Clone(reg.Schemas)
+	maps.Copy(schemas, tops)
+	doc := Append(nil, map[string]any{
+		"openapi": "3.1.0",
+		"info":    map[string]any{"title": "t", "version": "1"},
+		"paths": map[string]any{"/x": map[string]any{"get": map[string]any{
+			"parameters": parameters,
+			"responses":  map[string]any{"200": map[string]any{"description": "ok"}},
+		}}},
+		"components": map[string]any{"schemas": schemas},
+	})
+	loaded, err := openapi3.NewLoader().LoadFromData(doc)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, doc)
+	}
+	if err := loaded.Validate(context.Background()); err != nil {
+		t.Fatalf("%v\n%s", err, doc)
+	}
+	return loaded
+}
+
+func accepts(t *testing.T, doc *openapi3.T, name string, body []byte) error {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	return doc.Components.Schemas[name].Value.VisitJSON(v, openapi3.EnableJSONSchema2020(), openapi3.EnableFormatValidation())
+}
+
+func TestSchemaFitsWhatAppendWrites(t *testing.T) {
+	reg := new(Registry)
+	ref := Schema(reflect.TypeFor[page[described]](), Create, limits, reg)
+	if want := map[string]any{"$ref": "#/components/schemas/describedpage"}; !reflect.DeepEqual(ref, want) {
+		t.Fatalf("got %v, want %v", ref, want)
+	}
+	if got := slices.Sorted(maps.Keys(reg.Schemas)); !slices.Equal(got, []string{"described", "describedpage", "inner", "tree"}) {
+		t.Errorf("registered %v", got)
+	}
+	doc := load(t, reg, nil, []any{})
+
+	set := newDescribed()
+	set.Reason, set.Color, set.Email = store.Some("b"), store.Some("#012aBc"), store.Some("a@b.it")
+	set.Until, set.Pointer, set.Note = store.Some(store.Time(5)), &inner{"p"}, "n"
+	set.Labels, set.Tags, set.Counts = map[string]string{"it": "x"}, []string{"a"}, map[string]int{"a": 1}
+	set.Any = []int{1}
+	for _, v := range []described{newDescribed(), set} {
+		body := Append(nil, page[described]{[]described{v}})
+		if err := accepts(t, doc, "describedpage", body); err != nil {
+			t.Errorf("%s\n%v", body, err)
+		}
+	}
+	for name, spoil := range map[string]func(*described){
+		"enum":       func(d *described) { d.Status = "x" },
+		"null enum":  func(d *described) { d.Reason = store.Some("x") },
+		"minLength":  func(d *described) { d.Name = "" },
+		"maxLength":  func(d *described) { d.Name = "123456" },
+		"color":      func(d *described) { d.Color = store.Some("red") },
+		"minimum":    func(d *described) { d.Count = -1 },
+		"maximum":    func(d *described) { d.Count = 10 },
+		"exclusive":  func(d *described) { d.Share = 0 },
+		"max float":  func(d *described) { d.Share = 0.6 },
+		"maxItems":   func(d *described) { d.Tags = []string{"", "", ""} },
+		"keys":       func(d *described) { d.Labels = map[string]string{"fr": ""} },
+		"map value":  func(d *described) { d.Labels = map[string]string{"it": "123456"} },
+		"not object": func(d *described) { d.Extra = json.RawMessage(`[]`) },
+		"nested":     func(d *described) { d.Inner.Label = "" },
+		"pointer":    func(d *described) { d.Pointer = &inner{} },
+	} {
+		v := newDescribed()
+		spoil(&v)
+		if body := Append(nil, &v); accepts(t, doc, "described", body) == nil {
+			t.Errorf("%s: the schema accepts %s", name, body)
+		}
+	}
+	if accepts(t, doc, "described", []byte(`{}`)) == nil {
+		t.Error("the schema accepts {}")
+	}
+	// An answer may grow: clients tolerate fields that they do not know.
+	if err := accepts(t, doc, "described", []byte(strings.Replace(string(Append(nil, newDescribed())), `{`, `{"more":1,`, 1))); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSchemaProperties(t *testing.T) {
+	reg := new(Registry)
+	Schema(reflect.TypeFor[described](), Create, limits, reg)
+	s := reg.Schemas["described"].(map[string]any)
+	properties := s["properties"].(map[string]any)
+	for name, want := range map[string]map[string]any{
+		"id":     {"type": "string"},
+		"status": {"type": "string", "enum": []any{"active", "archived"}, "description": "Where it stands."},
+		"reason": {"type": []any{"string", "null"}, "enum": []any{"a", "b", nil}, "description": "Why."},
+		"name":   {"type": "string", "minLength": int64(1), "maxLength": int64(5)},
+		"color":  {"type": []any{"string", "null"}, "pattern": "^#[0-9A-Fa-f]{6}$"},
+		"email":  {"type": []any{"string", "null"}, "format": "email"},
+		"url":    {"type": "string", "format": "uri"},
+		"count":  {"type": "integer", "format": "int64", "minimum": int64(0), "maximum": int64(9)},
+		"small":  {"type": "integer"},
+		"share":  {"type": "number", "exclusiveMinimum": 0.0, "maximum": 0.5},
+		"until":  {"type": []any{"string", "null"}, "format": "date-time"},
+		"tags":   {"type": "array", "items": map[string]any{"type": "string"}, "maxItems": int64(2)},
+		"inner":  {"$ref": "#/components/schemas/inner", "description": "What is inside."},
+		"pointer": {"anyOf": []any{
+			map[string]any{"$ref": "#/components/schemas/inner"}, map[string]any{"type": "null"}}},
+		"extra":  {"type": "object"},
+		"any":    {"type": []any{"string", "number", "boolean", "object", "array", "null"}},
+		"counts": {"type": "object", "additionalProperties": map[string]any{"type": "integer", "format": "int64"}},
+	} {
+		if got := properties[name]; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+	required := s["required"].([]string)
+	if slices.Contains(required, "note") || len(required) != len(properties)-1 || required[0] != "id" || s["additionalProperties"] != nil {
+		t.Errorf("required %v, additionalProperties %v", required, s["additionalProperties"])
+	}
+}
+
+// What the schema of a request refuses must be what DecodeBody refuses, for
+// every rule that JSON Schema can express.
+func TestSchemaAgreesWithDecodeBody(t *testing.T) {
+	reg := new(Registry)
+	tops := map[string]any{
+		"create": Schema(reflect.TypeFor[request](), Create, limits, reg),
+		"patch":  Schema(reflect.TypeFor[request](), Patch, limits, reg),
+	}
+	if got := slices.Sorted(maps.Keys(reg.Schemas)); !slices.Equal(got, []string{"request", "requestPatch"}) {
+		t.Errorf("registered %v", got)
+	}
+	doc := load(t, reg, tops, []any{})
+	for _, member := range []string{
+		`"on":true`, `"on":1`, `"on":null`, `"name":null`, `"name":""`, `"name":"123456"`, `"name":"èèèèè"`, `"kind":"x"`, `"kind":null`, `"kind":"prepaid"`,
+		`"email":null`, `"email":"a@b.it"`, `"url":"https://a.it"`, `"secure":"http://a.it"`, `"secure":"https://a.it"`,
+		`"color":"#ffffff"`, `"color":"x"`, `"country":"IT"`, `"country":"it"`, `"code":"ab"`, `"code":"A"`, `"day":"2026-01-02"`,
+		`"count":0`, `"count":1`, `"count":100`, `"count":101`, `"count":1.0`, `"count":1.5`, `"count":null`, `"cents":0`, `"cents":1`,
+		`"lat":90.5`, `"lat":90.6`, `"lat":-91`, `"at":null`, `"at":"2026-01-02T03:04:05Z"`, `"at":5`,
+		`"tags":[]`, `"tags":["a"]`, `"tags":["","","",""]`, `"tags":[1]`, `"tags":null`,
+		`"names":{}`, `"names":{"it":"a"}`, `"names":{"fr":"a"}`, `"names":{"it":"123456"}`, `"names":{"it":""}`, `"names":{"it":null}`, `"names":null`,
+		`"headers":{"a":"b"}`, `"headers":{"a":1}`, `"metadata":{"a":1}`, `"metadata":[]`, `"metadata":null`, `"external_ref":null`, `"external_ref":"12345678901"`,
+		`"unknown":1`,
+	} {
+		for name, mode := range map[string]Mode{"create": Create, "patch": Patch} {
+			body := []byte("{" + member + "}")
+			if mode == Create {
+				for _, must := range []string{`"name":"n"`, `"kind":"stamp"`} {
+					if !strings.HasPrefix(member, must[:6]) {
+						body = append(append(append(body[:len(body)-1:len(body)-1], ','), must...), '}')
+					}
+				}
+			}
+			details := DecodeBody(body, new(request), mode, limits)
+			err := accepts(t, doc, name, body)
+			if (err == nil) != (details == nil) {
+				t.Errorf("%s %s: schema says %v, DecodeBody %v", name, body, err, details)
+			}
+		}
+	}
+}
+
+func TestParameters(t *testing.T) {
+	got := Parameters(reflect.TypeFor[query](), limits)
+	if len(got) != 9 {
+		t.Fatalf("%d parameters", len(got))
+	}
+	for i, want := range map[int]map[string]any{
+		0: {"name": "limit", "in": "query", "required": false, "description": "Page size.",
+			"schema": map[string]any{"type": "integer", "format": "int64", "minimum": int64(1)}},
+		2: {"name": "status", "in": "query", "required": false,
+			"schema": map[string]any{"type": "string", "enum": []any{"active", "archived"}}},
+		4: {"name": "cursor", "in": "query", "required": false,
+			"schema": map[string]any{"type": "string", "minLength": int64(2), "maxLength": int64(5)}},
+		5: {"name": "from", "in": "query", "required": false, "schema": map[string]any{"type": "string", "format": "date-time"}},
+		8: {"name": "shop", "in": "query", "required": true, "schema": map[string]any{"type": "string"}},
+	} {
+		if !reflect.DeepEqual(got[i], want) {
+			t.Errorf("got %v, want %v", got[i], want)
+		}
+	}
+	load(t, new(Registry), nil, got)
+}
+
+func TestSchemaPanics(t *testing.T) {
+	type inner struct {
+		Other bool `json:"other"`
+	}
+	reg := new(Registry)
+	Schema(reflect.TypeFor[described](), Create, limits, reg)
+	mustPanic(t, "one name, two types", func() { Schema(reflect.TypeFor[inner](), Create, limits, reg) })
+	mustPanic(t, "missing limit", func() { Schema(reflect.TypeFor[described](), Create, nil, new(Registry)) })
+	mustPanic(t, "no schema", func() { Schema(reflect.TypeFor[chan int](), Create, nil, new(Registry)) })
+}
