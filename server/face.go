@@ -1,0 +1,383 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/julienschmidt/httprouter"
+
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+type params = httprouter.Params
+
+// Config is what the faces take from the deployment.
+type Config struct {
+	RatePerMinute           int // per key; 0: unlimited
+	IdempotencyKeyMaxLength int // characters
+	IdempotencyWait         time.Duration
+	Fields                  wire.Limits // the named bounds of request fields
+	Log                     *slog.Logger
+	// RequestSeed begins the numbering of request ids. Ids of two runs must
+	// not meet, so it is random unless ids are to be deterministic.
+	RequestSeed uint64
+}
+
+// Kernel serves the routes of all faces.
+type Kernel struct {
+	st     *store.Store
+	conf   Config
+	ids    *identities
+	limits *limiters
+	claims *claims
+	serial atomic.Uint64
+}
+
+// NewKernel makes the shared part of the faces on a store.
+func NewKernel(st *store.Store, conf Config) *Kernel {
+	k := &Kernel{st: st, conf: conf, ids: newIdentities(st), limits: newLimiters(conf.RatePerMinute), claims: newClaims(conf.IdempotencyWait)}
+	k.serial.Store(conf.RequestSeed &^ (1 << 63))
+	return k
+}
+
+// Seed is a random start for request ids, from 8 random bytes.
+func Seed(b [8]byte) uint64 { return binary.BigEndian.Uint64(b[:]) >> 1 }
+
+// Router makes a router whose every answer has a request id and whose errors
+// have the API's shape.
+func (k *Kernel) Router() *httprouter.Router {
+	r := httprouter.New()
+	r.RedirectTrailingSlash, r.RedirectFixedPath, r.HandleOPTIONS = false, false, false
+	r.NotFound = http.HandlerFunc(k.noPath)
+	r.MethodNotAllowed = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		methods := strings.Split(h.Get("Allow"), ", ") // the router's, which adds OPTIONS to the routes' own
+		h.Del("Allow")
+		if crooked(r.URL) {
+			k.noPath(w, r)
+			return
+		}
+		h.Set("Allow", strings.Join(slices.DeleteFunc(methods, func(m string) bool { return m == http.MethodOptions }), ", "))
+		k.refuse(w, k.requestID(w), fail(http.StatusMethodNotAllowed, store.BadRequest, "The path does not take this method; see Allow."))
+	})
+	r.PanicHandler = func(w http.ResponseWriter, r *http.Request, p any) {
+		if p == http.ErrAbortHandler {
+			panic(p)
+		}
+		k.conf.Log.Error("panic in a handler", "method", r.Method, "panic", p, "stack", string(debug.Stack()))
+		k.refuse(w, k.requestID(w), problem(errors.New("panic")))
+	}
+	return r
+}
+
+// Mount puts the routes under a prefix.
+func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route) {
+	for i := range routes {
+		rt := &routes[i]
+		r.Handle(rt.Method, prefix+rt.Path, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+			if crooked(r.URL) {
+				k.noPath(w, r)
+				return
+			}
+			k.serve(w, r, p, rt)
+		})
+	}
+}
+
+func (k *Kernel) noPath(w http.ResponseWriter, _ *http.Request) {
+	k.refuse(w, k.requestID(w), fail(http.StatusNotFound, store.NotFound, "No such path."))
+}
+
+// crooked tells that the router sees an id in the path where there is none.
+func crooked(u *url.URL) bool { return strings.Contains(u.Path, "//") }
+
+var slashes = strings.NewReplacer("%2F", "%252F", "%2f", "%252F")
+
+// Paths keeps escaped slashes from the router, which goes by the unescaped
+// path: they are part of an id and part no path. No id has any, so it does not
+// matter that they stay escaped.
+func Paths(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if kept := slashes.Replace(r.URL.RawPath); kept != r.URL.RawPath {
+			path, err := url.PathUnescape(kept)
+			if err != nil { // cannot be: the server has parsed it
+				path = kept
+			}
+			r.URL.Path, r.URL.RawPath = path, kept
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// requestID gives the answer its id: always ours, never the caller's.
+func (k *Kernel) requestID(w http.ResponseWriter) string {
+	h := w.Header()
+	if have := h["X-Request-Id"]; have != nil {
+		return have[0]
+	}
+	id := k.st.ID(store.KindRequest, int64(k.serial.Add(1)&^(1<<63)))
+	h["X-Request-Id"] = []string{id}
+	return id
+}
+
+func (k *Kernel) refuse(w http.ResponseWriter, requestID string, p *Problem) {
+	if p.Code == store.Unauthenticated {
+		w.Header()["Www-Authenticate"] = []string{"Bearer"}
+	}
+	send(w, p.Status, p.render(requestID))
+}
+
+// exchange is one request on its way through the gate.
+type exchange struct {
+	k        *Kernel
+	rt       *Route
+	w        http.ResponseWriter
+	r        *http.Request
+	call     Call
+	body     []byte
+	bodyRead bool
+	counted  bool // against the rate limit
+	limited  bool // what the count gave
+	verified bool // the store agreed that the identity is up to date
+	replayed bool
+}
+
+// serve takes a request through the checks in the order of contract section 1:
+// route, authentication, rate limit, entitlement, subscription, the key's
+// locations, scope, idempotency, body, resource.
+//
+// What is known of the key may be out of date, since any process may change
+// it. The store tells so together with its data (ErrEpoch); then everything is
+// asked anew. No answer leaves on knowledge that the store has not confirmed.
+func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p params, rt *Route) {
+	id := k.requestID(w)
+	x := &exchange{k: k, rt: rt, w: w, r: r}
+	x.call.params = p
+	reply, err := x.attempt()
+	for errors.Is(err, store.ErrEpoch) {
+		k.ids.forget()
+		reply, err = x.attempt()
+	}
+	if err == nil && rt.finish != nil && reply.Status < 300 {
+		reply.Body, err = rt.finish(reply.Body)
+	}
+	if err != nil {
+		p := problem(err)
+		if p.Status >= 500 && r.Context().Err() == nil { // a client that left is no fault
+			k.conf.Log.Error("request failed", "request_id", id, "method", r.Method, "route", rt.Path, "error", err)
+		}
+		if x.replayed {
+			w.Header()["Idempotent-Replayed"] = []string{"true"}
+		}
+		k.refuse(w, id, p)
+		return
+	}
+	if x.replayed {
+		w.Header()["Idempotent-Replayed"] = []string{"true"}
+	}
+	send(w, reply.Status, reply.Body)
+}
+
+func (x *exchange) attempt() (Reply, error) {
+	x.replayed = false
+	id, err := x.k.ids.identify(x.r)
+	if err != nil {
+		untake(x.w.Header()) // an earlier attempt took the key for good
+		return Reply{}, x.confirm(id, err)
+	}
+	x.call.Identity, x.call.Access, x.call.now = id, id.Access, x.k.st.Now()
+	if err := x.gate(id); err != nil {
+		return Reply{}, x.confirm(id, err)
+	}
+	reply, err := x.run(id)
+	if err != nil && !x.verified {
+		err = x.confirm(id, err)
+	}
+	return reply, err
+}
+
+// confirm lets a refusal stand only if the identity that it rests on is up to
+// date.
+func (x *exchange) confirm(id *store.Identity, refusal error) error {
+	if id == nil {
+		return refusal
+	}
+	if err := x.k.st.View(id.Epoch, func(*store.View) error { return nil }); err != nil {
+		return err
+	}
+	return refusal
+}
+
+func (x *exchange) gate(id *store.Identity) error {
+	if !x.counted {
+		x.counted = true
+		x.limited = !x.k.limits.take(x.w.Header(), id.Key, x.call.now.Std())
+	}
+	switch {
+	case x.limited:
+		return fail(http.StatusTooManyRequests, store.RateLimited, "The key's requests for this minute are used up; see Retry-After.")
+	case !id.APIAccess(x.call.now).Valid:
+		return fail(http.StatusUnauthorized, store.BusinessAPIRequired, "The shop has no active Business API add-on. The key is intact and works again once it has.")
+	case id.Subscription == "suspended" || id.Subscription == "cancelled":
+		return fail(http.StatusPaymentRequired, store.SubscriptionSuspended, "The shop's subscription is "+id.Subscription+". The key is intact.")
+	case id.LocationsGone && !x.rt.DisabledToo:
+		return fail(http.StatusPaymentRequired, store.LocationDisabled, "Every location of this key is disabled.")
+	case x.rt.Scope != "" && !slices.Contains(id.Scopes, x.rt.Scope):
+		return fail(http.StatusForbidden, store.Unauthorized, "The key lacks the scope "+x.rt.Scope+".")
+	}
+	return nil
+}
+
+func (x *exchange) run(id *store.Identity) (Reply, error) {
+	if x.rt.read != nil {
+		return x.runRead(id)
+	}
+	key, err := idempotencyKey(x.r, x.k.conf.IdempotencyKeyMaxLength)
+	if err != nil {
+		return Reply{}, err
+	}
+	if !x.bodyRead && x.rt.Method != http.MethodDelete {
+		if x.body, err = readBody(x.w, x.r); err != nil {
+			return Reply{}, err
+		}
+		x.bodyRead = true
+	}
+	if key == nil {
+		return x.runWrite(id, nil)
+	}
+	claim := store.NewClaim(store.APICaller(id.Family), *key, x.r.Method, x.r.URL.EscapedPath(), x.body)
+	leave, err := x.k.claims.enter(x.r.Context(), claim)
+	if err != nil {
+		return Reply{}, err
+	}
+	defer leave()
+	var kept *store.Remembered
+	if err := x.k.st.View(id.Epoch, func(v *store.View) (err error) {
+		kept, err = v.Recall(claim)
+		return err
+	}); err != nil {
+		return Reply{}, err
+	}
+	if kept == nil {
+		return x.runWrite(id, &claim)
+	}
+	x.replayed = true
+	if kept.Status >= 400 {
+		return Reply{}, recallProblem(kept)
+	}
+	return Reply{Status: kept.Status, Body: kept.Body}, nil
+}
+
+func (x *exchange) runRead(id *store.Identity) (reply Reply, err error) {
+	var values url.Values
+	if x.r.URL.RawQuery != "" {
+		if values, err = url.ParseQuery(x.r.URL.RawQuery); err != nil {
+			return reply, fail(http.StatusBadRequest, store.ValidationFailed, "The query string is malformed.")
+		}
+	}
+	q, details := x.rt.query(values, x.k.conf.Fields)
+	if details != nil {
+		return reply, store.Invalid(details...)
+	}
+	err = x.k.st.View(id.Epoch, func(v *store.View) error {
+		out, err := x.rt.read(v, &x.call, q)
+		if err != nil {
+			return err
+		}
+		reply = Reply{Status: x.rt.Status, Body: wire.Append(make([]byte, 0, 1024), out)}
+		return nil
+	})
+	x.verified = !errors.Is(err, store.ErrEpoch)
+	return reply, err
+}
+
+// runWrite makes the change and, under a claim, remembers the answer in the
+// same transaction: a refusal by the operation itself is remembered as well
+// (404, 409, 422), though nothing of the operation stays.
+func (x *exchange) runWrite(id *store.Identity, claim *store.Claim) (reply Reply, err error) {
+	if err := isJSON(x.r, x.body); err != nil {
+		return reply, err
+	}
+	b, details := x.rt.body(x.body, x.k.conf.Fields)
+	if details = check(b, x.call.now, details); details != nil {
+		return reply, store.Invalid(details...)
+	}
+	var refusal error
+	w := store.Write{Actor: store.Actor{Type: "api_key", Key: id.Key}}
+	w.Do = func(tx *store.Tx) error {
+		if tx.Epoch != id.Epoch {
+			return store.ErrEpoch
+		}
+		out, err := x.rt.write(tx, &x.call, b)
+		if err != nil {
+			return err
+		}
+		reply.Status = x.rt.Status
+		if x.rt.Status != http.StatusNoContent {
+			reply.Body = wire.Append(make([]byte, 0, 512), out)
+		}
+		return nil
+	}
+	if claim != nil {
+		w.Settle = func(tx *store.Tx, err error) error {
+			if err == nil {
+				return tx.Remember(*claim, store.Remembered{Status: reply.Status, Body: reply.Body}, cardID(reply.Body))
+			}
+			p := problem(err)
+			if errors.Is(err, store.ErrEpoch) || !slices.Contains([]int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}, p.Status) {
+				return err
+			}
+			refusal = err
+			return tx.Remember(*claim, p.remembered(), "")
+		}
+	}
+	// The write is made whether or not the caller stays to hear of it.
+	err = x.k.st.Write(context.WithoutCancel(x.r.Context()), w)
+	x.verified = !errors.Is(err, store.ErrEpoch)
+	if err == nil {
+		err = refusal
+	}
+	return reply, err
+}
+
+// Checked is a body with rules across its fields, or about time.
+type Checked interface {
+	Check(now store.Time) []store.Detail
+}
+
+// check adds what a body's own rules find in fields that are sound by
+// themselves, so that all offending fields are reported at once.
+func check(body any, now store.Time, details []store.Detail) []store.Detail {
+	c, ok := body.(Checked)
+	if !ok {
+		return details
+	}
+	for _, d := range c.Check(now) {
+		if !slices.ContainsFunc(details, func(have store.Detail) bool { return have.Field == d.Field }) {
+			details = append(details, d)
+		}
+	}
+	return details
+}
+
+// cardID names the card whose data an answer holds: in every such answer it is
+// the first field.
+func cardID(body []byte) string {
+	rest, ok := bytes.CutPrefix(body, []byte(`{"id":"`))
+	if !ok || !bytes.HasPrefix(rest, []byte("crd_")) {
+		return ""
+	}
+	id, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(id)
+}

@@ -1,0 +1,56 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/julienschmidt/httprouter"
+
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+// Plain is a route of its own with the API's body rules and error shape but
+// no key and no idempotency.
+func Plain[B, R any](k *Kernel, status int, fn func(*http.Request, httprouter.Params, B) (R, error)) httprouter.Handle {
+	return plain(k, wire.Create, status, fn)
+}
+
+// PlainPatch is Plain for a PATCH, where null clears a field.
+func PlainPatch[B, R any](k *Kernel, status int, fn func(*http.Request, httprouter.Params, B) (R, error)) httprouter.Handle {
+	return plain(k, wire.Patch, status, fn)
+}
+
+func plain[B, R any](k *Kernel, mode wire.Mode, status int, fn func(*http.Request, httprouter.Params, B) (R, error)) httprouter.Handle {
+	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+		id := k.requestID(w)
+		out, err := func() (out R, err error) {
+			var raw []byte
+			if r.Method == http.MethodPost || r.Method == http.MethodPatch {
+				if raw, err = readBody(w, r); err != nil {
+					return out, err
+				}
+			}
+			if err := isJSON(r, raw); err != nil {
+				return out, err
+			}
+			b := new(B)
+			details := wire.DecodeBody(raw, b, mode, k.conf.Fields)
+			if details = check(*b, k.st.Now(), details); details != nil {
+				return out, store.Invalid(details...)
+			}
+			return fn(r, p, *b)
+		}()
+		switch {
+		case err != nil:
+			p := problem(err)
+			if p.Status >= 500 {
+				k.conf.Log.Error("request failed", "request_id", id, "method", r.Method, "path", r.URL.Path, "error", err)
+			}
+			k.refuse(w, id, p)
+		case status == http.StatusNoContent:
+			send(w, status, nil)
+		default:
+			send(w, status, wire.Append(nil, &out))
+		}
+	}
+}

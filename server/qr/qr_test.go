@@ -1,0 +1,281 @@
+package qr
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"rsc.io/qr/coding"
+)
+
+const link = "https://cards.example.com/install/a8Fq2Lx0Zk7mPq3R5tUv9wXy"
+
+// raster is the picture as a reader sees it: true is dark, margin included.
+type raster [][]bool
+
+// A bar is a stroke along the middle of its row: the first of a row from a
+// point, each further one a gap after the one before.
+var bar = regexp.MustCompile(`(?:M(\d+) (\d+)\.5|m(\d+) 0)h(\d+)`)
+
+// draw paints the markup's bars. It refuses all that is not one white square
+// over everything and dark bars on top of it.
+func draw(t testing.TB, svg string) raster {
+	t.Helper()
+	var doc struct {
+		XMLName xml.Name `xml:"http://www.w3.org/2000/svg svg"`
+		ViewBox string   `xml:"viewBox,attr"`
+		Paths   []struct {
+			D      string `xml:"d,attr"`
+			Fill   string `xml:"fill,attr"`
+			Stroke string `xml:"stroke,attr"`
+		} `xml:"path"`
+	}
+	if err := xml.Unmarshal([]byte(svg), &doc); err != nil {
+		t.Fatalf("not well-formed: %v", err)
+	}
+	var side int
+	if n, err := fmt.Sscanf(doc.ViewBox, "0 0 %d %d", &side, new(int)); n != 2 || err != nil || doc.ViewBox != fmt.Sprintf("0 0 %d %d", side, side) {
+		t.Fatalf("viewBox %q", doc.ViewBox)
+	}
+	if len(doc.Paths) != 2 || doc.Paths[0].Fill != "#fff" || doc.Paths[0].D != fmt.Sprintf("M0 0h%dv%dH0z", side, side) {
+		t.Fatalf("no white ground: %d paths", len(doc.Paths))
+	}
+	if p := doc.Paths[1]; p.Stroke != "#000" || p.Fill != "" {
+		t.Fatalf("the modules are %q, not black", p.Stroke)
+	}
+	picture := make(raster, side)
+	for y := range picture {
+		picture[y] = make([]bool, side)
+	}
+	dark := doc.Paths[1].D
+	x, y := 0, 0
+	for _, m := range bar.FindAllStringSubmatch(dark, -1) {
+		if m[1] != "" {
+			x, y = whole(t, m[1]), whole(t, m[2])
+		} else {
+			x += whole(t, m[3])
+		}
+		width := whole(t, m[4])
+		if width == 0 || y >= side || x+width > side {
+			t.Fatalf("bar %q in a square of %d", m[0], side)
+		}
+		for i := x; i < x+width; i++ {
+			if picture[y][i] {
+				t.Fatalf("(%d,%d) is painted twice", i, y)
+			}
+			picture[y][i] = true
+		}
+		x += width
+	}
+	if rest := bar.ReplaceAllString(dark, ""); rest != "" {
+		t.Fatalf("the path holds more than bars: %.40q", rest)
+	}
+	return picture
+}
+
+func whole(t testing.TB, s string) int {
+	t.Helper()
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// bytesOf is text that no denser mode than bytes can hold.
+func bytesOf(n int) string { return strings.Repeat("a/B-_9", n/6+1)[:n] }
+
+// smallest is the least version that holds n bytes at level M.
+func smallest(t testing.TB, n int) coding.Version {
+	t.Helper()
+	for v := coding.Version(1); v <= coding.MaxVersion; v++ {
+		head := 4 + 8
+		if v > 9 {
+			head = 4 + 16
+		}
+		if head+8*n <= 8*v.DataBytes(coding.M) {
+			return v
+		}
+	}
+	t.Fatalf("no version holds %d bytes", n)
+	return 0
+}
+
+func TestSizes(t *testing.T) {
+	for _, n := range []int{0, 1, 14, 15, 60, 120, 180, 181, 500, 2330, 2331} {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			s := bytesOf(n)
+			svg, err := SVG(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := draw(t, svg)
+			v := smallest(t, n)
+			if want := 17 + 4*int(v) + 2*quiet; len(got) != want {
+				t.Fatalf("side is %d, want %d (version %d)", len(got), want, v)
+			}
+			plan, err := coding.NewPlan(v, coding.M, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := plan.Encode(coding.String(s))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for y := range got {
+				for x := range got {
+					if got[y][x] != want.Black(x-quiet, y-quiet) {
+						t.Fatalf("(%d,%d) is %t", x-quiet, y-quiet, got[y][x])
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestTooLong(t *testing.T) {
+	for _, n := range []int{2332, 3000, 100_000} {
+		if svg, err := SVG(bytesOf(n)); err == nil || svg != "" {
+			t.Errorf("%d bytes: %d bytes of markup and error %v", n, len(svg), err)
+		}
+	}
+}
+
+// What a camera looks for first: three finder patterns with a light rim, the
+// timing lines between them, the one module that is always dark, and a margin
+// of four modules.
+func TestMarks(t *testing.T) {
+	svg, err := SVG(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := draw(t, svg)
+	side := len(got)
+	n := side - 2*quiet
+	for y := range got {
+		for x := range got {
+			outside := min(x, y) < quiet || max(x, y) >= side-quiet
+			if outside && got[y][x] {
+				t.Fatalf("(%d,%d) in the margin is dark", x, y)
+			}
+		}
+	}
+	at := func(x, y int) bool { return got[y+quiet][x+quiet] }
+	for _, corner := range [][2]int{{3, 3}, {n - 4, 3}, {3, n - 4}} {
+		for dy := -4; dy <= 4; dy++ {
+			for dx := -4; dx <= 4; dx++ {
+				ring := max(dx, -dx, dy, -dy)
+				if dark := ring <= 1 || ring == 3; at(corner[0]+dx, corner[1]+dy) != dark {
+					t.Fatalf("finder at %v: (%d,%d) should be dark=%t", corner, dx, dy, dark)
+				}
+			}
+		}
+	}
+	for i := 8; i < n-8; i++ {
+		if dark := i%2 == 0; at(i, 6) != dark || at(6, i) != dark {
+			t.Fatalf("timing at %d should be dark=%t", i, dark)
+		}
+	}
+	if !at(8, n-8) {
+		t.Fatal("the dark module is light")
+	}
+	// The level is in the two bits beside the top left finder, under the mask
+	// 10 of the standard: M is 00.
+	if !at(0, 8) || at(1, 8) {
+		t.Fatal("the format does not say level M")
+	}
+}
+
+// The markup goes into JSON as it is.
+func TestNothingToEscape(t *testing.T) {
+	for _, s := range []string{link, "\"<&>'\\", "ünï ✓", "\x00\xff"} {
+		svg, err := SVG(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		draw(t, svg)
+		if strings.ContainsAny(svg, "\"\\&\n") {
+			t.Errorf("%q gives markup that needs escaping", s)
+		}
+	}
+}
+
+func TestConcurrent(t *testing.T) {
+	texts := []string{bytesOf(20), bytesOf(300), bytesOf(700), bytesOf(1500)}
+	got := make([][]string, 8)
+	var wg sync.WaitGroup
+	for i := range got {
+		got[i] = make([]string, len(texts))
+		wg.Go(func() {
+			for j := range texts {
+				k := (i + j) % len(texts)
+				got[i][k], _ = SVG(texts[k])
+			}
+		})
+	}
+	wg.Wait()
+	for k, s := range texts {
+		want, err := SVG(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got {
+			if got[i][k] != want {
+				t.Fatalf("text %d came out differently", k)
+			}
+		}
+	}
+}
+
+// A stricter reading than Unmarshal's, which stops at the root's end.
+func TestOneDocument(t *testing.T) {
+	svg, err := SVG(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := xml.NewDecoder(strings.NewReader(svg))
+	depth, roots := 0, 0
+	for {
+		tok, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch tok.(type) {
+		case xml.StartElement:
+			if depth == 0 {
+				roots++
+			}
+			depth++
+		case xml.EndElement:
+			depth--
+		case xml.CharData:
+			t.Fatal("there is text beside the picture")
+		}
+	}
+	if roots != 1 || depth != 0 {
+		t.Fatalf("%d roots, depth %d at the end", roots, depth)
+	}
+}
+
+func BenchmarkSVG(b *testing.B) {
+	for _, n := range []int{60, 120, 500} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			s := bytesOf(n)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := SVG(s); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
