@@ -1,0 +1,239 @@
+package api_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+type auditRow struct{ actorType, actor, action, target string }
+
+// audit is the shop's audit log, newest first, read in pages.
+func (s *server) audit(limit int) (rows []auditRow, raw string) {
+	s.t.Helper()
+	cursor := ""
+	for {
+		r := s.control("GET", fmt.Sprintf("/audit?shop_id=%s&limit=%d%s", s.ShopID, limit, cursor), nil)
+		raw += string(r.body)
+		for _, v := range r.at("data").([]any) {
+			m := v.(map[string]any)
+			actor, _ := m["actor_id"].(string)
+			if name, ok := m["actor_name"].(string); ok {
+				actor = name
+			}
+			rows = append(rows, auditRow{m["actor_type"].(string), actor, m["action"].(string), m["target_id"].(string)})
+		}
+		if r.at("next_cursor") == nil {
+			return rows, raw
+		}
+		if n := len(r.at("data").([]any)); n != limit {
+			s.t.Fatalf("a page of %d, limit %d", n, limit)
+		}
+		cursor = "&cursor=" + r.str("next_cursor")
+	}
+}
+
+// auditActions is what each operation is called in the log; "{id}" stands for
+// the id in the answer.
+var auditActions = map[string]struct{ action, target string }{
+	"updateLocation": {"location.update", "{id}"}, "disableLocation": {"location.disable", "{id}"}, "enableLocation": {"location.enable", "{id}"},
+	"createProgram": {"program.create", "{id}"}, "updateProgram": {"program.update", "{id}"},
+	"publishProgram": {"program.publish", "{id}"}, "unpublishProgram": {"program.unpublish", "{id}"},
+	"suspendProgram": {"program.suspend", "{id}"}, "unsuspendProgram": {"program.unsuspend", "{id}"},
+	"createPrize": {"prize.create", "{id}"}, "updatePrize": {"prize.update", "{id}"}, "deletePrize": {"prize.delete", "prize"},
+	"issueCard": {"card.issue", "{id}"}, "updateCard": {"card.update", "{id}"}, "reissueCard": {"card.reissue", "{id}"}, "createInstallLink": {"card.install_link", "{id}"},
+}
+
+// TestEveryWriteIsAudited: one row each, by the key, on the resource; replays,
+// refusals and no-ops make none.
+func TestEveryWriteIsAudited(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	k, keyID := s.newKey(map[string]any{})
+	for _, r := range writingRoutes() {
+		want, ok := auditActions[r.ID]
+		if !ok {
+			t.Errorf("%s is not in the table", r.ID)
+			continue
+		}
+		th := s.things()
+		s.prepare(r, th)
+		before, _ := s.audit(100)
+		got := k.do(r, th, "Idempotency-Key", r.ID).want(r.Status)
+		if want.target = strings.ReplaceAll(want.target, "prize", th.prize); want.target == "{id}" {
+			want.target = got.str("id")
+		}
+		after, _ := s.audit(100)
+		if len(after) != len(before)+1 || after[0] != (auditRow{"api_key", keyID, want.action, want.target}) {
+			t.Errorf("%s: %d more rows, the newest %v; want %v by %s", r.ID, len(after)-len(before), after[0], want, keyID)
+		}
+
+		still := func(what string) {
+			t.Helper()
+			if rows, _ := s.audit(100); len(rows) != len(after) {
+				t.Errorf("%s, %s: audited: %v", r.ID, what, rows[0])
+			}
+		}
+		k.do(r, th, "Idempotency-Key", r.ID).want(r.Status)
+		still("replayed")
+		k.call(r.Method, th.fill(t, r), `{"x":1}`, "Idempotency-Key", r.ID)
+		still("idempotency_conflict")
+		if r.Method != "DELETE" {
+			k.call(r.Method, th.fill(t, r), `{"x":1}`).want(400)
+			still("validation_failed")
+		}
+		if strings.Contains(r.Path, ":") {
+			k.do(r, things{"l", "p", "z", "c"}, "Idempotency-Key", "404 "+r.ID).want(404)
+			still("not_found")
+		}
+		s.with("tsk_test_"+strings.Repeat("0", 43)).do(r, th).want(401)
+		still("unauthenticated")
+		switch {
+		case r.Method == "PATCH":
+			k.patch(th.fill(t, r), `{}`).want(200)
+			still("nothing named")
+		case r.Tag == "Locations", strings.HasSuffix(r.ID, "Program") && r.ID != "createProgram":
+			k.do(r, th).want(200) // where it already is
+			still("no-op")
+		}
+		s.restore(th)
+	}
+	reader, _ := s.newKey(map[string]any{"scopes": []string{"cards:read"}})
+	before, _ := s.audit(100)
+	reader.post("/programs", sampleBodies["createProgram"]).want(403)
+	s.post("/programs/"+s.ProgramIDs["discount"]+"/prizes", sampleBodies["createPrize"]).want(422)
+	s.post("/programs/"+s.post("/programs", sampleBodies["createProgram"]).str("id")+"/suspend", nil).want(409)
+	if after, _ := s.audit(100); len(after) != len(before)+1 { // the program
+		t.Errorf("%v", after[:3])
+	}
+}
+
+// TestReadsAreNotAudited, nor is what keeps the server going.
+func TestReadsAreNotAudited(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	th := s.things()
+	before, _ := s.audit(100)
+	s.world(th.program)
+	s.get("/me").want(200)
+	s.get("/programs/" + th.program + "/prizes").want(200)
+	s.fetch("GET", s.Origin+"/readyz", nil, nil).want(200)
+	s.control("POST", "/clock", map[string]any{"advance": "48h"})
+	if after, _ := s.audit(100); len(after) != len(before) {
+		t.Errorf("%v", after[0])
+	}
+}
+
+// TestOperatorsAreAudited: the control API acts as a person.
+func TestOperatorsAreAudited(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	th := s.things()
+	_, key := s.newKey(map[string]any{})
+	var rotated string
+	for _, c := range []struct {
+		method, path, action string
+		body                 map[string]any
+		target               string
+	}{
+		{"POST", "/keys", "key.create", map[string]any{}, ""},
+		{"POST", "/keys/" + key + "/rotate", "key.rotate", map[string]any{}, key},
+		{"POST", "/keys/" + key + "/revoke", "key.revoke", map[string]any{}, key},
+		{"PATCH", "/shops/" + s.ShopID, "shop.update", map[string]any{"subscription_state": "past_due"}, s.ShopID},
+		{"POST", "/locations", "location.create", map[string]any{}, ""},
+		{"POST", "/devices", "device.create", map[string]any{"location_id": th.location}, ""},
+		{"PATCH", "/programs/" + th.program, "program.update", map[string]any{"min_spend_cents": 100}, th.program},
+		{"POST", "/programs/" + th.program + "/enroll", "card.issue", map[string]any{}, ""},
+		{"POST", "/cards/" + th.card + "/lock", "card.lock", map[string]any{}, th.card},
+		{"POST", "/cards/" + th.card + "/unlock", "card.unlock", map[string]any{}, th.card},
+		{"POST", "/cards/" + th.card + "/reissue", "card.reissue", map[string]any{}, th.card},
+		{"POST", "/cards/" + th.card + "/archive", "card.archive", map[string]any{}, th.card},
+		{"POST", "/cards/" + th.card + "/delete", "card.delete", map[string]any{}, th.card},
+		{"DELETE", "/programs/" + th.program, "program.delete", map[string]any{}, th.program},
+	} {
+		before, _ := s.audit(100)
+		got := s.control(c.method, c.path, c.body)
+		if c.target == "" {
+			c.target = got.str("id")
+		}
+		if c.action == "key.rotate" {
+			rotated = got.str("id")
+		}
+		after, raw := s.audit(100)
+		if len(after) != len(before)+1 || after[0] != (auditRow{"user", "dev", c.action, c.target}) {
+			t.Errorf("%s %s: %d more rows, the newest %v", c.method, c.path, len(after)-len(before), after[0])
+		}
+		if rotated != "" && !strings.Contains(raw, rotated) {
+			t.Error("the rotation does not name the successor")
+		}
+		// Again: no-ops and refusals make no row.
+		if strings.Contains("key.revoke card.archive card.delete program.delete card.unlock", c.action) {
+			s.fetch(c.method, s.Origin+"/dev"+c.path, []byte(`{}`), nil)
+			if again, _ := s.audit(100); len(again) != len(after) {
+				t.Errorf("%s again: %v", c.action, again[0])
+			}
+		}
+	}
+	o := s.newShop()
+	if rows, _ := o.audit(100); rows[len(rows)-1].action != "shop.create" || rows[len(rows)-1].target != o.ShopID {
+		t.Errorf("%v", rows)
+	}
+}
+
+// TestAuditPages: the same rows whatever the page's size, newest first, and of
+// one shop alone.
+func TestAuditPages(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.things()
+	o := s.newShop()
+	o.post("/programs", sampleBodies["createProgram"]).want(201)
+	all, raw := s.audit(100)
+	for _, limit := range []int{1, 2, 7} {
+		if rows, _ := s.audit(limit); fmt.Sprint(rows) != fmt.Sprint(all) {
+			t.Errorf("limit %d:\n%v\n%v", limit, rows, all)
+		}
+	}
+	r := s.control("GET", "/audit?limit=100", nil)
+	rows := r.at("data").([]any)
+	for i := 1; i < len(rows); i++ {
+		newer, older := rows[i-1].(map[string]any), rows[i].(map[string]any)
+		if newer["at"].(string) < older["at"].(string) || newer["id"].(float64) <= older["id"].(float64) {
+			t.Errorf("%v before %v", newer, older)
+		}
+	}
+	if len(all) != len(rows) || strings.Contains(raw, o.ShopID) {
+		t.Errorf("%d and %d rows", len(all), len(rows))
+	}
+	if rows, _ := o.audit(100); len(rows) != 5 { // shop, location, key, device, program
+		t.Errorf("%v", rows)
+	}
+}
+
+// TestAuditHoldsNoPersonalData: nor secrets, whatever was written.
+func TestAuditHoldsNoPersonalData(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	th := s.things()
+	const who = `{"holder_name":"Xenia Quist","holder_email":"xenia@quist.example","external_ref":"crm-xq","send_email":true}`
+	issued := s.post("/programs/"+th.program+"/cards", who, "Idempotency-Key", "secret-idempotency-key").want(201)
+	card := "/cards/" + issued.str("id")
+	s.patch(card, `{"holder_name":"Xenia Quist-Ray","external_ref":"crm-xqr"}`).want(200)
+	s.post(card+"/reissue", `{"holder_email":"xenia@ray.example"}`).want(200)
+	s.control("POST", "/programs/"+th.program+"/enroll", map[string]any{"holder_name": "Xenia Quist"})
+	key := s.control("POST", "/keys", map[string]any{"name": "Xenia's key"})
+	next := s.control("POST", "/keys/"+key.str("id")+"/rotate", map[string]any{})
+	device := s.control("POST", "/devices", map[string]any{"location_id": th.location, "name": "Xenia's till"})
+	s.control("POST", "/locations", map[string]any{"staff_pin": "73519"})
+	s.control("POST", card+"/delete", map[string]any{})
+	_, token, _ := strings.Cut(issued.str("install_url"), "/i/")
+	_, raw := s.audit(100)
+	for _, secret := range []string{"Xenia", "xenia", "quist", "crm-xq", token, key.str("key"), next.str("key"), device.str("token"), s.key, "73519", "secret-idempotency-key"} {
+		if secret == "" || strings.Contains(raw, secret) {
+			t.Errorf("%q is in the audit log: %s", secret, raw)
+		}
+	}
+	if !strings.Contains(raw, issued.str("id")) {
+		t.Error("the card is not in the log: the test is blind")
+	}
+}

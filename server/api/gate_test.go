@@ -1,0 +1,264 @@
+package api_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	faces "punchcard/server"
+	"punchcard/server/api"
+	"punchcard/store"
+)
+
+// A fault makes one check of the gate fail, and says what that check answers.
+type fault struct {
+	stage  string
+	status int
+	code   string
+	field  string // of the only detail, where there are details
+}
+
+// faults are the checks in the order of contract section 1. The idempotency
+// check fails in two ways.
+var faults = []fault{
+	{"path", 404, "not_found", ""},
+	{"method", 405, "bad_request", ""},
+	{"authentication", 401, "unauthenticated", ""},
+	{"rate", 429, "rate_limited", ""},
+	{"entitlement", 401, "business_api_required", ""},
+	{"subscription", 402, "subscription_suspended", ""},
+	{"locations", 402, "location_disabled", ""},
+	{"scope", 403, "unauthorized", ""},
+	{"header", 400, "validation_failed", "Idempotency-Key"},
+	{"conflict", 409, "idempotency_conflict", ""},
+	{"media type", 415, "bad_request", ""},
+	{"body", 400, "validation_failed", "holder_name"},
+	{"resource", 404, "not_found", ""},
+}
+
+// impossible are the pairs that one request cannot have: a key without the
+// scope has nothing remembered, a header that is refused names no key.
+var impossible = [][2]string{{"path", "method"}, {"scope", "conflict"}, {"header", "conflict"}}
+
+func TestOrderOfChecks(t *testing.T) {
+	t.Parallel()
+	s := start(t, frozen, manyKeys, perMinute(4))
+	for i, a := range faults {
+		t.Run(a.stage, func(t *testing.T) { orderCase(t, s, a) })
+		for _, b := range faults[i+1:] {
+			if !slices.Contains(impossible, [2]string{a.stage, b.stage}) {
+				t.Run(a.stage+" before "+b.stage, func(t *testing.T) { orderCase(t, s, a, b) })
+			}
+		}
+	}
+	t.Run("none", func(t *testing.T) { orderCase(t, s) })
+}
+
+// orderCase makes a shop where all the faults hold, and one request: it must
+// get the first fault's answer.
+func orderCase(t *testing.T, demo *server, have ...fault) {
+	has := func(stage string) bool {
+		return slices.ContainsFunc(have, func(f fault) bool { return f.stage == stage })
+	}
+	tt := *demo
+	tt.t = t
+	owner := tt.newShop()
+	program := owner.post("/programs", sampleBodies["createProgram"]).want(201).str("id")
+	owner.post("/programs/"+program+"/publish", nil).want(200)
+	card := owner.post("/programs/"+program+"/cards", nil).want(201).str("id")
+	scopes := []string{"cards:read", "cards:write"}
+	if has("scope") {
+		scopes = scopes[:1]
+	}
+	s, keyID := owner.newKey(map[string]any{"shop_id": owner.ShopID, "scopes": scopes, "location_ids": owner.LocationIDs[:1]})
+
+	method, path, body, mediaType, headers := "PATCH", "/cards/"+card, `{"holder_name":"Ada"}`, "application/json", []string{"Idempotency-Key", "k"}
+	if has("resource") {
+		path = "/cards/crd_00000000000000000000000000"
+	}
+	if has("conflict") {
+		s.call(method, path, `{"holder_name":"Earlier"}`, headers...)
+	}
+	if has("body") {
+		body = `{"holder_name":5}`
+	}
+	if has("media type") {
+		mediaType = "text/plain"
+	}
+	if has("header") {
+		headers[1] = strings.Repeat("k", 256)
+	}
+	if has("locations") {
+		owner.post("/locations/"+owner.LocationIDs[0]+"/disable", nil).want(200)
+	}
+	if has("rate") {
+		s.exhaust()
+	}
+	state := map[string]any{}
+	if has("entitlement") {
+		state["api_addon"] = false
+	}
+	if has("subscription") {
+		state["subscription_state"] = "suspended"
+	}
+	s.control("PATCH", "/shops/"+owner.ShopID, state)
+	if has("authentication") {
+		s.control("POST", "/keys/"+keyID+"/revoke", map[string]any{})
+	}
+	if has("path") {
+		path += "/nothing"
+	}
+	if has("method") {
+		method = "PUT"
+	}
+
+	h := http.Header{"Authorization": {"Bearer " + s.key}, "Content-Type": {mediaType}, headers[0]: {headers[1]}}
+	got := s.fetch(method, s.base+path, []byte(body), h)
+	s.conforms(method, s.base+path, got)
+	if len(have) == 0 {
+		got.want(200)
+		return
+	}
+	want := have[0]
+	got.want(want.status, want.code)
+	if (want.stage == "path") != (got.str("error.message") == "No such path.") {
+		t.Errorf("message %q", got.str("error.message"))
+	}
+	if want.field != "" && (len(got.details()) != 1 || got.str("error.details.0.field") != want.field) {
+		t.Errorf("details %q, want only %s", got.details(), want.field)
+	}
+	// The rate headers are there from that check on.
+	if stage := slices.Index(faults, want); (got.header["Ratelimit-Limit"] != nil) != (stage >= 3) {
+		t.Errorf("RateLimit-Limit %q", got.header["Ratelimit-Limit"])
+	}
+}
+
+func TestEveryOperationNeedsItsScope(t *testing.T) {
+	t.Parallel()
+	s := start(t, manyKeys)
+	only := map[string]*server{}
+	without := map[string]*server{}
+	for _, scope := range store.Scopes {
+		only[scope], _ = s.newKey(map[string]any{"scopes": []string{scope}})
+		rest := slices.DeleteFunc(slices.Clone(store.Scopes), func(sc string) bool { return sc == scope })
+		without[scope], _ = s.newKey(map[string]any{"scopes": rest})
+	}
+	none, _ := s.newKey(map[string]any{"scopes": []string{}})
+	for _, r := range api.Routes() {
+		if r.Scope == "" {
+			if r.Path != "/me" {
+				t.Errorf("%s needs no scope", r.ID)
+			}
+			none.do(r, things{}).want(r.Status)
+			continue
+		}
+		if want := scopeOf(r); r.Scope != want {
+			t.Errorf("%s has the scope %s, the contract says %s", r.ID, r.Scope, want)
+		}
+		th := s.things()
+		s.prepare(r, th)
+		refused := []*server{none, without[r.Scope]}
+		for scope, k := range only {
+			if scope != r.Scope {
+				refused = append(refused, k)
+			}
+		}
+		for _, k := range refused {
+			got := k.do(r, th).want(403, "unauthorized")
+			if !strings.Contains(got.str("error.message"), r.Scope) {
+				t.Errorf("%s: the message does not name %s: %s", r.ID, r.Scope, got.body)
+			}
+		}
+		only[r.Scope].do(r, th).want(r.Status)
+		s.restore(th)
+	}
+}
+
+// scopeOf is the scope by the table of contract section 2.
+func scopeOf(r faces.Route) string {
+	verb := ":write"
+	if r.Method == "GET" {
+		verb = ":read"
+	}
+	switch part := strings.Split(r.Path, "/"); {
+	case strings.HasSuffix(r.Path, "/stats") || part[1] == "analytics":
+		return "analytics:read"
+	case strings.Contains(r.Path, "/webhooks"):
+		return "webhooks" + verb
+	case strings.HasSuffix(r.Path, "/cards") && part[1] == "programs":
+		return "cards" + verb
+	default:
+		return part[1] + verb
+	}
+}
+
+// TestAddonLapsesAndReturns: the key is suspended, not destroyed.
+func TestAddonLapsesAndReturns(t *testing.T) {
+	t.Parallel()
+	s := start(t, frozen)
+	o := s.newShop()
+	o.get("/me").want(200)
+	s.control("PATCH", "/shops/"+o.ShopID, map[string]any{"api_addon": false})
+	refused := o.get("/me").want(401, "business_api_required")
+	if h := refused.header.Get("WWW-Authenticate"); h != "" {
+		t.Errorf("WWW-Authenticate %q: the credential is good", h)
+	}
+	s.get("/me").want(200) // another shop's key
+	s.control("PATCH", "/shops/"+o.ShopID, map[string]any{"grant_expires_at": "2026-03-01T10:00:00Z"})
+	if got := o.get("/me").want(200).str("entitlements.source.api_access"); got != "grant" {
+		t.Errorf("source %q", got)
+	}
+	s.control("POST", "/clock", map[string]any{"advance": "59m59.999s"})
+	o.get("/me").want(200)
+	s.control("POST", "/clock", map[string]any{"advance": "1ms"})
+	o.get("/me").want(401, "business_api_required")
+	s.control("PATCH", "/shops/"+o.ShopID, map[string]any{"api_addon": true})
+	if got := o.get("/me").want(200).str("entitlements.source.api_access"); got != "addon" {
+		t.Errorf("source %q", got)
+	}
+}
+
+func TestSubscriptionStates(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	o := s.newShop()
+	for state, status := range map[string]int{"past_due": 200, "suspended": 402, "cancelled": 402, "active": 200} {
+		s.control("PATCH", "/shops/"+o.ShopID, map[string]any{"subscription_state": state})
+		if got := o.get("/me"); got.status != status {
+			t.Errorf("%s: %d, want %d: %s", state, got.status, status, got.body)
+		} else if status == 402 {
+			got.want(402, "subscription_suspended")
+		}
+	}
+}
+
+// TestLocationsGone: which operations a key still may call whose locations are
+// all disabled (contract section 2).
+func TestLocationsGone(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	k := s.with(s.RestrictedAPIKey)
+	th := s.things()
+	th.location = s.LocationIDs[0]
+	exempt := []string{"getMe", "listLocations", "updateLocation", "enableLocation", "disableLocation"}
+	for _, r := range api.Routes() {
+		s.post("/locations/"+th.location+"/disable", nil).want(200)
+		got := k.do(r, th)
+		if slices.Contains(exempt, r.ID) {
+			got.want(200)
+		} else {
+			got.want(402, "location_disabled")
+		}
+	}
+	s.restore(th)
+	k.get("/programs").want(200)
+
+	// One of two locations left is enough.
+	both, _ := s.newKey(map[string]any{"location_ids": s.LocationIDs})
+	s.post("/locations/"+s.LocationIDs[0]+"/disable", nil).want(200)
+	both.get("/programs").want(200)
+	s.post("/locations/"+s.LocationIDs[1]+"/disable", nil).want(200)
+	both.get("/programs").want(402, "location_disabled")
+	s.get("/programs").want(200) // an unrestricted key does not mind
+}

@@ -1,0 +1,87 @@
+package api_test
+
+import (
+	"slices"
+	"testing"
+)
+
+const (
+	meTable           = "shop object\nentitlements object\napi_key object"
+	meShopTable       = "id id\napi_addon boolean\nincluded_locations integer\nbillable_locations integer\nmax_locations integer|null\nmax_cards integer|null"
+	entitlementsTable = "api_access boolean\nwebhooks_advanced boolean\nmcp_access boolean\nsource object\ngrant_expires_at date-time|null"
+	sourceTable       = "api_access string|null"
+	meKeyTable        = "id id\nscopes string[]\nlocation_ids string[]"
+)
+
+var allScopes = []string{"locations:read", "locations:write", "programs:read", "programs:write", "cards:read", "cards:write",
+	"transactions:read", "analytics:read", "webhooks:read", "webhooks:write"}
+
+func TestMe(t *testing.T) {
+	t.Parallel()
+	s := start(t, frozen)
+	shape := func(r *reply, nullShop, nullGrant string) {
+		t.Helper()
+		r.want(200).shaped("", meTable, "")
+		r.shaped("shop", meShopTable, nullShop)
+		r.shaped("entitlements", entitlementsTable, nullGrant)
+		r.shaped("entitlements.source", sourceTable, "")
+		r.shaped("api_key", meKeyTable, "")
+	}
+	r := s.get("/me")
+	shape(r, "max_locations max_cards", "grant_expires_at")
+	r.shows(fields{
+		"shop":                 fields{"id": s.ShopID, "api_addon": true, "included_locations": 2, "billable_locations": 2, "max_locations": nil, "max_cards": nil},
+		"entitlements":         fields{"api_access": true, "webhooks_advanced": true, "mcp_access": true, "source": fields{"api_access": "addon"}, "grant_expires_at": nil},
+		"api_key.scopes":       allScopes,
+		"api_key.location_ids": []string{},
+	})
+	s.with(s.RestrictedAPIKey).get("/me").want(200).shows(fields{"api_key.location_ids": s.LocationIDs[:1], "api_key.scopes": allScopes, "shop.id": s.ShopID})
+
+	// What the operator sets shows on the next request.
+	set := func(body fields) *reply { s.control("PATCH", "/shops/"+s.ShopID, body); return s.get("/me") }
+	r = set(fields{"included_locations": 7, "max_locations": 9, "max_cards": 1000, "mcp_access": false, "grant_expires_at": "2026-04-01T00:00:00Z"})
+	shape(r, "", "")
+	r.shows(fields{"shop.included_locations": 7, "shop.max_locations": 9, "shop.max_cards": 1000, "entitlements.mcp_access": false,
+		"entitlements.grant_expires_at": "2026-04-01T00:00:00.000Z", "entitlements.source.api_access": "addon"})
+	set(fields{"api_addon": false}).want(200).shows(fields{"shop.api_addon": false, "entitlements.api_access": true, "entitlements.webhooks_advanced": true,
+		"entitlements.source.api_access": "grant"})
+	s.advance("734h59m59.999s")
+	s.get("/me").want(200)
+	s.advance("1ms") // the grant ends
+	s.get("/me").want(401, "business_api_required")
+	set(fields{"api_addon": true, "grant_expires_at": nil}).want(200).shows(fields{"entitlements.source.api_access": "addon", "entitlements.grant_expires_at": nil})
+
+	// A disabled location is billed still.
+	s.control("POST", "/locations", fields{"name": "Third"})
+	s.post("/locations/"+s.LocationIDs[0]+"/disable", nil).want(200)
+	s.get("/me").shows(fields{"shop.billable_locations": 3})
+	s.with(s.RestrictedAPIKey).get("/me").want(200).shows(fields{"api_key.location_ids": s.LocationIDs[:1]})
+}
+
+// TestMeKeys: each key sees itself.
+func TestMeKeys(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, c := range []struct {
+		scopes, locations []string
+	}{
+		{[]string{}, nil}, {[]string{"cards:read"}, nil}, {[]string{"webhooks:write", "cards:read", "locations:read"}, s.LocationIDs}, {allScopes, s.LocationIDs[1:]},
+	} {
+		made := s.control("POST", "/keys", fields{"scopes": c.scopes, "location_ids": append([]string{}, c.locations...)})
+		want := []string{}
+		for _, scope := range allScopes {
+			if slices.Contains(c.scopes, scope) {
+				want = append(want, scope)
+			}
+		}
+		s.with(made.str("key")).get("/me").want(200).shows(fields{"api_key": fields{"id": made.str("id"), "scopes": want, "location_ids": append([]string{}, c.locations...)}})
+	}
+	other, _ := s.elsewhere()
+	if id := other.get("/me").want(200).str("shop.id"); id == s.ShopID || id == "" {
+		t.Errorf("the other shop is %q", id)
+	}
+	other.get("/me").shows(fields{"shop.billable_locations": 1})
+	for _, method := range []string{"POST", "PATCH", "DELETE"} {
+		s.call(method, "/me", nil).want(405, "bad_request")
+	}
+}

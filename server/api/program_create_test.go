@@ -1,0 +1,267 @@
+package api_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"punchcard/store"
+)
+
+// TestProgramDefaults: a program made from the least, type by type.
+func TestProgramDefaults(t *testing.T) {
+	t.Parallel()
+	s := start(t, frozen)
+	for _, kind := range types {
+		want := fields{"description": "", "category": "other", "active": false, "published_at": nil, "suspended_at": nil, "total_stamps": nil,
+			"repeat_after_reset": false, "discount_percent": nil, "initial_balance_cents": nil, "default_expire_after_days": nil, "logo_url": nil,
+			"access_image_url": nil, "brand_color_hex": "#1F2937", "bg_color_hex": "#FFFFFF", "text_color_hex": "#111827", "icon_key": nil,
+			"location_scope": "all_locations", "scoped_location_ids": []string{}, "prizes": []any{}, "has_installed_cards": false,
+			"created_at": "2026-03-01T09:00:00.000Z", "updated_at": "2026-03-01T09:00:00.000Z"}
+		made := s.post("/programs", bases[kind]).want(201)
+		made.shows(plus(want, bases[kind]))
+		if read := s.get("/programs/" + made.str("id")); string(read.body) != string(made.body) {
+			t.Errorf("read %s, made %s", read.body, made.body)
+		}
+		if v := s.value("SELECT name_localizations||description_localizations||visible_in_catalog||border_enabled||ifnull(stamps_expire_after_days,'none') FROM programs WHERE id=?",
+			s.row(store.KindProgram, made.str("id"))); v != "{}{}10none" {
+			t.Errorf("%s: the fields that no answer shows are %s", kind, v)
+		}
+	}
+}
+
+// typed are the fields that belong to some types only.
+var typed = []struct {
+	field    string
+	value    any
+	of       string
+	required bool
+}{
+	{"total_stamps", 7, "standard private", true},
+	{"icon_key", "star", "standard private", true},
+	{"repeat_after_reset", true, "standard private", false},
+	{"stamps_expire_after_days", 30, "standard private", false},
+	{"discount_percent", 5, "discount", true},
+	{"access_image_url", "http://example.com/x.png", "access", true},
+	{"initial_balance_cents", 0, "prepaid", true},
+}
+
+// TestProgramTyped: every such field × every type: given, null, absent, and
+// false where it is a boolean; on creation and by PATCH.
+func TestProgramTyped(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, kind := range types {
+		path := "/programs/" + s.newProgram(kind, false, nil)
+		for _, f := range typed {
+			t.Run(kind+" "+f.field, func(t *testing.T) {
+				s := s.on(t)
+				given := func(v any) *reply { return s.post("/programs", plus(bases[kind], fields{f.field: v})) }
+				mine := slices.Contains(strings.Fields(f.of), kind)
+				switch {
+				case !mine:
+					given(f.value).invalid(f.field + " not_allowed")
+					given(nil).want(201)
+					s.patch(path, fields{f.field: f.value}).invalid(f.field + " not_allowed")
+					s.patch(path, fields{f.field: nil}).want(200)
+					if f.value == true {
+						given(false).want(201)
+						s.patch(path, fields{f.field: false}).want(200)
+					}
+				case f.required:
+					given(f.value).want(201).shows(fields{f.field: f.value})
+					given(nil).invalid(f.field + " required")
+					without := plus(bases[kind], nil)
+					delete(without, f.field)
+					s.post("/programs", without).invalid(f.field + " required")
+					s.patch(path, fields{f.field: f.value}).want(200).shows(fields{f.field: f.value})
+				default:
+					given(f.value).want(201)
+					given(nil).want(201)
+					s.patch(path, fields{f.field: f.value}).want(200)
+				}
+			})
+		}
+	}
+	// Everything at once.
+	s.post("/programs", nil).invalid("name required", "type required")
+	s.post("/programs", fields{"name": nil, "type": nil}).invalid("name required", "type required")
+	s.post("/programs", fields{"name": "x", "type": "standard"}).invalid("total_stamps required", "icon_key required")
+	s.post("/programs", fields{"name": "", "type": "access", "total_stamps": 0, "icon_key": "x"}).invalid("name too_short", "total_stamps too_small", "icon_key not_allowed", "access_image_url required")
+	s.post("/programs", fields{"name": "x", "type": "points", "total_stamps": 5, "icon_key": "x"}).invalid("type invalid_value")
+	s.post("/programs", fields{"name": "x", "type": 5}).invalid("type invalid_type")
+}
+
+// bounds are values of program fields with the code that each gets; those
+// without a code are accepted and shown as given.
+var bounds = []struct {
+	kind, field string
+	value       any
+	want        string
+}{
+	{"access", "name", "x", ""}, {"access", "name", long(200), ""}, {"access", "name", long(201), "too_long"}, {"access", "name", "", "too_short"}, {"access", "name", 5, "invalid_type"},
+	{"access", "description", "", ""}, {"access", "description", long(2000), ""}, {"access", "description", long(2001), "too_long"}, {"access", "description", []any{}, "invalid_type"},
+	{"access", "category", "a_1", ""}, {"access", "category", strings.Repeat("z", 64), ""}, {"access", "category", strings.Repeat("z", 65), "invalid_format"},
+	{"access", "category", "Coffee", "invalid_format"}, {"access", "category", "tea room", "invalid_format"}, {"access", "category", "café", "invalid_format"}, {"access", "category", "tea\n", "invalid_format"},
+	{"access", "brand_color_hex", "#aB09fF", ""}, {"access", "brand_color_hex", "#FFF", "invalid_format"}, {"access", "brand_color_hex", "112233", "invalid_format"}, {"access", "brand_color_hex", "#GG0000", "invalid_format"},
+	{"access", "bg_color_hex", "#000000", ""}, {"access", "bg_color_hex", "black", "invalid_format"}, {"access", "bg_color_hex", 0, "invalid_type"},
+	{"access", "text_color_hex", "#ffffff", ""}, {"access", "text_color_hex", "#fffffff", "invalid_format"},
+	{"access", "logo_url", "http://example.com/l.png?v=1#x", ""}, {"access", "logo_url", "https://example.com/" + strings.Repeat("x", 2028), ""}, {"access", "logo_url", "https://example.com/" + strings.Repeat("x", 2029), "too_long"},
+	{"access", "logo_url", "ftp://example.com/l.png", "invalid_format"}, {"access", "logo_url", "/l.png", "invalid_format"}, {"access", "logo_url", "data:image/png;base64,AAAA", "invalid_format"}, {"access", "logo_url", "javascript:alert(1)", "invalid_format"},
+	{"access", "access_image_url", "https://example.com/" + strings.Repeat("x", 2028), ""}, {"access", "access_image_url", "https://example.com/" + strings.Repeat("x", 2029), "too_long"}, {"access", "access_image_url", "file:///etc/passwd", "invalid_format"},
+	{"standard", "total_stamps", 1, ""}, {"private", "total_stamps", 1000, ""}, {"standard", "total_stamps", 0, "too_small"}, {"standard", "total_stamps", 1001, "too_large"},
+	{"standard", "total_stamps", -1, "too_small"}, {"standard", "total_stamps", 1.5, "invalid_type"}, {"standard", "total_stamps", "10", "invalid_type"}, {"standard", "total_stamps", 1e30, "too_large"},
+	{"standard", "repeat_after_reset", true, ""}, {"standard", "repeat_after_reset", false, ""}, {"standard", "repeat_after_reset", 1, "invalid_type"},
+	{"standard", "icon_key", "x", ""}, {"standard", "icon_key", "", "too_short"}, {"standard", "icon_key", 5, "invalid_type"},
+	{"discount", "discount_percent", 0.01, ""}, {"discount", "discount_percent", 100, ""}, {"discount", "discount_percent", 33.3333, ""}, {"discount", "discount_percent", 0, "too_small"},
+	{"discount", "discount_percent", -1, "too_small"}, {"discount", "discount_percent", 100.001, "too_large"}, {"discount", "discount_percent", "10", "invalid_type"},
+	{"prepaid", "initial_balance_cents", 0, ""}, {"prepaid", "initial_balance_cents", 100_000_000, ""}, {"prepaid", "initial_balance_cents", 100_000_001, "too_large"},
+	{"prepaid", "initial_balance_cents", -1, "too_small"}, {"prepaid", "initial_balance_cents", 0.5, "invalid_type"},
+	{"discount", "default_expire_after_days", 1, ""}, {"discount", "default_expire_after_days", 3650, ""}, {"discount", "default_expire_after_days", 0, "too_small"}, {"discount", "default_expire_after_days", 3651, "too_large"},
+	{"standard", "stamps_expire_after_days", 0, "too_small"}, {"standard", "stamps_expire_after_days", 3651, "too_large"}, {"standard", "stamps_expire_after_days", "1", "invalid_type"},
+	{"access", "visible_in_catalog", "yes", "invalid_type"}, {"access", "border_enabled", 1, "invalid_type"},
+	{"access", "location_scope", "some_locations", "invalid_value"}, {"access", "location_scope", true, "invalid_type"}, {"access", "scoped_location_ids", "x", "invalid_type"},
+	{"access", "has_installed_cards", false, "unknown_field"}, {"access", "active", true, "unknown_field"}, {"access", "published_at", nil, "unknown_field"}, {"access", "prizes", []any{}, "unknown_field"},
+}
+
+func TestProgramBounds(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	paths := map[string]string{}
+	for _, kind := range types {
+		paths[kind] = "/programs/" + s.newProgram(kind, false, nil)
+	}
+	for _, c := range bounds {
+		t.Run(fmt.Sprintf("%s=%.12v", c.field, c.value), func(t *testing.T) {
+			s := s.on(t)
+			made := s.post("/programs", plus(bases[c.kind], fields{c.field: c.value}))
+			changed := s.patch(paths[c.kind], fields{c.field: c.value})
+			if c.want != "" {
+				made.invalid(c.field + " " + c.want)
+				changed.invalid(c.field + " " + c.want)
+				return
+			}
+			made.want(201).shows(fields{c.field: c.value})
+			changed.want(200).shows(fields{c.field: c.value})
+		})
+	}
+}
+
+// TestProgramHiddenFields: what no answer shows is stored all the same.
+func TestProgramHiddenFields(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	id := s.newProgram("standard", false, nil)
+	for _, c := range []struct {
+		field string
+		value any
+		want  string // as stored; a detail where there is a space
+	}{
+		{"stamps_expire_after_days", 1, "1"}, {"stamps_expire_after_days", 3650, "3650"},
+		{"visible_in_catalog", true, "1"}, {"visible_in_catalog", false, "0"},
+		{"border_enabled", false, "0"}, {"border_enabled", true, "1"},
+		{"name_localizations", fields{}, "{}"},
+		{"name_localizations", fields{"it": "a", "en": "b", "es": "c", "fr": "d", "de": "e", "pt": "f"}, `{"de":"e","en":"b","es":"c","fr":"d","it":"a","pt":"f"}`},
+		{"name_localizations", fields{"it": "uno"}, `{"it":"uno"}`}, // replaces the whole object
+		{"name_localizations", fields{"ja": "x"}, "name_localizations.ja unknown_field"},
+		{"name_localizations", fields{"IT": "x"}, "name_localizations.IT unknown_field"},
+		{"name_localizations", fields{"it": long(501)}, "name_localizations.it too_long"},
+		{"name_localizations", fields{"it": 5}, "name_localizations.it invalid_type"},
+		{"name_localizations", fields{"it": nil}, "name_localizations.it invalid_type"},
+		{"name_localizations", "uno", "name_localizations invalid_type"},
+		{"name_localizations", []any{}, "name_localizations invalid_type"},
+		{"description_localizations", fields{"pt": long(500)}, `{"pt":"` + long(500) + `"}`},
+		{"description_localizations", fields{"fr": long(501)}, "description_localizations.fr too_long"},
+		{"description_localizations", fields{"zz": ""}, "description_localizations.zz unknown_field"},
+	} {
+		stored := func(id string) string {
+			return s.value("SELECT "+c.field+" FROM programs WHERE id=?", s.row(store.KindProgram, id))
+		}
+		made := s.post("/programs", plus(bases["standard"], fields{c.field: c.value}))
+		changed := s.patch("/programs/"+id, fields{c.field: c.value})
+		if strings.Contains(c.want, " ") {
+			made.invalid(c.want)
+			changed.invalid(c.want)
+			continue
+		}
+		changed.want(200)
+		if a, b := stored(made.want(201).str("id")), stored(id); a != c.want || b != c.want {
+			t.Errorf("%s: created as %.100s, changed to %.100s, want %.100s", c.field, a, b, c.want)
+		}
+	}
+	// Another change leaves them alone; null brings the defaults back.
+	all := func() string {
+		return s.value("SELECT ifnull(stamps_expire_after_days,'none')||visible_in_catalog||border_enabled||length(name_localizations)||' '||length(description_localizations) FROM programs WHERE id=?",
+			s.row(store.KindProgram, id))
+	}
+	was := all()
+	s.patch("/programs/"+id, fields{"name": "Other"}).want(200)
+	if now := all(); now != was {
+		t.Errorf("a new name changed %s to %s", was, now)
+	}
+	s.patch("/programs/"+id, fields{"stamps_expire_after_days": nil, "name_localizations": nil, "description_localizations": nil}).want(200)
+	if now := all(); now != "none012 2" {
+		t.Errorf("cleared to %s", now)
+	}
+}
+
+func TestProgramScope(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	_, foreign := s.elsewhere()
+	one, two := s.LocationIDs[0], s.LocationIDs[1]
+	const all, selected = "all_locations", "selected_locations"
+	for i, c := range []struct {
+		first, then fields // then: a PATCH
+		want        string // the details, or the scope and locations
+		ids         []string
+	}{
+		{fields{"location_scope": all}, nil, all, nil},
+		{fields{"location_scope": nil, "scoped_location_ids": nil}, nil, all, nil},
+		{fields{"scoped_location_ids": []string{}}, nil, all, nil},
+		{fields{"scoped_location_ids": []string{one}}, nil, "scoped_location_ids not_allowed", nil},
+		{fields{"location_scope": all, "scoped_location_ids": []string{one}}, nil, "scoped_location_ids not_allowed", nil},
+		{fields{"location_scope": selected}, nil, "scoped_location_ids required", nil},
+		{fields{"location_scope": selected, "scoped_location_ids": nil}, nil, "scoped_location_ids required", nil},
+		{fields{"location_scope": selected, "scoped_location_ids": []string{}}, nil, "scoped_location_ids required", nil},
+		{fields{"location_scope": selected, "scoped_location_ids": []string{two, one}}, nil, selected, []string{two, one}},
+		{fields{"location_scope": selected, "scoped_location_ids": []string{one, two, one}}, nil, selected, []string{one, two}},
+		{fields{"location_scope": selected, "scoped_location_ids": []string{one, foreign}}, nil, "scoped_location_ids.1 invalid_value", nil},
+		{fields{"location_scope": selected, "scoped_location_ids": []string{"x"}}, nil, "scoped_location_ids.0 invalid_value", nil},
+		{fields{"location_scope": selected, "scoped_location_ids": []any{one, 5}}, nil, "scoped_location_ids.1 invalid_type", nil},
+		{fields{}, fields{"location_scope": selected}, "scoped_location_ids required", nil},
+		{fields{}, fields{"scoped_location_ids": []string{one}}, "scoped_location_ids not_allowed", nil},
+		{fields{}, fields{"location_scope": selected, "scoped_location_ids": []string{one}}, selected, []string{one}},
+		{fields{"location_scope": selected, "scoped_location_ids": []string{one}}, fields{"scoped_location_ids": []string{two}}, selected, []string{two}},
+		{fields{"location_scope": selected, "scoped_location_ids": []string{two, one}}, fields{"name": "N"}, selected, []string{two, one}},
+		{fields{"location_scope": selected, "scoped_location_ids": []string{one}}, fields{"location_scope": selected}, selected, []string{one}},
+		{fields{"location_scope": selected, "scoped_location_ids": []string{one}}, fields{"scoped_location_ids": []string{}}, "scoped_location_ids required", nil},
+		{fields{"location_scope": selected, "scoped_location_ids": []string{one}}, fields{"scoped_location_ids": nil}, "scoped_location_ids invalid_type", nil},
+		{fields{"location_scope": selected, "scoped_location_ids": []string{one}}, fields{"location_scope": nil}, "location_scope invalid_type", nil},
+		{fields{"location_scope": selected, "scoped_location_ids": []string{one}}, fields{"location_scope": all}, all, nil},
+		{fields{"location_scope": selected, "scoped_location_ids": []string{one}}, fields{"location_scope": all, "scoped_location_ids": []string{}}, all, nil},
+		{fields{"location_scope": selected, "scoped_location_ids": []string{one}}, fields{"location_scope": all, "scoped_location_ids": []string{one}}, "scoped_location_ids not_allowed", nil},
+		{fields{"location_scope": selected, "scoped_location_ids": []string{one}}, fields{"scoped_location_ids": []string{foreign}}, "scoped_location_ids.0 invalid_value", nil},
+	} {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			s := s.on(t)
+			r := s.post("/programs", plus(bases["discount"], c.first))
+			if c.then != nil {
+				r = s.patch("/programs/"+r.want(201).str("id"), c.then)
+			}
+			if strings.Contains(c.want, " ") {
+				r.invalid(c.want)
+				return
+			}
+			if r.status >= 300 {
+				t.Fatalf("%s", r.body)
+			}
+			want := fields{"location_scope": c.want, "scoped_location_ids": append([]string{}, c.ids...)}
+			r.shows(want)
+			s.get("/programs/" + r.str("id")).shows(want)
+			page := s.get("/programs?limit=1")
+			page.shows(fields{"data.0.location_scope": c.want, "data.0.scoped_location_ids": append([]string{}, c.ids...)})
+		})
+	}
+}

@@ -1,0 +1,117 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"punchcard/server/app"
+)
+
+// TestPublic: what is served without a key.
+func TestPublic(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, c := range []struct{ path, kind, body string }{
+		{"/healthz", "application/json", `{"status":"ok"}`},
+		{"/readyz", "application/json", `{"status":"ready"}`},
+		{"/openapi.json", "application/json", ""},
+		{"/docs", "text/html; charset=utf-8", ""},
+	} {
+		r := s.fetch("GET", s.Origin+c.path, nil, nil).want(200)
+		if kind := r.header.Get("Content-Type"); kind != c.kind {
+			t.Errorf("%s is %s", c.path, kind)
+		}
+		if c.body != "" && string(r.body) != c.body {
+			t.Errorf("%s: %s", c.path, r.body)
+		}
+		if !strings.HasPrefix(r.header.Get("X-Request-Id"), "req_") {
+			t.Errorf("%s has no request id", c.path)
+		}
+		post := s.fetch("POST", s.Origin+c.path, nil, nil).want(405, "bad_request")
+		if allow := post.header.Get("Allow"); !strings.Contains(allow, "GET") {
+			t.Errorf("%s allows %q", c.path, allow)
+		}
+	}
+	// None of it is below the API's prefix, nor is the rest of the API above.
+	for _, path := range []string{"/healthz", "/openapi.json", "/docs", "/pricing"} {
+		s.get(path).want(404, "not_found")
+	}
+	for _, path := range []string{"/", "/me", "/cards", "/mcp", "/healthz/", "/docs/x"} {
+		s.fetch("GET", s.Origin+path, nil, nil).want(404, "not_found")
+	}
+}
+
+// TestOpenAPI: the paths are those of the spec and the contract.
+func TestOpenAPI(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(c *app.Config) { c.PublicURL = "https://cards.example.com/shop/" })
+	raw := s.fetch("GET", s.Origin+"/openapi.json", nil, nil).want(200)
+	raw.shows(fields{"openapi": "3.1.0", "info.version": "1.0.0", "servers": []fields{{"url": "https://cards.example.com/shop/api/public/v1"}}})
+	var doc struct{ Paths map[string]map[string]any }
+	if err := json.Unmarshal(raw.body, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var have []string
+	for path, item := range doc.Paths {
+		for method := range item {
+			have = append(have, strings.ToUpper(method)+" "+path)
+		}
+	}
+	for _, want := range []string{
+		"GET /me", "GET /locations", "PATCH /locations/{id}", "POST /locations/{id}/disable", "POST /locations/{id}/enable",
+		"GET /programs", "POST /programs", "GET /programs/{id}", "PATCH /programs/{id}", "POST /programs/{id}/publish", "POST /programs/{id}/unpublish",
+		"POST /programs/{id}/suspend", "POST /programs/{id}/unsuspend", "GET /programs/{id}/prizes", "POST /programs/{id}/prizes",
+		"PATCH /programs/{id}/prizes/{prizeId}", "DELETE /programs/{id}/prizes/{prizeId}", "POST /programs/{id}/cards", "GET /cards", "GET /cards/{id}",
+		"PATCH /cards/{id}", "POST /cards/{id}/reissue", "POST /cards/{id}/install-link", "GET /transactions",
+	} {
+		if !slices.Contains(have, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	// There is no such thing, by design.
+	for _, none := range []string{"POST /locations", "DELETE /locations/{id}", "DELETE /programs/{id}", "DELETE /cards/{id}", "POST /transactions", "POST /keys"} {
+		if slices.Contains(have, none) {
+			t.Errorf("there is %s", none)
+		}
+	}
+	issue := s.base + "/programs/" + s.ProgramIDs["access"] + "/cards"
+	if url := s.fetch("POST", issue, nil, http.Header{"Authorization": {"Bearer " + s.key}}).want(201).str("install_url"); !strings.HasPrefix(url, "https://cards.example.com/shop/i/") {
+		t.Errorf("install_url %s", url)
+	}
+}
+
+func TestPricing(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.fetch("GET", s.Origin+"/pricing", nil, nil).want(404, "not_found")
+
+	const text = `{ "currency": "EUR", "plans": [{"name":"Business API","cents":1900}] }`
+	file := filepath.Join(t.TempDir(), "pricing.json")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = start(t, func(c *app.Config) { c.PricingFile = file })
+	r := s.fetch("GET", s.Origin+"/pricing", nil, nil).want(200)
+	if string(r.body) != text || r.header.Get("Content-Type") != "application/json" {
+		t.Errorf("%s: %s", r.header.Get("Content-Type"), r.body)
+	}
+	s.fetch("POST", s.Origin+"/pricing", nil, nil).want(405, "bad_request")
+
+	for _, bad := range []string{"", "{", "nonsense"} {
+		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := app.Config{DB: filepath.Join(t.TempDir(), "p.db"), Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), PricingFile: file}
+		if _, err := app.Start(c); err == nil || !strings.HasPrefix(err.Error(), "--pricing-file (PUNCHCARD_PRICING_FILE): ") {
+			t.Errorf("%q as pricing file: %v", bad, err)
+		}
+	}
+	if _, err := app.Start(app.Config{Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), PricingFile: file + "x"}); err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("a missing pricing file: %v", err)
+	}
+}

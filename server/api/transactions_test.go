@@ -1,0 +1,241 @@
+package api_test
+
+import (
+	"net/url"
+	"slices"
+	"testing"
+
+	"punchcard/store"
+)
+
+const transactionTable = `
+	id id
+	card_id id
+	program_id id
+	type string
+	location_id id
+	location_name string
+	stamps_delta integer|null
+	value_delta integer|null
+	prize_id string|null
+	reversed_at date-time|null
+	created_at date-time`
+
+func escape(s string) string { return url.QueryEscape(s) }
+
+// ledgerRow is what a till writes.
+type ledgerRow struct {
+	card, location, kind string
+	stamps, value        any
+	prize                string
+	reversed             bool
+}
+
+// transact writes a row of the ledger now and returns its id.
+func (s *server) transact(r ledgerRow) string {
+	s.t.Helper()
+	var prize, reversed any
+	now := int64(s.app.Store.Now())
+	if r.prize != "" {
+		prize = s.row(store.KindPrize, r.prize)
+	}
+	if r.reversed {
+		reversed = now
+	}
+	card := s.row(store.KindCard, r.card)
+	s.sql(`INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, value_delta, prize_id, reversed_at, created_at)
+		SELECT shop_id, id, program_id, ?, ?, ?, ?, ?, ?, ? FROM cards WHERE id=?`, s.row(store.KindLocation, r.location), r.kind, r.stamps, r.value, prize, reversed, now, card)
+	return s.app.Store.ID(store.KindTransaction, number(s.value("SELECT max(id) FROM transactions")))
+}
+
+var kinds = []string{"stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access"}
+
+func TestTransactionShape(t *testing.T) {
+	t.Parallel()
+	s := start(t, frozen)
+	empty := s.get("/transactions").want(200)
+	empty.shaped("", pageTable, "next_cursor")
+	empty.shows(fields{"data": []any{}, "limit": 50, "next_cursor": nil})
+	card := s.issue(s.ProgramIDs["standard"], nil)
+	prize := s.get("/programs/" + s.ProgramIDs["standard"] + "/prizes").ids()[0]
+	bare := s.transact(ledgerRow{card: card, location: s.LocationIDs[1], kind: "expiry"})
+	s.advance("1s")
+	full := s.transact(ledgerRow{card: card, location: s.LocationIDs[0], kind: "redemption", stamps: -10, value: 250, prize: prize, reversed: true})
+	r := s.get("/transactions").want(200)
+	r.shaped("data.0", transactionTable, "")
+	r.shaped("data.1", transactionTable, "stamps_delta value_delta prize_id reversed_at")
+	at := "2026-03-01T09:00:01.000Z"
+	r.shows(fields{
+		"data.0": fields{"id": full, "card_id": card, "program_id": s.ProgramIDs["standard"], "type": "redemption", "location_id": s.LocationIDs[0], "location_name": "Centrale",
+			"stamps_delta": -10, "value_delta": 250, "prize_id": prize, "reversed_at": at, "created_at": at},
+		"data.1": fields{"id": bare, "card_id": card, "program_id": s.ProgramIDs["standard"], "type": "expiry", "location_id": s.LocationIDs[1], "location_name": "Stazione",
+			"stamps_delta": nil, "value_delta": nil, "prize_id": nil, "reversed_at": nil, "created_at": "2026-03-01T09:00:00.000Z"},
+	})
+	// The ledger outlives what it tells of.
+	s.control("POST", "/cards/"+card+"/delete", fields{})
+	s.control("DELETE", "/programs/"+s.ProgramIDs["standard"], fields{})
+	s.post("/locations/"+s.LocationIDs[0]+"/disable", nil).want(200)
+	if after := s.get("/transactions").want(200); string(after.body) != string(r.body) {
+		t.Errorf("changed to %s", after.body)
+	}
+}
+
+// ledger is forty rows, an hour apart, newest first, and what they are about.
+type ledger struct {
+	rows            []ledgerRow
+	ids, times      []string
+	programOf       map[string]string
+	cards, programs []string
+}
+
+func (s *server) ledger() *ledger {
+	s.t.Helper()
+	l := &ledger{programOf: map[string]string{}, programs: []string{s.ProgramIDs["standard"], s.ProgramIDs["prepaid"]}}
+	for i := range 4 {
+		card := s.issue(l.programs[i%2], nil)
+		l.cards = append(l.cards, card)
+		l.programOf[card] = l.programs[i%2]
+	}
+	for i := range 40 {
+		s.advance("1h")
+		r := ledgerRow{card: l.cards[i*7%4], location: s.LocationIDs[i/3%2], kind: kinds[i*5%8]}
+		l.rows = append([]ledgerRow{r}, l.rows...)
+		l.ids = append([]string{s.transact(r)}, l.ids...)
+		l.times = append([]string{s.app.Store.Now().String()}, l.times...)
+	}
+	return l
+}
+
+// TestTransactionFilters: every combination of the filters against a model,
+// for a key of every location, a restricted one, and another shop's.
+func TestTransactionFilters(t *testing.T) {
+	t.Parallel()
+	s := start(t, frozen)
+	l := s.ledger()
+	restricted := s.with(s.RestrictedAPIKey)
+	other, _ := s.elsewhere()
+	calls := 0
+	for _, location := range []string{"", s.LocationIDs[0], s.LocationIDs[1], "loc_x"} {
+		for _, program := range []string{"", l.programs[0], s.ProgramIDs["access"]} {
+			for _, card := range []string{"", l.cards[0], l.cards[1], s.LocationIDs[0]} {
+				for _, kind := range []string{"", "stamp", "access"} {
+					for _, span := range [][2]int{{-1, -1}, {9, -1}, {-1, 9}, {30, 9}} { // indices of rows: from, to
+						if calls++; calls%2 > 0 && location != "" && program != "" && card != "" {
+							continue // enough of those that name all
+						}
+						var query, want, inside []string
+						add := func(name, v string) {
+							if v != "" {
+								query = append(query, name, v)
+							}
+						}
+						add("location_id", location)
+						add("program_id", program)
+						add("card_id", card)
+						add("type", kind)
+						if span[0] >= 0 {
+							add("from", l.times[span[0]])
+						}
+						if span[1] >= 0 {
+							add("to", l.times[span[1]])
+						}
+						for i, r := range l.rows {
+							if (location == "" || r.location == location) && (program == "" || l.programOf[r.card] == program) && (card == "" || r.card == card) &&
+								(kind == "" || r.kind == kind) && (span[0] < 0 || i <= span[0]) && i > span[1] {
+								if want = append(want, l.ids[i]); r.location == s.LocationIDs[0] {
+									inside = append(inside, l.ids[i])
+								}
+							}
+						}
+						if have, _ := s.all("/transactions", query...); !slices.Equal(have, want) {
+							t.Errorf("%q: %d rows, want %d", query, len(have), len(want))
+						}
+						if have, _ := restricted.all("/transactions", append(query, "limit", "3")...); !slices.Equal(have, inside) {
+							t.Errorf("restricted %q: %d rows, want %d", query, len(have), len(inside))
+						}
+						if calls%16 == 0 {
+							if have, _ := other.all("/transactions", query...); len(have) > 0 {
+								t.Errorf("another shop %q: %d rows", query, len(have))
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestTransactionTypes: each type is a filter of its own.
+func TestTransactionTypes(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	card := s.issue(s.ProgramIDs["standard"], nil)
+	made := map[string]string{}
+	for _, kind := range kinds {
+		made[kind] = s.transact(ledgerRow{card: card, location: s.LocationIDs[0], kind: kind})
+	}
+	for _, kind := range kinds {
+		if ids, _ := s.all("/transactions", "type", kind); !slices.Equal(ids, []string{made[kind]}) {
+			t.Errorf("%s: %q", kind, ids)
+		}
+	}
+}
+
+// TestTransactionTime: from is inclusive, to is exclusive, both any offset.
+func TestTransactionTime(t *testing.T) {
+	t.Parallel()
+	s := start(t, frozen)
+	card := s.issue(s.ProgramIDs["standard"], nil)
+	one := s.transact(ledgerRow{card: card, location: s.LocationIDs[0], kind: "stamp"}) // 09:00:00.000
+	s.advance("1ms")
+	two := s.transact(ledgerRow{card: card, location: s.LocationIDs[0], kind: "stamp"})
+	twin := s.transact(ledgerRow{card: card, location: s.LocationIDs[0], kind: "stamp"}) // the same instant
+	for _, c := range []struct {
+		from, to string
+		want     []string
+	}{
+		{"2026-03-01T09:00:00Z", "", []string{twin, two, one}},
+		{"2026-03-01T09:00:00.001Z", "", []string{twin, two}},
+		{"2026-03-01T09:00:00.002Z", "", nil},
+		{"", "2026-03-01T09:00:00Z", nil},
+		{"", "2026-03-01T09:00:00.001Z", []string{one}},
+		{"", "2026-03-01T09:00:00.002Z", []string{twin, two, one}},
+		{"2026-03-01T09:00:00Z", "2026-03-01T09:00:00.001Z", []string{one}},
+		{"2026-03-01T09:00:00.001Z", "2026-03-01T09:00:00.001Z", nil},
+		{"2026-03-01T10:00:00+01:00", "2026-03-01T04:00:00.001-05:00", []string{one}},
+		{"0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", []string{twin, two, one}},
+		{"9999-12-31T23:59:59Z", "", nil},
+		{"", "0001-01-01T00:00:00Z", nil},
+	} {
+		var query []string
+		if c.from != "" {
+			query = append(query, "from", c.from)
+		}
+		if c.to != "" {
+			query = append(query, "to", c.to)
+		}
+		for _, limit := range []string{"1", "50"} {
+			if have, _ := s.all("/transactions", append(query, "limit", limit)...); !slices.Equal(have, c.want) {
+				t.Errorf("from %s to %s: %q, want %q", c.from, c.to, have, c.want)
+			}
+		}
+	}
+	s.get("/transactions?from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z").invalid("from invalid_value")
+	s.get("/transactions?from=yesterday&to=2026-03-01").invalid("from invalid_format", "to invalid_format")
+	s.get("/transactions?from=2026-03-01T09:00:00").invalid("from invalid_format")
+	s.get("/transactions?type=refund").invalid("type invalid_value")
+	s.get("/transactions?type=").invalid("type invalid_value")
+	s.get("/transactions?card_id=").invalid("card_id invalid_value")
+	for _, name := range []string{"card_id", "program_id", "location_id"} {
+		for _, id := range []string{"x", long(300), s.ProgramIDs["access"] + "x", s.app.Store.ID(store.KindCard, 999)} {
+			if ids, _ := s.all("/transactions", name, id); len(ids) > 0 {
+				t.Errorf("%s %s: %q", name, id, ids)
+			}
+		}
+	}
+	for _, method := range []string{"POST", "PATCH", "DELETE", "PUT"} {
+		if r := s.call(method, "/transactions", nil).want(405, "bad_request"); r.header.Get("Allow") == "" {
+			t.Errorf("%s: no Allow", method)
+		}
+	}
+}

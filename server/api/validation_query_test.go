@@ -1,0 +1,137 @@
+package api_test
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	faces "punchcard/server"
+	"punchcard/server/api"
+)
+
+// queries are the parameters of each list, as the spec and the contract have
+// them.
+var queries = map[string]string{
+	"listLocations":    "limit cursor",
+	"listPrograms":     "limit cursor type",
+	"listCards":        "limit cursor external_ref holder_email program_id status",
+	"listTransactions": "limit cursor location_id program_id card_id type from to",
+}
+
+func listRoutes(t *testing.T) (lists []faces.Route) {
+	for _, r := range api.Routes() {
+		if queries[r.ID] != "" {
+			lists = append(lists, r)
+		}
+	}
+	if len(lists) != len(queries) {
+		t.Fatalf("%d of %d lists", len(lists), len(queries))
+	}
+	return lists
+}
+
+func TestQueryParameters(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	bad := func(path, detail string) {
+		t.Helper()
+		got := s.get(path)
+		if got.want(400, "validation_failed"); !slices.Equal(got.details(), []string{detail}) {
+			t.Errorf("%.100s: %q, want %q", path, got.details(), detail)
+		}
+	}
+	// Values that are fine, for repeating.
+	good := map[string]string{"limit": "5", "external_ref": "a", "holder_email": "a@example.com", "program_id": "p", "location_id": "l", "card_id": "c",
+		"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T00:00:00Z", "status": "active"}
+	for _, r := range listRoutes(t) {
+		for _, name := range strings.Fields(queries[r.ID]) {
+			value := good[name]
+			switch {
+			case name == "type" && r.ID == "listPrograms":
+				value = "standard"
+			case name == "type":
+				value = "stamp"
+			}
+			at := r.Path + "?" + name + "="
+			bad(at, name+" invalid_value")
+			bad(r.Path+"?"+name, name+" invalid_value")
+			bad(at+value+"&"+name+"="+value, name+" invalid_value")
+			bad(at+"&"+name+"=", name+" invalid_value")
+			if name != "cursor" {
+				s.get(at + url.QueryEscape(value)).want(200)
+				continue
+			}
+			// A cursor that this server did not make, for this list and shop.
+			for _, v := range []string{"x", "0", "null", "%20", "../..", strings.Repeat("0", 26), strings.Repeat("z", 26), strings.Repeat("a", 25), strings.Repeat("a", 27),
+				strings.Repeat("a", 255), strings.Repeat("a", 256), strings.Repeat("a", 5000), "é", "crd_" + strings.Repeat("0", 26)} {
+				bad(at+v, "cursor invalid_format")
+			}
+		}
+		for _, v := range []string{"abc", "1.5", "1e3", "0x10", "1_000", "%2B5", "+5", "5%20", "%E0%A5%AB", "true", "--1", "-", "1,2", "5%00", "%FF"} {
+			bad(r.Path+"?limit="+v, "limit invalid_type")
+		}
+		for _, v := range []string{"0", "-1", "-0", "-99999999999999999999", "00"} {
+			bad(r.Path+"?limit="+v, "limit too_small")
+		}
+		for v, want := range map[string]float64{"1": 1, "007": 7, "100": 100, "101": 100, "1000000000": 100, "9223372036854775807": 100, "9223372036854775808": 100, "99999999999999999999": 100} {
+			if got := s.get(r.Path + "?limit=" + v).want(200); got.at("limit") != want {
+				t.Errorf("%s?limit=%s: %v", r.Path, v, got.at("limit"))
+			}
+		}
+		if got := s.get(r.Path).want(200); got.at("limit") != 50.0 {
+			t.Errorf("%s: limit %v", r.Path, got.at("limit"))
+		}
+		// Unknown parameters are ignored, repeated ones and empty ones too.
+		plain := string(s.get(r.Path).want(200).body)
+		for _, q := range []string{"?x=1", "?x=1&x=2", "?x=", "?x", "?&&", "?=", "?LIMIT=0", "?limit[]=0", "?offset=5&page=2", "?x=%00&y=%FF", "?%00=1", "?"} {
+			if got := s.get(r.Path + q).want(200); string(got.body) != plain {
+				t.Errorf("%s%s: %s", r.Path, q, got.body)
+			}
+		}
+		// A query that is none.
+		for _, q := range []string{"?x=%zz", "?limit=%", "?limit=5%2", "?a;b", "?%=1"} {
+			s.get(r.Path+q).want(400, "validation_failed")
+		}
+	}
+	bad("/cards?status=ACTIVE", "status invalid_value")
+	bad("/cards?status=bogus", "status invalid_value")
+	bad("/programs?type=stamp", "type invalid_value")
+	bad("/transactions?type=standard", "type invalid_value")
+	bad("/cards?holder_email=ada", "holder_email invalid_format")
+	bad("/transactions?from=2026-01-01", "from invalid_format")
+	bad("/transactions?to=yesterday", "to invalid_format")
+	bad("/transactions?from=2026-01-01T00:00:00+01:00", "from invalid_format") // a plus is a space
+	s.get("/transactions?from=2026-01-01T00:00:00%2B01:00").want(200)
+	bad("/transactions?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", "from invalid_value")
+	got := s.get("/cards?limit=0&status=x&holder_email=y&program_id=").want(400)
+	if have := slices.Sorted(slices.Values(got.details())); !slices.Equal(have, []string{"holder_email invalid_format", "limit too_small", "program_id invalid_value", "status invalid_value"}) {
+		t.Errorf("%q", have)
+	}
+}
+
+// TestFiltersByIDsThatAreNone: nothing depends on the form of an id.
+func TestFiltersByIDsThatAreNone(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	s.things()
+	for _, filter := range []string{"/cards?program_id=", "/transactions?program_id=", "/transactions?location_id=", "/transactions?card_id="} {
+		for _, id := range append(strangeIDs, strings.Repeat("x", 255), strings.Repeat("x", 256), strings.Repeat("語", 300)) {
+			if strings.Contains(id, "\x00") || !isUTF8(id) {
+				got := s.get(filter + url.QueryEscape(id)).want(400)
+				if len(got.details()) != 1 || !strings.HasSuffix(got.details()[0], " invalid_value") {
+					t.Errorf("%s%.40q: %s", filter, id, got.body)
+				}
+				continue
+			}
+			if got := s.get(filter + url.QueryEscape(id)); string(got.body) != `{"data":[],"next_cursor":null,"limit":50}` {
+				t.Errorf("%s%.40q: %d %s", filter, id, got.status, got.body)
+			}
+		}
+	}
+	for _, ref := range []string{"' OR '1'='1", "%", "_", "*", "a\tb", `\`, "\u202e", "NULL", "null"} {
+		if got := s.get("/cards?external_ref=" + url.QueryEscape(ref)).want(200); len(got.at("data").([]any)) > 0 {
+			t.Errorf("external_ref=%q: %s", ref, got.body)
+		}
+	}
+}

@@ -1,0 +1,376 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	faces "punchcard/server"
+	"punchcard/server/api"
+	"punchcard/server/app"
+)
+
+// detailCodes are those of contract section 1.
+var detailCodes = strings.Fields("required unknown_field invalid_type invalid_format invalid_value too_short too_long too_small too_large too_many " +
+	"must_be_future not_allowed not_public unresolvable mutually_exclusive")
+
+type schema = map[string]any
+
+// publishedDocument is the OpenAPI document as JSON.
+func (s *server) publishedDocument() schema {
+	s.t.Helper()
+	return parseObject(s.t, string(s.fetch("GET", s.Origin+"/openapi.json", nil, nil).body))
+}
+
+func dig(v any, path ...string) any {
+	for _, p := range path {
+		m, _ := v.(schema)
+		v = m[p]
+	}
+	return v
+}
+
+// bodySchema is the schema of an operation's body; nil where it has none.
+func bodySchema(doc schema, r faces.Route) schema {
+	path := strings.Split(r.Path, "/")
+	for i, p := range path {
+		if name, ok := strings.CutPrefix(p, ":"); ok {
+			path[i] = "{" + name + "}"
+		}
+	}
+	ref, _ := dig(doc, "paths", strings.Join(path, "/"), strings.ToLower(r.Method), "requestBody", "content", "application/json", "schema", "$ref").(string)
+	s, _ := dig(doc, "components", "schemas", strings.TrimPrefix(ref, "#/components/schemas/")).(schema)
+	return s
+}
+
+// typesOf are the JSON types that a schema allows.
+func typesOf(s schema) (types []string) {
+	switch t := s["type"].(type) {
+	case string:
+		return []string{t}
+	case []any:
+		for _, v := range t {
+			types = append(types, v.(string))
+		}
+	}
+	return types
+}
+
+// A try is a value for a field, and what is wrong with it: "" is nothing.
+type try struct {
+	value any
+	code  string
+	at    string // of the detail, below the field's name
+}
+
+// tries makes values for a field out of its schema.
+func tries(s schema) (list []try) {
+	add := func(value any, code string) { list = append(list, try{value, code, ""}) }
+	types := typesOf(s)
+	has := func(t string) bool { return slices.Contains(types, t) }
+	for _, v := range []struct {
+		types []string
+		value any
+	}{
+		{[]string{"string"}, "abc"}, {[]string{"integer", "number"}, 7}, {[]string{"number"}, 7.25}, {[]string{"boolean"}, true}, {[]string{"boolean"}, false},
+		{[]string{"array"}, []any{}}, {[]string{"array"}, []any{"abc"}}, {[]string{"object"}, schema{}}, {[]string{"object"}, schema{"it": "abc"}},
+		{[]string{"string"}, "true"}, {[]string{"string"}, "7"}, {[]string{"string"}, "null"},
+	} {
+		if !slices.ContainsFunc(v.types, has) {
+			add(v.value, "invalid_type")
+		}
+	}
+	number := func(key string) (float64, bool) { n, ok := s[key].(float64); return n, ok }
+	switch {
+	case has("string"):
+		text(s, func(v any, code string) { add(v, code) })
+	case has("integer"), has("number"):
+		step := 1.0
+		if has("number") {
+			step = 1.0 / 64
+		}
+		if n, ok := number("minimum"); ok {
+			add(n-step, "too_small")
+			add(n, "")
+			add(json.RawMessage("-1e400"), "too_small")
+		}
+		if n, ok := number("exclusiveMinimum"); ok {
+			add(n, "too_small")
+			add(n+step, "")
+		}
+		if n, ok := number("maximum"); ok {
+			add(n+step, "too_large")
+			add(n, "")
+		}
+		add(json.RawMessage("1e400"), "too_large")
+		add(json.RawMessage("-123456789012345678901234567890"), "too_small")
+		add(json.RawMessage("123456789012345678901234567890"), "too_large")
+	case has("array"):
+		for _, v := range []any{7, true, nil, schema{}, []any{}} {
+			list = append(list, try{[]any{v}, "invalid_type", ".0"})
+		}
+		if n, ok := number("maxItems"); ok {
+			add(slices.Repeat([]any{"x"}, int(n)+1), "too_many")
+		}
+	case has("object"):
+		for _, v := range []any{7, true, nil, schema{}, []any{}} {
+			list = append(list, try{schema{"it": v}, "invalid_type", ".it"})
+		}
+		list = append(list, try{schema{"xx": "a"}, "unknown_field", ".xx"}, try{schema{"IT": "a"}, "unknown_field", ".IT"}, try{schema{"": "a"}, "unknown_field", "."})
+		it, _ := dig(s, "properties", "it").(schema)
+		text(it, func(v any, code string) {
+			at := ".it"
+			if code == "" {
+				at = ""
+			}
+			list = append(list, try{schema{"it": v}, code, at})
+		})
+		add(schema{}, "")
+	}
+	return list
+}
+
+// text makes strings out of a schema. A letter of three bytes shows that
+// bounds count characters.
+func text(s schema, add func(value any, code string)) {
+	least, hasLeast := s["minLength"].(float64)
+	most, hasMost := s["maxLength"].(float64)
+	plain := s["format"] == nil && s["pattern"] == nil && s["enum"] == nil
+	if hasLeast && least > 0 {
+		add(strings.Repeat("語", int(least)-1), "too_short")
+	}
+	if hasMost {
+		add(strings.Repeat("語", int(most)+1), "too_long")
+	}
+	if plain && hasLeast {
+		add(strings.Repeat("語", int(least)), "")
+	}
+	if plain && hasMost {
+		add(strings.Repeat("語", int(most)), "")
+	}
+	bad := map[any][]string{
+		"email":     {"ada", "ada@", "@example.com", "a b@example.com", "ada@example", "Ada <ada@example.com>", "ada@example.com "},
+		"uri":       {"example.com/x.png", "/x.png", "ftp://example.com/x", "javascript:alert(1)", "https://", "https://u:p@example.com/", "https://exa mple.com"},
+		"date-time": {"2030-01-01", "2030-01-01T00:00:00", "2030-02-30T00:00:00Z", "1893456000", "2030-01-01 00:00:00Z", "2030-01-01T24:00:00Z", "tomorrow"},
+	}[s["format"]]
+	switch {
+	case s["enum"] != nil:
+		for _, v := range s["enum"].([]any) {
+			if v != nil {
+				add(strings.ToUpper(v.(string)), "invalid_value")
+			}
+		}
+		add("bogus", "invalid_value")
+	case s["pattern"] != nil:
+		bad = []string{"", "#12345", "#GGGGGG", "1F2937", "# 1F2937", "Not a Category!", "é", "#1F2937\n"}
+	}
+	for _, v := range bad {
+		if v != "" || !hasLeast {
+			add(v, "invalid_format")
+		}
+	}
+}
+
+// base is a body that the operation accepts, in which the field has a meaning.
+func base(r faces.Route, field string) map[string]any {
+	m := map[string]any{}
+	switch r.ID {
+	case "createProgram":
+		m = map[string]any{"type": "standard", "name": "Sample", "total_stamps": 10, "icon_key": "star"}
+		if own, ok := map[string]map[string]any{
+			"discount_percent":      {"type": "discount", "discount_percent": 10},
+			"access_image_url":      {"type": "access", "access_image_url": "https://example.com/a.png"},
+			"initial_balance_cents": {"type": "prepaid", "initial_balance_cents": 0},
+		}[field]; ok {
+			m = withFields(map[string]any{"name": "Sample"}, own)
+		}
+	case "createPrize":
+		m = map[string]any{"threshold": 5, "name": "Croissant"}
+	}
+	return m
+}
+
+// template is the program that a PATCH of the field goes to.
+var template = map[string]string{"discount_percent": "discount", "access_image_url": "access", "initial_balance_cents": "prepaid"}
+
+func wideLadder(c *app.Config) { c.Limits.PrizeMaxOptions, c.Limits.PrizeMaxThresholds = 1000, 1000 }
+
+// onTemplate is th with a program that has the field.
+func (s *server) onTemplate(th things, r faces.Route, field string) things {
+	if r.ID == "updateProgram" && template[field] != "" {
+		th.program = s.ProgramIDs[template[field]]
+	}
+	return th
+}
+
+// TestEveryFieldIsChecked sends each field of each body with each wrong type,
+// beyond each bound, and in bad form, as the document describes them: the
+// answer names exactly that field, and nothing changes. Values at the bounds
+// are accepted, save for rules that only the domain knows.
+func TestEveryFieldIsChecked(t *testing.T) {
+	t.Parallel()
+	s := start(t, wideLadder)
+	doc := s.publishedDocument()
+	refused, accepted := 0, 0
+	for _, r := range writingRoutes() {
+		sc := bodySchema(doc, r)
+		properties, _ := sc["properties"].(schema)
+		made := s.things()
+		for field, p := range properties {
+			th := s.onTemplate(made, r, field)
+			path := th.fill(t, r)
+			world := s.world(th.program)
+			var fine []any
+			for _, c := range tries(p.(schema)) {
+				if c.code == "" {
+					fine = append(fine, c.value)
+					continue
+				}
+				refused++
+				got := s.call(r.Method, path, withFields(base(r, field), map[string]any{field: c.value}))
+				if want := []string{field + c.at + " " + c.code}; got.status != 400 || got.str("error.code") != "validation_failed" || !slices.Equal(got.details(), want) {
+					t.Errorf("%s %s=%.80s: %d %s, want %q", r.ID, field, jsonText(t, c.value), got.status, got.body, want)
+				}
+			}
+			if s.world(th.program) != world {
+				t.Errorf("%s %s: a refused request changed something", r.ID, field)
+			}
+			for _, v := range fine {
+				accepted++
+				got := s.call(r.Method, path, withFields(base(r, field), map[string]any{field: v}))
+				if got.status != r.Status && got.status != 422 {
+					t.Errorf("%s %s=%.80s: %d %s", r.ID, field, jsonText(t, v), got.status, got.body)
+				}
+			}
+		}
+	}
+	if refused < 400 || accepted < 30 {
+		t.Errorf("only %d values to refuse and %d to accept: the generator is blind", refused, accepted)
+	}
+}
+
+// TestNull: in a POST it equals absence. In a PATCH it clears a field that the
+// document calls nullable, and is invalid_type on all others.
+func TestNull(t *testing.T) {
+	t.Parallel()
+	s := start(t, wideLadder)
+	doc := s.publishedDocument()
+	// Fields that are nullable, but not on the program type that they belong to.
+	const needed = " total_stamps icon_key discount_percent access_image_url initial_balance_cents "
+	for _, r := range writingRoutes() {
+		sc := bodySchema(doc, r)
+		properties, _ := sc["properties"].(schema)
+		required, _ := sc["required"].([]any)
+		made := s.things()
+		for field, p := range properties {
+			path := s.onTemplate(made, r, field).fill(t, r)
+			got := s.call(r.Method, path, withFields(base(r, field), map[string]any{field: nil}))
+			nullable := slices.Contains(typesOf(p.(schema)), "null")
+			need := slices.Contains(required, any(field)) || strings.Contains(needed, " "+field+" ")
+			switch {
+			case r.Method == "POST" && need || r.Method == "PATCH" && nullable && need:
+				if got.want(400); !slices.Equal(got.details(), []string{field + " required"}) {
+					t.Errorf("%s %s: null: %s", r.ID, field, got.body)
+				}
+			case r.ID == "updateProgram" && field == "repeat_after_reset", r.Method == "PATCH" && !nullable:
+				if got.want(400); !slices.Equal(got.details(), []string{field + " invalid_type"}) {
+					t.Errorf("%s %s: null: %s", r.ID, field, got.body)
+				}
+			case r.Method == "POST":
+				without := s.call(r.Method, path, withFields(base(r, field), map[string]any{field: leaveOut}))
+				if got.status != r.Status || got.status != without.status || !slices.Equal(slices.Sorted(maps.Keys(parseObject(t, string(got.body)))), slices.Sorted(maps.Keys(parseObject(t, string(without.body))))) {
+					t.Errorf("%s %s: null: %s\nabsent: %s", r.ID, field, got.body, without.body)
+				}
+			default:
+				got.want(200)
+				if v, ok := parseObject(t, string(got.body))[field]; ok && v != nil && v != "" {
+					t.Errorf("%s %s: null left %v", r.ID, field, v)
+				}
+			}
+		}
+	}
+}
+
+// TestAllOffendingFieldsAtOnce: one detail for each, in one answer.
+func TestAllOffendingFieldsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	doc := s.publishedDocument()
+	for _, r := range writingRoutes() {
+		sc := bodySchema(doc, r)
+		properties, _ := sc["properties"].(schema)
+		body, want := map[string]any{"surprise": 1, "another": nil}, []string{"another unknown_field", "surprise unknown_field"}
+		for field, p := range properties {
+			body[field] = []any{map[string]any{}}
+			code := field + " invalid_type"
+			if slices.Contains(typesOf(p.(schema)), "array") {
+				code = field + ".0 invalid_type"
+			}
+			want = append(want, code)
+		}
+		if r.ID == "updateProgram" {
+			body["type"] = "discount"
+			want = append(want, "type not_allowed")
+		}
+		if r.Method == "DELETE" {
+			continue // ignores its body
+		}
+		th := s.things()
+		got := s.call(r.Method, th.fill(t, r), body).want(400, "validation_failed")
+		slices.Sort(want)
+		if have := slices.Sorted(slices.Values(got.details())); !slices.Equal(have, want) {
+			t.Errorf("%s: details\n%q, want\n%q", r.ID, have, want)
+		}
+		for i := range got.details() {
+			d := got.at(fmt.Sprintf("error.details.%d", i)).(map[string]any)
+			if len(d) != 3 || d["message"] == "" || !slices.Contains(detailCodes, d["code"].(string)) {
+				t.Errorf("%s: detail %v", r.ID, d)
+			}
+		}
+	}
+	// A rule across fields is told together with a field's own.
+	got := s.post("/programs", `{"type":"discount","total_stamps":5,"name":"","location_scope":"selected_locations"}`).want(400)
+	if have := slices.Sorted(slices.Values(got.details())); !slices.Equal(have, []string{"discount_percent required", "name too_short", "scoped_location_ids required", "total_stamps not_allowed"}) {
+		t.Errorf("%q", have)
+	}
+	got = s.post("/programs/"+s.ProgramIDs["standard"]+"/cards", `{"expires_at":"2020-01-01T00:00:00Z","send_email":true,"external_ref":""}`).want(400)
+	if have := slices.Sorted(slices.Values(got.details())); !slices.Equal(have, []string{"expires_at must_be_future", "external_ref too_short", "holder_email required"}) {
+		t.Errorf("%q", have)
+	}
+	// A hundred is enough.
+	many := map[string]any{}
+	for i := range 300 {
+		many[fmt.Sprint("field", i)] = i
+	}
+	if got := s.post("/programs", many).want(400); len(got.details()) != 100 {
+		t.Errorf("%d details", len(got.details()))
+	}
+}
+
+// TestUnknownFields: refused on every operation, whatever the name.
+func TestUnknownFields(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, r := range writingRoutes() {
+		if r.Method == "DELETE" {
+			continue
+		}
+		path := s.things().fill(t, r)
+		for _, name := range []string{"active", "id", "created_at", "Name", "holder_name ", "", "__proto__", "a.b", "名", strings.Repeat("n", 200)} {
+			shown := name
+			if len(name) > 100 {
+				shown = name[:100] + "…"
+			}
+			got := s.call(r.Method, path, withFields(base(r, ""), map[string]any{name: "x"}))
+			if got.want(400, "validation_failed"); !slices.Equal(got.details(), []string{shown + " unknown_field"}) {
+				t.Errorf("%s %q: %q", r.ID, name, got.details())
+			}
+		}
+	}
+	if len(api.Routes()) < 20 {
+		t.Error("routes are missing")
+	}
+}
