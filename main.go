@@ -1,0 +1,65 @@
+// Command punchcard is a loyalty- and access-card server in one binary on one
+// SQLite file.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+
+	"github.com/alecthomas/kong"
+
+	"punchcard/server/app"
+	"punchcard/server/command"
+)
+
+func main() {
+	var cli command.CLI
+	parser, err := kong.New(&cli,
+		kong.Name("punchcard"),
+		kong.Description("Loyalty and access cards: a server in one binary on one SQLite file. Start with: punchcard dev"),
+		kong.DefaultEnvars("PUNCHCARD"),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if err != nil {
+		fail(err)
+	}
+	ctx, err := parser.Parse(os.Args[1:])
+	if err != nil {
+		fail(explain(err))
+	}
+	if err := ctx.Run(); err != nil {
+		fail(err)
+	}
+}
+
+var flagName = regexp.MustCompile(`^--([a-z-]+)(=\S+)?:? `)
+
+var wholeNumber = regexp.MustCompile(`expected a valid 64 bit int but got "[^"]*"`)
+
+// explain adds a flag's environment variable to what is wrong with its value,
+// since the value may well come from there.
+func explain(err error) error {
+	var perr *kong.ParseError
+	if !errors.As(err, &perr) || perr.Context == nil {
+		return err
+	}
+	m := flagName.FindStringSubmatch(err.Error())
+	if m == nil {
+		return err
+	}
+	for _, f := range perr.Context.Flags() {
+		if f.Name == m[1] && len(f.Envs) > 0 {
+			what := wholeNumber.ReplaceAllString(err.Error()[len(m[0]):], "must be a whole number")
+			return fmt.Errorf("--%s (%s): %s", m[1], app.Variable(f.Name, f.Envs[0]), what)
+		}
+	}
+	return err
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "punchcard: "+err.Error())
+	os.Exit(1)
+}

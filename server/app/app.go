@@ -1,0 +1,203 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"punchcard/server"
+	"punchcard/server/api"
+	"punchcard/server/dev"
+	"punchcard/store"
+)
+
+// App is a running server.
+type App struct {
+	Store  *store.Store
+	Origin string // http://host:port as listened on
+	Ready  *dev.Ready
+
+	http   *http.Server
+	served chan error
+	stop   chan struct{}
+	wg     sync.WaitGroup
+	dir    string // of a throw-away database
+}
+
+// Time-outs of every connection. A client that sends its headers or body a
+// byte at a time is cut off.
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = 30 * time.Second
+	writeTimeout  = 60 * time.Second
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 32 << 10
+)
+
+// housekeeping is how often what time ended is cleared away.
+const housekeeping = time.Minute
+
+// Start listens first, then opens the store and serves. Its errors are one
+// line, fit for the operator.
+func Start(c Config) (*App, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if err := c.Limits.Check(); err != nil {
+		return nil, err
+	}
+	pricing, err := readPricing(c.PricingFile)
+	if err != nil {
+		return nil, err
+	}
+	if c.PublicURL != "" {
+		if c.PublicURL, err = checkPublicURL(c.PublicURL); err != nil {
+			return nil, err
+		}
+	}
+	ln, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("--listen (PUNCHCARD_LISTEN): %w", err)
+	}
+	a := &App{Origin: "http://" + ln.Addr().String(), served: make(chan error, 1), stop: make(chan struct{})}
+	if c.PublicURL == "" {
+		c.PublicURL = a.Origin
+	}
+	if err := a.start(c, pricing, ln); err != nil {
+		ln.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *App) start(c Config, pricing []byte, ln net.Listener) error {
+	opts := store.Options{Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup}
+	var mail *dev.Mailbox
+	if c.Dev != nil {
+		mail = &dev.Mailbox{}
+		opts.Now, opts.IDSecret, opts.Mail = c.Dev.Clock.Now, dev.IDSecret, mail.Put
+		if c.DB == "" {
+			dir, err := os.MkdirTemp("", "punchcard-dev-")
+			if err != nil {
+				return err
+			}
+			a.dir = dir
+			c.DB, opts.Ephemeral = dir+"/punchcard.db", true
+		}
+	}
+	st, err := store.Open(c.DB, opts)
+	if err != nil {
+		return errors.Join(err, a.Stop(context.Background()))
+	}
+	a.Store = st
+	// What ended while no server ran goes now. It also tells whether the file
+	// takes writes at all: SQLite opens one that does not for reading.
+	if err := prune(st); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", c.DB, err), a.Stop(context.Background()))
+	}
+	var seed [8]byte
+	rand.Read(seed[:])
+	kernel := server.NewKernel(st, server.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
+		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: server.Seed(seed)})
+	router := kernel.Router()
+	routes := api.Routes()
+	kernel.Mount(router, api.Prefix, routes)
+	kernel.MountPublic(router, server.Public{
+		Document: api.Document(routes, c.Limits.Fields(), c.PublicURL+api.Prefix),
+		Docs:     api.Docs(routes, c.Limits.Fields(), c.PublicURL+api.Prefix),
+		Pricing:  pricing,
+	})
+	if c.Dev != nil {
+		if a.Ready, err = dev.Seed(st, a.Origin); err != nil {
+			return errors.Join(err, a.Stop(context.Background()))
+		}
+		(&dev.Control{Store: st, Kernel: kernel, Clock: c.Dev.Clock, Mail: mail, Ready: a.Ready, Settle: func() error { return prune(st) }}).Mount(router)
+	}
+	if c.ReadTimeout == 0 {
+		c.ReadTimeout = readTimeout
+	}
+	a.http = &http.Server{Handler: server.Paths(router), ReadHeaderTimeout: min(headerTimeout, c.ReadTimeout), ReadTimeout: c.ReadTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0)}
+	go func() { a.served <- a.http.Serve(ln) }()
+	a.wg.Add(1)
+	go a.keepHouse(c.Log)
+	return nil
+}
+
+// keepHouse clears away what time ended.
+func (a *App) keepHouse(log *slog.Logger) {
+	defer a.wg.Done()
+	t := time.NewTicker(housekeeping)
+	defer t.Stop()
+	for {
+		select {
+		case <-a.stop:
+			return
+		case <-t.C:
+			if err := prune(a.Store); err != nil && !errors.Is(err, store.ErrClosed) {
+				log.Error("housekeeping failed", "error", err)
+			}
+		}
+	}
+}
+
+// prune deletes expired remembered responses, in batches that let other
+// writes in between.
+func prune(st *store.Store) error {
+	for {
+		var n int64
+		err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) (err error) {
+			n, err = tx.PruneIdempotency(500)
+			return err
+		}})
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
+// Wait returns when the server stops serving by itself, which is an error.
+func (a *App) Wait() <-chan error { return a.served }
+
+// Stop takes no further requests, lets those in flight finish until ctx is
+// done, and closes the store.
+func (a *App) Stop(ctx context.Context) error {
+	var err error
+	if a.http != nil {
+		err = a.http.Shutdown(ctx)
+	}
+	if a.Store != nil {
+		err = errors.Join(err, a.Store.Close())
+	}
+	close(a.stop)
+	a.wg.Wait()
+	if a.dir != "" {
+		err = errors.Join(err, os.RemoveAll(a.dir))
+	}
+	return err
+}
+
+// readPricing reads the operator's pricing file; it must be JSON.
+func readPricing(path string) ([]byte, error) {
+	if path == "" {
+		return nil, nil
+	}
+	b, err := os.ReadFile(path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--pricing-file (PUNCHCARD_PRICING_FILE): %w", err)
+	case len(b) > 1<<20 || !json.Valid(b):
+		return nil, fmt.Errorf("--pricing-file (PUNCHCARD_PRICING_FILE): %s must be JSON of at most 1 MiB", path)
+	}
+	return b, nil
+}

@@ -1,0 +1,35 @@
+package app
+
+import (
+	"sync"
+	"time"
+)
+
+// Clock is the fixture's one clock: real time plus what it was moved by, or a
+// time that stands still between moves.
+type Clock struct {
+	mu     sync.RWMutex
+	frozen bool
+	at     time.Time     // while frozen
+	offset time.Duration // else
+}
+
+// NewClock makes a clock that stands at t, or runs when t is zero.
+func NewClock(t time.Time) *Clock { return &Clock{frozen: !t.IsZero(), at: t} }
+
+// Now is the time it shows.
+func (c *Clock) Now() time.Time {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.frozen {
+		return c.at
+	}
+	return time.Now().Add(c.offset)
+}
+
+// Advance moves it forward; d is not negative.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at, c.offset = c.at.Add(d), c.offset+d
+}

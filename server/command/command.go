@@ -1,0 +1,195 @@
+// Package command is what the command line does: the server, and what the
+// dashboard does, for scripts (contract section 6).
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+// CLI is the whole command tree.
+type CLI struct {
+	Serve       Serve       `cmd:"" help:"Serve a database file."`
+	Dev         Dev         `cmd:"" help:"Serve a throw-away database with a demo shop and a control API, for tests and for trying things."`
+	Shop        Shop        `cmd:"" help:"Create, list and change shops."`
+	Location    Location    `cmd:"" help:"Create and list locations, set a staff PIN."`
+	Key         Key         `cmd:"" help:"Create, list, rotate and revoke keys."`
+	Program     Program     `cmd:"" help:"Operators' settings of a program; delete one."`
+	Card        Card        `cmd:"" help:"Lock, unlock, archive, reissue and delete cards."`
+	Audit       Audit       `cmd:"" help:"Print who wrote what, newest first."`
+	Check       Check       `cmd:"" help:"Verify a database file: integrity and invariants."`
+	Openapi     Openapi     `cmd:"" help:"Print the OpenAPI document of the REST API."`
+	Version     Version     `cmd:"" help:"Print the version."`
+	Healthcheck Healthcheck `cmd:"" help:"Exit with 0 when a server is ready."`
+}
+
+// Out is where commands print.
+var Out io.Writer = os.Stdout
+
+// File is the database that a command works on, also while it is served.
+type File struct {
+	DB   string `default:"punchcard.db" type:"path" help:"The database file."`
+	JSON bool   `name:"json" env:"-" help:"Print JSON."`
+}
+
+// OfShop is a command on one shop of the file.
+type OfShop struct {
+	File
+	Shop string `placeholder:"ID" help:"The shop; not needed where the file has one."`
+}
+
+// with opens the file, runs f, and closes it.
+func (c File) with(opts store.Options, f func(*store.Store) error) error {
+	st, err := store.Open(c.DB, opts)
+	if err != nil {
+		return err
+	}
+	err = f(st)
+	if cerr := st.Close(); err == nil {
+		err = cerr
+	}
+	if _, refused := store.AsError(err); err != nil && !refused {
+		return fmt.Errorf("%s: %w", c.DB, err)
+	}
+	return plain(err)
+}
+
+// change makes one write to the shop as the person at the command line.
+func (c OfShop) change(lim store.Limits, do func(tx *store.Tx, shop int64) error) error {
+	return c.with(store.Options{MustExist: true, Limits: lim}, func(st *store.Store) error {
+		shop, err := st.ResolveShop(c.Shop)
+		if err != nil {
+			return err
+		}
+		return st.Write(context.Background(), store.Write{Actor: person(), Do: func(tx *store.Tx) error { return do(tx, shop) }})
+	})
+}
+
+// read makes one read of the shop.
+func (c OfShop) read(do func(v *store.View, shop int64) error) error {
+	return c.with(store.Options{MustExist: true, Readers: 1}, func(st *store.Store) error {
+		shop, err := st.ResolveShop(c.Shop)
+		if err != nil {
+			return err
+		}
+		return st.View(0, func(v *store.View) error { return do(v, shop) })
+	})
+}
+
+func person() store.Actor {
+	a := store.Actor{Type: "user", Name: os.Getenv("USER")}
+	if u, err := user.Current(); err == nil {
+		a.Name = u.Username
+	}
+	return a
+}
+
+// plain turns a refusal into the one line that an operator reads.
+func plain(err error) error {
+	e, ok := store.AsError(err)
+	if !ok {
+		return err
+	}
+	if len(e.Details) == 0 {
+		return fmt.Errorf("%s", e.Message)
+	}
+	var parts []string
+	for _, d := range e.Details {
+		parts = append(parts, flagOf(d.Field)+" "+d.Message)
+	}
+	return fmt.Errorf("%s", strings.Join(parts, "; "))
+}
+
+// flagOf is the flag of a field, such as --scope (value 2) of scopes.1.
+func flagOf(field string) string {
+	name, index, inList := strings.Cut(field, ".")
+	if short, ok := map[string]string{"scopes": "scope", "location_ids": "location", "expires_at": "expires"}[name]; ok {
+		name = short
+	}
+	flag := "--" + strings.ReplaceAll(name, "_", "-")
+	if n, err := strconv.Atoi(index); inList && err == nil {
+		flag += fmt.Sprintf(" (value %d)", n+1)
+	}
+	return flag
+}
+
+// show prints v as JSON, or as people read it.
+func (c File) show(v any, human func(w io.Writer)) error {
+	if c.JSON {
+		_, err := Out.Write(append(wire.Append(nil, v), '\n'))
+		return err
+	}
+	w := tabwriter.NewWriter(Out, 0, 4, 2, ' ', 0)
+	human(w)
+	return w.Flush()
+}
+
+// list is how a list is printed as JSON.
+type list[T any] struct {
+	Data []T `json:"data"`
+}
+
+// given is an option of the command line that may be absent.
+func given[T any](p *T) store.Opt[T] {
+	if p == nil {
+		return store.Opt[T]{}
+	}
+	return store.Opt[T]{V: *p, Set: true}
+}
+
+// number is an option that takes a number, or "none" to clear it.
+type number string
+
+func (n *number) opt(flag string) (o store.Opt[int64], err error) {
+	switch {
+	case n == nil:
+		return o, nil
+	case *n == "none":
+		return store.Opt[int64]{Set: true, Null: true}, nil
+	}
+	if _, err := fmt.Sscanf(string(*n)+"\n", "%d\n", &o.V); err != nil || o.V < 0 {
+		return o, fmt.Errorf("--%s: must be a whole number that is not negative, or none", flag)
+	}
+	o.Set = true
+	return o, nil
+}
+
+// instant is an option that takes a time: RFC 3339, a number of days from now
+// such as 90d, or "none" (also "never").
+type instant string
+
+func (i *instant) opt(flag string) (o store.Opt[store.Time], err error) {
+	if i == nil {
+		return o, nil
+	}
+	if *i == "none" || *i == "never" {
+		return store.Opt[store.Time]{Set: true, Null: true}, nil
+	}
+	var days int
+	if n, _ := fmt.Sscanf(string(*i), "%dd", &days); n == 1 && string(*i) == fmt.Sprintf("%dd", days) && days > 0 && days <= 36500 {
+		return store.Opt[store.Time]{V: store.TimeOf(time.Now().AddDate(0, 0, days)), Set: true}, nil
+	}
+	t, err := time.Parse(time.RFC3339, string(*i))
+	if err != nil {
+		return o, fmt.Errorf("--%s: must be a time such as 2027-01-31T00:00:00Z, a number of days such as 90d, or never", flag)
+	}
+	return store.Opt[store.Time]{V: store.TimeOf(t), Set: true}, nil
+}
+
+// text checks the length of a name given on the command line.
+func text(flag string, p *string, most int) error {
+	if p != nil && (*p == "" || len([]rune(*p)) > most) {
+		return fmt.Errorf("--%s: must have 1 to %d characters", flag, most)
+	}
+	return nil
+}

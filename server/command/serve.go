@@ -1,0 +1,211 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"punchcard/server/api"
+	"punchcard/server/app"
+)
+
+// Server are the flags that serve and dev share.
+type Server struct {
+	Listen          string        `default:"127.0.0.1:8080" help:"Address to listen on; port 0 takes a free one."`
+	PublicURL       string        `name:"public-url" placeholder:"URL" help:"What install links begin with. Default: the address listened on."`
+	PricingFile     string        `type:"path" placeholder:"FILE" help:"JSON that GET /pricing answers; without it that is 404."`
+	InstallLinkTTL  time.Duration `name:"install-link-ttl" default:"720h" help:"How long an install link is valid."`
+	WebhookPreview  bool          `name:"webhook-preview-events" help:"Also send the events that the catalogue calls not yet."`
+	ShutdownTimeout time.Duration `default:"20s" help:"How long requests in flight may take to finish at the end."`
+	LogFormat       string        `enum:"text,json" default:"text" help:"Form of the log on stderr: text or json."`
+	LogLevel        string        `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged."`
+	app.Limits      `group:"Limits:"`
+}
+
+func (s Server) config(stderr io.Writer) (app.Config, error) {
+	if s.InstallLinkTTL < time.Minute || s.InstallLinkTTL > 10*365*24*time.Hour {
+		return app.Config{}, fmt.Errorf("--install-link-ttl (PUNCHCARD_INSTALL_LINK_TTL): must be from 1m to 87600h")
+	}
+	if s.ShutdownTimeout < 0 {
+		return app.Config{}, fmt.Errorf("--shutdown-timeout (PUNCHCARD_SHUTDOWN_TIMEOUT): must not be negative")
+	}
+	var level slog.Level
+	level.UnmarshalText([]byte(s.LogLevel))
+	o := &slog.HandlerOptions{Level: level}
+	log := slog.New(slog.NewTextHandler(stderr, o))
+	if s.LogFormat == "json" {
+		log = slog.New(slog.NewJSONHandler(stderr, o))
+	}
+	return app.Config{Listen: s.Listen, PublicURL: s.PublicURL, PricingFile: s.PricingFile, InstallLinkTTL: s.InstallLinkTTL,
+		PreviewEvents: s.WebhookPreview, Limits: s.Limits, Log: log}, nil
+}
+
+// run serves until a signal comes, then lets requests in flight finish.
+func (s Server) run(conf app.Config, ready func(*app.App) error) error {
+	// The signals are caught before anything is started, so that none falls
+	// between.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	a, err := app.Start(conf)
+	if err != nil {
+		return err
+	}
+	if err = ready(a); err == nil {
+		select {
+		case <-ctx.Done():
+		case err = <-a.Wait():
+		}
+	}
+	stop() // a second signal ends the process at once
+	end, cancel := context.WithTimeout(context.Background(), s.ShutdownTimeout)
+	defer cancel()
+	if serr := a.Stop(end); err == nil {
+		err = serr
+	}
+	return err
+}
+
+// Serve is the server.
+type Serve struct {
+	DB string `default:"punchcard.db" type:"path" help:"The database file; created when absent."`
+	Server
+}
+
+// Run serves the file.
+func (c *Serve) Run() error {
+	conf, err := c.config(os.Stderr)
+	if err != nil {
+		return err
+	}
+	conf.DB = c.DB
+	return c.run(conf, func(a *app.App) error {
+		conf.Log.Info("serving", "db", c.DB, "origin", a.Origin, "docs", a.Origin+"/docs")
+		return nil
+	})
+}
+
+// Dev is the same server as a fixture.
+type Dev struct {
+	DB          string `type:"path" placeholder:"FILE" help:"Keep the data in this file between runs. Default: thrown away at the end."`
+	Clock       string `placeholder:"RFC3339" help:"Let time stand still at this instant between advances."`
+	ReadyFile   string `type:"path" placeholder:"FILE" help:"Also write the ready line to this file, whole or not at all."`
+	AllowRemote bool   `help:"Listen on an address that is not loopback, though the demo keys are public knowledge."`
+	Server
+}
+
+// Run serves the fixture. The first line on stdout is the ready line.
+func (c *Dev) Run() error {
+	conf, err := c.config(os.Stderr)
+	if err != nil {
+		return err
+	}
+	if !c.AllowRemote && !loopback(c.Listen) {
+		return fmt.Errorf("--listen (PUNCHCARD_LISTEN): %s is not a loopback address; the demo keys are public knowledge, so this needs --allow-remote", c.Listen)
+	}
+	var at time.Time
+	if c.Clock != "" {
+		if at, err = time.Parse(time.RFC3339, c.Clock); err != nil {
+			return fmt.Errorf("--clock (PUNCHCARD_CLOCK): must be a time such as 2026-01-31T09:00:00Z")
+		}
+	}
+	conf.DB = c.DB
+	conf.Dev = &app.Dev{Clock: app.NewClock(at)}
+	return c.run(conf, func(a *app.App) error {
+		line, err := json.Marshal(a.Ready)
+		if err != nil {
+			return err
+		}
+		line = append(line, '\n')
+		if c.ReadyFile != "" {
+			if err := writeWhole(c.ReadyFile, line); err != nil {
+				return fmt.Errorf("--ready-file (PUNCHCARD_READY_FILE): %w", err)
+			}
+		}
+		if _, err := Out.Write(line); err != nil {
+			return err
+		}
+		r := a.Ready
+		fmt.Fprintf(os.Stderr, "\npunchcard is ready. Try:\n\n  curl -H 'Authorization: Bearer %s' %s/me\n\n  curl -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\\n    -d '{\"holder_name\": \"Ada\"}' %s/programs/%s/cards\n\nReference: %s/docs    End with Ctrl-C.\n\n",
+			r.APIKey, r.BaseURL, r.APIKey, r.BaseURL, r.ProgramIDs["standard"], r.Origin)
+		return nil
+	})
+}
+
+// loopback tells whether an address is reached from this machine alone.
+func loopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return true // listening will say what is wrong
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// writeWhole writes a file so that a reader finds all of it or none.
+func writeWhole(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".ready-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if _, err := f.Write(content); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Openapi prints the document.
+type Openapi struct {
+	PublicURL  string `name:"public-url" default:"http://127.0.0.1:8080" help:"What the document's server URL begins with."`
+	app.Limits `group:"Limits:"`
+}
+
+// Run prints.
+func (c *Openapi) Run() error {
+	if err := c.Limits.Check(); err != nil {
+		return err
+	}
+	_, err := Out.Write(append(api.Document(api.Routes(), c.Limits.Fields(), c.PublicURL+api.Prefix), '\n'))
+	return err
+}
+
+// Healthcheck asks a server whether it is ready.
+type Healthcheck struct {
+	URL     string        `arg:"" optional:"" default:"http://127.0.0.1:8080" env:"PUNCHCARD_LISTEN" help:"Where the server listens: a URL, or host and port."`
+	Timeout time.Duration `default:"3s" help:"How long to wait for the answer."`
+}
+
+// Run asks.
+func (c *Healthcheck) Run() error {
+	client := http.Client{Timeout: c.Timeout}
+	if !strings.Contains(c.URL, "://") {
+		c.URL = "http://" + c.URL
+	}
+	resp, err := client.Get(c.URL + "/readyz")
+	if err != nil {
+		return fmt.Errorf("not ready: %w", err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("not ready: %s", resp.Status)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+// Package dev is the control API that only "punchcard dev" has, and the demo
+// shop it starts with (contract sections 6 and 8).
+package dev
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"punchcard/store"
+)
+
+// IDSecret makes the ids of a dev database the same at each start.
+var IDSecret = []byte("punchcard-dev-id")
+
+// The demo shop's credentials are public knowledge, so that a pasted curl
+// works; dev therefore listens on loopback only.
+var (
+	APIKey           = demo("tsk_test_", "demo-key-with-every-scope")
+	RestrictedAPIKey = demo("tsk_test_", "demo-key-of-the-first-location")
+	MCPKey           = demo("tmk_test_", "demo-mcp-key")
+	TillToken        = demo("tdk_test_", "demo-till-at-the-first-location")
+)
+
+// demo pads a readable text to the 43 characters of a real secret.
+func demo(prefix, text string) string {
+	return prefix + text + strings.Repeat("0", 43-len(text))
+}
+
+// Ready is the line that dev prints when it serves.
+type Ready struct {
+	BaseURL          string            `json:"base_url"`
+	Origin           string            `json:"origin"`
+	ShopID           string            `json:"shop_id"`
+	APIKey           string            `json:"api_key"`
+	RestrictedAPIKey string            `json:"restricted_api_key"`
+	MCPKey           string            `json:"mcp_key"`
+	TillToken        string            `json:"till_token"`
+	ProgramIDs       map[string]string `json:"program_ids"`
+	LocationIDs      []string          `json:"location_ids"`
+
+	shop int64
+}
+
+// Shop is the demo shop's key in the store.
+func (r *Ready) Shop() int64 { return r.shop }
+
+// Seed makes the demo shop, unless the file has it already, and tells what is
+// in it.
+func Seed(st *store.Store, origin string) (*Ready, error) {
+	r := &Ready{BaseURL: origin + "/api/public/v1", Origin: origin, APIKey: APIKey, RestrictedAPIKey: RestrictedAPIKey, MCPKey: MCPKey, TillToken: TillToken}
+	id, _, err := st.Identify(store.Hash(APIKey))
+	if err != nil {
+		return nil, err
+	}
+	if id == nil {
+		// The demo keys are public knowledge: they must not get into a file
+		// that is somebody's real one.
+		var shops []store.Shop
+		if err := st.View(0, func(v *store.View) error {
+			shops, err = v.Shops()
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		if len(shops) > 0 {
+			return nil, fmt.Errorf("%s: was not made by dev, which would add the public demo keys to it; serve it instead", st.Path())
+		}
+		if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: demoShop}); err != nil {
+			return nil, err
+		}
+		if id, _, err = st.Identify(store.Hash(APIKey)); err != nil {
+			return nil, err
+		}
+	}
+	r.shop, r.ShopID, r.ProgramIDs = id.Shop, id.ShopID, map[string]string{}
+	return r, st.View(0, func(v *store.View) error {
+		// Newest first, so that of several of a type the oldest stays.
+		programs, err := all(func(q store.PageQuery) (store.Page[store.Program], error) {
+			return v.Programs(id.Access, store.Opt[string]{}, q)
+		})
+		for _, p := range programs {
+			r.ProgramIDs[p.Type] = p.ID
+		}
+		if err != nil {
+			return err
+		}
+		locations, err := all(func(q store.PageQuery) (store.Page[store.Location], error) { return v.Locations(id.Access, q) })
+		for i := len(locations) - 1; i >= max(0, len(locations)-2); i-- {
+			r.LocationIDs = append(r.LocationIDs, locations[i].ID)
+		}
+		return err
+	})
+}
+
+// all reads a list to its end.
+func all[T any](page func(store.PageQuery) (store.Page[T], error)) (list []T, err error) {
+	q := store.PageQuery{}
+	for {
+		p, err := page(q)
+		list = append(list, p.Data...)
+		if err != nil || !p.NextCursor.Valid {
+			return list, err
+		}
+		q.Cursor = set(p.NextCursor.V)
+	}
+}
+
+func set[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
+
+// demoShop is a coffee shop with two locations and a program of every type.
+func demoShop(tx *store.Tx) error {
+	tx.Limits = store.DefaultLimits() // the demo shop is the same whatever the deployment allows
+	shop, _, err := tx.CreateShop(store.ShopFields{Name: set("Caffè Centrale"), Mode: set("test"), Timezone: set("Europe/Rome"), IncludedLocations: set[int64](2)})
+	if err != nil {
+		return err
+	}
+	var first string
+	for i, l := range []store.LocationPatch{
+		{Name: set("Centrale"), Address: set("Via Garibaldi 12"), City: set("Torino"), PostalCode: set("10122"), CountryCode: set("IT"), Lat: set(45.0729), Lon: set(7.6822)},
+		{Name: set("Stazione"), Address: set("Corso Vittorio Emanuele II 58"), City: set("Torino"), PostalCode: set("10121"), CountryCode: set("IT"), Lat: set(45.0621), Lon: set(7.6785)},
+	} {
+		made, err := tx.CreateLocation(shop, store.LocationFields{LocationPatch: l})
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			first = made.ID
+		}
+	}
+	for _, k := range []store.KeyFields{
+		{Name: set("Demo key"), Secret: APIKey},
+		{Name: set("Demo key of the first location"), LocationIDs: set([]string{first}), Secret: RestrictedAPIKey},
+		{Name: set("Demo MCP key"), Class: set("mcp"), Secret: MCPKey},
+	} {
+		if _, _, err := tx.CreateKey(shop, k); err != nil {
+			return err
+		}
+	}
+	if _, _, err := tx.CreateDevice(shop, first, "Demo till", TillToken); err != nil {
+		return err
+	}
+	return demoPrograms(tx, store.Access{Shop: shop})
+}
+
+func demoPrograms(tx *store.Tx, a store.Access) error {
+	for _, p := range []struct {
+		f      store.ProgramFields
+		prizes []store.PrizeFields
+	}{
+		{store.ProgramFields{Type: set("standard"), Name: set("Coffee card"), Description: set("Ten coffees, the next one is on us."), Category: set("coffee"),
+			TotalStamps: set[int64](10), RepeatAfterReset: set(true), IconKey: set("coffee")},
+			[]store.PrizeFields{
+				{Threshold: set[int64](5), Name: set("Croissant")},
+				{Threshold: set[int64](10), Name: set("Free coffee")},
+				{Threshold: set[int64](10), Name: set("Slice of cake")},
+			}},
+		{store.ProgramFields{Type: set("private"), Name: set("Regulars"), Category: set("coffee"), TotalStamps: set[int64](10), RepeatAfterReset: set(true), IconKey: set("star")}, nil},
+		{store.ProgramFields{Type: set("discount"), Name: set("Friends, 10% off"), Category: set("coffee"), DiscountPercent: set(10.0)}, nil},
+		{store.ProgramFields{Type: set("access"), Name: set("Reading room"), Category: set("club"), AccessImageURL: set("https://example.com/reading-room.png")}, nil},
+		{store.ProgramFields{Type: set("prepaid"), Name: set("Prepaid card"), Category: set("coffee"), InitialBalanceCents: set[int64](0)}, nil},
+	} {
+		made, err := tx.CreateProgram(a, p.f)
+		if err != nil {
+			return err
+		}
+		for _, z := range p.prizes {
+			if _, err := tx.AddPrize(a, made.ID, z); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.ProgramAction(a, made.ID, store.Publish); err != nil {
+			return err
+		}
+	}
+	return nil
+}
