@@ -268,7 +268,7 @@ func (m *model) compare() {
 
 func TestCardsUnderRandomOperations(t *testing.T) {
 	rng := chance(t)
-	for run := range 12 {
+	for run := range 6 {
 		f := start(t, Options{})
 		m := &model{fixture: f, rng: rng, most: 5 + rng.IntN(25), programs: map[string]bool{}}
 		m.must(func(tx *Tx) error {
@@ -278,7 +278,7 @@ func TestCardsUnderRandomOperations(t *testing.T) {
 		for range 2 {
 			m.programs[f.program(f.a, stamps("Coffee"))] = true
 		}
-		for step := range 250 {
+		for step := range 200 {
 			c := m.pick()
 			switch n := rng.IntN(100); {
 			case n < 40 || c == nil:
@@ -304,7 +304,7 @@ func TestCardsUnderRandomOperations(t *testing.T) {
 					return err
 				})
 			}
-			if step%10 == 0 {
+			if step%20 == 0 {
 				m.compare()
 			}
 		}

@@ -68,7 +68,7 @@ func TestKilledProcessKeepsWhatItAnswered(t *testing.T) {
 	answered := map[string]bool{}
 	for round := range 10 {
 		cmd, out, _ := childProcess(t, "issue", path)
-		lines, kill := 0, 1+rng.IntN(600)
+		lines, kill := 0, 1+rng.IntN(150)
 		for out.Scan() {
 			if !strings.HasPrefix(out.Text(), "n") {
 				t.Fatalf("round %d: the child said %q", round, out.Text())

@@ -36,7 +36,7 @@ func untilItFits(t *testing.T, least int, members func(f *fixture, program strin
 	t.Helper()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Coffee"))
-	for i := range 60 {
+	for i := range 25 {
 		f.card(f.a, program, CardFields{ExternalRef: set(fmt.Sprint("person", i))})
 	}
 	for more := 0; ; more++ {

@@ -67,6 +67,9 @@ type fixture struct {
 func start(t testing.TB, opts Options) *fixture {
 	t.Helper()
 	opts.Ephemeral = true
+	if opts.Readers == 0 {
+		opts.Readers = 2
+	}
 	f := &fixture{t: t, clock: newClock()}
 	if opts.Now == nil {
 		opts.Now = f.clock.now

@@ -58,7 +58,7 @@ func TestClaimsAreApart(t *testing.T) {
 		"another body":   claim(APICaller(1), "key", "request "),
 		"another path":   NewClaim(APICaller(1), "key", "POST", "/cards/", []byte("request")),
 		"another method": NewClaim(APICaller(1), "key", "PATCH", "/cards", []byte("request")),
-		"parts moved":    NewClaim(APICaller(1), "key", "POST", "/car", []byte("ds\x00request")),
+		"parts moved":    NewClaim(APICaller(1), "key", "POST", "/card", []byte("srequest")),
 	} {
 		m, err := f.recall(c)
 		if m != nil {

@@ -11,12 +11,12 @@ func TestMaxCardsWithManyExpired(t *testing.T) {
 	program := f.program(f.a, stamps("Coffee"))
 	soon := f.clock.at().Add(time.Minute)
 	f.must(func(tx *Tx) error {
-		for range 1200 {
+		for range 700 {
 			if _, err := tx.IssueCard(f.a, program, CardFields{ExpiresAt: set(soon)}, SourceAPI); err != nil {
 				return err
 			}
 		}
-		_, err := tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(1200))})
+		_, err := tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(700))})
 		return err
 	})
 	issue := func() error {
@@ -26,14 +26,14 @@ func TestMaxCardsWithManyExpired(t *testing.T) {
 	f.clock.move(time.Minute - time.Millisecond)
 	refused(t, issue(), Unprocessable)
 	f.clock.move(time.Millisecond)
-	for i := range 1200 {
+	for i := range 700 {
 		if err := issue(); err != nil {
 			t.Fatalf("card %d after all before expired: %v", i+1, err)
 		}
 	}
 	refused(t, issue(), Unprocessable)
-	if n := f.number("SELECT live_cards FROM shops"); n < 1200 {
-		t.Errorf("live_cards is %d with 1200 live", n)
+	if n := f.number("SELECT live_cards FROM shops"); n < 700 {
+		t.Errorf("live_cards is %d with 700 live", n)
 	}
 	f.sound()
 }

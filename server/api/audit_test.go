@@ -219,6 +219,7 @@ func TestAuditHoldsNoPersonalData(t *testing.T) {
 	issued := s.post("/programs/"+th.program+"/cards", who, "Idempotency-Key", "secret-idempotency-key").want(201)
 	card := "/cards/" + issued.str("id")
 	s.patch(card, `{"holder_name":"Xenia Quist-Ray","external_ref":"crm-xqr"}`).want(200)
+	s.post(card+"/install-link", `{"send_email":true}`).want(200)
 	s.post(card+"/reissue", `{"holder_email":"xenia@ray.example"}`).want(200)
 	s.control("POST", "/programs/"+th.program+"/enroll", map[string]any{"holder_name": "Xenia Quist"})
 	key := s.control("POST", "/keys", map[string]any{"name": "Xenia's key"})
