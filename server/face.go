@@ -283,7 +283,7 @@ func (x *exchange) runRead(id *store.Identity) (reply Reply, err error) {
 	var values url.Values
 	if x.r.URL.RawQuery != "" {
 		if values, err = url.ParseQuery(x.r.URL.RawQuery); err != nil {
-			return reply, fail(http.StatusBadRequest, store.ValidationFailed, "The query string is malformed.")
+			return reply, store.Invalid(store.Detail{Code: "invalid_format", Message: "the query string is malformed"})
 		}
 	}
 	q, details := x.rt.query(values, x.k.conf.Fields)

@@ -107,7 +107,8 @@ func (s *server) elsewhere() (other *server, first string) {
 	s.t.Helper()
 	r := s.control("POST", "/shops", fields{"name": "Elsewhere"})
 	other = s.with(r.str("api_key"))
-	other.Ready = &*s.Ready
+	ready := *s.Ready
+	other.Ready = &ready
 	return other, r.str("location_id")
 }
 
