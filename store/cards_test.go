@@ -313,3 +313,36 @@ func TestCardsUnderRandomOperations(t *testing.T) {
 		f.Close()
 	}
 }
+
+// More cards expire at one moment than are written off in one batch.
+func TestMaxCardsWithManyExpired(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Coffee"))
+	soon := f.clock.at().Add(time.Minute)
+	f.must(func(tx *Tx) error {
+		for range 700 {
+			if _, err := tx.IssueCard(f.a, program, CardFields{ExpiresAt: set(soon)}, SourceAPI); err != nil {
+				return err
+			}
+		}
+		_, err := tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(700))})
+		return err
+	})
+	issue := func() error {
+		return f.do(func(tx *Tx) error { _, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI); return err })
+	}
+	refused(t, issue(), Unprocessable)
+	f.clock.move(time.Minute - time.Millisecond)
+	refused(t, issue(), Unprocessable)
+	f.clock.move(time.Millisecond)
+	for i := range 700 {
+		if err := issue(); err != nil {
+			t.Fatalf("card %d after all before expired: %v", i+1, err)
+		}
+	}
+	refused(t, issue(), Unprocessable)
+	if n := f.number("SELECT live_cards FROM shops"); n < 700 {
+		t.Errorf("live_cards is %d with 700 live", n)
+	}
+	f.sound()
+}
