@@ -9,6 +9,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -47,6 +48,8 @@ type Options struct {
 	// Mail takes a message after the write that sends it; nil: there is no
 	// mail server and send_email is refused. It must not block.
 	Mail func(Mail)
+	// Log takes what no caller can be told. Nil: nowhere.
+	Log *slog.Logger
 	// Limits of the deployment (spec section Limits).
 	Limits Limits
 }
@@ -87,6 +90,8 @@ type Store struct {
 	siteCache sync.Map // siteKey to sites, of siteEpoch only
 	siteEpoch atomic.Int64
 
+	latest atomic.Int64 // Now of the newest write
+
 	// The writer goroutine's own; nothing else touches these.
 	writer    *conn
 	newest    Time
@@ -95,7 +100,7 @@ type Store struct {
 	hooks     map[int64][]hook
 }
 
-const pragmas = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=temp_store(MEMORY)&_pragma=wal_autocheckpoint(4000)&_dqs=0"
+const pragmas = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=temp_store(MEMORY)&_pragma=wal_autocheckpoint(4000)&_pragma=secure_delete(FAST)&_dqs=0"
 
 // Open opens the file at path, creates it when there is none, and brings an
 // older one to this version. The errors are one line that names the file, fit
@@ -106,6 +111,9 @@ func Open(path string, opts Options) (*Store, error) {
 	}
 	if opts.Rand == nil {
 		opts.Rand = rand.Reader
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	if opts.MaxGroup == 0 {
 		opts.MaxGroup = 128
@@ -144,7 +152,7 @@ func (s *Store) open() error {
 		ok, err := s.lock.TryLock()
 		if err != nil {
 			s.lock = nil
-			return fmt.Errorf("%s: cannot write next to the database: %w", s.path, errors.Unwrap(err))
+			return fmt.Errorf("%s: cannot write next to the database: %w", s.path, err)
 		}
 		if !ok {
 			s.lock = nil
@@ -271,7 +279,8 @@ func (s *Store) View(epoch int64, fn func(*View) error) error {
 		c.reset()
 		s.readers <- c
 	}()
-	v := &View{conn: c, s: s, Now: s.Now(), epoch: epoch}
+	// Not before what the newest write took for the present.
+	v := &View{conn: c, s: s, Now: max(s.Now(), Time(s.latest.Load())), epoch: epoch}
 	err := fn(v)
 	if errors.Is(err, ErrEpoch) || v.checked || epoch == 0 {
 		return err

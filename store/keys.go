@@ -70,7 +70,10 @@ func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err erro
 	}
 	class := f.Class.Or("api")
 	scopes, details := checkScopes(class, f.Scopes)
-	locations, d := tx.ownLocations(shop, "location_ids", f.LocationIDs.Or(nil))
+	locations, d, err := tx.ownLocations(shop, "location_ids", f.LocationIDs.Or(nil))
+	if err != nil {
+		return k, "", err
+	}
 	details = append(details, d...)
 	if f.ExpiresAt.Set && f.ExpiresAt.V <= tx.Now {
 		details = append(details, Detail{"expires_at", "must_be_future", "must be in the future"})
@@ -90,7 +93,7 @@ func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err erro
 	if have >= int64(most) {
 		return k, "", refuse(Unprocessable, "The shop has %d usable %s keys, which is the maximum.", have, class)
 	}
-	key, secret, err := tx.addKey(shop, sh.Mode, class, f.Name.Or("Key"), scopes, locations, f.ExpiresAt.Value(), Null[int64]{}, f.Secret)
+	key, secret, err := tx.addKey(shop, sh, class, f.Name.Or("Key"), scopes, locations, f.ExpiresAt.Value(), Null[int64]{}, f.Secret)
 	if err != nil {
 		return k, "", err
 	}
@@ -122,15 +125,16 @@ func checkScopes(class string, asked Opt[[]string]) (scopes []string, details []
 	return scopes, details
 }
 
-func (tx *Tx) addKey(shop int64, mode, class, name string, scopes []string, locations []int64, expires Null[Time], family Null[int64], secret string) (key int64, _ string, err error) {
+func (tx *Tx) addKey(shop int64, sh Shop, class, name string, scopes []string, locations []int64, expires Null[Time], family Null[int64], secret string) (key int64, _ string, err error) {
 	if secret == "" {
-		prefix := map[string]string{"api": "tsk_", "mcp": "tmk_"}[class] + mode + "_"
+		prefix := map[string]string{"api": "tsk_", "mcp": "tmk_"}[class] + sh.Mode + "_"
 		if secret, err = tx.s.secret(prefix); err != nil {
 			return 0, "", err
 		}
 	}
-	key, err = tx.insert("INSERT INTO keys (shop_id, class, name, prefix, hash, scopes, restricted, family_id, created_at, expires_at) VALUES (?,?,?,?,?,?,?,?,?,?)",
-		shop, class, name, secret[:12], Hash(secret), strings.Join(scopes, ","), locations != nil, family, tx.Now, expires)
+	suspended := Null[Time]{tx.Now, class == "api" && !sh.APIAddon}
+	key, err = tx.insert("INSERT INTO keys (shop_id, class, name, prefix, hash, scopes, restricted, family_id, created_at, expires_at, disabled_by_plan_at) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+		shop, class, name, secret[:12], Hash(secret), strings.Join(scopes, ","), locations != nil, family, tx.Now, expires, suspended)
 	if err != nil {
 		return 0, "", err
 	}
@@ -173,7 +177,7 @@ func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k K
 	if _, err = tx.exec("UPDATE keys SET retires_at=? WHERE id=?", tx.Now.Add(overlap.V), oldKey); err != nil {
 		return k, "", err
 	}
-	key, secret, err := tx.addKey(shop, sh.Mode, old.Class, old.Name, old.Scopes, locations, old.ExpiresAt, Some(family), "")
+	key, secret, err := tx.addKey(shop, sh, old.Class, old.Name, old.Scopes, locations, old.ExpiresAt, Some(family), "")
 	if err != nil {
 		return k, "", err
 	}

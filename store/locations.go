@@ -85,16 +85,18 @@ func jsonKeys(keys []int64) string {
 
 // ownLocations turns ids into keys, each once; every id that is not one of the
 // shop's own is an invalid_value detail.
-func (tx *Tx) ownLocations(shop int64, field string, ids []string) (keys []int64, details []Detail) {
+func (tx *Tx) ownLocations(shop int64, field string, ids []string) (keys []int64, details []Detail, err error) {
 	for i, id := range ids {
 		key, _, err := tx.s.location(tx.conn, Access{Shop: shop}, id)
-		if err != nil {
+		if _, refused := AsError(err); refused {
 			details = append(details, Detail{fmt.Sprintf("%s.%d", field, i), "invalid_value", "is not a location of this shop"})
+		} else if err != nil {
+			return nil, nil, err
 		} else if !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
 	}
-	return keys, details
+	return keys, details, nil
 }
 
 // LocationFields are what an operator makes a location from.

@@ -240,7 +240,10 @@ func (tx *Tx) merge(a Access, p *program, f ProgramFields) (scope []int64, err e
 	p.descriptionLocalizations = localized(f.DescriptionLocalizations, p.descriptionLocalizations)
 
 	details := p.mergeTyped(f)
-	scope, more := tx.mergeScope(a, p, f)
+	scope, more, err := tx.mergeScope(a, p, f)
+	if err != nil {
+		return nil, err
+	}
 	if details = append(details, more...); details != nil {
 		return nil, Invalid(details...)
 	}
@@ -305,9 +308,9 @@ func (p *program) mergeTyped(f ProgramFields) (details []Detail) {
 
 // mergeScope applies location_scope and scoped_location_ids and returns the
 // keys of the scoped locations. Going back to all locations forgets them.
-func (tx *Tx) mergeScope(a Access, p *program, f ProgramFields) (scope []int64, details []Detail) {
+func (tx *Tx) mergeScope(a Access, p *program, f ProgramFields) (scope []int64, details []Detail, err error) {
 	if details = p.scopeShape(f); details != nil || p.LocationScope != "selected_locations" {
-		return nil, details
+		return nil, details, nil
 	}
 	ids := p.ScopedLocationIDs
 	if f.ScopedLocationIDs.Set {

@@ -135,9 +135,13 @@ func (s *Store) commitGroup(group []*job) {
 			j.after = nil
 		}
 	}
+	s.latest.Store(int64(s.newest))
 	for _, j := range group {
 		for _, f := range j.after {
-			f()
+			// The write is on disk whatever becomes of what follows from it.
+			if err := guard(func() error { f(); return nil }); err != nil {
+				s.opts.Log.Error("after a commit", "error", err)
+			}
 		}
 		close(j.done)
 	}

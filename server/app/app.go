@@ -81,7 +81,7 @@ func Start(c Config) (*App, error) {
 }
 
 func (a *App) start(c Config, pricing []byte, ln net.Listener) error {
-	opts := store.Options{Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup}
+	opts := store.Options{Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup, Log: c.Log}
 	var mail *dev.Mailbox
 	if c.Dev != nil {
 		mail = &dev.Mailbox{}
