@@ -229,7 +229,7 @@ func TestOperatorsCommands(t *testing.T) {
 		is(made.ID, step[1])
 	}
 	f.refused("card", "lock", made.ID)("archived")
-	f.refused("card", "reissue", made.ID)("archived")
+	f.refused("card", "reissue", made.ID, "--public-url", "https://cards.example.com")("archived")
 
 	second := api.issue(program, map[string]string{"external_ref": "M-1", "holder_name": "Ada"})
 	var again card
@@ -238,7 +238,7 @@ func TestOperatorsCommands(t *testing.T) {
 		t.Errorf("reissued as %+v", again)
 	}
 	f.secrets = append(f.secrets, again.InstallURL)
-	if text := f.run("card", "reissue", second.ID); strings.Count(text, "/i/") != 1 {
+	if text := f.run("card", "reissue", second.ID, "--public-url", "https://cards.example.com"); strings.Count(text, "/i/") != 1 {
 		t.Errorf("card reissue printed %q", text)
 	}
 	var gone struct {
@@ -309,7 +309,7 @@ func TestCommandsOnNoFile(t *testing.T) {
 		{"location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "IT"}, {"location", "list"}, {"location", "set-pin", "loc_x", "1234"},
 		{"key", "create", "--name", "x"}, {"key", "list"}, {"key", "rotate", "key_x"}, {"key", "revoke", "key_x"}, {"key", "revoke-all"},
 		{"program", "update", "prg_x", "--min-spend-cents", "1"}, {"program", "delete", "prg_x"},
-		{"card", "lock", "crd_x"}, {"card", "unlock", "crd_x"}, {"card", "archive", "crd_x"}, {"card", "reissue", "crd_x"}, {"card", "delete", "crd_x"},
+		{"card", "lock", "crd_x"}, {"card", "unlock", "crd_x"}, {"card", "archive", "crd_x"}, {"card", "reissue", "crd_x", "--public-url", "https://x.example"}, {"card", "delete", "crd_x"},
 		{"audit"}, {"check"},
 	} {
 		for _, form := range [][]string{nil, {"--json"}} {
@@ -339,7 +339,9 @@ func TestCommandsWithoutFile(t *testing.T) {
 	}
 	p.stop()
 	execute(t, nil, "healthcheck", p.origin).refused(t, "not ready")
-	execute(t, nil).refused(t, "serve", "dev")
+	if r := execute(t, nil); r.code != 0 || !strings.Contains(r.stdout, "serve") || !strings.Contains(r.stdout, "healthcheck") {
+		t.Errorf("no command: %+v", r)
+	}
 	execute(t, nil, "prog").refused(t, "prog")
 	execute(t, nil, "serve", "--color").refused(t, "--color")
 	if r := execute(t, nil, "--help"); r.code != 0 || !strings.Contains(r.stdout, "punchcard dev") {

@@ -26,7 +26,11 @@ func main() {
 	if err != nil {
 		fail(err)
 	}
-	ctx, err := parser.Parse(os.Args[1:])
+	args := os.Args[1:]
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	ctx, err := parser.Parse(args)
 	if err != nil {
 		fail(explain(err))
 	}

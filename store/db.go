@@ -159,6 +159,11 @@ func (s *Store) open() error {
 			return fmt.Errorf("%s: another punchcard is serving this database", s.path)
 		}
 	}
+	// People's names are in it: nobody else on the machine is to read it. The
+	// files beside it take its mode.
+	if f, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+		f.Close()
+	}
 	sync := "FULL"
 	if s.opts.Ephemeral {
 		sync = "OFF"

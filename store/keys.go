@@ -113,7 +113,7 @@ func checkScopes(class string, asked Opt[[]string]) (scopes []string, details []
 	}
 	for i, sc := range asked.V {
 		if !slices.Contains(Scopes, sc) {
-			details = append(details, Detail{fmt.Sprintf("scopes.%d", i), "invalid_value", "is not a scope"})
+			details = append(details, Detail{fmt.Sprintf("scopes.%d", i), "invalid_value", "is not one of " + strings.Join(Scopes, ", ")})
 		}
 	}
 	// In the table's order, each once.
@@ -316,7 +316,7 @@ func (id *Identity) Ended(now Time) string {
 	case id.ExpiresAt.Valid && id.ExpiresAt.V <= now:
 		return "expired"
 	case id.RetiresAt.Valid && id.RetiresAt.V <= now:
-		return "expired"
+		return "retired by a rotation"
 	}
 	return ""
 }

@@ -20,7 +20,7 @@ var programs = []server.Route{
 	do(post, "/programs", "createProgram", "Programs", "programs:write", "Create a program", created,
 		server.Write(wire.Create, func(tx *store.Tx, c *server.Call, b store.ProgramFields) (store.ProgramDetail, error) {
 			return tx.CreateProgram(c.Access, b)
-		}), doc("The program is created unpublished. Stamp programs (`standard`, `private`) need total_stamps and icon_key, `discount` needs discount_percent, `access` needs access_image_url, `prepaid` needs initial_balance_cents; a field that belongs to another type is `not_allowed`, unless it is null (or, for repeat_after_reset, false). Images are supplied as URLs.")),
+		}), doc("The program is created unpublished. Stamp programs (`standard`, `private`) need total_stamps and icon_key, `discount` needs discount_percent, `access` needs access_image_url, `prepaid` needs initial_balance_cents; a field that belongs to another type is `not_allowed`, unless it is null (or, for repeat_after_reset, false). Images are supplied as URLs. The localisations, stamps_expire_after_days, visible_in_catalog and border_enabled are stored but shown by no answer.")),
 	get("/programs/:id", "getProgram", "Programs", "programs:read", "Read a program",
 		server.Read(func(v *store.View, c *server.Call, _ struct{}) (store.ProgramDetail, error) {
 			return v.Program(c.Access, c.Param("id"))

@@ -117,6 +117,11 @@ func (a *App) start(c Config, pricing []byte, ln net.Listener) error {
 		Docs:     api.Docs(routes, c.Limits.Fields(), c.PublicURL+api.Prefix),
 		Pricing:  pricing,
 	})
+	if c.Dev == nil {
+		if id, _, err := st.Identify(store.Hash(dev.APIKey)); err == nil && id != nil && id.Ended(st.Now()) == "" {
+			c.Log.Warn("the database was made by dev: its demo keys are public knowledge and open it to anyone", "db", c.DB)
+		}
+	}
 	if c.Dev != nil {
 		if a.Ready, err = dev.Seed(st, a.Origin); err != nil {
 			return errors.Join(err, a.Stop(context.Background()))

@@ -105,7 +105,7 @@ type (
 	// CardReissue reissues.
 	CardReissue struct {
 		OneCard
-		PublicURL string `name:"public-url" default:"http://127.0.0.1:8080" help:"What the install link begins with."`
+		PublicURL string `name:"public-url" required:"" placeholder:"URL" help:"What the install link begins with; that of the server."`
 	}
 )
 

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -117,6 +118,11 @@ func (c *Dev) Run() error {
 	if c.Clock != "" {
 		if at, err = time.Parse(time.RFC3339, c.Clock); err != nil {
 			return fmt.Errorf("--clock (PUNCHCARD_CLOCK): must be a time such as 2026-01-31T09:00:00Z")
+		}
+	}
+	if c.ReadyFile != "" { // an older one would tell of a server that is gone
+		if err := os.Remove(c.ReadyFile); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("--ready-file (PUNCHCARD_READY_FILE): %w", err)
 		}
 	}
 	conf.DB = c.DB
