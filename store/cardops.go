@@ -144,19 +144,33 @@ func (tx *Tx) NewInstallLink(a Access, id string, f LinkFields) (out IssuedCard,
 	return out, tx.relink(&out, c, f.SendEmail)
 }
 
+// stands finds a card and the state of its chain, which operators' actions are
+// about: the oldest live instance, or nil where all are archived.
+func (tx *Tx) stands(a Access, id string) (c card, live *card, err error) {
+	if c, err = tx.card(a, id); err != nil {
+		return c, nil, err
+	}
+	all, err := tx.s.chainOf(tx.conn, c.root, tx.Now)
+	for _, i := range all {
+		if i.Status != StatusArchived {
+			return c, i, err
+		}
+	}
+	return c, nil, err
+}
+
 // SetCardLocked locks or unlocks every live instance of the card's chain. To
-// ask for the state it is in is a no-op; an archived or expired card is a
+// ask for the state it is in is a no-op; an archived or expired chain is a
 // conflict. Operators only.
 func (tx *Tx) SetCardLocked(shop int64, id string, lock bool) (d CardDetail, err error) {
 	a := Access{Shop: shop}
-	c, err := tx.card(a, id)
-	if err != nil {
+	c, live, err := tx.stands(a, id)
+	switch {
+	case err != nil:
 		return d, err
-	}
-	if c.Status == StatusArchived || c.Status == StatusExpired {
+	case live == nil || live.Status == StatusExpired:
 		return d, refuse(Conflict, "The card is %s.", c.Status)
-	}
-	if c.lockedAt.Valid == lock {
+	case live.lockedAt.Valid == lock:
 		return tx.detail(a, id)
 	}
 	at, action := Null[Time]{}, "card.unlock"
@@ -172,16 +186,16 @@ func (tx *Tx) SetCardLocked(shop int64, id string, lock bool) (d CardDetail, err
 	return tx.detail(a, id)
 }
 
-// ArchiveCard archives every instance of the card's chain that is not yet; an
-// archived card stays as it is, without event. Operators only.
+// ArchiveCard archives every live instance of the card's chain; an archived
+// chain stays as it is, without event. Operators only.
 func (tx *Tx) ArchiveCard(shop int64, id string) (d CardDetail, err error) {
 	a := Access{Shop: shop}
-	c, err := tx.card(a, id)
-	if err != nil || c.Status == StatusArchived {
-		if err == nil {
-			d, err = tx.detail(a, id)
-		}
+	c, live, err := tx.stands(a, id)
+	if err != nil {
 		return d, err
+	}
+	if live == nil {
+		return tx.detail(a, id)
 	}
 	if err = tx.eachInstance(shop, c, eventCardArchived, "archived_at IS NULL AND "); err != nil {
 		return d, err

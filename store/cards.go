@@ -95,6 +95,7 @@ type card struct {
 	activatedAt  Null[Time]
 	generation   int64
 	live         bool
+	cycle        int64
 }
 
 var cardCols = []string{"c.program_id", "p.name", "p.type", "c.external_ref", "c.holder_name", "c.holder_email", "c.stamps_count", "c.current_value", "c.expires_at",

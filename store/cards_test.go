@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// model is what a shop's cards must be after a run of random operations,
+// liveModel is what a shop's cards must be after a run of random operations,
 // kept without the store's counters.
-type model struct {
+type liveModel struct {
 	*fixture
 	rng      *rand.Rand
 	most     int             // max_cards
 	programs map[string]bool // false: deleted
-	cards    []*modelCard
+	cards    []*liveCard
 }
 
-type modelCard struct {
+type liveCard struct {
 	id, program, ref         string
 	expires                  Null[Time]
 	locked, archived, erased bool
 }
 
-func (m *model) status(c *modelCard) string {
+func (m *liveModel) status(c *liveCard) string {
 	switch {
 	case c.archived:
 		return StatusArchived
@@ -36,11 +36,11 @@ func (m *model) status(c *modelCard) string {
 	return StatusInvited
 }
 
-func (m *model) isLive(c *modelCard) bool {
+func (m *liveModel) isLive(c *liveCard) bool {
 	return !c.erased && slices.Contains([]string{StatusInvited, StatusLocked}, m.status(c))
 }
 
-func (m *model) live() (n int) {
+func (m *liveModel) live() (n int) {
 	for _, c := range m.cards {
 		if m.isLive(c) {
 			n++
@@ -50,20 +50,20 @@ func (m *model) live() (n int) {
 }
 
 // taken tells whether another card has this person in the program.
-func (m *model) taken(program, ref string, but *modelCard) bool {
-	return ref != "" && slices.ContainsFunc(m.cards, func(c *modelCard) bool {
+func (m *liveModel) taken(program, ref string, but *liveCard) bool {
+	return ref != "" && slices.ContainsFunc(m.cards, func(c *liveCard) bool {
 		return c != but && c.program == program && c.ref == ref && m.isLive(c)
 	})
 }
 
-func (m *model) pick() *modelCard {
+func (m *liveModel) pick() *liveCard {
 	if len(m.cards) == 0 {
 		return nil
 	}
 	return m.cards[m.rng.IntN(len(m.cards))]
 }
 
-func (m *model) expiry() Opt[Time] {
+func (m *liveModel) expiry() Opt[Time] {
 	switch m.rng.IntN(3) {
 	case 0:
 		return Opt[Time]{}
@@ -73,7 +73,7 @@ func (m *model) expiry() Opt[Time] {
 	return set(m.clock.at().Add(time.Duration(1+m.rng.IntN(5)) * time.Hour))
 }
 
-func (m *model) ref() string {
+func (m *liveModel) ref() string {
 	if m.rng.IntN(3) == 0 {
 		return ""
 	}
@@ -84,7 +84,7 @@ func optional(s string) Opt[string] { return Opt[string]{V: s, Set: s != ""} }
 
 // expect compares an operation's outcome with what the model says: a code, or
 // empty for success.
-func (m *model) expect(what string, err error, code Code) {
+func (m *liveModel) expect(what string, err error, code Code) {
 	m.t.Helper()
 	e, ok := AsError(err)
 	if err != nil && !ok || code == "" && err != nil || code != "" && (!ok || e.Code != code) {
@@ -92,7 +92,7 @@ func (m *model) expect(what string, err error, code Code) {
 	}
 }
 
-func (m *model) issue() {
+func (m *liveModel) issue() {
 	var open []string
 	for p, alive := range m.programs {
 		if alive {
@@ -103,7 +103,7 @@ func (m *model) issue() {
 		return
 	}
 	slices.Sort(open)
-	c := &modelCard{program: open[m.rng.IntN(len(open))], ref: m.ref()}
+	c := &liveCard{program: open[m.rng.IntN(len(open))], ref: m.ref()}
 	at := m.expiry()
 	c.expires = at.Value()
 	var want Code
@@ -125,7 +125,7 @@ func (m *model) issue() {
 }
 
 // revivable tells what bringing an expired card back is answered with.
-func (m *model) revivable(c *modelCard, ref string) Code {
+func (m *liveModel) revivable(c *liveCard, ref string) Code {
 	switch {
 	case m.taken(c.program, ref, c):
 		return Conflict
@@ -135,7 +135,7 @@ func (m *model) revivable(c *modelCard, ref string) Code {
 	return ""
 }
 
-func (m *model) patch(c *modelCard) {
+func (m *liveModel) patch(c *liveCard) {
 	f := CardPatch{}
 	ref := c.ref
 	if m.rng.IntN(2) == 0 {
@@ -171,7 +171,7 @@ func (m *model) patch(c *modelCard) {
 	}
 }
 
-func (m *model) reissue(c *modelCard) {
+func (m *liveModel) reissue(c *liveCard) {
 	at := m.expiry()
 	var want Code
 	status := m.status(c)
@@ -193,7 +193,7 @@ func (m *model) reissue(c *modelCard) {
 	}
 }
 
-func (m *model) lock(c *modelCard, lock bool) {
+func (m *liveModel) lock(c *liveCard, lock bool) {
 	var want Code
 	switch status := m.status(c); {
 	case c.erased:
@@ -208,7 +208,7 @@ func (m *model) lock(c *modelCard, lock bool) {
 	}
 }
 
-func (m *model) archive(c *modelCard) {
+func (m *liveModel) archive(c *liveCard) {
 	want := Code("")
 	if c.erased {
 		want = NotFound
@@ -218,7 +218,7 @@ func (m *model) archive(c *modelCard) {
 	c.archived = true
 }
 
-func (m *model) erase(c *modelCard) {
+func (m *liveModel) erase(c *liveCard) {
 	want := Code("")
 	if c.erased {
 		want = NotFound
@@ -228,7 +228,7 @@ func (m *model) erase(c *modelCard) {
 	c.erased, c.archived, c.ref = true, true, ""
 }
 
-func (m *model) deleteProgram() {
+func (m *liveModel) deleteProgram() {
 	for p, alive := range m.programs {
 		if alive {
 			m.must(func(tx *Tx) error { return tx.DeleteProgram(m.a.Shop, p) })
@@ -244,7 +244,7 @@ func (m *model) deleteProgram() {
 }
 
 // compare holds every card and the counter to the model.
-func (m *model) compare() {
+func (m *liveModel) compare() {
 	m.t.Helper()
 	m.sound()
 	for _, c := range m.cards {
@@ -270,7 +270,7 @@ func TestCardsUnderRandomOperations(t *testing.T) {
 	rng := chance(t)
 	for run := range 6 {
 		f := start(t, Options{})
-		m := &model{fixture: f, rng: rng, most: 5 + rng.IntN(25), programs: map[string]bool{}}
+		m := &liveModel{fixture: f, rng: rng, most: 5 + rng.IntN(25), programs: map[string]bool{}}
 		m.must(func(tx *Tx) error {
 			_, err := tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(m.most))})
 			return err

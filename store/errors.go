@@ -32,6 +32,20 @@ const (
 	ValidationFailed         Code = "validation_failed"
 )
 
+// Codes of the till and the holder's page (spec "Platform codes").
+const (
+	AmountBelowMinStamp         Code = "amount_below_min_stamp"
+	CannotReverseCompletedCycle Code = "cannot_reverse_completed_cycle"
+	CardFullNoRepeat            Code = "card_full_no_repeat"
+	CardSuspended               Code = "card_suspended"
+	Gone                        Code = "gone"
+	InvalidCredentials          Code = "invalid_credentials"
+	PrepaidInsufficientBalance  Code = "prepaid_insufficient_balance"
+	SpendNotEnabled             Code = "spend_not_enabled"
+	SpendRequired               Code = "spend_required"
+	ThresholdAlreadyClaimed     Code = "threshold_already_claimed"
+)
+
 // Detail is one offending field of a request (contract section 1).
 type Detail struct {
 	Field   string `json:"field" doc:"Dotted path of the body's field, or the name of the query parameter or header; empty when the body as a whole is at fault."`

@@ -11,6 +11,8 @@ type eventName = event.Name
 // The events that operations of the store fire.
 const (
 	eventCardAdded          = event.CardAdded
+	eventCardActivated      = event.CardActivated
+	eventCardRegistered     = event.CardRegistered
 	eventCardReissued       = event.CardReissued
 	eventCardArchived       = event.CardArchived
 	eventCardDeleted        = event.CardDeleted
@@ -34,6 +36,16 @@ type pendingEvent struct {
 	shop                    int64
 	program, location, card int64 // 0: none
 	fromState, toState      string
+	platform                string // card.registered
+	row                     *bookedRow
+}
+
+// bookedRow is the ledger row that an event tells of.
+type bookedRow struct {
+	entry
+	key                     int64
+	stampsAfter, valueAfter int64
+	specific, also          eventName // of transaction.created: what the row fires besides
 }
 
 // hook is a webhook as matching needs it.
@@ -47,6 +59,28 @@ type hook struct {
 // listens.
 func (tx *Tx) emit(e pendingEvent) { tx.events = append(tx.events, e) }
 
+// late is emit for what must come after all others of the write.
+func (tx *Tx) late(e pendingEvent) { tx.last = append(tx.last, e) }
+
+// ledgerEvents are the specific events of each type of row (contract section
+// 5, "Which operation fires what").
+var ledgerEvents = map[string]eventName{"stamp": event.StampAssigned, "redemption": event.PrizeRedeemed, "access": event.CardUsed,
+	"topup": event.ValueChanged, "spend": event.ValueChanged, "reversal": event.TransactionReversed, "expiry": event.CardExpired}
+
+// emitLedger notes the events of one ledger row: the specific ones, then the
+// firehose.
+func (tx *Tx) emitLedger(p *presentation, c *card, key int64, e entry) {
+	row := bookedRow{entry: e, key: key, stampsAfter: c.StampsCount, valueAfter: c.CurrentValue.V, specific: ledgerEvents[e.kind]}
+	if e.reversed == "topup" || e.reversed == "spend" {
+		row.also = event.ValueChanged
+	}
+	for _, name := range []eventName{row.specific, row.also, event.TransactionCreated} {
+		if name != "" {
+			tx.emit(pendingEvent{name: name, shop: p.Shop, program: p.program.key, location: p.Location, card: c.key, row: &row})
+		}
+	}
+}
+
 func (tx *Tx) emitSubscription(shop int64, from, to string) {
 	tx.emit(pendingEvent{name: event.SubscriptionStateChanged, shop: shop, fromState: from, toState: to})
 }
@@ -54,7 +88,7 @@ func (tx *Tx) emitSubscription(shop int64, from, to string) {
 // flushEvents writes the event rows and one delivery row per matching webhook
 // into the write's own transaction (contract section 5, "Where from").
 func (tx *Tx) flushEvents() error {
-	for _, e := range tx.events {
+	for _, e := range append(tx.events, tx.last...) {
 		hooks, err := tx.hooksOf(e.shop)
 		if err != nil {
 			return err
@@ -63,6 +97,9 @@ func (tx *Tx) flushEvents() error {
 			continue
 		}
 		facts := event.Facts{Name: e.name, ProgramID: e.program, LocationID: e.location, Preview: tx.Limits.PreviewEvents}
+		if e.row != nil && e.name == event.TransactionCreated {
+			facts.Specific, facts.AlsoSpecific = e.row.specific, e.row.also
+		}
 		var to []hook
 		var v1, v2 bool
 		for _, h := range hooks {
@@ -200,7 +237,12 @@ func (tx *Tx) cardContext(env *event.Envelope, e pendingEvent) error {
 		return err
 	}
 	env.Card = c
+	if e.row != nil {
+		return tx.rowContext(env, e)
+	}
 	switch e.name {
+	case event.CardRegistered:
+		env.Data = event.CardRegisteredData{CardInstanceID: c.ID, Platform: e.platform}
 	case event.CardAdded:
 		env.Data = event.CardAddedData{CardInstanceID: c.ID, ParentCardInstanceID: parent, Source: source}
 	case event.CardDeleted:
@@ -210,6 +252,53 @@ func (tx *Tx) cardContext(env *event.Envelope, e pendingEvent) error {
 		env.Data = event.CardData{CardInstanceID: c.ID}
 	}
 	return nil
+}
+
+// rowContext fills in what a ledger row's event says.
+func (tx *Tx) rowContext(env *event.Envelope, e pendingEvent) error {
+	r, card := e.row, env.Card.ID
+	id := tx.s.ID(KindTransaction, r.key)
+	env.Transaction = &event.Transaction{ID: id, Type: r.kind, Metadata: []byte(r.metadata.V)}
+	switch e.name {
+	case event.StampAssigned:
+		env.Data = event.StampAssignedData{CardInstanceID: card, StampsDelta: r.stamps.V, StampsCount: r.stampsAfter, TransactionID: id}
+	case event.PrizeRedeemed:
+		var label string
+		if _, err := tx.one(func(r *rows) { label = r.str() }, "SELECT name FROM prizes WHERE id=?", r.prize); err != nil {
+			return err
+		}
+		env.Data = event.PrizeRedeemedData{CardInstanceID: card, PrizeID: tx.s.ID(KindPrize, r.prize), PrizeLabel: label, TransactionID: id}
+	case event.ValueChanged:
+		env.Data = event.ValueChangedData{CardInstanceID: card, TxType: r.kind, Delta: r.value.V, Balance: r.valueAfter, TransactionID: id}
+	case event.TransactionReversed:
+		delta := r.stamps.V
+		if r.value.Valid {
+			delta = r.value.V
+		}
+		env.Data = event.TransactionReversedData{OriginalTransactionID: tx.s.ID(KindTransaction, r.reverses), ReversalTransactionID: id, CardInstanceID: card, ReversedDelta: delta}
+	case event.CardUsed:
+		env.Data = event.CardUsedData{CardInstanceID: card, TransactionID: id, ProgramType: env.Program.Type}
+	case event.CardExpired:
+		at := tx.Now
+		var expires Null[Time]
+		if _, err := tx.one(func(r *rows) { expires = r.nullTime() }, "SELECT expires_at FROM cards WHERE id=?", e.card); err != nil {
+			return err
+		}
+		if !r.stamps.Valid && expires.Valid { // the card itself expired, not its stamps
+			at = expires.V
+		}
+		env.Data = event.CardExpiredData{CardInstanceID: card, TransactionID: id, ExpiredAt: at.String()}
+	case event.TransactionCreated:
+		env.Data = event.TransactionCreatedData{TransactionID: id, CardInstanceID: card, TxType: r.kind, StampsDelta: number(r.stamps), ValueDelta: number(r.value)}
+	}
+	return nil
+}
+
+func number(n Null[int64]) *int64 {
+	if !n.Valid {
+		return nil
+	}
+	return &n.V
 }
 
 func (tx *Tx) actor() *event.Actor {

@@ -206,7 +206,7 @@ func (f *fixture) card(a Access, program string, fields CardFields) (id string) 
 	return id
 }
 
-// child adds an overflow instance to a chain by hand, as the till will.
+// child adds an overflow instance to a chain by hand, without any stamps.
 func (f *fixture) child(parent string) (id string) {
 	f.t.Helper()
 	f.must(func(tx *Tx) error {
@@ -219,8 +219,8 @@ func (f *fixture) child(parent string) (id string) {
 	return id
 }
 
-// ledger adds n rows to the ledger by hand, as the till will, and returns
-// their keys.
+// ledger adds n rows of one stamp each to the ledger by hand, whatever their
+// type, and returns their keys.
 func (f *fixture) ledger(a Access, card, program, location, kind string, n int) (keys []int64) {
 	f.t.Helper()
 	f.must(func(tx *Tx) error {
@@ -232,7 +232,8 @@ func (f *fixture) ledger(a Access, card, program, location, kind string, n int) 
 			}
 			keys = append(keys, key)
 		}
-		return nil
+		_, err := tx.exec("UPDATE cards SET stamps_count=stamps_count+? WHERE id=?", n, f.key(KindCard, card))
+		return err
 	})
 	return keys
 }

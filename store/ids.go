@@ -28,12 +28,13 @@ const (
 	KindRequest
 	kindInstall // first half of an install token
 	kindCursor  // plus the list's number, below
+	kindCode    // plus the generation: what a QR code holds
 )
 
 var prefixes = [...]string{
 	KindShop: "shp_", KindProgram: "prg_", KindPrize: "prz_", KindCard: "crd_", KindLocation: "loc_",
 	KindTransaction: "txn_", KindWebhook: "whk_", KindDelivery: "dlv_", KindEvent: "evt_", KindKey: "key_",
-	KindUser: "usr_", KindDevice: "dev_", KindRequest: "req_", kindInstall: "", kindCursor: "",
+	KindUser: "usr_", KindDevice: "dev_", KindRequest: "req_", kindInstall: "", kindCursor: "", kindCode: "",
 }
 
 const blockLen = 26 // characters of one AES block in base32
@@ -62,24 +63,31 @@ func (g IDs) seal(dst []byte, kind Kind, extra uint64, key int64) []byte {
 // open reverses seal. It accepts nothing but what seal made: the eight bytes
 // of kind and extra are the check on a forged text.
 func (g IDs) open(kind Kind, extra uint64, text string) (key int64, ok bool) {
+	have, key, ok := g.openAny(kind, text)
+	return key, ok && have == extra
+}
+
+// openAny is open for a text whose extra is not known beforehand; the caller
+// must check it.
+func (g IDs) openAny(kind Kind, text string) (extra uint64, key int64, ok bool) {
 	if len(text) != blockLen {
-		return 0, false
+		return 0, 0, false
 	}
 	var buf [17]byte
 	n, err := alphabet.Decode(buf[:], []byte(text))
 	if err != nil || n != 16 {
-		return 0, false
+		return 0, 0, false
 	}
 	// Two spare bits at the end would give one id four spellings.
 	var again [blockLen]byte
 	alphabet.Encode(again[:], buf[:16])
 	if string(again[:]) != text {
-		return 0, false
+		return 0, 0, false
 	}
 	g.block.Decrypt(buf[:16], buf[:16])
 	head := binary.BigEndian.Uint64(buf[:8])
 	key = int64(binary.BigEndian.Uint64(buf[8:16]))
-	return key, head == uint64(kind)<<56|extra && key > 0
+	return head & (1<<56 - 1), key, head>>56 == uint64(kind) && key > 0
 }
 
 // ID returns the public id of a row.

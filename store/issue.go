@@ -15,6 +15,7 @@ type Mail struct {
 // Ways in which a card comes to be (spec event card.added).
 const (
 	SourceAPI           = "api"
+	SourceCounter       = "counter"
 	SourceWebEnrollment = "web_enrollment"
 )
 
@@ -24,6 +25,24 @@ var issueSQL = "SELECT " + packed("p.name", "p.published_at", "p.suspended_at", 
 // IssueCard mints a card from a published program and makes its install link
 // (contract section 4, "Issuing").
 func (tx *Tx) IssueCard(a Access, programID string, f CardFields, source string) (out IssuedCard, err error) {
+	return tx.issue(a, programID, f, source, Null[int64]{})
+}
+
+// CounterFields is the body of an issue at a till.
+type CounterFields struct {
+	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200"`
+	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
+	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" doc:"One live card per program."`
+}
+
+// IssueAtCounter mints a card at a till: active at once.
+func (tx *Tx) IssueAtCounter(at At, programID string, f CounterFields) (IssuedCard, error) {
+	a := Access{Shop: at.Shop, Restricted: true, Locations: []int64{at.Location}}
+	return tx.issue(a, programID, CardFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef}, SourceCounter, Some(at.Location))
+}
+
+// issue mints a card; counter is the location of a till that does.
+func (tx *Tx) issue(a Access, programID string, f CardFields, source string, counter Null[int64]) (out IssuedCard, err error) {
 	if details := f.Check(tx.Now); details != nil {
 		return out, Invalid(details...)
 	}
@@ -49,6 +68,9 @@ func (tx *Tx) IssueCard(a Access, programID string, f CardFields, source string)
 		n, err := tx.number("SELECT count(*) FROM programs p WHERE p.id=? AND "+visible, key, jsonKeys(a.Locations))
 		if err != nil {
 			return out, err
+		}
+		if n == 0 && counter.Valid {
+			return out, refuse(Unprocessable, "The program's cards do not work at this location.")
 		}
 		if n == 0 {
 			return out, refuse(Unauthorized, "This key is restricted to locations where the program's cards do not work.")
@@ -79,15 +101,16 @@ func (tx *Tx) IssueCard(a Access, programID string, f CardFields, source string)
 	if err != nil {
 		return out, err
 	}
-	if _, err = tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value, expires_at,
-		install_hash, install_expires_at, live, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,1,?,?)`, card, a.Shop, key, source, out.ExternalRef,
-		out.HolderName, out.HolderEmail, emailKey(out.HolderEmail), balance, expires, hash, out.InstallURLExpiresAt, tx.Now, tx.Now); err != nil {
+	if _, err = tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value, initial_value, expires_at,
+		activated_at, first_location_id, install_hash, install_expires_at, live, created_at, updated_at) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,?11,?12,?13,?14,1,?15,?15)`,
+		card, a.Shop, key, source, out.ExternalRef, out.HolderName, out.HolderEmail, emailKey(out.HolderEmail), balance, expires,
+		Null[Time]{tx.Now, counter.Valid}, counter, hash, out.InstallURLExpiresAt, tx.Now); err != nil {
 		return out, err
 	}
 	if _, err = tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", a.Shop); err != nil {
 		return out, err
 	}
-	tx.emit(pendingEvent{name: eventCardAdded, shop: a.Shop, program: key, card: card})
+	tx.emit(pendingEvent{name: eventCardAdded, shop: a.Shop, program: key, card: card, location: counter.V})
 	tx.mail(out, name, f.SendEmail)
 	return out, tx.audit(a.Shop, "card.issue", KindCard, card, "")
 }

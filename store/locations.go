@@ -2,6 +2,7 @@ package store
 
 import (
 	"crypto/rand"
+	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -223,4 +224,23 @@ func hashPIN(pin string) (string, error) {
 	sum := argon2.IDKey([]byte(pin), salt, time, memory, threads, 32)
 	e := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, time, threads, e.EncodeToString(salt), e.EncodeToString(sum)), nil
+}
+
+// CheckPIN compares a PIN with a stored hash in constant time.
+func CheckPIN(pin, stored string) bool {
+	var version, memory, time, threads int
+	parts := strings.Split(stored, "$")
+	if len(parts) != 6 {
+		return false
+	}
+	if _, err := fmt.Sscanf(parts[2]+" "+parts[3], "v=%d m=%d,t=%d,p=%d", &version, &memory, &time, &threads); err != nil {
+		return false
+	}
+	salt, err1 := base64.RawStdEncoding.DecodeString(parts[4])
+	want, err2 := base64.RawStdEncoding.DecodeString(parts[5])
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	got := argon2.IDKey([]byte(pin), salt, uint32(time), uint32(memory), uint8(threads), uint32(len(want)))
+	return subtle.ConstantTimeCompare(got, want) == 1
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"io"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -114,6 +115,8 @@ func everything(f *fixture) {
 	must(f, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(f.a.Shop, l.card) })
 	f.must(func(tx *Tx) error { _, err := tx.PruneIdempotency(100); return err })
 
+	everythingAtTheTill(f)
+
 	f.view(func(v *View) error {
 		for _, a := range []Access{f.a, restricted} {
 			for n := range 16 {
@@ -147,6 +150,44 @@ func everything(f *fixture) {
 	f.must(func(tx *Tx) error { _, err := tx.RevokeAllKeys(f.a.Shop); return err })
 }
 
+// everythingAtTheTill is everything for what tills and holders do.
+func everythingAtTheTill(f *fixture) {
+	k := f.till(f.a)
+	fields := stamps("Till")
+	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(1))
+	program, prizes := k.ladderOf(fields, 5, 10)
+	f.hook(f.a, program, hookFields{v1: true})
+	issued := must(f, func(tx *Tx) (IssuedCard, error) {
+		return tx.IssueAtCounter(k.at, program, CounterFields{ExternalRef: set("till")})
+	})
+	card := issued.ID
+	row := k.ok(k.stamp(card, 12)).Transaction.ID
+	k.ok(k.reverse(row))
+	k.ok(k.stamp(card, 13))
+	redeemed := k.ok(k.redeem(card, prizes[0])).Transaction.ID
+	k.ok(k.reverse(redeemed))
+	k.ok(k.redeem(card, prizes[1]))
+	f.clock.move(days(2))
+	k.ok(k.stamp(card, 10))
+	k.ok(k.redeem(card, prizes[1]))
+	check(k.install(issued.InstallURL))
+	prepaid := f.card(f.a, f.program(f.a, prepaid("Gift", 0)), CardFields{})
+	k.ok(k.topUp(prepaid, 5))
+	k.ok(k.spend(prepaid, 5))
+	k.ok(k.use(f.card(f.a, f.program(f.a, access("Club")), CardFields{ExpiresAt: set(f.clock.at().Add(time.Hour))})))
+	f.clock.move(time.Hour)
+	k.use(f.ID(KindCard, f.number("SELECT max(id) FROM cards"))) // expired
+	k.lookup(k.code(f.key(KindCard, card), 0))
+	f.view(func(v *View) error {
+		check(v.TillMe(k.at))
+		check(v.Devices(f.a.Shop))
+		check(v.HolderCard(path.Base(issued.InstallURL)))
+		return nil
+	})
+	check(f.IdentifyTill(Hash("none")))
+	must(f, func(tx *Tx) (Device, error) { return tx.RevokeDevice(f.a.Shop, f.ID(KindDevice, k.at.Device)) })
+}
+
 // must makes a write that has to succeed and returns what it made.
 func must[T any](f *fixture, fn func(*Tx) (T, error)) (out T) {
 	f.t.Helper()
@@ -172,6 +213,7 @@ var (
 		"SELECT id FROM shops LIMIT 2":                                   "two rows at most",
 		"FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT": "a bounded batch in key order",
 		"SELECT created_at FROM audit ORDER BY id DESC LIMIT 1":          "one row, the last",
+		"SELECT shop_id, program_id, ?1, id, 'overflow'":                 "looks for rows that waited for the new key, and none may wait: never run",
 	}
 	smallSorts = map[string]string{
 		"SEARCH program_locations USING PRIMARY KEY (program_id=?)": "the scope of one program",
@@ -239,7 +281,8 @@ func TestStatementsFollowIndexes(t *testing.T) {
 	f.readers <- c
 	for _, index := range []string{"cards_shop", "cards_program", "cards_ref", "cards_email", "cards_chain", "cards_due", "transactions_shop", "transactions_time", "transactions_prize", "transactions_card",
 		"transactions_program", "transactions_location", "idempotency_key", "idempotency_card", "events_card", "audit_shop", "programs_shop", "locations_shop",
-		"keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "deliveries_webhook", "prizes_program"} {
+		"keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "deliveries_webhook", "prizes_program",
+		"transactions_overflow", "claims_transaction", "devices_hash", "devices_shop"} {
 		if !used[index] {
 			t.Errorf("no statement uses the index %s", index)
 		}

@@ -101,8 +101,8 @@ func (s *Store) scanProgram(r *rows, key int64) Program {
 	return p
 }
 
-var programSQL = "SELECT " + packed(append(append([]string{"p.id"}, programCols...), "p.has_installed_cards", "p.name_localizations", "p.description_localizations",
-	"p.stamps_expire_after_days", "p.min_spend_cents", "p.visible_in_catalog", "p.border_enabled")...) + " FROM programs p WHERE p.id=? AND p.shop_id=? AND p.deleted_at IS NULL"
+var programByKeySQL = "SELECT " + packed(append(append([]string{"p.id"}, programCols...), "p.has_installed_cards", "p.name_localizations", "p.description_localizations",
+	"p.stamps_expire_after_days", "p.min_spend_cents", "p.visible_in_catalog", "p.border_enabled")...) + " FROM programs p WHERE p.id=? AND p.shop_id=?"
 
 // program finds a program of the shop by its id, with its ladder.
 func (s *Store) program(c *conn, a Access, id string) (p program, err error) {
@@ -110,12 +110,7 @@ func (s *Store) program(c *conn, a Access, id string) (p program, err error) {
 	if !ok {
 		return p, notFound("program")
 	}
-	ok, err = c.one(func(r *rows) {
-		p.key = r.int()
-		p.Program = s.scanProgram(r, p.key)
-		p.HasInstalledCards, p.nameLocalizations, p.descriptionLocalizations = r.bool(), r.str(), r.str()
-		p.stampsExpireAfterDays, p.minSpendCents, p.visibleInCatalog, p.borderEnabled = r.nullInt(), r.nullInt(), r.bool(), r.bool()
-	}, programSQL, key, a.Shop)
+	ok, err = c.one(func(r *rows) { s.scanWholeProgram(r, &p) }, programByKeySQL+" AND p.deleted_at IS NULL", key, a.Shop)
 	if err != nil {
 		return p, err
 	}
@@ -124,6 +119,13 @@ func (s *Store) program(c *conn, a Access, id string) (p program, err error) {
 	}
 	p.Prizes, err = s.ladder(c, key)
 	return p, err
+}
+
+func (s *Store) scanWholeProgram(r *rows, p *program) {
+	p.key = r.int()
+	p.Program = s.scanProgram(r, p.key)
+	p.HasInstalledCards, p.nameLocalizations, p.descriptionLocalizations = r.bool(), r.str(), r.str()
+	p.stampsExpireAfterDays, p.minSpendCents, p.visibleInCatalog, p.borderEnabled = r.nullInt(), r.nullInt(), r.bool(), r.bool()
 }
 
 // Programs is a page of the shop's programs, newest first: unpublished ones

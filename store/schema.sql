@@ -158,6 +158,8 @@ CREATE TABLE cards (
   email_key          TEXT,                -- holder_email without case
   stamps_count       INTEGER NOT NULL DEFAULT 0,
   current_value      INTEGER,             -- cents; prepaid only
+  initial_value      INTEGER,             -- what current_value began with
+  cycle              INTEGER NOT NULL DEFAULT 0, -- counts up when stamps start from nothing again
   expires_at         INTEGER,
   activated_at       INTEGER,             -- null: invited
   installed_at       INTEGER,
@@ -166,6 +168,8 @@ CREATE TABLE cards (
   archived_at        INTEGER,
   deleted_at         INTEGER,             -- erased: holder fields are null, reads are 404
   code_generation    INTEGER NOT NULL DEFAULT 0, -- on roots; a reissue moves it and so ends the old QR code
+  expiry_noted       INTEGER,             -- on roots: the expires_at for which the ledger has an expiry row
+  first_location_id  INTEGER REFERENCES locations, -- of the counter issue or first presentation
   install_hash       BLOB,                -- SHA-256 of the current install token
   install_expires_at INTEGER,
   live               INTEGER NOT NULL,    -- 1 on the root of a chain that shops.live_cards counts
@@ -192,9 +196,12 @@ CREATE TABLE transactions (
   stamps_delta INTEGER,
   value_delta  INTEGER,
   prize_id     INTEGER REFERENCES prizes,
+  cycle        INTEGER NOT NULL DEFAULT 0, -- the card's when it was written
   reverses_id  INTEGER REFERENCES transactions,
+  overflow_of  INTEGER REFERENCES transactions, -- the row of the full card whose stamps went over into this one
   metadata     TEXT,                      -- JSON object from the device, at most 4 KiB
   reversed_at  INTEGER,
+  expired_at   INTEGER,                   -- of a stamp row whose stamps grew too old
   created_at   INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX transactions_shop     ON transactions (shop_id);
@@ -203,6 +210,30 @@ CREATE INDEX transactions_card     ON transactions (card_id);
 CREATE INDEX transactions_program  ON transactions (program_id);
 CREATE INDEX transactions_location ON transactions (location_id);
 CREATE INDEX transactions_prize    ON transactions (prize_id) WHERE prize_id IS NOT NULL; -- deleting a prize asks for its rows
+
+CREATE INDEX transactions_reverses ON transactions (reverses_id) WHERE reverses_id IS NOT NULL;
+CREATE INDEX transactions_overflow ON transactions (overflow_of) WHERE overflow_of IS NOT NULL;
+
+-- Which option of a threshold was taken in a cycle; a reversed redemption
+-- takes its row away.
+CREATE TABLE claims (
+  card_id        INTEGER NOT NULL REFERENCES cards,
+  cycle          INTEGER NOT NULL,
+  threshold      INTEGER NOT NULL,
+  prize_id       INTEGER NOT NULL REFERENCES prizes,
+  transaction_id INTEGER NOT NULL REFERENCES transactions,
+  PRIMARY KEY (card_id, cycle, threshold)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX claims_transaction ON claims (transaction_id);
+CREATE INDEX claims_prize ON claims (prize_id); -- deleting a prize asks for its rows
+
+-- The cycles that were completed: the highest prize on a full card.
+CREATE TABLE cycles (
+  card_id      INTEGER NOT NULL REFERENCES cards,
+  cycle        INTEGER NOT NULL,
+  completed_at INTEGER NOT NULL,
+  PRIMARY KEY (card_id, cycle)
+) STRICT, WITHOUT ROWID;
 
 -- Remembered responses. Rows leave in key order, oldest first.
 CREATE TABLE idempotency (

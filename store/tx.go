@@ -31,6 +31,7 @@ type Tx struct {
 	Limits Limits
 	after  []func()
 	events []pendingEvent
+	last   []pendingEvent // after all others
 }
 
 // AfterCommit has f called once the write is on disk. f must be quick and must
@@ -175,14 +176,18 @@ func (s *Store) runJob(j *job) (dead error) {
 	s.newest = max(s.newest, TimeOf(s.opts.Now()))
 	tx := &Tx{conn: s.writer, s: s, Now: s.newest, Actor: j.Actor, Epoch: s.epoch, Limits: s.opts.Limits}
 	j.err = guard(func() error { return j.Do(tx) })
-	if j.err == nil {
-		j.err = guard(tx.flushEvents)
+	var kept *Kept
+	stays := j.err == nil || errors.As(j.err, &kept)
+	if stays {
+		if err := guard(tx.flushEvents); err != nil {
+			j.err, stays = err, false
+		}
 	}
-	if j.err != nil {
+	if !stays {
 		if dead = s.takeBack(); dead != nil {
 			return dead
 		}
-		tx.after, tx.events = nil, nil
+		tx.after = nil
 	}
 	if j.Settle != nil {
 		if j.err = guard(func() error { return j.Settle(tx, j.err) }); j.err != nil {

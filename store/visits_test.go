@@ -223,6 +223,48 @@ func TestOtherFiltersVisitBoundedRows(t *testing.T) {
 	}
 }
 
+// Filters that nothing meets: every page but the last is empty and has visited
+// its share, whatever the filter and however small the share.
+func TestTransactionsWithoutAMatch(t *testing.T) {
+	for _, visits := range []int{1, 3, 7} {
+		f := start(t, Options{PageVisits: visits})
+		l := f.withLedger(f.a)
+		theirs := f.withLedger(f.shop(ShopFields{}))
+		other := f.withLedger(f.a)
+		rows := reversed(f.ledger(f.a, l.card, l.program, l.location, "stamp", 60))
+		f.ledger(theirs.a, theirs.card, theirs.program, theirs.location, "access", 5)
+		elsewhere := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, other.location)}}
+		now := set(f.clock.at())
+		for _, c := range []struct {
+			a      Access
+			filter TransactionFilter
+		}{
+			{f.a, TransactionFilter{Type: set("access")}},
+			{f.a, TransactionFilter{Type: set("access"), CardID: set(l.card)}},
+			{f.a, TransactionFilter{Type: set("access"), ProgramID: set(l.program), From: now}},
+			{f.a, TransactionFilter{CardID: set(l.card), LocationID: set(other.location)}},
+			{f.a, TransactionFilter{CardID: set(l.card), ProgramID: set(other.program)}},
+			{f.a, TransactionFilter{CardID: set(l.card), ProgramID: set("prg_")}},
+			{f.a, TransactionFilter{LocationID: set(l.location), ProgramID: set(other.program)}},
+			{elsewhere, TransactionFilter{}},
+			{elsewhere, TransactionFilter{CardID: set(l.card)}},
+			{elsewhere, TransactionFilter{Type: set("stamp"), ProgramID: set(l.program)}},
+		} {
+			if pages := visiting(t, f, listTransactions, rows, visits, 50, f.transactions(c.a, c.filter), nil); pages != len(rows)/visits+1 {
+				t.Errorf("%+v: %d rows without a match took %d pages of %d visits", c.filter, len(rows), pages, visits)
+			}
+		}
+		// What an index answers alone visits nothing.
+		for _, filter := range []TransactionFilter{
+			{CardID: set(other.card)}, {LocationID: set(other.location), Type: set("stamp")}, {ProgramID: set(theirs.program)}, {CardID: set("crd_")}, {Type: set("access"), To: now},
+		} {
+			if pages := visiting(t, f, listTransactions, nil, visits, 50, f.transactions(f.a, filter), nil); pages != 1 {
+				t.Errorf("%+v took %d pages", filter, pages)
+			}
+		}
+	}
+}
+
 // A page with a filter asks twice: for the rows, and how far it came. Both
 // must see the same state of the file, whatever is written in between.
 func TestFilteredPageSeesOneState(t *testing.T) {

@@ -1,0 +1,129 @@
+package store
+
+import (
+	"crypto/subtle"
+	"fmt"
+)
+
+// HolderCard is a card as its holder sees it.
+type HolderCard struct {
+	Lookup
+	Code     string // what the QR code holds
+	ShopName string
+}
+
+// byToken finds the chain of an install token and tells whether the token is
+// the current one. The hash is compared in constant time.
+func (c *conn) byToken(s *Store, token string, now Time) (shop, root int64, err error) {
+	if len(token) != 2*blockLen {
+		return 0, 0, notFound("card")
+	}
+	key, ok := s.IDs.open(kindInstall, 0, token[:blockLen])
+	if !ok {
+		return 0, 0, notFound("card")
+	}
+	var hash string
+	var until Null[Time]
+	found, err := c.one(func(r *rows) { shop, hash, until = r.int(), r.str(), r.nullTime() },
+		"SELECT "+packed("shop_id", "hex(install_hash)", "install_expires_at")+" FROM cards WHERE id=? AND deleted_at IS NULL", key)
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case !found:
+		return 0, 0, notFound("card")
+	case subtle.ConstantTimeCompare([]byte(hash), []byte(fmt.Sprintf("%X", Hash(token)))) != 1:
+		return 0, 0, refuse(Gone, "This link was replaced by a newer one.")
+	case until.V <= now:
+		return 0, 0, refuse(Gone, "This link has expired. Ask the shop for a new one.")
+	}
+	return shop, key, nil
+}
+
+// usable refuses a card that an install link is of no use for.
+func usable(status string) error {
+	switch status {
+	case StatusExpired:
+		return refuse(CardExpired, "This card has expired.")
+	case StatusLocked:
+		return refuse(Conflict, "This card is locked. Ask the shop.")
+	case StatusArchived:
+		return refuse(Gone, "This card has ended.")
+	}
+	return nil
+}
+
+// HolderCard shows the card of an install link. It changes nothing.
+func (v *View) HolderCard(token string) (h HolderCard, err error) {
+	err = v.snapshot(func() error {
+		shop, root, err := v.byToken(v.s, token, v.Now)
+		if err != nil {
+			return err
+		}
+		if h.Lookup, err = v.lookup(At{Shop: shop}, root); err != nil {
+			return err
+		}
+		if err := usable(h.Card.Status); err != nil {
+			return err
+		}
+		generation, err := v.number("SELECT code_generation FROM cards WHERE id=?", root)
+		if err != nil {
+			return err
+		}
+		h.Code = v.s.code(root, generation)
+		sh, err := v.s.shop(v.conn, shop)
+		h.ShopName = sh.Name
+		return err
+	})
+	return h, err
+}
+
+// InstallFields is the body of an installation.
+type InstallFields struct {
+	Platform Opt[string] `json:"platform" req:"true" enum:"apple,google" doc:"The device family."`
+}
+
+// Install puts the card of a link on a device: from then on holder fields and
+// expiry are frozen, and the program's template. An installed card stays as it
+// is, without event.
+func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
+	shop, root, err := tx.byToken(tx.s, token, tx.Now)
+	if err != nil {
+		return d, err
+	}
+	all, err := tx.s.chainOf(tx.conn, root, tx.Now)
+	if err != nil {
+		return d, err
+	}
+	p := &presentation{At: At{Shop: shop}, newest: all[len(all)-1]}
+	for _, c := range all {
+		if c.Status != StatusArchived {
+			p.instances = append(p.instances, c)
+		}
+	}
+	shown := p.newest
+	if len(p.instances) > 0 {
+		shown = p.instances[0]
+	}
+	if err := usable(shown.Status); err != nil {
+		return d, err
+	}
+	a := Access{Shop: shop}
+	if shown.InstalledAt.Valid {
+		return tx.detail(a, shown.ID)
+	}
+	p.program.key = shown.program
+	if err := tx.accept(p); err != nil {
+		return d, err
+	}
+	if _, err := tx.exec("UPDATE cards SET installed_at=?, platform=?, updated_at=? WHERE archived_at IS NULL AND "+chain, tx.Now, f.Platform.V, tx.Now, root, root); err != nil {
+		return d, err
+	}
+	if _, err := tx.exec("UPDATE programs SET has_installed_cards=1 WHERE id=? AND has_installed_cards=0", shown.program); err != nil {
+		return d, err
+	}
+	tx.emit(pendingEvent{name: eventCardRegistered, shop: shop, program: shown.program, card: shown.key, platform: f.Platform.V})
+	if err := tx.audit(shop, "card.install", KindCard, shown.key, ""); err != nil {
+		return d, err
+	}
+	return tx.detail(a, shown.ID)
+}

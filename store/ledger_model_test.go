@@ -1,0 +1,545 @@
+package store
+
+import "slices"
+
+// A model of the till, written from the contract and not from the store's
+// code: what each operation answers and what becomes of the cards. Where the
+// contract leaves a point open, "choice" marks what the model holds the store
+// to.
+
+type simPrize struct {
+	id        string
+	threshold int64
+}
+
+type simProgram struct {
+	id, kind  string
+	total     int64
+	repeat    bool
+	prizes    []simPrize
+	stampDays int   // stamps_expire_after_days; 0: never
+	cardDays  int   // default_expire_after_days; 0: never
+	minSpend  int64 // 0: none demanded
+	initial   int64 // of prepaid
+	scoped    bool  // only at the first location
+	suspended bool
+}
+
+// simCard is one instance of a chain.
+type simCard struct {
+	id       string // empty until it was read back
+	chain    *simChain
+	stamps   int64
+	value    int64
+	archived bool
+	cycle    int
+	done     map[int]bool // cycles that were completed
+	claims   map[int64]*simRow
+}
+
+// simChain is a person's card: what all its instances have in common.
+type simChain struct {
+	program    *simProgram
+	cards      []*simCard
+	ref        string
+	active     bool
+	installed  bool
+	locked     bool
+	erased     bool
+	expires    Time // 0: never
+	noted      Time // the expiry that the ledger has a row for
+	link       string
+	linkUntil  Time
+	generation int64
+}
+
+type simRow struct {
+	id            string
+	card          *simCard
+	kind          string
+	stamps, value Null[int64]
+	prize         string
+	location      int
+	at            Time
+	cycle         int
+	pair          *simRow
+	reversed      bool
+	expired       bool
+	reverses      *simRow
+	overflow      bool // the second row of its pair
+}
+
+type tillModel struct {
+	now    Time
+	chains []*simChain
+	rows   []*simRow
+}
+
+// result is what an operation must have done.
+type result struct {
+	code          Code // empty: accepted
+	rows          []*simRow
+	first, second *simRow // that the answer names
+}
+
+func no(code Code) result { return result{code: code} }
+
+func (p *simProgram) stamped() bool { return p.kind == "standard" || p.kind == "private" }
+
+func (p *simProgram) top() (int64, bool) {
+	if len(p.prizes) == 0 {
+		return 0, false
+	}
+	return slices.MaxFunc(p.prizes, func(a, b simPrize) int { return int(a.threshold - b.threshold) }).threshold, true
+}
+
+func (c *simCard) full() bool { return c.stamps >= c.chain.program.total }
+
+// complete: a full card whose highest threshold is claimed, or without prizes.
+func (c *simCard) complete() bool {
+	top, has := c.chain.program.top()
+	return c.full() && (!has || c.claims[top] != nil)
+}
+
+func (h *simChain) live() (list []*simCard) {
+	for _, c := range h.cards {
+		if !c.archived {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func (h *simChain) expired(now Time) bool { return h.expires != 0 && h.expires <= now }
+
+func (c *simCard) status(now Time) string {
+	switch h := c.chain; {
+	case c.archived:
+		return StatusArchived
+	case h.expired(now):
+		return StatusExpired
+	case h.locked:
+		return StatusLocked
+	case !h.active:
+		return StatusInvited
+	}
+	return StatusActive
+}
+
+// shown takes the next stamp: the oldest live instance that is not full.
+// Choice: the newest where all are full, and the newest of all where none is
+// live.
+func (h *simChain) shown() *simCard {
+	live := h.live()
+	for _, c := range live {
+		if h.program.stamped() && !c.full() {
+			return c
+		}
+	}
+	if len(live) > 0 {
+		return live[len(live)-1]
+	}
+	return h.cards[len(h.cards)-1]
+}
+
+func (h *simChain) grow() *simCard {
+	c := &simCard{chain: h, done: map[int]bool{}, claims: map[int64]*simRow{}, value: h.program.initial}
+	h.cards = append(h.cards, c)
+	return c
+}
+
+func (m *tillModel) issue(p *simProgram, ref string) (*simChain, Code) {
+	if p.suspended {
+		return nil, Unprocessable
+	}
+	if m.taken(p, ref, nil) {
+		return nil, Conflict
+	}
+	h := &simChain{program: p, ref: ref}
+	h.fresh(m.now)
+	h.grow()
+	m.chains = append(m.chains, h)
+	return h, ""
+}
+
+func (h *simChain) fresh(now Time) {
+	if h.expires = 0; h.program.cardDays > 0 {
+		h.expires = now.Add(days(h.program.cardDays))
+	}
+}
+
+// taken tells whether another live chain of the program has the reference.
+func (m *tillModel) taken(p *simProgram, ref string, but *simChain) bool {
+	return ref != "" && slices.ContainsFunc(m.chains, func(h *simChain) bool {
+		return h != but && h.program == p && h.ref == ref && !h.erased && !h.expired(m.now) && len(h.live()) > 0
+	})
+}
+
+func (m *tillModel) book(r *result, c *simCard, row simRow) *simRow {
+	row.card, row.at, row.cycle = c, m.now, c.cycle
+	c.stamps += row.stamps.V
+	c.value += row.value.V
+	m.rows = append(m.rows, &row)
+	r.rows = append(r.rows, &row)
+	return &row
+}
+
+// common is the order of refusals that all actions share.
+func (m *tillModel) common(h *simChain, location int, kinds ...string) (r result) {
+	p := h.program
+	switch {
+	case h.erased:
+		return no(NotFound)
+	case !slices.Contains(kinds, p.kind):
+		return no(Unprocessable)
+	case p.scoped && location != 0:
+		return no(Unprocessable)
+	case p.suspended:
+		return no(CardSuspended)
+	case len(h.live()) == 0:
+		return no(Conflict)
+	case h.expired(m.now):
+		r = no(CardExpired)
+		if h.noted != h.expires {
+			h.noted = h.expires
+			m.book(&r, h.shown(), simRow{kind: "expiry", location: location}) // choice: on the instance that is shown
+		}
+		return r
+	case h.locked:
+		return no(CardSuspended)
+	}
+	return r
+}
+
+// age expires old stamps. Choice: those exactly so many days old too, and one
+// row for each instance that lost some.
+func (m *tillModel) age(r *result, h *simChain, location int) {
+	if h.program.stampDays == 0 {
+		return
+	}
+	for _, c := range h.live() {
+		lost := int64(0)
+		for _, row := range m.rows {
+			if row.card == c && row.kind == "stamp" && !row.reversed && !row.expired && row.cycle == c.cycle && row.at <= m.now.Add(-days(h.program.stampDays)) {
+				row.expired = true
+				lost += row.stamps.V
+			}
+		}
+		if lost == 0 {
+			continue
+		}
+		m.book(r, c, simRow{kind: "expiry", location: location, stamps: Some(-lost)})
+		if c.stamps == 0 {
+			c.restart()
+		}
+	}
+}
+
+func (c *simCard) restart() {
+	c.cycle++
+	c.claims = map[int64]*simRow{}
+}
+
+func (m *tillModel) stamp(h *simChain, location int, n int64, spend Null[int64]) result {
+	r := m.common(h, location, "standard", "private")
+	if r.code != "" {
+		return r
+	}
+	p := h.program
+	m.age(&r, h, location)
+	switch {
+	case p.minSpend > 0 && !spend.Valid:
+		r.code = SpendRequired
+	case p.minSpend > 0 && spend.V < p.minSpend:
+		r.code = AmountBelowMinStamp
+	case p.minSpend == 0 && spend.Valid:
+		r.code = SpendNotEnabled
+	}
+	if r.code != "" {
+		return r
+	}
+	// Fill the open instances in order, then a new one; at most two in all.
+	type share struct {
+		c *simCard // nil: a new one
+		n int64
+	}
+	var shares []share
+	rest := n
+	for _, c := range h.live() {
+		if room := p.total - c.stamps; room > 0 && rest > 0 {
+			shares = append(shares, share{c, min(room, rest)})
+			rest -= min(room, rest)
+			if !p.repeat {
+				rest = 0 // what goes over is dropped
+			}
+		}
+	}
+	if !p.repeat && len(shares) == 0 {
+		r.code = CardFullNoRepeat
+		return r
+	}
+	fresh := 0
+	for ; rest > 0; rest -= min(rest, p.total) {
+		shares = append(shares, share{nil, min(rest, p.total)})
+		fresh++
+	}
+	// Choice: a full card counts as the first, so a stamp opens one card at most.
+	if len(shares) > 2 || fresh > 1 {
+		r.code = Unprocessable
+		return r
+	}
+	h.active = true
+	for i, s := range shares {
+		if s.c == nil {
+			s.c = h.grow()
+		}
+		row := m.book(&r, s.c, simRow{kind: "stamp", location: location, stamps: Some(s.n)})
+		if i == 0 {
+			r.first = row
+			continue
+		}
+		r.second, row.overflow = row, true
+		row.pair, r.first.pair = r.first, row
+	}
+	// Choice: a complete card with a younger live one is archived by any stamp,
+	// also by the one that filled it and went over.
+	live := h.live()
+	for _, c := range live[:len(live)-1] {
+		if p.repeat && c.complete() {
+			c.done[c.cycle] = true
+			c.archived = true
+		}
+	}
+	return r
+}
+
+func (m *tillModel) redeem(h *simChain, location int, prize string) result {
+	r := m.common(h, location, "standard", "private")
+	if r.code != "" {
+		return r
+	}
+	p := h.program
+	m.age(&r, h, location)
+	i := slices.IndexFunc(p.prizes, func(z simPrize) bool { return z.id == prize })
+	if i < 0 {
+		r.code = NotFound
+		return r
+	}
+	threshold := p.prizes[i].threshold
+	var c *simCard
+	// Choice: already claimed where any live instance reached it, else not reached.
+	r.code = Unprocessable
+	live := h.live()
+	for _, l := range live {
+		if l.stamps >= threshold {
+			r.code = ThresholdAlreadyClaimed
+			if l.claims[threshold] == nil {
+				c, r.code = l, ""
+				break
+			}
+		}
+	}
+	if c == nil {
+		return r
+	}
+	h.active = true
+	top, _ := p.top()
+	completes, alone := c.full() && threshold == top, live[len(live)-1] == c
+	row := simRow{kind: "redemption", location: location, stamps: Some[int64](0), prize: prize}
+	if completes && p.repeat && alone {
+		row.stamps.V = -c.stamps
+	}
+	r.first = m.book(&r, c, row)
+	c.claims[threshold] = r.first
+	if completes {
+		c.done[c.cycle] = true
+		if p.repeat && alone {
+			c.restart()
+		} else if p.repeat {
+			c.archived = true
+		}
+	}
+	return r
+}
+
+func (m *tillModel) move(h *simChain, location int, kind string, cents int64) result {
+	r := m.common(h, location, "prepaid")
+	if r.code != "" {
+		return r
+	}
+	c := h.live()[0]
+	if c.value+cents < 0 {
+		return no(PrepaidInsufficientBalance)
+	}
+	h.active = true
+	r.first = m.book(&r, c, simRow{kind: kind, location: location, value: Some(cents)})
+	return r
+}
+
+func (m *tillModel) use(h *simChain, location int) result {
+	r := m.common(h, location, "access", "discount")
+	if r.code != "" {
+		return r
+	}
+	h.active = true
+	r.first = m.book(&r, h.live()[0], simRow{kind: h.program.kind, location: location})
+	return r
+}
+
+// reverse. Choices: it neither activates a card nor lets old stamps expire;
+// the rules are asked of the named row first, then of the other of its pair,
+// and in this order: type, once, completed cycle, expired stamps, archived,
+// below zero.
+func (m *tillModel) reverse(t *simRow, location int) result {
+	h := t.card.chain
+	if t.location != location {
+		return no(NotFound)
+	}
+	r := m.common(h, location, programTypes...)
+	if r.code != "" {
+		return r
+	}
+	pair := []*simRow{t}
+	if t.pair != nil {
+		pair = append(pair, t.pair)
+	}
+	for _, row := range pair {
+		c := row.card
+		switch {
+		case row.kind == "reversal" || row.kind == "expiry":
+			return no(Unprocessable)
+		case row.reversed:
+			return no(Conflict)
+		case c.done[row.cycle]:
+			return no(CannotReverseCompletedCycle)
+		case row.expired:
+			return no(Unprocessable)
+		case c.archived:
+			return no(Conflict)
+		case c.stamps < row.stamps.V:
+			return no(Unprocessable)
+		case c.value < row.value.V:
+			return no(PrepaidInsufficientBalance)
+		}
+	}
+	for i, row := range pair {
+		opposite := simRow{kind: "reversal", location: location, prize: row.prize, reverses: row,
+			stamps: Null[int64]{-row.stamps.V, row.stamps.Valid}, value: Null[int64]{-row.value.V, row.value.Valid}}
+		back := m.book(&r, row.card, opposite)
+		row.reversed = true
+		for threshold, claim := range row.card.claims {
+			if claim == row {
+				delete(row.card.claims, threshold)
+			}
+		}
+		if i == 0 {
+			r.first = back
+		} else {
+			r.second = back
+		}
+	}
+	// A child left with nothing is archived. Choices: whichever stamp left it
+	// so, the younger one first, and never the last live card of its chain.
+	for i := len(h.cards) - 1; i > 0; i-- {
+		c := h.cards[i]
+		touched := slices.ContainsFunc(pair, func(row *simRow) bool { return row.card == c && row.kind == "stamp" })
+		if touched && c.stamps == 0 && len(h.live()) > 1 {
+			c.archived = true
+		}
+	}
+	return r
+}
+
+// lock and archive act on the whole chain, whichever instance is named.
+func (m *tillModel) lock(c *simCard, lock bool) Code {
+	switch h := c.chain; {
+	case h.erased:
+		return NotFound
+	case len(h.live()) == 0 || h.expired(m.now): // it is about the chain, by whichever card's id it comes
+		return Conflict
+	default:
+		h.locked = lock
+	}
+	return ""
+}
+
+func (m *tillModel) archive(c *simCard) Code {
+	if c.chain.erased {
+		return NotFound
+	}
+	for _, i := range c.chain.cards {
+		i.archived = true
+	}
+	return ""
+}
+
+func (m *tillModel) erase(c *simCard) Code {
+	if c.chain.erased {
+		return NotFound
+	}
+	c.chain.erased = true
+	return ""
+}
+
+// reissue; until 0 gives no expires_at. Choice: of an archived instance it is
+// refused, also while others of its chain are live; patch likewise.
+func (m *tillModel) reissue(c *simCard, until Time) Code {
+	h := c.chain
+	switch {
+	case h.erased:
+		return NotFound
+	case c.archived:
+		return Conflict
+	case h.expired(m.now):
+		if m.taken(h.program, h.ref, h) {
+			return Conflict
+		}
+		h.fresh(m.now)
+	}
+	if until != 0 {
+		h.expires = until
+	}
+	h.active, h.installed, h.locked = false, false, false
+	h.generation++
+	return ""
+}
+
+// patch names expires_at (0: null), or the reference alone.
+func (m *tillModel) patch(c *simCard, expires Null[Time], ref string) Code {
+	h := c.chain
+	switch {
+	case h.erased:
+		return NotFound
+	case c.archived:
+		return Conflict
+	case !expires.Valid:
+		if !h.expired(m.now) && ref != h.ref && m.taken(h.program, ref, h) {
+			return Conflict
+		}
+		h.ref = ref
+		return ""
+	case h.installed:
+		return CardLocked
+	case h.expired(m.now) && m.taken(h.program, h.ref, h):
+		return Conflict
+	}
+	h.expires = expires.V
+	return ""
+}
+
+func (m *tillModel) install(h *simChain) Code {
+	switch {
+	case h.erased:
+		return NotFound
+	case h.linkUntil <= m.now:
+		return Gone
+	case len(h.live()) == 0:
+		return Gone
+	case h.expired(m.now):
+		return CardExpired
+	case h.locked:
+		return Conflict
+	}
+	h.active, h.installed = true, true
+	return ""
+}

@@ -1,0 +1,143 @@
+package store
+
+// RedeemFields is the body of a redemption.
+type RedeemFields struct {
+	PrizeID Opt[string] `json:"prize_id" req:"true" min:"1" max:"255"`
+	Metadata
+}
+
+// Redeem gives one option of a threshold to the oldest live instance that has
+// reached it and not claimed it in this cycle (contract section 4, "Redeem").
+func (tx *Tx) Redeem(at At, code string, f RedeemFields) (out Stamped, err error) {
+	p, err := tx.present(at, code, "standard", "private")
+	if err != nil {
+		return out, err
+	}
+	expired, err := tx.expireStamps(p)
+	if err != nil {
+		return out, err
+	}
+	z, c, err := tx.planRedemption(p, f.PrizeID.V)
+	if err != nil {
+		return out, kept(expired, err)
+	}
+	if err = tx.accept(p); err != nil {
+		return out, err
+	}
+	prize, _ := tx.s.Key(KindPrize, z.ID)
+	top, _ := p.program.highest()
+	completes := z.Threshold == top && p.full(c)
+	younger := len(p.after(c)) > 0
+	e := entry{kind: "redemption", stamps: Some[int64](0), prize: prize, metadata: f.text()}
+	if completes && p.program.RepeatAfterReset && !younger {
+		e.stamps.V = -c.StampsCount
+	}
+	key, err := tx.book(p, c, e)
+	if err != nil {
+		return out, err
+	}
+	if _, err = tx.exec("INSERT INTO claims (card_id, cycle, threshold, prize_id, transaction_id) VALUES (?,?,?,?,?)", c.key, c.cycle, z.Threshold, prize, key); err != nil {
+		return out, err
+	}
+	if _, err = tx.exec("UPDATE prizes SET redemptions=redemptions+1 WHERE id=?", prize); err != nil {
+		return out, err
+	}
+	if completes {
+		if err = tx.complete(c); err != nil {
+			return out, err
+		}
+		switch {
+		case !p.program.RepeatAfterReset:
+		case younger:
+			err = tx.archive(p, c)
+		default:
+			err = tx.newCycle(c)
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+	return tx.answer(p, key, c, 0, nil)
+}
+
+func (tx *Tx) planRedemption(p *presentation, prizeID string) (z Prize, c *card, err error) {
+	for _, z = range p.program.Prizes {
+		if z.ID == prizeID {
+			break
+		}
+	}
+	if z.ID != prizeID {
+		return z, nil, notFound("prize")
+	}
+	reached := false
+	for _, c := range p.instances {
+		if c.StampsCount < z.Threshold {
+			continue
+		}
+		reached = true
+		claimed, err := tx.claimed(c)
+		if err != nil {
+			return z, nil, err
+		}
+		if claimed[z.Threshold] == 0 {
+			return z, c, nil
+		}
+	}
+	if reached {
+		return z, nil, refuse(ThresholdAlreadyClaimed, "A prize of this threshold was redeemed already.")
+	}
+	return z, nil, refuse(Unprocessable, "The prize needs %d stamps; the card has %d.", z.Threshold, p.next().StampsCount)
+}
+
+// AmountFields is the body of a top-up or a spend.
+type AmountFields struct {
+	AmountCents Opt[int64] `json:"amount_cents" req:"true" min:"1" max:"100000000"`
+	Metadata
+}
+
+// TopUp adds to a prepaid card's balance.
+func (tx *Tx) TopUp(at At, code string, f AmountFields) (Stamped, error) {
+	return tx.move(at, code, "topup", f.AmountCents.V, f.text())
+}
+
+// Spend takes from a prepaid card's balance; over it is
+// prepaid_insufficient_balance.
+func (tx *Tx) Spend(at At, code string, f AmountFields) (Stamped, error) {
+	return tx.move(at, code, "spend", -f.AmountCents.V, f.text())
+}
+
+func (tx *Tx) move(at At, code, kind string, cents int64, metadata Null[string]) (out Stamped, err error) {
+	p, err := tx.present(at, code, "prepaid")
+	if err != nil {
+		return out, err
+	}
+	c := p.instances[0]
+	if c.CurrentValue.V+cents < 0 {
+		return out, errBalance(c)
+	}
+	return tx.use(p, entry{kind: kind, value: Some(cents), metadata: metadata})
+}
+
+func errBalance(c *card) error {
+	return refuse(PrepaidInsufficientBalance, "The card's balance is %d cents.", c.CurrentValue.V)
+}
+
+// Use presents an access or discount card.
+func (tx *Tx) Use(at At, code string, f Metadata) (out Stamped, err error) {
+	p, err := tx.present(at, code, "access", "discount")
+	if err != nil {
+		return out, err
+	}
+	return tx.use(p, entry{kind: p.program.Type, metadata: f.text()})
+}
+
+func (tx *Tx) use(p *presentation, e entry) (out Stamped, err error) {
+	if err = tx.accept(p); err != nil {
+		return out, err
+	}
+	key, err := tx.book(p, p.instances[0], e)
+	if err != nil {
+		return out, err
+	}
+	return tx.answer(p, key, p.instances[0], 0, nil)
+}

@@ -1,0 +1,163 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+)
+
+// ledgerRow is a row as a reversal needs it.
+type ledgerRow struct {
+	key, card, location, cycle int64
+	kind                       string
+	stamps, value, prize       Null[int64]
+	reversed, expired          bool
+	overflowOf                 int64
+}
+
+var ledgerRowSQL = "SELECT " + packed("t.id", "t.card_id", "t.location_id", "t.cycle", "t.type", "t.stamps_delta", "t.value_delta", "t.prize_id",
+	"t.reversed_at IS NOT NULL", "t.expired_at IS NOT NULL", "ifnull(t.overflow_of, 0)") + " FROM transactions t WHERE "
+
+func (c *conn) ledgerRow(cond string, args ...any) (t ledgerRow, found bool, err error) {
+	found, err = c.one(func(r *rows) {
+		t = ledgerRow{key: r.int(), card: r.int(), location: r.int(), cycle: r.int(), kind: r.str(), stamps: r.nullInt(), value: r.nullInt(), prize: r.nullInt(),
+			reversed: r.bool(), expired: r.bool(), overflowOf: r.int()}
+	}, ledgerRowSQL+cond, args...)
+	return t, found, err
+}
+
+// Reverse takes back a row of the device's own location, once (contract
+// section 4, "Reverse"). Either row of an overflow takes both back.
+func (tx *Tx) Reverse(at At, id string, f Metadata) (out Stamped, err error) {
+	key, ok := tx.s.Key(KindTransaction, id)
+	if !ok {
+		return out, notFound("transaction")
+	}
+	t, ok, err := tx.ledgerRow("t.id=? AND t.shop_id=?", key, at.Shop)
+	if err != nil {
+		return out, err
+	}
+	root := int64(0)
+	if ok && t.location == at.Location {
+		if root, err = tx.number("SELECT ifnull(root_id, id) FROM cards WHERE id=? AND deleted_at IS NULL", t.card); err != nil {
+			return out, err
+		}
+	}
+	if root == 0 {
+		return out, notFound("transaction")
+	}
+	p, err := tx.presentChain(at, root, "standard", "private", "discount", "access", "prepaid")
+	if err != nil {
+		return out, err
+	}
+	pair, err := tx.pairOf(t)
+	if err != nil {
+		return out, err
+	}
+	for _, row := range pair {
+		if err := tx.reversible(p, row); err != nil {
+			return out, err
+		}
+	}
+	var keys []int64
+	var cards []*card
+	for _, row := range pair {
+		k, c, err := tx.reverse(p, row, f.text())
+		if err != nil {
+			return out, err
+		}
+		keys, cards = append(keys, k), append(cards, c)
+	}
+	if t.kind == "stamp" {
+		if err := tx.archiveEmptied(p, slices.Clone(cards)); err != nil {
+			return out, err
+		}
+	}
+	if len(pair) == 1 {
+		return tx.answer(p, keys[0], cards[0], 0, nil)
+	}
+	return tx.answer(p, keys[0], cards[0], keys[1], cards[1])
+}
+
+// archiveEmptied archives a child that a reversal left with nothing: it has no
+// reason to be. The youngest goes first, and the last live card stays.
+func (tx *Tx) archiveEmptied(p *presentation, cards []*card) error {
+	slices.SortFunc(cards, func(a, b *card) int { return cmp.Compare(b.key, a.key) })
+	for _, c := range cards {
+		if c.child && c.StampsCount == 0 && c.Status != StatusArchived && len(p.instances) > 1 {
+			if err := tx.archive(p, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pairOf is a row and the other row of its overflow, the named one first.
+func (tx *Tx) pairOf(t ledgerRow) ([]ledgerRow, error) {
+	other, found, err := ledgerRow{}, false, error(nil)
+	if t.overflowOf != 0 {
+		other, found, err = tx.ledgerRow("t.id=?", t.overflowOf)
+	} else if t.kind == "stamp" {
+		other, found, err = tx.ledgerRow("t.overflow_of=?", t.key)
+	}
+	if err != nil || !found {
+		return []ledgerRow{t}, err
+	}
+	return []ledgerRow{t, other}, nil
+}
+
+// reversible tells why a row cannot be taken back.
+func (tx *Tx) reversible(p *presentation, t ledgerRow) error {
+	if !slices.Contains([]string{"stamp", "redemption", "topup", "spend", "discount", "access"}, t.kind) {
+		return refuse(Unprocessable, "A row of type %s cannot be reversed.", t.kind)
+	}
+	if t.reversed {
+		return refuse(Conflict, "The transaction was reversed already.")
+	}
+	n, err := tx.number("SELECT count(*) FROM cycles WHERE card_id=? AND cycle=?", t.card, t.cycle)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		return refuse(CannotReverseCompletedCycle, "The transaction belongs to a completed cycle.")
+	}
+	if t.expired {
+		return refuse(Unprocessable, "Stamps of the transaction have expired.")
+	}
+	c := p.instance(t.card)
+	switch {
+	case c == nil:
+		return refuse(Conflict, "The card is archived.")
+	case c.StampsCount-t.stamps.V < 0:
+		return refuse(Unprocessable, "The card has fewer stamps than the transaction gave.")
+	case c.CurrentValue.V-t.value.V < 0:
+		return errBalance(c)
+	}
+	return nil
+}
+
+// instance is the live instance with a key; nil when it is archived.
+func (p *presentation) instance(key int64) *card {
+	for _, c := range p.instances {
+		if c.key == key {
+			return c
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) reverse(p *presentation, t ledgerRow, metadata Null[string]) (key int64, c *card, err error) {
+	c = p.instance(t.card)
+	opposite := func(n Null[int64]) Null[int64] { return Null[int64]{-n.V, n.Valid} }
+	if key, err = tx.book(p, c, entry{kind: "reversal", stamps: opposite(t.stamps), value: opposite(t.value), prize: t.prize.V, reverses: t.key,
+		reversed: t.kind, metadata: metadata}); err != nil {
+		return 0, nil, err
+	}
+	if _, err = tx.exec("UPDATE transactions SET reversed_at=? WHERE id=?", tx.Now, t.key); err != nil {
+		return 0, nil, err
+	}
+	if t.kind == "redemption" {
+		_, err = tx.exec("DELETE FROM claims WHERE transaction_id=?", t.key)
+	}
+	return key, c, err
+}

@@ -1,0 +1,209 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// eventsCase has one webhook for the specific events and one for the firehose,
+// which no subscription may name together.
+type eventsCase struct {
+	till
+	program string
+	prizes  []string
+}
+
+func startEvents(t *testing.T, fields ProgramFields, previews bool, thresholds ...int64) eventsCase {
+	limits := DefaultLimits()
+	limits.PreviewEvents = previews
+	f := start(t, Options{Limits: limits})
+	c := eventsCase{till: f.till(f.a)}
+	c.program, c.prizes = c.ladderOf(fields, thresholds...)
+	f.hook(f.a, c.program, hookFields{events: []string{"*"}})
+	f.hook(f.a, c.program, hookFields{events: []string{"transaction.created"}})
+	return c
+}
+
+// events are those of one write in order, each with its card's number, as it
+// was first seen, and with what its data says of the row.
+func (c eventsCase) expectEvents(what string, cards []string, action func() error, want ...string) {
+	c.t.Helper()
+	before := c.number("SELECT ifnull(max(id), 0) FROM events")
+	err := action()
+	if _, ok := AsError(err); err != nil && !ok {
+		c.t.Fatal(err)
+	}
+	for _, key := range c.lines("SELECT id FROM cards ORDER BY id") {
+		var n int64
+		fmt.Sscan(key, &n)
+		if id := c.ID(KindCard, n); !slices.Contains(cards, id) {
+			cards = append(cards, id)
+		}
+	}
+	var got []string
+	for _, line := range c.lines("SELECT CAST(payload_v2 AS TEXT) FROM events WHERE id>? ORDER BY id", before) {
+		var e struct {
+			Event       string
+			Location    *struct{ ID string }
+			Transaction *struct{ ID, Type string }
+			Card        *struct{ ID, State string }
+			Data        map[string]any
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			c.t.Fatal(err)
+		}
+		text := fmt.Sprintf("%s #%d %s", e.Event, slices.Index(cards, e.Card.ID), e.Card.State)
+		for _, field := range []string{"tx_type", "stamps_delta", "stamps_count", "value_delta", "reversed_delta", "delta", "balance", "source", "program_type"} {
+			if v, ok := e.Data[field]; ok {
+				text += fmt.Sprintf(" %s=%v", field, v)
+			}
+		}
+		here := e.Location != nil && e.Location.ID == c.location
+		if row := e.Data["transaction_id"] != nil || e.Data["reversal_transaction_id"] != nil; row != (e.Transaction != nil) || row && !here {
+			c.t.Errorf("%s: %s has transaction %v and location %v", what, line, e.Transaction, e.Location)
+		}
+		if e.Transaction == nil && here {
+			text += " here"
+		}
+		got = append(got, text)
+	}
+	if !slices.Equal(got, want) {
+		c.t.Errorf("%s fired\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	// Of each event the firehose has its own, and the other webhook all else
+	// and what has no specific event.
+	if n := c.number(`SELECT count(*) FROM events e JOIN deliveries d ON d.event_id=e.id GROUP BY e.id HAVING count(*)<>1 AND e.name<>'transaction.created'`); n > 0 {
+		c.t.Errorf("%s: an event went out %d times", what, n)
+	}
+}
+
+func just[T any](_ T, err error) error { return err }
+
+func TestEventsOfStampPrograms(t *testing.T) {
+	fields := stamps("Coffee")
+	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(30))
+	c := startEvents(t, fields, false, 5, 10)
+	var root string
+	var cards []string
+	c.expectEvents("issue at the counter", nil, func() error {
+		out, err := attempt(c.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(c.at, c.program, CounterFields{}) })
+		root, cards = out.ID, []string{out.ID}
+		return err
+	}, "card.added #0 active source=counter here")
+	must(c.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(c.a, root, ReissueFields{}) })
+	c.expectEvents("a refused stamp", cards, func() error { return just(c.stamp(root, 21)) })
+	c.expectEvents("the first stamps", cards, func() error { return just(c.stamp(root, 9)) },
+		"card.activated #0 active", "stamp.assigned #0 active stamps_delta=9 stamps_count=9",
+		"transaction.created #0 active tx_type=stamp stamps_delta=9 value_delta=<nil>")
+	var over Stamped
+	c.expectEvents("an overflow", cards, func() (err error) {
+		over, err = c.stamp(root, 3)
+		return err
+	}, "card.added #1 active source=overflow here",
+		"stamp.assigned #0 active stamps_delta=1 stamps_count=10", "transaction.created #0 active tx_type=stamp stamps_delta=1 value_delta=<nil>",
+		"stamp.assigned #1 active stamps_delta=2 stamps_count=2", "transaction.created #1 active tx_type=stamp stamps_delta=2 value_delta=<nil>")
+	cards = append(cards, over.OverflowCard.ID)
+	c.expectEvents("its reversal", cards, func() error { return just(c.reverse(over.OverflowTransaction.ID)) },
+		"transaction.reversed #1 archived reversed_delta=-2", "transaction.created #1 archived tx_type=reversal stamps_delta=-2 value_delta=<nil>",
+		"transaction.reversed #0 active reversed_delta=-1", "transaction.created #0 active tx_type=reversal stamps_delta=-1 value_delta=<nil>",
+		"card.archived #1 archived")
+	var redeemed Stamped
+	c.expectEvents("a redemption", cards, func() (err error) {
+		redeemed, err = c.redeem(root, c.prizes[0])
+		return err
+	}, "prize.redeemed #0 active", "transaction.created #0 active tx_type=redemption stamps_delta=0 value_delta=<nil>")
+	c.expectEvents("its reversal", cards, func() error { return just(c.reverse(redeemed.Transaction.ID)) },
+		"transaction.reversed #0 active reversed_delta=0", "transaction.created #0 active tx_type=reversal stamps_delta=0 value_delta=<nil>")
+	c.ok(c.stamp(root, 4))
+	cards = append(cards, c.lookup(root).Card.ID)
+	c.expectEvents("the highest, with a child", cards, func() error { return just(c.redeem(root, c.prizes[1])) },
+		"prize.redeemed #0 archived", "transaction.created #0 archived tx_type=redemption stamps_delta=0 value_delta=<nil>", "card.archived #0 archived")
+	c.ok(c.stamp(root, 7))
+	c.expectEvents("the highest, alone", cards, func() error { return just(c.redeem(root, c.prizes[1])) },
+		"prize.redeemed #2 active", "transaction.created #2 active tx_type=redemption stamps_delta=-10 value_delta=<nil>")
+	c.ok(c.stamp(root, 2))
+	c.clock.move(days(30))
+	// Expiry has no specific event that is sent, so both hear of the row.
+	c.expectEvents("stamps that expire beside a refusal", cards, func() error { return just(c.redeem(root, c.prizes[1])) },
+		"transaction.created #2 active tx_type=expiry stamps_delta=-2 value_delta=<nil>")
+	c.expectEvents("install", cards, func() error {
+		out := must(c.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(c.a, c.program, CardFields{}, SourceAPI) })
+		cards = append(cards, out.ID)
+		return just(c.install(out.InstallURL))
+	}, "card.added #3 invited source=api", "card.activated #3 active", "card.registered #3 active")
+	c.sound()
+}
+
+// The state that events show is the one after the whole write.
+func TestCompleteCardArchivedLast(t *testing.T) {
+	fields := stamps("Coffee")
+	fields.RepeatAfterReset = set(true)
+	c := startEvents(t, fields, false)
+	card := c.card(c.a, c.program, CardFields{})
+	c.expectEvents("stamps over an invited card without prizes", []string{card}, func() error { return just(c.stamp(card, 12)) },
+		"card.activated #0 archived", "card.added #1 active source=overflow here",
+		"stamp.assigned #0 archived stamps_delta=10 stamps_count=10", "transaction.created #0 archived tx_type=stamp stamps_delta=10 value_delta=<nil>",
+		"stamp.assigned #1 active stamps_delta=2 stamps_count=2", "transaction.created #1 active tx_type=stamp stamps_delta=2 value_delta=<nil>",
+		"card.archived #0 archived")
+}
+
+func TestEventsOfOtherPrograms(t *testing.T) {
+	c := startEvents(t, prepaid("Gift", 100), false)
+	card := c.card(c.a, c.program, CardFields{})
+	cards := []string{card}
+	var top, spent Stamped
+	c.expectEvents("a top-up", cards, func() (err error) { top, err = c.topUp(card, 50); return err },
+		"card.activated #0 active", "value.changed #0 active tx_type=topup delta=50 balance=150", "transaction.created #0 active tx_type=topup stamps_delta=<nil> value_delta=50")
+	c.expectEvents("a spend", cards, func() (err error) { spent, err = c.spend(card, 30); return err },
+		"value.changed #0 active tx_type=spend delta=-30 balance=120", "transaction.created #0 active tx_type=spend stamps_delta=<nil> value_delta=-30")
+	c.expectEvents("a reversed spend", cards, func() error { return just(c.reverse(spent.Transaction.ID)) },
+		"transaction.reversed #0 active reversed_delta=30", "value.changed #0 active tx_type=reversal delta=30 balance=150", "transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=30")
+	c.expectEvents("a reversed top-up", cards, func() error { return just(c.reverse(top.Transaction.ID)) },
+		"transaction.reversed #0 active reversed_delta=-50", "value.changed #0 active tx_type=reversal delta=-50 balance=100", "transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=-50")
+	c.expectEvents("too much", cards, func() error { return just(c.spend(card, 101)) })
+
+	c = startEvents(t, access("Club"), false)
+	card = c.card(c.a, c.program, CardFields{})
+	var used Stamped
+	c.expectEvents("entry", []string{card}, func() (err error) { used, err = c.use(card); return err },
+		"card.activated #0 active", "card.used #0 active program_type=access", "transaction.created #0 active tx_type=access stamps_delta=<nil> value_delta=<nil>")
+	c.expectEvents("a reversed entry", []string{card}, func() error { return just(c.reverse(used.Transaction.ID)) },
+		"transaction.reversed #0 active reversed_delta=0", "transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=<nil>")
+
+	c = startEvents(t, discount("Off"), false)
+	card = c.card(c.a, c.program, CardFields{})
+	c.expectEvents("a discount", []string{card}, func() error { return just(c.use(card)) },
+		"card.activated #0 active", "transaction.created #0 active tx_type=discount stamps_delta=<nil> value_delta=<nil>")
+}
+
+// card.expired is not sent yet; where not-yet events are, it tells the date.
+func TestEventsOfExpiry(t *testing.T) {
+	for _, previews := range []bool{false, true} {
+		fields := stamps("Coffee")
+		fields.StampsExpireAfterDays = set(int64(1))
+		c := startEvents(t, fields, previews)
+		card := c.card(c.a, c.program, CardFields{ExpiresAt: set(c.clock.at().Add(days(3)))})
+		c.ok(c.stamp(card, 2))
+		c.clock.move(days(2))
+		want := []string{"transaction.created #0 active tx_type=expiry stamps_delta=-2 value_delta=<nil>", "stamp.assigned #0 active stamps_delta=1 stamps_count=1",
+			"transaction.created #0 active tx_type=stamp stamps_delta=1 value_delta=<nil>"}
+		gone := []string{"transaction.created #0 expired tx_type=expiry stamps_delta=<nil> value_delta=<nil>"}
+		if previews {
+			want, gone = append([]string{"card.expired #0 active"}, want...), append([]string{"card.expired #0 expired"}, gone...)
+		}
+		c.expectEvents("stamps", []string{card}, func() error { return just(c.stamp(card, 1)) }, want...)
+		expired := c.get(card).ExpiresAt.V
+		c.clock.move(days(1) + time.Hour)
+		c.expectEvents("the card", []string{card}, func() error { return just(c.stamp(card, 1)) }, gone...)
+		c.expectEvents("the card again", []string{card}, func() error { return just(c.stamp(card, 1)) })
+		if previews {
+			if got := c.lines("SELECT CAST(payload_v2 AS TEXT)->>'$.data.expired_at' FROM events WHERE name='card.expired' ORDER BY id"); len(got) != 2 || got[1] != expired.String() {
+				t.Errorf("expired at %v, want the second at %v", got, expired)
+			}
+		}
+	}
+}

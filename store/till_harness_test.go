@@ -1,0 +1,177 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"path"
+	"testing"
+	"time"
+)
+
+// till is a device at a location, with what it can do.
+type till struct {
+	*fixture
+	at       At
+	location string
+}
+
+func (f *fixture) till(a Access) till {
+	f.t.Helper()
+	t := till{fixture: f, location: f.location(a)}
+	d := must(f, func(tx *Tx) (Device, error) {
+		d, _, err := tx.CreateDevice(a.Shop, t.location, "Till", "")
+		return d, err
+	})
+	t.at = At{Shop: a.Shop, Location: f.key(KindLocation, t.location), Device: f.key(KindDevice, d.ID)}
+	return t
+}
+
+func startTill(t *testing.T) till {
+	f := start(t, Options{})
+	return f.till(f.a)
+}
+
+// attempt makes a write that may be refused.
+func attempt[T any](f *fixture, fn func(*Tx) (T, error)) (out T, err error) {
+	err = f.do(func(tx *Tx) (err error) {
+		out, err = fn(tx)
+		return err
+	})
+	return out, err
+}
+
+func (k till) stamp(card string, n int64) (Stamped, error) {
+	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.at, card, StampFields{Count: set(n)}) })
+}
+
+func (k till) redeem(card, prize string) (Stamped, error) {
+	return attempt(k.fixture, func(tx *Tx) (Stamped, error) {
+		return tx.Redeem(k.at, card, RedeemFields{PrizeID: set(prize)})
+	})
+}
+
+func (k till) reverse(transaction string) (Stamped, error) {
+	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Reverse(k.at, transaction, Metadata{}) })
+}
+
+func (k till) topUp(card string, cents int64) (Stamped, error) {
+	return attempt(k.fixture, func(tx *Tx) (Stamped, error) {
+		return tx.TopUp(k.at, card, AmountFields{AmountCents: set(cents)})
+	})
+}
+
+func (k till) spend(card string, cents int64) (Stamped, error) {
+	return attempt(k.fixture, func(tx *Tx) (Stamped, error) {
+		return tx.Spend(k.at, card, AmountFields{AmountCents: set(cents)})
+	})
+}
+
+func (k till) use(card string) (Stamped, error) {
+	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Use(k.at, card, Metadata{}) })
+}
+
+func (k till) install(url string) (CardDetail, error) {
+	return attempt(k.fixture, func(tx *Tx) (CardDetail, error) {
+		return tx.Install(path.Base(url), InstallFields{Platform: set("apple")})
+	})
+}
+
+func (k till) lookup(card string) (l Lookup) {
+	k.t.Helper()
+	k.view(func(v *View) (err error) {
+		l, err = v.Lookup(k.at, card)
+		return err
+	})
+	return l
+}
+
+// ok is the answer of an action that has to succeed.
+func (k till) ok(s Stamped, err error) Stamped {
+	k.t.Helper()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return s
+}
+
+// refuses demands a refusal that leaves the ledger as it is.
+func (k till) refuses(code Code, action func() (Stamped, error)) {
+	k.t.Helper()
+	before := k.rows()
+	_, err := action()
+	refused(k.t, err, code)
+	var kept *Kept
+	if after := k.rows(); after != before || errors.As(err, &kept) {
+		k.t.Errorf("a refusal with %s wrote %d rows", code, after-before)
+	}
+}
+
+func (k till) rows() int64 {
+	k.t.Helper()
+	return k.number("SELECT count(*) FROM transactions")
+}
+
+// expect compares a card with its status and stamps.
+func (k till) expect(card, status string, stamps int64) {
+	k.t.Helper()
+	d := k.get(card)
+	if d.Status != status || d.StampsCount != stamps {
+		k.t.Errorf("the card is %s with %d stamps, want %s with %d", d.Status, d.StampsCount, status, stamps)
+	}
+	k.sound()
+}
+
+func (k till) get(card string) CardDetail {
+	k.t.Helper()
+	d, err := k.read(card)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return d
+}
+
+// ladder are stamp programs of ten stamps with a prize at each threshold.
+func (k till) ladder(repeat bool, thresholds ...int64) (program string, prizes []string) {
+	k.t.Helper()
+	fields := stamps("Coffee")
+	fields.RepeatAfterReset = set(repeat)
+	return k.ladderOf(fields, thresholds...)
+}
+
+func (k till) ladderOf(fields ProgramFields, thresholds ...int64) (program string, prizes []string) {
+	k.t.Helper()
+	program = k.program(k.a, fields)
+	for _, t := range thresholds {
+		z := must(k.fixture, func(tx *Tx) (Prize, error) {
+			return tx.AddPrize(k.a, program, PrizeFields{Threshold: set(t), Name: set("Prize")})
+		})
+		prizes = append(prizes, z.ID)
+	}
+	return program, prizes
+}
+
+func (k till) action(program, action string) {
+	k.t.Helper()
+	k.must(func(tx *Tx) error { _, err := tx.ProgramAction(k.a, program, action); return err })
+}
+
+func (k till) lock(card string, lock bool) {
+	k.t.Helper()
+	k.must(func(tx *Tx) error { _, err := tx.SetCardLocked(k.a.Shop, card, lock); return err })
+}
+
+func days(n int) time.Duration { return time.Duration(n) * 24 * time.Hour }
+
+func prepaid(name string, cents int64) ProgramFields {
+	return ProgramFields{Name: set(name), Type: set("prepaid"), InitialBalanceCents: set(cents)}
+}
+
+func discount(name string) ProgramFields {
+	return ProgramFields{Name: set(name), Type: set("discount"), DiscountPercent: set(10.0)}
+}
+
+func access(name string) ProgramFields {
+	return ProgramFields{Name: set(name), Type: set("access"), AccessImageURL: set("https://example.com/gate.png")}
+}
+
+func metadata(s string) Metadata { return Metadata{set(json.RawMessage(s))} }
