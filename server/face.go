@@ -81,8 +81,8 @@ func (k *Kernel) Router() *httprouter.Router {
 	return r
 }
 
-// Mount puts the routes under a prefix.
-func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route) {
+// Mount puts the routes under a prefix, behind a guard.
+func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route, g Guard) {
 	for i := range routes {
 		rt := &routes[i]
 		r.Handle(rt.Method, prefix+rt.Path, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
@@ -90,7 +90,7 @@ func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route) {
 				k.noPath(w, r)
 				return
 			}
-			k.serve(w, r, p, rt)
+			k.serve(w, r, p, rt, g)
 		})
 	}
 }
@@ -141,15 +141,18 @@ func (k *Kernel) refuse(w http.ResponseWriter, requestID string, p *Problem) {
 // exchange is one request on its way through the gate.
 type exchange struct {
 	k        *Kernel
+	g        Guard
 	rt       *Route
 	w        http.ResponseWriter
 	r        *http.Request
+	params   params
 	call     Call
 	body     []byte
 	bodyRead bool
-	counted  bool // against the rate limit
-	limited  bool // what the count gave
-	verified bool // the store agreed that the identity is up to date
+	counted  bool  // against the rate limit
+	limited  bool  // what the count gave
+	refused  error // by the staff PIN, which counts a request once
+	verified bool  // the store agreed that the identity is up to date
 	replayed bool
 }
 
@@ -160,20 +163,20 @@ type exchange struct {
 // What is known of the key may be out of date, since any process may change
 // it. The store tells so together with its data (ErrEpoch); then everything is
 // asked anew. No answer leaves on knowledge that the store has not confirmed.
-func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p params, rt *Route) {
+func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p params, rt *Route, g Guard) {
 	id := k.requestID(w)
-	x := &exchange{k: k, rt: rt, w: w, r: r}
-	x.call.params = p
+	x := &exchange{k: k, g: g, rt: rt, w: w, r: r}
+	x.params = p
 	reply, err := x.attempt()
 	for errors.Is(err, store.ErrEpoch) {
-		k.ids.forget()
+		g.forget()
 		reply, err = x.attempt()
 	}
 	if err == nil && rt.finish != nil && reply.Status < 300 {
 		reply.Body, err = rt.finish(reply.Body)
 	}
 	if err != nil {
-		p := problem(err)
+		p := problemFor(err, g.status)
 		if p.Status >= 500 && r.Context().Err() == nil { // a client that left is no fault
 			k.conf.Log.Error("request failed", "request_id", id, "method", r.Method, "route", rt.Path, "error", err)
 		}
@@ -191,57 +194,38 @@ func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p params, rt *Rou
 
 func (x *exchange) attempt() (Reply, error) {
 	x.replayed = false
-	id, err := x.k.ids.identify(x.r)
+	c, err := x.g.identify(x.r)
 	if err != nil {
 		untake(x.w.Header()) // an earlier attempt took the key for good
-		return Reply{}, x.confirm(id, err)
+		return Reply{}, x.confirm(c, err)
 	}
-	x.call.Identity, x.call.Access, x.call.now = id, id.Access, x.k.st.Now()
-	if err := x.gate(id); err != nil {
-		return Reply{}, x.confirm(id, err)
+	x.call = c.call
+	x.call.params, x.call.now = x.params, x.k.st.Now()
+	if err := x.g.gate(x, c); err != nil {
+		return Reply{}, x.confirm(c, err)
 	}
-	reply, err := x.run(id)
+	reply, err := x.run(c)
 	if err != nil && !x.verified {
-		err = x.confirm(id, err)
+		err = x.confirm(c, err)
 	}
 	return reply, err
 }
 
 // confirm lets a refusal stand only if the identity that it rests on is up to
 // date.
-func (x *exchange) confirm(id *store.Identity, refusal error) error {
-	if id == nil {
+func (x *exchange) confirm(c *caller, refusal error) error {
+	if c == nil {
 		return refusal
 	}
-	if err := x.k.st.View(id.Epoch, func(*store.View) error { return nil }); err != nil {
+	if err := x.k.st.View(c.epoch, func(*store.View) error { return nil }); err != nil {
 		return err
 	}
 	return refusal
 }
 
-func (x *exchange) gate(id *store.Identity) error {
-	if !x.counted {
-		x.counted = true
-		x.limited = !x.k.limits.take(x.w.Header(), id.Key, x.call.now.Std())
-	}
-	switch {
-	case x.limited:
-		return fail(http.StatusTooManyRequests, store.RateLimited, "The key's requests for this minute are used up; see Retry-After.")
-	case !id.APIAccess(x.call.now).Valid:
-		return fail(http.StatusUnauthorized, store.BusinessAPIRequired, "The shop has no active Business API add-on. The key is intact and works again once it has.")
-	case id.Subscription == "suspended" || id.Subscription == "cancelled":
-		return fail(http.StatusPaymentRequired, store.SubscriptionSuspended, "The shop's subscription is "+id.Subscription+". The key is intact.")
-	case id.LocationsGone && !x.rt.DisabledToo:
-		return fail(http.StatusPaymentRequired, store.LocationDisabled, "Every location of this key is disabled.")
-	case x.rt.Scope != "" && !slices.Contains(id.Scopes, x.rt.Scope):
-		return fail(http.StatusForbidden, store.Unauthorized, "The key lacks the scope "+x.rt.Scope+".")
-	}
-	return nil
-}
-
-func (x *exchange) run(id *store.Identity) (Reply, error) {
+func (x *exchange) run(c *caller) (Reply, error) {
 	if x.rt.read != nil {
-		return x.runRead(id)
+		return x.runRead(c)
 	}
 	key, err := idempotencyKey(x.r, x.k.conf.IdempotencyKeyMaxLength)
 	if err != nil {
@@ -254,23 +238,23 @@ func (x *exchange) run(id *store.Identity) (Reply, error) {
 		x.bodyRead = true
 	}
 	if key == nil {
-		return x.runWrite(id, nil)
+		return x.runWrite(c, nil)
 	}
-	claim := store.NewClaim(store.APICaller(id.Family), *key, x.r.Method, x.r.URL.EscapedPath(), x.body)
+	claim := store.NewClaim(c.claims, *key, x.r.Method, x.r.URL.EscapedPath(), x.body)
 	leave, err := x.k.claims.enter(x.r.Context(), claim)
 	if err != nil {
 		return Reply{}, err
 	}
 	defer leave()
 	var kept *store.Remembered
-	if err := x.k.st.View(id.Epoch, func(v *store.View) (err error) {
+	if err := x.k.st.View(c.epoch, func(v *store.View) (err error) {
 		kept, err = v.Recall(claim)
 		return err
 	}); err != nil {
 		return Reply{}, err
 	}
 	if kept == nil {
-		return x.runWrite(id, &claim)
+		return x.runWrite(c, &claim)
 	}
 	x.replayed = true
 	if kept.Status >= 400 {
@@ -279,7 +263,7 @@ func (x *exchange) run(id *store.Identity) (Reply, error) {
 	return Reply{Status: kept.Status, Body: kept.Body}, nil
 }
 
-func (x *exchange) runRead(id *store.Identity) (reply Reply, err error) {
+func (x *exchange) runRead(c *caller) (reply Reply, err error) {
 	var values url.Values
 	if x.r.URL.RawQuery != "" {
 		if values, err = url.ParseQuery(x.r.URL.RawQuery); err != nil {
@@ -290,7 +274,7 @@ func (x *exchange) runRead(id *store.Identity) (reply Reply, err error) {
 	if details != nil {
 		return reply, store.Invalid(details...)
 	}
-	err = x.k.st.View(id.Epoch, func(v *store.View) error {
+	err = x.k.st.View(c.epoch, func(v *store.View) error {
 		out, err := x.rt.read(v, &x.call, q)
 		if err != nil {
 			return err
@@ -305,7 +289,7 @@ func (x *exchange) runRead(id *store.Identity) (reply Reply, err error) {
 // runWrite makes the change and, under a claim, remembers the answer in the
 // same transaction: a refusal by the operation itself is remembered as well
 // (404, 409, 422), though nothing of the operation stays.
-func (x *exchange) runWrite(id *store.Identity, claim *store.Claim) (reply Reply, err error) {
+func (x *exchange) runWrite(c *caller, claim *store.Claim) (reply Reply, err error) {
 	if err := isJSON(x.r, x.body); err != nil {
 		return reply, err
 	}
@@ -314,9 +298,9 @@ func (x *exchange) runWrite(id *store.Identity, claim *store.Claim) (reply Reply
 		return reply, store.Invalid(details...)
 	}
 	var refusal error
-	w := store.Write{Actor: store.Actor{Type: "api_key", Key: id.Key}}
+	w := store.Write{Actor: c.actor}
 	w.Do = func(tx *store.Tx) error {
-		if tx.Epoch != id.Epoch {
+		if tx.Epoch != c.epoch {
 			return store.ErrEpoch
 		}
 		out, err := x.rt.write(tx, &x.call, b)
@@ -334,12 +318,16 @@ func (x *exchange) runWrite(id *store.Identity, claim *store.Claim) (reply Reply
 			if err == nil {
 				return tx.Remember(*claim, store.Remembered{Status: reply.Status, Body: reply.Body}, cardID(reply.Body))
 			}
-			p := problem(err)
-			if errors.Is(err, store.ErrEpoch) || !slices.Contains([]int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}, p.Status) {
-				return err
+			var kept *store.Kept
+			switch p := problemFor(err, x.g.status); {
+			case !errors.Is(err, store.ErrEpoch) && slices.Contains([]int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}, p.Status):
+				refusal = err
+				return tx.Remember(*claim, p.remembered(), "")
+			case errors.As(err, &kept):
+				refusal = err // not remembered, but what it left stays
+				return nil
 			}
-			refusal = err
-			return tx.Remember(*claim, p.remembered(), "")
+			return err
 		}
 	}
 	// The write is made whether or not the caller stays to hear of it.
@@ -371,13 +359,21 @@ func check(body any, now store.Time, details []store.Detail) []store.Detail {
 	return details
 }
 
-// cardID names the card whose data an answer holds: in every such answer it is
-// the first field.
+// cardID names the card whose data an answer holds: it is the first field of a
+// card's answers and the second of a ledger row's, which comes before its card.
 func cardID(body []byte) string {
-	rest, ok := bytes.CutPrefix(body, []byte(`{"id":"`))
-	if !ok || !bytes.HasPrefix(rest, []byte("crd_")) {
-		return ""
+	for _, front := range []string{`{"id":"`, `{"transaction":{"id":"`} {
+		rest, ok := bytes.CutPrefix(body, []byte(front))
+		if !ok {
+			continue
+		}
+		id, rest, _ := bytes.Cut(rest, []byte(`"`))
+		if rest, ok = bytes.CutPrefix(rest, []byte(`,"card_id":"`)); ok {
+			id, _, _ = bytes.Cut(rest, []byte(`"`))
+		}
+		if bytes.HasPrefix(id, []byte("crd_")) {
+			return string(id)
+		}
 	}
-	id, _, _ := bytes.Cut(rest, []byte(`"`))
-	return string(id)
+	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -85,4 +86,62 @@ func (c *identities) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.known)
+}
+
+// caller is who makes a request, as a guard found out.
+type caller struct {
+	epoch  int64
+	actor  store.Actor
+	claims int64 // the scope of its Idempotency-Keys
+	call   Call
+}
+
+// Guard is what stands before the routes of one face.
+type Guard interface {
+	// identify finds the caller. With an error it gives one too where the
+	// error rests on what may be out of date.
+	identify(r *http.Request) (*caller, error)
+	// gate applies the checks between authentication and the request itself.
+	gate(x *exchange, c *caller) error
+	// forget drops all that is known, because the epoch moved.
+	forget()
+	// status is the HTTP status that a code has on this face.
+	status(store.Code) int
+}
+
+// Keys is the guard of the REST API.
+func (k *Kernel) Keys() Guard { return keyGuard{k} }
+
+type keyGuard struct{ k *Kernel }
+
+func (g keyGuard) forget()                 { g.k.ids.forget() }
+func (g keyGuard) status(c store.Code) int { return Statuses[c] }
+
+func (g keyGuard) identify(r *http.Request) (*caller, error) {
+	id, err := g.k.ids.identify(r)
+	if err != nil {
+		return nil, err
+	}
+	return &caller{id.Epoch, store.Actor{Type: "api_key", Key: id.Key}, store.APICaller(id.Family), Call{Access: id.Access, Identity: id}}, nil
+}
+
+func (g keyGuard) gate(x *exchange, c *caller) error {
+	id := c.call.Identity
+	if !x.counted {
+		x.counted = true
+		x.limited = !x.k.limits.take(x.w.Header(), id.Key, x.call.now.Std())
+	}
+	switch {
+	case x.limited:
+		return fail(http.StatusTooManyRequests, store.RateLimited, "The key's requests for this minute are used up; see Retry-After.")
+	case !id.APIAccess(x.call.now).Valid:
+		return fail(http.StatusUnauthorized, store.BusinessAPIRequired, "The shop has no active Business API add-on. The key is intact and works again once it has.")
+	case id.Subscription == "suspended" || id.Subscription == "cancelled":
+		return fail(http.StatusPaymentRequired, store.SubscriptionSuspended, "The shop's subscription is "+id.Subscription+". The key is intact.")
+	case id.LocationsGone && !x.rt.DisabledToo:
+		return fail(http.StatusPaymentRequired, store.LocationDisabled, "Every location of this key is disabled.")
+	case x.rt.Scope != "" && !slices.Contains(id.Scopes, x.rt.Scope):
+		return fail(http.StatusForbidden, store.Unauthorized, "The key lacks the scope "+x.rt.Scope+".")
+	}
+	return nil
 }

@@ -30,6 +30,18 @@ var Statuses = map[store.Code]int{
 	store.Unprocessable:            http.StatusUnprocessableEntity,
 	store.RateLimited:              http.StatusTooManyRequests,
 	store.InternalError:            http.StatusInternalServerError,
+
+	// Platform codes, of the till and the holder's page.
+	store.AmountBelowMinStamp:         http.StatusBadRequest,
+	store.CannotReverseCompletedCycle: http.StatusUnprocessableEntity,
+	store.CardFullNoRepeat:            http.StatusUnprocessableEntity,
+	store.CardSuspended:               http.StatusUnprocessableEntity,
+	store.Gone:                        http.StatusGone,
+	store.InvalidCredentials:          http.StatusUnauthorized,
+	store.PrepaidInsufficientBalance:  http.StatusUnprocessableEntity,
+	store.SpendNotEnabled:             http.StatusBadRequest,
+	store.SpendRequired:               http.StatusUnprocessableEntity,
+	store.ThresholdAlreadyClaimed:     http.StatusUnprocessableEntity,
 }
 
 // Problem is a refusal with its HTTP status.
@@ -45,12 +57,17 @@ func (p *Problem) Error() string { return string(p.Code) + ": " + p.Message }
 // problem turns any error into what the caller is told. A fault of the server
 // keeps its cause to itself.
 func problem(err error) *Problem {
+	return problemFor(err, func(c store.Code) int { return Statuses[c] })
+}
+
+// problemFor is problem on a face with statuses of its own.
+func problemFor(err error, status func(store.Code) int) *Problem {
 	var p *Problem
 	if errors.As(err, &p) {
 		return p
 	}
 	if e, ok := store.AsError(err); ok {
-		return &Problem{Status: Statuses[e.Code], Code: e.Code, Message: e.Message, Details: e.Details}
+		return &Problem{Status: status(e.Code), Code: e.Code, Message: e.Message, Details: e.Details}
 	}
 	return &Problem{Status: http.StatusInternalServerError, Code: store.InternalError,
 		Message: "Something went wrong on the server. Retry with the same Idempotency-Key."}
@@ -67,7 +84,7 @@ type ErrorBody struct {
 
 // ErrorObject is the error itself.
 type ErrorObject struct {
-	Code      string         `json:"code" enum:"bad_request,business_api_required,card_expired,card_locked,conflict,idempotency_conflict,internal_error,location_disabled,location_scope_unsupported,not_found,program_has_installed_cards,rate_limited,subscription_suspended,unauthenticated,unauthorized,unprocessable_entity,validation_failed" doc:"Switch on this, never on message."`
+	Code      string         `json:"code" doc:"Switch on this, never on message."`
 	Message   string         `json:"message" doc:"For people; may change."`
 	RequestID string         `json:"request_id" doc:"Equals the X-Request-Id response header."`
 	Details   []store.Detail `json:"details,omitempty" doc:"On validation_failed: every offending field."`

@@ -13,6 +13,7 @@ import (
 type Public struct {
 	Document []byte // OpenAPI
 	Docs     []byte // HTML
+	Till     []byte // OpenAPI of the till API
 	Pricing  []byte // JSON; nil: 404
 }
 
@@ -20,6 +21,7 @@ type Public struct {
 // takes writes).
 func (k *Kernel) MountPublic(r *httprouter.Router, p Public) {
 	r.GET("/openapi.json", k.static("application/json", p.Document))
+	r.GET("/till/openapi.json", k.static("application/json", p.Till))
 	r.GET("/docs", k.static("text/html; charset=utf-8", p.Docs))
 	if p.Pricing != nil {
 		r.GET("/pricing", k.static("application/json", p.Pricing))
@@ -41,11 +43,47 @@ func (k *Kernel) MountPublic(r *httprouter.Router, p Public) {
 func (k *Kernel) static(contentType string, body []byte) httprouter.Handle {
 	return func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
 		k.requestID(w)
-		h := w.Header()
-		h.Set("Content-Type", contentType)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+		pageHeaders(w.Header(), contentType)
 		w.Write(body)
 	}
+}
+
+// Refuse answers a request of no face with an error.
+func (k *Kernel) Refuse(w http.ResponseWriter, err error) {
+	id := k.requestID(w)
+	p := problem(err)
+	if p.Status >= 500 {
+		k.conf.Log.Error("request failed", "request_id", id, "error", err)
+	}
+	k.refuse(w, id, p)
+}
+
+// Explain is the status and the text of an error, for a page.
+func (k *Kernel) Explain(err error) (status int, message string) {
+	p := problem(err)
+	return p.Status, p.Message
+}
+
+// HTML answers with a page of its own style and no script.
+func (k *Kernel) HTML(w http.ResponseWriter, status int, body []byte) {
+	k.requestID(w)
+	pageHeaders(w.Header(), "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	w.Write(body)
+}
+
+// SeeOther sends the browser that posted a form to a page of ours.
+func (k *Kernel) SeeOther(w http.ResponseWriter, r *http.Request, path string) {
+	k.requestID(w)
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	http.Redirect(w, r, path, http.StatusSeeOther)
+}
+
+func pageHeaders(h http.Header, contentType string) {
+	h.Set("Content-Type", contentType)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 }

@@ -29,6 +29,8 @@ type Route struct {
 	Response reflect.Type
 	// Codes the operation itself gives, beside those of the gate.
 	Codes []store.Code
+	// Face is what differs from the REST API in the route's description.
+	Face *Face
 	// DisabledToo lets a restricted key in whose locations are all disabled.
 	DisabledToo bool
 
@@ -40,10 +42,18 @@ type Route struct {
 	finish func(body []byte) ([]byte, error)
 }
 
+// Face is how a face other than the REST API answers before its operations.
+type Face struct {
+	Read, Write []store.Code // of the gate
+	Status      func(store.Code) int
+	PIN         bool // writes take X-Staff-Pin
+}
+
 // Call is one request as its handler sees it.
 type Call struct {
 	store.Access
-	Identity *store.Identity
+	Identity *store.Identity     // on the REST API
+	Till     *store.TillIdentity // on the till API
 	params   params
 	now      store.Time
 }

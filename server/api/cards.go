@@ -22,7 +22,8 @@ type IssuedCard struct {
 	InstallQRSVG string `json:"install_qr_svg" doc:"SVG markup of a QR code for install_url."`
 }
 
-var withPicture = server.Finished(reflect.TypeFor[IssuedCard](), AddQRCode)
+// WithPicture has a route that answers an issued card draw its QR code.
+var WithPicture = server.Finished(reflect.TypeFor[IssuedCard](), AddQRCode)
 
 // AddQRCode completes a stored or fresh card answer with the picture of its
 // install URL, which is drawn each time and never kept.
@@ -46,7 +47,7 @@ var cards = []server.Route{
 	do(post, "/programs/:id/cards", "issueCard", "Cards", "cards:write", "Issue a card", created,
 		server.Write(wire.Create, func(tx *store.Tx, c *server.Call, b store.CardFields) (store.IssuedCard, error) {
 			return tx.IssueCard(c.Access, c.Param("id"), b, store.SourceAPI)
-		}), withPicture, codes(store.NotFound, store.Conflict, store.Unprocessable), doc("The program must be published and not suspended, the shop below its max_cards. An external_ref has at most one live card (invited, active, locked) per program: conflict otherwise. The card is `invited` until it is installed or presented. A restricted key may issue where the program's scope is all locations or meets its own; else 403.")),
+		}), WithPicture, codes(store.NotFound, store.Conflict, store.Unprocessable), doc("The program must be published and not suspended, the shop below its max_cards. An external_ref has at most one live card (invited, active, locked) per program: conflict otherwise. The card is `invited` until it is installed or presented. A restricted key may issue where the program's scope is all locations or meets its own; else 403.")),
 	get("/cards", "listCards", "Cards", "cards:read", "List cards",
 		server.Read(func(v *store.View, c *server.Call, q CardsQuery) (store.Page[store.Card], error) {
 			return v.Cards(c.Access, q.CardFilter, q.PageQuery)
@@ -62,9 +63,9 @@ var cards = []server.Route{
 	do(post, "/cards/:id/reissue", "reissueCard", "Cards", "cards:write", "Reissue a card", ok,
 		server.Write(wire.Create, func(tx *store.Tx, c *server.Call, b store.ReissueFields) (store.IssuedCard, error) {
 			return tx.ReissueCard(c.Access, c.Param("id"), b)
-		}), withPicture, codes(store.NotFound, store.Conflict, store.Unprocessable), doc("Same id, ledger, stamps and balance; the old QR code and install links die and the status becomes `invited`.")),
+		}), WithPicture, codes(store.NotFound, store.Conflict, store.Unprocessable), doc("Same id, ledger, stamps and balance; the old QR code and install links die and the status becomes `invited`.")),
 	do(post, "/cards/:id/install-link", "createInstallLink", "Cards", "cards:write", "Make a new install link", ok,
 		server.Write(wire.Create, func(tx *store.Tx, c *server.Call, b store.LinkFields) (store.IssuedCard, error) {
 			return tx.NewInstallLink(c.Access, c.Param("id"), b)
-		}), withPicture, codes(store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable), doc("For a card that is not installed (else card_locked). The earlier link ends.")),
+		}), WithPicture, codes(store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable), doc("For a card that is not installed (else card_locked). The earlier link ends.")),
 }

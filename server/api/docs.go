@@ -208,7 +208,7 @@ func (d *describer) entry(r *server.Route, op object, base string) entry {
 	for _, s := range statuses {
 		row := refusal{Status: s, StatusText: http.StatusText(s)}
 		for _, c := range codes[s] {
-			row.Codes = append(row.Codes, codeWhen{c, why(s, c)})
+			row.Codes = append(row.Codes, codeWhen{c, why(r, s, c)})
 		}
 		e.Refusals = append(e.Refusals, row)
 	}

@@ -40,6 +40,26 @@ var when = map[store.Code]string{
 	store.Unprocessable:            "The domain rejects the request; the message names the rule.",
 	store.RateLimited:              "The key's requests for this minute are used up; `Retry-After` says how many seconds to wait.",
 	store.InternalError:            "Unhandled failure. Retry with the same Idempotency-Key.",
+
+	store.AmountBelowMinStamp:         "The purchase is below what a stamp demands.",
+	store.CannotReverseCompletedCycle: "The transaction belongs to a completed cycle.",
+	store.CardFullNoRepeat:            "The card is full and the program does not repeat.",
+	store.CardSuspended:               "The program is suspended, or the card is locked.",
+	store.InvalidCredentials:          "The staff PIN is missing, wrong, or not set.",
+	store.PrepaidInsufficientBalance:  "The balance would fall below zero.",
+	store.SpendNotEnabled:             "spend_cents is given though the program demands no purchase.",
+	store.SpendRequired:               "The program demands a purchase: spend_cents is missing.",
+	store.ThresholdAlreadyClaimed:     "A prize of this threshold was redeemed in this cycle.",
+}
+
+// whenAtTill is the same where it differs at a till.
+var whenAtTill = map[store.Code]string{
+	store.Unauthenticated:       "No, malformed, unknown or revoked device token, or a key of another class.",
+	store.SubscriptionSuspended: "The shop's subscription is suspended or cancelled. The token is intact.",
+	store.LocationDisabled:      "The device's location is disabled.",
+	store.NotFound:              "No such resource in this shop or, for a transaction, at the device's location.",
+	store.Conflict:              "The card is archived, the transaction was reversed already, or the external_ref has a live card in the program.",
+	store.RateLimited:           "Five staff PINs in a row were wrong: the device is locked; `Retry-After` says how many seconds to wait.",
 }
 
 // unusual says when a code comes with another status than its own.
@@ -50,19 +70,31 @@ var unusual = map[int]string{
 }
 
 // why tells when a code comes with a status.
-func why(status int, c store.Code) string {
-	if status != server.Statuses[c] {
+func why(r *server.Route, status int, c store.Code) string {
+	if status != statusOf(r, c) {
 		return unusual[status]
+	}
+	if text := whenAtTill[c]; r.Face != nil && text != "" {
+		return text
 	}
 	return when[c]
 }
 
 // codesOf are all codes that a route can answer.
 func codesOf(r *server.Route) []store.Code {
-	all := slices.Concat([]store.Code{store.ValidationFailed}, gateCodes, r.Codes)
-	if !r.DisabledToo {
-		all = append(all, store.LocationDisabled)
+	all := []store.Code{store.ValidationFailed}
+	switch {
+	case r.Face == nil:
+		all = append(all, gateCodes...)
+		if !r.DisabledToo {
+			all = append(all, store.LocationDisabled)
+		}
+	case r.Writes():
+		all = append(all, r.Face.Write...)
+	default:
+		all = append(all, r.Face.Read...)
 	}
+	all = append(all, r.Codes...)
 	if r.Writes() {
 		all = append(all, store.IdempotencyConflict)
 	}
@@ -70,6 +102,14 @@ func codesOf(r *server.Route) []store.Code {
 		all = append(all, store.BadRequest)
 	}
 	return all
+}
+
+// statusOf is the status of a code on the route's face.
+func statusOf(r *server.Route, c store.Code) int {
+	if r.Face != nil {
+		return r.Face.Status(c)
+	}
+	return server.Statuses[c]
 }
 
 // statusesOf groups a route's codes by HTTP status, ascending. Codes of one
@@ -82,7 +122,7 @@ func statusesOf(r *server.Route) (statuses []int, codes map[int][]store.Code) {
 		}
 	}
 	for _, c := range codesOf(r) {
-		add(server.Statuses[c], c)
+		add(statusOf(r, c), c)
 	}
 	add(http.StatusMethodNotAllowed, store.BadRequest)
 	if r.Writes() && r.Method != remove {
@@ -96,11 +136,20 @@ func statusesOf(r *server.Route) (statuses []int, codes map[int][]store.Code) {
 	return statuses, codes
 }
 
-// Document is the OpenAPI 3.1 description of the routes. base is the URL that
-// ends in the prefix.
+// Document is the OpenAPI 3.1 description of the REST API. base is the URL
+// that ends in the prefix.
 func Document(routes []server.Route, lim wire.Limits, base string) []byte {
+	return Describe(About{"Loyalty Card Integration API", introduction, "A key of the shop: `tsk_live_` or `tsk_test_` and 43 base64url characters."}, routes, lim, base)
+}
+
+// About is what a document says of a face as a whole.
+type About struct{ Title, Introduction, Key string }
+
+// Describe is the OpenAPI 3.1 description of a face's routes.
+func Describe(about About, routes []server.Route, lim wire.Limits, base string) []byte {
 	reg := &wire.Registry{}
 	wire.Schema(reflect.TypeFor[server.ErrorBody](), wire.Create, lim, reg)
+	closeCodes(reg, routes)
 	paths := object{}
 	for i := range routes {
 		r := &routes[i]
@@ -114,7 +163,7 @@ func Document(routes []server.Route, lim wire.Limits, base string) []byte {
 	}
 	return wire.Append(nil, object{
 		"openapi":  "3.1.0",
-		"info":     object{"title": "Loyalty Card Integration API", "version": Version, "description": introduction},
+		"info":     object{"title": about.Title, "version": Version, "description": about.Introduction},
 		"servers":  []any{object{"url": base}},
 		"security": []any{object{"key": []any{}}},
 		"tags":     tags(routes),
@@ -123,9 +172,24 @@ func Document(routes []server.Route, lim wire.Limits, base string) []byte {
 			"schemas": reg.Schemas,
 			"headers": headers(),
 			"securitySchemes": object{"key": object{"type": "http", "scheme": "bearer",
-				"description": "A key of the shop: `tsk_live_` or `tsk_test_` and 43 base64url characters."}},
+				"description": about.Key}},
 		},
 	})
+}
+
+// closeCodes lists in the error's schema every code that some route answers.
+func closeCodes(reg *wire.Registry, routes []server.Route) {
+	var names []string
+	for i := range routes {
+		for _, c := range codesOf(&routes[i]) {
+			if !slices.Contains(names, string(c)) {
+				names = append(names, string(c))
+			}
+		}
+	}
+	slices.Sort(names)
+	code := reg.Schemas["ErrorObject"].(object)["properties"].(object)["code"].(object)
+	code["enum"] = anys(names)
 }
 
 const introduction = "Issue and update cards, read the ledger, manage programs, prizes and locations of one shop.\n\n" +
@@ -196,16 +260,24 @@ func parameters(r *server.Route, lim wire.Limits) (list []any) {
 			list = append(list, p)
 		}
 	}
+	if r.Writes() && r.Face != nil && r.Face.PIN {
+		list = append(list, object{"name": "X-Staff-Pin", "in": "header", "required": false,
+			"description": "Where the location demands it.", "schema": object{"type": "string", "pattern": "^[0-9]{4,8}$"}})
+	}
 	if r.Writes() {
+		scope := "the key and its rotation successors"
+		if r.Face != nil {
+			scope = "the device"
+		}
 		list = append(list, object{"name": "Idempotency-Key", "in": "header", "required": false,
-			"description": "Makes a retry safe. Scoped to the key and its rotation successors.",
+			"description": "Makes a retry safe. Scoped to " + scope + ".",
 			"schema":      object{"type": "string", "minLength": 1, "maxLength": lim["idempotency_key"]}})
 	}
 	return list
 }
 
 func responses(r *server.Route, lim wire.Limits, reg *wire.Registry) object {
-	success := object{"description": "Success.", "headers": headerRefs(limited, replayed(r.Writes()))}
+	success := object{"description": "Success.", "headers": headerRefs(limits(r), replayed(r.Writes()))}
 	if r.Response != nil {
 		success["content"] = object{"application/json": object{"schema": wire.Schema(r.Response, wire.Create, lim, reg)}}
 	}
@@ -214,11 +286,11 @@ func responses(r *server.Route, lim wire.Limits, reg *wire.Registry) object {
 	for _, s := range statuses {
 		var text, names []string
 		for _, c := range codes[s] {
-			text = append(text, fmt.Sprintf("`%s`: %s", c, why(s, c)))
+			text = append(text, fmt.Sprintf("`%s`: %s", c, why(r, s, c)))
 			names = append(names, string(c))
 		}
 		remembered := r.Writes() && (s == http.StatusNotFound || s == http.StatusConflict || s == http.StatusUnprocessableEntity)
-		out[strconv.Itoa(s)] = object{"description": strings.Join(text, "\n\n"), "headers": errorHeaders(s, remembered),
+		out[strconv.Itoa(s)] = object{"description": strings.Join(text, "\n\n"), "headers": errorHeaders(r, s, remembered),
 			"content": object{"application/json": object{"schema": object{"allOf": []any{
 				object{"$ref": "#/components/schemas/ErrorBody"},
 				object{"properties": object{"error": object{"properties": object{"code": object{"enum": anys(names)}}}}},
@@ -253,7 +325,13 @@ func headers() object {
 	}
 }
 
-var limited = []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
+// limits are the headers of the rate limit, which only the REST API has.
+func limits(r *server.Route) []string {
+	if r.Face != nil {
+		return nil
+	}
+	return []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"}
+}
 
 func replayed(can bool) []string {
 	if can {
@@ -264,16 +342,16 @@ func replayed(can bool) []string {
 
 // errorHeaders are the headers of a refusal. Those of the rate limit are on
 // every answer to a valid key, and so not on all 401s and 405s.
-func errorHeaders(status int, remembered bool) object {
+func errorHeaders(r *server.Route, status int, remembered bool) object {
 	switch status {
 	case http.StatusUnauthorized:
 		return headerRefs([]string{"WWW-Authenticate"})
 	case http.StatusMethodNotAllowed:
 		return headerRefs([]string{"Allow"})
 	case http.StatusTooManyRequests:
-		return headerRefs(limited, []string{"Retry-After"})
+		return headerRefs(limits(r), []string{"Retry-After"})
 	}
-	return headerRefs(limited, replayed(remembered))
+	return headerRefs(limits(r), replayed(remembered))
 }
 
 // headerRefs refers to headers, and to those that every answer has.
