@@ -18,6 +18,8 @@ import (
 	"punchcard/server"
 	"punchcard/server/api"
 	"punchcard/server/dev"
+	"punchcard/server/holder"
+	"punchcard/server/till"
 	"punchcard/store"
 )
 
@@ -111,10 +113,13 @@ func (a *App) start(c Config, pricing []byte, ln net.Listener) error {
 		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: server.Seed(seed)})
 	router := kernel.Router()
 	routes := api.Routes()
-	kernel.Mount(router, api.Prefix, routes)
+	kernel.Mount(router, api.Prefix, routes, kernel.Keys())
+	kernel.Mount(router, till.Prefix, till.Routes(), server.NewTills(st))
+	(&holder.Pages{Store: st, Kernel: kernel}).Mount(router)
 	kernel.MountPublic(router, server.Public{
 		Document: api.Document(routes, c.Limits.Fields(), c.PublicURL+api.Prefix),
 		Docs:     api.Docs(routes, c.Limits.Fields(), c.PublicURL+api.Prefix),
+		Till:     till.Document(c.Limits.Fields(), c.PublicURL+till.Prefix),
 		Pricing:  pricing,
 	})
 	if c.Dev == nil {

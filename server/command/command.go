@@ -23,6 +23,7 @@ type CLI struct {
 	Dev         Dev         `cmd:"" help:"Serve a throw-away database with a demo shop and a control API, for tests and for trying things."`
 	Shop        Shop        `cmd:"" help:"Create, list and change shops."`
 	Location    Location    `cmd:"" help:"Create and list locations, set a staff PIN."`
+	Device      Device      `cmd:"" help:"Create, list and revoke tills' device tokens."`
 	Key         Key         `cmd:"" help:"Create, list, rotate and revoke keys."`
 	Program     Program     `cmd:"" help:"Operators' settings of a program; delete one."`
 	Card        Card        `cmd:"" help:"Lock, unlock, archive, reissue and delete cards."`

@@ -1,0 +1,95 @@
+package till_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestValidation: every offending field is told at once, nothing is written,
+// and the bounds themselves are let through.
+func TestValidation(t *testing.T) {
+	s := start(t)
+	cards := map[string]string{}
+	for _, kind := range types {
+		cards[kind] = s.issue(s.ProgramIDs[kind], nil)
+	}
+	stamps, redemptions, topups, spends, uses := "/cards/"+cards["standard"]+"/stamps", "/cards/"+cards["standard"]+"/redemptions", "/cards/"+cards["prepaid"]+"/topups",
+		"/cards/"+cards["prepaid"]+"/spends", "/cards/"+cards["access"]+"/uses"
+	row := s.stamp(cards["private"], 1).str("transaction.id")
+	reversal, issue := "/transactions/"+row+"/reversal", "/programs/"+s.ProgramIDs["standard"]+"/cards"
+	big := `{"a":"` + strings.Repeat("x", 4089) + `"}` // 4097 bytes
+	for _, c := range []struct{ path, body, details string }{
+		{stamps, `{"count":0}`, "count too_small"},
+		{stamps, `{"count":-1}`, "count too_small"},
+		{stamps, `{"count":101}`, "count too_large"},
+		{stamps, `{"count":1e30}`, "count too_large"},
+		{stamps, `{"count":1.5}`, "count invalid_type"},
+		{stamps, `{"count":"x"}`, "count invalid_type"},
+		{stamps, `{"count":true}`, "count invalid_type"},
+		{stamps, `{"count":[1]}`, "count invalid_type"},
+		{stamps, `{"spend_cents":0}`, "spend_cents too_small"},
+		{stamps, `{"spend_cents":100000001}`, "spend_cents too_large"},
+		{stamps, `{"spend_cents":1.5}`, "spend_cents invalid_type"},
+		{stamps, `{"metadata":[]}`, "metadata invalid_type"},
+		{stamps, `{"metadata":"x"}`, "metadata invalid_type"},
+		{stamps, `{"metadata":1}`, "metadata invalid_type"},
+		{stamps, `{"metadata":` + big + `}`, "metadata too_large"},
+		{stamps, `{"x":1}`, "x unknown_field"},
+		{stamps, `{"holder_name":"A"}`, "holder_name unknown_field"},
+		{stamps, `{"count":0,"spend_cents":"a","metadata":[],"x":1}`, "count too_small,spend_cents invalid_type,metadata invalid_type,x unknown_field"},
+		{redemptions, `{}`, "prize_id required"},
+		{redemptions, ``, "prize_id required"},
+		{redemptions, `{"prize_id":null}`, "prize_id required"},
+		{redemptions, `{"prize_id":""}`, "prize_id too_short"},
+		{redemptions, `{"prize_id":5,"count":1}`, "prize_id invalid_type,count unknown_field"},
+		{redemptions, `{"metadata":[]}`, "metadata invalid_type,prize_id required"},
+		{topups, `{}`, "amount_cents required"},
+		{topups, `{"amount_cents":0}`, "amount_cents too_small"},
+		{topups, `{"amount_cents":100000001}`, "amount_cents too_large"},
+		{topups, `{"amount_cents":"5"}`, "amount_cents invalid_type"},
+		{topups, `{"amount_cents":0.5,"metadata":` + big + `}`, "amount_cents invalid_type,metadata too_large"},
+		{spends, `{"amount_cents":-5}`, "amount_cents too_small"},
+		{spends, `{"amount_cents":100000001,"spend_cents":1}`, "amount_cents too_large,spend_cents unknown_field"},
+		{uses, `{"count":1}`, "count unknown_field"},
+		{uses, `{"metadata":` + big + `}`, "metadata too_large"},
+		{reversal, `{"reason":"x"}`, "reason unknown_field"},
+		{reversal, `{"metadata":7}`, "metadata invalid_type"},
+		{issue, `{"holder_name":"","holder_email":"nobody","external_ref":""}`, "holder_name too_short,holder_email invalid_format,external_ref too_short"},
+		{issue, `{"expires_at":"2030-01-01T00:00:00Z","send_email":true}`, "expires_at unknown_field,send_email unknown_field"},
+		{issue, `{"external_ref":"` + strings.Repeat("é", 256) + `"}`, "external_ref too_long"},
+	} {
+		s.untouched(func() {
+			r := s.post(c.path, c.body).want(400, "validation_failed")
+			if got := strings.Join(r.details(), ","); got != c.details {
+				t.Errorf("%.60s: %q, want %q", c.body, got, c.details)
+			}
+		})
+	}
+	for _, body := range []string{"[", "null", "[]", `{"count":1}{}`, `{"count":1,"count":1}`, `{"metadata":{"a":1,"a":2}}`, "{\"metadata\":{\"a\":\"\xff\"}}", `{"metadata":{"a":"\u0000"}}`} {
+		s.untouched(func() { s.post(stamps, body).want(400, "validation_failed") })
+	}
+	s.untouched(func() {
+		if r := s.fetch("POST", s.base+stamps, []byte("count=1"), map[string][]string{"Authorization": {"Bearer " + s.key}, "Content-Type": {"application/x-www-form-urlencoded"}}); r.status != 415 {
+			t.Errorf("%d %s", r.status, r.body)
+		}
+		s.post(stamps, `{"metadata":{"a":"`+strings.Repeat("x", 1<<20)+`"}}`).want(413, "bad_request")
+	})
+
+	// What just fits, and null, which is absence.
+	whole := `{"a":"` + strings.Repeat("x", 4088) + `"}`
+	for _, c := range [][2]string{
+		{stamps, `{"count":null,"spend_cents":null,"metadata":null}`}, {stamps, `{"metadata":{}}`}, {stamps, ``}, {stamps, `{"count":1.0}`},
+		{topups, `{"amount_cents":100000000,"metadata":` + whole + `}`}, {spends, `{"amount_cents":1}`}, {uses, `{"metadata":` + whole + `}`},
+	} {
+		r := s.post(c[0], c[1]).want(201)
+		if c[0] == stamps {
+			r.shows(fields{"transaction.stamps_delta": 1})
+		}
+	}
+	s.post("/cards/"+s.issue(s.newProgram("standard", fields{"total_stamps": 200}), nil)+"/stamps", `{"count":100}`).want(201)
+	fresh := s.issue(s.ProgramIDs["standard"], nil)
+	// More at once than two cards hold.
+	s.untouched(func() {
+		s.post("/cards/"+fresh+"/stamps", `{"count":21}`).want(422, "unprocessable_entity")
+	})
+}
