@@ -369,11 +369,16 @@ func (d *day) ask(c client, method, path string, body any, headers ...string) re
 		if d.kills == 0 {
 			d.t.Fatalf("%s %s: %v", method, path, err)
 		}
-		d.away.RLock() // until the server is back
-		d.away.RUnlock()
+		d.untilBack()
 	}
 	d.t.Fatalf("%s %s: no answer after 1000 tries", method, path)
 	return reply{}
+}
+
+// untilBack waits while the server is away.
+func (d *day) untilBack() {
+	d.away.RLock()
+	defer d.away.RUnlock()
 }
 
 // do does one thing and notes the answer.

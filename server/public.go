@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"sync"
 
 	"github.com/julienschmidt/httprouter"
 
@@ -10,11 +11,14 @@ import (
 
 // Public is what is served outside the API's prefix, without a key (contract
 // section 3).
+//
+// The documents are made when first asked for: making them would take longer
+// than all else at the start.
 type Public struct {
-	Document []byte // OpenAPI
-	Docs     []byte // HTML
-	Till     []byte // OpenAPI of the till API
-	Pricing  []byte // JSON; nil: 404
+	Document func() []byte // OpenAPI
+	Docs     func() []byte // HTML
+	Till     func() []byte // OpenAPI of the till API
+	Pricing  []byte        // JSON; nil: 404
 }
 
 // MountPublic serves p, /healthz (the process is up) and /readyz (the database
@@ -24,9 +28,9 @@ func (k *Kernel) MountPublic(r *httprouter.Router, p Public) {
 	r.GET("/till/openapi.json", k.static("application/json", p.Till))
 	r.GET("/docs", k.static("text/html; charset=utf-8", p.Docs))
 	if p.Pricing != nil {
-		r.GET("/pricing", k.static("application/json", p.Pricing))
+		r.GET("/pricing", k.static("application/json", bytesOf(p.Pricing)))
 	}
-	r.GET("/healthz", k.static("application/json", []byte(`{"status":"ok"}`)))
+	r.GET("/healthz", k.static("application/json", bytesOf([]byte(`{"status":"ok"}`))))
 	r.GET("/readyz", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 		id := k.requestID(w)
 		err := k.st.Write(r.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: (*store.Tx).Probe})
@@ -40,13 +44,16 @@ func (k *Kernel) MountPublic(r *httprouter.Router, p Public) {
 }
 
 // static serves bytes that never change while the process lives.
-func (k *Kernel) static(contentType string, body []byte) httprouter.Handle {
+func (k *Kernel) static(contentType string, make func() []byte) httprouter.Handle {
+	body := sync.OnceValue(make)
 	return func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
 		k.requestID(w)
 		pageHeaders(w.Header(), contentType)
-		w.Write(body)
+		w.Write(body())
 	}
 }
+
+func bytesOf(b []byte) func() []byte { return func() []byte { return b } }
 
 // Refuse answers a request of no face with an error.
 func (k *Kernel) Refuse(w http.ResponseWriter, err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 )
@@ -91,6 +92,11 @@ func (s *Store) writeLoop(wg *sync.WaitGroup) {
 	group := make([]*job, 0, s.opts.MaxGroup)
 	for j := range s.queue {
 		group = append(group[:0], j)
+		// Those who were answered just now are about to come back: let them, and
+		// they share this group's fsync.
+		if s.opts.MaxGroup > 1 {
+			runtime.Gosched()
+		}
 	fill:
 		for len(group) < s.opts.MaxGroup {
 			select {

@@ -117,9 +117,9 @@ func (a *App) start(c Config, pricing []byte, ln net.Listener) error {
 	kernel.Mount(router, till.Prefix, till.Routes(), server.NewTills(st))
 	(&holder.Pages{Store: st, Kernel: kernel}).Mount(router)
 	kernel.MountPublic(router, server.Public{
-		Document: api.Document(routes, c.Limits.Fields(), c.PublicURL+api.Prefix),
-		Docs:     api.Docs(routes, c.Limits.Fields(), c.PublicURL+api.Prefix),
-		Till:     till.Document(c.Limits.Fields(), c.PublicURL+till.Prefix),
+		Document: func() []byte { return api.Document(routes, c.Limits.Fields(), c.PublicURL+api.Prefix) },
+		Docs:     func() []byte { return api.Docs(routes, c.Limits.Fields(), c.PublicURL+api.Prefix) },
+		Till:     func() []byte { return till.Document(c.Limits.Fields(), c.PublicURL+till.Prefix) },
 		Pricing:  pricing,
 	})
 	if c.Dev == nil {

@@ -73,9 +73,6 @@ func (s *server) row(kind store.Kind, id string) int64 {
 	return key
 }
 
-// audits counts the changes that were made.
-func (s *server) audits() string { return s.value("SELECT count(*) FROM audit") }
-
 func (s *server) advance(by string) { s.control("POST", "/clock", fields{"advance": by}) }
 
 // bases are the least that a program of each type is made from.
