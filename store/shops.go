@@ -112,7 +112,8 @@ func (v *View) Shops() (list []Shop, err error) {
 	return list, r.close()
 }
 
-func checkTimezone(name Opt[string]) []Detail {
+// CheckTimezone tells what is wrong with the name of a time zone.
+func CheckTimezone(name Opt[string]) []Detail {
 	if !name.Set || name.Null {
 		return nil
 	}
@@ -124,7 +125,7 @@ func checkTimezone(name Opt[string]) []Detail {
 
 // CreateShop makes a shop that has everything on unless f says otherwise.
 func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
-	if d := checkTimezone(f.Timezone); d != nil {
+	if d := CheckTimezone(f.Timezone); d != nil {
 		return 0, sh, Invalid(d...)
 	}
 	key, err = tx.insert(`INSERT INTO shops (name, mode, timezone, subscription_state, api_addon, mcp_access, grant_expires_at,
@@ -145,7 +146,7 @@ func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
 // disabled_by_plan_at on the shop's keys, giving it back clears it; both hold
 // from the next request on (spec Authentication 9).
 func (tx *Tx) UpdateShop(key int64, f ShopFields) (sh Shop, err error) {
-	if d := checkTimezone(f.Timezone); d != nil {
+	if d := CheckTimezone(f.Timezone); d != nil {
 		return sh, Invalid(d...)
 	}
 	old, err := tx.s.shop(tx.conn, key)

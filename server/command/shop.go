@@ -42,6 +42,10 @@ func (f ShopFlags) fields() (s store.ShopFields, err error) {
 	}
 	s = store.ShopFields{Name: given(f.Name), Timezone: given(f.Timezone), SubscriptionState: given(f.SubscriptionState), APIAddon: given(f.APIAddon),
 		MCPAccess: given(f.MCPAccess), IncludedLocations: given(f.IncludedLocations)}
+	// Before a file is made for a shop that is refused.
+	if d := store.CheckTimezone(s.Timezone); d != nil {
+		return s, plain(store.Invalid(d...))
+	}
 	if s.GrantExpiresAt, err = f.GrantExpiresAt.opt("grant-expires-at"); err != nil {
 		return s, err
 	}
