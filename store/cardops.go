@@ -150,13 +150,11 @@ func (tx *Tx) stands(a Access, id string) (c card, live *card, err error) {
 	if c, err = tx.card(a, id); err != nil {
 		return c, nil, err
 	}
-	all, err := tx.s.chainOf(tx.conn, c.root, tx.Now)
-	for _, i := range all {
-		if i.Status != StatusArchived {
-			return c, i, err
-		}
+	p, _, err := tx.s.inHand(tx.conn, At{Shop: a.Shop}, c.root, tx.Now)
+	if err != nil {
+		return c, nil, err
 	}
-	return c, nil, err
+	return c, p.oldest(), nil
 }
 
 // SetCardLocked locks or unlocks every live instance of the card's chain. To

@@ -67,16 +67,34 @@ func (tx *Tx) present(at At, text string, types ...string) (p *presentation, err
 	return tx.presentChain(at, root, types...)
 }
 
-func (tx *Tx) presentChain(at At, root int64, types ...string) (*presentation, error) {
-	all, err := tx.s.chainOf(tx.conn, root, tx.Now)
-	if err != nil {
-		return nil, err
+// inHand reads a chain that exists: all its cards, and those of them that are
+// live. The program is the caller's to read.
+func (s *Store) inHand(c *conn, at At, root int64, now Time) (p *presentation, all []*card, err error) {
+	if all, err = s.chainOf(c, root, now); err != nil {
+		return nil, nil, err
 	}
-	p := &presentation{At: at, newest: all[len(all)-1]}
+	p = &presentation{At: at, newest: all[len(all)-1]}
 	for _, c := range all {
 		if c.Status != StatusArchived {
 			p.instances = append(p.instances, c)
 		}
+	}
+	return p, all, nil
+}
+
+// oldest is the live instance that has the chain's state; nil where all are
+// archived.
+func (p *presentation) oldest() *card {
+	if len(p.instances) == 0 {
+		return nil
+	}
+	return p.instances[0]
+}
+
+func (tx *Tx) presentChain(at At, root int64, types ...string) (*presentation, error) {
+	p, _, err := tx.s.inHand(tx.conn, at, root, tx.Now)
+	if err != nil {
+		return nil, err
 	}
 	if p.program, err = tx.s.programByKey(tx.conn, at.Shop, p.newest.program); err != nil {
 		return nil, err

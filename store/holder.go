@@ -90,19 +90,13 @@ func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
 	if err != nil {
 		return d, err
 	}
-	all, err := tx.s.chainOf(tx.conn, root, tx.Now)
+	p, _, err := tx.s.inHand(tx.conn, At{Shop: shop}, root, tx.Now)
 	if err != nil {
 		return d, err
 	}
-	p := &presentation{At: At{Shop: shop}, newest: all[len(all)-1]}
-	for _, c := range all {
-		if c.Status != StatusArchived {
-			p.instances = append(p.instances, c)
-		}
-	}
-	shown := p.newest
-	if len(p.instances) > 0 {
-		shown = p.instances[0]
+	shown := p.oldest()
+	if shown == nil {
+		shown = p.newest
 	}
 	if err := usable(shown.Status); err != nil {
 		return d, err

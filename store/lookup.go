@@ -44,15 +44,9 @@ func (v *View) Lookup(at At, code string) (l Lookup, err error) {
 }
 
 func (v *View) lookup(at At, root int64) (l Lookup, err error) {
-	all, err := v.s.chainOf(v.conn, root, v.Now)
+	p, all, err := v.s.inHand(v.conn, at, root, v.Now)
 	if err != nil {
 		return l, err
-	}
-	p := &presentation{At: at, newest: all[len(all)-1]}
-	for _, c := range all {
-		if c.Status != StatusArchived {
-			p.instances = append(p.instances, c)
-		}
 	}
 	if p.program, err = v.s.programByKey(v.conn, at.Shop, p.newest.program); err != nil {
 		return l, err
