@@ -61,6 +61,14 @@ type Limits struct {
 	MCPKeysPerShop   int
 	PrizeThresholds  int
 	PrizeOptions     int
+	Webhooks         int // per shop
+	HookHeaders      int // custom headers per webhook
+	HookHeaderBytes  int // of all their names and values
+	DeliveryLogLimit int
+	DeliveryAttempts int           // per event and webhook
+	DeliveryBackoff  time.Duration // after the first attempt
+	DeliveryFailures int           // in a row, that disable a webhook
+	DeliveryDays     int           // that the log is kept
 	IdempotencyHours int
 	RotationHours    int
 	InstallLinkTTL   time.Duration
@@ -70,6 +78,7 @@ type Limits struct {
 // DefaultLimits are the defaults of the spec's Limits table.
 func DefaultLimits() Limits {
 	return Limits{MaxPageSize: 100, KeysPerShop: 10, MCPKeysPerShop: 5, PrizeThresholds: 3, PrizeOptions: 3,
+		Webhooks: 50, HookHeaders: 20, HookHeaderBytes: 4096, DeliveryLogLimit: 200, DeliveryAttempts: 5, DeliveryBackoff: 5 * time.Second, DeliveryFailures: 15, DeliveryDays: 30,
 		IdempotencyHours: 24, RotationHours: 24, InstallLinkTTL: 30 * 24 * time.Hour}
 }
 
@@ -90,7 +99,8 @@ type Store struct {
 	siteCache sync.Map // siteKey to sites, of siteEpoch only
 	siteEpoch atomic.Int64
 
-	latest atomic.Int64 // Now of the newest write
+	latest atomic.Int64  // Now of the newest write
+	onDue  func([]int64) // see OnDue
 
 	// The writer goroutine's own; nothing else touches these.
 	writer    *conn

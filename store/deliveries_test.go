@@ -182,13 +182,13 @@ func TestDeletedProgramDropsItsWebhooks(t *testing.T) {
 	stays := f.hook(f.a, other, hookFields{})
 	f.card(f.a, doomed, CardFields{})
 	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, doomed) })
-	if got := f.lines("SELECT id FROM webhooks"); len(got) != 1 || got[0] != fmt.Sprint(stays) {
+	if got := f.lines("SELECT id FROM webhooks WHERE deleted_at IS NULL"); len(got) != 1 || got[0] != fmt.Sprint(stays) {
 		t.Errorf("webhooks %v are left, want %d", got, stays)
 	}
-	if n := f.number("SELECT count(*) FROM deliveries WHERE webhook_id<>?", stays); n != 0 {
+	if n := f.number("SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.deleted_at IS NULL AND d.webhook_id<>?", stays); n != 0 {
 		t.Errorf("%d deliveries to a webhook that is gone", n)
 	}
-	if got := f.lines("SELECT e.name FROM deliveries d JOIN events e ON e.id=d.event_id ORDER BY d.id"); !slices.Equal(got, []string{"card.added", "card.archived"}) {
+	if got := f.lines("SELECT e.name FROM deliveries d JOIN events e ON e.id=d.event_id WHERE d.webhook_id=? ORDER BY d.id", stays); !slices.Equal(got, []string{"card.added", "card.archived"}) {
 		t.Errorf("the other webhook hears %v", got)
 	}
 	f.sound()

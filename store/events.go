@@ -151,10 +151,15 @@ func (tx *Tx) queue(e pendingEvent, to []hook, v1, v2 bool) error {
 	if err != nil {
 		return err
 	}
+	special := 0
+	if e.name == event.SubscriptionStateChanged {
+		special = throughSuspension
+	}
 	for _, h := range to {
-		if _, err := tx.insert("INSERT INTO deliveries (event_id, webhook_id, state, due_at, created_at) VALUES (?,?,'pending',?,?)", key, h.id, tx.Now, tx.Now); err != nil {
+		if _, err := tx.insert("INSERT INTO deliveries (event_id, webhook_id, state, special, due_at, created_at) VALUES (?,?,'pending',?,?,?)", key, h.id, special, tx.Now, tx.Now); err != nil {
 			return err
 		}
+		tx.wakes(h.id)
 	}
 	return nil
 }
@@ -168,7 +173,7 @@ func (tx *Tx) hooksOf(shop int64) ([]hook, error) {
 	hooks := []hook{}
 	var bad error
 	r := tx.query("SELECT "+packed("id", "payload_version='v2'", "include_shop_wide_events", "events", "program_ids", "location_ids")+
-		" FROM webhooks WHERE shop_id=? AND active=1 ORDER BY id", shop)
+		" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL AND active=1 ORDER BY id", shop)
 	for r.next() {
 		h := hook{id: r.int(), v2: r.bool()}
 		h.sub.IncludeShopWide = r.bool()
@@ -345,13 +350,4 @@ func (tx *Tx) scrubEvents(root int64) error {
 		}
 	}
 	return nil
-}
-
-// dropWebhooks deletes a program's webhooks with their delivery log.
-func (tx *Tx) dropWebhooks(program int64) error {
-	if _, err := tx.exec("DELETE FROM deliveries WHERE webhook_id IN (SELECT id FROM webhooks WHERE program_id=?)", program); err != nil {
-		return err
-	}
-	_, err := tx.exec("DELETE FROM webhooks WHERE program_id=?", program)
-	return err
 }

@@ -283,10 +283,12 @@ CREATE TABLE webhooks (
   payload_version          TEXT    NOT NULL CHECK (payload_version IN ('v1', 'v2')),
   consecutive_failures     INTEGER NOT NULL DEFAULT 0,
   created_at               INTEGER NOT NULL,
-  updated_at               INTEGER NOT NULL
+  updated_at               INTEGER NOT NULL,
+  deleted_at               INTEGER            -- gone for every caller; the sweep takes its log and then the row
 ) STRICT;
-CREATE INDEX webhooks_shop ON webhooks (shop_id);
-CREATE INDEX webhooks_program ON webhooks (program_id);
+CREATE INDEX webhooks_shop ON webhooks (shop_id) WHERE deleted_at IS NULL;
+CREATE INDEX webhooks_program ON webhooks (program_id) WHERE deleted_at IS NULL;
+CREATE INDEX webhooks_deleted ON webhooks (deleted_at) WHERE deleted_at IS NOT NULL;
 
 -- An event is kept once, however many webhooks it goes to; its event_id is
 -- the delivery's and is put in when sending.
@@ -301,20 +303,25 @@ CREATE TABLE events (
 ) STRICT;
 CREATE INDEX events_card ON events (card_id) WHERE card_id IS NOT NULL;
 
+-- One row per event and webhook: the queue and the log in one. The pending
+-- rows of a webhook are walked by (due_at, id), which for first attempts is
+-- the order of their commits.
 CREATE TABLE deliveries (
   id              INTEGER PRIMARY KEY AUTOINCREMENT,
   event_id        INTEGER NOT NULL REFERENCES events,
   webhook_id      INTEGER NOT NULL REFERENCES webhooks,
   state           TEXT    NOT NULL CHECK (state IN ('pending', 'delivered', 'failed')),
-  due_at          INTEGER NOT NULL,
+  special         INTEGER NOT NULL DEFAULT 0, -- 1: goes out though the shop is suspended; 2: a test, once, also where the webhook is inactive
+  due_at          INTEGER NOT NULL,           -- of the next attempt
   attempts        INTEGER NOT NULL DEFAULT 0,
   response_status INTEGER,
   last_error      TEXT,
-  duration_ms     INTEGER NOT NULL DEFAULT 0,
-  request_headers TEXT    NOT NULL DEFAULT '{}',
+  duration_ms     INTEGER NOT NULL DEFAULT 0, -- of the latest attempt
+  request_headers TEXT    NOT NULL DEFAULT '{}', -- JSON object, secrets masked
   delivered_at    INTEGER,
   created_at      INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX deliveries_event ON deliveries (event_id);
 CREATE INDEX deliveries_webhook ON deliveries (webhook_id);
 CREATE INDEX deliveries_pending ON deliveries (webhook_id, due_at) WHERE state = 'pending';
+CREATE INDEX deliveries_special ON deliveries (webhook_id, due_at) WHERE state = 'pending' AND special > 0;

@@ -33,6 +33,7 @@ type Tx struct {
 	after  []func()
 	events []pendingEvent
 	last   []pendingEvent // after all others
+	woken  []int64        // webhooks that have something due
 }
 
 // AfterCommit has f called once the write is on disk. f must be quick and must
@@ -60,6 +61,7 @@ type job struct {
 	Write
 	err   error
 	after []func()
+	woken []int64
 	done  chan struct{}
 }
 
@@ -139,7 +141,7 @@ func (s *Store) commitGroup(group []*job) {
 		s.hooks = map[int64][]hook{} // may hold what was never committed
 		for _, j := range group {
 			j.err = fmt.Errorf("the write was not made: %w", dead)
-			j.after = nil
+			j.after, j.woken = nil, nil
 		}
 	}
 	s.latest.Store(int64(s.newest))
@@ -151,6 +153,13 @@ func (s *Store) commitGroup(group []*job) {
 			}
 		}
 		close(j.done)
+	}
+	if s.onDue != nil {
+		for _, j := range group {
+			if len(j.woken) > 0 {
+				s.onDue(j.woken)
+			}
+		}
 	}
 }
 
@@ -193,20 +202,20 @@ func (s *Store) runJob(j *job) (dead error) {
 		if dead = s.takeBack(); dead != nil {
 			return dead
 		}
-		tx.after = nil
+		tx.after, tx.woken = nil, nil
 	}
 	if j.Settle != nil {
 		if j.err = guard(func() error { return j.Settle(tx, j.err) }); j.err != nil {
 			if dead = s.takeBack(); dead != nil {
 				return dead
 			}
-			tx.after = nil
+			tx.after, tx.woken = nil, nil
 		}
 	}
 	if _, err := s.writer.exec("RELEASE job"); err != nil {
 		return err
 	}
-	j.after = tx.after
+	j.after, j.woken = tx.after, tx.woken
 	return nil
 }
 

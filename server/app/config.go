@@ -153,6 +153,8 @@ func (c *Config) Store() store.Limits {
 	l := c.Limits
 	s := l.KeyLimits.Store()
 	s.MaxPageSize, s.PrizeThresholds, s.PrizeOptions, s.IdempotencyHours = l.PublicAPIMaxPageSize, l.PrizeMaxThresholds, l.PrizeMaxOptions, l.IdempotencyDedupeWindowHours
+	s.Webhooks, s.HookHeaders, s.HookHeaderBytes, s.DeliveryLogLimit = l.WebhookMaxPerShop, l.WebhookMaxCustomHeaders, l.WebhookCustomHeadersMaxBytes, l.DeliveryLogMaxLimit
+	s.DeliveryAttempts, s.DeliveryBackoff, s.DeliveryFailures, s.DeliveryDays = l.WebhookDeliveryAttempts, l.WebhookBackoffBase, l.WebhookMaxConsecutiveFailures, l.WebhookDeliveryRetentionDays
 	s.PreviewEvents = c.PreviewEvents
 	if c.InstallLinkTTL != 0 {
 		s.InstallLinkTTL = c.InstallLinkTTL
