@@ -45,7 +45,7 @@ func (tx *Tx) UpdateCard(a Access, id string, f CardPatch) (d CardDetail, err er
 }
 
 func (tx *Tx) detail(a Access, id string) (CardDetail, error) {
-	d, _, err := tx.s.cardDetail(tx.conn, a, id, tx.Now, tx.s.readSites)
+	d, _, err := tx.s.cardDetail(tx.conn, a, id, tx.Now, func(*conn, int64, int64) (sites, error) { return tx.keptSites(a.Shop) })
 	return d, err
 }
 
@@ -150,7 +150,7 @@ func (tx *Tx) stands(a Access, id string) (c card, live *card, err error) {
 	if c, err = tx.card(a, id); err != nil {
 		return c, nil, err
 	}
-	p, _, err := tx.s.inHand(tx.conn, At{Shop: a.Shop}, c.root, tx.Now)
+	p, err := tx.chain(At{Shop: a.Shop}, c.root)
 	if err != nil {
 		return c, nil, err
 	}

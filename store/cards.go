@@ -226,51 +226,6 @@ func (s *Store) cardDetail(c *conn, a Access, id string, now Time, source siteSo
 	return d, epoch, err
 }
 
-// sites are a shop's enabled locations by name, then id.
-type sites struct {
-	keys  []int64
-	named []NamedLocation
-}
-
-// siteSource gives them as of an auth epoch.
-type siteSource func(c *conn, shop, epoch int64) (sites, error)
-
-// readSites reads them.
-func (s *Store) readSites(c *conn, shop, _ int64) (list sites, err error) {
-	r := c.query("SELECT "+packed("id", "name")+" FROM locations WHERE shop_id=? AND disabled_at IS NULL ORDER BY name, id", shop)
-	for r.next() {
-		key := r.int()
-		list.keys = append(list.keys, key)
-		list.named = append(list.named, NamedLocation{s.ID(KindLocation, key), r.str()})
-	}
-	return list, r.close()
-}
-
-// keptSites keeps them: every change of a location moves the auth epoch. A write
-// reads them itself, since what it sees may yet be rolled back.
-func (s *Store) keptSites(c *conn, shop, epoch int64) (sites, error) {
-	k := siteKey{shop, epoch}
-	if have, ok := s.siteCache.Load(k); ok {
-		return have.(sites), nil
-	}
-	list, err := s.readSites(c, shop, epoch)
-	if err != nil {
-		return list, err
-	}
-	// This read came after the one that gave the epoch: keep it only if no
-	// change fell between the two.
-	now, err := c.number("SELECT auth_epoch FROM meta")
-	if err == nil && now == epoch {
-		if s.siteEpoch.Swap(epoch) != epoch {
-			s.siteCache.Clear()
-		}
-		s.siteCache.Store(k, list)
-	}
-	return list, err
-}
-
-type siteKey struct{ shop, epoch int64 }
-
 // card finds a card of the shop with all that writes need to know.
 func (tx *Tx) card(a Access, id string) (c card, err error) {
 	key, ok := tx.s.Key(KindCard, id)

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // At is where and by what a card is presented.
@@ -14,9 +15,9 @@ type At struct {
 // program. A code stands for its chain (contract section 4).
 type presentation struct {
 	At
-	program   program
-	instances []*card // neither archived nor erased, oldest first
-	newest    *card   // of all that are not erased, archived or not
+	program   *program // shared: not to be changed
+	instances []*card  // neither archived nor erased, oldest first
+	newest    *card    // of all that are not erased, archived or not
 }
 
 // code makes what a card's QR code holds. It names the chain and dies with the
@@ -25,61 +26,99 @@ func (s *Store) code(root, generation int64) string {
 	return string(s.seal(nil, kindCode, uint64(generation), root))
 }
 
-// rootOf finds the chain that a card's id or code names: 0 for none.
-func (c *conn) rootOf(s *Store, shop int64, text string) (root int64, err error) {
-	if key, ok := s.Key(KindCard, text); ok {
-		return c.number("SELECT ifnull(root_id, id) FROM cards WHERE id=? AND shop_id=? AND deleted_at IS NULL", key, shop)
-	}
-	generation, key, ok := s.IDs.openAny(kindCode, text)
-	if !ok {
-		return 0, nil
-	}
-	return c.number("SELECT id FROM cards WHERE id=? AND shop_id=? AND code_generation=? AND deleted_at IS NULL", key, shop, int64(generation))
-}
+// chainCols come first in every query of a chain.
+var chainCols = append([]string{epochColumn, "c.id", "c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.live"}, cardCols...)
 
-var chainSQL = "SELECT " + packed(append([]string{"c.id", "c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.live"}, cardCols...)...) +
-	" FROM cards c JOIN programs p ON p.id=c.program_id WHERE (c.id=?1 OR c.root_id=?1) AND c.deleted_at IS NULL"
+// Of a chain that is known by its root, and of one that a card of it names.
+const (
+	chainOfRoot = " FROM cards c JOIN programs p ON p.id=c.program_id WHERE (c.id=?1 OR c.root_id=?1) AND c.deleted_at IS NULL"
+	chainOfCard = " FROM (SELECT ifnull(root_id, id) AS root FROM cards WHERE id=?1 AND shop_id=?2) r" +
+		" JOIN cards c ON (c.id=r.root OR c.root_id=r.root) AND c.deleted_at IS NULL JOIN programs p ON p.id=c.program_id"
+)
 
-// chainOf reads every instance of a chain, oldest first.
-func (s *Store) chainOf(c *conn, root int64, now Time) (all []*card, err error) {
-	r := c.query(chainSQL, root)
+var (
+	chainSQL      = "SELECT " + packed(chainCols...) + chainOfRoot
+	namedChainSQL = "SELECT " + packed(chainCols...) + chainOfCard
+)
+
+// readChain reads every instance of a chain, oldest first, with a query that
+// begins with chainCols; more, if set, reads what the query has after them. It
+// also gives the auth epoch that came along.
+func (s *Store) readChain(c *conn, now Time, more func(*rows, *card), sql string, args ...any) (all []*card, epoch int64, err error) {
+	r := c.query(sql, args...)
 	for r.next() {
+		epoch = r.int()
 		key, child, cycle, generation, live := r.int(), r.bool(), r.int(), r.int(), r.bool()
 		i := s.scanCard(r, key, now)
-		i.root, i.child, i.cycle, i.generation, i.live = root, child, cycle, generation, live
+		i.child, i.cycle, i.generation, i.live = child, cycle, generation, live
+		if more != nil {
+			more(r, &i)
+		}
 		all = append(all, &i)
 	}
+	if err := r.close(); err != nil {
+		return nil, 0, err
+	}
 	slices.SortFunc(all, func(a, b *card) int { return cmp.Compare(a.key, b.key) })
-	return all, r.close()
+	for _, i := range all {
+		i.root = all[0].key
+	}
+	return all, epoch, nil
+}
+
+// asTyped takes out what people put between the groups of a code they type,
+// and reads the letters that codes do not have as the digits they look like.
+var asTyped = strings.NewReplacer(" ", "", "-", "", "o", "0", "i", "1", "l", "1")
+
+// namedChain reads the chain that a card's id or code names; none where there
+// is no such card in the shop, or the code is an old one.
+func (s *Store) namedChain(c *conn, shop int64, text string, now Time, more func(*rows, *card), sql string, args ...any) (all []*card, epoch int64, err error) {
+	generation, isCode := uint64(0), false
+	key, ok := s.Key(KindCard, text)
+	if !ok {
+		if generation, key, isCode = s.IDs.openAny(kindCode, asTyped.Replace(strings.ToLower(text))); !isCode {
+			return nil, 0, nil
+		}
+	}
+	all, epoch, err = s.readChain(c, now, more, sql, append([]any{key, shop}, args...)...)
+	if isCode && len(all) > 0 && all[0].generation != int64(generation) {
+		return nil, epoch, err
+	}
+	return all, epoch, err
 }
 
 // present looks a card up and applies the refusals that every action at a till
 // has in common, in the order of contract section 4. actions are the program
 // types that the action is for.
 func (tx *Tx) present(at At, text string, types ...string) (p *presentation, err error) {
-	root, err := tx.rootOf(tx.s, at.Shop, text)
+	all, _, err := tx.s.namedChain(tx.conn, at.Shop, text, tx.Now, nil, namedChainSQL)
 	if err != nil {
 		return nil, err
 	}
-	if root == 0 {
+	if len(all) == 0 {
 		return nil, notFound("card")
 	}
-	return tx.presentChain(at, root, types...)
+	return tx.presentChain(inHand(at, all), types...)
 }
 
-// inHand reads a chain that exists: all its cards, and those of them that are
-// live. The program is the caller's to read.
-func (s *Store) inHand(c *conn, at At, root int64, now Time) (p *presentation, all []*card, err error) {
-	if all, err = s.chainOf(c, root, now); err != nil {
-		return nil, nil, err
-	}
-	p = &presentation{At: at, newest: all[len(all)-1]}
+// inHand is a chain that was read, without its program.
+func inHand(at At, all []*card) *presentation {
+	p := &presentation{At: at, newest: all[len(all)-1]}
 	for _, c := range all {
 		if c.Status != StatusArchived {
 			p.instances = append(p.instances, c)
 		}
 	}
-	return p, all, nil
+	return p
+}
+
+// chain is the chain of a root that exists.
+func (tx *Tx) chain(at At, root int64) (*presentation, error) {
+	all, _, err := tx.s.readChain(tx.conn, tx.Now, nil, chainSQL, root)
+	if err != nil {
+		return nil, err
+	}
+	return inHand(at, all), nil
 }
 
 // oldest is the live instance that has the chain's state; nil where all are
@@ -91,18 +130,14 @@ func (p *presentation) oldest() *card {
 	return p.instances[0]
 }
 
-func (tx *Tx) presentChain(at At, root int64, types ...string) (*presentation, error) {
-	p, _, err := tx.s.inHand(tx.conn, at, root, tx.Now)
-	if err != nil {
-		return nil, err
-	}
-	if p.program, err = tx.s.programByKey(tx.conn, at.Shop, p.newest.program); err != nil {
+func (tx *Tx) presentChain(p *presentation, types ...string) (_ *presentation, err error) {
+	if p.program, err = tx.keptProgram(p.Shop, p.newest.program); err != nil {
 		return nil, err
 	}
 	switch {
 	case !slices.Contains(types, p.program.Type):
 		return nil, refuse(Unprocessable, "A card of a %s program does not take this.", p.program.Type)
-	case !p.program.worksAt(tx.s, at.Location):
+	case !p.program.worksAt(tx.s, p.Location):
 		return nil, refuse(Unprocessable, "The program's cards do not work at this location.")
 	case p.program.SuspendedAt.Valid:
 		return nil, refuse(CardSuspended, "The program is suspended.")
@@ -130,7 +165,7 @@ func (tx *Tx) presentedExpired(p *presentation) error {
 	if err != nil || n == 0 {
 		return keepBut(refusal, err)
 	}
-	if _, err := tx.book(p, c, entry{kind: "expiry"}); err != nil {
+	if _, _, err := tx.book(p, c, entry{kind: "expiry"}); err != nil {
 		return err
 	}
 	return &Kept{refusal}
@@ -187,23 +222,29 @@ type entry struct {
 }
 
 // book writes one ledger row and what follows from it in the card's counts and
-// in events. It is the only place where either count changes.
-func (tx *Tx) book(p *presentation, c *card, e entry) (key int64, err error) {
+// in events. It is the only place where either count changes. The row that it
+// answers lacks the location's name.
+func (tx *Tx) book(p *presentation, c *card, e entry) (t Transaction, key int64, err error) {
 	null := func(n int64) Null[int64] { return Null[int64]{n, n != 0} }
 	key, err = tx.insert(`INSERT INTO transactions (shop_id, card_id, program_id, location_id, device_id, type, stamps_delta, value_delta, prize_id, cycle,
 		reverses_id, overflow_of, metadata, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, p.Shop, c.key, p.program.key, p.Location, p.Device, e.kind,
 		e.stamps, e.value, null(e.prize), c.cycle, null(e.reverses), null(e.overflowOf), e.metadata, tx.Now)
 	if err != nil {
-		return 0, err
+		return t, 0, err
 	}
 	c.StampsCount += e.stamps.V
 	c.CurrentValue.V += e.value.V
 	if _, err = tx.exec("UPDATE cards SET stamps_count=?, current_value=?, first_location_id=ifnull(first_location_id, ?), updated_at=? WHERE id=?",
 		c.StampsCount, c.CurrentValue, p.Location, tx.Now, c.key); err != nil {
-		return 0, err
+		return t, 0, err
 	}
 	tx.emitLedger(p, c, key, e)
-	return key, tx.audit(p.Shop, "transaction."+e.kind, KindTransaction, key, "")
+	t = Transaction{ID: tx.s.ID(KindTransaction, key), CardID: c.ID, ProgramID: c.ProgramID, Type: e.kind, LocationID: tx.s.ID(KindLocation, p.Location),
+		StampsDelta: e.stamps, ValueDelta: e.value, CreatedAt: tx.Now}
+	if e.prize != 0 {
+		t.PrizeID = Some(tx.s.ID(KindPrize, e.prize))
+	}
+	return t, key, tx.audit(p.Shop, "transaction."+e.kind, KindTransaction, key, "")
 }
 
 // accept makes an accepted presentation of an invited card its activation.

@@ -96,8 +96,8 @@ type Store struct {
 
 	readers chan *conn
 
-	siteCache sync.Map // siteKey to sites, of siteEpoch only
-	siteEpoch atomic.Int64
+	sites    perEpoch[sites]    // by shop
+	programs perEpoch[*program] // by program
 
 	latest atomic.Int64  // Now of the newest write
 	onDue  func([]int64) // see OnDue
@@ -105,7 +105,8 @@ type Store struct {
 	// The writer goroutine's own; nothing else touches these.
 	writer    *conn
 	newest    Time
-	epoch     int64
+	epoch     int64 // meta.auth_epoch as the open group sees it
+	began     int64 // as its transaction found it
 	hookEpoch int64
 	hooks     map[int64][]hook
 }
@@ -187,7 +188,7 @@ func (s *Store) open() error {
 		return s.explain(err)
 	}
 	for range s.opts.Readers {
-		r, err := openConn(dsn(s.path, pragmas, "_pragma=query_only(1)"))
+		r, err := openConn(dsn(s.path, pragmas, "_pragma=query_only(1)", "_pragma=cache_size(-8000)"))
 		if err != nil {
 			return s.explain(err)
 		}

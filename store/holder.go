@@ -59,14 +59,11 @@ func (v *View) HolderCard(token string) (h HolderCard, err error) {
 		if err != nil {
 			return err
 		}
-		if h.Lookup, err = v.lookup(At{Shop: shop}, root); err != nil {
+		var generation int64
+		if h.Lookup, generation, err = v.lookupRoot(At{Shop: shop}, root); err != nil {
 			return err
 		}
 		if err := usable(h.Card.Status); err != nil {
-			return err
-		}
-		generation, err := v.number("SELECT code_generation FROM cards WHERE id=?", root)
-		if err != nil {
 			return err
 		}
 		h.Code = v.s.code(root, generation)
@@ -90,7 +87,7 @@ func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
 	if err != nil {
 		return d, err
 	}
-	p, _, err := tx.s.inHand(tx.conn, At{Shop: shop}, root, tx.Now)
+	p, err := tx.chain(At{Shop: shop}, root)
 	if err != nil {
 		return d, err
 	}
@@ -105,15 +102,19 @@ func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
 	if shown.InstalledAt.Valid {
 		return tx.detail(a, shown.ID)
 	}
-	p.program.key = shown.program
+	p.program = &program{key: shown.program}
 	if err := tx.accept(p); err != nil {
 		return d, err
 	}
 	if _, err := tx.exec("UPDATE cards SET installed_at=?, platform=?, updated_at=? WHERE archived_at IS NULL AND "+chain, tx.Now, f.Platform.V, tx.Now, root, root); err != nil {
 		return d, err
 	}
-	if _, err := tx.exec("UPDATE programs SET has_installed_cards=1 WHERE id=? AND has_installed_cards=0", shown.program); err != nil {
+	if n, err := tx.exec("UPDATE programs SET has_installed_cards=1 WHERE id=? AND has_installed_cards=0", shown.program); err != nil {
 		return d, err
+	} else if n > 0 {
+		if err := tx.bumpAuth(); err != nil { // programs are kept for an epoch
+			return d, err
+		}
 	}
 	tx.emit(pendingEvent{name: eventCardRegistered, shop: shop, program: shown.program, card: shown.key, platform: f.Platform.V})
 	if err := tx.audit(shop, "card.install", KindCard, shown.key, ""); err != nil {

@@ -3,6 +3,8 @@ package store
 import (
 	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // LadderPrize is a prize as it stands on one card.
@@ -27,113 +29,156 @@ type Lookup struct {
 	Transactions []Transaction `json:"transactions" doc:"The chain's last ten, newest first."`
 }
 
+// A lookup reads all it shows of the cards with one statement, so that it needs
+// no snapshot: of each instance also the claims of its cycle and its last ten
+// rows of the ledger. Program and locations are kept as of the epoch that the
+// same statement gives.
+var lookupCols = packed(append(slices.Clone(chainCols),
+	"(SELECT group_concat(concat_ws(':', threshold, prize_id), ';') FROM claims WHERE card_id=c.id AND cycle=c.cycle)",
+	"(SELECT group_concat(row, ';') FROM (SELECT concat_ws(':', t.id, t.type, t.location_id, ifnull(t.stamps_delta, ''), ifnull(t.value_delta, ''), "+
+		"ifnull(t.prize_id, ''), ifnull(t.reversed_at, ''), t.created_at) AS row FROM transactions t WHERE t.card_id=c.id ORDER BY t.id DESC LIMIT 10))")...)
+
+var (
+	lookupSQL       = "SELECT " + lookupCols + chainOfCard
+	lookupByRootSQL = "SELECT " + lookupCols + chainOfRoot
+)
+
+const shownTransactions = 10
+
 // Lookup shows what a card's id or code stands for. It never writes.
 func (v *View) Lookup(at At, code string) (l Lookup, err error) {
-	err = v.snapshot(func() error {
-		root, err := v.rootOf(v.s, at.Shop, code)
-		if err != nil {
-			return err
-		}
-		if root == 0 {
-			return notFound("card")
-		}
-		l, err = v.lookup(at, root)
-		return err
-	})
-	return l, err
+	x := lookup{View: v, at: at}
+	if x.all, x.epoch, err = v.s.namedChain(v.conn, at.Shop, code, v.Now, x.more, lookupSQL); err != nil {
+		return l, err
+	}
+	v.seen(x.epoch)
+	if len(x.all) == 0 {
+		return l, notFound("card")
+	}
+	return x.show()
 }
 
-func (v *View) lookup(at At, root int64) (l Lookup, err error) {
-	p, all, err := v.s.inHand(v.conn, at, root, v.Now)
-	if err != nil {
-		return l, err
+// lookupRoot is Lookup of a chain by its root, inside a snapshot.
+func (v *View) lookupRoot(at At, root int64) (l Lookup, generation int64, err error) {
+	x := lookup{View: v, at: at}
+	if x.all, x.epoch, err = v.s.readChain(v.conn, v.Now, x.more, lookupByRootSQL, root); err != nil {
+		return l, 0, err
 	}
-	if p.program, err = v.s.programByKey(v.conn, at.Shop, p.newest.program); err != nil {
-		return l, err
-	}
-	where, err := v.sitesOf(at.Shop)
-	if err != nil {
-		return l, err
-	}
-	shown := p.next()
-	l.Program = p.program.Program
-	if l.Card, l.Prizes, err = v.onCard(p, shown, where); err != nil {
-		return l, err
-	}
-	for _, c := range p.instances {
-		if c == shown {
-			continue
-		}
-		var e EarlierCard
-		if e.CardDetail, e.Prizes, err = v.onCard(p, c, where); err != nil {
-			return l, err
-		}
-		l.EarlierCards = append(l.EarlierCards, e)
-	}
-	l.Transactions, err = v.lastTransactions(all)
-	return l, err
+	l, err = x.show()
+	return l, x.all[0].generation, err
 }
 
-// onCard is a card's detail and ladder, from what the lookup has read already.
-func (v *View) onCard(p *presentation, c *card, at sites) (d CardDetail, prizes []LadderPrize, err error) {
-	d = CardDetail{Card: c.Card, AllLocations: p.program.LocationScope == "all_locations", Locations: at.named}
+// lookup is a Lookup in the making.
+type lookup struct {
+	*View
+	at     At
+	epoch  int64
+	all    []*card
+	claims []claimed
+	rows   []lookupRow
+	where  sites
+	p      *presentation
+}
+
+type claimed struct{ card, threshold, prize int64 }
+
+type lookupRow struct {
+	key, location int64
+	Transaction
+}
+
+// more reads what lookupCols have besides those of the chain.
+func (x *lookup) more(r *rows, c *card) {
+	part := func(s, sep string) (first, rest string) { first, rest, _ = strings.Cut(s, sep); return }
+	integer := func(s string) int64 {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil && r.err == nil {
+			r.err = err
+		}
+		return n
+	}
+	maybe := func(s string) Null[int64] {
+		if s == "" {
+			return Null[int64]{}
+		}
+		return Some(integer(s))
+	}
+	for claims, one := r.str(), ""; claims != ""; {
+		one, claims = part(claims, ";")
+		threshold, prize := part(one, ":")
+		x.claims = append(x.claims, claimed{c.key, integer(threshold), integer(prize)})
+	}
+	for list, one := r.str(), ""; list != ""; {
+		one, list = part(list, ";")
+		var f [8]string
+		for i := range f {
+			f[i], one = part(one, ":")
+		}
+		t := lookupRow{key: integer(f[0]), location: integer(f[2])}
+		t.CardID, t.ProgramID, t.Type = c.ID, c.ProgramID, f[1]
+		t.StampsDelta, t.ValueDelta = maybe(f[3]), maybe(f[4])
+		if z := maybe(f[5]); z.Valid {
+			t.PrizeID = Some(x.s.ID(KindPrize, z.V))
+		}
+		if at := maybe(f[6]); at.Valid {
+			t.ReversedAt = Some(Time(at.V))
+		}
+		t.CreatedAt = Time(integer(f[7]))
+		x.rows = append(x.rows, t)
+	}
+}
+
+func (x *lookup) show() (l Lookup, err error) {
+	x.p = inHand(x.at, x.all)
+	if x.p.program, err = x.keptProgram(x.at.Shop, x.p.newest.program, x.epoch); err != nil {
+		return l, err
+	}
+	if x.where, err = x.s.keptSites(x.conn, x.at.Shop, x.epoch); err != nil {
+		return l, err
+	}
+	shown := x.p.next()
+	l.Program = x.p.program.Program
+	l.Card, l.Prizes = x.p.detail(shown, x.where), x.ladder(shown)
+	for _, c := range x.p.instances {
+		if c != shown {
+			l.EarlierCards = append(l.EarlierCards, EarlierCard{x.p.detail(c, x.where), x.ladder(c)})
+		}
+	}
+	l.Transactions = x.transactions()
+	return l, nil
+}
+
+// detail is a card of the chain with the locations it works at.
+func (p *presentation) detail(c *card, at sites) CardDetail {
+	d := CardDetail{Card: c.Card, AllLocations: p.program.LocationScope == "all_locations", Locations: at.named}
 	if !d.AllLocations {
 		d.Locations = slices.DeleteFunc(slices.Clone(at.named), func(l NamedLocation) bool { return !slices.Contains(p.program.ScopedLocationIDs, l.ID) })
 	}
-	if len(p.program.Prizes) == 0 {
-		return d, nil, nil
-	}
-	claimed, err := v.claimed(c)
-	for _, z := range p.program.Prizes {
-		taken := claimed[z.Threshold]
-		key, _ := v.s.Key(KindPrize, z.ID)
-		prizes = append(prizes, LadderPrize{z, c.StampsCount >= z.Threshold && taken == 0, taken == key})
-	}
-	return d, prizes, err
+	return d
 }
 
-// sitesOf are the shop's enabled locations, kept where the caller's identity
-// says as of which epoch.
-func (v *View) sitesOf(shop int64) (sites, error) {
-	if v.epoch == 0 {
-		return v.s.readSites(v.conn, shop, 0)
-	}
-	return v.s.keptSites(v.conn, shop, v.epoch)
-}
-
-// lastTransactions are the newest ten of each instance, and of these the
-// newest ten: no card's history is read whole.
-func (v *View) lastTransactions(chain []*card) (list []Transaction, err error) {
-	const most = 10
-	type row struct {
-		key int64
-		Transaction
-	}
-	var rows []row
-	for _, c := range chain {
-		r := v.query("SELECT "+transactionCols+" FROM transactions t JOIN locations l ON l.id=t.location_id WHERE t.card_id=? ORDER BY t.id DESC LIMIT ?", c.key, most)
-		for r.next() {
-			r.int()
-			key := r.int()
-			rows = append(rows, row{key, v.s.scanTransaction(r, key)})
+// ladder is the program's prizes as they stand on a card.
+func (x *lookup) ladder(c *card) (prizes []LadderPrize) {
+	for _, z := range x.p.program.Prizes {
+		l := LadderPrize{Prize: z, Available: c.StampsCount >= z.Threshold}
+		for _, taken := range x.claims {
+			if taken.card == c.key && taken.threshold == z.Threshold {
+				l.Available, l.Claimed = false, x.s.ID(KindPrize, taken.prize) == z.ID
+			}
 		}
-		if err := r.close(); err != nil {
-			return nil, err
-		}
+		prizes = append(prizes, l)
 	}
-	slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(b.key, a.key) })
-	for _, r := range rows[:min(most, len(rows))] {
-		list = append(list, r.Transaction)
-	}
-	return list, nil
+	return prizes
 }
 
-// programByKey finds a program that may have been deleted since.
-func (s *Store) programByKey(c *conn, shop, key int64) (p program, err error) {
-	_, err = c.one(func(r *rows) { s.scanWholeProgram(r, &p) }, programByKeySQL, key, shop)
-	if err != nil {
-		return p, err
+// transactions are the newest ten of the whole chain.
+func (x *lookup) transactions() []Transaction {
+	slices.SortFunc(x.rows, func(a, b lookupRow) int { return cmp.Compare(b.key, a.key) })
+	list := make([]Transaction, 0, shownTransactions)
+	for _, t := range x.rows[:min(shownTransactions, len(x.rows))] {
+		t.ID = x.s.ID(KindTransaction, t.key)
+		t.LocationID, t.LocationName = x.s.ID(KindLocation, t.location), x.where.names[t.location]
+		list = append(list, t.Transaction)
 	}
-	p.Prizes, err = s.ladder(c, key)
-	return p, err
+	return list
 }

@@ -222,6 +222,16 @@ var (
 	}
 )
 
+// wide are the searches that may visit any number of rows, and wholeShops the
+// statements that are meant to.
+var (
+	wide       = regexp.MustCompile(`INDEX (cards_shop|cards_program|transactions_shop|transactions_time|transactions_program|transactions_location|audit_shop) \((shop|program|location)_id=\?\)`)
+	wholeShops = []string{ // deleting a program archives all its cards
+		"UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2", "SELECT id FROM cards WHERE program_id=?",
+		"UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=?",
+	}
+)
+
 // walked are the steps of a plan that look at every row of a table. A step
 // "CO-ROUTINE c" allows one "SCAN c": that of its own result.
 func walked(steps []string) (found []string) {
@@ -269,6 +279,10 @@ func TestStatementsFollowIndexes(t *testing.T) {
 			if strings.Contains(step, "TEMP B-TREE") && (i == 0 || smallSorts[steps[i-1]] == "") {
 				t.Errorf("sorts: %s\nplan %s", sql, strings.Join(steps, " | "))
 			}
+		}
+		// Searching an index by the shop alone is a walk of all the shop has.
+		if m := wide.FindString(strings.Join(steps, " | ")); m != "" && !strings.Contains(sql, "LIMIT") && !slices.ContainsFunc(wholeShops, func(part string) bool { return strings.Contains(sql, part) }) {
+			t.Errorf("walks all of a shop or program, %q: %s\nplan %s", m, sql, strings.Join(steps, " | "))
 		}
 		small := false
 		for part := range smallWalks {

@@ -101,6 +101,9 @@ func (tx *Tx) changedLadder(a Access, p program, action string, prize int64) err
 	if _, err := tx.exec("UPDATE programs SET updated_at=? WHERE id=?", tx.Now, p.key); err != nil {
 		return err
 	}
+	if err := tx.bumpAuth(); err != nil { // programs are kept for an epoch
+		return err
+	}
 	tx.emit(pendingEvent{name: eventProgramUpdated, shop: a.Shop, program: p.key})
 	return tx.audit(a.Shop, action, KindPrize, prize, "")
 }

@@ -221,6 +221,9 @@ func (tx *Tx) changedProgram(a Access, key int64, action string, name eventName)
 	if err = tx.audit(a.Shop, action, KindProgram, key, ""); err != nil {
 		return d, err
 	}
+	if err = tx.bumpAuth(); err != nil { // programs are kept for an epoch
+		return d, err
+	}
 	tx.emit(pendingEvent{name: name, shop: a.Shop, program: key})
 	p, err := tx.s.program(tx.conn, a, tx.s.ID(KindProgram, key))
 	return p.ProgramDetail, err

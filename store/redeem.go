@@ -32,7 +32,7 @@ func (tx *Tx) Redeem(at At, code string, f RedeemFields) (out Stamped, err error
 	if completes && p.program.RepeatAfterReset && !younger {
 		e.stamps.V = -c.StampsCount
 	}
-	key, err := tx.book(p, c, e)
+	t, key, err := tx.book(p, c, e)
 	if err != nil {
 		return out, err
 	}
@@ -57,7 +57,7 @@ func (tx *Tx) Redeem(at At, code string, f RedeemFields) (out Stamped, err error
 			return out, err
 		}
 	}
-	return tx.answer(p, key, c, 0, nil)
+	return tx.answer(p, t, c, Transaction{}, nil)
 }
 
 func (tx *Tx) planRedemption(p *presentation, prizeID string) (z Prize, c *card, err error) {
@@ -135,9 +135,9 @@ func (tx *Tx) use(p *presentation, e entry) (out Stamped, err error) {
 	if err = tx.accept(p); err != nil {
 		return out, err
 	}
-	key, err := tx.book(p, p.instances[0], e)
+	t, _, err := tx.book(p, p.instances[0], e)
 	if err != nil {
 		return out, err
 	}
-	return tx.answer(p, key, p.instances[0], 0, nil)
+	return tx.answer(p, t, p.instances[0], Transaction{}, nil)
 }

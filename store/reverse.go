@@ -45,7 +45,10 @@ func (tx *Tx) Reverse(at At, id string, f Metadata) (out Stamped, err error) {
 	if root == 0 {
 		return out, notFound("transaction")
 	}
-	p, err := tx.presentChain(at, root, "standard", "private", "discount", "access", "prepaid")
+	p, err := tx.chain(at, root)
+	if err == nil {
+		p, err = tx.presentChain(p, programTypes...)
+	}
 	if err != nil {
 		return out, err
 	}
@@ -58,14 +61,14 @@ func (tx *Tx) Reverse(at At, id string, f Metadata) (out Stamped, err error) {
 			return out, err
 		}
 	}
-	var keys []int64
+	var written []Transaction
 	var cards []*card
 	for _, row := range pair {
-		k, c, err := tx.reverse(p, row, f.text())
+		t, c, err := tx.reverse(p, row, f.text())
 		if err != nil {
 			return out, err
 		}
-		keys, cards = append(keys, k), append(cards, c)
+		written, cards = append(written, t), append(cards, c)
 	}
 	if t.kind == "stamp" {
 		if err := tx.archiveEmptied(p, slices.Clone(cards)); err != nil {
@@ -73,9 +76,9 @@ func (tx *Tx) Reverse(at At, id string, f Metadata) (out Stamped, err error) {
 		}
 	}
 	if len(pair) == 1 {
-		return tx.answer(p, keys[0], cards[0], 0, nil)
+		return tx.answer(p, written[0], cards[0], Transaction{}, nil)
 	}
-	return tx.answer(p, keys[0], cards[0], keys[1], cards[1])
+	return tx.answer(p, written[0], cards[0], written[1], cards[1])
 }
 
 // archiveEmptied archives a child that a reversal left with nothing: it has no
@@ -146,18 +149,18 @@ func (p *presentation) instance(key int64) *card {
 	return nil
 }
 
-func (tx *Tx) reverse(p *presentation, t ledgerRow, metadata Null[string]) (key int64, c *card, err error) {
+func (tx *Tx) reverse(p *presentation, t ledgerRow, metadata Null[string]) (written Transaction, c *card, err error) {
 	c = p.instance(t.card)
 	opposite := func(n Null[int64]) Null[int64] { return Null[int64]{-n.V, n.Valid} }
-	if key, err = tx.book(p, c, entry{kind: "reversal", stamps: opposite(t.stamps), value: opposite(t.value), prize: t.prize.V, reverses: t.key,
+	if written, _, err = tx.book(p, c, entry{kind: "reversal", stamps: opposite(t.stamps), value: opposite(t.value), prize: t.prize.V, reverses: t.key,
 		reversed: t.kind, metadata: metadata}); err != nil {
-		return 0, nil, err
+		return written, nil, err
 	}
 	if _, err = tx.exec("UPDATE transactions SET reversed_at=? WHERE id=?", tx.Now, t.key); err != nil {
-		return 0, nil, err
+		return written, nil, err
 	}
 	if t.kind == "redemption" {
 		_, err = tx.exec("DELETE FROM claims WHERE transaction_id=?", t.key)
 	}
-	return key, c, err
+	return written, c, err
 }

@@ -181,10 +181,11 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields) (sh Shop, err error) {
 	return tx.s.shop(tx.conn, key)
 }
 
-// bumpAuth makes every process read identities anew before it answers its
-// next request.
+// bumpAuth makes every process read identities, and whatever else is kept for
+// an epoch, anew before it answers its next request.
 func (tx *Tx) bumpAuth() error {
 	tx.s.hooks = map[int64][]hook{}
+	tx.s.epoch++
 	_, err := tx.exec("UPDATE meta SET auth_epoch=auth_epoch+1, hook_epoch=hook_epoch+1 WHERE id=1")
 	return err
 }

@@ -141,20 +141,20 @@ func (tx *Tx) stamp(p *presentation, plan stampPlan, metadata Null[string]) (out
 			second = child
 		}
 	}
-	firstKey, err := tx.book(p, first, entry{kind: "stamp", stamps: Some(plan.n), metadata: metadata})
+	t, firstKey, err := tx.book(p, first, entry{kind: "stamp", stamps: Some(plan.n), metadata: metadata})
 	if err != nil {
 		return out, err
 	}
-	var secondKey int64
+	var t2 Transaction
 	if second != nil {
-		if secondKey, err = tx.book(p, second, entry{kind: "stamp", stamps: Some(plan.over), overflowOf: firstKey, metadata: metadata}); err != nil {
+		if t2, _, err = tx.book(p, second, entry{kind: "stamp", stamps: Some(plan.over), overflowOf: firstKey, metadata: metadata}); err != nil {
 			return out, err
 		}
 	}
 	if err = tx.archiveComplete(p); err != nil {
 		return out, err
 	}
-	return tx.answer(p, firstKey, first, secondKey, second)
+	return tx.answer(p, t, first, t2, second)
 }
 
 // overflow makes the child that takes what a full card has no room for.
@@ -239,7 +239,7 @@ func (tx *Tx) expireStamps(p *presentation) (any bool, err error) {
 		if _, err := tx.exec("UPDATE transactions SET expired_at=? WHERE id IN (SELECT id"+old+")", tx.Now, c.key, c.cycle, before); err != nil {
 			return any, err
 		}
-		if _, err := tx.book(p, c, entry{kind: "expiry", stamps: Some(-n)}); err != nil {
+		if _, _, err := tx.book(p, c, entry{kind: "expiry", stamps: Some(-n)}); err != nil {
 			return any, err
 		}
 		any = true
@@ -252,27 +252,18 @@ func (tx *Tx) expireStamps(p *presentation) (any bool, err error) {
 	return any, nil
 }
 
-// answer reads back what was written.
-func (tx *Tx) answer(p *presentation, key int64, c *card, key2 int64, c2 *card) (out Stamped, err error) {
-	if out.Transaction, err = tx.transaction(key); err != nil {
-		return out, err
-	}
-	if out.Card, err = tx.detail(Access{Shop: p.Shop}, c.ID); err != nil || c2 == nil {
-		return out, err
-	}
-	t, err := tx.transaction(key2)
+// answer tells what was written. All of it is in memory: the cards are kept up
+// with by those who write them.
+func (tx *Tx) answer(p *presentation, t Transaction, c *card, t2 Transaction, c2 *card) (out Stamped, err error) {
+	where, err := tx.keptSites(p.Shop)
 	if err != nil {
 		return out, err
 	}
-	d, err := tx.detail(Access{Shop: p.Shop}, c2.ID)
-	out.OverflowTransaction, out.OverflowCard = &t, &d
-	return out, err
-}
-
-func (tx *Tx) transaction(key int64) (t Transaction, err error) {
-	_, err = tx.one(func(r *rows) {
-		r.int()
-		t = tx.s.scanTransaction(r, r.int())
-	}, "SELECT "+transactionCols+" FROM transactions t JOIN locations l ON l.id=t.location_id WHERE t.id=?", key)
-	return t, err
+	t.LocationName, t2.LocationName = where.names[p.Location], where.names[p.Location]
+	out.Transaction, out.Card = t, p.detail(c, where)
+	if c2 != nil {
+		d := p.detail(c2, where)
+		out.OverflowTransaction, out.OverflowCard = &t2, &d
+	}
+	return out, nil
 }

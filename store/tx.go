@@ -176,6 +176,7 @@ func (s *Store) begin() error {
 		hooks = r.int()
 		s.newest = max(s.newest, Time(r.int()))
 	}, "SELECT "+packed("auth_epoch", "hook_epoch", "ifnull((SELECT created_at FROM audit ORDER BY id DESC LIMIT 1),0)")+" FROM meta")
+	s.began = s.epoch
 	if hooks != s.hookEpoch {
 		s.hookEpoch, s.hooks = hooks, map[int64][]hook{}
 	}
@@ -221,9 +222,16 @@ func (s *Store) runJob(j *job) (dead error) {
 
 func (s *Store) takeBack() error {
 	s.writer.reset()
-	_, err := s.writer.exec("ROLLBACK TO job") // refused after a fault
+	if _, err := s.writer.exec("ROLLBACK TO job"); err != nil { // refused after a fault
+		return err
+	}
 	// A change to what the writer caches may have been taken back with it.
 	s.hooks = map[int64][]hook{}
+	if s.epoch == s.began {
+		return nil
+	}
+	var err error
+	s.epoch, err = s.writer.number("SELECT auth_epoch FROM meta")
 	return err
 }
 

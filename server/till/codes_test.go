@@ -3,6 +3,7 @@ package till_test
 import (
 	"html"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -56,7 +57,14 @@ func TestCodes(t *testing.T) {
 	s.get("/cards/" + again).want(200).shows(fields{"card.status": "invited"})
 	s.stamp(card, 1).shows(fields{"card.id": child, "card.status": "active"})
 
-	for _, none := range []string{"x", strings.ToUpper(again), again + "0", again[1:], "crd_" + again, card[4:], s.ShopID, "%00", "a%2Fb", "%F0%9F%99%82", strings.Repeat("a", 5000)} {
+	// As people type it, from the groups that the page shows.
+	typed := regexp.MustCompile("....").ReplaceAllString(strings.NewReplacer("0", "O", "1", "l").Replace(strings.ToUpper(again)), "$0 ")
+	for _, spelt := range []string{strings.ToUpper(again), typed, strings.ReplaceAll(typed, " ", "-")} {
+		s.get("/cards/" + url.PathEscape(spelt)).want(200).shows(fields{"card.id": child})
+		s.post("/cards/"+url.PathEscape(spelt)+"/stamps", nil).want(201)
+	}
+
+	for _, none := range []string{"x", again + "0", again[1:], "crd_" + again, card[4:], s.ShopID, "%00", "a%2Fb", "%F0%9F%99%82", strings.Repeat("a", 5000)} {
 		s.untouched(func() {
 			s.get("/cards/"+none).want(404, "not_found")
 			s.post("/cards/"+none+"/stamps", nil).want(404, "not_found")

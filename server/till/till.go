@@ -26,7 +26,7 @@ func Document(lim wire.Limits, base string) []byte {
 }
 
 const introduction = "What a shop's devices write to the ledger. A device belongs to one location.\n\n" +
-	"`code` is a card's id or what its QR code holds; it stands for the whole chain of cards that overflowed from one another. " +
+	"`code` is a card's id or what its QR code holds, which may also be typed as the holder's page shows it; it stands for the whole chain of cards that overflowed from one another. " +
 	"Where the location demands it, every write needs the staff PIN as `X-Staff-Pin`; five wrong ones in a row lock the device for a minute (429). " +
 	"Every write takes an `Idempotency-Key`, scoped to the device: offline tills retry with it."
 
