@@ -1,0 +1,201 @@
+package webhook
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// get sends one request as the sender does: no redirects.
+func get(g *Guard, target string, follow bool) (*http.Response, error) {
+	tr := g.Transport(2)
+	defer tr.CloseIdleConnections()
+	c := &http.Client{Transport: tr}
+	if !follow {
+		c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	resp, err := c.Get(target)
+	if err == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	return resp, err
+}
+
+// receiver is a server with TLS and HTTP/2 on loopback that counts what
+// reaches it, connections too.
+func receiver(t *testing.T) (s *httptest.Server, roots *x509.CertPool, conns *atomic.Int64) {
+	t.Helper()
+	conns = new(atomic.Int64)
+	s = httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.EnableHTTP2 = true
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	roots = x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	return s, roots, conns
+}
+
+func TestTransport(t *testing.T) {
+	s, roots, _ := receiver(t)
+	resp, err := get(&Guard{Loopback: true, Roots: roots}, s.URL, false)
+	if err != nil || resp.ProtoMajor != 2 {
+		t.Error("with the receiver's authority:", resp, err)
+	}
+	var unknown x509.UnknownAuthorityError
+	if _, err := get(&Guard{Loopback: true}, s.URL, false); !errors.As(err, &unknown) {
+		t.Error("without it:", err)
+	}
+	var name x509.HostnameError
+	dns := serveDNS(t, map[string]answers{"other.test.": always("127.0.0.1")})
+	if _, err := get(&Guard{Loopback: true, Roots: roots, Resolver: dns}, "https://other.test:"+port(s.URL), false); !errors.As(err, &name) {
+		t.Error("under another name:", err)
+	}
+	if _, err := get(&Guard{Roots: roots}, s.URL, false); !errors.Is(err, ErrNotPublic) {
+		t.Error("loopback not allowed:", err)
+	}
+
+	old := httptest.NewUnstartedServer(nil)
+	old.Config.ErrorLog = log.New(io.Discard, "", 0)
+	old.TLS = &tls.Config{MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}
+	old.StartTLS()
+	defer old.Close()
+	roots.AddCert(old.Certificate())
+	if _, err := get(&Guard{Loopback: true, Roots: roots}, old.URL, false); err == nil || !strings.Contains(err.Error(), "protocol version") {
+		t.Error("TLS 1.1:", err)
+	}
+
+	tr := new(Guard).Transport(3)
+	if tr.Proxy != nil || !tr.DisableCompression || tr.MaxResponseHeaderBytes != 64<<10 || tr.MaxIdleConnsPerHost != 3 || tr.MaxIdleConns == 0 || tr.IdleConnTimeout == 0 ||
+		tr.TLSClientConfig.InsecureSkipVerify || new(Guard).Dialer().Timeout == 0 {
+		t.Errorf("%+v", tr)
+	}
+}
+
+// A response whose headers never end is cut off.
+func TestEndlessHeaders(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Long", strings.Repeat("x", 80<<10))
+	}))
+	defer s.Close()
+	if _, err := get(&Guard{Loopback: true}, s.URL, false); err == nil || !strings.Contains(err.Error(), "response headers exceeded") {
+		t.Error(err)
+	}
+}
+
+// Without TLS the transport itself holds the scheme's rule, whoever calls it
+// and wherever a name leads by then.
+func TestPlainHTTPAtDial(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer s.Close()
+	dns := serveDNS(t, map[string]answers{"home.test.": always("127.0.0.1"), "public.test.": always("8.8.8.8"), "inside.test.": always("10.0.0.1")})
+	lo := prefixes("127.0.0.0/8")
+	at := func(host string) string { return "http://" + host + ":" + port(s.URL) }
+	for _, c := range []struct {
+		name string
+		g    Guard
+		url  string
+		want error
+	}{
+		{"loopback", Guard{Loopback: true}, s.URL, nil},
+		{"a name of loopback", Guard{Loopback: true}, at("home.test"), nil},
+		{"http allowed, network allowed", Guard{AllowHTTP: true, AllowCIDR: lo}, s.URL, nil},
+		{"network allowed", Guard{AllowCIDR: lo}, s.URL, ErrPlainHTTP},
+		{"http allowed", Guard{AllowHTTP: true}, s.URL, ErrNotPublic},
+		{"public in dev", Guard{Loopback: true}, at("public.test"), ErrPlainHTTP},
+		{"public literal in dev", Guard{Loopback: true}, "http://8.8.8.8", ErrPlainHTTP},
+		{"private in dev", Guard{Loopback: true}, at("inside.test"), ErrNotPublic},
+		{"public", Guard{}, at("public.test"), ErrPlainHTTP},
+	} {
+		c.g.Resolver = dns
+		if _, err := get(&c.g, c.url, false); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// A redirect is an answer like any other; and if a client did follow it, the
+// dial would still be refused.
+func TestRedirect(t *testing.T) {
+	for target, want := range map[string]error{
+		"http://10.0.0.1/":                         ErrNotPublic,
+		"https://10.0.0.1/":                        ErrNotPublic,
+		"http://169.254.169.254/latest/meta-data/": ErrNotPublic,
+		"https://[::ffff:169.254.169.254]/":        ErrNotPublic,
+		"http://[fd00:ec2::254]/":                  ErrNotPublic,
+		"http://0.0.0.0/":                          ErrNotPublic,
+		"http://8.8.8.8/":                          ErrPlainHTTP,
+	} {
+		s := httptest.NewServer(http.RedirectHandler(target, http.StatusTemporaryRedirect))
+		defer s.Close()
+		g := &Guard{Loopback: true, AllowCIDR: prefixes("169.254.0.0/16")}
+		if resp, err := get(g, s.URL, false); err != nil || resp.StatusCode != http.StatusTemporaryRedirect {
+			t.Error(target, resp, err)
+		}
+		if _, err := get(g, s.URL, true); !errors.Is(err, want) {
+			t.Errorf("%s, followed: %v", target, err)
+		}
+	}
+}
+
+// A name that is public when the webhook is saved and ours when it is called.
+func TestRebinding(t *testing.T) {
+	s, roots, conns := receiver(t)
+	dns := serveDNS(t, map[string]answers{
+		"example.com.": func(n int) []string {
+			if n == 1 {
+				return []string{"8.8.8.8"}
+			}
+			return []string{"127.0.0.1"}
+		},
+		"both.test.": always("10.0.0.1", "127.0.0.1"),
+	})
+	g := &Guard{Resolver: dns, Roots: roots}
+	target := "https://example.com:" + port(s.URL) + "/hook"
+	if p := g.CheckURL(t.Context(), target); p != nil {
+		t.Fatal("at save:", *p)
+	}
+	_, err := get(g, target, false)
+	if !errors.Is(err, ErrNotPublic) || !strings.Contains(err.Error(), "127.0.0.1:"+port(s.URL)+": the address is not public") {
+		t.Error("at delivery:", err)
+	}
+	if n := conns.Load(); n != 0 {
+		t.Errorf("%d connections arrived", n)
+	}
+	if p := g.CheckURL(t.Context(), target); p == nil || p.Code != "not_public" {
+		t.Error("at the next save:", p)
+	}
+
+	// The same name, the same server, where loopback is allowed: what was
+	// refused above was the address.
+	g.Loopback = true
+	if resp, err := get(g, target, false); err != nil || resp.StatusCode != 200 {
+		t.Error(resp, err)
+	}
+
+	// Every address is judged by itself: the dial passes over the private one.
+	c, err := g.Dialer().DialContext(t.Context(), "tcp", "both.test:"+port(s.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if !strings.HasPrefix(c.RemoteAddr().String(), "127.0.0.1:") {
+		t.Error(c.RemoteAddr())
+	}
+}
+
+func port(rawURL string) string { return rawURL[strings.LastIndexByte(rawURL, ':')+1:] }

@@ -1,0 +1,165 @@
+package webhook
+
+import (
+	"errors"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// Addresses that nobody may be sent to, in the forms that ParseAddr takes.
+var denied = strings.Fields(`
+	0.0.0.0 0.255.255.255 10.0.0.0 10.1.2.3 10.255.255.255 100.64.0.0 100.127.255.255
+	127.0.0.0 127.0.0.1 127.0.0.53 127.255.255.255 169.254.0.0 169.254.1.1 169.254.255.255
+	172.16.0.0 172.31.255.255 192.0.0.0 192.0.0.8 192.0.0.9 192.0.0.10 192.0.0.170 192.0.0.255
+	192.0.2.1 192.31.196.1 192.52.193.1 192.88.99.1 192.88.99.2 192.168.0.0 192.168.255.255 192.175.48.1
+	198.18.0.0 198.19.255.255 198.51.100.1 203.0.113.1 224.0.0.1 239.255.255.255
+	240.0.0.1 255.255.255.254 255.255.255.255
+	:: ::1 ::127.0.0.1 ::8.8.8.8 ::ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:0.0.0.0 ::ffff:192.168.1.1 ::ffff:224.0.0.1
+	::ffff:0:127.0.0.1 ::ffff:0:8.8.8.8
+	64:ff9b::10.0.0.1 64:ff9b::127.0.0.1 64:ff9b::8.8.8.8 64:ff9b:1::1 64:ff9b:1:ffff::8.8.8.8
+	100:: 100::1 100:0:0:1::1 1fff:ffff::1
+	2001::1 2001:0:4136:e378:8000:63bf:3fff:fdd2 2001:1::1 2001:2::1 2001:3::1 2001:4:112::1 2001:10::1 2001:20::1 2001:30::1
+	2001:1ff:ffff::1 2001:db8::1 2001:db8:ffff::1 2002:: 2002:7f00:1::1 2002:a00:1::1 2002:808:808::1
+	2620:4f:8000::1 2620:4f:8000:ffff::1 3fff::1 3fff:fff::1
+	4000::1 5f00::1 fc00::1 fd00::1 fd12:3456:789a::1 fe80::1 febf::1 fec0::1 ff02::1 ff0e::1
+	fe80::1%eth0 2606:4700::1111%lo ::1%lo ::ffff:8.8.8.8%eth0`)
+
+// Where machines find credentials, plain, mapped, and carried by NAT64 with its
+// well-known prefix and its local one in all lengths, by 6to4, by Teredo, and
+// by a prefix of the operator's own.
+var neverAllowed = strings.Fields(`
+	169.254.169.254 169.254.170.2 169.254.170.23 100.100.100.200 168.63.129.16 192.0.0.192 169.254.0.23 169.254.42.42
+	fd00:ec2::254 fd00:ec2::23 fd20:ce::254 fd00:42::42
+	::ffff:169.254.169.254 ::ffff:168.63.129.16 ::ffff:100.100.100.200 ::ffff:192.0.0.192 ::ffff:169.254.170.2 ::ffff:169.254.170.23
+	64:ff9b::169.254.169.254 64:ff9b::168.63.129.16 64:ff9b::100.100.100.200 64:ff9b::192.0.0.192
+	64:ff9b:1::169.254.169.254 64:ff9b:1:a9fe:a9:fe00:: 64:ff9b:1:12a9:fe:a9fe:: 64:ff9b:1:1234:a9:fea9:fe00:0
+	2002:a9fe:a9fe::1 2001:0:a9fe:a9fe::1 2001:0:4136:e378:8000:63bf:5601:5601
+	::169.254.169.254 ::ffff:0:169.254.169.254 fe80::a9fe:a9fe 2606:4700::a9fe:a9fe`)
+
+var allowed = strings.Fields(`
+	1.0.0.0 1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0
+	168.63.129.15 169.253.255.255 169.255.0.0 172.15.255.255 172.32.0.0 191.255.255.255 192.0.1.0 192.0.3.0
+	192.167.255.255 192.169.0.0 198.17.255.255 198.20.0.0 203.0.114.0 223.255.255.255 ::ffff:8.8.8.8
+	2000:: 2001:200:: 2001:4860:4860::8888 2001:db7:ffff::1 2001:db9:: 2003:: 2606:4700:4700::1111
+	2620:4f:7fff::1 2620:4f:8001::1 2a00:1450:4001::200e 3ffe:ffff::1 3fff:1000::`)
+
+func TestPermits(t *testing.T) {
+	if len(denied) < 60 || len(allowed) < 16 {
+		t.Fatal(len(denied), len(allowed))
+	}
+	loop := netip.MustParsePrefix("127.0.0.0/8")
+	for _, s := range append(denied, neverAllowed...) {
+		ip := netip.MustParseAddr(s)
+		if (&Guard{AllowHTTP: true, Unresolved: true}).Permits(ip) {
+			t.Errorf("%s is permitted", s)
+		}
+		isLoop := s == "::1" || loop.Contains(ip.Unmap())
+		if (&Guard{Loopback: true}).Permits(ip) != isLoop {
+			t.Errorf("%s with Loopback: %v", s, !isLoop)
+		}
+	}
+	for _, s := range allowed {
+		if !new(Guard).Permits(netip.MustParseAddr(s)) {
+			t.Errorf("%s is not permitted", s)
+		}
+	}
+	if (&Guard{Loopback: true, AllowCIDR: prefixes("::/0 0.0.0.0/0")}).Permits(netip.Addr{}) {
+		t.Error("no address is permitted")
+	}
+}
+
+func TestAllowCIDR(t *testing.T) {
+	every := &Guard{Loopback: true, AllowHTTP: true, AllowCIDR: append(prefixes("0.0.0.0/0 ::/0 169.254.169.254/32 fd00:ec2::/32"), netip.Prefix{})}
+	for _, s := range neverAllowed {
+		if every.Permits(netip.MustParseAddr(s)) {
+			t.Errorf("%s is opened", s)
+		}
+	}
+	for _, s := range denied {
+		if want := !strings.Contains(s, "%"); every.Permits(netip.MustParseAddr(s)) != want {
+			t.Errorf("%s with everything open: %v", s, !want)
+		}
+	}
+	for _, c := range []struct {
+		cidr, ip string
+		want     bool
+	}{
+		{"10.0.0.0/8", "10.1.2.3", true},
+		{"10.1.2.3/8", "10.9.9.9", true},
+		{"10.0.0.0/8", "::ffff:10.1.2.3", true},
+		{"10.0.0.0/8", "11.0.0.1", true}, // public
+		{"10.0.0.0/8", "172.16.0.1", false},
+		{"fd12::/16", "fd12::1", true},
+		{"fd12::/16", "fd12::1%eth0", false},
+		{"fd12::/16", "fd13::1", false},
+		{"127.0.0.0/8", "127.0.0.1", true},
+		{"127.0.0.0/8", "::1", false},
+		// A translator is not a way around the networks behind it.
+		{"64:ff9b::/96", "64:ff9b::8.8.8.8", true},
+		{"64:ff9b::/96", "64:ff9b::10.0.0.1", false},
+		{"64:ff9b::/96", "64:ff9b::127.0.0.1", false},
+		{"64:ff9b::/96 10.0.0.0/8", "64:ff9b::10.0.0.1", true},
+		{"10.0.0.0/8", "64:ff9b::10.0.0.1", false},
+	} {
+		if got := (&Guard{AllowCIDR: prefixes(c.cidr)}).Permits(netip.MustParseAddr(c.ip)); got != c.want {
+			t.Errorf("%s, %s: %v", c.cidr, c.ip, got)
+		}
+	}
+}
+
+func TestControl(t *testing.T) {
+	g := &Guard{Loopback: true}
+	for _, c := range []struct {
+		network, address string
+		want             bool
+	}{
+		{"tcp4", "8.8.8.8:443", true},
+		{"tcp6", "[2606:4700::1111]:443", true},
+		{"tcp4", "127.0.0.1:80", true},
+		{"tcp6", "[::ffff:8.8.8.8]:443", true},
+		{"tcp4", "10.0.0.1:443", false},
+		{"tcp6", "[::ffff:10.0.0.1]:443", false},
+		{"tcp6", "[fe80::1%eth0]:443", false},
+		{"tcp6", "[::1%lo]:443", false},
+		{"tcp4", "0.0.0.0:80", false},
+		{"tcp6", "[::]:80", false},
+		{"tcp4", "8.8.8.8", false},
+		{"tcp4", "example.com:443", false},
+		{"tcp4", "", false},
+		{"tcp", "8.8.8.8:443", false},
+		{"udp4", "8.8.8.8:443", false},
+		{"unix", "/run/docker.sock", false},
+		{"", "8.8.8.8:443", false},
+	} {
+		err := g.Control(t.Context(), c.network, c.address, nil)
+		if c.want != (err == nil) || err != nil && (!errors.Is(err, ErrNotPublic) || err.Error() != c.address+": the address is not public") {
+			t.Errorf("%s %s: %v", c.network, c.address, err)
+		}
+	}
+}
+
+func TestAllowed(t *testing.T) {
+	for _, c := range []struct {
+		g    Guard
+		url  string
+		want bool
+	}{
+		{Guard{}, "https://example.com", true},
+		{Guard{}, "http://example.com", false},
+		{Guard{Unresolved: true, AllowCIDR: prefixes("0.0.0.0/0")}, "http://example.com", false},
+		{Guard{AllowHTTP: true}, "http://example.com", true},
+		{Guard{Loopback: true}, "http://localhost:1", true},
+		{Guard{AllowHTTP: true, Loopback: true}, "ftp://example.com", false},
+		{Guard{AllowHTTP: true, Loopback: true}, "//example.com", false},
+	} {
+		u, err := url.Parse(c.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.g.Allowed(u); c.want != (err == nil) || err != nil && !errors.Is(err, ErrPlainHTTP) {
+			t.Errorf("%+v %s: %v", c.g, c.url, err)
+		}
+	}
+}
