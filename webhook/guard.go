@@ -215,6 +215,9 @@ func (g *Guard) Transport(perHost int) *http.Transport {
 		MaxIdleConnsPerHost:    perHost,
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
+		// A connection that died without a word costs one ping and not a timeout
+		// of every delivery that is put on it.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
 	}
 }
 

@@ -1,0 +1,179 @@
+// Package webhook sends what the store has queued: signed, at least once, and
+// to no address that is not public. One endpoint's trouble is its own: each has
+// a lane, and no lane waits for another's answers.
+package webhook
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"punchcard/store"
+)
+
+// Config is what sending is made from.
+type Config struct {
+	Store         *store.Store
+	Guard         *Guard
+	Timeout       time.Duration // of one attempt, the response's body included
+	BackoffBase   time.Duration // after the first failed attempt
+	CustomHeaders bool          // send a webhook's custom headers
+	UserAgent     string
+	Log           *slog.Logger
+}
+
+// Bounds on what is under way at once. A slot is held while an attempt waits
+// for its receiver, but a prompt one for no longer than a second: what takes
+// longer, and lanes known for it, live in the slow slots. So hanging receivers,
+// however many, take slots from one another only.
+const (
+	laneMost    = 32 // attempts of one endpoint that answers promptly
+	laneStart   = 8
+	laneSlow    = 8 // of one that answers, but not promptly
+	promptSlots = 256
+	slowSlots   = 256
+	promptly    = time.Second
+	tick        = time.Second // at most, between looks at what other processes queued and at retries
+)
+
+// Sender delivers. Start it once; Stop waits for what is under way.
+type Sender struct {
+	conf   Config
+	client *http.Client
+
+	prompt, slow chan struct{} // slots
+
+	ctx    context.Context // of attempts; ends when Stop loses its patience
+	cancel context.CancelFunc
+	stop   chan struct{}
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	lanes   map[int64]*lane
+	stopped bool
+	idle    *sync.Cond // the last lane has ended
+	sent    Count
+}
+
+// Count is how many deliveries came to an end.
+type Count struct {
+	Delivered, Failed int64 // Failed: attempts, not deliveries
+}
+
+// New makes a sender that does nothing before Start.
+func New(conf Config) *Sender {
+	s := &Sender{conf: conf, lanes: map[int64]*lane{}, stop: make(chan struct{}),
+		prompt: make(chan struct{}, promptSlots), slow: make(chan struct{}, slowSlots)}
+	s.idle = sync.NewCond(&s.mu)
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.client = &http.Client{Transport: conf.Guard.Transport(promptSlots),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	conf.Store.OnDue(s.wake)
+	return s
+}
+
+// Start takes up what is pending and what comes.
+func (s *Sender) Start() {
+	s.wg.Add(1)
+	go s.look()
+}
+
+// Stop begins no further attempts and waits for those under way until ctx is
+// done; then it breaks them off. What was broken off stays pending.
+func (s *Sender) Stop(ctx context.Context) {
+	s.mu.Lock()
+	s.stopped = true
+	s.mu.Unlock()
+	close(s.stop)
+	patience := context.AfterFunc(ctx, s.cancel)
+	s.wg.Wait()
+	patience()
+	s.cancel()
+	s.client.CloseIdleConnections()
+}
+
+// wake has the lanes of webhooks look at their queues. The store calls it after
+// every commit that queued something, so it only knocks.
+func (s *Sender) wake(webhooks []int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return
+	}
+	for _, w := range webhooks {
+		l := s.lanes[w]
+		if l == nil {
+			l = newLane(s, w)
+			s.lanes[w] = l
+			s.wg.Add(1)
+			go l.run()
+		}
+		l.knock()
+	}
+}
+
+// look wakes the lanes that a clock or another process made due: retries, what
+// the command line queued, webhooks that were switched on again.
+func (s *Sender) look() {
+	defer s.wg.Done()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-timer.C:
+		}
+		next, err := s.wakeDue()
+		if err != nil && !errors.Is(err, store.ErrClosed) {
+			s.conf.Log.Error("the webhook queue cannot be read", "error", err)
+		}
+		timer.Reset(min(max(next, tick/100), tick))
+	}
+}
+
+// wakeDue wakes every lane that has something due and tells how long it is,
+// by the store's clock, until something else will be.
+func (s *Sender) wakeDue() (next time.Duration, err error) {
+	next = tick
+	var due []int64
+	err = s.conf.Store.View(0, func(v *store.View) error {
+		list, err := v.Waiting()
+		for _, w := range list {
+			if w.Due <= v.Now {
+				due = append(due, w.Webhook)
+			} else {
+				next = min(next, w.Due.Std().Sub(v.Now.Std()))
+			}
+		}
+		return err
+	})
+	s.wake(due)
+	return next, err
+}
+
+// Settle returns when nothing is due and nothing under way. It is for fixtures,
+// whose clock moves at a word.
+func (s *Sender) Settle() (Count, error) {
+	for {
+		if _, err := s.wakeDue(); err != nil {
+			return Count{}, err
+		}
+		s.mu.Lock()
+		quiet := len(s.lanes) == 0
+		for len(s.lanes) > 0 && !s.stopped {
+			s.idle.Wait()
+		}
+		c, stopped := s.sent, s.stopped
+		s.mu.Unlock()
+		if quiet || stopped {
+			return c, nil
+		}
+	}
+}
+
+func (s *Sender) jitter() float64 { return rand.Float64() }

@@ -1,0 +1,46 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"punchcard/store"
+)
+
+// record writes an outcome down, again and again if the disk is full: until it
+// stands in the file the delivery is under way and is not made a second time.
+func (s *Sender) record(o store.Outcome) {
+	for {
+		err := s.conf.Store.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error { return tx.Record(o) }})
+		if err == nil {
+			break
+		}
+		if errors.Is(err, store.ErrClosed) {
+			return
+		}
+		s.conf.Log.Error("a delivery's outcome cannot be written", "error", err)
+		if !s.pause() {
+			return
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o.Success {
+		s.sent.Delivered++
+	} else {
+		s.sent.Failed++
+	}
+}
+
+// pause waits before something that failed is tried again; false: no more.
+func (s *Sender) pause() bool {
+	select {
+	case <-time.After(time.Second):
+		return true
+	case <-s.ctx.Done():
+		return false
+	case <-s.stop:
+		return false
+	}
+}
