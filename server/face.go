@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,9 @@ type Config struct {
 	IdempotencyWait         time.Duration
 	Fields                  wire.Limits // the named bounds of request fields
 	Log                     *slog.Logger
+	// Targets tells what is wrong with a URL that requests would be sent to; it
+	// may ask the network. Nil: any https URL will do.
+	Targets func(ctx context.Context, url string) *store.Detail
 	// RequestSeed begins the numbering of request ids. Ids of two runs must
 	// not meet, so it is random unless ids are to be deterministic.
 	RequestSeed uint64
@@ -149,10 +153,11 @@ type exchange struct {
 	call     Call
 	body     []byte
 	bodyRead bool
-	counted  bool  // against the rate limit
-	limited  bool  // what the count gave
-	refused  error // by the staff PIN, which counts a request once
-	verified bool  // the store agreed that the identity is up to date
+	counted  bool                 // against the rate limit
+	limited  bool                 // what the count gave
+	refused  error                // by the staff PIN, which counts a request once
+	target   func() *store.Detail // what Targets said, asked once
+	verified bool                 // the store agreed that the identity is up to date
 	replayed bool
 }
 
@@ -294,7 +299,8 @@ func (x *exchange) runWrite(c *caller, claim *store.Claim) (reply Reply, err err
 		return reply, err
 	}
 	b, details := x.rt.body(x.body, x.k.conf.Fields)
-	if details = check(b, x.call.now, details); details != nil {
+	details = x.checkTarget(b, check(b, x.call.now, details))
+	if details != nil {
 		return reply, store.Invalid(details...)
 	}
 	var refusal error
@@ -351,17 +357,54 @@ func check(body any, now store.Time, details []store.Detail) []store.Detail {
 	if !ok {
 		return details
 	}
-	for _, d := range c.Check(now) {
-		if !slices.ContainsFunc(details, func(have store.Detail) bool { return have.Field == d.Field }) {
-			details = append(details, d)
-		}
+	return wire.Join(details, c.Check(now)...)
+}
+
+// Targeted is a body that may name, as its field url, where requests are to be
+// sent. Whether they may go there is not for a transaction to find out: it can
+// take a look-up of the host's name.
+type Targeted interface {
+	Target() string // empty: none is named
+}
+
+// checkTarget adds what is wrong with where a body's URL leads. A text that is
+// no URL is not looked up.
+func (x *exchange) checkTarget(body any, details []store.Detail) []store.Detail {
+	t, ok := body.(Targeted)
+	if !ok || t.Target() == "" || slices.ContainsFunc(details, func(d store.Detail) bool { return d.Field == "url" }) {
+		return details
+	}
+	if x.target == nil {
+		x.target = sync.OnceValue(func() *store.Detail { return x.k.conf.target(x.r.Context(), t.Target()) })
+	}
+	if d := x.target(); d != nil {
+		details = append(details, store.Detail{Field: "url", Code: d.Code, Message: d.Message})
 	}
 	return details
 }
 
+// target asks Targets. Without one a URL is still not taken that sends secrets
+// in clear.
+func (c *Config) target(ctx context.Context, target string) *store.Detail {
+	if c.Targets != nil {
+		return c.Targets(ctx, target)
+	}
+	if u, err := url.Parse(target); err != nil || u.Scheme != "https" {
+		return &store.Detail{Code: wire.CodeInvalidValue, Message: "must be an https URL"}
+	}
+	return nil
+}
+
 // cardID names the card whose data an answer holds: it is the first field of a
 // card's answers and the second of a ledger row's, which comes before its card.
+// In a delivery it comes after all that others wrote.
 func cardID(body []byte) string {
+	if bytes.HasPrefix(body, []byte(`{"id":"dlv_`)) {
+		const field = `,"card_instance_id":"`
+		_, rest, _ := bytes.Cut(body[max(0, bytes.LastIndex(body, []byte(field))):], []byte(field))
+		id, _, _ := bytes.Cut(rest, []byte(`"`))
+		return string(id)
+	}
 	for _, front := range []string{`{"id":"`, `{"transaction":{"id":"`} {
 		rest, ok := bytes.CutPrefix(body, []byte(front))
 		if !ok {

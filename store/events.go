@@ -146,8 +146,7 @@ func (tx *Tx) queue(e pendingEvent, to []hook, v1, v2 bool) error {
 	if v2 {
 		p2 = event.AppendV2(nil, env)
 	}
-	card := Null[int64]{e.card, e.card != 0}
-	key, err := tx.insert("INSERT INTO events (shop_id, name, card_id, payload_v1, payload_v2, occurred_at) VALUES (?,?,?,?,?,?)", e.shop, string(e.name), card, p1, p2, tx.Now)
+	key, err := tx.recordEvent(e.shop, e.name, Null[int64]{e.card, e.card != 0}, p1, p2)
 	if err != nil {
 		return err
 	}
@@ -156,12 +155,25 @@ func (tx *Tx) queue(e pendingEvent, to []hook, v1, v2 bool) error {
 		special = throughSuspension
 	}
 	for _, h := range to {
-		if _, err := tx.insert("INSERT INTO deliveries (event_id, webhook_id, state, special, due_at, created_at) VALUES (?,?,'pending',?,?,?)", key, h.id, special, tx.Now, tx.Now); err != nil {
+		if _, err := tx.queueDelivery(key, h.id, special); err != nil {
 			return err
 		}
-		tx.wakes(h.id)
 	}
 	return nil
+}
+
+// recordEvent writes what happened, rendered in the versions that are wanted.
+func (tx *Tx) recordEvent(shop int64, name eventName, card Null[int64], v1, v2 []byte) (key int64, err error) {
+	return tx.insert("INSERT INTO events (shop_id, name, card_id, payload_v1, payload_v2, occurred_at) VALUES (?,?,?,?,?,?)", shop, string(name), card, v1, v2, tx.Now)
+}
+
+// queueDelivery makes an event due at a webhook.
+func (tx *Tx) queueDelivery(event, webhook int64, special int) (key int64, err error) {
+	if key, err = tx.insert("INSERT INTO deliveries (event_id, webhook_id, state, special, due_at, created_at) VALUES (?,?,'pending',?,?,?)", event, webhook, special, tx.Now, tx.Now); err != nil {
+		return 0, err
+	}
+	tx.wakes(webhook)
+	return key, nil
 }
 
 // hooksOf are a shop's active webhooks, kept in memory until the hook epoch

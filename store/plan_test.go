@@ -116,6 +116,7 @@ func everything(f *fixture) {
 	f.must(func(tx *Tx) error { _, err := tx.PruneIdempotency(100); return err })
 
 	everythingAtTheTill(f)
+	hook, delivery := everythingOfWebhooks(f, l.program)
 
 	f.view(func(v *View) error {
 		for _, a := range []Access{f.a, restricted} {
@@ -132,7 +133,10 @@ func everything(f *fixture) {
 			check(v.Locations(a, PageQuery{}))
 			check(v.Card(a, expired))
 			check(v.Program(a, l.program))
+			check(v.Webhooks(a, l.program))
 		}
+		check(v.Webhook(f.a, l.program, hook))
+		check(v.Deliveries(f.a, l.program, hook, DeliveriesQuery{}))
 		check(v.AuditLog(f.a.Shop, PageQuery{}))
 		check(v.Keys(f.a.Shop))
 		check(v.Recall(claim))
@@ -145,6 +149,9 @@ func everything(f *fixture) {
 	for kind, id := range map[Kind]string{KindProgram: l.program, KindCard: l.card, KindLocation: l.location} {
 		check(f.Owner(kind, id))
 	}
+	f.sql("UPDATE deliveries SET state='failed' WHERE id=?", f.key(KindDelivery, delivery))
+	must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, l.program, hook, delivery) })
+	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, l.program, hook) })
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, expired) })
 	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, l.program) })
 	f.must(func(tx *Tx) error { _, err := tx.RevokeAllKeys(f.a.Shop); return err })
@@ -186,6 +193,16 @@ func everythingAtTheTill(f *fixture) {
 	})
 	check(f.IdentifyTill(Hash("none")))
 	must(f, func(tx *Tx) (Device, error) { return tx.RevokeDevice(f.a.Shop, f.ID(KindDevice, k.at.Device)) })
+}
+
+// everythingOfWebhooks makes a webhook and a test delivery to it.
+func everythingOfWebhooks(f *fixture, program string) (hook, delivery string) {
+	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"}), ProgramIDs: set([]string{program})}
+	hook = must(f, func(tx *Tx) (CreatedWebhook, error) { return tx.CreateWebhook(f.a, program, fields) }).ID
+	must(f, func(tx *Tx) (UpdatedWebhook, error) {
+		return tx.UpdateWebhook(f.a, program, hook, WebhookPatch{RotateSecret: set(true)})
+	})
+	return hook, must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, hook) }).ID
 }
 
 // must makes a write that has to succeed and returns what it made.

@@ -44,15 +44,16 @@ const (
 	patch  = http.MethodPatch
 	remove = http.MethodDelete
 
-	ok      = http.StatusOK
-	created = http.StatusCreated
-	gone    = http.StatusNoContent
+	ok       = http.StatusOK
+	created  = http.StatusCreated
+	accepted = http.StatusAccepted
+	gone     = http.StatusNoContent
 )
 
 // Routes is the whole REST API, in the order of the spec.
 func Routes() []server.Route {
 	var all []server.Route
-	for _, part := range [][]server.Route{identity, locations, programs, prizes, cards, transactions} {
+	for _, part := range [][]server.Route{identity, locations, programs, prizes, cards, transactions, webhooks} {
 		all = append(all, part...)
 	}
 	return all

@@ -42,6 +42,8 @@ var auditActions = map[string]struct{ action, target string }{
 	"suspendProgram": {"program.suspend", "{id}"}, "unsuspendProgram": {"program.unsuspend", "{id}"},
 	"createPrize": {"prize.create", "{id}"}, "updatePrize": {"prize.update", "{id}"}, "deletePrize": {"prize.delete", "prize"},
 	"issueCard": {"card.issue", "{id}"}, "updateCard": {"card.update", "{id}"}, "reissueCard": {"card.reissue", "{id}"}, "createInstallLink": {"card.install_link", "{id}"},
+	"createWebhook": {"webhook.create", "{id}"}, "updateWebhook": {"webhook.update", "{id}"}, "deleteWebhook": {"webhook.delete", "webhook"},
+	"testWebhook": {"webhook.test", "webhook"}, "redeliver": {"webhook.redeliver", "{id}"},
 }
 
 // TestEveryWriteIsAudited: one row each, by the key, on the resource; replays,
@@ -60,7 +62,7 @@ func TestEveryWriteIsAudited(t *testing.T) {
 		s.prepare(r, th)
 		before, _ := s.audit(100)
 		got := k.do(r, th, "Idempotency-Key", r.ID).want(r.Status)
-		if want.target = strings.ReplaceAll(want.target, "prize", th.prize); want.target == "{id}" {
+		if want.target = strings.NewReplacer("prize", th.prize, "webhook", th.webhook).Replace(want.target); want.target == "{id}" {
 			want.target = got.str("id")
 		}
 		after, _ := s.audit(100)
@@ -83,7 +85,7 @@ func TestEveryWriteIsAudited(t *testing.T) {
 			still("validation_failed")
 		}
 		if strings.Contains(r.Path, ":") {
-			k.do(r, things{"l", "p", "z", "c"}, "Idempotency-Key", "404 "+r.ID).want(404)
+			k.do(r, nowhere, "Idempotency-Key", "404 "+r.ID).want(404)
 			still("not_found")
 		}
 		s.with("tsk_test_"+strings.Repeat("0", 43)).do(r, th).want(401)

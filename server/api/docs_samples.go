@@ -24,6 +24,8 @@ var samples = map[string]object{
 	"issueCard":      {"external_ref": "crm-4711", "holder_name": "Ada Lovelace"},
 	"updateCard":     {"holder_name": "Ada King"},
 	"updateLocation": {"name": "Harbour Street"},
+	"createWebhook":  {"url": "https://example.com/hooks/loyalty", "events": []any{"card.*", "prize.redeemed"}},
+	"updateWebhook":  {"active": true},
 }
 
 // sample is a body that the operation accepts, on one line; empty where none
@@ -101,10 +103,17 @@ func shellPath(path string) string {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
 		if strings.HasPrefix(p, ":") {
-			parts[i] = "$" + strings.ToUpper(strings.TrimSuffix(parts[i-1], "s")) + "_ID"
+			parts[i] = "$" + strings.ToUpper(singular(parts[i-1])) + "_ID"
 		}
 	}
 	return strings.Join(parts, "/")
+}
+
+func singular(collection string) string {
+	if stem, ok := strings.CutSuffix(collection, "ies"); ok {
+		return stem + "y"
+	}
+	return strings.TrimSuffix(collection, "s")
 }
 
 // quoted escapes what a shell would change between double quotes.

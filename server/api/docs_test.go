@@ -20,7 +20,7 @@ import (
 
 const docsBase = "https://cards.example.com" + Prefix
 
-var docsLimits = wire.Limits{"prize_name": 201, "prize_description": 2002, "localization": 503, "idempotency_key": 254}
+var docsLimits = wire.Limits{"delivery_log": 200, "prize_name": 201, "prize_description": 2002, "localization": 503, "idempotency_key": 254}
 
 // sheet is the reference page taken apart.
 type sheet struct {

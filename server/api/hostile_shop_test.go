@@ -19,7 +19,8 @@ func TestOtherShop(t *testing.T) {
 	world := s.world(th.program)
 	o := s.newShop()
 	mine := o.post("/programs", sampleBodies["createProgram"]).want(201).str("id")
-	never := things{"loc_00000000000000000000000000", "prg_00000000000000000000000000", "prz_00000000000000000000000000", "crd_00000000000000000000000000"}
+	never := things{"loc_00000000000000000000000000", "prg_00000000000000000000000000", "prz_00000000000000000000000000", "crd_00000000000000000000000000",
+		"whk_00000000000000000000000000", "dlv_00000000000000000000000000"}
 	for _, r := range api.Routes() {
 		switch {
 		case strings.Contains(r.Path, ":"):
@@ -34,6 +35,13 @@ func TestOtherShop(t *testing.T) {
 					t.Errorf("%s:\n%s\n%s", r.ID, a.body, b.body)
 				}
 				s.do(r, things{program: s.ProgramIDs["private"], prize: th.prize}).want(404) // another program of the shop
+			}
+			if strings.Contains(r.Path, ":webhookId") {
+				a, b := o.do(r, things{program: mine, webhook: th.webhook, delivery: th.delivery}).want(404), o.do(r, things{program: mine, webhook: never.webhook, delivery: never.delivery}).want(404)
+				if a.anonymous() != b.anonymous() {
+					t.Errorf("%s:\n%s\n%s", r.ID, a.body, b.body)
+				}
+				s.do(r, things{program: s.ProgramIDs["private"], webhook: th.webhook, delivery: th.delivery}).want(404)
 			}
 			// A wrong body is told before the resource, so it tells nothing of it.
 			if r.Writes() && r.Method != "DELETE" {

@@ -55,9 +55,17 @@ func TestStrangeIDs(t *testing.T) {
 				if strings.Contains(form, "/") || form == "." || form == ".." {
 					continue
 				}
-				bad := things{form, form, th.prize, form}
+				bad := things{form, form, th.prize, form, th.webhook, th.delivery}
 				if got := s.call(r.Method, bad.fill(t, r), sampleBodies[r.ID]); got.status != 404 || got.str("error.code") != "not_found" {
 					t.Errorf("%s %.60q: %d %.300s", r.ID, form, got.status, got.body)
+				}
+				for name, bad := range map[string]things{":webhookId": {program: th.program, webhook: form, delivery: th.delivery}, ":deliveryId": {program: th.program, webhook: th.webhook, delivery: form}} {
+					if !strings.Contains(r.Path, name) {
+						continue
+					}
+					if got := s.call(r.Method, bad.fill(t, r), sampleBodies[r.ID]); got.status != 404 || got.str("error.code") != "not_found" {
+						t.Errorf("%s %s %.60q: %d %.300s", r.ID, name, form, got.status, got.body)
+					}
 				}
 				if strings.Contains(r.Path, ":prizeId") {
 					bad = things{program: th.program, prize: form}

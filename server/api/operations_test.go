@@ -12,13 +12,18 @@ import (
 	faces "punchcard/server"
 	"punchcard/server/api"
 	"punchcard/server/app"
+	"punchcard/store"
 )
 
 // things are resources that the operations' paths name.
-type things struct{ location, program, prize, card string }
+type things struct{ location, program, prize, card, webhook, delivery string }
 
-// things makes a published program with a prize and a card. The location is
-// the demo shop's second.
+// nowhere are ids that no resource has.
+var nowhere = things{"l", "p", "z", "c", "w", "d"}
+
+// things makes a published program with a prize, a card and a webhook that was
+// sent a test. The location is the demo shop's second. What the webhook listens
+// to does not happen, so that nothing is sent to it meanwhile.
 func (s *server) things() things {
 	s.t.Helper()
 	th := things{location: s.LocationIDs[1]}
@@ -26,13 +31,15 @@ func (s *server) things() things {
 	th.prize = s.post("/programs/"+th.program+"/prizes", sampleBodies["createPrize"]).want(201).str("id")
 	s.post("/programs/"+th.program+"/publish", nil).want(200)
 	th.card = s.post("/programs/"+th.program+"/cards", nil).want(201).str("id")
+	th.webhook = s.post("/programs/"+th.program+"/webhooks", sampleBodies["createWebhook"]).want(201).str("id")
+	th.delivery = s.post("/programs/"+th.program+"/webhooks/"+th.webhook+"/test", nil).want(202).str("id")
 	return th
 }
 
 // fill writes the things' ids into a route's path.
 func (th things) fill(t testing.TB, r faces.Route) string {
 	t.Helper()
-	ids := map[string]string{"locations": th.location, "programs": th.program, "prizes": th.prize, "cards": th.card}
+	ids := map[string]string{"locations": th.location, "programs": th.program, "prizes": th.prize, "cards": th.card, "webhooks": th.webhook, "deliveries": th.delivery}
 	parts := strings.Split(r.Path, "/")
 	for i, p := range parts {
 		if strings.HasPrefix(p, ":") {
@@ -57,6 +64,8 @@ var sampleBodies = map[string]string{
 	"issueCard":      `{"holder_name":"Ada"}`,
 	"updateCard":     `{"holder_name":"Grace"}`,
 	"reissueCard":    `{"holder_name":"Grace"}`,
+	"createWebhook":  `{"url":"https://hooks.invalid/a","events":["subscription.state_changed"]}`,
+	"updateWebhook":  `{"description":"CRM"}`,
 }
 
 // firstActions are those that a program must have had, so that another is
@@ -69,9 +78,19 @@ func (s *server) prepare(r faces.Route, th things) {
 	if a, ok := firstActions[r.ID]; ok {
 		s.post("/programs/"+th.program+"/"+a, nil).want(200)
 	}
+	if r.ID == "redeliver" {
+		s.fail(th.delivery)
+	}
 	if r.ID == "enableLocation" {
 		s.post("/locations/"+th.location+"/disable", nil).want(200)
 	}
+}
+
+// fail ends a delivery as one whose attempts were used up.
+func (s *server) fail(delivery string) {
+	s.t.Helper()
+	s.sql(`UPDATE deliveries SET state='failed', attempts=5, response_status=500, last_error='status 500', duration_ms=12, request_headers='{"User-Agent":"test"}' WHERE id=?`,
+		s.row(store.KindDelivery, delivery))
 }
 
 // do makes the operation's sample request.
@@ -125,7 +144,7 @@ func (s *server) world(programs ...string) string {
 	s.t.Helper()
 	paths := []string{"/locations", "/programs?limit=100", "/cards?limit=100", "/transactions?limit=100"}
 	for _, p := range programs {
-		paths = append(paths, "/programs/"+p)
+		paths = append(paths, "/programs/"+p, "/programs/"+p+"/webhooks")
 	}
 	var b strings.Builder
 	for _, p := range paths {

@@ -17,15 +17,16 @@ var queries = map[string]string{
 	"listPrograms":     "limit cursor type",
 	"listCards":        "limit cursor external_ref holder_email program_id status",
 	"listTransactions": "limit cursor location_id program_id card_id type from to",
+	"listDeliveries":   "limit",
 }
 
 func listRoutes(t *testing.T) (lists []faces.Route) {
 	for _, r := range api.Routes() {
-		if queries[r.ID] != "" {
+		if strings.Contains(queries[r.ID], "cursor") {
 			lists = append(lists, r)
 		}
 	}
-	if len(lists) != len(queries) {
+	if len(lists) != len(queries)-1 { // a delivery log has no pages
 		t.Fatalf("%d of %d lists", len(lists), len(queries))
 	}
 	return lists

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -115,6 +117,11 @@ func tries(s schema) (list []try) {
 		if n, ok := number("maxItems"); ok {
 			add(slices.Repeat([]any{"x"}, int(n)+1), "too_many")
 		}
+	case has("object") && s["properties"] == nil: // any names
+		for _, v := range []any{7, true, nil, schema{}, []any{}} {
+			list = append(list, try{schema{"X-Shop": v}, "invalid_type", ".X-Shop"})
+		}
+		add(schema{"X-Shop": ""}, "")
 	case has("object"):
 		for _, v := range []any{7, true, nil, schema{}, []any{}} {
 			list = append(list, try{schema{"it": v}, "invalid_type", ".it"})
@@ -160,14 +167,22 @@ func text(s schema, add func(value any, code string)) {
 	case s["enum"] != nil:
 		for _, v := range s["enum"].([]any) {
 			if v != nil {
-				add(strings.ToUpper(v.(string)), "invalid_value")
+				other := strings.ToUpper(v.(string))
+				if other == v {
+					other = strings.ToLower(other)
+				}
+				add(other, "invalid_value")
 			}
 		}
 		add("bogus", "invalid_value")
 	case s["pattern"] != nil:
 		bad = []string{"", "#12345", "#GGGGGG", "1F2937", "# 1F2937", "Not a Category!", "é", "#1F2937\n"}
 	}
+	pattern, _ := s["pattern"].(string)
 	for _, v := range bad {
+		if pattern != "" && regexp.MustCompile(pattern).MatchString(v) {
+			continue
+		}
 		if v != "" || !hasLeast {
 			add(v, "invalid_format")
 		}
@@ -187,6 +202,8 @@ func base(r faces.Route, field string) map[string]any {
 		}[field]; ok {
 			m = withFields(map[string]any{"name": "Sample"}, own)
 		}
+	case "createWebhook":
+		m = map[string]any{"url": "https://hooks.invalid/a", "events": []any{"location.updated"}}
 	case "createPrize":
 		m = map[string]any{"threshold": 5, "name": "Croissant"}
 	}
@@ -286,7 +303,7 @@ func TestNull(t *testing.T) {
 				}
 			default:
 				got.want(200)
-				if v, ok := parseObject(t, string(got.body))[field]; ok && v != nil && v != "" {
+				if v, ok := parseObject(t, string(got.body))[field]; ok && v != nil && v != "" && !reflect.ValueOf(v).IsZero() && reflect.ValueOf(v).Len() > 0 {
 					t.Errorf("%s %s: null left %v", r.ID, field, v)
 				}
 			}
@@ -360,6 +377,9 @@ func TestUnknownFields(t *testing.T) {
 		}
 		path := s.things().fill(t, r)
 		for _, name := range []string{"active", "id", "created_at", "Name", "holder_name ", "", "__proto__", "a.b", "名", strings.Repeat("n", 200)} {
+			if slices.Contains(strings.Fields(requestFields[r.ID]), name) {
+				continue
+			}
 			shown := name
 			if len(name) > 100 {
 				shown = name[:100] + "…"

@@ -110,7 +110,7 @@ func (a *App) start(c Config, pricing []byte, ln net.Listener) error {
 	var seed [8]byte
 	rand.Read(seed[:])
 	kernel := server.NewKernel(st, server.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
-		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: server.Seed(seed)})
+		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: server.Seed(seed), Targets: c.Targets})
 	router := kernel.Router()
 	routes := api.Routes()
 	kernel.Mount(router, api.Prefix, routes, kernel.Keys())

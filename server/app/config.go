@@ -3,6 +3,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -127,6 +128,9 @@ type Config struct {
 	// ReadTimeout bounds the reading of one request, headers (at most 10 s of
 	// it) and body; 0: 30 s.
 	ReadTimeout time.Duration
+	// Targets tells what is wrong with a webhook's URL; nil: any https URL will
+	// do.
+	Targets func(ctx context.Context, url string) *store.Detail
 	// MaxGroup bounds the writes that share a transaction; 0: the store's.
 	MaxGroup int
 	// Dev makes a fixture of the server: demo shop, control API, mail sink.
@@ -173,7 +177,7 @@ func (l KeyLimits) Store() store.Limits {
 // Fields are the named bounds of request fields.
 func (l Limits) Fields() wire.Limits {
 	return wire.Limits{"prize_name": l.PrizeNameMaxLength, "prize_description": l.PrizeDescriptionMaxLength,
-		"localization": l.LocalizationMaxLength, "idempotency_key": l.IdempotencyKeyMaxLength}
+		"localization": l.LocalizationMaxLength, "idempotency_key": l.IdempotencyKeyMaxLength, "delivery_log": l.DeliveryLogMaxLimit}
 }
 
 // checkPublicURL wants an absolute http or https URL without query.

@@ -200,8 +200,11 @@ func (r *rule) list(value []byte, lim Limits, out *details) []string {
 			return items
 		case item.Kind() == jsontext.KindString:
 			items = append(items, unquote(item))
-		case !out.full():
-			out.add(r.name+"."+strconv.Itoa(n), CodeInvalidType, "must be a string")
+		default:
+			items = append(items, "") // the others keep their numbers, for whoever reports on them
+			if !out.full() {
+				out.add(r.name+"."+strconv.Itoa(n), CodeInvalidType, "must be a string")
+			}
 		}
 	}
 	r.checkCount(n, lim, out)

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"punchcard/store"
@@ -42,6 +44,20 @@ func (d *details) add(field, code, message string) {
 	if !d.full() {
 		d.list = append(d.list, Detail{Field: capName(field), Code: code, Message: message})
 	}
+}
+
+// Join adds to the details of a body what further rules found in it: nothing
+// on a field that is reported already, it or a part of it, and not more than
+// one answer holds.
+func Join(list []Detail, more ...Detail) []Detail {
+	out := details{list}
+	for _, d := range more {
+		name := capName(d.Field)
+		if !slices.ContainsFunc(list, func(have Detail) bool { return have.Field == name || strings.HasPrefix(have.Field, name+".") }) {
+			out.add(d.Field, d.Code, d.Message)
+		}
+	}
+	return out.list
 }
 
 // capName keeps a caller's own name from filling the answer.

@@ -1,0 +1,251 @@
+package api_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"punchcard/server/app"
+	"punchcard/store"
+	"punchcard/webhook/event"
+)
+
+// hookTable is spec section Webhook; the secret comes after it.
+const hookTable = `
+	id id
+	shop_id id
+	program_id id
+	url string
+	events string[]
+	active boolean
+	description string
+	has_bearer_token boolean
+	program_ids string[]
+	location_ids string[]
+	include_shop_wide_events boolean
+	http_method string
+	custom_headers object
+	payload_version string
+	consecutive_failures integer
+	created_at date-time
+	updated_at date-time`
+
+const hookTableWithSecret = hookTable + `
+	secret id`
+
+// leastHook is the least that a webhook is made from.
+var leastHook = fields{"url": "https://hooks.invalid/a", "events": []string{"card.added"}}
+
+// newHook makes a webhook and returns its path and the answer.
+func (s *server) newHook(program string, more fields) (path string, made *reply) {
+	s.t.Helper()
+	made = s.post("/programs/"+program+"/webhooks", plus(leastHook, more)).want(201)
+	return "/programs/" + program + "/webhooks/" + made.str("id"), made
+}
+
+// TestWebhookFields: good and bad values of each field, on creation and by
+// PATCH. A detail begins with a dot where it is on a part of the field.
+func TestWebhookFields(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	program := s.ProgramIDs["standard"]
+	tea, gone := s.newProgram("standard", false, nil), s.newProgram("standard", false, nil)
+	s.control("DELETE", "/programs/"+gone, nil)
+	other, elsewhere := s.elsewhere()
+	theirs := other.newProgram("standard", false, nil)
+	here, there := s.LocationIDs[0], s.LocationIDs[1]
+	patterns := func(n int) (list []string) {
+		for _, e := range event.All() {
+			if e.Name != event.TestPing && e.Name != event.TransactionCreated {
+				list = append(list, string(e.Name))
+			}
+		}
+		for len(list) < n {
+			list = append(list, "*")
+		}
+		return list[:n]
+	}
+	headers := func(name, value string) fields { return fields{name: value} }
+	url2048 := "https://hooks.invalid/" + strings.Repeat("a", 2048-22)
+	type shown struct{ v any } // what the answer shows, where it is not the value
+	for _, c := range []struct {
+		field        string
+		value        any
+		made, change string
+		shown        *shown
+	}{
+		{"url", "https://hooks.invalid/b?x=1", "", "", nil}, {"url", "https://hooks.invalid:8443/", "", "", nil}, {"url", url2048, "", "", nil}, {"url", url2048 + "a", "too_long", "too_long", nil},
+		{"url", "", "too_short", "too_short", nil}, {"url", "http://hooks.invalid/", "invalid_value", "invalid_value", nil}, {"url", "https://10.0.0.1/", "not_public", "not_public", nil},
+		{"url", "https://ada:pw@hooks.invalid/", "invalid_format", "invalid_format", nil}, {"url", "https://ada@hooks.invalid/", "invalid_format", "invalid_format", nil},
+		{"url", "hooks.invalid", "invalid_format", "invalid_format", nil}, {"url", "ftp://hooks.invalid/", "invalid_format", "invalid_format", nil}, {"url", "https:///a", "invalid_format", "invalid_format", nil},
+		{"url", 7, "invalid_type", "invalid_type", nil}, {"url", nil, "required", "invalid_type", nil}, {"url", "http://127.0.0.1:1/", "", "", nil},
+
+		{"events", []string{"*"}, "", "", nil}, {"events", []string{"card.*", "location.updated", "program.*"}, "", "", nil}, {"events", []string{"transaction.created"}, "", "", nil},
+		{"events", []string{"transaction.created", "card.*", "*", "card.added"}, "", "", nil}, {"events", []string{"transaction.*", "stamp.*"}, "", "", nil},
+		{"events", []string{"b.c"}, ".0 invalid_value", ".0 invalid_value", nil}, {"events", []string{"card.added", "card.gone"}, ".1 invalid_value", ".1 invalid_value", nil},
+		{"events", []string{"test.ping"}, ".0 invalid_value", ".0 invalid_value", nil}, {"events", []string{"test.*"}, ".0 invalid_value", ".0 invalid_value", nil},
+		{"events", []string{"bogus.*"}, ".0 invalid_value", ".0 invalid_value", nil}, {"events", []string{"card*"}, ".0 invalid_value", ".0 invalid_value", nil}, {"events", []string{".*"}, ".0 invalid_value", ".0 invalid_value", nil},
+		{"events", []string{"CARD.ADDED"}, ".0 invalid_value", ".0 invalid_value", nil}, {"events", []string{" *"}, ".0 invalid_value", ".0 invalid_value", nil}, {"events", []string{""}, ".0 invalid_value", ".0 invalid_value", nil},
+		{"events", []any{"card.added", 7}, ".1 invalid_type", ".1 invalid_type", nil},
+		{"events", []string{}, "too_short", "too_short", nil}, {"events", patterns(51), "too_many", "too_many", nil}, {"events", nil, "required", "invalid_type", nil}, {"events", "*", "invalid_type", "invalid_type", nil},
+		{"events", patterns(50), "", "", &shown{slices.Compact(patterns(50))}},
+		{"events", []string{"card.archived", "card.added", "card.archived", "*", "card.added"}, "", "", &shown{[]string{"card.archived", "card.added", "*"}}},
+
+		{"bearer_token", "t", "", "", &shown{leaveOut}}, {"bearer_token", strings.Repeat("~", 1024), "", "", &shown{leaveOut}}, {"bearer_token", "!\"#'\\~", "", "", &shown{leaveOut}}, {"bearer_token", nil, "", "", &shown{leaveOut}},
+		{"bearer_token", "", "too_short", "too_short", nil}, {"bearer_token", strings.Repeat("~", 1025), "too_long", "too_long", nil}, {"bearer_token", "a b", "invalid_format", "invalid_format", nil},
+		{"bearer_token", "a\n", "invalid_format", "invalid_format", nil}, {"bearer_token", "é", "invalid_format", "invalid_format", nil}, {"bearer_token", "\u007f", "invalid_format", "invalid_format", nil}, {"bearer_token", 7, "invalid_type", "invalid_type", nil},
+
+		{"active", false, "", "", nil}, {"active", true, "", "", nil}, {"active", "true", "invalid_type", "invalid_type", nil}, {"active", nil, "", "invalid_type", &shown{true}},
+		{"description", "", "", "", nil}, {"description", long(500), "", "", nil}, {"description", long(501), "too_long", "too_long", nil}, {"description", nil, "", "", &shown{""}}, {"description", 7, "invalid_type", "invalid_type", nil},
+
+		{"program_ids", []string{}, "", "", nil}, {"program_ids", nil, "", "", &shown{[]string{}}}, {"program_ids", []string{tea, program}, "", "", nil}, {"program_ids", []string{tea, program, tea}, "", "", &shown{[]string{tea, program}}},
+		{"program_ids", []string{tea, "x"}, ".1 invalid_value", ".1 invalid_value", nil}, {"program_ids", []string{theirs}, ".0 invalid_value", ".0 invalid_value", nil}, {"program_ids", []string{gone}, ".0 invalid_value", ".0 invalid_value", nil},
+		{"program_ids", []string{here}, ".0 invalid_value", ".0 invalid_value", nil}, {"program_ids", []string{s.app.Store.ID(store.KindProgram, 999)}, ".0 invalid_value", ".0 invalid_value", nil}, {"program_ids", tea, "invalid_type", "invalid_type", nil},
+		{"program_ids", slices.Repeat([]string{tea}, 1000), "", "", &shown{[]string{tea}}}, {"program_ids", slices.Repeat([]string{tea}, 1001), "too_many", "too_many", nil},
+		{"location_ids", []string{}, "", "", nil}, {"location_ids", nil, "", "", &shown{[]string{}}}, {"location_ids", []string{there, here}, "", "", nil}, {"location_ids", []string{here, here}, "", "", &shown{[]string{here}}},
+		{"location_ids", []string{"x"}, ".0 invalid_value", ".0 invalid_value", nil}, {"location_ids", []string{here, elsewhere}, ".1 invalid_value", ".1 invalid_value", nil}, {"location_ids", []string{tea}, ".0 invalid_value", ".0 invalid_value", nil},
+		{"location_ids", fields{}, "invalid_type", "invalid_type", nil}, {"location_ids", slices.Repeat([]string{here}, 1001), "too_many", "too_many", nil},
+
+		{"include_shop_wide_events", false, "", "", nil}, {"include_shop_wide_events", true, "", "", nil}, {"include_shop_wide_events", 1, "invalid_type", "invalid_type", nil}, {"include_shop_wide_events", nil, "", "invalid_type", &shown{true}},
+		{"http_method", "POST", "", "", nil}, {"http_method", "PUT", "", "", nil}, {"http_method", "PATCH", "", "", nil}, {"http_method", nil, "", "invalid_type", &shown{"POST"}},
+		{"http_method", "GET", "invalid_value", "invalid_value", nil}, {"http_method", "DELETE", "invalid_value", "invalid_value", nil}, {"http_method", "post", "invalid_value", "invalid_value", nil}, {"http_method", "", "invalid_value", "invalid_value", nil},
+		{"payload_version", "v1", "", "not_allowed", nil}, {"payload_version", "v2", "", "not_allowed", nil}, {"payload_version", nil, "", "not_allowed", &shown{"v2"}}, {"payload_version", "v3", "invalid_value", "not_allowed", nil}, {"payload_version", 2, "invalid_type", "not_allowed", nil},
+
+		{"custom_headers", fields{}, "", "", nil}, {"custom_headers", nil, "", "", &shown{fields{}}}, {"custom_headers", fields{"X-Shop": "1", "x_b.c~": "\ta b\t"}, "", "", &shown{fields{"X-Shop": "***", "x_b.c~": "***"}}},
+		{"custom_headers", headers("X", ""), "", "", &shown{fields{"X": "***"}}}, {"custom_headers", []string{}, "invalid_type", "invalid_type", nil}, {"custom_headers", fields{"X": 7}, ".X invalid_type", ".X invalid_type", nil}, {"custom_headers", fields{"X": nil}, ".X invalid_type", ".X invalid_type", nil},
+		{"custom_headers", headers("", "a"), ". invalid_format", ". invalid_format", nil}, {"custom_headers", headers("a b", "a"), ".a b invalid_format", ".a b invalid_format", nil}, {"custom_headers", headers("é", "a"), ".é invalid_format", ".é invalid_format", nil},
+		{"custom_headers", headers("a:", "a"), ".a: invalid_format", ".a: invalid_format", nil}, {"custom_headers", headers("a\r\nb", "a"), ".a\r\nb invalid_format", ".a\r\nb invalid_format", nil},
+		{"custom_headers", headers("X", "a\r\nHost: b"), ".X invalid_format", ".X invalid_format", nil}, {"custom_headers", headers("X", "é"), ".X invalid_format", ".X invalid_format", nil}, {"custom_headers", headers("X", "\u007f"), ".X invalid_format", ".X invalid_format", nil}, {"custom_headers", headers("X", "\u0001"), ".X invalid_format", ".X invalid_format", nil},
+		{"custom_headers", fields{"X-Shop": "1", "x-shop": "2"}, ".x-shop invalid_value", ".x-shop invalid_value", nil},
+		{"custom_headers", fields{strings.Repeat("é", 200): "1"}, "." + strings.Repeat("é", 85) + "… invalid_format", "." + strings.Repeat("é", 85) + "… invalid_format", nil},
+
+		{"rotate_secret", true, "unknown_field", "", &shown{leaveOut}}, {"rotate_secret", false, "unknown_field", "", &shown{leaveOut}}, {"rotate_secret", nil, "unknown_field", "invalid_type", nil}, {"rotate_secret", "x", "unknown_field", "invalid_type", nil},
+		{"id", "x", "unknown_field", "unknown_field", nil}, {"secret", "x", "unknown_field", "unknown_field", nil}, {"program_id", program, "unknown_field", "unknown_field", nil}, {"consecutive_failures", 0, "unknown_field", "unknown_field", nil}, {"has_bearer_token", true, "unknown_field", "unknown_field", nil},
+	} {
+		t.Run(fmt.Sprintf("%s=%.24v", c.field, c.value), func(t *testing.T) {
+			s := s.on(t)
+			want := c.value
+			if c.shown != nil {
+				want = c.shown.v
+			}
+			check := func(r *reply, detail string, status int) {
+				t.Helper()
+				switch {
+				case strings.HasPrefix(detail, "."):
+					r.invalid(c.field + detail)
+				case detail != "":
+					r.invalid(c.field + " " + detail)
+				case want == leaveOut:
+					r.want(status)
+				default:
+					r.want(status).shows(fields{c.field: want})
+				}
+			}
+			path, _ := s.newHook(program, nil)
+			was := s.get(path)
+			check(s.post("/programs/"+program+"/webhooks", plus(leastHook, fields{c.field: c.value})), c.made, 201)
+			check(s.patch(path, fields{c.field: c.value}), c.change, 200)
+			if now := s.get(path); c.change == "" && want != leaveOut {
+				now.shows(fields{c.field: want})
+			} else if c.change != "" && string(now.body) != string(was.body) {
+				t.Errorf("a refused PATCH changed %s to %s", was.body, now.body)
+			}
+		})
+	}
+}
+
+// TestWebhookDefaults: what a webhook is that says only where and what.
+func TestWebhookDefaults(t *testing.T) {
+	t.Parallel()
+	s := start(t, frozen)
+	program := s.ProgramIDs["standard"]
+	path, made := s.newHook(program, nil)
+	made.shaped("", hookTableWithSecret, "")
+	now := "2026-03-01T09:00:00.000Z"
+	made.shows(fields{"shop_id": s.ShopID, "program_id": program, "url": "https://hooks.invalid/a", "events": []string{"card.added"}, "active": true, "description": "", "has_bearer_token": false,
+		"program_ids": []string{}, "location_ids": []string{}, "include_shop_wide_events": true, "http_method": "POST", "custom_headers": fields{}, "payload_version": "v2",
+		"consecutive_failures": 0, "created_at": now, "updated_at": now})
+	if !strings.HasPrefix(made.str("id"), "whk_") {
+		t.Errorf("id %s", made.str("id"))
+	}
+	s.get(path).want(200).shaped("", hookTable, "")
+	s.get("/programs/"+program+"/webhooks").want(200).shaped("data.0", hookTable, "")
+}
+
+// TestReservedHeaders: none that a delivery sets itself, whatever its case.
+func TestReservedHeaders(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	program := s.ProgramIDs["standard"]
+	path, _ := s.newHook(program, nil)
+	for _, name := range strings.Fields("Host Content-Length Content-Type User-Agent Authorization X-Service-Signature webhook-id webhook-timestamp webhook-signature Webhook-Anything " +
+		"Connection Keep-Alive Proxy-Authenticate Proxy-Authorization Proxy-Connection TE Trailer Transfer-Encoding Upgrade") {
+		for _, form := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
+			s.patch(path, fields{"custom_headers": fields{form: "x"}}).invalid("custom_headers." + form + " not_allowed")
+		}
+	}
+	for _, name := range []string{"X-Host", "Hosts", "X-Webhook-Id", "Webhook", "Accept", "Cookie", "X-Service-Signature-2"} {
+		s.patch(path, fields{"custom_headers": fields{name: "x"}}).want(200).shows(fields{"custom_headers": fields{name: "***"}})
+	}
+}
+
+// TestExclusiveEvents: transaction.created beside one of the six, on creation
+// and on what a PATCH makes of it.
+func TestExclusiveEvents(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	program := s.ProgramIDs["standard"]
+	path, _ := s.newHook(program, fields{"events": []string{"transaction.created"}})
+	specific := strings.Fields("stamp.assigned prize.redeemed value.changed transaction.reversed card.used card.expired")
+	for _, e := range specific {
+		for _, list := range [][]string{{"transaction.created", e}, {e, "*", "transaction.created"}} {
+			s.post("/programs/"+program+"/webhooks", plus(leastHook, fields{"events": list})).invalid("events mutually_exclusive")
+			s.patch(path, fields{"events": list, "description": "x"}).invalid("events mutually_exclusive")
+		}
+		s.patch(path, fields{"events": []string{e}}).want(200) // replaces, so that nothing is beside it
+		s.patch(path, fields{"events": []string{"transaction.created"}}).want(200).shows(fields{"events": []string{"transaction.created"}})
+	}
+	s.patch(path, fields{"description": "y"}).want(200).shows(fields{"events": []string{"transaction.created"}})
+	s.patch(path, fields{"events": []string{"transaction.created", "bogus", "card.used"}, "url": "http://hooks.invalid/", "description": 7}).
+		invalid("description invalid_type", "events.1 invalid_value", "events mutually_exclusive", "url invalid_value")
+}
+
+// TestHeaderLimits: a deployment's bounds, told with the ids that are none.
+func TestHeaderLimits(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(c *app.Config) { c.Limits.WebhookMaxCustomHeaders, c.Limits.WebhookCustomHeadersMaxBytes = 2, 10 })
+	program := s.ProgramIDs["standard"]
+	path, _ := s.newHook(program, fields{"custom_headers": fields{"AA": "123", "BB": "456"}}) // ten bytes
+	for _, c := range []struct {
+		headers fields
+		want    []string
+	}{
+		{fields{"AA": "123", "BB": "4567"}, []string{"custom_headers too_long"}},
+		{fields{"AAAAAAAAAAA": ""}, []string{"custom_headers too_long"}},
+		{fields{"A": "", "B": "", "C": ""}, []string{"custom_headers too_many"}},
+		{fields{"A": "12345678", "B": "", "C": ""}, []string{"custom_headers too_many", "custom_headers too_long"}},
+	} {
+		s.patch(path, fields{"custom_headers": c.headers}).invalid(c.want...)
+		s.post("/programs/"+program+"/webhooks", plus(leastHook, fields{"custom_headers": c.headers, "program_ids": []string{"x"}, "location_ids": []string{s.LocationIDs[0], "y", "z"}})).
+			invalid(append([]string{"program_ids.0 invalid_value", "location_ids.1 invalid_value", "location_ids.2 invalid_value"}, c.want...)...)
+	}
+	s.get(path).shows(fields{"custom_headers": fields{"AA": "***", "BB": "***"}})
+	if n := s.value("SELECT count(*) FROM webhooks"); n != "1" {
+		t.Errorf("%s webhooks", n)
+	}
+}
+
+// TestManyBadHeaders: a hundred details are enough, none of them long.
+func TestManyBadHeaders(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	bad := fields{}
+	for i := range 3000 {
+		bad[strings.Repeat(" ", 200)+fmt.Sprint(i)] = "x"
+	}
+	r := s.post("/programs/"+s.ProgramIDs["standard"]+"/webhooks", plus(leastHook, fields{"custom_headers": bad}))
+	if r.want(400, "validation_failed"); len(r.details()) != 100 || len(r.body) > 30_000 {
+		t.Errorf("%d details, %d bytes", len(r.details()), len(r.body))
+	}
+}
