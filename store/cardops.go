@@ -252,5 +252,6 @@ func (tx *Tx) EraseCard(shop int64, id string) error {
 	if err := tx.scrubEvents(c.root); err != nil {
 		return err
 	}
+	tx.erases = true
 	return tx.audit(shop, "card.delete", KindCard, c.key, "")
 }

@@ -99,19 +99,20 @@ type Store struct {
 	sites    perEpoch[sites]    // by shop
 	programs perEpoch[*program] // by program
 
-	latest atomic.Int64  // Now of the newest write
-	onDue  func([]int64) // see OnDue
+	latest atomic.Int64                  // Now of the newest write
+	onDue  atomic.Pointer[func([]int64)] // see OnDue
 
 	// The writer goroutine's own; nothing else touches these.
 	writer    *conn
 	newest    Time
 	epoch     int64 // meta.auth_epoch as the open group sees it
 	began     int64 // as its transaction found it
+	unwiped   bool  // the log still holds what an erase took out
 	hookEpoch int64
 	hooks     map[int64][]hook
 }
 
-const pragmas = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=temp_store(MEMORY)&_pragma=wal_autocheckpoint(4000)&_pragma=secure_delete(FAST)&_dqs=0"
+const pragmas = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=temp_store(MEMORY)&_pragma=wal_autocheckpoint(4000)&_pragma=secure_delete(ON)&_dqs=0"
 
 // Open opens the file at path, creates it when there is none, and brings an
 // older one to this version. The errors are one line that names the file, fit

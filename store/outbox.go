@@ -20,8 +20,7 @@ func (tx *Tx) wakes(webhook int64) { tx.woken = append(tx.woken, webhook) }
 
 // OnDue has f called after each commit with the webhooks for which it queued
 // something. f must be quick and must not write: the writer waits for it.
-// It is to be set before the first write.
-func (s *Store) OnDue(f func(webhooks []int64)) { s.onDue = f }
+func (s *Store) OnDue(f func(webhooks []int64)) { s.onDue.Store(&f) }
 
 // Attempt is one delivery as it goes out now: what is read here is what the
 // file says at this moment, so that a new secret, an erased name or a webhook
@@ -126,6 +125,11 @@ func (v *View) Waiting() (list []Waiting, err error) {
 	return list, r.close()
 }
 
+// Pending is how many deliveries wait.
+func (v *View) Pending() (int64, error) {
+	return v.number("SELECT count(*) FROM deliveries WHERE state='pending'")
+}
+
 // Outcome is what became of an attempt.
 type Outcome struct {
 	Delivery int64
@@ -195,14 +199,6 @@ func (tx *Tx) failed(o Outcome) error {
 		return err
 	}
 	return tx.audit(shop, "webhook.disable", KindWebhook, o.Webhook, `{"consecutive_failures":`+strconv.FormatInt(failures, 10)+`}`)
-}
-
-// bumpHooks makes every process match events against the webhooks as they are
-// now.
-func (tx *Tx) bumpHooks() error {
-	tx.s.hooks = map[int64][]hook{}
-	_, err := tx.exec("UPDATE meta SET hook_epoch=hook_epoch+1 WHERE id=1")
-	return err
 }
 
 // dropWebhooks takes a program's webhooks away, what is pending for them too.

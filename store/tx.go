@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 )
 
@@ -34,6 +35,7 @@ type Tx struct {
 	events []pendingEvent
 	last   []pendingEvent // after all others
 	woken  []int64        // webhooks that have something due
+	erases bool           // what it took out must not stay in the log either
 }
 
 // AfterCommit has f called once the write is on disk. f must be quick and must
@@ -62,6 +64,7 @@ type job struct {
 	err   error
 	after []func()
 	woken []int64
+	wipe  bool
 	done  chan struct{}
 }
 
@@ -143,6 +146,8 @@ func (s *Store) commitGroup(group []*job) {
 			j.err = fmt.Errorf("the write was not made: %w", dead)
 			j.after, j.woken = nil, nil
 		}
+	} else if slices.ContainsFunc(group, func(j *job) bool { return j.wipe }) || s.unwiped {
+		s.wipe()
 	}
 	s.latest.Store(int64(s.newest))
 	for _, j := range group {
@@ -154,10 +159,10 @@ func (s *Store) commitGroup(group []*job) {
 		}
 		close(j.done)
 	}
-	if s.onDue != nil {
+	if f := s.onDue.Load(); f != nil {
 		for _, j := range group {
 			if len(j.woken) > 0 {
-				s.onDue(j.woken)
+				(*f)(j.woken)
 			}
 		}
 	}
@@ -203,20 +208,20 @@ func (s *Store) runJob(j *job) (dead error) {
 		if dead = s.takeBack(); dead != nil {
 			return dead
 		}
-		tx.after, tx.woken = nil, nil
+		tx.after, tx.woken, tx.erases = nil, nil, false
 	}
 	if j.Settle != nil {
 		if j.err = guard(func() error { return j.Settle(tx, j.err) }); j.err != nil {
 			if dead = s.takeBack(); dead != nil {
 				return dead
 			}
-			tx.after, tx.woken = nil, nil
+			tx.after, tx.woken, tx.erases = nil, nil, false
 		}
 	}
 	if _, err := s.writer.exec("RELEASE job"); err != nil {
 		return err
 	}
-	j.after, j.woken = tx.after, tx.woken
+	j.after, j.woken, j.wipe = tx.after, tx.woken, tx.erases
 	return nil
 }
 

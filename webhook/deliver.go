@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
@@ -28,11 +29,12 @@ const masked = "***"
 
 // post makes one attempt and says what came of it (contract section 5,
 // "Success"): any 2xx whose body ends, or passes maxResponse, within the
-// timeout.
-func (s *Sender) post(ctx context.Context, a *store.Attempt) store.Outcome {
+// timeout. It calls written when the request is on its way.
+func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) store.Outcome {
 	o := store.Outcome{Delivery: a.Delivery, Webhook: a.Webhook, Test: a.Test, Headers: "{}"}
 	ctx, cancel := context.WithTimeout(ctx, s.conf.Timeout)
 	defer cancel()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { written() }})
 	start := time.Now()
 	resp, err := s.send(ctx, a, start, &o)
 	if err == nil {

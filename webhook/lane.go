@@ -13,6 +13,7 @@ type lane struct {
 	s       *Sender
 	webhook int64
 	bell    chan struct{} // of one: somebody knocked
+	before  chan struct{} // closed when the attempt started last has written its request
 
 	mu       sync.Mutex
 	underway map[int64]bool // deliveries whose outcome is not yet written
@@ -21,7 +22,9 @@ type lane struct {
 }
 
 func newLane(s *Sender, webhook int64) *lane {
-	return &lane{s: s, webhook: webhook, bell: make(chan struct{}, 1), underway: map[int64]bool{}, limit: laneStart}
+	l := &lane{s: s, webhook: webhook, bell: make(chan struct{}, 1), before: make(chan struct{}), underway: map[int64]bool{}, limit: laneStart}
+	close(l.before)
+	return l
 }
 
 func (l *lane) knock() {
@@ -58,8 +61,10 @@ func (l *lane) run() {
 			if !ok {
 				break
 			}
+			t := turn{after: l.before, written: make(chan struct{})}
+			l.before = t.written
 			l.s.wg.Add(1)
-			go l.attempt(key, release)
+			go l.attempt(key, release, &t)
 		}
 		if len(keys) == 0 && l.leave(false) {
 			return
@@ -138,9 +143,20 @@ func (l *lane) slot() (release func(), ok bool) {
 	return func() { late.Stop(); release() }, true
 }
 
+// turn puts the attempts of a lane in order: each writes its request when the
+// one before it has written its own. None waits for another's answer.
+type turn struct {
+	after   <-chan struct{}
+	written chan struct{}
+	once    sync.Once
+}
+
+func (t *turn) done() { t.once.Do(func() { close(t.written) }) }
+
 // attempt sends one delivery and writes down what came of it.
-func (l *lane) attempt(key int64, release func()) {
+func (l *lane) attempt(key int64, release func(), t *turn) {
 	defer l.s.wg.Done()
+	defer t.done()
 	defer func() {
 		// In one step, so that leave does not see the one without the other.
 		l.mu.Lock()
@@ -162,7 +178,8 @@ func (l *lane) attempt(key int64, release func()) {
 		}
 		return
 	}
-	o := l.s.post(l.s.ctx, &a)
+	<-t.after
+	o := l.s.post(l.s.ctx, &a, t.done)
 	release()
 	if l.s.ctx.Err() != nil {
 		return // broken off by Stop: not the receiver's fault

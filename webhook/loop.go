@@ -59,10 +59,9 @@ type Sender struct {
 	sent    Count
 }
 
-// Count is how many deliveries came to an end.
-type Count struct {
-	Delivered, Failed int64 // Failed: attempts, not deliveries
-}
+// Count is how many attempts were accepted by their receivers, and how many
+// were not.
+type Count struct{ Delivered, Failed int64 }
 
 // New makes a sender that does nothing before Start.
 func New(conf Config) *Sender {
@@ -87,6 +86,7 @@ func (s *Sender) Start() {
 func (s *Sender) Stop(ctx context.Context) {
 	s.mu.Lock()
 	s.stopped = true
+	s.idle.Broadcast()
 	s.mu.Unlock()
 	close(s.stop)
 	patience := context.AfterFunc(ctx, s.cancel)
@@ -158,22 +158,29 @@ func (s *Sender) wakeDue() (next time.Duration, err error) {
 
 // Settle returns when nothing is due and nothing under way. It is for fixtures,
 // whose clock moves at a word.
-func (s *Sender) Settle() (Count, error) {
+func (s *Sender) Settle() error {
 	for {
 		if _, err := s.wakeDue(); err != nil {
-			return Count{}, err
+			return err
 		}
 		s.mu.Lock()
 		quiet := len(s.lanes) == 0
 		for len(s.lanes) > 0 && !s.stopped {
 			s.idle.Wait()
 		}
-		c, stopped := s.sent, s.stopped
+		stopped := s.stopped
 		s.mu.Unlock()
 		if quiet || stopped {
-			return c, nil
+			return nil
 		}
 	}
+}
+
+// Count is what has been sent so far.
+func (s *Sender) Count() Count {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent
 }
 
 func (s *Sender) jitter() float64 { return rand.Float64() }

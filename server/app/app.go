@@ -21,6 +21,7 @@ import (
 	"punchcard/server/holder"
 	"punchcard/server/till"
 	"punchcard/store"
+	"punchcard/webhook"
 )
 
 // App is a running server.
@@ -30,6 +31,7 @@ type App struct {
 	Ready  *dev.Ready
 
 	http   *http.Server
+	hooks  *webhook.Sender // nil: webhooks are held
 	served chan error
 	stop   chan struct{}
 	wg     sync.WaitGroup
@@ -45,9 +47,6 @@ const (
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 32 << 10
 )
-
-// housekeeping is how often what time ended is cleared away.
-const housekeeping = time.Minute
 
 // Start listens first, then opens the store and serves. Its errors are one
 // line, fit for the operator.
@@ -104,13 +103,19 @@ func (a *App) start(c Config, pricing []byte, ln net.Listener) error {
 	a.Store = st
 	// What ended while no server ran goes now. It also tells whether the file
 	// takes writes at all: SQLite opens one that does not for reading.
-	if err := prune(st); err != nil {
+	if err := forget(st); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", c.DB, err), a.Stop(context.Background()))
+	}
+	guard := c.guard()
+	if !c.HoldWebhooks {
+		a.hooks = webhook.New(webhook.Config{Store: st, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
+			BackoffBase: c.Limits.WebhookBackoffBase, CustomHeaders: c.CustomHeaders, UserAgent: "punchcard-webhook/" + Version, Log: c.Log})
+		a.hooks.Start()
 	}
 	var seed [8]byte
 	rand.Read(seed[:])
 	kernel := server.NewKernel(st, server.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
-		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: server.Seed(seed), Targets: c.Targets})
+		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: server.Seed(seed), Targets: targets(guard)})
 	router := kernel.Router()
 	routes := api.Routes()
 	kernel.Mount(router, api.Prefix, routes, kernel.Keys())
@@ -131,7 +136,7 @@ func (a *App) start(c Config, pricing []byte, ln net.Listener) error {
 		if a.Ready, err = dev.Seed(st, a.Origin); err != nil {
 			return errors.Join(err, a.Stop(context.Background()))
 		}
-		(&dev.Control{Store: st, Kernel: kernel, Clock: c.Dev.Clock, Mail: mail, Ready: a.Ready, Settle: func() error { return prune(st) }}).Mount(router)
+		(&dev.Control{Store: st, Kernel: kernel, Clock: c.Dev.Clock, Mail: mail, Ready: a.Ready, Settle: a.settle, Due: a.due}).Mount(router)
 	}
 	if c.ReadTimeout == 0 {
 		c.ReadTimeout = readTimeout
@@ -144,35 +149,13 @@ func (a *App) start(c Config, pricing []byte, ln net.Listener) error {
 	return nil
 }
 
-// keepHouse clears away what time ended.
-func (a *App) keepHouse(log *slog.Logger) {
-	defer a.wg.Done()
-	t := time.NewTicker(housekeeping)
-	defer t.Stop()
-	for {
-		select {
-		case <-a.stop:
-			return
-		case <-t.C:
-			if err := prune(a.Store); err != nil && !errors.Is(err, store.ErrClosed) {
-				log.Error("housekeeping failed", "error", err)
-			}
+// targets has the guard look at a webhook's URL before it is saved.
+func targets(g *webhook.Guard) func(context.Context, string) *store.Detail {
+	return func(ctx context.Context, target string) *store.Detail {
+		if p := g.CheckURL(ctx, target); p != nil {
+			return &store.Detail{Field: "url", Code: p.Code, Message: p.Message}
 		}
-	}
-}
-
-// prune deletes expired remembered responses, in batches that let other
-// writes in between.
-func prune(st *store.Store) error {
-	for {
-		var n int64
-		err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) (err error) {
-			n, err = tx.PruneIdempotency(500)
-			return err
-		}})
-		if err != nil || n == 0 {
-			return err
-		}
+		return nil
 	}
 }
 
@@ -186,11 +169,14 @@ func (a *App) Stop(ctx context.Context) error {
 	if a.http != nil {
 		err = a.http.Shutdown(ctx)
 	}
+	close(a.stop)
+	if a.hooks != nil {
+		a.hooks.Stop(ctx)
+	}
+	a.wg.Wait()
 	if a.Store != nil {
 		err = errors.Join(err, a.Store.Close())
 	}
-	close(a.stop)
-	a.wg.Wait()
 	if a.dir != "" {
 		err = errors.Join(err, os.RemoveAll(a.dir))
 	}

@@ -3,7 +3,6 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -14,6 +13,7 @@ import (
 
 	"punchcard/server/wire"
 	"punchcard/store"
+	"punchcard/webhook"
 )
 
 // KeyLimits are the rows of the spec's Limits table that making keys needs.
@@ -115,6 +115,9 @@ func Variable(flag, env string) string {
 	return "PUNCHCARD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
+// Version is the release.
+const Version = "0.1.0"
+
 // Config is all that a server is made from.
 type Config struct {
 	DB             string
@@ -128,9 +131,13 @@ type Config struct {
 	// ReadTimeout bounds the reading of one request, headers (at most 10 s of
 	// it) and body; 0: 30 s.
 	ReadTimeout time.Duration
-	// Targets tells what is wrong with a webhook's URL; nil: any https URL will
-	// do.
-	Targets func(ctx context.Context, url string) *store.Detail
+	// Guard decides where webhooks may be sent; nil: to public addresses by
+	// https, with Dev to loopback addresses too.
+	Guard *webhook.Guard
+	// HoldWebhooks queues what webhooks are to get and sends none of it.
+	HoldWebhooks bool
+	// CustomHeaders sends the custom headers of webhooks along.
+	CustomHeaders bool
 	// MaxGroup bounds the writes that share a transaction; 0: the store's.
 	MaxGroup int
 	// Dev makes a fixture of the server: demo shop, control API, mail sink.
@@ -172,6 +179,14 @@ func (l KeyLimits) Store() store.Limits {
 	s := store.DefaultLimits()
 	s.KeysPerShop, s.MCPKeysPerShop, s.RotationHours = l.APIKeyMaxPerShop, l.MCPKeyMaxPerShop, l.CredentialRotationGraceHours
 	return s
+}
+
+// guard is the deployment's, or what holds where none is given.
+func (c *Config) guard() *webhook.Guard {
+	if c.Guard != nil {
+		return c.Guard
+	}
+	return &webhook.Guard{Loopback: c.Dev != nil, Unresolved: c.Dev != nil}
 }
 
 // Fields are the named bounds of request fields.

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"punchcard/server/app"
 	"punchcard/store"
 )
 
@@ -224,12 +225,9 @@ func (c *Check) Run() error {
 // Version prints the version.
 type Version struct{}
 
-// Number is the release; a build from a checkout adds its commit.
-const Number = "0.1.0"
-
-// Run prints.
+// Run prints the release; a build from a checkout adds its commit.
 func (Version) Run() error {
-	s := Number
+	s := app.Version
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, v := range info.Settings {
 			if v.Key == "vcs.revision" {

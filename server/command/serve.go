@@ -19,6 +19,7 @@ import (
 
 	"punchcard/server/api"
 	"punchcard/server/app"
+	"punchcard/webhook"
 )
 
 // Server are the flags that serve and dev share.
@@ -28,6 +29,10 @@ type Server struct {
 	PricingFile     string        `type:"path" placeholder:"FILE" help:"JSON that GET /pricing answers; without it that is 404."`
 	InstallLinkTTL  time.Duration `name:"install-link-ttl" default:"720h" help:"How long an install link is valid."`
 	WebhookPreview  bool          `name:"webhook-preview-events" help:"Also send the events that the catalogue calls not yet."`
+	WebhookHeaders  bool          `name:"webhook-send-custom-headers" help:"Send the custom headers of webhooks along."`
+	WebhookHTTP     bool          `name:"webhook-allow-http" help:"Take http webhook targets as well."`
+	WebhookCIDR     []string      `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Networks that webhooks may be sent to although they are not public, such as 10.1.0.0/16; metadata addresses stay refused."`
+	WebhookHold     bool          `name:"webhook-hold" help:"Queue webhooks but send none: for a copy of a database that must not reach the real receivers."`
 	ShutdownTimeout time.Duration `default:"20s" help:"How long requests in flight may take to finish at the end."`
 	LogFormat       string        `enum:"text,json" default:"text" help:"Form of the log on stderr: text or json."`
 	LogLevel        string        `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged."`
@@ -48,7 +53,15 @@ func (s Server) config(stderr io.Writer) (app.Config, error) {
 	if s.LogFormat == "json" {
 		log = slog.New(slog.NewJSONHandler(stderr, o))
 	}
-	return app.Config{Listen: s.Listen, PublicURL: s.PublicURL, PricingFile: s.PricingFile, InstallLinkTTL: s.InstallLinkTTL,
+	guard := &webhook.Guard{AllowHTTP: s.WebhookHTTP}
+	for _, text := range s.WebhookCIDR {
+		p, err := netip.ParsePrefix(text)
+		if err != nil || p != p.Masked() || p.Addr().Is4In6() {
+			return app.Config{}, fmt.Errorf("--webhook-allow-cidr (PUNCHCARD_WEBHOOK_ALLOW_CIDR): must be networks such as 10.1.0.0/16 or fd00::/8, not %q", text)
+		}
+		guard.AllowCIDR = append(guard.AllowCIDR, p)
+	}
+	return app.Config{Guard: guard, HoldWebhooks: s.WebhookHold, CustomHeaders: s.WebhookHeaders, Listen: s.Listen, PublicURL: s.PublicURL, PricingFile: s.PricingFile, InstallLinkTTL: s.InstallLinkTTL,
 		PreviewEvents: s.WebhookPreview, Limits: s.Limits, Log: log}, nil
 }
 
@@ -98,10 +111,11 @@ func (c *Serve) Run() error {
 
 // Dev is the same server as a fixture.
 type Dev struct {
-	DB          string `type:"path" placeholder:"FILE" help:"Keep the data in this file between runs. Default: thrown away at the end."`
-	Clock       string `placeholder:"RFC3339" help:"Let time stand still at this instant between advances."`
-	ReadyFile   string `type:"path" placeholder:"FILE" help:"Also write the ready line to this file, whole or not at all."`
-	AllowRemote bool   `help:"Listen on an address that is not loopback, though the demo keys are public knowledge."`
+	DB                   string `type:"path" placeholder:"FILE" help:"Keep the data in this file between runs. Default: thrown away at the end."`
+	Clock                string `placeholder:"RFC3339" help:"Let time stand still at this instant between advances."`
+	ReadyFile            string `type:"path" placeholder:"FILE" help:"Also write the ready line to this file, whole or not at all."`
+	StrictWebhookTargets bool   `help:"Hold webhook targets to the rules of serve: public addresses that resolve, by https."`
+	AllowRemote          bool   `help:"Listen on an address that is not loopback, though the demo keys are public knowledge."`
 	Server
 }
 
@@ -125,6 +139,7 @@ func (c *Dev) Run() error {
 			return fmt.Errorf("--ready-file (PUNCHCARD_READY_FILE): %w", err)
 		}
 	}
+	conf.Guard.Loopback, conf.Guard.Unresolved = !c.StrictWebhookTargets, !c.StrictWebhookTargets
 	conf.DB = c.DB
 	conf.Dev = &app.Dev{Clock: app.NewClock(at)}
 	return c.run(conf, func(a *app.App) error {

@@ -41,7 +41,8 @@ type Control struct {
 	Clock  Mover
 	Mail   *Mailbox
 	Ready  *Ready
-	Settle func() error // does what time made due
+	Settle func() (Settled, error)                   // does what time made due
+	Due    func() (at time.Time, ok bool, err error) // when something else will be
 }
 
 // operator is who acts through the control API.
@@ -52,6 +53,7 @@ func (c *Control) Mount(r *httprouter.Router) {
 	k := c.Kernel
 	r.GET("/dev/clock", server.Plain(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }))
 	r.POST("/dev/clock", server.Plain(k, http.StatusOK, c.moveClock))
+	r.POST("/dev/settle", server.Plain(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (Settled, error) { return c.Settle() }))
 	r.POST("/dev/shops", server.Plain(k, http.StatusCreated, c.createShop))
 	r.PATCH("/dev/shops/:id", server.PlainPatch(k, http.StatusOK, c.updateShop))
 	r.POST("/dev/keys", server.Plain(k, http.StatusCreated, c.createKey))
@@ -96,24 +98,52 @@ type clockBody struct {
 }
 
 // moveClock moves the one clock forward and does what became due.
-func (c *Control) moveClock(_ *http.Request, _ httprouter.Params, b clockBody) (a clockAnswer, err error) {
+func (c *Control) moveClock(_ *http.Request, _ httprouter.Params, b clockBody) (_ clockAnswer, err error) {
 	var by time.Duration
 	switch {
 	case b.Advance.Set == b.Now.Set:
-		return a, store.Invalid(store.Detail{Field: "advance", Code: "required", Message: `give either advance, such as "26h", or now`})
+		return clockAnswer{}, store.Invalid(store.Detail{Field: "advance", Code: "required", Message: `give either advance, such as "26h", or now`})
 	case b.Advance.Set:
 		by, err = time.ParseDuration(b.Advance.V)
 		if err != nil || by < 0 {
-			return a, store.Invalid(store.Detail{Field: "advance", Code: "invalid_value", Message: `must be a duration that is not negative, such as "90s" or "26h"`})
+			return clockAnswer{}, store.Invalid(store.Detail{Field: "advance", Code: "invalid_value", Message: `must be a duration that is not negative, such as "90s" or "26h"`})
 		}
 	default:
 		if by = b.Now.V.Std().Sub(c.Clock.Now()); by < -time.Millisecond {
-			return a, store.Invalid(store.Detail{Field: "now", Code: "invalid_value", Message: "must not be before the present: the clock does not run backwards"})
+			return clockAnswer{}, store.Invalid(store.Detail{Field: "now", Code: "invalid_value", Message: "must not be before the present: the clock does not run backwards"})
 		}
 		by = max(by, 0)
 	}
-	c.Clock.Advance(by)
-	return c.clock(), c.Settle()
+	err = c.advance(c.Clock.Now().Add(by))
+	return c.clock(), err
+}
+
+// advance moves the clock to an instant, through each at which something is
+// due, so that what follows from it happens then and not all at the end.
+func (c *Control) advance(to time.Time) error {
+	for {
+		at, ok, err := c.Due()
+		if err != nil {
+			return err
+		}
+		if last := !ok || at.After(to); last {
+			at = to
+		}
+		c.Clock.Advance(max(at.Sub(c.Clock.Now()), 0))
+		if _, err := c.Settle(); err != nil {
+			return err
+		}
+		if !at.Before(to) {
+			return nil
+		}
+	}
+}
+
+// Settled is what one run of the delivery loop came to.
+type Settled struct {
+	Delivered int64 `json:"delivered" doc:"Deliveries that were accepted."`
+	Failed    int64 `json:"failed" doc:"Attempts that were not."`
+	Pending   int64 `json:"pending" doc:"Deliveries that wait for a later attempt, or for their webhook to be switched on."`
 }
 
 type shopAnswer struct {

@@ -1,0 +1,122 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"punchcard/server/dev"
+	"punchcard/store"
+)
+
+// How often what time ended is cleared away, and in which batches: small ones,
+// with rests in which others write.
+const (
+	housekeeping = time.Minute
+	sweepRows    = 200
+	sweepRest    = 4 // times as long as the batch took
+)
+
+var system = store.Actor{Type: "system"}
+
+// keepHouse clears away what time ended.
+func (a *App) keepHouse(log *slog.Logger) {
+	defer a.wg.Done()
+	t := time.NewTicker(housekeeping)
+	defer t.Stop()
+	for {
+		select {
+		case <-a.stop:
+			return
+		case <-t.C:
+			err := forget(a.Store)
+			if err == nil {
+				err = a.sweep(sweepRest)
+			}
+			if err != nil && !errors.Is(err, store.ErrClosed) {
+				log.Error("housekeeping failed", "error", err)
+			}
+		}
+	}
+}
+
+// forget deletes remembered responses whose window has ended, in batches that
+// let other writes in between.
+func forget(st *store.Store) error {
+	for {
+		var n int64
+		err := st.Write(context.Background(), store.Write{Actor: system, Do: func(tx *store.Tx) (err error) {
+			n, err = tx.PruneIdempotency(500)
+			return err
+		}})
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
+// sweep deletes what the delivery log keeps no longer. It rests after each
+// batch, rest times as long as the batch took.
+func (a *App) sweep(rest int) error {
+	var at store.Sweep
+	for {
+		start := time.Now()
+		var more bool
+		err := a.Store.Write(context.Background(), store.Write{Actor: system, Do: func(tx *store.Tx) (err error) {
+			more, err = tx.Sweep(&at, sweepRows)
+			return err
+		}})
+		if err != nil || !more {
+			return err
+		}
+		if rest == 0 {
+			continue
+		}
+		select {
+		case <-a.stop:
+			return nil
+		case <-time.After(time.Duration(rest) * time.Since(start)):
+		}
+	}
+}
+
+// settle does all that is due by the clock of a fixture.
+func (a *App) settle() (s dev.Settled, err error) {
+	if a.hooks != nil {
+		before := a.hooks.Count()
+		if err := a.hooks.Settle(); err != nil {
+			return s, err
+		}
+		after := a.hooks.Count()
+		s.Delivered, s.Failed = after.Delivered-before.Delivered, after.Failed-before.Failed
+	}
+	if err := forget(a.Store); err != nil {
+		return s, err
+	}
+	if err := a.sweep(0); err != nil {
+		return s, err
+	}
+	err = a.Store.View(0, func(v *store.View) (err error) {
+		s.Pending, err = v.Pending()
+		return err
+	})
+	return s, err
+}
+
+// due tells when the next webhook is to be attempted.
+func (a *App) due() (at time.Time, ok bool, err error) {
+	if a.hooks == nil {
+		return at, false, nil
+	}
+	err = a.Store.View(0, func(v *store.View) error {
+		list, err := v.Waiting()
+		for _, w := range list {
+			if due := w.Due.Std(); !ok || due.Before(at) {
+				at, ok = due, true
+			}
+		}
+		return err
+	})
+	return at, ok, err
+}
