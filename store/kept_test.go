@@ -1,0 +1,300 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Programs and locations are kept in memory, and a till's answer is made of
+// what is there. Both must say what the file says: a store opened anew on the
+// same file, which keeps nothing yet, is the measure.
+
+// text is a value as JSON, by which two answers are compared.
+func text(t testing.TB, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// anew opens a further store on the till's file.
+func (k till) anew() till {
+	k.t.Helper()
+	c := k
+	c.fixture = &fixture{Store: open(k.t, k.path, Options{Ephemeral: true, Readers: 1, Now: k.clock.now}), t: k.t, clock: k.clock, a: k.a}
+	return c
+}
+
+// agrees compares the lookups of cards with those of a store that is new.
+func (k till) agrees(when string, cards ...string) {
+	k.t.Helper()
+	cold := k.anew()
+	defer cold.Close()
+	for _, card := range cards {
+		for range 2 { // read, and kept
+			if got, want := text(k.t, k.lookup(card)), text(k.t, cold.lookup(card)); got != want {
+				k.t.Errorf("%s: the lookup shows %s\nwant %s", when, got, want)
+			}
+		}
+	}
+}
+
+// change is a write that moves what is kept, and what a stamp is refused with
+// afterwards.
+type change struct {
+	name string
+	do   func(*Tx) error
+	then Code
+}
+
+// changes are made in this order; each leaves what the next one needs.
+func (k till) changes(program string, prize *string) []change {
+	update := func(f ProgramFields) func(*Tx) error {
+		return func(tx *Tx) error { _, err := tx.UpdateProgram(k.a, program, f); return err }
+	}
+	action := func(a string) func(*Tx) error {
+		return func(tx *Tx) error { _, err := tx.ProgramAction(k.a, program, a); return err }
+	}
+	scope := func(ids ...string) func(*Tx) error {
+		return update(ProgramFields{LocationScope: set("selected_locations"), ScopedLocationIDs: set(ids)})
+	}
+	minimum := func(cents Opt[int64]) func(*Tx) error {
+		return func(tx *Tx) error { _, err := tx.SetMinSpend(k.a.Shop, program, cents); return err }
+	}
+	elsewhere := k.fixture.location(k.a)
+	return []change{
+		{name: "program renamed", do: update(ProgramFields{Name: set("Tea")})},
+		{name: "prize added", do: func(tx *Tx) error {
+			z, err := tx.AddPrize(k.a, program, PrizeFields{Threshold: set(int64(2)), Name: set("Biscuit")})
+			*prize = z.ID
+			return err
+		}},
+		{name: "prize renamed", do: func(tx *Tx) error {
+			_, err := tx.UpdatePrize(k.a, program, *prize, PrizeFields{Name: set("Scone")})
+			return err
+		}},
+		{name: "prize deleted", do: func(tx *Tx) error { return tx.DeletePrize(k.a, program, *prize) }},
+		{name: "purchase demanded", do: minimum(set(int64(500))), then: SpendRequired},
+		{name: "no longer", do: minimum(null[int64]())},
+		{name: "out of scope", do: scope(elsewhere), then: Unprocessable},
+		{name: "in scope", do: scope(elsewhere, k.location)},
+		{name: "suspended", do: action(Suspend), then: CardSuspended},
+		{name: "resumed", do: action(Unsuspend)},
+		{name: "unpublished", do: action(Unpublish)},
+		{name: "location renamed", do: func(tx *Tx) error {
+			_, err := tx.UpdateLocation(k.a, k.location, LocationPatch{Name: set("Corner")})
+			return err
+		}},
+		{name: "location disabled", do: func(tx *Tx) error { _, err := tx.SetLocationActive(k.a, elsewhere, false); return err }},
+		{name: "location enabled", do: func(tx *Tx) error { _, err := tx.SetLocationActive(k.a, elsewhere, true); return err }},
+		{name: "location added", do: func(tx *Tx) error {
+			_, err := tx.CreateLocation(k.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("Annexe")}})
+			return err
+		}},
+		{name: "program deleted", do: func(tx *Tx) error { return tx.DeleteProgram(k.a.Shop, program) }, then: Conflict},
+	}
+}
+
+// Each change shows in the very next lookup and holds for the very next stamp,
+// whichever process made it.
+func TestKeptProgramsFollowTheFile(t *testing.T) {
+	for _, who := range []string{"this process", "another process", "a write that is taken back", "the same group"} {
+		t.Run(who, func(t *testing.T) {
+			k := startTill(t)
+			fields := stamps("Coffee")
+			fields.TotalStamps = set(int64(1000))
+			program, _ := k.ladderOf(fields, 1, 900)
+			card := k.card(k.a, program, CardFields{})
+			other := k.anew()
+			var prize string
+			stamp := func(tx *Tx) (Stamped, error) { return tx.Stamp(k.at, card, StampFields{}) }
+			holds := func(c change, s Stamped, err error) {
+				t.Helper()
+				if c.then != "" {
+					refused(t, err, c.then)
+				} else if err != nil {
+					t.Errorf("%s: a stamp is refused: %v", c.name, err)
+				} else if got, want := text(t, s.Card), text(t, other.get(card)); got != want {
+					t.Errorf("%s: the answer is %s, want %s", c.name, got, want)
+				}
+			}
+			for _, c := range k.changes(program, &prize) {
+				k.lookup(card) // so that what was true before is kept
+				switch who {
+				case "this process":
+					k.must(c.do)
+				case "another process":
+					other.must(c.do)
+				case "a write that is taken back":
+					// What the write itself sees of its change is gone with it.
+					err := k.do(func(tx *Tx) error {
+						if err := c.do(tx); err != nil {
+							t.Fatalf("%s: %v", c.name, err)
+						}
+						s, err := stamp(tx)
+						if (err == nil) != (c.then == "") {
+							t.Errorf("%s: a stamp in the same write: %+v, %v", c.name, s, err)
+						}
+						return notFound("anything")
+					})
+					refused(t, err, NotFound)
+					k.agrees("taken back: "+c.name, card)
+					k.must(c.do) // the next one needs it
+				case "the same group":
+					var s Stamped
+					errs := k.group(
+						Write{Actor: operator, Do: func(tx *Tx) error { _, err := stamp(tx); return ignored(err) }},
+						Write{Actor: operator, Do: func(tx *Tx) error { c.do(tx); stamp(tx); return notFound("anything") }},
+						Write{Actor: operator, Do: c.do},
+						Write{Actor: operator, Do: func(tx *Tx) (err error) { s, err = stamp(tx); return err }},
+					)
+					if errs[0] != nil || errs[2] != nil {
+						t.Fatalf("%s: %v", c.name, errs)
+					}
+					holds(c, s, errs[3])
+				}
+				k.agrees(c.name, card)
+				s, err := attempt(k.fixture, stamp)
+				holds(c, s, err)
+			}
+			k.sound()
+		})
+	}
+}
+
+// ignored drops a refusal.
+func ignored(err error) error {
+	if _, ok := AsError(err); ok {
+		return nil
+	}
+	return err
+}
+
+// The answer of each action at a till is what a reading of the file gives.
+func TestAnswersEqualTheFile(t *testing.T) {
+	k := startTill(t)
+	fields := stamps("Coffee")
+	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(10))
+	fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set([]string{k.location})
+	program, prizes := k.ladderOf(fields, 2, 5, 10)
+	issued := must(k.fixture, func(tx *Tx) (IssuedCard, error) {
+		return tx.IssueCard(k.a, program, CardFields{ExternalRef: set("ada"), HolderName: set("Ada"), HolderEmail: set("ada@example.com"), ExpiresAt: set(tx.Now.Add(days(100)))}, SourceAPI)
+	})
+	money := k.card(k.a, k.program(k.a, prepaid("Gift", 1000)), CardFields{})
+	pass := k.card(k.a, k.program(k.a, access("Club")), CardFields{})
+	k.fixture.location(k.a)
+	var rows []Stamped
+	cold := k.anew()
+	same := func(name string, s Stamped, err error) {
+		t.Helper()
+		k.ok(s, err)
+		k.clock.move(time.Minute)
+		ledger := map[string]string{}
+		cold.view(func(v *View) error {
+			p, err := v.Transactions(k.a, TransactionFilter{}, PageQuery{Limit: set(int64(2))})
+			for _, row := range p.Data {
+				ledger[row.ID] = text(t, row)
+			}
+			return err
+		})
+		if got := text(t, s.Transaction); got != ledger[s.Transaction.ID] {
+			t.Errorf("%s answers %s\nthe ledger has %s", name, got, ledger[s.Transaction.ID])
+		}
+		if got, want := text(t, s.Card), text(t, cold.get(s.Card.ID)); got != want {
+			t.Errorf("%s answers %s\nthe file has %s", name, got, want)
+		}
+		if s.OverflowCard != nil {
+			if got := text(t, *s.OverflowTransaction); got != ledger[s.OverflowTransaction.ID] {
+				t.Errorf("%s also answers %s\nthe ledger has %s", name, got, ledger[s.OverflowTransaction.ID])
+			}
+			if got, want := text(t, *s.OverflowCard), text(t, cold.get(s.OverflowCard.ID)); got != want {
+				t.Errorf("%s also answers %s\nthe file has %s", name, got, want)
+			}
+		}
+		rows = append(rows, s)
+		k.agrees(name, issued.ID, money, pass)
+	}
+	stamp := func(n int64) { t.Helper(); s, err := k.stamp(issued.ID, n); same(fmt.Sprint("stamp ", n), s, err) }
+	redeem := func(i int) {
+		t.Helper()
+		s, err := k.redeem(issued.ID, prizes[i])
+		same(fmt.Sprint("redeem ", i), s, err)
+	}
+	reverse := func(of Stamped) {
+		t.Helper()
+		s, err := k.reverse(of.Transaction.ID)
+		same("reverse a "+of.Transaction.Type, s, err)
+	}
+	last := func() Stamped { return rows[len(rows)-1] }
+
+	stamp(3) // activates
+	redeem(0)
+	reverse(last())
+	if _, err := k.install(issued.InstallURL); err != nil {
+		t.Fatal(err)
+	}
+	stamp(9) // overflows
+	reverse(last())
+	stamp(7)
+	stamp(2) // opens a card of its own
+	redeem(0)
+	redeem(1)
+	redeem(2) // archives the first
+	stamp(8)
+	redeem(2) // takes all stamps back
+	stamp(20)
+	redeem(2)
+	k.clock.move(days(10))
+	stamp(4) // beside stamps that expire
+	live := k.lookup(issued.ID).Card.ID
+	must(k.fixture, func(tx *Tx) (IssuedCard, error) {
+		return tx.ReissueCard(k.a, live, ReissueFields{HolderName: set("Grace")})
+	})
+	stamp(1)
+	reverse(last())
+	for _, c := range []struct {
+		name string
+		do   func() (Stamped, error)
+	}{
+		{"top up", func() (Stamped, error) { return k.topUp(money, 250) }},
+		{"spend", func() (Stamped, error) { return k.spend(money, 1250) }},
+		{"reverse", func() (Stamped, error) { return k.reverse(last().Transaction.ID) }},
+		{"use", func() (Stamped, error) { return k.use(pass) }},
+		{"reverse", func() (Stamped, error) { return k.reverse(last().Transaction.ID) }},
+	} {
+		s, err := c.do()
+		same(c.name, s, err)
+	}
+	k.sound()
+}
+
+// A code reads as typed by hand; an old one is dead however it is spelt, and a
+// card's id is no code.
+func TestTypedCodes(t *testing.T) {
+	k := startTill(t)
+	program, _ := k.ladder(true)
+	card := k.card(k.a, program, CardFields{})
+	root := k.key(KindCard, card)
+	spellings := func(code string) []string {
+		return []string{strings.ToUpper(code), "  " + code + " ", code[:4] + " " + code[4:], code[:13] + "-" + code[13:],
+			strings.ToUpper(strings.NewReplacer("0", "o", "1", "l").Replace(code)), strings.NewReplacer("1", "I").Replace(code)}
+	}
+	old := k.code(root, 0)
+	for i, spelt := range spellings(old) {
+		if s := k.ok(k.stamp(spelt, 1)); s.Card.ID != card || s.Card.StampsCount != int64(i)+1 || k.lookup(spelt).Card.ID != card {
+			t.Errorf("%q led to %+v", spelt, s.Card)
+		}
+	}
+	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, card, ReissueFields{}) })
+	for _, none := range append(spellings(old), strings.ToUpper(card), card[:4]+" "+card[4:], "", " ", strings.Repeat("-", 26), old+"\u00a0") {
+		k.refuses(NotFound, func() (Stamped, error) { return k.stamp(none, 1) })
+		err := k.View(0, func(v *View) error { _, err := v.Lookup(k.at, none); return err })
+		refused(t, err, NotFound)
+	}
+	k.ok(k.stamp(strings.ToUpper(k.code(root, 1)), 1))
+}

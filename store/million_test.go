@@ -1,0 +1,256 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// What a page visits is bounded at the default, on lists of a million rows: no
+// filter makes a request read more than its share, however little it finds.
+
+// sizes are how long a list is and how many of its rows a page visits: a
+// million and the default. The race detector makes SQLite fifty times slower;
+// under it both are smaller, and what is asked of a page is the same.
+func sizes() (rows, share int64, opts Options) {
+	if racing {
+		return 10_000, 100, Options{PageVisits: 100}
+	}
+	return 1_000_000, 2000, Options{}
+}
+
+// heap is a list of so many rows of one shop. Their keys follow one another,
+// so a page's cursor tells how many it has visited.
+type heap struct {
+	*fixture
+	list        byte
+	oldest, end int64 // keys: of the first row, and the one after the last
+	rows, share int64
+}
+
+// visits walks at most pages pages down from key, and demands of each that it
+// finds nothing and hands out a cursor after exactly its share of rows, until
+// less than a share is left above floor: that page is the last one. It returns
+// how many pages it took.
+func (h heap) visits(t *testing.T, key, floor int64, pages int, page func(PageQuery) Page[string]) (n int) {
+	t.Helper()
+	for n = 1; ; n++ {
+		var q PageQuery
+		if key < h.end {
+			q.Cursor = set(h.cursor(h.list, h.a.Shop, key))
+		}
+		p := page(q)
+		if len(p.Data) > 0 {
+			t.Fatalf("page %d finds %q", n, p.Data)
+		}
+		if !p.NextCursor.Valid {
+			if key-floor >= h.share {
+				t.Fatalf("page %d is the last, with %d rows to come", n, key-floor)
+			}
+			return n
+		}
+		next, ok := h.cursorKey(h.list, h.a.Shop, p.NextCursor.V)
+		if !ok || key-next != h.share {
+			t.Fatalf("page %d visited %d rows, want %d", n, key-next, h.share)
+		}
+		if key = next; n == pages {
+			return n
+		}
+	}
+}
+
+// bounded looks at the first pages of a walk without a match, down from the
+// row before from to the one at floor, at some in its middle and at its last.
+func (h heap) bounded(t *testing.T, from, floor int64, page func(PageQuery) Page[string]) {
+	t.Helper()
+	for _, c := range []struct {
+		where     string
+		key       int64
+		most, all int
+	}{
+		{"at the beginning", from, 3, 3},
+		{"in the middle", floor + (from-floor)/2, 2, 2},
+		// That a full share was the last one only the next page can tell.
+		{"two shares before the end", floor + 2*h.share, 9, 3},
+		{"less than two before the end", floor + 2*h.share - 1, 9, 2},
+		{"at the end", floor, 9, 1},
+	} {
+		if n := h.visits(t, c.key, floor, c.most, page); n != c.all {
+			t.Errorf("%s: %d pages, want %d", c.where, n, c.all)
+		}
+	}
+}
+
+// ledgerHeap is a ledger of one card's rows at one location, a millisecond
+// apart. They are stamps but for the oldest, which is of another type.
+func ledgerHeap(t *testing.T) (h heap, l ledgerCase) {
+	rows, share, opts := sizes()
+	f := start(t, opts)
+	l = f.withLedger(f.a)
+	h = heap{fixture: f, list: listTransactions, rows: rows, share: share, oldest: f.key(KindTransaction, f.row(l, "access"))}
+	f.sql(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<?5-1)
+		INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, created_at) SELECT ?1, ?2, ?3, ?4, 'stamp', 1, ?6+i FROM n`,
+		f.a.Shop, f.key(KindCard, l.card), f.key(KindProgram, l.program), f.key(KindLocation, l.location), rows, f.clock.at())
+	h.end = h.oldest + rows
+	if n := f.number("SELECT count(*) FROM transactions WHERE id>=? AND id<?", h.oldest, h.end); n != rows {
+		t.Fatalf("%d rows follow one another, want %d", n, rows)
+	}
+	return h, l
+}
+
+func TestTransactionsAmongAMillion(t *testing.T) {
+	h, l := ledgerHeap(t)
+	f := h.fixture
+	other := f.withLedger(f.a) // a card, a program and a location without any row
+	first := f.clock.at()      // of the oldest row
+	last := first + Time(h.rows) - 1
+	f.clock.move(time.Hour)
+	elsewhere := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, other.location)}}
+	nowhere := Access{Shop: f.a.Shop, Restricted: true}
+	card, program, location := set(l.card), set(l.program), set(l.location)
+	none := set("topup") // a type that no row has
+
+	for name, c := range map[string]struct {
+		a Access
+		f TransactionFilter
+	}{
+		"type":                                  {f.a, TransactionFilter{Type: none}},
+		"type and card":                         {f.a, TransactionFilter{Type: none, CardID: card}},
+		"type and program":                      {f.a, TransactionFilter{Type: none, ProgramID: program}},
+		"type and location":                     {f.a, TransactionFilter{Type: none, LocationID: location}},
+		"type, card, program and location":      {f.a, TransactionFilter{Type: none, CardID: card, ProgramID: program, LocationID: location}},
+		"card and another program":              {f.a, TransactionFilter{CardID: card, ProgramID: set(other.program)}},
+		"card and a program that is none":       {f.a, TransactionFilter{CardID: card, ProgramID: set("prg_")}},
+		"card and another location":             {f.a, TransactionFilter{CardID: card, LocationID: set(other.location)}},
+		"card, program and another location":    {f.a, TransactionFilter{CardID: card, ProgramID: program, LocationID: set(other.location)}},
+		"location and another program":          {f.a, TransactionFilter{LocationID: location, ProgramID: set(other.program)}},
+		"a key for elsewhere":                   {elsewhere, TransactionFilter{}},
+		"a key for elsewhere, type":             {elsewhere, TransactionFilter{Type: set("stamp")}},
+		"a key for elsewhere, card":             {elsewhere, TransactionFilter{CardID: card}},
+		"a key for elsewhere, program":          {elsewhere, TransactionFilter{ProgramID: program}},
+		"a key for elsewhere, location":         {elsewhere, TransactionFilter{LocationID: location}},
+		"a key for elsewhere, card and program": {elsewhere, TransactionFilter{CardID: card, ProgramID: program}},
+		"a key for nowhere":                     {nowhere, TransactionFilter{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h.bounded(t, h.end, h.oldest, f.transactions(c.a, c.f))
+			// from and to are bounds of the walk: what lies beyond is not visited.
+			quarter := h.rows / 4
+			c.f.From, c.f.To = set(first+Time(quarter)), set(last+1-Time(quarter))
+			h.bounded(t, h.end-quarter, h.oldest+quarter, f.transactions(c.a, c.f))
+		})
+	}
+
+	// What an index answers alone, or no row can be in, visits none.
+	for name, c := range map[string]struct {
+		a Access
+		f TransactionFilter
+	}{
+		"another card":                        {f.a, TransactionFilter{CardID: set(other.card)}},
+		"another card, type":                  {f.a, TransactionFilter{CardID: set(other.card), Type: set("stamp")}},
+		"another card, program and location":  {f.a, TransactionFilter{CardID: set(other.card), ProgramID: program, LocationID: location}},
+		"a card that is none":                 {f.a, TransactionFilter{CardID: set("crd_"), Type: none}},
+		"another location":                    {f.a, TransactionFilter{LocationID: set(other.location)}},
+		"another location, program and type":  {f.a, TransactionFilter{LocationID: set(other.location), ProgramID: program, Type: set("stamp")}},
+		"another program":                     {f.a, TransactionFilter{ProgramID: set(other.program)}},
+		"another program, type":               {f.a, TransactionFilter{ProgramID: set(other.program), Type: set("stamp")}},
+		"after the newest row":                {f.a, TransactionFilter{From: set(last + 1), Type: none}},
+		"before the oldest row":               {f.a, TransactionFilter{To: set(first), Type: none}},
+		"an instant from which on is nothing": {f.a, TransactionFilter{From: set(first + 5), To: set(first + 5), Type: none}},
+		"a key for elsewhere and its own":     {elsewhere, TransactionFilter{LocationID: set(other.location)}},
+		"another shop":                        {f.shop(ShopFields{}), TransactionFilter{Type: none}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if p := f.transactions(c.a, c.f)(PageQuery{}); len(p.Data) > 0 || p.NextCursor.Valid {
+				t.Errorf("found %q, and more: %v", p.Data, p.NextCursor.Valid)
+			}
+		})
+	}
+
+	t.Run("to the end", func(t *testing.T) {
+		want := int(h.rows/h.share) + 1
+		if n := h.visits(t, h.end, h.oldest, 2*want, f.transactions(f.a, TransactionFilter{Type: none})); n != want {
+			t.Errorf("%d pages, want %d", n, want)
+		}
+	})
+
+	// The oldest row alone matches: it is on the last page that has a share.
+	t.Run("the oldest", func(t *testing.T) {
+		pages, at := 0, 0
+		got := allPages(t, f.transactions(f.a, TransactionFilter{Type: set("access")}), func(p Page[string]) {
+			if pages++; len(p.Data) > 0 {
+				at = pages
+			}
+		})
+		if want := int(h.rows / h.share); !slices.Equal(got, []string{f.ID(KindTransaction, h.oldest)}) || at != want || pages != want+1 {
+			t.Errorf("found %q on page %d of %d, want it on %d of %d", got, at, pages, want, want+1)
+		}
+		// An index that leads to it, or a bound, finds it at once.
+		for _, filter := range []TransactionFilter{{To: set(first + 1)}, {To: set(first + Time(h.share)), Type: set("access")}} {
+			if p := f.transactions(f.a, filter)(PageQuery{}); !slices.Equal(p.Data, got) {
+				t.Errorf("%+v finds %q on its first page", filter, p.Data)
+			}
+		}
+	})
+}
+
+func TestCardsAmongAMillion(t *testing.T) {
+	rows, share, opts := sizes()
+	f := start(t, opts)
+	here, elsewhere := f.location(f.a), f.location(f.a)
+	fields := stamps("Here only")
+	fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set([]string{here})
+	program, other := f.program(f.a, fields), f.program(f.a, stamps("None has it"))
+	// All are of one person by e-mail, and the oldest alone is locked.
+	oldest := f.card(f.a, program, CardFields{HolderEmail: set("ada@example.com")})
+	f.must(func(tx *Tx) error { _, err := tx.SetCardLocked(f.a.Shop, oldest, true); return err })
+	h := heap{fixture: f, list: listCards, rows: rows, share: share, oldest: f.key(KindCard, oldest)}
+	f.sql(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<?2-1)
+		INSERT INTO cards (shop_id, program_id, source, email_key, live, created_at, updated_at)
+		SELECT shop_id, program_id, 'api', email_key, 0, created_at, created_at FROM cards, n WHERE id=?1`, h.oldest, rows)
+	h.end = h.oldest + rows
+	if n := f.number("SELECT count(*) FROM cards WHERE id>=? AND id<?", h.oldest, h.end); n != rows {
+		t.Fatalf("%d cards follow one another, want %d", n, rows)
+	}
+	outside := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, elsewhere)}}
+	email, none := set("ADA@example.com"), set(StatusArchived)
+	for name, c := range map[string]struct {
+		a Access
+		f CardFilter
+	}{
+		"status":                                {f.a, CardFilter{Status: none}},
+		"status and program":                    {f.a, CardFilter{Status: none, ProgramID: set(program)}},
+		"status and e-mail":                     {f.a, CardFilter{Status: none, HolderEmail: email}},
+		"status, program and e-mail":            {f.a, CardFilter{Status: none, ProgramID: set(program), HolderEmail: email}},
+		"e-mail and another program":            {f.a, CardFilter{HolderEmail: email, ProgramID: set(other)}},
+		"a key for elsewhere":                   {outside, CardFilter{}},
+		"a key for elsewhere, program":          {outside, CardFilter{ProgramID: set(program)}},
+		"a key for elsewhere, e-mail":           {outside, CardFilter{HolderEmail: email}},
+		"a key for elsewhere, status it has":    {outside, CardFilter{Status: set(StatusInvited)}},
+		"a key for nowhere, program and status": {Access{Shop: f.a.Shop, Restricted: true}, CardFilter{ProgramID: set(program), Status: set(StatusInvited)}},
+	} {
+		t.Run(name, func(t *testing.T) { h.bounded(t, h.end, h.oldest, f.cards(c.a, c.f)) })
+	}
+	for _, filter := range []CardFilter{
+		{ProgramID: set(other), Status: set(StatusInvited)}, {HolderEmail: set("bea@example.com"), Status: set(StatusInvited)},
+		{ExternalRef: set("m-1"), HolderEmail: email, ProgramID: set(program)}, {ProgramID: set("prg_"), Status: none},
+	} {
+		t.Run(fmt.Sprint("none ", filter), func(t *testing.T) {
+			if p := f.cards(f.a, filter)(PageQuery{}); len(p.Data) > 0 || p.NextCursor.Valid {
+				t.Errorf("found %q, and more: %v", p.Data, p.NextCursor.Valid)
+			}
+		})
+	}
+	t.Run("the oldest", func(t *testing.T) {
+		locked := f.cards(f.a, CardFilter{Status: set(StatusLocked)})
+		// Not on the pages before, and on the last one that has a share.
+		h.visits(t, h.end, h.oldest, 3, locked)
+		before := h.oldest + 2*share
+		h.visits(t, before, h.oldest, 1, locked)
+		p := locked(PageQuery{Cursor: set(h.cursor(listCards, f.a.Shop, before-share))})
+		if !slices.Equal(p.Data, []string{oldest}) || !p.NextCursor.Valid {
+			t.Errorf("found %q, and more: %v", p.Data, p.NextCursor.Valid)
+		}
+	})
+}
