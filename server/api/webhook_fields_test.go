@@ -118,6 +118,7 @@ func TestWebhookFields(t *testing.T) {
 		{"custom_headers", headers("a:", "a"), ".a: invalid_format", ".a: invalid_format", nil}, {"custom_headers", headers("a\r\nb", "a"), ".a\r\nb invalid_format", ".a\r\nb invalid_format", nil},
 		{"custom_headers", headers("X", "a\r\nHost: b"), ".X invalid_format", ".X invalid_format", nil}, {"custom_headers", headers("X", "é"), ".X invalid_format", ".X invalid_format", nil}, {"custom_headers", headers("X", "\u007f"), ".X invalid_format", ".X invalid_format", nil}, {"custom_headers", headers("X", "\u0001"), ".X invalid_format", ".X invalid_format", nil},
 		{"custom_headers", fields{"X-Shop": "1", "x-shop": "2"}, ".x-shop invalid_value", ".x-shop invalid_value", nil},
+		{"custom_headers", fields{"X-SHOP": "1", "X-Shop": "2"}, ".X-Shop invalid_value", ".X-Shop invalid_value", nil},
 		{"custom_headers", fields{strings.Repeat("é", 200): "1"}, "." + strings.Repeat("é", 85) + "… invalid_format", "." + strings.Repeat("é", 85) + "… invalid_format", nil},
 
 		{"rotate_secret", true, "unknown_field", "", &shown{leaveOut}}, {"rotate_secret", false, "unknown_field", "", &shown{leaveOut}}, {"rotate_secret", nil, "unknown_field", "invalid_type", nil}, {"rotate_secret", "x", "unknown_field", "invalid_type", nil},
