@@ -237,8 +237,8 @@ func TestHeaderLimits(t *testing.T) {
 	}
 }
 
-// TestManyBadHeaders: a hundred details are enough, none of them long.
-func TestManyBadHeaders(t *testing.T) {
+// TestManyFaults: a hundred details are enough, none of them long.
+func TestManyFaults(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	bad := fields{}
@@ -248,5 +248,9 @@ func TestManyBadHeaders(t *testing.T) {
 	r := s.post("/programs/"+s.ProgramIDs["standard"]+"/webhooks", plus(leastHook, fields{"custom_headers": bad}))
 	if r.want(400, "validation_failed"); len(r.details()) != 100 || len(r.body) > 30_000 {
 		t.Errorf("%d details, %d bytes", len(r.details()), len(r.body))
+	}
+	r = s.post("/programs/"+s.ProgramIDs["standard"]+"/webhooks", plus(leastHook, fields{"program_ids": slices.Repeat([]string{"x"}, 1000), "location_ids": []string{"y"}}))
+	if r.want(400, "validation_failed"); len(r.details()) != 100 {
+		t.Errorf("%d details", len(r.details()))
 	}
 }
