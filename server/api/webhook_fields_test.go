@@ -118,6 +118,7 @@ func TestWebhookFields(t *testing.T) {
 		{"custom_headers", headers("a:", "a"), ".a: invalid_format", ".a: invalid_format", nil}, {"custom_headers", headers("a\r\nb", "a"), ".a\r\nb invalid_format", ".a\r\nb invalid_format", nil},
 		{"custom_headers", headers("X", "a\r\nHost: b"), ".X invalid_format", ".X invalid_format", nil}, {"custom_headers", headers("X", "é"), ".X invalid_format", ".X invalid_format", nil}, {"custom_headers", headers("X", "\u007f"), ".X invalid_format", ".X invalid_format", nil}, {"custom_headers", headers("X", "\u0001"), ".X invalid_format", ".X invalid_format", nil},
 		{"custom_headers", fields{"X-Shop": "1", "x-shop": "2"}, ".x-shop invalid_value", ".x-shop invalid_value", nil},
+		{"custom_headers", fields{"X-SHOP": "1", "X-Shop": "2"}, ".X-Shop invalid_value", ".X-Shop invalid_value", nil},
 		{"custom_headers", fields{strings.Repeat("é", 200): "1"}, "." + strings.Repeat("é", 85) + "… invalid_format", "." + strings.Repeat("é", 85) + "… invalid_format", nil},
 
 		{"rotate_secret", true, "unknown_field", "", &shown{leaveOut}}, {"rotate_secret", false, "unknown_field", "", &shown{leaveOut}}, {"rotate_secret", nil, "unknown_field", "invalid_type", nil}, {"rotate_secret", "x", "unknown_field", "invalid_type", nil},
@@ -236,8 +237,8 @@ func TestHeaderLimits(t *testing.T) {
 	}
 }
 
-// TestManyBadHeaders: a hundred details are enough, none of them long.
-func TestManyBadHeaders(t *testing.T) {
+// TestManyFaults: a hundred details are enough, none of them long.
+func TestManyFaults(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	bad := fields{}
@@ -247,5 +248,9 @@ func TestManyBadHeaders(t *testing.T) {
 	r := s.post("/programs/"+s.ProgramIDs["standard"]+"/webhooks", plus(leastHook, fields{"custom_headers": bad}))
 	if r.want(400, "validation_failed"); len(r.details()) != 100 || len(r.body) > 30_000 {
 		t.Errorf("%d details, %d bytes", len(r.details()), len(r.body))
+	}
+	r = s.post("/programs/"+s.ProgramIDs["standard"]+"/webhooks", plus(leastHook, fields{"program_ids": slices.Repeat([]string{"x"}, 1000), "location_ids": []string{"y"}}))
+	if r.want(400, "validation_failed"); len(r.details()) != 100 {
+		t.Errorf("%d details", len(r.details()))
 	}
 }

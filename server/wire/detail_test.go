@@ -1,0 +1,39 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Further rules speak only of what is not reported yet, in whole or in part,
+// and within the bounds of an answer.
+func TestJoin(t *testing.T) {
+	at := func(field string) Detail { return Detail{Field: field, Code: CodeInvalidValue, Message: "m"} }
+	have := []Detail{at("url"), at("events.1")}
+	for _, c := range []struct {
+		field string
+		added bool
+	}{{"url", false}, {"events.1", false}, {"events", false}, {"events.0", true}, {"events.11", true}, {"url.x", true}, {"ur", true}, {"event", true}} {
+		got := Join(slices.Clone(have), at(c.field))
+		if added := len(got) == 3; added != c.added || added && got[2] != at(c.field) {
+			t.Errorf("%s: %v", c.field, got)
+		}
+	}
+	// What the further rules find does not hide what else they find.
+	if got := Join(nil, at("events.0"), at("events")); len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+	if got := Join(nil); got != nil {
+		t.Errorf("%v of nothing", got)
+	}
+	var many []Detail
+	for i := range 300 {
+		many = append(many, at(strings.Repeat("é", 300)+fmt.Sprint(i)))
+	}
+	got := Join(have, many...)
+	if len(got) != maxDetails || got[99].Field != strings.Repeat("é", maxFieldName)+"…" {
+		t.Errorf("%d details, the last %s", len(got), got[len(got)-1].Field)
+	}
+}

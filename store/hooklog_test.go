@@ -1,0 +1,119 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"punchcard/webhook/event"
+)
+
+func (f *fixture) log(program, hook string) (list []Delivery) {
+	f.t.Helper()
+	f.view(func(v *View) (err error) {
+		list, err = v.Deliveries(f.a, program, hook, DeliveriesQuery{Limit: set(int64(200))})
+		return err
+	})
+	return list
+}
+
+// A test goes out in the webhook's own version, once, whatever it listens to.
+func TestPingDelivery(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Tea"))
+	for _, version := range []string{event.V1, event.V2} {
+		w := f.subscribe(program, func(w *WebhookFields) {
+			w.PayloadVersion, w.Active, w.Events = set(version), set(false), set([]string{"card.added"})
+		})
+		d := must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, w.ID) })
+		want := fmt.Sprintf(`{"event":"test.ping","event_id":%q,"shop_id":%q,"occurred_at":%q,"data":{"message":%q,"sample":true}}`,
+			f.ID(KindEvent, f.key(KindDelivery, d.ID)), f.ID(KindShop, f.a.Shop), f.clock.at().String(), pingMessage)
+		if version == event.V2 {
+			want = fmt.Sprintf(`{"event":"test.ping","event_id":%q,"payload_version":"v2","occurred_at":%q,"shop":{"id":%q,"name":"My shop"},"location":null,"program":null,"card":null,"transaction":null,"actor":null,"data":{"message":%q,"sample":true}}`,
+				f.ID(KindEvent, f.key(KindDelivery, d.ID)), f.clock.at().String(), f.ID(KindShop, f.a.Shop), pingMessage)
+		}
+		if string(d.RequestPayload) != want {
+			t.Errorf("%s: payload %s\nwant %s", version, d.RequestPayload, want)
+		}
+		if row := f.lines("SELECT concat_ws(',', state, special, due_at, attempts) FROM deliveries WHERE id=?", f.key(KindDelivery, d.ID)); row[0] != fmt.Sprintf("pending,%d,%d,0", onlyATest, f.clock.at()) {
+			t.Errorf("%s: row %s", version, row)
+		}
+		if rows := f.lines("SELECT concat_ws(',', payload_v1 IS NOT NULL, payload_v2 IS NOT NULL, card_id IS NULL) FROM events ORDER BY id DESC LIMIT 1"); rows[0] != map[string]string{"v1": "1,0,1", "v2": "0,1,1"}[version] {
+			t.Errorf("%s: event %s", version, rows)
+		}
+	}
+}
+
+// A redelivery is the same row as it was before its first attempt, due now.
+func TestRedeliveryStartsAnew(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Tea"))
+	w := f.subscribe(program, func(w *WebhookFields) { w.Events = set([]string{"card.added"}) })
+	f.card(f.a, program, CardFields{HolderName: set("Ada"), ExternalRef: set("m-1")})
+	fresh := f.log(program, w.ID)[0]
+	row := func() string {
+		return f.lines("SELECT concat_ws('|', id, event_id, webhook_id, state, special, attempts, quote(response_status), quote(last_error), duration_ms, request_headers, quote(delivered_at), created_at) FROM deliveries")[0]
+	}
+	was := row()
+	for _, state := range []string{"delivered", "failed"} {
+		f.clock.move(1e9)
+		f.sql(`UPDATE deliveries SET state=?, attempts=5, response_status=500, last_error='status 500', duration_ms=9, request_headers='{"A":"b"}', delivered_at=?`, state, f.clock.at())
+		done := f.log(program, w.ID)[0]
+		if done.Attempts != 5 || done.ResponseStatus != Some(int64(500)) || done.LastError != Some("status 500") || done.DurationMS != 9 || string(done.RequestHeaders) != `{"A":"b"}` || done.DeliveredAt != Some(f.clock.at()) {
+			t.Errorf("after the attempts: %+v", done)
+		}
+		f.clock.move(1e9)
+		d := must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, program, w.ID, done.ID) })
+		if now := row(); now != was || f.number("SELECT due_at FROM deliveries") != int64(f.clock.at()) {
+			t.Errorf("%s: %s, want %s", state, now, was)
+		}
+		if a, b := fmt.Sprintf("%s %+v", d.RequestPayload, d), fmt.Sprintf("%s %+v", fresh.RequestPayload, fresh); a != b {
+			t.Errorf("%s: answers %s, want %s", state, a, b)
+		}
+	}
+	// Of an erased card the scrubbed body goes out.
+	f.sql("UPDATE deliveries SET state='failed'")
+	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, fresh.CardInstanceID.V) })
+	d := must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, program, w.ID, fresh.ID) })
+	var body struct {
+		EventID string `json:"event_id"`
+		Card    struct {
+			ID     *string
+			Holder struct{ Name *string }
+		}
+	}
+	if err := json.Unmarshal(d.RequestPayload, &body); err != nil || body.EventID != fresh.EventID || body.Card.ID == nil || body.Card.Holder.Name != nil || bytes.Contains(d.RequestPayload, []byte("m-1")) {
+		t.Errorf("%v: %s", err, d.RequestPayload)
+	}
+}
+
+// The log has each webhook's own entries, in its own version, newest first.
+func TestDeliveryLogPerWebhook(t *testing.T) {
+	lim := DefaultLimits()
+	lim.DeliveryLogLimit = 4
+	f := start(t, Options{Limits: lim})
+	program := f.program(f.a, stamps("Tea"))
+	one := f.subscribe(program, nil)
+	two := f.subscribe(program, func(w *WebhookFields) { w.PayloadVersion = set(event.V1) })
+	var cards []string
+	for range 6 {
+		cards = append([]string{f.card(f.a, program, CardFields{})}, cards...)
+	}
+	seen := map[string]bool{}
+	for _, w := range []CreatedWebhook{one, two} {
+		list := f.log(program, w.ID)
+		if len(list) != 4 {
+			t.Fatalf("%d entries, want the maximum", len(list))
+		}
+		for i, d := range list {
+			if d.CardInstanceID != Some(cards[i]) || d.WebhookID != w.ID || d.Event != "card.added" || seen[d.ID] || seen[d.EventID] {
+				t.Errorf("entry %d: %+v", i, d)
+			}
+			seen[d.ID], seen[d.EventID] = true, true
+			if v2 := bytes.Contains(d.RequestPayload, []byte(`"payload_version":"v2"`)); v2 != (w.PayloadVersion == event.V2) || !bytes.Contains(d.RequestPayload, []byte(`"event_id":"`+d.EventID+`"`)) {
+				t.Errorf("payload %s", d.RequestPayload)
+			}
+		}
+	}
+}
