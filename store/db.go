@@ -108,6 +108,7 @@ type Store struct {
 	epoch     int64 // meta.auth_epoch as the open group sees it
 	began     int64 // as its transaction found it
 	unwiped   bool  // the log still holds what an erase took out
+	wipeTried time.Time
 	hookEpoch int64
 	hooks     map[int64][]hook
 }

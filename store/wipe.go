@@ -1,26 +1,42 @@
 package store
 
+import "time"
+
+// How long an erase waits for the readers at work, and how soon after it did
+// not get through the next write tries again.
+const (
+	wipePatience = 50 * time.Millisecond
+	wipeAgain    = time.Second
+)
+
 // wipe empties the write-ahead log into the file and cuts it to nothing: with
 // secure_delete the file's own pages are overwritten, but the log keeps older
-// versions of them until it is used anew. No reader may be at work meanwhile,
-// and none is for long; those of other processes are not waited for, then the
-// next commit tries again.
+// versions of them until it is used anew. No reader may be at work meanwhile.
+// Few ever are for long; where one is, also in another process, a later write
+// does it.
 func (s *Store) wipe() {
-	var readers []*conn
-	for range s.opts.Readers {
-		readers = append(readers, <-s.readers)
+	if s.unwiped && time.Since(s.wipeTried) < wipeAgain {
+		return
 	}
+	s.unwiped, s.wipeTried = true, time.Now()
+	var readers []*conn
 	defer func() {
 		for _, r := range readers {
 			s.readers <- r
 		}
 	}()
+	patience := time.After(wipePatience)
+	for range s.opts.Readers {
+		select {
+		case r := <-s.readers:
+			readers = append(readers, r)
+		case <-patience:
+			return
+		}
+	}
 	s.writer.exec("PRAGMA busy_timeout=100")
 	defer s.writer.exec("PRAGMA busy_timeout=5000")
 	busy := int64(1)
 	_, err := s.writer.one(func(r *rows) { busy = r.int() }, "PRAGMA wal_checkpoint(TRUNCATE)")
 	s.unwiped = err != nil || busy != 0
-	if s.unwiped {
-		s.opts.Log.Warn("the log could not be emptied after an erase; the next write tries again", "error", err)
-	}
 }

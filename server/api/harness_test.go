@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +24,6 @@ import (
 	"punchcard/server/api"
 	"punchcard/server/app"
 	"punchcard/server/dev"
-	"punchcard/store"
 )
 
 // A server is the real one, on a real port and a real file, with a client
@@ -64,6 +62,7 @@ func start(t *testing.T, options ...func(*app.Config)) *server {
 	c := app.Config{DB: filepath.Join(t.TempDir(), "test.db"), Listen: "127.0.0.1:0", Limits: app.DefaultLimits(),
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Dev: &app.Dev{Clock: app.NewClock(time.Time{})}, HoldWebhooks: true}
 	c.Limits.WebhookMaxPerShop = 1000 // each test of all operations makes many
+	guarded(&resolver{})(&c)
 	for _, o := range options {
 		o(&c)
 	}
@@ -85,22 +84,6 @@ func start(t *testing.T, options ...func(*app.Config)) *server {
 	s := &server{t: t, app: a, base: ready.BaseURL, key: ready.APIKey, Ready: ready}
 	s.doc = document(t, s)
 	return s
-}
-
-// targets is a guard that asks no network: https, or a loopback address.
-func targets(_ context.Context, target string) *store.Detail {
-	u, err := url.Parse(target)
-	switch {
-	case err != nil:
-		return &store.Detail{Code: "invalid_format", Message: "is no URL"}
-	case u.Hostname() == "127.0.0.1":
-		return nil
-	case u.Scheme != "https":
-		return &store.Detail{Code: "invalid_value", Message: "must be https"}
-	case strings.HasPrefix(u.Hostname(), "10."):
-		return &store.Detail{Code: "not_public", Message: "is not a public address"}
-	}
-	return nil
 }
 
 // frozen has the server's clock stand still at a known instant.
