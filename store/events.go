@@ -154,26 +154,18 @@ func (tx *Tx) queue(e pendingEvent, to []hook, v1, v2 bool) error {
 	if e.name == event.SubscriptionStateChanged {
 		special = throughSuspension
 	}
-	for _, h := range to {
-		if _, err := tx.queueDelivery(key, h.id, special); err != nil {
-			return err
-		}
+	hooks := make([]int64, len(to))
+	for i, h := range to {
+		hooks[i] = h.id
 	}
+	tx.queued = append(tx.queued, queued{key, hooks, special})
+	tx.woken = append(tx.woken, hooks...)
 	return nil
 }
 
 // recordEvent writes what happened, rendered in the versions that are wanted.
 func (tx *Tx) recordEvent(shop int64, name eventName, card Null[int64], v1, v2 []byte) (key int64, err error) {
 	return tx.insert("INSERT INTO events (shop_id, name, card_id, payload_v1, payload_v2, occurred_at) VALUES (?,?,?,?,?,?)", shop, string(name), card, v1, v2, tx.Now)
-}
-
-// queueDelivery makes an event due at a webhook.
-func (tx *Tx) queueDelivery(event, webhook int64, special int) (key int64, err error) {
-	if key, err = tx.insert("INSERT INTO deliveries (event_id, webhook_id, state, special, due_at, created_at) VALUES (?,?,'pending',?,?,?)", event, webhook, special, tx.Now, tx.Now); err != nil {
-		return 0, err
-	}
-	tx.wakes(webhook)
-	return key, nil
 }
 
 // hooksOf are a shop's active webhooks, kept in memory until the hook epoch

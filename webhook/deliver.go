@@ -31,7 +31,7 @@ const masked = "***"
 // "Success"): any 2xx whose body ends, or passes maxResponse, within the
 // timeout. It calls written when the request is on its way.
 func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) store.Outcome {
-	o := store.Outcome{Delivery: a.Delivery, Webhook: a.Webhook, Test: a.Test, Headers: "{}"}
+	o := store.Outcome{Webhook: a.Webhook, Event: a.Event, Test: a.Test, Headers: "{}"}
 	ctx, cancel := context.WithTimeout(ctx, s.conf.Timeout)
 	defer cancel()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { written() }})

@@ -1,6 +1,5 @@
--- Webhooks that are deleted in two steps, and deliveries that go out in spite
--- of a suspension or a switched-off webhook. No file of version 1 has a row in
--- either table: nothing could make one.
+-- Webhooks that are deleted in two steps, and deliveries that are cheap to
+-- queue. No file of version 1 has a row in either table: nothing could make one.
 DROP TABLE deliveries;
 DROP TABLE webhooks;
 CREATE TABLE webhooks (
@@ -22,27 +21,25 @@ CREATE TABLE webhooks (
   consecutive_failures     INTEGER NOT NULL DEFAULT 0,
   created_at               INTEGER NOT NULL,
   updated_at               INTEGER NOT NULL,
+  sent_through             INTEGER NOT NULL DEFAULT 0, -- no event up to this one waits for its first attempt
   deleted_at               INTEGER            -- gone for every caller; the sweep takes its log and then the row
 ) STRICT;
-CREATE INDEX webhooks_shop ON webhooks (shop_id) WHERE deleted_at IS NULL;
+CREATE INDEX webhooks_shop ON webhooks (shop_id);
 CREATE INDEX webhooks_program ON webhooks (program_id) WHERE deleted_at IS NULL;
 CREATE INDEX webhooks_deleted ON webhooks (deleted_at) WHERE deleted_at IS NOT NULL;
 CREATE TABLE deliveries (
-  id              INTEGER PRIMARY KEY AUTOINCREMENT,
-  event_id        INTEGER NOT NULL REFERENCES events,
-  webhook_id      INTEGER NOT NULL REFERENCES webhooks,
-  state           TEXT    NOT NULL CHECK (state IN ('pending', 'delivered', 'failed')),
+  webhook_id      INTEGER NOT NULL,
+  event_id        INTEGER NOT NULL,
+  state           TEXT    NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'delivered', 'failed')),
   special         INTEGER NOT NULL DEFAULT 0, -- 1: goes out though the shop is suspended; 2: a test, once, also where the webhook is inactive
-  due_at          INTEGER NOT NULL,           -- of the next attempt
+  due_at          INTEGER,                    -- of the next attempt; null: the first one, at once
   attempts        INTEGER NOT NULL DEFAULT 0,
   response_status INTEGER,
   last_error      TEXT,
   duration_ms     INTEGER NOT NULL DEFAULT 0, -- of the latest attempt
   request_headers TEXT    NOT NULL DEFAULT '{}', -- JSON object, secrets masked
   delivered_at    INTEGER,
-  created_at      INTEGER NOT NULL
-) STRICT;
-CREATE INDEX deliveries_event ON deliveries (event_id);
-CREATE INDEX deliveries_webhook ON deliveries (webhook_id);
-CREATE INDEX deliveries_pending ON deliveries (webhook_id, due_at) WHERE state = 'pending';
+  PRIMARY KEY (webhook_id, event_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX deliveries_due ON deliveries (webhook_id, due_at) WHERE state = 'pending' AND due_at IS NOT NULL;
 CREATE INDEX deliveries_special ON deliveries (webhook_id, due_at) WHERE state = 'pending' AND special > 0;
