@@ -130,8 +130,8 @@ func (tx *Tx) mayQueue(e pendingEvent) (bool, error) {
 	if e.name == event.SubscriptionStateChanged {
 		return true, nil
 	}
-	n, err := tx.number("SELECT count(*) FROM shops WHERE id=? AND subscription_state IN ('active', 'past_due')", e.shop)
-	return n == 1, err
+	sh, err := tx.keptShop(e.shop)
+	return sh.SubscriptionState == "active" || sh.SubscriptionState == "past_due", err
 }
 
 func (tx *Tx) queue(e pendingEvent, to []hook, v1, v2 bool) error {
@@ -200,26 +200,26 @@ func (tx *Tx) hooksOf(shop int64) ([]hook, error) {
 
 // envelope reads the context of an event as it is after the change.
 func (tx *Tx) envelope(e pendingEvent) (*event.Envelope, error) {
-	sh, err := tx.s.shop(tx.conn, e.shop)
+	sh, err := tx.keptShop(e.shop)
 	if err != nil {
 		return nil, err
 	}
 	env := &event.Envelope{Event: e.name, OccurredAt: tx.Now.String(), ShopID: sh.ID, ShopName: sh.Name, Actor: tx.actor()}
 	if e.program != 0 {
-		p := &event.Program{ID: tx.s.ID(KindProgram, e.program)}
-		if _, err := tx.one(func(r *rows) { p.Name, p.Type = r.str(), r.str() }, "SELECT "+packed("name", "type")+" FROM programs WHERE id=?", e.program); err != nil {
+		p, err := tx.keptProgram(e.shop, e.program)
+		if err != nil {
 			return nil, err
 		}
-		env.Program = p
+		env.Program = &event.Program{ID: p.ID, Name: p.Name, Type: p.Type}
 		env.Data = event.ProgramData{ProgramID: p.ID}
 	}
 	if e.location != 0 {
-		l := &event.Location{ID: tx.s.ID(KindLocation, e.location)}
-		if _, err := tx.one(func(r *rows) { l.Name = r.str() }, "SELECT name FROM locations WHERE id=?", e.location); err != nil {
+		at, err := tx.keptSites(e.shop)
+		if err != nil {
 			return nil, err
 		}
-		env.Location = l
-		env.Data = event.LocationData{LocationID: l.ID}
+		env.Location = &event.Location{ID: tx.s.ID(KindLocation, e.location), Name: at.names[e.location]}
+		env.Data = event.LocationData{LocationID: env.Location.ID}
 	}
 	if e.name == event.SubscriptionStateChanged {
 		env.Data = event.SubscriptionStateChangedData{FromState: e.fromState, ToState: e.toState}

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"punchcard/webhook/event"
@@ -25,28 +28,49 @@ type queued struct {
 	special int
 }
 
+// chunk is how many delivery rows one statement writes where there are many.
+const chunk = 64
+
+var (
+	insertDelivery   = "INSERT INTO deliveries (webhook_id, event_id) VALUES (?,?)"
+	insertDeliveries = insertDelivery + strings.Repeat(",(?,?)", chunk-1)
+)
+
 // queueAll writes the delivery rows of a whole group, after its last savepoint
-// and before its commit. Inside a savepoint SQLite copies every page before it
-// first changes it, and each webhook's rows are on a page of their own: for
-// fifty webhooks that costs as much as the fifty rows. A failure here ends the
-// group.
+// and before its commit; a failure ends the group. Within a savepoint, and
+// within each statement, SQLite copies a page before it first changes it, and
+// every webhook's rows are on a page of their own. So they are written webhook by
+// webhook: a stamp that goes to fifty then costs less than three times one that
+// goes to none, and not ten times.
 func (s *Store) queueAll(group []*job) error {
+	s.rows = s.rows[:0]
 	for _, j := range group {
 		for _, q := range j.queue {
-			var err error
-			switch hooks := jsonKeys(q.hooks); {
-			case q.special == 0 && len(q.hooks) == 1:
-				_, err = s.writer.exec("INSERT INTO deliveries (webhook_id, event_id) VALUES (?,?)", q.hooks[0], q.event)
-			case q.special == 0:
-				_, err = s.writer.exec("INSERT INTO deliveries (webhook_id, event_id) SELECT value, ?1 FROM json_each(?2)", q.event, hooks)
-			default:
-				_, err = s.writer.exec("INSERT INTO deliveries (webhook_id, event_id, special, due_at) SELECT value, ?1, ?2, ?3 FROM json_each(?4)", q.event, q.special, s.newest, hooks)
-			}
-			if err != nil {
-				return err
+			for _, h := range q.hooks {
+				if q.special == 0 {
+					s.rows = append(s.rows, [2]int64{h, q.event})
+				} else if _, err := s.writer.exec("INSERT INTO deliveries (webhook_id, event_id, special, due_at) VALUES (?,?,?,?)", h, q.event, q.special, s.newest); err != nil {
+					return err
+				}
 			}
 		}
 		j.queue = nil
+	}
+	slices.SortFunc(s.rows, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	args := make([]any, 0, 2*chunk)
+	for rows := s.rows; len(rows) > 0; {
+		sql, n := insertDelivery, 1
+		if len(rows) >= chunk {
+			sql, n = insertDeliveries, chunk
+		}
+		args = args[:0]
+		for _, r := range rows[:n] {
+			args = append(args, r[0], r[1])
+		}
+		if _, err := s.writer.exec(sql, args...); err != nil {
+			return err
+		}
+		rows = rows[n:]
 	}
 	return nil
 }
