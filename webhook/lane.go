@@ -130,17 +130,18 @@ func (l *lane) slot() (release func(), ok bool) {
 		return nil, false
 	}
 	var once sync.Once
-	release = func() { once.Do(func() { <-slots }) }
+	// Not the result's own name: what is returned below would call itself.
+	giveBack := func() { once.Do(func() { <-slots }) }
 	if slots == l.s.slow {
-		return release, true
+		return giveBack, true
 	}
 	late := time.AfterFunc(promptly, func() {
 		l.mu.Lock()
 		l.slow, l.limit = true, min(l.limit, laneSlow)
 		l.mu.Unlock()
-		release()
+		giveBack()
 	})
-	return func() { late.Stop(); release() }, true
+	return func() { late.Stop(); giveBack() }, true
 }
 
 // turn puts the attempts of a lane in order: each writes its request when the
