@@ -89,12 +89,15 @@ func (l *lane) due() (keys []int64, err error) {
 		keys, err = v.DueKeys(l.webhook, skip, room)
 		return err
 	})
+	if err != nil {
+		return nil, err // of a list that broke off nothing is attempted
+	}
 	l.mu.Lock()
 	for _, key := range keys {
 		l.underway[key] = true
 	}
 	l.mu.Unlock()
-	return keys, err
+	return keys, nil
 }
 
 // leave ends the lane unless something is under way or somebody has knocked
@@ -165,6 +168,9 @@ func (l *lane) attempt(key int64, release func(), t *turn) {
 		delete(l.underway, key)
 		l.knock()
 	}()
+	// The turn comes first: until then the one before may be connecting, for
+	// seconds, and what is sent is to be what the file says when it is sent.
+	<-t.after
 	var a store.Attempt
 	var ok bool
 	err := l.s.conf.Store.View(0, func(v *store.View) (err error) {
@@ -179,7 +185,6 @@ func (l *lane) attempt(key int64, release func(), t *turn) {
 		}
 		return
 	}
-	<-t.after
 	o := l.s.post(l.s.ctx, &a, t.done)
 	release()
 	if l.s.ctx.Err() != nil {
