@@ -171,6 +171,12 @@ func (l *lane) attempt(key int64, release func(), t *turn) {
 	// The turn comes first: until then the one before may be connecting, for
 	// seconds, and what is sent is to be what the file says when it is sent.
 	<-t.after
+	select {
+	case <-l.s.stop: // meanwhile; it has not begun
+		release()
+		return
+	default:
+	}
 	var a store.Attempt
 	var ok bool
 	err := l.s.conf.Store.View(0, func(v *store.View) (err error) {
