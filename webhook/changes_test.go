@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -145,19 +146,14 @@ func TestChangedWhileWaitingForItsTurn(t *testing.T) {
 		reached <- struct{}{}
 		<-release
 	})
-	defer func() {
-		select {
-		case <-release:
-		default:
-			close(release)
-		}
-	}()
+	letGo := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(letGo)
 	h := s.hook(strings.Replace(hold.url, "http:", "https:", 1)) // hangs in the handshake
 	s.burst(3)
 	await(t, reached, "a connection")
 	other := listen(t)
 	secret := h.patch(fields{"url": other.url, "rotate_secret": true}).Secret
-	close(release)
+	letGo()
 	for range 2 {
 		if got := other.next(); !signed(got, secret) {
 			t.Errorf("signed with the old secret: %s", got.Body)

@@ -308,13 +308,29 @@ func (s *server) write(do func(*store.Tx) error) {
 	}
 }
 
-// rows reads one column of the file, as another process does.
-func (s *server) rows(query string, args ...any) (list []string) {
+// file opens the database beside the server, as another process does.
+func (s *server) file() *sql.DB {
 	s.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: s.conf.DB}).EscapedPath()+"?_pragma=busy_timeout(5000)&mode=ro")
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: s.conf.DB}).EscapedPath()+"?_pragma=busy_timeout(5000)")
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	return db
+}
+
+func (s *server) exec(query string, args ...any) {
+	s.t.Helper()
+	db := s.file()
+	defer db.Close()
+	if _, err := db.Exec(query, args...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// rows reads one column of the file.
+func (s *server) rows(query string, args ...any) (list []string) {
+	s.t.Helper()
+	db := s.file()
 	defer db.Close()
 	r, err := db.Query(query, args...)
 	if err != nil {
@@ -341,6 +357,21 @@ func await[T any](t *testing.T, c <-chan T, what string) (v T) {
 		t.Fatalf("waited in vain: %s", what)
 	}
 	return v
+}
+
+// listening is a log whose lines a test waits for.
+func listening(lines chan<- string) *slog.Logger {
+	return slog.New(slog.NewTextHandler(writer(lines), nil))
+}
+
+type writer chan<- string
+
+func (w writer) Write(line []byte) (int, error) {
+	select {
+	case w <- string(line):
+	default:
+	}
+	return len(line), nil
 }
 
 func set[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
