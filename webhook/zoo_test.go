@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -283,13 +284,17 @@ func TestZooOfConnections(t *testing.T) {
 
 // bomb answers with 64 MiB in 64 KiB.
 func bomb(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Encoding", "gzip")
+	w.Write(zeros())
+}
+
+var zeros = sync.OnceValue(func() []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	z.Write(make([]byte, 64<<20))
 	z.Close()
-	w.Header().Set("Content-Encoding", "gzip")
-	w.Write(b.Bytes())
-}
+	return b.Bytes()
+})
 
 // Receivers that never end an answer are cut off by the timeout. Two attempts
 // of each, all at once.
