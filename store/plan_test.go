@@ -151,7 +151,12 @@ func everything(f *fixture) {
 	}
 	f.sql("UPDATE deliveries SET state='failed' WHERE id=?", f.key(KindDelivery, delivery))
 	must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, l.program, hook, delivery) })
+	everythingOfSending(f, l.program, hook)
 	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, l.program, hook) })
+	var at Sweep
+	for more := true; more; {
+		more = must(f, func(tx *Tx) (bool, error) { return tx.Sweep(&at, 2) })
+	}
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, expired) })
 	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, l.program) })
 	f.must(func(tx *Tx) error { _, err := tx.RevokeAllKeys(f.a.Shop); return err })
@@ -205,6 +210,48 @@ func everythingOfWebhooks(f *fixture, program string) (hook, delivery string) {
 	return hook, must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, hook) }).ID
 }
 
+// everythingOfSending is everything for the queue: what is due in each state of
+// webhook and shop, and every outcome.
+func everythingOfSending(f *fixture, program, hook string) {
+	key := f.key(KindWebhook, hook)
+	look := func() (first int64) {
+		f.view(func(v *View) error {
+			keys := check(v.DueKeys(key, nil, 10))
+			check(v.DueKeys(key, []int64{1, 2}, 10))
+			check(v.Waiting())
+			check(v.Pending())
+			if len(keys) > 0 {
+				first = keys[0]
+				v.Attempt(first)
+			}
+			return nil
+		})
+		return first
+	}
+	shop := func(state string) {
+		must(f, func(tx *Tx) (Shop, error) {
+			return tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set(state)})
+		})
+	}
+	active := func(on bool) {
+		must(f, func(tx *Tx) (UpdatedWebhook, error) {
+			return tx.UpdateWebhook(f.a, program, hook, WebhookPatch{WebhookFields: WebhookFields{Active: set(on)}})
+		})
+	}
+	shop("suspended")
+	look()
+	shop("active")
+	active(false)
+	look()
+	active(true)
+	for _, o := range []Outcome{{Success: true}, {}, {Gone: true}} {
+		o.Delivery, o.Webhook, o.Headers = look(), key, "{}"
+		f.must(func(tx *Tx) error { return tx.Record(o) })
+		f.card(f.a, program, CardFields{})
+	}
+	f.clock.move(days(40))
+}
+
 // must makes a write that has to succeed and returns what it made.
 func must[T any](f *fixture, fn func(*Tx) (T, error)) (out T) {
 	f.t.Helper()
@@ -230,6 +277,7 @@ var (
 		"SELECT id FROM shops LIMIT 2":                                   "two rows at most",
 		"FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT": "a bounded batch in key order",
 		"SELECT created_at FROM audit ORDER BY id DESC LIMIT 1":          "one row, the last",
+		"SELECT count(*) FROM deliveries WHERE state='pending'":          "a fixture's answer alone: no server asks it",
 		"SELECT shop_id, program_id, ?1, id, 'overflow'":                 "looks for rows that waited for the new key, and none may wait: never run",
 	}
 	smallSorts = map[string]string{
@@ -250,12 +298,17 @@ var (
 )
 
 // walked are the steps of a plan that look at every row of a table. A step
-// "CO-ROUTINE c" allows one "SCAN c": that of its own result.
+// "CO-ROUTINE c" allows one "SCAN c": that of its own result. A recursive one
+// reads in each step what the step before gave.
 func walked(steps []string) (found []string) {
-	routines := map[string]int{}
+	routines, latest := map[string]int{}, ""
 	for _, step := range steps {
 		if name, ok := strings.CutPrefix(step, "CO-ROUTINE "); ok {
 			routines[name]++
+			latest = name
+		}
+		if step == "RECURSIVE STEP" {
+			routines[latest]++
 		}
 		name, ok := strings.CutPrefix(step, "SCAN ")
 		switch {
@@ -312,7 +365,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 	f.readers <- c
 	for _, index := range []string{"cards_shop", "cards_program", "cards_ref", "cards_email", "cards_chain", "cards_due", "transactions_shop", "transactions_time", "transactions_prize", "transactions_card",
 		"transactions_program", "transactions_location", "idempotency_key", "idempotency_card", "events_card", "audit_shop", "programs_shop", "locations_shop",
-		"keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "deliveries_webhook", "prizes_program",
+		"keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "deliveries_webhook", "deliveries_pending", "deliveries_special", "webhooks_deleted", "prizes_program",
 		"transactions_overflow", "claims_transaction", "devices_hash", "devices_shop"} {
 		if !used[index] {
 			t.Errorf("no statement uses the index %s", index)
