@@ -218,6 +218,7 @@ func everythingSent(f *fixture, hook int64) {
 		f.view(func(v *View) error {
 			check(v.Mark())
 			check(v.Waiting())
+			check(v.Pending())
 			check(v.Fresh())
 			check(v.Due(hook, -1, nil, 5))
 			check(v.Due(hook, 0, []int64{1, 2}, 5))
@@ -264,6 +265,7 @@ var (
 		"SELECT id FROM shops LIMIT 2":                                   "two rows at most",
 		"FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT": "a bounded batch in key order",
 		"SELECT created_at FROM audit ORDER BY id DESC LIMIT 1":          "one row, the last",
+		"SELECT count(*) FROM deliveries WHERE state='pending'":          "a fixture's answer alone: no server asks it",
 		"=0 AND EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id":  "every webhook once",
 		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                "its own result, a row for each webhook",
 		"SELECT shop_id, program_id, ?1, id, 'overflow'":                 "looks for rows that waited for the new key, and none may wait: never run",
@@ -286,12 +288,17 @@ var (
 )
 
 // walked are the steps of a plan that look at every row of a table. A step
-// "CO-ROUTINE c" allows one "SCAN c": that of its own result.
+// "CO-ROUTINE c" allows one "SCAN c": that of its own result. A recursive one
+// reads in each step what the step before gave.
 func walked(steps []string) (found []string) {
-	routines := map[string]int{}
+	routines, latest := map[string]int{}, ""
 	for _, step := range steps {
 		if name, ok := strings.CutPrefix(step, "CO-ROUTINE "); ok {
 			routines[name]++
+			latest = name
+		}
+		if step == "RECURSIVE STEP" {
+			routines[latest]++
 		}
 		name, ok := strings.CutPrefix(step, "SCAN ")
 		switch {
@@ -348,7 +355,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 	f.readers <- c
 	for _, index := range []string{"cards_shop", "cards_program", "cards_ref", "cards_email", "cards_chain", "cards_due", "transactions_shop", "transactions_time", "transactions_prize", "transactions_card",
 		"transactions_program", "transactions_location", "idempotency_key", "idempotency_card", "events_card", "audit_shop", "programs_shop", "locations_shop",
-		"keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "webhooks_deleted", "prizes_program",
+		"keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "webhooks_deleted", "deliveries_due", "deliveries_special", "prizes_program",
 		"transactions_overflow", "claims_transaction", "devices_hash", "devices_shop"} {
 		if !used[index] {
 			t.Errorf("no statement uses the index %s", index)

@@ -193,6 +193,15 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 	defer l.s.wg.Done()
 	defer func() { l.over(event, made) }()
 	defer t.done()
+	// The turn comes first: until then the one before may be connecting, for
+	// seconds, and what is sent is to be what the file says when it is sent.
+	<-t.after
+	select {
+	case <-l.s.stop: // meanwhile; it has not begun
+		release()
+		return
+	default:
+	}
 	var a store.Attempt
 	var ok bool
 	err := l.s.conf.Store.View(0, func(v *store.View) (err error) {
@@ -207,7 +216,6 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 		}
 		return
 	}
-	<-t.after
 	o := l.s.post(l.s.ctx, &a, t.done)
 	release()
 	if l.s.ctx.Err() != nil {
