@@ -49,7 +49,7 @@ func (s *Store) queueAll(group []*job) error {
 			for _, h := range q.hooks {
 				if q.special == 0 {
 					s.rows = append(s.rows, [2]int64{h, q.event})
-				} else if _, err := s.writer.exec("INSERT INTO deliveries (webhook_id, event_id, special, due_at) VALUES (?,?,?,?)", h, q.event, q.special, s.newest); err != nil {
+				} else if _, err := s.writer.exec("INSERT INTO deliveries (webhook_id, event_id, special) VALUES (?,?,?)", h, q.event, q.special); err != nil {
 					return err
 				}
 			}
@@ -129,13 +129,15 @@ func (v *View) Due(webhook, after int64, skip []int64, n int) (d Due, err error)
 	if err != nil || !found || least == 3 {
 		return d, err
 	}
-	special, not := [...]string{"", " AND special>0", " AND special>0 AND special=2"}[least], ""
+	// What passes a suspension may be fresh; in the other states that is for below.
+	timed := [...]string{" AND due_at IS NOT NULL AND due_at<=?2", " AND special>0 AND (due_at IS NULL OR due_at<=?2)", " AND special>0 AND special=2 AND due_at<=?2"}[least]
+	not := ""
 	args := []any{webhook, v.Now, n}
 	if len(skip) > 0 {
 		not = " AND event_id NOT IN (SELECT value FROM json_each(?4))"
 		args = append(args, jsonKeys(skip))
 	}
-	if d.Timed, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND state='pending' AND due_at IS NOT NULL AND due_at<=?2"+special+not+" ORDER BY due_at LIMIT ?3", args...); err != nil || least > 0 || len(d.Timed) == n {
+	if d.Timed, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND state='pending'"+timed+not+" ORDER BY due_at LIMIT ?3", args...); err != nil || least > 0 || len(d.Timed) == n {
 		return d, err
 	}
 	args[1], args[2] = after, n-len(d.Timed)
@@ -212,7 +214,8 @@ func (v *View) Mark() (m Mark, err error) {
 // Fresh are the webhooks that have a first attempt to make. It looks at one or
 // few rows for each webhook there is.
 func (v *View) Fresh() ([]int64, error) {
-	return v.keys("SELECT w.id" + hooksAndShops + " WHERE " + openTo + "=0 AND EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id>w.sent_through AND " + fresh + ")")
+	return v.keys("SELECT w.id" + hooksAndShops + " WHERE CASE " + openTo + " WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id>w.sent_through AND " + fresh + ")" +
+		" WHEN 1 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND state='pending' AND special>0) END")
 }
 
 // Pending is how many deliveries wait.

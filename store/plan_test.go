@@ -262,13 +262,13 @@ func check[T any](v T, err error) T {
 // with its reason; smallSorts those that may sort, by the step before.
 var (
 	smallWalks = map[string]string{
-		"SELECT id FROM shops LIMIT 2":                                   "two rows at most",
-		"FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT": "a bounded batch in key order",
-		"SELECT created_at FROM audit ORDER BY id DESC LIMIT 1":          "one row, the last",
-		"SELECT count(*) FROM deliveries WHERE state='pending'":          "a fixture's answer alone: no server asks it",
-		"=0 AND EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id":  "every webhook once",
-		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                "its own result, a row for each webhook",
-		"SELECT shop_id, program_id, ?1, id, 'overflow'":                 "looks for rows that waited for the new key, and none may wait: never run",
+		"SELECT id FROM shops LIMIT 2":                                    "two rows at most",
+		"FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT":  "a bounded batch in key order",
+		"SELECT created_at FROM audit ORDER BY id DESC LIMIT 1":           "one row, the last",
+		"SELECT count(*) FROM deliveries WHERE state='pending'":           "a fixture's answer alone: no server asks it",
+		"WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w": "every webhook once",
+		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                 "its own result, a row for each webhook",
+		"SELECT shop_id, program_id, ?1, id, 'overflow'":                  "looks for rows that waited for the new key, and none may wait: never run",
 	}
 	smallSorts = map[string]string{
 		"SEARCH program_locations USING PRIMARY KEY (program_id=?)": "the scope of one program",
