@@ -130,17 +130,17 @@ func (l *lane) slot() (release func(), ok bool) {
 		return nil, false
 	}
 	var once sync.Once
-	release = func() { once.Do(func() { <-slots }) }
+	free := func() { once.Do(func() { <-slots }) }
 	if slots == l.s.slow {
-		return release, true
+		return free, true
 	}
 	late := time.AfterFunc(promptly, func() {
 		l.mu.Lock()
 		l.slow, l.limit = true, min(l.limit, laneSlow)
 		l.mu.Unlock()
-		release()
+		free()
 	})
-	return func() { late.Stop(); release() }, true
+	return func() { late.Stop(); free() }, true
 }
 
 // turn puts the attempts of a lane in order: each writes its request when the
