@@ -129,8 +129,7 @@ func (l *lane) slot() (release func(), ok bool) {
 	case <-l.s.stop:
 		return nil, false
 	}
-	var once sync.Once
-	free := func() { once.Do(func() { <-slots }) }
+	free := sync.OnceFunc(func() { <-slots })
 	if slots == l.s.slow {
 		return free, true
 	}

@@ -61,7 +61,7 @@ func Routes() []server.Route {
 
 	reverse := server.Route{Method: http.MethodPost, Path: "/transactions/:id/reversal", ID: "reverseTransaction", Tag: "Ledger", Title: "Reverse a transaction", Status: http.StatusCreated,
 		Codes: append(refusals[:len(refusals):len(refusals)], store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance),
-		Doc:   "Takes back a row of the device's own location, once. Either row of an overflow takes both back: the named one's reversal is `transaction`, the other's `overflow_transaction`."}
+		Doc:   "Takes back a row of the device's own location, once. It is a correction and no presentation: it activates no card and lets no stamps expire. Either row of an overflow takes both back: the named one's reversal is `transaction`, the other's `overflow_transaction`."}
 	server.Write(wire.Create, func(tx *store.Tx, c *server.Call, b store.Metadata) (store.Stamped, error) {
 		return tx.Reverse(c.Till.At, c.Param("id"), b)
 	})(&reverse)
