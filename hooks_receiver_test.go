@@ -209,6 +209,10 @@ func verified(secret string, h http.Header, body []byte) error {
 	if err := stripe.ValidatePayload(body, h.Get("X-Service-Signature"), secret); err != nil {
 		return err
 	}
+	return verifiedStandard(secret, h, body)
+}
+
+func verifiedStandard(secret string, h http.Header, body []byte) error {
 	w, err := standard.NewWebhook(secret)
 	if err != nil {
 		return err
