@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"punchcard/server/command"
+	"punchcard/webhook/event"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of README.md")
@@ -34,6 +35,38 @@ func TestReadmeFlags(t *testing.T) {
 		}
 	}
 	section(t, "flags", b.String())
+}
+
+// TestReadmeEvents keeps the table of events equal to the catalogue.
+func TestReadmeEvents(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| event | sent | when | `data` | of |\n|---|---|---|---|---|\n")
+	for _, e := range event.All() {
+		sent, of := "yes", "located"
+		if !e.Sends {
+			sent = "not yet"
+		}
+		switch {
+		case e.Name == event.TestPing:
+			of = "–"
+		case e.ShopWide:
+			of = "shop-wide"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` | %s |\n", e.Name, sent, e.Doc, strings.Join(e.Fields, "`, `"), of)
+	}
+	section(t, "events", b.String())
+}
+
+// TestReadmeReceivers keeps the receivers that are shown equal to those that
+// other tests run.
+func TestReadmeReceivers(t *testing.T) {
+	for name, language := range map[string]string{"verify.go": "go", "verify.mjs": "js", "verify.py": "python"} {
+		code, err := os.ReadFile("testdata/verify/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		section(t, name, "```"+language+"\n"+string(code)+"```\n")
+	}
 }
 
 func flagsOf(parser *kong.Kong, name string) (flags []*kong.Flag) {
