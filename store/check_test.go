@@ -14,6 +14,8 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 		id   func(l ledgerCase) string
 	}
 	card := func(l ledgerCase) string { return l.card }
+	const hooked = `INSERT INTO webhooks (id, shop_id, program_id, url, events, program_ids, location_ids, include_shop_wide_events, active, description, secret, http_method,
+		custom_headers, payload_version, created_at, updated_at) SELECT 1, shop_id, id, 'https://hooks.invalid/', '["*"]', '[]', '[]', 1, 1, '', 'whsec_', 'POST', '{}', 'v2', 1, 1 FROM programs LIMIT 1`
 	cases := []broken{
 		{"live_cards is not the number of live chains of shop", []string{"UPDATE shops SET live_cards=7"}, KindShop, nil},
 		{"counted live though no instance of the chain is unarchived", []string{"UPDATE cards SET archived_at=1"}, KindCard, card},
@@ -37,6 +39,9 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 		{"claim of a redemption that was reversed", []string{"INSERT INTO claims SELECT card_id, cycle, 5, (SELECT id FROM prizes), id FROM transactions LIMIT 1"}, KindTransaction, nil},
 		{"claim of a redemption that was reversed", []string{"UPDATE transactions SET type='redemption', reversed_at=1", "INSERT INTO claims SELECT card_id, cycle, 6, (SELECT id FROM prizes), id FROM transactions LIMIT 1"}, KindTransaction, nil},
 		{"transaction older than the one before it", []string{"UPDATE transactions SET created_at=1 WHERE id=(SELECT max(id) FROM transactions)"}, KindTransaction, nil},
+		{"delivery of an event that does not exist, to webhook", []string{hooked, "INSERT INTO deliveries (webhook_id, event_id) VALUES (1, 7)"}, KindWebhook, nil},
+		{"delivery to a webhook that does not exist", []string{"INSERT INTO events (id, shop_id, name, occurred_at) VALUES (7, 1, 'card.added', 1)", "INSERT INTO deliveries (webhook_id, event_id) VALUES (1, 7)"}, KindWebhook, nil},
+		{"first attempt behind the mark of webhook", []string{hooked, "INSERT INTO events (id, shop_id, name, occurred_at) VALUES (7, 1, 'card.added', 1)", "INSERT INTO deliveries (webhook_id, event_id) VALUES (1, 7)", "UPDATE webhooks SET sent_through=7"}, KindWebhook, nil},
 		{"rows point to rows that do not exist", []string{"PRAGMA foreign_keys=0", "DELETE FROM locations"}, 0, nil},
 		{"integrity: ", []string{"PRAGMA writable_schema=1", "UPDATE sqlite_schema SET sql=replace(sql, 'WHERE expires_at IS NOT NULL', '') WHERE name='cards_due'",
 			"UPDATE sqlite_schema SET rootpage=(SELECT rootpage FROM sqlite_schema WHERE name='keys_shop') WHERE name='cards_shop'", "PRAGMA writable_schema=RESET"}, 0, nil},
