@@ -69,7 +69,7 @@ var invariants = []struct {
 		"SELECT DISTINCT webhook_id FROM deliveries d WHERE NOT EXISTS (SELECT 1 FROM events WHERE id=d.event_id)"},
 	{"delivery to a webhook that does not exist", KindWebhook,
 		"SELECT DISTINCT webhook_id FROM deliveries d WHERE NOT EXISTS (SELECT 1 FROM webhooks WHERE id=d.webhook_id)"},
-	{"first attempt behind the mark of webhook, where nobody looks for it", KindWebhook,
+	{"first attempt where nobody looks for it, behind the mark of webhook", KindWebhook,
 		"SELECT id FROM webhooks w WHERE EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id<=w.sent_through AND state='pending' AND due_at IS NULL)"},
 	{"transaction older than the one before it", KindTransaction,
 		"SELECT id FROM (SELECT id, created_at, lag(created_at) OVER (ORDER BY id) AS before FROM transactions) WHERE created_at<before"},
