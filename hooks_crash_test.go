@@ -215,6 +215,12 @@ func (o *onslaught) write(n int) {
 	}
 }
 
+// untilBack waits while no server runs.
+func (o *onslaught) untilBack() {
+	o.away.RLock()
+	defer o.away.RUnlock()
+}
+
 func (o *onslaught) happened(id string, events ...string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -249,8 +255,7 @@ func (o *onslaught) ask(c client, path string, body any, key string, into any) b
 				return true
 			}
 		}
-		o.away.RLock() // there again
-		o.away.RUnlock()
+		o.untilBack()
 	}
 	o.t.Errorf("%s: no answer", key)
 	return false
