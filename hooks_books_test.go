@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"punchcard/store"
@@ -167,7 +169,10 @@ func (o *onslaught) compare() {
 		if what, some := e.missing(exists); some {
 			o.t.Errorf("%s: never got %v", e.name, what)
 		}
-		for what := range e.ids {
+		e.mu.Lock()
+		got := slices.Collect(maps.Keys(e.ids))
+		e.mu.Unlock()
+		for _, what := range got {
 			if !exists[what] {
 				o.t.Errorf("%s: got %v, which is not in the file", e.name, what)
 			}
