@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -54,10 +55,16 @@ func (o *onslaught) look(when string, read func(s *store.Store, v *store.View) e
 // pending are the event_ids of an endpoint that the file says are to be sent.
 func (e *endpoint) pending(s *store.Store, v *store.View) (ids map[string]bool, err error) {
 	hook, _ := s.Key(store.KindWebhook, e.hook.ID)
-	keys, err := v.DueKeys(hook, nil, 1<<30)
+	// From the oldest event on: the mark of what was sent is the server's, and
+	// this asks for the truth.
+	due, err := v.Due(hook, 0, nil, 1<<30)
 	ids = map[string]bool{}
-	for _, key := range keys {
-		ids[s.ID(store.KindEvent, key)] = true
+	for _, event := range append(due.Timed, due.Fresh...) {
+		a, ok, err := v.Attempt(hook, event)
+		if err != nil || !ok {
+			return nil, fmt.Errorf("event %d is due and cannot be sent: %w", event, err)
+		}
+		ids[a.EventID] = true
 	}
 	return ids, err
 }

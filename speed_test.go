@@ -2,14 +2,17 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -61,15 +64,22 @@ func timeDev(b *testing.B, args ...string) (took time.Duration, kb int64) {
 		b.Fatal(err)
 	}
 	took = time.Since(start)
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
-	if err == nil {
-		_, rest, _ := bytes.Cut(status, []byte("VmRSS:"))
-		line, _, _ := strings.Cut(string(rest), "\n")
-		kb, _ = strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")), 10, 64)
-	}
+	kb = memory(cmd.Process.Pid, "VmRSS:")
 	cmd.Process.Signal(syscall.SIGTERM)
 	cmd.Wait()
 	return took, kb
+}
+
+// memory reads a line of a process's status, in KiB.
+func memory(pid int, line string) (kb int64) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), line)
+	value, _, _ := strings.Cut(rest, "\n")
+	kb, _ = strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
+	return kb
 }
 
 // fillDev makes a dev file with so many cards.
@@ -99,5 +109,83 @@ func fillDev(b *testing.B, file string, n int) {
 	}
 	if err := st.Close(); err != nil {
 		b.Fatal(err)
+	}
+}
+
+// BenchmarkDrain: a hundred thousand queued deliveries to one receiver that
+// answers at once, from the first to the last that arrives; the outcome of each
+// is in the file. The memory is the most that the process ever held.
+func BenchmarkDrain(b *testing.B) {
+	const queued = 100_000
+	for b.Loop() {
+		var arrived atomic.Int64
+		var first time.Time
+		all := make(chan time.Time, 1)
+		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			switch arrived.Add(1) {
+			case 1:
+				first = time.Now()
+			case queued:
+				all <- time.Now()
+			}
+		}))
+		file := filepath.Join(b.TempDir(), "drain.db")
+		fillHooked(b, file, receiver.URL, queued)
+		cmd := exec.Command(binary, "serve", "--db", file, "--listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		last := <-all
+		kb := memory(cmd.Process.Pid, "VmHWM:")
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait()
+		receiver.Close()
+		st, err := store.Open(file, store.Options{MustExist: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		var pending int64
+		if err := st.View(0, func(v *store.View) (err error) { pending, err = v.Pending(); return err }); err != nil || pending != 0 {
+			b.Fatal(pending, err)
+		}
+		st.Close()
+		b.ReportMetric(queued/last.Sub(first).Seconds(), "deliveries/s")
+		b.ReportMetric(float64(kb)/1024, "MiB-at-most")
+	}
+}
+
+// fillHooked makes a file with a webhook and so many deliveries that wait.
+func fillHooked(b *testing.B, file, url string, n int) {
+	fillDev(b, file, 0)
+	st, err := store.Open(file, store.Options{IDSecret: dev.IDSecret, Ephemeral: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer st.Close()
+	ready, err := dev.Seed(st, "http://127.0.0.1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	access, program := store.Access{Shop: ready.Shop()}, ready.ProgramIDs["standard"]
+	write := func(do func(*store.Tx) error) {
+		if err := st.Write(b.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: do}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	write(func(tx *store.Tx) error {
+		_, err := tx.CreateWebhook(access, program, store.WebhookFields{URL: store.Opt[string]{V: url, Set: true}, Events: store.Opt[[]string]{V: []string{"card.added"}, Set: true}})
+		return err
+	})
+	for done := 0; done < n; {
+		write(func(tx *store.Tx) error {
+			for range 1000 {
+				if _, err := tx.IssueCard(access, program, store.CardFields{}, store.SourceAPI); err != nil {
+					return err
+				}
+				done++
+			}
+			return nil
+		})
 	}
 }

@@ -86,7 +86,7 @@ func TestDeliveriesPerMatchingWebhook(t *testing.T) {
 		last := f.number("SELECT ifnull(max(id), 0) FROM events")
 		f.must(c.write)
 		var got []string
-		for _, key := range f.lines("SELECT webhook_id FROM deliveries WHERE event_id>? ORDER BY id", last) {
+		for _, key := range f.lines("SELECT webhook_id FROM deliveries WHERE event_id>?", last) {
 			var n int64
 			fmt.Sscan(key, &n)
 			got = append(got, names[n])
@@ -103,8 +103,8 @@ func TestDeliveriesPerMatchingWebhook(t *testing.T) {
 			t.Errorf("%s is rendered as (v1, v2) %v, want %s", c.name, versions, want)
 		}
 	}
-	if n := f.number("SELECT count(*) FROM deliveries WHERE state<>'pending' OR attempts>0 OR due_at<>? OR created_at<>?", f.clock.at(), f.clock.at()); n > 0 {
-		t.Errorf("%d deliveries do not start as pending and due now", n)
+	if n := f.number("SELECT count(*) FROM deliveries WHERE state<>'pending' OR attempts>0 OR due_at IS NOT NULL"); n > 0 {
+		t.Errorf("%d deliveries do not start as pending and fresh", n)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestDeletedProgramDropsItsWebhooks(t *testing.T) {
 	if n := f.number("SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.deleted_at IS NULL AND d.webhook_id<>?", stays); n != 0 {
 		t.Errorf("%d deliveries to a webhook that is gone", n)
 	}
-	if got := f.lines("SELECT e.name FROM deliveries d JOIN events e ON e.id=d.event_id WHERE d.webhook_id=? ORDER BY d.id", stays); !slices.Equal(got, []string{"card.added", "card.archived"}) {
+	if got := f.lines("SELECT e.name FROM deliveries d JOIN events e ON e.id=d.event_id WHERE d.webhook_id=? ORDER BY d.event_id", stays); !slices.Equal(got, []string{"card.added", "card.archived"}) {
 		t.Errorf("the other webhook hears %v", got)
 	}
 	f.sound()

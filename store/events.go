@@ -130,8 +130,8 @@ func (tx *Tx) mayQueue(e pendingEvent) (bool, error) {
 	if e.name == event.SubscriptionStateChanged {
 		return true, nil
 	}
-	n, err := tx.number("SELECT count(*) FROM shops WHERE id=? AND subscription_state IN ('active', 'past_due')", e.shop)
-	return n == 1, err
+	sh, err := tx.keptShop(e.shop)
+	return sh.SubscriptionState == "active" || sh.SubscriptionState == "past_due", err
 }
 
 func (tx *Tx) queue(e pendingEvent, to []hook, v1, v2 bool) error {
@@ -154,26 +154,18 @@ func (tx *Tx) queue(e pendingEvent, to []hook, v1, v2 bool) error {
 	if e.name == event.SubscriptionStateChanged {
 		special = throughSuspension
 	}
-	for _, h := range to {
-		if _, err := tx.queueDelivery(key, h.id, special); err != nil {
-			return err
-		}
+	hooks := make([]int64, len(to))
+	for i, h := range to {
+		hooks[i] = h.id
 	}
+	tx.queued = append(tx.queued, queued{key, hooks, special})
+	tx.woken = append(tx.woken, hooks...)
 	return nil
 }
 
 // recordEvent writes what happened, rendered in the versions that are wanted.
 func (tx *Tx) recordEvent(shop int64, name eventName, card Null[int64], v1, v2 []byte) (key int64, err error) {
 	return tx.insert("INSERT INTO events (shop_id, name, card_id, payload_v1, payload_v2, occurred_at) VALUES (?,?,?,?,?,?)", shop, string(name), card, v1, v2, tx.Now)
-}
-
-// queueDelivery makes an event due at a webhook.
-func (tx *Tx) queueDelivery(event, webhook int64, special int) (key int64, err error) {
-	if key, err = tx.insert("INSERT INTO deliveries (event_id, webhook_id, state, special, due_at, created_at) VALUES (?,?,'pending',?,?,?)", event, webhook, special, tx.Now, tx.Now); err != nil {
-		return 0, err
-	}
-	tx.wakes(webhook)
-	return key, nil
 }
 
 // hooksOf are a shop's active webhooks, kept in memory until the hook epoch
@@ -208,26 +200,26 @@ func (tx *Tx) hooksOf(shop int64) ([]hook, error) {
 
 // envelope reads the context of an event as it is after the change.
 func (tx *Tx) envelope(e pendingEvent) (*event.Envelope, error) {
-	sh, err := tx.s.shop(tx.conn, e.shop)
+	sh, err := tx.keptShop(e.shop)
 	if err != nil {
 		return nil, err
 	}
 	env := &event.Envelope{Event: e.name, OccurredAt: tx.Now.String(), ShopID: sh.ID, ShopName: sh.Name, Actor: tx.actor()}
 	if e.program != 0 {
-		p := &event.Program{ID: tx.s.ID(KindProgram, e.program)}
-		if _, err := tx.one(func(r *rows) { p.Name, p.Type = r.str(), r.str() }, "SELECT "+packed("name", "type")+" FROM programs WHERE id=?", e.program); err != nil {
+		p, err := tx.keptProgram(e.shop, e.program)
+		if err != nil {
 			return nil, err
 		}
-		env.Program = p
+		env.Program = &event.Program{ID: p.ID, Name: p.Name, Type: p.Type}
 		env.Data = event.ProgramData{ProgramID: p.ID}
 	}
 	if e.location != 0 {
-		l := &event.Location{ID: tx.s.ID(KindLocation, e.location)}
-		if _, err := tx.one(func(r *rows) { l.Name = r.str() }, "SELECT name FROM locations WHERE id=?", e.location); err != nil {
+		at, err := tx.keptSites(e.shop)
+		if err != nil {
 			return nil, err
 		}
-		env.Location = l
-		env.Data = event.LocationData{LocationID: l.ID}
+		env.Location = &event.Location{ID: tx.s.ID(KindLocation, e.location), Name: at.names[e.location]}
+		env.Data = event.LocationData{LocationID: env.Location.ID}
 	}
 	if e.name == event.SubscriptionStateChanged {
 		env.Data = event.SubscriptionStateChangedData{FromState: e.fromState, ToState: e.toState}

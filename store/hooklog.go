@@ -30,14 +30,14 @@ type DeliveriesQuery struct {
 }
 
 // The payload is that of the webhook's own version.
-var deliveryCols = packed(epochColumn, "d.id", "e.name", "d.request_headers", "d.response_status", "d.attempts", "d.last_error", "d.duration_ms",
-	"e.card_id", "d.delivered_at", "d.created_at", "CAST(iif(?1='v2', e.payload_v2, e.payload_v1) AS TEXT)")
+var deliveryCols = packed(epochColumn, "d.webhook_id", "d.event_id", "e.name", "d.request_headers", "d.response_status", "d.attempts", "d.last_error", "d.duration_ms",
+	"e.card_id", "d.delivered_at", "e.occurred_at", "CAST(iif(?1='v2', e.payload_v2, e.payload_v1) AS TEXT)")
 
 const deliveryTables = " FROM deliveries d JOIN events e ON e.id=d.event_id"
 
 func (s *Store) scanDelivery(r *rows, webhook string) Delivery {
-	key := r.int()
-	d := Delivery{ID: s.ID(KindDelivery, key), WebhookID: webhook, Event: r.str(), EventID: s.ID(KindEvent, key), RequestHeaders: json.RawMessage(r.str()),
+	hook, happened := r.int(), r.int()
+	d := Delivery{ID: s.deliveryID(KindDelivery, hook, happened), WebhookID: webhook, Event: r.str(), EventID: s.deliveryID(KindEvent, hook, happened), RequestHeaders: json.RawMessage(r.str()),
 		ResponseStatus: r.nullInt(), Attempts: r.int(), LastError: r.nullStr(), DurationMS: r.int()}
 	if card := r.nullInt(); card.Valid {
 		d.CardInstanceID = Some(s.ID(KindCard, card.V))
@@ -56,7 +56,7 @@ func (v *View) Deliveries(a Access, programID, id string, q DeliveriesQuery) (li
 		if err != nil {
 			return err
 		}
-		r := v.query("SELECT "+deliveryCols+deliveryTables+" WHERE d.webhook_id=?2 ORDER BY d.id DESC LIMIT ?3", w.PayloadVersion, w.key, min(q.Limit.Or(50), most))
+		r := v.query("SELECT "+deliveryCols+deliveryTables+" WHERE d.webhook_id=?2 ORDER BY d.event_id DESC LIMIT ?3", w.PayloadVersion, w.key, min(q.Limit.Or(50), most))
 		for r.next() {
 			v.seen(r.int())
 			list = append(list, v.s.scanDelivery(r, w.ID))
@@ -66,12 +66,12 @@ func (v *View) Deliveries(a Access, programID, id string, q DeliveriesQuery) (li
 	return list, err
 }
 
-// delivery finds an entry of a webhook's log by its key.
-func (tx *Tx) delivery(w webhook, key int64) (d Delivery, err error) {
+// delivery finds the entry of an event in a webhook's log.
+func (tx *Tx) delivery(w webhook, happened int64) (d Delivery, err error) {
 	ok, err := tx.one(func(r *rows) {
 		r.int() // the epoch: a write knows it
 		d = tx.s.scanDelivery(r, w.ID)
-	}, "SELECT "+deliveryCols+deliveryTables+" WHERE d.id=?2 AND d.webhook_id=?3", w.PayloadVersion, key, w.key)
+	}, "SELECT "+deliveryCols+deliveryTables+" WHERE d.webhook_id=?2 AND d.event_id=?3", w.PayloadVersion, w.key, happened)
 	if err == nil && !ok {
 		err = notFound("delivery")
 	}
@@ -101,14 +101,14 @@ func (tx *Tx) TestWebhook(a Access, programID, id string) (d Delivery, err error
 	if err != nil {
 		return d, err
 	}
-	key, err := tx.queueDelivery(happened, w.key, onlyATest)
-	if err != nil {
+	if _, err = tx.exec("INSERT INTO deliveries (webhook_id, event_id, special, due_at) VALUES (?,?,?,?)", w.key, happened, onlyATest, tx.Now); err != nil {
 		return d, err
 	}
+	tx.wakes(w.key)
 	if err = tx.audit(a.Shop, "webhook.test", KindWebhook, w.key, ""); err != nil {
 		return d, err
 	}
-	return tx.delivery(w, key)
+	return tx.delivery(w, happened)
 }
 
 // Redeliver sends an entry of the log again as if it were new: the same row
@@ -118,12 +118,12 @@ func (tx *Tx) Redeliver(a Access, programID, id, deliveryID string) (d Delivery,
 	if err != nil {
 		return d, err
 	}
-	key, ok := tx.s.Key(KindDelivery, deliveryID)
+	happened, ok := tx.s.DeliveryKey(w.key, deliveryID)
 	if !ok {
 		return d, notFound("delivery")
 	}
 	state := ""
-	if ok, err = tx.one(func(r *rows) { state = r.str() }, "SELECT state FROM deliveries WHERE id=? AND webhook_id=?", key, w.key); err != nil {
+	if ok, err = tx.one(func(r *rows) { state = r.str() }, "SELECT state FROM deliveries WHERE webhook_id=? AND event_id=?", w.key, happened); err != nil {
 		return d, err
 	}
 	switch {
@@ -135,12 +135,12 @@ func (tx *Tx) Redeliver(a Access, programID, id, deliveryID string) (d Delivery,
 		return d, refuse(Unprocessable, "The webhook is inactive; a PATCH with active true enables it.")
 	}
 	if _, err = tx.exec(`UPDATE deliveries SET state='pending', due_at=?, attempts=0, response_status=NULL, last_error=NULL, duration_ms=0,
-		request_headers='{}', delivered_at=NULL WHERE id=?`, tx.Now, key); err != nil {
+		request_headers='{}', delivered_at=NULL WHERE webhook_id=? AND event_id=?`, tx.Now, w.key, happened); err != nil {
 		return d, err
 	}
 	tx.wakes(w.key)
-	if err = tx.audit(a.Shop, "webhook.redeliver", KindDelivery, key, ""); err != nil {
+	if err = tx.audit(a.Shop, "webhook.redeliver", KindWebhook, w.key, `{"delivery_id":"`+deliveryID+`"}`); err != nil {
 		return d, err
 	}
-	return tx.delivery(w, key)
+	return tx.delivery(w, happened)
 }

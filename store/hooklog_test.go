@@ -28,15 +28,15 @@ func TestPingDelivery(t *testing.T) {
 		})
 		d := must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, w.ID) })
 		want := fmt.Sprintf(`{"event":"test.ping","event_id":%q,"shop_id":%q,"occurred_at":%q,"data":{"message":%q,"sample":true}}`,
-			f.ID(KindEvent, f.key(KindDelivery, d.ID)), f.ID(KindShop, f.a.Shop), f.clock.at().String(), pingMessage)
+			f.deliveryID(KindEvent, f.key(KindWebhook, w.ID), f.happened(w.ID, d.ID)), f.ID(KindShop, f.a.Shop), f.clock.at().String(), pingMessage)
 		if version == event.V2 {
 			want = fmt.Sprintf(`{"event":"test.ping","event_id":%q,"payload_version":"v2","occurred_at":%q,"shop":{"id":%q,"name":"My shop"},"location":null,"program":null,"card":null,"transaction":null,"actor":null,"data":{"message":%q,"sample":true}}`,
-				f.ID(KindEvent, f.key(KindDelivery, d.ID)), f.clock.at().String(), f.ID(KindShop, f.a.Shop), pingMessage)
+				f.deliveryID(KindEvent, f.key(KindWebhook, w.ID), f.happened(w.ID, d.ID)), f.clock.at().String(), f.ID(KindShop, f.a.Shop), pingMessage)
 		}
 		if string(d.RequestPayload) != want {
 			t.Errorf("%s: payload %s\nwant %s", version, d.RequestPayload, want)
 		}
-		if row := f.lines("SELECT concat_ws(',', state, special, due_at, attempts) FROM deliveries WHERE id=?", f.key(KindDelivery, d.ID)); row[0] != fmt.Sprintf("pending,%d,%d,0", onlyATest, f.clock.at()) {
+		if row := f.lines("SELECT concat_ws(',', state, special, due_at, attempts) FROM deliveries WHERE event_id=?", f.happened(w.ID, d.ID)); row[0] != fmt.Sprintf("pending,%d,%d,0", onlyATest, f.clock.at()) {
 			t.Errorf("%s: row %s", version, row)
 		}
 		if rows := f.lines("SELECT concat_ws(',', payload_v1 IS NOT NULL, payload_v2 IS NOT NULL, card_id IS NULL) FROM events ORDER BY id DESC LIMIT 1"); rows[0] != map[string]string{"v1": "1,0,1", "v2": "0,1,1"}[version] {
@@ -53,7 +53,7 @@ func TestRedeliveryStartsAnew(t *testing.T) {
 	f.card(f.a, program, CardFields{HolderName: set("Ada"), ExternalRef: set("m-1")})
 	fresh := f.log(program, w.ID)[0]
 	row := func() string {
-		return f.lines("SELECT concat_ws('|', id, event_id, webhook_id, state, special, attempts, quote(response_status), quote(last_error), duration_ms, request_headers, quote(delivered_at), created_at) FROM deliveries")[0]
+		return f.lines("SELECT concat_ws('|', event_id, webhook_id, state, special, attempts, quote(response_status), quote(last_error), duration_ms, request_headers, quote(delivered_at)) FROM deliveries")[0]
 	}
 	was := row()
 	for _, state := range []string{"delivered", "failed"} {
@@ -116,4 +116,14 @@ func TestDeliveryLogPerWebhook(t *testing.T) {
 			}
 		}
 	}
+}
+
+// happened is the key of a delivery's event.
+func (f *fixture) happened(webhook, delivery string) int64 {
+	f.t.Helper()
+	key, ok := f.DeliveryKey(f.key(KindWebhook, webhook), delivery)
+	if !ok {
+		f.t.Fatalf("%q is no delivery to %s", delivery, webhook)
+	}
+	return key
 }

@@ -116,3 +116,20 @@ func (g IDs) cursor(list byte, shop, key int64) string {
 func (g IDs) cursorKey(list byte, shop int64, cursor string) (int64, bool) {
 	return g.open(kindCursor, uint64(list)<<48|uint64(shop), cursor)
 }
+
+// A delivery is known by its webhook and its event together, under a kind of
+// its own for the log's id and for the receiver's event_id.
+func (g IDs) deliveryID(kind Kind, webhook, event int64) string {
+	var buf [4 + blockLen]byte
+	return string(g.seal(append(buf[:0], prefixes[kind]...), kind, uint64(webhook), event))
+}
+
+// DeliveryKey is the event of a delivery in a webhook's log; ok is false for any
+// other text.
+func (g IDs) DeliveryKey(webhook int64, id string) (event int64, ok bool) {
+	p := prefixes[KindDelivery]
+	if len(id) != len(p)+blockLen || id[:len(p)] != p {
+		return 0, false
+	}
+	return g.open(KindDelivery, uint64(webhook), id[len(p):])
+}

@@ -128,6 +128,17 @@ func (tx *Tx) keptProgram(shop, key int64) (*program, error) {
 	return p, err
 }
 
+func (tx *Tx) keptShop(shop int64) (Shop, error) {
+	if have, ok := tx.s.shops.get(tx.s.epoch, shop); ok {
+		return have, nil
+	}
+	sh, err := tx.s.shop(tx.conn, shop)
+	if err == nil && tx.s.epoch == tx.s.began {
+		tx.s.shops.put(tx.s.epoch, shop, sh)
+	}
+	return sh, err
+}
+
 // programByKey finds a program that may have been deleted since.
 func (s *Store) programByKey(c *conn, shop, key int64) (*program, error) {
 	p := &program{}

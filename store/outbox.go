@@ -1,8 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"punchcard/webhook/event"
@@ -18,6 +21,60 @@ const (
 // commit.
 func (tx *Tx) wakes(webhook int64) { tx.woken = append(tx.woken, webhook) }
 
+// queued is an event and the webhooks that are to get it.
+type queued struct {
+	event   int64
+	hooks   []int64
+	special int
+}
+
+// chunk is how many delivery rows one statement writes where there are many.
+const chunk = 64
+
+var (
+	insertDelivery   = "INSERT INTO deliveries (webhook_id, event_id) VALUES (?,?)"
+	insertDeliveries = insertDelivery + strings.Repeat(",(?,?)", chunk-1)
+)
+
+// queueAll writes the delivery rows of a whole group, after its last savepoint
+// and before its commit; a failure ends the group. Within a savepoint, and
+// within each statement, SQLite copies a page before it first changes it, and
+// every webhook's rows are on a page of their own. So they are written webhook by
+// webhook: a stamp that goes to fifty then costs less than three times one that
+// goes to none, and not ten times.
+func (s *Store) queueAll(group []*job) error {
+	s.rows = s.rows[:0]
+	for _, j := range group {
+		for _, q := range j.queue {
+			for _, h := range q.hooks {
+				if q.special == 0 {
+					s.rows = append(s.rows, [2]int64{h, q.event})
+				} else if _, err := s.writer.exec("INSERT INTO deliveries (webhook_id, event_id, special) VALUES (?,?,?)", h, q.event, q.special); err != nil {
+					return err
+				}
+			}
+		}
+		j.queue = nil
+	}
+	slices.SortFunc(s.rows, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	args := make([]any, 0, 2*chunk)
+	for rows := s.rows; len(rows) > 0; {
+		sql, n := insertDelivery, 1
+		if len(rows) >= chunk {
+			sql, n = insertDeliveries, chunk
+		}
+		args = args[:0]
+		for _, r := range rows[:n] {
+			args = append(args, r[0], r[1])
+		}
+		if _, err := s.writer.exec(sql, args...); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
 // OnDue has f called after each commit with the webhooks for which it queued
 // something. f must be quick and must not write: the writer waits for it.
 func (s *Store) OnDue(f func(webhooks []int64)) { s.onDue.Store(&f) }
@@ -26,16 +83,15 @@ func (s *Store) OnDue(f func(webhooks []int64)) { s.onDue.Store(&f) }
 // file says at this moment, so that a new secret, an erased name or a webhook
 // that was switched off counts from the next attempt on.
 type Attempt struct {
-	Delivery int64
-	Webhook  int64
-	Before   int // attempts made so far
-	Test     bool
-	EventID  string // the dedup key of the receiver
-	Body     []byte
-	URL      string
-	Secret   string
-	Bearer   string            // empty: none
-	Headers  map[string]string // custom ones
+	Webhook, Event int64
+	Before         int // attempts made so far
+	Test           bool
+	EventID        string // the dedup key of the receiver
+	Body           []byte
+	URL            string
+	Secret         string
+	Bearer         string            // empty: none
+	Headers        map[string]string // custom ones
 }
 
 // may tells which of a webhook's pending deliveries are allowed out, as a
@@ -48,30 +104,51 @@ const may = `w.deleted_at IS NULL AND (w.active=1 OR d.special=2) AND (sh.subscr
 // where nothing may.
 const openTo = `CASE WHEN w.deleted_at IS NOT NULL THEN 3 WHEN w.active=0 THEN 2 WHEN sh.subscription_state IN ('active', 'past_due') THEN 0 ELSE 1 END`
 
-// DueKeys are up to n deliveries of a webhook whose time has come, in the order
-// in which they are to start, without those in skip.
-func (v *View) DueKeys(webhook int64, skip []int64, n int) (keys []int64, err error) {
-	least, err := v.number("SELECT "+openTo+" FROM webhooks w JOIN shops sh ON sh.id=w.shop_id WHERE w.id=?", webhook)
-	if err != nil || least == 3 {
-		return nil, err
+const hooksAndShops = " FROM webhooks w JOIN shops sh ON sh.id=w.shop_id"
+
+// fresh is the condition on a delivery's row that its first attempt is to come.
+const fresh = "state='pending' AND due_at IS NULL"
+
+// Due are deliveries of one webhook, by their events.
+type Due struct {
+	Timed []int64 // retries, redeliveries, tests: in the order of their times
+	Fresh []int64 // first attempts, in the order of the commits
+	Last  int64   // of the fresh ones visited; where the next look may begin
+}
+
+// Due are up to n deliveries of a webhook whose time has come, those in skip
+// left out; fresh ones are looked for behind the event after, or if that is
+// negative behind what the webhook's row says.
+func (v *View) Due(webhook, after int64, skip []int64, n int) (d Due, err error) {
+	var least, through int64
+	found, err := v.one(func(r *rows) { least, through = r.int(), r.int() }, "SELECT "+packed(openTo, "w.sent_through")+hooksAndShops+" WHERE w.id=?", webhook)
+	if after < 0 {
+		after = through
 	}
-	// A webhook that has no row at all reads as 0 and finds nothing.
-	cond := ""
-	switch least {
-	case 1:
-		cond = " AND special>0"
-	case 2:
-		cond = " AND special>0 AND special=2"
+	d.Last = after
+	if err != nil || !found || least == 3 {
+		return d, err
 	}
+	// What passes a suspension may be fresh; in the other states that is for below.
+	timed := [...]string{" AND due_at IS NOT NULL AND due_at<=?2", " AND special>0 AND (due_at IS NULL OR due_at<=?2)", " AND special>0 AND special=2 AND due_at<=?2"}[least]
 	not := ""
-	if len(skip) > 0 {
-		not = " AND id NOT IN (SELECT value FROM json_each(?4))"
-	}
 	args := []any{webhook, v.Now, n}
-	if not != "" {
+	if len(skip) > 0 {
+		not = " AND event_id NOT IN (SELECT value FROM json_each(?4))"
 		args = append(args, jsonKeys(skip))
 	}
-	r := v.query("SELECT id FROM deliveries WHERE webhook_id=?1 AND state='pending' AND due_at<=?2"+cond+not+" ORDER BY due_at, id LIMIT ?3", args...)
+	if d.Timed, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND state='pending'"+timed+not+" ORDER BY due_at LIMIT ?3", args...); err != nil || least > 0 || len(d.Timed) == n {
+		return d, err
+	}
+	args[1], args[2] = after, n-len(d.Timed)
+	if d.Fresh, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND event_id>?2 AND "+fresh+not+" ORDER BY event_id LIMIT ?3", args...); err == nil && len(d.Fresh) > 0 {
+		d.Last = d.Fresh[len(d.Fresh)-1]
+	}
+	return d, err
+}
+
+func (c *conn) keys(sql string, args ...any) (keys []int64, err error) {
+	r := c.query(sql, args...)
 	for r.next() {
 		keys = append(keys, r.int())
 	}
@@ -79,21 +156,20 @@ func (v *View) DueKeys(webhook int64, skip []int64, n int) (keys []int64, err er
 }
 
 // Attempt reads a delivery for sending; false when it is not to be sent now.
-func (v *View) Attempt(delivery int64) (a Attempt, ok bool, err error) {
+func (v *View) Attempt(webhook, happened int64) (a Attempt, ok bool, err error) {
 	var headers string
 	ok, err = v.one(func(r *rows) {
-		a.Webhook, a.Before = r.int(), int(r.int())
-		a.Test = r.int() == onlyATest
+		a.Before, a.Test = int(r.int()), r.int() == onlyATest
 		a.URL, a.Secret, a.Bearer, headers = r.str(), r.str(), r.str(), r.str()
 		a.Body = []byte(r.str())
-	}, "SELECT "+packed("d.webhook_id", "d.attempts", "d.special", "w.url", "w.secret", "w.bearer_token", "w.custom_headers",
+	}, "SELECT "+packed("d.attempts", "d.special", "w.url", "w.secret", "w.bearer_token", "w.custom_headers",
 		"CASE w.payload_version WHEN 'v1' THEN CAST(e.payload_v1 AS TEXT) ELSE CAST(e.payload_v2 AS TEXT) END")+
-		" FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id JOIN shops sh ON sh.id=w.shop_id JOIN events e ON e.id=d.event_id WHERE d.id=? AND d.state='pending' AND d.due_at<=? AND "+may,
-		delivery, v.Now)
+		" FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id JOIN shops sh ON sh.id=w.shop_id JOIN events e ON e.id=d.event_id"+
+		" WHERE d.webhook_id=? AND d.event_id=? AND d.state='pending' AND ifnull(d.due_at, 0)<=? AND "+may, webhook, happened, v.Now)
 	if err != nil || !ok {
 		return a, false, err
 	}
-	a.Delivery, a.EventID = delivery, v.s.ID(KindEvent, delivery)
+	a.Webhook, a.Event, a.EventID = webhook, happened, v.s.deliveryID(KindEvent, webhook, happened)
 	a.Body = event.Splice(a.Body, a.EventID)
 	if headers != "{}" {
 		err = json.Unmarshal([]byte(headers), &a.Headers)
@@ -101,18 +177,18 @@ func (v *View) Attempt(delivery int64) (a Attempt, ok bool, err error) {
 	return a, err == nil, err
 }
 
-// Waiting is a webhook with pending deliveries.
+// Waiting is a webhook with something that waits for its time.
 type Waiting struct {
 	Webhook int64
 	Due     Time // of the first one
 }
 
-// Waiting are the webhooks that have something to send now or later. It looks
-// at one row for each webhook, however long its queue is.
+// Waiting are the webhooks that have a retry, redelivery or test to send, now
+// or later. It looks at one row for each, however long its queue is.
 func (v *View) Waiting() (list []Waiting, err error) {
-	const first = "(SELECT min(due_at) FROM deliveries WHERE webhook_id=w.id AND state='pending'"
-	r := v.query("WITH RECURSIVE q(id) AS (SELECT min(webhook_id) FROM deliveries WHERE state='pending' UNION ALL " +
-		"SELECT (SELECT min(webhook_id) FROM deliveries WHERE state='pending' AND webhook_id>q.id) FROM q WHERE q.id IS NOT NULL) " +
+	const timed = "SELECT min(webhook_id) FROM deliveries WHERE state='pending' AND due_at IS NOT NULL"
+	const first = "(SELECT min(due_at) FROM deliveries WHERE webhook_id=w.id AND state='pending' AND due_at IS NOT NULL"
+	r := v.query("WITH RECURSIVE q(id) AS (" + timed + " UNION ALL SELECT (" + timed + " AND webhook_id>q.id) FROM q WHERE q.id IS NOT NULL) " +
 		"SELECT " + packed("q.id", "CASE "+openTo+" WHEN 0 THEN "+first+") WHEN 1 THEN "+first+" AND special>0) WHEN 2 THEN "+first+" AND special>0 AND special=2) END") +
 		" FROM q JOIN webhooks w ON w.id=q.id JOIN shops sh ON sh.id=w.shop_id")
 	for r.next() {
@@ -125,6 +201,23 @@ func (v *View) Waiting() (list []Waiting, err error) {
 	return list, r.close()
 }
 
+// Mark moves when webhooks may have something fresh to send: with every event,
+// and with every change to webhooks and shops, of any process.
+type Mark struct{ event, epoch int64 }
+
+// Mark is the present one.
+func (v *View) Mark() (m Mark, err error) {
+	_, err = v.one(func(r *rows) { m.event, m.epoch = r.int(), r.int() }, "SELECT "+packed("ifnull((SELECT max(id) FROM events), 0)", "hook_epoch")+" FROM meta")
+	return m, err
+}
+
+// Fresh are the webhooks that have a first attempt to make. It looks at one or
+// few rows for each webhook there is.
+func (v *View) Fresh() ([]int64, error) {
+	return v.keys("SELECT w.id" + hooksAndShops + " WHERE CASE " + openTo + " WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id>w.sent_through AND " + fresh + ")" +
+		" WHEN 1 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND state='pending' AND special>0) END")
+}
+
 // Pending is how many deliveries wait.
 func (v *View) Pending() (int64, error) {
 	return v.number("SELECT count(*) FROM deliveries WHERE state='pending'")
@@ -132,16 +225,16 @@ func (v *View) Pending() (int64, error) {
 
 // Outcome is what became of an attempt.
 type Outcome struct {
-	Delivery int64
-	Webhook  int64
-	Test     bool
-	Success  bool
-	Gone     bool        // 410: the webhook is switched off at once
-	Status   Null[int64] // of the response
-	Error    string      // fit to be shown; empty on success
-	Took     time.Duration
-	Headers  string        // JSON object of the request's headers, secrets masked
-	Retry    time.Duration // until the next attempt, if there is to be one
+	Webhook, Event int64
+	Through        int64 // no event up to this one waits for its first attempt at the webhook
+	Test           bool
+	Success        bool
+	Gone           bool        // 410: the webhook is switched off at once
+	Status         Null[int64] // of the response
+	Error          string      // fit to be shown; empty on success
+	Took           time.Duration
+	Headers        string        // JSON object of the request's headers, secrets masked
+	Retry          time.Duration // until the next attempt, if there is to be one
 }
 
 // Record writes an outcome into the delivery log, and what follows from it for
@@ -150,25 +243,30 @@ type Outcome struct {
 func (tx *Tx) Record(o Outcome) error {
 	took := o.Took.Milliseconds()
 	if o.Success {
-		n, err := tx.exec("UPDATE deliveries SET state='delivered', attempts=attempts+1, response_status=?, last_error=NULL, duration_ms=?, request_headers=?, delivered_at=? WHERE id=? AND state='pending'",
-			o.Status, took, o.Headers, tx.Now, o.Delivery)
+		n, err := tx.exec("UPDATE deliveries SET state='delivered', attempts=attempts+1, response_status=?, last_error=NULL, duration_ms=?, request_headers=?, delivered_at=? WHERE webhook_id=? AND event_id=? AND state='pending'",
+			o.Status, took, o.Headers, tx.Now, o.Webhook, o.Event)
 		if err != nil || n == 0 || o.Test {
 			return err
 		}
-		_, err = tx.exec("UPDATE webhooks SET consecutive_failures=0 WHERE id=? AND consecutive_failures>0", o.Webhook)
+		_, err = tx.exec("UPDATE webhooks SET consecutive_failures=0, sent_through=max(sent_through, ?) WHERE id=?", o.Through, o.Webhook)
 		return err
 	}
-	attempts, err := tx.number("SELECT attempts+1 FROM deliveries WHERE id=? AND state='pending'", o.Delivery)
+	attempts, err := tx.number("SELECT attempts+1 FROM deliveries WHERE webhook_id=? AND event_id=? AND state='pending'", o.Webhook, o.Event)
 	if err != nil || attempts == 0 {
 		return err
 	}
 	over := o.Gone || o.Test || attempts >= int64(tx.Limits.DeliveryAttempts)
-	state, due := "pending", tx.Now.Add(o.Retry)
+	state := "pending"
 	if over {
 		state = "failed"
 	}
-	if _, err := tx.exec("UPDATE deliveries SET state=?, due_at=?, attempts=?, response_status=?, last_error=?, duration_ms=?, request_headers=? WHERE id=?",
-		state, due, attempts, o.Status, o.Error, took, o.Headers, o.Delivery); err != nil {
+	if !o.Test {
+		if _, err := tx.exec("UPDATE webhooks SET sent_through=max(sent_through, ?) WHERE id=?", o.Through, o.Webhook); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.exec("UPDATE deliveries SET state=?, due_at=?, attempts=?, response_status=?, last_error=?, duration_ms=?, request_headers=? WHERE webhook_id=? AND event_id=?",
+		state, tx.Now.Add(o.Retry), attempts, o.Status, o.Error, took, o.Headers, o.Webhook, o.Event); err != nil {
 		return err
 	}
 	if !over || o.Test {

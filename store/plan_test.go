@@ -149,9 +149,11 @@ func everything(f *fixture) {
 	for kind, id := range map[Kind]string{KindProgram: l.program, KindCard: l.card, KindLocation: l.location} {
 		check(f.Owner(kind, id))
 	}
-	f.sql("UPDATE deliveries SET state='failed' WHERE id=?", f.key(KindDelivery, delivery))
+	f.sql("UPDATE deliveries SET state='failed' WHERE webhook_id=? AND event_id=?", f.key(KindWebhook, hook), f.happened(hook, delivery))
 	must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, l.program, hook, delivery) })
+	everythingSent(f, f.key(KindWebhook, hook))
 	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, l.program, hook) })
+	f.must(func(tx *Tx) error { _, err := tx.Sweep(&Sweep{}, 10); return err })
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, expired) })
 	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, l.program) })
 	f.must(func(tx *Tx) error { _, err := tx.RevokeAllKeys(f.a.Shop); return err })
@@ -205,6 +207,39 @@ func everythingOfWebhooks(f *fixture, program string) (hook, delivery string) {
 	return hook, must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, hook) }).ID
 }
 
+// everythingSent runs what a sender asks of the store.
+func everythingSent(f *fixture, hook int64) {
+	shop := func(state string) {
+		must(f, func(tx *Tx) (Shop, error) {
+			return tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set(state)})
+		})
+	}
+	look := func() {
+		f.view(func(v *View) error {
+			check(v.Mark())
+			check(v.Waiting())
+			check(v.Pending())
+			check(v.Fresh())
+			check(v.Due(hook, -1, nil, 5))
+			check(v.Due(hook, 0, []int64{1, 2}, 5))
+			_, _, err := v.Attempt(hook, 1)
+			return err
+		})
+	}
+	look()
+	shop("suspended")
+	look()
+	shop("active")
+	last := f.number("SELECT max(event_id) FROM deliveries WHERE webhook_id=?", hook)
+	for _, o := range []Outcome{{Success: true}, {Retry: time.Second}, {Gone: true}} {
+		f.sql("UPDATE deliveries SET state='pending' WHERE webhook_id=? AND event_id=?", hook, last)
+		o.Webhook, o.Event, o.Headers = hook, last, "{}"
+		f.must(func(tx *Tx) error { return tx.Record(o) })
+	}
+	look() // inactive
+	f.must(func(tx *Tx) error { _, err := tx.Sweep(&Sweep{}, 10); return err })
+}
+
 // must makes a write that has to succeed and returns what it made.
 func must[T any](f *fixture, fn func(*Tx) (T, error)) (out T) {
 	f.t.Helper()
@@ -227,10 +262,13 @@ func check[T any](v T, err error) T {
 // with its reason; smallSorts those that may sort, by the step before.
 var (
 	smallWalks = map[string]string{
-		"SELECT id FROM shops LIMIT 2":                                   "two rows at most",
-		"FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT": "a bounded batch in key order",
-		"SELECT created_at FROM audit ORDER BY id DESC LIMIT 1":          "one row, the last",
-		"SELECT shop_id, program_id, ?1, id, 'overflow'":                 "looks for rows that waited for the new key, and none may wait: never run",
+		"SELECT id FROM shops LIMIT 2":                                    "two rows at most",
+		"FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT":  "a bounded batch in key order",
+		"SELECT created_at FROM audit ORDER BY id DESC LIMIT 1":           "one row, the last",
+		"SELECT count(*) FROM deliveries WHERE state='pending'":           "a fixture's answer alone: no server asks it",
+		"WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w": "every webhook once",
+		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                 "its own result, a row for each webhook",
+		"SELECT shop_id, program_id, ?1, id, 'overflow'":                  "looks for rows that waited for the new key, and none may wait: never run",
 	}
 	smallSorts = map[string]string{
 		"SEARCH program_locations USING PRIMARY KEY (program_id=?)": "the scope of one program",
@@ -250,12 +288,17 @@ var (
 )
 
 // walked are the steps of a plan that look at every row of a table. A step
-// "CO-ROUTINE c" allows one "SCAN c": that of its own result.
+// "CO-ROUTINE c" allows one "SCAN c": that of its own result. A recursive one
+// reads in each step what the step before gave.
 func walked(steps []string) (found []string) {
-	routines := map[string]int{}
+	routines, latest := map[string]int{}, ""
 	for _, step := range steps {
 		if name, ok := strings.CutPrefix(step, "CO-ROUTINE "); ok {
 			routines[name]++
+			latest = name
+		}
+		if step == "RECURSIVE STEP" {
+			routines[latest]++
 		}
 		name, ok := strings.CutPrefix(step, "SCAN ")
 		switch {
@@ -312,7 +355,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 	f.readers <- c
 	for _, index := range []string{"cards_shop", "cards_program", "cards_ref", "cards_email", "cards_chain", "cards_due", "transactions_shop", "transactions_time", "transactions_prize", "transactions_card",
 		"transactions_program", "transactions_location", "idempotency_key", "idempotency_card", "events_card", "audit_shop", "programs_shop", "locations_shop",
-		"keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "deliveries_webhook", "prizes_program",
+		"keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "webhooks_deleted", "deliveries_due", "deliveries_special", "prizes_program",
 		"transactions_overflow", "claims_transaction", "devices_hash", "devices_shop"} {
 		if !used[index] {
 			t.Errorf("no statement uses the index %s", index)

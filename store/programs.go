@@ -171,6 +171,9 @@ func (tx *Tx) CreateProgram(a Access, f ProgramFields) (d ProgramDetail, err err
 	if err = tx.audit(a.Shop, "program.create", KindProgram, p.key, ""); err != nil {
 		return d, err
 	}
+	if err = tx.bumpAuth(); err != nil { // taken back, its key may be another's
+		return d, err
+	}
 	tx.emit(pendingEvent{name: eventProgramCreated, shop: a.Shop, program: p.key})
 	p, err = tx.s.program(tx.conn, a, tx.s.ID(KindProgram, p.key))
 	return p.ProgramDetail, err

@@ -17,9 +17,9 @@ CREATE TABLE meta (
 CREATE TABLE shops (
   id                 INTEGER PRIMARY KEY,
   name               TEXT    NOT NULL,
-  mode               TEXT    NOT NULL CHECK (mode IN ('live', 'test')),
+  mode               TEXT    NOT NULL CHECK (mode = 'live' OR mode = 'test'),
   timezone           TEXT    NOT NULL,    -- IANA name
-  subscription_state TEXT    NOT NULL CHECK (subscription_state IN ('active', 'past_due', 'suspended', 'cancelled')),
+  subscription_state TEXT    NOT NULL CHECK (subscription_state = 'active' OR subscription_state = 'past_due' OR subscription_state = 'suspended' OR subscription_state = 'cancelled'),
   api_addon          INTEGER NOT NULL,
   mcp_access         INTEGER NOT NULL,
   grant_expires_at   INTEGER,             -- API access without the add-on until then; null: no grant
@@ -34,7 +34,7 @@ CREATE TABLE shops (
 CREATE TABLE keys (
   id                  INTEGER PRIMARY KEY,
   shop_id             INTEGER NOT NULL REFERENCES shops,
-  class               TEXT    NOT NULL CHECK (class IN ('api', 'mcp')),
+  class               TEXT    NOT NULL CHECK (class = 'api' OR class = 'mcp'),
   name                TEXT    NOT NULL,
   prefix              TEXT    NOT NULL,   -- the first twelve characters, for people to recognise it by
   hash                BLOB    NOT NULL,   -- SHA-256 of the whole key
@@ -90,7 +90,7 @@ CREATE INDEX devices_shop ON devices (shop_id);
 CREATE TABLE programs (
   id                        INTEGER PRIMARY KEY,
   shop_id                   INTEGER NOT NULL REFERENCES shops,
-  type                      TEXT    NOT NULL CHECK (type IN ('standard', 'private', 'discount', 'access', 'prepaid')),
+  type                      TEXT    NOT NULL CHECK (type = 'standard' OR type = 'private' OR type = 'discount' OR type = 'access' OR type = 'prepaid'),
   name                      TEXT    NOT NULL,
   name_localizations        TEXT    NOT NULL, -- JSON object
   description               TEXT    NOT NULL,
@@ -113,7 +113,7 @@ CREATE TABLE programs (
   icon_key                  TEXT,
   visible_in_catalog        INTEGER NOT NULL,
   border_enabled            INTEGER NOT NULL,
-  location_scope            TEXT    NOT NULL CHECK (location_scope IN ('all_locations', 'selected_locations')),
+  location_scope            TEXT    NOT NULL CHECK (location_scope = 'all_locations' OR location_scope = 'selected_locations'),
   has_installed_cards       INTEGER NOT NULL DEFAULT 0, -- sticky: nothing sets it back
   created_at                INTEGER NOT NULL,
   updated_at                INTEGER NOT NULL,
@@ -151,7 +151,7 @@ CREATE TABLE cards (
   program_id         INTEGER NOT NULL REFERENCES programs,
   root_id            INTEGER REFERENCES cards, -- first card of the overflow chain; null: this one
   parent_id          INTEGER REFERENCES cards, -- the full card whose stamps overflowed into this one
-  source             TEXT    NOT NULL CHECK (source IN ('api', 'counter', 'web_enrollment', 'overflow')),
+  source             TEXT    NOT NULL CHECK (source = 'api' OR source = 'counter' OR source = 'web_enrollment' OR source = 'overflow'),
   external_ref       TEXT,
   holder_name        TEXT,
   holder_email       TEXT,
@@ -163,7 +163,7 @@ CREATE TABLE cards (
   expires_at         INTEGER,
   activated_at       INTEGER,             -- null: invited
   installed_at       INTEGER,
-  platform           TEXT CHECK (platform IN ('apple', 'google')),
+  platform           TEXT CHECK (platform = 'apple' OR platform = 'google'),
   locked_at          INTEGER,
   archived_at        INTEGER,
   deleted_at         INTEGER,             -- erased: holder fields are null, reads are 404
@@ -192,7 +192,7 @@ CREATE TABLE transactions (
   program_id   INTEGER NOT NULL REFERENCES programs,
   location_id  INTEGER NOT NULL REFERENCES locations,
   device_id    INTEGER REFERENCES devices,
-  type         TEXT    NOT NULL CHECK (type IN ('stamp', 'redemption', 'reversal', 'expiry', 'topup', 'spend', 'discount', 'access')),
+  type         TEXT    NOT NULL CHECK (type = 'stamp' OR type = 'redemption' OR type = 'reversal' OR type = 'expiry' OR type = 'topup' OR type = 'spend' OR type = 'discount' OR type = 'access'),
   stamps_delta INTEGER,
   value_delta  INTEGER,
   prize_id     INTEGER REFERENCES prizes,
@@ -254,7 +254,7 @@ CREATE INDEX idempotency_card ON idempotency (card_id) WHERE card_id IS NOT NULL
 CREATE TABLE audit (
   id          INTEGER PRIMARY KEY,
   shop_id     INTEGER,
-  actor_type  TEXT    NOT NULL CHECK (actor_type IN ('api_key', 'device', 'user', 'holder', 'system')),
+  actor_type  TEXT    NOT NULL CHECK (actor_type = 'api_key' OR actor_type = 'device' OR actor_type = 'user' OR actor_type = 'holder' OR actor_type = 'system'),
   actor_id    INTEGER,
   actor_name  TEXT,                       -- of a user at the command line: the system's account name
   action      TEXT    NOT NULL,
@@ -280,13 +280,14 @@ CREATE TABLE webhooks (
   secret                   TEXT    NOT NULL,
   http_method              TEXT    NOT NULL,
   custom_headers           TEXT    NOT NULL, -- JSON object
-  payload_version          TEXT    NOT NULL CHECK (payload_version IN ('v1', 'v2')),
+  payload_version          TEXT    NOT NULL CHECK (payload_version = 'v1' OR payload_version = 'v2'),
   consecutive_failures     INTEGER NOT NULL DEFAULT 0,
   created_at               INTEGER NOT NULL,
   updated_at               INTEGER NOT NULL,
+  sent_through             INTEGER NOT NULL DEFAULT 0, -- no event up to this one waits for its first attempt
   deleted_at               INTEGER            -- gone for every caller; the sweep takes its log and then the row
 ) STRICT;
-CREATE INDEX webhooks_shop ON webhooks (shop_id) WHERE deleted_at IS NULL;
+CREATE INDEX webhooks_shop ON webhooks (shop_id);
 CREATE INDEX webhooks_program ON webhooks (program_id) WHERE deleted_at IS NULL;
 CREATE INDEX webhooks_deleted ON webhooks (deleted_at) WHERE deleted_at IS NOT NULL;
 
@@ -303,25 +304,23 @@ CREATE TABLE events (
 ) STRICT;
 CREATE INDEX events_card ON events (card_id) WHERE card_id IS NOT NULL;
 
--- One row per event and webhook: the queue and the log in one. The pending
--- rows of a webhook are walked by (due_at, id), which for first attempts is
--- the order of their commits.
+-- One row per event and webhook: the queue and the log in one, by webhook, so
+-- that fifty of them cost a stamp little: no id, no index, no parent is looked
+-- up. A row is fresh while due_at is null; what is fresh is found behind the
+-- webhook's sent_through, in the order of the commits.
 CREATE TABLE deliveries (
-  id              INTEGER PRIMARY KEY AUTOINCREMENT,
-  event_id        INTEGER NOT NULL REFERENCES events,
-  webhook_id      INTEGER NOT NULL REFERENCES webhooks,
-  state           TEXT    NOT NULL CHECK (state IN ('pending', 'delivered', 'failed')),
+  webhook_id      INTEGER NOT NULL,
+  event_id        INTEGER NOT NULL,
+  state           TEXT    NOT NULL DEFAULT 'pending' CHECK (state = 'pending' OR state = 'delivered' OR state = 'failed'),
   special         INTEGER NOT NULL DEFAULT 0, -- 1: goes out though the shop is suspended; 2: a test, once, also where the webhook is inactive
-  due_at          INTEGER NOT NULL,           -- of the next attempt
+  due_at          INTEGER,                    -- of the next attempt; null: the first one, at once
   attempts        INTEGER NOT NULL DEFAULT 0,
   response_status INTEGER,
   last_error      TEXT,
   duration_ms     INTEGER NOT NULL DEFAULT 0, -- of the latest attempt
   request_headers TEXT    NOT NULL DEFAULT '{}', -- JSON object, secrets masked
   delivered_at    INTEGER,
-  created_at      INTEGER NOT NULL
-) STRICT;
-CREATE INDEX deliveries_event ON deliveries (event_id);
-CREATE INDEX deliveries_webhook ON deliveries (webhook_id);
-CREATE INDEX deliveries_pending ON deliveries (webhook_id, due_at) WHERE state = 'pending';
+  PRIMARY KEY (webhook_id, event_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX deliveries_due ON deliveries (webhook_id, due_at) WHERE state = 'pending' AND due_at IS NOT NULL;
 CREATE INDEX deliveries_special ON deliveries (webhook_id, due_at) WHERE state = 'pending' AND special > 0;

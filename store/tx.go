@@ -35,6 +35,7 @@ type Tx struct {
 	events []pendingEvent
 	last   []pendingEvent // after all others
 	woken  []int64        // webhooks that have something due
+	queued []queued       // events that webhooks are to get
 	erases bool           // what it took out must not stay in the log either
 }
 
@@ -64,6 +65,7 @@ type job struct {
 	err   error
 	after []func()
 	woken []int64
+	queue []queued
 	wipe  bool
 	done  chan struct{}
 }
@@ -133,6 +135,9 @@ func (s *Store) commitGroup(group []*job) {
 			break
 		}
 		dead = s.runJob(j)
+	}
+	if dead == nil {
+		dead = s.queueAll(group)
 	}
 	if dead == nil {
 		_, dead = s.writer.exec("COMMIT")
@@ -208,20 +213,20 @@ func (s *Store) runJob(j *job) (dead error) {
 		if dead = s.takeBack(); dead != nil {
 			return dead
 		}
-		tx.after, tx.woken, tx.erases = nil, nil, false
+		tx.after, tx.woken, tx.queued, tx.erases = nil, nil, nil, false
 	}
 	if j.Settle != nil {
 		if j.err = guard(func() error { return j.Settle(tx, j.err) }); j.err != nil {
 			if dead = s.takeBack(); dead != nil {
 				return dead
 			}
-			tx.after, tx.woken, tx.erases = nil, nil, false
+			tx.after, tx.woken, tx.queued, tx.erases = nil, nil, nil, false
 		}
 	}
 	if _, err := s.writer.exec("RELEASE job"); err != nil {
 		return err
 	}
-	j.after, j.woken, j.wipe = tx.after, tx.woken, tx.erases
+	j.after, j.woken, j.queue, j.wipe = tx.after, tx.woken, tx.queued, tx.erases
 	return nil
 }
 

@@ -29,9 +29,10 @@ const masked = "***"
 
 // post makes one attempt and says what came of it (contract section 5,
 // "Success"): any 2xx whose body ends, or passes maxResponse, within the
-// timeout. It calls written when the request is on its way.
+// timeout. Any other status speaks for itself, whatever becomes of the body.
+// It calls written when the request is on its way.
 func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) store.Outcome {
-	o := store.Outcome{Delivery: a.Delivery, Webhook: a.Webhook, Test: a.Test, Headers: "{}"}
+	o := store.Outcome{Webhook: a.Webhook, Event: a.Event, Test: a.Test, Headers: "{}"}
 	ctx, cancel := context.WithTimeout(ctx, s.conf.Timeout)
 	defer cancel()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { written() }})
@@ -39,9 +40,13 @@ func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) sto
 	resp, err := s.send(ctx, a, start, &o)
 	if err == nil {
 		o.Status = store.Some(int64(resp.StatusCode))
-		_, err = io.CopyN(io.Discard, resp.Body, maxResponse)
+		// What follows a 101 is another protocol, on a connection that the
+		// transport has let go of: no timeout would end the reading.
+		if resp.StatusCode != http.StatusSwitchingProtocols {
+			_, err = io.CopyN(io.Discard, resp.Body, maxResponse)
+		}
 		resp.Body.Close()
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) || resp.StatusCode < 200 || resp.StatusCode > 299 {
 			err = nil
 		}
 	}
@@ -128,15 +133,13 @@ var errBadURL = errors.New("the URL cannot be read")
 // resolved to.
 func (s *Sender) explain(ctx context.Context, err error) string {
 	var (
-		dns      *net.DNSError
-		host     x509.HostnameError
-		unknown  x509.UnknownAuthorityError
-		invalid  x509.CertificateInvalidError
-		verify   *tls.CertificateVerificationError
-		record   tls.RecordHeaderError
-		alert    tls.AlertError
-		op       *net.OpError
-		urlError *url.Error
+		dns     *net.DNSError
+		host    x509.HostnameError
+		unknown x509.UnknownAuthorityError
+		invalid x509.CertificateInvalidError
+		verify  *tls.CertificateVerificationError
+		record  tls.RecordHeaderError
+		op      *net.OpError
 	)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -155,32 +158,40 @@ func (s *Sender) explain(ctx context.Context, err error) string {
 		return "TLS: the certificate is from an unknown authority"
 	case errors.As(err, &invalid), errors.As(err, &verify):
 		return "TLS: the certificate is not valid"
-	case errors.As(err, &record), errors.As(err, &alert):
-		return "TLS: the handshake failed"
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
+		return badHandshake
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "the connection was refused"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return "the connection was reset"
+		return wasReset
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection ended in the middle of the answer"
+	case errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error"): // an alert
+		return badHandshake
 	case errors.As(err, &op):
 		return "the connection failed: " + op.Op
-	case errors.As(err, &urlError):
-		err = urlError.Err
 	}
-	return brief(err.Error())
+	for _, known := range nameless {
+		if strings.Contains(err.Error(), known.part) {
+			return known.words
+		}
+	}
+	return "the answer is not valid HTTP"
 }
 
-// brief keeps an error's text to one line of the log.
-func brief(text string) string {
-	text = strings.ToValidUTF8(strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return ' '
-		}
-		return r
-	}, text), "")
-	if len(text) > 200 {
-		text = strings.ToValidUTF8(text[:200], "") + "…"
-	}
-	return text
+const (
+	badHandshake = "TLS: the handshake failed"
+	wasReset     = "the connection was reset"
+)
+
+// nameless are the errors that have no type to be told by. Their own words may
+// not get into the log: they quote what the receiver sent, which may be the
+// bearer token that it was sent.
+var nameless = []struct{ part, words string }{
+	{"server response headers exceeded", "the answer's headers are too long"},
+	{"response header list larger", "the answer's headers are too long"},
+	{"stream error: ", wasReset},
+	{"http2: ", "the HTTP/2 connection failed"},
+	{"server closed idle connection", wasReset},
+	{"tls: ", badHandshake},
 }

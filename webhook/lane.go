@@ -2,6 +2,8 @@ package webhook
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,13 +18,14 @@ type lane struct {
 	before  chan struct{} // closed when the attempt started last has written its request
 
 	mu       sync.Mutex
-	underway map[int64]bool // deliveries whose outcome is not yet written
+	underway map[int64]bool // events whose outcome is not yet written; true: a first attempt
+	after    int64          // first attempts up to this event are under way or past; -1: ask the file
 	limit    int            // of underway; grows while the endpoint is prompt
 	slow     bool
 }
 
 func newLane(s *Sender, webhook int64) *lane {
-	l := &lane{s: s, webhook: webhook, bell: make(chan struct{}, 1), before: make(chan struct{}), underway: map[int64]bool{}, limit: laneStart}
+	l := &lane{s: s, webhook: webhook, bell: make(chan struct{}, 1), before: make(chan struct{}), underway: map[int64]bool{}, after: -1, limit: laneStart}
 	close(l.before)
 	return l
 }
@@ -45,7 +48,7 @@ func (l *lane) run() {
 			return
 		case <-l.bell:
 		}
-		keys, err := l.due()
+		events, err := l.due()
 		if err != nil {
 			if errors.Is(err, store.ErrClosed) {
 				l.leave(true)
@@ -56,7 +59,7 @@ func (l *lane) run() {
 			l.knock()
 			continue
 		}
-		for _, key := range keys {
+		for _, event := range events {
 			release, ok := l.slot()
 			if !ok {
 				break
@@ -64,37 +67,69 @@ func (l *lane) run() {
 			t := turn{after: l.before, written: make(chan struct{})}
 			l.before = t.written
 			l.s.wg.Add(1)
-			go l.attempt(key, release, &t)
+			go l.attempt(event, release, &t)
 		}
-		if len(keys) == 0 && l.leave(false) {
+		if len(events) == 0 && l.leave(false) {
 			return
 		}
 	}
 }
 
-// due are the next deliveries, as many as the lane has room for. They count as
-// under way from here on.
-func (l *lane) due() (keys []int64, err error) {
+// due are the next deliveries, as many as the lane has room for, by their
+// events. They count as under way from here on.
+func (l *lane) due() ([]int64, error) {
 	l.mu.Lock()
-	room := l.limit - len(l.underway)
-	skip := make([]int64, 0, len(l.underway))
-	for key := range l.underway {
-		skip = append(skip, key)
-	}
+	room, after := l.limit-len(l.underway), l.after
+	skip := slices.Collect(maps.Keys(l.underway))
 	l.mu.Unlock()
 	if room <= 0 {
 		return nil, nil
 	}
-	err = l.s.conf.Store.View(0, func(v *store.View) (err error) {
-		keys, err = v.DueKeys(l.webhook, skip, room)
+	var d store.Due
+	err := l.s.conf.Store.View(0, func(v *store.View) (err error) {
+		d, err = v.Due(l.webhook, after, skip, room)
 		return err
 	})
-	l.mu.Lock()
-	for _, key := range keys {
-		l.underway[key] = true
+	if err != nil {
+		return nil, err
 	}
-	l.mu.Unlock()
-	return keys, err
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.after == after { // else an attempt was given back meanwhile
+		l.after = d.Last
+	}
+	for _, event := range d.Timed {
+		l.underway[event] = false
+	}
+	for _, event := range d.Fresh {
+		l.underway[event] = true
+	}
+	return append(d.Timed, d.Fresh...), nil
+}
+
+// through is up to where no first attempt waits once this event's is written.
+func (l *lane) through(event int64) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	through := l.after
+	for other, first := range l.underway {
+		if first && other != event {
+			through = min(through, other-1)
+		}
+	}
+	return through
+}
+
+// over takes an event from those under way. One whose attempt was not made
+// will be looked for again.
+func (l *lane) over(event int64, made bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.underway[event] && !made {
+		l.after = min(l.after, event-1)
+	}
+	delete(l.underway, event)
+	l.knock() // in one step with the rest, so that leave does not see the one without the other
 }
 
 // leave ends the lane unless something is under way or somebody has knocked
@@ -153,20 +188,24 @@ type turn struct {
 func (t *turn) done() { t.once.Do(func() { close(t.written) }) }
 
 // attempt sends one delivery and writes down what came of it.
-func (l *lane) attempt(key int64, release func(), t *turn) {
+func (l *lane) attempt(event int64, release func(), t *turn) {
+	made := false
 	defer l.s.wg.Done()
+	defer func() { l.over(event, made) }()
 	defer t.done()
-	defer func() {
-		// In one step, so that leave does not see the one without the other.
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.underway, key)
-		l.knock()
-	}()
+	// The turn comes first: until then the one before may be connecting, for
+	// seconds, and what is sent is to be what the file says when it is sent.
+	<-t.after
+	select {
+	case <-l.s.stop: // meanwhile; it has not begun
+		release()
+		return
+	default:
+	}
 	var a store.Attempt
 	var ok bool
 	err := l.s.conf.Store.View(0, func(v *store.View) (err error) {
-		a, ok, err = v.Attempt(key)
+		a, ok, err = v.Attempt(l.webhook, event)
 		return err
 	})
 	if err != nil || !ok {
@@ -177,14 +216,14 @@ func (l *lane) attempt(key int64, release func(), t *turn) {
 		}
 		return
 	}
-	<-t.after
 	o := l.s.post(l.s.ctx, &a, t.done)
 	release()
 	if l.s.ctx.Err() != nil {
 		return // broken off by Stop: not the receiver's fault
 	}
 	l.learn(o)
-	l.s.record(o)
+	o.Through = l.through(event)
+	made = l.s.record(o)
 }
 
 // learn fits the lane's width to how its endpoint behaves.

@@ -55,6 +55,8 @@ type Sender struct {
 	mu      sync.Mutex
 	lanes   map[int64]*lane
 	stopped bool
+	looking sync.Mutex // guards mark: one look at a time
+	mark    store.Mark // as of the last look at what is fresh
 	idle    *sync.Cond // the last lane has ended
 	sent    Count
 }
@@ -139,9 +141,15 @@ func (s *Sender) look() {
 // wakeDue wakes every lane that has something due and tells how long it is,
 // by the store's clock, until something else will be.
 func (s *Sender) wakeDue() (next time.Duration, err error) {
+	s.looking.Lock()
+	defer s.looking.Unlock()
 	next = tick
 	var due []int64
 	err = s.conf.Store.View(0, func(v *store.View) error {
+		mark, err := v.Mark()
+		if err != nil {
+			return err
+		}
 		list, err := v.Waiting()
 		for _, w := range list {
 			if w.Due <= v.Now {
@@ -150,6 +158,14 @@ func (s *Sender) wakeDue() (next time.Duration, err error) {
 				next = min(next, w.Due.Std().Sub(v.Now.Std()))
 			}
 		}
+		if err != nil || mark == s.mark {
+			return err
+		}
+		fresh, err := v.Fresh()
+		if err == nil {
+			s.mark = mark
+		}
+		due = append(due, fresh...)
 		return err
 	})
 	s.wake(due)

@@ -10,18 +10,19 @@ import (
 
 // record writes an outcome down, again and again if the disk is full: until it
 // stands in the file the delivery is under way and is not made a second time.
-func (s *Sender) record(o store.Outcome) {
+// It tells whether it got there.
+func (s *Sender) record(o store.Outcome) bool {
 	for {
 		err := s.conf.Store.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error { return tx.Record(o) }})
 		if err == nil {
 			break
 		}
 		if errors.Is(err, store.ErrClosed) {
-			return
+			return false
 		}
 		s.conf.Log.Error("a delivery's outcome cannot be written", "error", err)
 		if !s.pause() {
-			return
+			return false
 		}
 	}
 	s.mu.Lock()
@@ -31,6 +32,7 @@ func (s *Sender) record(o store.Outcome) {
 	} else {
 		s.sent.Failed++
 	}
+	return true
 }
 
 // pause waits before something that failed is tried again; false: no more.

@@ -43,7 +43,7 @@ var auditActions = map[string]struct{ action, target string }{
 	"createPrize": {"prize.create", "{id}"}, "updatePrize": {"prize.update", "{id}"}, "deletePrize": {"prize.delete", "prize"},
 	"issueCard": {"card.issue", "{id}"}, "updateCard": {"card.update", "{id}"}, "reissueCard": {"card.reissue", "{id}"}, "createInstallLink": {"card.install_link", "{id}"},
 	"createWebhook": {"webhook.create", "{id}"}, "updateWebhook": {"webhook.update", "{id}"}, "deleteWebhook": {"webhook.delete", "webhook"},
-	"testWebhook": {"webhook.test", "webhook"}, "redeliver": {"webhook.redeliver", "{id}"},
+	"testWebhook": {"webhook.test", "webhook"}, "redeliver": {"webhook.redeliver", "webhook"},
 }
 
 // TestEveryWriteIsAudited: one row each, by the key, on the resource; replays,

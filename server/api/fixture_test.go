@@ -74,6 +74,18 @@ func (s *server) row(kind store.Kind, id string) int64 {
 	return key
 }
 
+// happened is the key of a delivery's event.
+func (s *server) happened(delivery string) int64 {
+	s.t.Helper()
+	for hook := int64(1); hook < 1000; hook++ {
+		if key, ok := s.app.Store.DeliveryKey(hook, delivery); ok {
+			return key
+		}
+	}
+	s.t.Fatalf("%q is no delivery", delivery)
+	return 0
+}
+
 // audits counts the changes that were made.
 func (s *server) audits() string { return s.value("SELECT count(*) FROM audit") }
 

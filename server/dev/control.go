@@ -121,6 +121,9 @@ func (c *Control) moveClock(_ *http.Request, _ httprouter.Params, b clockBody) (
 // advance moves the clock to an instant, through each at which something is
 // due, so that what follows from it happens then and not all at the end.
 func (c *Control) advance(to time.Time) error {
+	if _, err := c.Settle(); err != nil { // what is due already
+		return err
+	}
 	for {
 		at, ok, err := c.Due()
 		if err != nil {

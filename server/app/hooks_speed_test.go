@@ -1,0 +1,252 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"log"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"punchcard/server/app"
+	"punchcard/server/dev"
+	"punchcard/store"
+)
+
+// sink is a receiver that answers at once and hands on when a request came.
+func sink(b *testing.B, came func(at time.Time)) (url string) {
+	return receive(b, func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		came(time.Now())
+	})
+}
+
+func receive(b *testing.B, h http.HandlerFunc) (url string) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
+	go s.Serve(ln)
+	b.Cleanup(func() { s.Close() })
+	return "http://" + ln.Addr().String() + "/hook"
+}
+
+func write(b *testing.B, a *app.App, do func(*store.Tx) error) {
+	b.Helper()
+	if err := a.Store.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: do}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// subscribe registers a webhook at the demo shop.
+func subscribe(b *testing.B, a *app.App, url string, events ...string) {
+	write(b, a, func(tx *store.Tx) error {
+		_, err := tx.CreateWebhook(store.Access{Shop: a.Ready.Shop()}, a.Ready.ProgramIDs["standard"],
+			store.WebhookFields{URL: store.Opt[string]{V: url, Set: true}, Events: store.Opt[[]string]{V: events, Set: true}})
+		return err
+	})
+}
+
+// stamper gives single stamps to random cards, each committed by itself.
+func stamper(b *testing.B, a *app.App) func() {
+	ids := issue(b, a, 20_000, 20_000)
+	till, err := a.Store.IdentifyTill(store.Hash(dev.TillToken))
+	if err != nil || till == nil {
+		b.Fatal(till, err)
+	}
+	return func() {
+		write(b, a, func(tx *store.Tx) error {
+			_, err := tx.Stamp(till.At, ids[rand.IntN(len(ids))], store.StampFields{})
+			return err
+		})
+	}
+}
+
+func percentile(v []time.Duration, p float64) time.Duration {
+	v = slices.Clone(v)
+	slices.Sort(v)
+	return v[min(len(v)-1, int(float64(len(v))*p))]
+}
+
+// BenchmarkDelivery: from handing a stamp to the store until its webhook's
+// receiver has the request, commit included, against one commit of a stamp that
+// nobody listens to and one bare POST of the same size to the same receiver.
+func BenchmarkDelivery(b *testing.B) {
+	came := make(chan time.Time, 1)
+	url := sink(b, func(at time.Time) { came <- at })
+	heard, silent := serve(b, filepath.Join(b.TempDir(), "heard.db")), serve(b, filepath.Join(b.TempDir(), "silent.db"))
+	stamp, quiet := stamper(b, heard), stamper(b, silent)
+	subscribe(b, heard, url, "stamp.assigned")
+	body := bytes.Repeat([]byte("x"), 800)
+	bare := func() {
+		resp, err := http.Post(url, "application/json", bytes.NewReader(body))
+		if err != nil {
+			b.Fatal(err)
+		}
+		resp.Body.Close()
+		<-came
+	}
+	for b.Loop() {
+		var delivery, commit, post []time.Duration
+		for range 2000 {
+			start := time.Now()
+			stamp()
+			delivery = append(delivery, (<-came).Sub(start))
+			start = time.Now()
+			quiet()
+			commit = append(commit, time.Since(start))
+			start = time.Now()
+			bare()
+			post = append(post, time.Since(start))
+		}
+		base := percentile(commit, 0.5) + percentile(post, 0.5)
+		b.ReportMetric(float64(percentile(delivery, 0.5).Microseconds()), "µs-median")
+		b.ReportMetric(float64(percentile(delivery, 0.99).Microseconds()), "µs-p99")
+		b.ReportMetric(float64(percentile(commit, 0.5).Microseconds()), "µs-commit")
+		b.ReportMetric(float64(percentile(post, 0.5).Microseconds()), "µs-bare-post")
+		b.ReportMetric(float64(percentile(delivery, 0.5))/float64(base), "x-commit-and-post")
+	}
+}
+
+// BenchmarkIsolation: fifty endpoints hear every stamp; the 99th percentile of
+// the time until forty-nine have it, when the fiftieth hangs and when it does
+// not.
+func BenchmarkIsolation(b *testing.B) {
+	const others = 49
+	run := func(hang bool) func() float64 {
+		came := make(chan time.Time, others)
+		a := serve(b, filepath.Join(b.TempDir(), fmt.Sprint(hang)))
+		stamp := stamper(b, a)
+		for range others {
+			subscribe(b, a, sink(b, func(at time.Time) { came <- at }), "stamp.assigned")
+		}
+		subscribe(b, a, receive(b, func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			if hang {
+				select {
+				case <-r.Context().Done():
+				case <-time.After(10 * time.Second):
+				}
+			}
+		}), "stamp.assigned")
+		return func() float64 {
+			var took []time.Duration
+			for range 100 {
+				start := time.Now()
+				stamp()
+				for range others {
+					took = append(took, (<-came).Sub(start))
+				}
+			}
+			return float64(percentile(took, 0.99).Microseconds())
+		}
+	}
+	hanging, healthy := run(true), run(false)
+	for b.Loop() {
+		h, base, ratio := turns(7, hanging, healthy)
+		b.ReportMetric(h, "µs-p99-one-hangs")
+		b.ReportMetric(base, "µs-p99-none-hangs")
+		b.ReportMetric(ratio, "ratio")
+	}
+}
+
+// BenchmarkFanOut: stamps over HTTP with fifty webhooks that match each of
+// them, with fifty that match none, and without any. The queue is held, so that
+// this is what writing it costs.
+func BenchmarkFanOut(b *testing.B) {
+	ready := func(name string, webhooks int, event string) func() float64 {
+		a := serve(b, filepath.Join(b.TempDir(), name), func(c *app.Config) { c.HoldWebhooks = true })
+		ids := issue(b, a, 50_000, 50_000)
+		for i := range webhooks {
+			subscribe(b, a, fmt.Sprintf("http://127.0.0.1:9/%d", i), event)
+		}
+		return func() float64 {
+			return load(b, a.Origin[len("http://"):], clients, 2*time.Second, 201, func(int, int) []byte {
+				return request("POST", "/till/v1/cards/"+ids[rand.IntN(len(ids))]+"/stamps", dev.TillToken, "", `{"count":1}`)
+			})
+		}
+	}
+	fifty, deaf, none := ready("fifty.db", 50, "stamp.assigned"), ready("deaf.db", 50, "location.created"), ready("none.db", 0, "")
+	for b.Loop() {
+		f, n, ratio := turns(5, fifty, none)
+		b.ReportMetric(f, "stamps/s-50-match")
+		b.ReportMetric(n, "stamps/s-no-webhook")
+		b.ReportMetric(1/ratio, "x-cost-50-match")
+		_, _, ratio = turns(5, deaf, none)
+		b.ReportMetric(1/ratio, "x-cost-none-matches")
+	}
+}
+
+// BenchmarkSweep: the 99th percentile of a stamp's commit while a million old
+// rows of the delivery log are deleted, against the same before.
+func BenchmarkSweep(b *testing.B) {
+	const old = 1_000_000
+	file := filepath.Join(b.TempDir(), "sweep.db")
+	a := serve(b, file, func(c *app.Config) { c.HoldWebhooks = true })
+	stamp := stamper(b, a)
+	subscribe(b, a, "http://127.0.0.1:9/", "stamp.assigned")
+	oldLog(b, file, old)
+	for b.Loop() {
+		before := commits(stamp, func(n int) bool { return n < 4000 })
+		var wg sync.WaitGroup
+		var done = make(chan struct{})
+		start := time.Now()
+		wg.Go(func() {
+			defer close(done)
+			if err := a.Sweep(); err != nil {
+				b.Error(err)
+			}
+		})
+		during := commits(stamp, func(int) bool {
+			select {
+			case <-done:
+				return false
+			default:
+				return true
+			}
+		})
+		wg.Wait()
+		b.ReportMetric(float64(percentile(before, 0.99).Microseconds()), "µs-p99-before")
+		b.ReportMetric(float64(percentile(during, 0.99).Microseconds()), "µs-p99-during")
+		b.ReportMetric(float64(percentile(during, 0.99))/float64(percentile(before, 0.99)), "ratio")
+		b.ReportMetric(time.Since(start).Seconds(), "s-for-a-million")
+	}
+}
+
+func commits(stamp func(), more func(n int) bool) (took []time.Duration) {
+	for more(len(took)) {
+		start := time.Now()
+		stamp()
+		took = append(took, time.Since(start))
+	}
+	return took
+}
+
+// oldLog writes so many deliveries of the year before last into the file.
+func oldLog(b *testing.B, file string, n int) {
+	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(60000)&_txlock=immediate")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	const from = 1_700_000_000_000
+	for _, q := range []string{
+		`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<?1) INSERT INTO events (shop_id, name, payload_v2, occurred_at)
+			SELECT 1, 'stamp.assigned', CAST(printf('%.*c', 700, 'x') AS BLOB), ?2+i FROM n`,
+		`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<?1) INSERT INTO deliveries (webhook_id, event_id, state, attempts, response_status, request_headers, delivered_at)
+			SELECT (SELECT max(id) FROM webhooks), (SELECT max(id) FROM events)-?1+i, 'delivered', 1, 200, printf('%.*c', 300, 'x'), ?2+i FROM n`,
+	} {
+		if _, err := db.Exec(q, n, from); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

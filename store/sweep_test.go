@@ -1,0 +1,331 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sweep runs one walk in batches of n, and returns how many it took.
+func (f *fixture) sweep(n int) (batches int) {
+	f.t.Helper()
+	var at Sweep
+	for more := true; more; batches++ {
+		if batches > 10000 {
+			f.t.Fatal("the sweep does not end")
+		}
+		more = must(f, func(tx *Tx) (bool, error) { return tx.Sweep(&at, n) })
+	}
+	return batches
+}
+
+// sent makes n deliveries of each of a webhook's events and has them accepted.
+func (f *fixture) sent(program string, n int) (first, last int64) {
+	f.t.Helper()
+	for range n {
+		f.card(f.a, program, CardFields{})
+	}
+	last = f.number("SELECT max(event_id) FROM deliveries")
+	f.record(Outcome{Success: true, Status: Some(int64(200)), Headers: "{}"})
+	return last - int64(n) + 1, last
+}
+
+// record gives everything that is due this outcome.
+func (f *fixture) record(o Outcome) (n int) {
+	f.t.Helper()
+	var hooks []int64
+	f.view(func(v *View) (err error) {
+		list, err := v.Waiting()
+		for _, w := range list {
+			hooks = append(hooks, w.Webhook)
+		}
+		if err != nil {
+			return err
+		}
+		fresh, err := v.Fresh()
+		hooks = append(hooks, fresh...)
+		return err
+	})
+	for _, w := range hooks {
+		for _, event := range f.due(w, nil, 1000) {
+			o.Webhook, o.Event, o.Through = w, event, event
+			f.must(func(tx *Tx) error { return tx.Record(o) })
+			n++
+		}
+	}
+	return n
+}
+
+// due are a webhook's, by their events: those that have a time, then the fresh.
+func (f *fixture) due(webhook int64, skip []int64, n int) (events []int64) {
+	f.t.Helper()
+	f.view(func(v *View) error {
+		d, err := v.Due(webhook, -1, skip, n)
+		events = append(d.Timed, d.Fresh...)
+		return err
+	})
+	return events
+}
+
+func (f *fixture) counts() string {
+	f.t.Helper()
+	return fmt.Sprintf("%d deliveries, %d events", f.number("SELECT count(*) FROM deliveries"), f.number("SELECT count(*) FROM events"))
+}
+
+func (f *fixture) has(want string) {
+	f.t.Helper()
+	if got := f.counts(); got != want {
+		f.t.Errorf("%s are left, want %s", got, want)
+	}
+}
+
+// The log is kept for 30 days to the millisecond, and its events as long.
+func TestRetentionOfTheLog(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Tea"))
+	f.subscribe(program, nil)
+	f.sent(program, 3)
+	f.clock.move(time.Millisecond)
+	f.sent(program, 2)
+	f.clock.move(days(30) - time.Millisecond)
+	f.sweep(100)
+	f.has("5 deliveries, 5 events")
+	f.clock.move(time.Millisecond)
+	f.sweep(100)
+	f.has("2 deliveries, 2 events")
+	f.clock.move(time.Millisecond)
+	f.sweep(100)
+	f.has("0 deliveries, 0 events")
+	// What is gone gives nothing its key again: an event_id is never repeated.
+	if first, _ := f.sent(program, 1); first != 6 {
+		t.Errorf("the next delivery is number %d, want 6", first)
+	}
+	f.sound()
+}
+
+// What is pending stays, however old, and so does its event, until the last
+// of an event's rows is gone.
+func TestSweepLeavesPending(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Tea"))
+	off := f.subscribe(program, nil)
+	on := f.subscribe(program, nil)
+	for range 4 {
+		f.card(f.a, program, CardFields{})
+	}
+	f.must(func(tx *Tx) error {
+		_, err := tx.UpdateWebhook(f.a, program, off.ID, WebhookPatch{WebhookFields: WebhookFields{Active: set(false)}})
+		return err
+	})
+	f.record(Outcome{Success: true, Headers: "{}"})
+	f.clock.move(days(400))
+	f.sweep(3)
+	f.has("4 deliveries, 4 events")
+	if got := f.lines("SELECT DISTINCT state||webhook_id FROM deliveries"); !slices.Equal(got, []string{fmt.Sprint("pending", f.key(KindWebhook, off.ID))}) {
+		t.Errorf("left are %q, the active one is %s", got, on.ID)
+	}
+	f.must(func(tx *Tx) error {
+		_, err := tx.UpdateWebhook(f.a, program, off.ID, WebhookPatch{WebhookFields: WebhookFields{Active: set(true)}})
+		return err
+	})
+	if n := f.record(Outcome{Success: true, Headers: "{}"}); n != 4 {
+		t.Errorf("%d went out when it was enabled, want 4", n)
+	}
+	f.sweep(3)
+	f.has("0 deliveries, 0 events")
+}
+
+// A redelivered row of the log is pending: it goes with the sweep after it.
+func TestSweepLeavesRedelivered(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Tea"))
+	w := f.subscribe(program, nil)
+	f.sent(program, 2)
+	f.clock.move(days(30))
+	d := f.log(program, w.ID)[0]
+	must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, program, w.ID, d.ID) })
+	f.clock.move(time.Hour)
+	f.sweep(10)
+	f.has("1 deliveries, 1 events")
+	f.record(Outcome{Success: true, Headers: "{}"})
+	f.sweep(10)
+	f.has("0 deliveries, 0 events")
+}
+
+// One walk visits each row once, also where rows that stay are in front: its
+// batches are as many as the rows fill, and each deletes no more than its size.
+func TestSweepVisitsOnce(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Tea"))
+	w := f.subscribe(program, nil)
+	for range 50 { // these stay pending
+		f.card(f.a, program, CardFields{})
+	}
+	f.must(func(tx *Tx) error {
+		_, err := tx.UpdateWebhook(f.a, program, w.ID, WebhookPatch{WebhookFields: WebhookFields{Active: set(false)}})
+		return err
+	})
+	f.subscribe(program, nil)
+	f.sent(program, 30)
+	f.clock.move(days(31))
+	f.sent(program, 5)
+	if n := f.sweep(10); n != 9 { // 80 old events and one batch that ends short
+		t.Errorf("%d batches of ten for 80 events", n)
+	}
+	f.has("55 deliveries, 55 events")
+	if n := f.sweep(10); n != 6 {
+		t.Errorf("%d batches of ten for 50 that stay", n)
+	}
+	var at Sweep
+	for more := true; more; {
+		before := f.number("SELECT (SELECT count(*) FROM deliveries)+(SELECT count(*) FROM events)")
+		more = must(f, func(tx *Tx) (bool, error) { return tx.Sweep(&at, 4) })
+		if gone := before - f.number("SELECT (SELECT count(*) FROM deliveries)+(SELECT count(*) FROM events)"); gone > 4+4 {
+			t.Errorf("a batch of four events deleted %d rows", gone)
+		}
+	}
+}
+
+// The log of a deleted webhook goes in batches and then the webhook itself,
+// pending rows too; others keep theirs, and the events that they share.
+func TestSweepOfDeletedWebhooks(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Tea"))
+	one, two := f.subscribe(program, nil), f.subscribe(program, nil)
+	kept := f.subscribe(program, nil)
+	f.sent(program, 20)
+	f.card(f.a, program, CardFields{}) // pending
+	for _, w := range []CreatedWebhook{one, two} {
+		f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, w.ID) })
+	}
+	var at Sweep
+	left := func() string {
+		return strings.Join(f.lines("SELECT w.id||':'||(SELECT count(*) FROM deliveries WHERE webhook_id=w.id) FROM webhooks w ORDER BY w.id"), " ")
+	}
+	var seen []string
+	for more := true; more; {
+		more = must(f, func(tx *Tx) (bool, error) { return tx.Sweep(&at, 8) })
+		seen = append(seen, left())
+	}
+	want := []string{"1:13 2:21 3:21", "1:5 2:21 3:21", "2:21 3:21", "2:13 3:21", "2:5 3:21", "3:21", "3:21"}
+	if !slices.Equal(seen, want) {
+		t.Errorf("%q\nwant %q", seen, want)
+	}
+	f.has("21 deliveries, 21 events")
+	if n := len(f.log(program, kept.ID)); n != 21 {
+		t.Errorf("the log of the webhook that stays has %d entries", n)
+	}
+	if w := f.subscribe(program, nil); w.ID == one.ID || w.ID == two.ID {
+		t.Error("the id of a deleted webhook is used again")
+	}
+	// An outcome that comes late finds nothing to write to.
+	before := f.dump()
+	f.must(func(tx *Tx) error { return tx.Record(Outcome{Event: 1, Webhook: 1, Gone: true, Headers: "{}"}) })
+	f.must(func(tx *Tx) error {
+		return tx.Record(Outcome{Event: 1, Webhook: 1, Success: true, Headers: "{}"})
+	})
+	if after := f.dump(); after != before {
+		t.Errorf("a late outcome changed %s", firstDifference(before, after))
+	}
+	f.sound()
+}
+
+// A webhook that its failures switched off hears of nothing that comes after,
+// in this process and in others.
+func TestDisabledAtOnceEverywhere(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Tea"))
+	f.subscribe(program, nil)
+	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
+	f.card(f.a, program, CardFields{})
+	second.card(f.a, program, CardFields{}) // both know the webhook now
+	f.has("2 deliveries, 2 events")
+	key := f.number("SELECT min(event_id) FROM deliveries")
+	errs := f.group(write(func(tx *Tx) error { return tx.Record(Outcome{Event: key, Webhook: 1, Gone: true, Headers: "{}"}) }), f.issuing(program, "same group"))
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	second.card(f.a, program, CardFields{})
+	f.card(f.a, program, CardFields{})
+	f.has("2 deliveries, 2 events")
+}
+
+// What may go out, in each state of webhook and shop: all that is due, what
+// passes a suspension, tests, or nothing. The queue, the look at it and the
+// attempt agree.
+func TestWhatMayGoOut(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Tea"))
+	w := f.subscribe(program, nil)
+	hook := f.key(KindWebhook, w.ID)
+	f.card(f.a, program, CardFields{})
+	must(f, func(tx *Tx) (Shop, error) {
+		return tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set("past_due")})
+	})
+	must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, w.ID) })
+	f.card(f.a, program, CardFields{})
+	// Of the four, 1 and 4 are plain, 2 passes a suspension, 3 is a test.
+	for _, c := range []struct {
+		active, deleted bool
+		states          string
+		want            []int64
+	}{
+		{true, false, "active past_due", []int64{3, 1, 2, 4}},
+		{true, false, "suspended cancelled", []int64{2, 3}},
+		{false, false, "active past_due suspended cancelled", []int64{3}},
+		{true, true, "active suspended", nil},
+		{false, true, "active suspended", nil},
+	} {
+		for state := range strings.FieldsSeq(c.states) {
+			f.sql("UPDATE webhooks SET active=?, deleted_at=?", c.active, Null[Time]{V: 1, Valid: c.deleted})
+			f.sql("UPDATE shops SET subscription_state=?", state)
+			name := fmt.Sprintf("%s, active %v, deleted %v", state, c.active, c.deleted)
+			if got := f.due(hook, nil, 10); !slices.Equal(got, c.want) {
+				t.Errorf("%s: due %v, want %v", name, got, c.want)
+			}
+			if got := f.due(hook, c.want, 10); len(got) != 0 {
+				t.Errorf("%s: due %v, all of which were to be skipped", name, got)
+			}
+			f.view(func(v *View) error {
+				timed, err := v.Waiting()
+				if (len(timed) == 1) != slices.Contains(c.want, 3) || len(timed) > 0 && timed[0] != (Waiting{hook, f.clock.at()}) {
+					t.Errorf("%s: waiting %v", name, timed)
+				}
+				if fresh := check(v.Fresh()); (len(fresh) == 1) != slices.Contains(c.want, 2) {
+					t.Errorf("%s: fresh %v", name, fresh)
+				}
+				for key := int64(1); key <= 4; key++ {
+					a, ok, err := v.Attempt(hook, key)
+					if err != nil || ok != slices.Contains(c.want, key) || ok && a.Test != (key == 3) {
+						t.Errorf("%s: attempt %d: %v, %v", name, key, ok, err)
+					}
+				}
+				return err
+			})
+		}
+	}
+	f.sql("UPDATE webhooks SET active=1, deleted_at=NULL")
+	f.sql("UPDATE shops SET subscription_state='active'")
+	if got := f.due(hook, []int64{1}, 2); !slices.Equal(got, []int64{3, 2}) {
+		t.Errorf("two of those but the first: %v", got)
+	}
+	// Retries go behind what was due before them.
+	f.must(func(tx *Tx) error {
+		return tx.Record(Outcome{Event: 1, Webhook: hook, Headers: "{}", Retry: time.Second})
+	})
+	if got := f.due(hook, nil, 10); !slices.Equal(got, []int64{3, 2, 4}) {
+		t.Errorf("before the retry: %v", got)
+	}
+	f.clock.move(time.Second - time.Millisecond)
+	if got := f.due(hook, []int64{2, 3, 4}, 10); len(got) != 0 {
+		t.Errorf("a millisecond early: %v", got)
+	}
+	f.clock.move(time.Millisecond)
+	if got := f.due(hook, nil, 10); !slices.Equal(got, []int64{3, 1, 2, 4}) {
+		t.Errorf("with the retry: %v", got)
+	}
+}

@@ -1,0 +1,67 @@
+package webhook_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"math/big"
+	"testing"
+	"time"
+
+	"punchcard/server/app"
+	"punchcard/webhook"
+)
+
+// An authority signs receivers' certificates.
+type authority struct {
+	t    *testing.T
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	a := &authority{t: t}
+	a.cert, a.key = a.sign(&x509.Certificate{Subject: pkix.Name{CommonName: "Test authority"}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign, NotAfter: time.Now().Add(time.Hour)})
+	return a
+}
+
+func (a *authority) sign(c *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
+	a.t.Helper()
+	c.SerialNumber, c.NotBefore = big.NewInt(time.Now().UnixNano()), time.Now().Add(-48*time.Hour)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	parent, signer := a.cert, a.key
+	if parent == nil {
+		parent, signer = c, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	made, err := x509.ParseCertificate(der)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return made, key
+}
+
+// server is what a receiver of this name speaks TLS with.
+func (a *authority) server(name string, until time.Time, protocols ...string) *tls.Config {
+	cert, key := a.sign(&x509.Certificate{DNSNames: []string{name}, NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}}, NextProtos: protocols}
+}
+
+// trusted has the server under test trust this authority alone.
+func (a *authority) trusted(c *app.Config) {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	c.Guard = &webhook.Guard{Loopback: true, Unresolved: true, Roots: pool}
+}

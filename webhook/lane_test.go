@@ -1,0 +1,196 @@
+package webhook_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"punchcard/server/app"
+	"punchcard/store"
+)
+
+// patient lets no attempt run out of time during a test.
+func patient(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 600000 }
+
+// untold counts the deliveries of which no attempt has an outcome.
+func (s *server) untold() string {
+	s.t.Helper()
+	return s.rows("SELECT count(*) FROM deliveries WHERE attempts=0 AND state='pending'")[0]
+}
+
+// One endpoint that hangs does not hold up the shop's other nine.
+func TestHangingNeighbour(t *testing.T) {
+	s := start(t, patient)
+	hanging := listen(t)
+	hanging.answers(hanging.hang)
+	s.hook(hanging.url)
+	others := make([]*receiver, 9)
+	for i := range others {
+		others[i] = listen(t)
+		s.hook(others[i].url)
+	}
+	s.burst(60)
+	hanging.next()
+	for _, r := range others {
+		for range 60 {
+			r.next()
+		}
+	}
+	for range 20 {
+		s.issue()
+		for _, r := range others {
+			r.next()
+		}
+	}
+	if n := s.rows("SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.url=? AND d.attempts>0", hanging.url); n[0] != "0" {
+		t.Errorf("%s attempts at the one that hangs are over", n[0])
+	}
+}
+
+// Hanging endpoints, however many, hold up none that answers: what they have
+// of the prompt ones' places they give back.
+func TestManyHangingShops(t *testing.T) {
+	s := start(t, patient)
+	hanging, prompt := listen(t), listen(t)
+	hanging.answers(hanging.hang)
+	const shops, cards = 300, 2
+	issue := map[int64]string{} // programs by shop
+	s.write(func(tx *store.Tx) error {
+		for range shops {
+			shop, _, err := tx.CreateShop(store.ShopFields{})
+			if err != nil {
+				return err
+			}
+			a := store.Access{Shop: shop}
+			p, err := tx.CreateProgram(a, store.ProgramFields{Type: set("standard"), Name: set("P"), TotalStamps: set[int64](10), IconKey: set("cup")})
+			if err != nil {
+				return err
+			}
+			if _, err := tx.ProgramAction(a, p.ID, store.Publish); err != nil {
+				return err
+			}
+			if _, err := tx.CreateWebhook(a, p.ID, store.WebhookFields{URL: set(hanging.url), Events: set([]string{"card.added"})}); err != nil {
+				return err
+			}
+			issue[shop] = p.ID
+		}
+		return nil
+	})
+	s.hook(prompt.url)
+	s.write(func(tx *store.Tx) error {
+		for shop, program := range issue {
+			for range cards {
+				if _, err := tx.IssueCard(store.Access{Shop: shop}, program, store.CardFields{}, store.SourceAPI); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	for range 256 { // all the prompt places
+		hanging.next()
+	}
+	for range 5 {
+		s.issue()
+		prompt.next()
+	}
+	if n := s.rows("SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.url=? AND d.attempts>0", hanging.url); n[0] != "0" {
+		t.Errorf("%s attempts at those that hang are over", n[0])
+	}
+}
+
+// While an attempt is under way, the delivery is made no second time, however
+// often its lane is woken.
+func TestNoDuplicateWhileUnderWay(t *testing.T) {
+	s := start(t, patient)
+	r := listen(t)
+	release := make(chan struct{})
+	r.answers(func(w http.ResponseWriter, req *http.Request) {
+		select {
+		case <-release:
+		case <-r.closed:
+		}
+	})
+	s.hook(r.url)
+	s.burst(4)
+	for range 4 {
+		r.next()
+	}
+	r.answers(status(200))
+	for range 60 {
+		s.issue()
+		r.next()
+	}
+	if n := s.rows("SELECT count(*) FROM deliveries WHERE attempts=0"); n[0] < "4" {
+		t.Errorf("%s are under way, want the first four", n[0])
+	}
+	close(release)
+	s.settle()
+	r.once(64)
+}
+
+// once wants so many requests, each of another event.
+func (r *receiver) once(n int) {
+	r.t.Helper()
+	times := map[string]int{}
+	for _, got := range r.requests() {
+		times[got.EventID]++
+	}
+	if len(times) != n {
+		r.t.Errorf("%d events arrived, want %d", len(times), n)
+	}
+	for id, k := range times {
+		if k != 1 {
+			r.t.Errorf("%s arrived %d times", id, k)
+		}
+	}
+}
+
+// An outcome that cannot be written is written as soon as it can be, and the
+// request is not made again for it.
+func TestOutcomeThatCannotBeWritten(t *testing.T) {
+	failed := make(chan string, 100)
+	s := start(t, patient, func(c *app.Config) { c.Log = listening(failed) })
+	r := listen(t)
+	s.hook(r.url)
+	s.exec("CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'refused'); END")
+	s.issue()
+	r.next()
+	for !strings.Contains(await(t, failed, "the failure's line"), "outcome cannot be written") {
+	}
+	for range 10 {
+		s.issue()
+		r.next()
+	}
+	r.once(11)
+	s.exec("DROP TRIGGER refuse")
+	if got := s.settle(); fmt.Sprint(got) != "{11 0 0}" {
+		t.Errorf("%+v", got)
+	}
+	r.once(11)
+	if n := s.untold(); n != "0" {
+		t.Errorf("%s outcomes are not written", n)
+	}
+}
+
+// What is held back is queued, and goes out when it is held no longer.
+func TestHeldWebhooks(t *testing.T) {
+	s := start(t, func(c *app.Config) { c.HoldWebhooks = true })
+	r := listen(t)
+	s.hook(r.url)
+	cards := s.burst(3)
+	s.advance(1000000000)
+	if got := s.settle(); got.Pending != 3 || got.Delivered+got.Failed != 0 {
+		t.Errorf("%+v", got)
+	}
+	r.none("held")
+	s.stop(patience)
+	s.conf.HoldWebhooks = false
+	s.run()
+	for range cards {
+		r.next()
+	}
+	s.settle()
+	r.once(3)
+}

@@ -1,0 +1,253 @@
+package webhook_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"encoding/json"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A request is what a receiver got.
+type request struct {
+	Header  http.Header
+	Body    []byte
+	Proto   string
+	Event   string
+	EventID string
+	Card    string
+}
+
+func read(r *http.Request) request {
+	body, _ := io.ReadAll(r.Body)
+	var env struct {
+		Event   string `json:"event"`
+		EventID string `json:"event_id"`
+		Data    struct {
+			Card string `json:"card_instance_id"`
+		}
+	}
+	json.Unmarshal(body, &env)
+	return request{r.Header, body, r.Proto, env.Event, env.EventID, env.Data.Card}
+}
+
+// A receiver is a real web server that records what it gets and answers as the
+// test says.
+type receiver struct {
+	t   *testing.T
+	url string
+	got chan request // every request, before its answer
+
+	srv    *httptest.Server
+	closed chan struct{} // at the end of the test: those that hang let go
+
+	mu     sync.Mutex
+	answer http.HandlerFunc
+	all    []request
+}
+
+// listen starts a receiver that answers 200 until told otherwise.
+func listen(t *testing.T, answer ...http.HandlerFunc) *receiver {
+	t.Helper()
+	r := newReceiver(t, answer...)
+	r.srv.Start()
+	return r.at(r.srv.URL)
+}
+
+func newReceiver(t *testing.T, answer ...http.HandlerFunc) *receiver {
+	r := &receiver{t: t, got: make(chan request, 10000), closed: make(chan struct{})}
+	for _, a := range answer {
+		r.answer = a
+	}
+	r.srv = httptest.NewUnstartedServer(r)
+	r.srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	t.Cleanup(func() {
+		close(r.closed)
+		r.srv.CloseClientConnections()
+		r.srv.Close()
+	})
+	return r
+}
+
+// at notes the URL, by name and with what must not get into a log.
+func (r *receiver) at(base string) *receiver {
+	u, _ := url.Parse(base)
+	r.url = u.Scheme + "://localhost:" + u.Port() + "/secret-path?token=secret"
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	got := read(req)
+	r.mu.Lock()
+	r.all = append(r.all, got)
+	answer := r.answer
+	r.mu.Unlock()
+	r.got <- got
+	if answer != nil {
+		answer(w, req)
+	}
+}
+
+// answers has the receiver answer so from now on.
+func (r *receiver) answers(f http.HandlerFunc) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer = f
+}
+
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+}
+
+// hang answers nothing before the test ends or the sender goes away.
+func (r *receiver) hang(_ http.ResponseWriter, req *http.Request) {
+	select {
+	case <-r.closed:
+	case <-req.Context().Done():
+	}
+}
+
+// requests are all so far.
+func (r *receiver) requests() []request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]request(nil), r.all...)
+}
+
+// next is the next request, which comes before long.
+func (r *receiver) next() request {
+	r.t.Helper()
+	return await(r.t, r.got, "a request")
+}
+
+// none fails the test when a request came that nobody took.
+func (r *receiver) none(when string) {
+	r.t.Helper()
+	select {
+	case got := <-r.got:
+		r.t.Fatalf("%s: got %s", when, got.Body)
+	default:
+	}
+}
+
+// A wild receiver speaks for itself on each connection that it accepts.
+type wild struct {
+	url string
+	ln  net.Listener
+	wg  sync.WaitGroup
+
+	mu    sync.Mutex
+	conns []net.Conn
+	count int
+}
+
+// listenWild has act talk to whoever connects, by TLS where there is a config.
+// The connection is closed when act returns.
+func listenWild(t *testing.T, config *tls.Config, act func(net.Conn)) *wild {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := "http"
+	if config != nil {
+		scheme = "https"
+	}
+	_, port, _ := net.SplitHostPort(ln.Addr().String())
+	w := &wild{url: scheme + "://localhost:" + port + "/secret-path?token=secret", ln: ln}
+	w.wg.Go(func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			w.mu.Lock()
+			w.conns = append(w.conns, c)
+			w.count++
+			w.mu.Unlock()
+			if config != nil {
+				c = tls.Server(c, config)
+			}
+			w.wg.Go(func() {
+				defer c.Close()
+				act(c)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		ln.Close()
+		w.mu.Lock()
+		for _, c := range w.conns {
+			c.Close()
+		}
+		w.mu.Unlock()
+		w.wg.Wait()
+	})
+	return w
+}
+
+// says reads a request and writes a text.
+func says(text string) func(net.Conn) {
+	return func(c net.Conn) {
+		if heard(c) {
+			io.WriteString(c, text)
+		}
+	}
+}
+
+// heard reads a whole request.
+func heard(c net.Conn) bool {
+	r, err := http.ReadRequest(bufio.NewReader(c))
+	if err != nil {
+		return false
+	}
+	io.Copy(io.Discard, r.Body)
+	return true
+}
+
+// stay holds a connection open until the other side closes it.
+func stay(c net.Conn) { io.Copy(io.Discard, c) }
+
+// raw is the connection below TLS.
+func raw(c net.Conn) *net.TCPConn {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	return c.(*net.TCPConn)
+}
+
+// drip writes a byte of a body now and then, for ever.
+func drip(c net.Conn) {
+	if !heard(c) {
+		return
+	}
+	io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for range ticker.C {
+		if _, err := io.WriteString(c, "x"); err != nil {
+			return
+		}
+	}
+}
+
+// repeat writes a text until the other side has enough, and tells how many
+// bytes it got rid of.
+func repeat(c net.Conn, text string) (n int64) {
+	block := []byte(strings.Repeat(text, 1+4096/len(text)))
+	for {
+		k, err := c.Write(block)
+		n += int64(k)
+		if err != nil {
+			return n
+		}
+	}
+}

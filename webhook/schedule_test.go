@@ -1,0 +1,343 @@
+package webhook_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"punchcard/server/app"
+)
+
+// within holds a wait to its length and the tenth that chance adds.
+func within(t *testing.T, wait, least time.Duration) {
+	t.Helper()
+	if wait < least || wait > least+least/10 {
+		t.Errorf("the next attempt is due after %v, want %v and up to a tenth more", wait, least)
+	}
+}
+
+// next moves the clock to the next attempt and makes it; just before there is
+// none.
+func (h hook) next(r *receiver) request {
+	h.s.t.Helper()
+	h.s.advance(h.wait() - time.Millisecond)
+	r.none("a millisecond early")
+	h.s.advance(time.Millisecond)
+	got := r.next()
+	r.none("one attempt at a time")
+	return got
+}
+
+func TestScheduleOfAttempts(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		answer http.HandlerFunc
+		waits  []time.Duration
+	}{
+		{"500", status(500), []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second}},
+		{"429 and half a minute", retryLater(429, "30"), []time.Duration{30 * time.Second, 30 * time.Second, 30 * time.Second, 40 * time.Second}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := start(t)
+			r := listen(t, c.answer)
+			h := s.hook(r.url)
+			s.issue()
+			s.settle()
+			first := r.next()
+			for i, least := range c.waits {
+				if d := h.only(); d.Attempts != i+1 || d.DeliveredAt != nil {
+					t.Errorf("after attempt %d: %s", i+1, d.outcome())
+				}
+				within(t, h.wait(), least)
+				if again := h.next(r); string(again.Body) != string(first.Body) || again.EventID != first.EventID {
+					t.Errorf("attempt %d brings %s", i+2, again.Body)
+				}
+			}
+			if _, ok := h.due(); ok {
+				t.Error("a sixth attempt is due")
+			}
+			s.advance(24 * time.Hour)
+			r.none("after five attempts")
+			if got := s.rows("SELECT concat_ws(' ', state, attempts) FROM deliveries"); !slices.Equal(got, []string{"failed 5"}) {
+				t.Errorf("the row is %q", got)
+			}
+			if w := h.get(); w.ConsecutiveFailures != 1 || !w.Active {
+				t.Errorf("%+v", w)
+			}
+		})
+	}
+}
+
+// A failure is a delivery whose attempts are used up; any success ends the
+// row, and tests are no part of it.
+func TestFifteenFailuresDisable(t *testing.T) {
+	s := start(t)
+	r := listen(t, status(500))
+	h := s.hook(r.url)
+	is := func(when string, failures int, active bool) {
+		t.Helper()
+		if w := h.get(); w.ConsecutiveFailures != failures || w.Active != active {
+			t.Fatalf("%s: %d failures, active %v; want %d, %v", when, w.ConsecutiveFailures, w.Active, failures, active)
+		}
+	}
+	ping := func() {
+		t.Helper()
+		s.rest("POST", h.path()+"/test", nil).want(202)
+		s.settle()
+	}
+	s.burst(14)
+	s.advance(42 * time.Second) // the fourth attempt of all is over, the fifth of none is due
+	is("four attempts of fourteen", 0, true)
+	s.advance(time.Hour)
+	is("fourteen", 14, true)
+	ping()
+	is("a test that failed", 14, true)
+	r.answers(status(200))
+	ping()
+	is("a test that did not", 14, true)
+	s.issue()
+	s.settle()
+	is("a success", 0, true)
+	r.answers(status(500))
+	s.burst(14)
+	s.advance(time.Hour)
+	is("fourteen again", 14, true)
+	s.issue()
+	s.advance(42 * time.Second)
+	is("four attempts of the fifteenth", 14, true)
+	s.advance(time.Minute)
+	is("fifteen", 15, false)
+	for len(r.got) > 0 {
+		<-r.got
+	}
+	entries := len(h.log())
+	s.issue()
+	s.advance(time.Hour)
+	r.none("while inactive")
+	if n := len(h.log()); n != entries {
+		t.Errorf("%d entries were queued while inactive", n-entries)
+	}
+	if got := s.rows("SELECT detail FROM audit WHERE action='webhook.disable'"); !slices.Equal(got, []string{`{"consecutive_failures":15}`}) {
+		t.Errorf("audit %q", got)
+	}
+	h.patch(fields{"active": true})
+	is("enabled", 0, true)
+}
+
+// What is pending when a webhook is switched off waits, and goes on when it is
+// enabled again.
+func TestPendingWaitsWhileInactive(t *testing.T) {
+	for name, off := range map[string]func(hook, *receiver){
+		"by PATCH": func(h hook, r *receiver) { h.patch(fields{"active": false}) },
+		"by 410": func(h hook, r *receiver) {
+			r.answers(status(410))
+			h.s.issue()
+			h.s.settle()
+			r.next()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			r := listen(t, status(500))
+			h := s.hook(r.url)
+			card := s.issue()
+			s.settle()
+			r.next()
+			off(h, r)
+			if w := h.get(); w.Active {
+				t.Fatalf("%+v", w)
+			}
+			if _, ok := h.due(); ok {
+				t.Error("something is due")
+			}
+			s.advance(time.Hour)
+			s.issue()
+			s.settle()
+			r.none("while inactive")
+			r.answers(status(200))
+			h.patch(fields{"active": true})
+			if got := r.next(); got.Card != card {
+				t.Errorf("got %s", got.Body)
+			}
+			s.settle()
+			r.none("what happened meanwhile is not queued")
+			if w := h.get(); !w.Active || w.ConsecutiveFailures != 0 {
+				t.Errorf("%+v", w)
+			}
+		})
+	}
+}
+
+func TestLimitsOfFlags(t *testing.T) {
+	limits := func(attempts, failures int) func(*app.Config) {
+		return func(c *app.Config) {
+			c.Limits.WebhookDeliveryAttempts, c.Limits.WebhookMaxConsecutiveFailures, c.Limits.WebhookBackoffBase = attempts, failures, time.Millisecond
+		}
+	}
+	t.Run("one attempt, one failure", func(t *testing.T) {
+		s := start(t, limits(1, 1))
+		r := listen(t, status(500))
+		h := s.hook(r.url)
+		s.issue()
+		s.settle()
+		r.next()
+		if w, d := h.get(), h.only(); w.Active || w.ConsecutiveFailures != 1 || d.Attempts != 1 {
+			t.Errorf("%+v, %s", w, d.outcome())
+		}
+	})
+	t.Run("from a millisecond", func(t *testing.T) {
+		s := start(t, limits(4, 2))
+		r := listen(t, status(500))
+		h := s.hook(r.url)
+		s.issue()
+		s.settle()
+		r.next()
+		for _, wait := range []time.Duration{1, 2, 4} {
+			if got := h.wait(); got != wait*time.Millisecond { // a tenth is lost in the rounding
+				t.Errorf("due after %v, want %d ms", got, wait)
+			}
+			s.advance(h.wait())
+			r.next()
+		}
+		if w, d := h.get(), h.only(); !w.Active || w.ConsecutiveFailures != 1 || d.Attempts != 4 {
+			t.Errorf("%+v, %s", w, d.outcome())
+		}
+	})
+	t.Run("a burst", func(t *testing.T) {
+		s := start(t, limits(1, 3))
+		r := listen(t, status(500))
+		h := s.hook(r.url)
+		s.burst(30)
+		waiting := s.settle().Pending
+		tried := len(r.requests())
+		if w := h.get(); w.Active || w.ConsecutiveFailures != tried || tried < 3 || int(waiting) != 30-tried || waiting == 0 {
+			t.Errorf("%d tried, %d wait, %+v", tried, waiting, w)
+		}
+		r.answers(status(200))
+		h.patch(fields{"active": true})
+		if left := s.settle(); left.Pending != 0 || len(r.requests()) != 30 {
+			t.Errorf("%d requests, %+v", len(r.requests()), left)
+		}
+	})
+}
+
+// While the shop is suspended or cancelled it is told so, and nothing else.
+func TestSuspendedShop(t *testing.T) {
+	for _, state := range []string{"suspended", "cancelled"} {
+		t.Run(state, func(t *testing.T) {
+			s := start(t)
+			r := listen(t, status(500))
+			s.hook(r.url, fields{"events": []string{"*"}})
+			to := func(state string) { s.control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": state}) }
+			enroll := func() { s.control("POST", "/programs/"+s.program()+"/enroll", fields{}) }
+			card := s.issue()
+			s.settle()
+			r.next()
+			r.answers(status(200))
+			to(state)
+			if got := r.next(); got.Event != "subscription.state_changed" {
+				t.Errorf("got %s", got.Body)
+			}
+			enroll()
+			s.advance(time.Hour)
+			r.none("while " + state)
+			if got := s.settle(); got.Pending != 1 {
+				t.Errorf("%+v", got)
+			}
+			to("active")
+			s.settle()
+			// The one that has waited is due the longest.
+			if first, second := r.next(), r.next(); first.Card != card || second.Event != "subscription.state_changed" {
+				t.Errorf("got %s\nand %s", first.Body, second.Body)
+			}
+			r.none("what happened meanwhile is not queued")
+			to("past_due")
+			enroll()
+			s.settle()
+			if first, second := r.next(), r.next(); first.Event != "subscription.state_changed" || second.Event != "card.added" {
+				t.Errorf("past due: got %s\nand %s", first.Body, second.Body)
+			}
+		})
+	}
+}
+
+// A retry of what passes a suspension passes it too; a test does neither.
+func TestRetryWhileSuspended(t *testing.T) {
+	s := start(t)
+	r := listen(t, status(500))
+	h := s.hook(r.url, fields{"events": []string{"*"}})
+	s.control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "suspended"})
+	s.settle()
+	first := r.next()
+	if again := h.next(r); again.EventID != first.EventID || again.Event != "subscription.state_changed" {
+		t.Errorf("got %s", again.Body)
+	}
+}
+
+func TestWithoutAddon(t *testing.T) {
+	s := start(t)
+	r := listen(t)
+	s.hook(r.url)
+	s.control("PATCH", "/shops/"+s.ShopID, fields{"api_addon": false})
+	s.control("POST", "/programs/"+s.program()+"/enroll", fields{})
+	if got := r.next(); got.Event != "card.added" {
+		t.Errorf("got %s", got.Body)
+	}
+}
+
+// What is pending for a deleted webhook is dropped, and its log goes.
+func TestDeletedWebhook(t *testing.T) {
+	for name, remove := range map[string]func(hook){
+		"itself":      func(h hook) { h.s.rest("DELETE", h.path(), nil).want(204) },
+		"its program": func(h hook) { h.s.control("DELETE", "/programs/"+h.s.program(), nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			r := listen(t)
+			h := s.hook(r.url)
+			s.issue()
+			s.settle()
+			r.next()
+			r.answers(status(500))
+			s.issue()
+			s.settle()
+			r.next()
+			remove(h)
+			s.rest("GET", h.path()+"/deliveries", nil).want(404)
+			if _, ok := h.due(); ok {
+				t.Error("something is due")
+			}
+			s.advance(time.Hour) // sweeps
+			r.none("deleted")
+			for _, table := range []string{"deliveries", "webhooks"} {
+				if got := s.rows("SELECT count(*) FROM " + table); got[0] != "0" {
+					t.Errorf("%s rows of %s are left", got[0], table)
+				}
+			}
+			if name == "itself" && s.hook(r.url).id == h.id {
+				t.Error("the id of the deleted webhook is used again")
+			}
+		})
+	}
+}
+
+// The log is kept for its days and no longer.
+func TestRetention(t *testing.T) {
+	s := start(t, func(c *app.Config) { c.Limits.WebhookDeliveryRetentionDays = 2 })
+	r := listen(t)
+	h := s.hook(r.url)
+	s.issue()
+	s.settle()
+	first := r.next()
+	s.advance(48 * time.Hour)
+	h.only()
+	s.advance(time.Millisecond)
+	if list := h.log(); len(list) != 0 {
+		t.Errorf("%d entries are left", len(list))
+	}
+	s.issue()
+	if got := r.next(); got.EventID == first.EventID {
+		t.Errorf("the event_id %s is used again", got.EventID)
+	}
+}

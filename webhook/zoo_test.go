@@ -1,0 +1,340 @@
+package webhook_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/tls"
+
+	"io"
+
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"punchcard/server/app"
+)
+
+// A creature is a receiver with ways of its own, and what the log must say of
+// the first delivery to it.
+type creature struct {
+	name string
+	url  string
+	hook hook
+
+	want  string // outcome; what is empty after the colon is a success
+	over  bool   // there is no second attempt
+	least time.Duration
+	most  time.Duration // of the wait for it; 0: the first backoff's
+	at    time.Time     // when it is due
+}
+
+// visit sends one delivery to each creature, while a healthy receiver gets its
+// own.
+func visit(s *server, list []*creature) {
+	s.t.Helper()
+	healthy := listen(s.t)
+	for _, c := range list {
+		c.hook = s.hook(c.url)
+	}
+	well := s.hook(healthy.url)
+	card := s.issue()
+	if got := healthy.next(); got.Card != card {
+		s.t.Errorf("the healthy receiver got %s", got.Body)
+	}
+	s.settle()
+	for _, c := range list {
+		s.t.Run(c.name, func(t *testing.T) { c.judge(t, s) })
+	}
+	if d := well.only(); d.outcome() != "200 after 1: " || d.DeliveredAt == nil {
+		s.t.Errorf("the healthy receiver: %s", d.outcome())
+	}
+	healthy.none("the healthy one has its delivery")
+}
+
+// judge holds the log to what must come of the first attempt.
+func (c *creature) judge(t *testing.T, s *server) {
+	d := c.hook.only()
+	clean(t, d.outcome())
+	if got := d.outcome(); got != c.want {
+		t.Errorf("%s, want %s", got, c.want)
+	}
+	success := strings.HasSuffix(c.want, ": ")
+	if (d.DeliveredAt != nil) != success || (d.LastError == nil) != success || success && !d.DeliveredAt.Equal(frozenAt) {
+		t.Errorf("delivered at %v, error %v", d.DeliveredAt, d.LastError)
+	}
+	at, waits := c.hook.due()
+	if waits != !(success || c.over) {
+		t.Fatalf("another attempt waits: %v", waits)
+	}
+	if !waits {
+		return
+	}
+	if c.most == 0 {
+		c.least, c.most = 5*time.Second, 5500*time.Millisecond
+	}
+	if wait := at.Sub(frozenAt); wait < c.least || wait > c.most {
+		t.Errorf("the second attempt is due after %v, want %v to %v", wait, c.least, c.most)
+	}
+}
+
+// revisit holds each second attempt to its instant: one after the other, as
+// the clock comes to them.
+func revisit(s *server, list []*creature) {
+	s.t.Helper()
+	var waiting []*creature
+	for _, c := range list {
+		at, ok := c.hook.due()
+		if c.at = at; ok {
+			waiting = append(waiting, c)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b *creature) int { return a.at.Compare(b.at) })
+	for _, c := range waiting {
+		s.t.Run(c.name+" again", func(t *testing.T) { c.again(t, s) })
+	}
+}
+
+// again holds the second attempt to its instant.
+func (c *creature) again(t *testing.T, s *server) {
+	if wait := c.at.Sub(s.clock.Now()); wait > 0 {
+		s.clock.Advance(wait - time.Millisecond)
+		s.settle()
+		if n := c.hook.only().Attempts; n != 1 {
+			t.Fatalf("%d attempts a millisecond before the second is due", n)
+		}
+		s.clock.Advance(time.Millisecond)
+	}
+	s.settle()
+	if d := c.hook.only(); d.Attempts != 2 {
+		t.Errorf("%s at the instant of the second attempt", d.outcome())
+	}
+}
+
+// answerer is a receiver that answers so.
+func answerer(t *testing.T, f http.HandlerFunc) string { return listen(t, f).url }
+
+func retryLater(code int, after string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", after)
+		w.WriteHeader(code)
+	}
+}
+
+// Whatever a receiver answers is written down as it is, and tried again when
+// that is to be.
+func TestZooOfAnswers(t *testing.T) {
+	s := start(t)
+	elsewhere := listen(t)
+	redirect := func(code int) string {
+		return answerer(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.url, code) })
+	}
+	later := func(code int, after string) string { return answerer(t, retryLater(code, after)) }
+	const ok, hour = "200 after 1: ", time.Hour
+	list := []*creature{
+		{name: "201", url: answerer(t, status(201)), want: "201 after 1: "},
+		{name: "204", url: answerer(t, status(204)), want: "204 after 1: "},
+		{name: "299", url: answerer(t, status(299)), want: "299 after 1: "},
+		{name: "301", url: redirect(301), want: "301 after 1: the receiver answered 301; redirects are not followed"},
+		{name: "302", url: redirect(302), want: "302 after 1: the receiver answered 302; redirects are not followed"},
+		{name: "307", url: redirect(307), want: "307 after 1: the receiver answered 307; redirects are not followed"},
+		{name: "308", url: redirect(308), want: "308 after 1: the receiver answered 308; redirects are not followed"},
+		{name: "304", url: answerer(t, status(304)), want: "304 after 1: the receiver answered 304; redirects are not followed"},
+		{name: "400", url: answerer(t, status(400)), want: "400 after 1: the receiver answered 400"},
+		{name: "410", url: answerer(t, status(410)), want: "410 after 1: the receiver answered 410", over: true},
+		{name: "500", url: answerer(t, status(500)), want: "500 after 1: the receiver answered 500"},
+		{name: "999", url: answerer(t, status(999)), want: "999 after 1: the receiver answered 999"},
+		{name: "429 in seconds", url: later(429, "120"), want: "429 after 1: the receiver answered 429", least: 2 * time.Minute, most: 2 * time.Minute},
+		{name: "429 shorter than the backoff", url: later(429, "1"), want: "429 after 1: the receiver answered 429"},
+		{name: "503 in seconds", url: later(503, "3600"), want: "503 after 1: the receiver answered 503", least: hour, most: hour},
+		{name: "503 with a date", url: later(503, time.Now().Add(30*time.Minute).UTC().Format(http.TimeFormat)), want: "503 after 1: the receiver answered 503", least: 28 * time.Minute, most: 30 * time.Minute},
+		{name: "503 with a date gone by", url: later(503, "Sun, 06 Nov 1994 08:49:37 GMT"), want: "503 after 1: the receiver answered 503"},
+		{name: "503 with a date far off", url: later(503, "Fri, 31 Dec 9999 23:59:59 GMT"), want: "503 after 1: the receiver answered 503", least: hour, most: hour},
+		{name: "503 negative", url: later(503, "-100"), want: "503 after 1: the receiver answered 503"},
+		{name: "503 absurd", url: later(503, "99999999999999999999999"), want: "503 after 1: the receiver answered 503", least: hour, most: hour},
+		{name: "503 unparsable", url: later(503, "soon"), want: "503 after 1: the receiver answered 503"},
+		{name: "302 with Retry-After", url: later(302, "60"), want: "302 after 1: the receiver answered 302; redirects are not followed", least: time.Minute, most: time.Minute},
+		{name: "200 with Retry-After", url: later(200, "60"), want: ok},
+		{name: "HTTP/1.0", url: listenWild(t, nil, says("HTTP/1.0 200 OK\r\n\r\nfine")).url, want: ok},
+		{name: "many 103", url: answerer(t, func(w http.ResponseWriter, _ *http.Request) {
+			for range 200 {
+				w.Header().Set("Link", "</style.css>; rel=preload")
+				w.WriteHeader(103)
+			}
+			w.WriteHeader(200)
+		}), want: ok},
+	}
+	visit(s, list)
+	for _, c := range list {
+		if w := c.hook.get(); c.name == "410" && (w.Active || w.ConsecutiveFailures != 1) || c.name != "410" && (!w.Active || w.ConsecutiveFailures != 0) {
+			t.Errorf("%s: active %v, %d failures", c.name, w.Active, w.ConsecutiveFailures)
+		}
+	}
+	revisit(s, list)
+	elsewhere.none("redirects are not followed")
+}
+
+// Receivers that do not speak HTTP as they should cost an attempt each and
+// nothing else.
+func TestZooOfConnections(t *testing.T) {
+	trusted, stranger := newAuthority(t), newAuthority(t)
+	s := start(t, trusted.trusted)
+	soon := time.Now().Add(time.Hour)
+	good := trusted.server("localhost", soon)
+	var endless atomic.Int64
+	const reset, cut, oversize = "the connection was reset", "the connection ended in the middle of the answer", "the answer's headers are too long"
+	const handshake, malformed = "TLS: the handshake failed", "the answer is not valid HTTP"
+	wildly := func(act func(net.Conn)) string { return listenWild(t, nil, act).url }
+	secure := func(c *tls.Config) string {
+		return listenWild(t, c, says("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")).url
+	}
+	h2 := newReceiver(t)
+	h2.srv.EnableHTTP2, h2.srv.TLS = true, trusted.server("localhost", soon)
+	h2.srv.StartTLS()
+	aborting := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(200)
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	aborting.srv.EnableHTTP2, aborting.srv.TLS = true, trusted.server("localhost", soon)
+	aborting.srv.StartTLS()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	_, port, _ := net.SplitHostPort(closed.Addr().String())
+	list := []*creature{
+		{name: "TLS", url: secure(good), want: "200 after 1: "},
+		{name: "HTTP/2", url: h2.at(h2.srv.URL).url, want: "200 after 1: "},
+		{name: "HTTP/2, aborted", url: aborting.at(aborting.srv.URL).url, want: "200 after 1: " + reset},
+		{name: "TLS 1.1", url: secure(&tls.Config{Certificates: good.Certificates, MaxVersion: tls.VersionTLS11}), want: "null after 1: " + handshake},
+		{name: "unknown authority", url: secure(stranger.server("localhost", soon)), want: "null after 1: TLS: the certificate is from an unknown authority"},
+		{name: "wrong host", url: secure(trusted.server("example.com", soon)), want: "null after 1: TLS: the certificate is for another host"},
+		{name: "expired", url: secure(trusted.server("localhost", time.Now().Add(-time.Hour))), want: "null after 1: TLS: the certificate is not valid"},
+		{name: "plain HTTP on a TLS port", url: strings.Replace(wildly(func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+			stay(c)
+		}), "http:", "https:", 1), want: "null after 1: " + handshake},
+		{name: "TLS on a plain port", url: wildly(says("\x15\x03\x01\x00\x02\x02\x0a")), want: "null after 1: " + malformed},
+		{name: "nobody listens", url: "http://localhost:" + port + "/secret", want: "null after 1: the connection was refused"},
+		{name: "no such name", url: "https://secret.invalid/secret", want: "null after 1: the host name does not resolve"},
+		{name: "closes in the status line", url: wildly(says("HTTP/1.1 20")), want: "null after 1: " + malformed},
+		{name: "closes without an answer", url: wildly(func(c net.Conn) { heard(c) }), want: "null after 1: " + cut},
+		{name: "resets without an answer", url: wildly(func(c net.Conn) {
+			heard(c)
+			raw(c).SetLinger(0)
+		}), want: "null after 1: " + reset},
+		{name: "resets in the middle", url: wildly(func(c net.Conn) {
+			heard(c)
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+			raw(c).SetLinger(0)
+		}), want: "200 after 1: " + reset},
+		{name: "closes in the middle", url: wildly(says("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")), want: "200 after 1: " + cut},
+		{name: "closes in a header", url: wildly(says("HTTP/1.1 200 OK\r\nContent-Le")), want: "null after 1: " + malformed},
+		{name: "closes in a chunk", url: wildly(says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nhalf")), want: "200 after 1: " + cut},
+		{name: "410, cut off", url: wildly(says("HTTP/1.1 410 Gone\r\nContent-Length: 100\r\n\r\nhalf")), want: "410 after 1: the receiver answered 410", over: true},
+		{name: "no HTTP", url: wildly(says("220 secret ESMTP\r\n")), want: "null after 1: " + malformed},
+		{name: "no number", url: wildly(says("HTTP/1.1 secret\r\n\r\n")), want: "null after 1: " + malformed},
+		{name: "a wrong chunk", url: wildly(says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nsecret\r\n")), want: "200 after 1: " + malformed},
+		{name: "two lengths", url: wildly(says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n")), want: "null after 1: " + malformed},
+		{name: "endless body", url: wildly(func(c net.Conn) {
+			heard(c)
+			io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
+			endless.Store(repeat(c, "endless"))
+		}), want: "200 after 1: "},
+		{name: "endless body of a 500", url: wildly(func(c net.Conn) {
+			heard(c)
+			io.WriteString(c, "HTTP/1.1 500 No\r\n\r\n")
+			repeat(c, "endless")
+		}), want: "500 after 1: the receiver answered 500"},
+		{name: "gzip bomb", url: answerer(t, bomb), want: "200 after 1: "},
+		{name: "endless 103", url: wildly(func(c net.Conn) {
+			heard(c)
+			repeat(c, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+		}), want: "null after 1: " + oversize},
+		{name: "huge header", url: wildly(func(c net.Conn) {
+			heard(c)
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nX-Huge: ")
+			repeat(c, "huge")
+		}), want: "null after 1: " + oversize},
+		{name: "many headers", url: wildly(func(c net.Conn) {
+			heard(c)
+			io.WriteString(c, "HTTP/1.1 200 OK\r\n")
+			repeat(c, "X-Many: headers\r\n")
+		}), want: "null after 1: " + oversize},
+	}
+	visit(s, list)
+	revisit(s, list)
+	for _, got := range h2.requests() {
+		if got.Proto != "HTTP/2.0" {
+			t.Errorf("the HTTP/2 receiver was spoken to in %s", got.Proto)
+		}
+	}
+	// The sender reads 64 KiB. More than that and what the kernel holds for
+	// both sides would be memory of its own.
+	if n := endless.Load(); n < 64<<10 || n > 16<<20 {
+		t.Errorf("the endless receiver got rid of %d bytes", n)
+	}
+}
+
+// bomb answers with 64 MiB in 64 KiB.
+func bomb(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Encoding", "gzip")
+	w.Write(zeros())
+}
+
+var zeros = sync.OnceValue(func() []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write(make([]byte, 64<<20))
+	z.Close()
+	return b.Bytes()
+})
+
+// Receivers that never end an answer are cut off by the timeout. Two attempts
+// of each, all at once.
+func TestZooOfHangs(t *testing.T) {
+	trusted := newAuthority(t)
+	s := start(t, trusted.trusted, func(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 700 })
+	wildly := func(act func(net.Conn)) string { return listenWild(t, nil, act).url }
+	holding := func(text string) string {
+		return wildly(func(c net.Conn) {
+			says(text)(c)
+			stay(c)
+		})
+	}
+	const late = "no whole answer within 700 ms"
+	list := []*creature{
+		{name: "no answer", url: wildly(stay), want: "null after 1: " + late},
+		{name: "no TLS", url: strings.Replace(wildly(stay), "http:", "https:", 1), want: "null after 1: " + late},
+		{name: "half a status line", url: holding("HTTP/1.1 2"), want: "null after 1: " + late},
+		{name: "no end of the headers", url: holding("HTTP/1.1 200 OK\r\nA: b\r\n"), want: "null after 1: " + late},
+		{name: "103 and no more", url: holding("HTTP/1.1 103 Early Hints\r\n\r\n"), want: "null after 1: " + late},
+		{name: "no body", url: holding("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"), want: "200 after 1: " + late},
+		{name: "no end of the body", url: holding("HTTP/1.1 200 OK\r\n\r\nhello"), want: "200 after 1: " + late},
+		{name: "a byte at a time", url: wildly(drip), want: "200 after 1: " + late},
+		{name: "410 without an end", url: holding("HTTP/1.1 410 Gone\r\nContent-Length: 10\r\n\r\n"), want: "410 after 1: the receiver answered 410", over: true},
+		{name: "another protocol", url: holding("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: secret\r\n\r\n"), want: "101 after 1: the receiver answered 101"},
+		{name: "another protocol, not named", url: holding("HTTP/1.1 101 Switching Protocols\r\n\r\n"), want: "101 after 1: the receiver answered 101"},
+	}
+	visit(s, list)
+	s.clock.Advance(5*time.Second - time.Millisecond)
+	s.settle()
+	for _, c := range list {
+		if n := c.hook.only().Attempts; n != 1 {
+			t.Errorf("%s: %d attempts before the second is due", c.name, n)
+		}
+	}
+	s.clock.Advance(501 * time.Millisecond)
+	s.settle()
+	for _, c := range list {
+		if d := c.hook.only(); (d.Attempts != 2) != c.over {
+			t.Errorf("%s: %s", c.name, d.outcome())
+		}
+	}
+}
