@@ -31,9 +31,11 @@ var chainCols = append([]string{epochColumn, "c.id", "c.root_id IS NOT NULL", "c
 
 // Of a chain that is known by its root, and of one that a card of it names.
 const (
-	chainOfRoot = " FROM cards c JOIN programs p ON p.id=c.program_id WHERE (c.id=?1 OR c.root_id=?1) AND c.deleted_at IS NULL"
+	programOfCard = " JOIN programs p ON p.id=c.program_id"
+
+	chainOfRoot = " FROM cards c" + programOfCard + " WHERE (c.id=?1 OR c.root_id=?1) AND c.deleted_at IS NULL"
 	chainOfCard = " FROM (SELECT ifnull(root_id, id) AS root FROM cards WHERE id=?1 AND shop_id=?2) r" +
-		" JOIN cards c ON (c.id=r.root OR c.root_id=r.root) AND c.deleted_at IS NULL JOIN programs p ON p.id=c.program_id"
+		" JOIN cards c ON (c.id=r.root OR c.root_id=r.root) AND c.deleted_at IS NULL" + programOfCard
 )
 
 var (
