@@ -133,19 +133,24 @@ func (v *View) Due(webhook, after int64, skip []int64, n int) (d Due, err error)
 	if err != nil || !found || least == 3 {
 		return d, err
 	}
-	// What passes a suspension may be fresh; in the other states that is for below.
-	timed := [...]string{" AND due_at IS NOT NULL AND due_at<=?2", " AND special>0 AND special=1 AND (due_at IS NULL OR due_at<=?2)", " AND special>0 AND special=2 AND due_at<=?2"}[least]
+	timed := [...]string{"", " AND special>0 AND special=1", " AND special>0 AND special=2"}[least]
 	not := ""
 	args := []any{webhook, v.Now, n}
 	if len(skip) > 0 {
 		not = " AND event_id NOT IN (SELECT value FROM json_each(?4))"
 		args = append(args, jsonKeys(skip))
 	}
-	if d.Timed, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND state='pending'"+timed+not+" ORDER BY due_at LIMIT ?3", args...); err != nil || least > 0 || len(d.Timed) == n {
+	if d.Timed, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND state='pending' AND due_at IS NOT NULL AND due_at<=?2"+timed+not+" ORDER BY due_at LIMIT ?3", args...); err != nil || least > 1 || len(d.Timed) == n {
 		return d, err
 	}
+	first := ""
 	args[1], args[2] = after, n-len(d.Timed)
-	if d.Fresh, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND event_id>?2 AND "+fresh+not+" ORDER BY event_id LIMIT ?3", args...); err == nil && len(d.Fresh) > 0 {
+	if least == 1 {
+		// They are first attempts like others, but leave others behind: the next
+		// look begins where this one did.
+		args[1], first = 0, " AND special>0 AND special=1"
+	}
+	if d.Fresh, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND event_id>?2 AND "+fresh+first+not+" ORDER BY event_id LIMIT ?3", args...); err == nil && least == 0 && len(d.Fresh) > 0 {
 		d.Last = d.Fresh[len(d.Fresh)-1]
 	}
 	return d, err

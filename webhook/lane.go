@@ -20,6 +20,7 @@ type lane struct {
 	mu       sync.Mutex
 	underway map[int64]bool // events whose outcome is not yet written; true: a first attempt
 	after    int64          // first attempts up to this event are under way or past; -1: ask the file
+	given    int            // back: how many attempts were not made after all
 	limit    int            // of underway; grows while the endpoint is prompt
 	slow     bool
 }
@@ -78,24 +79,40 @@ func (l *lane) run() {
 // due are the next deliveries, as many as the lane has room for, by their
 // events. They count as under way from here on.
 func (l *lane) due() ([]int64, error) {
-	l.mu.Lock()
-	room, after := l.limit-len(l.underway), l.after
-	skip := slices.Collect(maps.Keys(l.underway))
-	l.mu.Unlock()
-	if room <= 0 {
+	ask := l.ask()
+	if ask.room <= 0 {
 		return nil, nil
 	}
 	var d store.Due
 	err := l.s.conf.Store.View(0, func(v *store.View) (err error) {
-		d, err = v.Due(l.webhook, after, skip, room)
+		d, err = v.Due(l.webhook, ask.after, ask.skip, ask.room)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	return l.take(ask, d), nil
+}
+
+// ask is what the queue is asked, as things stood then.
+type ask struct {
+	room  int
+	after int64
+	skip  []int64
+	given int
+}
+
+func (l *lane) ask() ask {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.after == after { // else an attempt was given back meanwhile
+	return ask{l.limit - len(l.underway), l.after, slices.Collect(maps.Keys(l.underway)), l.given}
+}
+
+// take notes the answer.
+func (l *lane) take(a ask, d store.Due) []int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.given == a.given { // else it was left out of the reading and may lie before the last
 		l.after = d.Last
 	}
 	for _, event := range d.Timed {
@@ -104,7 +121,7 @@ func (l *lane) due() ([]int64, error) {
 	for _, event := range d.Fresh {
 		l.underway[event] = true
 	}
-	return append(d.Timed, d.Fresh...), nil
+	return append(d.Timed, d.Fresh...)
 }
 
 // through is up to where no first attempt waits once this event's is written.
@@ -127,6 +144,7 @@ func (l *lane) over(event int64, made bool) {
 	defer l.mu.Unlock()
 	if l.underway[event] && !made {
 		l.after = min(l.after, event-1)
+		l.given++
 	}
 	delete(l.underway, event)
 	l.knock() // in one step with the rest, so that leave does not see the one without the other

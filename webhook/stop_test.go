@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -163,5 +164,37 @@ func TestStopLeavesNothing(t *testing.T) {
 	// The receivers' own connections end with their sender's.
 	if err := goleak.Find(before); err != nil {
 		t.Error(err)
+	}
+}
+
+// What passes a suspension is made again after a restart like everything else,
+// also where a later one was accepted meanwhile.
+func TestStopBreaksOffWhatPassesASuspension(t *testing.T) {
+	s := start(t, patient)
+	r := listen(t)
+	r.answers(r.hang)
+	s.hook(r.url, fields{"events": []string{"*"}})
+	to := func(state string) { s.control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": state}) }
+	to("suspended")
+	suspended := r.next()
+	r.answers(status(200))
+	to("active")
+	r.next()
+	for late := time.After(patience); s.rows("SELECT count(*) FROM deliveries WHERE state='delivered'")[0] != "1"; {
+		select {
+		case <-late:
+			t.Fatal("the second is not accepted")
+		default:
+		}
+	}
+	giveUp, done := s.stopping()
+	giveUp()
+	await(t, done, "the end of Stop")
+	s.run()
+	if got := s.settle(); got.Pending != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if again := r.next(); again.EventID != suspended.EventID {
+		t.Errorf("got %s\nwant again %s", again.Body, suspended.Body)
 	}
 }
