@@ -143,14 +143,15 @@ func (v *View) Due(webhook, after int64, skip []int64, n int) (d Due, err error)
 	if d.Timed, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND state='pending' AND due_at IS NOT NULL AND due_at<=?2"+timed+not+" ORDER BY due_at LIMIT ?3", args...); err != nil || least > 1 || len(d.Timed) == n {
 		return d, err
 	}
-	first := ""
+	index, first := "", ""
 	args[1], args[2] = after, n-len(d.Timed)
 	if least == 1 {
 		// They are first attempts like others, but leave others behind: the next
-		// look begins where this one did.
-		args[1], first = 0, " AND special>0 AND special=1"
+		// look begins where this one did. Without the index all of the log would be
+		// walked for the few.
+		args[1], index, first = 0, " INDEXED BY deliveries_special", " AND special>0 AND special=1"
 	}
-	if d.Fresh, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND event_id>?2 AND "+fresh+first+not+" ORDER BY event_id LIMIT ?3", args...); err == nil && least == 0 && len(d.Fresh) > 0 {
+	if d.Fresh, err = v.keys("SELECT event_id FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+fresh+first+not+" ORDER BY event_id LIMIT ?3", args...); err == nil && least == 0 && len(d.Fresh) > 0 {
 		d.Last = d.Fresh[len(d.Fresh)-1]
 	}
 	return d, err
