@@ -13,7 +13,7 @@ import (
 // Transport returns what deliveries are sent through, keeping up to perHost
 // idle connections to each receiver. It uses no proxy, which would resolve
 // names itself, and holds both rules at every dial, so that a client that
-// follows a redirect gets no further. The client must still follow none.
+// followed a redirect would get no further.
 func (g *Guard) Transport(perHost int) *http.Transport {
 	secure, plain := g.Dialer(), g.Dialer()
 	plain.ControlContext = g.controlPlain

@@ -103,7 +103,7 @@ func (s *Sender) send(ctx context.Context, a *store.Attempt, now time.Time, o *s
 		h.Set("Authorization", "Bearer "+a.Bearer)
 	}
 	o.Headers = shown(h, custom > 0, a.Headers)
-	return s.client.Do(req)
+	return s.client.RoundTrip(req)
 }
 
 // shown are the headers as the delivery log has them: the signatures whole,

@@ -43,7 +43,7 @@ const (
 // Sender delivers. Start it once; Stop waits for what is under way.
 type Sender struct {
 	conf   Config
-	client *http.Client
+	client *http.Transport // not a client: nothing is followed, and no Location read
 
 	prompt, slow chan struct{} // slots
 
@@ -71,8 +71,7 @@ func New(conf Config) *Sender {
 		prompt: make(chan struct{}, promptSlots), slow: make(chan struct{}, slowSlots)}
 	s.idle = sync.NewCond(&s.mu)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.client = &http.Client{Transport: conf.Guard.Transport(promptSlots),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	s.client = conf.Guard.Transport(promptSlots)
 	conf.Store.OnDue(s.wake)
 	return s
 }

@@ -25,6 +25,9 @@ func (s *Sender) record(o store.Outcome) bool {
 			return false
 		}
 	}
+	if !o.Success && o.Retry < tick { // sooner than the next look
+		time.AfterFunc(o.Retry, func() { s.wake([]int64{o.Webhook}) })
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if o.Success {

@@ -165,14 +165,18 @@ func (a *App) Wait() <-chan error { return a.served }
 // Stop takes no further requests, lets those in flight finish until ctx is
 // done, and closes the store.
 func (a *App) Stop(ctx context.Context) error {
+	close(a.stop)
 	var err error
+	// Side by side: a request that takes its time must not use up that of the
+	// deliveries. What requests queue meanwhile is sent after the next start.
+	var both sync.WaitGroup
+	if a.hooks != nil {
+		both.Go(func() { a.hooks.Stop(ctx) })
+	}
 	if a.http != nil {
 		err = a.http.Shutdown(ctx)
 	}
-	close(a.stop)
-	if a.hooks != nil {
-		a.hooks.Stop(ctx)
-	}
+	both.Wait()
 	a.wg.Wait()
 	if a.Store != nil {
 		err = errors.Join(err, a.Store.Close())
