@@ -36,6 +36,7 @@ type Tx struct {
 	last   []pendingEvent // after all others
 	woken  []int64        // webhooks that have something due
 	queued []queued       // events that webhooks are to get
+	counts counts         // what statistics have to add
 	erases bool           // what it took out must not stay in the log either
 }
 
@@ -62,12 +63,13 @@ type Write struct {
 
 type job struct {
 	Write
-	err   error
-	after []func()
-	woken []int64
-	queue []queued
-	wipe  bool
-	done  chan struct{}
+	err    error
+	after  []func()
+	woken  []int64
+	queue  []queued
+	counts counts
+	wipe   bool
+	done   chan struct{}
 }
 
 // Write hands w to the writer goroutine and returns when it is on disk, or
@@ -138,6 +140,9 @@ func (s *Store) commitGroup(group []*job) {
 	}
 	if dead == nil {
 		dead = s.queueAll(group)
+	}
+	if dead == nil {
+		dead = s.writeCounts(group)
 	}
 	if dead == nil {
 		_, dead = s.writer.exec("COMMIT")
@@ -213,20 +218,20 @@ func (s *Store) runJob(j *job) (dead error) {
 		if dead = s.takeBack(); dead != nil {
 			return dead
 		}
-		tx.after, tx.woken, tx.queued, tx.erases = nil, nil, nil, false
+		tx.after, tx.woken, tx.queued, tx.counts, tx.erases = nil, nil, nil, counts{}, false
 	}
 	if j.Settle != nil {
 		if j.err = guard(func() error { return j.Settle(tx, j.err) }); j.err != nil {
 			if dead = s.takeBack(); dead != nil {
 				return dead
 			}
-			tx.after, tx.woken, tx.queued, tx.erases = nil, nil, nil, false
+			tx.after, tx.woken, tx.queued, tx.counts, tx.erases = nil, nil, nil, counts{}, false
 		}
 	}
 	if _, err := s.writer.exec("RELEASE job"); err != nil {
 		return err
 	}
-	j.after, j.woken, j.queue, j.wipe = tx.after, tx.woken, tx.queued, tx.erases
+	j.after, j.woken, j.queue, j.counts, j.wipe = tx.after, tx.woken, tx.queued, tx.counts, tx.erases
 	return nil
 }
 
