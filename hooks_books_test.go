@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"punchcard/store"
@@ -174,7 +176,10 @@ func (o *onslaught) compare() {
 		if what, some := e.missing(exists); some {
 			o.t.Errorf("%s: never got %v", e.name, what)
 		}
-		for what := range e.ids {
+		e.mu.Lock()
+		got := slices.Collect(maps.Keys(e.ids))
+		e.mu.Unlock()
+		for _, what := range got {
 			if !exists[what] {
 				o.t.Errorf("%s: got %v, which is not in the file", e.name, what)
 			}

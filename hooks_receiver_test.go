@@ -79,8 +79,9 @@ type endpoint struct {
 	url    string
 	takes  func(event string) bool
 	answer func(a arrival, gone <-chan struct{}) int
-	beats  *pulse // of all endpoints and writers
-	own    *pulse // of this endpoint's requests and connections
+	hear   func(http.Header) // may be nil; what every delivery came with
+	beats  *pulse            // of all endpoints and writers
+	own    *pulse            // of this endpoint's requests and connections
 
 	mu       sync.Mutex
 	hook     webhook
@@ -200,6 +201,9 @@ func (e *endpoint) take(h http.Header, body []byte) (a arrival, err error) {
 		return a, fmt.Errorf("came before as %s", known.body)
 	}
 	known.seen++
+	if e.hear != nil {
+		e.hear(h)
+	}
 	return *known, nil
 }
 

@@ -95,14 +95,18 @@ type Attempt struct {
 }
 
 // may tells which of a webhook's pending deliveries are allowed out, as a
-// condition on the rows w, sh and d: all of them, those that pass a
-// suspension, tests alone, or none (contract section 5, "While inactive" and
-// "While the shop is suspended or cancelled").
-const may = `w.deleted_at IS NULL AND (w.active=1 OR d.special=2) AND (sh.subscription_state IN ('active', 'past_due') OR d.special>0)`
+// condition on the rows w, sh and d: all of them, tests alone where the webhook
+// is inactive, what passes a suspension alone where the shop is suspended, or
+// none (contract section 5, "While inactive" and "While the shop is suspended or
+// cancelled").
+const (
+	shopOpen = `sh.subscription_state IN ('active', 'past_due')`
+	may      = `w.deleted_at IS NULL AND iif(` + shopOpen + `, w.active=1 OR d.special=2, w.active=1 AND d.special=1)`
+)
 
-// openTo is the same for a whole webhook: the least special that may go out, 3
-// where nothing may.
-const openTo = `CASE WHEN w.deleted_at IS NOT NULL THEN 3 WHEN w.active=0 THEN 2 WHEN sh.subscription_state IN ('active', 'past_due') THEN 0 ELSE 1 END`
+// openTo is the same for a whole webhook: 0 all, 1 what passes a suspension, 2
+// tests, 3 nothing.
+const openTo = `CASE WHEN w.deleted_at IS NOT NULL THEN 3 WHEN ` + shopOpen + ` THEN iif(w.active=1, 0, 2) WHEN w.active=1 THEN 1 ELSE 3 END`
 
 const hooksAndShops = " FROM webhooks w JOIN shops sh ON sh.id=w.shop_id"
 
@@ -130,7 +134,7 @@ func (v *View) Due(webhook, after int64, skip []int64, n int) (d Due, err error)
 		return d, err
 	}
 	// What passes a suspension may be fresh; in the other states that is for below.
-	timed := [...]string{" AND due_at IS NOT NULL AND due_at<=?2", " AND special>0 AND (due_at IS NULL OR due_at<=?2)", " AND special>0 AND special=2 AND due_at<=?2"}[least]
+	timed := [...]string{" AND due_at IS NOT NULL AND due_at<=?2", " AND special>0 AND special=1 AND (due_at IS NULL OR due_at<=?2)", " AND special>0 AND special=2 AND due_at<=?2"}[least]
 	not := ""
 	args := []any{webhook, v.Now, n}
 	if len(skip) > 0 {
@@ -189,7 +193,7 @@ func (v *View) Waiting() (list []Waiting, err error) {
 	const timed = "SELECT min(webhook_id) FROM deliveries WHERE state='pending' AND due_at IS NOT NULL"
 	const first = "(SELECT min(due_at) FROM deliveries WHERE webhook_id=w.id AND state='pending' AND due_at IS NOT NULL"
 	r := v.query("WITH RECURSIVE q(id) AS (" + timed + " UNION ALL SELECT (" + timed + " AND webhook_id>q.id) FROM q WHERE q.id IS NOT NULL) " +
-		"SELECT " + packed("q.id", "CASE "+openTo+" WHEN 0 THEN "+first+") WHEN 1 THEN "+first+" AND special>0) WHEN 2 THEN "+first+" AND special>0 AND special=2) END") +
+		"SELECT " + packed("q.id", "CASE "+openTo+" WHEN 0 THEN "+first+") WHEN 1 THEN "+first+" AND special>0 AND special=1) WHEN 2 THEN "+first+" AND special>0 AND special=2) END") +
 		" FROM q JOIN webhooks w ON w.id=q.id JOIN shops sh ON sh.id=w.shop_id")
 	for r.next() {
 		w := Waiting{Webhook: r.int()}
@@ -215,7 +219,7 @@ func (v *View) Mark() (m Mark, err error) {
 // few rows for each webhook there is.
 func (v *View) Fresh() ([]int64, error) {
 	return v.keys("SELECT w.id" + hooksAndShops + " WHERE CASE " + openTo + " WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id>w.sent_through AND " + fresh + ")" +
-		" WHEN 1 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND state='pending' AND special>0) END")
+		" WHEN 1 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND state='pending' AND special>0 AND special=1) END")
 }
 
 // Pending is how many deliveries wait.

@@ -275,8 +275,9 @@ func TestWhatMayGoOut(t *testing.T) {
 		want            []int64
 	}{
 		{true, false, "active past_due", []int64{3, 1, 2, 4}},
-		{true, false, "suspended cancelled", []int64{2, 3}},
-		{false, false, "active past_due suspended cancelled", []int64{3}},
+		{true, false, "suspended cancelled", []int64{2}},
+		{false, false, "active past_due", []int64{3}},
+		{false, false, "suspended cancelled", nil},
 		{true, true, "active suspended", nil},
 		{false, true, "active suspended", nil},
 	} {

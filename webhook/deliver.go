@@ -11,7 +11,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
@@ -35,7 +34,7 @@ func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) sto
 	o := store.Outcome{Webhook: a.Webhook, Event: a.Event, Test: a.Test, Headers: "{}"}
 	ctx, cancel := context.WithTimeout(ctx, s.conf.Timeout)
 	defer cancel()
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { written() }})
+	ctx = onTheWay(ctx, written)
 	start := time.Now()
 	resp, err := s.send(ctx, a, start, &o)
 	if err == nil {

@@ -2,12 +2,10 @@ package webhook
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -194,31 +192,6 @@ func (g *Guard) Dialer() *net.Dialer {
 	d := &net.Dialer{Timeout: dialTimeout, ControlContext: g.Control}
 	d.Resolver, _ = g.Resolver.(*net.Resolver)
 	return d
-}
-
-// Transport returns what deliveries are sent through, keeping up to perHost
-// idle connections to each receiver. It uses no proxy, which would resolve
-// names itself, and holds both rules at every dial, so that a client that
-// follows a redirect gets no further. The client must still follow none.
-func (g *Guard) Transport(perHost int) *http.Transport {
-	secure, plain := g.Dialer(), g.Dialer()
-	plain.ControlContext = g.controlPlain
-	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: g.Roots, NextProtos: []string{"h2", "http/1.1"}}
-	return &http.Transport{
-		// With DialTLSContext set, only http goes through DialContext.
-		DialContext:            plain.DialContext,
-		DialTLSContext:         (&tls.Dialer{NetDialer: secure, Config: config}).DialContext,
-		TLSClientConfig:        config,
-		ForceAttemptHTTP2:      true,
-		DisableCompression:     true,
-		MaxIdleConns:           512,
-		MaxIdleConnsPerHost:    perHost,
-		IdleConnTimeout:        90 * time.Second,
-		MaxResponseHeaderBytes: 64 << 10,
-		// A connection that died without a word costs one ping and not a timeout
-		// of every delivery that is put on it.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
-	}
 }
 
 // Allowed looks at a saved URL's scheme, without asking the DNS. Call it before

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"punchcard/server/app"
 	"punchcard/store"
@@ -193,4 +194,33 @@ func TestHeldWebhooks(t *testing.T) {
 	}
 	s.settle()
 	r.once(3)
+}
+
+// None of a lane's requests waits for the answer to another, however they are
+// carried.
+func TestNoneWaitsForAnAnswer(t *testing.T) {
+	trusted := newAuthority(t)
+	s := start(t, patient, trusted.trusted)
+	plain, secure, h2 := newReceiver(t), newReceiver(t), newReceiver(t)
+	plain.srv.Start()
+	for _, r := range []*receiver{secure, h2} {
+		r.srv.EnableHTTP2, r.srv.TLS = r == h2, trusted.server("localhost", time.Now().Add(time.Hour))
+		r.srv.StartTLS()
+	}
+	for _, r := range []*receiver{plain, secure, h2} {
+		r.at(r.srv.URL)
+		r.answers(r.hang)
+		s.hook(r.url)
+	}
+	s.burst(6)
+	for r, proto := range map[*receiver]string{plain: "HTTP/1.1", secure: "HTTP/1.1", h2: "HTTP/2.0"} {
+		for range 6 {
+			if got := r.next(); got.Proto != proto {
+				t.Errorf("spoken to in %s, want %s", got.Proto, proto)
+			}
+		}
+	}
+	if n := s.untold(); n != "18" {
+		t.Errorf("%s wait for an answer, want all 18", n)
+	}
 }
