@@ -158,37 +158,71 @@ func (s *Store) writeCounts(group []*job) error {
 	return s.writeLocal(all.buckets)
 }
 
-// writeLocal adds buckets to the days and hours of the shops' own calendars.
+type (
+	localDay  struct{ program, day, location int64 }
+	localHour struct{ program, weekday, hour int64 }
+)
+
+// local are sums by the days and hours of shops' own calendars.
+type local struct {
+	days  map[localDay]happened
+	hours map[localHour]int64
+}
+
+func newLocal() local { return local{map[localDay]happened{}, map[localHour]int64{}} }
+
+func (l local) day(d localDay, h happened) {
+	sum := l.days[d]
+	sum.add(h)
+	l.days[d] = sum
+}
+
+// add puts a bucket where it belongs in a zone.
+func (l local) add(b bucket, h happened, zone string) {
+	at := time.UnixMilli(b.quarter * quarterHour).In(Zone(zone))
+	l.day(localDay{b.program, Day(at), b.location}, h)
+	if h.stamps != 0 {
+		l.hours[localHour{b.program, int64(at.Weekday()), int64(at.Hour())}] += h.stamps
+	}
+}
+
+// zero tells that all sums are nothing.
+func (l local) zero() bool {
+	for _, h := range l.days {
+		if h != (happened{}) {
+			return false
+		}
+	}
+	for _, n := range l.hours {
+		if n != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// writeLocal adds buckets to the days and hours of their shops.
 func (s *Store) writeLocal(buckets map[bucket]happened) error {
-	type day struct{ program, day, location int64 }
-	type hour struct{ program, weekday, hour int64 }
-	days, hours := map[day]happened{}, map[hour]int64{}
+	l := newLocal()
 	tx := Tx{conn: s.writer, s: s}
 	for b, h := range buckets {
 		sh, err := tx.keptShop(b.shop)
 		if err != nil {
 			return err
 		}
-		local := time.UnixMilli(b.quarter * quarterHour).In(Zone(sh.Timezone))
-		d := day{b.program, Day(local), b.location}
-		sum := days[d]
-		sum.add(h)
-		days[d] = sum
-		if h.stamps != 0 {
-			hours[hour{b.program, int64(local.Weekday()), int64(local.Hour())}] += h.stamps
-		}
+		l.add(b, h, sh.Timezone)
 	}
 	// In the order of the keys: a rebuild writes many.
-	for _, d := range slices.SortedFunc(maps.Keys(days), func(a, b day) int {
+	for _, d := range slices.SortedFunc(maps.Keys(l.days), func(a, b localDay) int {
 		return cmp.Or(cmp.Compare(a.program, b.program), cmp.Compare(a.day, b.day), cmp.Compare(a.location, b.location))
 	}) {
-		h := days[d]
+		h := l.days[d]
 		if _, err := s.writer.exec(`INSERT INTO day_counts (program_id, day, location_id, activity, stamps, cards) VALUES (?1,?2,?3,?4,?5,?6)
 			ON CONFLICT DO UPDATE SET activity=activity+?4, stamps=stamps+?5, cards=cards+?6`, d.program, d.day, d.location, h.activity, h.stamps, h.cards); err != nil {
 			return err
 		}
 	}
-	for h, n := range hours {
+	for h, n := range l.hours {
 		if _, err := s.writer.exec(`INSERT INTO hour_counts (program_id, weekday, hour, stamps) VALUES (?1,?2,?3,?4)
 			ON CONFLICT DO UPDATE SET stamps=stamps+?4`, h.program, h.weekday, h.hour, n); err != nil {
 			return err

@@ -54,13 +54,6 @@ func (s *Store) fillLocal(where string, args ...any) error {
 			return err
 		}
 	}
-	const most = 20000 // buckets in memory at once
-	buckets := map[bucket]happened{}
-	flush := func() error {
-		err := s.writeLocal(buckets)
-		clear(buckets)
-		return err
-	}
 	programs, err := s.writer.keys("SELECT p.id FROM programs p"+where+" ORDER BY p.id", args...)
 	if err != nil {
 		return err
@@ -70,45 +63,8 @@ func (s *Store) fillLocal(where string, args ...any) error {
 		if err != nil {
 			return err
 		}
-		from, more := int64(-1<<62), true
-		for more {
-			n, last := 0, from
-			r := s.writer.query("SELECT "+packed("quarter", "location_id", "activity", "stamps", "cards")+
-				" FROM quarter_counts WHERE program_id=? AND quarter>? ORDER BY quarter LIMIT ?", program, from, most)
-			var rows []struct {
-				b bucket
-				h happened
-			}
-			for r.next() {
-				b := bucket{shop: shop, program: program, quarter: r.int(), location: r.int()}
-				rows = append(rows, struct {
-					b bucket
-					h happened
-				}{b, happened{r.int(), r.int(), r.int()}})
-				last = b.quarter
-				n++
-			}
-			if err := r.close(); err != nil {
-				return err
-			}
-			// The last quarter may go on behind the limit: it waits for the next turn.
-			if more = n == most; more {
-				for n > 0 && rows[n-1].b.quarter == last {
-					n--
-				}
-				if n == 0 { // one quarter hour of very many places
-					return fmt.Errorf("more than %d places in a quarter of an hour", most)
-				}
-			}
-			for _, row := range rows[:n] {
-				buckets[row.b] = row.h
-			}
-			if n > 0 {
-				from = rows[n-1].b.quarter
-			}
-			if err := flush(); err != nil {
-				return err
-			}
+		if err := s.writer.eachQuarter(shop, program, func(b map[bucket]happened) error { return s.writeLocal(b) }); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -117,3 +73,85 @@ func (s *Store) fillLocal(where string, args ...any) error {
 // Recount makes all sums that statistics read anew from the ledger. It holds
 // up every other write meanwhile.
 func (tx *Tx) Recount() error { return tx.s.fillCounts() }
+
+// eachQuarter hands a program's quarter hours on in stretches of whole ones.
+func (c *conn) eachQuarter(shop, program int64, use func(map[bucket]happened) error) error {
+	const most = 20000 // rows in memory at once
+	type row struct {
+		bucket
+		happened
+	}
+	from := int64(-1 << 62)
+	for more := true; more; {
+		var rows []row
+		r := c.query("SELECT "+packed("quarter", "location_id", "activity", "stamps", "cards")+" FROM quarter_counts WHERE program_id=? AND quarter>? ORDER BY quarter LIMIT ?", program, from, most)
+		for r.next() {
+			rows = append(rows, row{bucket{shop: shop, program: program, quarter: r.int(), location: r.int()}, happened{r.int(), r.int(), r.int()}})
+		}
+		if err := r.close(); err != nil {
+			return err
+		}
+		// The last one may go on behind the limit: it waits for the next stretch.
+		if more = len(rows) == most; more {
+			last := rows[most-1].quarter
+			for len(rows) > 0 && rows[len(rows)-1].quarter == last {
+				rows = rows[:len(rows)-1]
+			}
+			if len(rows) == 0 {
+				return fmt.Errorf("more than %d places in a quarter of an hour", most)
+			}
+			from = rows[len(rows)-1].quarter
+		}
+		stretch := make(map[bucket]happened, len(rows))
+		for _, x := range rows {
+			stretch[x.bucket] = x.happened
+		}
+		if err := use(stretch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkLocal compares the days and hours of every program with its quarter
+// hours in the shop's zone.
+func (v *View) checkLocal() (findings []string, err error) {
+	programs, err := v.keys("SELECT id FROM programs ORDER BY id")
+	if err != nil {
+		return nil, err
+	}
+	for _, program := range programs {
+		var shop int64
+		zone := ""
+		if _, err := v.one(func(r *rows) { shop, zone = r.int(), r.str() }, "SELECT "+packed("s.id", "s.timezone")+" FROM programs p JOIN shops s ON s.id=p.shop_id WHERE p.id=?", program); err != nil {
+			return nil, err
+		}
+		l := newLocal()
+		if err := v.eachQuarter(shop, program, func(b map[bucket]happened) error {
+			for k, h := range b {
+				l.add(k, h, zone)
+			}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+		r := v.query("SELECT "+packed("day", "location_id", "activity", "stamps", "cards")+" FROM day_counts WHERE program_id=?", program)
+		for r.next() {
+			l.day(localDay{program, r.int(), r.int()}, happened{-r.int(), -r.int(), -r.int()})
+		}
+		if err := r.close(); err != nil {
+			return nil, err
+		}
+		r = v.query("SELECT "+packed("weekday", "hour", "stamps")+" FROM hour_counts WHERE program_id=?", program)
+		for r.next() {
+			l.hours[localHour{program, r.int(), r.int()}] -= r.int()
+		}
+		if err := r.close(); err != nil {
+			return nil, err
+		}
+		if !l.zero() {
+			findings = append(findings, "statistics that differ from the ledger: days and hours of program: "+v.s.ID(KindProgram, program))
+		}
+	}
+	return findings, nil
+}

@@ -119,7 +119,7 @@ CREATE TABLE programs (
   updated_at                INTEGER NOT NULL,
   deleted_at                INTEGER
 ) STRICT;
-CREATE INDEX programs_shop ON programs (shop_id) WHERE deleted_at IS NULL;
+CREATE INDEX programs_shop ON programs (shop_id);
 
 CREATE TABLE program_locations (
   program_id  INTEGER NOT NULL REFERENCES programs,
@@ -328,7 +328,7 @@ CREATE INDEX deliveries_due ON deliveries (webhook_id, due_at) WHERE state = 'pe
 CREATE INDEX deliveries_special ON deliveries (webhook_id, due_at) WHERE state = 'pending' AND special > 0;
 
 -- What statistics read: sums that every write to the ledger keeps up with, in
--- its own transaction. "punchcard check" compares them with the ledger and
+-- its own transaction. What deleted programs did remains in them. "punchcard check" compares them with the ledger and
 -- --rebuild makes them anew.
 CREATE TABLE program_counts (
   program_id  INTEGER PRIMARY KEY REFERENCES programs,
@@ -347,7 +347,6 @@ CREATE TABLE program_counts (
   topped_up   INTEGER NOT NULL DEFAULT 0, -- cents
   spent       INTEGER NOT NULL DEFAULT 0  -- cents
 ) STRICT;
-CREATE INDEX programs_all ON programs (shop_id); -- deleted ones too: what they did remains
 
 CREATE TABLE place_counts (
   program_id  INTEGER NOT NULL,
@@ -389,10 +388,6 @@ CREATE TABLE hour_counts (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX cards_lapse ON cards (program_id, expires_at) WHERE lapsed = 0 AND expires_at IS NOT NULL;
-
-CREATE TRIGGER programs_counted AFTER INSERT ON programs BEGIN
-  INSERT INTO program_counts (program_id) VALUES (new.id);
-END;
 
 -- Changes of a card's state are rare and come from many places; new cards and
 -- the ledger are counted by those who write them.

@@ -7,6 +7,9 @@ UPDATE sqlite_schema SET sql = replace(sql, '  updated_at         INTEGER NOT NU
   lapsed             INTEGER NOT NULL DEFAULT 0 -- 1: known to have expired, and no longer in program_counts.active
 ) STRICT') WHERE name = 'cards';
 PRAGMA writable_schema = RESET;
+DROP INDEX programs_shop;
+CREATE INDEX programs_shop ON programs (shop_id);
+
 CREATE TABLE program_counts (
   program_id  INTEGER PRIMARY KEY REFERENCES programs,
   active      INTEGER NOT NULL DEFAULT 0, -- cards of status active, and those that expired but are not yet marked lapsed
@@ -24,7 +27,6 @@ CREATE TABLE program_counts (
   topped_up   INTEGER NOT NULL DEFAULT 0, -- cents
   spent       INTEGER NOT NULL DEFAULT 0  -- cents
 ) STRICT;
-CREATE INDEX programs_all ON programs (shop_id); -- deleted ones too: what they did remains
 
 CREATE TABLE place_counts (
   program_id  INTEGER NOT NULL,
@@ -66,10 +68,6 @@ CREATE TABLE hour_counts (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX cards_lapse ON cards (program_id, expires_at) WHERE lapsed = 0 AND expires_at IS NOT NULL;
-
-CREATE TRIGGER programs_counted AFTER INSERT ON programs BEGIN
-  INSERT INTO program_counts (program_id) VALUES (new.id);
-END;
 
 -- Changes of a card's state are rare and come from many places; new cards and
 -- the ledger are counted by those who write them.
