@@ -130,6 +130,9 @@ func (tx *Tx) countPlace(program, location int64) {
 func (s *Store) writeCounts(group []*job) error {
 	var all counts
 	for _, j := range group {
+		if j.anew { // it saw what the members before it wrote
+			all = counts{}
+		}
 		all.merge(j.counts)
 		j.counts = counts{}
 	}

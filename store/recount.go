@@ -72,7 +72,10 @@ func (s *Store) fillLocal(where string, args ...any) error {
 
 // Recount makes all sums that statistics read anew from the ledger. It holds
 // up every other write meanwhile.
-func (tx *Tx) Recount() error { return tx.s.fillCounts() }
+func (tx *Tx) Recount() error {
+	tx.counts, tx.recounted = counts{}, true
+	return tx.s.fillCounts()
+}
 
 // eachQuarter hands a program's quarter hours on in stretches of whole ones.
 func (c *conn) eachQuarter(shop, program int64, use func(map[bucket]happened) error) error {

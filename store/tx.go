@@ -37,7 +37,10 @@ type Tx struct {
 	woken  []int64        // webhooks that have something due
 	queued []queued       // events that webhooks are to get
 	counts counts         // what statistics have to add
-	erases bool           // what it took out must not stay in the log either
+	// recounted tells that all sums were made anew: what this write and those
+	// before it in the group had to add until then is in them.
+	recounted bool
+	erases    bool // what it took out must not stay in the log either
 }
 
 // AfterCommit has f called once the write is on disk. f must be quick and must
@@ -68,6 +71,7 @@ type job struct {
 	woken  []int64
 	queue  []queued
 	counts counts
+	anew   bool // all sums were made anew from the ledger
 	wipe   bool
 	done   chan struct{}
 }
@@ -218,20 +222,20 @@ func (s *Store) runJob(j *job) (dead error) {
 		if dead = s.takeBack(); dead != nil {
 			return dead
 		}
-		tx.after, tx.woken, tx.queued, tx.counts, tx.erases = nil, nil, nil, counts{}, false
+		tx.after, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, counts{}, false, false
 	}
 	if j.Settle != nil {
 		if j.err = guard(func() error { return j.Settle(tx, j.err) }); j.err != nil {
 			if dead = s.takeBack(); dead != nil {
 				return dead
 			}
-			tx.after, tx.woken, tx.queued, tx.counts, tx.erases = nil, nil, nil, counts{}, false
+			tx.after, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, counts{}, false, false
 		}
 	}
 	if _, err := s.writer.exec("RELEASE job"); err != nil {
 		return err
 	}
-	j.after, j.woken, j.queue, j.counts, j.wipe = tx.after, tx.woken, tx.queued, tx.counts, tx.erases
+	j.after, j.woken, j.queue, j.counts, j.anew, j.wipe = tx.after, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases
 	return nil
 }
 
