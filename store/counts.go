@@ -158,7 +158,11 @@ func (s *Store) writeCounts(group []*job) error {
 			return err
 		}
 	}
-	return s.writeLocal(all.buckets)
+	tx := Tx{conn: s.writer, s: s}
+	return s.writeLocal(all.buckets, func(b bucket) (string, error) {
+		sh, err := tx.keptShop(b.shop)
+		return sh.Timezone, err
+	})
 }
 
 type (
@@ -204,16 +208,16 @@ func (l local) zero() bool {
 	return true
 }
 
-// writeLocal adds buckets to the days and hours of their shops.
-func (s *Store) writeLocal(buckets map[bucket]happened) error {
+// writeLocal adds buckets to the days and hours of their shops, whose zones
+// zone tells.
+func (s *Store) writeLocal(buckets map[bucket]happened, zone func(bucket) (string, error)) error {
 	l := newLocal()
-	tx := Tx{conn: s.writer, s: s}
 	for b, h := range buckets {
-		sh, err := tx.keptShop(b.shop)
+		z, err := zone(b)
 		if err != nil {
 			return err
 		}
-		l.add(b, h, sh.Timezone)
+		l.add(b, h, z)
 	}
 	// In the order of the keys: a rebuild writes many.
 	for _, d := range slices.SortedFunc(maps.Keys(l.days), func(a, b localDay) int {

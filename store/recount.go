@@ -59,11 +59,12 @@ func (s *Store) fillLocal(where string, args ...any) error {
 		return err
 	}
 	for _, program := range programs {
-		shop, err := s.writer.number("SELECT shop_id FROM programs WHERE id=?", program)
+		shop, zone, err := s.writer.programZone(program)
 		if err != nil {
 			return err
 		}
-		if err := s.writer.eachQuarter(shop, program, func(b map[bucket]happened) error { return s.writeLocal(b) }); err != nil {
+		inZone := func(bucket) (string, error) { return zone, nil }
+		if err := s.writer.eachQuarter(shop, program, func(b map[bucket]happened) error { return s.writeLocal(b, inZone) }); err != nil {
 			return err
 		}
 	}
@@ -116,6 +117,13 @@ func (c *conn) eachQuarter(shop, program int64, use func(map[bucket]happened) er
 	return nil
 }
 
+// programZone is a program's shop and its zone. It asks for no more of the shop:
+// a file that is being migrated has no ids yet.
+func (c *conn) programZone(program int64) (shop int64, zone string, err error) {
+	_, err = c.one(func(r *rows) { shop, zone = r.int(), r.str() }, "SELECT "+packed("s.id", "s.timezone")+" FROM programs p JOIN shops s ON s.id=p.shop_id WHERE p.id=?", program)
+	return shop, zone, err
+}
+
 // checkLocal compares the days and hours of every program with its quarter
 // hours in the shop's zone.
 func (v *View) checkLocal() (findings []string, err error) {
@@ -124,9 +132,8 @@ func (v *View) checkLocal() (findings []string, err error) {
 		return nil, err
 	}
 	for _, program := range programs {
-		var shop int64
-		zone := ""
-		if _, err := v.one(func(r *rows) { shop, zone = r.int(), r.str() }, "SELECT "+packed("s.id", "s.timezone")+" FROM programs p JOIN shops s ON s.id=p.shop_id WHERE p.id=?", program); err != nil {
+		shop, zone, err := v.programZone(program)
+		if err != nil {
 			return nil, err
 		}
 		l := newLocal()
