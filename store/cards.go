@@ -96,6 +96,8 @@ type card struct {
 	generation   int64
 	live         bool
 	cycle        int64
+	unplaced     bool // never presented, and not issued at a counter
+	lastStamp    Null[Time]
 }
 
 var cardCols = []string{"c.program_id", "p.name", "p.type", "c.external_ref", "c.holder_name", "c.holder_email", "c.stamps_count", "c.current_value", "c.expires_at",

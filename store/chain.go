@@ -27,7 +27,7 @@ func (s *Store) code(root, generation int64) string {
 }
 
 // chainCols come first in every query of a chain.
-var chainCols = append([]string{epochColumn, "c.id", "c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.live"}, cardCols...)
+var chainCols = append([]string{epochColumn, "c.id", "c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.live", "c.first_location_id IS NULL", "c.last_stamp_at"}, cardCols...)
 
 // Of a chain that is known by its root, and of one that a card of it names.
 const (
@@ -51,7 +51,9 @@ func (s *Store) readChain(c *conn, now Time, more func(*rows, *card), sql string
 	for r.next() {
 		epoch = r.int()
 		key, child, cycle, generation, live := r.int(), r.bool(), r.int(), r.int(), r.bool()
+		unplaced, lastStamp := r.bool(), r.nullTime()
 		i := s.scanCard(r, key, now)
+		i.unplaced, i.lastStamp = unplaced, lastStamp
 		i.child, i.cycle, i.generation, i.live = child, cycle, generation, live
 		if more != nil {
 			more(r, &i)
@@ -234,10 +236,14 @@ func (tx *Tx) book(p *presentation, c *card, e entry) (t Transaction, key int64,
 	if err != nil {
 		return t, 0, err
 	}
+	had := c.StampsCount > 0
 	c.StampsCount += e.stamps.V
 	c.CurrentValue.V += e.value.V
-	if _, err = tx.exec("UPDATE cards SET stamps_count=?, current_value=?, first_location_id=ifnull(first_location_id, ?), updated_at=? WHERE id=?",
-		c.StampsCount, c.CurrentValue, p.Location, tx.Now, c.key); err != nil {
+	if err = tx.countBooked(p, c, e, had); err != nil {
+		return t, 0, err
+	}
+	if _, err = tx.exec("UPDATE cards SET stamps_count=?, current_value=?, first_location_id=ifnull(first_location_id, ?), last_stamp_at=?, updated_at=? WHERE id=?",
+		c.StampsCount, c.CurrentValue, p.Location, c.lastStamp, tx.Now, c.key); err != nil {
 		return t, 0, err
 	}
 	tx.emitLedger(p, c, key, e)
@@ -247,6 +253,43 @@ func (tx *Tx) book(p *presentation, c *card, e entry) (t Transaction, key int64,
 		t.PrizeID = Some(tx.s.ID(KindPrize, e.prize))
 	}
 	return t, key, tx.audit(p.Shop, "transaction."+e.kind, KindTransaction, key, "")
+}
+
+// countBooked counts a row that book writes, and what it changes of its card.
+func (tx *Tx) countBooked(p *presentation, c *card, e entry, had bool) error {
+	tx.countRow(p.Shop, p.program.key, p.Location, tx.Now, e.kind, e.stamps.V, e.value.V, 1)
+	t := totals{balance: e.value.V}
+	if e.kind == "stamp" {
+		if c.lastStamp.Valid {
+			t.span, t.gaps = int64(tx.Now-c.lastStamp.V), 1
+		}
+		c.lastStamp = Some(tx.Now)
+	}
+	if has := c.StampsCount > 0; has != had {
+		t.open = value1(has) - value1(had)
+		if e.kind == "expiry" { // of a completed cycle's stamps: it was not open
+			n, err := tx.number("SELECT count(*) FROM cycles WHERE card_id=? AND cycle=?", c.key, c.cycle)
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				t.open = 0
+			}
+		}
+	}
+	if c.unplaced && !c.child {
+		tx.countPlace(p.program.key, p.Location)
+	}
+	c.unplaced = false
+	tx.counts.total(p.program.key, t)
+	return nil
+}
+
+func value1(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // accept makes an accepted presentation of an invited card its activation.
@@ -277,7 +320,10 @@ func (tx *Tx) archive(p *presentation, c *card) error {
 
 // complete ends the card's cycle as a completed one.
 func (tx *Tx) complete(c *card) error {
-	_, err := tx.exec("INSERT OR IGNORE INTO cycles (card_id, cycle, completed_at) VALUES (?,?,?)", c.key, c.cycle, tx.Now)
+	n, err := tx.exec("INSERT OR IGNORE INTO cycles (card_id, cycle, completed_at) VALUES (?,?,?)", c.key, c.cycle, tx.Now)
+	if err == nil && n > 0 {
+		tx.counts.total(c.program, totals{completed: 1, open: -value1(c.StampsCount > 0)})
+	}
 	return err
 }
 

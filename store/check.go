@@ -26,6 +26,11 @@ func (s *Store) Check() (findings []string, err error) {
 					return err
 				}
 			}
+			local, err := v.checkLocal()
+			if err != nil {
+				return err
+			}
+			findings = append(findings, local...)
 			n, err := v.number("SELECT count(*) FROM pragma_foreign_key_check")
 			if n > 0 {
 				findings = append(findings, fmt.Sprintf("%d rows point to rows that do not exist", n))
@@ -71,6 +76,19 @@ var invariants = []struct {
 		"SELECT DISTINCT webhook_id FROM deliveries d WHERE NOT EXISTS (SELECT 1 FROM webhooks WHERE id=d.webhook_id)"},
 	{"first attempt where nobody looks for it, behind the mark of webhook", KindWebhook,
 		"SELECT id FROM webhooks w WHERE EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id<=w.sent_through AND state='pending' AND due_at IS NULL)"},
+	{"statistics that differ from the ledger: totals of program", KindProgram,
+		differing("program_id", programSums, "SELECT * FROM program_counts")},
+	{"statistics that differ from the ledger: locations of program", KindProgram,
+		differing("program_id", "SELECT * FROM ("+placeSums+") WHERE cards<>0 OR stamps<>0", "SELECT * FROM place_counts WHERE cards<>0 OR stamps<>0")},
+	{"statistics that differ from the ledger: quarter hours of program", KindProgram,
+		differing("program_id", "SELECT * FROM ("+quarterSums+") WHERE activity<>0 OR stamps<>0 OR cards<>0", "SELECT * FROM quarter_counts WHERE activity<>0 OR stamps<>0 OR cards<>0")},
+	{"time of the last stamp that is not the ledger's, of card", KindCard,
+		"SELECT id FROM cards c WHERE last_stamp_at IS NOT (SELECT max(created_at) FROM transactions WHERE card_id=c.id AND type='stamp' AND reversed_at IS NULL)"},
 	{"transaction older than the one before it", KindTransaction,
 		"SELECT id FROM (SELECT id, created_at, lag(created_at) OVER (ORDER BY id) AS before FROM transactions) WHERE created_at<before"},
+}
+
+// differing selects the keys of rows that one of two queries has alone.
+func differing(key, a, b string) string {
+	return "SELECT DISTINCT " + key + " FROM (SELECT * FROM (" + a + " EXCEPT " + b + ") UNION ALL SELECT * FROM (" + b + " EXCEPT " + a + "))"
 }

@@ -14,6 +14,8 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 		id   func(l ledgerCase) string
 	}
 	card := func(l ledgerCase) string { return l.card }
+	program := func(l ledgerCase) string { return l.program }
+	const daysAndHours = "statistics that differ from the ledger: days and hours of program"
 	const hooked = `INSERT INTO webhooks (id, shop_id, program_id, url, events, program_ids, location_ids, include_shop_wide_events, active, description, secret, http_method,
 		custom_headers, payload_version, created_at, updated_at) SELECT 1, shop_id, id, 'https://hooks.invalid/', '["*"]', '[]', '[]', 1, 1, '', 'whsec_', 'POST', '{}', 'v2', 1, 1 FROM programs LIMIT 1`
 	cases := []broken{
@@ -42,9 +44,24 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 		{"delivery of an event that does not exist, to webhook", []string{hooked, "INSERT INTO deliveries (webhook_id, event_id) VALUES (1, 7)"}, KindWebhook, nil},
 		{"delivery to a webhook that does not exist", []string{"INSERT INTO events (id, shop_id, name, occurred_at) VALUES (7, 1, 'card.added', 1)", "INSERT INTO deliveries (webhook_id, event_id) VALUES (1, 7)"}, KindWebhook, nil},
 		{"first attempt where nobody looks for it, behind the mark of webhook", []string{hooked, "INSERT INTO events (id, shop_id, name, occurred_at) VALUES (7, 1, 'card.added', 1)", "INSERT INTO deliveries (webhook_id, event_id) VALUES (1, 7)", "UPDATE webhooks SET sent_through=7"}, KindWebhook, nil},
+		{"statistics that differ from the ledger: totals of program", []string{"DELETE FROM program_counts"}, KindProgram, program},
+		{"statistics that differ from the ledger: locations of program", []string{"UPDATE place_counts SET stamps=stamps-1"}, KindProgram, program},
+		{"statistics that differ from the ledger: locations of program", []string{"INSERT INTO place_counts SELECT program_id, 0, 1, 0 FROM place_counts"}, KindProgram, program},
+		{"statistics that differ from the ledger: quarter hours of program", []string{"UPDATE quarter_counts SET quarter=quarter+1"}, KindProgram, program},
+		{"statistics that differ from the ledger: quarter hours of program", []string{"DELETE FROM quarter_counts WHERE location_id=0"}, KindProgram, program},
+		{"time of the last stamp that is not the ledger's, of card", []string{"UPDATE cards SET last_stamp_at=NULL"}, KindCard, card},
+		{"time of the last stamp that is not the ledger's, of card", []string{"UPDATE cards SET last_stamp_at=last_stamp_at-1"}, KindCard, card},
+		{daysAndHours, []string{"UPDATE day_counts SET activity=activity+1 WHERE location_id>0"}, KindProgram, program},
+		{daysAndHours, []string{"UPDATE day_counts SET cards=0"}, KindProgram, program},
+		{daysAndHours, []string{"UPDATE day_counts SET stamps=stamps-1"}, KindProgram, program},
+		{daysAndHours, []string{"DELETE FROM hour_counts"}, KindProgram, program},
+		{daysAndHours, []string{"UPDATE hour_counts SET weekday=(weekday+1)%7"}, KindProgram, program},
 		{"rows point to rows that do not exist", []string{"PRAGMA foreign_keys=0", "DELETE FROM locations"}, 0, nil},
 		{"integrity: ", []string{"PRAGMA writable_schema=1", "UPDATE sqlite_schema SET sql=replace(sql, 'WHERE expires_at IS NOT NULL', '') WHERE name='cards_due'",
 			"UPDATE sqlite_schema SET rootpage=(SELECT rootpage FROM sqlite_schema WHERE name='keys_shop') WHERE name='cards_shop'", "PRAGMA writable_schema=RESET"}, 0, nil},
+	}
+	for _, column := range []string{"active", "apple", "google", "balance", "stamps", "redemptions", "completed", "open_cards", "span_ms", "gaps", "uses", "entries", "topped_up", "spent"} {
+		cases = append(cases, broken{"statistics that differ from the ledger: totals of program", []string{"UPDATE program_counts SET " + column + "=" + column + "+1"}, KindProgram, program})
 	}
 	for _, c := range cases {
 		t.Run(c.sql[len(c.sql)-1], func(t *testing.T) {

@@ -110,6 +110,13 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	if _, err = tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", a.Shop); err != nil {
 		return out, err
 	}
+	tx.countCard(a.Shop, key)
+	t := totals{balance: balance.V}
+	if counter.Valid {
+		tx.countPlace(key, counter.V)
+		t.active = 1
+	}
+	tx.counts.total(key, t)
 	tx.emit(pendingEvent{name: eventCardAdded, shop: a.Shop, program: key, card: card, location: counter.V})
 	tx.mail(out, name, f.SendEmail)
 	return out, tx.audit(a.Shop, "card.issue", KindCard, card, "")

@@ -32,7 +32,7 @@ func (k *perEpoch[V]) put(epoch, key int64, v V) {
 	switch {
 	case epoch < k.epoch:
 		return
-	case epoch > k.epoch || len(k.m) >= keptMost:
+	case epoch > k.epoch || k.m == nil || len(k.m) >= keptMost:
 		k.epoch, k.m = epoch, map[int64]V{}
 	}
 	k.m[key] = v

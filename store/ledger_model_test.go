@@ -48,6 +48,8 @@ type simChain struct {
 	erased     bool
 	expires    Time // 0: never
 	noted      Time // the expiry that the ledger has a row for
+	made       Time
+	place      int // location of the counter issue or first presentation; -1: none yet
 	link       string
 	linkUntil  Time
 	generation int64
@@ -155,7 +157,7 @@ func (m *tillModel) issue(p *simProgram, ref string) (*simChain, Code) {
 	if m.taken(p, ref, nil) {
 		return nil, Conflict
 	}
-	h := &simChain{program: p, ref: ref}
+	h := &simChain{program: p, ref: ref, made: m.now, place: -1}
 	h.fresh(m.now)
 	h.grow()
 	m.chains = append(m.chains, h)
@@ -177,6 +179,9 @@ func (m *tillModel) taken(p *simProgram, ref string, but *simChain) bool {
 
 func (m *tillModel) book(r *result, c *simCard, row simRow) *simRow {
 	row.card, row.at, row.cycle = c, m.now, c.cycle
+	if c.chain.place < 0 {
+		c.chain.place = row.location // choice: a refusal that leaves a row is a presentation
+	}
 	c.stamps += row.stamps.V
 	c.value += row.value.V
 	m.rows = append(m.rows, &row)

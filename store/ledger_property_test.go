@@ -215,7 +215,7 @@ func (s *simulation) counter() {
 		return tx.IssueAtCounter(s.tills[at].at, p.id, CounterFields{ExternalRef: optional(ref)})
 	})
 	if h != nil {
-		h.active = true
+		h.active, h.place = true, at
 	}
 	s.issued(h, code, out, err)
 }

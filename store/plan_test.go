@@ -116,6 +116,7 @@ func everything(f *fixture) {
 	f.must(func(tx *Tx) error { _, err := tx.PruneIdempotency(100); return err })
 
 	everythingAtTheTill(f)
+	everythingCounted(f, restricted, l)
 	hook, delivery := everythingOfWebhooks(f, l.program)
 
 	f.view(func(v *View) error {
@@ -197,6 +198,32 @@ func everythingAtTheTill(f *fixture) {
 	must(f, func(tx *Tx) (Device, error) { return tx.RevokeDevice(f.a.Shop, f.ID(KindDevice, k.at.Device)) })
 }
 
+// everythingCounted is everything for statistics.
+func everythingCounted(f *fixture, restricted Access, l ledgerCase) {
+	f.card(f.a, l.program, CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute))})
+	f.clock.move(time.Hour)
+	for more := true; more; {
+		more = must(f, func(tx *Tx) (bool, error) { return tx.Lapse(1) })
+	}
+	must(f, func(tx *Tx) (Shop, error) {
+		return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set("Europe/Rome")})
+	})
+	f.must((*Tx).Recount)
+	f.view(func(v *View) error {
+		check(v.ProgramStats(f.a, l.program))
+		check(v.Summary(f.a))
+		check(v.Distribution(f.a))
+		for _, a := range []Access{f.a, restricted} {
+			check(v.Heatmap(a, HeatmapQuery{}))
+			check(v.Heatmap(a, HeatmapQuery{ProgramID: set(l.program)}))
+		}
+		for _, kind := range programTypes {
+			check(v.CardStats(f.a, kind))
+		}
+		return nil
+	})
+}
+
 // everythingOfWebhooks makes a webhook and a test delivery to it.
 func everythingOfWebhooks(f *fixture, program string) (hook, delivery string) {
 	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"}), ProgramIDs: set([]string{program})}
@@ -271,10 +298,18 @@ var (
 		"SELECT shop_id, program_id, ?1, id, 'overflow'":                  "looks for rows that waited for the new key, and none may wait: never run",
 	}
 	smallSorts = map[string]string{
-		"SEARCH program_locations USING PRIMARY KEY (program_id=?)": "the scope of one program",
-		"SEARCH cards USING INDEX cards_chain (root_id=?)":          "one chain",
-		"SEARCH locations USING INDEX locations_shop (shop_id=?)":   "a shop's locations by name, for the memory of them",
+		"SEARCH program_locations USING PRIMARY KEY (program_id=?)":      "the scope of one program",
+		"SEARCH cards USING INDEX cards_chain (root_id=?)":               "one chain",
+		"SEARCH locations USING INDEX locations_shop (shop_id=?)":        "a shop's locations by name, for the memory of them",
+		"SEARCH l USING INTEGER PRIMARY KEY (rowid=?)":                   "the locations of one program, by name",
+		"SEARCH programs USING INDEX programs_shop (shop_id=?)":          "a year's days at most, of each of a shop's programs",
+		"SEARCH programs USING COVERING INDEX programs_shop (shop_id=?)": "the same",
+		"SEARCH programs USING INTEGER PRIMARY KEY (rowid=?)":            "the same of one program",
+		"CREATE BLOOM FILTER": "the same at the locations of a key",
 	}
+	// recounts make all sums anew, and read the whole ledger for it.
+	recounts = []string{"DELETE FROM program_counts", "INSERT INTO program_counts SELECT p.id", "INSERT INTO place_counts SELECT", "INSERT INTO quarter_counts SELECT",
+		"UPDATE cards SET last_stamp_at=(SELECT max(created_at)", "SELECT p.id FROM programs p ORDER BY p.id"}
 )
 
 // wide are the searches that may visit any number of rows, and wholeShops the
@@ -331,6 +366,9 @@ func TestStatementsFollowIndexes(t *testing.T) {
 		if strings.HasPrefix(sql, "PRAGMA") || slices.Contains([]string{"BEGIN", "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK", "SAVEPOINT job", "RELEASE job", "ROLLBACK TO job"}, sql) {
 			continue
 		}
+		if slices.ContainsFunc(recounts, func(start string) bool { return strings.HasPrefix(sql, start) }) {
+			continue
+		}
 		steps := plan(t, c, sql)
 		for i, step := range steps {
 			for _, word := range strings.Fields(step) {
@@ -356,7 +394,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 	for _, index := range []string{"cards_shop", "cards_program", "cards_ref", "cards_email", "cards_chain", "cards_due", "transactions_shop", "transactions_time", "transactions_prize", "transactions_card",
 		"transactions_program", "transactions_location", "idempotency_key", "idempotency_card", "events_card", "audit_shop", "programs_shop", "locations_shop",
 		"keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "webhooks_deleted", "deliveries_due", "deliveries_special", "prizes_program",
-		"transactions_overflow", "claims_transaction", "devices_hash", "devices_shop"} {
+		"transactions_overflow", "claims_transaction", "devices_hash", "devices_shop", "cards_lapse"} {
 		if !used[index] {
 			t.Errorf("no statement uses the index %s", index)
 		}

@@ -168,6 +168,9 @@ func (tx *Tx) CreateProgram(a Access, f ProgramFields) (d ProgramDetail, err err
 	if err = tx.setScope(p.key, scope); err != nil {
 		return d, err
 	}
+	if _, err = tx.exec("INSERT INTO program_counts (program_id) VALUES (?)", p.key); err != nil {
+		return d, err
+	}
 	if err = tx.audit(a.Shop, "program.create", KindProgram, p.key, ""); err != nil {
 		return d, err
 	}

@@ -12,15 +12,16 @@ type ledgerRow struct {
 	stamps, value, prize       Null[int64]
 	reversed, expired          bool
 	overflowOf                 int64
+	created                    Time
 }
 
 var ledgerRowSQL = "SELECT " + packed("t.id", "t.card_id", "t.location_id", "t.cycle", "t.type", "t.stamps_delta", "t.value_delta", "t.prize_id",
-	"t.reversed_at IS NOT NULL", "t.expired_at IS NOT NULL", "ifnull(t.overflow_of, 0)") + " FROM transactions t WHERE "
+	"t.reversed_at IS NOT NULL", "t.expired_at IS NOT NULL", "ifnull(t.overflow_of, 0)", "t.created_at") + " FROM transactions t WHERE "
 
 func (c *conn) ledgerRow(cond string, args ...any) (t ledgerRow, found bool, err error) {
 	found, err = c.one(func(r *rows) {
 		t = ledgerRow{key: r.int(), card: r.int(), location: r.int(), cycle: r.int(), kind: r.str(), stamps: r.nullInt(), value: r.nullInt(), prize: r.nullInt(),
-			reversed: r.bool(), expired: r.bool(), overflowOf: r.int()}
+			reversed: r.bool(), expired: r.bool(), overflowOf: r.int(), created: r.time()}
 	}, ledgerRowSQL+cond, args...)
 	return t, found, err
 }
@@ -151,6 +152,12 @@ func (p *presentation) instance(key int64) *card {
 
 func (tx *Tx) reverse(p *presentation, t ledgerRow, metadata Null[string]) (written Transaction, c *card, err error) {
 	c = p.instance(t.card)
+	if t.kind == "stamp" {
+		if err = tx.unspan(c, t.key); err != nil {
+			return written, nil, err
+		}
+	}
+	tx.countRow(p.Shop, p.program.key, t.location, t.created, t.kind, t.stamps.V, t.value.V, -1)
 	opposite := func(n Null[int64]) Null[int64] { return Null[int64]{-n.V, n.Valid} }
 	if written, _, err = tx.book(p, c, entry{kind: "reversal", stamps: opposite(t.stamps), value: opposite(t.value), prize: t.prize.V, reverses: t.key,
 		reversed: t.kind, metadata: metadata}); err != nil {
@@ -163,4 +170,28 @@ func (tx *Tx) reverse(p *presentation, t ledgerRow, metadata Null[string]) (writ
 		_, err = tx.exec("DELETE FROM claims WHERE transaction_id=?", t.key)
 	}
 	return written, c, err
+}
+
+// unspan takes a stamp row, about to be reversed, out of the card's first and
+// last one.
+func (tx *Tx) unspan(c *card, row int64) error {
+	type stretch struct {
+		first, last, n int64
+	}
+	of := func(but int64) (s stretch, err error) {
+		_, err = tx.one(func(r *rows) { s.first, s.last, s.n = r.int(), r.int(), r.int() }, "SELECT "+packed("ifnull(min(created_at), 0)", "ifnull(max(created_at), 0)", "count(*)")+
+			" FROM transactions WHERE card_id=? AND type='stamp' AND reversed_at IS NULL AND id<>?", c.key, but)
+		return s, err
+	}
+	before, err := of(0)
+	if err != nil {
+		return err
+	}
+	after, err := of(row)
+	if err != nil {
+		return err
+	}
+	tx.counts.total(c.program, totals{span: (after.last - after.first) - (before.last - before.first), gaps: max(after.n-1, 0) - max(before.n-1, 0)})
+	c.lastStamp = Null[Time]{Time(after.last), after.n > 0}
+	return nil
 }

@@ -172,6 +172,12 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields) (sh Shop, err error) {
 	if err = tx.bumpAuth(); err != nil {
 		return sh, err
 	}
+	if f.Timezone.Or(old.Timezone) != old.Timezone {
+		// Its days and hours are others now.
+		if err = tx.s.fillLocal(" WHERE p.shop_id=?", key); err != nil {
+			return sh, err
+		}
+	}
 	if err = tx.audit(key, "shop.update", KindShop, key, ""); err != nil {
 		return sh, err
 	}

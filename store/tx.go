@@ -36,7 +36,11 @@ type Tx struct {
 	last   []pendingEvent // after all others
 	woken  []int64        // webhooks that have something due
 	queued []queued       // events that webhooks are to get
-	erases bool           // what it took out must not stay in the log either
+	counts counts         // what statistics have to add
+	// recounted tells that all sums were made anew: what this write and those
+	// before it in the group had to add until then is in them.
+	recounted bool
+	erases    bool // what it took out must not stay in the log either
 }
 
 // AfterCommit has f called once the write is on disk. f must be quick and must
@@ -62,12 +66,14 @@ type Write struct {
 
 type job struct {
 	Write
-	err   error
-	after []func()
-	woken []int64
-	queue []queued
-	wipe  bool
-	done  chan struct{}
+	err    error
+	after  []func()
+	woken  []int64
+	queue  []queued
+	counts counts
+	anew   bool // all sums were made anew from the ledger
+	wipe   bool
+	done   chan struct{}
 }
 
 // Write hands w to the writer goroutine and returns when it is on disk, or
@@ -138,6 +144,9 @@ func (s *Store) commitGroup(group []*job) {
 	}
 	if dead == nil {
 		dead = s.queueAll(group)
+	}
+	if dead == nil {
+		dead = s.writeCounts(group)
 	}
 	if dead == nil {
 		_, dead = s.writer.exec("COMMIT")
@@ -213,20 +222,20 @@ func (s *Store) runJob(j *job) (dead error) {
 		if dead = s.takeBack(); dead != nil {
 			return dead
 		}
-		tx.after, tx.woken, tx.queued, tx.erases = nil, nil, nil, false
+		tx.after, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, counts{}, false, false
 	}
 	if j.Settle != nil {
 		if j.err = guard(func() error { return j.Settle(tx, j.err) }); j.err != nil {
 			if dead = s.takeBack(); dead != nil {
 				return dead
 			}
-			tx.after, tx.woken, tx.queued, tx.erases = nil, nil, nil, false
+			tx.after, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, counts{}, false, false
 		}
 	}
 	if _, err := s.writer.exec("RELEASE job"); err != nil {
 		return err
 	}
-	j.after, j.woken, j.queue, j.wipe = tx.after, tx.woken, tx.queued, tx.erases
+	j.after, j.woken, j.queue, j.counts, j.anew, j.wipe = tx.after, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases
 	return nil
 }
 

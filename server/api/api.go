@@ -53,7 +53,7 @@ const (
 // Routes is the whole REST API, in the order of the spec.
 func Routes() []server.Route {
 	var all []server.Route
-	for _, part := range [][]server.Route{identity, locations, programs, prizes, cards, transactions, webhooks} {
+	for _, part := range [][]server.Route{identity, locations, programs, prizes, cards, transactions, webhooks, analytics} {
 		all = append(all, part...)
 	}
 	return all

@@ -20,9 +20,14 @@ func TestOtherShop(t *testing.T) {
 	o := s.newShop()
 	mine := o.post("/programs", sampleBodies["createProgram"]).want(201).str("id")
 	never := things{"loc_00000000000000000000000000", "prg_00000000000000000000000000", "prz_00000000000000000000000000", "crd_00000000000000000000000000",
-		"whk_00000000000000000000000000", "dlv_00000000000000000000000000"}
+		"whk_00000000000000000000000000", "dlv_00000000000000000000000000", "stamps"}
 	for _, r := range api.Routes() {
 		switch {
+		case strings.Contains(r.Path, ":type"): // the types are every shop's
+			o.do(r, never).want(404, "not_found")
+			for _, kind := range types {
+				o.do(r, things{cardType: kind}).want(200)
+			}
 		case strings.Contains(r.Path, ":"):
 			a, b := o.do(r, th).want(404, "not_found"), o.do(r, never).want(404, "not_found")
 			if a.anonymous() != b.anonymous() {

@@ -55,7 +55,7 @@ func TestStrangeIDs(t *testing.T) {
 				if strings.Contains(form, "/") || form == "." || form == ".." {
 					continue
 				}
-				bad := things{form, form, th.prize, form, th.webhook, th.delivery}
+				bad := things{form, form, th.prize, form, th.webhook, th.delivery, form}
 				if got := s.call(r.Method, bad.fill(t, r), sampleBodies[r.ID]); got.status != 404 || got.str("error.code") != "not_found" {
 					t.Errorf("%s %.60q: %d %.300s", r.ID, form, got.status, got.body)
 				}

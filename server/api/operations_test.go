@@ -15,17 +15,20 @@ import (
 )
 
 // things are resources that the operations' paths name.
-type things struct{ location, program, prize, card, webhook, delivery string }
+type things struct {
+	location, program, prize, card, webhook, delivery string
+	cardType                                          string
+}
 
 // nowhere are ids that no resource has.
-var nowhere = things{"l", "p", "z", "c", "w", "d"}
+var nowhere = things{"l", "p", "z", "c", "w", "d", "t"}
 
 // things makes a published program with a prize, a card and a webhook that was
 // sent a test. The location is the demo shop's second. What the webhook listens
 // to does not happen, so that nothing is sent to it meanwhile.
 func (s *server) things() things {
 	s.t.Helper()
-	th := things{location: s.LocationIDs[1]}
+	th := things{location: s.LocationIDs[1], cardType: "standard"}
 	th.program = s.post("/programs", sampleBodies["createProgram"]).want(201).str("id")
 	th.prize = s.post("/programs/"+th.program+"/prizes", sampleBodies["createPrize"]).want(201).str("id")
 	s.post("/programs/"+th.program+"/publish", nil).want(200)
@@ -38,7 +41,8 @@ func (s *server) things() things {
 // fill writes the things' ids into a route's path.
 func (th things) fill(t testing.TB, r faces.Route) string {
 	t.Helper()
-	ids := map[string]string{"locations": th.location, "programs": th.program, "prizes": th.prize, "cards": th.card, "webhooks": th.webhook, "deliveries": th.delivery}
+	ids := map[string]string{"locations": th.location, "programs": th.program, "prizes": th.prize, "cards": th.card, "webhooks": th.webhook, "deliveries": th.delivery,
+		"card-types": th.cardType}
 	parts := strings.Split(r.Path, "/")
 	for i, p := range parts {
 		if strings.HasPrefix(p, ":") {

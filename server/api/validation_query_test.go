@@ -18,6 +18,7 @@ var queries = map[string]string{
 	"listCards":        "limit cursor external_ref holder_email program_id status",
 	"listTransactions": "limit cursor location_id program_id card_id type from to",
 	"listDeliveries":   "limit",
+	"getHeatmap":       "from to program_id",
 }
 
 func listRoutes(t *testing.T) (lists []faces.Route) {
@@ -26,7 +27,7 @@ func listRoutes(t *testing.T) (lists []faces.Route) {
 			lists = append(lists, r)
 		}
 	}
-	if len(lists) != len(queries)-1 { // a delivery log has no pages
+	if len(lists) != len(queries)-2 { // a delivery log and a heatmap have no pages
 		t.Fatalf("%d of %d lists", len(lists), len(queries))
 	}
 	return lists

@@ -58,6 +58,10 @@ func typesOf(s schema) (types []string) {
 			types = append(types, v.(string))
 		}
 	}
+	alternatives, _ := s["anyOf"].([]any)
+	for _, a := range alternatives {
+		types = append(types, typesOf(a.(schema))...)
+	}
 	return types
 }
 

@@ -32,6 +32,9 @@ func (a *App) keepHouse(log *slog.Logger) {
 		case <-t.C:
 			err := forget(a.Store)
 			if err == nil {
+				err = a.lapse(sweepRest)
+			}
+			if err == nil {
 				err = a.sweep(sweepRest)
 			}
 			if err != nil && !errors.Is(err, store.ErrClosed) {
@@ -56,15 +59,25 @@ func forget(st *store.Store) error {
 	}
 }
 
-// sweep deletes what the delivery log keeps no longer. It rests after each
-// batch, rest times as long as the batch took.
+// sweep deletes what the delivery log keeps no longer.
 func (a *App) sweep(rest int) error {
 	var at store.Sweep
+	return a.batches(rest, func(tx *store.Tx) (bool, error) { return tx.Sweep(&at, sweepRows) })
+}
+
+// lapse marks the cards that time has ended.
+func (a *App) lapse(rest int) error {
+	return a.batches(rest, func(tx *store.Tx) (bool, error) { return tx.Lapse(sweepRows) })
+}
+
+// batches runs do until there is no more. It rests after each batch, rest times
+// as long as the batch took.
+func (a *App) batches(rest int, do func(*store.Tx) (more bool, err error)) error {
 	for {
 		start := time.Now()
 		var more bool
 		err := a.Store.Write(context.Background(), store.Write{Actor: system, Do: func(tx *store.Tx) (err error) {
-			more, err = tx.Sweep(&at, sweepRows)
+			more, err = do(tx)
 			return err
 		}})
 		if err != nil || !more {
@@ -94,7 +107,7 @@ func (a *App) settle() (s dev.Settled, err error) {
 	if err := forget(a.Store); err != nil {
 		return s, err
 	}
-	if err := a.sweep(0); err != nil {
+	if err := errors.Join(a.lapse(0), a.sweep(0)); err != nil {
 		return s, err
 	}
 	err = a.Store.View(0, func(v *store.View) (err error) {

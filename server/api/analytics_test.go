@@ -1,0 +1,323 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// atTill makes an action with a device's token; it must succeed.
+func (s *server) atTill(token, path string, body fields) *reply {
+	s.t.Helper()
+	raw, err := json.Marshal(body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.fetch("POST", s.Origin+"/till/v1"+path, raw, http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}).want(201)
+}
+
+// busy is a shop with something in every figure: cards of all types, stamped,
+// redeemed, charged and used at both locations.
+func (s *server) busy() (second string) {
+	s.t.Helper()
+	second = s.control("POST", "/devices", fields{"location_id": s.LocationIDs[1]}).str("token")
+	for kind, program := range s.ProgramIDs {
+		r := s.post("/programs/"+program+"/cards", nil).want(201)
+		card, link := r.str("id"), r.str("install_url")
+		switch kind {
+		case "standard":
+			s.atTill(s.TillToken, "/cards/"+card+"/stamps", fields{"count": 6})
+			s.advance("36h")
+			s.atTill(second, "/cards/"+card+"/stamps", fields{"count": 4})
+			for _, z := range s.get("/programs/" + program + "/prizes").ids()[:2] {
+				s.atTill(second, "/cards/"+card+"/redemptions", fields{"prize_id": z})
+			}
+			s.atTill(second, "/cards/"+card+"/stamps", fields{"count": 3})
+		case "private":
+			s.atTill(s.TillToken, "/cards/"+card+"/stamps", fields{"count": 2})
+		case "prepaid":
+			s.atTill(s.TillToken, "/cards/"+card+"/topups", fields{"amount_cents": 700})
+			s.atTill(second, "/cards/"+card+"/spends", fields{"amount_cents": 200})
+		default:
+			s.atTill(s.TillToken, "/cards/"+card+"/uses", fields{})
+		}
+		s.fetch("POST", link+"/install", []byte(`{"platform":"apple"}`), http.Header{"Content-Type": {"application/json"}}).want(200)
+	}
+	return second
+}
+
+// parts is an object of the body, each value as the text it came as.
+func (r *reply) parts(path string) map[string]string {
+	r.t.Helper()
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(r.part(path), &raw); err != nil {
+		r.t.Fatalf("%v: %s", err, r.body)
+	}
+	m := map[string]string{}
+	for k, v := range raw {
+		m[k] = string(v)
+	}
+	return m
+}
+
+// TestFigureFailsAlone: where what one figure is read from is out of order, it
+// is null, the others are answered as before, and the status is 200.
+func TestFigureFailsAlone(t *testing.T) {
+	t.Parallel()
+	s := start(t, frozen)
+	s.busy()
+	stats := func() (all map[string]string) {
+		all = map[string]string{}
+		for kind, program := range s.ProgramIDs {
+			for name, v := range s.get("/programs/" + program + "/stats").want(200).parts("") {
+				all[kind+" "+name] = v
+			}
+			r := s.get("/analytics/card-types/" + kind).want(200)
+			for name, v := range r.parts("kpis") {
+				all[kind+" type "+name] = v
+			}
+			all[kind+" type activity_by_day"] = string(r.part("activity_by_day"))
+		}
+		return all
+	}
+	whole := stats()
+	for _, kind := range []string{"standard"} {
+		for name, v := range whole {
+			if strings.HasPrefix(name, kind+" ") && v == "null" {
+				t.Errorf("%s is null though nothing failed", name)
+			}
+		}
+	}
+	for _, c := range []struct{ table, column, figures string }{
+		{"program_counts", "active", "active_cards,type active_cards"},
+		{"program_counts", "stamps", "total_stamps_awarded,type stamps_awarded"},
+		{"program_counts", "redemptions", "prizes_redeemed,type prizes_redeemed"},
+		{"program_counts", "completed", "completion_rate,type completion_rate"},
+		{"program_counts", "open_cards", "completion_rate,type completion_rate"},
+		{"program_counts", "google", "platform_split"},
+		{"program_counts", "gaps", "avg_days_between_stamps"},
+		{"program_counts", "span_ms", "avg_days_between_stamps"},
+		{"program_counts", "uses", "type uses"},
+		{"program_counts", "entries", "type entries"},
+		{"program_counts", "balance", "type balance_cents"},
+		{"program_counts", "topped_up", "type topped_up_cents"},
+		{"program_counts", "spent", "type spent_cents"},
+		{"day_counts", "cards", "cards_by_day"},
+		{"day_counts", "stamps", "stamps_by_day"},
+		{"day_counts", "activity", "type activity_by_day"},
+		{"place_counts", "cards", "cards_by_location"},
+		{"place_counts", "stamps", "stamps_by_location"},
+		{"hour_counts", "stamps", "stamps_by_hour_dow"},
+		{"cards", "lapsed", "active_cards,type active_cards"},
+	} {
+		t.Run(c.table+"."+c.column, func(t *testing.T) {
+			s.sql("ALTER TABLE " + c.table + " RENAME COLUMN " + c.column + " TO elsewhere")
+			broken := stats()
+			s.sql("ALTER TABLE " + c.table + " RENAME COLUMN elsewhere TO " + c.column)
+			for name, v := range whole {
+				_, figure, _ := strings.Cut(name, " ")
+				if slices.Contains(strings.Split(c.figures, ","), figure) {
+					v = "null"
+				}
+				if broken[name] != v {
+					t.Errorf("%s is %s, want %s", name, broken[name], v)
+				}
+			}
+			for name, v := range stats() {
+				if whole[name] != v {
+					t.Errorf("mended, %s is %s, want %s", name, v, whole[name])
+				}
+			}
+		})
+	}
+}
+
+// TestStatisticsOfNothing: sums are 0, lists empty or of zeros, and what is
+// divided by nothing is null.
+func TestStatisticsOfNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t, frozen)
+	r := s.get("/programs/" + s.newProgram("standard", true, nil) + "/stats").want(200)
+	r.shaped("", `
+		active_cards integer|null
+		total_stamps_awarded integer|null
+		prizes_redeemed integer|null
+		completion_rate number|null
+		cards_by_day list|null
+		stamps_by_day list|null
+		cards_by_location list|null
+		stamps_by_location list|null
+		stamps_by_hour_dow list|null
+		platform_split object|null
+		avg_days_between_stamps number|null
+		timezone string`, "completion_rate avg_days_between_stamps")
+	r.shows(fields{"active_cards": 0, "total_stamps_awarded": 0, "prizes_redeemed": 0, "cards_by_location": []any{}, "stamps_by_location": []any{}, "stamps_by_hour_dow": []any{},
+		"platform_split": fields{"apple": 0, "google": 0}, "cards_by_day.0": fields{"date": "2025-12-02", "count": 0}, "stamps_by_day.89": fields{"date": "2026-03-01", "count": 0}})
+	if days := r.at("cards_by_day").([]any); len(days) != 90 {
+		t.Errorf("%d days", len(days))
+	}
+	o := s.newShop()
+	o.get("/analytics/summary").want(200).shows(fields{"active_locations": 1, "active_programs": 0, "activity_30d": 0, "new_cards_30d": 0})
+	h := o.get("/analytics/heatmap").want(200)
+	h.shows(fields{"from": "2025-03-02", "to": "2026-03-01", "days.0": fields{"date": "2025-03-02", "count": 0}, "days.364": fields{"date": "2026-03-01", "count": 0}, "days.365": nil})
+	d := o.get("/analytics/card-types").want(200)
+	for i, kind := range types {
+		row := "distribution." + string(rune('0'+i)) + "."
+		d.shows(fields{row + "type": kind, row + "count": 0, row + "label_key": "card_type." + kind})
+		figures := map[string]string{"discount": "active_cards uses", "access": "active_cards entries", "prepaid": "active_cards balance_cents spent_cents topped_up_cents"}[kind]
+		nulls := ""
+		if figures == "" {
+			figures, nulls = "active_cards completion_rate prizes_redeemed stamps_awarded", "completion_rate"
+		}
+		r := o.get("/analytics/card-types/" + kind).want(200)
+		r.shows(fields{"card_type": kind, "timezone": "UTC", "activity_by_day.89": fields{"date": "2026-03-01", "value": 0}, "activity_by_day.90": nil})
+		kpis := r.parts("kpis")
+		for _, name := range strings.Fields(figures) {
+			if want := map[bool]string{true: "null", false: "0"}[name == nulls]; kpis[name] != want {
+				t.Errorf("%s of %s is %q, want %s", name, kind, kpis[name], want)
+			}
+		}
+		if len(kpis) != len(strings.Fields(figures)) {
+			t.Errorf("%s has %v", kind, kpis)
+		}
+	}
+}
+
+// TestRestrictedAnalytics: a key of some locations sees their activity and no
+// other figure.
+func TestRestrictedAnalytics(t *testing.T) {
+	t.Parallel()
+	s := start(t, frozen, manyKeys)
+	s.busy()
+	first, second, both := s.with(s.RestrictedAPIKey), s.keyAt(s.LocationIDs[1]), s.keyAt(s.LocationIDs...)
+	total := func(r *reply) (n float64) {
+		t.Helper()
+		for _, d := range r.want(200).at("days").([]any) {
+			n += d.(map[string]any)["count"].(float64)
+		}
+		return n
+	}
+	for _, c := range []struct {
+		query              string
+		all, first, second float64
+	}{
+		{"", 10, 5, 5},
+		{"?program_id=" + s.ProgramIDs["standard"], 5, 1, 4},
+		{"?program_id=" + s.ProgramIDs["private"], 1, 1, 0},
+		{"?program_id=" + s.ProgramIDs["prepaid"], 2, 1, 1},
+		{"?program_id=prg_00000000000000000000000000", 0, 0, 0},
+		{"?program_id=x", 0, 0, 0},
+		{"?to=2026-02-28", 0, 0, 0},
+	} {
+		path := "/analytics/heatmap" + c.query
+		a, b, d, e := total(s.get(path)), total(first.get(path)), total(second.get(path)), total(both.get(path))
+		if a != c.all || b != c.first || d != c.second || e != c.all {
+			t.Errorf("%s: %v in all, %v and %v at the locations, %v at both; want %v, %v, %v", c.query, a, b, d, e, c.all, c.first, c.second)
+		}
+	}
+	o := s.newShop()
+	if n := total(o.get("/analytics/heatmap?program_id=" + s.ProgramIDs["standard"])); n != 0 {
+		t.Errorf("another shop sees %v", n)
+	}
+	o.get("/programs/"+s.ProgramIDs["standard"]+"/stats").want(404, "not_found")
+	for _, path := range []string{"/programs/" + s.ProgramIDs["standard"] + "/stats", "/programs/x/stats", "/analytics/summary", "/analytics/card-types", "/analytics/card-types/standard", "/analytics/card-types/x"} {
+		for _, k := range []*server{first, second, both} {
+			k.get(path).want(403, "location_scope_unsupported")
+		}
+		// The scope is asked for before the locations.
+		for _, locations := range [][]string{nil, s.LocationIDs[:1]} {
+			body := fields{"scopes": []string{"programs:read", "cards:read", "transactions:read"}}
+			if locations != nil {
+				body["location_ids"] = locations
+			}
+			poor, _ := s.newKey(body)
+			if r := poor.get(path).want(403, "unauthorized"); !strings.Contains(r.str("error.message"), "analytics:read") {
+				t.Errorf("%s: %s", path, r.body)
+			}
+		}
+	}
+	s.get("/programs/x/stats").want(404, "not_found")
+	s.get("/analytics/card-types/x").want(404, "not_found")
+}
+
+// TestHeatmapQuery: each mistake is told with the parameter that has it.
+func TestHeatmapQuery(t *testing.T) {
+	t.Parallel()
+	s := start(t, frozen)
+	for query, detail := range map[string]string{
+		"from=2026-02-02&to=2026-02-01": "from invalid_value", "from=2026-03-02": "from invalid_value", // after today
+		"from=2025-03-01&to=2026-03-02": "from too_large", "from=2025-02-28": "from too_large", "from=0001-01-01": "from too_large", "from=0001-01-01&to=9999-12-31": "from too_large",
+		"from=2026-02-29": "from invalid_format", "from=2026-13-01": "from invalid_format", "from=2026-00-10": "from invalid_format", "from=2026-04-31": "from invalid_format",
+		"from=0000-01-01": "from invalid_format", "from=2026-1-1": "from invalid_format", "from=20260101": "from invalid_format", "from=2026-01-01T00:00:00Z": "from invalid_format",
+		"from=yesterday": "from invalid_format", "from=-001-01-01": "from invalid_format", "to=2025-02-29": "to invalid_format", "to=2026-01-32": "to invalid_format", "to=x": "to invalid_format",
+		"from=": "from invalid_value", "to=": "to invalid_value", "program_id=": "program_id invalid_value", "from": "from invalid_value",
+		"from=2026-01-01&from=2026-01-01": "from invalid_value", "to=2026-01-01&to=2026-01-02": "to invalid_value", "program_id=a&program_id=b": "program_id invalid_value",
+	} {
+		s.get("/analytics/heatmap?" + query).invalid(detail)
+	}
+	got := s.get("/analytics/heatmap?from=2026-02-30&to=&program_id=").want(400).details()
+	if slices.Sort(got); !slices.Equal(got, []string{"from invalid_format", "program_id invalid_value", "to invalid_value"}) {
+		t.Errorf("%q", got)
+	}
+	for query, want := range map[string]struct {
+		from, to string
+		days     int
+	}{
+		"":                              {"2025-03-02", "2026-03-01", 365},
+		"from=2025-03-01":               {"2025-03-01", "2026-03-01", 366},
+		"from=2025-03-01&to=2026-03-01": {"2025-03-01", "2026-03-01", 366},
+		"from=2026-03-01&to=2026-03-01": {"2026-03-01", "2026-03-01", 1},
+		"to=2024-12-31":                 {"2024-01-02", "2024-12-31", 365},
+		"from=2024-01-01&to=2024-12-31": {"2024-01-01", "2024-12-31", 366}, // a leap year
+		"from=9999-12-30&to=9999-12-31": {"9999-12-30", "9999-12-31", 2},
+		"from=1969-12-30&to=1970-01-02": {"1969-12-30", "1970-01-02", 4},
+		"from=2026-02-28&x=1&x=":        {"2026-02-28", "2026-03-01", 2},
+	} {
+		r := s.get("/analytics/heatmap?" + query).want(200)
+		days := r.at("days").([]any)
+		if r.str("from") != want.from || r.str("to") != want.to || len(days) != want.days || r.str("days.0.date") != want.from || days[len(days)-1].(map[string]any)["date"] != want.to {
+			t.Errorf("%q: %s to %s, %d days", query, r.str("from"), r.str("to"), len(days))
+		}
+		seen := map[any]bool{}
+		for _, d := range days {
+			seen[d.(map[string]any)["date"]] = true
+		}
+		if len(seen) != len(days) {
+			t.Errorf("%q: a day comes twice", query)
+		}
+	}
+}
+
+// TestErasedStaysCounted: an erased card keeps what it counted, and the sums
+// hold nothing of the person.
+func TestErasedStaysCounted(t *testing.T) {
+	t.Parallel()
+	s := start(t, frozen)
+	program := s.ProgramIDs["standard"]
+	card := s.issue(program, fields{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com", "external_ref": "ada-1815"})
+	s.atTill(s.TillToken, "/cards/"+card+"/stamps", fields{"count": 3})
+	before := s.get("/programs/" + program + "/stats").want(200)
+	before.shows(fields{"active_cards": 1, "total_stamps_awarded": 3, "cards_by_day.89.count": 1, "stamps_by_day.89.count": 3, "cards_by_location.0.count": 1})
+	s.control("POST", "/cards/"+card+"/delete", fields{})
+	after := s.get("/programs/" + program + "/stats").want(200)
+	now, was := after.parts(""), before.parts("")
+	was["active_cards"] = "0"
+	for name, v := range was {
+		if now[name] != v {
+			t.Errorf("%s is %s, was %s", name, now[name], v)
+		}
+	}
+	for _, table := range []string{"program_counts", "place_counts", "quarter_counts", "day_counts", "hour_counts"} {
+		if n := s.value("SELECT count(*) FROM pragma_table_info('" + table + "') WHERE type<>'INTEGER'"); n != "0" {
+			t.Errorf("%s has columns that are no numbers", table)
+		}
+		if n := s.value("SELECT count(*) FROM pragma_table_info('" + table + "') WHERE name LIKE '%card_id%' OR name LIKE '%transaction%'"); n != "0" {
+			t.Errorf("%s names a card", table)
+		}
+	}
+	if found, err := s.app.Store.Check(); err != nil || len(found) > 0 {
+		t.Errorf("%q, %v", found, err)
+	}
+}

@@ -1,0 +1,239 @@
+package store
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
+
+// quarterHour is the unit that every time zone's days are made of.
+const quarterHour = 15 * 60 * 1000 // ms
+
+// noPlace stands for the location of what happened nowhere.
+const noPlace = 0
+
+// bucket is where something is counted by time and place.
+type bucket struct {
+	shop, program, quarter, location int64
+}
+
+// happened is what is counted there.
+type happened struct{ activity, stamps, cards int64 }
+
+func (h *happened) add(o happened) {
+	h.activity, h.stamps, h.cards = h.activity+o.activity, h.stamps+o.stamps, h.cards+o.cards
+}
+
+// totals are a program's sums for all time, as far as the ledger and new cards
+// change them; program_counts says what they are.
+type totals struct {
+	active, balance, stamps, redemptions, completed, open, span, gaps, uses, entries, toppedUp, spent int64
+}
+
+func (t *totals) columns() []*int64 {
+	return []*int64{&t.active, &t.balance, &t.stamps, &t.redemptions, &t.completed, &t.open, &t.span, &t.gaps, &t.uses, &t.entries, &t.toppedUp, &t.spent}
+}
+
+func (t *totals) add(o totals) {
+	for i, c := range t.columns() {
+		*c += *o.columns()[i]
+	}
+}
+
+// counts are what a write, or a group of them, changes in the sums that
+// statistics read.
+type counts struct {
+	buckets map[bucket]happened
+	places  map[[2]int64]happened // by program and location
+	totals  map[int64]totals      // by program
+}
+
+func (c *counts) at(b bucket, h happened) {
+	if c.buckets == nil {
+		c.buckets = map[bucket]happened{}
+	}
+	sum := c.buckets[b]
+	sum.add(h)
+	c.buckets[b] = sum
+}
+
+func (c *counts) place(program, location int64, h happened) {
+	if c.places == nil {
+		c.places = map[[2]int64]happened{}
+	}
+	sum := c.places[[2]int64{program, location}]
+	sum.add(h)
+	c.places[[2]int64{program, location}] = sum
+}
+
+func (c *counts) total(program int64, t totals) {
+	if c.totals == nil {
+		c.totals = map[int64]totals{}
+	}
+	sum := c.totals[program]
+	sum.add(t)
+	c.totals[program] = sum
+}
+
+func (c *counts) merge(o counts) {
+	for k, v := range o.buckets {
+		c.at(k, v)
+	}
+	for k, v := range o.places {
+		c.place(k[0], k[1], v)
+	}
+	for k, v := range o.totals {
+		c.total(k, v)
+	}
+}
+
+// countRow counts a row of the ledger, or with sign -1 takes one that was
+// reversed out again. Reversals and expiries themselves are no activity.
+func (tx *Tx) countRow(shop, program, location int64, at Time, kind string, stamps, value, sign int64) {
+	h, t := happened{activity: sign}, totals{}
+	switch kind {
+	case "reversal", "expiry":
+		return
+	case "stamp":
+		h.stamps, t.stamps = sign*stamps, sign*stamps
+		tx.counts.place(program, location, happened{stamps: sign * stamps})
+	case "redemption":
+		t.redemptions = sign
+	case "discount":
+		t.uses = sign
+	case "access":
+		t.entries = sign
+	case "topup":
+		t.toppedUp = sign * value
+	case "spend":
+		t.spent = -sign * value
+	}
+	tx.counts.at(bucket{shop, program, int64(at) / quarterHour, location}, h)
+	tx.counts.total(program, t)
+}
+
+// countCard counts a new card that is not an overflow of another.
+func (tx *Tx) countCard(shop, program int64) {
+	tx.counts.at(bucket{shop, program, int64(tx.Now) / quarterHour, noPlace}, happened{cards: 1})
+}
+
+// countPlace counts a card at the location of its counter issue or first
+// presentation.
+func (tx *Tx) countPlace(program, location int64) {
+	tx.counts.place(program, location, happened{cards: 1})
+}
+
+// writeCounts adds up what a whole group counted and writes each sum once,
+// before the group's commit: sixty-four stamps at one till change the same few
+// rows.
+func (s *Store) writeCounts(group []*job) error {
+	var all counts
+	for _, j := range group {
+		if j.anew { // it saw what the members before it wrote
+			all = counts{}
+		}
+		all.merge(j.counts)
+		j.counts = counts{}
+	}
+	for program, t := range all.totals {
+		args := []any{program}
+		for _, c := range t.columns() {
+			args = append(args, *c)
+		}
+		if _, err := s.writer.exec(`UPDATE program_counts SET active=active+?2, balance=balance+?3, stamps=stamps+?4, redemptions=redemptions+?5, completed=completed+?6,
+			open_cards=open_cards+?7, span_ms=span_ms+?8, gaps=gaps+?9, uses=uses+?10, entries=entries+?11, topped_up=topped_up+?12, spent=spent+?13 WHERE program_id=?1`, args...); err != nil {
+			return err
+		}
+	}
+	for k, h := range all.places {
+		if _, err := s.writer.exec(`INSERT INTO place_counts (program_id, location_id, cards, stamps) VALUES (?1,?2,?3,?4)
+			ON CONFLICT DO UPDATE SET cards=cards+?3, stamps=stamps+?4`, k[0], k[1], h.cards, h.stamps); err != nil {
+			return err
+		}
+	}
+	for b, h := range all.buckets {
+		if _, err := s.writer.exec(`INSERT INTO quarter_counts (program_id, quarter, location_id, activity, stamps, cards) VALUES (?1,?2,?3,?4,?5,?6)
+			ON CONFLICT DO UPDATE SET activity=activity+?4, stamps=stamps+?5, cards=cards+?6`, b.program, b.quarter, b.location, h.activity, h.stamps, h.cards); err != nil {
+			return err
+		}
+	}
+	tx := Tx{conn: s.writer, s: s}
+	return s.writeLocal(all.buckets, func(b bucket) (string, error) {
+		sh, err := tx.keptShop(b.shop)
+		return sh.Timezone, err
+	})
+}
+
+type (
+	localDay  struct{ program, day, location int64 }
+	localHour struct{ program, weekday, hour int64 }
+)
+
+// local are sums by the days and hours of shops' own calendars.
+type local struct {
+	days  map[localDay]happened
+	hours map[localHour]int64
+}
+
+func newLocal() local { return local{map[localDay]happened{}, map[localHour]int64{}} }
+
+func (l local) day(d localDay, h happened) {
+	sum := l.days[d]
+	sum.add(h)
+	l.days[d] = sum
+}
+
+// add puts a bucket where it belongs in a zone.
+func (l local) add(b bucket, h happened, zone string) {
+	at := time.UnixMilli(b.quarter * quarterHour).In(Zone(zone))
+	l.day(localDay{b.program, Day(at), b.location}, h)
+	if h.stamps != 0 {
+		l.hours[localHour{b.program, int64(at.Weekday()), int64(at.Hour())}] += h.stamps
+	}
+}
+
+// zero tells that all sums are nothing.
+func (l local) zero() bool {
+	for _, h := range l.days {
+		if h != (happened{}) {
+			return false
+		}
+	}
+	for _, n := range l.hours {
+		if n != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// writeLocal adds buckets to the days and hours of their shops, whose zones
+// zone tells.
+func (s *Store) writeLocal(buckets map[bucket]happened, zone func(bucket) (string, error)) error {
+	l := newLocal()
+	for b, h := range buckets {
+		z, err := zone(b)
+		if err != nil {
+			return err
+		}
+		l.add(b, h, z)
+	}
+	// In the order of the keys: a rebuild writes many.
+	for _, d := range slices.SortedFunc(maps.Keys(l.days), func(a, b localDay) int {
+		return cmp.Or(cmp.Compare(a.program, b.program), cmp.Compare(a.day, b.day), cmp.Compare(a.location, b.location))
+	}) {
+		h := l.days[d]
+		if _, err := s.writer.exec(`INSERT INTO day_counts (program_id, day, location_id, activity, stamps, cards) VALUES (?1,?2,?3,?4,?5,?6)
+			ON CONFLICT DO UPDATE SET activity=activity+?4, stamps=stamps+?5, cards=cards+?6`, d.program, d.day, d.location, h.activity, h.stamps, h.cards); err != nil {
+			return err
+		}
+	}
+	for h, n := range l.hours {
+		if _, err := s.writer.exec(`INSERT INTO hour_counts (program_id, weekday, hour, stamps) VALUES (?1,?2,?3,?4)
+			ON CONFLICT DO UPDATE SET stamps=stamps+?4`, h.program, h.weekday, h.hour, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package store
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestReversedRowsLeaveTheirOwnDay: what is taken back days later goes from the
+// day, hour and location where it was counted, and the reversal itself counts
+// nowhere.
+func TestReversedRowsLeaveTheirOwnDay(t *testing.T) {
+	k := startTill(t)
+	program, prizes := k.ladder(true, 5, 10)
+	card := k.card(k.a, program, CardFields{})
+	first := k.ok(k.stamp(card, 6)).Transaction.ID
+	prize := k.ok(k.redeem(card, prizes[0])).Transaction.ID
+	k.clock.move(days(3))
+	kept := k.ok(k.stamp(card, 1)).Transaction.ID
+	gift := k.card(k.a, k.program(k.a, prepaid("Gift", 100)), CardFields{})
+	up, spent := k.ok(k.topUp(gift, 500)).Transaction.ID, k.ok(k.spend(gift, 50)).Transaction.ID
+	k.clock.move(days(2))
+	expect := func(stamps, redeemed int64, average bool, money [3]float64, activity ...DayCount) {
+		t.Helper()
+		st := k.statistics(program)
+		if *st.TotalStampsAwarded != stamps || *st.PrizesRedeemed != redeemed || (st.AvgDaysBetweenStamps != nil) != average || average && *st.AvgDaysBetweenStamps != 3 {
+			t.Errorf("%d stamps, %d prizes, %v days", *st.TotalStampsAwarded, *st.PrizesRedeemed, st.AvgDaysBetweenStamps)
+		}
+		var sum int64
+		for _, p := range *st.StampsByLocation {
+			sum += p.Count
+		}
+		for _, h := range *st.StampsByHourDow {
+			sum += h.Count
+		}
+		for _, d := range *st.StampsByDay {
+			sum += d.Count
+		}
+		if sum != 3*stamps {
+			t.Errorf("places, hours and days add up to %d, want %d each", sum, stamps)
+		}
+		k.view(func(v *View) error {
+			h := check(v.Heatmap(k.a, HeatmapQuery{}))
+			if got := someDays(&h.Days); !slices.Equal(got, activity) {
+				t.Errorf("activity %v, want %v", got, activity)
+			}
+			kpis := check(v.CardStats(k.a, "prepaid")).KPIs
+			if got := [3]float64{*kpis["balance_cents"], *kpis["topped_up_cents"], *kpis["spent_cents"]}; got != money {
+				t.Errorf("balance, topped up and spent are %v, want %v", got, money)
+			}
+			return nil
+		})
+		k.sound()
+	}
+	expect(7, 1, true, [3]float64{550, 500, 50}, DayCount{"2026-01-02", 2}, DayCount{"2026-01-05", 3})
+	k.ok(k.reverse(prize))
+	expect(7, 0, true, [3]float64{550, 500, 50}, DayCount{"2026-01-02", 1}, DayCount{"2026-01-05", 3})
+	k.ok(k.reverse(first))
+	expect(1, 0, false, [3]float64{550, 500, 50}, DayCount{"2026-01-05", 3})
+	k.ok(k.reverse(spent))
+	expect(1, 0, false, [3]float64{600, 500, 0}, DayCount{"2026-01-05", 2})
+	k.ok(k.reverse(up))
+	expect(1, 0, false, [3]float64{100, 0, 0}, DayCount{"2026-01-05", 1})
+	k.ok(k.reverse(kept))
+	expect(0, 0, false, [3]float64{100, 0, 0})
+}
+
+// TestOverflowIsOneCard: the children of a chain are no new cards, whoever
+// issues the first and wherever they appear, and each completed cycle counts
+// once.
+func TestOverflowIsOneCard(t *testing.T) {
+	k := startTill(t)
+	elsewhere := k.till(k.a)
+	program, prizes := k.ladder(true, 10)
+	issued := k.card(k.a, program, CardFields{})
+	expect := func(active, cards, placed int64, rate float64) {
+		t.Helper()
+		st, s := k.statistics(program), AnalyticsSummary{}
+		k.view(func(v *View) (err error) {
+			s, err = v.Summary(k.a)
+			return err
+		})
+		var at int64
+		for _, p := range *st.CardsByLocation {
+			if at += p.Count; p.LocationID != k.location {
+				t.Errorf("counted at %s", p.LocationName)
+			}
+		}
+		if *st.ActiveCards != active || (*st.CardsByDay)[89].Count != cards || s.NewCards30d != cards || at != placed {
+			t.Errorf("%d active, %d new, %d in 30 days, %d placed", *st.ActiveCards, (*st.CardsByDay)[89].Count, s.NewCards30d, at)
+		}
+		if rate < 0 != (st.CompletionRate == nil) || rate >= 0 && *st.CompletionRate != rate {
+			t.Errorf("completion rate %v, want %v", st.CompletionRate, rate)
+		}
+		k.sound()
+	}
+	expect(0, 1, 0, -1) // never presented: nowhere
+	k.ok(k.stamp(issued, 8))
+	expect(1, 1, 1, 0)
+	elsewhere.ok(elsewhere.stamp(issued, 5)) // ten and three
+	expect(2, 1, 1, 0)
+	k.ok(k.redeem(issued, prizes[0])) // completes and archives the first
+	expect(1, 1, 1, 0.5)
+	k.ok(k.stamp(issued, 7))
+	k.ok(k.redeem(issued, prizes[0])) // completes, and starts again from nothing
+	expect(1, 1, 1, 1)
+	_, err := k.redeem(issued, prizes[0])
+	refused(t, err, Unprocessable)
+	k.ok(k.stamp(issued, 1))
+	expect(1, 1, 1, 2.0/3)
+	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(k.at, program, CounterFields{}) })
+	expect(2, 2, 2, 2.0/3)
+}
+
+// TestExpiredByTimeAlone: active cards are exact at every millisecond, whether
+// or not the housekeeping came by, also after a card was brought back.
+func TestExpiredByTimeAlone(t *testing.T) {
+	for name, lapse := range map[string]bool{"without housekeeping": false, "with housekeeping": true} {
+		t.Run(name, func(t *testing.T) {
+			k := startTill(t)
+			program, _ := k.ladder(true, 10)
+			end := k.clock.at().Add(time.Hour)
+			// Both expire, one of them on a device; a third never does.
+			patched := k.card(k.a, program, CardFields{ExpiresAt: set(end)})
+			chain := k.card(k.a, program, CardFields{ExpiresAt: set(end)})
+			k.ok(k.stamp(patched, 1))
+			k.ok(k.stamp(chain, 12))
+			k.ok(k.stamp(k.card(k.a, program, CardFields{}), 1))
+			invited := k.card(k.a, program, CardFields{ExpiresAt: set(end)})
+			active := func(want int64) {
+				t.Helper()
+				for range 2 {
+					var d CardTypeDistribution
+					var s CardStats
+					k.view(func(v *View) error {
+						d, s = check(v.Distribution(k.a)), check(v.CardStats(k.a, "standard"))
+						return nil
+					})
+					if n := *k.statistics(program).ActiveCards; n != want || d.Distribution[0].Count != want || *s.KPIs["active_cards"] != float64(want) {
+						t.Errorf("%d active, want %d", n, want)
+					}
+					k.sound()
+					for more := lapse; more; {
+						more = must(k.fixture, func(tx *Tx) (bool, error) { return tx.Lapse(1) })
+					}
+				}
+			}
+			at := func(end Time, before, after int64) {
+				t.Helper()
+				k.clock.ms.Store(int64(end) - 1)
+				active(before)
+				k.clock.move(time.Millisecond)
+				active(after)
+			}
+			active(4)
+			at(end, 4, 1)
+			end = end.Add(time.Hour)
+			must(k.fixture, func(tx *Tx) (CardDetail, error) {
+				return tx.UpdateCard(k.a, patched, CardPatch{ExpiresAt: set(end)})
+			})
+			active(2)
+			at(end, 2, 1)
+			must(k.fixture, func(tx *Tx) (CardDetail, error) {
+				return tx.UpdateCard(k.a, patched, CardPatch{ExpiresAt: null[Time]()})
+			})
+			active(2)
+			end = end.Add(time.Hour)
+			must(k.fixture, func(tx *Tx) (IssuedCard, error) {
+				return tx.ReissueCard(k.a, chain, ReissueFields{ExpiresAt: set(end)})
+			})
+			active(2) // invited again
+			k.ok(k.stamp(chain, 1))
+			active(4)
+			k.lock(chain, true)
+			active(2)
+			at(end, 2, 2) // locked, it was not counted
+			must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, chain, ReissueFields{}) })
+			must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, invited, ReissueFields{}) })
+			k.ok(k.stamp(invited, 1))
+			k.ok(k.stamp(chain, 1))
+			active(5)
+			must(k.fixture, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(k.a.Shop, chain) })
+			active(3)
+		})
+	}
+}

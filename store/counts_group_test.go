@@ -1,0 +1,42 @@
+package store
+
+import (
+	"errors"
+	"testing"
+)
+
+// TestRecountInAGroup: what members of the group before a recount wrote is in
+// it once, what those after it write is added, and a recount that is taken back
+// leaves all as it was.
+func TestRecountInAGroup(t *testing.T) {
+	k := startTill(t)
+	program, _ := k.ladder(true)
+	card := k.card(k.a, program, CardFields{})
+	stamp := Write{Actor: operator, Do: func(tx *Tx) error {
+		_, err := tx.Stamp(k.at, card, StampFields{Count: set(int64(2))})
+		return err
+	}}
+	recount := Write{Actor: operator, Do: (*Tx).Recount}
+	failing := Write{Actor: operator, Do: func(tx *Tx) error {
+		if _, err := tx.Stamp(k.at, card, StampFields{}); err != nil {
+			return err
+		}
+		return errors.Join(tx.Recount(), errors.New("taken back"))
+	}}
+	both := Write{Actor: operator, Do: func(tx *Tx) error { return errors.Join(stamp.Do(tx), tx.Recount(), stamp.Do(tx)) }}
+	stamped := int64(0)
+	for _, c := range []struct {
+		writes []Write
+		stamps int64
+	}{
+		{[]Write{stamp, recount}, 2}, {[]Write{recount, stamp}, 2}, {[]Write{stamp, recount, stamp}, 4}, {[]Write{stamp, failing, stamp}, 4},
+		{[]Write{stamp, recount, failing, recount, stamp}, 4}, {[]Write{both, stamp, both}, 10},
+	} {
+		k.group(c.writes...)
+		k.sound()
+		stamped += c.stamps
+		if n := k.number("SELECT stamps FROM program_counts WHERE program_id=?", k.key(KindProgram, program)); n != stamped {
+			t.Errorf("%d stamps, want %d", n, stamped)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// year drives the same tills as simulation, through months and time zones, and
+// holds the statistics to what the model adds up from its own rows.
+type year struct {
+	*simulation
+	zone string
+	gone []*simProgram
+}
+
+var yearZones = []string{"Europe/Rome", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia", "UTC"}
+
+func TestCountsFollowTheLedger(t *testing.T) {
+	setFlag(t, "rapid.steps", "120")
+	setFlag(t, "rapid.checks", "30")
+	setFlag(t, "rapid.shrinktime", "5s")
+	setFlag(t, "rapid.nofailfile", "true")
+	if racing {
+		setFlag(t, "rapid.checks", "3")
+	}
+	ops, tally := 0, map[string]int{}
+	rapid.Check(t, func(rt *rapid.T) {
+		f := start(t, Options{})
+		defer f.Close()
+		y := &year{simulation: &simulation{T: rt, f: f, tills: []till{f.till(f.a), f.till(f.a)}, tally: tally}, zone: "UTC"}
+		y.begin()
+		var actions []func()
+		for _, a := range []struct {
+			weight int
+			do     func()
+		}{{4, y.issue}, {2, y.counter}, {14, y.stamp}, {10, y.redeem}, {4, y.money}, {2, y.use}, {14, y.reverse}, {6, y.leap}, {12, y.burst},
+			{2, y.lock}, {1, y.archive}, {2, y.reissue}, {3, y.patch}, {3, y.install}, {2, y.suspend}, {3, y.move}, {3, y.lapse}, {1, y.drop}, {1, y.recount}, {6, y.compare}} {
+			for range a.weight {
+				actions = append(actions, a.do)
+			}
+		}
+		rt.Repeat(map[string]func(*rapid.T){"operation": func(rt *rapid.T) {
+			y.T = rt
+			ops++
+			y.wait(time.Duration(y.draw("minutes", 0, 5*60)) * time.Minute)
+			actions[y.draw("action", 0, len(actions)-1)]()
+		}})
+		y.compare()
+		y.end()
+	})
+	t.Logf("%d operations: %v", ops, tally)
+	for _, what := range []string{"stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access", "overflow", "completed", "zone", "lapsed", "dropped", "burst", "taken back"} {
+		if tally[what] == 0 && ops > 2000 && !t.Failed() {
+			t.Errorf("of %d operations none came to %q: %v", ops, what, tally)
+		}
+	}
+}
+
+// leap is time without any member: a day, or a season with its change of clocks.
+func (y *year) leap() {
+	y.wait(time.Duration(y.draw("days", 1, pick(y.simulation, "season", 3, 10, 120))) * 24 * time.Hour)
+}
+
+func (y *year) setZone(tx *Tx, zone string) error {
+	_, err := tx.UpdateShop(y.f.a.Shop, ShopFields{Timezone: set(zone)})
+	return err
+}
+
+func (y *year) move() {
+	y.zone = pick(y.simulation, "zone", yearZones...)
+	y.f.must(func(tx *Tx) error { return y.setZone(tx, y.zone) })
+	y.tally["zone"]++
+}
+
+func (y *year) lapse() {
+	if must(y.f, func(tx *Tx) (bool, error) { return tx.Lapse(y.draw("batch", 1, 5)) }) {
+		y.tally["lapsed"]++
+	}
+}
+
+func (y *year) recount() { y.f.must((*Tx).Recount) }
+
+// drop deletes a program.
+func (y *year) drop() {
+	if len(y.programs) < 4 || !y.chance("drop", 3) {
+		return
+	}
+	i := y.draw("program", 0, len(y.programs)-1)
+	p := y.programs[i]
+	y.f.must(func(tx *Tx) error { return tx.DeleteProgram(y.f.a.Shop, p.id) })
+	y.programs = append(append([]*simProgram(nil), y.programs[:i]...), y.programs[i+1:]...)
+	y.gone = append(y.gone, p)
+	for _, h := range y.model.chains {
+		if h.program == p {
+			for _, c := range h.cards {
+				c.archived = true
+			}
+		}
+	}
+	y.tally["dropped"]++
+}
+
+// burst makes several stamps in one transaction, among writes that are taken
+// back.
+func (y *year) burst() {
+	type one struct {
+		h    *simChain
+		want result
+		out  Stamped
+	}
+	var list []*one
+	var writes []Write
+	failing := func() {
+		c := y.card((*simProgram).stamped)
+		if c == nil || !y.chance("fails", 2) {
+			return
+		}
+		zone := pick(y.simulation, "zone", yearZones...)
+		writes = append(writes, Write{Actor: operator, Do: func(tx *Tx) error {
+			tx.Stamp(y.tills[0].at, c.id, StampFields{Count: set(int64(2))}) // whatever it gives: a refusal may leave a row, to be taken back too
+			y.setZone(tx, zone)
+			return errors.New("taken back")
+		}})
+		list = append(list, nil)
+		y.tally["taken back"]++
+	}
+	zone := ""
+	for range y.draw("writes", 2, 6) {
+		failing()
+		c := y.card((*simProgram).stamped)
+		if c == nil {
+			return // nothing was predicted of any other either
+		}
+		n, location, o := int64(y.draw("count", 1, 9)), y.at(), &one{h: c.chain}
+		o.want = y.model.stamp(o.h, location, n, Null[int64]{})
+		root := o.h.cards[0].id
+		writes = append(writes, Write{Actor: operator, Do: func(tx *Tx) (err error) {
+			o.out, err = tx.Stamp(y.tills[location].at, root, StampFields{Count: set(n)})
+			return err
+		}})
+		list = append(list, o)
+		if zone == "" && y.chance("moves", 6) {
+			zone = pick(y.simulation, "zone", yearZones...)
+			y.zone = zone
+			writes = append(writes, Write{Actor: operator, Do: func(tx *Tx) error { return y.setZone(tx, zone) }})
+			list = append(list, nil)
+		}
+	}
+	var rows []*simRow
+	for i, err := range y.f.group(writes...) {
+		if o := list[i]; o != nil {
+			y.code(o.want.code, err)
+			rows = append(rows, o.want.rows...)
+		}
+	}
+	for _, o := range list {
+		if o != nil {
+			y.same(o.h)
+		}
+	}
+	y.ledger(rows)
+	y.tally["burst"]++
+}
+
+// compare holds every program's statistics, and those of the shop, to the
+// model's, and the sums to the ledger's.
+func (y *year) compare() {
+	y.f.view(func(v *View) error {
+		for _, p := range y.programs {
+			st := check(v.ProgramStats(y.f.a, p.id))
+			y.equal("statistics of a "+p.kind+" program", st, y.program(p))
+		}
+		for _, kind := range programTypes {
+			y.equal("figures of "+kind, check(v.CardStats(y.f.a, kind)), y.kind(kind))
+		}
+		y.equal("heatmap", check(v.Heatmap(y.f.a, HeatmapQuery{})), y.heatmap(-1))
+		for i, k := range y.tills {
+			restricted := Access{Shop: y.f.a.Shop, Restricted: true, Locations: []int64{k.at.Location}}
+			y.equal("heatmap of a location", check(v.Heatmap(restricted, HeatmapQuery{})), y.heatmap(i))
+		}
+		s := check(v.Summary(y.f.a))
+		y.equal("summary", s, y.summary())
+		return nil
+	})
+	found, err := y.f.Check()
+	if err != nil || len(found) > 0 {
+		y.Fatalf("check: %q, %v", found, err)
+	}
+}
+
+func (y *year) equal(what string, got, want any) {
+	a, _ := json.Marshal(got)
+	b, _ := json.Marshal(want)
+	if string(a) != string(b) {
+		y.Fatalf("%s at %s in %s:\n%s\nwant\n%s", what, y.model.now, y.zone, a, fmt.Sprintf("%s", b))
+	}
+}

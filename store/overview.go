@@ -1,0 +1,187 @@
+package store
+
+import (
+	"fmt"
+	"time"
+)
+
+// ofShop selects all that a shop's programs counted, deleted ones too.
+const ofShop = "program_id IN (SELECT id FROM programs WHERE shop_id=?)"
+
+// Summary is the shop at a glance (GET /analytics/summary).
+func (v *View) Summary(a Access) (s AnalyticsSummary, err error) {
+	if err := wholeShop(a); err != nil {
+		return s, err
+	}
+	err = v.snapshot(func() error {
+		sh, err := v.s.shop(v.conn, a.Shop)
+		if err != nil {
+			return err
+		}
+		today := v.today(sh.Timezone)
+		from := today - summaryDays + 1
+		_, err = v.one(func(r *rows) {
+			s.ActiveLocations, s.ActivePrograms, s.Activity30d, s.NewCards30d = r.int(), r.int(), r.int(), r.int()
+		}, "SELECT "+packed("(SELECT count(*) FROM locations WHERE shop_id=?1 AND disabled_at IS NULL)",
+			"(SELECT count(*) FROM programs WHERE shop_id=?1 AND deleted_at IS NULL AND published_at IS NOT NULL AND suspended_at IS NULL)",
+			"ifnull(sum(activity), 0)", "ifnull(sum(cards), 0)")+
+			" FROM day_counts WHERE program_id IN (SELECT id FROM programs WHERE shop_id=?1) AND day>=?2 AND day<=?3", a.Shop, from, today)
+		return err
+	})
+	return s, err
+}
+
+// HeatmapQuery is the query of GET /analytics/heatmap.
+type HeatmapQuery struct {
+	From      Opt[string] `json:"from" format:"date" doc:"First day, YYYY-MM-DD, of the shop's calendar. Default: 364 days before to."`
+	To        Opt[string] `json:"to" format:"date" doc:"Last day, inclusive. Default: today. The span is at most 366 days."`
+	ProgramID Opt[string] `json:"program_id" doc:"Only this program."`
+}
+
+const (
+	heatmapDays = 365
+	heatmapMost = 366
+)
+
+// Heatmap is the activity of each day of a span; a restricted key sees that at
+// its own locations (GET /analytics/heatmap).
+func (v *View) Heatmap(a Access, q HeatmapQuery) (h ActivityHeatmap, err error) {
+	err = v.snapshot(func() error {
+		sh, err := v.s.shop(v.conn, a.Shop)
+		if err != nil {
+			return err
+		}
+		to := v.today(sh.Timezone)
+		if q.To.Set {
+			to = dayOf(q.To.V)
+		}
+		from := to - heatmapDays + 1
+		if q.From.Set {
+			from = dayOf(q.From.V)
+		}
+		switch {
+		case from > to:
+			return Invalid(Detail{"from", "invalid_value", "must not be after to"})
+		case to-from >= heatmapMost:
+			return Invalid(Detail{"from", "too_large", fmt.Sprintf("is more than %d days before to", heatmapMost-1)})
+		}
+		cond, args := ofShop, []any{a.Shop}
+		if q.ProgramID.Set {
+			key, ok := v.s.Key(KindProgram, q.ProgramID.V)
+			if !ok {
+				key = -1
+			}
+			cond, args = ofShop+" AND program_id=?", append(args, key)
+		}
+		if a.Restricted {
+			cond, args = cond+" AND location_id IN (SELECT value FROM json_each(?))", append(args, jsonKeys(a.Locations))
+		}
+		days, err := v.byDay("activity", cond, from, to, args...)
+		if err != nil {
+			return err
+		}
+		h = ActivityHeatmap{Date(from), Date(to), *days}
+		return nil
+	})
+	return h, err
+}
+
+// typeColors are fixed, so that a type has one colour in every picture.
+var typeColors = map[string]string{"standard": "#2563EB", "private": "#7C3AED", "discount": "#D97706", "access": "#059669", "prepaid": "#DB2777"}
+
+// Distribution are the shop's active cards by type (GET /analytics/card-types).
+func (v *View) Distribution(a Access) (d CardTypeDistribution, err error) {
+	if err := wholeShop(a); err != nil {
+		return d, err
+	}
+	err = v.snapshot(func() error {
+		for _, t := range programTypes {
+			n, err := v.activeOfType(a.Shop, t)
+			if err != nil {
+				return err
+			}
+			d.Distribution = append(d.Distribution, CardTypeCount{t, n, "card_type." + t, typeColors[t]})
+		}
+		return nil
+	})
+	return d, err
+}
+
+func (v *View) activeOfType(shop int64, programType string) (n int64, err error) {
+	programs, err := v.keys("SELECT id FROM programs WHERE shop_id=? AND type=? AND deleted_at IS NULL", shop, programType)
+	for _, p := range programs {
+		if err != nil {
+			return 0, err
+		}
+		var k *int64
+		if k, err = v.activeCards(p); err == nil {
+			n += *k
+		}
+	}
+	return n, err
+}
+
+// CardStats are the figures of all programs of a type (GET
+// /analytics/card-types/{type}).
+func (v *View) CardStats(a Access, programType string) (st CardStats, err error) {
+	if err := wholeShop(a); err != nil {
+		return st, err
+	}
+	columns, ok := kpis[programType]
+	if !ok {
+		return st, notFound("card type")
+	}
+	err = v.snapshot(func() error {
+		sh, err := v.s.shop(v.conn, a.Shop)
+		if err != nil {
+			return err
+		}
+		st.CardType, st.Timezone, st.KPIs = programType, sh.Timezone, map[string]*float64{}
+		st.KPIs["active_cards"] = available(v, "active_cards", func() (*float64, error) {
+			n, err := v.activeOfType(a.Shop, programType)
+			f := float64(n)
+			return &f, err
+		})
+		for _, k := range columns {
+			st.KPIs[k.name] = available(v, k.name, func() (*float64, error) {
+				return v.ratio("SELECT "+packed(k.above, k.below)+" FROM program_counts WHERE program_id IN (SELECT id FROM programs WHERE shop_id=? AND type=?)", 1, a.Shop, programType)
+			})
+		}
+		today := v.today(sh.Timezone)
+		st.ActivityByDay = available(v, "activity_by_day", func() (*[]DayValue, error) {
+			days, err := v.byDay("activity", "program_id IN (SELECT id FROM programs WHERE shop_id=? AND type=?)", today-shownDays+1, today, a.Shop, programType)
+			if err != nil {
+				return nil, err
+			}
+			values := make([]DayValue, len(*days))
+			for i, d := range *days {
+				values[i] = DayValue{d.Date, d.Count}
+			}
+			return &values, nil
+		})
+		return nil
+	})
+	return st, err
+}
+
+// kpi is a figure of CardStats: a quotient of sums; below "1" a plain sum.
+type kpi struct{ name, above, below string }
+
+func total(name, column string) kpi { return kpi{name, "ifnull(sum(" + column + "), 0)", "1"} }
+
+var stampKPIs = []kpi{total("stamps_awarded", "stamps"), total("prizes_redeemed", "redemptions"),
+	{"completion_rate", "ifnull(sum(completed), 0)", "ifnull(sum(completed+open_cards), 0)"}}
+
+var kpis = map[string][]kpi{
+	"standard": stampKPIs, "private": stampKPIs, "discount": {total("uses", "uses")}, "access": {total("entries", "entries")},
+	"prepaid": {total("balance_cents", "balance"), total("topped_up_cents", "topped_up"), total("spent_cents", "spent")},
+}
+
+// dayOf reads a date that the request's own rules have found sound.
+func dayOf(date string) int64 {
+	t, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return 0
+	}
+	return Day(t)
+}
