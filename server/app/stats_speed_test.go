@@ -13,6 +13,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/dev"
+	"punchcard/store"
 )
 
 // Statistics are measured on a year of a shop (testdata/year) with a card for
@@ -29,15 +30,28 @@ var (
 const yearEnd = "2026-07-01"
 
 // yearFile makes a file of so many transactions, or takes the one there is.
-func yearFile(b *testing.B, n int) string {
+func yearFile(tb testing.TB, n int) string {
 	if *yearDB != "" && n == *transactions {
 		return *yearDB
 	}
-	path := filepath.Join(b.TempDir(), "year.db")
+	path := filepath.Join(tb.TempDir(), "year.db")
 	if out, err := exec.Command("go", "run", "../../testdata/year", "-db", path, "-end", yearEnd, "-cards", strconv.Itoa(n/10), "-transactions", strconv.Itoa(n)).CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
+		tb.Fatalf("%v\n%s", err, out)
 	}
 	return path
+}
+
+// The benchmarks are worth something only where the file is one that the
+// program could have written.
+func TestYearIsSound(t *testing.T) {
+	st, err := store.Open(yearFile(t, 20_000), store.Options{MustExist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	if found, err := st.Check(); err != nil || len(found) > 0 {
+		t.Fatalf("check: %q, %v", found, err)
+	}
 }
 
 // atYearEnd sets a server's clock to the end of the file's year, or so much
