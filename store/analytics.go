@@ -180,7 +180,7 @@ func (v *View) activeCards(program int64) (*int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	over, err := v.number("SELECT count(*)"+lapsing+" AND "+activeCard, program, v.Now)
+	over, err := v.number("SELECT count(*)"+lapsing, program, v.Now)
 	*n -= over
 	return n, err
 }

@@ -90,5 +90,6 @@ var invariants = []struct {
 
 // differing selects the keys of rows that one of two queries has alone.
 func differing(key, a, b string) string {
-	return "SELECT DISTINCT " + key + " FROM (SELECT * FROM (" + a + " EXCEPT " + b + ") UNION ALL SELECT * FROM (" + b + " EXCEPT " + a + "))"
+	return "WITH a AS MATERIALIZED (" + a + "), b AS MATERIALIZED (" + b + ") SELECT DISTINCT " + key +
+		" FROM (SELECT * FROM (SELECT * FROM a EXCEPT SELECT * FROM b) UNION ALL SELECT * FROM (SELECT * FROM b EXCEPT SELECT * FROM a))"
 }

@@ -7,7 +7,7 @@ import "fmt"
 // must be to be counted.
 const counted = "reversed_at IS NULL AND type NOT IN ('reversal', 'expiry')"
 
-const activeCard = "activated_at IS NOT NULL AND locked_at IS NULL AND archived_at IS NULL AND deleted_at IS NULL AND lapsed=0"
+const activeCard = "activated_at IS NOT NULL AND locked_at IS NULL AND archived_at IS NULL AND deleted_at IS NULL AND lapsed = 0"
 
 // programSums gives one row for each program, in the order of program_counts.
 const programSums = `SELECT p.id AS program_id, ifnull(c.active, 0) AS active, ifnull(c.apple, 0) AS apple, ifnull(c.google, 0) AS google, ifnull(c.balance, 0) AS balance,
@@ -37,7 +37,7 @@ func (s *Store) fillCounts() error {
 	for _, sql := range []string{
 		"DELETE FROM program_counts", "DELETE FROM place_counts", "DELETE FROM quarter_counts", "DELETE FROM day_counts", "DELETE FROM hour_counts",
 		"INSERT INTO program_counts " + programSums, "INSERT INTO place_counts " + placeSums, "INSERT INTO quarter_counts " + quarterSums,
-		"UPDATE cards SET last_stamp_at=(SELECT max(created_at) FROM transactions WHERE card_id=cards.id AND type='stamp' AND reversed_at IS NULL) WHERE last_stamp_at IS NOT NULL OR stamps_count>0",
+		"UPDATE cards SET last_stamp_at=(SELECT max(created_at) FROM transactions WHERE card_id=cards.id AND type='stamp' AND reversed_at IS NULL)",
 	} {
 		if _, err := s.writer.exec(sql); err != nil {
 			return err

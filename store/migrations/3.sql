@@ -67,7 +67,7 @@ CREATE TABLE hour_counts (
   PRIMARY KEY (program_id, weekday, hour)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX cards_lapse ON cards (program_id, expires_at) WHERE lapsed = 0 AND expires_at IS NOT NULL;
+CREATE INDEX cards_lapse ON cards (program_id, expires_at) WHERE expires_at IS NOT NULL AND activated_at IS NOT NULL AND locked_at IS NULL AND archived_at IS NULL AND deleted_at IS NULL AND lapsed = 0;
 
 -- Changes of a card's state are rare and come from many places; new cards and
 -- the ledger are counted by those who write them.
