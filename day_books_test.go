@@ -88,6 +88,7 @@ func (d *day) close() (end []string) {
 		t.Errorf("totals %v, want %v", got, want)
 	}
 	end = append(end, d.cards(rows, owner)...)
+	end = append(end, d.statistics(rows)...)
 	for name, s := range d.totals(rows) {
 		end = append(end, fmt.Sprintf("%s: %d rows, %d stamps, %d cents", name, s[0], s[1], s[2]))
 	}

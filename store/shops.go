@@ -117,7 +117,7 @@ func CheckTimezone(name Opt[string]) []Detail {
 	if !name.Set || name.Null {
 		return nil
 	}
-	if _, err := time.LoadLocation(name.V); err != nil || name.V == "Local" {
+	if _, err := time.LoadLocation(name.V); err != nil || name.V == "" || name.V == "Local" {
 		return []Detail{{Field: "timezone", Code: "invalid_value", Message: "is not an IANA time zone"}}
 	}
 	return nil

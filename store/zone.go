@@ -3,7 +3,7 @@ package store
 import (
 	"sync"
 	"time"
-	_ "time/tzdata" // the zones are in the binary: the machine may have none, or older ones
+	_ "time/tzdata" // the zones are in the binary: the machine may have none
 )
 
 var zones sync.Map // name to *time.Location

@@ -226,8 +226,9 @@ func TestShopMoves(t *testing.T) {
 	if st := k.statistics(program); st.Timezone != "Europe/Rome" {
 		t.Errorf("timezone %q", st.Timezone)
 	}
-	refusal := k.do(move("Europe/Atlantis", nil).Do)
-	refused(t, refusal, ValidationFailed)
+	for _, none := range []string{"Europe/Atlantis", "", "Local", "../UTC"} {
+		refused(t, k.do(move(none, nil).Do), ValidationFailed)
+	}
 	days("2026-03-29", 23, 8)
 }
 
