@@ -289,6 +289,7 @@ func check[T any](v T, err error) T {
 // with its reason; smallSorts those that may sort, by the step before.
 var (
 	smallWalks = map[string]string{
+		"SELECT id FROM shops ORDER BY id":                                "every shop once, for a rebuild",
 		"SELECT id FROM shops LIMIT 2":                                    "two rows at most",
 		"FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT":  "a bounded batch in key order",
 		"SELECT created_at FROM audit ORDER BY id DESC LIMIT 1":           "one row, the last",

@@ -75,6 +75,15 @@ func (s *Store) fillLocal(where string, args ...any) error {
 // up every other write meanwhile.
 func (tx *Tx) Recount() error {
 	tx.counts, tx.recounted = counts{}, true
+	shops, err := tx.keys("SELECT id FROM shops ORDER BY id")
+	for _, shop := range shops {
+		if err == nil {
+			err = tx.audit(shop, "statistics.rebuild", KindShop, shop, "")
+		}
+	}
+	if err != nil {
+		return err
+	}
 	return tx.s.fillCounts()
 }
 
