@@ -266,7 +266,7 @@ func (tx *Tx) countBooked(p *presentation, c *card, e entry, had bool) error {
 		c.lastStamp = Some(tx.Now)
 	}
 	if has := c.StampsCount > 0; has != had {
-		t.open = value1(has) - value1(had)
+		t.open = oneIf(has) - oneIf(had)
 		if e.kind == "expiry" { // of a completed cycle's stamps: it was not open
 			n, err := tx.number("SELECT count(*) FROM cycles WHERE card_id=? AND cycle=?", c.key, c.cycle)
 			if err != nil {
@@ -285,7 +285,7 @@ func (tx *Tx) countBooked(p *presentation, c *card, e entry, had bool) error {
 	return nil
 }
 
-func value1(b bool) int64 {
+func oneIf(b bool) int64 {
 	if b {
 		return 1
 	}
@@ -322,7 +322,7 @@ func (tx *Tx) archive(p *presentation, c *card) error {
 func (tx *Tx) complete(c *card) error {
 	n, err := tx.exec("INSERT OR IGNORE INTO cycles (card_id, cycle, completed_at) VALUES (?,?,?)", c.key, c.cycle, tx.Now)
 	if err == nil && n > 0 {
-		tx.counts.total(c.program, totals{completed: 1, open: -value1(c.StampsCount > 0)})
+		tx.counts.total(c.program, totals{completed: 1, open: -oneIf(c.StampsCount > 0)})
 	}
 	return err
 }
