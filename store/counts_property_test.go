@@ -3,7 +3,6 @@ package store
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -198,6 +197,6 @@ func (y *year) equal(what string, got, want any) {
 	a, _ := json.Marshal(got)
 	b, _ := json.Marshal(want)
 	if string(a) != string(b) {
-		y.Fatalf("%s at %s in %s:\n%s\nwant\n%s", what, y.model.now, y.zone, a, fmt.Sprintf("%s", b))
+		y.Fatalf("%s at %s in %s:\n%s\nwant\n%s", what, y.model.now, y.zone, a, b)
 	}
 }
