@@ -29,7 +29,7 @@ type queued struct {
 }
 
 // chunk is how many delivery rows one statement writes where there are many.
-const chunk = 64
+const chunk = 256
 
 var (
 	insertDelivery   = "INSERT INTO deliveries (webhook_id, event_id) VALUES (?,?)"
@@ -56,7 +56,12 @@ func (s *Store) queueAll(group []*job) error {
 		}
 		j.queue = nil
 	}
-	slices.SortFunc(s.rows, func(a, b [2]int64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	slices.SortFunc(s.rows, func(a, b [2]int64) int {
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		return cmp.Compare(a[1], b[1])
+	})
 	args := make([]any, 0, 2*chunk)
 	for rows := s.rows; len(rows) > 0; {
 		sql, n := insertDelivery, 1

@@ -14,7 +14,7 @@ import (
 // with rests in which others write.
 const (
 	housekeeping = time.Minute
-	sweepRows    = 200
+	sweepRows    = 25
 	sweepRest    = 4 // times as long as the batch took
 )
 
