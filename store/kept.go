@@ -106,37 +106,27 @@ func (v *View) keptProgram(shop, key, epoch int64) (p *program, err error) {
 // The writer uses what is kept as well. What it reads itself it keeps only
 // while its group has changed none of it, since a change may yet be taken back.
 
-func (tx *Tx) keptSites(shop int64) (sites, error) {
-	if have, ok := tx.s.sites.get(tx.s.epoch, shop); ok {
+func keptBy[V any](tx *Tx, k *perEpoch[V], key int64, read func() (V, error)) (V, error) {
+	if have, ok := k.get(tx.s.epoch, key); ok {
 		return have, nil
 	}
-	list, err := tx.s.readSites(tx.conn, shop)
+	v, err := read()
 	if err == nil && tx.s.epoch == tx.s.began {
-		tx.s.sites.put(tx.s.epoch, shop, list)
+		k.put(tx.s.epoch, key, v)
 	}
-	return list, err
+	return v, err
+}
+
+func (tx *Tx) keptSites(shop int64) (sites, error) {
+	return keptBy(tx, &tx.s.sites, shop, func() (sites, error) { return tx.s.readSites(tx.conn, shop) })
 }
 
 func (tx *Tx) keptProgram(shop, key int64) (*program, error) {
-	if have, ok := tx.s.programs.get(tx.s.epoch, key); ok {
-		return have, nil
-	}
-	p, err := tx.s.programByKey(tx.conn, shop, key)
-	if err == nil && tx.s.epoch == tx.s.began {
-		tx.s.programs.put(tx.s.epoch, key, p)
-	}
-	return p, err
+	return keptBy(tx, &tx.s.programs, key, func() (*program, error) { return tx.s.programByKey(tx.conn, shop, key) })
 }
 
 func (tx *Tx) keptShop(shop int64) (Shop, error) {
-	if have, ok := tx.s.shops.get(tx.s.epoch, shop); ok {
-		return have, nil
-	}
-	sh, err := tx.s.shop(tx.conn, shop)
-	if err == nil && tx.s.epoch == tx.s.began {
-		tx.s.shops.put(tx.s.epoch, shop, sh)
-	}
-	return sh, err
+	return keptBy(tx, &tx.s.shops, shop, func() (Shop, error) { return tx.s.shop(tx.conn, shop) })
 }
 
 // programByKey finds a program that may have been deleted since.

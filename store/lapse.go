@@ -1,8 +1,7 @@
 package store
 
 // What a count of cards still holds though time ended it, and what the
-// housekeeping takes out of it.
-// Both go by cards_lapse alone, which has these cards and no other.
+// housekeeping takes out of it. Both go by cards_lapse alone, which has these cards and no other.
 const lapsing = " FROM cards WHERE program_id=? AND expires_at IS NOT NULL AND expires_at<=? AND " + activeCard
 
 // Lapse marks up to n cards that time has ended, so that those who count active

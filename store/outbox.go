@@ -40,8 +40,8 @@ var (
 // and before its commit; a failure ends the group. Within a savepoint, and
 // within each statement, SQLite copies a page before it first changes it, and
 // every webhook's rows are on a page of their own. So they are written webhook by
-// webhook: a stamp that goes to fifty then costs less than three times one that
-// goes to none, and not ten times.
+// webhook: a stamp that goes to fifty then costs about three times one that goes
+// to none, and not ten times.
 func (s *Store) queueAll(group []*job) error {
 	s.rows = s.rows[:0]
 	for _, j := range group {

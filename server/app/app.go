@@ -103,7 +103,7 @@ func (a *App) start(c Config, pricing []byte, ln net.Listener) error {
 	a.Store = st
 	// What ended while no server ran goes now. It also tells whether the file
 	// takes writes at all: SQLite opens one that does not for reading.
-	if err := forget(st); err != nil {
+	if err := a.forget(); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", c.DB, err), a.Stop(context.Background()))
 	}
 	guard := c.guard()

@@ -30,7 +30,7 @@ func (a *App) keepHouse(log *slog.Logger) {
 		case <-a.stop:
 			return
 		case <-t.C:
-			err := forget(a.Store)
+			err := a.forget()
 			if err == nil {
 				err = a.lapse(sweepRest)
 			}
@@ -44,19 +44,12 @@ func (a *App) keepHouse(log *slog.Logger) {
 	}
 }
 
-// forget deletes remembered responses whose window has ended, in batches that
-// let other writes in between.
-func forget(st *store.Store) error {
-	for {
-		var n int64
-		err := st.Write(context.Background(), store.Write{Actor: system, Do: func(tx *store.Tx) (err error) {
-			n, err = tx.PruneIdempotency(500)
-			return err
-		}})
-		if err != nil || n == 0 {
-			return err
-		}
-	}
+// forget deletes remembered responses whose window has ended.
+func (a *App) forget() error {
+	return a.batches(0, func(tx *store.Tx) (bool, error) {
+		n, err := tx.PruneIdempotency(500)
+		return n > 0, err
+	})
 }
 
 // sweep deletes what the delivery log keeps no longer.
@@ -104,7 +97,7 @@ func (a *App) settle() (s dev.Settled, err error) {
 		after := a.hooks.Count()
 		s.Delivered, s.Failed = after.Delivered-before.Delivered, after.Failed-before.Failed
 	}
-	if err := forget(a.Store); err != nil {
+	if err := a.forget(); err != nil {
 		return s, err
 	}
 	if err := errors.Join(a.lapse(0), a.sweep(0)); err != nil {
