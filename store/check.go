@@ -75,7 +75,7 @@ var invariants = []struct {
 	{"delivery to a webhook that does not exist", KindWebhook,
 		"SELECT DISTINCT webhook_id FROM deliveries d WHERE NOT EXISTS (SELECT 1 FROM webhooks WHERE id=d.webhook_id)"},
 	{"first attempt where nobody looks for it, behind the mark of webhook", KindWebhook,
-		"SELECT id FROM webhooks w WHERE EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id<=w.sent_through AND state='pending' AND due_at IS NULL)"},
+		"SELECT id FROM webhooks w WHERE EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id<=w.sent_through AND outcome IS NULL AND due_at IS NULL)"},
 	{"statistics that differ from the ledger: totals of program", KindProgram,
 		differing("program_id", programSums, "SELECT * FROM program_counts")},
 	{"statistics that differ from the ledger: locations of program", KindProgram,

@@ -146,6 +146,40 @@ func (c *conn) insert(sql string, args ...any) (key int64, err error) {
 	return key, err
 }
 
+// rowsOf is a statement that takes any number of rows at once.
+type rowsOf struct {
+	columns int
+	sql     [9]string // for 1, 2, 4 … 256 rows
+}
+
+// manyRows makes the statements of execRows from what stands before the rows,
+// one row, and what stands behind them.
+func manyRows(before, row, after string) (m rowsOf) {
+	m.columns = strings.Count(row, "?")
+	for i := range m.sql {
+		m.sql[i] = before + row + strings.Repeat(","+row, 1<<i-1) + after
+	}
+	return m
+}
+
+// execRows writes rows, whose values args holds one row after the other, with
+// as few statements as powers of two allow: a statement costs more than a row,
+// and one for each number of rows would never end.
+func (c *conn) execRows(m rowsOf, args []any) error {
+	for i := len(m.sql) - 1; len(args) > 0; {
+		n := m.columns << i
+		if len(args) < n {
+			i--
+			continue
+		}
+		if _, err := c.exec(m.sql[i], args[:n]...); err != nil {
+			return err
+		}
+		args = args[n:]
+	}
+	return nil
+}
+
 func (c *conn) run(sql string, args []any) (key, changes int64, err error) {
 	s, err := c.prepare(sql)
 	if err != nil {

@@ -31,62 +31,43 @@ type totals struct {
 	active, balance, stamps, redemptions, completed, open, span, gaps, uses, entries, toppedUp, spent int64
 }
 
-func (t *totals) columns() []*int64 {
-	return []*int64{&t.active, &t.balance, &t.stamps, &t.redemptions, &t.completed, &t.open, &t.span, &t.gaps, &t.uses, &t.entries, &t.toppedUp, &t.spent}
-}
-
 func (t *totals) add(o totals) {
-	for i, c := range t.columns() {
-		*c += *o.columns()[i]
-	}
+	t.active, t.balance, t.stamps, t.redemptions = t.active+o.active, t.balance+o.balance, t.stamps+o.stamps, t.redemptions+o.redemptions
+	t.completed, t.open, t.span, t.gaps = t.completed+o.completed, t.open+o.open, t.span+o.span, t.gaps+o.gaps
+	t.uses, t.entries, t.toppedUp, t.spent = t.uses+o.uses, t.entries+o.entries, t.toppedUp+o.toppedUp, t.spent+o.spent
 }
 
-// counts are what a write, or a group of them, changes in the sums that
-// statistics read.
+// place is a location as one program has it.
+type place struct{ program, location int64 }
+
+// tallies are what is to be added, and to what, in the order it came. A list is
+// enough for one write, which counts one or two things; an import counts
+// many of one kind, which are one entry.
+type tallies[K comparable, V any] []tally[K, V]
+
+type tally[K comparable, V any] struct {
+	of K
+	v  V
+}
+
+// at is what is to be added to k.
+func (s *tallies[K, V]) at(k K) *V {
+	if n := len(*s); n == 0 || (*s)[n-1].of != k {
+		*s = append(*s, tally[K, V]{of: k})
+	}
+	return &(*s)[len(*s)-1].v
+}
+
+// counts are what a write changes in the sums that statistics read.
 type counts struct {
-	buckets map[bucket]happened
-	places  map[[2]int64]happened // by program and location
-	totals  map[int64]totals      // by program
+	buckets tallies[bucket, happened]
+	places  tallies[place, happened]
+	totals  tallies[int64, totals] // by program
 }
 
-func (c *counts) at(b bucket, h happened) {
-	if c.buckets == nil {
-		c.buckets = map[bucket]happened{}
-	}
-	sum := c.buckets[b]
-	sum.add(h)
-	c.buckets[b] = sum
-}
-
-func (c *counts) place(program, location int64, h happened) {
-	if c.places == nil {
-		c.places = map[[2]int64]happened{}
-	}
-	sum := c.places[[2]int64{program, location}]
-	sum.add(h)
-	c.places[[2]int64{program, location}] = sum
-}
-
-func (c *counts) total(program int64, t totals) {
-	if c.totals == nil {
-		c.totals = map[int64]totals{}
-	}
-	sum := c.totals[program]
-	sum.add(t)
-	c.totals[program] = sum
-}
-
-func (c *counts) merge(o counts) {
-	for k, v := range o.buckets {
-		c.at(k, v)
-	}
-	for k, v := range o.places {
-		c.place(k[0], k[1], v)
-	}
-	for k, v := range o.totals {
-		c.total(k, v)
-	}
-}
+func (c *counts) at(b bucket, h happened)             { c.buckets.at(b).add(h) }
+func (c *counts) place(p, location int64, h happened) { c.places.at(place{p, location}).add(h) }
+func (c *counts) total(program int64, t totals)       { c.totals.at(program).add(t) }
 
 // countRow counts a row of the ledger, or with sign -1 takes one that was
 // reversed out again. Reversals and expiries themselves are no activity.
@@ -124,39 +105,75 @@ func (tx *Tx) countPlace(program, location int64) {
 	tx.counts.place(program, location, happened{cards: 1})
 }
 
+// gathered are the counts of a whole group.
+type gathered struct {
+	buckets map[bucket]happened
+	places  map[place]happened
+	totals  map[int64]totals
+}
+
+func gather(group []*job) gathered {
+	all := gathered{map[bucket]happened{}, map[place]happened{}, map[int64]totals{}}
+	for _, j := range group {
+		if j.anew { // it saw what the members before it wrote
+			all = gather(nil)
+		}
+		for _, e := range j.counts.buckets {
+			v := all.buckets[e.of]
+			v.add(e.v)
+			all.buckets[e.of] = v
+		}
+		for _, e := range j.counts.places {
+			v := all.places[e.of]
+			v.add(e.v)
+			all.places[e.of] = v
+		}
+		for _, e := range j.counts.totals {
+			v := all.totals[e.of]
+			v.add(e.v)
+			all.totals[e.of] = v
+		}
+		j.counts = counts{}
+	}
+	return all
+}
+
+var (
+	addPlaces = manyRows("INSERT INTO place_counts (program_id, location_id, cards, stamps) VALUES ", "(?,?,?,?)",
+		" ON CONFLICT DO UPDATE SET cards=cards+excluded.cards, stamps=stamps+excluded.stamps")
+	addQuarters = manyRows("INSERT INTO quarter_counts (program_id, quarter, location_id, activity, stamps, cards) VALUES ", "(?,?,?,?,?,?)",
+		" ON CONFLICT DO UPDATE SET activity=activity+excluded.activity, stamps=stamps+excluded.stamps, cards=cards+excluded.cards")
+	addDays = manyRows("INSERT INTO day_counts (program_id, day, location_id, activity, stamps, cards) VALUES ", "(?,?,?,?,?,?)",
+		" ON CONFLICT DO UPDATE SET activity=activity+excluded.activity, stamps=stamps+excluded.stamps, cards=cards+excluded.cards")
+	addHours = manyRows("INSERT INTO hour_counts (program_id, weekday, hour, stamps) VALUES ", "(?,?,?,?)",
+		" ON CONFLICT DO UPDATE SET stamps=stamps+excluded.stamps")
+)
+
 // writeCounts adds up what a whole group counted and writes each sum once,
 // before the group's commit: sixty-four stamps at one till change the same few
 // rows.
 func (s *Store) writeCounts(group []*job) error {
-	var all counts
-	for _, j := range group {
-		if j.anew { // it saw what the members before it wrote
-			all = counts{}
-		}
-		all.merge(j.counts)
-		j.counts = counts{}
-	}
+	all := gather(group)
 	for program, t := range all.totals {
-		args := []any{program}
-		for _, c := range t.columns() {
-			args = append(args, *c)
-		}
 		if _, err := s.writer.exec(`UPDATE program_counts SET active=active+?2, balance=balance+?3, stamps=stamps+?4, redemptions=redemptions+?5, completed=completed+?6,
-			open_cards=open_cards+?7, span_ms=span_ms+?8, gaps=gaps+?9, uses=uses+?10, entries=entries+?11, topped_up=topped_up+?12, spent=spent+?13 WHERE program_id=?1`, args...); err != nil {
+			open_cards=open_cards+?7, span_ms=span_ms+?8, gaps=gaps+?9, uses=uses+?10, entries=entries+?11, topped_up=topped_up+?12, spent=spent+?13 WHERE program_id=?1`,
+			program, t.active, t.balance, t.stamps, t.redemptions, t.completed, t.open, t.span, t.gaps, t.uses, t.entries, t.toppedUp, t.spent); err != nil {
 			return err
 		}
 	}
-	for k, h := range all.places {
-		if _, err := s.writer.exec(`INSERT INTO place_counts (program_id, location_id, cards, stamps) VALUES (?1,?2,?3,?4)
-			ON CONFLICT DO UPDATE SET cards=cards+?3, stamps=stamps+?4`, k[0], k[1], h.cards, h.stamps); err != nil {
-			return err
-		}
+	var args []any
+	for p, h := range all.places {
+		args = append(args, p.program, p.location, h.cards, h.stamps)
 	}
+	if err := s.writer.execRows(addPlaces, args); err != nil {
+		return err
+	}
+	args = args[:0]
 	for b, h := range all.buckets {
-		if _, err := s.writer.exec(`INSERT INTO quarter_counts (program_id, quarter, location_id, activity, stamps, cards) VALUES (?1,?2,?3,?4,?5,?6)
-			ON CONFLICT DO UPDATE SET activity=activity+?4, stamps=stamps+?5, cards=cards+?6`, b.program, b.quarter, b.location, h.activity, h.stamps, h.cards); err != nil {
-			return err
-		}
+		args = append(args, b.program, b.quarter, b.location, h.activity, h.stamps, h.cards)
+	}
+	if err := s.writer.execRows(addQuarters, args); err != nil {
+		return err
 	}
 	tx := Tx{conn: s.writer, s: s}
 	return s.writeLocal(all.buckets, func(b bucket) (string, error) {
@@ -219,21 +236,20 @@ func (s *Store) writeLocal(buckets map[bucket]happened, zone func(bucket) (strin
 		}
 		l.add(b, h, z)
 	}
+	var args []any
 	// In the order of the keys: a rebuild writes many.
 	for _, d := range slices.SortedFunc(maps.Keys(l.days), func(a, b localDay) int {
 		return cmp.Or(cmp.Compare(a.program, b.program), cmp.Compare(a.day, b.day), cmp.Compare(a.location, b.location))
 	}) {
 		h := l.days[d]
-		if _, err := s.writer.exec(`INSERT INTO day_counts (program_id, day, location_id, activity, stamps, cards) VALUES (?1,?2,?3,?4,?5,?6)
-			ON CONFLICT DO UPDATE SET activity=activity+?4, stamps=stamps+?5, cards=cards+?6`, d.program, d.day, d.location, h.activity, h.stamps, h.cards); err != nil {
-			return err
-		}
+		args = append(args, d.program, d.day, d.location, h.activity, h.stamps, h.cards)
 	}
+	if err := s.writer.execRows(addDays, args); err != nil {
+		return err
+	}
+	args = args[:0]
 	for h, n := range l.hours {
-		if _, err := s.writer.exec(`INSERT INTO hour_counts (program_id, weekday, hour, stamps) VALUES (?1,?2,?3,?4)
-			ON CONFLICT DO UPDATE SET stamps=stamps+?4`, h.program, h.weekday, h.hour, n); err != nil {
-			return err
-		}
+		args = append(args, h.program, h.weekday, h.hour, n)
 	}
-	return nil
+	return s.writer.execRows(addHours, args)
 }

@@ -79,7 +79,7 @@ func TestOlderFilesAreCounted(t *testing.T) {
 	tables := k.lines("SELECT name FROM sqlite_schema WHERE type='table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")
 	k.Close()
 
-	for v := int64(1); v < 3; v++ {
+	for v := int64(1); v < 3; v++ { // of those before the sums
 		t.Run(fmt.Sprintf("version %d", v), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "older.db")
 			older(t, path, keptSchema(t)(v), v)

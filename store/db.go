@@ -112,7 +112,6 @@ type Store struct {
 	wipeTried time.Time
 	hookEpoch int64
 	hooks     map[int64][]hook
-	rows      [][2]int64 // deliveries of the open group: webhook, event
 }
 
 const pragmas = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=temp_store(MEMORY)&_pragma=wal_autocheckpoint(4000)&_pragma=secure_delete(ON)&_dqs=0"

@@ -103,7 +103,7 @@ func TestDeliveriesPerMatchingWebhook(t *testing.T) {
 			t.Errorf("%s is rendered as (v1, v2) %v, want %s", c.name, versions, want)
 		}
 	}
-	if n := f.number("SELECT count(*) FROM deliveries WHERE state<>'pending' OR attempts>0 OR due_at IS NOT NULL"); n > 0 {
+	if n := f.number("SELECT count(*) FROM deliveries WHERE outcome IS NOT NULL OR attempts>0 OR due_at IS NOT NULL"); n > 0 {
 		t.Errorf("%d deliveries do not start as pending and fresh", n)
 	}
 }

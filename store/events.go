@@ -100,11 +100,12 @@ func (tx *Tx) flushEvents() error {
 		if e.row != nil && e.name == event.TransactionCreated {
 			facts.Specific, facts.AlsoSpecific = e.row.specific, e.row.also
 		}
-		var to []hook
+		var to []int64
 		var v1, v2 bool
-		for _, h := range hooks {
+		for i := range hooks {
+			h := &hooks[i]
 			if h.sub.Matches(facts) {
-				to = append(to, h)
+				to = append(to, h.id)
 				v1, v2 = v1 || !h.v2, v2 || h.v2
 			}
 		}
@@ -134,7 +135,7 @@ func (tx *Tx) mayQueue(e pendingEvent) (bool, error) {
 	return sh.SubscriptionState == "active" || sh.SubscriptionState == "past_due", err
 }
 
-func (tx *Tx) queue(e pendingEvent, to []hook, v1, v2 bool) error {
+func (tx *Tx) queue(e pendingEvent, to []int64, v1, v2 bool) error {
 	env, err := tx.envelope(e)
 	if err != nil {
 		return err
@@ -154,12 +155,8 @@ func (tx *Tx) queue(e pendingEvent, to []hook, v1, v2 bool) error {
 	if e.name == event.SubscriptionStateChanged {
 		special = throughSuspension
 	}
-	hooks := make([]int64, len(to))
-	for i, h := range to {
-		hooks[i] = h.id
-	}
-	tx.queued = append(tx.queued, queued{key, hooks, special})
-	tx.woken = append(tx.woken, hooks...)
+	tx.queued = append(tx.queued, queued{key, to, special})
+	tx.woken = append(tx.woken, to...)
 	return nil
 }
 

@@ -30,7 +30,7 @@ type DeliveriesQuery struct {
 }
 
 // The payload is that of the webhook's own version.
-var deliveryCols = packed(epochColumn, "d.webhook_id", "d.event_id", "e.name", "d.request_headers", "d.response_status", "d.attempts", "d.last_error", "d.duration_ms",
+var deliveryCols = packed(epochColumn, "d.webhook_id", "d.event_id", "e.name", "ifnull(d.request_headers, '{}')", "d.response_status", "d.attempts", "d.last_error", "d.duration_ms",
 	"e.card_id", "d.delivered_at", "e.occurred_at", "CAST(iif(?1='v2', e.payload_v2, e.payload_v1) AS TEXT)")
 
 const deliveryTables = " FROM deliveries d JOIN events e ON e.id=d.event_id"
@@ -122,20 +122,20 @@ func (tx *Tx) Redeliver(a Access, programID, id, deliveryID string) (d Delivery,
 	if !ok {
 		return d, notFound("delivery")
 	}
-	state := ""
-	if ok, err = tx.one(func(r *rows) { state = r.str() }, "SELECT state FROM deliveries WHERE webhook_id=? AND event_id=?", w.key, happened); err != nil {
+	pending := false
+	if ok, err = tx.one(func(r *rows) { pending = r.bool() }, "SELECT outcome IS NULL FROM deliveries WHERE webhook_id=? AND event_id=?", w.key, happened); err != nil {
 		return d, err
 	}
 	switch {
 	case !ok:
 		return d, notFound("delivery")
-	case state == "pending":
+	case pending:
 		return d, refuse(Conflict, "The delivery is still pending.")
 	case !w.Active:
 		return d, refuse(Unprocessable, "The webhook is inactive; a PATCH with active true enables it.")
 	}
-	if _, err = tx.exec(`UPDATE deliveries SET state='pending', due_at=?, attempts=0, response_status=NULL, last_error=NULL, duration_ms=0,
-		request_headers='{}', delivered_at=NULL WHERE webhook_id=? AND event_id=?`, tx.Now, w.key, happened); err != nil {
+	if _, err = tx.exec(`UPDATE deliveries SET outcome=NULL, due_at=?, attempts=0, response_status=NULL, last_error=NULL, duration_ms=0,
+		request_headers=NULL, delivered_at=NULL WHERE webhook_id=? AND event_id=?`, tx.Now, w.key, happened); err != nil {
 		return d, err
 	}
 	tx.wakes(w.key)

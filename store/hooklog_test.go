@@ -36,7 +36,7 @@ func TestPingDelivery(t *testing.T) {
 		if string(d.RequestPayload) != want {
 			t.Errorf("%s: payload %s\nwant %s", version, d.RequestPayload, want)
 		}
-		if row := f.lines("SELECT concat_ws(',', state, special, due_at, attempts) FROM deliveries WHERE event_id=?", f.happened(w.ID, d.ID)); row[0] != fmt.Sprintf("pending,%d,%d,0", onlyATest, f.clock.at()) {
+		if row := f.lines("SELECT concat_ws(',', outcome IS NULL, special, due_at, attempts) FROM deliveries WHERE event_id=?", f.happened(w.ID, d.ID)); row[0] != fmt.Sprintf("1,%d,%d,0", onlyATest, f.clock.at()) {
 			t.Errorf("%s: row %s", version, row)
 		}
 		if rows := f.lines("SELECT concat_ws(',', payload_v1 IS NOT NULL, payload_v2 IS NOT NULL, card_id IS NULL) FROM events ORDER BY id DESC LIMIT 1"); rows[0] != map[string]string{"v1": "1,0,1", "v2": "0,1,1"}[version] {
@@ -53,12 +53,12 @@ func TestRedeliveryStartsAnew(t *testing.T) {
 	f.card(f.a, program, CardFields{HolderName: set("Ada"), ExternalRef: set("m-1")})
 	fresh := f.log(program, w.ID)[0]
 	row := func() string {
-		return f.lines("SELECT concat_ws('|', event_id, webhook_id, state, special, attempts, quote(response_status), quote(last_error), duration_ms, request_headers, quote(delivered_at)) FROM deliveries")[0]
+		return f.lines("SELECT concat_ws('|', event_id, webhook_id, quote(outcome), special, attempts, quote(response_status), quote(last_error), duration_ms, quote(request_headers), quote(delivered_at)) FROM deliveries")[0]
 	}
 	was := row()
 	for _, state := range []string{"delivered", "failed"} {
 		f.clock.move(1e9)
-		f.sql(`UPDATE deliveries SET state=?, attempts=5, response_status=500, last_error='status 500', duration_ms=9, request_headers='{"A":"b"}', delivered_at=?`, state, f.clock.at())
+		f.sql(`UPDATE deliveries SET outcome=?, attempts=5, response_status=500, last_error='status 500', duration_ms=9, request_headers='{"A":"b"}', delivered_at=?`, state, f.clock.at())
 		done := f.log(program, w.ID)[0]
 		if done.Attempts != 5 || done.ResponseStatus != Some(int64(500)) || done.LastError != Some("status 500") || done.DurationMS != 9 || string(done.RequestHeaders) != `{"A":"b"}` || done.DeliveredAt != Some(f.clock.at()) {
 			t.Errorf("after the attempts: %+v", done)
@@ -73,7 +73,7 @@ func TestRedeliveryStartsAnew(t *testing.T) {
 		}
 	}
 	// Of an erased card the scrubbed body goes out.
-	f.sql("UPDATE deliveries SET state='failed'")
+	f.sql("UPDATE deliveries SET outcome='failed'")
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, fresh.CardInstanceID.V) })
 	d := must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, program, w.ID, fresh.ID) })
 	var body struct {

@@ -57,6 +57,21 @@ func keptSchema(t *testing.T) func(v int64) string {
 	}
 }
 
+// What a delivery's row said, it says after its table was made anew.
+func TestMigrationKeepsDeliveries(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "older.db")
+	older(t, path, keptSchema(t)(3)+`; INSERT INTO deliveries (webhook_id, event_id, state, special, due_at, attempts, response_status, last_error, duration_ms, request_headers, delivered_at) VALUES
+		(1, 1, 'delivered', 0, NULL, 1, 204, NULL, 12, '{"A":"b"}', 500), (1, 2, 'failed', 2, 600, 5, 500, 'status 500', 9, '{"A":"c"}', NULL),
+		(1, 3, 'pending', 1, 700, 2, NULL, 'refused', 3, '{"A":"d"}', NULL), (2, 3, 'pending', 0, NULL, 0, NULL, NULL, 0, '{}', NULL)`, 3)
+	f := &fixture{Store: open(t, path, Options{}), t: t}
+	got := f.lines("SELECT concat_ws('|', webhook_id, event_id, quote(outcome), special, quote(due_at), attempts, quote(response_status), quote(last_error), duration_ms, quote(request_headers), quote(delivered_at)) FROM deliveries")
+	want := []string{`1|1|'delivered'|0|NULL|1|204|NULL|12|'{"A":"b"}'|500`, `1|2|'failed'|2|600|5|500|'status 500'|9|'{"A":"c"}'|NULL`,
+		`1|3|NULL|1|700|2|NULL|'refused'|3|'{"A":"d"}'|NULL`, `2|3|NULL|0|NULL|0|NULL|NULL|0|NULL|NULL`}
+	if !slices.Equal(got, want) {
+		t.Errorf("after the migration\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // withSteps has the program know further versions while a test runs.
 func withSteps(t *testing.T, steps ...string) {
 	oldSchema, oldSteps := schema, migrations

@@ -1,11 +1,10 @@
 package store
 
 import (
-	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"punchcard/webhook/event"
@@ -28,13 +27,7 @@ type queued struct {
 	special int
 }
 
-// chunk is how many delivery rows one statement writes where there are many.
-const chunk = 256
-
-var (
-	insertDelivery   = "INSERT INTO deliveries (webhook_id, event_id) VALUES (?,?)"
-	insertDeliveries = insertDelivery + strings.Repeat(",(?,?)", chunk-1)
-)
+var addDeliveries = manyRows("INSERT INTO deliveries (webhook_id, event_id) VALUES ", "(?,?)", "")
 
 // queueAll writes the delivery rows of a whole group, after its last savepoint
 // and before its commit; a failure ends the group. Within a savepoint, and
@@ -43,12 +36,14 @@ var (
 // webhook: a stamp that goes to fifty then costs about three times one that goes
 // to none, and not ten times.
 func (s *Store) queueAll(group []*job) error {
-	s.rows = s.rows[:0]
+	events, rows := map[int64][]any{}, 0 // by webhook
 	for _, j := range group {
 		for _, q := range j.queue {
+			var one any = q.event // boxed once, however many get it
 			for _, h := range q.hooks {
 				if q.special == 0 {
-					s.rows = append(s.rows, [2]int64{h, q.event})
+					events[h] = append(events[h], one)
+					rows++
 				} else if _, err := s.writer.exec("INSERT INTO deliveries (webhook_id, event_id, special) VALUES (?,?,?)", h, q.event, q.special); err != nil {
 					return err
 				}
@@ -56,28 +51,14 @@ func (s *Store) queueAll(group []*job) error {
 		}
 		j.queue = nil
 	}
-	slices.SortFunc(s.rows, func(a, b [2]int64) int {
-		if a[0] != b[0] {
-			return cmp.Compare(a[0], b[0])
+	args := make([]any, 0, 2*rows)
+	for _, h := range slices.Sorted(maps.Keys(events)) {
+		var hook any = h
+		for _, e := range events[h] {
+			args = append(args, hook, e)
 		}
-		return cmp.Compare(a[1], b[1])
-	})
-	args := make([]any, 0, 2*chunk)
-	for rows := s.rows; len(rows) > 0; {
-		sql, n := insertDelivery, 1
-		if len(rows) >= chunk {
-			sql, n = insertDeliveries, chunk
-		}
-		args = args[:0]
-		for _, r := range rows[:n] {
-			args = append(args, r[0], r[1])
-		}
-		if _, err := s.writer.exec(sql, args...); err != nil {
-			return err
-		}
-		rows = rows[n:]
 	}
-	return nil
+	return s.writer.execRows(addDeliveries, args)
 }
 
 // OnDue has f called after each commit with the webhooks for which it queued
@@ -116,7 +97,7 @@ const openTo = `CASE WHEN w.deleted_at IS NOT NULL THEN 3 WHEN ` + shopOpen + ` 
 const hooksAndShops = " FROM webhooks w JOIN shops sh ON sh.id=w.shop_id"
 
 // fresh is the condition on a delivery's row that its first attempt is to come.
-const fresh = "state='pending' AND due_at IS NULL"
+const fresh = "outcome IS NULL AND due_at IS NULL"
 
 // Due are deliveries of one webhook, by their events.
 type Due struct {
@@ -145,7 +126,7 @@ func (v *View) Due(webhook, after int64, skip []int64, n int) (d Due, err error)
 		not = " AND event_id NOT IN (SELECT value FROM json_each(?4))"
 		args = append(args, jsonKeys(skip))
 	}
-	if d.Timed, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND state='pending' AND due_at IS NOT NULL AND due_at<=?2"+timed+not+" ORDER BY due_at LIMIT ?3", args...); err != nil || least > 1 || len(d.Timed) == n {
+	if d.Timed, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND outcome IS NULL AND due_at IS NOT NULL AND due_at<=?2"+timed+not+" ORDER BY due_at LIMIT ?3", args...); err != nil || least > 1 || len(d.Timed) == n {
 		return d, err
 	}
 	index, first := "", ""
@@ -180,7 +161,7 @@ func (v *View) Attempt(webhook, happened int64) (a Attempt, ok bool, err error) 
 	}, "SELECT "+packed("d.attempts", "d.special", "w.url", "w.secret", "w.bearer_token", "w.custom_headers",
 		"CASE w.payload_version WHEN 'v1' THEN CAST(e.payload_v1 AS TEXT) ELSE CAST(e.payload_v2 AS TEXT) END")+
 		" FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id JOIN shops sh ON sh.id=w.shop_id JOIN events e ON e.id=d.event_id"+
-		" WHERE d.webhook_id=? AND d.event_id=? AND d.state='pending' AND ifnull(d.due_at, 0)<=? AND "+may, webhook, happened, v.Now)
+		" WHERE d.webhook_id=? AND d.event_id=? AND d.outcome IS NULL AND ifnull(d.due_at, 0)<=? AND "+may, webhook, happened, v.Now)
 	if err != nil || !ok {
 		return a, false, err
 	}
@@ -201,8 +182,8 @@ type Waiting struct {
 // Waiting are the webhooks that have a retry, redelivery or test to send, now
 // or later. It looks at one row for each, however long its queue is.
 func (v *View) Waiting() (list []Waiting, err error) {
-	const timed = "SELECT min(webhook_id) FROM deliveries WHERE state='pending' AND due_at IS NOT NULL"
-	const first = "(SELECT min(due_at) FROM deliveries WHERE webhook_id=w.id AND state='pending' AND due_at IS NOT NULL"
+	const timed = "SELECT min(webhook_id) FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL"
+	const first = "(SELECT min(due_at) FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND due_at IS NOT NULL"
 	r := v.query("WITH RECURSIVE q(id) AS (" + timed + " UNION ALL SELECT (" + timed + " AND webhook_id>q.id) FROM q WHERE q.id IS NOT NULL) " +
 		"SELECT " + packed("q.id", "CASE "+openTo+" WHEN 0 THEN "+first+") WHEN 1 THEN "+first+" AND special>0 AND special=1) WHEN 2 THEN "+first+" AND special>0 AND special=2) END") +
 		" FROM q JOIN webhooks w ON w.id=q.id JOIN shops sh ON sh.id=w.shop_id")
@@ -230,12 +211,12 @@ func (v *View) Mark() (m Mark, err error) {
 // few rows for each webhook there is.
 func (v *View) Fresh() ([]int64, error) {
 	return v.keys("SELECT w.id" + hooksAndShops + " WHERE CASE " + openTo + " WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id>w.sent_through AND " + fresh + ")" +
-		" WHEN 1 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND state='pending' AND special>0 AND special=1) END")
+		" WHEN 1 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND special>0 AND special=1) END")
 }
 
 // Pending is how many deliveries wait.
 func (v *View) Pending() (int64, error) {
-	return v.number("SELECT count(*) FROM deliveries WHERE state='pending'")
+	return v.number("SELECT count(*) FROM deliveries WHERE outcome IS NULL")
 }
 
 // Outcome is what became of an attempt.
@@ -258,7 +239,7 @@ type Outcome struct {
 func (tx *Tx) Record(o Outcome) error {
 	took := o.Took.Milliseconds()
 	if o.Success {
-		n, err := tx.exec("UPDATE deliveries SET state='delivered', attempts=attempts+1, response_status=?, last_error=NULL, duration_ms=?, request_headers=?, delivered_at=? WHERE webhook_id=? AND event_id=? AND state='pending'",
+		n, err := tx.exec("UPDATE deliveries SET outcome='delivered', attempts=attempts+1, response_status=?, last_error=NULL, duration_ms=?, request_headers=?, delivered_at=? WHERE webhook_id=? AND event_id=? AND outcome IS NULL",
 			o.Status, took, o.Headers, tx.Now, o.Webhook, o.Event)
 		if err != nil || n == 0 || o.Test {
 			return err
@@ -266,22 +247,22 @@ func (tx *Tx) Record(o Outcome) error {
 		_, err = tx.exec("UPDATE webhooks SET consecutive_failures=0, sent_through=max(sent_through, ?) WHERE id=?", o.Through, o.Webhook)
 		return err
 	}
-	attempts, err := tx.number("SELECT attempts+1 FROM deliveries WHERE webhook_id=? AND event_id=? AND state='pending'", o.Webhook, o.Event)
+	attempts, err := tx.number("SELECT attempts+1 FROM deliveries WHERE webhook_id=? AND event_id=? AND outcome IS NULL", o.Webhook, o.Event)
 	if err != nil || attempts == 0 {
 		return err
 	}
 	over := o.Gone || o.Test || attempts >= int64(tx.Limits.DeliveryAttempts)
-	state := "pending"
+	var outcome Null[string]
 	if over {
-		state = "failed"
+		outcome = Some("failed")
 	}
 	if !o.Test {
 		if _, err := tx.exec("UPDATE webhooks SET sent_through=max(sent_through, ?) WHERE id=?", o.Through, o.Webhook); err != nil {
 			return err
 		}
 	}
-	if _, err := tx.exec("UPDATE deliveries SET state=?, due_at=?, attempts=?, response_status=?, last_error=?, duration_ms=?, request_headers=? WHERE webhook_id=? AND event_id=?",
-		state, tx.Now.Add(o.Retry), attempts, o.Status, o.Error, took, o.Headers, o.Webhook, o.Event); err != nil {
+	if _, err := tx.exec("UPDATE deliveries SET outcome=?, due_at=?, attempts=?, response_status=?, last_error=?, duration_ms=?, request_headers=? WHERE webhook_id=? AND event_id=?",
+		outcome, tx.Now.Add(o.Retry), attempts, o.Status, o.Error, took, o.Headers, o.Webhook, o.Event); err != nil {
 		return err
 	}
 	if !over || o.Test {

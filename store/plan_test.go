@@ -150,7 +150,7 @@ func everything(f *fixture) {
 	for kind, id := range map[Kind]string{KindProgram: l.program, KindCard: l.card, KindLocation: l.location} {
 		check(f.Owner(kind, id))
 	}
-	f.sql("UPDATE deliveries SET state='failed' WHERE webhook_id=? AND event_id=?", f.key(KindWebhook, hook), f.happened(hook, delivery))
+	f.sql("UPDATE deliveries SET outcome='failed' WHERE webhook_id=? AND event_id=?", f.key(KindWebhook, hook), f.happened(hook, delivery))
 	must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, l.program, hook, delivery) })
 	everythingSent(f, f.key(KindWebhook, hook))
 	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, l.program, hook) })
@@ -259,7 +259,7 @@ func everythingSent(f *fixture, hook int64) {
 	shop("active")
 	last := f.number("SELECT max(event_id) FROM deliveries WHERE webhook_id=?", hook)
 	for _, o := range []Outcome{{Success: true}, {Retry: time.Second}, {Gone: true}} {
-		f.sql("UPDATE deliveries SET state='pending' WHERE webhook_id=? AND event_id=?", hook, last)
+		f.sql("UPDATE deliveries SET outcome=NULL WHERE webhook_id=? AND event_id=?", hook, last)
 		o.Webhook, o.Event, o.Headers = hook, last, "{}"
 		f.must(func(tx *Tx) error { return tx.Record(o) })
 	}
@@ -293,7 +293,7 @@ var (
 		"SELECT id FROM shops LIMIT 2":                                    "two rows at most",
 		"FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT":  "a bounded batch in key order",
 		"SELECT created_at FROM audit ORDER BY id DESC LIMIT 1":           "one row, the last",
-		"SELECT count(*) FROM deliveries WHERE state='pending'":           "a fixture's answer alone: no server asks it",
+		"SELECT count(*) FROM deliveries WHERE outcome IS NULL":           "a fixture's answer alone: no server asks it",
 		"WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w": "every webhook once",
 		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                 "its own result, a row for each webhook",
 		"SELECT shop_id, program_id, ?1, id, 'overflow'":                  "looks for rows that waited for the new key, and none may wait: never run",
@@ -387,6 +387,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 		for part := range smallWalks {
 			small = small || strings.Contains(sql, part)
 		}
+		steps = slices.DeleteFunc(steps, func(step string) bool { return strings.HasSuffix(step, "-ROW VALUES CLAUSE") })
 		if found := walked(steps); len(found) > 0 && !small {
 			t.Errorf("walks a table, %q: %s\nplan %s", found, sql, strings.Join(steps, " | "))
 		}

@@ -313,19 +313,19 @@ CREATE INDEX events_card ON events (card_id) WHERE card_id IS NOT NULL;
 CREATE TABLE deliveries (
   webhook_id      INTEGER NOT NULL,
   event_id        INTEGER NOT NULL,
-  state           TEXT    NOT NULL DEFAULT 'pending' CHECK (state = 'pending' OR state = 'delivered' OR state = 'failed'),
+  outcome         TEXT    CHECK (outcome = 'delivered' OR outcome = 'failed'), -- null: pending. What a fresh row needs not say it does not, to be small
   special         INTEGER NOT NULL DEFAULT 0, -- 1: goes out though the shop is suspended; 2: a test, once, also where the webhook is inactive
   due_at          INTEGER,                    -- of the next attempt; null: the first one, at once
   attempts        INTEGER NOT NULL DEFAULT 0,
   response_status INTEGER,
   last_error      TEXT,
   duration_ms     INTEGER NOT NULL DEFAULT 0, -- of the latest attempt
-  request_headers TEXT    NOT NULL DEFAULT '{}', -- JSON object, secrets masked
+  request_headers TEXT,                       -- of the latest attempt: JSON object, secrets masked
   delivered_at    INTEGER,
   PRIMARY KEY (webhook_id, event_id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX deliveries_due ON deliveries (webhook_id, due_at) WHERE state = 'pending' AND due_at IS NOT NULL;
-CREATE INDEX deliveries_special ON deliveries (webhook_id, due_at) WHERE state = 'pending' AND special > 0;
+CREATE INDEX deliveries_due ON deliveries (webhook_id, due_at) WHERE outcome IS NULL AND due_at IS NOT NULL;
+CREATE INDEX deliveries_special ON deliveries (webhook_id, due_at) WHERE outcome IS NULL AND special > 0;
 
 -- What statistics read: sums that every write to the ledger keeps up with, in
 -- its own transaction. What deleted programs did remains in them. "punchcard check" compares them with the ledger and

@@ -22,7 +22,7 @@ func (tx *Tx) Sweep(w *Sweep, n int) (more bool, err error) {
 		return false, err
 	}
 	if _, err = tx.exec("DELETE FROM deliveries WHERE (webhook_id, event_id) IN (SELECT w.id, e.id FROM events e JOIN webhooks w ON w.shop_id=e.shop_id"+
-		" WHERE e.id>? AND e.id<=?) AND state<>'pending'", from, w.event); err != nil {
+		" WHERE e.id>? AND e.id<=?) AND outcome IS NOT NULL", from, w.event); err != nil {
 		return false, err
 	}
 	_, err = tx.exec("DELETE FROM events WHERE id>? AND id<=? AND NOT EXISTS (SELECT 1 FROM webhooks w JOIN deliveries d ON d.webhook_id=w.id AND d.event_id=events.id"+

@@ -221,7 +221,7 @@ func TestWebhookWakes(t *testing.T) {
 	again := func(tx *Tx) error { _, err := tx.Redeliver(f.a, program, w.ID, d.ID); return err }
 	refused(t, f.do(again), Conflict)
 	told("redelivery of what is pending", false)
-	f.sql("UPDATE deliveries SET state='failed'")
+	f.sql("UPDATE deliveries SET outcome='failed'")
 	f.must(again)
 	told("redelivery", true)
 	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, w.ID) })

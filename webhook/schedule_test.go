@@ -59,7 +59,7 @@ func TestScheduleOfAttempts(t *testing.T) {
 			}
 			s.advance(24 * time.Hour)
 			r.none("after five attempts")
-			if got := s.rows("SELECT concat_ws(' ', state, attempts) FROM deliveries"); !slices.Equal(got, []string{"failed 5"}) {
+			if got := s.rows("SELECT concat_ws(' ', outcome, attempts) FROM deliveries"); !slices.Equal(got, []string{"failed 5"}) {
 				t.Errorf("the row is %q", got)
 			}
 			if w := h.get(); w.ConsecutiveFailures != 1 || !w.Active {

@@ -67,7 +67,7 @@ func TestStopWaits(t *testing.T) {
 	if err := await(t, done, "the end of Stop"); err != nil {
 		t.Error(err)
 	}
-	if got := s.rows("SELECT state FROM deliveries"); strings.Join(got, " ") != "delivered delivered delivered" {
+	if got := s.rows("SELECT outcome FROM deliveries"); strings.Join(got, " ") != "delivered delivered delivered" {
 		t.Errorf("%q", got)
 	}
 }
@@ -180,7 +180,7 @@ func TestStopBreaksOffWhatPassesASuspension(t *testing.T) {
 	r.answers(status(200))
 	to("active")
 	r.next()
-	for late := time.After(patience); s.rows("SELECT count(*) FROM deliveries WHERE state='delivered'")[0] != "1"; {
+	for late := time.After(patience); s.rows("SELECT count(*) FROM deliveries WHERE outcome='delivered'")[0] != "1"; {
 		select {
 		case <-late:
 			t.Fatal("the second is not accepted")

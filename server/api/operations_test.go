@@ -92,7 +92,7 @@ func (s *server) prepare(r faces.Route, th things) {
 // fail ends a delivery as one whose attempts were used up.
 func (s *server) fail(delivery string) {
 	s.t.Helper()
-	s.sql(`UPDATE deliveries SET state='failed', attempts=5, response_status=500, last_error='status 500', duration_ms=12, request_headers='{"User-Agent":"test"}' WHERE event_id=?`,
+	s.sql(`UPDATE deliveries SET outcome='failed', attempts=5, response_status=500, last_error='status 500', duration_ms=12, request_headers='{"User-Agent":"test"}' WHERE event_id=?`,
 		s.happened(delivery))
 }
 

@@ -242,7 +242,7 @@ func oldLog(b *testing.B, file string, n int) {
 	for _, q := range []string{
 		`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<?1) INSERT INTO events (shop_id, name, payload_v2, occurred_at)
 			SELECT 1, 'stamp.assigned', CAST(printf('%.*c', 700, 'x') AS BLOB), ?2+i FROM n`,
-		`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<?1) INSERT INTO deliveries (webhook_id, event_id, state, attempts, response_status, request_headers, delivered_at)
+		`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<?1) INSERT INTO deliveries (webhook_id, event_id, outcome, attempts, response_status, request_headers, delivered_at)
 			SELECT (SELECT max(id) FROM webhooks), (SELECT max(id) FROM events)-?1+i, 'delivered', 1, 200, printf('%.*c', 300, 'x'), ?2+i FROM n`,
 	} {
 		if _, err := db.Exec(q, n, from); err != nil {
