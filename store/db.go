@@ -94,7 +94,8 @@ type Store struct {
 	closed  bool
 	wg      sync.WaitGroup
 
-	readers chan *conn
+	readers  chan *conn
+	unopened chan struct{} // those of a throw-away file that were not needed yet
 
 	sites    perEpoch[sites]    // by shop
 	programs perEpoch[*program] // by program
@@ -141,7 +142,7 @@ func Open(path string, opts Options) (*Store, error) {
 	if opts.Limits == (Limits{}) {
 		opts.Limits = DefaultLimits()
 	}
-	s := &Store{opts: opts, path: path, queue: make(chan *job, 1024), readers: make(chan *conn, opts.Readers), hooks: map[int64][]hook{}}
+	s := &Store{opts: opts, path: path, queue: make(chan *job, 1024), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), hooks: map[int64][]hook{}}
 	if err := s.open(); err != nil {
 		s.release()
 		return nil, err
@@ -190,14 +191,47 @@ func (s *Store) open() error {
 	if err := s.migrate(); err != nil {
 		return s.explain(err)
 	}
-	for range s.opts.Readers {
-		r, err := openConn(dsn(s.path, pragmas, "_pragma=query_only(1)", "_pragma=cache_size(-8000)"))
+	for n := range s.opts.Readers {
+		if n > 0 && s.opts.Ephemeral { // opened when first needed
+			s.unopened <- struct{}{}
+			continue
+		}
+		r, err := s.reader()
 		if err != nil {
 			return s.explain(err)
 		}
 		s.readers <- r
 	}
 	return nil
+}
+
+// takeReader waits for a reading connection. One that is open goes before one
+// that is to be opened.
+func (s *Store) takeReader() (*conn, error) {
+	var c *conn
+	var ok bool
+	select {
+	case c, ok = <-s.readers:
+	default:
+		select {
+		case c, ok = <-s.readers:
+		case <-s.unopened:
+			c, err := s.reader()
+			if err != nil {
+				s.unopened <- struct{}{}
+			}
+			return c, err
+		}
+	}
+	if !ok {
+		return nil, ErrClosed
+	}
+	return c, nil
+}
+
+// reader opens a reading connection.
+func (s *Store) reader() (*conn, error) {
+	return openConn(dsn(s.path, pragmas, "_pragma=query_only(1)", "_pragma=cache_size(-8000)"))
 }
 
 func checkPath(path string, mustExist bool) error {
@@ -251,7 +285,11 @@ func (s *Store) Close() error {
 	s.wg.Wait()
 	var errs []error
 	for range s.opts.Readers {
-		errs = append(errs, (<-s.readers).close())
+		select {
+		case c := <-s.readers:
+			errs = append(errs, c.close())
+		case <-s.unopened:
+		}
 	}
 	close(s.readers)
 	return errors.Join(append(errs, s.release())...)
@@ -290,9 +328,9 @@ type View struct {
 // refused by the very next request. Hot queries carry the epoch in their own
 // row (see seen); for all others View asks once at the end.
 func (s *Store) View(epoch int64, fn func(*View) error) error {
-	c, ok := <-s.readers
-	if !ok {
-		return ErrClosed
+	c, err := s.takeReader()
+	if err != nil {
+		return err
 	}
 	defer func() {
 		c.reset()
@@ -300,7 +338,7 @@ func (s *Store) View(epoch int64, fn func(*View) error) error {
 	}()
 	// Not before what the newest write took for the present.
 	v := &View{conn: c, s: s, Now: max(s.Now(), Time(s.latest.Load())), epoch: epoch}
-	err := fn(v)
+	err = fn(v)
 	if errors.Is(err, ErrEpoch) || v.checked || epoch == 0 {
 		return err
 	}

@@ -20,9 +20,13 @@ func (s *Store) wipe() {
 	}
 	s.unwiped, s.wipeTried = true, time.Now()
 	var readers []*conn
+	var unopened int
 	defer func() {
 		for _, r := range readers {
 			s.readers <- r
+		}
+		for range unopened {
+			s.unopened <- struct{}{}
 		}
 	}()
 	patience := time.After(wipePatience)
@@ -30,6 +34,8 @@ func (s *Store) wipe() {
 		select {
 		case r := <-s.readers:
 			readers = append(readers, r)
+		case <-s.unopened:
+			unopened++
 		case <-patience:
 			return
 		}

@@ -23,6 +23,7 @@ type Config struct {
 	BackoffBase   time.Duration // after the first failed attempt
 	CustomHeaders bool          // send a webhook's custom headers
 	UserAgent     string
+	Jitter        func() float64 // spreads retries: from 0 to 1; nil: random
 	Log           *slog.Logger
 }
 
@@ -67,6 +68,9 @@ type Count struct{ Delivered, Failed int64 }
 
 // New makes a sender that does nothing before Start.
 func New(conf Config) *Sender {
+	if conf.Jitter == nil {
+		conf.Jitter = rand.Float64
+	}
 	s := &Sender{conf: conf, lanes: map[int64]*lane{}, stop: make(chan struct{}),
 		prompt: make(chan struct{}, promptSlots), slow: make(chan struct{}, slowSlots)}
 	s.idle = sync.NewCond(&s.mu)
@@ -198,4 +202,3 @@ func (s *Sender) Count() Count {
 	return s.sent
 }
 
-func (s *Sender) jitter() float64 { return rand.Float64() }

@@ -9,13 +9,14 @@ import (
 // time that stands still between moves.
 type Clock struct {
 	mu     sync.RWMutex
+	first  time.Time // zero: it runs
 	frozen bool
 	at     time.Time     // while frozen
 	offset time.Duration // else
 }
 
 // NewClock makes a clock that stands at t, or runs when t is zero.
-func NewClock(t time.Time) *Clock { return &Clock{frozen: !t.IsZero(), at: t} }
+func NewClock(t time.Time) *Clock { return &Clock{first: t, frozen: !t.IsZero(), at: t} }
 
 // Now is the time it shows.
 func (c *Clock) Now() time.Time {
@@ -33,3 +34,13 @@ func (c *Clock) Advance(d time.Duration) {
 	defer c.mu.Unlock()
 	c.at, c.offset = c.at.Add(d), c.offset+d
 }
+
+// Rewind sets it back to its start.
+func (c *Clock) Rewind() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at, c.offset = c.first, 0
+}
+
+// start is the time at which it stood at its start; not where it runs.
+func (c *Clock) start() (at time.Time, stands bool) { return c.first, !c.first.IsZero() }

@@ -5,12 +5,14 @@ package app
 import (
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
+	"punchcard/server/dev"
 	"punchcard/server/wire"
 	"punchcard/store"
 	"punchcard/webhook"
@@ -147,6 +149,16 @@ type Config struct {
 // Dev is what only the fixture has.
 type Dev struct {
 	Clock *Clock
+	// Deterministic makes ids of requests and secrets the same at each start.
+	Deterministic bool
+}
+
+// options are what a fixture's store is made with.
+func (d *Dev) options(o *store.Options) {
+	o.Now, o.IDSecret = d.Clock.Now, dev.IDSecret
+	if d.Deterministic {
+		o.Rand = rand.NewChaCha8([32]byte([]byte("punchcard: not random, but equal")))
+	}
 }
 
 func (c *Config) rate() int {

@@ -21,21 +21,21 @@ const (
 var system = store.Actor{Type: "system"}
 
 // keepHouse clears away what time ended.
-func (a *App) keepHouse(log *slog.Logger) {
-	defer a.wg.Done()
+func (i *instance) keepHouse(log *slog.Logger) {
+	defer i.wg.Done()
 	t := time.NewTicker(housekeeping)
 	defer t.Stop()
 	for {
 		select {
-		case <-a.stop:
+		case <-i.stop:
 			return
 		case <-t.C:
-			err := a.forget()
+			err := i.forget()
 			if err == nil {
-				err = a.lapse(sweepRest)
+				err = i.lapse(sweepRest)
 			}
 			if err == nil {
-				err = a.sweep(sweepRest)
+				err = i.sweep(sweepRest)
 			}
 			if err != nil && !errors.Is(err, store.ErrClosed) {
 				log.Error("housekeeping failed", "error", err)
@@ -45,31 +45,31 @@ func (a *App) keepHouse(log *slog.Logger) {
 }
 
 // forget deletes remembered responses whose window has ended.
-func (a *App) forget() error {
-	return a.batches(0, func(tx *store.Tx) (bool, error) {
+func (i *instance) forget() error {
+	return i.batches(0, func(tx *store.Tx) (bool, error) {
 		n, err := tx.PruneIdempotency(500)
 		return n > 0, err
 	})
 }
 
 // sweep deletes what the delivery log keeps no longer.
-func (a *App) sweep(rest int) error {
+func (i *instance) sweep(rest int) error {
 	var at store.Sweep
-	return a.batches(rest, func(tx *store.Tx) (bool, error) { return tx.Sweep(&at, sweepRows) })
+	return i.batches(rest, func(tx *store.Tx) (bool, error) { return tx.Sweep(&at, sweepRows) })
 }
 
 // lapse marks the cards that time has ended.
-func (a *App) lapse(rest int) error {
-	return a.batches(rest, func(tx *store.Tx) (bool, error) { return tx.Lapse(sweepRows) })
+func (i *instance) lapse(rest int) error {
+	return i.batches(rest, func(tx *store.Tx) (bool, error) { return tx.Lapse(sweepRows) })
 }
 
 // batches runs do until there is no more. It rests after each batch, rest times
 // as long as the batch took.
-func (a *App) batches(rest int, do func(*store.Tx) (more bool, err error)) error {
+func (i *instance) batches(rest int, do func(*store.Tx) (more bool, err error)) error {
 	for {
 		start := time.Now()
 		var more bool
-		err := a.Store.Write(context.Background(), store.Write{Actor: system, Do: func(tx *store.Tx) (err error) {
+		err := i.Store.Write(context.Background(), store.Write{Actor: system, Do: func(tx *store.Tx) (err error) {
 			more, err = do(tx)
 			return err
 		}})
@@ -80,30 +80,30 @@ func (a *App) batches(rest int, do func(*store.Tx) (more bool, err error)) error
 			continue
 		}
 		select {
-		case <-a.stop:
+		case <-i.stop:
 			return nil
 		case <-time.After(time.Duration(rest) * time.Since(start)):
 		}
 	}
 }
 
-// settle does all that is due by the clock of a fixture.
-func (a *App) settle() (s dev.Settled, err error) {
-	if a.hooks != nil {
-		before := a.hooks.Count()
-		if err := a.hooks.Settle(); err != nil {
+// settle does all that is due by the clock of a fixture, and tells what was
+// sent since the start.
+func (i *instance) settle() (s dev.Settled, err error) {
+	if i.hooks != nil {
+		if err := i.hooks.Settle(); err != nil {
 			return s, err
 		}
-		after := a.hooks.Count()
-		s.Delivered, s.Failed = after.Delivered-before.Delivered, after.Failed-before.Failed
+		n := i.hooks.Count()
+		s.Delivered, s.Failed = n.Delivered, n.Failed
 	}
-	if err := a.forget(); err != nil {
+	if err := i.forget(); err != nil {
 		return s, err
 	}
-	if err := errors.Join(a.lapse(0), a.sweep(0)); err != nil {
+	if err := errors.Join(i.lapse(0), i.sweep(0)); err != nil {
 		return s, err
 	}
-	err = a.Store.View(0, func(v *store.View) (err error) {
+	err = i.Store.View(0, func(v *store.View) (err error) {
 		s.Pending, err = v.Pending()
 		return err
 	})
@@ -111,11 +111,11 @@ func (a *App) settle() (s dev.Settled, err error) {
 }
 
 // due tells when the next webhook is to be attempted.
-func (a *App) due() (at time.Time, ok bool, err error) {
-	if a.hooks == nil {
+func (i *instance) due() (at time.Time, ok bool, err error) {
+	if i.hooks == nil {
 		return at, false, nil
 	}
-	err = a.Store.View(0, func(v *store.View) error {
+	err = i.Store.View(0, func(v *store.View) error {
 		list, err := v.Waiting()
 		for _, w := range list {
 			if due := w.Due.Std(); !ok || due.Before(at) {

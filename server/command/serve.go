@@ -114,6 +114,7 @@ type Dev struct {
 	DB                   string `type:"path" placeholder:"FILE" help:"Keep the data in this file between runs. Default: thrown away at the end."`
 	Clock                string `placeholder:"RFC3339" help:"Let time stand still at this instant between advances."`
 	ReadyFile            string `type:"path" placeholder:"FILE" help:"Also write the ready line to this file, whole or not at all."`
+	DeterministicIDs     bool   `name:"deterministic-ids" help:"Make secrets and the ids of requests the same in every run, and let time stand still at 2026-01-01T09:00:00Z if --clock names no other instant: the same calls then get the same answers, byte for byte."`
 	StrictWebhookTargets bool   `help:"Hold webhook targets to the rules of serve: public addresses that resolve, by https."`
 	AllowRemote          bool   `help:"Listen on an address that is not loopback, though the demo keys are public knowledge."`
 	Server
@@ -134,6 +135,9 @@ func (c *Dev) Run() error {
 			return fmt.Errorf("--clock (PUNCHCARD_CLOCK): must be a time such as 2026-01-31T09:00:00Z")
 		}
 	}
+	if c.DeterministicIDs && at.IsZero() {
+		at = time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	}
 	if c.ReadyFile != "" { // an older one would tell of a server that is gone
 		if err := os.Remove(c.ReadyFile); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("--ready-file (PUNCHCARD_READY_FILE): %w", err)
@@ -141,7 +145,7 @@ func (c *Dev) Run() error {
 	}
 	conf.Guard.Loopback, conf.Guard.Unresolved = !c.StrictWebhookTargets, !c.StrictWebhookTargets
 	conf.DB = c.DB
-	conf.Dev = &app.Dev{Clock: app.NewClock(at)}
+	conf.Dev = &app.Dev{Clock: app.NewClock(at), Deterministic: c.DeterministicIDs}
 	return c.run(conf, func(a *app.App) error {
 		line, err := json.Marshal(a.Ready)
 		if err != nil {

@@ -1,6 +1,8 @@
 package dev
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -41,9 +43,17 @@ type Control struct {
 	Clock  Mover
 	Mail   *Mailbox
 	Ready  *Ready
-	Settle func() (Settled, error)                   // does what time made due
+	Settle func() (Settled, error)                   // does what time made due, and counts since the start
 	Due    func() (at time.Time, ok bool, err error) // when something else will be
+	// Context ends with the fixture, or when it is reset.
+	Context context.Context
+
+	mu   sync.Mutex
+	told Settled // what the last answer to settle was about
 }
+
+// errReset ends what was under way when the fixture was reset or stopped.
+var errReset = errors.New("the fixture was reset")
 
 // operator is who acts through the control API.
 var operator = store.Actor{Type: "user", Name: "dev"}
@@ -53,7 +63,7 @@ func (c *Control) Mount(r *httprouter.Router) {
 	k := c.Kernel
 	r.GET("/dev/clock", server.Plain(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }))
 	r.POST("/dev/clock", server.Plain(k, http.StatusOK, c.moveClock))
-	r.POST("/dev/settle", server.Plain(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (Settled, error) { return c.Settle() }))
+	r.POST("/dev/settle", server.Plain(k, http.StatusOK, c.settle))
 	r.POST("/dev/shops", server.Plain(k, http.StatusCreated, c.createShop))
 	r.PATCH("/dev/shops/:id", server.PlainPatch(k, http.StatusOK, c.updateShop))
 	r.POST("/dev/keys", server.Plain(k, http.StatusCreated, c.createKey))
@@ -125,6 +135,9 @@ func (c *Control) advance(to time.Time) error {
 		return err
 	}
 	for {
+		if c.Context.Err() != nil {
+			return errReset
+		}
 		at, ok, err := c.Due()
 		if err != nil {
 			return err
@@ -142,10 +155,26 @@ func (c *Control) advance(to time.Time) error {
 	}
 }
 
-// Settled is what one run of the delivery loop came to.
+// settle does what is due and tells what was sent since it was last asked:
+// what left by itself in between counts too, so that the numbers do not depend
+// on who was quicker.
+func (c *Control) settle(*http.Request, httprouter.Params, struct{}) (Settled, error) {
+	s, err := c.Settle()
+	if err != nil {
+		return s, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	told := c.told
+	c.told = s
+	s.Delivered, s.Failed = s.Delivered-told.Delivered, s.Failed-told.Failed
+	return s, nil
+}
+
+// Settled is what the delivery loop came to.
 type Settled struct {
-	Delivered int64 `json:"delivered" doc:"Deliveries that were accepted."`
-	Failed    int64 `json:"failed" doc:"Attempts that were not."`
+	Delivered int64 `json:"delivered" doc:"Deliveries that were accepted, since the last settle."`
+	Failed    int64 `json:"failed" doc:"Attempts that were not, since the last settle."`
 	Pending   int64 `json:"pending" doc:"Deliveries that wait for a later attempt, or for their webhook to be switched on."`
 }
 

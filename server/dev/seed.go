@@ -39,7 +39,14 @@ type Ready struct {
 	ProgramIDs       map[string]string `json:"program_ids"`
 	LocationIDs      []string          `json:"location_ids"`
 
-	shop int64
+	shop int64 `json:"-"`
+}
+
+// At is the same of a server at another origin.
+func (r *Ready) At(origin string) *Ready {
+	c := *r
+	c.BaseURL, c.Origin = origin+"/api/public/v1", origin
+	return &c
 }
 
 // Shop is the demo shop's key in the store.
@@ -48,7 +55,7 @@ func (r *Ready) Shop() int64 { return r.shop }
 // Seed makes the demo shop, unless the file has it already, and tells what is
 // in it.
 func Seed(st *store.Store, origin string) (*Ready, error) {
-	r := &Ready{BaseURL: origin + "/api/public/v1", Origin: origin, APIKey: APIKey, RestrictedAPIKey: RestrictedAPIKey, MCPKey: MCPKey, TillToken: TillToken}
+	r := &Ready{APIKey: APIKey, RestrictedAPIKey: RestrictedAPIKey, MCPKey: MCPKey, TillToken: TillToken}
 	id, _, err := st.Identify(store.Hash(APIKey))
 	if err != nil {
 		return nil, err
@@ -73,6 +80,7 @@ func Seed(st *store.Store, origin string) (*Ready, error) {
 			return nil, err
 		}
 	}
+	r = r.At(origin)
 	r.shop, r.ShopID, r.ProgramIDs = id.Shop, id.ShopID, map[string]string{}
 	return r, st.View(0, func(v *store.View) error {
 		// Newest first, so that of several of a type the oldest stays.

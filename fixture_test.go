@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// One script gets the same answers in every run, byte for byte, and again after
+// a reset: ids, secrets, request ids, times, and what its webhooks receive.
+func TestDeterministicIDs(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var got []string // what the receiver got
+	hooks := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, fmt.Sprint(r.Header.Get("Webhook-Signature"), r.Header.Get("Webhook-Id"), string(body)))
+	})}
+	go hooks.Serve(ln)
+	t.Cleanup(func() { hooks.Close() })
+
+	script := func(p *process) string {
+		var seen []string
+		note := func(r reply) reply {
+			r.header.Del("Date") // real time, as of every HTTP server
+			seen = append(seen, fmt.Sprint(r.what, r.status, r.header, string(r.body)))
+			return r
+		}
+		mu.Lock()
+		got = nil
+		mu.Unlock()
+		api, out := p.api(p.ready.APIKey), p.outside()
+		var made card
+		note(api.call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/webhooks",
+			map[string]any{"url": "http://" + ln.Addr().String() + "/hook", "events": []string{"*"}, "payload_version": "v2"})).want(201)
+		note(api.call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/cards", `{"holder_name": "Ada"}`, "Idempotency-Key", "one")).want(201).into(&made)
+		note(out.call("POST", "/dev/keys", `{"name": "Another"}`)).want(201)
+		note(out.call("POST", "/dev/shops", `{"name": "Second"}`)).want(201)
+		note(p.till(p.ready.TillToken).call("POST", "/cards/"+made.ID+"/stamps", `{"count": 2}`)).want(201)
+		note(api.call("GET", "/nowhere", nil)).want(404)
+		note(out.call("POST", "/dev/settle", nil)).want(200)
+		note(out.call("POST", "/dev/clock", `{"advance": "90m"}`)).want(200)
+		note(api.call("GET", "/transactions", nil)).want(200)
+		note(out.call("GET", "/dev/audit", nil)).want(200)
+		mu.Lock()
+		defer mu.Unlock()
+		slices.Sort(got) // they come over several connections
+		return strings.Join(append(seen, got...), "\n")
+	}
+	args := []string{"--deterministic-ids", "--public-url", "https://cards.example.com"}
+	first, second := startDev(t, args...), startDev(t, append(args, "--db", filepath.Join(t.TempDir(), "kept.db"))...)
+	want := script(first)
+	if !strings.Contains(want, "stamp.assigned") || !strings.Contains(want, "2026-01-01T09:00:00") {
+		t.Fatalf("the script shows too little:\n%s", want)
+	}
+	if again := script(second); again != want {
+		t.Errorf("two runs differ:\n%s", difference(want, again))
+	}
+	for _, p := range []*process{first, second} {
+		p.outside().call("POST", "/dev/reset", nil).want(200)
+		if again := script(p); again != want {
+			t.Errorf("a run after a reset differs:\n%s", difference(want, again))
+		}
+	}
+}
+
+// difference is the first line that two texts do not share.
+func difference(a, b string) string {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range x {
+		if i >= len(y) || x[i] != y[i] {
+			return fmt.Sprintf("line %d\n%s\n%s", i+1, x[i], strings.Join(y[min(i, len(y)):min(i+1, len(y))], ""))
+		}
+	}
+	return "the second goes on"
+}
+
+// No flag of serve gives it a control API.
+func TestServeHasNoControlAPI(t *testing.T) {
+	t.Parallel()
+	p := startServe(t, filepath.Join(t.TempDir(), "shop.db"), "--listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-preview-events", "--webhook-send-custom-headers", "--webhook-hold", "--log-level", "debug",
+		"--api-key-rate-limit-per-minute", "0")
+	for _, path := range []string{"/dev", "/dev/", "/dev/reset", "/dev/clock", "/dev/settle", "/dev/requests", "/dev/faults", "/dev/receiver", "/dev/receiver/x", "/dev/shops", "/dev/keys", "/dev/audit", "/dev/emails"} {
+		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+			p.outside().call(method, path, nil).want(404, "not_found")
+		}
+	}
+	// Nor does a variable, or a flag that dev has.
+	for _, flag := range []string{"--dev", "--clock", "--seed", "--ready-file", "--deterministic-ids", "--allow-remote", "--strict-webhook-targets"} {
+		if r := execute(t, nil, "serve", "--db", filepath.Join(t.TempDir(), "shop.db"), flag); r.code == 0 || !strings.Contains(r.stderr, "unknown flag "+flag) {
+			t.Errorf("serve %s: %+v", flag, r)
+		}
+	}
+}

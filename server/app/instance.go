@@ -1,0 +1,171 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/julienschmidt/httprouter"
+
+	"punchcard/server"
+	"punchcard/server/api"
+	"punchcard/server/dev"
+	"punchcard/server/holder"
+	"punchcard/server/till"
+	"punchcard/store"
+	"punchcard/webhook"
+)
+
+// instance is all that stands on one store. A fixture that is reset gets a new
+// one, so that nothing of the old has to be remembered for clearing.
+type instance struct {
+	http.Handler
+	Store *store.Store
+	Ready *dev.Ready // nil with serve
+
+	hooks *webhook.Sender // nil: webhooks are held
+	stop  chan struct{}
+	once  sync.Once
+	ctx   context.Context // of what waits in real time; ends with quiet
+	end   context.CancelFunc
+	wg    sync.WaitGroup
+	dir   string // of a throw-away database
+}
+
+// begin makes an instance of the configuration.
+func (a *App) begin() (*instance, error) {
+	i := &instance{stop: make(chan struct{})}
+	i.ctx, i.end = context.WithCancel(context.Background())
+	if err := i.begin(a); err != nil {
+		return nil, errors.Join(err, i.abandon())
+	}
+	return i, nil
+}
+
+func (i *instance) begin(a *App) error {
+	c := a.conf
+	opts := store.Options{Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup, Log: c.Log}
+	var mail *dev.Mailbox
+	var start *image
+	if c.Dev != nil {
+		mail = &dev.Mailbox{}
+		c.Dev.options(&opts)
+		opts.Mail = mail.Put
+		if c.DB == "" {
+			var err error
+			if start, err = imageOf(c.Dev); err != nil {
+				return err
+			}
+			if i.dir, err = os.MkdirTemp("", "punchcard-dev-"); err != nil {
+				return err
+			}
+			c.DB, opts.Ephemeral = filepath.Join(i.dir, "punchcard.db"), true
+			if err := os.WriteFile(c.DB, start.file, 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	st, err := store.Open(c.DB, opts)
+	if err != nil {
+		return err
+	}
+	i.Store = st
+	// What ended while no server ran goes now. It also tells whether the file
+	// takes writes at all: SQLite opens one that does not for reading.
+	if start == nil {
+		if err := i.forget(); err != nil {
+			return fmt.Errorf("%s: %w", c.DB, err)
+		}
+	}
+	guard := c.guard()
+	if !c.HoldWebhooks {
+		var jitter func() float64
+		if c.Dev != nil && c.Dev.Deterministic {
+			jitter = func() float64 { return 0.5 }
+		}
+		i.hooks = webhook.New(webhook.Config{Store: st, Jitter: jitter, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
+			BackoffBase: c.Limits.WebhookBackoffBase, CustomHeaders: c.CustomHeaders, UserAgent: "punchcard-webhook/" + Version, Log: c.Log})
+		i.hooks.Start()
+	}
+	kernel := server.NewKernel(st, server.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
+		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Targets: targets(guard)})
+	router := kernel.Router()
+	routes := api.Routes()
+	kernel.Mount(router, api.Prefix, routes, kernel.Keys())
+	kernel.Mount(router, till.Prefix, till.Routes(), server.NewTills(st))
+	(&holder.Pages{Store: st, Kernel: kernel}).Mount(router)
+	kernel.MountPublic(router, server.Public{
+		Document: func() []byte { return api.Document(routes, c.Limits.Fields(), c.PublicURL+api.Prefix) },
+		Docs:     func() []byte { return api.Docs(routes, c.Limits.Fields(), c.PublicURL+api.Prefix) },
+		Till:     func() []byte { return till.Document(c.Limits.Fields(), c.PublicURL+till.Prefix) },
+		Pricing:  a.pricing,
+	})
+	i.Handler = server.Paths(router)
+	if c.Dev == nil {
+		if id, _, err := st.Identify(store.Hash(dev.APIKey)); err == nil && id != nil && id.Ended(st.Now()) == "" {
+			c.Log.Warn("the database was made by dev: its demo keys are public knowledge and open it to anyone", "db", c.DB)
+		}
+	} else {
+		if start != nil {
+			i.Ready = start.ready.At(a.Origin)
+		} else if i.Ready, err = dev.Seed(st, a.Origin); err != nil {
+			return err
+		}
+		(&dev.Control{Store: st, Kernel: kernel, Clock: c.Dev.Clock, Mail: mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx}).Mount(router)
+		router.POST(resetPath, server.Plain(kernel, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (*dev.Ready, error) {
+			err := a.Reset()
+			return i.Ready, err
+		}))
+	}
+	i.wg.Add(1)
+	go i.keepHouse(c.Log)
+	return nil
+}
+
+// requestSeed is where the numbers of request ids begin.
+func (c *Config) requestSeed() uint64 {
+	if c.Dev != nil && c.Dev.Deterministic {
+		return 0
+	}
+	var seed [8]byte
+	rand.Read(seed[:])
+	return server.Seed(seed)
+}
+
+// quiet ends what the instance does by itself: it waits until ctx is done for
+// the deliveries under way, and then breaks them off. Requests are still
+// answered.
+func (i *instance) quiet(ctx context.Context) {
+	i.once.Do(func() {
+		close(i.stop)
+		i.end()
+		if i.hooks != nil {
+			i.hooks.Stop(ctx)
+		}
+		i.wg.Wait()
+	})
+}
+
+// close ends the instance, in which no request may be left.
+func (i *instance) close() error {
+	i.quiet(context.Background())
+	return i.abandon()
+}
+
+// abandon lets go of what a beginning has taken so far.
+func (i *instance) abandon() (err error) {
+	i.end()
+	if i.Store != nil {
+		err = i.Store.Close()
+	}
+	if i.dir != "" {
+		err = errors.Join(err, os.RemoveAll(i.dir))
+	}
+	return err
+}

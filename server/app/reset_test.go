@@ -1,0 +1,201 @@
+package app_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"punchcard/server/app"
+)
+
+// fixture starts a server as "punchcard dev" does.
+func fixture(t testing.TB, options ...func(*app.Config)) *app.App {
+	t.Helper()
+	c := app.Config{Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), Dev: &app.Dev{Clock: app.NewClock(time.Time{})}}
+	for _, o := range options {
+		o(&c)
+	}
+	a, err := app.Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return a
+}
+
+// call makes one request and returns its status and body.
+func call(t testing.TB, method, url, key, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// All that the outside can see is after a reset as it was at the start: so that
+// a test may rely on it, each thing that can change is changed before.
+func TestReset(t *testing.T) {
+	for _, kind := range []string{"thrown away", "kept"} {
+		t.Run(kind, func(t *testing.T) {
+			a := fixture(t, func(c *app.Config) {
+				c.Dev.Clock = app.NewClock(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC))
+				c.Dev.Deterministic = true
+				five := 5
+				c.Limits.APIKeyRateLimitPerMinute = &five
+				if kind == "kept" {
+					c.DB = filepath.Join(t.TempDir(), "kept.db")
+				}
+			})
+			control, key := a.Origin+"/dev", a.Ready.APIKey
+			first, _ := json.Marshal(a.Ready)
+			seen := func() string {
+				var all []string
+				for _, path := range []string{"/me", "/programs", "/locations", "/cards", "/transactions"} {
+					status, body := call(t, "GET", a.Ready.BaseURL+path, key, "")
+					all = append(all, fmt.Sprint(status, body))
+				}
+				for _, path := range []string{"/clock", "/audit", "/emails"} {
+					status, body := call(t, "GET", control+path, "", "")
+					all = append(all, fmt.Sprint(status, body))
+				}
+				return strings.Join(all, "\n")
+			}
+			before := seen()
+			if status, body := call(t, "GET", a.Ready.BaseURL+"/me", key, ""); status != 429 {
+				t.Fatalf("the sixth request: %d %s", status, body)
+			}
+			for _, step := range [][3]string{
+				{"POST", "/programs/" + a.Ready.ProgramIDs["standard"] + "/enroll", `{"holder_name": "Ada", "holder_email": "ada@example.com", "send_email": true}`},
+				{"PATCH", "/shops/" + a.Ready.ShopID, `{"timezone": "Asia/Tokyo"}`},
+				{"POST", "/locations", `{"name": "Third"}`},
+				{"DELETE", "/programs/" + a.Ready.ProgramIDs["discount"], ""},
+				{"POST", "/clock", `{"advance": "26h"}`},
+			} {
+				if status, body := call(t, step[0], control+step[1], "", step[2]); status >= 300 {
+					t.Fatalf("%s: %d %s", step, status, body)
+				}
+			}
+			_, page := call(t, "GET", control+"/audit", "", "")
+			if !strings.Contains(page, "card.issue") {
+				t.Fatalf("nothing has changed: %s", page)
+			}
+			status, body := call(t, "POST", control+"/reset", "", "")
+			if status != 200 || body != string(first) {
+				t.Errorf("the reset answers %d %s, want the ready line %s", status, body, first)
+			}
+			if after := seen(); after != before {
+				t.Errorf("after the reset\n%s\nat the start\n%s", after, before)
+			}
+		})
+	}
+}
+
+// Requests that meet a reset see the state before it or the one after it: a
+// card whose issue was answered is there with all that belongs to it, or gone.
+func TestResetUnderLoad(t *testing.T) {
+	a := fixture(t)
+	ready := *a.Ready
+	issue := ready.BaseURL + "/programs/" + ready.ProgramIDs["standard"] + "/cards"
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				status, body := call(t, "POST", issue, ready.APIKey, `{"holder_name": "Ada"}`)
+				if status != 201 {
+					t.Errorf("issue: %d %s", status, body)
+				}
+				var card struct{ ID string }
+				json.Unmarshal([]byte(body), &card)
+				if status, body = call(t, "GET", ready.BaseURL+"/cards/"+card.ID, ready.APIKey, ""); status != 200 && status != 404 {
+					t.Errorf("read: %d %s", status, body)
+				}
+			}
+		})
+	}
+	for range 20 {
+		if err := a.Reset(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	if err := a.Reset(); err != nil {
+		t.Fatal(err)
+	}
+	if status, body := call(t, "GET", ready.BaseURL+"/cards", ready.APIKey, ""); status != 200 || !strings.HasPrefix(body, `{"data":[],`) {
+		t.Errorf("after the last reset: %d %s", status, body)
+	}
+}
+
+// A client that never sends its body is refused and holds nothing up.
+func TestResetRefusesWhatDoesNotCome(t *testing.T) {
+	a := fixture(t)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(a.Origin, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /api/public/v1/programs/%s/cards HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", a.Ready.ProgramIDs["standard"], a.Ready.APIKey)
+	// The server asks for the body: the request is inside.
+	in := bufio.NewReader(conn)
+	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	in.ReadString('\n')
+	if err := a.Reset(); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != 400 {
+		t.Errorf("the request that met the reset got %s", resp.Status)
+	}
+}
+
+func TestResetAfterTheEnd(t *testing.T) {
+	a := fixture(t)
+	if err := a.Stop(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Reset(); err == nil {
+		t.Error("a fixture that has ended was reset")
+	}
+}
