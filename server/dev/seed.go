@@ -42,7 +42,7 @@ type Ready struct {
 	// Refs maps the refs of a seed file to public ids; only a seed has any.
 	Refs map[string]string `json:"refs,omitempty"`
 
-	shop int64
+	shop int64 `json:"-"`
 }
 
 // Shop is the demo shop's key in the store.

@@ -31,7 +31,7 @@ type seedShop struct {
 	entry[shopFields]
 	locations []*entry[locationFields]
 	programs  []*seedProgram
-	keys      []*entry[keyFields]
+	keys      []*seedKey
 	cards     []*seedCard
 	webhooks  []*seedWebhook
 	activity  []*seedActivity
@@ -41,6 +41,11 @@ type seedProgram struct {
 	entry[programFields]
 	prizes []*entry[prizeFields]
 	scope  []*entry[locationFields]
+}
+
+type seedKey struct {
+	entry[keyFields]
+	locations []*entry[locationFields]
 }
 
 type seedCard struct {
@@ -132,11 +137,13 @@ func (s *seedShop) read(p *seedParser, raw []byte) {
 	lists := p.object(seedKinds.shop, s.path, raw, &s.F)
 	in := func(list string) string { return s.path + "." + list }
 	s.locations = entries[locationFields](p, seedKinds.location, in("locations"), lists["locations"])
-	s.keys = entries[keyFields](p, seedKinds.key, in("keys"), lists["keys"])
 	for i, raw := range lists["programs"] {
 		g := &seedProgram{entry: entry[programFields]{path: item(in("programs"), i)}}
 		s.programs = append(s.programs, g)
 		g.prizes = entries[prizeFields](p, seedKinds.prize, g.path+".prizes", p.object(seedKinds.program, g.path, raw, &g.F)["prizes"])
+	}
+	for _, e := range entries[keyFields](p, seedKinds.key, in("keys"), lists["keys"]) {
+		s.keys = append(s.keys, &seedKey{entry: *e})
 	}
 	for _, e := range entries[cardFields](p, seedKinds.card, in("cards"), lists["cards"]) {
 		s.cards = append(s.cards, &seedCard{entry: *e})
@@ -161,7 +168,7 @@ func entries[F any](p *seedParser, k *seedKind, path string, items [][]byte) (li
 
 func item(list string, i int) string { return fmt.Sprintf("%s.%d", list, i) }
 
-// refs are the names under which entries of a seed refer to one another.
+// ref is the name under which the entries of a seed refer to one another.
 type ref struct {
 	Ref store.Opt[string] `json:"ref" req:"true" min:"1" max:"64" pattern:"^[A-Za-z0-9_.-]+$" doc:"The entry's name in this file: others refer to it by this, and the ready line maps it to the public id. Once in the whole file."`
 }

@@ -86,7 +86,7 @@ func system() store.Actor   { return store.Actor{Type: "system"} }
 func operates() store.Actor { return store.Actor{Type: "user", Name: "seed"} }
 
 // counter is the till of a location, or the system where there is none.
-func (a *application) counter(s *seedShop, l *entry[locationFields]) func() store.Actor {
+func (a *application) counter(l *entry[locationFields]) func() store.Actor {
 	return func() store.Actor {
 		if l == nil {
 			return system()
@@ -108,10 +108,10 @@ func idsOf[F any](a *application, list []*entry[F]) (ids store.Opt[[]string]) {
 	return ids
 }
 
-// inside marks the refusal of a part of what a step makes.
+// inside has a refusal name the part of the step's entry that it is about.
 func inside(part string, err error) error {
 	refused, ok := store.AsError(err)
-	if !ok || len(refused.Details) == 0 && part == "" {
+	if !ok {
 		return err
 	}
 	list := refused.Details
@@ -145,10 +145,7 @@ func (a *application) open(tx *store.Tx, s *seedShop, demo bool) error {
 	for _, k := range s.keys {
 		f := k.F.KeyFields
 		f.Secret = k.F.Secret.V
-		f.LocationIDs = store.Opt[[]string]{Set: k.F.LocationRefs.Set}
-		for _, ref := range k.F.LocationRefs.V {
-			f.LocationIDs.V = append(f.LocationIDs.V, a.ids[s.location(ref).path])
-		}
+		f.LocationIDs = idsOf(a, k.locations)
 		made, _, err := tx.CreateKey(key, f)
 		if err != nil {
 			return part(k.path, err)
@@ -158,16 +155,6 @@ func (a *application) open(tx *store.Tx, s *seedShop, demo bool) error {
 	for _, g := range s.programs {
 		if err := a.program(tx, key, g); err != nil {
 			return part(g.path, err)
-		}
-	}
-	return nil
-}
-
-// location is the one of a ref that was found to be one of the shop's.
-func (s *seedShop) location(ref string) *entry[locationFields] {
-	for _, l := range s.locations {
-		if l.F.Ref.V == ref {
-			return l
 		}
 	}
 	return nil

@@ -174,9 +174,9 @@ func (l *linker) program(g *seedProgram) {
 }
 
 // key holds a key's secret to the form that its class and shop demand.
-func (l *linker) key(k *entry[keyFields]) {
+func (l *linker) key(k *seedKey) {
 	at := join(k.path, "key")
-	findAll[*entry[locationFields]](l, join(k.path, "location_refs"), k.F.LocationRefs, "a location")
+	k.locations = findAll[*entry[locationFields]](l, join(k.path, "location_refs"), k.F.LocationRefs, "a location")
 	for i, scope := range k.F.Scopes.V {
 		if !slices.Contains(store.Scopes, scope) {
 			l.add(item(join(k.path, "scopes"), i), "must be one of "+strings.Join(store.Scopes, ", "))

@@ -71,14 +71,14 @@ func (s *SeedFile) plan(a *application, start store.Time) ([]step, error) {
 		p.shop(shop)
 		shops = append(shops, step{p.opened, shop.path, system, func(tx *store.Tx) error { return a.open(tx, shop, i == 0) }})
 		for _, c := range shop.cards {
-			cards = append(cards, step{p.issued[c], c.path, a.counter(shop, c.counter), func(tx *store.Tx) error { return a.issue(tx, shop, c) }})
+			cards = append(cards, step{p.issued[c], c.path, a.counter(c.counter), func(tx *store.Tx) error { return a.issue(tx, shop, c) }})
 			if c.F.Locked.V {
 				last = append(last, step{start, join(c.path, "locked"), operates, func(tx *store.Tx) error { return a.lock(tx, shop, c) }})
 			}
 		}
 		for _, x := range shop.activity {
 			at := join(x.path, x.actions()[0])
-			activity = append(activity, step{p.done[x], at, a.counter(shop, x.at()), func(tx *store.Tx) error { return a.act(tx, shop, x) }})
+			activity = append(activity, step{p.done[x], at, a.counter(x.at()), func(tx *store.Tx) error { return a.act(tx, shop, x) }})
 		}
 	}
 	// Whatever came before them is queued for none of the webhooks.
