@@ -147,6 +147,9 @@ func TestBadSeeds(t *testing.T) {
 		{`"external_ref": "p-3"`, `"expires_at": "2026-05-18T12:00:00Z"`, `21: shops.0.cards.2.expires_at: must be after the card was issued, 2026-05-18T12:00:00.000Z`},
 		{`"external_ref": "p-3"`, `"expires_in": "3d", "expires_at": "2026-06-18T12:00:00Z"`, `21: shops.0.cards.2.expires_in: cannot be given beside expires_at`},
 		{`"ago": "17d", "reverse"`, `"ago": "19d", "reverse"`, `27: shops.0.activity.3.reverse: the reversed activity comes later`},
+		{`"now": "2026-05-18T12:00:00Z"`, `"now": "1989-12-31T23:59:59Z"`, `2: now: the start must not be before 1990`},
+		{`"now": "2026-05-18T12:00:00Z"`, `"now": "1990-02-01T00:00:00Z"`, `5: shops.0.ago: must not be before 1990`},
+		{`"external_ref": "p-3"`, "\n\"expires_at\": \"9999-12-31T23:59:59.5Z\"", `22: shops.0.cards.2.expires_at: must not be after the year 9999`},
 
 		// What the store alone can tell.
 		{`"stamp": 3`, `"stamp": 2`, `25: shops.0.activity.1.redeem: The prize needs 3 stamps; the card has 2.`},

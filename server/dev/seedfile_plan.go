@@ -14,6 +14,9 @@ import (
 // of the shop's zone, and every zone is off by a multiple of them since then.
 var earliest = store.TimeOf(time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC))
 
+// latest is the end of the years that have four digits.
+var latest = store.TimeOf(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))
+
 // instant is when something of a seed happens: given, or worked out.
 type instant struct {
 	t     store.Time
@@ -66,6 +69,10 @@ type step struct {
 // keep the order in which the steps are listed here.
 func (s *SeedFile) plan(a *application, start store.Time) ([]step, error) {
 	p := planner{faults: faults{source: s.file}, start: start, issued: map[*seedCard]store.Time{}, done: map[*seedActivity]store.Time{}}
+	if start < earliest {
+		p.add("now", "the start must not be before 1990")
+		return nil, p.err()
+	}
 	var shops, cards, activity, last []step
 	for i, shop := range s.shops {
 		p.shop(shop)
@@ -183,8 +190,11 @@ func (p *planner) expiry(c *seedCard) {
 	if c.F.ExpiresIn.Set {
 		field = "expires_in"
 	}
-	if at := c.expires(p.start); at.Set && at.V <= p.issued[c] {
+	switch at := c.expires(p.start); {
+	case at.Set && at.V <= p.issued[c]:
 		p.add(join(c.path, field), "must be after the card was issued, "+p.issued[c].String())
+	case at.V > latest:
+		p.add(join(c.path, field), "must not be after the year 9999")
 	}
 }
 
