@@ -22,6 +22,8 @@ type seedKind struct {
 	// hidden are fields of the struct that a seed does not have, and what it
 	// has instead: the public ids of a seed are not known before it is applied.
 	hidden map[string]string
+	// docs describe fields whose struct has no words for them.
+	docs map[string]string
 }
 
 type seedList struct {
@@ -36,15 +38,21 @@ type seedList struct {
 var seedKinds = func() (k struct {
 	top, shop, location, program, prize, key, card, webhook, activity *seedKind
 }) {
-	k.location = &seedKind{name: "location", fields: reflect.TypeFor[locationFields](), doc: "A site with a till."}
-	k.prize = &seedKind{name: "prize", fields: reflect.TypeFor[prizeFields](), doc: "One option of a stamp program's ladder."}
+	k.location = &seedKind{name: "location", fields: reflect.TypeFor[locationFields](), doc: "A site with a till. Fields without a default of their own have that of a made-up address.",
+		docs: map[string]string{"name": "Default Main street.", "address": "Street and number.", "city": "Town.", "postal_code": "As it is written in the country.",
+			"lat": "Degrees north. Default 0.", "lon": "Degrees east. Default 0.", "require_staff_pin": "Whether tills ask for the staff PIN before each write. Default false."}}
+	k.prize = &seedKind{name: "prize", fields: reflect.TypeFor[prizeFields](), doc: "One option of a stamp program's ladder.", docs: map[string]string{"name": "What the holder gets."}}
 	k.program = &seedKind{name: "program", fields: reflect.TypeFor[programFields](), doc: "A card template.",
 		lists:  []seedList{{name: "prizes", of: k.prize, max: 100, doc: "The ladder, stamp programs only: at most 3 thresholds of at most 3 options each."}},
-		hidden: map[string]string{"scoped_location_ids": "scoped_location_refs"}}
+		hidden: map[string]string{"scoped_location_ids": "scoped_location_refs"},
+		docs: map[string]string{"name": "As it is on the card.", "type": "standard and private are the stamp programs.", "logo_url": "A picture's address.",
+			"default_expire_after_days": "Days after which a card without an expiry of its own expires. Default: never."}}
 	k.key = &seedKind{name: "key", fields: reflect.TypeFor[keyFields](), doc: "A further key of the shop. Shops have at most 10 API keys and 5 MCP keys; in the first shop two and one of them are the demo keys.",
-		hidden: map[string]string{"location_ids": "location_refs"}}
+		hidden: map[string]string{"location_ids": "location_refs"},
+		docs:   map[string]string{"class": "api for the REST API, which is the default, or mcp.", "name": "Default Key.", "scopes": "Default: all.", "expires_at": "After the shop was made. Default: never."}}
 	k.card = &seedKind{name: "card", fields: reflect.TypeFor[cardFields](), hidden: map[string]string{"send_email": ""},
-		doc: "A person's card. Without at and ago it was issued at the instant of its first activity, or at the start if it has none."}
+		docs: map[string]string{"holder_name": "The person's name.", "holder_email": "The person's address; nothing is sent there."},
+		doc:  "A person's card. Without at and ago it was issued at the instant of its first activity, or at the start if it has none."}
 	k.webhook = &seedKind{name: "webhook", fields: reflect.TypeFor[webhookFields](), hidden: map[string]string{"program_ids": "program_refs", "location_ids": "location_refs"},
 		doc: "A subscription, made at the start after everything else: it gets what happens from then on. Its secret is random; make a new one by PATCH with rotate_secret."}
 	k.activity = &seedKind{name: "activity", fields: reflect.TypeFor[activityFields](),
@@ -52,11 +60,14 @@ var seedKinds = func() (k struct {
 	k.shop = &seedKind{name: "shop", fields: reflect.TypeFor[shopFields](), lists: []seedList{
 		{name: "locations", of: k.location, required: true, max: 1000, doc: "The first one is that of the demo till and of the restricted demo key."},
 		{name: "programs", of: k.program, max: 1000, doc: "In the order in which they were made."},
-		{name: "keys", of: k.key, max: 100},
-		{name: "cards", of: k.card, max: 100_000},
+		{name: "keys", of: k.key, max: 100, doc: "Besides the demo keys of the first shop."},
+		{name: "cards", of: k.card, max: 100_000, doc: "In any order."},
 		{name: "webhooks", of: k.webhook, max: 1000, doc: "At most 50 of a shop."},
 		{name: "activity", of: k.activity, max: 1_000_000, doc: "In any order; of one instant in that of the file."},
-	}, doc: "A shop. Its locations, programs and keys were made when it was: at the instant of at or ago, by default that of its first card or activity, or the start if it has none."}
+	}, doc: "A shop. Its locations, programs and keys were made when it was: at the instant of at or ago, by default that of its first card or activity, or the start if it has none.", docs: map[string]string{"name": "Default My shop.", "mode": "Default test.", "timezone": "An IANA name, in which statistics count days and hours. Default UTC.",
+		"subscription_state": "suspended and cancelled refuse requests, not the activity of this file. Default active.", "api_addon": "Whether the REST API is open to the shop. Default true.",
+		"mcp_access": "Default true.", "grant_expires_at": "Until when the REST API is open without the add-on.", "included_locations": "Default 1.",
+		"max_locations": "Default: no limit.", "max_cards": "Live cards at most. Default: no limit."}}
 	k.top = &seedKind{name: "seed", fields: reflect.TypeFor[topFields](), lists: []seedList{
 		{name: "shops", of: k.shop, required: true, max: 100, doc: "The first one has the demo credentials of the ready line, and so mode test."},
 	}}

@@ -40,6 +40,9 @@ func describe(k *seedKind, defs map[string]any) map[string]any {
 	for name := range k.hidden {
 		delete(properties, name)
 	}
+	for name, doc := range k.docs {
+		properties[name].(map[string]any)["description"] = doc
+	}
 	for _, l := range k.lists {
 		defs[l.of.name] = describe(l.of, defs)
 		list := map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"$ref": "#/$defs/" + l.of.name}, "maxItems": l.max}

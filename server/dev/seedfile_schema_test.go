@@ -2,6 +2,7 @@ package dev
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,32 @@ import (
 // TestSeedSchema: the published schema is the one of the code.
 func TestSeedSchema(t *testing.T) {
 	golden(t, filepath.Join(seedFolder, "seed.schema.json"), SeedSchema())
+}
+
+// TestSchemaDescribesAll: an editor has words for each field.
+func TestSchemaDescribesAll(t *testing.T) {
+	var schema struct {
+		Defs map[string]struct {
+			Description string
+			Properties  map[string]struct{ Description string }
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(SeedSchema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	if len(schema.Defs) != 8 {
+		t.Errorf("%d kinds of objects", len(schema.Defs))
+	}
+	for kind, d := range schema.Defs {
+		if d.Description == "" || len(d.Properties) < 5 {
+			t.Errorf("%s: %q, %d fields", kind, d.Description, len(d.Properties))
+		}
+		for name, p := range d.Properties {
+			if p.Description == "" {
+				t.Errorf("%s.%s has no description", kind, name)
+			}
+		}
+	}
 }
 
 // compiled is the schema in the hands of a validator that is not ours, and a
