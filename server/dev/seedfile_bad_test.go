@@ -74,6 +74,7 @@ func TestBadSeeds(t *testing.T) {
 		{soundSeed, `{"shops": null}`, `1: shops: is required`},
 		{soundSeed, `{"shops": []}`, `1: shops: must have at least 1 item`},
 		{soundSeed, `{"shops": [{"name": "x"}]}`, `1: shops.0.locations: is required`},
+		{soundSeed, `{"shops": [` + strings.Repeat("{},", 100) + `{}]}`, `1: shops: must have at most 100 items`},
 		{soundSeed, `{"shops": ["x"]}`, `1: shops.0: must be an object`},
 		{soundSeed, "\xEF\xBB\xBF{}", `1: $: must not start with a byte order mark`},
 		{"Quay", "Qu\xFFay", `7: $: is not valid UTF-8`},

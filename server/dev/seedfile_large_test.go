@@ -12,7 +12,7 @@ import (
 // seedSize is the number of cards of the large seed.
 var seedSize = 1000
 
-// largeSeed has a thousand cards and ten thousand activities.
+// largeSeed has ten activities of each card.
 func largeSeed() string {
 	var b strings.Builder
 	b.WriteString(`{"now": "2026-05-18T12:00:00Z", "shops": [{"locations": [{"ref": "here"}],

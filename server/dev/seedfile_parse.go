@@ -136,7 +136,7 @@ func (p *seedParser) list(l seedList, path string, raw []byte) (items [][]byte) 
 	}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(raw))
 	dec.ReadToken()
-	for dec.PeekKind() != jsontext.KindEndArray {
+	for dec.PeekKind() != jsontext.KindEndArray && len(items) <= l.max {
 		v, err := dec.ReadValue()
 		if err != nil { // cannot be: the file was checked
 			break
