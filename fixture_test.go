@@ -1,10 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -102,5 +104,48 @@ func TestServeHasNoControlAPI(t *testing.T) {
 		if r := execute(t, nil, "serve", "--db", filepath.Join(t.TempDir(), "shop.db"), flag); r.code == 0 || !strings.Contains(r.stderr, "unknown flag "+flag) {
 			t.Errorf("serve %s: %+v", flag, r)
 		}
+	}
+}
+
+// A fixture of a seed: its content is there, its refs lead to it, a reset brings
+// it back, and a file that is kept keeps what was added.
+func TestDevSeed(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "kept.db")
+	args := []string{"--seed", "testdata/seeds/bakery.json", "--db", file}
+	p := startDev(t, args...)
+	api := p.api(p.ready.APIKey)
+	var line struct{ Refs map[string]string }
+	if err := json.Unmarshal([]byte(p.line), &line); err != nil {
+		t.Fatal(err)
+	}
+	first := api.card(line.Refs["bread-01"])
+	cards := len(api.cards(100))
+	if cards < 10 || len(p.ready.LocationIDs) != 2 {
+		t.Fatalf("the seed left %d cards, %d locations", cards, len(p.ready.LocationIDs))
+	}
+	api.issue(p.ready.ProgramIDs["standard"], map[string]string{"external_ref": "new"})
+	p.stop()
+
+	p = startDev(t, args...)
+	api = p.api(p.ready.APIKey)
+	if n := len(api.cards(100)); n != cards+1 {
+		t.Errorf("%d cards after a second start, want the %d of the seed and one", n, cards)
+	}
+	p.outside().call("POST", "/dev/reset", nil).want(200)
+	if n := len(api.cards(100)); n != cards {
+		t.Errorf("%d cards after the reset, want the %d of the seed", n, cards)
+	}
+	if again := api.card(line.Refs["bread-01"]); fmt.Sprint(again) != fmt.Sprint(first) {
+		t.Errorf("after the reset the card is %+v, was %+v", again, first)
+	}
+	p.outside().call("GET", "/dev/seed.schema.json", nil).want(200)
+
+	bad := filepath.Join(t.TempDir(), "bad.json")
+	if err := os.WriteFile(bad, []byte("{\"shops\": [\n{\"name\": 3}]}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := execute(t, nil, "dev", "--seed", bad); r.code == 0 || !strings.Contains(r.stderr, "bad.json:2: shops.0.name: must be a string") {
+		t.Errorf("a bad seed: %+v", r)
 	}
 }

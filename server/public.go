@@ -24,13 +24,13 @@ type Public struct {
 // MountPublic serves p, /healthz (the process is up) and /readyz (the database
 // takes writes).
 func (k *Kernel) MountPublic(r *httprouter.Router, p Public) {
-	r.GET("/openapi.json", k.static("application/json", p.Document))
-	r.GET("/till/openapi.json", k.static("application/json", p.Till))
-	r.GET("/docs", k.static("text/html; charset=utf-8", p.Docs))
+	r.GET("/openapi.json", k.Static("application/json", p.Document))
+	r.GET("/till/openapi.json", k.Static("application/json", p.Till))
+	r.GET("/docs", k.Static("text/html; charset=utf-8", p.Docs))
 	if p.Pricing != nil {
-		r.GET("/pricing", k.static("application/json", bytesOf(p.Pricing)))
+		r.GET("/pricing", k.Static("application/json", bytesOf(p.Pricing)))
 	}
-	r.GET("/healthz", k.static("application/json", bytesOf([]byte(`{"status":"ok"}`))))
+	r.GET("/healthz", k.Static("application/json", bytesOf([]byte(`{"status":"ok"}`))))
 	r.GET("/readyz", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 		id := k.requestID(w)
 		err := k.st.Write(r.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: (*store.Tx).Probe})
@@ -43,8 +43,9 @@ func (k *Kernel) MountPublic(r *httprouter.Router, p Public) {
 	})
 }
 
-// static serves bytes that never change while the process lives.
-func (k *Kernel) static(contentType string, make func() []byte) httprouter.Handle {
+// Static serves bytes that never change while the process lives; they are made
+// when first asked for.
+func (k *Kernel) Static(contentType string, make func() []byte) httprouter.Handle {
 	body := sync.OnceValue(make)
 	return func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
 		k.requestID(w)

@@ -149,6 +149,8 @@ type Config struct {
 // Dev is what only the fixture has.
 type Dev struct {
 	Clock *Clock
+	// Seed is what the fixture begins with; nil: the demo shop.
+	Seed *dev.SeedFile
 	// Deterministic makes ids of requests and secrets the same at each start.
 	Deterministic bool
 }

@@ -57,18 +57,15 @@ func (i *instance) begin(a *App) error {
 		mail = &dev.Mailbox{}
 		c.Dev.options(&opts)
 		opts.Mail = mail.Put
+		var err error
 		if c.DB == "" {
-			var err error
-			if start, err = imageOf(c.Dev); err != nil {
-				return err
-			}
 			if i.dir, err = os.MkdirTemp("", "punchcard-dev-"); err != nil {
 				return err
 			}
 			c.DB, opts.Ephemeral = filepath.Join(i.dir, "punchcard.db"), true
-			if err := os.WriteFile(c.DB, start.file, 0o600); err != nil {
-				return err
-			}
+		}
+		if start, err = c.Dev.fill(c.DB); err != nil {
+			return err
 		}
 	}
 	st, err := store.Open(c.DB, opts)
@@ -78,7 +75,7 @@ func (i *instance) begin(a *App) error {
 	i.Store = st
 	// What ended while no server ran goes now. It also tells whether the file
 	// takes writes at all: SQLite opens one that does not for reading.
-	if start == nil {
+	if !opts.Ephemeral {
 		if err := i.forget(); err != nil {
 			return fmt.Errorf("%s: %w", c.DB, err)
 		}
