@@ -119,7 +119,7 @@ func TestDevSeed(t *testing.T) {
 	if err := json.Unmarshal([]byte(p.line), &line); err != nil {
 		t.Fatal(err)
 	}
-	first := api.card(line.Refs["bread-01"])
+	first := string(api.get("/cards/" + line.Refs["bread-01"]).want(200).body)
 	cards := len(api.cards(100))
 	if cards < 10 || len(p.ready.LocationIDs) != 2 {
 		t.Fatalf("the seed left %d cards, %d locations", cards, len(p.ready.LocationIDs))
@@ -136,8 +136,8 @@ func TestDevSeed(t *testing.T) {
 	if n := len(api.cards(100)); n != cards {
 		t.Errorf("%d cards after the reset, want the %d of the seed", n, cards)
 	}
-	if again := api.card(line.Refs["bread-01"]); fmt.Sprint(again) != fmt.Sprint(first) {
-		t.Errorf("after the reset the card is %+v, was %+v", again, first)
+	if again := string(api.get("/cards/" + line.Refs["bread-01"]).want(200).body); again != first {
+		t.Errorf("after the reset the card is %s, was %s", again, first)
 	}
 	p.outside().call("GET", "/dev/seed.schema.json", nil).want(200)
 

@@ -201,4 +201,3 @@ func (s *Sender) Count() Count {
 	defer s.mu.Unlock()
 	return s.sent
 }
-
