@@ -24,6 +24,10 @@ type Config struct {
 	CustomHeaders bool          // send a webhook's custom headers
 	UserAgent     string
 	Log           *slog.Logger
+	// Observe is told of each attempt once its outcome stands in the file, and
+	// before Settle returns. Attempts of several webhooks come side by side, and
+	// a lane's next one may wait for it. Nil: nobody is.
+	Observe func(*store.Attempt, store.Outcome)
 }
 
 // Bounds on what is under way at once. A slot is held while an attempt waits
