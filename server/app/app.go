@@ -35,7 +35,8 @@ type App struct {
 	served chan error
 	stop   chan struct{}
 	wg     sync.WaitGroup
-	dir    string // of a throw-away database
+	dir    string             // of a throw-away database
+	end    context.CancelFunc // of what a fixture's requests wait for
 }
 
 // Time-outs of every connection. A client that sends its headers or body a
@@ -107,8 +108,14 @@ func (a *App) start(c Config, pricing []byte, ln net.Listener) error {
 		return errors.Join(fmt.Errorf("%s: %w", c.DB, err), a.Stop(context.Background()))
 	}
 	guard := c.guard()
+	var journal *dev.Journal
+	var observe func(*store.Attempt, store.Outcome)
+	if c.Dev != nil {
+		journal = dev.NewJournal(c.Dev.Clock.Now, st.IDs)
+		observe = journal.Delivered
+	}
 	if !c.HoldWebhooks {
-		a.hooks = webhook.New(webhook.Config{Store: st, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
+		a.hooks = webhook.New(webhook.Config{Observe: observe, Store: st, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
 			BackoffBase: c.Limits.WebhookBackoffBase, CustomHeaders: c.CustomHeaders, UserAgent: "punchcard-webhook/" + Version, Log: c.Log})
 		a.hooks.Start()
 	}
@@ -117,6 +124,7 @@ func (a *App) start(c Config, pricing []byte, ln net.Listener) error {
 	kernel := server.NewKernel(st, server.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
 		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: server.Seed(seed), Targets: targets(guard)})
 	router := kernel.Router()
+	handler := server.Paths(router)
 	routes := api.Routes()
 	kernel.Mount(router, api.Prefix, routes, kernel.Keys())
 	kernel.Mount(router, till.Prefix, till.Routes(), server.NewTills(st))
@@ -136,12 +144,17 @@ func (a *App) start(c Config, pricing []byte, ln net.Listener) error {
 		if a.Ready, err = dev.Seed(st, a.Origin); err != nil {
 			return errors.Join(err, a.Stop(context.Background()))
 		}
-		(&dev.Control{Store: st, Kernel: kernel, Clock: c.Dev.Clock, Mail: mail, Ready: a.Ready, Settle: a.settle, Due: a.due}).Mount(router)
+		ctx, end := context.WithCancel(context.Background())
+		a.end = end
+		faults, receivers := dev.NewFaults(ctx, kernel), dev.NewReceivers(ctx, kernel, c.Dev.Clock.Now, a.Origin)
+		(&dev.Control{Store: st, Kernel: kernel, Clock: c.Dev.Clock, Mail: mail, Ready: a.Ready, Settle: a.settle, Due: a.due,
+			Journal: journal, Faults: faults, Receivers: receivers}).Mount(router)
+		handler = journal.Wrap(faults.Wrap(handler))
 	}
 	if c.ReadTimeout == 0 {
 		c.ReadTimeout = readTimeout
 	}
-	a.http = &http.Server{Handler: server.Paths(router), ReadHeaderTimeout: min(headerTimeout, c.ReadTimeout), ReadTimeout: c.ReadTimeout, WriteTimeout: writeTimeout,
+	a.http = &http.Server{Handler: handler, ReadHeaderTimeout: min(headerTimeout, c.ReadTimeout), ReadTimeout: c.ReadTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0)}
 	go func() { a.served <- a.http.Serve(ln) }()
 	a.wg.Add(1)
@@ -166,6 +179,9 @@ func (a *App) Wait() <-chan error { return a.served }
 // done, and closes the store.
 func (a *App) Stop(ctx context.Context) error {
 	close(a.stop)
+	if a.end != nil {
+		a.end()
+	}
 	var err error
 	// Side by side: a request that takes its time must not use up that of the
 	// deliveries. What requests queue meanwhile is sent after the next start.
