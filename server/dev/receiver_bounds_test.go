@@ -15,7 +15,7 @@ import (
 // whoever it came to.
 func TestReceiversAreBounded(t *testing.T) {
 	rs := NewReceivers(context.Background(), &server.Kernel{}, time.Now, "http://127.0.0.1:1")
-	make := func() string {
+	add := func() string {
 		t.Helper()
 		shown, err := rs.create(nil, httprouter.Params{}, receiverBodyFields{})
 		if err != nil {
@@ -23,7 +23,7 @@ func TestReceiversAreBounded(t *testing.T) {
 		}
 		return shown.ID
 	}
-	first, second, third := make(), make(), make()
+	first, second, third := add(), add(), add()
 	big := strings.Repeat("x", receiverBody)
 	rs.record(first, map[string]string{}, "small")
 	for range 300 {
