@@ -42,7 +42,7 @@ type fault struct {
 	Headers   map[string]string  `json:"headers"`
 	Remaining int64              `json:"remaining"`
 
-	segments []string // of Path, unescaped
+	segments []string `json:"-"` // of Path, unescaped
 }
 
 const (
@@ -110,7 +110,7 @@ func checkHeaders(headers map[string]string) []store.Detail {
 
 // isPattern tells whether a path can be matched with.
 func isPattern(path string) bool {
-	if path[0] != '/' || strings.ContainsAny(path, "?#") {
+	if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "?#") {
 		return false
 	}
 	segments := split(path)

@@ -68,7 +68,7 @@ func (f *Faults) after(w http.ResponseWriter, r *http.Request, next http.Handler
 		return
 	}
 	for name, values := range h.header { // what tells of the request and not of its outcome
-		if name == "X-Request-Id" || strings.HasPrefix(name, "Ratelimit-") || name == "Connection" {
+		if name == "X-Request-Id" || name == "Connection" || strings.HasPrefix(strings.ToLower(name), "ratelimit-") {
 			w.Header()[name] = values
 		}
 	}

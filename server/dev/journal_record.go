@@ -267,7 +267,7 @@ func maskedToken(v string) string {
 	scheme, token, _ := strings.Cut(v, " ")
 	const secret = 43 // characters behind the prefix
 	prefix := len(token) - secret
-	if prefix < 0 || prefix > len("tsk_live_") || !utf8.ValidString(token) {
+	if prefix < 0 || prefix > len("tsk_live_") || strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }) {
 		return "***"
 	}
 	return scheme + " " + token[:prefix] + "…" + token[len(token)-4:]

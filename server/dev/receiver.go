@@ -88,8 +88,8 @@ type received struct {
 	Body      string             `json:"body"`      // byte for byte, as it was signed
 	Truncated bool               `json:"truncated"` // it was longer
 
-	seq  int64 // among all receivers
-	size int
+	seq  int64 `json:"-"` // among all receivers
+	size int   `json:"-"`
 }
 
 type receiverBodyFields struct {
