@@ -25,7 +25,7 @@ func plain[B, R any](k *Kernel, mode wire.Mode, status int, fn func(*http.Reques
 		id := k.requestID(w)
 		out, err := func() (out R, err error) {
 			var raw []byte
-			if r.Method == http.MethodPost || r.Method == http.MethodPatch {
+			if r.Method == http.MethodPost || r.Method == http.MethodPatch || r.Method == http.MethodPut {
 				if raw, err = readBody(w, r); err != nil {
 					return out, err
 				}

@@ -17,7 +17,7 @@ const maxPatterns = 50
 // be sent. A PATCH replaces each of these fields whole, so that the request
 // alone decides, also on what excludes each other.
 func (f WebhookFields) Check(Time) []Detail {
-	details := checkHeaders(f.CustomHeaders.Or(nil))
+	details := CheckHeaders("custom_headers", f.CustomHeaders.Or(nil), ofDelivery, "is set by the delivery itself or belongs to the connection")
 	patterns := f.Events.Or(nil)
 	if len(patterns) > maxPatterns {
 		return details // reported as too_many
@@ -42,19 +42,26 @@ func (f WebhookFields) Check(Time) []Detail {
 var ownHeaders = []string{"host", "content-length", "content-type", "user-agent", "authorization", "x-service-signature",
 	"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
 
-// checkHeaders finds the custom headers that no request could or should carry.
-func checkHeaders(headers map[string]string) (details []Detail) {
+// ofDelivery tells of a header, in lower case, that it is not the customer's.
+func ofDelivery(name string) bool {
+	return slices.Contains(ownHeaders, name) || strings.HasPrefix(name, "webhook-")
+}
+
+// CheckHeaders finds those of a field's headers that no message could carry, or
+// that are own: not the caller's to set, for the reason given. Names come to own
+// in lower case.
+func CheckHeaders(field string, headers map[string]string, own func(name string) bool, reason string) (details []Detail) {
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		lower := strings.ToLower(name)
 		add := func(code, message string) {
-			details = append(details, Detail{"custom_headers." + name, code, message})
+			details = append(details, Detail{field + "." + name, code, message})
 		}
 		switch {
 		case !isToken(name):
 			add("invalid_format", "is not the name of an HTTP header")
-		case slices.Contains(ownHeaders, lower) || strings.HasPrefix(lower, "webhook-"):
-			add("not_allowed", "is set by the delivery itself or belongs to the connection")
+		case own(lower):
+			add("not_allowed", reason)
 		case seen[lower]:
 			add("invalid_value", "is there already; the case of a header's name does not matter")
 		case strings.ContainsFunc(headers[name], func(c rune) bool { return c != '\t' && (c < ' ' || c > '~') }):

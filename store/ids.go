@@ -124,6 +124,11 @@ func (g IDs) deliveryID(kind Kind, webhook, event int64) string {
 	return string(g.seal(append(buf[:0], prefixes[kind]...), kind, uint64(webhook), event))
 }
 
+// DeliveryID is the id that a delivery has in its webhook's log.
+func (g IDs) DeliveryID(webhook, event int64) string {
+	return g.deliveryID(KindDelivery, webhook, event)
+}
+
 // DeliveryKey is the event of a delivery in a webhook's log; ok is false for any
 // other text.
 func (g IDs) DeliveryKey(webhook int64, id string) (event int64, ok bool) {

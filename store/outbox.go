@@ -231,6 +231,8 @@ type Outcome struct {
 	Took           time.Duration
 	Headers        string        // JSON object of the request's headers, secrets masked
 	Retry          time.Duration // until the next attempt, if there is to be one
+	TimedOut       bool          // there was no whole answer in time; not written down
+	Next           Null[Time]    // when the next attempt is due; told after it was written down, not written itself
 }
 
 // Record writes an outcome into the delivery log, and what follows from it for
@@ -269,6 +271,12 @@ func (tx *Tx) Record(o Outcome) error {
 		return nil
 	}
 	return tx.failed(o)
+}
+
+// NextAttempt is when a delivery is to be attempted again: null when it is over.
+func (tx *Tx) NextAttempt(webhook, event int64) (at Null[Time], err error) {
+	_, err = tx.one(func(r *rows) { at = r.nullTime() }, "SELECT "+packed("due_at")+" FROM deliveries WHERE webhook_id=? AND event_id=? AND outcome IS NULL", webhook, event)
+	return at, err
 }
 
 // failed counts a delivery whose attempts are used up, and switches the webhook

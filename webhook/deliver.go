@@ -53,6 +53,7 @@ func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) sto
 	switch {
 	case err != nil:
 		o.Error = s.explain(ctx, err)
+		o.TimedOut = errors.Is(ctx.Err(), context.DeadlineExceeded)
 	case resp.StatusCode >= 200 && resp.StatusCode < 300:
 		o.Success = true
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:

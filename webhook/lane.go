@@ -241,7 +241,9 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 	}
 	l.learn(o)
 	o.Through = l.through(event)
-	made = l.s.record(o)
+	if made = l.s.record(&o); made && l.s.conf.Observe != nil {
+		l.s.conf.Observe(&a, o)
+	}
 }
 
 // learn fits the lane's width to how its endpoint behaves.

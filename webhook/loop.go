@@ -25,6 +25,10 @@ type Config struct {
 	UserAgent     string
 	Jitter        func() float64 // spreads retries: from 0 to 1; nil: random
 	Log           *slog.Logger
+	// Observe is told of each attempt once its outcome stands in the file, and
+	// before Settle returns. Attempts of several webhooks come side by side, and
+	// a lane's next one may wait for it. Nil: nobody is.
+	Observe func(*store.Attempt, store.Outcome)
 }
 
 // Bounds on what is under way at once. A slot is held while an attempt waits

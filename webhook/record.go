@@ -10,10 +10,16 @@ import (
 
 // record writes an outcome down, again and again if the disk is full: until it
 // stands in the file the delivery is under way and is not made a second time.
-// It tells whether it got there.
-func (s *Sender) record(o store.Outcome) bool {
+// It tells whether it got there. Who observes is told when the next attempt is
+// due, too.
+func (s *Sender) record(o *store.Outcome) bool {
 	for {
-		err := s.conf.Store.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error { return tx.Record(o) }})
+		err := s.conf.Store.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) (err error) {
+			if err = tx.Record(*o); err == nil && s.conf.Observe != nil {
+				o.Next, err = tx.NextAttempt(o.Webhook, o.Event)
+			}
+			return err
+		}})
 		if err == nil {
 			break
 		}

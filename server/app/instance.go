@@ -81,12 +81,18 @@ func (i *instance) begin(a *App) error {
 		}
 	}
 	guard := c.guard()
+	var journal *dev.Journal
+	var observe func(*store.Attempt, store.Outcome)
+	if c.Dev != nil {
+		journal = dev.NewJournal(c.Dev.Clock.Now, st.IDs)
+		observe = journal.Delivered
+	}
 	if !c.HoldWebhooks {
 		var jitter func() float64
 		if c.Dev != nil && c.Dev.Deterministic {
 			jitter = func() float64 { return 0.5 }
 		}
-		i.hooks = webhook.New(webhook.Config{Store: st, Jitter: jitter, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
+		i.hooks = webhook.New(webhook.Config{Store: st, Observe: observe, Jitter: jitter, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
 			BackoffBase: c.Limits.WebhookBackoffBase, CustomHeaders: c.CustomHeaders, UserAgent: "punchcard-webhook/" + Version, Log: c.Log})
 		i.hooks.Start()
 	}
@@ -114,7 +120,10 @@ func (i *instance) begin(a *App) error {
 		} else if i.Ready, err = dev.Seed(st, a.Origin); err != nil {
 			return err
 		}
-		(&dev.Control{Store: st, Kernel: kernel, Clock: c.Dev.Clock, Mail: mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx}).Mount(router)
+		faults, receivers := dev.NewFaults(i.ctx, kernel), dev.NewReceivers(i.ctx, kernel, c.Dev.Clock.Now, a.Origin)
+		(&dev.Control{Store: st, Kernel: kernel, Clock: c.Dev.Clock, Mail: mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx,
+			Journal: journal, Faults: faults, Receivers: receivers}).Mount(router)
+		i.Handler = journal.Wrap(faults.Wrap(i.Handler))
 		router.POST(resetPath, server.Plain(kernel, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (*dev.Ready, error) {
 			err := a.Reset()
 			return i.Ready, err

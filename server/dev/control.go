@@ -50,6 +50,10 @@ type Control struct {
 
 	mu   sync.Mutex
 	told Settled // what the last answer to settle was about
+
+	Journal   *Journal
+	Faults    *Faults
+	Receivers *Receivers
 }
 
 // errReset ends what was under way when the fixture was reset or stopped.
@@ -82,6 +86,16 @@ func (c *Control) Mount(r *httprouter.Router) {
 	r.POST("/dev/cards/:id/delete", server.Plain(k, http.StatusNoContent, c.eraseCard))
 	r.GET("/dev/audit", server.Plain(k, http.StatusOK, c.audit))
 	r.GET("/dev/emails", server.Plain(k, http.StatusOK, c.emails))
+	r.GET("/dev/requests", server.Plain(k, http.StatusOK, c.Journal.list))
+	r.DELETE("/dev/requests", server.Plain(k, http.StatusNoContent, c.Journal.clear))
+	r.POST("/dev/faults", server.Plain(k, http.StatusCreated, c.Faults.add))
+	r.GET("/dev/faults", server.Plain(k, http.StatusOK, c.Faults.remaining))
+	r.DELETE("/dev/faults", server.Plain(k, http.StatusNoContent, c.Faults.clear))
+	r.POST("/dev/receiver", server.Plain(k, http.StatusCreated, c.Receivers.create))
+	r.GET("/dev/receiver/:id", patiently(server.Plain(k, http.StatusOK, c.Receivers.show)))
+	r.PUT("/dev/receiver/:id", server.Plain(k, http.StatusOK, c.Receivers.update))
+	r.DELETE("/dev/receiver/:id/requests", server.Plain(k, http.StatusNoContent, c.Receivers.empty))
+	r.POST("/dev/receiver/:id", c.Receivers.receive)
 }
 
 // write makes one change as the operator.

@@ -1,0 +1,349 @@
+package dev_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"punchcard/server/app"
+)
+
+type fault struct {
+	ID, Method, Path, Code, When string
+	Status                       *int
+	DelayMS                      int `json:"delay_ms"`
+	Count, Remaining             int
+	Headers                      map[string]string
+}
+
+func (r *rig) fault(body fields) fault {
+	r.t.Helper()
+	return into[fault](r.control("POST", "/faults", body).want(201))
+}
+
+// left are the ids of the faults that wait, in order.
+func (r *rig) left() string {
+	r.t.Helper()
+	var ids []string
+	for _, f := range into[struct{ Data []fault }](r.control("GET", "/faults", nil).want(200)).Data {
+		ids = append(ids, fmt.Sprintf("%s:%d", f.ID, f.Remaining))
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestFaultBefore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	f := r.fault(fields{"method": "post", "path": "/programs/*/cards", "status": 503})
+	if f.Method != "POST" || f.Code != "internal_error" || f.When != "before" || f.Count != 1 || f.Remaining != 1 || f.Headers["Retry-After"] != "1" {
+		t.Errorf("%+v", f)
+	}
+	r.rest("GET", "/me", nil).want(200)
+	got := r.rest("POST", r.cards(), fields{"holder_name": "Ada"}, "Idempotency-Key", "k").want(503, "internal_error")
+	e := r.last()
+	if e.Fault == nil || *e.Fault != f.ID || e.Response.Status != 503 || string(e.Request.Body) != `{"holder_name":"Ada"}` {
+		t.Errorf("%+v", e)
+	}
+	if id := got.header.Get("X-Request-Id"); id == "" || id != into[failure](got).Error.RequestID || got.header.Get("Retry-After") != "1" || got.header.Get("Content-Type") != "application/json" {
+		t.Errorf("%v %s", got.header, got.body)
+	}
+	if n := r.count(); n != 0 {
+		t.Errorf("%d cards of a request that failed before", n)
+	}
+	if again := r.rest("POST", r.cards(), fields{"holder_name": "Ada"}, "Idempotency-Key", "k").want(201); again.header.Get("Idempotent-Replayed") != "" {
+		t.Error("what never was is replayed")
+	}
+	if left := r.left(); left != "" {
+		t.Errorf("%s are left", left)
+	}
+}
+
+func TestFaultAfter(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{500, 0} {
+		r := newRig(t)
+		r.fault(fields{"status": status, "when": "after", "path": "/api/public/v1/programs/**"})
+		got := r.rest("POST", r.cards(), fields{"external_ref": "M-1"}, "Idempotency-Key", "k")
+		e := r.last()
+		if status == 0 {
+			if !got.cut || e.Response.Status != 0 || e.RequestID != nil || string(e.Response.Body) != "null" {
+				t.Errorf("answered %d, noted as %d", got.status, e.Response.Status)
+			}
+		} else if got.want(500, "internal_error"); got.header.Get("RateLimit-Limit") == "" {
+			t.Errorf("%v", got.header)
+		}
+		if n := r.count(); n != 1 {
+			t.Errorf("%d cards of a request whose answer was lost", n)
+		}
+		if again := r.rest("POST", r.cards(), fields{"external_ref": "M-1"}, "Idempotency-Key", "k").want(201); again.header.Get("Idempotent-Replayed") != "true" {
+			t.Error("the retry is not replayed")
+		}
+	}
+}
+
+func TestFaultCuts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.fault(fields{"status": 0, "path": "/cards/*/stamps"})
+	if got := r.till("POST", "/cards/x/stamps", fields{"count": 1}); !got.cut {
+		t.Errorf("answered %d", got.status)
+	}
+	if e := r.last(); e.Response.Status != 0 || string(e.Request.Body) != `{"count":1}` || e.Kind != "till" {
+		t.Errorf("%+v", e)
+	}
+	r.till("POST", "/cards/x/stamps", nil).want(404)
+}
+
+// Codes follow the status unless one is given, as do headers.
+func TestFaultAnswers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for status, want := range map[int]string{400: "bad_request", 401: "unauthenticated", 402: "subscription_suspended", 403: "unauthorized", 404: "not_found", 409: "conflict",
+		410: "gone", 418: "bad_request", 422: "unprocessable_entity", 429: "rate_limited", 500: "internal_error", 599: "internal_error"} {
+		r.fault(fields{"status": status})
+		got := r.rest("GET", "/me", nil).want(status, want)
+		if after := got.header.Get("Retry-After"); (after == "1") != (status == 429) {
+			t.Errorf("%d: Retry-After %q", status, after)
+		}
+	}
+	r.fault(fields{"status": 429, "code": "slow_down", "headers": fields{"retry-after": "30", "X-Why": "because"}})
+	if got := r.rest("GET", "/me", nil).want(429, "slow_down"); got.header.Get("Retry-After") != "30" || got.header.Get("X-Why") != "because" {
+		t.Errorf("%v", got.header)
+	}
+	r.rest("GET", "/me", nil).want(200)
+}
+
+func TestFaultPaths(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, c := range []struct {
+		method, pattern, path string
+		strikes               bool
+	}{
+		{"", "", "/me", true},
+		{"GET", "/me", "/me", true},
+		{"get", "/api/public/v1/me", "/me", true},
+		{"POST", "/me", "/me", false},
+		{"", "/till/v1/me", "/me", false},
+		{"", "/**", "/me", true},
+		{"", "/**", "", true},
+		{"", "/cards/**", "/cards/a/b/c", true},
+		{"", "/cards/**", "/cards", true},
+		{"", "/cards/**", "/card", false},
+		{"", "/cards/*", "/cards/a", true},
+		{"", "/cards/*", "/cards/a/b", false},
+		{"", "/cards/*", "/cards", false},
+		{"", "/cards/*", "/cards/", false},
+		{"", "/*/a", "/cards/a", true},
+		{"", "/cards/a%2Fb", "/cards/a%2fb", true},
+		{"", "/cards/a/b", "/cards/a%2Fb", false},
+		{"", "/cards/a b", "/cards/a%20b", true},
+		{"", "/me", "/%6De", true},
+		{"", "/ME", "/me", false},
+	} {
+		r.control("DELETE", "/faults", nil).want(204)
+		body := fields{"status": 418}
+		if c.method != "" {
+			body["method"] = c.method
+		}
+		if c.pattern != "" {
+			body["path"] = c.pattern
+		}
+		r.fault(body)
+		if got := r.rest("GET", c.path, nil); (got.status == 418) != c.strikes {
+			t.Errorf("%s %q, %s: %d", c.method, c.pattern, c.path, got.status)
+		}
+	}
+	r.control("DELETE", "/faults", nil).want(204)
+	r.fault(fields{"status": 418})
+	r.send(context.Background(), "GET", r.Origin+"/%61pi/public/v1/me", nil).want(418) // the same path, in disguise
+	if e := r.last(); e.Fault == nil || e.Path != "/%61pi/public/v1/me" {
+		t.Errorf("%+v", e)
+	}
+	r.fault(fields{"status": 418})
+	r.control("GET", "/clock", nil).want(200)
+	r.send(context.Background(), "GET", r.Origin+"/healthz", nil).want(200)
+}
+
+// First added, first struck, one a request.
+func TestFaultOrder(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.fault(fields{"status": 500, "count": 2})
+	r.fault(fields{"status": 501, "path": "/me"})
+	r.fault(fields{"status": 502, "path": "/cards"})
+	var got []string
+	for _, path := range []string{"/me", "/cards", "/cards", "/me", "/me"} {
+		got = append(got, fmt.Sprint(r.rest("GET", path, nil).status))
+		if len(got) == 1 {
+			if left := r.left(); left != "flt_1:1 flt_2:1 flt_3:1" {
+				t.Errorf("left: %s", left)
+			}
+		}
+	}
+	if all := strings.Join(got, " "); all != "500 500 502 501 200" {
+		t.Errorf("struck %s", all)
+	}
+}
+
+func TestFaultStrikesExactly(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.fault(fields{"status": 500, "count": 25})
+	r.fault(fields{"status": 0, "count": 10, "method": "GET"})
+	r.fault(fields{"status": 503, "count": 15, "when": "after"})
+	var failed, cut, lost atomic.Int64
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() {
+			for range 8 {
+				switch got := r.rest("GET", "/me", nil); {
+				case got.cut:
+					cut.Add(1)
+				case got.status == 500:
+					failed.Add(1)
+				case got.status == 503:
+					lost.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if failed.Load() != 25 || cut.Load() != 10 || lost.Load() != 15 {
+		t.Errorf("%d, %d and %d failed, want 25, 10 and 15", failed.Load(), cut.Load(), lost.Load())
+	}
+	struck := map[string]int{}
+	for _, e := range r.journal("?limit=1000").Data {
+		if e.Fault != nil {
+			struck[*e.Fault]++
+		}
+	}
+	if want := map[string]int{"flt_1": 25, "flt_2": 10, "flt_3": 15}; !maps.Equal(struck, want) {
+		t.Errorf("the journal has strikes %v, want %v", struck, want)
+	}
+	if left := r.left(); left != "" {
+		t.Errorf("%s are left", left)
+	}
+}
+
+// A delay passes though it is longer than the server's time-out for reading, and
+// the request then goes through.
+func TestFaultLags(t *testing.T) {
+	t.Parallel()
+	const d = 300 * time.Millisecond
+	r := newRig(t, func(c *app.Config) { c.ReadTimeout = d / 3 })
+	for _, when := range []string{"before", "after"} {
+		f := r.fault(fields{"delay_ms": d.Milliseconds(), "when": when})
+		start := time.Now()
+		got := r.rest("POST", r.cards(), fields{}).want(201)
+		if took := time.Since(start); took < d {
+			t.Errorf("%s: after %s", when, took)
+		}
+		if e := r.last(); f.Status != nil || e.Fault == nil || string(e.Response.Body) != string(got.body) || e.DurationMS < d.Milliseconds() {
+			t.Errorf("%s: %+v", when, e)
+		}
+		if got.header.Get("RateLimit-Limit") == "" || got.header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %v", when, got.header)
+		}
+	}
+	if n := r.count(); n != 2 {
+		t.Errorf("%d cards", n)
+	}
+}
+
+// Of a client that left before the operation nothing is done; after it, it is.
+func TestFaultLetsGoOfClients(t *testing.T) {
+	t.Parallel()
+	for when, want := range map[string]int{"before": 0, "after": 1} {
+		r := newRig(t)
+		r.fault(fields{"delay_ms": 60000, "when": when})
+		ctx, leave := context.WithTimeout(context.Background(), 300*time.Millisecond)
+		defer leave()
+		if got := r.send(ctx, "POST", r.BaseURL+r.cards(), fields{"holder_name": "Ada"}, "Authorization", "Bearer "+r.APIKey); !got.cut {
+			t.Fatalf("answered %d", got.status)
+		}
+		// The server has learnt of it when the entry is there.
+		noted := make(chan entry)
+		go func() {
+			for {
+				for _, e := range r.journal("").Data {
+					if e.Method == "POST" {
+						noted <- e
+						return
+					}
+				}
+			}
+		}()
+		if e := await(t, noted, "the entry of a request whose client left"); e.Response.Status != 0 || string(e.Request.Body) != `{"holder_name":"Ada"}` {
+			t.Errorf("%+v", e)
+		}
+		if n := r.count(); n != want {
+			t.Errorf("%s: %d cards, want %d", when, n, want)
+		}
+	}
+}
+
+// Stopping does not wait for what lags.
+func TestFaultLetsGoAtTheEnd(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.fault(fields{"delay_ms": 60000})
+	answer := make(chan *reply, 1)
+	go func() { answer <- r.rest("GET", "/me", nil) }()
+	for r.left() != "" { // until it has struck
+	}
+	go r.stop()
+	if got := await(t, answer, "the answer of a server that stops").want(503, "internal_error"); into[failure](got).Error.Message != "The fixture was reset." {
+		t.Errorf("%s", got.body)
+	}
+}
+
+func TestFaultFields(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	many := fields{}
+	for i := range 21 {
+		many[fmt.Sprintf("X-%d", i)] = "v"
+	}
+	for _, c := range []struct {
+		body any
+		want []string
+	}{
+		{fields{}, []string{"status required"}},
+		{fields{"status": nil, "delay_ms": 0}, []string{"status required"}},
+		{fields{"method": 1, "path": 2, "status": "500", "code": 3, "delay_ms": "x", "count": 1.5, "when": true, "headers": "h", "shop": 1},
+			[]string{"code invalid_type", "count invalid_type", "delay_ms invalid_type", "headers invalid_type", "method invalid_type", "path invalid_type", "shop unknown_field", "status invalid_type", "when invalid_type"}},
+		{fields{"method": "GTE", "path": "cards", "status": 399, "count": 0, "delay_ms": -1, "when": "never", "code": "Rate"},
+			[]string{"code invalid_format", "count too_small", "delay_ms too_small", "when invalid_value", "method invalid_value", "path invalid_format", "status invalid_value"}},
+		{fields{"status": 600, "count": 1000001, "delay_ms": 60001, "method": strings.Repeat("G", 17), "path": "/" + strings.Repeat("p", 2048), "code": strings.Repeat("c", 65)},
+			[]string{"code too_long", "count too_large", "delay_ms too_large", "method too_long", "path too_long", "status too_large"}},
+		{fields{"status": -1, "path": "", "method": "", "code": ""}, []string{"code too_short", "method too_short", "path too_short", "status too_small"}},
+		{fields{"status": 0, "code": "x", "headers": fields{}}, []string{"code not_allowed", "headers not_allowed"}},
+		{fields{"delay_ms": 1, "code": "x"}, []string{"code not_allowed"}},
+		{fields{"status": 500, "headers": many}, []string{"headers too_many"}},
+		{fields{"status": 500, "headers": fields{"A b": "c", "Content-Length": "3", "X": "a\r\nB: c", "X-Long": strings.Repeat("v", 1025), "X-Number": 1, "": "x", strings.Repeat("n", 101): "x", "é": "x"}},
+			[]string{"headers.X-Long too_long", "headers.X-Number invalid_type", "headers. invalid_format", "headers.A b invalid_format", "headers.Content-Length not_allowed",
+				"headers.X invalid_format", "headers." + strings.Repeat("n", 92) + "… not_allowed", "headers.é invalid_format"}},
+		{fields{"status": 500, "headers": fields{"X": "z", "x": "y"}}, []string{"headers.x invalid_value"}},
+	} {
+		r.control("POST", "/faults", c.body).refused(c.want...)
+	}
+	for _, path := range []string{"/cards/*x", "/**/stamps", "/a?b", "/a#b", "/a%zz", "me", "*"} {
+		r.control("POST", "/faults", fields{"status": 500, "path": path}).refused("path invalid_format")
+	}
+	r.control("POST", "/faults", `{"status": 500`).want(400, "validation_failed")
+	if left := r.left(); left != "" {
+		t.Errorf("%s were added", left)
+	}
+	for range 1000 {
+		r.fault(fields{"status": 500})
+	}
+	r.control("POST", "/faults", fields{"status": 500}).want(422, "unprocessable_entity")
+	r.control("DELETE", "/faults", nil).want(204)
+	r.fault(fields{"status": 500})
+}

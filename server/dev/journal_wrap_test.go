@@ -1,0 +1,168 @@
+package dev
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/julienschmidt/httprouter"
+
+	"punchcard/store"
+)
+
+// wrapped serves h behind a journal.
+func wrapped(t *testing.T, h http.HandlerFunc) (*Journal, string) {
+	t.Helper()
+	j := NewJournal(time.Now, store.IDs{})
+	srv := httptest.NewServer(j.Wrap(h))
+	t.Cleanup(srv.Close)
+	return j, srv.URL + "/api/public/v1/x"
+}
+
+func (j *Journal) entries(t *testing.T) (list []*requestEntry) {
+	t.Helper()
+	a, err := j.list(httptest.NewRequest("GET", "/dev/requests?limit=1000", nil), httprouter.Params{}, struct{}{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range a.Data {
+		list = append(list, e.(*requestEntry))
+	}
+	return list
+}
+
+// The entry is there when the answer is, though the handler has not returned.
+func TestEntryComesBeforeTheLastByte(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"large": func(w http.ResponseWriter, _ *http.Request) { // leaves at once, past all buffers
+			w.Header().Set("Content-Length", "100000")
+			io.WriteString(w, strings.Repeat("x", 50000))
+			io.WriteString(w, strings.Repeat("y", 50000))
+		},
+		"small": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1")
+			w.WriteHeader(http.StatusTeapot)
+			io.WriteString(w, "x")
+			http.NewResponseController(w).Flush()
+		},
+		"none": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNoContent)
+			w.(http.Flusher).Flush()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			read := make(chan struct{})
+			j, url := wrapped(t, func(w http.ResponseWriter, r *http.Request) {
+				answer(w, r)
+				<-read
+			})
+			resp, err := http.Get(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if list := j.entries(t); len(list) != 1 || list[0].Response.Status != resp.StatusCode {
+				t.Errorf("%d entries of an answer that was read", len(list))
+			}
+			close(read)
+		})
+	}
+}
+
+// An answer streams as it does without a journal, and its handler reaches the
+// connection.
+func TestJournalLetsThrough(t *testing.T) {
+	read := make(chan struct{})
+	j, url := wrapped(t, func(w http.ResponseWriter, r *http.Request) {
+		c := http.NewResponseController(w)
+		if err := c.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Error(err)
+		}
+		w.WriteHeader(http.StatusEarlyHints)
+		io.WriteString(w, "first")
+		if err := c.Flush(); err != nil {
+			t.Error(err)
+		}
+		<-read
+		io.WriteString(w, "second")
+	})
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	first := make([]byte, 5)
+	if _, err := io.ReadFull(resp.Body, first); err != nil || string(first) != "first" {
+		t.Fatalf("%q, %v", first, err)
+	}
+	if n := len(j.entries(t)); n != 0 {
+		t.Errorf("%d entries of an answer that is not over", n)
+	}
+	close(read)
+	io.ReadAll(resp.Body)
+	if list := j.entries(t); len(list) != 1 || string(list[0].Response.Body) != `"firstsecond"` || list[0].Response.Status != 200 {
+		t.Errorf("%+v", list)
+	}
+}
+
+// A handler that gives up leaves an entry before the client can tell.
+func TestJournalOfCutConnections(t *testing.T) {
+	j, url := wrapped(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	if resp, err := (&http.Transport{}).RoundTrip(httptest.NewRequest("GET", url, nil)); err == nil {
+		t.Fatal(resp.Status)
+	}
+	if list := j.entries(t); len(list) != 1 || list[0].Response.Status != 0 || list[0].RequestID.Valid {
+		t.Errorf("%+v", list)
+	}
+}
+
+// The journal keeps the newest thousand entries, and fewer where these are large.
+func TestJournalIsBounded(t *testing.T) {
+	big := strings.Repeat("x", 200<<10)
+	j, url := wrapped(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == "POST" {
+			io.WriteString(w, big)
+		}
+	})
+	for range journalEntries + 5 {
+		resp, err := http.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	if list := j.entries(t); len(list) != journalEntries || list[0].Seq != 6 {
+		t.Errorf("%d entries from %d", len(list), list[0].Seq)
+	}
+	for range 140 {
+		resp, err := http.Post(url, "text/plain", strings.NewReader(big))
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	size := 0
+	list := j.entries(t)
+	for _, e := range list {
+		size += e.Request.size() + e.Response.size()
+	}
+	if want := journalBytes / (2*journalBody + 1024); size > journalBytes || len(list) > want || len(list) < want*9/10 {
+		t.Errorf("%d entries of %d bytes", len(list), size)
+	}
+	for i := range 3 * pastMost {
+		a := &arrival{method: "POST", path: strconv.Itoa(i), at: time.Now()}
+		j.past.repeated(a, 200, 1)
+		j.past.answered(a, http.StatusServiceUnavailable, "5", false, a.at, 1)
+	}
+	for name, n := range map[string]int{"posts": len(j.past.posts.m), "waits": len(j.past.waits.m), "their order": len(j.past.posts.order)} {
+		if n > pastMost {
+			t.Errorf("%d %s", n, name)
+		}
+	}
+}

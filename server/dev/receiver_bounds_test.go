@@ -1,0 +1,46 @@
+package dev
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/julienschmidt/httprouter"
+
+	"punchcard/server"
+)
+
+// All requests together take 64 MiB at most: what came first goes first,
+// whoever it came to.
+func TestReceiversAreBounded(t *testing.T) {
+	rs := NewReceivers(context.Background(), &server.Kernel{}, time.Now, "http://127.0.0.1:1")
+	add := func() string {
+		t.Helper()
+		shown, err := rs.create(nil, httprouter.Params{}, receiverBodyFields{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return shown.ID
+	}
+	first, second, third := add(), add(), add()
+	big := strings.Repeat("x", receiverBody)
+	rs.record(first, map[string]string{}, "small")
+	for range 300 {
+		rs.record(second, map[string]string{"X-A": "b"}, big)
+	}
+	rs.record(third, map[string]string{}, big+"y")
+	kept := 0
+	for _, id := range []string{first, second, third} {
+		for _, one := range rs.all[id].requests {
+			kept += one.size
+		}
+	}
+	if n := len(rs.all[second].requests); kept != rs.size || rs.size > receiversBytes || rs.size < receiversBytes*9/10 || len(rs.all[first].requests) != 0 || len(rs.all[third].requests) != 1 || n < 250 {
+		t.Errorf("%d bytes are kept and %d counted, %d requests", kept, rs.size, n)
+	}
+	rs.empty(nil, httprouter.Params{{Key: "id", Value: second}}, struct{}{})
+	if want := rs.all[third].requests[0].size; rs.size != want {
+		t.Errorf("%d bytes are counted, want %d", rs.size, want)
+	}
+}

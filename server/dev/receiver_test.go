@@ -1,0 +1,268 @@
+package dev_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	stripe "github.com/stripe/stripe-go/v85/webhook"
+
+	"punchcard/server/app"
+)
+
+type receiver struct {
+	ID, URL  string
+	Status   int
+	DelayMS  int `json:"delay_ms"`
+	Headers  map[string]string
+	Requests []struct {
+		Headers   map[string]string
+		Body, At  string
+		Event     *string
+		EventID   *string `json:"event_id"`
+		Truncated bool
+	}
+}
+
+func (r *rig) receiver(body any) receiver {
+	r.t.Helper()
+	return into[receiver](r.control("POST", "/receiver", body).want(201))
+}
+
+func (r *rig) got(id, query string) receiver {
+	r.t.Helper()
+	return into[receiver](r.control("GET", "/receiver/"+id+query, nil).want(200))
+}
+
+type hook struct{ ID, Secret, path string }
+
+// hook subscribes a URL.
+func (r *rig) hook(url string, events ...string) hook {
+	r.t.Helper()
+	path := "/programs/" + r.ProgramIDs["standard"] + "/webhooks"
+	h := into[hook](r.rest("POST", path, fields{"url": url, "events": events}).want(201))
+	h.path = path + "/" + h.ID
+	return h
+}
+
+// What is delivered to the server itself is signed, and is there when settle
+// answers.
+func TestReceiverGetsDeliveries(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	to := r.receiver(nil)
+	if to.URL != r.Origin+"/dev/receiver/"+to.ID || to.Status != 200 || to.DelayMS != 0 || len(to.Headers) != 0 {
+		t.Errorf("%+v", to)
+	}
+	hook := r.hook(to.URL, "card.added", "stamp.assigned")
+	for range 20 {
+		r.rest("POST", r.cards(), fields{"holder_name": "Ada Lövelace"}).want(201)
+	}
+	if done := r.settle(); done.Pending != 0 || done.Failed != 0 {
+		t.Errorf("%+v", done)
+	}
+	got := r.got(to.ID, "").Requests
+	if len(got) != 20 {
+		t.Fatalf("%d requests of 20", len(got))
+	}
+	for _, q := range got {
+		// The signature is of the real time though the clock stands still.
+		if err := stripe.ValidatePayload([]byte(q.Body), q.Headers["X-Service-Signature"], hook.Secret); err != nil {
+			t.Errorf("%v: %s %s", err, q.Headers, q.Body)
+		}
+		if *q.Event != "card.added" || *q.EventID != q.Headers["Webhook-Id"] || q.At != "2026-03-01T09:00:00.000Z" || q.Truncated {
+			t.Errorf("%+v", q)
+		}
+	}
+}
+
+// More deliveries than the sender makes at once, each of which waits: none waits
+// for another, nor settle for itself.
+func TestReceiversOfManyWebhooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var all []receiver
+	for range 40 {
+		to := r.receiver(fields{"delay_ms": 50})
+		r.hook(to.URL, "card.added")
+		all = append(all, to)
+	}
+	var clients sync.WaitGroup
+	for range 4 {
+		clients.Go(func() {
+			for range 2 {
+				r.rest("POST", r.cards(), fields{}).want(201)
+				r.settle()
+			}
+		})
+	}
+	clients.Wait()
+	r.settle()
+	for _, to := range all {
+		if n := len(r.got(to.ID, "?wait=8&event=card.added").Requests); n != 8 {
+			t.Errorf("%d of 8", n)
+		}
+	}
+}
+
+func TestReceiverWaits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(c *app.Config) { c.ReadTimeout = time.Second })
+	to := r.receiver(nil)
+	post := func(body string) { r.send(context.Background(), "POST", to.URL, body).want(200) }
+	answers := make(chan receiver, 3)
+	for _, query := range []string{"?wait=2&event=b&timeout_ms=30000"} {
+		go func() { answers <- r.got(to.ID, query) }()
+	}
+	for i := range 4 {
+		post(fmt.Sprintf(`{"event":"a","event_id":"evt_%d"}`, i))
+	}
+	post(`{"event":"b"}`)
+	select {
+	case a := <-answers:
+		t.Fatalf("answered with %d", len(a.Requests))
+	default:
+	}
+	post(`{"event":"b"}`)
+	if a := await(t, answers, "two of b"); len(a.Requests) != 2 || *a.Requests[0].Event != "b" {
+		t.Errorf("%+v", a.Requests)
+	}
+	if a := r.got(to.ID, "?wait=6"); len(a.Requests) != 6 {
+		t.Errorf("%d of 6", len(a.Requests))
+	}
+	start := time.Now()
+	if a := r.got(to.ID, "?wait=7&timeout_ms=50"); len(a.Requests) != 6 || time.Since(start) < 50*time.Millisecond {
+		t.Errorf("%d after %s", len(a.Requests), time.Since(start))
+	}
+	if a := r.got(to.ID, "?wait=1000&event=c&timeout_ms=0"); a.Requests == nil || len(a.Requests) != 0 {
+		t.Errorf("%+v", a)
+	}
+	// Longer than the server's own time-out for reading.
+	start = time.Now()
+	if r.got(to.ID, "?wait=7&timeout_ms=1300"); time.Since(start) < 1300*time.Millisecond {
+		t.Errorf("gave up after %s", time.Since(start))
+	}
+	for query, want := range map[string]string{"?wait=-1": "wait too_small", "?wait=1001": "wait too_large", "?wait=x": "wait invalid_type", "?timeout_ms=60001": "timeout_ms too_large",
+		"?timeout_ms=-1": "timeout_ms too_small", "?event=": "event invalid_value", "?event=" + strings.Repeat("e", 101): "event too_long"} {
+		r.control("GET", "/receiver/"+to.ID+query, nil).refused(want)
+	}
+	r.control("DELETE", "/receiver/"+to.ID+"/requests", nil).want(204)
+	if n := len(r.got(to.ID, "").Requests); n != 0 {
+		t.Errorf("%d after the deletion", n)
+	}
+}
+
+// A wait ends with the server.
+func TestReceiverLetsGoAtTheEnd(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	to := r.receiver(fields{"delay_ms": 60000})
+	sent, waits := make(chan *reply, 1), make(chan *reply, 1)
+	go func() { sent <- r.send(context.Background(), "POST", to.URL, "{}", "X-Own", "1", "X-Own", "2") }()
+	if got := r.got(to.ID, "?wait=1").Requests; len(got) != 1 || got[0].Headers["X-Own"] != "1, 2" || got[0].Event != nil || got[0].EventID != nil {
+		t.Errorf("%+v", got)
+	}
+	go func() { waits <- r.control("GET", "/receiver/"+to.ID+"?wait=2&timeout_ms=60000", nil) }()
+	go r.stop()
+	if got := await(t, sent, "the target"); !got.cut {
+		t.Errorf("answered %d", got.status)
+	}
+	if got := await(t, waits, "who waits"); !got.cut { // it may have come too late to be let in
+		got.want(200)
+	}
+}
+
+func TestReceiverAnswers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	to := r.receiver(fields{"status": 503, "headers": fields{"retry-after": "7", "X-A": "b"}})
+	send := func() *reply { return r.send(context.Background(), "POST", to.URL, "x") }
+	if got := send().want(503); got.header.Get("Retry-After") != "7" || got.header.Get("X-A") != "b" || len(got.body) != 0 {
+		t.Errorf("%v %q", got.header, got.body)
+	}
+	set := func(body fields) receiver {
+		t.Helper()
+		return into[receiver](r.control("PUT", "/receiver/"+to.ID, body).want(200))
+	}
+	if now := set(fields{"status": 0}); now.Status != 0 || len(now.Headers) != 0 || now.ID != to.ID || now.URL != to.URL {
+		t.Errorf("%+v", now)
+	}
+	if got := send(); !got.cut {
+		t.Errorf("answered %d", got.status)
+	}
+	set(fields{"status": 204, "delay_ms": 100})
+	start := time.Now()
+	if send().want(204); time.Since(start) < 100*time.Millisecond {
+		t.Errorf("after %s", time.Since(start))
+	}
+	if now := set(fields{}); now.Status != 200 || now.DelayMS != 0 {
+		t.Errorf("%+v", now)
+	}
+	send().want(200)
+	if shown := r.got(to.ID, ""); len(shown.Requests) != 4 || shown.Status != 200 || shown.Requests[0].Body != "x" {
+		t.Errorf("%+v", shown)
+	}
+	for _, id := range []string{"rcv_1", "x", strings.Repeat("y", 3000)} {
+		r.control("GET", "/receiver/"+id, nil).want(404, "not_found")
+		r.control("PUT", "/receiver/"+id, fields{}).want(404, "not_found")
+		r.control("POST", "/receiver/"+id, fields{}).want(404, "not_found")
+		r.control("DELETE", "/receiver/"+id+"/requests", nil).want(404, "not_found")
+	}
+	for _, path := range []string{"/receiver", "/receiver/" + to.ID} {
+		method := map[bool]string{true: "POST", false: "PUT"}[path == "/receiver"]
+		for _, c := range []struct {
+			body any
+			want []string
+		}{
+			{fields{"status": "200", "delay_ms": 0.5, "headers": fields{"A": 1}, "url": "x"}, []string{"delay_ms invalid_type", "headers.A invalid_type", "status invalid_type", "url unknown_field"}},
+			{fields{"status": 600, "delay_ms": 60001}, []string{"delay_ms too_large", "status too_large"}},
+			{fields{"status": 199, "delay_ms": -1, "headers": fields{"Transfer-Encoding": "x"}}, []string{"delay_ms too_small", "status invalid_value", "headers.Transfer-Encoding not_allowed"}},
+		} {
+			r.control(method, path, c.body).refused(c.want...)
+		}
+	}
+}
+
+func TestReceiverBounds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	to := r.receiver(nil)
+	send := func(to receiver, body string) { r.send(context.Background(), "POST", to.URL, body).want(200) }
+	send(to, strings.Repeat("x", 256<<10))
+	send(to, strings.Repeat("x", 256<<10+1))
+	got := r.got(to.ID, "").Requests
+	if len(got[0].Body) != 256<<10 || got[0].Truncated || len(got[1].Body) != 256<<10 || !got[1].Truncated {
+		t.Errorf("%d %v, %d %v", len(got[0].Body), got[0].Truncated, len(got[1].Body), got[1].Truncated)
+	}
+	for i := range 1003 {
+		send(to, fmt.Sprint(i))
+	}
+	if got := r.got(to.ID, "?wait=1000").Requests; len(got) != 1000 || got[0].Body != "3" || got[999].Body != "1002" {
+		t.Errorf("%d from %s", len(got), got[0].Body)
+	}
+	for range 999 {
+		r.receiver(nil)
+	}
+	r.control("POST", "/receiver", nil).want(422, "unprocessable_entity")
+}
+
+// A server that listens everywhere is reached where a webhook may go.
+func TestReceiverOfAWildcardAddress(t *testing.T) {
+	t.Parallel()
+	for listen, want := range map[string]string{"0.0.0.0:0": "http://127.0.0.1:", ":0": "http://127.0.0.1:", "127.0.0.1:0": "http://127.0.0.1:", "[::1]:0": "http://[::1]:"} {
+		t.Run(listen, func(t *testing.T) {
+			r := newRig(t, func(c *app.Config) { c.Listen = listen })
+			to := r.receiver(nil)
+			if !strings.HasPrefix(to.URL, want) {
+				t.Errorf("%s", to.URL)
+			}
+			if resp, err := http.Post(to.URL, "", nil); err != nil || resp.StatusCode != 200 {
+				t.Errorf("%v, %v", resp, err)
+			}
+		})
+	}
+}
