@@ -56,11 +56,12 @@ func (k *Kernel) Static(contentType string, make func() []byte) httprouter.Handl
 
 func bytesOf(b []byte) func() []byte { return func() []byte { return b } }
 
-// Refuse answers a request of no face with an error.
+// Refuse answers a request of no face with an error. A [Problem] is what the
+// caller chose to answer; any other error of the server's is logged.
 func (k *Kernel) Refuse(w http.ResponseWriter, err error) {
 	id := k.requestID(w)
 	p := problem(err)
-	if p.Status >= 500 {
+	if _, chosen := err.(*Problem); p.Status >= 500 && !chosen {
 		k.conf.Log.Error("request failed", "request_id", id, "error", err)
 	}
 	k.refuse(w, id, p)

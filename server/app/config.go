@@ -3,7 +3,9 @@
 package app
 
 import (
+	crand "crypto/rand"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net/url"
@@ -157,10 +159,16 @@ type Dev struct {
 
 // options are what a fixture's store is made with.
 func (d *Dev) options(o *store.Options) {
-	o.Now, o.IDSecret = d.Clock.Now, dev.IDSecret
+	o.Now, o.IDSecret, o.Rand = d.Clock.Now, dev.IDSecret, d.rand()
+}
+
+// rand is a new source of secrets: that of the system, or one that gives the
+// same each time.
+func (d *Dev) rand() io.Reader {
 	if d.Deterministic {
-		o.Rand = rand.NewChaCha8([32]byte([]byte("punchcard: not random, but equal")))
+		return rand.NewChaCha8([32]byte([]byte("punchcard: not random, but equal")))
 	}
+	return crand.Reader
 }
 
 func (c *Config) rate() int {

@@ -121,6 +121,7 @@ func (i *instance) begin(a *App) error {
 			return err
 		}
 		faults, receivers := dev.NewFaults(i.ctx, kernel), dev.NewReceivers(i.ctx, kernel, c.Dev.Clock.Now, a.Origin)
+		receivers.Rand = c.Dev.rand()
 		(&dev.Control{Store: st, Kernel: kernel, Clock: c.Dev.Clock, Mail: mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx,
 			Journal: journal, Faults: faults, Receivers: receivers}).Mount(router)
 		i.Handler = journal.Wrap(faults.Wrap(i.Handler))

@@ -99,7 +99,7 @@ func ReadSeed(path string) (*SeedFile, error) {
 //
 // What only the store can tell, Apply reports in the same form.
 func ParseSeed(name string, raw []byte) (*SeedFile, error) {
-	p := &seedParser{faults: faults{source: source{name, raw}}}
+	p := &seedParser{mistakes: mistakes{source: source{name, raw}}}
 	s := &SeedFile{file: p.source}
 	if len(raw) > maxSeed {
 		return nil, fmt.Errorf("%s:1: $: must be at most 16 MiB", name)
@@ -112,7 +112,7 @@ func ParseSeed(name string, raw []byte) (*SeedFile, error) {
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	s.link(&p.faults)
+	s.link(&p.mistakes)
 	if err := p.err(); err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func FuzzParseSeed(f *testing.F) {
 func checkFaults(t *testing.T, raw []byte, err error) {
 	t.Helper()
 	lines := strings.Split(err.Error(), "\n")
-	if len(lines) > maxFaults {
+	if len(lines) > maxMistakes {
 		t.Errorf("%d lines", len(lines))
 	}
 	for _, l := range lines {

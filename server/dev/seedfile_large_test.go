@@ -73,7 +73,7 @@ func TestLargeMistake(t *testing.T) {
 	_, err := ParseSeed("large.json", []byte(text))
 	lines := strings.Split(fmt.Sprint(err), "\n")
 	want := fmt.Sprintf("large.json:%d: shops.0.activity.19.stamp: must be at least 1", 3+seedSize+20)
-	if len(lines) != maxFaults || lines[maxFaults-1] != want {
+	if len(lines) != maxMistakes || lines[maxMistakes-1] != want {
 		t.Errorf("%d lines, the last one %s", len(lines), lines[len(lines)-1])
 	}
 }

@@ -18,12 +18,12 @@ type referent struct {
 
 // link checks what concerns more than one object, and has each entry point to
 // those that it names.
-func (s *SeedFile) link(f *faults) {
+func (s *SeedFile) link(f *mistakes) {
 	s.refs = map[string]referent{}
 	for _, shop := range s.shops {
 		s.name(f, shop)
 	}
-	l := &linker{faults: f, refs: s.refs, secrets: map[string]string{APIKey: "", RestrictedAPIKey: "", MCPKey: ""}}
+	l := &linker{mistakes: f, refs: s.refs, secrets: map[string]string{APIKey: "", RestrictedAPIKey: "", MCPKey: ""}}
 	if top := s.shops[0]; top.F.Mode.Or("test") != "test" {
 		f.add(join(top.path, "mode"), "must be test: the first shop has the demo keys, which are test keys")
 	}
@@ -34,7 +34,7 @@ func (s *SeedFile) link(f *faults) {
 }
 
 // name enters the refs of a shop's entries.
-func (s *SeedFile) name(f *faults, shop *seedShop) {
+func (s *SeedFile) name(f *mistakes, shop *seedShop) {
 	enter := func(ref store.Opt[string], what, path string, of any) {
 		if !ref.Set {
 			return
@@ -71,7 +71,7 @@ func (s *SeedFile) name(f *faults, shop *seedShop) {
 
 // linker links the entries of one shop after the other.
 type linker struct {
-	*faults
+	*mistakes
 	refs    map[string]referent
 	secrets map[string]string // of keys, with the path of each
 	shop    *seedShop

@@ -80,7 +80,7 @@ var seedKinds = func() (k struct {
 var seedLimits = wire.Limits{"prize_name": 200, "prize_description": 2000, "localization": 500}
 
 // seedParser reads objects and notes what is wrong with them.
-type seedParser struct{ faults }
+type seedParser struct{ mistakes }
 
 // object reads the fields of one object into the struct that dst points to,
 // and returns the items of its lists.

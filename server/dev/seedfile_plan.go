@@ -68,7 +68,7 @@ type step struct {
 // plan puts all that a seed does into the order of time. Things of one instant
 // keep the order in which the steps are listed here.
 func (s *SeedFile) plan(a *application, start store.Time) ([]step, error) {
-	p := planner{faults: faults{source: s.file}, start: start, issued: map[*seedCard]store.Time{}, done: map[*seedActivity]store.Time{}}
+	p := planner{mistakes: mistakes{source: s.file}, start: start, issued: map[*seedCard]store.Time{}, done: map[*seedActivity]store.Time{}}
 	if start < earliest {
 		p.add("now", "the start must not be before 1990")
 		return nil, p.err()
@@ -109,7 +109,7 @@ func (x *seedActivity) at() *entry[locationFields] {
 
 // planner works out the instants of one shop after the other.
 type planner struct {
-	faults
+	mistakes
 	start  store.Time
 	opened store.Time
 	issued map[*seedCard]store.Time
@@ -204,7 +204,7 @@ func (s *SeedFile) refusal(x step, err error) error {
 	if !ok {
 		return fmt.Errorf("%s: %w", strings.TrimSuffix(s.file.line(s.file.locate(x.path), x.path, ""), ": "), err)
 	}
-	f := faults{source: s.file}
+	f := mistakes{source: s.file}
 	for _, d := range refused.Details {
 		f.add(join(x.path, d.Field), d.Message)
 	}

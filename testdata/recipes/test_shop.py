@@ -79,7 +79,7 @@ class Shop(unittest.TestCase):
         self.assertEqual(self.till("POST", "/cards/%s/uses" % card["id"], {})[0], 201)
         self.dev("POST", "/clock", {"now": "2100-01-02T00:00:00Z"})
         status, _, refusal = self.till("POST", "/cards/%s/uses" % card["id"], {})
-        self.assertEqual((status, refusal["error"]["code"]), (409, "card_expired"))
+        self.assertEqual((status, refusal["error"]["code"]), (422, "card_expired"))
 
     def test_a_client_that_is_too_fast_is_told_when_to_come_back(self):
         self.dev("POST", "/faults", {"status": 429, "headers": {"Retry-After": "30"}})

@@ -38,18 +38,18 @@ func printable(path string) string {
 // checkSyntax reports the first place where the file is not JSON: everything
 // after it would be a guess.
 func (f source) checkSyntax() error {
-	fault := func(at int, path jsontext.Pointer, rule string) error {
+	mistake := func(at int, path jsontext.Pointer, rule string) error {
 		return errors.New(f.line(at, strings.Join(slices.Collect(path.Tokens()), "."), rule))
 	}
 	if bytes.HasPrefix(f.raw, []byte("\xEF\xBB\xBF")) {
-		return fault(0, "", "must not start with a byte order mark")
+		return mistake(0, "", "must not start with a byte order mark")
 	}
 	if !utf8.Valid(f.raw) {
 		at := 0
 		for r, n := utf8.DecodeRune(f.raw); r != utf8.RuneError || n > 1; r, n = utf8.DecodeRune(f.raw[at:]) {
 			at += n
 		}
-		return fault(at, "", "is not valid UTF-8")
+		return mistake(at, "", "is not valid UTF-8")
 	}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(f.raw))
 	for {
@@ -58,15 +58,15 @@ func (f source) checkSyntax() error {
 		switch {
 		case err == nil:
 		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-			return fault(len(f.raw), dec.StackPointer(), "is not valid JSON: the file ends too early")
+			return mistake(len(f.raw), dec.StackPointer(), "is not valid JSON: the file ends too early")
 		case !errors.As(err, &syntax):
-			return fault(0, "", "is not valid JSON")
+			return mistake(0, "", "is not valid JSON")
 		case errors.Is(err, jsontext.ErrDuplicateName):
-			return fault(int(syntax.ByteOffset), syntax.JSONPointer, "appears twice")
+			return mistake(int(syntax.ByteOffset), syntax.JSONPointer, "appears twice")
 		default:
 			at := min(int(syntax.ByteOffset), len(f.raw))
 			column := at - (bytes.LastIndexByte(f.raw[:at], '\n') + 1)
-			return fault(at, syntax.JSONPointer, fmt.Sprintf("is not valid JSON: unexpected character at byte %d of the line", column+1))
+			return mistake(at, syntax.JSONPointer, fmt.Sprintf("is not valid JSON: unexpected character at byte %d of the line", column+1))
 		}
 		if dec.StackDepth() == 0 {
 			break
@@ -74,7 +74,7 @@ func (f source) checkSyntax() error {
 	}
 	end := int(dec.InputOffset())
 	if rest := bytes.TrimLeft(f.raw[end:], " \t\r\n"); len(rest) > 0 {
-		return fault(len(f.raw)-len(rest), "", "goes on after its end")
+		return mistake(len(f.raw)-len(rest), "", "goes on after its end")
 	}
 	return nil
 }
@@ -146,36 +146,36 @@ func itemOf(raw []byte, index string) (start int, value []byte, ok bool) {
 	return 0, nil, false
 }
 
-// maxFaults bounds the lines of one error.
-const maxFaults = 20
+// maxMistakes bounds the lines of one error.
+const maxMistakes = 20
 
-// faults collects what is wrong with a seed.
-type faults struct {
+// mistakes collects what is wrong with a seed.
+type mistakes struct {
 	source
-	list []fault
+	list []mistake
 }
 
-type fault struct {
+type mistake struct {
 	at   int
 	text string
 }
 
-func (f *faults) full() bool { return len(f.list) >= maxFaults }
+func (f *mistakes) full() bool { return len(f.list) >= maxMistakes }
 
 // add notes that what the path names breaks a rule.
-func (f *faults) add(path, rule string) {
+func (f *mistakes) add(path, rule string) {
 	if !f.full() {
 		at := f.locate(path)
-		f.list = append(f.list, fault{at, f.line(at, path, rule)})
+		f.list = append(f.list, mistake{at, f.line(at, path, rule)})
 	}
 }
 
-// err is one line per fault, in the order of the file; nil when there is none.
-func (f *faults) err() error {
+// err is one line per mistake, in the order of the file; nil when there is none.
+func (f *mistakes) err() error {
 	if len(f.list) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(f.list, func(a, b fault) int { return a.at - b.at })
+	slices.SortStableFunc(f.list, func(a, b mistake) int { return a.at - b.at })
 	lines := make([]string, len(f.list))
 	for i, x := range f.list {
 		lines[i] = x.text
