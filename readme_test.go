@@ -69,6 +69,15 @@ func TestReadmeReceivers(t *testing.T) {
 	}
 }
 
+// TestReadmeRecipe keeps the recipe that is shown equal to the one that is run.
+func TestReadmeRecipe(t *testing.T) {
+	code, err := os.ReadFile("testdata/recipes/shop.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	section(t, "shop.sh", "```sh\n"+string(code)+"```\n")
+}
+
 func flagsOf(parser *kong.Kong, name string) (flags []*kong.Flag) {
 	for _, c := range parser.Model.Children {
 		if c.Name == name {
