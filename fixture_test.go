@@ -28,7 +28,7 @@ func TestDeterministicIDs(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		mu.Lock()
 		defer mu.Unlock()
-		got = append(got, fmt.Sprint(r.Header.Get("Webhook-Signature"), r.Header.Get("Webhook-Id"), string(body)))
+		got = append(got, r.Header.Get("Webhook-Id")+string(body)) // not the signature, whose time is real
 	})}
 	go hooks.Serve(ln)
 	t.Cleanup(func() { hooks.Close() })
