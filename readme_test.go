@@ -26,14 +26,20 @@ func TestReadmeFlags(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| flag of `serve` and `dev` | variable | default | what |\n|---|---|---|---|\n")
 	for _, f := range serve {
-		writeFlag(&b, f)
-	}
-	b.WriteString("\n| flag of `dev` alone | variable | default | what |\n|---|---|---|---|\n")
-	for _, f := range dev {
-		if find(serve, f.Name) == nil || f.Name == "db" {
+		if find(dev, f.Name) != nil && f.Name != "db" {
 			writeFlag(&b, f)
 		}
 	}
+	alone := func(name string, flags, others []*kong.Flag) {
+		b.WriteString("\n| flag of `" + name + "` alone | variable | default | what |\n|---|---|---|---|\n")
+		for _, f := range flags {
+			if find(others, f.Name) == nil || f.Name == "db" {
+				writeFlag(&b, f)
+			}
+		}
+	}
+	alone("serve", serve, dev)
+	alone("dev", dev, serve)
 	section(t, "flags", b.String())
 }
 

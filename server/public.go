@@ -24,14 +24,14 @@ type Public struct {
 // MountPublic serves p, /healthz (the process is up) and /readyz (the database
 // takes writes).
 func (k *Kernel) MountPublic(r *httprouter.Router, p Public) {
-	r.GET("/openapi.json", k.Static("application/json", p.Document))
-	r.GET("/till/openapi.json", k.Static("application/json", p.Till))
-	r.GET("/docs", k.Static("text/html; charset=utf-8", p.Docs))
+	k.Handle(r, http.MethodGet, "/openapi.json", k.Static("application/json", p.Document))
+	k.Handle(r, http.MethodGet, "/till/openapi.json", k.Static("application/json", p.Till))
+	k.Handle(r, http.MethodGet, "/docs", k.Static("text/html; charset=utf-8", p.Docs))
 	if p.Pricing != nil {
-		r.GET("/pricing", k.Static("application/json", bytesOf(p.Pricing)))
+		k.Handle(r, http.MethodGet, "/pricing", k.Static("application/json", bytesOf(p.Pricing)))
 	}
-	r.GET("/healthz", k.Static("application/json", bytesOf([]byte(`{"status":"ok"}`))))
-	r.GET("/readyz", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
+	k.Handle(r, http.MethodGet, "/healthz", k.Static("application/json", bytesOf([]byte(`{"status":"ok"}`))))
+	k.Handle(r, http.MethodGet, "/readyz", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 		id := k.requestID(w)
 		err := k.st.Write(r.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: (*store.Tx).Probe})
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"reflect"
 	"strconv"
@@ -126,7 +127,9 @@ const Version = "0.1.0"
 type Config struct {
 	DB             string
 	Listen         string
-	PublicURL      string // empty: from the address listened on
+	PublicURL      string  // empty: from the address listened on
+	MetricsListen  string  // address of the scrape; needs Metrics
+	Metrics        Metrics // nil: none are kept
 	PricingFile    string
 	InstallLinkTTL time.Duration
 	PreviewEvents  bool
@@ -146,6 +149,16 @@ type Config struct {
 	MaxGroup int
 	// Dev makes a fixture of the server: demo shop, control API, mail sink.
 	Dev *Dev
+}
+
+// Metrics are told what a server does. It is an interface so that who only wants
+// a fixture links none (server/metrics has the one there is).
+type Metrics interface {
+	Request(method, route string) (end func(status int))
+	Group(size int) (end func(error))
+	Attempt(*store.Attempt, store.Outcome)
+	Watch(st *store.Store, version string)
+	Handler() http.Handler
 }
 
 // Dev is what only the fixture has.

@@ -51,6 +51,9 @@ func (a *App) begin() (*instance, error) {
 func (i *instance) begin(a *App) error {
 	c := a.conf
 	opts := store.Options{Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup, Log: c.Log}
+	if c.Metrics != nil {
+		opts.Observe = c.Metrics.Group
+	}
 	var mail *dev.Mailbox
 	var start *image
 	if c.Dev != nil {
@@ -87,6 +90,10 @@ func (i *instance) begin(a *App) error {
 		journal = dev.NewJournal(c.Dev.Clock.Now, st.IDs)
 		observe = journal.Delivered
 	}
+	var watch func(method, route string) func(int)
+	if c.Metrics != nil {
+		observe, watch = c.Metrics.Attempt, c.Metrics.Request
+	}
 	if !c.HoldWebhooks {
 		var jitter func() float64
 		if c.Dev != nil && c.Dev.Deterministic {
@@ -97,7 +104,7 @@ func (i *instance) begin(a *App) error {
 		i.hooks.Start()
 	}
 	kernel := server.NewKernel(st, server.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
-		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Targets: targets(guard)})
+		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: watch, Targets: targets(guard)})
 	router := kernel.Router()
 	routes := api.Routes()
 	kernel.Mount(router, api.Prefix, routes, kernel.Keys())

@@ -20,6 +20,7 @@ import (
 	"punchcard/server/api"
 	"punchcard/server/app"
 	"punchcard/server/dev"
+	"punchcard/server/metrics"
 	"punchcard/webhook"
 )
 
@@ -93,7 +94,8 @@ func (s Server) run(conf app.Config, ready func(*app.App) error) error {
 
 // Serve is the server.
 type Serve struct {
-	DB string `default:"punchcard.db" type:"path" help:"The database file; created when absent."`
+	DB            string `default:"punchcard.db" type:"path" help:"The database file; created when absent."`
+	MetricsListen string `placeholder:"ADDRESS" help:"Serve Prometheus metrics at /metrics on this address, which should not be a public one. Default: none."`
 	Server
 }
 
@@ -104,8 +106,15 @@ func (c *Serve) Run() error {
 		return err
 	}
 	conf.DB = c.DB
+	if c.MetricsListen != "" {
+		conf.MetricsListen, conf.Metrics = c.MetricsListen, metrics.New()
+	}
 	return c.run(conf, func(a *app.App) error {
-		conf.Log.Info("serving", "db", c.DB, "origin", a.Origin, "docs", a.Origin+"/docs")
+		attrs := []any{"db", c.DB, "origin", a.Origin, "docs", a.Origin + "/docs"}
+		if a.MetricsURL != "" {
+			attrs = append(attrs, "metrics", a.MetricsURL)
+		}
+		conf.Log.Info("serving", attrs...)
 		return nil
 	})
 }
