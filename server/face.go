@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"runtime/debug"
 	"slices"
@@ -39,6 +40,10 @@ type Config struct {
 	// Observe is told of the beginning of each request, and its result of the
 	// status. route is the pattern; empty where none fits. Nil: nobody is.
 	Observe func(method, route string) (end func(status int))
+	// AccessLog has a line logged for each request.
+	AccessLog bool
+	// TrustedProxies are the networks whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
 }
 
 // Kernel serves the routes of all faces.
@@ -76,14 +81,14 @@ func (k *Kernel) Router() *httprouter.Router {
 			return
 		}
 		h.Set("Allow", strings.Join(slices.DeleteFunc(methods, func(m string) bool { return m == http.MethodOptions }), ", "))
-		k.observe(r.Method, "")(http.StatusMethodNotAllowed)
+		k.observe(w, r, "")(http.StatusMethodNotAllowed, "")
 		k.refuse(w, k.requestID(w), fail(http.StatusMethodNotAllowed, store.BadRequest, "The path does not take this method; see Allow."))
 	})
 	r.PanicHandler = func(w http.ResponseWriter, r *http.Request, p any) {
 		if p == http.ErrAbortHandler {
 			panic(p)
 		}
-		k.observe(r.Method, "")(http.StatusInternalServerError)
+		k.observe(w, r, "")(http.StatusInternalServerError, "")
 		k.conf.Log.Error("panic in a handler", "method", r.Method, "panic", p, "stack", string(debug.Stack()))
 		k.refuse(w, k.requestID(w), problem(errors.New("panic")))
 	}
@@ -100,14 +105,14 @@ func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route, g Gu
 				k.noPath(w, r)
 				return
 			}
-			end := k.observe(rt.Method, pattern)
+			end := k.observe(w, r, pattern)
 			end(k.serve(w, r, p, rt, g))
 		})
 	}
 }
 
 func (k *Kernel) noPath(w http.ResponseWriter, r *http.Request) {
-	k.observe(r.Method, "")(http.StatusNotFound)
+	k.observe(w, r, "")(http.StatusNotFound, "")
 	k.refuse(w, k.requestID(w), fail(http.StatusNotFound, store.NotFound, "No such path."))
 }
 
@@ -176,7 +181,7 @@ type exchange struct {
 // What is known of the key may be out of date, since any process may change
 // it. The store tells so together with its data (ErrEpoch); then everything is
 // asked anew. No answer leaves on knowledge that the store has not confirmed.
-func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p params, rt *Route, g Guard) (status int) {
+func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p params, rt *Route, g Guard) (status int, caller string) {
 	id := k.requestID(w)
 	x := &exchange{k: k, g: g, rt: rt, w: w, r: r}
 	x.params = p
@@ -197,25 +202,24 @@ func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p params, rt *Rou
 			w.Header()["Idempotent-Replayed"] = []string{"true"}
 		}
 		k.refuse(w, id, p)
-		return p.Status
+		return p.Status, x.caller()
 	}
 	if x.replayed {
 		w.Header()["Idempotent-Replayed"] = []string{"true"}
 	}
 	send(w, reply.Status, reply.Body)
-	return reply.Status
+	return reply.Status, x.caller()
 }
 
-// observe is Observe where there is one. Methods that no route has are one to
-// it: anybody can invent them.
-func (k *Kernel) observe(method, route string) (end func(status int)) {
-	if k.conf.Observe == nil {
-		return func(int) {}
+// caller is the id of the key or the device; empty where none was known.
+func (x *exchange) caller() string {
+	switch {
+	case x.call.Identity != nil:
+		return x.call.Identity.KeyID
+	case x.call.Till != nil:
+		return x.call.Till.DeviceID
 	}
-	if route == "" {
-		method = "any"
-	}
-	return k.conf.Observe(method, route)
+	return ""
 }
 
 func (x *exchange) attempt() (Reply, error) {

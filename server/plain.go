@@ -11,15 +11,15 @@ import (
 
 // Handle adds a route of no face to a router; it is observed as theirs are.
 func (k *Kernel) Handle(r *httprouter.Router, method, pattern string, h httprouter.Handle) {
-	if k.conf.Observe == nil {
+	if k.conf.Observe == nil && !k.conf.AccessLog {
 		r.Handle(method, pattern, h)
 		return
 	}
 	r.Handle(method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 		s := &statusWriter{ResponseWriter: w, status: http.StatusOK}
-		end := k.observe(method, pattern)
+		end := k.observe(w, r, pattern)
 		h(s, r, p)
-		end(s.status)
+		end(s.status, "")
 	})
 }
 

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,7 +71,16 @@ func Start(c Config) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--listen (PUNCHCARD_LISTEN): %w", err)
 	}
-	a := &App{Origin: "http://" + ln.Addr().String(), pricing: pricing, served: make(chan error, 2)}
+	scheme := "http://"
+	if c.TLSCert != "" || c.TLSKey != "" {
+		own, err := newCertificate(c.TLSCert, c.TLSKey, c.Log)
+		if err != nil {
+			ln.Close()
+			return nil, err
+		}
+		scheme, ln = "https://", tls.NewListener(ln, own.config())
+	}
+	a := &App{Origin: scheme + ln.Addr().String(), pricing: pricing, served: make(chan error, 2)}
 	if c.PublicURL == "" {
 		c.PublicURL = a.Origin
 	}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"reflect"
 	"strconv"
@@ -130,6 +131,10 @@ type Config struct {
 	PublicURL      string  // empty: from the address listened on
 	MetricsListen  string  // address of the scrape; needs Metrics
 	Metrics        Metrics // nil: none are kept
+	AccessLog      bool    // a line for each request
+	TrustedProxies []netip.Prefix
+	TLSCert        string // file of a PEM chain; empty: plain HTTP
+	TLSKey         string
 	PricingFile    string
 	InstallLinkTTL time.Duration
 	PreviewEvents  bool

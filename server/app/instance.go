@@ -104,7 +104,7 @@ func (i *instance) begin(a *App) error {
 		i.hooks.Start()
 	}
 	kernel := server.NewKernel(st, server.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
-		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: watch, Targets: targets(guard)})
+		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: watch, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, Targets: targets(guard)})
 	router := kernel.Router()
 	routes := api.Routes()
 	kernel.Mount(router, api.Prefix, routes, kernel.Keys())

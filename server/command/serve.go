@@ -56,15 +56,24 @@ func (s Server) config(stderr io.Writer) (app.Config, error) {
 		log = slog.New(slog.NewJSONHandler(stderr, o))
 	}
 	guard := &webhook.Guard{AllowHTTP: s.WebhookHTTP}
-	for _, text := range s.WebhookCIDR {
-		p, err := netip.ParsePrefix(text)
-		if err != nil || p != p.Masked() || p.Addr().Is4In6() {
-			return app.Config{}, fmt.Errorf("--webhook-allow-cidr (PUNCHCARD_WEBHOOK_ALLOW_CIDR): must be networks such as 10.1.0.0/16 or fd00::/8, not %q", text)
-		}
-		guard.AllowCIDR = append(guard.AllowCIDR, p)
+	var err error
+	if guard.AllowCIDR, err = networks("--webhook-allow-cidr (PUNCHCARD_WEBHOOK_ALLOW_CIDR)", s.WebhookCIDR); err != nil {
+		return app.Config{}, err
 	}
 	return app.Config{Guard: guard, HoldWebhooks: s.WebhookHold, CustomHeaders: s.WebhookHeaders, Listen: s.Listen, PublicURL: s.PublicURL, PricingFile: s.PricingFile, InstallLinkTTL: s.InstallLinkTTL,
 		PreviewEvents: s.WebhookPreview, Limits: s.Limits, Log: log}, nil
+}
+
+// networks reads the values of a flag.
+func networks(flag string, texts []string) (list []netip.Prefix, err error) {
+	for _, text := range texts {
+		p, err := netip.ParsePrefix(text)
+		if err != nil || p != p.Masked() || p.Addr().Is4In6() {
+			return nil, fmt.Errorf("%s: must be networks such as 10.1.0.0/16 or fd00::/8, not %q", flag, text)
+		}
+		list = append(list, p)
+	}
+	return list, nil
 }
 
 // run serves until a signal comes, then lets requests in flight finish.
@@ -94,8 +103,12 @@ func (s Server) run(conf app.Config, ready func(*app.App) error) error {
 
 // Serve is the server.
 type Serve struct {
-	DB            string `default:"punchcard.db" type:"path" help:"The database file; created when absent."`
-	MetricsListen string `placeholder:"ADDRESS" help:"Serve Prometheus metrics at /metrics on this address, which should not be a public one. Default: none."`
+	DB            string   `default:"punchcard.db" type:"path" help:"The database file; created when absent."`
+	MetricsListen string   `placeholder:"ADDRESS" help:"Serve Prometheus metrics at /metrics on this address, which should not be a public one. Default: none."`
+	TLSCert       string   `name:"tls-cert" type:"path" placeholder:"FILE" help:"Speak HTTPS with this PEM certificate chain; read anew when it changes."`
+	TLSKey        string   `name:"tls-key" type:"path" placeholder:"FILE" help:"PEM key of --tls-cert."`
+	AccessLog     bool     `help:"Log a line for each request: route, status, time, client and key, never what was in it."`
+	TrustedProxy  []string `placeholder:"CIDR" help:"Networks of proxies in front, whose X-Forwarded-For is believed for the log."`
 	Server
 }
 
@@ -106,6 +119,10 @@ func (c *Serve) Run() error {
 		return err
 	}
 	conf.DB = c.DB
+	conf.TLSCert, conf.TLSKey, conf.AccessLog = c.TLSCert, c.TLSKey, c.AccessLog
+	if conf.TrustedProxies, err = networks("--trusted-proxy (PUNCHCARD_TRUSTED_PROXY)", c.TrustedProxy); err != nil {
+		return err
+	}
 	if c.MetricsListen != "" {
 		conf.MetricsListen, conf.Metrics = c.MetricsListen, metrics.New()
 	}
