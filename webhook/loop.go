@@ -205,4 +205,3 @@ func (s *Sender) Count() Count {
 	defer s.mu.Unlock()
 	return s.sent
 }
-
