@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"punchcard/store"
@@ -34,6 +35,9 @@ type App struct {
 	resetting sync.Mutex   // one reset, or the end, at a time
 	stopped   bool         // guarded by resetting
 	behind    sync.WaitGroup
+
+	unused sync.Map    // net.Conn of a fixture's clients that have sent nothing yet
+	ending atomic.Bool // no further ones are wanted
 }
 
 // Time-outs of every connection. A client that sends its headers or body a
@@ -86,8 +90,33 @@ func Start(c Config) (*App, error) {
 	}
 	a.http = &http.Server{Handler: handler, ReadHeaderTimeout: min(headerTimeout, c.ReadTimeout), ReadTimeout: c.ReadTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0)}
+	if c.Dev != nil {
+		a.http.ConnState = a.noteUnused
+	}
 	go func() { a.served <- a.http.Serve(ln) }()
 	return a, nil
+}
+
+// noteUnused keeps account of the connections on which no request has come.
+func (a *App) noteUnused(c net.Conn, state http.ConnState) {
+	if state != http.StateNew {
+		a.unused.Delete(c)
+		return
+	}
+	a.unused.Store(c, nil)
+	if a.ending.Load() {
+		c.Close()
+	}
+}
+
+// closeUnused closes them. Shutdown would wait for five seconds whether one is
+// about to be used; the transports of Go's clients leave such behind.
+func (a *App) closeUnused() {
+	a.ending.Store(true)
+	a.unused.Range(func(c, _ any) bool {
+		c.(net.Conn).Close()
+		return true
+	})
 }
 
 // targets has the guard look at a webhook's URL before it is saved.
@@ -113,7 +142,11 @@ func (a *App) Stop(ctx context.Context) error {
 	// deliveries. What requests queue meanwhile is sent after the next start.
 	var both sync.WaitGroup
 	both.Go(func() { a.instance.quiet(ctx) })
+	a.closeUnused()
 	err := a.http.Shutdown(ctx)
+	if err != nil && a.conf.Dev != nil {
+		a.http.Close() // the process goes on, and nothing is to be left of the fixture
+	}
 	both.Wait()
 	err = errors.Join(err, a.instance.close())
 	a.behind.Wait()
