@@ -178,6 +178,11 @@ func (s *Store) open() error {
 	// files beside it take its mode.
 	if f, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
 		f.Close()
+		if s.opts.Ephemeral {
+			if err := smallPages(s.path); err != nil {
+				return s.explain(err)
+			}
+		}
 	}
 	sync := "FULL"
 	if s.opts.Ephemeral {
@@ -203,6 +208,18 @@ func (s *Store) open() error {
 		s.readers <- r
 	}
 	return nil
+}
+
+// smallPages makes a new file one of pages of 1 KiB. That is for files that are
+// thrown away, of which a process may have hundreds: each table and index takes
+// a page, in the file and in the cache of each connection.
+func smallPages(path string) error {
+	c, err := openConn(dsn(path))
+	if err != nil {
+		return err
+	}
+	// The size stays with the first write, and a journal mode is one.
+	return errors.Join(c.script("PRAGMA page_size = 1024; VACUUM"), c.close())
 }
 
 // takeReader waits for a reading connection. One that is open goes before one
