@@ -25,6 +25,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -86,7 +87,7 @@ func Start(t testing.TB, options ...Option) *Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if t.Failed() {
+		if t.Failed() || panicking() {
 			t.Log(s.journal())
 		}
 		if err := s.Close(); err != nil {
@@ -94,6 +95,19 @@ func Start(t testing.TB, options ...Option) *Server {
 		}
 	})
 	return s.For(t)
+}
+
+// panicking tells whether the goroutine is on its way out after a panic. Cleanups
+// run before the testing package takes a test that panicked for failed.
+func panicking() bool {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if f.Function == "runtime.gopanic" || !more {
+			return f.Function == "runtime.gopanic"
+		}
+	}
 }
 
 // New starts a server without a test, for examples, TestMain, and programs of
