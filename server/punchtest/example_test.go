@@ -90,11 +90,11 @@ func ExampleServer_Fault() {
 	s.Fault(punchtest.Fault{Method: "POST", Path: "/programs/*/cards", Status: 503, When: punchtest.After})
 	for range 2 {
 		r := s.Do("POST", "/programs/"+s.Programs["standard"]+"/cards", s.APIKey, `{}`, "Idempotency-Key", "import-row-17")
-		fmt.Println(r.Status, r.Header.Get("Idempotent-Replayed"))
+		fmt.Printf("%d, replayed: %q\n", r.Status, r.Header.Get("Idempotent-Replayed"))
 	}
 	fmt.Println(len(s.Requests()), "requests")
 	// Output:
-	// 503
-	// 201 true
+	// 503, replayed: ""
+	// 201, replayed: "true"
 	// 2 requests
 }
