@@ -41,6 +41,9 @@ type Options struct {
 	MaxGroup int
 	// Readers is the number of reading connections; 0: 4.
 	Readers int
+	// Statements is how many prepared ones a connection keeps, without those it
+	// used last, which are up to as many again; 0: all. Each takes some 10 kB.
+	Statements int
 	// PageVisits bounds the rows one page of a filtered list may visit; 0: 2000.
 	PageVisits int
 	// PublicURL begins every install link, without a slash at its end.
@@ -159,8 +162,10 @@ func (s *Store) open() error {
 	if err := checkPath(s.path, s.opts.MustExist); err != nil {
 		return err
 	}
-	if err := inspect(s.path); err != nil {
-		return err
+	if !s.opts.Ephemeral { // such a file is nobody else's
+		if err := inspect(s.path); err != nil {
+			return err
+		}
 	}
 	if s.opts.Serve {
 		s.lock = flock.New(s.path + ".lock")
@@ -192,7 +197,7 @@ func (s *Store) open() error {
 	if err != nil {
 		return s.explain(err)
 	}
-	s.writer, w.keepFault = w, true
+	s.writer, w.keepFault, w.keep = w, true, s.opts.Statements
 	if err := s.migrate(); err != nil {
 		return s.explain(err)
 	}
@@ -248,7 +253,11 @@ func (s *Store) takeReader() (*conn, error) {
 
 // reader opens a reading connection.
 func (s *Store) reader() (*conn, error) {
-	return openConn(dsn(s.path, pragmas, "_pragma=query_only(1)", "_pragma=cache_size(-8000)"))
+	c, err := openConn(dsn(s.path, pragmas, "_pragma=query_only(1)", "_pragma=cache_size(-8000)"))
+	if err == nil {
+		c.keep = s.opts.Statements
+	}
+	return c, err
 }
 
 func checkPath(path string, mustExist bool) error {
