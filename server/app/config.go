@@ -151,11 +151,16 @@ type Dev struct {
 	Clock *Clock
 	// Deterministic makes ids of requests and secrets the same at each start.
 	Deterministic bool
+	// Small trades speed for memory: it is for one of hundreds in a process.
+	Small bool
 }
 
 // options are what a fixture's store is made with.
 func (d *Dev) options(o *store.Options) {
 	o.Now, o.IDSecret = d.Clock.Now, dev.IDSecret
+	if d.Small {
+		o.Readers, o.Statements = 1, 8
+	}
 	if d.Deterministic {
 		o.Rand = rand.NewChaCha8([32]byte([]byte("punchcard: not random, but equal")))
 	}

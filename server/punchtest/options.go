@@ -65,7 +65,7 @@ func PreviewEvents() Option {
 
 // configure is the configuration of a fixture with these options.
 func configure(options []Option) app.Config {
-	c := app.Config{Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), Dev: &app.Dev{}}
+	c := app.Config{Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), Dev: &app.Dev{Small: true}}
 	c.Limits.APIKeyMaxPerShop = 1000 // tests make a key for each purpose
 	for _, o := range options {
 		o(&c)
