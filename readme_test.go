@@ -26,14 +26,20 @@ func TestReadmeFlags(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| flag of `serve` and `dev` | variable | default | what |\n|---|---|---|---|\n")
 	for _, f := range serve {
-		writeFlag(&b, f)
-	}
-	b.WriteString("\n| flag of `dev` alone | variable | default | what |\n|---|---|---|---|\n")
-	for _, f := range dev {
-		if find(serve, f.Name) == nil || f.Name == "db" {
+		if find(dev, f.Name) != nil && f.Name != "db" {
 			writeFlag(&b, f)
 		}
 	}
+	alone := func(name string, flags, others []*kong.Flag) {
+		b.WriteString("\n| flag of `" + name + "` alone | variable | default | what |\n|---|---|---|---|\n")
+		for _, f := range flags {
+			if find(others, f.Name) == nil || f.Name == "db" {
+				writeFlag(&b, f)
+			}
+		}
+	}
+	alone("serve", serve, dev)
+	alone("dev", dev, serve)
 	section(t, "flags", b.String())
 }
 
@@ -67,6 +73,15 @@ func TestReadmeReceivers(t *testing.T) {
 		}
 		section(t, name, "```"+language+"\n"+string(code)+"```\n")
 	}
+}
+
+// TestReadmeRecipe keeps the recipe that is shown equal to the one that is run.
+func TestReadmeRecipe(t *testing.T) {
+	code, err := os.ReadFile("testdata/recipes/shop.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	section(t, "shop.sh", "```sh\n"+string(code)+"```\n")
 }
 
 func flagsOf(parser *kong.Kong, name string) (flags []*kong.Flag) {

@@ -36,6 +36,9 @@ type Config struct {
 	// RequestSeed begins the numbering of request ids. Ids of two runs must
 	// not meet, so it is random unless ids are to be deterministic.
 	RequestSeed uint64
+	// Observe is told of the beginning of each request, and its result of the
+	// status. route is the pattern; empty where none fits. Nil: nobody is.
+	Observe func(method, route string) (end func(status int))
 }
 
 // Kernel serves the routes of all faces.
@@ -73,12 +76,14 @@ func (k *Kernel) Router() *httprouter.Router {
 			return
 		}
 		h.Set("Allow", strings.Join(slices.DeleteFunc(methods, func(m string) bool { return m == http.MethodOptions }), ", "))
+		k.observe(r.Method, "")(http.StatusMethodNotAllowed)
 		k.refuse(w, k.requestID(w), fail(http.StatusMethodNotAllowed, store.BadRequest, "The path does not take this method; see Allow."))
 	})
 	r.PanicHandler = func(w http.ResponseWriter, r *http.Request, p any) {
 		if p == http.ErrAbortHandler {
 			panic(p)
 		}
+		k.observe(r.Method, "")(http.StatusInternalServerError)
 		k.conf.Log.Error("panic in a handler", "method", r.Method, "panic", p, "stack", string(debug.Stack()))
 		k.refuse(w, k.requestID(w), problem(errors.New("panic")))
 	}
@@ -89,17 +94,20 @@ func (k *Kernel) Router() *httprouter.Router {
 func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route, g Guard) {
 	for i := range routes {
 		rt := &routes[i]
-		r.Handle(rt.Method, prefix+rt.Path, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+		pattern := prefix + rt.Path
+		r.Handle(rt.Method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 			if crooked(r.URL) {
 				k.noPath(w, r)
 				return
 			}
-			k.serve(w, r, p, rt, g)
+			end := k.observe(rt.Method, pattern)
+			end(k.serve(w, r, p, rt, g))
 		})
 	}
 }
 
-func (k *Kernel) noPath(w http.ResponseWriter, _ *http.Request) {
+func (k *Kernel) noPath(w http.ResponseWriter, r *http.Request) {
+	k.observe(r.Method, "")(http.StatusNotFound)
 	k.refuse(w, k.requestID(w), fail(http.StatusNotFound, store.NotFound, "No such path."))
 }
 
@@ -168,7 +176,7 @@ type exchange struct {
 // What is known of the key may be out of date, since any process may change
 // it. The store tells so together with its data (ErrEpoch); then everything is
 // asked anew. No answer leaves on knowledge that the store has not confirmed.
-func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p params, rt *Route, g Guard) {
+func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p params, rt *Route, g Guard) (status int) {
 	id := k.requestID(w)
 	x := &exchange{k: k, g: g, rt: rt, w: w, r: r}
 	x.params = p
@@ -189,12 +197,25 @@ func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p params, rt *Rou
 			w.Header()["Idempotent-Replayed"] = []string{"true"}
 		}
 		k.refuse(w, id, p)
-		return
+		return p.Status
 	}
 	if x.replayed {
 		w.Header()["Idempotent-Replayed"] = []string{"true"}
 	}
 	send(w, reply.Status, reply.Body)
+	return reply.Status
+}
+
+// observe is Observe where there is one. Methods that no route has are one to
+// it: anybody can invent them.
+func (k *Kernel) observe(method, route string) (end func(status int)) {
+	if k.conf.Observe == nil {
+		return func(int) {}
+	}
+	if route == "" {
+		method = "any"
+	}
+	return k.conf.Observe(method, route)
 }
 
 func (x *exchange) attempt() (Reply, error) {

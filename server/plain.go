@@ -9,6 +9,34 @@ import (
 	"punchcard/store"
 )
 
+// Handle adds a route of no face to a router; it is observed as theirs are.
+func (k *Kernel) Handle(r *httprouter.Router, method, pattern string, h httprouter.Handle) {
+	if k.conf.Observe == nil {
+		r.Handle(method, pattern, h)
+		return
+	}
+	r.Handle(method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+		s := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		end := k.observe(method, pattern)
+		h(s, r, p)
+		end(s.status)
+	})
+}
+
+// statusWriter remembers the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (s *statusWriter) WriteHeader(status int) {
+	s.status = status
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
 // Plain is a route of its own with the API's body rules and error shape but
 // no key and no idempotency.
 func Plain[B, R any](k *Kernel, status int, fn func(*http.Request, httprouter.Params, B) (R, error)) httprouter.Handle {

@@ -24,14 +24,14 @@ type Public struct {
 // MountPublic serves p, /healthz (the process is up) and /readyz (the database
 // takes writes).
 func (k *Kernel) MountPublic(r *httprouter.Router, p Public) {
-	r.GET("/openapi.json", k.static("application/json", p.Document))
-	r.GET("/till/openapi.json", k.static("application/json", p.Till))
-	r.GET("/docs", k.static("text/html; charset=utf-8", p.Docs))
+	k.Handle(r, http.MethodGet, "/openapi.json", k.Static("application/json", p.Document))
+	k.Handle(r, http.MethodGet, "/till/openapi.json", k.Static("application/json", p.Till))
+	k.Handle(r, http.MethodGet, "/docs", k.Static("text/html; charset=utf-8", p.Docs))
 	if p.Pricing != nil {
-		r.GET("/pricing", k.static("application/json", bytesOf(p.Pricing)))
+		k.Handle(r, http.MethodGet, "/pricing", k.Static("application/json", bytesOf(p.Pricing)))
 	}
-	r.GET("/healthz", k.static("application/json", bytesOf([]byte(`{"status":"ok"}`))))
-	r.GET("/readyz", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
+	k.Handle(r, http.MethodGet, "/healthz", k.Static("application/json", bytesOf([]byte(`{"status":"ok"}`))))
+	k.Handle(r, http.MethodGet, "/readyz", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 		id := k.requestID(w)
 		err := k.st.Write(r.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: (*store.Tx).Probe})
 		if err != nil {
@@ -43,8 +43,9 @@ func (k *Kernel) MountPublic(r *httprouter.Router, p Public) {
 	})
 }
 
-// static serves bytes that never change while the process lives.
-func (k *Kernel) static(contentType string, make func() []byte) httprouter.Handle {
+// Static serves bytes that never change while the process lives; they are made
+// when first asked for.
+func (k *Kernel) Static(contentType string, make func() []byte) httprouter.Handle {
 	body := sync.OnceValue(make)
 	return func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
 		k.requestID(w)
@@ -55,11 +56,12 @@ func (k *Kernel) static(contentType string, make func() []byte) httprouter.Handl
 
 func bytesOf(b []byte) func() []byte { return func() []byte { return b } }
 
-// Refuse answers a request of no face with an error.
+// Refuse answers a request of no face with an error. A [Problem] is what the
+// caller chose to answer; any other error of the server's is logged.
 func (k *Kernel) Refuse(w http.ResponseWriter, err error) {
 	id := k.requestID(w)
 	p := problem(err)
-	if p.Status >= 500 {
+	if _, chosen := err.(*Problem); p.Status >= 500 && !chosen {
 		k.conf.Log.Error("request failed", "request_id", id, "error", err)
 	}
 	k.refuse(w, id, p)

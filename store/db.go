@@ -32,6 +32,9 @@ type Options struct {
 	IDSecret []byte
 	// Serve takes the file's serve lock: one server at a time.
 	Serve bool
+	// Observe is told of the beginning of each group of writes, and its result of
+	// the end and of why nothing was kept. Nil: nobody is.
+	Observe func(size int) (end func(error))
 	// Ephemeral gives up durability (synchronous=OFF) for a file that is
 	// thrown away.
 	Ephemeral bool
@@ -293,6 +296,9 @@ func (s *Store) Path() string { return s.path }
 
 // Limits are the deployment's bounds.
 func (s *Store) Limits() Limits { return s.opts.Limits }
+
+// Queued is how many writes wait to be taken up.
+func (s *Store) Queued() int { return len(s.queue) }
 
 // Now is the store's clock.
 func (s *Store) Now() Time { return TimeOf(s.opts.Now()) }

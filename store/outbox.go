@@ -70,7 +70,8 @@ func (s *Store) OnDue(f func(webhooks []int64)) { s.onDue.Store(&f) }
 // that was switched off counts from the next attempt on.
 type Attempt struct {
 	Webhook, Event int64
-	Before         int // attempts made so far
+	Before         int  // attempts made so far
+	Since          Time // when it became due
 	Test           bool
 	EventID        string // the dedup key of the receiver
 	Body           []byte
@@ -155,10 +156,10 @@ func (c *conn) keys(sql string, args ...any) (keys []int64, err error) {
 func (v *View) Attempt(webhook, happened int64) (a Attempt, ok bool, err error) {
 	var headers string
 	ok, err = v.one(func(r *rows) {
-		a.Before, a.Test = int(r.int()), r.int() == onlyATest
+		a.Before, a.Test, a.Since = int(r.int()), r.int() == onlyATest, r.time()
 		a.URL, a.Secret, a.Bearer, headers = r.str(), r.str(), r.str(), r.str()
 		a.Body = []byte(r.str())
-	}, "SELECT "+packed("d.attempts", "d.special", "w.url", "w.secret", "w.bearer_token", "w.custom_headers",
+	}, "SELECT "+packed("d.attempts", "d.special", "ifnull(d.due_at, e.occurred_at)", "w.url", "w.secret", "w.bearer_token", "w.custom_headers",
 		"CASE w.payload_version WHEN 'v1' THEN CAST(e.payload_v1 AS TEXT) ELSE CAST(e.payload_v2 AS TEXT) END")+
 		" FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id JOIN shops sh ON sh.id=w.shop_id JOIN events e ON e.id=d.event_id"+
 		" WHERE d.webhook_id=? AND d.event_id=? AND d.outcome IS NULL AND ifnull(d.due_at, 0)<=? AND "+may, webhook, happened, v.Now)
@@ -171,6 +172,16 @@ func (v *View) Attempt(webhook, happened int64) (a Attempt, ok bool, err error) 
 		err = json.Unmarshal([]byte(headers), &a.Headers)
 	}
 	return a, err == nil, err
+}
+
+// Backlog counts the deliveries that wait, up to most.
+func (v *View) Backlog(most int64) (int64, error) {
+	timed, err := v.number("SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", most)
+	if err != nil {
+		return 0, err
+	}
+	fresh, err := v.number("SELECT count(*) FROM (SELECT 1 FROM webhooks w CROSS JOIN deliveries d ON d.webhook_id=w.id AND d.event_id>w.sent_through WHERE d."+fresh+" LIMIT ?)", most)
+	return min(most, timed+fresh), err
 }
 
 // Waiting is a webhook with something that waits for its time.
@@ -229,6 +240,7 @@ type Outcome struct {
 	Status         Null[int64] // of the response
 	Error          string      // fit to be shown; empty on success
 	Took           time.Duration
+	Lag            time.Duration // from when it was due to the attempt, by the store's clock; not written down
 	Headers        string        // JSON object of the request's headers, secrets masked
 	Retry          time.Duration // until the next attempt, if there is to be one
 	TimedOut       bool          // there was no whole answer in time; not written down

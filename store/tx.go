@@ -135,6 +135,10 @@ func (s *Store) writeLoop(wg *sync.WaitGroup) {
 // the first savepoint command that fails ends the group: nothing of it is
 // kept, and every member is told so, also those that had already run.
 func (s *Store) commitGroup(group []*job) {
+	var observed func(error)
+	if s.opts.Observe != nil {
+		observed = s.opts.Observe(len(group))
+	}
 	dead := s.begin()
 	for _, j := range group {
 		if dead != nil {
@@ -150,6 +154,9 @@ func (s *Store) commitGroup(group []*job) {
 	}
 	if dead == nil {
 		_, dead = s.writer.exec("COMMIT")
+	}
+	if observed != nil {
+		observed(dead)
 	}
 	if dead != nil {
 		s.writer.reset()

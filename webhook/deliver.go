@@ -31,7 +31,7 @@ const masked = "***"
 // timeout. Any other status speaks for itself, whatever becomes of the body.
 // It calls written when the request is on its way.
 func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) store.Outcome {
-	o := store.Outcome{Webhook: a.Webhook, Event: a.Event, Test: a.Test, Headers: "{}"}
+	o := store.Outcome{Webhook: a.Webhook, Event: a.Event, Test: a.Test, Headers: "{}", Lag: s.conf.Store.Now().Std().Sub(a.Since.Std())}
 	ctx, cancel := context.WithTimeout(ctx, s.conf.Timeout)
 	defer cancel()
 	ctx = onTheWay(ctx, written)

@@ -15,7 +15,7 @@ import (
 func (s *Sender) record(o *store.Outcome) bool {
 	for {
 		err := s.conf.Store.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) (err error) {
-			if err = tx.Record(*o); err == nil && s.conf.Observe != nil {
+			if err = tx.Record(*o); err == nil && !o.Success && s.conf.Observe != nil {
 				o.Next, err = tx.NextAttempt(o.Webhook, o.Event)
 			}
 			return err

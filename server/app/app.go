@@ -22,12 +22,14 @@ import (
 // App is a running server: a listener, and behind it what serves. Reset puts
 // another in its place.
 type App struct {
-	Origin    string // http://host:port as listened on
-	*instance        // guarded by gate
+	Origin     string // http://host:port as listened on
+	MetricsURL string // of the scrape; empty: none
+	*instance         // guarded by gate
 
 	conf    Config
 	pricing []byte
 	http    *http.Server
+	scrapes *http.Server
 	served  chan error
 
 	gate      sync.RWMutex // held for reading by requests, while the instance stays
@@ -72,7 +74,7 @@ func Start(c Config) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--listen (PUNCHCARD_LISTEN): %w", err)
 	}
-	a := &App{Origin: "http://" + ln.Addr().String(), pricing: pricing, served: make(chan error, 1)}
+	a := &App{Origin: "http://" + ln.Addr().String(), pricing: pricing, served: make(chan error, 2)}
 	if c.PublicURL == "" {
 		c.PublicURL = a.Origin
 	}
@@ -80,16 +82,33 @@ func Start(c Config) (*App, error) {
 		c.ReadTimeout = readTimeout
 	}
 	a.conf = c
+	var scrapes net.Listener
+	if c.Metrics != nil {
+		if scrapes, err = net.Listen("tcp", c.MetricsListen); err != nil {
+			ln.Close()
+			return nil, fmt.Errorf("--metrics-listen (PUNCHCARD_METRICS_LISTEN): %w", err)
+		}
+	}
 	if a.instance, err = a.begin(); err != nil {
 		ln.Close()
+		if scrapes != nil {
+			scrapes.Close()
+		}
 		return nil, err
+	}
+	if c.Metrics != nil {
+		c.Metrics.Watch(a.Store, Version)
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", c.Metrics.Handler())
+		a.scrapes = a.server(mux)
+		a.MetricsURL = "http://" + scrapes.Addr().String() + "/metrics"
+		go func() { a.served <- a.scrapes.Serve(scrapes) }()
 	}
 	var handler http.Handler = a.instance
 	if c.Dev != nil {
 		handler = http.HandlerFunc(a.serveDev)
 	}
-	a.http = &http.Server{Handler: handler, ReadHeaderTimeout: min(headerTimeout, c.ReadTimeout), ReadTimeout: c.ReadTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0)}
+	a.http = a.server(handler)
 	if c.Dev != nil {
 		a.http.ConnState = a.noteUnused
 	}
@@ -119,6 +138,12 @@ func (a *App) closeUnused() {
 	})
 }
 
+// server is an HTTP server with the limits of every socket.
+func (a *App) server(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: min(headerTimeout, a.conf.ReadTimeout), ReadTimeout: a.conf.ReadTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0)}
+}
+
 // targets has the guard look at a webhook's URL before it is saved.
 func targets(g *webhook.Guard) func(context.Context, string) *store.Detail {
 	return func(ctx context.Context, target string) *store.Detail {
@@ -146,6 +171,9 @@ func (a *App) Stop(ctx context.Context) error {
 	err := a.http.Shutdown(ctx)
 	if err != nil && a.conf.Dev != nil {
 		a.http.Close() // the process goes on, and nothing is to be left of the fixture
+	}
+	if a.scrapes != nil {
+		err = errors.Join(err, a.scrapes.Shutdown(ctx))
 	}
 	both.Wait()
 	err = errors.Join(err, a.instance.close())

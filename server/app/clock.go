@@ -35,6 +35,13 @@ func (c *Clock) Advance(d time.Duration) {
 	c.at, c.offset = c.at.Add(d), c.offset+d
 }
 
+// Set stops it at t, which may be earlier; only what is not yet served may do so.
+func (c *Clock) Set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at, c.frozen = t, true
+}
+
 // Rewind sets it back to its start.
 func (c *Clock) Rewind() {
 	c.mu.Lock()

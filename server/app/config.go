@@ -3,9 +3,12 @@
 package app
 
 import (
+	crand "crypto/rand"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"reflect"
 	"strconv"
@@ -124,7 +127,9 @@ const Version = "0.1.0"
 type Config struct {
 	DB             string
 	Listen         string
-	PublicURL      string // empty: from the address listened on
+	PublicURL      string  // empty: from the address listened on
+	MetricsListen  string  // address of the scrape; needs Metrics
+	Metrics        Metrics // nil: none are kept
 	PricingFile    string
 	InstallLinkTTL time.Duration
 	PreviewEvents  bool
@@ -146,9 +151,21 @@ type Config struct {
 	Dev *Dev
 }
 
+// Metrics are told what a server does. It is an interface so that who only wants
+// a fixture links none (server/metrics has the one there is).
+type Metrics interface {
+	Request(method, route string) (end func(status int))
+	Group(size int) (end func(error))
+	Attempt(*store.Attempt, store.Outcome)
+	Watch(st *store.Store, version string)
+	Handler() http.Handler
+}
+
 // Dev is what only the fixture has.
 type Dev struct {
 	Clock *Clock
+	// Seed is what the fixture begins with; nil: the demo shop.
+	Seed *dev.SeedFile
 	// Deterministic makes ids of requests and secrets the same at each start.
 	Deterministic bool
 	// Small trades speed for memory: it is for one of hundreds in a process.
@@ -157,13 +174,19 @@ type Dev struct {
 
 // options are what a fixture's store is made with.
 func (d *Dev) options(o *store.Options) {
-	o.Now, o.IDSecret = d.Clock.Now, dev.IDSecret
+	o.Now, o.IDSecret, o.Rand = d.Clock.Now, dev.IDSecret, d.rand()
 	if d.Small {
 		o.Readers, o.Statements = 1, 8
 	}
+}
+
+// rand is a new source of secrets: that of the system, or one that gives the
+// same each time.
+func (d *Dev) rand() io.Reader {
 	if d.Deterministic {
-		o.Rand = rand.NewChaCha8([32]byte([]byte("punchcard: not random, but equal")))
+		return rand.NewChaCha8([32]byte([]byte("punchcard: not random, but equal")))
 	}
+	return crand.Reader
 }
 
 func (c *Config) rate() int {

@@ -26,11 +26,12 @@ var images sync.Map // of imageKey to *image
 type imageKey struct {
 	clock         int64 // unix nanoseconds at which it stands; 0: it runs
 	deterministic bool
+	seed          *dev.SeedFile // nil: the demo shop
 }
 
 // imageOf makes the image of a fixture, or gives the one that was made before.
 func imageOf(d *Dev) (*image, error) {
-	key := imageKey{deterministic: d.Deterministic}
+	key := imageKey{deterministic: d.Deterministic, seed: d.Seed}
 	if at, stands := d.Clock.start(); stands {
 		key.clock = at.UnixNano()
 	}
@@ -53,15 +54,41 @@ func (i *image) make(d *Dev) (err error) {
 	if !stands {
 		at = time.Now()
 	}
-	opts.Now = func() time.Time { return at }
+	clock := NewClock(at)
+	opts.Now = clock.Now
 	st, err := store.Open(path, opts)
 	if err != nil {
 		return err
 	}
-	i.ready, err = dev.Seed(st, "")
+	if d.Seed != nil {
+		i.ready, err = d.Seed.Apply(st, clock)
+	} else {
+		i.ready, err = dev.Seed(st, "")
+	}
 	if err = errors.Join(err, st.Close()); err != nil {
 		return err
 	}
 	i.file, err = os.ReadFile(path)
 	return err
+}
+
+// fill puts the image into a file that is not there yet, or empty. It gives
+// none where there is one: that keeps what it has.
+func (d *Dev) fill(path string) (*image, error) {
+	switch info, err := os.Stat(path); {
+	case err == nil && info.Size() > 0, err != nil && !errors.Is(err, os.ErrNotExist):
+		return nil, nil
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil // opening the database says so best
+	}
+	start, err := imageOf(d)
+	if err == nil {
+		_, err = f.Write(start.file)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, errors.Join(err, os.Truncate(path, 0))
+	}
+	return start, nil
 }

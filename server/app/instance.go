@@ -54,24 +54,24 @@ func (a *App) begin() (*instance, error) {
 func (i *instance) begin(a *App) error {
 	c := a.conf
 	opts := store.Options{Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup, Log: c.Log}
+	if c.Metrics != nil {
+		opts.Observe = c.Metrics.Group
+	}
 	var mail *dev.Mailbox
 	var start *image
 	if c.Dev != nil {
 		mail = &dev.Mailbox{}
 		c.Dev.options(&opts)
 		opts.Mail = mail.Put
+		var err error
 		if c.DB == "" {
-			var err error
-			if start, err = imageOf(c.Dev); err != nil {
-				return err
-			}
 			if i.dir, err = os.MkdirTemp("", "punchcard-dev-"); err != nil {
 				return err
 			}
 			c.DB, opts.Ephemeral = filepath.Join(i.dir, "punchcard.db"), true
-			if err := os.WriteFile(c.DB, start.file, 0o600); err != nil {
-				return err
-			}
+		}
+		if start, err = c.Dev.fill(c.DB); err != nil {
+			return err
 		}
 	}
 	st, err := store.Open(c.DB, opts)
@@ -81,7 +81,7 @@ func (i *instance) begin(a *App) error {
 	i.Store = st
 	// What ended while no server ran goes now. It also tells whether the file
 	// takes writes at all: SQLite opens one that does not for reading.
-	if start == nil {
+	if !opts.Ephemeral {
 		if err := i.forget(); err != nil {
 			return fmt.Errorf("%s: %w", c.DB, err)
 		}
@@ -93,6 +93,10 @@ func (i *instance) begin(a *App) error {
 		journal = dev.NewJournal(c.Dev.Clock.Now, st.IDs)
 		observe = journal.Delivered
 	}
+	var watch func(method, route string) func(int)
+	if c.Metrics != nil {
+		observe, watch = c.Metrics.Attempt, c.Metrics.Request
+	}
 	if !c.HoldWebhooks {
 		var jitter func() float64
 		if c.Dev != nil && c.Dev.Deterministic {
@@ -103,7 +107,7 @@ func (i *instance) begin(a *App) error {
 		i.hooks.Start()
 	}
 	kernel := server.NewKernel(st, server.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
-		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Targets: targets(guard)})
+		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: watch, Targets: targets(guard)})
 	router := kernel.Router()
 	routes := restRoutes()
 	kernel.Mount(router, api.Prefix, routes, kernel.Keys())
@@ -127,6 +131,7 @@ func (i *instance) begin(a *App) error {
 			return err
 		}
 		faults, receivers := dev.NewFaults(i.ctx, kernel), dev.NewReceivers(i.ctx, kernel, c.Dev.Clock.Now, a.Origin)
+		receivers.Rand = c.Dev.rand()
 		(&dev.Control{Store: st, Kernel: kernel, Clock: c.Dev.Clock, Mail: mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx,
 			Journal: journal, Faults: faults, Receivers: receivers}).Mount(router)
 		i.Handler = journal.Wrap(faults.Wrap(i.Handler))

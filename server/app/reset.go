@@ -35,7 +35,7 @@ func (a *App) Reset() error {
 	a.conf.Dev.Clock.Rewind()
 	if a.conf.DB != "" {
 		// There is but one file, and the old instance has it.
-		if err := errors.Join(old.close(), a.refill()); err != nil {
+		if err := errors.Join(old.close(), a.drop()); err != nil {
 			return err
 		}
 	}
@@ -54,19 +54,15 @@ func (a *App) Reset() error {
 	return nil
 }
 
-// refill puts the content of a start into the fixture's own file. The lock file
-// beside it stays.
-func (a *App) refill() error {
-	start, err := imageOf(a.conf.Dev)
-	if err != nil {
-		return err
-	}
-	for _, part := range []string{"-wal", "-shm"} {
+// drop deletes the fixture's own file, so that the next instance begins with a
+// new one. The lock file beside it stays.
+func (a *App) drop() error {
+	for _, part := range []string{"-wal", "-shm", ""} {
 		if err := os.Remove(a.conf.DB + part); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}
-	return os.WriteFile(a.conf.DB, start.file, 0o600)
+	return nil
 }
 
 const resetPath = "/dev/reset"

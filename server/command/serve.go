@@ -19,6 +19,8 @@ import (
 
 	"punchcard/server/api"
 	"punchcard/server/app"
+	"punchcard/server/dev"
+	"punchcard/server/metrics"
 	"punchcard/webhook"
 )
 
@@ -92,7 +94,8 @@ func (s Server) run(conf app.Config, ready func(*app.App) error) error {
 
 // Serve is the server.
 type Serve struct {
-	DB string `default:"punchcard.db" type:"path" help:"The database file; created when absent."`
+	DB            string `default:"punchcard.db" type:"path" help:"The database file; created when absent."`
+	MetricsListen string `placeholder:"ADDRESS" help:"Serve Prometheus metrics at /metrics on this address, which should not be a public one. Default: none."`
 	Server
 }
 
@@ -103,8 +106,15 @@ func (c *Serve) Run() error {
 		return err
 	}
 	conf.DB = c.DB
+	if c.MetricsListen != "" {
+		conf.MetricsListen, conf.Metrics = c.MetricsListen, metrics.New()
+	}
 	return c.run(conf, func(a *app.App) error {
-		conf.Log.Info("serving", "db", c.DB, "origin", a.Origin, "docs", a.Origin+"/docs")
+		attrs := []any{"db", c.DB, "origin", a.Origin, "docs", a.Origin + "/docs"}
+		if a.MetricsURL != "" {
+			attrs = append(attrs, "metrics", a.MetricsURL)
+		}
+		conf.Log.Info("serving", attrs...)
 		return nil
 	})
 }
@@ -114,6 +124,7 @@ type Dev struct {
 	DB                   string `type:"path" placeholder:"FILE" help:"Keep the data in this file between runs. Default: thrown away at the end."`
 	Clock                string `placeholder:"RFC3339" help:"Let time stand still at this instant between advances."`
 	ReadyFile            string `type:"path" placeholder:"FILE" help:"Also write the ready line to this file, whole or not at all."`
+	Seed                 string `type:"path" placeholder:"FILE" help:"Begin with the shops that this JSON file describes, and not with the demo shop; a file named by --db that is there already keeps what it has. GET /dev/seed.schema.json has the form."`
 	DeterministicIDs     bool   `name:"deterministic-ids" help:"Make secrets and the ids of requests the same in every run, and let time stand still at 2026-01-01T09:00:00Z if --clock names no other instant: the same calls then get the same answers, byte for byte."`
 	StrictWebhookTargets bool   `help:"Hold webhook targets to the rules of serve: public addresses that resolve, by https."`
 	AllowRemote          bool   `help:"Listen on an address that is not loopback, though the demo keys are public knowledge."`
@@ -135,6 +146,15 @@ func (c *Dev) Run() error {
 			return fmt.Errorf("--clock (PUNCHCARD_CLOCK): must be a time such as 2026-01-31T09:00:00Z")
 		}
 	}
+	var seed *dev.SeedFile
+	if c.Seed != "" {
+		if seed, err = dev.ReadSeed(c.Seed); err != nil {
+			return fmt.Errorf("--seed (PUNCHCARD_SEED): %w", err)
+		}
+		if at.IsZero() {
+			at = seed.Now
+		}
+	}
 	if c.DeterministicIDs && at.IsZero() {
 		at = time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	}
@@ -145,7 +165,7 @@ func (c *Dev) Run() error {
 	}
 	conf.Guard.Loopback, conf.Guard.Unresolved = !c.StrictWebhookTargets, !c.StrictWebhookTargets
 	conf.DB = c.DB
-	conf.Dev = &app.Dev{Clock: app.NewClock(at), Deterministic: c.DeterministicIDs}
+	conf.Dev = &app.Dev{Clock: app.NewClock(at), Deterministic: c.DeterministicIDs, Seed: seed}
 	return c.run(conf, func(a *app.App) error {
 		line, err := json.Marshal(a.Ready)
 		if err != nil {
@@ -162,9 +182,19 @@ func (c *Dev) Run() error {
 		}
 		r := a.Ready
 		fmt.Fprintf(os.Stderr, "\npunchcard is ready. Try:\n\n  curl -H 'Authorization: Bearer %s' %s/me\n\n  curl -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\\n    -d '{\"holder_name\": \"Ada\"}' %s/programs/%s/cards\n\nReference: %s/docs    End with Ctrl-C.\n\n",
-			r.APIKey, r.BaseURL, r.APIKey, r.BaseURL, r.ProgramIDs["standard"], r.Origin)
+			r.APIKey, r.BaseURL, r.APIKey, r.BaseURL, firstProgram(r), r.Origin)
 		return nil
 	})
+}
+
+// firstProgram is a program whose cards are the easiest to try.
+func firstProgram(r *dev.Ready) string {
+	for _, kind := range []string{"standard", "private", "access", "discount", "prepaid"} {
+		if id, ok := r.ProgramIDs[kind]; ok {
+			return id
+		}
+	}
+	return "{id}"
 }
 
 // loopback tells whether an address is reached from this machine alone.

@@ -67,6 +67,7 @@ func (c *Control) Mount(r *httprouter.Router) {
 	k := c.Kernel
 	r.GET("/dev/clock", server.Plain(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }))
 	r.POST("/dev/clock", server.Plain(k, http.StatusOK, c.moveClock))
+	r.GET("/dev/seed.schema.json", k.Static("application/schema+json", SeedSchema))
 	r.POST("/dev/settle", server.Plain(k, http.StatusOK, c.settle))
 	r.POST("/dev/shops", server.Plain(k, http.StatusCreated, c.createShop))
 	r.PATCH("/dev/shops/:id", server.PlainPatch(k, http.StatusOK, c.updateShop))

@@ -126,13 +126,11 @@ func linger(w http.ResponseWriter, r *http.Request, done <-chan struct{}, d time
 	}
 }
 
-// extend lets a request take d longer than the server's time-outs allow. The one
-// for reading counts too: when it strikes, net/http takes the client for gone.
+// extend lets an answer take d longer than the server's time-out for writing
+// allows, which counts from the request's arrival.
 func extend(w http.ResponseWriter, d time.Duration) {
 	const rest = time.Minute // to write the answer in
-	c, until := http.NewResponseController(w), time.Now().Add(d+rest)
-	c.SetReadDeadline(until)
-	c.SetWriteDeadline(until)
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d + rest))
 }
 
 // read takes a request's body off the connection, which is only then watched for

@@ -136,7 +136,7 @@ func TestJournalIsBounded(t *testing.T) {
 		}
 		resp.Body.Close()
 	}
-	if list := j.entries(t); len(list) != journalEntries || list[0].Seq != 6 {
+	if list := j.entries(t); len(j.requests.list) != journalEntries || len(list) != journalEntries || list[0].Seq != 6 {
 		t.Errorf("%d entries from %d", len(list), list[0].Seq)
 	}
 	for range 140 {

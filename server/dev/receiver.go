@@ -3,6 +3,7 @@ package dev
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,6 +35,8 @@ const (
 //
 // Times are the fixture's; delays are real.
 type Receivers struct {
+	Rand io.Reader // of ids; crypto/rand at first
+
 	done   <-chan struct{} // the fixture ends, or is made anew
 	k      *server.Kernel
 	now    func() time.Time
@@ -49,7 +52,7 @@ type Receivers struct {
 // ctx ends, which is when the fixture stops or is reset. origin is where the
 // server listens; a wildcard address there is reached as 127.0.0.1.
 func NewReceivers(ctx context.Context, k *server.Kernel, now func() time.Time, origin string) *Receivers {
-	return &Receivers{done: ctx.Done(), k: k, now: now, origin: reachable(origin), all: map[string]*receiver{}}
+	return &Receivers{Rand: rand.Reader, done: ctx.Done(), k: k, now: now, origin: reachable(origin), all: map[string]*receiver{}}
 }
 
 func reachable(origin string) string {
@@ -138,7 +141,11 @@ func (rs *Receivers) create(_ *http.Request, _ httprouter.Params, b receiverBody
 	}
 	// Not counted: a webhook of an earlier run, kept in its file, must not reach
 	// a receiver of this one.
-	rc := &receiver{id: "rcv_" + strings.ToLower(rand.Text()), answer: b.answer(), came: make(chan struct{})}
+	var id [16]byte
+	if _, err := io.ReadFull(rs.Rand, id[:]); err != nil {
+		return receiverShown{}, err
+	}
+	rc := &receiver{id: "rcv_" + hex.EncodeToString(id[:]), answer: b.answer(), came: make(chan struct{})}
 	rs.all[rc.id] = rc
 	return rs.shown(rc), nil
 }

@@ -2,6 +2,7 @@ package dev
 
 import (
 	"context"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -42,5 +43,19 @@ func TestReceiversAreBounded(t *testing.T) {
 	rs.empty(nil, httprouter.Params{{Key: "id", Value: second}}, struct{}{})
 	if want := rs.all[third].requests[0].size; rs.size != want {
 		t.Errorf("%d bytes are counted, want %d", rs.size, want)
+	}
+}
+
+// Who waits gets what there is when the fixture ends.
+func TestWaitEndsWithTheFixture(t *testing.T) {
+	ctx, end := context.WithCancel(context.Background())
+	rs := NewReceivers(ctx, &server.Kernel{}, time.Now, "http://127.0.0.1:1")
+	shown, _ := rs.create(nil, httprouter.Params{}, receiverBodyFields{})
+	rs.record(shown.ID, map[string]string{}, "{}")
+	time.AfterFunc(10*time.Millisecond, end)
+	before := time.Now()
+	d, err := rs.show(httptest.NewRequest("GET", "/?wait=2&timeout_ms=60000", nil), httprouter.Params{{Key: "id", Value: shown.ID}}, struct{}{})
+	if err != nil || len(d.Requests) != 1 || time.Since(before) > 30*time.Second {
+		t.Errorf("%d requests after %s, %v", len(d.Requests), time.Since(before), err)
 	}
 }

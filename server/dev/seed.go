@@ -5,6 +5,7 @@ package dev
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"punchcard/store"
@@ -38,9 +39,14 @@ type Ready struct {
 	TillToken        string            `json:"till_token"`
 	ProgramIDs       map[string]string `json:"program_ids"`
 	LocationIDs      []string          `json:"location_ids"`
+	// Refs maps the refs of a seed file to public ids; only a seed has any.
+	Refs map[string]string `json:"refs,omitempty"`
 
 	shop int64 `json:"-"`
 }
+
+// Shop is the demo shop's key in the store.
+func (r *Ready) Shop() int64 { return r.shop }
 
 // At is the same of a server at another origin.
 func (r *Ready) At(origin string) *Ready {
@@ -49,18 +55,14 @@ func (r *Ready) At(origin string) *Ready {
 	return &c
 }
 
-// Shop is the demo shop's key in the store.
-func (r *Ready) Shop() int64 { return r.shop }
-
 // Seed makes the demo shop, unless the file has it already, and tells what is
 // in it.
 func Seed(st *store.Store, origin string) (*Ready, error) {
-	r := &Ready{APIKey: APIKey, RestrictedAPIKey: RestrictedAPIKey, MCPKey: MCPKey, TillToken: TillToken}
-	id, _, err := st.Identify(store.Hash(APIKey))
+	r, err := readyLine(st)
 	if err != nil {
 		return nil, err
 	}
-	if id == nil {
+	if r == nil {
 		// The demo keys are public knowledge: they must not get into a file
 		// that is somebody's real one.
 		var shops []store.Shop
@@ -76,12 +78,23 @@ func Seed(st *store.Store, origin string) (*Ready, error) {
 		if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: demoShop}); err != nil {
 			return nil, err
 		}
-		if id, _, err = st.Identify(store.Hash(APIKey)); err != nil {
+		if r, err = readyLine(st); err != nil {
 			return nil, err
 		}
 	}
-	r = r.At(origin)
-	r.shop, r.ShopID, r.ProgramIDs = id.Shop, id.ShopID, map[string]string{}
+	r.LocationIDs = r.LocationIDs[:min(2, len(r.LocationIDs))]
+	return r.At(origin), nil
+}
+
+// readyLine tells what is in the shop that has the demo keys, without an
+// origin; nil when there is no such shop.
+func readyLine(st *store.Store) (*Ready, error) {
+	id, _, err := st.Identify(store.Hash(APIKey))
+	if err != nil || id == nil {
+		return nil, err
+	}
+	r := &Ready{APIKey: APIKey, RestrictedAPIKey: RestrictedAPIKey, MCPKey: MCPKey, TillToken: TillToken,
+		ShopID: id.ShopID, ProgramIDs: map[string]string{}, shop: id.Shop}
 	return r, st.View(0, func(v *store.View) error {
 		// Newest first, so that of several of a type the oldest stays.
 		programs, err := all(func(q store.PageQuery) (store.Page[store.Program], error) {
@@ -94,8 +107,8 @@ func Seed(st *store.Store, origin string) (*Ready, error) {
 			return err
 		}
 		locations, err := all(func(q store.PageQuery) (store.Page[store.Location], error) { return v.Locations(id.Access, q) })
-		for i := len(locations) - 1; i >= max(0, len(locations)-2); i-- {
-			r.LocationIDs = append(r.LocationIDs, locations[i].ID)
+		for _, l := range slices.Backward(locations) {
+			r.LocationIDs = append(r.LocationIDs, l.ID)
 		}
 		return err
 	})
@@ -136,6 +149,18 @@ func demoShop(tx *store.Tx) error {
 			first = made.ID
 		}
 	}
+	if err := demoKeys(tx, shop, first); err != nil {
+		return err
+	}
+	if _, _, err := tx.CreateDevice(shop, first, "Demo till", TillToken); err != nil {
+		return err
+	}
+	return demoPrograms(tx, store.Access{Shop: shop})
+}
+
+// demoKeys makes the keys of the ready line; first is the location that the
+// restricted one reaches.
+func demoKeys(tx *store.Tx, shop int64, first string) error {
 	for _, k := range []store.KeyFields{
 		{Name: set("Demo key"), Secret: APIKey},
 		{Name: set("Demo key of the first location"), LocationIDs: set([]string{first}), Secret: RestrictedAPIKey},
@@ -145,10 +170,7 @@ func demoShop(tx *store.Tx) error {
 			return err
 		}
 	}
-	if _, _, err := tx.CreateDevice(shop, first, "Demo till", TillToken); err != nil {
-		return err
-	}
-	return demoPrograms(tx, store.Access{Shop: shop})
+	return nil
 }
 
 func demoPrograms(tx *store.Tx, a store.Access) error {

@@ -52,8 +52,8 @@ type Pages struct {
 
 // Mount adds the pages to a router.
 func (p *Pages) Mount(r *httprouter.Router) {
-	r.GET("/i/:token", p.show)
-	r.POST("/i/:token/install", p.install)
+	p.Kernel.Handle(r, http.MethodGet, "/i/:token", p.show)
+	p.Kernel.Handle(r, http.MethodPost, "/i/:token/install", p.install)
 }
 
 func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {

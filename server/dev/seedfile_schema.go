@@ -1,0 +1,91 @@
+package dev
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"punchcard/server/wire"
+)
+
+// SeedSchema is the JSON Schema (draft 2020-12) of seed files, ending in a
+// newline. It comes from the types that reading uses. What one entry says of
+// another, such as that a ref exists, is beyond a schema: ParseSeed and Apply
+// refuse more.
+func SeedSchema() []byte {
+	defs := map[string]any{}
+	top := describe(seedKinds.top, defs)
+	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	top["title"] = "Seed of a punchcard fixture"
+	top["description"] = "The content that `punchcard dev --seed FILE` starts with. " +
+		"A file is at most 16 MiB of JSON; as in the REST API null equals absence. " +
+		"Entries refer to one another by ref, within their shop and in any order. " +
+		"Times are RFC 3339, or durations counted from the start (the time at which the fixture's clock stands at first), so that a file can stay fresh. " +
+		"Every rule of the REST API and the till holds, with the default limits; a mistake stops the start with a line that names its place. " +
+		"While the seed is applied nothing is mailed and no webhook is called."
+	top["$defs"] = defs
+	var out bytes.Buffer
+	json.Indent(&out, wire.Append(nil, top), "", "  ") // cannot fail: wire writes JSON
+	out.WriteByte('\n')
+	return out.Bytes()
+}
+
+// describe is the schema of a kind of object. Those of the objects in its
+// lists go into defs.
+func describe(k *seedKind, defs map[string]any) map[string]any {
+	reg := &wire.Registry{}
+	wire.Schema(k.fields, wire.Create, seedLimits, reg)
+	s := reg.Schemas[k.fields.Name()].(map[string]any)
+	properties := s["properties"].(map[string]any)
+	required, _ := s["required"].([]string)
+	for name := range k.hidden {
+		delete(properties, name)
+	}
+	for name, doc := range k.docs {
+		properties[name].(map[string]any)["description"] = doc
+	}
+	for _, l := range k.lists {
+		defs[l.of.name] = describe(l.of, defs)
+		list := map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"$ref": "#/$defs/" + l.of.name}, "maxItems": l.max}
+		if l.required {
+			list["type"], list["minItems"] = "array", 1
+			required = append(required, l.name)
+		}
+		if l.doc != "" {
+			list["description"] = l.doc
+		}
+		properties[l.name] = list
+	}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	if k.doc != "" {
+		s["description"] = k.doc
+	}
+	switch k {
+	case seedKinds.activity:
+		s["allOf"] = []any{oneOf("at", "ago"), oneOf("stamp", "redeem", "top_up", "spend", "use", "reverse")}
+	case seedKinds.shop:
+		s["not"] = present("at", "ago")
+	case seedKinds.card:
+		s["allOf"] = []any{map[string]any{"not": present("at", "ago")}, map[string]any{"not": present("expires_at", "expires_in")}}
+	}
+	return s
+}
+
+// present demands that all of the fields are there and not null.
+func present(fields ...string) map[string]any {
+	properties := map[string]any{}
+	for _, f := range fields {
+		properties[f] = map[string]any{"not": map[string]any{"type": "null"}}
+	}
+	return map[string]any{"required": fields, "properties": properties}
+}
+
+// oneOf demands exactly one of the fields.
+func oneOf(fields ...string) map[string]any {
+	var each []any
+	for _, f := range fields {
+		each = append(each, present(f))
+	}
+	return map[string]any{"oneOf": each}
+}
