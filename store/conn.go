@@ -23,6 +23,8 @@ import (
 type conn struct {
 	dc    driver.Conn
 	stmts map[string]driver.Stmt
+	older map[string]driver.Stmt // not used since stmts was begun
+	keep  int                    // begins it anew when it has so many; 0: never
 	args  []driver.NamedValue
 	open  []*rows // not yet closed; a panic in the middle of a walk leaves some
 
@@ -64,6 +66,9 @@ func (c *conn) close() error {
 	for _, s := range c.stmts {
 		s.Close()
 	}
+	for _, s := range c.older {
+		s.Close()
+	}
 	return classify(c.dc.Close())
 }
 
@@ -74,12 +79,35 @@ func (c *conn) prepare(sql string) (driver.Stmt, error) {
 	if s, ok := c.stmts[sql]; ok {
 		return s, nil
 	}
-	s, err := c.dc.(driver.ConnPrepareContext).PrepareContext(context.Background(), sql)
-	if err != nil {
-		return nil, fmt.Errorf("prepare %.60q: %w", sql, c.failed(err))
+	s, ok := c.older[sql]
+	if ok {
+		delete(c.older, sql)
+	} else {
+		var err error
+		if s, err = c.dc.(driver.ConnPrepareContext).PrepareContext(context.Background(), sql); err != nil {
+			return nil, fmt.Errorf("prepare %.60q: %w", sql, c.failed(err))
+		}
+	}
+	if c.keep > 0 && len(c.stmts) >= c.keep {
+		c.age()
 	}
 	c.stmts[sql] = s
 	return s, nil
+}
+
+// age lets go of the statements that were not used for a while. One whose rows
+// are being walked stays.
+func (c *conn) age() {
+	for _, r := range c.open {
+		if s, ok := c.older[r.sql]; ok {
+			delete(c.older, r.sql)
+			c.stmts[r.sql] = s
+		}
+	}
+	for _, s := range c.older {
+		s.Close()
+	}
+	c.older, c.stmts = c.stmts, map[string]driver.Stmt{}
 }
 
 // script runs SQL of several statements, unprepared.
@@ -223,6 +251,7 @@ func real(col string) string {
 // An error of any step ends the walk and is returned by close.
 type rows struct {
 	c    *conn
+	sql  string
 	dr   driver.Rows
 	dest [1]driver.Value
 	line string
@@ -230,7 +259,7 @@ type rows struct {
 }
 
 func (c *conn) query(sql string, args ...any) *rows {
-	r := &rows{c: c}
+	r := &rows{c: c, sql: sql}
 	s, err := c.prepare(sql)
 	if err != nil {
 		r.err = err

@@ -44,6 +44,9 @@ type Options struct {
 	MaxGroup int
 	// Readers is the number of reading connections; 0: 4.
 	Readers int
+	// Statements is how many prepared ones a connection keeps, without those it
+	// used last, which are up to as many again; 0: all. Each takes some 10 kB.
+	Statements int
 	// PageVisits bounds the rows one page of a filtered list may visit; 0: 2000.
 	PageVisits int
 	// PublicURL begins every install link, without a slash at its end.
@@ -162,8 +165,10 @@ func (s *Store) open() error {
 	if err := checkPath(s.path, s.opts.MustExist); err != nil {
 		return err
 	}
-	if err := inspect(s.path); err != nil {
-		return err
+	if !s.opts.Ephemeral { // such a file is nobody else's
+		if err := inspect(s.path); err != nil {
+			return err
+		}
 	}
 	if s.opts.Serve {
 		s.lock = flock.New(s.path + ".lock")
@@ -181,6 +186,11 @@ func (s *Store) open() error {
 	// files beside it take its mode.
 	if f, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
 		f.Close()
+		if s.opts.Ephemeral {
+			if err := smallPages(s.path); err != nil {
+				return s.explain(err)
+			}
+		}
 	}
 	sync := "FULL"
 	if s.opts.Ephemeral {
@@ -190,7 +200,7 @@ func (s *Store) open() error {
 	if err != nil {
 		return s.explain(err)
 	}
-	s.writer, w.keepFault = w, true
+	s.writer, w.keepFault, w.keep = w, true, s.opts.Statements
 	if err := s.migrate(); err != nil {
 		return s.explain(err)
 	}
@@ -206,6 +216,18 @@ func (s *Store) open() error {
 		s.readers <- r
 	}
 	return nil
+}
+
+// smallPages makes a new file one of pages of 1 KiB. That is for files that are
+// thrown away, of which a process may have hundreds: each table and index takes
+// a page, in the file and in the cache of each connection.
+func smallPages(path string) error {
+	c, err := openConn(dsn(path))
+	if err != nil {
+		return err
+	}
+	// The size stays with the first write, and a journal mode is one.
+	return errors.Join(c.script("PRAGMA page_size = 1024; VACUUM"), c.close())
 }
 
 // takeReader waits for a reading connection. One that is open goes before one
@@ -234,7 +256,11 @@ func (s *Store) takeReader() (*conn, error) {
 
 // reader opens a reading connection.
 func (s *Store) reader() (*conn, error) {
-	return openConn(dsn(s.path, pragmas, "_pragma=query_only(1)", "_pragma=cache_size(-8000)"))
+	c, err := openConn(dsn(s.path, pragmas, "_pragma=query_only(1)", "_pragma=cache_size(-8000)"))
+	if err == nil {
+		c.keep = s.opts.Statements
+	}
+	return c, err
 }
 
 func checkPath(path string, mustExist bool) error {

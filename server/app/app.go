@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"punchcard/store"
@@ -37,6 +38,9 @@ type App struct {
 	resetting sync.Mutex   // one reset, or the end, at a time
 	stopped   bool         // guarded by resetting
 	behind    sync.WaitGroup
+
+	unused sync.Map    // net.Conn of a fixture's clients that have sent nothing yet
+	ending atomic.Bool // no further ones are wanted
 }
 
 // Time-outs of every connection. A client that sends its headers or body a
@@ -115,8 +119,33 @@ func Start(c Config) (*App, error) {
 		handler = http.HandlerFunc(a.serveDev)
 	}
 	a.http = a.server(handler)
+	if c.Dev != nil {
+		a.http.ConnState = a.noteUnused
+	}
 	go func() { a.served <- a.http.Serve(ln) }()
 	return a, nil
+}
+
+// noteUnused keeps account of the connections on which no request has come.
+func (a *App) noteUnused(c net.Conn, state http.ConnState) {
+	if state != http.StateNew {
+		a.unused.Delete(c)
+		return
+	}
+	a.unused.Store(c, nil)
+	if a.ending.Load() {
+		c.Close()
+	}
+}
+
+// closeUnused closes them. Shutdown would wait for five seconds whether one is
+// about to be used; the transports of Go's clients leave such behind.
+func (a *App) closeUnused() {
+	a.ending.Store(true)
+	a.unused.Range(func(c, _ any) bool {
+		c.(net.Conn).Close()
+		return true
+	})
 }
 
 // server is an HTTP server with the limits of every socket.
@@ -148,7 +177,11 @@ func (a *App) Stop(ctx context.Context) error {
 	// deliveries. What requests queue meanwhile is sent after the next start.
 	var both sync.WaitGroup
 	both.Go(func() { a.instance.quiet(ctx) })
+	a.closeUnused()
 	err := a.http.Shutdown(ctx)
+	if err != nil && a.conf.Dev != nil {
+		a.http.Close() // the process goes on, and nothing is to be left of the fixture
+	}
 	if a.scrapes != nil {
 		err = errors.Join(err, a.scrapes.Shutdown(ctx))
 	}

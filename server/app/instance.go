@@ -38,6 +38,9 @@ type instance struct {
 	dir   string // of a throw-away database
 }
 
+// The route tables are the same for all instances and are only read.
+var restRoutes, tillRoutes = sync.OnceValue(api.Routes), sync.OnceValue(till.Routes)
+
 // begin makes an instance of the configuration.
 func (a *App) begin() (*instance, error) {
 	i := &instance{stop: make(chan struct{})}
@@ -106,9 +109,9 @@ func (i *instance) begin(a *App) error {
 	kernel := server.NewKernel(st, server.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
 		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: watch, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, Targets: targets(guard)})
 	router := kernel.Router()
-	routes := api.Routes()
+	routes := restRoutes()
 	kernel.Mount(router, api.Prefix, routes, kernel.Keys())
-	kernel.Mount(router, till.Prefix, till.Routes(), server.NewTills(st))
+	kernel.Mount(router, till.Prefix, tillRoutes(), server.NewTills(st))
 	(&holder.Pages{Store: st, Kernel: kernel}).Mount(router)
 	kernel.MountPublic(router, server.Public{
 		Document: func() []byte { return api.Document(routes, c.Limits.Fields(), c.PublicURL+api.Prefix) },

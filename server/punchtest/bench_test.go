@@ -1,0 +1,105 @@
+package punchtest_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+
+	"punchcard/server/punchtest"
+)
+
+// BenchmarkStart: from Start to the first answered request.
+func BenchmarkStart(b *testing.B) {
+	start(b).Close() // the first one of a process makes the demo shop
+	for b.Loop() {
+		s := start(b)
+		s.Do("GET", "/me", s.APIKey, nil).Want(200)
+		b.StopTimer()
+		s.Close()
+		b.StartTimer()
+	}
+}
+
+// BenchmarkReset: a reset of a server with a thousand cards, up to the first
+// answered request.
+func BenchmarkReset(b *testing.B) {
+	s := punchtest.Start(b)
+	for b.Loop() {
+		b.StopTimer()
+		for range 1000 {
+			s.Issue(s.Programs["standard"], punchtest.CardFields{HolderName: "Ada"})
+		}
+		b.StartTimer()
+		s.Reset()
+		s.Do("GET", "/me", s.APIKey, nil).Want(200)
+	}
+}
+
+// BenchmarkTwoHundred: two hundred servers side by side, each of which has
+// answered requests of every kind. Memory is that of the process, with all that
+// the test binary holds besides.
+func BenchmarkTwoHundred(b *testing.B) {
+	const servers = 200
+	for b.Loop() {
+		before := resident(b)
+		var all [servers]*punchtest.Server
+		var ready sync.WaitGroup
+		for i := range all {
+			ready.Go(func() {
+				s := start(b)
+				all[i] = s
+				r := s.Receiver()
+				s.Webhook(s.Programs["standard"], r.URL)
+				card := s.Issue(s.Programs["standard"], punchtest.CardFields{HolderName: "Ada"})
+				s.Till(s.Locations[0]).Stamp(card.ID, 3)
+				s.Card(card.ID)
+				r.Wait("stamp.assigned")
+			})
+		}
+		ready.Wait()
+		b.ReportMetric(resident(b), "MB")
+		debug.FreeOSMemory() // what the runtime gives back by and by
+		b.ReportMetric(resident(b), "MB-after-GC")
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		b.ReportMetric(float64(m.HeapAlloc)/1e6, "heap-MB")
+		b.ReportMetric(float64(m.StackInuse)/1e6, "stack-MB")
+		b.ReportMetric(before, "before-MB")
+		b.ReportMetric(float64(runtime.NumGoroutine())/servers, "goroutines/server")
+		for _, s := range all {
+			if err := s.Close(); err != nil {
+				b.Error(err)
+			}
+		}
+		debug.FreeOSMemory()
+	}
+}
+
+func start(tb testing.TB) *punchtest.Server {
+	s, err := punchtest.New()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// resident is the memory of the process in MB; 0 where the system does not
+// tell.
+func resident(tb testing.TB) (mb float64) {
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if rest, ok := strings.CutPrefix(lines.Text(), "VmRSS:"); ok {
+			fmt.Sscan(rest, &mb)
+		}
+	}
+	return mb / 1e3 // kB
+}

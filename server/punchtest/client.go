@@ -1,0 +1,185 @@
+package punchtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// Do makes a request and returns the answer, refusals included. path is below
+// the REST API (/cards), or a whole URL (s.Origin+"/healthz"). key is the
+// bearer token; none is sent where it is empty. body is JSON text as a string
+// or []byte, a value to be marshalled, or nil. headers are names and values in
+// turn.
+func (s *Server) Do(method, path, key string, body any, headers ...string) *Response {
+	url := path
+	if strings.HasPrefix(path, "/") {
+		url = s.URL + path
+	}
+	return s.send(context.Background(), method, url, key, body, headers...)
+}
+
+// control calls the control API and decodes the answer into out, unless that
+// is nil.
+func (s *Server) control(method, path string, body, out any) error {
+	r := s.send(context.Background(), method, s.Origin+"/dev"+path, "", body)
+	if err := r.Err(); err != nil || out == nil {
+		return err
+	}
+	return r.decode(out)
+}
+
+// operate calls the control API for its effect.
+func (s *Server) operate(method, path string, body any) {
+	s.t.Helper()
+	if err := s.control(method, path, body, nil); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *Server) send(ctx context.Context, method, url, key string, body any, headers ...string) *Response {
+	r := &Response{request: method + " " + strings.TrimPrefix(url, s.Origin), t: s.t}
+	if r.err = s.roundTrip(ctx, r, method, url, key, body, headers); r.err != nil {
+		r.err = fmt.Errorf("%s: %w", r.request, r.err)
+	}
+	return r
+}
+
+func (s *Server) roundTrip(ctx context.Context, r *Response, method, url, key string, body any, headers []string) error {
+	raw, err := jsonText(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(raw))
+	if err != nil {
+		return err
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	if len(raw) > 0 {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if r.Body, err = io.ReadAll(resp.Body); err != nil {
+		return err
+	}
+	r.Status, r.Header = resp.StatusCode, resp.Header
+	return nil
+}
+
+func jsonText(body any) ([]byte, error) {
+	switch b := body.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		return []byte(b), nil
+	case []byte:
+		return b, nil
+	}
+	return json.Marshal(body)
+}
+
+// Response is an answer, read whole.
+type Response struct {
+	Status int // 0 where none came: the connection was cut
+	Header http.Header
+	Body   []byte
+
+	request string // method and path
+	err     error  // where none came
+	t       reporter
+}
+
+// Err is nil for an answer below 400. It is an *[Error] for any other, and what
+// became of the connection where there is no answer.
+func (r *Response) Err() error {
+	if r.err != nil || r.Status < 400 {
+		return r.err
+	}
+	var b struct{ Error *Error }
+	b.Error = &Error{}
+	if json.Unmarshal(r.Body, &b) != nil || b.Error == nil || b.Error.Code == "" {
+		b.Error = &Error{Message: string(r.Body)} // not from the API
+	}
+	b.Error.Request, b.Error.Status, b.Error.Header = r.request, r.Status, r.Header
+	if b.Error.RequestID == "" {
+		b.Error.RequestID = r.Header.Get("X-Request-Id")
+	}
+	return b.Error
+}
+
+// Want fails the test unless the answer has that status, and returns the
+// answer.
+func (r *Response) Want(status int) *Response {
+	r.t.Helper()
+	switch err := r.Err(); {
+	case r.Status == status && r.err == nil:
+	case err != nil:
+		r.t.Fatal(fmt.Errorf("wanted %d: %w", status, err))
+	default:
+		r.t.Fatal(fmt.Errorf("%s: wanted %d: %d %s", r.request, status, r.Status, r.Body))
+	}
+	return r
+}
+
+// Decode unmarshals the body into v. It fails the test for a refusal, and for
+// a body that is not such JSON.
+func (r *Response) Decode(v any) {
+	r.t.Helper()
+	err := r.Err()
+	if err == nil {
+		err = r.decode(v)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *Response) decode(v any) error {
+	if err := json.Unmarshal(r.Body, v); err != nil {
+		return fmt.Errorf("%s: %w: %s", r.request, err, r.Body)
+	}
+	return nil
+}
+
+// Error is a refusal by the server.
+type Error struct {
+	Request   string // method and path
+	Status    int
+	Header    http.Header
+	Code      string   `json:"code"` // stable: switch on it
+	Message   string   `json:"message"`
+	Details   []Detail `json:"details"` // of validation_failed: each field that is wrong
+	RequestID string   `json:"request_id"`
+}
+
+// Detail is one field that is wrong: a dotted path into the body, or the name
+// of a query parameter or header.
+type Detail struct {
+	Field   string `json:"field"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Error is one line with all of it.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %d %s: %s", e.Request, e.Status, e.Code, e.Message)
+	for _, d := range e.Details {
+		fmt.Fprintf(&b, " [%s %s: %s]", d.Field, d.Code, d.Message)
+	}
+	fmt.Fprintf(&b, " (%s)", e.RequestID)
+	return b.String()
+}

@@ -1,0 +1,100 @@
+package punchtest_test
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"punchcard/server/punchtest"
+)
+
+// A test has punchtest.Start(t) instead of the first five lines.
+func Example() {
+	s, err := punchtest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	card := s.Issue(s.Programs["standard"], punchtest.CardFields{ExternalRef: "member-17"})
+	stamped := s.Till(s.Locations[0]).Stamp(card.ID, 3)
+	fmt.Println(stamped.Card.ExternalRef, "has", stamped.Card.StampsCount, "stamps")
+	// Output: member-17 has 3 stamps
+}
+
+func ExampleReceiver_Wait() {
+	s, err := punchtest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	hook := s.Receiver()
+	_, secret := s.Webhook(s.Programs["standard"], hook.URL, "stamp.assigned")
+	card := s.Issue(s.Programs["standard"], punchtest.CardFields{})
+	s.Till(s.Locations[0]).Stamp(card.ID, 2)
+
+	d := hook.Wait("stamp.assigned")
+	var envelope struct {
+		Data struct {
+			StampsDelta int `json:"stamps_delta"`
+		}
+	}
+	fmt.Println(d.Verify(secret), d.Decode(&envelope), envelope.Data.StampsDelta)
+	// Output: <nil> <nil> 2
+}
+
+func ExampleServerClock_Advance() {
+	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	s, err := punchtest.New(punchtest.Clock(at))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	card := s.Issue(s.Programs["access"], punchtest.CardFields{ExpiresAt: at.AddDate(0, 1, 0)})
+	fmt.Println(s.Card(card.ID).Status)
+	s.Clock.Advance(31 * 24 * time.Hour)
+	fmt.Println(s.Card(card.ID).Status)
+	// Output:
+	// invited
+	// expired
+}
+
+func ExampleTill_Try() {
+	s, err := punchtest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	card := s.Issue(s.Programs["prepaid"], punchtest.CardFields{})
+	till := s.Till(s.Locations[0])
+	till.TopUp(card.ID, 1000)
+	_, err = till.Try().Spend(card.ID, 1050)
+	var refused *punchtest.Error
+	fmt.Println(errors.As(err, &refused), refused.Status, refused.Code)
+	// Output: true 422 prepaid_insufficient_balance
+}
+
+// The effect takes place and its answer is lost. With the same Idempotency-Key
+// the client gets the answer after all.
+func ExampleServer_Fault() {
+	s, err := punchtest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	s.Fault(punchtest.Fault{Method: "POST", Path: "/programs/*/cards", Status: 503, When: punchtest.After})
+	for range 2 {
+		r := s.Do("POST", "/programs/"+s.Programs["standard"]+"/cards", s.APIKey, `{}`, "Idempotency-Key", "import-row-17")
+		fmt.Printf("%d, replayed: %q\n", r.Status, r.Header.Get("Idempotent-Replayed"))
+	}
+	fmt.Println(len(s.Requests()), "requests")
+	// Output:
+	// 503, replayed: ""
+	// 201, replayed: "true"
+	// 2 requests
+}

@@ -1,0 +1,68 @@
+package punchtest_test
+
+import (
+	"go/format"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+func run(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	c := exec.Command("go", args...)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go %s in %s: %v\n%s", strings.Join(args, " "), dir, err, out)
+	}
+	return string(out)
+}
+
+// What a test links is not what the command line needs, and the binary links
+// nothing of tests.
+func TestDependencies(t *testing.T) {
+	t.Parallel()
+	deps := func(path string) []string { return strings.Fields(run(t, root, "list", "-deps", path)) }
+	fixture, binary := deps("./server/punchtest"), deps(".")
+	for _, none := range []string{"punchcard/server/command", "github.com/alecthomas/kong", "go.uber.org/goleak"} {
+		if slices.Contains(fixture, none) {
+			t.Errorf("the fixture links %s", none)
+		}
+	}
+	for _, none := range []string{"testing", "punchcard/server/punchtest", "net/http/httptest"} {
+		if slices.Contains(binary, none) {
+			t.Errorf("the binary links %s", none)
+		}
+	}
+	if !slices.Contains(fixture, "punchcard/server/app") || !slices.Contains(binary, "punchcard/server/command") {
+		t.Error("the lists are not those of the fixture and the binary")
+	}
+}
+
+// Another module uses the fixture as the documentation says. Its tests run with
+// the environment's GOFLAGS and GOPROXY, and need no network once the modules
+// are cached.
+func TestOtherModule(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(root, "testdata", "consumer")
+	run(t, dir, "vet", "./...")
+	run(t, dir, "test", "-count=1", "./...")
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		is, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, err := format.Source(is); err != nil || string(is) != string(want) {
+			t.Errorf("%s is not formatted: %v", f, err)
+		}
+	}
+}

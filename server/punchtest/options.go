@@ -1,0 +1,81 @@
+package punchtest
+
+import (
+	"io"
+	"log/slog"
+	"time"
+
+	"punchcard/server/app"
+	"punchcard/webhook"
+)
+
+// Option is a choice for [Start] and [New].
+type Option func(*app.Config)
+
+// Clock has time stand still at t until the test moves it. Without it the
+// clock shows real time, and what it was advanced by.
+func Clock(t time.Time) Option {
+	return func(c *app.Config) { c.Dev.Clock = app.NewClock(t) }
+}
+
+// Deterministic makes secrets and the ids of requests the same in every run, so
+// that the same calls get the same answers, byte for byte. Time stands still at
+// 2026-01-01T09:00:00Z where [Clock] names no other. Install links still bear
+// the port of the server, unless [PublicURL] is given too.
+func Deterministic() Option {
+	return func(c *app.Config) { c.Dev.Deterministic = true }
+}
+
+// RateLimit allows n requests a minute and key, as many at once. Without it,
+// and with 0, there is no limit. The clock of the limit is [Server.Clock].
+func RateLimit(n int) Option {
+	return func(c *app.Config) { c.Limits.APIKeyRateLimitPerMinute = &n }
+}
+
+// PublicURL begins every install link; http or https, such as
+// https://cards.example.com. Without it, it is the server's own address.
+func PublicURL(url string) Option {
+	return func(c *app.Config) { c.PublicURL = url }
+}
+
+// Log writes the server's log to w, which t.Output() is good for.
+func Log(w io.Writer) Option {
+	return func(c *app.Config) {
+		c.Log = slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+}
+
+// WebhookTimeout is what one attempt at a webhook may take, in real time, from
+// 1 ms to 10 minutes. The default is 10 s.
+func WebhookTimeout(d time.Duration) Option {
+	return func(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = int(d.Milliseconds()) }
+}
+
+// StrictWebhookTargets holds webhook targets to the rules of a server in
+// operation: public addresses that resolve, by https. A [Receiver] is refused
+// then.
+func StrictWebhookTargets() Option {
+	return func(c *app.Config) { c.Guard = &webhook.Guard{} }
+}
+
+// PreviewEvents sends the webhook events that are announced but not sent yet.
+func PreviewEvents() Option {
+	return func(c *app.Config) { c.PreviewEvents = true }
+}
+
+// configure is the configuration of a fixture with these options.
+func configure(options []Option) app.Config {
+	c := app.Config{Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), Dev: &app.Dev{Small: true}}
+	c.Limits.APIKeyMaxPerShop = 1000 // tests make a key for each purpose
+	for _, o := range options {
+		o(&c)
+	}
+	if c.Dev.Clock == nil {
+		var at time.Time // zero: it runs
+		if c.Dev.Deterministic {
+			at = time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+		}
+		c.Dev.Clock = app.NewClock(at)
+	}
+	return c
+}

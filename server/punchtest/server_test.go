@@ -1,0 +1,324 @@
+package punchtest_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"punchcard/server/punchtest"
+)
+
+// crash is the environment variable that has this binary run TestChild as a
+// process of its own.
+const crash = "PUNCHTEST_CHILD"
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A hundred servers side by side know nothing of one another.
+func TestHundredServers(t *testing.T) {
+	t.Parallel()
+	for i := range 100 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			s := punchtest.Start(t)
+			ref := fmt.Sprintf("member-%d", i)
+			card := s.Issue(s.Programs["standard"], punchtest.CardFields{ExternalRef: ref})
+			s.Till(s.Locations[i%2]).Stamp(card.ID, 1+i%9)
+			if got := s.Card(card.ID); got.ExternalRef != ref || got.StampsCount != 1+i%9 {
+				t.Errorf("the card is %+v", got)
+			}
+			var page struct{ Data []punchtest.Card }
+			s.Do("GET", "/cards", s.Key("cards:read"), nil).Decode(&page)
+			if len(page.Data) != 1 {
+				t.Errorf("there are %d cards, want 1", len(page.Data))
+			}
+		})
+	}
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	s := punchtest.Start(t)
+	for _, c := range []struct {
+		name, key, path string
+		status          int
+	}{
+		{"demo", s.APIKey, "/programs", 200},
+		{"demo, restricted", s.RestrictedAPIKey, "/analytics/summary", 403},
+		{"every scope", s.Key(), "/programs", 200},
+		{"the scope", s.Key("cards:read", "programs:read"), "/programs", 200},
+		{"another scope", s.Key("cards:read"), "/programs", 403},
+		{"restricted", s.RestrictedKey(s.Locations[1]), "/analytics/summary", 403},
+		{"restricted, of a scope", s.RestrictedKey(s.Locations[1], "cards:read"), "/cards", 200},
+		{"another shop's", s.NewShop(punchtest.ShopFields{Name: "Second"}).APIKey, "/programs/" + s.Programs["standard"], 404},
+		{"none", "", "/me", 401},
+		{"for MCP", s.MCPKey, "/me", 401},
+	} {
+		if got := s.Do("GET", c.path, c.key, nil); got.Status != c.status {
+			t.Errorf("%s: %d %s, want %d", c.name, got.Status, got.Body, c.status)
+		}
+	}
+	for range 20 { // more than a shop may have by default
+		s.Key()
+	}
+	no := false
+	s.UpdateShop(s.Shop, punchtest.ShopFields{APIAddon: &no})
+	if err := refusal(t, s.Do("GET", "/me", s.APIKey, nil).Err()); err.Code != "business_api_required" {
+		t.Errorf("without the add-on: %v", err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	s := punchtest.Start(t, punchtest.RateLimit(2), punchtest.PublicURL("https://cards.example.com/"), punchtest.StrictWebhookTargets(), punchtest.Log(&log))
+	if card := s.Issue(s.Programs["standard"], punchtest.CardFields{}); !strings.HasPrefix(card.InstallURL, "https://cards.example.com/i/") {
+		t.Errorf("the install link is %s", card.InstallURL)
+	}
+	err := refusal(t, s.Do("POST", "/programs/"+s.Programs["standard"]+"/webhooks", s.APIKey, map[string]any{"url": "http://127.0.0.1:1/", "events": []string{"*"}}).Err())
+	if len(err.Details) != 1 || err.Details[0].Field != "url" {
+		t.Errorf("a webhook to loopback: %v", err)
+	}
+	limited := s.Do("GET", "/me", s.APIKey, nil).Want(429)
+	if err := refusal(t, limited.Err()); err.Code != "rate_limited" || err.Header.Get("Retry-After") == "" || err.RequestID == "" {
+		t.Errorf("over the limit: %+v", err)
+	}
+	s.Clock.Advance(time.Minute)
+	s.Do("GET", "/me", s.APIKey, nil).Want(200)
+
+	if _, err := punchtest.New(punchtest.PublicURL("cards.example.com")); err == nil || !strings.Contains(err.Error(), "http or https") {
+		t.Errorf("a public URL without a scheme: %v", err)
+	}
+}
+
+// Two deterministic servers, and one after its reset, give equal answers.
+func TestDeterministic(t *testing.T) {
+	t.Parallel()
+	options := []punchtest.Option{punchtest.Deterministic(), punchtest.PublicURL("https://cards.example.com")}
+	script := func(s *punchtest.Server) string {
+		key := s.Key()
+		card := s.Do("POST", "/programs/"+s.Programs["standard"]+"/cards", key, `{}`).Want(201)
+		return key + card.Header.Get("X-Request-Id") + string(card.Body)
+	}
+	a, b := punchtest.Start(t, options...), punchtest.Start(t, options...)
+	want := script(a)
+	if !strings.Contains(want, "2026-01-31T09:00:00.000Z") { // the link ends after 30 days
+		t.Errorf("the time is not that of the documentation: %s", want)
+	}
+	if got := script(b); got != want {
+		t.Errorf("another server gives\n%s\nand not\n%s", got, want)
+	}
+	a.Reset()
+	if got := script(a); got != want {
+		t.Errorf("after a reset\n%s\nand not\n%s", got, want)
+	}
+}
+
+func TestReset(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	s := punchtest.Start(t, punchtest.Clock(at))
+	key, shop, till := s.Key(), s.NewShop(punchtest.ShopFields{}), s.Till(s.Locations[0])
+	card := till.Issue(s.Programs["standard"], punchtest.CardFields{HolderName: "Ada", HolderEmail: "ada@example.com"})
+	s.Issue(s.Programs["prepaid"], punchtest.CardFields{HolderEmail: "ada@example.com", SendEmail: true})
+	if mail := s.Emails(); len(mail) != 1 || mail[0].To != "ada@example.com" {
+		t.Errorf("the mail is %+v", mail)
+	}
+	s.Clock.Advance(26 * time.Hour)
+	s.Fault(punchtest.Fault{Status: 503})
+
+	s.Reset()
+	if now := s.Clock.Now(); !now.Equal(at) {
+		t.Errorf("the clock shows %v", now)
+	}
+	if got, mail := s.Requests(), s.Emails(); len(got) > 0 || len(mail) > 0 {
+		t.Errorf("left are %v, %v", got, mail)
+	}
+	s.Do("GET", "/programs/"+s.Programs["standard"], s.APIKey, nil).Want(200)
+	s.Do("GET", "/cards/"+card.ID, s.APIKey, nil).Want(404)
+	for _, gone := range []string{key, shop.APIKey} {
+		s.Do("GET", "/me", gone, nil).Want(401)
+	}
+	if _, err := till.Try().Lookup(card.ID); refusal(t, err).Status != 401 {
+		t.Errorf("the till from before: %v", err)
+	}
+	again := s.Till(s.Locations[0])
+	if again.Token == till.Token {
+		t.Error("the till is the one from before")
+	}
+	again.Stamp(again.Issue(s.Programs["standard"], punchtest.CardFields{}).ID, 1)
+}
+
+// recorder is a test that fails without failing the one that watches it.
+type recorder struct {
+	testing.TB
+	mu     sync.Mutex
+	failed bool
+	log    strings.Builder
+	last   []func()
+}
+
+func (r *recorder) note(failed bool, args []any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = r.failed || failed
+	fmt.Fprintln(&r.log, args...)
+}
+
+func (r *recorder) Helper()                   {}
+func (r *recorder) Log(args ...any)           { r.note(false, args) }
+func (r *recorder) Errorf(f string, a ...any) { r.note(true, []any{fmt.Sprintf(f, a...)}) }
+func (r *recorder) Cleanup(f func())          { r.last = append(r.last, f) }
+func (r *recorder) Failed() bool              { return r.failed }
+func (r *recorder) Fatal(args ...any)         { r.note(true, args); panic(r) }
+
+// run runs a test function and what it wanted done at its end, and returns its
+// log.
+func (r *recorder) run(f func(t testing.TB)) string {
+	func() {
+		defer func() {
+			if p := recover(); p != nil && p != r {
+				panic(p)
+			}
+		}()
+		f(r)
+	}()
+	for i := len(r.last) - 1; i >= 0; i-- {
+		r.last[i]()
+	}
+	return r.log.String()
+}
+
+func TestFailureShowsJournal(t *testing.T) {
+	t.Parallel()
+	r := &recorder{TB: t}
+	log := r.run(func(t testing.TB) {
+		s := punchtest.Start(t)
+		hook := s.Receiver()
+		s.Webhook(s.Programs["standard"], hook.URL, "card.added")
+		for range 2 { // the second bears the hint
+			s.Do("POST", "/programs/"+s.Programs["standard"]+"/cards", s.APIKey, `{"holder_name": "Ada"}`).Want(201)
+		}
+		hook.Wait("card.added")
+		s.Settle()
+		s.Do("GET", "/cards?limit=0", s.APIKey, nil)
+		s.Till(s.Locations[0]).Stamp("no-such-card", 1)
+		panic("not reached")
+	})
+	if !r.failed {
+		t.Error("the refusal has not failed the test")
+	}
+	for _, want := range []string{
+		"/till/v1/cards/no-such-card/stamps: 404 not_found",
+		"punchtest: 5 requests and 2 attempts at webhooks",
+		"POST   /api/public/v1/programs/", "  201  ",
+		"GET    /api/public/v1/cards?limit=0  400  ", `"field":"limit"`,
+		"hint repeated_without_idempotency_key",
+		"webhook card.added evt_", "attempt 1  200",
+	} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
+	}
+	passed := &recorder{TB: t}
+	if log := passed.run(func(t testing.TB) { punchtest.Start(t).Issue("no-such", punchtest.CardFields{}) }); !strings.Contains(log, "404") {
+		t.Errorf("the log is %s", log)
+	}
+	quiet := &recorder{TB: t}
+	if log := quiet.run(func(t testing.TB) {
+		s := punchtest.Start(t)
+		s.Card(s.Issue(s.Programs["access"], punchtest.CardFields{}).ID)
+	}); log != "" || quiet.failed {
+		t.Errorf("a test that passes logs %s", log)
+	}
+}
+
+// A subtest's failure is its own.
+func TestFor(t *testing.T) {
+	t.Parallel()
+	s := punchtest.Start(t)
+	sub := &recorder{TB: t}
+	sub.run(func(t testing.TB) { s.For(t).Clock.Advance(-time.Second) })
+	if !sub.failed || t.Failed() {
+		t.Errorf("the subtest failed: %t, its parent: %t", sub.failed, t.Failed())
+	}
+}
+
+// A test that panics shows its journal too, and leaves no file.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	left := t.TempDir()
+	c := exec.Command(os.Args[0], "-test.run", "^TestChild$", "-test.v")
+	c.Env = append(os.Environ(), crash+"=1", "TMPDIR="+left)
+	out, err := c.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || !bytes.Contains(out, []byte("a bug in the code under test")) || !bytes.Contains(out, []byte("GET    /api/public/v1/me  200")) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	entries, err := os.ReadDir(left)
+	if err != nil || len(entries) > 0 {
+		t.Errorf("left are %v, %v", entries, err)
+	}
+}
+
+func TestChild(t *testing.T) {
+	if os.Getenv(crash) == "" {
+		return
+	}
+	s := punchtest.Start(t)
+	s.Do("GET", "/me", s.APIKey, nil).Want(200)
+	panic("a bug in the code under test")
+}
+
+// Clients that keep connections, used or not, do not hold a server up at its
+// end; nor does it take itself for failed.
+func TestCloseDespiteClients(t *testing.T) {
+	t.Parallel()
+	s, err := punchtest.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unused, err := net.Dial("tcp", strings.TrimPrefix(s.Origin, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unused.Close()
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	resp, err := client.Get(s.Origin + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := unused.Read(make([]byte, 1)); err == nil {
+		t.Error("the connection is open")
+	}
+	if got := s.Do("GET", "/me", s.APIKey, nil); got.Status != 0 || got.Err() == nil {
+		t.Errorf("a server that is closed answers %d", got.Status)
+	}
+}
+
+// refusal is the error as one of the server's.
+func refusal(t testing.TB, err error) *punchtest.Error {
+	t.Helper()
+	var e *punchtest.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("no refusal: %v", err)
+	}
+	return e
+}

@@ -1,0 +1,120 @@
+package punchtest_test
+
+import (
+	"testing"
+	"time"
+
+	"punchcard/server/punchtest"
+)
+
+func TestTillActions(t *testing.T) {
+	t.Parallel()
+	s := punchtest.Start(t)
+	till := s.Till(s.Locations[0])
+	if again := s.Till(s.Locations[0]); again.Token != till.Token {
+		t.Error("a location has two tills")
+	}
+	if another := s.NewTill(s.Locations[0]); another.Token == till.Token {
+		t.Error("a new till is the old one")
+	}
+
+	card := till.Issue(s.Programs["standard"], punchtest.CardFields{ExternalRef: "member-17"})
+	first := till.Stamp(card.ID, 4)
+	if tx := first.Transaction; tx.Type != "stamp" || *tx.StampsDelta != 4 || tx.LocationID != s.Locations[0] || tx.ValueDelta != nil || tx.CreatedAt.IsZero() {
+		t.Errorf("the stamp is %+v", tx)
+	}
+	second := till.Stamp(card.ID, 8)
+	if second.Card.StampsCount != 10 || second.OverflowCard == nil || second.OverflowCard.StampsCount != 2 || *second.OverflowTransaction.StampsDelta != 2 {
+		t.Errorf("the overflow is %+v", second)
+	}
+	seen := till.Lookup(card.ID)
+	if seen.Card.ID != second.OverflowCard.ID || len(seen.Earlier) != 1 || seen.Earlier[0].ID != card.ID || !seen.Earlier[0].Prizes[0].Available || len(seen.Transactions) != 3 {
+		t.Errorf("the lookup is %+v", seen)
+	}
+	croissant := s.Prizes(s.Programs["standard"])[0]
+	redeemed := till.Redeem(card.ID, croissant.ID)
+	if redeemed.Transaction.PrizeID != croissant.ID {
+		t.Errorf("the redemption is %+v", redeemed.Transaction)
+	}
+	if back := till.Reverse(redeemed.Transaction.ID); back.Transaction.Type != "reversal" {
+		t.Errorf("the reversal is %+v", back.Transaction)
+	}
+	all := s.Transactions(card.ID)
+	if len(all) != 4 || all[0].ID != first.Transaction.ID || all[3].Type != "reversal" || all[2].ReversedAt.IsZero() {
+		t.Errorf("the ledger is %+v", all)
+	}
+
+	purse := s.Issue(s.Programs["prepaid"], punchtest.CardFields{}).ID
+	if up := till.TopUp(purse, 2000); *up.Card.CurrentValue != 2000 {
+		t.Errorf("after the top-up: %+v", up.Card)
+	}
+	if down := till.Spend(purse, 350); *down.Card.CurrentValue != 1650 || *down.Transaction.ValueDelta != -350 {
+		t.Errorf("after the spend: %+v", down)
+	}
+	if use := till.Use(s.Issue(s.Programs["access"], punchtest.CardFields{}).ID); use.Transaction.Type != "access" || use.Card.Status != "active" {
+		t.Errorf("the use is %+v", use)
+	}
+
+	// The same key does the same thing once, and on another till another.
+	keyed := till.IdempotencyKey("sale-1")
+	once, twice := keyed.TopUp(purse, 100), keyed.TopUp(purse, 100)
+	if once.Transaction.ID != twice.Transaction.ID || *s.Card(purse).CurrentValue != 1750 {
+		t.Errorf("a repetition made %s beside %s", twice.Transaction.ID, once.Transaction.ID)
+	}
+	if last := s.Requests(); !last[len(last)-2].Replayed || last[len(last)-3].Replayed {
+		t.Error("the journal does not tell which was replayed")
+	}
+}
+
+func TestTillRefusals(t *testing.T) {
+	t.Parallel()
+	s := punchtest.Start(t)
+	till := s.Till(s.Locations[0])
+	guarded := s.NewLocation(punchtest.LocationFields{Name: "Guarded", StaffPIN: "4711", RequireStaffPIN: true})
+	card := till.Issue(s.Programs["standard"], punchtest.CardFields{}).ID
+	stamp := till.Stamp(card, 1).Transaction.ID
+	till.Reverse(stamp)
+	locked := till.Issue(s.Programs["standard"], punchtest.CardFields{}).ID
+	s.Lock(locked)
+	archived := till.Issue(s.Programs["standard"], punchtest.CardFields{}).ID
+	s.Archive(archived)
+	erased := till.Issue(s.Programs["standard"], punchtest.CardFields{}).ID
+	s.Delete(erased)
+	expired := s.Issue(s.Programs["standard"], punchtest.CardFields{ExpiresAt: s.Clock.Now().Add(time.Hour)}).ID
+	s.Clock.Advance(time.Hour)
+	access := s.Issue(s.Programs["access"], punchtest.CardFields{}).ID
+	prize := s.Prizes(s.Programs["standard"])[0].ID
+
+	for _, c := range []struct {
+		name   string
+		do     func() error
+		status int
+		code   string
+	}{
+		{"lookup of none", func() error { _, err := till.Try().Lookup("none"); return err }, 404, "not_found"},
+		{"issue in none", func() error { _, err := till.Try().Issue("none", punchtest.CardFields{}); return err }, 404, "not_found"},
+		{"too many stamps", func() error { _, err := till.Try().Stamp(card, 101); return err }, 400, "validation_failed"},
+		{"stamp, locked", func() error { _, err := till.Try().Stamp(locked, 1); return err }, 422, "card_suspended"},
+		{"stamp, archived", func() error { _, err := till.Try().Stamp(archived, 1); return err }, 409, "conflict"},
+		{"stamp, erased", func() error { _, err := till.Try().Stamp(erased, 1); return err }, 404, "not_found"},
+		{"stamp, expired", func() error { _, err := till.Try().Stamp(expired, 1); return err }, 422, "card_expired"},
+		{"redeem too early", func() error { _, err := till.Try().Redeem(card, prize); return err }, 422, "unprocessable_entity"},
+		{"top up another type", func() error { _, err := till.Try().TopUp(card, 100); return err }, 422, "unprocessable_entity"},
+		{"spend nothing", func() error { _, err := till.Try().Spend(access, 0); return err }, 400, "validation_failed"},
+		{"use another type", func() error { _, err := till.Try().Use(card); return err }, 422, "unprocessable_entity"},
+		{"reverse twice", func() error { _, err := till.Try().Reverse(stamp); return err }, 409, "conflict"},
+		{"no PIN", func() error { _, err := s.Till(guarded.ID).Try().Stamp(card, 1); return err }, 401, "invalid_credentials"},
+		{"wrong PIN", func() error { _, err := s.Till(guarded.ID).PIN("0000").Try().Stamp(card, 1); return err }, 401, "invalid_credentials"},
+	} {
+		if err := refusal(t, c.do()); err.Status != c.status || err.Code != c.code || err.Message == "" || err.RequestID == "" {
+			t.Errorf("%s: %v, want %d %s", c.name, err, c.status, c.code)
+		}
+	}
+	s.Till(guarded.ID).PIN("4711").Stamp(card, 1)
+	s.Unlock(locked)
+	till.Stamp(locked, 1)
+	s.UpdateShop(s.Shop, punchtest.ShopFields{SubscriptionState: "suspended"})
+	if _, err := till.Try().Stamp(card, 1); refusal(t, err).Code != "subscription_suspended" {
+		t.Errorf("of a shop that is suspended: %v", err)
+	}
+}

@@ -1,0 +1,187 @@
+package punchtest_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"punchcard/server/punchtest"
+)
+
+func TestReceiver(t *testing.T) {
+	t.Parallel()
+	s := punchtest.Start(t)
+	r := s.Receiver()
+	id, secret := s.Webhook(s.Programs["standard"], r.URL)
+	if !strings.HasPrefix(id, "whk_") {
+		t.Errorf("the webhook's id is %s", id)
+	}
+	till := s.Till(s.Locations[0])
+	came := make(chan punchtest.Delivery)
+	go func() { // waits before there is anything
+		d, err := r.TryWait("stamp.assigned")
+		if err != nil {
+			t.Error(err)
+		}
+		came <- d
+	}()
+	card := till.Issue(s.Programs["standard"], punchtest.CardFields{HolderName: "Ada"}).ID
+	till.Stamp(card, 2)
+	d := <-came
+	var envelope struct {
+		EventID string `json:"event_id"`
+		Event   string
+		Data    struct {
+			StampsCount int `json:"stamps_count"`
+		}
+	}
+	if err := d.Decode(&envelope); err != nil || envelope.Event != "stamp.assigned" || d.Event != envelope.Event || d.ID != envelope.EventID || d.ID == "" || d.At.IsZero() {
+		t.Errorf("the delivery is %+v, its body %s, %v", d, d.Body, err)
+	}
+	if err := d.Verify(secret); err != nil {
+		t.Error(err)
+	}
+	// The oldest that was not handed out, and of any event what is left.
+	till.Stamp(card, 1)
+	second := r.Wait("stamp.assigned")
+	if second.ID == d.ID {
+		t.Error("a delivery was handed out twice")
+	}
+	if added := r.Wait(""); added.Event != "card.added" {
+		t.Errorf("left was %s", added.Event)
+	}
+	if settled := s.Settle(); settled.Pending != 0 || settled.Delivered != 3 {
+		t.Errorf("settled: %+v", settled)
+	}
+	if all := r.Deliveries(); len(all) != 3 {
+		t.Errorf("%d deliveries, want 3", len(all))
+	}
+}
+
+func TestVerifyRefuses(t *testing.T) {
+	t.Parallel()
+	s := punchtest.Start(t)
+	r := s.Receiver()
+	_, secret := s.Webhook(s.Programs["standard"], r.URL, "card.added")
+	s.Issue(s.Programs["standard"], punchtest.CardFields{})
+	good := r.Wait("card.added")
+	if err := good.Verify(secret); err != nil {
+		t.Fatal(err)
+	}
+	with := func(name, value string) punchtest.Delivery {
+		d := good
+		d.Header = good.Header.Clone()
+		d.Header.Set(name, value)
+		return d
+	}
+	longer := good
+	longer.Body = append([]byte(" "), good.Body...)
+	for name, d := range map[string]punchtest.Delivery{
+		"another body":      longer,
+		"no signature":      with("X-Service-Signature", ""),
+		"another signature": with("X-Service-Signature", good.Header.Get("X-Service-Signature")+"0"),
+		"another id":        with("Webhook-Id", "evt_other"),
+		"another time":      with("Webhook-Timestamp", "1"),
+		"no second one":     with("Webhook-Signature", ""),
+	} {
+		if d.Verify(secret) == nil {
+			t.Errorf("%s is verified", name)
+		}
+	}
+	if good.Verify(secret+"A") == nil || good.Verify("") == nil {
+		t.Error("another secret verifies")
+	}
+}
+
+// A wait that is in vain fails the test and says what came instead.
+func TestWaitInVain(t *testing.T) {
+	t.Parallel()
+	r := &recorder{TB: t}
+	log := r.run(func(t testing.TB) {
+		s := punchtest.Start(t)
+		hook := s.Receiver()
+		s.Webhook(s.Programs["standard"], hook.URL)
+		s.Issue(s.Programs["standard"], punchtest.CardFields{})
+		hook.Wait("card.added")
+		s.Till(s.Locations[0]).Stamp(s.Issue(s.Programs["private"], punchtest.CardFields{}).ID, 1)
+		s.Settle()
+		hook.Timeout = 50 * time.Millisecond
+		hook.Wait("prize.redeemed")
+	})
+	for _, want := range []string{"no delivery of prize.redeemed within 50ms", "card.added evt_", "(handed out before)", "stamp.assigned evt_"} {
+		if !r.failed || !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
+	}
+}
+
+// A wait ends with a reset, long before its time-out, and a receiver from
+// before says what is wrong with it.
+func TestWaitAcrossReset(t *testing.T) {
+	t.Parallel()
+	s := punchtest.Start(t)
+	r := s.Receiver()
+	r.Timeout = time.Hour
+	s.Webhook(s.Programs["standard"], r.URL)
+	s.Issue(s.Programs["standard"], punchtest.CardFields{})
+	r.Wait("card.added")
+	const waits = 5
+	errs := make(chan error)
+	for range waits {
+		go func() {
+			_, err := r.TryWait("stamp.assigned")
+			errs <- err
+		}()
+	}
+	s.Reset()
+	for range waits {
+		if err := <-errs; err == nil || !strings.Contains(err.Error(), "reset") {
+			t.Errorf("the wait gave %v", err)
+		}
+	}
+	if _, err := r.TryWait(""); err == nil || !strings.Contains(err.Error(), "reset") {
+		t.Errorf("a wait after the reset gave %v", err)
+	}
+	again := s.Receiver()
+	s.Webhook(s.Programs["standard"], again.URL)
+	s.Issue(s.Programs["standard"], punchtest.CardFields{})
+	again.Wait("card.added")
+}
+
+// A receiver that refuses gets the same delivery again when its time has come.
+func TestReceiverAnswers(t *testing.T) {
+	t.Parallel()
+	s := punchtest.Start(t, punchtest.Clock(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)), punchtest.WebhookTimeout(50*time.Millisecond))
+	r := s.Receiver()
+	_, secret := s.Webhook(s.Programs["standard"], r.URL, "card.added")
+	r.Answer(http.StatusInternalServerError, 0, nil)
+	s.Issue(s.Programs["standard"], punchtest.CardFields{})
+	first := r.Wait("card.added")
+	if settled := s.Settle(); settled.Failed != 1 || settled.Pending != 1 {
+		t.Errorf("after a refusal: %+v", settled)
+	}
+	r.Answer(http.StatusOK, time.Second, nil) // over the time-out
+	s.Clock.Advance(6 * time.Second)
+	second := r.Wait("card.added")
+	r.Answer(http.StatusServiceUnavailable, 0, map[string]string{"Retry-After": "600"})
+	s.Clock.Advance(12 * time.Second)
+	third := r.Wait("card.added")
+	r.Answer(0, 0, nil) // cuts the connection
+	s.Clock.Advance(590 * time.Second)
+	if all := r.Deliveries(); len(all) != 3 {
+		t.Errorf("%d deliveries before Retry-After has passed, want 3", len(all))
+	}
+	s.Clock.Advance(20 * time.Second)
+	fourth := r.Wait("card.added")
+	r.Answer(http.StatusNoContent, 0, nil)
+	s.Clock.Advance(time.Minute)
+	for _, d := range []punchtest.Delivery{first, second, third, fourth, r.Wait("card.added")} {
+		if err := d.Verify(secret); err != nil || d.ID != first.ID || string(d.Body) != string(first.Body) {
+			t.Errorf("an attempt is another: %s %s, %v", d.ID, d.Body, err)
+		}
+	}
+	if settled := s.Settle(); settled.Pending != 0 {
+		t.Errorf("in the end: %+v", settled)
+	}
+}
