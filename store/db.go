@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,9 +45,11 @@ type Options struct {
 	MaxGroup int
 	// Readers is the number of reading connections; 0: 4.
 	Readers int
-	// Statements is how many prepared ones a connection keeps, without those it
-	// used last, which are up to as many again; 0: all. Each takes some 10 kB.
-	Statements int
+	// Small is for a throw-away file of which a process may have hundreds: it
+	// takes a quarter of the memory, and reads wait for writes. One connection does
+	// both, with no log beside the file, few prepared statements and, where the
+	// file is new, pages of 1 KiB. Needs Ephemeral.
+	Small bool
 	// PageVisits bounds the rows one page of a filtered list may visit; 0: 2000.
 	PageVisits int
 	// PublicURL begins every install link, without a slash at its end.
@@ -142,13 +145,17 @@ func Open(path string, opts Options) (*Store, error) {
 	if opts.Readers == 0 {
 		opts.Readers = 4
 	}
+	waiting := 1024
+	if opts.Small {
+		opts.Readers, waiting = 1, 64
+	}
 	if opts.PageVisits == 0 {
 		opts.PageVisits = 2000
 	}
 	if opts.Limits == (Limits{}) {
 		opts.Limits = DefaultLimits()
 	}
-	s := &Store{opts: opts, path: path, queue: make(chan *job, 1024), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), hooks: map[int64][]hook{}}
+	s := &Store{opts: opts, path: path, queue: make(chan *job, waiting), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), hooks: map[int64][]hook{}}
 	if err := s.open(); err != nil {
 		s.release()
 		return nil, err
@@ -186,7 +193,7 @@ func (s *Store) open() error {
 	// files beside it take its mode.
 	if f, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
 		f.Close()
-		if s.opts.Ephemeral {
+		if s.opts.Small {
 			if err := smallPages(s.path); err != nil {
 				return s.explain(err)
 			}
@@ -196,13 +203,22 @@ func (s *Store) open() error {
 	if s.opts.Ephemeral {
 		sync = "OFF"
 	}
-	w, err := openConn(dsn(s.path, pragmas, "_pragma=synchronous("+sync+")"))
+	all := pragmas
+	if s.opts.Small {
+		all = strings.Replace(all, "journal_mode(WAL)", "journal_mode(MEMORY)&_pragma=cache_size(-12)", 1)
+	}
+	w, err := openConn(dsn(s.path, all, "_pragma=synchronous("+sync+")"))
 	if err != nil {
 		return s.explain(err)
 	}
-	s.writer, w.keepFault, w.keep = w, true, s.opts.Statements
+	s.writer, w.keepFault = w, true
 	if err := s.migrate(); err != nil {
 		return s.explain(err)
+	}
+	if s.opts.Small {
+		w.keep = fewStatements
+		s.readers <- w
+		return w.script("PRAGMA shrink_memory") // what reading the schema took
 	}
 	for n := range s.opts.Readers {
 		if n > 0 && s.opts.Ephemeral { // opened when first needed
@@ -218,9 +234,12 @@ func (s *Store) open() error {
 	return nil
 }
 
-// smallPages makes a new file one of pages of 1 KiB. That is for files that are
-// thrown away, of which a process may have hundreds: each table and index takes
-// a page, in the file and in the cache of each connection.
+// fewStatements are kept by a small store, without those it used last, which
+// are up to as many again. Each takes some 10 kB.
+const fewStatements = 4
+
+// smallPages makes a new file one of pages of 1 KiB: each table and index takes
+// a page, in the file and in the cache.
 func smallPages(path string) error {
 	c, err := openConn(dsn(path))
 	if err != nil {
@@ -256,11 +275,7 @@ func (s *Store) takeReader() (*conn, error) {
 
 // reader opens a reading connection.
 func (s *Store) reader() (*conn, error) {
-	c, err := openConn(dsn(s.path, pragmas, "_pragma=query_only(1)", "_pragma=cache_size(-8000)"))
-	if err == nil {
-		c.keep = s.opts.Statements
-	}
-	return c, err
+	return openConn(dsn(s.path, pragmas, "_pragma=query_only(1)", "_pragma=cache_size(-8000)"))
 }
 
 func checkPath(path string, mustExist bool) error {
@@ -319,7 +334,7 @@ func (s *Store) Close() error {
 	for range s.opts.Readers {
 		select {
 		case c := <-s.readers:
-			errs = append(errs, c.close())
+			errs = append(errs, s.closeReader(c))
 		case <-s.unopened:
 		}
 	}
@@ -327,10 +342,18 @@ func (s *Store) Close() error {
 	return errors.Join(append(errs, s.release())...)
 }
 
+// closeReader closes a reading connection, if it is no more than that.
+func (s *Store) closeReader(c *conn) error {
+	if c == s.writer {
+		return nil
+	}
+	return c.close()
+}
+
 func (s *Store) release() error {
 	var errs []error
 	for range len(s.readers) {
-		errs = append(errs, (<-s.readers).close())
+		errs = append(errs, s.closeReader(<-s.readers))
 	}
 	if s.writer != nil {
 		errs = append(errs, s.writer.close())
@@ -366,6 +389,9 @@ func (s *Store) View(epoch int64, fn func(*View) error) error {
 	}
 	defer func() {
 		c.reset()
+		if s.opts.Small {
+			c.fault = nil // it was not a write's
+		}
 		s.readers <- c
 	}()
 	// Not before what the newest write took for the present.

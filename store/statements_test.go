@@ -9,7 +9,7 @@ import (
 // A connection that keeps few statements runs any number, and lets none go
 // whose rows are being walked.
 func TestFewStatements(t *testing.T) {
-	s, err := Open(filepath.Join(t.TempDir(), "few.db"), Options{Ephemeral: true, Readers: 1, Statements: 2})
+	s, err := Open(filepath.Join(t.TempDir(), "few.db"), Options{Ephemeral: true, Small: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,12 +19,12 @@ func TestFewStatements(t *testing.T) {
 		var sum int64
 		for walk.next() {
 			sum += walk.int()
-			for i := range 7 {
+			for i := range 40 {
 				if n, err := v.number(fmt.Sprintf("SELECT %d", i)); err != nil || n != int64(i) {
 					t.Errorf("statement %d gives %d, %v", i, n, err)
 				}
 			}
-			if kept := len(v.stmts) + len(v.older); kept > 2*2+1 {
+			if kept := len(v.stmts) + len(v.older); kept > 2*fewStatements+1 {
 				t.Fatalf("%d statements are kept", kept)
 			}
 		}

@@ -139,6 +139,9 @@ func (s *Store) commitGroup(group []*job) {
 	if s.opts.Observe != nil {
 		observed = s.opts.Observe(len(group))
 	}
+	if s.opts.Small {
+		<-s.readers // the writing connection, which reads too
+	}
 	dead := s.begin()
 	for _, j := range group {
 		if dead != nil {
@@ -169,6 +172,9 @@ func (s *Store) commitGroup(group []*job) {
 		}
 	} else if slices.ContainsFunc(group, func(j *job) bool { return j.wipe }) || s.unwiped {
 		s.wipe()
+	}
+	if s.opts.Small {
+		s.readers <- s.writer
 	}
 	s.latest.Store(int64(s.newest))
 	for _, j := range group {

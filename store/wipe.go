@@ -15,6 +15,9 @@ const (
 // Few ever are for long; where one is, also in another process, a later write
 // does it.
 func (s *Store) wipe() {
+	if s.opts.Small { // there is no log
+		return
+	}
 	if s.unwiped && time.Since(s.wipeTried) < wipeAgain {
 		return
 	}

@@ -21,6 +21,7 @@ type Config struct {
 	Guard         *Guard
 	Timeout       time.Duration // of one attempt, the response's body included
 	BackoffBase   time.Duration // after the first failed attempt
+	Idle          time.Duration // of connections before they are given up; 0: 90 s
 	CustomHeaders bool          // send a webhook's custom headers
 	UserAgent     string
 	Jitter        func() float64 // spreads retries: from 0 to 1; nil: random
@@ -80,6 +81,9 @@ func New(conf Config) *Sender {
 	s.idle = sync.NewCond(&s.mu)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.client = conf.Guard.Transport(promptSlots)
+	if conf.Idle != 0 {
+		s.client.IdleConnTimeout = conf.Idle
+	}
 	conf.Store.OnDue(s.wake)
 	return s
 }

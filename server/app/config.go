@@ -173,16 +173,14 @@ type Dev struct {
 	Seed *dev.SeedFile
 	// Deterministic makes ids of requests and secrets the same at each start.
 	Deterministic bool
-	// Small trades speed for memory: it is for one of hundreds in a process.
+	// Small trades speed for memory: it is for one of hundreds in a process, on a
+	// file that is thrown away.
 	Small bool
 }
 
 // options are what a fixture's store is made with.
 func (d *Dev) options(o *store.Options) {
 	o.Now, o.IDSecret, o.Rand = d.Clock.Now, dev.IDSecret, d.rand()
-	if d.Small {
-		o.Readers, o.Statements = 1, 8
-	}
 }
 
 // rand is a new source of secrets: that of the system, or one that gives the

@@ -27,11 +27,12 @@ type imageKey struct {
 	clock         int64 // unix nanoseconds at which it stands; 0: it runs
 	deterministic bool
 	seed          *dev.SeedFile // nil: the demo shop
+	small         bool
 }
 
 // imageOf makes the image of a fixture, or gives the one that was made before.
 func imageOf(d *Dev) (*image, error) {
-	key := imageKey{deterministic: d.Deterministic, seed: d.Seed}
+	key := imageKey{deterministic: d.Deterministic, seed: d.Seed, small: d.Small}
 	if at, stands := d.Clock.start(); stands {
 		key.clock = at.UnixNano()
 	}
@@ -48,7 +49,7 @@ func (i *image) make(d *Dev) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "punchcard.db")
-	opts := store.Options{Ephemeral: true, Readers: 1}
+	opts := store.Options{Ephemeral: true, Readers: 1, Small: d.Small}
 	d.options(&opts)
 	at, stands := d.Clock.start()
 	if !stands {

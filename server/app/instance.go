@@ -68,7 +68,7 @@ func (i *instance) begin(a *App) error {
 			if i.dir, err = os.MkdirTemp("", "punchcard-dev-"); err != nil {
 				return err
 			}
-			c.DB, opts.Ephemeral = filepath.Join(i.dir, "punchcard.db"), true
+			c.DB, opts.Ephemeral, opts.Small = filepath.Join(i.dir, "punchcard.db"), true, c.Dev.Small
 		}
 		if start, err = c.Dev.fill(c.DB); err != nil {
 			return err
@@ -102,7 +102,11 @@ func (i *instance) begin(a *App) error {
 		if c.Dev != nil && c.Dev.Deterministic {
 			jitter = func() float64 { return 0.5 }
 		}
-		i.hooks = webhook.New(webhook.Config{Store: st, Observe: observe, Jitter: jitter, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
+		var idle time.Duration
+		if c.Dev != nil && c.Dev.Small {
+			idle = 50 * time.Millisecond
+		}
+		i.hooks = webhook.New(webhook.Config{Store: st, Observe: observe, Jitter: jitter, Idle: idle, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
 			BackoffBase: c.Limits.WebhookBackoffBase, CustomHeaders: c.CustomHeaders, UserAgent: "punchcard-webhook/" + Version, Log: c.Log})
 		i.hooks.Start()
 	}

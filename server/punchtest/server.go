@@ -120,7 +120,8 @@ func New(options ...Option) (*Server, error) {
 	}
 	// No proxy of the environment: the server is on this machine. Buffers are
 	// small because a test binary has hundreds of servers.
-	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 2, ReadBufferSize: 2 << 10, WriteBufferSize: 2 << 10}
+	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 2, ReadBufferSize: 2 << 10, WriteBufferSize: 2 << 10,
+		IdleConnTimeout: 50 * time.Millisecond} // each holds some 40 kB at its two ends
 	s := &Server{Origin: a.Origin, URL: a.Ready.BaseURL, TillURL: a.Origin + "/till/v1", Shop: a.Ready.ShopID,
 		Programs: maps.Clone(a.Ready.ProgramIDs), Locations: slices.Clone(a.Ready.LocationIDs),
 		APIKey: a.Ready.APIKey, RestrictedAPIKey: a.Ready.RestrictedAPIKey, MCPKey: a.Ready.MCPKey, TillToken: a.Ready.TillToken,
