@@ -2,7 +2,6 @@ package dev
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -48,8 +47,9 @@ type Control struct {
 	// Context ends with the fixture, or when it is reset.
 	Context context.Context
 
-	mu   sync.Mutex
-	told Settled // what the last answer to settle was about
+	mu     sync.Mutex
+	told   Settled    // what the last answer to settle was about
+	moving sync.Mutex // of the clock: one after the other, so that each counts
 
 	Journal   *Journal
 	Faults    *Faults
@@ -57,7 +57,7 @@ type Control struct {
 }
 
 // errReset ends what was under way when the fixture was reset or stopped.
-var errReset = errors.New("the fixture was reset")
+var errReset = &server.Problem{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture was reset."}
 
 // operator is who acts through the control API.
 var operator = store.Actor{Type: "user", Name: "dev"}
@@ -125,6 +125,9 @@ type clockBody struct {
 // moveClock moves the one clock forward and does what became due.
 func (c *Control) moveClock(_ *http.Request, _ httprouter.Params, b clockBody) (_ clockAnswer, err error) {
 	var by time.Duration
+	c.moving.Lock()
+	defer c.moving.Unlock()
+	to := c.Clock.Now()
 	switch {
 	case b.Advance.Set == b.Now.Set:
 		return clockAnswer{}, store.Invalid(store.Detail{Field: "advance", Code: "required", Message: `give either advance, such as "26h", or now`})
@@ -133,15 +136,23 @@ func (c *Control) moveClock(_ *http.Request, _ httprouter.Params, b clockBody) (
 		if err != nil || by < 0 {
 			return clockAnswer{}, store.Invalid(store.Detail{Field: "advance", Code: "invalid_value", Message: `must be a duration that is not negative, such as "90s" or "26h"`})
 		}
+		if to = to.Add(by); to.After(lastInstant) {
+			return clockAnswer{}, store.Invalid(store.Detail{Field: "advance", Code: "invalid_value", Message: "must not lead beyond the year 9999, where the written form of times ends"})
+		}
 	default:
-		if by = b.Now.V.Std().Sub(c.Clock.Now()); by < -time.Millisecond {
+		if by = b.Now.V.Std().Sub(to); by < -time.Millisecond {
 			return clockAnswer{}, store.Invalid(store.Detail{Field: "now", Code: "invalid_value", Message: "must not be before the present: the clock does not run backwards"})
 		}
-		by = max(by, 0)
+		if at := b.Now.V.Std(); at.After(to) {
+			to = at
+		}
 	}
-	err = c.advance(c.Clock.Now().Add(by))
+	err = c.advance(to)
 	return c.clock(), err
 }
+
+// lastInstant is the last that RFC 3339 can write.
+var lastInstant = time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
 
 // advance moves the clock to an instant, through each at which something is
 // due, so that what follows from it happens then and not all at the end.
@@ -160,7 +171,13 @@ func (c *Control) advance(to time.Time) error {
 		if last := !ok || at.After(to); last {
 			at = to
 		}
-		c.Clock.Advance(max(at.Sub(c.Clock.Now()), 0))
+		for { // a duration ends at 292 years
+			by := at.Sub(c.Clock.Now())
+			if by <= 0 {
+				break
+			}
+			c.Clock.Advance(by)
+		}
 		if _, err := c.Settle(); err != nil {
 			return err
 		}
@@ -236,7 +253,7 @@ func (c *Control) updateShop(r *http.Request, p httprouter.Params, b store.ShopF
 }
 
 type keyBody struct {
-	ShopID store.Opt[string] `json:"shop_id" max:"255"`
+	ShopID store.Opt[string] `json:"shop_id" min:"1" max:"255"`
 	store.KeyFields
 }
 
@@ -287,7 +304,7 @@ func (c *Control) revokeKey(r *http.Request, p httprouter.Params, _ struct{}) (k
 }
 
 type locationBody struct {
-	ShopID   store.Opt[string] `json:"shop_id" max:"255"`
+	ShopID   store.Opt[string] `json:"shop_id" min:"1" max:"255"`
 	StaffPIN store.Opt[string] `json:"staff_pin" max:"8"`
 	store.LocationPatch
 }
@@ -407,7 +424,7 @@ func (c *Control) eraseCard(r *http.Request, p httprouter.Params, _ struct{}) (s
 }
 
 type auditQuery struct {
-	ShopID store.Opt[string] `json:"shop_id" max:"255"`
+	ShopID store.Opt[string] `json:"shop_id" min:"1" max:"255"`
 	store.PageQuery
 }
 
