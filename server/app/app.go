@@ -29,11 +29,12 @@ type App struct {
 	http    *http.Server
 	served  chan error
 
-	gate      sync.RWMutex // held for reading by requests, while the instance stays
-	bodies    sync.Map     // *http.ResponseController of requests that have a body and are in flight
-	resetting sync.Mutex   // one reset, or the end, at a time
-	stopped   bool         // guarded by resetting
-	behind    sync.WaitGroup
+	gate   sync.RWMutex  // held for reading by requests, while the instance stays
+	flight sync.Map      // *exchange of requests to a fixture
+	turn   chan struct{} // of one: a reset, or the end, at a time
+	ending chan struct{} // closed at the end: a reset that waits for its turn is a request to be waited for
+	ended  sync.Once
+	behind sync.WaitGroup
 }
 
 // Time-outs of every connection. A client that sends its headers or body a
@@ -68,7 +69,7 @@ func Start(c Config) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--listen (PUNCHCARD_LISTEN): %w", err)
 	}
-	a := &App{Origin: "http://" + ln.Addr().String(), pricing: pricing, served: make(chan error, 1)}
+	a := &App{Origin: "http://" + ln.Addr().String(), pricing: pricing, served: make(chan error, 1), turn: make(chan struct{}, 1), ending: make(chan struct{})}
 	if c.PublicURL == "" {
 		c.PublicURL = a.Origin
 	}
@@ -106,9 +107,9 @@ func (a *App) Wait() <-chan error { return a.served }
 // Stop takes no further requests, lets those in flight finish until ctx is
 // done, and closes the store.
 func (a *App) Stop(ctx context.Context) error {
-	a.resetting.Lock()
-	defer a.resetting.Unlock()
-	a.stopped = true
+	a.ended.Do(func() { close(a.ending) })
+	a.turn <- struct{}{}
+	defer func() { <-a.turn }()
 	// Side by side: a request that takes its time must not use up that of the
 	// deliveries. What requests queue meanwhile is sent after the next start.
 	var both sync.WaitGroup
