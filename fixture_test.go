@@ -79,6 +79,30 @@ func TestDeterministicIDs(t *testing.T) {
 	}
 }
 
+// A kept file never gets a secret twice, though each start of the fixture makes
+// the same ones after the same past.
+func TestDeterministicIDsOfAKeptFile(t *testing.T) {
+	t.Parallel()
+	type secrets struct{ Key, Secret, URL string }
+	made := map[secrets]bool{}
+	args := []string{"--deterministic-ids", "--db", filepath.Join(t.TempDir(), "kept.db")}
+	for range 3 {
+		p := startDev(t, args...)
+		var hook, key, receiver secrets
+		p.api(p.ready.APIKey).call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/webhooks", `{"url": "http://127.0.0.1:9/hook", "events": ["*"]}`).want(201).into(&hook)
+		p.outside().call("POST", "/dev/keys", `{"name": "Another"}`).want(201).into(&key)
+		p.outside().call("POST", "/dev/receiver", nil).want(201).into(&receiver)
+		receiver.URL = strings.TrimPrefix(receiver.URL, p.origin)
+		for _, one := range []secrets{hook, key, receiver} {
+			if made[one] {
+				t.Errorf("made again: %+v", one)
+			}
+			made[one] = true
+		}
+		p.stop()
+	}
+}
+
 // difference is the first line that two texts do not share.
 func difference(a, b string) string {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"crypto/sha256"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -38,6 +40,9 @@ func imageOf(d *Dev) (*image, error) {
 	kept, _ := images.LoadOrStore(key, &image{})
 	i := kept.(*image)
 	i.once.Do(func() { i.err = i.make(d) })
+	if i.err != nil { // a full disk has room again some day
+		images.CompareAndDelete(key, kept)
+	}
 	return i, i.err
 }
 
@@ -49,7 +54,7 @@ func (i *image) make(d *Dev) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "punchcard.db")
 	opts := store.Options{Ephemeral: true, Readers: 1}
-	d.options(&opts)
+	d.options(&opts, "image")
 	at, stands := d.Clock.start()
 	if !stands {
 		at = time.Now()
@@ -70,6 +75,22 @@ func (i *image) make(d *Dev) (err error) {
 	}
 	i.file, err = os.ReadFile(path)
 	return err
+}
+
+// past is what a file holds already, for Dev.rand; empty where an image fills it.
+func past(path string) string {
+	sum, any := sha256.New(), false
+	for _, part := range []string{"", "-wal"} {
+		if f, err := os.Open(path + part); err == nil { // else opening the database says so
+			n, _ := io.Copy(sum, f)
+			f.Close()
+			any = any || n > 0
+		}
+	}
+	if !any {
+		return ""
+	}
+	return string(sum.Sum(nil))
 }
 
 // fill puts the image into a file that is not there yet, or empty. It gives

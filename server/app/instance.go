@@ -53,9 +53,9 @@ func (i *instance) begin(a *App) error {
 	opts := store.Options{Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup, Log: c.Log}
 	var mail *dev.Mailbox
 	var start *image
+	var before string
 	if c.Dev != nil {
 		mail = &dev.Mailbox{}
-		c.Dev.options(&opts)
 		opts.Mail = mail.Put
 		var err error
 		if c.DB == "" {
@@ -64,9 +64,13 @@ func (i *instance) begin(a *App) error {
 			}
 			c.DB, opts.Ephemeral = filepath.Join(i.dir, "punchcard.db"), true
 		}
+		if c.Dev.Deterministic {
+			before = past(c.DB)
+		}
 		if start, err = c.Dev.fill(c.DB); err != nil {
 			return err
 		}
+		c.Dev.options(&opts, before)
 	}
 	st, err := store.Open(c.DB, opts)
 	if err != nil {
@@ -121,7 +125,7 @@ func (i *instance) begin(a *App) error {
 			return err
 		}
 		faults, receivers := dev.NewFaults(i.ctx, kernel), dev.NewReceivers(i.ctx, kernel, c.Dev.Clock.Now, a.Origin)
-		receivers.Rand = c.Dev.rand()
+		receivers.Rand = c.Dev.rand(before)
 		(&dev.Control{Store: st, Kernel: kernel, Clock: c.Dev.Clock, Mail: mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx,
 			Journal: journal, Faults: faults, Receivers: receivers}).Mount(router)
 		i.Handler = journal.Wrap(faults.Wrap(i.Handler))
