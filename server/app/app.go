@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"punchcard/server"
 	"punchcard/store"
 	"punchcard/webhook"
 )
@@ -29,10 +30,11 @@ type App struct {
 	http    *http.Server
 	served  chan error
 
-	gate   sync.RWMutex  // held for reading by requests, while the instance stays
-	flight sync.Map      // *exchange of requests to a fixture
-	turn   chan struct{} // of one: a reset, or the end, at a time
-	ending chan struct{} // closed at the end: a reset that waits for its turn is a request to be waited for
+	failed *server.Problem // the last reset did not succeed; guarded by gate
+	gate   sync.RWMutex    // held for reading by requests, while the instance stays
+	flight sync.Map        // *exchange of requests to a fixture
+	turn   chan struct{}   // of one: a reset, or the end, at a time
+	ending chan struct{}   // closed at the end: a reset that waits for its turn is a request to be waited for
 	ended  sync.Once
 	behind sync.WaitGroup
 }

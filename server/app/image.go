@@ -100,16 +100,18 @@ func (d *Dev) fill(path string) (*image, error) {
 	case err == nil && info.Size() > 0, err != nil && !errors.Is(err, os.ErrNotExist):
 		return nil, nil
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	// Beside it at first: half a database is one that no start can open.
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return nil, nil // opening the database says so best
 	}
+	defer os.Remove(f.Name())
 	start, err := imageOf(d)
 	if err == nil {
 		_, err = f.Write(start.file)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, errors.Join(err, os.Truncate(path, 0))
+		return nil, err
 	}
-	return start, nil
+	return start, os.Rename(f.Name(), path)
 }

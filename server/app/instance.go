@@ -29,6 +29,8 @@ type instance struct {
 	Store *store.Store
 	Ready *dev.Ready // nil with serve
 
+	refuse func(http.ResponseWriter, error)
+
 	hooks *webhook.Sender // nil: webhooks are held
 	stop  chan struct{}
 	once  sync.Once
@@ -102,6 +104,7 @@ func (i *instance) begin(a *App) error {
 	}
 	kernel := server.NewKernel(st, server.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
 		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Targets: targets(guard)})
+	i.refuse = kernel.Refuse
 	router := kernel.Router()
 	routes := api.Routes()
 	kernel.Mount(router, api.Prefix, routes, kernel.Keys())

@@ -43,17 +43,13 @@ func (a *App) Reset() error {
 	close(in)
 	defer a.gate.Unlock()
 	a.conf.Dev.Clock.Rewind()
-	if a.conf.DB != "" {
-		// There is but one file, and the old instance has it.
-		if err := errors.Join(old.close(), a.drop()); err != nil {
-			return err
-		}
-	}
-	next, err := a.begin()
+	next, err := a.anew(old)
 	if err != nil {
-		return err
+		a.conf.Log.Error("the fixture cannot be reset", "error", err)
+		a.failed = &server.Problem{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture could not be reset, and answers nothing before POST /dev/reset succeeds: " + err.Error()}
+		return a.failed
 	}
-	a.instance = next
+	a.instance, a.failed = next, nil
 	if a.conf.DB == "" {
 		a.behind.Go(func() {
 			if err := old.close(); err != nil {
@@ -62,6 +58,28 @@ func (a *App) Reset() error {
 		})
 	}
 	return nil
+}
+
+// anew makes the instance that comes after old.
+func (a *App) anew(old *instance) (next *instance, err error) {
+	if a.conf.DB == "" {
+		return a.begin()
+	}
+	// There is but one file, and the old instance has it.
+	if err := old.close(); err != nil {
+		return nil, err
+	}
+	// A command that opens the file in this moment may find it gone, or leave
+	// the beginnings of its own beside the new one.
+	for range 10 {
+		if err = a.drop(); err != nil {
+			return nil, err
+		}
+		if next, err = a.begin(); err == nil {
+			return next, nil
+		}
+	}
+	return nil, err
 }
 
 // drop deletes the fixture's own file, so that the next instance begins with a
@@ -96,6 +114,10 @@ func (a *App) serveDev(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer a.gate.RUnlock()
+	if a.failed != nil {
+		i.refuse(w, a.failed)
+		return
+	}
 	x := &exchange{ResponseWriter: w, body: r.ContentLength != 0}
 	a.flight.Store(x, nil)
 	defer a.flight.Delete(x)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -123,5 +125,39 @@ func TestAdvancesAddUp(t *testing.T) {
 	wg.Wait()
 	if _, body := call(t, "GET", a.Origin+"/dev/clock", "", ""); body != `{"now":"2026-03-02T00:00:00.000Z"}` {
 		t.Errorf("24 hours after midnight it is %s", body)
+	}
+}
+
+// A reset that cannot be done leaves nothing that could be taken for a fixture;
+// the next one that can mends it.
+func TestResetThatFails(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "temporary")
+	there := func(there bool) {
+		t.Helper()
+		err := os.RemoveAll(folder)
+		if err == nil && there {
+			err = os.Mkdir(folder, 0o700)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	there(true)
+	t.Setenv("TMPDIR", folder)
+	a := fixture(t)
+	there(false)
+	for _, step := range []struct {
+		method, path string
+		status       int
+	}{{"POST", "/dev/reset", 503}, {"GET", "/api/public/v1/me", 503}, {"GET", "/dev/clock", 503}, {"POST", "/dev/reset", 503}} {
+		if status, body := call(t, step.method, a.Origin+step.path, a.Ready.APIKey, ""); status != step.status || !strings.Contains(body, "could not be reset") {
+			t.Errorf("%s: %d %s", step.path, status, body)
+		}
+	}
+	there(true)
+	for _, step := range [][2]string{{"POST", "/dev/reset"}, {"GET", "/api/public/v1/me"}, {"POST", "/dev/settle"}} {
+		if status, body := call(t, step[0], a.Origin+step[1], a.Ready.APIKey, ""); status != 200 {
+			t.Errorf("%s: %d %s", step, status, body)
+		}
 	}
 }

@@ -136,6 +136,9 @@ func (c *Dev) Run() error {
 		if at, err = time.Parse(time.RFC3339, c.Clock); err != nil {
 			return fmt.Errorf("--clock (PUNCHCARD_CLOCK): must be a time such as 2026-01-31T09:00:00Z")
 		}
+		if at.Before(time.Unix(0, 0)) {
+			return fmt.Errorf("--clock (PUNCHCARD_CLOCK): must not be before 1970")
+		}
 	}
 	var seed *dev.SeedFile
 	if c.Seed != "" {
@@ -150,6 +153,9 @@ func (c *Dev) Run() error {
 		at = time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	}
 	if c.ReadyFile != "" { // an older one would tell of a server that is gone
+		if err := c.checkReadyFile(); err != nil {
+			return fmt.Errorf("--ready-file (PUNCHCARD_READY_FILE): %w", err)
+		}
 		if err := os.Remove(c.ReadyFile); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("--ready-file (PUNCHCARD_READY_FILE): %w", err)
 		}
@@ -176,6 +182,24 @@ func (c *Dev) Run() error {
 			r.APIKey, r.BaseURL, r.APIKey, r.BaseURL, firstProgram(r), r.Origin)
 		return nil
 	})
+}
+
+// checkReadyFile sees to it that nothing but an older ready file is replaced:
+// no folder, no device, and neither of the files that the fixture lives on.
+func (c *Dev) checkReadyFile() error {
+	have, err := os.Stat(c.ReadyFile)
+	if err != nil {
+		return nil // there is none
+	}
+	if !have.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a file that could be replaced", c.ReadyFile)
+	}
+	for _, other := range []string{c.DB, c.Seed} {
+		if info, err := os.Stat(other); err == nil && os.SameFile(have, info) {
+			return fmt.Errorf("%s is the file of --db or --seed", c.ReadyFile)
+		}
+	}
+	return nil
 }
 
 // firstProgram is a program whose cards are the easiest to try.
