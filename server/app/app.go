@@ -79,7 +79,7 @@ func Start(c Config) (*App, error) {
 		c.ReadTimeout = readTimeout
 	}
 	a.conf = c
-	if a.instance, err = a.begin(); err != nil {
+	if a.instance, err = a.begin(nil); err != nil {
 		ln.Close()
 		return nil, err
 	}

@@ -100,18 +100,36 @@ func (d *Dev) fill(path string) (*image, error) {
 	case err == nil && info.Size() > 0, err != nil && !errors.Is(err, os.ErrNotExist):
 		return nil, nil
 	}
-	// Beside it at first: half a database is one that no start can open.
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, nil // opening the database says so best
 	}
-	defer os.Remove(f.Name())
-	start, err := imageOf(d)
-	if err == nil {
-		_, err = f.Write(start.file)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	return start, os.Rename(f.Name(), path)
+	return d.refill(path)
+}
+
+// refill puts the image into a file whatever is in it, and whoever has it open.
+// Half of it is never there: no start could open that.
+func (d *Dev) refill(path string) (start *image, err error) {
+	dir, err := os.MkdirTemp("", "punchcard-image-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	whole := filepath.Join(dir, "punchcard.db")
+	if start, err = d.write(whole); err != nil {
+		return nil, err
+	}
+	return start, store.Replace(path, whole)
+}
+
+// write makes a file of the image, which nobody else has.
+func (d *Dev) write(path string) (*image, error) {
+	start, err := imageOf(d)
+	if err != nil {
+		return nil, err
+	}
+	return start, os.WriteFile(path, start.file, 0o600)
 }

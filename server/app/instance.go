@@ -40,21 +40,21 @@ type instance struct {
 	dir   string // of a throw-away database
 }
 
-// begin makes an instance of the configuration.
-func (a *App) begin() (*instance, error) {
+// begin makes an instance of the configuration. start is what its file holds,
+// where a reset has put that there.
+func (a *App) begin(start *image) (*instance, error) {
 	i := &instance{stop: make(chan struct{})}
 	i.ctx, i.end = context.WithCancel(context.Background())
-	if err := i.begin(a); err != nil {
+	if err := i.begin(a, start); err != nil {
 		return nil, errors.Join(err, i.abandon())
 	}
 	return i, nil
 }
 
-func (i *instance) begin(a *App) error {
+func (i *instance) begin(a *App, start *image) error {
 	c := a.conf
 	opts := store.Options{Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup, Log: c.Log}
 	var mail *dev.Mailbox
-	var start *image
 	var before string
 	if c.Dev != nil {
 		mail = &dev.Mailbox{}
@@ -65,12 +65,17 @@ func (i *instance) begin(a *App) error {
 				return err
 			}
 			c.DB, opts.Ephemeral = filepath.Join(i.dir, "punchcard.db"), true
+			if start, err = c.Dev.write(c.DB); err != nil {
+				return err
+			}
 		}
-		if c.Dev.Deterministic {
-			before = past(c.DB)
-		}
-		if start, err = c.Dev.fill(c.DB); err != nil {
-			return err
+		if start == nil {
+			if c.Dev.Deterministic {
+				before = past(c.DB)
+			}
+			if start, err = c.Dev.fill(c.DB); err != nil {
+				return err
+			}
 		}
 		c.Dev.options(&opts, before)
 	}
@@ -98,7 +103,7 @@ func (i *instance) begin(a *App) error {
 		if c.Dev != nil && c.Dev.Deterministic {
 			jitter = func() float64 { return 0.5 }
 		}
-		i.hooks = webhook.New(webhook.Config{Store: st, Observe: observe, Jitter: jitter, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
+		i.hooks = webhook.New(webhook.Config{Store: st, Observe: observe, Untimed: c.Dev != nil && c.Dev.Deterministic, Jitter: jitter, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
 			BackoffBase: c.Limits.WebhookBackoffBase, CustomHeaders: c.CustomHeaders, UserAgent: "punchcard-webhook/" + Version, Log: c.Log})
 		i.hooks.Start()
 	}

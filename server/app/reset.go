@@ -63,23 +63,20 @@ func (a *App) Reset() error {
 // anew makes the instance that comes after old.
 func (a *App) anew(old *instance) (next *instance, err error) {
 	if a.conf.DB == "" {
-		return a.begin()
+		return a.begin(nil)
 	}
 	// There is but one file, and the old instance has it.
 	if err := old.close(); err != nil {
 		return nil, err
 	}
-	// A command that opens the file in this moment may find it gone, or leave
-	// the beginnings of its own beside the new one.
-	for range 10 {
-		if err = a.drop(); err != nil {
-			return nil, err
-		}
-		if next, err = a.begin(); err == nil {
-			return next, nil
-		}
+	if start, err := a.conf.Dev.refill(a.conf.DB); err == nil {
+		return a.begin(start)
 	}
-	return nil, err
+	// It is damaged, or too little is left of it to be written into.
+	if err := a.drop(); err != nil {
+		return nil, err
+	}
+	return a.begin(nil)
 }
 
 // drop deletes the fixture's own file, so that the next instance begins with a
