@@ -116,7 +116,7 @@ type Dev struct {
 	Clock                string `placeholder:"RFC3339" help:"Let time stand still at this instant between advances."`
 	ReadyFile            string `type:"path" placeholder:"FILE" help:"Also write the ready line to this file, whole or not at all."`
 	Seed                 string `type:"path" placeholder:"FILE" help:"Begin with the shops that this JSON file describes, and not with the demo shop; a file named by --db that is there already keeps what it has. GET /dev/seed.schema.json has the form."`
-	DeterministicIDs     bool   `name:"deterministic-ids" help:"Make secrets and the ids of requests the same in every run, and let time stand still at 2026-01-01T09:00:00Z if --clock names no other instant: the same calls then get the same answers, byte for byte."`
+	DeterministicIDs     bool   `name:"deterministic-ids" help:"Make secrets and the ids of requests the same in every run, and let time stand still at 2026-01-01T09:00:00Z if --clock names no other instant: the same calls then get the same answers, byte for byte, but for the times and signatures of webhooks, which are real."`
 	StrictWebhookTargets bool   `help:"Hold webhook targets to the rules of serve: public addresses that resolve, by https."`
 	AllowRemote          bool   `help:"Listen on an address that is not loopback, though the demo keys are public knowledge."`
 	Server
@@ -187,6 +187,9 @@ func (c *Dev) Run() error {
 // checkReadyFile sees to it that nothing but an older ready file is replaced:
 // no folder, no device, and neither of the files that the fixture lives on.
 func (c *Dev) checkReadyFile() error {
+	if c.ReadyFile == c.DB {
+		return errors.New("is the file of --db")
+	}
 	have, err := os.Stat(c.ReadyFile)
 	if err != nil {
 		return nil // there is none
