@@ -8,11 +8,15 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 )
+
+// Webhooks are signed at the real time, which is the receiver's.
+var signatures = regexp.MustCompile(`"(Webhook-Signature|Webhook-Timestamp|X-Service-Signature)":"[^"]*"`)
 
 // One script gets the same answers in every run, byte for byte, and again after
 // a reset: ids, secrets, request ids, times, and what its webhooks receive.
@@ -45,8 +49,9 @@ func TestDeterministicIDs(t *testing.T) {
 		mu.Unlock()
 		api, out := p.api(p.ready.APIKey), p.outside()
 		var made card
-		note(api.call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/webhooks",
-			map[string]any{"url": "http://" + ln.Addr().String() + "/hook", "events": []string{"*"}, "payload_version": "v2"})).want(201)
+		var hook struct{ ID string }
+		hooks := "/programs/" + p.ready.ProgramIDs["standard"] + "/webhooks"
+		note(api.call("POST", hooks, map[string]any{"url": "http://" + ln.Addr().String() + "/hook", "events": []string{"*"}, "payload_version": "v2"})).want(201).into(&hook)
 		note(api.call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/cards", `{"holder_name": "Ada"}`, "Idempotency-Key", "one")).want(201).into(&made)
 		note(out.call("POST", "/dev/receiver", nil)).want(201)
 		note(out.call("POST", "/dev/keys", `{"name": "Another"}`)).want(201)
@@ -56,11 +61,13 @@ func TestDeterministicIDs(t *testing.T) {
 		note(out.call("POST", "/dev/settle", nil)).want(200)
 		note(out.call("POST", "/dev/clock", `{"advance": "90m"}`)).want(200)
 		note(api.call("GET", "/transactions", nil)).want(200)
+		note(api.call("GET", hooks+"/"+hook.ID+"/deliveries", nil)).want(200)
 		note(out.call("GET", "/dev/audit", nil)).want(200)
 		mu.Lock()
 		defer mu.Unlock()
-		slices.Sort(got) // they come over several connections
-		return strings.ReplaceAll(strings.Join(append(seen, got...), "\n"), p.origin, "http://here") // but for the port
+		slices.Sort(got)                                                                             // they come over several connections
+		all := strings.ReplaceAll(strings.Join(append(seen, got...), "\n"), p.origin, "http://here") // but for the port
+		return signatures.ReplaceAllString(all, "")
 	}
 	args := []string{"--deterministic-ids", "--public-url", "https://cards.example.com"}
 	first, second := startDev(t, args...), startDev(t, append(args, "--db", filepath.Join(t.TempDir(), "kept.db"))...)
@@ -76,6 +83,48 @@ func TestDeterministicIDs(t *testing.T) {
 		if again := script(p); again != want {
 			t.Errorf("a run after a reset differs:\n%s", difference(want, again))
 		}
+	}
+}
+
+// A kept file never gets a secret twice, though each start of the fixture makes
+// the same ones after the same past.
+func TestDeterministicIDsOfAKeptFile(t *testing.T) {
+	t.Parallel()
+	type secrets struct{ Key, Secret, URL string }
+	made := map[secrets]bool{}
+	args := []string{"--deterministic-ids", "--db", filepath.Join(t.TempDir(), "kept.db")}
+	for range 3 {
+		p := startDev(t, args...)
+		var hook, key, receiver secrets
+		p.api(p.ready.APIKey).call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/webhooks", `{"url": "http://127.0.0.1:9/hook", "events": ["*"]}`).want(201).into(&hook)
+		p.outside().call("POST", "/dev/keys", `{"name": "Another"}`).want(201).into(&key)
+		p.outside().call("POST", "/dev/receiver", nil).want(201).into(&receiver)
+		receiver.URL = strings.TrimPrefix(receiver.URL, p.origin)
+		for _, one := range []secrets{hook, key, receiver} {
+			if made[one] {
+				t.Errorf("made again: %+v", one)
+			}
+			made[one] = true
+		}
+		p.stop()
+	}
+}
+
+// A ready file replaces an older one, and nothing else that may be there.
+func TestReadyFileReplacesNothingElse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	folder, file := filepath.Join(dir, "folder"), filepath.Join(dir, "kept.db")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--ready-file", folder}, {"--ready-file", os.DevNull}, {"--ready-file", file, "--db", file}} {
+		if r := execute(t, nil, append([]string{"dev", "--listen", "127.0.0.1:0"}, args...)...); r.code != 1 || !strings.Contains(r.stderr, "--ready-file (PUNCHCARD_READY_FILE): ") {
+			t.Errorf("%v: %+v", args, r)
+		}
+	}
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		t.Errorf("the folder is gone: %v", err)
 	}
 }
 

@@ -240,6 +240,12 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 		return // broken off by Stop: not the receiver's fault
 	}
 	l.learn(o)
+	if l.s.conf.Untimed {
+		o.Took = 0
+		if o.TimedOut {
+			o.Took = l.s.conf.Timeout
+		}
+	}
 	o.Through = l.through(event)
 	if made = l.s.record(&o); made && l.s.conf.Observe != nil {
 		l.s.conf.Observe(&a, o)

@@ -13,9 +13,9 @@ import (
 	"net/http"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"punchcard/server"
 	"punchcard/store"
 	"punchcard/webhook"
 )
@@ -33,14 +33,14 @@ type App struct {
 	scrapes *http.Server
 	served  chan error
 
-	gate      sync.RWMutex // held for reading by requests, while the instance stays
-	bodies    sync.Map     // *http.ResponseController of requests that have a body and are in flight
-	resetting sync.Mutex   // one reset, or the end, at a time
-	stopped   bool         // guarded by resetting
-	behind    sync.WaitGroup
-
-	unused sync.Map    // net.Conn of a fixture's clients that have sent nothing yet
-	ending atomic.Bool // no further ones are wanted
+	failed *server.Problem // the last reset did not succeed; guarded by gate
+	gate   sync.RWMutex    // held for reading by requests, while the instance stays
+	flight sync.Map        // *exchange of requests to a fixture
+	unused sync.Map        // net.Conn of a fixture's clients that have sent nothing yet
+	turn   chan struct{}   // of one: a reset, or the end, at a time
+	ending chan struct{}   // closed at the end: a reset that waits for its turn is a request to be waited for
+	ended  sync.Once
+	behind sync.WaitGroup
 }
 
 // Time-outs of every connection. A client that sends its headers or body a
@@ -84,7 +84,7 @@ func Start(c Config) (*App, error) {
 		}
 		scheme, ln = "https://", tls.NewListener(ln, own.config())
 	}
-	a := &App{Origin: scheme + ln.Addr().String(), pricing: pricing, served: make(chan error, 2)}
+	a := &App{Origin: scheme + ln.Addr().String(), pricing: pricing, served: make(chan error, 2), turn: make(chan struct{}, 1), ending: make(chan struct{})}
 	if c.PublicURL == "" {
 		c.PublicURL = a.Origin
 	}
@@ -99,7 +99,7 @@ func Start(c Config) (*App, error) {
 			return nil, fmt.Errorf("--metrics-listen (PUNCHCARD_METRICS_LISTEN): %w", err)
 		}
 	}
-	if a.instance, err = a.begin(); err != nil {
+	if a.instance, err = a.begin(nil); err != nil {
 		ln.Close()
 		if scrapes != nil {
 			scrapes.Close()
@@ -133,15 +133,16 @@ func (a *App) noteUnused(c net.Conn, state http.ConnState) {
 		return
 	}
 	a.unused.Store(c, nil)
-	if a.ending.Load() {
+	select {
+	case <-a.ending:
 		c.Close()
+	default:
 	}
 }
 
 // closeUnused closes them. Shutdown would wait for five seconds whether one is
 // about to be used; the transports of Go's clients leave such behind.
 func (a *App) closeUnused() {
-	a.ending.Store(true)
 	a.unused.Range(func(c, _ any) bool {
 		c.(net.Conn).Close()
 		return true
@@ -170,9 +171,9 @@ func (a *App) Wait() <-chan error { return a.served }
 // Stop takes no further requests, lets those in flight finish until ctx is
 // done, and closes the store.
 func (a *App) Stop(ctx context.Context) error {
-	a.resetting.Lock()
-	defer a.resetting.Unlock()
-	a.stopped = true
+	a.ended.Do(func() { close(a.ending) })
+	a.turn <- struct{}{}
+	defer func() { <-a.turn }()
 	// Side by side: a request that takes its time must not use up that of the
 	// deliveries. What requests queue meanwhile is sent after the next start.
 	var both sync.WaitGroup

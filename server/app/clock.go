@@ -11,8 +11,10 @@ type Clock struct {
 	mu     sync.RWMutex
 	first  time.Time // zero: it runs
 	frozen bool
-	at     time.Time     // while frozen
-	offset time.Duration // else
+	at     time.Time // while frozen
+
+	// Else how far it is ahead of real time. A Duration ends at 292 years.
+	seconds, nanos int64
 }
 
 // NewClock makes a clock that stands at t, or runs when t is zero.
@@ -25,14 +27,16 @@ func (c *Clock) Now() time.Time {
 	if c.frozen {
 		return c.at
 	}
-	return time.Now().Add(c.offset)
+	now := time.Now()
+	return time.Unix(now.Unix()+c.seconds, int64(now.Nanosecond())+c.nanos)
 }
 
 // Advance moves it forward; d is not negative.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.at, c.offset = c.at.Add(d), c.offset+d
+	ahead := c.nanos + int64(d%time.Second)
+	c.at, c.seconds, c.nanos = c.at.Add(d), c.seconds+int64(d/time.Second)+ahead/1e9, ahead%1e9
 }
 
 // Set stops it at t, which may be earlier; only what is not yet served may do so.
@@ -46,7 +50,7 @@ func (c *Clock) Set(t time.Time) {
 func (c *Clock) Rewind() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.at, c.offset = c.first, 0
+	c.at, c.seconds, c.nanos = c.first, 0, 0
 }
 
 // start is the time at which it stood at its start; not where it runs.

@@ -4,6 +4,7 @@ package app
 
 import (
 	crand "crypto/rand"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"log/slog"
@@ -179,15 +180,16 @@ type Dev struct {
 }
 
 // options are what a fixture's store is made with.
-func (d *Dev) options(o *store.Options) {
-	o.Now, o.IDSecret, o.Rand = d.Clock.Now, dev.IDSecret, d.rand()
+func (d *Dev) options(o *store.Options, past string) {
+	o.Now, o.IDSecret, o.Rand = d.Clock.Now, dev.IDSecret, d.rand(past)
 }
 
 // rand is a new source of secrets: that of the system, or one that gives the
-// same each time.
-func (d *Dev) rand() io.Reader {
+// same after the same past. What one has given must not come again in the same
+// file, whose secrets differ.
+func (d *Dev) rand(past string) io.Reader {
 	if d.Deterministic {
-		return rand.NewChaCha8([32]byte([]byte("punchcard: not random, but equal")))
+		return rand.NewChaCha8(sha256.Sum256([]byte("punchcard: not random, but equal" + past)))
 	}
 	return crand.Reader
 }

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"crypto/sha256"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -39,6 +41,9 @@ func imageOf(d *Dev) (*image, error) {
 	kept, _ := images.LoadOrStore(key, &image{})
 	i := kept.(*image)
 	i.once.Do(func() { i.err = i.make(d) })
+	if i.err != nil { // a full disk has room again some day
+		images.CompareAndDelete(key, kept)
+	}
 	return i, i.err
 }
 
@@ -50,7 +55,7 @@ func (i *image) make(d *Dev) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "punchcard.db")
 	opts := store.Options{Ephemeral: true, Readers: 1, Small: d.Small}
-	d.options(&opts)
+	d.options(&opts, "image")
 	at, stands := d.Clock.start()
 	if !stands {
 		at = time.Now()
@@ -73,6 +78,22 @@ func (i *image) make(d *Dev) (err error) {
 	return err
 }
 
+// past is what a file holds already, for Dev.rand; empty where an image fills it.
+func past(path string) string {
+	sum, any := sha256.New(), false
+	for _, part := range []string{"", "-wal"} {
+		if f, err := os.Open(path + part); err == nil { // else opening the database says so
+			n, _ := io.Copy(sum, f)
+			f.Close()
+			any = any || n > 0
+		}
+	}
+	if !any {
+		return ""
+	}
+	return string(sum.Sum(nil))
+}
+
 // fill puts the image into a file that is not there yet, or empty. It gives
 // none where there is one: that keeps what it has.
 func (d *Dev) fill(path string) (*image, error) {
@@ -84,12 +105,32 @@ func (d *Dev) fill(path string) (*image, error) {
 	if err != nil {
 		return nil, nil // opening the database says so best
 	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	return d.refill(path)
+}
+
+// refill puts the image into a file whatever is in it, and whoever has it open.
+// Half of it is never there: no start could open that.
+func (d *Dev) refill(path string) (start *image, err error) {
+	dir, err := os.MkdirTemp("", "punchcard-image-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	whole := filepath.Join(dir, "punchcard.db")
+	if start, err = d.write(whole); err != nil {
+		return nil, err
+	}
+	return start, store.Replace(path, whole)
+}
+
+// write makes a file of the image, which nobody else has.
+func (d *Dev) write(path string) (*image, error) {
 	start, err := imageOf(d)
-	if err == nil {
-		_, err = f.Write(start.file)
+	if err != nil {
+		return nil, err
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, errors.Join(err, os.Truncate(path, 0))
-	}
-	return start, nil
+	return start, os.WriteFile(path, start.file, 0o600)
 }

@@ -29,6 +29,8 @@ type instance struct {
 	Store *store.Store
 	Ready *dev.Ready // nil with serve
 
+	refuse func(http.ResponseWriter, error)
+
 	hooks *webhook.Sender // nil: webhooks are held
 	stop  chan struct{}
 	once  sync.Once
@@ -41,27 +43,27 @@ type instance struct {
 // The route tables are the same for all instances and are only read.
 var restRoutes, tillRoutes = sync.OnceValue(api.Routes), sync.OnceValue(till.Routes)
 
-// begin makes an instance of the configuration.
-func (a *App) begin() (*instance, error) {
+// begin makes an instance of the configuration. start is what its file holds,
+// where a reset has put that there.
+func (a *App) begin(start *image) (*instance, error) {
 	i := &instance{stop: make(chan struct{})}
 	i.ctx, i.end = context.WithCancel(context.Background())
-	if err := i.begin(a); err != nil {
+	if err := i.begin(a, start); err != nil {
 		return nil, errors.Join(err, i.abandon())
 	}
 	return i, nil
 }
 
-func (i *instance) begin(a *App) error {
+func (i *instance) begin(a *App, start *image) error {
 	c := a.conf
 	opts := store.Options{Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup, Log: c.Log}
 	if c.Metrics != nil {
 		opts.Observe = c.Metrics.Group
 	}
 	var mail *dev.Mailbox
-	var start *image
+	var before string
 	if c.Dev != nil {
 		mail = &dev.Mailbox{}
-		c.Dev.options(&opts)
 		opts.Mail = mail.Put
 		var err error
 		if c.DB == "" {
@@ -69,10 +71,19 @@ func (i *instance) begin(a *App) error {
 				return err
 			}
 			c.DB, opts.Ephemeral, opts.Small = filepath.Join(i.dir, "punchcard.db"), true, c.Dev.Small
+			if start, err = c.Dev.write(c.DB); err != nil {
+				return err
+			}
 		}
-		if start, err = c.Dev.fill(c.DB); err != nil {
-			return err
+		if start == nil {
+			if c.Dev.Deterministic {
+				before = past(c.DB)
+			}
+			if start, err = c.Dev.fill(c.DB); err != nil {
+				return err
+			}
 		}
+		c.Dev.options(&opts, before)
 	}
 	st, err := store.Open(c.DB, opts)
 	if err != nil {
@@ -106,12 +117,13 @@ func (i *instance) begin(a *App) error {
 		if c.Dev != nil && c.Dev.Small {
 			idle = 50 * time.Millisecond
 		}
-		i.hooks = webhook.New(webhook.Config{Store: st, Observe: observe, Jitter: jitter, Idle: idle, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
+		i.hooks = webhook.New(webhook.Config{Store: st, Observe: observe, Untimed: c.Dev != nil && c.Dev.Deterministic, Jitter: jitter, Idle: idle, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
 			BackoffBase: c.Limits.WebhookBackoffBase, CustomHeaders: c.CustomHeaders, UserAgent: "punchcard-webhook/" + Version, Log: c.Log})
 		i.hooks.Start()
 	}
 	kernel := server.NewKernel(st, server.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
 		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: watch, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, Targets: targets(guard)})
+	i.refuse = kernel.Refuse
 	router := kernel.Router()
 	routes := restRoutes()
 	kernel.Mount(router, api.Prefix, routes, kernel.Keys())
@@ -135,7 +147,7 @@ func (i *instance) begin(a *App) error {
 			return err
 		}
 		faults, receivers := dev.NewFaults(i.ctx, kernel), dev.NewReceivers(i.ctx, kernel, c.Dev.Clock.Now, a.Origin)
-		receivers.Rand = c.Dev.rand()
+		receivers.Rand = c.Dev.rand(before)
 		(&dev.Control{Store: st, Kernel: kernel, Clock: c.Dev.Clock, Mail: mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx,
 			Journal: journal, Faults: faults, Receivers: receivers}).Mount(router)
 		i.Handler = journal.Wrap(faults.Wrap(i.Handler))

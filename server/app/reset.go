@@ -5,11 +5,15 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"time"
+
+	"punchcard/server"
+	"punchcard/store"
 )
 
 // errStopped is what a reset of a fixture gives that has ended.
-var errStopped = errors.New("the fixture has ended")
+var errStopped = &server.Problem{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture has ended."}
 
 // Reset makes a fixture what it was at its start: data, clock, keys, limits and
 // all that was recorded (contract section 8). It breaks off the deliveries
@@ -17,10 +21,15 @@ var errStopped = errors.New("the fixture has ended")
 // come meanwhile wait for the new state: each request sees the one or the
 // other.
 func (a *App) Reset() error {
-	a.resetting.Lock()
-	defer a.resetting.Unlock()
-	if a.stopped {
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-a.ending:
+	}
+	select {
+	case <-a.ending:
 		return errStopped
+	default:
 	}
 	// Before the gate is closed: a delivery to the fixture's own receiver is a
 	// request that must end.
@@ -28,22 +37,19 @@ func (a *App) Reset() error {
 	cancel()
 	old := a.instance
 	old.quiet(now)
-	hurry := time.AfterFunc(slowBody, a.hurry)
+	in := make(chan struct{})
+	go a.hurry(in)
 	a.gate.Lock()
-	hurry.Stop()
+	close(in)
 	defer a.gate.Unlock()
 	a.conf.Dev.Clock.Rewind()
-	if a.conf.DB != "" {
-		// There is but one file, and the old instance has it.
-		if err := errors.Join(old.close(), a.drop()); err != nil {
-			return err
-		}
-	}
-	next, err := a.begin()
+	next, err := a.anew(old)
 	if err != nil {
-		return err
+		a.conf.Log.Error("the fixture cannot be reset", "error", err)
+		a.failed = &server.Problem{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture could not be reset, and answers nothing before POST /dev/reset succeeds: " + err.Error()}
+		return a.failed
 	}
-	a.instance = next
+	a.instance, a.failed = next, nil
 	if a.conf.DB == "" {
 		a.behind.Go(func() {
 			if err := old.close(); err != nil {
@@ -52,6 +58,25 @@ func (a *App) Reset() error {
 		})
 	}
 	return nil
+}
+
+// anew makes the instance that comes after old.
+func (a *App) anew(old *instance) (next *instance, err error) {
+	if a.conf.DB == "" {
+		return a.begin(nil)
+	}
+	// There is but one file, and the old instance has it.
+	if err := old.close(); err != nil {
+		return nil, err
+	}
+	if start, err := a.conf.Dev.refill(a.conf.DB); err == nil {
+		return a.begin(start)
+	}
+	// It is damaged, or too little is left of it to be written into.
+	if err := a.drop(); err != nil {
+		return nil, err
+	}
+	return a.begin(nil)
 }
 
 // drop deletes the fixture's own file, so that the next instance begins with a
@@ -67,9 +92,13 @@ func (a *App) drop() error {
 
 const resetPath = "/dev/reset"
 
-// slowBody is how long a reset waits for a request whose body does not come;
-// then the request is refused.
-const slowBody = 200 * time.Millisecond
+// How long a reset waits for a client: for a body that does not come, the
+// request of which is then refused, and for one that does not read its answer,
+// whose connection is then cut.
+const (
+	slowBody   = 200 * time.Millisecond
+	slowReader = 2 * time.Second
+)
 
 // serveDev is the handler of a fixture. It holds the gate for every request
 // but the reset itself.
@@ -82,18 +111,60 @@ func (a *App) serveDev(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer a.gate.RUnlock()
-	if r.ContentLength != 0 {
-		body := http.NewResponseController(w)
-		a.bodies.Store(body, nil)
-		defer a.bodies.Delete(body)
+	if a.failed != nil {
+		i.refuse(w, a.failed)
+		return
 	}
-	i.ServeHTTP(w, r)
+	x := &exchange{ResponseWriter: w, body: r.ContentLength != 0}
+	a.flight.Store(x, nil)
+	defer a.flight.Delete(x)
+	i.ServeHTTP(x, r)
 }
 
-// hurry has those requests fail that still wait for their bodies.
-func (a *App) hurry() {
-	a.bodies.Range(func(body, _ any) bool {
-		body.(*http.ResponseController).SetReadDeadline(time.Now())
-		return true
-	})
+// exchange is a request to a fixture and its answer.
+type exchange struct {
+	http.ResponseWriter
+	body    bool
+	writing atomic.Bool
+}
+
+// Unwrap lets an http.ResponseController reach the connection.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+func (x *exchange) Write(b []byte) (int, error) {
+	x.writing.Store(true)
+	defer x.writing.Store(false)
+	return x.ResponseWriter.Write(b)
+}
+
+// FlushError passes on what is written.
+func (x *exchange) FlushError() error {
+	x.writing.Store(true)
+	defer x.writing.Store(false)
+	return http.NewResponseController(x.ResponseWriter).Flush()
+}
+
+// hurry has those requests fail that wait for their clients, until a reset is
+// in.
+func (a *App) hurry(in <-chan struct{}) {
+	begun := time.Now()
+	t := time.NewTicker(slowBody)
+	defer t.Stop()
+	for {
+		select {
+		case <-in:
+			return
+		case <-t.C:
+		}
+		a.flight.Range(func(one, _ any) bool {
+			x := one.(*exchange)
+			if x.body {
+				http.NewResponseController(x).SetReadDeadline(time.Now())
+			}
+			if x.writing.Load() && time.Since(begun) >= slowReader {
+				http.NewResponseController(x).SetWriteDeadline(time.Now())
+			}
+			return true
+		})
+	}
 }

@@ -142,7 +142,7 @@ type Dev struct {
 	Clock                string `placeholder:"RFC3339" help:"Let time stand still at this instant between advances."`
 	ReadyFile            string `type:"path" placeholder:"FILE" help:"Also write the ready line to this file, whole or not at all."`
 	Seed                 string `type:"path" placeholder:"FILE" help:"Begin with the shops that this JSON file describes, and not with the demo shop; a file named by --db that is there already keeps what it has. GET /dev/seed.schema.json has the form."`
-	DeterministicIDs     bool   `name:"deterministic-ids" help:"Make secrets and the ids of requests the same in every run, and let time stand still at 2026-01-01T09:00:00Z if --clock names no other instant: the same calls then get the same answers, byte for byte."`
+	DeterministicIDs     bool   `name:"deterministic-ids" help:"Make secrets and the ids of requests the same in every run, and let time stand still at 2026-01-01T09:00:00Z if --clock names no other instant: the same calls then get the same answers, byte for byte, but for the times and signatures of webhooks, which are real."`
 	StrictWebhookTargets bool   `help:"Hold webhook targets to the rules of serve: public addresses that resolve, by https."`
 	AllowRemote          bool   `help:"Listen on an address that is not loopback, though the demo keys are public knowledge."`
 	Server
@@ -162,6 +162,9 @@ func (c *Dev) Run() error {
 		if at, err = time.Parse(time.RFC3339, c.Clock); err != nil {
 			return fmt.Errorf("--clock (PUNCHCARD_CLOCK): must be a time such as 2026-01-31T09:00:00Z")
 		}
+		if at.Before(time.Unix(0, 0)) {
+			return fmt.Errorf("--clock (PUNCHCARD_CLOCK): must not be before 1970")
+		}
 	}
 	var seed *dev.SeedFile
 	if c.Seed != "" {
@@ -176,6 +179,9 @@ func (c *Dev) Run() error {
 		at = time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	}
 	if c.ReadyFile != "" { // an older one would tell of a server that is gone
+		if err := c.checkReadyFile(); err != nil {
+			return fmt.Errorf("--ready-file (PUNCHCARD_READY_FILE): %w", err)
+		}
 		if err := os.Remove(c.ReadyFile); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("--ready-file (PUNCHCARD_READY_FILE): %w", err)
 		}
@@ -202,6 +208,27 @@ func (c *Dev) Run() error {
 			r.APIKey, r.BaseURL, r.APIKey, r.BaseURL, firstProgram(r), r.Origin)
 		return nil
 	})
+}
+
+// checkReadyFile sees to it that nothing but an older ready file is replaced:
+// no folder, no device, and neither of the files that the fixture lives on.
+func (c *Dev) checkReadyFile() error {
+	if c.ReadyFile == c.DB {
+		return errors.New("is the file of --db")
+	}
+	have, err := os.Stat(c.ReadyFile)
+	if err != nil {
+		return nil // there is none
+	}
+	if !have.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a file that could be replaced", c.ReadyFile)
+	}
+	for _, other := range []string{c.DB, c.Seed} {
+		if info, err := os.Stat(other); err == nil && os.SameFile(have, info) {
+			return fmt.Errorf("%s is the file of --db or --seed", c.ReadyFile)
+		}
+	}
+	return nil
 }
 
 // firstProgram is a program whose cards are the easiest to try.

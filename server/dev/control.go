@@ -2,7 +2,6 @@ package dev
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -29,12 +28,6 @@ func (m *Mailbox) Put(msg store.Mail) {
 	m.mail = append(m.mail, msg)
 }
 
-// Mover is a clock that can be moved forward.
-type Mover interface {
-	Now() time.Time
-	Advance(time.Duration)
-}
-
 // Control is the control API below /dev. It has no key: it exists only under
 // "punchcard dev", on loopback.
 type Control struct {
@@ -48,16 +41,14 @@ type Control struct {
 	// Context ends with the fixture, or when it is reset.
 	Context context.Context
 
-	mu   sync.Mutex
-	told Settled // what the last answer to settle was about
+	mu     sync.Mutex
+	told   Settled    // what the last answer to settle was about
+	moving sync.Mutex // of the clock: one after the other, so that each counts
 
 	Journal   *Journal
 	Faults    *Faults
 	Receivers *Receivers
 }
-
-// errReset ends what was under way when the fixture was reset or stopped.
-var errReset = errors.New("the fixture was reset")
 
 // operator is who acts through the control API.
 var operator = store.Actor{Type: "user", Name: "dev"}
@@ -111,88 +102,6 @@ func (c *Control) shopOf(id store.Opt[string]) (int64, error) {
 	return c.Store.ResolveShop(id.V)
 }
 
-type clockAnswer struct {
-	Now store.Time `json:"now"`
-}
-
-func (c *Control) clock() clockAnswer { return clockAnswer{store.TimeOf(c.Clock.Now())} }
-
-type clockBody struct {
-	Advance store.Opt[string]     `json:"advance" max:"40"`
-	Now     store.Opt[store.Time] `json:"now"`
-}
-
-// moveClock moves the one clock forward and does what became due.
-func (c *Control) moveClock(_ *http.Request, _ httprouter.Params, b clockBody) (_ clockAnswer, err error) {
-	var by time.Duration
-	switch {
-	case b.Advance.Set == b.Now.Set:
-		return clockAnswer{}, store.Invalid(store.Detail{Field: "advance", Code: "required", Message: `give either advance, such as "26h", or now`})
-	case b.Advance.Set:
-		by, err = time.ParseDuration(b.Advance.V)
-		if err != nil || by < 0 {
-			return clockAnswer{}, store.Invalid(store.Detail{Field: "advance", Code: "invalid_value", Message: `must be a duration that is not negative, such as "90s" or "26h"`})
-		}
-	default:
-		if by = b.Now.V.Std().Sub(c.Clock.Now()); by < -time.Millisecond {
-			return clockAnswer{}, store.Invalid(store.Detail{Field: "now", Code: "invalid_value", Message: "must not be before the present: the clock does not run backwards"})
-		}
-		by = max(by, 0)
-	}
-	err = c.advance(c.Clock.Now().Add(by))
-	return c.clock(), err
-}
-
-// advance moves the clock to an instant, through each at which something is
-// due, so that what follows from it happens then and not all at the end.
-func (c *Control) advance(to time.Time) error {
-	if _, err := c.Settle(); err != nil { // what is due already
-		return err
-	}
-	for {
-		if c.Context.Err() != nil {
-			return errReset
-		}
-		at, ok, err := c.Due()
-		if err != nil {
-			return err
-		}
-		if last := !ok || at.After(to); last {
-			at = to
-		}
-		c.Clock.Advance(max(at.Sub(c.Clock.Now()), 0))
-		if _, err := c.Settle(); err != nil {
-			return err
-		}
-		if !at.Before(to) {
-			return nil
-		}
-	}
-}
-
-// settle does what is due and tells what was sent since it was last asked:
-// what left by itself in between counts too, so that the numbers do not depend
-// on who was quicker.
-func (c *Control) settle(*http.Request, httprouter.Params, struct{}) (Settled, error) {
-	s, err := c.Settle()
-	if err != nil {
-		return s, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	told := c.told
-	c.told = s
-	s.Delivered, s.Failed = s.Delivered-told.Delivered, s.Failed-told.Failed
-	return s, nil
-}
-
-// Settled is what the delivery loop came to.
-type Settled struct {
-	Delivered int64 `json:"delivered" doc:"Deliveries that were accepted, since the last settle."`
-	Failed    int64 `json:"failed" doc:"Attempts that were not, since the last settle."`
-	Pending   int64 `json:"pending" doc:"Deliveries that wait for a later attempt, or for their webhook to be switched on."`
-}
-
 type shopAnswer struct {
 	ShopID     string `json:"shop_id"`
 	APIKey     string `json:"api_key"`
@@ -236,7 +145,7 @@ func (c *Control) updateShop(r *http.Request, p httprouter.Params, b store.ShopF
 }
 
 type keyBody struct {
-	ShopID store.Opt[string] `json:"shop_id" max:"255"`
+	ShopID store.Opt[string] `json:"shop_id" min:"1" max:"255"`
 	store.KeyFields
 }
 
@@ -287,7 +196,7 @@ func (c *Control) revokeKey(r *http.Request, p httprouter.Params, _ struct{}) (k
 }
 
 type locationBody struct {
-	ShopID   store.Opt[string] `json:"shop_id" max:"255"`
+	ShopID   store.Opt[string] `json:"shop_id" min:"1" max:"255"`
 	StaffPIN store.Opt[string] `json:"staff_pin" max:"8"`
 	store.LocationPatch
 }
@@ -407,7 +316,7 @@ func (c *Control) eraseCard(r *http.Request, p httprouter.Params, _ struct{}) (s
 }
 
 type auditQuery struct {
-	ShopID store.Opt[string] `json:"shop_id" max:"255"`
+	ShopID store.Opt[string] `json:"shop_id" min:"1" max:"255"`
 	store.PageQuery
 }
 

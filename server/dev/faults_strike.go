@@ -93,7 +93,7 @@ func (f *Faults) lag(w http.ResponseWriter, r *http.Request, x *fault) bool {
 	case clientLeft:
 		panic(http.ErrAbortHandler)
 	case fixtureEnded:
-		f.k.Refuse(w, &server.Problem{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture was reset."})
+		f.k.Refuse(w, errReset)
 		return false
 	}
 	return true

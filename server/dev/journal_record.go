@@ -7,6 +7,7 @@ import (
 	"hash"
 	"io"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -62,7 +63,7 @@ type recording struct {
 func (j *Journal) begin(kind string, w http.ResponseWriter, r *http.Request) (*recording, *http.Request) {
 	at := j.now()
 	rec := &recording{ResponseWriter: w, j: j, start: time.Now(), in: &tee{ReadCloser: r.Body, length: r.ContentLength, sum: sha256.New(), expects: r.Header.Get("Expect") != ""}}
-	rec.entry = requestEntry{Kind: kind, At: store.TimeOf(at), Method: r.Method, Path: r.URL.EscapedPath(), Query: r.URL.RawQuery}
+	rec.entry = requestEntry{Kind: kind, At: store.TimeOf(at), Method: r.Method, Path: r.URL.EscapedPath(), Query: maskedSecrets(r.URL.RawQuery)}
 	rec.entry.Request.Headers = flat(r.Header)
 	mask(rec.entry.Request.Headers)
 	rec.arrived = arrival{face: kind, caller: strings.Join(r.Header["Authorization"], ", "),
@@ -150,6 +151,9 @@ func (rec *recording) finish() {
 		rec.entry.RequestID = store.Some(id)
 	}
 	rec.entry.Replayed = h.Get("Idempotent-Replayed") == "true"
+	if rec.entry.Method == http.MethodHead { // net/http keeps it back
+		rec.out = capped{}
+	}
 	rec.finishAs(answered{Status: rec.status, message: message{flat(h), rec.out.json(), rec.out.truncated()}})
 }
 
@@ -261,7 +265,15 @@ func mask(headers map[string]string) {
 			headers[name] = "***"
 		}
 	}
+	for name, value := range headers {
+		headers[name] = maskedSecrets(value)
+	}
 }
+
+// secrets are keys and tokens, wherever a client puts them by mistake.
+var secrets = regexp.MustCompile(`\b(t(?:sk|mk|dk)_(?:live|test)_)[A-Za-z0-9_-]{39}([A-Za-z0-9_-]{4})`)
+
+func maskedSecrets(text string) string { return secrets.ReplaceAllString(text, "$1…$2") }
 
 func maskedToken(v string) string {
 	scheme, token, _ := strings.Cut(v, " ")

@@ -206,3 +206,18 @@ func TestJournalWaitsForNoBody(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// A key is hidden wherever a client puts it, and the answer to HEAD has no body.
+func TestJournalHidesKeys(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.rest("GET", "/me?api_key="+r.APIKey+"&token="+r.TillToken, nil, "x-api-key", r.APIKey).want(200)
+	e := r.last()
+	if e.Query != "api_key=tsk_test_…0000&token=tdk_test_…0000" || e.Request.Headers["X-Api-Key"] != "tsk_test_…0000" {
+		t.Errorf("query %s, headers %v", e.Query, e.Request.Headers)
+	}
+	r.rest("HEAD", "/me", nil)
+	if e := r.last(); e.Response.Body != nil && string(e.Response.Body) != "null" || e.Response.Truncated {
+		t.Errorf("the answer to HEAD has the body %s", e.Response.Body)
+	}
+}

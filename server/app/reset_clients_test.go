@@ -1,0 +1,163 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"punchcard/server/app"
+)
+
+// A client that asks for a lot and never reads it is cut off and holds nothing
+// up.
+func TestResetCutsOffWhoDoesNotRead(t *testing.T) {
+	a := fixture(t)
+	_, body := call(t, "POST", a.Origin+"/dev/receiver", "", "")
+	var target struct{ URL, ID string }
+	if err := json.Unmarshal([]byte(body), &target); err != nil {
+		t.Fatal(err)
+	}
+	for range 60 { // more than the buffers of two sockets hold
+		resp, err := http.Post(target.URL, "text/plain", bytes.NewReader(make([]byte, 250<<10)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+	conn, err := net.Dial("tcp", strings.TrimPrefix(a.Origin, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+	fmt.Fprintf(conn, "GET /dev/receiver/%s HTTP/1.1\r\nHost: x\r\n\r\n", target.ID)
+	if _, err := conn.Read(make([]byte, 1)); err != nil { // the answer is being written
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	if err := a.Reset(); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begun); took > 20*time.Second {
+		t.Errorf("the reset took %s", took)
+	}
+}
+
+// A fixture that ends while resets wait for one another ends at once.
+func TestStopAmongResets(t *testing.T) {
+	for range 10 {
+		a, err := app.Start(app.Config{Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), Dev: &app.Dev{Clock: app.NewClock(time.Time{})}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		first := make(chan struct{}, 12)
+		for range 12 {
+			wg.Go(func() {
+				resp, err := http.Post(a.Origin+"/dev/reset", "", nil)
+				first <- struct{}{}
+				if err != nil {
+					return // it came too late
+				}
+				resp.Body.Close()
+				if resp.StatusCode != 200 && resp.StatusCode != 503 {
+					t.Errorf("a reset got %s", resp.Status)
+				}
+			})
+		}
+		<-first
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		if err := a.Stop(ctx); err != nil {
+			t.Errorf("the end: %v", err)
+		}
+		cancel()
+		wg.Wait()
+		http.DefaultClient.CloseIdleConnections()
+	}
+}
+
+// The clock goes as far as times can be written, in whatever steps, and never
+// back.
+func TestClockToTheEndOfTime(t *testing.T) {
+	for name, first := range map[string]time.Time{"runs": {}, "stands": time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)} {
+		t.Run(name, func(t *testing.T) {
+			a := fixture(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(first) })
+			move := func(body, want string) {
+				t.Helper()
+				status, got := call(t, "POST", a.Origin+"/dev/clock", "", body)
+				if !strings.Contains(fmt.Sprint(status, got), want) {
+					t.Errorf("%s: %d %s, want %s", body, status, got, want)
+				}
+			}
+			move(`{"advance": "2500000h"}`, `200{"now":"23`)
+			move(`{"advance": "2500000h"}`, `200{"now":"25`)
+			move(`{"now": "5000-01-01T00:00:00Z"}`, `200{"now":"5000-01-01T00:00:00.`)
+			move(`{"now": "9999-12-31T00:00:00Z"}`, `200{"now":"9999-12-31T00:00:00.`)
+			move(`{"advance": "24h"}`, `"field":"advance"`)
+			move(`{"advance": "23h"}`, `200{"now":"9999-12-31T23:00:00.`)
+			if status, body := call(t, "GET", a.Ready.BaseURL+"/me", a.Ready.APIKey, ""); status != 200 {
+				t.Errorf("at the end of time: %d %s", status, body)
+			}
+		})
+	}
+}
+
+// Advances that meet are made one after the other: each of them counts.
+func TestAdvancesAddUp(t *testing.T) {
+	a := fixture(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)) })
+	var wg sync.WaitGroup
+	for range 24 {
+		wg.Go(func() {
+			if status, body := call(t, "POST", a.Origin+"/dev/clock", "", `{"advance": "1h"}`); status != 200 {
+				t.Errorf("%d %s", status, body)
+			}
+		})
+	}
+	wg.Wait()
+	if _, body := call(t, "GET", a.Origin+"/dev/clock", "", ""); body != `{"now":"2026-03-02T00:00:00.000Z"}` {
+		t.Errorf("24 hours after midnight it is %s", body)
+	}
+}
+
+// A reset that cannot be done leaves nothing that could be taken for a fixture;
+// the next one that can mends it.
+func TestResetThatFails(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "temporary")
+	there := func(there bool) {
+		t.Helper()
+		err := os.RemoveAll(folder)
+		if err == nil && there {
+			err = os.Mkdir(folder, 0o700)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	there(true)
+	t.Setenv("TMPDIR", folder)
+	a := fixture(t)
+	there(false)
+	for _, step := range []struct {
+		method, path string
+		status       int
+	}{{"POST", "/dev/reset", 503}, {"GET", "/api/public/v1/me", 503}, {"GET", "/dev/clock", 503}, {"POST", "/dev/reset", 503}} {
+		if status, body := call(t, step.method, a.Origin+step.path, a.Ready.APIKey, ""); status != step.status || !strings.Contains(body, "could not be reset") {
+			t.Errorf("%s: %d %s", step.path, status, body)
+		}
+	}
+	there(true)
+	for _, step := range [][2]string{{"POST", "/dev/reset"}, {"GET", "/api/public/v1/me"}, {"POST", "/dev/settle"}} {
+		if status, body := call(t, step[0], a.Origin+step[1], a.Ready.APIKey, ""); status != 200 {
+			t.Errorf("%s: %d %s", step, status, body)
+		}
+	}
+}
