@@ -47,7 +47,8 @@ type Server struct {
 	// reset.
 	Shop             string            // id
 	Programs         map[string]string // ids by type: standard, private, discount, access, prepaid
-	Locations        []string          // ids of two
+	Locations        []string          // ids of two; of a seed all of its first shop
+	Refs             map[string]string // of a [Seed]: ids by the refs of the file
 	APIKey           string            // with every scope
 	RestrictedAPIKey string            // with every scope, at Locations[0] only
 	MCPKey           string            // which the REST API refuses
@@ -113,7 +114,10 @@ func panicking() bool {
 // New starts a server without a test, for examples, TestMain, and programs of
 // their own. The caller closes it.
 func New(options ...Option) (*Server, error) {
-	c := configure(options)
+	c, err := configure(options)
+	if err != nil {
+		return nil, err
+	}
 	a, err := app.Start(c)
 	if err != nil {
 		return nil, err
@@ -123,7 +127,7 @@ func New(options ...Option) (*Server, error) {
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 2, ReadBufferSize: 2 << 10, WriteBufferSize: 2 << 10,
 		IdleConnTimeout: 50 * time.Millisecond} // each holds some 40 kB at its two ends
 	s := &Server{Origin: a.Origin, URL: a.Ready.BaseURL, TillURL: a.Origin + "/till/v1", Shop: a.Ready.ShopID,
-		Programs: maps.Clone(a.Ready.ProgramIDs), Locations: slices.Clone(a.Ready.LocationIDs),
+		Programs: maps.Clone(a.Ready.ProgramIDs), Locations: slices.Clone(a.Ready.LocationIDs), Refs: maps.Clone(a.Ready.Refs),
 		APIKey: a.Ready.APIKey, RestrictedAPIKey: a.Ready.RestrictedAPIKey, MCPKey: a.Ready.MCPKey, TillToken: a.Ready.TillToken,
 		core: &core{app: a, clock: c.Dev.Clock, transport: transport, client: &http.Client{Transport: transport}, tills: map[string]string{}}}
 	return s.view(alone{}), nil

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -321,4 +322,31 @@ func refusal(t testing.TB, err error) *punchtest.Error {
 		t.Fatalf("no refusal: %v", err)
 	}
 	return e
+}
+
+// A server of a seed has what the file describes; a reset brings it back, and a
+// bad file is an error that names line and path.
+func TestSeed(t *testing.T) {
+	t.Parallel()
+	s := punchtest.Start(t, punchtest.Seed("../../testdata/seeds/bakery.json"))
+	id := s.Refs["bread-01"]
+	before := s.Card(id)
+	if before.StampsCount == 0 || before.HolderName == "" || len(s.Locations) != 2 || s.Programs["prepaid"] == "" {
+		t.Errorf("the seed gives %+v, %v, %v", before, s.Locations, s.Programs)
+	}
+	if now := s.Clock.Now(); now.Year() > 2026 || now.IsZero() {
+		t.Errorf("the clock stands at %s, not where the seed says", now)
+	}
+	s.Lock(id)
+	s.Reset()
+	if after := s.Card(id); after.Status != before.Status || after.StampsCount != before.StampsCount {
+		t.Errorf("after the reset %+v, before it %+v", after, before)
+	}
+	bad := filepath.Join(t.TempDir(), "bad.json")
+	if err := os.WriteFile(bad, []byte("{\"shops\":\n[{\"name\": 3}]}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := punchtest.New(punchtest.Seed(bad)); err == nil || !strings.Contains(err.Error(), "bad.json:2: shops.0.name: must be a string") {
+		t.Errorf("a bad seed: %v", err)
+	}
 }
