@@ -331,7 +331,7 @@ func TestSeed(t *testing.T) {
 	s := punchtest.Start(t, punchtest.Seed("../../testdata/seeds/bakery.json"))
 	id := s.Refs["bread-01"]
 	before := s.Card(id)
-	if before.StampsCount == 0 || before.HolderName == "" || len(s.Locations) != 2 || s.Programs["prepaid"] == "" {
+	if before.CurrentValue == nil || before.HolderName == "" || len(s.Locations) != 2 || s.Programs["prepaid"] == "" {
 		t.Errorf("the seed gives %+v, %v, %v", before, s.Locations, s.Programs)
 	}
 	if now := s.Clock.Now(); now.Year() > 2026 || now.IsZero() {
@@ -339,7 +339,7 @@ func TestSeed(t *testing.T) {
 	}
 	s.Lock(id)
 	s.Reset()
-	if after := s.Card(id); after.Status != before.Status || after.StampsCount != before.StampsCount {
+	if after := s.Card(id); after.Status != before.Status || *after.CurrentValue != *before.CurrentValue {
 		t.Errorf("after the reset %+v, before it %+v", after, before)
 	}
 	bad := filepath.Join(t.TempDir(), "bad.json")
