@@ -26,6 +26,10 @@ type conn struct {
 	args  []driver.NamedValue
 	open  []*rows // not yet closed; a panic in the middle of a walk leaves some
 
+	// ctx interrupts a long query of a connection that its end then discards;
+	// nil: nothing does.
+	ctx context.Context
+
 	// The writer's connection keeps the first failure of the disk as its fault
 	// and runs nothing more until commitGroup clears it: SQLite may have ended
 	// the transaction, and a further statement would commit alone.
@@ -236,7 +240,11 @@ func (c *conn) query(sql string, args ...any) *rows {
 		r.err = err
 		return r
 	}
-	dr, err := s.(driver.StmtQueryContext).QueryContext(context.Background(), c.bind(args))
+	ctx := c.ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	dr, err := s.(driver.StmtQueryContext).QueryContext(ctx, c.bind(args))
 	if err != nil {
 		r.err = c.failed(err)
 		return r

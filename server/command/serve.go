@@ -94,6 +94,7 @@ func (s Server) run(conf app.Config, ready func(*app.App) error) error {
 // Serve is the server.
 type Serve struct {
 	DB string `default:"punchcard.db" type:"path" help:"The database file; created when absent."`
+	BackupFlags
 	Server
 }
 
@@ -104,6 +105,9 @@ func (c *Serve) Run() error {
 		return err
 	}
 	conf.DB = c.DB
+	if conf.Backups, err = c.backups(); err != nil {
+		return err
+	}
 	return c.run(conf, func(a *app.App) error {
 		conf.Log.Info("serving", "db", c.DB, "origin", a.Origin, "docs", a.Origin+"/docs")
 		return nil
