@@ -81,7 +81,7 @@ func settle(p *partial, db string) error {
 	if info, err := os.Stat(p.path); err != nil || info.Size() == 0 {
 		return fmt.Errorf("%s: is not a punchcard database, but an empty file", db)
 	}
-	return settleHeader(p.path)
+	return settleHeader(p.path, withJournal)
 }
 
 // copyError says which copy failed, and why.

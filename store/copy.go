@@ -69,17 +69,24 @@ func copyDatabase(ctx context.Context, from *conn, to string) (err error) {
 // so that no writer has to do that for all that came together during a copy.
 func emptyLog(c *conn) { c.exec("PRAGMA wal_checkpoint(PASSIVE)") }
 
-// settleHeader takes the write-ahead log out of a copy's header (the read and
-// write versions at 18 and 19 of the file format), so that the copy is one file
-// that can be opened where nothing can be written, and syncs the file. The
-// store puts the log back when it opens it.
-func settleHeader(path string) (err error) {
+// The versions for writing and reading in a file's header: with SQLite's own
+// journal, and with the write-ahead log.
+const (
+	withJournal = 1
+	withLog     = 2
+)
+
+// settleHeader writes the versions (bytes 18 and 19 of the file format) of a
+// copy, and syncs it. A copy is withJournal, so that it is one file that can be
+// opened where nothing can be written; a database that is to be served is
+// withLog, so that its first opening does not have to change that.
+func settleHeader(path string, version byte) (err error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if _, err := f.WriteAt([]byte{1, 1}, 18); err != nil {
+	if _, err := f.WriteAt([]byte{version, version}, 18); err != nil {
 		return err
 	}
 	return f.Sync()

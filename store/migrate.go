@@ -50,6 +50,17 @@ func inspect(path string) error {
 	}
 	defer c.close()
 	_, err = schemaOf(c, path)
+	if errors.Is(err, ErrReadOnly) {
+		// A process was killed in the midst of a change to the file itself, and
+		// its journal says what is to be taken back first: that is part of
+		// reading the file.
+		var w *conn
+		if w, err = openConn(dsn(path, "mode=rw", "_pragma=busy_timeout(5000)")); err != nil {
+			return explainInspect(path, err)
+		}
+		defer w.close()
+		_, err = schemaOf(w, path)
+	}
 	return err
 }
 

@@ -175,6 +175,9 @@ func fillFrom(ctx context.Context, p *partial, backup string, quick bool) error 
 	if err := verify(ctx, p.path, backup, quick); err != nil {
 		return refusedCopy(ctx, p.name, err)
 	}
+	if err := settleHeader(p.path, withLog); err != nil {
+		return copyError(ctx, p.name, backup, err)
+	}
 	return nil
 }
 
@@ -204,11 +207,11 @@ func openBackup(ctx context.Context, path string) (*conn, error) {
 // and the old file without its log lacks commits. So the log goes first, and
 // into the old file:
 //
-//  1. quiesce: SQLite itself moves the log into the file and removes it, which
+//  1. quiesce: SQLite itself moves the log into the file and empties it, which
 //     a crash may interrupt anywhere; what it leaves is the old database. From
-//     here on the connection holds the file's exclusive lock: whoever wants to
-//     read or write it waits, so that no new log comes up. What may still lie
-//     beside the file says nothing any more and is removed.
+//     before that on the connection holds the file's exclusive lock: whoever
+//     wants to read or write it waits, so that nothing new comes into the log.
+//     What still lies beside the file is empty, and is removed.
 //  2. link: the file gets a second name. Crash: the old database, with two
 //     names; forgetLinks takes the second away in the next restore.
 //  3. syncFolder: without it a power loss could keep the renaming of 4 and not
@@ -252,9 +255,8 @@ func swap(p *partial, kept string) (string, error) {
 		return "", fmt.Errorf("%s: cannot be kept: %w", db, cause(err))
 	}
 	for _, end := range beside {
-		// After quiesce there may be a -shm, and the journal of its own change,
-		// which is done with: both say nothing. What cannot be opened keeps all
-		// but the -shm, which says nothing without a log.
+		// What cannot be opened keeps all but the -shm, which says nothing
+		// without a log.
 		if old != nil || end == "-shm" {
 			err = os.Remove(db + end)
 		} else {
@@ -270,17 +272,19 @@ func swap(p *partial, kept string) (string, error) {
 	return kept, p.commit()
 }
 
-// quiesce brings a database into one file, without a log, and returns the
+// quiesce brings a database into one file, with an empty log, and returns the
 // connection that holds its exclusive lock.
 func quiesce(db string) (*conn, error) {
 	c, err := openConn(dsn(db, "mode=rw", "_pragma=busy_timeout(1000)", "_pragma=synchronous(FULL)", "_pragma=locking_mode(EXCLUSIVE)"))
 	if err != nil {
 		return nil, err
 	}
-	mode := ""
-	_, err = c.one(func(r *rows) { mode = r.str() }, "PRAGMA journal_mode=DELETE")
-	if err == nil && mode != "delete" {
-		err = ErrBusy
+	// The lock comes with the first transaction, and stays.
+	err = c.script("BEGIN EXCLUSIVE; COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
+	if err == nil {
+		if info, serr := os.Stat(db + "-wal"); serr == nil && info.Size() > 0 {
+			err = ErrBusy
+		}
 	}
 	if err == nil {
 		_, err = c.exec("BEGIN EXCLUSIVE")
