@@ -16,6 +16,9 @@ type CopyOptions struct {
 	// Quick leaves out the invariants when the copy is verified; they take
 	// about four times as long as the rest.
 	Quick bool
+	// Copied, if set, is called when the pages have been copied: what follows
+	// holds nobody up any more and may take its time.
+	Copied func()
 }
 
 // beside are the files that SQLite keeps next to a database.
@@ -25,7 +28,8 @@ var beside = []string{"-wal", "-shm", "-journal"}
 // another process: the file then holds all that was committed when Backup
 // began. It returns the copy's size in bytes.
 //
-// The copy is written beside the file, verified, synced and then given its
+// The copy is written beside the file, verified, rewritten without anything
+// that was erased, verified again, synced and then given its
 // name, with mode 0600: the file is whole or not there, and one that it
 // replaces (Force) is there until then. db is not changed, and not migrated.
 // Where ctx ends first nothing is left. The errors are one line that names the
@@ -50,7 +54,10 @@ func Backup(ctx context.Context, db, file string, o CopyOptions) (size int64, er
 	if err != nil {
 		return 0, explainInspect(db, err)
 	}
-	err = copyDatabase(ctx, from, p.path)
+	err = os.Remove(p.raw()) // what a killed process left
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		err = copyDatabase(ctx, from, p.raw())
+	}
 	if err == nil {
 		emptyLog(from)
 	}
@@ -58,12 +65,24 @@ func Backup(ctx context.Context, db, file string, o CopyOptions) (size int64, er
 		err = cerr
 	}
 	if err == nil {
-		err = settle(p, db)
+		err = settle(p.raw(), db)
 	}
 	if err != nil {
 		return 0, copyError(ctx, file, db, err)
 	}
-	if err := verify(ctx, p.path, db, o.Quick); err != nil {
+	if o.Copied != nil {
+		o.Copied()
+	}
+	if err := verify(ctx, p.raw(), db, o.Quick); err != nil {
+		return 0, refusedCopy(ctx, file, err)
+	}
+	if err = rewrite(ctx, p.raw(), p.path); err == nil {
+		err = settle(p.path, db)
+	}
+	if err != nil {
+		return 0, copyError(ctx, file, db, err)
+	}
+	if err := verify(ctx, p.path, file, true); err != nil {
 		return 0, refusedCopy(ctx, file, err)
 	}
 	info, err := os.Stat(p.path)
@@ -77,11 +96,11 @@ func Backup(ctx context.Context, db, file string, o CopyOptions) (size int64, er
 }
 
 // settle makes the copy last.
-func settle(p *partial, db string) error {
-	if info, err := os.Stat(p.path); err != nil || info.Size() == 0 {
+func settle(path, db string) error {
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		return fmt.Errorf("%s: is not a punchcard database, but an empty file", db)
 	}
-	return settleHeader(p.path, withJournal)
+	return settleHeader(path, withJournal)
 }
 
 // copyError says which copy failed, and why.

@@ -24,6 +24,8 @@ type BackupFolder struct {
 	Keep int // the newest backups that stay, at least 1
 	// Quick is that of CopyOptions.
 	Quick bool
+	// Copy makes the copy, as Backup does; nil: Backup.
+	Copy func(ctx context.Context, db, file string, o CopyOptions) (size int64, err error)
 }
 
 // Made is a backup that was made.
@@ -58,7 +60,11 @@ func (f BackupFolder) Make(ctx context.Context, now time.Time) (m Made, err erro
 	}
 	name := f.prefix() + now.UTC().Format(StampLayout) + ".db"
 	m.File = filepath.Join(f.Dir, name)
-	if m.Size, err = Backup(ctx, f.DB, m.File, CopyOptions{Quick: f.Quick}); err != nil {
+	backup := f.Copy
+	if backup == nil {
+		backup = Backup
+	}
+	if m.Size, err = backup(ctx, f.DB, m.File, CopyOptions{Quick: f.Quick}); err != nil {
 		return Made{}, err
 	}
 	all, err := f.list("")

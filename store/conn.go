@@ -56,6 +56,13 @@ func dsn(path string, params ...string) string {
 	return u.String() + "?" + strings.Join(params, "&")
 }
 
+func (c *conn) context() context.Context {
+	if c.ctx == nil {
+		return context.Background()
+	}
+	return c.ctx
+}
+
 func openConn(name string) (*conn, error) {
 	dc, err := (&sqlite.Driver{}).Open(name)
 	if err != nil {
@@ -189,7 +196,7 @@ func (c *conn) run(sql string, args []any) (key, changes int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	res, err := s.(driver.StmtExecContext).ExecContext(context.Background(), c.bind(args))
+	res, err := s.(driver.StmtExecContext).ExecContext(c.context(), c.bind(args))
 	if err != nil {
 		return 0, 0, c.failed(err)
 	}
@@ -240,11 +247,7 @@ func (c *conn) query(sql string, args ...any) *rows {
 		r.err = err
 		return r
 	}
-	ctx := c.ctx
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	dr, err := s.(driver.StmtQueryContext).QueryContext(ctx, c.bind(args))
+	dr, err := s.(driver.StmtQueryContext).QueryContext(c.context(), c.bind(args))
 	if err != nil {
 		r.err = c.failed(err)
 		return r

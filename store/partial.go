@@ -25,6 +25,10 @@ type partial struct {
 	done bool // it has its name
 }
 
+// raw is where the pages lie before they are rewritten. Like the file itself
+// it is its locker's.
+func (p *partial) raw() string { return p.path + "-raw" }
+
 // errWriting tells that another process writes the same file.
 var errWriting = errors.New("another process is writing it")
 
@@ -80,6 +84,7 @@ func (p *partial) take() error {
 // commit gives the file its name in place of what has it, lastingly. The file
 // is synced already.
 func (p *partial) commit() error {
+	os.Remove(p.raw()) // as long as it is its locker's
 	if err := os.Rename(p.path, p.name); err != nil {
 		return fmt.Errorf("%s: %w", p.name, cause(err))
 	}
@@ -89,7 +94,8 @@ func (p *partial) commit() error {
 
 // discard removes the file unless it has its name by now, and lets go of it.
 func (p *partial) discard() {
-	if !p.done { // else what has this name now is another's
+	if !p.done { // else what has these names now is another's
+		os.Remove(p.raw())
 		os.Remove(p.path) // while it is locked, for the same reason
 	}
 	p.lock.Close()

@@ -160,7 +160,7 @@ func fillFrom(ctx context.Context, p *partial, backup string, quick bool) error 
 	_, err = schemaOf(from, backup)
 	if err == nil {
 		if err = copyDatabase(ctx, from, p.path); err == nil {
-			err = settle(p, backup)
+			err = settle(p.path, backup)
 		}
 		if err != nil {
 			err = copyError(ctx, p.name, backup, err)

@@ -14,6 +14,9 @@ type Backups struct {
 	Keep  int    // the newest that stay, at least 1
 	Dir   string // exists
 	Quick bool   // leave out the invariants when one is verified
+	// Copy makes the copy in a process of its own; nil: in this one, where
+	// verifying takes processor time that requests then wait for.
+	Copy func(ctx context.Context, db, file string, o store.CopyOptions) (size int64, err error)
 }
 
 // look is how often the clock is looked at while a backup is far off: a
@@ -24,7 +27,7 @@ const look = time.Minute
 // newest that is there, so that restarts neither add nor skip any; after a
 // failure the next try is an interval later.
 func (b *Backups) run(ctx context.Context, st *store.Store, log *slog.Logger) {
-	folder := store.BackupFolder{DB: st.Path(), Dir: b.Dir, Keep: b.Keep, Quick: b.Quick}
+	folder := store.BackupFolder{DB: st.Path(), Dir: b.Dir, Keep: b.Keep, Quick: b.Quick, Copy: b.Copy}
 	now := func() time.Time { return st.Now().Std() }
 	var due time.Time
 	switch newest, err := folder.Newest(); {

@@ -1,11 +1,16 @@
 package command
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -46,7 +51,9 @@ func (c *Backup) Run() error {
 	ctx, stop := interruptible()
 	defer stop()
 	start := time.Now()
-	size, err := store.Backup(ctx, c.DB, c.Target, c.options())
+	o := c.options()
+	o.Copied = stepBack
+	size, err := store.Backup(ctx, c.DB, c.Target, o)
 	if err != nil {
 		return err
 	}
@@ -105,5 +112,31 @@ func (f BackupFlags) backups() (*app.Backups, error) {
 	if info, err := os.Stat(f.BackupDir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("--backup-dir (PUNCHCARD_BACKUP_DIR): %s is not a folder", f.BackupDir)
 	}
-	return &app.Backups{Every: f.BackupEvery, Keep: f.BackupKeep, Dir: f.BackupDir, Quick: f.BackupQuick}, nil
+	return &app.Backups{Every: f.BackupEvery, Keep: f.BackupKeep, Dir: f.BackupDir, Quick: f.BackupQuick, Copy: apart}, nil
+}
+
+// apart makes a backup in a process of its own, so that the system divides the
+// processors between it and the requests, by the low priority that the command
+// takes. It ends with ctx, and cleans up.
+func apart(ctx context.Context, db, file string, o store.CopyOptions) (size int64, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.CommandContext(ctx, self, "backup", file, "--db", db, "--json", fmt.Sprintf("--force=%t", o.Force), fmt.Sprintf("--quick=%t", o.Quick))
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		if line := strings.TrimSpace(strings.TrimPrefix(stderr.String(), "punchcard: ")); line != "" {
+			return 0, errors.New(line)
+		}
+		return 0, fmt.Errorf("%s: not made: %w", file, err)
+	}
+	var out struct{ Bytes int64 }
+	if err := json.Unmarshal(stdout.Bytes(), &out); err != nil {
+		return 0, fmt.Errorf("%s: %w", file, err)
+	}
+	return out.Bytes, nil
 }
