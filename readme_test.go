@@ -26,7 +26,15 @@ func TestReadmeFlags(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| flag of `serve` and `dev` | variable | default | what |\n|---|---|---|---|\n")
 	for _, f := range serve {
-		writeFlag(&b, f)
+		if find(dev, f.Name) != nil {
+			writeFlag(&b, f)
+		}
+	}
+	b.WriteString("\n| flag of `serve` alone | variable | default | what |\n|---|---|---|---|\n")
+	for _, f := range serve {
+		if find(dev, f.Name) == nil {
+			writeFlag(&b, f)
+		}
 	}
 	b.WriteString("\n| flag of `dev` alone | variable | default | what |\n|---|---|---|---|\n")
 	for _, f := range dev {

@@ -87,7 +87,8 @@ func TestBackupIsOneFile(t *testing.T) {
 	if err != nil || int64(len(raw)) != size || raw[18] != 1 || raw[19] != 1 {
 		t.Errorf("%d bytes of %d, %v, versions %v", len(raw), size, err, raw[18:20])
 	}
-	// It is the same database to the last row, wherever it can only be read.
+	// It can be restored from where it can only be read, and is the same database
+	// to the last row.
 	if err := os.Chmod(file, 0o400); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,10 @@ func TestBackupIsOneFile(t *testing.T) {
 	if got := folder(t, dir); !slices.Equal(got, []string{"copy.db"}) {
 		t.Errorf("beside the backup there is %q", got)
 	}
-	again := &fixture{Store: open(t, restored, Options{}), t: t}
+	if err := os.Chmod(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := &fixture{Store: open(t, file, Options{}), t: t}
 	if before, after := f.dump(), again.dump(); before != after {
 		t.Errorf("the copy differs: %s", firstDifference(before, after))
 	}
@@ -175,4 +179,29 @@ func TestRestoreUnderAnOpenConnection(t *testing.T) {
 			t.Errorf("%s is left", name)
 		}
 	}
+}
+
+// After a restore no event has the id of one that was sent after the backup:
+// receivers would take it for a repeat.
+func TestRestoreReusesNoEventID(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Coffee"))
+	f.hook(f.a, program, hookFields{})
+	file, restored := filepath.Join(t.TempDir(), "copy.db"), filepath.Join(t.TempDir(), "again.db")
+	if _, err := Backup(context.Background(), f.Path(), file, CopyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		f.card(f.a, program, CardFields{})
+	}
+	if _, err := Restore(context.Background(), file, restored, time.Now(), CopyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	again := &fixture{Store: open(t, restored, Options{}), t: t, clock: f.clock, a: f.a}
+	again.card(f.a, program, CardFields{})
+	sent, now := f.number("SELECT max(id) FROM events"), again.number("SELECT min(id) FROM events")
+	if sent < 3 || now <= sent {
+		t.Errorf("events up to %d were sent, and after the restore they begin with %d", sent, now)
+	}
+	again.sound()
 }

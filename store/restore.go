@@ -175,10 +175,39 @@ func fillFrom(ctx context.Context, p *partial, backup string, quick bool) error 
 	if err := verify(ctx, p.path, backup, quick); err != nil {
 		return refusedCopy(ctx, p.name, err)
 	}
-	if err := settleHeader(p.path, withLog); err != nil {
+	err = skipKeys(p.path)
+	if err == nil {
+		err = settleHeader(p.path, withLog)
+	}
+	if err != nil {
 		return copyError(ctx, p.name, backup, err)
 	}
 	return nil
+}
+
+// skippedKeys is more than any database hands out between a backup and its
+// restore.
+const skippedKeys = 1 << 32
+
+// skipKeys has the tables whose rows are deleted go on counting far behind the
+// backup's last row. Else the events after a restore would have the ids of
+// events that were sent after the backup, and receivers would drop them as
+// repeats.
+func skipKeys(path string) error {
+	c, err := openConn(dsn(path, "_pragma=journal_mode(OFF)", "_pragma=synchronous(OFF)"))
+	if err != nil {
+		return err
+	}
+	for _, table := range []string{"prizes", "webhooks", "events"} {
+		var changed int64
+		if changed, err = c.exec("UPDATE sqlite_sequence SET seq=seq+? WHERE name=?", skippedKeys, table); err == nil && changed == 0 {
+			_, err = c.exec("INSERT INTO sqlite_sequence (name, seq) SELECT name, ? FROM sqlite_schema WHERE type='table' AND name=? AND sql LIKE '%AUTOINCREMENT%'", skippedKeys, table)
+		}
+		if err != nil {
+			break
+		}
+	}
+	return errors.Join(err, c.close())
 }
 
 // openBackup opens a backup for reading. What has a log or a journal beside it
