@@ -13,8 +13,8 @@ import (
 type CopyOptions struct {
 	// Force replaces a file that is there.
 	Force bool
-	// Quick leaves out the invariants when the copy is verified; they take
-	// about four times as long as the rest.
+	// Quick leaves out the invariants when the copy is verified; they take long
+	// on a big file.
 	Quick bool
 	// Copied, if set, is called when the pages have been copied: what follows
 	// holds nobody up any more and may take its time.
@@ -28,10 +28,10 @@ var beside = []string{"-wal", "-shm", "-journal"}
 // another process: the file then holds all that was committed when Backup
 // began. It returns the copy's size in bytes.
 //
-// The copy is written beside the file, verified, rewritten without anything
-// that was erased, verified again, synced and then given its
-// name, with mode 0600: the file is whole or not there, and one that it
-// replaces (Force) is there until then. db is not changed, and not migrated.
+// The pages are copied beside the file, verified, rewritten without anything
+// that was erased, verified again, synced and then given the file's name, with
+// mode 0600: it is whole or not there, and one that it replaces (Force) is there
+// until then. db is not changed, and not migrated.
 // Where ctx ends first nothing is left. The errors are one line that names the
 // file at fault.
 func Backup(ctx context.Context, db, file string, o CopyOptions) (size int64, err error) {
