@@ -8,36 +8,49 @@ import "fmt"
 func (s *Store) Check() (findings []string, err error) {
 	err = s.View(0, func(v *View) error {
 		return v.snapshot(func() error {
-			r := v.query("PRAGMA integrity_check(20)")
-			for r.next() {
-				if r.line != "ok" {
-					findings = append(findings, "integrity: "+r.line)
-				}
-			}
-			if err := r.close(); err != nil {
+			if findings, err = v.checkIntegrity(); err != nil {
 				return err
 			}
-			for _, rule := range invariants {
-				r := v.query(rule.sql)
-				for n := 0; n < 20 && r.next(); n++ {
-					findings = append(findings, fmt.Sprintf("%s: %s", rule.says, s.ID(rule.kind, r.int())))
-				}
-				if err := r.close(); err != nil {
-					return err
-				}
-			}
-			local, err := v.checkLocal()
-			if err != nil {
-				return err
-			}
-			findings = append(findings, local...)
-			n, err := v.number("SELECT count(*) FROM pragma_foreign_key_check")
-			if n > 0 {
-				findings = append(findings, fmt.Sprintf("%d rows point to rows that do not exist", n))
-			}
+			more, err := v.checkInvariants()
+			findings = append(findings, more...)
 			return err
 		})
 	})
+	return findings, err
+}
+
+// checkIntegrity asks SQLite whether the file's pages, tables and indexes fit
+// together.
+func (c *conn) checkIntegrity() (findings []string, err error) {
+	r := c.query("PRAGMA integrity_check(20)")
+	for r.next() {
+		if r.line != "ok" {
+			findings = append(findings, "integrity: "+r.line)
+		}
+	}
+	return findings, r.close()
+}
+
+// checkInvariants holds the rows to what operations rely on.
+func (v *View) checkInvariants() (findings []string, err error) {
+	for _, rule := range invariants {
+		r := v.query(rule.sql)
+		for n := 0; n < 20 && r.next(); n++ {
+			findings = append(findings, fmt.Sprintf("%s: %s", rule.says, v.s.ID(rule.kind, r.int())))
+		}
+		if err := r.close(); err != nil {
+			return findings, err
+		}
+	}
+	local, err := v.checkLocal()
+	if err != nil {
+		return findings, err
+	}
+	findings = append(findings, local...)
+	n, err := v.number("SELECT count(*) FROM pragma_foreign_key_check")
+	if n > 0 {
+		findings = append(findings, fmt.Sprintf("%d rows point to rows that do not exist", n))
+	}
 	return findings, err
 }
 

@@ -28,6 +28,10 @@ type conn struct {
 	args  []driver.NamedValue
 	open  []*rows // not yet closed; a panic in the middle of a walk leaves some
 
+	// ctx interrupts a long query of a connection that its end then discards;
+	// nil: nothing does.
+	ctx context.Context
+
 	// The writer's connection keeps the first failure of the disk as its fault
 	// and runs nothing more until commitGroup clears it: SQLite may have ended
 	// the transaction, and a further statement would commit alone.
@@ -52,6 +56,13 @@ func dsn(path string, params ...string) string {
 	}
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
 	return u.String() + "?" + strings.Join(params, "&")
+}
+
+func (c *conn) context() context.Context {
+	if c.ctx == nil {
+		return context.Background()
+	}
+	return c.ctx
 }
 
 func openConn(name string) (*conn, error) {
@@ -213,7 +224,7 @@ func (c *conn) run(sql string, args []any) (key, changes int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	res, err := s.(driver.StmtExecContext).ExecContext(context.Background(), c.bind(args))
+	res, err := s.(driver.StmtExecContext).ExecContext(c.context(), c.bind(args))
 	if err != nil {
 		return 0, 0, c.failed(err)
 	}
@@ -265,7 +276,7 @@ func (c *conn) query(sql string, args ...any) *rows {
 		r.err = err
 		return r
 	}
-	dr, err := s.(driver.StmtQueryContext).QueryContext(context.Background(), c.bind(args))
+	dr, err := s.(driver.StmtQueryContext).QueryContext(c.context(), c.bind(args))
 	if err != nil {
 		r.err = c.failed(err)
 		return r

@@ -186,8 +186,13 @@ func (s *Store) open() error {
 		}
 		if !ok {
 			s.lock = nil
-			return fmt.Errorf("%s: another punchcard is serving this database", s.path)
+			return held(s.path)
 		}
+		if err := os.Truncate(s.path+".lock", 0); err != nil { // of a restore that was killed
+			return fmt.Errorf("%s: cannot write next to the database: %w", s.path, errors.Unwrap(err))
+		}
+	} else if restoring(s.path) {
+		return held(s.path)
 	}
 	// People's names are in it: nobody else on the machine is to read it. The
 	// files beside it take its mode.
@@ -297,13 +302,17 @@ func checkPath(path string, mustExist bool) error {
 	return nil
 }
 
-func (s *Store) explain(err error) error {
+func (s *Store) explain(err error) error { return fmt.Errorf("%s: %w", s.path, fault(err)) }
+
+// fault is the class of an error of the database, in words for the operator;
+// any other error stays as it is.
+func fault(err error) error {
 	for _, class := range []error{ErrNotADB, ErrReadOnly, ErrCantOpen, ErrFull, ErrIO, ErrBusy, ErrCorrupt} {
 		if errors.Is(err, class) {
-			return fmt.Errorf("%s: %w", s.path, class)
+			return class
 		}
 	}
-	return fmt.Errorf("%s: %w", s.path, err)
+	return err
 }
 
 // Path is the file's path.

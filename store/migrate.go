@@ -49,25 +49,42 @@ func inspect(path string) error {
 		return explainInspect(path, err)
 	}
 	defer c.close()
+	_, err = schemaOf(c, path)
+	if errors.Is(err, ErrReadOnly) {
+		// A process was killed in the midst of a change to the file itself, and
+		// its journal says what is to be taken back first: that is part of
+		// reading the file.
+		var w *conn
+		if w, err = openConn(dsn(path, "mode=rw", "_pragma=busy_timeout(5000)")); err != nil {
+			return explainInspect(path, err)
+		}
+		defer w.close()
+		_, err = schemaOf(w, path)
+	}
+	return err
+}
+
+// schemaOf is the version of the schema that the file has, 0 for an empty one.
+// It refuses files that are not punchcard's and those of a newer one.
+func schemaOf(c *conn, path string) (v int64, err error) {
 	app, err := c.number("PRAGMA application_id")
 	if err != nil {
-		return explainInspect(path, err)
+		return 0, explainInspect(path, err)
 	}
 	tables, err := c.number("SELECT count(*) FROM sqlite_schema")
 	if err != nil {
-		return explainInspect(path, err)
+		return 0, explainInspect(path, err)
 	}
-	v, err := c.number("PRAGMA user_version")
-	if err != nil {
-		return explainInspect(path, err)
+	if v, err = c.number("PRAGMA user_version"); err != nil {
+		return 0, explainInspect(path, err)
 	}
 	if empty := app == 0 && v == 0 && tables == 0; app != applicationID && !empty {
-		return fmt.Errorf("%s: is a SQLite database, but not one of punchcard", path)
+		return 0, fmt.Errorf("%s: is a SQLite database, but not one of punchcard", path)
 	}
 	if v > version() {
-		return fmt.Errorf("%s: was written by a newer punchcard (schema %d, this one knows %d)", path, v, version())
+		return 0, fmt.Errorf("%s: was written by a newer punchcard (schema %d, this one knows %d)", path, v, version())
 	}
-	return nil
+	return v, nil
 }
 
 func explainInspect(path string, err error) error {

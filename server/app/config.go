@@ -153,6 +153,8 @@ type Config struct {
 	CustomHeaders bool
 	// MaxGroup bounds the writes that share a transaction; 0: the store's.
 	MaxGroup int
+	// Backups are made by the server itself; nil: none.
+	Backups *Backups
 	// Dev makes a fixture of the server: demo shop, control API, mail sink.
 	Dev *Dev
 }

@@ -158,6 +158,9 @@ func (i *instance) begin(a *App, start *image) error {
 	}
 	i.wg.Add(1)
 	go i.keepHouse(c.Log)
+	if c.Backups != nil {
+		i.wg.Go(func() { c.Backups.run(i.ctx, st, c.Log) })
+	}
 	return nil
 }
 

@@ -29,6 +29,8 @@ type CLI struct {
 	Card        Card        `cmd:"" help:"Lock, unlock, archive, reissue and delete cards."`
 	Audit       Audit       `cmd:"" help:"Print who wrote what, newest first."`
 	Check       Check       `cmd:"" help:"Verify a database file: integrity and invariants."`
+	Backup      Backup      `cmd:"" help:"Copy a database file while it is served; the copy is verified."`
+	Restore     Restore     `cmd:"" help:"Put a backup in the place of a database file that is not served."`
 	Openapi     Openapi     `cmd:"" help:"Print the OpenAPI document of the REST API."`
 	Version     Version     `cmd:"" help:"Print the version."`
 	Healthcheck Healthcheck `cmd:"" help:"Exit with 0 when a server is ready."`

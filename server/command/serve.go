@@ -103,7 +103,8 @@ func (s Server) run(conf app.Config, ready func(*app.App) error) error {
 
 // Serve is the server.
 type Serve struct {
-	DB            string   `default:"punchcard.db" type:"path" help:"The database file; created when absent."`
+	DB string `default:"punchcard.db" type:"path" help:"The database file; created when absent."`
+	BackupFlags
 	MetricsListen string   `placeholder:"ADDRESS" help:"Serve Prometheus metrics at /metrics on this address, which should not be a public one. Default: none."`
 	TLSCert       string   `name:"tls-cert" type:"path" placeholder:"FILE" help:"Speak HTTPS with this PEM certificate chain; read anew when it changes."`
 	TLSKey        string   `name:"tls-key" type:"path" placeholder:"FILE" help:"PEM key of --tls-cert."`
@@ -119,6 +120,9 @@ func (c *Serve) Run() error {
 		return err
 	}
 	conf.DB = c.DB
+	if conf.Backups, err = c.backups(); err != nil {
+		return err
+	}
 	conf.TLSCert, conf.TLSKey, conf.AccessLog = c.TLSCert, c.TLSKey, c.AccessLog
 	if conf.TrustedProxies, err = networks("--trusted-proxy (PUNCHCARD_TRUSTED_PROXY)", c.TrustedProxy); err != nil {
 		return err

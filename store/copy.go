@@ -1,0 +1,166 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"modernc.org/sqlite"
+)
+
+// copyPages is how many pages are copied between two looks at the context: a
+// few milliseconds' worth.
+const copyPages = 256
+
+// copySource opens a database to be copied while others use it. Its last
+// connection, which this one may be, empties the log as any other does.
+func copySource(path string) (*conn, error) {
+	return openConn(dsn(path, "mode=rw", "_pragma=busy_timeout(5000)", "_pragma=query_only(1)"))
+}
+
+// copyDatabase copies all pages of the source as they are at one moment to the
+// file to, which exists and is empty.
+//
+// One read transaction spans the copy, so that writers go on beside it and the
+// copy does not begin anew with each of their commits, as SQLite's backup does
+// without. The write-ahead log cannot be used anew meanwhile and grows by what
+// is written. That is why the copy neither rests between its steps nor has
+// SQLite build the tables anew (VACUUM INTO), which takes ten times as long:
+// the shorter it is the less the log grows, and both of the others slow the
+// writers down more in the end.
+//
+// The copied pages may hold remains of rows that are no more; see rewrite.
+func copyDatabase(ctx context.Context, from *conn, to string) (err error) {
+	if _, err := from.exec("BEGIN"); err != nil {
+		return err
+	}
+	defer func() {
+		_, cerr := from.exec("COMMIT")
+		err = errors.Join(err, cerr)
+	}()
+	// The transaction begins to read here.
+	if _, err := from.number("SELECT count(*) FROM sqlite_schema"); err != nil {
+		return err
+	}
+	// Without a journal and without syncing: half a copy is thrown away, a whole
+	// one is synced at the end.
+	b, err := from.dc.(interface {
+		NewBackup(string) (*sqlite.Backup, error)
+	}).NewBackup(dsn(to, "_pragma=journal_mode(OFF)", "_pragma=synchronous(OFF)"))
+	if err != nil {
+		return classify(err)
+	}
+	for more := true; more && err == nil; {
+		if err = ctx.Err(); err == nil {
+			more, err = b.Step(copyPages)
+		}
+	}
+	// Finish repeats the error of the last step.
+	if ferr := b.Finish(); err == nil {
+		err = ferr
+	}
+	return classify(err)
+}
+
+// rewrite builds a copy at rest anew, row by row, into the empty file to. With
+// secure_delete SQLite overwrites what is deleted, but where it moves rows
+// between pages it leaves them behind in the unused part of a page: seen in one
+// of a few backups under load with the ids of erased people. Of rows that are
+// no more nothing gets into pages that are written anew.
+func rewrite(ctx context.Context, from, to string) error {
+	c, err := openAtRest(ctx, from)
+	if err != nil {
+		return err
+	}
+	if _, err = c.exec("VACUUM INTO ?", to); ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return errors.Join(err, c.close())
+}
+
+// emptyLog moves what the log has into the database, as far as others let it,
+// so that no writer has to do that for all that came together during a copy.
+func emptyLog(c *conn) { c.exec("PRAGMA wal_checkpoint(PASSIVE)") }
+
+// The versions for writing and reading in a file's header: with SQLite's own
+// journal, and with the write-ahead log.
+const (
+	withJournal = 1
+	withLog     = 2
+)
+
+// settleHeader writes the versions (bytes 18 and 19 of the file format) of a
+// copy, and syncs it. A copy is withJournal, so that it is one file that can be
+// opened where nothing can be written; a database that is to be served is
+// withLog, so that its first opening does not have to change that.
+func settleHeader(path string, version byte) (err error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := f.WriteAt([]byte{version, version}, 18); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// openAtRest opens a database that nobody writes, without touching what is
+// beside it. Its long queries end with ctx.
+func openAtRest(ctx context.Context, path string) (*conn, error) {
+	c, err := openConn(dsn(path, "mode=ro", "immutable=1", "_pragma=temp_store(MEMORY)", "_pragma=cache_size(-16000)"))
+	if err == nil {
+		c.ctx = ctx
+	}
+	return c, err
+}
+
+// verify holds a copy at rest to what a punchcard file must be. The errors name
+// the file as name. With quick, or where the file has an older schema, whose
+// rows this version does not know, it leaves out the invariants.
+func verify(ctx context.Context, path, name string, quick bool) error {
+	c, err := openAtRest(ctx, path)
+	if err != nil {
+		return explainInspect(name, err)
+	}
+	defer c.close()
+	v, err := schemaOf(c, name)
+	if err != nil {
+		return err
+	}
+	if v == 0 {
+		return fmt.Errorf("%s: is not a punchcard database, but an empty file", name)
+	}
+	findings, err := c.checkIntegrity()
+	if err == nil && len(findings) == 0 && !quick && v == version() {
+		findings, err = invariantsAtRest(c)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("%s: %w", name, fault(err))
+	case len(findings) > 0:
+		return fmt.Errorf("%s: is damaged (%d findings): %w", name, len(findings), errFinding(findings[0]))
+	}
+	return nil
+}
+
+// errFinding is the first thing that is wrong with a file.
+type errFinding string
+
+func (e errFinding) Error() string { return string(e) }
+
+func invariantsAtRest(c *conn) ([]string, error) {
+	secret, err := c.blob("SELECT id_secret FROM meta")
+	if err != nil {
+		return nil, err
+	}
+	ids, err := newIDs(secret)
+	if err != nil {
+		return nil, err
+	}
+	v := &View{conn: c, s: &Store{IDs: ids}, frozen: true}
+	return v.checkInvariants()
+}
