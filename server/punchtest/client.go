@@ -16,6 +16,7 @@ import (
 // or []byte, a value to be marshalled, or nil. headers are names and values in
 // turn.
 func (s *Server) Do(method, path, key string, body any, headers ...string) *Response {
+	s.t.Helper()
 	url := path
 	if strings.HasPrefix(path, "/") {
 		url = s.URL + path
@@ -179,6 +180,9 @@ func (e *Error) Error() string {
 	fmt.Fprintf(&b, "%s: %d %s: %s", e.Request, e.Status, e.Code, e.Message)
 	for _, d := range e.Details {
 		fmt.Fprintf(&b, " [%s %s: %s]", d.Field, d.Code, d.Message)
+	}
+	if strings.Contains(e.Request, "//") {
+		b.WriteString(" [an id in the path is empty: a program of a type that there is not?]")
 	}
 	fmt.Fprintf(&b, " (%s)", e.RequestID)
 	return b.String()

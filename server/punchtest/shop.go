@@ -74,7 +74,8 @@ func (s *Server) UpdateShop(id string, fields ShopFields) {
 	s.operate(http.MethodPatch, "/shops/"+url.PathEscape(id), fields)
 }
 
-// LocationFields are what a location is made with. Name is required.
+// LocationFields are what a location is made with. Without a Name it is called
+// Main street.
 type LocationFields struct {
 	Shop            string `json:"shop_id,omitempty"` // id; the demo shop's if empty
 	Name            string `json:"name,omitempty"`

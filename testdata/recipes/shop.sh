@@ -7,7 +7,7 @@ mkfifo "$dir/ready"
 "${PUNCHCARD:-./punchcard}" dev --listen 127.0.0.1:0 2>"$dir/log" >"$dir/ready" &
 server=$!
 trap 'kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; rm -rf "$dir"' EXIT
-read -r ready <"$dir/ready" # blocks until the server is ready; no port is guessed
+read -r ready <"$dir/ready" || { cat "$dir/log"; exit 1; } # blocks until the server is ready; no port is guessed
 
 field() { printf '%s' "$ready" | sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
 origin=$(field origin) base=$(field base_url) key=$(field api_key) till=$(field till_token) program=$(field standard)

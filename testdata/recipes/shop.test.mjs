@@ -11,8 +11,12 @@ import { after, before, beforeEach, test } from 'node:test';
 let server, ready, hooks, inbox;
 
 before(async () => {
-  server = spawn(process.env.PUNCHCARD ?? './punchcard', ['dev', '--listen', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'ignore'] });
-  const [line] = await once(createInterface(server.stdout), 'line'); // ready: no port is guessed, nothing sleeps
+  server = spawn(process.env.PUNCHCARD ?? './punchcard', ['dev', '--listen', '127.0.0.1:0'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let log = '';
+  server.stderr.on('data', (text) => (log += text));
+  const failed = once(server, 'close').then(() => { throw new Error(`the server did not start: ${log}`); });
+  failed.catch(() => {}); // its end after the tests is none of them
+  const [line] = await Promise.race([once(createInterface(server.stdout), 'line'), failed]); // no port is guessed, nothing sleeps
   ready = JSON.parse(line);
   hooks = createServer(async (req, res) => {
     let body = '';

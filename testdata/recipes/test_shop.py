@@ -8,6 +8,7 @@ import hmac
 import json
 import os
 import subprocess
+import tempfile
 import unittest
 import urllib.error
 import urllib.request
@@ -33,16 +34,23 @@ def call(url, key=None, method="GET", body=None, headers=None):
 class Shop(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        cls.log = tempfile.TemporaryFile()
         cls.server = subprocess.Popen(
             [os.environ.get("PUNCHCARD", "./punchcard"), "dev", "--listen", "127.0.0.1:0"],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        cls.ready = json.loads(cls.server.stdout.readline())  # no port is guessed, nothing sleeps
+            stdout=subprocess.PIPE, stderr=cls.log)
+        line = cls.server.stdout.readline()  # no port is guessed, nothing sleeps
+        if not line:
+            cls.server.wait()
+            cls.log.seek(0)
+            raise RuntimeError("the server did not start: " + cls.log.read().decode())
+        cls.ready = json.loads(line)
 
     @classmethod
     def tearDownClass(cls):
         cls.server.terminate()
         cls.server.wait()
         cls.server.stdout.close()
+        cls.log.close()
 
     def setUp(self):
         self.dev("POST", "/reset")
