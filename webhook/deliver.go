@@ -36,7 +36,11 @@ func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) sto
 	defer cancel()
 	ctx = onTheWay(ctx, written)
 	start := time.Now()
-	resp, err := s.send(ctx, a, start, &o)
+	signed := start
+	if s.conf.Deterministic {
+		signed = s.conf.Store.Now().Std()
+	}
+	resp, err := s.send(ctx, a, signed, &o)
 	if err == nil {
 		o.Status = store.Some(int64(resp.StatusCode))
 		// What follows a 101 is another protocol, on a connection that the
@@ -72,7 +76,8 @@ func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) sto
 }
 
 // send signs and sends. The signature is made anew for each attempt; its time
-// is the real one also under a set clock, since the receiver's clock is.
+// is the real one also under a set clock, since the receiver's clock is; only
+// what is to be the same in every run bears the set one.
 func (s *Sender) send(ctx context.Context, a *store.Attempt, now time.Time, o *store.Outcome) (*http.Response, error) {
 	u, err := url.Parse(a.URL)
 	if err != nil {

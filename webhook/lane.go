@@ -240,7 +240,7 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 		return // broken off by Stop: not the receiver's fault
 	}
 	l.learn(o)
-	if l.s.conf.Untimed {
+	if l.s.conf.Deterministic {
 		o.Took = 0
 		if o.TimedOut {
 			o.Took = l.s.conf.Timeout

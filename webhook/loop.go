@@ -26,9 +26,9 @@ type Config struct {
 	UserAgent     string
 	Jitter        func() float64 // spreads retries: from 0 to 1; nil: random
 	Log           *slog.Logger
-	// Untimed says of no attempt how long it took, which no two runs of a fixture
-	// share; one that timed out took its time-out.
-	Untimed bool
+	// Deterministic leaves out the real time, which no two runs of a fixture share:
+	// signatures bear the store's, and attempts took none, or their time-out.
+	Deterministic bool
 	// Observe is told of each attempt once its outcome stands in the file, and
 	// before Settle returns. Attempts of several webhooks come side by side, and
 	// a lane's next one may wait for it. Nil: nobody is.

@@ -117,7 +117,7 @@ func (i *instance) begin(a *App, start *image) error {
 		if c.Dev != nil && c.Dev.Small {
 			idle = 50 * time.Millisecond
 		}
-		i.hooks = webhook.New(webhook.Config{Store: st, Observe: observe, Untimed: c.Dev != nil && c.Dev.Deterministic, Jitter: jitter, Idle: idle, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
+		i.hooks = webhook.New(webhook.Config{Store: st, Observe: observe, Deterministic: c.Dev != nil && c.Dev.Deterministic, Jitter: jitter, Idle: idle, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
 			BackoffBase: c.Limits.WebhookBackoffBase, CustomHeaders: c.CustomHeaders, UserAgent: "punchcard-webhook/" + Version, Log: c.Log})
 		i.hooks.Start()
 	}

@@ -23,7 +23,9 @@ func Clock(t time.Time) Option {
 // Deterministic makes secrets and the ids of requests the same in every run, so
 // that the same calls get the same answers, byte for byte. Time stands still at
 // 2026-01-01T09:00:00Z where [Clock] names no other. Install links still bear
-// the port of the server, unless [PublicURL] is given too.
+// the port of the server, unless [PublicURL] is given too. Signatures of
+// webhooks bear the time of that clock: a receiver that checks how old they are
+// needs a [Clock] near the present.
 func Deterministic() Option {
 	return func(c *config) { c.Dev.Deterministic = true }
 }
