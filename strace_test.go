@@ -71,3 +71,9 @@ func (tr *tracer) detach() string {
 	os.Remove(tr.file)
 	return string(raw)
 }
+
+// straced is a command whose nth call of some kind fails.
+func straced(trace, call string, n int, args ...string) *exec.Cmd {
+	return exec.Command("strace", append([]string{"-f", "-o", trace, "-e", "trace=pwrite64,fsync,ftruncate",
+		"-e", fmt.Sprintf("inject=%s:error=EIO:when=%d", call, n), binary}, args...)...)
+}
