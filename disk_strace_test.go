@@ -140,6 +140,40 @@ func TestDiskFailsInAnErase(t *testing.T) {
 	d.killed()
 }
 
+// A write is made once it is in the log. That the log cannot be moved into the
+// file takes nothing from it, and the log is kept until it can.
+func TestDiskFailsInACheckpoint(t *testing.T) {
+	const due = 4000 * (frameHeader + pageSize)
+	d := newDisk(t, t.TempDir())
+	log := func() int64 {
+		info, err := os.Stat(d.db + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	for _, fault := range []string{"pwrite64:error=EIO", "fsync:error=EIO", "pwrite64:error=ENOSPC"} {
+		for log() < due-40*pageSize { // the writes below go past it
+			d.write()
+		}
+		before := log()
+		tr := d.server.attach("-e", "trace=pwrite64,fsync,ftruncate", "-P", d.db, "-e", "inject="+fault)
+		for range 20 {
+			if status := d.write(); status != 201 {
+				t.Errorf("%s: a write whose log is sound is answered %d", fault, status)
+			}
+		}
+		d.there()
+		struck := strings.Count(tr.detach(), "(INJECTED)")
+		if struck == 0 || log() < before {
+			t.Errorf("%s: %d calls failed, and the log went from %d to %d bytes", fault, struck, before, log())
+		}
+		d.killed() // with a file that is half written
+		d.sound()
+		d.there()
+	}
+}
+
 // ballast fills a disk to the last byte.
 func ballast(t *testing.T, path string) {
 	t.Helper()
@@ -182,6 +216,7 @@ func TestDiskFull(t *testing.T) {
 	})
 	ballast(t, fill)
 	d.failing(0)
+	d.http.CloseIdleConnections() // one that was never used would be waited for
 	d.server.signal(syscall.SIGTERM)
 	if err := d.server.wait(); err != nil {
 		t.Errorf("the server on a full disk ended with %v:\n%s", err, d.server.stderr)
