@@ -40,7 +40,7 @@ func (d *disk) failsOnce(call string, n int) bool {
 	d.t.Helper()
 	// strace counts by thread, and the writer may change its thread in between:
 	// then no call has failed, and the write is tried again.
-	for range 4 {
+	for range 50 {
 		tr := d.server.attach("-e", "trace=pwrite64,fsync,ftruncate", "-e", fmt.Sprintf("inject=%s:error=EIO:when=%d", call, n))
 		status := d.write()
 		trace := tr.detach()

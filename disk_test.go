@@ -84,7 +84,7 @@ func (d *disk) write() int {
 	d.t.Helper()
 	d.mu.Lock()
 	d.n++
-	ref := fmt.Sprint("member-", d.n)
+	ref := fmt.Sprintf("member-%d.", d.n) // with an end that can be found in a page
 	d.mu.Unlock()
 	r := d.ask(d.api(), "POST", "/programs/"+d.program+"/cards", map[string]string{"external_ref": ref, "holder_name": "Zoë " + ref}, "Idempotency-Key", ref)
 	d.mu.Lock()

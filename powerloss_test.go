@@ -54,8 +54,8 @@ var (
 	target     = regexp.MustCompile(`^(\d+)<((?:[^>\\]|\\.|->)*)>`)
 	text       = regexp.MustCompile(`"((?:\\x[0-9a-f]{2})*)"`)
 	ok         = regexp.MustCompile(`\) += (\d+)$`)
-	person     = regexp.MustCompile(`member-\d+`)
-	idempotent = regexp.MustCompile(`(?i)\r\nIdempotency-Key: (member-\d+)\r\n`)
+	person     = regexp.MustCompile(`member-\d+\.`)
+	idempotent = regexp.MustCompile(`(?i)\r\nIdempotency-Key: (member-\d+\.)\r\n`)
 )
 
 // verdict is what a trace shows.
@@ -101,7 +101,7 @@ func judge(trace string) (v verdict) {
 		switch {
 		case c.name == "read" && idempotent.MatchString(c.data): // its first byte may have come before
 			asked[c.fd] = idempotent.FindStringSubmatch(c.data)[1]
-		case c.name == "fsync" && c.held != nil && good:
+		case c.name == "fsync" && strings.HasSuffix(c.path, "-wal") && good:
 			v.syncs++
 			for _, who := range c.held {
 				durable[who] = true
