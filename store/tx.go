@@ -47,10 +47,16 @@ type Tx struct {
 // not write: the writer waits for it.
 func (tx *Tx) AfterCommit(f func()) { tx.after = append(tx.after, f) }
 
-// Probe writes what is there already: it fails where a real write would.
+// Probe writes and takes back: the commit then has a page to put on disk and
+// fails where a real one would. A row that is set to what it was is not written
+// at all.
 func (tx *Tx) Probe() error {
-	_, err := tx.exec("UPDATE meta SET auth_epoch=auth_epoch WHERE id=1")
-	return err
+	for _, sql := range []string{"UPDATE meta SET auth_epoch=auth_epoch+1 WHERE id=1", "UPDATE meta SET auth_epoch=auth_epoch-1 WHERE id=1"} {
+		if _, err := tx.exec(sql); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Write is one unit of work for the single writer.

@@ -48,4 +48,10 @@ func (s *Store) wipe() {
 	busy := int64(1)
 	_, err := s.writer.one(func(r *rows) { busy = r.int() }, "PRAGMA wal_checkpoint(TRUNCATE)")
 	s.unwiped = err != nil || busy != 0
+	// The erase itself is on disk. A disk that failed here must not have the next
+	// group refused, which may find it sound again.
+	s.writer.fault = nil
+	if err != nil {
+		s.opts.Log.Error("what was erased is still in the log beside the file", "error", err)
+	}
 }
