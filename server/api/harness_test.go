@@ -37,6 +37,9 @@ type server struct {
 	*dev.Ready
 }
 
+// racing tells that the race detector is on.
+var racing bool
+
 // exercised counts the operations that some test called with success.
 var exercised sync.Map
 
@@ -246,8 +249,10 @@ func (s *server) conforms(method, url string, r *reply) {
 	if len(r.body) > 0 {
 		in.SetBodyBytes(r.body)
 	}
-	if err := openapi3filter.ValidateResponse(context.Background(), in); err != nil {
-		s.t.Errorf("%s %.200s: the answer is not as documented: %v\n%.1000s", method, url, err, r.body)
+	if !racing { // then the validator takes most of the time, and it is not what races
+		if err := openapi3filter.ValidateResponse(context.Background(), in); err != nil {
+			s.t.Errorf("%s %.200s: the answer is not as documented: %v\n%.1000s", method, url, err, r.body)
+		}
 	}
 	if r.status < 300 {
 		exercised.Store(route.Operation.OperationID, true)

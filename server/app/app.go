@@ -115,7 +115,7 @@ func Start(c Config) (*App, error) {
 		go func() { a.served <- a.scrapes.Serve(scrapes) }()
 	}
 	var handler http.Handler = a.instance
-	if c.Dev != nil {
+	if c.Dev != nil && !c.Dev.Bare {
 		handler = http.HandlerFunc(a.serveDev)
 	}
 	a.http = a.server(handler)

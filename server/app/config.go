@@ -179,6 +179,9 @@ type Dev struct {
 	// Small trades speed for memory: it is for one of hundreds in a process, on a
 	// file that is thrown away.
 	Small bool
+	// Bare serves as a server in operation does, with no journal and no faults
+	// before it, so that this can be measured. Such a fixture is not reset.
+	Bare bool
 }
 
 // options are what a fixture's store is made with.

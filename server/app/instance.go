@@ -102,7 +102,9 @@ func (i *instance) begin(a *App, start *image) error {
 	var observe func(*store.Attempt, store.Outcome)
 	if c.Dev != nil {
 		journal = dev.NewJournal(c.Dev.Clock.Now, st.IDs)
-		observe = journal.Delivered
+		if !c.Dev.Bare {
+			observe = journal.Delivered
+		}
 	}
 	var watch func(method, route string) func(int)
 	if c.Metrics != nil {
@@ -150,7 +152,9 @@ func (i *instance) begin(a *App, start *image) error {
 		receivers.Rand = c.Dev.rand(before)
 		(&dev.Control{Store: st, Kernel: kernel, Clock: c.Dev.Clock, Mail: mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx,
 			Journal: journal, Faults: faults, Receivers: receivers}).Mount(router)
-		i.Handler = journal.Wrap(faults.Wrap(i.Handler))
+		if !c.Dev.Bare {
+			i.Handler = journal.Wrap(faults.Wrap(i.Handler))
+		}
 		router.POST(resetPath, server.Plain(kernel, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (*dev.Ready, error) {
 			err := a.Reset()
 			return i.Ready, err

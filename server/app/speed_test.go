@@ -158,7 +158,7 @@ func bare(b *testing.B, body []byte) (addr string) {
 }
 
 func serve(b *testing.B, db string, options ...func(*app.Config)) *app.App {
-	c := app.Config{DB: db, Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), Dev: &app.Dev{Clock: app.NewClock(time.Time{})}}
+	c := app.Config{DB: db, Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), Dev: &app.Dev{Clock: app.NewClock(time.Time{}), Bare: true}}
 	for _, o := range options {
 		o(&c)
 	}
