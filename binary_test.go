@@ -93,6 +93,7 @@ type process struct {
 	ended          chan struct{}
 	err            error // of the process; valid once ended
 	origin         string
+	metrics        string // where a scrape goes; empty: none
 	ready          ready
 	line           string // the whole ready line of dev
 	reaped         bool
@@ -182,9 +183,9 @@ func startServe(t *testing.T, db string, args ...string) *process {
 	p := launch(t, nil, append([]string{"serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "debug"}, args...)...)
 	p.await(p.stderr, func(text string) bool {
 		for line := range strings.Lines(text) {
-			var entry struct{ Msg, Origin string }
+			var entry struct{ Msg, Origin, Metrics string }
 			if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "serving" {
-				p.origin = entry.Origin
+				p.origin, p.metrics = entry.Origin, entry.Metrics
 				return true
 			}
 		}

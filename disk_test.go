@@ -25,7 +25,6 @@ type disk struct {
 	key     string
 	program string
 	card    string // that is read all the time
-	metrics string
 
 	mu      sync.Mutex
 	n       int
@@ -52,12 +51,6 @@ func (d *disk) api() client { return d.server.api(d.key) }
 func (d *disk) serve() {
 	d.t.Helper()
 	d.server = startServe(d.t, d.db, "--api-key-rate-limit-per-minute", "0", "--metrics-listen", "127.0.0.1:0")
-	for line := range strings.Lines(d.server.stderr.String()) {
-		var entry struct{ Msg, Metrics string }
-		if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "serving" {
-			d.metrics = entry.Metrics
-		}
-	}
 }
 
 // ask makes a request, which must get an answer.
@@ -228,7 +221,7 @@ func (d *disk) told() {
 // held are the goroutines and the open files of the server.
 func (d *disk) held() (goroutines, files int) {
 	d.t.Helper()
-	resp, err := d.http.Get(d.metrics)
+	resp, err := d.http.Get(d.server.metrics)
 	if err != nil {
 		d.t.Fatal(err)
 	}

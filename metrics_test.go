@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -20,14 +19,6 @@ func TestMetrics(t *testing.T) {
 	ready := seeded.ready
 	seeded.stop()
 	p := startServe(t, db, "--metrics-listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
-	var serving struct{ Metrics string }
-	for line := range strings.Lines(p.stderr.String()) {
-		if strings.Contains(line, `"msg":"serving"`) {
-			if err := json.Unmarshal([]byte(line), &serving); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
 	api := p.api(ready.APIKey)
 	card := api.issue(ready.ProgramIDs["standard"], map[string]string{"holder_name": "Grace Hopper", "holder_email": "grace@example.com"})
 	for range 3 {
@@ -38,7 +29,7 @@ func TestMetrics(t *testing.T) {
 	p.api(ready.APIKey).call("BREW", "/cards", nil).want(405, "bad_request")
 	p.outside().get("/i/" + card.InstallURL[strings.LastIndexByte(card.InstallURL, '/')+1:])
 
-	resp, err := http.Get(serving.Metrics)
+	resp, err := http.Get(p.metrics)
 	if err != nil {
 		t.Fatal(err)
 	}

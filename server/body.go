@@ -10,17 +10,19 @@ import (
 	"punchcard/store"
 )
 
-const maxBody = 1 << 20 // bytes (contract section 1, "Body")
+// MaxBody is the size of the largest body, in bytes (contract section 1,
+// "Body").
+const MaxBody = 1 << 20
 
 // readBody reads a request's body whole.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength == 0 {
 		return nil, nil
 	}
-	if r.ContentLength > maxBody {
+	if r.ContentLength > MaxBody {
 		return nil, tooLarge(w)
 	}
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):

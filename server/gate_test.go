@@ -50,11 +50,11 @@ func TestReadBody(t *testing.T) {
 		"a few":             {strings.NewReader("{}"), 2, 2},
 		"a few, untold":     {strings.NewReader("{}"), -1, 2},
 		"none, untold":      {strings.NewReader(""), -1, 0},
-		"1 MiB":             {bytes.NewReader(make([]byte, maxBody)), maxBody, maxBody},
-		"1 MiB, untold":     {bytes.NewReader(make([]byte, maxBody)), -1, maxBody},
-		"one more":          {bytes.NewReader(make([]byte, maxBody+1)), maxBody + 1, 413},
-		"one more, untold":  {bytes.NewReader(make([]byte, maxBody+1)), -1, 413},
-		"told, never comes": {iotest.ErrReader(errors.New("must not be read")), maxBody + 1, 413},
+		"1 MiB":             {bytes.NewReader(make([]byte, MaxBody)), MaxBody, MaxBody},
+		"1 MiB, untold":     {bytes.NewReader(make([]byte, MaxBody)), -1, MaxBody},
+		"one more":          {bytes.NewReader(make([]byte, MaxBody+1)), MaxBody + 1, 413},
+		"one more, untold":  {bytes.NewReader(make([]byte, MaxBody+1)), -1, 413},
+		"told, never comes": {iotest.ErrReader(errors.New("must not be read")), MaxBody + 1, 413},
 		"cut off":           {broken, 10, 400},
 	} {
 		w := httptest.NewRecorder()

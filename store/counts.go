@@ -118,24 +118,24 @@ func gather(group []*job) gathered {
 		if j.anew { // it saw what the members before it wrote
 			all = gather(nil)
 		}
-		for _, e := range j.counts.buckets {
-			v := all.buckets[e.of]
-			v.add(e.v)
-			all.buckets[e.of] = v
-		}
-		for _, e := range j.counts.places {
-			v := all.places[e.of]
-			v.add(e.v)
-			all.places[e.of] = v
-		}
-		for _, e := range j.counts.totals {
-			v := all.totals[e.of]
-			v.add(e.v)
-			all.totals[e.of] = v
-		}
+		pool(all.buckets, j.counts.buckets)
+		pool(all.places, j.counts.places)
+		pool(all.totals, j.counts.totals)
 		j.counts = counts{}
 	}
 	return all
+}
+
+// pool adds the tallies of a write to those of its group.
+func pool[K comparable, V any, P interface {
+	*V
+	add(V)
+}](all map[K]V, of tallies[K, V]) {
+	for _, e := range of {
+		v := all[e.of]
+		P(&v).add(e.v)
+		all[e.of] = v
+	}
 }
 
 var (

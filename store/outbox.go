@@ -174,8 +174,9 @@ func (v *View) Attempt(webhook, happened int64) (a Attempt, ok bool, err error) 
 	return a, err == nil, err
 }
 
-// Backlog counts the deliveries that wait, up to most.
-func (v *View) Backlog(most int64) (int64, error) {
+// Pending counts the deliveries that wait, for their first attempt or a later
+// one, up to most.
+func (v *View) Pending(most int64) (int64, error) {
 	timed, err := v.number("SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", most)
 	if err != nil {
 		return 0, err
@@ -223,11 +224,6 @@ func (v *View) Mark() (m Mark, err error) {
 func (v *View) Fresh() ([]int64, error) {
 	return v.keys("SELECT w.id" + hooksAndShops + " WHERE CASE " + openTo + " WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id>w.sent_through AND " + fresh + ")" +
 		" WHEN 1 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND special>0 AND special=1) END")
-}
-
-// Pending is how many deliveries wait.
-func (v *View) Pending() (int64, error) {
-	return v.number("SELECT count(*) FROM deliveries WHERE outcome IS NULL")
 }
 
 // Outcome is what became of an attempt.

@@ -245,7 +245,7 @@ func everythingSent(f *fixture, hook int64) {
 		f.view(func(v *View) error {
 			check(v.Mark())
 			check(v.Waiting())
-			check(v.Pending())
+			check(v.Pending(5))
 			check(v.Fresh())
 			check(v.Due(hook, -1, nil, 5))
 			check(v.Due(hook, 0, []int64{1, 2}, 5))
@@ -289,14 +289,15 @@ func check[T any](v T, err error) T {
 // with its reason; smallSorts those that may sort, by the step before.
 var (
 	smallWalks = map[string]string{
-		"SELECT id FROM shops ORDER BY id":                                "every shop once, for a rebuild",
-		"SELECT id FROM shops LIMIT 2":                                    "two rows at most",
-		"FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT":  "a bounded batch in key order",
-		"SELECT created_at FROM audit ORDER BY id DESC LIMIT 1":           "one row, the last",
-		"SELECT count(*) FROM deliveries WHERE outcome IS NULL":           "a fixture's answer alone: no server asks it",
-		"WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w": "every webhook once",
-		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                 "its own result, a row for each webhook",
-		"SELECT shop_id, program_id, ?1, id, 'overflow'":                  "looks for rows that waited for the new key, and none may wait: never run",
+		"SELECT id FROM shops ORDER BY id":                                   "every shop once, for a rebuild",
+		"SELECT id FROM shops LIMIT 2":                                       "two rows at most",
+		"FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT":     "a bounded batch in key order",
+		"SELECT created_at FROM audit ORDER BY id DESC LIMIT 1":              "one row, the last",
+		"FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT": "an index of what waits alone, as far as the caller says",
+		"FROM webhooks w CROSS JOIN deliveries d ON":                         "every webhook once, and what lies behind its mark, as far as the caller says",
+		"WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w":    "every webhook once",
+		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                    "its own result, a row for each webhook",
+		"SELECT shop_id, program_id, ?1, id, 'overflow'":                     "looks for rows that waited for the new key, and none may wait: never run",
 	}
 	smallSorts = map[string]string{
 		"SEARCH program_locations USING PRIMARY KEY (program_id=?)":      "the scope of one program",

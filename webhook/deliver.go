@@ -67,7 +67,7 @@ func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) sto
 		o.Gone = resp.StatusCode == http.StatusGone
 	}
 	if !o.Success {
-		o.Retry = backoff(s.conf.BackoffBase, a.Before+1, s.conf.Jitter())
+		o.Retry = backoff(s.conf.BackoffBase, a.Before+1, s.jitter())
 		if resp != nil {
 			o.Retry = max(o.Retry, retryAfter(resp.Header.Get("Retry-After"), time.Now()))
 		}

@@ -24,10 +24,10 @@ type Config struct {
 	Idle          time.Duration // of connections before they are given up; 0: 90 s
 	CustomHeaders bool          // send a webhook's custom headers
 	UserAgent     string
-	Jitter        func() float64 // spreads retries: from 0 to 1; nil: random
 	Log           *slog.Logger
-	// Deterministic leaves out the real time, which no two runs of a fixture share:
-	// signatures bear the store's, and attempts took none, or their time-out.
+	// Deterministic leaves out what no two runs of a fixture share: signatures bear
+	// the store's time, attempts took none or their time-out, and what spreads
+	// retries is its mean.
 	Deterministic bool
 	// Observe is told of each attempt once its outcome stands in the file, and
 	// before Settle returns. Attempts of several webhooks come side by side, and
@@ -76,9 +76,6 @@ type Count struct{ Delivered, Failed int64 }
 
 // New makes a sender that does nothing before Start.
 func New(conf Config) *Sender {
-	if conf.Jitter == nil {
-		conf.Jitter = rand.Float64
-	}
 	s := &Sender{conf: conf, lanes: map[int64]*lane{}, stop: make(chan struct{}),
 		prompt: make(chan struct{}, promptSlots), slow: make(chan struct{}, slowSlots)}
 	s.idle = sync.NewCond(&s.mu)
@@ -204,6 +201,14 @@ func (s *Sender) Settle() error {
 			return nil
 		}
 	}
+}
+
+// jitter spreads retries: from 0 to 1.
+func (s *Sender) jitter() float64 {
+	if s.conf.Deterministic {
+		return 0.5
+	}
+	return rand.Float64()
 }
 
 // Count is what has been sent so far.

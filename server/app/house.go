@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"time"
 
 	"punchcard/server/dev"
@@ -27,7 +28,7 @@ func (i *instance) keepHouse(log *slog.Logger) {
 	defer t.Stop()
 	for {
 		select {
-		case <-i.stop:
+		case <-i.ctx.Done():
 			return
 		case <-t.C:
 			err := i.forget()
@@ -80,7 +81,7 @@ func (i *instance) batches(rest int, do func(*store.Tx) (more bool, err error)) 
 			continue
 		}
 		select {
-		case <-i.stop:
+		case <-i.ctx.Done():
 			return nil
 		case <-time.After(time.Duration(rest) * time.Since(start)):
 		}
@@ -104,7 +105,7 @@ func (i *instance) settle() (s dev.Settled, err error) {
 		return s, err
 	}
 	err = i.Store.View(0, func(v *store.View) (err error) {
-		s.Pending, err = v.Pending()
+		s.Pending, err = v.Pending(math.MaxInt64)
 		return err
 	})
 	return s, err

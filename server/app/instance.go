@@ -32,9 +32,8 @@ type instance struct {
 	refuse func(http.ResponseWriter, error)
 
 	hooks *webhook.Sender // nil: webhooks are held
-	stop  chan struct{}
 	once  sync.Once
-	ctx   context.Context // of what waits in real time; ends with quiet
+	ctx   context.Context // of all it does by itself, and of what waits in real time; ends with quiet
 	end   context.CancelFunc
 	wg    sync.WaitGroup
 	dir   string // of a throw-away database
@@ -46,7 +45,7 @@ var restRoutes, tillRoutes = sync.OnceValue(api.Routes), sync.OnceValue(till.Rou
 // begin makes an instance of the configuration. start is what its file holds,
 // where a reset has put that there.
 func (a *App) begin(start *image) (*instance, error) {
-	i := &instance{stop: make(chan struct{})}
+	i := &instance{}
 	i.ctx, i.end = context.WithCancel(context.Background())
 	if err := i.begin(a, start); err != nil {
 		return nil, errors.Join(err, i.abandon())
@@ -111,15 +110,11 @@ func (i *instance) begin(a *App, start *image) error {
 		observe, watch = c.Metrics.Attempt, c.Metrics.Request
 	}
 	if !c.HoldWebhooks {
-		var jitter func() float64
-		if c.Dev != nil && c.Dev.Deterministic {
-			jitter = func() float64 { return 0.5 }
-		}
 		var idle time.Duration
 		if c.Dev != nil && c.Dev.Small {
 			idle = 50 * time.Millisecond
 		}
-		i.hooks = webhook.New(webhook.Config{Store: st, Observe: observe, Deterministic: c.Dev != nil && c.Dev.Deterministic, Jitter: jitter, Idle: idle, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
+		i.hooks = webhook.New(webhook.Config{Store: st, Observe: observe, Deterministic: c.Dev != nil && c.Dev.Deterministic, Idle: idle, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
 			BackoffBase: c.Limits.WebhookBackoffBase, CustomHeaders: c.CustomHeaders, UserAgent: "punchcard-webhook/" + Version, Log: c.Log})
 		i.hooks.Start()
 	}
@@ -183,7 +178,6 @@ func (c *Config) requestSeed() uint64 {
 // answered.
 func (i *instance) quiet(ctx context.Context) {
 	i.once.Do(func() {
-		close(i.stop)
 		i.end()
 		if i.hooks != nil {
 			i.hooks.Stop(ctx)

@@ -136,9 +136,8 @@ func extend(w http.ResponseWriter, d time.Duration) {
 // read takes a request's body off the connection, which is only then watched for
 // the client's leaving. What is longer than the API takes stays where it is.
 func read(r *http.Request) *http.Request {
-	const most = 1<<20 + 1 // bytes; the API takes one less
 	var b bytes.Buffer
-	_, err := io.CopyN(&b, r.Body, most)
+	_, err := io.CopyN(&b, r.Body, server.MaxBody+1)
 	rest := io.Reader(r.Body)
 	if err != nil {
 		rest = failing{err}

@@ -91,7 +91,7 @@ func (m *Metrics) Watch(st *store.Store, version string) {
 	gauge("punchcard_webhook_queue", "Deliveries that wait, first attempts and retries; counted to 100000.", func() float64 {
 		var n int64
 		err := st.View(0, func(v *store.View) (err error) {
-			n, err = v.Backlog(100_000)
+			n, err = v.Pending(100_000)
 			return err
 		})
 		if err != nil {
