@@ -208,6 +208,7 @@ func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p params, rt *Rou
 		w.Header()["Idempotent-Replayed"] = []string{"true"}
 	}
 	send(w, reply.Status, reply.Body)
+	reply.done()
 	return reply.Status, x.caller()
 }
 
@@ -309,7 +310,9 @@ func (x *exchange) runRead(c *caller) (reply Reply, err error) {
 		if err != nil {
 			return err
 		}
-		reply = Reply{Status: x.rt.Status, Body: wire.Append(make([]byte, 0, 1024), out)}
+		reply.Status, reply.buffer = x.rt.Status, takeBuffer()
+		*reply.buffer = wire.Append((*reply.buffer)[:0], out)
+		reply.Body = *reply.buffer
 		return nil
 	})
 	x.verified = !errors.Is(err, store.ErrEpoch)

@@ -3,12 +3,30 @@ package server
 import (
 	"net/http"
 	"strconv"
+	"sync"
 )
 
 // Reply is an answer that is ready to be sent, and to be remembered.
 type Reply struct {
 	Status int
-	Body   []byte // JSON; empty for 204
+	Body   []byte  // JSON; empty for 204
+	buffer *[]byte // that Body is in, when it can be used again
+}
+
+// buffers are for the answers to reads, which nobody holds on to.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// bufferMost is the largest that is kept.
+const bufferMost = 256 << 10
+
+func takeBuffer() *[]byte { return buffers.Get().(*[]byte) }
+
+// done gives the reply's buffer back once it was sent.
+func (r *Reply) done() {
+	if r.buffer != nil && cap(*r.buffer) <= bufferMost {
+		buffers.Put(r.buffer)
+	}
+	r.Body, r.buffer = nil, nil
 }
 
 var (

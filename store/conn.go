@@ -244,7 +244,7 @@ func packed(cols ...string) string {
 	for _, c := range cols {
 		b.WriteString(",ifnull(" + c + ",'')")
 	}
-	b.WriteString(")")
+	b.WriteString(") AS x") // without it the driver copies the whole list as the column's name with each query
 	return b.String()
 }
 

@@ -215,7 +215,7 @@ func (tx *Tx) envelope(e pendingEvent) (*event.Envelope, error) {
 		if err != nil {
 			return nil, err
 		}
-		env.Location = &event.Location{ID: tx.s.ID(KindLocation, e.location), Name: at.names[e.location]}
+		env.Location = &event.Location{ID: at.all[e.location].ID, Name: at.all[e.location].Name}
 		env.Data = event.LocationData{LocationID: env.Location.ID}
 	}
 	if e.name == event.SubscriptionStateChanged {

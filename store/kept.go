@@ -42,21 +42,22 @@ func (k *perEpoch[V]) put(epoch, key int64, v V) {
 type sites struct {
 	keys  []int64         // the enabled ones, by name, then id
 	named []NamedLocation // the same
-	names map[int64]string
+	all   map[int64]NamedLocation
 }
 
 // siteSource gives them as of an auth epoch.
 type siteSource func(c *conn, shop, epoch int64) (sites, error)
 
 func (s *Store) readSites(c *conn, shop int64) (sites, error) {
-	list := sites{names: map[int64]string{}}
+	list := sites{all: map[int64]NamedLocation{}}
 	r := c.query("SELECT "+packed("id", "name", "disabled_at IS NULL")+" FROM locations WHERE shop_id=? ORDER BY name, id", shop)
 	for r.next() {
 		key, name, enabled := r.int(), r.str(), r.bool()
-		list.names[key] = name
+		l := NamedLocation{s.ID(KindLocation, key), name}
+		list.all[key] = l
 		if enabled {
 			list.keys = append(list.keys, key)
-			list.named = append(list.named, NamedLocation{s.ID(KindLocation, key), name})
+			list.named = append(list.named, l)
 		}
 	}
 	return list, r.close()
@@ -137,5 +138,6 @@ func (s *Store) programByKey(c *conn, shop, key int64) (*program, error) {
 	}
 	var err error
 	p.Prizes, err = s.ladder(c, key)
+	p.fixed = NewFixed(p.Program)
 	return p, err
 }

@@ -39,8 +39,11 @@ type generator struct {
 
 // typeOf describes values of type t, without regard to a field's tags.
 func (g *generator) typeOf(t reflect.Type) map[string]any {
-	if isNull(t) {
+	switch {
+	case isNull(t):
 		return orNull(g.typeOf(t.Field(0).Type))
+	case isFixed(t):
+		return g.typeOf(t.Elem().Field(0).Type)
 	}
 	switch kindOf(t) {
 	case kindTime:
