@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -115,6 +116,28 @@ func load(b *testing.B, addr string, n int, d time.Duration, want int, next func
 	}
 	wg.Wait()
 	return float64(total.Load()) / time.Since(start).Seconds()
+}
+
+// allocations reports what the process allocates for one request, net/http's
+// part included. next is called before the counting begins.
+func allocations(b *testing.B, addr string, want int, next func(client, i int) []byte) {
+	b.Helper()
+	reqs := make([][]byte, 2000)
+	for i := range reqs {
+		reqs[i] = next(0, i)
+	}
+	c := dial(b, addr)
+	defer c.c.Close()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, req := range reqs {
+		if status, _, err := c.roundTrip(req, false); err != nil || status != want {
+			b.Fatal(status, err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(len(reqs)), "allocs/request")
+	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(len(reqs)), "B/request")
 }
 
 // median of rounds in which a and b are measured in turns, and of their
@@ -224,6 +247,7 @@ func BenchmarkCardRead(b *testing.B) {
 		b.ReportMetric(card, "cards/s")
 		b.ReportMetric(base, "bare/s")
 		b.ReportMetric(ratio, "ratio")
+		allocations(b, addr, 200, func(int, int) []byte { return reqs[rand.IntN(len(reqs))] })
 	}
 }
 
@@ -327,6 +351,38 @@ func BenchmarkIssue(b *testing.B) {
 		b.ReportMetric(g, "cards/s")
 		b.ReportMetric(s, "groups-of-one/s")
 		b.ReportMetric(ratio, "ratio")
+		b.ReportMetric(float64(fsync(b).Microseconds()), "µs/fsync")
+		allocations(b, grouped.Origin[len("http://"):], 201, post(grouped))
+	}
+}
+
+// BenchmarkIssueHeard is BenchmarkIssue with a webhook that matches each card:
+// once the deliveries are only queued, once they are sent meanwhile, to a
+// receiver on the same processors, against nobody listening.
+func BenchmarkIssueHeard(b *testing.B) {
+	var serial atomic.Int64
+	ready := func(name string, hold bool, events ...string) func() float64 {
+		a := serve(b, filepath.Join(b.TempDir(), name), func(c *app.Config) { c.HoldWebhooks = hold })
+		if len(events) > 0 {
+			subscribe(b, a, sink(b, func(time.Time) {}), events...)
+		}
+		return func() float64 {
+			return load(b, a.Origin[len("http://"):], clients, 2*time.Second, 201, func(int, int) []byte {
+				n := serial.Add(1)
+				return request("POST", "/api/public/v1/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", dev.APIKey, fmt.Sprintf("Idempotency-Key: import-%d\r\n", n),
+					fmt.Sprintf(`{"external_ref":"member-%d","holder_name":"Giulia Bianchi","holder_email":"m%d@example.com"}`, n, n))
+			})
+		}
+	}
+	queued, sent, unheard := ready("queued.db", true, "card.issued"), ready("sent.db", false, "card.issued"), ready("unheard.db", false)
+	for b.Loop() {
+		q, u, ratio := turns(5, queued, unheard)
+		b.ReportMetric(u, "cards/s-unheard")
+		b.ReportMetric(q, "cards/s-queued")
+		b.ReportMetric(1/ratio, "x-cost-queued")
+		s, _, ratio := turns(5, sent, unheard)
+		b.ReportMetric(s, "cards/s-sent")
+		b.ReportMetric(1/ratio, "x-cost-sent")
 		b.ReportMetric(float64(fsync(b).Microseconds()), "µs/fsync")
 	}
 }

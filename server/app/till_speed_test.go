@@ -74,6 +74,7 @@ func BenchmarkLookup(b *testing.B) {
 		b.ReportMetric(base, "bare/s")
 		b.ReportMetric(ratio, "ratio")
 		b.ReportMetric(float64(len(body)), "bytes")
+		allocations(b, addr, 200, func(int, int) []byte { return reqs[rand.IntN(len(reqs))] })
 	}
 }
 
