@@ -42,6 +42,10 @@ var lookupCols = strings.Replace(packed(append(slices.Clone(chainCols),
 	"ifnull(p.name,''),ifnull(p.type,'')", "'',''", 1)
 
 var (
+	// Most chains are of one card: this finds only those, and need not search for
+	// the rest of the chain by two ways.
+	lookupAloneSQL = "SELECT " + lookupCols + " FROM cards c WHERE c.id=?1 AND c.shop_id=?2 AND c.root_id IS NULL AND c.deleted_at IS NULL" +
+		" AND NOT EXISTS (SELECT 1 FROM cards o WHERE o.root_id=?1)"
 	lookupSQL       = "SELECT " + lookupCols + strings.TrimSuffix(chainOfCard, programOfCard)
 	lookupByRootSQL = "SELECT " + lookupCols + strings.Replace(chainOfRoot, programOfCard, "", 1)
 )
@@ -51,14 +55,16 @@ const shownTransactions = 10
 // Lookup shows what a card's id or code stands for. It never writes.
 func (v *View) Lookup(at At, code string) (l Lookup, err error) {
 	x := lookup{View: v, at: at}
-	if x.all, x.epoch, err = v.s.namedChain(v.conn, at.Shop, code, v.Now, x.more, lookupSQL); err != nil {
-		return l, err
+	for _, sql := range []string{lookupAloneSQL, lookupSQL} {
+		if x.all, x.epoch, err = v.s.namedChain(v.conn, at.Shop, code, v.Now, x.more, sql); err != nil {
+			return l, err
+		}
+		if len(x.all) > 0 {
+			v.seen(x.epoch)
+			return x.show()
+		}
 	}
-	v.seen(x.epoch)
-	if len(x.all) == 0 {
-		return l, notFound("card")
-	}
-	return x.show()
+	return l, notFound("card")
 }
 
 // lookupRoot is Lookup of a chain by its root, inside a snapshot.
