@@ -29,7 +29,7 @@ type sum struct{ rows, stamps, cents int64 }
 type client struct {
 	n            int
 	load         *load
-	c            *conn
+	c            conn
 	rng          *rand.Rand
 	office, till *caller
 	standard     []*card

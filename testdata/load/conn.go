@@ -14,21 +14,41 @@ import (
 // conn is a keep-alive connection that costs as little as possible: the load
 // shares its processors with the server that it measures.
 type conn struct {
-	c    net.Conn
+	addr string
+	by   time.Time // what is not answered by then is broken off
+	c    net.Conn  // nil: not connected yet
+	used time.Time
 	r    *bufio.Reader
 	body []byte
 }
 
-// dial connects. What is not answered by then is broken off.
-func dial(addr string, by time.Time) (*conn, error) {
-	c, err := net.Dial("tcp", addr)
+// idle is how long a connection is kept without use: less than the server
+// keeps it.
+const idle = 30 * time.Second
+
+// dial connects, unless a connection is there that the server has not given up.
+func (c *conn) dial() error {
+	now := time.Now()
+	fresh := c.c != nil && now.Sub(c.used) < idle
+	if c.used = now; fresh {
+		return nil
+	}
+	c.close()
+	made, err := net.Dial("tcp", c.addr)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := c.SetDeadline(by); err != nil {
-		return nil, errors.Join(err, c.Close())
+	if err := made.SetDeadline(c.by); err != nil {
+		return errors.Join(err, made.Close())
 	}
-	return &conn{c: c, r: bufio.NewReaderSize(c, 64<<10)}, nil
+	c.c, c.r = made, bufio.NewReaderSize(made, 64<<10)
+	return nil
+}
+
+func (c *conn) close() {
+	if c.c != nil {
+		c.c.Close()
+	}
 }
 
 // answer is what a server said. The body is valid until the next round trip.
@@ -39,8 +59,11 @@ type answer struct {
 }
 
 // roundTrip sends a whole request and reads the answer, whose length must be
-// stated.
+// stated. An error leaves open whether the server did what it was asked.
 func (c *conn) roundTrip(req []byte) (a answer, err error) {
+	if err = c.dial(); err != nil {
+		return a, err
+	}
 	if _, err = c.c.Write(req); err != nil {
 		return a, err
 	}

@@ -97,15 +97,12 @@ func (l *load) row() int {
 	return min(len(l.rows)-1, int(time.Since(l.start)*time.Duration(len(l.rows))/l.length))
 }
 
-// connect makes the clients and the readers.
-func (l *load) connect(by time.Time) error {
+// connect makes the clients and the readers. They connect when they have
+// something to say.
+func (l *load) connect(by time.Time) {
 	l.begins = make([]time.Time, l.options.clients+l.options.readers)
 	for n := range l.begins {
-		c, err := dial(l.server.addr(), by)
-		if err != nil {
-			return err
-		}
-		made := &client{n: n, load: l, c: c, rng: rand.New(rand.NewPCG(l.seed, uint64(n))), office: newCaller(l.shop.office),
+		made := &client{n: n, load: l, c: conn{addr: l.server.addr(), by: by}, rng: rand.New(rand.NewPCG(l.seed, uint64(n))), office: newCaller(l.shop.office),
 			till: newCaller(l.shop.tills[n%len(l.shop.tills)]), told: map[string]sum{}}
 		if n < l.options.clients {
 			l.clients = append(l.clients, made)
@@ -113,12 +110,11 @@ func (l *load) connect(by time.Time) error {
 			l.readers = append(l.readers, made)
 		}
 	}
-	return nil
 }
 
 func (l *load) disconnect() {
 	for _, c := range append(l.clients, l.readers...) {
-		c.c.c.Close()
+		c.c.close()
 	}
 }
 

@@ -64,7 +64,10 @@ func lag(before, now map[string]float64) string {
 			least = min(least, at)
 		}
 	}
-	return fmt.Sprintf("≤ %g ms", least*1000)
+	if math.IsInf(least, 1) {
+		return "past the buckets"
+	}
+	return "≤ " + time.Duration(least*float64(time.Second)).String()
 }
 
 // third is what happened in a third of the time.
