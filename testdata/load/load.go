@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -152,16 +151,16 @@ func (l *load) fill(ctx context.Context) error {
 
 // run puts the load on until the time is over or ctx is done.
 func (l *load) run(ctx context.Context, passed func(row int)) error {
-	ctx, cancel := context.WithTimeout(ctx, l.length)
-	defer cancel()
 	l.start = time.Now()
+	timed, cancel := context.WithTimeout(ctx, l.length)
+	defer cancel()
 	var wg sync.WaitGroup
 	for _, c := range l.clients {
-		wg.Go(func() { l.drive(ctx, c) })
+		wg.Go(func() { l.drive(timed, c) })
 	}
 	for _, c := range l.readers {
 		wg.Go(func() {
-			for c.err == nil && ctx.Err() == nil {
+			for c.err == nil && timed.Err() == nil {
 				l.begins[c.n] = time.Now()
 				c.page(walk)
 			}
@@ -201,8 +200,8 @@ func (l *load) drive(ctx context.Context, c *client) {
 	}
 }
 
-// watch looks at the server until ctx is done, and tells of each period that
-// has passed.
+// watch looks at the server until all periods have passed, and tells of each;
+// ctx breaks it off.
 func (l *load) watch(ctx context.Context, passed func(row int)) error {
 	every := l.length / time.Duration(len(l.rows))
 	sizes := time.NewTicker(100 * time.Millisecond)
@@ -220,7 +219,7 @@ func (l *load) watch(ctx context.Context, passed func(row int)) error {
 			case <-l.server.ended:
 				return fmt.Errorf("serve ended in the midst of it: %v", l.server.err)
 			case <-ctx.Done():
-				over = true
+				return ctx.Err()
 			case <-end.C:
 				over = true
 			case <-scrapes.C:
@@ -231,9 +230,7 @@ func (l *load) watch(ctx context.Context, passed func(row int)) error {
 		}
 		end.Stop()
 		passed(at)
-		if at++; at < len(l.rows) && ctx.Err() != nil {
-			return errors.New("broken off")
-		}
+		at++
 	}
 	return nil
 }
