@@ -1,0 +1,130 @@
+package main
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+
+	_ "modernc.org/sqlite"
+)
+
+// compareCards reads all cards over REST and compares them with what the
+// answers of the day came to.
+func (l *load) compareCards() error {
+	want := map[string]*card{}
+	for _, c := range l.clients {
+		for _, k := range append(c.standard, c.prepaid...) {
+			want[k.live] = k
+		}
+	}
+	for cursor := ""; ; {
+		var page struct {
+			Data []instance
+			Next *string `json:"next_cursor"`
+		}
+		if err := l.server.call(l.shop.office, "GET", api+"/cards?limit=100"+cursor, "", &page); err != nil {
+			return err
+		}
+		for _, got := range page.Data {
+			k := want[got.ID]
+			if k == nil {
+				continue // an instance that was full; its rows are counted below
+			}
+			delete(want, got.ID)
+			status := "invited"
+			if k.active {
+				status = "active"
+			}
+			if got.Status != status || got.Stamps != k.stamps || k.prepaid != (got.Cents != nil) || value(got.Cents) != k.cents {
+				l.faults.add("card %s is %s with %d stamps and %d cents; the tills were told %s, %d and %d", got.ID, got.Status, got.Stamps, value(got.Cents), status, k.stamps, k.cents)
+			}
+		}
+		if page.Next == nil {
+			break
+		}
+		cursor = "&cursor=" + *page.Next
+	}
+	for id := range want {
+		l.faults.add("card %s was issued and is not there", id)
+	}
+	return nil
+}
+
+// compareWebhook looks at the webhook itself.
+func (l *load) compareWebhook() error {
+	var hook struct {
+		Active   bool
+		Failures int `json:"consecutive_failures"`
+	}
+	if err := l.server.call(l.shop.office, "GET", api+"/programs/"+l.shop.standard+"/webhooks/"+l.shop.webhook, "", &hook); err != nil {
+		return err
+	}
+	if !hook.Active || hook.Failures != 0 {
+		l.faults.add("the webhook is active: %t, with %d failures in a row", hook.Active, hook.Failures)
+	}
+	return nil
+}
+
+// compareLedger compares the ledger in the file, which nobody serves any more,
+// with what the tills were told, and the deliveries with what arrived.
+func (l *load) compareLedger() (rows int64, err error) {
+	told, cards := map[string]sum{}, int64(0)
+	for _, c := range l.clients {
+		for kind, s := range c.told {
+			t := told[kind]
+			told[kind] = sum{t.rows + s.rows, t.stamps + s.stamps, t.cents + s.cents}
+		}
+		cards += int64(len(c.standard) + len(c.prepaid))
+	}
+	db, err := sql.Open("sqlite", "file:"+l.server.db+"?mode=ro")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	written, err := db.Query("SELECT type, count(*), ifnull(sum(stamps_delta), 0), ifnull(sum(value_delta), 0) FROM transactions GROUP BY type")
+	if err != nil {
+		return 0, err
+	}
+	defer written.Close()
+	for written.Next() {
+		var kind string
+		var s sum
+		if err := written.Scan(&kind, &s.rows, &s.stamps, &s.cents); err != nil {
+			return 0, err
+		}
+		if rows += s.rows; s != told[kind] {
+			l.faults.add("the ledger has rows of type %s, stamps and cents: %d; the tills were told %d", kind, s, told[kind])
+		}
+		delete(told, kind)
+	}
+	for kind, s := range told {
+		l.faults.add("the ledger has nothing of type %s; the tills were told %d", kind, s)
+	}
+	var issued, delivered, other int64
+	err = errors.Join(written.Err(), db.QueryRow("SELECT count(*) FROM cards WHERE root_id IS NULL").Scan(&issued),
+		db.QueryRow("SELECT count(*) FILTER (WHERE outcome='delivered'), count(*) FILTER (WHERE outcome IS NOT 'delivered') FROM deliveries").Scan(&delivered, &other))
+	if issued != cards {
+		l.faults.add("%d cards were issued and %d are there", cards, issued)
+	}
+	if int(delivered) != l.hooks.came || other != 0 {
+		l.faults.add("%d webhooks came; the file has %d delivered and %d that are not", l.hooks.came, delivered, other)
+	}
+	return rows, err
+}
+
+// finish compares everything, once nothing happens any more.
+func (l *load) finish() (rows int64, err error) {
+	err = errors.Join(l.compareCards(), l.compareWebhook())
+	if serr := l.server.stop(); serr != nil {
+		return 0, errors.Join(err, serr)
+	}
+	l.hooks.close()
+	if cerr := l.server.check(); cerr != nil {
+		l.faults.add("%v", cerr)
+	}
+	rows, lerr := l.compareLedger()
+	if lerr != nil {
+		lerr = fmt.Errorf("the file: %w", lerr)
+	}
+	return rows, errors.Join(err, lerr)
+}
