@@ -29,7 +29,7 @@ var beside = []string{"-wal", "-shm", "-journal"}
 // began. It returns the copy's size in bytes.
 //
 // The pages are copied beside the file, verified, rewritten without anything
-// that was erased, verified again, synced and then given the file's name, with
+// that was erased, synced, verified again and then given the file's name, with
 // mode 0600: it is whole or not there, and one that it replaces (Force) is there
 // until then. db is not changed, and not migrated.
 // Where ctx ends first nothing is left. The errors are one line that names the
@@ -65,7 +65,7 @@ func Backup(ctx context.Context, db, file string, o CopyOptions) (size int64, er
 		err = cerr
 	}
 	if err == nil {
-		err = settle(p.raw(), db)
+		err = settle(p.raw(), db, false) // it does not stay
 	}
 	if err != nil {
 		return 0, copyError(ctx, file, db, err)
@@ -76,10 +76,7 @@ func Backup(ctx context.Context, db, file string, o CopyOptions) (size int64, er
 	if err := verify(ctx, p.raw(), db, o.Quick); err != nil {
 		return 0, refusedCopy(ctx, file, err)
 	}
-	if err = rewrite(ctx, p.raw(), p.path); err == nil {
-		err = settle(p.path, db)
-	}
-	if err != nil {
+	if err := rewrite(ctx, p.raw(), p.path); err != nil {
 		return 0, copyError(ctx, file, db, err)
 	}
 	if err := verify(ctx, p.path, file, true); err != nil {
@@ -95,12 +92,12 @@ func Backup(ctx context.Context, db, file string, o CopyOptions) (size int64, er
 	return info.Size(), p.commit()
 }
 
-// settle makes the copy last.
-func settle(path, db string) error {
+// settle makes one file of the copied pages; with sync it makes them last.
+func settle(path, db string, sync bool) error {
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		return fmt.Errorf("%s: is not a punchcard database, but an empty file", db)
 	}
-	return settleHeader(path, withJournal)
+	return settleHeader(path, withJournal, sync)
 }
 
 // copyError says which copy failed, and why.
