@@ -19,6 +19,9 @@ type CopyOptions struct {
 	// Copied, if set, is called when the pages have been copied: what follows
 	// holds nobody up any more and may take its time.
 	Copied func()
+	// Aside, if set, calls what it is given, which verifies the copy: that takes
+	// the most processor time by far, and holds nothing that others wait for.
+	Aside func(verify func())
 }
 
 // beside are the files that SQLite keeps next to a database.
@@ -29,7 +32,7 @@ var beside = []string{"-wal", "-shm", "-journal"}
 // began. It returns the copy's size in bytes.
 //
 // The pages are copied beside the file, verified, rewritten without anything
-// that was erased, verified again, synced and then given the file's name, with
+// that was erased, synced, verified again and then given the file's name, with
 // mode 0600: it is whole or not there, and one that it replaces (Force) is there
 // until then. db is not changed, and not migrated.
 // Where ctx ends first nothing is left. The errors are one line that names the
@@ -65,7 +68,7 @@ func Backup(ctx context.Context, db, file string, o CopyOptions) (size int64, er
 		err = cerr
 	}
 	if err == nil {
-		err = settle(p.raw(), db)
+		err = settle(p.raw(), db, false) // it does not stay
 	}
 	if err != nil {
 		return 0, copyError(ctx, file, db, err)
@@ -73,16 +76,13 @@ func Backup(ctx context.Context, db, file string, o CopyOptions) (size int64, er
 	if o.Copied != nil {
 		o.Copied()
 	}
-	if err := verify(ctx, p.raw(), db, o.Quick); err != nil {
+	if err := o.verify(ctx, p.raw(), db, o.Quick); err != nil {
 		return 0, refusedCopy(ctx, file, err)
 	}
-	if err = rewrite(ctx, p.raw(), p.path); err == nil {
-		err = settle(p.path, db)
-	}
-	if err != nil {
+	if err := rewrite(ctx, p.raw(), p.path); err != nil {
 		return 0, copyError(ctx, file, db, err)
 	}
-	if err := verify(ctx, p.path, file, true); err != nil {
+	if err := o.verify(ctx, p.path, file, true); err != nil {
 		return 0, refusedCopy(ctx, file, err)
 	}
 	info, err := os.Stat(p.path)
@@ -95,12 +95,21 @@ func Backup(ctx context.Context, db, file string, o CopyOptions) (size int64, er
 	return info.Size(), p.commit()
 }
 
-// settle makes the copy last.
-func settle(path, db string) error {
+// verify is that of a copy, where the options want it done.
+func (o CopyOptions) verify(ctx context.Context, path, name string, quick bool) (err error) {
+	if o.Aside == nil {
+		return verify(ctx, path, name, quick)
+	}
+	o.Aside(func() { err = verify(ctx, path, name, quick) })
+	return err
+}
+
+// settle makes one file of the copied pages; with sync it makes them last.
+func settle(path, db string, sync bool) error {
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		return fmt.Errorf("%s: is not a punchcard database, but an empty file", db)
 	}
-	return settleHeader(path, withJournal)
+	return settleHeader(path, withJournal, sync)
 }
 
 // copyError says which copy failed, and why.

@@ -68,15 +68,36 @@ func copyDatabase(ctx context.Context, from *conn, to string) (err error) {
 // between pages it leaves them behind in the unused part of a page: seen in one
 // of a few backups under load with the ids of erased people. Of rows that are
 // no more nothing gets into pages that are written anew.
-func rewrite(ctx context.Context, from, to string) error {
+//
+// The file then is withJournal, and synced. It is so by one descriptor that was
+// open from the beginning: a failure of the disk is told to each descriptor
+// once, but not to those that are opened after another was told.
+func rewrite(ctx context.Context, from, to string) (err error) {
+	f, err := os.OpenFile(to, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
 	c, err := openAtRest(ctx, from)
 	if err != nil {
 		return err
 	}
-	if _, err = c.exec("VACUUM INTO ?", to); ctx.Err() != nil {
+	// What SQLite writes is synced below, once.
+	if _, err = c.exec("PRAGMA synchronous=OFF"); err == nil {
+		done := writeOut(f)
+		_, err = c.exec("VACUUM INTO ?", to)
+		err = errors.Join(err, done())
+	}
+	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
-	return errors.Join(err, c.close())
+	if err = errors.Join(err, c.close()); err == nil {
+		err = writeHeader(f, withJournal)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return err
 }
 
 // emptyLog moves what the log has into the database, as far as others let it,
@@ -90,17 +111,23 @@ const (
 	withLog     = 2
 )
 
-// settleHeader writes the versions (bytes 18 and 19 of the file format) of a
-// copy, and syncs it. A copy is withJournal, so that it is one file that can be
-// opened where nothing can be written; a database that is to be served is
-// withLog, so that its first opening does not have to change that.
-func settleHeader(path string, version byte) (err error) {
+// writeHeader writes the versions (bytes 18 and 19 of the file format) of a
+// copy. A copy is withJournal, so that it is one file that can be opened where
+// nothing can be written; a database that is to be served is withLog, so that
+// its first opening does not have to change that.
+func writeHeader(f *os.File, version byte) error {
+	_, err := f.WriteAt([]byte{version, version}, 18)
+	return err
+}
+
+// settleHeader writes the versions of a copy; with sync it makes the copy last.
+func settleHeader(path string, version byte, sync bool) (err error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if _, err := f.WriteAt([]byte{version, version}, 18); err != nil {
+	if err := writeHeader(f, version); err != nil || !sync {
 		return err
 	}
 	return f.Sync()

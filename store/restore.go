@@ -160,7 +160,7 @@ func fillFrom(ctx context.Context, p *partial, backup string, quick bool) error 
 	_, err = schemaOf(from, backup)
 	if err == nil {
 		if err = copyDatabase(ctx, from, p.path); err == nil {
-			err = settle(p.path, backup)
+			err = settle(p.path, backup, true)
 		}
 		if err != nil {
 			err = copyError(ctx, p.name, backup, err)
@@ -177,7 +177,7 @@ func fillFrom(ctx context.Context, p *partial, backup string, quick bool) error 
 	}
 	err = skipKeys(p.path)
 	if err == nil {
-		err = settleHeader(p.path, withLog)
+		err = settleHeader(p.path, withLog, true)
 	}
 	if err != nil {
 		return copyError(ctx, p.name, backup, err)

@@ -52,7 +52,7 @@ func (c *Backup) Run() error {
 	defer stop()
 	start := time.Now()
 	o := c.options()
-	o.Copied = stepBack
+	o.Copied, o.Aside = stepBack, aside
 	size, err := store.Backup(ctx, c.DB, c.Target, o)
 	if err != nil {
 		return err
