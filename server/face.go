@@ -152,6 +152,7 @@ func (k *Kernel) refuse(w http.ResponseWriter, requestID string, p *Problem) {
 	if p.Code == store.Unauthenticated {
 		w.Header()["Www-Authenticate"] = []string{"Bearer"}
 	}
+	shut(w.Header())
 	send(w, p.Status, p.render(requestID))
 }
 

@@ -51,6 +51,7 @@ func PlainPatch[B, R any](k *Kernel, status int, fn func(*http.Request, httprout
 func plain[B, R any](k *Kernel, mode wire.Mode, status int, fn func(*http.Request, httprouter.Params, B) (R, error)) httprouter.Handle {
 	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 		id := k.requestID(w)
+		shut(w.Header())
 		out, err := func() (out R, err error) {
 			var raw []byte
 			if r.Method == http.MethodPost || r.Method == http.MethodPatch || r.Method == http.MethodPut {

@@ -24,6 +24,8 @@ var cardHTML string
 
 var page = template.Must(template.New("card").Parse(cardHTML))
 
+var style = server.StyleSource(cardHTML) // of every page
+
 // view is what the page shows.
 type view struct {
 	Title, Message string // of an error
@@ -39,7 +41,8 @@ type view struct {
 	Earlier        []store.EarlierCard
 	Balance        string
 	QR             template.HTML
-	Code           []string // what the QR code holds, in groups that are easy to type
+	Own            template.HTML // the style element of this card
+	Code           []string      // what the QR code holds, in groups that are easy to type
 	Token          string
 	Installed      bool
 }
@@ -150,10 +153,20 @@ func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (p *Pages) html(w http.ResponseWriter, status int, x view) {
+	styles := []string{style}
+	if x.Message == "" {
+		var own strings.Builder
+		if err := page.ExecuteTemplate(&own, "own", x); err != nil {
+			p.Kernel.Refuse(w, err)
+			return
+		}
+		x.Own = template.HTML(own.String())
+		styles = append(styles, server.StyleSource(own.String()))
+	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, x); err != nil {
 		p.Kernel.Refuse(w, err)
 		return
 	}
-	p.Kernel.HTML(w, status, b.Bytes())
+	p.Kernel.HTML(w, status, b.Bytes(), styles...)
 }
