@@ -11,6 +11,7 @@ import (
 
 // Handle adds a route of no face to a router; it is observed as theirs are.
 func (k *Kernel) Handle(r *httprouter.Router, method, pattern string, h httprouter.Handle) {
+	k.routes = append(k.routes, method+" "+pattern)
 	if k.conf.Observe == nil && !k.conf.AccessLog {
 		r.Handle(method, pattern, h)
 		return

@@ -131,6 +131,14 @@ func shut(h http.Header) {
 	h["X-Content-Type-Options"], h["Referrer-Policy"], h["Content-Security-Policy"] = noSniff, noReferrer, closed
 }
 
+// Shut has every answer of a handler so.
+func Shut(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		shut(w.Header())
+		h.ServeHTTP(w, r)
+	})
+}
+
 func pageHeaders(h http.Header, contentType string, styles ...string) {
 	shut(h)
 	h.Set("Content-Type", contentType)

@@ -110,7 +110,7 @@ func Start(c Config) (*App, error) {
 		c.Metrics.Watch(a.Store, Version)
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", c.Metrics.Handler())
-		a.scrapes = a.server(mux)
+		a.scrapes = a.server(server.Shut(mux))
 		a.MetricsURL = "http://" + scrapes.Addr().String() + "/metrics"
 		go func() { a.served <- a.scrapes.Serve(scrapes) }()
 	}
