@@ -269,7 +269,7 @@ func (x *exchange) run(c *caller) (Reply, error) {
 		return Reply{}, err
 	}
 	if !x.bodyRead && x.rt.Method != http.MethodDelete {
-		if x.body, err = readBody(x.w, x.r); err != nil {
+		if x.body, err = readBody(x.w, x.r, MaxBody); err != nil {
 			return Reply{}, err
 		}
 		x.bodyRead = true

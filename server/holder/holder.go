@@ -112,12 +112,12 @@ func amount(cents int64) string {
 func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 	form, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if form != "application/x-www-form-urlencoded" {
-		server.Plain(p.Kernel, http.StatusOK, func(r *http.Request, ps httprouter.Params, f store.InstallFields) (store.CardDetail, error) {
+		server.PlainSmall(p.Kernel, http.StatusOK, func(r *http.Request, ps httprouter.Params, f store.InstallFields) (store.CardDetail, error) {
 			return p.put(r, ps, f)
 		})(w, r, ps)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
+	r.Body = http.MaxBytesReader(w, r.Body, server.SmallBody)
 	if err := r.ParseForm(); err != nil {
 		p.refuse(w, r, store.Invalid(store.Detail{Field: "platform", Code: "invalid_format", Message: "the form cannot be read"}))
 		return

@@ -344,6 +344,10 @@ func TestInstall(t *testing.T) {
 					t.Errorf("%s: %s", body, r.body)
 				}
 			}
+			// Anybody may send this: little of it is read.
+			if r := s.fetch("POST", link+"/install", strings.Repeat(" ", 4<<10+1), "Content-Type", "application/json").want(413, "bad_request"); !strings.Contains(r.body, "4 KiB") {
+				t.Errorf("%s", r.body)
+			}
 			s.fetch("POST", link+"/install", "apple", "Content-Type", "text/plain").want(415, "bad_request")
 			s.fetch("POST", link+"/install", `{"platform":"nokia"}`, "Accept", "text/html").want(400, "")
 		})
