@@ -1,35 +1,26 @@
 package app_test
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"punchcard/server/app"
 	"punchcard/server/metrics"
 )
 
 // startWatched serves a demo shop, and metrics.
-func startWatched(t *testing.T) *app.App {
+func startWatched(t *testing.T, changes ...func(*app.Config)) *app.App {
 	t.Helper()
-	a, err := app.Start(app.Config{DB: filepath.Join(t.TempDir(), "headers.db"), Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), HoldWebhooks: true,
-		Metrics: metrics.New(), MetricsListen: "127.0.0.1:0", Dev: &app.Dev{Clock: app.NewClock(time.Time{})}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-		if err := a.Stop(context.Background()); err != nil {
-			t.Error(err)
+	return serving(t, func(c *app.Config) {
+		c.HoldWebhooks, c.Metrics, c.MetricsListen = true, metrics.New(), "127.0.0.1:0"
+		for _, change := range changes {
+			change(c)
 		}
 	})
-	return a
 }
 
 // ask makes a request; what comes back is read.
