@@ -15,8 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"punchcard/server"
 	"punchcard/store"
 	"punchcard/webhook"
@@ -88,7 +86,7 @@ func Start(c Config) (*App, error) {
 	if c.MaxConnections == 0 {
 		c.MaxConnections = maxConnections
 	}
-	ln = netutil.LimitListener(ln, c.MaxConnections)
+	ln = bound(ln, c.MaxConnections)
 	scheme := "http://"
 	if c.TLSCert != "" || c.TLSKey != "" {
 		own, err := newCertificate(c.TLSCert, c.TLSKey, c.Log)
@@ -115,7 +113,7 @@ func Start(c Config) (*App, error) {
 			ln.Close()
 			return nil, fmt.Errorf("--metrics-listen (PUNCHCARD_METRICS_LISTEN): %w", err)
 		}
-		scrapes = netutil.LimitListener(scrapes, maxScrapers)
+		scrapes = bound(scrapes, maxScrapers)
 	}
 	if a.instance, err = a.begin(nil); err != nil {
 		ln.Close()
