@@ -14,19 +14,22 @@ import (
 // "Body").
 const MaxBody = 1 << 20
 
-// readBody reads a request's body whole.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// SmallBody is that of the largest body that anybody may send without a key.
+const SmallBody = 4 << 10
+
+// readBody reads a request's body whole, if it has at most limit bytes.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength == 0 {
 		return nil, nil
 	}
-	if r.ContentLength > MaxBody {
-		return nil, tooLarge(w)
+	if r.ContentLength > limit {
+		return nil, tooLarge(w, limit)
 	}
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return nil, tooLarge(w)
+		return nil, tooLarge(w, limit)
 	case err != nil:
 		w.Header().Set("Connection", "close")
 		return nil, fail(http.StatusBadRequest, store.BadRequest, "The body could not be read to its end.")
@@ -34,9 +37,13 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return b, nil
 }
 
-func tooLarge(w http.ResponseWriter) *Problem {
+func tooLarge(w http.ResponseWriter, limit int64) *Problem {
 	w.Header().Set("Connection", "close")
-	return fail(http.StatusRequestEntityTooLarge, store.BadRequest, "The body is larger than 1 MiB.")
+	size := "1 MiB"
+	if limit == SmallBody {
+		size = "4 KiB"
+	}
+	return fail(http.StatusRequestEntityTooLarge, store.BadRequest, "The body is larger than "+size+".")
 }
 
 // isJSON checks Content-Type: absent or JSON. An empty body may claim

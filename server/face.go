@@ -54,7 +54,12 @@ type Kernel struct {
 	limits *limiters
 	claims *claims
 	serial atomic.Uint64
+	routes []string // as mounted
 }
+
+// Routes are the method and pattern of each route that was mounted, such as
+// "GET /i/:token".
+func (k *Kernel) Routes() []string { return slices.Clone(k.routes) }
 
 // NewKernel makes the shared part of the faces on a store.
 func NewKernel(st *store.Store, conf Config) *Kernel {
@@ -100,6 +105,7 @@ func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route, g Gu
 	for i := range routes {
 		rt := &routes[i]
 		pattern := prefix + rt.Path
+		k.routes = append(k.routes, rt.Method+" "+pattern)
 		r.Handle(rt.Method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 			if crooked(r.URL) {
 				k.noPath(w, r)
@@ -152,6 +158,7 @@ func (k *Kernel) refuse(w http.ResponseWriter, requestID string, p *Problem) {
 	if p.Code == store.Unauthenticated {
 		w.Header()["Www-Authenticate"] = []string{"Bearer"}
 	}
+	shut(w.Header())
 	send(w, p.Status, p.render(requestID))
 }
 
@@ -263,7 +270,7 @@ func (x *exchange) run(c *caller) (Reply, error) {
 		return Reply{}, err
 	}
 	if !x.bodyRead && x.rt.Method != http.MethodDelete {
-		if x.body, err = readBody(x.w, x.r); err != nil {
+		if x.body, err = readBody(x.w, x.r, MaxBody); err != nil {
 			return Reply{}, err
 		}
 		x.bodyRead = true

@@ -60,7 +60,7 @@ func TestReadBody(t *testing.T) {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest("POST", "/", c.body)
 		r.ContentLength = c.length
-		b, err := readBody(w, r)
+		b, err := readBody(w, r, MaxBody)
 		var p *Problem
 		switch {
 		case errors.As(err, &p):

@@ -11,6 +11,7 @@ import (
 
 // Handle adds a route of no face to a router; it is observed as theirs are.
 func (k *Kernel) Handle(r *httprouter.Router, method, pattern string, h httprouter.Handle) {
+	k.routes = append(k.routes, method+" "+pattern)
 	if k.conf.Observe == nil && !k.conf.AccessLog {
 		r.Handle(method, pattern, h)
 		return
@@ -40,21 +41,27 @@ func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 // Plain is a route of its own with the API's body rules and error shape but
 // no key and no idempotency.
 func Plain[B, R any](k *Kernel, status int, fn func(*http.Request, httprouter.Params, B) (R, error)) httprouter.Handle {
-	return plain(k, wire.Create, status, fn)
+	return plain(k, wire.Create, MaxBody, status, fn)
+}
+
+// PlainSmall is Plain with bodies of SmallBody at most.
+func PlainSmall[B, R any](k *Kernel, status int, fn func(*http.Request, httprouter.Params, B) (R, error)) httprouter.Handle {
+	return plain(k, wire.Create, SmallBody, status, fn)
 }
 
 // PlainPatch is Plain for a PATCH, where null clears a field.
 func PlainPatch[B, R any](k *Kernel, status int, fn func(*http.Request, httprouter.Params, B) (R, error)) httprouter.Handle {
-	return plain(k, wire.Patch, status, fn)
+	return plain(k, wire.Patch, MaxBody, status, fn)
 }
 
-func plain[B, R any](k *Kernel, mode wire.Mode, status int, fn func(*http.Request, httprouter.Params, B) (R, error)) httprouter.Handle {
+func plain[B, R any](k *Kernel, mode wire.Mode, limit int64, status int, fn func(*http.Request, httprouter.Params, B) (R, error)) httprouter.Handle {
 	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 		id := k.requestID(w)
+		shut(w.Header())
 		out, err := func() (out R, err error) {
 			var raw []byte
 			if r.Method == http.MethodPost || r.Method == http.MethodPatch || r.Method == http.MethodPut {
-				if raw, err = readBody(w, r); err != nil {
+				if raw, err = readBody(w, r, limit); err != nil {
 					return out, err
 				}
 			}

@@ -1,7 +1,10 @@
 package server
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/julienschmidt/httprouter"
@@ -39,18 +42,30 @@ func (k *Kernel) MountPublic(r *httprouter.Router, p Public) {
 			k.refuse(w, id, fail(http.StatusServiceUnavailable, store.InternalError, "The database takes no writes."))
 			return
 		}
+		shut(w.Header())
 		send(w, http.StatusOK, []byte(`{"status":"ready"}`))
 	})
 }
 
 // Static serves bytes that never change while the process lives; they are made
-// when first asked for.
+// when first asked for. A page may have a style element, and no script.
 func (k *Kernel) Static(contentType string, make func() []byte) httprouter.Handle {
-	body := sync.OnceValue(make)
+	type made struct {
+		body   []byte
+		styles []string
+	}
+	once := sync.OnceValue(func() (m made) {
+		m.body = make()
+		if strings.HasPrefix(contentType, "text/html") {
+			m.styles = []string{StyleSource(string(m.body))}
+		}
+		return m
+	})
 	return func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
 		k.requestID(w)
-		pageHeaders(w.Header(), contentType)
-		w.Write(body())
+		m := once()
+		pageHeaders(w.Header(), contentType, m.styles...)
+		w.Write(m.body)
 	}
 }
 
@@ -73,11 +88,12 @@ func (k *Kernel) Explain(err error) (status int, message string) {
 	return p.Status, p.Message
 }
 
-// HTML answers with a page of its own style and no script.
-func (k *Kernel) HTML(w http.ResponseWriter, status int, body []byte) {
+// HTML answers with a page that has no script, and of style only the elements
+// whose sources are given (see StyleSource).
+func (k *Kernel) HTML(w http.ResponseWriter, status int, body []byte, styles ...string) {
 	k.requestID(w)
-	pageHeaders(w.Header(), "text/html; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
+	pageHeaders(w.Header(), "text/html; charset=utf-8", styles...)
+	w.Header()["Cache-Control"] = noStore
 	w.WriteHeader(status)
 	w.Write(body)
 }
@@ -85,14 +101,48 @@ func (k *Kernel) HTML(w http.ResponseWriter, status int, body []byte) {
 // SeeOther sends the browser that posted a form to a page of ours.
 func (k *Kernel) SeeOther(w http.ResponseWriter, r *http.Request, path string) {
 	k.requestID(w)
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Referrer-Policy", "no-referrer")
+	pageHeaders(w.Header(), "text/html; charset=utf-8")
+	w.Header()["Cache-Control"] = noStore
 	http.Redirect(w, r, path, http.StatusSeeOther)
 }
 
-func pageHeaders(h http.Header, contentType string) {
+// StyleSource is what a content security policy calls the first style element
+// of a page or a template: the hash of its text, so that no other style, of an
+// element or an attribute, is taken by a browser.
+func StyleSource(page string) string {
+	_, rest, _ := strings.Cut(page, "<style>")
+	css, _, _ := strings.Cut(rest, "</style>")
+	sum := sha256.Sum256([]byte(css))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+const closedPolicy = "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+var (
+	noSniff    = []string{"nosniff"}
+	noReferrer = []string{"no-referrer"}
+	closed     = []string{closedPolicy}
+)
+
+// shut has browsers load nothing for an answer, frame it nowhere and tell
+// nobody its address. Answers that only a bearer of a key gets can do without:
+// no browser asks for them by itself.
+func shut(h http.Header) {
+	h["X-Content-Type-Options"], h["Referrer-Policy"], h["Content-Security-Policy"] = noSniff, noReferrer, closed
+}
+
+// Shut has every answer of a handler so.
+func Shut(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		shut(w.Header())
+		h.ServeHTTP(w, r)
+	})
+}
+
+func pageHeaders(h http.Header, contentType string, styles ...string) {
+	shut(h)
 	h.Set("Content-Type", contentType)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	if len(styles) > 0 {
+		h.Set("Content-Security-Policy", closedPolicy+"; style-src "+strings.Join(styles, " "))
+	}
 }

@@ -37,7 +37,7 @@ var (
 // send writes a JSON answer. Every answer of the API goes through here.
 func send(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
-	h["Cache-Control"] = noStore
+	h["Cache-Control"], h["X-Content-Type-Options"] = noStore, noSniff
 	if len(body) > 0 {
 		h["Content-Type"] = jsonType
 		h["Content-Length"] = []string{strconv.Itoa(len(body))}

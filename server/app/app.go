@@ -53,6 +53,14 @@ const (
 	maxHeader     = 32 << 10
 )
 
+// How many connections are taken at once, each of which costs some 20 KiB; more
+// wait until one ends. Of HTTP/2 each may have so many requests under way.
+const (
+	maxConnections = 8192
+	maxScrapers    = 64
+	maxStreams     = 100
+)
+
 // Start listens first, then opens the store and serves. Its errors are one
 // line, fit for the operator.
 func Start(c Config) (*App, error) {
@@ -75,6 +83,10 @@ func Start(c Config) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--listen (PUNCHCARD_LISTEN): %w", err)
 	}
+	if c.MaxConnections == 0 {
+		c.MaxConnections = maxConnections
+	}
+	ln = bound(ln, c.MaxConnections)
 	scheme := "http://"
 	if c.TLSCert != "" || c.TLSKey != "" {
 		own, err := newCertificate(c.TLSCert, c.TLSKey, c.Log)
@@ -91,6 +103,9 @@ func Start(c Config) (*App, error) {
 	if c.ReadTimeout == 0 {
 		c.ReadTimeout = readTimeout
 	}
+	if c.WriteTimeout == 0 {
+		c.WriteTimeout = writeTimeout
+	}
 	a.conf = c
 	var scrapes net.Listener
 	if c.Metrics != nil {
@@ -98,6 +113,7 @@ func Start(c Config) (*App, error) {
 			ln.Close()
 			return nil, fmt.Errorf("--metrics-listen (PUNCHCARD_METRICS_LISTEN): %w", err)
 		}
+		scrapes = bound(scrapes, maxScrapers)
 	}
 	if a.instance, err = a.begin(nil); err != nil {
 		ln.Close()
@@ -110,7 +126,7 @@ func Start(c Config) (*App, error) {
 		c.Metrics.Watch(a.Store, Version)
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", c.Metrics.Handler())
-		a.scrapes = a.server(mux)
+		a.scrapes = a.server(server.Shut(mux))
 		a.MetricsURL = "http://" + scrapes.Addr().String() + "/metrics"
 		go func() { a.served <- a.scrapes.Serve(scrapes) }()
 	}
@@ -149,10 +165,12 @@ func (a *App) closeUnused() {
 	})
 }
 
-// server is an HTTP server with the limits of every socket.
+// server is an HTTP server with the limits of every socket. HTTP/2 ends a
+// request late by a frame, which needs a client that reads: WriteByteTimeout is
+// for one that does not.
 func (a *App) server(h http.Handler) *http.Server {
-	return &http.Server{Handler: h, ReadHeaderTimeout: min(headerTimeout, a.conf.ReadTimeout), ReadTimeout: a.conf.ReadTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0)}
+	return &http.Server{Handler: h, ReadHeaderTimeout: min(headerTimeout, a.conf.ReadTimeout), ReadTimeout: a.conf.ReadTimeout, WriteTimeout: a.conf.WriteTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: a.conf.WriteTimeout}, ErrorLog: log.New(io.Discard, "", 0)}
 }
 
 // targets has the guard look at a webhook's URL before it is saved.

@@ -144,6 +144,11 @@ type Config struct {
 	// ReadTimeout bounds the reading of one request, headers (at most 10 s of
 	// it) and body; 0: 30 s.
 	ReadTimeout time.Duration
+	// WriteTimeout bounds a request from its headers to the end of its answer;
+	// 0: 60 s.
+	WriteTimeout time.Duration
+	// MaxConnections are taken at once; 0: 8192.
+	MaxConnections int
 	// Guard decides where webhooks may be sent; nil: to public addresses by
 	// https, with Dev to loopback addresses too.
 	Guard *webhook.Guard

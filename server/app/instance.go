@@ -30,6 +30,7 @@ type instance struct {
 	Ready *dev.Ready // nil with serve
 
 	refuse func(http.ResponseWriter, error)
+	kernel *server.Kernel
 
 	hooks *webhook.Sender // nil: webhooks are held
 	once  sync.Once
@@ -120,7 +121,7 @@ func (i *instance) begin(a *App, start *image) error {
 	}
 	kernel := server.NewKernel(st, server.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
 		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: watch, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, Targets: targets(guard)})
-	i.refuse = kernel.Refuse
+	i.refuse, i.kernel = kernel.Refuse, kernel
 	router := kernel.Router()
 	routes := restRoutes()
 	kernel.Mount(router, api.Prefix, routes, kernel.Keys())

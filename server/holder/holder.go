@@ -24,6 +24,8 @@ var cardHTML string
 
 var page = template.Must(template.New("card").Parse(cardHTML))
 
+var style = server.StyleSource(cardHTML) // of every page
+
 // view is what the page shows.
 type view struct {
 	Title, Message string // of an error
@@ -39,7 +41,8 @@ type view struct {
 	Earlier        []store.EarlierCard
 	Balance        string
 	QR             template.HTML
-	Code           []string // what the QR code holds, in groups that are easy to type
+	Own            template.HTML // the style element of this card
+	Code           []string      // what the QR code holds, in groups that are easy to type
 	Token          string
 	Installed      bool
 }
@@ -109,12 +112,12 @@ func amount(cents int64) string {
 func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 	form, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if form != "application/x-www-form-urlencoded" {
-		server.Plain(p.Kernel, http.StatusOK, func(r *http.Request, ps httprouter.Params, f store.InstallFields) (store.CardDetail, error) {
+		server.PlainSmall(p.Kernel, http.StatusOK, func(r *http.Request, ps httprouter.Params, f store.InstallFields) (store.CardDetail, error) {
 			return p.put(r, ps, f)
 		})(w, r, ps)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, 4<<10)
+	r.Body = http.MaxBytesReader(w, r.Body, server.SmallBody)
 	if err := r.ParseForm(); err != nil {
 		p.refuse(w, r, store.Invalid(store.Detail{Field: "platform", Code: "invalid_format", Message: "the form cannot be read"}))
 		return
@@ -150,10 +153,20 @@ func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 func (p *Pages) html(w http.ResponseWriter, status int, x view) {
+	styles := []string{style}
+	if x.Message == "" {
+		var own strings.Builder
+		if err := page.ExecuteTemplate(&own, "own", x); err != nil {
+			p.Kernel.Refuse(w, err)
+			return
+		}
+		x.Own = template.HTML(own.String())
+		styles = append(styles, server.StyleSource(own.String()))
+	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, x); err != nil {
 		p.Kernel.Refuse(w, err)
 		return
 	}
-	p.Kernel.HTML(w, status, b.Bytes())
+	p.Kernel.HTML(w, status, b.Bytes(), styles...)
 }

@@ -3,6 +3,8 @@ package holder_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -205,6 +207,7 @@ func (r *reply) safe() {
 			r.t.Errorf("CSP %q lacks %s", csp, p)
 		}
 	}
+	r.styled()
 	if strings.Contains(csp, "script-src") || regexp.MustCompile(`(?i)<script|\son\w+=|javascript:|<iframe|<link|src=|url\(|@import`).MatchString(r.body) {
 		r.t.Errorf("the page loads or runs something: %q %s", csp, r.body)
 	}
@@ -215,6 +218,21 @@ func (r *reply) safe() {
 	}
 	if strings.Contains(r.body, "ZgotmplZ") {
 		r.t.Error("a value was not fit for its place in the page")
+	}
+}
+
+// styled: a page's style is what the policy has the hashes of, and nothing else.
+func (r *reply) styled() {
+	r.t.Helper()
+	csp := r.header.Get("Content-Security-Policy")
+	_, allowed, _ := strings.Cut(csp, "style-src ")
+	var have []string
+	for _, m := range regexp.MustCompile(`(?s)<style[^>]*>(.*?)</style>`).FindAllStringSubmatch(r.body, -1) {
+		sum := sha256.Sum256([]byte(m[1]))
+		have = append(have, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+	}
+	if len(have) == 0 || strings.Join(have, " ") != allowed || strings.Contains(csp, "unsafe") || regexp.MustCompile(`(?i)<[^>]*\sstyle=`).MatchString(r.body) {
+		r.t.Errorf("the page's styles are %s, the policy is %s: %s", have, csp, r.body)
 	}
 }
 
@@ -293,13 +311,9 @@ func TestHostile(t *testing.T) {
 	if n := strings.Count(p.text(), evil); n != 7 { // title, name, holder, next prize, prize, its description, description
 		t.Errorf("the text is there %d times: %s", n, p.text())
 	}
-	for _, name := range []string{"Content-Security-Policy"} {
-		if p.header.Get(name) == "" {
-			t.Errorf("no %s", name)
-		}
-	}
+	p.styled()
 	// Text that could not be read on its ground gives way.
-	if !strings.Contains(p.body, `style="--bg:#FFFFFF;--ink:#111111;--brand:#abcdef;--on-brand:#111111"`) {
+	if !strings.Contains(p.body, `<style>.card{--bg:#FFFFFF;--ink:#111111;--brand:#abcdef;--on-brand:#111111}`) {
 		t.Errorf("%s", p.body)
 	}
 	for _, bad := range []string{"red", "#fff", "#12345g", "#FFFFFF;background:url(//x)", `#FFFFFF"><script>`} {
@@ -329,6 +343,10 @@ func TestInstall(t *testing.T) {
 				if !strings.Contains(r.body, details) {
 					t.Errorf("%s: %s", body, r.body)
 				}
+			}
+			// Anybody may send this: little of it is read.
+			if r := s.fetch("POST", link+"/install", strings.Repeat(" ", 4<<10+1), "Content-Type", "application/json").want(413, "bad_request"); !strings.Contains(r.body, "4 KiB") {
+				t.Errorf("%s", r.body)
 			}
 			s.fetch("POST", link+"/install", "apple", "Content-Type", "text/plain").want(415, "bad_request")
 			s.fetch("POST", link+"/install", `{"platform":"nokia"}`, "Accept", "text/html").want(400, "")

@@ -147,7 +147,7 @@ func (m *Metrics) Attempt(a *store.Attempt, o store.Outcome) {
 	m.lag.Observe(max(0, o.Lag.Seconds()))
 }
 
-// Handler answers a scrape.
+// Handler answers a scrape; 503 when four are being answered already.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }

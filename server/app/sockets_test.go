@@ -1,0 +1,270 @@
+package app_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"punchcard/server/app"
+)
+
+// patience is how long a server may take to do what it must do at last; no test
+// succeeds by it.
+const patience = 30 * time.Second
+
+// serving starts a demo shop with the limits of its sockets changed.
+func serving(t *testing.T, change func(*app.Config)) *app.App {
+	t.Helper()
+	c := app.Config{DB: filepath.Join(t.TempDir(), "sockets.db"), Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), Dev: &app.Dev{Clock: app.NewClock(time.Time{})}}
+	change(&c)
+	a, err := app.Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		if err := a.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+func dialed(t *testing.T, a *app.App) net.Conn {
+	t.Helper()
+	_, address, _ := strings.Cut(a.Origin, "://")
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(patience))
+	return c
+}
+
+// cutOff tells that the other side ended the connection.
+func cutOff(t *testing.T, err error) {
+	t.Helper()
+	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the connection was not cut off: %v", err)
+	}
+}
+
+// A client that asks and asks and reads nothing is cut off when its answers can
+// be written no more.
+func TestSlowReader(t *testing.T) {
+	a := serving(t, func(c *app.Config) { c.WriteTimeout = 200 * time.Millisecond })
+	c := dialed(t, a)
+	ask := []byte(strings.Repeat("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", 20))
+	var err error
+	for err == nil {
+		_, err = c.Write(ask)
+	}
+	cutOff(t, err)
+}
+
+// The same by HTTP/2, where a request's end is no end of the connection. There is
+// room for one connection, so that the next is answered when this one is cut
+// off. It also says how many requests it takes at once.
+func TestSlowReaderHTTP2(t *testing.T) {
+	cert, key := selfSigned(t)
+	a := serving(t, func(c *app.Config) {
+		c.MaxConnections, c.WriteTimeout, c.TLSCert, c.TLSKey = 1, 200*time.Millisecond, cert, key
+	})
+	c := tls.Client(dialed(t, a), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	if err := c.Handshake(); err != nil || c.ConnectionState().NegotiatedProtocol != "h2" {
+		t.Fatal(err, c.ConnectionState().NegotiatedProtocol)
+	}
+	out := bufio.NewWriter(c)
+	framer := http2.NewFramer(out, c)
+	io.WriteString(out, http2.ClientPreface)
+	framer.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1<<31 - 1})
+	framer.WriteWindowUpdate(0, 1<<30)
+	if err := out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	first, err := framer.ReadFrame()
+	settings, ok := first.(*http2.SettingsFrame)
+	if err != nil || !ok {
+		t.Fatal(first, err)
+	}
+	if n, ok := settings.Value(http2.SettingMaxConcurrentStreams); !ok || n != 100 {
+		t.Errorf("%d requests at once, %v", n, ok)
+	}
+	if n, ok := settings.Value(http2.SettingMaxHeaderListSize); !ok || n > 64<<10 {
+		t.Errorf("headers of %d bytes, %v", n, ok)
+	}
+	framer.WriteSettingsAck()
+	var block bytes.Buffer
+	h := hpack.NewEncoder(&block)
+	for stream := uint32(1); stream < 200; stream += 2 { // 100 answers of 100 KiB and more
+		block.Reset()
+		for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "x"}, {":path", "/openapi.json"}} {
+			h.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
+		}
+		if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	next := tls.Client(dialed(t, a), &tls.Config{InsecureSkipVerify: true})
+	io.WriteString(next, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+	if resp, err := http.ReadResponse(bufio.NewReader(next), nil); err != nil || resp.StatusCode != http.StatusOK {
+		t.Errorf("the connection was not cut off: %v", err)
+	}
+}
+
+// A handshake that does not come ends as slow headers do.
+func TestSlowHandshake(t *testing.T) {
+	cert, key := selfSigned(t)
+	a := serving(t, func(c *app.Config) {
+		c.ReadTimeout, c.TLSCert, c.TLSKey = 200*time.Millisecond, cert, key
+	})
+	for _, sent := range []string{"", "\x16\x03\x01\x02\x00\x01"} {
+		c := dialed(t, a)
+		io.WriteString(c, sent)
+		_, err := io.ReadAll(c)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("after %q the server waits on", sent)
+		}
+	}
+}
+
+// The metrics' address has the limits of the main one.
+func TestSlowScraper(t *testing.T) {
+	a := startWatched(t, func(c *app.Config) { c.ReadTimeout, c.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond })
+	host := strings.TrimSuffix(strings.TrimPrefix(a.MetricsURL, "http://"), "/metrics")
+	for _, sent := range []string{"GET /metrics HTTP/1.1\r\nHo", strings.Repeat("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", 20)} {
+		c, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(patience))
+		if !strings.HasSuffix(sent, "\r\n") {
+			if _, err := io.WriteString(c, sent); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error("half a header keeps the connection")
+			}
+			continue
+		}
+		for err == nil {
+			_, err = io.WriteString(c, sent)
+		}
+		cutOff(t, err)
+	}
+}
+
+// lines keeps the routes of an access log.
+type lines struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen = append(l.seen, string(b))
+	return len(b), nil
+}
+
+func (l *lines) has(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(strings.Join(l.seen, ""), text)
+}
+
+// Beyond the bound a connection waits until another ends.
+func TestConnectionsAreBounded(t *testing.T) {
+	log := &lines{}
+	a := serving(t, func(c *app.Config) {
+		c.MaxConnections, c.AccessLog, c.Log = 3, true, slog.New(slog.NewTextHandler(log, nil))
+	})
+	ask := func(c net.Conn, path string) {
+		if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answered := func(c net.Conn) {
+		t.Helper()
+		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+	}
+	var taken []net.Conn
+	for range 3 {
+		c := dialed(t, a)
+		ask(c, "/healthz")
+		answered(c)
+		taken = append(taken, c)
+	}
+	waits := dialed(t, a)
+	ask(waits, "/i/waits")
+	for range 50 {
+		for _, c := range taken {
+			ask(c, "/healthz")
+			answered(c)
+		}
+	}
+	if log.has("/i/") {
+		t.Error("a fourth connection was taken")
+	}
+	taken[1].Close()
+	answered(waits)
+	if !log.has("/i/") {
+		t.Error("the request that waited is not in the log")
+	}
+}
+
+// selfSigned makes a certificate for a test, and returns its files.
+func selfSigned(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for name, b := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: raw}} {
+		if err := os.WriteFile(name, pem.EncodeToMemory(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}

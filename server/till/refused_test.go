@@ -1,0 +1,124 @@
+package till_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	faces "punchcard/server"
+	"punchcard/server/till"
+)
+
+// samples are bodies with which the operations succeed.
+func samples(prize string) map[string]fields {
+	return map[string]fields{"issueCardAtCounter": {}, "stampCard": {"count": 1}, "redeemPrize": {"prize_id": prize}, "topUpCard": {"amount_cents": 100},
+		"spendFromCard": {"amount_cents": 100}, "useCard": {}, "reverseTransaction": {}}
+}
+
+// TestEveryOperationRefuses calls every operation there is as each device that
+// must not have it: the answer is the contract's, and nothing is written.
+func TestEveryOperationRefuses(t *testing.T) {
+	s := start(t, frozen)
+	program := s.newProgram("standard", nil)
+	prize := s.prize(program, 5)
+	card := s.issue(program, nil)
+	row := s.stamp(card, 5).str("transaction.id")
+	bodies := samples(prize)
+	path := func(r faces.Route) string {
+		id := program
+		if strings.HasPrefix(r.Path, "/transactions") {
+			id = row
+		}
+		return strings.NewReplacer(":code", card, ":id", id).Replace(r.Path)
+	}
+
+	revoked := s.device(s.LocationIDs[0])
+	s.sql("UPDATE devices SET revoked_at=? WHERE id=(SELECT max(id) FROM devices)", int64(s.app.Store.Now()))
+	disabled, shut := s.location(fields{})
+	s.rest().post("/locations/"+shut+"/disable", nil).want(200)
+	asked, _ := s.location(fields{"require_staff_pin": true, "staff_pin": "2468"})
+	unset, _ := s.location(fields{"require_staff_pin": true})
+	elsewhere, _ := s.location(fields{})
+	shop := func(state string) *server {
+		r := s.control("POST", "/shops", fields{})
+		if state != "" {
+			s.control("PATCH", "/shops/"+r.str("shop_id"), fields{"subscription_state": state})
+		}
+		return s.with(r.str("till_token"))
+	}
+
+	const letIn = ""
+	always := func(want string) func(faces.Route) string { return func(faces.Route) string { return want } }
+	writes := func(want string) func(faces.Route) string {
+		return func(r faces.Route) string {
+			if r.Writes() {
+				return want
+			}
+			return letIn
+		}
+	}
+	for _, c := range []struct {
+		caller string
+		key    *server
+		want   func(faces.Route) string
+	}{
+		{"no token", s.with(""), always("401 unauthenticated")},
+		{"malformed token", s.with(s.TillToken[:51]), always("401 unauthenticated")},
+		{"unknown token", s.with("tdk_test_" + strings.Repeat("A", 43)), always("401 unauthenticated")},
+		{"token in the other mode", s.with("tdk_live_" + s.TillToken[9:]), always("401 unauthenticated")},
+		{"API key", s.with(s.APIKey), always("401 unauthenticated")},
+		{"MCP key", s.with(s.MCPKey), always("401 unauthenticated")},
+		{"revoked device", revoked, always("401 unauthenticated")},
+		{"disabled location", disabled, writes("422 location_disabled")},
+		{"location with a PIN, none sent", asked, writes("401 invalid_credentials")},
+		{"location that demands a PIN and has none", unset, writes("401 invalid_credentials")},
+		{"suspended shop", shop("suspended"), writes("422 subscription_suspended")},
+		{"cancelled shop", shop("cancelled"), writes("422 subscription_suspended")},
+		{"another shop's token", shop(""), func(r faces.Route) string {
+			if !strings.Contains(r.Path, ":") {
+				return letIn
+			}
+			return "404 not_found"
+		}},
+		{"another location's reversal", elsewhere, func(r faces.Route) string {
+			if r.ID == "reverseTransaction" {
+				return "404 not_found"
+			}
+			return letIn
+		}},
+	} {
+		t.Run(c.caller, func(t *testing.T) {
+			k, refused := c.key.on(t), 0
+			for _, r := range till.Routes() {
+				body, known := bodies[r.ID]
+				if r.Writes() && !known {
+					t.Fatalf("%s has no sample", r.ID)
+				}
+				want := c.want(r)
+				if want == letIn {
+					continue
+				}
+				var headers []string
+				if r.Writes() && want != "404 not_found" { // what the gate refuses is not remembered
+					headers = []string{"Idempotency-Key", r.ID}
+				}
+				s.on(t).untouched(func() {
+					if r.Writes() {
+						k.call(r.Method, path(r), body, headers...).refused(want)
+					} else {
+						k.call(r.Method, path(r), nil, headers...).refused(want)
+					}
+				})
+				refused++
+			}
+			if refused == 0 {
+				t.Error("nothing was refused")
+			}
+		})
+	}
+	// The same requests of the device whose they are succeed.
+	for _, id := range []string{"reverseTransaction", "stampCard", "issueCardAtCounter"} {
+		r := till.Routes()[slices.IndexFunc(till.Routes(), func(r faces.Route) bool { return r.ID == id })]
+		s.post(path(r), bodies[id]).want(201)
+	}
+}
