@@ -68,6 +68,23 @@ type wire struct {
 	mu    sync.Mutex
 	down  bool
 	dials []time.Time
+	open  int // ends that the sender holds
+}
+
+// end is the sender's end of a pipe.
+type end struct {
+	net.Conn
+	once sync.Once
+	w    *wire
+}
+
+func (e *end) Close() error {
+	e.once.Do(func() {
+		e.w.mu.Lock()
+		defer e.w.mu.Unlock()
+		e.w.open--
+	})
+	return e.Conn.Close()
 }
 
 func (w *wire) Accept() (net.Conn, error) {
@@ -91,7 +108,8 @@ func (w *wire) dial(context.Context, string, string) (net.Conn, error) {
 	}
 	near, far := net.Pipe()
 	w.conns <- far
-	return near, nil
+	w.open++
+	return &end{Conn: near, w: w}, nil
 }
 
 func (w *wire) set(down bool) {
@@ -133,6 +151,10 @@ func run(t *testing.T, prepare func(r *rig), test func(r *rig)) {
 		r.begin()
 		test(r)
 		r.end()
+		if r.wire.mu.Lock(); r.wire.open != 0 {
+			t.Errorf("%d connections are open", r.wire.open)
+		}
+		r.wire.mu.Unlock()
 		r.srv.Close()
 		if found, err := r.store.Check(); err != nil || len(found) > 0 {
 			t.Errorf("check: %q, %v", found, err)

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -154,8 +155,10 @@ func TestRefused(t *testing.T) {
 			if err := r.store.View(0, func(v *store.View) (err error) {
 				log, err = v.AuditLog(r.shop.Shop, store.PageQuery{})
 				return err
-			}); err != nil || log.Data[0].Action != "card.mail_refused" || log.Data[0].TargetID != card.ID || log.Data[0].ActorType != "system" {
-				t.Errorf("the audit log begins with %+v, %v", log.Data[0], err)
+			}); err != nil || !slices.ContainsFunc(log.Data, func(row store.AuditRow) bool {
+				return row.Action == "card.mail_refused" && row.TargetID == card.ID && row.ActorType == "system"
+			}) {
+				t.Errorf("the audit log is %+v, %v", log.Data, err)
 			}
 		})
 	}
@@ -252,6 +255,7 @@ func TestNoTLS(t *testing.T) {
 		sent     bool
 	}{
 		"no STARTTLS":       {StartTLS, nil, "example.com", trusted, false},
+		"nobody asks who":   {StartTLS, nil, "example.com", trusted, false},
 		"untrusted":         {StartTLS, conf, "example.com", x509.NewCertPool(), false},
 		"another's":         {StartTLS, conf, "mail.example.net", trusted, false},
 		"trusted":           {StartTLS, conf, "example.com", trusted, true},
@@ -263,7 +267,9 @@ func TestNoTLS(t *testing.T) {
 		asked = false
 		run(t, func(r *rig) {
 			r.conf.Server.Security, r.srv.TLS, r.conf.Server.Host, r.conf.Server.RootCAs = c.security, c.server, c.host, c.roots
-			r.conf.Server.User, r.conf.Server.Password, r.srv.Password = "cards", password, password
+			if name != "nobody asks who" {
+				r.conf.Server.User, r.conf.Server.Password, r.srv.Password = "cards", password, password
+			}
 			r.srv.Mail = func(string) error { asked = true; return nil }
 		}, func(r *rig) {
 			r.issue("ada@example.com")
