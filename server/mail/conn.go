@@ -88,7 +88,7 @@ func (s *Server) connect(ctx context.Context) (*connection, error) {
 	within, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	late := func() bool { return true }
-	options := []smtp.Option{smtp.WithPort(s.Port), smtp.WithTimeout(connectTime), smtp.WithTLSConfig(conf),
+	options := []smtp.Option{smtp.WithPort(s.Port), smtp.WithTimeout(connectTime), smtp.WithTLSConfig(conf), smtp.WithoutNoop(), smtp.WithoutRset(),
 		smtp.WithDialContextFunc(func(_ context.Context, network, addr string) (net.Conn, error) {
 			c, err := dial(within, network, addr)
 			if err != nil {
@@ -159,7 +159,7 @@ const (
 	later                   // not now
 	unusable                // the server would take no message of anybody's
 	broken                  // no telling: the connection failed meanwhile
-	stale                   // not begun: the connection had ended before
+	stale                   // not begun: the connection had ended before, or ends now
 )
 
 // send sends one message. code is that of the server's refusal, 0 without one;
@@ -167,20 +167,21 @@ const (
 func (k *connection) send(msg *smtp.Msg, utf8 bool) (v verdict, code int, whole bool) {
 	k.smtp.SkipSMTPUTF8(!utf8)
 	err := k.client.SendWithSMTPClient(k.smtp, msg)
-	if msg.IsDelivered() { // also where the reset after it failed
-		return sent, 0, err == nil
+	if msg.IsDelivered() {
+		return sent, 0, true
 	}
 	var e *smtp.SendError
 	if !errors.As(err, &e) {
 		return broken, 0, false
 	}
 	code = e.ErrorCode()
+	begun := e.Reason != smtp.ErrSMTPMailFrom && e.Reason != smtp.ErrConnCheck
 	switch {
-	case e.Reason == smtp.ErrConnCheck:
-		return stale, 0, false
+	case !begun && (code == 0 || code == 421):
+		return stale, code, false
 	case code == 0:
 		return broken, 0, false
-	case code == 421, e.Reason == smtp.ErrSMTPMailFrom: // it is closing; it does not like the sender
+	case code == 421, !begun: // it is closing; it does not like the sender
 		return unusable, code, false
 	case code == 530, code == 534, code == 535, code == 538: // authentication is wanted (RFC 4954)
 		return unusable, code, false
@@ -189,7 +190,7 @@ func (k *connection) send(msg *smtp.Msg, utf8 bool) (v verdict, code int, whole 
 	default:
 		v = later
 	}
-	return v, code, k.client.ResetWithSMTPClient(k.smtp) == nil
+	return v, code, k.smtp.Reset() == nil
 }
 
 // fault is what went wrong, without the words of the server, which may hold an

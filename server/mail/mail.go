@@ -222,9 +222,13 @@ func (s *Sender) send(m *store.QueuedMail) bool {
 	case later:
 		s.failures = 0
 		return s.postpone(m, "the mail server wants it later", code)
-	case unusable:
+	case unusable, stale:
+		level := slog.LevelWarn
+		if code >= 500 {
+			level = slog.LevelError
+		}
 		s.observe(Failed)
-		s.rest(slog.LevelError, "the mail server takes no mail of ours", "card", m.CardID, "code", code)
+		s.rest(level, "the mail server takes no mail of ours", "card", m.CardID, "code", code)
 	default:
 		// It may be this message that the server breaks at: the others go first.
 		s.rest(slog.LevelWarn, "the connection to the mail server broke", "card", m.CardID)

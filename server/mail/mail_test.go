@@ -88,6 +88,26 @@ func TestStaleConnection(t *testing.T) {
 	})
 }
 
+// So does one that the server ends with its last word.
+func TestClosingConnection(t *testing.T) {
+	run(t, func(r *rig) {
+		mails := 0
+		r.srv.Mail = func(string) error {
+			if mails++; mails == 2 {
+				return mailtest.Refusal(421, "you were silent for too long")
+			}
+			return nil
+		}
+	}, func(r *rig) {
+		r.issue("ada@example.com")
+		r.got()
+		r.issue("ada@example.com")
+		if m := r.got(); m.Conn != 2 || r.told() != Sent+" "+Sent || r.log.String() != "" {
+			t.Errorf("came %+v, logged %s", m, r.log)
+		}
+	})
+}
+
 // A message that the server wants later is tried after a minute, two, four; the
 // others go meanwhile. Each time it is the same message.
 func TestTemporary(t *testing.T) {
@@ -224,7 +244,7 @@ func TestServerRefusesUs(t *testing.T) {
 			if told := r.told(); r.queued() != 2 || strings.ReplaceAll(told, "failed ", "") != "failed" || strings.Count(told, " ") > 48*6+12 {
 				t.Errorf("%s: %d queued, told %.60q…", name, r.queued(), told)
 			}
-			if !strings.Contains(r.log.String(), `"ERROR"`) || strings.Contains(r.log.String(), "put off") {
+			if strings.Contains(r.log.String(), `"ERROR"`) != (name != "closing") || strings.Contains(r.log.String(), "put off") {
 				t.Errorf("%s: the log\n%.1000s", name, r.log)
 			}
 			synctest.Wait()
