@@ -191,11 +191,3 @@ func TestMailEndsWithItsLink(t *testing.T) {
 	}
 	f.sound()
 }
-
-func TestCheckOfMail(t *testing.T) {
-	f, _, _ := mailed(t)
-	f.sql("UPDATE cards SET install_hash=NULL")
-	if found, err := f.Check(); err != nil || len(found) != 1 || !strings.Contains(found[0], "mail that waits") {
-		t.Errorf("check: %q, %v", found, err)
-	}
-}
