@@ -204,6 +204,9 @@ func (tx *Tx) ArchiveCard(shop int64, id string) (d CardDetail, err error) {
 	if err = tx.setLive(shop, c.root, false); err != nil {
 		return d, err
 	}
+	if err = tx.dropMail(c.root); err != nil {
+		return d, err
+	}
 	if err = tx.audit(shop, "card.archive", KindCard, c.key, ""); err != nil {
 		return d, err
 	}
@@ -250,6 +253,9 @@ func (tx *Tx) EraseCard(shop int64, id string) error {
 		return err
 	}
 	if err := tx.scrubEvents(c.root); err != nil {
+		return err
+	}
+	if err := tx.dropMail(c.root); err != nil {
 		return err
 	}
 	tx.erases = true

@@ -54,9 +54,13 @@ type Options struct {
 	PageVisits int
 	// PublicURL begins every install link, without a slash at its end.
 	PublicURL string
-	// Mail takes a message after the write that sends it; nil: there is no
-	// mail server and send_email is refused. It must not block.
+	// Mail takes a message after the write that sends it. It must not block. Nil:
+	// it is queued or, without QueueMail, there is no mail server and send_email is
+	// refused.
 	Mail func(Mail)
+	// QueueMail has what is to be mailed queued in the file, for somebody who
+	// sends it (see NextMail).
+	QueueMail bool
 	// Log takes what no caller can be told. Nil: nowhere.
 	Log *slog.Logger
 	// Limits of the deployment (spec section Limits).
@@ -112,6 +116,7 @@ type Store struct {
 
 	latest atomic.Int64                  // Now of the newest write
 	onDue  atomic.Pointer[func([]int64)] // see OnDue
+	onMail atomic.Pointer[func()]        // see OnMail
 
 	// The writer goroutine's own; nothing else touches these.
 	writer    *conn

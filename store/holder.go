@@ -116,6 +116,9 @@ func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
 			return d, err
 		}
 	}
+	if err := tx.dropMail(root); err != nil {
+		return d, err
+	}
 	tx.emit(pendingEvent{name: eventCardRegistered, shop: shop, program: shown.program, card: shown.key, platform: f.Platform.V})
 	if err := tx.audit(shop, "card.install", KindCard, shown.key, ""); err != nil {
 		return d, err

@@ -5,13 +5,6 @@ import (
 	"time"
 )
 
-// Mail is one message to a holder.
-type Mail struct {
-	CardID            string
-	To, Subject, Text string
-	At                Time
-}
-
 // Ways in which a card comes to be (spec event card.added).
 const (
 	SourceAPI           = "api"
@@ -118,7 +111,9 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	}
 	tx.counts.total(key, t)
 	tx.emit(pendingEvent{name: eventCardAdded, shop: a.Shop, program: key, card: card, location: counter.V})
-	tx.mail(out, name, f.SendEmail)
+	if err = tx.mail(out, card, name, f.SendEmail); err != nil {
+		return out, err
+	}
 	return out, tx.audit(a.Shop, "card.issue", KindCard, card, "")
 }
 
@@ -137,14 +132,6 @@ func mustBeFuture(at Opt[Time], now Time) (details []Detail) {
 	return nil
 }
 
-// mayMail tells what is wrong with a wish to send mail.
-func mayMail(send Opt[bool], to Null[string]) []Detail {
-	if send.Or(false) && !to.Valid {
-		return []Detail{{"holder_email", "required", "is required with send_email"}}
-	}
-	return nil
-}
-
 // Check holds a new card to the rules that one field alone cannot break.
 func (f CardFields) Check(now Time) []Detail {
 	return append(mustBeFuture(f.ExpiresAt, now), mayMail(f.SendEmail, f.HolderEmail.Value())...)
@@ -155,13 +142,6 @@ func (f CardPatch) Check(now Time) []Detail { return mustBeFuture(f.ExpiresAt, n
 
 // Check is that of CardFields.
 func (f ReissueFields) Check(now Time) []Detail { return mustBeFuture(f.ExpiresAt, now) }
-
-func (tx *Tx) mailConfigured(send Opt[bool]) error {
-	if send.Or(false) && tx.s.opts.Mail == nil {
-		return refuse(Unprocessable, "send_email needs a mail server, and none is configured.")
-	}
-	return nil
-}
 
 // room refuses a further live card over the shop's max_cards. The counter
 // still holds cards that expired by time alone; they are subtracted exactly,
@@ -207,7 +187,7 @@ func (tx *Tx) mustBeOnlyCard(shop, program, root int64, ref Null[string]) error 
 // storing that ends the link before.
 func (tx *Tx) link(out *IssuedCard, root int64) (hash []byte, err error) {
 	token, err := tx.s.installToken(root)
-	out.InstallURL = tx.s.opts.PublicURL + "/i/" + token
+	out.InstallURL = tx.s.linkTo(token)
 	out.InstallURLExpiresAt = tx.Now.Add(tx.Limits.InstallLinkTTL)
 	return Hash(token), err
 }
@@ -218,19 +198,13 @@ func (tx *Tx) relink(out *IssuedCard, c card, send Opt[bool]) error {
 	if err != nil {
 		return err
 	}
-	tx.mail(*out, c.ProgramName, send)
-	_, err = tx.exec("UPDATE cards SET install_hash=?, install_expires_at=? WHERE id=?", hash, out.InstallURLExpiresAt, c.root)
-	return err
-}
-
-// mail sends the install link once the write is on disk, if asked to.
-func (tx *Tx) mail(out IssuedCard, program string, send Opt[bool]) {
-	if !send.Or(false) {
-		return
+	if _, err = tx.exec("UPDATE cards SET install_hash=?, install_expires_at=? WHERE id=?", hash, out.InstallURLExpiresAt, c.root); err != nil {
+		return err
 	}
-	m := Mail{CardID: out.ID, To: out.HolderEmail.V, Subject: "Your card: " + program, At: tx.Now,
-		Text: "Open this link on your phone to add the card " + program + ":\n\n" + out.InstallURL + "\n"}
-	tx.AfterCommit(func() { tx.s.opts.Mail(m) })
+	if err = tx.dropMail(c.root); err != nil {
+		return err
+	}
+	return tx.mail(*out, c.root, c.ProgramName, send)
 }
 
 // revive counts a chain as live again after it had expired.

@@ -153,6 +153,7 @@ func everything(f *fixture) {
 	f.sql("UPDATE deliveries SET outcome='failed' WHERE webhook_id=? AND event_id=?", f.key(KindWebhook, hook), f.happened(hook, delivery))
 	must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, l.program, hook, delivery) })
 	everythingSent(f, f.key(KindWebhook, hook))
+	everythingMailed(f)
 	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, l.program, hook) })
 	f.must(func(tx *Tx) error { _, err := tx.Sweep(&Sweep{}, 10); return err })
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, expired) })
@@ -267,6 +268,19 @@ func everythingSent(f *fixture, hook int64) {
 	f.must(func(tx *Tx) error { _, err := tx.Sweep(&Sweep{}, 10); return err })
 }
 
+// everythingMailed is everything for mail.
+func everythingMailed(f *fixture) {
+	program := f.program(f.a, stamps("Mailed"))
+	for range 2 {
+		f.card(f.a, program, CardFields{HolderEmail: set("ada@example.com"), SendEmail: set(true)})
+	}
+	f.view(func(v *View) error { check(v.Mails(5)); return nil })
+	m := f.nextMail()
+	f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Minute) })
+	f.must(func(tx *Tx) error { return tx.MailRefused(&m, 550) })
+	must(f, func(tx *Tx) ([]string, error) { return tx.PruneMails(5) })
+}
+
 // must makes a write that has to succeed and returns what it made.
 func must[T any](f *fixture, fn func(*Tx) (T, error)) (out T) {
 	f.t.Helper()
@@ -296,6 +310,8 @@ var (
 		"FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT": "an index of what waits alone, as far as the caller says",
 		"FROM webhooks w CROSS JOIN deliveries d ON":                         "every webhook once, and what lies behind its mark, as far as the caller says",
 		"WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w":    "every webhook once",
+		"FROM mails ORDER BY due_at LIMIT 1":                                 "one row, the first",
+		"DELETE FROM mails WHERE (SELECT program_id":                         "what waits, when a program is deleted with all its cards",
 		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                    "its own result, a row for each webhook",
 		"SELECT shop_id, program_id, ?1, id, 'overflow'":                     "looks for rows that waited for the new key, and none may wait: never run",
 	}
@@ -350,7 +366,7 @@ func walked(steps []string) (found []string) {
 }
 
 func TestStatementsFollowIndexes(t *testing.T) {
-	f := start(t, Options{Readers: 1})
+	f := start(t, Options{Readers: 1, QueueMail: true})
 	everything(f)
 	statements := map[string]bool{}
 	c := <-f.readers
@@ -397,7 +413,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 	for _, index := range []string{"cards_shop", "cards_program", "cards_ref", "cards_email", "cards_chain", "cards_due", "transactions_shop", "transactions_time", "transactions_prize", "transactions_card",
 		"transactions_program", "transactions_location", "idempotency_key", "idempotency_card", "events_card", "audit_shop", "programs_shop", "locations_shop",
 		"keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "webhooks_deleted", "deliveries_due", "deliveries_special", "prizes_program",
-		"transactions_overflow", "claims_transaction", "devices_hash", "devices_shop", "cards_lapse"} {
+		"transactions_overflow", "claims_transaction", "devices_hash", "devices_shop", "cards_lapse", "mails_due", "mails_ends"} {
 		if !used[index] {
 			t.Errorf("no statement uses the index %s", index)
 		}

@@ -327,6 +327,20 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_due ON deliveries (webhook_id, due_at) WHERE outcome IS NULL AND due_at IS NOT NULL;
 CREATE INDEX deliveries_special ON deliveries (webhook_id, due_at) WHERE outcome IS NULL AND special > 0;
 
+-- Messages that wait to be sent: a queue and no log. To whom, and of what, is
+-- read when it is sent, so that the file says nothing of a person here, and no
+-- message goes to an address that the card has no longer.
+CREATE TABLE mails (
+  card_id    INTEGER PRIMARY KEY REFERENCES cards, -- the root of a chain, of which only the newest link is of use
+  token      TEXT    NOT NULL,           -- of the install link, which cannot be had from its hash
+  ends_at    INTEGER NOT NULL,           -- with the link
+  due_at     INTEGER NOT NULL,           -- of the next attempt
+  attempts   INTEGER NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX mails_due  ON mails (due_at);
+CREATE INDEX mails_ends ON mails (ends_at);
+
 -- What statistics read: sums that every write to the ledger keeps up with, in
 -- its own transaction. What deleted programs did remains in them. "punchcard check" compares them with the ledger and
 -- --rebuild makes them anew.

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"context"
 	crand "crypto/rand"
 	"crypto/sha256"
 	"fmt"
@@ -152,8 +153,12 @@ type Config struct {
 	// Guard decides where webhooks may be sent; nil: to public addresses by
 	// https, with Dev to loopback addresses too.
 	Guard *webhook.Guard
-	// HoldWebhooks queues what webhooks are to get and sends none of it.
+	// HoldWebhooks queues what webhooks are to get and sends none of it, nor any
+	// mail.
 	HoldWebhooks bool
+	// Mail sends what is queued for send_email; nil: that is refused. A fixture has
+	// a mail sink of its own.
+	Mail Mail
 	// CustomHeaders sends the custom headers of webhooks along.
 	CustomHeaders bool
 	// MaxGroup bounds the writes that share a transaction; 0: the store's.
@@ -170,8 +175,18 @@ type Metrics interface {
 	Request(method, route string) (end func(status int))
 	Group(size int) (end func(error))
 	Attempt(*store.Attempt, store.Outcome)
+	Mail(outcome string)
 	Watch(st *store.Store, version string)
 	Handler() http.Handler
+}
+
+// Mail sends the messages that a store queues, from Start to Stop, which waits
+// until ctx is done for the one under way. observe, if not nil, is told of the
+// attempts. It is an interface for the same reason (server/mail has the one
+// there is).
+type Mail interface {
+	Start(st *store.Store, log *slog.Logger, observe func(outcome string))
+	Stop(ctx context.Context)
 }
 
 // Dev is what only the fixture has.

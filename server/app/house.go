@@ -38,6 +38,9 @@ func (i *instance) keepHouse(log *slog.Logger) {
 			if err == nil {
 				err = i.sweep(sweepRest)
 			}
+			if err == nil {
+				err = i.pruneMails(log)
+			}
 			if err != nil && !errors.Is(err, store.ErrClosed) {
 				log.Error("housekeeping failed", "error", err)
 			}
@@ -57,6 +60,20 @@ func (i *instance) forget() error {
 func (i *instance) sweep(rest int) error {
 	var at store.Sweep
 	return i.batches(rest, func(tx *store.Tx) (bool, error) { return tx.Sweep(&at, sweepRows) })
+}
+
+// pruneMails takes the mail out of the queue whose links have ended, which is
+// the end of what cannot be sent for too long.
+func (i *instance) pruneMails(log *slog.Logger) error {
+	return i.batches(sweepRest, func(tx *store.Tx) (bool, error) {
+		cards, err := tx.PruneMails(sweepRows)
+		tx.AfterCommit(func() {
+			for _, card := range cards {
+				log.Warn("mail not sent: the card's link has ended", "card", card)
+			}
+		})
+		return len(cards) > 0, err
+	})
 }
 
 // lapse marks the cards that time has ended.

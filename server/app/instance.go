@@ -33,6 +33,7 @@ type instance struct {
 	kernel *server.Kernel
 
 	hooks *webhook.Sender // nil: webhooks are held
+	mail  Mail            // nil: there is none, or it is held
 	once  sync.Once
 	ctx   context.Context // of all it does by itself, and of what waits in real time; ends with quiet
 	end   context.CancelFunc
@@ -56,7 +57,7 @@ func (a *App) begin(start *image) (*instance, error) {
 
 func (i *instance) begin(a *App, start *image) error {
 	c := a.conf
-	opts := store.Options{Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup, Log: c.Log}
+	opts := store.Options{Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup, Log: c.Log, QueueMail: c.Mail != nil}
 	if c.Metrics != nil {
 		opts.Observe = c.Metrics.Group
 	}
@@ -119,6 +120,14 @@ func (i *instance) begin(a *App, start *image) error {
 			BackoffBase: c.Limits.WebhookBackoffBase, CustomHeaders: c.CustomHeaders, UserAgent: "punchcard-webhook/" + Version, Log: c.Log})
 		i.hooks.Start()
 	}
+	if c.Mail != nil && c.Dev == nil && !c.HoldWebhooks {
+		var observe func(string)
+		if c.Metrics != nil {
+			observe = c.Metrics.Mail
+		}
+		i.mail = c.Mail
+		i.mail.Start(st, c.Log, observe)
+	}
 	kernel := server.NewKernel(st, server.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
 		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: watch, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, Targets: targets(guard)})
 	i.refuse, i.kernel = kernel.Refuse, kernel
@@ -175,11 +184,14 @@ func (c *Config) requestSeed() uint64 {
 }
 
 // quiet ends what the instance does by itself: it waits until ctx is done for
-// the deliveries under way, and then breaks them off. Requests are still
-// answered.
+// the deliveries and the mail under way, and then breaks them off. Requests are
+// still answered.
 func (i *instance) quiet(ctx context.Context) {
 	i.once.Do(func() {
 		i.end()
+		if i.mail != nil {
+			i.wg.Go(func() { i.mail.Stop(ctx) })
+		}
 		if i.hooks != nil {
 			i.hooks.Stop(ctx)
 		}

@@ -20,6 +20,7 @@ import (
 	"punchcard/server/api"
 	"punchcard/server/app"
 	"punchcard/server/dev"
+	"punchcard/server/mail"
 	"punchcard/server/metrics"
 	"punchcard/webhook"
 )
@@ -34,7 +35,7 @@ type Server struct {
 	WebhookHeaders  bool          `name:"webhook-send-custom-headers" help:"Send the custom headers of webhooks along."`
 	WebhookHTTP     bool          `name:"webhook-allow-http" help:"Take http webhook targets as well."`
 	WebhookCIDR     []string      `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Networks that webhooks may be sent to although they are not public, such as 10.1.0.0/16; metadata addresses stay refused."`
-	WebhookHold     bool          `name:"webhook-hold" help:"Queue webhooks but send none: for a copy of a database that must not reach the real receivers."`
+	WebhookHold     bool          `name:"webhook-hold" help:"Queue webhooks and mail but send none: for a copy of a database that must not reach the real receivers."`
 	ShutdownTimeout time.Duration `default:"20s" help:"How long requests in flight may take to finish at the end."`
 	LogFormat       string        `enum:"text,json" default:"text" help:"Form of the log on stderr: text or json."`
 	LogLevel        string        `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged."`
@@ -105,6 +106,7 @@ func (s Server) run(conf app.Config, ready func(*app.App) error) error {
 type Serve struct {
 	DB string `default:"punchcard.db" type:"path" help:"The database file; created when absent."`
 	BackupFlags
+	MailFlags
 	MetricsListen string   `placeholder:"ADDRESS" help:"Serve Prometheus metrics at /metrics on this address, which should not be a public one. Default: none."`
 	TLSCert       string   `name:"tls-cert" type:"path" placeholder:"FILE" help:"Speak HTTPS with this PEM certificate chain; read anew when it changes."`
 	TLSKey        string   `name:"tls-key" type:"path" placeholder:"FILE" help:"PEM key of --tls-cert."`
@@ -115,13 +117,20 @@ type Serve struct {
 
 // Run serves the file.
 func (c *Serve) Run() error {
-	conf, err := c.config(os.Stderr)
+	conf, err := c.Server.config(os.Stderr)
 	if err != nil {
 		return err
 	}
 	conf.DB = c.DB
 	if conf.Backups, err = c.backups(); err != nil {
 		return err
+	}
+	outgoing, ok, err := c.MailFlags.config()
+	if err != nil {
+		return err
+	}
+	if ok {
+		conf.Mail = mail.New(outgoing)
 	}
 	conf.TLSCert, conf.TLSKey, conf.AccessLog = c.TLSCert, c.TLSKey, c.AccessLog
 	if conf.TrustedProxies, err = networks("--trusted-proxy (PUNCHCARD_TRUSTED_PROXY)", c.TrustedProxy); err != nil {

@@ -30,6 +30,7 @@ type Metrics struct {
 	refused    prometheus.Counter
 	deliveries *prometheus.CounterVec
 	lag        prometheus.Histogram
+	mails      *prometheus.CounterVec
 
 	routes sync.Map // of route to *route
 }
@@ -63,8 +64,13 @@ func New() *Metrics {
 			Help:    "From the time at which a delivery was due to its attempt.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 300}}),
 	}
+	m.mails = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "punchcard_mail_attempts_total",
+		Help: "Attempts at mail: sent, failed (to be tried again) or refused."}, []string{"outcome"})
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.took, m.groups, m.commits, m.refused, m.deliveries, m.lag)
+		m.requests, m.took, m.groups, m.commits, m.refused, m.deliveries, m.lag, m.mails)
+	for _, outcome := range []string{"sent", "failed", "refused"} {
+		m.mails.WithLabelValues(outcome)
+	}
 	for _, outcome := range []string{"delivered", "failed", "given_up"} {
 		m.deliveries.WithLabelValues(outcome)
 	}
@@ -92,6 +98,17 @@ func (m *Metrics) Watch(st *store.Store, version string) {
 		var n int64
 		err := st.View(0, func(v *store.View) (err error) {
 			n, err = v.Pending(100_000)
+			return err
+		})
+		if err != nil {
+			return -1
+		}
+		return float64(n)
+	})
+	gauge("punchcard_mail_queue", "Mail that waits; counted to 100000.", func() float64 {
+		var n int64
+		err := st.View(0, func(v *store.View) (err error) {
+			n, err = v.Mails(100_000)
 			return err
 		})
 		if err != nil {
@@ -146,6 +163,9 @@ func (m *Metrics) Attempt(a *store.Attempt, o store.Outcome) {
 	}
 	m.lag.Observe(max(0, o.Lag.Seconds()))
 }
+
+// Mail notes the outcome of an attempt at a message.
+func (m *Metrics) Mail(outcome string) { m.mails.WithLabelValues(outcome).Inc() }
 
 // Handler answers a scrape; 503 when four are being answered already.
 func (m *Metrics) Handler() http.Handler {

@@ -1,0 +1,302 @@
+// Package mail sends by SMTP what the store has queued: at least once, one
+// message after the other, over a connection that is kept while there are more.
+package mail
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net/mail"
+	"sync"
+	"time"
+
+	"punchcard/store"
+)
+
+// Config is what sending is made from.
+type Config struct {
+	Server Server
+	From   *mail.Address // an address in ASCII
+}
+
+// Waits. A server that is down is asked more often than one that wants a
+// single message later: the latter means minutes by it.
+const (
+	serverWait, serverMost   = time.Second, 10 * time.Minute
+	messageWait, messageMost = time.Minute, 4 * time.Hour
+	idle                     = 10 * time.Second // of a connection before it is given up
+	look                     = time.Minute      // at most, between looks at the clock while something waits
+)
+
+// The outcomes that an observer is told.
+const (
+	Sent    = "sent"
+	Failed  = "failed" // to be tried again
+	Refused = "refused"
+)
+
+// Sender sends. Start it once; Stop waits for the message under way.
+type Sender struct {
+	conf    Config
+	store   *store.Store
+	log     *slog.Logger
+	observe func(outcome string)
+
+	bell   chan struct{} // of one: something was queued
+	stop   chan struct{}
+	ctx    context.Context // of connections; ends when Stop loses its patience
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	// The loop's own.
+	conn     *connection // nil: none
+	failures int         // of the server, in a row
+	again    store.Time  // the server is left alone until then
+}
+
+// New makes a sender that does nothing before Start.
+func New(conf Config) *Sender {
+	s := &Sender{conf: conf, bell: make(chan struct{}, 1), stop: make(chan struct{})}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Start takes up what st has queued and will queue. observe is told of each
+// attempt's outcome once it stands in the file; nil: nobody is.
+func (s *Sender) Start(st *store.Store, log *slog.Logger, observe func(outcome string)) {
+	s.store, s.log, s.observe = st, log, observe
+	if observe == nil {
+		s.observe = func(string) {}
+	}
+	st.OnMail(s.ring)
+	s.ring()
+	s.wg.Add(1)
+	go s.run()
+}
+
+// Stop begins no further message and waits for the one under way until ctx is
+// done; then it breaks it off, and it stays queued.
+func (s *Sender) Stop(ctx context.Context) {
+	close(s.stop)
+	patience := context.AfterFunc(ctx, s.cancel)
+	s.wg.Wait()
+	patience()
+	s.cancel()
+}
+
+func (s *Sender) ring() {
+	select {
+	case s.bell <- struct{}{}:
+	default:
+	}
+}
+
+// run sends what is due whenever something was queued or its time has come.
+func (s *Sender) run() {
+	defer s.wg.Done()
+	due, quiet := stopped(), stopped()
+	defer due.Stop()
+	defer quiet.Stop()
+	for {
+		select {
+		case <-s.stop:
+			s.leave()
+			return
+		case <-quiet.C:
+			s.leave()
+			continue
+		case <-s.bell:
+		case <-due.C:
+		}
+		wait, waiting := s.sendDue()
+		due.Stop()
+		if waiting {
+			due.Reset(max(time.Millisecond, min(look, wait)))
+		}
+		if quiet.Stop(); s.conn != nil {
+			quiet.Reset(idle)
+		}
+	}
+}
+
+func stopped() *time.Timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
+}
+
+func (s *Sender) leave() {
+	if s.conn != nil {
+		s.conn.leave()
+		s.conn = nil
+	}
+}
+
+// sendDue sends all that is due. It tells how long it is, by the store's clock,
+// until something else will be; waiting is false if nothing waits at all.
+func (s *Sender) sendDue() (wait time.Duration, waiting bool) {
+	for {
+		select {
+		case <-s.stop:
+			return 0, false
+		default:
+		}
+		var m store.QueuedMail
+		var ok bool
+		var now store.Time
+		err := s.store.View(0, func(v *store.View) (err error) {
+			m, ok, err = v.NextMail()
+			now = v.Now
+			return err
+		})
+		switch {
+		case errors.Is(err, store.ErrClosed), err == nil && !ok:
+			return 0, false
+		case err != nil:
+			s.log.Error("the mail queue cannot be read", "error", err)
+			return time.Second, true
+		case m.Due > now:
+			return m.Due.Std().Sub(now.Std()), true
+		case m.Fate == store.MailUseless:
+			if !s.write(func(tx *store.Tx) error { return tx.MailOver(&m) }) {
+				return 0, false
+			}
+			s.log.Warn("mail not sent: the card's link has ended, or there is no address any more", "card", m.CardID)
+			continue
+		case m.Fate == store.MailWaits:
+			if !s.delay(&m) {
+				return 0, false
+			}
+			continue
+		case s.again > now:
+			return s.again.Std().Sub(now.Std()), true
+		}
+		if !s.send(&m) {
+			return 0, false
+		}
+	}
+}
+
+// send makes one attempt and writes down what came of it; false: the sender
+// ends.
+func (s *Sender) send(m *store.QueuedMail) bool {
+	var v verdict
+	var code int
+	for {
+		kept := s.conn != nil
+		if !kept {
+			var err error
+			if s.conn, err = s.conf.Server.connect(s.ctx); err != nil {
+				s.conn = nil
+				return s.unreachable(err)
+			}
+		}
+		var whole bool
+		v, code, whole = s.conn.send(message(m, s.conf.From), !ascii(m.To))
+		if !whole {
+			s.conn.drop()
+			s.conn = nil
+		}
+		if v != stale || !kept {
+			break
+		}
+	}
+	if s.ctx.Err() != nil && v != sent {
+		return false // broken off by Stop
+	}
+	switch v {
+	case sent:
+		s.failures = 0
+		if !s.write(func(tx *store.Tx) error { return tx.MailOver(m) }) {
+			return false
+		}
+		s.observe(Sent)
+	case refused:
+		s.failures = 0
+		if !s.write(func(tx *store.Tx) error { return tx.MailRefused(m, code) }) {
+			return false
+		}
+		s.log.Warn("mail given up: the mail server refuses it", "card", m.CardID, "code", code)
+		s.observe(Refused)
+	case later:
+		s.failures = 0
+		return s.postpone(m, "the mail server wants it later", code)
+	case unusable, stale:
+		level := slog.LevelWarn
+		if code >= 500 {
+			level = slog.LevelError
+		}
+		s.observe(Failed)
+		s.rest(level, "the mail server takes no mail of ours", "card", m.CardID, "code", code)
+	default:
+		// It may be this message that the server breaks at: the others go first.
+		s.rest(slog.LevelWarn, "the connection to the mail server broke", "card", m.CardID)
+		return s.postpone(m, "not known to be sent", 0)
+	}
+	return true
+}
+
+// unreachable notes that no message can be sent at all. That is not the
+// recipients' fault: what is queued stays as it is.
+func (s *Sender) unreachable(err error) bool {
+	if s.ctx.Err() != nil {
+		return false
+	}
+	text, passing := fault(err)
+	level := slog.LevelError
+	if passing {
+		level = slog.LevelWarn
+	}
+	s.observe(Failed)
+	s.rest(level, "the mail server cannot be used", "error", text)
+	return true
+}
+
+// rest leaves the server alone for a while, longer with each failure.
+func (s *Sender) rest(level slog.Level, text string, args ...any) {
+	s.failures++
+	wait := pause(serverWait, serverMost, s.failures)
+	s.again = s.store.Now().Add(wait)
+	s.log.Log(context.Background(), level, text, append(args, "pause", wait)...)
+}
+
+// postpone has a message that failed wait; false: the sender ends.
+func (s *Sender) postpone(m *store.QueuedMail, why string, code int) bool {
+	s.log.Warn("mail put off: "+why, "card", m.CardID, "code", code, "attempt", m.Attempts+1)
+	s.observe(Failed)
+	return s.delay(m)
+}
+
+func (s *Sender) delay(m *store.QueuedMail) bool {
+	wait := pause(messageWait, messageMost, m.Attempts+1)
+	return s.write(func(tx *store.Tx) error { return tx.DelayMail(m, wait) })
+}
+
+// pause is the wait after the n-th failure: it doubles up to most, and is
+// spread by a tenth.
+func pause(first, most time.Duration, n int) time.Duration {
+	wait := min(first<<min(n-1, 20), most)
+	return wait + time.Duration(rand.Float64()*float64(wait)/10)
+}
+
+// write writes an outcome down, again and again if the disk is full: until it
+// stands in the file no other message goes, and this one is not sent a second
+// time. False: the sender ends, and after the next start it is.
+func (s *Sender) write(do func(*store.Tx) error) bool {
+	for {
+		err := s.store.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: do})
+		if err == nil {
+			return true
+		}
+		if errors.Is(err, store.ErrClosed) {
+			return false
+		}
+		s.log.Error("the outcome of a mail cannot be written", "error", err)
+		select {
+		case <-time.After(time.Second):
+		case <-s.stop:
+			return false
+		}
+	}
+}
