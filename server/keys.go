@@ -54,15 +54,18 @@ func (c *identities) identify(r *http.Request) (*store.Identity, error) {
 	if strings.HasPrefix(token, "tmk_") {
 		return nil, unauthenticated("This is an MCP key; the REST API expects a key beginning tsk_.")
 	}
-	// A linear check on a short text; the pattern is for the rest.
-	if len(token) != 52 || !keyPattern.MatchString(token) {
-		return nil, unauthenticated("The key is malformed; the REST API expects a key beginning tsk_.")
+	const malformed = "The key is malformed; the REST API expects a key beginning tsk_."
+	if len(token) != 52 {
+		return nil, unauthenticated(malformed)
 	}
 	hash := [32]byte(store.Hash(token))
 	c.mu.RLock()
 	id := c.known[hash]
 	c.mu.RUnlock()
 	if id == nil {
+		if !keyPattern.MatchString(token) {
+			return nil, unauthenticated(malformed)
+		}
 		found, stored, err := c.st.Identify(hash[:])
 		if err != nil {
 			return nil, err

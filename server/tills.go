@@ -64,14 +64,18 @@ func (t *Tills) identify(r *http.Request) (*caller, error) {
 	if p != nil {
 		return nil, p
 	}
-	if len(token) != 52 || !tillPattern.MatchString(token) {
-		return nil, unauthenticated("The till API expects a device token beginning tdk_.")
+	const malformed = "The till API expects a device token beginning tdk_."
+	if len(token) != 52 {
+		return nil, unauthenticated(malformed)
 	}
 	hash := [32]byte(store.Hash(token))
 	t.mu.RLock()
 	id := t.known[hash]
 	t.mu.RUnlock()
 	if id == nil {
+		if !tillPattern.MatchString(token) {
+			return nil, unauthenticated(malformed)
+		}
 		found, err := t.st.IdentifyTill(hash[:])
 		if err != nil {
 			return nil, err

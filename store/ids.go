@@ -5,6 +5,7 @@ import (
 	"crypto/cipher"
 	"encoding/base32"
 	"encoding/binary"
+	"sync"
 )
 
 // Kind says what an id names.
@@ -44,11 +45,42 @@ var alphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPaddin
 // IDs turns integer keys into opaque ids and back: an id is one AES block over
 // (kind, extra, key) under a secret of the file. It needs no column and no
 // index, tells nothing of how many rows there are, and cannot be guessed.
-type IDs struct{ block cipher.Block }
+type IDs struct {
+	block cipher.Block
+	few   *fewIDs
+}
 
 func newIDs(secret []byte) (IDs, error) {
 	b, err := aes.NewCipher(secret)
-	return IDs{b}, err
+	return IDs{b, &fewIDs{known: map[fewID]string{}}}, err
+}
+
+// fewIDs keeps the ids of programs and locations, of which there are few and
+// which stand in each row that is shown.
+type fewIDs struct {
+	mu    sync.RWMutex
+	known map[fewID]string
+}
+
+type fewID struct {
+	kind Kind
+	key  int64
+}
+
+func (f *fewIDs) get(kind Kind, key int64) (id string, ok bool) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	id, ok = f.known[fewID{kind, key}]
+	return id, ok
+}
+
+// put keeps an id, of keptMost at most.
+func (f *fewIDs) put(kind Kind, key int64, id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.known) < keptMost {
+		f.known[fewID{kind, key}] = id
+	}
 }
 
 func (g IDs) seal(dst []byte, kind Kind, extra uint64, key int64) []byte {
@@ -92,8 +124,18 @@ func (g IDs) openAny(kind Kind, text string) (extra uint64, key int64, ok bool) 
 
 // ID returns the public id of a row.
 func (g IDs) ID(kind Kind, key int64) string {
+	few := kind == KindProgram || kind == KindLocation
+	if few {
+		if id, ok := g.few.get(kind, key); ok {
+			return id
+		}
+	}
 	var buf [4 + blockLen]byte
-	return string(g.seal(append(buf[:0], prefixes[kind]...), kind, 0, key))
+	id := string(g.seal(append(buf[:0], prefixes[kind]...), kind, 0, key))
+	if few {
+		g.few.put(kind, key, id)
+	}
+	return id
 }
 
 // Key returns the row that a public id names; ok is false for any text that

@@ -151,3 +151,23 @@ func FuzzIDs(f *testing.F) {
 		}
 	})
 }
+
+// TestFewIDs: what is kept of ids changes none, and is bounded.
+func TestFewIDs(t *testing.T) {
+	g, err := newIDs(make([]byte, 16))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for key := int64(1); key <= keptMost+10; key++ {
+			for _, kind := range []Kind{KindProgram, KindLocation} {
+				if have, ok := g.Key(kind, g.ID(kind, key)); !ok || have != key {
+					t.Fatalf("%v %d became %d, %v", kind, key, have, ok)
+				}
+			}
+		}
+	}
+	if len(g.few.known) != keptMost {
+		t.Errorf("%d are kept", len(g.few.known))
+	}
+}
