@@ -17,8 +17,9 @@ import (
 
 var killsFlag = flag.Int("kills", 50, "how often TestWebhooksSurviveKills kills the server")
 
-// laneMost is how many attempts the sender has under way at one endpoint.
-const laneMost = 32
+// laneTaken is how many attempts at one endpoint the sender makes before their
+// outcomes are written.
+const laneTaken = 256
 
 // onslaught is a shop at work while its server is killed again and again.
 type onslaught struct {

@@ -246,7 +246,7 @@ func (e *endpoint) settled() {
 
 // killed notes a kill, after which these were pending. What was accepted
 // without the file knowing was under way, and of one endpoint no more than
-// laneMost can be.
+// laneTaken can be.
 func (e *endpoint) killed(round int, pending map[string]bool) {
 	e.t.Helper()
 	e.mu.Lock()
@@ -257,7 +257,7 @@ func (e *endpoint) killed(round int, pending map[string]bool) {
 			lost[id] = true
 		}
 	}
-	if len(lost) > laneMost {
+	if len(lost) > laneTaken {
 		e.t.Errorf("kill %d: %s has accepted %d deliveries that the file does not know of", round, e.name, len(lost))
 	}
 	e.lost = append(e.lost, lost)

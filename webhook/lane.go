@@ -19,9 +19,10 @@ type lane struct {
 
 	mu       sync.Mutex
 	underway map[int64]bool // events whose outcome is not yet written; true: a first attempt
+	sending  int            // of these, whose attempt is not yet over
 	after    int64          // first attempts up to this event are under way or past; -1: ask the file
 	given    int            // back: how many attempts were not made after all
-	limit    int            // of underway; grows while the endpoint is prompt
+	limit    int            // of sending; grows while the endpoint is prompt
 	slow     bool
 }
 
@@ -102,10 +103,17 @@ type ask struct {
 	given int
 }
 
+// ask has no room while little would be gained: a full lane is filled up by a
+// quarter at once, since asking costs much the same for one and for many. The
+// end of each attempt and of each writing knocks anew.
 func (l *lane) ask() ask {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return ask{l.limit - len(l.underway), l.after, slices.Collect(maps.Keys(l.underway)), l.given}
+	room := min(l.limit-l.sending, laneTaken-len(l.underway))
+	if l.sending > 0 && room < l.limit/4 {
+		return ask{}
+	}
+	return ask{room, l.after, slices.Collect(maps.Keys(l.underway)), l.given}
 }
 
 // take notes the answer.
@@ -121,6 +129,7 @@ func (l *lane) take(a ask, d store.Due) []int64 {
 	for _, event := range d.Fresh {
 		l.underway[event] = true
 	}
+	l.sending += len(d.Timed) + len(d.Fresh)
 	return append(d.Timed, d.Fresh...)
 }
 
@@ -135,6 +144,15 @@ func (l *lane) through(event int64) int64 {
 		}
 	}
 	return through
+}
+
+// sent makes room for another attempt while the outcome of one is written: what
+// the writer takes for that, with much else to write, is not the receiver's.
+func (l *lane) sent() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sending--
+	l.knock()
 }
 
 // over takes an event from those under way. One whose attempt was not made
@@ -208,8 +226,10 @@ func (t *turn) done() { t.once.Do(func() { close(t.written) }) }
 // attempt sends one delivery and writes down what came of it.
 func (l *lane) attempt(event int64, release func(), t *turn) {
 	made := false
+	sent := sync.OnceFunc(l.sent)
 	defer l.s.wg.Done()
 	defer func() { l.over(event, made) }()
+	defer sent()
 	defer t.done()
 	// The turn comes first: until then the one before may be connecting, for
 	// seconds, and what is sent is to be what the file says when it is sent.
@@ -247,6 +267,7 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 		}
 	}
 	o.Through = l.through(event)
+	sent()
 	if made = l.s.record(&o); made && l.s.conf.Observe != nil {
 		l.s.conf.Observe(&a, o)
 	}

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"punchcard/store"
@@ -21,5 +22,52 @@ func TestGivenBackWhileReading(t *testing.T) {
 	l.over(11, true)
 	if next := l.ask(); next.after >= 12 {
 		t.Errorf("12 waits, and the queue is read behind %d", next.after)
+	}
+}
+
+// TestLaneBounds: whatever the order of the ends of attempts and of writings, a
+// lane has never more attempts at its endpoint than its limit and never more
+// outcomes unwritten than laneTaken, and it comes as far as both allow.
+func TestLaneBounds(t *testing.T) {
+	l := newLane(nil, 1)
+	l.limit = laneMost
+	var queue, unwritten []int64 // at the endpoint; answered
+	next := int64(1)
+	fill := func() {
+		for a := l.ask(); a.room > 0; a = l.ask() {
+			var d store.Due
+			for range a.room {
+				d.Fresh, next = append(d.Fresh, next), next+1
+			}
+			queue = append(queue, l.take(a, d)...)
+			if len(queue) > laneMost || len(queue)+len(unwritten) > laneTaken {
+				t.Fatalf("%d at the endpoint, %d unwritten", len(queue), len(unwritten))
+			}
+		}
+	}
+	answer := func() { queue, unwritten = queue[1:], append(unwritten, queue[0]); l.sent() }
+	fill()
+	if len(queue) != laneMost {
+		t.Fatalf("%d at the endpoint at first", len(queue))
+	}
+	for len(queue) > 0 { // while nothing is written
+		answer()
+		fill()
+	}
+	if len(unwritten) != laneTaken {
+		t.Errorf("stopped with %d unwritten", len(unwritten))
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 10_000 {
+		if len(queue) > 0 && (len(unwritten) == 0 || rng.IntN(2) == 0) {
+			answer()
+		} else {
+			l.over(unwritten[0], true)
+			unwritten = unwritten[1:]
+		}
+		fill()
+	}
+	if next < 4000 {
+		t.Errorf("only %d were taken", next)
 	}
 }

@@ -175,6 +175,26 @@ func TestOutcomeThatCannotBeWritten(t *testing.T) {
 	}
 }
 
+// A writer that has no time for outcomes does not keep the queue from being
+// sent, as far as that goes.
+func TestSendsOnWhileOutcomesWait(t *testing.T) {
+	s := start(t, patient, func(c *app.Config) { c.Log = listening(make(chan string, 10000)) })
+	r := listen(t)
+	s.hook(r.url)
+	s.exec("CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'refused'); END")
+	s.burst(300)
+	const taken = 256
+	for range taken {
+		r.next()
+	}
+	r.once(taken)
+	s.exec("DROP TRIGGER refuse")
+	if got := s.settle(); fmt.Sprint(got) != "{300 0 0}" {
+		t.Errorf("%+v", got)
+	}
+	r.once(300)
+}
+
 // What is held back is queued, and goes out when it is held no longer.
 func TestHeldWebhooks(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.HoldWebhooks = true })

@@ -42,7 +42,8 @@ type Config struct {
 const (
 	laneMost    = 32 // attempts of one endpoint that answers promptly
 	laneStart   = 8
-	laneSlow    = 8 // of one that answers, but not promptly
+	laneSlow    = 8   // of one that answers, but not promptly
+	laneTaken   = 256 // attempts of one endpoint whose outcome is not yet written: those that a kill repeats
 	promptSlots = 256
 	slowSlots   = 256
 	promptly    = time.Second
