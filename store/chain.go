@@ -230,8 +230,12 @@ type entry struct {
 // answers lacks the location's name.
 func (tx *Tx) book(p *presentation, c *card, e entry) (t Transaction, key int64, err error) {
 	null := func(n int64) Null[int64] { return Null[int64]{n, n != 0} }
-	key, err = tx.insert(`INSERT INTO transactions (shop_id, card_id, program_id, location_id, device_id, type, stamps_delta, value_delta, prize_id, cycle,
-		reverses_id, overflow_of, metadata, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, p.Shop, c.key, p.program.key, p.Location, p.Device, e.kind,
+	id, err := tx.nextKey("transactions")
+	if err != nil {
+		return t, 0, err
+	}
+	key, err = tx.insert(`INSERT INTO transactions (id, shop_id, card_id, program_id, location_id, device_id, type, stamps_delta, value_delta, prize_id, cycle,
+		reverses_id, overflow_of, metadata, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, id, p.Shop, c.key, p.program.key, p.Location, p.Device, e.kind,
 		e.stamps, e.value, null(e.prize), c.cycle, null(e.reverses), null(e.overflowOf), e.metadata, tx.Now)
 	if err != nil {
 		return t, 0, err

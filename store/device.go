@@ -28,8 +28,12 @@ func (tx *Tx) CreateDevice(shop int64, locationID, name, secret string) (d Devic
 			return d, "", err
 		}
 	}
-	key, err := tx.insert("INSERT INTO devices (shop_id, location_id, name, prefix, hash, created_at) VALUES (?,?,?,?,?,?)",
-		shop, loc, name, token[:12], Hash(token), tx.Now)
+	id, err := tx.nextKey("devices")
+	if err != nil {
+		return d, "", err
+	}
+	key, err := tx.insert("INSERT INTO devices (id, shop_id, location_id, name, prefix, hash, created_at) VALUES (?,?,?,?,?,?,?)",
+		id, shop, loc, name, token[:12], Hash(token), tx.Now)
 	if err != nil {
 		return d, "", err
 	}

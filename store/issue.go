@@ -57,6 +57,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	if !ok {
 		return out, notFound("program")
 	}
+	card = max(card, tx.s.floors["cards"]+1)
 	if a.Restricted {
 		n, err := tx.number("SELECT count(*) FROM programs p WHERE p.id=? AND "+visible, key, jsonKeys(a.Locations))
 		if err != nil {

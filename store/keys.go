@@ -133,8 +133,12 @@ func (tx *Tx) addKey(shop int64, sh Shop, class, name string, scopes []string, l
 		}
 	}
 	suspended := Null[Time]{tx.Now, class == "api" && !sh.APIAddon}
-	key, err = tx.insert("INSERT INTO keys (shop_id, class, name, prefix, hash, scopes, restricted, family_id, created_at, expires_at, disabled_by_plan_at) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-		shop, class, name, secret[:12], Hash(secret), strings.Join(scopes, ","), locations != nil, family, tx.Now, expires, suspended)
+	id, err := tx.nextKey("keys")
+	if err != nil {
+		return 0, "", err
+	}
+	key, err = tx.insert("INSERT INTO keys (id, shop_id, class, name, prefix, hash, scopes, restricted, family_id, created_at, expires_at, disabled_by_plan_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+		id, shop, class, name, secret[:12], Hash(secret), strings.Join(scopes, ","), locations != nil, family, tx.Now, expires, suspended)
 	if err != nil {
 		return 0, "", err
 	}

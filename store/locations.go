@@ -127,8 +127,12 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields) (l Location, err erro
 		}
 		pin.Valid = true
 	}
-	key, err := tx.insert(`INSERT INTO locations (shop_id, name, address, city, postal_code, country_code, lat, lon, require_staff_pin, staff_pin, created_at, updated_at)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`, shop, f.Name.Or("Main street"), f.Address.Or("Main street 1"), f.City.Or("Springfield"), f.PostalCode.Or("00000"),
+	id, err := tx.nextKey("locations")
+	if err != nil {
+		return l, err
+	}
+	key, err := tx.insert(`INSERT INTO locations (id, shop_id, name, address, city, postal_code, country_code, lat, lon, require_staff_pin, staff_pin, created_at, updated_at)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, id, shop, f.Name.Or("Main street"), f.Address.Or("Main street 1"), f.City.Or("Springfield"), f.PostalCode.Or("00000"),
 		f.CountryCode.Or("IT"), f.Lat.Or(0), f.Lon.Or(0), f.RequireStaffPIN.Or(false), pin, tx.Now, tx.Now)
 	if err != nil {
 		return l, err

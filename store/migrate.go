@@ -113,6 +113,9 @@ func (s *Store) migrate() error {
 	if _, err := s.writer.exec("COMMIT"); err != nil {
 		return err
 	}
+	if err := s.readFloors(); err != nil {
+		return err
+	}
 	var secret []byte
 	if secret, err = s.writer.blob("SELECT id_secret FROM meta"); err != nil {
 		return err

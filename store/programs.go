@@ -159,10 +159,14 @@ func (tx *Tx) CreateProgram(a Access, f ProgramFields) (d ProgramDetail, err err
 	if err != nil {
 		return d, err
 	}
-	p.key, err = tx.insert(`INSERT INTO programs (shop_id, type, name, name_localizations, description, description_localizations, category, total_stamps,
+	id, err := tx.nextKey("programs")
+	if err != nil {
+		return d, err
+	}
+	p.key, err = tx.insert(`INSERT INTO programs (id, shop_id, type, name, name_localizations, description, description_localizations, category, total_stamps,
 		repeat_after_reset, stamps_expire_after_days, discount_percent, initial_balance_cents, default_expire_after_days, logo_url, access_image_url,
 		brand_color_hex, bg_color_hex, text_color_hex, icon_key, visible_in_catalog, border_enabled, location_scope, created_at, updated_at)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, append(append([]any{a.Shop, p.Type}, p.columns()...), tx.Now, tx.Now)...)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, append(append([]any{id, a.Shop, p.Type}, p.columns()...), tx.Now, tx.Now)...)
 	if err != nil {
 		return d, err
 	}

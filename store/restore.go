@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -189,25 +190,60 @@ func fillFrom(ctx context.Context, p *partial, backup string, quick bool) error 
 // restore.
 const skippedKeys = 1 << 32
 
-// skipKeys has the tables whose rows are deleted go on counting far behind the
-// backup's last row. Else the events after a restore would have the ids of
-// events that were sent after the backup, and receivers would drop them as
-// repeats.
+// skipKeys has every table whose rows have ids go on counting far behind the
+// backup's last row. Else a card that is made after the restore would have the
+// id, and answer to the QR code, of one that was issued after the backup and is
+// lost; and events would have the ids of events that were sent, so that
+// receivers would drop them as repeats.
+//
+// SQLite counts by sqlite_sequence where a table has AUTOINCREMENT. For the
+// others it takes no notice of the row, and nextKey does.
 func skipKeys(path string) error {
 	c, err := openConn(dsn(path, "_pragma=journal_mode(OFF)", "_pragma=synchronous(OFF)"))
 	if err != nil {
 		return err
 	}
-	for _, table := range []string{"prizes", "webhooks", "events"} {
-		var changed int64
-		if changed, err = c.exec("UPDATE sqlite_sequence SET seq=seq+? WHERE name=?", skippedKeys, table); err == nil && changed == 0 {
-			_, err = c.exec("INSERT INTO sqlite_sequence (name, seq) SELECT name, ? FROM sqlite_schema WHERE type='table' AND name=? AND sql LIKE '%AUTOINCREMENT%'", skippedKeys, table)
+	for _, table := range append([]string{"prizes", "webhooks", "events"}, floored...) {
+		var last int64
+		if last, err = c.number("SELECT max(ifnull((SELECT max(id) FROM "+table+"), 0), ifnull((SELECT max(seq) FROM sqlite_sequence WHERE name=?), 0))", table); err == nil {
+			_, err = c.exec("DELETE FROM sqlite_sequence WHERE name=?", table)
+		}
+		if err == nil {
+			_, err = c.exec("INSERT INTO sqlite_sequence (name, seq) VALUES (?,?)", table, last+skippedKeys)
 		}
 		if err != nil {
 			break
 		}
 	}
 	return errors.Join(err, c.close())
+}
+
+// floored are the tables without AUTOINCREMENT whose rows have ids.
+var floored = []string{"shops", "keys", "devices", "locations", "programs", "cards", "transactions"}
+
+// readFloors reads what skipKeys wrote for them. It leaves out what the tables
+// have passed, as far as they ever will.
+func (s *Store) readFloors() error {
+	s.floors = map[string]int64{}
+	r := s.writer.query("SELECT " + packed("name", "seq") + " FROM sqlite_sequence")
+	for r.next() {
+		if table, floor := r.str(), r.int(); slices.Contains(floored, table) {
+			s.floors[table] = floor
+		}
+	}
+	if err := r.close(); err != nil {
+		return err
+	}
+	for table, floor := range s.floors {
+		last, err := s.writer.number("SELECT ifnull(max(id), 0) FROM " + table)
+		if err != nil {
+			return err
+		}
+		if last >= floor {
+			delete(s.floors, table)
+		}
+	}
+	return nil
 }
 
 // openBackup opens a backup for reading. What has a log or a journal beside it

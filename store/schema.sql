@@ -5,7 +5,8 @@
 -- (store/ids.go) and take no column. Times are INTEGER unix milliseconds.
 -- Keys grow with created_at in every table, so a walk by key is a walk by
 -- (created_at, key). A row whose id was handed out is never reused: tables
--- that really delete rows count with AUTOINCREMENT.
+-- that really delete rows count with AUTOINCREMENT. In a restored file the
+-- others have a row in sqlite_sequence too, below whose seq no key is given.
 
 CREATE TABLE meta (
   id         INTEGER PRIMARY KEY CHECK (id = 1),

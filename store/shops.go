@@ -128,9 +128,13 @@ func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
 	if d := CheckTimezone(f.Timezone); d != nil {
 		return 0, sh, Invalid(d...)
 	}
-	key, err = tx.insert(`INSERT INTO shops (name, mode, timezone, subscription_state, api_addon, mcp_access, grant_expires_at,
-		included_locations, max_locations, max_cards, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)`,
-		f.Name.Or("My shop"), f.Mode.Or("test"), f.Timezone.Or("UTC"), f.SubscriptionState.Or("active"), f.APIAddon.Or(true), f.MCPAccess.Or(true),
+	id, err := tx.nextKey("shops")
+	if err != nil {
+		return 0, sh, err
+	}
+	key, err = tx.insert(`INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, grant_expires_at,
+		included_locations, max_locations, max_cards, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		id, f.Name.Or("My shop"), f.Mode.Or("test"), f.Timezone.Or("UTC"), f.SubscriptionState.Or("active"), f.APIAddon.Or(true), f.MCPAccess.Or(true),
 		f.GrantExpiresAt.Value(), f.IncludedLocations.Or(1), f.MaxLocations.Value(), f.MaxCards.Value(), tx.Now, tx.Now)
 	if err != nil {
 		return 0, sh, err

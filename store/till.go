@@ -159,10 +159,14 @@ func (tx *Tx) stamp(p *presentation, plan stampPlan, metadata Null[string]) (out
 
 // overflow makes the child that takes what a full card has no room for.
 func (tx *Tx) overflow(p *presentation, parent *card) (*card, error) {
-	key, err := tx.insert(`INSERT INTO cards (shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, expires_at,
+	id, err := tx.nextKey("cards")
+	if err != nil {
+		return nil, err
+	}
+	key, err := tx.insert(`INSERT INTO cards (id, shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, expires_at,
 		activated_at, installed_at, platform, first_location_id, live, created_at, updated_at)
-		SELECT shop_id, program_id, ?1, id, 'overflow', external_ref, holder_name, holder_email, email_key, expires_at, activated_at, installed_at, platform, ?2, 0, ?3, ?3
-		FROM cards WHERE id=?4`, parent.root, p.Location, tx.Now, parent.key)
+		SELECT ?1, shop_id, program_id, ?2, id, 'overflow', external_ref, holder_name, holder_email, email_key, expires_at, activated_at, installed_at, platform, ?3, 0, ?4, ?4
+		FROM cards WHERE id=?5`, id, parent.root, p.Location, tx.Now, parent.key)
 	if err != nil {
 		return nil, err
 	}
