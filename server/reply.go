@@ -13,7 +13,8 @@ type Reply struct {
 	buffer *[]byte // that Body is in, when it can be used again
 }
 
-// buffers are for the answers to reads, which nobody holds on to.
+// buffers are for the answers to reads, which nobody holds on to: net/http has
+// written or copied what it was given before Write returns, HTTP/2 included.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // bufferMost is the largest that is kept.

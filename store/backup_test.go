@@ -259,3 +259,37 @@ func TestRestoreReusesNoID(t *testing.T) {
 		everything(again)
 	}
 }
+
+// A reissue after a restore makes no code that a reissue before made.
+func TestRestoreRevivesNoCode(t *testing.T) {
+	f := start(t, Options{})
+	card := f.card(f.a, f.program(f.a, stamps("Coffee")), CardFields{})
+	file := filepath.Join(t.TempDir(), "copy.db")
+	if _, err := Backup(context.Background(), f.Path(), file, CopyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	reissue := func(f *fixture) {
+		t.Helper()
+		must(f, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(f.a, card, ReissueFields{}) })
+		code := f.code(f.key(KindCard, card), f.number("SELECT max(code_generation) FROM cards"))
+		if known[code] {
+			t.Errorf("%s was the card's code before", code)
+		}
+		known[code] = true
+		f.sound()
+	}
+	reissue(f)
+	reissue(f)
+	at := time.Now()
+	for range 3 {
+		restored := filepath.Join(t.TempDir(), "again.db")
+		if _, err := Restore(context.Background(), file, restored, at, CopyOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		again := &fixture{Store: open(t, restored, Options{}), t: t, clock: f.clock, a: f.a}
+		reissue(again)
+		reissue(again)
+		at = at.Add(time.Minute)
+	}
+}

@@ -99,8 +99,9 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 		c.HolderName, c.HolderEmail, emailKey(c.HolderEmail), c.ExpiresAt, tx.Now, c.root, c.root); err != nil {
 		return out, err
 	}
-	// The root speaks for the chain, also once it was completed and archived.
-	if _, err = tx.exec("UPDATE cards SET code_generation=code_generation+1, expires_at=? WHERE id=?", c.ExpiresAt, c.root); err != nil {
+	// The root speaks for the chain, also once it was completed and archived. In a
+	// restored file reissues may be lost, whose codes must not come to life again.
+	if _, err = tx.exec("UPDATE cards SET code_generation=max(code_generation, ?)+1, expires_at=? WHERE id=?", tx.s.floors[reissues], c.ExpiresAt, c.root); err != nil {
 		return out, err
 	}
 	if err = tx.audit(a.Shop, "card.reissue", KindCard, c.key, ""); err != nil {

@@ -103,6 +103,12 @@ type card struct {
 var cardCols = []string{"c.program_id", "p.name", "p.type", "c.external_ref", "c.holder_name", "c.holder_email", "c.stamps_count", "c.current_value", "c.expires_at",
 	"c.installed_at", "c.created_at", "c.archived_at", "c.locked_at", "c.activated_at"}
 
+// withoutProgram takes the program's columns out of a packed list, for a reader
+// that knows the program by its epoch: that saves a join.
+func withoutProgram(cols string) string {
+	return strings.Replace(cols, "ifnull(p.name,''),ifnull(p.type,'')", "'',''", 1)
+}
+
 // scanCard reads cardCols. now decides between expired and the rest.
 func (s *Store) scanCard(r *rows, key int64, now Time) (c card) {
 	c.key = key
@@ -142,7 +148,7 @@ const visible = `(p.location_scope='all_locations' OR EXISTS (SELECT 1 FROM prog
 
 // Cards is a page of cards, newest first.
 func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
-	w := walk{list: listCards, shop: a.Shop, table: "cards c", alias: "c", join: " JOIN programs p ON p.id=c.program_id"}
+	w := walk{list: listCards, shop: a.Shop, table: "cards c", alias: "c"}
 	program := int64(-1)
 	if f.ProgramID.Set {
 		if key, ok := v.s.Key(KindProgram, f.ProgramID.V); ok {
@@ -172,12 +178,29 @@ func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 		w.filter(statusSQL+"=?", v.Now, f.Status.V)
 	}
 	if a.Restricted {
+		w.join = programOfCard
 		w.filter(visible, jsonKeys(a.Locations))
 	}
-	return page(v, w, q, packed(append([]string{epochColumn, "c.id"}, cardCols...)...), func(r *rows, key int64) Card {
-		return v.s.scanCard(r, key, v.Now).Card
+	var programs []int64
+	p, err := page(v, w, q, listedCols, func(r *rows, key int64) Card {
+		c := v.s.scanCard(r, key, v.Now)
+		programs = append(programs, c.program)
+		return c.Card
 	})
+	if err != nil {
+		return p, err
+	}
+	for i := range p.Data {
+		of, err := v.keptProgram(a.Shop, programs[i], v.row)
+		if err != nil {
+			return p, err
+		}
+		p.Data[i].ProgramName, p.Data[i].ProgramType = of.Name, of.Type
+	}
+	return p, err
 }
+
+var listedCols = withoutProgram(packed(append([]string{epochColumn, "c.id"}, cardCols...)...))
 
 var cardDetailSQL = "SELECT " + packed(append(append([]string{epochColumn, "c.id"}, cardCols...), "p.location_scope='all_locations'",
 	"CASE p.location_scope WHEN 'all_locations' THEN '' ELSE (SELECT group_concat(location_id) FROM program_locations WHERE program_id=p.id) END")...) +

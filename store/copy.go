@@ -86,7 +86,7 @@ func rewrite(ctx context.Context, from, to string) (err error) {
 	if _, err = c.exec("PRAGMA synchronous=OFF"); err == nil {
 		done := writeOut(f)
 		_, err = c.exec("VACUUM INTO ?", to)
-		err = errors.Join(err, done())
+		err = errors.Join(err, done(err == nil && ctx.Err() == nil))
 	}
 	if ctx.Err() != nil {
 		err = ctx.Err()

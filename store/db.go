@@ -120,7 +120,7 @@ type Store struct {
 
 	// The writer goroutine's own; nothing else touches these.
 	writer    *conn
-	floors    map[string]int64 // of keys, by table, in a file that was restored; see nextKey
+	floors    map[string]int64 // of keys, by table, and of reissues, in a file that was restored; see skipKeys
 	newest    Time
 	epoch     int64 // meta.auth_epoch as the open group sees it
 	began     int64 // as its transaction found it

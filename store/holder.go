@@ -9,34 +9,35 @@ import (
 type HolderCard struct {
 	Lookup
 	Code     string // what the QR code holds
+	Until    Time   // when the link ends
 	ShopName string
 }
 
-// byToken finds the chain of an install token and tells whether the token is
-// the current one. The hash is compared in constant time.
-func (c *conn) byToken(s *Store, token string, now Time) (shop, root int64, err error) {
+// byToken finds the chain of an install token, and until when the token is good;
+// it must be the current one. The hash is compared in constant time.
+func (c *conn) byToken(s *Store, token string, now Time) (shop, root int64, until Time, err error) {
 	if len(token) != 2*blockLen {
-		return 0, 0, notFound("card")
+		return 0, 0, 0, notFound("card")
 	}
 	key, ok := s.IDs.open(kindInstall, 0, token[:blockLen])
 	if !ok {
-		return 0, 0, notFound("card")
+		return 0, 0, 0, notFound("card")
 	}
 	var hash string
-	var until Null[Time]
-	found, err := c.one(func(r *rows) { shop, hash, until = r.int(), r.str(), r.nullTime() },
+	var ends Null[Time]
+	found, err := c.one(func(r *rows) { shop, hash, ends = r.int(), r.str(), r.nullTime() },
 		"SELECT "+packed("shop_id", "hex(install_hash)", "install_expires_at")+" FROM cards WHERE id=? AND deleted_at IS NULL", key)
 	switch {
 	case err != nil:
-		return 0, 0, err
+		return 0, 0, 0, err
 	case !found:
-		return 0, 0, notFound("card")
+		return 0, 0, 0, notFound("card")
 	case subtle.ConstantTimeCompare([]byte(hash), []byte(fmt.Sprintf("%X", Hash(token)))) != 1:
-		return 0, 0, refuse(Gone, "This link was replaced by a newer one.")
-	case until.V <= now:
-		return 0, 0, refuse(Gone, "This link has expired. Ask the shop for a new one.")
+		return 0, 0, 0, refuse(Gone, "This link was replaced by a newer one.")
+	case ends.V <= now:
+		return 0, 0, 0, refuse(Gone, "This link has expired. Ask the shop for a new one.")
 	}
-	return shop, key, nil
+	return shop, key, ends.V, nil
 }
 
 // usable refuses a card that an install link is of no use for.
@@ -55,7 +56,7 @@ func usable(status string) error {
 // HolderCard shows the card of an install link. It changes nothing.
 func (v *View) HolderCard(token string) (h HolderCard, err error) {
 	err = v.snapshot(func() error {
-		shop, root, err := v.byToken(v.s, token, v.Now)
+		shop, root, until, err := v.byToken(v.s, token, v.Now)
 		if err != nil {
 			return err
 		}
@@ -66,7 +67,7 @@ func (v *View) HolderCard(token string) (h HolderCard, err error) {
 		if err := usable(h.Card.Status); err != nil {
 			return err
 		}
-		h.Code = v.s.code(root, generation)
+		h.Code, h.Until = v.s.code(root, generation), until
 		sh, err := v.s.shop(v.conn, shop)
 		h.ShopName = sh.Name
 		return err
@@ -83,7 +84,7 @@ type InstallFields struct {
 // expiry are frozen, and the program's template. An installed card stays as it
 // is, without event.
 func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
-	shop, root, err := tx.byToken(tx.s, token, tx.Now)
+	shop, root, _, err := tx.byToken(tx.s, token, tx.Now)
 	if err != nil {
 		return d, err
 	}

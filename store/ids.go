@@ -6,6 +6,7 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"sync"
+	"sync/atomic"
 )
 
 // Kind says what an id names.
@@ -60,6 +61,7 @@ func newIDs(secret []byte) (IDs, error) {
 type fewIDs struct {
 	mu    sync.RWMutex
 	known map[fewID]string
+	full  atomic.Bool
 }
 
 type fewID struct {
@@ -78,7 +80,7 @@ func (f *fewIDs) get(kind Kind, key int64) (id string, ok bool) {
 func (f *fewIDs) put(kind Kind, key int64, id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.known) < keptMost {
+	if f.full.Store(len(f.known) >= keptMost); !f.full.Load() {
 		f.known[fewID{kind, key}] = id
 	}
 }
@@ -132,7 +134,7 @@ func (g IDs) ID(kind Kind, key int64) string {
 	}
 	var buf [4 + blockLen]byte
 	id := string(g.seal(append(buf[:0], prefixes[kind]...), kind, 0, key))
-	if few {
+	if few && !g.few.full.Load() {
 		g.few.put(kind, key, id)
 	}
 	return id

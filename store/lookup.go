@@ -35,11 +35,10 @@ type Lookup struct {
 // same statement gives, and so are the program's name and type: that saves a
 // join. The rows are put together by a call, which is quicker than an operator
 // between each two of their columns.
-var lookupCols = strings.Replace(packed(append(slices.Clone(chainCols),
+var lookupCols = withoutProgram(packed(append(slices.Clone(chainCols),
 	"(SELECT group_concat(threshold||':'||prize_id, ';') FROM claims WHERE card_id=c.id AND cycle=c.cycle)",
 	"(SELECT group_concat(row, ';') FROM (SELECT concat_ws(':', t.id, t.type, t.location_id, ifnull(t.stamps_delta, ''), ifnull(t.value_delta, ''), "+
-		"ifnull(t.prize_id, ''), ifnull(t.reversed_at, ''), t.created_at) AS row FROM transactions t WHERE t.card_id=c.id ORDER BY t.id DESC LIMIT 10))")...),
-	"ifnull(p.name,''),ifnull(p.type,'')", "'',''", 1)
+		"ifnull(t.prize_id, ''), ifnull(t.reversed_at, ''), t.created_at) AS row FROM transactions t WHERE t.card_id=c.id ORDER BY t.id DESC LIMIT 10))")...))
 
 var (
 	// Most chains are of one card: this finds only those, and need not search for

@@ -62,7 +62,7 @@ func Restore(ctx context.Context, backup, db string, now time.Time, o CopyOption
 		return r, err
 	}
 	defer p.discard()
-	if err := fillFrom(ctx, p, backup, o.Quick); err != nil {
+	if err := fillFrom(ctx, p, backup, now, o.Quick); err != nil {
 		return r, err
 	}
 	info, err := os.Stat(p.path)
@@ -153,7 +153,7 @@ func escapeGlob(path string) (escaped string) {
 }
 
 // fillFrom copies the backup into p, verifies what was copied, and syncs it.
-func fillFrom(ctx context.Context, p *partial, backup string, quick bool) error {
+func fillFrom(ctx context.Context, p *partial, backup string, now time.Time, quick bool) error {
 	from, err := openBackup(ctx, backup)
 	if err != nil {
 		return explainInspect(backup, err)
@@ -176,7 +176,7 @@ func fillFrom(ctx context.Context, p *partial, backup string, quick bool) error 
 	if err := verify(ctx, p.path, backup, quick); err != nil {
 		return refusedCopy(ctx, p.name, err)
 	}
-	err = skipKeys(p.path)
+	err = skipKeys(p.path, now)
 	if err == nil {
 		err = settleHeader(p.path, withLog, true)
 	}
@@ -187,8 +187,13 @@ func fillFrom(ctx context.Context, p *partial, backup string, quick bool) error 
 }
 
 // skippedKeys is more than any database hands out between a backup and its
-// restore.
-const skippedKeys = 1 << 32
+// restore, as is keysASecond since keysBegan: what is restored at two times, also
+// from one backup, begins at two places that are as far apart.
+const (
+	skippedKeys = 1 << 32
+	keysASecond = 1 << 15
+	keysBegan   = 1767225600 // 2026-01-01
+)
 
 // skipKeys has every table whose rows have ids go on counting far behind the
 // backup's last row. Else a card that is made after the restore would have the
@@ -198,7 +203,7 @@ const skippedKeys = 1 << 32
 //
 // SQLite counts by sqlite_sequence where a table has AUTOINCREMENT. For the
 // others it takes no notice of the row, and nextKey does.
-func skipKeys(path string) error {
+func skipKeys(path string, now time.Time) error {
 	c, err := openConn(dsn(path, "_pragma=journal_mode(OFF)", "_pragma=synchronous(OFF)"))
 	if err != nil {
 		return err
@@ -209,32 +214,45 @@ func skipKeys(path string) error {
 			_, err = c.exec("DELETE FROM sqlite_sequence WHERE name=?", table)
 		}
 		if err == nil {
-			_, err = c.exec("INSERT INTO sqlite_sequence (name, seq) VALUES (?,?)", table, last+skippedKeys)
+			_, err = c.exec("INSERT INTO sqlite_sequence (name, seq) VALUES (?,?)", table, max(last+skippedKeys, (now.Unix()-keysBegan)*keysASecond))
 		}
 		if err != nil {
 			break
 		}
 	}
+	if err == nil {
+		_, err = c.exec("DELETE FROM sqlite_sequence WHERE name=?", reissues)
+	}
+	if err == nil { // no card is reissued every second
+		_, err = c.exec("INSERT INTO sqlite_sequence (name, seq) VALUES (?,?)", reissues, max(0, now.Unix()-keysBegan))
+	}
 	return errors.Join(err, c.close())
 }
+
+// reissues is under which name the generation of codes is floored.
+const reissues = "code_generation"
 
 // floored are the tables without AUTOINCREMENT whose rows have ids.
 var floored = []string{"shops", "keys", "devices", "locations", "programs", "cards", "transactions"}
 
-// readFloors reads what skipKeys wrote for them. It leaves out what the tables
-// have passed, as far as they ever will.
+// readFloors reads what skipKeys wrote for them and for reissues. It leaves out
+// tables that are past it by now.
 func (s *Store) readFloors() error {
 	s.floors = map[string]int64{}
 	r := s.writer.query("SELECT " + packed("name", "seq") + " FROM sqlite_sequence")
 	for r.next() {
-		if table, floor := r.str(), r.int(); slices.Contains(floored, table) {
-			s.floors[table] = floor
+		if name, floor := r.str(), r.int(); name == reissues || slices.Contains(floored, name) {
+			s.floors[name] = floor
 		}
 	}
 	if err := r.close(); err != nil {
 		return err
 	}
-	for table, floor := range s.floors {
+	for _, table := range floored {
+		floor, ok := s.floors[table]
+		if !ok {
+			continue
+		}
 		last, err := s.writer.number("SELECT ifnull(max(id), 0) FROM " + table)
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ type View struct {
 	s       *Store
 	Now     Time
 	epoch   int64 // expected; 0: whatever it is
+	row     int64 // that came with the newest row
 	checked bool
 	frozen  bool // inside snapshot
 }
@@ -52,6 +53,7 @@ const epochColumn = "(SELECT auth_epoch FROM meta)"
 
 // seen checks the epoch that came along with a row.
 func (v *View) seen(epoch int64) {
+	v.row = epoch
 	if v.epoch != 0 && epoch == v.epoch {
 		v.checked = true
 	}

@@ -19,29 +19,32 @@ const (
 // process, fills it from its beginning. The sync at the end then has little left
 // to write. A sync of the whole file would keep the disk from the one of the
 // log of a server beside, for as long as it takes. A disk that fails is an
-// error of done, which ends it and must be called.
+// error of done, which ends it and must be called, and is told whether the file
+// is whole: else what remains of it is not worth writing.
 //
 // Whoever closes f must know that it drops all of SQLite's locks on the file in
 // this process. A file that is being made has no other users.
-func writeOut(f *os.File) (done func() error) {
-	end, failed := make(chan struct{}), make(chan error, 1)
+func writeOut(f *os.File) (done func(whole bool) error) {
+	end, failed := make(chan bool, 1), make(chan error, 1)
 	go func() {
 		look := time.NewTicker(sliceLook)
 		defer look.Stop()
 		var at int64
 		var err error
-		for ended := false; err == nil && !ended; {
+		for ended, whole := false, false; err == nil && !ended; {
 			select {
-			case <-end:
-				ended = true
+			case whole = <-end:
+				if ended = true; !whole {
+					continue
+				}
 			case <-look.C:
 			}
-			at, err = writeSlices(f, at, ended)
+			at, err = writeSlices(f, at, whole)
 		}
 		failed <- err
 	}()
-	return func() error {
-		close(end)
+	return func(whole bool) error {
+		end <- whole
 		return <-failed
 	}
 }

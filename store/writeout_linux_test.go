@@ -28,13 +28,13 @@ func TestWriteSlices(t *testing.T) {
 			t.Errorf("%d bytes, whole: %t: got as far as %d, %v; want %d", c.size, c.whole, at, err, c.want)
 		}
 	}
-	if err := writeOut(f)(); err != nil {
+	if err := writeOut(f)(true); err != nil {
 		t.Error(err)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeOut(f)(); !errors.Is(err, os.ErrClosed) {
+	if err := writeOut(f)(true); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("a closed file: %v", err)
 	}
 }

@@ -103,14 +103,17 @@ type ask struct {
 	given int
 }
 
-// ask has no room while little would be gained: a full lane is filled up by a
-// quarter at once, since asking costs much the same for one and for many. The
-// end of each attempt and of each writing knocks anew.
+// ask has no room while little would be gained: a lane at work is filled up by a
+// quarter of its limit at once, since asking costs much the same for one and for
+// many. The end of each attempt and of each writing knocks anew.
 func (l *lane) ask() ask {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	room := min(l.limit-l.sending, laneTaken-len(l.underway))
-	if l.sending > 0 && room < l.limit/4 {
+	if l.s.unwritten.Load() >= allTaken { // the writer is far behind: it is not to get more to do
+		room = l.limit - len(l.underway)
+	}
+	if len(l.underway) > 0 && room < l.limit/4 {
 		return ask{}
 	}
 	return ask{room, l.after, slices.Collect(maps.Keys(l.underway)), l.given}
@@ -149,6 +152,7 @@ func (l *lane) through(event int64) int64 {
 // sent makes room for another attempt while the outcome of one is written: what
 // the writer takes for that, with much else to write, is not the receiver's.
 func (l *lane) sent() {
+	l.s.unwritten.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sending--
@@ -158,6 +162,7 @@ func (l *lane) sent() {
 // over takes an event from those under way. One whose attempt was not made
 // will be looked for again.
 func (l *lane) over(event int64, made bool) {
+	l.s.unwritten.Add(-1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.underway[event] && !made {

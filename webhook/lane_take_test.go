@@ -10,7 +10,7 @@ import (
 // What is given back while the queue is read was left out of the reading, so
 // that nothing may be taken for past on the strength of it.
 func TestGivenBackWhileReading(t *testing.T) {
-	l := newLane(nil, 1)
+	l := newLane(&Sender{}, 1)
 	l.take(l.ask(), store.Due{Fresh: []int64{11, 12}, Last: 12})
 	l.over(11, false)
 	asked := l.ask()
@@ -29,7 +29,7 @@ func TestGivenBackWhileReading(t *testing.T) {
 // lane has never more attempts at its endpoint than its limit and never more
 // outcomes unwritten than laneTaken, and it comes as far as both allow.
 func TestLaneBounds(t *testing.T) {
-	l := newLane(nil, 1)
+	l := newLane(&Sender{}, 1)
 	l.limit = laneMost
 	var queue, unwritten []int64 // at the endpoint; answered
 	next := int64(1)

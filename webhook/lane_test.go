@@ -158,7 +158,7 @@ func TestOutcomeThatCannotBeWritten(t *testing.T) {
 	s.exec("CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'refused'); END")
 	s.issue()
 	r.next()
-	for !strings.Contains(await(t, failed, "the failure's line"), "outcome cannot be written") {
+	for !strings.Contains(await(t, failed, "the failure's line"), "outcomes of deliveries cannot be written") {
 	}
 	for range 10 {
 		s.issue()
@@ -183,11 +183,9 @@ func TestSendsOnWhileOutcomesWait(t *testing.T) {
 	s.hook(r.url)
 	s.exec("CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'refused'); END")
 	s.burst(300)
-	const taken = 256
-	for range taken {
+	for range 249 { // the bound, less what a lane does not ask for singly
 		r.next()
 	}
-	r.once(taken)
 	s.exec("DROP TRIGGER refuse")
 	if got := s.settle(); fmt.Sprint(got) != "{300 0 0}" {
 		t.Errorf("%+v", got)

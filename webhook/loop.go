@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"punchcard/store"
@@ -30,8 +31,7 @@ type Config struct {
 	// retries is its mean.
 	Deterministic bool
 	// Observe is told of each attempt once its outcome stands in the file, and
-	// before Settle returns. Attempts of several webhooks come side by side, and
-	// a lane's next one may wait for it. Nil: nobody is.
+	// before Settle returns. Attempts come side by side. Nil: nobody is.
 	Observe func(*store.Attempt, store.Outcome)
 }
 
@@ -44,6 +44,7 @@ const (
 	laneStart   = 8
 	laneSlow    = 8   // of one that answers, but not promptly
 	laneTaken   = 256 // attempts of one endpoint whose outcome is not yet written: those that a kill repeats
+	allTaken    = 512 // of all endpoints together, from where on a lane's places are held until the writing
 	promptSlots = 256
 	slowSlots   = 256
 	promptly    = time.Second
@@ -56,6 +57,8 @@ type Sender struct {
 	client *http.Transport // not a client: nothing is followed, and no Location read
 
 	prompt, slow chan struct{} // slots
+	unwritten    atomic.Int64  // attempts that are over, and their outcomes not written
+	complained   atomic.Int64  // when it was last logged that they cannot be, in unix seconds
 
 	ctx    context.Context // of attempts; ends when Stop loses its patience
 	cancel context.CancelFunc

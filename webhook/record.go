@@ -26,7 +26,10 @@ func (s *Sender) record(o *store.Outcome) bool {
 		if errors.Is(err, store.ErrClosed) {
 			return false
 		}
-		s.conf.Log.Error("a delivery's outcome cannot be written", "error", err)
+		// Hundreds may wait, and the log may be on the disk that is full.
+		if now, last := time.Now().Unix(), s.complained.Load(); now != last && s.complained.CompareAndSwap(last, now) {
+			s.conf.Log.Error("outcomes of deliveries cannot be written", "error", err, "waiting", s.unwritten.Load())
+		}
 		if !s.pause() {
 			return false
 		}

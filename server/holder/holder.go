@@ -45,6 +45,7 @@ type view struct {
 	Code           []string      // what the QR code holds, in groups that are easy to type
 	Token          string
 	Installed      bool
+	Until          store.Time // the page's end
 }
 
 // Pages serves the holder's pages.
@@ -74,7 +75,7 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Param
 		p.refuse(w, r, err)
 		return
 	}
-	x := view{Shop: h.ShopName, Card: h.Card, Program: h.Program.V, Prizes: h.Prizes, Earlier: h.EarlierCards, QR: template.HTML(svg), Token: ps.ByName("token"), Installed: h.Card.InstalledAt.Valid}
+	x := view{Shop: h.ShopName, Card: h.Card, Program: h.Program.V, Prizes: h.Prizes, Earlier: h.EarlierCards, QR: template.HTML(svg), Token: ps.ByName("token"), Installed: h.Card.InstalledAt.Valid, Until: h.Until}
 	x.Ink, x.OnBrand = ink(h.Program.V.TextColorHex, h.Program.V.BgColorHex), on(h.Program.V.BrandColorHex)
 	if t := h.Program.V.TotalStamps; t.Valid {
 		x.Percent = 100 * min(h.Card.StampsCount, t.V) / t.V
