@@ -24,6 +24,7 @@ type lane struct {
 	given    int            // back: how many attempts were not made after all
 	limit    int            // of sending; grows while the endpoint is prompt
 	slow     bool
+	failing  bool // the latest attempt failed
 }
 
 func newLane(s *Sender, webhook int64) *lane {
@@ -110,7 +111,9 @@ func (l *lane) ask() ask {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	room := min(l.limit-l.sending, laneTaken-len(l.underway))
-	if l.s.unwritten.Load() >= allTaken { // the writer is far behind: it is not to get more to do
+	// One that fails may be about to be switched off by what is not written yet.
+	// And a writer that is far behind is not to get more to do.
+	if l.failing || l.s.unwritten.Load() >= allTaken {
 		room = l.limit - len(l.underway)
 	}
 	if len(l.underway) > 0 && room < l.limit/4 {
@@ -282,7 +285,7 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 func (l *lane) learn(o store.Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
+	switch l.failing = !o.Success; {
 	case !o.Success:
 		l.limit = max(l.limit/2, 1)
 	case o.Took < promptly:

@@ -71,3 +71,28 @@ func TestLaneBounds(t *testing.T) {
 		t.Errorf("only %d were taken", next)
 	}
 }
+
+// TestLaneOfOneThatFails: its places are held until what came of the attempts is
+// written, and so are all places once the writer is far behind.
+func TestLaneOfOneThatFails(t *testing.T) {
+	for name, trouble := range map[string]func(*lane){
+		"failing": func(l *lane) { l.learn(store.Outcome{Status: store.Some(int64(410)), Gone: true}) },
+		"behind":  func(l *lane) { l.s.unwritten.Store(allTaken) },
+	} {
+		l := newLane(&Sender{}, 1)
+		l.take(l.ask(), store.Due{Fresh: []int64{1, 2, 3, 4, 5, 6, 7, 8}, Last: 8})
+		trouble(l)
+		for range 8 {
+			l.sent()
+		}
+		if a := l.ask(); a.room > 0 {
+			t.Errorf("%s: room for %d beside 8 that are not written", name, a.room)
+		}
+		for event := range int64(8) {
+			l.over(event+1, true)
+		}
+		if a := l.ask(); a.room != l.limit {
+			t.Errorf("%s: room for %d, and the limit is %d", name, a.room, l.limit)
+		}
+	}
+}
