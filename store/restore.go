@@ -208,7 +208,7 @@ func skipKeys(path string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	for _, table := range append([]string{"prizes", "webhooks", "events"}, floored...) {
+	for _, table := range slices.Concat(sequenced, floored) {
 		var last int64
 		if last, err = c.number("SELECT max(ifnull((SELECT max(id) FROM "+table+"), 0), ifnull((SELECT max(seq) FROM sqlite_sequence WHERE name=?), 0))", table); err == nil {
 			_, err = c.exec("DELETE FROM sqlite_sequence WHERE name=?", table)
@@ -232,7 +232,10 @@ func skipKeys(path string, now time.Time) error {
 // reissues is under which name the generation of codes is floored.
 const reissues = "code_generation"
 
-// floored are the tables without AUTOINCREMENT whose rows have ids.
+// sequenced are the tables with AUTOINCREMENT whose rows have ids.
+var sequenced = []string{"prizes", "webhooks", "events"}
+
+// floored are those without.
 var floored = []string{"shops", "keys", "devices", "locations", "programs", "cards", "transactions"}
 
 // readFloors reads what skipKeys wrote for them and for reissues. It leaves out

@@ -59,6 +59,7 @@ const (
 	maxConnections = 8192
 	maxScrapers    = 64
 	maxStreams     = 100
+	keptFiles      = 256 // of what the system allows are for the database, webhooks and mail
 )
 
 // Start listens first, then opens the store and serves. Its errors are one
@@ -84,7 +85,7 @@ func Start(c Config) (*App, error) {
 		return nil, fmt.Errorf("--listen (PUNCHCARD_LISTEN): %w", err)
 	}
 	if c.MaxConnections == 0 {
-		c.MaxConnections = maxConnections
+		c.MaxConnections = max(1, min(maxConnections, openFiles()-keptFiles))
 	}
 	ln = bound(ln, c.MaxConnections)
 	scheme := "http://"

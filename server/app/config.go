@@ -148,7 +148,8 @@ type Config struct {
 	// WriteTimeout bounds a request from its headers to the end of its answer;
 	// 0: 60 s.
 	WriteTimeout time.Duration
-	// MaxConnections are taken at once; 0: 8192.
+	// MaxConnections are taken at once; 0: 8192, or less where the system allows
+	// less than that and 256 files.
 	MaxConnections int
 	// Guard decides where webhooks may be sent; nil: to public addresses by
 	// https, with Dev to loopback addresses too.

@@ -6,9 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"io"
-	"log"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -30,14 +28,7 @@ func sink(b *testing.B, came func(at time.Time)) (url string) {
 }
 
 func receive(b *testing.B, h http.HandlerFunc) (url string) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	s := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
-	go s.Serve(ln)
-	b.Cleanup(func() { s.Close() })
-	return "http://" + ln.Addr().String() + "/hook"
+	return "http://" + listen(b, h) + "/hook"
 }
 
 func write(b *testing.B, a *app.App, do func(*store.Tx) error) {

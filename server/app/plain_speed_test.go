@@ -4,9 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"io"
-	"log"
-	"net"
 	"net/http"
 	"strconv"
 	"testing"
@@ -113,14 +110,7 @@ func plainServer(b *testing.B, file string, shop int64) (addr string) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		w.Write(body)
 	})
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	s := &http.Server{Handler: r, ErrorLog: log.New(io.Discard, "", 0)}
-	go s.Serve(ln)
-	b.Cleanup(func() { s.Close() })
-	return ln.Addr().String()
+	return listen(b, r)
 }
 
 // BenchmarkPlainList: GET /cards?limit=100 of a million cards, authenticated,

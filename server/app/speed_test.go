@@ -170,11 +170,16 @@ func bare(b *testing.B, body []byte) (addr string) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Write(body)
 	})
+	return listen(b, r)
+}
+
+// listen serves h until the benchmark ends.
+func listen(b *testing.B, h http.Handler) (addr string) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &http.Server{Handler: r, ErrorLog: log.New(io.Discard, "", 0)}
+	s := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}
 	go s.Serve(ln)
 	b.Cleanup(func() { s.Close() })
 	return ln.Addr().String()

@@ -3,10 +3,7 @@ package app_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"log"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -88,14 +85,7 @@ func bareWhole(b *testing.B, body []byte) (addr string) {
 		w.Header().Set("Content-Length", length)
 		w.Write(body)
 	})
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	s := &http.Server{Handler: r, ErrorLog: log.New(io.Discard, "", 0)}
-	go s.Serve(ln)
-	b.Cleanup(func() { s.Close() })
-	return ln.Addr().String()
+	return listen(b, r)
 }
 
 // stampEach gives every card so many stamps of one, past HTTP.

@@ -1,0 +1,18 @@
+//go:build unix
+
+package app
+
+import (
+	"math"
+
+	"golang.org/x/sys/unix"
+)
+
+// openFiles is how many files the process may have open, connections included.
+func openFiles() int {
+	var l unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil || uint64(l.Cur) > math.MaxInt32 {
+		return math.MaxInt32
+	}
+	return int(l.Cur)
+}
