@@ -17,7 +17,7 @@ type Stamped struct {
 // Metadata is what every action takes: a JSON object of at most 4 KiB, passed
 // to webhooks.
 type Metadata struct {
-	Metadata Opt[json.RawMessage] `json:"metadata" max:"4096" doc:"Any JSON object of at most 4 KiB; passed to v2 webhook payloads."`
+	Metadata Opt[json.RawMessage] `json:"metadata" max:"4096" doc:"Any JSON object of at most 4 KiB, with numbers within the range of a double; passed to v2 webhook payloads."`
 }
 
 func (m Metadata) text() Null[string] {

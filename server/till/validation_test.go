@@ -34,6 +34,7 @@ func TestValidation(t *testing.T) {
 		{stamps, `{"metadata":"x"}`, "metadata invalid_type"},
 		{stamps, `{"metadata":1}`, "metadata invalid_type"},
 		{stamps, `{"metadata":` + big + `}`, "metadata too_large"},
+		{stamps, `{"metadata":{"weights":[{"kg":1e400}]}}`, "metadata invalid_value"},
 		{stamps, `{"x":1}`, "x unknown_field"},
 		{stamps, `{"holder_name":"A"}`, "holder_name unknown_field"},
 		{stamps, `{"count":0,"spend_cents":"a","metadata":[],"x":1}`, "count too_small,spend_cents invalid_type,metadata invalid_type,x unknown_field"},

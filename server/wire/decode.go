@@ -247,5 +247,25 @@ func (r *rule) object(value []byte, lim Limits, out *details) json.RawMessage {
 	if maximum := r.upper(lim); maximum.set && int64(len(raw)) > maximum.whole {
 		out.add(r.name, CodeTooLarge, "must be at most "+maximum.text+" bytes of JSON")
 	}
+	if !doubles(raw) {
+		out.add(r.name, CodeInvalidValue, "has a number that is out of the range of a double")
+	}
 	return json.RawMessage(raw)
+}
+
+// doubles tells whether doubles can hold all numbers of a JSON text: readers that
+// are strict take none of it otherwise.
+func doubles(raw jsontext.Value) bool {
+	for d := jsontext.NewDecoder(bytes.NewReader(raw)); ; {
+		t, err := d.ReadToken()
+		if err != nil {
+			return true // the end
+		}
+		if t.Kind() != '0' {
+			continue
+		}
+		if _, err := strconv.ParseFloat(t.String(), 64); err != nil {
+			return false
+		}
+	}
 }

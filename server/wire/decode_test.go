@@ -130,6 +130,7 @@ func TestDecodeBodyRules(t *testing.T) {
 		{full(`"names":{"it":""}`), `names.it too_short`}, {full(`"names":[]`), `names invalid_type`},
 		{full(`"headers":{"A":"b"}`), ``}, {full(`"headers":{"A":{"b":1}}`), `headers.A invalid_type`},
 		{full(`"metadata":{"a":[1,{"b":2}]}`), ``}, {full(`"metadata":[1]`), `metadata invalid_type`},
+		{full(`"metadata":{"a":[1e308]}`), ``}, {full(`"metadata":{"a":[-1e309]}`), `metadata invalid_value`}, {full(`"metadata":{"a":1e-999}`), ``},
 		{full(`"metadata":"{}"`), `metadata invalid_type`}, {full(`"metadata":{"a":"23456789012345"}`), `metadata too_large`},
 		{full(`"metadata":{ "a" :     "234567890123" }`), ``},
 		{full(`"external_ref":"12345678901"`), `external_ref too_long`},

@@ -115,7 +115,7 @@ func FuzzStored(f *testing.F) {
 	f.Add(`","event_id":"`, `"}}`, `\`, "\x00\xff", "</script>", `"`, []byte(` [ "}" , "\"" ] `))
 	f.Add("", `,"payload_version":"v2"`, "\u2028", "null", "\\\"", "", []byte(``))
 	f.Fuzz(func(t *testing.T, name, ref, email, shop, label, id string, meta []byte) {
-		if !json.Valid(meta) {
+		if json.Unmarshal(meta, new(any)) != nil { // numbers out of range are refused, too
 			meta = nil
 		}
 		e := sample(PrizeRedeemed)
