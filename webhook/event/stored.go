@@ -56,30 +56,28 @@ func Scrub(payload []byte) []byte {
 	}
 	out := make([]byte, 0, len(payload))
 	kept := 0
-	blank := func(start, end int) {
+	blank := func(start, end int) bool {
+		if start < kept { // in the midst of a value that ended elsewhere: none of ours
+			return false
+		}
 		out = append(append(out, payload[kept:start]...), "null"...)
 		kept = end
+		return true
 	}
 	holder := func(key string, start, end int) bool {
-		if key == "name" || key == "email" {
-			blank(start, end)
-		}
-		return true
+		return key != "name" && key != "email" || blank(start, end)
 	}
 	card := func(key string, start, end int) bool {
 		switch key {
 		case "external_ref":
-			blank(start, end)
+			return blank(start, end)
 		case "holder":
 			return members(payload, start, holder)
 		}
 		return true
 	}
 	transaction := func(key string, start, end int) bool {
-		if key == "metadata" {
-			blank(start, end)
-		}
-		return true
+		return key != "metadata" || blank(start, end)
 	}
 	whole := members(payload, 0, func(key string, start, end int) bool {
 		switch key {
