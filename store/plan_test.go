@@ -277,6 +277,8 @@ func everythingMailed(f *fixture) {
 	f.view(func(v *View) error { check(v.Mails(5)); return nil })
 	m := f.nextMail()
 	f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Minute) })
+	f.must(func(tx *Tx) error { return tx.UnsureMail(&m, time.Minute) })
+	f.must(func(tx *Tx) error { return tx.HoldMail(&m, f.clock.at()) })
 	f.must(func(tx *Tx) error { return tx.MailRefused(&m, 550) })
 	must(f, func(tx *Tx) ([]string, error) { return tx.PruneMails(5) })
 }
