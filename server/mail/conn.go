@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/textproto"
+	"strconv"
 	"time"
 
 	smtp "github.com/wneessen/go-mail"
@@ -40,8 +41,8 @@ type Server struct {
 
 // How long a server is waited for.
 const (
-	connectTime = time.Minute     // up to being ready to take messages, TLS and authentication included
-	answerTime  = 5 * time.Minute // for each answer to a command, and for the taking of a message (RFC 5321, 4.5.3.2)
+	connectTime = time.Minute      // up to being ready to take messages, TLS and authentication included
+	answerTime  = 10 * time.Minute // for each answer: as long as taking a message may last (RFC 5321, 4.5.3.2.6)
 	quitTime    = 5 * time.Second
 )
 
@@ -89,8 +90,9 @@ func (s *Server) connect(ctx context.Context) (*connection, error) {
 	defer cancel()
 	late := func() bool { return true }
 	options := []smtp.Option{smtp.WithPort(s.Port), smtp.WithTimeout(connectTime), smtp.WithTLSConfig(conf), smtp.WithoutNoop(), smtp.WithoutRset(),
-		smtp.WithDialContextFunc(func(_ context.Context, network, addr string) (net.Conn, error) {
-			c, err := dial(within, network, addr)
+		smtp.WithDialContextFunc(func(_ context.Context, network, _ string) (net.Conn, error) {
+			// The library's own address lacks the brackets of IPv6.
+			c, err := dial(within, network, net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
 			if err != nil {
 				return nil, err
 			}

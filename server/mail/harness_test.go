@@ -68,7 +68,8 @@ type wire struct {
 	mu    sync.Mutex
 	down  bool
 	dials []time.Time
-	open  int // ends that the sender holds
+	addr  string // that was dialled last
+	open  int    // ends that the sender holds
 }
 
 // end is the sender's end of a pipe.
@@ -99,9 +100,10 @@ func (w *wire) Accept() (net.Conn, error) {
 func (w *wire) Close() error   { w.once.Do(func() { close(w.closed) }); return nil }
 func (w *wire) Addr() net.Addr { return &net.TCPAddr{} }
 
-func (w *wire) dial(context.Context, string, string) (net.Conn, error) {
+func (w *wire) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.addr = addr
 	w.dials = append(w.dials, time.Now())
 	if w.down {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
