@@ -67,6 +67,7 @@ type wire struct {
 
 	mu    sync.Mutex
 	down  bool
+	panic string // what the sender's end panics at, if it is to write it
 	dials []time.Time
 	addr  string // that was dialled last
 	open  int    // ends that the sender holds
@@ -86,6 +87,16 @@ func (e *end) Close() error {
 		e.w.open--
 	})
 	return e.Conn.Close()
+}
+
+func (e *end) Write(b []byte) (int, error) {
+	e.w.mu.Lock()
+	at := e.w.panic
+	e.w.mu.Unlock()
+	if at != "" && bytes.Contains(b, []byte(at)) {
+		panic("cannot write for Grace Hopper: " + string(b))
+	}
+	return e.Conn.Write(b)
 }
 
 func (w *wire) Accept() (net.Conn, error) {
@@ -227,6 +238,24 @@ func (r *rig) queued() (n int64) {
 		r.t.Fatal(err)
 	}
 	return n
+}
+
+// audited are the details of a card's mail_refused rows in the audit log.
+func (r *rig) audited(card string) (details []string) {
+	r.t.Helper()
+	var log store.Page[store.AuditRow]
+	if err := r.store.View(0, func(v *store.View) (err error) {
+		log, err = v.AuditLog(r.shop.Shop, store.PageQuery{})
+		return err
+	}); err != nil {
+		r.t.Fatal(err)
+	}
+	for _, row := range log.Data {
+		if row.Action == "card.mail_refused" && row.TargetID == card && row.ActorType == "system" {
+			details = append(details, row.Detail.V)
+		}
+	}
+	return details
 }
 
 // told are the outcomes since the last call.
