@@ -179,6 +179,11 @@ func (tx *Tx) SetCardLocked(shop int64, id string, lock bool) (d CardDetail, err
 	if _, err = tx.exec("UPDATE cards SET locked_at=?, updated_at=? WHERE archived_at IS NULL AND "+chain, at, tx.Now, c.root, c.root); err != nil {
 		return d, err
 	}
+	if !lock {
+		if err = tx.releaseMail(c.root); err != nil {
+			return d, err
+		}
+	}
 	if err = tx.audit(shop, action, KindCard, c.key, ""); err != nil {
 		return d, err
 	}

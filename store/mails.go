@@ -47,13 +47,25 @@ func (tx *Tx) mail(out IssuedCard, root int64, program string, send Opt[bool]) e
 		tx.AfterCommit(func() { take(m) })
 		return nil
 	}
+	tx.ringForMail()
+	_, err := tx.exec("INSERT INTO mails (card_id, token, ends_at, due_at, created_at) VALUES (?1,?2,?3,?4,?4)",
+		root, out.InstallURL[len(tx.s.linkTo("")):], out.InstallURLExpiresAt, tx.Now)
+	return err
+}
+
+// ringForMail has OnMail's function called after the commit.
+func (tx *Tx) ringForMail() {
 	tx.AfterCommit(func() {
 		if f := tx.s.onMail.Load(); f != nil {
 			(*f)()
 		}
 	})
-	_, err := tx.exec("INSERT INTO mails (card_id, token, ends_at, due_at, created_at) VALUES (?1,?2,?3,?4,?4)",
-		root, out.InstallURL[len(tx.s.linkTo("")):], out.InstallURLExpiresAt, tx.Now)
+}
+
+// releaseMail makes what waited while a chain was locked due at once.
+func (tx *Tx) releaseMail(root int64) error {
+	tx.ringForMail()
+	_, err := tx.exec("UPDATE mails SET due_at=? WHERE card_id=?", tx.Now, root)
 	return err
 }
 
@@ -64,7 +76,7 @@ func (tx *Tx) dropMail(root int64) error {
 	return err
 }
 
-// OnMail has f called after each commit that queued mail. f must be quick and
+// OnMail has f called after each commit that queued mail, or unlocked a card. f must be quick and
 // must not write: the writer waits for it.
 func (s *Store) OnMail(f func()) { s.onMail.Store(&f) }
 
@@ -86,6 +98,7 @@ type QueuedMail struct {
 	Fate     MailFate
 	Due      Time
 	Attempts int    // made so far
+	Unsure   int    // of these, after which nobody knows whether it arrived
 	Token    string // of its link: a secret, and no other message ever has it
 	root     int64
 }
@@ -95,8 +108,8 @@ type QueuedMail struct {
 func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 	err = v.snapshot(func() error {
 		ok, err = v.one(func(r *rows) {
-			m.root, m.Token, m.Due, m.Attempts, m.At = r.int(), r.str(), r.time(), int(r.int()), r.time()
-		}, "SELECT "+packed("card_id", "token", "due_at", "attempts", "created_at")+" FROM mails ORDER BY due_at LIMIT 1")
+			m.root, m.Token, m.Due, m.Attempts, m.Unsure, m.At = r.int(), r.str(), r.time(), int(r.int()), int(r.int()), r.time()
+		}, "SELECT "+packed("card_id", "token", "due_at", "attempts", "unsure", "created_at")+" FROM mails ORDER BY due_at LIMIT 1")
 		if err != nil || !ok {
 			return err
 		}
@@ -131,7 +144,7 @@ func (tx *Tx) MailOver(m *QueuedMail) error {
 }
 
 // MailRefused is MailOver for a message that the mail server will not take,
-// with the code of its answer. The card's shop finds it in its audit log.
+// with the code of its answer, or is not to be given again: 0. The card's shop finds it in its audit log.
 func (tx *Tx) MailRefused(m *QueuedMail, code int) error {
 	shop, err := tx.number("SELECT shop_id FROM cards WHERE id=?", m.root)
 	if err != nil {
@@ -146,6 +159,21 @@ func (tx *Tx) MailRefused(m *QueuedMail, code int) error {
 // DelayMail has a message wait for its next attempt.
 func (tx *Tx) DelayMail(m *QueuedMail, wait time.Duration) error {
 	_, err := tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
+	return err
+}
+
+// UnsureMail is DelayMail after an attempt of which nobody knows whether the
+// message arrived.
+func (tx *Tx) UnsureMail(m *QueuedMail, wait time.Duration) error {
+	_, err := tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1, unsure=unsure+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
+	return err
+}
+
+// HoldMail has a message wait, behind what is due before, without counting an
+// attempt. One whose time changed since it was read, as that of a card unlocked
+// meanwhile does, keeps it.
+func (tx *Tx) HoldMail(m *QueuedMail, due Time) error {
+	_, err := tx.exec("UPDATE mails SET due_at=? WHERE card_id=? AND token=? AND due_at=?", due, m.root, m.Token, m.Due)
 	return err
 }
 

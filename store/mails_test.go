@@ -191,3 +191,43 @@ func TestMailEndsWithItsLink(t *testing.T) {
 	}
 	f.sound()
 }
+
+// A locked card's mail waits without an attempt, and is due once it is unlocked,
+// also if the look at it comes late.
+func TestMailOfLockedCard(t *testing.T) {
+	f, _, card := mailed(t)
+	rung := 0
+	f.OnMail(func() { rung++ })
+	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, true) })
+	m := f.nextMail()
+	f.must(func(tx *Tx) error { return tx.HoldMail(&m, f.clock.at().Add(time.Hour)) })
+	held := f.nextMail()
+	if held.Due != f.clock.at().Add(time.Hour) || held.Attempts != 0 || held.Fate != MailWaits || rung != 0 {
+		t.Errorf("held %+v, rung %d times", held, rung)
+	}
+	f.clock.move(time.Minute)
+	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, false) })
+	f.must(func(tx *Tx) error { return tx.HoldMail(&held, held.Due) })
+	if m := f.nextMail(); m.Due != f.clock.at() || m.Attempts != 0 || m.Fate != MailGoes || rung != 1 {
+		t.Errorf("unlocked %+v, rung %d times", m, rung)
+	}
+	f.sound()
+}
+
+// Attempts that may have arrived are counted on their own, for one link.
+func TestMailUnsure(t *testing.T) {
+	f, _, card := mailed(t)
+	m := f.nextMail()
+	f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Minute) })
+	f.must(func(tx *Tx) error { return tx.UnsureMail(&m, time.Hour) })
+	if m := f.nextMail(); m.Attempts != 2 || m.Unsure != 1 || m.Due != f.clock.at().Add(time.Hour) {
+		t.Errorf("queued %+v", m)
+	}
+	must(f, func(tx *Tx) (IssuedCard, error) {
+		return tx.ReissueCard(f.a, card.ID, ReissueFields{SendEmail: set(true)})
+	})
+	if m := f.nextMail(); m.Attempts != 0 || m.Unsure != 0 {
+		t.Errorf("with a newer link %+v", m)
+	}
+	f.sound()
+}

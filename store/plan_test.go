@@ -277,6 +277,8 @@ func everythingMailed(f *fixture) {
 	f.view(func(v *View) error { check(v.Mails(5)); return nil })
 	m := f.nextMail()
 	f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Minute) })
+	f.must(func(tx *Tx) error { return tx.UnsureMail(&m, time.Minute) })
+	f.must(func(tx *Tx) error { return tx.HoldMail(&m, f.clock.at()) })
 	f.must(func(tx *Tx) error { return tx.MailRefused(&m, 550) })
 	must(f, func(tx *Tx) ([]string, error) { return tx.PruneMails(5) })
 }
@@ -311,7 +313,6 @@ var (
 		"FROM webhooks w CROSS JOIN deliveries d ON":                         "every webhook once, and what lies behind its mark, as far as the caller says",
 		"WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w":    "every webhook once",
 		"FROM mails ORDER BY due_at LIMIT 1":                                 "one row, the first",
-		"DELETE FROM mails WHERE (SELECT program_id":                         "what waits, when a program is deleted with all its cards",
 		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                    "its own result, a row for each webhook",
 		"SELECT shop_id, program_id, ?1, id, 'overflow'":                     "looks for rows that waited for the new key, and none may wait: never run",
 	}

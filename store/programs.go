@@ -442,7 +442,7 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	if err := tx.dropWebhooks(p.key); err != nil {
 		return err
 	}
-	if _, err := tx.exec("DELETE FROM mails WHERE (SELECT program_id FROM cards WHERE id=mails.card_id)=?", p.key); err != nil {
+	if _, err := tx.exec("DELETE FROM mails WHERE card_id IN (SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL)", p.key); err != nil {
 		return err
 	}
 	if err := tx.audit(shop, "program.delete", KindProgram, p.key, ""); err != nil {

@@ -8,11 +8,17 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/mail"
 	"net/textproto"
+	"runtime"
+	"strconv"
+	"strings"
 	"time"
 
 	smtp "github.com/wneessen/go-mail"
 	protocol "github.com/wneessen/go-mail/smtp"
+
+	"punchcard/store"
 )
 
 // Security is what keeps others from reading along.
@@ -40,8 +46,8 @@ type Server struct {
 
 // How long a server is waited for.
 const (
-	connectTime = time.Minute     // up to being ready to take messages, TLS and authentication included
-	answerTime  = 5 * time.Minute // for each answer to a command, and for the taking of a message (RFC 5321, 4.5.3.2)
+	connectTime = time.Minute      // up to being ready to take messages, TLS and authentication included
+	answerTime  = 10 * time.Minute // for each answer: as long as taking a message may last (RFC 5321, 4.5.3.2.6)
 	quitTime    = 5 * time.Second
 )
 
@@ -78,8 +84,16 @@ func (c *timed) Write(b []byte) (int, error) {
 func (c *timed) SetDeadline(time.Time) error { return nil }
 
 // connect reaches the server and is let in. The connection is cut when ctx ends.
-func (s *Server) connect(ctx context.Context) (*connection, error) {
-	k := &connection{}
+func (s *Server) connect(ctx context.Context) (k *connection, err error) {
+	k = &connection{}
+	defer func() {
+		if p := recover(); p != nil {
+			if k.raw != nil {
+				k.raw.Close()
+			}
+			k, err = nil, panicked(p)
+		}
+	}()
 	conf := &tls.Config{ServerName: s.Host, MinVersion: tls.VersionTLS12, RootCAs: s.RootCAs}
 	dial := s.Dial
 	if dial == nil {
@@ -89,8 +103,9 @@ func (s *Server) connect(ctx context.Context) (*connection, error) {
 	defer cancel()
 	late := func() bool { return true }
 	options := []smtp.Option{smtp.WithPort(s.Port), smtp.WithTimeout(connectTime), smtp.WithTLSConfig(conf), smtp.WithoutNoop(), smtp.WithoutRset(),
-		smtp.WithDialContextFunc(func(_ context.Context, network, addr string) (net.Conn, error) {
-			c, err := dial(within, network, addr)
+		smtp.WithDialContextFunc(func(_ context.Context, network, _ string) (net.Conn, error) {
+			// The library's own address lacks the brackets of IPv6.
+			c, err := dial(within, network, net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
 			if err != nil {
 				return nil, err
 			}
@@ -116,7 +131,6 @@ func (s *Server) connect(ctx context.Context) (*connection, error) {
 		options = append(options, smtp.WithUsername(s.User), smtp.WithPassword(s.Password),
 			smtp.WithOpportunisticSMTPAuth(smtp.SMTPAuthSCRAMSHA256, smtp.SMTPAuthPlain, smtp.SMTPAuthLogin, smtp.SMTPAuthCramMD5))
 	}
-	var err error
 	if k.client, err = smtp.NewClient(s.Host, options...); err != nil {
 		return nil, err
 	}
@@ -158,39 +172,64 @@ const (
 	refused                 // it never will
 	later                   // not now
 	unusable                // the server would take no message of anybody's
-	broken                  // no telling: the connection failed meanwhile
+	broken                  // the connection failed before the server had the message
+	unsure                  // no telling: it failed when the server had been given the message
 	stale                   // not begun: the connection had ended before, or ends now
 )
 
 // send sends one message. code is that of the server's refusal, 0 without one;
-// whole tells that the connection can be used for another message.
-func (k *connection) send(msg *smtp.Msg, utf8 bool) (v verdict, code int, whole bool) {
-	k.smtp.SkipSMTPUTF8(!utf8)
+// whole tells that the connection can be used for another message. failed is
+// that the library panicked: where, not with what, which may be of the message.
+func (k *connection) send(m *store.QueuedMail, from *mail.Address) (v verdict, code int, whole bool, failed error) {
+	defer func() {
+		if p := recover(); p != nil {
+			v, code, whole, failed = unsure, 0, false, panicked(p)
+		}
+	}()
+	k.smtp.SkipSMTPUTF8(ascii(m.To))
+	msg := message(m, from)
 	err := k.client.SendWithSMTPClient(k.smtp, msg)
 	if msg.IsDelivered() {
-		return sent, 0, true
+		return sent, 0, true, nil
 	}
 	var e *smtp.SendError
 	if !errors.As(err, &e) {
-		return broken, 0, false
+		return broken, 0, false, nil
 	}
 	code = e.ErrorCode()
 	begun := e.Reason != smtp.ErrSMTPMailFrom && e.Reason != smtp.ErrConnCheck
 	switch {
 	case !begun && (code == 0 || code == 421):
-		return stale, code, false
+		return stale, code, false, nil
+	case code == 0 && e.Reason == smtp.ErrSMTPDataClose:
+		return unsure, 0, false, nil
 	case code == 0:
-		return broken, 0, false
+		return broken, 0, false, nil
 	case code == 421, !begun: // it is closing; it does not like the sender
-		return unusable, code, false
+		return unusable, code, false, nil
 	case code == 530, code == 534, code == 535, code == 538: // authentication is wanted (RFC 4954)
-		return unusable, code, false
+		return unusable, code, false, nil
 	case code >= 500:
 		v = refused
 	default:
 		v = later
 	}
-	return v, code, k.smtp.Reset() == nil
+	return v, code, k.smtp.Reset() == nil, nil
+}
+
+// panicked tells where the library panicked, called by what. What it panicked
+// with may be of a message, and is left out.
+func panicked(p any) error {
+	callers := make([]uintptr, 20)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)])
+	text := fmt.Sprintf("panic (%T)", p)
+	for more := true; more; {
+		var f runtime.Frame
+		if f, more = frames.Next(); !strings.HasPrefix(f.Function, "runtime.") {
+			text += fmt.Sprintf(" %s:%d", f.Function, f.Line)
+		}
+	}
+	return errors.New(text)
 }
 
 // fault is what went wrong, without the words of the server, which may hold an

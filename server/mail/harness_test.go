@@ -67,8 +67,10 @@ type wire struct {
 
 	mu    sync.Mutex
 	down  bool
+	panic string // what the sender's end panics at, if it is to write it
 	dials []time.Time
-	open  int // ends that the sender holds
+	addr  string // that was dialled last
+	open  int    // ends that the sender holds
 }
 
 // end is the sender's end of a pipe.
@@ -87,6 +89,16 @@ func (e *end) Close() error {
 	return e.Conn.Close()
 }
 
+func (e *end) Write(b []byte) (int, error) {
+	e.w.mu.Lock()
+	at := e.w.panic
+	e.w.mu.Unlock()
+	if at != "" && bytes.Contains(b, []byte(at)) {
+		panic("cannot write for Grace Hopper: " + string(b))
+	}
+	return e.Conn.Write(b)
+}
+
 func (w *wire) Accept() (net.Conn, error) {
 	select {
 	case c := <-w.conns:
@@ -99,9 +111,10 @@ func (w *wire) Accept() (net.Conn, error) {
 func (w *wire) Close() error   { w.once.Do(func() { close(w.closed) }); return nil }
 func (w *wire) Addr() net.Addr { return &net.TCPAddr{} }
 
-func (w *wire) dial(context.Context, string, string) (net.Conn, error) {
+func (w *wire) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.addr = addr
 	w.dials = append(w.dials, time.Now())
 	if w.down {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("connection refused")}
@@ -225,6 +238,24 @@ func (r *rig) queued() (n int64) {
 		r.t.Fatal(err)
 	}
 	return n
+}
+
+// audited are the details of a card's mail_refused rows in the audit log.
+func (r *rig) audited(card string) (details []string) {
+	r.t.Helper()
+	var log store.Page[store.AuditRow]
+	if err := r.store.View(0, func(v *store.View) (err error) {
+		log, err = v.AuditLog(r.shop.Shop, store.PageQuery{})
+		return err
+	}); err != nil {
+		r.t.Fatal(err)
+	}
+	for _, row := range log.Data {
+		if row.Action == "card.mail_refused" && row.TargetID == card && row.ActorType == "system" {
+			details = append(details, row.Detail.V)
+		}
+	}
+	return details
 }
 
 // told are the outcomes since the last call.

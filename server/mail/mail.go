@@ -29,6 +29,12 @@ const (
 	look                     = time.Minute      // at most, between looks at the clock while something waits
 )
 
+// After so many, the server or the message is not believed any more.
+const (
+	mostRefusals = 5 // in a row given up; a server that is set up wrongly refuses everybody
+	mostUnsure   = 8 // attempts of one message that may have arrived each time
+)
+
 // The outcomes that an observer is told.
 const (
 	Sent    = "sent"
@@ -52,12 +58,13 @@ type Sender struct {
 	// The loop's own.
 	conn     *connection // nil: none
 	failures int         // of the server, in a row
+	refusals int         // since it last took a message; as many as it may before the first
 	again    store.Time  // the server is left alone until then
 }
 
 // New makes a sender that does nothing before Start.
 func New(conf Config) *Sender {
-	s := &Sender{conf: conf, bell: make(chan struct{}, 1), stop: make(chan struct{})}
+	s := &Sender{conf: conf, bell: make(chan struct{}, 1), stop: make(chan struct{}), refusals: mostRefusals}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -165,7 +172,7 @@ func (s *Sender) sendDue() (wait time.Duration, waiting bool) {
 			s.log.Warn("mail not sent: the card's link has ended, or there is no address any more", "card", m.CardID)
 			continue
 		case m.Fate == store.MailWaits:
-			if !s.delay(&m) {
+			if !s.hold(&m, now.Add(look)) {
 				return 0, false
 			}
 			continue
@@ -183,6 +190,7 @@ func (s *Sender) sendDue() (wait time.Duration, waiting bool) {
 func (s *Sender) send(m *store.QueuedMail) bool {
 	var v verdict
 	var code int
+	var failed error
 	for {
 		kept := s.conn != nil
 		if !kept {
@@ -193,7 +201,7 @@ func (s *Sender) send(m *store.QueuedMail) bool {
 			}
 		}
 		var whole bool
-		v, code, whole = s.conn.send(message(m, s.conf.From), !ascii(m.To))
+		v, code, whole, failed = s.conn.send(m, s.conf.From)
 		if !whole {
 			s.conn.drop()
 			s.conn = nil
@@ -205,36 +213,65 @@ func (s *Sender) send(m *store.QueuedMail) bool {
 	if s.ctx.Err() != nil && v != sent {
 		return false // broken off by Stop
 	}
+	if failed != nil {
+		s.log.Error("sending a mail failed within", "card", m.CardID, "error", failed)
+	}
 	switch v {
 	case sent:
-		s.failures = 0
+		s.failures, s.refusals = 0, 0
 		if !s.write(func(tx *store.Tx) error { return tx.MailOver(m) }) {
 			return false
 		}
 		s.observe(Sent)
 	case refused:
-		s.failures = 0
-		if !s.write(func(tx *store.Tx) error { return tx.MailRefused(m, code) }) {
-			return false
+		if s.refusals >= mostRefusals {
+			// It may refuse everybody, as a relay that is set up wrongly does.
+			return s.keep(m, slog.LevelError, "the mail server refuses mail and has taken none of late", code)
 		}
-		s.log.Warn("mail given up: the mail server refuses it", "card", m.CardID, "code", code)
-		s.observe(Refused)
+		s.failures = 0
+		s.refusals++
+		return s.giveUp(m, "the mail server refuses it", code)
 	case later:
 		s.failures = 0
-		return s.postpone(m, "the mail server wants it later", code)
+		return s.postpone(m, "the mail server wants it later", code, (*store.Tx).DelayMail)
 	case unusable, stale:
 		level := slog.LevelWarn
 		if code >= 500 {
 			level = slog.LevelError
 		}
-		s.observe(Failed)
-		s.rest(level, "the mail server takes no mail of ours", "card", m.CardID, "code", code)
+		return s.keep(m, level, "the mail server takes no mail of ours", code)
+	case unsure:
+		s.rest(slog.LevelWarn, "the connection to the mail server broke", "card", m.CardID)
+		if m.Unsure+1 >= mostUnsure {
+			return s.giveUp(m, "it may have arrived each time the connection broke", 0)
+		}
+		return s.postpone(m, "not known to be sent", 0, (*store.Tx).UnsureMail)
 	default:
 		// It may be this message that the server breaks at: the others go first.
 		s.rest(slog.LevelWarn, "the connection to the mail server broke", "card", m.CardID)
-		return s.postpone(m, "not known to be sent", 0)
+		return s.postpone(m, "not sent", 0, (*store.Tx).DelayMail)
 	}
 	return true
+}
+
+// giveUp takes a message out of the queue unsent, for its shop to see; false:
+// the sender ends.
+func (s *Sender) giveUp(m *store.QueuedMail, why string, code int) bool {
+	if !s.write(func(tx *store.Tx) error { return tx.MailRefused(m, code) }) {
+		return false
+	}
+	s.log.Warn("mail given up: "+why, "card", m.CardID, "code", code)
+	s.observe(Refused)
+	return true
+}
+
+// keep leaves the server alone for what may be no fault of the message, which
+// loses nothing by it; but if it is one, the others go first. False: the sender
+// ends.
+func (s *Sender) keep(m *store.QueuedMail, level slog.Level, text string, code int) bool {
+	s.observe(Failed)
+	s.rest(level, text, "card", m.CardID, "code", code)
+	return s.hold(m, s.again)
 }
 
 // unreachable notes that no message can be sent at all. That is not the
@@ -261,16 +298,18 @@ func (s *Sender) rest(level slog.Level, text string, args ...any) {
 	s.log.Log(context.Background(), level, text, append(args, "pause", wait)...)
 }
 
-// postpone has a message that failed wait; false: the sender ends.
-func (s *Sender) postpone(m *store.QueuedMail, why string, code int) bool {
+// postpone has a message that failed wait, as delay writes it down; false: the
+// sender ends.
+func (s *Sender) postpone(m *store.QueuedMail, why string, code int, delay func(*store.Tx, *store.QueuedMail, time.Duration) error) bool {
 	s.log.Warn("mail put off: "+why, "card", m.CardID, "code", code, "attempt", m.Attempts+1)
 	s.observe(Failed)
-	return s.delay(m)
+	wait := pause(messageWait, messageMost, m.Attempts+1)
+	return s.write(func(tx *store.Tx) error { return delay(tx, m, wait) })
 }
 
-func (s *Sender) delay(m *store.QueuedMail) bool {
-	wait := pause(messageWait, messageMost, m.Attempts+1)
-	return s.write(func(tx *store.Tx) error { return tx.DelayMail(m, wait) })
+// hold has a message wait that did not fail; false: the sender ends.
+func (s *Sender) hold(m *store.QueuedMail, until store.Time) bool {
+	return s.write(func(tx *store.Tx) error { return tx.HoldMail(m, until) })
 }
 
 // pause is the wait after the n-th failure: it doubles up to most, and is
