@@ -72,19 +72,6 @@ func TestMigrationKeepsDeliveries(t *testing.T) {
 	}
 }
 
-// Mail that waited goes on waiting.
-func TestMigrationKeepsMails(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "older.db")
-	older(t, path, keptSchema(t)(5)+`; PRAGMA foreign_keys=0;
-		INSERT INTO cards (id, shop_id, program_id, source, live, created_at, updated_at) VALUES (7, 1, 1, 'api', 1, 1, 1), (9, 1, 1, 'api', 1, 1, 1);
-		INSERT INTO mails (card_id, token, ends_at, due_at, attempts, created_at) VALUES (7, 'a', 900, 600, 0, 500), (9, 'b', 800, 700, 3, 400)`, 5)
-	f := &fixture{Store: open(t, path, Options{}), t: t}
-	got := f.lines("SELECT concat_ws('|', card_id, token, ends_at, due_at, attempts, unsure, created_at) FROM mails ORDER BY card_id")
-	if want := []string{"7|a|900|600|0|0|500", "9|b|800|700|3|0|400"}; !slices.Equal(got, want) {
-		t.Errorf("after the migration %q, want %q", got, want)
-	}
-}
-
 // withSteps has the program know further versions while a test runs.
 func withSteps(t *testing.T, steps ...string) {
 	oldSchema, oldSteps := schema, migrations

@@ -314,7 +314,8 @@ var (
 		"WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w":    "every webhook once",
 		"FROM mails ORDER BY due_at LIMIT 1":                                 "one row, the first",
 		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                    "its own result, a row for each webhook",
-		"SELECT shop_id, program_id, ?1, id, 'overflow'":                     "looks for rows that waited for the new key, and none may wait: never run",
+		"FROM sqlite_sequence":                                               "a row for each table at most",
+		"SELECT ?1, shop_id, program_id, ?2, id, 'overflow'":                 "looks for rows that waited for the new key, and none may wait: never run",
 	}
 	smallSorts = map[string]string{
 		"SEARCH program_locations USING PRIMARY KEY (program_id=?)":      "the scope of one program",

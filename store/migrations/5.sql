@@ -5,6 +5,7 @@ CREATE TABLE mails (
   ends_at    INTEGER NOT NULL,           -- with the link
   due_at     INTEGER NOT NULL,           -- of the next attempt
   attempts   INTEGER NOT NULL DEFAULT 0,
+  unsure     INTEGER NOT NULL DEFAULT 0, -- attempts after which nobody knows whether it arrived
   created_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX mails_due  ON mails (due_at);
