@@ -100,8 +100,8 @@ type card struct {
 	lastStamp    Null[Time]
 }
 
-var cardCols = []string{"c.program_id", "p.name", "p.type", "c.external_ref", "c.holder_name", "c.holder_email", "c.stamps_count", "c.current_value", "c.expires_at",
-	"c.installed_at", "c.created_at", "c.archived_at", "c.locked_at", "c.activated_at"}
+var cardCols = []string{"c.program_id", "c.external_ref", "c.holder_name", "c.holder_email", "c.stamps_count", "c.current_value", "c.expires_at",
+	"c.installed_at", "c.created_at", "c.archived_at", "c.locked_at", "c.activated_at", "p.name", "p.type"}
 
 // withoutProgram takes the program's columns out of a packed list, for a reader
 // that knows the program by its epoch: that saves a join.
@@ -115,10 +115,10 @@ func (s *Store) scanCard(r *rows, key int64, now Time) (c card) {
 	c.ID = s.ID(KindCard, key)
 	c.program = r.int()
 	c.ProgramID = s.ID(KindProgram, c.program)
-	c.ProgramName, c.ProgramType = r.str(), r.str()
 	c.ExternalRef, c.HolderName, c.HolderEmail = r.nullStr(), r.nullStr(), r.nullStr()
 	c.StampsCount, c.CurrentValue, c.ExpiresAt, c.InstalledAt, c.CreatedAt = r.int(), r.nullInt(), r.nullTime(), r.nullTime(), r.time()
 	c.archivedAt, c.lockedAt, c.activatedAt = r.nullTime(), r.nullTime(), r.nullTime()
+	c.ProgramName, c.ProgramType = r.str(), r.str() // empty where the list ends before them
 	c.Status = c.shown(now)
 	return c
 }
@@ -200,7 +200,7 @@ func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 	return p, err
 }
 
-var listedCols = withoutProgram(packed(append([]string{epochColumn, "c.id"}, cardCols...)...))
+var listedCols = packed(append([]string{epochColumn, "c.id"}, cardCols[:len(cardCols)-2]...)...) // without the program's
 
 var cardDetailSQL = "SELECT " + packed(append(append([]string{epochColumn, "c.id"}, cardCols...), "p.location_scope='all_locations'",
 	"CASE p.location_scope WHEN 'all_locations' THEN '' ELSE (SELECT group_concat(location_id) FROM program_locations WHERE program_id=p.id) END")...) +

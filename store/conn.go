@@ -242,11 +242,21 @@ func packed(cols ...string) string {
 	var b strings.Builder
 	b.WriteString("concat_ws(char(0)")
 	for _, c := range cols {
-		b.WriteString(",ifnull(" + c + ",'')")
+		if neverNull[c] || strings.HasSuffix(c, " NULL") {
+			b.WriteString("," + c)
+		} else {
+			b.WriteString(",ifnull(" + c + ",'')")
+		}
 	}
 	b.WriteString(") AS x") // without it the driver copies the whole list as the column's name with each query
 	return b.String()
 }
+
+// neverNull are columns of the most read rows that need no ifnull: they are NOT
+// NULL in the schema, and no query has them on the outer side of a join. A null
+// among them would shift all that follow.
+var neverNull = map[string]bool{"c.id": true, "c.program_id": true, "c.stamps_count": true, "c.created_at": true, "c.cycle": true, "c.code_generation": true,
+	"c.live": true, epochColumn: true}
 
 // real keeps all seventeen digits of a REAL column inside packed.
 func real(col string) string {

@@ -91,7 +91,24 @@ func (g IDs) seal(dst []byte, kind Kind, extra uint64, key int64) []byte {
 	plain[0] = byte(kind)
 	binary.BigEndian.PutUint64(plain[8:], uint64(key))
 	g.block.Encrypt(plain[:], plain[:])
-	return alphabet.AppendEncode(dst, plain[:])
+	return appendBlock(dst, &plain)
+}
+
+// appendBlock is alphabet.AppendEncode for one block, in a third of the time: a
+// list of a hundred has as many ids.
+func appendBlock(dst []byte, block *[16]byte) []byte {
+	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
+	high, low := binary.BigEndian.Uint64(block[:8]), binary.BigEndian.Uint64(block[8:])
+	var text [blockLen]byte
+	for i := range 12 { // sixty bits
+		text[i] = digits[high>>(59-5*i)&31]
+	}
+	text[12] = digits[(high<<1|low>>63)&31]
+	for i := range 12 {
+		text[13+i] = digits[low>>(58-5*i)&31]
+	}
+	text[25] = digits[low<<2&31]
+	return append(dst, text[:]...)
 }
 
 // open reverses seal. It accepts nothing but what seal made: the eight bytes

@@ -2,6 +2,7 @@ package store
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -169,5 +170,17 @@ func TestFewIDs(t *testing.T) {
 	}
 	if len(g.few.known) != keptMost {
 		t.Errorf("%d are kept", len(g.few.known))
+	}
+}
+
+// TestBlocks: a block is written as base32 writes it.
+func TestBlocks(t *testing.T) {
+	rng := rand.NewChaCha8([32]byte{})
+	for range 10_000 {
+		var block [16]byte
+		rng.Read(block[:])
+		if got, want := string(appendBlock([]byte("x"), &block)), "x"+alphabet.EncodeToString(block[:]); got != want {
+			t.Fatalf("%x became %s, want %s", block, got, want)
+		}
 	}
 }
