@@ -207,6 +207,8 @@ func (r *rig) write(do func(*store.Tx) error) {
 
 // issue makes a card and has its link mailed.
 func (r *rig) issue(to string) (card store.IssuedCard) {
+	r.srv.Sync()
+	defer r.srv.Sync()
 	r.t.Helper()
 	r.write(func(tx *store.Tx) (err error) {
 		card, err = tx.IssueCard(r.shop, r.program, store.CardFields{HolderName: set("Grace Hopper"), HolderEmail: set(to), SendEmail: set(true)}, store.SourceAPI)
@@ -217,6 +219,8 @@ func (r *rig) issue(to string) (card store.IssuedCard) {
 
 // got is the next message that the server took. Time passes until then.
 func (r *rig) got() mailtest.Message {
+	r.srv.Sync()
+	defer r.srv.Sync()
 	r.t.Helper()
 	select {
 	case m := <-r.srv.Got:
@@ -229,6 +233,8 @@ func (r *rig) got() mailtest.Message {
 }
 
 func (r *rig) queued() (n int64) {
+	r.srv.Sync()
+	defer r.srv.Sync()
 	r.t.Helper()
 	synctest.Wait()
 	if err := r.store.View(0, func(v *store.View) (err error) {
@@ -242,6 +248,8 @@ func (r *rig) queued() (n int64) {
 
 // audited are the details of a card's mail_refused rows in the audit log.
 func (r *rig) audited(card string) (details []string) {
+	r.srv.Sync()
+	defer r.srv.Sync()
 	r.t.Helper()
 	var log store.Page[store.AuditRow]
 	if err := r.store.View(0, func(v *store.View) (err error) {
@@ -260,6 +268,8 @@ func (r *rig) audited(card string) (details []string) {
 
 // told are the outcomes since the last call.
 func (r *rig) told() string {
+	r.srv.Sync()
+	defer r.srv.Sync()
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -315,6 +315,7 @@ func TestServerHangs(t *testing.T) {
 			h, _ := m.Parsed(t)
 			ids, at = append(ids, h.Get("Message-Id")), append(at, time.Now())
 			if len(ids) == 1 {
+				r.srv.Sync()
 				<-hang
 			}
 			return nil
@@ -341,6 +342,7 @@ func TestServerIsSilent(t *testing.T) {
 		hello := 0
 		r.srv.Hello = func() error {
 			if hello++; hello == 1 {
+				r.srv.Sync()
 				time.Sleep(time.Hour)
 			}
 			return nil

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/mail"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/emersion/go-sasl"
@@ -45,8 +46,9 @@ func (m Message) Parsed(t testing.TB) (h mail.Header, body string) {
 	return p.Header, string(text)
 }
 
-// Server is a mail server. What it is to do is set before Serve; the functions
-// are called with each command, and may wait.
+// Server is a mail server. What it is to do is set before Serve, or changed
+// while it has nothing to do and before a Sync; the functions are called with each
+// command, and may wait.
 type Server struct {
 	TLS      *tls.Config // for STARTTLS, if set
 	Password string      // wanted of every user, if set
@@ -56,11 +58,12 @@ type Server struct {
 	Data     func(m *Message) error
 	Got      chan Message // what it has taken, before it says so
 
-	srv *smtp.Server
-	wg  sync.WaitGroup
-	mu  sync.Mutex
-	n   int
-	all []Message
+	srv   *smtp.Server
+	order atomic.Int64
+	wg    sync.WaitGroup
+	mu    sync.Mutex
+	n     int
+	all   []Message
 }
 
 // Refusal is an answer of the server.
@@ -86,6 +89,10 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
+// Sync has what the caller did before happen before all that the server's
+// functions do after, and the other way round.
+func (s *Server) Sync() { s.order.Add(1) }
+
 // Conns is how many connections there were.
 func (s *Server) Conns() int {
 	s.mu.Lock()
@@ -106,6 +113,8 @@ func (s *Server) NewSession(c *smtp.Conn) (smtp.Session, error) {
 	s.n++
 	n := s.n
 	s.mu.Unlock()
+	s.Sync()
+	defer s.Sync()
 	if s.Hello != nil {
 		if err := s.Hello(); err != nil {
 			return nil, err
@@ -124,6 +133,7 @@ func (x *session) AuthMechanisms() []string { return []string{sasl.Plain} }
 
 func (x *session) Auth(string) (sasl.Server, error) {
 	return sasl.NewPlainServer(func(_, user, password string) error {
+		x.s.Sync()
 		if x.s.Password == "" || password != x.s.Password {
 			return Refusal(535, "no such password for "+user+": "+password)
 		}
@@ -133,6 +143,8 @@ func (x *session) Auth(string) (sasl.Server, error) {
 }
 
 func (x *session) Mail(from string, o *smtp.MailOptions) error {
+	x.s.Sync()
+	defer x.s.Sync()
 	if x.s.Password != "" && x.m.User == "" {
 		return Refusal(530, "who are you?")
 	}
@@ -145,6 +157,8 @@ func (x *session) Mail(from string, o *smtp.MailOptions) error {
 }
 
 func (x *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	x.s.Sync()
+	defer x.s.Sync()
 	if x.m.To != "" {
 		return errors.New("one recipient is enough")
 	}
@@ -163,7 +177,9 @@ func (x *session) Data(r io.Reader) (err error) {
 		return err
 	}
 	if x.s.Data != nil {
-		if err := x.s.Data(&m); err != nil {
+		x.s.Sync()
+		err := x.s.Data(&m)
+		if x.s.Sync(); err != nil {
 			return err
 		}
 	}
