@@ -100,14 +100,18 @@ type card struct {
 	lastStamp    Null[Time]
 }
 
-var cardCols = []string{"c.program_id", "c.external_ref", "c.holder_name", "c.holder_email", "c.stamps_count", "c.current_value", "c.expires_at",
-	"c.installed_at", "c.created_at", "c.archived_at", "c.locked_at", "c.activated_at", "p.name", "p.type"}
+// cardCols are the card's own; the name and type of its program come from one
+// that is kept (of) or, where there is none, from a join (ofCols).
+var (
+	cardCols = []string{"c.program_id", "c.external_ref", "c.holder_name", "c.holder_email", "c.stamps_count", "c.current_value", "c.expires_at",
+		"c.installed_at", "c.created_at", "c.archived_at", "c.locked_at", "c.activated_at"}
+	ofCols = []string{"p.name", "p.type"}
+)
 
-// withoutProgram takes the program's columns out of a packed list, for a reader
-// that knows the program by its epoch: that saves a join.
-func withoutProgram(cols string) string {
-	return strings.Replace(cols, "ifnull(p.name,''),ifnull(p.type,'')", "'',''", 1)
-}
+func (c *Card) of(p *program) { c.ProgramName, c.ProgramType = p.Name, p.Type }
+
+// scanOf reads ofCols.
+func (c *Card) scanOf(r *rows) { c.ProgramName, c.ProgramType = r.str(), r.str() }
 
 // scanCard reads cardCols. now decides between expired and the rest.
 func (s *Store) scanCard(r *rows, key int64, now Time) (c card) {
@@ -118,7 +122,6 @@ func (s *Store) scanCard(r *rows, key int64, now Time) (c card) {
 	c.ExternalRef, c.HolderName, c.HolderEmail = r.nullStr(), r.nullStr(), r.nullStr()
 	c.StampsCount, c.CurrentValue, c.ExpiresAt, c.InstalledAt, c.CreatedAt = r.int(), r.nullInt(), r.nullTime(), r.nullTime(), r.time()
 	c.archivedAt, c.lockedAt, c.activatedAt = r.nullTime(), r.nullTime(), r.nullTime()
-	c.ProgramName, c.ProgramType = r.str(), r.str() // empty where the list ends before them
 	c.Status = c.shown(now)
 	return c
 }
@@ -178,7 +181,7 @@ func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 		w.filter(statusSQL+"=?", v.Now, f.Status.V)
 	}
 	if a.Restricted {
-		w.join = programOfCard
+		w.join = " JOIN programs p ON p.id=c.program_id"
 		w.filter(visible, jsonKeys(a.Locations))
 	}
 	var programs []int64
@@ -195,15 +198,15 @@ func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 		if err != nil {
 			return p, err
 		}
-		p.Data[i].ProgramName, p.Data[i].ProgramType = of.Name, of.Type
+		p.Data[i].of(of)
 	}
 	return p, err
 }
 
-var listedCols = packed(append([]string{epochColumn, "c.id"}, cardCols[:len(cardCols)-2]...)...) // without the program's
+var listedCols = packed(append([]string{epochColumn, "c.id"}, cardCols...)...)
 
-var cardDetailSQL = "SELECT " + packed(append(append([]string{epochColumn, "c.id"}, cardCols...), "p.location_scope='all_locations'",
-	"CASE p.location_scope WHEN 'all_locations' THEN '' ELSE (SELECT group_concat(location_id) FROM program_locations WHERE program_id=p.id) END")...) +
+var cardDetailSQL = "SELECT " + packed(slices.Concat([]string{epochColumn, "c.id"}, cardCols, ofCols, []string{"p.location_scope='all_locations'",
+	"CASE p.location_scope WHEN 'all_locations' THEN '' ELSE (SELECT group_concat(location_id) FROM program_locations WHERE program_id=p.id) END"})...) +
 	" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL"
 
 // Card is one card with its locations.
@@ -229,6 +232,7 @@ func (s *Store) cardDetail(c *conn, a Access, id string, now Time, source siteSo
 	ok, err = c.one(func(r *rows) {
 		epoch = r.int()
 		d.Card = s.scanCard(r, r.int(), now).Card
+		d.scanOf(r)
 		d.AllLocations = r.bool()
 		scope = splitKeys(r)
 	}, sql, args...)
@@ -257,7 +261,7 @@ func (tx *Tx) card(a Access, id string) (c card, err error) {
 	if !ok {
 		return c, notFound("card")
 	}
-	sql, args := "SELECT "+packed(append([]string{"c.id", "ifnull(c.root_id, c.id)", "c.root_id IS NOT NULL"}, cardCols...)...)+
+	sql, args := "SELECT "+packed(slices.Concat([]string{"c.id", "ifnull(c.root_id, c.id)", "c.root_id IS NOT NULL"}, cardCols, ofCols)...)+
 		" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL", []any{key, a.Shop}
 	if a.Restricted {
 		sql, args = sql+" AND "+visible, append(args, jsonKeys(a.Locations))
@@ -265,6 +269,7 @@ func (tx *Tx) card(a Access, id string) (c card, err error) {
 	ok, err = tx.one(func(r *rows) {
 		key, root, child := r.int(), r.int(), r.bool()
 		c = tx.s.scanCard(r, key, tx.Now)
+		c.scanOf(r)
 		c.root, c.child = root, child
 	}, sql, args...)
 	if err != nil {

@@ -31,11 +31,9 @@ var chainCols = append([]string{epochColumn, "c.id", "c.root_id IS NOT NULL", "c
 
 // Of a chain that is known by its root, and of one that a card of it names.
 const (
-	programOfCard = " JOIN programs p ON p.id=c.program_id"
-
-	chainOfRoot = " FROM cards c" + programOfCard + " WHERE (c.id=?1 OR c.root_id=?1) AND c.deleted_at IS NULL"
+	chainOfRoot = " FROM cards c WHERE (c.id=?1 OR c.root_id=?1) AND c.deleted_at IS NULL"
 	chainOfCard = " FROM (SELECT ifnull(root_id, id) AS root FROM cards WHERE id=?1 AND shop_id=?2) r" +
-		" JOIN cards c ON (c.id=r.root OR c.root_id=r.root) AND c.deleted_at IS NULL" + programOfCard
+		" JOIN cards c ON (c.id=r.root OR c.root_id=r.root) AND c.deleted_at IS NULL"
 )
 
 var (
@@ -125,6 +123,15 @@ func (tx *Tx) chain(at At, root int64) (*presentation, error) {
 	return inHand(at, all), nil
 }
 
+// of notes the program of the chain's cards.
+func (p *presentation) of(program *program) {
+	p.program = program
+	p.newest.of(program)
+	for _, c := range p.instances {
+		c.of(program)
+	}
+}
+
 // oldest is the live instance that has the chain's state; nil where all are
 // archived.
 func (p *presentation) oldest() *card {
@@ -134,10 +141,12 @@ func (p *presentation) oldest() *card {
 	return p.instances[0]
 }
 
-func (tx *Tx) presentChain(p *presentation, types ...string) (_ *presentation, err error) {
-	if p.program, err = tx.keptProgram(p.Shop, p.newest.program); err != nil {
+func (tx *Tx) presentChain(p *presentation, types ...string) (*presentation, error) {
+	program, err := tx.keptProgram(p.Shop, p.newest.program)
+	if err != nil {
 		return nil, err
 	}
+	p.of(program)
 	switch {
 	case !slices.Contains(types, p.program.Type):
 		return nil, refuse(Unprocessable, "A card of a %s program does not take this.", p.program.Type)

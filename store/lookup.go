@@ -32,21 +32,20 @@ type Lookup struct {
 // A lookup reads all it shows of the cards with one statement, so that it needs
 // no snapshot: of each instance also the claims of its cycle and its last ten
 // rows of the ledger. Program and locations are kept as of the epoch that the
-// same statement gives, and so are the program's name and type: that saves a
-// join. The rows are put together by a call, which is quicker than an operator
+// same statement gives. The rows are put together by a call, which is quicker than an operator
 // between each two of their columns.
-var lookupCols = withoutProgram(packed(append(slices.Clone(chainCols),
+var lookupCols = packed(append(slices.Clone(chainCols),
 	"(SELECT group_concat(threshold||':'||prize_id, ';') FROM claims WHERE card_id=c.id AND cycle=c.cycle)",
 	"(SELECT group_concat(row, ';') FROM (SELECT concat_ws(':', t.id, t.type, t.location_id, ifnull(t.stamps_delta, ''), ifnull(t.value_delta, ''), "+
-		"ifnull(t.prize_id, ''), ifnull(t.reversed_at, ''), t.created_at) AS row FROM transactions t WHERE t.card_id=c.id ORDER BY t.id DESC LIMIT 10))")...))
+		"ifnull(t.prize_id, ''), ifnull(t.reversed_at, ''), t.created_at) AS row FROM transactions t WHERE t.card_id=c.id ORDER BY t.id DESC LIMIT 10))")...)
 
 var (
 	// Most chains are of one card: this finds only those, and need not search for
 	// the rest of the chain by two ways.
 	lookupAloneSQL = "SELECT " + lookupCols + " FROM cards c WHERE c.id=?1 AND c.shop_id=?2 AND c.root_id IS NULL AND c.deleted_at IS NULL" +
 		" AND NOT EXISTS (SELECT 1 FROM cards o WHERE o.root_id=?1)"
-	lookupSQL       = "SELECT " + lookupCols + strings.TrimSuffix(chainOfCard, programOfCard)
-	lookupByRootSQL = "SELECT " + lookupCols + strings.Replace(chainOfRoot, programOfCard, "", 1)
+	lookupSQL       = "SELECT " + lookupCols + chainOfCard
+	lookupByRootSQL = "SELECT " + lookupCols + chainOfRoot
 )
 
 const shownTransactions = 10
@@ -142,14 +141,13 @@ func (x *lookup) more(r *rows, c *card) {
 
 func (x *lookup) show() (l Lookup, err error) {
 	x.p = inHand(x.at, x.all)
-	if x.p.program, err = x.keptProgram(x.at.Shop, x.p.newest.program, x.epoch); err != nil {
+	program, err := x.keptProgram(x.at.Shop, x.p.newest.program, x.epoch)
+	if err != nil {
 		return l, err
 	}
+	x.p.of(program)
 	if x.where, err = x.s.keptSites(x.conn, x.at.Shop, x.epoch); err != nil {
 		return l, err
-	}
-	for _, c := range x.all {
-		c.ProgramName, c.ProgramType = x.p.program.Name, x.p.program.Type
 	}
 	shown := x.p.next()
 	l.Program = x.p.program.fixed
