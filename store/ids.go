@@ -80,9 +80,10 @@ func (f *fewIDs) get(kind Kind, key int64) (id string, ok bool) {
 func (f *fewIDs) put(kind Kind, key int64, id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.full.Store(len(f.known) >= keptMost); !f.full.Load() {
+	if len(f.known) < keptMost {
 		f.known[fewID{kind, key}] = id
 	}
+	f.full.Store(len(f.known) >= keptMost)
 }
 
 func (g IDs) seal(dst []byte, kind Kind, extra uint64, key int64) []byte {
