@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 )
 
 // ErrClosed is the answer to a read or write after Close.
@@ -103,6 +104,27 @@ func (s *Store) Write(ctx context.Context, w Write) error {
 	}
 	<-j.done
 	return j.err
+}
+
+// Insist writes down what has happened outside, such as that a message was sent,
+// by the system: again and again, a second apart, whatever fails. False: stop or
+// the store was closed before it was written. failed is told of each failure.
+func (s *Store) Insist(stop <-chan struct{}, do func(*Tx) error, failed func(error)) bool {
+	for {
+		err := s.Write(context.Background(), Write{Actor: Actor{Type: "system"}, Do: do})
+		switch {
+		case err == nil:
+			return true
+		case errors.Is(err, ErrClosed):
+			return false
+		}
+		failed(err)
+		select {
+		case <-time.After(time.Second):
+		case <-stop:
+			return false
+		}
+	}
 }
 
 // writeLoop is the only goroutine that uses the writing connection.

@@ -1,8 +1,6 @@
 package webhook
 
 import (
-	"context"
-	"errors"
 	"time"
 
 	"punchcard/store"
@@ -13,26 +11,19 @@ import (
 // It tells whether it got there. Who observes is told when the next attempt is
 // due, too.
 func (s *Sender) record(o *store.Outcome) bool {
-	for {
-		err := s.conf.Store.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) (err error) {
-			if err = tx.Record(*o); err == nil && !o.Success && s.conf.Observe != nil {
-				o.Next, err = tx.NextAttempt(o.Webhook, o.Event)
-			}
-			return err
-		}})
-		if err == nil {
-			break
+	written := s.conf.Store.Insist(s.stop, func(tx *store.Tx) (err error) {
+		if err = tx.Record(*o); err == nil && !o.Success && s.conf.Observe != nil {
+			o.Next, err = tx.NextAttempt(o.Webhook, o.Event)
 		}
-		if errors.Is(err, store.ErrClosed) {
-			return false
-		}
+		return err
+	}, func(err error) {
 		// Hundreds may wait, and the log may be on the disk that is full.
 		if now, last := time.Now().Unix(), s.complained.Load(); now != last && s.complained.CompareAndSwap(last, now) {
 			s.conf.Log.Error("outcomes of deliveries cannot be written", "error", err, "waiting", s.unwritten.Load())
 		}
-		if !s.pause() {
-			return false
-		}
+	})
+	if !written {
+		return false
 	}
 	if !o.Success && o.Retry < tick { // sooner than the next look
 		time.AfterFunc(o.Retry, func() { s.wake([]int64{o.Webhook}) })
@@ -47,14 +38,11 @@ func (s *Sender) record(o *store.Outcome) bool {
 	return true
 }
 
-// pause waits before something that failed is tried again; false: no more.
-func (s *Sender) pause() bool {
+// pause waits before something that failed is tried again, unless the sender
+// ends.
+func (s *Sender) pause() {
 	select {
 	case <-time.After(time.Second):
-		return true
-	case <-s.ctx.Done():
-		return false
 	case <-s.stop:
-		return false
 	}
 }

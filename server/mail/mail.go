@@ -323,19 +323,5 @@ func pause(first, most time.Duration, n int) time.Duration {
 // stands in the file no other message goes, and this one is not sent a second
 // time. False: the sender ends, and after the next start it is.
 func (s *Sender) write(do func(*store.Tx) error) bool {
-	for {
-		err := s.store.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: do})
-		if err == nil {
-			return true
-		}
-		if errors.Is(err, store.ErrClosed) {
-			return false
-		}
-		s.log.Error("the outcome of a mail cannot be written", "error", err)
-		select {
-		case <-time.After(time.Second):
-		case <-s.stop:
-			return false
-		}
-	}
+	return s.store.Insist(s.stop, do, func(err error) { s.log.Error("the outcome of a mail cannot be written", "error", err) })
 }
