@@ -91,14 +91,14 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	}
 	out = IssuedCard{ID: tx.s.ID(KindCard, card), ProgramID: programID, ExternalRef: f.ExternalRef.Value(), HolderName: f.HolderName.Value(),
 		HolderEmail: f.HolderEmail.Value(), ExpiresAt: expires}
-	hash, err := tx.link(&out, card)
+	token, err := tx.link(&out, card)
 	if err != nil {
 		return out, err
 	}
 	if _, err = tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value, initial_value, expires_at,
 		activated_at, first_location_id, install_hash, install_expires_at, live, created_at, updated_at) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,?11,?12,?13,?14,1,?15,?15)`,
 		card, a.Shop, key, source, out.ExternalRef, out.HolderName, out.HolderEmail, emailKey(out.HolderEmail), balance, expires,
-		Null[Time]{tx.Now, counter.Valid}, counter, hash, out.InstallURLExpiresAt, tx.Now); err != nil {
+		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now); err != nil {
 		return out, err
 	}
 	if _, err = tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", a.Shop); err != nil {
@@ -112,7 +112,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	}
 	tx.counts.total(key, t)
 	tx.emit(pendingEvent{name: eventCardAdded, shop: a.Shop, program: key, card: card, location: counter.V})
-	if err = tx.mail(out, card, name, f.SendEmail); err != nil {
+	if err = tx.mail(out, card, token, name, f.SendEmail); err != nil {
 		return out, err
 	}
 	return out, tx.audit(a.Shop, "card.issue", KindCard, card, "")
@@ -184,28 +184,28 @@ func (tx *Tx) mustBeOnlyCard(shop, program, root int64, ref Null[string]) error 
 	return nil
 }
 
-// link makes a new install link for a chain and returns the hash of its token;
-// storing that ends the link before.
-func (tx *Tx) link(out *IssuedCard, root int64) (hash []byte, err error) {
-	token, err := tx.s.installToken(root)
+// link makes a new install link for a chain and returns its token; storing the
+// hash of that ends the link before.
+func (tx *Tx) link(out *IssuedCard, root int64) (token string, err error) {
+	token, err = tx.s.installToken(root)
 	out.InstallURL = tx.s.linkTo(token)
 	out.InstallURLExpiresAt = tx.Now.Add(tx.Limits.InstallLinkTTL)
-	return Hash(token), err
+	return token, err
 }
 
 // relink is link for a card that exists.
 func (tx *Tx) relink(out *IssuedCard, c card, send Opt[bool]) error {
-	hash, err := tx.link(out, c.root)
+	token, err := tx.link(out, c.root)
 	if err != nil {
 		return err
 	}
-	if _, err = tx.exec("UPDATE cards SET install_hash=?, install_expires_at=? WHERE id=?", hash, out.InstallURLExpiresAt, c.root); err != nil {
+	if _, err = tx.exec("UPDATE cards SET install_hash=?, install_expires_at=? WHERE id=?", Hash(token), out.InstallURLExpiresAt, c.root); err != nil {
 		return err
 	}
 	if err = tx.dropMail(c.root); err != nil {
 		return err
 	}
-	return tx.mail(*out, c.root, c.ProgramName, send)
+	return tx.mail(*out, c.root, token, c.ProgramName, send)
 }
 
 // revive counts a chain as live again after it had expired.

@@ -38,7 +38,7 @@ func (tx *Tx) mailConfigured(send Opt[bool]) error {
 
 // mail has the new install link of a chain sent, if asked to: it is handed on
 // once the write is on disk, or queued in the same transaction.
-func (tx *Tx) mail(out IssuedCard, root int64, program string, send Opt[bool]) error {
+func (tx *Tx) mail(out IssuedCard, root int64, token, program string, send Opt[bool]) error {
 	if !send.Or(false) {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (tx *Tx) mail(out IssuedCard, root int64, program string, send Opt[bool]) e
 	}
 	tx.ringForMail()
 	_, err := tx.exec("INSERT INTO mails (card_id, token, ends_at, due_at, created_at) VALUES (?1,?2,?3,?4,?4)",
-		root, out.InstallURL[len(tx.s.linkTo("")):], out.InstallURLExpiresAt, tx.Now)
+		root, token, out.InstallURLExpiresAt, tx.Now)
 	return err
 }
 
