@@ -114,7 +114,7 @@ func TestBackupIsOneFile(t *testing.T) {
 func TestBackupOfAnOlderSchema(t *testing.T) {
 	f := start(t, Options{})
 	f.Close()
-	c, err := openConn(dsn(f.Path()))
+	c, err := openConn(f.Path(), mayCreate)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -203,9 +203,9 @@ func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 	return p, err
 }
 
-var listedCols = packed(append([]string{epochColumn, "c.id"}, cardCols...)...)
+var listedCols = columns(append([]string{epochColumn, "c.id"}, cardCols...)...)
 
-var cardDetailSQL = "SELECT " + packed(slices.Concat([]string{epochColumn, "c.id"}, cardCols, ofCols, []string{"p.location_scope='all_locations'",
+var cardDetailSQL = "SELECT " + columns(slices.Concat([]string{epochColumn, "c.id"}, cardCols, ofCols, []string{"p.location_scope='all_locations'",
 	"CASE p.location_scope WHEN 'all_locations' THEN '' ELSE (SELECT group_concat(location_id) FROM program_locations WHERE program_id=p.id) END"})...) +
 	" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL"
 
@@ -261,7 +261,7 @@ func (tx *Tx) card(a Access, id string) (c card, err error) {
 	if !ok {
 		return c, notFound("card")
 	}
-	sql, args := "SELECT "+packed(slices.Concat([]string{"c.id", "ifnull(c.root_id, c.id)", "c.root_id IS NOT NULL"}, cardCols, ofCols)...)+
+	sql, args := "SELECT "+columns(slices.Concat([]string{"c.id", "ifnull(c.root_id, c.id)", "c.root_id IS NOT NULL"}, cardCols, ofCols)...)+
 		" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL", []any{key, a.Shop}
 	if a.Restricted {
 		sql, args = sql+" AND "+visible, append(args, jsonKeys(a.Locations))
@@ -278,7 +278,7 @@ func (tx *Tx) card(a Access, id string) (c card, err error) {
 	if !ok {
 		return c, notFound("card")
 	}
-	_, err = tx.one(func(r *rows) { c.generation, c.live = r.int(), r.bool() }, "SELECT "+packed("code_generation", "live")+" FROM cards WHERE id=?", c.root)
+	_, err = tx.one(func(r *rows) { c.generation, c.live = r.int(), r.bool() }, "SELECT "+columns("code_generation", "live")+" FROM cards WHERE id=?", c.root)
 	return c, err
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -26,7 +27,7 @@ func (s *Store) code(root, generation int64) string {
 	return string(s.seal(nil, kindCode, uint64(generation), root))
 }
 
-// chainCols come first in every query of a chain.
+// chainCols are what every query of a chain selects.
 var chainCols = append([]string{epochColumn, "c.id", "c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.live", "c.first_location_id IS NULL", "c.last_stamp_at"}, cardCols...)
 
 // Of a chain that is known by its root, and of one that a card of it names.
@@ -37,14 +38,14 @@ const (
 )
 
 var (
-	chainSQL      = "SELECT " + packed(chainCols...) + chainOfRoot
-	namedChainSQL = "SELECT " + packed(chainCols...) + chainOfCard
+	chainSQL      = "SELECT " + columns(chainCols...) + chainOfRoot
+	namedChainSQL = "SELECT " + columns(chainCols...) + chainOfCard
 )
 
 // readChain reads every instance of a chain, oldest first, with a query that
-// begins with chainCols; more, if set, reads what the query has after them. It
-// also gives the auth epoch that came along.
-func (s *Store) readChain(c *conn, now Time, more func(*rows, *card), sql string, args ...any) (all []*card, epoch int64, err error) {
+// has chainCols; more, if set, is called at each card's row. It also gives the
+// auth epoch that came along.
+func (s *Store) readChain(c *conn, now Time, more func(*card) error, sql string, args ...any) (all []*card, epoch int64, err error) {
 	r := c.query(sql, args...)
 	for r.next() {
 		epoch = r.int()
@@ -54,7 +55,9 @@ func (s *Store) readChain(c *conn, now Time, more func(*rows, *card), sql string
 		i.unplaced, i.lastStamp = unplaced, lastStamp
 		i.child, i.cycle, i.generation, i.live = child, cycle, generation, live
 		if more != nil {
-			more(r, &i)
+			if merr := more(&i); merr != nil {
+				return nil, 0, errors.Join(merr, r.close())
+			}
 		}
 		all = append(all, &i)
 	}
@@ -74,7 +77,7 @@ var asTyped = strings.NewReplacer(" ", "", "-", "", "o", "0", "i", "1", "l", "1"
 
 // namedChain reads the chain that a card's id or code names; none where there
 // is no such card in the shop, or the code is an old one.
-func (s *Store) namedChain(c *conn, shop int64, text string, now Time, more func(*rows, *card), sql string, args ...any) (all []*card, epoch int64, err error) {
+func (s *Store) namedChain(c *conn, shop int64, text string, now Time, more func(*card) error, sql string, args ...any) (all []*card, epoch int64, err error) {
 	generation, isCode := uint64(0), false
 	key, ok := s.Key(KindCard, text)
 	if !ok {

@@ -24,8 +24,8 @@ func (s *Store) Check() (findings []string, err error) {
 func (c *conn) checkIntegrity() (findings []string, err error) {
 	r := c.query("PRAGMA integrity_check(20)")
 	for r.next() {
-		if r.line != "ok" {
-			findings = append(findings, "integrity: "+r.line)
+		if found := r.str(); found != "ok" {
+			findings = append(findings, "integrity: "+found)
 		}
 	}
 	return findings, r.close()

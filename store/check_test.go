@@ -81,7 +81,7 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 			f.sound()
 			path := f.path
 			f.Close()
-			by := check(openConn(dsn(path)))
+			by := check(openConn(path, mayCreate))
 			for _, sql := range c.sql {
 				if err := by.script(sql); err != nil {
 					t.Fatal(err)

@@ -2,35 +2,27 @@ package store
 
 import (
 	"context"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
 
-	"modernc.org/sqlite"
+	"zombiezen.com/go/sqlite"
 )
 
 // conn is one SQLite connection with its prepared statements. It is used by
 // one goroutine at a time.
 //
-// It speaks to the driver itself and not through database/sql: the store wants
-// exactly one writer and a fixed set of readers, statements that stay prepared
-// and no reflection on the way, and a pool would only be in between.
+// It is on SQLite's own interface and not on database/sql: the store wants
+// exactly one writer and a fixed set of readers, statements that stay prepared,
+// and columns without a detour through interfaces and reflection.
 type conn struct {
-	dc    driver.Conn
-	stmts map[string]driver.Stmt
-	older map[string]driver.Stmt // not used since stmts was begun
-	keep  int                    // begins it anew when it has so many; 0: never
-	args  []driver.NamedValue
-	open  []*rows // not yet closed; a panic in the middle of a walk leaves some
-
-	// ctx interrupts a long query of a connection that its end then discards;
-	// nil: nothing does.
-	ctx context.Context
+	db    *sqlite.Conn
+	stmts map[string]*statement
+	older map[string]*statement // not used since stmts was begun
+	keep  int                   // begins it anew when it has so many; 0: never
+	open  []*rows               // not yet closed; a panic in the middle of a walk leaves some
 
 	// The writer's connection keeps the first failure of the disk as its fault
 	// and runs nothing more until commitGroup clears it: SQLite may have ended
@@ -39,7 +31,14 @@ type conn struct {
 	fault     error
 }
 
-// failed classifies an error of the driver, and keeps it where it is a fault.
+// statement is a prepared statement, and the walk of its rows.
+type statement struct {
+	*sqlite.Stmt
+	rows rows
+	long bool // texts or blobs are bound, which take memory
+}
+
+// failed classifies an error of SQLite, and keeps it where it is a fault.
 func (c *conn) failed(err error) error {
 	err = classify(err)
 	if c.keepFault && c.fault == nil && (errors.Is(err, ErrFull) || errors.Is(err, ErrIO)) {
@@ -48,42 +47,62 @@ func (c *conn) failed(err error) error {
 	return err
 }
 
-// dsn builds the driver's name for a file. A path may hold any character; made
-// absolute it is no special name like ":memory:" and has no host in it.
-func dsn(path string, params ...string) string {
+// mode is what a connection may do with its file.
+type mode struct {
+	flags sqlite.OpenFlags
+	query string
+}
+
+var (
+	mayCreate = mode{flags: sqlite.OpenReadWrite | sqlite.OpenCreate}
+	mustExist = mode{flags: sqlite.OpenReadWrite}
+	readOnly  = mode{flags: sqlite.OpenReadOnly}
+	// Of a file that nobody writes: it takes no locks, and touches nothing beside
+	// the file.
+	atRest = mode{flags: sqlite.OpenReadOnly, query: "?immutable=1"}
+)
+
+// uri is SQLite's name for a file. A path may hold any character; made absolute
+// it is no special name like ":memory:" and has no host in it.
+func uri(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
-	return u.String() + "?" + strings.Join(params, "&")
+	return u.String()
 }
 
-func (c *conn) context() context.Context {
-	if c.ctx == nil {
-		return context.Background()
-	}
-	return c.ctx
-}
-
-func openConn(name string) (*conn, error) {
-	dc, err := (&sqlite.Driver{}).Open(name)
+// openConn opens a file and sets pragmas, in their order. A busy file is not
+// waited for unless busy_timeout is the first of them.
+func openConn(path string, as mode, pragmas ...string) (*conn, error) {
+	db, err := sqlite.OpenConn(uri(path)+as.query, as.flags|sqlite.OpenURI)
 	if err != nil {
 		return nil, classify(err)
 	}
-	return &conn{dc: dc, stmts: map[string]driver.Stmt{}}, nil
+	db.SetBusyTimeout(0) // by default it would wait for ever
+	c := &conn{db: db, stmts: map[string]*statement{}}
+	for _, p := range pragmas {
+		if err := c.script("PRAGMA " + p); err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+	}
+	return c, nil
 }
+
+// until has the end of ctx interrupt the connection's queries, which is of no
+// use after that.
+func (c *conn) until(ctx context.Context) { c.db.SetInterrupt(ctx.Done()) }
 
 func (c *conn) close() error {
-	for _, s := range c.stmts {
-		s.Close()
+	for _, stmts := range []map[string]*statement{c.stmts, c.older} {
+		for _, s := range stmts {
+			s.Finalize()
+		}
 	}
-	for _, s := range c.older {
-		s.Close()
-	}
-	return classify(c.dc.Close())
+	return classify(c.db.Close())
 }
 
-func (c *conn) prepare(sql string) (driver.Stmt, error) {
+func (c *conn) prepare(sql string) (*statement, error) {
 	if c.fault != nil {
 		return nil, c.fault
 	}
@@ -94,10 +113,12 @@ func (c *conn) prepare(sql string) (driver.Stmt, error) {
 	if ok {
 		delete(c.older, sql)
 	} else {
-		var err error
-		if s, err = c.dc.(driver.ConnPrepareContext).PrepareContext(context.Background(), sql); err != nil {
+		prepared, _, err := c.db.PrepareTransient(sql)
+		if err != nil {
 			return nil, fmt.Errorf("prepare %.60q: %w", sql, c.failed(err))
 		}
+		s = &statement{Stmt: prepared}
+		s.rows = rows{c: c, sql: sql, s: s}
 	}
 	if c.keep > 0 && len(c.stmts) >= c.keep {
 		c.age()
@@ -116,61 +137,100 @@ func (c *conn) age() {
 		}
 	}
 	for _, s := range c.older {
-		s.Close()
+		s.Finalize()
 	}
-	c.older, c.stmts = c.stmts, map[string]driver.Stmt{}
+	c.older, c.stmts = c.stmts, map[string]*statement{}
 }
 
 // script runs SQL of several statements, unprepared.
 func (c *conn) script(sql string) error {
-	_, err := c.dc.(driver.ExecerContext).ExecContext(context.Background(), sql, nil)
-	return classify(err)
-}
-
-func (c *conn) bind(args []any) []driver.NamedValue {
-	c.args = c.args[:0]
-	for i, a := range args {
-		c.args = append(c.args, driver.NamedValue{Ordinal: i + 1, Value: value(a)})
-	}
-	return c.args
-}
-
-// value turns an argument into one of the driver's types. An argument of any
-// other type is a mistake of the program.
-func value(a any) driver.Value {
-	switch a := a.(type) {
-	case nil, int64, float64, string, []byte:
-		return a
-	case int:
-		return int64(a)
-	case bool:
-		if a {
-			return int64(1)
+	for strings.TrimSpace(sql) != "" {
+		s, rest, err := c.db.PrepareTransient(sql)
+		if err != nil {
+			return classify(err)
 		}
-		return int64(0)
-	case Time:
-		return int64(a)
-	case Kind:
-		return int64(a)
-	case Code:
-		return string(a)
-	case Null[Time]:
-		return orNil(a, func(t Time) driver.Value { return int64(t) })
-	case Null[int64]:
-		return orNil(a, func(v int64) driver.Value { return v })
-	case Null[float64]:
-		return orNil(a, func(v float64) driver.Value { return v })
-	case Null[string]:
-		return orNil(a, func(v string) driver.Value { return v })
+		for more := true; more && err == nil; {
+			more, err = s.Step()
+		}
+		s.Finalize() // repeats the error
+		if err != nil {
+			return classify(err)
+		}
+		sql = sql[len(sql)-rest:]
 	}
-	panic(fmt.Sprintf("store: an argument of type %T", a))
+	return nil
 }
 
-func orNil[T any](n Null[T], f func(T) driver.Value) driver.Value {
-	if !n.Valid {
-		return nil
+// bind gives the statement its arguments. One of a type that it does not know,
+// or another number of them, is a mistake of the program.
+func (s *statement) bind(args []any) {
+	if len(args) != s.BindParamCount() {
+		panic(fmt.Sprintf("store: %d arguments for %.60q", len(args), s.rows.sql))
 	}
-	return f(n.V)
+	for i, a := range args {
+		i++
+		switch a := a.(type) {
+		case nil:
+			s.BindNull(i)
+		case int64:
+			s.BindInt64(i, a)
+		case int:
+			s.BindInt64(i, int64(a))
+		case bool:
+			s.BindBool(i, a)
+		case float64:
+			s.BindFloat(i, a)
+		case string:
+			s.text(i, a)
+		case []byte:
+			if a == nil {
+				s.BindNull(i)
+				continue
+			}
+			s.long = true
+			s.BindBytes(i, a)
+		case Time:
+			s.BindInt64(i, int64(a))
+		case Kind:
+			s.BindInt64(i, int64(a))
+		case Code:
+			s.text(i, string(a))
+		case Null[Time]:
+			orNull(s, i, a, func(t Time) { s.BindInt64(i, int64(t)) })
+		case Null[int64]:
+			orNull(s, i, a, func(n int64) { s.BindInt64(i, n) })
+		case Null[float64]:
+			orNull(s, i, a, func(f float64) { s.BindFloat(i, f) })
+		case Null[string]:
+			orNull(s, i, a, func(t string) { s.text(i, t) })
+		default:
+			panic(fmt.Sprintf("store: an argument of type %T", a))
+		}
+	}
+}
+
+func (s *statement) text(i int, t string) {
+	s.long = true
+	s.BindText(i, t)
+}
+
+func orNull[T any](s *statement, i int, n Null[T], bind func(T)) {
+	if n.Valid {
+		bind(n.V)
+	} else {
+		s.BindNull(i)
+	}
+}
+
+// end makes the statement ready for its next run. It gives up the snapshot that
+// the statement held, and the memory of what was bound.
+func (s *statement) end() error {
+	err := s.Reset()
+	if s.long {
+		s.long = false
+		s.ClearBindings()
+	}
+	return err
 }
 
 // exec runs one statement that returns no rows.
@@ -224,198 +284,16 @@ func (c *conn) run(sql string, args []any) (key, changes int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	res, err := s.(driver.StmtExecContext).ExecContext(c.context(), c.bind(args))
+	s.bind(args)
+	for more := true; more && err == nil; {
+		more, err = s.Step()
+	}
+	key, changes = c.db.LastInsertRowID(), int64(c.db.Changes())
+	if eerr := s.end(); err == nil {
+		err = eerr
+	}
 	if err != nil {
 		return 0, 0, c.failed(err)
 	}
-	key, _ = res.LastInsertId()
-	changes, _ = res.RowsAffected()
 	return key, changes, nil
-}
-
-// packed writes a SELECT list as one text, its columns parted by NUL, which no
-// stored text can hold (the API refuses it). Stepping one column instead of
-// fifteen takes 5.1 instead of 8.3 µs, and the strings of a row share one
-// allocation. A null reads as the empty text, so a nullable text column must
-// not hold one. Reals need real().
-func packed(cols ...string) string {
-	var b strings.Builder
-	b.WriteString("concat_ws(char(0)")
-	for _, c := range cols {
-		if neverNull[c] || strings.HasSuffix(c, " NULL") {
-			b.WriteString("," + c)
-		} else {
-			b.WriteString(",ifnull(" + c + ",'')")
-		}
-	}
-	b.WriteString(") AS x") // without it the driver copies the whole list as the column's name with each query
-	return b.String()
-}
-
-// neverNull are columns of the most read rows that need no ifnull: they are NOT
-// NULL in the schema, and no query has them on the outer side of a join. A null
-// among them would shift all that follow.
-var neverNull = map[string]bool{"c.id": true, "c.program_id": true, "c.stamps_count": true, "c.created_at": true, "c.cycle": true, "c.code_generation": true,
-	"c.live": true, epochColumn: true}
-
-// real keeps all seventeen digits of a REAL column inside packed.
-func real(col string) string {
-	return "CASE WHEN " + col + " IS NULL THEN '' ELSE printf('%!.17g'," + col + ") END"
-}
-
-// rows walks the result of a query whose SELECT list is one packed column.
-//
-//	r := c.query(…)
-//	for r.next() { … = r.str() … }
-//	return r.close()
-//
-// An error of any step ends the walk and is returned by close.
-type rows struct {
-	c    *conn
-	sql  string
-	dr   driver.Rows
-	dest [1]driver.Value
-	line string
-	err  error
-}
-
-func (c *conn) query(sql string, args ...any) *rows {
-	r := &rows{c: c, sql: sql}
-	s, err := c.prepare(sql)
-	if err != nil {
-		r.err = err
-		return r
-	}
-	dr, err := s.(driver.StmtQueryContext).QueryContext(c.context(), c.bind(args))
-	if err != nil {
-		r.err = c.failed(err)
-		return r
-	}
-	r.dr = dr
-	c.open = append(c.open, r)
-	return r
-}
-
-// one runs a query and reads its first row with scan, if there is one.
-func (c *conn) one(scan func(*rows), sql string, args ...any) (found bool, err error) {
-	r := c.query(sql, args...)
-	if r.next() {
-		scan(r)
-		found = true
-	}
-	return found, r.close()
-}
-
-// number is the single integer that a query of one row gives.
-func (c *conn) number(sql string, args ...any) (n int64, err error) {
-	_, err = c.one(func(r *rows) { n = r.int() }, sql, args...)
-	return n, err
-}
-
-func (r *rows) next() bool {
-	if r.err != nil {
-		return false
-	}
-	if err := r.dr.Next(r.dest[:]); err != nil {
-		if err != io.EOF {
-			r.err = r.c.failed(err)
-		}
-		return false
-	}
-	switch v := r.dest[0].(type) {
-	case string:
-		r.line = v
-	case int64:
-		r.line = strconv.FormatInt(v, 10)
-	case nil:
-		r.line = ""
-	default:
-		r.err = fmt.Errorf("store: a packed column of type %T", v)
-	}
-	return r.err == nil
-}
-
-func (r *rows) close() error {
-	if r.dr != nil {
-		if err := r.dr.Close(); err != nil && r.err == nil {
-			r.err = r.c.failed(err)
-		}
-		r.dr = nil
-		for i, o := range r.c.open {
-			if o == r {
-				r.c.open = append(r.c.open[:i], r.c.open[i+1:]...)
-				break
-			}
-		}
-	}
-	return r.err
-}
-
-// reset closes what a panic left open, so that no statement keeps an old
-// snapshot alive.
-func (c *conn) reset() {
-	for len(c.open) > 0 {
-		c.open[len(c.open)-1].close()
-	}
-}
-
-func (r *rows) str() string {
-	s, rest, _ := strings.Cut(r.line, "\x00")
-	r.line = rest
-	return s
-}
-
-func (r *rows) int() int64 {
-	n, err := strconv.ParseInt(r.str(), 10, 64)
-	if err != nil && r.err == nil {
-		r.err = fmt.Errorf("store: a column that is not an integer: %w", err)
-	}
-	return n
-}
-
-func (r *rows) float() float64 {
-	f, err := strconv.ParseFloat(r.str(), 64)
-	if err != nil && r.err == nil {
-		r.err = fmt.Errorf("store: a column that is not a number: %w", err)
-	}
-	return f
-}
-
-func (r *rows) bool() bool { return r.int() != 0 }
-func (r *rows) time() Time { return Time(r.int()) }
-
-func (r *rows) nullStr() Null[string] {
-	s := r.str()
-	return Null[string]{V: s, Valid: s != ""}
-}
-
-func nullable[T any](r *rows, read func() T) Null[T] {
-	if r.line == "" || r.line[0] == 0 {
-		r.str()
-		return Null[T]{}
-	}
-	return Some(read())
-}
-
-func (r *rows) nullInt() Null[int64]     { return nullable(r, r.int) }
-func (r *rows) nullFloat() Null[float64] { return nullable(r, r.float) }
-func (r *rows) nullTime() Null[Time]     { return nullable(r, r.time) }
-
-// blob is the single BLOB that a query of one row gives.
-func (c *conn) blob(sql string) ([]byte, error) {
-	s, err := c.prepare(sql)
-	if err != nil {
-		return nil, err
-	}
-	dr, err := s.(driver.StmtQueryContext).QueryContext(context.Background(), nil)
-	if err != nil {
-		return nil, classify(err)
-	}
-	defer dr.Close()
-	var dest [1]driver.Value
-	if err := dr.Next(dest[:]); err != nil {
-		return nil, classify(err)
-	}
-	b, _ := dest[0].([]byte)
-	return b, nil
 }

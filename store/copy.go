@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"modernc.org/sqlite"
+	"zombiezen.com/go/sqlite"
 )
 
 // copyPages is how many pages are copied between two looks at the context: a
@@ -16,11 +16,11 @@ const copyPages = 256
 // copySource opens a database to be copied while others use it. Its last
 // connection, which this one may be, empties the log as any other does.
 func copySource(path string) (*conn, error) {
-	return openConn(dsn(path, "mode=rw", "_pragma=busy_timeout(5000)", "_pragma=query_only(1)"))
+	return openConn(path, mustExist, "busy_timeout=5000", "query_only=1")
 }
 
 // copyDatabase copies all pages of the source as they are at one moment to the
-// file to, which exists and is empty.
+// file to, which is empty or not there yet.
 //
 // One read transaction spans the copy, so that writers go on beside it and the
 // copy does not begin anew with each of their commits, as SQLite's backup does
@@ -45,20 +45,20 @@ func copyDatabase(ctx context.Context, from *conn, to string) (err error) {
 	}
 	// Without a journal and without syncing: half a copy is thrown away, a whole
 	// one is synced at the end.
-	b, err := from.dc.(interface {
-		NewBackup(string) (*sqlite.Backup, error)
-	}).NewBackup(dsn(to, "_pragma=journal_mode(OFF)", "_pragma=synchronous(OFF)"))
+	c, err := openConn(to, mayCreate, "journal_mode=OFF", "synchronous=OFF")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	b, err := sqlite.NewBackup(c.db, "", from.db, "")
 	if err != nil {
 		return classify(err)
 	}
+	defer b.Close()
 	for more := true; more && err == nil; {
 		if err = ctx.Err(); err == nil {
 			more, err = b.Step(copyPages)
 		}
-	}
-	// Finish repeats the error of the last step.
-	if ferr := b.Finish(); err == nil {
-		err = ferr
 	}
 	return classify(err)
 }
@@ -136,9 +136,9 @@ func settleHeader(path string, version byte, sync bool) (err error) {
 // openAtRest opens a database that nobody writes, without touching what is
 // beside it. Its long queries end with ctx.
 func openAtRest(ctx context.Context, path string) (*conn, error) {
-	c, err := openConn(dsn(path, "mode=ro", "immutable=1", "_pragma=temp_store(MEMORY)", "_pragma=cache_size(-16000)"))
+	c, err := openConn(path, atRest, "temp_store=MEMORY", "cache_size=-16000")
 	if err == nil {
-		c.ctx = ctx
+		c.until(ctx)
 	}
 	return c, err
 }

@@ -84,22 +84,22 @@ func TestOlderFilesAreCounted(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "older.db")
 			older(t, path, keptSchema(t)(v), v)
 			script := fmt.Sprintf("PRAGMA foreign_keys=0; ATTACH '%s' AS full; DELETE FROM meta;", k.path)
-			c := check(openConn(dsn(path)))
-			columns := map[string][]string{}
-			r := c.query("SELECT " + packed("t.name", "c.name") + " FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type='table'")
+			c := check(openConn(path, mayCreate))
+			has := map[string][]string{}
+			r := c.query("SELECT " + columns("t.name", "c.name") + " FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type='table'")
 			for r.next() {
 				table := r.str()
-				columns[table] = append(columns[table], r.str())
+				has[table] = append(has[table], r.str())
 			}
 			if err := r.close(); err != nil {
 				t.Fatal(err)
 			}
 			for _, table := range tables {
-				if cols := strings.Join(columns[table], ","); cols != "" && table != "deliveries" && table != "events" {
+				if cols := strings.Join(has[table], ","); cols != "" && table != "deliveries" && table != "events" {
 					script += fmt.Sprintf("INSERT INTO main.%s (%s) SELECT %s FROM full.%s;", table, cols, cols, table)
 				}
 			}
-			if slices.Contains(columns["cards"], "lapsed") || columns["program_counts"] != nil {
+			if slices.Contains(has["cards"], "lapsed") || has["program_counts"] != nil {
 				t.Fatal("the older schema counts")
 			}
 			if err := c.script(script); err != nil {

@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -130,7 +129,10 @@ type Store struct {
 	hooks     map[int64][]hook
 }
 
-const pragmas = "_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=temp_store(MEMORY)&_pragma=wal_autocheckpoint(4000)&_pragma=secure_delete(ON)&_dqs=0"
+// pragmas are those of every connection that the store keeps.
+func pragmas(journal string) []string {
+	return []string{"busy_timeout=5000", "journal_mode=" + journal, "foreign_keys=1", "temp_store=MEMORY", "wal_autocheckpoint=4000", "secure_delete=ON"}
+}
 
 // Open opens the file at path, creates it when there is none, and brings an
 // older one to this version. The errors are one line that names the file, fit
@@ -214,11 +216,11 @@ func (s *Store) open() error {
 	if s.opts.Ephemeral {
 		sync = "OFF"
 	}
-	all := pragmas
+	all := pragmas("WAL")
 	if s.opts.Small {
-		all = strings.Replace(all, "journal_mode(WAL)", "journal_mode(MEMORY)&_pragma=cache_size(-12)", 1)
+		all = append(pragmas("MEMORY"), "cache_size=-12")
 	}
-	w, err := openConn(dsn(s.path, all, "_pragma=synchronous("+sync+")"))
+	w, err := openConn(s.path, mayCreate, append(all, "synchronous="+sync)...)
 	if err != nil {
 		return s.explain(err)
 	}
@@ -247,12 +249,12 @@ func (s *Store) open() error {
 
 // fewStatements are kept by a small store, without those it used last, which
 // are up to as many again. Each takes some 10 kB.
-const fewStatements = 4
+const fewStatements = 3
 
 // smallPages makes a new file one of pages of 1 KiB: each table and index takes
 // a page, in the file and in the cache.
 func smallPages(path string) error {
-	c, err := openConn(dsn(path))
+	c, err := openConn(path, mayCreate)
 	if err != nil {
 		return err
 	}

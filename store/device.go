@@ -44,7 +44,7 @@ func (tx *Tx) CreateDevice(shop int64, locationID, name, secret string) (d Devic
 	return d, token, err
 }
 
-var deviceCols = packed("id", "location_id", "name", "prefix", "created_at", "revoked_at")
+var deviceCols = columns("id", "location_id", "name", "prefix", "created_at", "revoked_at")
 
 func (s *Store) scanDevice(r *rows) Device {
 	return Device{ID: s.ID(KindDevice, r.int()), LocationID: s.ID(KindLocation, r.int()), Name: r.str(), Prefix: r.str(), CreatedAt: r.time(), RevokedAt: r.nullTime()}
@@ -111,7 +111,7 @@ func (s *Store) IdentifyTill(hash []byte) (id *TillIdentity, err error) {
 			id.Device, id.Shop, id.Location = r.int(), r.int(), r.int()
 			id.Revoked, id.Subscription, id.LocationDisabled, id.PINRequired, id.PIN = r.bool(), r.str(), r.bool(), r.bool(), r.str()
 			id.DeviceID = s.ID(KindDevice, id.Device)
-		}, "SELECT "+packed(epochColumn, "d.id", "d.shop_id", "d.location_id", "d.revoked_at IS NOT NULL", "s.subscription_state", "l.disabled_at IS NOT NULL",
+		}, "SELECT "+columns(epochColumn, "d.id", "d.shop_id", "d.location_id", "d.revoked_at IS NOT NULL", "s.subscription_state", "l.disabled_at IS NOT NULL",
 			"l.require_staff_pin", "l.staff_pin")+" FROM devices d JOIN shops s ON s.id=d.shop_id JOIN locations l ON l.id=d.location_id WHERE d.hash=?", hash)
 		return err
 	})

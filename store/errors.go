@@ -4,8 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+	"zombiezen.com/go/sqlite"
 )
 
 // Code names why an operation was refused: the codes of spec section Errors.
@@ -99,19 +98,22 @@ var (
 	ErrCantOpen = errors.New("the file cannot be opened")
 )
 
-// classify joins a driver's error with its class.
+// Their result codes, without what SQLite adds to some.
+var classes = map[sqlite.ResultCode]error{
+	sqlite.ResultFull: ErrFull, sqlite.ResultIOErr: ErrIO, sqlite.ResultNoMem: ErrIO,
+	sqlite.ResultBusy: ErrBusy, sqlite.ResultLocked: ErrBusy,
+	sqlite.ResultReadOnly: ErrReadOnly, sqlite.ResultCantOpen: ErrCantOpen,
+	sqlite.ResultNotADB: ErrNotADB, sqlite.ResultCorrupt: ErrCorrupt, sqlite.ResultConstraint: ErrCheck,
+}
+
+// classify joins an error of SQLite with its class.
 func classify(err error) error {
-	var se *sqlite.Error
-	if !errors.As(err, &se) {
-		return err
+	if err == nil {
+		return nil
 	}
-	class := map[int]error{
-		sqlite3.SQLITE_FULL: ErrFull, sqlite3.SQLITE_IOERR: ErrIO, sqlite3.SQLITE_NOMEM: ErrIO,
-		sqlite3.SQLITE_BUSY: ErrBusy, sqlite3.SQLITE_LOCKED: ErrBusy,
-		sqlite3.SQLITE_READONLY: ErrReadOnly, sqlite3.SQLITE_CANTOPEN: ErrCantOpen,
-		sqlite3.SQLITE_NOTADB: ErrNotADB, sqlite3.SQLITE_CORRUPT: ErrCorrupt, sqlite3.SQLITE_CONSTRAINT: ErrCheck,
-	}[se.Code()&0xff]
-	if se.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || se.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY {
+	code := sqlite.ErrCode(err)
+	class := classes[code.ToPrimary()]
+	if code == sqlite.ResultConstraintUnique || code == sqlite.ResultConstraintPrimaryKey {
 		class = ErrUnique
 	}
 	if class == nil {

@@ -173,7 +173,7 @@ func (tx *Tx) hooksOf(shop int64) ([]hook, error) {
 	}
 	hooks := []hook{}
 	var bad error
-	r := tx.query("SELECT "+packed("id", "payload_version='v2'", "include_shop_wide_events", "events", "program_ids", "location_ids")+
+	r := tx.query("SELECT "+columns("id", "payload_version='v2'", "include_shop_wide_events", "events", "program_ids", "location_ids")+
 		" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL AND active=1 ORDER BY id", shop)
 	for r.next() {
 		h := hook{id: r.int(), v2: r.bool()}
@@ -238,7 +238,7 @@ func (tx *Tx) cardContext(env *event.Envelope, e pendingEvent) error {
 			parent = &id
 		}
 		c.ExternalRef, c.HolderName, c.HolderEmail, c.State = pointer(r.nullStr()), pointer(r.nullStr()), pointer(r.nullStr()), r.str()
-	}, "SELECT "+packed("c.source", "c.parent_id", "c.external_ref", "c.holder_name", "c.holder_email", statusSQL)+" FROM cards c WHERE c.id=?", tx.Now, e.card)
+	}, "SELECT "+columns("c.source", "c.parent_id", "c.external_ref", "c.holder_name", "c.holder_email", statusSQL)+" FROM cards c WHERE c.id=?", tx.Now, e.card)
 	if err != nil {
 		return err
 	}
@@ -338,7 +338,7 @@ func (tx *Tx) scrubEvents(root int64) error {
 		v2 []byte
 	}
 	var list []row
-	r := tx.query("SELECT "+packed("id", "CAST(payload_v2 AS TEXT)")+" FROM events WHERE payload_v2 IS NOT NULL AND card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)", root)
+	r := tx.query("SELECT "+columns("id", "CAST(payload_v2 AS TEXT)")+" FROM events WHERE payload_v2 IS NOT NULL AND card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)", root)
 	for r.next() {
 		list = append(list, row{r.int(), []byte(r.str())})
 	}

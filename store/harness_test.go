@@ -132,7 +132,7 @@ func (f *fixture) lines(sql string, args ...any) (out []string) {
 	f.view(func(v *View) error {
 		r := v.query(sql, args...)
 		for r.next() {
-			out = append(out, r.line)
+			out = append(out, r.str())
 		}
 		return r.close()
 	})

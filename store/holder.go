@@ -26,7 +26,7 @@ func (c *conn) byToken(s *Store, token string, now Time) (shop, root int64, unti
 	var hash string
 	var ends Null[Time]
 	found, err := c.one(func(r *rows) { shop, hash, ends = r.int(), r.str(), r.nullTime() },
-		"SELECT "+packed("shop_id", "hex(install_hash)", "install_expires_at")+" FROM cards WHERE id=? AND deleted_at IS NULL", key)
+		"SELECT "+columns("shop_id", "hex(install_hash)", "install_expires_at")+" FROM cards WHERE id=? AND deleted_at IS NULL", key)
 	switch {
 	case err != nil:
 		return 0, 0, 0, err

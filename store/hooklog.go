@@ -30,7 +30,7 @@ type DeliveriesQuery struct {
 }
 
 // The payload is that of the webhook's own version.
-var deliveryCols = packed(epochColumn, "d.webhook_id", "d.event_id", "e.name", "ifnull(d.request_headers, '{}')", "d.response_status", "d.attempts", "d.last_error", "d.duration_ms",
+var deliveryCols = columns(epochColumn, "d.webhook_id", "d.event_id", "e.name", "ifnull(d.request_headers, '{}')", "d.response_status", "d.attempts", "d.last_error", "d.duration_ms",
 	"e.card_id", "d.delivered_at", "e.occurred_at", "CAST(iif(?1='v2', e.payload_v2, e.payload_v1) AS TEXT)")
 
 const deliveryTables = " FROM deliveries d JOIN events e ON e.id=d.event_id"

@@ -52,8 +52,8 @@ func (v *View) Recall(c Claim) (*Remembered, error) {
 			return
 		}
 		other = print != fmt.Sprintf("%X", c.Fingerprint)
-		m = &Remembered{Status: status, Body: []byte(r.line)}
-	}, "SELECT "+packed("created_at", "hex(fingerprint)", "status", "CAST(body AS TEXT)")+" FROM idempotency WHERE caller=? AND key_hash=?", c.Caller, c.KeyHash[:])
+		m = &Remembered{Status: status, Body: r.bytes()}
+	}, "SELECT "+columns("created_at", "hex(fingerprint)", "status", "body")+" FROM idempotency WHERE caller=? AND key_hash=?", c.Caller, c.KeyHash[:])
 	if err != nil {
 		return nil, err
 	}

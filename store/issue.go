@@ -12,7 +12,7 @@ const (
 	SourceWebEnrollment = "web_enrollment"
 )
 
-var issueSQL = "SELECT " + packed("p.name", "p.published_at", "p.suspended_at", "p.initial_balance_cents", "p.default_expire_after_days",
+var issueSQL = "SELECT " + columns("p.name", "p.published_at", "p.suspended_at", "p.initial_balance_cents", "p.default_expire_after_days",
 	"s.max_cards", "s.live_cards", "(SELECT ifnull(max(id), 0)+1 FROM cards)") + " FROM programs p JOIN shops s ON s.id=p.shop_id WHERE p.id=? AND p.shop_id=? AND p.deleted_at IS NULL"
 
 // IssueCard mints a card from a published program and makes its install link
@@ -214,7 +214,7 @@ func (tx *Tx) revive(shop int64, c card, ref Null[string]) error {
 		return err
 	}
 	most, live := Null[int64]{}, int64(math.MaxInt64)
-	if _, err := tx.one(func(r *rows) { most, live = r.nullInt(), r.int() }, "SELECT "+packed("max_cards", "live_cards")+" FROM shops WHERE id=?", shop); err != nil {
+	if _, err := tx.one(func(r *rows) { most, live = r.nullInt(), r.int() }, "SELECT "+columns("max_cards", "live_cards")+" FROM shops WHERE id=?", shop); err != nil {
 		return err
 	}
 	if err := tx.room(shop, most, live); err != nil {

@@ -50,7 +50,7 @@ type siteSource func(c *conn, shop, epoch int64) (sites, error)
 
 func (s *Store) readSites(c *conn, shop int64) (sites, error) {
 	list := sites{all: map[int64]NamedLocation{}}
-	r := c.query("SELECT "+packed("id", "name", "disabled_at IS NULL")+" FROM locations WHERE shop_id=? ORDER BY name, id", shop)
+	r := c.query("SELECT "+columns("id", "name", "disabled_at IS NULL")+" FROM locations WHERE shop_id=? ORDER BY name, id", shop)
 	for r.next() {
 		key, name, enabled := r.int(), r.str(), r.bool()
 		l := NamedLocation{s.ID(KindLocation, key), name}

@@ -242,7 +242,7 @@ func (tx *Tx) findKey(shop int64, id string) (Key, error) {
 	return tx.s.key(tx.conn, shop, key)
 }
 
-var keyCols = packed("id", "shop_id", "class", "name", "prefix", "scopes", "(SELECT group_concat(location_id) FROM key_locations WHERE key_id=keys.id)",
+var keyCols = columns("id", "shop_id", "class", "name", "prefix", "scopes", "(SELECT group_concat(location_id) FROM key_locations WHERE key_id=keys.id)",
 	"created_at", "expires_at", "retires_at", "revoked_at", "disabled_by_plan_at")
 
 func (s *Store) scanKey(r *rows) Key {
@@ -349,7 +349,7 @@ func (s *Store) Identify(hash []byte) (id *Identity, stored []byte, err error) {
 				id.ExpiresAt, id.RetiresAt, id.RevokedAt = r.nullTime(), r.nullTime(), r.nullTime()
 				id.Subscription, id.APIAddon, id.MCPAccess, id.GrantExpiresAt, id.ShopMode = r.str(), r.bool(), r.bool(), r.nullTime(), r.str()
 				hexHash = r.str()
-			}, "SELECT "+packed(epochColumn, "k.id", "k.shop_id", "ifnull(k.family_id, k.id)", "k.class", "k.scopes", "k.restricted", "k.expires_at", "k.retires_at",
+			}, "SELECT "+columns(epochColumn, "k.id", "k.shop_id", "ifnull(k.family_id, k.id)", "k.class", "k.scopes", "k.restricted", "k.expires_at", "k.retires_at",
 				"k.revoked_at", "s.subscription_state", "s.api_addon", "s.mcp_access", "s.grant_expires_at", "s.mode", "hex(k.hash)")+
 				" FROM keys k JOIN shops s ON s.id=k.shop_id WHERE k.hash=?", hash)
 			if err != nil || !ok {
@@ -360,7 +360,7 @@ func (s *Store) Identify(hash []byte) (id *Identity, stored []byte, err error) {
 			}
 			id.KeyID, id.ShopID = s.ID(KindKey, id.Key), s.ID(KindShop, id.Shop)
 			id.LocationsGone = id.Restricted
-			r := v.query("SELECT "+packed("l.id", "l.disabled_at IS NULL")+" FROM key_locations kl JOIN locations l ON l.id=kl.location_id WHERE kl.key_id=? ORDER BY l.id", id.Key)
+			r := v.query("SELECT "+columns("l.id", "l.disabled_at IS NULL")+" FROM key_locations kl JOIN locations l ON l.id=kl.location_id WHERE kl.key_id=? ORDER BY l.id", id.Key)
 			for r.next() {
 				l := r.int()
 				id.Locations = append(id.Locations, l)

@@ -530,7 +530,7 @@ func (s *simulation) ledger(want []*simRow) {
 	f := s.f
 	var got []string
 	f.view(func(v *View) error {
-		r := v.query("SELECT "+packed("id", "card_id", "type", "location_id", "stamps_delta", "value_delta", "prize_id", "reverses_id")+" FROM transactions WHERE id>? ORDER BY id", s.seen)
+		r := v.query("SELECT "+columns("id", "card_id", "type", "location_id", "stamps_delta", "value_delta", "prize_id", "reverses_id")+" FROM transactions WHERE id>? ORDER BY id", s.seen)
 		for r.next() {
 			s.seen = r.int()
 			if len(got) < len(want) {

@@ -40,7 +40,7 @@ type LocationPatch struct {
 	RequireStaffPIN Opt[bool]    `json:"require_staff_pin"`
 }
 
-var locationCols = packed("id", "name", "address", "city", "postal_code", "country_code", real("lat"), real("lon"), "require_staff_pin", "disabled_at", "created_at", "updated_at")
+var locationCols = columns("id", "name", "address", "city", "postal_code", "country_code", "lat", "lon", "require_staff_pin", "disabled_at", "created_at", "updated_at")
 
 func (s *Store) scanLocation(r *rows, key int64) Location {
 	l := Location{ID: s.ID(KindLocation, key), Name: r.str(), Address: r.str(), City: r.str(), PostalCode: r.str(), CountryCode: r.str(),
@@ -75,7 +75,7 @@ func (v *View) Locations(a Access, q PageQuery) (Page[Location], error) {
 	if a.Restricted {
 		w.filter("l.id IN (SELECT value FROM json_each(?))", jsonKeys(a.Locations))
 	}
-	cols := packed(epochColumn, "l.id", "l.name", "address", "city", "postal_code", "country_code", real("lat"), real("lon"), "require_staff_pin", "disabled_at", "created_at", "updated_at")
+	cols := columns(epochColumn, "l.id", "l.name", "address", "city", "postal_code", "country_code", "lat", "lon", "require_staff_pin", "disabled_at", "created_at", "updated_at")
 	return page(v, w, q, cols, v.s.scanLocation)
 }
 

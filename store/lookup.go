@@ -3,8 +3,7 @@ package store
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"strings"
+	"sync"
 )
 
 // LadderPrize is a prize as it stands on one card.
@@ -29,31 +28,18 @@ type Lookup struct {
 	Transactions []Transaction   `json:"transactions" doc:"The chain's last ten, newest first."`
 }
 
-// A lookup reads all it shows of the cards with one statement, so that it needs
-// no snapshot: of each instance also the claims of its cycle and its last ten
-// rows of the ledger. Program and locations are kept as of the epoch that the
-// same statement gives. The rows are put together by a call, which is quicker than an operator
-// between each two of their columns.
-var lookupCols = packed(append(slices.Clone(chainCols),
-	"(SELECT group_concat(threshold||':'||prize_id, ';') FROM claims WHERE card_id=c.id AND cycle=c.cycle)",
-	"(SELECT group_concat(row, ';') FROM (SELECT concat_ws(':', t.id, t.type, t.location_id, ifnull(t.stamps_delta, ''), ifnull(t.value_delta, ''), "+
-		"ifnull(t.prize_id, ''), ifnull(t.reversed_at, ''), t.created_at) AS row FROM transactions t WHERE t.card_id=c.id ORDER BY t.id DESC LIMIT 10))")...)
-
-var (
-	// Most chains are of one card: this finds only those, and need not search for
-	// the rest of the chain by two ways.
-	lookupAloneSQL = "SELECT " + lookupCols + " FROM cards c WHERE c.id=?1 AND c.shop_id=?2 AND c.root_id IS NULL AND c.deleted_at IS NULL" +
-		" AND NOT EXISTS (SELECT 1 FROM cards o WHERE o.root_id=?1)"
-	lookupSQL       = "SELECT " + lookupCols + chainOfCard
-	lookupByRootSQL = "SELECT " + lookupCols + chainOfRoot
-)
+// Most chains are of one card: this finds only those, and need not search for
+// the rest of the chain by two ways.
+var aloneSQL = "SELECT " + columns(chainCols...) + " FROM cards c WHERE c.id=?1 AND c.shop_id=?2 AND c.root_id IS NULL AND c.deleted_at IS NULL" +
+	" AND NOT EXISTS (SELECT 1 FROM cards o WHERE o.root_id=?1)"
 
 const shownTransactions = 10
 
 // Lookup shows what a card's id or code stands for. It never writes.
 func (v *View) Lookup(at At, code string) (l Lookup, err error) {
-	x := lookup{View: v, at: at}
-	for _, sql := range []string{lookupAloneSQL, lookupSQL} {
+	x := newLookup(v, at)
+	defer x.done()
+	for _, sql := range []string{aloneSQL, namedChainSQL} {
 		if x.all, x.epoch, err = v.s.namedChain(v.conn, at.Shop, code, v.Now, x.more, sql); err != nil {
 			return l, err
 		}
@@ -67,8 +53,9 @@ func (v *View) Lookup(at At, code string) (l Lookup, err error) {
 
 // lookupRoot is Lookup of a chain by its root, inside a snapshot.
 func (v *View) lookupRoot(at At, root int64) (l Lookup, generation int64, err error) {
-	x := lookup{View: v, at: at}
-	if x.all, x.epoch, err = v.s.readChain(v.conn, v.Now, x.more, lookupByRootSQL, root); err != nil {
+	x := newLookup(v, at)
+	defer x.done()
+	if x.all, x.epoch, err = v.s.readChain(v.conn, v.Now, x.more, chainSQL, root); err != nil {
 		return l, 0, err
 	}
 	l, err = x.show()
@@ -82,61 +69,56 @@ type lookup struct {
 	epoch  int64
 	all    []*card
 	claims []claimed
-	rows   []lookupRow
+	rows   []lookupRow // of every card its last ten
 	where  sites
 	p      *presentation
 }
 
-type claimed struct{ card, threshold, prize int64 }
+// lookups are used again: a row is large, and there are ten of most cards.
+var lookups = sync.Pool{New: func() any { return new(lookup) }}
 
-type lookupRow struct {
-	key, location int64
-	Transaction
+func newLookup(v *View, at At) *lookup {
+	x := lookups.Get().(*lookup)
+	x.View, x.at = v, at
+	return x
 }
 
-// more reads what lookupCols have besides those of the chain.
-func (x *lookup) more(r *rows, c *card) {
-	part := func(s, sep string) (first, rest string) { first, rest, _ = strings.Cut(s, sep); return }
-	integer := func(s string) int64 {
-		n, err := strconv.ParseInt(s, 10, 64)
-		if err != nil && r.err == nil {
-			r.err = err
-		}
-		return n
+func (x *lookup) done() {
+	clear(x.rows) // holds on to nobody's card
+	*x = lookup{claims: x.claims[:0], rows: x.rows[:0]}
+	lookups.Put(x)
+}
+
+type claimed struct{ card, threshold, prize int64 }
+
+// lookupRow is a row of the ledger as the file has it.
+type lookupRow struct {
+	card          *card
+	key, location int64
+	kind          string
+	stamps, value Null[int64]
+	prize         Null[int64]
+	reversed      Null[Time]
+	created       Time
+}
+
+// more reads what a lookup shows of a card besides its row: the claims of its
+// cycle and its last ten rows of the ledger. It does so while the statement that
+// found the card is still at its row, which holds the snapshot: all of a lookup
+// is of one moment, and needs no transaction around it.
+func (x *lookup) more(c *card) error {
+	r := x.query("SELECT threshold, prize_id FROM claims WHERE card_id=? AND cycle=?", c.key, c.cycle)
+	for r.next() {
+		x.claims = append(x.claims, claimed{c.key, r.int(), r.int()})
 	}
-	maybe := func(s string) Null[int64] {
-		if s == "" {
-			return Null[int64]{}
-		}
-		return Some(integer(s))
+	if err := r.close(); err != nil {
+		return err
 	}
-	for claims, one := r.str(), ""; claims != ""; {
-		one, claims = part(claims, ";")
-		threshold, prize := part(one, ":")
-		x.claims = append(x.claims, claimed{c.key, integer(threshold), integer(prize)})
+	r = x.query("SELECT id, location_id, type, stamps_delta, value_delta, prize_id, reversed_at, created_at FROM transactions WHERE card_id=? ORDER BY id DESC LIMIT ?", c.key, shownTransactions)
+	for r.next() {
+		x.rows = append(x.rows, lookupRow{c, r.int(), r.int(), r.str(), r.nullInt(), r.nullInt(), r.nullInt(), r.nullTime(), r.time()})
 	}
-	list := r.str()
-	if x.rows == nil && list != "" {
-		x.rows = make([]lookupRow, 0, strings.Count(list, ";")+1)
-	}
-	for one := ""; list != ""; {
-		one, list = part(list, ";")
-		var f [8]string
-		for i := range f {
-			f[i], one = part(one, ":")
-		}
-		t := lookupRow{key: integer(f[0]), location: integer(f[2])}
-		t.CardID, t.ProgramID, t.Type = c.ID, c.ProgramID, f[1]
-		t.StampsDelta, t.ValueDelta = maybe(f[3]), maybe(f[4])
-		if z := maybe(f[5]); z.Valid {
-			t.PrizeID = Some(x.s.ID(KindPrize, z.V))
-		}
-		if at := maybe(f[6]); at.Valid {
-			t.ReversedAt = Some(Time(at.V))
-		}
-		t.CreatedAt = Time(integer(f[7]))
-		x.rows = append(x.rows, t)
-	}
+	return r.close()
 }
 
 func (x *lookup) show() (l Lookup, err error) {
@@ -191,11 +173,12 @@ func (x *lookup) transactions() []Transaction {
 	shown := x.rows[:min(shownTransactions, len(x.rows))]
 	list := make([]Transaction, len(shown))
 	for i := range shown {
-		t := &list[i]
-		*t = shown[i].Transaction
-		t.ID = x.s.ID(KindTransaction, shown[i].key)
-		at := x.where.all[shown[i].location]
-		t.LocationID, t.LocationName = at.ID, at.Name
+		t, at := &shown[i], x.where.all[shown[i].location]
+		list[i] = Transaction{ID: x.s.ID(KindTransaction, t.key), CardID: t.card.ID, ProgramID: t.card.ProgramID, Type: t.kind, LocationID: at.ID, LocationName: at.Name,
+			StampsDelta: t.stamps, ValueDelta: t.value, ReversedAt: t.reversed, CreatedAt: t.created}
+		if t.prize.Valid {
+			list[i].PrizeID = Some(x.s.ID(KindPrize, t.prize.V))
+		}
 	}
 	return list
 }

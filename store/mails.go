@@ -109,7 +109,7 @@ func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 	err = v.snapshot(func() error {
 		ok, err = v.one(func(r *rows) {
 			m.root, m.Token, m.Due, m.Attempts, m.Unsure, m.At = r.int(), r.str(), r.time(), int(r.int()), int(r.int()), r.time()
-		}, "SELECT "+packed("card_id", "token", "due_at", "attempts", "unsure", "created_at")+" FROM mails ORDER BY due_at LIMIT 1")
+		}, "SELECT "+columns("card_id", "token", "due_at", "attempts", "unsure", "created_at")+" FROM mails ORDER BY due_at LIMIT 1")
 		if err != nil || !ok {
 			return err
 		}

@@ -47,7 +47,7 @@ func inspect(path string) error {
 	if err == nil && info.Size() < smallest {
 		return fmt.Errorf("%s: is not a database", path)
 	}
-	c, err := openConn(dsn(path, "mode=ro", "_pragma=busy_timeout(5000)"))
+	c, err := openConn(path, readOnly, "busy_timeout=5000")
 	if err != nil {
 		return explainInspect(path, err)
 	}
@@ -58,7 +58,7 @@ func inspect(path string) error {
 		// its journal says what is to be taken back first: that is part of
 		// reading the file.
 		var w *conn
-		if w, err = openConn(dsn(path, "mode=rw", "_pragma=busy_timeout(5000)")); err != nil {
+		if w, err = openConn(path, mustExist, "busy_timeout=5000"); err != nil {
 			return explainInspect(path, err)
 		}
 		defer w.close()

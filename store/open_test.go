@@ -91,7 +91,7 @@ func refuses(t *testing.T, path string, opts Options, why string) {
 // foreign makes a SQLite file by hand.
 func foreign(t *testing.T, path, script string) {
 	t.Helper()
-	c, err := openConn(dsn(path))
+	c, err := openConn(path, mayCreate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestOpenRefuses(t *testing.T) {
 			})
 			t.Run("a foreign database with a write-ahead log", func(t *testing.T) {
 				from, path := at(t), at(t)
-				c, err := openConn(dsn(from, "_pragma=journal_mode(WAL)"))
+				c, err := openConn(from, mayCreate, "journal_mode=WAL")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -112,7 +112,7 @@ type Due struct {
 // negative behind what the webhook's row says.
 func (v *View) Due(webhook, after int64, skip []int64, n int) (d Due, err error) {
 	var least, through int64
-	found, err := v.one(func(r *rows) { least, through = r.int(), r.int() }, "SELECT "+packed(openTo, "w.sent_through")+hooksAndShops+" WHERE w.id=?", webhook)
+	found, err := v.one(func(r *rows) { least, through = r.int(), r.int() }, "SELECT "+columns(openTo, "w.sent_through")+hooksAndShops+" WHERE w.id=?", webhook)
 	if after < 0 {
 		after = through
 	}
@@ -159,7 +159,7 @@ func (v *View) Attempt(webhook, happened int64) (a Attempt, ok bool, err error) 
 		a.Before, a.Test, a.Since = int(r.int()), r.int() == onlyATest, r.time()
 		a.URL, a.Secret, a.Bearer, headers = r.str(), r.str(), r.str(), r.str()
 		a.Body = []byte(r.str())
-	}, "SELECT "+packed("d.attempts", "d.special", "ifnull(d.due_at, e.occurred_at)", "w.url", "w.secret", "w.bearer_token", "w.custom_headers",
+	}, "SELECT "+columns("d.attempts", "d.special", "ifnull(d.due_at, e.occurred_at)", "w.url", "w.secret", "w.bearer_token", "w.custom_headers",
 		"CASE w.payload_version WHEN 'v1' THEN CAST(e.payload_v1 AS TEXT) ELSE CAST(e.payload_v2 AS TEXT) END")+
 		" FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id JOIN shops sh ON sh.id=w.shop_id JOIN events e ON e.id=d.event_id"+
 		" WHERE d.webhook_id=? AND d.event_id=? AND d.outcome IS NULL AND ifnull(d.due_at, 0)<=? AND "+may, webhook, happened, v.Now)
@@ -197,7 +197,7 @@ func (v *View) Waiting() (list []Waiting, err error) {
 	const timed = "SELECT min(webhook_id) FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL"
 	const first = "(SELECT min(due_at) FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND due_at IS NOT NULL"
 	r := v.query("WITH RECURSIVE q(id) AS (" + timed + " UNION ALL SELECT (" + timed + " AND webhook_id>q.id) FROM q WHERE q.id IS NOT NULL) " +
-		"SELECT " + packed("q.id", "CASE "+openTo+" WHEN 0 THEN "+first+") WHEN 1 THEN "+first+" AND special>0 AND special=1) WHEN 2 THEN "+first+" AND special>0 AND special=2) END") +
+		"SELECT " + columns("q.id", "CASE "+openTo+" WHEN 0 THEN "+first+") WHEN 1 THEN "+first+" AND special>0 AND special=1) WHEN 2 THEN "+first+" AND special>0 AND special=2) END") +
 		" FROM q JOIN webhooks w ON w.id=q.id JOIN shops sh ON sh.id=w.shop_id")
 	for r.next() {
 		w := Waiting{Webhook: r.int()}
@@ -215,7 +215,7 @@ type Mark struct{ event, epoch int64 }
 
 // Mark is the present one.
 func (v *View) Mark() (m Mark, err error) {
-	_, err = v.one(func(r *rows) { m.event, m.epoch = r.int(), r.int() }, "SELECT "+packed("ifnull((SELECT max(id) FROM events), 0)", "hook_epoch")+" FROM meta")
+	_, err = v.one(func(r *rows) { m.event, m.epoch = r.int(), r.int() }, "SELECT "+columns("ifnull((SELECT max(id) FROM events), 0)", "hook_epoch")+" FROM meta")
 	return m, err
 }
 
@@ -283,7 +283,7 @@ func (tx *Tx) Record(o Outcome) error {
 
 // NextAttempt is when a delivery is to be attempted again: null when it is over.
 func (tx *Tx) NextAttempt(webhook, event int64) (at Null[Time], err error) {
-	_, err = tx.one(func(r *rows) { at = r.nullTime() }, "SELECT "+packed("due_at")+" FROM deliveries WHERE webhook_id=? AND event_id=? AND outcome IS NULL", webhook, event)
+	_, err = tx.one(func(r *rows) { at = r.nullTime() }, "SELECT "+columns("due_at")+" FROM deliveries WHERE webhook_id=? AND event_id=? AND outcome IS NULL", webhook, event)
 	return at, err
 }
 
@@ -293,7 +293,7 @@ func (tx *Tx) failed(o Outcome) error {
 	var shop, failures int64
 	var active bool
 	if _, err := tx.one(func(r *rows) { shop, failures, active = r.int(), r.int()+1, r.bool() },
-		"SELECT "+packed("shop_id", "consecutive_failures", "active")+" FROM webhooks WHERE id=?", o.Webhook); err != nil {
+		"SELECT "+columns("shop_id", "consecutive_failures", "active")+" FROM webhooks WHERE id=?", o.Webhook); err != nil {
 		return err
 	}
 	if _, err := tx.exec("UPDATE webhooks SET consecutive_failures=? WHERE id=?", failures, o.Webhook); err != nil {

@@ -130,7 +130,7 @@ func page[T any](v *View, w walk, q PageQuery, cols string, scan func(r *rows, k
 		_, err := v.one(func(r *rows) {
 			more = r.int() == int64(v.s.opts.PageVisits)
 			last = r.nullInt().V
-		}, "SELECT "+packed("count(*)", "min(id)")+" FROM (SELECT "+w.alias+".id"+rest+")", append(w.args, v.s.opts.PageVisits)...)
+		}, "SELECT "+columns("count(*)", "min(id)")+" FROM (SELECT "+w.alias+".id"+rest+")", append(w.args, v.s.opts.PageVisits)...)
 		if err != nil {
 			return p, err
 		}

@@ -1,13 +1,9 @@
 package store
 
 import (
-	"context"
-	"database/sql/driver"
-	"io"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,40 +12,24 @@ import (
 // plan is what SQLite intends to do for a statement, a line per step.
 func plan(t *testing.T, c *conn, sql string) (steps []string) {
 	t.Helper()
-	s, err := c.dc.(driver.ConnPrepareContext).PrepareContext(context.Background(), "EXPLAIN QUERY PLAN "+sql)
+	s, _, err := c.db.PrepareTransient("EXPLAIN QUERY PLAN " + sql)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	args := make([]driver.NamedValue, parameters(sql))
-	for i := range args {
-		args[i] = driver.NamedValue{Ordinal: i + 1, Value: int64(1)}
+	defer s.Finalize()
+	for i := range s.BindParamCount() {
+		s.BindInt64(i+1, 1)
 	}
-	dr, err := s.(driver.StmtQueryContext).QueryContext(context.Background(), args)
-	if err != nil {
-		t.Fatalf("%s: %v", sql, err)
-	}
-	defer dr.Close()
-	dest := make([]driver.Value, len(dr.Columns()))
 	for {
-		if err := dr.Next(dest); err == io.EOF {
-			return steps
-		} else if err != nil {
-			t.Fatal(err)
+		more, err := s.Step()
+		if err != nil {
+			t.Fatalf("%s: %v", sql, err)
 		}
-		steps = append(steps, dest[3].(string))
+		if !more {
+			return steps
+		}
+		steps = append(steps, s.ColumnText(3))
 	}
-}
-
-var numbered = regexp.MustCompile(`\?(\d+)`)
-
-// parameters counts a statement's: the highest ?n and the plain ? after it.
-func parameters(sql string) (n int) {
-	for _, m := range numbered.FindAllStringSubmatch(sql, -1) {
-		k, _ := strconv.Atoi(m[1])
-		n = max(n, k)
-	}
-	return n + strings.Count(numbered.ReplaceAllString(sql, ""), "?")
 }
 
 // everything runs each operation of the store at least once, lists with all

@@ -25,7 +25,7 @@ type PrizeFields struct {
 // ladder is the program's prizes by (ordinal, id).
 func (s *Store) ladder(c *conn, program int64) (prizes []Prize, err error) {
 	prizes = []Prize{}
-	r := c.query("SELECT "+packed("id", "threshold", "name", "description", "ordinal", "created_at", "updated_at")+
+	r := c.query("SELECT "+columns("id", "threshold", "name", "description", "ordinal", "created_at", "updated_at")+
 		" FROM prizes WHERE program_id=? ORDER BY ordinal, id", program)
 	for r.next() {
 		prizes = append(prizes, Prize{ID: s.ID(KindPrize, r.int()), ProgramID: s.ID(KindProgram, program), Threshold: r.int(), Name: r.str(), Description: r.str(),
@@ -139,7 +139,7 @@ func (tx *Tx) UpdatePrize(a Access, programID, prizeID string, f PrizeFields) (z
 		return z, err
 	}
 	var names, descriptions string
-	if _, err = tx.one(func(r *rows) { names, descriptions = r.str(), r.str() }, "SELECT "+packed("name_localizations", "description_localizations")+" FROM prizes WHERE id=?", key); err != nil {
+	if _, err = tx.one(func(r *rows) { names, descriptions = r.str(), r.str() }, "SELECT "+columns("name_localizations", "description_localizations")+" FROM prizes WHERE id=?", key); err != nil {
 		return z, err
 	}
 	if _, err = tx.exec("UPDATE prizes SET threshold=?, name=?, name_localizations=?, description=?, description_localizations=?, ordinal=?, updated_at=? WHERE id=?",

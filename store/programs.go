@@ -84,7 +84,7 @@ type program struct {
 }
 
 var programCols = []string{"p.name", "p.description", "p.category", "p.type", "p.published_at", "p.suspended_at", "p.total_stamps", "p.repeat_after_reset",
-	real("p.discount_percent"), "p.initial_balance_cents", "p.default_expire_after_days", "p.logo_url", "p.access_image_url",
+	"p.discount_percent", "p.initial_balance_cents", "p.default_expire_after_days", "p.logo_url", "p.access_image_url",
 	"p.brand_color_hex", "p.bg_color_hex", "p.text_color_hex", "p.icon_key", "p.location_scope",
 	"(SELECT group_concat(location_id) FROM (SELECT location_id FROM program_locations WHERE program_id=p.id ORDER BY position))",
 	"p.created_at", "p.updated_at"}
@@ -102,7 +102,7 @@ func (s *Store) scanProgram(r *rows, key int64) Program {
 	return p
 }
 
-var programByKeySQL = "SELECT " + packed(append(append([]string{"p.id"}, programCols...), "p.has_installed_cards", "p.name_localizations", "p.description_localizations",
+var programByKeySQL = "SELECT " + columns(append(append([]string{"p.id"}, programCols...), "p.has_installed_cards", "p.name_localizations", "p.description_localizations",
 	"p.stamps_expire_after_days", "p.min_spend_cents", "p.visible_in_catalog", "p.border_enabled")...) + " FROM programs p WHERE p.id=? AND p.shop_id=?"
 
 // program finds a program of the shop by its id, with its ladder.
@@ -137,7 +137,7 @@ func (v *View) Programs(a Access, programType Opt[string], q PageQuery) (Page[Pr
 	if programType.Set {
 		w.filter("p.type=?", programType.V)
 	}
-	return page(v, w, q, packed(append([]string{epochColumn, "p.id"}, programCols...)...), v.s.scanProgram)
+	return page(v, w, q, columns(append([]string{epochColumn, "p.id"}, programCols...)...), v.s.scanProgram)
 }
 
 // Program is one program with its prize ladder.

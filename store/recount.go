@@ -97,7 +97,7 @@ func (c *conn) eachQuarter(shop, program int64, use func(map[bucket]happened) er
 	from := int64(-1 << 62)
 	for more := true; more; {
 		var rows []row
-		r := c.query("SELECT "+packed("quarter", "location_id", "activity", "stamps", "cards")+" FROM quarter_counts WHERE program_id=? AND quarter>? ORDER BY quarter LIMIT ?", program, from, most)
+		r := c.query("SELECT "+columns("quarter", "location_id", "activity", "stamps", "cards")+" FROM quarter_counts WHERE program_id=? AND quarter>? ORDER BY quarter LIMIT ?", program, from, most)
 		for r.next() {
 			rows = append(rows, row{bucket{shop: shop, program: program, quarter: r.int(), location: r.int()}, happened{r.int(), r.int(), r.int()}})
 		}
@@ -129,7 +129,7 @@ func (c *conn) eachQuarter(shop, program int64, use func(map[bucket]happened) er
 // programZone is a program's shop and its zone. It asks for no more of the shop:
 // a file that is being migrated has no ids yet.
 func (c *conn) programZone(program int64) (shop int64, zone string, err error) {
-	_, err = c.one(func(r *rows) { shop, zone = r.int(), r.str() }, "SELECT "+packed("s.id", "s.timezone")+" FROM programs p JOIN shops s ON s.id=p.shop_id WHERE p.id=?", program)
+	_, err = c.one(func(r *rows) { shop, zone = r.int(), r.str() }, "SELECT "+columns("s.id", "s.timezone")+" FROM programs p JOIN shops s ON s.id=p.shop_id WHERE p.id=?", program)
 	return shop, zone, err
 }
 
@@ -154,14 +154,14 @@ func (v *View) checkLocal() (findings []string, err error) {
 		}); err != nil {
 			return nil, err
 		}
-		r := v.query("SELECT "+packed("day", "location_id", "activity", "stamps", "cards")+" FROM day_counts WHERE program_id=?", program)
+		r := v.query("SELECT "+columns("day", "location_id", "activity", "stamps", "cards")+" FROM day_counts WHERE program_id=?", program)
 		for r.next() {
 			l.day(localDay{program, r.int(), r.int()}, happened{-r.int(), -r.int(), -r.int()})
 		}
 		if err := r.close(); err != nil {
 			return nil, err
 		}
-		r = v.query("SELECT "+packed("weekday", "hour", "stamps")+" FROM hour_counts WHERE program_id=?", program)
+		r = v.query("SELECT "+columns("weekday", "hour", "stamps")+" FROM hour_counts WHERE program_id=?", program)
 		for r.next() {
 			l.hours[localHour{program, r.int(), r.int()}] -= r.int()
 		}

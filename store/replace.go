@@ -3,7 +3,7 @@ package store
 import (
 	"errors"
 
-	"modernc.org/sqlite"
+	"zombiezen.com/go/sqlite"
 )
 
 // Replace puts the content of one database file into another, all of it or
@@ -11,20 +11,24 @@ import (
 // file that was deleted and made anew would leave them with the old one, and
 // might get their log.
 func Replace(path, from string) (err error) {
-	c, err := openConn(dsn(path, "_pragma=busy_timeout(5000)&_pragma=synchronous(OFF)"))
+	c, err := openConn(path, mayCreate, "busy_timeout=5000", "synchronous=OFF")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	b, err := c.dc.(interface {
-		NewRestore(string) (*sqlite.Backup, error)
-	}).NewRestore(dsn(from))
+	source, err := openConn(from, mustExist)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.close()) }()
+	b, err := sqlite.NewBackup(c.db, "", source.db, "")
 	if err != nil {
 		return classify(err)
 	}
+	defer b.Close()
 	more, err := b.Step(-1)
 	if err == nil && more {
 		err = errors.New("the copy did not come to its end")
 	}
-	return errors.Join(classify(err), classify(b.Finish()))
+	return classify(err)
 }

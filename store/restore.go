@@ -204,7 +204,7 @@ const (
 // SQLite counts by sqlite_sequence where a table has AUTOINCREMENT. For the
 // others it takes no notice of the row, and nextKey does.
 func skipKeys(path string, now time.Time) error {
-	c, err := openConn(dsn(path, "_pragma=journal_mode(OFF)", "_pragma=synchronous(OFF)"))
+	c, err := openConn(path, mayCreate, "journal_mode=OFF", "synchronous=OFF")
 	if err != nil {
 		return err
 	}
@@ -242,7 +242,7 @@ var floored = []string{"shops", "keys", "devices", "locations", "programs", "car
 // tables that are past it by now.
 func (s *Store) readFloors() error {
 	s.floors = map[string]int64{}
-	r := s.writer.query("SELECT " + packed("name", "seq") + " FROM sqlite_sequence")
+	r := s.writer.query("SELECT " + columns("name", "seq") + " FROM sqlite_sequence")
 	for r.next() {
 		if name, floor := r.str(), r.int(); name == reissues || slices.Contains(floored, name) {
 			s.floors[name] = floor
@@ -276,7 +276,7 @@ func openBackup(ctx context.Context, path string) (*conn, error) {
 	}
 	for _, end := range []string{"-wal", "-journal"} {
 		if _, err := os.Stat(path + end); err == nil {
-			return openConn(dsn(path, "mode=ro", "_pragma=busy_timeout(5000)"))
+			return openConn(path, readOnly, "busy_timeout=5000")
 		}
 	}
 	return openAtRest(ctx, path)
@@ -361,7 +361,7 @@ func swap(p *partial, kept string) (string, error) {
 // quiesce brings a database into one file, with an empty log, and returns the
 // connection that holds its exclusive lock.
 func quiesce(db string) (*conn, error) {
-	c, err := openConn(dsn(db, "mode=rw", "_pragma=busy_timeout(1000)", "_pragma=synchronous(FULL)", "_pragma=locking_mode(EXCLUSIVE)"))
+	c, err := openConn(db, mustExist, "busy_timeout=1000", "synchronous=FULL", "locking_mode=EXCLUSIVE")
 	if err != nil {
 		return nil, err
 	}

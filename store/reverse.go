@@ -15,7 +15,7 @@ type ledgerRow struct {
 	created                    Time
 }
 
-var ledgerRowSQL = "SELECT " + packed("t.id", "t.card_id", "t.location_id", "t.cycle", "t.type", "t.stamps_delta", "t.value_delta", "t.prize_id",
+var ledgerRowSQL = "SELECT " + columns("t.id", "t.card_id", "t.location_id", "t.cycle", "t.type", "t.stamps_delta", "t.value_delta", "t.prize_id",
 	"t.reversed_at IS NOT NULL", "t.expired_at IS NOT NULL", "ifnull(t.overflow_of, 0)", "t.created_at") + " FROM transactions t WHERE "
 
 func (c *conn) ledgerRow(cond string, args ...any) (t ledgerRow, found bool, err error) {
@@ -179,7 +179,7 @@ func (tx *Tx) unspan(c *card, row int64) error {
 		first, last, n int64
 	}
 	of := func(but int64) (s stretch, err error) {
-		_, err = tx.one(func(r *rows) { s.first, s.last, s.n = r.int(), r.int(), r.int() }, "SELECT "+packed("ifnull(min(created_at), 0)", "ifnull(max(created_at), 0)", "count(*)")+
+		_, err = tx.one(func(r *rows) { s.first, s.last, s.n = r.int(), r.int(), r.int() }, "SELECT "+columns("ifnull(min(created_at), 0)", "ifnull(max(created_at), 0)", "count(*)")+
 			" FROM transactions WHERE card_id=? AND type='stamp' AND reversed_at IS NULL AND id<>?", c.key, but)
 		return s, err
 	}

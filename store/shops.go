@@ -50,7 +50,7 @@ type ShopFields struct {
 	MaxCards          Opt[int64]  `json:"max_cards" min:"0" max:"1000000000" patch:"nullable"`
 }
 
-var shopCols = packed("id", "name", "mode", "timezone", "subscription_state", "api_addon", "mcp_access", "grant_expires_at",
+var shopCols = columns("id", "name", "mode", "timezone", "subscription_state", "api_addon", "mcp_access", "grant_expires_at",
 	"included_locations", "max_locations", "max_cards", "created_at", "updated_at")
 
 func (s *Store) scanShop(r *rows) (key int64, sh Shop) {

@@ -216,7 +216,7 @@ func (p *program) highest() (threshold int64, has bool) {
 // claimed maps the thresholds taken in the card's cycle to the prize taken.
 func (c *conn) claimed(of *card) (map[int64]int64, error) {
 	m := map[int64]int64{}
-	r := c.query("SELECT "+packed("threshold", "prize_id")+" FROM claims WHERE card_id=? AND cycle=?", of.key, of.cycle)
+	r := c.query("SELECT "+columns("threshold", "prize_id")+" FROM claims WHERE card_id=? AND cycle=?", of.key, of.cycle)
 	for r.next() {
 		t := r.int()
 		m[t] = r.int()

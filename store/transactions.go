@@ -26,7 +26,7 @@ type TransactionFilter struct {
 	To         Opt[Time]   `json:"to" doc:"Exclusive, on created_at."`
 }
 
-var transactionCols = packed(epochColumn, "t.id", "t.card_id", "t.program_id", "t.type", "t.location_id", "l.name", "t.stamps_delta", "t.value_delta",
+var transactionCols = columns(epochColumn, "t.id", "t.card_id", "t.program_id", "t.type", "t.location_id", "l.name", "t.stamps_delta", "t.value_delta",
 	"t.prize_id", "t.reversed_at", "t.created_at")
 
 // Transactions is a page of the ledger, newest first.

@@ -235,7 +235,7 @@ func (s *Store) begin() error {
 		s.epoch = r.int()
 		hooks = r.int()
 		s.newest = max(s.newest, Time(r.int()))
-	}, "SELECT "+packed("auth_epoch", "hook_epoch", "ifnull((SELECT created_at FROM audit ORDER BY id DESC LIMIT 1),0)")+" FROM meta")
+	}, "SELECT "+columns("auth_epoch", "hook_epoch", "ifnull((SELECT created_at FROM audit ORDER BY id DESC LIMIT 1),0)")+" FROM meta")
 	s.began = s.epoch
 	if hooks != s.hookEpoch {
 		s.hookEpoch, s.hooks = hooks, map[int64][]hook{}

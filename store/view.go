@@ -105,7 +105,7 @@ func (s *Store) takeReader() (*conn, error) {
 
 // reader opens a reading connection.
 func (s *Store) reader() (*conn, error) {
-	return openConn(dsn(s.path, pragmas, "_pragma=query_only(1)", "_pragma=cache_size(-8000)"))
+	return openConn(s.path, mayCreate, append(pragmas("WAL"), "query_only=1", "cache_size=-8000")...)
 }
 
 // closeReader closes a reading connection, if it is no more than that.

@@ -78,7 +78,7 @@ type webhook struct {
 	headers   map[string]string // unmasked
 }
 
-var webhookCols = packed("id", "program_id", "url", "events", "active", "description", "bearer_token", "program_ids", "location_ids", "include_shop_wide_events",
+var webhookCols = columns("id", "program_id", "url", "events", "active", "description", "bearer_token", "program_ids", "location_ids", "include_shop_wide_events",
 	"http_method", "custom_headers", "payload_version", "consecutive_failures", "created_at", "updated_at", "secret")
 
 func (s *Store) scanWebhook(r *rows, shop int64) (w webhook, err error) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	_ "modernc.org/sqlite"
 
 	"punchcard/server/app"
 	"punchcard/server/dev"

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 
+	_ "modernc.org/sqlite"
+
 	"punchcard/store"
 )
 
