@@ -57,8 +57,7 @@ func Backup(ctx context.Context, db, file string, o CopyOptions) (size int64, er
 	if err != nil {
 		return 0, explainInspect(db, err)
 	}
-	err = os.Remove(p.raw()) // what a killed process left
-	if err == nil || errors.Is(err, os.ErrNotExist) {
+	if err = p.newRaw(); err == nil {
 		err = copyDatabase(ctx, from, p.raw())
 	}
 	if err == nil {

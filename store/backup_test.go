@@ -79,7 +79,14 @@ func TestBackupIsOneFile(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "copy.db")
-	size, err := Backup(context.Background(), f.Path(), file, CopyOptions{})
+	size, err := Backup(context.Background(), f.Path(), file, CopyOptions{Copied: func() {
+		// Whatever there is meanwhile has people's names in it.
+		for _, name := range folder(t, dir) {
+			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s can be read by others: %v, %v", name, info.Mode(), err)
+			}
+		}
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

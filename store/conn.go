@@ -8,8 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	sqlite3 "modernc.org/sqlite/lib"
 	"zombiezen.com/go/sqlite"
 )
+
+// As the library's own driver does: without it, pages of 64 KiB on Linux and
+// arm64 read as a failing disk.
+func init() { sqlite3.PatchIssue199() }
 
 // conn is one SQLite connection with its prepared statements. It is used by
 // one goroutine at a time.
@@ -89,9 +94,22 @@ func openConn(path string, as mode, pragmas ...string) (*conn, error) {
 	return c, nil
 }
 
-// until has the end of ctx interrupt the connection's queries, which is of no
-// use after that.
+// until has the end of ctx interrupt the connection, which is of no use after
+// that. A query that begins in the same instant may still run to its end.
 func (c *conn) until(ctx context.Context) { c.db.SetInterrupt(ctx.Done()) }
+
+// begin prepares a statement and gives it its arguments.
+func (c *conn) begin(sql string, args []any) (*statement, error) {
+	s, err := c.prepare(sql)
+	if err != nil {
+		return nil, err
+	}
+	if s.rows.open {
+		panic(fmt.Sprintf("store: %.60q is run while its rows are walked", sql))
+	}
+	s.bind(args)
+	return s, nil
+}
 
 func (c *conn) close() error {
 	for _, stmts := range []map[string]*statement{c.stmts, c.older} {
@@ -113,9 +131,12 @@ func (c *conn) prepare(sql string) (*statement, error) {
 	if ok {
 		delete(c.older, sql)
 	} else {
-		prepared, _, err := c.db.PrepareTransient(sql)
+		prepared, rest, err := c.db.PrepareTransient(sql)
 		if err != nil {
 			return nil, fmt.Errorf("prepare %.60q: %w", sql, c.failed(err))
+		}
+		if rest > 0 {
+			panic(fmt.Sprintf("store: more than one statement in %.60q", sql))
 		}
 		s = &statement{Stmt: prepared}
 		s.rows = rows{c: c, sql: sql, s: s}
@@ -142,7 +163,8 @@ func (c *conn) age() {
 	c.older, c.stmts = c.stmts, map[string]*statement{}
 }
 
-// script runs SQL of several statements, unprepared.
+// script runs SQL of several statements, unprepared. Nothing but white space
+// may follow the last.
 func (c *conn) script(sql string) error {
 	for strings.TrimSpace(sql) != "" {
 		s, rest, err := c.db.PrepareTransient(sql)
@@ -280,11 +302,10 @@ func (c *conn) execRows(m rowsOf, args []any) error {
 }
 
 func (c *conn) run(sql string, args []any) (key, changes int64, err error) {
-	s, err := c.prepare(sql)
+	s, err := c.begin(sql, args)
 	if err != nil {
 		return 0, 0, err
 	}
-	s.bind(args)
 	for more := true; more && err == nil; {
 		more, err = s.Step()
 	}

@@ -20,7 +20,7 @@ func copySource(path string) (*conn, error) {
 }
 
 // copyDatabase copies all pages of the source as they are at one moment to the
-// file to, which is empty or not there yet.
+// file to, which is there, and empty.
 //
 // One read transaction spans the copy, so that writers go on beside it and the
 // copy does not begin anew with each of their commits, as SQLite's backup does
@@ -45,7 +45,7 @@ func copyDatabase(ctx context.Context, from *conn, to string) (err error) {
 	}
 	// Without a journal and without syncing: half a copy is thrown away, a whole
 	// one is synced at the end.
-	c, err := openConn(to, mayCreate, "journal_mode=OFF", "synchronous=OFF")
+	c, err := openConn(to, mustExist, "journal_mode=OFF", "synchronous=OFF")
 	if err != nil {
 		return err
 	}

@@ -81,6 +81,19 @@ func (p *partial) take() error {
 	}
 }
 
+// newRaw makes the raw copy's file in place of what a killed process left of
+// one. People's names will be in it: nobody else on the machine is to read it.
+func (p *partial) newRaw() error {
+	if err := os.Remove(p.raw()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(p.raw(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
 // commit gives the file its name in place of what has it, lastingly. The file
 // is synced already.
 func (p *partial) commit() error {

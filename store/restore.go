@@ -159,6 +159,9 @@ func fillFrom(ctx context.Context, p *partial, backup string, now time.Time, qui
 		return explainInspect(backup, err)
 	}
 	_, err = schemaOf(from, backup)
+	if ctx.Err() != nil {
+		err = copyError(ctx, p.name, backup, ctx.Err())
+	}
 	if err == nil {
 		if err = copyDatabase(ctx, from, p.path); err == nil {
 			err = settle(p.path, backup, true)
@@ -361,7 +364,7 @@ func swap(p *partial, kept string) (string, error) {
 // quiesce brings a database into one file, with an empty log, and returns the
 // connection that holds its exclusive lock.
 func quiesce(db string) (*conn, error) {
-	c, err := openConn(db, mustExist, "busy_timeout=1000", "synchronous=FULL", "locking_mode=EXCLUSIVE")
+	c, err := openConn(db, mustExist, "busy_timeout=1000", "locking_mode=EXCLUSIVE", "synchronous=FULL")
 	if err != nil {
 		return nil, err
 	}

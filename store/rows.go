@@ -24,21 +24,18 @@ type rows struct {
 	sql  string
 	s    *statement
 	open bool
-	at   int // the next column
+	over bool // there are no more
+	at   int  // the next column
 	err  error
 }
 
 func (c *conn) query(sql string, args ...any) *rows {
-	s, err := c.prepare(sql)
+	s, err := c.begin(sql, args)
 	if err != nil {
-		return &rows{c: c, err: err}
+		return &rows{c: c, err: err, over: true}
 	}
 	r := &s.rows
-	if r.open {
-		panic(fmt.Sprintf("store: a second walk of %.60q", sql))
-	}
-	s.bind(args)
-	r.open, r.err = true, nil
+	r.open, r.over, r.err = true, false, nil
 	c.open = append(c.open, r)
 	return r
 }
@@ -66,20 +63,20 @@ func (c *conn) blob(sql string) (b []byte, err error) {
 }
 
 func (r *rows) next() bool {
-	if r.err != nil {
+	if r.over || r.err != nil {
 		return false
 	}
 	more, err := r.s.Step()
 	if err != nil {
 		r.err = r.c.failed(err)
 	}
-	r.at = 0
-	return more && err == nil
+	r.at, r.over = 0, !more || err != nil
+	return !r.over
 }
 
 func (r *rows) close() error {
 	if r.open {
-		r.open = false
+		r.open, r.over = false, true
 		if err := r.s.end(); err != nil && r.err == nil {
 			r.err = r.c.failed(err)
 		}
@@ -119,7 +116,7 @@ func (r *rows) bytes() []byte {
 func (r *rows) int() int64 {
 	at := r.column()
 	n := r.s.ColumnInt64(at)
-	if n == 0 { // as SQLite reads whatever is none
+	if n == 0 { // as SQLite reads nulls and words
 		r.want(sqlite.TypeInteger, at)
 	}
 	return n

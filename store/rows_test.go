@@ -83,3 +83,35 @@ func TestRowHoldsSnapshot(t *testing.T) {
 		return nil
 	})
 }
+
+// TestStatementsAreNotShared: a statement whose rows are walked is not run, a
+// walk at its end stays there, and a second statement is not passed over.
+func TestStatementsAreNotShared(t *testing.T) {
+	f := start(t, Options{})
+	panics := func(what string, do func()) {
+		t.Helper()
+		defer func() {
+			if recover() == nil {
+				t.Errorf("%s is not noticed", what)
+			}
+		}()
+		do()
+	}
+	f.view(func(v *View) error {
+		r := v.query("SELECT 1")
+		if !r.next() || r.int() != 1 {
+			t.Fatal("no row", r.close())
+		}
+		panics("a second walk", func() { v.query("SELECT 1") })
+		panics("a run", func() { v.exec("SELECT 1") })
+		panics("two statements", func() { v.exec("SELECT 1; SELECT 2") })
+		if r.next() || r.next() {
+			t.Error("the walk begins again")
+		}
+		err := r.close()
+		if r.next() {
+			t.Error("the walk goes on after its end")
+		}
+		return err
+	})
+}
