@@ -1,6 +1,8 @@
 package store
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -68,19 +70,26 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 	for _, column := range []string{"active", "apple", "google", "balance", "stamps", "redemptions", "completed", "open_cards", "span_ms", "gaps", "uses", "entries", "topped_up", "spent"} {
 		cases = append(cases, broken{"statistics that differ from the ledger: totals of program", []string{"UPDATE program_counts SET " + column + "=" + column + "+1"}, KindProgram, program})
 	}
+	f := start(t, Options{})
+	l := f.withLedger(f.a)
+	f.shop(ShopFields{})
+	f.row(l, "stamp")
+	f.row(l, "stamp")
+	must(f, func(tx *Tx) (Prize, error) {
+		return tx.AddPrize(f.a, l.program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
+	})
+	f.sound()
+	f.Close()
+	whole, err := os.ReadFile(f.path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range cases {
 		t.Run(c.sql[len(c.sql)-1], func(t *testing.T) {
-			f := start(t, Options{})
-			l := f.withLedger(f.a)
-			f.shop(ShopFields{})
-			f.row(l, "stamp")
-			f.row(l, "stamp")
-			must(f, func(tx *Tx) (Prize, error) {
-				return tx.AddPrize(f.a, l.program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
-			})
-			f.sound()
-			path := f.path
-			f.Close()
+			path := filepath.Join(t.TempDir(), "cards.db")
+			if err := os.WriteFile(path, whole, 0o600); err != nil {
+				t.Fatal(err)
+			}
 			by := check(openConn(path, mayCreate))
 			for _, sql := range c.sql {
 				if err := by.script(sql); err != nil {
@@ -90,7 +99,7 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 			if err := by.close(); err != nil {
 				t.Fatal(err)
 			}
-			f.Store = open(t, path, Options{Now: f.clock.now})
+			f := open(t, path, Options{Now: f.clock.now})
 			found, err := f.Check()
 			if err != nil {
 				t.Fatal(err)

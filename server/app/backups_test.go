@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -27,7 +26,7 @@ type scheduled struct {
 	t    *testing.T
 	st   *store.Store
 	dir  string
-	log  bytes.Buffer // of the present run, which waits whenever it is read
+	log  *lines // of the present run
 	stop func()
 }
 
@@ -51,11 +50,11 @@ func bubble(t *testing.T, test func(s *scheduled)) {
 
 // run begins to make backups, as a start of the server does.
 func (s *scheduled) run(b app.Backups) {
-	s.log.Reset()
+	s.log = new(lines)
 	b.Dir = s.dir
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	wg.Go(func() { b.Run(ctx, s.st, slog.New(slog.NewTextHandler(&s.log, nil))) })
+	wg.Go(func() { b.Run(ctx, s.st, slog.New(slog.NewTextHandler(s.log, nil))) })
 	s.stop = func() { cancel(); wg.Wait() }
 	synctest.Wait()
 }
@@ -86,7 +85,7 @@ func (s *scheduled) has(names ...string) {
 func (s *scheduled) logged(level string, want int) {
 	s.t.Helper()
 	if n := strings.Count(s.log.String(), "level="+level); n != want {
-		s.t.Errorf("%d lines of %s, want %d:\n%s", n, level, want, &s.log)
+		s.t.Errorf("%d lines of %s, want %d:\n%s", n, level, want, s.log)
 	}
 }
 
@@ -119,7 +118,7 @@ func TestBackupsOnSchedule(t *testing.T) {
 		s.logged("ERROR", 0)
 		for _, part := range []string{"bytes=2", "took=", "removed=1", filepath.Join(s.dir, "shop-20000103T000000Z.db")} {
 			if !strings.Contains(s.log.String(), part) {
-				t.Errorf("the log does not tell of %s:\n%s", part, &s.log)
+				t.Errorf("the log does not tell of %s:\n%s", part, s.log)
 			}
 		}
 		for _, name := range others[:len(others)-1] {
@@ -195,7 +194,7 @@ func TestBackupsGoOnAfterAFailure(t *testing.T) {
 		s.has("shop-20000101T000000Z.db")
 		s.logged("ERROR", 1)
 		if !strings.Contains(s.log.String(), "live_cards is not the number of live chains") {
-			t.Errorf("the log does not say why:\n%s", &s.log)
+			t.Errorf("the log does not say why:\n%s", s.log)
 		}
 		// The folder is away.
 		away := s.dir + "-away"

@@ -180,7 +180,7 @@ func TestSlowScraper(t *testing.T) {
 	}
 }
 
-// lines keeps the routes of an access log.
+// lines keeps a log, which may be read meanwhile.
 type lines struct {
 	mu   sync.Mutex
 	seen []string
@@ -193,11 +193,13 @@ func (l *lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (l *lines) has(text string) bool {
+func (l *lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return strings.Contains(strings.Join(l.seen, ""), text)
+	return strings.Join(l.seen, "")
 }
+
+func (l *lines) has(text string) bool { return strings.Contains(l.String(), text) }
 
 // Beyond the bound a connection waits until another ends.
 func TestConnectionsAreBounded(t *testing.T) {
