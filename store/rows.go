@@ -24,7 +24,7 @@ type rows struct {
 	sql  string
 	s    *statement
 	open bool
-	over bool // there are no more
+	over bool // the last was read
 	at   int  // the next column
 	err  error
 }
@@ -32,7 +32,7 @@ type rows struct {
 func (c *conn) query(sql string, args ...any) *rows {
 	s, err := c.begin(sql, args)
 	if err != nil {
-		return &rows{c: c, err: err, over: true}
+		return &rows{c: c, err: err}
 	}
 	r := &s.rows
 	r.open, r.over, r.err = true, false, nil
@@ -63,20 +63,20 @@ func (c *conn) blob(sql string) (b []byte, err error) {
 }
 
 func (r *rows) next() bool {
-	if r.over || r.err != nil {
+	if !r.open || r.over || r.err != nil {
 		return false
 	}
 	more, err := r.s.Step()
 	if err != nil {
 		r.err = r.c.failed(err)
 	}
-	r.at, r.over = 0, !more || err != nil
-	return !r.over
+	r.at, r.over = 0, !more
+	return more
 }
 
 func (r *rows) close() error {
 	if r.open {
-		r.open, r.over = false, true
+		r.open = false
 		if err := r.s.end(); err != nil && r.err == nil {
 			r.err = r.c.failed(err)
 		}
@@ -115,22 +115,17 @@ func (r *rows) bytes() []byte {
 
 func (r *rows) int() int64 {
 	at := r.column()
-	n := r.s.ColumnInt64(at)
-	if n == 0 { // as SQLite reads nulls and words
-		r.want(sqlite.TypeInteger, at)
-	}
-	return n
+	r.want(sqlite.TypeInteger, at)
+	return r.s.ColumnInt64(at)
 }
 
 func (r *rows) float() float64 {
 	at := r.column()
-	f := r.s.ColumnFloat(at)
-	if f == 0 {
-		r.want(sqlite.TypeFloat, at)
-	}
-	return f
+	r.want(sqlite.TypeFloat, at)
+	return r.s.ColumnFloat(at)
 }
 
+// want refuses a column of another type: SQLite would make a number of it.
 func (r *rows) want(t sqlite.ColumnType, at int) {
 	if have := r.s.ColumnType(at); have != t && r.err == nil {
 		r.err = fmt.Errorf("store: column %d of %.60q is of type %s", at, r.sql, have)

@@ -23,7 +23,7 @@ func TestRows(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		for _, wrong := range []string{"NULL", "'card'", "x'00'", "0.0"} {
+		for _, wrong := range []string{"NULL", "'card'", "'12abc'", "'7'", "x'00'", "0.0", "2.5"} {
 			if n, err := v.number("SELECT " + wrong); err == nil || !strings.Contains(err.Error(), "column 0") {
 				t.Errorf("%s is read as the integer %d, %v", wrong, n, err)
 			}
