@@ -68,8 +68,8 @@ type lookup struct {
 	at     At
 	epoch  int64
 	all    []*card
-	claims []claimed
-	rows   []lookupRow // of every card its last ten
+	claims map[int64]map[int64]int64 // by card; see claimed
+	rows   []lookupRow               // of every card its last ten
 	where  sites
 	p      *presentation
 }
@@ -85,11 +85,9 @@ func newLookup(v *View, at At) *lookup {
 
 func (x *lookup) done() {
 	clear(x.rows) // holds on to nobody's card
-	*x = lookup{claims: x.claims[:0], rows: x.rows[:0]}
+	*x = lookup{rows: x.rows[:0]}
 	lookups.Put(x)
 }
-
-type claimed struct{ card, threshold, prize int64 }
 
 // lookupRow is a row of the ledger as the file has it.
 type lookupRow struct {
@@ -107,14 +105,17 @@ type lookupRow struct {
 // found the card is still at its row, which holds the snapshot: all of a lookup
 // is of one moment, and needs no transaction around it.
 func (x *lookup) more(c *card) error {
-	r := x.query("SELECT threshold, prize_id FROM claims WHERE card_id=? AND cycle=?", c.key, c.cycle)
-	for r.next() {
-		x.claims = append(x.claims, claimed{c.key, r.int(), r.int()})
-	}
-	if err := r.close(); err != nil {
+	taken, err := x.claimed(c)
+	if err != nil {
 		return err
 	}
-	r = x.query("SELECT id, location_id, type, stamps_delta, value_delta, prize_id, reversed_at, created_at FROM transactions WHERE card_id=? ORDER BY id DESC LIMIT ?", c.key, shownTransactions)
+	if taken != nil {
+		if x.claims == nil {
+			x.claims = map[int64]map[int64]int64{}
+		}
+		x.claims[c.key] = taken
+	}
+	r := x.query("SELECT id, location_id, type, stamps_delta, value_delta, prize_id, reversed_at, created_at FROM transactions WHERE card_id=? ORDER BY id DESC LIMIT ?", c.key, shownTransactions)
 	for r.next() {
 		x.rows = append(x.rows, lookupRow{c, r.int(), r.int(), r.str(), r.nullInt(), r.nullInt(), r.nullInt(), r.nullTime(), r.time()})
 	}
@@ -157,10 +158,8 @@ func (x *lookup) ladder(c *card) (prizes []LadderPrize) {
 	prizes = make([]LadderPrize, 0, len(x.p.program.Prizes))
 	for _, z := range x.p.program.Prizes {
 		l := LadderPrize{Prize: z, Available: c.StampsCount >= z.Threshold}
-		for _, taken := range x.claims {
-			if taken.card == c.key && taken.threshold == z.Threshold {
-				l.Available, l.Claimed = false, x.s.ID(KindPrize, taken.prize) == z.ID
-			}
+		if prize, taken := x.claims[c.key][z.Threshold]; taken {
+			l.Available, l.Claimed = false, x.s.ID(KindPrize, prize) == z.ID
 		}
 		prizes = append(prizes, l)
 	}

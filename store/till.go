@@ -213,11 +213,14 @@ func (p *program) highest() (threshold int64, has bool) {
 	return threshold, has
 }
 
-// claimed maps the thresholds taken in the card's cycle to the prize taken.
-func (c *conn) claimed(of *card) (map[int64]int64, error) {
-	m := map[int64]int64{}
+// claimed maps the thresholds taken in the card's cycle to the prize taken; nil
+// where none is.
+func (c *conn) claimed(of *card) (m map[int64]int64, err error) {
 	r := c.query("SELECT "+columns("threshold", "prize_id")+" FROM claims WHERE card_id=? AND cycle=?", of.key, of.cycle)
 	for r.next() {
+		if m == nil {
+			m = map[int64]int64{}
+		}
 		t := r.int()
 		m[t] = r.int()
 	}
