@@ -50,14 +50,20 @@ func copyDatabase(ctx context.Context, from *conn, to string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	b, err := sqlite.NewBackup(c.db, "", from.db, "")
+	return copyInto(ctx, c, from, copyPages)
+}
+
+// copyInto puts all pages of from into to, n between two looks at ctx; -1: all
+// at once.
+func copyInto(ctx context.Context, to, from *conn, n int) error {
+	b, err := sqlite.NewBackup(to.db, "", from.db, "")
 	if err != nil {
 		return classify(err)
 	}
 	defer b.Close()
 	for more := true; more && err == nil; {
 		if err = ctx.Err(); err == nil {
-			more, err = b.Step(copyPages)
+			more, err = b.Step(n)
 		}
 	}
 	return classify(err)

@@ -1,9 +1,8 @@
 package store
 
 import (
+	"context"
 	"errors"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // Replace puts the content of one database file into another, all of it or
@@ -21,14 +20,5 @@ func Replace(path, from string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, source.close()) }()
-	b, err := sqlite.NewBackup(c.db, "", source.db, "")
-	if err != nil {
-		return classify(err)
-	}
-	defer b.Close()
-	more, err := b.Step(-1)
-	if err == nil && more {
-		err = errors.New("the copy did not come to its end")
-	}
-	return classify(err)
+	return copyInto(context.Background(), c, source, -1)
 }
