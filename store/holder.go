@@ -1,9 +1,6 @@
 package store
 
-import (
-	"crypto/subtle"
-	"fmt"
-)
+import "crypto/subtle"
 
 // HolderCard is a card as its holder sees it.
 type HolderCard struct {
@@ -23,16 +20,16 @@ func (c *conn) byToken(s *Store, token string, now Time) (shop, root int64, unti
 	if !ok {
 		return 0, 0, 0, notFound("card")
 	}
-	var hash string
+	var hash []byte
 	var ends Null[Time]
-	found, err := c.one(func(r *rows) { shop, hash, ends = r.int(), r.str(), r.nullTime() },
-		"SELECT "+columns("shop_id", "hex(install_hash)", "install_expires_at")+" FROM cards WHERE id=? AND deleted_at IS NULL", key)
+	found, err := c.one(func(r *rows) { shop, hash, ends = r.int(), r.bytes(), r.nullTime() },
+		"SELECT "+columns("shop_id", "install_hash", "install_expires_at")+" FROM cards WHERE id=? AND deleted_at IS NULL", key)
 	switch {
 	case err != nil:
 		return 0, 0, 0, err
 	case !found:
 		return 0, 0, 0, notFound("card")
-	case subtle.ConstantTimeCompare([]byte(hash), []byte(fmt.Sprintf("%X", Hash(token)))) != 1:
+	case subtle.ConstantTimeCompare(hash, Hash(token)) != 1:
 		return 0, 0, 0, refuse(Gone, "This link was replaced by a newer one.")
 	case ends.V <= now:
 		return 0, 0, 0, refuse(Gone, "This link has expired. Ask the shop for a new one.")

@@ -1,8 +1,8 @@
 package store
 
 import (
+	"bytes"
 	"crypto/sha256"
-	"fmt"
 	"time"
 )
 
@@ -46,14 +46,14 @@ func (v *View) Recall(c Claim) (*Remembered, error) {
 	var other bool
 	_, err := v.one(func(r *rows) {
 		at := r.time()
-		print := r.str()
+		print := r.bytes()
 		status := int(r.int())
 		if at.Add(time.Duration(v.s.opts.Limits.IdempotencyHours)*time.Hour) <= v.Now {
 			return
 		}
-		other = print != fmt.Sprintf("%X", c.Fingerprint)
+		other = !bytes.Equal(print, c.Fingerprint[:])
 		m = &Remembered{Status: status, Body: r.bytes()}
-	}, "SELECT "+columns("created_at", "hex(fingerprint)", "status", "body")+" FROM idempotency WHERE caller=? AND key_hash=?", c.Caller, c.KeyHash[:])
+	}, "SELECT "+columns("created_at", "fingerprint", "status", "body")+" FROM idempotency WHERE caller=? AND key_hash=?", c.Caller, c.KeyHash[:])
 	if err != nil {
 		return nil, err
 	}
