@@ -338,9 +338,9 @@ func (tx *Tx) scrubEvents(root int64) error {
 		v2 []byte
 	}
 	var list []row
-	r := tx.query("SELECT "+columns("id", "CAST(payload_v2 AS TEXT)")+" FROM events WHERE payload_v2 IS NOT NULL AND card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)", root)
+	r := tx.query("SELECT "+columns("id", "payload_v2")+" FROM events WHERE payload_v2 IS NOT NULL AND card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)", root)
 	for r.next() {
-		list = append(list, row{r.int(), []byte(r.str())})
+		list = append(list, row{r.int(), r.bytes()})
 	}
 	if err := r.close(); err != nil {
 		return err

@@ -31,7 +31,7 @@ type DeliveriesQuery struct {
 
 // The payload is that of the webhook's own version.
 var deliveryCols = columns(epochColumn, "d.webhook_id", "d.event_id", "e.name", "ifnull(d.request_headers, '{}')", "d.response_status", "d.attempts", "d.last_error", "d.duration_ms",
-	"e.card_id", "d.delivered_at", "e.occurred_at", "CAST(iif(?1='v2', e.payload_v2, e.payload_v1) AS TEXT)")
+	"e.card_id", "d.delivered_at", "e.occurred_at", "iif(?1='v2', e.payload_v2, e.payload_v1)")
 
 const deliveryTables = " FROM deliveries d JOIN events e ON e.id=d.event_id"
 
@@ -43,7 +43,7 @@ func (s *Store) scanDelivery(r *rows, webhook string) Delivery {
 		d.CardInstanceID = Some(s.ID(KindCard, card.V))
 	}
 	d.DeliveredAt, d.CreatedAt = r.nullTime(), r.time()
-	d.RequestPayload = event.Splice([]byte(r.str()), d.EventID)
+	d.RequestPayload = event.Splice(r.bytes(), d.EventID)
 	return d
 }
 

@@ -216,7 +216,7 @@ func (p *program) highest() (threshold int64, has bool) {
 // claimed maps the thresholds taken in the card's cycle to the prize taken; nil
 // where none is.
 func (c *conn) claimed(of *card) (m map[int64]int64, err error) {
-	r := c.query("SELECT "+columns("threshold", "prize_id")+" FROM claims WHERE card_id=? AND cycle=?", of.key, of.cycle)
+	r := c.query("SELECT threshold, prize_id FROM claims WHERE card_id=? AND cycle=?", of.key, of.cycle)
 	for r.next() {
 		if m == nil {
 			m = map[int64]int64{}
