@@ -98,8 +98,8 @@ func openConn(path string, as mode, pragmas ...string) (*conn, error) {
 // that. A query that begins in the same instant may still run to its end.
 func (c *conn) until(ctx context.Context) { c.db.SetInterrupt(ctx.Done()) }
 
-// begin prepares a statement and gives it its arguments.
-func (c *conn) begin(sql string, args []any) (*statement, error) {
+// bound prepares a statement and gives it its arguments.
+func (c *conn) bound(sql string, args []any) (*statement, error) {
 	s, err := c.prepare(sql)
 	if err != nil {
 		return nil, err
@@ -302,7 +302,7 @@ func (c *conn) execRows(m rowsOf, args []any) error {
 }
 
 func (c *conn) run(sql string, args []any) (key, changes int64, err error) {
-	s, err := c.begin(sql, args)
+	s, err := c.bound(sql, args)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -202,14 +202,9 @@ func (s *Store) open() error {
 	} else if restoring(s.path) {
 		return held(s.path)
 	}
-	// People's names are in it: nobody else on the machine is to read it. The
-	// files beside it take its mode.
-	if f, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
-		f.Close()
-		if s.opts.Small {
-			if err := smallPages(s.path); err != nil {
-				return s.explain(err)
-			}
+	if err := newFile(s.path); err == nil && s.opts.Small {
+		if err := smallPages(s.path); err != nil {
+			return s.explain(err)
 		}
 	}
 	sync := "FULL"

@@ -76,8 +76,8 @@ func (tx *Tx) dropMail(root int64) error {
 	return err
 }
 
-// OnMail has f called after each commit that queued mail, or unlocked a card. f must be quick and
-// must not write: the writer waits for it.
+// OnMail has f called after each commit that queued mail, or unlocked a card. f
+// must be quick and must not write: the writer waits for it.
 func (s *Store) OnMail(f func()) { s.onMail.Store(&f) }
 
 // MailFate is whether a queued message is to be sent, as things stand.
@@ -144,7 +144,8 @@ func (tx *Tx) MailOver(m *QueuedMail) error {
 }
 
 // MailRefused is MailOver for a message that the mail server will not take,
-// with the code of its answer, or is not to be given again: 0. The card's shop finds it in its audit log.
+// with the code of its answer, or is not to be given again: 0. The card's shop
+// finds it in its audit log.
 func (tx *Tx) MailRefused(m *QueuedMail, code int) error {
 	shop, err := tx.number("SELECT shop_id FROM cards WHERE id=?", m.root)
 	if err != nil {

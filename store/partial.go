@@ -82,12 +82,18 @@ func (p *partial) take() error {
 }
 
 // newRaw makes the raw copy's file in place of what a killed process left of
-// one. People's names will be in it: nobody else on the machine is to read it.
+// one.
 func (p *partial) newRaw() error {
 	if err := os.Remove(p.raw()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := os.OpenFile(p.raw(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	return newFile(p.raw())
+}
+
+// newFile makes an empty file for a database. People's names will be in it:
+// nobody else on the machine is to read it. The files beside it take its mode.
+func newFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

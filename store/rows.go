@@ -30,7 +30,7 @@ type rows struct {
 }
 
 func (c *conn) query(sql string, args ...any) *rows {
-	s, err := c.begin(sql, args)
+	s, err := c.bound(sql, args)
 	if err != nil {
 		return &rows{c: c, err: err}
 	}
