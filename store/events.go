@@ -3,7 +3,7 @@ package store
 import (
 	"encoding/json"
 
-	"punchcard/webhook/event"
+	"punchcard/store/event"
 )
 
 type eventName = event.Name

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"punchcard/webhook/event"
+	"punchcard/store/event"
 )
 
 // The most patterns that a webhook's events may have, before those that repeat

@@ -3,7 +3,7 @@ package store
 import (
 	"encoding/json"
 
-	"punchcard/webhook/event"
+	"punchcard/store/event"
 )
 
 // Delivery is an entry of a webhook's delivery log (spec Webhook delivery):

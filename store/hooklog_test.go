@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"punchcard/webhook/event"
+	"punchcard/store/event"
 )
 
 func (f *fixture) log(program, hook string) (list []Delivery) {

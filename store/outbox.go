@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"punchcard/webhook/event"
+	"punchcard/store/event"
 )
 
 // What makes a delivery special (deliveries.special).

@@ -5,7 +5,7 @@ package api
 import (
 	"net/http"
 
-	"punchcard/server"
+	"punchcard/server/kernel"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -14,17 +14,17 @@ import (
 const Prefix = "/api/public/v1"
 
 // get makes a reading route.
-func get(path, id, tag, scope, title string, handler func(*server.Route), opts ...func(*server.Route)) server.Route {
+func get(path, id, tag, scope, title string, handler func(*kernel.Route), opts ...func(*kernel.Route)) kernel.Route {
 	return route(http.MethodGet, path, id, tag, scope, title, http.StatusOK, handler, opts)
 }
 
 // do makes a writing route.
-func do(method, path, id, tag, scope, title string, status int, handler func(*server.Route), opts ...func(*server.Route)) server.Route {
+func do(method, path, id, tag, scope, title string, status int, handler func(*kernel.Route), opts ...func(*kernel.Route)) kernel.Route {
 	return route(method, path, id, tag, scope, title, status, handler, opts)
 }
 
-func route(method, path, id, tag, scope, title string, status int, handler func(*server.Route), opts []func(*server.Route)) server.Route {
-	r := server.Route{Method: method, Path: path, ID: id, Tag: tag, Scope: scope, Title: title, Status: status}
+func route(method, path, id, tag, scope, title string, status int, handler func(*kernel.Route), opts []func(*kernel.Route)) kernel.Route {
+	r := kernel.Route{Method: method, Path: path, ID: id, Tag: tag, Scope: scope, Title: title, Status: status}
 	handler(&r)
 	for _, o := range opts {
 		o(&r)
@@ -32,9 +32,9 @@ func route(method, path, id, tag, scope, title string, status int, handler func(
 	return r
 }
 
-func codes(c ...store.Code) func(*server.Route) { return func(r *server.Route) { r.Codes = c } }
-func doc(text string) func(*server.Route)       { return func(r *server.Route) { r.Doc = text } }
-func disabledToo(r *server.Route)               { r.DisabledToo = true }
+func codes(c ...store.Code) func(*kernel.Route) { return func(r *kernel.Route) { r.Codes = c } }
+func doc(text string) func(*kernel.Route)       { return func(r *kernel.Route) { r.Doc = text } }
+func disabledToo(r *kernel.Route)               { r.DisabledToo = true }
 
 // PageQuery is the query of a list without filters.
 type PageQuery struct{ store.PageQuery }
@@ -51,29 +51,29 @@ const (
 )
 
 // Routes is the whole REST API, in the order of the spec.
-func Routes() []server.Route {
-	var all []server.Route
-	for _, part := range [][]server.Route{identity, locations, programs, prizes, cards, transactions, webhooks, analytics} {
+func Routes() []kernel.Route {
+	var all []kernel.Route
+	for _, part := range [][]kernel.Route{identity, locations, programs, prizes, cards, transactions, webhooks, analytics} {
 		all = append(all, part...)
 	}
 	return all
 }
 
-var locations = []server.Route{
+var locations = []kernel.Route{
 	get("/locations", "listLocations", "Locations", "locations:read", "List locations",
-		server.Read(func(v *store.View, c *server.Call, q PageQuery) (store.Page[store.Location], error) {
+		kernel.Read(func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.Location], error) {
 			return v.Locations(c.Access, q.PageQuery)
 		}), disabledToo, doc("Newest first. A restricted key sees only its own locations.")),
 	do(patch, "/locations/:id", "updateLocation", "Locations", "locations:write", "Update a location", ok,
-		server.Write(wire.Patch, func(tx *store.Tx, c *server.Call, b store.LocationPatch) (store.Location, error) {
+		kernel.Write(wire.Patch, func(tx *store.Tx, c *kernel.Call, b store.LocationPatch) (store.Location, error) {
 			return tx.UpdateLocation(c.Access, c.Param("id"), b)
 		}), disabledToo, codes(store.NotFound), doc("An absent field is left alone; no field is nullable. `active` is not a field: use disable and enable. A location outside a restricted key's own is 403.")),
 	do(post, "/locations/:id/disable", "disableLocation", "Locations", "locations:write", "Disable a location", ok,
-		server.Write(wire.Create, func(tx *store.Tx, c *server.Call, _ struct{}) (store.Location, error) {
+		kernel.Write(wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Location, error) {
 			return tx.SetLocationActive(c.Access, c.Param("id"), false)
 		}), disabledToo, codes(store.NotFound), doc("The location's cards stop working there immediately. Billing is not affected. A disabled location stays as it is.")),
 	do(post, "/locations/:id/enable", "enableLocation", "Locations", "locations:write", "Enable a location", ok,
-		server.Write(wire.Create, func(tx *store.Tx, c *server.Call, _ struct{}) (store.Location, error) {
+		kernel.Write(wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Location, error) {
 			return tx.SetLocationActive(c.Access, c.Param("id"), true)
 		}), disabledToo, codes(store.NotFound), doc("The site accepts cards again immediately. An active location stays as it is.")),
 }
@@ -84,9 +84,9 @@ type TransactionsQuery struct {
 	store.TransactionFilter
 }
 
-var transactions = []server.Route{
+var transactions = []kernel.Route{
 	get("/transactions", "listTransactions", "Transactions", "transactions:read", "List the ledger",
-		server.Read(func(v *store.View, c *server.Call, q TransactionsQuery) (store.Page[store.Transaction], error) {
+		kernel.Read(func(v *store.View, c *kernel.Call, q TransactionsQuery) (store.Page[store.Transaction], error) {
 			return v.Transactions(c.Access, q.TransactionFilter, q.PageQuery)
 		}), doc("Newest first. Rows are written at tills, never over this API. A restricted key sees the rows of its locations. A page may be shorter than limit, even empty, while next_cursor is not null: the server visits a bounded number of rows.")),
 }

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"punchcard/server"
+	"punchcard/server/kernel"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -88,13 +88,13 @@ type scopeUse struct {
 // Docs is the routes' reference as one HTML page that needs neither scripts
 // nor anything from elsewhere. It is drawn from the parts of Document, so the
 // two cannot disagree.
-func Docs(routes []server.Route, lim wire.Limits, base string) []byte {
+func Docs(routes []kernel.Route, lim wire.Limits, base string) []byte {
 	reg := &wire.Registry{}
 	d := &describer{reg: reg}
 	lead, _, _ := strings.Cut(introduction, "\n\n")
 	m := &manual{Version: Version, Lead: lead, Base: base, KeyLength: lim["idempotency_key"], ErrorJSON: errorJSON()}
 	m.FirstCurl = curl("getMe", http.MethodGet, quoted.Replace(base)+"/me", "")
-	m.ErrorFields = d.table(wire.Schema(reflect.TypeFor[server.ErrorBody](), wire.Create, lim, reg), nil)
+	m.ErrorFields = d.table(wire.Schema(reflect.TypeFor[kernel.ErrorBody](), wire.Create, lim, reg), nil)
 	m.Codes = allCodes()
 	m.Headers = headerRows()
 	for _, t := range tags(routes) {
@@ -119,7 +119,7 @@ func Docs(routes []server.Route, lim wire.Limits, base string) []byte {
 }
 
 // use notes which scope opens the route.
-func (m *manual) use(r *server.Route) {
+func (m *manual) use(r *kernel.Route) {
 	if r.Scope == "" {
 		return
 	}
@@ -133,7 +133,7 @@ func (m *manual) use(r *server.Route) {
 
 // errorJSON is an answer in the form that errors have.
 func errorJSON() string {
-	raw := wire.Append(nil, &server.ErrorBody{Error: server.ErrorObject{
+	raw := wire.Append(nil, &kernel.ErrorBody{Error: kernel.ErrorObject{
 		Code: string(store.ValidationFailed), Message: store.Invalid().Message, RequestID: "req_…",
 		Details: []store.Detail{{Field: "holder_email", Code: "invalid_format", Message: "must be an email address"}}}})
 	var b bytes.Buffer
@@ -147,7 +147,7 @@ func errorJSON() string {
 func allCodes() (list []refusal) {
 	byStatus := map[int][]codeWhen{}
 	for c, text := range when {
-		s := server.Statuses[c]
+		s := kernel.Statuses[c]
 		byStatus[s] = append(byStatus[s], codeWhen{c, text})
 	}
 	for s, codes := range byStatus {
@@ -172,7 +172,7 @@ func headerRows() (rows []member) {
 // describer turns the maps of the OpenAPI document into tables.
 type describer struct{ reg *wire.Registry }
 
-func (d *describer) entry(r *server.Route, op object, base string) entry {
+func (d *describer) entry(r *kernel.Route, op object, base string) entry {
 	e := entry{ID: r.ID, Method: r.Method, Path: pathOf(r.Path), Title: r.Title, Scope: r.Scope, Doc: r.Doc,
 		Status: r.Status, StatusText: http.StatusText(r.Status), OwnCodes: r.Codes}
 	params, _ := op["parameters"].([]any)

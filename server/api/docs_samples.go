@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"punchcard/server"
+	"punchcard/server/kernel"
 	"punchcard/server/wire"
 )
 
@@ -30,7 +30,7 @@ var samples = map[string]object{
 
 // sample is a body that the operation accepts, on one line; empty where none
 // is needed.
-func (d *describer) sample(r *server.Route, schema object) string {
+func (d *describer) sample(r *kernel.Route, schema object) string {
 	schema, _ = d.resolve(schema)
 	properties, _ := schema["properties"].(object)
 	required, _ := schema["required"].([]string)

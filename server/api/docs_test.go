@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"punchcard/server"
+	"punchcard/server/kernel"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -118,7 +118,7 @@ func TestDocsComplete(t *testing.T) {
 	page := Docs(routes, docsLimits, docsBase)
 	s := readSheet(t, page)
 	reg := &wire.Registry{}
-	wire.Schema(reflect.TypeFor[server.ErrorBody](), wire.Create, docsLimits, reg)
+	wire.Schema(reflect.TypeFor[kernel.ErrorBody](), wire.Create, docsLimits, reg)
 	for i := range routes {
 		r := &routes[i]
 		part := s.parts[r.ID]
@@ -293,7 +293,7 @@ func TestDocsOfAnyRoute(t *testing.T) {
 		Children []tree `json:"children"`
 		Any      any    `json:"any"`
 	}
-	routes := []server.Route{
+	routes := []kernel.Route{
 		{Method: http.MethodPost, Path: "/boxes/:id/lids", ID: "addLid", Tag: "Boxes & lids", Title: "Add <a> lid", Doc: "Of `a < b` & so on.",
 			Scope: "lids:write", Status: http.StatusCreated, Body: reflect.TypeFor[body](), Response: reflect.TypeFor[tree](), Codes: []store.Code{store.NotFound}},
 		{Method: http.MethodGet, Path: "/boxes", ID: "listBoxes", Tag: "Boxes & lids", Title: "List", Status: http.StatusOK, Query: reflect.TypeFor[inner](), Response: reflect.TypeFor[tree]()},

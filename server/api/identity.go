@@ -1,7 +1,7 @@
 package api
 
 import (
-	"punchcard/server"
+	"punchcard/server/kernel"
 	"punchcard/store"
 )
 
@@ -43,8 +43,8 @@ type MeKey struct {
 	LocationIDs []string `json:"location_ids" doc:"The key's location restriction; empty means every location."`
 }
 
-var identity = []server.Route{
-	get("/me", "getMe", "Identity", "", "Inspect the key", server.Read(func(v *store.View, c *server.Call, _ struct{}) (me Me, err error) {
+var identity = []kernel.Route{
+	get("/me", "getMe", "Identity", "", "Inspect the key", kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (me Me, err error) {
 		sh, locations, err := v.OwnShop(c.Access)
 		if err != nil {
 			return me, err

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"punchcard/server"
+	"punchcard/server/kernel"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -70,7 +70,7 @@ var unusual = map[int]string{
 }
 
 // why tells when a code comes with a status.
-func why(r *server.Route, status int, c store.Code) string {
+func why(r *kernel.Route, status int, c store.Code) string {
 	if status != statusOf(r, c) {
 		return unusual[status]
 	}
@@ -81,7 +81,7 @@ func why(r *server.Route, status int, c store.Code) string {
 }
 
 // codesOf are all codes that a route can answer.
-func codesOf(r *server.Route) []store.Code {
+func codesOf(r *kernel.Route) []store.Code {
 	all := []store.Code{store.ValidationFailed}
 	switch {
 	case r.Face == nil:
@@ -105,16 +105,16 @@ func codesOf(r *server.Route) []store.Code {
 }
 
 // statusOf is the status of a code on the route's face.
-func statusOf(r *server.Route, c store.Code) int {
+func statusOf(r *kernel.Route, c store.Code) int {
 	if r.Face != nil {
 		return r.Face.Status(c)
 	}
-	return server.Statuses[c]
+	return kernel.Statuses[c]
 }
 
 // statusesOf groups a route's codes by HTTP status, ascending. Codes of one
 // status keep the order of the gate.
-func statusesOf(r *server.Route) (statuses []int, codes map[int][]store.Code) {
+func statusesOf(r *kernel.Route) (statuses []int, codes map[int][]store.Code) {
 	codes = map[int][]store.Code{}
 	add := func(status int, c store.Code) {
 		if !slices.Contains(codes[status], c) {
@@ -138,7 +138,7 @@ func statusesOf(r *server.Route) (statuses []int, codes map[int][]store.Code) {
 
 // Document is the OpenAPI 3.1 description of the REST API. base is the URL
 // that ends in the prefix.
-func Document(routes []server.Route, lim wire.Limits, base string) []byte {
+func Document(routes []kernel.Route, lim wire.Limits, base string) []byte {
 	return Describe(About{"Loyalty Card Integration API", introduction, "A key of the shop: `tsk_live_` or `tsk_test_` and 43 base64url characters."}, routes, lim, base)
 }
 
@@ -146,9 +146,9 @@ func Document(routes []server.Route, lim wire.Limits, base string) []byte {
 type About struct{ Title, Introduction, Key string }
 
 // Describe is the OpenAPI 3.1 description of a face's routes.
-func Describe(about About, routes []server.Route, lim wire.Limits, base string) []byte {
+func Describe(about About, routes []kernel.Route, lim wire.Limits, base string) []byte {
 	reg := &wire.Registry{}
-	wire.Schema(reflect.TypeFor[server.ErrorBody](), wire.Create, lim, reg)
+	wire.Schema(reflect.TypeFor[kernel.ErrorBody](), wire.Create, lim, reg)
 	closeCodes(reg, routes)
 	paths := object{}
 	for i := range routes {
@@ -178,7 +178,7 @@ func Describe(about About, routes []server.Route, lim wire.Limits, base string) 
 }
 
 // closeCodes lists in the error's schema every code that some route answers.
-func closeCodes(reg *wire.Registry, routes []server.Route) {
+func closeCodes(reg *wire.Registry, routes []kernel.Route) {
 	var names []string
 	for i := range routes {
 		for _, c := range codesOf(&routes[i]) {
@@ -210,7 +210,7 @@ func pathOf(path string) string {
 	return strings.Join(parts, "/")
 }
 
-func tags(routes []server.Route) (list []any) {
+func tags(routes []kernel.Route) (list []any) {
 	seen := map[string]bool{}
 	for _, r := range routes {
 		if !seen[r.Tag] {
@@ -221,7 +221,7 @@ func tags(routes []server.Route) (list []any) {
 	return list
 }
 
-func operation(r *server.Route, lim wire.Limits, reg *wire.Registry) object {
+func operation(r *kernel.Route, lim wire.Limits, reg *wire.Registry) object {
 	text := r.Doc
 	if r.Scope != "" {
 		text = strings.TrimSpace("Scope `" + r.Scope + "`. " + text)
@@ -249,7 +249,7 @@ func hasRequired(t reflect.Type) bool {
 	return false
 }
 
-func parameters(r *server.Route, lim wire.Limits) (list []any) {
+func parameters(r *kernel.Route, lim wire.Limits) (list []any) {
 	for _, part := range strings.Split(r.Path, "/") {
 		if name, ok := strings.CutPrefix(part, ":"); ok {
 			list = append(list, object{"name": name, "in": "path", "required": true, "description": "Opaque id.", "schema": object{"type": "string", "minLength": 1}})
@@ -276,7 +276,7 @@ func parameters(r *server.Route, lim wire.Limits) (list []any) {
 	return list
 }
 
-func responses(r *server.Route, lim wire.Limits, reg *wire.Registry) object {
+func responses(r *kernel.Route, lim wire.Limits, reg *wire.Registry) object {
 	success := object{"description": "Success.", "headers": headerRefs(limits(r), replayed(r.Writes()))}
 	if r.Response != nil {
 		success["content"] = object{"application/json": object{"schema": wire.Schema(r.Response, wire.Create, lim, reg)}}
@@ -326,7 +326,7 @@ func headers() object {
 }
 
 // limits are the headers of the rate limit, which only the REST API has.
-func limits(r *server.Route) []string {
+func limits(r *kernel.Route) []string {
 	if r.Face != nil {
 		return nil
 	}
@@ -342,7 +342,7 @@ func replayed(can bool) []string {
 
 // errorHeaders are the headers of a refusal. Those of the rate limit are on
 // every answer to a valid key, and so not on all 401s and 405s.
-func errorHeaders(r *server.Route, status int, remembered bool) object {
+func errorHeaders(r *kernel.Route, status int, remembered bool) object {
 	switch status {
 	case http.StatusUnauthorized:
 		return headerRefs([]string{"WWW-Authenticate"})

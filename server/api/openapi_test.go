@@ -11,9 +11,9 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	faces "punchcard/server"
 	"punchcard/server/api"
 	"punchcard/server/app"
+	faces "punchcard/server/kernel"
 )
 
 // requestFields are the bodies' fields by spec and contract; a star marks

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	faces "punchcard/server"
 	"punchcard/server/api"
 	"punchcard/server/app"
+	faces "punchcard/server/kernel"
 )
 
 // things are resources that the operations' paths name.

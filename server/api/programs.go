@@ -1,7 +1,7 @@
 package api
 
 import (
-	"punchcard/server"
+	"punchcard/server/kernel"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -12,21 +12,21 @@ type ProgramsQuery struct {
 	Type store.Opt[string] `json:"type" enum:"standard,private,discount,access,prepaid" doc:"Only programs of this type."`
 }
 
-var programs = []server.Route{
+var programs = []kernel.Route{
 	get("/programs", "listPrograms", "Programs", "programs:read", "List programs",
-		server.Read(func(v *store.View, c *server.Call, q ProgramsQuery) (store.Page[store.Program], error) {
+		kernel.Read(func(v *store.View, c *kernel.Call, q ProgramsQuery) (store.Page[store.Program], error) {
 			return v.Programs(c.Access, q.Type, q.PageQuery)
 		}), doc("Newest first, unpublished ones and all types included. Programs are shop-wide: a location-restricted key sees the same.")),
 	do(post, "/programs", "createProgram", "Programs", "programs:write", "Create a program", created,
-		server.Write(wire.Create, func(tx *store.Tx, c *server.Call, b store.ProgramFields) (store.ProgramDetail, error) {
+		kernel.Write(wire.Create, func(tx *store.Tx, c *kernel.Call, b store.ProgramFields) (store.ProgramDetail, error) {
 			return tx.CreateProgram(c.Access, b)
 		}), doc("The program is created unpublished. Stamp programs (`standard`, `private`) need total_stamps and icon_key, `discount` needs discount_percent, `access` needs access_image_url, `prepaid` needs initial_balance_cents; a field that belongs to another type is `not_allowed`, unless it is null (or, for repeat_after_reset, false). Images are supplied as URLs. The localisations, stamps_expire_after_days, visible_in_catalog and border_enabled are stored but shown by no answer.")),
 	get("/programs/:id", "getProgram", "Programs", "programs:read", "Read a program",
-		server.Read(func(v *store.View, c *server.Call, _ struct{}) (store.ProgramDetail, error) {
+		kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
 			return v.Program(c.Access, c.Param("id"))
 		}), codes(store.NotFound)),
 	do(patch, "/programs/:id", "updateProgram", "Programs", "programs:write", "Update a program", ok,
-		server.Write(wire.Patch, func(tx *store.Tx, c *server.Call, b store.ProgramFields) (store.ProgramDetail, error) {
+		kernel.Write(wire.Patch, func(tx *store.Tx, c *kernel.Call, b store.ProgramFields) (store.ProgramDetail, error) {
 			return tx.UpdateProgram(c.Access, c.Param("id"), b)
 		}), codes(store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable), doc("Once a card of the program was installed the template is frozen: any named field is program_has_installed_cards. total_stamps below a prize's threshold is unprocessable_entity. Going back to all_locations forgets scoped_location_ids.")),
 	action(store.Publish, "Publish a program", "Unpublished becomes published: cards can be issued. Published: no change. Suspended: conflict."),
@@ -35,9 +35,9 @@ var programs = []server.Route{
 	action(store.Unsuspend, "Unsuspend a program", "Suspended becomes published: earning and redeeming resume; nothing is replayed. Published: no change. Unpublished: conflict."),
 }
 
-func action(name, title, text string) server.Route {
+func action(name, title, text string) kernel.Route {
 	return do(post, "/programs/:id/"+name, name+"Program", "Programs", "programs:write", title, ok,
-		server.Write(wire.Create, func(tx *store.Tx, c *server.Call, _ struct{}) (store.ProgramDetail, error) {
+		kernel.Write(wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
 			return tx.ProgramAction(c.Access, c.Param("id"), name)
 		}), codes(store.NotFound, store.Conflict), doc(text))
 }
@@ -47,22 +47,22 @@ type Ladder struct {
 	Data []store.Prize `json:"data"`
 }
 
-var prizes = []server.Route{
+var prizes = []kernel.Route{
 	get("/programs/:id/prizes", "listPrizes", "Prizes", "programs:read", "List a program's prizes",
-		server.Read(func(v *store.View, c *server.Call, _ struct{}) (Ladder, error) {
+		kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (Ladder, error) {
 			p, err := v.Program(c.Access, c.Param("id"))
 			return Ladder{p.Prizes}, err
 		}), codes(store.NotFound), doc("In the order of (ordinal, id); not paginated.")),
 	do(post, "/programs/:id/prizes", "createPrize", "Prizes", "programs:write", "Add a prize", created,
-		server.Write(wire.Create, func(tx *store.Tx, c *server.Call, b store.PrizeFields) (store.Prize, error) {
+		kernel.Write(wire.Create, func(tx *store.Tx, c *kernel.Call, b store.PrizeFields) (store.Prize, error) {
 			return tx.AddPrize(c.Access, c.Param("id"), b)
 		}), codes(store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable), doc("Stamp programs only. The threshold must be reachable (not above total_stamps). Several prizes may share a threshold: the holder redeems one option of each.")),
 	do(patch, "/programs/:id/prizes/:prizeId", "updatePrize", "Prizes", "programs:write", "Update a prize", ok,
-		server.Write(wire.Patch, func(tx *store.Tx, c *server.Call, b store.PrizeFields) (store.Prize, error) {
+		kernel.Write(wire.Patch, func(tx *store.Tx, c *kernel.Call, b store.PrizeFields) (store.Prize, error) {
 			return tx.UpdatePrize(c.Access, c.Param("id"), c.Param("prizeId"), b)
 		}), codes(store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable)),
 	do(remove, "/programs/:id/prizes/:prizeId", "deletePrize", "Prizes", "programs:write", "Delete a prize", gone,
-		server.Write(wire.Create, func(tx *store.Tx, c *server.Call, _ struct{}) (server.None, error) {
-			return server.None{}, tx.DeletePrize(c.Access, c.Param("id"), c.Param("prizeId"))
+		kernel.Write(wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+			return kernel.None{}, tx.DeletePrize(c.Access, c.Param("id"), c.Param("prizeId"))
 		}), codes(store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable), doc("A prize that was redeemed before stays: conflict.")),
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	faces "punchcard/server"
 	"punchcard/server/api"
+	faces "punchcard/server/kernel"
 	"punchcard/store"
 )
 

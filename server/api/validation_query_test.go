@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	faces "punchcard/server"
 	"punchcard/server/api"
+	faces "punchcard/server/kernel"
 )
 
 // queries are the parameters of each list, as the spec and the contract have

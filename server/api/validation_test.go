@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	faces "punchcard/server"
 	"punchcard/server/api"
 	"punchcard/server/app"
+	faces "punchcard/server/kernel"
 )
 
 // detailCodes are those of contract section 1.

@@ -8,7 +8,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/store"
-	"punchcard/webhook/event"
+	"punchcard/store/event"
 )
 
 // hookTable is spec section Webhook; the secret comes after it.

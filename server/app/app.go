@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"punchcard/server"
+	"punchcard/server/kernel"
 	"punchcard/store"
 	"punchcard/webhook"
 )
@@ -33,7 +33,7 @@ type App struct {
 	scrapes *http.Server
 	served  chan error
 
-	failed *server.Problem // the last reset did not succeed; guarded by gate
+	failed *kernel.Problem // the last reset did not succeed; guarded by gate
 	gate   sync.RWMutex    // held for reading by requests, while the instance stays
 	flight sync.Map        // *exchange of requests to a fixture
 	unused sync.Map        // net.Conn of a fixture's clients that have sent nothing yet
@@ -127,7 +127,7 @@ func Start(c Config) (*App, error) {
 		c.Metrics.Watch(a.Store, Version)
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", c.Metrics.Handler())
-		a.scrapes = a.server(server.Shut(mux))
+		a.scrapes = a.server(kernel.Shut(mux))
 		a.MetricsURL = "http://" + scrapes.Addr().String() + "/metrics"
 		go func() { a.served <- a.scrapes.Serve(scrapes) }()
 	}

@@ -13,10 +13,10 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
-	"punchcard/server"
 	"punchcard/server/api"
 	"punchcard/server/dev"
 	"punchcard/server/holder"
+	"punchcard/server/kernel"
 	"punchcard/server/till"
 	"punchcard/store"
 	"punchcard/webhook"
@@ -30,7 +30,7 @@ type instance struct {
 	Ready *dev.Ready // nil with serve
 
 	refuse func(http.ResponseWriter, error)
-	kernel *server.Kernel
+	kernel *kernel.Kernel
 
 	hooks *webhook.Sender // nil: webhooks are held
 	mail  Mail            // nil: there is none, or it is held
@@ -128,21 +128,21 @@ func (i *instance) begin(a *App, start *image) error {
 		i.mail = c.Mail
 		i.mail.Start(st, c.Log, observe)
 	}
-	kernel := server.NewKernel(st, server.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
+	k := kernel.NewKernel(st, kernel.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
 		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: watch, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, Targets: targets(guard)})
-	i.refuse, i.kernel = kernel.Refuse, kernel
-	router := kernel.Router()
+	i.refuse, i.kernel = k.Refuse, k
+	router := k.Router()
 	routes := restRoutes()
-	kernel.Mount(router, api.Prefix, routes, kernel.Keys())
-	kernel.Mount(router, till.Prefix, tillRoutes(), server.NewTills(st))
-	(&holder.Pages{Store: st, Kernel: kernel}).Mount(router)
-	kernel.MountPublic(router, server.Public{
+	k.Mount(router, api.Prefix, routes, k.Keys())
+	k.Mount(router, till.Prefix, tillRoutes(), kernel.NewTills(st))
+	(&holder.Pages{Store: st, Kernel: k}).Mount(router)
+	k.MountPublic(router, kernel.Public{
 		Document: func() []byte { return api.Document(routes, c.Limits.Fields(), c.PublicURL+api.Prefix) },
 		Docs:     func() []byte { return api.Docs(routes, c.Limits.Fields(), c.PublicURL+api.Prefix) },
 		Till:     func() []byte { return till.Document(c.Limits.Fields(), c.PublicURL+till.Prefix) },
 		Pricing:  a.pricing,
 	})
-	i.Handler = server.Paths(router)
+	i.Handler = kernel.Paths(router)
 	if c.Dev == nil {
 		if id, _, err := st.Identify(store.Hash(dev.APIKey)); err == nil && id != nil && id.Ended(st.Now()) == "" {
 			c.Log.Warn("the database was made by dev: its demo keys are public knowledge and open it to anyone", "db", c.DB)
@@ -153,14 +153,14 @@ func (i *instance) begin(a *App, start *image) error {
 		} else if i.Ready, err = dev.Seed(st, a.Origin); err != nil {
 			return err
 		}
-		faults, receivers := dev.NewFaults(i.ctx, kernel), dev.NewReceivers(i.ctx, kernel, c.Dev.Clock.Now, a.Origin)
+		faults, receivers := dev.NewFaults(i.ctx, k), dev.NewReceivers(i.ctx, k, c.Dev.Clock.Now, a.Origin)
 		receivers.Rand = c.Dev.rand(before)
-		(&dev.Control{Store: st, Kernel: kernel, Clock: c.Dev.Clock, Mail: mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx,
+		(&dev.Control{Store: st, Kernel: k, Clock: c.Dev.Clock, Mail: mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx,
 			Journal: journal, Faults: faults, Receivers: receivers}).Mount(router)
 		if !c.Dev.Bare {
 			i.Handler = journal.Wrap(faults.Wrap(i.Handler))
 		}
-		router.POST(resetPath, server.Plain(kernel, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (*dev.Ready, error) {
+		router.POST(resetPath, kernel.Plain(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (*dev.Ready, error) {
 			err := a.Reset()
 			return i.Ready, err
 		}))
@@ -180,7 +180,7 @@ func (c *Config) requestSeed() uint64 {
 	}
 	var seed [8]byte
 	rand.Read(seed[:])
-	return server.Seed(seed)
+	return kernel.Seed(seed)
 }
 
 // quiet ends what the instance does by itself: it waits until ctx is done for

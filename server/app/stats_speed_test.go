@@ -16,7 +16,7 @@ import (
 	"punchcard/store"
 )
 
-// Statistics are measured on a year of a shop (testdata/year) with a card for
+// Statistics are measured on a year of a shop (server/bench/year) with a card for
 // every ten transactions; a file of ten million takes some minutes to make:
 //
 //	go test ./server/app -run '^$' -bench 'Stats|Heatmap|Analytics' -benchtime 1x -transactions 10000000 -timeout 1h
@@ -35,7 +35,7 @@ func yearFile(tb testing.TB, n int) string {
 		return *yearDB
 	}
 	path := filepath.Join(tb.TempDir(), "year.db")
-	if out, err := exec.Command("go", "run", "../../testdata/year", "-db", path, "-end", yearEnd, "-cards", strconv.Itoa(n/10), "-transactions", strconv.Itoa(n)).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "run", "../../server/bench/year", "-db", path, "-end", yearEnd, "-cards", strconv.Itoa(n/10), "-transactions", strconv.Itoa(n)).CombinedOutput(); err != nil {
 		tb.Fatalf("%v\n%s", err, out)
 	}
 	return path

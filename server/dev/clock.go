@@ -6,7 +6,7 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
-	"punchcard/server"
+	"punchcard/server/kernel"
 	"punchcard/store"
 )
 
@@ -17,7 +17,7 @@ type Mover interface {
 }
 
 // errReset ends what was under way when the fixture was reset or stopped.
-var errReset = &server.Problem{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture was reset."}
+var errReset = &kernel.Problem{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture was reset."}
 
 type clockAnswer struct {
 	Now store.Time `json:"now"`

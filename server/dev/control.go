@@ -8,8 +8,8 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
-	"punchcard/server"
 	"punchcard/server/api"
+	"punchcard/server/kernel"
 	"punchcard/server/qr"
 	"punchcard/server/wire"
 	"punchcard/store"
@@ -32,7 +32,7 @@ func (m *Mailbox) Put(msg store.Mail) {
 // "punchcard dev", on loopback.
 type Control struct {
 	Store  *store.Store
-	Kernel *server.Kernel
+	Kernel *kernel.Kernel
 	Clock  Mover
 	Mail   *Mailbox
 	Ready  *Ready
@@ -56,36 +56,36 @@ var operator = store.Actor{Type: "user", Name: "dev"}
 // Mount adds the control API to a router.
 func (c *Control) Mount(r *httprouter.Router) {
 	k := c.Kernel
-	r.GET("/dev/clock", server.Plain(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }))
-	r.POST("/dev/clock", server.Plain(k, http.StatusOK, c.moveClock))
+	r.GET("/dev/clock", kernel.Plain(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }))
+	r.POST("/dev/clock", kernel.Plain(k, http.StatusOK, c.moveClock))
 	r.GET("/dev/seed.schema.json", k.Static("application/schema+json", SeedSchema))
-	r.POST("/dev/settle", server.Plain(k, http.StatusOK, c.settle))
-	r.POST("/dev/shops", server.Plain(k, http.StatusCreated, c.createShop))
-	r.PATCH("/dev/shops/:id", server.PlainPatch(k, http.StatusOK, c.updateShop))
-	r.POST("/dev/keys", server.Plain(k, http.StatusCreated, c.createKey))
-	r.POST("/dev/keys/:id/rotate", server.Plain(k, http.StatusCreated, c.rotateKey))
-	r.POST("/dev/keys/:id/revoke", server.Plain(k, http.StatusOK, c.revokeKey))
-	r.POST("/dev/locations", server.Plain(k, http.StatusCreated, c.createLocation))
-	r.POST("/dev/devices", server.Plain(k, http.StatusCreated, c.createDevice))
-	r.PATCH("/dev/programs/:id", server.PlainPatch(k, http.StatusOK, c.updateProgram))
-	r.DELETE("/dev/programs/:id", server.Plain(k, http.StatusNoContent, c.deleteProgram))
-	r.POST("/dev/programs/:id/enroll", server.Plain(k, http.StatusCreated, c.enroll))
-	r.POST("/dev/cards/:id/lock", server.Plain(k, http.StatusOK, c.lockCard(true)))
-	r.POST("/dev/cards/:id/unlock", server.Plain(k, http.StatusOK, c.lockCard(false)))
-	r.POST("/dev/cards/:id/archive", server.Plain(k, http.StatusOK, c.archiveCard))
-	r.POST("/dev/cards/:id/reissue", server.Plain(k, http.StatusOK, c.reissueCard))
-	r.POST("/dev/cards/:id/delete", server.Plain(k, http.StatusNoContent, c.eraseCard))
-	r.GET("/dev/audit", server.Plain(k, http.StatusOK, c.audit))
-	r.GET("/dev/emails", server.Plain(k, http.StatusOK, c.emails))
-	r.GET("/dev/requests", server.Plain(k, http.StatusOK, c.Journal.list))
-	r.DELETE("/dev/requests", server.Plain(k, http.StatusNoContent, c.Journal.clear))
-	r.POST("/dev/faults", server.Plain(k, http.StatusCreated, c.Faults.add))
-	r.GET("/dev/faults", server.Plain(k, http.StatusOK, c.Faults.remaining))
-	r.DELETE("/dev/faults", server.Plain(k, http.StatusNoContent, c.Faults.clear))
-	r.POST("/dev/receiver", server.Plain(k, http.StatusCreated, c.Receivers.create))
-	r.GET("/dev/receiver/:id", patiently(server.Plain(k, http.StatusOK, c.Receivers.show)))
-	r.PUT("/dev/receiver/:id", server.Plain(k, http.StatusOK, c.Receivers.update))
-	r.DELETE("/dev/receiver/:id/requests", server.Plain(k, http.StatusNoContent, c.Receivers.empty))
+	r.POST("/dev/settle", kernel.Plain(k, http.StatusOK, c.settle))
+	r.POST("/dev/shops", kernel.Plain(k, http.StatusCreated, c.createShop))
+	r.PATCH("/dev/shops/:id", kernel.PlainPatch(k, http.StatusOK, c.updateShop))
+	r.POST("/dev/keys", kernel.Plain(k, http.StatusCreated, c.createKey))
+	r.POST("/dev/keys/:id/rotate", kernel.Plain(k, http.StatusCreated, c.rotateKey))
+	r.POST("/dev/keys/:id/revoke", kernel.Plain(k, http.StatusOK, c.revokeKey))
+	r.POST("/dev/locations", kernel.Plain(k, http.StatusCreated, c.createLocation))
+	r.POST("/dev/devices", kernel.Plain(k, http.StatusCreated, c.createDevice))
+	r.PATCH("/dev/programs/:id", kernel.PlainPatch(k, http.StatusOK, c.updateProgram))
+	r.DELETE("/dev/programs/:id", kernel.Plain(k, http.StatusNoContent, c.deleteProgram))
+	r.POST("/dev/programs/:id/enroll", kernel.Plain(k, http.StatusCreated, c.enroll))
+	r.POST("/dev/cards/:id/lock", kernel.Plain(k, http.StatusOK, c.lockCard(true)))
+	r.POST("/dev/cards/:id/unlock", kernel.Plain(k, http.StatusOK, c.lockCard(false)))
+	r.POST("/dev/cards/:id/archive", kernel.Plain(k, http.StatusOK, c.archiveCard))
+	r.POST("/dev/cards/:id/reissue", kernel.Plain(k, http.StatusOK, c.reissueCard))
+	r.POST("/dev/cards/:id/delete", kernel.Plain(k, http.StatusNoContent, c.eraseCard))
+	r.GET("/dev/audit", kernel.Plain(k, http.StatusOK, c.audit))
+	r.GET("/dev/emails", kernel.Plain(k, http.StatusOK, c.emails))
+	r.GET("/dev/requests", kernel.Plain(k, http.StatusOK, c.Journal.list))
+	r.DELETE("/dev/requests", kernel.Plain(k, http.StatusNoContent, c.Journal.clear))
+	r.POST("/dev/faults", kernel.Plain(k, http.StatusCreated, c.Faults.add))
+	r.GET("/dev/faults", kernel.Plain(k, http.StatusOK, c.Faults.remaining))
+	r.DELETE("/dev/faults", kernel.Plain(k, http.StatusNoContent, c.Faults.clear))
+	r.POST("/dev/receiver", kernel.Plain(k, http.StatusCreated, c.Receivers.create))
+	r.GET("/dev/receiver/:id", patiently(kernel.Plain(k, http.StatusOK, c.Receivers.show)))
+	r.PUT("/dev/receiver/:id", kernel.Plain(k, http.StatusOK, c.Receivers.update))
+	r.DELETE("/dev/receiver/:id/requests", kernel.Plain(k, http.StatusNoContent, c.Receivers.empty))
 	r.POST("/dev/receiver/:id", c.Receivers.receive)
 }
 
@@ -256,8 +256,8 @@ func (c *Control) updateProgram(r *http.Request, p httprouter.Params, b programB
 	return d, err
 }
 
-func (c *Control) deleteProgram(r *http.Request, p httprouter.Params, _ struct{}) (server.None, error) {
-	return server.None{}, c.onProgram(r, p, func(tx *store.Tx, shop int64, id string) error { return tx.DeleteProgram(shop, id) })
+func (c *Control) deleteProgram(r *http.Request, p httprouter.Params, _ struct{}) (kernel.None, error) {
+	return kernel.None{}, c.onProgram(r, p, func(tx *store.Tx, shop int64, id string) error { return tx.DeleteProgram(shop, id) })
 }
 
 // enroll makes a card as a person does who signs up on the web.
@@ -311,8 +311,8 @@ func withPicture(out api.IssuedCard, err error) (api.IssuedCard, error) {
 	return out, err
 }
 
-func (c *Control) eraseCard(r *http.Request, p httprouter.Params, _ struct{}) (server.None, error) {
-	return server.None{}, c.onCard(r, p, func(tx *store.Tx, shop int64, id string) error { return tx.EraseCard(shop, id) })
+func (c *Control) eraseCard(r *http.Request, p httprouter.Params, _ struct{}) (kernel.None, error) {
+	return kernel.None{}, c.onCard(r, p, func(tx *store.Tx, shop int64, id string) error { return tx.EraseCard(shop, id) })
 }
 
 type auditQuery struct {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
-	"punchcard/server"
+	"punchcard/server/kernel"
 	"punchcard/store"
 )
 
@@ -21,7 +21,7 @@ const maxFaults = 1000
 // a client's retries can be tested (contract section 8).
 type Faults struct {
 	done <-chan struct{} // the fixture ends, or is made anew
-	k    *server.Kernel
+	k    *kernel.Kernel
 
 	mu   sync.Mutex
 	made int
@@ -194,11 +194,11 @@ func (f *Faults) remaining(*http.Request, httprouter.Params, struct{}) (a faults
 }
 
 // clear answers DELETE /dev/faults. A request that lags already goes on lagging.
-func (f *Faults) clear(*http.Request, httprouter.Params, struct{}) (server.None, error) {
+func (f *Faults) clear(*http.Request, httprouter.Params, struct{}) (kernel.None, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.list = nil
-	return server.None{}, nil
+	return kernel.None{}, nil
 }
 
 // take has the first fault that matches a request strike it; nil: none does. The

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"punchcard/server"
+	"punchcard/server/kernel"
 	"punchcard/store"
 )
 
 // NewFaults makes a list of faults that is empty. What waits lets go when ctx
 // ends, which is when the fixture stops or is reset.
-func NewFaults(ctx context.Context, k *server.Kernel) *Faults {
+func NewFaults(ctx context.Context, k *kernel.Kernel) *Faults {
 	return &Faults{done: ctx.Done(), k: k}
 }
 
@@ -83,7 +83,7 @@ func (f *Faults) strike(w http.ResponseWriter, x *fault) {
 	for name, value := range x.Headers {
 		w.Header().Set(name, value)
 	}
-	f.k.Refuse(w, &server.Problem{Status: int(x.Status.V), Code: store.Code(x.Code.V), Message: fmt.Sprintf("This is the fault %s, which was asked for with POST /dev/faults.", x.ID)})
+	f.k.Refuse(w, &kernel.Problem{Status: int(x.Status.V), Code: store.Code(x.Code.V), Message: fmt.Sprintf("This is the fault %s, which was asked for with POST /dev/faults.", x.ID)})
 }
 
 // lag waits as long as a fault says. It tells whether to go on: not when the
@@ -137,7 +137,7 @@ func extend(w http.ResponseWriter, d time.Duration) {
 // the client's leaving. What is longer than the API takes stays where it is.
 func read(r *http.Request) *http.Request {
 	var b bytes.Buffer
-	_, err := io.CopyN(&b, r.Body, server.MaxBody+1)
+	_, err := io.CopyN(&b, r.Body, kernel.MaxBody+1)
 	rest := io.Reader(r.Body)
 	if err != nil {
 		rest = failing{err}

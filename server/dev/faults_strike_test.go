@@ -10,7 +10,7 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
-	"punchcard/server"
+	"punchcard/server/kernel"
 	"punchcard/store"
 )
 
@@ -18,7 +18,7 @@ import (
 func TestLagOutlastsTheWriteTimeout(t *testing.T) {
 	const timeout = 100 * time.Millisecond
 	for _, when := range []string{faultBefore, faultAfter} {
-		f := NewFaults(context.Background(), &server.Kernel{})
+		f := NewFaults(context.Background(), &kernel.Kernel{})
 		if _, err := f.add(nil, httprouter.Params{}, faultBody{DelayMS: set(3 * timeout.Milliseconds()), When: set(when)}); err != nil {
 			t.Fatal(err)
 		}

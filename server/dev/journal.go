@@ -11,8 +11,8 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
-	"punchcard/server"
 	"punchcard/server/api"
+	"punchcard/server/kernel"
 	"punchcard/server/till"
 	"punchcard/server/wire"
 	"punchcard/store"
@@ -216,11 +216,11 @@ func (j *Journal) list(r *http.Request, _ httprouter.Params, _ struct{}) (a jour
 
 // clear answers DELETE /dev/requests. What came before gives no hints any more;
 // the count goes on.
-func (j *Journal) clear(*http.Request, httprouter.Params, struct{}) (server.None, error) {
+func (j *Journal) clear(*http.Request, httprouter.Params, struct{}) (kernel.None, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.requests, j.deliveries, j.past = ring{}, ring{}, newPast()
-	return server.None{}, nil
+	return kernel.None{}, nil
 }
 
 // faceOf tells which API an unescaped path belongs to, and of how many segments

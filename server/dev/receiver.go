@@ -17,7 +17,7 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
-	"punchcard/server"
+	"punchcard/server/kernel"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -38,7 +38,7 @@ type Receivers struct {
 	Rand io.Reader // of ids; crypto/rand at first
 
 	done   <-chan struct{} // the fixture ends, or is made anew
-	k      *server.Kernel
+	k      *kernel.Kernel
 	now    func() time.Time
 	origin string
 
@@ -51,7 +51,7 @@ type Receivers struct {
 // NewReceivers makes a set of receivers that is empty. What waits lets go when
 // ctx ends, which is when the fixture stops or is reset. origin is where the
 // server listens; a wildcard address there is reached as 127.0.0.1.
-func NewReceivers(ctx context.Context, k *server.Kernel, now func() time.Time, origin string) *Receivers {
+func NewReceivers(ctx context.Context, k *kernel.Kernel, now func() time.Time, origin string) *Receivers {
 	return &Receivers{Rand: rand.Reader, done: ctx.Done(), k: k, now: now, origin: reachable(origin), all: map[string]*receiver{}}
 }
 
@@ -164,17 +164,17 @@ func (rs *Receivers) update(_ *http.Request, p httprouter.Params, b receiverBody
 }
 
 // empty answers DELETE /dev/receiver/{id}/requests.
-func (rs *Receivers) empty(_ *http.Request, p httprouter.Params, _ struct{}) (server.None, error) {
+func (rs *Receivers) empty(_ *http.Request, p httprouter.Params, _ struct{}) (kernel.None, error) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	rc := rs.all[p.ByName("id")]
 	if rc == nil {
-		return server.None{}, errNoReceiver
+		return kernel.None{}, errNoReceiver
 	}
 	for len(rc.requests) > 0 {
 		rs.drop(rc)
 	}
-	return server.None{}, nil
+	return kernel.None{}, nil
 }
 
 type receiverQuery struct {

@@ -9,13 +9,13 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
-	"punchcard/server"
+	"punchcard/server/kernel"
 )
 
 // All requests together take 64 MiB at most: what came first goes first,
 // whoever it came to.
 func TestReceiversAreBounded(t *testing.T) {
-	rs := NewReceivers(context.Background(), &server.Kernel{}, time.Now, "http://127.0.0.1:1")
+	rs := NewReceivers(context.Background(), &kernel.Kernel{}, time.Now, "http://127.0.0.1:1")
 	add := func() string {
 		t.Helper()
 		shown, err := rs.create(nil, httprouter.Params{}, receiverBodyFields{})
@@ -49,7 +49,7 @@ func TestReceiversAreBounded(t *testing.T) {
 // Who waits gets what there is when the fixture ends.
 func TestWaitEndsWithTheFixture(t *testing.T) {
 	ctx, end := context.WithCancel(context.Background())
-	rs := NewReceivers(ctx, &server.Kernel{}, time.Now, "http://127.0.0.1:1")
+	rs := NewReceivers(ctx, &kernel.Kernel{}, time.Now, "http://127.0.0.1:1")
 	shown, _ := rs.create(nil, httprouter.Params{}, receiverBodyFields{})
 	rs.record(shown.ID, map[string]string{}, "{}")
 	time.AfterFunc(10*time.Millisecond, end)

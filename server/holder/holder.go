@@ -14,7 +14,7 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
-	"punchcard/server"
+	"punchcard/server/kernel"
 	"punchcard/server/qr"
 	"punchcard/store"
 )
@@ -24,7 +24,7 @@ var cardHTML string
 
 var page = template.Must(template.New("card").Parse(cardHTML))
 
-var style = server.StyleSource(cardHTML) // of every page
+var style = kernel.StyleSource(cardHTML) // of every page
 
 // view is what the page shows.
 type view struct {
@@ -51,7 +51,7 @@ type view struct {
 // Pages serves the holder's pages.
 type Pages struct {
 	Store  *store.Store
-	Kernel *server.Kernel
+	Kernel *kernel.Kernel
 }
 
 // Mount adds the pages to a router.
@@ -113,12 +113,12 @@ func amount(cents int64) string {
 func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 	form, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if form != "application/x-www-form-urlencoded" {
-		server.PlainSmall(p.Kernel, http.StatusOK, func(r *http.Request, ps httprouter.Params, f store.InstallFields) (store.CardDetail, error) {
+		kernel.PlainSmall(p.Kernel, http.StatusOK, func(r *http.Request, ps httprouter.Params, f store.InstallFields) (store.CardDetail, error) {
 			return p.put(r, ps, f)
 		})(w, r, ps)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, server.SmallBody)
+	r.Body = http.MaxBytesReader(w, r.Body, kernel.SmallBody)
 	if err := r.ParseForm(); err != nil {
 		p.refuse(w, r, store.Invalid(store.Detail{Field: "platform", Code: "invalid_format", Message: "the form cannot be read"}))
 		return
@@ -162,7 +162,7 @@ func (p *Pages) html(w http.ResponseWriter, status int, x view) {
 			return
 		}
 		x.Own = template.HTML(own.String())
-		styles = append(styles, server.StyleSource(own.String()))
+		styles = append(styles, kernel.StyleSource(own.String()))
 	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, x); err != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	faces "punchcard/server"
+	faces "punchcard/server/kernel"
 	"punchcard/server/till"
 )
 

@@ -5,8 +5,8 @@ package till
 import (
 	"net/http"
 
-	"punchcard/server"
 	"punchcard/server/api"
+	"punchcard/server/kernel"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -14,10 +14,10 @@ import (
 // Prefix is where the API is mounted.
 const Prefix = "/till/v1"
 
-var face = &server.Face{
+var face = &kernel.Face{
 	Read:   []store.Code{store.Unauthenticated, store.InternalError},
 	Write:  []store.Code{store.Unauthenticated, store.SubscriptionSuspended, store.LocationDisabled, store.InvalidCredentials, store.RateLimited, store.InternalError},
-	Status: server.TillStatus, PIN: true,
+	Status: kernel.TillStatus, PIN: true,
 }
 
 // Document is the till API's OpenAPI 3.1 description.
@@ -33,40 +33,40 @@ const introduction = "What a shop's devices write to the ledger. A device belong
 // refusals are what every action on a card may be refused with, in this order.
 var refusals = []store.Code{store.NotFound, store.Unprocessable, store.CardSuspended, store.Conflict, store.CardExpired}
 
-func write[B any](path, id, title, text string, fn func(*store.Tx, store.At, string, B) (store.Stamped, error), codes ...store.Code) server.Route {
-	r := server.Route{Method: http.MethodPost, Path: path, ID: id, Tag: "Cards", Title: title, Doc: text, Status: http.StatusCreated, Codes: append(refusals[:len(refusals):len(refusals)], codes...)}
-	server.Write(wire.Create, func(tx *store.Tx, c *server.Call, b B) (store.Stamped, error) {
+func write[B any](path, id, title, text string, fn func(*store.Tx, store.At, string, B) (store.Stamped, error), codes ...store.Code) kernel.Route {
+	r := kernel.Route{Method: http.MethodPost, Path: path, ID: id, Tag: "Cards", Title: title, Doc: text, Status: http.StatusCreated, Codes: append(refusals[:len(refusals):len(refusals)], codes...)}
+	kernel.Write(wire.Create, func(tx *store.Tx, c *kernel.Call, b B) (store.Stamped, error) {
 		return fn(tx, c.Till.At, c.Param("code"), b)
 	})(&r)
 	return r
 }
 
 // Routes is the whole till API.
-func Routes() []server.Route {
-	me := server.Route{Method: http.MethodGet, Path: "/me", ID: "getDevice", Tag: "Device", Title: "Inspect the device", Status: http.StatusOK}
-	server.Read(func(v *store.View, c *server.Call, _ struct{}) (store.TillMe, error) { return v.TillMe(c.Till.At) })(&me)
+func Routes() []kernel.Route {
+	me := kernel.Route{Method: http.MethodGet, Path: "/me", ID: "getDevice", Tag: "Device", Title: "Inspect the device", Status: http.StatusOK}
+	kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.TillMe, error) { return v.TillMe(c.Till.At) })(&me)
 
-	lookup := server.Route{Method: http.MethodGet, Path: "/cards/:code", ID: "lookupCard", Tag: "Cards", Title: "Look a card up", Status: http.StatusOK,
+	lookup := kernel.Route{Method: http.MethodGet, Path: "/cards/:code", ID: "lookupCard", Tag: "Cards", Title: "Look a card up", Status: http.StatusOK,
 		Codes: []store.Code{store.NotFound}, Doc: "`code` is the card's id or what its QR code holds; it stands for the whole chain of cards that overflowed from one another. Never writes."}
-	server.Read(func(v *store.View, c *server.Call, _ struct{}) (store.Lookup, error) {
+	kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (store.Lookup, error) {
 		return v.Lookup(c.Till.At, c.Param("code"))
 	})(&lookup)
 
-	issue := server.Route{Method: http.MethodPost, Path: "/programs/:id/cards", ID: "issueCardAtCounter", Tag: "Cards", Title: "Issue a card at the counter", Status: http.StatusCreated,
+	issue := kernel.Route{Method: http.MethodPost, Path: "/programs/:id/cards", ID: "issueCardAtCounter", Tag: "Cards", Title: "Issue a card at the counter", Status: http.StatusCreated,
 		Codes: []store.Code{store.NotFound, store.Unprocessable, store.Conflict}, Doc: "The card is active at once."}
-	server.Write(wire.Create, func(tx *store.Tx, c *server.Call, b store.CounterFields) (store.IssuedCard, error) {
+	kernel.Write(wire.Create, func(tx *store.Tx, c *kernel.Call, b store.CounterFields) (store.IssuedCard, error) {
 		return tx.IssueAtCounter(c.Till.At, c.Param("id"), b)
 	})(&issue)
 	api.WithPicture(&issue)
 
-	reverse := server.Route{Method: http.MethodPost, Path: "/transactions/:id/reversal", ID: "reverseTransaction", Tag: "Ledger", Title: "Reverse a transaction", Status: http.StatusCreated,
+	reverse := kernel.Route{Method: http.MethodPost, Path: "/transactions/:id/reversal", ID: "reverseTransaction", Tag: "Ledger", Title: "Reverse a transaction", Status: http.StatusCreated,
 		Codes: append(refusals[:len(refusals):len(refusals)], store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance),
 		Doc:   "Takes back a row of the device's own location, once. It is a correction and no presentation: it activates no card and lets no stamps expire. Either row of an overflow takes both back: the named one's reversal is `transaction`, the other's `overflow_transaction`."}
-	server.Write(wire.Create, func(tx *store.Tx, c *server.Call, b store.Metadata) (store.Stamped, error) {
+	kernel.Write(wire.Create, func(tx *store.Tx, c *kernel.Call, b store.Metadata) (store.Stamped, error) {
 		return tx.Reverse(c.Till.At, c.Param("id"), b)
 	})(&reverse)
 
-	all := []server.Route{me, lookup, issue,
+	all := []kernel.Route{me, lookup, issue,
 		write("/cards/:code/stamps", "stampCard", "Give stamps", "Goes to the oldest live card of the chain that is not full. What goes over opens a new card where the program repeats (`overflow_transaction`, `overflow_card`), else it is dropped and a full card refuses.",
 			(*store.Tx).Stamp, store.CardFullNoRepeat, store.SpendRequired, store.SpendNotEnabled, store.AmountBelowMinStamp),
 		write("/cards/:code/redemptions", "redeemPrize", "Redeem a prize", "One option per threshold and cycle. The highest threshold on a full card completes the cycle.",

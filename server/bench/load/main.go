@@ -1,0 +1,232 @@
+// Command load puts the mix of a shop's busy day on the real server, as a
+// process on a file of its own, and fails when anything answered is lost:
+//
+//	go run ./server/bench/load -minutes 15
+//	go run ./server/bench/load -minutes 2 -rate 500
+//
+// It needs the go command and Linux or macOS; everything stays on loopback and
+// in a temporary folder, and ends by itself. What clients do is written at
+// client.step. Beside them two readers walk the list of all cards without a
+// pause, and a receiver verifies every webhook.
+//
+// Without -rate each client sends its next request when the one before it is
+// answered. With -rate requests are due at fixed times, and latencies count
+// from then: a server that stalls does not hide it by being asked less.
+//
+// At the end all cards are compared with what the answers said, and the ledger
+// with what tills were told; every webhook must have come; "punchcard check"
+// must find nothing. The exit status is 1 where any of that fails, a status
+// came that had not to come, the server logged a warning or an error, or its
+// write-ahead log grew past -wal-bound.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"math"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	minutes float64
+	clients int
+	readers int
+	cards   int
+	rate    float64
+	bound   int // MiB
+	seed    uint64
+	binary  string
+	dir     string
+}
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("load: ")
+	var o options
+	flag.Float64Var(&o.minutes, "minutes", 15, "how long to measure, from 0.01 to 1440 minutes")
+	flag.IntVar(&o.clients, "clients", 64, "connections that carry the mix, 1 to 1000")
+	flag.IntVar(&o.readers, "readers", 2, "connections that walk the list of cards without a pause, 0 to 1000")
+	flag.IntVar(&o.cards, "cards", 100_000, "cards that are there at first, ten for each client at least")
+	flag.Float64Var(&o.rate, "rate", 0, "requests per second of all clients, readers not counted, up to 1000000; 0: as many as are answered")
+	flag.IntVar(&o.bound, "wal-bound", 64, "MiB that the write-ahead log must not exceed")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of what clients do")
+	flag.StringVar(&o.binary, "binary", "", "punchcard's binary; without it one is built")
+	flag.StringVar(&o.dir, "dir", os.TempDir(), "folder in which the temporary one is made; it should be on a disk")
+	flag.Parse()
+	if err := o.check(); err != nil {
+		fmt.Fprintln(os.Stderr, "load:", err)
+		flag.Usage()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := o.run(ctx); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// check tells which flag breaks its rule.
+func (o *options) check() error {
+	switch {
+	case flag.NArg() > 0:
+		return fmt.Errorf("takes flags alone, not %q", flag.Arg(0))
+	case !(o.minutes >= 0.01 && o.minutes <= 1440):
+		return errors.New("-minutes must be from 0.01 to 1440")
+	case o.clients < 1 || o.clients > 1000:
+		return errors.New("-clients must be from 1 to 1000")
+	case o.readers < 0 || o.readers > 1000:
+		return errors.New("-readers must be from 0 to 1000")
+	case o.cards < 10*o.clients:
+		return errors.New("-cards must be ten for each client at least")
+	case !(o.rate >= 0 && o.rate <= 1e6):
+		return errors.New("-rate must be from 0 to 1000000")
+	case o.bound < 1:
+		return errors.New("-wal-bound must be at least 1")
+	}
+	return nil
+}
+
+// run makes the shop, loads it and looks at what is left. What failed is kept.
+func (o *options) run(ctx context.Context) (err error) {
+	debug.SetGCPercent(400) // the server has more use for the processors
+	dir, err := os.MkdirTemp(o.dir, "punchcard-load-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err == nil || ctx.Err() != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		} else {
+			err = fmt.Errorf("%w\nthe database is kept in %s", err, dir)
+		}
+	}()
+	if o.binary == "" {
+		if o.binary, err = build(ctx, dir); err != nil {
+			return err
+		}
+	}
+	sync, err := fsync(dir)
+	if err != nil {
+		return err
+	}
+	l := &load{options: *o, faults: &faults{}, length: time.Duration(o.minutes * float64(time.Minute))}
+	// A row a minute, and six at least: as many in each third.
+	for range 3 * max(2, int(math.Ceil(o.minutes/3))) {
+		l.rows = append(l.rows, &period{})
+	}
+	l.hooks = newHooks(l.faults)
+	l.server = &server{binary: o.binary, db: filepath.Join(dir, "shop.db"), faults: l.faults}
+	pace := "as fast as they are answered"
+	if o.rate > 0 {
+		pace = fmt.Sprintf("%g requests/s", o.rate)
+	}
+	fmt.Printf("%d clients, %s; %d readers; %d cards; %g minutes; one fsync %s ms\n", o.clients, pace, o.readers, o.cards, o.minutes, ms(sync))
+	if l.shop, err = makeFile(l.server); err != nil {
+		return err
+	}
+	if err = l.server.start(); err != nil {
+		return err
+	}
+	rows, err := l.serve(ctx)
+	select {
+	case <-l.server.ended:
+	default:
+		err = errors.Join(err, l.server.stop())
+	}
+	if ctx.Err() != nil {
+		return errors.New("broken off")
+	}
+	return l.verdict(err, rows)
+}
+
+// serve is what happens while the server is up, and the books at the end.
+func (l *load) serve(ctx context.Context) (rows int64, err error) {
+	receiver, err := newReceiver(l.hooks)
+	if err != nil {
+		return 0, err
+	}
+	defer receiver.close()
+	if err := l.shop.open(l.server); err != nil {
+		return 0, err
+	}
+	l.connect(time.Now().Add(l.length + time.Hour))
+	defer l.disconnect()
+	began := time.Now()
+	if err := l.fill(ctx); err != nil {
+		return 0, err
+	}
+	if err := l.shop.subscribe(l.server, receiver); err != nil {
+		return 0, err
+	}
+	if l.before, err = l.server.scrape(); err != nil {
+		return 0, err
+	}
+	l.filled = l.before["punchcard_db_bytes"]
+	fmt.Printf("filled in %.0f s: %.0f MiB\n", time.Since(began).Seconds(), l.filled/mib)
+	l.header(os.Stdout)
+	if err := l.run(ctx, func(row int) { l.report(os.Stdout, row) }); err != nil {
+		return 0, err
+	}
+	l.summary(os.Stdout)
+	took, err := l.drain(ctx)
+	if err != nil {
+		l.hooks.close()
+		return 0, err
+	}
+	fmt.Printf("%d webhooks were to come and %d came, the last %.1f s after the load; %d came more than once\n", l.hooks.wanted, l.hooks.came, took.Seconds(), l.hooks.repeats)
+	return l.finish()
+}
+
+// verdict is the end: nil if all is as it must be.
+func (l *load) verdict(err error, rows int64) error {
+	most := 0.0
+	for _, p := range l.rows {
+		most = max(most, p.wal)
+	}
+	if most > float64(l.bound)*mib {
+		l.faults.add("the write-ahead log grew to %.1f MiB; -wal-bound is %d", most/mib, l.bound)
+	}
+	for _, f := range l.faults.first {
+		fmt.Println("FAULT", f)
+	}
+	if n := l.faults.count(); n > 0 {
+		err = errors.Join(err, fmt.Errorf("%d faults", n))
+	}
+	if err == nil {
+		fmt.Printf("check found nothing; the ledger's %d rows and all cards are as the tills were told; log at most %.1f MiB\n", rows, most/mib)
+	}
+	return err
+}
+
+// fsync is the median cost of syncing a small append in the folder.
+func fsync(dir string) (time.Duration, error) {
+	f, err := os.Create(filepath.Join(dir, "fsync"))
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	var took []time.Duration
+	page := make([]byte, 4096)
+	for range 101 {
+		start := time.Now()
+		if _, err := f.Write(page); err != nil {
+			return 0, err
+		}
+		if err := f.Sync(); err != nil {
+			return 0, err
+		}
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	return took[len(took)/2], nil
+}

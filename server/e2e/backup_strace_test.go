@@ -1,0 +1,48 @@
+//go:build durability
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestDiskFailsUnderABackup has the disk refuse what a backup writes and syncs:
+// it is not made then, and nothing is left of it.
+func TestDiskFailsUnderABackup(t *testing.T) {
+	t.Parallel()
+	db, dir := soundFile(t), t.TempDir()
+	file, trace := filepath.Join(dir, "copy.db"), filepath.Join(t.TempDir(), "trace")
+	for _, c := range []struct {
+		call, on string
+		when     []int
+		says     string
+	}{
+		{"pwrite64", file + ".partial-raw", []int{1, 2, 10, 30}, "the disk failed"},
+		{"pwrite64", file + ".partial", []int{1, 2, 10, 30}, "the disk failed"},
+		{"sync_file_range", file + ".partial", []int{1}, "input/output error"},
+		{"fsync", file + ".partial", []int{1}, "input/output error"},
+	} {
+		for _, n := range c.when {
+			cmd := exec.Command("strace", "-f", "-qq", "-o", trace, "-P", c.on, "-e", "trace="+c.call, "-e", fmt.Sprintf("inject=%s:error=EIO:when=%d", c.call, n), binary, "backup", file, "--db", db)
+			r := finish(t, cmd, nil)
+			calls := must(os.ReadFile(trace))
+			if !strings.Contains(string(calls), "(INJECTED)") {
+				t.Errorf("%s %d of %s did not fail; it printed %q", c.call, n, c.on, r.stdout)
+				continue
+			}
+			r.refused(t, file, c.says)
+			if left, _ := os.ReadDir(dir); len(left) > 0 {
+				t.Fatalf("%s %d of %s left %v", c.call, n, c.on, left)
+			}
+		}
+	}
+	if r := execute(t, nil, "backup", file, "--db", db); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	soundCopy(t, file)
+}

@@ -1,0 +1,401 @@
+//go:build unix
+
+package e2e
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// query reads a list of texts from a file, behind the program's back.
+func query(t *testing.T, path, statement string) (values []string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query(statement)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var v string
+		if err := rows.Scan(&v); err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, v)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return values
+}
+
+// sound holds a database that nobody uses to check.
+func soundCopy(t *testing.T, path string) {
+	t.Helper()
+	if r := execute(t, nil, "check", "--db", path); r.code != 0 || r.stdout != "ok\n" {
+		t.Errorf("check of %s: %+v", path, r)
+	}
+}
+
+// busyShop is a served shop whose writers issue and stamp cards until the end.
+type busyShop struct {
+	*shopFile
+	program string
+	over    chan struct{}
+	writers sync.WaitGroup
+
+	mu       sync.Mutex
+	begun    []int // per writer: cards asked for
+	answered []int // per writer: cards answered for, one after the other
+	beat     chan struct{}
+}
+
+func newBusyShop(t *testing.T, writers int) *busyShop {
+	t.Helper()
+	b := &busyShop{shopFile: newShop(t, "--api-key-rate-limit-per-minute", "0"), over: make(chan struct{}), begun: make([]int, writers), answered: make([]int, writers), beat: make(chan struct{}, 1)}
+	b.server.leavers = true
+	k := b.makeKey("create", "--name", "Office")
+	var device struct{ Token string }
+	b.json(&device, "device", "create", "--location", b.location("Centrale"), "--name", "Till")
+	b.program = b.api(k).program(`{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`)
+	transport := &http.Transport{MaxIdleConnsPerHost: writers}
+	t.Cleanup(transport.CloseIdleConnections)
+	post := func(key, url, body string, into any) bool {
+		resp, err := (&http.Client{Transport: transport}).Do(newRequest(t, "POST", url, key, body))
+		if err != nil {
+			t.Error(err)
+			return false
+		}
+		defer resp.Body.Close()
+		raw, err := io.ReadAll(resp.Body)
+		if err == nil {
+			err = json.Unmarshal(raw, into)
+		}
+		if err != nil || resp.StatusCode != 201 {
+			t.Errorf("%d %s, %v", resp.StatusCode, raw, err)
+			return false
+		}
+		return true
+	}
+	for w := range writers {
+		b.writers.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-b.over:
+					return
+				default:
+				}
+				b.note(b.begun, w)
+				var made card
+				if !post(k.Secret, b.server.origin+"/api/public/v1/programs/"+b.program+"/cards", fmt.Sprintf(`{"external_ref":"%d-%d"}`, w, n), &made) ||
+					!post(device.Token, b.server.origin+"/till/v1/cards/"+made.ID+"/stamps", `{"count":3}`, &struct{}{}) {
+					return
+				}
+				b.note(b.answered, w)
+				select {
+				case b.beat <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	t.Cleanup(b.rest)
+	return b
+}
+
+func (b *busyShop) note(counts []int, w int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	counts[w]++
+}
+
+func (b *busyShop) now(counts []int) []int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]int(nil), counts...)
+}
+
+// after waits for so many more answers.
+func (b *busyShop) after(n int) {
+	for range n {
+		<-b.beat
+	}
+}
+
+// rest ends the writers.
+func (b *busyShop) rest() {
+	select {
+	case <-b.over:
+	default:
+		close(b.over)
+	}
+	b.writers.Wait()
+}
+
+// holds checks a copy: of each writer it has the cards up to some one, with
+// their stamps, no fewer than had been answered before the backup began, and
+// no more than had been asked for when it had ended.
+func (b *busyShop) holds(copied string, before, begun []int) {
+	b.t.Helper()
+	stamps := map[string]string{}
+	for _, line := range query(b.t, copied, "SELECT external_ref||' '||stamps_count FROM cards WHERE external_ref IS NOT NULL") {
+		ref, count, _ := strings.Cut(line, " ")
+		stamps[ref] = count
+	}
+	total := 0
+	for w := range before {
+		n := 0
+		for ; stamps[fmt.Sprint(w, "-", n)] != ""; n++ {
+			if got := stamps[fmt.Sprint(w, "-", n)]; n < before[w] && got != "3" {
+				b.t.Errorf("card %d of writer %d has %s stamps", n, w, got)
+			}
+		}
+		total += n
+		if n < before[w] || n > begun[w] {
+			b.t.Errorf("writer %d had answers for %d cards before, and asked for %d until the end; the copy has %d", w, before[w], begun[w], n)
+		}
+	}
+	if total != len(stamps) {
+		b.t.Errorf("the copy has %d cards, and of the writers' cards up to the first that is missing %d", len(stamps), total)
+	}
+	soundCopy(b.t, copied)
+}
+
+// TestBackupUnderLoad copies a database while it is written to.
+func TestBackupUnderLoad(t *testing.T) {
+	t.Parallel()
+	b := newBusyShop(t, 8)
+	dir := t.TempDir()
+	for round := range 6 {
+		b.after(50)
+		file := filepath.Join(dir, fmt.Sprint("copy", round, ".db"))
+		before := b.now(b.answered)
+		out := b.run("backup", file)
+		begun := b.now(b.begun)
+		if !strings.HasPrefix(out, file+": ") || !strings.Contains(out, "verified") {
+			t.Errorf("backup printed %q", out)
+		}
+		info, err := os.Stat(file)
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info, err)
+		}
+		b.holds(file, before, begun)
+	}
+	b.rest()
+	b.server.stop()
+	soundCopy(t, b.db)
+}
+
+// TestBackupRefusals: each refusal is one line and leaves everything as it was.
+func TestBackupRefusals(t *testing.T) {
+	t.Parallel()
+	f := newShop(t)
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	write := func(name, text string) string {
+		if err := os.WriteFile(at(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return at(name)
+	}
+	there, text, empty, live := write("there", "mine"), write("text.txt", strings.Repeat("mine\n", 500)), write("empty.db", ""), write("live.db", "mine")
+	write("live.db-wal", "")
+	newer, foreign, broken := copyFile(t, soundFile(t)), write("foreign.db", ""), copyFile(t, soundFile(t))
+	sqlExec(t, newer, "PRAGMA user_version=1000")
+	sqlExec(t, foreign, "CREATE TABLE notes (text TEXT)")
+	sqlExec(t, broken, "UPDATE shops SET live_cards=7")
+	f.makeKey("create", "--name", "CRM")
+	f.run("backup", at("damaged.db"))
+	damaged := at("damaged.db")
+	mixPages(t, damaged, "keys_hash", "keys_shop")
+	if err := errors.Join(os.Symlink(f.db, at("link.db")), os.Link(f.db, at("hard.db"))); err != nil {
+		t.Fatal(err)
+	}
+	same := untouched(t, there)
+	for _, c := range []struct {
+		args []string
+		says []string
+	}{
+		{[]string{there}, []string{there, "exists already", "--force"}},
+		{[]string{at("no/copy.db")}, []string{at("no"), "does not exist"}},
+		{[]string{dir, "--force"}, []string{dir, "is a folder"}},
+		{[]string{f.db, "--force"}, []string{f.db, "is the database itself"}},
+		{[]string{at("link.db"), "--force"}, []string{"is the database itself"}},
+		{[]string{at("hard.db"), "--force"}, []string{"is the database itself"}},
+		{[]string{f.db + "-wal", "--force"}, []string{"is the database itself, or belongs to it"}},
+		{[]string{f.db + "-shm", "--force"}, []string{"is the database itself, or belongs to it"}},
+		{[]string{f.db + "-journal"}, []string{"is the database itself, or belongs to it"}},
+		{[]string{f.db + ".lock", "--force"}, []string{"is the database itself, or belongs to it"}},
+		{[]string{live, "--force"}, []string{live, "live.db-wal is beside it"}},
+		{[]string{at("x"), "--db", at("none.db")}, []string{at("none.db"), "no such database"}},
+		{[]string{at("x"), "--db", dir}, []string{dir, "is a folder"}},
+		{[]string{at("x"), "--db", text}, []string{text, "is not a database"}},
+		{[]string{at("x"), "--db", empty}, []string{empty, "empty file"}},
+		{[]string{at("x"), "--db", foreign}, []string{foreign, "not one of punchcard"}},
+		{[]string{at("x"), "--db", newer}, []string{newer, "newer punchcard"}},
+		{[]string{at("x"), "--db", broken}, []string{broken, "live_cards is not", "quick"}},
+		{[]string{at("x"), "--db", damaged, "--quick"}, []string{damaged, "is damaged", "integrity"}},
+	} {
+		args := append([]string{"backup"}, c.args...)
+		if !strings.Contains(strings.Join(args, " "), "--db") {
+			args = append(args, "--db", f.db)
+		}
+		execute(t, nil, args...).refused(t, c.says...)
+	}
+	same()
+	for _, name := range []string{"x", "x.partial", "there.partial"} {
+		if _, err := os.Lstat(at(name)); err == nil {
+			t.Errorf("a refused backup left %s", name)
+		}
+	}
+	if r := execute(t, nil, "backup", at("quick.db"), "--db", broken, "--quick"); r.code != 0 {
+		t.Errorf("--quick: %+v", r)
+	}
+	f.run("backup", there, "--force")
+	soundCopy(t, there)
+}
+
+// TestBackupWhereNothingCanBeWritten: a folder that is closed, and a disk that
+// is full at any point.
+func TestBackupWhereNothingCanBeWritten(t *testing.T) {
+	t.Parallel()
+	db := soundFile(t)
+	closed := t.TempDir()
+	for _, path := range []string{db, filepath.Dir(db)} {
+		if err := os.Chmod(path, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for dir := filepath.Dir(db); dir != filepath.Dir(dir) && dir != os.TempDir(); dir = filepath.Dir(dir) {
+		os.Chmod(dir, 0o777)
+	}
+	if err := os.Chmod(closed, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(closed, 0o755) })
+	cmd := exec.Command(binary, "backup", filepath.Join(closed, "copy.db"), "--db", db)
+	if os.Geteuid() == 0 { // whom permissions do not hold
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	finish(t, cmd, nil).refused(t, filepath.Join(closed, "copy.db"), "cannot write in the folder", "permission denied")
+
+	size := must64(os.Stat(db))
+	dir, tries := t.TempDir(), 0
+	for limit := int64(70); limit*512 < size+4096; limit += 1 + size/512/25 {
+		// The limit on a file's size plays the full disk. It begins above the
+		// size of the -shm that reading the database needs.
+		cmd := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, limit), binary, "backup", filepath.Join(dir, "copy.db"), "--db", db)
+		r := finish(t, cmd, nil)
+		if limit*512 >= size {
+			break
+		}
+		tries++
+		r.refused(t, filepath.Join(dir, "copy.db"), "the disk failed")
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Fatalf("a failed backup left %v", left)
+		}
+	}
+	if tries < 10 {
+		t.Errorf("only %d limits were tried", tries)
+	}
+
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=100k", "none", dir).CombinedOutput(); err != nil {
+		t.Logf("NOT TESTED: a disk that is really full, since none can be mounted here: %v %s", err, out)
+		return
+	}
+	defer exec.Command("umount", dir).Run()
+	execute(t, nil, "backup", filepath.Join(dir, "copy.db"), "--db", db).refused(t, filepath.Join(dir, "copy.db"), "full")
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("a backup on a full disk left %v", left)
+	}
+}
+
+func must64(info os.FileInfo, err error) int64 {
+	if err != nil {
+		panic(err)
+	}
+	return info.Size()
+}
+
+// TestBackupHasNothingErased: what was erased before is nowhere in the bytes.
+func TestBackupHasNothingErased(t *testing.T) {
+	t.Parallel()
+	b := newBusyShop(t, 2)
+	const person = "Zebedee Unforgettable"
+	api := b.api(key{Secret: b.secrets[0]})
+	var ids []string
+	for i := range 12 {
+		made := api.issue(b.program, map[string]string{"holder_name": person, "external_ref": fmt.Sprint("gone-", i), "holder_email": fmt.Sprintf("zebedee%d@example.com", i)})
+		ids = append(ids, made.ID)
+	}
+	dir := t.TempDir()
+	b.run("backup", filepath.Join(dir, "with.db"))
+	for _, id := range ids {
+		b.run("card", "delete", id)
+	}
+	b.run("backup", filepath.Join(dir, "without.db"))
+	for name, want := range map[string]bool{"with.db": true, "without.db": false} {
+		raw := must(os.ReadFile(filepath.Join(dir, name)))
+		for _, mark := range []string{person, "zebedee", "gone-"} {
+			if got := bytes.Contains(raw, []byte(mark)); got != want {
+				t.Errorf("%q is in %s: %t", mark, name, got)
+			}
+		}
+	}
+}
+
+// TestServeMakesBackups: at once where there is none, none where one is new,
+// and the flags are held to their bounds.
+func TestServeMakesBackups(t *testing.T) {
+	t.Parallel()
+	db, dir := soundFile(t), t.TempDir()
+	left := filepath.Join(dir, "shop-20260101T000000Z.db.partial")
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	made := func(p *process) {
+		p.await(p.stderr, func(text string) bool { return strings.Contains(text, `"msg":"backup made"`) })
+	}
+	p := startServe(t, db, "--backup-every", "24h", "--backup-dir", dir)
+	made(p)
+	p.stop()
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	if len(files) != 1 || !strings.HasPrefix(filepath.Base(files[0]), "shop-2") {
+		t.Fatalf("the folder has %q", files)
+	}
+	soundCopy(t, files[0])
+	again := startServe(t, db, "--backup-every", "24h", "--backup-dir", dir)
+	again.outside().get("/readyz").want(200)
+	again.stop()
+	if strings.Contains(again.stderr.String(), "backup") {
+		t.Errorf("a restart made another backup:\n%s", again.stderr)
+	}
+
+	for _, c := range []struct{ flag, variable, value string }{
+		{"backup-every", "PUNCHCARD_BACKUP_EVERY", "59s"}, {"backup-every", "PUNCHCARD_BACKUP_EVERY", "8761h"}, {"backup-every", "PUNCHCARD_BACKUP_EVERY", "-1h"}, {"backup-every", "PUNCHCARD_BACKUP_EVERY", "x"},
+		{"backup-keep", "PUNCHCARD_BACKUP_KEEP", "0"}, {"backup-keep", "PUNCHCARD_BACKUP_KEEP", "10001"}, {"backup-keep", "PUNCHCARD_BACKUP_KEEP", "x"},
+		{"backup-dir", "PUNCHCARD_BACKUP_DIR", filepath.Join(dir, "none")}, {"backup-dir", "PUNCHCARD_BACKUP_DIR", db},
+	} {
+		env := []string{"PUNCHCARD_BACKUP_EVERY=24h", "PUNCHCARD_BACKUP_DIR=" + dir}
+		execute(t, env, "serve", "--db", db, "--listen", "127.0.0.1:0", "--"+c.flag+"="+c.value).refused(t, "--"+c.flag, c.variable)
+		execute(t, append(env, c.variable+"="+c.value), "serve", "--db", db, "--listen", "127.0.0.1:0").refused(t, "--"+c.flag, c.variable)
+	}
+	execute(t, nil, "serve", "--db", db, "--backup-dir", dir).refused(t, "--backup-dir", "--backup-every")
+	execute(t, nil, "serve", "--db", db, "--backup-every", "24h").refused(t, "--backup-dir", "--backup-every")
+}

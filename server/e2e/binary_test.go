@@ -1,0 +1,303 @@
+// Package e2e tests the built binary as its users start it.
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The tests of this package run the real binary, built once.
+var binary string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		// Paths in this package are those of the repository's root.
+		if err := os.Chdir("../.."); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		dir, err := os.MkdirTemp("", "punchcard-binary-")
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		if err := os.Chmod(dir, 0o755); err != nil { // one test runs it as another user
+			fmt.Println(err)
+			return 1
+		}
+		// The binary is made from these. Looking at them tells the test cache,
+		// which by itself sees only what this package links.
+		if err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && slices.Contains([]string{".go", ".sql", ".html", ".mod", ".sum"}, filepath.Ext(path)) {
+				_, err = os.Stat(path)
+			}
+			return err
+		}); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		binary = filepath.Join(dir, "punchcard")
+		build := exec.Command("go", "build", "-o", binary, ".")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Printf("%s%v\n", out, err)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// patience ends a wait that would otherwise hang the test; nothing is
+// measured against it.
+const patience = 60 * time.Second
+
+// output collects what a process prints, for readers that wait for some of it.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	more chan struct{}
+}
+
+func newOutput() *output { return &output{more: make(chan struct{})} }
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	close(o.more)
+	o.more = make(chan struct{})
+	return o.text.Write(p)
+}
+
+func (o *output) read() (text string, more <-chan struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String(), o.more
+}
+
+func (o *output) String() string {
+	text, _ := o.read()
+	return text
+}
+
+// process is a running server.
+type process struct {
+	t              *testing.T
+	cmd            *exec.Cmd
+	stdout, stderr *output
+	ended          chan struct{}
+	err            error // of the process; valid once ended
+	origin         string
+	metrics        string // where a scrape goes; empty: none
+	ready          ready
+	line           string // the whole ready line of dev
+	reaped         bool
+	leavers        bool // clients leave in mid-request; the log may tell of it
+}
+
+// ready is what a test reads of dev's ready line.
+type ready struct {
+	BaseURL          string            `json:"base_url"`
+	Origin           string            `json:"origin"`
+	ShopID           string            `json:"shop_id"`
+	APIKey           string            `json:"api_key"`
+	RestrictedAPIKey string            `json:"restricted_api_key"`
+	MCPKey           string            `json:"mcp_key"`
+	TillToken        string            `json:"till_token"`
+	ProgramIDs       map[string]string `json:"program_ids"`
+	LocationIDs      []string          `json:"location_ids"`
+}
+
+// environment is that of a person who has configured nothing, plus env.
+func environment(env []string) []string {
+	all := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "USER=" + os.Getenv("USER"), "TMPDIR=" + os.TempDir()}
+	return append(all, env...)
+}
+
+// launch starts a server. env are the variables it is given.
+func launch(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: exec.Command(binary, args...), stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
+	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = environment(env), p.stdout, p.stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	t.Cleanup(p.stop)
+	return p
+}
+
+// await waits until found is content with what the process printed.
+func (p *process) await(o *output, found func(text string) bool) {
+	p.t.Helper()
+	late := time.After(patience)
+	for {
+		text, more := o.read()
+		if found(text) {
+			return
+		}
+		select {
+		case <-more:
+		case <-p.ended:
+			if found(o.String()) {
+				return
+			}
+			p.reaped = true
+			p.t.Fatalf("the server ended before it was ready: %v\n%s", p.err, p.stderr)
+		case <-late:
+			p.t.Fatalf("the server is not ready:\n%s", p.stderr)
+		}
+	}
+}
+
+// startDev starts the fixture on a free port, unless args name one.
+func startDev(t *testing.T, args ...string) *process { return startDevWith(t, nil, args...) }
+
+func startDevWith(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	p := launch(t, env, append([]string{"dev", "--listen", "127.0.0.1:0"}, args...)...)
+	p.await(p.stdout, func(text string) bool {
+		line, _, whole := strings.Cut(text, "\n")
+		p.line = line + "\n"
+		return whole
+	})
+	if err := json.Unmarshal([]byte(p.line), &p.ready); err != nil {
+		t.Fatalf("the ready line is not JSON: %v\n%s", err, p.line)
+	}
+	p.origin = p.ready.Origin
+	return p
+}
+
+// startServe starts the server on a file and a free port, unless args name
+// one.
+func startServe(t *testing.T, db string, args ...string) *process {
+	t.Helper()
+	p := launch(t, nil, append([]string{"serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "debug"}, args...)...)
+	p.await(p.stderr, func(text string) bool {
+		for line := range strings.Lines(text) {
+			var entry struct{ Msg, Origin, Metrics string }
+			if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "serving" {
+				p.origin, p.metrics = entry.Origin, entry.Metrics
+				return true
+			}
+		}
+		return false
+	})
+	return p
+}
+
+// wait returns the process's end.
+func (p *process) wait() error {
+	p.t.Helper()
+	p.reaped = true
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		p.cmd.Process.Kill()
+		<-p.ended
+		p.t.Errorf("the server did not end:\n%s", p.stderr)
+	}
+	return p.err
+}
+
+func (p *process) signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Errorf("signal: %v", err)
+	}
+}
+
+// stop ends the server as a service manager does; it must exit with 0 and
+// have logged no error.
+func (p *process) stop() {
+	p.t.Helper()
+	if p.reaped {
+		return
+	}
+	p.signal(syscall.SIGTERM)
+	if err := p.wait(); err != nil {
+		p.t.Errorf("the server ended with %v:\n%s", err, p.stderr)
+	}
+	for line := range strings.Lines(p.stderr.String()) {
+		if (strings.Contains(line, "level=ERROR") || strings.Contains(line, `"level":"ERROR"`)) && (!p.leavers || !strings.Contains(line, "context canceled")) {
+			p.t.Errorf("the server logged an error: %s", line)
+		}
+	}
+}
+
+// result is what a command did.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// execute runs the binary to its end.
+func execute(t *testing.T, env []string, args ...string) (r result) {
+	t.Helper()
+	cmd := exec.Command(binary, args...)
+	return finish(t, cmd, env)
+}
+
+func finish(t *testing.T, cmd *exec.Cmd, env []string) (r result) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd.Env, cmd.Stdout, cmd.Stderr = environment(env), &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+	defer late.Stop()
+	err := cmd.Wait()
+	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || !exit.Exited()) {
+		t.Fatalf("%v: %v\n%s", cmd.Args[1:], err, &stderr)
+	}
+	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// refused checks that a command ended with 1 and one line that names all of
+// says.
+func (r result) refused(t *testing.T, says ...string) {
+	t.Helper()
+	line, rest, _ := strings.Cut(r.stderr, "\n")
+	if r.code != 1 || r.stdout != "" || rest != "" || !strings.HasPrefix(line, "punchcard: ") {
+		t.Errorf("want exit 1, nothing on stdout and one line on stderr; got exit %d, stdout %q, stderr %q", r.code, r.stdout, r.stderr)
+	}
+	for _, s := range says {
+		if !strings.Contains(line, s) {
+			t.Errorf("the line does not say %q: %q", s, line)
+		}
+	}
+}
+
+// freePort is a port that a server can be started on again and again: below
+// those that systems give to outgoing connections.
+func freePort(t *testing.T) int {
+	t.Helper()
+	for port := 20000 + os.Getpid()%5000; port < 32000; port++ {
+		if _, taken := ports.LoadOrStore(port, true); taken {
+			continue
+		}
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			l.Close()
+			return port
+		}
+	}
+	t.Fatal("no free port")
+	return 0
+}
+
+var ports sync.Map

@@ -1,0 +1,166 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// One clock moves everything: what follows from an advance is as if the time had
+// passed, in its order.
+func TestOneClock(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	p := startDev(t, "--clock", start.Format(time.RFC3339), "--api-key-rate-limit-per-minute", "30", "--webhook-delivery-timeout-ms", "200")
+	api, out := p.api(p.ready.APIKey), p.outside()
+	standard := p.ready.ProgramIDs["standard"]
+	advance := func(by string) {
+		t.Helper()
+		out.call("POST", "/dev/clock", map[string]string{"advance": by}).want(200)
+	}
+	type target struct{ ID, URL string }
+	receiver := func(body string) (r target) {
+		out.call("POST", "/dev/receiver", body).want(201).into(&r)
+		return r
+	}
+	type request struct {
+		At    time.Time
+		Event string
+	}
+	got := func(r target) (times []time.Duration) {
+		var a struct{ Requests []request }
+		out.get("/dev/receiver/" + r.ID).want(200).into(&a)
+		for _, q := range a.Requests {
+			times = append(times, q.At.Sub(start))
+		}
+		return times
+	}
+	subscribe := func(r target, event string) (id string) {
+		var w struct{ ID string }
+		api.call("POST", "/programs/"+standard+"/webhooks", map[string]any{"url": r.URL, "events": []string{event}}).want(201).into(&w)
+		return w.ID
+	}
+
+	// Two endpoints fail, the second from seven seconds later on, and a third
+	// asks for two minutes of peace.
+	first, second, third := receiver(`{"status": 500}`), receiver(`{"status": 503}`), receiver(`{"status": 429, "headers": {"Retry-After": "120"}}`)
+	subscribe(first, "card.added")
+	subscribe(third, "card.added")
+	card := api.issue(standard, map[string]string{"holder_name": "Ada"})
+	out.call("POST", "/dev/settle", nil).want(200)
+	advance("7s")
+	log := subscribe(second, "stamp.assigned")
+	till := p.till(p.ready.TillToken)
+	till.call("POST", "/cards/"+card.ID+"/stamps", `{}`).want(201)
+	advance("20m")
+	near := func(name string, times []time.Duration, want ...time.Duration) {
+		t.Helper()
+		ok := len(times) == len(want)
+		for i := 0; ok && i < len(want); i++ {
+			// Each wait may be longer by a tenth, and they add up.
+			ok = times[i] >= want[i] && times[i] <= want[i]+want[i]/10+time.Second
+		}
+		if !ok {
+			t.Errorf("%s was tried at %v, want %v", name, times, want)
+		}
+	}
+	near("the first", got(first), 0, 5*time.Second, 15*time.Second, 35*time.Second, 75*time.Second)
+	near("the second", got(second), 7*time.Second, 12*time.Second, 22*time.Second, 42*time.Second, 82*time.Second)
+	near("the third", got(third), 0, 120*time.Second, 240*time.Second, 360*time.Second, 480*time.Second)
+	// The journal has them in the order of their times.
+	var journal struct {
+		Data []struct {
+			At  time.Time
+			URL string
+		}
+		Hints []struct{ Code string }
+	}
+	out.get("/dev/requests?kind=delivery&limit=1000").want(200).into(&journal)
+	if len(journal.Data) != 15 || !slices.IsSortedFunc(journal.Data, func(a, b struct {
+		At  time.Time
+		URL string
+	}) int {
+		return a.At.Compare(b.At)
+	}) {
+		t.Errorf("the attempts in the journal: %v", journal.Data)
+	}
+
+	// A receiver that is slower than its time-out is pointed out.
+	slow := receiver(`{"delay_ms": 60000}`)
+	subscribe(slow, "card.registered")
+	out.call("POST", "/i/"+card.InstallURL[strings.LastIndexByte(card.InstallURL, '/')+1:]+"/install", `{"platform": "apple"}`)
+	out.call("POST", "/dev/settle", nil).want(200)
+	out.get("/dev/requests").want(200).into(&journal)
+	if !strings.Contains(fmt.Sprint(journal.Hints), "webhook_timed_out") {
+		t.Errorf("the hints are %v", journal.Hints)
+	}
+
+	// A rotated key, a remembered answer, a limit, a log entry, an expiry.
+	var key, rotated struct{ ID, Key string }
+	out.call("POST", "/dev/keys", `{"name": "Old"}`).want(201).into(&key)
+	out.call("POST", "/dev/keys/"+key.ID+"/rotate", `{"grace_hours": 1}`).want(201).into(&rotated)
+	issue := func(c client, want int, replayed string) {
+		t.Helper()
+		r := c.call("POST", "/programs/"+standard+"/cards", `{"external_ref": "once"}`, "Idempotency-Key", "order").want(want)
+		if r.header.Get("Idempotent-Replayed") != replayed {
+			t.Errorf("replayed: %q, want %q", r.header.Get("Idempotent-Replayed"), replayed)
+		}
+	}
+	issue(p.api(rotated.Key), 201, "")
+	issue(p.api(key.Key), 201, "true")
+	for range 29 {
+		p.api(key.Key).get("/me").want(200)
+	}
+	p.api(key.Key).get("/me").want(429, "rate_limited")
+	advance("2s")
+	p.api(key.Key).get("/me").want(200)
+	advance("59m57s")
+	p.api(key.Key).get("/me").want(200)
+	advance("2s")
+	p.api(key.Key).get("/me").want(401)
+	advance("22h59m")
+	issue(p.api(rotated.Key), 201, "true")
+	advance("2m")
+	late := api.issue(standard, map[string]string{"expires_at": start.Add(48 * time.Hour).Format(time.RFC3339)})
+	issue(p.api(rotated.Key), 409, "") // done anew: the ref is taken by now
+	hooks := "/programs/" + standard + "/webhooks/" + log + "/deliveries"
+	count := func() int {
+		var a struct{ Items []struct{ ID string } }
+		api.get(hooks).want(200).into(&a)
+		return len(a.Items)
+	}
+	if n := count(); n == 0 {
+		t.Error("the log is empty before its time")
+	}
+	till.call("POST", "/cards/"+late.ID+"/stamps", `{}`).want(201)
+	advance("24h")
+	till.call("POST", "/cards/"+late.ID+"/stamps", `{}`).want(422, "card_expired")
+	advance("744h")
+	if n := count(); n != 0 {
+		t.Errorf("%d entries of the log outlive their thirty days", n)
+	}
+}
+
+// A reset also ends what is known in memory alone: the lock-out of a PIN.
+func TestResetEndsLockOut(t *testing.T) {
+	t.Parallel()
+	p := startDev(t, "--seed", "testdata/seeds/bakery.json")
+	try := func() (statuses []int) {
+		var device struct{ Token string }
+		p.outside().call("POST", "/dev/devices", map[string]string{"location_id": p.ready.LocationIDs[1]}).want(201).into(&device)
+		for range 12 {
+			statuses = append(statuses, p.till(device.Token).call("POST", "/cards/none/uses", `{}`, "X-Staff-Pin", "0000").status)
+		}
+		return statuses
+	}
+	before := try()
+	if before[0] == 429 || before[11] != 429 {
+		t.Fatalf("a wrong PIN twelve times: %v", before)
+	}
+	p.outside().call("POST", "/dev/reset", nil).want(200)
+	if again := try(); !slices.Equal(again, before) {
+		t.Errorf("after the reset a wrong PIN gives %v, at the start %v", again, before)
+	}
+}

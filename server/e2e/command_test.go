@@ -1,0 +1,395 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// shopFile is a served file with one shop, and the command line beside it.
+type shopFile struct {
+	t       *testing.T
+	db      string
+	server  *process
+	shop    string
+	secrets []string
+	printed strings.Builder // by every command that should print no secret
+}
+
+// key is a key as the command line prints it.
+type key struct {
+	ID               string   `json:"id"`
+	Class            string   `json:"class"`
+	Name             string   `json:"name"`
+	Prefix           string   `json:"prefix"`
+	Scopes           []string `json:"scopes"`
+	LocationIDs      []string `json:"location_ids"`
+	ExpiresAt        *string  `json:"expires_at"`
+	RetiresAt        *string  `json:"retires_at"`
+	RevokedAt        *string  `json:"revoked_at"`
+	DisabledByPlanAt *string  `json:"disabled_by_plan_at"`
+	Secret           string   `json:"key"`
+}
+
+// newShop makes a file with a shop by the command line and serves it.
+func newShop(t *testing.T, args ...string) *shopFile {
+	t.Helper()
+	f := &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}
+	var shop struct{ ID string }
+	f.json(&shop, "shop", "create", "--name", "Bar Lux", "--timezone", "Europe/Rome")
+	f.shop = shop.ID
+	f.server = startServe(t, f.db, args...)
+	return f
+}
+
+// run runs a command on the file, which must succeed.
+func (f *shopFile) run(args ...string) string {
+	f.t.Helper()
+	r := execute(f.t, nil, append(args, "--db", f.db)...)
+	if r.code != 0 || r.stderr != "" {
+		f.t.Fatalf("%v: exit %d, stderr %q", args, r.code, r.stderr)
+	}
+	if strings.Contains(r.stdout, "\t") || !strings.HasSuffix(r.stdout, "\n") {
+		f.t.Errorf("%v printed %q", args, r.stdout)
+	}
+	return r.stdout
+}
+
+// list is run for a command that prints no secret; it prints in both forms.
+func (f *shopFile) list(args ...string) string {
+	f.t.Helper()
+	out := f.run(args...)
+	f.printed.WriteString(out)
+	f.printed.WriteString(f.run(append(args, "--json")...))
+	return out
+}
+
+// json runs a command and decodes what it prints.
+func (f *shopFile) json(v any, args ...string) {
+	f.t.Helper()
+	out := f.run(append(args, "--json")...)
+	if strings.Count(out, "\n") != 1 {
+		f.t.Errorf("%v: --json printed several lines: %q", args, out)
+	}
+	if err := json.Unmarshal([]byte(out), v); err != nil {
+		f.t.Fatalf("%v: %v: %s", args, err, out)
+	}
+}
+
+func (f *shopFile) refused(args ...string) func(says ...string) {
+	f.t.Helper()
+	r := execute(f.t, nil, append(args, "--db", f.db)...)
+	f.printed.WriteString(r.stderr)
+	return func(says ...string) { f.t.Helper(); r.refused(f.t, says...) }
+}
+
+// makeKey makes or rotates a key and remembers its secret.
+func (f *shopFile) makeKey(args ...string) (k key) {
+	f.t.Helper()
+	f.json(&k, append([]string{"key"}, args...)...)
+	f.secrets = append(f.secrets, k.Secret)
+	return k
+}
+
+func (f *shopFile) keys() (byID map[string]key) {
+	f.t.Helper()
+	var all struct{ Data []key }
+	f.json(&all, "key", "list")
+	byID = map[string]key{}
+	for _, k := range all.Data {
+		byID[k.ID] = k
+	}
+	return byID
+}
+
+func (f *shopFile) api(k key) client { return f.server.api(k.Secret) }
+
+// keepsSecrets checks that nothing but their own making showed a secret.
+func (f *shopFile) keepsSecrets() {
+	f.t.Helper()
+	for _, s := range f.secrets {
+		if strings.Contains(f.printed.String(), s) {
+			f.t.Errorf("the command line printed the secret %s again", s)
+		}
+		if strings.Contains(f.server.stderr.String(), s) || strings.Contains(f.server.stdout.String(), s) {
+			f.t.Errorf("the log holds the secret %s", s)
+		}
+	}
+	for _, name := range []string{f.db, f.db + "-wal"} {
+		if raw, err := os.ReadFile(name); err == nil {
+			for _, s := range f.secrets {
+				if strings.Contains(string(raw), s) {
+					f.t.Errorf("%s holds the secret %s", filepath.Base(name), s)
+				}
+			}
+		}
+	}
+}
+
+func (f *shopFile) location(name string) (id string) {
+	f.t.Helper()
+	var l struct{ ID string }
+	f.json(&l, "location", "create", "--name", name, "--address", "Via Po 1", "--city", "Torino", "--postal-code", "10123", "--country-code", "IT", "--lat", "45.07", "--lon=-7.68")
+	return l.ID
+}
+
+func TestPlanAndSubscription(t *testing.T) {
+	t.Parallel()
+	f := newShop(t)
+	k := f.makeKey("create", "--name", "CRM")
+	api := f.api(k)
+	api.get("/me").want(200)
+
+	f.list("shop", "update", "--no-api-addon")
+	api.get("/me").want(401, "business_api_required")
+	if f.keys()[k.ID].DisabledByPlanAt == nil || !strings.Contains(f.list("key", "list"), "suspended") {
+		t.Errorf("the list does not show the key suspended:\n%s", f.list("key", "list"))
+	}
+	f.list("shop", "update", "--grant-expires-at", "30d")
+	api.get("/me").want(200)
+	f.list("shop", "update", "--grant-expires-at", "none")
+	api.get("/me").want(401, "business_api_required")
+	f.list("shop", "update", "--api-addon")
+	api.get("/me").want(200)
+	if f.keys()[k.ID].DisabledByPlanAt != nil {
+		t.Error("the key is still disabled by the plan")
+	}
+
+	for state, status := range map[string]int{"suspended": 402, "cancelled": 402, "past_due": 200, "active": 200} {
+		f.list("shop", "update", "--subscription-state", state)
+		if r := api.get("/me"); status == 402 {
+			r.want(402, "subscription_suspended")
+		} else {
+			r.want(status)
+		}
+	}
+	f.list("shop", "update", "--subscription-state", "active")
+
+	program := api.program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	f.list("shop", "update", "--max-cards", "1", "--max-locations", "0", "--included-locations", "3", "--name", "Lux", "--timezone", "Asia/Tokyo")
+	api.issue(program, nil)
+	api.post("/programs/"+program+"/cards", nil).want(422, "unprocessable_entity")
+	f.refused("location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "IT")("maximum")
+	f.list("shop", "update", "--max-cards", "none")
+	api.issue(program, nil)
+
+	f.refused("shop", "update", "--timezone", "Europe/Atlantis")("--timezone")
+	f.refused("shop", "update", "--subscription-state", "paused")("--subscription-state")
+	f.refused("shop", "update", "--max-cards", "-1")("--max-cards")
+	f.refused("shop", "update", "--shop", "shp_none")("No such shop")
+	f.refused("shop", "create")("--name")
+	f.list("shop", "create", "--name", "Second", "--mode", "test")
+	f.refused("key", "list")("--shop")
+	if text := f.list("shop", "list"); !strings.Contains(text, "Lux") || !strings.Contains(text, "Second") {
+		t.Errorf("the list of shops:\n%s", text)
+	}
+	f.keepsSecrets()
+}
+
+func TestOperatorsCommands(t *testing.T) {
+	t.Parallel()
+	f := newShop(t)
+	k := f.makeKey("create", "--name", "CRM")
+	api := f.api(k)
+	home := f.location("Home")
+
+	const pin = "90210"
+	f.secrets = append(f.secrets, pin)
+	f.list("location", "set-pin", home, pin)
+	f.refused("location", "set-pin", home, "12")("4 to 8 digits")
+	f.refused("location", "set-pin", "loc_none", pin)("No such location")
+	if text := f.list("location", "list"); !strings.Contains(text, home) {
+		t.Errorf("the list of locations:\n%s", text)
+	}
+	f.list("location", "set-pin", home)
+	f.refused("location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "Italy", "--lat", "91")("--country-code", "--lat")
+
+	program := api.program(`{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
+	f.list("program", "update", program, "--min-spend-cents", "250")
+	f.list("program", "update", program, "--min-spend-cents", "none")
+	f.refused("program", "update", program, "--min-spend-cents", "0")("--min-spend-cents")
+	f.refused("program", "update", "prg_none", "--min-spend-cents", "1")("No such program")
+
+	made := api.issue(program, map[string]string{"external_ref": "M-1", "holder_name": "Ada"})
+	is := func(id, status string) {
+		t.Helper()
+		if got := api.card(id).Status; got != status {
+			t.Errorf("the card is %s, want %s", got, status)
+		}
+	}
+	for _, step := range [][2]string{{"lock", "locked"}, {"lock", "locked"}, {"unlock", "invited"}, {"archive", "archived"}} {
+		if text := f.list("card", step[0], made.ID); !strings.Contains(text, step[1]) {
+			t.Errorf("card %s printed %q", step[0], text)
+		}
+		is(made.ID, step[1])
+	}
+	f.refused("card", "lock", made.ID)("archived")
+	f.refused("card", "reissue", made.ID, "--public-url", "https://cards.example.com")("archived")
+
+	second := api.issue(program, map[string]string{"external_ref": "M-1", "holder_name": "Ada"})
+	var again card
+	f.json(&again, "card", "reissue", second.ID, "--public-url", "https://cards.example.com/")
+	if again.ID != second.ID || !strings.HasPrefix(again.InstallURL, "https://cards.example.com/i/") {
+		t.Errorf("reissued as %+v", again)
+	}
+	f.secrets = append(f.secrets, again.InstallURL)
+	if text := f.run("card", "reissue", second.ID, "--public-url", "https://cards.example.com"); strings.Count(text, "/i/") != 1 {
+		t.Errorf("card reissue printed %q", text)
+	}
+	var gone struct {
+		ID      string
+		Deleted bool
+	}
+	f.json(&gone, "card", "delete", second.ID)
+	if gone.ID != second.ID || !gone.Deleted {
+		t.Errorf("card delete printed %+v", gone)
+	}
+	api.get("/cards/"+second.ID).want(404, "not_found")
+	f.refused("card", "delete", second.ID)("No such card")
+
+	third := api.issue(program, nil)
+	f.run("program", "delete", program)
+	api.get("/programs/"+program).want(404, "not_found")
+	is(third.ID, "archived")
+	f.refused("program", "delete", program)("No such program")
+
+	var log struct {
+		Data []struct {
+			ActorType string  `json:"actor_type"`
+			ActorID   *string `json:"actor_id"`
+			ActorName *string `json:"actor_name"`
+			Action    string
+			TargetID  string `json:"target_id"`
+		}
+	}
+	f.json(&log, "audit", "--limit", "0")
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := map[string]bool{}
+	for _, row := range log.Data {
+		done[row.Action+" "+row.TargetID] = true
+		switch {
+		case row.ActorType == "user" && row.ActorName != nil && *row.ActorName == me.Username:
+		case row.ActorType == "api_key" && row.ActorID != nil && *row.ActorID == k.ID:
+		default:
+			t.Errorf("nobody known did %+v", row)
+		}
+	}
+	for _, want := range []string{"shop.create " + f.shop, "location.create " + home, "location.set_pin " + home, "key.create " + k.ID, "card.lock " + made.ID, "card.unlock " + made.ID,
+		"card.archive " + made.ID, "card.reissue " + second.ID, "card.delete " + second.ID, "program.delete " + program, "card.issue " + third.ID} {
+		if !done[want] {
+			t.Errorf("the audit log lacks %s", want)
+		}
+	}
+	if text := f.list("audit"); !strings.Contains(text, "user "+me.Username) {
+		t.Errorf("the audit log names nobody:\n%s", text)
+	}
+	f.json(&log, "audit", "--limit", "2")
+	if len(log.Data) != 2 {
+		t.Errorf("--limit 2 printed %d rows", len(log.Data))
+	}
+	f.refused("audit", "--limit", "-1")("--limit")
+	f.list("check")
+	f.keepsSecrets()
+}
+
+func TestCommandsOnNoFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db := filepath.Join(dir, "none.db")
+	for _, args := range [][]string{
+		{"shop", "list"}, {"shop", "update", "--name", "x"},
+		{"location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "IT"}, {"location", "list"}, {"location", "set-pin", "loc_x", "1234"},
+		{"key", "create", "--name", "x"}, {"key", "list"}, {"key", "rotate", "key_x"}, {"key", "revoke", "key_x"}, {"key", "revoke-all"},
+		{"program", "update", "prg_x", "--min-spend-cents", "1"}, {"program", "delete", "prg_x"},
+		{"card", "lock", "crd_x"}, {"card", "unlock", "crd_x"}, {"card", "archive", "crd_x"}, {"card", "reissue", "crd_x", "--public-url", "https://x.example"}, {"card", "delete", "crd_x"},
+		{"audit"}, {"check"},
+	} {
+		for _, form := range [][]string{nil, {"--json"}} {
+			execute(t, nil, slices.Concat(args, form, []string{"--db", db})...).refused(t, db, "no such database")
+		}
+		execute(t, []string{"PUNCHCARD_DB=" + db}, args...).refused(t, db)
+	}
+	execute(t, nil, "shop", "create", "--name", "x", "--db", filepath.Join(dir, "no", "x.db")).refused(t, "folder")
+	if found, _ := os.ReadDir(dir); len(found) != 0 {
+		t.Errorf("made %v", found)
+	}
+}
+
+func TestCommandsWithoutFile(t *testing.T) {
+	t.Parallel()
+	if r := execute(t, nil, "version"); r.code != 0 || !strings.HasPrefix(r.stdout, "punchcard ") {
+		t.Errorf("version: %+v", r)
+	}
+	var doc struct{ Openapi string }
+	if r := execute(t, nil, "openapi", "--public-url", "https://cards.example.com"); r.code != 0 || json.Unmarshal([]byte(r.stdout), &doc) != nil ||
+		!strings.HasPrefix(doc.Openapi, "3.1") || !strings.Contains(r.stdout, "https://cards.example.com/api/public/v1") {
+		t.Errorf("openapi: exit %d, %.200s %s", r.code, r.stdout, r.stderr)
+	}
+	p := startDev(t)
+	if r := execute(t, nil, "healthcheck", p.origin); r != (result{}) {
+		t.Errorf("healthcheck: %+v", r)
+	}
+	p.stop()
+	execute(t, nil, "healthcheck", p.origin).refused(t, "not ready")
+	if r := execute(t, nil); r.code != 0 || !strings.Contains(r.stdout, "serve") || !strings.Contains(r.stdout, "healthcheck") {
+		t.Errorf("no command: %+v", r)
+	}
+	execute(t, nil, "prog").refused(t, "prog")
+	execute(t, nil, "serve", "--color").refused(t, "--color")
+	if r := execute(t, nil, "--help"); r.code != 0 || !strings.Contains(r.stdout, "punchcard dev") {
+		t.Errorf("--help: %+v", r)
+	}
+}
+
+// TestCheckFindings breaks files one invariant at a time.
+func TestCheckFindings(t *testing.T) {
+	t.Parallel()
+	f := newShop(t)
+	api := f.api(f.makeKey("create", "--name", "CRM"))
+	program := api.program(`{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
+	for i := range 3 {
+		api.issue(program, map[string]string{"external_ref": fmt.Sprint(i)})
+	}
+	if out := f.run("check"); out != "ok\n" {
+		t.Errorf("check while served printed %q", out)
+	}
+	f.server.stop()
+	var answer struct {
+		OK       bool
+		Findings []string
+	}
+	f.json(&answer, "check")
+	if !answer.OK || answer.Findings == nil || len(answer.Findings) != 0 {
+		t.Errorf("check --json of a sound file: %+v", answer)
+	}
+	for says, damage := range map[string]string{
+		"live_cards":   "UPDATE shops SET live_cards=live_cards+1",
+		"not counted":  "UPDATE cards SET live=0 WHERE id=2",
+		"do not exist": "UPDATE cards SET program_id=999 WHERE id=1",
+		"erased card":  "UPDATE cards SET deleted_at=1, archived_at=1 WHERE id=3",
+		"integrity":    "",
+	} {
+		broken := copyFile(t, f.db)
+		if damage == "" {
+			mixPages(t, broken, "cards_program", "cards_ref")
+		} else {
+			sqlExec(t, broken, damage)
+		}
+		r := execute(t, nil, "check", "--db", broken)
+		if line, rest, _ := strings.Cut(r.stderr, "\n"); r.code != 1 || !strings.Contains(r.stdout, says) || strings.Contains(r.stdout, "ok\n") || line == "" || rest != "" {
+			t.Errorf("%s: %+v", damage, r)
+		}
+		r = execute(t, nil, "check", "--json", "--db", broken)
+		if err := json.Unmarshal([]byte(r.stdout), &answer); err != nil || r.code != 1 || answer.OK || len(answer.Findings) == 0 {
+			t.Errorf("%s: --json: %+v", damage, r)
+		}
+	}
+}

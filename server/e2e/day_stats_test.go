@@ -1,0 +1,208 @@
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"time"
+)
+
+// dayStats are a program's statistics as they are answered.
+type dayStats struct {
+	ActiveCards        int64    `json:"active_cards"`
+	TotalStampsAwarded int64    `json:"total_stamps_awarded"`
+	PrizesRedeemed     int64    `json:"prizes_redeemed"`
+	CompletionRate     *float64 `json:"completion_rate"`
+	CardsByDay         []dated  `json:"cards_by_day"`
+	StampsByDay        []dated  `json:"stamps_by_day"`
+	StampsByLocation   []struct {
+		LocationID   string `json:"location_id"`
+		LocationName string `json:"location_name"`
+		Count        int64
+	} `json:"stamps_by_location"`
+	StampsByHourDow []struct {
+		DayOfWeek int64 `json:"day_of_week"`
+		Hour      int64
+		Count     int64
+	} `json:"stamps_by_hour_dow"`
+	Average  *float64 `json:"avg_days_between_stamps"`
+	Timezone string
+}
+
+type dated struct {
+	Date  string
+	Count int64
+}
+
+// some are the days that have something; there are n in all.
+func (d *day) some(what string, list []dated, n int) map[string]int64 {
+	d.t.Helper()
+	if len(list) != n {
+		d.t.Errorf("%s: %d days, want %d", what, len(list), n)
+	}
+	m := map[string]int64{}
+	for _, x := range list {
+		if x.Count != 0 {
+			m[x.Date] = x.Count
+		}
+	}
+	return m
+}
+
+// activeCards counts what the list shows as active.
+func (d *day) activeCards(program string) (n int64) {
+	for cursor := ""; ; {
+		var page struct {
+			Data       []stampedCard
+			NextCursor *string `json:"next_cursor"`
+		}
+		d.api.get("/cards?limit=100&status=active&program_id=" + program + cursor).want(200).into(&page)
+		n += int64(len(page.Data))
+		if page.NextCursor == nil {
+			return n
+		}
+		cursor = "&cursor=" + *page.NextCursor
+	}
+}
+
+// statistics compares what the API says of the day with the books, and returns
+// what of it is the same in every run.
+func (d *day) statistics(rows []ledgerRow) (lines []string) {
+	t := d.t
+	rome, err := time.LoadLocation("Europe/Rome")
+	if err != nil {
+		t.Fatal(err)
+	}
+	local := func(r ledgerRow) time.Time {
+		at, err := time.Parse(time.RFC3339, r.CreatedAt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at.In(rome)
+	}
+	counted := only(rows, func(r ledgerRow) bool { return r.ReversedAt == nil && r.Type != "reversal" && r.Type != "expiry" })
+	d.api.get("/programs/none/stats").want(404, "not_found")
+	for kind, id := range d.programs {
+		d.near.get("/programs/"+id+"/stats").want(403, "location_scope_unsupported")
+		d.stranger.get("/programs/"+id+"/stats").want(404, "not_found")
+		var st dayStats
+		d.api.get("/programs/" + id + "/stats").want(200).into(&st)
+		var stamps, prizes, gaps int64
+		var between time.Duration
+		byDay, byPlace, byHour := map[string]int64{}, map[string]int64{}, map[string]int64{}
+		newest, oldest, n := map[string]time.Time{}, map[string]time.Time{}, map[string]int64{}
+		for _, r := range counted { // newest first
+			if r.ProgramID != id {
+				continue
+			}
+			switch r.Type {
+			case "redemption":
+				prizes++
+			case "stamp":
+				at := local(r)
+				stamps += *r.StampsDelta
+				byDay[at.Format(time.DateOnly)] += *r.StampsDelta
+				byPlace[r.LocationName+" "+r.LocationID] += *r.StampsDelta
+				byHour[fmt.Sprint(int(at.Weekday()), at.Hour())] += *r.StampsDelta
+				if oldest[r.CardID] = at; n[r.CardID] == 0 {
+					newest[r.CardID] = at
+				}
+				n[r.CardID]++
+			}
+		}
+		for card, k := range n {
+			between += newest[card].Sub(oldest[card])
+			gaps += k - 1
+		}
+		places, hours := map[string]int64{}, map[string]int64{}
+		for _, p := range st.StampsByLocation {
+			places[p.LocationName+" "+p.LocationID] = p.Count
+		}
+		for _, h := range st.StampsByHourDow {
+			hours[fmt.Sprint(h.DayOfWeek, h.Hour)] = h.Count
+		}
+		active, issued := d.activeCards(id), int64(0)
+		for _, p := range d.patrons {
+			if p.id != "" && p.program == kind {
+				issued++
+			}
+		}
+		var cards int64
+		for _, k := range d.some("cards_by_day", st.CardsByDay, 90) {
+			cards += k
+		}
+		if st.ActiveCards != active || st.TotalStampsAwarded != stamps || st.PrizesRedeemed != prizes || cards != issued || st.Timezone != "Europe/Rome" {
+			t.Errorf("%s: %d active cards, %d stamps, %d prizes, %d cards, in %s; the books have %d, %d, %d, %d", kind, st.ActiveCards, st.TotalStampsAwarded, st.PrizesRedeemed, cards, st.Timezone, active, stamps, prizes, issued)
+		}
+		if days := d.some("stamps_by_day", st.StampsByDay, 90); !maps.Equal(days, byDay) || !maps.Equal(places, byPlace) || !maps.Equal(hours, byHour) {
+			t.Errorf("%s: stamps %v %v %v; the books have %v %v %v", kind, days, places, hours, byDay, byPlace, byHour)
+		}
+		if want := between.Hours() / 24 / float64(gaps); gaps == 0 != (st.Average == nil) || gaps > 0 && math.Abs(*st.Average-want) > 1e-9 {
+			t.Errorf("%s: %v days between stamps, the books have %v", kind, st.Average, want)
+		}
+		lines = append(lines, fmt.Sprintf("%s: %d active, %d stamps, %d prizes, %d cards", kind, active, stamps, prizes, issued))
+		if st.CompletionRate != nil {
+			lines[len(lines)-1] += fmt.Sprint(", completed ", *st.CompletionRate)
+		}
+	}
+	heat := func(c client, query string) map[string]int64 {
+		var h struct{ Days []dated }
+		c.get("/analytics/heatmap" + query).want(200).into(&h)
+		return d.some("heatmap", h.Days, 365)
+	}
+	activity := func(of func(ledgerRow) bool) map[string]int64 {
+		m := map[string]int64{}
+		for _, r := range only(counted, of) {
+			m[local(r).Format(time.DateOnly)]++
+		}
+		return m
+	}
+	near := func(r ledgerRow) bool { return r.LocationID == d.locations[0] }
+	coffee := d.programs["standard"]
+	for what, pair := range map[string][2]map[string]int64{
+		"the shop":             {heat(d.api, ""), activity(func(ledgerRow) bool { return true })},
+		"a program":            {heat(d.api, "?program_id="+coffee), activity(func(r ledgerRow) bool { return r.ProgramID == coffee })},
+		"a location":           {heat(d.near, ""), activity(near)},
+		"a program there":      {heat(d.near, "?program_id="+coffee), activity(func(r ledgerRow) bool { return near(r) && r.ProgramID == coffee })},
+		"the shop next door":   {heat(d.stranger, ""), {}},
+		"next door, a program": {heat(d.stranger, "?program_id="+coffee), {}},
+	} {
+		if !reflect.DeepEqual(pair[0], pair[1]) {
+			t.Errorf("activity of %s is %v, the books have %v", what, pair[0], pair[1])
+		}
+	}
+	var s struct {
+		Activity30d int64 `json:"activity_30d"`
+		NewCards30d int64 `json:"new_cards_30d"`
+	}
+	d.api.get("/analytics/summary").want(200).into(&s)
+	if s.Activity30d != int64(len(counted)) || s.NewCards30d != int64(len(d.patrons)) {
+		t.Errorf("%+v; the books have %d rows and %d cards", s, len(counted), len(d.patrons))
+	}
+	return append(lines, d.money(counted))
+}
+
+// money compares the figures of prepaid cards.
+func (d *day) money(counted []ledgerRow) string {
+	var balance, up, spent float64
+	for _, p := range d.patrons {
+		if p.program == "prepaid" {
+			balance += float64(p.value)
+		}
+	}
+	for _, r := range counted {
+		switch r.Type {
+		case "topup":
+			up += float64(*r.ValueDelta)
+		case "spend":
+			spent -= float64(*r.ValueDelta)
+		}
+	}
+	var st struct{ KPIs map[string]float64 }
+	d.api.get("/analytics/card-types/prepaid").want(200).into(&st)
+	if k := st.KPIs; k["balance_cents"] != balance || k["topped_up_cents"] != up || k["spent_cents"] != spent {
+		d.t.Errorf("prepaid: %v; the books have %v, %v, %v", k, balance, up, spent)
+	}
+	return fmt.Sprintf("prepaid: %v cents on cards, %v topped up, %v spent", balance, up, spent)
+}

@@ -1,0 +1,660 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// TestDay is a shop's day: three tills at two locations serve a thousand
+// members, once with the server left alone and once with the server killed ten
+// times. Both end in the same books.
+func TestDay(t *testing.T) {
+	t.Parallel()
+	const seed = 20260214
+	t.Logf("seed %d", seed)
+	kills := []int{0, 10}
+	ends, told := make([][]string, len(kills)), make([][]string, len(kills))
+	t.Run("runs", func(t *testing.T) {
+		for i, n := range kills {
+			t.Run(fmt.Sprintf("%d kills", n), func(t *testing.T) {
+				t.Parallel()
+				d := openShop(t, seed, n)
+				d.work()
+				told[i], ends[i] = d.transcript(), d.close()
+			})
+		}
+	})
+	same(t, "what the tills were told", told[0], told[1])
+	same(t, "the end state", ends[0], ends[1])
+}
+
+// same compares two runs line by line.
+func same(t *testing.T, what string, a, b []string) {
+	t.Helper()
+	if len(a) == 0 || len(a) != len(b) {
+		t.Errorf("%s: %d lines without kills, %d with", what, len(a), len(b))
+	}
+	for i, wrong := 0, 0; i < min(len(a), len(b)) && wrong < 5; i++ {
+		if a[i] != b[i] {
+			t.Errorf("%s differs:\n%s\n%s", what, a[i], b[i])
+			wrong++
+		}
+	}
+}
+
+// patron is a member of the shop and what the tills were told of their card.
+// One till at a time has the card, so nothing here is locked.
+type patron struct {
+	member
+	n        int
+	rest     bool // the card is issued over REST, without a till
+	lost     bool
+	id, link string
+	liveID   string // of a lost card: the instance that takes the next stamp
+	oldCode  string
+	rows     []*ledgerRow
+	cards    []string         // instances of the chain, oldest first
+	stamps   map[string]int64 // by instance, as the rows add up
+	value    int64
+}
+
+// ledgerRow is a transaction as answers and lists show it.
+type ledgerRow struct {
+	ID           string  `json:"id"`
+	CardID       string  `json:"card_id"`
+	ProgramID    string  `json:"program_id"`
+	Type         string  `json:"type"`
+	LocationID   string  `json:"location_id"`
+	LocationName string  `json:"location_name"`
+	StampsDelta  *int64  `json:"stamps_delta"`
+	ValueDelta   *int64  `json:"value_delta"`
+	PrizeID      *string `json:"prize_id"`
+	ReversedAt   *string `json:"reversed_at"`
+	CreatedAt    string  `json:"created_at"`
+
+	partner  *ledgerRow // the other row of an overflow
+	reversed bool       // as the till was told
+}
+
+// stampedCard is a card as lists and single reads show it.
+type stampedCard struct {
+	card
+	StampsCount  int64  `json:"stamps_count"`
+	CurrentValue *int64 `json:"current_value"`
+}
+
+// act is one thing that a till does.
+type act struct {
+	p      *patron
+	kind   string
+	n      int64 // stamps, cents, or which prize
+	again  int   // 1: sent again at once, though answered; 2: at the end of the shift
+	badPIN bool  // the clerk mistypes the PIN first
+}
+
+// counter is a till.
+type counter struct {
+	name     string
+	location int
+	api      client
+	scripts  [2][]act // of the morning and the afternoon
+	lines    []string // what it was told, without what differs between runs
+	later    []func()
+}
+
+type day struct {
+	t         *testing.T
+	f         *shopFile
+	http      *http.Client
+	origin    string
+	api       client
+	stranger  client
+	near      client // a key of the first location
+	locations [2]string
+	programs  map[string]string
+	prizes    []string
+	names     map[string]string // of prizes and locations, by id
+	patrons   []*patron
+	tills     []*counter
+
+	kills    int
+	after    []int64 // answers after which the server is killed
+	answered atomic.Int64
+	kill     chan struct{}
+	away     sync.RWMutex // held while the server is being restarted
+}
+
+const pin = "246810"
+
+// openShop makes the shop, and everything that will happen on the day.
+func openShop(t *testing.T, seed uint64, kills int) *day {
+	d := &day{t: t, f: &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}, programs: map[string]string{}, names: map[string]string{},
+		kills: kills, kill: make(chan struct{}, kills), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}}
+	t.Cleanup(d.http.CloseIdleConnections)
+	var shop, other struct{ ID string }
+	d.f.json(&shop, "shop", "create", "--name", "Bar Lux", "--timezone", "Europe/Rome")
+	for i, name := range []string{"Centrale", "Stazione"} {
+		d.locations[i] = d.f.location(name)
+		d.names[d.locations[i]] = name
+	}
+	if out := d.f.run("location", "set-pin", d.locations[1], pin); strings.Contains(out, pin) {
+		t.Errorf("set-pin printed the PIN: %s", out)
+	}
+	full := d.f.makeKey("create", "--name", "Office")
+	near := d.f.makeKey("create", "--name", "Centrale's office", "--location", d.locations[0])
+	var tokens []string
+	for i, at := range []int{0, 0, 1} {
+		var made struct{ Token string }
+		d.f.json(&made, "device", "create", "--location", d.locations[at], "--name", fmt.Sprintf("Till %d", i+1))
+		tokens = append(tokens, made.Token)
+	}
+	d.f.json(&other, "shop", "create", "--name", "Next door")
+	next := d.f.makeKey("create", "--name", "Stranger", "--shop", other.ID)
+	d.f.shop = shop.ID
+	d.f.server = startServe(t, d.f.db, "--listen", fmt.Sprintf("127.0.0.1:%d", freePort(t)), "--api-key-rate-limit-per-minute", "0")
+	d.origin = d.f.server.origin
+	d.api, d.near, d.stranger = d.f.api(full), d.f.api(near), d.f.api(next)
+	for i, at := range []int{0, 0, 1} {
+		d.tills = append(d.tills, &counter{name: fmt.Sprintf("till-%d", i+1), location: at, api: client{t, d.origin + "/till/v1", tokens[i]}})
+	}
+	d.api.call("PATCH", "/locations/"+d.locations[1], `{"require_staff_pin":true}`).want(200)
+	for _, p := range []string{`{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`,
+		`{"type":"private","name":"Regulars","total_stamps":8,"icon_key":"star"}`, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":500}`,
+		`{"type":"access","name":"Gym","access_image_url":"https://example.com/gym.png"}`, `{"type":"discount","name":"Friends","discount_percent":10}`} {
+		kind := strings.Split(p, `"`)[3]
+		d.programs[kind] = d.api.program(p)
+	}
+	for i, z := range []struct {
+		program string
+		at      int
+	}{{"standard", 5}, {"standard", 10}, {"standard", 10}, {"private", 8}} {
+		var made struct{ ID string }
+		name := fmt.Sprintf("Prize %d", i+1)
+		d.api.post("/programs/"+d.programs[z.program]+"/prizes", map[string]any{"threshold": z.at, "name": name}).want(201).into(&made)
+		d.prizes, d.names[made.ID] = append(d.prizes, made.ID), name
+	}
+	d.plan(rand.New(rand.NewPCG(seed, 0)))
+	total := 0
+	for _, c := range d.tills {
+		total += len(c.scripts[0]) + len(c.scripts[1])
+	}
+	chance := rand.New(rand.NewPCG(seed, 1))
+	for range kills {
+		d.after = append(d.after, 50+chance.Int64N(int64(total-100)))
+	}
+	return d
+}
+
+// plan writes the script of every till. It is the same for the same chance.
+func (d *day) plan(chance *rand.Rand) {
+	seen := map[[2]string]bool{}
+	lost := 0
+	for i, m := range readMembers(d.t) {
+		p := &patron{member: m, n: i, rest: chance.IntN(3) == 0, stamps: map[string]int64{}}
+		if other := map[int]string{5: "access", 6: "discount", 7: "private"}[i%8]; other != "" {
+			p.program = other
+		}
+		if seen[[2]string{p.program, p.ref}] {
+			p.ref = ""
+		}
+		seen[[2]string{p.program, p.ref}] = true
+		if p.program == "prepaid" {
+			p.value = 500
+		}
+		if p.program == "standard" && lost < 4 && i > 100 {
+			p.lost = true
+			lost++
+		}
+		d.patrons = append(d.patrons, p)
+	}
+	for half := range 2 {
+		queues := make([][][]act, len(d.tills))
+		for _, p := range d.patrons {
+			var visits []act
+			if half == 0 {
+				visits = append(visits, act{p: p, kind: "issue"})
+				if p.ref != "" && chance.IntN(10) == 0 {
+					visits = append(visits, act{p: p, kind: "second card"})
+				}
+			}
+			if half == 1 && p.lost {
+				visits = append(visits, act{p: p, kind: "locked"}, act{p: p, kind: "reissue"})
+			}
+			for range 1 + chance.IntN(3) {
+				visits = append(visits, d.visit(p, chance)...)
+			}
+			for i := range visits {
+				if chance.IntN(12) == 0 {
+					visits[i].again = 1 + chance.IntN(2)
+				}
+				visits[i].badPIN = chance.IntN(40) == 0
+			}
+			n := chance.IntN(len(d.tills))
+			queues[n] = append(queues[n], visits)
+		}
+		for n, c := range d.tills {
+			// Members come and go between one another's visits.
+			for q := queues[n]; len(q) > 0; {
+				k := chance.IntN(min(len(q), 40))
+				c.scripts[half] = append(c.scripts[half], q[k][0])
+				if q[k] = q[k][1:]; len(q[k]) == 0 {
+					q = slices.Delete(q, k, k+1)
+				}
+			}
+		}
+	}
+}
+
+// visit is what a member comes for.
+func (d *day) visit(p *patron, chance *rand.Rand) (acts []act) {
+	reverse := func() {
+		if chance.IntN(6) == 0 {
+			acts = append(acts, act{p: p, kind: "reverse"})
+		}
+	}
+	add := func(kind string, n int64) { acts = append(acts, act{p: p, kind: kind, n: n}) }
+	switch p.program {
+	case "standard", "private":
+		n := 1 + chance.Int64N(4)
+		switch chance.IntN(12) {
+		case 0, 1, 2:
+			n = 6 + chance.Int64N(9)
+		case 3:
+			n = 30
+		}
+		add("stamp", n)
+		reverse()
+		if chance.IntN(2) == 0 {
+			prize := 3
+			if p.program == "standard" {
+				prize = chance.IntN(3)
+			}
+			add("redeem", int64(prize))
+			reverse()
+		}
+	case "prepaid":
+		if chance.IntN(2) == 0 {
+			add("topup", 100*(1+chance.Int64N(50)))
+			reverse()
+		}
+		add("spend", 1+chance.Int64N(1500))
+		reverse()
+	default:
+		add("use", 0)
+		reverse()
+	}
+	return acts
+}
+
+// work is the day itself.
+func (d *day) work() {
+	done := make(chan struct{})
+	killed := 0
+	go func() {
+		defer close(done)
+		for range d.kill {
+			d.restart()
+			killed++
+		}
+	}()
+	for half := range 2 {
+		var wg sync.WaitGroup
+		for _, c := range d.tills {
+			wg.Go(func() {
+				for i, a := range c.scripts[half] {
+					d.do(c, fmt.Sprintf("%s-%d-%d", c.name, half, i), a)
+				}
+				for _, again := range c.later {
+					again()
+				}
+				c.later = nil
+			})
+		}
+		wg.Wait()
+		if half == 0 && !d.t.Failed() {
+			d.noon()
+		}
+	}
+	close(d.kill)
+	<-done
+	if killed != d.kills {
+		d.t.Errorf("%d kills, want %d", killed, d.kills)
+	}
+	if d.t.Failed() {
+		d.t.FailNow()
+	}
+}
+
+func (d *day) restart() {
+	d.away.Lock()
+	defer d.away.Unlock()
+	d.f.server.signal(syscall.SIGKILL)
+	d.f.server.wait()
+	d.f.server = startServe(d.t, d.f.db, "--listen", strings.TrimPrefix(d.origin, "http://"), "--api-key-rate-limit-per-minute", "0")
+	d.f.server.leavers = true
+}
+
+// ask makes a request until there is an answer, each time the same.
+func (d *day) ask(c client, method, path string, body any, headers ...string) reply {
+	d.t.Helper()
+	for range 1000 {
+		resp, err := d.http.Do(newRequest(d.t, method, c.url+path, c.key, body, headers...))
+		if err == nil {
+			raw, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if err == nil {
+				r := reply{d.t, method + " " + path, resp.StatusCode, resp.Header, raw}
+				if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
+					r.sound()
+				}
+				for n, i := d.answered.Add(1), 0; i < len(d.after); i++ {
+					if d.after[i] == n {
+						d.kill <- struct{}{}
+					}
+				}
+				return r
+			}
+		}
+		if d.kills == 0 {
+			d.t.Fatalf("%s %s: %v", method, path, err)
+		}
+		d.untilBack()
+	}
+	d.t.Fatalf("%s %s: no answer after 1000 tries", method, path)
+	return reply{}
+}
+
+// untilBack waits while the server is away.
+func (d *day) untilBack() {
+	d.away.RLock()
+	defer d.away.RUnlock()
+}
+
+// do does one thing and notes the answer.
+func (d *day) do(c *counter, key string, a act) {
+	p := a.p
+	api, path, body := c.api, "/cards/"+p.id, any(nil)
+	want := []string{"201"}
+	var target *ledgerRow
+	switch a.kind {
+	case "issue", "second card":
+		if p.rest {
+			api = d.api
+		}
+		path, body = "/programs/"+d.programs[p.program]+"/cards", p.fields()
+		if a.kind == "second card" {
+			want = []string{"409 conflict"}
+		}
+	case "stamp":
+		path, body = path+"/stamps", map[string]int64{"count": a.n}
+		want = []string{"201", "422 card_full_no_repeat", "422 unprocessable_entity"}
+	case "locked":
+		path += "/stamps"
+		want = []string{"422 card_suspended"}
+	case "reissue":
+		api, path = d.api, "/cards/"+p.liveID+"/reissue"
+		want = []string{"200"}
+	case "redeem":
+		path, body = path+"/redemptions", map[string]string{"prize_id": d.prizes[a.n]}
+		want = []string{"201", "422 unprocessable_entity", "422 threshold_already_claimed"}
+	case "topup", "spend":
+		path, body = path+"/"+a.kind+"s", map[string]int64{"amount_cents": a.n}
+		if a.kind == "spend" && p.value < a.n {
+			want = []string{"422 prepaid_insufficient_balance"}
+		}
+	case "use":
+		path += "/uses"
+	case "reverse":
+		for _, r := range slices.Backward(p.rows) {
+			if !r.reversed && r.Type != "reversal" {
+				target = r
+				break
+			}
+		}
+		if target == nil {
+			c.lines = append(c.lines, fmt.Sprintf("%s: nothing to reverse", key))
+			return
+		}
+		path = "/transactions/" + target.ID + "/reversal"
+		want = []string{"201", "422 cannot_reverse_completed_cycle", "422 unprocessable_entity", "422 prepaid_insufficient_balance", "409 conflict"}
+		if target.LocationID != d.locations[c.location] {
+			want = []string{"404 not_found"}
+		}
+	}
+	headers := []string{"Idempotency-Key", key}
+	if api.key == c.api.key && c.location == 1 {
+		if a.badPIN {
+			d.ask(api, "POST", path, body, "Idempotency-Key", key, "X-Staff-Pin", "1357").want(401, "invalid_credentials")
+			c.lines = append(c.lines, fmt.Sprintf("%s: wrong PIN member %d 0: 401", key, p.n))
+		}
+		headers = append(headers, "X-Staff-Pin", pin)
+	}
+	r := d.ask(api, "POST", path, body, headers...)
+	got := r.outcome()
+	if !slices.Contains(want, got) {
+		d.t.Errorf("%s: %s of member %d (%s, with %v stamps and %d cents): %s, want %v: %s", key, a.kind, p.n, p.program, p.stamps, p.value, got, want, r.body)
+		return
+	}
+	line := fmt.Sprintf("%s: %s member %d %d: %s", key, a.kind, p.n, a.n, got)
+	switch {
+	case got == "201" && a.kind == "issue", a.kind == "reissue":
+		d.issued(p, r, a)
+	case got == "201":
+		before, rows := maps.Clone(p.stamps), len(p.rows)
+		line += d.told(c, p, r, target)
+		d.counted(p, a, before, p.rows[rows:])
+	}
+	c.lines = append(c.lines, line)
+	if a.again > 0 {
+		c.lines = append(c.lines, fmt.Sprintf("%s: retry member %d 0: %s", key, p.n, got[:1]))
+	}
+	again := func() {
+		second := d.ask(api, "POST", path, body, headers...)
+		if second.header.Get("Idempotent-Replayed") != "true" || second.outcome() != got || r.status < 400 && !bytes.Equal(second.body, r.body) {
+			d.t.Errorf("%s: the retry of %s was answered (%v) %d %s, at first %d %s", key, a.kind, second.header, second.status, second.body, r.status, r.body)
+		}
+	}
+	switch a.again {
+	case 1:
+		again()
+	case 2:
+		c.later = append(c.later, again)
+	}
+}
+
+// outcome is the status and the code of an error.
+func (r reply) outcome() string {
+	if r.status < 400 {
+		return fmt.Sprint(r.status)
+	}
+	return fmt.Sprintf("%d %s", r.status, r.error().Error.Code)
+}
+
+func (d *day) issued(p *patron, r reply, a act) {
+	var made card
+	r.into(&made)
+	if made.asMember(d.programs) != p.member || p.id != "" && made.ID != p.liveID || made.InstallURL == p.link {
+		d.t.Errorf("%s of member %d: %s", a.kind, p.n, r.body)
+	}
+	old := p.link
+	p.link = strings.TrimPrefix(made.InstallURL, d.origin)
+	if a.kind == "issue" {
+		p.id, p.cards = made.ID, []string{made.ID}
+		return
+	}
+	// The code of the lost card is dead, the new one works.
+	c := d.tills[0].api
+	d.ask(c, "GET", "/cards/"+p.oldCode, nil).want(404, "not_found")
+	d.ask(c, "POST", "/cards/"+p.oldCode+"/stamps", nil).want(404, "not_found")
+	d.ask(client{d.t, d.origin, ""}, "GET", old, nil).want(410, "gone")
+	if code := d.codeOf(p); code == p.oldCode {
+		d.t.Errorf("member %d has the same code after the reissue", p.n)
+	} else if found := d.lookup(c, code); found.ID != p.liveID || found.Status != "invited" {
+		d.t.Errorf("member %d's new code finds %+v, want %s", p.n, found, p.liveID)
+	}
+}
+
+// codeOf reads the code on a card's page.
+func (d *day) codeOf(p *patron) string {
+	d.t.Helper()
+	r := d.ask(client{d.t, d.origin, ""}, "GET", p.link, nil, "Accept", "text/html")
+	return scan(d.t, string(r.want(200).body))
+}
+
+func (d *day) lookup(c client, code string) stampedCard {
+	d.t.Helper()
+	var found struct{ Card stampedCard }
+	d.ask(c, "GET", "/cards/"+code, nil).want(200).into(&found)
+	return found.Card
+}
+
+// told notes the rows that a till was answered, and checks that the cards
+// beside them add up.
+func (d *day) told(c *counter, p *patron, r reply, reversed *ledgerRow) (line string) {
+	var answer struct {
+		Transaction         *ledgerRow   `json:"transaction"`
+		Card                stampedCard  `json:"card"`
+		OverflowTransaction *ledgerRow   `json:"overflow_transaction"`
+		OverflowCard        *stampedCard `json:"overflow_card"`
+	}
+	r.into(&answer)
+	note := func(row *ledgerRow, on stampedCard) {
+		if !slices.Contains(p.cards, row.CardID) {
+			p.cards = append(p.cards, row.CardID)
+		}
+		if row.StampsDelta != nil {
+			p.stamps[row.CardID] += *row.StampsDelta
+		}
+		if row.ValueDelta != nil {
+			p.value += *row.ValueDelta
+		}
+		if on.ID != row.CardID || on.StampsCount != p.stamps[on.ID] || (p.program == "prepaid") != (on.CurrentValue != nil) || on.CurrentValue != nil && *on.CurrentValue != p.value ||
+			row.LocationID != d.locations[c.location] || row.ProgramID != d.programs[p.program] || row.ReversedAt != nil {
+			d.t.Errorf("member %d, with %v stamps and %d cents: %s", p.n, p.stamps, p.value, r.body)
+		}
+		p.rows = append(p.rows, row)
+		line += "; " + d.line(p, row) + fmt.Sprintf(" -> %s %d", on.Status, on.StampsCount)
+	}
+	note(answer.Transaction, answer.Card)
+	if over := answer.OverflowTransaction; over != nil {
+		note(over, *answer.OverflowCard)
+		answer.Transaction.partner, over.partner = over, answer.Transaction
+	}
+	if reversed != nil {
+		opposite(d.t, reversed, answer.Transaction)
+		if reversed.partner != nil {
+			opposite(d.t, reversed.partner, answer.OverflowTransaction)
+		}
+	}
+	return line
+}
+
+// counted checks that the rows say what the till asked for; before are the
+// stamps on each instance until then.
+func (d *day) counted(p *patron, a act, before map[string]int64, rows []*ledgerRow) {
+	first, ok := rows[0], true
+	switch a.kind {
+	case "stamp":
+		want, got := a.n, int64(0)
+		if p.program == "private" {
+			want = min(want, 8-before[first.CardID])
+		}
+		for _, r := range rows {
+			ok = ok && r.Type == "stamp" && *r.StampsDelta > 0
+			got += *r.StampsDelta
+		}
+		ok = ok && got == want
+	case "redeem":
+		was := before[first.CardID]
+		completes := p.program == "standard" && was == 10 && a.n > 0 && first.CardID == p.cards[len(p.cards)-1]
+		ok = first.Type == "redemption" && *first.PrizeID == d.prizes[a.n] && (*first.StampsDelta == 0 || completes && *first.StampsDelta == -was) && (!completes || *first.StampsDelta != 0)
+	case "topup", "spend":
+		ok = first.Type == a.kind && *first.ValueDelta == map[string]int64{"topup": a.n, "spend": -a.n}[a.kind] && first.StampsDelta == nil
+	case "use":
+		ok = first.Type == p.program && first.StampsDelta == nil && first.ValueDelta == nil
+	}
+	if ok = ok && (len(rows) == 1 || a.kind == "stamp" || a.kind == "reverse"); !ok {
+		d.t.Errorf("member %d, with %v: %+v was answered %+v", p.n, before, a, *first)
+	}
+}
+
+// opposite checks a reversal.
+func opposite(t *testing.T, row, reversal *ledgerRow) {
+	row.reversed = true
+	negated := func(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == -*b }
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	if reversal == nil || reversal.Type != "reversal" || reversal.CardID != row.CardID || text(row.PrizeID) != text(reversal.PrizeID) ||
+		!negated(row.StampsDelta, reversal.StampsDelta) || !negated(row.ValueDelta, reversal.ValueDelta) {
+		t.Errorf("%+v was reversed by %+v", row, reversal)
+	}
+}
+
+// line is a row without what differs between runs.
+func (d *day) line(p *patron, r *ledgerRow) string {
+	show := func(n *int64) string {
+		if n == nil {
+			return "-"
+		}
+		return fmt.Sprint(*n)
+	}
+	prize := "-"
+	if r.PrizeID != nil {
+		prize = d.names[*r.PrizeID]
+	}
+	return fmt.Sprintf("%s on %d at %s: %s stamps, %s cents, %s, reversed %t", r.Type, slices.Index(p.cards, r.CardID), d.names[r.LocationID],
+		show(r.StampsDelta), show(r.ValueDelta), prize, r.reversed)
+}
+
+// noon is when a location is disabled for a while and lost cards are locked.
+// The server stays up meanwhile.
+func (d *day) noon() {
+	d.away.RLock()
+	defer d.away.RUnlock()
+	there, here := d.tills[2], d.tills[0]
+	served := d.patrons[slices.IndexFunc(d.patrons, func(p *patron) bool { return p.program == "standard" && !p.lost && p.stamps[p.id] > 0 })]
+	stamp := func(c *counter, key string) reply {
+		return d.ask(c.api, "POST", "/cards/"+served.id+"/stamps", `{"count":1}`, "Idempotency-Key", key, "X-Staff-Pin", pin)
+	}
+	d.ask(d.api, "POST", "/locations/"+d.locations[1]+"/disable", nil).want(200)
+	stamp(there, "noon").want(422, "location_disabled")
+	d.ask(there.api, "POST", "/programs/"+d.programs["standard"]+"/cards", nil).want(422, "location_disabled")
+	d.lookup(there.api, served.id)
+	d.told(here, served, stamp(here, "noon").want(201), nil)
+	d.ask(d.api, "POST", "/locations/"+d.locations[1]+"/enable", nil).want(200)
+	d.told(there, served, stamp(there, "noon").want(201), nil) // nothing was remembered
+
+	for _, p := range d.patrons {
+		if p.lost {
+			p.oldCode = d.codeOf(p)
+			p.liveID = d.lookup(here.api, p.id).ID
+			if found := d.lookup(here.api, p.oldCode); found.ID != p.liveID || !slices.Contains(p.cards, found.ID) {
+				d.t.Errorf("member %d's code finds %s, the id %s, of %v", p.n, found.ID, p.liveID, p.cards)
+			}
+			d.f.run("card", "lock", p.liveID, "--shop", d.f.shop)
+		}
+	}
+}
+
+// transcript is what every till was told, in its order.
+func (d *day) transcript() (lines []string) {
+	for _, c := range d.tills {
+		lines = append(lines, c.lines...)
+	}
+	return lines
+}

@@ -1,0 +1,286 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// withoutAddress is a ready line without what the port decides.
+func (p *process) withoutAddress() ready {
+	r := p.ready
+	r.BaseURL, r.Origin = "", ""
+	return r
+}
+
+func TestDevReadyLine(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "ready.json")
+	first, second := startDev(t, "--ready-file", file), startDev(t)
+
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(first.line), &fields); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"api_key", "base_url", "location_ids", "mcp_key", "origin", "program_ids", "restricted_api_key", "shop_id", "till_token"}
+	if got := sortedKeys(fields); !slices.Equal(got, want) {
+		t.Errorf("the line has %v, want %v", got, want)
+	}
+	if got := sortedKeys(first.ready.ProgramIDs); !slices.Equal(got, []string{"access", "discount", "prepaid", "private", "standard"}) {
+		t.Errorf("program_ids has %v", got)
+	}
+	if len(first.ready.LocationIDs) != 2 {
+		t.Errorf("location_ids has %v", first.ready.LocationIDs)
+	}
+	if !strings.HasPrefix(first.ready.Origin, "http://127.0.0.1:") || first.ready.BaseURL != first.ready.Origin+"/api/public/v1" {
+		t.Errorf("origin %s, base_url %s", first.ready.Origin, first.ready.BaseURL)
+	}
+	for prefix, secret := range map[string]string{"tsk_test_": first.ready.APIKey, "tmk_test_": first.ready.MCPKey, "tdk_test_": first.ready.TillToken} {
+		if !regexp.MustCompile("^" + prefix + "[A-Za-z0-9_-]{43}$").MatchString(secret) {
+			t.Errorf("%q is not %s and 43 characters", secret, prefix)
+		}
+	}
+	if fmt.Sprint(first.withoutAddress()) != fmt.Sprint(second.withoutAddress()) {
+		t.Errorf("two starts differ:\n%s%s", first.line, second.line)
+	}
+	if first.origin == second.origin {
+		t.Errorf("port 0 gave the same port twice: %s", first.origin)
+	}
+
+	written, err := os.ReadFile(file)
+	if err != nil || string(written) != first.line {
+		t.Errorf("the ready file holds %q (%v), the line is %q", written, err, first.line)
+	}
+	if beside, _ := os.ReadDir(filepath.Dir(file)); len(beside) != 1 {
+		t.Errorf("beside the ready file lie %v", beside)
+	}
+	if got := first.stdout.String(); got != first.line {
+		t.Errorf("stdout holds more than the line: %q", got)
+	}
+}
+
+func sortedKeys[V any](m map[string]V) (keys []string) {
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func TestDevDemoShop(t *testing.T) {
+	t.Parallel()
+	p := startDev(t)
+	api := p.api(p.ready.APIKey)
+
+	var me struct {
+		Shop   struct{ ID string }
+		APIKey struct {
+			Scopes      []string `json:"scopes"`
+			LocationIDs []string `json:"location_ids"`
+		} `json:"api_key"`
+	}
+	api.get("/me").want(200).into(&me)
+	if me.Shop.ID != p.ready.ShopID || len(me.APIKey.Scopes) != 10 || len(me.APIKey.LocationIDs) != 0 {
+		t.Errorf("the demo key is %+v", me)
+	}
+	p.api(p.ready.RestrictedAPIKey).get("/me").want(200).into(&me)
+	if len(me.APIKey.Scopes) != 10 || !slices.Equal(me.APIKey.LocationIDs, p.ready.LocationIDs[:1]) {
+		t.Errorf("the restricted demo key is %+v", me)
+	}
+	p.api(p.ready.MCPKey).get("/me").want(401, "unauthenticated")
+
+	for kind, id := range p.ready.ProgramIDs {
+		var program struct {
+			Type             string
+			Active           bool
+			TotalStamps      *int `json:"total_stamps"`
+			RepeatAfterReset bool `json:"repeat_after_reset"`
+			Prizes           []struct{ Threshold int }
+		}
+		api.get("/programs/" + id).want(200).into(&program)
+		if program.Type != kind || !program.Active {
+			t.Errorf("%s: is %+v", kind, program)
+		}
+		var ladder []int
+		for _, z := range program.Prizes {
+			ladder = append(ladder, z.Threshold)
+		}
+		want := map[string][]int{"standard": {5, 10, 10}}[kind]
+		if !slices.Equal(ladder, want) {
+			t.Errorf("%s: the ladder is %v, want %v", kind, ladder, want)
+		}
+		if stamps := kind == "standard" || kind == "private"; stamps && (program.TotalStamps == nil || *program.TotalStamps != 10) || kind == "standard" && !program.RepeatAfterReset {
+			t.Errorf("%s: is %+v", kind, program)
+		}
+		api.issue(id, map[string]string{"holder_name": "Ada"})
+	}
+}
+
+func TestDevKeepsItsFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	args := []string{"--db", filepath.Join(dir, "kept.db"), "--listen", fmt.Sprintf("127.0.0.1:%d", freePort(t))}
+	first := startDev(t, args...)
+	made := first.api(first.ready.APIKey).issue(first.ready.ProgramIDs["standard"], map[string]string{"external_ref": "M-1"})
+	first.stop()
+
+	second := startDev(t, args...)
+	if second.line != first.line {
+		t.Errorf("the ready line changed over a restart:\n%s%s", first.line, second.line)
+	}
+	api := second.api(second.ready.APIKey)
+	if found := api.card(made.ID); found.ExternalRef == nil || *found.ExternalRef != "M-1" {
+		t.Errorf("the card came back as %+v", found)
+	}
+	if all := api.cards(50); len(all) != 1 {
+		t.Errorf("%d cards after the restart", len(all))
+	}
+}
+
+func TestDevThrowsItsFolderAway(t *testing.T) {
+	t.Parallel()
+	tmp := t.TempDir()
+	p := startDevWith(t, []string{"TMPDIR=" + tmp})
+	if found, _ := os.ReadDir(tmp); len(found) != 1 {
+		t.Errorf("while it runs there are %v", found)
+	}
+	p.api(p.ready.APIKey).issue(p.ready.ProgramIDs["standard"], nil)
+	p.stop()
+	if found, _ := os.ReadDir(tmp); len(found) != 0 {
+		t.Errorf("left behind: %v", found)
+	}
+}
+
+func TestDevClock(t *testing.T) {
+	t.Parallel()
+	p := startDev(t, "--clock", "2026-01-31T09:00:00+01:00")
+	control, api, program := p.outside(), p.api(p.ready.APIKey), p.ready.ProgramIDs["standard"]
+	shows := func(r reply, want string) {
+		t.Helper()
+		var clock struct{ Now string }
+		r.want(200).into(&clock)
+		if clock.Now != want {
+			t.Errorf("the clock shows %s, want %s", clock.Now, want)
+		}
+	}
+	shows(control.get("/dev/clock"), "2026-01-31T08:00:00.000Z")
+	for range 3 {
+		if made := api.card(api.issue(program, nil).ID); made.CreatedAt != "2026-01-31T08:00:00.000Z" {
+			t.Errorf("a card of %s", made.CreatedAt)
+		}
+	}
+	shows(control.get("/dev/clock"), "2026-01-31T08:00:00.000Z")
+	shows(control.post("/dev/clock", map[string]string{"advance": "26h"}), "2026-02-01T10:00:00.000Z")
+	if made := api.card(api.issue(program, nil).ID); made.CreatedAt != "2026-02-01T10:00:00.000Z" {
+		t.Errorf("a card of %s", made.CreatedAt)
+	}
+	shows(control.post("/dev/clock", map[string]string{"now": "2026-03-01T00:00:00Z"}), "2026-03-01T00:00:00.000Z")
+	control.post("/dev/clock", map[string]string{"now": "2026-02-28T00:00:00Z"}).want(400, "validation_failed")
+	control.post("/dev/clock", map[string]string{"advance": "-1h"}).want(400, "validation_failed")
+	shows(control.get("/dev/clock"), "2026-03-01T00:00:00.000Z")
+}
+
+func TestDevClockRuns(t *testing.T) {
+	t.Parallel()
+	p := startDev(t)
+	now := func(r reply) time.Time {
+		t.Helper()
+		var clock struct{ Now time.Time }
+		r.want(200).into(&clock)
+		return clock.Now
+	}
+	before := now(p.outside().get("/dev/clock"))
+	if after := now(p.outside().post("/dev/clock", map[string]string{"advance": "26h"})); after.Before(before.Add(26 * time.Hour)) {
+		t.Errorf("from %s to %s in 26 hours", before, after)
+	}
+}
+
+func TestDevRefusesOtherMachines(t *testing.T) {
+	t.Parallel()
+	for _, listen := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "cards.example.com:0"} {
+		execute(t, nil, "dev", "--listen", listen).refused(t, "--listen", "PUNCHCARD_LISTEN", "--allow-remote")
+		execute(t, []string{"PUNCHCARD_LISTEN=" + listen}, "dev").refused(t, "--listen", "--allow-remote")
+	}
+	for _, args := range [][]string{{"--listen", "0.0.0.0:0", "--allow-remote"}, {"--listen", "localhost:0"}} {
+		p := startDev(t, args...)
+		p.origin = "http://127.0.0.1" + p.origin[strings.LastIndexByte(p.origin, ':'):]
+		p.api(p.ready.APIKey).get("/me").want(200)
+	}
+}
+
+func TestDevRefusesBadFlags(t *testing.T) {
+	t.Parallel()
+	for flag, value := range map[string]string{"clock": "yesterday", "listen": "nowhere", "public-url": "cards", "pricing-file": "/nonexistent/prices.json",
+		"ready-file": "/nonexistent/ready.json", "install-link-ttl": "1s", "log-level": "loud", "log-format": "xml", "shutdown-timeout": "soon", "webhook-preview-events": "perhaps"} {
+		variable := "PUNCHCARD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+		where := []string{"PUNCHCARD_LISTEN=127.0.0.1:0"}
+		execute(t, where, "dev", "--"+flag+"="+value).refused(t, "--"+flag, variable)
+		execute(t, append(where, variable+"="+value), "dev").refused(t, "--"+flag, variable)
+	}
+}
+
+// TestDevCurl runs what a newcomer pastes.
+func TestDevCurl(t *testing.T) {
+	t.Parallel()
+	p := startDev(t)
+	p.await(p.stderr, func(text string) bool { return strings.Contains(text, "Ctrl-C") })
+	pasted := regexp.MustCompile(`(?s)\n  (curl .*?)\n\n`).FindAllStringSubmatch(strings.ReplaceAll(p.stderr.String(), "\n\n", "\n\n\n"), -1)
+	if len(pasted) != 2 {
+		t.Fatalf("want two commands on stderr:\n%s", p.stderr)
+	}
+	for i, want := range []int{200, 201} {
+		text := pasted[i][1]
+		if got := asRequest(t, text); got != want {
+			t.Errorf("%s\nanswered %d, want %d", text, got, want)
+		}
+		if _, err := exec.LookPath("curl"); err != nil {
+			continue // the same request was made without it
+		}
+		out, err := exec.Command("sh", "-c", text+` -s -o /dev/null -w '%{http_code}'`).CombinedOutput()
+		if err != nil || string(out) != fmt.Sprint(want) {
+			t.Errorf("%s\nprinted %q (%v), want %d", text, out, err, want)
+		}
+	}
+	p.outside().get("/docs").want(200)
+}
+
+// asRequest makes the request that a curl command stands for.
+func asRequest(t *testing.T, text string) int {
+	t.Helper()
+	words := regexp.MustCompile(`'[^']*'|[^\s\\']+`).FindAllString(text, -1)
+	method, url, body, header := "GET", "", "", []string{}
+	for i := 1; i < len(words); i++ {
+		switch words[i] {
+		case "-H":
+			i++
+			name, value, _ := strings.Cut(strings.Trim(words[i], "'"), ": ")
+			header = append(header, name, value)
+		case "-d":
+			i++
+			method, body = "POST", strings.Trim(words[i], "'")
+		default:
+			url = words[i]
+		}
+	}
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}

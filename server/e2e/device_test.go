@@ -1,0 +1,233 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// device is a till as the command line prints it.
+type device struct {
+	ID         string  `json:"id"`
+	LocationID string  `json:"location_id"`
+	Name       string  `json:"name"`
+	Prefix     string  `json:"prefix"`
+	CreatedAt  string  `json:"created_at"`
+	RevokedAt  *string `json:"revoked_at"`
+	Token      string  `json:"token"`
+}
+
+func (f *shopFile) makeDevice(args ...string) (d device) {
+	f.t.Helper()
+	f.json(&d, append([]string{"device", "create"}, args...)...)
+	f.secrets = append(f.secrets, d.Token)
+	return d
+}
+
+func (f *shopFile) devices() (all []device) {
+	f.t.Helper()
+	var list struct{ Data []device }
+	f.json(&list, "device", "list")
+	f.list("device", "list")
+	return list.Data
+}
+
+func (p *process) till(token string) client { return client{p.t, p.origin + "/till/v1", token} }
+
+func TestDevices(t *testing.T) {
+	t.Parallel()
+	f := newShop(t)
+	api := f.api(f.makeKey("create", "--name", "Office"))
+	if out := f.run("device", "list"); strings.Count(out, "\n") != 1 {
+		t.Errorf("a shop without devices lists %q", out)
+	}
+	here, there := f.location("Centrale"), f.location("Stazione")
+	made := f.makeDevice("--location", here, "--name", "Left till")
+	if !strings.HasPrefix(made.Token, "tdk_live_") || len(made.Token) != 52 || !strings.HasPrefix(made.Token, made.Prefix) || len(made.Prefix) > 16 ||
+		made.LocationID != here || made.Name != "Left till" || made.RevokedAt != nil || made.CreatedAt == "" {
+		t.Errorf("made %+v", made)
+	}
+	// Read by people, too, the token comes once, on a line of its own.
+	text := f.run("device", "create", "--location", there)
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	second := lines[len(lines)-1]
+	f.secrets = append(f.secrets, second)
+	if !strings.HasPrefix(second, "tdk_live_") || len(second) != 52 || strings.Count(text, second) != 1 {
+		t.Errorf("create printed %q", text)
+	}
+
+	all := f.devices()
+	if len(all) != 2 || all[1] != withoutToken(made) || all[0].Name != "Till" || all[0].LocationID != there || all[0].Token != "" {
+		t.Errorf("the list is %+v", all)
+	}
+	if out := f.list("device", "list"); !strings.Contains(out, made.ID) || !strings.Contains(out, "Left till") || strings.Count(out, "valid") != 2 {
+		t.Errorf("the list reads\n%s", out)
+	}
+
+	// Both work at once, each at its own location.
+	for token, location := range map[string]string{made.Token: here, second: there} {
+		var me struct {
+			Device, Location, Shop struct{ ID string }
+		}
+		f.server.till(token).get("/me").want(200).into(&me)
+		if me.Location.ID != location || me.Shop.ID != f.shop || me.Device.ID == "" {
+			t.Errorf("me is %+v", me)
+		}
+	}
+	program := api.program(`{"type":"access","name":"Gym","access_image_url":"https://example.com/gym.png"}`)
+	till := f.server.till(made.Token)
+	var issued card
+	till.post("/programs/"+program+"/cards", nil).want(201).into(&issued)
+	till.post("/cards/"+issued.ID+"/uses", nil).want(201)
+
+	// A token is no API key, and a key no token.
+	f.server.api(made.Token).get("/me").want(401, "unauthenticated")
+	f.server.till(api.key).get("/me").want(401, "unauthenticated")
+	f.server.till(second[:51]+"!").get("/me").want(401, "unauthenticated")
+
+	// Revoked from the very next request on, also in the middle of a retry.
+	till.call("POST", "/cards/"+issued.ID+"/uses", nil, "Idempotency-Key", "last").want(201)
+	var revoked device
+	f.json(&revoked, "device", "revoke", made.ID)
+	till.get("/me").want(401, "unauthenticated")
+	till.get("/cards/"+issued.ID).want(401, "unauthenticated")
+	till.call("POST", "/cards/"+issued.ID+"/uses", nil, "Idempotency-Key", "last").want(401, "unauthenticated")
+	f.server.till(second).post("/cards/"+issued.ID+"/uses", nil).want(201)
+	if revoked.RevokedAt == nil || revoked.ID != made.ID || revoked.Token != "" {
+		t.Errorf("revoked %+v", revoked)
+	}
+	var again device
+	f.json(&again, "device", "revoke", made.ID)
+	if again.RevokedAt == nil || *again.RevokedAt != *revoked.RevokedAt {
+		t.Errorf("revoked again: %+v", again)
+	}
+	if out := f.list("device", "list"); strings.Count(out, "revoked") != 1 || strings.Count(out, "valid") != 1 {
+		t.Errorf("the list reads\n%s", out)
+	}
+	if out := f.run("audit"); strings.Count(out, "device.create") != 2 || strings.Count(out, "device.revoke") != 1 || !strings.Contains(out, "device "+made.ID) {
+		t.Errorf("the audit log reads\n%s", out)
+	}
+	f.printed.WriteString(f.run("audit", "--json"))
+	f.keepsSecrets()
+	if out := f.run("check"); out != "ok\n" {
+		t.Errorf("check printed %q", out)
+	}
+}
+
+func withoutToken(d device) device {
+	d.Token = ""
+	return d
+}
+
+func TestDeviceRefusals(t *testing.T) {
+	t.Parallel()
+	f := newShop(t)
+	here := f.location("Centrale")
+	made := f.makeDevice("--location", here)
+	var other struct{ ID string }
+	f.json(&other, "shop", "create", "--name", "Next door", "--mode", "test")
+
+	f.refused("device", "create", "--location", here)("--shop")
+	f.refused("device", "list")("--shop")
+	refused := func(args ...string) func(says ...string) { return f.refused(append(args, "--shop", f.shop)...) }
+	refused("device", "create")("--location")
+	refused("device", "create", "--location", "loc_none")("location")
+	refused("device", "create", "--location", here, "--name", "")("--name")
+	refused("device", "create", "--location", here, "--name", strings.Repeat("é", 201))("--name")
+	refused("device", "revoke")("id")
+	refused("device", "revoke", "dev_none")("device")
+	refused("device", "revoke", here)("device")
+
+	// Another shop's location and device are not found.
+	f.refused("device", "create", "--location", here, "--shop", other.ID)("location")
+	f.refused("device", "revoke", made.ID, "--shop", other.ID)("device")
+	f.refused("location", "set-pin", here, "1234", "--shop", other.ID)("location")
+	f.server.till(made.Token).get("/me").want(200)
+	if out := f.run("device", "list", "--shop", other.ID); strings.Contains(out, made.ID) {
+		t.Errorf("the other shop lists\n%s", out)
+	}
+
+	// A test shop's tokens say so.
+	var site struct{ ID string }
+	f.json(&site, "location", "create", "--shop", other.ID, "--name", "Prova", "--address", "Via Po 2", "--city", "Torino", "--postal-code", "10123", "--country-code", "IT")
+	if test := f.makeDevice("--location", site.ID, "--shop", other.ID); !strings.HasPrefix(test.Token, "tdk_test_") {
+		t.Errorf("made %s", test.Token)
+	}
+
+	// A file that is not there is not made.
+	missing := filepath.Join(t.TempDir(), "none.db")
+	for _, args := range [][]string{{"device", "create", "--location", here}, {"device", "list"}, {"device", "revoke", made.ID}, {"location", "set-pin", here, "1234"}} {
+		execute(t, nil, append(args, "--db", missing)...).refused(t, "none.db")
+		if found, _ := filepath.Glob(missing + "*"); len(found) > 0 {
+			t.Errorf("%v made %v", args, found)
+		}
+	}
+	f.keepsSecrets()
+}
+
+// TestSetPIN sets a location's PIN from the command line and asks for it at
+// the till.
+func TestSetPIN(t *testing.T) {
+	t.Parallel()
+	f := newShop(t)
+	api := f.api(f.makeKey("create", "--name", "Office"))
+	here, there := f.location("Centrale"), f.location("Stazione")
+	program := api.program(`{"type":"discount","name":"Friends","discount_percent":10}`)
+	till, elsewhere := f.server.till(f.makeDevice("--location", here).Token), f.server.till(f.makeDevice("--location", there).Token)
+	var made card
+	elsewhere.post("/programs/"+program+"/cards", nil).want(201).into(&made)
+	use := func(pin string) reply {
+		t.Helper()
+		if pin == "" {
+			return till.post("/cards/"+made.ID+"/uses", nil)
+		}
+		return till.call("POST", "/cards/"+made.ID+"/uses", nil, "X-Staff-Pin", pin)
+	}
+
+	use("").want(201)
+	api.call("PATCH", "/locations/"+here, `{"require_staff_pin":true}`).want(200)
+	if r := use("4711").want(401, "invalid_credentials"); !strings.Contains(r.error().Error.Message, "set-pin") {
+		t.Errorf("without a PIN the till is told %s", r.body)
+	}
+	for _, wrong := range []string{"123", "123456789", "12a4", "12 4", "１２３４"} {
+		f.refused("location", "set-pin", here, wrong)("PIN")
+	}
+	f.refused("location", "set-pin", "loc_none", "1234")("location")
+	f.refused("location", "set-pin")("id")
+
+	f.secrets = append(f.secrets, "47114711")
+	f.list("location", "set-pin", here, "47114711")
+	use("").want(401, "invalid_credentials")
+	use("47114712").want(401, "invalid_credentials")
+	use("47114711").want(201)
+	till.get("/cards/" + made.ID).want(200) // what writes nothing asks for none
+	elsewhere.post("/cards/"+made.ID+"/uses", nil).want(201)
+
+	// A new PIN counts from the very next request on, the old one no more.
+	f.list("location", "set-pin", here, "2468")
+	use("47114711").want(401, "invalid_credentials")
+	use("2468").want(201)
+
+	// Five wrong ones in a row lock this device, and no other.
+	twin := f.server.till(f.makeDevice("--location", here).Token)
+	for range 4 {
+		use("1111").want(401, "invalid_credentials")
+	}
+	use("2468").want(201)
+	for range 5 {
+		use("1111").want(401, "invalid_credentials")
+	}
+	if r := use("2468").want(429, "rate_limited"); r.header.Get("Retry-After") == "" {
+		t.Error("the locked device is not told when to come again")
+	}
+	till.get("/me").want(200)
+	twin.call("POST", "/cards/"+made.ID+"/uses", nil, "X-Staff-Pin", "2468").want(201)
+
+	// Without a PIN the demand stays, until it is dropped.
+	f.list("location", "set-pin", here)
+	twin.call("POST", "/cards/"+made.ID+"/uses", nil, "X-Staff-Pin", "2468").want(401, "invalid_credentials")
+	api.call("PATCH", "/locations/"+here, `{"require_staff_pin":false}`).want(200)
+	twin.post("/cards/"+made.ID+"/uses", nil).want(201)
+	f.list("audit")
+	f.keepsSecrets()
+}

@@ -1,0 +1,196 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// One script gets the same answers in every run, byte for byte, and again after
+// a reset: ids, secrets, request ids, times, and what its webhooks receive.
+func TestDeterministicIDs(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	var got []string // what the receiver got
+	hooks := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, fmt.Sprint(r.Header.Get("Webhook-Signature"), r.Header.Get("X-Service-Signature"), r.Header.Get("Webhook-Id"), string(body)))
+	})}
+	go hooks.Serve(ln)
+	t.Cleanup(func() { hooks.Close() })
+
+	script := func(p *process) string {
+		var seen []string
+		note := func(r reply) reply {
+			r.header.Del("Date") // real time, as of every HTTP server
+			seen = append(seen, fmt.Sprint(r.what, r.status, r.header, string(r.body)))
+			return r
+		}
+		mu.Lock()
+		got = nil
+		mu.Unlock()
+		api, out := p.api(p.ready.APIKey), p.outside()
+		var made card
+		var hook struct{ ID string }
+		hooks := "/programs/" + p.ready.ProgramIDs["standard"] + "/webhooks"
+		note(api.call("POST", hooks, map[string]any{"url": "http://" + ln.Addr().String() + "/hook", "events": []string{"*"}, "payload_version": "v2"})).want(201).into(&hook)
+		note(api.call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/cards", `{"holder_name": "Ada"}`, "Idempotency-Key", "one")).want(201).into(&made)
+		note(out.call("POST", "/dev/receiver", nil)).want(201)
+		note(out.call("POST", "/dev/keys", `{"name": "Another"}`)).want(201)
+		note(out.call("POST", "/dev/shops", `{"name": "Second"}`)).want(201)
+		note(p.till(p.ready.TillToken).call("POST", "/cards/"+made.ID+"/stamps", `{"count": 2}`)).want(201)
+		note(api.call("GET", "/nowhere", nil)).want(404)
+		note(out.call("POST", "/dev/settle", nil)).want(200)
+		note(out.call("POST", "/dev/clock", `{"advance": "90m"}`)).want(200)
+		note(api.call("GET", "/transactions", nil)).want(200)
+		note(api.call("GET", hooks+"/"+hook.ID+"/deliveries", nil)).want(200)
+		note(out.call("GET", "/dev/audit", nil)).want(200)
+		mu.Lock()
+		defer mu.Unlock()
+		slices.Sort(got)                                                                             // they come over several connections
+		return strings.ReplaceAll(strings.Join(append(seen, got...), "\n"), p.origin, "http://here") // but for the port
+	}
+	args := []string{"--deterministic-ids", "--public-url", "https://cards.example.com"}
+	first, second := startDev(t, args...), startDev(t, append(args, "--db", filepath.Join(t.TempDir(), "kept.db"))...)
+	want := script(first)
+	if !strings.Contains(want, "stamp.assigned") || !strings.Contains(want, "2026-01-01T09:00:00") {
+		t.Fatalf("the script shows too little:\n%s", want)
+	}
+	if again := script(second); again != want {
+		t.Errorf("two runs differ:\n%s", difference(want, again))
+	}
+	for _, p := range []*process{first, second} {
+		p.outside().call("POST", "/dev/reset", nil).want(200)
+		if again := script(p); again != want {
+			t.Errorf("a run after a reset differs:\n%s", difference(want, again))
+		}
+	}
+}
+
+// A kept file never gets a secret twice, though each start of the fixture makes
+// the same ones after the same past.
+func TestDeterministicIDsOfAKeptFile(t *testing.T) {
+	t.Parallel()
+	type secrets struct{ Key, Secret, URL string }
+	made := map[secrets]bool{}
+	args := []string{"--deterministic-ids", "--db", filepath.Join(t.TempDir(), "kept.db")}
+	for range 3 {
+		p := startDev(t, args...)
+		var hook, key, receiver secrets
+		p.api(p.ready.APIKey).call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/webhooks", `{"url": "http://127.0.0.1:9/hook", "events": ["*"]}`).want(201).into(&hook)
+		p.outside().call("POST", "/dev/keys", `{"name": "Another"}`).want(201).into(&key)
+		p.outside().call("POST", "/dev/receiver", nil).want(201).into(&receiver)
+		receiver.URL = strings.TrimPrefix(receiver.URL, p.origin)
+		for _, one := range []secrets{hook, key, receiver} {
+			if made[one] {
+				t.Errorf("made again: %+v", one)
+			}
+			made[one] = true
+		}
+		p.stop()
+	}
+}
+
+// A ready file replaces an older one, and nothing else that may be there.
+func TestReadyFileReplacesNothingElse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	folder, file := filepath.Join(dir, "folder"), filepath.Join(dir, "kept.db")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--ready-file", folder}, {"--ready-file", os.DevNull}, {"--ready-file", file, "--db", file}} {
+		if r := execute(t, nil, append([]string{"dev", "--listen", "127.0.0.1:0"}, args...)...); r.code != 1 || !strings.Contains(r.stderr, "--ready-file (PUNCHCARD_READY_FILE): ") {
+			t.Errorf("%v: %+v", args, r)
+		}
+	}
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		t.Errorf("the folder is gone: %v", err)
+	}
+}
+
+// difference is the first line that two texts do not share.
+func difference(a, b string) string {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range x {
+		if i >= len(y) || x[i] != y[i] {
+			return fmt.Sprintf("line %d\n%s\n%s", i+1, x[i], strings.Join(y[min(i, len(y)):min(i+1, len(y))], ""))
+		}
+	}
+	return "the second goes on"
+}
+
+// No flag of serve gives it a control API.
+func TestServeHasNoControlAPI(t *testing.T) {
+	t.Parallel()
+	p := startServe(t, filepath.Join(t.TempDir(), "shop.db"), "--listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-preview-events", "--webhook-send-custom-headers", "--webhook-hold", "--log-level", "debug",
+		"--api-key-rate-limit-per-minute", "0")
+	for _, path := range []string{"/dev", "/dev/", "/dev/reset", "/dev/clock", "/dev/settle", "/dev/requests", "/dev/faults", "/dev/receiver", "/dev/receiver/x", "/dev/shops", "/dev/keys", "/dev/audit", "/dev/emails"} {
+		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+			p.outside().call(method, path, nil).want(404, "not_found")
+		}
+	}
+	// Nor does a variable, or a flag that dev has.
+	for _, flag := range []string{"--dev", "--clock", "--seed", "--ready-file", "--deterministic-ids", "--allow-remote", "--strict-webhook-targets"} {
+		if r := execute(t, nil, "serve", "--db", filepath.Join(t.TempDir(), "shop.db"), flag); r.code == 0 || !strings.Contains(r.stderr, "unknown flag "+flag) {
+			t.Errorf("serve %s: %+v", flag, r)
+		}
+	}
+}
+
+// A fixture of a seed: its content is there, its refs lead to it, a reset brings
+// it back, and a file that is kept keeps what was added.
+func TestDevSeed(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "kept.db")
+	args := []string{"--seed", "testdata/seeds/bakery.json", "--db", file}
+	p := startDev(t, args...)
+	api := p.api(p.ready.APIKey)
+	var line struct{ Refs map[string]string }
+	if err := json.Unmarshal([]byte(p.line), &line); err != nil {
+		t.Fatal(err)
+	}
+	first := string(api.get("/cards/" + line.Refs["bread-01"]).want(200).body)
+	cards := len(api.cards(100))
+	if cards < 10 || len(p.ready.LocationIDs) != 2 {
+		t.Fatalf("the seed left %d cards, %d locations", cards, len(p.ready.LocationIDs))
+	}
+	api.issue(p.ready.ProgramIDs["standard"], map[string]string{"external_ref": "new"})
+	p.stop()
+
+	p = startDev(t, args...)
+	api = p.api(p.ready.APIKey)
+	if n := len(api.cards(100)); n != cards+1 {
+		t.Errorf("%d cards after a second start, want the %d of the seed and one", n, cards)
+	}
+	p.outside().call("POST", "/dev/reset", nil).want(200)
+	if n := len(api.cards(100)); n != cards {
+		t.Errorf("%d cards after the reset, want the %d of the seed", n, cards)
+	}
+	if again := string(api.get("/cards/" + line.Refs["bread-01"]).want(200).body); again != first {
+		t.Errorf("after the reset the card is %s, was %s", again, first)
+	}
+	p.outside().call("GET", "/dev/seed.schema.json", nil).want(200)
+
+	bad := filepath.Join(t.TempDir(), "bad.json")
+	if err := os.WriteFile(bad, []byte("{\"shops\": [\n{\"name\": 3}]}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := execute(t, nil, "dev", "--seed", bad); r.code == 0 || !strings.Contains(r.stderr, "bad.json:2: shops.0.name: must be a string") {
+		t.Errorf("a bad seed: %+v", r)
+	}
+}

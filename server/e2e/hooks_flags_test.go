@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+)
+
+// hooks are the webhooks of a program, under the flags of the file's server.
+func (f *shopFile) hooks(k key, program string) (c client, path string) {
+	return f.api(k), "/programs/" + program + "/webhooks"
+}
+
+// TestWebhookTargets holds the flags to what README.md says they relax.
+func TestWebhookTargets(t *testing.T) {
+	t.Parallel()
+	f := newShop(t)
+	k := f.makeKey("create", "--name", "Office")
+	program := f.api(k).program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	const here, plain, private, metadata = "https://127.0.0.1/hook", "http://127.0.0.1/hook", "https://10.1.2.3/hook", "https://169.254.169.254/hook"
+	for _, run := range []struct {
+		flags []string
+		codes map[string]string // empty: taken
+	}{
+		{nil, map[string]string{here: "not_public", plain: "invalid_value", private: "not_public", metadata: "not_public"}},
+		{[]string{"--webhook-allow-http"}, map[string]string{here: "not_public", plain: "not_public", private: "not_public", metadata: "not_public"}},
+		{[]string{"--webhook-allow-cidr", "127.0.0.0/8", "--webhook-allow-cidr", "10.1.0.0/16"}, map[string]string{here: "", plain: "invalid_value", private: "", "https://10.2.0.1/": "not_public"}},
+		{[]string{"--webhook-allow-http", "--webhook-allow-cidr", "0.0.0.0/0"}, map[string]string{here: "", plain: "", private: "", metadata: "not_public", "http://169.254.169.254/": "not_public"}},
+	} {
+		f.server.stop()
+		f.server = startServe(t, f.db, run.flags...)
+		c, path := f.hooks(k, program)
+		for url, code := range run.codes {
+			r := c.post(path, map[string]any{"url": url, "events": []string{"*"}})
+			if code == "" {
+				r.want(201)
+				continue
+			}
+			r.wantDetail("url", code)
+		}
+	}
+	for args, code := range map[string]string{"": "", "--strict-webhook-targets": "invalid_value"} {
+		p := startDev(t)
+		if args != "" {
+			p = startDev(t, args)
+		}
+		r := p.api(p.ready.APIKey).post("/programs/"+p.ready.ProgramIDs["access"]+"/webhooks", map[string]any{"url": plain, "events": []string{"*"}})
+		if code == "" {
+			r.want(201)
+		} else {
+			r.wantDetail("url", code)
+		}
+	}
+	for _, bad := range []string{"10.1.2.3/16", "10.0.0.0", "::ffff:10.0.0.0/104"} {
+		execute(t, nil, "serve", "--db", f.db, "--listen", "127.0.0.1:0", "--webhook-allow-cidr", bad).refused(t, "--webhook-allow-cidr", "PUNCHCARD_WEBHOOK_ALLOW_CIDR", bad)
+	}
+}
+
+// TestHeldWebhooks queues under --webhook-hold what goes out without it, with
+// the headers that README.md lists.
+func TestHeldWebhooks(t *testing.T) {
+	t.Parallel()
+	e := newEndpoint(t, "held", newPulse())
+	relaxed := []string{"--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-send-custom-headers"}
+	f := newShop(t, append(relaxed, "--webhook-hold")...)
+	k := f.makeKey("create", "--name", "Office")
+	program := f.api(k).program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	c, path := f.hooks(k, program)
+	headers := make(chan http.Header, 100)
+	e.mu.Lock()
+	e.takes = func(string) bool { return true }
+	e.answer = func(arrival, <-chan struct{}) int { return http.StatusOK }
+	e.hear = func(h http.Header) { headers <- h }
+	c.post(path, map[string]any{"url": e.url, "events": []string{"card.added"}, "bearer_token": "sesame", "custom_headers": map[string]string{"X-Shop": "Lux"}}).want(201).into(&e.hook)
+	e.mu.Unlock()
+	told := map[happening]bool{}
+	for i := range 20 {
+		told[happening{"card.added", f.api(k).issue(program, map[string]string{"external_ref": fmt.Sprint(i)}).ID}] = true
+	}
+	var log struct{ Items []delivered }
+	c.get(path + "/" + e.hook.ID + "/deliveries").want(200).into(&log)
+	for _, d := range log.Items {
+		if d.Attempts != 0 {
+			t.Errorf("sent: %+v", d)
+		}
+	}
+	f.server.stop()
+	if n := len(headers); n != 0 || len(log.Items) != 20 {
+		t.Errorf("%d of %d queued deliveries were sent", n, len(log.Items))
+	}
+	f.server = startServe(t, f.db, relaxed...)
+	if !e.own.until(func() bool { _, some := e.missing(told); return !some }) {
+		t.Fatal("not all came")
+	}
+	h := <-headers
+	for name, want := range map[string]string{"Content-Type": "application/json", "Authorization": "Bearer sesame", "X-Shop": "Lux"} {
+		if got := h.Values(name); len(got) != 1 || got[0] != want {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+}

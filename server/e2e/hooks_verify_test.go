@@ -1,0 +1,214 @@
+package e2e
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// delivered is an entry of a delivery log.
+type delivered struct {
+	EventID        string `json:"event_id"`
+	ResponseStatus *int   `json:"response_status"`
+	Attempts       int
+	LastError      *string `json:"last_error"`
+	DeliveredAt    *string `json:"delivered_at"`
+}
+
+// subscriber is a webhook of the demo shop, and what makes it send.
+type subscriber struct {
+	t    *testing.T
+	p    *process
+	api  client
+	path string
+	hook webhook
+	n    int
+}
+
+// parcel is a delivery as it came.
+type parcel struct {
+	header http.Header
+	body   []byte
+}
+
+// subscribe makes a webhook for cards whose receiver keeps what comes.
+func subscribe(t *testing.T) (s *subscriber, came chan parcel) {
+	t.Helper()
+	p := startDev(t)
+	came = make(chan parcel, 100)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		came <- parcel{r.Header, body}
+	}))
+	t.Cleanup(receiver.Close)
+	s = &subscriber{t: t, p: p, api: p.api(p.ready.APIKey), path: "/programs/" + p.ready.ProgramIDs["standard"] + "/webhooks"}
+	s.api.post(s.path, map[string]any{"url": receiver.URL, "events": []string{"card.added"}}).want(201).into(&s.hook)
+	s.path += "/" + s.hook.ID
+	return s, came
+}
+
+// patch changes the webhook.
+func (s *subscriber) patch(fields any) {
+	s.t.Helper()
+	s.api.call("PATCH", s.path, fields).want(200).into(&s.hook)
+}
+
+// send has one event sent and returns what the log says of it.
+func (s *subscriber) send() delivered {
+	s.t.Helper()
+	s.n++
+	s.api.issue(s.p.ready.ProgramIDs["standard"], map[string]string{"external_ref": fmt.Sprint("guest-", s.n), "holder_name": "Zoë O’Connor 漢"})
+	s.p.outside().post("/dev/settle", nil).want(200)
+	var log struct{ Items []delivered }
+	s.api.get(s.path + "/deliveries?limit=1").want(200).into(&log)
+	return log.Items[0]
+}
+
+// TestDeliveriesVerify has other people's libraries verify what the binary
+// sends.
+func TestDeliveriesVerify(t *testing.T) {
+	t.Parallel()
+	s, came := subscribe(t)
+	first := s.hook.Secret
+	for _, secret := range []string{first, ""} {
+		if secret == "" {
+			s.patch(`{"rotate_secret":true}`)
+			secret = s.hook.Secret
+		}
+		if d := s.send(); d.DeliveredAt == nil {
+			t.Fatalf("not delivered: %+v", d)
+		}
+		sent := <-came
+		if err := verified(secret, sent.header, sent.body); err != nil {
+			t.Errorf("%v: %s %v", err, sent.body, sent.header)
+		}
+		for i := range sent.body {
+			tampered := append([]byte(nil), sent.body...)
+			tampered[i] ^= 1
+			if verified(secret, sent.header, tampered) == nil || verifiedStandard(secret, sent.header, tampered) == nil {
+				t.Fatalf("byte %d was changed and nobody saw it", i)
+			}
+		}
+		if secret != first && verified(first, sent.header, sent.body) == nil {
+			t.Error("the old secret still signs")
+		}
+	}
+}
+
+// TestVerifyGo runs the README's receiver in Go.
+func TestVerifyGo(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "verify")
+	if out, err := exec.Command("go", "build", "-o", path, "testdata/verify/verify.go").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	verifies(t, path)
+}
+
+// verifies runs a receiver, which must take what the binary sends and nothing
+// else.
+func verifies(t *testing.T, command ...string) {
+	t.Helper()
+	s, came := subscribe(t)
+	s.send()
+	sent := <-came
+
+	r := &process{t: t, cmd: exec.Command(command[0], command[1:]...), stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
+	r.cmd.Env, r.cmd.Stdout, r.cmd.Stderr = environment([]string{"PORT=0", "WEBHOOK_SECRET=" + s.hook.Secret}), r.stdout, r.stderr
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		r.err = r.cmd.Wait()
+		close(r.ended)
+	}()
+	t.Cleanup(func() {
+		r.cmd.Process.Kill()
+		<-r.ended
+	})
+	var url string
+	r.await(r.stdout, func(text string) bool {
+		line, _, whole := strings.Cut(text, "\n")
+		url = "http://" + strings.TrimPrefix(line, "listening on ") + "/hook"
+		return whole
+	})
+	s.patch(map[string]string{"url": url})
+	d := s.send()
+	if d.DeliveredAt == nil || d.ResponseStatus == nil || *d.ResponseStatus/100 != 2 || d.Attempts != 1 {
+		t.Errorf("a genuine delivery: %+v\n%s", d, r.stderr)
+	}
+	r.await(r.stdout, func(text string) bool { return strings.Contains(text, "card.added "+d.EventID+"\n") })
+
+	post := func(signature string, body []byte) int {
+		t.Helper()
+		req, err := http.NewRequest("POST", url, strings.NewReader(string(body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if signature != "" {
+			req.Header.Set("X-Service-Signature", signature)
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, r.stderr)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	signature := sent.header.Get("X-Service-Signature")
+	if status := post(signature, sent.body); status/100 != 2 {
+		t.Errorf("a repeat was answered %d", status)
+	}
+	at := func(when time.Time) string { return signed(s.hook.Secret, when, sent.body) }
+	if status := post(at(time.Now().Add(-4*time.Minute)), sent.body); status/100 != 2 {
+		t.Errorf("what was signed four minutes ago was answered %d", status)
+	}
+	now, mac, _ := strings.Cut(strings.TrimPrefix(signature, "t="), ",v1=")
+	for name, forged := range map[string]struct {
+		signature string
+		body      string
+	}{
+		"a changed byte":    {signature, strings.Replace(string(sent.body), "guest-1", "guest-2", 1)},
+		"a byte more":       {signature, string(sent.body) + "\n"},
+		"no body":           {signature, ""},
+		"no signature":      {"", string(sent.body)},
+		"an empty one":      {"t=,v1=", string(sent.body)},
+		"half of one":       {signature[:len(signature)-1], string(sent.body)},
+		"the time alone":    {"t=" + now, string(sent.body)},
+		"the digest alone":  {"v1=" + mac, string(sent.body)},
+		"another time":      {"t=1" + now + ",v1=" + mac, string(sent.body)},
+		"not a digest":      {"t=" + now + ",v1=" + strings.Repeat("é", 32), string(sent.body)},
+		"another secret":    {signed("whsec_AAAA", time.Now(), sent.body), string(sent.body)},
+		"ten minutes ago":   {at(time.Now().Add(-10 * time.Minute)), string(sent.body)},
+		"in ten minutes":    {at(time.Now().Add(10 * time.Minute)), string(sent.body)},
+		"the secret's name": {"whsec_", string(sent.body)},
+	} {
+		if status := post(forged.signature, []byte(forged.body)); status/100 != 4 {
+			t.Errorf("%s: answered %d", name, status)
+		}
+	}
+
+	s.patch(`{"rotate_secret":true}`)
+	if d := s.send(); d.DeliveredAt != nil || d.ResponseStatus == nil || *d.ResponseStatus/100 != 4 || d.Attempts != 1 {
+		t.Errorf("a delivery under a new secret: %+v", d)
+	}
+}
+
+// signed is a signature header as the README describes it.
+func signed(secret string, at time.Time, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	fmt.Fprintf(mac, "%d.%s", at.Unix(), body)
+	return fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil)))
+}

@@ -1,0 +1,304 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+)
+
+// TestImport is the acceptance test: a list of a thousand members comes in
+// over bad connections while others read, and nobody else sees any of it.
+func TestImport(t *testing.T) {
+	t.Parallel()
+	members := readMembers(t)
+	p := startDev(t, "--db", filepath.Join(t.TempDir(), "shop.db")) // a file is as durable as under serve
+	p.leavers = true
+	var other struct {
+		ShopID string `json:"shop_id"`
+		APIKey string `json:"api_key"`
+	}
+	p.outside().post("/dev/shops", `{"name":"Next door"}`).want(201).into(&other)
+	next := p.api(other.APIKey)
+	theirs := next.issue(next.program(`{"type":"prepaid","name":"Theirs","initial_balance_cents":0}`), map[string]string{"external_ref": "M-000001"})
+
+	im := newImporter(t, p.api(p.ready.APIKey), p.ready.ProgramIDs, 20260131)
+	over := make(chan struct{})
+	var readers sync.WaitGroup
+	var passes atomic.Int64
+	for _, limit := range []int{7, 50, 100} {
+		readers.Add(1)
+		go func() {
+			defer readers.Done()
+			for last := false; !last; {
+				select {
+				case <-over:
+					last = true
+				default:
+				}
+				before := im.existing()
+				seen := map[string]bool{}
+				for _, c := range im.api.cards(limit) {
+					if seen[c.ID] {
+						t.Errorf("limit %d: %s came twice in one pass", limit, c.ID)
+					}
+					seen[c.ID] = true
+				}
+				for _, id := range before {
+					if !seen[id] {
+						t.Errorf("limit %d: %s existed before the pass and did not come", limit, id)
+					}
+				}
+				passes.Add(1)
+			}
+		}()
+	}
+	im.run(members)
+	close(over)
+	readers.Wait()
+	if passes.Load() < 6 {
+		t.Errorf("only %d passes", passes.Load())
+	}
+	im.check(members)
+	findsEveryone(t, im, members)
+
+	if all := next.cards(100); len(all) != 1 || all[0].ID != theirs.ID {
+		t.Errorf("the other shop sees %d cards", len(all))
+	}
+	seesNothing(t, next, p, im)
+	restricted(t, p, im)
+}
+
+// findsEveryone looks people up as a till or a shop system does.
+func findsEveryone(t *testing.T, im *importer, members []member) {
+	t.Helper()
+	programs, household := map[string]map[string]bool{}, map[string]int{}
+	for m, n := range first(expected(members)) {
+		if programs[m.ref] == nil {
+			programs[m.ref] = map[string]bool{}
+		}
+		programs[m.ref][m.program] = true
+		household[strings.ToLower(m.email)] += n
+	}
+	var page struct{ Data []card }
+	both := 0
+	for ref, in := range programs {
+		if len(in) > 1 && ref != "" {
+			both++
+		} else if len(ref) > 0 && ref[0] == 'M' {
+			continue // the plain ones are all alike
+		}
+		im.api.get("/cards?external_ref=" + url.QueryEscape(ref)).into(&page)
+		if ref != "" && len(page.Data) != len(in) {
+			t.Errorf("%q has %d cards, want %v", ref, len(page.Data), in)
+		}
+	}
+	if both < 30 {
+		t.Errorf("only %d people are in both programs", both)
+	}
+	families := 0
+	for email, n := range household {
+		if n < 3 || email == "" {
+			continue
+		}
+		families++
+		im.api.get("/cards?limit=100&holder_email=" + url.QueryEscape(strings.ToUpper(email))).want(200).into(&page)
+		if len(page.Data) != n {
+			t.Errorf("%s has %d cards, want %d", email, len(page.Data), n)
+		}
+	}
+	if families < 10 {
+		t.Errorf("only %d families share an address", families)
+	}
+}
+
+func first[T, U any](v T, _ U) T { return v }
+
+// seesNothing checks that a shop cannot tell what another has.
+func seesNothing(t *testing.T, next client, p *process, im *importer) {
+	t.Helper()
+	missing := next.get("/cards/crd_none").want(404, "not_found").error().Error.Message
+	for _, id := range im.existing()[:20] {
+		for method, path := range map[string]string{"GET": "/cards/" + id, "PATCH": "/cards/" + id, "POST": "/cards/" + id + "/reissue", "post": "/cards/" + id + "/install-link"} {
+			if r := next.call(strings.ToUpper(method), path, nil).want(404, "not_found"); r.error().Error.Message != missing {
+				t.Errorf("%s answers %s", r.what, r.body)
+			}
+		}
+	}
+	standard := p.ready.ProgramIDs["standard"]
+	next.get("/programs/"+standard).want(404, "not_found")
+	next.post("/programs/"+standard+"/cards", nil).want(404, "not_found")
+	next.post("/programs/"+standard+"/suspend", nil).want(404, "not_found")
+	next.call("PATCH", "/locations/"+p.ready.LocationIDs[0], `{"name":"Mine"}`).want(404, "not_found")
+	var page struct {
+		Data []struct{ ID string }
+	}
+	for _, path := range []string{"/cards?program_id=" + standard, "/cards?external_ref=M-000002", "/transactions?program_id=" + standard, "/transactions?card_id=" + im.existing()[0]} {
+		next.get(path).want(200).into(&page)
+		if len(page.Data) != 0 {
+			t.Errorf("%s shows the other shop %d rows", path, len(page.Data))
+		}
+	}
+	for _, path := range []string{"/programs", "/locations"} {
+		next.get(path).want(200).into(&page)
+		if len(page.Data) != 1 {
+			t.Errorf("%s shows the other shop %d rows, want its own one", path, len(page.Data))
+		}
+	}
+	// A cursor of one shop is none of another's.
+	var cursor struct {
+		NextCursor string `json:"next_cursor"`
+	}
+	im.api.get("/cards?limit=1").want(200).into(&cursor)
+	next.get("/cards?cursor="+cursor.NextCursor).wantDetail("cursor", "invalid_format")
+}
+
+// restricted checks what a key of one location sees of a shop with two.
+func restricted(t *testing.T, p *process, im *importer) {
+	t.Helper()
+	here, elsewhere := p.ready.LocationIDs[0], p.ready.LocationIDs[1]
+	program := func(location string) string {
+		return im.api.program(map[string]any{"type": "prepaid", "name": "At one place", "initial_balance_cents": 0, "location_scope": "selected_locations", "scoped_location_ids": []string{location}})
+	}
+	near, far := program(here), program(elsewhere)
+	shown, hidden := im.api.issue(near, nil), im.api.issue(far, map[string]string{"external_ref": "far away"})
+	key := p.api(p.ready.RestrictedAPIKey)
+
+	seen := map[string]bool{}
+	for _, c := range key.cards(100) {
+		seen[c.ID] = true
+	}
+	for _, id := range im.existing() {
+		if !seen[id] {
+			t.Errorf("the key does not see %s, whose program is valid everywhere", id)
+		}
+	}
+	if !seen[shown.ID] || seen[hidden.ID] || len(seen) != len(im.existing())+1 {
+		t.Errorf("the key sees %d cards; of the near program: %t, of the far: %t", len(seen), seen[shown.ID], seen[hidden.ID])
+	}
+	var list struct{ Data []struct{ ID string } }
+	for _, query := range []string{"external_ref=far+away", "program_id=" + far} {
+		key.get("/cards?" + query).want(200).into(&list)
+		if len(list.Data) != 0 {
+			t.Errorf("%s shows %v", query, list.Data)
+		}
+	}
+	key.get("/cards/"+hidden.ID).want(404, "not_found")
+	key.call("PATCH", "/cards/"+hidden.ID, `{"holder_name":"x"}`).want(404, "not_found")
+	key.post("/cards/"+hidden.ID+"/reissue", nil).want(404, "not_found")
+	key.post("/cards/"+hidden.ID+"/install-link", nil).want(404, "not_found")
+	key.post("/programs/"+far+"/cards", nil).want(403, "unauthorized")
+	key.issue(near, nil)
+	key.issue(p.ready.ProgramIDs["standard"], nil)
+	key.get("/programs/" + far).want(200)
+
+	var detail struct {
+		AllLocations bool `json:"all_locations"`
+		Locations    []struct{ ID string }
+	}
+	key.get("/cards/" + im.existing()[0]).want(200).into(&detail)
+	if !detail.AllLocations || len(detail.Locations) != 1 || detail.Locations[0].ID != here {
+		t.Errorf("a card of every location works, says the key, at %+v", detail)
+	}
+	key.get("/locations").want(200).into(&list)
+	if len(list.Data) != 1 || list.Data[0].ID != here {
+		t.Errorf("the key sees the locations %v", list.Data)
+	}
+	key.call("PATCH", "/locations/"+elsewhere, `{"name":"x"}`).want(403, "unauthorized")
+	key.post("/locations/"+elsewhere+"/disable", nil).want(403, "unauthorized")
+	key.get("/transactions?location_id=" + elsewhere).want(200).into(&list)
+	if len(list.Data) != 0 {
+		t.Errorf("transactions elsewhere: %v", list.Data)
+	}
+	key.post("/locations/"+here+"/disable", nil).want(200)
+	key.get("/cards").want(402, "location_disabled")
+	key.get("/me").want(200)
+	key.post("/locations/"+here+"/enable", nil).want(200)
+	key.get("/cards").want(200)
+}
+
+// TestImportSurvivesKills kills the server five times in the middle of the
+// same import.
+func TestImportSurvivesKills(t *testing.T) {
+	t.Parallel()
+	members := readMembers(t)
+	db := filepath.Join(t.TempDir(), "shop.db")
+	f := &shopFile{t: t, db: db}
+	f.run("shop", "create", "--name", "Bar Lux")
+	k := f.makeKey("create", "--name", "Import")
+	args := []string{"--listen", fmt.Sprintf("127.0.0.1:%d", freePort(t)), "--api-key-rate-limit-per-minute", "0"}
+	start := func() *process {
+		p := startServe(t, db, args...)
+		p.leavers = true
+		return p
+	}
+	f.server = start()
+	api := f.api(k)
+	programs := map[string]string{"standard": api.program(`{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`),
+		"prepaid": api.program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)}
+
+	const seed = 7411
+	t.Logf("seed %d", seed)
+	chance := rand.New(rand.NewPCG(seed, 0))
+	var after []int64 // answered lines, counted over the whole import
+	for range 5 {
+		after = append(after, 20+chance.Int64N(900))
+	}
+	slices.Sort(after)
+
+	im := newImporter(t, api, programs, seed)
+	kill, done := make(chan struct{}, len(after)), make(chan struct{})
+	var answered atomic.Int64
+	im.each = func() {
+		for n, i := answered.Add(1), 0; i < len(after); i++ {
+			if after[i] == n {
+				kill <- struct{}{}
+			}
+		}
+	}
+	// While the server is away a worker waits here.
+	var away sync.RWMutex
+	im.down = func() {
+		away.RLock()
+		defer away.RUnlock()
+	}
+	restart := func() {
+		away.Lock()
+		defer away.Unlock()
+		f.server.signal(syscall.SIGKILL)
+		f.server.wait()
+		f.server = start()
+	}
+	kills := 0
+	go func() {
+		defer close(done)
+		for range kill {
+			restart()
+			kills++
+		}
+	}()
+	im.run(members)
+	close(kill)
+	<-done
+	if kills != len(after) {
+		t.Errorf("%d kills, want %d", kills, len(after))
+	}
+	im.check(members)
+	if out := f.run("check"); out != "ok\n" {
+		t.Errorf("check printed %q", out)
+	}
+	var twin struct{ ID string }
+	f.json(&twin, "shop", "create", "--name", "Next door")
+	stranger := f.api(f.makeKey("create", "--name", "Stranger", "--shop", twin.ID))
+	if n := len(stranger.cards(100)); n != 0 {
+		t.Errorf("the other shop sees %d cards", n)
+	}
+	stranger.get("/cards/"+im.existing()[0]).want(http.StatusNotFound, "not_found")
+}

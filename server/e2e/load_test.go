@@ -1,0 +1,73 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestLoad runs the program of the README's load run for some seconds. It
+// compares everything itself and exits with 1 where something is not as it must
+// be; how fast it went matters to nobody here.
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "load")
+	if out, err := exec.Command("go", "build", "-o", program, "./server/bench/load").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run := func(t *testing.T, args ...string) (code int, stdout, stderr string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, program, append([]string{"-binary", binary, "-dir", t.TempDir()}, args...)...)
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends its server
+		cmd.WaitDelay = patience
+		var o, e bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &o, &e
+		err := cmd.Run()
+		if cmd.ProcessState == nil || ctx.Err() != nil {
+			t.Fatalf("%v\n%s%s", err, &o, &e)
+		}
+		return cmd.ProcessState.ExitCode(), o.String(), e.String()
+	}
+	for name, args := range map[string][]string{
+		"at full speed": {"-minutes", "0.05", "-cards", "400", "-clients", "32"},
+		"at a rate":     {"-minutes", "0.05", "-cards", "400", "-clients", "32", "-rate", "200"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, stdout, stderr := run(t, args...)
+			if code != 0 || stderr != "" {
+				t.Fatalf("exit %d: %s\n%s", code, stderr, stdout)
+			}
+			for _, line := range []string{`(?m)^[1-9]\d* answers, `, `(?m)^([1-9]\d*) webhooks were to come and [1-9]\d* came`, `(?m)^check found nothing; the ledger's [1-9]\d* rows and all cards`} {
+				if !regexp.MustCompile(line).MatchString(stdout) {
+					t.Errorf("the output has no line %s:\n%s", line, stdout)
+				}
+			}
+		})
+	}
+	// A log of a megabyte is outgrown while the cards are issued.
+	t.Run("finds what breaks a bound", func(t *testing.T) {
+		t.Parallel()
+		code, stdout, stderr := run(t, "-minutes", "0.01", "-cards", "400", "-clients", "8", "-wal-bound", "1")
+		if code != 1 || !strings.Contains(stdout, "FAULT the write-ahead log grew to ") || !strings.HasPrefix(stderr, "load: 1 faults") {
+			t.Errorf("exit %d: %s\n%s", code, stderr, stdout)
+		}
+	})
+	for want, args := range map[string][]string{
+		"-cards must be ten for each client at least": {"-cards", "639"},
+		"-minutes must be from 0.01 to 1440":          {"-minutes", "0"},
+		"-rate must be from 0 to 1000000":             {"-rate", "NaN"},
+		`takes flags alone, not "now"`:                {"now"},
+	} {
+		if code, stdout, stderr := run(t, args...); code != 2 || stdout != "" || !strings.HasPrefix(stderr, "load: "+want+"\n") {
+			t.Errorf("%v: exit %d, %q, %q", args, code, stdout, stderr)
+		}
+	}
+}

@@ -1,0 +1,442 @@
+package e2e
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"punchcard/server/mail/mailtest"
+)
+
+// mailServer serves s on a port of this machine until the test ends.
+func mailServer(t *testing.T, s *mailtest.Server, addr string) (at string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Serve(ln)
+	t.Cleanup(s.Close)
+	return ln.Addr().String()
+}
+
+// mailed waits for a message.
+func mailed(t *testing.T, s *mailtest.Server) mailtest.Message {
+	t.Helper()
+	select {
+	case m := <-s.Got:
+		return m
+	case <-time.After(patience):
+		t.Fatal("no mail came")
+	}
+	panic("not reached")
+}
+
+const sender = "Caffè Lux <cards@example.com>"
+
+var linkInMail = regexp.MustCompile(`https?://\S+/i/[0-9a-z]+`)
+
+// TestMail has links mailed as each request can ask for it. They open the
+// holder's page.
+func TestMail(t *testing.T) {
+	t.Parallel()
+	s := &mailtest.Server{}
+	addr := mailServer(t, s, "127.0.0.1:0")
+	f := newShop(t, "--smtp-url", "smtp://"+addr, "--mail-from", sender, "--metrics-listen", "127.0.0.1:0")
+	api := f.api(f.makeKey("create", "--name", "CRM"))
+	program := api.program(`{"type":"standard","name":"Caffè\r\nBcc: eve@example.com","total_stamps":10,"icon_key":"coffee"}`)
+	asked := map[string]any{"holder_name": "Zoë\r\nBcc: eve@example.com", "holder_email": "zoe@example.com", "send_email": true}
+	made := api.issue(program, asked)
+	secrets := []string{"@example.com", "Zoë", "/i/"}
+	check := func(r card, to string) {
+		t.Helper()
+		m := mailed(t, s)
+		h, body := m.Parsed(t)
+		if link := linkInMail.FindString(body); m.From != "cards@example.com" || m.To != to || link != r.InstallURL {
+			t.Errorf("from %s to %s comes %s, want %s", m.From, m.To, link, r.InstallURL)
+		}
+		if from, err := h.AddressList("From"); err != nil || from[0].Name != "Caffè Lux" || h.Get("Bcc") != "" || h.Get("Auto-Submitted") != "auto-generated" {
+			t.Errorf("the header is %v", h)
+		}
+		secrets = append(secrets, r.InstallURL[strings.LastIndexByte(r.InstallURL, '/')+1:])
+		client{t, r.InstallURL, ""}.get("").want(200)
+	}
+	check(made, "zoe@example.com")
+	var again card
+	api.post("/cards/"+made.ID+"/install-link", `{"send_email":true}`).want(200).into(&again)
+	check(again, "zoe@example.com")
+	client{t, made.InstallURL, ""}.get("").want(410)
+	api.post("/cards/"+made.ID+"/reissue", `{"send_email":true,"holder_email":"new@example.com"}`).want(200).into(&again)
+	check(again, "new@example.com")
+	// The same request again is an answer, and no message.
+	body := `{"holder_email":"twice@example.com","send_email":true}`
+	for range 2 {
+		api.call("POST", "/programs/"+program+"/cards", body, "Idempotency-Key", "row-1").want(201).into(&made)
+	}
+	check(made, "twice@example.com")
+	api.post("/programs/"+program+"/cards", `{"holder_email":"quiet@example.com"}`).want(201)
+	api.post("/programs/"+program+"/cards", `{"holder_email":"last@example.com","send_email":true}`).want(201).into(&made)
+	check(made, "last@example.com")
+	resp, err := http.Get(f.server.metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scrape, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	for _, line := range []string{`punchcard_mail_attempts_total{outcome="failed"} 0`, `punchcard_mail_attempts_total{outcome="sent"} `, "punchcard_mail_queue "} {
+		if err != nil || !strings.Contains(string(scrape), line) {
+			t.Errorf("the scrape lacks %s (%v)", line, err)
+		}
+	}
+	f.server.stop()
+	for _, secret := range secrets {
+		if strings.Contains(f.server.stderr.String(), secret) {
+			t.Errorf("the log holds %s", secret)
+		}
+	}
+}
+
+// TestMailOverTLS gives the password to a server only that a certificate vouches
+// for.
+func TestMailOverTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pair(t, dir, "mail")
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	own, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conf := &tls.Config{Certificates: []tls.Certificate{own}}
+	secret := filepath.Join(dir, "password")
+	if err := os.WriteFile(secret, []byte("sésame: ouvre-toi\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := filepath.Join(dir, "shop.db")
+	seeded := startDev(t, "--db", db)
+	ready := seeded.ready
+	seeded.stop()
+	for _, scheme := range []string{"smtp", "smtps"} {
+		s := &mailtest.Server{TLS: conf, Password: "sésame: ouvre-toi"}
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := ln.Addr().String()
+		if scheme == "smtps" {
+			ln = tls.NewListener(ln, conf)
+		}
+		s.Serve(ln)
+		t.Cleanup(s.Close)
+		args := []string{"serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json", "--smtp-url", scheme + "://cards%40example.com@" + at, "--smtp-password-file", secret, "--mail-from", sender}
+		serve := func(env ...string) *process {
+			p := launch(t, env, args...)
+			p.await(p.stderr, func(text string) bool {
+				_, rest, ok := strings.Cut(text, `"origin":"`)
+				p.origin, _, _ = strings.Cut(rest, `"`)
+				return ok
+			})
+			return p
+		}
+		p := serve() // nobody knows that certificate
+		card := p.api(ready.APIKey).issue(ready.ProgramIDs["standard"], `{"holder_email":"zoe@example.com","send_email":true}`)
+		p.await(p.stderr, func(text string) bool {
+			return strings.Contains(text, "cannot be used") && strings.Contains(text, "x509")
+		})
+		p.signal(syscall.SIGTERM)
+		p.wait()
+		if n := len(s.All()); n != 0 || strings.Contains(p.stderr.String(), "ouvre") {
+			t.Errorf("%s: %d mails; the log:\n%s", scheme, n, p.stderr)
+		}
+		p = serve("SSL_CERT_FILE=" + cert)
+		m := mailed(t, s)
+		if _, body := m.Parsed(t); !m.TLS || m.User != "cards@example.com" || m.To != "zoe@example.com" || !strings.Contains(body, card.InstallURL[strings.Index(card.InstallURL, "/i/"):]) {
+			t.Errorf("%s: came %+v", scheme, m)
+		}
+		p.stop()
+		for _, secret := range []string{"ouvre", "zoe@", "@example.com"} {
+			if strings.Contains(p.stderr.String(), secret) {
+				t.Errorf("%s: the log holds %s", scheme, secret)
+			}
+		}
+	}
+}
+
+// TestMailServerDown issues cards while the mail server is away.
+func TestMailServerDown(t *testing.T) {
+	t.Parallel()
+	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	f := newShop(t, "--smtp-url", "smtp://"+addr, "--mail-from", sender)
+	api := f.api(f.makeKey("create", "--name", "CRM"))
+	program := api.program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	var cards []card
+	for i := range 4 {
+		cards = append(cards, api.issue(program, fmt.Sprintf(`{"holder_email":"p%d@example.com","send_email":true}`, i)))
+	}
+	f.server.await(f.server.stderr, func(text string) bool { return strings.Contains(text, "the mail server cannot be used") })
+	f.run("card", "delete", cards[0].ID)
+	f.run("card", "archive", cards[1].ID)
+	var again card
+	api.post("/cards/"+cards[2].ID+"/install-link", nil).want(200).into(&again)
+	s := &mailtest.Server{}
+	mailServer(t, s, addr)
+	if m := mailed(t, s); m.To != "p3@example.com" {
+		t.Errorf("sent to %s", m.To)
+	}
+	f.server.stop()
+	if all := s.All(); len(all) != 1 {
+		t.Errorf("%d were sent, want one: the others' links are dead", len(all))
+	}
+	f.list("check")
+}
+
+// TestMailHeld queues under --webhook-hold, and without a mail server keeps
+// what is queued.
+func TestMailHeld(t *testing.T) {
+	t.Parallel()
+	s := &mailtest.Server{}
+	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender}
+	f := newShop(t, append(flags, "--webhook-hold")...)
+	k := f.makeKey("create", "--name", "CRM")
+	program := f.api(k).program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	asked := `{"holder_email":"zoe@example.com","send_email":true}`
+	f.api(k).issue(program, asked)
+	f.server.stop()
+	f.server = startServe(t, f.db)
+	f.api(k).post("/programs/"+program+"/cards", asked).want(422, "unprocessable_entity")
+	f.server.stop()
+	if n := s.Conns(); n != 0 {
+		t.Errorf("%d connections though mail is held", n)
+	}
+	f.server = startServe(t, f.db, flags...)
+	mailed(t, s)
+	f.server.stop()
+}
+
+// TestMailSurvivesKills kills the server at random moments while it mails.
+// Every link that was answered for arrives; what arrives twice was under way at
+// a kill, and has the same Message-ID.
+func TestMailSurvivesKills(t *testing.T) {
+	t.Parallel()
+	const seed, rounds = 20261121, 12
+	t.Logf("seed %d", seed)
+	chance := rand.New(rand.NewPCG(seed, rounds))
+	taken := newPulse()
+	s := &mailtest.Server{Data: func(*mailtest.Message) error { taken.beat(); return nil }}
+	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender, "--api-key-rate-limit-per-minute", "0"}
+	f := newShop(t, flags...)
+	k := f.makeKey("create", "--name", "CRM")
+	program := f.api(k).program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	links := map[string]string{} // recipients by the link answered for
+	for round := range rounds {
+		from := taken.count()
+		var writers sync.WaitGroup
+		var mu sync.Mutex
+		for w := range 4 {
+			writers.Go(func() {
+				for i := 0; ; i++ {
+					to := fmt.Sprintf("p%d-%d-%d@example.com", round, w, i)
+					var made card
+					if !issuedMailed(t, f.api(k), program, to, &made) {
+						return
+					}
+					mu.Lock()
+					links[made.InstallURL[strings.Index(made.InstallURL, "/i/"):]] = to
+					mu.Unlock()
+				}
+			})
+		}
+		want := from + 1 + chance.Int64N(40)
+		if !taken.until(func() bool { return taken.count() >= want }) {
+			t.Fatalf("round %d: no mail:\n%s", round, f.server.stderr)
+		}
+		f.server.signal(syscall.SIGKILL)
+		f.server.wait()
+		writers.Wait()
+		f.server = startServe(t, f.db, flags...)
+	}
+	arrived := func() (missing int, ids map[string]map[string]int) {
+		ids = map[string]map[string]int{}
+		for _, m := range s.All() {
+			h, body := m.Parsed(t)
+			link := linkInMail.FindString(body)
+			link = link[strings.Index(link, "/i/"):]
+			if ids[link] == nil {
+				ids[link] = map[string]int{}
+			}
+			ids[link][h.Get("Message-Id")]++
+			if to, known := links[link]; known && to != m.To {
+				t.Errorf("a link for %s went to %s", to, m.To)
+			}
+		}
+		for link := range links {
+			if ids[link] == nil {
+				missing++
+			}
+		}
+		return missing, ids
+	}
+	late := time.After(patience)
+	for missing, _ := arrived(); missing > 0; missing, _ = arrived() {
+		select {
+		case <-s.Got:
+		case <-late:
+			t.Fatalf("%d of %d links did not arrive", missing, len(links))
+		}
+	}
+	f.server.stop()
+	_, ids := arrived()
+	repeats := 0
+	for link, seen := range ids {
+		if len(seen) != 1 {
+			t.Errorf("%s came as %v", link, seen)
+		}
+		for _, n := range seen {
+			repeats += n - 1
+		}
+	}
+	if repeats > rounds {
+		t.Errorf("%d came again after %d kills", repeats, rounds)
+	}
+	t.Logf("%d links, %d again", len(links), repeats)
+	f.list("check")
+}
+
+// issuedMailed issues a card whose link is mailed; false: there was no answer.
+func issuedMailed(t *testing.T, c client, program, to string, into *card) bool {
+	resp, err := http.DefaultClient.Do(newRequest(t, "POST", c.url+"/programs/"+program+"/cards", c.key, fmt.Sprintf(`{"holder_email":%q,"send_email":true}`, to)))
+	if err != nil {
+		return false
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode == 201 && json.NewDecoder(resp.Body).Decode(into) == nil
+}
+
+// TestMailAfterKill holds a message in the mail server's hands when the server
+// is killed: the answer was given, the message not taken.
+func TestMailAfterKill(t *testing.T) {
+	t.Parallel()
+	reached, release := make(chan struct{}, 10), make(chan struct{})
+	var once sync.Once
+	s := &mailtest.Server{Rcpt: func(string) error {
+		reached <- struct{}{}
+		held := false
+		once.Do(func() { held = true })
+		if held {
+			<-release
+			return errors.New("too late")
+		}
+		return nil
+	}}
+	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender}
+	f := newShop(t, flags...)
+	api := f.api(f.makeKey("create", "--name", "CRM"))
+	made := api.issue(api.program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`), `{"holder_email":"zoe@example.com","send_email":true}`)
+	<-reached
+	f.server.signal(syscall.SIGKILL)
+	f.server.wait()
+	close(release)
+	if n := len(s.All()); n != 0 {
+		t.Fatalf("%d were taken before", n)
+	}
+	f.server = startServe(t, f.db, flags...)
+	if _, body := mailed(t, s).Parsed(t); !strings.Contains(body, made.InstallURL[strings.Index(made.InstallURL, "/i/"):]) {
+		t.Errorf("came %q", body)
+	}
+	f.server.stop()
+}
+
+// TestBadMailFlags gives each flag of mail what it cannot be.
+func TestBadMailFlags(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good, empty, two, long := file("good", "sesame\n"), file("empty", "\n"), file("two", "a\nb\n"), file("long", strings.Repeat("x", 1025))
+	const url, pass, from = "--smtp-url", "--smtp-password-file", "--mail-from"
+	for _, c := range []struct {
+		url, pass, from string
+		says            []string
+	}{
+		{"", "", sender, []string{from, "needs --smtp-url", "PUNCHCARD_MAIL_FROM"}},
+		{"", good, "", []string{pass, "needs --smtp-url", "PUNCHCARD_SMTP_PASSWORD_FILE"}},
+		{"smtp://mail.example.com", "", "", []string{url, "needs --mail-from", "PUNCHCARD_SMTP_URL"}},
+		{"mail.example.com:587", "", sender, []string{url, "must be a URL"}},
+		{"mail.example.com", "", sender, []string{url, "must be a URL"}},
+		{"https://mail.example.com", "", sender, []string{url, "must be a URL"}},
+		{"smtp:mail.example.com", "", sender, []string{url, "must be a URL"}},
+		{"smtp://", "", sender, []string{url, "must be a URL"}},
+		{"smtp://:587", "", sender, []string{url, "must be a URL"}},
+		{"smtp://mail.example.com/box", "", sender, []string{url, "path"}},
+		{"smtp://mail.example.com#x", "", sender, []string{url, "must be a URL"}},
+		{"smtp://mäil.example.com", "", sender, []string{url, "must be a URL"}},
+		{"smtp://mail.example.com:0", "", sender, []string{url, "port"}},
+		{"smtp://mail.example.com:65536", "", sender, []string{url, "port"}},
+		{"smtp://mail.example.com:smtp", "", sender, []string{url, "must be a URL"}},
+		{"smtp://mail.example.com?tls=off", "", sender, []string{url, "?tls=none"}},
+		{"smtp://mail.example.com?tls=none&x=1", "", sender, []string{url, "?tls=none"}},
+		{"smtp://mail.example.com?tls=none&tls=none", "", sender, []string{url, "?tls=none"}},
+		{"smtp://mail.example.com?starttls", "", sender, []string{url, "?tls=none"}},
+		{"smtps://mail.example.com?tls=none", "", sender, []string{url, "?tls=none"}},
+		{"smtp://cards:hunter2@mail.example.com", "", sender, []string{url, "password", pass}},
+		{"smtp://cards:@mail.example.com", good, sender, []string{url, "password", pass}},
+		{"smtp://cards:hunter2@mail.example.com:x", "", sender, []string{url, "must be a URL"}},
+		{"smtp://@mail.example.com", good, sender, []string{url, "user"}},
+		{"smtp://a%0d%0ab@mail.example.com", good, sender, []string{url, "user"}},
+		{"smtp://cards@mail.example.com?tls=none", good, sender, []string{url, "encrypted only"}},
+		{"smtp://cards@mail.example.com", "", sender, []string{url, "needs --smtp-password-file"}},
+		{"smtp://mail.example.com", good, sender, []string{pass, "needs a user"}},
+		{"smtp://cards@mail.example.com", filepath.Join(dir, "none"), sender, []string{pass, "no such file"}},
+		{"smtp://cards@mail.example.com", dir, sender, []string{pass, "directory"}},
+		{"smtp://cards@mail.example.com", empty, sender, []string{pass, "one line"}},
+		{"smtp://cards@mail.example.com", two, sender, []string{pass, "one line"}},
+		{"smtp://cards@mail.example.com", long, sender, []string{pass, "1024"}},
+		{"smtp://mail.example.com", "", "Coffee", []string{from, "one address"}},
+		{"smtp://mail.example.com", "", "cards@", []string{from, "one address"}},
+		{"smtp://mail.example.com", "", "a@example.com, b@example.com", []string{from, "one address"}},
+		{"smtp://mail.example.com", "", "Coffee\r\nBcc: eve@example.com <cards@example.com>", []string{from, "one address"}},
+		{"smtp://mail.example.com", "", "=?utf-8?q?x=0D=0ABcc:_eve@example.com?= <cards@example.com>", []string{from, "one address"}},
+		{"smtp://mail.example.com", "", "käthe@example.com", []string{from, "ASCII"}},
+		{"smtp://mail.example.com", "", `"a b"@example.com`, []string{from, "one address"}},
+		{"smtp://mail.example.com", "", "cards@[127.0.0.1]", []string{from, "one address"}},
+	} {
+		args := []string{"serve", "--listen", "127.0.0.1:0", "--db", filepath.Join(dir, "x.db")}
+		var env []string
+		for flag, value := range map[string]string{url: c.url, pass: c.pass, from: c.from} {
+			if value != "" {
+				args = append(args, flag+"="+value)
+				env = append(env, "PUNCHCARD_"+strings.ToUpper(strings.ReplaceAll(flag[2:], "-", "_"))+"="+value)
+			}
+		}
+		for _, r := range []result{execute(t, nil, args...), execute(t, env, args[:5]...)} {
+			r.refused(t, c.says...)
+			if strings.Contains(r.stderr, "hunter2") {
+				t.Errorf("%s: a password is shown: %s", c.url, r.stderr)
+			}
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "x.db")); err == nil {
+		t.Error("a refused start made a database")
+	}
+	for _, ok := range []string{"smtp://cards@mail.example.com", "smtps://cards%40example.com@mail.example.com:465/", "smtp://cards@[::1]:25?tls=none", "smtp://cards@localhost?tls=none"} {
+		startServe(t, filepath.Join(t.TempDir(), "shop.db"), url, ok, pass, good, from, "cards@example.com")
+	}
+}

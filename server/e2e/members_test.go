@@ -1,0 +1,275 @@
+package e2e
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// member is a line of the list that a merchant imports.
+type member struct{ ref, name, email, program string }
+
+func readMembers(t *testing.T) (members []member) {
+	t.Helper()
+	f, err := os.Open("testdata/members.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range lines[1:] {
+		members = append(members, member{l[0], l[1], l[2], l[3]})
+	}
+	if len(members) != 1000 {
+		t.Fatalf("%d members", len(members))
+	}
+	return members
+}
+
+// expected are the cards that the list must end as: one for each person in
+// each program, and one for each line without a reference.
+func expected(members []member) (cards map[member]int, people int) {
+	cards, seen := map[member]int{}, map[[2]string]bool{}
+	for _, m := range members {
+		if m.ref != "" && seen[[2]string{m.program, m.ref}] {
+			continue
+		}
+		seen[[2]string{m.program, m.ref}] = true
+		cards[m]++
+		people++
+	}
+	return cards, people
+}
+
+// fields is the body that issues the member's card.
+func (m member) fields() map[string]string {
+	f := map[string]string{"holder_name": m.name}
+	if m.ref != "" {
+		f["external_ref"] = m.ref
+	}
+	if m.email != "" {
+		f["holder_email"] = m.email
+	}
+	return f
+}
+
+// asMember is the reverse of fields, for a card of the program.
+func (c card) asMember(programs map[string]string) member {
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	m := member{text(c.ExternalRef), text(c.HolderName), text(c.HolderEmail), "?"}
+	for name, id := range programs {
+		if id == c.ProgramID {
+			m.program = name
+		}
+	}
+	return m
+}
+
+// The three ways in which the import loses a connection.
+const (
+	lostBefore = iota
+	lostWithin
+	lostAfter
+	lostWays
+)
+
+var errLost = errors.New("the connection was lost")
+
+// dropper is a transport that loses one in twenty connections. What it does
+// to a request depends on the request's Idempotency-Key and how often it was
+// tried, and so not on the order in which requests are made.
+type dropper struct {
+	seed  uint64
+	next  http.RoundTripper
+	tries sync.Map // Idempotency-Key: *atomic.Uint64
+	lost  [lostWays]atomic.Int64
+}
+
+func (d *dropper) RoundTrip(req *http.Request) (*http.Response, error) {
+	key := req.Header.Get("Idempotency-Key")
+	n, _ := d.tries.LoadOrStore(key, new(atomic.Uint64))
+	chance := rand.New(rand.NewPCG(d.seed, n.(*atomic.Uint64).Add(1)<<32|hash(key)))
+	if chance.IntN(20) != 0 {
+		return d.next.RoundTrip(req)
+	}
+	way := chance.IntN(lostWays)
+	d.lost[way].Add(1)
+	conn, err := net.Dial("tcp", req.URL.Host)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	var text strings.Builder
+	if err := req.Write(&text); err != nil {
+		return nil, err
+	}
+	length := map[int]int{lostBefore: 0, lostWithin: 1 + chance.IntN(text.Len()-1), lostAfter: text.Len()}[way]
+	io.WriteString(conn, text.String()[:length])
+	return nil, errLost
+}
+
+func hash(key string) (h uint64) {
+	for _, b := range []byte(key) {
+		h = h*31 + uint64(b)
+	}
+	return h & (1<<32 - 1)
+}
+
+// importer sends a list of members with 16 workers, each line under a key of
+// its own that every retry repeats.
+type importer struct {
+	t        *testing.T
+	api      client
+	programs map[string]string // ids by name
+	http     *http.Client
+	dropper  *dropper
+	// down, if set, returns when a server that is being restarted is back.
+	down func()
+	// each, if set, is told of every answered line.
+	each func()
+
+	mu    sync.Mutex
+	cards map[string]member // by id, as answered
+	known []string          // ids in the order of their answers
+	twice map[member]int    // refusals of a person who has the card
+}
+
+func newImporter(t *testing.T, api client, programs map[string]string, seed uint64) *importer {
+	d := &dropper{seed: seed, next: &http.Transport{MaxIdleConnsPerHost: 16}}
+	return &importer{t: t, api: api, programs: programs, http: &http.Client{Transport: d}, dropper: d, cards: map[string]member{}, twice: map[member]int{}}
+}
+
+func (im *importer) run(members []member) {
+	lines := make(chan int)
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := range lines {
+				im.line(i, members[i])
+			}
+		}()
+	}
+	for i := range members {
+		lines <- i
+	}
+	close(lines)
+	wg.Wait()
+	im.http.CloseIdleConnections()
+}
+
+// line sends one member until there is an answer.
+func (im *importer) line(i int, m member) {
+	for range 1000 {
+		req := newRequest(im.t, "POST", im.api.url+"/programs/"+im.programs[m.program]+"/cards", im.api.key, m.fields(), "Idempotency-Key", fmt.Sprintf("import-line-%d", i))
+		resp, err := im.http.Do(req)
+		if err == nil {
+			var raw []byte
+			raw, err = io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if err == nil {
+				im.answered(reply{im.t, fmt.Sprintf("line %d", i), resp.StatusCode, resp.Header, raw}, m)
+				return
+			}
+		}
+		if im.down != nil {
+			im.down()
+		} else if !errors.Is(err, errLost) {
+			im.t.Errorf("line %d: %v", i, err)
+			return
+		}
+	}
+	im.t.Errorf("line %d: no answer after 1000 tries", i)
+}
+
+func (im *importer) answered(r reply, m member) {
+	r.sound()
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	switch {
+	case r.status == 201:
+		var made card
+		r.into(&made)
+		if before, again := im.cards[made.ID]; again {
+			im.t.Errorf("%s was answered for %+v and for %+v", made.ID, before, m)
+		}
+		if made.asMember(im.programs) != m {
+			im.t.Errorf("%+v was answered with %+v", m, made)
+		}
+		im.cards[made.ID] = m
+		im.known = append(im.known, made.ID)
+	case r.status == 409 && r.error().Error.Code == "conflict":
+		im.twice[m]++
+	default:
+		im.t.Errorf("%+v: answered %d %s", m, r.status, r.body)
+	}
+	if im.each != nil {
+		im.each()
+	}
+}
+
+// existing are the cards that were answered until now.
+func (im *importer) existing() []string {
+	im.mu.Lock()
+	defer im.mu.Unlock()
+	return im.known[:len(im.known):len(im.known)]
+}
+
+// check compares the end state with the list.
+func (im *importer) check(members []member) {
+	im.t.Helper()
+	want, people := expected(members)
+	if n := len(im.cards); n != people {
+		im.t.Errorf("%d cards were answered, want %d", n, people)
+	}
+	refused := 0
+	for m, n := range im.twice {
+		if m.ref == "" {
+			im.t.Errorf("%+v was refused", m)
+		}
+		refused += n
+	}
+	if refused != len(members)-people {
+		im.t.Errorf("%d lines were refused, want %d", refused, len(members)-people)
+	}
+	for _, c := range im.api.cards(100) {
+		m := c.asMember(im.programs)
+		if want[m]--; want[m] < 0 {
+			im.t.Errorf("a card too many: %+v", m)
+		}
+		if im.cards[c.ID] != m {
+			im.t.Errorf("%s is of %+v, but was answered for %+v", c.ID, m, im.cards[c.ID])
+		}
+		if c.Status != "invited" {
+			im.t.Errorf("%s is %s", c.ID, c.Status)
+		}
+	}
+	for m, n := range want {
+		if n > 0 {
+			im.t.Errorf("%d cards are missing of %+v", n, m)
+		}
+	}
+	for way := range im.dropper.lost {
+		if n := im.dropper.lost[way].Load(); n < 5 {
+			im.t.Errorf("only %d connections were lost in way %d", n, way)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The log of requests tells who called which route, and nothing of what was in
+// the calls.
+func TestAccessLog(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "shop.db")
+	seeded := startDev(t, "--db", db)
+	ready := seeded.ready
+	seeded.stop()
+	p := startServe(t, db, "--access-log", "--trusted-proxy", "127.0.0.0/8,10.0.0.0/8")
+	api := p.api(ready.APIKey)
+	card := api.issue(ready.ProgramIDs["standard"], map[string]string{"holder_name": "Grace Hopper", "holder_email": "grace@example.com", "external_ref": "member-77"})
+	api.get("/cards?external_ref=member-77&holder_email=grace%40example.com").want(200)
+	api.call("PATCH", "/cards/"+card.ID, `{"holder_name": 3}`, "Idempotency-Key", "order-of-grace").want(400, "validation_failed")
+	p.api("tsk_test_guessed").get("/me").want(401, "unauthenticated")
+	token := card.InstallURL[strings.LastIndexByte(card.InstallURL, '/')+1:]
+	http.Get(p.origin + "/i/" + token)
+	p.outside().get("/files/grace@example.com").want(404)
+	p.till(ready.TillToken).call("POST", "/cards/"+card.ID+"/stamps", `{"metadata": {"note": "for Grace"}}`, "X-Staff-Pin", "47110815").want(201)
+	for from, client := range map[string]string{
+		"203.0.113.7":                        "203.0.113.7",
+		"203.0.113.7, 10.1.2.3":              "203.0.113.7",
+		"198.51.100.1, 203.0.113.7,10.1.2.3": "203.0.113.7", // what stands before it anybody can have sent
+		"2001:db8::1":                        "2001:db8::1",
+		"nonsense":                           "127.0.0.1",
+		"203.0.113.7, grace@example.com":     "127.0.0.1",
+		"10.9.9.9":                           "10.9.9.9",
+		strings.Repeat("203.0.113.7, ", 500) + "203.0.113.8": "203.0.113.8",
+	} {
+		id := api.call("GET", "/me", nil, "X-Forwarded-For", from).want(200).header.Get("X-Request-Id")
+		p.await(p.stderr, func(text string) bool { return strings.Contains(text, id) })
+		for line := range strings.Lines(p.stderr.String()) {
+			if strings.Contains(line, id) && !strings.Contains(line, `"client":"`+client+`"`) {
+				t.Errorf("X-Forwarded-For %.60q: %s, want the client %s", from, line, client)
+			}
+		}
+	}
+	p.stop()
+	text := p.stderr.String()
+	type entry struct {
+		Msg, Method, Route, Client, Caller string
+		Status                             int
+	}
+	var got []string
+	for line := range strings.Lines(text) {
+		var e entry
+		if json.Unmarshal([]byte(line), &e) == nil && e.Msg == "request" && len(got) < 7 {
+			got = append(got, strings.Join([]string{e.Method, e.Route, http.StatusText(e.Status), e.Caller[:min(4, len(e.Caller))]}, " "))
+		}
+	}
+	want := []string{"POST /api/public/v1/programs/:id/cards Created key_", "GET /api/public/v1/cards OK key_", "PATCH /api/public/v1/cards/:id Bad Request key_",
+		"GET /api/public/v1/me Unauthorized ", "GET /i/:token OK ", "GET  Not Found ", "POST /till/v1/cards/:code/stamps Created dev_"}
+	slices.Sort(got) // a line is written behind its answer
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the log tells of\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for _, secret := range []string{"Grace", "Hopper", "grace", "member-77", token, ready.APIKey, ready.TillToken, "tsk_test_guessed", "47110815", "order-of-grace"} {
+		if strings.Contains(text, secret) {
+			t.Errorf("the log holds %s", secret)
+		}
+	}
+}
+
+// pair writes a certificate for 127.0.0.1 and its key, and returns a pool that
+// trusts it.
+func pair(t *testing.T, dir, name string) *x509.CertPool {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, BasicConstraintsValid: true, IsCA: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: raw}} {
+		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(cert)
+	return pool
+}
+
+// A server with its own certificate speaks HTTP/2 and 1.1, and takes a renewed
+// certificate without a restart; a bad one does not take the old one away.
+func TestOwnCertificate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	first := pair(t, dir, "first")
+	p := startServe(t, filepath.Join(dir, "shop.db"), "--tls-cert", cert, "--tls-key", key)
+	if !strings.HasPrefix(p.origin, "https://127.0.0.1:") {
+		t.Fatalf("the origin is %s", p.origin)
+	}
+	// A connection of its own each time, since the handshake is what is tested.
+	ask := func(pool *x509.CertPool, protocols ...string) (name, proto string, err error) {
+		tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, NextProtos: protocols}, ForceAttemptHTTP2: len(protocols) == 0, DisableKeepAlives: true}
+		defer tr.CloseIdleConnections()
+		resp, err := (&http.Client{Transport: tr}).Get(p.origin + "/healthz")
+		if err != nil {
+			return "", "", err
+		}
+		resp.Body.Close()
+		return resp.TLS.PeerCertificates[0].Subject.CommonName, resp.Proto, nil
+	}
+	if name, proto, err := ask(first); name != "first" || proto != "HTTP/2.0" || err != nil {
+		t.Errorf("%s %s %v", name, proto, err)
+	}
+	if _, proto, err := ask(first, "http/1.1"); proto != "HTTP/1.1" || err != nil {
+		t.Errorf("%s %v", proto, err)
+	}
+	old := &tls.Config{RootCAs: first, MaxVersion: tls.VersionTLS11}
+	if c, err := tls.Dial("tcp", strings.TrimPrefix(p.origin, "https://"), old); err == nil {
+		c.Close()
+		t.Error("TLS 1.1 was taken")
+	}
+	second := pair(t, dir, "second")
+	later := time.Now().Add(time.Second) // a file system may not tell times apart that are near
+	os.Chtimes(cert, later, later)
+	if name, _, err := ask(second); name != "second" || err != nil {
+		t.Errorf("after the renewal: %s %v", name, err)
+	}
+	if err := os.WriteFile(key, bytes.Repeat([]byte("?"), 100), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if name, _, err := ask(second); name != "second" || err != nil {
+		t.Errorf("beside a bad key: %s %v", name, err)
+	}
+	p.leavers = true // the log tells of the bad key
+	if !strings.Contains(p.stderr.String(), "the new certificate is not taken") {
+		t.Errorf("the log does not tell of the bad key:\n%s", p.stderr)
+	}
+	p.signal(os.Interrupt)
+	if err := p.wait(); err != nil {
+		t.Error(err)
+	}
+
+	for _, c := range []struct{ args, want string }{
+		{"--tls-cert " + cert, "--tls-key (PUNCHCARD_TLS_KEY): is required with --tls-cert"},
+		{"--tls-key " + key, "--tls-cert (PUNCHCARD_TLS_CERT): is required with --tls-key"},
+		{"--tls-cert " + cert + " --tls-key " + key, "--tls-cert, --tls-key (PUNCHCARD_TLS_CERT, PUNCHCARD_TLS_KEY): "},
+		{"--tls-cert " + cert + " --tls-key " + dir + "/none", "--tls-cert, --tls-key (PUNCHCARD_TLS_CERT, PUNCHCARD_TLS_KEY): "},
+		{"--trusted-proxy 10.0.0.1/8", "--trusted-proxy (PUNCHCARD_TRUSTED_PROXY): must be networks"},
+		{"--metrics-listen nowhere", "--metrics-listen (PUNCHCARD_METRICS_LISTEN): "},
+	} {
+		r := execute(t, nil, append([]string{"serve", "--db", filepath.Join(dir, "other.db"), "--listen", "127.0.0.1:0"}, strings.Fields(c.args)...)...)
+		if r.code == 0 || !strings.Contains(r.stderr, c.want) || strings.Count(r.stderr, "\n") != 1 {
+			t.Errorf("%s: %+v, want %s", c.args, r, c.want)
+		}
+	}
+}

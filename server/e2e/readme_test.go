@@ -1,0 +1,136 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"punchcard/server/command"
+	"punchcard/store/event"
+)
+
+var update = flag.Bool("update", false, "write the generated parts of README.md")
+
+// TestReadmeFlags keeps the table of flags in README.md equal to the code.
+func TestReadmeFlags(t *testing.T) {
+	var cli command.CLI
+	parser, err := kong.New(&cli, kong.DefaultEnvars("PUNCHCARD"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve, dev := flagsOf(parser, "serve"), flagsOf(parser, "dev")
+	var b strings.Builder
+	b.WriteString("| flag of `serve` and `dev` | variable | default | what |\n|---|---|---|---|\n")
+	for _, f := range serve {
+		if find(dev, f.Name) != nil && f.Name != "db" {
+			writeFlag(&b, f)
+		}
+	}
+	alone := func(name string, flags, others []*kong.Flag) {
+		b.WriteString("\n| flag of `" + name + "` alone | variable | default | what |\n|---|---|---|---|\n")
+		for _, f := range flags {
+			if find(others, f.Name) == nil || f.Name == "db" {
+				writeFlag(&b, f)
+			}
+		}
+	}
+	alone("serve", serve, dev)
+	alone("dev", dev, serve)
+	section(t, "flags", b.String())
+}
+
+// TestReadmeEvents keeps the table of events equal to the catalogue.
+func TestReadmeEvents(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| event | sent | when | `data` | of |\n|---|---|---|---|---|\n")
+	for _, e := range event.All() {
+		sent, of := "yes", "located"
+		if !e.Sends {
+			sent = "not yet"
+		}
+		switch {
+		case e.Name == event.TestPing:
+			of = "–"
+		case e.ShopWide:
+			of = "shop-wide"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` | %s |\n", e.Name, sent, e.Doc, strings.Join(e.Fields, "`, `"), of)
+	}
+	section(t, "events", b.String())
+}
+
+// TestReadmeReceivers keeps the receivers that are shown equal to those that
+// other tests run.
+func TestReadmeReceivers(t *testing.T) {
+	for name, language := range map[string]string{"verify.go": "go", "verify.mjs": "js", "verify.py": "python"} {
+		code, err := os.ReadFile("testdata/verify/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		section(t, name, "```"+language+"\n"+string(code)+"```\n")
+	}
+}
+
+// TestReadmeRecipe keeps the recipe that is shown equal to the one that is run.
+func TestReadmeRecipe(t *testing.T) {
+	code, err := os.ReadFile("testdata/recipes/shop.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	section(t, "shop.sh", "```sh\n"+string(code)+"```\n")
+}
+
+func flagsOf(parser *kong.Kong, name string) (flags []*kong.Flag) {
+	for _, c := range parser.Model.Children {
+		if c.Name == name {
+			return c.Flags
+		}
+	}
+	return nil
+}
+
+func find(flags []*kong.Flag, name string) *kong.Flag {
+	for _, f := range flags {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+func writeFlag(b *strings.Builder, f *kong.Flag) {
+	def := "–"
+	if f.HasDefault {
+		def = "`" + f.Default + "`"
+	}
+	fmt.Fprintf(b, "| `--%s` | `%s` | %s | %s |\n", f.Name, f.Envs[0], def, f.Help)
+}
+
+// section compares the part of README.md between two markers with what it
+// should be, or writes it.
+func section(t *testing.T, name, want string) {
+	t.Helper()
+	raw, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
+	before, rest, ok1 := strings.Cut(string(raw), open)
+	got, after, ok2 := strings.Cut(rest, end)
+	if !ok1 || !ok2 {
+		t.Fatalf("README.md has no section %s", name)
+	}
+	if got == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("README.md, section %s is not what the code says; run: go test ./server/e2e -run TestReadme -update\n%s", name, want)
+	}
+	if err := os.WriteFile("README.md", []byte(before+open+want+end+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

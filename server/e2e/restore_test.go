@@ -1,0 +1,317 @@
+//go:build unix
+
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// shopNames are the shops in a file, by which one database is told from another.
+func shopNames(t *testing.T, path string) string {
+	t.Helper()
+	return strings.Join(query(t, path, "SELECT name FROM shops ORDER BY id"), ",")
+}
+
+// crashed is a folder with shop.db as a killed server left it: what was written
+// last is in its log alone.
+func crashed(t *testing.T) (dir string) {
+	t.Helper()
+	f := newShop(t)
+	f.server.signal(syscall.SIGSTOP) // its connections keep the log from being emptied
+	f.run("shop", "create", "--name", "In the log")
+	f.server.signal(syscall.SIGKILL)
+	f.server.wait()
+	if info, err := os.Stat(f.db + "-wal"); err != nil || info.Size() == 0 {
+		t.Fatalf("the killed server left no log: %v", err)
+	}
+	return filepath.Dir(f.db)
+}
+
+// copyFolder copies a folder's files to a new one.
+func copyFolder(t *testing.T, from string) (to string) {
+	t.Helper()
+	to = t.TempDir()
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if err := os.WriteFile(filepath.Join(to, e.Name()), must(os.ReadFile(filepath.Join(from, e.Name()))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+const oldShops, newShops = "Bar Lux,In the log", "Bar Nero"
+
+// backupOf is a backup of a database with one shop.
+func backupOf(t *testing.T, name string) (file string) {
+	t.Helper()
+	dir := t.TempDir()
+	db, file := filepath.Join(dir, "other.db"), filepath.Join(dir, "backup.db")
+	for _, args := range [][]string{{"shop", "create", "--name", name}, {"backup", file}} {
+		if r := execute(t, nil, append(args, "--db", db)...); r.code != 0 {
+			t.Fatalf("%+v", r)
+		}
+	}
+	return file
+}
+
+// kept is the one database that a restore put aside in the folder; empty: none.
+func kept(t *testing.T, dir string) (file string) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, "shop.db.before-restore-*"))
+	if err != nil || len(all) > 1 {
+		t.Fatalf("put aside: %q, %v", all, err)
+	}
+	return strings.Join(all, "")
+}
+
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	dir, backup := copyFolder(t, crashed(t)), backupOf(t, "Bar Nero")
+	db, same := filepath.Join(dir, "shop.db"), untouched(t, backup)
+	if err := os.Chmod(db, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, nil, "restore", backup, "--db", db).refused(t, db, "exists already", "--force")
+	r := execute(t, nil, "restore", backup, "--db", db, "--force")
+	if r.code != 0 || !strings.Contains(r.stdout, "before-restore") || !strings.Contains(r.stdout, "--webhook-hold") {
+		t.Fatalf("%+v", r)
+	}
+	same()
+	if got := shopNames(t, db); got != newShops {
+		t.Errorf("restored: %s", got)
+	}
+	if info, err := os.Stat(db); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("the mode of the file before was not kept: %v, %v", info, err)
+	}
+	aside := kept(t, dir)
+	if got := shopNames(t, aside); got != oldShops {
+		t.Errorf("put aside: %s", got)
+	}
+	soundCopy(t, db)
+	soundCopy(t, aside)
+	startServe(t, db).stop()
+
+	// What was put aside is a backup too; the way back is the same.
+	if r := execute(t, nil, "restore", aside, "--db", db, "--force"); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	if got := shopNames(t, db); got != oldShops {
+		t.Errorf("restored again: %s", got)
+	}
+	entries, _ := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), "-shm") || strings.HasSuffix(e.Name(), "-wal") {
+			continue // of the test's own reading
+		}
+		names = append(names, strings.TrimRight(e.Name(), "0123456789TZ"))
+	}
+	if slices.Sort(names); !slices.ContainsFunc(names, func(n string) bool { return n == "shop.db" }) || len(names) != 4 { // and .lock, and two put aside
+		t.Errorf("the folder has %q", names)
+	}
+
+	fresh := filepath.Join(t.TempDir(), "fresh.db")
+	if r := execute(t, nil, "restore", backup, "--db", fresh); r.code != 0 || strings.Contains(r.stdout, "before-restore") {
+		t.Errorf("%+v", r)
+	}
+	if info, err := os.Stat(fresh); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	soundCopy(t, fresh)
+}
+
+// TestRestoreRefusals: nothing is changed by what is refused.
+func TestRestoreRefusals(t *testing.T) {
+	t.Parallel()
+	f, backup := newShop(t), backupOf(t, "Bar Nero")
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	execute(t, nil, "restore", backup, "--db", f.db, "--force").refused(t, f.db, "is serving", "stop it")
+	if got := shopNames(t, f.db); got != "Bar Lux" {
+		t.Errorf("under a server: %s", got)
+	}
+	f.server.outside().get("/readyz").want(200)
+	f.server.stop()
+
+	newer, foreign, broken, cut := copyFile(t, backup), file("foreign.db", ""), copyFile(t, backup), file("cut.db", string(must(os.ReadFile(backup))[:100_000]))
+	sqlExec(t, newer, "PRAGMA user_version=1000")
+	sqlExec(t, foreign, "CREATE TABLE notes (text TEXT)")
+	sqlExec(t, broken, "UPDATE shops SET live_cards=7")
+	same := untouched(t, f.db)
+	for _, c := range []struct{ backup, says string }{
+		{f.db, "is the database itself"}, {filepath.Join(dir, "none"), "no such database"}, {dir, "is a folder"},
+		{file("text", strings.Repeat("mine\n", 500)), "is not a database"}, {file("short", "x"), "is not a database"}, {file("empty", ""), "not a database"},
+		{foreign, "not one of punchcard"}, {newer, "newer punchcard"}, {broken, "live_cards"}, {cut, "damaged"},
+	} {
+		execute(t, nil, "restore", c.backup, "--db", f.db, "--force").refused(t, c.backup, c.says)
+	}
+	same()
+	if entries, _ := filepath.Glob(f.db + "*"); len(entries) != 2 { // and its lock
+		t.Errorf("refused restores left %q", entries)
+	}
+	// An orphan of a log must not be played into what is restored.
+	orphan := filepath.Join(copyFolder(t, crashed(t)), "shop.db")
+	if err := os.Remove(orphan); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, nil, "restore", backup, "--db", orphan).refused(t, orphan+"-wal", "--force")
+	if r := execute(t, nil, "restore", backup, "--db", orphan, "--force"); r.code != 0 || shopNames(t, orphan) != newShops {
+		t.Errorf("%+v", r)
+	}
+	soundCopy(t, orphan)
+	// What is no database at all gives way, and is kept.
+	bad := file("shop.db", "garbage")
+	if r := execute(t, nil, "restore", backup, "--db", bad, "--force"); r.code != 0 || shopNames(t, bad) != newShops || string(must(os.ReadFile(kept(t, dir)))) != "garbage" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// killRestore restores over what a crash left, and checks what a kill in the
+// midst of it leaves: the old database with all that was in its log, or the new
+// one and the old put aside. It tells which.
+func killRestore(t *testing.T, old, backup, what string, run func(args ...string) (whole bool)) (swapped, whole bool) {
+	t.Helper()
+	dir := copyFolder(t, old)
+	db := filepath.Join(dir, "shop.db")
+	whole = run("restore", backup, "--db", db, "--force")
+	look := func(db string) string {
+		if r := execute(t, nil, "check", "--db", db); r.code != 0 {
+			t.Fatalf("%s: check: %+v", what, r)
+		}
+		return shopNames(t, db)
+	}
+	switch got := look(db); {
+	case got == newShops:
+		swapped = true
+		if aside := look(kept(t, dir)); aside != oldShops {
+			t.Fatalf("%s: put aside: %s", what, aside)
+		}
+	case got != oldShops || whole:
+		t.Fatalf("%s: the database has %s", what, got)
+	}
+	// The next one is not in its way.
+	if r := execute(t, nil, "restore", backup, "--db", db, "--force"); r.code != 0 || shopNames(t, db) != newShops {
+		t.Fatalf("%s: the next restore: %+v", what, r)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.partial")); len(left) > 0 {
+		t.Fatalf("%s: %q is left", what, left)
+	}
+	all, _ := filepath.Glob(filepath.Join(dir, "shop.db.before-restore-*"))
+	for _, aside := range all {
+		a, aerr := os.Stat(aside)
+		b, berr := os.Stat(db)
+		if aerr != nil || berr != nil || os.SameFile(a, b) {
+			t.Fatalf("%s: %s is the database itself (%v, %v)", what, aside, aerr, berr)
+		}
+	}
+	return swapped, whole
+}
+
+// killAfter runs the binary and kills it after a while, if it still runs.
+func killAfter(t *testing.T, d time.Duration, args ...string) (whole bool) {
+	t.Helper()
+	cmd := exec.Command(binary, args...)
+	cmd.Env = environment(nil)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(d, func() { cmd.Process.Kill() })
+	defer timer.Stop()
+	return cmd.Wait() == nil
+}
+
+// took is how long a command takes, undisturbed.
+func took(t *testing.T, args ...string) time.Duration {
+	t.Helper()
+	start := time.Now()
+	if r := execute(t, nil, args...); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	return time.Since(start)
+}
+
+func TestRestoreSurvivesKills(t *testing.T) {
+	t.Parallel()
+	chance := rand.New(rand.NewPCG(20260301, 1))
+	old, backup := crashed(t), backupOf(t, "Bar Nero")
+	usual := took(t, "restore", backup, "--db", filepath.Join(copyFolder(t, old), "shop.db"), "--force")
+	swapped, killed := 0, 0
+	for round := range 48 {
+		d := time.Duration(chance.Int64N(int64(usual) * 3 / 2))
+		s, whole := killRestore(t, old, backup, fmt.Sprintf("round %d, killed after %v", round, d), func(args ...string) bool {
+			begin := time.Now()
+			whole := killAfter(t, d, args...)
+			if whole { // a machine that was busy at first may be so no more
+				usual = time.Since(begin)
+			}
+			return whole
+		})
+		if s {
+			swapped++
+		}
+		if !whole {
+			killed++
+		}
+	}
+	t.Logf("of 48 restores %d were killed; the new database was in place in %d", killed, swapped)
+	if killed < 10 {
+		t.Errorf("only %d restores were killed", killed)
+	}
+}
+
+// TestBackupSurvivesKills kills backups at random moments, while the database is
+// written to: the file is the one before or a whole new one.
+func TestBackupSurvivesKills(t *testing.T) {
+	t.Parallel()
+	chance := rand.New(rand.NewPCG(20260301, 2))
+	b := newBusyShop(t, 2)
+	b.after(20)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "copy.db")
+	usual := took(t, "backup", file, "--db", b.db)
+	killed := 0
+	for round := range 48 {
+		before := must(os.ReadFile(file))
+		d := time.Duration(chance.Int64N(int64(usual) * 3 / 2))
+		answered := b.now(b.answered)
+		whole := killAfter(t, d, "backup", file, "--db", b.db, "--force")
+		begun := b.now(b.begun)
+		if !whole {
+			killed++
+		}
+		if after := must(os.ReadFile(file)); string(after) == string(before) {
+			if whole {
+				t.Fatalf("round %d: a whole backup changed nothing", round)
+			}
+			continue
+		}
+		b.holds(copyFile(t, file), answered, begun)
+	}
+	b.run("backup", file, "--force")
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("%v are left", entries)
+	}
+	t.Logf("of 48 backups %d were killed", killed)
+	if killed < 10 {
+		t.Errorf("only %d backups were killed", killed)
+	}
+}

@@ -1,0 +1,191 @@
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"punchcard/server/dev"
+	"punchcard/store"
+)
+
+// BenchmarkDev: exec to the ready line of dev, and the memory of the idle
+// process, of a new database and with a million cards in the file.
+//
+//	go test ./server/e2e -run '^$' -bench . -benchtime 1x -timeout 30m
+func BenchmarkDev(b *testing.B) {
+	b.Run("new", func(b *testing.B) { measureDev(b, 15) })
+	b.Run("million", func(b *testing.B) {
+		file := filepath.Join(b.TempDir(), "million.db")
+		fillDev(b, file, 1_000_000)
+		b.ResetTimer()
+		measureDev(b, 5, "--db", file)
+	})
+}
+
+func measureDev(b *testing.B, rounds int, args ...string) {
+	for b.Loop() {
+		var took []time.Duration
+		var memory int64
+		for range rounds {
+			t, kb := timeDev(b, args...)
+			took, memory = append(took, t), max(memory, kb)
+		}
+		slices.Sort(took)
+		b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms-to-ready")
+		b.ReportMetric(float64(memory)/1024, "MiB-idle")
+	}
+}
+
+// timeDev runs dev once: how long to its ready line, and what it then holds.
+func timeDev(b *testing.B, args ...string) (took time.Duration, kb int64) {
+	cmd := exec.Command(binary, append([]string{"dev", "--listen", "127.0.0.1:0"}, args...)...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		b.Fatal(err)
+	}
+	took = time.Since(start)
+	kb = memory(cmd.Process.Pid, "VmRSS:")
+	cmd.Process.Signal(syscall.SIGTERM)
+	cmd.Wait()
+	return took, kb
+}
+
+// memory reads a line of a process's status, in KiB.
+func memory(pid int, line string) (kb int64) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(status), line)
+	value, _, _ := strings.Cut(rest, "\n")
+	kb, _ = strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
+	return kb
+}
+
+// fillDev makes a dev file with so many cards.
+func fillDev(b *testing.B, file string, n int) {
+	st, err := store.Open(file, store.Options{IDSecret: dev.IDSecret, Ephemeral: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ready, err := dev.Seed(st, "http://127.0.0.1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for done := 0; done < n; {
+		err := st.Write(b.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+			for range 5000 {
+				ref := store.Opt[string]{V: "member-" + strconv.Itoa(done), Set: true}
+				if _, err := tx.IssueCard(store.Access{Shop: ready.Shop()}, ready.ProgramIDs["standard"], store.CardFields{ExternalRef: ref}, store.SourceAPI); err != nil {
+					return err
+				}
+				done++
+			}
+			return nil
+		}})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := st.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkDrain: a hundred thousand queued deliveries to one receiver that
+// answers at once, from the first to the last that arrives; the outcome of each
+// is in the file. The memory is the most that the process ever held.
+func BenchmarkDrain(b *testing.B) {
+	const queued = 100_000
+	for b.Loop() {
+		var arrived atomic.Int64
+		var first time.Time
+		all := make(chan time.Time, 1)
+		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			switch arrived.Add(1) {
+			case 1:
+				first = time.Now()
+			case queued:
+				all <- time.Now()
+			}
+		}))
+		file := filepath.Join(b.TempDir(), "drain.db")
+		fillHooked(b, file, receiver.URL, queued)
+		cmd := exec.Command(binary, "serve", "--db", file, "--listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
+		if err := cmd.Start(); err != nil {
+			b.Fatal(err)
+		}
+		last := <-all
+		kb := memory(cmd.Process.Pid, "VmHWM:")
+		cmd.Process.Signal(syscall.SIGTERM)
+		cmd.Wait()
+		receiver.Close()
+		st, err := store.Open(file, store.Options{MustExist: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		var pending int64
+		if err := st.View(0, func(v *store.View) (err error) { pending, err = v.Pending(1); return err }); err != nil || pending != 0 {
+			b.Fatal(pending, err)
+		}
+		st.Close()
+		b.ReportMetric(queued/last.Sub(first).Seconds(), "deliveries/s")
+		b.ReportMetric(float64(kb)/1024, "MiB-at-most")
+	}
+}
+
+// fillHooked makes a file with a webhook and so many deliveries that wait.
+func fillHooked(b *testing.B, file, url string, n int) {
+	fillDev(b, file, 0)
+	st, err := store.Open(file, store.Options{IDSecret: dev.IDSecret, Ephemeral: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer st.Close()
+	ready, err := dev.Seed(st, "http://127.0.0.1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	access, program := store.Access{Shop: ready.Shop()}, ready.ProgramIDs["standard"]
+	write := func(do func(*store.Tx) error) {
+		if err := st.Write(b.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: do}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	write(func(tx *store.Tx) error {
+		_, err := tx.CreateWebhook(access, program, store.WebhookFields{URL: store.Opt[string]{V: url, Set: true}, Events: store.Opt[[]string]{V: []string{"card.added"}, Set: true}})
+		return err
+	})
+	for done := 0; done < n; {
+		write(func(tx *store.Tx) error {
+			for range 1000 {
+				if _, err := tx.IssueCard(access, program, store.CardFields{}, store.SourceAPI); err != nil {
+					return err
+				}
+				done++
+			}
+			return nil
+		})
+	}
+}

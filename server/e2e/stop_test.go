@@ -1,0 +1,215 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// wire is a raw connection to a server.
+type wire struct {
+	t *testing.T
+	net.Conn
+	in *bufio.Reader
+}
+
+func (p *process) dial(t *testing.T) *wire {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(p.origin, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(patience))
+	return &wire{t, c, bufio.NewReader(c)}
+}
+
+// send writes text, its line ends as they are.
+func (w *wire) send(text string) *wire {
+	w.t.Helper()
+	if _, err := io.WriteString(w.Conn, text); err != nil {
+		w.t.Fatal(err)
+	}
+	return w
+}
+
+// receive reads one answer to a request of the method.
+func (w *wire) receive(method string) reply {
+	w.t.Helper()
+	resp, err := http.ReadResponse(w.in, &http.Request{Method: method})
+	if err != nil {
+		w.t.Fatalf("no answer: %v", err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatalf("half an answer: %v", err)
+	}
+	return reply{w.t, method, resp.StatusCode, resp.Header, body}
+}
+
+// closed checks that the server ended the connection without a further byte.
+func (w *wire) closed() {
+	w.t.Helper()
+	if b, err := w.in.ReadByte(); err == nil {
+		w.t.Errorf("the connection is open and gave %q", b)
+	}
+}
+
+// head is a request's head up to where more header lines may follow.
+func head(method, path, key string) string {
+	return method + " /api/public/v1" + path + " HTTP/1.1\r\nHost: cards\r\nAuthorization: Bearer " + key + "\r\n"
+}
+
+// TestGracefulStop ends a server under load.
+func TestGracefulStop(t *testing.T) {
+	t.Parallel()
+	f := newShop(t)
+	keys := make([]key, 8)
+	for i := range keys { // the rate limit is per key
+		keys[i] = f.makeKey("create", "--name", fmt.Sprint("Client ", i))
+	}
+	program := f.api(keys[0]).program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+
+	// Requests whose head the server has taken up, and whose body is to come:
+	// it says so by asking for the body.
+	const body = `{"holder_name":"Slow"}`
+	var slow []*wire
+	for i := range 10 {
+		w := f.server.dial(t)
+		w.send(head("POST", "/programs/"+program+"/cards", keys[i%len(keys)].Secret) + fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body)))
+		if line, err := w.in.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
+			t.Fatalf("%q, %v", line, err)
+		}
+		if _, err := w.in.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		slow = append(slow, w.send(body[:i]))
+	}
+
+	var mu sync.Mutex
+	answered := map[string]bool{} // ids of cards
+	note := func(status int, raw []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		var made card
+		if err := json.Unmarshal(raw, &made); err != nil || status != 201 {
+			t.Errorf("answered %d %s (%v)", status, raw, err)
+		}
+		answered[made.ID] = true
+	}
+	var gone atomic.Int64 // requests without an answer
+	started := make(chan struct{}, 1000)
+	var wg sync.WaitGroup
+	for i, k := range keys {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for n := 0; n < 250; n++ {
+				req := newRequest(t, "POST", f.server.origin+"/api/public/v1/programs/"+program+"/cards", k.Secret, fmt.Sprintf(`{"external_ref":"%d-%d"}`, i, n))
+				resp, err := http.DefaultClient.Do(req)
+				if err != nil { // the server has gone
+					if errors.Is(err, io.ErrUnexpectedEOF) {
+						t.Errorf("half an answer: %v", err)
+					}
+					gone.Add(1)
+					return
+				}
+				raw, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err != nil {
+					t.Errorf("half an answer: %v", err)
+					return
+				}
+				note(resp.StatusCode, raw)
+				started <- struct{}{}
+			}
+		}()
+	}
+	for range 100 {
+		<-started
+	}
+	go func() { // nobody waits for the rest
+		for range started {
+		}
+	}()
+
+	f.server.signal(syscall.SIGTERM)
+	wg.Wait()
+	address := strings.TrimPrefix(f.server.origin, "http://")
+	for {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			break // refused, while requests are still in flight
+		}
+		c.Close()
+	}
+	select {
+	case <-f.server.ended:
+		t.Fatal("the server ended before the requests in flight")
+	default:
+	}
+	for i, w := range slow {
+		w.send(body[i:])
+		r := w.receive("POST")
+		note(r.status, r.body)
+		w.closed()
+	}
+	if err := f.server.wait(); err != nil {
+		t.Errorf("the server ended with %v:\n%s", err, f.server.stderr)
+	}
+	close(started)
+	if _, err := net.Dial("tcp", address); err == nil {
+		t.Error("something still listens")
+	}
+	if out := f.run("check"); out != "ok\n" {
+		t.Errorf("check printed %q", out)
+	}
+
+	again := startServe(t, f.db, "--api-key-rate-limit-per-minute", "0")
+	all, had := again.api(keys[0].Secret).cards(100), len(answered)
+	if n := len(all) - had; n > int(gone.Load()) {
+		t.Errorf("%d cards that nobody was told of, and %d requests without an answer", n, gone.Load())
+	}
+	for _, c := range all {
+		delete(answered, c.ID)
+	}
+	if len(answered) > 0 {
+		t.Errorf("%d cards that were answered with 201 are not in the file", len(answered))
+	}
+}
+
+// TestSecondSignal ends a server that waits for a client which sends no more.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	f := newShop(t)
+	k := f.makeKey("create", "--name", "CRM")
+	w := f.server.dial(t).send(head("POST", "/programs", k.Secret) + "Expect: 100-continue\r\nContent-Length: 10\r\n\r\n")
+	if line, err := w.in.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	f.server.signal(syscall.SIGTERM)
+	for {
+		c, err := net.Dial("tcp", strings.TrimPrefix(f.server.origin, "http://"))
+		if err != nil {
+			break
+		}
+		c.Close()
+	}
+	f.server.signal(syscall.SIGTERM)
+	if err := f.server.wait(); err == nil {
+		t.Error("a server cut short ended with 0")
+	}
+	if out := f.run("check"); out != "ok\n" {
+		t.Errorf("check printed %q", out)
+	}
+}

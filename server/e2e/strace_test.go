@@ -1,0 +1,79 @@
+//go:build durability
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// tracer is strace at a running server. It sees system calls, and has them
+// fail, from when it was attached until it is detached.
+type tracer struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stderr *output
+	ended  chan struct{}
+	file   string
+}
+
+// attach traces a server with these options.
+func (p *process) attach(args ...string) *tracer {
+	p.t.Helper()
+	tr := &tracer{t: p.t, stderr: newOutput(), ended: make(chan struct{}), file: filepath.Join(p.t.TempDir(), "trace")}
+	tr.cmd = exec.Command("strace", append(args, "-f", "-y", "-o", tr.file, "-p", fmt.Sprint(p.cmd.Process.Pid))...)
+	tr.cmd.Stderr = tr.stderr
+	if err := tr.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	go func() {
+		tr.cmd.Wait()
+		close(tr.ended)
+	}()
+	late := time.After(patience)
+	for {
+		// It says so once all threads that there are have been attached to.
+		text, more := tr.stderr.read()
+		if strings.Contains(text, " attached") {
+			return tr
+		}
+		select {
+		case <-more:
+		case <-tr.ended:
+			p.t.Fatalf("strace ended:\n%s", tr.stderr)
+		case <-late:
+			p.t.Fatalf("strace does not attach:\n%s", tr.stderr)
+		}
+	}
+}
+
+// detach lets the server run on alone and returns the trace.
+func (tr *tracer) detach() string {
+	tr.t.Helper()
+	tr.cmd.Process.Signal(syscall.SIGINT)
+	select {
+	case <-tr.ended:
+	case <-time.After(patience):
+		tr.cmd.Process.Kill()
+		<-tr.ended
+		tr.t.Fatalf("strace did not end:\n%s", tr.stderr)
+	}
+	raw, err := os.ReadFile(tr.file)
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	os.Remove(tr.file)
+	return string(raw)
+}
+
+// straced is a command whose nth call of some kind fails.
+func straced(trace, call string, n int, args ...string) *exec.Cmd {
+	return exec.Command("strace", append([]string{"-f", "-o", trace, "-e", "trace=pwrite64,fsync,ftruncate",
+		"-e", fmt.Sprintf("inject=%s:error=EIO:when=%d", call, n), binary}, args...)...)
+}

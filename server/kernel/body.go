@@ -1,0 +1,61 @@
+package kernel
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"punchcard/store"
+)
+
+// MaxBody is the size of the largest body, in bytes (contract section 1,
+// "Body").
+const MaxBody = 1 << 20
+
+// SmallBody is that of the largest body that anybody may send without a key.
+const SmallBody = 4 << 10
+
+// readBody reads a request's body whole, if it has at most limit bytes.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	if r.ContentLength == 0 {
+		return nil, nil
+	}
+	if r.ContentLength > limit {
+		return nil, tooLarge(w, limit)
+	}
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, tooLarge(w, limit)
+	case err != nil:
+		w.Header().Set("Connection", "close")
+		return nil, fail(http.StatusBadRequest, store.BadRequest, "The body could not be read to its end.")
+	}
+	return b, nil
+}
+
+func tooLarge(w http.ResponseWriter, limit int64) *Problem {
+	w.Header().Set("Connection", "close")
+	size := "1 MiB"
+	if limit == SmallBody {
+		size = "4 KiB"
+	}
+	return fail(http.StatusRequestEntityTooLarge, store.BadRequest, "The body is larger than "+size+".")
+}
+
+// isJSON checks Content-Type: absent or JSON. An empty body may claim
+// anything.
+func isJSON(r *http.Request, body []byte) error {
+	v := r.Header["Content-Type"]
+	if len(v) == 0 || len(body) == 0 || v[0] == "application/json" {
+		return nil
+	}
+	t, _, err := mime.ParseMediaType(v[0])
+	if err == nil && (t == "application/json" || strings.HasPrefix(t, "application/") && strings.HasSuffix(t, "+json")) {
+		return nil
+	}
+	return fail(http.StatusUnsupportedMediaType, store.BadRequest, "The Content-Type must be application/json.")
+}

@@ -1,0 +1,127 @@
+package kernel
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// bucket is the limiter in whole numbers: a request costs 60,000 units, a
+// millisecond brings perMinute of them.
+type bucket struct{ perMinute, units int64 }
+
+const oneRequest = 60_000
+
+func (b *bucket) pass(ms int64) {
+	b.units = min(b.units+ms*b.perMinute, b.perMinute*oneRequest)
+}
+
+func (b *bucket) take() (ok bool, remaining, reset, retryAfter int64) {
+	if ok = b.units >= oneRequest; ok {
+		b.units -= oneRequest
+	} else {
+		retryAfter = max(1, ceil(oneRequest-b.units, b.perMinute*1000))
+	}
+	return ok, b.units / oneRequest, ceil(b.perMinute*oneRequest-b.units, b.perMinute*1000), retryAfter
+}
+
+func ceil(a, b int64) int64 { return (a + b - 1) / b }
+
+// TestLimiterIsExact walks many limits with random pauses and holds every
+// header to the arithmetic of whole numbers.
+func TestLimiterIsExact(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, perMinute := range []int{1, 2, 3, 4, 6, 7, 9, 11, 13, 30, 59, 60, 61, 97, 100, 299, 300, 301, 600, 1000, 7919, 1_000_000} {
+		l := newLimiters(perMinute)
+		model := &bucket{int64(perMinute), int64(perMinute) * oneRequest}
+		now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+		wait := int64(0)
+		for i := range 3000 {
+			ms := [...]int64{0, 0, 0, 1, r.Int64N(20), r.Int64N(1000), r.Int64N(1 + 120_000/int64(perMinute)), wait * 1000}[r.IntN(8)]
+			now = now.Add(time.Duration(ms) * time.Millisecond)
+			model.pass(ms)
+			h := http.Header{}
+			ok := l.take(h, 7, now)
+			wantOK, remaining, reset, retryAfter := model.take()
+			want := []string{strconv.Itoa(perMinute), strconv.FormatInt(remaining, 10), strconv.FormatInt(reset, 10), ""}
+			if wait = retryAfter; wait > 0 {
+				want[3] = strconv.FormatInt(wait, 10)
+			}
+			for j, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"} {
+				got := ""
+				if v := h[name]; len(v) == 1 {
+					got = v[0]
+				}
+				if got != want[j] || ok != wantOK {
+					t.Fatalf("%d per minute, request %d: %v %s %q, want %v %q", perMinute, i, ok, name, got, wantOK, want[j])
+				}
+			}
+		}
+	}
+}
+
+func TestLimiterKeepsKeysApart(t *testing.T) {
+	l := newLimiters(1)
+	now := time.Unix(0, 0)
+	for key := range int64(3) {
+		if !l.take(http.Header{}, key, now) || l.take(http.Header{}, key, now) {
+			t.Errorf("key %d", key)
+		}
+	}
+}
+
+func TestLimiterUnderConcurrency(t *testing.T) {
+	l := newLimiters(100)
+	now := time.Unix(1000, 0)
+	var passed atomic.Int64
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			for range 50 {
+				if l.take(http.Header{}, 1, now) {
+					passed.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if passed.Load() != 100 {
+		t.Errorf("%d requests passed, want 100", passed.Load())
+	}
+}
+
+func TestUnlimited(t *testing.T) {
+	l := newLimiters(0)
+	h := http.Header{}
+	for range 1000 {
+		if !l.take(h, 1, time.Unix(0, 0)) {
+			t.Fatal("refused")
+		}
+	}
+	limit, remaining, reset := "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset" // not in Go's canonical case
+	if h[limit][0] != "2147483647" || h[remaining][0] != "2147483647" || h[reset][0] != "0" || h["Retry-After"] != nil {
+		t.Errorf("%v", h)
+	}
+	// The header's slices are shared between requests: appending must not leak.
+	_ = append(h[limit], "x")
+	if unlimited[0] != "2147483647" || unlimited[1] != "0" {
+		t.Errorf("%q", unlimited)
+	}
+}
+
+func TestUntakeLeavesNothing(t *testing.T) {
+	l := newLimiters(1)
+	h := http.Header{"X-Request-Id": {"req_1"}}
+	l.take(h, 1, time.Unix(0, 0))
+	l.take(h, 1, time.Unix(0, 0))
+	if len(h) != 5 {
+		t.Fatalf("%v", h)
+	}
+	if untake(h); len(h) != 1 {
+		t.Errorf("%v", h)
+	}
+}
