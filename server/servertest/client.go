@@ -19,8 +19,8 @@ type Client struct {
 	URL string // of the API; the paths of Call are below it
 	Key string // bearer token; empty: none
 
-	HTTP     *http.Client
-	document *document // that answers must conform to; nil: none
+	HTTP   *http.Client
+	source *source // of the document that answers must conform to; nil: none
 }
 
 // NewClient returns a client of the API at a URL. It follows no redirects and
@@ -70,7 +70,7 @@ func (c *Client) Patch(path string, body any, headers ...string) *Reply {
 // Call makes a request below the API's URL and checks the answer: that it has a
 // request id, that an error has the API's shape, and that it is as documented.
 // body is JSON text, a value to be marshalled, a reader, or nil. headers are
-// name, value pairs, which come after those of the key and the body.
+// name, value pairs, which are added to those of the key and the body.
 func (c *Client) Call(method, path string, body any, headers ...string) *Reply {
 	c.T.Helper()
 	r := c.Try(context.Background(), method, path, body, headers...)

@@ -55,16 +55,33 @@ type header struct {
 	schema   *jsonschema.Schema
 }
 
+// A source is where a server has a document, which is fetched when the first
+// answer is checked.
+type source struct {
+	origin, path string
+	once         sync.Once
+	document     *document
+}
+
 // Document has the client check its answers against the document that the server
 // has at a path.
-func (c *Client) Document(origin, path string) {
+func (c *Client) Document(origin, path string) { c.source = &source{origin: origin, path: path} }
+
+// get returns the document, which c fetches if nobody has.
+func (s *source) get(c *Client) *document {
 	c.T.Helper()
-	raw := bytes.ReplaceAll(c.Fetch("GET", origin+path, nil, nil).Want(http.StatusOK).Body, []byte(origin), []byte(anyOrigin))
-	known, ok := documents.Load(string(raw))
-	if !ok {
-		known, _ = documents.LoadOrStore(string(raw), newDocument(c.T, raw))
+	s.once.Do(func() {
+		raw := bytes.ReplaceAll(c.Fetch("GET", s.origin+s.path, nil, nil).Want(http.StatusOK).Body, []byte(s.origin), []byte(anyOrigin))
+		known, ok := documents.Load(string(raw))
+		if !ok {
+			known, _ = documents.LoadOrStore(string(raw), newDocument(c.T, raw))
+		}
+		s.document = known.(*document)
+	})
+	if s.document == nil {
+		c.T.Fatalf("%s could not be read", s.path)
 	}
-	c.document = known.(*document)
+	return s.document
 }
 
 // newDocument checks and compiles a document. To clients the answers are open,

@@ -36,7 +36,7 @@ func TestDocument(t *testing.T) {
 			change(&changed)
 			var err error
 			for range raceSample { // one of them is checked under the race detector
-				if e := c.client.document.check(&changed); e != nil {
+				if e := c.client.source.get(c.client.Client).check(&changed); e != nil {
 					err = e
 				}
 			}
@@ -45,7 +45,7 @@ func TestDocument(t *testing.T) {
 			}
 		}
 	}
-	if r := s.Fetch("GET", s.URL+"/nowhere", nil, http.Header{"Authorization": {"Bearer " + s.Key}}).Want(404); s.document.check(r) != nil || !strings.HasPrefix(r.Header.Get("X-Request-Id"), "req_") {
+	if r := s.Fetch("GET", s.URL+"/nowhere", nil, http.Header{"Authorization": {"Bearer " + s.Key}}).Want(404); s.source.get(s.Client).check(r) != nil || !strings.HasPrefix(r.Header.Get("X-Request-Id"), "req_") {
 		t.Errorf("a path that does not exist: %s", r.Body)
 	}
 }

@@ -37,7 +37,7 @@ type Server struct {
 	*dev.Ready // the demo shop; only the addresses where there is none
 	App        *app.App
 	stop       func()
-	documents  *sync.Map // of the clients of this server, by path
+	rest, till *source // of the documents
 }
 
 // Start serves the demo shop on a free port, as "punchcard dev" does. Options
@@ -58,7 +58,7 @@ func Start(t testing.TB, options ...func(*app.Config)) *Server {
 		ready = &dev.Ready{BaseURL: a.Origin + api.Prefix, Origin: a.Origin}
 	}
 	client := NewClient(t, ready.BaseURL, ready.APIKey)
-	s := &Server{Client: client, Ready: ready, App: a, documents: &sync.Map{}, stop: sync.OnceFunc(func() {
+	s := &Server{Client: client, Ready: ready, App: a, rest: &source{origin: ready.Origin, path: "/openapi.json"}, till: &source{origin: ready.Origin, path: "/till/openapi.json"}, stop: sync.OnceFunc(func() {
 		client.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(context.Background(), Patience)
 		defer cancel()
@@ -67,7 +67,7 @@ func Start(t testing.TB, options ...func(*app.Config)) *Server {
 		}
 	})}
 	t.Cleanup(s.stop)
-	s.useDocument("/openapi.json")
+	s.source = s.rest
 	return s
 }
 
@@ -100,33 +100,21 @@ func (s *Server) REST() *Server {
 		return s
 	}
 	c := s.With(s.APIKey)
-	c.URL = s.BaseURL
-	c.useDocument("/openapi.json")
+	c.URL, c.source = s.BaseURL, s.rest
 	return c
 }
 
 // Till returns a client of the till API with a device's token.
 func (s *Server) Till(token string) *Server {
 	c := s.With(token)
-	c.URL = s.Origin + till.Prefix
-	c.useDocument("/till/openapi.json")
+	c.URL, c.source = s.Origin+till.Prefix, s.till
 	return c
-}
-
-func (s *Server) useDocument(path string) {
-	s.T.Helper()
-	if known, ok := s.documents.Load(path); ok {
-		s.document = known.(*document)
-		return
-	}
-	s.Document(s.Origin, path)
-	s.documents.Store(path, s.document)
 }
 
 // ControlAPI returns a client of the control API, which has no document.
 func (s *Server) ControlAPI() *Client {
 	c := s.Client.With("")
-	c.URL, c.document = s.Origin+"/dev", nil
+	c.URL, c.source = s.Origin+"/dev", nil
 	return c
 }
 
