@@ -140,7 +140,7 @@ func (c *Client) send(ctx context.Context, method, url string, body io.Reader, h
 	if h != nil {
 		req.Header = h
 	}
-	r := &Reply{T: c.T, What: method + " " + strings.TrimPrefix(url, c.URL), client: c, request: req}
+	r := &Reply{T: c.T, What: method + " " + strings.TrimPrefix(url, c.URL), client: c, Request: req}
 	resp, err := c.HTTP.Do(req)
 	if err != nil {
 		r.Err = err

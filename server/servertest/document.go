@@ -121,9 +121,9 @@ func newDocument(t testing.TB, raw []byte) *document {
 // check compares an answer with the document: its status, headers and every
 // field. Paths that the document does not have must be 404, methods 405.
 func (d *document) check(r *Reply) error {
-	u := *r.request.URL
+	u := *r.Request.URL
 	u.Scheme, u.Host = "http", strings.TrimPrefix(anyOrigin, "http://")
-	route, _, err := d.router.FindRoute(&http.Request{Method: r.request.Method, URL: &u, Host: u.Host})
+	route, _, err := d.router.FindRoute(&http.Request{Method: r.Request.Method, URL: &u, Host: u.Host})
 	if err != nil {
 		if r.Status != http.StatusNotFound && r.Status != http.StatusMethodNotAllowed {
 			return errors.New("the document has no such operation")
@@ -219,7 +219,7 @@ func (a *response) check(r *Reply) error {
 			return fmt.Errorf("the header %s: %s: %w", name, text, err)
 		}
 	}
-	if len(a.content) == 0 || r.request.Method == http.MethodHead {
+	if len(a.content) == 0 || r.Request.Method == http.MethodHead {
 		return nil
 	}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))

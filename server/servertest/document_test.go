@@ -26,13 +26,13 @@ func TestDocument(t *testing.T) {
 			"an unknown status":    func(r *Reply) { r.Status = 418 },
 			"a header missing":     func(r *Reply) { r.Header.Del("X-Request-Id") },
 			"another Content-Type": func(r *Reply) { r.Header.Set("Content-Type", "text/html") },
-			"an unknown path":      func(r *Reply) { r.request.URL.Path = "/nowhere" },
+			"an unknown path":      func(r *Reply) { r.Request.URL.Path = "/nowhere" },
 			"an error's code":      func(r *Reply) { *r = *failed; r.Body = bytes.Replace(r.Body, []byte("unauth"), []byte("UNAUTH"), 1) },
 		} {
 			changed := *good
 			changed.Header = good.Header.Clone()
-			request := good.request.Clone(t.Context())
-			changed.request = request
+			request := good.Request.Clone(t.Context())
+			changed.Request = request
 			change(&changed)
 			var err error
 			for range raceSample { // one of them is checked under the race detector

@@ -19,8 +19,8 @@ type Reply struct {
 	Header http.Header
 	Body   []byte
 
+	Request *http.Request
 	client  *Client
-	request *http.Request
 }
 
 // Check checks what holds for every answer of an API: it has a request id, an
