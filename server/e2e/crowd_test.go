@@ -36,8 +36,8 @@ func TestCrowd(t *testing.T) {
 		}
 		crowd = append(crowd, c)
 		if len(crowd)%500 == 0 {
-			card := p.api(ready.APIKey).issue(ready.ProgramIDs["standard"], map[string]string{})
-			p.api(ready.APIKey).get("/cards/" + card.ID).want(200)
+			card := issueCard(p.api(ready.APIKey), ready.ProgramIDs["standard"], map[string]string{})
+			p.api(ready.APIKey).Get("/cards/" + card.ID).Want(200)
 		}
 	}
 	t.Logf("%d connections", len(crowd))
