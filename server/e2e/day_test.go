@@ -153,6 +153,7 @@ func openShop(t *testing.T, seed uint64, kills int) *day {
 	if out := d.f.run("location", "set-pin", d.locations[1], pin); strings.Contains(out, pin) {
 		t.Errorf("set-pin printed the PIN: %s", out)
 	}
+	servertest.WeakenPIN(t, d.f.db, pin)
 	full := d.f.makeKey("create", "--name", "Office")
 	near := d.f.makeKey("create", "--name", "Centrale's office", "--location", d.locations[0])
 	var tokens []string
