@@ -12,6 +12,7 @@ import (
 // TestOrderOfRefusals takes every pair of the refusals of contract section 4
 // that can hold at once: the earlier one is given, and nothing is written.
 func TestOrderOfRefusals(t *testing.T) {
+	t.Parallel()
 	s := start(t, servertest.Frozen)
 	type scene struct {
 		*servertest.Server
@@ -102,6 +103,7 @@ func TestOrderOfRefusals(t *testing.T) {
 
 // TestOrderEverywhere: the same holds for each action.
 func TestOrderEverywhere(t *testing.T) {
+	t.Parallel()
 	s := start(t, servertest.Frozen)
 	for action, body := range map[string]fields{"stamps": {}, "redemptions": {"prize_id": "prz_none"}, "topups": {"amount_cents": 1}, "spends": {"amount_cents": 1}, "uses": {}} {
 		kinds := map[string][]string{"stamps": {"standard", "private"}, "redemptions": {"standard", "private"}, "topups": {"prepaid"}, "spends": {"prepaid"}, "uses": {"access", "discount"}}[action]
