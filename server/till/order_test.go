@@ -52,11 +52,11 @@ func TestOrderOfRefusals(t *testing.T) {
 			first, second := refusals[i], refusals[j]
 			t.Run(first.name+" before "+second.name, func(t *testing.T) {
 				s := s.On(t)
-				site := fields{} // a PIN only where one is refused: checking it is slow
+				required := fields{} // a PIN only where one is refused: checking it is slow
 				if first.name == "PIN" || second.name == "PIN" {
-					site = fields{"require_staff_pin": true, "staff_pin": "1234"}
+					required = fields{"require_staff_pin": true, "staff_pin": "1234"}
 				}
-				till, location := newTill(s, site)
+				till, location := newTill(s, required)
 				c := &scene{Server: till, location: location, action: "/stamps"}
 				c.card, c.program = newCard(s, "standard", nil)
 				defer func() {
