@@ -72,7 +72,7 @@ func TestWebhooksSurviveKills(t *testing.T) {
 		default:
 			o.start()
 			o.away.Unlock()
-			from, wait := o.beats.count(), 1+chance.Int64N(1+[]int64{3, 150, 3000}[chance.IntN(3)])
+			from, wait := o.beats.count(), 1+chance.Int64N(1+[]int64{3, 150, 4 * laneTaken}[chance.IntN(3)])
 			if !o.beats.until(func() bool { return o.beats.count() >= from+wait }) {
 				t.Fatalf("round %d: nothing happens:\n%s", round, o.f.server.stderr)
 			}
