@@ -17,6 +17,7 @@ import (
 	"punchcard/server/dev"
 	"punchcard/server/holder"
 	"punchcard/server/kernel"
+	"punchcard/server/openapi"
 	"punchcard/server/till"
 	"punchcard/store"
 	"punchcard/webhook"
@@ -136,11 +137,16 @@ func (i *instance) begin(a *App, start *image) error {
 	k.Mount(router, api.Prefix, routes, k.Keys())
 	k.Mount(router, till.Prefix, tillRoutes(), kernel.NewTills(st))
 	(&holder.Pages{Store: st, Kernel: k}).Mount(router)
+	rest := func() *openapi.Document {
+		return openapi.New(api.About, routes, c.Limits.Fields(), c.PublicURL+api.Prefix)
+	}
 	k.MountPublic(router, kernel.Public{
-		Document: func() []byte { return api.Document(routes, c.Limits.Fields(), c.PublicURL+api.Prefix) },
-		Docs:     func() []byte { return api.Docs(routes, c.Limits.Fields(), c.PublicURL+api.Prefix) },
-		Till:     func() []byte { return till.Document(c.Limits.Fields(), c.PublicURL+till.Prefix) },
-		Pricing:  a.pricing,
+		Document: func() []byte { return rest().JSON() },
+		Docs:     func() []byte { return rest().HTML() },
+		Till: func() []byte {
+			return openapi.New(till.About, till.Routes(), c.Limits.Fields(), c.PublicURL+till.Prefix).JSON()
+		},
+		Pricing: a.pricing,
 	})
 	i.Handler = kernel.Paths(router)
 	if c.Dev == nil {

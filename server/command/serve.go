@@ -22,6 +22,7 @@ import (
 	"punchcard/server/dev"
 	"punchcard/server/mail"
 	"punchcard/server/metrics"
+	"punchcard/server/openapi"
 	"punchcard/webhook"
 )
 
@@ -295,7 +296,7 @@ func (c *Openapi) Run() error {
 	if err := c.Limits.Check(); err != nil {
 		return err
 	}
-	_, err := Out.Write(append(api.Document(api.Routes(), c.Limits.Fields(), c.PublicURL+api.Prefix), '\n'))
+	_, err := Out.Write(append(openapi.New(api.About, api.Routes(), c.Limits.Fields(), c.PublicURL+api.Prefix).JSON(), '\n'))
 	return err
 }
 

@@ -29,8 +29,6 @@ type Route struct {
 	Response reflect.Type
 	// Codes the operation itself gives, beside those of the gate.
 	Codes []store.Code
-	// Face is what differs from the REST API in the route's description.
-	Face *Face
 	// DisabledToo lets a restricted key in whose locations are all disabled.
 	DisabledToo bool
 
@@ -40,13 +38,6 @@ type Route struct {
 	write func(*store.Tx, *Call, any) (any, error)
 	// finish completes an answer that is not remembered whole.
 	finish func(body []byte) ([]byte, error)
-}
-
-// Face is how a face other than the REST API answers before its operations.
-type Face struct {
-	Read, Write []store.Code // of the gate
-	Status      func(store.Code) int
-	PIN         bool // writes take X-Staff-Pin
 }
 
 // Call is one request as its handler sees it.

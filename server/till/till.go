@@ -14,22 +14,6 @@ import (
 // Prefix is where the API is mounted.
 const Prefix = "/till/v1"
 
-var face = &kernel.Face{
-	Read:   []store.Code{store.Unauthenticated, store.InternalError},
-	Write:  []store.Code{store.Unauthenticated, store.SubscriptionSuspended, store.LocationDisabled, store.InvalidCredentials, store.RateLimited, store.InternalError},
-	Status: kernel.TillStatus, PIN: true,
-}
-
-// Document is the till API's OpenAPI 3.1 description.
-func Document(lim wire.Limits, base string) []byte {
-	return api.Describe(api.About{Title: "Till API", Introduction: introduction, Key: "A device token: `tdk_live_` or `tdk_test_` and 43 base64url characters."}, Routes(), lim, base)
-}
-
-const introduction = "What a shop's devices write to the ledger. A device belongs to one location.\n\n" +
-	"`code` is a card's id or what its QR code holds, which may also be typed as the holder's page shows it; it stands for the whole chain of cards that overflowed from one another. " +
-	"Where the location demands it, every write needs the staff PIN as `X-Staff-Pin`; five wrong ones in a row lock the device for a minute (429). " +
-	"Every write takes an `Idempotency-Key`, scoped to the device: offline tills retry with it."
-
 // refusals are what every action on a card may be refused with, in this order.
 var refusals = []store.Code{store.NotFound, store.Unprocessable, store.CardSuspended, store.Conflict, store.CardExpired}
 
@@ -66,7 +50,7 @@ func Routes() []kernel.Route {
 		return tx.Reverse(c.Till.At, c.Param("id"), b)
 	})(&reverse)
 
-	all := []kernel.Route{me, lookup, issue,
+	return []kernel.Route{me, lookup, issue,
 		write("/cards/:code/stamps", "stampCard", "Give stamps", "Goes to the oldest live card of the chain that is not full. What goes over opens a new card where the program repeats (`overflow_transaction`, `overflow_card`), else it is dropped and a full card refuses.",
 			(*store.Tx).Stamp, store.CardFullNoRepeat, store.SpendRequired, store.SpendNotEnabled, store.AmountBelowMinStamp),
 		write("/cards/:code/redemptions", "redeemPrize", "Redeem a prize", "One option per threshold and cycle. The highest threshold on a full card completes the cycle.",
@@ -76,8 +60,4 @@ func Routes() []kernel.Route {
 		write("/cards/:code/uses", "useCard", "Use an access or discount card", "", (*store.Tx).Use),
 		reverse,
 	}
-	for i := range all {
-		all[i].Face = face
-	}
-	return all
 }

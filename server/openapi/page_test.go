@@ -1,4 +1,4 @@
-package api
+package openapi_test
 
 import (
 	"bytes"
@@ -13,14 +13,21 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/server/api"
 	"punchcard/server/kernel"
+	"punchcard/server/openapi"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
 
-const docsBase = "https://cards.example.com" + Prefix
+const base = "https://cards.example.com" + api.Prefix
 
-var docsLimits = wire.Limits{"delivery_log": 200, "prize_name": 201, "prize_description": 2002, "localization": 503, "idempotency_key": 254}
+var limits = wire.Limits{"delivery_log": 200, "prize_name": 201, "prize_description": 2002, "localization": 503, "idempotency_key": 254}
+
+// restAPI describes routes with the texts of the REST API.
+func restAPI(routes []kernel.Route) *openapi.Document {
+	return openapi.New(api.About, routes, limits, base)
+}
 
 // sheet is the reference page taken apart.
 type sheet struct {
@@ -114,64 +121,59 @@ func (s *sheet) row(operation, name string) []string {
 }
 
 func TestDocsComplete(t *testing.T) {
-	routes := Routes()
-	page := Docs(routes, docsLimits, docsBase)
-	s := readSheet(t, page)
-	reg := &wire.Registry{}
-	wire.Schema(reflect.TypeFor[kernel.ErrorBody](), wire.Create, docsLimits, reg)
+	routes := api.Routes()
+	doc := restAPI(routes)
+	s := readSheet(t, doc.HTML())
 	for i := range routes {
 		r := &routes[i]
+		o := doc.Operations[i]
 		part := s.parts[r.ID]
 		if part == nil {
 			t.Errorf("%s is missing", r.ID)
 			continue
 		}
-		operation(r, docsLimits, reg)
 		if part["h3"] != r.Title {
 			t.Errorf("%s has the title %q", r.ID, part["h3"])
 		}
 		head := part["div"]
-		if !strings.Contains(head, r.Method+" "+pathOf(r.Path)) || !strings.Contains(head, r.ID) || !strings.Contains(head, r.Scope) {
+		if !strings.Contains(head, r.Method+" "+o.Path) || !strings.Contains(head, r.ID) || !strings.Contains(head, r.Scope) {
 			t.Errorf("%s is headed %q", r.ID, head)
 		}
 		if !strings.Contains(part["p"], strings.ReplaceAll(r.Doc, "`", "")) {
 			t.Errorf("%s is described as %q", r.ID, part["p"])
 		}
-		for _, p := range parameters(r, docsLimits) {
-			p := p.(object)
-			if s.row(r.ID, p["name"].(string)+" "+p["in"].(string)) == nil {
-				t.Errorf("%s does not show its parameter %v", r.ID, p["name"])
+		for _, p := range o.Parameters {
+			if s.row(r.ID, p.Name+" "+p.In) == nil {
+				t.Errorf("%s does not show its parameter %v", r.ID, p.Name)
 			}
 		}
 		if want := fmt.Sprint(r.Status, " ", http.StatusText(r.Status)); !strings.Contains(part["summary"]+part["p"], want) {
 			t.Errorf("%s does not say %s", r.ID, want)
 		}
-		statuses, codes := statusesOf(r)
-		for _, status := range statuses {
-			for _, c := range codes[status] {
+		for _, e := range o.Errors {
+			for _, c := range e.Codes {
 				if !slices.ContainsFunc(s.rows[r.ID], func(row []string) bool {
-					return len(row) == 3 && strings.HasPrefix(row[0], fmt.Sprint(status, " ")) && row[1] == string(c) && row[2] != ""
+					return len(row) == 3 && strings.HasPrefix(row[0], fmt.Sprint(e.Status, " ")) && row[1] == string(c.Code) && row[2] != ""
 				}) {
-					t.Errorf("%s does not list %d %s", r.ID, status, c)
+					t.Errorf("%s does not list %d %s", r.ID, e.Status, c.Code)
 				}
 			}
 		}
 	}
 	all := slices.Collect(maps.Keys(s.codes))
-	for name, schema := range reg.Schemas {
-		for field, p := range schema.(object)["properties"].(object) {
+	for name, schema := range doc.Components.Schemas {
+		for field, p := range schema.Properties {
 			if !slices.ContainsFunc(all, func(c string) bool { return c == field || strings.HasSuffix(c, "."+field) }) {
 				t.Errorf("%s.%s is missing", name, field)
 			}
-			values, _ := p.(object)["enum"].([]any)
-			for _, v := range values {
+			for _, v := range p.Enum {
 				if v != nil && !s.codes[v.(string)] {
 					t.Errorf("the value %v of %s.%s is missing", v, name, field)
 				}
 			}
 		}
 	}
-	for c := range when {
+	for c := range openapi.ErrorTexts {
 		if !s.codes[string(c)] {
 			t.Errorf("the code %s is missing", c)
 		}
@@ -179,9 +181,9 @@ func TestDocsComplete(t *testing.T) {
 }
 
 func TestDocsStandAlone(t *testing.T) {
-	page := Docs(Routes(), docsLimits, docsBase)
+	page := restAPI(api.Routes()).HTML()
 	s := readSheet(t, page)
-	if len(s.links) < len(Routes()) {
+	if len(s.links) < len(api.Routes()) {
 		t.Fatalf("only %d links", len(s.links))
 	}
 	for _, l := range s.links {
@@ -198,13 +200,13 @@ func TestDocsStandAlone(t *testing.T) {
 			t.Errorf("the page has %s", word)
 		}
 	}
-	if !bytes.Equal(page, Docs(Routes(), docsLimits, docsBase)) {
+	if !bytes.Equal(page, restAPI(api.Routes()).HTML()) {
 		t.Error("the page differs from one drawing to the next")
 	}
 }
 
 func TestDocsFields(t *testing.T) {
-	s := readSheet(t, Docs(Routes(), docsLimits, docsBase))
+	s := readSheet(t, restAPI(api.Routes()).HTML())
 	for _, c := range []struct{ operation, field, typ, words string }{
 		{"listCards", "data[].holder_email", "string or null", ""},
 		{"listCards", "data[].status", "string", "active locked invited archived expired"},
@@ -241,8 +243,8 @@ func TestDocsFields(t *testing.T) {
 
 // The examples' bodies are accepted as they stand.
 func TestDocsExamples(t *testing.T) {
-	routes := Routes()
-	s := readSheet(t, Docs(routes, docsLimits, docsBase))
+	routes := api.Routes()
+	s := readSheet(t, restAPI(routes).HTML())
 	for i := range routes {
 		r := &routes[i]
 		command := s.parts[r.ID]["pre"]
@@ -263,7 +265,7 @@ func TestDocsExamples(t *testing.T) {
 			}
 			continue
 		}
-		if d := wire.DecodeBody([]byte(body), reflect.New(r.Body).Interface(), r.Mode, docsLimits); d != nil {
+		if d := wire.DecodeBody([]byte(body), reflect.New(r.Body).Interface(), r.Mode, limits); d != nil {
 			t.Errorf("%s: %s: %+v", r.ID, body, d)
 		}
 		if r.Mode == wire.Patch && !sends {
@@ -299,8 +301,7 @@ func TestDocsOfAnyRoute(t *testing.T) {
 		{Method: http.MethodGet, Path: "/boxes", ID: "listBoxes", Tag: "Boxes & lids", Title: "List", Status: http.StatusOK, Query: reflect.TypeFor[inner](), Response: reflect.TypeFor[tree]()},
 		{Method: http.MethodGet, Path: "/me", ID: "getMe", Tag: "Identity", Title: "Me", Status: http.StatusOK},
 	}
-	base := "https://x.example/$a`b"
-	s := readSheet(t, Docs(routes, docsLimits, base))
+	s := readSheet(t, openapi.New(api.About, routes, limits, "https://x.example/$a`b").HTML())
 	part := s.parts["addLid"]
 	if part["h3"] != "Add <a> lid" || !strings.Contains(part["p"], "Of a < b & so on.") {
 		t.Errorf("%q", part)
@@ -333,7 +334,7 @@ func TestProse(t *testing.T) {
 		"`tmk_`":                     "<code>tmk_</code>",
 		"`x_y`":                      "<code>x_y</code>",
 	} {
-		if got := string(prose(in)); got != want {
+		if got := string(openapi.Prose(in)); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
