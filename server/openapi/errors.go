@@ -41,80 +41,63 @@ var errorTexts = map[store.Code]string{
 	store.ThresholdAlreadyClaimed:     "A prize of this threshold was redeemed in this cycle.",
 }
 
-// errorTable lists errors by HTTP status.
-type errorTable []errorRow
-
-type errorRow struct {
+// refusal is an error that an operation answers, and when.
+type refusal struct {
 	Status int
-	Codes  []errorCode
+	Code   store.Code
+	When   string
 }
 
-type errorCode struct {
-	Code store.Code
-	When string
-}
-
-// add adds a code, unless its status has it already.
-func (t *errorTable) add(status int, code store.Code, when string) {
-	at := slices.IndexFunc(*t, func(r errorRow) bool { return r.Status >= status })
-	if at < 0 {
-		at = len(*t)
-	}
-	if at == len(*t) || (*t)[at].Status != status {
-		*t = slices.Insert(*t, at, errorRow{Status: status})
-	}
-	row := &(*t)[at]
-	if !slices.ContainsFunc(row.Codes, func(c errorCode) bool { return c.Code == code }) {
-		row.Codes = append(row.Codes, errorCode{code, when})
-	}
-}
-
-// addUsual adds codes with the face's status and text.
-func (d *Document) addUsual(t *errorTable, codes ...store.Code) {
+// refuse appends the codes that list lacks, with the face's status and text.
+func (d *Document) refuse(list []refusal, codes ...store.Code) []refusal {
 	for _, c := range codes {
-		t.add(d.about.Status(c), c, cmp.Or(d.about.When[c], errorTexts[c]))
-	}
-}
-
-// errors lists the errors of a route. The codes of one status are in the order
-// of the checks.
-func (d *Document) errors(r *kernel.Route) (t errorTable) {
-	d.addUsual(&t, store.ValidationFailed)
-	d.addUsual(&t, d.about.Guard(r)...)
-	d.addUsual(&t, r.Codes...)
-	if r.Writes() {
-		d.addUsual(&t, store.IdempotencyConflict)
-	}
-	hasBody := r.Writes() && r.Method != http.MethodDelete
-	if hasBody {
-		d.addUsual(&t, store.BadRequest)
-	}
-	t.add(http.StatusMethodNotAllowed, store.BadRequest, "The path does not take this method; the header `Allow` lists those that it takes.")
-	if hasBody {
-		t.add(http.StatusRequestEntityTooLarge, store.BadRequest, "The body is larger than 1 MiB.")
-		t.add(http.StatusUnsupportedMediaType, store.BadRequest, "The Content-Type is not JSON.")
-	}
-	return t
-}
-
-// AllErrors lists the errors of all faces.
-func (d *Document) AllErrors() (t errorTable) {
-	d.addUsual(&t, slices.Sorted(maps.Keys(errorTexts))...)
-	return t
-}
-
-// codes are the codes of all operations, sorted.
-func (d *Document) codes() (list []any) {
-	seen := map[store.Code]bool{}
-	for _, o := range d.Operations {
-		for _, row := range o.Errors {
-			for _, c := range row.Codes {
-				seen[c.Code] = true
-			}
+		e := refusal{d.about.Status(c), c, cmp.Or(d.about.When[c], errorTexts[c])}
+		if !slices.Contains(list, e) {
+			list = append(list, e)
 		}
 	}
-	for _, c := range slices.Sorted(maps.Keys(seen)) {
-		list = append(list, string(c))
+	return list
+}
+
+func byStatus(a, b refusal) int { return a.Status - b.Status }
+
+// refusals lists the errors of a route by ascending status. Those of one
+// status are in the order of the checks.
+func (d *Document) refusals(r *kernel.Route) []refusal {
+	list := d.refuse(nil, store.ValidationFailed)
+	list = d.refuse(list, d.about.Guard(r)...)
+	list = d.refuse(list, r.Codes...)
+	if r.Writes() {
+		list = d.refuse(list, store.IdempotencyConflict)
+	}
+	list = append(list, refusal{http.StatusMethodNotAllowed, store.BadRequest, "The path does not take this method; the header `Allow` lists those that it takes."})
+	if r.Writes() && r.Method != http.MethodDelete {
+		list = append(d.refuse(list, store.BadRequest),
+			refusal{http.StatusRequestEntityTooLarge, store.BadRequest, "The body is larger than 1 MiB."},
+			refusal{http.StatusUnsupportedMediaType, store.BadRequest, "The Content-Type is not JSON."})
+	}
+	slices.SortStableFunc(list, byStatus)
+	return list
+}
+
+// AllErrors lists the errors of all faces by ascending status.
+func (d *Document) AllErrors() []refusal {
+	list := d.refuse(nil, slices.Sorted(maps.Keys(errorTexts))...)
+	slices.SortStableFunc(list, byStatus)
+	return list
+}
+
+// codes returns the codes of all operations, sorted.
+func (d *Document) codes() (list []any) {
+	var all []string
+	for _, o := range d.Operations {
+		for _, e := range o.Errors {
+			all = append(all, string(e.Code))
+		}
+	}
+	slices.Sort(all)
+	for _, c := range slices.Compact(all) {
+		list = append(list, c)
 	}
 	return list
 }

@@ -54,6 +54,7 @@ func shellPath(path string) string {
 	return strings.Join(parts, "/")
 }
 
+// singular returns the name of one member of a collection.
 func singular(collection string) string {
 	if stem, ok := strings.CutSuffix(collection, "ies"); ok {
 		return stem + "y"

@@ -49,7 +49,7 @@ type Document struct {
 	OpenAPI    string                           `json:"openapi"`
 	Paths      map[string]map[string]*Operation `json:"paths"`
 	Security   []map[string][]string            `json:"security"`
-	Servers    []server                         `json:"servers"`
+	Servers    []map[string]string              `json:"servers"`
 	Tags       []*tag                           `json:"tags"`
 
 	// Operations are those of Paths, in the order of the routes.
@@ -63,25 +63,15 @@ type Document struct {
 }
 
 type components struct {
-	Headers         map[string]header           `json:"headers"`
-	Schemas         map[string]*wire.JSONSchema `json:"schemas"`
-	SecuritySchemes map[string]securityScheme   `json:"securitySchemes"`
-}
-
-type securityScheme struct {
-	Description string `json:"description"`
-	Scheme      string `json:"scheme"`
-	Type        string `json:"type"`
+	Headers         map[string]header            `json:"headers"`
+	Schemas         map[string]*wire.JSONSchema  `json:"schemas"`
+	SecuritySchemes map[string]map[string]string `json:"securitySchemes"`
 }
 
 type info struct {
 	Description string `json:"description"`
 	Title       string `json:"title"`
 	Version     string `json:"version"`
-}
-
-type server struct {
-	URL string `json:"url"`
 }
 
 type tag struct {
@@ -102,7 +92,7 @@ type Operation struct {
 	Route  *kernel.Route    `json:"-"`
 	Path   string           `json:"-"` // with {name} parameters
 	Answer *wire.JSONSchema `json:"-"` // of success; nil for no body
-	Errors errorTable       `json:"-"`
+	Errors []refusal        `json:"-"` // by ascending status
 }
 
 type requestBody struct {
@@ -126,14 +116,14 @@ type mediaType struct {
 	Schema *wire.JSONSchema `json:"schema"`
 }
 
+type reference struct {
+	Ref string `json:"$ref"`
+}
+
 type header struct {
 	Description string           `json:"description"`
 	Required    bool             `json:"required"`
 	Schema      *wire.JSONSchema `json:"schema"`
-}
-
-type reference struct {
-	Ref string `json:"$ref"`
 }
 
 // New describes a face's routes. base is the URL that ends in the face's
@@ -142,7 +132,7 @@ func New(about About, routes []kernel.Route, lim wire.Limits, base string) *Docu
 	d := &Document{
 		OpenAPI:   "3.1.0",
 		Info:      info{about.Introduction, about.Title, version},
-		Servers:   []server{{base}},
+		Servers:   []map[string]string{{"url": base}},
 		Security:  []map[string][]string{{"key": {}}},
 		Paths:     map[string]map[string]*Operation{},
 		KeyLength: lim["idempotency_key"],
@@ -153,7 +143,8 @@ func New(about About, routes []kernel.Route, lim wire.Limits, base string) *Docu
 	for i := range routes {
 		d.add(&routes[i])
 	}
-	d.Components = components{headers, d.registry.Schemas, map[string]securityScheme{"key": {about.Key, "bearer", "http"}}}
+	d.Components = components{headers, d.registry.Schemas,
+		map[string]map[string]string{"key": {"type": "http", "scheme": "bearer", "description": about.Key}}}
 	d.Components.Schemas["ErrorObject"].Properties["code"].Enum = d.codes()
 	return d
 }
@@ -169,18 +160,19 @@ func (d *Document) JSON() []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
+// schema describes a type, and adds it to the components if it is a named struct.
 func (d *Document) schema(t reflect.Type, mode wire.Mode) *wire.JSONSchema {
 	return wire.Schema(t, mode, d.limits, &d.registry)
 }
 
-// add adds a route to the paths and to its tag.
+// add adds the operation of a route to the paths and to its tag.
 func (d *Document) add(r *kernel.Route) {
 	text := r.Doc
 	if r.Scope != "" {
 		text = strings.TrimSpace("Scope `" + r.Scope + "`. " + text)
 	}
 	o := &Operation{ID: r.ID, Tags: []string{r.Tag}, Summary: r.Title, Description: text, Route: r,
-		Path: pathOf(r.Path), Parameters: d.parameters(r), Errors: d.errors(r)}
+		Path: pathOf(r.Path), Parameters: d.parameters(r), Errors: d.refusals(r)}
 	if r.Body != nil && r.Body.NumField() > 0 {
 		body := d.schema(r.Body, r.Mode)
 		o.RequestBody = &requestBody{&content{mediaType{body}},
@@ -192,8 +184,8 @@ func (d *Document) add(r *kernel.Route) {
 		success.Content = &content{mediaType{o.Answer}}
 	}
 	o.Responses = map[string]*response{strconv.Itoa(r.Status): success}
-	for _, row := range o.Errors {
-		o.Responses[strconv.Itoa(row.Status)] = d.errorResponse(r, row)
+	for _, e := range o.Errors {
+		o.Responses[strconv.Itoa(e.Status)] = d.errorResponse(o, e.Status)
 	}
 
 	if d.Paths[o.Path] == nil {
@@ -220,6 +212,7 @@ func pathOf(path string) string {
 	return strings.Join(parts, "/")
 }
 
+// parameters describes what a request of the route takes beside its body.
 func (d *Document) parameters(r *kernel.Route) (list []wire.Parameter) {
 	text := func(minimum, maximum json.Number, pattern string) *wire.JSONSchema {
 		return &wire.JSONSchema{Type: wire.Types{"string"}, MinLength: minimum, MaxLength: maximum, Pattern: pattern}
@@ -244,13 +237,15 @@ func (d *Document) parameters(r *kernel.Route) (list []wire.Parameter) {
 	return list
 }
 
-// errorResponse describes the answers with one status of an error.
-func (d *Document) errorResponse(r *kernel.Route, row errorRow) *response {
+// errorResponse describes the errors of an operation with one status.
+func (d *Document) errorResponse(o *Operation, status int) *response {
 	var texts []string
 	var codes []any
-	for _, c := range row.Codes {
-		texts = append(texts, fmt.Sprintf("`%s`: %s", c.Code, c.When))
-		codes = append(codes, string(c.Code))
+	for _, e := range o.Errors {
+		if e.Status == status {
+			texts = append(texts, fmt.Sprintf("`%s`: %s", e.Code, e.When))
+			codes = append(codes, string(e.Code))
+		}
 	}
 	only := func(name string, s *wire.JSONSchema) *wire.JSONSchema {
 		return &wire.JSONSchema{Properties: map[string]*wire.JSONSchema{name: s}}
@@ -259,7 +254,7 @@ func (d *Document) errorResponse(r *kernel.Route, row errorRow) *response {
 		{Ref: "#/components/schemas/ErrorBody"},
 		only("error", only("code", &wire.JSONSchema{Enum: codes})),
 	}}
-	return &response{&content{mediaType{schema}}, strings.Join(texts, "\n\n"), d.headers(r, row.Status)}
+	return &response{&content{mediaType{schema}}, strings.Join(texts, "\n\n"), d.headers(o.Route, status)}
 }
 
 // headers refers to the headers of the answers with a status. Those of the

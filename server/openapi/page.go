@@ -49,7 +49,7 @@ func (d *Document) Lead() string {
 }
 
 // Base returns the URL that the paths follow.
-func (d *Document) Base() string { return d.Servers[0].URL }
+func (d *Document) Base() string { return d.Servers[0]["url"] }
 
 // Anchor returns the id of the tag's heading.
 func (t *tag) Anchor() string {
