@@ -20,12 +20,12 @@ var About = openapi.About{
 	RateLimits: true,
 	Guard: func(r *kernel.Route) []store.Code {
 		codes := []store.Code{store.Unauthenticated, store.BusinessAPIRequired, store.SubscriptionSuspended, store.Unauthorized, store.RateLimited, store.InternalError}
-		if !r.DisabledToo {
+		if !r.WithoutLocations {
 			codes = append(codes, store.LocationDisabled)
 		}
 		return codes
 	},
-	Status: func(c store.Code) int { return kernel.Statuses[c] },
+	Status: kernel.StatusOf,
 	Examples: map[string]map[string]any{
 		"createProgram":  {"name": "Coffee card", "total_stamps": 10, "icon_key": "coffee"},
 		"updateProgram":  {"name": "Coffee and cake card"},

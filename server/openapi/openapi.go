@@ -168,19 +168,19 @@ func (d *Document) schema(t reflect.Type, mode wire.Mode) *wire.JSONSchema {
 // add adds the operation of a route to the paths and to its tag.
 func (d *Document) add(r *kernel.Route) {
 	text := r.Doc
-	if r.Scope != "" {
-		text = strings.TrimSpace("Scope `" + r.Scope + "`. " + text)
+	if scope := r.Scope(); scope != "" {
+		text = strings.TrimSpace("Scope `" + scope + "`. " + text)
 	}
-	o := &Operation{ID: r.ID, Tags: []string{r.Tag}, Summary: r.Title, Description: text, Route: r,
+	o := &Operation{ID: r.ID, Tags: []string{r.Group}, Summary: r.Title, Description: text, Route: r,
 		Path: pathOf(r.Path), Parameters: d.parameters(r), Errors: d.refusals(r)}
-	if r.Body != nil && r.Body.NumField() > 0 {
-		body := d.schema(r.Body, r.Mode)
+	if r.Writes() && r.In.NumField() > 0 {
+		body := d.schema(r.In, r.Mode)
 		o.RequestBody = &requestBody{&content{mediaType{body}},
 			"A JSON object of at most 1 MiB; an absent or empty body equals {}.", len(body.Resolve().Required) > 0}
 	}
 	success := &response{Description: "Success.", Headers: d.headers(r, r.Status)}
-	if r.Response != nil {
-		o.Answer = d.schema(r.Response, wire.Create)
+	if r.Out != nil {
+		o.Answer = d.schema(r.Out, wire.Create)
 		success.Content = &content{mediaType{o.Answer}}
 	}
 	o.Responses = map[string]*response{strconv.Itoa(r.Status): success}
@@ -193,10 +193,10 @@ func (d *Document) add(r *kernel.Route) {
 	}
 	d.Paths[o.Path][strings.ToLower(r.Method)] = o
 	d.Operations = append(d.Operations, o)
-	at := slices.IndexFunc(d.Tags, func(t *tag) bool { return t.Name == r.Tag })
+	at := slices.IndexFunc(d.Tags, func(t *tag) bool { return t.Name == r.Group })
 	if at < 0 {
 		at = len(d.Tags)
-		d.Tags = append(d.Tags, &tag{Name: r.Tag})
+		d.Tags = append(d.Tags, &tag{Name: r.Group})
 	}
 	d.Tags[at].Operations = append(d.Tags[at].Operations, o)
 }
@@ -222,8 +222,8 @@ func (d *Document) parameters(r *kernel.Route) (list []wire.Parameter) {
 			list = append(list, wire.Parameter{Name: name, In: "path", Required: true, Description: "Opaque id.", Schema: text("1", "", "")})
 		}
 	}
-	if r.Query != nil {
-		list = append(list, wire.Parameters(r.Query, d.limits)...)
+	if !r.Writes() {
+		list = append(list, wire.Parameters(r.In, d.limits)...)
 	}
 	if r.Writes() && d.about.StaffPIN {
 		list = append(list, wire.Parameter{Name: "X-Staff-Pin", In: "header",

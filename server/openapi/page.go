@@ -59,13 +59,13 @@ func (t *tag) Anchor() string {
 // Scopes returns the ids of the operations that each scope permits.
 func (d *Document) Scopes() (list []scope) {
 	for _, o := range d.Operations {
-		if o.Route.Scope == "" {
+		if o.Route.Scope() == "" {
 			continue
 		}
-		at := slices.IndexFunc(list, func(s scope) bool { return s.Name == o.Route.Scope })
+		at := slices.IndexFunc(list, func(s scope) bool { return s.Name == o.Route.Scope() })
 		if at < 0 {
 			at = len(list)
-			list = append(list, scope{Name: o.Route.Scope})
+			list = append(list, scope{Name: o.Route.Scope()})
 		}
 		list[at].Operations = append(list[at].Operations, o.ID)
 	}

@@ -136,7 +136,7 @@ func TestDocsComplete(t *testing.T) {
 			t.Errorf("%s has the title %q", r.ID, part["h3"])
 		}
 		head := part["div"]
-		if !strings.Contains(head, r.Method+" "+o.Path) || !strings.Contains(head, r.ID) || !strings.Contains(head, r.Scope) {
+		if !strings.Contains(head, r.Method+" "+o.Path) || !strings.Contains(head, r.ID) || !strings.Contains(head, r.Scope()) {
 			t.Errorf("%s is headed %q", r.ID, head)
 		}
 		if !strings.Contains(part["p"], strings.ReplaceAll(r.Doc, "`", "")) {
@@ -257,13 +257,13 @@ func TestDocsExamples(t *testing.T) {
 			t.Errorf("%s: %s", r.ID, command)
 		}
 		body, _, _ := strings.Cut(rest, "' \\\n")
-		if r.Body == nil {
+		if !r.Writes() {
 			if sends {
 				t.Errorf("%s takes no body: %s", r.ID, command)
 			}
 			continue
 		}
-		if d := wire.DecodeBody([]byte(body), reflect.New(r.Body).Interface(), r.Mode, limits); d != nil {
+		if d := wire.DecodeBody([]byte(body), reflect.New(r.In).Interface(), r.Mode, limits); d != nil {
 			t.Errorf("%s: %s: %+v", r.ID, body, d)
 		}
 		if r.Mode == wire.Patch && !sends {

@@ -22,7 +22,7 @@ var About = openapi.About{
 		}
 		return []store.Code{store.Unauthenticated, store.InternalError}
 	},
-	Status: kernel.TillStatus,
+	Status: Status,
 	When: map[store.Code]string{
 		store.Unauthenticated:       "No, malformed, unknown or revoked device token, or a key of another class.",
 		store.SubscriptionSuspended: "The shop's subscription is suspended or cancelled. The token is intact.",

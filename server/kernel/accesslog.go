@@ -41,7 +41,7 @@ func (k *Kernel) observe(w http.ResponseWriter, r *http.Request, route string) (
 	}
 }
 
-// known is a method that is worth a word of its own.
+// known returns a method that HTTP defines, and "other" for any other.
 func known(method string) string {
 	if slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}, method) {
 		return method

@@ -1,11 +1,11 @@
-package api
+package operation
 
 import (
 	"punchcard/server/kernel"
 	"punchcard/store"
 )
 
-// Me is the answer of GET /me (spec Key and shop identity).
+// Me describes a key and its shop.
 type Me struct {
 	Shop         MeShop       `json:"shop"`
 	Entitlements Entitlements `json:"entitlements"`
@@ -43,18 +43,18 @@ type MeKey struct {
 	LocationIDs []string `json:"location_ids" doc:"The key's location restriction; empty means every location."`
 }
 
-var identity = []kernel.Route{
-	get("/me", "getMe", "Identity", "", "Inspect the key", kernel.Read(func(v *store.View, c *kernel.Call, _ struct{}) (me Me, err error) {
+// GetMe describes the key that calls it.
+var GetMe = kernel.Read(kernel.Operation{ID: "getMe", Group: "Identity", Title: "Inspect the key", Callers: kernel.Callers{APIKey: kernel.AnyKey}, WithoutLocations: true,
+	Doc: "The key's own scopes and location restriction: the way to diagnose a 403. Needs no scope."},
+	func(v *store.View, c *kernel.Call, _ struct{}) (me Me, err error) {
 		sh, locations, err := v.OwnShop(c.Access)
 		if err != nil {
 			return me, err
 		}
-		id := c.Identity
-		source := id.APIAccess(c.Now())
+		source := c.Key.APIAccess(c.Now())
 		return Me{
 			Shop:         MeShop{sh.ID, sh.APIAddon, sh.IncludedLocations, locations, sh.MaxLocations, sh.MaxCards},
-			Entitlements: Entitlements{source.Valid, source.Valid, id.MCPAccess, EntitlementSource{source}, id.GrantExpiresAt},
-			APIKey:       MeKey{id.KeyID, id.Scopes, id.LocationIDs},
+			Entitlements: Entitlements{source.Valid, source.Valid, c.Key.MCPAccess, EntitlementSource{source}, c.Key.GrantExpiresAt},
+			APIKey:       MeKey{c.Key.KeyID, c.Key.Scopes, c.Key.LocationIDs},
 		}, nil
-	}), disabledToo, doc("The key's own scopes and location restriction: the way to diagnose a 403. Needs no scope.")),
-}
+	})
