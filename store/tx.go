@@ -194,8 +194,8 @@ func (s *Store) commitGroup(group []*job) {
 		observed(dead)
 	}
 	if dead != nil {
-		s.writer.reset()
-		s.writer.fault = nil
+		s.writer.db().CloseRows()
+		s.writer.db().Resume()
 		s.writer.exec("ROLLBACK")    // fails where SQLite already did it
 		s.hooks = map[int64][]hook{} // may hold what was never committed
 		for _, j := range group {
@@ -301,7 +301,7 @@ func (s *Store) runJob(j *job) (dead error) {
 }
 
 func (s *Store) takeBack() error {
-	s.writer.reset()
+	s.writer.db().CloseRows()
 	if _, err := s.writer.exec("ROLLBACK TO job"); err != nil { // refused after a fault
 		return err
 	}
