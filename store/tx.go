@@ -110,10 +110,11 @@ func (s *Store) Write(ctx context.Context, w Write) error {
 	return j.err
 }
 
-// Insist writes down what has happened outside, such as that a message was sent,
-// by the system: again and again, a second apart, whatever fails. False: stop or
-// the store was closed before it was written. failed is told of each failure.
-func (s *Store) Insist(stop <-chan struct{}, do func(*Tx) error, failed func(error)) bool {
+// RetryWrite makes a write by the system about what has happened outside, such as
+// that a message was sent. It tries once a second until the write succeeds, and
+// calls failed after each failure. It returns false if stop or the store was closed
+// before that.
+func (s *Store) RetryWrite(stop <-chan struct{}, do func(*Tx) error, failed func(error)) bool {
 	for {
 		err := s.Write(context.Background(), Write{Actor: Actor{Type: "system"}, Do: do})
 		switch {

@@ -116,7 +116,7 @@ func Start(c Config) (*App, error) {
 		}
 		scrapes = bound(scrapes, maxScrapers)
 	}
-	if a.instance, err = a.begin(nil); err != nil {
+	if a.instance, err = a.newInstance(nil); err != nil {
 		ln.Close()
 		if scrapes != nil {
 			scrapes.Close()
@@ -196,7 +196,7 @@ func (a *App) Stop(ctx context.Context) error {
 	// Side by side: a request that takes its time must not use up that of the
 	// deliveries. What requests queue meanwhile is sent after the next start.
 	var both sync.WaitGroup
-	both.Go(func() { a.instance.quiet(ctx) })
+	both.Go(func() { a.instance.stopServices(ctx) })
 	a.closeUnused()
 	err := a.http.Shutdown(ctx)
 	if err != nil && a.conf.Dev != nil {
