@@ -29,8 +29,11 @@ func (t Time) Append(b []byte) []byte {
 	return t.Std().AppendFormat(b, "2006-01-02T15:04:05.000Z")
 }
 
-// UnmarshalJSON reads the wire form.
+// UnmarshalJSON reads the wire form; null changes nothing.
 func (t *Time) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
 	at, err := time.Parse(`"`+time.RFC3339+`"`, string(b))
 	if err != nil {
 		return fmt.Errorf("store: %s is no time", b)

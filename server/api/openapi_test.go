@@ -176,7 +176,7 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 			t.Errorf("%s: operationId %q", name, id)
 		}
 		ids[r.ID] = true
-		if r.Scope != "" && !strings.Contains(op["description"].(string), "`"+r.Scope+"`") {
+		if r.Scope() != "" && !strings.Contains(op["description"].(string), "`"+r.Scope()+"`") {
 			t.Errorf("%s: the description does not name the scope", name)
 		}
 		wantParams := []string{}

@@ -1,36 +1,24 @@
 package kernel
 
 import (
-	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 
 	"punchcard/store"
 )
 
-// TestTillStatuses: what the REST API answers with 402 or 409 is 422 at a
-// till, and every other code keeps its status.
-func TestTillStatuses(t *testing.T) {
-	differ := map[store.Code]bool{store.SubscriptionSuspended: true, store.LocationDisabled: true, store.CardExpired: true}
-	for code, status := range Statuses {
-		want := status
-		if differ[code] {
-			want = http.StatusUnprocessableEntity
-		}
-		if got := TillStatus(code); got != want {
-			t.Errorf("%s: %d, want %d", code, got, want)
-		}
-	}
-}
-
 // TestPINsAtOnce: tries of one device are counted one by one, those of another
 // apart, and the clock alone ends a lock.
 func TestPINsAtOnce(t *testing.T) {
-	p := pins{devices: map[int64]*pinState{}}
+	p := newStaffPINs()
 	try := func(device int64, now store.Time, given ...string) (status int, after string) {
-		h := http.Header{}
-		err := p.check(h, &store.TillIdentity{At: store.At{Device: device}, PIN: "not a hash"}, given, now)
-		return err.(*Problem).Status, h.Get("Retry-After")
+		w := httptest.NewRecorder()
+		e := AsError(p.check(&store.TillIdentity{At: store.At{Device: device}, PIN: "not a hash"}, given, now), StatusOf)
+		k := &Kernel{}
+		w.Header()["X-Request-Id"] = []string{"req_1"}
+		k.sendError(w, e)
+		return e.Status, w.Header().Get("Retry-After")
 	}
 	const start = store.Time(1_800_000_000_000)
 	var wg sync.WaitGroup
@@ -69,20 +57,5 @@ func TestPINsAtOnce(t *testing.T) {
 	}
 	if status, _ := try(3, start, "0000"); status != 429 {
 		t.Errorf("%d", status)
-	}
-}
-
-func TestCardOfAnswer(t *testing.T) {
-	for body, want := range map[string]string{
-		`{"id":"crd_1","program_id":"prg_1"}`:                                       "crd_1",
-		`{"transaction":{"id":"txn_1","card_id":"crd_1","x":"crd_2"},"card":{}}`:    "crd_1",
-		`{"id":"prg_1","card_id":"prg_2"}`:                                          "",
-		`{"transaction":{"id":"txn_1","program_id":"prg_1"},"card":{"id":"crd_1"}}`: "",
-		`{"name":"x"}`: "",
-		``:             "",
-	} {
-		if got := cardID([]byte(body)); got != want {
-			t.Errorf("%s: %q, want %q", body, got, want)
-		}
 	}
 }

@@ -29,11 +29,11 @@ func TestBearer(t *testing.T) {
 		if c.values != nil {
 			r.Header["Authorization"] = c.values
 		}
-		token, p := bearer(r)
-		if token != c.token || (p == nil) != c.ok {
-			t.Errorf("%q: %q, %v", c.values, token, p)
+		token, err := Bearer(r, "missing")
+		if token != c.token || (err == nil) != c.ok {
+			t.Errorf("%q: %q, %v", c.values, token, err)
 		}
-		if p != nil && (p.Status != 401 || p.Code != store.Unauthenticated) {
+		if p := AsError(err, StatusOf); err != nil && (p.Status != 401 || p.Code != store.Unauthenticated) {
 			t.Errorf("%q: %v", c.values, p)
 		}
 	}
@@ -61,7 +61,7 @@ func TestReadBody(t *testing.T) {
 		r := httptest.NewRequest("POST", "/", c.body)
 		r.ContentLength = c.length
 		b, err := readBody(w, r, MaxBody)
-		var p *Problem
+		var p *Error
 		switch {
 		case errors.As(err, &p):
 			if p.Status != c.want || p.Code != store.BadRequest || w.Header().Get("Connection") != "close" {
@@ -89,58 +89,48 @@ func TestIsJSON(t *testing.T) {
 	}
 }
 
-// TestProblem: what the caller is told of an error, and what it is not.
-func TestProblem(t *testing.T) {
+// TestAsError: what the caller is told of an error, and what it is not.
+func TestAsError(t *testing.T) {
 	for code, status := range Statuses {
-		if p := problem(&store.Error{Code: code, Message: "m"}); p.Status != status || p.Code != code {
+		if p := AsError(&store.Error{Code: code, Message: "m"}, StatusOf); p.Status != status || p.Code != code {
 			t.Errorf("%s: %v", code, p)
 		}
 	}
-	wrapped := problem(fmt.Errorf("around: %w", store.Invalid(store.Detail{Field: "f", Code: "required", Message: "m"})))
+	wrapped := AsError(fmt.Errorf("around: %w", store.Invalid(store.Detail{Field: "f", Code: "required", Message: "m"})), StatusOf)
 	if wrapped.Status != 400 || len(wrapped.Details) != 1 {
 		t.Errorf("%v", wrapped)
 	}
-	if p := problem(errors.New("disk /var/db on fire")); p.Status != 500 || p.Code != store.InternalError || strings.Contains(string(p.render("req_1")), "fire") {
+	if p := AsError(errors.New("disk /var/db on fire"), StatusOf); p.Status != 500 || p.Code != store.InternalError || strings.Contains(string(p.render("req_1")), "fire") {
 		t.Errorf("%s", p.render("req_1"))
 	}
 	// What is remembered of a refusal gives the same answer under a new id.
-	p := problem(&store.Error{Code: store.Conflict, Message: `a "quoted" message <b>`})
+	p := AsError(&store.Error{Code: store.Conflict, Message: `a "quoted" message <b>`}, StatusOf)
 	m := p.remembered()
 	if strings.Contains(string(m.Body), "request_id") {
 		t.Errorf("%s", m.Body)
 	}
-	again := recallProblem(&m)
+	again := recallError(&m)
 	if string(again.render("req_2")) != string(p.render("req_2")) || again.Status != 409 {
 		t.Errorf("%s\n%s", again.render("req_2"), p.render("req_2"))
 	}
-	if p := recallProblem(&store.Remembered{Status: 409, Body: []byte("{")}); p.Status != 500 {
+	if p := recallError(&store.Remembered{Status: 409, Body: []byte("{")}); p.Status != 500 {
 		t.Errorf("%v", p)
 	}
 }
 
-func TestCardIDOfAnAnswer(t *testing.T) {
-	for body, want := range map[string]string{
-		`{"id":"crd_1","x":1}`: "crd_1", `{"id":"prg_1","x":"crd_2"}`: "", `{}`: "", ``: "", `{"x":1,"id":"crd_1"}`: "", `{"id":"crd_1"}`: "crd_1",
-	} {
-		if got := cardID([]byte(body)); got != want {
-			t.Errorf("%s: %q", body, got)
-		}
-	}
-}
-
-func TestPathsKeepsEscapedSlashes(t *testing.T) {
+func TestKeepEscapedSlashes(t *testing.T) {
 	for target, want := range map[string]string{
 		"/a/b": "/a/b", "/a%2Fb": "/a%2Fb", "/a%2fb/c": "/a%2Fb/c", "/a%252Fb": "/a%2Fb", "/%2F%2f": "/%2F%2F", "/a%20b": "/a b", "/a%2Fb%20c%00": "/a%2Fb c\x00", "/%E8%AA%9E%2F": "/語%2F",
 	} {
 		var got string
-		Paths(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.URL.Path })).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", target, nil))
+		KeepEscapedSlashes(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.URL.Path })).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", target, nil))
 		if got != want {
 			t.Errorf("%s: %q, want %q", target, got, want)
 		}
 	}
 	// Two spellings of one path stay two fingerprints, or one: never a panic.
 	r := httptest.NewRequest("GET", "/a%2Fb", nil)
-	Paths(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	KeepEscapedSlashes(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.EscapedPath() != "/a%252Fb" {
 			t.Errorf("%q", r.URL.EscapedPath())
 		}
@@ -148,7 +138,7 @@ func TestPathsKeepsEscapedSlashes(t *testing.T) {
 }
 
 func TestTheUnknownPathOfAMethod(t *testing.T) {
-	if !crooked(httptest.NewRequest("GET", "/a//b", nil).URL) || crooked(httptest.NewRequest("GET", "/a/b", nil).URL) {
-		t.Error("crooked")
+	if !hasEmptySegment(httptest.NewRequest("GET", "/a//b", nil).URL) || hasEmptySegment(httptest.NewRequest("GET", "/a/b", nil).URL) {
+		t.Error("hasEmptySegment")
 	}
 }

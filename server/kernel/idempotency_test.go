@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,18 +15,18 @@ import (
 	"punchcard/store"
 )
 
-func claimOf(caller int64, key string) store.Claim {
-	return store.NewClaim(caller, key, "POST", "/x", nil)
+func keyOf(scope int64, value string) store.IdempotencyKey {
+	return store.NewIdempotencyKey(scope, value, "POST", "/x", nil)
 }
 
-func TestClaimsAreTakenInTurn(t *testing.T) {
+func TestCallsWithOneKeyTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClaims(30 * time.Second)
+		c := newInFlight(30 * time.Second)
 		var inside, most, entered atomic.Int64
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
-				leave, err := c.enter(t.Context(), claimOf(1, "k"))
+				leave, err := c.enter(t.Context(), keyOf(1, "k"))
 				if err != nil {
 					t.Error(err)
 					return
@@ -44,58 +45,58 @@ func TestClaimsAreTakenInTurn(t *testing.T) {
 			t.Errorf("%d at once, %d in all", most.Load(), entered.Load())
 		}
 		if len(c.busy) != 0 {
-			t.Errorf("%d claims are left", len(c.busy))
+			t.Errorf("%d keys are left", len(c.busy))
 		}
 	})
 }
 
-func TestClaimsOfOthersDoNotWait(t *testing.T) {
-	c := newClaims(0)
-	for _, claim := range []store.Claim{claimOf(1, "k"), claimOf(2, "k"), claimOf(1, "l")} {
-		leave, err := c.enter(t.Context(), claim)
+func TestOtherKeysDoNotWait(t *testing.T) {
+	c := newInFlight(0)
+	for _, key := range []store.IdempotencyKey{keyOf(1, "k"), keyOf(2, "k"), keyOf(1, "l")} {
+		leave, err := c.enter(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer leave()
 	}
-	// Another body is the same claim: it must wait to learn of the conflict.
-	if _, err := c.enter(t.Context(), store.NewClaim(1, "k", "PATCH", "/y", []byte("{}"))); err == nil {
+	// Another body has the same key: it must wait to learn of the conflict.
+	if _, err := c.enter(t.Context(), store.NewIdempotencyKey(1, "k", "PATCH", "/y", []byte("{}"))); err == nil {
 		t.Error("entered")
 	}
 }
 
-func TestClaimWaitsOnlySoLong(t *testing.T) {
-	c := newClaims(time.Millisecond)
-	leave, err := c.enter(t.Context(), claimOf(1, "k"))
+func TestWaitEndsInAConflict(t *testing.T) {
+	c := newInFlight(time.Millisecond)
+	leave, err := c.enter(t.Context(), keyOf(1, "k"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.enter(t.Context(), claimOf(1, "k"))
-	var p *Problem
-	if !errors.As(err, &p) || p.Status != http.StatusConflict || p.Code != store.IdempotencyConflict {
+	_, err = c.enter(t.Context(), keyOf(1, "k"))
+	var p *Error
+	if !errors.As(err, &p) || StatusOf(p.Code) != http.StatusConflict || p.Code != store.IdempotencyConflict {
 		t.Errorf("%v", err)
 	}
 	leave()
-	if leave, err = c.enter(t.Context(), claimOf(1, "k")); err != nil {
+	if leave, err = c.enter(t.Context(), keyOf(1, "k")); err != nil {
 		t.Fatal(err)
 	}
 	leave()
 }
 
-// TestClaimWaitIsOneForAll: who is overtaken again and again does not start
-// its wait anew.
-func TestClaimWaitIsOneForAll(t *testing.T) {
+// TestWaitIsNotRestarted: a call that others overtake again and again does not
+// start its wait again.
+func TestWaitIsNotRestarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClaims(30 * time.Second)
+		c := newInFlight(30 * time.Second)
 		began := time.Now()
-		leave, err := c.enter(t.Context(), claimOf(1, "k"))
+		leave, err := c.enter(t.Context(), keyOf(1, "k"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		refused := make(chan time.Duration, 10)
 		for range 10 {
 			go func() {
-				leave, err := c.enter(t.Context(), claimOf(1, "k"))
+				leave, err := c.enter(t.Context(), keyOf(1, "k"))
 				if err != nil {
 					refused <- time.Since(began)
 					return
@@ -123,16 +124,16 @@ func TestClaimWaitIsOneForAll(t *testing.T) {
 	})
 }
 
-func TestClaimEndsWithItsRequest(t *testing.T) {
-	c := newClaims(time.Minute)
-	leave, err := c.enter(t.Context(), claimOf(1, "k"))
+func TestWaitEndsWithItsRequest(t *testing.T) {
+	c := newInFlight(time.Minute)
+	leave, err := c.enter(t.Context(), keyOf(1, "k"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer leave()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.enter(ctx, claimOf(1, "k")); !errors.Is(err, context.Canceled) {
+	if _, err := c.enter(ctx, keyOf(1, "k")); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -146,13 +147,14 @@ func TestIdempotencyKey(t *testing.T) {
 		{[]string{""}, "too_short"}, {[]string{strings.Repeat("k", 11)}, "too_long"}, {[]string{strings.Repeat("é", 11)}, "too_long"},
 		{[]string{"k", "k"}, "invalid_value"}, {[]string{"", ""}, "invalid_value"}, {[]string{strings.Repeat("k", 11), "k"}, "invalid_value"},
 	} {
-		r := &http.Request{Header: http.Header{}}
+		r := httptest.NewRequest(http.MethodPost, "/x", nil)
 		if c.values != nil {
 			r.Header["Idempotency-Key"] = c.values
 		}
-		key, err := idempotencyKey(r, 10)
+		in := &request{r: r, rt: &Route{Method: http.MethodPost}, maxKey: 10}
+		key, err := in.IdempotencyKey()
 		if c.code == "" {
-			if err != nil || (key == nil) != (c.values == nil) || key != nil && *key != c.values[0] {
+			if err != nil || (key == nil) != (c.values == nil) || key != nil && key.Value != c.values[0] {
 				t.Errorf("%q: %v, %v", c.values, key, err)
 			}
 			continue
