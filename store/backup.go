@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"punchcard/store/sqlite"
 )
 
 // CopyOptions say how a database is copied to a file or back.
@@ -116,7 +118,7 @@ func copyError(ctx context.Context, to, from string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: not made: %w", to, ctx.Err())
 	}
-	return fmt.Errorf("%s: not made from %s: %w", to, from, fault(cause(err)))
+	return fmt.Errorf("%s: not made from %s: %w", to, from, sqlite.Class(cause(err)))
 }
 
 // refusedCopy says that a copy did not pass, and what of it can be done

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"punchcard/store/sqlite"
 )
 
 // ends is a context that ends when it has been asked so many times.
@@ -121,7 +123,7 @@ func TestBackupIsOneFile(t *testing.T) {
 func TestBackupOfAnOlderSchema(t *testing.T) {
 	f := start(t, Options{})
 	f.Close()
-	c, err := openConn(f.Path(), mayCreate)
+	c, err := openConn(f.Path(), sqlite.Create)
 	if err != nil {
 		t.Fatal(err)
 	}

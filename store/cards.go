@@ -234,7 +234,7 @@ func (s *Store) cardDetail(c *conn, a Access, id string, now Time, source siteSo
 		d.Card = s.scanCard(r, r.int(), now).Card
 		d.scanOf(r)
 		d.AllLocations = r.bool()
-		scope = splitKeys(r)
+		scope = r.keys()
 	}, sql, args...)
 	if err == nil && !ok {
 		err = notFound("card")

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"zombiezen.com/go/sqlite"
+	"punchcard/store/sqlite"
 )
 
 // copyPages is how many pages are copied between two looks at the context: a
@@ -16,7 +16,7 @@ const copyPages = 256
 // copySource opens a database to be copied while others use it. Its last
 // connection, which this one may be, empties the log as any other does.
 func copySource(path string) (*conn, error) {
-	return openConn(path, mustExist, "busy_timeout=5000", "query_only=1")
+	return openConn(path, sqlite.ReadWrite, "busy_timeout=5000", "query_only=1")
 }
 
 // copyDatabase copies all pages of the source as they are at one moment to the
@@ -45,28 +45,12 @@ func copyDatabase(ctx context.Context, from *conn, to string) (err error) {
 	}
 	// Without a journal and without syncing: half a copy is thrown away, a whole
 	// one is synced at the end.
-	c, err := openConn(to, mustExist, "journal_mode=OFF", "synchronous=OFF")
+	c, err := openConn(to, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	return copyInto(ctx, c, from, copyPages)
-}
-
-// copyInto puts all pages of from into to, n between two looks at ctx; -1: all
-// at once.
-func copyInto(ctx context.Context, to, from *conn, n int) error {
-	b, err := sqlite.NewBackup(to.db, "", from.db, "")
-	if err != nil {
-		return classify(err)
-	}
-	defer b.Close()
-	for more := true; more && err == nil; {
-		if err = ctx.Err(); err == nil {
-			more, err = b.Step(n)
-		}
-	}
-	return classify(err)
+	return sqlite.Copy(ctx, c.db(), from.db(), copyPages)
 }
 
 // rewrite builds a copy at rest anew, row by row, into the empty file to. With
@@ -142,9 +126,9 @@ func settleHeader(path string, version byte, sync bool) (err error) {
 // openAtRest opens a database that nobody writes, without touching what is
 // beside it. Its long queries end with ctx.
 func openAtRest(ctx context.Context, path string) (*conn, error) {
-	c, err := openConn(path, atRest, "temp_store=MEMORY", "cache_size=-16000")
+	c, err := openConn(path, sqlite.Immutable, "temp_store=MEMORY", "cache_size=-16000")
 	if err == nil {
-		c.until(ctx)
+		c.db().InterruptOn(ctx)
 	}
 	return c, err
 }
@@ -173,7 +157,7 @@ func verify(ctx context.Context, path, name string, quick bool) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		return fmt.Errorf("%s: %w", name, fault(err))
+		return fmt.Errorf("%s: %w", name, sqlite.Class(err))
 	case len(findings) > 0:
 		return fmt.Errorf("%s: is damaged (%d findings): %w", name, len(findings), errFinding(findings[0]))
 	}
@@ -186,7 +170,8 @@ type errFinding string
 func (e errFinding) Error() string { return string(e) }
 
 func invariantsAtRest(c *conn) ([]string, error) {
-	secret, err := c.blob("SELECT id_secret FROM meta")
+	var secret []byte
+	_, err := c.one(func(r *rows) { secret = r.bytes() }, "SELECT id_secret FROM meta")
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"punchcard/store/sqlite"
 )
 
 // quarterHour is the unit that every time zone's days are made of.
@@ -139,13 +141,13 @@ func pool[K comparable, V any, P interface {
 }
 
 var (
-	addPlaces = manyRows("INSERT INTO place_counts (program_id, location_id, cards, stamps) VALUES ", "(?,?,?,?)",
+	addPlaces = sqlite.InsertOfRows("INSERT INTO place_counts (program_id, location_id, cards, stamps) VALUES ", "(?,?,?,?)",
 		" ON CONFLICT DO UPDATE SET cards=cards+excluded.cards, stamps=stamps+excluded.stamps")
-	addQuarters = manyRows("INSERT INTO quarter_counts (program_id, quarter, location_id, activity, stamps, cards) VALUES ", "(?,?,?,?,?,?)",
+	addQuarters = sqlite.InsertOfRows("INSERT INTO quarter_counts (program_id, quarter, location_id, activity, stamps, cards) VALUES ", "(?,?,?,?,?,?)",
 		" ON CONFLICT DO UPDATE SET activity=activity+excluded.activity, stamps=stamps+excluded.stamps, cards=cards+excluded.cards")
-	addDays = manyRows("INSERT INTO day_counts (program_id, day, location_id, activity, stamps, cards) VALUES ", "(?,?,?,?,?,?)",
+	addDays = sqlite.InsertOfRows("INSERT INTO day_counts (program_id, day, location_id, activity, stamps, cards) VALUES ", "(?,?,?,?,?,?)",
 		" ON CONFLICT DO UPDATE SET activity=activity+excluded.activity, stamps=stamps+excluded.stamps, cards=cards+excluded.cards")
-	addHours = manyRows("INSERT INTO hour_counts (program_id, weekday, hour, stamps) VALUES ", "(?,?,?,?)",
+	addHours = sqlite.InsertOfRows("INSERT INTO hour_counts (program_id, weekday, hour, stamps) VALUES ", "(?,?,?,?)",
 		" ON CONFLICT DO UPDATE SET stamps=stamps+excluded.stamps")
 )
 
@@ -165,14 +167,14 @@ func (s *Store) writeCounts(group []*job) error {
 	for p, h := range all.places {
 		args = append(args, p.program, p.location, h.cards, h.stamps)
 	}
-	if err := s.writer.execRows(addPlaces, args); err != nil {
+	if err := s.writer.db().InsertRows(addPlaces, args); err != nil {
 		return err
 	}
 	args = args[:0]
 	for b, h := range all.buckets {
 		args = append(args, b.program, b.quarter, b.location, h.activity, h.stamps, h.cards)
 	}
-	if err := s.writer.execRows(addQuarters, args); err != nil {
+	if err := s.writer.db().InsertRows(addQuarters, args); err != nil {
 		return err
 	}
 	tx := Tx{conn: s.writer, s: s}
@@ -244,12 +246,12 @@ func (s *Store) writeLocal(buckets map[bucket]happened, zone func(bucket) (strin
 		h := l.days[d]
 		args = append(args, d.program, d.day, d.location, h.activity, h.stamps, h.cards)
 	}
-	if err := s.writer.execRows(addDays, args); err != nil {
+	if err := s.writer.db().InsertRows(addDays, args); err != nil {
 		return err
 	}
 	args = args[:0]
 	for h, n := range l.hours {
 		args = append(args, h.program, h.weekday, h.hour, n)
 	}
-	return s.writer.execRows(addHours, args)
+	return s.writer.db().InsertRows(addHours, args)
 }

@@ -20,6 +20,8 @@ import (
 	"io"
 
 	"github.com/gofrs/flock"
+
+	"punchcard/store/sqlite"
 )
 
 // Options are what a store takes from outside: time, chance and bounds.
@@ -215,16 +217,17 @@ func (s *Store) open() error {
 	if s.opts.Small {
 		all = append(pragmas("MEMORY"), "cache_size=-12")
 	}
-	w, err := openConn(s.path, mayCreate, append(all, "synchronous="+sync)...)
+	w, err := openConn(s.path, sqlite.Create, append(all, "synchronous="+sync)...)
 	if err != nil {
 		return s.explain(err)
 	}
-	s.writer, w.keepFault = w, true
+	s.writer = w
+	w.db().StopOnDiskError()
 	if err := s.migrate(); err != nil {
 		return s.explain(err)
 	}
 	if s.opts.Small {
-		w.keep = fewStatements
+		w.db().LimitStatements(fewStatements)
 		s.readers <- w
 		return w.script("PRAGMA shrink_memory") // what reading the schema took
 	}
@@ -249,7 +252,7 @@ const fewStatements = 3
 // smallPages makes a new file one of pages of 1 KiB: each table and index takes
 // a page, in the file and in the cache.
 func smallPages(path string) error {
-	c, err := openConn(path, mayCreate)
+	c, err := openConn(path, sqlite.Create)
 	if err != nil {
 		return err
 	}
@@ -276,18 +279,7 @@ func checkPath(path string, mustExist bool) error {
 	return nil
 }
 
-func (s *Store) explain(err error) error { return fmt.Errorf("%s: %w", s.path, fault(err)) }
-
-// fault is the class of an error of the database, in words for the operator;
-// any other error stays as it is.
-func fault(err error) error {
-	for _, class := range []error{ErrNotADB, ErrReadOnly, ErrCantOpen, ErrFull, ErrIO, ErrBusy, ErrCorrupt} {
-		if errors.Is(err, class) {
-			return class
-		}
-	}
-	return err
-}
+func (s *Store) explain(err error) error { return fmt.Errorf("%s: %w", s.path, sqlite.Class(err)) }
 
 // Path is the file's path.
 func (s *Store) Path() string { return s.path }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"punchcard/store/sqlite"
 )
 
 func init() { children["fail"] = failChild }
@@ -53,7 +55,7 @@ func failChild(path string) {
 		failed := 0
 		for _, j := range jobs {
 			switch err := j.wait(); {
-			case errors.Is(err, ErrIO):
+			case errors.Is(err, sqlite.ErrIO):
 				failed++
 			case err != nil:
 				fmt.Println(round, "other:", err)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"punchcard/store/sqlite"
 )
 
 // A full disk, played by a limit on the file's pages. What SQLite then does
@@ -29,7 +31,7 @@ func (f *fixture) limit(more int) {
 }
 
 // untilItFits makes the group again and again with one more page to spare,
-// until it fits. Short of that every member must get ErrFull and nothing of
+// until it fits. Short of that every member must get sqlite.ErrFull and nothing of
 // any may be in the file; the write after it must be made, without reopening.
 // The group must have been too big for at least least limits.
 func untilItFits(t *testing.T, least int, members func(f *fixture, program string) []Write) {
@@ -62,7 +64,7 @@ func untilItFits(t *testing.T, least int, members func(f *fixture, program strin
 			break
 		}
 		for i, err := range errs {
-			if !errors.Is(err, ErrFull) {
+			if !errors.Is(err, sqlite.ErrFull) {
 				t.Fatalf("with %d pages, member %d got: %v", more, i, err)
 			}
 		}
@@ -198,7 +200,7 @@ func TestFullDiskLeavesNoMemory(t *testing.T) {
 		return nil
 	}))
 	for _, err := range errs {
-		if !errors.Is(err, ErrFull) {
+		if !errors.Is(err, sqlite.ErrFull) {
 			t.Fatal(err)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -247,7 +246,7 @@ var keyCols = columns("id", "shop_id", "class", "name", "prefix", "scopes", "(SE
 
 func (s *Store) scanKey(r *rows) Key {
 	k := Key{ID: s.ID(KindKey, r.int()), ShopID: s.ID(KindShop, r.int()), Class: r.str(), Name: r.str(), Prefix: r.str(), Scopes: splitList(r.str())}
-	for _, l := range splitKeys(r) {
+	for _, l := range r.keys() {
 		k.LocationIDs = append(k.LocationIDs, s.ID(KindLocation, l))
 	}
 	k.CreatedAt, k.ExpiresAt, k.RetiresAt, k.RevokedAt, k.DisabledByPlanAt = r.time(), r.nullTime(), r.nullTime(), r.nullTime(), r.nullTime()
@@ -259,18 +258,6 @@ func splitList(s string) []string {
 		return nil
 	}
 	return strings.Split(s, ",")
-}
-
-// splitKeys reads a column of comma-separated keys.
-func splitKeys(r *rows) (keys []int64) {
-	for _, part := range splitList(r.str()) {
-		n, err := strconv.ParseInt(part, 10, 64)
-		if err != nil && r.err == nil {
-			r.err = err
-		}
-		keys = append(keys, n)
-	}
-	return keys
 }
 
 func (s *Store) key(c *conn, shop, key int64) (k Key, err error) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"punchcard/store/sqlite"
 )
 
 //go:embed schema.sql
@@ -47,18 +49,18 @@ func inspect(path string) error {
 	if err == nil && info.Size() < smallest {
 		return fmt.Errorf("%s: is not a database", path)
 	}
-	c, err := openConn(path, readOnly, "busy_timeout=5000")
+	c, err := openConn(path, sqlite.ReadOnly, "busy_timeout=5000")
 	if err != nil {
 		return explainInspect(path, err)
 	}
 	defer c.close()
 	_, err = schemaOf(c, path)
-	if errors.Is(err, ErrReadOnly) {
+	if errors.Is(err, sqlite.ErrReadOnly) {
 		// A process was killed in the midst of a change to the file itself, and
 		// its journal says what is to be taken back first: that is part of
 		// reading the file.
 		var w *conn
-		if w, err = openConn(path, mustExist, "busy_timeout=5000"); err != nil {
+		if w, err = openConn(path, sqlite.ReadWrite, "busy_timeout=5000"); err != nil {
 			return explainInspect(path, err)
 		}
 		defer w.close()
@@ -92,10 +94,10 @@ func schemaOf(c *conn, path string) (v int64, err error) {
 
 func explainInspect(path string, err error) error {
 	switch {
-	case errors.Is(err, ErrNotADB):
+	case errors.Is(err, sqlite.ErrNotADB):
 		return fmt.Errorf("%s: is not a database", path)
-	case errors.Is(err, ErrCantOpen):
-		return fmt.Errorf("%s: %w", path, ErrCantOpen)
+	case errors.Is(err, sqlite.ErrCantOpen):
+		return fmt.Errorf("%s: %w", path, sqlite.ErrCantOpen)
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }
@@ -117,7 +119,7 @@ func (s *Store) migrate() error {
 		return err
 	}
 	var secret []byte
-	if secret, err = s.writer.blob("SELECT id_secret FROM meta"); err != nil {
+	if _, err := s.writer.one(func(r *rows) { secret = r.bytes() }, "SELECT id_secret FROM meta"); err != nil {
 		return err
 	}
 	s.IDs, err = newIDs(secret)

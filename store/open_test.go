@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"punchcard/store/sqlite"
 )
 
 // serveChild holds the serve lock of path until its input ends.
@@ -91,7 +93,7 @@ func refuses(t *testing.T, path string, opts Options, why string) {
 // foreign makes a SQLite file by hand.
 func foreign(t *testing.T, path, script string) {
 	t.Helper()
-	c, err := openConn(path, mayCreate)
+	c, err := openConn(path, sqlite.Create)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +136,7 @@ func TestOpenRefuses(t *testing.T) {
 			})
 			t.Run("a foreign database with a write-ahead log", func(t *testing.T) {
 				from, path := at(t), at(t)
-				c, err := openConn(from, mayCreate, "journal_mode=WAL")
+				c, err := openConn(from, sqlite.Create, "journal_mode=WAL")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -170,7 +172,7 @@ func TestOpenRefuses(t *testing.T) {
 				}
 				copy(b[100:], strings.Repeat("\xff", 60)) // the schema's own page
 				text(t, path, string(b))
-				refuses(t, path, opts, ErrCorrupt.Error())
+				refuses(t, path, opts, sqlite.ErrCorrupt.Error())
 			})
 			t.Run("a folder", func(t *testing.T) { refuses(t, t.TempDir(), opts, "is a folder, not a database") })
 			t.Run("something that is no file", func(t *testing.T) { refuses(t, os.DevNull, opts, "is not a regular file") })
@@ -194,7 +196,7 @@ func TestOpenRefuses(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				why := ErrCantOpen.Error()
+				why := sqlite.ErrCantOpen.Error()
 				if opts.Serve {
 					why = "cannot write next to the database"
 				} else if opts.MustExist {
@@ -204,7 +206,7 @@ func TestOpenRefuses(t *testing.T) {
 			})
 			if os.Geteuid() != 0 { // nothing stops root
 				t.Run("no permission", func(t *testing.T) {
-					for mode, why := range map[os.FileMode]string{0: ErrCantOpen.Error(), 0o400: ErrReadOnly.Error()} {
+					for mode, why := range map[os.FileMode]string{0: sqlite.ErrCantOpen.Error(), 0o400: sqlite.ErrReadOnly.Error()} {
 						path := at(t)
 						open(t, path, Options{}).Close()
 						if err := os.Chmod(path, mode); err != nil {
@@ -325,7 +327,7 @@ func TestReadersCannotWrite(t *testing.T) {
 	for range 6 { // more than there are readers
 		for _, sql := range []string{"UPDATE shops SET name='changed'", "DELETE FROM audit", "INSERT INTO audit SELECT * FROM audit", "DROP TABLE cards", "PRAGMA user_version=9"} {
 			f.view(func(v *View) error {
-				if _, err := v.exec(sql); err == nil || sql[0] != 'P' && !strings.Contains(err.Error(), ErrReadOnly.Error()) {
+				if _, err := v.exec(sql); err == nil || sql[0] != 'P' && !strings.Contains(err.Error(), sqlite.ErrReadOnly.Error()) {
 					t.Errorf("a reader ran %q: %v", sql, err)
 				}
 				return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"punchcard/store/event"
+	"punchcard/store/sqlite"
 )
 
 // What makes a delivery special (deliveries.special).
@@ -27,7 +28,7 @@ type queued struct {
 	special int
 }
 
-var addDeliveries = manyRows("INSERT INTO deliveries (webhook_id, event_id) VALUES ", "(?,?)", "")
+var addDeliveries = sqlite.InsertOfRows("INSERT INTO deliveries (webhook_id, event_id) VALUES ", "(?,?)", "")
 
 // queueAll writes the delivery rows of a whole group, after its last savepoint
 // and before its commit; a failure ends the group. Within a savepoint, and
@@ -58,7 +59,7 @@ func (s *Store) queueAll(group []*job) error {
 			args = append(args, hook, e)
 		}
 	}
-	return s.writer.execRows(addDeliveries, args)
+	return s.writer.db().InsertRows(addDeliveries, args)
 }
 
 // OnDue has f called after each commit with the webhooks for which it queued
@@ -142,14 +143,6 @@ func (v *View) Due(webhook, after int64, skip []int64, n int) (d Due, err error)
 		d.Last = d.Fresh[len(d.Fresh)-1]
 	}
 	return d, err
-}
-
-func (c *conn) keys(sql string, args ...any) (keys []int64, err error) {
-	r := c.query(sql, args...)
-	for r.next() {
-		keys = append(keys, r.int())
-	}
-	return keys, r.close()
 }
 
 // Attempt reads a delivery for sending; false when it is not to be sent now.

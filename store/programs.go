@@ -94,7 +94,7 @@ func (s *Store) scanProgram(r *rows, key int64) Program {
 		TotalStamps: r.nullInt(), RepeatAfterReset: r.bool(), DiscountPercent: r.nullFloat(), InitialBalanceCents: r.nullInt(), DefaultExpireAfterDays: r.nullInt(),
 		LogoURL: r.nullStr(), AccessImageURL: r.nullStr(), BrandColorHex: r.str(), BgColorHex: r.str(), TextColorHex: r.str(), IconKey: r.nullStr(),
 		LocationScope: r.str()}
-	for _, l := range splitKeys(r) {
+	for _, l := range r.keys() {
 		p.ScopedLocationIDs = append(p.ScopedLocationIDs, s.ID(KindLocation, l))
 	}
 	p.CreatedAt, p.UpdatedAt = r.time(), r.time()

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"errors"
+
+	"punchcard/store/sqlite"
 )
 
 // Replace puts the content of one database file into another, all of it or
@@ -10,15 +12,15 @@ import (
 // file that was deleted and made anew would leave them with the old one, and
 // might get their log.
 func Replace(path, from string) (err error) {
-	c, err := openConn(path, mayCreate, "busy_timeout=5000", "synchronous=OFF")
+	c, err := openConn(path, sqlite.Create, "busy_timeout=5000", "synchronous=OFF")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.close()) }()
-	source, err := openConn(from, mustExist)
+	source, err := openConn(from, sqlite.ReadWrite)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, source.close()) }()
-	return copyInto(context.Background(), c, source, -1)
+	return sqlite.Copy(context.Background(), c.db(), source.db(), -1)
 }

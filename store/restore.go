@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"punchcard/store/sqlite"
 )
 
 // restoreMark is in the lock file while a restore holds it.
@@ -207,7 +209,7 @@ const (
 // SQLite counts by sqlite_sequence where a table has AUTOINCREMENT. For the
 // others it takes no notice of the row, and nextKey does.
 func skipKeys(path string, now time.Time) error {
-	c, err := openConn(path, mayCreate, "journal_mode=OFF", "synchronous=OFF")
+	c, err := openConn(path, sqlite.Create, "journal_mode=OFF", "synchronous=OFF")
 	if err != nil {
 		return err
 	}
@@ -275,11 +277,11 @@ func (s *Store) readFloors() error {
 // nothing can be written.
 func openBackup(ctx context.Context, path string) (*conn, error) {
 	if small, err := os.Stat(path); err == nil && small.Size() < smallest {
-		return nil, ErrNotADB
+		return nil, sqlite.ErrNotADB
 	}
 	for _, end := range []string{"-wal", "-journal"} {
 		if _, err := os.Stat(path + end); err == nil {
-			return openConn(path, readOnly, "busy_timeout=5000")
+			return openConn(path, sqlite.ReadOnly, "busy_timeout=5000")
 		}
 	}
 	return openAtRest(ctx, path)
@@ -334,11 +336,11 @@ func swap(p *partial, kept string) (string, error) {
 	switch {
 	case err == nil:
 		defer old.close()
-	case errors.Is(err, ErrNotADB), errors.Is(err, ErrCorrupt):
-	case errors.Is(err, ErrBusy):
+	case errors.Is(err, sqlite.ErrNotADB), errors.Is(err, sqlite.ErrCorrupt):
+	case errors.Is(err, sqlite.ErrBusy):
 		return "", fmt.Errorf("%s: another process is using the database", db)
 	default:
-		return "", fmt.Errorf("%s: %w", db, fault(err))
+		return "", fmt.Errorf("%s: %w", db, sqlite.Class(err))
 	}
 	if kept, err = linkFree(db, kept); err != nil {
 		return "", fmt.Errorf("%s: cannot be kept: %w", db, cause(err))
@@ -364,7 +366,7 @@ func swap(p *partial, kept string) (string, error) {
 // quiesce brings a database into one file, with an empty log, and returns the
 // connection that holds its exclusive lock.
 func quiesce(db string) (*conn, error) {
-	c, err := openConn(db, mustExist, "busy_timeout=1000", "locking_mode=EXCLUSIVE", "synchronous=FULL")
+	c, err := openConn(db, sqlite.ReadWrite, "busy_timeout=1000", "locking_mode=EXCLUSIVE", "synchronous=FULL")
 	if err != nil {
 		return nil, err
 	}
@@ -372,7 +374,7 @@ func quiesce(db string) (*conn, error) {
 	err = c.script("BEGIN EXCLUSIVE; COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
 	if err == nil {
 		if info, serr := os.Stat(db + "-wal"); serr == nil && info.Size() > 0 {
-			err = ErrBusy
+			err = sqlite.ErrBusy
 		}
 	}
 	if err == nil {

@@ -50,7 +50,7 @@ func (s *Store) wipe() {
 	s.unwiped = err != nil || busy != 0
 	// The erase itself is on disk. A disk that failed here must not have the next
 	// group refused, which may find it sound again.
-	s.writer.fault = nil
+	s.writer.db().Resume()
 	if err != nil {
 		s.opts.Log.Error("what was erased is still in the log beside the file", "error", err)
 	}

@@ -33,12 +33,12 @@ type App struct {
 	scrapes *http.Server
 	served  chan error
 
-	failed *kernel.Problem // the last reset did not succeed; guarded by gate
-	gate   sync.RWMutex    // held for reading by requests, while the instance stays
-	flight sync.Map        // *exchange of requests to a fixture
-	unused sync.Map        // net.Conn of a fixture's clients that have sent nothing yet
-	turn   chan struct{}   // of one: a reset, or the end, at a time
-	ending chan struct{}   // closed at the end: a reset that waits for its turn is a request to be waited for
+	failed *kernel.Error // the last reset did not succeed; guarded by gate
+	gate   sync.RWMutex  // held for reading by requests, while the instance stays
+	flight sync.Map      // *exchange of requests to a fixture
+	unused sync.Map      // net.Conn of a fixture's clients that have sent nothing yet
+	turn   chan struct{} // of one: a reset, or the end, at a time
+	ending chan struct{} // closed at the end: a reset that waits for its turn is a request to be waited for
 	ended  sync.Once
 	behind sync.WaitGroup
 }
@@ -127,7 +127,7 @@ func Start(c Config) (*App, error) {
 		c.Metrics.Watch(a.Store, Version)
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", c.Metrics.Handler())
-		a.scrapes = a.server(kernel.Shut(mux))
+		a.scrapes = a.server(kernel.SecurityHeaders(mux))
 		a.MetricsURL = "http://" + scrapes.Addr().String() + "/metrics"
 		go func() { a.served <- a.scrapes.Serve(scrapes) }()
 	}

@@ -43,6 +43,9 @@ type instance struct {
 // The route tables are the same for all instances and are only read.
 var restRoutes, tillRoutes = sync.OnceValue(api.Routes), sync.OnceValue(till.Routes)
 
+// recorded are the APIs whose requests a fixture records, and can be told to fail.
+var recorded = dev.APIs{REST: api.Prefix, Till: till.Prefix}
+
 // newInstance makes an instance of the configuration, whose services run. start is
 // what its file holds, where a reset has put that there.
 func (a *App) newInstance(start *image) (*instance, error) {
@@ -90,7 +93,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 	var journal *dev.Journal
 	var observe func(*store.Attempt, store.Outcome)
 	if c.Dev != nil {
-		journal = dev.NewJournal(c.Dev.Clock.Now, st.IDs)
+		journal = dev.NewJournal(c.Dev.Clock.Now, st.IDs, recorded)
 		if !c.Dev.Bare {
 			observe = journal.Delivered
 		}
@@ -100,21 +103,15 @@ func (i *instance) build(a *App, start *image) (err error) {
 		observe, watch = c.Metrics.Attempt, c.Metrics.Request
 	}
 	i.makeServices(&c, guard, observe)
-	k := kernel.NewKernel(st, kernel.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
+	k := kernel.New(st, kernel.Config{IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
 		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: watch, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, Targets: targets(guard)})
 	i.refuse, i.kernel = k.Refuse, k
 	router := k.Router()
-	routes := restRoutes()
-	k.Mount(router, api.Prefix, routes, k.Keys())
-	k.Mount(router, till.Prefix, tillRoutes(), kernel.NewTills(st))
-	(&holder.Pages{Store: st, Kernel: k}).Mount(router)
-	k.MountPublic(router, kernel.Public{
-		Document: func() []byte { return api.Document(routes, c.Limits.Fields(), c.PublicURL+api.Prefix) },
-		Docs:     func() []byte { return api.Docs(routes, c.Limits.Fields(), c.PublicURL+api.Prefix) },
-		Till:     func() []byte { return till.Document(c.Limits.Fields(), c.PublicURL+till.Prefix) },
-		Pricing:  a.pricing,
-	})
-	i.Handler = kernel.Paths(router)
+	k.Mount(router, api.Prefix, restRoutes(), api.NewGuard(st, c.rate()))
+	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st))
+	(&holder.Pages{Kernel: k}).Mount(router)
+	a.mountPublic(router, k)
+	i.Handler = kernel.KeepEscapedSlashes(router)
 	if c.Dev == nil {
 		if id, _, err := st.Identify(store.Hash(dev.APIKey)); err == nil && id != nil && id.Ended(st.Now()) == "" {
 			c.Log.Warn("the database was made by dev: its demo keys are public knowledge and open it to anyone", "db", c.DB)
@@ -125,17 +122,17 @@ func (i *instance) build(a *App, start *image) (err error) {
 		} else if i.Ready, err = dev.Seed(st, a.Origin); err != nil {
 			return err
 		}
-		faults, receivers := dev.NewFaults(i.ctx, k), dev.NewReceivers(i.ctx, k, c.Dev.Clock.Now, a.Origin)
+		faults, receivers := dev.NewFaults(i.ctx, k, recorded), dev.NewReceivers(i.ctx, k, c.Dev.Clock.Now, a.Origin)
 		receivers.Rand = c.Dev.rand(before)
 		(&dev.Control{Store: st, Kernel: k, Clock: c.Dev.Clock, Mail: mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx,
 			Journal: journal, Faults: faults, Receivers: receivers}).Mount(router)
 		if !c.Dev.Bare {
 			i.Handler = journal.Wrap(faults.Wrap(i.Handler))
 		}
-		router.POST(resetPath, kernel.Plain(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (*dev.Ready, error) {
+		router.POST(resetPath, kernel.JSON[struct{}, *dev.Ready]{Status: http.StatusOK, Do: func(*http.Request, httprouter.Params, struct{}) (*dev.Ready, error) {
 			err := a.Reset()
 			return i.Ready, err
-		}))
+		}}.Handle(k))
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // errStopped is what a reset of a fixture gives that has ended.
-var errStopped = &kernel.Problem{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture has ended."}
+var errStopped = &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture has ended."}
 
 // Reset makes a fixture what it was at its start: data, clock, keys, limits and
 // all that was recorded (contract section 8). It breaks off the deliveries
@@ -46,7 +46,7 @@ func (a *App) Reset() error {
 	next, err := a.replace(old)
 	if err != nil {
 		a.conf.Log.Error("the fixture cannot be reset", "error", err)
-		a.failed = &kernel.Problem{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture could not be reset, and answers nothing before POST /dev/reset succeeds: " + err.Error()}
+		a.failed = &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture could not be reset, and answers nothing before POST /dev/reset succeeds: " + err.Error()}
 		return a.failed
 	}
 	a.instance, a.failed = next, nil

@@ -66,6 +66,7 @@ func (b *background) queue() {
 	}
 	shop, program := store.Access{Shop: ready.Shop()}, ready.ProgramIDs["standard"]
 	if err := b.st.Write(b.t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+		tx.CheckedTarget = b.receiver.URL
 		if _, err := tx.CreateWebhook(shop, program, store.WebhookFields{URL: some(b.receiver.URL), Events: some([]string{"card.added"})}); err != nil {
 			return err
 		}

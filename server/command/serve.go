@@ -21,6 +21,7 @@ import (
 	"punchcard/server/app"
 	"punchcard/server/dev"
 	"punchcard/server/metrics"
+	"punchcard/server/openapi"
 	"punchcard/webhook"
 )
 
@@ -290,7 +291,7 @@ func (c *Openapi) Run() error {
 	if err := c.Limits.Check(); err != nil {
 		return err
 	}
-	_, err := Out.Write(append(api.Document(api.Routes(), c.Limits.Fields(), c.PublicURL+api.Prefix), '\n'))
+	_, err := Out.Write(append(openapi.New(api.About, api.Routes(), c.Limits.Fields(), c.PublicURL+api.Prefix).JSON(), '\n'))
 	return err
 }
 
