@@ -23,7 +23,7 @@ import (
 
 	"punchcard/server/api"
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 )
 
 // A server is the real one, on a real port and a real file, with a client
@@ -34,7 +34,7 @@ type server struct {
 	base string // of the REST API
 	doc  routers.Router
 	key  string
-	*dev.Ready
+	*seed.Ready
 }
 
 // racing tells that the race detector is on.
@@ -82,7 +82,7 @@ func start(t *testing.T, options ...func(*app.Config)) *server {
 	})
 	ready := a.Ready
 	if ready == nil { // not a dev database: it has no shop yet
-		ready = &dev.Ready{BaseURL: a.Origin + api.Prefix, Origin: a.Origin}
+		ready = &seed.Ready{BaseURL: a.Origin + api.Prefix, Origin: a.Origin}
 	}
 	s := &server{t: t, app: a, base: ready.BaseURL, key: ready.APIKey, Ready: ready}
 	s.doc = document(t, s)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 )
 
 // A client that never finishes its request is cut off: without an answer in
@@ -27,7 +27,7 @@ func TestSlowClients(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	head := "POST /api/public/v1/programs/" + a.Ready.ProgramIDs["standard"] + "/cards HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + dev.APIKey +
+	head := "POST /api/public/v1/programs/" + a.Ready.ProgramIDs["standard"] + "/cards HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + seed.APIKey +
 		"\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"
 	for name, sent := range map[string]string{"headers": head, "body": head + "\r\n{\"holder_name\":"} {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestSlowClients(t *testing.T) {
 		})
 	}
 	req, _ := http.NewRequest("GET", a.Ready.BaseURL+"/cards", strings.NewReader(""))
-	req.Header.Set("Authorization", "Bearer "+dev.APIKey)
+	req.Header.Set("Authorization", "Bearer "+seed.APIKey)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("%v, %v", resp, err)

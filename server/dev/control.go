@@ -9,6 +9,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/api"
+	"punchcard/server/dev/seed"
 	"punchcard/server/kernel"
 	"punchcard/server/qr"
 	"punchcard/server/wire"
@@ -35,7 +36,7 @@ type Control struct {
 	Kernel *kernel.Kernel
 	Clock  Mover
 	Mail   *Mailbox
-	Ready  *Ready
+	Ready  *seed.Ready
 	Settle func() (Settled, error)                   // does what time made due, and counts since the start
 	Due    func() (at time.Time, ok bool, err error) // when something else will be
 	// Context ends with the fixture, or when it is reset.
@@ -58,7 +59,7 @@ func (c *Control) Mount(r *httprouter.Router) {
 	k := c.Kernel
 	r.GET("/dev/clock", kernel.Plain(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }))
 	r.POST("/dev/clock", kernel.Plain(k, http.StatusOK, c.moveClock))
-	r.GET("/dev/seed.schema.json", k.Static("application/schema+json", SeedSchema))
+	r.GET("/dev/seed.schema.json", k.Static("application/schema+json", seed.Schema))
 	r.POST("/dev/settle", kernel.Plain(k, http.StatusOK, c.settle))
 	r.POST("/dev/shops", kernel.Plain(k, http.StatusCreated, c.createShop))
 	r.PATCH("/dev/shops/:id", kernel.PlainPatch(k, http.StatusOK, c.updateShop))
@@ -97,10 +98,12 @@ func (c *Control) write(r *http.Request, do func(*store.Tx) error) error {
 // shopOf is the shop that a request names, or the demo shop.
 func (c *Control) shopOf(id store.Opt[string]) (int64, error) {
 	if !id.Set {
-		return c.Ready.shop, nil
+		return c.Ready.Shop(), nil
 	}
 	return c.Store.ResolveShop(id.V)
 }
+
+func set[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
 
 type shopAnswer struct {
 	ShopID     string `json:"shop_id"`

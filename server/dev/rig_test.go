@@ -15,6 +15,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 )
 
 // patience ends a wait that would last for ever.
@@ -29,7 +30,7 @@ type rig struct {
 	app    *app.App
 	client *http.Client
 	stop   func() // once; the end of the test does it too
-	*dev.Ready
+	*seed.Ready
 }
 
 func newRig(t *testing.T, options ...func(*app.Config)) *rig {

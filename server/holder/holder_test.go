@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/qr"
 	"punchcard/store"
 )
@@ -27,7 +27,7 @@ type fields = map[string]any
 
 type server struct {
 	t *testing.T
-	*dev.Ready
+	*seed.Ready
 	store *store.Store
 }
 

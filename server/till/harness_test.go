@@ -22,7 +22,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/till"
 )
 
@@ -34,7 +34,7 @@ type server struct {
 	base string // of the till API
 	doc  routers.Router
 	key  string
-	*dev.Ready
+	*seed.Ready
 }
 
 // exercised counts the operations that some test called with success.

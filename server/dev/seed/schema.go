@@ -1,19 +1,20 @@
-package dev
+package seed
 
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 
 	"punchcard/server/wire"
 )
 
-// SeedSchema is the JSON Schema (draft 2020-12) of seed files, ending in a
-// newline. It comes from the types that reading uses. What one entry says of
-// another, such as that a ref exists, is beyond a schema: ParseSeed and Apply
-// refuse more.
-func SeedSchema() []byte {
+// Schema returns the JSON Schema (draft 2020-12) of seed files, ending in a
+// newline. It is generated from the structs into which they are read. What one
+// entry says of another, such as that a ref exists, is beyond a schema: Parse
+// and Apply refuse more.
+func Schema() []byte {
 	defs := map[string]any{}
-	top := describe(seedKinds.top, defs)
+	top := describe(reflect.TypeFor[root](), defs)
 	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	top["title"] = "Seed of a punchcard fixture"
 	top["description"] = "The content that `punchcard dev --seed FILE` starts with. " +
@@ -29,50 +30,49 @@ func SeedSchema() []byte {
 	return out.Bytes()
 }
 
-// describe is the schema of a kind of object. Those of the objects in its
+// describe returns the schema of a kind of object. Those of the objects in its
 // lists go into defs.
-func describe(k *seedKind, defs map[string]any) map[string]any {
+func describe(t reflect.Type, defs map[string]any) map[string]any {
 	reg := &wire.Registry{}
-	wire.Schema(k.fields, wire.Create, seedLimits, reg)
-	s := reg.Schemas[k.fields.Name()].(map[string]any)
+	wire.Schema(t, wire.Create, limits, reg)
+	s := reg.Schemas[t.Name()].(map[string]any)
 	properties := s["properties"].(map[string]any)
+	for name := range properties {
+		id := t.Name() + "." + name
+		if doc := docs[id]; doc != "" {
+			properties[name].(map[string]any)["description"] = doc
+		}
+		if _, ok := absent[id]; ok {
+			delete(properties, name)
+		}
+	}
 	required, _ := s["required"].([]string)
-	for name := range k.hidden {
-		delete(properties, name)
-	}
-	for name, doc := range k.docs {
-		properties[name].(map[string]any)["description"] = doc
-	}
-	for _, l := range k.lists {
-		defs[l.of.name] = describe(l.of, defs)
-		list := map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"$ref": "#/$defs/" + l.of.name}, "maxItems": l.max}
+	for _, l := range listsOf(t) {
+		defs[l.of.Name()] = describe(l.of, defs)
+		list := map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"$ref": "#/$defs/" + l.of.Name()}, "maxItems": l.max, "description": l.doc}
 		if l.required {
 			list["type"], list["minItems"] = "array", 1
 			required = append(required, l.name)
-		}
-		if l.doc != "" {
-			list["description"] = l.doc
 		}
 		properties[l.name] = list
 	}
 	if len(required) > 0 {
 		s["required"] = required
 	}
-	if k.doc != "" {
-		s["description"] = k.doc
-	}
-	switch k {
-	case seedKinds.activity:
+	entry, _ := t.FieldByName("entry")
+	s["description"] = entry.Tag.Get("doc")
+	switch t {
+	case reflect.TypeFor[activity]():
 		s["allOf"] = []any{oneOf("at", "ago"), oneOf("stamp", "redeem", "top_up", "spend", "use", "reverse")}
-	case seedKinds.shop:
+	case reflect.TypeFor[shop]():
 		s["not"] = present("at", "ago")
-	case seedKinds.card:
+	case reflect.TypeFor[card]():
 		s["allOf"] = []any{map[string]any{"not": present("at", "ago")}, map[string]any{"not": present("expires_at", "expires_in")}}
 	}
 	return s
 }
 
-// present demands that all of the fields are there and not null.
+// present returns the schema that demands that all of the fields are there and not null.
 func present(fields ...string) map[string]any {
 	properties := map[string]any{}
 	for _, f := range fields {
@@ -81,7 +81,7 @@ func present(fields ...string) map[string]any {
 	return map[string]any{"required": fields, "properties": properties}
 }
 
-// oneOf demands exactly one of the fields.
+// oneOf returns the schema that demands exactly one of the fields.
 func oneOf(fields ...string) map[string]any {
 	var each []any
 	for _, f := range fields {

@@ -1,6 +1,4 @@
-// Package dev is the control API that only "punchcard dev" has, and the demo
-// shop it starts with (contract sections 6 and 8).
-package dev
+package seed
 
 import (
 	"context"
@@ -55,9 +53,9 @@ func (r *Ready) At(origin string) *Ready {
 	return &c
 }
 
-// Seed makes the demo shop, unless the file has it already, and tells what is
-// in it.
-func Seed(st *store.Store, origin string) (*Ready, error) {
+// Demo makes the demo shop, unless the file has it already, and returns its
+// ready line.
+func Demo(st *store.Store, origin string) (*Ready, error) {
 	r, err := readyLine(st)
 	if err != nil {
 		return nil, err

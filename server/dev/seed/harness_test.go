@@ -1,4 +1,4 @@
-package dev
+package seed
 
 import (
 	"fmt"
@@ -39,7 +39,7 @@ func bench(t testing.TB, start time.Time) (*store.Store, *dial) {
 }
 
 // startOf is where the clock stands for a seed.
-func startOf(s *SeedFile) time.Time {
+func startOf(s *File) time.Time {
 	if s.Now.IsZero() {
 		return seedStart
 	}
@@ -47,7 +47,7 @@ func startOf(s *SeedFile) time.Time {
 }
 
 // apply applies a seed to an empty store.
-func apply(t testing.TB, s *SeedFile) (*store.Store, *Ready) {
+func apply(t testing.TB, s *File) (*store.Store, *Ready) {
 	t.Helper()
 	st, clock := bench(t, startOf(s))
 	ready, err := s.Apply(st, clock)
