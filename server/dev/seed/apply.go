@@ -1,6 +1,7 @@
 package seed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,14 +36,8 @@ func (f *File) Apply(st *store.Store, clock Clock) (*Ready, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := st.View(0, func(v *store.View) error {
-		shops, err := v.Shops()
-		if err == nil && len(shops) > 0 {
-			err = fmt.Errorf("%s: has shops already; a seed fills an empty database only", st.Path())
-		}
-		return err
-	}); err != nil {
-		return nil, err
+	if has, err := hasShops(st); err != nil || has {
+		return nil, cmp.Or(err, fmt.Errorf("%s: has shops already; a seed fills an empty database only", st.Path()))
 	}
 	for _, x := range steps {
 		clock.Set(x.at.Std())

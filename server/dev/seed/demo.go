@@ -1,6 +1,7 @@
 package seed
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -63,15 +64,8 @@ func Demo(st *store.Store, origin string) (*Ready, error) {
 	if r == nil {
 		// The demo keys are public knowledge: they must not get into a file
 		// that is somebody's real one.
-		var shops []store.Shop
-		if err := st.View(0, func(v *store.View) error {
-			shops, err = v.Shops()
-			return err
-		}); err != nil {
-			return nil, err
-		}
-		if len(shops) > 0 {
-			return nil, fmt.Errorf("%s: was not made by dev, which would add the public demo keys to it; serve it instead", st.Path())
+		if has, err := hasShops(st); err != nil || has {
+			return nil, cmp.Or(err, fmt.Errorf("%s: was not made by dev, which would add the public demo keys to it; serve it instead", st.Path()))
 		}
 		if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: demoShop}); err != nil {
 			return nil, err
@@ -82,6 +76,16 @@ func Demo(st *store.Store, origin string) (*Ready, error) {
 	}
 	r.LocationIDs = r.LocationIDs[:min(2, len(r.LocationIDs))]
 	return r.At(origin), nil
+}
+
+// hasShops reports whether there is any shop in the store.
+func hasShops(st *store.Store) (has bool, err error) {
+	err = st.View(0, func(v *store.View) error {
+		shops, err := v.Shops()
+		has = len(shops) > 0
+		return err
+	})
+	return has, err
 }
 
 // readyLine tells what is in the shop that has the demo keys, without an

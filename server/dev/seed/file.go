@@ -65,7 +65,7 @@ func Parse(name string, raw []byte) (*File, error) {
 	}
 	top := &root{}
 	p := &parser{mistakes: mistakes{source: f.source}, file: f, dec: jsontext.NewDecoder(bytes.NewBuffer(raw))}
-	if err := p.readObject(top, "", nil); err != nil {
+	if err := p.readObject(top, listsOf(reflect.TypeFor[root]()), "", nil); err != nil {
 		return nil, f.syntaxError(p.dec, err)
 	}
 	if rest := bytes.TrimLeft(raw[p.dec.InputOffset():], " \t\r\n"); len(rest) > 0 {
@@ -94,9 +94,9 @@ type parser struct {
 	secrets map[string]string // the paths of the keys that have them
 }
 
-// readObject reads the next JSON value, which is at path in a shop, into o.
-// Its errors are those of the JSON syntax.
-func (p *parser) readObject(o object, path string, in *shop) error {
+// readObject reads the next JSON value, which is at path in a shop, into o,
+// which has lists. Its errors are those of the JSON syntax.
+func (p *parser) readObject(o object, lists []reflect.StructField, path string, in *shop) error {
 	if p.dec.PeekKind() != jsontext.KindBeginObject {
 		p.add(path, "must be an object")
 		return p.dec.SkipValue()
@@ -108,7 +108,6 @@ func (p *parser) readObject(o object, path string, in *shop) error {
 		e.shop = s
 	}
 	p.file.objects = append(p.file.objects, o)
-	lists := listsOf(v.Type())
 	fields := []byte{'{'} // the object without its lists, for the wire package
 	p.dec.ReadToken()
 	for p.dec.PeekKind() != jsontext.KindEndObject {
@@ -117,8 +116,8 @@ func (p *parser) readObject(o object, path string, in *shop) error {
 			return err
 		}
 		name := token.String()
-		if i := slices.IndexFunc(lists, func(l listField) bool { return l.name == name }); i >= 0 {
-			if err := p.readList(lists[i], v.Field(lists[i].index), e); err != nil {
+		if i := slices.IndexFunc(lists, func(f reflect.StructField) bool { return f.Tag.Get("list") == name }); i >= 0 {
+			if err := p.readList(lists[i], v.FieldByIndex(lists[i].Index), e); err != nil {
 				return err
 			}
 			continue
@@ -131,70 +130,62 @@ func (p *parser) readObject(o object, path string, in *shop) error {
 			p.add(join(path, name), rule)
 			continue
 		}
+		if name == "ref" && value.Kind() == jsontext.KindString {
+			ref, _ := jsontext.AppendUnquote(nil, value)
+			e.ref = string(ref)
+		}
 		if len(fields) > 1 {
 			fields = append(fields, ',')
 		}
 		fields = append(append(wire.AppendString(fields, name), ':'), value...)
 	}
 	p.details(path, wire.DecodeBody(append(fields, '}'), o, wire.Create, limits))
-	for _, l := range lists {
-		p.require(!l.required || !v.Field(l.index).IsNil(), o, l.name, "is required")
-	}
-	if ref := v.FieldByName("Ref"); ref.IsValid() {
-		e.ref = ref.FieldByName("V").String()
+	for _, f := range lists {
+		p.require(f.Tag.Get("req") == "" || !v.FieldByIndex(f.Index).IsNil(), o, f.Tag.Get("list"), "is required")
 	}
 	_, err := p.dec.ReadToken()
 	return err
 }
 
-// readList reads the next JSON value into dst, a list of the object e. Null
+// readList reads the next JSON value into dst, the field f of the object e. Null
 // equals absence, as in the REST API; otherwise dst is not nil afterwards.
-func (p *parser) readList(l listField, dst reflect.Value, e *entry) error {
+func (p *parser) readList(f reflect.StructField, dst reflect.Value, e *entry) error {
+	path := join(e.path, f.Tag.Get("list"))
 	kind := p.dec.PeekKind()
 	if kind == jsontext.KindNull {
 		return p.dec.SkipValue()
 	}
-	dst.Set(reflect.MakeSlice(dst.Type(), 0, 0))
+	dst.Set(reflect.MakeSlice(f.Type, 0, 0))
 	if kind != jsontext.KindBeginArray {
-		p.add(join(e.path, l.name), "must be an array of objects")
+		p.add(path, "must be an array of objects")
 		return p.dec.SkipValue()
 	}
 	p.dec.ReadToken()
 	before := len(p.found)
-	n := 0
-	for ; p.dec.PeekKind() != jsontext.KindEndArray; n++ {
-		item := reflect.New(l.of)
-		if err := p.readObject(item.Interface().(object), join(e.path, l.name)+"."+strconv.Itoa(n), e.shop); err != nil {
+	of := f.Type.Elem().Elem()
+	lists := listsOf(of)
+	for i := 0; p.dec.PeekKind() != jsontext.KindEndArray; i++ {
+		item := reflect.New(of)
+		if err := p.readObject(item.Interface().(object), lists, join(path, strconv.Itoa(i)), e.shop); err != nil {
 			return err
 		}
 		dst.Set(reflect.Append(dst, item))
 	}
-	if n > l.max { // what is wrong with the items does not matter
-		p.found = p.found[:before]
-		p.add(join(e.path, l.name), fmt.Sprintf("must have at most %d items", l.max))
-	} else if n == 0 && l.required {
-		p.add(join(e.path, l.name), "must have at least 1 item")
+	if most, _ := strconv.Atoi(f.Tag.Get("max")); dst.Len() > most {
+		p.found = p.found[:before] // what is wrong with the items does not matter
+		p.add(path, fmt.Sprintf("must have at most %d items", most))
+	} else if dst.Len() == 0 && f.Tag.Get("req") != "" {
+		p.add(path, "must have at least 1 item")
 	}
 	_, err := p.dec.ReadToken()
 	return err
 }
 
-// listField is a field of a struct that holds an array of objects.
-type listField struct {
-	name, doc string
-	index     int // in the struct
-	required  bool
-	max       int
-	of        reflect.Type
-}
-
-// listsOf returns the lists of a kind of object.
-func listsOf(t reflect.Type) (lists []listField) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if name := f.Tag.Get("list"); name != "" {
-			most, _ := strconv.Atoi(f.Tag.Get("max"))
-			lists = append(lists, listField{name, f.Tag.Get("doc"), i, f.Tag.Get("req") != "", most, f.Type.Elem().Elem()})
+// listsOf returns the fields of a struct that hold arrays of objects.
+func listsOf(t reflect.Type) (lists []reflect.StructField) {
+	for f := range t.Fields() {
+		if f.Tag.Get("list") != "" {
+			lists = append(lists, f)
 		}
 	}
 	return lists

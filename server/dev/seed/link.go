@@ -30,24 +30,26 @@ func (p *parser) link() {
 
 // find returns the object to which a field of o refers, or nil. It is a
 // mistake when that is not a T in the shop of o.
-func find[T object](p *parser, o object, field string, ref store.Opt[string]) (found T) {
+func find[T object](p *parser, o object, field string, ref store.Opt[string]) (none T) {
 	if !ref.Set {
-		return found
+		return none
 	}
-	wanted := withArticle(reflect.TypeFor[T]().Elem().Name())
+	wanted := func() string { return withArticle(reflect.TypeFor[T]().Elem().Name()) }
 	other, known := p.file.refs[ref.V]
 	if !known {
-		p.require(false, o, field, "%q is no ref of this file; it must be that of %s", ref.V, wanted)
-		return found
+		p.require(false, o, field, "%q is no ref of this file; it must be that of %s", ref.V, wanted())
+		return none
 	}
 	e := other.self()
-	match, ok := other.(T)
-	p.require(ok, o, field, "%q is %s, %s; it must be %s", ref.V, withArticle(e.kind), e.path, wanted)
-	if ok && e.shop == o.self().shop {
-		return match
+	switch found, ok := other.(T); {
+	case !ok:
+		p.require(false, o, field, "%q is %s, %s; it must be %s", ref.V, withArticle(e.kind), e.path, wanted())
+	case e.shop != o.self().shop:
+		p.require(false, o, field, "%q is %s of another shop, %s", ref.V, wanted(), e.path)
+	default:
+		return found
 	}
-	p.require(!ok, o, field, "%q is %s of another shop, %s", ref.V, wanted, e.path)
-	return found
+	return none
 }
 
 func withArticle(kind string) string {
@@ -69,7 +71,7 @@ func findAll[T object](p *parser, o object, field string, refs store.Opt[[]strin
 	}
 }
 
-// link notes an instant of o that is given in both ways.
+// check notes an instant of o that is given in both ways.
 func (w when) check(p *parser, o object) {
 	p.require(!w.At.Set || !w.Ago.Set, o, "ago", "cannot be given beside at")
 }

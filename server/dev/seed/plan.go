@@ -121,10 +121,11 @@ func (a *application) checkTime(o object, w when, t, from store.Time, rule strin
 	}
 	switch {
 	case !w.At.Set && !w.Ago.Set:
+	case t > a.start:
+		a.require(false, o, field, "is after the start, %s", a.start)
 	case t < from:
 		a.require(false, o, field, "%s", rule)
 	default:
-		a.require(t <= a.start, o, field, "is after the start, %s", a.start)
 		a.require(t >= earliest, o, field, "must not be before 1990")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"strconv"
 
 	"punchcard/server/wire"
 )
@@ -47,14 +48,16 @@ func describe(t reflect.Type, defs map[string]any) map[string]any {
 		}
 	}
 	required, _ := s["required"].([]string)
-	for _, l := range listsOf(t) {
-		defs[l.of.Name()] = describe(l.of, defs)
-		list := map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"$ref": "#/$defs/" + l.of.Name()}, "maxItems": l.max, "description": l.doc}
-		if l.required {
+	for _, f := range listsOf(t) {
+		name, item := f.Tag.Get("list"), f.Type.Elem().Elem()
+		most, _ := strconv.Atoi(f.Tag.Get("max"))
+		defs[item.Name()] = describe(item, defs)
+		list := map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"$ref": "#/$defs/" + item.Name()}, "maxItems": most, "description": f.Tag.Get("doc")}
+		if f.Tag.Get("req") != "" {
 			list["type"], list["minItems"] = "array", 1
-			required = append(required, l.name)
+			required = append(required, name)
 		}
-		properties[l.name] = list
+		properties[name] = list
 	}
 	if len(required) > 0 {
 		s["required"] = required
