@@ -1,3 +1,4 @@
+// Package dev is the control API of the fixture, which only "punchcard dev" has.
 package dev
 
 import (

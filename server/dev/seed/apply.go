@@ -94,7 +94,7 @@ func (a *application) refusal(err error) error {
 	switch {
 	case !ok:
 		a.add(a.path, "")
-		return fmt.Errorf("%w%w", a.err(), err)
+		return fmt.Errorf("%v%w", a.err(), err)
 	case len(refused.Details) == 0:
 		a.add(a.path, refused.Message)
 	default:
