@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/store"
 )
 
@@ -79,7 +79,7 @@ func begin(b *testing.B, binary, db string, ids []string, serial *atomic.Int64, 
 			defer c.c.Close()
 			for ctx.Err() == nil {
 				start := time.Now()
-				status, _, err := c.roundTrip(request("POST", "/till/v1/cards/"+ids[rand.IntN(len(ids))]+"/stamps", dev.TillToken,
+				status, _, err := c.roundTrip(request("POST", "/till/v1/cards/"+ids[rand.IntN(len(ids))]+"/stamps", seed.TillToken,
 					fmt.Sprintf("Idempotency-Key: till-%d\r\n", serial.Add(1)), `{"count":1}`), false)
 				if err != nil || status != 201 {
 					b.Errorf("status %d, %v", status, err)

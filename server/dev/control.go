@@ -8,6 +8,7 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
+	"punchcard/server/dev/seed"
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/wire"
@@ -34,7 +35,7 @@ type Control struct {
 	Kernel *kernel.Kernel
 	Clock  Mover
 	Mail   *Mailbox
-	Ready  *Ready
+	Ready  *seed.Ready
 	Settle func() (Settled, error)                   // does what time made due, and counts since the start
 	Due    func() (at time.Time, ok bool, err error) // when something else will be
 	// Context ends with the fixture, or when it is reset.
@@ -54,7 +55,7 @@ func (c *Control) Mount(r *httprouter.Router) {
 	k := c.Kernel
 	r.GET("/dev/clock", handle(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }))
 	r.POST("/dev/clock", handle(k, http.StatusOK, c.moveClock))
-	r.GET("/dev/seed.schema.json", k.Static("application/schema+json", SeedSchema))
+	r.GET("/dev/seed.schema.json", k.Static("application/schema+json", seed.Schema))
 	r.POST("/dev/settle", handle(k, http.StatusOK, c.settle))
 
 	r.POST("/dev/shops", bind[store.ShopFields, shopAnswer](c, http.StatusCreated, createShop, noShop, whole))
@@ -125,7 +126,7 @@ func operator(shop int64) kernel.Caller { return kernel.OperatorCaller("dev", sh
 // shopOf returns the shop that a request names, or the demo shop.
 func (c *Control) shopOf(id store.Opt[string]) (int64, error) {
 	if !id.Set {
-		return c.Ready.shop, nil
+		return c.Ready.Shop(), nil
 	}
 	return c.Store.ResolveShop(id.V)
 }
@@ -144,11 +145,11 @@ var createShop = kernel.Write(kernel.Operation{ID: "createTestShop", Callers: ke
 		if err != nil {
 			return a, err
 		}
-		loc, err := tx.CreateLocation(key, store.LocationFields{LocationPatch: store.LocationPatch{Name: set("Main street")}})
+		loc, err := tx.CreateLocation(key, store.LocationFields{LocationPatch: store.LocationPatch{Name: store.Given("Main street")}})
 		if err != nil {
 			return a, err
 		}
-		_, secret, err := tx.CreateKey(key, store.KeyFields{Name: set("Key of every scope")})
+		_, secret, err := tx.CreateKey(key, store.KeyFields{Name: store.Given("Key of every scope")})
 		if err != nil {
 			return a, err
 		}

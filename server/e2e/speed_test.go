@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/store"
 )
 
@@ -84,11 +84,11 @@ func memory(pid int, line string) (kb int64) {
 
 // fillDev makes a dev file with so many cards.
 func fillDev(b *testing.B, file string, n int) {
-	st, err := store.Open(file, store.Options{IDSecret: dev.IDSecret, Ephemeral: true})
+	st, err := store.Open(file, store.Options{IDSecret: seed.IDSecret, Ephemeral: true})
 	if err != nil {
 		b.Fatal(err)
 	}
-	ready, err := dev.Seed(st, "http://127.0.0.1")
+	ready, err := seed.Demo(st, "http://127.0.0.1")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -158,12 +158,12 @@ func BenchmarkDrain(b *testing.B) {
 // fillHooked makes a file with a webhook and so many deliveries that wait.
 func fillHooked(b *testing.B, file, url string, n int) {
 	fillDev(b, file, 0)
-	st, err := store.Open(file, store.Options{IDSecret: dev.IDSecret, Ephemeral: true})
+	st, err := store.Open(file, store.Options{IDSecret: seed.IDSecret, Ephemeral: true})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer st.Close()
-	ready, err := dev.Seed(st, "http://127.0.0.1")
+	ready, err := seed.Demo(st, "http://127.0.0.1")
 	if err != nil {
 		b.Fatal(err)
 	}
