@@ -121,7 +121,7 @@ type Store struct {
 
 	// The writer goroutine's own; nothing else touches these.
 	writer    *conn
-	floors    map[string]int64 // of keys, by table, and of reissues, in a file that was restored; see skipKeys
+	floors    map[string]int64 // of keys, by table, and of reissues, in a file that was restored; see SkipKeys
 	newest    Time
 	epoch     int64 // meta.auth_epoch as the open group sees it
 	began     int64 // as its transaction found it
@@ -179,32 +179,23 @@ func (s *Store) open() error {
 	if n := len(s.opts.IDSecret); s.opts.IDSecret != nil && n != 16 {
 		return fmt.Errorf("%s: the id secret has %d bytes instead of 16", s.path, n)
 	}
-	if err := checkPath(s.path, s.opts.MustExist); err != nil {
+	if err := CheckPath(s.path, s.opts.MustExist); err != nil {
 		return err
 	}
 	if !s.opts.Ephemeral { // such a file is nobody else's
-		if err := inspect(s.path); err != nil {
+		if err := Inspect(s.path); err != nil {
 			return err
 		}
 	}
 	if s.opts.Serve {
-		s.lock = flock.New(s.path + ".lock")
-		ok, err := s.lock.TryLock()
-		if err != nil {
-			s.lock = nil
-			return fmt.Errorf("%s: cannot write next to the database: %w", s.path, err)
-		}
-		if !ok {
-			s.lock = nil
-			return held(s.path)
-		}
-		if err := os.Truncate(s.path+".lock", 0); err != nil { // of a restore that was killed
-			return fmt.Errorf("%s: cannot write next to the database: %w", s.path, errors.Unwrap(err))
+		var err error
+		if s.lock, err = takeServeLock(s.path); err != nil {
+			return err
 		}
 	} else if restoring(s.path) {
-		return held(s.path)
+		return LockedError(s.path)
 	}
-	if err := newFile(s.path); err == nil && s.opts.Small {
+	if err := sqlite.NewFile(s.path); err == nil && s.opts.Small {
 		if err := smallPages(s.path); err != nil {
 			return s.explain(err)
 		}
@@ -260,7 +251,9 @@ func smallPages(path string) error {
 	return errors.Join(c.script("PRAGMA page_size = 1024; VACUUM"), c.close())
 }
 
-func checkPath(path string, mustExist bool) error {
+// CheckPath refuses a path that no database can have, and with mustExist one
+// where there is none.
+func CheckPath(path string, mustExist bool) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && mustExist:

@@ -243,22 +243,6 @@ func (s *Store) begin() error {
 	return err
 }
 
-// nextKey is the key of a table's next row where that is not simply one more
-// than the last (null): in a restored file those behind the backup's last may
-// have been given before, and what was known by their ids must not become
-// something else. See skipKeys.
-func (tx *Tx) nextKey(table string) (key Null[int64], err error) {
-	floor := tx.s.floors[table]
-	if floor == 0 {
-		return key, nil
-	}
-	last, err := tx.number("SELECT ifnull(max(id), 0) FROM " + table)
-	if err == nil && last < floor {
-		key = Some(floor + 1)
-	}
-	return key, err
-}
-
 // runJob runs one member in its savepoint. What it returns is not the job's
 // error (that is in j.err) but the end of the group.
 func (s *Store) runJob(j *job) (dead error) {
