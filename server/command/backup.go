@@ -53,7 +53,7 @@ func (c *Backup) Run() error {
 	defer stop()
 	start := time.Now()
 	o := c.options()
-	o.Copied, o.Aside = stepBack, aside
+	o.Copied = stepBack
 	size, err := backup.Create(ctx, c.DB, c.Target, o)
 	if err != nil {
 		return err

@@ -24,9 +24,6 @@ type Options struct {
 	// Copied, if set, is called when the pages have been copied: what follows
 	// holds nobody up any more and may take its time.
 	Copied func()
-	// Aside, if set, calls the function that verifies the copy: that takes the
-	// most processor time by far, and holds nothing that others wait for.
-	Aside func(verify func())
 }
 
 // beside are the files that SQLite keeps next to a database.
@@ -80,13 +77,13 @@ func Create(ctx context.Context, db, file string, o Options) (size int64, err er
 	if o.Copied != nil {
 		o.Copied()
 	}
-	if err := o.verify(ctx, p.raw(), db, o.Quick); err != nil {
+	if err := verify(ctx, p.raw(), db, o.Quick); err != nil {
 		return 0, refusedCopy(ctx, file, err)
 	}
 	if err := rewrite(ctx, p.raw(), p.path); err != nil {
 		return 0, copyError(ctx, file, db, err)
 	}
-	if err := o.verify(ctx, p.path, file, true); err != nil {
+	if err := verify(ctx, p.path, file, true); err != nil {
 		return 0, refusedCopy(ctx, file, err)
 	}
 	info, err := os.Stat(p.path)
@@ -97,15 +94,6 @@ func Create(ctx context.Context, db, file string, o Options) (size int64, err er
 		return 0, err
 	}
 	return info.Size(), p.commit()
-}
-
-// verify is that of a copy, where the options want it done.
-func (o Options) verify(ctx context.Context, path, name string, quick bool) (err error) {
-	if o.Aside == nil {
-		return verify(ctx, path, name, quick)
-	}
-	o.Aside(func() { err = verify(ctx, path, name, quick) })
-	return err
 }
 
 // settle makes one file of the copied pages; with sync it makes them last.
