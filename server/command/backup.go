@@ -116,9 +116,9 @@ func (f BackupFlags) backups() (*app.Backups, error) {
 	return &app.Backups{Every: f.BackupEvery, Keep: f.BackupKeep, Dir: f.BackupDir, Quick: f.BackupQuick, Copy: apart}, nil
 }
 
-// apart makes a backup in a process of its own, so that the system divides the
-// processors between it and the requests, by the low priority that the command
-// takes. It ends with ctx, and cleans up.
+// apart makes a backup in a process of its own, whose low priority leaves the
+// processors to requests (BenchmarkBackup in server/app). It ends with ctx, and
+// cleans up.
 func apart(ctx context.Context, db, file string, o backup.Options) (size int64, err error) {
 	self, err := os.Executable()
 	if err != nil {
