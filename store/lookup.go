@@ -20,11 +20,11 @@ type EarlierCard struct {
 
 // Lookup is a card as a till shows it: the instance that takes the next stamp.
 type Lookup struct {
-	Card         CardDetail      `json:"card"`
-	Program      *Fixed[Program] `json:"program"`
-	Prizes       []LadderPrize   `json:"prizes"`
-	EarlierCards []EarlierCard   `json:"earlier_cards" doc:"The other live cards of the chain, oldest first."`
-	Transactions []Transaction   `json:"transactions" doc:"The chain's last ten, newest first."`
+	Card         CardDetail    `json:"card"`
+	Program      Program       `json:"program"`
+	Prizes       []LadderPrize `json:"prizes"`
+	EarlierCards []EarlierCard `json:"earlier_cards" doc:"The other live cards of the chain, oldest first."`
+	Transactions []Transaction `json:"transactions" doc:"The chain's last ten, newest first."`
 }
 
 // Most chains are of one card: this finds only those, and need not search for
@@ -115,7 +115,7 @@ func (x *lookup) show() (l Lookup, err error) {
 		return l, err
 	}
 	shown := x.p.next()
-	l.Program = x.p.program.fixed
+	l.Program = x.p.program.Program
 	l.Card, l.Prizes = x.p.detail(shown, x.where), x.ladder(shown)
 	for _, c := range x.p.instances {
 		if c != shown {

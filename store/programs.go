@@ -75,7 +75,6 @@ func Stamps(programType string) bool { return programType == "standard" || progr
 // program is a row with the columns that no resource shows.
 type program struct {
 	ProgramDetail
-	fixed                    *Fixed[Program] // of what is kept
 	key                      int64
 	nameLocalizations        string
 	descriptionLocalizations string

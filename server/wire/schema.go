@@ -42,8 +42,6 @@ func (g *generator) typeOf(t reflect.Type) map[string]any {
 	switch {
 	case isNull(t):
 		return orNull(g.typeOf(t.Field(0).Type))
-	case isFixed(t):
-		return g.typeOf(t.Elem().Field(0).Type)
 	}
 	switch kindOf(t) {
 	case kindTime:
