@@ -110,6 +110,7 @@ type Store struct {
 
 	readers  chan *conn
 	unopened chan struct{} // those of a throw-away file that were not needed yet
+	writing  chan *conn    // the writing connection while no group is being written; readers where that is the same
 
 	sites    perEpoch[sites]    // by shop
 	programs perEpoch[*program] // by program
@@ -120,7 +121,7 @@ type Store struct {
 	onMail atomic.Pointer[func()]        // see OnMail
 
 	// The writer goroutine's own; nothing else touches these.
-	writer    *conn
+	writer    *conn            // to be used between taking it from writing and giving it back
 	floors    map[string]int64 // of keys, by table, and of reissues, in a file that was restored; see SkipKeys
 	newest    Time
 	epoch     int64 // meta.auth_epoch as the open group sees it
@@ -165,7 +166,7 @@ func Open(path string, opts Options) (*Store, error) {
 	if opts.Limits == (Limits{}) {
 		opts.Limits = DefaultLimits()
 	}
-	s := &Store{opts: opts, path: path, queue: make(chan *job, waiting), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), hooks: map[int64][]hook{}}
+	s := &Store{opts: opts, path: path, queue: make(chan *job, waiting), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), writing: make(chan *conn, 1), hooks: map[int64][]hook{}}
 	if err := s.open(); err != nil {
 		s.release()
 		return nil, err
@@ -219,9 +220,11 @@ func (s *Store) open() error {
 	}
 	if s.opts.Small {
 		w.db().LimitStatements(fewStatements)
-		s.readers <- w
+		s.writing = s.readers
+		s.writing <- w
 		return w.script("PRAGMA shrink_memory") // what reading the schema took
 	}
+	s.writing <- w
 	for n := range s.opts.Readers {
 		if n > 0 && s.opts.Ephemeral { // opened when first needed
 			s.unopened <- struct{}{}

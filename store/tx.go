@@ -167,9 +167,7 @@ func (s *Store) commitGroup(group []*job) {
 	if s.opts.Observe != nil {
 		observed = s.opts.Observe(len(group))
 	}
-	if s.opts.Small {
-		<-s.readers // the writing connection, which reads too
-	}
+	<-s.writing
 	dead := s.begin()
 	for _, j := range group {
 		if dead != nil {
@@ -198,11 +196,10 @@ func (s *Store) commitGroup(group []*job) {
 			j.err = fmt.Errorf("the write was not made: %w", dead)
 			j.after, j.woken = nil, nil
 		}
-	} else if slices.ContainsFunc(group, func(j *job) bool { return j.wipe }) || s.unwiped {
-		s.wipe()
 	}
-	if s.opts.Small {
-		s.readers <- s.writer
+	s.writing <- s.writer
+	if dead == nil && (s.unwiped || slices.ContainsFunc(group, func(j *job) bool { return j.wipe })) {
+		s.wipe()
 	}
 	s.latest.Store(int64(s.newest))
 	for _, j := range group {
