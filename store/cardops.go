@@ -1,5 +1,7 @@
 package store
 
+import "punchcard/store/event"
+
 // chain selects every instance of an overflow chain by its root.
 const chain = "(id=? OR root_id=?) AND deleted_at IS NULL"
 
@@ -109,7 +111,7 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 	if err = tx.audit(a.Shop, "card.reissue", KindCard, c.key, ""); err != nil {
 		return out, err
 	}
-	tx.emit(pendingEvent{name: eventCardReissued, shop: a.Shop, program: c.program, card: c.key})
+	tx.emit(pendingEvent{name: event.CardReissued, shop: a.Shop, program: c.program, card: c.key})
 	out = issued(c)
 	return out, tx.relink(&out, c, f.SendEmail)
 }
@@ -203,7 +205,7 @@ func (tx *Tx) ArchiveCard(shop int64, id string) (d CardDetail, err error) {
 	if live == nil {
 		return tx.detail(a, id)
 	}
-	if err = tx.eachInstance(shop, c, eventCardArchived, "archived_at IS NULL AND "); err != nil {
+	if err = tx.eachInstance(shop, c, event.CardArchived, "archived_at IS NULL AND "); err != nil {
 		return d, err
 	}
 	if _, err = tx.exec("UPDATE cards SET archived_at=?, updated_at=? WHERE archived_at IS NULL AND "+chain, tx.Now, tx.Now, c.root, c.root); err != nil {
@@ -223,7 +225,7 @@ func (tx *Tx) ArchiveCard(shop int64, id string) (d CardDetail, err error) {
 
 // eachInstance emits an event for every instance of c's chain that meets the
 // condition, oldest first.
-func (tx *Tx) eachInstance(shop int64, c card, name eventName, cond string) error {
+func (tx *Tx) eachInstance(shop int64, c card, name event.Name, cond string) error {
 	r := tx.query("SELECT id FROM cards WHERE "+cond+chain+" ORDER BY id", c.root, c.root)
 	for r.next() {
 		tx.emit(pendingEvent{name: name, shop: shop, program: c.program, card: r.int()})
@@ -244,7 +246,7 @@ func (tx *Tx) EraseCard(shop int64, id string) error {
 	if err := tx.setLive(shop, c.root, false); err != nil {
 		return err
 	}
-	if err := tx.eachInstance(shop, c, eventCardDeleted, ""); err != nil {
+	if err := tx.eachInstance(shop, c, event.CardDeleted, ""); err != nil {
 		return err
 	}
 	const instances = "IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)"

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"punchcard/store/event"
 )
 
 // At is where and by what a card is presented.
@@ -318,7 +320,7 @@ func (tx *Tx) accept(p *presentation) error {
 			return err
 		}
 		c.activatedAt, c.Status = Some(tx.Now), StatusActive
-		tx.emit(pendingEvent{name: eventCardActivated, shop: p.Shop, program: p.program.key, card: c.key})
+		tx.emit(pendingEvent{name: event.CardActivated, shop: p.Shop, program: p.program.key, card: c.key})
 	}
 	return nil
 }
@@ -330,7 +332,7 @@ func (tx *Tx) archive(p *presentation, c *card) error {
 	}
 	c.archivedAt, c.Status = Some(tx.Now), StatusArchived
 	p.instances = slices.DeleteFunc(p.instances, func(i *card) bool { return i == c })
-	tx.late(pendingEvent{name: eventCardArchived, shop: p.Shop, program: p.program.key, card: c.key})
+	tx.late(pendingEvent{name: event.CardArchived, shop: p.Shop, program: p.program.key, card: c.key})
 	return nil
 }
 

@@ -110,6 +110,7 @@ type Store struct {
 
 	readers  chan *conn
 	unopened chan struct{} // those of a throw-away file that were not needed yet
+	writing  chan *conn    // the writing connection while no group is being written; readers where that is the same
 
 	sites    perEpoch[sites]    // by shop
 	programs perEpoch[*program] // by program
@@ -120,8 +121,8 @@ type Store struct {
 	onMail atomic.Pointer[func()]        // see OnMail
 
 	// The writer goroutine's own; nothing else touches these.
-	writer    *conn
-	floors    map[string]int64 // of keys, by table, and of reissues, in a file that was restored; see skipKeys
+	writer    *conn            // to be used between taking it from writing and giving it back
+	floors    map[string]int64 // of keys, by table, and of reissues, in a file that was restored; see SkipKeys
 	newest    Time
 	epoch     int64 // meta.auth_epoch as the open group sees it
 	began     int64 // as its transaction found it
@@ -165,7 +166,7 @@ func Open(path string, opts Options) (*Store, error) {
 	if opts.Limits == (Limits{}) {
 		opts.Limits = DefaultLimits()
 	}
-	s := &Store{opts: opts, path: path, queue: make(chan *job, waiting), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), hooks: map[int64][]hook{}}
+	s := &Store{opts: opts, path: path, queue: make(chan *job, waiting), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), writing: make(chan *conn, 1), hooks: map[int64][]hook{}}
 	if err := s.open(); err != nil {
 		s.release()
 		return nil, err
@@ -179,32 +180,23 @@ func (s *Store) open() error {
 	if n := len(s.opts.IDSecret); s.opts.IDSecret != nil && n != 16 {
 		return fmt.Errorf("%s: the id secret has %d bytes instead of 16", s.path, n)
 	}
-	if err := checkPath(s.path, s.opts.MustExist); err != nil {
+	if err := CheckPath(s.path, s.opts.MustExist); err != nil {
 		return err
 	}
 	if !s.opts.Ephemeral { // such a file is nobody else's
-		if err := inspect(s.path); err != nil {
+		if err := Inspect(s.path); err != nil {
 			return err
 		}
 	}
 	if s.opts.Serve {
-		s.lock = flock.New(s.path + ".lock")
-		ok, err := s.lock.TryLock()
-		if err != nil {
-			s.lock = nil
-			return fmt.Errorf("%s: cannot write next to the database: %w", s.path, err)
-		}
-		if !ok {
-			s.lock = nil
-			return held(s.path)
-		}
-		if err := os.Truncate(s.path+".lock", 0); err != nil { // of a restore that was killed
-			return fmt.Errorf("%s: cannot write next to the database: %w", s.path, errors.Unwrap(err))
+		var err error
+		if s.lock, err = takeServeLock(s.path); err != nil {
+			return err
 		}
 	} else if restoring(s.path) {
-		return held(s.path)
+		return LockedError(s.path)
 	}
-	if err := newFile(s.path); err == nil && s.opts.Small {
+	if err := sqlite.NewFile(s.path); err == nil && s.opts.Small {
 		if err := smallPages(s.path); err != nil {
 			return s.explain(err)
 		}
@@ -228,9 +220,11 @@ func (s *Store) open() error {
 	}
 	if s.opts.Small {
 		w.db().LimitStatements(fewStatements)
-		s.readers <- w
+		s.writing = s.readers
+		s.writing <- w
 		return w.script("PRAGMA shrink_memory") // what reading the schema took
 	}
+	s.writing <- w
 	for n := range s.opts.Readers {
 		if n > 0 && s.opts.Ephemeral { // opened when first needed
 			s.unopened <- struct{}{}
@@ -260,7 +254,9 @@ func smallPages(path string) error {
 	return errors.Join(c.script("PRAGMA page_size = 1024; VACUUM"), c.close())
 }
 
-func checkPath(path string, mustExist bool) error {
+// CheckPath refuses a path that no database can have, and with mustExist one
+// where there is none.
+func CheckPath(path string, mustExist bool) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && mustExist:

@@ -64,13 +64,13 @@ func refuse(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// The details of one refusal; whoever sends a thousand bad ids learns as much
-// from the first hundred.
-const maxDetails = 100
+// MaxDetails is the most details that one refusal has; whoever sends a thousand
+// bad ids learns as much from the first hundred.
+const MaxDetails = 100
 
 // Invalid is the refusal of a request whose fields break a rule.
 func Invalid(details ...Detail) *Error {
-	return &Error{Code: ValidationFailed, Message: "One or more fields are invalid; see details.", Details: details[:min(len(details), maxDetails)]}
+	return &Error{Code: ValidationFailed, Message: "One or more fields are invalid; see details.", Details: details[:min(len(details), MaxDetails)]}
 }
 
 func notFound(what string) *Error { return refuse(NotFound, "No such %s.", what) }

@@ -6,33 +6,10 @@ import (
 	"punchcard/store/event"
 )
 
-type eventName = event.Name
-
-// The events that operations of the store fire.
-const (
-	eventCardAdded          = event.CardAdded
-	eventCardActivated      = event.CardActivated
-	eventCardRegistered     = event.CardRegistered
-	eventCardReissued       = event.CardReissued
-	eventCardArchived       = event.CardArchived
-	eventCardDeleted        = event.CardDeleted
-	eventProgramCreated     = event.ProgramCreated
-	eventProgramUpdated     = event.ProgramUpdated
-	eventProgramPublished   = event.ProgramPublished
-	eventProgramUnpublished = event.ProgramUnpublished
-	eventProgramSuspended   = event.ProgramSuspended
-	eventProgramUnsuspended = event.ProgramUnsuspended
-	eventProgramDeleted     = event.ProgramDeleted
-	eventLocationCreated    = event.LocationCreated
-	eventLocationUpdated    = event.LocationUpdated
-	eventLocationDisabled   = event.LocationDisabled
-	eventLocationEnabled    = event.LocationEnabled
-)
-
 // pendingEvent is what an operation did, by keys; the rest of the envelope is
 // read at the end of the write, in its own transaction.
 type pendingEvent struct {
-	name                    eventName
+	name                    event.Name
 	shop                    int64
 	program, location, card int64 // 0: none
 	fromState, toState      string
@@ -45,7 +22,7 @@ type bookedRow struct {
 	entry
 	key                     int64
 	stampsAfter, valueAfter int64
-	specific, also          eventName // of transaction.created: what the row fires besides
+	specific, also          event.Name // of transaction.created: what the row fires besides
 }
 
 // hook is a webhook as matching needs it.
@@ -64,7 +41,7 @@ func (tx *Tx) late(e pendingEvent) { tx.last = append(tx.last, e) }
 
 // ledgerEvents are the specific events of each type of row (contract section
 // 5, "Which operation fires what").
-var ledgerEvents = map[string]eventName{"stamp": event.StampAssigned, "redemption": event.PrizeRedeemed, "access": event.CardUsed,
+var ledgerEvents = map[string]event.Name{"stamp": event.StampAssigned, "redemption": event.PrizeRedeemed, "access": event.CardUsed,
 	"topup": event.ValueChanged, "spend": event.ValueChanged, "reversal": event.TransactionReversed, "expiry": event.CardExpired}
 
 // emitLedger notes the events of one ledger row: the specific ones, then the
@@ -74,7 +51,7 @@ func (tx *Tx) emitLedger(p *presentation, c *card, key int64, e entry) {
 	if e.reversed == "topup" || e.reversed == "spend" {
 		row.also = event.ValueChanged
 	}
-	for _, name := range []eventName{row.specific, row.also, event.TransactionCreated} {
+	for _, name := range []event.Name{row.specific, row.also, event.TransactionCreated} {
 		if name != "" {
 			tx.emit(pendingEvent{name: name, shop: p.Shop, program: p.program.key, location: p.Location, card: c.key, row: &row})
 		}
@@ -161,7 +138,7 @@ func (tx *Tx) queue(e pendingEvent, to []int64, v1, v2 bool) error {
 }
 
 // recordEvent writes what happened, rendered in the versions that are wanted.
-func (tx *Tx) recordEvent(shop int64, name eventName, card Null[int64], v1, v2 []byte) (key int64, err error) {
+func (tx *Tx) recordEvent(shop int64, name event.Name, card Null[int64], v1, v2 []byte) (key int64, err error) {
 	return tx.insert("INSERT INTO events (shop_id, name, card_id, payload_v1, payload_v2, occurred_at) VALUES (?,?,?,?,?,?)", shop, string(name), card, v1, v2, tx.Now)
 }
 

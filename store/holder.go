@@ -1,6 +1,10 @@
 package store
 
-import "crypto/subtle"
+import (
+	"crypto/subtle"
+
+	"punchcard/store/event"
+)
 
 // HolderCard is a card as its holder sees it.
 type HolderCard struct {
@@ -117,7 +121,7 @@ func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
 	if err := tx.dropMail(root); err != nil {
 		return d, err
 	}
-	tx.emit(pendingEvent{name: eventCardRegistered, shop: shop, program: shown.program, card: shown.key, platform: f.Platform.V})
+	tx.emit(pendingEvent{name: event.CardRegistered, shop: shop, program: shown.program, card: shown.key, platform: f.Platform.V})
 	if err := tx.audit(shop, "card.install", KindCard, shown.key, ""); err != nil {
 		return d, err
 	}

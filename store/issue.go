@@ -3,6 +3,8 @@ package store
 import (
 	"math"
 	"time"
+
+	"punchcard/store/event"
 )
 
 // Ways in which a card comes to be (spec event card.added).
@@ -111,7 +113,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 		t.active = 1
 	}
 	tx.counts.total(key, t)
-	tx.emit(pendingEvent{name: eventCardAdded, shop: a.Shop, program: key, card: card, location: counter.V})
+	tx.emit(pendingEvent{name: event.CardAdded, shop: a.Shop, program: key, card: card, location: counter.V})
 	if err = tx.mail(out, card, token, name, f.SendEmail); err != nil {
 		return out, err
 	}

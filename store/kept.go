@@ -138,6 +138,5 @@ func (s *Store) programByKey(c *conn, shop, key int64) (*program, error) {
 	}
 	var err error
 	p.Prizes, err = s.ladder(c, key)
-	p.fixed = NewFixed(p.Program)
 	return p, err
 }

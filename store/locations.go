@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/crypto/argon2"
+
+	"punchcard/store/event"
 )
 
 // Location is a site with a till (spec Location).
@@ -140,7 +142,7 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields) (l Location, err erro
 	if err = tx.changedLocation(shop, "location.create", key); err != nil {
 		return l, err
 	}
-	tx.emit(pendingEvent{name: eventLocationCreated, shop: shop, location: key})
+	tx.emit(pendingEvent{name: event.LocationCreated, shop: shop, location: key})
 	_, l, err = tx.s.location(tx.conn, Access{Shop: shop}, tx.s.ID(KindLocation, key))
 	return l, err
 }
@@ -166,7 +168,7 @@ func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (l Location, 
 	if err = tx.changedLocation(a.Shop, "location.update", key); err != nil {
 		return l, err
 	}
-	tx.emit(pendingEvent{name: eventLocationUpdated, shop: a.Shop, location: key})
+	tx.emit(pendingEvent{name: event.LocationUpdated, shop: a.Shop, location: key})
 	_, l, err = tx.s.location(tx.conn, a, id)
 	return l, err
 }
@@ -178,9 +180,9 @@ func (tx *Tx) SetLocationActive(a Access, id string, active bool) (l Location, e
 	if err != nil || l.Active == active {
 		return l, err
 	}
-	at, action, name := Some(tx.Now), "location.disable", eventLocationDisabled
+	at, action, name := Some(tx.Now), "location.disable", event.LocationDisabled
 	if active {
-		at, action, name = Null[Time]{}, "location.enable", eventLocationEnabled
+		at, action, name = Null[Time]{}, "location.enable", event.LocationEnabled
 	}
 	if _, err = tx.exec("UPDATE locations SET disabled_at=?, updated_at=? WHERE id=?", at, tx.Now, key); err != nil {
 		return l, err

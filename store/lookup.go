@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"slices"
-	"sync"
 )
 
 // LadderPrize is a prize as it stands on one card.
@@ -21,11 +20,11 @@ type EarlierCard struct {
 
 // Lookup is a card as a till shows it: the instance that takes the next stamp.
 type Lookup struct {
-	Card         CardDetail      `json:"card"`
-	Program      *Fixed[Program] `json:"program"`
-	Prizes       []LadderPrize   `json:"prizes"`
-	EarlierCards []EarlierCard   `json:"earlier_cards" doc:"The other live cards of the chain, oldest first."`
-	Transactions []Transaction   `json:"transactions" doc:"The chain's last ten, newest first."`
+	Card         CardDetail    `json:"card"`
+	Program      Program       `json:"program"`
+	Prizes       []LadderPrize `json:"prizes"`
+	EarlierCards []EarlierCard `json:"earlier_cards" doc:"The other live cards of the chain, oldest first."`
+	Transactions []Transaction `json:"transactions" doc:"The chain's last ten, newest first."`
 }
 
 // Most chains are of one card: this finds only those, and need not search for
@@ -37,8 +36,7 @@ const shownTransactions = 10
 
 // Lookup shows what a card's id or code stands for. It never writes.
 func (v *View) Lookup(at At, code string) (l Lookup, err error) {
-	x := newLookup(v, at)
-	defer x.done()
+	x := lookup{View: v, at: at}
 	for _, sql := range []string{aloneSQL, namedChainSQL} {
 		if x.all, x.epoch, err = v.s.namedChain(v.conn, at.Shop, code, v.Now, x.more, sql); err != nil {
 			return l, err
@@ -53,8 +51,7 @@ func (v *View) Lookup(at At, code string) (l Lookup, err error) {
 
 // lookupRoot is Lookup of a chain by its root, inside a snapshot.
 func (v *View) lookupRoot(at At, root int64) (l Lookup, generation int64, err error) {
-	x := newLookup(v, at)
-	defer x.done()
+	x := lookup{View: v, at: at}
 	if x.all, x.epoch, err = v.s.readChain(v.conn, v.Now, x.more, chainSQL, root); err != nil {
 		return l, 0, err
 	}
@@ -72,21 +69,6 @@ type lookup struct {
 	rows   []lookupRow               // of every card its last ten
 	where  sites
 	p      *presentation
-}
-
-// lookups are used again: a row is large, and there are ten of most cards.
-var lookups = sync.Pool{New: func() any { return new(lookup) }}
-
-func newLookup(v *View, at At) *lookup {
-	x := lookups.Get().(*lookup)
-	x.View, x.at = v, at
-	return x
-}
-
-func (x *lookup) done() {
-	clear(x.rows) // holds on to nobody's card
-	*x = lookup{rows: x.rows[:0]}
-	lookups.Put(x)
 }
 
 // lookupRow is a row of the ledger as the file has it.
@@ -133,7 +115,7 @@ func (x *lookup) show() (l Lookup, err error) {
 		return l, err
 	}
 	shown := x.p.next()
-	l.Program = x.p.program.fixed
+	l.Program = x.p.program.Program
 	l.Card, l.Prizes = x.p.detail(shown, x.where), x.ladder(shown)
 	for _, c := range x.p.instances {
 		if c != shown {

@@ -124,7 +124,7 @@ func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 		case err != nil:
 			return err
 		default:
-			m.Mail = installMail(m.CardID, h.Card.HolderEmail.V, h.Program.V.Name, v.s.linkTo(m.Token), m.At)
+			m.Mail = installMail(m.CardID, h.Card.HolderEmail.V, h.Program.Name, v.s.linkTo(m.Token), m.At)
 		}
 		return nil
 	})

@@ -1,5 +1,7 @@
 package store
 
+import "punchcard/store/event"
+
 // Prize is one option of a program's ladder (spec Prize).
 type Prize struct {
 	ID          string `json:"id" min:"1" doc:"Opaque."`
@@ -104,7 +106,7 @@ func (tx *Tx) changedLadder(a Access, p program, action string, prize int64) err
 	if err := tx.bumpAuth(); err != nil { // programs are kept for an epoch
 		return err
 	}
-	tx.emit(pendingEvent{name: eventProgramUpdated, shop: a.Shop, program: p.key})
+	tx.emit(pendingEvent{name: event.ProgramUpdated, shop: a.Shop, program: p.key})
 	return tx.audit(a.Shop, action, KindPrize, prize, "")
 }
 

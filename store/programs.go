@@ -3,6 +3,8 @@ package store
 import (
 	"encoding/json"
 	"slices"
+
+	"punchcard/store/event"
 )
 
 // Program is a card template (spec Program): the list's shape.
@@ -73,7 +75,6 @@ func Stamps(programType string) bool { return programType == "standard" || progr
 // program is a row with the columns that no resource shows.
 type program struct {
 	ProgramDetail
-	fixed                    *Fixed[Program] // of what is kept
 	key                      int64
 	nameLocalizations        string
 	descriptionLocalizations string
@@ -182,7 +183,7 @@ func (tx *Tx) CreateProgram(a Access, f ProgramFields) (d ProgramDetail, err err
 	if err = tx.bumpAuth(); err != nil { // taken back, its key may be another's
 		return d, err
 	}
-	tx.emit(pendingEvent{name: eventProgramCreated, shop: a.Shop, program: p.key})
+	tx.emit(pendingEvent{name: event.ProgramCreated, shop: a.Shop, program: p.key})
 	p, err = tx.s.program(tx.conn, a, tx.s.ID(KindProgram, p.key))
 	return p.ProgramDetail, err
 }
@@ -221,14 +222,14 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 	if err = tx.setScope(p.key, scope); err != nil {
 		return d, err
 	}
-	return tx.changedProgram(a, p.key, "program.update", eventProgramUpdated)
+	return tx.changedProgram(a, p.key, "program.update", event.ProgramUpdated)
 }
 
 func errInstalled() *Error {
 	return refuse(ProgramHasInstalledCards, "A card of this program is installed on a device; the program and its prizes are frozen.")
 }
 
-func (tx *Tx) changedProgram(a Access, key int64, action string, name eventName) (d ProgramDetail, err error) {
+func (tx *Tx) changedProgram(a Access, key int64, action string, name event.Name) (d ProgramDetail, err error) {
 	if err = tx.audit(a.Shop, action, KindProgram, key, ""); err != nil {
 		return d, err
 	}
@@ -399,8 +400,8 @@ func (tx *Tx) ProgramAction(a Access, id, action string) (d ProgramDetail, err e
 	if _, err = tx.exec(step, tx.Now, p.key); err != nil {
 		return d, err
 	}
-	return tx.changedProgram(a, p.key, "program."+action, map[string]eventName{
-		Publish: eventProgramPublished, Unpublish: eventProgramUnpublished, Suspend: eventProgramSuspended, Unsuspend: eventProgramUnsuspended}[action])
+	return tx.changedProgram(a, p.key, "program."+action, map[string]event.Name{
+		Publish: event.ProgramPublished, Unpublish: event.ProgramUnpublished, Suspend: event.ProgramSuspended, Unsuspend: event.ProgramUnsuspended}[action])
 }
 
 // SetMinSpend sets what a stamp must cost at least, in cents; null takes the
@@ -413,7 +414,7 @@ func (tx *Tx) SetMinSpend(shop int64, id string, cents Opt[int64]) (d ProgramDet
 	if _, err = tx.exec("UPDATE programs SET min_spend_cents=?, updated_at=? WHERE id=?", cents.Value(), tx.Now, p.key); err != nil {
 		return d, err
 	}
-	return tx.changedProgram(Access{Shop: shop}, p.key, "program.update", eventProgramUpdated)
+	return tx.changedProgram(Access{Shop: shop}, p.key, "program.update", event.ProgramUpdated)
 }
 
 // DeleteProgram makes a program not_found and archives all its cards; its
@@ -425,7 +426,7 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	}
 	r := tx.query("SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL AND archived_at IS NULL ORDER BY id", p.key)
 	for r.next() {
-		tx.emit(pendingEvent{name: eventCardArchived, shop: shop, program: p.key, card: r.int()})
+		tx.emit(pendingEvent{name: event.CardArchived, shop: shop, program: p.key, card: r.int()})
 	}
 	if err := r.close(); err != nil {
 		return err
@@ -448,6 +449,6 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	if err := tx.audit(shop, "program.delete", KindProgram, p.key, ""); err != nil {
 		return err
 	}
-	tx.emit(pendingEvent{name: eventProgramDeleted, shop: shop, program: p.key})
+	tx.emit(pendingEvent{name: event.ProgramDeleted, shop: shop, program: p.key})
 	return tx.bumpAuth()
 }

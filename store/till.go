@@ -3,6 +3,8 @@ package store
 import (
 	"encoding/json"
 	"time"
+
+	"punchcard/store/event"
 )
 
 // Stamped is the answer of every action at a till: the row and the card, and
@@ -174,7 +176,7 @@ func (tx *Tx) overflow(p *presentation, parent *card) (*card, error) {
 	c.ID, c.StampsCount, c.CreatedAt = tx.s.ID(KindCard, key), 0, tx.Now
 	p.instances = append(p.instances, c)
 	tx.counts.total(c.program, totals{active: 1}) // as its parent is, which was just presented
-	tx.emit(pendingEvent{name: eventCardAdded, shop: p.Shop, program: p.program.key, card: key, location: p.Location})
+	tx.emit(pendingEvent{name: event.CardAdded, shop: p.Shop, program: p.program.key, card: key, location: p.Location})
 	return c, nil
 }
 

@@ -713,7 +713,7 @@ func TestLookup(t *testing.T) {
 	program, prizes := k.ladder(true, 5, 5, 10)
 	root := k.card(k.a, program, CardFields{HolderName: set("Ada")})
 	before := k.dump()
-	if l := k.lookup(root); l.Card.ID != root || l.Card.Status != StatusInvited || len(l.Prizes) != 3 || len(l.EarlierCards)+len(l.Transactions) != 0 || l.Program.V.ID != program {
+	if l := k.lookup(root); l.Card.ID != root || l.Card.Status != StatusInvited || len(l.Prizes) != 3 || len(l.EarlierCards)+len(l.Transactions) != 0 || l.Program.ID != program {
 		t.Errorf("a fresh card looks like %+v", l)
 	}
 	if k.dump() != before {

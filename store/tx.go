@@ -172,9 +172,7 @@ func (s *Store) commitGroup(group []*job) {
 	if s.opts.Observe != nil {
 		observed = s.opts.Observe(len(group))
 	}
-	if s.opts.Small {
-		<-s.readers // the writing connection, which reads too
-	}
+	<-s.writing
 	dead := s.begin()
 	for _, j := range group {
 		if dead != nil {
@@ -203,11 +201,10 @@ func (s *Store) commitGroup(group []*job) {
 			j.err = fmt.Errorf("the write was not made: %w", dead)
 			j.after, j.woken = nil, nil
 		}
-	} else if slices.ContainsFunc(group, func(j *job) bool { return j.wipe }) || s.unwiped {
-		s.wipe()
 	}
-	if s.opts.Small {
-		s.readers <- s.writer
+	s.writing <- s.writer
+	if dead == nil && (s.unwiped || slices.ContainsFunc(group, func(j *job) bool { return j.wipe })) {
+		s.wipe()
 	}
 	s.latest.Store(int64(s.newest))
 	for _, j := range group {
@@ -246,22 +243,6 @@ func (s *Store) begin() error {
 		s.hookEpoch, s.hooks = hooks, map[int64][]hook{}
 	}
 	return err
-}
-
-// nextKey is the key of a table's next row where that is not simply one more
-// than the last (null): in a restored file those behind the backup's last may
-// have been given before, and what was known by their ids must not become
-// something else. See skipKeys.
-func (tx *Tx) nextKey(table string) (key Null[int64], err error) {
-	floor := tx.s.floors[table]
-	if floor == 0 {
-		return key, nil
-	}
-	last, err := tx.number("SELECT ifnull(max(id), 0) FROM " + table)
-	if err == nil && last < floor {
-		key = Some(floor + 1)
-	}
-	return key, err
 }
 
 // runJob runs one member in its savepoint. What it returns is not the job's

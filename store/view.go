@@ -32,9 +32,7 @@ func (s *Store) View(epoch int64, fn func(*View) error) error {
 	}
 	defer func() {
 		c.db().CloseRows()
-		if s.opts.Small {
-			c.db().Resume() // it was not a write's
-		}
+		c.db().Resume() // an error of the disk was not a write's
 		s.readers <- c
 	}()
 	// Not before what the newest write took for the present.

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"punchcard/server/dev/seed"
-	"punchcard/store"
+	"punchcard/store/backup"
 )
 
 // paced is when answers came and how long they took.
@@ -148,7 +148,7 @@ func byCommand(b *testing.B, binary, db string, ids []string, serial *atomic.Int
 // bySchedule has the server make one: the name of an older one tells it when.
 func bySchedule(b *testing.B, binary, db string, ids []string, serial *atomic.Int64) (s *busy, file string, from, till time.Time) {
 	dir := b.TempDir()
-	older := filepath.Join(dir, "b-"+time.Now().UTC().Add(warm+time.Second-time.Minute).Format(store.StampLayout)+".db")
+	older := filepath.Join(dir, "b-"+time.Now().UTC().Add(warm+time.Second-time.Minute).Format(backup.TimeLayout)+".db")
 	if err := os.WriteFile(older, nil, 0o600); err != nil {
 		b.Fatal(err)
 	}

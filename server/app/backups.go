@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"punchcard/store"
+	"punchcard/store/backup"
 )
 
 // Backups are what the server makes of its own database.
@@ -16,7 +17,7 @@ type Backups struct {
 	Quick bool   // leave out the invariants when one is verified
 	// Copy makes the copy in a process of its own; nil: in this one, where
 	// verifying takes processor time that requests then wait for.
-	Copy func(ctx context.Context, db, file string, o store.CopyOptions) (size int64, err error)
+	Copy func(ctx context.Context, db, file string, o backup.Options) (size int64, err error)
 }
 
 // clockInterval is how often the clock is read while a backup is far off: a
@@ -33,7 +34,7 @@ func newBackups(b *Backups, st *store.Store, log *slog.Logger) Service {
 // the first is due, so that restarts neither add nor skip any. After a failure
 // the next attempt is an interval later.
 func (b *Backups) run(ctx context.Context, st *store.Store, log *slog.Logger) {
-	folder := store.BackupFolder{DB: st.Path(), Dir: b.Dir, Keep: b.Keep, Quick: b.Quick, Copy: b.Copy}
+	folder := backup.Folder{DB: st.Path(), Dir: b.Dir, Keep: b.Keep, Quick: b.Quick, Copy: b.Copy}
 	now := func() time.Time { return st.Now().Std() }
 	var due time.Time
 	switch newest, err := folder.Newest(); {
@@ -62,7 +63,7 @@ func (b *Backups) run(ctx context.Context, st *store.Store, log *slog.Logger) {
 }
 
 // make makes one backup and logs what came of it.
-func (b *Backups) make(ctx context.Context, folder store.BackupFolder, at time.Time, now func() time.Time, log *slog.Logger) {
+func (b *Backups) make(ctx context.Context, folder backup.Folder, at time.Time, now func() time.Time, log *slog.Logger) {
 	made, err := folder.Make(ctx, at)
 	if made.File != "" {
 		log.Info("backup made", "file", made.File, "bytes", made.Size, "took", now().Sub(at), "removed", len(made.Pruned))

@@ -11,6 +11,7 @@ import (
 
 	"punchcard/server/dev/seed"
 	"punchcard/store"
+	"punchcard/store/backup"
 )
 
 // image is what a fixture begins with: the content of its file, and what is in
@@ -123,7 +124,7 @@ func (d *Dev) refill(path string) (start *image, err error) {
 	if start, err = d.write(whole); err != nil {
 		return nil, err
 	}
-	return start, store.Replace(path, whole)
+	return start, backup.Replace(path, whole)
 }
 
 // write makes a file of the image, which nobody else has.

@@ -21,6 +21,7 @@ import (
 	"punchcard/server/dev/seed"
 	"punchcard/server/mail"
 	"punchcard/store"
+	"punchcard/store/backup"
 	"punchcard/webhook"
 )
 
@@ -97,7 +98,7 @@ func (b *background) service(name string) app.Service {
 		return app.NewHousekeeping(b.st, log)
 	case "backups":
 		return app.NewBackups(&app.Backups{Every: time.Hour, Keep: 1, Dir: b.t.TempDir(),
-			Copy: func(ctx context.Context, _, _ string, _ store.CopyOptions) (int64, error) {
+			Copy: func(ctx context.Context, _, _ string, _ backup.Options) (int64, error) {
 				b.begun["backups"] <- struct{}{}
 				<-ctx.Done()
 				return 0, ctx.Err()

@@ -69,9 +69,9 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Param
 		p.refuse(w, r, err)
 		return
 	}
-	x := view{Shop: h.ShopName, Card: h.Card, Program: h.Program.V, Prizes: h.Prizes, Earlier: h.EarlierCards, QR: template.HTML(svg), Token: ps.ByName("token"), Installed: h.Card.InstalledAt.Valid, Until: h.Until}
-	x.Ink, x.OnBrand = ink(h.Program.V.TextColorHex, h.Program.V.BgColorHex), on(h.Program.V.BrandColorHex)
-	if t := h.Program.V.TotalStamps; t.Valid {
+	x := view{Shop: h.ShopName, Card: h.Card, Program: h.Program, Prizes: h.Prizes, Earlier: h.EarlierCards, QR: template.HTML(svg), Token: ps.ByName("token"), Installed: h.Card.InstalledAt.Valid, Until: h.Until}
+	x.Ink, x.OnBrand = ink(h.Program.TextColorHex, h.Program.BgColorHex), on(h.Program.BrandColorHex)
+	if t := h.Program.TotalStamps; t.Valid {
 		x.Percent = 100 * min(h.Card.StampsCount, t.V) / t.V
 		for i := int64(0); i < t.V && t.V <= drawn; i++ {
 			x.Stamps = append(x.Stamps, i < h.Card.StampsCount)

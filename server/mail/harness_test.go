@@ -125,7 +125,7 @@ func (w *wire) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	return &end{Conn: near, w: w}, nil
 }
 
-func (w *wire) store.Given(down bool) {
+func (w *wire) set(down bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.down = down

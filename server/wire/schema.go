@@ -102,8 +102,6 @@ func (g *generator) typeOf(t reflect.Type) *JSONSchema {
 	switch {
 	case isNull(t):
 		return orNull(g.typeOf(t.Field(0).Type))
-	case isFixed(t):
-		return g.typeOf(t.Elem().Field(0).Type)
 	}
 	switch kindOf(t) {
 	case kindTime:

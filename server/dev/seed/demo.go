@@ -132,7 +132,7 @@ func all[T any](page func(store.PageQuery) (store.Page[T], error)) (list []T, er
 // demoShop is a coffee shop with two locations and a program of every type.
 func demoShop(tx *store.Tx) error {
 	tx.Limits = store.DefaultLimits() // the demo shop is the same whatever the deployment allows
-	shop, _, err := tx.CreateShop(store.ShopFields{Name: store.Given("Caffè Centrale"), Mode: store.Given("test"), Timezone: store.Given("Europe/Rome"), IncludedLocations: set[int64](2)})
+	shop, _, err := tx.CreateShop(store.ShopFields{Name: store.Given("Caffè Centrale"), Mode: store.Given("test"), Timezone: store.Given("Europe/Rome"), IncludedLocations: store.Given[int64](2)})
 	if err != nil {
 		return err
 	}
@@ -179,16 +179,16 @@ func demoPrograms(tx *store.Tx, a store.Access) error {
 		prizes []store.PrizeFields
 	}{
 		{store.ProgramFields{Type: store.Given("standard"), Name: store.Given("Coffee card"), Description: store.Given("Ten coffees, the next one is on us."), Category: store.Given("coffee"),
-			TotalStamps: set[int64](10), RepeatAfterReset: store.Given(true), IconKey: store.Given("coffee")},
+			TotalStamps: store.Given[int64](10), RepeatAfterReset: store.Given(true), IconKey: store.Given("coffee")},
 			[]store.PrizeFields{
-				{Threshold: set[int64](5), Name: store.Given("Croissant")},
-				{Threshold: set[int64](10), Name: store.Given("Free coffee")},
-				{Threshold: set[int64](10), Name: store.Given("Slice of cake")},
+				{Threshold: store.Given[int64](5), Name: store.Given("Croissant")},
+				{Threshold: store.Given[int64](10), Name: store.Given("Free coffee")},
+				{Threshold: store.Given[int64](10), Name: store.Given("Slice of cake")},
 			}},
-		{store.ProgramFields{Type: store.Given("private"), Name: store.Given("Regulars"), Category: store.Given("coffee"), TotalStamps: set[int64](10), RepeatAfterReset: store.Given(true), IconKey: store.Given("star")}, nil},
+		{store.ProgramFields{Type: store.Given("private"), Name: store.Given("Regulars"), Category: store.Given("coffee"), TotalStamps: store.Given[int64](10), RepeatAfterReset: store.Given(true), IconKey: store.Given("star")}, nil},
 		{store.ProgramFields{Type: store.Given("discount"), Name: store.Given("Friends, 10% off"), Category: store.Given("coffee"), DiscountPercent: store.Given(10.0)}, nil},
 		{store.ProgramFields{Type: store.Given("access"), Name: store.Given("Reading room"), Category: store.Given("club"), AccessImageURL: store.Given("https://example.com/reading-room.png")}, nil},
-		{store.ProgramFields{Type: store.Given("prepaid"), Name: store.Given("Prepaid card"), Category: store.Given("coffee"), InitialBalanceCents: set[int64](0)}, nil},
+		{store.ProgramFields{Type: store.Given("prepaid"), Name: store.Given("Prepaid card"), Category: store.Given("coffee"), InitialBalanceCents: store.Given[int64](0)}, nil},
 	} {
 		made, err := tx.CreateProgram(a, p.f)
 		if err != nil {

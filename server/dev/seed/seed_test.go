@@ -277,7 +277,7 @@ func TestReadyLine(t *testing.T) {
 	}
 	// The card is good at the till by what the ready line calls it.
 	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "device", Key: till.Device}, Do: func(tx *store.Tx) error {
-		_, err := tx.TopUp(till.At, ready.Refs["bread-01"], store.AmountFields{AmountCents: set[int64](100)})
+		_, err := tx.TopUp(till.At, ready.Refs["bread-01"], store.AmountFields{AmountCents: store.Given[int64](100)})
 		return err
 	}}); err != nil {
 		t.Error(err)

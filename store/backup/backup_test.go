@@ -1,4 +1,4 @@
-package store
+package backup
 
 import (
 	"context"
@@ -11,47 +11,29 @@ import (
 	"testing"
 	"time"
 
-	"punchcard/store/sqlite"
+	"punchcard/store"
 )
-
-// ends is a context that ends when it has been asked so many times.
-type ends struct {
-	context.Context
-	after int
-}
-
-func (e *ends) Err() error {
-	if e.after--; e.after < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
-// folder are the names of what is in a folder.
-func folder(t *testing.T, dir string) (names []string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
-}
 
 // A backup that is broken off at any look at its context leaves nothing, and
 // what it was to replace.
 func TestBackupBrokenOff(t *testing.T) {
-	f := start(t, Options{})
-	f.must(stuff("some", 900, 9000))
+	f := start(t)
+	must(f, func(tx *store.Tx) (any, error) {
+		for i := range 900 { // some pages of the file
+			c := store.NewIdempotencyKey(1, fmt.Sprint(i), "POST", "/", nil)
+			if err := tx.Remember(c, store.Remembered{Status: 200, Body: []byte(strings.Repeat("x", 9000))}); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	})
 	dir := t.TempDir()
 	file := filepath.Join(dir, "copy.db")
 	if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for n := 0; ; n++ {
-		_, err := Backup(&ends{context.Background(), n}, f.Path(), file, CopyOptions{Force: true})
+		_, err := Create(&ends{context.Background(), n}, f.Path(), file, Options{Force: true})
 		if got := folder(t, dir); !slices.Equal(got, []string{"copy.db"}) {
 			t.Fatalf("ended after %d looks, the folder has %q", n, got)
 		}
@@ -74,14 +56,14 @@ func TestBackupBrokenOff(t *testing.T) {
 // A copy is one file, without a log, and has all that the database had: also
 // what is in its log alone.
 func TestBackupIsOneFile(t *testing.T) {
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Coffee"))
+	f := start(t)
+	program := f.program("Coffee")
 	for i := range 50 {
-		f.card(f.a, program, CardFields{ExternalRef: set(fmt.Sprint("person", i))})
+		f.card(program, store.CardFields{ExternalRef: set(fmt.Sprint("person", i))})
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "copy.db")
-	size, err := Backup(context.Background(), f.Path(), file, CopyOptions{Copied: func() {
+	size, err := Create(context.Background(), f.Path(), file, Options{Copied: func() {
 		// Whatever there is meanwhile has people's names in it.
 		for _, name := range folder(t, dir) {
 			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
@@ -102,7 +84,7 @@ func TestBackupIsOneFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	restored := filepath.Join(t.TempDir(), "again.db")
-	if _, err := Restore(context.Background(), file, restored, time.Now(), CopyOptions{}); err != nil {
+	if _, err := Restore(context.Background(), file, restored, time.Now(), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := folder(t, dir); !slices.Equal(got, []string{"copy.db"}) {
@@ -111,9 +93,9 @@ func TestBackupIsOneFile(t *testing.T) {
 	if err := os.Chmod(file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again := &fixture{Store: open(t, file, Options{}), t: t}
+	again := f.on(file)
 	if before, after := f.dump(), again.dump(); before != after {
-		t.Errorf("the copy differs: %s", firstDifference(before, after))
+		t.Errorf("the copy differs:\n%.2000s\n%.2000s", before, after)
 	}
 	again.sound()
 }
@@ -121,49 +103,55 @@ func TestBackupIsOneFile(t *testing.T) {
 // A file of an older version is copied as it is: before an upgrade a backup is
 // what is wanted.
 func TestBackupOfAnOlderSchema(t *testing.T) {
-	f := start(t, Options{})
+	f := start(t)
 	f.Close()
-	c, err := openConn(f.Path(), sqlite.Create)
-	if err != nil {
+	c := connect(t, f.Path())
+	if err := c.Script("PRAGMA user_version=2"); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.script("PRAGMA user_version=2"); err != nil {
-		t.Fatal(err)
-	}
-	c.close()
+	c.Close()
 	file := filepath.Join(t.TempDir(), "copy.db")
-	if _, err := Backup(context.Background(), f.Path(), file, CopyOptions{}); err != nil {
+	if _, err := Create(context.Background(), f.Path(), file, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{f.Path(), file} {
-		if c, err = openAtRest(context.Background(), path); err != nil {
-			t.Fatal(err)
-		}
-		if v, err := c.number("PRAGMA user_version"); v != 2 || err != nil {
+		c := connect(t, path)
+		if v, err := c.Number("PRAGMA user_version"); v != 2 || err != nil {
 			t.Errorf("%s has schema %d, %v", path, v, err)
 		}
-		c.close()
+		c.Close()
 	}
 }
 
 // While a restore is under way nobody else gets at the database, and one that
 // was killed is in nobody's way.
 func TestRestoreKeepsOthersOut(t *testing.T) {
-	f := start(t, Options{})
+	f := start(t)
 	f.Close()
 	lock, err := lockForRestore(f.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []Options{{}, {Serve: true}} {
-		refuses(t, f.Path(), o, "is being restored")
+	for _, o := range []store.Options{{}, {Serve: true}} {
+		s, err := store.Open(f.Path(), o)
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || err.Error() != f.Path()+": is being restored" {
+			t.Errorf("while it is restored the file is opened: %v", err)
+		}
 	}
-	if _, err := Restore(context.Background(), f.Path(), f.Path()+"2", time.Now(), CopyOptions{}); err != nil {
+	if _, err := Restore(context.Background(), f.Path(), f.Path()+"2", time.Now(), Options{}); err != nil {
 		t.Errorf("a restore of another database: %v", err)
 	}
 	lock.Close() // as the end of the process does: the mark stays
-	open(t, f.Path(), Options{}).Close()
-	open(t, f.Path(), Options{Serve: true}).Close()
+	for _, o := range []store.Options{{}, {Serve: true}} {
+		s, err := store.Open(f.Path(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+	}
 	if mark, err := os.ReadFile(f.Path() + ".lock"); err != nil || len(mark) > 0 {
 		t.Errorf("a server left the mark %q, %v", mark, err)
 	}
@@ -172,16 +160,16 @@ func TestRestoreKeepsOthersOut(t *testing.T) {
 // A connection that was there before the restore began keeps it from replacing
 // the file.
 func TestRestoreUnderAnOpenConnection(t *testing.T) {
-	f := start(t, Options{})
+	f := start(t)
 	file := filepath.Join(t.TempDir(), "copy.db")
-	if _, err := Backup(context.Background(), f.Path(), file, CopyOptions{}); err != nil {
+	if _, err := Create(context.Background(), f.Path(), file, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Restore(context.Background(), file, f.Path(), time.Now(), CopyOptions{Force: true})
+	_, err := Restore(context.Background(), file, f.Path(), time.Now(), Options{Force: true})
 	if err == nil || !strings.Contains(err.Error(), "another process is using the database") {
 		t.Errorf("%v", err)
 	}
-	f.card(f.a, f.program(f.a, stamps("Coffee")), CardFields{})
+	f.card(f.program("Coffee"), store.CardFields{})
 	f.sound()
 	for _, name := range folder(t, filepath.Dir(f.Path())) {
 		if strings.Contains(name, "partial") || strings.Contains(name, "before") {
@@ -195,40 +183,42 @@ func TestRestoreUnderAnOpenConnection(t *testing.T) {
 // code somebody may still show. That goes for the second restore too, and for
 // what is opened again.
 func TestRestoreReusesNoID(t *testing.T) {
-	f := start(t, Options{})
-	program := f.program(f.a, stamps("Coffee"))
-	f.hook(f.a, program, hookFields{})
-	k := f.till(f.a)
-	k.stamp(f.card(f.a, program, CardFields{}), 1)
+	f := start(t)
+	program := f.program("Coffee")
+	f.webhook(program)
+	stamp := func(f *fixture, n int64) store.Stamped {
+		t.Helper()
+		card := f.card(program, store.CardFields{})
+		at := f.till()
+		return must(f, func(tx *store.Tx) (store.Stamped, error) {
+			return tx.Stamp(at, card.ID, store.StampFields{Count: set(n)})
+		})
+	}
+	stamp(f, 1)
+	tables := []string{"prizes", "webhooks", "events", "shops", "keys", "devices", "locations", "programs", "cards", "transactions"}
 	last := map[string]int64{}
 	everything := func(f *fixture) { // a row of each kind, twice
 		t.Helper()
 		begin := map[string]int64{}
-		tables := slices.Concat(sequenced, floored)
 		for _, table := range tables {
 			begin[table] = f.number("SELECT ifnull(max(id), 0) FROM " + table)
 		}
 		for range 2 {
-			tea := stamps("Tea")
-			tea.RepeatAfterReset = set(true)
-			p := f.program(f.a, tea)
-			f.must(func(tx *Tx) error {
-				_, err := tx.AddPrize(f.a, p, PrizeFields{Threshold: set(int64(10)), Name: set("Cup")})
-				return err
+			p := f.program("Tea")
+			must(f, func(tx *store.Tx) (store.Prize, error) {
+				return tx.AddPrize(f.a, p, store.PrizeFields{Threshold: set(int64(10)), Name: set("Cup")})
 			})
-			f.hook(f.a, p, hookFields{})
-			k := f.till(f.a)
-			card := f.card(f.a, p, CardFields{})
-			if s, err := k.stamp(card, 13); err != nil || s.OverflowCard == nil { // of ten
-				t.Fatal(s, err)
+			f.webhook(p)
+			if s := stamp(f, 13); s.OverflowCard == nil { // of ten
+				t.Fatal(s)
 			}
-			f.must(func(tx *Tx) error {
-				_, _, err := tx.CreateKey(f.a.Shop, KeyFields{Name: set("k")})
-				return err
+			must(f, func(tx *store.Tx) (store.Key, error) {
+				k, _, err := tx.CreateKey(f.a.Shop, store.KeyFields{Name: set("k")})
+				return k, err
 			})
-			f.must(func(tx *Tx) error {
-				_, _, err := tx.CreateShop(ShopFields{})
-				return err
+			must(f, func(tx *store.Tx) (store.Shop, error) {
+				_, sh, err := tx.CreateShop(store.ShopFields{})
+				return sh, err
 			})
 		}
 		for _, table := range tables {
@@ -244,25 +234,25 @@ func TestRestoreReusesNoID(t *testing.T) {
 		f.sound()
 	}
 	file := filepath.Join(t.TempDir(), "copy.db")
-	if _, err := Backup(context.Background(), f.Path(), file, CopyOptions{}); err != nil {
+	if _, err := Create(context.Background(), f.Path(), file, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	everything(f)
 	for n := range 2 {
 		restored := filepath.Join(t.TempDir(), "again.db")
-		if _, err := Restore(context.Background(), file, restored, time.Now(), CopyOptions{}); err != nil {
+		if _, err := Restore(context.Background(), file, restored, time.Now(), Options{}); err != nil {
 			t.Fatal(err)
 		}
-		again := &fixture{Store: open(t, restored, Options{}), t: t, clock: f.clock, a: f.a}
+		again := f.on(restored)
 		if n == 0 { // one that wrote nothing yet
 			again.Close()
-			again.Store = open(t, restored, Options{})
+			again = f.on(restored)
 		}
 		everything(again)
 		again.Close()
-		again.Store = open(t, restored, Options{})
+		again = f.on(restored)
 		everything(again)
-		if _, err := Backup(context.Background(), restored, file, CopyOptions{Force: true}); err != nil {
+		if _, err := Create(context.Background(), restored, file, Options{Force: true}); err != nil {
 			t.Fatal(err)
 		}
 		everything(again)
@@ -271,17 +261,19 @@ func TestRestoreReusesNoID(t *testing.T) {
 
 // A reissue after a restore makes no code that a reissue before made.
 func TestRestoreRevivesNoCode(t *testing.T) {
-	f := start(t, Options{})
-	card := f.card(f.a, f.program(f.a, stamps("Coffee")), CardFields{})
+	f := start(t)
+	card := f.card(f.program("Coffee"), store.CardFields{})
 	file := filepath.Join(t.TempDir(), "copy.db")
-	if _, err := Backup(context.Background(), f.Path(), file, CopyOptions{}); err != nil {
+	if _, err := Create(context.Background(), f.Path(), file, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	known := map[string]bool{}
 	reissue := func(f *fixture) {
 		t.Helper()
-		must(f, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(f.a, card, ReissueFields{}) })
-		code := f.code(f.key(KindCard, card), f.number("SELECT max(code_generation) FROM cards"))
+		again := must(f, func(tx *store.Tx) (store.IssuedCard, error) {
+			return tx.ReissueCard(f.a, card.ID, store.ReissueFields{})
+		})
+		code := f.code(again.InstallURL)
 		if known[code] {
 			t.Errorf("%s was the card's code before", code)
 		}
@@ -293,10 +285,10 @@ func TestRestoreRevivesNoCode(t *testing.T) {
 	at := time.Now()
 	for range 3 {
 		restored := filepath.Join(t.TempDir(), "again.db")
-		if _, err := Restore(context.Background(), file, restored, at, CopyOptions{}); err != nil {
+		if _, err := Restore(context.Background(), file, restored, at, Options{}); err != nil {
 			t.Fatal(err)
 		}
-		again := &fixture{Store: open(t, restored, Options{}), t: t, clock: f.clock, a: f.a}
+		again := f.on(restored)
 		reissue(again)
 		reissue(again)
 		at = at.Add(time.Minute)

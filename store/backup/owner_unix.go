@@ -1,6 +1,6 @@
 //go:build unix
 
-package store
+package backup
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package store
+package backup
 
 import (
 	"context"
@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// StampLayout is the time in the names of backups: UTC, to the second, and
-// sortable.
-const StampLayout = "20060102T150405Z"
+// TimeLayout is the layout of the time in the names of backups: UTC, to the
+// second, and sortable.
+const TimeLayout = "20060102T150405Z"
 
-// BackupFolder is where the backups of one database come together, such as
+// Folder is where the backups of one database come together, such as
 // punchcard-20260131T090000Z.db of punchcard.db. Two databases of the same file
 // name need two folders.
-type BackupFolder struct {
+type Folder struct {
 	DB   string
 	Dir  string
 	Keep int // the newest backups that stay, at least 1
-	// Quick is that of CopyOptions.
+	// Quick is that of Options.
 	Quick bool
-	// Copy makes the copy, as Backup does; nil: Backup.
-	Copy func(ctx context.Context, db, file string, o CopyOptions) (size int64, err error)
+	// Copy makes the copy, as Create does; nil: Create.
+	Copy func(ctx context.Context, db, file string, o Options) (size int64, err error)
 }
 
 // Made is a backup that was made.
@@ -36,7 +36,7 @@ type Made struct {
 }
 
 // Newest is the time in the name of the newest backup; zero: there is none.
-func (f BackupFolder) Newest() (time.Time, error) {
+func (f Folder) Newest() (time.Time, error) {
 	all, err := f.list("")
 	if err != nil || len(all) == 0 {
 		return time.Time{}, err
@@ -48,7 +48,7 @@ func (f BackupFolder) Newest() (time.Time, error) {
 // Make makes a backup as of now, removes what killed runs left, and, once the
 // backup is whole, those that are older than the newest Keep. An error beside a
 // Made tells that the backup is there but the pruning failed.
-func (f BackupFolder) Make(ctx context.Context, now time.Time) (m Made, err error) {
+func (f Folder) Make(ctx context.Context, now time.Time) (m Made, err error) {
 	left, err := f.list(partialSuffix)
 	if err != nil {
 		return m, err
@@ -58,13 +58,13 @@ func (f BackupFolder) Make(ctx context.Context, now time.Time) (m Made, err erro
 			return m, err
 		}
 	}
-	name := f.prefix() + now.UTC().Format(StampLayout) + ".db"
+	name := f.prefix() + now.UTC().Format(TimeLayout) + ".db"
 	m.File = filepath.Join(f.Dir, name)
-	backup := f.Copy
-	if backup == nil {
-		backup = Backup
+	create := f.Copy
+	if create == nil {
+		create = Create
 	}
-	if m.Size, err = backup(ctx, f.DB, m.File, CopyOptions{Quick: f.Quick}); err != nil {
+	if m.Size, err = create(ctx, f.DB, m.File, Options{Quick: f.Quick}); err != nil {
 		return Made{}, err
 	}
 	all, err := f.list("")
@@ -85,22 +85,22 @@ func (f BackupFolder) Make(ctx context.Context, now time.Time) (m Made, err erro
 	return m, errors.Join(errs...)
 }
 
-func (f BackupFolder) prefix() string {
+func (f Folder) prefix() string {
 	base := filepath.Base(f.DB)
 	return strings.TrimSuffix(base, filepath.Ext(base)) + "-"
 }
 
 // at is the time in a backup's name; false where it is none of this database.
-func (f BackupFolder) at(name string) (time.Time, bool) {
+func (f Folder) at(name string) (time.Time, bool) {
 	text, ok := strings.CutPrefix(name, f.prefix())
 	text, ok2 := strings.CutSuffix(text, ".db")
-	at, err := time.Parse(StampLayout, text)
-	return at, ok && ok2 && err == nil && at.Format(StampLayout) == text
+	at, err := time.Parse(TimeLayout, text)
+	return at, ok && ok2 && err == nil && at.Format(TimeLayout) == text
 }
 
 // list are the names of backups, oldest first, that have the suffix behind
 // them. Only regular files count.
-func (f BackupFolder) list(suffix string) (names []string, err error) {
+func (f Folder) list(suffix string) (names []string, err error) {
 	entries, err := os.ReadDir(f.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Dir, cause(err))

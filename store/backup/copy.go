@@ -1,4 +1,4 @@
-package store
+package backup
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"punchcard/store"
 	"punchcard/store/sqlite"
 )
 
@@ -15,8 +16,8 @@ const copyPages = 256
 
 // copySource opens a database to be copied while others use it. Its last
 // connection, which this one may be, empties the log as any other does.
-func copySource(path string) (*conn, error) {
-	return openConn(path, sqlite.ReadWrite, "busy_timeout=5000", "query_only=1")
+func copySource(path string) (*sqlite.Conn, error) {
+	return sqlite.Open(path, sqlite.ReadWrite, "busy_timeout=5000", "query_only=1")
 }
 
 // copyDatabase copies all pages of the source as they are at one moment to the
@@ -31,26 +32,26 @@ func copySource(path string) (*conn, error) {
 // writers down more in the end.
 //
 // The copied pages may hold remains of rows that are no more; see rewrite.
-func copyDatabase(ctx context.Context, from *conn, to string) (err error) {
-	if _, err := from.exec("BEGIN"); err != nil {
+func copyDatabase(ctx context.Context, from *sqlite.Conn, to string) (err error) {
+	if _, err := from.Exec("BEGIN"); err != nil {
 		return err
 	}
 	defer func() {
-		_, cerr := from.exec("COMMIT")
+		_, cerr := from.Exec("COMMIT")
 		err = errors.Join(err, cerr)
 	}()
 	// The transaction begins to read here.
-	if _, err := from.number("SELECT count(*) FROM sqlite_schema"); err != nil {
+	if _, err := from.Number("SELECT count(*) FROM sqlite_schema"); err != nil {
 		return err
 	}
 	// Without a journal and without syncing: half a copy is thrown away, a whole
 	// one is synced at the end.
-	c, err := openConn(to, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF")
+	c, err := sqlite.Open(to, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
-	return sqlite.Copy(ctx, c.db(), from.db(), copyPages)
+	defer func() { err = errors.Join(err, c.Close()) }()
+	return sqlite.Copy(ctx, c, from, copyPages)
 }
 
 // rewrite builds a copy at rest anew, row by row, into the empty file to. With
@@ -68,20 +69,18 @@ func rewrite(ctx context.Context, from, to string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	c, err := openAtRest(ctx, from)
+	c, err := openImmutable(ctx, from)
 	if err != nil {
 		return err
 	}
 	// What SQLite writes is synced below, once.
-	if _, err = c.exec("PRAGMA synchronous=OFF"); err == nil {
-		done := writeOut(f)
-		_, err = c.exec("VACUUM INTO ?", to)
-		err = errors.Join(err, done(err == nil && ctx.Err() == nil))
+	if _, err = c.Exec("PRAGMA synchronous=OFF"); err == nil {
+		_, err = c.Exec("VACUUM INTO ?", to)
 	}
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
-	if err = errors.Join(err, c.close()); err == nil {
+	if err = errors.Join(err, c.Close()); err == nil {
 		err = writeHeader(f, withJournal)
 	}
 	if err == nil {
@@ -92,7 +91,7 @@ func rewrite(ctx context.Context, from, to string) (err error) {
 
 // emptyLog moves what the log has into the database, as far as others let it,
 // so that no writer has to do that for all that came together during a copy.
-func emptyLog(c *conn) { c.exec("PRAGMA wal_checkpoint(PASSIVE)") }
+func emptyLog(c *sqlite.Conn) { c.Exec("PRAGMA wal_checkpoint(PASSIVE)") }
 
 // The versions for writing and reading in a file's header: with SQLite's own
 // journal, and with the write-ahead log.
@@ -123,62 +122,38 @@ func settleHeader(path string, version byte, sync bool) (err error) {
 	return f.Sync()
 }
 
-// openAtRest opens a database that nobody writes, without touching what is
+// openImmutable opens a database that nobody writes, without touching what is
 // beside it. Its long queries end with ctx.
-func openAtRest(ctx context.Context, path string) (*conn, error) {
-	c, err := openConn(path, sqlite.Immutable, "temp_store=MEMORY", "cache_size=-16000")
+func openImmutable(ctx context.Context, path string) (*sqlite.Conn, error) {
+	c, err := sqlite.Open(path, sqlite.Immutable, "temp_store=MEMORY", "cache_size=-16000")
 	if err == nil {
-		c.db().InterruptOn(ctx)
+		c.InterruptOn(ctx)
 	}
 	return c, err
 }
 
-// verify holds a copy at rest to what a punchcard file must be. The errors name
-// the file as name. With quick, or where the file has an older schema, whose
-// rows this version does not know, it leaves out the invariants.
+// verify checks a copy that nobody writes. The errors name the file as name.
+// With quick, or where the file has an older schema, it leaves out the
+// invariants.
 func verify(ctx context.Context, path, name string, quick bool) error {
-	c, err := openAtRest(ctx, path)
+	c, err := openImmutable(ctx, path)
 	if err != nil {
-		return explainInspect(name, err)
+		return store.OpenError(name, err)
 	}
-	defer c.close()
-	v, err := schemaOf(c, name)
-	if err != nil {
-		return err
-	}
-	if v == 0 {
-		return fmt.Errorf("%s: is not a punchcard database, but an empty file", name)
-	}
-	findings, err := c.checkIntegrity()
-	if err == nil && len(findings) == 0 && !quick && v == version() {
-		findings, err = invariantsAtRest(c)
-	}
+	defer c.Close()
+	findings, err := store.CheckFile(c, name, quick)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		return fmt.Errorf("%s: %w", name, sqlite.Class(err))
+		return err
 	case len(findings) > 0:
-		return fmt.Errorf("%s: is damaged (%d findings): %w", name, len(findings), errFinding(findings[0]))
+		return fmt.Errorf("%s: is damaged (%d findings): %w", name, len(findings), damage(findings[0]))
 	}
 	return nil
 }
 
-// errFinding is the first thing that is wrong with a file.
-type errFinding string
+// damage is the first finding of a check.
+type damage string
 
-func (e errFinding) Error() string { return string(e) }
-
-func invariantsAtRest(c *conn) ([]string, error) {
-	var secret []byte
-	_, err := c.one(func(r *rows) { secret = r.bytes() }, "SELECT id_secret FROM meta")
-	if err != nil {
-		return nil, err
-	}
-	ids, err := newIDs(secret)
-	if err != nil {
-		return nil, err
-	}
-	v := &View{conn: c, s: &Store{IDs: ids}, frozen: true}
-	return v.checkInvariants()
-}
+func (d damage) Error() string { return string(d) }

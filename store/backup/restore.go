@@ -1,4 +1,4 @@
-package store
+package backup
 
 import (
 	"context"
@@ -6,16 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
 
+	"punchcard/store"
 	"punchcard/store/sqlite"
 )
-
-// restoreMark is in the lock file while a restore holds it.
-const restoreMark = "restore\n"
 
 // Restored is what a restore did.
 type Restored struct {
@@ -30,11 +27,11 @@ type Restored struct {
 //
 // A crash at any line leaves the old database or the new one; see swap. The
 // errors are one line that names the file at fault.
-func Restore(ctx context.Context, backup, db string, now time.Time, o CopyOptions) (r Restored, err error) {
-	if err := checkPath(backup, true); err != nil {
+func Restore(ctx context.Context, backup, db string, now time.Time, o Options) (r Restored, err error) {
+	if err := store.CheckPath(backup, true); err != nil {
 		return r, err
 	}
-	if err := checkPath(db, false); err != nil {
+	if err := store.CheckPath(db, false); err != nil {
 		return r, err
 	}
 	if a, err := os.Stat(backup); err == nil {
@@ -75,7 +72,7 @@ func Restore(ctx context.Context, backup, db string, now time.Time, o CopyOption
 		return r, fmt.Errorf("%s: %w", db, cause(err))
 	}
 	r.Size = info.Size()
-	r.Kept, err = swap(p, fmt.Sprintf("%s.before-restore-%s", db, now.UTC().Format(StampLayout)))
+	r.Kept, err = swap(p, fmt.Sprintf("%s.before-restore-%s", db, now.UTC().Format(TimeLayout)))
 	return r, err
 }
 
@@ -89,33 +86,13 @@ func lockForRestore(db string) (*flock.Flock, error) {
 		return nil, fmt.Errorf("%s: cannot write next to the database: %w", db, cause(err))
 	}
 	if !ok {
-		return nil, fmt.Errorf("%w; stop it first", held(db))
+		return nil, fmt.Errorf("%w; stop it first", store.LockedError(db))
 	}
-	if err := os.WriteFile(db+".lock", []byte(restoreMark), 0o600); err != nil {
+	if err := os.WriteFile(db+".lock", []byte(store.RestoreMark), 0o600); err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("%s: cannot write next to the database: %w", db, cause(err))
 	}
 	return lock, nil
-}
-
-// restoring tells whether a restore is under way. The mark alone does not say
-// so: one that was killed leaves it.
-func restoring(db string) bool {
-	if mark, err := os.ReadFile(db + ".lock"); err != nil || string(mark) != restoreMark {
-		return false
-	}
-	l := flock.New(db + ".lock")
-	defer l.Close()
-	free, err := l.TryRLock()
-	return err == nil && !free
-}
-
-// held says who has the lock.
-func held(db string) error {
-	if restoring(db) {
-		return fmt.Errorf("%s: is being restored", db)
-	}
-	return fmt.Errorf("%s: another punchcard is serving this database", db)
 }
 
 // forgetLinks removes the names that a restore killed in the middle of swap
@@ -158,9 +135,9 @@ func escapeGlob(path string) (escaped string) {
 func fillFrom(ctx context.Context, p *partial, backup string, now time.Time, quick bool) error {
 	from, err := openBackup(ctx, backup)
 	if err != nil {
-		return explainInspect(backup, err)
+		return store.OpenError(backup, err)
 	}
-	_, err = schemaOf(from, backup)
+	_, err = store.SchemaVersion(from, backup)
 	if ctx.Err() != nil {
 		err = copyError(ctx, p.name, backup, ctx.Err())
 	}
@@ -172,7 +149,7 @@ func fillFrom(ctx context.Context, p *partial, backup string, now time.Time, qui
 			err = copyError(ctx, p.name, backup, err)
 		}
 	}
-	if cerr := from.close(); err == nil {
+	if cerr := from.Close(); err == nil {
 		err = cerr
 	}
 	if err != nil {
@@ -181,7 +158,7 @@ func fillFrom(ctx context.Context, p *partial, backup string, now time.Time, qui
 	if err := verify(ctx, p.path, backup, quick); err != nil {
 		return refusedCopy(ctx, p.name, err)
 	}
-	err = skipKeys(p.path, now)
+	err = store.SkipKeys(p.path, now)
 	if err == nil {
 		err = settleHeader(p.path, withLog, true)
 	}
@@ -191,100 +168,19 @@ func fillFrom(ctx context.Context, p *partial, backup string, now time.Time, qui
 	return nil
 }
 
-// skippedKeys is more than any database hands out between a backup and its
-// restore, as is keysASecond since keysBegan: what is restored at two times, also
-// from one backup, begins at two places that are as far apart.
-const (
-	skippedKeys = 1 << 32
-	keysASecond = 1 << 15
-	keysBegan   = 1767225600 // 2026-01-01
-)
-
-// skipKeys has every table whose rows have ids go on counting far behind the
-// backup's last row. Else a card that is made after the restore would have the
-// id, and answer to the QR code, of one that was issued after the backup and is
-// lost; and events would have the ids of events that were sent, so that
-// receivers would drop them as repeats.
-//
-// SQLite counts by sqlite_sequence where a table has AUTOINCREMENT. For the
-// others it takes no notice of the row, and nextKey does.
-func skipKeys(path string, now time.Time) error {
-	c, err := openConn(path, sqlite.Create, "journal_mode=OFF", "synchronous=OFF")
-	if err != nil {
-		return err
-	}
-	for _, table := range slices.Concat(sequenced, floored) {
-		var last int64
-		if last, err = c.number("SELECT max(ifnull((SELECT max(id) FROM "+table+"), 0), ifnull((SELECT max(seq) FROM sqlite_sequence WHERE name=?), 0))", table); err == nil {
-			_, err = c.exec("DELETE FROM sqlite_sequence WHERE name=?", table)
-		}
-		if err == nil {
-			_, err = c.exec("INSERT INTO sqlite_sequence (name, seq) VALUES (?,?)", table, max(last+skippedKeys, (now.Unix()-keysBegan)*keysASecond))
-		}
-		if err != nil {
-			break
-		}
-	}
-	if err == nil {
-		_, err = c.exec("DELETE FROM sqlite_sequence WHERE name=?", reissues)
-	}
-	if err == nil { // no card is reissued every second
-		_, err = c.exec("INSERT INTO sqlite_sequence (name, seq) VALUES (?,?)", reissues, max(0, now.Unix()-keysBegan))
-	}
-	return errors.Join(err, c.close())
-}
-
-// reissues is under which name the generation of codes is floored.
-const reissues = "code_generation"
-
-// sequenced are the tables with AUTOINCREMENT whose rows have ids.
-var sequenced = []string{"prizes", "webhooks", "events"}
-
-// floored are those without.
-var floored = []string{"shops", "keys", "devices", "locations", "programs", "cards", "transactions"}
-
-// readFloors reads what skipKeys wrote for them and for reissues. It leaves out
-// tables that are past it by now.
-func (s *Store) readFloors() error {
-	s.floors = map[string]int64{}
-	r := s.writer.query("SELECT " + columns("name", "seq") + " FROM sqlite_sequence")
-	for r.next() {
-		if name, floor := r.str(), r.int(); name == reissues || slices.Contains(floored, name) {
-			s.floors[name] = floor
-		}
-	}
-	if err := r.close(); err != nil {
-		return err
-	}
-	for _, table := range floored {
-		floor, ok := s.floors[table]
-		if !ok {
-			continue
-		}
-		last, err := s.writer.number("SELECT ifnull(max(id), 0) FROM " + table)
-		if err != nil {
-			return err
-		}
-		if last >= floor {
-			delete(s.floors, table)
-		}
-	}
-	return nil
-}
-
 // openBackup opens a backup for reading. What has a log or a journal beside it
 // is read with that; else nothing is made beside it, since it may be where
 // nothing can be written.
-func openBackup(ctx context.Context, path string) (*conn, error) {
-	if small, err := os.Stat(path); err == nil && small.Size() < smallest {
+func openBackup(ctx context.Context, path string) (*sqlite.Conn, error) {
+	if small, err := os.Stat(path); err == nil && small.Size() < sqlite.MinSize {
 		return nil, sqlite.ErrNotADB
 	}
 	for _, end := range []string{"-wal", "-journal"} {
 		if _, err := os.Stat(path + end); err == nil {
-			return openConn(path, sqlite.ReadOnly, "busy_timeout=5000")
+			return sqlite.Open(path, sqlite.ReadOnly, "busy_timeout=5000")
 		}
 	}
-	return openAtRest(ctx, path)
+	return openImmutable(ctx, path)
 }
 
 // swap puts the new database, which is whole and synced, in the place of the
@@ -335,7 +231,7 @@ func swap(p *partial, kept string) (string, error) {
 	old, err := quiesce(db)
 	switch {
 	case err == nil:
-		defer old.close()
+		defer old.Close()
 	case errors.Is(err, sqlite.ErrNotADB), errors.Is(err, sqlite.ErrCorrupt):
 	case errors.Is(err, sqlite.ErrBusy):
 		return "", fmt.Errorf("%s: another process is using the database", db)
@@ -365,23 +261,23 @@ func swap(p *partial, kept string) (string, error) {
 
 // quiesce brings a database into one file, with an empty log, and returns the
 // connection that holds its exclusive lock.
-func quiesce(db string) (*conn, error) {
-	c, err := openConn(db, sqlite.ReadWrite, "busy_timeout=1000", "locking_mode=EXCLUSIVE", "synchronous=FULL")
+func quiesce(db string) (*sqlite.Conn, error) {
+	c, err := sqlite.Open(db, sqlite.ReadWrite, "busy_timeout=1000", "locking_mode=EXCLUSIVE", "synchronous=FULL")
 	if err != nil {
 		return nil, err
 	}
 	// The lock comes with the first transaction, and stays.
-	err = c.script("BEGIN EXCLUSIVE; COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
+	err = c.Script("BEGIN EXCLUSIVE; COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
 	if err == nil {
 		if info, serr := os.Stat(db + "-wal"); serr == nil && info.Size() > 0 {
 			err = sqlite.ErrBusy
 		}
 	}
 	if err == nil {
-		_, err = c.exec("BEGIN EXCLUSIVE")
+		_, err = c.Exec("BEGIN EXCLUSIVE")
 	}
 	if err != nil {
-		c.close()
+		c.Close()
 		return nil, err
 	}
 	return c, nil

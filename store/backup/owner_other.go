@@ -1,6 +1,6 @@
 //go:build !unix
 
-package store
+package backup
 
 // likeOld gives a file the owner and the mode of the one that it is to
 // replace; here it inherits them from the folder.

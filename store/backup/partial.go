@@ -1,4 +1,4 @@
-package store
+package backup
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 	"runtime"
 
 	"github.com/gofrs/flock"
+
+	"punchcard/store/sqlite"
 )
 
 // partialSuffix ends the name of a file that is being written.
@@ -87,17 +89,7 @@ func (p *partial) newRaw() error {
 	if err := os.Remove(p.raw()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return newFile(p.raw())
-}
-
-// newFile makes an empty file for a database. People's names will be in it:
-// nobody else on the machine is to read it. The files beside it take its mode.
-func newFile(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
+	return sqlite.NewFile(p.raw())
 }
 
 // commit gives the file its name in place of what has it, lastingly. The file

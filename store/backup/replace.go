@@ -1,4 +1,4 @@
-package store
+package backup
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 // file that was deleted and made anew would leave them with the old one, and
 // might get their log.
 func Replace(path, from string) (err error) {
-	c, err := openConn(path, sqlite.Create, "busy_timeout=5000", "synchronous=OFF")
+	c, err := sqlite.Open(path, sqlite.Create, "busy_timeout=5000", "synchronous=OFF")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.close()) }()
-	source, err := openConn(from, sqlite.ReadWrite)
+	defer func() { err = errors.Join(err, c.Close()) }()
+	source, err := sqlite.Open(from, sqlite.ReadWrite)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, source.close()) }()
-	return sqlite.Copy(context.Background(), c.db(), source.db(), -1)
+	defer func() { err = errors.Join(err, source.Close()) }()
+	return sqlite.Copy(context.Background(), c, source, -1)
 }

@@ -1,4 +1,6 @@
-package store
+// Package backup copies a punchcard database to a file while it is served, does
+// so on a schedule in a folder, and puts a copy back in the place of a database.
+package backup
 
 import (
 	"context"
@@ -8,11 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"punchcard/store"
 	"punchcard/store/sqlite"
 )
 
-// CopyOptions say how a database is copied to a file or back.
-type CopyOptions struct {
+// Options say how a database is copied to a file or back.
+type Options struct {
 	// Force replaces a file that is there.
 	Force bool
 	// Quick leaves out the invariants when the copy is verified; they take long
@@ -21,16 +24,13 @@ type CopyOptions struct {
 	// Copied, if set, is called when the pages have been copied: what follows
 	// holds nobody up any more and may take its time.
 	Copied func()
-	// Aside, if set, calls what it is given, which verifies the copy: that takes
-	// the most processor time by far, and holds nothing that others wait for.
-	Aside func(verify func())
 }
 
 // beside are the files that SQLite keeps next to a database.
 var beside = []string{"-wal", "-shm", "-journal"}
 
-// Backup copies the database db to the file while it may be served, also by
-// another process: the file then holds all that was committed when Backup
+// Create copies the database db to the file while it may be served, also by
+// another process: the file then holds all that was committed when Create
 // began. It returns the copy's size in bytes.
 //
 // The pages are copied beside the file, verified, rewritten without anything
@@ -39,15 +39,15 @@ var beside = []string{"-wal", "-shm", "-journal"}
 // until then. db is not changed, and not migrated.
 // Where ctx ends first nothing is left. The errors are one line that names the
 // file at fault.
-func Backup(ctx context.Context, db, file string, o CopyOptions) (size int64, err error) {
-	if err := checkPath(db, true); err != nil {
+func Create(ctx context.Context, db, file string, o Options) (size int64, err error) {
+	if err := store.CheckPath(db, true); err != nil {
 		return 0, err
 	}
 	if err := checkTarget(db, file, o.Force); err != nil {
 		return 0, err
 	}
 	// Before anything is written: what is no database is refused in its name.
-	if err := inspect(db); err != nil {
+	if err := store.Inspect(db); err != nil {
 		return 0, err
 	}
 	p, err := newPartial(file)
@@ -57,7 +57,7 @@ func Backup(ctx context.Context, db, file string, o CopyOptions) (size int64, er
 	defer p.discard()
 	from, err := copySource(db)
 	if err != nil {
-		return 0, explainInspect(db, err)
+		return 0, store.OpenError(db, err)
 	}
 	if err = p.newRaw(); err == nil {
 		err = copyDatabase(ctx, from, p.raw())
@@ -65,7 +65,7 @@ func Backup(ctx context.Context, db, file string, o CopyOptions) (size int64, er
 	if err == nil {
 		emptyLog(from)
 	}
-	if cerr := from.close(); err == nil {
+	if cerr := from.Close(); err == nil {
 		err = cerr
 	}
 	if err == nil {
@@ -77,13 +77,13 @@ func Backup(ctx context.Context, db, file string, o CopyOptions) (size int64, er
 	if o.Copied != nil {
 		o.Copied()
 	}
-	if err := o.verify(ctx, p.raw(), db, o.Quick); err != nil {
+	if err := verify(ctx, p.raw(), db, o.Quick); err != nil {
 		return 0, refusedCopy(ctx, file, err)
 	}
 	if err := rewrite(ctx, p.raw(), p.path); err != nil {
 		return 0, copyError(ctx, file, db, err)
 	}
-	if err := o.verify(ctx, p.path, file, true); err != nil {
+	if err := verify(ctx, p.path, file, true); err != nil {
 		return 0, refusedCopy(ctx, file, err)
 	}
 	info, err := os.Stat(p.path)
@@ -94,15 +94,6 @@ func Backup(ctx context.Context, db, file string, o CopyOptions) (size int64, er
 		return 0, err
 	}
 	return info.Size(), p.commit()
-}
-
-// verify is that of a copy, where the options want it done.
-func (o CopyOptions) verify(ctx context.Context, path, name string, quick bool) (err error) {
-	if o.Aside == nil {
-		return verify(ctx, path, name, quick)
-	}
-	o.Aside(func() { err = verify(ctx, path, name, quick) })
-	return err
 }
 
 // settle makes one file of the copied pages; with sync it makes them last.
@@ -124,7 +115,7 @@ func copyError(ctx context.Context, to, from string, err error) error {
 // refusedCopy says that a copy did not pass, and what of it can be done
 // without.
 func refusedCopy(ctx context.Context, to string, err error) error {
-	var f errFinding
+	var f damage
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: not made: %w", to, ctx.Err())
