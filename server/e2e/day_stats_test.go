@@ -6,6 +6,8 @@ import (
 	"math"
 	"reflect"
 	"time"
+
+	"punchcard/server/servertest"
 )
 
 // dayStats are a program's statistics as they are answered.
@@ -57,7 +59,7 @@ func (d *day) activeCards(program string) (n int64) {
 			Data       []stampedCard
 			NextCursor *string `json:"next_cursor"`
 		}
-		d.api.get("/cards?limit=100&status=active&program_id=" + program + cursor).want(200).into(&page)
+		d.api.Get("/cards?limit=100&status=active&program_id=" + program + cursor).Want(200).Decode(&page)
 		n += int64(len(page.Data))
 		if page.NextCursor == nil {
 			return n
@@ -82,12 +84,12 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 		return at.In(rome)
 	}
 	counted := only(rows, func(r ledgerRow) bool { return r.ReversedAt == nil && r.Type != "reversal" && r.Type != "expiry" })
-	d.api.get("/programs/none/stats").want(404, "not_found")
+	d.api.Get("/programs/none/stats").Want(404, "not_found")
 	for kind, id := range d.programs {
-		d.near.get("/programs/"+id+"/stats").want(403, "location_scope_unsupported")
-		d.stranger.get("/programs/"+id+"/stats").want(404, "not_found")
+		d.near.Get("/programs/"+id+"/stats").Want(403, "location_scope_unsupported")
+		d.stranger.Get("/programs/"+id+"/stats").Want(404, "not_found")
 		var st dayStats
-		d.api.get("/programs/" + id + "/stats").want(200).into(&st)
+		d.api.Get("/programs/" + id + "/stats").Want(200).Decode(&st)
 		var stamps, prizes, gaps int64
 		var between time.Duration
 		byDay, byPlace, byHour := map[string]int64{}, map[string]int64{}, map[string]int64{}
@@ -146,9 +148,9 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 			lines[len(lines)-1] += fmt.Sprint(", completed ", *st.CompletionRate)
 		}
 	}
-	heat := func(c client, query string) map[string]int64 {
+	heat := func(c *servertest.Client, query string) map[string]int64 {
 		var h struct{ Days []dated }
-		c.get("/analytics/heatmap" + query).want(200).into(&h)
+		c.Get("/analytics/heatmap" + query).Want(200).Decode(&h)
 		return d.some("heatmap", h.Days, 365)
 	}
 	activity := func(of func(ledgerRow) bool) map[string]int64 {
@@ -176,7 +178,7 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 		Activity30d int64 `json:"activity_30d"`
 		NewCards30d int64 `json:"new_cards_30d"`
 	}
-	d.api.get("/analytics/summary").want(200).into(&s)
+	d.api.Get("/analytics/summary").Want(200).Decode(&s)
 	if s.Activity30d != int64(len(counted)) || s.NewCards30d != int64(len(d.patrons)) {
 		t.Errorf("%+v; the books have %d rows and %d cards", s, len(counted), len(d.patrons))
 	}
@@ -200,7 +202,7 @@ func (d *day) money(counted []ledgerRow) string {
 		}
 	}
 	var st struct{ KPIs map[string]float64 }
-	d.api.get("/analytics/card-types/prepaid").want(200).into(&st)
+	d.api.Get("/analytics/card-types/prepaid").Want(200).Decode(&st)
 	if k := st.KPIs; k["balance_cents"] != balance || k["topped_up_cents"] != up || k["spent_cents"] != spent {
 		d.t.Errorf("prepaid: %v; the books have %v, %v, %v", k, balance, up, spent)
 	}

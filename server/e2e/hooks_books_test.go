@@ -153,7 +153,7 @@ func (o *onslaught) drain(left []map[string]bool) {
 func (o *onslaught) compare() {
 	o.t.Helper()
 	exists := map[happening]bool{}
-	for _, c := range o.api.cards(100) {
+	for _, c := range listCards(o.api, 100) {
 		exists[happening{"card.added", c.ID}] = true
 		if o.link[c.ID] && c.Status != "invited" {
 			exists[happening{"card.activated", c.ID}] = true
@@ -185,7 +185,7 @@ func (o *onslaught) compare() {
 			}
 		}
 		var w webhook
-		o.api.get("/programs/" + o.program + "/webhooks/" + e.hook.ID).want(200).into(&w)
+		o.api.Get("/programs/" + o.program + "/webhooks/" + e.hook.ID).Want(200).Decode(&w)
 		if !w.Active || w.Failures != 0 {
 			o.t.Errorf("%s: %+v", e.name, w)
 		}

@@ -1,9 +1,9 @@
 package e2e
 
 import (
+	"context"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -26,7 +27,7 @@ type onslaught struct {
 	t         *testing.T
 	f         *shopFile
 	http      *http.Client
-	api, till client
+	api, till *servertest.Client
 	program   string
 	args      []string
 	endpoints []*endpoint
@@ -106,8 +107,8 @@ func newOnslaught(t *testing.T) *onslaught {
 		"--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-backoff-base", "10ms", "--webhook-delivery-timeout-ms", "60000"}
 	o.away.Lock()
 	o.start()
-	o.api, o.till = o.f.api(k), client{t, o.f.server.origin + "/till/v1", device.Token}
-	o.program = o.api.program(`{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`)
+	o.api, o.till = o.f.api(k), o.f.server.till(device.Token)
+	o.program = newProgram(o.api, `{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`)
 
 	o.endpoint("prompt", `{"events":["*"]}`, func(event string) bool { return event != "transaction.created" },
 		func(arrival, <-chan struct{}) int { return http.StatusOK })
@@ -148,7 +149,7 @@ func (o *onslaught) endpoint(name, fields string, takes func(string) bool, answe
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.takes, e.answer = takes, answer
-	o.api.post("/programs/"+o.program+"/webhooks", strings.TrimSuffix(fields, "}")+`,"url":"`+e.url+`/hook"}`).want(201).into(&e.hook)
+	o.api.Post("/programs/"+o.program+"/webhooks", strings.TrimSuffix(fields, "}")+`,"url":"`+e.url+`/hook"}`).Want(201).Decode(&e.hook)
 	o.endpoints = append(o.endpoints, e)
 }
 
@@ -235,29 +236,23 @@ func (o *onslaught) happened(id string, events ...string) {
 
 // ask makes a write until there is an answer. It is false at the end of the
 // test, before the first try.
-func (o *onslaught) ask(c client, path string, body any, key string, into any) bool {
+func (o *onslaught) ask(c *servertest.Client, path string, body any, key string, into any) bool {
 	select {
 	case <-o.over:
 		return false
 	default:
 	}
 	for range 100_000 {
-		resp, err := o.http.Do(newRequest(o.t, "POST", c.url+path, c.key, body, "Idempotency-Key", key))
-		if err == nil {
-			var raw []byte
-			raw, err = io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if err == nil {
-				r := reply{o.t, key, resp.StatusCode, resp.Header, raw}
-				r.sound()
-				if r.status != 201 {
-					o.t.Errorf("%s: answered %d %s", key, r.status, raw)
-					return false
-				}
-				r.into(into)
-				o.beats.beat()
-				return true
+		r := c.On(o.t).Via(o.http).Try(context.Background(), "POST", path, body, "Idempotency-Key", key)
+		if r.Err == nil {
+			r.Check()
+			if r.Status != 201 {
+				o.t.Errorf("%s: answered %d %s", key, r.Status, r.Body)
+				return false
 			}
+			r.Decode(into)
+			o.beats.beat()
+			return true
 		}
 		o.untilBack()
 	}
