@@ -130,7 +130,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 		if !c.Dev.Bare {
 			i.Handler = journal.Wrap(faults.Wrap(i.Handler))
 		}
-		router.POST(resetPath, kernel.JSON[struct{}, *seed.Ready]{Status: http.StatusOK, Do: func(*http.Request, httprouter.Params, struct{}) (*seed.Ready, error) {
+		router.POST(resetPath, kernel.Handler[struct{}, *seed.Ready]{Status: http.StatusOK, Do: func(*http.Request, httprouter.Params, struct{}) (*seed.Ready, error) {
 			err := a.Reset()
 			return i.Ready, err
 		}}.Handle(k))

@@ -94,14 +94,14 @@ func (c *Control) Mount(r *httprouter.Router) {
 
 // handle makes a route of the fixture's own, which binds no operation.
 func handle[B, R any](k *kernel.Kernel, status int, do func(*http.Request, httprouter.Params, B) (R, error)) httprouter.Handle {
-	return kernel.JSON[B, R]{Status: status, Do: do}.Handle(k)
+	return kernel.Handler[B, R]{Status: status, Do: do}.Handle(k)
 }
 
 // bind makes a route that does an operation as the operator, in the shop that
 // shop finds. B is the route's body, of which fields takes what the operation
 // is given, O the operation's answer.
 func bind[B, O any](c *Control, status int, op *kernel.Operation, shop func(httprouter.Params, B) (int64, error), fields func(B) any) httprouter.Handle {
-	return kernel.JSON[B, O]{Status: status, Mode: op.Mode, Do: func(r *http.Request, p httprouter.Params, b B) (out O, err error) {
+	return kernel.Handler[B, O]{Status: status, Mode: op.Mode, Do: func(r *http.Request, p httprouter.Params, b B) (out O, err error) {
 		key, err := shop(p, b)
 		if err != nil {
 			return out, err
