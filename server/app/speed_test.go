@@ -33,6 +33,8 @@ import (
 //
 //	go test ./server/app -run '^$' -bench . -benchtime 1x -timeout 30m
 //
+// With -short all sizes are small and the figures mean nothing.
+//
 // Each benchmark measures the server and its baseline in turns within one
 // run, so that a machine whose speed drifts drifts for both, and prints the
 // ratio.
@@ -89,6 +91,7 @@ func (c *conn) roundTrip(req []byte, keep bool) (status int, body []byte, err er
 // answers per second. Any answer but want fails the benchmark.
 func load(b *testing.B, addr string, n int, d time.Duration, want int, next func(client, i int) []byte) float64 {
 	b.Helper()
+	d = servertest.Sized(d, 20*time.Millisecond)
 	conns := make([]*conn, n)
 	for i := range conns {
 		conns[i] = dial(b, addr)
@@ -145,7 +148,7 @@ func allocations(b *testing.B, addr string, want int, next func(client, i int) [
 // ratios.
 func turns(rounds int, a, b func() float64) (ma, mb, ratio float64) {
 	var as, bs, rs []float64
-	for range rounds {
+	for range servertest.Sized(rounds, 1) {
 		x, y := a(), b()
 		as, bs, rs = append(as, x), append(bs, y), append(rs, x/y)
 	}
@@ -194,6 +197,7 @@ func serve(b *testing.B, db string, options ...func(*app.Config)) *app.App {
 // issue puts cards into the demo shop, past HTTP, and returns some ids.
 func issue(b *testing.B, a *app.App, n, want int) (ids []string) {
 	access := store.Access{Shop: a.Ready.Shop()}
+	n = servertest.Sized(n, min(n, 1000))
 	every := max(1, n/want)
 	for done := 0; done < n; {
 		err := a.Store.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {

@@ -68,7 +68,7 @@ func (d *day) activeCards(program string) (n int64) {
 	}
 }
 
-// statistics compares what the API says of the day with the books, and returns
+// statistics compares what the API says of the day with the ledger, and returns
 // what of it is the same in every run.
 func (d *day) statistics(rows []ledgerRow) (lines []string) {
 	t := d.t
@@ -125,7 +125,7 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 			hours[fmt.Sprint(h.DayOfWeek, h.Hour)] = h.Count
 		}
 		active, issued := d.activeCards(id), int64(0)
-		for _, p := range d.patrons {
+		for _, p := range d.cardHolders {
 			if p.id != "" && p.program == kind {
 				issued++
 			}
@@ -135,13 +135,13 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 			cards += k
 		}
 		if st.ActiveCards != active || st.TotalStampsAwarded != stamps || st.PrizesRedeemed != prizes || cards != issued || st.Timezone != "Europe/Rome" {
-			t.Errorf("%s: %d active cards, %d stamps, %d prizes, %d cards, in %s; the books have %d, %d, %d, %d", kind, st.ActiveCards, st.TotalStampsAwarded, st.PrizesRedeemed, cards, st.Timezone, active, stamps, prizes, issued)
+			t.Errorf("%s: %d active cards, %d stamps, %d prizes, %d cards, in %s; the ledger has %d, %d, %d, %d", kind, st.ActiveCards, st.TotalStampsAwarded, st.PrizesRedeemed, cards, st.Timezone, active, stamps, prizes, issued)
 		}
 		if days := d.some("stamps_by_day", st.StampsByDay, 90); !maps.Equal(days, byDay) || !maps.Equal(places, byPlace) || !maps.Equal(hours, byHour) {
-			t.Errorf("%s: stamps %v %v %v; the books have %v %v %v", kind, days, places, hours, byDay, byPlace, byHour)
+			t.Errorf("%s: stamps %v %v %v; the ledger has %v %v %v", kind, days, places, hours, byDay, byPlace, byHour)
 		}
 		if want := between.Hours() / 24 / float64(gaps); gaps == 0 != (st.Average == nil) || gaps > 0 && math.Abs(*st.Average-want) > 1e-9 {
-			t.Errorf("%s: %v days between stamps, the books have %v", kind, st.Average, want)
+			t.Errorf("%s: %v days between stamps, the ledger has %v", kind, st.Average, want)
 		}
 		lines = append(lines, fmt.Sprintf("%s: %d active, %d stamps, %d prizes, %d cards", kind, active, stamps, prizes, issued))
 		if st.CompletionRate != nil {
@@ -171,7 +171,7 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 		"next door, a program": {heat(d.stranger, "?program_id="+coffee), {}},
 	} {
 		if !reflect.DeepEqual(pair[0], pair[1]) {
-			t.Errorf("activity of %s is %v, the books have %v", what, pair[0], pair[1])
+			t.Errorf("activity of %s is %v, the ledger has %v", what, pair[0], pair[1])
 		}
 	}
 	var s struct {
@@ -179,8 +179,8 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 		NewCards30d int64 `json:"new_cards_30d"`
 	}
 	d.api.Get("/analytics/summary").Want(200).Decode(&s)
-	if s.Activity30d != int64(len(counted)) || s.NewCards30d != int64(len(d.patrons)) {
-		t.Errorf("%+v; the books have %d rows and %d cards", s, len(counted), len(d.patrons))
+	if s.Activity30d != int64(len(counted)) || s.NewCards30d != int64(len(d.cardHolders)) {
+		t.Errorf("%+v; the ledger has %d rows and %d cards", s, len(counted), len(d.cardHolders))
 	}
 	return append(lines, d.money(counted))
 }
@@ -188,7 +188,7 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 // money compares the figures of prepaid cards.
 func (d *day) money(counted []ledgerRow) string {
 	var balance, up, spent float64
-	for _, p := range d.patrons {
+	for _, p := range d.cardHolders {
 		if p.program == "prepaid" {
 			balance += float64(p.value)
 		}
@@ -204,7 +204,7 @@ func (d *day) money(counted []ledgerRow) string {
 	var st struct{ KPIs map[string]float64 }
 	d.api.Get("/analytics/card-types/prepaid").Want(200).Decode(&st)
 	if k := st.KPIs; k["balance_cents"] != balance || k["topped_up_cents"] != up || k["spent_cents"] != spent {
-		d.t.Errorf("prepaid: %v; the books have %v, %v, %v", k, balance, up, spent)
+		d.t.Errorf("prepaid: %v; the ledger has %v, %v, %v", k, balance, up, spent)
 	}
 	return fmt.Sprintf("prepaid: %v cents on cards, %v topped up, %v spent", balance, up, spent)
 }

@@ -20,7 +20,7 @@ import (
 
 // TestDay is a shop's day: three tills at two locations serve a thousand
 // members, once with the server left alone and once with the server killed ten
-// times. Both end in the same books.
+// times. Both end in the same state.
 func TestDay(t *testing.T) {
 	t.Parallel()
 	const seed = 20260214
@@ -55,9 +55,9 @@ func same(t *testing.T, what string, a, b []string) {
 	}
 }
 
-// patron is a member of the shop and what the tills were told of their card.
+// cardHolder is a member of the shop and what the tills were told of their card.
 // One till at a time has the card, so nothing here is locked.
-type patron struct {
+type cardHolder struct {
 	member
 	n        int
 	rest     bool // the card is issued over REST, without a till
@@ -98,7 +98,7 @@ type stampedCard struct {
 
 // act is one thing that a till does.
 type act struct {
-	p      *patron
+	p      *cardHolder
 	kind   string
 	n      int64 // stamps, cents, or which prize
 	again  int   // 1: sent again at once, though answered; 2: at the end of the shift
@@ -116,19 +116,19 @@ type counter struct {
 }
 
 type day struct {
-	t         *testing.T
-	f         *shopFile
-	http      *http.Client
-	origin    string
-	api       *servertest.Client
-	stranger  *servertest.Client
-	near      *servertest.Client // a key of the first location
-	locations [2]string
-	programs  map[string]string
-	prizes    []string
-	names     map[string]string // of prizes and locations, by id
-	patrons   []*patron
-	tills     []*counter
+	t           *testing.T
+	f           *shopFile
+	http        *http.Client
+	origin      string
+	api         *servertest.Client
+	stranger    *servertest.Client
+	near        *servertest.Client // a key of the first location
+	locations   [2]string
+	programs    map[string]string
+	prizes      []string
+	names       map[string]string // of prizes and locations, by id
+	cardHolders []*cardHolder
+	tills       []*counter
 
 	kills    int
 	after    []int64 // answers after which the server is killed
@@ -204,7 +204,7 @@ func (d *day) plan(chance *rand.Rand) {
 	seen := map[[2]string]bool{}
 	lost := 0
 	for i, m := range readMembers(d.t) {
-		p := &patron{member: m, n: i, rest: chance.IntN(3) == 0, stamps: map[string]int64{}}
+		p := &cardHolder{member: m, n: i, rest: chance.IntN(3) == 0, stamps: map[string]int64{}}
 		if other := map[int]string{5: "access", 6: "discount", 7: "private"}[i%8]; other != "" {
 			p.program = other
 		}
@@ -219,11 +219,11 @@ func (d *day) plan(chance *rand.Rand) {
 			p.lost = true
 			lost++
 		}
-		d.patrons = append(d.patrons, p)
+		d.cardHolders = append(d.cardHolders, p)
 	}
 	for half := range 2 {
 		queues := make([][][]act, len(d.tills))
-		for _, p := range d.patrons {
+		for _, p := range d.cardHolders {
 			var visits []act
 			if half == 0 {
 				visits = append(visits, act{p: p, kind: "issue"})
@@ -260,7 +260,7 @@ func (d *day) plan(chance *rand.Rand) {
 }
 
 // visit is what a member comes for.
-func (d *day) visit(p *patron, chance *rand.Rand) (acts []act) {
+func (d *day) visit(p *cardHolder, chance *rand.Rand) (acts []act) {
 	reverse := func() {
 		if chance.IntN(6) == 0 {
 			acts = append(acts, act{p: p, kind: "reverse"})
@@ -471,7 +471,7 @@ func (d *day) do(c *counter, key string, a act) {
 	}
 }
 
-func (d *day) issued(p *patron, r *servertest.Reply, a act) {
+func (d *day) issued(p *cardHolder, r *servertest.Reply, a act) {
 	var made card
 	r.Decode(&made)
 	if made.asMember(d.programs) != p.member || p.id != "" && made.ID != p.liveID || made.InstallURL == p.link {
@@ -496,7 +496,7 @@ func (d *day) issued(p *patron, r *servertest.Reply, a act) {
 }
 
 // codeOf reads the code on a card's page.
-func (d *day) codeOf(p *patron) string {
+func (d *day) codeOf(p *cardHolder) string {
 	d.t.Helper()
 	r := d.ask(newClient(d.t, d.origin, ""), "GET", p.link, nil, "Accept", "text/html")
 	return scan(d.t, string(r.Want(200).Body))
@@ -511,7 +511,7 @@ func (d *day) lookup(c *servertest.Client, code string) stampedCard {
 
 // told notes the rows that a till was answered, and checks that the cards
 // beside them add up.
-func (d *day) told(c *counter, p *patron, r *servertest.Reply, reversed *ledgerRow) (line string) {
+func (d *day) told(c *counter, p *cardHolder, r *servertest.Reply, reversed *ledgerRow) (line string) {
 	var answer struct {
 		Transaction         *ledgerRow   `json:"transaction"`
 		Card                stampedCard  `json:"card"`
@@ -552,7 +552,7 @@ func (d *day) told(c *counter, p *patron, r *servertest.Reply, reversed *ledgerR
 
 // counted checks that the rows say what the till asked for; before are the
 // stamps on each instance until then.
-func (d *day) counted(p *patron, a act, before map[string]int64, rows []*ledgerRow) {
+func (d *day) counted(p *cardHolder, a act, before map[string]int64, rows []*ledgerRow) {
 	first, ok := rows[0], true
 	switch a.kind {
 	case "stamp":
@@ -596,7 +596,7 @@ func opposite(t *testing.T, row, reversal *ledgerRow) {
 }
 
 // line is a row without what differs between runs.
-func (d *day) line(p *patron, r *ledgerRow) string {
+func (d *day) line(p *cardHolder, r *ledgerRow) string {
 	show := func(n *int64) string {
 		if n == nil {
 			return "-"
@@ -617,7 +617,7 @@ func (d *day) noon() {
 	d.away.RLock()
 	defer d.away.RUnlock()
 	there, here := d.tills[2], d.tills[0]
-	served := d.patrons[slices.IndexFunc(d.patrons, func(p *patron) bool { return p.program == "standard" && !p.lost && p.stamps[p.id] > 0 })]
+	served := d.cardHolders[slices.IndexFunc(d.cardHolders, func(p *cardHolder) bool { return p.program == "standard" && !p.lost && p.stamps[p.id] > 0 })]
 	stamp := func(c *counter, key string) *servertest.Reply {
 		return d.ask(c.api, "POST", "/cards/"+served.id+"/stamps", `{"count":1}`, "Idempotency-Key", key, "X-Staff-Pin", pin)
 	}
@@ -629,7 +629,7 @@ func (d *day) noon() {
 	d.ask(d.api, "POST", "/locations/"+d.locations[1]+"/enable", nil).Want(200)
 	d.told(there, served, stamp(there, "noon").Want(201), nil) // nothing was remembered
 
-	for _, p := range d.patrons {
+	for _, p := range d.cardHolders {
 		if p.lost {
 			p.oldCode = d.codeOf(p)
 			p.liveID = d.lookup(here.api, p.id).ID

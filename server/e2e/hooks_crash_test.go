@@ -22,8 +22,8 @@ var killsFlag = flag.Int("kills", 50, "how often TestWebhooksSurviveKills kills 
 // outcomes are written.
 const laneTaken = 256
 
-// onslaught is a shop at work while its server is killed again and again.
-type onslaught struct {
+// crashedShop is a shop at work while its server is killed again and again.
+type crashedShop struct {
 	t         *testing.T
 	f         *shopFile
 	http      *http.Client
@@ -48,7 +48,7 @@ func TestWebhooksSurviveKills(t *testing.T) {
 	const seed = 20260301
 	t.Logf("seed %d", seed)
 	chance := rand.New(rand.NewPCG(seed, uint64(*killsFlag)))
-	o := newOnslaught(t)
+	o := newCrashedShop(t)
 	var writers sync.WaitGroup
 	for n := range 6 {
 		writers.Go(func() { o.write(n) })
@@ -93,9 +93,9 @@ func TestWebhooksSurviveKills(t *testing.T) {
 	o.repeats()
 }
 
-func newOnslaught(t *testing.T) *onslaught {
+func newCrashedShop(t *testing.T) *crashedShop {
 	t.Helper()
-	o := &onslaught{t: t, f: &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}, beats: newPulse(), over: make(chan struct{}),
+	o := &crashedShop{t: t, f: &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}, beats: newPulse(), over: make(chan struct{}),
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}, told: map[happening]bool{}, link: map[string]bool{}}
 	t.Cleanup(o.http.CloseIdleConnections)
 	o.f.run("shop", "create", "--name", "Bar Lux")
@@ -127,7 +127,7 @@ func newOnslaught(t *testing.T) *onslaught {
 }
 
 // late answers when others have got a good deal more.
-func (o *onslaught) late(_ arrival, gone <-chan struct{}) int {
+func (o *crashedShop) late(_ arrival, gone <-chan struct{}) int {
 	for from := o.beats.count(); ; {
 		n, more := o.beats.read()
 		if n >= from+60 {
@@ -143,7 +143,7 @@ func (o *onslaught) late(_ arrival, gone <-chan struct{}) int {
 	}
 }
 
-func (o *onslaught) endpoint(name, fields string, takes func(string) bool, answer func(arrival, <-chan struct{}) int) {
+func (o *crashedShop) endpoint(name, fields string, takes func(string) bool, answer func(arrival, <-chan struct{}) int) {
 	o.t.Helper()
 	e := newEndpoint(o.t, name, o.beats)
 	e.mu.Lock()
@@ -153,14 +153,14 @@ func (o *onslaught) endpoint(name, fields string, takes func(string) bool, answe
 	o.endpoints = append(o.endpoints, e)
 }
 
-func (o *onslaught) start() {
+func (o *crashedShop) start() {
 	o.t.Helper()
 	o.f.server = startServe(o.t, o.f.db, o.args[3:]...)
 	o.f.server.leavers = true
 }
 
 // kill ends the server and returns what it left to be sent, by endpoint. The caller holds away.
-func (o *onslaught) kill(round int) (left []map[string]bool) {
+func (o *crashedShop) kill(round int) (left []map[string]bool) {
 	o.t.Helper()
 	o.f.server.signal(syscall.SIGKILL)
 	o.f.server.wait()
@@ -187,7 +187,7 @@ func (o *onslaught) kill(round int) (left []map[string]bool) {
 }
 
 // write issues cards and stamps them until the end.
-func (o *onslaught) write(n int) {
+func (o *crashedShop) write(n int) {
 	chance := rand.New(rand.NewPCG(uint64(n), 7))
 	for i := 0; ; i++ {
 		key := fmt.Sprintf("writer-%d-%d", n, i)
@@ -221,12 +221,12 @@ func (o *onslaught) write(n int) {
 }
 
 // untilBack waits while no server runs.
-func (o *onslaught) untilBack() {
+func (o *crashedShop) untilBack() {
 	o.away.RLock()
 	defer o.away.RUnlock()
 }
 
-func (o *onslaught) happened(id string, events ...string) {
+func (o *crashedShop) happened(id string, events ...string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, event := range events {
@@ -236,7 +236,7 @@ func (o *onslaught) happened(id string, events ...string) {
 
 // ask makes a write until there is an answer. It is false at the end of the
 // test, before the first try.
-func (o *onslaught) ask(c *servertest.Client, path string, body any, key string, into any) bool {
+func (o *crashedShop) ask(c *servertest.Client, path string, body any, key string, into any) bool {
 	select {
 	case <-o.over:
 		return false

@@ -8,11 +8,13 @@ package servertest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -134,9 +136,20 @@ func (s *Server) Advance(by string) {
 	s.Control("POST", "/clock", Fields{"advance": by})
 }
 
+// RunMoreAtOnce has go test run twice as many parallel tests at once as there are
+// processors, unless -parallel says how many. Tests that start servers wait for
+// the disk and for processes most of the time.
+func RunMoreAtOnce() {
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		f.Value.Set(fmt.Sprint(2 * runtime.GOMAXPROCS(0)))
+	}
+}
+
 // Main runs a package's tests. A run of all tests fails if none of them got a
 // success from one of the routes.
 func Main(m *testing.M, routes []kernel.Route) {
+	RunMoreAtOnce()
 	code := m.Run()
 	if code == 0 && !slices.ContainsFunc(os.Args, func(a string) bool {
 		return strings.HasPrefix(a, "-test.run") || strings.HasPrefix(a, "-test.skip") || strings.HasPrefix(a, "-test.bench=") || strings.HasPrefix(a, "-test.fuzz=")

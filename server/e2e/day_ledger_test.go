@@ -51,13 +51,13 @@ func (d *day) totals(rows []ledgerRow) map[string][3]int64 {
 	return sums
 }
 
-// close checks the books and returns the end state without what differs
+// close checks the ledger and returns the end state without what differs
 // between runs.
 func (d *day) close() (end []string) {
 	t := d.t
 	var told []ledgerRow
-	owner := map[string]*patron{}
-	for _, p := range d.patrons {
+	owner := map[string]*cardHolder{}
+	for _, p := range d.cardHolders {
 		for _, r := range p.rows {
 			told = append(told, *r)
 		}
@@ -148,7 +148,7 @@ func (d *day) sameRows(what string, got, want []ledgerRow) {
 
 // cards checks every card against the rows on it and returns each member's in
 // words.
-func (d *day) cards(rows []ledgerRow, owner map[string]*patron) (lines []string) {
+func (d *day) cards(rows []ledgerRow, owner map[string]*cardHolder) (lines []string) {
 	stamps, value := map[string]int64{}, map[string]int64{}
 	for _, r := range rows {
 		if r.StampsDelta != nil {
@@ -180,7 +180,7 @@ func (d *day) cards(rows []ledgerRow, owner map[string]*patron) (lines []string)
 		}
 		cursor = "&cursor=" + *page.NextCursor
 	}
-	for _, p := range d.patrons {
+	for _, p := range d.cardHolders {
 		line := fmt.Sprintf("member %04d %s:", p.n, p.program)
 		for i, id := range p.cards {
 			c, found := byID[id]
@@ -228,7 +228,7 @@ func (d *day) outcomes() {
 
 // lookups checks that a till is shown what tills were told.
 func (d *day) lookups() {
-	for _, p := range d.patrons {
+	for _, p := range d.cardHolders {
 		if p.n%10 != 0 && !p.lost {
 			continue
 		}
