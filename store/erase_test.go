@@ -19,7 +19,7 @@ type erasable struct {
 	*fixture
 	l      ledgerCase
 	cards  []string
-	claims []Claim
+	claims []IdempotencyKey
 }
 
 func startErasable(t *testing.T) erasable {
@@ -28,14 +28,14 @@ func startErasable(t *testing.T) erasable {
 	f.hook(f.a, e.l.program, hookFields{})
 	f.hook(f.a, e.l.program, hookFields{v1: true})
 	remember := func(key string, write func(tx *Tx) (id string, body any, err error)) (id string) {
-		claim := NewClaim(APICaller(1), key, "POST", "/cards", []byte(key))
+		claim := NewIdempotencyKey(KeyScope(1), key, "POST", "/cards", []byte(key))
 		f.must(func(tx *Tx) (err error) {
 			var out any
 			if id, out, err = write(tx); err != nil {
 				return err
 			}
 			body, _ := json.Marshal(out)
-			return tx.Remember(claim, Remembered{Status: 201, Body: body}, id)
+			return tx.Remember(claim, Remembered{Status: 201, Body: body})
 		})
 		e.claims = append(e.claims, claim)
 		return id

@@ -293,9 +293,13 @@ func (tx *Tx) actor() *event.Actor {
 	return a
 }
 
+// kind returns the kind of the actor's id.
 func (a Actor) kind() Kind {
-	if a.Type == "device" {
+	switch a.Type {
+	case "device":
 		return KindDevice
+	case "user":
+		return KindUser
 	}
 	return KindKey
 }

@@ -98,8 +98,8 @@ func firstDifference(before, after string) string {
 func stuff(name string, rows, size int) func(*Tx) error {
 	return func(tx *Tx) error {
 		for i := range rows {
-			c := NewClaim(1, fmt.Sprint(name, i), "POST", "/", nil)
-			if err := tx.Remember(c, Remembered{Status: 200, Body: []byte(strings.Repeat("x", size))}, ""); err != nil {
+			c := NewIdempotencyKey(1, fmt.Sprint(name, i), "POST", "/", nil)
+			if err := tx.Remember(c, Remembered{Status: 200, Body: []byte(strings.Repeat("x", size))}); err != nil {
 				return err
 			}
 		}

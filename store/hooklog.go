@@ -75,6 +75,7 @@ func (tx *Tx) delivery(w webhook, happened int64) (d Delivery, err error) {
 	if err == nil && !ok {
 		err = notFound("delivery")
 	}
+	tx.Touches(d.CardInstanceID.V)
 	return d, err
 }
 

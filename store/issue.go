@@ -189,6 +189,7 @@ func (tx *Tx) mustBeOnlyCard(shop, program, root int64, ref Null[string]) error 
 // link makes a new install link for a chain and returns its token; storing the
 // hash of that ends the link before.
 func (tx *Tx) link(out *IssuedCard, root int64) (token string, err error) {
+	tx.touches(root)
 	token, err = tx.s.installToken(root)
 	out.InstallURL = tx.s.linkTo(token)
 	out.InstallURLExpiresAt = tx.Now.Add(tx.Limits.InstallLinkTTL)

@@ -105,7 +105,7 @@ func (tx *Tx) ownLocations(shop int64, field string, ids []string) (keys []int64
 // LocationFields are what an operator makes a location from.
 type LocationFields struct {
 	LocationPatch
-	StaffPIN Opt[string]
+	StaffPIN Opt[string] `json:"staff_pin" doc:"4 to 8 digits that tills ask for."`
 }
 
 // CreateLocation makes a location; over the shop's max_locations it is

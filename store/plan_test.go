@@ -80,11 +80,11 @@ func everything(f *fixture) {
 		return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(3)), APIAddon: set(false)})
 	})
 	soon := CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute)), ExternalRef: set("ref"), HolderEmail: set("ada@example.com")}
-	claim := NewClaim(2, "key", "POST", "/", nil)
+	claim := NewIdempotencyKey(2, "key", "POST", "/", nil)
 	expired := must(f, func(tx *Tx) (IssuedCard, error) {
 		c, err := tx.IssueCard(restricted, l.program, soon, SourceAPI)
 		if err == nil {
-			err = tx.Remember(claim, Remembered{Status: 201, Body: []byte(`{}`)}, c.ID)
+			err = tx.Remember(claim, Remembered{Status: 201, Body: []byte(`{}`)})
 		}
 		return c, err
 	}).ID
@@ -214,7 +214,7 @@ func everythingCounted(f *fixture, restricted Access, l ledgerCase) {
 // everythingOfWebhooks makes a webhook and a test delivery to it.
 func everythingOfWebhooks(f *fixture, program string) (hook, delivery string) {
 	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"}), ProgramIDs: set([]string{program})}
-	hook = must(f, func(tx *Tx) (CreatedWebhook, error) { return tx.CreateWebhook(f.a, program, fields) }).ID
+	hook = must(f, func(tx *Tx) (CreatedWebhook, error) { return tx.CreateWebhook(f.a, program, unchecked(tx, fields)) }).ID
 	must(f, func(tx *Tx) (UpdatedWebhook, error) {
 		return tx.UpdateWebhook(f.a, program, hook, WebhookPatch{RotateSecret: set(true)})
 	})

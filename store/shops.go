@@ -123,6 +123,9 @@ func CheckTimezone(name Opt[string]) []Detail {
 	return nil
 }
 
+// Check finds a time zone that there is none of.
+func (f ShopFields) Check(Time) []Detail { return CheckTimezone(f.Timezone) }
+
 // CreateShop makes a shop that has everything on unless f says otherwise.
 func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
 	if d := CheckTimezone(f.Timezone); d != nil {

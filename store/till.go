@@ -270,6 +270,7 @@ func (tx *Tx) answer(p *presentation, t Transaction, c *card, t2 Transaction, c2
 		return out, err
 	}
 	t.LocationName, t2.LocationName = where.all[p.Location].Name, where.all[p.Location].Name
+	tx.touches(c.key)
 	out.Transaction, out.Card = t, p.detail(c, where)
 	if c2 != nil {
 		d := p.detail(c2, where)

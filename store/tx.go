@@ -18,7 +18,7 @@ var ErrClosed = errors.New("the store is closed")
 // sections 5 and 9).
 type Actor struct {
 	Type string // api_key, device, user, holder or system
-	Key  int64  // of the key or device; 0 for none
+	Key  int64  // of the key, the device or the person; 0 for none
 	Name string // account name of a user at the command line
 }
 
@@ -32,12 +32,16 @@ type Tx struct {
 	Epoch int64 // meta.auth_epoch as of this transaction
 	// Limits are the deployment's; a seed may set its own.
 	Limits Limits
-	after  []func()
-	events []pendingEvent
-	last   []pendingEvent // after all others
-	woken  []int64        // webhooks that have something due
-	queued []queued       // events that webhooks are to get
-	counts counts         // what statistics have to add
+	// CheckedTarget is the URL that was found fit to send requests to. The store
+	// takes no other for a webhook.
+	CheckedTarget string
+	after         []func()
+	touched       []int64 // cards whose data the answer holds; see Touches
+	events        []pendingEvent
+	last          []pendingEvent // after all others
+	woken         []int64        // webhooks that have something due
+	queued        []queued       // events that webhooks are to get
+	counts        counts         // what statistics have to add
 	// recounted tells that all sums were made anew: what this write and those
 	// before it in the group had to add until then is in them.
 	recounted bool
@@ -106,10 +110,11 @@ func (s *Store) Write(ctx context.Context, w Write) error {
 	return j.err
 }
 
-// Insist writes down what has happened outside, such as that a message was sent,
-// by the system: again and again, a second apart, whatever fails. False: stop or
-// the store was closed before it was written. failed is told of each failure.
-func (s *Store) Insist(stop <-chan struct{}, do func(*Tx) error, failed func(error)) bool {
+// RetryWrite makes a write by the system about what has happened outside, such as
+// that a message was sent. It tries once a second until the write succeeds, and
+// calls failed after each failure. It returns false if stop or the store was closed
+// before that.
+func (s *Store) RetryWrite(stop <-chan struct{}, do func(*Tx) error, failed func(error)) bool {
 	for {
 		err := s.Write(context.Background(), Write{Actor: Actor{Type: "system"}, Do: do})
 		switch {
@@ -260,14 +265,14 @@ func (s *Store) runJob(j *job) (dead error) {
 		if dead = s.takeBack(); dead != nil {
 			return dead
 		}
-		tx.after, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, counts{}, false, false
+		tx.after, tx.touched, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, nil, counts{}, false, false
 	}
 	if j.Settle != nil {
 		if j.err = guard(func() error { return j.Settle(tx, j.err) }); j.err != nil {
 			if dead = s.takeBack(); dead != nil {
 				return dead
 			}
-			tx.after, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, counts{}, false, false
+			tx.after, tx.touched, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, nil, counts{}, false, false
 		}
 	}
 	if _, err := s.writer.exec("RELEASE job"); err != nil {

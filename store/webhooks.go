@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"slices"
 )
@@ -298,18 +299,23 @@ func (tx *Tx) mergeWebhook(a Access, w *webhook, f WebhookFields) (err error) {
 	if f.Events.Set {
 		w.Events = once(f.Events.V)
 	}
-	var details, more []Detail
+	if f.URL.Set && f.URL.V != tx.CheckedTarget {
+		return fmt.Errorf("store: the webhook's URL was not checked")
+	}
+	details := f.Check(tx.Now)
+	var more []Detail
 	if f.ProgramIDs.Set {
-		if w.programs, details, err = tx.ownPrograms(a.Shop, "program_ids", f.ProgramIDs.Or(nil)); err != nil {
+		if w.programs, more, err = tx.ownPrograms(a.Shop, "program_ids", f.ProgramIDs.Or(nil)); err != nil {
 			return err
 		}
+		details = append(details, more...)
 	}
 	if f.LocationIDs.Set {
 		if w.locations, more, err = tx.ownLocations(a.Shop, "location_ids", f.LocationIDs.Or(nil)); err != nil {
 			return err
 		}
+		details = append(details, more...)
 	}
-	details = append(details, more...)
 	if f.CustomHeaders.Set {
 		w.headers = f.CustomHeaders.Or(map[string]string{})
 		details = append(details, tx.Limits.headerRoom(w.headers)...)

@@ -17,7 +17,18 @@ func (f *fixture) subscribe(program string, change func(*WebhookFields)) Created
 	if change != nil {
 		change(&fields)
 	}
-	return must(f, func(tx *Tx) (CreatedWebhook, error) { return tx.CreateWebhook(f.a, program, fields) })
+	return must(f, func(tx *Tx) (CreatedWebhook, error) { return tx.CreateWebhook(f.a, program, unchecked(tx, fields)) })
+}
+
+// unchecked lets a webhook have any URL.
+func unchecked(tx *Tx, f WebhookFields) WebhookFields {
+	tx.CheckedTarget = f.URL.V
+	return f
+}
+
+func uncheckedPatch(tx *Tx, p WebhookPatch) WebhookPatch {
+	p.WebhookFields = unchecked(tx, p.WebhookFields)
+	return p
 }
 
 // woken collects what the sender is told.
@@ -74,7 +85,7 @@ func TestWebhookSecretIsFromTheStoresRand(t *testing.T) {
 	f = start(t, Options{Rand: bytes.NewReader(nil), IDSecret: make([]byte, 16)})
 	program = f.program(f.a, stamps("Tea"))
 	err := f.do(func(tx *Tx) error {
-		_, err := tx.CreateWebhook(f.a, program, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})})
+		_, err := tx.CreateWebhook(f.a, program, unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})}))
 		return err
 	})
 	if err == nil || f.number("SELECT count(*) FROM webhooks") != 0 {
@@ -90,12 +101,12 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 	var id string
 	issue := write(func(tx *Tx) error { _, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI); return err })
 	create := func(tx *Tx) error {
-		w, err := tx.CreateWebhook(f.a, program, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"card.added"})})
+		w, err := tx.CreateWebhook(f.a, program, unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"card.added"})}))
 		id = w.ID
 		return err
 	}
 	patch := func(p WebhookPatch) Write {
-		return write(func(tx *Tx) error { _, err := tx.UpdateWebhook(f.a, program, id, p); return err })
+		return write(func(tx *Tx) error { _, err := tx.UpdateWebhook(f.a, program, id, uncheckedPatch(tx, p)); return err })
 	}
 	mine := errors.New("mine")
 	undone := write(func(tx *Tx) error {
@@ -168,11 +179,15 @@ func TestWebhookChangesMoveTheEpoch(t *testing.T) {
 		"headers": {WebhookFields: WebhookFields{CustomHeaders: set(map[string]string{"A": "b"})}}, "secret": {RotateSecret: set(true)},
 		"active": {WebhookFields: WebhookFields{Active: set(false)}},
 	} {
-		must(f, func(tx *Tx) (UpdatedWebhook, error) { return tx.UpdateWebhook(f.a, program, w.ID, p) })
+		must(f, func(tx *Tx) (UpdatedWebhook, error) {
+			return tx.UpdateWebhook(f.a, program, w.ID, uncheckedPatch(tx, p))
+		})
 		moved(name, true)
 	}
 	for _, p := range []WebhookPatch{{}, {RotateSecret: set(false)}} {
-		must(f, func(tx *Tx) (UpdatedWebhook, error) { return tx.UpdateWebhook(f.a, program, w.ID, p) })
+		must(f, func(tx *Tx) (UpdatedWebhook, error) {
+			return tx.UpdateWebhook(f.a, program, w.ID, uncheckedPatch(tx, p))
+		})
 		moved("nothing", false)
 	}
 	must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, w.ID) })
@@ -203,7 +218,7 @@ func TestWebhookWakes(t *testing.T) {
 	patch := func(fields WebhookFields) {
 		t.Helper()
 		must(f, func(tx *Tx) (UpdatedWebhook, error) {
-			return tx.UpdateWebhook(f.a, program, w.ID, WebhookPatch{WebhookFields: fields})
+			return tx.UpdateWebhook(f.a, program, w.ID, WebhookPatch{WebhookFields: unchecked(tx, fields)})
 		})
 	}
 	patch(WebhookFields{Description: set("x")})
@@ -240,7 +255,7 @@ func TestActiveForgivesFailures(t *testing.T) {
 			want   int64
 		}{{WebhookFields{Description: set("x")}, 7}, {WebhookFields{Active: set(false)}, 7}, {WebhookFields{Active: set(true)}, 0}} {
 			u := must(f, func(tx *Tx) (UpdatedWebhook, error) {
-				return tx.UpdateWebhook(f.a, program, w.ID, WebhookPatch{WebhookFields: c.fields})
+				return tx.UpdateWebhook(f.a, program, w.ID, WebhookPatch{WebhookFields: unchecked(tx, c.fields)})
 			})
 			if stored := f.number("SELECT consecutive_failures FROM webhooks"); u.ConsecutiveFailures != c.want || stored != c.want {
 				t.Errorf("active was %d, %+v: %d shown, %d stored, want %d", active, c.fields.Active, u.ConsecutiveFailures, stored, c.want)
@@ -261,7 +276,7 @@ func TestWebhookMaximumHoldsInAGroup(t *testing.T) {
 	var ids []string
 	create := func(a Access, program string) Write {
 		return write(func(tx *Tx) error {
-			w, err := tx.CreateWebhook(a, program, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})})
+			w, err := tx.CreateWebhook(a, program, unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})}))
 			if err == nil && a.Shop == f.a.Shop {
 				ids = append(ids, w.ID)
 			}

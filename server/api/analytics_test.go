@@ -6,54 +6,56 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
-// atTill makes an action with a device's token; it must succeed.
-func (s *server) atTill(token, path string, body fields) *reply {
-	s.t.Helper()
+// callTill makes an action with a device's token; it must succeed.
+func callTill(s *servertest.Server, token, path string, body fields) *servertest.Reply {
+	s.T.Helper()
 	raw, err := json.Marshal(body)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	return s.fetch("POST", s.Origin+"/till/v1"+path, raw, http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}).want(201)
+	return s.Fetch("POST", s.Origin+"/till/v1"+path, raw, http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}).Want(201)
 }
 
-// busy is a shop with something in every figure: cards of all types, stamped,
+// fillFigures is a shop with something in every figure: cards of all types, stamped,
 // redeemed, charged and used at both locations.
-func (s *server) busy() (second string) {
-	s.t.Helper()
-	second = s.control("POST", "/devices", fields{"location_id": s.LocationIDs[1]}).str("token")
+func fillFigures(s *servertest.Server) (second string) {
+	s.T.Helper()
+	second = s.Control("POST", "/devices", fields{"location_id": s.LocationIDs[1]}).Str("token")
 	for kind, program := range s.ProgramIDs {
-		r := s.post("/programs/"+program+"/cards", nil).want(201)
-		card, link := r.str("id"), r.str("install_url")
+		r := s.Post("/programs/"+program+"/cards", nil).Want(201)
+		card, link := r.Str("id"), r.Str("install_url")
 		switch kind {
 		case "standard":
-			s.atTill(s.TillToken, "/cards/"+card+"/stamps", fields{"count": 6})
-			s.advance("36h")
-			s.atTill(second, "/cards/"+card+"/stamps", fields{"count": 4})
-			for _, z := range s.get("/programs/" + program + "/prizes").ids()[:2] {
-				s.atTill(second, "/cards/"+card+"/redemptions", fields{"prize_id": z})
+			callTill(s, s.TillToken, "/cards/"+card+"/stamps", fields{"count": 6})
+			s.Advance("36h")
+			callTill(s, second, "/cards/"+card+"/stamps", fields{"count": 4})
+			for _, z := range s.Get("/programs/" + program + "/prizes").IDs()[:2] {
+				callTill(s, second, "/cards/"+card+"/redemptions", fields{"prize_id": z})
 			}
-			s.atTill(second, "/cards/"+card+"/stamps", fields{"count": 3})
+			callTill(s, second, "/cards/"+card+"/stamps", fields{"count": 3})
 		case "private":
-			s.atTill(s.TillToken, "/cards/"+card+"/stamps", fields{"count": 2})
+			callTill(s, s.TillToken, "/cards/"+card+"/stamps", fields{"count": 2})
 		case "prepaid":
-			s.atTill(s.TillToken, "/cards/"+card+"/topups", fields{"amount_cents": 700})
-			s.atTill(second, "/cards/"+card+"/spends", fields{"amount_cents": 200})
+			callTill(s, s.TillToken, "/cards/"+card+"/topups", fields{"amount_cents": 700})
+			callTill(s, second, "/cards/"+card+"/spends", fields{"amount_cents": 200})
 		default:
-			s.atTill(s.TillToken, "/cards/"+card+"/uses", fields{})
+			callTill(s, s.TillToken, "/cards/"+card+"/uses", fields{})
 		}
-		s.fetch("POST", link+"/install", []byte(`{"platform":"apple"}`), http.Header{"Content-Type": {"application/json"}}).want(200)
+		s.Fetch("POST", link+"/install", []byte(`{"platform":"apple"}`), http.Header{"Content-Type": {"application/json"}}).Want(200)
 	}
 	return second
 }
 
-// parts is an object of the body, each value as the text it came as.
-func (r *reply) parts(path string) map[string]string {
-	r.t.Helper()
+// objectParts is an object of the body, each value as the text it came as.
+func objectParts(r *servertest.Reply, path string) map[string]string {
+	r.T.Helper()
 	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(r.part(path), &raw); err != nil {
-		r.t.Fatalf("%v: %s", err, r.body)
+	if err := json.Unmarshal(r.Raw(path), &raw); err != nil {
+		r.T.Fatalf("%v: %s", err, r.Body)
 	}
 	m := map[string]string{}
 	for k, v := range raw {
@@ -66,19 +68,19 @@ func (r *reply) parts(path string) map[string]string {
 // is null, the others are answered as before, and the status is 200.
 func TestFigureFailsAlone(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
-	s.busy()
+	s := start(t, servertest.Frozen)
+	fillFigures(s)
 	stats := func() (all map[string]string) {
 		all = map[string]string{}
 		for kind, program := range s.ProgramIDs {
-			for name, v := range s.get("/programs/" + program + "/stats").want(200).parts("") {
+			for name, v := range objectParts(s.Get("/programs/"+program+"/stats").Want(200), "") {
 				all[kind+" "+name] = v
 			}
-			r := s.get("/analytics/card-types/" + kind).want(200)
-			for name, v := range r.parts("kpis") {
+			r := s.Get("/analytics/card-types/" + kind).Want(200)
+			for name, v := range objectParts(r, "kpis") {
 				all[kind+" type "+name] = v
 			}
-			all[kind+" type activity_by_day"] = string(r.part("activity_by_day"))
+			all[kind+" type activity_by_day"] = string(r.Raw("activity_by_day"))
 		}
 		return all
 	}
@@ -113,9 +115,9 @@ func TestFigureFailsAlone(t *testing.T) {
 		{"cards", "lapsed", "active_cards,type active_cards"},
 	} {
 		t.Run(c.table+"."+c.column, func(t *testing.T) {
-			s.sql("ALTER TABLE " + c.table + " RENAME COLUMN " + c.column + " TO elsewhere")
+			s.SQL("ALTER TABLE " + c.table + " RENAME COLUMN " + c.column + " TO elsewhere")
 			broken := stats()
-			s.sql("ALTER TABLE " + c.table + " RENAME COLUMN elsewhere TO " + c.column)
+			s.SQL("ALTER TABLE " + c.table + " RENAME COLUMN elsewhere TO " + c.column)
 			for name, v := range whole {
 				_, figure, _ := strings.Cut(name, " ")
 				if slices.Contains(strings.Split(c.figures, ","), figure) {
@@ -138,9 +140,9 @@ func TestFigureFailsAlone(t *testing.T) {
 // divided by nothing is null.
 func TestStatisticsOfNothing(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
-	r := s.get("/programs/" + s.newProgram("standard", true, nil) + "/stats").want(200)
-	r.shaped("", `
+	s := start(t, servertest.Frozen)
+	r := s.Get("/programs/" + s.NewProgram("standard", true, nil) + "/stats").Want(200)
+	r.Shaped("", `
 		active_cards integer|null
 		total_stamps_awarded integer|null
 		prizes_redeemed integer|null
@@ -153,27 +155,27 @@ func TestStatisticsOfNothing(t *testing.T) {
 		platform_split object|null
 		avg_days_between_stamps number|null
 		timezone string`, "completion_rate avg_days_between_stamps")
-	r.shows(fields{"active_cards": 0, "total_stamps_awarded": 0, "prizes_redeemed": 0, "cards_by_location": []any{}, "stamps_by_location": []any{}, "stamps_by_hour_dow": []any{},
+	r.Shows(fields{"active_cards": 0, "total_stamps_awarded": 0, "prizes_redeemed": 0, "cards_by_location": []any{}, "stamps_by_location": []any{}, "stamps_by_hour_dow": []any{},
 		"platform_split": fields{"apple": 0, "google": 0}, "cards_by_day.0": fields{"date": "2025-12-02", "count": 0}, "stamps_by_day.89": fields{"date": "2026-03-01", "count": 0}})
-	if days := r.at("cards_by_day").([]any); len(days) != 90 {
+	if days := r.At("cards_by_day").([]any); len(days) != 90 {
 		t.Errorf("%d days", len(days))
 	}
-	o := s.newShop()
-	o.get("/analytics/summary").want(200).shows(fields{"active_locations": 1, "active_programs": 0, "activity_30d": 0, "new_cards_30d": 0})
-	h := o.get("/analytics/heatmap").want(200)
-	h.shows(fields{"from": "2025-03-02", "to": "2026-03-01", "days.0": fields{"date": "2025-03-02", "count": 0}, "days.364": fields{"date": "2026-03-01", "count": 0}, "days.365": nil})
-	d := o.get("/analytics/card-types").want(200)
-	for i, kind := range types {
+	o := s.NewShop(nil)
+	o.Get("/analytics/summary").Want(200).Shows(fields{"active_locations": 1, "active_programs": 0, "activity_30d": 0, "new_cards_30d": 0})
+	h := o.Get("/analytics/heatmap").Want(200)
+	h.Shows(fields{"from": "2025-03-02", "to": "2026-03-01", "days.0": fields{"date": "2025-03-02", "count": 0}, "days.364": fields{"date": "2026-03-01", "count": 0}, "days.365": nil})
+	d := o.Get("/analytics/card-types").Want(200)
+	for i, kind := range servertest.Types {
 		row := "distribution." + string(rune('0'+i)) + "."
-		d.shows(fields{row + "type": kind, row + "count": 0, row + "label_key": "card_type." + kind})
+		d.Shows(fields{row + "type": kind, row + "count": 0, row + "label_key": "card_type." + kind})
 		figures := map[string]string{"discount": "active_cards uses", "access": "active_cards entries", "prepaid": "active_cards balance_cents spent_cents topped_up_cents"}[kind]
 		nulls := ""
 		if figures == "" {
 			figures, nulls = "active_cards completion_rate prizes_redeemed stamps_awarded", "completion_rate"
 		}
-		r := o.get("/analytics/card-types/" + kind).want(200)
-		r.shows(fields{"card_type": kind, "timezone": "UTC", "activity_by_day.89": fields{"date": "2026-03-01", "value": 0}, "activity_by_day.90": nil})
-		kpis := r.parts("kpis")
+		r := o.Get("/analytics/card-types/" + kind).Want(200)
+		r.Shows(fields{"card_type": kind, "timezone": "UTC", "activity_by_day.89": fields{"date": "2026-03-01", "value": 0}, "activity_by_day.90": nil})
+		kpis := objectParts(r, "kpis")
 		for _, name := range strings.Fields(figures) {
 			if want := map[bool]string{true: "null", false: "0"}[name == nulls]; kpis[name] != want {
 				t.Errorf("%s of %s is %q, want %s", name, kind, kpis[name], want)
@@ -189,12 +191,12 @@ func TestStatisticsOfNothing(t *testing.T) {
 // other figure.
 func TestRestrictedAnalytics(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen, manyKeys)
-	s.busy()
-	first, second, both := s.with(s.RestrictedAPIKey), s.keyAt(s.LocationIDs[1]), s.keyAt(s.LocationIDs...)
-	total := func(r *reply) (n float64) {
+	s := start(t, servertest.Frozen, manyKeys)
+	fillFigures(s)
+	first, second, both := s.With(s.RestrictedAPIKey), newKeyAt(s, s.LocationIDs[1]), newKeyAt(s, s.LocationIDs...)
+	total := func(r *servertest.Reply) (n float64) {
 		t.Helper()
-		for _, d := range r.want(200).at("days").([]any) {
+		for _, d := range r.Want(200).At("days").([]any) {
 			n += d.(map[string]any)["count"].(float64)
 		}
 		return n
@@ -212,19 +214,19 @@ func TestRestrictedAnalytics(t *testing.T) {
 		{"?to=2026-02-28", 0, 0, 0},
 	} {
 		path := "/analytics/heatmap" + c.query
-		a, b, d, e := total(s.get(path)), total(first.get(path)), total(second.get(path)), total(both.get(path))
+		a, b, d, e := total(s.Get(path)), total(first.Get(path)), total(second.Get(path)), total(both.Get(path))
 		if a != c.all || b != c.first || d != c.second || e != c.all {
 			t.Errorf("%s: %v in all, %v and %v at the locations, %v at both; want %v, %v, %v", c.query, a, b, d, e, c.all, c.first, c.second)
 		}
 	}
-	o := s.newShop()
-	if n := total(o.get("/analytics/heatmap?program_id=" + s.ProgramIDs["standard"])); n != 0 {
+	o := s.NewShop(nil)
+	if n := total(o.Get("/analytics/heatmap?program_id=" + s.ProgramIDs["standard"])); n != 0 {
 		t.Errorf("another shop sees %v", n)
 	}
-	o.get("/programs/"+s.ProgramIDs["standard"]+"/stats").want(404, "not_found")
+	o.Get("/programs/"+s.ProgramIDs["standard"]+"/stats").Want(404, "not_found")
 	for _, path := range []string{"/programs/" + s.ProgramIDs["standard"] + "/stats", "/programs/x/stats", "/analytics/summary", "/analytics/card-types", "/analytics/card-types/standard", "/analytics/card-types/x"} {
-		for _, k := range []*server{first, second, both} {
-			k.get(path).want(403, "location_scope_unsupported")
+		for _, k := range []*servertest.Server{first, second, both} {
+			k.Get(path).Want(403, "location_scope_unsupported")
 		}
 		// The scope is asked for before the locations.
 		for _, locations := range [][]string{nil, s.LocationIDs[:1]} {
@@ -232,20 +234,20 @@ func TestRestrictedAnalytics(t *testing.T) {
 			if locations != nil {
 				body["location_ids"] = locations
 			}
-			poor, _ := s.newKey(body)
-			if r := poor.get(path).want(403, "unauthorized"); !strings.Contains(r.str("error.message"), "analytics:read") {
-				t.Errorf("%s: %s", path, r.body)
+			poor, _ := s.NewKey(body)
+			if r := poor.Get(path).Want(403, "unauthorized"); !strings.Contains(r.Str("error.message"), "analytics:read") {
+				t.Errorf("%s: %s", path, r.Body)
 			}
 		}
 	}
-	s.get("/programs/x/stats").want(404, "not_found")
-	s.get("/analytics/card-types/x").want(404, "not_found")
+	s.Get("/programs/x/stats").Want(404, "not_found")
+	s.Get("/analytics/card-types/x").Want(404, "not_found")
 }
 
 // TestHeatmapQuery: each mistake is told with the parameter that has it.
 func TestHeatmapQuery(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	for query, detail := range map[string]string{
 		"from=2026-02-02&to=2026-02-01": "from invalid_value", "from=2026-03-02": "from invalid_value", // after today
 		"from=2025-03-01&to=2026-03-02": "from too_large", "from=2025-02-28": "from too_large", "from=0001-01-01": "from too_large", "from=0001-01-01&to=9999-12-31": "from too_large",
@@ -255,9 +257,9 @@ func TestHeatmapQuery(t *testing.T) {
 		"from=": "from invalid_value", "to=": "to invalid_value", "program_id=": "program_id invalid_value", "from": "from invalid_value",
 		"from=2026-01-01&from=2026-01-01": "from invalid_value", "to=2026-01-01&to=2026-01-02": "to invalid_value", "program_id=a&program_id=b": "program_id invalid_value",
 	} {
-		s.get("/analytics/heatmap?" + query).invalid(detail)
+		s.Get("/analytics/heatmap?" + query).Invalid(detail)
 	}
-	got := s.get("/analytics/heatmap?from=2026-02-30&to=&program_id=").want(400).details()
+	got := s.Get("/analytics/heatmap?from=2026-02-30&to=&program_id=").Want(400).Details()
 	if slices.Sort(got); !slices.Equal(got, []string{"from invalid_format", "program_id invalid_value", "to invalid_value"}) {
 		t.Errorf("%q", got)
 	}
@@ -275,10 +277,10 @@ func TestHeatmapQuery(t *testing.T) {
 		"from=1969-12-30&to=1970-01-02": {"1969-12-30", "1970-01-02", 4},
 		"from=2026-02-28&x=1&x=":        {"2026-02-28", "2026-03-01", 2},
 	} {
-		r := s.get("/analytics/heatmap?" + query).want(200)
-		days := r.at("days").([]any)
-		if r.str("from") != want.from || r.str("to") != want.to || len(days) != want.days || r.str("days.0.date") != want.from || days[len(days)-1].(map[string]any)["date"] != want.to {
-			t.Errorf("%q: %s to %s, %d days", query, r.str("from"), r.str("to"), len(days))
+		r := s.Get("/analytics/heatmap?" + query).Want(200)
+		days := r.At("days").([]any)
+		if r.Str("from") != want.from || r.Str("to") != want.to || len(days) != want.days || r.Str("days.0.date") != want.from || days[len(days)-1].(map[string]any)["date"] != want.to {
+			t.Errorf("%q: %s to %s, %d days", query, r.Str("from"), r.Str("to"), len(days))
 		}
 		seen := map[any]bool{}
 		for _, d := range days {
@@ -294,15 +296,15 @@ func TestHeatmapQuery(t *testing.T) {
 // hold nothing of the person.
 func TestErasedStaysCounted(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	program := s.ProgramIDs["standard"]
-	card := s.issue(program, fields{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com", "external_ref": "ada-1815"})
-	s.atTill(s.TillToken, "/cards/"+card+"/stamps", fields{"count": 3})
-	before := s.get("/programs/" + program + "/stats").want(200)
-	before.shows(fields{"active_cards": 1, "total_stamps_awarded": 3, "cards_by_day.89.count": 1, "stamps_by_day.89.count": 3, "cards_by_location.0.count": 1})
-	s.control("POST", "/cards/"+card+"/delete", fields{})
-	after := s.get("/programs/" + program + "/stats").want(200)
-	now, was := after.parts(""), before.parts("")
+	card := s.Issue(program, fields{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com", "external_ref": "ada-1815"})
+	callTill(s, s.TillToken, "/cards/"+card+"/stamps", fields{"count": 3})
+	before := s.Get("/programs/" + program + "/stats").Want(200)
+	before.Shows(fields{"active_cards": 1, "total_stamps_awarded": 3, "cards_by_day.89.count": 1, "stamps_by_day.89.count": 3, "cards_by_location.0.count": 1})
+	s.Control("POST", "/cards/"+card+"/delete", fields{})
+	after := s.Get("/programs/" + program + "/stats").Want(200)
+	now, was := objectParts(after, ""), objectParts(before, "")
 	was["active_cards"] = "0"
 	for name, v := range was {
 		if now[name] != v {
@@ -310,14 +312,14 @@ func TestErasedStaysCounted(t *testing.T) {
 		}
 	}
 	for _, table := range []string{"program_counts", "place_counts", "quarter_counts", "day_counts", "hour_counts"} {
-		if n := s.value("SELECT count(*) FROM pragma_table_info('" + table + "') WHERE type<>'INTEGER'"); n != "0" {
+		if n := s.Value("SELECT count(*) FROM pragma_table_info('" + table + "') WHERE type<>'INTEGER'"); n != "0" {
 			t.Errorf("%s has columns that are no numbers", table)
 		}
-		if n := s.value("SELECT count(*) FROM pragma_table_info('" + table + "') WHERE name LIKE '%card_id%' OR name LIKE '%transaction%'"); n != "0" {
+		if n := s.Value("SELECT count(*) FROM pragma_table_info('" + table + "') WHERE name LIKE '%card_id%' OR name LIKE '%transaction%'"); n != "0" {
 			t.Errorf("%s names a card", table)
 		}
 	}
-	if found, err := s.app.Store.Check(); err != nil || len(found) > 0 {
+	if found, err := s.App.Store.Check(); err != nil || len(found) > 0 {
 		t.Errorf("%q, %v", found, err)
 	}
 }

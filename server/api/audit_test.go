@@ -4,18 +4,20 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
 type auditRow struct{ actorType, actor, action, target string }
 
-// audit is the shop's audit log, newest first, read in pages.
-func (s *server) audit(limit int) (rows []auditRow, raw string) {
-	s.t.Helper()
+// readAudit is the shop's audit log, newest first, read in pages.
+func readAudit(s *servertest.Server, limit int) (rows []auditRow, raw string) {
+	s.T.Helper()
 	cursor := ""
 	for {
-		r := s.control("GET", fmt.Sprintf("/audit?shop_id=%s&limit=%d%s", s.ShopID, limit, cursor), nil)
-		raw += string(r.body)
-		for _, v := range r.at("data").([]any) {
+		r := s.Control("GET", fmt.Sprintf("/audit?shop_id=%s&limit=%d%s", s.ShopID, limit, cursor), nil)
+		raw += string(r.Body)
+		for _, v := range r.At("data").([]any) {
 			m := v.(map[string]any)
 			actor, _ := m["actor_id"].(string)
 			if name, ok := m["actor_name"].(string); ok {
@@ -23,13 +25,13 @@ func (s *server) audit(limit int) (rows []auditRow, raw string) {
 			}
 			rows = append(rows, auditRow{m["actor_type"].(string), actor, m["action"].(string), m["target_id"].(string)})
 		}
-		if r.at("next_cursor") == nil {
+		if r.At("next_cursor") == nil {
 			return rows, raw
 		}
-		if n := len(r.at("data").([]any)); n != limit {
-			s.t.Fatalf("a page of %d, limit %d", n, limit)
+		if n := len(r.At("data").([]any)); n != limit {
+			s.T.Fatalf("a page of %d, limit %d", n, limit)
 		}
-		cursor = "&cursor=" + r.str("next_cursor")
+		cursor = "&cursor=" + r.Str("next_cursor")
 	}
 }
 
@@ -51,61 +53,61 @@ var auditActions = map[string]struct{ action, target string }{
 func TestEveryWriteIsAudited(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	k, keyID := s.newKey(map[string]any{})
+	k, keyID := s.NewKey(map[string]any{})
 	for _, r := range writingRoutes() {
 		want, ok := auditActions[r.ID]
 		if !ok {
 			t.Errorf("%s is not in the table", r.ID)
 			continue
 		}
-		th := s.things()
-		s.prepare(r, th)
-		before, _ := s.audit(100)
-		got := k.do(r, th, "Idempotency-Key", r.ID).want(r.Status)
+		th := newThings(s)
+		prepareThings(s, r, th)
+		before, _ := readAudit(s, 100)
+		got := doRoute(k, r, th, "Idempotency-Key", r.ID).Want(r.Status)
 		if want.target = strings.NewReplacer("prize", th.prize, "webhook", th.webhook).Replace(want.target); want.target == "{id}" {
-			want.target = got.str("id")
+			want.target = got.Str("id")
 		}
-		after, _ := s.audit(100)
+		after, _ := readAudit(s, 100)
 		if len(after) != len(before)+1 || after[0] != (auditRow{"api_key", keyID, want.action, want.target}) {
 			t.Errorf("%s: %d more rows, the newest %v; want %v by %s", r.ID, len(after)-len(before), after[0], want, keyID)
 		}
 
 		still := func(what string) {
 			t.Helper()
-			if rows, _ := s.audit(100); len(rows) != len(after) {
+			if rows, _ := readAudit(s, 100); len(rows) != len(after) {
 				t.Errorf("%s, %s: audited: %v", r.ID, what, rows[0])
 			}
 		}
-		k.do(r, th, "Idempotency-Key", r.ID).want(r.Status)
+		doRoute(k, r, th, "Idempotency-Key", r.ID).Want(r.Status)
 		still("replayed")
-		k.call(r.Method, th.fill(t, r), `{"x":1}`, "Idempotency-Key", r.ID)
+		k.Call(r.Method, th.fill(t, r), `{"x":1}`, "Idempotency-Key", r.ID)
 		still("idempotency_conflict")
 		if r.Method != "DELETE" {
-			k.call(r.Method, th.fill(t, r), `{"x":1}`).want(400)
+			k.Call(r.Method, th.fill(t, r), `{"x":1}`).Want(400)
 			still("validation_failed")
 		}
 		if strings.Contains(r.Path, ":") {
-			k.do(r, nowhere, "Idempotency-Key", "404 "+r.ID).want(404)
+			doRoute(k, r, nowhere, "Idempotency-Key", "404 "+r.ID).Want(404)
 			still("not_found")
 		}
-		s.with("tsk_test_"+strings.Repeat("0", 43)).do(r, th).want(401)
+		doRoute(s.With("tsk_test_"+strings.Repeat("0", 43)), r, th).Want(401)
 		still("unauthenticated")
 		switch {
 		case r.Method == "PATCH":
-			k.patch(th.fill(t, r), `{}`).want(200)
+			k.Patch(th.fill(t, r), `{}`).Want(200)
 			still("nothing named")
-		case r.Tag == "Locations", strings.HasSuffix(r.ID, "Program") && r.ID != "createProgram":
-			k.do(r, th).want(200) // where it already is
+		case r.Group == "Locations", strings.HasSuffix(r.ID, "Program") && r.ID != "createProgram":
+			doRoute(k, r, th).Want(200) // where it already is
 			still("no-op")
 		}
-		s.restore(th)
+		restoreThings(s, th)
 	}
-	reader, _ := s.newKey(map[string]any{"scopes": []string{"cards:read"}})
-	before, _ := s.audit(100)
-	reader.post("/programs", sampleBodies["createProgram"]).want(403)
-	s.post("/programs/"+s.ProgramIDs["discount"]+"/prizes", sampleBodies["createPrize"]).want(422)
-	s.post("/programs/"+s.post("/programs", sampleBodies["createProgram"]).str("id")+"/suspend", nil).want(409)
-	if after, _ := s.audit(100); len(after) != len(before)+1 { // the program
+	reader, _ := s.NewKey(map[string]any{"scopes": []string{"cards:read"}})
+	before, _ := readAudit(s, 100)
+	reader.Post("/programs", sampleBodies["createProgram"]).Want(403)
+	s.Post("/programs/"+s.ProgramIDs["discount"]+"/prizes", sampleBodies["createPrize"]).Want(422)
+	s.Post("/programs/"+s.Post("/programs", sampleBodies["createProgram"]).Str("id")+"/suspend", nil).Want(409)
+	if after, _ := readAudit(s, 100); len(after) != len(before)+1 { // the program
 		t.Errorf("%v", after[:3])
 	}
 }
@@ -114,14 +116,14 @@ func TestEveryWriteIsAudited(t *testing.T) {
 func TestReadsAreNotAudited(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	th := s.things()
-	before, _ := s.audit(100)
-	s.world(th.program)
-	s.get("/me").want(200)
-	s.get("/programs/" + th.program + "/prizes").want(200)
-	s.fetch("GET", s.Origin+"/readyz", nil, nil).want(200)
-	s.control("POST", "/clock", map[string]any{"advance": "48h"})
-	if after, _ := s.audit(100); len(after) != len(before) {
+	th := newThings(s)
+	before, _ := readAudit(s, 100)
+	snapshot(s, th.program)
+	s.Get("/me").Want(200)
+	s.Get("/programs/" + th.program + "/prizes").Want(200)
+	s.Fetch("GET", s.Origin+"/readyz", nil, nil).Want(200)
+	s.Control("POST", "/clock", map[string]any{"advance": "48h"})
+	if after, _ := readAudit(s, 100); len(after) != len(before) {
 		t.Errorf("%v", after[0])
 	}
 }
@@ -130,8 +132,8 @@ func TestReadsAreNotAudited(t *testing.T) {
 func TestOperatorsAreAudited(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	th := s.things()
-	_, key := s.newKey(map[string]any{})
+	th := newThings(s)
+	_, key := s.NewKey(map[string]any{})
 	var rotated string
 	for _, c := range []struct {
 		method, path, action string
@@ -153,15 +155,15 @@ func TestOperatorsAreAudited(t *testing.T) {
 		{"POST", "/cards/" + th.card + "/delete", "card.delete", map[string]any{}, th.card},
 		{"DELETE", "/programs/" + th.program, "program.delete", map[string]any{}, th.program},
 	} {
-		before, _ := s.audit(100)
-		got := s.control(c.method, c.path, c.body)
+		before, _ := readAudit(s, 100)
+		got := s.Control(c.method, c.path, c.body)
 		if c.target == "" {
-			c.target = got.str("id")
+			c.target = got.Str("id")
 		}
 		if c.action == "key.rotate" {
-			rotated = got.str("id")
+			rotated = got.Str("id")
 		}
-		after, raw := s.audit(100)
+		after, raw := readAudit(s, 100)
 		if len(after) != len(before)+1 || after[0] != (auditRow{"user", "dev", c.action, c.target}) {
 			t.Errorf("%s %s: %d more rows, the newest %v", c.method, c.path, len(after)-len(before), after[0])
 		}
@@ -170,14 +172,14 @@ func TestOperatorsAreAudited(t *testing.T) {
 		}
 		// Again: no-ops and refusals make no row.
 		if strings.Contains("key.revoke card.archive card.delete program.delete card.unlock", c.action) {
-			s.fetch(c.method, s.Origin+"/dev"+c.path, []byte(`{}`), nil)
-			if again, _ := s.audit(100); len(again) != len(after) {
+			s.Fetch(c.method, s.Origin+"/dev"+c.path, []byte(`{}`), nil)
+			if again, _ := readAudit(s, 100); len(again) != len(after) {
 				t.Errorf("%s again: %v", c.action, again[0])
 			}
 		}
 	}
-	o := s.newShop()
-	if rows, _ := o.audit(100); rows[len(rows)-1].action != "shop.create" || rows[len(rows)-1].target != o.ShopID {
+	o := s.NewShop(nil)
+	if rows, _ := readAudit(o, 100); rows[len(rows)-1].action != "shop.create" || rows[len(rows)-1].target != o.ShopID {
 		t.Errorf("%v", rows)
 	}
 }
@@ -187,17 +189,17 @@ func TestOperatorsAreAudited(t *testing.T) {
 func TestAuditPages(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	s.things()
-	o := s.newShop()
-	o.post("/programs", sampleBodies["createProgram"]).want(201)
-	all, raw := s.audit(100)
+	newThings(s)
+	o := s.NewShop(nil)
+	o.Post("/programs", sampleBodies["createProgram"]).Want(201)
+	all, raw := readAudit(s, 100)
 	for _, limit := range []int{1, 2, 7} {
-		if rows, _ := s.audit(limit); fmt.Sprint(rows) != fmt.Sprint(all) {
+		if rows, _ := readAudit(s, limit); fmt.Sprint(rows) != fmt.Sprint(all) {
 			t.Errorf("limit %d:\n%v\n%v", limit, rows, all)
 		}
 	}
-	r := s.control("GET", "/audit?limit=100", nil)
-	rows := r.at("data").([]any)
+	r := s.Control("GET", "/audit?limit=100", nil)
+	rows := r.At("data").([]any)
 	for i := 1; i < len(rows); i++ {
 		newer, older := rows[i-1].(map[string]any), rows[i].(map[string]any)
 		if newer["at"].(string) < older["at"].(string) || newer["id"].(float64) <= older["id"].(float64) {
@@ -207,7 +209,7 @@ func TestAuditPages(t *testing.T) {
 	if len(all) != len(rows) || strings.Contains(raw, o.ShopID) {
 		t.Errorf("%d and %d rows", len(all), len(rows))
 	}
-	if rows, _ := o.audit(100); len(rows) != 5 { // shop, location, key, device, program
+	if rows, _ := readAudit(o, 100); len(rows) != 5 { // shop, location, key, device, program
 		t.Errorf("%v", rows)
 	}
 }
@@ -216,27 +218,27 @@ func TestAuditPages(t *testing.T) {
 func TestAuditHoldsNoPersonalData(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	th := s.things()
+	th := newThings(s)
 	const who = `{"holder_name":"Xenia Quist","holder_email":"xenia@quist.example","external_ref":"crm-xq","send_email":true}`
-	issued := s.post("/programs/"+th.program+"/cards", who, "Idempotency-Key", "secret-idempotency-key").want(201)
-	card := "/cards/" + issued.str("id")
-	s.patch(card, `{"holder_name":"Xenia Quist-Ray","external_ref":"crm-xqr"}`).want(200)
-	s.post(card+"/install-link", `{"send_email":true}`).want(200)
-	s.post(card+"/reissue", `{"holder_email":"xenia@ray.example"}`).want(200)
-	s.control("POST", "/programs/"+th.program+"/enroll", map[string]any{"holder_name": "Xenia Quist"})
-	key := s.control("POST", "/keys", map[string]any{"name": "Xenia's key"})
-	next := s.control("POST", "/keys/"+key.str("id")+"/rotate", map[string]any{})
-	device := s.control("POST", "/devices", map[string]any{"location_id": th.location, "name": "Xenia's till"})
-	s.control("POST", "/locations", map[string]any{"staff_pin": "73519"})
-	s.control("POST", card+"/delete", map[string]any{})
-	_, token, _ := strings.Cut(issued.str("install_url"), "/i/")
-	_, raw := s.audit(100)
-	for _, secret := range []string{"Xenia", "xenia", "quist", "crm-xq", token, key.str("key"), next.str("key"), device.str("token"), s.key, "73519", "secret-idempotency-key"} {
+	issued := s.Post("/programs/"+th.program+"/cards", who, "Idempotency-Key", "secret-idempotency-key").Want(201)
+	card := "/cards/" + issued.Str("id")
+	s.Patch(card, `{"holder_name":"Xenia Quist-Ray","external_ref":"crm-xqr"}`).Want(200)
+	s.Post(card+"/install-link", `{"send_email":true}`).Want(200)
+	s.Post(card+"/reissue", `{"holder_email":"xenia@ray.example"}`).Want(200)
+	s.Control("POST", "/programs/"+th.program+"/enroll", map[string]any{"holder_name": "Xenia Quist"})
+	key := s.Control("POST", "/keys", map[string]any{"name": "Xenia's key"})
+	next := s.Control("POST", "/keys/"+key.Str("id")+"/rotate", map[string]any{})
+	device := s.Control("POST", "/devices", map[string]any{"location_id": th.location, "name": "Xenia's till"})
+	s.Control("POST", "/locations", map[string]any{"staff_pin": "73519"})
+	s.Control("POST", card+"/delete", map[string]any{})
+	_, token, _ := strings.Cut(issued.Str("install_url"), "/i/")
+	_, raw := readAudit(s, 100)
+	for _, secret := range []string{"Xenia", "xenia", "quist", "crm-xq", token, key.Str("key"), next.Str("key"), device.Str("token"), s.Key, "73519", "secret-idempotency-key"} {
 		if secret == "" || strings.Contains(raw, secret) {
 			t.Errorf("%q is in the audit log: %s", secret, raw)
 		}
 	}
-	if !strings.Contains(raw, issued.str("id")) {
+	if !strings.Contains(raw, issued.Str("id")) {
 		t.Error("the card is not in the log: the test is blind")
 	}
 }

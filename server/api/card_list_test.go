@@ -5,33 +5,34 @@ import (
 	"slices"
 	"testing"
 
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
 // TestCardFilters: every combination of the four filters against a model.
 func TestCardFilters(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	type row struct{ id, program, ref, email, status string }
 	var rows []row // oldest first
-	programs := []string{s.newProgram("access", true, nil), s.newProgram("standard", true, nil)}
+	programs := []string{s.NewProgram("access", true, nil), s.NewProgram("standard", true, nil)}
 	refs := []string{"r1", "R1", ""}
 	emails := []string{"ÀDA@Exämple.com", "bob@example.com", ""}
 	statuses := []string{"invited", "active", "locked", "archived", "expired"}
 	for i := range 60 {
 		r := row{program: programs[i%2], ref: refs[i/2%3], email: emails[i/6%3], status: statuses[i%5]}
-		body := plus(nil, expiry(r.status))
+		body := servertest.Merge(nil, expiry(r.status))
 		if r.email != "" {
 			body["holder_email"] = r.email
 		}
-		r.id = s.issue(r.program, body)
-		s.into(r.status, r.id)
+		r.id = s.Issue(r.program, body)
+		bringInto(s, r.status, r.id)
 		if r.ref != "" { // without the rule of one live card
-			s.sql("UPDATE cards SET external_ref=? WHERE id=?", r.ref, s.row(store.KindCard, r.id))
+			s.SQL("UPDATE cards SET external_ref=? WHERE id=?", r.ref, s.Row(store.KindCard, r.id))
 		}
 		rows = append(rows, r)
 	}
-	s.advance("3h")
+	s.Advance("3h")
 	fold := map[string]string{"": "", "àda@EXÄMPLE.COM": emails[0], "ÀDA@Exämple.com": emails[0], "Bob@Example.com": emails[1], "nobody@example.com": "none"}
 	calls := 0
 	for _, program := range []string{"", programs[0], programs[1], s.ProgramIDs["prepaid"], "prg_x", s.LocationIDs[0]} {
@@ -52,14 +53,14 @@ func TestCardFilters(t *testing.T) {
 							want = append(want, r.id)
 						}
 					}
-					if have, _ := s.all("/cards", append(query, "limit", "100")...); !slices.Equal(have, want) {
+					if have, _ := s.All("/cards", append(query, "limit", "100")...); !slices.Equal(have, want) {
 						t.Errorf("%q: %d cards, want %d", query, len(have), len(want))
 					}
 				}
 			}
 		}
 	}
-	all, pages := s.all("/cards", "limit", "7", "status", "expired", "program_id", programs[0])
+	all, pages := s.All("/cards", "limit", "7", "status", "expired", "program_id", programs[0])
 	if len(all) != 6 || pages < 1 {
 		t.Errorf("%d cards on %d pages", len(all), pages)
 	}
@@ -79,28 +80,30 @@ func TestCardEmailCase(t *testing.T) {
 		{"éa@example.com", "ea@example.com", false}, {"ada@example.com", "ada@example.co", false}, {"a_a@example.com", "axa@example.com", false}, {"a%@example.com", "ab@example.com", false},
 		{"ıa@example.com", "ia@example.com", false},
 	} {
-		card := s.issue(s.ProgramIDs["access"], fields{"holder_email": c.stored})
-		ids, _ := s.all("/cards", "holder_email", c.asked)
+		card := s.Issue(s.ProgramIDs["access"], fields{"holder_email": c.stored})
+		ids, _ := s.All("/cards", "holder_email", c.asked)
 		if slices.Contains(ids, card) != c.match {
 			t.Errorf("%s asked for as %s: %v, want %v", c.stored, c.asked, !c.match, c.match)
 		}
-		s.get("/cards/" + card).shows(fields{"holder_email": c.stored})
-		s.control("POST", "/cards/"+card+"/delete", fields{})
+		s.Get("/cards/" + card).Shows(fields{"holder_email": c.stored})
+		s.Control("POST", "/cards/"+card+"/delete", fields{})
 	}
 	// A PATCH and a reissue move the card to its new address.
-	card := s.issue(s.ProgramIDs["access"], fields{"holder_email": "one@example.com"})
+	card := s.Issue(s.ProgramIDs["access"], fields{"holder_email": "one@example.com"})
 	for _, move := range []struct {
-		do       func() *reply
+		do       func() *servertest.Reply
 		from, to string
 	}{
-		{func() *reply { return s.patch("/cards/"+card, fields{"holder_email": "Two@example.com"}) }, "one@example.com", "TWO@example.com"},
-		{func() *reply { return s.post("/cards/"+card+"/reissue", fields{"holder_email": "Three@example.com"}) }, "two@example.com", "THREE@example.com"},
+		{func() *servertest.Reply { return s.Patch("/cards/"+card, fields{"holder_email": "Two@example.com"}) }, "one@example.com", "TWO@example.com"},
+		{func() *servertest.Reply {
+			return s.Post("/cards/"+card+"/reissue", fields{"holder_email": "Three@example.com"})
+		}, "two@example.com", "THREE@example.com"},
 	} {
-		move.do().want(200)
-		if ids, _ := s.all("/cards", "holder_email", move.from); len(ids) != 0 {
+		move.do().Want(200)
+		if ids, _ := s.All("/cards", "holder_email", move.from); len(ids) != 0 {
 			t.Errorf("still at %s", move.from)
 		}
-		if ids, _ := s.all("/cards", "holder_email", move.to); !slices.Equal(ids, []string{card}) {
+		if ids, _ := s.All("/cards", "holder_email", move.to); !slices.Equal(ids, []string{card}) {
 			t.Errorf("not at %s", move.to)
 		}
 	}
@@ -109,15 +112,15 @@ func TestCardEmailCase(t *testing.T) {
 func TestCardFilterInvalid(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	s.get("/cards?status=gone").invalid("status invalid_value")
-	s.get("/cards?status=Active").invalid("status invalid_value")
-	s.get("/cards?status=").invalid("status invalid_value")
-	s.get("/cards?external_ref=").invalid("external_ref invalid_value")
-	s.get("/cards?holder_email=ada").invalid("holder_email invalid_format")
-	s.get("/cards?program_id=a&program_id=b").invalid("program_id invalid_value")
-	s.get("/cards?status=x&limit=0&holder_email=x&cursor=x").invalid("limit too_small", "holder_email invalid_format", "status invalid_value")
-	for _, id := range []string{"x", s.app.Store.ID(store.KindProgram, 999), s.LocationIDs[0], long(300)} {
-		if ids, _ := s.all("/cards", "program_id", id); len(ids) != 0 {
+	s.Get("/cards?status=gone").Invalid("status invalid_value")
+	s.Get("/cards?status=Active").Invalid("status invalid_value")
+	s.Get("/cards?status=").Invalid("status invalid_value")
+	s.Get("/cards?external_ref=").Invalid("external_ref invalid_value")
+	s.Get("/cards?holder_email=ada").Invalid("holder_email invalid_format")
+	s.Get("/cards?program_id=a&program_id=b").Invalid("program_id invalid_value")
+	s.Get("/cards?status=x&limit=0&holder_email=x&cursor=x").Invalid("limit too_small", "holder_email invalid_format", "status invalid_value")
+	for _, id := range []string{"x", s.App.Store.ID(store.KindProgram, 999), s.LocationIDs[0], long(300)} {
+		if ids, _ := s.All("/cards", "program_id", id); len(ids) != 0 {
 			t.Errorf("program %s has cards", id)
 		}
 	}
@@ -127,11 +130,11 @@ func TestCardFilterInvalid(t *testing.T) {
 // a sweep.
 func TestCardStatusOverTime(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	cards := map[string]string{}
 	for _, state := range []string{"invited", "active", "locked", "archived", "installed"} {
-		cards[state] = s.issue(s.ProgramIDs["access"], fields{"expires_at": soon})
-		s.into(state, cards[state])
+		cards[state] = s.Issue(s.ProgramIDs["access"], fields{"expires_at": soon})
+		bringInto(s, state, cards[state])
 	}
 	check := func(status string, states ...string) {
 		t.Helper()
@@ -139,27 +142,27 @@ func TestCardStatusOverTime(t *testing.T) {
 		for _, state := range states {
 			want = append(want, cards[state])
 		}
-		ids, _ := s.all("/cards", "status", status)
+		ids, _ := s.All("/cards", "status", status)
 		if slices.Sort(ids); !slices.Equal(ids, slices.Sorted(slices.Values(want))) {
 			t.Errorf("%s: %d cards, want %q", status, len(ids), states)
 		}
 		for _, id := range ids {
-			s.get("/cards/" + id).shows(fields{"status": status})
+			s.Get("/cards/" + id).Shows(fields{"status": status})
 		}
 	}
-	s.advance("2h59m59.999s")
+	s.Advance("2h59m59.999s")
 	check("invited", "invited")
 	check("active", "active", "installed")
 	check("locked", "locked")
 	check("archived", "archived")
 	check("expired")
-	s.advance("1ms")
+	s.Advance("1ms")
 	check("invited")
 	check("active")
 	check("locked")
 	check("archived", "archived")
 	check("expired", "invited", "active", "locked", "installed")
-	s.patch("/cards/"+cards["locked"], fields{"expires_at": nil}).want(200)
+	s.Patch("/cards/"+cards["locked"], fields{"expires_at": nil}).Want(200)
 	check("locked", "locked")
 	check("expired", "invited", "active", "installed")
 }
@@ -169,29 +172,29 @@ func TestCardStatusOverTime(t *testing.T) {
 func TestCardListSparse(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	first := s.issue(s.ProgramIDs["access"], nil)
-	s.into("locked", first)
-	s.sql(`INSERT INTO cards (shop_id, program_id, source, live, created_at, updated_at)
+	first := s.Issue(s.ProgramIDs["access"], nil)
+	bringInto(s, "locked", first)
+	s.SQL(`INSERT INTO cards (shop_id, program_id, source, live, created_at, updated_at)
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<4500)
-		SELECT shop_id, program_id, 'api', 0, created_at, updated_at FROM cards, n WHERE cards.id=?`, s.row(store.KindCard, first))
-	last := s.issue(s.ProgramIDs["access"], nil)
-	s.into("locked", last)
-	page := s.get("/cards?status=locked").want(200)
-	if ids := page.ids(); !slices.Equal(ids, []string{last}) || page.at("next_cursor") == nil {
-		t.Errorf("first page %q, next %v", ids, page.at("next_cursor"))
+		SELECT shop_id, program_id, 'api', 0, created_at, updated_at FROM cards, n WHERE cards.id=?`, s.Row(store.KindCard, first))
+	last := s.Issue(s.ProgramIDs["access"], nil)
+	bringInto(s, "locked", last)
+	page := s.Get("/cards?status=locked").Want(200)
+	if ids := page.IDs(); !slices.Equal(ids, []string{last}) || page.At("next_cursor") == nil {
+		t.Errorf("first page %q, next %v", ids, page.At("next_cursor"))
 	}
 	for _, limit := range []string{"1", "2", "100"} {
-		if ids, pages := s.all("/cards", "status", "locked", "limit", limit); !slices.Equal(ids, []string{last, first}) || pages > 5 {
+		if ids, pages := s.All("/cards", "status", "locked", "limit", limit); !slices.Equal(ids, []string{last, first}) || pages > 5 {
 			t.Errorf("limit %s: %q on %d pages", limit, ids, pages)
 		}
-		if ids, pages := s.all("/cards", "status", "expired", "limit", limit); len(ids) > 0 || pages > 4 {
+		if ids, pages := s.All("/cards", "status", "expired", "limit", limit); len(ids) > 0 || pages > 4 {
 			t.Errorf("limit %s: %q on %d pages", limit, ids, pages)
 		}
 	}
-	if ids, pages := s.all("/cards", "limit", "100"); len(ids) != 4502 || pages != 46 {
+	if ids, pages := s.All("/cards", "limit", "100"); len(ids) != 4502 || pages != 46 {
 		t.Errorf("%d cards on %d pages", len(ids), pages)
 	}
-	if v := fmt.Sprint(len(s.get("/cards").ids())); v != "50" {
+	if v := fmt.Sprint(len(s.Get("/cards").IDs())); v != "50" {
 		t.Errorf("the default page has %s", v)
 	}
 }

@@ -2,23 +2,25 @@ package api_test
 
 import (
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
-// into brings a card into a state: one of the words of card status, or
+// bringInto brings a card into a state: one of the words of card status, or
 // deleted. An expired one waits for the clock to pass soon.
-func (s *server) into(state, card string) {
-	s.t.Helper()
+func bringInto(s *servertest.Server, state, card string) {
+	s.T.Helper()
 	switch state {
 	case "active":
-		s.activate(card)
+		s.Activate(card)
 	case "installed":
-		s.install(card)
+		s.Install(card)
 	case "locked":
-		s.control("POST", "/cards/"+card+"/lock", fields{})
+		s.Control("POST", "/cards/"+card+"/lock", fields{})
 	case "archived":
-		s.control("POST", "/cards/"+card+"/archive", fields{})
+		s.Control("POST", "/cards/"+card+"/archive", fields{})
 	case "deleted":
-		s.control("POST", "/cards/"+card+"/delete", fields{})
+		s.Control("POST", "/cards/"+card+"/delete", fields{})
 	}
 }
 
@@ -37,57 +39,57 @@ func TestOneLiveCard(t *testing.T) {
 	for state, blocks := range live {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, frozen)
-			program, elsewhere := s.newProgram("access", true, nil), s.newProgram("access", true, nil)
-			other, _ := s.elsewhere()
-			foreign := other.newProgram("access", true, nil)
-			holder := s.issue(program, plus(fields{"external_ref": "r"}, expiry(state)))
-			s.into(state, holder)
+			s := start(t, servertest.Frozen)
+			program, elsewhere := s.NewProgram("access", true, nil), s.NewProgram("access", true, nil)
+			other, _ := newOtherShop(s)
+			foreign := other.NewProgram("access", true, nil)
+			holder := s.Issue(program, servertest.Merge(fields{"external_ref": "r"}, expiry(state)))
+			bringInto(s, state, holder)
 			// What is expired may come back; it got the name while it was.
-			patched, both, cleared := s.issue(program, expiry("expired")), s.issue(program, expiry("expired")), s.issue(program, expiry("expired"))
-			again := s.issue(program, expiry("expired"))
-			free := s.issue(program, nil)
-			s.advance("3h")
+			patched, both, cleared := s.Issue(program, expiry("expired")), s.Issue(program, expiry("expired")), s.Issue(program, expiry("expired"))
+			again := s.Issue(program, expiry("expired"))
+			free := s.Issue(program, nil)
+			s.Advance("3h")
 			for _, c := range []string{patched, both, cleared, again} {
-				s.patch("/cards/"+c, fields{"external_ref": "r"}).want(200).shows(fields{"status": "expired", "external_ref": "r"})
+				s.Patch("/cards/"+c, fields{"external_ref": "r"}).Want(200).Shows(fields{"status": "expired", "external_ref": "r"})
 			}
-			want := func(r *reply, status string) *reply {
+			want := func(r *servertest.Reply, status string) *servertest.Reply {
 				t.Helper()
 				if blocks {
 					status = conflict
 				}
-				r.refused(status)
+				r.WantOutcome(status)
 				return r
 			}
 			// Each makes a live card of that name where it may, which is
 			// taken away again.
 			end := func(card string) {
 				if !blocks {
-					s.control("POST", "/cards/"+card+"/archive", fields{})
+					s.Control("POST", "/cards/"+card+"/archive", fields{})
 				}
 			}
-			end(want(s.post("/programs/"+program+"/cards", fields{"external_ref": "r"}), "201").str("id"))
-			want(s.patch("/cards/"+free, fields{"external_ref": "r"}), "200")
+			end(want(s.Post("/programs/"+program+"/cards", fields{"external_ref": "r"}), "201").Str("id"))
+			want(s.Patch("/cards/"+free, fields{"external_ref": "r"}), "200")
 			end(free)
-			want(s.patch("/cards/"+patched, fields{"expires_at": future}), "200")
+			want(s.Patch("/cards/"+patched, fields{"expires_at": future}), "200")
 			end(patched)
-			want(s.patch("/cards/"+both, fields{"expires_at": nil, "external_ref": "r"}), "200")
+			want(s.Patch("/cards/"+both, fields{"expires_at": nil, "external_ref": "r"}), "200")
 			end(both)
-			want(s.post("/cards/"+again+"/reissue", nil), "200")
+			want(s.Post("/cards/"+again+"/reissue", nil), "200")
 			end(again)
 
 			// None of these is a second one.
-			s.patch("/cards/"+cleared, fields{"expires_at": future, "external_ref": nil}).want(200).shows(fields{"status": "invited"})
-			s.issue(program, fields{"external_ref": "R"})
-			s.issue(program, fields{"external_ref": "r "})
-			s.issue(elsewhere, fields{"external_ref": "r"})
-			other.issue(foreign, fields{"external_ref": "r"})
+			s.Patch("/cards/"+cleared, fields{"expires_at": future, "external_ref": nil}).Want(200).Shows(fields{"status": "invited"})
+			s.Issue(program, fields{"external_ref": "R"})
+			s.Issue(program, fields{"external_ref": "r "})
+			s.Issue(elsewhere, fields{"external_ref": "r"})
+			other.Issue(foreign, fields{"external_ref": "r"})
 			if blocks {
-				s.patch("/cards/"+holder, fields{"external_ref": "r"}).want(200)
-				s.post("/cards/"+holder+"/reissue", nil).want(200)
-				s.patch("/cards/"+holder, fields{"external_ref": "q"}).want(200)
-				s.issue(program, fields{"external_ref": "r"})
-				s.patch("/cards/"+holder, fields{"external_ref": "r"}).want(409, "conflict")
+				s.Patch("/cards/"+holder, fields{"external_ref": "r"}).Want(200)
+				s.Post("/cards/"+holder+"/reissue", nil).Want(200)
+				s.Patch("/cards/"+holder, fields{"external_ref": "q"}).Want(200)
+				s.Issue(program, fields{"external_ref": "r"})
+				s.Patch("/cards/"+holder, fields{"external_ref": "r"}).Want(409, "conflict")
 			}
 		})
 	}
@@ -100,42 +102,42 @@ func TestMaxCards(t *testing.T) {
 	for state, counted := range counts {
 		t.Run(state, func(t *testing.T) {
 			t.Parallel()
-			s := start(t, frozen)
-			program := s.newProgram("access", true, nil)
-			limit := func(n any) { s.control("PATCH", "/shops/"+s.ShopID, fields{"max_cards": n}) }
+			s := start(t, servertest.Frozen)
+			program := s.NewProgram("access", true, nil)
+			limit := func(n any) { s.Control("PATCH", "/shops/"+s.ShopID, fields{"max_cards": n}) }
 			const full = "422 unprocessable_entity"
 			limit(3)
-			card := s.issue(program, expiry(state))
-			s.issue(program, nil)
-			old := s.issue(program, expiry("expired"))
-			s.post("/programs/"+program+"/cards", nil).refused(full)
-			s.into(state, card)
-			s.advance("3h") // old is expired now
-			if s.issue(program, nil); counted {
-				s.post("/programs/"+program+"/cards", nil).refused(full)
-				s.patch("/cards/"+card, fields{"external_ref": "r"}).want(200)
-				s.post("/cards/"+card+"/reissue", nil).want(200)
+			card := s.Issue(program, expiry(state))
+			s.Issue(program, nil)
+			old := s.Issue(program, expiry("expired"))
+			s.Post("/programs/"+program+"/cards", nil).WantOutcome(full)
+			bringInto(s, state, card)
+			s.Advance("3h") // old is expired now
+			if s.Issue(program, nil); counted {
+				s.Post("/programs/"+program+"/cards", nil).WantOutcome(full)
+				s.Patch("/cards/"+card, fields{"external_ref": "r"}).Want(200)
+				s.Post("/cards/"+card+"/reissue", nil).Want(200)
 			} else {
-				s.issue(program, nil)
+				s.Issue(program, nil)
 			}
 			// Full in either case: what is expired cannot come back, but may
 			// be named.
-			s.post("/programs/"+s.ProgramIDs["prepaid"]+"/cards", nil).refused(full)
-			s.patch("/cards/"+old, fields{"expires_at": future}).refused(full)
-			s.patch("/cards/"+old, fields{"expires_at": nil}).refused(full)
-			s.post("/cards/"+old+"/reissue", nil).refused(full)
-			s.patch("/cards/"+old, fields{"external_ref": "o"}).want(200).shows(fields{"status": "expired"})
+			s.Post("/programs/"+s.ProgramIDs["prepaid"]+"/cards", nil).WantOutcome(full)
+			s.Patch("/cards/"+old, fields{"expires_at": future}).WantOutcome(full)
+			s.Patch("/cards/"+old, fields{"expires_at": nil}).WantOutcome(full)
+			s.Post("/cards/"+old+"/reissue", nil).WantOutcome(full)
+			s.Patch("/cards/"+old, fields{"external_ref": "o"}).Want(200).Shows(fields{"status": "expired"})
 			limit(2)
-			s.post("/programs/"+program+"/cards", nil).refused(full)
+			s.Post("/programs/"+program+"/cards", nil).WantOutcome(full)
 			limit(4)
-			s.post("/cards/"+old+"/reissue", nil).want(200)
-			s.post("/programs/"+program+"/cards", nil).refused(full)
+			s.Post("/cards/"+old+"/reissue", nil).Want(200)
+			s.Post("/programs/"+program+"/cards", nil).WantOutcome(full)
 			limit(0)
-			s.post("/programs/"+program+"/cards", nil).refused(full)
+			s.Post("/programs/"+program+"/cards", nil).WantOutcome(full)
 			limit(nil)
-			s.issue(program, nil)
-			s.get("/me").shows(fields{"shop.max_cards": nil})
-			if findings, err := s.app.Store.Check(); err != nil || findings != nil {
+			s.Issue(program, nil)
+			s.Get("/me").Shows(fields{"shop.max_cards": nil})
+			if findings, err := s.App.Store.Check(); err != nil || findings != nil {
 				t.Errorf("%q %v", findings, err)
 			}
 		})
@@ -146,15 +148,15 @@ func TestMaxCards(t *testing.T) {
 func TestMaxCardsAfterProgramDeleted(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	program := s.newProgram("access", true, nil)
+	program := s.NewProgram("access", true, nil)
 	for range 3 {
-		s.issue(program, nil)
+		s.Issue(program, nil)
 	}
-	s.control("PATCH", "/shops/"+s.ShopID, fields{"max_cards": 3})
-	s.post("/programs/"+s.ProgramIDs["access"]+"/cards", nil).want(422, "unprocessable_entity")
-	s.control("DELETE", "/programs/"+program, fields{})
+	s.Control("PATCH", "/shops/"+s.ShopID, fields{"max_cards": 3})
+	s.Post("/programs/"+s.ProgramIDs["access"]+"/cards", nil).Want(422, "unprocessable_entity")
+	s.Control("DELETE", "/programs/"+program, fields{})
 	for range 3 {
-		s.issue(s.ProgramIDs["access"], nil)
+		s.Issue(s.ProgramIDs["access"], nil)
 	}
-	s.post("/programs/"+s.ProgramIDs["access"]+"/cards", nil).want(422, "unprocessable_entity")
+	s.Post("/programs/"+s.ProgramIDs["access"]+"/cards", nil).Want(422, "unprocessable_entity")
 }

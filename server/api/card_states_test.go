@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -115,25 +116,25 @@ const (
 	gone     = "gone" // reads are 404 from now on
 )
 
-// operate does one of the operations.
-func (s *server) operate(card, name string, body fields) *reply {
-	s.t.Helper()
+// operateCard does one of the operations.
+func operateCard(s *servertest.Server, card, name string, body fields) *servertest.Reply {
+	s.T.Helper()
 	method, _, _ := strings.Cut(name, " ")
 	switch method {
 	case "GET":
-		return s.get("/cards/" + card)
+		return s.Get("/cards/" + card)
 	case "PATCH":
-		return s.patch("/cards/"+card, body)
+		return s.Patch("/cards/"+card, body)
 	case "operator":
-		return s.dev("POST", "/cards/"+card+"/"+strings.TrimPrefix(name, "operator "), fields{})
+		return s.ControlAPI().Call("POST", "/cards/"+card+"/"+strings.TrimPrefix(name, "operator "), fields{})
 	}
-	return s.post("/cards/"+card+"/"+name, nil)
+	return s.Post("/cards/"+card+"/"+name, nil)
 }
 
 // TestCardStates: every state × every operation.
 func TestCardStates(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	program := s.ProgramIDs["discount"]
 	cards := map[string]string{}
 	for _, state := range states {
@@ -142,84 +143,84 @@ func TestCardStates(t *testing.T) {
 			if strings.HasPrefix(state.steps, "expiry") {
 				body["expires_at"] = soon
 			}
-			card := s.issue(program, body)
+			card := s.Issue(program, body)
 			for _, step := range strings.Fields(state.steps) {
 				switch step {
 				case "expiry":
 				case "activate":
-					s.activate(card)
+					s.Activate(card)
 				case "install":
-					s.install(card)
+					s.Install(card)
 				default:
-					s.control("POST", "/cards/"+card+"/"+step, fields{})
+					s.Control("POST", "/cards/"+card+"/"+step, fields{})
 				}
 			}
 			cards[state.name+op.name] = card
 		}
 	}
 	// An instant before they expire nothing has; at it, all have.
-	s.advance("2h59m59.999s")
-	s.get("/cards/" + cards["expiredGET"]).shows(fields{"status": "invited"})
-	s.advance("1ms")
+	s.Advance("2h59m59.999s")
+	s.Get("/cards/" + cards["expiredGET"]).Shows(fields{"status": "invited"})
+	s.Advance("1ms")
 	for _, state := range states {
 		for _, op := range operations {
 			t.Run(state.name+"/"+op.name, func(t *testing.T) {
-				s, card := s.on(t), cards[state.name+op.name]
-				want, body := op.want[state.name], plus(op.body, nil)
+				s, card := s.On(t), cards[state.name+op.name]
+				want, body := op.want[state.name], servertest.Merge(op.body, nil)
 				if body["external_ref"] != nil {
 					body["external_ref"] = card // no other card's
 				}
 				if strings.Contains(state.name, "deleted") {
 					want = missing
 				}
-				was, audits := s.get("/cards/"+card), s.audits()
-				r := s.operate(card, op.name, body)
-				after := s.get("/cards/" + card)
+				was, audits := s.Get("/cards/"+card), countAudits(s)
+				r := operateCard(s, card, op.name, body)
+				after := s.Get("/cards/" + card)
 				still, refused := strings.CutPrefix(want, "=")
 				if want == gone {
-					r.want(204)
-					after.refused(missing)
+					r.Want(204)
+					after.WantOutcome(missing)
 					return
 				}
 				if strings.HasPrefix(want, "4") {
-					r.refused(want)
+					r.WantOutcome(want)
 					refused = true
 				} else {
-					r.want(200)
-					after.shows(fields{"status": still})
-					if strings.HasPrefix(op.name, "PATCH") && string(r.body) != string(after.body) {
-						t.Errorf("answered %s, reads %s", r.body, after.body)
+					r.Want(200)
+					after.Shows(fields{"status": still})
+					if strings.HasPrefix(op.name, "PATCH") && string(r.Body) != string(after.Body) {
+						t.Errorf("answered %s, reads %s", r.Body, after.Body)
 					}
 				}
-				if refused && s.audits() != audits {
+				if refused && countAudits(s) != audits {
 					t.Errorf("a change was written")
 				}
-				if refused && after.status == 200 && string(after.body) != string(was.body) {
-					t.Errorf("changed %s to %s", was.body, after.body)
+				if refused && after.Status == 200 && string(after.Body) != string(was.Body) {
+					t.Errorf("changed %s to %s", was.Body, after.Body)
 				}
-				if !refused && s.audits() == audits {
+				if !refused && countAudits(s) == audits {
 					t.Errorf("no change was written")
 				}
 				if !refused {
-					s.effect(after, op.name, body)
+					checkEffect(s, after, op.name, body)
 				}
 			})
 		}
 	}
 }
 
-// effect holds a card to what an operation leaves.
-func (s *server) effect(after *reply, op string, body fields) {
-	s.t.Helper()
+// checkEffect holds a card to what an operation leaves.
+func checkEffect(s *servertest.Server, after *servertest.Reply, op string, body fields) {
+	s.T.Helper()
 	if len(body) > 0 {
-		want := plus(body, nil)
+		want := servertest.Merge(body, nil)
 		if v := want["expires_at"]; v != nil {
 			want["expires_at"] = strings.Replace(v.(string), "Z", ".000Z", 1)
 		}
-		after.shows(want)
+		after.Shows(want)
 	}
 	if strings.HasSuffix(op, "reissue") {
-		after.shows(fields{"installed_at": nil, "holder_name": "Ada", "holder_email": "ada@example.com", "expires_at": nil})
+		after.Shows(fields{"installed_at": nil, "holder_name": "Ada", "holder_email": "ada@example.com", "expires_at": nil})
 	}
 }
 
@@ -227,44 +228,44 @@ func (s *server) effect(after *reply, op string, body fields) {
 func TestCardRepeats(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	card := s.issue(s.ProgramIDs["access"], nil)
+	card := s.Issue(s.ProgramIDs["access"], nil)
 	for _, op := range []string{"lock", "unlock", "lock", "archive"} {
-		first := s.control("POST", "/cards/"+card+"/"+op, fields{})
-		first.shaped("", cardDetailTable, "external_ref holder_name holder_email current_value expires_at installed_at")
-		audits := s.audits()
-		second := s.control("POST", "/cards/"+card+"/"+op, fields{})
-		if string(first.body) != string(second.body) || s.audits() != audits {
-			t.Errorf("%s again: %s", op, second.body)
+		first := s.Control("POST", "/cards/"+card+"/"+op, fields{})
+		first.Shaped("", cardDetailTable, "external_ref holder_name holder_email current_value expires_at installed_at")
+		audits := countAudits(s)
+		second := s.Control("POST", "/cards/"+card+"/"+op, fields{})
+		if string(first.Body) != string(second.Body) || countAudits(s) != audits {
+			t.Errorf("%s again: %s", op, second.Body)
 		}
 	}
-	if r := s.control("POST", "/cards/"+card+"/delete", fields{}); r.status != 204 {
-		t.Errorf("delete: %d", r.status)
+	if r := s.Control("POST", "/cards/"+card+"/delete", fields{}); r.Status != 204 {
+		t.Errorf("delete: %d", r.Status)
 	}
-	s.dev("POST", "/cards/"+card+"/delete", fields{}).refused(missing)
+	s.ControlAPI().Call("POST", "/cards/"+card+"/delete", fields{}).WantOutcome(missing)
 }
 
 // TestCardReissueExpiry: an expired card gets what is given, else a fresh
 // default, else none.
 func TestCardReissueExpiry(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	for _, c := range []struct{ days, given, want any }{
 		{nil, nil, nil},
 		{nil, "2026-06-01T00:00:00Z", "2026-06-01T00:00:00.000Z"},
 		{10, nil, "10 days"},
 		{10, "2026-06-01T00:00:00Z", "2026-06-01T00:00:00.000Z"},
 	} {
-		program := s.newProgram("access", true, fields{"default_expire_after_days": c.days})
-		at := s.app.Store.Now().Add(3600_000_000_000)
-		card := s.issue(program, fields{"expires_at": at.String()})
-		s.advance("1h")
-		s.get("/cards/" + card).shows(fields{"status": "expired"})
+		program := s.NewProgram("access", true, fields{"default_expire_after_days": c.days})
+		at := s.App.Store.Now().Add(3600_000_000_000)
+		card := s.Issue(program, fields{"expires_at": at.String()})
+		s.Advance("1h")
+		s.Get("/cards/" + card).Shows(fields{"status": "expired"})
 		want := c.want
 		if want == "10 days" {
-			want = s.app.Store.Now().Add(10 * 24 * 3600_000_000_000).String()
+			want = s.App.Store.Now().Add(10 * 24 * 3600_000_000_000).String()
 		}
-		s.post("/cards/"+card+"/reissue", fields{"expires_at": c.given, "holder_name": "N"}).want(200).shows(fields{"expires_at": want, "holder_name": "N"})
-		s.get("/cards/" + card).shows(fields{"expires_at": want, "status": "invited", "holder_name": "N"})
+		s.Post("/cards/"+card+"/reissue", fields{"expires_at": c.given, "holder_name": "N"}).Want(200).Shows(fields{"expires_at": want, "holder_name": "N"})
+		s.Get("/cards/" + card).Shows(fields{"expires_at": want, "status": "invited", "holder_name": "N"})
 	}
 }
 
@@ -272,18 +273,18 @@ func TestCardReissueExpiry(t *testing.T) {
 func TestCardKeepsOnReissue(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	card := s.issue(s.newProgram("prepaid", true, nil), fields{"external_ref": "r", "holder_name": "A"})
-	s.sql("UPDATE cards SET stamps_count=7, current_value=321 WHERE id=?", s.row(store.KindCard, card))
-	s.install(card)
-	was := s.get("/cards/" + card)
-	s.post("/cards/"+card+"/reissue", nil).want(200).shows(fields{"id": card, "external_ref": "r"})
-	now := s.get("/cards/" + card)
-	for _, name := range names(was.body) {
-		if a, b := string(was.part(name)), string(now.part(name)); a != b && name != "installed_at" && name != "status" {
+	card := s.Issue(s.NewProgram("prepaid", true, nil), fields{"external_ref": "r", "holder_name": "A"})
+	s.SQL("UPDATE cards SET stamps_count=7, current_value=321 WHERE id=?", s.Row(store.KindCard, card))
+	s.Install(card)
+	was := s.Get("/cards/" + card)
+	s.Post("/cards/"+card+"/reissue", nil).Want(200).Shows(fields{"id": card, "external_ref": "r"})
+	now := s.Get("/cards/" + card)
+	for _, name := range servertest.Names(was.Body) {
+		if a, b := string(was.Raw(name)), string(now.Raw(name)); a != b && name != "installed_at" && name != "status" {
 			t.Errorf("%s was %s, is %s", name, a, b)
 		}
 	}
-	now.shows(fields{"status": "invited", "installed_at": nil, "stamps_count": 7, "current_value": 321})
+	now.Shows(fields{"status": "invited", "installed_at": nil, "stamps_count": 7, "current_value": 321})
 }
 
 // TestCardChain: the instances of an overflow chain are one card to whatever
@@ -291,37 +292,37 @@ func TestCardKeepsOnReissue(t *testing.T) {
 func TestCardChain(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	program := s.newProgram("standard", true, nil)
+	program := s.NewProgram("standard", true, nil)
 	chain := func(ref string) (parent, child string) {
-		parent = s.issue(program, fields{"external_ref": ref, "holder_name": "Ada"})
-		key := s.row(store.KindCard, parent)
-		s.sql(`INSERT INTO cards (shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, live, created_at, updated_at)
+		parent = s.Issue(program, fields{"external_ref": ref, "holder_name": "Ada"})
+		key := s.Row(store.KindCard, parent)
+		s.SQL(`INSERT INTO cards (shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, live, created_at, updated_at)
 			SELECT shop_id, program_id, id, id, 'overflow', external_ref, holder_name, 0, created_at, updated_at FROM cards WHERE id=?`, key)
-		return parent, s.app.Store.ID(store.KindCard, number(s.value("SELECT max(id) FROM cards")))
+		return parent, s.App.Store.ID(store.KindCard, number(s.Value("SELECT max(id) FROM cards")))
 	}
 	both := func(a, b string, want fields) {
 		t.Helper()
-		s.get("/cards/" + a).want(200).shows(want)
-		s.get("/cards/" + b).want(200).shows(want)
+		s.Get("/cards/" + a).Want(200).Shows(want)
+		s.Get("/cards/" + b).Want(200).Shows(want)
 	}
 	a, b := chain("one")
-	s.patch("/cards/"+b, fields{"external_ref": "one", "holder_name": "Grace"}).want(200) // no conflict with itself
+	s.Patch("/cards/"+b, fields{"external_ref": "one", "holder_name": "Grace"}).Want(200) // no conflict with itself
 	both(a, b, fields{"holder_name": "Grace", "external_ref": "one"})
-	s.post("/programs/"+program+"/cards", fields{"external_ref": "one"}).want(409, "conflict")
-	s.control("PATCH", "/shops/"+s.ShopID, fields{"max_cards": 2})
-	s.issue(program, nil) // the chain counts as one
-	s.post("/programs/"+program+"/cards", nil).want(422, "unprocessable_entity")
+	s.Post("/programs/"+program+"/cards", fields{"external_ref": "one"}).Want(409, "conflict")
+	s.Control("PATCH", "/shops/"+s.ShopID, fields{"max_cards": 2})
+	s.Issue(program, nil) // the chain counts as one
+	s.Post("/programs/"+program+"/cards", nil).Want(422, "unprocessable_entity")
 	for _, c := range []struct{ on, op, status string }{{b, "lock", "locked"}, {a, "unlock", "invited"}, {a, "lock", "locked"}, {b, "reissue", "invited"}, {b, "archive", "archived"}} {
-		s.control("POST", "/cards/"+c.on+"/"+c.op, fields{})
+		s.Control("POST", "/cards/"+c.on+"/"+c.op, fields{})
 		both(a, b, fields{"status": c.status})
 	}
-	s.issue(program, fields{"external_ref": "one"}) // archived as a whole, it gave its place and its name free
-	s.control("PATCH", "/shops/"+s.ShopID, fields{"max_cards": nil})
+	s.Issue(program, fields{"external_ref": "one"}) // archived as a whole, it gave its place and its name free
+	s.Control("PATCH", "/shops/"+s.ShopID, fields{"max_cards": nil})
 	a, b = chain("two")
-	s.control("POST", "/cards/"+b+"/delete", fields{})
-	s.get("/cards/"+a).want(404, "not_found")
-	s.get("/cards/"+b).want(404, "not_found")
-	if v := s.value("SELECT count(*) FROM cards WHERE deleted_at IS NOT NULL AND external_ref IS NULL AND holder_name IS NULL"); v != "2" {
+	s.Control("POST", "/cards/"+b+"/delete", fields{})
+	s.Get("/cards/"+a).Want(404, "not_found")
+	s.Get("/cards/"+b).Want(404, "not_found")
+	if v := s.Value("SELECT count(*) FROM cards WHERE deleted_at IS NOT NULL AND external_ref IS NULL AND holder_name IS NULL"); v != "2" {
 		t.Errorf("%s instances are erased, want 2", v)
 	}
 }

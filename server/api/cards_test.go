@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -43,51 +44,51 @@ const issuedTable = `
 
 func TestCardShape(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	const bare = "external_ref holder_name holder_email "
-	for _, kind := range types {
+	for _, kind := range servertest.Types {
 		value := "current_value "
 		if kind == "prepaid" {
 			value = ""
 		}
-		issued := s.post("/programs/"+s.ProgramIDs[kind]+"/cards", nil).want(201)
-		issued.shaped("", issuedTable, bare+"expires_at")
-		path := "/cards/" + issued.str("id")
-		s.get(path).want(200).shaped("", cardDetailTable, bare+value+"expires_at installed_at")
-		s.get("/cards?limit=1").want(200).shaped("data.0", cardTable, bare+value+"expires_at installed_at")
-		s.patch(path, fields{"external_ref": "r", "holder_name": "n", "holder_email": "n@example.com", "expires_at": "2030-01-01T00:00:00Z"}).
-			want(200).shaped("", cardDetailTable, value+"installed_at")
-		s.post(path+"/install-link", nil).want(200).shaped("", issuedTable, "")
-		s.post(path+"/reissue", nil).want(200).shaped("", issuedTable, "")
-		s.install(issued.str("id"))
-		full := s.get(path).want(200)
-		full.shaped("", cardDetailTable, value)
-		full.shaped("locations.0", "id id\nname string", "")
-		full.shows(fields{"program_id": s.ProgramIDs[kind], "program_type": kind, "stamps_count": 0, "status": "active", "all_locations": true,
+		issued := s.Post("/programs/"+s.ProgramIDs[kind]+"/cards", nil).Want(201)
+		issued.Shaped("", issuedTable, bare+"expires_at")
+		path := "/cards/" + issued.Str("id")
+		s.Get(path).Want(200).Shaped("", cardDetailTable, bare+value+"expires_at installed_at")
+		s.Get("/cards?limit=1").Want(200).Shaped("data.0", cardTable, bare+value+"expires_at installed_at")
+		s.Patch(path, fields{"external_ref": "r", "holder_name": "n", "holder_email": "n@example.com", "expires_at": "2030-01-01T00:00:00Z"}).
+			Want(200).Shaped("", cardDetailTable, value+"installed_at")
+		s.Post(path+"/install-link", nil).Want(200).Shaped("", issuedTable, "")
+		s.Post(path+"/reissue", nil).Want(200).Shaped("", issuedTable, "")
+		s.Install(issued.Str("id"))
+		full := s.Get(path).Want(200)
+		full.Shaped("", cardDetailTable, value)
+		full.Shaped("locations.0", "id id\nname string", "")
+		full.Shows(fields{"program_id": s.ProgramIDs[kind], "program_type": kind, "stamps_count": 0, "status": "active", "all_locations": true,
 			"locations":  []fields{{"id": s.LocationIDs[0], "name": "Centrale"}, {"id": s.LocationIDs[1], "name": "Stazione"}},
 			"created_at": "2026-03-01T09:00:00.000Z", "installed_at": "2026-03-01T09:00:00.000Z", "expires_at": "2030-01-01T00:00:00.000Z"})
-		list := s.get("/cards?limit=1").want(200)
-		list.shaped("data.0", cardTable, value)
-		for _, name := range names(list.part("data.0")) {
-			if string(list.part("data.0."+name)) != string(full.part(name)) {
-				t.Errorf("the list's %s differs: %s", name, list.part("data.0."+name))
+		list := s.Get("/cards?limit=1").Want(200)
+		list.Shaped("data.0", cardTable, value)
+		for _, name := range servertest.Names(list.Raw("data.0")) {
+			if string(list.Raw("data.0."+name)) != string(full.Raw(name)) {
+				t.Errorf("the list's %s differs: %s", name, list.Raw("data.0."+name))
 			}
 		}
 	}
-	page := s.get("/cards?limit=2").want(200)
-	page.shaped("", pageTable, "")
-	s.get("/cards").want(200).shaped("", pageTable, "next_cursor")
+	page := s.Get("/cards?limit=2").Want(200)
+	page.Shaped("", pageTable, "")
+	s.Get("/cards").Want(200).Shaped("", pageTable, "next_cursor")
 }
 
 // TestCardDetailLocations: enabled ones in the program's scope, by name.
 func TestCardDetailLocations(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	third := s.control("POST", "/locations", fields{"name": "Aeroporto"}).str("id")
-	fourth := s.control("POST", "/locations", fields{"name": "Centrale"}).str("id")
-	s.elsewhere()
-	everywhere := s.issue(s.newProgram("access", true, nil), nil)
-	some := s.issue(s.newProgram("access", true, fields{"location_scope": "selected_locations", "scoped_location_ids": []string{s.LocationIDs[1], third}}), nil)
+	third := s.Control("POST", "/locations", fields{"name": "Aeroporto"}).Str("id")
+	fourth := s.Control("POST", "/locations", fields{"name": "Centrale"}).Str("id")
+	newOtherShop(s)
+	everywhere := s.Issue(s.NewProgram("access", true, nil), nil)
+	some := s.Issue(s.NewProgram("access", true, fields{"location_scope": "selected_locations", "scoped_location_ids": []string{s.LocationIDs[1], third}}), nil)
 	called := map[string]string{third: "Aeroporto", s.LocationIDs[0]: "Centrale", s.LocationIDs[1]: "Stazione", fourth: "Centrale"}
 	check := func(card string, all bool, want ...string) {
 		t.Helper()
@@ -95,23 +96,23 @@ func TestCardDetailLocations(t *testing.T) {
 		for _, id := range want {
 			list = append(list, fields{"id": id, "name": called[id]})
 		}
-		s.get("/cards/" + card).want(200).shows(fields{"all_locations": all, "locations": list})
-		s.patch("/cards/"+card, fields{"external_ref": card}).want(200).shows(fields{"all_locations": all, "locations": list})
+		s.Get("/cards/" + card).Want(200).Shows(fields{"all_locations": all, "locations": list})
+		s.Patch("/cards/"+card, fields{"external_ref": card}).Want(200).Shows(fields{"all_locations": all, "locations": list})
 	}
 	check(everywhere, true, third, s.LocationIDs[0], fourth, s.LocationIDs[1])
 	check(some, false, third, s.LocationIDs[1])
-	s.post("/locations/"+third+"/disable", nil).want(200)
+	s.Post("/locations/"+third+"/disable", nil).Want(200)
 	check(everywhere, true, s.LocationIDs[0], fourth, s.LocationIDs[1])
 	check(some, false, s.LocationIDs[1])
-	s.post("/locations/"+s.LocationIDs[1]+"/disable", nil).want(200)
+	s.Post("/locations/"+s.LocationIDs[1]+"/disable", nil).Want(200)
 	check(some, false)
-	s.post("/locations/"+third+"/enable", nil).want(200)
+	s.Post("/locations/"+third+"/enable", nil).Want(200)
 	check(some, false, third)
 	// Changes show on the next read.
 	called[third] = "Duomo"
-	s.patch("/locations/"+third, fields{"name": "Duomo"}).want(200)
+	s.Patch("/locations/"+third, fields{"name": "Duomo"}).Want(200)
 	check(everywhere, true, s.LocationIDs[0], fourth, third)
-	fifth := s.control("POST", "/locations", fields{"name": "Angolo"}).str("id")
+	fifth := s.Control("POST", "/locations", fields{"name": "Angolo"}).Str("id")
 	called[fifth] = "Angolo"
 	check(everywhere, true, fifth, s.LocationIDs[0], fourth, third)
 	check(some, false, third)
@@ -120,8 +121,8 @@ func TestCardDetailLocations(t *testing.T) {
 // TestCardFields: each field on issuing, by PATCH and on reissue.
 func TestCardFields(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
-	program := s.newProgram("discount", true, nil)
+	s := start(t, servertest.Frozen)
+	program := s.NewProgram("discount", true, nil)
 	longest := strings.Repeat("a", 64) + "@" + strings.Repeat(strings.Repeat("b", 60)+".", 3) + "museum" // 254 characters
 	for _, c := range []struct {
 		field string
@@ -140,56 +141,56 @@ func TestCardFields(t *testing.T) {
 		{"program_id", "x", nil, "unknown_field"}, {"current_value", 1, nil, "unknown_field"},
 	} {
 		t.Run(fmt.Sprintf("%s=%.12v", c.field, c.value), func(t *testing.T) {
-			s := s.on(t)
+			s := s.On(t)
 			body := fields{c.field: c.value}
-			card := "/cards/" + s.issue(program, nil)
-			issued := s.post("/programs/"+program+"/cards", body)
-			if id := issued.str("id"); id != "" {
-				s.control("POST", "/cards/"+id+"/archive", fields{})
+			card := "/cards/" + s.Issue(program, nil)
+			issued := s.Post("/programs/"+program+"/cards", body)
+			if id := issued.Str("id"); id != "" {
+				s.Control("POST", "/cards/"+id+"/archive", fields{})
 			}
-			changed, reissued := s.patch(card, body), s.post(card+"/reissue", body)
+			changed, reissued := s.Patch(card, body), s.Post(card+"/reissue", body)
 			if c.code != "" {
-				issued.invalid(c.field + " " + c.code)
+				issued.Invalid(c.field + " " + c.code)
 				if c.field != "send_email" {
-					changed.invalid(c.field + " " + c.code)
+					changed.Invalid(c.field + " " + c.code)
 				}
 				if c.field != "external_ref" {
-					reissued.invalid(c.field + " " + c.code)
+					reissued.Invalid(c.field + " " + c.code)
 				}
 				return
 			}
-			issued.want(201).shows(fields{c.field: c.want})
-			changed.want(200).shows(fields{c.field: c.want})
+			issued.Want(201).Shows(fields{c.field: c.want})
+			changed.Want(200).Shows(fields{c.field: c.want})
 			if c.field == "external_ref" {
-				reissued.invalid("external_ref unknown_field")
+				reissued.Invalid("external_ref unknown_field")
 			} else {
-				reissued.want(200)
+				reissued.Want(200)
 			}
-			s.get(card).shows(fields{c.field: c.want})
-			s.patch(card, fields{c.field: nil}).want(200).shows(fields{c.field: nil})
-			s.get(card).shows(fields{c.field: nil})
+			s.Get(card).Shows(fields{c.field: c.want})
+			s.Patch(card, fields{c.field: nil}).Want(200).Shows(fields{c.field: nil})
+			s.Get(card).Shows(fields{c.field: nil})
 		})
 	}
-	s.post("/programs/"+program+"/cards", fields{"holder_name": nil, "holder_email": nil, "external_ref": nil, "expires_at": nil, "send_email": nil}).want(201)
-	s.post("/programs/"+program+"/cards", fields{"holder_name": "", "holder_email": longest + "x", "expires_at": "2020-01-01T00:00:00Z", "send_email": true, "x": 1}).
-		invalid("holder_email too_long", "holder_name too_short", "x unknown_field", "expires_at must_be_future")
-	card := "/cards/" + s.issue(program, nil)
-	s.patch(card, fields{"send_email": true}).invalid("send_email unknown_field")
+	s.Post("/programs/"+program+"/cards", fields{"holder_name": nil, "holder_email": nil, "external_ref": nil, "expires_at": nil, "send_email": nil}).Want(201)
+	s.Post("/programs/"+program+"/cards", fields{"holder_name": "", "holder_email": longest + "x", "expires_at": "2020-01-01T00:00:00Z", "send_email": true, "x": 1}).
+		Invalid("holder_email too_long", "holder_name too_short", "x unknown_field", "expires_at must_be_future")
+	card := "/cards/" + s.Issue(program, nil)
+	s.Patch(card, fields{"send_email": true}).Invalid("send_email unknown_field")
 }
 
 func TestCardUnknown(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	other, _ := s.elsewhere()
-	gone := s.issue(s.ProgramIDs["access"], nil)
-	s.control("POST", "/cards/"+gone+"/delete", fields{})
-	for _, id := range []string{"x", "crd_00000000000000000000000000", s.ProgramIDs["access"], s.app.Store.ID(store.KindCard, 999), other.issue(other.newProgram("access", true, nil), nil), gone} {
+	other, _ := newOtherShop(s)
+	gone := s.Issue(s.ProgramIDs["access"], nil)
+	s.Control("POST", "/cards/"+gone+"/delete", fields{})
+	for _, id := range []string{"x", "crd_00000000000000000000000000", s.ProgramIDs["access"], s.App.Store.ID(store.KindCard, 999), other.Issue(other.NewProgram("access", true, nil), nil), gone} {
 		path := "/cards/" + id
-		s.get(path).want(404, "not_found")
-		s.patch(path, fields{"holder_name": "x"}).want(404, "not_found")
-		s.patch(path, nil).want(404, "not_found")
-		s.post(path+"/reissue", nil).want(404, "not_found")
-		s.post(path+"/install-link", nil).want(404, "not_found")
+		s.Get(path).Want(404, "not_found")
+		s.Patch(path, fields{"holder_name": "x"}).Want(404, "not_found")
+		s.Patch(path, nil).Want(404, "not_found")
+		s.Post(path+"/reissue", nil).Want(404, "not_found")
+		s.Post(path+"/install-link", nil).Want(404, "not_found")
 	}
 }
 
@@ -197,7 +198,7 @@ func TestCardUnknown(t *testing.T) {
 // given.
 func TestCardExpiryDefault(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	for _, c := range []struct{ days, given, want any }{
 		{nil, nil, nil},
 		{1, nil, "2026-03-02T09:00:00.000Z"},
@@ -206,33 +207,33 @@ func TestCardExpiryDefault(t *testing.T) {
 		{30, "2026-03-01T10:00:00Z", "2026-03-01T10:00:00.000Z"},
 		{nil, "2026-03-01T10:00:00Z", "2026-03-01T10:00:00.000Z"},
 	} {
-		program := s.newProgram("access", true, fields{"default_expire_after_days": c.days})
-		r := s.post("/programs/"+program+"/cards", fields{"expires_at": c.given}).want(201)
-		r.shows(fields{"expires_at": c.want})
-		card := "/cards/" + r.str("id")
-		s.get(card).shows(fields{"expires_at": c.want})
+		program := s.NewProgram("access", true, fields{"default_expire_after_days": c.days})
+		r := s.Post("/programs/"+program+"/cards", fields{"expires_at": c.given}).Want(201)
+		r.Shows(fields{"expires_at": c.want})
+		card := "/cards/" + r.Str("id")
+		s.Get(card).Shows(fields{"expires_at": c.want})
 		// Cleared on demand; a reissue of a live card leaves what it has.
-		s.post(card+"/reissue", nil).want(200).shows(fields{"expires_at": c.want})
-		s.patch(card, fields{"expires_at": nil}).want(200).shows(fields{"expires_at": nil})
-		s.post(card+"/reissue", nil).want(200).shows(fields{"expires_at": nil})
-		s.post(card+"/reissue", fields{"expires_at": "2026-05-01T00:00:00Z"}).want(200).shows(fields{"expires_at": "2026-05-01T00:00:00.000Z"})
+		s.Post(card+"/reissue", nil).Want(200).Shows(fields{"expires_at": c.want})
+		s.Patch(card, fields{"expires_at": nil}).Want(200).Shows(fields{"expires_at": nil})
+		s.Post(card+"/reissue", nil).Want(200).Shows(fields{"expires_at": nil})
+		s.Post(card+"/reissue", fields{"expires_at": "2026-05-01T00:00:00Z"}).Want(200).Shows(fields{"expires_at": "2026-05-01T00:00:00.000Z"})
 	}
 }
 
 func TestCardValue(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for _, kind := range types {
+	for _, kind := range servertest.Types {
 		for _, cents := range []any{0, 700} {
 			var want any
 			var more fields
 			if kind == "prepaid" {
 				want, more = cents, fields{"initial_balance_cents": cents}
 			}
-			card := s.issue(s.newProgram(kind, true, more), nil)
-			s.get("/cards/" + card).shows(fields{"current_value": want, "stamps_count": 0, "status": "invited"})
-			s.post("/cards/"+card+"/reissue", nil).want(200)
-			s.get("/cards/" + card).shows(fields{"current_value": want})
+			card := s.Issue(s.NewProgram(kind, true, more), nil)
+			s.Get("/cards/" + card).Shows(fields{"current_value": want, "stamps_count": 0, "status": "invited"})
+			s.Post("/cards/"+card+"/reissue", nil).Want(200)
+			s.Get("/cards/" + card).Shows(fields{"current_value": want})
 		}
 	}
 }
@@ -241,31 +242,31 @@ func TestCardValue(t *testing.T) {
 // picture and the mail hold.
 func TestInstallLink(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
-	program := s.newProgram("standard", true, nil)
-	issued := s.post("/programs/"+program+"/cards", fields{"holder_email": "ada@example.com"}).want(201)
-	card := "/cards/" + issued.str("id")
-	seen := []string{issued.str("install_url")}
+	s := start(t, servertest.Frozen)
+	program := s.NewProgram("standard", true, nil)
+	issued := s.Post("/programs/"+program+"/cards", fields{"holder_email": "ada@example.com"}).Want(201)
+	card := "/cards/" + issued.Str("id")
+	seen := []string{issued.Str("install_url")}
 	for i, op := range []string{"", "install-link", "install-link", "reissue", "install-link", "reissue"} {
 		r, until := issued, "2026-03-31T09:00:00.000Z"
 		if op != "" {
-			s.advance("1h")
-			r = s.post(card+"/"+op, nil).want(200)
+			s.Advance("1h")
+			r = s.Post(card+"/"+op, nil).Want(200)
 			until = fmt.Sprintf("2026-03-31T%02d:00:00.000Z", 9+i)
-			if slices.Contains(seen, r.str("install_url")) {
+			if slices.Contains(seen, r.Str("install_url")) {
 				t.Errorf("%s gave a known link", op)
 			}
-			seen = append(seen, r.str("install_url"))
+			seen = append(seen, r.Str("install_url"))
 		}
-		r.shows(fields{"install_url_expires_at": until, "id": issued.str("id"), "program_id": program, "holder_email": "ada@example.com"})
-		if token, ok := strings.CutPrefix(r.str("install_url"), s.Origin+"/i/"); !ok || len(token) < 40 || strings.Contains(token, issued.str("id")[4:]) {
-			t.Errorf("install_url %s", r.str("install_url"))
+		r.Shows(fields{"install_url_expires_at": until, "id": issued.Str("id"), "program_id": program, "holder_email": "ada@example.com"})
+		if token, ok := strings.CutPrefix(r.Str("install_url"), s.Origin+"/i/"); !ok || len(token) < 40 || strings.Contains(token, issued.Str("id")[4:]) {
+			t.Errorf("install_url %s", r.Str("install_url"))
 		}
-		if svg := r.str("install_qr_svg"); !strings.HasPrefix(svg, "<svg") || !strings.HasSuffix(strings.TrimSpace(svg), "</svg>") {
+		if svg := r.Str("install_qr_svg"); !strings.HasPrefix(svg, "<svg") || !strings.HasSuffix(strings.TrimSpace(svg), "</svg>") {
 			t.Errorf("install_qr_svg %.80s", svg)
 		}
 	}
-	if n := s.value("SELECT code_generation FROM cards WHERE id=?", s.row(store.KindCard, issued.str("id"))); n != "2" {
+	if n := s.Value("SELECT code_generation FROM cards WHERE id=?", s.Row(store.KindCard, issued.Str("id"))); n != "2" {
 		t.Errorf("two reissues made generation %s", n)
 	}
 }
@@ -273,7 +274,7 @@ func TestInstallLink(t *testing.T) {
 func TestSendEmail(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	program := s.newProgram("standard", true, fields{"name": "Tea & cake"})
+	program := s.NewProgram("standard", true, fields{"name": "Tea & cake"})
 	mail := func() (list []struct{ To, Subject, Text, CardID string }) {
 		var box struct {
 			Data []struct {
@@ -281,7 +282,7 @@ func TestSendEmail(t *testing.T) {
 				CardID            string `json:"card_id"`
 			}
 		}
-		if err := json.Unmarshal(s.dev("GET", "/emails", nil).want(200).body, &box); err != nil {
+		if err := json.Unmarshal(s.ControlAPI().Call("GET", "/emails", nil).Want(200).Body, &box); err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range box.Data {
@@ -290,33 +291,33 @@ func TestSendEmail(t *testing.T) {
 		return list
 	}
 	n := 0
-	check := func(r *reply, to string) {
+	check := func(r *servertest.Reply, to string) {
 		t.Helper()
 		if n++; len(mail()) != n {
 			t.Fatalf("%d mails, want %d", len(mail()), n)
 		}
-		if m := mail()[n-1]; m.To != to || m.CardID != r.str("id") || !strings.Contains(m.Text, r.str("install_url")) || !strings.Contains(m.Subject, "Tea & cake") {
+		if m := mail()[n-1]; m.To != to || m.CardID != r.Str("id") || !strings.Contains(m.Text, r.Str("install_url")) || !strings.Contains(m.Subject, "Tea & cake") {
 			t.Errorf("mailed %+v", m)
 		}
 	}
 	issue := "/programs/" + program + "/cards"
-	s.post(issue, fields{"send_email": true}).invalid("holder_email required")
-	s.post(issue, fields{"send_email": true, "holder_email": nil}).invalid("holder_email required")
-	s.post(issue, fields{"send_email": false}).want(201)
-	without := "/cards/" + s.issue(program, fields{"holder_email": "quiet@example.com"})
-	r := s.post(issue, fields{"send_email": true, "holder_email": "ada@example.com"}).want(201)
+	s.Post(issue, fields{"send_email": true}).Invalid("holder_email required")
+	s.Post(issue, fields{"send_email": true, "holder_email": nil}).Invalid("holder_email required")
+	s.Post(issue, fields{"send_email": false}).Want(201)
+	without := "/cards/" + s.Issue(program, fields{"holder_email": "quiet@example.com"})
+	r := s.Post(issue, fields{"send_email": true, "holder_email": "ada@example.com"}).Want(201)
 	check(r, "ada@example.com")
-	check(s.post(without+"/install-link", fields{"send_email": true}).want(200), "quiet@example.com")
-	check(s.post(without+"/reissue", fields{"send_email": true}).want(200), "quiet@example.com")
-	check(s.post(without+"/reissue", fields{"send_email": true, "holder_email": "new@example.com"}).want(200), "new@example.com")
-	s.patch(without, fields{"holder_email": nil}).want(200)
-	s.post(without+"/install-link", fields{"send_email": true}).invalid("holder_email required")
-	s.post(without+"/reissue", fields{"send_email": true}).invalid("holder_email required")
-	s.post(without+"/install-link", fields{"send_email": false}).want(200)
-	s.post(without+"/install-link", fields{"holder_email": "x@example.com"}).invalid("holder_email unknown_field")
+	check(s.Post(without+"/install-link", fields{"send_email": true}).Want(200), "quiet@example.com")
+	check(s.Post(without+"/reissue", fields{"send_email": true}).Want(200), "quiet@example.com")
+	check(s.Post(without+"/reissue", fields{"send_email": true, "holder_email": "new@example.com"}).Want(200), "new@example.com")
+	s.Patch(without, fields{"holder_email": nil}).Want(200)
+	s.Post(without+"/install-link", fields{"send_email": true}).Invalid("holder_email required")
+	s.Post(without+"/reissue", fields{"send_email": true}).Invalid("holder_email required")
+	s.Post(without+"/install-link", fields{"send_email": false}).Want(200)
+	s.Post(without+"/install-link", fields{"holder_email": "x@example.com"}).Invalid("holder_email unknown_field")
 	// What is refused mails nothing.
-	s.control("POST", without+"/archive", fields{})
-	s.post(without+"/reissue", fields{"send_email": true, "holder_email": "x@example.com"}).want(409, "conflict")
+	s.Control("POST", without+"/archive", fields{})
+	s.Post(without+"/reissue", fields{"send_email": true, "holder_email": "x@example.com"}).Want(409, "conflict")
 	if len(mail()) != n {
 		t.Errorf("%d mails, want %d", len(mail()), n)
 	}
@@ -326,25 +327,25 @@ func TestSendEmail(t *testing.T) {
 func TestSendEmailWithoutServer(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Dev = nil })
-	if err := s.app.Store.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+	if err := s.App.Store.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
 		shop, _, err := tx.CreateShop(store.ShopFields{})
 		if err == nil {
-			_, s.key, err = tx.CreateKey(shop, store.KeyFields{})
+			_, s.Key, err = tx.CreateKey(shop, store.KeyFields{})
 		}
 		return err
 	}}); err != nil {
 		t.Fatal(err)
 	}
-	program := s.newProgram("access", true, nil)
-	s.post("/programs/"+program+"/cards", fields{"holder_email": "a@example.com", "send_email": true}).want(422, "unprocessable_entity")
-	s.post("/programs/"+program+"/cards", fields{"send_email": true}).invalid("holder_email required")
-	card := "/cards/" + s.issue(program, fields{"holder_email": "a@example.com", "send_email": false})
-	s.post(card+"/reissue", fields{"send_email": true}).want(422, "unprocessable_entity")
-	s.post(card+"/install-link", fields{"send_email": true}).want(422, "unprocessable_entity")
-	if ids := s.get("/cards").want(200).ids(); len(ids) != 1 {
+	program := s.NewProgram("access", true, nil)
+	s.Post("/programs/"+program+"/cards", fields{"holder_email": "a@example.com", "send_email": true}).Want(422, "unprocessable_entity")
+	s.Post("/programs/"+program+"/cards", fields{"send_email": true}).Invalid("holder_email required")
+	card := "/cards/" + s.Issue(program, fields{"holder_email": "a@example.com", "send_email": false})
+	s.Post(card+"/reissue", fields{"send_email": true}).Want(422, "unprocessable_entity")
+	s.Post(card+"/install-link", fields{"send_email": true}).Want(422, "unprocessable_entity")
+	if ids := s.Get("/cards").Want(200).IDs(); len(ids) != 1 {
 		t.Errorf("a refused card is there: %q", ids)
 	}
-	if r := s.fetch("GET", s.Origin+"/dev/clock", nil, nil); r.status != 404 {
-		t.Errorf("there is a control API: %d", r.status)
+	if r := s.Fetch("GET", s.Origin+"/dev/clock", nil, nil); r.Status != 404 {
+		t.Errorf("there is a control API: %d", r.Status)
 	}
 }

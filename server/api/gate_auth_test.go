@@ -4,12 +4,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
 func TestUnauthenticated(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen, manyKeys)
-	key := s.key
+	s := start(t, servertest.Frozen, manyKeys)
+	key := s.Key
 	body := strings.TrimPrefix(key, "tsk_test_")
 	if len(body) != 43 {
 		t.Fatalf("the demo key has %d characters", len(body))
@@ -52,117 +54,117 @@ func TestUnauthenticated(t *testing.T) {
 		"in the query":             {http.Header{}, "Authorization"},
 		"in another header":        {http.Header{"X-Api-Key": {key}, "Proxy-Authorization": {"Bearer " + key}}, "Authorization"},
 	} {
-		url := s.base + "/me"
+		url := s.URL + "/me"
 		if name == "in the query" {
 			url += "?access_token=" + key + "&api_key=" + key
 		}
-		got := s.fetch("GET", url, nil, c.h)
-		s.conforms("GET", url, got)
-		if got.status != 401 || got.str("error.code") != "unauthenticated" || !strings.Contains(got.str("error.message"), c.message) {
-			t.Errorf("%s: %d %s", name, got.status, got.body)
+		got := s.Fetch("GET", url, nil, c.h)
+		got.Check()
+		if got.Status != 401 || got.Str("error.code") != "unauthenticated" || !strings.Contains(got.Str("error.message"), c.message) {
+			t.Errorf("%s: %d %s", name, got.Status, got.Body)
 		}
-		if got.header.Get("WWW-Authenticate") != "Bearer" || got.header["Ratelimit-Limit"] != nil || got.header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s: headers %v", name, got.header)
+		if got.Header.Get("WWW-Authenticate") != "Bearer" || got.Header["Ratelimit-Limit"] != nil || got.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: headers %v", name, got.Header)
 		}
-		if strings.Contains(string(got.body), body) {
-			t.Errorf("%s: the key is in the answer: %s", name, got.body)
+		if strings.Contains(string(got.Body), body) {
+			t.Errorf("%s: the key is in the answer: %s", name, got.Body)
 		}
 	}
 	// The scheme's case does not matter (RFC 9110), nor does white space around
 	// a header's value, which is no part of it.
 	for _, v := range []string{"Bearer " + key, "bearer " + key, "BEARER " + key, "bEaReR " + key, "Bearer " + key + "  ", "  Bearer " + key} {
-		if got := s.fetch("GET", s.base+"/me", nil, bearer(v)); got.status != 200 {
-			t.Errorf("%.10q…: %d %s", v, got.status, got.body)
+		if got := s.Fetch("GET", s.URL+"/me", nil, bearer(v)); got.Status != 200 {
+			t.Errorf("%.10q…: %d %s", v, got.Status, got.Body)
 		}
 	}
 }
 
 func TestKeysEndByClock(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
-	k, id := s.newKey(map[string]any{"expires_at": "2026-03-01T10:00:00Z"})
-	k.get("/me").want(200)
-	s.control("POST", "/clock", map[string]any{"advance": "59m59.999s"})
-	k.get("/me").want(200)
-	s.control("POST", "/clock", map[string]any{"advance": "1ms"})
-	k.get("/me").want(401, "unauthenticated")
-	got := s.fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil)
-	got.want(409, "conflict") // an expired key has no successor
+	s := start(t, servertest.Frozen)
+	k, id := s.NewKey(map[string]any{"expires_at": "2026-03-01T10:00:00Z"})
+	k.Get("/me").Want(200)
+	s.Control("POST", "/clock", map[string]any{"advance": "59m59.999s"})
+	k.Get("/me").Want(200)
+	s.Control("POST", "/clock", map[string]any{"advance": "1ms"})
+	k.Get("/me").Want(401, "unauthenticated")
+	got := s.Fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil)
+	got.Want(409, "conflict") // an expired key has no successor
 }
 
 func TestRotation(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen, perMinute(10))
-	old, id := s.newKey(map[string]any{"name": "CRM", "scopes": []string{"cards:read", "locations:read"}, "location_ids": s.LocationIDs[1:], "expires_at": "2027-01-01T00:00:00Z"})
+	s := start(t, servertest.Frozen, perMinute(10))
+	old, id := s.NewKey(map[string]any{"name": "CRM", "scopes": []string{"cards:read", "locations:read"}, "location_ids": s.LocationIDs[1:], "expires_at": "2027-01-01T00:00:00Z"})
 	for range 4 {
-		old.get("/me").want(200)
+		old.Get("/me").Want(200)
 	}
-	r := s.control("POST", "/keys/"+id+"/rotate", map[string]any{"grace_hours": 2})
-	next := s.with(r.str("key"))
-	if r.str("id") == id || next.key == old.key {
-		t.Fatalf("no new key: %s", r.body)
+	r := s.Control("POST", "/keys/"+id+"/rotate", map[string]any{"grace_hours": 2})
+	next := s.With(r.Str("key"))
+	if r.Str("id") == id || next.Key == old.Key {
+		t.Fatalf("no new key: %s", r.Body)
 	}
-	if r.str("expires_at") != "2027-01-01T00:00:00.000Z" || r.str("name") != "CRM" {
-		t.Errorf("%s", r.body)
+	if r.Str("expires_at") != "2027-01-01T00:00:00.000Z" || r.Str("name") != "CRM" {
+		t.Errorf("%s", r.Body)
 	}
 
 	// Both work, with the same rights and a bucket each.
-	before, after := old.get("/me").want(200), next.get("/me").want(200)
+	before, after := old.Get("/me").Want(200), next.Get("/me").Want(200)
 	for _, field := range []string{"api_key.scopes", "api_key.location_ids", "shop", "entitlements"} {
-		if a, b := jsonText(t, before.at(field)), jsonText(t, after.at(field)); a != b {
+		if a, b := jsonText(t, before.At(field)), jsonText(t, after.At(field)); a != b {
 			t.Errorf("%s: %s, the successor's is %s", field, a, b)
 		}
 	}
-	if got := jsonText(t, after.at("api_key.location_ids")); got != jsonText(t, s.LocationIDs[1:]) {
+	if got := jsonText(t, after.At("api_key.location_ids")); got != jsonText(t, s.LocationIDs[1:]) {
 		t.Errorf("location_ids %s", got)
 	}
-	if after.str("api_key.id") != r.str("id") {
-		t.Errorf("api_key.id %q", after.str("api_key.id"))
+	if after.Str("api_key.id") != r.Str("id") {
+		t.Errorf("api_key.id %q", after.Str("api_key.id"))
 	}
-	if a, b := before.header.Get("RateLimit-Remaining"), after.header.Get("RateLimit-Remaining"); a != "5" || b != "9" {
+	if a, b := before.Header.Get("RateLimit-Remaining"), after.Header.Get("RateLimit-Remaining"); a != "5" || b != "9" {
 		t.Errorf("remaining: old %s, new %s", a, b)
 	}
-	next.get("/cards").want(200)
-	next.get("/programs").want(403, "unauthorized")
+	next.Get("/cards").Want(200)
+	next.Get("/programs").Want(403, "unauthorized")
 
 	// One rotation at a time; the successor can be rotated in its turn.
-	s.fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil).want(409, "conflict")
+	s.Fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil).Want(409, "conflict")
 
 	// The overlap ends by the clock.
-	s.control("POST", "/clock", map[string]any{"advance": "1h59m59.999s"})
-	old.get("/me").want(200)
-	s.control("POST", "/clock", map[string]any{"advance": "1ms"})
-	old.get("/me").want(401, "unauthenticated")
-	next.get("/me").want(200)
-	s.fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil).want(409, "conflict")
+	s.Control("POST", "/clock", map[string]any{"advance": "1h59m59.999s"})
+	old.Get("/me").Want(200)
+	s.Control("POST", "/clock", map[string]any{"advance": "1ms"})
+	old.Get("/me").Want(401, "unauthenticated")
+	next.Get("/me").Want(200)
+	s.Fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil).Want(409, "conflict")
 
 	// The default overlap is a day; 0 retires the old key at once.
-	third := s.control("POST", "/keys/"+r.str("id")+"/rotate", map[string]any{})
-	s.control("POST", "/clock", map[string]any{"advance": "23h59m"})
-	next.get("/me").want(200)
-	s.control("POST", "/clock", map[string]any{"advance": "1m"})
-	next.get("/me").want(401, "unauthenticated")
-	fourth := s.control("POST", "/keys/"+third.str("id")+"/rotate", map[string]any{"grace_hours": 0})
-	s.with(third.str("key")).get("/me").want(401, "unauthenticated")
-	s.with(fourth.str("key")).get("/me").want(200)
+	third := s.Control("POST", "/keys/"+r.Str("id")+"/rotate", map[string]any{})
+	s.Control("POST", "/clock", map[string]any{"advance": "23h59m"})
+	next.Get("/me").Want(200)
+	s.Control("POST", "/clock", map[string]any{"advance": "1m"})
+	next.Get("/me").Want(401, "unauthenticated")
+	fourth := s.Control("POST", "/keys/"+third.Str("id")+"/rotate", map[string]any{"grace_hours": 0})
+	s.With(third.Str("key")).Get("/me").Want(401, "unauthenticated")
+	s.With(fourth.Str("key")).Get("/me").Want(200)
 }
 
 func TestRevokingOneOfTwoLeavesTheOther(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for _, first := range []bool{true, false} {
-		old, id := s.newKey(map[string]any{})
-		r := s.control("POST", "/keys/"+id+"/rotate", map[string]any{})
-		next := s.with(r.str("key"))
-		end, stay, ended := next, old, r.str("id")
+		old, id := s.NewKey(map[string]any{})
+		r := s.Control("POST", "/keys/"+id+"/rotate", map[string]any{})
+		next := s.With(r.Str("key"))
+		end, stay, ended := next, old, r.Str("id")
 		if first {
 			end, stay, ended = old, next, id
 		}
-		s.control("POST", "/keys/"+ended+"/revoke", map[string]any{})
-		end.get("/me").want(401, "unauthenticated")
-		stay.get("/me").want(200)
-		s.control("POST", "/keys/"+ended+"/revoke", map[string]any{}) // again: no error
-		s.fetch("POST", s.Origin+"/dev/keys/"+ended+"/rotate", nil, nil).want(409, "conflict")
+		s.Control("POST", "/keys/"+ended+"/revoke", map[string]any{})
+		end.Get("/me").Want(401, "unauthenticated")
+		stay.Get("/me").Want(200)
+		s.Control("POST", "/keys/"+ended+"/revoke", map[string]any{}) // again: no error
+		s.Fetch("POST", s.Origin+"/dev/keys/"+ended+"/rotate", nil, nil).Want(409, "conflict")
 	}
 }
 
@@ -170,16 +172,16 @@ func TestRevokingOneOfTwoLeavesTheOther(t *testing.T) {
 func TestKeysInOverlapDoNotCount(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	o := s.newShop() // has one
+	o := s.NewShop(nil) // has one
 	body := []byte(`{"shop_id":"` + o.ShopID + `"}`)
 	var ids []string
 	for range 9 {
-		_, id := o.newKey(map[string]any{"shop_id": o.ShopID})
+		_, id := o.NewKey(map[string]any{"shop_id": o.ShopID})
 		ids = append(ids, id)
 	}
-	s.fetch("POST", s.Origin+"/dev/keys", body, nil).want(422, "unprocessable_entity")
-	s.control("POST", "/keys/"+ids[0]+"/rotate", map[string]any{}) // at the maximum
-	s.fetch("POST", s.Origin+"/dev/keys", body, nil).want(422, "unprocessable_entity")
-	s.control("POST", "/keys/"+ids[1]+"/revoke", map[string]any{})
-	s.fetch("POST", s.Origin+"/dev/keys", body, nil).want(201)
+	s.Fetch("POST", s.Origin+"/dev/keys", body, nil).Want(422, "unprocessable_entity")
+	s.Control("POST", "/keys/"+ids[0]+"/rotate", map[string]any{}) // at the maximum
+	s.Fetch("POST", s.Origin+"/dev/keys", body, nil).Want(422, "unprocessable_entity")
+	s.Control("POST", "/keys/"+ids[1]+"/revoke", map[string]any{})
+	s.Fetch("POST", s.Origin+"/dev/keys", body, nil).Want(201)
 }

@@ -3,27 +3,29 @@ package api_test
 import (
 	"fmt"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
-// pace is what an answer says of the rate limit: limit, remaining, reset and
+// rateHeaders is what an answer says of the rate limit: limit, remaining, reset and
 // what to wait.
-func (r *reply) pace() string {
-	h := r.header
+func rateHeaders(r *servertest.Reply) string {
+	h := r.Header
 	return fmt.Sprintf("%s %s %s %s", h.Get("RateLimit-Limit"), h.Get("RateLimit-Remaining"), h.Get("RateLimit-Reset"), h.Get("Retry-After"))
 }
 
 // TestRateLimit: four requests a minute, so one more every 15 seconds.
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen, perMinute(4))
-	k, _ := s.newKey(map[string]any{})
+	s := start(t, servertest.Frozen, perMinute(4))
+	k, _ := s.NewKey(map[string]any{})
 	step := func(status int, want string) {
 		t.Helper()
-		if got := k.get("/me").want(status); got.pace() != want {
-			t.Errorf("pace %q, want %q", got.pace(), want)
+		if got := k.Get("/me").Want(status); rateHeaders(got) != want {
+			t.Errorf("pace %q, want %q", rateHeaders(got), want)
 		}
 	}
-	advance := func(d string) { t.Helper(); s.control("POST", "/clock", map[string]any{"advance": d}) }
+	advance := func(d string) { t.Helper(); s.Control("POST", "/clock", map[string]any{"advance": d}) }
 
 	step(200, "4 3 15 ")
 	step(200, "4 2 30 ")
@@ -45,15 +47,15 @@ func TestRateLimit(t *testing.T) {
 	advance("1h") // it holds one minute's worth
 	step(200, "4 3 15 ")
 
-	s.get("/me").want(200) // another key has its own
-	k.get("/cards/none").want(404)
-	k.post("/programs", `{`).want(400)
+	s.Get("/me").Want(200) // another key has its own
+	k.Get("/cards/none").Want(404)
+	k.Post("/programs", `{`).Want(400)
 	step(200, "4 0 60 ") // refusals after the count cost one each
-	if got := k.get("/nothing").want(404); got.pace() != "   " {
-		t.Errorf("pace of an unknown path %q", got.pace())
+	if got := k.Get("/nothing").Want(404); rateHeaders(got) != "   " {
+		t.Errorf("pace of an unknown path %q", rateHeaders(got))
 	}
-	if got := k.call("PUT", "/cards", nil).want(405); got.pace() != "   " {
-		t.Errorf("pace of a wrong method %q", got.pace())
+	if got := k.Call("PUT", "/cards", nil).Want(405); rateHeaders(got) != "   " {
+		t.Errorf("pace of a wrong method %q", rateHeaders(got))
 	}
 }
 
@@ -61,22 +63,22 @@ func TestRateLimit(t *testing.T) {
 // first time; a replay costs a request like any other.
 func TestRateLimitedIsNotRemembered(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen, perMinute(2))
-	k, _ := s.newKey(map[string]any{})
+	s := start(t, servertest.Frozen, perMinute(2))
+	k, _ := s.NewKey(map[string]any{})
 	path := "/programs/" + s.ProgramIDs["standard"] + "/cards"
-	k.get("/me")
-	k.get("/me")
-	k.post(path, nil, "Idempotency-Key", "k").want(429, "rate_limited")
-	s.control("POST", "/clock", map[string]any{"advance": "30s"})
-	first := k.post(path, nil, "Idempotency-Key", "k").want(201)
-	k.post(path, nil, "Idempotency-Key", "k").want(429, "rate_limited")
-	s.control("POST", "/clock", map[string]any{"advance": "30s"})
-	again := k.post(path, nil, "Idempotency-Key", "k").want(201)
-	if first.header.Get("Idempotent-Replayed") != "" || again.header.Get("Idempotent-Replayed") != "true" || string(first.body) != string(again.body) {
-		t.Errorf("first %v\nagain %v", first.header, again.header)
+	k.Get("/me")
+	k.Get("/me")
+	k.Post(path, nil, "Idempotency-Key", "k").Want(429, "rate_limited")
+	s.Control("POST", "/clock", map[string]any{"advance": "30s"})
+	first := k.Post(path, nil, "Idempotency-Key", "k").Want(201)
+	k.Post(path, nil, "Idempotency-Key", "k").Want(429, "rate_limited")
+	s.Control("POST", "/clock", map[string]any{"advance": "30s"})
+	again := k.Post(path, nil, "Idempotency-Key", "k").Want(201)
+	if first.Header.Get("Idempotent-Replayed") != "" || again.Header.Get("Idempotent-Replayed") != "true" || string(first.Body) != string(again.Body) {
+		t.Errorf("first %v\nagain %v", first.Header, again.Header)
 	}
-	if again.pace() != "2 0 60 " {
-		t.Errorf("pace of a replay %q", again.pace())
+	if rateHeaders(again) != "2 0 60 " {
+		t.Errorf("pace of a replay %q", rateHeaders(again))
 	}
 }
 
@@ -84,23 +86,23 @@ func TestRateLimitedIsNotRemembered(t *testing.T) {
 // date is counted once, and a refusal stays one.
 func TestRateLimitHoldsWhileIdentitiesChange(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen, perMinute(3))
-	k, _ := s.newKey(map[string]any{})
+	s := start(t, servertest.Frozen, perMinute(3))
+	k, _ := s.NewKey(map[string]any{})
 	for i := range 6 {
-		s.control("POST", "/locations", map[string]any{}) // moves the auth epoch
+		s.Control("POST", "/locations", map[string]any{}) // moves the auth epoch
 		want := []int{200, 200, 200, 429, 429, 429}[i]
-		if got := k.get("/me"); got.status != want || want == 200 && got.pace() != fmt.Sprintf("3 %d %d ", 2-i, 20*(i+1)) {
-			t.Errorf("request %d: %d, want %d; pace %q", i+1, got.status, want, got.pace())
+		if got := k.Get("/me"); got.Status != want || want == 200 && rateHeaders(got) != fmt.Sprintf("3 %d %d ", 2-i, 20*(i+1)) {
+			t.Errorf("request %d: %d, want %d; pace %q", i+1, got.Status, want, rateHeaders(got))
 		}
 	}
 }
 
 func TestNoRateLimit(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen, perMinute(0))
+	s := start(t, servertest.Frozen, perMinute(0))
 	for range 400 {
-		if got := s.get("/me").want(200); got.pace() != "2147483647 2147483647 0 " {
-			t.Fatalf("pace %q", got.pace())
+		if got := s.Get("/me").Want(200); rateHeaders(got) != "2147483647 2147483647 0 " {
+			t.Fatalf("pace %q", rateHeaders(got))
 		}
 	}
 }

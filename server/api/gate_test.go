@@ -8,6 +8,7 @@ import (
 
 	"punchcard/server/api"
 	faces "punchcard/server/kernel"
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -43,7 +44,7 @@ var impossible = [][2]string{{"path", "method"}, {"scope", "conflict"}, {"header
 
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen, manyKeys, perMinute(4))
+	s := start(t, servertest.Frozen, manyKeys, perMinute(4))
 	for i, a := range faults {
 		t.Run(a.stage, func(t *testing.T) { orderCase(t, s, a) })
 		for _, b := range faults[i+1:] {
@@ -57,28 +58,28 @@ func TestOrderOfChecks(t *testing.T) {
 
 // orderCase makes a shop where all the faults hold, and one request: it must
 // get the first fault's answer.
-func orderCase(t *testing.T, demo *server, have ...fault) {
+func orderCase(t *testing.T, demo *servertest.Server, have ...fault) {
 	has := func(stage string) bool {
 		return slices.ContainsFunc(have, func(f fault) bool { return f.stage == stage })
 	}
 	tt := *demo
-	tt.t = t
-	owner := tt.newShop()
-	program := owner.post("/programs", sampleBodies["createProgram"]).want(201).str("id")
-	owner.post("/programs/"+program+"/publish", nil).want(200)
-	card := owner.post("/programs/"+program+"/cards", nil).want(201).str("id")
+	tt.T = t
+	owner := tt.NewShop(nil)
+	program := owner.Post("/programs", sampleBodies["createProgram"]).Want(201).Str("id")
+	owner.Post("/programs/"+program+"/publish", nil).Want(200)
+	card := owner.Post("/programs/"+program+"/cards", nil).Want(201).Str("id")
 	scopes := []string{"cards:read", "cards:write"}
 	if has("scope") {
 		scopes = scopes[:1]
 	}
-	s, keyID := owner.newKey(map[string]any{"shop_id": owner.ShopID, "scopes": scopes, "location_ids": owner.LocationIDs[:1]})
+	s, keyID := owner.NewKey(map[string]any{"shop_id": owner.ShopID, "scopes": scopes, "location_ids": owner.LocationIDs[:1]})
 
 	method, path, body, mediaType, headers := "PATCH", "/cards/"+card, `{"holder_name":"Ada"}`, "application/json", []string{"Idempotency-Key", "k"}
 	if has("resource") {
 		path = "/cards/crd_00000000000000000000000000"
 	}
 	if has("conflict") {
-		s.call(method, path, `{"holder_name":"Earlier"}`, headers...)
+		s.Call(method, path, `{"holder_name":"Earlier"}`, headers...)
 	}
 	if has("body") {
 		body = `{"holder_name":5}`
@@ -90,10 +91,10 @@ func orderCase(t *testing.T, demo *server, have ...fault) {
 		headers[1] = strings.Repeat("k", 256)
 	}
 	if has("locations") {
-		owner.post("/locations/"+owner.LocationIDs[0]+"/disable", nil).want(200)
+		owner.Post("/locations/"+owner.LocationIDs[0]+"/disable", nil).Want(200)
 	}
 	if has("rate") {
-		s.exhaust()
+		exhaustLimit(s)
 	}
 	state := map[string]any{}
 	if has("entitlement") {
@@ -102,9 +103,9 @@ func orderCase(t *testing.T, demo *server, have ...fault) {
 	if has("subscription") {
 		state["subscription_state"] = "suspended"
 	}
-	s.control("PATCH", "/shops/"+owner.ShopID, state)
+	s.Control("PATCH", "/shops/"+owner.ShopID, state)
 	if has("authentication") {
-		s.control("POST", "/keys/"+keyID+"/revoke", map[string]any{})
+		s.Control("POST", "/keys/"+keyID+"/revoke", map[string]any{})
 	}
 	if has("path") {
 		path += "/nothing"
@@ -113,65 +114,65 @@ func orderCase(t *testing.T, demo *server, have ...fault) {
 		method = "PUT"
 	}
 
-	h := http.Header{"Authorization": {"Bearer " + s.key}, "Content-Type": {mediaType}, headers[0]: {headers[1]}}
-	got := s.fetch(method, s.base+path, []byte(body), h)
-	s.conforms(method, s.base+path, got)
+	h := http.Header{"Authorization": {"Bearer " + s.Key}, "Content-Type": {mediaType}, headers[0]: {headers[1]}}
+	got := s.Fetch(method, s.URL+path, []byte(body), h)
+	got.Check()
 	if len(have) == 0 {
-		got.want(200)
+		got.Want(200)
 		return
 	}
 	want := have[0]
-	got.want(want.status, want.code)
-	if (want.stage == "path") != (got.str("error.message") == "No such path.") {
-		t.Errorf("message %q", got.str("error.message"))
+	got.Want(want.status, want.code)
+	if (want.stage == "path") != (got.Str("error.message") == "No such path.") {
+		t.Errorf("message %q", got.Str("error.message"))
 	}
-	if want.field != "" && (len(got.details()) != 1 || got.str("error.details.0.field") != want.field) {
-		t.Errorf("details %q, want only %s", got.details(), want.field)
+	if want.field != "" && (len(got.Details()) != 1 || got.Str("error.details.0.field") != want.field) {
+		t.Errorf("details %q, want only %s", got.Details(), want.field)
 	}
 	// The rate headers are there from that check on.
-	if stage := slices.Index(faults, want); (got.header["Ratelimit-Limit"] != nil) != (stage >= 3) {
-		t.Errorf("RateLimit-Limit %q", got.header["Ratelimit-Limit"])
+	if stage := slices.Index(faults, want); (got.Header["Ratelimit-Limit"] != nil) != (stage >= 3) {
+		t.Errorf("RateLimit-Limit %q", got.Header["Ratelimit-Limit"])
 	}
 }
 
 func TestEveryOperationNeedsItsScope(t *testing.T) {
 	t.Parallel()
 	s := start(t, manyKeys)
-	only := map[string]*server{}
-	without := map[string]*server{}
+	only := map[string]*servertest.Server{}
+	without := map[string]*servertest.Server{}
 	for _, scope := range store.Scopes {
-		only[scope], _ = s.newKey(map[string]any{"scopes": []string{scope}})
+		only[scope], _ = s.NewKey(map[string]any{"scopes": []string{scope}})
 		rest := slices.DeleteFunc(slices.Clone(store.Scopes), func(sc string) bool { return sc == scope })
-		without[scope], _ = s.newKey(map[string]any{"scopes": rest})
+		without[scope], _ = s.NewKey(map[string]any{"scopes": rest})
 	}
-	none, _ := s.newKey(map[string]any{"scopes": []string{}})
+	none, _ := s.NewKey(map[string]any{"scopes": []string{}})
 	for _, r := range api.Routes() {
-		if r.Scope == "" {
+		if r.Scope() == "" {
 			if r.Path != "/me" {
 				t.Errorf("%s needs no scope", r.ID)
 			}
-			none.do(r, things{}).want(r.Status)
+			doRoute(none, r, things{}).Want(r.Status)
 			continue
 		}
-		if want := scopeOf(r); r.Scope != want {
-			t.Errorf("%s has the scope %s, the contract says %s", r.ID, r.Scope, want)
+		if want := scopeOf(r); r.Scope() != want {
+			t.Errorf("%s has the scope %s, the contract says %s", r.ID, r.Scope(), want)
 		}
-		th := s.things()
-		s.prepare(r, th)
-		refused := []*server{none, without[r.Scope]}
+		th := newThings(s)
+		prepareThings(s, r, th)
+		refused := []*servertest.Server{none, without[r.Scope()]}
 		for scope, k := range only {
-			if scope != r.Scope {
+			if scope != r.Scope() {
 				refused = append(refused, k)
 			}
 		}
 		for _, k := range refused {
-			got := k.do(r, th).want(403, "unauthorized")
-			if !strings.Contains(got.str("error.message"), r.Scope) {
-				t.Errorf("%s: the message does not name %s: %s", r.ID, r.Scope, got.body)
+			got := doRoute(k, r, th).Want(403, "unauthorized")
+			if !strings.Contains(got.Str("error.message"), r.Scope()) {
+				t.Errorf("%s: the message does not name %s: %s", r.ID, r.Scope(), got.Body)
 			}
 		}
-		only[r.Scope].do(r, th).want(r.Status)
-		s.restore(th)
+		doRoute(only[r.Scope()], r, th).Want(r.Status)
+		restoreThings(s, th)
 	}
 }
 
@@ -196,25 +197,25 @@ func scopeOf(r faces.Route) string {
 // TestAddonLapsesAndReturns: the key is suspended, not destroyed.
 func TestAddonLapsesAndReturns(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
-	o := s.newShop()
-	o.get("/me").want(200)
-	s.control("PATCH", "/shops/"+o.ShopID, map[string]any{"api_addon": false})
-	refused := o.get("/me").want(401, "business_api_required")
-	if h := refused.header.Get("WWW-Authenticate"); h != "" {
+	s := start(t, servertest.Frozen)
+	o := s.NewShop(nil)
+	o.Get("/me").Want(200)
+	s.Control("PATCH", "/shops/"+o.ShopID, map[string]any{"api_addon": false})
+	refused := o.Get("/me").Want(401, "business_api_required")
+	if h := refused.Header.Get("WWW-Authenticate"); h != "" {
 		t.Errorf("WWW-Authenticate %q: the credential is good", h)
 	}
-	s.get("/me").want(200) // another shop's key
-	s.control("PATCH", "/shops/"+o.ShopID, map[string]any{"grant_expires_at": "2026-03-01T10:00:00Z"})
-	if got := o.get("/me").want(200).str("entitlements.source.api_access"); got != "grant" {
+	s.Get("/me").Want(200) // another shop's key
+	s.Control("PATCH", "/shops/"+o.ShopID, map[string]any{"grant_expires_at": "2026-03-01T10:00:00Z"})
+	if got := o.Get("/me").Want(200).Str("entitlements.source.api_access"); got != "grant" {
 		t.Errorf("source %q", got)
 	}
-	s.control("POST", "/clock", map[string]any{"advance": "59m59.999s"})
-	o.get("/me").want(200)
-	s.control("POST", "/clock", map[string]any{"advance": "1ms"})
-	o.get("/me").want(401, "business_api_required")
-	s.control("PATCH", "/shops/"+o.ShopID, map[string]any{"api_addon": true})
-	if got := o.get("/me").want(200).str("entitlements.source.api_access"); got != "addon" {
+	s.Control("POST", "/clock", map[string]any{"advance": "59m59.999s"})
+	o.Get("/me").Want(200)
+	s.Control("POST", "/clock", map[string]any{"advance": "1ms"})
+	o.Get("/me").Want(401, "business_api_required")
+	s.Control("PATCH", "/shops/"+o.ShopID, map[string]any{"api_addon": true})
+	if got := o.Get("/me").Want(200).Str("entitlements.source.api_access"); got != "addon" {
 		t.Errorf("source %q", got)
 	}
 }
@@ -222,13 +223,13 @@ func TestAddonLapsesAndReturns(t *testing.T) {
 func TestSubscriptionStates(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	o := s.newShop()
+	o := s.NewShop(nil)
 	for state, status := range map[string]int{"past_due": 200, "suspended": 402, "cancelled": 402, "active": 200} {
-		s.control("PATCH", "/shops/"+o.ShopID, map[string]any{"subscription_state": state})
-		if got := o.get("/me"); got.status != status {
-			t.Errorf("%s: %d, want %d: %s", state, got.status, status, got.body)
+		s.Control("PATCH", "/shops/"+o.ShopID, map[string]any{"subscription_state": state})
+		if got := o.Get("/me"); got.Status != status {
+			t.Errorf("%s: %d, want %d: %s", state, got.Status, status, got.Body)
 		} else if status == 402 {
-			got.want(402, "subscription_suspended")
+			got.Want(402, "subscription_suspended")
 		}
 	}
 }
@@ -238,27 +239,27 @@ func TestSubscriptionStates(t *testing.T) {
 func TestLocationsGone(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	k := s.with(s.RestrictedAPIKey)
-	th := s.things()
+	k := s.With(s.RestrictedAPIKey)
+	th := newThings(s)
 	th.location = s.LocationIDs[0]
 	exempt := []string{"getMe", "listLocations", "updateLocation", "enableLocation", "disableLocation"}
 	for _, r := range api.Routes() {
-		s.post("/locations/"+th.location+"/disable", nil).want(200)
-		got := k.do(r, th)
+		s.Post("/locations/"+th.location+"/disable", nil).Want(200)
+		got := doRoute(k, r, th)
 		if slices.Contains(exempt, r.ID) {
-			got.want(200)
+			got.Want(200)
 		} else {
-			got.want(402, "location_disabled")
+			got.Want(402, "location_disabled")
 		}
 	}
-	s.restore(th)
-	k.get("/programs").want(200)
+	restoreThings(s, th)
+	k.Get("/programs").Want(200)
 
 	// One of two locations left is enough.
-	both, _ := s.newKey(map[string]any{"location_ids": s.LocationIDs})
-	s.post("/locations/"+s.LocationIDs[0]+"/disable", nil).want(200)
-	both.get("/programs").want(200)
-	s.post("/locations/"+s.LocationIDs[1]+"/disable", nil).want(200)
-	both.get("/programs").want(402, "location_disabled")
-	s.get("/programs").want(200) // an unrestricted key does not mind
+	both, _ := s.NewKey(map[string]any{"location_ids": s.LocationIDs})
+	s.Post("/locations/"+s.LocationIDs[0]+"/disable", nil).Want(200)
+	both.Get("/programs").Want(200)
+	s.Post("/locations/"+s.LocationIDs[1]+"/disable", nil).Want(200)
+	both.Get("/programs").Want(402, "location_disabled")
+	s.Get("/programs").Want(200) // an unrestricted key does not mind
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"punchcard/server/api"
+	"punchcard/server/servertest"
 )
 
 // strangeIDs are texts that no resource has as its id.
@@ -37,14 +38,14 @@ func escaped(id string) string {
 func TestStrangeIDs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	th := s.things()
-	world := s.world(th.program)
+	th := newThings(s)
+	world := snapshot(s, th.program)
 	for _, r := range api.Routes() {
 		if !strings.Contains(r.Path, ":") {
 			continue
 		}
 		ids := slices.Clone(strangeIDs)
-		for _, id := range []string{th.location, th.program, th.prize, th.card, s.ShopID, s.get("/me").str("api_key.id")} {
+		for _, id := range []string{th.location, th.program, th.prize, th.card, s.ShopID, s.Get("/me").Str("api_key.id")} {
 			ids = append(ids, id+"\x00", id+"/", id+" ", strings.ToUpper(id), id[:len(id)-1], id+"0")
 			if !strings.HasSuffix(strings.Split(r.Path, "/")[1], "s") || !strings.HasPrefix(id, map[string]string{"locations": "loc_", "programs": "prg_", "cards": "crd_"}[strings.Split(r.Path, "/")[1]]) {
 				ids = append(ids, id) // of another kind
@@ -56,15 +57,15 @@ func TestStrangeIDs(t *testing.T) {
 					continue
 				}
 				bad := things{form, form, th.prize, form, th.webhook, th.delivery, form}
-				if got := s.call(r.Method, bad.fill(t, r), sampleBodies[r.ID]); got.status != 404 || got.str("error.code") != "not_found" {
-					t.Errorf("%s %.60q: %d %.300s", r.ID, form, got.status, got.body)
+				if got := s.Call(r.Method, bad.fill(t, r), sampleBodies[r.ID]); got.Status != 404 || got.Str("error.code") != "not_found" {
+					t.Errorf("%s %.60q: %d %.300s", r.ID, form, got.Status, got.Body)
 				}
 				for name, bad := range map[string]things{":webhookId": {program: th.program, webhook: form, delivery: th.delivery}, ":deliveryId": {program: th.program, webhook: th.webhook, delivery: form}} {
 					if !strings.Contains(r.Path, name) {
 						continue
 					}
-					if got := s.call(r.Method, bad.fill(t, r), sampleBodies[r.ID]); got.status != 404 || got.str("error.code") != "not_found" {
-						t.Errorf("%s %s %.60q: %d %.300s", r.ID, name, form, got.status, got.body)
+					if got := s.Call(r.Method, bad.fill(t, r), sampleBodies[r.ID]); got.Status != 404 || got.Str("error.code") != "not_found" {
+						t.Errorf("%s %s %.60q: %d %.300s", r.ID, name, form, got.Status, got.Body)
 					}
 				}
 				if strings.Contains(r.Path, ":prizeId") {
@@ -72,14 +73,14 @@ func TestStrangeIDs(t *testing.T) {
 					if id == th.prize {
 						continue
 					}
-					if got := s.call(r.Method, bad.fill(t, r), sampleBodies[r.ID]); got.status != 404 || got.str("error.code") != "not_found" {
-						t.Errorf("%s prize %.60q: %d %.300s", r.ID, form, got.status, got.body)
+					if got := s.Call(r.Method, bad.fill(t, r), sampleBodies[r.ID]); got.Status != 404 || got.Str("error.code") != "not_found" {
+						t.Errorf("%s prize %.60q: %d %.300s", r.ID, form, got.Status, got.Body)
 					}
 				}
 			}
 		}
 	}
-	if s.world(th.program) != world {
+	if snapshot(s, th.program) != world {
 		t.Error("something changed")
 	}
 }
@@ -89,59 +90,59 @@ func TestStrangeIDs(t *testing.T) {
 func TestSlashesOfIDs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	th := s.things()
+	th := newThings(s)
 	for _, path := range []string{"/programs/" + th.program + "%2Fprizes", "/programs/" + th.program + "%2fprizes", "/cards/%2F" + th.card, "/cards/" + th.card + "%2F",
 		"/cards/%2F", "/cards/" + th.card + "%2F.."} {
-		got := s.get(path).want(404, "not_found")
-		if got.str("error.message") == "No such path." || s.patch(path, `{}`).str("error.message") == "No such path." {
-			t.Errorf("%s is a path of the API: %s", path, got.body)
+		got := s.Get(path).Want(404, "not_found")
+		if got.Str("error.message") == "No such path." || s.Patch(path, `{}`).Str("error.message") == "No such path." {
+			t.Errorf("%s is a path of the API: %s", path, got.Body)
 		}
-		s.with("").get(path).want(401)
-		s.post(path, nil).want(405)
+		s.With("").Get(path).Want(401)
+		s.Post(path, nil).Want(405)
 	}
 	for _, path := range []string{"%2Fme", "/%2Fme", "/programs%2F" + th.program, "/programs/" + th.program + "%2Fprizes/" + th.prize, "/programs/" + th.program + "/prizes%2F" + th.prize} {
-		for _, k := range []*server{s, s.with("")} {
-			if got := k.get(path).want(404, "not_found"); got.str("error.message") != "No such path." {
-				t.Errorf("%s: %s", path, got.body)
+		for _, k := range []*servertest.Server{s, s.With("")} {
+			if got := k.Get(path).Want(404, "not_found"); got.Str("error.message") != "No such path." {
+				t.Errorf("%s: %s", path, got.Body)
 			}
 		}
 	}
 	for _, action := range []string{"unpublish", "suspend", "prizes", "cards"} {
-		s.post("/programs/"+th.program+"%2F"+action, sampleBodies["createPrize"]).want(405)
+		s.Post("/programs/"+th.program+"%2F"+action, sampleBodies["createPrize"]).Want(405)
 	}
-	s.call("DELETE", "/programs/"+th.program+"/prizes/x%2F"+th.prize, nil).want(404)
-	if got := s.get("/programs/" + th.program).want(200); got.at("published_at") == nil || got.at("prizes.0.id") != th.prize || got.at("prizes.1") != nil {
-		t.Errorf("%s", got.body)
+	s.Call("DELETE", "/programs/"+th.program+"/prizes/x%2F"+th.prize, nil).Want(404)
+	if got := s.Get("/programs/" + th.program).Want(200); got.At("published_at") == nil || got.At("prizes.0.id") != th.prize || got.At("prizes.1") != nil {
+		t.Errorf("%s", got.Body)
 	}
 	// Other escapes are only another spelling.
-	s.get("/cards/" + strings.Replace(th.card, "_", "%5F", 1)).want(200)
-	if got := s.fetch("GET", s.base+"/m%65", nil, http.Header{"Authorization": {"Bearer " + s.key}}); got.status != 200 {
-		t.Errorf("/m%%65: %d", got.status)
+	s.Get("/cards/" + strings.Replace(th.card, "_", "%5F", 1)).Want(200)
+	if got := s.Fetch("GET", s.URL+"/m%65", nil, http.Header{"Authorization": {"Bearer " + s.Key}}); got.Status != 200 {
+		t.Errorf("/m%%65: %d", got.Status)
 	}
 }
 
 func TestUnknownPaths(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	th := s.things()
+	th := newThings(s)
 	for _, path := range []string{"", "/", "/nothing", "/ME", "/Me", "/me/", "//me", "/./me", "/me/.", "/x/../me", "/cards/", "/Cards", "/cards/" + th.card + "/", "/cards//" + th.card,
 		"//cards", "/cards//reissue", "/cards/" + th.card + "//reissue", "/cards/" + th.card + "/Reissue", "/cards/" + th.card + "/stamps", "/programs//cards", "/programs/" + th.program + "/",
 		"/programs/" + th.program + "/prizes/", "/programs/" + th.program + "/prizes/" + th.prize + "/x", "/programs/" + th.program + "/delete", "/shops", "/keys", "/users", "/devices", "/mcp",
 		"/me%00", "/me%20", "/me;a=b", "/me.json", "/%", "/openapi.json", "/transactions/1", "/webhooks"} {
-		for _, k := range []*server{s, s.with("")} { // the route comes before the key
+		for _, k := range []*servertest.Server{s, s.With("")} { // the route comes before the key
 			for _, method := range []string{"GET", "POST", "DELETE"} {
 				if path == "/%" {
 					continue // no URL
 				}
-				if got := k.call(method, path, nil); got.status != 404 || got.str("error.code") != "not_found" {
-					t.Errorf("%s %s: %d %s", method, path, got.status, got.body)
+				if got := k.Call(method, path, nil); got.Status != 404 || got.Str("error.code") != "not_found" {
+					t.Errorf("%s %s: %d %s", method, path, got.Status, got.Body)
 				}
 			}
 		}
 	}
 	for _, path := range []string{"/", "/api", "/api/public/v2/me", "/api/public/v1", "/API/public/v1/me", "/api//public/v1/me", "/favicon.ico", "/dev", "/pricing"} {
-		if got := s.fetch("GET", s.Origin+path, nil, nil); got.status != 404 || got.str("error.code") != "not_found" || got.header.Get("X-Request-Id") == "" {
-			t.Errorf("%s: %d %s", path, got.status, got.body)
+		if got := s.Fetch("GET", s.Origin+path, nil, nil); got.Status != 404 || got.Str("error.code") != "not_found" || got.Header.Get("X-Request-Id") == "" {
+			t.Errorf("%s: %d %s", path, got.Status, got.Body)
 		}
 	}
 }
@@ -151,7 +152,7 @@ func TestUnknownPaths(t *testing.T) {
 func TestOtherMethods(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	th := s.things()
+	th := newThings(s)
 	allowed := map[string][]string{}
 	for _, r := range api.Routes() {
 		path := th.fill(t, r)
@@ -163,13 +164,13 @@ func TestOtherMethods(t *testing.T) {
 			if slices.Contains(methods, method) {
 				continue
 			}
-			for _, k := range []*server{s, s.with("")} {
-				got := k.call(method, path, nil)
-				if allow := got.header.Values("Allow"); got.status != 405 || !slices.Equal(allow, []string{strings.Join(methods, ", ")}) {
-					t.Errorf("%s %s: %d, Allow %q, want %q", method, path, got.status, allow, methods)
+			for _, k := range []*servertest.Server{s, s.With("")} {
+				got := k.Call(method, path, nil)
+				if allow := got.Header.Values("Allow"); got.Status != 405 || !slices.Equal(allow, []string{strings.Join(methods, ", ")}) {
+					t.Errorf("%s %s: %d, Allow %q, want %q", method, path, got.Status, allow, methods)
 				}
 				if method != "HEAD" {
-					got.want(405, "bad_request")
+					got.Want(405, "bad_request")
 				}
 			}
 		}
@@ -181,33 +182,33 @@ func TestRequestIDIsOurs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	seen := map[string]bool{}
-	check := func(r *reply) {
+	check := func(r *servertest.Reply) {
 		t.Helper()
-		ids := r.header.Values("X-Request-Id")
+		ids := r.Header.Values("X-Request-Id")
 		if len(ids) != 1 || !strings.HasPrefix(ids[0], "req_") || len(ids[0]) != 30 || seen[ids[0]] {
 			t.Fatalf("X-Request-Id %q", ids)
 		}
 		seen[ids[0]] = true
-		if r.status >= 400 && r.str("error.request_id") != ids[0] {
-			t.Errorf("request_id %q, X-Request-Id %q", r.str("error.request_id"), ids[0])
+		if r.Status >= 400 && r.Str("error.request_id") != ids[0] {
+			t.Errorf("request_id %q, X-Request-Id %q", r.Str("error.request_id"), ids[0])
 		}
-		if strings.Contains(string(r.body), "req_mine") || r.header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%v %s", r.header, r.body)
+		if strings.Contains(string(r.Body), "req_mine") || r.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%v %s", r.Header, r.Body)
 		}
 	}
 	h := []string{"X-Request-Id", "req_mine00000000000000000000000", "Request-Id", "req_mine", "X-Correlation-Id", "req_mine"}
 	for range 3 {
-		check(s.get("/me", h...))
-		check(s.get("/cards/none", h...))
-		check(s.get("/nothing", h...))
-		check(s.call("PUT", "/me", nil, h...))
-		check(s.with("").get("/me", h...))
-		check(s.post("/programs", `{`, h...))
+		check(s.Get("/me", h...))
+		check(s.Get("/cards/none", h...))
+		check(s.Get("/nothing", h...))
+		check(s.Call("PUT", "/me", nil, h...))
+		check(s.With("").Get("/me", h...))
+		check(s.Post("/programs", `{`, h...))
 	}
 	h2 := http.Header{"X-Request-Id": {"req_mine"}}
 	for _, path := range []string{"/openapi.json", "/docs", "/healthz", "/readyz"} {
-		got := s.fetch("GET", s.Origin+path, nil, h2).want(200)
-		if id := got.header.Get("X-Request-Id"); !strings.HasPrefix(id, "req_") || id == "req_mine" || seen[id] {
+		got := s.Fetch("GET", s.Origin+path, nil, h2).Want(200)
+		if id := got.Header.Get("X-Request-Id"); !strings.HasPrefix(id, "req_") || id == "req_mine" || seen[id] {
 			t.Errorf("%s: X-Request-Id %q", path, id)
 		}
 	}

@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"encoding/json"
 	"log/slog"
@@ -10,34 +9,17 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	_ "modernc.org/sqlite"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 )
 
-// remembered reads the stored responses out of the file.
-func (s *server) remembered() (bodies []string) {
-	s.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+s.app.Store.Path()+"?mode=ro")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer db.Close()
-	rows, err := db.Query("SELECT CAST(body AS TEXT) FROM idempotency ORDER BY id")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var b string
-		if err := rows.Scan(&b); err != nil {
-			s.t.Fatal(err)
-		}
-		bodies = append(bodies, b)
-	}
-	return bodies
+// storedAnswers reads the remembered answers from the file.
+func storedAnswers(s *servertest.Server) []string {
+	s.T.Helper()
+	return s.Values("SELECT CAST(body AS TEXT) FROM idempotency ORDER BY id")
 }
 
 // TestErasedCardIsForgotten: no replay brings an erased person back, and no
@@ -47,14 +29,14 @@ func TestErasedCardIsForgotten(t *testing.T) {
 	s := start(t)
 	path := "/programs/" + s.ProgramIDs["standard"] + "/cards"
 	const person = `{"holder_name":"Xenia Quist","holder_email":"xenia@quist.example","external_ref":"crm-xq"}`
-	issued := s.post(path, person, "Idempotency-Key", "issue").want(201)
-	card := "/cards/" + issued.str("id")
-	s.patch(card, `{"holder_name":"Xenia Quist-Ray"}`, "Idempotency-Key", "patch").want(200)
-	s.post(card+"/install-link", nil, "Idempotency-Key", "link").want(200)
-	s.post(card+"/reissue", `{"holder_email":"xenia@ray.example"}`, "Idempotency-Key", "reissue").want(200)
-	other := s.post(path, `{"holder_name":"Bystander"}`, "Idempotency-Key", "other").want(201)
+	issued := s.Post(path, person, "Idempotency-Key", "issue").Want(201)
+	card := "/cards/" + issued.Str("id")
+	s.Patch(card, `{"holder_name":"Xenia Quist-Ray"}`, "Idempotency-Key", "patch").Want(200)
+	s.Post(card+"/install-link", nil, "Idempotency-Key", "link").Want(200)
+	s.Post(card+"/reissue", `{"holder_email":"xenia@ray.example"}`, "Idempotency-Key", "reissue").Want(200)
+	other := s.Post(path, `{"holder_name":"Bystander"}`, "Idempotency-Key", "other").Want(201)
 
-	kept := strings.Join(s.remembered(), "\n")
+	kept := strings.Join(storedAnswers(s), "\n")
 	for _, want := range []string{"Xenia Quist", "crm-xq", "xenia@ray.example", "/i/"} {
 		if !strings.Contains(kept, want) {
 			t.Errorf("%q should be in the remembered responses for now: the test is blind", want)
@@ -63,55 +45,47 @@ func TestErasedCardIsForgotten(t *testing.T) {
 	if strings.Contains(kept, "<svg") {
 		t.Error("the picture is kept, though it can be drawn again")
 	}
-	s.control("POST", card+"/delete", map[string]any{})
+	s.Control("POST", card+"/delete", map[string]any{})
 
-	kept = strings.Join(s.remembered(), "\n")
-	for _, secret := range []string{"Xenia", "xenia", "Quist", "crm-xq", issued.str("id"), issued.str("install_url")} {
+	kept = strings.Join(storedAnswers(s), "\n")
+	for _, secret := range []string{"Xenia", "xenia", "Quist", "crm-xq", issued.Str("id"), issued.Str("install_url")} {
 		if strings.Contains(kept, secret) {
 			t.Errorf("%q is still remembered", secret)
 		}
 	}
-	before := s.count("/cards")
-	s.post(path, person, "Idempotency-Key", "issue").want(404, "not_found")
-	s.patch(card, `{"holder_name":"Xenia Quist-Ray"}`, "Idempotency-Key", "patch").want(404, "not_found")
-	s.post(card+"/install-link", nil, "Idempotency-Key", "link").want(404, "not_found")
-	s.post(card+"/reissue", `{"holder_email":"xenia@ray.example"}`, "Idempotency-Key", "reissue").want(404, "not_found")
-	s.post(path, `{"holder_name":"Someone else"}`, "Idempotency-Key", "issue").want(409, "idempotency_conflict")
-	if after := s.count("/cards"); after != before {
+	before := s.Count("/cards")
+	s.Post(path, person, "Idempotency-Key", "issue").Want(404, "not_found")
+	s.Patch(card, `{"holder_name":"Xenia Quist-Ray"}`, "Idempotency-Key", "patch").Want(404, "not_found")
+	s.Post(card+"/install-link", nil, "Idempotency-Key", "link").Want(404, "not_found")
+	s.Post(card+"/reissue", `{"holder_email":"xenia@ray.example"}`, "Idempotency-Key", "reissue").Want(404, "not_found")
+	s.Post(path, `{"holder_name":"Someone else"}`, "Idempotency-Key", "issue").Want(409, "idempotency_conflict")
+	if after := s.Count("/cards"); after != before {
 		t.Errorf("%d cards, were %d", after, before)
 	}
-	s.post(path, `{"holder_name":"Bystander"}`, "Idempotency-Key", "other").want(201).again(other)
-	s.post(path, person, "Idempotency-Key", "anew").want(201).fresh() // the ref is free
+	s.Post(path, `{"holder_name":"Bystander"}`, "Idempotency-Key", "other").Want(201).Replays(other)
+	s.Post(path, person, "Idempotency-Key", "anew").Want(201).First() // the ref is free
 }
 
 // TestReplayAfterRestart: what was answered is in the file.
 func TestReplayAfterRestart(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "kept.db")
-	c := app.Config{DB: db, Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), Dev: &app.Dev{Clock: app.NewClock(time.Time{})}}
-	a, err := app.Start(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{t: t, app: a, base: a.Ready.BaseURL, key: a.Ready.APIKey, Ready: a.Ready}
-	s.doc = document(t, s)
+	s := servertest.Start(t, func(c *app.Config) { c.DB = db })
 	path := "/programs/" + s.ProgramIDs["standard"] + "/cards"
-	made := s.post(path, `{"holder_name":"Ada"}`, "Idempotency-Key", "k").want(201)
-	missing := s.post("/programs/none/cards", nil, "Idempotency-Key", "404").want(404)
-	s.call("DELETE", "/programs/"+s.ProgramIDs["standard"]+"/prizes/"+s.get("/programs/"+s.ProgramIDs["standard"]).str("prizes.0.id"), nil, "Idempotency-Key", "204").want(204)
-	if err := a.Stop(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	made := s.Post(path, `{"holder_name":"Ada"}`, "Idempotency-Key", "k").Want(201)
+	missing := s.Post("/programs/none/cards", nil, "Idempotency-Key", "404").Want(404)
+	s.Call("DELETE", "/programs/"+s.ProgramIDs["standard"]+"/prizes/"+s.Get("/programs/"+s.ProgramIDs["standard"]).Str("prizes.0.id"), nil, "Idempotency-Key", "204").Want(204)
+	s.Stop()
 
 	again := start(t, func(c *app.Config) { c.DB = db })
 	if again.ProgramIDs["standard"] != s.ProgramIDs["standard"] {
 		t.Fatal("another file")
 	}
-	before := again.count("/cards")
-	again.post(path, `{"holder_name":"Ada"}`, "Idempotency-Key", "k").want(201).again(made)
-	again.post("/programs/none/cards", nil, "Idempotency-Key", "404").want(404).again(missing)
-	again.post(path, `{"holder_name":"Bea"}`, "Idempotency-Key", "k").want(409, "idempotency_conflict")
-	if after := again.count("/cards"); after != before || before != 1 {
+	before := again.Count("/cards")
+	again.Post(path, `{"holder_name":"Ada"}`, "Idempotency-Key", "k").Want(201).Replays(made)
+	again.Post("/programs/none/cards", nil, "Idempotency-Key", "404").Want(404).Replays(missing)
+	again.Post(path, `{"holder_name":"Bea"}`, "Idempotency-Key", "k").Want(409, "idempotency_conflict")
+	if after := again.Count("/cards"); after != before || before != 1 {
 		t.Errorf("%d cards, then %d", before, after)
 	}
 }
@@ -139,38 +113,38 @@ func (j *journal) String() string {
 func TestNothingSecretIsKept(t *testing.T) {
 	t.Parallel()
 	var log journal
-	s := start(t, frozen, func(c *app.Config) {
+	s := start(t, servertest.Frozen, func(c *app.Config) {
 		c.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
-	th := s.things()
+	th := newThings(s)
 	const who = `{"holder_name":"Xenia Quist","holder_email":"xenia@quist.example","external_ref":"crm-xq","send_email":true}`
-	issued := s.post("/programs/"+th.program+"/cards", who, "Idempotency-Key", "secret-idempotency-key").want(201)
-	s.get("/cards?external_ref=crm-xq&holder_email=xenia@quist.example").want(200)
-	s.post("/programs/"+th.program+"/cards", `{"holder_name":"Xenia Quist","holder_email":"xenia"}`).want(400)
-	s.post("/programs/"+th.program+"/cards", `{"Xenia Quist":1}`).want(400)
-	k, id := s.newKey(map[string]any{})
-	k.get("/me").want(200)
-	next := s.control("POST", "/keys/"+id+"/rotate", map[string]any{})
-	s.control("POST", "/keys/"+id+"/revoke", map[string]any{})
-	k.get("/me").want(401)
+	issued := s.Post("/programs/"+th.program+"/cards", who, "Idempotency-Key", "secret-idempotency-key").Want(201)
+	s.Get("/cards?external_ref=crm-xq&holder_email=xenia@quist.example").Want(200)
+	s.Post("/programs/"+th.program+"/cards", `{"holder_name":"Xenia Quist","holder_email":"xenia"}`).Want(400)
+	s.Post("/programs/"+th.program+"/cards", `{"Xenia Quist":1}`).Want(400)
+	k, id := s.NewKey(map[string]any{})
+	k.Get("/me").Want(200)
+	next := s.Control("POST", "/keys/"+id+"/rotate", map[string]any{})
+	s.Control("POST", "/keys/"+id+"/revoke", map[string]any{})
+	k.Get("/me").Want(401)
 
 	// A fault of the server is logged, and what it says is tested here too.
-	if err := s.app.Store.Close(); err != nil {
+	if err := s.App.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	failed := s.fetch("PATCH", s.base+"/cards/"+issued.str("id"), []byte(who[:27]+"}"), map[string][]string{"Authorization": {"Bearer " + s.key}})
-	if failed.status != 500 {
-		t.Errorf("a closed store: %d %s", failed.status, failed.body)
+	failed := s.Fetch("PATCH", s.URL+"/cards/"+issued.Str("id"), []byte(who[:27]+"}"), map[string][]string{"Authorization": {"Bearer " + s.Key}})
+	if failed.Status != 500 {
+		t.Errorf("a closed store: %d %s", failed.Status, failed.Body)
 	}
-	failed.want(500, "internal_error")
-	if strings.Contains(string(failed.body), "store") {
-		t.Errorf("the cause is in the answer: %s", failed.body)
+	failed.Want(500, "internal_error")
+	if strings.Contains(string(failed.Body), "store") {
+		t.Errorf("the cause is in the answer: %s", failed.Body)
 	}
-	if !strings.Contains(log.String(), failed.str("error.request_id")) {
+	if !strings.Contains(log.String(), failed.Str("error.request_id")) {
 		t.Errorf("the log does not name the request: %s", log.String())
 	}
-	_, token, _ := strings.Cut(issued.str("install_url"), "/i/")
-	for _, secret := range []string{s.key, k.key, next.str("key"), s.RestrictedAPIKey, "Bearer", token, "Xenia", "Quist", "quist.example", "crm-xq", "secret-idempotency-key"} {
+	_, token, _ := strings.Cut(issued.Str("install_url"), "/i/")
+	for _, secret := range []string{s.Key, k.Key, next.Str("key"), s.RestrictedAPIKey, "Bearer", token, "Xenia", "Quist", "quist.example", "crm-xq", "secret-idempotency-key"} {
 		if secret == "" || strings.Contains(log.String(), secret) {
 			t.Errorf("%q is in the log:\n%s", secret, log.String())
 		}
@@ -186,21 +160,21 @@ func TestNothingSecretIsKept(t *testing.T) {
 // is a remembered response, and it goes when its window ends.
 func TestInstallTokenIsForgotten(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
-	issued := s.post("/programs/"+s.ProgramIDs["standard"]+"/cards", nil, "Idempotency-Key", "k").want(201)
-	_, token, _ := strings.Cut(issued.str("install_url"), "/i/")
-	if len(s.remembered()) != 1 || !strings.Contains(s.remembered()[0], token) {
-		t.Fatalf("remembered: %q", s.remembered())
+	s := start(t, servertest.Frozen)
+	issued := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", nil, "Idempotency-Key", "k").Want(201)
+	_, token, _ := strings.Cut(issued.Str("install_url"), "/i/")
+	if len(storedAnswers(s)) != 1 || !strings.Contains(storedAnswers(s)[0], token) {
+		t.Fatalf("remembered: %q", storedAnswers(s))
 	}
-	s.control("POST", "/clock", map[string]any{"advance": "23h59m59.999s"})
-	if len(s.remembered()) != 1 {
+	s.Control("POST", "/clock", map[string]any{"advance": "23h59m59.999s"})
+	if len(storedAnswers(s)) != 1 {
 		t.Error("forgotten too soon")
 	}
-	s.control("POST", "/clock", map[string]any{"advance": "1ms"})
-	if kept := s.remembered(); len(kept) != 0 {
+	s.Control("POST", "/clock", map[string]any{"advance": "1ms"})
+	if kept := storedAnswers(s); len(kept) != 0 {
 		t.Errorf("remembered after the window: %q", kept)
 	}
-	db, err := sql.Open("sqlite", "file:"+s.app.Store.Path()+"?mode=ro")
+	db, err := sql.Open("sqlite", "file:"+s.App.Store.Path()+"?mode=ro")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +192,7 @@ func TestInstallTokenIsForgotten(t *testing.T) {
 		names = append(names, n)
 	}
 	for _, name := range names {
-		for _, secret := range []string{token, s.key, s.TillToken, s.MCPKey} {
+		for _, secret := range []string{token, s.Key, s.TillToken, s.MCPKey} {
 			if n := rowsWith(t, db, name, secret); n > 0 {
 				t.Errorf("%d rows of %s hold %q", n, name, secret)
 			}

@@ -8,29 +8,30 @@ import (
 	"testing"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 )
 
 // twenty fills every list of the shop to twenty rows, of one and the same
 // instant, and returns their ids, newest first.
-func twenty(s *server) map[string][]string {
-	s.t.Helper()
+func twenty(s *servertest.Server) map[string][]string {
+	s.T.Helper()
 	have := map[string][]string{}
 	add := func(list, id string) { have[list] = append([]string{id}, have[list]...) }
 	for _, id := range s.LocationIDs {
 		add("/locations", id)
 	}
 	for len(have["/locations"]) < 20 {
-		add("/locations", s.control("POST", "/locations", fields{"name": "L"}).str("id"))
+		add("/locations", s.Control("POST", "/locations", fields{"name": "L"}).Str("id"))
 	}
-	for _, kind := range types {
+	for _, kind := range servertest.Types {
 		add("/programs", s.ProgramIDs[kind])
 	}
 	for len(have["/programs"]) < 20 {
-		add("/programs", s.newProgram("access", false, nil))
+		add("/programs", s.NewProgram("access", false, nil))
 	}
 	for i := range 20 {
-		add("/cards", s.issue(s.ProgramIDs[types[i%5]], nil))
-		add("/transactions", s.transact(ledgerRow{card: have["/cards"][0], location: s.LocationIDs[i%2], kind: "access"}))
+		add("/cards", s.Issue(s.ProgramIDs[servertest.Types[i%5]], nil))
+		add("/transactions", addTransaction(s, ledgerRow{card: have["/cards"][0], location: s.LocationIDs[i%2], kind: "access"}))
 	}
 	return have
 }
@@ -38,19 +39,19 @@ func twenty(s *server) map[string][]string {
 // TestPaging: every list, every limit, to its end.
 func TestPaging(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	have := twenty(s)
-	s.elsewhere()
+	newOtherShop(s)
 	for list, want := range have {
 		for _, limit := range []int{1, 2, 3, 4, 5, 6, 7, 19, 20, 21, 100} {
-			ids, pages := s.all(list, "limit", strconv.Itoa(limit))
+			ids, pages := s.All(list, "limit", strconv.Itoa(limit))
 			if !slices.Equal(ids, want) {
 				t.Errorf("%s, limit %d: %q, want %q", list, limit, ids, want)
 			}
 			if most := (20 + limit - 1) / limit; pages != most {
 				t.Errorf("%s, limit %d: %d pages, want %d", list, limit, pages, most)
 			}
-			s.get(list + "?limit=" + strconv.Itoa(limit)).shows(fields{"limit": limit})
+			s.Get(list + "?limit=" + strconv.Itoa(limit)).Shows(fields{"limit": limit})
 		}
 	}
 }
@@ -65,16 +66,16 @@ func TestPageLimit(t *testing.T) {
 			query string
 			want  int
 		}{{"", 50}, {"?limit=1", 1}, {"?limit=99", 99}, {"?limit=100", 100}, {"?limit=101", 100}, {"?limit=1000000000", 100}, {"?limit=99999999999999999999999999", 100}} {
-			s.get(list + c.query).want(200).shows(fields{"limit": c.want})
+			s.Get(list + c.query).Want(200).Shows(fields{"limit": c.want})
 		}
 		for query, code := range map[string]string{"0": "too_small", "-1": "too_small", "-99999999999999999999": "too_small", "x": "invalid_type", "1.5": "invalid_type", "1e9": "invalid_type", "%2B5": "invalid_type",
 			"": "invalid_value", "5&limit=5": "invalid_value", "%2010": "invalid_type", "0x10": "invalid_type"} {
-			s.get(list + "?limit=" + query).invalid("limit " + code)
+			s.Get(list + "?limit=" + query).Invalid("limit " + code)
 		}
 		for query, want := range map[string]int{"": 3, "?limit=2": 2, "?limit=50": 3} {
-			r := small.get(list + query).want(200)
-			if r.shows(fields{"limit": want}); len(r.ids()) != want {
-				t.Errorf("%s%s: %d rows", list, query, len(r.ids()))
+			r := small.Get(list + query).Want(200)
+			if r.Shows(fields{"limit": want}); len(r.IDs()) != want {
+				t.Errorf("%s%s: %d rows", list, query, len(r.IDs()))
 			}
 		}
 	}
@@ -83,14 +84,14 @@ func TestPageLimit(t *testing.T) {
 // TestCursors: only those that this list of this shop handed out.
 func TestCursors(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	have := twenty(s)
-	other, _ := s.elsewhere()
-	other.control("POST", "/locations", fields{"shop_id": shopOf(other)})
-	foreign := other.get("/locations?limit=1").want(200).str("next_cursor")
+	other, _ := newOtherShop(s)
+	other.Control("POST", "/locations", fields{"shop_id": shopOf(other)})
+	foreign := other.Get("/locations?limit=1").Want(200).Str("next_cursor")
 	cursors := map[string]string{}
 	for list := range have {
-		cursors[list] = s.get(list + "?limit=3").want(200).str("next_cursor")
+		cursors[list] = s.Get(list + "?limit=3").Want(200).Str("next_cursor")
 	}
 	for list, own := range cursors {
 		forged := []string{"x", "0", "null", own + "0", own[1:], own[:len(own)-1], strings.ToUpper(own), " " + own, foreign, have[list][3], strings.Repeat("0", len(own)), strings.Repeat("a", 300), "é"}
@@ -107,48 +108,48 @@ func TestCursors(t *testing.T) {
 			}
 		}
 		for _, c := range forged {
-			if r := s.get(list + "?cursor=" + escape(c)); r.status != 400 || !slices.Equal(r.details(), []string{"cursor invalid_format"}) {
-				t.Errorf("%s took %q: %d %.300s", list, c, r.status, r.body)
+			if r := s.Get(list + "?cursor=" + escape(c)); r.Status != 400 || !slices.Equal(r.Details(), []string{"cursor invalid_format"}) {
+				t.Errorf("%s took %q: %d %.300s", list, c, r.Status, r.Body)
 			}
 		}
-		s.get(list + "?cursor=").invalid("cursor invalid_value")
-		s.get(list + "?cursor=" + own + "&cursor=" + own).invalid("cursor invalid_value")
+		s.Get(list + "?cursor=").Invalid("cursor invalid_value")
+		s.Get(list + "?cursor=" + own + "&cursor=" + own).Invalid("cursor invalid_value")
 		// The same cursor gives the same page again, under any limit.
-		if ids := s.get(list + "?limit=2&cursor=" + own).want(200).ids(); !slices.Equal(ids, have[list][3:5]) {
+		if ids := s.Get(list + "?limit=2&cursor=" + own).Want(200).IDs(); !slices.Equal(ids, have[list][3:5]) {
 			t.Errorf("%s goes on with %q", list, ids)
 		}
 	}
-	other.get("/locations?cursor=" + foreign).want(200)
-	other.get("/locations?cursor=" + cursors["/locations"]).invalid("cursor invalid_format")
+	other.Get("/locations?cursor=" + foreign).Want(200)
+	other.Get("/locations?cursor=" + cursors["/locations"]).Invalid("cursor invalid_format")
 }
 
-func shopOf(s *server) string { return s.get("/me").want(200).str("shop.id") }
+func shopOf(s *servertest.Server) string { return s.Get("/me").Want(200).Str("shop.id") }
 
 // TestPagingWhileWriting: rows that come in between are neither shown nor do
 // they shift the rest; what leaves the filter is just not there.
 func TestPagingWhileWriting(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	have := twenty(s)
 	for _, list := range []string{"/cards", "/programs", "/locations", "/transactions"} {
 		var ids []string
 		cursor := ""
 		for i := 0; ; i++ {
-			r := s.get(fmt.Sprintf("%s?limit=3%s", list, cursor)).want(200)
-			ids = append(ids, r.ids()...)
-			if r.at("next_cursor") == nil {
+			r := s.Get(fmt.Sprintf("%s?limit=3%s", list, cursor)).Want(200)
+			ids = append(ids, r.IDs()...)
+			if r.At("next_cursor") == nil {
 				break
 			}
-			cursor = "&cursor=" + r.str("next_cursor")
+			cursor = "&cursor=" + r.Str("next_cursor")
 			switch list {
 			case "/cards":
-				s.issue(s.ProgramIDs["access"], nil)
+				s.Issue(s.ProgramIDs["access"], nil)
 			case "/programs":
-				s.newProgram("access", false, nil)
+				s.NewProgram("access", false, nil)
 			case "/locations":
-				s.control("POST", "/locations", fields{"name": "L"})
+				s.Control("POST", "/locations", fields{"name": "L"})
 			case "/transactions":
-				s.transact(ledgerRow{card: have["/cards"][0], location: s.LocationIDs[0], kind: "access"})
+				addTransaction(s, ledgerRow{card: have["/cards"][0], location: s.LocationIDs[0], kind: "access"})
 			}
 		}
 		if !slices.Equal(ids, have[list]) {
@@ -156,11 +157,11 @@ func TestPagingWhileWriting(t *testing.T) {
 		}
 	}
 	deleted := have["/cards"][4]
-	first := s.get("/cards?limit=100").want(200).ids()
+	first := s.Get("/cards?limit=100").Want(200).IDs()
 	at := slices.Index(first, deleted)
-	page := s.get(fmt.Sprintf("/cards?limit=%d", at+1)).want(200)
-	s.control("POST", "/cards/"+deleted+"/delete", fields{})
-	if ids := s.get("/cards?limit=2&cursor=" + page.str("next_cursor")).want(200).ids(); !slices.Equal(ids, first[at+1:at+3]) {
+	page := s.Get(fmt.Sprintf("/cards?limit=%d", at+1)).Want(200)
+	s.Control("POST", "/cards/"+deleted+"/delete", fields{})
+	if ids := s.Get("/cards?limit=2&cursor=" + page.Str("next_cursor")).Want(200).IDs(); !slices.Equal(ids, first[at+1:at+3]) {
 		t.Errorf("after a deleted row: %q, want %q", ids, first[at+1:at+3])
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -30,24 +31,24 @@ const pageTable = `
 
 func TestLocationShape(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
-	page := s.get("/locations?limit=1").want(200)
-	page.shaped("", pageTable, "")
-	page.shaped("data.0", locationTable, "disabled_at")
-	page.shows(fields{"limit": 1})
-	s.get("/locations").want(200).shaped("", pageTable, "next_cursor")
+	s := start(t, servertest.Frozen)
+	page := s.Get("/locations?limit=1").Want(200)
+	page.Shaped("", pageTable, "")
+	page.Shaped("data.0", locationTable, "disabled_at")
+	page.Shows(fields{"limit": 1})
+	s.Get("/locations").Want(200).Shaped("", pageTable, "next_cursor")
 	path := "/locations/" + s.LocationIDs[0]
-	s.patch(path, nil).want(200).shaped("", locationTable, "disabled_at")
-	s.post(path+"/disable", nil).want(200).shaped("", locationTable, "")
-	s.post(path+"/enable", nil).want(200).shaped("", locationTable, "disabled_at")
-	if page.str("data.0.country_code") != "IT" {
-		t.Errorf("%s", page.body)
+	s.Patch(path, nil).Want(200).Shaped("", locationTable, "disabled_at")
+	s.Post(path+"/disable", nil).Want(200).Shaped("", locationTable, "")
+	s.Post(path+"/enable", nil).Want(200).Shaped("", locationTable, "disabled_at")
+	if page.Str("data.0.country_code") != "IT" {
+		t.Errorf("%s", page.Body)
 	}
 }
 
 func TestLocationPatch(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	path := "/locations/" + s.LocationIDs[0]
 	for _, c := range []struct {
 		field string
@@ -67,37 +68,37 @@ func TestLocationPatch(t *testing.T) {
 		{"country_code", nil, "invalid_type"}, {"lat", nil, "invalid_type"}, {"lon", nil, "invalid_type"}, {"require_staff_pin", nil, "invalid_type"},
 	} {
 		t.Run(fmt.Sprintf("%s=%.12v", c.field, c.value), func(t *testing.T) {
-			s := s.on(t)
-			before := s.patch(path, fields{}).want(200)
-			s.advance("1s")
-			r := s.patch(path, fields{c.field: c.value})
+			s := s.On(t)
+			before := s.Patch(path, fields{}).Want(200)
+			s.Advance("1s")
+			r := s.Patch(path, fields{c.field: c.value})
 			if c.want != "" {
-				r.invalid(c.field + " " + c.want)
-				if after := s.patch(path, fields{}); string(after.body) != string(before.body) {
-					t.Errorf("changed: %s", after.body)
+				r.Invalid(c.field + " " + c.want)
+				if after := s.Patch(path, fields{}); string(after.Body) != string(before.Body) {
+					t.Errorf("changed: %s", after.Body)
 				}
 				return
 			}
-			now := s.app.Store.Now().String()
-			r.want(200).shows(fields{c.field: c.value, "updated_at": now})
-			for _, name := range names(r.body) {
-				if name != c.field && name != "updated_at" && string(r.part(name)) != string(before.part(name)) {
-					t.Errorf("%s changed to %s", name, r.part(name))
+			now := s.App.Store.Now().String()
+			r.Want(200).Shows(fields{c.field: c.value, "updated_at": now})
+			for _, name := range servertest.Names(r.Body) {
+				if name != c.field && name != "updated_at" && string(r.Raw(name)) != string(before.Raw(name)) {
+					t.Errorf("%s changed to %s", name, r.Raw(name))
 				}
 			}
-			if list := s.get("/locations").want(200); string(list.part("data.1")) != string(r.body) {
-				t.Errorf("list has %s, answer was %s", list.part("data.1"), r.body)
+			if list := s.Get("/locations").Want(200); string(list.Raw("data.1")) != string(r.Body) {
+				t.Errorf("list has %s, answer was %s", list.Raw("data.1"), r.Body)
 			}
 		})
 	}
 	// Every offending field at once, and none of the sound ones is changed.
-	s.patch(path, fields{"name": "", "lat": 91, "city": "Rome", "x": 1}).invalid("lat too_large", "name too_short", "x unknown_field")
+	s.Patch(path, fields{"name": "", "lat": 91, "city": "Rome", "x": 1}).Invalid("lat too_large", "name too_short", "x unknown_field")
 }
 
 // TestLocationStates is the state machine: every state, every action.
 func TestLocationStates(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	path := "/locations/" + s.LocationIDs[0]
 	for _, c := range []struct {
 		from, action  string
@@ -109,44 +110,44 @@ func TestLocationStates(t *testing.T) {
 		{"disable", "enable", true, true},
 	} {
 		t.Run(c.from+"d "+c.action, func(t *testing.T) {
-			s := s.on(t)
-			before := s.post(path+"/"+c.from, nil).want(200)
-			audits := s.audits()
-			s.advance("1m")
-			r := s.post(path+"/"+c.action, nil).want(200)
+			s := s.On(t)
+			before := s.Post(path+"/"+c.from, nil).Want(200)
+			audits := countAudits(s)
+			s.Advance("1m")
+			r := s.Post(path+"/"+c.action, nil).Want(200)
 			if !c.moved {
-				if string(r.body) != string(before.body) || s.audits() != audits {
-					t.Errorf("no no-op: %s, was %s", r.body, before.body)
+				if string(r.Body) != string(before.Body) || countAudits(s) != audits {
+					t.Errorf("no no-op: %s, was %s", r.Body, before.Body)
 				}
 				return
 			}
-			now := s.app.Store.Now().String()
+			now := s.App.Store.Now().String()
 			want := fields{"active": c.active, "disabled_at": nil, "updated_at": now}
 			if !c.active {
 				want["disabled_at"] = now
 			}
-			r.shows(want)
+			r.Shows(want)
 		})
 	}
-	s.post(path+"/disable", fields{}).want(200)
-	s.post(path+"/disable", fields{"reason": "x"}).invalid("reason unknown_field")
-	s.patch(path, fields{"name": "Still here"}).want(200).shows(fields{"name": "Still here", "active": false})
+	s.Post(path+"/disable", fields{}).Want(200)
+	s.Post(path+"/disable", fields{"reason": "x"}).Invalid("reason unknown_field")
+	s.Patch(path, fields{"name": "Still here"}).Want(200).Shows(fields{"name": "Still here", "active": false})
 }
 
 func TestLocationUnknown(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	other, foreign := s.elsewhere()
-	for _, id := range []string{"x", "loc_00000000000000000000000000", s.ProgramIDs["standard"], foreign, s.app.Store.ID(store.KindLocation, 999), s.LocationIDs[0] + "0"} {
-		s.patch("/locations/"+id, fields{"name": "x"}).want(404, "not_found")
-		s.patch("/locations/"+id, fields{}).want(404, "not_found")
-		s.post("/locations/"+id+"/disable", nil).want(404, "not_found")
-		s.post("/locations/"+id+"/enable", nil).want(404, "not_found")
+	other, foreign := newOtherShop(s)
+	for _, id := range []string{"x", "loc_00000000000000000000000000", s.ProgramIDs["standard"], foreign, s.App.Store.ID(store.KindLocation, 999), s.LocationIDs[0] + "0"} {
+		s.Patch("/locations/"+id, fields{"name": "x"}).Want(404, "not_found")
+		s.Patch("/locations/"+id, fields{}).Want(404, "not_found")
+		s.Post("/locations/"+id+"/disable", nil).Want(404, "not_found")
+		s.Post("/locations/"+id+"/enable", nil).Want(404, "not_found")
 	}
-	if ids := other.get("/locations").want(200).ids(); !slices.Equal(ids, []string{foreign}) {
+	if ids := other.Get("/locations").Want(200).IDs(); !slices.Equal(ids, []string{foreign}) {
 		t.Errorf("the other shop has %q", ids)
 	}
-	if ids := s.get("/locations").want(200).ids(); !slices.Equal(ids, []string{s.LocationIDs[1], s.LocationIDs[0]}) {
+	if ids := s.Get("/locations").Want(200).IDs(); !slices.Equal(ids, []string{s.LocationIDs[1], s.LocationIDs[0]}) {
 		t.Errorf("the shop has %q", ids)
 	}
 }

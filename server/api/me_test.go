@@ -3,6 +3,8 @@ package api_test
 import (
 	"slices"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
 const (
@@ -18,44 +20,44 @@ var allScopes = []string{"locations:read", "locations:write", "programs:read", "
 
 func TestMe(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
-	shape := func(r *reply, nullShop, nullGrant string) {
+	s := start(t, servertest.Frozen)
+	shape := func(r *servertest.Reply, nullShop, nullGrant string) {
 		t.Helper()
-		r.want(200).shaped("", meTable, "")
-		r.shaped("shop", meShopTable, nullShop)
-		r.shaped("entitlements", entitlementsTable, nullGrant)
-		r.shaped("entitlements.source", sourceTable, "")
-		r.shaped("api_key", meKeyTable, "")
+		r.Want(200).Shaped("", meTable, "")
+		r.Shaped("shop", meShopTable, nullShop)
+		r.Shaped("entitlements", entitlementsTable, nullGrant)
+		r.Shaped("entitlements.source", sourceTable, "")
+		r.Shaped("api_key", meKeyTable, "")
 	}
-	r := s.get("/me")
+	r := s.Get("/me")
 	shape(r, "max_locations max_cards", "grant_expires_at")
-	r.shows(fields{
+	r.Shows(fields{
 		"shop":                 fields{"id": s.ShopID, "api_addon": true, "included_locations": 2, "billable_locations": 2, "max_locations": nil, "max_cards": nil},
 		"entitlements":         fields{"api_access": true, "webhooks_advanced": true, "mcp_access": true, "source": fields{"api_access": "addon"}, "grant_expires_at": nil},
 		"api_key.scopes":       allScopes,
 		"api_key.location_ids": []string{},
 	})
-	s.with(s.RestrictedAPIKey).get("/me").want(200).shows(fields{"api_key.location_ids": s.LocationIDs[:1], "api_key.scopes": allScopes, "shop.id": s.ShopID})
+	s.With(s.RestrictedAPIKey).Get("/me").Want(200).Shows(fields{"api_key.location_ids": s.LocationIDs[:1], "api_key.scopes": allScopes, "shop.id": s.ShopID})
 
 	// What the operator sets shows on the next request.
-	set := func(body fields) *reply { s.control("PATCH", "/shops/"+s.ShopID, body); return s.get("/me") }
+	set := func(body fields) *servertest.Reply { s.Control("PATCH", "/shops/"+s.ShopID, body); return s.Get("/me") }
 	r = set(fields{"included_locations": 7, "max_locations": 9, "max_cards": 1000, "mcp_access": false, "grant_expires_at": "2026-04-01T00:00:00Z"})
 	shape(r, "", "")
-	r.shows(fields{"shop.included_locations": 7, "shop.max_locations": 9, "shop.max_cards": 1000, "entitlements.mcp_access": false,
+	r.Shows(fields{"shop.included_locations": 7, "shop.max_locations": 9, "shop.max_cards": 1000, "entitlements.mcp_access": false,
 		"entitlements.grant_expires_at": "2026-04-01T00:00:00.000Z", "entitlements.source.api_access": "addon"})
-	set(fields{"api_addon": false}).want(200).shows(fields{"shop.api_addon": false, "entitlements.api_access": true, "entitlements.webhooks_advanced": true,
+	set(fields{"api_addon": false}).Want(200).Shows(fields{"shop.api_addon": false, "entitlements.api_access": true, "entitlements.webhooks_advanced": true,
 		"entitlements.source.api_access": "grant"})
-	s.advance("734h59m59.999s")
-	s.get("/me").want(200)
-	s.advance("1ms") // the grant ends
-	s.get("/me").want(401, "business_api_required")
-	set(fields{"api_addon": true, "grant_expires_at": nil}).want(200).shows(fields{"entitlements.source.api_access": "addon", "entitlements.grant_expires_at": nil})
+	s.Advance("734h59m59.999s")
+	s.Get("/me").Want(200)
+	s.Advance("1ms") // the grant ends
+	s.Get("/me").Want(401, "business_api_required")
+	set(fields{"api_addon": true, "grant_expires_at": nil}).Want(200).Shows(fields{"entitlements.source.api_access": "addon", "entitlements.grant_expires_at": nil})
 
 	// A disabled location is billed still.
-	s.control("POST", "/locations", fields{"name": "Third"})
-	s.post("/locations/"+s.LocationIDs[0]+"/disable", nil).want(200)
-	s.get("/me").shows(fields{"shop.billable_locations": 3})
-	s.with(s.RestrictedAPIKey).get("/me").want(200).shows(fields{"api_key.location_ids": s.LocationIDs[:1]})
+	s.Control("POST", "/locations", fields{"name": "Third"})
+	s.Post("/locations/"+s.LocationIDs[0]+"/disable", nil).Want(200)
+	s.Get("/me").Shows(fields{"shop.billable_locations": 3})
+	s.With(s.RestrictedAPIKey).Get("/me").Want(200).Shows(fields{"api_key.location_ids": s.LocationIDs[:1]})
 }
 
 // TestMeKeys: each key sees itself.
@@ -67,21 +69,21 @@ func TestMeKeys(t *testing.T) {
 	}{
 		{[]string{}, nil}, {[]string{"cards:read"}, nil}, {[]string{"webhooks:write", "cards:read", "locations:read"}, s.LocationIDs}, {allScopes, s.LocationIDs[1:]},
 	} {
-		made := s.control("POST", "/keys", fields{"scopes": c.scopes, "location_ids": append([]string{}, c.locations...)})
+		made := s.Control("POST", "/keys", fields{"scopes": c.scopes, "location_ids": append([]string{}, c.locations...)})
 		want := []string{}
 		for _, scope := range allScopes {
 			if slices.Contains(c.scopes, scope) {
 				want = append(want, scope)
 			}
 		}
-		s.with(made.str("key")).get("/me").want(200).shows(fields{"api_key": fields{"id": made.str("id"), "scopes": want, "location_ids": append([]string{}, c.locations...)}})
+		s.With(made.Str("key")).Get("/me").Want(200).Shows(fields{"api_key": fields{"id": made.Str("id"), "scopes": want, "location_ids": append([]string{}, c.locations...)}})
 	}
-	other, _ := s.elsewhere()
-	if id := other.get("/me").want(200).str("shop.id"); id == s.ShopID || id == "" {
+	other, _ := newOtherShop(s)
+	if id := other.Get("/me").Want(200).Str("shop.id"); id == s.ShopID || id == "" {
 		t.Errorf("the other shop is %q", id)
 	}
-	other.get("/me").shows(fields{"shop.billable_locations": 1})
+	other.Get("/me").Shows(fields{"shop.billable_locations": 1})
 	for _, method := range []string{"POST", "PATCH", "DELETE"} {
-		s.call(method, "/me", nil).want(405, "bad_request")
+		s.Call(method, "/me", nil).Want(405, "bad_request")
 	}
 }

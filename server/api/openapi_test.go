@@ -14,6 +14,7 @@ import (
 	"punchcard/server/api"
 	"punchcard/server/app"
 	faces "punchcard/server/kernel"
+	"punchcard/server/openapi"
 )
 
 // requestFields are the bodies' fields by spec and contract; a star marks
@@ -126,21 +127,21 @@ func texts(v any) (list []string) {
 func TestDocumentIsValid(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	raw := s.fetch("GET", s.Origin+"/openapi.json", nil, nil).want(200)
-	if ct := raw.header.Get("Content-Type"); ct != "application/json" {
+	raw := s.Fetch("GET", s.Origin+"/openapi.json", nil, nil).Want(200)
+	if ct := raw.Header.Get("Content-Type"); ct != "application/json" {
 		t.Errorf("Content-Type %q", ct)
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(raw.body)
+	doc, err := openapi3.NewLoader().LoadFromData(raw.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := doc.Validate(context.Background(), openapi3.EnableExamplesValidation(), openapi3.EnableSchemaDefaultsValidation(), openapi3.EnableSchemaPatternValidation(), openapi3.EnableSchemaFormatValidation()); err != nil {
 		t.Error(err)
 	}
-	if doc.OpenAPI != "3.1.0" || doc.Info.Version != "1.0.0" || doc.Servers[0].URL != s.base {
+	if doc.OpenAPI != "3.1.0" || doc.Info.Version != "1.0.0" || doc.Servers[0].URL != s.URL {
 		t.Errorf("%s, %s, %s", doc.OpenAPI, doc.Info.Version, doc.Servers[0].URL)
 	}
-	if again := api.Document(api.Routes(), app.DefaultLimits().Fields(), s.base); !bytes.Equal(again, raw.body) {
+	if again := openapi.New(api.About, api.Routes(), app.DefaultLimits().Fields(), s.URL).JSON(); !bytes.Equal(again, raw.Body) {
 		t.Error("the document is not the same at each start")
 	}
 }
@@ -148,7 +149,7 @@ func TestDocumentIsValid(t *testing.T) {
 func TestDocumentHasEveryRoute(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	doc := s.publishedDocument()
+	doc := readDocument(s)
 	want := map[string]faces.Route{}
 	for _, r := range api.Routes() {
 		parts := strings.Split(r.Path, "/")
@@ -175,7 +176,7 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 			t.Errorf("%s: operationId %q", name, id)
 		}
 		ids[r.ID] = true
-		if r.Scope != "" && !strings.Contains(op["description"].(string), "`"+r.Scope+"`") {
+		if r.Scope() != "" && !strings.Contains(op["description"].(string), "`"+r.Scope()+"`") {
 			t.Errorf("%s: the description does not name the scope", name)
 		}
 		wantParams := []string{}
@@ -212,7 +213,7 @@ func TestDocumentHasEveryCode(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	seen := map[string]map[string]bool{}
-	for path, item := range s.publishedDocument()["paths"].(schema) {
+	for path, item := range readDocument(s)["paths"].(schema) {
 		for method, op := range item.(schema) {
 			for status, response := range op.(schema)["responses"].(schema) {
 				if status[0] == '2' {
@@ -253,7 +254,7 @@ func TestDocumentHasEveryCode(t *testing.T) {
 func TestDocumentedShapes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	doc := s.publishedDocument()
+	doc := readDocument(s)
 	schemas := dig(doc, "components", "schemas").(schema)
 	found := map[string]string{}
 	// Bodies are closed; answers are open, so that fields may be added to them.
@@ -310,7 +311,7 @@ func TestDocumentedShapes(t *testing.T) {
 func TestDocumentedRequests(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	doc := s.publishedDocument()
+	doc := readDocument(s)
 	for _, r := range writingRoutes() {
 		sc := bodySchema(doc, r)
 		list, ok := requestFields[r.ID]
@@ -342,7 +343,7 @@ func TestDocumentFollowsTheDeployment(t *testing.T) {
 	t.Parallel()
 	lim := app.DefaultLimits()
 	lim.PrizeNameMaxLength, lim.PrizeDescriptionMaxLength, lim.LocalizationMaxLength, lim.IdempotencyKeyMaxLength = 21, 22, 23, 24
-	doc := parseObject(t, string(api.Document(api.Routes(), lim.Fields(), "https://cards.example.com"+api.Prefix)))
+	doc := parseObject(t, string(openapi.New(api.About, api.Routes(), lim.Fields(), "https://cards.example.com"+api.Prefix).JSON()))
 	prize := func(path ...string) any {
 		return dig(doc, append([]string{"components", "schemas", "PrizeFields", "properties"}, path...)...)
 	}

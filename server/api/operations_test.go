@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"punchcard/server/api"
 	"punchcard/server/app"
 	faces "punchcard/server/kernel"
+	"punchcard/server/servertest"
 )
 
 // things are resources that the operations' paths name.
@@ -23,18 +23,18 @@ type things struct {
 // nowhere are ids that no resource has.
 var nowhere = things{"l", "p", "z", "c", "w", "d", "t"}
 
-// things makes a published program with a prize, a card and a webhook that was
+// newThings makes a published program with a prize, a card and a webhook that was
 // sent a test. The location is the demo shop's second. What the webhook listens
 // to does not happen, so that nothing is sent to it meanwhile.
-func (s *server) things() things {
-	s.t.Helper()
+func newThings(s *servertest.Server) things {
+	s.T.Helper()
 	th := things{location: s.LocationIDs[1], cardType: "standard"}
-	th.program = s.post("/programs", sampleBodies["createProgram"]).want(201).str("id")
-	th.prize = s.post("/programs/"+th.program+"/prizes", sampleBodies["createPrize"]).want(201).str("id")
-	s.post("/programs/"+th.program+"/publish", nil).want(200)
-	th.card = s.post("/programs/"+th.program+"/cards", nil).want(201).str("id")
-	th.webhook = s.post("/programs/"+th.program+"/webhooks", sampleBodies["createWebhook"]).want(201).str("id")
-	th.delivery = s.post("/programs/"+th.program+"/webhooks/"+th.webhook+"/test", nil).want(202).str("id")
+	th.program = s.Post("/programs", sampleBodies["createProgram"]).Want(201).Str("id")
+	th.prize = s.Post("/programs/"+th.program+"/prizes", sampleBodies["createPrize"]).Want(201).Str("id")
+	s.Post("/programs/"+th.program+"/publish", nil).Want(200)
+	th.card = s.Post("/programs/"+th.program+"/cards", nil).Want(201).Str("id")
+	th.webhook = s.Post("/programs/"+th.program+"/webhooks", sampleBodies["createWebhook"]).Want(201).Str("id")
+	th.delivery = s.Post("/programs/"+th.program+"/webhooks/"+th.webhook+"/test", nil).Want(202).Str("id")
 	return th
 }
 
@@ -75,40 +75,40 @@ var sampleBodies = map[string]string{
 // more than a no-op.
 var firstActions = map[string]string{"publishProgram": "unpublish", "unsuspendProgram": "suspend"}
 
-// prepare brings th into the state in which the operation changes something.
-func (s *server) prepare(r faces.Route, th things) {
-	s.t.Helper()
+// prepareThings brings th into the state in which the operation changes something.
+func prepareThings(s *servertest.Server, r faces.Route, th things) {
+	s.T.Helper()
 	if a, ok := firstActions[r.ID]; ok {
-		s.post("/programs/"+th.program+"/"+a, nil).want(200)
+		s.Post("/programs/"+th.program+"/"+a, nil).Want(200)
 	}
 	if r.ID == "redeliver" {
-		s.fail(th.delivery)
+		failDelivery(s, th.delivery)
 	}
 	if r.ID == "enableLocation" {
-		s.post("/locations/"+th.location+"/disable", nil).want(200)
+		s.Post("/locations/"+th.location+"/disable", nil).Want(200)
 	}
 }
 
-// fail ends a delivery as one whose attempts were used up.
-func (s *server) fail(delivery string) {
-	s.t.Helper()
-	s.sql(`UPDATE deliveries SET outcome='failed', attempts=5, response_status=500, last_error='status 500', duration_ms=12, request_headers='{"User-Agent":"test"}' WHERE event_id=?`,
-		s.happened(delivery))
+// failDelivery ends a delivery as one whose attempts were used up.
+func failDelivery(s *servertest.Server, delivery string) {
+	s.T.Helper()
+	s.SQL(`UPDATE deliveries SET outcome='failed', attempts=5, response_status=500, last_error='status 500', duration_ms=12, request_headers='{"User-Agent":"test"}' WHERE event_id=?`,
+		eventKey(s, delivery))
 }
 
-// do makes the operation's sample request.
-func (s *server) do(r faces.Route, th things, headers ...string) *reply {
-	s.t.Helper()
+// doRoute makes the operation's sample request.
+func doRoute(s *servertest.Server, r faces.Route, th things, headers ...string) *servertest.Reply {
+	s.T.Helper()
 	if b, ok := sampleBodies[r.ID]; ok {
-		return s.call(r.Method, th.fill(s.t, r), b, headers...)
+		return s.Call(r.Method, th.fill(s.T, r), b, headers...)
 	}
-	return s.call(r.Method, th.fill(s.t, r), nil, headers...)
+	return s.Call(r.Method, th.fill(s.T, r), nil, headers...)
 }
 
-// restore takes back what sample requests did to the shop's location.
-func (s *server) restore(th things) {
-	s.t.Helper()
-	s.post("/locations/"+th.location+"/enable", nil).want(200)
+// restoreThings takes back what sample requests did to the shop's location.
+func restoreThings(s *servertest.Server, th things) {
+	s.T.Helper()
+	s.Post("/locations/"+th.location+"/enable", nil).Want(200)
 }
 
 // writingRoutes are the routes that change something.
@@ -124,47 +124,18 @@ func perMinute(n int) func(*app.Config) {
 	return func(c *app.Config) { c.Limits.APIKeyRateLimitPerMinute = &n }
 }
 
-// newKey makes a key and returns a client that bears it, with the key's id.
-func (s *server) newKey(fields map[string]any) (*server, string) {
-	s.t.Helper()
-	r := s.control("POST", "/keys", fields)
-	return s.with(r.str("key")), r.str("id")
-}
-
-// newShop makes a second shop and returns a client that bears its key.
-func (s *server) newShop() *server {
-	s.t.Helper()
-	r := s.control("POST", "/shops", map[string]any{})
-	o := s.with(r.str("api_key"))
-	ready := *s.Ready
-	ready.ShopID, ready.LocationIDs, ready.ProgramIDs = r.str("shop_id"), []string{r.str("location_id"), r.str("location_id")}, nil
-	o.Ready = &ready
-	return o
-}
-
-// world is all that reads can show, for comparing before and after.
-func (s *server) world(programs ...string) string {
-	s.t.Helper()
+// snapshot is all that reads can show, for comparing before and after.
+func snapshot(s *servertest.Server, programs ...string) string {
+	s.T.Helper()
 	paths := []string{"/locations", "/programs?limit=100", "/cards?limit=100", "/transactions?limit=100"}
 	for _, p := range programs {
 		paths = append(paths, "/programs/"+p, "/programs/"+p+"/webhooks")
 	}
 	var b strings.Builder
 	for _, p := range paths {
-		b.Write(s.get(p).want(200).body)
+		b.Write(s.Get(p).Want(200).Body)
 	}
 	return b.String()
-}
-
-// anonymous is an answer without what differs between two requests.
-func (r *reply) anonymous() string {
-	r.t.Helper()
-	id := r.header.Get("X-Request-Id")
-	if id == "" {
-		r.t.Error("no X-Request-Id")
-		return string(r.body)
-	}
-	return fmt.Sprint(r.status, " ", strings.ReplaceAll(string(r.body), id, "req"))
 }
 
 func parseObject(t testing.TB, text string) (m map[string]any) {
@@ -197,14 +168,14 @@ func TestSamplesSucceed(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	for _, r := range api.Routes() {
-		th := s.things()
-		s.prepare(r, th)
-		if got := s.do(r, th); got.status != r.Status {
-			t.Errorf("%s: %d, want %d: %s", r.ID, got.status, r.Status, got.body)
-		} else if r.Status == http.StatusNoContent && len(got.body) > 0 {
-			t.Errorf("%s: a body with 204: %s", r.ID, got.body)
+		th := newThings(s)
+		prepareThings(s, r, th)
+		if got := doRoute(s, r, th); got.Status != r.Status {
+			t.Errorf("%s: %d, want %d: %s", r.ID, got.Status, r.Status, got.Body)
+		} else if r.Status == http.StatusNoContent && len(got.Body) > 0 {
+			t.Errorf("%s: a body with 204: %s", r.ID, got.Body)
 		}
-		s.restore(th)
+		restoreThings(s, th)
 	}
 }
 
@@ -217,13 +188,13 @@ func jsonText(t testing.TB, v any) string {
 	return string(b)
 }
 
-// exhaust uses up what is left of the key's minute.
-func (s *server) exhaust() {
-	s.t.Helper()
+// exhaustLimit uses up what is left of the key's minute.
+func exhaustLimit(s *servertest.Server) {
+	s.T.Helper()
 	for range 100 {
-		if s.get("/me").status == http.StatusTooManyRequests {
+		if s.Get("/me").Status == http.StatusTooManyRequests {
 			return
 		}
 	}
-	s.t.Fatal("a hundred requests were not limited")
+	s.T.Fatal("a hundred requests were not limited")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -21,30 +22,30 @@ const prizeTable = `
 
 func TestPrizeShape(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
-	program := s.newProgram("standard", false, nil)
+	s := start(t, servertest.Frozen)
+	program := s.NewProgram("standard", false, nil)
 	path := "/programs/" + program + "/prizes"
-	empty := s.get(path).want(200)
-	empty.shaped("", "data list", "")
-	if string(empty.body) != `{"data":[]}` {
-		t.Errorf("%s", empty.body)
+	empty := s.Get(path).Want(200)
+	empty.Shaped("", "data list", "")
+	if string(empty.Body) != `{"data":[]}` {
+		t.Errorf("%s", empty.Body)
 	}
-	made := s.post(path, fields{"threshold": 5, "name": "Croissant"}).want(201)
-	made.shaped("", prizeTable, "")
+	made := s.Post(path, fields{"threshold": 5, "name": "Croissant"}).Want(201)
+	made.Shaped("", prizeTable, "")
 	now := "2026-03-01T09:00:00.000Z"
-	made.shows(fields{"program_id": program, "threshold": 5, "name": "Croissant", "description": "", "ordinal": 0, "created_at": now, "updated_at": now})
-	s.advance("1m")
-	changed := s.patch(path+"/"+made.str("id"), fields{"description": "Warm."}).want(200)
-	changed.shaped("", prizeTable, "")
-	changed.shows(fields{"id": made.str("id"), "description": "Warm.", "created_at": now, "updated_at": "2026-03-01T09:01:00.000Z"})
+	made.Shows(fields{"program_id": program, "threshold": 5, "name": "Croissant", "description": "", "ordinal": 0, "created_at": now, "updated_at": now})
+	s.Advance("1m")
+	changed := s.Patch(path+"/"+made.Str("id"), fields{"description": "Warm."}).Want(200)
+	changed.Shaped("", prizeTable, "")
+	changed.Shows(fields{"id": made.Str("id"), "description": "Warm.", "created_at": now, "updated_at": "2026-03-01T09:01:00.000Z"})
 	for _, in := range []struct{ path, at string }{{path, "data.0"}, {"/programs/" + program, "prizes.0"}} {
-		r := s.get(in.path).want(200)
-		if r.shaped(in.at, prizeTable, ""); string(r.part(in.at)) != string(changed.body) {
-			t.Errorf("%s has %s, want %s", in.path, r.part(in.at), changed.body)
+		r := s.Get(in.path).Want(200)
+		if r.Shaped(in.at, prizeTable, ""); string(r.Raw(in.at)) != string(changed.Body) {
+			t.Errorf("%s has %s, want %s", in.path, r.Raw(in.at), changed.Body)
 		}
 	}
 	// A change of the ladder is one of the program.
-	s.get("/programs/" + program).shows(fields{"updated_at": "2026-03-01T09:01:00.000Z"})
+	s.Get("/programs/" + program).Shows(fields{"updated_at": "2026-03-01T09:01:00.000Z"})
 }
 
 // TestPrizeFields: bounds of each field, on creation and by PATCH.
@@ -66,45 +67,45 @@ func TestPrizeFields(t *testing.T) {
 		{"program_id", "x", "unknown_field", "unknown_field"}, {"id", "x", "unknown_field", "unknown_field"}, {"redemptions", 1, "unknown_field", "unknown_field"},
 	} {
 		t.Run(fmt.Sprintf("%s=%.12v", c.field, c.value), func(t *testing.T) {
-			s := s.on(t)
-			path := "/programs/" + s.newProgram("private", false, nil) + "/prizes"
-			id := s.post(path, fields{"threshold": 3, "name": "Z"}).want(201).str("id")
-			check := func(r *reply, detail string, status int) {
+			s := s.On(t)
+			path := "/programs/" + s.NewProgram("private", false, nil) + "/prizes"
+			id := s.Post(path, fields{"threshold": 3, "name": "Z"}).Want(201).Str("id")
+			check := func(r *servertest.Reply, detail string, status int) {
 				t.Helper()
 				switch {
 				case strings.HasPrefix(detail, "."):
-					r.invalid(c.field + detail)
+					r.Invalid(c.field + detail)
 				case detail != "":
-					r.invalid(c.field + " " + detail)
+					r.Invalid(c.field + " " + detail)
 				default:
-					r.want(status).shows(fields{c.field: c.value})
+					r.Want(status).Shows(fields{c.field: c.value})
 				}
 			}
-			check(s.post(path, plus(fields{"threshold": 5, "name": "Y"}, fields{c.field: c.value})), c.made, 201)
-			check(s.patch(path+"/"+id, fields{c.field: c.value}), c.change, 200)
+			check(s.Post(path, servertest.Merge(fields{"threshold": 5, "name": "Y"}, fields{c.field: c.value})), c.made, 201)
+			check(s.Patch(path+"/"+id, fields{c.field: c.value}), c.change, 200)
 		})
 	}
-	path := "/programs/" + s.newProgram("private", false, nil) + "/prizes"
-	s.post(path, nil).invalid("threshold required", "name required")
-	s.post(path, fields{"threshold": 5, "name": "Z", "description": nil, "ordinal": nil, "name_localizations": nil, "description_localizations": nil}).want(201)
-	made := s.post(path, fields{"threshold": 5, "name": "Z", "description": "d", "ordinal": 4, "name_localizations": fields{"it": "a"}, "description_localizations": fields{"fr": "b"}}).want(201)
-	id := path + "/" + made.str("id")
+	path := "/programs/" + s.NewProgram("private", false, nil) + "/prizes"
+	s.Post(path, nil).Invalid("threshold required", "name required")
+	s.Post(path, fields{"threshold": 5, "name": "Z", "description": nil, "ordinal": nil, "name_localizations": nil, "description_localizations": nil}).Want(201)
+	made := s.Post(path, fields{"threshold": 5, "name": "Z", "description": "d", "ordinal": 4, "name_localizations": fields{"it": "a"}, "description_localizations": fields{"fr": "b"}}).Want(201)
+	id := path + "/" + made.Str("id")
 	stored := func() string {
-		return s.value("SELECT name_localizations||description_localizations FROM prizes WHERE id=?", s.row(store.KindPrize, made.str("id")))
+		return s.Value("SELECT name_localizations||description_localizations FROM prizes WHERE id=?", s.Row(store.KindPrize, made.Str("id")))
 	}
-	s.patch(id, fields{"name": "Y"}).want(200).shows(fields{"description": "d", "ordinal": 4})
+	s.Patch(id, fields{"name": "Y"}).Want(200).Shows(fields{"description": "d", "ordinal": 4})
 	if v := stored(); v != `{"it":"a"}{"fr":"b"}` {
 		t.Errorf("stored %s", v)
 	}
-	s.patch(id, fields{"ordinal": nil}).invalid("ordinal invalid_type")
-	s.patch(id, fields{"description": nil, "name_localizations": nil, "description_localizations": nil}).want(200).shows(fields{"description": "", "name": "Y"})
+	s.Patch(id, fields{"ordinal": nil}).Invalid("ordinal invalid_type")
+	s.Patch(id, fields{"description": nil, "name_localizations": nil, "description_localizations": nil}).Want(200).Shows(fields{"description": "", "name": "Y"})
 	if v := stored(); v != `{}{}` {
 		t.Errorf("cleared to %s", v)
 	}
-	was, audits := s.get(path), s.audits()
-	s.patch(id, fields{}).want(200)
-	if after := s.get(path); string(after.body) != string(was.body) || s.audits() != audits {
-		t.Errorf("an empty patch changed %s to %s", was.body, after.body)
+	was, audits := s.Get(path), countAudits(s)
+	s.Patch(id, fields{}).Want(200)
+	if after := s.Get(path); string(after.Body) != string(was.Body) || countAudits(s) != audits {
+		t.Errorf("an empty patch changed %s to %s", was.Body, after.Body)
 	}
 }
 
@@ -124,28 +125,28 @@ func TestLadder(t *testing.T) {
 		{[]int{1, 1, 1, 2, 2, 2, 3, 3}, 3, true}, {[]int{1, 1, 1, 2, 2, 2, 3, 3, 3}, 3, false}, {[]int{1, 1, 1, 2, 2, 2, 3, 3, 3}, 4, false},
 	} {
 		t.Run(fmt.Sprint(c.have, "+", c.add), func(t *testing.T) {
-			s := s.on(t)
-			path := "/programs/" + s.newProgram("standard", false, nil) + "/prizes"
+			s := s.On(t)
+			path := "/programs/" + s.NewProgram("standard", false, nil) + "/prizes"
 			for _, n := range c.have {
-				s.post(path, fields{"threshold": n, "name": "Z"}).want(201)
+				s.Post(path, fields{"threshold": n, "name": "Z"}).Want(201)
 			}
-			r, n := s.post(path, fields{"threshold": c.add, "name": "Z"}), len(c.have)
+			r, n := s.Post(path, fields{"threshold": c.add, "name": "Z"}), len(c.have)
 			if c.ok {
-				r.refused("201")
+				r.WantOutcome("201")
 				n++
 			} else {
-				r.refused("422 unprocessable_entity")
+				r.WantOutcome("422 unprocessable_entity")
 			}
-			if have := len(s.get(path).ids()); have != n {
+			if have := len(s.Get(path).IDs()); have != n {
 				t.Errorf("%d prizes, want %d", have, n)
 			}
 		})
 	}
 	for _, kind := range []string{"discount", "access", "prepaid"} {
 		path := "/programs/" + s.ProgramIDs[kind] + "/prizes"
-		s.post(path, fields{"threshold": 0, "name": "Z"}).want(422, "unprocessable_entity")
-		s.get(path).want(200).shows(fields{"data": []any{}})
-		s.patch(path+"/"+s.app.Store.ID(store.KindPrize, 1), fields{"name": "Z"}).want(404, "not_found")
+		s.Post(path, fields{"threshold": 0, "name": "Z"}).Want(422, "unprocessable_entity")
+		s.Get(path).Want(200).Shows(fields{"data": []any{}})
+		s.Patch(path+"/"+s.App.Store.ID(store.KindPrize, 1), fields{"name": "Z"}).Want(404, "not_found")
 	}
 }
 
@@ -164,20 +165,20 @@ func TestLadderMoves(t *testing.T) {
 		{[]int{1, 1, 2, 3}, 0, 2, true}, {[]int{1, 2, 2, 2}, 0, 2, false}, {[]int{2, 2, 2}, 1, 2, true}, {[]int{2, 2, 2}, 1, 3, true},
 	} {
 		t.Run(fmt.Sprint(c.have, " ", c.move, " to ", c.to), func(t *testing.T) {
-			s := s.on(t)
-			path := "/programs/" + s.newProgram("standard", false, nil) + "/prizes"
+			s := s.On(t)
+			path := "/programs/" + s.NewProgram("standard", false, nil) + "/prizes"
 			var ids []string
 			for _, n := range c.have {
-				ids = append(ids, s.post(path, fields{"threshold": n, "name": "Z"}).want(201).str("id"))
+				ids = append(ids, s.Post(path, fields{"threshold": n, "name": "Z"}).Want(201).Str("id"))
 			}
-			r, at := s.patch(path+"/"+ids[c.move], fields{"threshold": c.to, "name": "Moved"}), "data."+fmt.Sprint(c.move)
+			r, at := s.Patch(path+"/"+ids[c.move], fields{"threshold": c.to, "name": "Moved"}), "data."+fmt.Sprint(c.move)
 			if c.ok {
-				r.want(200).shows(fields{"threshold": c.to, "name": "Moved", "ordinal": c.move})
-				s.get(path).shows(fields{at + ".threshold": c.to, at + ".name": "Moved"})
+				r.Want(200).Shows(fields{"threshold": c.to, "name": "Moved", "ordinal": c.move})
+				s.Get(path).Shows(fields{at + ".threshold": c.to, at + ".name": "Moved"})
 				return
 			}
-			r.want(422, "unprocessable_entity")
-			s.get(path).shows(fields{at + ".threshold": c.have[c.move], at + ".name": "Z"})
+			r.Want(422, "unprocessable_entity")
+			s.Get(path).Shows(fields{at + ".threshold": c.have[c.move], at + ".name": "Z"})
 		})
 	}
 }
@@ -186,21 +187,21 @@ func TestLadderMoves(t *testing.T) {
 func TestLadderOrder(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	path := "/programs/" + s.newProgram("standard", false, nil) + "/prizes"
+	path := "/programs/" + s.NewProgram("standard", false, nil) + "/prizes"
 	add := func(name string, ordinal any) {
 		t.Helper()
 		body := fields{"threshold": 5, "name": name}
 		if name > "c" {
 			body["threshold"] = 6
 		}
-		s.post(path, plus(body, fields{"ordinal": ordinal})).want(201)
+		s.Post(path, servertest.Merge(body, fields{"ordinal": ordinal})).Want(201)
 	}
 	order := func(want string) {
 		t.Helper()
-		r := s.get(path)
+		r := s.Get(path)
 		var have strings.Builder
-		for i := range r.ids() {
-			fmt.Fprintf(&have, "%s%v ", r.str(fmt.Sprintf("data.%d.name", i)), r.at(fmt.Sprintf("data.%d.ordinal", i)))
+		for i := range r.IDs() {
+			fmt.Fprintf(&have, "%s%v ", r.Str(fmt.Sprintf("data.%d.name", i)), r.At(fmt.Sprintf("data.%d.ordinal", i)))
 		}
 		if have.String() != want {
 			t.Errorf("order %q, want %q", have.String(), want)
@@ -215,54 +216,54 @@ func TestLadderOrder(t *testing.T) {
 	add("e", 1)
 	add("f", 0)
 	order("a0 f0 b1 e1 c7 d8 ")
-	b := s.get(path).ids()[2]
-	s.patch(path+"/"+b, fields{"ordinal": 8}).want(200)
+	b := s.Get(path).IDs()[2]
+	s.Patch(path+"/"+b, fields{"ordinal": 8}).Want(200)
 	order("a0 f0 e1 c7 b8 d8 ")
-	s.call("DELETE", path+"/"+b, nil).want(204)
+	s.Call("DELETE", path+"/"+b, nil).Want(204)
 	order("a0 f0 e1 c7 d8 ")
 }
 
 func TestPrizeDelete(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	program := s.newProgram("standard", true, nil)
+	program := s.NewProgram("standard", true, nil)
 	path := "/programs/" + program + "/prizes"
 	var ids []string
 	for i := range 3 {
-		ids = append(ids, s.post(path, fields{"threshold": i, "name": "Z"}).want(201).str("id"))
+		ids = append(ids, s.Post(path, fields{"threshold": i, "name": "Z"}).Want(201).Str("id"))
 	}
-	r := s.call("DELETE", path+"/"+ids[0], nil).want(204)
-	if len(r.body) > 0 {
-		t.Errorf("a body: %s", r.body)
+	r := s.Call("DELETE", path+"/"+ids[0], nil).Want(204)
+	if len(r.Body) > 0 {
+		t.Errorf("a body: %s", r.Body)
 	}
-	s.call("DELETE", path+"/"+ids[0], nil).want(404, "not_found")
-	s.patch(path+"/"+ids[0], fields{"name": "x"}).want(404, "not_found")
-	s.patch(path+"/"+ids[0], fields{}).want(404, "not_found")
-	s.call("DELETE", path+"/x", nil).want(404, "not_found")
-	s.call("DELETE", "/programs/"+s.ProgramIDs["private"]+"/prizes/"+ids[1], nil).want(404, "not_found")
-	s.patch("/programs/"+s.ProgramIDs["private"]+"/prizes/"+ids[1], fields{"name": "x"}).want(404, "not_found")
+	s.Call("DELETE", path+"/"+ids[0], nil).Want(404, "not_found")
+	s.Patch(path+"/"+ids[0], fields{"name": "x"}).Want(404, "not_found")
+	s.Patch(path+"/"+ids[0], fields{}).Want(404, "not_found")
+	s.Call("DELETE", path+"/x", nil).Want(404, "not_found")
+	s.Call("DELETE", "/programs/"+s.ProgramIDs["private"]+"/prizes/"+ids[1], nil).Want(404, "not_found")
+	s.Patch("/programs/"+s.ProgramIDs["private"]+"/prizes/"+ids[1], fields{"name": "x"}).Want(404, "not_found")
 
 	// Redeemed once, it stays; that does not freeze it.
-	s.sql("UPDATE prizes SET redemptions=1 WHERE id=?", s.row(store.KindPrize, ids[1]))
-	s.call("DELETE", path+"/"+ids[1], nil).want(409, "conflict")
-	s.patch(path+"/"+ids[1], fields{"name": "Y"}).want(200)
+	s.SQL("UPDATE prizes SET redemptions=1 WHERE id=?", s.Row(store.KindPrize, ids[1]))
+	s.Call("DELETE", path+"/"+ids[1], nil).Want(409, "conflict")
+	s.Patch(path+"/"+ids[1], fields{"name": "Y"}).Want(200)
 	// A freed id is not given out again.
-	s.call("DELETE", path+"/"+ids[2], nil).want(204)
-	if again := s.post(path, fields{"threshold": 9, "name": "Z"}).want(201).str("id"); slices.Contains(ids, again) {
+	s.Call("DELETE", path+"/"+ids[2], nil).Want(204)
+	if again := s.Post(path, fields{"threshold": 9, "name": "Z"}).Want(201).Str("id"); slices.Contains(ids, again) {
 		t.Errorf("%s is a new prize", again)
 	}
 
 	// The lock.
-	s.install(s.issue(program, nil))
-	was := s.get(path)
-	for _, id := range []string{ids[1], was.ids()[1]} {
-		s.call("DELETE", path+"/"+id, nil).want(409, "program_has_installed_cards")
-		s.patch(path+"/"+id, fields{"name": "W"}).want(409, "program_has_installed_cards")
-		s.patch(path+"/"+id, fields{}).want(200)
+	s.Install(s.Issue(program, nil))
+	was := s.Get(path)
+	for _, id := range []string{ids[1], was.IDs()[1]} {
+		s.Call("DELETE", path+"/"+id, nil).Want(409, "program_has_installed_cards")
+		s.Patch(path+"/"+id, fields{"name": "W"}).Want(409, "program_has_installed_cards")
+		s.Patch(path+"/"+id, fields{}).Want(200)
 	}
-	s.post(path, fields{"threshold": 1, "name": "Z"}).want(409, "program_has_installed_cards")
-	s.call("DELETE", path+"/"+ids[0], nil).want(404, "not_found")
-	if after := s.get(path); string(after.body) != string(was.body) {
-		t.Errorf("%s, was %s", after.body, was.body)
+	s.Post(path, fields{"threshold": 1, "name": "Z"}).Want(409, "program_has_installed_cards")
+	s.Call("DELETE", path+"/"+ids[0], nil).Want(404, "not_found")
+	if after := s.Get(path); string(after.Body) != string(was.Body) {
+		t.Errorf("%s, was %s", after.Body, was.Body)
 	}
 }

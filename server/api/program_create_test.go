@@ -6,26 +6,27 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
 // TestProgramDefaults: a program made from the least, type by type.
 func TestProgramDefaults(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
-	for _, kind := range types {
+	s := start(t, servertest.Frozen)
+	for _, kind := range servertest.Types {
 		want := fields{"description": "", "category": "other", "active": false, "published_at": nil, "suspended_at": nil, "total_stamps": nil,
 			"repeat_after_reset": false, "discount_percent": nil, "initial_balance_cents": nil, "default_expire_after_days": nil, "logo_url": nil,
 			"access_image_url": nil, "brand_color_hex": "#1F2937", "bg_color_hex": "#FFFFFF", "text_color_hex": "#111827", "icon_key": nil,
 			"location_scope": "all_locations", "scoped_location_ids": []string{}, "prizes": []any{}, "has_installed_cards": false,
 			"created_at": "2026-03-01T09:00:00.000Z", "updated_at": "2026-03-01T09:00:00.000Z"}
-		made := s.post("/programs", bases[kind]).want(201)
-		made.shows(plus(want, bases[kind]))
-		if read := s.get("/programs/" + made.str("id")); string(read.body) != string(made.body) {
-			t.Errorf("read %s, made %s", read.body, made.body)
+		made := s.Post("/programs", servertest.Programs[kind]).Want(201)
+		made.Shows(servertest.Merge(want, servertest.Programs[kind]))
+		if read := s.Get("/programs/" + made.Str("id")); string(read.Body) != string(made.Body) {
+			t.Errorf("read %s, made %s", read.Body, made.Body)
 		}
-		if v := s.value("SELECT name_localizations||description_localizations||visible_in_catalog||border_enabled||ifnull(stamps_expire_after_days,'none') FROM programs WHERE id=?",
-			s.row(store.KindProgram, made.str("id"))); v != "{}{}10none" {
+		if v := s.Value("SELECT name_localizations||description_localizations||visible_in_catalog||border_enabled||ifnull(stamps_expire_after_days,'none') FROM programs WHERE id=?",
+			s.Row(store.KindProgram, made.Str("id"))); v != "{}{}10none" {
 			t.Errorf("%s: the fields that no answer shows are %s", kind, v)
 		}
 	}
@@ -52,45 +53,47 @@ var typed = []struct {
 func TestProgramTyped(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for _, kind := range types {
-		path := "/programs/" + s.newProgram(kind, false, nil)
+	for _, kind := range servertest.Types {
+		path := "/programs/" + s.NewProgram(kind, false, nil)
 		for _, f := range typed {
 			t.Run(kind+" "+f.field, func(t *testing.T) {
-				s := s.on(t)
-				given := func(v any) *reply { return s.post("/programs", plus(bases[kind], fields{f.field: v})) }
+				s := s.On(t)
+				given := func(v any) *servertest.Reply {
+					return s.Post("/programs", servertest.Merge(servertest.Programs[kind], fields{f.field: v}))
+				}
 				mine := slices.Contains(strings.Fields(f.of), kind)
 				switch {
 				case !mine:
-					given(f.value).invalid(f.field + " not_allowed")
-					given(nil).want(201)
-					s.patch(path, fields{f.field: f.value}).invalid(f.field + " not_allowed")
-					s.patch(path, fields{f.field: nil}).want(200)
+					given(f.value).Invalid(f.field + " not_allowed")
+					given(nil).Want(201)
+					s.Patch(path, fields{f.field: f.value}).Invalid(f.field + " not_allowed")
+					s.Patch(path, fields{f.field: nil}).Want(200)
 					if f.value == true {
-						given(false).want(201)
-						s.patch(path, fields{f.field: false}).want(200)
+						given(false).Want(201)
+						s.Patch(path, fields{f.field: false}).Want(200)
 					}
 				case f.required:
-					given(f.value).want(201).shows(fields{f.field: f.value})
-					given(nil).invalid(f.field + " required")
-					without := plus(bases[kind], nil)
+					given(f.value).Want(201).Shows(fields{f.field: f.value})
+					given(nil).Invalid(f.field + " required")
+					without := servertest.Merge(servertest.Programs[kind], nil)
 					delete(without, f.field)
-					s.post("/programs", without).invalid(f.field + " required")
-					s.patch(path, fields{f.field: f.value}).want(200).shows(fields{f.field: f.value})
+					s.Post("/programs", without).Invalid(f.field + " required")
+					s.Patch(path, fields{f.field: f.value}).Want(200).Shows(fields{f.field: f.value})
 				default:
-					given(f.value).want(201)
-					given(nil).want(201)
-					s.patch(path, fields{f.field: f.value}).want(200)
+					given(f.value).Want(201)
+					given(nil).Want(201)
+					s.Patch(path, fields{f.field: f.value}).Want(200)
 				}
 			})
 		}
 	}
 	// Everything at once.
-	s.post("/programs", nil).invalid("name required", "type required")
-	s.post("/programs", fields{"name": nil, "type": nil}).invalid("name required", "type required")
-	s.post("/programs", fields{"name": "x", "type": "standard"}).invalid("total_stamps required", "icon_key required")
-	s.post("/programs", fields{"name": "", "type": "access", "total_stamps": 0, "icon_key": "x"}).invalid("name too_short", "total_stamps too_small", "icon_key not_allowed", "access_image_url required")
-	s.post("/programs", fields{"name": "x", "type": "points", "total_stamps": 5, "icon_key": "x"}).invalid("type invalid_value")
-	s.post("/programs", fields{"name": "x", "type": 5}).invalid("type invalid_type")
+	s.Post("/programs", nil).Invalid("name required", "type required")
+	s.Post("/programs", fields{"name": nil, "type": nil}).Invalid("name required", "type required")
+	s.Post("/programs", fields{"name": "x", "type": "standard"}).Invalid("total_stamps required", "icon_key required")
+	s.Post("/programs", fields{"name": "", "type": "access", "total_stamps": 0, "icon_key": "x"}).Invalid("name too_short", "total_stamps too_small", "icon_key not_allowed", "access_image_url required")
+	s.Post("/programs", fields{"name": "x", "type": "points", "total_stamps": 5, "icon_key": "x"}).Invalid("type invalid_value")
+	s.Post("/programs", fields{"name": "x", "type": 5}).Invalid("type invalid_type")
 }
 
 // bounds are values of program fields with the code that each gets; those
@@ -129,21 +132,21 @@ func TestProgramBounds(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	paths := map[string]string{}
-	for _, kind := range types {
-		paths[kind] = "/programs/" + s.newProgram(kind, false, nil)
+	for _, kind := range servertest.Types {
+		paths[kind] = "/programs/" + s.NewProgram(kind, false, nil)
 	}
 	for _, c := range bounds {
 		t.Run(fmt.Sprintf("%s=%.12v", c.field, c.value), func(t *testing.T) {
-			s := s.on(t)
-			made := s.post("/programs", plus(bases[c.kind], fields{c.field: c.value}))
-			changed := s.patch(paths[c.kind], fields{c.field: c.value})
+			s := s.On(t)
+			made := s.Post("/programs", servertest.Merge(servertest.Programs[c.kind], fields{c.field: c.value}))
+			changed := s.Patch(paths[c.kind], fields{c.field: c.value})
 			if c.want != "" {
-				made.invalid(c.field + " " + c.want)
-				changed.invalid(c.field + " " + c.want)
+				made.Invalid(c.field + " " + c.want)
+				changed.Invalid(c.field + " " + c.want)
 				return
 			}
-			made.want(201).shows(fields{c.field: c.value})
-			changed.want(200).shows(fields{c.field: c.value})
+			made.Want(201).Shows(fields{c.field: c.value})
+			changed.Want(200).Shows(fields{c.field: c.value})
 		})
 	}
 }
@@ -152,7 +155,7 @@ func TestProgramBounds(t *testing.T) {
 func TestProgramHiddenFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	id := s.newProgram("standard", false, nil)
+	id := s.NewProgram("standard", false, nil)
 	for _, c := range []struct {
 		field string
 		value any
@@ -176,31 +179,31 @@ func TestProgramHiddenFields(t *testing.T) {
 		{"description_localizations", fields{"zz": ""}, "description_localizations.zz unknown_field"},
 	} {
 		stored := func(id string) string {
-			return s.value("SELECT "+c.field+" FROM programs WHERE id=?", s.row(store.KindProgram, id))
+			return s.Value("SELECT "+c.field+" FROM programs WHERE id=?", s.Row(store.KindProgram, id))
 		}
-		made := s.post("/programs", plus(bases["standard"], fields{c.field: c.value}))
-		changed := s.patch("/programs/"+id, fields{c.field: c.value})
+		made := s.Post("/programs", servertest.Merge(servertest.Programs["standard"], fields{c.field: c.value}))
+		changed := s.Patch("/programs/"+id, fields{c.field: c.value})
 		if strings.Contains(c.want, " ") {
-			made.invalid(c.want)
-			changed.invalid(c.want)
+			made.Invalid(c.want)
+			changed.Invalid(c.want)
 			continue
 		}
-		changed.want(200)
-		if a, b := stored(made.want(201).str("id")), stored(id); a != c.want || b != c.want {
+		changed.Want(200)
+		if a, b := stored(made.Want(201).Str("id")), stored(id); a != c.want || b != c.want {
 			t.Errorf("%s: created as %.100s, changed to %.100s, want %.100s", c.field, a, b, c.want)
 		}
 	}
 	// Another change leaves them alone; null brings the defaults back.
 	all := func() string {
-		return s.value("SELECT ifnull(stamps_expire_after_days,'none')||visible_in_catalog||border_enabled||length(name_localizations)||' '||length(description_localizations) FROM programs WHERE id=?",
-			s.row(store.KindProgram, id))
+		return s.Value("SELECT ifnull(stamps_expire_after_days,'none')||visible_in_catalog||border_enabled||length(name_localizations)||' '||length(description_localizations) FROM programs WHERE id=?",
+			s.Row(store.KindProgram, id))
 	}
 	was := all()
-	s.patch("/programs/"+id, fields{"name": "Other"}).want(200)
+	s.Patch("/programs/"+id, fields{"name": "Other"}).Want(200)
 	if now := all(); now != was {
 		t.Errorf("a new name changed %s to %s", was, now)
 	}
-	s.patch("/programs/"+id, fields{"stamps_expire_after_days": nil, "name_localizations": nil, "description_localizations": nil}).want(200)
+	s.Patch("/programs/"+id, fields{"stamps_expire_after_days": nil, "name_localizations": nil, "description_localizations": nil}).Want(200)
 	if now := all(); now != "none012 2" {
 		t.Errorf("cleared to %s", now)
 	}
@@ -209,7 +212,7 @@ func TestProgramHiddenFields(t *testing.T) {
 func TestProgramScope(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	_, foreign := s.elsewhere()
+	_, foreign := newOtherShop(s)
 	one, two := s.LocationIDs[0], s.LocationIDs[1]
 	const all, selected = "all_locations", "selected_locations"
 	for i, c := range []struct {
@@ -245,23 +248,23 @@ func TestProgramScope(t *testing.T) {
 		{fields{"location_scope": selected, "scoped_location_ids": []string{one}}, fields{"scoped_location_ids": []string{foreign}}, "scoped_location_ids.0 invalid_value", nil},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			s := s.on(t)
-			r := s.post("/programs", plus(bases["discount"], c.first))
+			s := s.On(t)
+			r := s.Post("/programs", servertest.Merge(servertest.Programs["discount"], c.first))
 			if c.then != nil {
-				r = s.patch("/programs/"+r.want(201).str("id"), c.then)
+				r = s.Patch("/programs/"+r.Want(201).Str("id"), c.then)
 			}
 			if strings.Contains(c.want, " ") {
-				r.invalid(c.want)
+				r.Invalid(c.want)
 				return
 			}
-			if r.status >= 300 {
-				t.Fatalf("%s", r.body)
+			if r.Status >= 300 {
+				t.Fatalf("%s", r.Body)
 			}
 			want := fields{"location_scope": c.want, "scoped_location_ids": append([]string{}, c.ids...)}
-			r.shows(want)
-			s.get("/programs/" + r.str("id")).shows(want)
-			page := s.get("/programs?limit=1")
-			page.shows(fields{"data.0.location_scope": c.want, "data.0.scoped_location_ids": append([]string{}, c.ids...)})
+			r.Shows(want)
+			s.Get("/programs/" + r.Str("id")).Shows(want)
+			page := s.Get("/programs?limit=1")
+			page.Shows(fields{"data.0.location_scope": c.want, "data.0.scoped_location_ids": append([]string{}, c.ids...)})
 		})
 	}
 }

@@ -4,16 +4,17 @@ import (
 	"slices"
 	"testing"
 
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
 // TestProgramPatch: each field changes itself and updated_at, nothing else.
 func TestProgramPatch(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	paths := map[string]string{}
-	for _, kind := range types {
-		paths[kind] = "/programs/" + s.newProgram(kind, true, nil)
+	for _, kind := range servertest.Types {
+		paths[kind] = "/programs/" + s.NewProgram(kind, true, nil)
 	}
 	for _, c := range []struct {
 		kind, field string
@@ -26,33 +27,33 @@ func TestProgramPatch(t *testing.T) {
 		{"discount", "discount_percent", 7.5}, {"access", "access_image_url", "https://example.com/b.png"}, {"prepaid", "initial_balance_cents", 2000},
 	} {
 		t.Run(c.kind+" "+c.field, func(t *testing.T) {
-			s := s.on(t)
-			was := s.get(paths[c.kind])
-			s.advance("1s")
-			r := s.patch(paths[c.kind], fields{c.field: c.value}).want(200)
-			r.shows(fields{c.field: c.value, "updated_at": s.app.Store.Now().String()})
-			for _, name := range names(was.body) {
-				if name != c.field && name != "updated_at" && string(r.part(name)) != string(was.part(name)) {
-					t.Errorf("%s changed to %s", name, r.part(name))
+			s := s.On(t)
+			was := s.Get(paths[c.kind])
+			s.Advance("1s")
+			r := s.Patch(paths[c.kind], fields{c.field: c.value}).Want(200)
+			r.Shows(fields{c.field: c.value, "updated_at": s.App.Store.Now().String()})
+			for _, name := range servertest.Names(was.Body) {
+				if name != c.field && name != "updated_at" && string(r.Raw(name)) != string(was.Raw(name)) {
+					t.Errorf("%s changed to %s", name, r.Raw(name))
 				}
 			}
-			if read := s.get(paths[c.kind]); string(read.body) != string(r.body) {
-				t.Errorf("read %s, answered %s", read.body, r.body)
+			if read := s.Get(paths[c.kind]); string(read.Body) != string(r.Body) {
+				t.Errorf("read %s, answered %s", read.Body, r.Body)
 			}
 		})
 	}
 	// An empty patch changes nothing, in every state.
 	for _, step := range []string{"", "suspend", "unsuspend", "unpublish"} {
 		if step != "" {
-			s.post(paths["access"]+"/"+step, nil).want(200)
+			s.Post(paths["access"]+"/"+step, nil).Want(200)
 		}
-		was, audits := s.get(paths["access"]), s.audits()
-		s.advance("1s")
-		if r := s.patch(paths["access"], fields{}).want(200); string(r.body) != string(was.body) || s.audits() != audits {
-			t.Errorf("after %q: %s, was %s", step, r.body, was.body)
+		was, audits := s.Get(paths["access"]), countAudits(s)
+		s.Advance("1s")
+		if r := s.Patch(paths["access"], fields{}).Want(200); string(r.Body) != string(was.Body) || countAudits(s) != audits {
+			t.Errorf("after %q: %s, was %s", step, r.Body, was.Body)
 		}
-		if r := s.patch(paths["access"], nil).want(200); string(r.body) != string(was.body) {
-			t.Errorf("after %q: %s, was %s", step, r.body, was.body)
+		if r := s.Patch(paths["access"], nil).Want(200); string(r.Body) != string(was.Body) {
+			t.Errorf("after %q: %s, was %s", step, r.Body, was.Body)
 		}
 	}
 }
@@ -62,7 +63,7 @@ func TestProgramPatch(t *testing.T) {
 func TestProgramPatchNull(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	path := "/programs/" + s.newProgram("standard", false, fields{"description": "d", "logo_url": "https://example.com/l.png", "default_expire_after_days": 5,
+	path := "/programs/" + s.NewProgram("standard", false, fields{"description": "d", "logo_url": "https://example.com/l.png", "default_expire_after_days": 5,
 		"stamps_expire_after_days": 5, "category": "tea", "repeat_after_reset": true})
 	for _, c := range []struct {
 		field, detail string // no detail: accepted
@@ -75,62 +76,62 @@ func TestProgramPatchNull(t *testing.T) {
 		{"description", "", ""}, {"logo_url", "", nil}, {"default_expire_after_days", "", nil},
 		{"discount_percent", "", nil}, {"access_image_url", "", nil}, {"initial_balance_cents", "", nil},
 	} {
-		r := s.patch(path, fields{c.field: nil})
+		r := s.Patch(path, fields{c.field: nil})
 		if c.detail != "" {
-			r.invalid(c.field + " " + c.detail)
+			r.Invalid(c.field + " " + c.detail)
 			continue
 		}
-		r.want(200).shows(fields{c.field: c.after})
+		r.Want(200).Shows(fields{c.field: c.after})
 	}
 	for _, v := range []any{"standard", "private", "nonsense", 5} {
-		s.patch(path, fields{"type": v, "name": "x"}).invalid("type not_allowed")
+		s.Patch(path, fields{"type": v, "name": "x"}).Invalid("type not_allowed")
 	}
 	for kind, field := range map[string]string{"discount": "discount_percent", "access": "access_image_url", "prepaid": "initial_balance_cents"} {
-		p := "/programs/" + s.newProgram(kind, false, nil)
-		s.patch(p, fields{field: nil}).invalid(field + " required")
+		p := "/programs/" + s.NewProgram(kind, false, nil)
+		s.Patch(p, fields{field: nil}).Invalid(field + " required")
 	}
-	s.get(path).want(200).shows(fields{"name": "S", "category": "tea", "total_stamps": 10, "repeat_after_reset": true, "icon_key": "cup", "type": "standard"})
+	s.Get(path).Want(200).Shows(fields{"name": "S", "category": "tea", "total_stamps": 10, "repeat_after_reset": true, "icon_key": "cup", "type": "standard"})
 }
 
 // TestProgramLock: once a card was installed the template and its ladder are
 // frozen, and stay so.
 func TestProgramLock(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	values := map[string]map[string]any{
 		"standard": {"total_stamps": 10, "repeat_after_reset": true, "icon_key": "x", "stamps_expire_after_days": 5, "description": "x", "category": "x", "logo_url": nil,
 			"brand_color_hex": "#000000", "bg_color_hex": "#000000", "text_color_hex": "#000000", "default_expire_after_days": 5, "visible_in_catalog": true,
 			"border_enabled": true, "location_scope": "all_locations", "scoped_location_ids": []string{}, "name_localizations": fields{}, "description_localizations": nil},
 		"private": {"total_stamps": 5}, "discount": {"discount_percent": 5}, "access": {"access_image_url": "https://example.com/a.png"}, "prepaid": {"initial_balance_cents": 500},
 	}
-	for _, kind := range types {
-		path := "/programs/" + s.newProgram(kind, true, nil)
-		card := s.issue(path[len("/programs/"):], nil)
-		s.get(path).shows(fields{"has_installed_cards": false})
-		s.install(card)
-		was := s.get(path)
-		was.shows(fields{"has_installed_cards": true})
-		s.advance("1m")
+	for _, kind := range servertest.Types {
+		path := "/programs/" + s.NewProgram(kind, true, nil)
+		card := s.Issue(path[len("/programs/"):], nil)
+		s.Get(path).Shows(fields{"has_installed_cards": false})
+		s.Install(card)
+		was := s.Get(path)
+		was.Shows(fields{"has_installed_cards": true})
+		s.Advance("1m")
 		for field, v := range values[kind] {
-			s.patch(path, fields{field: v}).want(409, "program_has_installed_cards")
+			s.Patch(path, fields{field: v}).Want(409, "program_has_installed_cards")
 		}
-		s.patch(path, fields{"name": was.str("name")}).want(409, "program_has_installed_cards")
-		s.patch(path, fields{"type": kind}).invalid("type not_allowed")
-		s.patch(path, fields{"name": ""}).invalid("name too_short")
+		s.Patch(path, fields{"name": was.Str("name")}).Want(409, "program_has_installed_cards")
+		s.Patch(path, fields{"type": kind}).Invalid("type not_allowed")
+		s.Patch(path, fields{"name": ""}).Invalid("name too_short")
 		for _, body := range []any{nil, fields{}} {
-			if r := s.patch(path, body).want(200); string(r.body) != string(was.body) {
-				t.Errorf("%s: %s, was %s", kind, r.body, was.body)
+			if r := s.Patch(path, body).Want(200); string(r.Body) != string(was.Body) {
+				t.Errorf("%s: %s, was %s", kind, r.Body, was.Body)
 			}
 		}
 		// No operation on the card takes the lock away, and the lock does not
 		// stop the lifecycle.
-		s.post("/cards/"+card+"/reissue", nil).want(200)
-		s.get(path).shows(fields{"has_installed_cards": true})
-		s.control("POST", "/cards/"+card+"/archive", fields{})
-		s.get(path).shows(fields{"has_installed_cards": true})
-		s.control("POST", "/cards/"+card+"/delete", fields{})
+		s.Post("/cards/"+card+"/reissue", nil).Want(200)
+		s.Get(path).Shows(fields{"has_installed_cards": true})
+		s.Control("POST", "/cards/"+card+"/archive", fields{})
+		s.Get(path).Shows(fields{"has_installed_cards": true})
+		s.Control("POST", "/cards/"+card+"/delete", fields{})
 		for _, a := range []string{"suspend", "unsuspend", "unpublish", "publish"} {
-			s.post(path+"/"+a, nil).want(200).shows(fields{"has_installed_cards": true})
+			s.Post(path+"/"+a, nil).Want(200).Shows(fields{"has_installed_cards": true})
 		}
 	}
 }
@@ -139,27 +140,27 @@ func TestProgramLock(t *testing.T) {
 func TestProgramTotalStamps(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	path := "/programs/" + s.newProgram("standard", false, nil)
-	s.patch(path, fields{"total_stamps": 1}).want(200)
-	s.patch(path, fields{"total_stamps": 10}).want(200)
+	path := "/programs/" + s.NewProgram("standard", false, nil)
+	s.Patch(path, fields{"total_stamps": 1}).Want(200)
+	s.Patch(path, fields{"total_stamps": 10}).Want(200)
 	var last string
 	for _, n := range []int{4, 8} {
-		last = s.post(path+"/prizes", fields{"threshold": n, "name": "Z"}).want(201).str("id")
+		last = s.Post(path+"/prizes", fields{"threshold": n, "name": "Z"}).Want(201).Str("id")
 	}
-	s.patch(path, fields{"total_stamps": 7, "name": "Other"}).want(422, "unprocessable_entity")
-	s.get(path).shows(fields{"total_stamps": 10, "name": "S"})
-	s.patch(path, fields{"total_stamps": 8}).want(200).shows(fields{"total_stamps": 8})
-	s.call("DELETE", path+"/prizes/"+last, nil).want(204)
-	s.patch(path, fields{"total_stamps": 3}).want(422, "unprocessable_entity")
-	s.patch(path, fields{"total_stamps": 4}).want(200).shows(fields{"total_stamps": 4})
+	s.Patch(path, fields{"total_stamps": 7, "name": "Other"}).Want(422, "unprocessable_entity")
+	s.Get(path).Shows(fields{"total_stamps": 10, "name": "S"})
+	s.Patch(path, fields{"total_stamps": 8}).Want(200).Shows(fields{"total_stamps": 8})
+	s.Call("DELETE", path+"/prizes/"+last, nil).Want(204)
+	s.Patch(path, fields{"total_stamps": 3}).Want(422, "unprocessable_entity")
+	s.Patch(path, fields{"total_stamps": 4}).Want(200).Shows(fields{"total_stamps": 4})
 }
 
 // TestProgramPatchScopeMovesCards: where a card works follows its program.
 func TestProgramPatchScopeMovesCards(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	program := s.newProgram("access", true, nil)
-	card := s.issue(program, nil)
+	program := s.NewProgram("access", true, nil)
+	card := s.Issue(program, nil)
 	for _, c := range []struct {
 		scope fields
 		all   bool
@@ -170,17 +171,17 @@ func TestProgramPatchScopeMovesCards(t *testing.T) {
 		{fields{"scoped_location_ids": []string{s.LocationIDs[1], s.LocationIDs[0]}}, false, []string{"Centrale", "Stazione"}},
 		{fields{"location_scope": "all_locations"}, true, []string{"Centrale", "Stazione"}},
 	} {
-		s.patch("/programs/"+program, c.scope).want(200)
-		r := s.get("/cards/" + card).want(200)
+		s.Patch("/programs/"+program, c.scope).Want(200)
+		r := s.Get("/cards/" + card).Want(200)
 		var have []string
-		for _, l := range r.at("locations").([]any) {
+		for _, l := range r.At("locations").([]any) {
 			have = append(have, l.(map[string]any)["name"].(string))
 		}
-		if r.at("all_locations") != c.all || !slices.Equal(have, c.want) {
-			t.Errorf("%v: %v %q, want %q", c.scope, r.at("all_locations"), have, c.want)
+		if r.At("all_locations") != c.all || !slices.Equal(have, c.want) {
+			t.Errorf("%v: %v %q, want %q", c.scope, r.At("all_locations"), have, c.want)
 		}
 	}
-	if v := s.value("SELECT count(*) FROM program_locations WHERE program_id=?", s.row(store.KindProgram, program)); v != "0" {
+	if v := s.Value("SELECT count(*) FROM program_locations WHERE program_id=?", s.Row(store.KindProgram, program)); v != "0" {
 		t.Errorf("%s scoped locations are left", v)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -48,36 +49,36 @@ var blank = map[string]string{
 func TestProgramShape(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for _, kind := range types {
-		made := s.post("/programs", bases[kind]).want(201)
-		made.shaped("", programDetailTable, "published_at suspended_at "+blank[kind])
-		id := made.str("id")
+	for _, kind := range servertest.Types {
+		made := s.Post("/programs", servertest.Programs[kind]).Want(201)
+		made.Shaped("", programDetailTable, "published_at suspended_at "+blank[kind])
+		id := made.Str("id")
 		path := "/programs/" + id
-		s.get(path).want(200).shaped("", programDetailTable, "published_at suspended_at "+blank[kind])
-		s.patch(path, fields{"name": "N"}).want(200).shaped("", programDetailTable, "published_at suspended_at "+blank[kind])
-		s.get("/programs?limit=1").want(200).shaped("data.0", programTable, "published_at suspended_at "+blank[kind])
+		s.Get(path).Want(200).Shaped("", programDetailTable, "published_at suspended_at "+blank[kind])
+		s.Patch(path, fields{"name": "N"}).Want(200).Shaped("", programDetailTable, "published_at suspended_at "+blank[kind])
+		s.Get("/programs?limit=1").Want(200).Shaped("data.0", programTable, "published_at suspended_at "+blank[kind])
 		for _, step := range []struct{ action, nulls string }{
 			{"publish", "suspended_at "}, {"suspend", ""}, {"unsuspend", "suspended_at "}, {"unpublish", "published_at suspended_at "},
 		} {
-			s.post(path+"/"+step.action, nil).want(200).shaped("", programDetailTable, step.nulls+blank[kind])
-			s.get("/programs?limit=1").want(200).shaped("data.0", programTable, step.nulls+blank[kind])
+			s.Post(path+"/"+step.action, nil).Want(200).Shaped("", programDetailTable, step.nulls+blank[kind])
+			s.Get("/programs?limit=1").Want(200).Shaped("data.0", programTable, step.nulls+blank[kind])
 		}
 	}
-	page := s.get("/programs?limit=2").want(200)
-	page.shaped("", pageTable, "")
-	page.shows(fields{"limit": 2})
+	page := s.Get("/programs?limit=2").Want(200)
+	page.Shaped("", pageTable, "")
+	page.Shows(fields{"limit": 2})
 	// The ladder is inside the detail; nothing is null in a program that has all.
-	full := s.get("/programs/" + s.ProgramIDs["standard"]).want(200)
-	full.shaped("prizes.2", prizeTable, "")
-	id := s.newProgram("standard", true, fields{"default_expire_after_days": 30, "logo_url": "https://example.com/l.png"})
-	s.post("/programs/"+id+"/suspend", nil).want(200).shaped("", programDetailTable, "discount_percent initial_balance_cents access_image_url")
+	full := s.Get("/programs/" + s.ProgramIDs["standard"]).Want(200)
+	full.Shaped("prizes.2", prizeTable, "")
+	id := s.NewProgram("standard", true, fields{"default_expire_after_days": 30, "logo_url": "https://example.com/l.png"})
+	s.Post("/programs/"+id+"/suspend", nil).Want(200).Shaped("", programDetailTable, "discount_percent initial_balance_cents access_image_url")
 }
 
 // TestProgramLifecycle is contract section 4's table: every state, every
 // action.
 func TestProgramLifecycle(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	paths := map[string][]string{"unpublished": nil, "published": {"publish"}, "suspended": {"publish", "suspend"}}
 	const noop = "no-op"
 	for _, c := range []struct{ from, action, want string }{
@@ -95,26 +96,26 @@ func TestProgramLifecycle(t *testing.T) {
 		{"suspended", "unsuspend", "published"},
 	} {
 		t.Run(c.from+" "+c.action, func(t *testing.T) {
-			s := s.on(t)
-			path := "/programs/" + s.newProgram("standard", false, nil)
+			s := s.On(t)
+			path := "/programs/" + s.NewProgram("standard", false, nil)
 			for _, a := range paths[c.from] {
-				s.advance("1m")
-				s.post(path+"/"+a, nil).want(200)
+				s.Advance("1m")
+				s.Post(path+"/"+a, nil).Want(200)
 			}
-			was, audits := s.get(path), s.audits()
-			s.advance("1m")
-			r := s.post(path+"/"+c.action, nil)
+			was, audits := s.Get(path), countAudits(s)
+			s.Advance("1m")
+			r := s.Post(path+"/"+c.action, nil)
 			if c.want == conflict || c.want == noop {
-				if r.refused(map[string]string{conflict: conflict, noop: "200"}[c.want]); c.want == noop && string(r.body) != string(was.body) {
-					t.Errorf("changed to %s", r.body)
+				if r.WantOutcome(map[string]string{conflict: conflict, noop: "200"}[c.want]); c.want == noop && string(r.Body) != string(was.Body) {
+					t.Errorf("changed to %s", r.Body)
 				}
-				if after := s.get(path); string(after.body) != string(was.body) || s.audits() != audits {
-					t.Errorf("changed to %s", after.body)
+				if after := s.Get(path); string(after.Body) != string(was.Body) || countAudits(s) != audits {
+					t.Errorf("changed to %s", after.Body)
 				}
 				return
 			}
-			now := s.app.Store.Now().String()
-			want := fields{"active": c.want == "published", "published_at": was.at("published_at"), "suspended_at": nil, "updated_at": now, "created_at": was.at("created_at")}
+			now := s.App.Store.Now().String()
+			want := fields{"active": c.want == "published", "published_at": was.At("published_at"), "suspended_at": nil, "updated_at": now, "created_at": was.At("created_at")}
 			switch c.action {
 			case "publish":
 				want["published_at"] = now
@@ -123,42 +124,42 @@ func TestProgramLifecycle(t *testing.T) {
 			case "suspend":
 				want["suspended_at"] = now
 			}
-			r.want(200).shows(want)
-			if after := s.get(path); string(after.body) != string(r.body) {
-				t.Errorf("read %s, answered %s", after.body, r.body)
+			r.Want(200).Shows(want)
+			if after := s.Get(path); string(after.Body) != string(r.Body) {
+				t.Errorf("read %s, answered %s", after.Body, r.Body)
 			}
 			issue := map[string]string{"published": "201", "unpublished": "422 unprocessable_entity", "suspended": "422 unprocessable_entity"}
-			s.post(path+"/cards", nil).refused(issue[c.want])
+			s.Post(path+"/cards", nil).WantOutcome(issue[c.want])
 		})
 	}
-	s.post("/programs/"+s.ProgramIDs["access"]+"/publish", fields{"at": "now"}).invalid("at unknown_field")
+	s.Post("/programs/"+s.ProgramIDs["access"]+"/publish", fields{"at": "now"}).Invalid("at unknown_field")
 }
 
 func TestProgramUnknown(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	other, _ := s.elsewhere()
-	gone := s.newProgram("standard", true, nil)
-	prize := s.post("/programs/"+gone+"/prizes", fields{"threshold": 5, "name": "Z"}).want(201).str("id")
-	card := s.issue(gone, fields{"external_ref": "r"})
-	s.control("DELETE", "/programs/"+gone, nil)
-	for _, id := range []string{"x", "prg_00000000000000000000000000", gone, s.LocationIDs[0], s.app.Store.ID(store.KindProgram, 999), other.newProgram("access", true, nil)} {
+	other, _ := newOtherShop(s)
+	gone := s.NewProgram("standard", true, nil)
+	prize := s.Post("/programs/"+gone+"/prizes", fields{"threshold": 5, "name": "Z"}).Want(201).Str("id")
+	card := s.Issue(gone, fields{"external_ref": "r"})
+	s.Control("DELETE", "/programs/"+gone, nil)
+	for _, id := range []string{"x", "prg_00000000000000000000000000", gone, s.LocationIDs[0], s.App.Store.ID(store.KindProgram, 999), other.NewProgram("access", true, nil)} {
 		path := "/programs/" + id
-		s.get(path).want(404, "not_found")
-		s.patch(path, fields{"name": "x"}).want(404, "not_found")
-		s.patch(path, fields{}).want(404, "not_found")
+		s.Get(path).Want(404, "not_found")
+		s.Patch(path, fields{"name": "x"}).Want(404, "not_found")
+		s.Patch(path, fields{}).Want(404, "not_found")
 		for _, a := range []string{"publish", "unpublish", "suspend", "unsuspend"} {
-			s.post(path+"/"+a, nil).want(404, "not_found")
+			s.Post(path+"/"+a, nil).Want(404, "not_found")
 		}
-		s.get(path+"/prizes").want(404, "not_found")
-		s.post(path+"/prizes", fields{"threshold": 1, "name": "x"}).want(404, "not_found")
-		s.patch(path+"/prizes/"+prize, fields{"name": "x"}).want(404, "not_found")
-		s.call("DELETE", path+"/prizes/"+prize, nil).want(404, "not_found")
-		s.post(path+"/cards", nil).want(404, "not_found")
+		s.Get(path+"/prizes").Want(404, "not_found")
+		s.Post(path+"/prizes", fields{"threshold": 1, "name": "x"}).Want(404, "not_found")
+		s.Patch(path+"/prizes/"+prize, fields{"name": "x"}).Want(404, "not_found")
+		s.Call("DELETE", path+"/prizes/"+prize, nil).Want(404, "not_found")
+		s.Post(path+"/cards", nil).Want(404, "not_found")
 	}
 	// The cards of a deleted program are archived and stay.
-	s.get("/cards/" + card).want(200).shows(fields{"status": "archived", "program_id": gone, "program_name": "S", "external_ref": "r"})
-	if ids := s.get("/programs?limit=100").want(200).ids(); slices.Contains(ids, gone) || len(ids) != 5 {
+	s.Get("/cards/" + card).Want(200).Shows(fields{"status": "archived", "program_id": gone, "program_name": "S", "external_ref": "r"})
+	if ids := s.Get("/programs?limit=100").Want(200).IDs(); slices.Contains(ids, gone) || len(ids) != 5 {
 		t.Errorf("listed %q", ids)
 	}
 }
@@ -166,27 +167,27 @@ func TestProgramUnknown(t *testing.T) {
 // TestProgramList: the filter by type, each and combined with paging.
 func TestProgramList(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	want := map[string][]string{}
 	for kind, id := range s.ProgramIDs {
 		want[kind] = []string{id}
 	}
 	for i := range 10 {
-		kind := types[i*2%5]
-		want[kind] = append([]string{s.newProgram(kind, i%2 == 0, nil)}, want[kind]...)
+		kind := servertest.Types[i*2%5]
+		want[kind] = append([]string{s.NewProgram(kind, i%2 == 0, nil)}, want[kind]...)
 	}
-	for _, kind := range types {
+	for _, kind := range servertest.Types {
 		for _, limit := range []string{"1", "2", "100"} {
-			if ids, _ := s.all("/programs", "type", kind, "limit", limit); !slices.Equal(ids, want[kind]) {
+			if ids, _ := s.All("/programs", "type", kind, "limit", limit); !slices.Equal(ids, want[kind]) {
 				t.Errorf("type %s, limit %s: %q, want %q", kind, limit, ids, want[kind])
 			}
 		}
 	}
-	s.get("/programs?type=stamps").invalid("type invalid_value")
-	s.get("/programs?type=").invalid("type invalid_value")
-	s.get("/programs?type=access&type=access").invalid("type invalid_value")
-	s.get("/programs?type=Access&limit=0").invalid("limit too_small", "type invalid_value")
-	if n := len(s.get("/programs?types=access").want(200).ids()); n != 15 {
+	s.Get("/programs?type=stamps").Invalid("type invalid_value")
+	s.Get("/programs?type=").Invalid("type invalid_value")
+	s.Get("/programs?type=access&type=access").Invalid("type invalid_value")
+	s.Get("/programs?type=Access&limit=0").Invalid("limit too_small", "type invalid_value")
+	if n := len(s.Get("/programs?types=access").Want(200).IDs()); n != 15 {
 		t.Errorf("an unknown parameter left %d of 15", n)
 	}
 }

@@ -22,27 +22,27 @@ func TestPublic(t *testing.T) {
 		{"/openapi.json", "application/json", ""},
 		{"/docs", "text/html; charset=utf-8", ""},
 	} {
-		r := s.fetch("GET", s.Origin+c.path, nil, nil).want(200)
-		if kind := r.header.Get("Content-Type"); kind != c.kind {
+		r := s.Fetch("GET", s.Origin+c.path, nil, nil).Want(200)
+		if kind := r.Header.Get("Content-Type"); kind != c.kind {
 			t.Errorf("%s is %s", c.path, kind)
 		}
-		if c.body != "" && string(r.body) != c.body {
-			t.Errorf("%s: %s", c.path, r.body)
+		if c.body != "" && string(r.Body) != c.body {
+			t.Errorf("%s: %s", c.path, r.Body)
 		}
-		if !strings.HasPrefix(r.header.Get("X-Request-Id"), "req_") {
+		if !strings.HasPrefix(r.Header.Get("X-Request-Id"), "req_") {
 			t.Errorf("%s has no request id", c.path)
 		}
-		post := s.fetch("POST", s.Origin+c.path, nil, nil).want(405, "bad_request")
-		if allow := post.header.Get("Allow"); !strings.Contains(allow, "GET") {
+		post := s.Fetch("POST", s.Origin+c.path, nil, nil).Want(405, "bad_request")
+		if allow := post.Header.Get("Allow"); !strings.Contains(allow, "GET") {
 			t.Errorf("%s allows %q", c.path, allow)
 		}
 	}
 	// None of it is below the API's prefix, nor is the rest of the API above.
 	for _, path := range []string{"/healthz", "/openapi.json", "/docs", "/pricing"} {
-		s.get(path).want(404, "not_found")
+		s.Get(path).Want(404, "not_found")
 	}
 	for _, path := range []string{"/", "/me", "/cards", "/mcp", "/healthz/", "/docs/x"} {
-		s.fetch("GET", s.Origin+path, nil, nil).want(404, "not_found")
+		s.Fetch("GET", s.Origin+path, nil, nil).Want(404, "not_found")
 	}
 }
 
@@ -50,10 +50,10 @@ func TestPublic(t *testing.T) {
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.PublicURL = "https://cards.example.com/shop/" })
-	raw := s.fetch("GET", s.Origin+"/openapi.json", nil, nil).want(200)
-	raw.shows(fields{"openapi": "3.1.0", "info.version": "1.0.0", "servers": []fields{{"url": "https://cards.example.com/shop/api/public/v1"}}})
+	raw := s.Fetch("GET", s.Origin+"/openapi.json", nil, nil).Want(200)
+	raw.Shows(fields{"openapi": "3.1.0", "info.version": "1.0.0", "servers": []fields{{"url": "https://cards.example.com/shop/api/public/v1"}}})
 	var doc struct{ Paths map[string]map[string]any }
-	if err := json.Unmarshal(raw.body, &doc); err != nil {
+	if err := json.Unmarshal(raw.Body, &doc); err != nil {
 		t.Fatal(err)
 	}
 	var have []string
@@ -79,8 +79,8 @@ func TestOpenAPI(t *testing.T) {
 			t.Errorf("there is %s", none)
 		}
 	}
-	issue := s.base + "/programs/" + s.ProgramIDs["access"] + "/cards"
-	if url := s.fetch("POST", issue, nil, http.Header{"Authorization": {"Bearer " + s.key}}).want(201).str("install_url"); !strings.HasPrefix(url, "https://cards.example.com/shop/i/") {
+	issue := s.URL + "/programs/" + s.ProgramIDs["access"] + "/cards"
+	if url := s.Fetch("POST", issue, nil, http.Header{"Authorization": {"Bearer " + s.Key}}).Want(201).Str("install_url"); !strings.HasPrefix(url, "https://cards.example.com/shop/i/") {
 		t.Errorf("install_url %s", url)
 	}
 }
@@ -88,7 +88,7 @@ func TestOpenAPI(t *testing.T) {
 func TestPricing(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	s.fetch("GET", s.Origin+"/pricing", nil, nil).want(404, "not_found")
+	s.Fetch("GET", s.Origin+"/pricing", nil, nil).Want(404, "not_found")
 
 	const text = `{ "currency": "EUR", "plans": [{"name":"Business API","cents":1900}] }`
 	file := filepath.Join(t.TempDir(), "pricing.json")
@@ -96,11 +96,11 @@ func TestPricing(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = start(t, func(c *app.Config) { c.PricingFile = file })
-	r := s.fetch("GET", s.Origin+"/pricing", nil, nil).want(200)
-	if string(r.body) != text || r.header.Get("Content-Type") != "application/json" {
-		t.Errorf("%s: %s", r.header.Get("Content-Type"), r.body)
+	r := s.Fetch("GET", s.Origin+"/pricing", nil, nil).Want(200)
+	if string(r.Body) != text || r.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("%s: %s", r.Header.Get("Content-Type"), r.Body)
 	}
-	s.fetch("POST", s.Origin+"/pricing", nil, nil).want(405, "bad_request")
+	s.Fetch("POST", s.Origin+"/pricing", nil, nil).Want(405, "bad_request")
 
 	for _, bad := range []string{"", "{", "nonsense"} {
 		if err := os.WriteFile(file, []byte(bad), 0o600); err != nil {

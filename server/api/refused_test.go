@@ -12,26 +12,27 @@ import (
 
 	"punchcard/server/api"
 	faces "punchcard/server/kernel"
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
-// version returns a function that tells how many transactions have changed the
+// fileVersion returns a function that tells how many transactions have changed the
 // file so far, as SQLite counts them for its other connections.
-func (s *server) version() func() string {
-	s.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: s.app.Store.Path()}).EscapedPath()+"?mode=ro&_pragma=busy_timeout(5000)")
+func fileVersion(s *servertest.Server) func() string {
+	s.T.Helper()
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: s.App.Store.Path()}).EscapedPath()+"?mode=ro&_pragma=busy_timeout(5000)")
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	one, err := db.Conn(context.Background())
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	s.t.Cleanup(func() { one.Close(); db.Close() })
+	s.T.Cleanup(func() { one.Close(); db.Close() })
 	return func() (n string) {
-		s.t.Helper()
+		s.T.Helper()
 		if err := one.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&n); err != nil {
-			s.t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		return n
 	}
@@ -61,41 +62,41 @@ const unsupported = "403 location_scope_unsupported"
 // must not have it: the answer is the contract's, and nothing is written.
 func TestEveryOperationRefuses(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen, manyKeys)
-	th := s.things()
+	s := start(t, servertest.Frozen, manyKeys)
+	th := newThings(s)
 
 	// What the restricted key, of the first location, must not reach.
-	outside := s.things()
-	s.patch("/programs/"+outside.program, fields{"location_scope": "selected_locations", "scoped_location_ids": s.LocationIDs[1:2]}).want(200)
-	s.patch("/programs/"+outside.program+"/webhooks/"+outside.webhook, fields{"location_ids": s.LocationIDs[1:2]}).want(200)
-	s.fail(th.delivery)
-	s.fail(outside.delivery)
+	outside := newThings(s)
+	s.Patch("/programs/"+outside.program, fields{"location_scope": "selected_locations", "scoped_location_ids": s.LocationIDs[1:2]}).Want(200)
+	s.Patch("/programs/"+outside.program+"/webhooks/"+outside.webhook, fields{"location_ids": s.LocationIDs[1:2]}).Want(200)
+	failDelivery(s, th.delivery)
+	failDelivery(s, outside.delivery)
 
-	ended := func(how string) *server {
-		k, id := s.newKey(fields{"expires_at": "2026-03-01T10:00:00Z"})
-		k.get("/me").want(200) // so that the server knows the key
+	ended := func(how string) *servertest.Server {
+		k, id := s.NewKey(fields{"expires_at": "2026-03-01T10:00:00Z"})
+		k.Get("/me").Want(200) // so that the server knows the key
 		switch how {
 		case "revoked":
-			s.control("POST", "/keys/"+id+"/revoke", fields{})
+			s.Control("POST", "/keys/"+id+"/revoke", fields{})
 		case "rotated":
-			s.control("POST", "/keys/"+id+"/rotate", fields{"grace_hours": 0})
+			s.Control("POST", "/keys/"+id+"/rotate", fields{"grace_hours": 0})
 		}
 		return k
 	}
 	revoked, rotated, expired := ended("revoked"), ended("rotated"), ended("")
-	s.advance("1h")
-	shop := func(state fields) (*server, things) {
-		o := s.newShop()
+	s.Advance("1h")
+	shop := func(state fields) (*servertest.Server, things) {
+		o := s.NewShop(nil)
 		own := things{location: o.LocationIDs[0], cardType: "standard"}
-		own.program = o.post("/programs", sampleBodies["createProgram"]).want(201).str("id")
-		own.prize = o.post("/programs/"+own.program+"/prizes", sampleBodies["createPrize"]).want(201).str("id")
-		own.webhook = o.post("/programs/"+own.program+"/webhooks", sampleBodies["createWebhook"]).want(201).str("id")
-		own.delivery = o.post("/programs/"+own.program+"/webhooks/"+own.webhook+"/test", nil).want(202).str("id")
-		o.post("/programs/"+own.program+"/publish", nil).want(200)
-		own.card = o.post("/programs/"+own.program+"/cards", nil).want(201).str("id")
-		o.fail(own.delivery)
+		own.program = o.Post("/programs", sampleBodies["createProgram"]).Want(201).Str("id")
+		own.prize = o.Post("/programs/"+own.program+"/prizes", sampleBodies["createPrize"]).Want(201).Str("id")
+		own.webhook = o.Post("/programs/"+own.program+"/webhooks", sampleBodies["createWebhook"]).Want(201).Str("id")
+		own.delivery = o.Post("/programs/"+own.program+"/webhooks/"+own.webhook+"/test", nil).Want(202).Str("id")
+		o.Post("/programs/"+own.program+"/publish", nil).Want(200)
+		own.card = o.Post("/programs/"+own.program+"/cards", nil).Want(201).Str("id")
+		failDelivery(o, own.delivery)
 		if state != nil {
-			s.control("PATCH", "/shops/"+o.ShopID, state)
+			s.Control("PATCH", "/shops/"+o.ShopID, state)
 		}
 		return o, own
 	}
@@ -103,7 +104,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 	suspended, suspendedOwn := shop(fields{"subscription_state": "suspended"})
 	cancelled, cancelledOwn := shop(fields{"subscription_state": "cancelled"})
 	noAddon, noAddonOwn := shop(fields{"api_addon": false})
-	none, _ := s.newKey(fields{"scopes": []string{}})
+	none, _ := s.NewKey(fields{"scopes": []string{}})
 
 	const unauthenticated = "401 unauthenticated"
 	always := func(want string) func(faces.Route) string { return func(faces.Route) string { return want } }
@@ -118,16 +119,16 @@ func TestEveryOperationRefuses(t *testing.T) {
 	}
 	for _, c := range []struct {
 		caller string
-		key    *server
+		key    *servertest.Server
 		ids    things
 		want   func(faces.Route) string
 	}{
-		{"no key", s.with(""), th, always(unauthenticated)},
-		{"malformed key", s.with(s.key[:51]), th, always(unauthenticated)},
-		{"unknown key", s.with("tsk_test_" + strings.Repeat("A", 43)), th, always(unauthenticated)},
-		{"key in the other mode", s.with("tsk_live_" + s.key[9:]), th, always(unauthenticated)},
-		{"MCP key", s.with(s.MCPKey), th, always(unauthenticated)},
-		{"till's token", s.with(s.TillToken), th, always(unauthenticated)},
+		{"no key", s.With(""), th, always(unauthenticated)},
+		{"malformed key", s.With(s.Key[:51]), th, always(unauthenticated)},
+		{"unknown key", s.With("tsk_test_" + strings.Repeat("A", 43)), th, always(unauthenticated)},
+		{"key in the other mode", s.With("tsk_live_" + s.Key[9:]), th, always(unauthenticated)},
+		{"MCP key", s.With(s.MCPKey), th, always(unauthenticated)},
+		{"till's token", s.With(s.TillToken), th, always(unauthenticated)},
 		{"revoked key", revoked, th, always(unauthenticated)},
 		{"rotated key", rotated, th, always(unauthenticated)},
 		{"expired key", expired, th, always(unauthenticated)},
@@ -136,7 +137,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 		{"cancelled shop", cancelled, cancelledOwn, always("402 subscription_suspended")},
 		{"suspended shop, another's ids", suspended, th, always("402 subscription_suspended")},
 		{"key without a scope", none, th, func(r faces.Route) string {
-			if r.Scope == "" {
+			if r.Scope() == "" {
 				return letIn
 			}
 			return "403 unauthorized"
@@ -145,7 +146,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 		{"another shop's key, its own program", other, things{program: own.program, prize: th.prize, webhook: th.webhook, delivery: th.delivery}, named(2)},
 		{"another shop's key, its own webhook", other, things{program: own.program, webhook: own.webhook, delivery: th.delivery}, named(3)},
 		{"another program of the shop", s, things{program: s.ProgramIDs["private"], prize: th.prize, webhook: th.webhook, delivery: th.delivery}, named(2)},
-		{"restricted key, outside", s.with(s.RestrictedAPIKey), outside, func(r faces.Route) string {
+		{"restricted key, outside", s.With(s.RestrictedAPIKey), outside, func(r faces.Route) string {
 			want, known := restriction[r.ID]
 			if !known {
 				t.Errorf("say what a restricted key may do with %s", r.ID)
@@ -154,7 +155,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 		}},
 	} {
 		t.Run(c.caller, func(t *testing.T) {
-			k, version := c.key.on(t), s.on(t).version()
+			k, version := c.key.On(t), fileVersion(s.On(t))
 			refused := 0
 			for _, r := range api.Routes() {
 				want := c.want(r)
@@ -167,7 +168,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 					headers = []string{"Idempotency-Key", r.ID}
 				}
 				before := version()
-				if k.do(r, c.ids, headers...).refused(want); version() != before {
+				if doRoute(k, r, c.ids, headers...).WantOutcome(want); version() != before {
 					t.Errorf("%s was refused, and something was written", r.ID)
 				}
 				refused++
@@ -184,16 +185,16 @@ func TestEveryOperationRefuses(t *testing.T) {
 	}
 
 	// The owner's same requests do write, and that shows.
-	version := s.version()
+	version := fileVersion(s)
 	for _, r := range api.Routes() {
-		fresh := s.things()
-		s.prepare(r, fresh)
+		fresh := newThings(s)
+		prepareThings(s, r, fresh)
 		before := version()
-		s.do(r, fresh).want(r.Status)
+		doRoute(s, r, fresh).Want(r.Status)
 		if changed := version() != before; changed != r.Writes() {
 			t.Errorf("%s: the file changed: %v", r.ID, changed)
 		}
-		s.restore(fresh)
+		restoreThings(s, fresh)
 	}
 }
 
@@ -203,47 +204,53 @@ func TestEveryOperationRefuses(t *testing.T) {
 func TestForeignIDsInBodiesAndQueries(t *testing.T) {
 	t.Parallel()
 	s := start(t, manyKeys)
-	th := s.things()
+	th := newThings(s)
 	th.location = s.LocationIDs[0] // the till's
-	s.fetch("POST", s.Origin+"/till/v1/cards/"+th.card+"/stamps", nil, http.Header{"Authorization": {"Bearer " + s.TillToken}}).want(201)
-	o := s.newShop()
-	own := things{program: o.post("/programs", sampleBodies["createProgram"]).want(201).str("id")}
-	own.webhook = o.post("/programs/"+own.program+"/webhooks", sampleBodies["createWebhook"]).want(201).str("id")
+	s.Fetch("POST", s.Origin+"/till/v1/cards/"+th.card+"/stamps", nil, http.Header{"Authorization": {"Bearer " + s.TillToken}}).Want(201)
+	o := s.NewShop(nil)
+	own := things{program: o.Post("/programs", sampleBodies["createProgram"]).Want(201).Str("id")}
+	own.webhook = o.Post("/programs/"+own.program+"/webhooks", sampleBodies["createWebhook"]).Want(201).Str("id")
 	foreign := map[string]string{"location": th.location, "program": th.program, "card": th.card}
-	never := map[string]string{"location": s.app.Store.ID(store.KindLocation, 1<<40), "program": s.app.Store.ID(store.KindProgram, 1<<40), "card": s.app.Store.ID(store.KindCard, 1<<40)}
-	version := s.version()
+	never := map[string]string{"location": s.App.Store.ID(store.KindLocation, 1<<40), "program": s.App.Store.ID(store.KindProgram, 1<<40), "card": s.App.Store.ID(store.KindCard, 1<<40)}
+	version := fileVersion(s)
 	found := 0
 	for _, r := range api.Routes() {
-		for _, name := range idFields(r.Body) {
+		var body, query []string
+		if r.Writes() {
+			body = idFields(r.In)
+		} else {
+			query = idFields(r.In)
+		}
+		for _, name := range body {
 			kind := kindOf(t, name)
-			ask := func(id string) *reply {
+			ask := func(id string) *servertest.Reply {
 				body := withFields(parseObject(t, sampleBodies[r.ID]), fields{name: []string{id}})
 				if name == "scoped_location_ids" {
 					body["location_scope"] = "selected_locations"
 				}
 				before := version()
-				got := o.call(r.Method, own.fill(t, r), body).want(400, "validation_failed")
+				got := o.Call(r.Method, own.fill(t, r), body).Want(400, "validation_failed")
 				if version() != before {
 					t.Errorf("%s with another shop's %s: something was written", r.ID, name)
 				}
 				return got
 			}
 			a, b := ask(foreign[kind]), ask(never[kind])
-			a.invalid(name + ".0 invalid_value")
-			if a.anonymous() != b.anonymous() {
-				t.Errorf("%s, %s:\n%s\n%s", r.ID, name, a.body, b.body)
+			a.Invalid(name + ".0 invalid_value")
+			if a.Stable() != b.Stable() {
+				t.Errorf("%s, %s:\n%s\n%s", r.ID, name, a.Body, b.Body)
 			}
 			found++
 		}
-		for _, name := range idFields(r.Query) {
+		for _, name := range query {
 			kind := kindOf(t, name)
-			a := o.get(own.fill(t, r) + "?" + name + "=" + foreign[kind]).want(200)
-			b := o.get(own.fill(t, r) + "?" + name + "=" + never[kind]).want(200)
-			if a.anonymous() != b.anonymous() {
-				t.Errorf("%s, %s:\n%s\n%s", r.ID, name, a.body, b.body)
+			a := o.Get(own.fill(t, r) + "?" + name + "=" + foreign[kind]).Want(200)
+			b := o.Get(own.fill(t, r) + "?" + name + "=" + never[kind]).Want(200)
+			if a.Stable() != b.Stable() {
+				t.Errorf("%s, %s:\n%s\n%s", r.ID, name, a.Body, b.Body)
 			}
-			if mine := s.get(th.fill(t, r) + "?" + name + "=" + foreign[kind]).want(200); string(mine.body) == string(a.body) {
-				t.Errorf("%s, %s: shows nothing to its owner: %s", r.ID, name, mine.body)
+			if mine := s.Get(th.fill(t, r) + "?" + name + "=" + foreign[kind]).Want(200); string(mine.Body) == string(a.Body) {
+				t.Errorf("%s, %s: shows nothing to its owner: %s", r.ID, name, mine.Body)
 			}
 			found++
 		}

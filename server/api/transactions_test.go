@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -31,52 +32,52 @@ type ledgerRow struct {
 	reversed             bool
 }
 
-// transact writes a row of the ledger now and returns its id.
-func (s *server) transact(r ledgerRow) string {
-	s.t.Helper()
+// addTransaction writes a row of the ledger now and returns its id.
+func addTransaction(s *servertest.Server, r ledgerRow) string {
+	s.T.Helper()
 	var prize, reversed any
-	now := int64(s.app.Store.Now())
+	now := int64(s.App.Store.Now())
 	if r.prize != "" {
-		prize = s.row(store.KindPrize, r.prize)
+		prize = s.Row(store.KindPrize, r.prize)
 	}
 	if r.reversed {
 		reversed = now
 	}
-	card := s.row(store.KindCard, r.card)
-	s.sql(`INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, value_delta, prize_id, reversed_at, created_at)
-		SELECT shop_id, id, program_id, ?, ?, ?, ?, ?, ?, ? FROM cards WHERE id=?`, s.row(store.KindLocation, r.location), r.kind, r.stamps, r.value, prize, reversed, now, card)
-	return s.app.Store.ID(store.KindTransaction, number(s.value("SELECT max(id) FROM transactions")))
+	card := s.Row(store.KindCard, r.card)
+	s.SQL(`INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, value_delta, prize_id, reversed_at, created_at)
+		SELECT shop_id, id, program_id, ?, ?, ?, ?, ?, ?, ? FROM cards WHERE id=?`, s.Row(store.KindLocation, r.location), r.kind, r.stamps, r.value, prize, reversed, now, card)
+	return s.App.Store.ID(store.KindTransaction, number(s.Value("SELECT max(id) FROM transactions")))
 }
 
 var kinds = []string{"stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access"}
 
 func TestTransactionShape(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
-	empty := s.get("/transactions").want(200)
-	empty.shaped("", pageTable, "next_cursor")
-	empty.shows(fields{"data": []any{}, "limit": 50, "next_cursor": nil})
-	card := s.issue(s.ProgramIDs["standard"], nil)
-	prize := s.get("/programs/" + s.ProgramIDs["standard"] + "/prizes").ids()[0]
-	bare := s.transact(ledgerRow{card: card, location: s.LocationIDs[1], kind: "expiry"})
-	s.advance("1s")
-	full := s.transact(ledgerRow{card: card, location: s.LocationIDs[0], kind: "redemption", stamps: -10, value: 250, prize: prize, reversed: true})
-	r := s.get("/transactions").want(200)
-	r.shaped("data.0", transactionTable, "")
-	r.shaped("data.1", transactionTable, "stamps_delta value_delta prize_id reversed_at")
+	s := start(t, servertest.Frozen)
+	empty := s.Get("/transactions").Want(200)
+	empty.Shaped("", pageTable, "next_cursor")
+	empty.Shows(fields{"data": []any{}, "limit": 50, "next_cursor": nil})
+	card := s.Issue(s.ProgramIDs["standard"], nil)
+	prize := s.Get("/programs/" + s.ProgramIDs["standard"] + "/prizes").IDs()[0]
+	bare := addTransaction(s, ledgerRow{card: card, location: s.LocationIDs[1], kind: "expiry"})
+	s.Advance("1s")
+	full := addTransaction(s, ledgerRow{card: card, location: s.LocationIDs[0], kind: "redemption", stamps: -10, value: 250, prize: prize, reversed: true})
+	r := s.Get("/transactions").Want(200)
+	r.Shaped("data.0", transactionTable, "")
+	r.Shaped("data.1", transactionTable, "stamps_delta value_delta prize_id reversed_at")
 	at := "2026-03-01T09:00:01.000Z"
-	r.shows(fields{
+	r.Shows(fields{
 		"data.0": fields{"id": full, "card_id": card, "program_id": s.ProgramIDs["standard"], "type": "redemption", "location_id": s.LocationIDs[0], "location_name": "Centrale",
 			"stamps_delta": -10, "value_delta": 250, "prize_id": prize, "reversed_at": at, "created_at": at},
 		"data.1": fields{"id": bare, "card_id": card, "program_id": s.ProgramIDs["standard"], "type": "expiry", "location_id": s.LocationIDs[1], "location_name": "Stazione",
 			"stamps_delta": nil, "value_delta": nil, "prize_id": nil, "reversed_at": nil, "created_at": "2026-03-01T09:00:00.000Z"},
 	})
 	// The ledger outlives what it tells of.
-	s.control("POST", "/cards/"+card+"/delete", fields{})
-	s.control("DELETE", "/programs/"+s.ProgramIDs["standard"], fields{})
-	s.post("/locations/"+s.LocationIDs[0]+"/disable", nil).want(200)
-	if after := s.get("/transactions").want(200); string(after.body) != string(r.body) {
-		t.Errorf("changed to %s", after.body)
+	s.Control("POST", "/cards/"+card+"/delete", fields{})
+	s.Control("DELETE", "/programs/"+s.ProgramIDs["standard"], fields{})
+	s.Post("/locations/"+s.LocationIDs[0]+"/disable", nil).Want(200)
+	if after := s.Get("/transactions").Want(200); string(after.Body) != string(r.Body) {
+		t.Errorf("changed to %s", after.Body)
 	}
 }
 
@@ -88,20 +89,20 @@ type ledger struct {
 	cards, programs []string
 }
 
-func (s *server) ledger() *ledger {
-	s.t.Helper()
+func newLedger(s *servertest.Server) *ledger {
+	s.T.Helper()
 	l := &ledger{programOf: map[string]string{}, programs: []string{s.ProgramIDs["standard"], s.ProgramIDs["prepaid"]}}
 	for i := range 4 {
-		card := s.issue(l.programs[i%2], nil)
+		card := s.Issue(l.programs[i%2], nil)
 		l.cards = append(l.cards, card)
 		l.programOf[card] = l.programs[i%2]
 	}
 	for i := range 40 {
-		s.advance("1h")
+		s.Advance("1h")
 		r := ledgerRow{card: l.cards[i*7%4], location: s.LocationIDs[i/3%2], kind: kinds[i*5%8]}
 		l.rows = append([]ledgerRow{r}, l.rows...)
-		l.ids = append([]string{s.transact(r)}, l.ids...)
-		l.times = append([]string{s.app.Store.Now().String()}, l.times...)
+		l.ids = append([]string{addTransaction(s, r)}, l.ids...)
+		l.times = append([]string{s.App.Store.Now().String()}, l.times...)
 	}
 	return l
 }
@@ -110,10 +111,10 @@ func (s *server) ledger() *ledger {
 // for a key of every location, a restricted one, and another shop's.
 func TestTransactionFilters(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
-	l := s.ledger()
-	restricted := s.with(s.RestrictedAPIKey)
-	other, _ := s.elsewhere()
+	s := start(t, servertest.Frozen)
+	l := newLedger(s)
+	restricted := s.With(s.RestrictedAPIKey)
+	other, _ := newOtherShop(s)
 	calls := 0
 	for _, location := range []string{"", s.LocationIDs[0], s.LocationIDs[1], "loc_x"} {
 		for _, program := range []string{"", l.programs[0], s.ProgramIDs["access"]} {
@@ -147,14 +148,14 @@ func TestTransactionFilters(t *testing.T) {
 								}
 							}
 						}
-						if have, _ := s.all("/transactions", query...); !slices.Equal(have, want) {
+						if have, _ := s.All("/transactions", query...); !slices.Equal(have, want) {
 							t.Errorf("%q: %d rows, want %d", query, len(have), len(want))
 						}
-						if have, _ := restricted.all("/transactions", append(query, "limit", "3")...); !slices.Equal(have, inside) {
+						if have, _ := restricted.All("/transactions", append(query, "limit", "3")...); !slices.Equal(have, inside) {
 							t.Errorf("restricted %q: %d rows, want %d", query, len(have), len(inside))
 						}
 						if calls%16 == 0 {
-							if have, _ := other.all("/transactions", query...); len(have) > 0 {
+							if have, _ := other.All("/transactions", query...); len(have) > 0 {
 								t.Errorf("another shop %q: %d rows", query, len(have))
 							}
 						}
@@ -169,13 +170,13 @@ func TestTransactionFilters(t *testing.T) {
 func TestTransactionTypes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	card := s.issue(s.ProgramIDs["standard"], nil)
+	card := s.Issue(s.ProgramIDs["standard"], nil)
 	made := map[string]string{}
 	for _, kind := range kinds {
-		made[kind] = s.transact(ledgerRow{card: card, location: s.LocationIDs[0], kind: kind})
+		made[kind] = addTransaction(s, ledgerRow{card: card, location: s.LocationIDs[0], kind: kind})
 	}
 	for _, kind := range kinds {
-		if ids, _ := s.all("/transactions", "type", kind); !slices.Equal(ids, []string{made[kind]}) {
+		if ids, _ := s.All("/transactions", "type", kind); !slices.Equal(ids, []string{made[kind]}) {
 			t.Errorf("%s: %q", kind, ids)
 		}
 	}
@@ -184,12 +185,12 @@ func TestTransactionTypes(t *testing.T) {
 // TestTransactionTime: from is inclusive, to is exclusive, both any offset.
 func TestTransactionTime(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
-	card := s.issue(s.ProgramIDs["standard"], nil)
-	one := s.transact(ledgerRow{card: card, location: s.LocationIDs[0], kind: "stamp"}) // 09:00:00.000
-	s.advance("1ms")
-	two := s.transact(ledgerRow{card: card, location: s.LocationIDs[0], kind: "stamp"})
-	twin := s.transact(ledgerRow{card: card, location: s.LocationIDs[0], kind: "stamp"}) // the same instant
+	s := start(t, servertest.Frozen)
+	card := s.Issue(s.ProgramIDs["standard"], nil)
+	one := addTransaction(s, ledgerRow{card: card, location: s.LocationIDs[0], kind: "stamp"}) // 09:00:00.000
+	s.Advance("1ms")
+	two := addTransaction(s, ledgerRow{card: card, location: s.LocationIDs[0], kind: "stamp"})
+	twin := addTransaction(s, ledgerRow{card: card, location: s.LocationIDs[0], kind: "stamp"}) // the same instant
 	for _, c := range []struct {
 		from, to string
 		want     []string
@@ -215,26 +216,26 @@ func TestTransactionTime(t *testing.T) {
 			query = append(query, "to", c.to)
 		}
 		for _, limit := range []string{"1", "50"} {
-			if have, _ := s.all("/transactions", append(query, "limit", limit)...); !slices.Equal(have, c.want) {
+			if have, _ := s.All("/transactions", append(query, "limit", limit)...); !slices.Equal(have, c.want) {
 				t.Errorf("from %s to %s: %q, want %q", c.from, c.to, have, c.want)
 			}
 		}
 	}
-	s.get("/transactions?from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z").invalid("from invalid_value")
-	s.get("/transactions?from=yesterday&to=2026-03-01").invalid("from invalid_format", "to invalid_format")
-	s.get("/transactions?from=2026-03-01T09:00:00").invalid("from invalid_format")
-	s.get("/transactions?type=refund").invalid("type invalid_value")
-	s.get("/transactions?type=").invalid("type invalid_value")
-	s.get("/transactions?card_id=").invalid("card_id invalid_value")
+	s.Get("/transactions?from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z").Invalid("from invalid_value")
+	s.Get("/transactions?from=yesterday&to=2026-03-01").Invalid("from invalid_format", "to invalid_format")
+	s.Get("/transactions?from=2026-03-01T09:00:00").Invalid("from invalid_format")
+	s.Get("/transactions?type=refund").Invalid("type invalid_value")
+	s.Get("/transactions?type=").Invalid("type invalid_value")
+	s.Get("/transactions?card_id=").Invalid("card_id invalid_value")
 	for _, name := range []string{"card_id", "program_id", "location_id"} {
-		for _, id := range []string{"x", long(300), s.ProgramIDs["access"] + "x", s.app.Store.ID(store.KindCard, 999)} {
-			if ids, _ := s.all("/transactions", name, id); len(ids) > 0 {
+		for _, id := range []string{"x", long(300), s.ProgramIDs["access"] + "x", s.App.Store.ID(store.KindCard, 999)} {
+			if ids, _ := s.All("/transactions", name, id); len(ids) > 0 {
 				t.Errorf("%s %s: %q", name, id, ids)
 			}
 		}
 	}
 	for _, method := range []string{"POST", "PATCH", "DELETE", "PUT"} {
-		if r := s.call(method, "/transactions", nil).want(405, "bad_request"); r.header.Get("Allow") == "" {
+		if r := s.Call(method, "/transactions", nil).Want(405, "bad_request"); r.Header.Get("Allow") == "" {
 			t.Errorf("%s: no Allow", method)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"punchcard/server/api"
+	"punchcard/server/servertest"
 )
 
 // brokenBodies are at fault as a whole or in a place inside; the answer names
@@ -63,8 +64,8 @@ var brokenBodies = map[string]struct{ body, detail string }{
 func TestBrokenBodies(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	th := s.things()
-	world := s.world(th.program)
+	th := newThings(s)
+	world := snapshot(s, th.program)
 	for _, r := range writingRoutes() {
 		if r.Method == "DELETE" {
 			continue
@@ -73,13 +74,13 @@ func TestBrokenBodies(t *testing.T) {
 			if len(c.body) > 10_000 && r.ID != "issueCard" {
 				continue
 			}
-			got := s.call(r.Method, th.fill(t, r), c.body)
-			if got.status != 400 || got.str("error.code") != "validation_failed" || !slices.Equal(got.details(), []string{c.detail}) {
-				t.Errorf("%s, %s: %d %s, want %q", r.ID, name, got.status, got.body, c.detail)
+			got := s.Call(r.Method, th.fill(t, r), c.body)
+			if got.Status != 400 || got.Str("error.code") != "validation_failed" || !slices.Equal(got.Details(), []string{c.detail}) {
+				t.Errorf("%s, %s: %d %s, want %q", r.ID, name, got.Status, got.Body, c.detail)
 			}
 		}
 	}
-	if s.world(th.program) != world {
+	if snapshot(s, th.program) != world {
 		t.Error("a broken body changed something")
 	}
 }
@@ -102,45 +103,31 @@ func TestBodiesThatAreFine(t *testing.T) {
 		`{"holder_name":"\\u0000"}`:                                     `\u0000`,
 		`{"holder_name":"%s%n%00"}`:                                     "%s%n%00",
 	} {
-		id := s.post(cards, body).want(201).str("id")
-		got := s.get("/cards/" + id).want(200)
-		if got.str("holder_name") != want {
-			t.Errorf("%.80s: holder_name %q, want %q", body, got.str("holder_name"), want)
+		id := s.Post(cards, body).Want(201).Str("id")
+		got := s.Get("/cards/" + id).Want(200)
+		if got.Str("holder_name") != want {
+			t.Errorf("%.80s: holder_name %q, want %q", body, got.Str("holder_name"), want)
 		}
 	}
 	// Numbers may be written in any of JSON's ways.
 	location := "/locations/" + s.LocationIDs[0]
 	for text, want := range map[string]float64{"1": 1, "-0": 0, "1e1": 10, "4.5E+1": 45, "1e-400": 0, "0.1": 0.1, "-89.99999999999999": -89.99999999999999} {
-		if got := s.patch(location, `{"lat":`+text+`}`).want(200); got.at("lat") != want {
-			t.Errorf("lat %s: %v", text, got.at("lat"))
+		if got := s.Patch(location, `{"lat":`+text+`}`).Want(200); got.At("lat") != want {
+			t.Errorf("lat %s: %v", text, got.At("lat"))
 		}
 	}
-	program := s.post("/programs", `{"type":"standard","name":"N","icon_key":"i","total_stamps":1.0e1}`).want(201)
-	if program.at("total_stamps") != 10.0 {
-		t.Errorf("total_stamps %v", program.at("total_stamps"))
+	program := s.Post("/programs", `{"type":"standard","name":"N","icon_key":"i","total_stamps":1.0e1}`).Want(201)
+	if program.At("total_stamps") != 10.0 {
+		t.Errorf("total_stamps %v", program.At("total_stamps"))
 	}
 }
 
-// send makes a request whose length is not told beforehand, with the headers
-// given and no others.
-func (s *server) send(method, path string, body io.Reader, contentType ...string) *reply {
-	s.t.Helper()
-	req, err := http.NewRequest(method, s.base+path, io.MultiReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req.Header = http.Header{"Authorization": {"Bearer " + s.key}, "Content-Type": contentType}
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r := &reply{s.t, resp.StatusCode, resp.Header, b}
-	s.conforms(method, s.base+path, r)
+// sendReader makes a request whose length is not told beforehand, with a
+// Content-Type only if one is given.
+func sendReader(s *servertest.Server, method, path string, body io.Reader, contentType ...string) *servertest.Reply {
+	s.T.Helper()
+	r := s.FetchReader(method, s.URL+path, io.MultiReader(body), http.Header{"Authorization": {"Bearer " + s.Key}, "Content-Type": contentType})
+	r.Check()
 	return r
 }
 
@@ -150,58 +137,58 @@ func TestBodySize(t *testing.T) {
 	cards := "/programs/" + s.ProgramIDs["standard"] + "/cards"
 	const most = 1 << 20
 	of := func(n int) string { return `{"holder_name":"Ada"` + strings.Repeat(" ", n-21) + `}` }
-	s.post(cards, of(most)).want(201)
-	s.send("POST", cards, strings.NewReader(of(most)), "application/json").want(201)
-	before := s.count("/cards")
+	s.Post(cards, of(most)).Want(201)
+	sendReader(s, "POST", cards, strings.NewReader(of(most)), "application/json").Want(201)
+	before := s.Count("/cards")
 	for _, r := range writingRoutes() {
 		if r.Method != "DELETE" {
-			s.call(r.Method, nowhere.fill(t, r), of(most+1)).want(413, "bad_request")
+			s.Call(r.Method, nowhere.fill(t, r), of(most+1)).Want(413, "bad_request")
 		}
 	}
-	s.post(cards, of(most+1)).want(413, "bad_request")
-	s.send("POST", cards, strings.NewReader(of(most+1)), "application/json").want(413, "bad_request")
-	s.post(cards, strings.Repeat("x", 3*most)).want(413, "bad_request")
-	if after := s.count("/cards"); after != before {
+	s.Post(cards, of(most+1)).Want(413, "bad_request")
+	sendReader(s, "POST", cards, strings.NewReader(of(most+1)), "application/json").Want(413, "bad_request")
+	s.Post(cards, strings.Repeat("x", 3*most)).Want(413, "bad_request")
+	if after := s.Count("/cards"); after != before {
 		t.Errorf("%d cards, were %d", after, before)
 	}
-	s.get("/me").want(200)
+	s.Get("/me").Want(200)
 }
 
 func TestContentType(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	path := "/cards/" + s.things().card
+	path := "/cards/" + newThings(s).card
 	for _, v := range []string{"application/json", "application/json; charset=utf-8", "application/json;charset=UTF-8", "APPLICATION/JSON", " application/json ",
 		"application/merge-patch+json", "application/vnd.api+json; x=y"} {
-		s.send("PATCH", path, strings.NewReader(`{"holder_name":"Ada"}`), v).want(200)
+		sendReader(s, "PATCH", path, strings.NewReader(`{"holder_name":"Ada"}`), v).Want(200)
 	}
-	s.send("PATCH", path, strings.NewReader(`{"holder_name":"Ada"}`)).want(200) // absent
+	sendReader(s, "PATCH", path, strings.NewReader(`{"holder_name":"Ada"}`)).Want(200) // absent
 	for _, v := range []string{"text/plain", "text/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml",
 		"application/jsonp", "application/octet-stream", "json", "application", "*/*", "application/*", "application/json, text/plain", "\"application/json\"", "application/json; charset"} {
-		if got := s.send("PATCH", path, strings.NewReader(`{"holder_name":"Eve"}`), v); got.status != 415 || got.str("error.code") != "bad_request" {
-			t.Errorf("%q: %d %s", v, got.status, got.body)
+		if got := sendReader(s, "PATCH", path, strings.NewReader(`{"holder_name":"Eve"}`), v); got.Status != 415 || got.Str("error.code") != "bad_request" {
+			t.Errorf("%q: %d %s", v, got.Status, got.Body)
 		}
 	}
-	if got := s.get(path).want(200).str("holder_name"); got != "Ada" {
+	if got := s.Get(path).Want(200).Str("holder_name"); got != "Ada" {
 		t.Errorf("holder_name %q", got)
 	}
 	// An absent or empty body equals {}, whatever its type.
 	for _, v := range [][]string{{"text/plain"}, {"application/json"}, {"nonsense"}, nil} {
-		s.send("PATCH", path, strings.NewReader(""), v...).want(200)
-		h := http.Header{"Authorization": {"Bearer " + s.key}, "Content-Type": v}
-		s.fetch("PATCH", s.base+path, nil, h).want(200)
-		s.fetch("POST", s.base+"/programs/"+s.ProgramIDs["standard"]+"/cards", nil, h).want(201)
+		sendReader(s, "PATCH", path, strings.NewReader(""), v...).Want(200)
+		h := http.Header{"Authorization": {"Bearer " + s.Key}, "Content-Type": v}
+		s.Fetch("PATCH", s.URL+path, nil, h).Want(200)
+		s.Fetch("POST", s.URL+"/programs/"+s.ProgramIDs["standard"]+"/cards", nil, h).Want(201)
 	}
 	for _, r := range writingRoutes() {
 		if r.Method == "DELETE" {
 			continue
 		}
-		th := s.things()
-		a, b := s.call(r.Method, th.fill(t, r), nil), s.call(r.Method, th.fill(t, r), `{}`)
-		if a.status != b.status || !slices.Equal(a.details(), b.details()) {
-			t.Errorf("%s: no body %s\n{} %s", r.ID, a.body, b.body)
+		th := newThings(s)
+		a, b := s.Call(r.Method, th.fill(t, r), nil), s.Call(r.Method, th.fill(t, r), `{}`)
+		if a.Status != b.Status || !slices.Equal(a.Details(), b.Details()) {
+			t.Errorf("%s: no body %s\n{} %s", r.ID, a.Body, b.Body)
 		}
-		s.restore(th)
+		restoreThings(s, th)
 	}
 }
 
@@ -209,13 +196,13 @@ func TestContentType(t *testing.T) {
 func TestBodyOfGetIsIgnored(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	th := s.things()
+	th := newThings(s)
 	for _, r := range api.Routes() {
 		if r.Method != "GET" {
 			continue
 		}
 		for _, body := range []string{`{"limit":1}`, `{`, "\xff", strings.Repeat("x", 2<<20)} {
-			s.send("GET", th.fill(t, r), strings.NewReader(body), "text/plain").want(200)
+			sendReader(s, "GET", th.fill(t, r), strings.NewReader(body), "text/plain").Want(200)
 		}
 	}
 }

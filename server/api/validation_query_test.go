@@ -38,9 +38,9 @@ func TestQueryParameters(t *testing.T) {
 	s := start(t)
 	bad := func(path, detail string) {
 		t.Helper()
-		got := s.get(path)
-		if got.want(400, "validation_failed"); !slices.Equal(got.details(), []string{detail}) {
-			t.Errorf("%.100s: %q, want %q", path, got.details(), detail)
+		got := s.Get(path)
+		if got.Want(400, "validation_failed"); !slices.Equal(got.Details(), []string{detail}) {
+			t.Errorf("%.100s: %q, want %q", path, got.Details(), detail)
 		}
 	}
 	// Values that are fine, for repeating.
@@ -61,7 +61,7 @@ func TestQueryParameters(t *testing.T) {
 			bad(at+value+"&"+name+"="+value, name+" invalid_value")
 			bad(at+"&"+name+"=", name+" invalid_value")
 			if name != "cursor" {
-				s.get(at + url.QueryEscape(value)).want(200)
+				s.Get(at + url.QueryEscape(value)).Want(200)
 				continue
 			}
 			// A cursor that this server did not make, for this list and shop.
@@ -77,23 +77,23 @@ func TestQueryParameters(t *testing.T) {
 			bad(r.Path+"?limit="+v, "limit too_small")
 		}
 		for v, want := range map[string]float64{"1": 1, "007": 7, "100": 100, "101": 100, "1000000000": 100, "9223372036854775807": 100, "9223372036854775808": 100, "99999999999999999999": 100} {
-			if got := s.get(r.Path + "?limit=" + v).want(200); got.at("limit") != want {
-				t.Errorf("%s?limit=%s: %v", r.Path, v, got.at("limit"))
+			if got := s.Get(r.Path + "?limit=" + v).Want(200); got.At("limit") != want {
+				t.Errorf("%s?limit=%s: %v", r.Path, v, got.At("limit"))
 			}
 		}
-		if got := s.get(r.Path).want(200); got.at("limit") != 50.0 {
-			t.Errorf("%s: limit %v", r.Path, got.at("limit"))
+		if got := s.Get(r.Path).Want(200); got.At("limit") != 50.0 {
+			t.Errorf("%s: limit %v", r.Path, got.At("limit"))
 		}
 		// Unknown parameters are ignored, repeated ones and empty ones too.
-		plain := string(s.get(r.Path).want(200).body)
+		plain := string(s.Get(r.Path).Want(200).Body)
 		for _, q := range []string{"?x=1", "?x=1&x=2", "?x=", "?x", "?&&", "?=", "?LIMIT=0", "?limit[]=0", "?offset=5&page=2", "?x=%00&y=%FF", "?%00=1", "?"} {
-			if got := s.get(r.Path + q).want(200); string(got.body) != plain {
-				t.Errorf("%s%s: %s", r.Path, q, got.body)
+			if got := s.Get(r.Path + q).Want(200); string(got.Body) != plain {
+				t.Errorf("%s%s: %s", r.Path, q, got.Body)
 			}
 		}
 		// A query that is none.
 		for _, q := range []string{"?x=%zz", "?limit=%", "?limit=5%2", "?a;b", "?%=1"} {
-			s.get(r.Path+q).want(400, "validation_failed")
+			s.Get(r.Path+q).Want(400, "validation_failed")
 		}
 	}
 	bad("/cards?status=ACTIVE", "status invalid_value")
@@ -104,10 +104,10 @@ func TestQueryParameters(t *testing.T) {
 	bad("/transactions?from=2026-01-01", "from invalid_format")
 	bad("/transactions?to=yesterday", "to invalid_format")
 	bad("/transactions?from=2026-01-01T00:00:00+01:00", "from invalid_format") // a plus is a space
-	s.get("/transactions?from=2026-01-01T00:00:00%2B01:00").want(200)
+	s.Get("/transactions?from=2026-01-01T00:00:00%2B01:00").Want(200)
 	bad("/transactions?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", "from invalid_value")
-	got := s.get("/cards?limit=0&status=x&holder_email=y&program_id=").want(400)
-	if have := slices.Sorted(slices.Values(got.details())); !slices.Equal(have, []string{"holder_email invalid_format", "limit too_small", "program_id invalid_value", "status invalid_value"}) {
+	got := s.Get("/cards?limit=0&status=x&holder_email=y&program_id=").Want(400)
+	if have := slices.Sorted(slices.Values(got.Details())); !slices.Equal(have, []string{"holder_email invalid_format", "limit too_small", "program_id invalid_value", "status invalid_value"}) {
 		t.Errorf("%q", have)
 	}
 }
@@ -116,24 +116,24 @@ func TestQueryParameters(t *testing.T) {
 func TestFiltersByIDsThatAreNone(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	s.things()
+	newThings(s)
 	for _, filter := range []string{"/cards?program_id=", "/transactions?program_id=", "/transactions?location_id=", "/transactions?card_id="} {
 		for _, id := range append(strangeIDs, strings.Repeat("x", 255), strings.Repeat("x", 256), strings.Repeat("語", 300)) {
 			if strings.Contains(id, "\x00") || !isUTF8(id) {
-				got := s.get(filter + url.QueryEscape(id)).want(400)
-				if len(got.details()) != 1 || !strings.HasSuffix(got.details()[0], " invalid_value") {
-					t.Errorf("%s%.40q: %s", filter, id, got.body)
+				got := s.Get(filter + url.QueryEscape(id)).Want(400)
+				if len(got.Details()) != 1 || !strings.HasSuffix(got.Details()[0], " invalid_value") {
+					t.Errorf("%s%.40q: %s", filter, id, got.Body)
 				}
 				continue
 			}
-			if got := s.get(filter + url.QueryEscape(id)); string(got.body) != `{"data":[],"next_cursor":null,"limit":50}` {
-				t.Errorf("%s%.40q: %d %s", filter, id, got.status, got.body)
+			if got := s.Get(filter + url.QueryEscape(id)); string(got.Body) != `{"data":[],"next_cursor":null,"limit":50}` {
+				t.Errorf("%s%.40q: %d %s", filter, id, got.Status, got.Body)
 			}
 		}
 	}
 	for _, ref := range []string{"' OR '1'='1", "%", "_", "*", "a\tb", `\`, "\u202e", "NULL", "null"} {
-		if got := s.get("/cards?external_ref=" + url.QueryEscape(ref)).want(200); len(got.at("data").([]any)) > 0 {
-			t.Errorf("external_ref=%q: %s", ref, got.body)
+		if got := s.Get("/cards?external_ref=" + url.QueryEscape(ref)).Want(200); len(got.At("data").([]any)) > 0 {
+			t.Errorf("external_ref=%q: %s", ref, got.Body)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"punchcard/server/api"
 	"punchcard/server/app"
 	faces "punchcard/server/kernel"
+	"punchcard/server/servertest"
 )
 
 // detailCodes are those of contract section 1.
@@ -21,10 +22,10 @@ var detailCodes = strings.Fields("required unknown_field invalid_type invalid_fo
 
 type schema = map[string]any
 
-// publishedDocument is the OpenAPI document as JSON.
-func (s *server) publishedDocument() schema {
-	s.t.Helper()
-	return parseObject(s.t, string(s.fetch("GET", s.Origin+"/openapi.json", nil, nil).body))
+// readDocument is the OpenAPI document as JSON.
+func readDocument(s *servertest.Server) schema {
+	s.T.Helper()
+	return parseObject(s.T, string(s.Fetch("GET", s.Origin+"/openapi.json", nil, nil).Body))
 }
 
 func dig(v any, path ...string) any {
@@ -220,7 +221,7 @@ var template = map[string]string{"discount_percent": "discount", "access_image_u
 func wideLadder(c *app.Config) { c.Limits.PrizeMaxOptions, c.Limits.PrizeMaxThresholds = 1000, 1000 }
 
 // onTemplate is th with a program that has the field.
-func (s *server) onTemplate(th things, r faces.Route, field string) things {
+func onTemplate(s *servertest.Server, th things, r faces.Route, field string) things {
 	if r.ID == "updateProgram" && template[field] != "" {
 		th.program = s.ProgramIDs[template[field]]
 	}
@@ -234,16 +235,16 @@ func (s *server) onTemplate(th things, r faces.Route, field string) things {
 func TestEveryFieldIsChecked(t *testing.T) {
 	t.Parallel()
 	s := start(t, wideLadder)
-	doc := s.publishedDocument()
+	doc := readDocument(s)
 	refused, accepted := 0, 0
 	for _, r := range writingRoutes() {
 		sc := bodySchema(doc, r)
 		properties, _ := sc["properties"].(schema)
-		made := s.things()
+		made := newThings(s)
 		for field, p := range properties {
-			th := s.onTemplate(made, r, field)
+			th := onTemplate(s, made, r, field)
 			path := th.fill(t, r)
-			world := s.world(th.program)
+			world := snapshot(s, th.program)
 			var fine []any
 			for _, c := range tries(p.(schema)) {
 				if c.code == "" {
@@ -251,19 +252,19 @@ func TestEveryFieldIsChecked(t *testing.T) {
 					continue
 				}
 				refused++
-				got := s.call(r.Method, path, withFields(base(r, field), map[string]any{field: c.value}))
-				if want := []string{field + c.at + " " + c.code}; got.status != 400 || got.str("error.code") != "validation_failed" || !slices.Equal(got.details(), want) {
-					t.Errorf("%s %s=%.80s: %d %s, want %q", r.ID, field, jsonText(t, c.value), got.status, got.body, want)
+				got := s.Call(r.Method, path, withFields(base(r, field), map[string]any{field: c.value}))
+				if want := []string{field + c.at + " " + c.code}; got.Status != 400 || got.Str("error.code") != "validation_failed" || !slices.Equal(got.Details(), want) {
+					t.Errorf("%s %s=%.80s: %d %s, want %q", r.ID, field, jsonText(t, c.value), got.Status, got.Body, want)
 				}
 			}
-			if s.world(th.program) != world {
+			if snapshot(s, th.program) != world {
 				t.Errorf("%s %s: a refused request changed something", r.ID, field)
 			}
 			for _, v := range fine {
 				accepted++
-				got := s.call(r.Method, path, withFields(base(r, field), map[string]any{field: v}))
-				if got.status != r.Status && got.status != 422 {
-					t.Errorf("%s %s=%.80s: %d %s", r.ID, field, jsonText(t, v), got.status, got.body)
+				got := s.Call(r.Method, path, withFields(base(r, field), map[string]any{field: v}))
+				if got.Status != r.Status && got.Status != 422 {
+					t.Errorf("%s %s=%.80s: %d %s", r.ID, field, jsonText(t, v), got.Status, got.Body)
 				}
 			}
 		}
@@ -278,36 +279,36 @@ func TestEveryFieldIsChecked(t *testing.T) {
 func TestNull(t *testing.T) {
 	t.Parallel()
 	s := start(t, wideLadder)
-	doc := s.publishedDocument()
+	doc := readDocument(s)
 	// Fields that are nullable, but not on the program type that they belong to.
 	const needed = " total_stamps icon_key discount_percent access_image_url initial_balance_cents "
 	for _, r := range writingRoutes() {
 		sc := bodySchema(doc, r)
 		properties, _ := sc["properties"].(schema)
 		required, _ := sc["required"].([]any)
-		made := s.things()
+		made := newThings(s)
 		for field, p := range properties {
-			path := s.onTemplate(made, r, field).fill(t, r)
-			got := s.call(r.Method, path, withFields(base(r, field), map[string]any{field: nil}))
+			path := onTemplate(s, made, r, field).fill(t, r)
+			got := s.Call(r.Method, path, withFields(base(r, field), map[string]any{field: nil}))
 			nullable := slices.Contains(typesOf(p.(schema)), "null")
 			need := slices.Contains(required, any(field)) || strings.Contains(needed, " "+field+" ")
 			switch {
 			case r.Method == "POST" && need || r.Method == "PATCH" && nullable && need:
-				if got.want(400); !slices.Equal(got.details(), []string{field + " required"}) {
-					t.Errorf("%s %s: null: %s", r.ID, field, got.body)
+				if got.Want(400); !slices.Equal(got.Details(), []string{field + " required"}) {
+					t.Errorf("%s %s: null: %s", r.ID, field, got.Body)
 				}
 			case r.ID == "updateProgram" && field == "repeat_after_reset", r.Method == "PATCH" && !nullable:
-				if got.want(400); !slices.Equal(got.details(), []string{field + " invalid_type"}) {
-					t.Errorf("%s %s: null: %s", r.ID, field, got.body)
+				if got.Want(400); !slices.Equal(got.Details(), []string{field + " invalid_type"}) {
+					t.Errorf("%s %s: null: %s", r.ID, field, got.Body)
 				}
 			case r.Method == "POST":
-				without := s.call(r.Method, path, withFields(base(r, field), map[string]any{field: leaveOut}))
-				if got.status != r.Status || got.status != without.status || !slices.Equal(slices.Sorted(maps.Keys(parseObject(t, string(got.body)))), slices.Sorted(maps.Keys(parseObject(t, string(without.body))))) {
-					t.Errorf("%s %s: null: %s\nabsent: %s", r.ID, field, got.body, without.body)
+				without := s.Call(r.Method, path, withFields(base(r, field), map[string]any{field: leaveOut}))
+				if got.Status != r.Status || got.Status != without.Status || !slices.Equal(slices.Sorted(maps.Keys(parseObject(t, string(got.Body)))), slices.Sorted(maps.Keys(parseObject(t, string(without.Body))))) {
+					t.Errorf("%s %s: null: %s\nabsent: %s", r.ID, field, got.Body, without.Body)
 				}
 			default:
-				got.want(200)
-				if v, ok := parseObject(t, string(got.body))[field]; ok && v != nil && v != "" && !reflect.ValueOf(v).IsZero() && reflect.ValueOf(v).Len() > 0 {
+				got.Want(200)
+				if v, ok := parseObject(t, string(got.Body))[field]; ok && v != nil && v != "" && !reflect.ValueOf(v).IsZero() && reflect.ValueOf(v).Len() > 0 {
 					t.Errorf("%s %s: null left %v", r.ID, field, v)
 				}
 			}
@@ -319,7 +320,7 @@ func TestNull(t *testing.T) {
 func TestAllOffendingFieldsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	doc := s.publishedDocument()
+	doc := readDocument(s)
 	for _, r := range writingRoutes() {
 		sc := bodySchema(doc, r)
 		properties, _ := sc["properties"].(schema)
@@ -339,26 +340,26 @@ func TestAllOffendingFieldsAtOnce(t *testing.T) {
 		if r.Method == "DELETE" {
 			continue // ignores its body
 		}
-		th := s.things()
-		got := s.call(r.Method, th.fill(t, r), body).want(400, "validation_failed")
+		th := newThings(s)
+		got := s.Call(r.Method, th.fill(t, r), body).Want(400, "validation_failed")
 		slices.Sort(want)
-		if have := slices.Sorted(slices.Values(got.details())); !slices.Equal(have, want) {
+		if have := slices.Sorted(slices.Values(got.Details())); !slices.Equal(have, want) {
 			t.Errorf("%s: details\n%q, want\n%q", r.ID, have, want)
 		}
-		for i := range got.details() {
-			d := got.at(fmt.Sprintf("error.details.%d", i)).(map[string]any)
+		for i := range got.Details() {
+			d := got.At(fmt.Sprintf("error.details.%d", i)).(map[string]any)
 			if len(d) != 3 || d["message"] == "" || !slices.Contains(detailCodes, d["code"].(string)) {
 				t.Errorf("%s: detail %v", r.ID, d)
 			}
 		}
 	}
 	// A rule across fields is told together with a field's own.
-	got := s.post("/programs", `{"type":"discount","total_stamps":5,"name":"","location_scope":"selected_locations"}`).want(400)
-	if have := slices.Sorted(slices.Values(got.details())); !slices.Equal(have, []string{"discount_percent required", "name too_short", "scoped_location_ids required", "total_stamps not_allowed"}) {
+	got := s.Post("/programs", `{"type":"discount","total_stamps":5,"name":"","location_scope":"selected_locations"}`).Want(400)
+	if have := slices.Sorted(slices.Values(got.Details())); !slices.Equal(have, []string{"discount_percent required", "name too_short", "scoped_location_ids required", "total_stamps not_allowed"}) {
 		t.Errorf("%q", have)
 	}
-	got = s.post("/programs/"+s.ProgramIDs["standard"]+"/cards", `{"expires_at":"2020-01-01T00:00:00Z","send_email":true,"external_ref":""}`).want(400)
-	if have := slices.Sorted(slices.Values(got.details())); !slices.Equal(have, []string{"expires_at must_be_future", "external_ref too_short", "holder_email required"}) {
+	got = s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", `{"expires_at":"2020-01-01T00:00:00Z","send_email":true,"external_ref":""}`).Want(400)
+	if have := slices.Sorted(slices.Values(got.Details())); !slices.Equal(have, []string{"expires_at must_be_future", "external_ref too_short", "holder_email required"}) {
 		t.Errorf("%q", have)
 	}
 	// A hundred is enough.
@@ -366,8 +367,8 @@ func TestAllOffendingFieldsAtOnce(t *testing.T) {
 	for i := range 300 {
 		many[fmt.Sprint("field", i)] = i
 	}
-	if got := s.post("/programs", many).want(400); len(got.details()) != 100 {
-		t.Errorf("%d details", len(got.details()))
+	if got := s.Post("/programs", many).Want(400); len(got.Details()) != 100 {
+		t.Errorf("%d details", len(got.Details()))
 	}
 }
 
@@ -379,7 +380,7 @@ func TestUnknownFields(t *testing.T) {
 		if r.Method == "DELETE" {
 			continue
 		}
-		path := s.things().fill(t, r)
+		path := newThings(s).fill(t, r)
 		for _, name := range []string{"active", "id", "created_at", "Name", "holder_name ", "", "__proto__", "a.b", "名", strings.Repeat("n", 200)} {
 			if slices.Contains(strings.Fields(requestFields[r.ID]), name) {
 				continue
@@ -388,9 +389,9 @@ func TestUnknownFields(t *testing.T) {
 			if len(name) > 100 {
 				shown = name[:100] + "…"
 			}
-			got := s.call(r.Method, path, withFields(base(r, ""), map[string]any{name: "x"}))
-			if got.want(400, "validation_failed"); !slices.Equal(got.details(), []string{shown + " unknown_field"}) {
-				t.Errorf("%s %q: %q", r.ID, name, got.details())
+			got := s.Call(r.Method, path, withFields(base(r, ""), map[string]any{name: "x"}))
+			if got.Want(400, "validation_failed"); !slices.Equal(got.Details(), []string{shown + " unknown_field"}) {
+				t.Errorf("%s %q: %q", r.ID, name, got.Details())
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 	"punchcard/store"
 	"punchcard/store/event"
 )
@@ -37,11 +38,11 @@ const hookTableWithSecret = hookTable + `
 // leastHook is the least that a webhook is made from.
 var leastHook = fields{"url": "https://hooks.invalid/a", "events": []string{"card.added"}}
 
-// newHook makes a webhook and returns its path and the answer.
-func (s *server) newHook(program string, more fields) (path string, made *reply) {
-	s.t.Helper()
-	made = s.post("/programs/"+program+"/webhooks", plus(leastHook, more)).want(201)
-	return "/programs/" + program + "/webhooks/" + made.str("id"), made
+// newWebhook makes a webhook and returns its path and the answer.
+func newWebhook(s *servertest.Server, program string, more fields) (path string, made *servertest.Reply) {
+	s.T.Helper()
+	made = s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, more)).Want(201)
+	return "/programs/" + program + "/webhooks/" + made.Str("id"), made
 }
 
 // TestWebhookFields: good and bad values of each field, on creation and by
@@ -50,10 +51,10 @@ func TestWebhookFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	program := s.ProgramIDs["standard"]
-	tea, gone := s.newProgram("standard", false, nil), s.newProgram("standard", false, nil)
-	s.control("DELETE", "/programs/"+gone, nil)
-	other, elsewhere := s.elsewhere()
-	theirs := other.newProgram("standard", false, nil)
+	tea, gone := s.NewProgram("standard", false, nil), s.NewProgram("standard", false, nil)
+	s.Control("DELETE", "/programs/"+gone, nil)
+	other, elsewhere := newOtherShop(s)
+	theirs := other.NewProgram("standard", false, nil)
 	here, there := s.LocationIDs[0], s.LocationIDs[1]
 	patterns := func(n int) (list []string) {
 		for _, e := range event.All() {
@@ -101,7 +102,7 @@ func TestWebhookFields(t *testing.T) {
 
 		{"program_ids", []string{}, "", "", nil}, {"program_ids", nil, "", "", &shown{[]string{}}}, {"program_ids", []string{tea, program}, "", "", nil}, {"program_ids", []string{tea, program, tea}, "", "", &shown{[]string{tea, program}}},
 		{"program_ids", []string{tea, "x"}, ".1 invalid_value", ".1 invalid_value", nil}, {"program_ids", []string{theirs}, ".0 invalid_value", ".0 invalid_value", nil}, {"program_ids", []string{gone}, ".0 invalid_value", ".0 invalid_value", nil},
-		{"program_ids", []string{here}, ".0 invalid_value", ".0 invalid_value", nil}, {"program_ids", []string{s.app.Store.ID(store.KindProgram, 999)}, ".0 invalid_value", ".0 invalid_value", nil}, {"program_ids", tea, "invalid_type", "invalid_type", nil},
+		{"program_ids", []string{here}, ".0 invalid_value", ".0 invalid_value", nil}, {"program_ids", []string{s.App.Store.ID(store.KindProgram, 999)}, ".0 invalid_value", ".0 invalid_value", nil}, {"program_ids", tea, "invalid_type", "invalid_type", nil},
 		{"program_ids", slices.Repeat([]string{tea}, 1000), "", "", &shown{[]string{tea}}}, {"program_ids", slices.Repeat([]string{tea}, 1001), "too_many", "too_many", nil},
 		{"location_ids", []string{}, "", "", nil}, {"location_ids", nil, "", "", &shown{[]string{}}}, {"location_ids", []string{there, here}, "", "", nil}, {"location_ids", []string{here, here}, "", "", &shown{[]string{here}}},
 		{"location_ids", []string{"x"}, ".0 invalid_value", ".0 invalid_value", nil}, {"location_ids", []string{here, elsewhere}, ".1 invalid_value", ".1 invalid_value", nil}, {"location_ids", []string{tea}, ".0 invalid_value", ".0 invalid_value", nil},
@@ -125,32 +126,32 @@ func TestWebhookFields(t *testing.T) {
 		{"id", "x", "unknown_field", "unknown_field", nil}, {"secret", "x", "unknown_field", "unknown_field", nil}, {"program_id", program, "unknown_field", "unknown_field", nil}, {"consecutive_failures", 0, "unknown_field", "unknown_field", nil}, {"has_bearer_token", true, "unknown_field", "unknown_field", nil},
 	} {
 		t.Run(fmt.Sprintf("%s=%.24v", c.field, c.value), func(t *testing.T) {
-			s := s.on(t)
+			s := s.On(t)
 			want := c.value
 			if c.shown != nil {
 				want = c.shown.v
 			}
-			check := func(r *reply, detail string, status int) {
+			check := func(r *servertest.Reply, detail string, status int) {
 				t.Helper()
 				switch {
 				case strings.HasPrefix(detail, "."):
-					r.invalid(c.field + detail)
+					r.Invalid(c.field + detail)
 				case detail != "":
-					r.invalid(c.field + " " + detail)
+					r.Invalid(c.field + " " + detail)
 				case want == leaveOut:
-					r.want(status)
+					r.Want(status)
 				default:
-					r.want(status).shows(fields{c.field: want})
+					r.Want(status).Shows(fields{c.field: want})
 				}
 			}
-			path, _ := s.newHook(program, nil)
-			was := s.get(path)
-			check(s.post("/programs/"+program+"/webhooks", plus(leastHook, fields{c.field: c.value})), c.made, 201)
-			check(s.patch(path, fields{c.field: c.value}), c.change, 200)
-			if now := s.get(path); c.change == "" && want != leaveOut {
-				now.shows(fields{c.field: want})
-			} else if c.change != "" && string(now.body) != string(was.body) {
-				t.Errorf("a refused PATCH changed %s to %s", was.body, now.body)
+			path, _ := newWebhook(s, program, nil)
+			was := s.Get(path)
+			check(s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, fields{c.field: c.value})), c.made, 201)
+			check(s.Patch(path, fields{c.field: c.value}), c.change, 200)
+			if now := s.Get(path); c.change == "" && want != leaveOut {
+				now.Shows(fields{c.field: want})
+			} else if c.change != "" && string(now.Body) != string(was.Body) {
+				t.Errorf("a refused PATCH changed %s to %s", was.Body, now.Body)
 			}
 		})
 	}
@@ -159,19 +160,19 @@ func TestWebhookFields(t *testing.T) {
 // TestWebhookDefaults: what a webhook is that says only where and what.
 func TestWebhookDefaults(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	program := s.ProgramIDs["standard"]
-	path, made := s.newHook(program, nil)
-	made.shaped("", hookTableWithSecret, "")
+	path, made := newWebhook(s, program, nil)
+	made.Shaped("", hookTableWithSecret, "")
 	now := "2026-03-01T09:00:00.000Z"
-	made.shows(fields{"shop_id": s.ShopID, "program_id": program, "url": "https://hooks.invalid/a", "events": []string{"card.added"}, "active": true, "description": "", "has_bearer_token": false,
+	made.Shows(fields{"shop_id": s.ShopID, "program_id": program, "url": "https://hooks.invalid/a", "events": []string{"card.added"}, "active": true, "description": "", "has_bearer_token": false,
 		"program_ids": []string{}, "location_ids": []string{}, "include_shop_wide_events": true, "http_method": "POST", "custom_headers": fields{}, "payload_version": "v2",
 		"consecutive_failures": 0, "created_at": now, "updated_at": now})
-	if !strings.HasPrefix(made.str("id"), "whk_") {
-		t.Errorf("id %s", made.str("id"))
+	if !strings.HasPrefix(made.Str("id"), "whk_") {
+		t.Errorf("id %s", made.Str("id"))
 	}
-	s.get(path).want(200).shaped("", hookTable, "")
-	s.get("/programs/"+program+"/webhooks").want(200).shaped("data.0", hookTable, "")
+	s.Get(path).Want(200).Shaped("", hookTable, "")
+	s.Get("/programs/"+program+"/webhooks").Want(200).Shaped("data.0", hookTable, "")
 }
 
 // TestReservedHeaders: none that a delivery sets itself, whatever its case.
@@ -179,15 +180,15 @@ func TestReservedHeaders(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	program := s.ProgramIDs["standard"]
-	path, _ := s.newHook(program, nil)
+	path, _ := newWebhook(s, program, nil)
 	for _, name := range strings.Fields("Host Content-Length Content-Type User-Agent Authorization X-Service-Signature webhook-id webhook-timestamp webhook-signature Webhook-Anything " +
 		"Connection Keep-Alive Proxy-Authenticate Proxy-Authorization Proxy-Connection TE Trailer Transfer-Encoding Upgrade") {
 		for _, form := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
-			s.patch(path, fields{"custom_headers": fields{form: "x"}}).invalid("custom_headers." + form + " not_allowed")
+			s.Patch(path, fields{"custom_headers": fields{form: "x"}}).Invalid("custom_headers." + form + " not_allowed")
 		}
 	}
 	for _, name := range []string{"X-Host", "Hosts", "X-Webhook-Id", "Webhook", "Accept", "Cookie", "X-Service-Signature-2"} {
-		s.patch(path, fields{"custom_headers": fields{name: "x"}}).want(200).shows(fields{"custom_headers": fields{name: "***"}})
+		s.Patch(path, fields{"custom_headers": fields{name: "x"}}).Want(200).Shows(fields{"custom_headers": fields{name: "***"}})
 	}
 }
 
@@ -197,19 +198,19 @@ func TestExclusiveEvents(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	program := s.ProgramIDs["standard"]
-	path, _ := s.newHook(program, fields{"events": []string{"transaction.created"}})
+	path, _ := newWebhook(s, program, fields{"events": []string{"transaction.created"}})
 	specific := strings.Fields("stamp.assigned prize.redeemed value.changed transaction.reversed card.used card.expired")
 	for _, e := range specific {
 		for _, list := range [][]string{{"transaction.created", e}, {e, "*", "transaction.created"}} {
-			s.post("/programs/"+program+"/webhooks", plus(leastHook, fields{"events": list})).invalid("events mutually_exclusive")
-			s.patch(path, fields{"events": list, "description": "x"}).invalid("events mutually_exclusive")
+			s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, fields{"events": list})).Invalid("events mutually_exclusive")
+			s.Patch(path, fields{"events": list, "description": "x"}).Invalid("events mutually_exclusive")
 		}
-		s.patch(path, fields{"events": []string{e}}).want(200) // replaces, so that nothing is beside it
-		s.patch(path, fields{"events": []string{"transaction.created"}}).want(200).shows(fields{"events": []string{"transaction.created"}})
+		s.Patch(path, fields{"events": []string{e}}).Want(200) // replaces, so that nothing is beside it
+		s.Patch(path, fields{"events": []string{"transaction.created"}}).Want(200).Shows(fields{"events": []string{"transaction.created"}})
 	}
-	s.patch(path, fields{"description": "y"}).want(200).shows(fields{"events": []string{"transaction.created"}})
-	s.patch(path, fields{"events": []string{"transaction.created", "bogus", "card.used"}, "url": "http://hooks.invalid/", "description": 7}).
-		invalid("description invalid_type", "events.1 invalid_value", "events mutually_exclusive", "url invalid_value")
+	s.Patch(path, fields{"description": "y"}).Want(200).Shows(fields{"events": []string{"transaction.created"}})
+	s.Patch(path, fields{"events": []string{"transaction.created", "bogus", "card.used"}, "url": "http://hooks.invalid/", "description": 7}).
+		Invalid("description invalid_type", "events.1 invalid_value", "events mutually_exclusive", "url invalid_value")
 }
 
 // TestHeaderLimits: a deployment's bounds, told with the ids that are none.
@@ -217,7 +218,7 @@ func TestHeaderLimits(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Limits.WebhookMaxCustomHeaders, c.Limits.WebhookCustomHeadersMaxBytes = 2, 10 })
 	program := s.ProgramIDs["standard"]
-	path, _ := s.newHook(program, fields{"custom_headers": fields{"AA": "123", "BB": "456"}}) // ten bytes
+	path, _ := newWebhook(s, program, fields{"custom_headers": fields{"AA": "123", "BB": "456"}}) // ten bytes
 	for _, c := range []struct {
 		headers fields
 		want    []string
@@ -227,12 +228,12 @@ func TestHeaderLimits(t *testing.T) {
 		{fields{"A": "", "B": "", "C": ""}, []string{"custom_headers too_many"}},
 		{fields{"A": "12345678", "B": "", "C": ""}, []string{"custom_headers too_many", "custom_headers too_long"}},
 	} {
-		s.patch(path, fields{"custom_headers": c.headers}).invalid(c.want...)
-		s.post("/programs/"+program+"/webhooks", plus(leastHook, fields{"custom_headers": c.headers, "program_ids": []string{"x"}, "location_ids": []string{s.LocationIDs[0], "y", "z"}})).
-			invalid(append([]string{"program_ids.0 invalid_value", "location_ids.1 invalid_value", "location_ids.2 invalid_value"}, c.want...)...)
+		s.Patch(path, fields{"custom_headers": c.headers}).Invalid(c.want...)
+		s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, fields{"custom_headers": c.headers, "program_ids": []string{"x"}, "location_ids": []string{s.LocationIDs[0], "y", "z"}})).
+			Invalid(append([]string{"program_ids.0 invalid_value", "location_ids.1 invalid_value", "location_ids.2 invalid_value"}, c.want...)...)
 	}
-	s.get(path).shows(fields{"custom_headers": fields{"AA": "***", "BB": "***"}})
-	if n := s.value("SELECT count(*) FROM webhooks"); n != "1" {
+	s.Get(path).Shows(fields{"custom_headers": fields{"AA": "***", "BB": "***"}})
+	if n := s.Value("SELECT count(*) FROM webhooks"); n != "1" {
 		t.Errorf("%s webhooks", n)
 	}
 }
@@ -245,12 +246,12 @@ func TestManyFaults(t *testing.T) {
 	for i := range 3000 {
 		bad[strings.Repeat(" ", 200)+fmt.Sprint(i)] = "x"
 	}
-	r := s.post("/programs/"+s.ProgramIDs["standard"]+"/webhooks", plus(leastHook, fields{"custom_headers": bad}))
-	if r.want(400, "validation_failed"); len(r.details()) != 100 || len(r.body) > 30_000 {
-		t.Errorf("%d details, %d bytes", len(r.details()), len(r.body))
+	r := s.Post("/programs/"+s.ProgramIDs["standard"]+"/webhooks", servertest.Merge(leastHook, fields{"custom_headers": bad}))
+	if r.Want(400, "validation_failed"); len(r.Details()) != 100 || len(r.Body) > 30_000 {
+		t.Errorf("%d details, %d bytes", len(r.Details()), len(r.Body))
 	}
-	r = s.post("/programs/"+s.ProgramIDs["standard"]+"/webhooks", plus(leastHook, fields{"program_ids": slices.Repeat([]string{"x"}, 1000), "location_ids": []string{"y"}}))
-	if r.want(400, "validation_failed"); len(r.details()) != 100 {
-		t.Errorf("%d details", len(r.details()))
+	r = s.Post("/programs/"+s.ProgramIDs["standard"]+"/webhooks", servertest.Merge(leastHook, fields{"program_ids": slices.Repeat([]string{"x"}, 1000), "location_ids": []string{"y"}}))
+	if r.Want(400, "validation_failed"); len(r.Details()) != 100 {
+		t.Errorf("%d details", len(r.Details()))
 	}
 }

@@ -3,11 +3,13 @@ package api_test
 import (
 	"slices"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
 // hookScopes are location_ids of a webhook, and whether a key restricted to
 // the first location may have such a one.
-func hookScopes(s *server) map[string]struct {
+func hookScopes(s *servertest.Server) map[string]struct {
 	ids []string
 	own bool
 } {
@@ -22,35 +24,35 @@ func hookScopes(s *server) map[string]struct {
 func TestRestrictedWebhookCreation(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	r := s.with(s.RestrictedAPIKey)
+	r := s.With(s.RestrictedAPIKey)
 	all := "/programs/" + s.ProgramIDs["standard"] + "/webhooks"
 	for name, scope := range hookScopes(s) {
 		t.Run(name, func(t *testing.T) {
-			s, r := s.on(t), r.on(t)
-			before := s.value("SELECT count(*) FROM webhooks")
-			answer := r.post(all, plus(leastHook, fields{"location_ids": scope.ids}))
+			s, r := s.On(t), r.On(t)
+			before := s.Value("SELECT count(*) FROM webhooks")
+			answer := r.Post(all, servertest.Merge(leastHook, fields{"location_ids": scope.ids}))
 			if scope.own {
-				answer.want(201).shows(fields{"location_ids": scope.ids})
+				answer.Want(201).Shows(fields{"location_ids": scope.ids})
 				return
 			}
-			answer.want(403, "unauthorized")
-			if after := s.value("SELECT count(*) FROM webhooks"); after != before {
+			answer.Want(403, "unauthorized")
+			if after := s.Value("SELECT count(*) FROM webhooks"); after != before {
 				t.Errorf("%s webhooks, were %s", after, before)
 			}
 		})
 	}
-	r.post(all, leastHook).want(403, "unauthorized")
-	r.post(all, plus(leastHook, fields{"location_ids": nil})).want(403, "unauthorized")
-	r.post(all, plus(leastHook, fields{"location_ids": []string{s.LocationIDs[0], "x"}})).invalid("location_ids.1 invalid_value")
-	r.post("/programs/none/webhooks", leastHook).want(404, "not_found")
+	r.Post(all, leastHook).Want(403, "unauthorized")
+	r.Post(all, servertest.Merge(leastHook, fields{"location_ids": nil})).Want(403, "unauthorized")
+	r.Post(all, servertest.Merge(leastHook, fields{"location_ids": []string{s.LocationIDs[0], "x"}})).Invalid("location_ids.1 invalid_value")
+	r.Post("/programs/none/webhooks", leastHook).Want(404, "not_found")
 	// Of several locations any part will do.
-	both := s.keyAt(s.LocationIDs...)
+	both := newKeyAt(s, s.LocationIDs...)
 	for name, scope := range hookScopes(s) {
-		answer := both.post(all, plus(leastHook, fields{"location_ids": scope.ids}))
+		answer := both.Post(all, servertest.Merge(leastHook, fields{"location_ids": scope.ids}))
 		if name == "none" {
-			answer.want(403, "unauthorized")
+			answer.Want(403, "unauthorized")
 		} else {
-			answer.want(201)
+			answer.Want(201)
 		}
 	}
 }
@@ -59,43 +61,43 @@ func TestRestrictedWebhookCreation(t *testing.T) {
 func TestRestrictedWebhookAccess(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	r := s.with(s.RestrictedAPIKey)
+	r := s.With(s.RestrictedAPIKey)
 	program := s.ProgramIDs["standard"]
 	for name, scope := range hookScopes(s) {
 		t.Run(name, func(t *testing.T) {
-			s, r := s.on(t), r.on(t)
-			path, made := s.newHook(program, fields{"location_ids": scope.ids})
-			ping := s.post(path+"/test", nil).want(202).str("id")
-			s.fail(ping)
-			listed := slices.Contains(r.get("/programs/"+program+"/webhooks").want(200).ids(), made.str("id"))
+			s, r := s.On(t), r.On(t)
+			path, made := newWebhook(s, program, fields{"location_ids": scope.ids})
+			ping := s.Post(path+"/test", nil).Want(202).Str("id")
+			failDelivery(s, ping)
+			listed := slices.Contains(r.Get("/programs/"+program+"/webhooks").Want(200).IDs(), made.Str("id"))
 			if listed != scope.own {
 				t.Errorf("listed: %v", listed)
 			}
-			was, audits := s.get(path), s.audits()
+			was, audits := s.Get(path), countAudits(s)
 			for _, c := range []struct {
-				op   func() *reply
+				op   func() *servertest.Reply
 				want int
 			}{
-				{func() *reply { return r.get(path) }, 200},
-				{func() *reply { return r.get(path + "/deliveries") }, 200},
-				{func() *reply { return r.patch(path, nil) }, 200},
-				{func() *reply { return r.patch(path, fields{"description": "x"}) }, 200},
-				{func() *reply { return r.patch(path, fields{"rotate_secret": true}) }, 200},
-				{func() *reply { return r.patch(path, fields{"location_ids": s.LocationIDs[:1]}) }, 200},
-				{func() *reply { return r.post(path+"/test", nil) }, 202},
-				{func() *reply { return r.post(path+"/deliveries/"+ping+"/redeliver", nil) }, 202},
-				{func() *reply { return r.call("DELETE", path, nil) }, 204},
+				{func() *servertest.Reply { return r.Get(path) }, 200},
+				{func() *servertest.Reply { return r.Get(path + "/deliveries") }, 200},
+				{func() *servertest.Reply { return r.Patch(path, nil) }, 200},
+				{func() *servertest.Reply { return r.Patch(path, fields{"description": "x"}) }, 200},
+				{func() *servertest.Reply { return r.Patch(path, fields{"rotate_secret": true}) }, 200},
+				{func() *servertest.Reply { return r.Patch(path, fields{"location_ids": s.LocationIDs[:1]}) }, 200},
+				{func() *servertest.Reply { return r.Post(path+"/test", nil) }, 202},
+				{func() *servertest.Reply { return r.Post(path+"/deliveries/"+ping+"/redeliver", nil) }, 202},
+				{func() *servertest.Reply { return r.Call("DELETE", path, nil) }, 204},
 			} {
 				if scope.own {
-					c.op().want(c.want)
+					c.op().Want(c.want)
 				} else {
-					c.op().want(404, "not_found")
+					c.op().Want(404, "not_found")
 				}
 			}
 			if scope.own {
-				s.get(path).want(404)
-			} else if now := s.get(path).want(200); string(now.body) != string(was.body) || s.audits() != audits {
-				t.Errorf("changed to %s", now.body)
+				s.Get(path).Want(404)
+			} else if now := s.Get(path).Want(200); string(now.Body) != string(was.Body) || countAudits(s) != audits {
+				t.Errorf("changed to %s", now.Body)
 			}
 		})
 	}
@@ -106,27 +108,27 @@ func TestRestrictedWebhookAccess(t *testing.T) {
 func TestRestrictedWebhookChange(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	r := s.with(s.RestrictedAPIKey)
-	path, made := r.newHook(s.ProgramIDs["standard"], fields{"location_ids": s.LocationIDs[:1]})
-	was := s.get(path)
+	r := s.With(s.RestrictedAPIKey)
+	path, made := newWebhook(r, s.ProgramIDs["standard"], fields{"location_ids": s.LocationIDs[:1]})
+	was := s.Get(path)
 	for name, scope := range hookScopes(s) {
 		if !scope.own {
-			r.patch(path, fields{"location_ids": scope.ids, "description": name}).want(403, "unauthorized")
+			r.Patch(path, fields{"location_ids": scope.ids, "description": name}).Want(403, "unauthorized")
 		}
 	}
-	r.patch(path, fields{"location_ids": nil}).want(403, "unauthorized")
-	r.patch(path, fields{"location_ids": []string{"x"}}).invalid("location_ids.0 invalid_value")
-	if now := s.get(path); string(now.body) != string(was.body) {
-		t.Errorf("changed to %s", now.body)
+	r.Patch(path, fields{"location_ids": nil}).Want(403, "unauthorized")
+	r.Patch(path, fields{"location_ids": []string{"x"}}).Invalid("location_ids.0 invalid_value")
+	if now := s.Get(path); string(now.Body) != string(was.Body) {
+		t.Errorf("changed to %s", now.Body)
 	}
-	r.patch(path, fields{"location_ids": s.LocationIDs[:1], "active": false}).want(200).shows(fields{"active": false})
+	r.Patch(path, fields{"location_ids": s.LocationIDs[:1], "active": false}).Want(200).Shows(fields{"active": false})
 	for _, ids := range [][]string{s.LocationIDs, {}, s.LocationIDs[1:]} {
-		s.patch(path, fields{"location_ids": ids}).want(200)
-		r.get(path).want(404, "not_found")
-		if listed := r.get("/programs/" + s.ProgramIDs["standard"] + "/webhooks").ids(); len(listed) != 0 {
+		s.Patch(path, fields{"location_ids": ids}).Want(200)
+		r.Get(path).Want(404, "not_found")
+		if listed := r.Get("/programs/" + s.ProgramIDs["standard"] + "/webhooks").IDs(); len(listed) != 0 {
 			t.Errorf("%v: listed %q", ids, listed)
 		}
 	}
-	s.patch(path, fields{"location_ids": s.LocationIDs[:1]}).want(200)
-	r.get(path).want(200).shows(fields{"id": made.str("id")})
+	s.Patch(path, fields{"location_ids": s.LocationIDs[:1]}).Want(200)
+	r.Get(path).Want(200).Shows(fields{"id": made.Str("id")})
 }

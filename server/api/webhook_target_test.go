@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 	"punchcard/webhook"
 )
 
@@ -58,42 +59,42 @@ func TestTargetIsAskedOnce(t *testing.T) {
 			t.Errorf("%s: asked %q, want %q", what, have, hosts)
 		}
 	}
-	first := s.post(all, leastHook, "Idempotency-Key", "k").want(201).fresh()
+	first := s.Post(all, leastHook, "Idempotency-Key", "k").Want(201).First()
 	wants("create", "hooks.invalid")
-	s.post(all, leastHook, "Idempotency-Key", "k").again(first)
+	s.Post(all, leastHook, "Idempotency-Key", "k").Replays(first)
 	wants("replay")
-	s.post(all, fields{"url": "https://hooks.invalid/b"}, "Idempotency-Key", "k").want(409, "idempotency_conflict")
+	s.Post(all, fields{"url": "https://hooks.invalid/b"}, "Idempotency-Key", "k").Want(409, "idempotency_conflict")
 	wants("conflict of keys")
-	path := all + "/" + first.str("id")
-	s.patch(path, fields{"description": "x"}).want(200)
+	path := all + "/" + first.Str("id")
+	s.Patch(path, fields{"description": "x"}).Want(200)
 	wants("no url")
-	s.patch(path, fields{"url": "https://hooks.invalid/c", "rotate_secret": true}).want(200)
+	s.Patch(path, fields{"url": "https://hooks.invalid/c", "rotate_secret": true}).Want(200)
 	wants("patch", "hooks.invalid")
-	s.patch(path, fields{"url": "https://private.invalid/", "events": []string{"bogus"}, "description": 7}).invalid("description invalid_type", "events.0 invalid_value", "url not_public")
+	s.Patch(path, fields{"url": "https://private.invalid/", "events": []string{"bogus"}, "description": 7}).Invalid("description invalid_type", "events.0 invalid_value", "url not_public")
 	wants("other faults", "private.invalid")
 	for _, url := range []any{"", "nothing", 7, nil, "https://a:b@hooks.invalid/"} {
-		s.patch(path, fields{"url": url}).want(400)
-		s.post(all, plus(leastHook, fields{"url": url})).want(400)
+		s.Patch(path, fields{"url": url}).Want(400)
+		s.Post(all, servertest.Merge(leastHook, fields{"url": url})).Want(400)
 		wants("a url that is none")
 	}
-	s.post(all, plus(leastHook, fields{"url": "https://10.1.1.1/"}), "Idempotency-Key", "later").invalid("url not_public")
-	s.post(all, leastHook, "Idempotency-Key", "later").want(201).fresh() // a refusal is not remembered
-	s.with("").post(all, leastHook).want(401)
+	s.Post(all, servertest.Merge(leastHook, fields{"url": "https://10.1.1.1/"}), "Idempotency-Key", "later").Invalid("url not_public")
+	s.Post(all, leastHook, "Idempotency-Key", "later").Want(201).First() // a refusal is not remembered
+	s.With("").Post(all, leastHook).Want(401)
 	a.take()
-	reader, _ := s.newKey(fields{"scopes": []string{"webhooks:read"}})
-	reader.post(all, leastHook).want(403)
+	reader, _ := s.NewKey(fields{"scopes": []string{"webhooks:read"}})
+	reader.Post(all, leastHook).Want(403)
 	wants("no scope")
 }
 
 // TestTargetHoldsUpNobody: while a look-up takes its time, others write.
 func TestTargetHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	var s *server
+	var s *servertest.Server
 	// It never ends where the writer waits for it.
-	s = start(t, guarded(&resolver{first: func() { s.issue(s.ProgramIDs["standard"], nil) }}))
-	path, _ := s.newHook(s.ProgramIDs["standard"], nil)
-	s.patch(path, fields{"url": "https://hooks.invalid/b"}).want(200)
-	if n := s.count("/cards"); n != 2 {
+	s = start(t, guarded(&resolver{first: func() { s.Issue(s.ProgramIDs["standard"], nil) }}))
+	path, _ := newWebhook(s, s.ProgramIDs["standard"], nil)
+	s.Patch(path, fields{"url": "https://hooks.invalid/b"}).Want(200)
+	if n := s.Count("/cards"); n != 2 {
 		t.Errorf("%d cards", n)
 	}
 }
@@ -103,10 +104,10 @@ func TestTargetHoldsUpNobody(t *testing.T) {
 func TestStrictTargets(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Guard = &webhook.Guard{Resolver: &resolver{}} })
-	path, _ := s.newHook(s.ProgramIDs["standard"], nil)
+	path, _ := newWebhook(s, s.ProgramIDs["standard"], nil)
 	for _, url := range []string{"http://hooks.invalid/", "http://127.0.0.1/"} {
-		s.patch(path, fields{"url": url}).invalid("url invalid_value")
+		s.Patch(path, fields{"url": url}).Invalid("url invalid_value")
 	}
-	s.patch(path, fields{"url": "https://127.0.0.1/"}).invalid("url not_public")
-	s.patch(path, fields{"url": "HTTPS://hooks.invalid/b"}).want(200)
+	s.Patch(path, fields{"url": "https://127.0.0.1/"}).Invalid("url not_public")
+	s.Patch(path, fields{"url": "HTTPS://hooks.invalid/b"}).Want(200)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -31,51 +32,51 @@ const deliveryTable = `
 // TestWebhookLifecycle: make, read, change, switch, delete.
 func TestWebhookLifecycle(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
+	s := start(t, servertest.Frozen)
 	program := s.ProgramIDs["standard"]
 	all := "/programs/" + program + "/webhooks"
-	if r := s.get(all).want(200); string(r.body) != `{"data":[]}` {
-		t.Errorf("%s", r.body)
+	if r := s.Get(all).Want(200); string(r.Body) != `{"data":[]}` {
+		t.Errorf("%s", r.Body)
 	}
-	path, made := s.newHook(program, fields{"description": "CRM", "bearer_token": "t", "location_ids": s.LocationIDs, "payload_version": "v1"})
-	secretless := strings.Replace(string(made.body), `,"secret":"`+made.str("secret")+`"`, "", 1)
-	if r := s.get(path).want(200); string(r.body) != secretless {
-		t.Errorf("read %s, made %s", r.body, made.body)
+	path, made := newWebhook(s, program, fields{"description": "CRM", "bearer_token": "t", "location_ids": s.LocationIDs, "payload_version": "v1"})
+	secretless := strings.Replace(string(made.Body), `,"secret":"`+made.Str("secret")+`"`, "", 1)
+	if r := s.Get(path).Want(200); string(r.Body) != secretless {
+		t.Errorf("read %s, made %s", r.Body, made.Body)
 	}
-	s.advance("1m")
+	s.Advance("1m")
 	// Nothing named changes nothing.
 	for _, body := range []any{nil, "{}", fields{"rotate_secret": false}} {
-		if r := s.patch(path, body).want(200); string(r.body) != secretless {
-			t.Errorf("PATCH %v: %s", body, r.body)
+		if r := s.Patch(path, body).Want(200); string(r.Body) != secretless {
+			t.Errorf("PATCH %v: %s", body, r.Body)
 		}
 	}
-	s.advance("1m")
-	changed := s.patch(path, fields{"url": "https://hooks.invalid/b", "events": []string{"*"}, "location_ids": nil, "include_shop_wide_events": false, "bearer_token": nil}).want(200)
-	changed.shaped("", hookTable, "")
-	changed.shows(fields{"id": made.str("id"), "url": "https://hooks.invalid/b", "events": []string{"*"}, "location_ids": []string{}, "include_shop_wide_events": false, "has_bearer_token": false,
+	s.Advance("1m")
+	changed := s.Patch(path, fields{"url": "https://hooks.invalid/b", "events": []string{"*"}, "location_ids": nil, "include_shop_wide_events": false, "bearer_token": nil}).Want(200)
+	changed.Shaped("", hookTable, "")
+	changed.Shows(fields{"id": made.Str("id"), "url": "https://hooks.invalid/b", "events": []string{"*"}, "location_ids": []string{}, "include_shop_wide_events": false, "has_bearer_token": false,
 		"description": "CRM", "payload_version": "v1", "created_at": "2026-03-01T09:00:00.000Z", "updated_at": "2026-03-01T09:02:00.000Z"})
-	if r := s.get(path); string(r.body) != string(changed.body) {
-		t.Errorf("read %s, changed %s", r.body, changed.body)
+	if r := s.Get(path); string(r.Body) != string(changed.Body) {
+		t.Errorf("read %s, changed %s", r.Body, changed.Body)
 	}
 
 	// Switched off by failures; active true forgives them, also where it is on.
 	for _, active := range []int{0, 1} {
-		s.sql("UPDATE webhooks SET active=?, consecutive_failures=15", active)
-		s.patch(path, fields{"description": "x"}).want(200).shows(fields{"active": active == 1, "consecutive_failures": 15})
-		s.patch(path, fields{"active": true}).want(200).shows(fields{"active": true, "consecutive_failures": 0})
+		s.SQL("UPDATE webhooks SET active=?, consecutive_failures=15", active)
+		s.Patch(path, fields{"description": "x"}).Want(200).Shows(fields{"active": active == 1, "consecutive_failures": 15})
+		s.Patch(path, fields{"active": true}).Want(200).Shows(fields{"active": true, "consecutive_failures": 0})
 	}
-	s.patch(path, fields{"active": false}).want(200).shows(fields{"active": false})
+	s.Patch(path, fields{"active": false}).Want(200).Shows(fields{"active": false})
 
-	other, _ := s.newHook(program, nil)
-	if r := s.call("DELETE", path, nil).want(204); len(r.body) > 0 {
-		t.Errorf("%s", r.body)
+	other, _ := newWebhook(s, program, nil)
+	if r := s.Call("DELETE", path, nil).Want(204); len(r.Body) > 0 {
+		t.Errorf("%s", r.Body)
 	}
-	s.call("DELETE", path, nil).want(404, "not_found")
-	s.get(path).want(404, "not_found")
-	s.patch(path, nil).want(404, "not_found")
-	s.get(path+"/deliveries").want(404, "not_found")
-	s.post(path+"/test", nil).want(404, "not_found")
-	if ids := s.get(all).ids(); !slices.Equal(ids, []string{other[strings.LastIndex(other, "/")+1:]}) {
+	s.Call("DELETE", path, nil).Want(404, "not_found")
+	s.Get(path).Want(404, "not_found")
+	s.Patch(path, nil).Want(404, "not_found")
+	s.Get(path+"/deliveries").Want(404, "not_found")
+	s.Post(path+"/test", nil).Want(404, "not_found")
+	if ids := s.Get(all).IDs(); !slices.Equal(ids, []string{other[strings.LastIndex(other, "/")+1:]}) {
 		t.Errorf("listed %q", ids)
 	}
 }
@@ -84,39 +85,39 @@ func TestWebhookLifecycle(t *testing.T) {
 // that is deleted takes them along.
 func TestWebhookList(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
-	one, two := s.newProgram("standard", false, nil), s.newProgram("access", false, nil)
+	s := start(t, servertest.Frozen)
+	one, two := s.NewProgram("standard", false, nil), s.NewProgram("access", false, nil)
 	want := map[string][]string{}
 	for i := range 130 {
 		program := []string{one, one, two}[i%3]
-		_, made := s.newHook(program, nil)
-		want[program] = append([]string{made.str("id")}, want[program]...)
+		_, made := newWebhook(s, program, nil)
+		want[program] = append([]string{made.Str("id")}, want[program]...)
 	}
 	for _, program := range []string{one, two} {
-		r := s.get("/programs/" + program + "/webhooks?limit=1&cursor=x").want(200)
-		if r.shaped("", "data list", ""); !slices.Equal(r.ids(), want[program]) {
-			t.Errorf("listed %d, want %d: %q", len(r.ids()), len(want[program]), r.ids())
+		r := s.Get("/programs/" + program + "/webhooks?limit=1&cursor=x").Want(200)
+		if r.Shaped("", "data list", ""); !slices.Equal(r.IDs(), want[program]) {
+			t.Errorf("listed %d, want %d: %q", len(r.IDs()), len(want[program]), r.IDs())
 		}
 	}
 	// The program is an address: another's does not lead there.
 	for _, sub := range []string{"", "/deliveries"} {
-		s.get("/programs/"+two+"/webhooks/"+want[one][0]+sub).want(404, "not_found")
+		s.Get("/programs/"+two+"/webhooks/"+want[one][0]+sub).Want(404, "not_found")
 	}
-	s.patch("/programs/"+two+"/webhooks/"+want[one][0], fields{"active": false}).want(404, "not_found")
-	s.call("DELETE", "/programs/"+two+"/webhooks/"+want[one][0], nil).want(404, "not_found")
-	s.get("/programs/" + one + "/webhooks/" + want[one][0]).want(200).shows(fields{"active": true})
+	s.Patch("/programs/"+two+"/webhooks/"+want[one][0], fields{"active": false}).Want(404, "not_found")
+	s.Call("DELETE", "/programs/"+two+"/webhooks/"+want[one][0], nil).Want(404, "not_found")
+	s.Get("/programs/" + one + "/webhooks/" + want[one][0]).Want(200).Shows(fields{"active": true})
 
-	s.control("DELETE", "/programs/"+one, nil)
-	s.get("/programs/"+one+"/webhooks").want(404, "not_found")
-	s.get("/programs/"+one+"/webhooks/"+want[one][0]).want(404, "not_found")
-	s.post("/programs/"+one+"/webhooks", leastHook).want(404, "not_found")
-	s.get("/programs/" + two + "/webhooks/" + want[two][0]).want(200)
+	s.Control("DELETE", "/programs/"+one, nil)
+	s.Get("/programs/"+one+"/webhooks").Want(404, "not_found")
+	s.Get("/programs/"+one+"/webhooks/"+want[one][0]).Want(404, "not_found")
+	s.Post("/programs/"+one+"/webhooks", leastHook).Want(404, "not_found")
+	s.Get("/programs/" + two + "/webhooks/" + want[two][0]).Want(200)
 	// An installed card freezes the template, not its webhooks.
-	s.post("/programs/"+two+"/publish", nil).want(200)
-	s.install(s.issue(two, nil))
-	path, _ := s.newHook(two, nil)
-	s.patch(path, fields{"active": false}).want(200)
-	s.call("DELETE", path, nil).want(204)
+	s.Post("/programs/"+two+"/publish", nil).Want(200)
+	s.Install(s.Issue(two, nil))
+	path, _ := newWebhook(s, two, nil)
+	s.Patch(path, fields{"active": false}).Want(200)
+	s.Call("DELETE", path, nil).Want(204)
 }
 
 // TestWebhookSecrets: shown by what makes them and by nothing else; a replay
@@ -129,46 +130,46 @@ func TestWebhookSecrets(t *testing.T) {
 	})
 	program := s.ProgramIDs["standard"]
 	all := "/programs/" + program + "/webhooks"
-	body := plus(leastHook, fields{"bearer_token": "tok-3b1f", "custom_headers": fields{"X-Pass": "val-77aa"}, "url": "https://hooks.invalid/path-9c2e"})
-	first := s.post(all, body, "Idempotency-Key", "make").want(201).fresh()
-	path := all + "/" + first.str("id")
-	secrets := []string{first.str("secret")}
+	body := servertest.Merge(leastHook, fields{"bearer_token": "tok-3b1f", "custom_headers": fields{"X-Pass": "val-77aa"}, "url": "https://hooks.invalid/path-9c2e"})
+	first := s.Post(all, body, "Idempotency-Key", "make").Want(201).First()
+	path := all + "/" + first.Str("id")
+	secrets := []string{first.Str("secret")}
 	if len(secrets[0]) != len("whsec_")+44 || !strings.HasPrefix(secrets[0], "whsec_") {
 		t.Errorf("secret %q", secrets[0])
 	}
-	again := s.post(all, body, "Idempotency-Key", "make").want(201).again(first)
-	if again.str("secret") != secrets[0] {
+	again := s.Post(all, body, "Idempotency-Key", "make").Want(201).Replays(first)
+	if again.Str("secret") != secrets[0] {
 		t.Error("the replay has another secret")
 	}
-	other := s.post(all, body).want(201)
-	secrets = append(secrets, other.str("secret"))
-	rotated := s.patch(path, fields{"rotate_secret": true}, "Idempotency-Key", "turn").want(200).fresh()
-	rotated.shaped("", hookTableWithSecret, "")
-	s.patch(path, fields{"rotate_secret": true}, "Idempotency-Key", "turn").want(200).again(rotated)
-	secrets = append(secrets, rotated.str("secret"))
+	other := s.Post(all, body).Want(201)
+	secrets = append(secrets, other.Str("secret"))
+	rotated := s.Patch(path, fields{"rotate_secret": true}, "Idempotency-Key", "turn").Want(200).First()
+	rotated.Shaped("", hookTableWithSecret, "")
+	s.Patch(path, fields{"rotate_secret": true}, "Idempotency-Key", "turn").Want(200).Replays(rotated)
+	secrets = append(secrets, rotated.Str("secret"))
 	if secrets[0] == secrets[1] || secrets[0] == secrets[2] || secrets[1] == secrets[2] {
 		t.Errorf("secrets %q", secrets)
 	}
-	if stored := s.value("SELECT secret FROM webhooks WHERE id=?", s.row(store.KindWebhook, first.str("id"))); stored != secrets[2] {
+	if stored := s.Value("SELECT secret FROM webhooks WHERE id=?", s.Row(store.KindWebhook, first.Str("id"))); stored != secrets[2] {
 		t.Errorf("the stored secret is not the newest")
 	}
 
-	ping := s.post(path+"/test", nil).want(202)
-	s.fail(ping.str("id"))
-	answers := []*reply{s.get(all), s.get(path), s.patch(path, nil), s.patch(path, fields{"description": "x"}), s.patch(path, fields{"rotate_secret": false}), ping, s.get(path + "/deliveries"),
-		s.post(path+"/deliveries/"+ping.str("id")+"/redeliver", nil).want(202), s.patch(path, fields{"custom_headers": fields{"X-Pass": "val-77aa\n"}}), s.patch(path, fields{"url": "https://10.0.0.1/path-9c2e"})}
+	ping := s.Post(path+"/test", nil).Want(202)
+	failDelivery(s, ping.Str("id"))
+	answers := []*servertest.Reply{s.Get(all), s.Get(path), s.Patch(path, nil), s.Patch(path, fields{"description": "x"}), s.Patch(path, fields{"rotate_secret": false}), ping, s.Get(path + "/deliveries"),
+		s.Post(path+"/deliveries/"+ping.Str("id")+"/redeliver", nil).Want(202), s.Patch(path, fields{"custom_headers": fields{"X-Pass": "val-77aa\n"}}), s.Patch(path, fields{"url": "https://10.0.0.1/path-9c2e"})}
 	for i, r := range answers {
 		for _, secret := range append(secrets, "tok-3b1f", "val-77aa") {
-			if strings.Contains(string(r.body), secret) {
-				t.Errorf("answer %d shows %q: %s", i, secret, r.body)
+			if strings.Contains(string(r.Body), secret) {
+				t.Errorf("answer %d shows %q: %s", i, secret, r.Body)
 			}
 		}
 	}
-	for _, r := range []*reply{first, other, rotated} {
-		r.shows(fields{"has_bearer_token": true, "custom_headers": fields{"X-Pass": "***"}})
+	for _, r := range []*servertest.Reply{first, other, rotated} {
+		r.Shows(fields{"has_bearer_token": true, "custom_headers": fields{"X-Pass": "***"}})
 	}
-	s.call("DELETE", path, nil).want(204)
-	_, audited := s.audit(100)
+	s.Call("DELETE", path, nil).Want(204)
+	_, audited := readAudit(s, 100)
 	for _, secret := range append(secrets, "tok-3b1f", "val-77aa", "path-9c2e", "hooks.invalid") {
 		if strings.Contains(audited, secret) || strings.Contains(log.String(), secret) {
 			t.Errorf("%q is in the audit log or in the log", secret)
@@ -185,76 +186,76 @@ func TestWebhookMaximum(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Limits.WebhookMaxPerShop = 5 })
 	one, two := s.ProgramIDs["standard"], s.ProgramIDs["access"]
-	path, _ := s.newHook(one, nil)
-	answers := make([]*reply, 20)
+	path, _ := newWebhook(s, one, nil)
+	answers := make([]*servertest.Reply, 20)
 	var wg sync.WaitGroup
 	for i := range answers {
 		wg.Go(func() {
-			answers[i] = s.post("/programs/"+[]string{one, two}[i%2]+"/webhooks", leastHook, "Idempotency-Key", fmt.Sprint(i))
+			answers[i] = s.Post("/programs/"+[]string{one, two}[i%2]+"/webhooks", leastHook, "Idempotency-Key", fmt.Sprint(i))
 		})
 	}
 	wg.Wait()
 	made := 0
 	for _, r := range answers {
-		if r.status == 201 {
+		if r.Status == 201 {
 			made++
 		} else {
-			r.want(422, "unprocessable_entity")
+			r.Want(422, "unprocessable_entity")
 		}
 	}
-	if n := s.value("SELECT count(*) FROM webhooks"); made != 4 || n != "5" {
+	if n := s.Value("SELECT count(*) FROM webhooks"); made != 4 || n != "5" {
 		t.Errorf("%d made, %s in the file", made, n)
 	}
-	other, _ := s.elsewhere()
-	other.newHook(other.newProgram("access", false, nil), nil)
-	s.patch(path, fields{"active": false}).want(200) // counts all the same
-	s.post("/programs/"+one+"/webhooks", leastHook).want(422, "unprocessable_entity")
-	s.call("DELETE", path, nil).want(204)
-	s.newHook(two, nil)
-	s.post("/programs/"+one+"/webhooks", leastHook).want(422, "unprocessable_entity")
+	other, _ := newOtherShop(s)
+	newWebhook(other, other.NewProgram("access", false, nil), nil)
+	s.Patch(path, fields{"active": false}).Want(200) // counts all the same
+	s.Post("/programs/"+one+"/webhooks", leastHook).Want(422, "unprocessable_entity")
+	s.Call("DELETE", path, nil).Want(204)
+	newWebhook(s, two, nil)
+	s.Post("/programs/"+one+"/webhooks", leastHook).Want(422, "unprocessable_entity")
 }
 
 // TestWebhookTestAndRedelivery: the log entry at each step.
 func TestWebhookTestAndRedelivery(t *testing.T) {
 	t.Parallel()
-	s := start(t, frozen)
-	path, made := s.newHook(s.ProgramIDs["standard"], fields{"active": false})
+	s := start(t, servertest.Frozen)
+	path, made := newWebhook(s, s.ProgramIDs["standard"], fields{"active": false})
 	const fresh = "response_status last_error card_instance_id delivered_at"
-	ping := s.post(path+"/test", nil).want(202)
-	ping.shaped("", deliveryTable, fresh)
-	ping.shows(fields{"webhook_id": made.str("id"), "event": "test.ping", "request_headers": fields{}, "attempts": 0, "duration_ms": 0, "created_at": "2026-03-01T09:00:00.000Z",
-		"request_payload.event": "test.ping", "request_payload.event_id": ping.str("event_id"), "request_payload.payload_version": "v2", "request_payload.shop.id": s.ShopID, "request_payload.data.sample": true,
+	ping := s.Post(path+"/test", nil).Want(202)
+	ping.Shaped("", deliveryTable, fresh)
+	ping.Shows(fields{"webhook_id": made.Str("id"), "event": "test.ping", "request_headers": fields{}, "attempts": 0, "duration_ms": 0, "created_at": "2026-03-01T09:00:00.000Z",
+		"request_payload.event": "test.ping", "request_payload.event_id": ping.Str("event_id"), "request_payload.payload_version": "v2", "request_payload.shop.id": s.ShopID, "request_payload.data.sample": true,
 		"request_payload.location": nil, "request_payload.program": nil, "request_payload.card": nil, "request_payload.transaction": nil, "request_payload.actor": nil})
-	if !strings.HasPrefix(ping.str("id"), "dlv_") || !strings.HasPrefix(ping.str("event_id"), "evt_") || ping.str("request_payload.data.message") == "" {
-		t.Errorf("%s", ping.body)
+	if !strings.HasPrefix(ping.Str("id"), "dlv_") || !strings.HasPrefix(ping.Str("event_id"), "evt_") || ping.Str("request_payload.data.message") == "" {
+		t.Errorf("%s", ping.Body)
 	}
-	if log := s.get(path + "/deliveries").want(200); string(log.body) != `{"items":[`+string(ping.body)+`]}` {
-		t.Errorf("log %s\nping %s", log.body, ping.body)
+	if log := s.Get(path + "/deliveries").Want(200); string(log.Body) != `{"items":[`+string(ping.Body)+`]}` {
+		t.Errorf("log %s\nping %s", log.Body, ping.Body)
 	}
-	entry := path + "/deliveries/" + ping.str("id")
-	s.post(entry+"/redeliver", nil).want(409, "conflict")
-	s.fail(ping.str("id"))
-	log := s.get(path + "/deliveries").want(200)
-	log.shaped("items.0", deliveryTable, "card_instance_id delivered_at")
-	log.shows(fields{"items.0.attempts": 5, "items.0.response_status": 500, "items.0.last_error": "status 500", "items.0.duration_ms": 12, "items.0.request_headers": fields{"User-Agent": "test"}})
-	s.post(entry+"/redeliver", nil).want(422, "unprocessable_entity")
-	if after := s.get(path + "/deliveries"); string(after.body) != string(log.body) {
-		t.Errorf("a refused redelivery changed %s", after.body)
+	entry := path + "/deliveries/" + ping.Str("id")
+	s.Post(entry+"/redeliver", nil).Want(409, "conflict")
+	failDelivery(s, ping.Str("id"))
+	log := s.Get(path + "/deliveries").Want(200)
+	log.Shaped("items.0", deliveryTable, "card_instance_id delivered_at")
+	log.Shows(fields{"items.0.attempts": 5, "items.0.response_status": 500, "items.0.last_error": "status 500", "items.0.duration_ms": 12, "items.0.request_headers": fields{"User-Agent": "test"}})
+	s.Post(entry+"/redeliver", nil).Want(422, "unprocessable_entity")
+	if after := s.Get(path + "/deliveries"); string(after.Body) != string(log.Body) {
+		t.Errorf("a refused redelivery changed %s", after.Body)
 	}
-	s.patch(path, fields{"active": true}).want(200)
-	again := s.post(entry+"/redeliver", nil).want(202)
-	if string(again.body) != string(ping.body) {
-		t.Errorf("redelivered %s\nat first %s", again.body, ping.body)
+	s.Patch(path, fields{"active": true}).Want(200)
+	again := s.Post(entry+"/redeliver", nil).Want(202)
+	if string(again.Body) != string(ping.Body) {
+		t.Errorf("redelivered %s\nat first %s", again.Body, ping.Body)
 	}
-	s.post(entry+"/redeliver", nil).want(409, "conflict")
+	s.Post(entry+"/redeliver", nil).Want(409, "conflict")
 
 	// An entry belongs to its webhook.
-	other, _ := s.newHook(s.ProgramIDs["standard"], nil)
-	s.fail(ping.str("id"))
-	s.post(other+"/deliveries/"+ping.str("id")+"/redeliver", nil).want(404, "not_found")
-	s.post(path+"/deliveries/none/redeliver", nil).want(404, "not_found")
-	s.post(path+"/deliveries/"+ping.str("event_id")+"/redeliver", nil).want(404, "not_found")
-	s.post(entry+"/redeliver", nil).want(202)
+	other, _ := newWebhook(s, s.ProgramIDs["standard"], nil)
+	failDelivery(s, ping.Str("id"))
+	s.Post(other+"/deliveries/"+ping.Str("id")+"/redeliver", nil).Want(404, "not_found")
+	s.Post(path+"/deliveries/none/redeliver", nil).Want(404, "not_found")
+	s.Post(path+"/deliveries/"+ping.Str("event_id")+"/redeliver", nil).Want(404, "not_found")
+	s.Post(entry+"/redeliver", nil).Want(202)
 }
 
 // TestDeliveryLogLimits: newest first; 50 unless asked, none for 0, and no
@@ -262,17 +263,17 @@ func TestWebhookTestAndRedelivery(t *testing.T) {
 func TestDeliveryLogLimits(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	path, _ := s.newHook(s.ProgramIDs["access"], fields{"payload_version": "v1"})
-	if r := s.get(path + "/deliveries").want(200); string(r.body) != `{"items":[]}` {
-		t.Errorf("%s", r.body)
+	path, _ := newWebhook(s, s.ProgramIDs["access"], fields{"payload_version": "v1"})
+	if r := s.Get(path + "/deliveries").Want(200); string(r.Body) != `{"items":[]}` {
+		t.Errorf("%s", r.Body)
 	}
 	var cards []string
 	for range 205 {
-		cards = append([]string{s.issue(s.ProgramIDs["access"], nil)}, cards...)
+		cards = append([]string{s.Issue(s.ProgramIDs["access"], nil)}, cards...)
 	}
 	for query, want := range map[string]int{"": 50, "?limit=0": 0, "?limit=1": 1, "?limit=49": 49, "?limit=200": 200, "?cursor=x&status=failed": 50} {
-		r := s.get(path + "/deliveries" + query).want(200)
-		items := r.at("items").([]any)
+		r := s.Get(path + "/deliveries" + query).Want(200)
+		items := r.At("items").([]any)
 		var have []string
 		for i, v := range items {
 			d := v.(map[string]any)
@@ -287,17 +288,17 @@ func TestDeliveryLogLimits(t *testing.T) {
 		}
 	}
 	for v, want := range map[string]string{"201": "too_large", "99999999999999999999": "too_large", "-1": "too_small", "1.5": "invalid_type", "x": "invalid_type", "": "invalid_value", "1&limit=2": "invalid_value"} {
-		s.get(path + "/deliveries?limit=" + v).invalid("limit " + want)
+		s.Get(path + "/deliveries?limit=" + v).Invalid("limit " + want)
 	}
 	few := start(t, func(c *app.Config) { c.Limits.DeliveryLogMaxLimit = 2 })
-	path, _ = few.newHook(few.ProgramIDs["access"], nil)
+	path, _ = newWebhook(few, few.ProgramIDs["access"], nil)
 	for range 3 {
-		few.issue(few.ProgramIDs["access"], nil)
+		few.Issue(few.ProgramIDs["access"], nil)
 	}
-	if n := len(few.get(path + "/deliveries").want(200).at("items").([]any)); n != 2 {
+	if n := len(few.Get(path + "/deliveries").Want(200).At("items").([]any)); n != 2 {
 		t.Errorf("%d entries, the maximum is 2", n)
 	}
-	few.get(path + "/deliveries?limit=3").invalid("limit too_large")
+	few.Get(path + "/deliveries?limit=3").Invalid("limit too_large")
 }
 
 // TestErasedCardInTheLog: neither the log nor a remembered redelivery brings an
@@ -305,22 +306,22 @@ func TestDeliveryLogLimits(t *testing.T) {
 func TestErasedCardInTheLog(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	path, _ := s.newHook(s.ProgramIDs["access"], nil)
-	card := s.issue(s.ProgramIDs["access"], fields{"holder_name": "Xenia Quist", "external_ref": "crm-xq"})
-	log := s.get(path + "/deliveries").want(200)
-	log.shows(fields{"items.0.request_payload.card.holder.name": "Xenia Quist", "items.0.card_instance_id": card})
-	entry := path + "/deliveries/" + log.str("items.0.id")
-	s.fail(log.str("items.0.id"))
-	s.post(entry+"/redeliver", nil, "Idempotency-Key", "k").want(202)
-	if !strings.Contains(strings.Join(s.remembered(), ""), "Xenia") {
+	path, _ := newWebhook(s, s.ProgramIDs["access"], nil)
+	card := s.Issue(s.ProgramIDs["access"], fields{"holder_name": "Xenia Quist", "external_ref": "crm-xq"})
+	log := s.Get(path + "/deliveries").Want(200)
+	log.Shows(fields{"items.0.request_payload.card.holder.name": "Xenia Quist", "items.0.card_instance_id": card})
+	entry := path + "/deliveries/" + log.Str("items.0.id")
+	failDelivery(s, log.Str("items.0.id"))
+	s.Post(entry+"/redeliver", nil, "Idempotency-Key", "k").Want(202)
+	if !strings.Contains(strings.Join(storedAnswers(s), ""), "Xenia") {
 		t.Error("the test is blind")
 	}
-	s.control("POST", "/cards/"+card+"/delete", fields{})
-	if kept := strings.Join(s.remembered(), ""); strings.Contains(kept, "Xenia") || strings.Contains(kept, "crm-xq") {
+	s.Control("POST", "/cards/"+card+"/delete", fields{})
+	if kept := strings.Join(storedAnswers(s), ""); strings.Contains(kept, "Xenia") || strings.Contains(kept, "crm-xq") {
 		t.Errorf("remembered: %s", kept)
 	}
-	s.post(entry+"/redeliver", nil, "Idempotency-Key", "k").want(404, "not_found")
-	if after := s.get(path + "/deliveries").want(200); strings.Contains(string(after.body), "Xenia") || strings.Contains(string(after.body), "crm-xq") {
-		t.Errorf("the log: %s", after.body)
+	s.Post(entry+"/redeliver", nil, "Idempotency-Key", "k").Want(404, "not_found")
+	if after := s.Get(path + "/deliveries").Want(200); strings.Contains(string(after.Body), "Xenia") || strings.Contains(string(after.Body), "crm-xq") {
+		t.Errorf("the log: %s", after.Body)
 	}
 }

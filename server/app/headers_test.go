@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/metrics"
+	"punchcard/server/servertest"
 )
 
 // startWatched serves a demo shop, and metrics.
@@ -23,26 +23,14 @@ func startWatched(t *testing.T, changes ...func(*app.Config)) *app.App {
 	})
 }
 
-// ask makes a request; what comes back is read.
-func ask(t *testing.T, method, url string, headers ...string) (*http.Response, string) {
+// ask makes a request with the headers given, which are name, value pairs.
+func ask(t *testing.T, method, url string, headers ...string) *servertest.Reply {
 	t.Helper()
-	req, err := http.NewRequest(method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := http.Header{}
 	for i := 0; i+1 < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
+		h.Set(headers[i], headers[i+1])
 	}
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp, string(body)
+	return anywhere.On(t).Fetch(method, url, nil, h)
 }
 
 var (
@@ -50,29 +38,30 @@ var (
 	param  = regexp.MustCompile(`:\w+`)
 )
 
-// guarded holds an answer to what a browser must be told of it.
-func guarded(t *testing.T, resp *http.Response) {
+// checkHeaders checks what a browser must be told of an answer.
+func checkHeaders(t *testing.T, r *servertest.Reply) {
 	t.Helper()
-	h, at := resp.Header, resp.Request.Method+" "+resp.Request.URL.Path
+	h, path := r.Header, r.Request.URL.Path
+	at := r.Request.Method + " " + path
 	if h.Get("X-Content-Type-Options") != "nosniff" {
-		t.Errorf("%s: %d may be taken for another type", at, resp.StatusCode)
+		t.Errorf("%s: %d may be taken for another type", at, r.Status)
 	}
 	for _, name := range []string{"Server", "X-Powered-By", "Access-Control-Allow-Origin", "Set-Cookie"} {
 		if v := h.Get(name); v != "" {
 			t.Errorf("%s: %s: %s", at, name, v)
 		}
 	}
-	// What only a bearer gets no browser asks for by itself.
-	if path := resp.Request.URL.Path; resp.StatusCode < 300 && (strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/till/v1/")) {
+	// Browsers do not ask by themselves for what only a bearer gets.
+	if r.Status < 300 && (strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/till/v1/")) {
 		return
 	}
 	csp := h.Get("Content-Security-Policy")
-	page := strings.HasPrefix(h.Get("Content-Type"), "text/html") && resp.StatusCode != http.StatusSeeOther
+	page := strings.HasPrefix(h.Get("Content-Type"), "text/html") && r.Status != http.StatusSeeOther
 	if rest := hashes.ReplaceAllString(csp, ""); rest != "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'" || (rest != csp) != page {
-		t.Errorf("%s: %d with the policy %q", at, resp.StatusCode, csp)
+		t.Errorf("%s: %d with the policy %q", at, r.Status, csp)
 	}
 	if h.Get("Referrer-Policy") != "no-referrer" {
-		t.Errorf("%s: %d tells others its address", at, resp.StatusCode)
+		t.Errorf("%s: %d tells others its address", at, r.Status)
 	}
 }
 
@@ -81,12 +70,12 @@ func guarded(t *testing.T, resp *http.Response) {
 // that there are not.
 func TestHeadersOfEveryAnswer(t *testing.T) {
 	a := startWatched(t)
-	_, issued := ask(t, "POST", a.Ready.BaseURL+"/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", "Authorization", "Bearer "+a.Ready.APIKey)
+	issued := ask(t, "POST", a.Ready.BaseURL+"/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", "Authorization", "Bearer "+a.Ready.APIKey)
 	var card struct {
 		InstallURL string `json:"install_url"`
 	}
-	if err := json.Unmarshal([]byte(issued), &card); err != nil || card.InstallURL == "" {
-		t.Fatal(issued)
+	if err := json.Unmarshal(issued.Body, &card); err != nil || card.InstallURL == "" {
+		t.Fatalf("%s", issued.Body)
 	}
 	token := card.InstallURL[strings.LastIndexByte(card.InstallURL, '/')+1:]
 	statuses := map[int]int{}
@@ -96,12 +85,12 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 			{"Accept", "text/html"}, {"Accept", "application/json"}, {},
 			{"Authorization", "Bearer " + a.Ready.APIKey}, {"Authorization", "Bearer " + a.Ready.TillToken}, {"Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded"},
 		} {
-			resp, body := ask(t, method, a.Origin+path, headers...)
-			guarded(t, resp)
-			statuses[resp.StatusCode]++
+			resp := ask(t, method, a.Origin+path, headers...)
+			checkHeaders(t, resp)
+			statuses[resp.Status]++
 			if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
 				pages++
-				if regexp.MustCompile(`(?i)<script|<[^>]*\sstyle=|\son\w+="`).MatchString(body) {
+				if regexp.MustCompile(`(?i)<script|<[^>]*\sstyle=|\son\w+="`).Match(resp.Body) {
 					t.Errorf("%s %s runs or styles something inline", method, path)
 				}
 			}
@@ -138,14 +127,8 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 		t.Errorf("only %d pages", pages)
 	}
 	// The page's form, which leads back to the page.
-	req, _ := http.NewRequest("POST", card.InstallURL+"/install", strings.NewReader("platform=apple"))
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil || resp.StatusCode != http.StatusSeeOther {
-		t.Fatal(resp, err)
-	}
-	resp.Body.Close()
-	guarded(t, resp)
+	resp := anywhere.On(t).Fetch("POST", card.InstallURL+"/install", []byte("platform=apple"), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}).Want(http.StatusSeeOther)
+	checkHeaders(t, resp)
 }
 
 // TestMetricsAlone: on the address of metrics there is the scrape and nothing
@@ -154,23 +137,22 @@ func TestMetricsAlone(t *testing.T) {
 	a := startWatched(t)
 	base := strings.TrimSuffix(a.MetricsURL, "/metrics")
 	queued := func() string {
-		_, body := ask(t, "GET", a.Origin+"/dev/audit")
-		return body
+		return string(ask(t, "GET", a.Origin+"/dev/audit").Body)
 	}
 	before := queued()
 	for _, route := range append(a.Routes(), "GET /", "POST /metrics", "DELETE /metrics", "PUT /metrics", "GET /metrics/", "GET /debug/pprof/", "POST /dev/reset") {
 		method, path, _ := strings.Cut(route, " ")
-		resp, body := ask(t, method, base+param.ReplaceAllString(path, "x"), "Authorization", "Bearer "+a.Ready.APIKey)
-		if want := map[bool]int{true: http.StatusMethodNotAllowed, false: http.StatusNotFound}[path == "/metrics"]; resp.StatusCode != want {
-			t.Errorf("%s: %d, want %d: %s", route, resp.StatusCode, want, body)
+		resp := ask(t, method, base+param.ReplaceAllString(path, "x"), "Authorization", "Bearer "+a.Ready.APIKey)
+		if want := map[bool]int{true: http.StatusMethodNotAllowed, false: http.StatusNotFound}[path == "/metrics"]; resp.Status != want {
+			t.Errorf("%s: %d, want %d: %s", route, resp.Status, want, resp.Body)
 		}
-		guarded(t, resp)
+		checkHeaders(t, resp)
 	}
-	resp, body := ask(t, "GET", a.MetricsURL)
-	if resp.StatusCode != http.StatusOK || !strings.Contains(body, "punchcard_build_info") {
-		t.Errorf("%d %s", resp.StatusCode, body)
+	resp := ask(t, "GET", a.MetricsURL)
+	if resp.Status != http.StatusOK || !strings.Contains(string(resp.Body), "punchcard_build_info") {
+		t.Errorf("%d %s", resp.Status, resp.Body)
 	}
-	guarded(t, resp)
+	checkHeaders(t, resp)
 	if after := queued(); after != before {
 		t.Errorf("something was written: %s", after)
 	}

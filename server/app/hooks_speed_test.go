@@ -41,6 +41,7 @@ func write(b *testing.B, a *app.App, do func(*store.Tx) error) {
 // subscribe registers a webhook at the demo shop.
 func subscribe(b *testing.B, a *app.App, url string, events ...string) {
 	write(b, a, func(tx *store.Tx) error {
+		tx.CheckedTarget = url
 		_, err := tx.CreateWebhook(store.Access{Shop: a.Ready.Shop()}, a.Ready.ProgramIDs["standard"],
 			store.WebhookFields{URL: store.Opt[string]{V: url, Set: true}, Events: store.Opt[[]string]{V: events, Set: true}})
 		return err

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -15,12 +14,13 @@ import (
 	"time"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 )
 
 // A client that asks for a lot and never reads it is cut off and holds nothing
 // up.
 func TestResetCutsOffWhoDoesNotRead(t *testing.T) {
-	a := fixture(t)
+	a := startFixture(t)
 	_, body := call(t, "POST", a.Origin+"/dev/receiver", "", "")
 	var target struct{ URL, ID string }
 	if err := json.Unmarshal([]byte(body), &target); err != nil {
@@ -55,10 +55,7 @@ func TestResetCutsOffWhoDoesNotRead(t *testing.T) {
 // A fixture that ends while resets wait for one another ends at once.
 func TestStopAmongResets(t *testing.T) {
 	for range 10 {
-		a, err := app.Start(app.Config{Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), Dev: &app.Dev{Clock: app.NewClock(time.Time{})}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := servertest.Start(t, func(c *app.Config) { c.DB = "" })
 		var wg sync.WaitGroup
 		first := make(chan struct{}, 12)
 		for range 12 {
@@ -75,11 +72,7 @@ func TestStopAmongResets(t *testing.T) {
 			})
 		}
 		<-first
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		if err := a.Stop(ctx); err != nil {
-			t.Errorf("the end: %v", err)
-		}
-		cancel()
+		a.Stop()
 		wg.Wait()
 		http.DefaultClient.CloseIdleConnections()
 	}
@@ -90,7 +83,7 @@ func TestStopAmongResets(t *testing.T) {
 func TestClockToTheEndOfTime(t *testing.T) {
 	for name, first := range map[string]time.Time{"runs": {}, "stands": time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)} {
 		t.Run(name, func(t *testing.T) {
-			a := fixture(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(first) })
+			a := startFixture(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(first) })
 			move := func(body, want string) {
 				t.Helper()
 				status, got := call(t, "POST", a.Origin+"/dev/clock", "", body)
@@ -113,7 +106,7 @@ func TestClockToTheEndOfTime(t *testing.T) {
 
 // Advances that meet are made one after the other: each of them counts.
 func TestAdvancesAddUp(t *testing.T) {
-	a := fixture(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)) })
+	a := startFixture(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)) })
 	var wg sync.WaitGroup
 	for range 24 {
 		wg.Go(func() {
@@ -144,7 +137,7 @@ func TestResetThatFails(t *testing.T) {
 	}
 	there(true)
 	t.Setenv("TMPDIR", folder)
-	a := fixture(t)
+	a := startFixture(t)
 	there(false)
 	for _, step := range []struct {
 		method, path string

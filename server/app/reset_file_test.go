@@ -14,7 +14,7 @@ import (
 // at any time, and their writes do not come back after it.
 func TestResetBesideCommands(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kept.db")
-	a := fixture(t, func(c *app.Config) { c.DB = file })
+	a := startFixture(t, func(c *app.Config) { c.DB = file })
 	ready := *a.Ready
 	stop := make(chan struct{})
 	var wg sync.WaitGroup

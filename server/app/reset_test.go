@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -15,51 +14,31 @@ import (
 	"time"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 )
 
-// fixture starts a server as "punchcard dev" does.
-func fixture(t testing.TB, options ...func(*app.Config)) *app.App {
+// startFixture starts a server as "punchcard dev" does, whose file is thrown
+// away.
+func startFixture(t testing.TB, options ...func(*app.Config)) *app.App {
 	t.Helper()
-	c := app.Config{Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), Dev: &app.Dev{Clock: app.NewClock(time.Time{})}}
-	for _, o := range options {
-		o(&c)
-	}
-	a, err := app.Start(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-		http.DefaultClient.CloseIdleConnections()
-	})
-	return a
+	return servertest.Start(t, append([]func(*app.Config){func(c *app.Config) { c.DB = "" }}, options...)...).App
 }
+
+// anywhere is a client of any address.
+var anywhere = servertest.NewClient(nil, "", "")
 
 // call makes one request and returns its status and body.
 func call(t testing.TB, method, url, key, body string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
+	var content any
 	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
+		content = body
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
+	r := anywhere.On(t).With(key).Try(context.Background(), method, url, content)
+	if r.Err != nil {
+		t.Fatal(r.Err)
 	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(b)
+	return r.Status, string(r.Body)
 }
 
 // All that the outside can see is after a reset as it was at the start: so that
@@ -67,7 +46,7 @@ func call(t testing.TB, method, url, key, body string) (int, string) {
 func TestReset(t *testing.T) {
 	for _, kind := range []string{"thrown away", "kept"} {
 		t.Run(kind, func(t *testing.T) {
-			a := fixture(t, func(c *app.Config) {
+			a := startFixture(t, func(c *app.Config) {
 				c.Dev.Clock = app.NewClock(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC))
 				c.Dev.Deterministic = true
 				five := 5
@@ -123,7 +102,7 @@ func TestReset(t *testing.T) {
 // Requests that meet a reset see the state before it or the one after it: a
 // card whose issue was answered is there with all that belongs to it, or gone.
 func TestResetUnderLoad(t *testing.T) {
-	a := fixture(t)
+	a := startFixture(t)
 	ready := *a.Ready
 	issue := ready.BaseURL + "/programs/" + ready.ProgramIDs["standard"] + "/cards"
 	stop := make(chan struct{})
@@ -165,7 +144,7 @@ func TestResetUnderLoad(t *testing.T) {
 
 // A client that never sends its body is refused and holds nothing up.
 func TestResetRefusesWhatDoesNotCome(t *testing.T) {
-	a := fixture(t)
+	a := startFixture(t)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(a.Origin, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +170,7 @@ func TestResetRefusesWhatDoesNotCome(t *testing.T) {
 }
 
 func TestResetAfterTheEnd(t *testing.T) {
-	a := fixture(t)
+	a := startFixture(t)
 	if err := a.Stop(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -2,11 +2,8 @@ package app_test
 
 import (
 	"bufio"
-	"context"
 	"net"
 	"net/http"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,16 +14,7 @@ import (
 // A client that never finishes its request is cut off: without an answer in
 // the headers, with one in the body. The server goes on serving others.
 func TestSlowClients(t *testing.T) {
-	a, err := app.Start(app.Config{DB: filepath.Join(t.TempDir(), "slow.db"), Listen: "127.0.0.1:0", Limits: app.DefaultLimits(),
-		ReadTimeout: 200 * time.Millisecond, Dev: &app.Dev{Clock: app.NewClock(time.Time{})}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := a.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	a := serving(t, func(c *app.Config) { c.ReadTimeout = 200 * time.Millisecond })
 	head := "POST /api/public/v1/programs/" + a.Ready.ProgramIDs["standard"] + "/cards HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + dev.APIKey +
 		"\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"
 	for name, sent := range map[string]string{"headers": head, "body": head + "\r\n{\"holder_name\":"} {
@@ -51,11 +39,7 @@ func TestSlowClients(t *testing.T) {
 			}
 		})
 	}
-	req, _ := http.NewRequest("GET", a.Ready.BaseURL+"/cards", strings.NewReader(""))
-	req.Header.Set("Authorization", "Bearer "+dev.APIKey)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%v, %v", resp, err)
+	if status, body := call(t, "GET", a.Ready.BaseURL+"/cards", dev.APIKey, ""); status != http.StatusOK {
+		t.Fatal(status, body)
 	}
-	resp.Body.Close()
 }

@@ -3,7 +3,6 @@ package app_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -27,28 +26,13 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 )
 
-// patience is how long a server may take to do what it must do at last; no test
-// succeeds by it.
-const patience = 30 * time.Second
-
-// serving starts a demo shop with the limits of its sockets changed.
+// serving starts a demo shop with its Config changed.
 func serving(t *testing.T, change func(*app.Config)) *app.App {
 	t.Helper()
-	c := app.Config{DB: filepath.Join(t.TempDir(), "sockets.db"), Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), Dev: &app.Dev{Clock: app.NewClock(time.Time{})}}
-	change(&c)
-	a, err := app.Start(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-		if err := a.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return a
+	return servertest.Start(t, change).App
 }
 
 func dialed(t *testing.T, a *app.App) net.Conn {
@@ -59,7 +43,7 @@ func dialed(t *testing.T, a *app.App) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(servertest.Patience))
 	return c
 }
 
@@ -163,7 +147,7 @@ func TestSlowScraper(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		c.SetDeadline(time.Now().Add(patience))
+		c.SetDeadline(time.Now().Add(servertest.Patience))
 		if !strings.HasSuffix(sent, "\r\n") {
 			if _, err := io.WriteString(c, sent); err != nil {
 				t.Fatal(err)

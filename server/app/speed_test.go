@@ -25,6 +25,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/dev"
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -185,17 +186,9 @@ func listen(b *testing.B, h http.Handler) (addr string) {
 	return ln.Addr().String()
 }
 
+// serve starts a demo shop without the control API.
 func serve(b *testing.B, db string, options ...func(*app.Config)) *app.App {
-	c := app.Config{DB: db, Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), Dev: &app.Dev{Clock: app.NewClock(time.Time{}), Bare: true}}
-	for _, o := range options {
-		o(&c)
-	}
-	a, err := app.Start(c)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { a.Stop(context.Background()) })
-	return a
+	return servertest.Start(b, append([]func(*app.Config){func(c *app.Config) { c.DB, c.Dev.Bare = db, true }}, options...)...).App
 }
 
 // issue puts cards into the demo shop, past HTTP, and returns some ids.
@@ -283,14 +276,9 @@ func million(b *testing.B) string {
 			b.Fatal(err)
 		}
 		millionFile = filepath.Join(dir, "million.db")
-		a, err := app.Start(app.Config{DB: millionFile, Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), Dev: &app.Dev{Clock: app.NewClock(time.Time{})}})
-		if err != nil {
-			b.Fatal(err)
-		}
-		issue(b, a, 1_000_000, 1)
-		if err := a.Stop(context.Background()); err != nil {
-			b.Fatal(err)
-		}
+		s := servertest.Start(b, func(c *app.Config) { c.DB = millionFile })
+		issue(b, s.App, 1_000_000, 1)
+		s.Stop()
 	})
 	return millionFile
 }

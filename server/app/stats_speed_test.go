@@ -13,6 +13,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/dev"
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -123,13 +124,9 @@ func BenchmarkHeatmap(b *testing.B) {
 func BenchmarkAnalytics(b *testing.B) {
 	db := yearFile(b, *transactions)
 	longest := func(later time.Duration, rounds int) (most float64) {
-		c := app.Config{DB: db, Listen: "127.0.0.1:0", Limits: app.DefaultLimits(), Dev: &app.Dev{}}
-		atYearEnd(later)(&c)
-		a, err := app.Start(c)
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer a.Stop(b.Context())
+		s := servertest.Start(b, func(c *app.Config) { c.DB = db }, atYearEnd(later))
+		defer s.Stop()
+		a := s.App
 		paths := []string{"/analytics/summary", "/analytics/heatmap", "/analytics/heatmap?from=2025-07-01&to=2026-07-01", "/analytics/card-types"}
 		for kind, id := range a.Ready.ProgramIDs {
 			paths = append(paths, "/programs/"+id+"/stats", "/analytics/card-types/"+kind, "/analytics/heatmap?program_id="+id)

@@ -20,8 +20,8 @@ import (
 	"punchcard/server/api"
 	"punchcard/server/app"
 	"punchcard/server/dev"
-	"punchcard/server/mail"
 	"punchcard/server/metrics"
+	"punchcard/server/openapi"
 	"punchcard/webhook"
 )
 
@@ -125,12 +125,8 @@ func (c *Serve) Run() error {
 	if conf.Backups, err = c.backups(); err != nil {
 		return err
 	}
-	outgoing, ok, err := c.MailFlags.config()
-	if err != nil {
+	if conf.Mail, err = c.newMail(); err != nil {
 		return err
-	}
-	if ok {
-		conf.Mail = mail.New(outgoing)
 	}
 	conf.TLSCert, conf.TLSKey, conf.AccessLog = c.TLSCert, c.TLSKey, c.AccessLog
 	if conf.TrustedProxies, err = networks("--trusted-proxy (PUNCHCARD_TRUSTED_PROXY)", c.TrustedProxy); err != nil {
@@ -295,7 +291,7 @@ func (c *Openapi) Run() error {
 	if err := c.Limits.Check(); err != nil {
 		return err
 	}
-	_, err := Out.Write(append(api.Document(api.Routes(), c.Limits.Fields(), c.PublicURL+api.Prefix), '\n'))
+	_, err := Out.Write(append(openapi.New(api.About, api.Routes(), c.Limits.Fields(), c.PublicURL+api.Prefix).JSON(), '\n'))
 	return err
 }
 

@@ -22,6 +22,7 @@ const maxFaults = 1000
 type Faults struct {
 	done <-chan struct{} // the fixture ends, or is made anew
 	k    *kernel.Kernel
+	apis APIs
 
 	mu   sync.Mutex
 	made int

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 )
 
 type fault struct {
@@ -21,16 +22,16 @@ type fault struct {
 	Headers                      map[string]string
 }
 
-func (r *rig) fault(body fields) fault {
-	r.t.Helper()
-	return into[fault](r.control("POST", "/faults", body).want(201))
+func newFault(r *servertest.Server, body fields) fault {
+	r.T.Helper()
+	return servertest.Decode[fault](callControl(r, "POST", "/faults", body).Want(201))
 }
 
-// left are the ids of the faults that wait, in order.
-func (r *rig) left() string {
-	r.t.Helper()
+// faultsLeft are the ids of the faults that wait, in order.
+func faultsLeft(r *servertest.Server) string {
+	r.T.Helper()
 	var ids []string
-	for _, f := range into[struct{ Data []fault }](r.control("GET", "/faults", nil).want(200)).Data {
+	for _, f := range servertest.Decode[struct{ Data []fault }](callControl(r, "GET", "/faults", nil).Want(200)).Data {
 		ids = append(ids, fmt.Sprintf("%s:%d", f.ID, f.Remaining))
 	}
 	return strings.Join(ids, " ")
@@ -38,27 +39,27 @@ func (r *rig) left() string {
 
 func TestFaultBefore(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	f := r.fault(fields{"method": "post", "path": "/programs/*/cards", "status": 503})
+	r := start(t)
+	f := newFault(r, fields{"method": "post", "path": "/programs/*/cards", "status": 503})
 	if f.Method != "POST" || f.Code != "internal_error" || f.When != "before" || f.Count != 1 || f.Remaining != 1 || f.Headers["Retry-After"] != "1" {
 		t.Errorf("%+v", f)
 	}
-	r.rest("GET", "/me", nil).want(200)
-	got := r.rest("POST", r.cards(), fields{"holder_name": "Ada"}, "Idempotency-Key", "k").want(503, "internal_error")
-	e := r.last()
+	callREST(r, "GET", "/me", nil).Want(200)
+	got := callREST(r, "POST", cardsPath(r), fields{"holder_name": "Ada"}, "Idempotency-Key", "k").Want(503, "internal_error")
+	e := lastEntry(r)
 	if e.Fault == nil || *e.Fault != f.ID || e.Response.Status != 503 || string(e.Request.Body) != `{"holder_name":"Ada"}` {
 		t.Errorf("%+v", e)
 	}
-	if id := got.header.Get("X-Request-Id"); id == "" || id != into[failure](got).Error.RequestID || got.header.Get("Retry-After") != "1" || got.header.Get("Content-Type") != "application/json" {
-		t.Errorf("%v %s", got.header, got.body)
+	if id := got.Header.Get("X-Request-Id"); id == "" || id != servertest.Decode[failure](got).Error.RequestID || got.Header.Get("Retry-After") != "1" || got.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("%v %s", got.Header, got.Body)
 	}
-	if n := r.count(); n != 0 {
+	if n := countCards(r); n != 0 {
 		t.Errorf("%d cards of a request that failed before", n)
 	}
-	if again := r.rest("POST", r.cards(), fields{"holder_name": "Ada"}, "Idempotency-Key", "k").want(201); again.header.Get("Idempotent-Replayed") != "" {
+	if again := callREST(r, "POST", cardsPath(r), fields{"holder_name": "Ada"}, "Idempotency-Key", "k").Want(201); again.Header.Get("Idempotent-Replayed") != "" {
 		t.Error("what never was is replayed")
 	}
-	if left := r.left(); left != "" {
+	if left := faultsLeft(r); left != "" {
 		t.Errorf("%s are left", left)
 	}
 }
@@ -66,21 +67,21 @@ func TestFaultBefore(t *testing.T) {
 func TestFaultAfter(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{500, 0} {
-		r := newRig(t)
-		r.fault(fields{"status": status, "when": "after", "path": "/api/public/v1/programs/**"})
-		got := r.rest("POST", r.cards(), fields{"external_ref": "M-1"}, "Idempotency-Key", "k")
-		e := r.last()
+		r := start(t)
+		newFault(r, fields{"status": status, "when": "after", "path": "/api/public/v1/programs/**"})
+		got := callREST(r, "POST", cardsPath(r), fields{"external_ref": "M-1"}, "Idempotency-Key", "k")
+		e := lastEntry(r)
 		if status == 0 {
-			if !got.cut || e.Response.Status != 0 || e.RequestID != nil || string(e.Response.Body) != "null" {
-				t.Errorf("answered %d, noted as %d", got.status, e.Response.Status)
+			if got.Err == nil || e.Response.Status != 0 || e.RequestID != nil || string(e.Response.Body) != "null" {
+				t.Errorf("answered %d, noted as %d", got.Status, e.Response.Status)
 			}
-		} else if got.want(500, "internal_error"); got.header.Get("RateLimit-Limit") == "" {
-			t.Errorf("%v", got.header)
+		} else if got.Want(500, "internal_error"); got.Header.Get("RateLimit-Limit") == "" {
+			t.Errorf("%v", got.Header)
 		}
-		if n := r.count(); n != 1 {
+		if n := countCards(r); n != 1 {
 			t.Errorf("%d cards of a request whose answer was lost", n)
 		}
-		if again := r.rest("POST", r.cards(), fields{"external_ref": "M-1"}, "Idempotency-Key", "k").want(201); again.header.Get("Idempotent-Replayed") != "true" {
+		if again := callREST(r, "POST", cardsPath(r), fields{"external_ref": "M-1"}, "Idempotency-Key", "k").Want(201); again.Header.Get("Idempotent-Replayed") != "true" {
 			t.Error("the retry is not replayed")
 		}
 	}
@@ -88,39 +89,39 @@ func TestFaultAfter(t *testing.T) {
 
 func TestFaultCuts(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.fault(fields{"status": 0, "path": "/cards/*/stamps"})
-	if got := r.till("POST", "/cards/x/stamps", fields{"count": 1}); !got.cut {
-		t.Errorf("answered %d", got.status)
+	r := start(t)
+	newFault(r, fields{"status": 0, "path": "/cards/*/stamps"})
+	if got := callTill(r, "POST", "/cards/x/stamps", fields{"count": 1}); got.Err == nil {
+		t.Errorf("answered %d", got.Status)
 	}
-	if e := r.last(); e.Response.Status != 0 || string(e.Request.Body) != `{"count":1}` || e.Kind != "till" {
+	if e := lastEntry(r); e.Response.Status != 0 || string(e.Request.Body) != `{"count":1}` || e.Kind != "till" {
 		t.Errorf("%+v", e)
 	}
-	r.till("POST", "/cards/x/stamps", nil).want(404)
+	callTill(r, "POST", "/cards/x/stamps", nil).Want(404)
 }
 
 // Codes follow the status unless one is given, as do headers.
 func TestFaultAnswers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := start(t)
 	for status, want := range map[int]string{400: "bad_request", 401: "unauthenticated", 402: "subscription_suspended", 403: "unauthorized", 404: "not_found", 409: "conflict",
 		410: "gone", 418: "bad_request", 422: "unprocessable_entity", 429: "rate_limited", 500: "internal_error", 599: "internal_error"} {
-		r.fault(fields{"status": status})
-		got := r.rest("GET", "/me", nil).want(status, want)
-		if after := got.header.Get("Retry-After"); (after == "1") != (status == 429) {
+		newFault(r, fields{"status": status})
+		got := callREST(r, "GET", "/me", nil).Want(status, want)
+		if after := got.Header.Get("Retry-After"); (after == "1") != (status == 429) {
 			t.Errorf("%d: Retry-After %q", status, after)
 		}
 	}
-	r.fault(fields{"status": 429, "code": "slow_down", "headers": fields{"retry-after": "30", "X-Why": "because"}})
-	if got := r.rest("GET", "/me", nil).want(429, "slow_down"); got.header.Get("Retry-After") != "30" || got.header.Get("X-Why") != "because" {
-		t.Errorf("%v", got.header)
+	newFault(r, fields{"status": 429, "code": "slow_down", "headers": fields{"retry-after": "30", "X-Why": "because"}})
+	if got := callREST(r, "GET", "/me", nil).Want(429, "slow_down"); got.Header.Get("Retry-After") != "30" || got.Header.Get("X-Why") != "because" {
+		t.Errorf("%v", got.Header)
 	}
-	r.rest("GET", "/me", nil).want(200)
+	callREST(r, "GET", "/me", nil).Want(200)
 }
 
 func TestFaultPaths(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := start(t)
 	for _, c := range []struct {
 		method, pattern, path string
 		strikes               bool
@@ -146,7 +147,7 @@ func TestFaultPaths(t *testing.T) {
 		{"", "/me", "/%6De", true},
 		{"", "/ME", "/me", false},
 	} {
-		r.control("DELETE", "/faults", nil).want(204)
+		callControl(r, "DELETE", "/faults", nil).Want(204)
 		body := fields{"status": 418}
 		if c.method != "" {
 			body["method"] = c.method
@@ -154,34 +155,34 @@ func TestFaultPaths(t *testing.T) {
 		if c.pattern != "" {
 			body["path"] = c.pattern
 		}
-		r.fault(body)
-		if got := r.rest("GET", c.path, nil); (got.status == 418) != c.strikes {
-			t.Errorf("%s %q, %s: %d", c.method, c.pattern, c.path, got.status)
+		newFault(r, body)
+		if got := callREST(r, "GET", c.path, nil); (got.Status == 418) != c.strikes {
+			t.Errorf("%s %q, %s: %d", c.method, c.pattern, c.path, got.Status)
 		}
 	}
-	r.control("DELETE", "/faults", nil).want(204)
-	r.fault(fields{"status": 418})
-	r.send(context.Background(), "GET", r.Origin+"/%61pi/public/v1/me", nil).want(418) // the same path, in disguise
-	if e := r.last(); e.Fault == nil || e.Path != "/%61pi/public/v1/me" {
+	callControl(r, "DELETE", "/faults", nil).Want(204)
+	newFault(r, fields{"status": 418})
+	send(r, context.Background(), "GET", r.Origin+"/%61pi/public/v1/me", nil).Want(418) // the same path, in disguise
+	if e := lastEntry(r); e.Fault == nil || e.Path != "/%61pi/public/v1/me" {
 		t.Errorf("%+v", e)
 	}
-	r.fault(fields{"status": 418})
-	r.control("GET", "/clock", nil).want(200)
-	r.send(context.Background(), "GET", r.Origin+"/healthz", nil).want(200)
+	newFault(r, fields{"status": 418})
+	callControl(r, "GET", "/clock", nil).Want(200)
+	send(r, context.Background(), "GET", r.Origin+"/healthz", nil).Want(200)
 }
 
 // First added, first struck, one a request.
 func TestFaultOrder(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.fault(fields{"status": 500, "count": 2})
-	r.fault(fields{"status": 501, "path": "/me"})
-	r.fault(fields{"status": 502, "path": "/cards"})
+	r := start(t)
+	newFault(r, fields{"status": 500, "count": 2})
+	newFault(r, fields{"status": 501, "path": "/me"})
+	newFault(r, fields{"status": 502, "path": "/cards"})
 	var got []string
 	for _, path := range []string{"/me", "/cards", "/cards", "/me", "/me"} {
-		got = append(got, fmt.Sprint(r.rest("GET", path, nil).status))
+		got = append(got, fmt.Sprint(callREST(r, "GET", path, nil).Status))
 		if len(got) == 1 {
-			if left := r.left(); left != "flt_1:1 flt_2:1 flt_3:1" {
+			if left := faultsLeft(r); left != "flt_1:1 flt_2:1 flt_3:1" {
 				t.Errorf("left: %s", left)
 			}
 		}
@@ -193,21 +194,21 @@ func TestFaultOrder(t *testing.T) {
 
 func TestFaultStrikesExactly(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.fault(fields{"status": 500, "count": 25})
-	r.fault(fields{"status": 0, "count": 10, "method": "GET"})
-	r.fault(fields{"status": 503, "count": 15, "when": "after"})
+	r := start(t)
+	newFault(r, fields{"status": 500, "count": 25})
+	newFault(r, fields{"status": 0, "count": 10, "method": "GET"})
+	newFault(r, fields{"status": 503, "count": 15, "when": "after"})
 	var failed, cut, lost atomic.Int64
 	var all sync.WaitGroup
 	for range 10 {
 		all.Go(func() {
 			for range 8 {
-				switch got := r.rest("GET", "/me", nil); {
-				case got.cut:
+				switch got := callREST(r, "GET", "/me", nil); {
+				case got.Err != nil:
 					cut.Add(1)
-				case got.status == 500:
+				case got.Status == 500:
 					failed.Add(1)
-				case got.status == 503:
+				case got.Status == 503:
 					lost.Add(1)
 				}
 			}
@@ -218,7 +219,7 @@ func TestFaultStrikesExactly(t *testing.T) {
 		t.Errorf("%d, %d and %d failed, want 25, 10 and 15", failed.Load(), cut.Load(), lost.Load())
 	}
 	struck := map[string]int{}
-	for _, e := range r.journal("?limit=1000").Data {
+	for _, e := range readJournal(r, "?limit=1000").Data {
 		if e.Fault != nil {
 			struck[*e.Fault]++
 		}
@@ -226,7 +227,7 @@ func TestFaultStrikesExactly(t *testing.T) {
 	if want := map[string]int{"flt_1": 25, "flt_2": 10, "flt_3": 15}; !maps.Equal(struck, want) {
 		t.Errorf("the journal has strikes %v, want %v", struck, want)
 	}
-	if left := r.left(); left != "" {
+	if left := faultsLeft(r); left != "" {
 		t.Errorf("%s are left", left)
 	}
 }
@@ -236,22 +237,22 @@ func TestFaultStrikesExactly(t *testing.T) {
 func TestFaultLags(t *testing.T) {
 	t.Parallel()
 	const d = 300 * time.Millisecond
-	r := newRig(t, func(c *app.Config) { c.ReadTimeout = d / 3 })
+	r := start(t, func(c *app.Config) { c.ReadTimeout = d / 3 })
 	for _, when := range []string{"before", "after"} {
-		f := r.fault(fields{"delay_ms": d.Milliseconds(), "when": when})
+		f := newFault(r, fields{"delay_ms": d.Milliseconds(), "when": when})
 		start := time.Now()
-		got := r.rest("POST", r.cards(), fields{}).want(201)
+		got := callREST(r, "POST", cardsPath(r), fields{}).Want(201)
 		if took := time.Since(start); took < d {
 			t.Errorf("%s: after %s", when, took)
 		}
-		if e := r.last(); f.Status != nil || e.Fault == nil || string(e.Response.Body) != string(got.body) || e.DurationMS < d.Milliseconds() {
+		if e := lastEntry(r); f.Status != nil || e.Fault == nil || string(e.Response.Body) != string(got.Body) || e.DurationMS < d.Milliseconds() {
 			t.Errorf("%s: %+v", when, e)
 		}
-		if got.header.Get("RateLimit-Limit") == "" || got.header.Get("Content-Type") != "application/json" {
-			t.Errorf("%s: %v", when, got.header)
+		if got.Header.Get("RateLimit-Limit") == "" || got.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %v", when, got.Header)
 		}
 	}
-	if n := r.count(); n != 2 {
+	if n := countCards(r); n != 2 {
 		t.Errorf("%d cards", n)
 	}
 }
@@ -260,18 +261,18 @@ func TestFaultLags(t *testing.T) {
 func TestFaultLetsGoOfClients(t *testing.T) {
 	t.Parallel()
 	for when, want := range map[string]int{"before": 0, "after": 1} {
-		r := newRig(t)
-		r.fault(fields{"delay_ms": 60000, "when": when})
+		r := start(t)
+		newFault(r, fields{"delay_ms": 60000, "when": when})
 		ctx, leave := context.WithTimeout(context.Background(), 300*time.Millisecond)
 		defer leave()
-		if got := r.send(ctx, "POST", r.BaseURL+r.cards(), fields{"holder_name": "Ada"}, "Authorization", "Bearer "+r.APIKey); !got.cut {
-			t.Fatalf("answered %d", got.status)
+		if got := send(r, ctx, "POST", r.BaseURL+cardsPath(r), fields{"holder_name": "Ada"}, "Authorization", "Bearer "+r.APIKey); got.Err == nil {
+			t.Fatalf("answered %d", got.Status)
 		}
 		// The server has learnt of it when the entry is there.
 		noted := make(chan entry)
 		go func() {
 			for {
-				for _, e := range r.journal("").Data {
+				for _, e := range readJournal(r, "").Data {
 					if e.Method == "POST" {
 						noted <- e
 						return
@@ -282,7 +283,7 @@ func TestFaultLetsGoOfClients(t *testing.T) {
 		if e := await(t, noted, "the entry of a request whose client left"); e.Response.Status != 0 || string(e.Request.Body) != `{"holder_name":"Ada"}` {
 			t.Errorf("%+v", e)
 		}
-		if n := r.count(); n != want {
+		if n := countCards(r); n != want {
 			t.Errorf("%s: %d cards, want %d", when, n, want)
 		}
 	}
@@ -291,21 +292,21 @@ func TestFaultLetsGoOfClients(t *testing.T) {
 // Stopping does not wait for what lags.
 func TestFaultLetsGoAtTheEnd(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.fault(fields{"delay_ms": 60000})
-	answer := make(chan *reply, 1)
-	go func() { answer <- r.rest("GET", "/me", nil) }()
-	for r.left() != "" { // until it has struck
+	r := start(t)
+	newFault(r, fields{"delay_ms": 60000})
+	answer := make(chan *servertest.Reply, 1)
+	go func() { answer <- callREST(r, "GET", "/me", nil) }()
+	for faultsLeft(r) != "" { // until it has struck
 	}
-	go r.stop()
-	if got := await(t, answer, "the answer of a server that stops").want(503, "internal_error"); into[failure](got).Error.Message != "The fixture was reset." {
-		t.Errorf("%s", got.body)
+	go r.Stop()
+	if got := await(t, answer, "the answer of a server that stops").Want(503, "internal_error"); servertest.Decode[failure](got).Error.Message != "The fixture was reset." {
+		t.Errorf("%s", got.Body)
 	}
 }
 
 func TestFaultFields(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := start(t)
 	many := fields{}
 	for i := range 21 {
 		many[fmt.Sprintf("X-%d", i)] = "v"
@@ -331,19 +332,19 @@ func TestFaultFields(t *testing.T) {
 				"headers.X invalid_format", "headers." + strings.Repeat("n", 92) + "… not_allowed", "headers.é invalid_format"}},
 		{fields{"status": 500, "headers": fields{"X": "z", "x": "y"}}, []string{"headers.x invalid_value"}},
 	} {
-		r.control("POST", "/faults", c.body).refused(c.want...)
+		callControl(r, "POST", "/faults", c.body).Invalid(c.want...)
 	}
 	for _, path := range []string{"/cards/*x", "/**/stamps", "/a?b", "/a#b", "/a%zz", "me", "*"} {
-		r.control("POST", "/faults", fields{"status": 500, "path": path}).refused("path invalid_format")
+		callControl(r, "POST", "/faults", fields{"status": 500, "path": path}).Invalid("path invalid_format")
 	}
-	r.control("POST", "/faults", `{"status": 500`).want(400, "validation_failed")
-	if left := r.left(); left != "" {
+	callControl(r, "POST", "/faults", `{"status": 500`).Want(400, "validation_failed")
+	if left := faultsLeft(r); left != "" {
 		t.Errorf("%s were added", left)
 	}
 	for range 1000 {
-		r.fault(fields{"status": 500})
+		newFault(r, fields{"status": 500})
 	}
-	r.control("POST", "/faults", fields{"status": 500}).want(422, "unprocessable_entity")
-	r.control("DELETE", "/faults", nil).want(204)
-	r.fault(fields{"status": 500})
+	callControl(r, "POST", "/faults", fields{"status": 500}).Want(422, "unprocessable_entity")
+	callControl(r, "DELETE", "/faults", nil).Want(204)
+	newFault(r, fields{"status": 500})
 }

@@ -11,45 +11,46 @@ import (
 	"testing"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 )
 
 // Whatever the answer, its entry is there when the client has it.
 func TestJournalHasEveryAnswer(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := start(t)
 	for _, c := range []struct {
 		kind, method, path string
-		answer             func(method, path string) *reply
+		answer             func(method, path string) *servertest.Reply
 		status             int
 	}{
-		{"rest", "GET", "/me", func(m, p string) *reply { return r.rest(m, p, nil) }, 200},
-		{"rest", "POST", r.cards(), func(m, p string) *reply { return r.rest(m, p, fields{"holder_name": "Ada"}) }, 201},
-		{"rest", "POST", r.cards(), func(m, p string) *reply { return r.rest(m, p, fields{"holder": 1}) }, 400},
-		{"rest", "GET", "/nowhere", func(m, p string) *reply { return r.rest(m, p, nil) }, 404},
-		{"rest", "PUT", "/me", func(m, p string) *reply { return r.rest(m, p, nil) }, 405},
-		{"rest", "GET", "", func(m, p string) *reply { return r.rest(m, p, nil) }, 404},
-		{"rest", "GET", "/me", func(m, p string) *reply { return r.send(context.Background(), m, r.BaseURL+p, nil) }, 401},
-		{"till", "GET", "/me", func(m, p string) *reply { return r.till(m, p, nil) }, 200},
-		{"till", "GET", "/cards/a%2Fb", func(m, p string) *reply { return r.till(m, p, nil) }, 404},
+		{"rest", "GET", "/me", func(m, p string) *servertest.Reply { return callREST(r, m, p, nil) }, 200},
+		{"rest", "POST", cardsPath(r), func(m, p string) *servertest.Reply { return callREST(r, m, p, fields{"holder_name": "Ada"}) }, 201},
+		{"rest", "POST", cardsPath(r), func(m, p string) *servertest.Reply { return callREST(r, m, p, fields{"holder": 1}) }, 400},
+		{"rest", "GET", "/nowhere", func(m, p string) *servertest.Reply { return callREST(r, m, p, nil) }, 404},
+		{"rest", "PUT", "/me", func(m, p string) *servertest.Reply { return callREST(r, m, p, nil) }, 405},
+		{"rest", "GET", "", func(m, p string) *servertest.Reply { return callREST(r, m, p, nil) }, 404},
+		{"rest", "GET", "/me", func(m, p string) *servertest.Reply { return send(r, context.Background(), m, r.BaseURL+p, nil) }, 401},
+		{"till", "GET", "/me", func(m, p string) *servertest.Reply { return callTill(r, m, p, nil) }, 200},
+		{"till", "GET", "/cards/a%2Fb", func(m, p string) *servertest.Reply { return callTill(r, m, p, nil) }, 404},
 	} {
-		got := c.answer(c.method, c.path).want(c.status)
-		e := r.last()
+		got := c.answer(c.method, c.path).Want(c.status)
+		e := lastEntry(r)
 		prefix := map[string]string{"rest": "/api/public/v1", "till": "/till/v1"}[c.kind]
-		if e.RequestID == nil || *e.RequestID != got.header.Get("X-Request-Id") || e.Kind != c.kind || e.Method != c.method || e.Path != prefix+c.path || e.Response.Status != c.status {
+		if e.RequestID == nil || *e.RequestID != got.Header.Get("X-Request-Id") || e.Kind != c.kind || e.Method != c.method || e.Path != prefix+c.path || e.Response.Status != c.status {
 			t.Errorf("%s %s %d is noted as %+v", c.method, c.path, c.status, e)
 		}
-		if string(e.Response.Body) != string(got.body) {
-			t.Errorf("the answer %s is noted as %s", got.body, e.Response.Body)
+		if string(e.Response.Body) != string(got.Body) {
+			t.Errorf("the answer %s is noted as %s", got.Body, e.Response.Body)
 		}
 		if e.At != "2026-03-01T09:00:00.000Z" || e.Fault != nil || e.Replayed {
 			t.Errorf("%+v", e)
 		}
 	}
-	before := r.last().Seq
+	before := lastEntry(r).Seq
 	for _, path := range []string{"/healthz", "/dev/clock", "/openapi.json", "/api/public/v10/me"} {
-		r.send(context.Background(), "GET", r.Origin+path, nil)
+		send(r, context.Background(), "GET", r.Origin+path, nil)
 	}
-	if now := r.last().Seq; now != before {
+	if now := lastEntry(r).Seq; now != before {
 		t.Errorf("%d entries of what is neither API", now-before)
 	}
 }
@@ -57,18 +58,18 @@ func TestJournalHasEveryAnswer(t *testing.T) {
 // Many clients at once each find what they were just answered, small or large.
 func TestJournalKeepsUp(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := start(t)
 	for range 40 {
-		r.rest("POST", r.cards(), fields{"holder_name": strings.Repeat("A", 200)}).want(201)
+		callREST(r, "POST", cardsPath(r), fields{"holder_name": strings.Repeat("A", 200)}).Want(201)
 	}
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
 			for i := range 25 {
 				path := []string{"/cards?limit=100", "/me", "/nowhere"}[i%3]
-				id := r.rest("GET", path, nil).header.Get("X-Request-Id")
+				id := callREST(r, "GET", path, nil).Header.Get("X-Request-Id")
 				found := false
-				for _, e := range r.journal("?limit=30").Data {
+				for _, e := range readJournal(r, "?limit=30").Data {
 					found = found || e.RequestID != nil && *e.RequestID == id
 				}
 				if !found {
@@ -79,7 +80,7 @@ func TestJournalKeepsUp(t *testing.T) {
 	}
 	all.Wait()
 	seen := map[int64]bool{}
-	for _, e := range r.journal("?limit=1000").Data {
+	for _, e := range readJournal(r, "?limit=1000").Data {
 		seen[e.Seq] = true
 	}
 	if len(seen) != 240 {
@@ -89,19 +90,19 @@ func TestJournalKeepsUp(t *testing.T) {
 
 func TestJournalSecrets(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.till("GET", "/me", nil, "X-Staff-Pin", "1357", "X-Own", "a", "X-Own", "b").want(200)
-	h := r.last().Request.Headers
+	r := start(t)
+	callTill(r, "GET", "/me", nil, "X-Staff-Pin", "1357", "X-Own", "a", "X-Own", "b").Want(200)
+	h := lastEntry(r).Request.Headers
 	if h["Authorization"] != "Bearer tdk_test_…0000" || h["X-Staff-Pin"] != "***" || h["X-Own"] != "a, b" {
 		t.Errorf("%v", h)
 	}
 	for _, v := range []string{"Bearer short", "Basic " + strings.Repeat("x", 90), "nothing", "Bearer " + strings.Repeat("é", 24)} {
-		r.send(context.Background(), "GET", r.BaseURL+"/me", nil, "Authorization", v).want(401)
-		if got := r.last().Request.Headers["Authorization"]; got != "***" {
+		send(r, context.Background(), "GET", r.BaseURL+"/me", nil, "Authorization", v).Want(401)
+		if got := lastEntry(r).Request.Headers["Authorization"]; got != "***" {
 			t.Errorf("%q is shown as %q", v, got)
 		}
 	}
-	raw := r.control("GET", "/requests", nil).body
+	raw := callControl(r, "GET", "/requests", nil).Body
 	for _, secret := range []string{r.TillToken, "1357"} {
 		if strings.Contains(string(raw), secret) {
 			t.Errorf("the journal shows %q", secret)
@@ -111,7 +112,7 @@ func TestJournalSecrets(t *testing.T) {
 
 func TestJournalBodies(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := start(t)
 	long := `{"holder_name":"` + strings.Repeat("\x01", 70<<10) + `"}`
 	for _, c := range []struct {
 		sent, want string
@@ -123,21 +124,21 @@ func TestJournalBodies(t *testing.T) {
 		{"[1]", "[1]", false},
 		{"", "null", false},
 	} {
-		r.send(context.Background(), "POST", r.BaseURL+r.cards()+"?a=b&a=%20", c.sent).want(401) // which reads no body
-		e := r.last()
+		send(r, context.Background(), "POST", r.BaseURL+cardsPath(r)+"?a=b&a=%20", c.sent).Want(401) // which reads no body
+		e := lastEntry(r)
 		if string(e.Request.Body) != c.want || e.Request.Truncated || e.Query != "a=b&a=%20" {
 			t.Errorf("%q is noted as %+v", c.sent, e.Request)
 		}
 	}
 	for _, size := range []string{long, strings.Repeat("1", 2<<20)} {
-		r.rest("POST", r.cards(), size)
-		if e := r.last(); !e.Request.Truncated || len(e.Request.Body) > 6*64<<10+2 {
+		callREST(r, "POST", cardsPath(r), size)
+		if e := lastEntry(r); !e.Request.Truncated || len(e.Request.Body) > 6*64<<10+2 {
 			t.Errorf("%d bytes are noted as %d, truncated %v", len(size), len(e.Request.Body), e.Request.Truncated)
 		}
 	}
 	var kept string
-	r.rest("POST", r.cards(), long).want(400)
-	if json.Unmarshal(r.last().Request.Body, &kept); len(kept) != 64<<10 {
+	callREST(r, "POST", cardsPath(r), long).Want(400)
+	if json.Unmarshal(lastEntry(r).Request.Body, &kept); len(kept) != 64<<10 {
 		t.Errorf("%d bytes of the body are kept", len(kept))
 	}
 }
@@ -145,17 +146,17 @@ func TestJournalBodies(t *testing.T) {
 // The newest, oldest first; the count goes on after a deletion.
 func TestJournalListing(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := start(t)
 	for i := range 130 {
 		if i%2 == 0 {
-			r.rest("GET", "/me", nil)
+			callREST(r, "GET", "/me", nil)
 		} else {
-			r.till("GET", "/me", nil)
+			callTill(r, "GET", "/me", nil)
 		}
 	}
 	span := func(query string, n int, first, last int64) {
 		t.Helper()
-		list := r.journal(query).Data
+		list := readJournal(r, query).Data
 		if len(list) != n || n > 0 && (list[0].Seq != first || list[n-1].Seq != last) {
 			t.Errorf("%s: %d entries, want %d from %d to %d", query, len(list), n, first, last)
 		}
@@ -168,20 +169,20 @@ func TestJournalListing(t *testing.T) {
 	span("?kind=till", 65, 2, 130)
 	span("?kind=delivery", 0, 0, 0)
 	for query, want := range map[string]string{"?limit=0": "limit too_small", "?limit=x": "limit invalid_type", "?limit=": "limit invalid_value", "?kind=REST": "kind invalid_value", "?kind=rest&kind=till": "kind invalid_value"} {
-		r.control("GET", "/requests"+query, nil).refused(want)
+		callControl(r, "GET", "/requests"+query, nil).Invalid(want)
 	}
-	r.control("DELETE", "/requests", nil).want(204)
+	callControl(r, "DELETE", "/requests", nil).Want(204)
 	span("", 0, 0, 0)
-	r.rest("GET", "/me", nil)
+	callREST(r, "GET", "/me", nil)
 	span("", 1, 131, 131)
 }
 
 func TestJournalReplay(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := start(t)
 	for i := range 2 {
-		r.rest("POST", r.cards(), fields{}, "Idempotency-Key", "k").want(201)
-		if e := r.last(); e.Replayed != (i == 1) || e.Response.Headers["Idempotent-Replayed"] != map[bool]string{true: "true"}[i == 1] {
+		callREST(r, "POST", cardsPath(r), fields{}, "Idempotency-Key", "k").Want(201)
+		if e := lastEntry(r); e.Replayed != (i == 1) || e.Response.Headers["Idempotent-Replayed"] != map[bool]string{true: "true"}[i == 1] {
 			t.Errorf("request %d: %+v", i, e)
 		}
 	}
@@ -191,7 +192,7 @@ func TestJournalReplay(t *testing.T) {
 // one that waits for 100 Continue is not asked to send in vain.
 func TestJournalWaitsForNoBody(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *app.Config) { c.ReadTimeout = patience })
+	r := start(t, func(c *app.Config) { c.ReadTimeout = servertest.Patience })
 	c, err := net.Dial("tcp", strings.TrimPrefix(r.Origin, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +203,7 @@ func TestJournalWaitsForNoBody(t *testing.T) {
 	if _, err := c.Read(line); err != nil || string(line) != "HTTP/1.1 404" {
 		t.Fatalf("%q, %v", line, err)
 	}
-	if e := r.last(); string(e.Request.Body) != "null" || !e.Request.Truncated || e.Response.Status != http.StatusNotFound {
+	if e := lastEntry(r); string(e.Request.Body) != "null" || !e.Request.Truncated || e.Response.Status != http.StatusNotFound {
 		t.Errorf("%+v", e)
 	}
 }
@@ -210,14 +211,14 @@ func TestJournalWaitsForNoBody(t *testing.T) {
 // A key is hidden wherever a client puts it, and the answer to HEAD has no body.
 func TestJournalHidesKeys(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.rest("GET", "/me?api_key="+r.APIKey+"&token="+r.TillToken, nil, "x-api-key", r.APIKey).want(200)
-	e := r.last()
+	r := start(t)
+	callREST(r, "GET", "/me?api_key="+r.APIKey+"&token="+r.TillToken, nil, "x-api-key", r.APIKey).Want(200)
+	e := lastEntry(r)
 	if e.Query != "api_key=tsk_test_…0000&token=tdk_test_…0000" || e.Request.Headers["X-Api-Key"] != "tsk_test_…0000" {
 		t.Errorf("query %s, headers %v", e.Query, e.Request.Headers)
 	}
-	r.rest("HEAD", "/me", nil)
-	if e := r.last(); e.Response.Body != nil && string(e.Response.Body) != "null" || e.Response.Truncated {
+	callREST(r, "HEAD", "/me", nil)
+	if e := lastEntry(r); e.Response.Body != nil && string(e.Response.Body) != "null" || e.Response.Truncated {
 		t.Errorf("the answer to HEAD has the body %s", e.Response.Body)
 	}
 }

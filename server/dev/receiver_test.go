@@ -12,6 +12,7 @@ import (
 	stripe "github.com/stripe/stripe-go/v85/webhook"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 )
 
 type receiver struct {
@@ -28,23 +29,23 @@ type receiver struct {
 	}
 }
 
-func (r *rig) receiver(body any) receiver {
-	r.t.Helper()
-	return into[receiver](r.control("POST", "/receiver", body).want(201))
+func newReceiver(r *servertest.Server, body any) receiver {
+	r.T.Helper()
+	return servertest.Decode[receiver](callControl(r, "POST", "/receiver", body).Want(201))
 }
 
-func (r *rig) got(id, query string) receiver {
-	r.t.Helper()
-	return into[receiver](r.control("GET", "/receiver/"+id+query, nil).want(200))
+func readReceiver(r *servertest.Server, id, query string) receiver {
+	r.T.Helper()
+	return servertest.Decode[receiver](callControl(r, "GET", "/receiver/"+id+query, nil).Want(200))
 }
 
 type hook struct{ ID, Secret, path string }
 
-// hook subscribes a URL.
-func (r *rig) hook(url string, events ...string) hook {
-	r.t.Helper()
+// newHook subscribes a URL.
+func newHook(r *servertest.Server, url string, events ...string) hook {
+	r.T.Helper()
 	path := "/programs/" + r.ProgramIDs["standard"] + "/webhooks"
-	h := into[hook](r.rest("POST", path, fields{"url": url, "events": events}).want(201))
+	h := servertest.Decode[hook](callREST(r, "POST", path, fields{"url": url, "events": events}).Want(201))
 	h.path = path + "/" + h.ID
 	return h
 }
@@ -53,19 +54,19 @@ func (r *rig) hook(url string, events ...string) hook {
 // answers.
 func TestReceiverGetsDeliveries(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	to := r.receiver(nil)
+	r := start(t)
+	to := newReceiver(r, nil)
 	if to.URL != r.Origin+"/dev/receiver/"+to.ID || to.Status != 200 || to.DelayMS != 0 || len(to.Headers) != 0 {
 		t.Errorf("%+v", to)
 	}
-	hook := r.hook(to.URL, "card.added", "stamp.assigned")
+	hook := newHook(r, to.URL, "card.added", "stamp.assigned")
 	for range 20 {
-		r.rest("POST", r.cards(), fields{"holder_name": "Ada Lövelace"}).want(201)
+		callREST(r, "POST", cardsPath(r), fields{"holder_name": "Ada Lövelace"}).Want(201)
 	}
-	if done := r.settle(); done.Pending != 0 || done.Failed != 0 {
+	if done := settle(r); done.Pending != 0 || done.Failed != 0 {
 		t.Errorf("%+v", done)
 	}
-	got := r.got(to.ID, "").Requests
+	got := readReceiver(r, to.ID, "").Requests
 	if len(got) != 20 {
 		t.Fatalf("%d requests of 20", len(got))
 	}
@@ -84,26 +85,26 @@ func TestReceiverGetsDeliveries(t *testing.T) {
 // for another, nor settle for itself.
 func TestReceiversOfManyWebhooks(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := start(t)
 	var all []receiver
 	for range 40 {
-		to := r.receiver(fields{"delay_ms": 50})
-		r.hook(to.URL, "card.added")
+		to := newReceiver(r, fields{"delay_ms": 50})
+		newHook(r, to.URL, "card.added")
 		all = append(all, to)
 	}
 	var clients sync.WaitGroup
 	for range 4 {
 		clients.Go(func() {
 			for range 2 {
-				r.rest("POST", r.cards(), fields{}).want(201)
-				r.settle()
+				callREST(r, "POST", cardsPath(r), fields{}).Want(201)
+				settle(r)
 			}
 		})
 	}
 	clients.Wait()
-	r.settle()
+	settle(r)
 	for _, to := range all {
-		if n := len(r.got(to.ID, "?wait=8&event=card.added").Requests); n != 8 {
+		if n := len(readReceiver(r, to.ID, "?wait=8&event=card.added").Requests); n != 8 {
 			t.Errorf("%d of 8", n)
 		}
 	}
@@ -111,12 +112,12 @@ func TestReceiversOfManyWebhooks(t *testing.T) {
 
 func TestReceiverWaits(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(c *app.Config) { c.ReadTimeout = time.Second })
-	to := r.receiver(nil)
-	post := func(body string) { r.send(context.Background(), "POST", to.URL, body).want(200) }
+	r := start(t, func(c *app.Config) { c.ReadTimeout = time.Second })
+	to := newReceiver(r, nil)
+	post := func(body string) { send(r, context.Background(), "POST", to.URL, body).Want(200) }
 	answers := make(chan receiver, 3)
 	for _, query := range []string{"?wait=2&event=b&timeout_ms=30000"} {
-		go func() { answers <- r.got(to.ID, query) }()
+		go func() { answers <- readReceiver(r, to.ID, query) }()
 	}
 	for i := range 4 {
 		post(fmt.Sprintf(`{"event":"a","event_id":"evt_%d"}`, i))
@@ -131,27 +132,27 @@ func TestReceiverWaits(t *testing.T) {
 	if a := await(t, answers, "two of b"); len(a.Requests) != 2 || *a.Requests[0].Event != "b" {
 		t.Errorf("%+v", a.Requests)
 	}
-	if a := r.got(to.ID, "?wait=6"); len(a.Requests) != 6 {
+	if a := readReceiver(r, to.ID, "?wait=6"); len(a.Requests) != 6 {
 		t.Errorf("%d of 6", len(a.Requests))
 	}
 	start := time.Now()
-	if a := r.got(to.ID, "?wait=7&timeout_ms=50"); len(a.Requests) != 6 || time.Since(start) < 50*time.Millisecond {
+	if a := readReceiver(r, to.ID, "?wait=7&timeout_ms=50"); len(a.Requests) != 6 || time.Since(start) < 50*time.Millisecond {
 		t.Errorf("%d after %s", len(a.Requests), time.Since(start))
 	}
-	if a := r.got(to.ID, "?wait=1000&event=c&timeout_ms=0"); a.Requests == nil || len(a.Requests) != 0 {
+	if a := readReceiver(r, to.ID, "?wait=1000&event=c&timeout_ms=0"); a.Requests == nil || len(a.Requests) != 0 {
 		t.Errorf("%+v", a)
 	}
 	// Longer than the server's own time-out for reading.
 	start = time.Now()
-	if r.got(to.ID, "?wait=7&timeout_ms=1300"); time.Since(start) < 1300*time.Millisecond {
+	if readReceiver(r, to.ID, "?wait=7&timeout_ms=1300"); time.Since(start) < 1300*time.Millisecond {
 		t.Errorf("gave up after %s", time.Since(start))
 	}
 	for query, want := range map[string]string{"?wait=-1": "wait too_small", "?wait=1001": "wait too_large", "?wait=x": "wait invalid_type", "?timeout_ms=60001": "timeout_ms too_large",
 		"?timeout_ms=-1": "timeout_ms too_small", "?event=": "event invalid_value", "?event=" + strings.Repeat("e", 101): "event too_long"} {
-		r.control("GET", "/receiver/"+to.ID+query, nil).refused(want)
+		callControl(r, "GET", "/receiver/"+to.ID+query, nil).Invalid(want)
 	}
-	r.control("DELETE", "/receiver/"+to.ID+"/requests", nil).want(204)
-	if n := len(r.got(to.ID, "").Requests); n != 0 {
+	callControl(r, "DELETE", "/receiver/"+to.ID+"/requests", nil).Want(204)
+	if n := len(readReceiver(r, to.ID, "").Requests); n != 0 {
 		t.Errorf("%d after the deletion", n)
 	}
 }
@@ -159,54 +160,54 @@ func TestReceiverWaits(t *testing.T) {
 // Stopping does not wait for a target that takes its time.
 func TestReceiverLetsGoAtTheEnd(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	to := r.receiver(fields{"delay_ms": 60000})
-	sent := make(chan *reply, 1)
-	go func() { sent <- r.send(context.Background(), "POST", to.URL, "{}", "X-Own", "1", "X-Own", "2") }()
-	if got := r.got(to.ID, "?wait=1").Requests; len(got) != 1 || got[0].Headers["X-Own"] != "1, 2" || got[0].Event != nil || got[0].EventID != nil {
+	r := start(t)
+	to := newReceiver(r, fields{"delay_ms": 60000})
+	sent := make(chan *servertest.Reply, 1)
+	go func() { sent <- send(r, context.Background(), "POST", to.URL, "{}", "X-Own", "1", "X-Own", "2") }()
+	if got := readReceiver(r, to.ID, "?wait=1").Requests; len(got) != 1 || got[0].Headers["X-Own"] != "1, 2" || got[0].Event != nil || got[0].EventID != nil {
 		t.Errorf("%+v", got)
 	}
-	go r.stop()
-	if got := await(t, sent, "the target"); !got.cut {
-		t.Errorf("answered %d", got.status)
+	go r.Stop()
+	if got := await(t, sent, "the target"); got.Err == nil {
+		t.Errorf("answered %d", got.Status)
 	}
 }
 
 func TestReceiverAnswers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	to := r.receiver(fields{"status": 503, "headers": fields{"retry-after": "7", "X-A": "b"}})
-	send := func() *reply { return r.send(context.Background(), "POST", to.URL, "x") }
-	if got := send().want(503); got.header.Get("Retry-After") != "7" || got.header.Get("X-A") != "b" || len(got.body) != 0 {
-		t.Errorf("%v %q", got.header, got.body)
+	r := start(t)
+	to := newReceiver(r, fields{"status": 503, "headers": fields{"retry-after": "7", "X-A": "b"}})
+	send := func() *servertest.Reply { return send(r, context.Background(), "POST", to.URL, "x") }
+	if got := send().Want(503); got.Header.Get("Retry-After") != "7" || got.Header.Get("X-A") != "b" || len(got.Body) != 0 {
+		t.Errorf("%v %q", got.Header, got.Body)
 	}
 	set := func(body fields) receiver {
 		t.Helper()
-		return into[receiver](r.control("PUT", "/receiver/"+to.ID, body).want(200))
+		return servertest.Decode[receiver](callControl(r, "PUT", "/receiver/"+to.ID, body).Want(200))
 	}
 	if now := set(fields{"status": 0}); now.Status != 0 || len(now.Headers) != 0 || now.ID != to.ID || now.URL != to.URL {
 		t.Errorf("%+v", now)
 	}
-	if got := send(); !got.cut {
-		t.Errorf("answered %d", got.status)
+	if got := send(); got.Err == nil {
+		t.Errorf("answered %d", got.Status)
 	}
 	set(fields{"status": 204, "delay_ms": 100})
 	start := time.Now()
-	if send().want(204); time.Since(start) < 100*time.Millisecond {
+	if send().Want(204); time.Since(start) < 100*time.Millisecond {
 		t.Errorf("after %s", time.Since(start))
 	}
 	if now := set(fields{}); now.Status != 200 || now.DelayMS != 0 {
 		t.Errorf("%+v", now)
 	}
-	send().want(200)
-	if shown := r.got(to.ID, ""); len(shown.Requests) != 4 || shown.Status != 200 || shown.Requests[0].Body != "x" {
+	send().Want(200)
+	if shown := readReceiver(r, to.ID, ""); len(shown.Requests) != 4 || shown.Status != 200 || shown.Requests[0].Body != "x" {
 		t.Errorf("%+v", shown)
 	}
 	for _, id := range []string{"rcv_1", "x", strings.Repeat("y", 3000)} {
-		r.control("GET", "/receiver/"+id, nil).want(404, "not_found")
-		r.control("PUT", "/receiver/"+id, fields{}).want(404, "not_found")
-		r.control("POST", "/receiver/"+id, fields{}).want(404, "not_found")
-		r.control("DELETE", "/receiver/"+id+"/requests", nil).want(404, "not_found")
+		callControl(r, "GET", "/receiver/"+id, nil).Want(404, "not_found")
+		callControl(r, "PUT", "/receiver/"+id, fields{}).Want(404, "not_found")
+		callControl(r, "POST", "/receiver/"+id, fields{}).Want(404, "not_found")
+		callControl(r, "DELETE", "/receiver/"+id+"/requests", nil).Want(404, "not_found")
 	}
 	for _, path := range []string{"/receiver", "/receiver/" + to.ID} {
 		method := map[bool]string{true: "POST", false: "PUT"}[path == "/receiver"]
@@ -218,32 +219,32 @@ func TestReceiverAnswers(t *testing.T) {
 			{fields{"status": 600, "delay_ms": 60001}, []string{"delay_ms too_large", "status too_large"}},
 			{fields{"status": 199, "delay_ms": -1, "headers": fields{"Transfer-Encoding": "x"}}, []string{"delay_ms too_small", "status invalid_value", "headers.Transfer-Encoding not_allowed"}},
 		} {
-			r.control(method, path, c.body).refused(c.want...)
+			callControl(r, method, path, c.body).Invalid(c.want...)
 		}
 	}
 }
 
 func TestReceiverBounds(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	to := r.receiver(nil)
-	send := func(to receiver, body string) { r.send(context.Background(), "POST", to.URL, body).want(200) }
+	r := start(t)
+	to := newReceiver(r, nil)
+	send := func(to receiver, body string) { send(r, context.Background(), "POST", to.URL, body).Want(200) }
 	send(to, strings.Repeat("x", 256<<10))
 	send(to, strings.Repeat("x", 256<<10+1))
-	got := r.got(to.ID, "").Requests
+	got := readReceiver(r, to.ID, "").Requests
 	if len(got[0].Body) != 256<<10 || got[0].Truncated || len(got[1].Body) != 256<<10 || !got[1].Truncated {
 		t.Errorf("%d %v, %d %v", len(got[0].Body), got[0].Truncated, len(got[1].Body), got[1].Truncated)
 	}
 	for i := range 1003 {
 		send(to, fmt.Sprint(i))
 	}
-	if got := r.got(to.ID, "?wait=1000").Requests; len(got) != 1000 || got[0].Body != "3" || got[999].Body != "1002" {
+	if got := readReceiver(r, to.ID, "?wait=1000").Requests; len(got) != 1000 || got[0].Body != "3" || got[999].Body != "1002" {
 		t.Errorf("%d from %s", len(got), got[0].Body)
 	}
 	for range 999 {
-		r.receiver(nil)
+		newReceiver(r, nil)
 	}
-	r.control("POST", "/receiver", nil).want(422, "unprocessable_entity")
+	callControl(r, "POST", "/receiver", nil).Want(422, "unprocessable_entity")
 }
 
 // A server that listens everywhere is reached where a webhook may go.
@@ -251,8 +252,8 @@ func TestReceiverOfAWildcardAddress(t *testing.T) {
 	t.Parallel()
 	for listen, want := range map[string]string{"0.0.0.0:0": "http://127.0.0.1:", ":0": "http://127.0.0.1:", "127.0.0.1:0": "http://127.0.0.1:", "[::1]:0": "http://[::1]:"} {
 		t.Run(listen, func(t *testing.T) {
-			r := newRig(t, func(c *app.Config) { c.Listen = listen })
-			to := r.receiver(nil)
+			r := start(t, func(c *app.Config) { c.Listen = listen })
+			to := newReceiver(r, nil)
 			if !strings.HasPrefix(to.URL, want) {
 				t.Errorf("%s", to.URL)
 			}

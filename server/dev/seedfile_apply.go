@@ -267,6 +267,7 @@ func (a *application) subscribe(tx *store.Tx, s *seedShop, w *seedWebhook) error
 	for _, g := range w.programs {
 		f.ProgramIDs = set(append(f.ProgramIDs.V, a.ids[g.path]))
 	}
+	tx.CheckedTarget = f.URL.V // whether it can be reached is checked at each delivery
 	made, err := tx.CreateWebhook(store.Access{Shop: a.shops[s]}, a.ids[w.program.path], f)
 	a.ids[w.path] = made.ID
 	return err

@@ -3,6 +3,7 @@ package dev
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 
 	"punchcard/server/wire"
 )
@@ -12,80 +13,73 @@ import (
 // another, such as that a ref exists, is beyond a schema: ParseSeed and Apply
 // refuse more.
 func SeedSchema() []byte {
-	defs := map[string]any{}
+	defs := map[string]*wire.JSONSchema{}
 	top := describe(seedKinds.top, defs)
-	top["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	top["title"] = "Seed of a punchcard fixture"
-	top["description"] = "The content that `punchcard dev --seed FILE` starts with. " +
+	top.Dialect = "https://json-schema.org/draft/2020-12/schema"
+	top.Title = "Seed of a punchcard fixture"
+	top.Description = "The content that `punchcard dev --seed FILE` starts with. " +
 		"A file is at most 16 MiB of JSON; as in the REST API null equals absence. " +
 		"Entries refer to one another by ref, within their shop and in any order. " +
 		"Times are RFC 3339, or durations counted from the start (the time at which the fixture's clock stands at first), so that a file can stay fresh. " +
 		"Every rule of the REST API and the till holds, with the default limits; a mistake stops the start with a line that names its place. " +
 		"While the seed is applied nothing is mailed and no webhook is called."
-	top["$defs"] = defs
+	top.Defs = defs
 	var out bytes.Buffer
-	json.Indent(&out, wire.Append(nil, top), "", "  ") // cannot fail: wire writes JSON
-	out.WriteByte('\n')
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(top); err != nil {
+		panic(err) // a schema holds strings and numbers only
+	}
 	return out.Bytes()
 }
 
 // describe is the schema of a kind of object. Those of the objects in its
 // lists go into defs.
-func describe(k *seedKind, defs map[string]any) map[string]any {
-	reg := &wire.Registry{}
-	wire.Schema(k.fields, wire.Create, seedLimits, reg)
-	s := reg.Schemas[k.fields.Name()].(map[string]any)
-	properties := s["properties"].(map[string]any)
-	required, _ := s["required"].([]string)
+func describe(k *seedKind, defs map[string]*wire.JSONSchema) *wire.JSONSchema {
+	s := wire.Schema(k.fields, wire.Create, seedLimits, &wire.Registry{}).Target
 	for name := range k.hidden {
-		delete(properties, name)
+		delete(s.Properties, name)
 	}
 	for name, doc := range k.docs {
-		properties[name].(map[string]any)["description"] = doc
+		s.Properties[name].Description = doc
 	}
 	for _, l := range k.lists {
 		defs[l.of.name] = describe(l.of, defs)
-		list := map[string]any{"type": []string{"array", "null"}, "items": map[string]any{"$ref": "#/$defs/" + l.of.name}, "maxItems": l.max}
+		list := &wire.JSONSchema{Type: wire.Types{"array", "null"}, Items: &wire.JSONSchema{Ref: "#/$defs/" + l.of.name},
+			MaxItems: json.Number(strconv.Itoa(l.max)), Description: l.doc}
 		if l.required {
-			list["type"], list["minItems"] = "array", 1
-			required = append(required, l.name)
+			list.Type, list.MinItems = wire.Types{"array"}, "1"
+			s.Required = append(s.Required, l.name)
 		}
-		if l.doc != "" {
-			list["description"] = l.doc
-		}
-		properties[l.name] = list
+		s.Properties[l.name] = list
 	}
-	if len(required) > 0 {
-		s["required"] = required
-	}
-	if k.doc != "" {
-		s["description"] = k.doc
-	}
+	s.Description = k.doc
 	switch k {
 	case seedKinds.activity:
-		s["allOf"] = []any{oneOf("at", "ago"), oneOf("stamp", "redeem", "top_up", "spend", "use", "reverse")}
+		s.AllOf = []*wire.JSONSchema{oneOf("at", "ago"), oneOf("stamp", "redeem", "top_up", "spend", "use", "reverse")}
 	case seedKinds.shop:
-		s["not"] = present("at", "ago")
+		s.Not = present("at", "ago")
 	case seedKinds.card:
-		s["allOf"] = []any{map[string]any{"not": present("at", "ago")}, map[string]any{"not": present("expires_at", "expires_in")}}
+		s.AllOf = []*wire.JSONSchema{{Not: present("at", "ago")}, {Not: present("expires_at", "expires_in")}}
 	}
 	return s
 }
 
 // present demands that all of the fields are there and not null.
-func present(fields ...string) map[string]any {
-	properties := map[string]any{}
+func present(fields ...string) *wire.JSONSchema {
+	s := &wire.JSONSchema{Required: fields, Properties: map[string]*wire.JSONSchema{}}
 	for _, f := range fields {
-		properties[f] = map[string]any{"not": map[string]any{"type": "null"}}
+		s.Properties[f] = &wire.JSONSchema{Not: &wire.JSONSchema{Type: wire.Types{"null"}}}
 	}
-	return map[string]any{"required": fields, "properties": properties}
+	return s
 }
 
 // oneOf demands exactly one of the fields.
-func oneOf(fields ...string) map[string]any {
-	var each []any
+func oneOf(fields ...string) *wire.JSONSchema {
+	s := &wire.JSONSchema{}
 	for _, f := range fields {
-		each = append(each, present(f))
+		s.OneOf = append(s.OneOf, present(f))
 	}
-	return map[string]any{"oneOf": each}
+	return s
 }

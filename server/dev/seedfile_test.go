@@ -296,7 +296,7 @@ func TestPINAndKeys(t *testing.T) {
 	// The second till's token is random: its location shows by a till of ours.
 	st, ready = apply(t, s)
 	token := ""
-	if err := st.Write(context.Background(), store.Write{Actor: operator, Do: func(tx *store.Tx) (err error) {
+	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "dev"}, Do: func(tx *store.Tx) (err error) {
 		_, token, err = tx.CreateDevice(ready.shop, ready.LocationIDs[1], "Ours", "")
 		return err
 	}}); err != nil {
@@ -354,7 +354,7 @@ func TestSeedNeedsAFreshStore(t *testing.T) {
 		t.Error(err)
 	}
 	st, clock = bench(t, s.Now)
-	if err := st.Write(context.Background(), store.Write{Actor: operator, Do: (*store.Tx).Probe}); err != nil {
+	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "dev"}, Do: (*store.Tx).Probe}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Apply(st, clock); !errors.Is(err, errLate) || !clock.now.Equal(s.Now) {

@@ -182,12 +182,17 @@ func run(t *testing.T, prepare func(r *rig), test func(r *rig)) {
 func set[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
 
 func (r *rig) begin() {
-	r.sender = New(r.conf)
-	r.sender.Start(r.store, slog.New(slog.NewJSONHandler(r.log, nil)), func(o string) {
+	conf := r.conf
+	conf.Store, conf.Log = r.store, slog.New(slog.NewJSONHandler(r.log, nil))
+	conf.Observe = func(o string) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.outcomes = append(r.outcomes, o)
-	})
+	}
+	r.sender = New(conf)
+	if err := r.sender.Start(); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // end stops the sender, once.

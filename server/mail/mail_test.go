@@ -59,12 +59,12 @@ func TestOneConnection(t *testing.T) {
 		for range 5 {
 			r.got()
 		}
-		time.Sleep(idle / 2)
+		time.Sleep(idleTime / 2)
 		r.issue("ada@example.com")
 		if m := r.got(); m.Conn != 1 {
 			t.Errorf("the sixth came over connection %d", m.Conn)
 		}
-		time.Sleep(idle + time.Second)
+		time.Sleep(idleTime + time.Second)
 		r.issue("ada@example.com")
 		if m := r.got(); m.Conn != 2 {
 			t.Errorf("the seventh came over connection %d", m.Conn)

@@ -6,37 +6,38 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
 const pinHeader = "X-Staff-Pin"
 
 // guarded is a till at a location that demands the PIN 2468.
-func guarded(t *testing.T) (s, d *server, location, card string) {
-	s = start(t, frozen)
-	d, location = s.location(fields{"require_staff_pin": true, "staff_pin": "2468"})
-	return s, d, location, s.issue(s.ProgramIDs["standard"], nil)
+func guarded(t *testing.T) (s, d *servertest.Server, location, card string) {
+	s = start(t, servertest.Frozen)
+	d, location = newTill(s, fields{"require_staff_pin": true, "staff_pin": "2468"})
+	return s, d, location, s.Issue(s.ProgramIDs["standard"], nil)
 }
 
-// pinned asks with a PIN, or with none where it is empty.
-func (s *server) pinned(card, pin string) *reply {
-	s.t.Helper()
+// stampWithPIN asks with a PIN, or with none where it is empty.
+func stampWithPIN(s *servertest.Server, card, pin string) *servertest.Reply {
+	s.T.Helper()
 	if pin == "" {
-		return s.post("/cards/"+card+"/stamps", nil)
+		return s.Post("/cards/"+card+"/stamps", nil)
 	}
-	return s.post("/cards/"+card+"/stamps", nil, pinHeader, pin)
+	return s.Post("/cards/"+card+"/stamps", nil, pinHeader, pin)
 }
 
 // TestPINEverywhere: every write asks for it, before anything is written or
 // read; lookups do not.
 func TestPINEverywhere(t *testing.T) {
 	s, d, location, card := guarded(t)
-	d.get("/me").want(200).shows(fields{"location.require_staff_pin": true})
-	d.get("/cards/" + card).want(200)
+	d.Get("/me").Want(200).Shows(fields{"location.require_staff_pin": true})
+	d.Get("/cards/" + card).Want(200)
 	for _, path := range []string{"/programs/" + s.ProgramIDs["standard"] + "/cards", "/cards/" + card + "/stamps", "/cards/" + card + "/redemptions",
 		"/cards/" + card + "/topups", "/cards/" + card + "/spends", "/cards/" + card + "/uses", "/transactions/txn_none/reversal"} {
-		first, second := s.device(location), s.device(location) // two, so that neither is locked
-		s.untouched(func() {
+		first, second := s.NewDevice(location), s.NewDevice(location) // two, so that neither is locked
+		s.Unchanged(func() {
 			for i, c := range []struct {
 				headers []string
 				message string
@@ -53,74 +54,74 @@ func TestPINEverywhere(t *testing.T) {
 					d = second
 				}
 				for _, body := range []string{"{}", "["} {
-					if r := d.post(path, body, c.headers...).want(401, "invalid_credentials"); !strings.Contains(r.str("error.message"), c.message) || r.header.Get("Www-Authenticate") != "" {
-						t.Errorf("%s %q: %s", path, c.headers, r.body)
+					if r := d.Post(path, body, c.headers...).Want(401, "invalid_credentials"); !strings.Contains(r.Str("error.message"), c.message) || r.Header.Get("Www-Authenticate") != "" {
+						t.Errorf("%s %q: %s", path, c.headers, r.Body)
 					}
 				}
 			}
 		})
 	}
-	if r := s.rest().get("/cards/" + card); r.str("status") != "invited" {
-		t.Errorf("%s", r.body)
+	if r := s.REST().Get("/cards/" + card); r.Str("status") != "invited" {
+		t.Errorf("%s", r.Body)
 	}
-	d.pinned(card, "2468").want(201)
+	stampWithPIN(d, card, "2468").Want(201)
 
 	// Demanded and not set: the message says so.
-	none, at := s.location(fields{"require_staff_pin": true})
-	s.untouched(func() {
+	none, at := newTill(s, fields{"require_staff_pin": true})
+	s.Unchanged(func() {
 		for _, pin := range []string{"", "2468"} {
-			if r := none.pinned(card, pin).want(401, "invalid_credentials"); !strings.Contains(r.str("error.message"), "none is set") {
-				t.Errorf("%s", r.body)
+			if r := stampWithPIN(none, card, pin).Want(401, "invalid_credentials"); !strings.Contains(r.Str("error.message"), "none is set") {
+				t.Errorf("%s", r.Body)
 			}
 		}
 	})
-	s.rest().patch("/locations/"+at, fields{"require_staff_pin": false}).want(200)
-	none.pinned(card, "").want(201)
-	none.pinned(card, "1111").want(201)
+	s.REST().Patch("/locations/"+at, fields{"require_staff_pin": false}).Want(200)
+	stampWithPIN(none, card, "").Want(201)
+	stampWithPIN(none, card, "1111").Want(201)
 }
 
 // TestPINLock: five wrong ones in a row lock the device for a minute of the
 // server's clock.
 func TestPINLock(t *testing.T) {
 	s, d, location, card := guarded(t)
-	other := s.device(location)
+	other := s.NewDevice(location)
 	wrong := func(n int) {
 		t.Helper()
 		for range n {
-			d.pinned(card, "0000").want(401, "invalid_credentials")
+			stampWithPIN(d, card, "0000").Want(401, "invalid_credentials")
 		}
 	}
 	locked := func(after string) {
 		t.Helper()
-		s.untouched(func() {
+		s.Unchanged(func() {
 			for _, pin := range []string{"0000", "2468", ""} {
-				if r := d.pinned(card, pin).want(429, "rate_limited"); r.header.Get("Retry-After") != after {
-					t.Errorf("Retry-After %q, want %s", r.header.Get("Retry-After"), after)
+				if r := stampWithPIN(d, card, pin).Want(429, "rate_limited"); r.Header.Get("Retry-After") != after {
+					t.Errorf("Retry-After %q, want %s", r.Header.Get("Retry-After"), after)
 				}
 			}
 		})
 	}
 	// The right one, and no other, begins the count again.
 	wrong(4)
-	d.pinned(card, "2468").want(201)
+	stampWithPIN(d, card, "2468").Want(201)
 	wrong(2)
-	d.pinned(card, "").want(401) // no try
-	d.get("/cards/" + card).want(200)
+	stampWithPIN(d, card, "").Want(401) // no try
+	d.Get("/cards/" + card).Want(200)
 	wrong(2)
-	d.pinned(card, "2468").want(201)
+	stampWithPIN(d, card, "2468").Want(201)
 	wrong(5)
 	locked("60")
-	d.get("/cards/" + card).want(200)
-	other.pinned(card, "2468").want(201)
-	s.advance("59.5s")
+	d.Get("/cards/" + card).Want(200)
+	stampWithPIN(other, card, "2468").Want(201)
+	s.Advance("59.5s")
 	locked("1")
-	s.advance("500ms")
-	d.pinned(card, "2468").want(201)
+	s.Advance("500ms")
+	stampWithPIN(d, card, "2468").Want(201)
 	// A lock that ended leaves five tries, not one.
 	wrong(5)
-	s.advance("60s")
+	s.Advance("60s")
 	wrong(4)
-	d.pinned(card, "2468").want(201)
+	stampWithPIN(d, card, "2468").Want(201)
 }
 
 // TestPINChanged: a PIN set by another process holds from the next request,
@@ -128,40 +129,40 @@ func TestPINLock(t *testing.T) {
 func TestPINChanged(t *testing.T) {
 	s, d, location, card := guarded(t)
 	change := func(pin string) {
-		s.beside2(t, func(tx *store.Tx) error { _, err := tx.SetStaffPIN(s.Shop(), location, pin); return err })
+		writeBeside(s, t, func(tx *store.Tx) error { _, err := tx.SetStaffPIN(s.Shop(), location, pin); return err })
 	}
-	d.pinned(card, "2468").want(201)
+	stampWithPIN(d, card, "2468").Want(201)
 	change("1111")
-	d.pinned(card, "1111").want(201)
+	stampWithPIN(d, card, "1111").Want(201)
 	change("2222")
-	s.untouched(func() { d.pinned(card, "1111").want(401, "invalid_credentials") })
+	s.Unchanged(func() { stampWithPIN(d, card, "1111").Want(401, "invalid_credentials") })
 	change("3333")
-	s.untouched(func() { d.pinned(card, "9999").want(401, "invalid_credentials") })
-	d.pinned(card, "3333").want(201)
+	s.Unchanged(func() { stampWithPIN(d, card, "9999").Want(401, "invalid_credentials") })
+	stampWithPIN(d, card, "3333").Want(201)
 	// Any change behind the server's back has the gate ask anew; one request
 	// is one try all the same.
 	for range 4 {
-		s.rest().post("/locations/"+s.LocationIDs[1]+"/disable", nil).want(200)
-		s.untouched(func() { d.pinned(card, "9999").want(401, "invalid_credentials") })
-		s.rest().post("/locations/"+s.LocationIDs[1]+"/enable", nil).want(200)
+		s.REST().Post("/locations/"+s.LocationIDs[1]+"/disable", nil).Want(200)
+		s.Unchanged(func() { stampWithPIN(d, card, "9999").Want(401, "invalid_credentials") })
+		s.REST().Post("/locations/"+s.LocationIDs[1]+"/enable", nil).Want(200)
 	}
-	d.pinned(card, "3333").want(201)
+	stampWithPIN(d, card, "3333").Want(201)
 	// A PIN taken away lets nobody in; one demanded from now on is asked for.
 	change("")
-	d.pinned(card, "3333").want(401, "invalid_credentials")
-	s.rest().patch("/locations/"+location, fields{"require_staff_pin": false}).want(200)
-	d.pinned(card, "").want(201)
+	stampWithPIN(d, card, "3333").Want(401, "invalid_credentials")
+	s.REST().Patch("/locations/"+location, fields{"require_staff_pin": false}).Want(200)
+	stampWithPIN(d, card, "").Want(201)
 	change("4444")
-	s.rest().patch("/locations/"+location, fields{"require_staff_pin": true}).want(200)
-	d.pinned(card, "").want(401, "invalid_credentials")
-	d.pinned(card, "4444").want(201)
+	s.REST().Patch("/locations/"+location, fields{"require_staff_pin": true}).Want(200)
+	stampWithPIN(d, card, "").Want(401, "invalid_credentials")
+	stampWithPIN(d, card, "4444").Want(201)
 }
 
 // TestPINAtOnce: tries made together are counted exactly.
 func TestPINAtOnce(t *testing.T) {
 	_, d, _, card := guarded(t)
 	for _, n := range []int{4, 12} {
-		got := tally(each(n, func(i int) *reply { return d.pinned(card, fmt.Sprintf("%04d", i)) }))
+		got := servertest.Outcomes(servertest.Simultaneously(n, func(i int) *servertest.Reply { return stampWithPIN(d, card, fmt.Sprintf("%04d", i)) }))
 		want := map[string]int{"401 invalid_credentials": min(n, 5)}
 		if n > 5 {
 			want["429 rate_limited"] = n - 5
@@ -170,7 +171,7 @@ func TestPINAtOnce(t *testing.T) {
 			t.Errorf("%d wrong ones at once: %v, want %v", n, got, want)
 		}
 		if n == 4 {
-			d.pinned(card, "2468").want(201)
+			stampWithPIN(d, card, "2468").Want(201)
 		}
 	}
 }

@@ -5,15 +5,16 @@ import (
 	"maps"
 	"testing"
 
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
-// fair holds the ledger to the cards' counts.
-func (s *server) fair() {
-	s.t.Helper()
-	if n := s.value(`SELECT count(*) FROM cards c WHERE c.archived_at IS NULL AND (c.stamps_count<>(SELECT ifnull(sum(stamps_delta),0) FROM transactions WHERE card_id=c.id)
+// checkTotals holds the ledger to the cards' counts.
+func checkTotals(s *servertest.Server) {
+	s.T.Helper()
+	if n := s.Value(`SELECT count(*) FROM cards c WHERE c.archived_at IS NULL AND (c.stamps_count<>(SELECT ifnull(sum(stamps_delta),0) FROM transactions WHERE card_id=c.id)
 		OR ifnull(c.current_value,0)<>ifnull(c.initial_value,0)+(SELECT ifnull(sum(value_delta),0) FROM transactions WHERE card_id=c.id) OR c.stamps_count<0 OR c.current_value<0)`); n != "0" {
-		s.t.Errorf("the ledger is at odds with %s cards", n)
+		s.T.Errorf("the ledger is at odds with %s cards", n)
 	}
 }
 
@@ -27,104 +28,106 @@ func same(t *testing.T, got, want map[string]int) {
 // TestTwoTills stamp one card at once: no stamp is lost and none is doubled.
 func TestTwoTills(t *testing.T) {
 	s := start(t)
-	tills := []*server{s, s.device(s.LocationIDs[1])}
-	card := s.issue(s.newProgram("standard", fields{"repeat_after_reset": true}), nil)
-	same(t, tally(each(34, func(i int) *reply { return tills[i%2].post("/cards/"+card+"/stamps", nil) })), map[string]int{"201": 34})
-	s.get("/cards/" + card).shows(fields{"card.stamps_count": 4, "earlier_cards": []any{}})
-	if got := s.value("SELECT sum(stamps_delta)||' '||count(DISTINCT card_id) FROM transactions"); got != "34 4" {
+	tills := []*servertest.Server{s, s.NewDevice(s.LocationIDs[1])}
+	card := s.Issue(s.NewProgram("standard", true, fields{"repeat_after_reset": true}), nil)
+	same(t, servertest.Outcomes(servertest.Simultaneously(34, func(i int) *servertest.Reply { return tills[i%2].Post("/cards/"+card+"/stamps", nil) })), map[string]int{"201": 34})
+	s.Get("/cards/" + card).Shows(fields{"card.stamps_count": 4, "earlier_cards": []any{}})
+	if got := s.Value("SELECT sum(stamps_delta)||' '||count(DISTINCT card_id) FROM transactions"); got != "34 4" {
 		t.Errorf("%s, want 34 stamps on 4 cards", got)
 	}
-	if got := s.value("SELECT count(*) FROM audit WHERE action='transaction.stamp'"); got != "34" {
+	if got := s.Value("SELECT count(*) FROM audit WHERE action='transaction.stamp'"); got != "34" {
 		t.Errorf("%s audited", got)
 	}
 	// Without repeat there is room for ten.
-	card, _ = s.card("private", nil)
-	same(t, tally(each(16, func(i int) *reply { return tills[i%2].post("/cards/"+card+"/stamps", nil) })), map[string]int{"201": 10, "422 card_full_no_repeat": 6})
-	s.fair()
+	card, _ = newCard(s, "private", nil)
+	same(t, servertest.Outcomes(servertest.Simultaneously(16, func(i int) *servertest.Reply { return tills[i%2].Post("/cards/"+card+"/stamps", nil) })), map[string]int{"201": 10, "422 card_full_no_repeat": 6})
+	checkTotals(s)
 }
 
 // TestOneRedemption: of redemptions of one threshold at once one wins.
 func TestOneRedemption(t *testing.T) {
 	s := start(t)
-	tills := []*server{s, s.device(s.LocationIDs[1])}
+	tills := []*servertest.Server{s, s.NewDevice(s.LocationIDs[1])}
 	for range 3 {
-		card, program := s.card("standard", nil)
-		prizes := []string{s.prize(program, 5), s.prize(program, 5)}
-		s.stamp(card, 6)
-		same(t, tally(each(8, func(i int) *reply {
-			return tills[i%2].post("/cards/"+card+"/redemptions", fields{"prize_id": prizes[i%2]})
+		card, program := newCard(s, "standard", nil)
+		prizes := []string{s.NewPrize(program, 5), s.NewPrize(program, 5)}
+		giveStamps(s, card, 6)
+		same(t, servertest.Outcomes(servertest.Simultaneously(8, func(i int) *servertest.Reply {
+			return tills[i%2].Post("/cards/"+card+"/redemptions", fields{"prize_id": prizes[i%2]})
 		})), map[string]int{"201": 1, "422 threshold_already_claimed": 7})
 	}
 	// The prize that ends a cycle: the next one has no stamps yet.
-	card, program := s.card("standard", fields{"repeat_after_reset": true})
-	top := s.prize(program, 10)
-	s.stamp(card, 10)
-	same(t, tally(each(8, func(i int) *reply { return tills[i%2].post("/cards/"+card+"/redemptions", fields{"prize_id": top}) })), map[string]int{"201": 1, "422 unprocessable_entity": 7})
-	s.get("/cards/" + card).shows(fields{"card.stamps_count": 0})
-	s.fair()
+	card, program := newCard(s, "standard", fields{"repeat_after_reset": true})
+	top := s.NewPrize(program, 10)
+	giveStamps(s, card, 10)
+	same(t, servertest.Outcomes(servertest.Simultaneously(8, func(i int) *servertest.Reply {
+		return tills[i%2].Post("/cards/"+card+"/redemptions", fields{"prize_id": top})
+	})), map[string]int{"201": 1, "422 unprocessable_entity": 7})
+	s.Get("/cards/" + card).Shows(fields{"card.stamps_count": 0})
+	checkTotals(s)
 }
 
 // TestReversalRaces: a row is taken back once, and a redemption that needs its
 // stamps comes before it or not at all.
 func TestReversalRaces(t *testing.T) {
 	s := start(t)
-	card, program := s.card("standard", nil)
-	prize := s.prize(program, 5)
-	row := s.stamp(card, 5).str("transaction.id")
-	same(t, tally(each(8, func(int) *reply { return s.post("/transactions/"+row+"/reversal", nil) })), map[string]int{"201": 1, "409 conflict": 7})
-	s.get("/cards/" + card).shows(fields{"card.stamps_count": 0})
+	card, program := newCard(s, "standard", nil)
+	prize := s.NewPrize(program, 5)
+	row := giveStamps(s, card, 5).Str("transaction.id")
+	same(t, servertest.Outcomes(servertest.Simultaneously(8, func(int) *servertest.Reply { return s.Post("/transactions/"+row+"/reversal", nil) })), map[string]int{"201": 1, "409 conflict": 7})
+	s.Get("/cards/" + card).Shows(fields{"card.stamps_count": 0})
 
 	for range 12 {
-		card, program = s.card("standard", fields{"repeat_after_reset": true})
-		prize = s.prize(program, 10)
-		row = s.stamp(card, 10).str("transaction.id")
-		got := each(2, func(i int) *reply {
+		card, program = newCard(s, "standard", fields{"repeat_after_reset": true})
+		prize = s.NewPrize(program, 10)
+		row = giveStamps(s, card, 10).Str("transaction.id")
+		got := servertest.Simultaneously(2, func(i int) *servertest.Reply {
 			if i == 0 {
-				return s.post("/cards/"+card+"/redemptions", fields{"prize_id": prize})
+				return s.Post("/cards/"+card+"/redemptions", fields{"prize_id": prize})
 			}
-			return s.post("/transactions/"+row+"/reversal", nil)
+			return s.Post("/transactions/"+row+"/reversal", nil)
 		})
-		outcome := fmt.Sprintf("%d %d", got[0].status, got[1].status)
+		outcome := fmt.Sprintf("%d %d", got[0].Status, got[1].Status)
 		switch outcome {
 		case "201 422":
-			got[1].want(422, "cannot_reverse_completed_cycle")
+			got[1].Want(422, "cannot_reverse_completed_cycle")
 		case "422 201":
-			got[0].want(422, "unprocessable_entity")
+			got[0].Want(422, "unprocessable_entity")
 		default:
 			t.Errorf("redemption and reversal gave %s", outcome)
 		}
-		s.get("/cards/" + card).shows(fields{"card.stamps_count": 0})
+		s.Get("/cards/" + card).Shows(fields{"card.stamps_count": 0})
 	}
-	s.fair()
+	checkTotals(s)
 }
 
 // TestSpendingAtOnce never takes more than there is.
 func TestSpendingAtOnce(t *testing.T) {
 	s := start(t)
-	card, _ := s.card("prepaid", fields{"initial_balance_cents": 1000})
-	same(t, tally(each(15, func(int) *reply { return s.post("/cards/"+card+"/spends", fields{"amount_cents": 100}) })),
+	card, _ := newCard(s, "prepaid", fields{"initial_balance_cents": 1000})
+	same(t, servertest.Outcomes(servertest.Simultaneously(15, func(int) *servertest.Reply { return s.Post("/cards/"+card+"/spends", fields{"amount_cents": 100}) })),
 		map[string]int{"201": 10, "422 prepaid_insufficient_balance": 5})
-	s.get("/cards/" + card).shows(fields{"card.current_value": 0})
-	s.fair()
+	s.Get("/cards/" + card).Shows(fields{"card.current_value": 0})
+	checkTotals(s)
 }
 
 // TestLockRaces: an operator who locks a card while tills stamp it gets the
 // last word.
 func TestLockRaces(t *testing.T) {
 	s := start(t)
-	card, _ := s.card("standard", fields{"total_stamps": 1000})
-	each(20, func(i int) *reply {
+	card, _ := newCard(s, "standard", fields{"total_stamps": 1000})
+	servertest.Simultaneously(20, func(i int) *servertest.Reply {
 		if i == 10 {
-			return s.control("POST", "/cards/"+card+"/lock", fields{})
+			return s.Control("POST", "/cards/"+card+"/lock", fields{})
 		}
-		return s.post("/cards/"+card+"/stamps", nil)
+		return s.Post("/cards/"+card+"/stamps", nil)
 	})
-	at := s.value("SELECT ifnull((SELECT max(id) FROM audit WHERE action='card.lock'),0)")
-	if n := s.value("SELECT count(*) FROM audit WHERE action='transaction.stamp' AND id>?", at); n != "0" {
+	at := s.Value("SELECT ifnull((SELECT max(id) FROM audit WHERE action='card.lock'),0)")
+	if n := s.Value("SELECT count(*) FROM audit WHERE action='transaction.stamp' AND id>?", at); n != "0" {
 		t.Errorf("%s stamps after the lock", n)
 	}
-	if got := s.value("SELECT count(*) FROM cards WHERE id=? AND locked_at IS NOT NULL", s.row(store.KindCard, card)); got != "1" {
+	if got := s.Value("SELECT count(*) FROM cards WHERE id=? AND locked_at IS NOT NULL", s.Row(store.KindCard, card)); got != "1" {
 		t.Error("not locked")
 	}
-	s.fair()
+	checkTotals(s)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	faces "punchcard/server/kernel"
+	"punchcard/server/servertest"
 	"punchcard/server/till"
 )
 
@@ -18,11 +19,11 @@ func samples(prize string) map[string]fields {
 // TestEveryOperationRefuses calls every operation there is as each device that
 // must not have it: the answer is the contract's, and nothing is written.
 func TestEveryOperationRefuses(t *testing.T) {
-	s := start(t, frozen)
-	program := s.newProgram("standard", nil)
-	prize := s.prize(program, 5)
-	card := s.issue(program, nil)
-	row := s.stamp(card, 5).str("transaction.id")
+	s := start(t, servertest.Frozen)
+	program := s.NewProgram("standard", true, nil)
+	prize := s.NewPrize(program, 5)
+	card := s.Issue(program, nil)
+	row := giveStamps(s, card, 5).Str("transaction.id")
 	bodies := samples(prize)
 	path := func(r faces.Route) string {
 		id := program
@@ -32,19 +33,19 @@ func TestEveryOperationRefuses(t *testing.T) {
 		return strings.NewReplacer(":code", card, ":id", id).Replace(r.Path)
 	}
 
-	revoked := s.device(s.LocationIDs[0])
-	s.sql("UPDATE devices SET revoked_at=? WHERE id=(SELECT max(id) FROM devices)", int64(s.app.Store.Now()))
-	disabled, shut := s.location(fields{})
-	s.rest().post("/locations/"+shut+"/disable", nil).want(200)
-	asked, _ := s.location(fields{"require_staff_pin": true, "staff_pin": "2468"})
-	unset, _ := s.location(fields{"require_staff_pin": true})
-	elsewhere, _ := s.location(fields{})
-	shop := func(state string) *server {
-		r := s.control("POST", "/shops", fields{})
+	revoked := s.NewDevice(s.LocationIDs[0])
+	s.SQL("UPDATE devices SET revoked_at=? WHERE id=(SELECT max(id) FROM devices)", int64(s.App.Store.Now()))
+	disabled, shut := newTill(s, fields{})
+	s.REST().Post("/locations/"+shut+"/disable", nil).Want(200)
+	asked, _ := newTill(s, fields{"require_staff_pin": true, "staff_pin": "2468"})
+	unset, _ := newTill(s, fields{"require_staff_pin": true})
+	elsewhere, _ := newTill(s, fields{})
+	shop := func(state string) *servertest.Server {
+		r := s.Control("POST", "/shops", fields{})
 		if state != "" {
-			s.control("PATCH", "/shops/"+r.str("shop_id"), fields{"subscription_state": state})
+			s.Control("PATCH", "/shops/"+r.Str("shop_id"), fields{"subscription_state": state})
 		}
-		return s.with(r.str("till_token"))
+		return s.With(r.Str("till_token"))
 	}
 
 	const letIn = ""
@@ -59,15 +60,15 @@ func TestEveryOperationRefuses(t *testing.T) {
 	}
 	for _, c := range []struct {
 		caller string
-		key    *server
+		key    *servertest.Server
 		want   func(faces.Route) string
 	}{
-		{"no token", s.with(""), always("401 unauthenticated")},
-		{"malformed token", s.with(s.TillToken[:51]), always("401 unauthenticated")},
-		{"unknown token", s.with("tdk_test_" + strings.Repeat("A", 43)), always("401 unauthenticated")},
-		{"token in the other mode", s.with("tdk_live_" + s.TillToken[9:]), always("401 unauthenticated")},
-		{"API key", s.with(s.APIKey), always("401 unauthenticated")},
-		{"MCP key", s.with(s.MCPKey), always("401 unauthenticated")},
+		{"no token", s.With(""), always("401 unauthenticated")},
+		{"malformed token", s.With(s.TillToken[:51]), always("401 unauthenticated")},
+		{"unknown token", s.With("tdk_test_" + strings.Repeat("A", 43)), always("401 unauthenticated")},
+		{"token in the other mode", s.With("tdk_live_" + s.TillToken[9:]), always("401 unauthenticated")},
+		{"API key", s.With(s.APIKey), always("401 unauthenticated")},
+		{"MCP key", s.With(s.MCPKey), always("401 unauthenticated")},
 		{"revoked device", revoked, always("401 unauthenticated")},
 		{"disabled location", disabled, writes("422 location_disabled")},
 		{"location with a PIN, none sent", asked, writes("401 invalid_credentials")},
@@ -88,7 +89,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 		}},
 	} {
 		t.Run(c.caller, func(t *testing.T) {
-			k, refused := c.key.on(t), 0
+			k, refused := c.key.On(t), 0
 			for _, r := range till.Routes() {
 				body, known := bodies[r.ID]
 				if r.Writes() && !known {
@@ -102,11 +103,11 @@ func TestEveryOperationRefuses(t *testing.T) {
 				if r.Writes() && want != "404 not_found" { // what the gate refuses is not remembered
 					headers = []string{"Idempotency-Key", r.ID}
 				}
-				s.on(t).untouched(func() {
+				s.On(t).Unchanged(func() {
 					if r.Writes() {
-						k.call(r.Method, path(r), body, headers...).refused(want)
+						k.Call(r.Method, path(r), body, headers...).WantOutcome(want)
 					} else {
-						k.call(r.Method, path(r), nil, headers...).refused(want)
+						k.Call(r.Method, path(r), nil, headers...).WantOutcome(want)
 					}
 				})
 				refused++
@@ -119,6 +120,6 @@ func TestEveryOperationRefuses(t *testing.T) {
 	// The same requests of the device whose they are succeed.
 	for _, id := range []string{"reverseTransaction", "stampCard", "issueCardAtCounter"} {
 		r := till.Routes()[slices.IndexFunc(till.Routes(), func(r faces.Route) bool { return r.ID == id })]
-		s.post(path(r), bodies[id]).want(201)
+		s.Post(path(r), bodies[id]).Want(201)
 	}
 }

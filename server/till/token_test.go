@@ -6,15 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
 // TestToken: without a valid device token there is no till, and no trace.
 func TestToken(t *testing.T) {
 	s := start(t)
-	revoked := s.device(s.LocationIDs[0])
-	id := revoked.get("/me").want(200).str("device.id")
-	s.beside2(t, func(tx *store.Tx) error { _, err := tx.RevokeDevice(s.Shop(), id); return err })
+	revoked := s.NewDevice(s.LocationIDs[0])
+	id := revoked.Get("/me").Want(200).Str("device.id")
+	writeBeside(s, t, func(tx *store.Tx) error { _, err := tx.RevokeDevice(s.Shop(), id); return err })
 	for name, c := range map[string]struct {
 		h       http.Header
 		message string
@@ -30,33 +31,33 @@ func TestToken(t *testing.T) {
 		"too short":     {http.Header{"Authorization": {"Bearer " + s.TillToken[:51]}}, "tdk_"},
 		"too long":      {http.Header{"Authorization": {"Bearer " + s.TillToken + "0"}}, "tdk_"},
 		"a line behind": {http.Header{"Authorization": {"Bearer " + s.TillToken[:51] + "\t"}}, "tdk_"},
-		"revoked":       {http.Header{"Authorization": {"Bearer " + revoked.key}}, "revoked"},
+		"revoked":       {http.Header{"Authorization": {"Bearer " + revoked.Key}}, "revoked"},
 	} {
-		s.untouched(func() {
+		s.Unchanged(func() {
 			for _, rt := range [][2]string{{"GET", "/me"}, {"GET", "/cards/x"}, {"POST", "/cards/x/stamps"}} {
-				r := s.fetch(rt[0], s.base+rt[1], []byte("{"), c.h.Clone())
-				s.conforms(rt[0], s.base+rt[1], r)
-				if r.status != 401 || r.str("error.code") != "unauthenticated" || r.header.Get("Www-Authenticate") != "Bearer" || !strings.Contains(r.str("error.message"), c.message) {
-					t.Errorf("%s: %s: %d %s", name, rt[1], r.status, r.body)
+				r := s.Fetch(rt[0], s.URL+rt[1], []byte("{"), c.h.Clone())
+				r.Check()
+				if r.Status != 401 || r.Str("error.code") != "unauthenticated" || r.Header.Get("Www-Authenticate") != "Bearer" || !strings.Contains(r.Str("error.message"), c.message) {
+					t.Errorf("%s: %s: %d %s", name, rt[1], r.Status, r.Body)
 				}
 			}
 		})
 	}
 	// A device's token is no key of the REST API.
-	s.rest().with(s.TillToken).get("/me").want(401, "unauthenticated")
-	s.with("").get("/nope").want(404, "not_found")
-	if r := s.call("DELETE", "/me", nil).want(405, "bad_request"); r.header.Get("Allow") != "GET" {
-		t.Error(r.header)
+	s.REST().With(s.TillToken).Get("/me").Want(401, "unauthenticated")
+	s.With("").Get("/nope").Want(404, "not_found")
+	if r := s.Call("DELETE", "/me", nil).Want(405, "bad_request"); r.Header.Get("Allow") != "GET" {
+		t.Error(r.Header)
 	}
 	// The scheme is named without regard to case.
-	s.fetch("GET", s.base+"/me", nil, http.Header{"Authorization": {"bearer " + s.TillToken}}).want(200)
+	s.Fetch("GET", s.URL+"/me", nil, http.Header{"Authorization": {"bearer " + s.TillToken}}).Want(200)
 }
 
-// beside2 makes a write through another store on the same file, as the
+// writeBeside makes a write through another store on the same file, as the
 // command line does while the server runs.
-func (s *server) beside2(t *testing.T, do func(*store.Tx) error) {
+func writeBeside(s *servertest.Server, t *testing.T, do func(*store.Tx) error) {
 	t.Helper()
-	st, err := store.Open(s.app.Store.Path(), store.Options{Limits: store.DefaultLimits()})
+	st, err := store.Open(s.App.Store.Path(), store.Options{Limits: store.DefaultLimits()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,40 +70,42 @@ func (s *server) beside2(t *testing.T, do func(*store.Tx) error) {
 // TestRevoked: what another process changes holds from the very next request.
 func TestRevoked(t *testing.T) {
 	s := start(t)
-	card := s.issue(s.ProgramIDs["standard"], nil)
-	for _, ask := range []func(*server) *reply{
-		func(d *server) *reply { return d.get("/me") },
-		func(d *server) *reply { return d.get("/cards/" + card) },
-		func(d *server) *reply { return d.post("/cards/"+card+"/stamps", nil) },
-		func(d *server) *reply { return d.post("/cards/"+card+"/stamps", "[") },
-		func(d *server) *reply { return d.get("/cards/nope") },
-		func(d *server) *reply { return d.post("/cards/"+card+"/stamps", nil, "Idempotency-Key", "k") },
+	card := s.Issue(s.ProgramIDs["standard"], nil)
+	for _, ask := range []func(*servertest.Server) *servertest.Reply{
+		func(d *servertest.Server) *servertest.Reply { return d.Get("/me") },
+		func(d *servertest.Server) *servertest.Reply { return d.Get("/cards/" + card) },
+		func(d *servertest.Server) *servertest.Reply { return d.Post("/cards/"+card+"/stamps", nil) },
+		func(d *servertest.Server) *servertest.Reply { return d.Post("/cards/"+card+"/stamps", "[") },
+		func(d *servertest.Server) *servertest.Reply { return d.Get("/cards/nope") },
+		func(d *servertest.Server) *servertest.Reply {
+			return d.Post("/cards/"+card+"/stamps", nil, "Idempotency-Key", "k")
+		},
 	} {
-		d := s.device(s.LocationIDs[0])
-		id := d.get("/me").want(200).str("device.id")
+		d := s.NewDevice(s.LocationIDs[0])
+		id := d.Get("/me").Want(200).Str("device.id")
 		ask(d)
-		s.beside2(t, func(tx *store.Tx) error { _, err := tx.RevokeDevice(s.Shop(), id); return err })
-		s.untouched(func() { ask(d).want(401, "unauthenticated") })
+		writeBeside(s, t, func(tx *store.Tx) error { _, err := tx.RevokeDevice(s.Shop(), id); return err })
+		s.Unchanged(func() { ask(d).Want(401, "unauthenticated") })
 	}
 	// So does a location's state, and the shop's.
-	s.stamp(card, 1)
+	giveStamps(s, card, 1)
 	off := func(active bool) {
-		s.beside2(t, func(tx *store.Tx) error {
+		writeBeside(s, t, func(tx *store.Tx) error {
 			_, err := tx.SetLocationActive(store.Access{Shop: s.Shop()}, s.LocationIDs[0], active)
 			return err
 		})
 	}
 	off(false)
-	s.post("/cards/"+card+"/stamps", nil).want(422, "location_disabled")
-	s.get("/cards/" + card).want(200)
+	s.Post("/cards/"+card+"/stamps", nil).Want(422, "location_disabled")
+	s.Get("/cards/" + card).Want(200)
 	off(true)
-	s.stamp(card, 1)
-	s.control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "past_due"})
-	s.stamp(card, 1)
-	s.control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "cancelled"})
-	s.post("/cards/"+card+"/stamps", nil).want(422, "subscription_suspended")
-	s.get("/me").want(200)
+	giveStamps(s, card, 1)
+	s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "past_due"})
+	giveStamps(s, card, 1)
+	s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "cancelled"})
+	s.Post("/cards/"+card+"/stamps", nil).Want(422, "subscription_suspended")
+	s.Get("/me").Want(200)
 	// The add-on is of the REST API alone.
-	s.control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "active", "api_addon": false})
-	s.stamp(card, 1)
+	s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "active", "api_addon": false})
+	giveStamps(s, card, 1)
 }

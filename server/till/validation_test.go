@@ -3,6 +3,8 @@ package till_test
 import (
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
 // TestValidation: every offending field is told at once, nothing is written,
@@ -10,12 +12,12 @@ import (
 func TestValidation(t *testing.T) {
 	s := start(t)
 	cards := map[string]string{}
-	for _, kind := range types {
-		cards[kind] = s.issue(s.ProgramIDs[kind], nil)
+	for _, kind := range servertest.Types {
+		cards[kind] = s.Issue(s.ProgramIDs[kind], nil)
 	}
 	stamps, redemptions, topups, spends, uses := "/cards/"+cards["standard"]+"/stamps", "/cards/"+cards["standard"]+"/redemptions", "/cards/"+cards["prepaid"]+"/topups",
 		"/cards/"+cards["prepaid"]+"/spends", "/cards/"+cards["access"]+"/uses"
-	row := s.stamp(cards["private"], 1).str("transaction.id")
+	row := giveStamps(s, cards["private"], 1).Str("transaction.id")
 	reversal, issue := "/transactions/"+row+"/reversal", "/programs/"+s.ProgramIDs["standard"]+"/cards"
 	big := `{"a":"` + strings.Repeat("x", 4089) + `"}` // 4097 bytes
 	for _, c := range []struct{ path, body, details string }{
@@ -59,21 +61,21 @@ func TestValidation(t *testing.T) {
 		{issue, `{"expires_at":"2030-01-01T00:00:00Z","send_email":true}`, "expires_at unknown_field,send_email unknown_field"},
 		{issue, `{"external_ref":"` + strings.Repeat("é", 256) + `"}`, "external_ref too_long"},
 	} {
-		s.untouched(func() {
-			r := s.post(c.path, c.body).want(400, "validation_failed")
-			if got := strings.Join(r.details(), ","); got != c.details {
+		s.Unchanged(func() {
+			r := s.Post(c.path, c.body).Want(400, "validation_failed")
+			if got := strings.Join(r.Details(), ","); got != c.details {
 				t.Errorf("%.60s: %q, want %q", c.body, got, c.details)
 			}
 		})
 	}
 	for _, body := range []string{"[", "null", "[]", `{"count":1}{}`, `{"count":1,"count":1}`, `{"metadata":{"a":1,"a":2}}`, "{\"metadata\":{\"a\":\"\xff\"}}", `{"metadata":{"a":"\u0000"}}`} {
-		s.untouched(func() { s.post(stamps, body).want(400, "validation_failed") })
+		s.Unchanged(func() { s.Post(stamps, body).Want(400, "validation_failed") })
 	}
-	s.untouched(func() {
-		if r := s.fetch("POST", s.base+stamps, []byte("count=1"), map[string][]string{"Authorization": {"Bearer " + s.key}, "Content-Type": {"application/x-www-form-urlencoded"}}); r.status != 415 {
-			t.Errorf("%d %s", r.status, r.body)
+	s.Unchanged(func() {
+		if r := s.Fetch("POST", s.URL+stamps, []byte("count=1"), map[string][]string{"Authorization": {"Bearer " + s.Key}, "Content-Type": {"application/x-www-form-urlencoded"}}); r.Status != 415 {
+			t.Errorf("%d %s", r.Status, r.Body)
 		}
-		s.post(stamps, `{"metadata":{"a":"`+strings.Repeat("x", 1<<20)+`"}}`).want(413, "bad_request")
+		s.Post(stamps, `{"metadata":{"a":"`+strings.Repeat("x", 1<<20)+`"}}`).Want(413, "bad_request")
 	})
 
 	// What just fits, and null, which is absence.
@@ -82,15 +84,15 @@ func TestValidation(t *testing.T) {
 		{stamps, `{"count":null,"spend_cents":null,"metadata":null}`}, {stamps, `{"metadata":{}}`}, {stamps, ``}, {stamps, `{"count":1.0}`},
 		{topups, `{"amount_cents":100000000,"metadata":` + whole + `}`}, {spends, `{"amount_cents":1}`}, {uses, `{"metadata":` + whole + `}`},
 	} {
-		r := s.post(c[0], c[1]).want(201)
+		r := s.Post(c[0], c[1]).Want(201)
 		if c[0] == stamps {
-			r.shows(fields{"transaction.stamps_delta": 1})
+			r.Shows(fields{"transaction.stamps_delta": 1})
 		}
 	}
-	s.post("/cards/"+s.issue(s.newProgram("standard", fields{"total_stamps": 200}), nil)+"/stamps", `{"count":100}`).want(201)
-	fresh := s.issue(s.ProgramIDs["standard"], nil)
+	s.Post("/cards/"+s.Issue(s.NewProgram("standard", true, fields{"total_stamps": 200}), nil)+"/stamps", `{"count":100}`).Want(201)
+	fresh := s.Issue(s.ProgramIDs["standard"], nil)
 	// More at once than two cards hold.
-	s.untouched(func() {
-		s.post("/cards/"+fresh+"/stamps", `{"count":21}`).want(422, "unprocessable_entity")
+	s.Unchanged(func() {
+		s.Post("/cards/"+fresh+"/stamps", `{"count":21}`).Want(422, "unprocessable_entity")
 	})
 }

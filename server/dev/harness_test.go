@@ -1,0 +1,161 @@
+package dev_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"punchcard/server/app"
+	"punchcard/server/dev"
+	"punchcard/server/servertest"
+)
+
+type fields = servertest.Fields
+
+// start serves a demo shop that is thrown away, whose clock stands still.
+func start(t *testing.T, options ...func(*app.Config)) *servertest.Server {
+	t.Helper()
+	s := servertest.Start(t, append([]func(*app.Config){servertest.Frozen, func(c *app.Config) { c.DB = "" }}, options...)...)
+	// Each request has its own connection: on one that was used before, the
+	// client would by itself make a request again that was cut off.
+	s.HTTP.Transport = &http.Transport{DisableKeepAlives: true}
+	return s
+}
+
+// send makes a request to any address, without a key. The answer may be cut off.
+func send(s *servertest.Server, ctx context.Context, method, url string, body any, headers ...string) *servertest.Reply {
+	s.T.Helper()
+	c := s.Client.With("")
+	c.URL = ""
+	return c.Try(ctx, method, url, body, headers...)
+}
+
+func callREST(s *servertest.Server, method, path string, body any, headers ...string) *servertest.Reply {
+	s.T.Helper()
+	return s.Try(context.Background(), method, path, body, headers...)
+}
+
+func callTill(s *servertest.Server, method, path string, body any, headers ...string) *servertest.Reply {
+	s.T.Helper()
+	return s.Till(s.TillToken).Try(context.Background(), method, path, body, headers...)
+}
+
+func callControl(s *servertest.Server, method, path string, body any) *servertest.Reply {
+	s.T.Helper()
+	return s.ControlAPI().Try(context.Background(), method, path, body)
+}
+
+type failure struct {
+	Error struct {
+		Code, Message string
+		RequestID     string `json:"request_id"`
+		Details       []struct{ Field, Code string }
+	}
+}
+
+// An entry is one of the journal, of either shape.
+type entry struct {
+	Seq       int64
+	Kind      string
+	At        string
+	RequestID *string `json:"request_id"`
+	Method    string
+	Path      string
+	Query     string
+	Request   message
+	Response  struct {
+		Status int
+		message
+	}
+	Fault    *string
+	Replayed bool
+	Hints    []hint
+
+	WebhookID     string `json:"webhook_id"`
+	DeliveryID    string `json:"delivery_id"`
+	URL           string
+	Event         string
+	EventID       string `json:"event_id"`
+	Attempt       int
+	Status        *int
+	Success       bool
+	Error         *string
+	NextAttemptAt *string `json:"next_attempt_at"`
+	DurationMS    int64   `json:"duration_ms"`
+}
+
+type message struct {
+	Headers   map[string]string
+	Body      json.RawMessage
+	Truncated bool
+}
+
+type hint struct{ Code, Message string }
+
+type journal struct {
+	Data  []entry
+	Hints []struct {
+		hint
+		Kind       string
+		Seq        int64
+		DeliveryID *string `json:"delivery_id"`
+	}
+}
+
+func readJournal(r *servertest.Server, query string) journal {
+	r.T.Helper()
+	return servertest.Decode[journal](callControl(r, "GET", "/requests"+query, nil).Want(200))
+}
+
+// lastEntry is the newest entry of the journal.
+func lastEntry(r *servertest.Server) entry {
+	r.T.Helper()
+	list := readJournal(r, "?limit=1").Data
+	if len(list) != 1 {
+		r.T.Fatalf("%d entries, want one", len(list))
+	}
+	return list[0]
+}
+
+// hintCodes are those of the newest entry's hints.
+func hintCodes(r *servertest.Server) string {
+	r.T.Helper()
+	var codes []string
+	for _, h := range lastEntry(r).Hints {
+		codes = append(codes, h.Code)
+	}
+	return strings.Join(codes, " ")
+}
+
+func cardsPath(r *servertest.Server) string {
+	return "/programs/" + r.ProgramIDs["standard"] + "/cards"
+}
+
+func countCards(r *servertest.Server) int {
+	r.T.Helper()
+	return len(servertest.Decode[struct{ Data []any }](callREST(r, "GET", "/cards?limit=100", nil).Want(200)).Data)
+}
+
+func settle(r *servertest.Server) dev.Settled {
+	r.T.Helper()
+	return servertest.Decode[dev.Settled](callControl(r, "POST", "/settle", nil).Want(200))
+}
+
+func advance(r *servertest.Server, by time.Duration) {
+	r.T.Helper()
+	callControl(r, "POST", "/clock", fields{"advance": by.String()}).Want(200)
+}
+
+func await[T any](t *testing.T, c <-chan T, what string) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+		return v
+	case <-time.After(servertest.Patience):
+		t.Fatal("waited in vain: " + what)
+	}
+	return v
+}

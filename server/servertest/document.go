@@ -1,0 +1,241 @@
+package servertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// anyOrigin stands for a server's origin in its document, in which servers
+// differ by their port alone.
+const anyOrigin = "http://punchcard.test"
+
+// raceSample is how many answers go by under the race detector for each one
+// whose body and headers are checked: the checks take long there, and they are
+// not what races.
+const raceSample = 8
+
+var (
+	answers   atomic.Int64 // counts those that check saw
+	succeeded sync.Map     // the ids of the operations that succeeded in some test
+	documents sync.Map     // *document by text
+)
+
+// A document is an OpenAPI document with the schemas of its answers compiled.
+type document struct {
+	router   routers.Router
+	compiler *jsonschema.Compiler
+	mu       sync.Mutex // guards compiler
+	known    sync.Map   // *response by operation and status
+}
+
+// A response is what the document says of one status of an operation.
+type response struct {
+	err     error // the document does not have it, or its schema is wrong
+	headers map[string]header
+	content map[string]*jsonschema.Schema // by media type
+}
+
+type header struct {
+	required bool
+	number   bool
+	schema   *jsonschema.Schema
+}
+
+// A source is where a server has a document, which is fetched when the first
+// answer is checked.
+type source struct {
+	origin, path string
+	once         sync.Once
+	document     *document
+}
+
+// Document has the client check its answers against the document that the server
+// has at a path.
+func (c *Client) Document(origin, path string) { c.source = &source{origin: origin, path: path} }
+
+// get returns the document, which c fetches if nobody has.
+func (s *source) get(c *Client) *document {
+	c.T.Helper()
+	s.once.Do(func() {
+		raw := bytes.ReplaceAll(c.Fetch("GET", s.origin+s.path, nil, nil).Want(http.StatusOK).Body, []byte(s.origin), []byte(anyOrigin))
+		known, ok := documents.Load(string(raw))
+		if !ok {
+			known, _ = documents.LoadOrStore(string(raw), newDocument(c.T, raw))
+		}
+		s.document = known.(*document)
+	})
+	if s.document == nil {
+		c.T.Fatalf("%s could not be read", s.path)
+	}
+	return s.document
+}
+
+// newDocument checks and compiles a document. To clients the answers are open,
+// so that fields may be added; here a field that the document lacks is a mistake.
+func newDocument(t testing.TB, raw []byte) *document {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(raw)
+	if err == nil {
+		err = doc.Validate(context.Background())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &document{compiler: jsonschema.NewCompiler()}
+	if d.router, err = gorillamux.NewRouter(doc); err != nil {
+		t.Fatal(err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(raw, &tree); err != nil {
+		t.Fatal(err)
+	}
+	components, _ := tree["components"].(map[string]any)
+	schemas, _ := components["schemas"].(map[string]any)
+	for _, s := range schemas {
+		if s, ok := s.(map[string]any); ok && s["additionalProperties"] == nil {
+			s["additionalProperties"] = false
+		}
+	}
+	d.compiler.DefaultDraft(jsonschema.Draft2020)
+	d.compiler.AssertFormat()
+	if err := d.compiler.AddResource(anyOrigin, tree); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// check compares an answer with the document: its status, headers and every
+// field. Paths that the document does not have must be 404, methods 405.
+func (d *document) check(r *Reply) error {
+	u := *r.Request.URL
+	u.Scheme, u.Host = "http", strings.TrimPrefix(anyOrigin, "http://")
+	route, _, err := d.router.FindRoute(&http.Request{Method: r.Request.Method, URL: &u, Host: u.Host})
+	if err != nil {
+		if r.Status != http.StatusNotFound && r.Status != http.StatusMethodNotAllowed {
+			return errors.New("the document has no such operation")
+		}
+		return nil
+	}
+	if r.Status < 300 {
+		succeeded.Store(route.Operation.OperationID, true)
+	}
+	if racing && answers.Add(1)%raceSample != 0 {
+		return nil
+	}
+	return d.response(route, r.Status).check(r)
+}
+
+// response returns what the document says of a status.
+func (d *document) response(route *routers.Route, status int) *response {
+	key := fmt.Sprint(route.Operation.OperationID, " ", status)
+	if known, ok := d.known.Load(key); ok {
+		return known.(*response)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known, _ := d.known.LoadOrStore(key, d.compile(route, status))
+	return known.(*response)
+}
+
+func (d *document) compile(route *routers.Route, status int) *response {
+	ref := route.Operation.Responses.Status(status)
+	name := fmt.Sprint(status)
+	if ref == nil {
+		ref, name = route.Operation.Responses.Default(), "default"
+	}
+	if ref == nil {
+		return &response{err: errors.New("the operation has no such status")}
+	}
+	pointer := "/paths/" + escape(route.Path) + "/" + strings.ToLower(route.Method) + "/responses/" + name
+	if ref.Ref != "" {
+		pointer = strings.TrimPrefix(ref.Ref, "#")
+	}
+	answer := &response{headers: map[string]header{}, content: map[string]*jsonschema.Schema{}}
+	for name, h := range ref.Value.Headers {
+		at := pointer + "/headers/" + escape(name)
+		if h.Ref != "" {
+			at = strings.TrimPrefix(h.Ref, "#")
+		}
+		compiled := header{required: h.Value.Required}
+		if s := h.Value.Schema; s != nil {
+			compiled.number = s.Value.Type.Is("integer") || s.Value.Type.Is("number")
+			compiled.schema, answer.err = d.compiler.Compile(anyOrigin + "#" + at + "/schema")
+		}
+		if answer.err != nil {
+			return answer
+		}
+		answer.headers[name] = compiled
+	}
+	for name, c := range ref.Value.Content {
+		if answer.content[name] = nil; c.Schema != nil {
+			if answer.content[name], answer.err = d.compiler.Compile(anyOrigin + "#" + pointer + "/content/" + escape(name) + "/schema"); answer.err != nil {
+				return answer
+			}
+		}
+	}
+	return answer
+}
+
+// escape makes a name a part of a JSON pointer in a URL.
+func escape(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(name)
+}
+
+func (a *response) check(r *Reply) error {
+	if a.err != nil {
+		return a.err
+	}
+	for name, h := range a.headers {
+		text := r.Header.Get(name)
+		if len(r.Header.Values(name)) == 0 {
+			if h.required {
+				return fmt.Errorf("the header %s is missing", name)
+			}
+			continue
+		}
+		var value any = text
+		var err error
+		if h.number {
+			value, err = jsonschema.UnmarshalJSON(strings.NewReader(text))
+		}
+		if err == nil && h.schema != nil {
+			err = h.schema.Validate(value)
+		}
+		if err != nil {
+			return fmt.Errorf("the header %s: %s: %w", name, text, err)
+		}
+	}
+	if len(a.content) == 0 || r.Request.Method == http.MethodHead {
+		return nil
+	}
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return err
+	}
+	schema, ok := a.content[kind]
+	if !ok {
+		return fmt.Errorf("the Content-Type %s", kind)
+	}
+	if schema == nil {
+		return nil
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(r.Body))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}

@@ -1,0 +1,240 @@
+package servertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A Reply is an answer, read whole.
+type Reply struct {
+	T      testing.TB
+	What   string // the request's method and path
+	Err    error  // why there is no whole answer; only of Try
+	Status int
+	Header http.Header
+	Body   []byte
+
+	Request *http.Request
+	client  *Client
+}
+
+// Check checks what holds for every answer of an API: it has a request id, an
+// error has the API's shape and that id, and it is as documented.
+func (r *Reply) Check() {
+	r.T.Helper()
+	id := r.Header.Get("X-Request-Id")
+	if !strings.HasPrefix(id, "req_") {
+		r.T.Errorf("%.200s: X-Request-Id is %q", r.What, id)
+	}
+	if r.Status >= 400 && len(r.Body) > 0 {
+		var e struct {
+			Error struct {
+				Code      string
+				RequestID string `json:"request_id"`
+			}
+		}
+		if err := json.Unmarshal(r.Body, &e); err != nil || e.Error.Code == "" || e.Error.RequestID != id {
+			r.T.Errorf("%.200s: an error without the API's shape: %d %s", r.What, r.Status, r.Body)
+		}
+	}
+	if r.client.source != nil {
+		if err := r.client.source.get(r.client).check(r); err != nil {
+			r.T.Errorf("%.200s: %d is not as documented: %v\n%.1000s", r.What, r.Status, err, r.Body)
+		}
+	}
+}
+
+// Want ends the test unless the answer has the status and, where one is given,
+// the error code.
+func (r *Reply) Want(status int, code ...string) *Reply {
+	r.T.Helper()
+	if r.Err != nil || r.Status != status {
+		r.T.Fatalf("%s: status %d, want %d (error %v): %.1000s", r.What, r.Status, status, r.Err, r.Body)
+	}
+	if len(code) > 0 && r.Str("error.code") != code[0] {
+		r.T.Fatalf("%s: code %q, want %q: %.1000s", r.What, r.Str("error.code"), code[0], r.Body)
+	}
+	return r
+}
+
+// Outcome returns "status code" of an error, such as "409 conflict", and else
+// the status alone.
+func (r *Reply) Outcome() string {
+	r.T.Helper()
+	if r.Status < 400 {
+		return fmt.Sprint(r.Status)
+	}
+	return fmt.Sprint(r.Status, " ", r.Str("error.code"))
+}
+
+// WantOutcome checks the answer's Outcome.
+func (r *Reply) WantOutcome(want string) {
+	r.T.Helper()
+	if have := r.Outcome(); have != want {
+		r.T.Errorf("%s: %s, want %s: %.300s", r.What, have, want, r.Body)
+	}
+}
+
+// Outcomes counts answers by their Outcome.
+func Outcomes(all []*Reply) map[string]int {
+	m := map[string]int{}
+	for _, r := range all {
+		m[r.Outcome()]++
+	}
+	return m
+}
+
+// Stable returns the status and the body without the request id, which two
+// equal answers differ by.
+func (r *Reply) Stable() string {
+	r.T.Helper()
+	id := r.Header.Get("X-Request-Id")
+	if id == "" {
+		r.T.Errorf("%s: no X-Request-Id", r.What)
+		return string(r.Body)
+	}
+	return fmt.Sprint(r.Status, " ", strings.ReplaceAll(string(r.Body), id, "req"))
+}
+
+// replayed is the header of a remembered answer.
+const replayed = "Idempotent-Replayed"
+
+// First ends the test unless the answer is no remembered one.
+func (r *Reply) First() *Reply {
+	r.T.Helper()
+	if v := r.Header.Values(replayed); v != nil {
+		r.T.Fatalf("%s: %s %q on a first answer: %s", r.What, replayed, v, r.Body)
+	}
+	return r
+}
+
+// Replays ends the test unless the answer is the remembered first one, with a
+// request id of its own.
+func (r *Reply) Replays(first *Reply) *Reply {
+	r.T.Helper()
+	if v := r.Header.Values(replayed); len(v) != 1 || v[0] != "true" {
+		r.T.Fatalf("%s: %s %q on a replay: %d %s", r.What, replayed, v, r.Status, r.Body)
+	}
+	if a, b := first.Stable(), r.Stable(); a != b {
+		r.T.Fatalf("%s: the replay differs:\n%s\n%s", r.What, a, b)
+	}
+	if r.Header.Get("X-Request-Id") == first.Header.Get("X-Request-Id") {
+		r.T.Fatalf("%s: the replay has the first answer's request id", r.What)
+	}
+	return r
+}
+
+// Decode decodes the answer into v.
+func (r *Reply) Decode(v any) {
+	r.T.Helper()
+	if err := json.Unmarshal(r.Body, v); err != nil {
+		r.T.Fatalf("%s: %v: %.1000s", r.What, err, r.Body)
+	}
+}
+
+// Decode returns the answer decoded into a T.
+func Decode[T any](r *Reply) (v T) {
+	r.T.Helper()
+	r.Decode(&v)
+	return v
+}
+
+// At returns the value at a dotted path of the body: nil when null or absent.
+func (r *Reply) At(path string) any {
+	r.T.Helper()
+	var v any
+	r.Decode(&v)
+	for _, p := range strings.Split(path, ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[p]
+		case []any:
+			var i int
+			if _, err := fmt.Sscan(p, &i); err != nil || i >= len(x) {
+				return nil
+			}
+			v = x[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// Str returns the string at a dotted path of the body: empty when there is none.
+func (r *Reply) Str(path string) string {
+	r.T.Helper()
+	s, _ := r.At(path).(string)
+	return s
+}
+
+// Raw returns the JSON at a dotted path; the whole body for the empty path.
+func (r *Reply) Raw(path string) json.RawMessage {
+	r.T.Helper()
+	raw := json.RawMessage(r.Body)
+	for _, p := range strings.FieldsFunc(path, func(c rune) bool { return c == '.' }) {
+		var object map[string]json.RawMessage
+		var list []json.RawMessage
+		var i int
+		if json.Unmarshal(raw, &object) == nil && object[p] != nil {
+			raw = object[p]
+		} else if _, err := fmt.Sscan(p, &i); err == nil && json.Unmarshal(raw, &list) == nil && i < len(list) {
+			raw = list[i]
+		} else {
+			r.T.Fatalf("%s: nothing at %s: %.300s", r.What, path, r.Body)
+		}
+	}
+	return raw
+}
+
+// IDs returns the ids of a page's items.
+func (r *Reply) IDs() (list []string) {
+	r.T.Helper()
+	items, ok := r.At("data").([]any)
+	if !ok {
+		r.T.Fatalf("%s: no list: %.300s", r.What, r.Body)
+	}
+	for _, i := range items {
+		list = append(list, i.(map[string]any)["id"].(string))
+	}
+	return list
+}
+
+// Details returns the validation details as "field code", in order.
+func (r *Reply) Details() (list []string) {
+	r.T.Helper()
+	items, _ := r.At("error.details").([]any)
+	for _, d := range items {
+		m := d.(map[string]any)
+		list = append(list, fmt.Sprintf("%s %s", m["field"], m["code"]))
+	}
+	return list
+}
+
+// Invalid checks that the answer is a validation failure with exactly these
+// details.
+func (r *Reply) Invalid(details ...string) {
+	r.T.Helper()
+	if r.Want(400, "validation_failed"); !slices.Equal(r.Details(), details) {
+		r.T.Errorf("%s: details %q, want %q", r.What, r.Details(), details)
+	}
+}
+
+// Shows checks the values at dotted paths of the body; numbers of any Go type
+// compare.
+func (r *Reply) Shows(want Fields) {
+	r.T.Helper()
+	for name, v := range want {
+		raw, _ := json.Marshal(v)
+		var expect any
+		json.Unmarshal(raw, &expect)
+		if have := r.At(name); !reflect.DeepEqual(have, expect) {
+			r.T.Errorf("%s: %s is %v, want %v", r.What, name, have, expect)
+		}
+	}
+}

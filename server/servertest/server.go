@@ -1,0 +1,174 @@
+// Package servertest starts a server for tests and calls it as its clients do.
+//
+// A Server listens on a real port and keeps a real SQLite file. It is also a
+// Client of one of the server's APIs, which checks every answer against the
+// OpenAPI document of that API. The file can be read and changed beside the
+// running server, and the server's clock can be moved.
+package servertest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"punchcard/server/api"
+	"punchcard/server/app"
+	"punchcard/server/dev"
+	"punchcard/server/kernel"
+	"punchcard/server/till"
+)
+
+// Patience ends a wait that would otherwise last for ever. No test succeeds by
+// it.
+const Patience = 30 * time.Second
+
+// A Server is a running server and a client of its REST API, or of its till API
+// after Till.
+type Server struct {
+	*Client
+	*dev.Ready // the demo shop; only the addresses where there is none
+	App        *app.App
+	stop       func()
+	rest, till *source // of the documents
+}
+
+// Start serves the demo shop on a free port, as "punchcard dev" does. Options
+// change the Config. The server stops at the end of the test.
+func Start(t testing.TB, options ...func(*app.Config)) *Server {
+	t.Helper()
+	c := app.Config{DB: filepath.Join(t.TempDir(), "test.db"), Listen: "127.0.0.1:0", Limits: app.DefaultLimits(),
+		Log: slog.New(slog.DiscardHandler), Dev: &app.Dev{Clock: app.NewClock(time.Time{})}}
+	for _, o := range options {
+		o(&c)
+	}
+	a, err := app.Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready := a.Ready
+	if ready == nil {
+		ready = &dev.Ready{BaseURL: a.Origin + api.Prefix, Origin: a.Origin}
+	}
+	client := NewClient(t, ready.BaseURL, ready.APIKey)
+	s := &Server{Client: client, Ready: ready, App: a, rest: &source{origin: ready.Origin, path: "/openapi.json"}, till: &source{origin: ready.Origin, path: "/till/openapi.json"}, stop: sync.OnceFunc(func() {
+		client.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), Patience)
+		defer cancel()
+		if err := a.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})}
+	t.Cleanup(s.stop)
+	s.source = s.rest
+	return s
+}
+
+// Stop stops the server before the end of the test.
+func (s *Server) Stop() { s.stop() }
+
+// Frozen makes the server's clock stand still at a known instant, until Advance.
+func Frozen(c *app.Config) {
+	c.Dev.Clock = app.NewClock(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC))
+}
+
+// With returns a client of the same server that bears another key.
+func (s *Server) With(key string) *Server {
+	c := *s
+	c.Client = s.Client.With(key)
+	return &c
+}
+
+// On returns the same client that reports to t, a subtest.
+func (s *Server) On(t testing.TB) *Server {
+	c := *s
+	c.Client = s.Client.On(t)
+	return &c
+}
+
+// REST returns a client of the REST API: s itself if it is one already, else
+// one with the demo key.
+func (s *Server) REST() *Server {
+	if s.URL == s.BaseURL {
+		return s
+	}
+	c := s.With(s.APIKey)
+	c.URL, c.source = s.BaseURL, s.rest
+	return c
+}
+
+// Till returns a client of the till API with a device's token.
+func (s *Server) Till(token string) *Server {
+	c := s.With(token)
+	c.URL, c.source = s.Origin+till.Prefix, s.till
+	return c
+}
+
+// ControlAPI returns a client of the control API, which has no document.
+func (s *Server) ControlAPI() *Client {
+	c := s.Client.With("")
+	c.URL, c.source = s.Origin+"/dev", nil
+	return c
+}
+
+// Control calls the control API, which must answer with success.
+func (s *Server) Control(method, path string, body any) *Reply {
+	s.T.Helper()
+	r := s.ControlAPI().Call(method, path, body)
+	if r.Status >= 300 {
+		s.T.Fatalf("%s: %d %s", r.What, r.Status, r.Body)
+	}
+	return r
+}
+
+// Advance moves the server's clock by a duration such as "36h".
+func (s *Server) Advance(by string) {
+	s.T.Helper()
+	s.Control("POST", "/clock", Fields{"advance": by})
+}
+
+// Main runs a package's tests. A run of all tests fails if none of them got a
+// success from one of the routes.
+func Main(m *testing.M, routes []kernel.Route) {
+	code := m.Run()
+	if code == 0 && !slices.ContainsFunc(os.Args, func(a string) bool {
+		return strings.HasPrefix(a, "-test.run") || strings.HasPrefix(a, "-test.skip") || strings.HasPrefix(a, "-test.bench=") || strings.HasPrefix(a, "-test.fuzz=")
+	}) {
+		for _, r := range routes {
+			if _, ok := succeeded.Load(r.ID); !ok {
+				fmt.Printf("FAIL: no test calls %s (%s %s) with success\n", r.ID, r.Method, r.Path)
+				code = 1
+			}
+		}
+	}
+	os.Exit(code)
+}
+
+// Simultaneously runs f n times, all of which begin together, and returns the
+// results.
+func Simultaneously[R any](n int, f func(int) R) []R {
+	out, begin := make([]R, n), make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			<-begin
+			out[i] = f(i)
+		})
+	}
+	close(begin)
+	wg.Wait()
+	return out
+}
+
+// newTransport returns a transport with connections of its own, so that a test
+// can end them without ending those of others.
+func newTransport() *http.Transport {
+	return &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: Patience}
+}
