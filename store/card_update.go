@@ -47,7 +47,7 @@ func (tx *Tx) UpdateCard(a Access, id string, f CardPatch) (d CardDetail, err er
 // detail returns a card for a write's answer.
 func (tx *Tx) detail(a Access, id string) (CardDetail, error) {
 	tx.Touches(id)
-	d, _, err := tx.s.cardDetail(tx.conn, a, id, tx.Now, func(*conn, int64, int64) (sites, error) { return tx.keptSites(a.Shop) })
+	d, _, err := tx.s.cardDetail(tx.conn, a, id, tx.Now, func(*conn, int64, int64) (shopLocations, error) { return tx.cachedLocations(a.Shop) })
 	return d, err
 }
 

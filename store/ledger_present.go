@@ -71,7 +71,7 @@ func (p *presentation) oldest() *card {
 }
 
 func (tx *Tx) presentChain(p *presentation, types ...string) (*presentation, error) {
-	program, err := tx.keptProgram(p.Shop, p.newest.program)
+	program, err := tx.cachedProgram(p.Shop, p.newest.program)
 	if err != nil {
 		return nil, err
 	}
