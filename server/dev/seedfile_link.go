@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"punchcard/server/operation"
 	"punchcard/store"
 )
 
@@ -143,7 +144,7 @@ func (l *linker) link() {
 		w.program = find[*seedProgram](l, at("program"), w.F.Program, "a program")
 		w.programs = findAll[*seedProgram](l, at("program_refs"), w.F.ProgramRefs, "a program")
 		w.locations = findAll[*entry[locationFields]](l, at("location_refs"), w.F.LocationRefs, "a location")
-		l.details(w.path, w.F.WebhookFields.Check(0), nil)
+		l.details(w.path, operation.WebhookFields{WebhookFields: w.F.WebhookFields}.Check(0), nil)
 	}
 	for _, a := range l.shop.activity {
 		l.activity(a)
