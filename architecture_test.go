@@ -20,7 +20,7 @@ var mayImport = map[string]string{
 	"server/till":          "server/kernel server/openapi server/operation store",
 	"server/holder":        "server/kernel server/operation server/qr store",
 	"server/dev":           "server/dev/seed server/kernel server/operation server/wire store",
-	"server/dev/seed":      "server/wire store",
+	"server/dev/seed":      "server/operation server/wire store",
 	"server/openapi":       "server/kernel server/wire store",
 	"server/operation":     "server/kernel server/qr server/wire store",
 	"server/kernel":        "server/wire store",

@@ -1,6 +1,9 @@
 package operation
 
 import (
+	"slices"
+	"strings"
+
 	"punchcard/server/kernel"
 	"punchcard/server/wire"
 	"punchcard/store"
@@ -19,11 +22,39 @@ var ListWebhooks = kernel.Read(kernel.Operation{ID: "listWebhooks", Group: "Webh
 		return Subscriptions{list}, err
 	})
 
+// WebhookFields are the fields of a new webhook.
+type WebhookFields struct{ store.WebhookFields }
+
+// Check adds to the store's rules those of HTTP headers.
+func (f WebhookFields) Check(now store.Time) []store.Detail {
+	return append(validateCustomHeaders(f.CustomHeaders), f.WebhookFields.Check(now)...)
+}
+
+// WebhookPatch are the fields of a change to a webhook.
+type WebhookPatch struct{ store.WebhookPatch }
+
+// Check adds to the store's rules those of HTTP headers.
+func (f WebhookPatch) Check(now store.Time) []store.Detail {
+	return append(validateCustomHeaders(f.CustomHeaders), f.WebhookPatch.Check(now)...)
+}
+
+// deliveryHeaders are the headers that a delivery sets itself and those that
+// belong to the connection. All that begin with webhook- are the sender's too.
+var deliveryHeaders = []string{"host", "content-length", "content-type", "user-agent", "authorization", "x-service-signature",
+	"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
+
+func validateCustomHeaders(headers store.Opt[map[string]string]) []store.Detail {
+	reserved := func(name string) bool {
+		return slices.Contains(deliveryHeaders, name) || strings.HasPrefix(name, "webhook-")
+	}
+	return wire.ValidateHeaders("custom_headers", headers.Or(nil), reserved, "is set by the delivery itself or belongs to the connection")
+}
+
 // CreateWebhook creates a webhook and returns its secret.
 var CreateWebhook = kernel.Write(kernel.Operation{ID: "createWebhook", Group: "Webhooks", Title: "Create a webhook", Callers: manages("webhooks:write"), Codes: codes(store.NotFound, store.Unprocessable),
 	Doc: "The answer shows the signing secret, once. The program in the path is only the webhook's address: it filters nothing, use program_ids for that. A restricted key must name location_ids, all of them its own: else 403. Over the shop's maximum of webhooks: unprocessable_entity. Custom headers and methods other than POST are stored and not sent."},
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.WebhookFields) (store.CreatedWebhook, error) {
-		return tx.CreateWebhook(c.Access, c.Param("id"), f)
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f WebhookFields) (store.CreatedWebhook, error) {
+		return tx.CreateWebhook(c.Access, c.Param("id"), f.WebhookFields)
 	})
 
 // GetWebhook returns one webhook.
@@ -36,8 +67,8 @@ var GetWebhook = kernel.Read(kernel.Operation{ID: "getWebhook", Group: "Webhooks
 // UpdateWebhook changes a webhook.
 var UpdateWebhook = kernel.Write(kernel.Operation{ID: "updateWebhook", Group: "Webhooks", Title: "Update a webhook", Callers: manages("webhooks:write"), Codes: codes(store.NotFound),
 	Doc: "An absent field is left alone. rotate_secret makes a new secret, shown once, that signs from now on: update the receiver in the same change. active true enables a webhook that was switched off by failures."},
-	wire.Patch, func(tx *store.Tx, c *kernel.Call, f store.WebhookPatch) (store.UpdatedWebhook, error) {
-		return tx.UpdateWebhook(c.Access, c.Param("id"), c.Param("webhookId"), f)
+	wire.Patch, func(tx *store.Tx, c *kernel.Call, f WebhookPatch) (store.UpdatedWebhook, error) {
+		return tx.UpdateWebhook(c.Access, c.Param("id"), c.Param("webhookId"), f.WebhookPatch)
 	})
 
 // DeleteWebhook deletes a webhook.

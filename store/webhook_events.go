@@ -108,7 +108,7 @@ func (tx *Tx) mayQueue(e pendingEvent) (bool, error) {
 	if e.name == event.SubscriptionStateChanged {
 		return true, nil
 	}
-	sh, err := tx.keptShop(e.shop)
+	sh, err := tx.cachedShop(e.shop)
 	return sh.SubscriptionState == "active" || sh.SubscriptionState == "past_due", err
 }
 
@@ -174,13 +174,13 @@ func (tx *Tx) hooksOf(shop int64) ([]hook, error) {
 
 // envelope reads the context of an event as it is after the change.
 func (tx *Tx) envelope(e pendingEvent) (*event.Envelope, error) {
-	sh, err := tx.keptShop(e.shop)
+	sh, err := tx.cachedShop(e.shop)
 	if err != nil {
 		return nil, err
 	}
 	env := &event.Envelope{Event: e.name, OccurredAt: tx.Now.String(), ShopID: sh.ID, ShopName: sh.Name, Actor: tx.actor()}
 	if e.program != 0 {
-		p, err := tx.keptProgram(e.shop, e.program)
+		p, err := tx.cachedProgram(e.shop, e.program)
 		if err != nil {
 			return nil, err
 		}
@@ -188,7 +188,7 @@ func (tx *Tx) envelope(e pendingEvent) (*event.Envelope, error) {
 		env.Data = event.ProgramData{ProgramID: p.ID}
 	}
 	if e.location != 0 {
-		at, err := tx.keptSites(e.shop)
+		at, err := tx.cachedLocations(e.shop)
 		if err != nil {
 			return nil, err
 		}

@@ -39,8 +39,7 @@ func mailed(t *testing.T) (f *fixture, program string, card IssuedCard) {
 func TestQueuedMail(t *testing.T) {
 	f, _, card := mailed(t)
 	m := f.nextMail()
-	want := Mail{CardID: card.ID, To: "ada@example.com", Subject: "Your card: Tea & cake", At: f.clock.at(),
-		Text: "Open this link on your phone to add the card Tea & cake:\n\n" + card.InstallURL + "\n"}
+	want := Mail{CardID: card.ID, To: "ada@example.com", Program: "Tea & cake", Link: card.InstallURL, At: f.clock.at()}
 	if m.Mail != want || m.Fate != MailGoes || m.Due != f.clock.at() || m.Attempts != 0 || m.Token != path.Base(card.InstallURL) {
 		t.Errorf("queued %+v, want %+v", m, want)
 	}

@@ -194,7 +194,7 @@ func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 		return p, err
 	}
 	for i := range p.Data {
-		of, err := v.keptProgram(a.Shop, programs[i], v.row)
+		of, err := v.cachedProgram(a.Shop, programs[i], v.row)
 		if err != nil {
 			return p, err
 		}
@@ -211,7 +211,7 @@ var cardDetailSQL = "SELECT " + columns(slices.Concat([]string{epochColumn, "c.i
 
 // Card is one card with its locations.
 func (v *View) Card(a Access, id string) (d CardDetail, err error) {
-	d, epoch, err := v.s.cardDetail(v.conn, a, id, v.Now, v.s.keptSites)
+	d, epoch, err := v.s.cardDetail(v.conn, a, id, v.Now, v.s.cachedLocations)
 	if err == nil {
 		v.seen(epoch)
 	}
@@ -219,7 +219,7 @@ func (v *View) Card(a Access, id string) (d CardDetail, err error) {
 }
 
 // cardDetail reads a card; the locations of its shop come from source.
-func (s *Store) cardDetail(c *conn, a Access, id string, now Time, source siteSource) (d CardDetail, epoch int64, err error) {
+func (s *Store) cardDetail(c *conn, a Access, id string, now Time, source locationSource) (d CardDetail, epoch int64, err error) {
 	key, ok := s.Key(KindCard, id)
 	if !ok {
 		return d, 0, notFound("card")

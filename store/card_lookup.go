@@ -67,7 +67,7 @@ type lookup struct {
 	all    []*card
 	claims map[int64]map[int64]int64 // by card; see claimed
 	rows   []lookupRow               // of every card its last ten
-	where  sites
+	where  shopLocations
 	p      *presentation
 }
 
@@ -106,12 +106,12 @@ func (x *lookup) more(c *card) error {
 
 func (x *lookup) show() (l Lookup, err error) {
 	x.p = inHand(x.at, x.all)
-	program, err := x.keptProgram(x.at.Shop, x.p.newest.program, x.epoch)
+	program, err := x.cachedProgram(x.at.Shop, x.p.newest.program, x.epoch)
 	if err != nil {
 		return l, err
 	}
 	x.p.of(program)
-	if x.where, err = x.s.keptSites(x.conn, x.at.Shop, x.epoch); err != nil {
+	if x.where, err = x.s.cachedLocations(x.conn, x.at.Shop, x.epoch); err != nil {
 		return l, err
 	}
 	shown := x.p.next()
@@ -127,7 +127,7 @@ func (x *lookup) show() (l Lookup, err error) {
 }
 
 // detail is a card of the chain with the locations it works at.
-func (p *presentation) detail(c *card, at sites) CardDetail {
+func (p *presentation) detail(c *card, at shopLocations) CardDetail {
 	d := CardDetail{Card: c.Card, AllLocations: p.program.LocationScope == "all_locations", Locations: at.named}
 	if !d.AllLocations {
 		d.Locations = slices.DeleteFunc(slices.Clone(at.named), func(l NamedLocation) bool { return !slices.Contains(p.program.ScopedLocationIDs, l.ID) })

@@ -2,20 +2,20 @@ package store
 
 import "sync"
 
-// perEpoch holds what stays true while the auth epoch stands, by key. A write that
-// changes any of it moves the epoch in its own transaction, so whoever learns
-// the epoch together with his row may use what is kept for that epoch: it is
-// what the file said at that moment.
-type perEpoch[V any] struct {
+// epochCache caches values by key for as long as the auth epoch stays. A write
+// that changes any of them moves the epoch in its own transaction. So a caller
+// who reads the epoch together with a row may use what is cached for that epoch:
+// it is what the file said at that moment.
+type epochCache[V any] struct {
 	mu    sync.RWMutex
 	epoch int64
 	m     map[int64]V
 }
 
-// keptMost bounds the entries; beyond it all go and those in use come back.
-const keptMost = 4096
+// cacheSize is the most entries of a cache. Beyond it the cache is emptied.
+const cacheSize = 4096
 
-func (k *perEpoch[V]) get(epoch, key int64) (v V, ok bool) {
+func (k *epochCache[V]) get(epoch, key int64) (v V, ok bool) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	if k.epoch == epoch {
@@ -24,32 +24,32 @@ func (k *perEpoch[V]) get(epoch, key int64) (v V, ok bool) {
 	return v, ok
 }
 
-// put keeps v, which was read as of the epoch and is shared from now on:
-// nobody may change it.
-func (k *perEpoch[V]) put(epoch, key int64, v V) {
+// put caches v, which was read as of the epoch. It is shared from now on and must
+// not be changed.
+func (k *epochCache[V]) put(epoch, key int64, v V) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
 	case epoch < k.epoch:
 		return
-	case epoch > k.epoch || k.m == nil || len(k.m) >= keptMost:
+	case epoch > k.epoch || k.m == nil || len(k.m) >= cacheSize:
 		k.epoch, k.m = epoch, map[int64]V{}
 	}
 	k.m[key] = v
 }
 
-// sites are a shop's locations.
-type sites struct {
+// shopLocations are a shop's locations.
+type shopLocations struct {
 	keys  []int64         // the enabled ones, by name, then id
 	named []NamedLocation // the same
 	all   map[int64]NamedLocation
 }
 
-// siteSource gives them as of an auth epoch.
-type siteSource func(c *conn, shop, epoch int64) (sites, error)
+// locationSource returns a shop's locations as of an auth epoch.
+type locationSource func(c *conn, shop, epoch int64) (shopLocations, error)
 
-func (s *Store) readSites(c *conn, shop int64) (sites, error) {
-	list := sites{all: map[int64]NamedLocation{}}
+func (s *Store) readLocations(c *conn, shop int64) (shopLocations, error) {
+	list := shopLocations{all: map[int64]NamedLocation{}}
 	r := c.query("SELECT "+columns("id", "name", "disabled_at IS NULL")+" FROM locations WHERE shop_id=? ORDER BY name, id", shop)
 	for r.next() {
 		key, name, enabled := r.int(), r.str(), r.bool()
@@ -63,12 +63,12 @@ func (s *Store) readSites(c *conn, shop int64) (sites, error) {
 	return list, r.close()
 }
 
-// keptSites are a shop's locations for a reader that saw the epoch.
-func (s *Store) keptSites(c *conn, shop, epoch int64) (sites, error) {
-	if have, ok := s.sites.get(epoch, shop); ok {
+// cachedLocations are a shop's locations for a reader that saw the epoch.
+func (s *Store) cachedLocations(c *conn, shop, epoch int64) (shopLocations, error) {
+	if have, ok := s.locations.get(epoch, shop); ok {
 		return have, nil
 	}
-	list, err := s.readSites(c, shop)
+	list, err := s.readLocations(c, shop)
 	if err != nil {
 		return list, err
 	}
@@ -76,15 +76,15 @@ func (s *Store) keptSites(c *conn, shop, epoch int64) (sites, error) {
 	// change fell between the two.
 	now, err := c.number("SELECT auth_epoch FROM meta")
 	if err == nil && now == epoch {
-		s.sites.put(epoch, shop, list)
+		s.locations.put(epoch, shop, list)
 	}
 	return list, err
 }
 
-// keptProgram is a program with its ladder for a reader that saw the epoch. A
+// cachedProgram is a program with its ladder for a reader that saw the epoch. A
 // deleted one is still found. Outside a snapshot it may find that the epoch has
 // moved on.
-func (v *View) keptProgram(shop, key, epoch int64) (p *program, err error) {
+func (v *View) cachedProgram(shop, key, epoch int64) (p *program, err error) {
 	if have, ok := v.s.programs.get(epoch, key); ok {
 		return have, nil
 	}
@@ -107,7 +107,7 @@ func (v *View) keptProgram(shop, key, epoch int64) (p *program, err error) {
 // The writer uses what is kept as well. What it reads itself it keeps only
 // while its group has changed none of it, since a change may yet be taken back.
 
-func keptBy[V any](tx *Tx, k *perEpoch[V], key int64, read func() (V, error)) (V, error) {
+func cached[V any](tx *Tx, k *epochCache[V], key int64, read func() (V, error)) (V, error) {
 	if have, ok := k.get(tx.s.epoch, key); ok {
 		return have, nil
 	}
@@ -118,16 +118,16 @@ func keptBy[V any](tx *Tx, k *perEpoch[V], key int64, read func() (V, error)) (V
 	return v, err
 }
 
-func (tx *Tx) keptSites(shop int64) (sites, error) {
-	return keptBy(tx, &tx.s.sites, shop, func() (sites, error) { return tx.s.readSites(tx.conn, shop) })
+func (tx *Tx) cachedLocations(shop int64) (shopLocations, error) {
+	return cached(tx, &tx.s.locations, shop, func() (shopLocations, error) { return tx.s.readLocations(tx.conn, shop) })
 }
 
-func (tx *Tx) keptProgram(shop, key int64) (*program, error) {
-	return keptBy(tx, &tx.s.programs, key, func() (*program, error) { return tx.s.programByKey(tx.conn, shop, key) })
+func (tx *Tx) cachedProgram(shop, key int64) (*program, error) {
+	return cached(tx, &tx.s.programs, key, func() (*program, error) { return tx.s.programByKey(tx.conn, shop, key) })
 }
 
-func (tx *Tx) keptShop(shop int64) (Shop, error) {
-	return keptBy(tx, &tx.s.shops, shop, func() (Shop, error) { return tx.s.shop(tx.conn, shop) })
+func (tx *Tx) cachedShop(shop int64) (Shop, error) {
+	return cached(tx, &tx.s.shops, shop, func() (Shop, error) { return tx.s.shop(tx.conn, shop) })
 }
 
 // programByKey finds a program that may have been deleted since.

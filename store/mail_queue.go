@@ -5,17 +5,13 @@ import (
 	"time"
 )
 
-// Mail is one message to a holder.
+// Mail is what a message to a holder is about: the install link of a card.
 type Mail struct {
-	CardID            string
-	To, Subject, Text string
-	At                Time // when it was asked for
-}
-
-// installMail is the message that takes an install link to the holder.
-func installMail(card, to, program, link string, at Time) Mail {
-	return Mail{CardID: card, To: to, Subject: "Your card: " + program, At: at,
-		Text: "Open this link on your phone to add the card " + program + ":\n\n" + link + "\n"}
+	CardID  string
+	To      string // address
+	Program string // name
+	Link    string // URL
+	At      Time   // when it was asked for
 }
 
 // linkTo is the install link of a token.
@@ -43,7 +39,7 @@ func (tx *Tx) mail(out IssuedCard, root int64, token, program string, send Opt[b
 		return nil
 	}
 	if take := tx.s.opts.Mail; take != nil {
-		m := installMail(out.ID, out.HolderEmail.V, program, out.InstallURL, tx.Now)
+		m := Mail{CardID: out.ID, To: out.HolderEmail.V, Program: program, Link: out.InstallURL, At: tx.Now}
 		tx.AfterCommit(func() { take(m) })
 		return nil
 	}
@@ -124,7 +120,7 @@ func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 		case err != nil:
 			return err
 		default:
-			m.Mail = installMail(m.CardID, h.Card.HolderEmail.V, h.Program.Name, v.s.linkTo(m.Token), m.At)
+			m.Mail = Mail{CardID: m.CardID, To: h.Card.HolderEmail.V, Program: h.Program.Name, Link: v.s.linkTo(m.Token), At: m.At}
 		}
 		return nil
 	})

@@ -179,7 +179,7 @@ func (s *Store) writeCounts(group []*job) error {
 	}
 	tx := Tx{conn: s.writer, s: s}
 	return s.writeLocal(all.buckets, func(b bucket) (string, error) {
-		sh, err := tx.keptShop(b.shop)
+		sh, err := tx.cachedShop(b.shop)
 		return sh.Timezone, err
 	})
 }

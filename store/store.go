@@ -112,9 +112,9 @@ type Store struct {
 	unopened chan struct{} // those of a throw-away file that were not needed yet
 	writing  chan *conn    // the writing connection while no group is being written; readers where that is the same
 
-	sites    perEpoch[sites]    // by shop
-	programs perEpoch[*program] // by program
-	shops    perEpoch[Shop]     // by shop
+	locations epochCache[shopLocations] // by shop
+	programs  epochCache[*program]      // by program
+	shops     epochCache[Shop]          // by shop
 
 	latest atomic.Int64                  // Now of the newest write
 	onDue  atomic.Pointer[func([]int64)] // see OnDue

@@ -173,18 +173,6 @@ func (v *View) figure(sql string, args ...any) (*int64, error) {
 	return &n, err
 }
 
-// activeCards counts exactly: what time ended since the last housekeeping is
-// taken off.
-func (v *View) activeCards(program int64) (*int64, error) {
-	n, err := v.figure("SELECT active FROM program_counts WHERE program_id=?", program)
-	if err != nil {
-		return nil, err
-	}
-	over, err := v.number("SELECT count(*)"+lapsing, program, v.Now)
-	*n -= over
-	return n, err
-}
-
 // ratio divides the two columns of a row, each unit of the result being so many
 // of the dividend's; nil over nothing.
 func (v *View) ratio(sql string, unit float64, args ...any) (*float64, error) {

@@ -7,8 +7,6 @@ import "fmt"
 // must be to be counted.
 const counted = "reversed_at IS NULL AND type NOT IN ('reversal', 'expiry')"
 
-const activeCard = "activated_at IS NOT NULL AND locked_at IS NULL AND archived_at IS NULL AND deleted_at IS NULL AND lapsed = 0"
-
 // programSums gives one row for each program, in the order of program_counts.
 const programSums = `SELECT p.id AS program_id, ifnull(c.active, 0) AS active, ifnull(c.apple, 0) AS apple, ifnull(c.google, 0) AS google, ifnull(c.balance, 0) AS balance,
 	ifnull(t.stamps, 0) AS stamps, ifnull(t.redemptions, 0) AS redemptions, ifnull(y.completed, 0) AS completed, ifnull(c.open_cards, 0) AS open_cards,

@@ -265,7 +265,7 @@ func (tx *Tx) expireStamps(p *presentation) (any bool, err error) {
 // answer tells what was written. All of it is in memory: the cards are kept up
 // with by those who write them.
 func (tx *Tx) answer(p *presentation, t Transaction, c *card, t2 Transaction, c2 *card) (out Stamped, err error) {
-	where, err := tx.keptSites(p.Shop)
+	where, err := tx.cachedLocations(p.Shop)
 	if err != nil {
 		return out, err
 	}
