@@ -66,6 +66,9 @@ type Opt[T any] struct {
 	Null bool
 }
 
+// Given returns a field with the value v.
+func Given[T any](v T) Opt[T] { return Opt[T]{V: v, Set: true} }
+
 // Or returns the value, or def when the field is absent or null.
 func (o Opt[T]) Or(def T) T {
 	if o.Set && !o.Null {

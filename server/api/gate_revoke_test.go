@@ -91,7 +91,7 @@ func TestRevokedByAnotherProcess(t *testing.T) {
 			case "429":
 				exhaustLimit(k)
 			}
-			world := snapshot(s, th.program)
+			state := snapshot(s, th.program)
 			k.Get("/cards/" + th.card) // last, so that the server knows the key, and by the newest epoch
 			change(t, other, func(tx *store.Tx) error { _, err := tx.RevokeKey(shop, id); return err })
 			got := request(k).Want(401, "unauthenticated")
@@ -100,7 +100,7 @@ func TestRevokedByAnotherProcess(t *testing.T) {
 					t.Errorf("%s: %s", h, v)
 				}
 			}
-			if snapshot(s, th.program) != world {
+			if snapshot(s, th.program) != state {
 				t.Error("the request changed something")
 			}
 			s.Control("POST", "/clock", map[string]any{"advance": "1m"}) // for s's own bucket

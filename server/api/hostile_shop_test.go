@@ -17,7 +17,7 @@ func TestOtherShop(t *testing.T) {
 	s := start(t)
 	th := newThings(s)
 	s.Patch("/cards/"+th.card, `{"external_ref":"m-1","holder_email":"ada@example.com"}`).Want(200)
-	world := snapshot(s, th.program)
+	state := snapshot(s, th.program)
 	o := s.NewShop(nil)
 	mine := o.Post("/programs", sampleBodies["createProgram"]).Want(201).Str("id")
 	never := things{"loc_00000000000000000000000000", "prg_00000000000000000000000000", "prz_00000000000000000000000000", "crd_00000000000000000000000000",
@@ -101,8 +101,8 @@ func TestOtherShop(t *testing.T) {
 		t.Error("the second shop does not see its own card alone")
 	}
 	after := snapshot(s, th.program)
-	if strings.Count(after, `"crd_`) != strings.Count(world, `"crd_`)+1 || strings.Count(after, `"prg_`) != strings.Count(world, `"prg_`)+1 {
-		t.Errorf("the first shop changed:\n%s\n%s", world, after)
+	if strings.Count(after, `"crd_`) != strings.Count(state, `"crd_`)+1 || strings.Count(after, `"prg_`) != strings.Count(state, `"prg_`)+1 {
+		t.Errorf("the first shop changed:\n%s\n%s", state, after)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestStrangeIDs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	th := newThings(s)
-	world := snapshot(s, th.program)
+	state := snapshot(s, th.program)
 	for _, r := range api.Routes() {
 		if !strings.Contains(r.Path, ":") {
 			continue
@@ -80,7 +80,7 @@ func TestStrangeIDs(t *testing.T) {
 			}
 		}
 	}
-	if snapshot(s, th.program) != world {
+	if snapshot(s, th.program) != state {
 		t.Error("something changed")
 	}
 }

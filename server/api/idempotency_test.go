@@ -22,12 +22,12 @@ func TestEveryWriteReplays(t *testing.T) {
 		th := newThings(s)
 		prepareThings(s, r, th)
 		first := doRoute(s, r, th, "Idempotency-Key", r.ID).Want(r.Status).First()
-		world := snapshot(s, th.program)
+		state := snapshot(s, th.program)
 		again := doRoute(s, r, th, "Idempotency-Key", r.ID).Want(r.Status).Replays(first)
 		if string(first.Body) != string(again.Body) {
 			t.Errorf("%s: not the same bytes", r.ID)
 		}
-		if snapshot(s, th.program) != world {
+		if snapshot(s, th.program) != state {
 			t.Errorf("%s: the replay changed something", r.ID)
 		}
 		if strings.Contains(string(first.Body), "install_url") != strings.Contains(string(again.Body), "<svg") {

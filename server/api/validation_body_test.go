@@ -65,7 +65,7 @@ func TestBrokenBodies(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	th := newThings(s)
-	world := snapshot(s, th.program)
+	state := snapshot(s, th.program)
 	for _, r := range writingRoutes() {
 		if r.Method == "DELETE" {
 			continue
@@ -80,7 +80,7 @@ func TestBrokenBodies(t *testing.T) {
 			}
 		}
 	}
-	if snapshot(s, th.program) != world {
+	if snapshot(s, th.program) != state {
 		t.Error("a broken body changed something")
 	}
 }

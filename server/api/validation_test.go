@@ -244,7 +244,7 @@ func TestEveryFieldIsChecked(t *testing.T) {
 		for field, p := range properties {
 			th := onTemplate(s, made, r, field)
 			path := th.fill(t, r)
-			world := snapshot(s, th.program)
+			state := snapshot(s, th.program)
 			var fine []any
 			for _, c := range tries(p.(schema)) {
 				if c.code == "" {
@@ -257,7 +257,7 @@ func TestEveryFieldIsChecked(t *testing.T) {
 					t.Errorf("%s %s=%.80s: %d %s, want %q", r.ID, field, jsonText(t, c.value), got.Status, got.Body, want)
 				}
 			}
-			if snapshot(s, th.program) != world {
+			if snapshot(s, th.program) != state {
 				t.Errorf("%s %s: a refused request changed something", r.ID, field)
 			}
 			for _, v := range fine {

@@ -15,7 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
+	"punchcard/server/servertest"
 	"punchcard/store/backup"
 )
 
@@ -79,7 +80,7 @@ func begin(b *testing.B, binary, db string, ids []string, serial *atomic.Int64, 
 			defer c.c.Close()
 			for ctx.Err() == nil {
 				start := time.Now()
-				status, _, err := c.roundTrip(request("POST", "/till/v1/cards/"+ids[rand.IntN(len(ids))]+"/stamps", dev.TillToken,
+				status, _, err := c.roundTrip(request("POST", "/till/v1/cards/"+ids[rand.IntN(len(ids))]+"/stamps", seed.TillToken,
 					fmt.Sprintf("Idempotency-Key: till-%d\r\n", serial.Add(1)), `{"count":1}`), false)
 				if err != nil || status != 201 {
 					b.Errorf("status %d, %v", status, err)
@@ -128,16 +129,14 @@ func (s *busy) log() float64 {
 
 // warm is how long the clients have been at work when a backup begins; the part
 // of it that is measured is quiet.
-const (
-	warm  = 5 * time.Second
-	quiet = 3 * time.Second
-)
+func warm() time.Duration  { return servertest.Sized(5*time.Second, time.Second) }
+func quiet() time.Duration { return servertest.Sized(3*time.Second, time.Second/2) }
 
 // byCommand makes a backup beside the server, and says from when till when.
 func byCommand(b *testing.B, binary, db string, ids []string, serial *atomic.Int64) (s *busy, file string, from, till time.Time) {
 	s = begin(b, binary, db, ids, serial)
 	file = filepath.Join(b.TempDir(), "copy.db")
-	time.Sleep(warm)
+	time.Sleep(warm())
 	from = time.Now()
 	if out, err := exec.Command(binary, "backup", file, "--db", db).CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
@@ -148,7 +147,7 @@ func byCommand(b *testing.B, binary, db string, ids []string, serial *atomic.Int
 // bySchedule has the server make one: the name of an older one tells it when.
 func bySchedule(b *testing.B, binary, db string, ids []string, serial *atomic.Int64) (s *busy, file string, from, till time.Time) {
 	dir := b.TempDir()
-	older := filepath.Join(dir, "b-"+time.Now().UTC().Add(warm+time.Second-time.Minute).Format(backup.TimeLayout)+".db")
+	older := filepath.Join(dir, "b-"+time.Now().UTC().Add(warm()+time.Second-time.Minute).Format(backup.TimeLayout)+".db")
 	if err := os.WriteFile(older, nil, 0o600); err != nil {
 		b.Fatal(err)
 	}
@@ -184,7 +183,7 @@ func BenchmarkBackup(b *testing.B) {
 		make func(b *testing.B, binary, db string, ids []string, serial *atomic.Int64) (*busy, string, time.Time, time.Time)
 	}{{"command", byCommand}, {"schedule", bySchedule}}
 	for b.Loop() {
-		const rounds = 3
+		rounds := servertest.Sized(3, 1)
 		figures := map[string][]float64{}
 		for range rounds {
 			for _, kind := range kinds {
@@ -201,7 +200,7 @@ func BenchmarkBackup(b *testing.B) {
 				for _, span := range []struct {
 					name       string
 					from, till time.Time
-				}{{"before", from.Add(-quiet), from}, {"during", from, till}} {
+				}{{"before", from.Add(-quiet()), from}, {"during", from, till}} {
 					rate, p99, most := s.between(span.from, span.till)
 					note("stamps/s-"+span.name, rate)
 					note("ms-p99-"+span.name, ms(p99))

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/wire"
 	"punchcard/store"
 	"punchcard/webhook"
@@ -187,7 +187,7 @@ type Metrics interface {
 type Dev struct {
 	Clock *Clock
 	// Seed is what the fixture begins with; nil: the demo shop.
-	Seed *dev.SeedFile
+	Seed *seed.File
 	// Deterministic makes ids of requests and secrets the same at each start.
 	Deterministic bool
 	// Small trades speed for memory: it is for one of hundreds in a process, on a
@@ -200,7 +200,7 @@ type Dev struct {
 
 // options are what a fixture's store is made with.
 func (d *Dev) options(o *store.Options, past string) {
-	o.Now, o.IDSecret, o.Rand = d.Clock.Now, dev.IDSecret, d.rand(past)
+	o.Now, o.IDSecret, o.Rand = d.Clock.Now, seed.IDSecret, d.rand(past)
 }
 
 // rand is a new source of secrets: that of the system, or one that gives the

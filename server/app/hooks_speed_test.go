@@ -15,7 +15,8 @@ import (
 	"time"
 
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -51,7 +52,7 @@ func subscribe(b *testing.B, a *app.App, url string, events ...string) {
 // stamper gives single stamps to random cards, each committed by itself.
 func stamper(b *testing.B, a *app.App) func() {
 	ids := issue(b, a, 20_000, 20_000)
-	till, err := a.Store.IdentifyTill(store.Hash(dev.TillToken))
+	till, err := a.Store.IdentifyTill(store.Hash(seed.TillToken))
 	if err != nil || till == nil {
 		b.Fatal(till, err)
 	}
@@ -89,7 +90,7 @@ func BenchmarkDelivery(b *testing.B) {
 	}
 	for b.Loop() {
 		var delivery, commit, post []time.Duration
-		for range 2000 {
+		for range servertest.Sized(2000, 20) {
 			start := time.Now()
 			stamp()
 			delivery = append(delivery, (<-came).Sub(start))
@@ -132,7 +133,7 @@ func BenchmarkIsolation(b *testing.B) {
 		}), "stamp.assigned")
 		return func() float64 {
 			var took []time.Duration
-			for range 100 {
+			for range servertest.Sized(100, 2) {
 				start := time.Now()
 				stamp()
 				for range others {
@@ -163,7 +164,7 @@ func BenchmarkFanOut(b *testing.B) {
 		}
 		return func() float64 {
 			return load(b, a.Origin[len("http://"):], clients, 2*time.Second, 201, func(int, int) []byte {
-				return request("POST", "/till/v1/cards/"+ids[rand.IntN(len(ids))]+"/stamps", dev.TillToken, "", `{"count":1}`)
+				return request("POST", "/till/v1/cards/"+ids[rand.IntN(len(ids))]+"/stamps", seed.TillToken, "", `{"count":1}`)
 			})
 		}
 	}
@@ -181,14 +182,14 @@ func BenchmarkFanOut(b *testing.B) {
 // BenchmarkSweep: the 99th percentile of a stamp's commit while a million old
 // rows of the delivery log are deleted, against the same before.
 func BenchmarkSweep(b *testing.B) {
-	const old = 1_000_000
+	old := servertest.Sized(1_000_000, 2000)
 	file := filepath.Join(b.TempDir(), "sweep.db")
 	a := serve(b, file, func(c *app.Config) { c.HoldWebhooks = true })
 	stamp := stamper(b, a)
 	subscribe(b, a, "http://127.0.0.1:9/", "stamp.assigned")
 	oldLog(b, file, old)
 	for b.Loop() {
-		before := commits(stamp, func(n int) bool { return n < 4000 })
+		before := commits(stamp, func(n int) bool { return n < servertest.Sized(4000, 50) })
 		var wg sync.WaitGroup
 		var done = make(chan struct{})
 		start := time.Now()

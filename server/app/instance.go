@@ -15,6 +15,7 @@ import (
 
 	"punchcard/server/api"
 	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/holder"
 	"punchcard/server/kernel"
 	"punchcard/server/till"
@@ -27,7 +28,7 @@ import (
 type instance struct {
 	http.Handler
 	Store *store.Store
-	Ready *dev.Ready // nil with serve
+	Ready *seed.Ready // nil with serve
 
 	refuse func(http.ResponseWriter, error)
 	kernel *kernel.Kernel
@@ -113,13 +114,13 @@ func (i *instance) build(a *App, start *image) (err error) {
 	a.mountPublic(router, k)
 	i.Handler = kernel.KeepEscapedSlashes(router)
 	if c.Dev == nil {
-		if id, _, err := st.Identify(store.Hash(dev.APIKey)); err == nil && id != nil && id.Ended(st.Now()) == "" {
+		if id, _, err := st.Identify(store.Hash(seed.APIKey)); err == nil && id != nil && id.Ended(st.Now()) == "" {
 			c.Log.Warn("the database was made by dev: its demo keys are public knowledge and open it to anyone", "db", c.DB)
 		}
 	} else {
 		if start != nil {
 			i.Ready = start.ready.At(a.Origin)
-		} else if i.Ready, err = dev.Seed(st, a.Origin); err != nil {
+		} else if i.Ready, err = seed.Demo(st, a.Origin); err != nil {
 			return err
 		}
 		faults, receivers := dev.NewFaults(i.ctx, k, recorded), dev.NewReceivers(i.ctx, k, c.Dev.Clock.Now, a.Origin)
@@ -129,7 +130,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 		if !c.Dev.Bare {
 			i.Handler = journal.Wrap(faults.Wrap(i.Handler))
 		}
-		router.POST(resetPath, kernel.JSON[struct{}, *dev.Ready]{Status: http.StatusOK, Do: func(*http.Request, httprouter.Params, struct{}) (*dev.Ready, error) {
+		router.POST(resetPath, kernel.Handler[struct{}, *seed.Ready]{Status: http.StatusOK, Do: func(*http.Request, httprouter.Params, struct{}) (*seed.Ready, error) {
 			err := a.Reset()
 			return i.Ready, err
 		}}.Handle(k))

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/mail"
 	"punchcard/store"
 	"punchcard/store/backup"
@@ -61,7 +61,7 @@ func newBackground(t *testing.T) *background {
 // queue has the store queue one webhook and one mail.
 func (b *background) queue() {
 	b.t.Helper()
-	ready, err := dev.Seed(b.st, "")
+	ready, err := seed.Demo(b.st, "")
 	if err != nil {
 		b.t.Fatal(err)
 	}

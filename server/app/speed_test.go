@@ -24,7 +24,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
 	"punchcard/store"
 )
@@ -32,6 +32,8 @@ import (
 // The figures of the README come from here:
 //
 //	go test ./server/app -run '^$' -bench . -benchtime 1x -timeout 30m
+//
+// With -short all sizes are small and the figures mean nothing.
 //
 // Each benchmark measures the server and its baseline in turns within one
 // run, so that a machine whose speed drifts drifts for both, and prints the
@@ -89,6 +91,7 @@ func (c *conn) roundTrip(req []byte, keep bool) (status int, body []byte, err er
 // answers per second. Any answer but want fails the benchmark.
 func load(b *testing.B, addr string, n int, d time.Duration, want int, next func(client, i int) []byte) float64 {
 	b.Helper()
+	d = servertest.Sized(d, 20*time.Millisecond)
 	conns := make([]*conn, n)
 	for i := range conns {
 		conns[i] = dial(b, addr)
@@ -145,7 +148,7 @@ func allocations(b *testing.B, addr string, want int, next func(client, i int) [
 // ratios.
 func turns(rounds int, a, b func() float64) (ma, mb, ratio float64) {
 	var as, bs, rs []float64
-	for range rounds {
+	for range servertest.Sized(rounds, 1) {
 		x, y := a(), b()
 		as, bs, rs = append(as, x), append(bs, y), append(rs, x/y)
 	}
@@ -194,6 +197,7 @@ func serve(b *testing.B, db string, options ...func(*app.Config)) *app.App {
 // issue puts cards into the demo shop, past HTTP, and returns some ids.
 func issue(b *testing.B, a *app.App, n, want int) (ids []string) {
 	access := store.Access{Shop: a.Ready.Shop()}
+	n = servertest.Sized(n, min(n, 1000))
 	every := max(1, n/want)
 	for done := 0; done < n; {
 		err := a.Store.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
@@ -228,8 +232,8 @@ func BenchmarkCardRead(b *testing.B) {
 	addr := a.Origin[len("http://"):]
 	reqs, bareReqs := make([][]byte, len(ids)), make([][]byte, len(ids))
 	for i, id := range ids {
-		reqs[i] = request("GET", "/api/public/v1/cards/"+id, dev.APIKey, "", "")
-		bareReqs[i] = request("GET", "/cards/"+id, dev.APIKey, "", "")
+		reqs[i] = request("GET", "/api/public/v1/cards/"+id, seed.APIKey, "", "")
+		bareReqs[i] = request("GET", "/cards/"+id, seed.APIKey, "", "")
 	}
 	_, body, err := dial(b, addr).roundTrip(reqs[0], true)
 	if err != nil {
@@ -254,7 +258,7 @@ func BenchmarkCardRead(b *testing.B) {
 func BenchmarkList(b *testing.B) {
 	a := serve(b, million(b))
 	addr := a.Origin[len("http://"):]
-	first := request("GET", "/api/public/v1/cards?limit=100", dev.APIKey, "", "")
+	first := request("GET", "/api/public/v1/cards?limit=100", seed.APIKey, "", "")
 	last := lastPage(b, a)
 	for b.Loop() {
 		f, l, ratio := turns(7, func() float64 {
@@ -304,7 +308,7 @@ func lastPage(b *testing.B, a *app.App) []byte {
 	var page struct {
 		Next *string `json:"next_cursor"`
 	}
-	req := request("GET", "/api/public/v1/cards?limit=100", dev.APIKey, "", "")
+	req := request("GET", "/api/public/v1/cards?limit=100", seed.APIKey, "", "")
 	for {
 		_, body, err := c.roundTrip(req, true)
 		if err != nil {
@@ -317,7 +321,7 @@ func lastPage(b *testing.B, a *app.App) []byte {
 		if page.Next == nil {
 			return req
 		}
-		req = request("GET", "/api/public/v1/cards?limit=100&cursor="+*page.Next, dev.APIKey, "", "")
+		req = request("GET", "/api/public/v1/cards?limit=100&cursor="+*page.Next, seed.APIKey, "", "")
 	}
 }
 
@@ -331,7 +335,7 @@ func BenchmarkIssue(b *testing.B) {
 	post := func(a *app.App) func(int, int) []byte {
 		return func(int, int) []byte {
 			n := serial.Add(1)
-			return request("POST", "/api/public/v1/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", dev.APIKey, fmt.Sprintf("Idempotency-Key: import-%d\r\n", n),
+			return request("POST", "/api/public/v1/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", seed.APIKey, fmt.Sprintf("Idempotency-Key: import-%d\r\n", n),
 				fmt.Sprintf(`{"external_ref":"member-%d","holder_name":"Giulia Bianchi","holder_email":"m%d@example.com"}`, n, n))
 		}
 	}
@@ -362,7 +366,7 @@ func BenchmarkIssueHeard(b *testing.B) {
 		return func() float64 {
 			return load(b, a.Origin[len("http://"):], clients, 2*time.Second, 201, func(int, int) []byte {
 				n := serial.Add(1)
-				return request("POST", "/api/public/v1/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", dev.APIKey, fmt.Sprintf("Idempotency-Key: import-%d\r\n", n),
+				return request("POST", "/api/public/v1/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", seed.APIKey, fmt.Sprintf("Idempotency-Key: import-%d\r\n", n),
 					fmt.Sprintf(`{"external_ref":"member-%d","holder_name":"Giulia Bianchi","holder_email":"m%d@example.com"}`, n, n))
 			})
 		}

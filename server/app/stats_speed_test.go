@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
 	"punchcard/store"
 )
@@ -35,6 +35,7 @@ func yearFile(tb testing.TB, n int) string {
 	if *yearDB != "" && n == *transactions {
 		return *yearDB
 	}
+	n = servertest.Sized(n, min(n, max(200, n/50)))
 	path := filepath.Join(tb.TempDir(), "year.db")
 	if out, err := exec.Command("go", "run", "../../server/bench/year", "-db", path, "-end", yearEnd, "-cards", strconv.Itoa(n/10), "-transactions", strconv.Itoa(n)).CombinedOutput(); err != nil {
 		tb.Fatalf("%v\n%s", err, out)
@@ -42,8 +43,8 @@ func yearFile(tb testing.TB, n int) string {
 	return path
 }
 
-// The benchmarks are worth something only where the file is one that the
-// program could have written.
+// TestYearIsSound checks that the file of the benchmarks is one that the program
+// could have written: else they are worth nothing.
 func TestYearIsSound(t *testing.T) {
 	st, err := store.Open(yearFile(t, 20_000), store.Options{MustExist: true})
 	if err != nil {
@@ -90,9 +91,9 @@ func BenchmarkStats(b *testing.B) {
 	stats := func(n int) func() float64 {
 		a := serve(b, yearFile(b, n), atYearEnd(0))
 		path := "/programs/" + a.Ready.ProgramIDs["standard"] + "/stats"
-		one(b, a, 20, dev.APIKey, path) // warm
+		one(b, a, 20, seed.APIKey, path) // warm
 		return func() float64 {
-			ms, _ := one(b, a, 100, dev.APIKey, path)
+			ms, _ := one(b, a, 100, seed.APIKey, path)
 			return ms
 		}
 	}
@@ -110,8 +111,8 @@ func BenchmarkStats(b *testing.B) {
 func BenchmarkHeatmap(b *testing.B) {
 	a := serve(b, yearFile(b, *transactions), atYearEnd(0))
 	for b.Loop() {
-		ms, longest := one(b, a, 200, dev.APIKey, "/analytics/heatmap")
-		place, _ := one(b, a, 200, dev.RestrictedAPIKey, "/analytics/heatmap")
+		ms, longest := one(b, a, 200, seed.APIKey, "/analytics/heatmap")
+		place, _ := one(b, a, 200, seed.RestrictedAPIKey, "/analytics/heatmap")
 		b.ReportMetric(ms, "ms")
 		b.ReportMetric(longest, "max-ms")
 		b.ReportMetric(place, "one-location-ms")
@@ -133,7 +134,7 @@ func BenchmarkAnalytics(b *testing.B) {
 		}
 		slices.Sort(paths)
 		for _, p := range paths {
-			median, ms := one(b, a, rounds, dev.APIKey, p)
+			median, ms := one(b, a, rounds, seed.APIKey, p)
 			most = max(most, ms)
 			if testing.Verbose() {
 				fmt.Fprintf(os.Stderr, "%9.3f median %9.3f max ms %s\n", median, ms, p)

@@ -36,7 +36,7 @@ type DeviceCreate struct {
 
 // Run makes it.
 func (c *DeviceCreate) Run() error {
-	f := operation.DeviceFields{LocationID: given(&c.Location), Name: given(&c.Name)}
+	f := operation.DeviceFields{LocationID: store.Given(c.Location), Name: store.Given(c.Name)}
 	return run(c.OfShop, operation.CreateDevice, kernel.Args{Fields: f}, func(w io.Writer, d operation.CreatedDevice) {
 		printDevices(w, d.Device)
 		fmt.Fprintf(w, "\nThe token, shown this once:\n\n%s\n", d.Token)

@@ -78,12 +78,12 @@ type KeyCreate struct {
 
 // Run makes it.
 func (c *KeyCreate) Run() (err error) {
-	f := store.KeyFields{Name: given(&c.Name), Class: given(&c.Class)}
+	f := store.KeyFields{Name: store.Given(c.Name), Class: store.Given(c.Class)}
 	if len(c.Scope) > 0 {
-		f.Scopes = given(&c.Scope)
+		f.Scopes = store.Given(c.Scope)
 	}
 	if len(c.Location) > 0 {
-		f.LocationIDs = given(&c.Location)
+		f.LocationIDs = store.Given(c.Location)
 	}
 	if f.ExpiresAt, err = c.Expires.opt("expires"); err != nil {
 		return err

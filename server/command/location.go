@@ -43,8 +43,8 @@ type LocationCreate struct {
 
 // Run makes it.
 func (c *LocationCreate) Run() error {
-	f := store.LocationFields{StaffPIN: given(c.StaffPIN), LocationPatch: store.LocationPatch{Name: given(&c.Name), Address: given(&c.Address), City: given(&c.City),
-		PostalCode: given(&c.PostalCode), CountryCode: given(&c.CountryCode), Lat: given(&c.Lat), Lon: given(&c.Lon), RequireStaffPIN: given(&c.RequireStaffPIN)}}
+	f := store.LocationFields{StaffPIN: given(c.StaffPIN), LocationPatch: store.LocationPatch{Name: store.Given(c.Name), Address: store.Given(c.Address), City: store.Given(c.City),
+		PostalCode: store.Given(c.PostalCode), CountryCode: store.Given(c.CountryCode), Lat: store.Given(c.Lat), Lon: store.Given(c.Lon), RequireStaffPIN: store.Given(c.RequireStaffPIN)}}
 	return run(c.OfShop, operation.CreateLocation, kernel.Args{Fields: f}, printLocation)
 }
 
@@ -81,7 +81,7 @@ func pages[T any](c OfShop, op *kernel.Operation, most int) (all operation.List[
 			if !p.NextCursor.Valid {
 				return nil
 			}
-			q.Cursor = given(&p.NextCursor.V)
+			q.Cursor = store.Given(p.NextCursor.V)
 		}
 	})
 	return all, err
@@ -96,7 +96,7 @@ type LocationSetPin struct {
 
 // Run sets it.
 func (c *LocationSetPin) Run() error {
-	err := run(c.OfShop, operation.SetStaffPIN, kernel.Args{Params: on(c.ID), Fields: operation.StaffPINFields{StaffPIN: given(&c.PIN)}}, printLocation)
+	err := run(c.OfShop, operation.SetStaffPIN, kernel.Args{Params: on(c.ID), Fields: operation.StaffPINFields{StaffPIN: store.Given(c.PIN)}}, printLocation)
 	if err != nil {
 		return fmt.Errorf("%s", strings.Replace(err.Error(), "--staff-pin", "PIN", 1))
 	}

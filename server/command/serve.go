@@ -19,7 +19,7 @@ import (
 
 	"punchcard/server/api"
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/metrics"
 	"punchcard/server/openapi"
 	"punchcard/webhook"
@@ -175,13 +175,13 @@ func (c *Dev) Run() error {
 			return fmt.Errorf("--clock (PUNCHCARD_CLOCK): must not be before 1970")
 		}
 	}
-	var seed *dev.SeedFile
+	var file *seed.File
 	if c.Seed != "" {
-		if seed, err = dev.ReadSeed(c.Seed); err != nil {
+		if file, err = seed.Read(c.Seed); err != nil {
 			return fmt.Errorf("--seed (PUNCHCARD_SEED): %w", err)
 		}
 		if at.IsZero() {
-			at = seed.Now
+			at = file.Now
 		}
 	}
 	if c.DeterministicIDs && at.IsZero() {
@@ -197,7 +197,7 @@ func (c *Dev) Run() error {
 	}
 	conf.Guard.Loopback, conf.Guard.Unresolved = !c.StrictWebhookTargets, !c.StrictWebhookTargets
 	conf.DB = c.DB
-	conf.Dev = &app.Dev{Clock: app.NewClock(at), Deterministic: c.DeterministicIDs, Seed: seed}
+	conf.Dev = &app.Dev{Clock: app.NewClock(at), Deterministic: c.DeterministicIDs, Seed: file}
 	return c.run(conf, func(a *app.App) error {
 		line, err := json.Marshal(a.Ready)
 		if err != nil {
@@ -241,7 +241,7 @@ func (c *Dev) checkReadyFile() error {
 }
 
 // firstProgram is a program whose cards are the easiest to try.
-func firstProgram(r *dev.Ready) string {
+func firstProgram(r *seed.Ready) string {
 	for _, kind := range []string{"standard", "private", "access", "discount", "prepaid"} {
 		if id, ok := r.ProgramIDs[kind]; ok {
 			return id

@@ -67,7 +67,7 @@ func (c *ShopCreate) Run() error {
 	if !f.Name.Set {
 		return fmt.Errorf("--name: is required")
 	}
-	f.Mode = given(&c.Mode)
+	f.Mode = store.Given(c.Mode)
 	sh, err := doIn[store.Shop](c.File, store.Options{}, noShop, operation.CreateShop, kernel.Args{Fields: f})
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
+	"punchcard/server/dev/seed"
 	"punchcard/server/kernel"
 	"punchcard/server/mail"
 	"punchcard/server/operation"
@@ -35,7 +36,7 @@ type Control struct {
 	Kernel *kernel.Kernel
 	Clock  Mover
 	Mail   *Mailbox
-	Ready  *Ready
+	Ready  *seed.Ready
 	Settle func() (Settled, error)                   // does what time made due, and counts since the start
 	Due    func() (at time.Time, ok bool, err error) // when something else will be
 	// Context ends with the fixture, or when it is reset.
@@ -55,7 +56,7 @@ func (c *Control) Mount(r *httprouter.Router) {
 	k := c.Kernel
 	r.GET("/dev/clock", handle(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }))
 	r.POST("/dev/clock", handle(k, http.StatusOK, c.moveClock))
-	r.GET("/dev/seed.schema.json", k.Static("application/schema+json", SeedSchema))
+	r.GET("/dev/seed.schema.json", k.Static("application/schema+json", seed.Schema))
 	r.POST("/dev/settle", handle(k, http.StatusOK, c.settle))
 
 	r.POST("/dev/shops", bind[store.ShopFields, shopAnswer](c, http.StatusCreated, createShop, noShop, whole))
@@ -94,14 +95,14 @@ func (c *Control) Mount(r *httprouter.Router) {
 
 // handle makes a route of the fixture's own, which binds no operation.
 func handle[B, R any](k *kernel.Kernel, status int, do func(*http.Request, httprouter.Params, B) (R, error)) httprouter.Handle {
-	return kernel.JSON[B, R]{Status: status, Do: do}.Handle(k)
+	return kernel.Handler[B, R]{Status: status, Do: do}.Handle(k)
 }
 
 // bind makes a route that does an operation as the operator, in the shop that
 // shop finds. B is the route's body, of which fields takes what the operation
 // is given, O the operation's answer.
 func bind[B, O any](c *Control, status int, op *kernel.Operation, shop func(httprouter.Params, B) (int64, error), fields func(B) any) httprouter.Handle {
-	return kernel.JSON[B, O]{Status: status, Mode: op.Mode, Do: func(r *http.Request, p httprouter.Params, b B) (out O, err error) {
+	return kernel.Handler[B, O]{Status: status, Mode: op.Mode, Do: func(r *http.Request, p httprouter.Params, b B) (out O, err error) {
 		key, err := shop(p, b)
 		if err != nil {
 			return out, err
@@ -126,7 +127,7 @@ func operator(shop int64) kernel.Caller { return kernel.OperatorCaller("dev", sh
 // shopOf returns the shop that a request names, or the demo shop.
 func (c *Control) shopOf(id store.Opt[string]) (int64, error) {
 	if !id.Set {
-		return c.Ready.shop, nil
+		return c.Ready.Shop(), nil
 	}
 	return c.Store.ResolveShop(id.V)
 }
@@ -145,11 +146,11 @@ var createShop = kernel.Write(kernel.Operation{ID: "createTestShop", Callers: ke
 		if err != nil {
 			return a, err
 		}
-		loc, err := tx.CreateLocation(key, store.LocationFields{LocationPatch: store.LocationPatch{Name: set("Main street")}})
+		loc, err := tx.CreateLocation(key, store.LocationFields{LocationPatch: store.LocationPatch{Name: store.Given("Main street")}})
 		if err != nil {
 			return a, err
 		}
-		_, secret, err := tx.CreateKey(key, store.KeyFields{Name: set("Key of every scope")})
+		_, secret, err := tx.CreateKey(key, store.KeyFields{Name: store.Given("Key of every scope")})
 		if err != nil {
 			return a, err
 		}

@@ -124,7 +124,7 @@ func TestFaultPaths(t *testing.T) {
 	r := start(t)
 	for _, c := range []struct {
 		method, pattern, path string
-		strikes               bool
+		applies               bool
 	}{
 		{"", "", "/me", true},
 		{"GET", "/me", "/me", true},
@@ -156,7 +156,7 @@ func TestFaultPaths(t *testing.T) {
 			body["path"] = c.pattern
 		}
 		newFault(r, body)
-		if got := callREST(r, "GET", c.path, nil); (got.Status == 418) != c.strikes {
+		if got := callREST(r, "GET", c.path, nil); (got.Status == 418) != c.applies {
 			t.Errorf("%s %q, %s: %d", c.method, c.pattern, c.path, got.Status)
 		}
 	}
@@ -171,7 +171,7 @@ func TestFaultPaths(t *testing.T) {
 	send(r, context.Background(), "GET", r.Origin+"/healthz", nil).Want(200)
 }
 
-// First added, first struck, one a request.
+// First added, first applied, one a request.
 func TestFaultOrder(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -188,7 +188,7 @@ func TestFaultOrder(t *testing.T) {
 		}
 	}
 	if all := strings.Join(got, " "); all != "500 500 502 501 200" {
-		t.Errorf("struck %s", all)
+		t.Errorf("applied %s", all)
 	}
 }
 
@@ -218,14 +218,14 @@ func TestFaultStrikesExactly(t *testing.T) {
 	if failed.Load() != 25 || cut.Load() != 10 || lost.Load() != 15 {
 		t.Errorf("%d, %d and %d failed, want 25, 10 and 15", failed.Load(), cut.Load(), lost.Load())
 	}
-	struck := map[string]int{}
+	applied := map[string]int{}
 	for _, e := range readJournal(r, "?limit=1000").Data {
 		if e.Fault != nil {
-			struck[*e.Fault]++
+			applied[*e.Fault]++
 		}
 	}
-	if want := map[string]int{"flt_1": 25, "flt_2": 10, "flt_3": 15}; !maps.Equal(struck, want) {
-		t.Errorf("the journal has strikes %v, want %v", struck, want)
+	if want := map[string]int{"flt_1": 25, "flt_2": 10, "flt_3": 15}; !maps.Equal(applied, want) {
+		t.Errorf("the journal has the faults %v, want %v", applied, want)
 	}
 	if left := faultsLeft(r); left != "" {
 		t.Errorf("%s are left", left)
@@ -296,7 +296,7 @@ func TestFaultLetsGoAtTheEnd(t *testing.T) {
 	newFault(r, fields{"delay_ms": 60000})
 	answer := make(chan *servertest.Reply, 1)
 	go func() { answer <- callREST(r, "GET", "/me", nil) }()
-	for faultsLeft(r) != "" { // until it has struck
+	for faultsLeft(r) != "" { // until it has applied
 	}
 	go r.Stop()
 	if got := await(t, answer, "the answer of a server that stops").Want(503, "internal_error"); servertest.Decode[failure](got).Error.Message != "The fixture was reset." {

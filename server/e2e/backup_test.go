@@ -4,11 +4,11 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -73,22 +73,17 @@ func newBusyShop(t *testing.T, writers int) *busyShop {
 	k := b.makeKey("create", "--name", "Office")
 	var device struct{ Token string }
 	b.json(&device, "device", "create", "--location", b.location("Centrale"), "--name", "Till")
-	b.program = b.api(k).program(`{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`)
+	b.program = newProgram(b.api(k), `{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`)
 	transport := &http.Transport{MaxIdleConnsPerHost: writers}
 	t.Cleanup(transport.CloseIdleConnections)
 	post := func(key, url, body string, into any) bool {
-		resp, err := (&http.Client{Transport: transport}).Do(newRequest(t, "POST", url, key, body))
-		if err != nil {
-			t.Error(err)
+		r := newClient(t, url, key).Via(&http.Client{Transport: transport}).Try(context.Background(), "POST", "", body)
+		if r.Err != nil || r.Status != 201 {
+			t.Errorf("%d %s, %v", r.Status, r.Body, r.Err)
 			return false
 		}
-		defer resp.Body.Close()
-		raw, err := io.ReadAll(resp.Body)
-		if err == nil {
-			err = json.Unmarshal(raw, into)
-		}
-		if err != nil || resp.StatusCode != 201 {
-			t.Errorf("%d %s, %v", resp.StatusCode, raw, err)
+		if err := json.Unmarshal(r.Body, into); err != nil {
+			t.Error(err)
 			return false
 		}
 		return true
@@ -341,7 +336,7 @@ func TestBackupHasNothingErased(t *testing.T) {
 	api := b.api(key{Secret: b.secrets[0]})
 	var ids []string
 	for i := range 12 {
-		made := api.issue(b.program, map[string]string{"holder_name": person, "external_ref": fmt.Sprint("gone-", i), "holder_email": fmt.Sprintf("zebedee%d@example.com", i)})
+		made := issueCard(api, b.program, map[string]string{"holder_name": person, "external_ref": fmt.Sprint("gone-", i), "holder_email": fmt.Sprintf("zebedee%d@example.com", i)})
 		ids = append(ids, made.ID)
 	}
 	dir := t.TempDir()
@@ -381,7 +376,7 @@ func TestServeMakesBackups(t *testing.T) {
 	}
 	soundCopy(t, files[0])
 	again := startServe(t, db, "--backup-every", "24h", "--backup-dir", dir)
-	again.outside().get("/readyz").want(200)
+	again.outside().Get("/readyz").Want(200)
 	again.stop()
 	if strings.Contains(again.stderr.String(), "backup") {
 		t.Errorf("a restart made another backup:\n%s", again.stderr)

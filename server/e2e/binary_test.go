@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"punchcard/server/servertest"
 	"slices"
 	"strings"
 	"sync"
@@ -55,6 +56,7 @@ func TestMain(m *testing.M) {
 			fmt.Printf("%s%v\n", out, err)
 			return 1
 		}
+		servertest.RunMoreAtOnce()
 		return m.Run()
 	}())
 }

@@ -1,148 +1,36 @@
 package e2e
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
+	"slices"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
-// client calls the REST API with one key.
-type client struct {
-	t   *testing.T
-	url string // of the API, or of the server for what is outside of it
-	key string
+// newClient returns a client of an API, or of a whole address for what is
+// outside of the APIs. All clients share their connections.
+func newClient(t testing.TB, url, key string) *servertest.Client {
+	return servertest.NewClient(t, url, key).Via(http.DefaultClient)
 }
 
-func (p *process) api(key string) client { return client{p.t, p.origin + "/api/public/v1", key} }
-func (p *process) outside() client       { return client{p.t, p.origin, ""} }
-func (c client) get(path string) reply   { c.t.Helper(); return c.call("GET", path, nil) }
-func (c client) post(path string, b any) reply {
-	c.t.Helper()
-	return c.call("POST", path, b)
+func (p *process) api(key string) *servertest.Client {
+	return newClient(p.t, p.origin+"/api/public/v1", key)
 }
 
-// reply is an answer, read whole.
-type reply struct {
-	t      *testing.T
-	what   string
-	status int
-	header http.Header
-	body   []byte
+func (p *process) till(token string) *servertest.Client {
+	return newClient(p.t, p.origin+"/till/v1", token)
 }
 
-// call makes a request. body is JSON text, or a value to be marshalled, or
-// nil; headers are name, value pairs.
-func (c client) call(method, path string, body any, headers ...string) reply {
-	c.t.Helper()
-	req := newRequest(c.t, method, c.url+path, c.key, body, headers...)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	raw, err := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	r := reply{c.t, method + " " + path, resp.StatusCode, resp.Header, raw}
-	r.sound()
-	return r
-}
-
-func newRequest(t *testing.T, method, url, key string, body any, headers ...string) *http.Request {
-	t.Helper()
-	var raw io.Reader
-	switch b := body.(type) {
-	case nil:
-	case string:
-		raw = strings.NewReader(b)
-	default:
-		text, err := json.Marshal(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw = bytes.NewReader(text)
-	}
-	req, err := http.NewRequest(method, url, raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
-	if raw != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		req.Header.Add(headers[i], headers[i+1])
-	}
-	return req
-}
-
-// sound checks what holds for every answer.
-func (r reply) sound() {
-	r.t.Helper()
-	id := r.header.Get("X-Request-Id")
-	if !strings.HasPrefix(id, "req_") {
-		r.t.Errorf("%s: X-Request-Id is %q", r.what, id)
-	}
-	if r.status >= 400 && len(r.body) > 0 {
-		var e errorBody
-		if err := json.Unmarshal(r.body, &e); err != nil || e.Error.Code == "" || e.Error.RequestID != id {
-			r.t.Errorf("%s: an error without the API's shape: %d %s", r.what, r.status, r.body)
-		}
-	}
-}
-
-type errorBody struct {
-	Error struct {
-		Code      string `json:"code"`
-		Message   string `json:"message"`
-		RequestID string `json:"request_id"`
-		Details   []struct{ Field, Code string }
-	} `json:"error"`
-}
-
-func (r reply) error() errorBody {
-	r.t.Helper()
-	var e errorBody
-	if err := json.Unmarshal(r.body, &e); err != nil {
-		r.t.Fatalf("%s: %v: %s", r.what, err, r.body)
-	}
-	return e
-}
-
-// want ends the test unless the answer has the status and, for an error, the
-// code.
-func (r reply) want(status int, code ...string) reply {
-	r.t.Helper()
-	if r.status != status || len(code) > 0 && r.error().Error.Code != code[0] {
-		r.t.Fatalf("%s: got %d %s, want %d %v", r.what, r.status, r.body, status, code)
-	}
-	return r
-}
+func (p *process) outside() *servertest.Client { return newClient(p.t, p.origin, "") }
 
 // wantDetail ends the test unless the answer is validation_failed with this
 // detail.
-func (r reply) wantDetail(field, code string) {
-	r.t.Helper()
-	for _, d := range r.want(400, "validation_failed").error().Error.Details {
-		if d.Field == field && d.Code == code {
-			return
-		}
-	}
-	r.t.Fatalf("%s: no detail %s on %s: %s", r.what, code, field, r.body)
-}
-
-// into decodes the answer.
-func (r reply) into(v any) {
-	r.t.Helper()
-	if err := json.Unmarshal(r.body, v); err != nil {
-		r.t.Fatalf("%s: %v: %s", r.what, err, r.body)
+func wantDetail(r *servertest.Reply, field, code string) {
+	r.T.Helper()
+	if !slices.Contains(r.Want(400, "validation_failed").Details(), field+" "+code) {
+		r.T.Fatalf("%s: no detail %s on %s: %s", r.What, code, field, r.Body)
 	}
 }
 
@@ -159,28 +47,28 @@ type card struct {
 	LinkEnds    string  `json:"install_url_expires_at"`
 }
 
-// issue makes a card, which must succeed.
-func (c client) issue(program string, fields any) (made card) {
-	c.t.Helper()
-	c.post("/programs/"+program+"/cards", fields).want(201).into(&made)
+// issueCard makes a card, which must succeed.
+func issueCard(c *servertest.Client, program string, fields any) (made card) {
+	c.T.Helper()
+	c.Post("/programs/"+program+"/cards", fields).Want(201).Decode(&made)
 	return made
 }
 
-func (c client) card(id string) (found card) {
-	c.t.Helper()
-	c.get("/cards/" + id).want(200).into(&found)
+func readCard(c *servertest.Client, id string) (found card) {
+	c.T.Helper()
+	c.Get("/cards/" + id).Want(200).Decode(&found)
 	return found
 }
 
-// cards reads the whole list, limit at a time.
-func (c client) cards(limit int) (all []card) {
-	c.t.Helper()
+// listCards reads the whole list, limit at a time.
+func listCards(c *servertest.Client, limit int) (all []card) {
+	c.T.Helper()
 	for cursor := ""; ; {
 		var page struct {
 			Data       []card  `json:"data"`
 			NextCursor *string `json:"next_cursor"`
 		}
-		c.get(fmt.Sprintf("/cards?limit=%d%s", limit, cursor)).want(200).into(&page)
+		c.Get(fmt.Sprintf("/cards?limit=%d%s", limit, cursor)).Want(200).Decode(&page)
 		all = append(all, page.Data...)
 		if page.NextCursor == nil {
 			return all
@@ -189,11 +77,11 @@ func (c client) cards(limit int) (all []card) {
 	}
 }
 
-// program makes a published program, which must succeed.
-func (c client) program(fields any) (id string) {
-	c.t.Helper()
+// newProgram makes a published program, which must succeed.
+func newProgram(c *servertest.Client, fields any) (id string) {
+	c.T.Helper()
 	var made struct{ ID string }
-	c.post("/programs", fields).want(201).into(&made)
-	c.post("/programs/"+made.ID+"/publish", nil).want(200)
+	c.Post("/programs", fields).Want(201).Decode(&made)
+	c.Post("/programs/"+made.ID+"/publish", nil).Want(200)
 	return made.ID
 }

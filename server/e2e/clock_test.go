@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"punchcard/server/servertest"
 )
 
 // One clock moves everything: what follows from an advance is as if the time had
@@ -18,11 +20,11 @@ func TestOneClock(t *testing.T) {
 	standard := p.ready.ProgramIDs["standard"]
 	advance := func(by string) {
 		t.Helper()
-		out.call("POST", "/dev/clock", map[string]string{"advance": by}).want(200)
+		out.Call("POST", "/dev/clock", map[string]string{"advance": by}).Want(200)
 	}
 	type target struct{ ID, URL string }
 	receiver := func(body string) (r target) {
-		out.call("POST", "/dev/receiver", body).want(201).into(&r)
+		out.Call("POST", "/dev/receiver", body).Want(201).Decode(&r)
 		return r
 	}
 	type request struct {
@@ -31,7 +33,7 @@ func TestOneClock(t *testing.T) {
 	}
 	got := func(r target) (times []time.Duration) {
 		var a struct{ Requests []request }
-		out.get("/dev/receiver/" + r.ID).want(200).into(&a)
+		out.Get("/dev/receiver/" + r.ID).Want(200).Decode(&a)
 		for _, q := range a.Requests {
 			times = append(times, q.At.Sub(start))
 		}
@@ -39,7 +41,7 @@ func TestOneClock(t *testing.T) {
 	}
 	subscribe := func(r target, event string) (id string) {
 		var w struct{ ID string }
-		api.call("POST", "/programs/"+standard+"/webhooks", map[string]any{"url": r.URL, "events": []string{event}}).want(201).into(&w)
+		api.Call("POST", "/programs/"+standard+"/webhooks", map[string]any{"url": r.URL, "events": []string{event}}).Want(201).Decode(&w)
 		return w.ID
 	}
 
@@ -48,12 +50,12 @@ func TestOneClock(t *testing.T) {
 	first, second, third := receiver(`{"status": 500}`), receiver(`{"status": 503}`), receiver(`{"status": 429, "headers": {"Retry-After": "120"}}`)
 	subscribe(first, "card.added")
 	subscribe(third, "card.added")
-	card := api.issue(standard, map[string]string{"holder_name": "Ada"})
-	out.call("POST", "/dev/settle", nil).want(200)
+	card := issueCard(api, standard, map[string]string{"holder_name": "Ada"})
+	out.Call("POST", "/dev/settle", nil).Want(200)
 	advance("7s")
 	log := subscribe(second, "stamp.assigned")
 	till := p.till(p.ready.TillToken)
-	till.call("POST", "/cards/"+card.ID+"/stamps", `{}`).want(201)
+	till.Call("POST", "/cards/"+card.ID+"/stamps", `{}`).Want(201)
 	advance("20m")
 	near := func(name string, times []time.Duration, want ...time.Duration) {
 		t.Helper()
@@ -77,7 +79,7 @@ func TestOneClock(t *testing.T) {
 		}
 		Hints []struct{ Code string }
 	}
-	out.get("/dev/requests?kind=delivery&limit=1000").want(200).into(&journal)
+	out.Get("/dev/requests?kind=delivery&limit=1000").Want(200).Decode(&journal)
 	if len(journal.Data) != 15 || !slices.IsSortedFunc(journal.Data, func(a, b struct {
 		At  time.Time
 		URL string
@@ -90,53 +92,53 @@ func TestOneClock(t *testing.T) {
 	// A receiver that is slower than its time-out is pointed out.
 	slow := receiver(`{"delay_ms": 60000}`)
 	subscribe(slow, "card.registered")
-	out.call("POST", "/i/"+card.InstallURL[strings.LastIndexByte(card.InstallURL, '/')+1:]+"/install", `{"platform": "apple"}`)
-	out.call("POST", "/dev/settle", nil).want(200)
-	out.get("/dev/requests").want(200).into(&journal)
+	out.Call("POST", "/i/"+card.InstallURL[strings.LastIndexByte(card.InstallURL, '/')+1:]+"/install", `{"platform": "apple"}`)
+	out.Call("POST", "/dev/settle", nil).Want(200)
+	out.Get("/dev/requests").Want(200).Decode(&journal)
 	if !strings.Contains(fmt.Sprint(journal.Hints), "webhook_timed_out") {
 		t.Errorf("the hints are %v", journal.Hints)
 	}
 
 	// A rotated key, a remembered answer, a limit, a log entry, an expiry.
 	var key, rotated struct{ ID, Key string }
-	out.call("POST", "/dev/keys", `{"name": "Old"}`).want(201).into(&key)
-	out.call("POST", "/dev/keys/"+key.ID+"/rotate", `{"grace_hours": 1}`).want(201).into(&rotated)
-	issue := func(c client, want int, replayed string) {
+	out.Call("POST", "/dev/keys", `{"name": "Old"}`).Want(201).Decode(&key)
+	out.Call("POST", "/dev/keys/"+key.ID+"/rotate", `{"grace_hours": 1}`).Want(201).Decode(&rotated)
+	issue := func(c *servertest.Client, want int, replayed string) {
 		t.Helper()
-		r := c.call("POST", "/programs/"+standard+"/cards", `{"external_ref": "once"}`, "Idempotency-Key", "order").want(want)
-		if r.header.Get("Idempotent-Replayed") != replayed {
-			t.Errorf("replayed: %q, want %q", r.header.Get("Idempotent-Replayed"), replayed)
+		r := c.Call("POST", "/programs/"+standard+"/cards", `{"external_ref": "once"}`, "Idempotency-Key", "order").Want(want)
+		if r.Header.Get("Idempotent-Replayed") != replayed {
+			t.Errorf("replayed: %q, want %q", r.Header.Get("Idempotent-Replayed"), replayed)
 		}
 	}
 	issue(p.api(rotated.Key), 201, "")
 	issue(p.api(key.Key), 201, "true")
 	for range 29 {
-		p.api(key.Key).get("/me").want(200)
+		p.api(key.Key).Get("/me").Want(200)
 	}
-	p.api(key.Key).get("/me").want(429, "rate_limited")
+	p.api(key.Key).Get("/me").Want(429, "rate_limited")
 	advance("2s")
-	p.api(key.Key).get("/me").want(200)
+	p.api(key.Key).Get("/me").Want(200)
 	advance("59m57s")
-	p.api(key.Key).get("/me").want(200)
+	p.api(key.Key).Get("/me").Want(200)
 	advance("2s")
-	p.api(key.Key).get("/me").want(401)
+	p.api(key.Key).Get("/me").Want(401)
 	advance("22h59m")
 	issue(p.api(rotated.Key), 201, "true")
 	advance("2m")
-	late := api.issue(standard, map[string]string{"expires_at": start.Add(48 * time.Hour).Format(time.RFC3339)})
+	late := issueCard(api, standard, map[string]string{"expires_at": start.Add(48 * time.Hour).Format(time.RFC3339)})
 	issue(p.api(rotated.Key), 409, "") // done anew: the ref is taken by now
 	hooks := "/programs/" + standard + "/webhooks/" + log + "/deliveries"
 	count := func() int {
 		var a struct{ Items []struct{ ID string } }
-		api.get(hooks).want(200).into(&a)
+		api.Get(hooks).Want(200).Decode(&a)
 		return len(a.Items)
 	}
 	if n := count(); n == 0 {
 		t.Error("the log is empty before its time")
 	}
-	till.call("POST", "/cards/"+late.ID+"/stamps", `{}`).want(201)
+	till.Call("POST", "/cards/"+late.ID+"/stamps", `{}`).Want(201)
 	advance("24h")
-	till.call("POST", "/cards/"+late.ID+"/stamps", `{}`).want(422, "card_expired")
+	till.Call("POST", "/cards/"+late.ID+"/stamps", `{}`).Want(422, "card_expired")
 	advance("744h")
 	if n := count(); n != 0 {
 		t.Errorf("%d entries of the log outlive their thirty days", n)
@@ -149,9 +151,9 @@ func TestResetEndsLockOut(t *testing.T) {
 	p := startDev(t, "--seed", "testdata/seeds/bakery.json")
 	try := func() (statuses []int) {
 		var device struct{ Token string }
-		p.outside().call("POST", "/dev/devices", map[string]string{"location_id": p.ready.LocationIDs[1]}).want(201).into(&device)
+		p.outside().Call("POST", "/dev/devices", map[string]string{"location_id": p.ready.LocationIDs[1]}).Want(201).Decode(&device)
 		for range 12 {
-			statuses = append(statuses, p.till(device.Token).call("POST", "/cards/none/uses", `{}`, "X-Staff-Pin", "0000").status)
+			statuses = append(statuses, p.till(device.Token).Call("POST", "/cards/none/uses", `{}`, "X-Staff-Pin", "0000").Status)
 		}
 		return statuses
 	}
@@ -159,7 +161,7 @@ func TestResetEndsLockOut(t *testing.T) {
 	if before[0] == 429 || before[11] != 429 {
 		t.Fatalf("a wrong PIN twelve times: %v", before)
 	}
-	p.outside().call("POST", "/dev/reset", nil).want(200)
+	p.outside().Call("POST", "/dev/reset", nil).Want(200)
 	if again := try(); !slices.Equal(again, before) {
 		t.Errorf("after the reset a wrong PIN gives %v, at the start %v", again, before)
 	}

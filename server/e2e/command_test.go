@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
 // shopFile is a served file with one shop, and the command line beside it.
@@ -107,7 +109,7 @@ func (f *shopFile) keys() (byID map[string]key) {
 	return byID
 }
 
-func (f *shopFile) api(k key) client { return f.server.api(k.Secret) }
+func (f *shopFile) api(k key) *servertest.Client { return f.server.api(k.Secret) }
 
 // keepsSecrets checks that nothing but their own making showed a secret.
 func (f *shopFile) keepsSecrets() {
@@ -143,40 +145,40 @@ func TestPlanAndSubscription(t *testing.T) {
 	f := newShop(t)
 	k := f.makeKey("create", "--name", "CRM")
 	api := f.api(k)
-	api.get("/me").want(200)
+	api.Get("/me").Want(200)
 
 	f.list("shop", "update", "--no-api-addon")
-	api.get("/me").want(401, "business_api_required")
+	api.Get("/me").Want(401, "business_api_required")
 	if f.keys()[k.ID].DisabledByPlanAt == nil || !strings.Contains(f.list("key", "list"), "suspended") {
 		t.Errorf("the list does not show the key suspended:\n%s", f.list("key", "list"))
 	}
 	f.list("shop", "update", "--grant-expires-at", "30d")
-	api.get("/me").want(200)
+	api.Get("/me").Want(200)
 	f.list("shop", "update", "--grant-expires-at", "none")
-	api.get("/me").want(401, "business_api_required")
+	api.Get("/me").Want(401, "business_api_required")
 	f.list("shop", "update", "--api-addon")
-	api.get("/me").want(200)
+	api.Get("/me").Want(200)
 	if f.keys()[k.ID].DisabledByPlanAt != nil {
 		t.Error("the key is still disabled by the plan")
 	}
 
 	for state, status := range map[string]int{"suspended": 402, "cancelled": 402, "past_due": 200, "active": 200} {
 		f.list("shop", "update", "--subscription-state", state)
-		if r := api.get("/me"); status == 402 {
-			r.want(402, "subscription_suspended")
+		if r := api.Get("/me"); status == 402 {
+			r.Want(402, "subscription_suspended")
 		} else {
-			r.want(status)
+			r.Want(status)
 		}
 	}
 	f.list("shop", "update", "--subscription-state", "active")
 
-	program := api.program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	program := newProgram(api, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
 	f.list("shop", "update", "--max-cards", "1", "--max-locations", "0", "--included-locations", "3", "--name", "Lux", "--timezone", "Asia/Tokyo")
-	api.issue(program, nil)
-	api.post("/programs/"+program+"/cards", nil).want(422, "unprocessable_entity")
+	issueCard(api, program, nil)
+	api.Post("/programs/"+program+"/cards", nil).Want(422, "unprocessable_entity")
 	f.refused("location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "IT")("maximum")
 	f.list("shop", "update", "--max-cards", "none")
-	api.issue(program, nil)
+	issueCard(api, program, nil)
 
 	f.refused("shop", "update", "--timezone", "Europe/Atlantis")("--timezone")
 	f.refused("shop", "update", "--subscription-state", "paused")("--subscription-state")
@@ -209,16 +211,16 @@ func TestOperatorsCommands(t *testing.T) {
 	f.list("location", "set-pin", home)
 	f.refused("location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "Italy", "--lat", "91")("--country-code", "--lat")
 
-	program := api.program(`{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
+	program := newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
 	f.list("program", "update", program, "--min-spend-cents", "250")
 	f.list("program", "update", program, "--min-spend-cents", "none")
 	f.refused("program", "update", program, "--min-spend-cents", "0")("--min-spend-cents")
 	f.refused("program", "update", "prg_none", "--min-spend-cents", "1")("No such program")
 
-	made := api.issue(program, map[string]string{"external_ref": "M-1", "holder_name": "Ada"})
+	made := issueCard(api, program, map[string]string{"external_ref": "M-1", "holder_name": "Ada"})
 	is := func(id, status string) {
 		t.Helper()
-		if got := api.card(id).Status; got != status {
+		if got := readCard(api, id).Status; got != status {
 			t.Errorf("the card is %s, want %s", got, status)
 		}
 	}
@@ -231,7 +233,7 @@ func TestOperatorsCommands(t *testing.T) {
 	f.refused("card", "lock", made.ID)("archived")
 	f.refused("card", "reissue", made.ID, "--public-url", "https://cards.example.com")("archived")
 
-	second := api.issue(program, map[string]string{"external_ref": "M-1", "holder_name": "Ada"})
+	second := issueCard(api, program, map[string]string{"external_ref": "M-1", "holder_name": "Ada"})
 	var again card
 	f.json(&again, "card", "reissue", second.ID, "--public-url", "https://cards.example.com/")
 	if again.ID != second.ID || !strings.HasPrefix(again.InstallURL, "https://cards.example.com/i/") {
@@ -249,12 +251,12 @@ func TestOperatorsCommands(t *testing.T) {
 	if gone.ID != second.ID || !gone.Deleted {
 		t.Errorf("card delete printed %+v", gone)
 	}
-	api.get("/cards/"+second.ID).want(404, "not_found")
+	api.Get("/cards/"+second.ID).Want(404, "not_found")
 	f.refused("card", "delete", second.ID)("No such card")
 
-	third := api.issue(program, nil)
+	third := issueCard(api, program, nil)
 	f.run("program", "delete", program)
-	api.get("/programs/"+program).want(404, "not_found")
+	api.Get("/programs/"+program).Want(404, "not_found")
 	is(third.ID, "archived")
 	f.refused("program", "delete", program)("No such program")
 
@@ -354,9 +356,9 @@ func TestCheckFindings(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
 	api := f.api(f.makeKey("create", "--name", "CRM"))
-	program := api.program(`{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
+	program := newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
 	for i := range 3 {
-		api.issue(program, map[string]string{"external_ref": fmt.Sprint(i)})
+		issueCard(api, program, map[string]string{"external_ref": fmt.Sprint(i)})
 	}
 	if out := f.run("check"); out != "ok\n" {
 		t.Errorf("check while served printed %q", out)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"reflect"
 	"time"
+
+	"punchcard/server/servertest"
 )
 
 // dayStats are a program's statistics as they are answered.
@@ -57,7 +59,7 @@ func (d *day) activeCards(program string) (n int64) {
 			Data       []stampedCard
 			NextCursor *string `json:"next_cursor"`
 		}
-		d.api.get("/cards?limit=100&status=active&program_id=" + program + cursor).want(200).into(&page)
+		d.api.Get("/cards?limit=100&status=active&program_id=" + program + cursor).Want(200).Decode(&page)
 		n += int64(len(page.Data))
 		if page.NextCursor == nil {
 			return n
@@ -66,7 +68,7 @@ func (d *day) activeCards(program string) (n int64) {
 	}
 }
 
-// statistics compares what the API says of the day with the books, and returns
+// statistics compares what the API says of the day with the ledger, and returns
 // what of it is the same in every run.
 func (d *day) statistics(rows []ledgerRow) (lines []string) {
 	t := d.t
@@ -82,12 +84,12 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 		return at.In(rome)
 	}
 	counted := only(rows, func(r ledgerRow) bool { return r.ReversedAt == nil && r.Type != "reversal" && r.Type != "expiry" })
-	d.api.get("/programs/none/stats").want(404, "not_found")
+	d.api.Get("/programs/none/stats").Want(404, "not_found")
 	for kind, id := range d.programs {
-		d.near.get("/programs/"+id+"/stats").want(403, "location_scope_unsupported")
-		d.stranger.get("/programs/"+id+"/stats").want(404, "not_found")
+		d.near.Get("/programs/"+id+"/stats").Want(403, "location_scope_unsupported")
+		d.stranger.Get("/programs/"+id+"/stats").Want(404, "not_found")
 		var st dayStats
-		d.api.get("/programs/" + id + "/stats").want(200).into(&st)
+		d.api.Get("/programs/" + id + "/stats").Want(200).Decode(&st)
 		var stamps, prizes, gaps int64
 		var between time.Duration
 		byDay, byPlace, byHour := map[string]int64{}, map[string]int64{}, map[string]int64{}
@@ -123,7 +125,7 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 			hours[fmt.Sprint(h.DayOfWeek, h.Hour)] = h.Count
 		}
 		active, issued := d.activeCards(id), int64(0)
-		for _, p := range d.patrons {
+		for _, p := range d.cardHolders {
 			if p.id != "" && p.program == kind {
 				issued++
 			}
@@ -133,22 +135,22 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 			cards += k
 		}
 		if st.ActiveCards != active || st.TotalStampsAwarded != stamps || st.PrizesRedeemed != prizes || cards != issued || st.Timezone != "Europe/Rome" {
-			t.Errorf("%s: %d active cards, %d stamps, %d prizes, %d cards, in %s; the books have %d, %d, %d, %d", kind, st.ActiveCards, st.TotalStampsAwarded, st.PrizesRedeemed, cards, st.Timezone, active, stamps, prizes, issued)
+			t.Errorf("%s: %d active cards, %d stamps, %d prizes, %d cards, in %s; the ledger has %d, %d, %d, %d", kind, st.ActiveCards, st.TotalStampsAwarded, st.PrizesRedeemed, cards, st.Timezone, active, stamps, prizes, issued)
 		}
 		if days := d.some("stamps_by_day", st.StampsByDay, 90); !maps.Equal(days, byDay) || !maps.Equal(places, byPlace) || !maps.Equal(hours, byHour) {
-			t.Errorf("%s: stamps %v %v %v; the books have %v %v %v", kind, days, places, hours, byDay, byPlace, byHour)
+			t.Errorf("%s: stamps %v %v %v; the ledger has %v %v %v", kind, days, places, hours, byDay, byPlace, byHour)
 		}
 		if want := between.Hours() / 24 / float64(gaps); gaps == 0 != (st.Average == nil) || gaps > 0 && math.Abs(*st.Average-want) > 1e-9 {
-			t.Errorf("%s: %v days between stamps, the books have %v", kind, st.Average, want)
+			t.Errorf("%s: %v days between stamps, the ledger has %v", kind, st.Average, want)
 		}
 		lines = append(lines, fmt.Sprintf("%s: %d active, %d stamps, %d prizes, %d cards", kind, active, stamps, prizes, issued))
 		if st.CompletionRate != nil {
 			lines[len(lines)-1] += fmt.Sprint(", completed ", *st.CompletionRate)
 		}
 	}
-	heat := func(c client, query string) map[string]int64 {
+	heat := func(c *servertest.Client, query string) map[string]int64 {
 		var h struct{ Days []dated }
-		c.get("/analytics/heatmap" + query).want(200).into(&h)
+		c.Get("/analytics/heatmap" + query).Want(200).Decode(&h)
 		return d.some("heatmap", h.Days, 365)
 	}
 	activity := func(of func(ledgerRow) bool) map[string]int64 {
@@ -169,16 +171,16 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 		"next door, a program": {heat(d.stranger, "?program_id="+coffee), {}},
 	} {
 		if !reflect.DeepEqual(pair[0], pair[1]) {
-			t.Errorf("activity of %s is %v, the books have %v", what, pair[0], pair[1])
+			t.Errorf("activity of %s is %v, the ledger has %v", what, pair[0], pair[1])
 		}
 	}
 	var s struct {
 		Activity30d int64 `json:"activity_30d"`
 		NewCards30d int64 `json:"new_cards_30d"`
 	}
-	d.api.get("/analytics/summary").want(200).into(&s)
-	if s.Activity30d != int64(len(counted)) || s.NewCards30d != int64(len(d.patrons)) {
-		t.Errorf("%+v; the books have %d rows and %d cards", s, len(counted), len(d.patrons))
+	d.api.Get("/analytics/summary").Want(200).Decode(&s)
+	if s.Activity30d != int64(len(counted)) || s.NewCards30d != int64(len(d.cardHolders)) {
+		t.Errorf("%+v; the ledger has %d rows and %d cards", s, len(counted), len(d.cardHolders))
 	}
 	return append(lines, d.money(counted))
 }
@@ -186,7 +188,7 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 // money compares the figures of prepaid cards.
 func (d *day) money(counted []ledgerRow) string {
 	var balance, up, spent float64
-	for _, p := range d.patrons {
+	for _, p := range d.cardHolders {
 		if p.program == "prepaid" {
 			balance += float64(p.value)
 		}
@@ -200,9 +202,9 @@ func (d *day) money(counted []ledgerRow) string {
 		}
 	}
 	var st struct{ KPIs map[string]float64 }
-	d.api.get("/analytics/card-types/prepaid").want(200).into(&st)
+	d.api.Get("/analytics/card-types/prepaid").Want(200).Decode(&st)
 	if k := st.KPIs; k["balance_cents"] != balance || k["topped_up_cents"] != up || k["spent_cents"] != spent {
-		d.t.Errorf("prepaid: %v; the books have %v, %v, %v", k, balance, up, spent)
+		d.t.Errorf("prepaid: %v; the ledger has %v, %v, %v", k, balance, up, spent)
 	}
 	return fmt.Sprintf("prepaid: %v cents on cards, %v topped up, %v spent", balance, up, spent)
 }

@@ -2,8 +2,8 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -14,11 +14,13 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
 // TestDay is a shop's day: three tills at two locations serve a thousand
 // members, once with the server left alone and once with the server killed ten
-// times. Both end in the same books.
+// times. Both end in the same state.
 func TestDay(t *testing.T) {
 	t.Parallel()
 	const seed = 20260214
@@ -53,9 +55,9 @@ func same(t *testing.T, what string, a, b []string) {
 	}
 }
 
-// patron is a member of the shop and what the tills were told of their card.
+// cardHolder is a member of the shop and what the tills were told of their card.
 // One till at a time has the card, so nothing here is locked.
-type patron struct {
+type cardHolder struct {
 	member
 	n        int
 	rest     bool // the card is issued over REST, without a till
@@ -96,7 +98,7 @@ type stampedCard struct {
 
 // act is one thing that a till does.
 type act struct {
-	p      *patron
+	p      *cardHolder
 	kind   string
 	n      int64 // stamps, cents, or which prize
 	again  int   // 1: sent again at once, though answered; 2: at the end of the shift
@@ -107,26 +109,26 @@ type act struct {
 type counter struct {
 	name     string
 	location int
-	api      client
+	api      *servertest.Client
 	scripts  [2][]act // of the morning and the afternoon
 	lines    []string // what it was told, without what differs between runs
 	later    []func()
 }
 
 type day struct {
-	t         *testing.T
-	f         *shopFile
-	http      *http.Client
-	origin    string
-	api       client
-	stranger  client
-	near      client // a key of the first location
-	locations [2]string
-	programs  map[string]string
-	prizes    []string
-	names     map[string]string // of prizes and locations, by id
-	patrons   []*patron
-	tills     []*counter
+	t           *testing.T
+	f           *shopFile
+	http        *http.Client
+	origin      string
+	api         *servertest.Client
+	stranger    *servertest.Client
+	near        *servertest.Client // a key of the first location
+	locations   [2]string
+	programs    map[string]string
+	prizes      []string
+	names       map[string]string // of prizes and locations, by id
+	cardHolders []*cardHolder
+	tills       []*counter
 
 	kills    int
 	after    []int64 // answers after which the server is killed
@@ -151,6 +153,7 @@ func openShop(t *testing.T, seed uint64, kills int) *day {
 	if out := d.f.run("location", "set-pin", d.locations[1], pin); strings.Contains(out, pin) {
 		t.Errorf("set-pin printed the PIN: %s", out)
 	}
+	servertest.WeakenPIN(t, d.f.db, pin)
 	full := d.f.makeKey("create", "--name", "Office")
 	near := d.f.makeKey("create", "--name", "Centrale's office", "--location", d.locations[0])
 	var tokens []string
@@ -166,14 +169,14 @@ func openShop(t *testing.T, seed uint64, kills int) *day {
 	d.origin = d.f.server.origin
 	d.api, d.near, d.stranger = d.f.api(full), d.f.api(near), d.f.api(next)
 	for i, at := range []int{0, 0, 1} {
-		d.tills = append(d.tills, &counter{name: fmt.Sprintf("till-%d", i+1), location: at, api: client{t, d.origin + "/till/v1", tokens[i]}})
+		d.tills = append(d.tills, &counter{name: fmt.Sprintf("till-%d", i+1), location: at, api: newClient(t, d.origin+"/till/v1", tokens[i])})
 	}
-	d.api.call("PATCH", "/locations/"+d.locations[1], `{"require_staff_pin":true}`).want(200)
+	d.api.Call("PATCH", "/locations/"+d.locations[1], `{"require_staff_pin":true}`).Want(200)
 	for _, p := range []string{`{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`,
 		`{"type":"private","name":"Regulars","total_stamps":8,"icon_key":"star"}`, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":500}`,
 		`{"type":"access","name":"Gym","access_image_url":"https://example.com/gym.png"}`, `{"type":"discount","name":"Friends","discount_percent":10}`} {
 		kind := strings.Split(p, `"`)[3]
-		d.programs[kind] = d.api.program(p)
+		d.programs[kind] = newProgram(d.api, p)
 	}
 	for i, z := range []struct {
 		program string
@@ -181,7 +184,7 @@ func openShop(t *testing.T, seed uint64, kills int) *day {
 	}{{"standard", 5}, {"standard", 10}, {"standard", 10}, {"private", 8}} {
 		var made struct{ ID string }
 		name := fmt.Sprintf("Prize %d", i+1)
-		d.api.post("/programs/"+d.programs[z.program]+"/prizes", map[string]any{"threshold": z.at, "name": name}).want(201).into(&made)
+		d.api.Post("/programs/"+d.programs[z.program]+"/prizes", map[string]any{"threshold": z.at, "name": name}).Want(201).Decode(&made)
 		d.prizes, d.names[made.ID] = append(d.prizes, made.ID), name
 	}
 	d.plan(rand.New(rand.NewPCG(seed, 0)))
@@ -201,7 +204,7 @@ func (d *day) plan(chance *rand.Rand) {
 	seen := map[[2]string]bool{}
 	lost := 0
 	for i, m := range readMembers(d.t) {
-		p := &patron{member: m, n: i, rest: chance.IntN(3) == 0, stamps: map[string]int64{}}
+		p := &cardHolder{member: m, n: i, rest: chance.IntN(3) == 0, stamps: map[string]int64{}}
 		if other := map[int]string{5: "access", 6: "discount", 7: "private"}[i%8]; other != "" {
 			p.program = other
 		}
@@ -216,11 +219,11 @@ func (d *day) plan(chance *rand.Rand) {
 			p.lost = true
 			lost++
 		}
-		d.patrons = append(d.patrons, p)
+		d.cardHolders = append(d.cardHolders, p)
 	}
 	for half := range 2 {
 		queues := make([][][]act, len(d.tills))
-		for _, p := range d.patrons {
+		for _, p := range d.cardHolders {
 			var visits []act
 			if half == 0 {
 				visits = append(visits, act{p: p, kind: "issue"})
@@ -257,7 +260,7 @@ func (d *day) plan(chance *rand.Rand) {
 }
 
 // visit is what a member comes for.
-func (d *day) visit(p *patron, chance *rand.Rand) (acts []act) {
+func (d *day) visit(p *cardHolder, chance *rand.Rand) (acts []act) {
 	reverse := func() {
 		if chance.IntN(6) == 0 {
 			acts = append(acts, act{p: p, kind: "reverse"})
@@ -346,33 +349,28 @@ func (d *day) restart() {
 }
 
 // ask makes a request until there is an answer, each time the same.
-func (d *day) ask(c client, method, path string, body any, headers ...string) reply {
+func (d *day) ask(c *servertest.Client, method, path string, body any, headers ...string) *servertest.Reply {
 	d.t.Helper()
 	for range 1000 {
-		resp, err := d.http.Do(newRequest(d.t, method, c.url+path, c.key, body, headers...))
-		if err == nil {
-			raw, err := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if err == nil {
-				r := reply{d.t, method + " " + path, resp.StatusCode, resp.Header, raw}
-				if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
-					r.sound()
-				}
-				for n, i := d.answered.Add(1), 0; i < len(d.after); i++ {
-					if d.after[i] == n {
-						d.kill <- struct{}{}
-					}
-				}
-				return r
+		r := c.On(d.t).Via(d.http).Try(context.Background(), method, path, body, headers...)
+		if r.Err == nil {
+			if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+				r.Check()
 			}
+			for n, i := d.answered.Add(1), 0; i < len(d.after); i++ {
+				if d.after[i] == n {
+					d.kill <- struct{}{}
+				}
+			}
+			return r
 		}
 		if d.kills == 0 {
-			d.t.Fatalf("%s %s: %v", method, path, err)
+			d.t.Fatalf("%s: %v", r.What, r.Err)
 		}
 		d.untilBack()
 	}
 	d.t.Fatalf("%s %s: no answer after 1000 tries", method, path)
-	return reply{}
+	return nil
 }
 
 // untilBack waits while the server is away.
@@ -433,17 +431,17 @@ func (d *day) do(c *counter, key string, a act) {
 		}
 	}
 	headers := []string{"Idempotency-Key", key}
-	if api.key == c.api.key && c.location == 1 {
+	if api.Key == c.api.Key && c.location == 1 {
 		if a.badPIN {
-			d.ask(api, "POST", path, body, "Idempotency-Key", key, "X-Staff-Pin", "1357").want(401, "invalid_credentials")
+			d.ask(api, "POST", path, body, "Idempotency-Key", key, "X-Staff-Pin", "1357").Want(401, "invalid_credentials")
 			c.lines = append(c.lines, fmt.Sprintf("%s: wrong PIN member %d 0: 401", key, p.n))
 		}
 		headers = append(headers, "X-Staff-Pin", pin)
 	}
 	r := d.ask(api, "POST", path, body, headers...)
-	got := r.outcome()
+	got := r.Outcome()
 	if !slices.Contains(want, got) {
-		d.t.Errorf("%s: %s of member %d (%s, with %v stamps and %d cents): %s, want %v: %s", key, a.kind, p.n, p.program, p.stamps, p.value, got, want, r.body)
+		d.t.Errorf("%s: %s of member %d (%s, with %v stamps and %d cents): %s, want %v: %s", key, a.kind, p.n, p.program, p.stamps, p.value, got, want, r.Body)
 		return
 	}
 	line := fmt.Sprintf("%s: %s member %d %d: %s", key, a.kind, p.n, a.n, got)
@@ -461,8 +459,8 @@ func (d *day) do(c *counter, key string, a act) {
 	}
 	again := func() {
 		second := d.ask(api, "POST", path, body, headers...)
-		if second.header.Get("Idempotent-Replayed") != "true" || second.outcome() != got || r.status < 400 && !bytes.Equal(second.body, r.body) {
-			d.t.Errorf("%s: the retry of %s was answered (%v) %d %s, at first %d %s", key, a.kind, second.header, second.status, second.body, r.status, r.body)
+		if second.Header.Get("Idempotent-Replayed") != "true" || second.Outcome() != got || r.Status < 400 && !bytes.Equal(second.Body, r.Body) {
+			d.t.Errorf("%s: the retry of %s was answered (%v) %d %s, at first %d %s", key, a.kind, second.Header, second.Status, second.Body, r.Status, r.Body)
 		}
 	}
 	switch a.again {
@@ -473,19 +471,11 @@ func (d *day) do(c *counter, key string, a act) {
 	}
 }
 
-// outcome is the status and the code of an error.
-func (r reply) outcome() string {
-	if r.status < 400 {
-		return fmt.Sprint(r.status)
-	}
-	return fmt.Sprintf("%d %s", r.status, r.error().Error.Code)
-}
-
-func (d *day) issued(p *patron, r reply, a act) {
+func (d *day) issued(p *cardHolder, r *servertest.Reply, a act) {
 	var made card
-	r.into(&made)
+	r.Decode(&made)
 	if made.asMember(d.programs) != p.member || p.id != "" && made.ID != p.liveID || made.InstallURL == p.link {
-		d.t.Errorf("%s of member %d: %s", a.kind, p.n, r.body)
+		d.t.Errorf("%s of member %d: %s", a.kind, p.n, r.Body)
 	}
 	old := p.link
 	p.link = strings.TrimPrefix(made.InstallURL, d.origin)
@@ -495,9 +485,9 @@ func (d *day) issued(p *patron, r reply, a act) {
 	}
 	// The code of the lost card is dead, the new one works.
 	c := d.tills[0].api
-	d.ask(c, "GET", "/cards/"+p.oldCode, nil).want(404, "not_found")
-	d.ask(c, "POST", "/cards/"+p.oldCode+"/stamps", nil).want(404, "not_found")
-	d.ask(client{d.t, d.origin, ""}, "GET", old, nil).want(410, "gone")
+	d.ask(c, "GET", "/cards/"+p.oldCode, nil).Want(404, "not_found")
+	d.ask(c, "POST", "/cards/"+p.oldCode+"/stamps", nil).Want(404, "not_found")
+	d.ask(newClient(d.t, d.origin, ""), "GET", old, nil).Want(410, "gone")
 	if code := d.codeOf(p); code == p.oldCode {
 		d.t.Errorf("member %d has the same code after the reissue", p.n)
 	} else if found := d.lookup(c, code); found.ID != p.liveID || found.Status != "invited" {
@@ -506,29 +496,29 @@ func (d *day) issued(p *patron, r reply, a act) {
 }
 
 // codeOf reads the code on a card's page.
-func (d *day) codeOf(p *patron) string {
+func (d *day) codeOf(p *cardHolder) string {
 	d.t.Helper()
-	r := d.ask(client{d.t, d.origin, ""}, "GET", p.link, nil, "Accept", "text/html")
-	return scan(d.t, string(r.want(200).body))
+	r := d.ask(newClient(d.t, d.origin, ""), "GET", p.link, nil, "Accept", "text/html")
+	return scan(d.t, string(r.Want(200).Body))
 }
 
-func (d *day) lookup(c client, code string) stampedCard {
+func (d *day) lookup(c *servertest.Client, code string) stampedCard {
 	d.t.Helper()
 	var found struct{ Card stampedCard }
-	d.ask(c, "GET", "/cards/"+code, nil).want(200).into(&found)
+	d.ask(c, "GET", "/cards/"+code, nil).Want(200).Decode(&found)
 	return found.Card
 }
 
 // told notes the rows that a till was answered, and checks that the cards
 // beside them add up.
-func (d *day) told(c *counter, p *patron, r reply, reversed *ledgerRow) (line string) {
+func (d *day) told(c *counter, p *cardHolder, r *servertest.Reply, reversed *ledgerRow) (line string) {
 	var answer struct {
 		Transaction         *ledgerRow   `json:"transaction"`
 		Card                stampedCard  `json:"card"`
 		OverflowTransaction *ledgerRow   `json:"overflow_transaction"`
 		OverflowCard        *stampedCard `json:"overflow_card"`
 	}
-	r.into(&answer)
+	r.Decode(&answer)
 	note := func(row *ledgerRow, on stampedCard) {
 		if !slices.Contains(p.cards, row.CardID) {
 			p.cards = append(p.cards, row.CardID)
@@ -541,7 +531,7 @@ func (d *day) told(c *counter, p *patron, r reply, reversed *ledgerRow) (line st
 		}
 		if on.ID != row.CardID || on.StampsCount != p.stamps[on.ID] || (p.program == "prepaid") != (on.CurrentValue != nil) || on.CurrentValue != nil && *on.CurrentValue != p.value ||
 			row.LocationID != d.locations[c.location] || row.ProgramID != d.programs[p.program] || row.ReversedAt != nil {
-			d.t.Errorf("member %d, with %v stamps and %d cents: %s", p.n, p.stamps, p.value, r.body)
+			d.t.Errorf("member %d, with %v stamps and %d cents: %s", p.n, p.stamps, p.value, r.Body)
 		}
 		p.rows = append(p.rows, row)
 		line += "; " + d.line(p, row) + fmt.Sprintf(" -> %s %d", on.Status, on.StampsCount)
@@ -562,7 +552,7 @@ func (d *day) told(c *counter, p *patron, r reply, reversed *ledgerRow) (line st
 
 // counted checks that the rows say what the till asked for; before are the
 // stamps on each instance until then.
-func (d *day) counted(p *patron, a act, before map[string]int64, rows []*ledgerRow) {
+func (d *day) counted(p *cardHolder, a act, before map[string]int64, rows []*ledgerRow) {
 	first, ok := rows[0], true
 	switch a.kind {
 	case "stamp":
@@ -606,7 +596,7 @@ func opposite(t *testing.T, row, reversal *ledgerRow) {
 }
 
 // line is a row without what differs between runs.
-func (d *day) line(p *patron, r *ledgerRow) string {
+func (d *day) line(p *cardHolder, r *ledgerRow) string {
 	show := func(n *int64) string {
 		if n == nil {
 			return "-"
@@ -627,19 +617,19 @@ func (d *day) noon() {
 	d.away.RLock()
 	defer d.away.RUnlock()
 	there, here := d.tills[2], d.tills[0]
-	served := d.patrons[slices.IndexFunc(d.patrons, func(p *patron) bool { return p.program == "standard" && !p.lost && p.stamps[p.id] > 0 })]
-	stamp := func(c *counter, key string) reply {
+	served := d.cardHolders[slices.IndexFunc(d.cardHolders, func(p *cardHolder) bool { return p.program == "standard" && !p.lost && p.stamps[p.id] > 0 })]
+	stamp := func(c *counter, key string) *servertest.Reply {
 		return d.ask(c.api, "POST", "/cards/"+served.id+"/stamps", `{"count":1}`, "Idempotency-Key", key, "X-Staff-Pin", pin)
 	}
-	d.ask(d.api, "POST", "/locations/"+d.locations[1]+"/disable", nil).want(200)
-	stamp(there, "noon").want(422, "location_disabled")
-	d.ask(there.api, "POST", "/programs/"+d.programs["standard"]+"/cards", nil).want(422, "location_disabled")
+	d.ask(d.api, "POST", "/locations/"+d.locations[1]+"/disable", nil).Want(200)
+	stamp(there, "noon").Want(422, "location_disabled")
+	d.ask(there.api, "POST", "/programs/"+d.programs["standard"]+"/cards", nil).Want(422, "location_disabled")
 	d.lookup(there.api, served.id)
-	d.told(here, served, stamp(here, "noon").want(201), nil)
-	d.ask(d.api, "POST", "/locations/"+d.locations[1]+"/enable", nil).want(200)
-	d.told(there, served, stamp(there, "noon").want(201), nil) // nothing was remembered
+	d.told(here, served, stamp(here, "noon").Want(201), nil)
+	d.ask(d.api, "POST", "/locations/"+d.locations[1]+"/enable", nil).Want(200)
+	d.told(there, served, stamp(there, "noon").Want(201), nil) // nothing was remembered
 
-	for _, p := range d.patrons {
+	for _, p := range d.cardHolders {
 		if p.lost {
 			p.oldCode = d.codeOf(p)
 			p.liveID = d.lookup(here.api, p.id).ID

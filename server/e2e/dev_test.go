@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"punchcard/server/servertest"
 )
 
 // withoutAddress is a ready line without what the port decides.
@@ -87,15 +89,15 @@ func TestDevDemoShop(t *testing.T) {
 			LocationIDs []string `json:"location_ids"`
 		} `json:"api_key"`
 	}
-	api.get("/me").want(200).into(&me)
+	api.Get("/me").Want(200).Decode(&me)
 	if me.Shop.ID != p.ready.ShopID || len(me.APIKey.Scopes) != 10 || len(me.APIKey.LocationIDs) != 0 {
 		t.Errorf("the demo key is %+v", me)
 	}
-	p.api(p.ready.RestrictedAPIKey).get("/me").want(200).into(&me)
+	p.api(p.ready.RestrictedAPIKey).Get("/me").Want(200).Decode(&me)
 	if len(me.APIKey.Scopes) != 10 || !slices.Equal(me.APIKey.LocationIDs, p.ready.LocationIDs[:1]) {
 		t.Errorf("the restricted demo key is %+v", me)
 	}
-	p.api(p.ready.MCPKey).get("/me").want(401, "unauthenticated")
+	p.api(p.ready.MCPKey).Get("/me").Want(401, "unauthenticated")
 
 	for kind, id := range p.ready.ProgramIDs {
 		var program struct {
@@ -105,7 +107,7 @@ func TestDevDemoShop(t *testing.T) {
 			RepeatAfterReset bool `json:"repeat_after_reset"`
 			Prizes           []struct{ Threshold int }
 		}
-		api.get("/programs/" + id).want(200).into(&program)
+		api.Get("/programs/" + id).Want(200).Decode(&program)
 		if program.Type != kind || !program.Active {
 			t.Errorf("%s: is %+v", kind, program)
 		}
@@ -120,7 +122,7 @@ func TestDevDemoShop(t *testing.T) {
 		if stamps := kind == "standard" || kind == "private"; stamps && (program.TotalStamps == nil || *program.TotalStamps != 10) || kind == "standard" && !program.RepeatAfterReset {
 			t.Errorf("%s: is %+v", kind, program)
 		}
-		api.issue(id, map[string]string{"holder_name": "Ada"})
+		issueCard(api, id, map[string]string{"holder_name": "Ada"})
 	}
 }
 
@@ -129,7 +131,7 @@ func TestDevKeepsItsFile(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"--db", filepath.Join(dir, "kept.db"), "--listen", fmt.Sprintf("127.0.0.1:%d", freePort(t))}
 	first := startDev(t, args...)
-	made := first.api(first.ready.APIKey).issue(first.ready.ProgramIDs["standard"], map[string]string{"external_ref": "M-1"})
+	made := issueCard(first.api(first.ready.APIKey), first.ready.ProgramIDs["standard"], map[string]string{"external_ref": "M-1"})
 	first.stop()
 
 	second := startDev(t, args...)
@@ -137,10 +139,10 @@ func TestDevKeepsItsFile(t *testing.T) {
 		t.Errorf("the ready line changed over a restart:\n%s%s", first.line, second.line)
 	}
 	api := second.api(second.ready.APIKey)
-	if found := api.card(made.ID); found.ExternalRef == nil || *found.ExternalRef != "M-1" {
+	if found := readCard(api, made.ID); found.ExternalRef == nil || *found.ExternalRef != "M-1" {
 		t.Errorf("the card came back as %+v", found)
 	}
-	if all := api.cards(50); len(all) != 1 {
+	if all := listCards(api, 50); len(all) != 1 {
 		t.Errorf("%d cards after the restart", len(all))
 	}
 }
@@ -152,7 +154,7 @@ func TestDevThrowsItsFolderAway(t *testing.T) {
 	if found, _ := os.ReadDir(tmp); len(found) != 1 {
 		t.Errorf("while it runs there are %v", found)
 	}
-	p.api(p.ready.APIKey).issue(p.ready.ProgramIDs["standard"], nil)
+	issueCard(p.api(p.ready.APIKey), p.ready.ProgramIDs["standard"], nil)
 	p.stop()
 	if found, _ := os.ReadDir(tmp); len(found) != 0 {
 		t.Errorf("left behind: %v", found)
@@ -163,42 +165,42 @@ func TestDevClock(t *testing.T) {
 	t.Parallel()
 	p := startDev(t, "--clock", "2026-01-31T09:00:00+01:00")
 	control, api, program := p.outside(), p.api(p.ready.APIKey), p.ready.ProgramIDs["standard"]
-	shows := func(r reply, want string) {
+	shows := func(r *servertest.Reply, want string) {
 		t.Helper()
 		var clock struct{ Now string }
-		r.want(200).into(&clock)
+		r.Want(200).Decode(&clock)
 		if clock.Now != want {
 			t.Errorf("the clock shows %s, want %s", clock.Now, want)
 		}
 	}
-	shows(control.get("/dev/clock"), "2026-01-31T08:00:00.000Z")
+	shows(control.Get("/dev/clock"), "2026-01-31T08:00:00.000Z")
 	for range 3 {
-		if made := api.card(api.issue(program, nil).ID); made.CreatedAt != "2026-01-31T08:00:00.000Z" {
+		if made := readCard(api, issueCard(api, program, nil).ID); made.CreatedAt != "2026-01-31T08:00:00.000Z" {
 			t.Errorf("a card of %s", made.CreatedAt)
 		}
 	}
-	shows(control.get("/dev/clock"), "2026-01-31T08:00:00.000Z")
-	shows(control.post("/dev/clock", map[string]string{"advance": "26h"}), "2026-02-01T10:00:00.000Z")
-	if made := api.card(api.issue(program, nil).ID); made.CreatedAt != "2026-02-01T10:00:00.000Z" {
+	shows(control.Get("/dev/clock"), "2026-01-31T08:00:00.000Z")
+	shows(control.Post("/dev/clock", map[string]string{"advance": "26h"}), "2026-02-01T10:00:00.000Z")
+	if made := readCard(api, issueCard(api, program, nil).ID); made.CreatedAt != "2026-02-01T10:00:00.000Z" {
 		t.Errorf("a card of %s", made.CreatedAt)
 	}
-	shows(control.post("/dev/clock", map[string]string{"now": "2026-03-01T00:00:00Z"}), "2026-03-01T00:00:00.000Z")
-	control.post("/dev/clock", map[string]string{"now": "2026-02-28T00:00:00Z"}).want(400, "validation_failed")
-	control.post("/dev/clock", map[string]string{"advance": "-1h"}).want(400, "validation_failed")
-	shows(control.get("/dev/clock"), "2026-03-01T00:00:00.000Z")
+	shows(control.Post("/dev/clock", map[string]string{"now": "2026-03-01T00:00:00Z"}), "2026-03-01T00:00:00.000Z")
+	control.Post("/dev/clock", map[string]string{"now": "2026-02-28T00:00:00Z"}).Want(400, "validation_failed")
+	control.Post("/dev/clock", map[string]string{"advance": "-1h"}).Want(400, "validation_failed")
+	shows(control.Get("/dev/clock"), "2026-03-01T00:00:00.000Z")
 }
 
 func TestDevClockRuns(t *testing.T) {
 	t.Parallel()
 	p := startDev(t)
-	now := func(r reply) time.Time {
+	now := func(r *servertest.Reply) time.Time {
 		t.Helper()
 		var clock struct{ Now time.Time }
-		r.want(200).into(&clock)
+		r.Want(200).Decode(&clock)
 		return clock.Now
 	}
-	before := now(p.outside().get("/dev/clock"))
-	if after := now(p.outside().post("/dev/clock", map[string]string{"advance": "26h"})); after.Before(before.Add(26 * time.Hour)) {
+	before := now(p.outside().Get("/dev/clock"))
+	if after := now(p.outside().Post("/dev/clock", map[string]string{"advance": "26h"})); after.Before(before.Add(26 * time.Hour)) {
 		t.Errorf("from %s to %s in 26 hours", before, after)
 	}
 }
@@ -212,7 +214,7 @@ func TestDevRefusesOtherMachines(t *testing.T) {
 	for _, args := range [][]string{{"--listen", "0.0.0.0:0", "--allow-remote"}, {"--listen", "localhost:0"}} {
 		p := startDev(t, args...)
 		p.origin = "http://127.0.0.1" + p.origin[strings.LastIndexByte(p.origin, ':'):]
-		p.api(p.ready.APIKey).get("/me").want(200)
+		p.api(p.ready.APIKey).Get("/me").Want(200)
 	}
 }
 
@@ -249,7 +251,7 @@ func TestDevCurl(t *testing.T) {
 			t.Errorf("%s\nprinted %q (%v), want %d", text, out, err, want)
 		}
 	}
-	p.outside().get("/docs").want(200)
+	p.outside().Get("/docs").Want(200)
 }
 
 // asRequest makes the request that a curl command stands for.

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
 // device is a till as the command line prints it.
@@ -31,8 +33,6 @@ func (f *shopFile) devices() (all []device) {
 	f.list("device", "list")
 	return list.Data
 }
-
-func (p *process) till(token string) client { return client{p.t, p.origin + "/till/v1", token} }
 
 func TestDevices(t *testing.T) {
 	t.Parallel()
@@ -69,30 +69,30 @@ func TestDevices(t *testing.T) {
 		var me struct {
 			Device, Location, Shop struct{ ID string }
 		}
-		f.server.till(token).get("/me").want(200).into(&me)
+		f.server.till(token).Get("/me").Want(200).Decode(&me)
 		if me.Location.ID != location || me.Shop.ID != f.shop || me.Device.ID == "" {
 			t.Errorf("me is %+v", me)
 		}
 	}
-	program := api.program(`{"type":"access","name":"Gym","access_image_url":"https://example.com/gym.png"}`)
+	program := newProgram(api, `{"type":"access","name":"Gym","access_image_url":"https://example.com/gym.png"}`)
 	till := f.server.till(made.Token)
 	var issued card
-	till.post("/programs/"+program+"/cards", nil).want(201).into(&issued)
-	till.post("/cards/"+issued.ID+"/uses", nil).want(201)
+	till.Post("/programs/"+program+"/cards", nil).Want(201).Decode(&issued)
+	till.Post("/cards/"+issued.ID+"/uses", nil).Want(201)
 
 	// A token is no API key, and a key no token.
-	f.server.api(made.Token).get("/me").want(401, "unauthenticated")
-	f.server.till(api.key).get("/me").want(401, "unauthenticated")
-	f.server.till(second[:51]+"!").get("/me").want(401, "unauthenticated")
+	f.server.api(made.Token).Get("/me").Want(401, "unauthenticated")
+	f.server.till(api.Key).Get("/me").Want(401, "unauthenticated")
+	f.server.till(second[:51]+"!").Get("/me").Want(401, "unauthenticated")
 
 	// Revoked from the very next request on, also in the middle of a retry.
-	till.call("POST", "/cards/"+issued.ID+"/uses", nil, "Idempotency-Key", "last").want(201)
+	till.Call("POST", "/cards/"+issued.ID+"/uses", nil, "Idempotency-Key", "last").Want(201)
 	var revoked device
 	f.json(&revoked, "device", "revoke", made.ID)
-	till.get("/me").want(401, "unauthenticated")
-	till.get("/cards/"+issued.ID).want(401, "unauthenticated")
-	till.call("POST", "/cards/"+issued.ID+"/uses", nil, "Idempotency-Key", "last").want(401, "unauthenticated")
-	f.server.till(second).post("/cards/"+issued.ID+"/uses", nil).want(201)
+	till.Get("/me").Want(401, "unauthenticated")
+	till.Get("/cards/"+issued.ID).Want(401, "unauthenticated")
+	till.Call("POST", "/cards/"+issued.ID+"/uses", nil, "Idempotency-Key", "last").Want(401, "unauthenticated")
+	f.server.till(second).Post("/cards/"+issued.ID+"/uses", nil).Want(201)
 	if revoked.RevokedAt == nil || revoked.ID != made.ID || revoked.Token != "" {
 		t.Errorf("revoked %+v", revoked)
 	}
@@ -142,7 +142,7 @@ func TestDeviceRefusals(t *testing.T) {
 	f.refused("device", "create", "--location", here, "--shop", other.ID)("location")
 	f.refused("device", "revoke", made.ID, "--shop", other.ID)("device")
 	f.refused("location", "set-pin", here, "1234", "--shop", other.ID)("location")
-	f.server.till(made.Token).get("/me").want(200)
+	f.server.till(made.Token).Get("/me").Want(200)
 	if out := f.run("device", "list", "--shop", other.ID); strings.Contains(out, made.ID) {
 		t.Errorf("the other shop lists\n%s", out)
 	}
@@ -172,22 +172,22 @@ func TestSetPIN(t *testing.T) {
 	f := newShop(t)
 	api := f.api(f.makeKey("create", "--name", "Office"))
 	here, there := f.location("Centrale"), f.location("Stazione")
-	program := api.program(`{"type":"discount","name":"Friends","discount_percent":10}`)
+	program := newProgram(api, `{"type":"discount","name":"Friends","discount_percent":10}`)
 	till, elsewhere := f.server.till(f.makeDevice("--location", here).Token), f.server.till(f.makeDevice("--location", there).Token)
 	var made card
-	elsewhere.post("/programs/"+program+"/cards", nil).want(201).into(&made)
-	use := func(pin string) reply {
+	elsewhere.Post("/programs/"+program+"/cards", nil).Want(201).Decode(&made)
+	use := func(pin string) *servertest.Reply {
 		t.Helper()
 		if pin == "" {
-			return till.post("/cards/"+made.ID+"/uses", nil)
+			return till.Post("/cards/"+made.ID+"/uses", nil)
 		}
-		return till.call("POST", "/cards/"+made.ID+"/uses", nil, "X-Staff-Pin", pin)
+		return till.Call("POST", "/cards/"+made.ID+"/uses", nil, "X-Staff-Pin", pin)
 	}
 
-	use("").want(201)
-	api.call("PATCH", "/locations/"+here, `{"require_staff_pin":true}`).want(200)
-	if r := use("4711").want(401, "invalid_credentials"); !strings.Contains(r.error().Error.Message, "set-pin") {
-		t.Errorf("without a PIN the till is told %s", r.body)
+	use("").Want(201)
+	api.Call("PATCH", "/locations/"+here, `{"require_staff_pin":true}`).Want(200)
+	if r := use("4711").Want(401, "invalid_credentials"); !strings.Contains(r.Str("error.message"), "set-pin") {
+		t.Errorf("without a PIN the till is told %s", r.Body)
 	}
 	for _, wrong := range []string{"123", "123456789", "12a4", "12 4", "１２３４"} {
 		f.refused("location", "set-pin", here, wrong)("PIN")
@@ -197,37 +197,37 @@ func TestSetPIN(t *testing.T) {
 
 	f.secrets = append(f.secrets, "47114711")
 	f.list("location", "set-pin", here, "47114711")
-	use("").want(401, "invalid_credentials")
-	use("47114712").want(401, "invalid_credentials")
-	use("47114711").want(201)
-	till.get("/cards/" + made.ID).want(200) // what writes nothing asks for none
-	elsewhere.post("/cards/"+made.ID+"/uses", nil).want(201)
+	use("").Want(401, "invalid_credentials")
+	use("47114712").Want(401, "invalid_credentials")
+	use("47114711").Want(201)
+	till.Get("/cards/" + made.ID).Want(200) // what writes nothing asks for none
+	elsewhere.Post("/cards/"+made.ID+"/uses", nil).Want(201)
 
 	// A new PIN counts from the very next request on, the old one no more.
 	f.list("location", "set-pin", here, "2468")
-	use("47114711").want(401, "invalid_credentials")
-	use("2468").want(201)
+	use("47114711").Want(401, "invalid_credentials")
+	use("2468").Want(201)
 
 	// Five wrong ones in a row lock this device, and no other.
 	twin := f.server.till(f.makeDevice("--location", here).Token)
 	for range 4 {
-		use("1111").want(401, "invalid_credentials")
+		use("1111").Want(401, "invalid_credentials")
 	}
-	use("2468").want(201)
+	use("2468").Want(201)
 	for range 5 {
-		use("1111").want(401, "invalid_credentials")
+		use("1111").Want(401, "invalid_credentials")
 	}
-	if r := use("2468").want(429, "rate_limited"); r.header.Get("Retry-After") == "" {
+	if r := use("2468").Want(429, "rate_limited"); r.Header.Get("Retry-After") == "" {
 		t.Error("the locked device is not told when to come again")
 	}
-	till.get("/me").want(200)
-	twin.call("POST", "/cards/"+made.ID+"/uses", nil, "X-Staff-Pin", "2468").want(201)
+	till.Get("/me").Want(200)
+	twin.Call("POST", "/cards/"+made.ID+"/uses", nil, "X-Staff-Pin", "2468").Want(201)
 
 	// Without a PIN the demand stays, until it is dropped.
 	f.list("location", "set-pin", here)
-	twin.call("POST", "/cards/"+made.ID+"/uses", nil, "X-Staff-Pin", "2468").want(401, "invalid_credentials")
-	api.call("PATCH", "/locations/"+here, `{"require_staff_pin":false}`).want(200)
-	twin.post("/cards/"+made.ID+"/uses", nil).want(201)
+	twin.Call("POST", "/cards/"+made.ID+"/uses", nil, "X-Staff-Pin", "2468").Want(401, "invalid_credentials")
+	api.Call("PATCH", "/locations/"+here, `{"require_staff_pin":false}`).Want(200)
+	twin.Post("/cards/"+made.ID+"/uses", nil).Want(201)
 	f.list("audit")
 	f.keepsSecrets()
 }

@@ -115,10 +115,10 @@ func TestDiskFailsInAnErase(t *testing.T) {
 	for _, call := range []string{"pwrite64", "fsync", "ftruncate"} {
 		failed := 0
 		for n := 1; ; n++ {
-			id := d.api().issue(d.program, map[string]string{"external_ref": fmt.Sprint("erased-", call, n)}).ID
+			id := issueCard(d.api(), d.program, map[string]string{"external_ref": fmt.Sprint("erased-", call, n)}).ID
 			trace := filepath.Join(t.TempDir(), "trace")
 			r := finish(t, straced(trace, call, n, "card", "delete", id, "--db", d.db), nil)
-			gone := d.ask(d.api(), "GET", "/cards/"+id, nil).status == 404
+			gone := d.ask(d.api(), "GET", "/cards/"+id, nil).Status == 404
 			if gone != (r.code == 0) {
 				t.Errorf("%s number %d failed: erase ended with %d, the card is gone: %t\n%s", call, n, r.code, gone, r.stderr)
 			}

@@ -2,9 +2,9 @@ package e2e
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"punchcard/server/servertest"
 )
 
 // disk is a shop on a disk that fails at times.
@@ -41,12 +43,12 @@ func newDisk(t *testing.T, dir string) *disk {
 	d.run("shop", "create", "--name", "Bar Lux")
 	d.key = d.makeKey("create", "--name", "Office").Secret
 	d.serve()
-	d.program = d.api().program(stampCard)
-	d.card = d.api().issue(d.program, map[string]string{"external_ref": "first"}).ID
+	d.program = newProgram(d.api(), stampCard)
+	d.card = issueCard(d.api(), d.program, map[string]string{"external_ref": "first"}).ID
 	return d
 }
 
-func (d *disk) api() client { return d.server.api(d.key) }
+func (d *disk) api() *servertest.Client { return d.server.api(d.key) }
 
 func (d *disk) serve() {
 	d.t.Helper()
@@ -54,20 +56,14 @@ func (d *disk) serve() {
 }
 
 // ask makes a request, which must get an answer.
-func (d *disk) ask(c client, method, path string, body any, headers ...string) reply {
+func (d *disk) ask(c *servertest.Client, method, path string, body any, headers ...string) *servertest.Reply {
 	d.t.Helper()
-	r := reply{t: d.t, what: method + " " + path}
-	resp, err := d.http.Do(newRequest(d.t, method, c.url+path, c.key, body, headers...))
-	if err == nil {
-		r.status, r.header = resp.StatusCode, resp.Header
-		r.body, err = io.ReadAll(resp.Body)
-		resp.Body.Close()
-	}
-	if err != nil {
-		d.t.Errorf("%s: no answer: %v", r.what, err)
+	r := c.On(d.t).Via(d.http).Try(context.Background(), method, path, body, headers...)
+	if r.Err != nil {
+		d.t.Errorf("%s: no answer: %v", r.What, r.Err)
 		return r
 	}
-	r.sound()
+	r.Check()
 	return r
 }
 
@@ -82,15 +78,15 @@ func (d *disk) write() int {
 	r := d.ask(d.api(), "POST", "/programs/"+d.program+"/cards", map[string]string{"external_ref": ref, "holder_name": "Zoë " + ref}, "Idempotency-Key", ref)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	switch r.status {
+	switch r.Status {
 	case 201:
 		d.made[ref] = true
 	case 500:
 		d.refused[ref] = true
 	default:
-		d.t.Errorf("%s was answered %d %s", ref, r.status, r.body)
+		d.t.Errorf("%s was answered %d %s", ref, r.Status, r.Body)
 	}
-	return r.status
+	return r.Status
 }
 
 // failing checks what holds while no write can be made: writes are refused,
@@ -110,8 +106,8 @@ func (d *disk) failing(pages int) {
 				if status := d.write(); status != 500 {
 					d.t.Errorf("a write on a failing disk is answered %d", status)
 				}
-				if r := d.ask(d.api(), "GET", "/cards/"+d.card, nil); r.status != 200 {
-					d.t.Errorf("a read on a failing disk is answered %d %s", r.status, r.body)
+				if r := d.ask(d.api(), "GET", "/cards/"+d.card, nil); r.Status != 200 {
+					d.t.Errorf("a read on a failing disk is answered %d %s", r.Status, r.Body)
 				}
 			}
 		})
@@ -121,8 +117,8 @@ func (d *disk) failing(pages int) {
 		d.ask(outside, "GET", "/readyz", nil)
 	}
 	for path, want := range map[string]int{"/readyz": 503, "/healthz": 200} {
-		if r := d.ask(outside, "GET", path, nil); r.status != want {
-			d.t.Errorf("%s on a failing disk is answered %d", path, r.status)
+		if r := d.ask(outside, "GET", path, nil); r.Status != want {
+			d.t.Errorf("%s on a failing disk is answered %d", path, r.Status)
 		}
 	}
 	d.there()
@@ -134,8 +130,8 @@ func (d *disk) sound() {
 	if status := d.write(); status != 201 {
 		d.t.Errorf("the first write on a disk that is sound again is answered %d", status)
 	}
-	if r := d.ask(d.server.outside(), "GET", "/readyz", nil); r.status != 200 {
-		d.t.Errorf("/readyz on a disk that is sound again is answered %d", r.status)
+	if r := d.ask(d.server.outside(), "GET", "/readyz", nil); r.Status != 200 {
+		d.t.Errorf("/readyz on a disk that is sound again is answered %d", r.Status)
 	}
 }
 
@@ -143,7 +139,7 @@ func (d *disk) sound() {
 func (d *disk) refs() map[string]bool {
 	d.t.Helper()
 	refs := map[string]bool{}
-	for _, c := range d.api().cards(100) {
+	for _, c := range listCards(d.api(), 100) {
 		refs[*c.ExternalRef] = true
 	}
 	return refs

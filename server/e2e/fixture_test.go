@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
 // One script gets the same answers in every run, byte for byte, and again after
@@ -35,9 +37,9 @@ func TestDeterministicIDs(t *testing.T) {
 
 	script := func(p *process) string {
 		var seen []string
-		note := func(r reply) reply {
-			r.header.Del("Date") // real time, as of every HTTP server
-			seen = append(seen, fmt.Sprint(r.what, r.status, r.header, string(r.body)))
+		note := func(r *servertest.Reply) *servertest.Reply {
+			r.Header.Del("Date") // real time, as of every HTTP server
+			seen = append(seen, fmt.Sprint(r.What, r.Status, r.Header, string(r.Body)))
 			return r
 		}
 		mu.Lock()
@@ -47,18 +49,18 @@ func TestDeterministicIDs(t *testing.T) {
 		var made card
 		var hook struct{ ID string }
 		hooks := "/programs/" + p.ready.ProgramIDs["standard"] + "/webhooks"
-		note(api.call("POST", hooks, map[string]any{"url": "http://" + ln.Addr().String() + "/hook", "events": []string{"*"}, "payload_version": "v2"})).want(201).into(&hook)
-		note(api.call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/cards", `{"holder_name": "Ada"}`, "Idempotency-Key", "one")).want(201).into(&made)
-		note(out.call("POST", "/dev/receiver", nil)).want(201)
-		note(out.call("POST", "/dev/keys", `{"name": "Another"}`)).want(201)
-		note(out.call("POST", "/dev/shops", `{"name": "Second"}`)).want(201)
-		note(p.till(p.ready.TillToken).call("POST", "/cards/"+made.ID+"/stamps", `{"count": 2}`)).want(201)
-		note(api.call("GET", "/nowhere", nil)).want(404)
-		note(out.call("POST", "/dev/settle", nil)).want(200)
-		note(out.call("POST", "/dev/clock", `{"advance": "90m"}`)).want(200)
-		note(api.call("GET", "/transactions", nil)).want(200)
-		note(api.call("GET", hooks+"/"+hook.ID+"/deliveries", nil)).want(200)
-		note(out.call("GET", "/dev/audit", nil)).want(200)
+		note(api.Call("POST", hooks, map[string]any{"url": "http://" + ln.Addr().String() + "/hook", "events": []string{"*"}, "payload_version": "v2"})).Want(201).Decode(&hook)
+		note(api.Call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/cards", `{"holder_name": "Ada"}`, "Idempotency-Key", "one")).Want(201).Decode(&made)
+		note(out.Call("POST", "/dev/receiver", nil)).Want(201)
+		note(out.Call("POST", "/dev/keys", `{"name": "Another"}`)).Want(201)
+		note(out.Call("POST", "/dev/shops", `{"name": "Second"}`)).Want(201)
+		note(p.till(p.ready.TillToken).Call("POST", "/cards/"+made.ID+"/stamps", `{"count": 2}`)).Want(201)
+		note(api.Call("GET", "/nowhere", nil)).Want(404)
+		note(out.Call("POST", "/dev/settle", nil)).Want(200)
+		note(out.Call("POST", "/dev/clock", `{"advance": "90m"}`)).Want(200)
+		note(api.Call("GET", "/transactions", nil)).Want(200)
+		note(api.Call("GET", hooks+"/"+hook.ID+"/deliveries", nil)).Want(200)
+		note(out.Call("GET", "/dev/audit", nil)).Want(200)
 		mu.Lock()
 		defer mu.Unlock()
 		slices.Sort(got)                                                                             // they come over several connections
@@ -74,7 +76,7 @@ func TestDeterministicIDs(t *testing.T) {
 		t.Errorf("two runs differ:\n%s", difference(want, again))
 	}
 	for _, p := range []*process{first, second} {
-		p.outside().call("POST", "/dev/reset", nil).want(200)
+		p.outside().Call("POST", "/dev/reset", nil).Want(200)
 		if again := script(p); again != want {
 			t.Errorf("a run after a reset differs:\n%s", difference(want, again))
 		}
@@ -91,9 +93,9 @@ func TestDeterministicIDsOfAKeptFile(t *testing.T) {
 	for range 3 {
 		p := startDev(t, args...)
 		var hook, key, receiver secrets
-		p.api(p.ready.APIKey).call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/webhooks", `{"url": "http://127.0.0.1:9/hook", "events": ["*"]}`).want(201).into(&hook)
-		p.outside().call("POST", "/dev/keys", `{"name": "Another"}`).want(201).into(&key)
-		p.outside().call("POST", "/dev/receiver", nil).want(201).into(&receiver)
+		p.api(p.ready.APIKey).Call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/webhooks", `{"url": "http://127.0.0.1:9/hook", "events": ["*"]}`).Want(201).Decode(&hook)
+		p.outside().Call("POST", "/dev/keys", `{"name": "Another"}`).Want(201).Decode(&key)
+		p.outside().Call("POST", "/dev/receiver", nil).Want(201).Decode(&receiver)
 		receiver.URL = strings.TrimPrefix(receiver.URL, p.origin)
 		for _, one := range []secrets{hook, key, receiver} {
 			if made[one] {
@@ -141,7 +143,7 @@ func TestServeHasNoControlAPI(t *testing.T) {
 		"--api-key-rate-limit-per-minute", "0")
 	for _, path := range []string{"/dev", "/dev/", "/dev/reset", "/dev/clock", "/dev/settle", "/dev/requests", "/dev/faults", "/dev/receiver", "/dev/receiver/x", "/dev/shops", "/dev/keys", "/dev/audit", "/dev/emails"} {
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
-			p.outside().call(method, path, nil).want(404, "not_found")
+			p.outside().Call(method, path, nil).Want(404, "not_found")
 		}
 	}
 	// Nor does a variable, or a flag that dev has.
@@ -164,27 +166,27 @@ func TestDevSeed(t *testing.T) {
 	if err := json.Unmarshal([]byte(p.line), &line); err != nil {
 		t.Fatal(err)
 	}
-	first := string(api.get("/cards/" + line.Refs["bread-01"]).want(200).body)
-	cards := len(api.cards(100))
+	first := string(api.Get("/cards/" + line.Refs["bread-01"]).Want(200).Body)
+	cards := len(listCards(api, 100))
 	if cards < 10 || len(p.ready.LocationIDs) != 2 {
 		t.Fatalf("the seed left %d cards, %d locations", cards, len(p.ready.LocationIDs))
 	}
-	api.issue(p.ready.ProgramIDs["standard"], map[string]string{"external_ref": "new"})
+	issueCard(api, p.ready.ProgramIDs["standard"], map[string]string{"external_ref": "new"})
 	p.stop()
 
 	p = startDev(t, args...)
 	api = p.api(p.ready.APIKey)
-	if n := len(api.cards(100)); n != cards+1 {
+	if n := len(listCards(api, 100)); n != cards+1 {
 		t.Errorf("%d cards after a second start, want the %d of the seed and one", n, cards)
 	}
-	p.outside().call("POST", "/dev/reset", nil).want(200)
-	if n := len(api.cards(100)); n != cards {
+	p.outside().Call("POST", "/dev/reset", nil).Want(200)
+	if n := len(listCards(api, 100)); n != cards {
 		t.Errorf("%d cards after the reset, want the %d of the seed", n, cards)
 	}
-	if again := string(api.get("/cards/" + line.Refs["bread-01"]).want(200).body); again != first {
+	if again := string(api.Get("/cards/" + line.Refs["bread-01"]).Want(200).Body); again != first {
 		t.Errorf("after the reset the card is %s, was %s", again, first)
 	}
-	p.outside().call("GET", "/dev/seed.schema.json", nil).want(200)
+	p.outside().Call("GET", "/dev/seed.schema.json", nil).Want(200)
 
 	bad := filepath.Join(t.TempDir(), "bad.json")
 	if err := os.WriteFile(bad, []byte("{\"shops\": [\n{\"name\": 3}]}"), 0o600); err != nil {

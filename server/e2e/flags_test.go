@@ -181,16 +181,16 @@ func TestRateLimit(t *testing.T) {
 	f := newShop(t, "--api-key-rate-limit-per-minute", "3")
 	api, other := f.api(f.makeKey("create", "--name", "CRM")), f.api(f.makeKey("create", "--name", "Other"))
 	for i := range 3 {
-		r := api.get("/me").want(200)
-		if limit, left := r.header.Get("RateLimit-Limit"), r.header.Get("RateLimit-Remaining"); limit != "3" || left != fmt.Sprint(2-i) {
+		r := api.Get("/me").Want(200)
+		if limit, left := r.Header.Get("RateLimit-Limit"), r.Header.Get("RateLimit-Remaining"); limit != "3" || left != fmt.Sprint(2-i) {
 			t.Errorf("request %d: limit %s, remaining %s", i+1, limit, left)
 		}
 	}
-	r := api.get("/me").want(429, "rate_limited")
-	if n, err := strconv.Atoi(r.header.Get("Retry-After")); err != nil || n < 1 || n > 60 {
-		t.Errorf("Retry-After is %q", r.header.Get("Retry-After"))
+	r := api.Get("/me").Want(429, "rate_limited")
+	if n, err := strconv.Atoi(r.Header.Get("Retry-After")); err != nil || n < 1 || n > 60 {
+		t.Errorf("Retry-After is %q", r.Header.Get("Retry-After"))
 	}
-	other.get("/me").want(200)
+	other.Get("/me").Want(200)
 
 	// The default of serve, and what the variable says.
 	if limit := newShop(t).defaultRate(); limit != "300" {
@@ -198,13 +198,13 @@ func TestRateLimit(t *testing.T) {
 	}
 	p := startDevWith(t, []string{"API_KEY_RATE_LIMIT_PER_MINUTE=1"})
 	demo := p.api(p.ready.APIKey)
-	demo.get("/me").want(200)
-	demo.get("/me").want(429, "rate_limited")
+	demo.Get("/me").Want(200)
+	demo.Get("/me").Want(429, "rate_limited")
 }
 
 func (f *shopFile) defaultRate() string {
 	f.t.Helper()
-	return f.api(f.makeKey("create", "--name", "CRM")).get("/me").want(200).header.Get("RateLimit-Limit")
+	return f.api(f.makeKey("create", "--name", "CRM")).Get("/me").Want(200).Header.Get("RateLimit-Limit")
 }
 
 func TestLimitsTakeEffect(t *testing.T) {
@@ -218,7 +218,7 @@ func TestLimitsTakeEffect(t *testing.T) {
 	api := p.api(p.ready.APIKey)
 
 	for range 3 {
-		api.issue(p.ready.ProgramIDs["prepaid"], nil)
+		issueCard(api, p.ready.ProgramIDs["prepaid"], nil)
 	}
 	for _, asked := range []string{"", "?limit=100", "?limit=2"} {
 		var page struct {
@@ -226,44 +226,44 @@ func TestLimitsTakeEffect(t *testing.T) {
 			Limit      int
 			NextCursor *string `json:"next_cursor"`
 		}
-		api.get("/cards" + asked).want(200).into(&page)
+		api.Get("/cards" + asked).Want(200).Decode(&page)
 		if len(page.Data) != 2 || page.Limit != 2 || page.NextCursor == nil {
 			t.Errorf("/cards%s: %d cards, limit %d", asked, len(page.Data), page.Limit)
 		}
 	}
-	if n := len(api.cards(100)); n != 3 {
+	if n := len(listCards(api, 100)); n != 3 {
 		t.Errorf("%d cards in all", n)
 	}
 
 	issue := "/programs/" + p.ready.ProgramIDs["prepaid"] + "/cards"
-	api.call("POST", issue, `{}`, "Idempotency-Key", "123456789").wantDetail("Idempotency-Key", "too_long")
-	api.call("POST", issue, `{}`, "Idempotency-Key", "12345678").want(201)
+	wantDetail(api.Call("POST", issue, `{}`, "Idempotency-Key", "123456789"), "Idempotency-Key", "too_long")
+	api.Call("POST", issue, `{}`, "Idempotency-Key", "12345678").Want(201)
 
-	made := api.issue(p.ready.ProgramIDs["prepaid"], nil)
+	made := issueCard(api, p.ready.ProgramIDs["prepaid"], nil)
 	if !strings.HasPrefix(made.InstallURL, "https://cards.example.com/shop/i/") || made.LinkEnds != "2026-01-31T09:00:00.000Z" {
 		t.Errorf("the install link is %s until %s", made.InstallURL, made.LinkEnds)
 	}
-	if got := string(p.outside().get("/pricing").want(200).body); got != `{"plan":"free"}` {
+	if got := string(p.outside().Get("/pricing").Want(200).Body); got != `{"plan":"free"}` {
 		t.Errorf("/pricing answers %s", got)
 	}
-	p.outside().post("/dev/keys", `{"name":"Third"}`).want(422, "unprocessable_entity")
+	p.outside().Post("/dev/keys", `{"name":"Third"}`).Want(422, "unprocessable_entity")
 
 	plain := startDev(t)
-	plain.outside().get("/pricing").want(404, "not_found")
+	plain.outside().Get("/pricing").Want(404, "not_found")
 }
 
 func TestPrizeLimits(t *testing.T) {
 	t.Parallel()
 	f := newShop(t, "--prize-max-thresholds", "2", "--prize-max-options", "1", "--prize-name-max-length", "5", "--prize-description-max-length", "6", "--localization-max-length", "4")
 	api := f.api(f.makeKey("create", "--name", "CRM"))
-	prizes := "/programs/" + api.program(`{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`) + "/prizes"
-	api.post(prizes, `{"threshold":1,"name":"Cookie"}`).wantDetail("name", "too_long")
-	api.post(prizes, `{"threshold":1,"name":"Caffè","description":"Espresso"}`).wantDetail("description", "too_long")
-	api.post(prizes, `{"threshold":1,"name":"Caffè","name_localizations":{"it":"Caffè"}}`).wantDetail("name_localizations.it", "too_long")
-	api.post(prizes, `{"threshold":1,"name":"Caffè","description":"Small.","name_localizations":{"it":"Dono"}}`).want(201)
-	api.post(prizes, `{"threshold":1,"name":"Two"}`).want(422, "unprocessable_entity")
-	api.post(prizes, `{"threshold":2,"name":"Two"}`).want(201)
-	api.post(prizes, `{"threshold":3,"name":"Three"}`).want(422, "unprocessable_entity")
+	prizes := "/programs/" + newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`) + "/prizes"
+	wantDetail(api.Post(prizes, `{"threshold":1,"name":"Cookie"}`), "name", "too_long")
+	wantDetail(api.Post(prizes, `{"threshold":1,"name":"Caffè","description":"Espresso"}`), "description", "too_long")
+	wantDetail(api.Post(prizes, `{"threshold":1,"name":"Caffè","name_localizations":{"it":"Caffè"}}`), "name_localizations.it", "too_long")
+	api.Post(prizes, `{"threshold":1,"name":"Caffè","description":"Small.","name_localizations":{"it":"Dono"}}`).Want(201)
+	api.Post(prizes, `{"threshold":1,"name":"Two"}`).Want(422, "unprocessable_entity")
+	api.Post(prizes, `{"threshold":2,"name":"Two"}`).Want(201)
+	api.Post(prizes, `{"threshold":3,"name":"Three"}`).Want(422, "unprocessable_entity")
 }
 
 func TestControlAPIIsOnlyInDev(t *testing.T) {
@@ -272,11 +272,11 @@ func TestControlAPIIsOnlyInDev(t *testing.T) {
 	for _, path := range []string{"/dev/reset", "/dev/clock", "/dev/shops", "/dev/keys", "/dev/locations", "/dev/devices", "/dev/settle", "/dev/requests", "/dev/faults", "/dev/receiver",
 		"/dev/audit", "/dev/emails", "/dev/shops/" + f.shop, "/dev/", "/dev"} {
 		for _, method := range []string{"GET", "POST", "PATCH", "DELETE", "PUT"} {
-			f.server.outside().call(method, path, nil).want(404, "not_found")
+			f.server.outside().Call(method, path, nil).Want(404, "not_found")
 		}
 	}
 	for _, path := range []string{"/healthz", "/readyz", "/docs", "/openapi.json"} {
-		f.server.outside().get(path).want(200)
+		f.server.outside().Get(path).Want(200)
 	}
 }
 

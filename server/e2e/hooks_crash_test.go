@@ -1,9 +1,9 @@
 package e2e
 
 import (
+	"context"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -21,12 +22,12 @@ var killsFlag = flag.Int("kills", 50, "how often TestWebhooksSurviveKills kills 
 // outcomes are written.
 const laneTaken = 256
 
-// onslaught is a shop at work while its server is killed again and again.
-type onslaught struct {
+// crashedShop is a shop at work while its server is killed again and again.
+type crashedShop struct {
 	t         *testing.T
 	f         *shopFile
 	http      *http.Client
-	api, till client
+	api, till *servertest.Client
 	program   string
 	args      []string
 	endpoints []*endpoint
@@ -47,7 +48,7 @@ func TestWebhooksSurviveKills(t *testing.T) {
 	const seed = 20260301
 	t.Logf("seed %d", seed)
 	chance := rand.New(rand.NewPCG(seed, uint64(*killsFlag)))
-	o := newOnslaught(t)
+	o := newCrashedShop(t)
 	var writers sync.WaitGroup
 	for n := range 6 {
 		writers.Go(func() { o.write(n) })
@@ -92,9 +93,9 @@ func TestWebhooksSurviveKills(t *testing.T) {
 	o.repeats()
 }
 
-func newOnslaught(t *testing.T) *onslaught {
+func newCrashedShop(t *testing.T) *crashedShop {
 	t.Helper()
-	o := &onslaught{t: t, f: &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}, beats: newPulse(), over: make(chan struct{}),
+	o := &crashedShop{t: t, f: &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}, beats: newPulse(), over: make(chan struct{}),
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}, told: map[happening]bool{}, link: map[string]bool{}}
 	t.Cleanup(o.http.CloseIdleConnections)
 	o.f.run("shop", "create", "--name", "Bar Lux")
@@ -106,8 +107,8 @@ func newOnslaught(t *testing.T) *onslaught {
 		"--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-backoff-base", "10ms", "--webhook-delivery-timeout-ms", "60000"}
 	o.away.Lock()
 	o.start()
-	o.api, o.till = o.f.api(k), client{t, o.f.server.origin + "/till/v1", device.Token}
-	o.program = o.api.program(`{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`)
+	o.api, o.till = o.f.api(k), o.f.server.till(device.Token)
+	o.program = newProgram(o.api, `{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`)
 
 	o.endpoint("prompt", `{"events":["*"]}`, func(event string) bool { return event != "transaction.created" },
 		func(arrival, <-chan struct{}) int { return http.StatusOK })
@@ -126,7 +127,7 @@ func newOnslaught(t *testing.T) *onslaught {
 }
 
 // late answers when others have got a good deal more.
-func (o *onslaught) late(_ arrival, gone <-chan struct{}) int {
+func (o *crashedShop) late(_ arrival, gone <-chan struct{}) int {
 	for from := o.beats.count(); ; {
 		n, more := o.beats.read()
 		if n >= from+60 {
@@ -142,24 +143,24 @@ func (o *onslaught) late(_ arrival, gone <-chan struct{}) int {
 	}
 }
 
-func (o *onslaught) endpoint(name, fields string, takes func(string) bool, answer func(arrival, <-chan struct{}) int) {
+func (o *crashedShop) endpoint(name, fields string, takes func(string) bool, answer func(arrival, <-chan struct{}) int) {
 	o.t.Helper()
 	e := newEndpoint(o.t, name, o.beats)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.takes, e.answer = takes, answer
-	o.api.post("/programs/"+o.program+"/webhooks", strings.TrimSuffix(fields, "}")+`,"url":"`+e.url+`/hook"}`).want(201).into(&e.hook)
+	o.api.Post("/programs/"+o.program+"/webhooks", strings.TrimSuffix(fields, "}")+`,"url":"`+e.url+`/hook"}`).Want(201).Decode(&e.hook)
 	o.endpoints = append(o.endpoints, e)
 }
 
-func (o *onslaught) start() {
+func (o *crashedShop) start() {
 	o.t.Helper()
 	o.f.server = startServe(o.t, o.f.db, o.args[3:]...)
 	o.f.server.leavers = true
 }
 
 // kill ends the server and returns what it left to be sent, by endpoint. The caller holds away.
-func (o *onslaught) kill(round int) (left []map[string]bool) {
+func (o *crashedShop) kill(round int) (left []map[string]bool) {
 	o.t.Helper()
 	o.f.server.signal(syscall.SIGKILL)
 	o.f.server.wait()
@@ -186,7 +187,7 @@ func (o *onslaught) kill(round int) (left []map[string]bool) {
 }
 
 // write issues cards and stamps them until the end.
-func (o *onslaught) write(n int) {
+func (o *crashedShop) write(n int) {
 	chance := rand.New(rand.NewPCG(uint64(n), 7))
 	for i := 0; ; i++ {
 		key := fmt.Sprintf("writer-%d-%d", n, i)
@@ -220,12 +221,12 @@ func (o *onslaught) write(n int) {
 }
 
 // untilBack waits while no server runs.
-func (o *onslaught) untilBack() {
+func (o *crashedShop) untilBack() {
 	o.away.RLock()
 	defer o.away.RUnlock()
 }
 
-func (o *onslaught) happened(id string, events ...string) {
+func (o *crashedShop) happened(id string, events ...string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, event := range events {
@@ -235,29 +236,23 @@ func (o *onslaught) happened(id string, events ...string) {
 
 // ask makes a write until there is an answer. It is false at the end of the
 // test, before the first try.
-func (o *onslaught) ask(c client, path string, body any, key string, into any) bool {
+func (o *crashedShop) ask(c *servertest.Client, path string, body any, key string, into any) bool {
 	select {
 	case <-o.over:
 		return false
 	default:
 	}
 	for range 100_000 {
-		resp, err := o.http.Do(newRequest(o.t, "POST", c.url+path, c.key, body, "Idempotency-Key", key))
-		if err == nil {
-			var raw []byte
-			raw, err = io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if err == nil {
-				r := reply{o.t, key, resp.StatusCode, resp.Header, raw}
-				r.sound()
-				if r.status != 201 {
-					o.t.Errorf("%s: answered %d %s", key, r.status, raw)
-					return false
-				}
-				r.into(into)
-				o.beats.beat()
-				return true
+		r := c.On(o.t).Via(o.http).Try(context.Background(), "POST", path, body, "Idempotency-Key", key)
+		if r.Err == nil {
+			r.Check()
+			if r.Status != 201 {
+				o.t.Errorf("%s: answered %d %s", key, r.Status, r.Body)
+				return false
 			}
+			r.Decode(into)
+			o.beats.beat()
+			return true
 		}
 		o.untilBack()
 	}

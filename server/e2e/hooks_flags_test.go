@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
 // hooks are the webhooks of a program, under the flags of the file's server.
-func (f *shopFile) hooks(k key, program string) (c client, path string) {
+func (f *shopFile) hooks(k key, program string) (c *servertest.Client, path string) {
 	return f.api(k), "/programs/" + program + "/webhooks"
 }
 
@@ -16,7 +18,7 @@ func TestWebhookTargets(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
 	k := f.makeKey("create", "--name", "Office")
-	program := f.api(k).program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	program := newProgram(f.api(k), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
 	const here, plain, private, metadata = "https://127.0.0.1/hook", "http://127.0.0.1/hook", "https://10.1.2.3/hook", "https://169.254.169.254/hook"
 	for _, run := range []struct {
 		flags []string
@@ -31,12 +33,12 @@ func TestWebhookTargets(t *testing.T) {
 		f.server = startServe(t, f.db, run.flags...)
 		c, path := f.hooks(k, program)
 		for url, code := range run.codes {
-			r := c.post(path, map[string]any{"url": url, "events": []string{"*"}})
+			r := c.Post(path, map[string]any{"url": url, "events": []string{"*"}})
 			if code == "" {
-				r.want(201)
+				r.Want(201)
 				continue
 			}
-			r.wantDetail("url", code)
+			wantDetail(r, "url", code)
 		}
 	}
 	for args, code := range map[string]string{"": "", "--strict-webhook-targets": "invalid_value"} {
@@ -44,11 +46,11 @@ func TestWebhookTargets(t *testing.T) {
 		if args != "" {
 			p = startDev(t, args)
 		}
-		r := p.api(p.ready.APIKey).post("/programs/"+p.ready.ProgramIDs["access"]+"/webhooks", map[string]any{"url": plain, "events": []string{"*"}})
+		r := p.api(p.ready.APIKey).Post("/programs/"+p.ready.ProgramIDs["access"]+"/webhooks", map[string]any{"url": plain, "events": []string{"*"}})
 		if code == "" {
-			r.want(201)
+			r.Want(201)
 		} else {
-			r.wantDetail("url", code)
+			wantDetail(r, "url", code)
 		}
 	}
 	for _, bad := range []string{"10.1.2.3/16", "10.0.0.0", "::ffff:10.0.0.0/104"} {
@@ -64,21 +66,21 @@ func TestHeldWebhooks(t *testing.T) {
 	relaxed := []string{"--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-send-custom-headers"}
 	f := newShop(t, append(relaxed, "--webhook-hold")...)
 	k := f.makeKey("create", "--name", "Office")
-	program := f.api(k).program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	program := newProgram(f.api(k), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
 	c, path := f.hooks(k, program)
 	headers := make(chan http.Header, 100)
 	e.mu.Lock()
 	e.takes = func(string) bool { return true }
 	e.answer = func(arrival, <-chan struct{}) int { return http.StatusOK }
 	e.hear = func(h http.Header) { headers <- h }
-	c.post(path, map[string]any{"url": e.url, "events": []string{"card.added"}, "bearer_token": "sesame", "custom_headers": map[string]string{"X-Shop": "Lux"}}).want(201).into(&e.hook)
+	c.Post(path, map[string]any{"url": e.url, "events": []string{"card.added"}, "bearer_token": "sesame", "custom_headers": map[string]string{"X-Shop": "Lux"}}).Want(201).Decode(&e.hook)
 	e.mu.Unlock()
 	told := map[happening]bool{}
 	for i := range 20 {
-		told[happening{"card.added", f.api(k).issue(program, map[string]string{"external_ref": fmt.Sprint(i)}).ID}] = true
+		told[happening{"card.added", issueCard(f.api(k), program, map[string]string{"external_ref": fmt.Sprint(i)}).ID}] = true
 	}
 	var log struct{ Items []delivered }
-	c.get(path + "/" + e.hook.ID + "/deliveries").want(200).into(&log)
+	c.Get(path + "/" + e.hook.ID + "/deliveries").Want(200).Decode(&log)
 	for _, d := range log.Items {
 		if d.Attempts != 0 {
 			t.Errorf("sent: %+v", d)

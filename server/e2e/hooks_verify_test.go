@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"punchcard/server/servertest"
 )
 
 // delivered is an entry of a delivery log.
@@ -28,7 +30,7 @@ type delivered struct {
 type subscriber struct {
 	t    *testing.T
 	p    *process
-	api  client
+	api  *servertest.Client
 	path string
 	hook webhook
 	n    int
@@ -54,7 +56,7 @@ func subscribe(t *testing.T) (s *subscriber, came chan parcel) {
 	}))
 	t.Cleanup(receiver.Close)
 	s = &subscriber{t: t, p: p, api: p.api(p.ready.APIKey), path: "/programs/" + p.ready.ProgramIDs["standard"] + "/webhooks"}
-	s.api.post(s.path, map[string]any{"url": receiver.URL, "events": []string{"card.added"}}).want(201).into(&s.hook)
+	s.api.Post(s.path, map[string]any{"url": receiver.URL, "events": []string{"card.added"}}).Want(201).Decode(&s.hook)
 	s.path += "/" + s.hook.ID
 	return s, came
 }
@@ -62,17 +64,17 @@ func subscribe(t *testing.T) (s *subscriber, came chan parcel) {
 // patch changes the webhook.
 func (s *subscriber) patch(fields any) {
 	s.t.Helper()
-	s.api.call("PATCH", s.path, fields).want(200).into(&s.hook)
+	s.api.Call("PATCH", s.path, fields).Want(200).Decode(&s.hook)
 }
 
 // send has one event sent and returns what the log says of it.
 func (s *subscriber) send() delivered {
 	s.t.Helper()
 	s.n++
-	s.api.issue(s.p.ready.ProgramIDs["standard"], map[string]string{"external_ref": fmt.Sprint("guest-", s.n), "holder_name": "Zoë O’Connor 漢"})
-	s.p.outside().post("/dev/settle", nil).want(200)
+	issueCard(s.api, s.p.ready.ProgramIDs["standard"], map[string]string{"external_ref": fmt.Sprint("guest-", s.n), "holder_name": "Zoë O’Connor 漢"})
+	s.p.outside().Post("/dev/settle", nil).Want(200)
 	var log struct{ Items []delivered }
-	s.api.get(s.path + "/deliveries?limit=1").want(200).into(&log)
+	s.api.Get(s.path + "/deliveries?limit=1").Want(200).Decode(&log)
 	return log.Items[0]
 }
 

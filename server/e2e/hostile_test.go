@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"punchcard/server/servertest"
 )
 
 // request writes a whole request with a body.
@@ -17,7 +19,7 @@ func request(method, path, key, headers, body string) string {
 
 // hostile is a server for clients that misbehave, and a good client that
 // sees whether the others left anything behind.
-func hostile(t *testing.T) (p *process, api client, issue string) {
+func hostile(t *testing.T) (p *process, api *servertest.Client, issue string) {
 	t.Helper()
 	p = startDev(t)
 	p.leavers = true
@@ -28,30 +30,30 @@ func TestAmbiguousHeaders(t *testing.T) {
 	t.Parallel()
 	p, api, issue := hostile(t)
 	key := p.ready.APIKey
-	ask := func(text string) reply {
+	ask := func(text string) *servertest.Reply {
 		t.Helper()
 		return p.dial(t).send(text).receive("POST")
 	}
-	ask(request("POST", issue, key, "Authorization: Bearer "+key+"\r\n", "{}")).want(401, "unauthenticated")
-	ask(request("POST", issue, key, "authorization: Bearer "+p.ready.RestrictedAPIKey+"\r\n", "{}")).want(401, "unauthenticated")
-	ask(request("POST", issue, key, "Idempotency-Key: a\r\nIdempotency-Key: b\r\n", "{}")).wantDetail("Idempotency-Key", "invalid_value")
-	ask(request("POST", issue, key, "Idempotency-Key:\r\n", "{}")).wantDetail("Idempotency-Key", "too_short")
+	ask(request("POST", issue, key, "Authorization: Bearer "+key+"\r\n", "{}")).Want(401, "unauthenticated")
+	ask(request("POST", issue, key, "authorization: Bearer "+p.ready.RestrictedAPIKey+"\r\n", "{}")).Want(401, "unauthenticated")
+	wantDetail(ask(request("POST", issue, key, "Idempotency-Key: a\r\nIdempotency-Key: b\r\n", "{}")), "Idempotency-Key", "invalid_value")
+	wantDetail(ask(request("POST", issue, key, "Idempotency-Key:\r\n", "{}")), "Idempotency-Key", "too_short")
 	for _, headers := range []string{"Host: other\r\n", "Content-Length: 1\r\n", "Content-Length: -1\r\n", "Authorization : Bearer x\r\n", " folded: x\r\n", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
 		"Transfer-Encoding: xchunked\r\n", "X-Name: a\x00b\r\n"} {
-		if r := ask(request("POST", issue, key, headers, "{}")); r.status < 400 || r.status == 500 {
-			t.Errorf("%q: answered %d %s", headers, r.status, r.body)
+		if r := ask(request("POST", issue, key, headers, "{}")); r.Status < 400 || r.Status == 500 {
+			t.Errorf("%q: answered %d %s", headers, r.Status, r.Body)
 		}
 	}
 	for _, line := range []string{"POST", "POST /", "POST  / HTTP/1.1", "POST / HTTP/9.9", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "GET http://[::1 HTTP/1.1", "PRI * HTTP/2.0"} {
-		if r := ask(line + "\r\nHost: x\r\n\r\n"); r.status < 400 || r.status == 500 {
-			t.Errorf("%q: answered %d %s", line, r.status, r.body)
+		if r := ask(line + "\r\nHost: x\r\n\r\n"); r.Status < 400 || r.Status == 500 {
+			t.Errorf("%q: answered %d %s", line, r.Status, r.Body)
 		}
 	}
 	for _, bad := range []string{"", "Bearer", "Bearer ", "Basic " + key, "Bearer  " + key, "Bearer " + key + "x", "Bearer " + key + " " + key, "Token " + key, "Bearer " + key[:51] + "é"} {
-		p.api("").call("GET", "/me", nil, "Authorization", bad).want(401, "unauthenticated")
+		p.api("").Call("GET", "/me", nil, "Authorization", bad).Want(401, "unauthenticated")
 	}
-	p.api("").call("GET", "/me", nil, "Authorization", "bearer "+key).want(200)
-	if n := len(api.cards(50)); n != 0 {
+	p.api("").Call("GET", "/me", nil, "Authorization", "bearer "+key).Want(200)
+	if n := len(listCards(api, 50)); n != 0 {
 		t.Errorf("%d cards were made", n)
 	}
 }
@@ -67,8 +69,8 @@ func TestOversizedRequests(t *testing.T) {
 		t.Helper()
 		w := p.dial(t)
 		go io.WriteString(w.Conn, text)
-		if r := w.receive("POST"); r.status != status {
-			t.Errorf("%.60q: answered %d %s, want %d", text, r.status, r.body, status)
+		if r := w.receive("POST"); r.Status != status {
+			t.Errorf("%.60q: answered %d %s, want %d", text, r.Status, r.Body, status)
 		}
 		w.closed()
 	}
@@ -83,19 +85,19 @@ func TestOversizedRequests(t *testing.T) {
 
 	// Exactly 1 MiB is fine, also in chunks and in single bytes.
 	full := "{}" + strings.Repeat(" ", 1<<20-2)
-	p.dial(t).send(request("POST", issue, key, "", full)).receive("POST").want(201)
-	p.dial(t).send(head("POST", issue, key) + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n" + strings.Repeat(chunk, 15) + "0\r\n\r\n").receive("POST").want(201)
+	p.dial(t).send(request("POST", issue, key, "", full)).receive("POST").Want(201)
+	p.dial(t).send(head("POST", issue, key) + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n" + strings.Repeat(chunk, 15) + "0\r\n\r\n").receive("POST").Want(201)
 	w := p.dial(t)
 	for _, b := range []byte(request("POST", issue, key, "", `{"holder_name":"Byte"}`)) {
 		w.send(string(b))
 	}
-	w.receive("POST").want(201)
+	w.receive("POST").Want(201)
 
 	for _, text := range []string{strings.Repeat("[", 1<<20), `{"holder_name":` + strings.Repeat("[", 1<<19), strings.Repeat(`{"a":`, 100_000), "{" + strings.Repeat(`"a":1,`, 100_000) + `"b":1}`,
 		`{"holder_name":1` + strings.Repeat("0", 500_000) + "}", `{"holder_name":"` + strings.Repeat(`\u0041`, 100_000) + `"}`} {
-		p.dial(t).send(request("POST", issue, key, "", text)).receive("POST").want(400, "validation_failed")
+		p.dial(t).send(request("POST", issue, key, "", text)).receive("POST").Want(400, "validation_failed")
 	}
-	if n := len(api.cards(50)); n != 3 {
+	if n := len(listCards(api, 50)); n != 3 {
 		t.Errorf("%d cards, want the 3 that were answered", n)
 	}
 }
@@ -109,18 +111,18 @@ func TestStrangeBodies(t *testing.T) {
 	}
 	for _, body := range []string{string(wide), string(wide[2:]), "\xef\xbb\xbf{}", "{\"holder_name\":\"\xff\"}", `{"holder_name":"\u0000"}`, `{"holder_name":"\ud800"}`, `{"holder_name":"a","holder_name":"b"}`,
 		`{}{}`, `{} x`, `[]`, `null`, `"x"`, `1`, `{`, `{"holder_name":"A"`, `{'holder_name':'A'}`, "{\"holder_name\":\"a\nb\"}", `{"Holder_Name":"A"}`, `{"holder_name":NaN}`, "\x1f\x8b\x08\x00"} {
-		api.post(issue, body).want(400, "validation_failed")
+		api.Post(issue, body).Want(400, "validation_failed")
 	}
 	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", "application/json x", "jsonapplication/json"} {
-		p.dial(t).send(request("POST", issue, api.key, "Content-Type: "+kind+"\r\n", "{}")).receive("POST").want(415, "bad_request")
-		p.dial(t).send(request("POST", issue, api.key, "Content-Type: "+kind+"\r\n", "")).receive("POST").want(201)
+		p.dial(t).send(request("POST", issue, api.Key, "Content-Type: "+kind+"\r\n", "{}")).receive("POST").Want(415, "bad_request")
+		p.dial(t).send(request("POST", issue, api.Key, "Content-Type: "+kind+"\r\n", "")).receive("POST").Want(201)
 	}
 	for _, kind := range []string{"application/json", "application/json; charset=utf-8", "APPLICATION/JSON", "application/merge-patch+json"} {
-		p.dial(t).send(request("POST", issue, api.key, "Content-Type: "+kind+"\r\n", `{"holder_name":"Zoë"}`)).receive("POST").want(201)
+		p.dial(t).send(request("POST", issue, api.Key, "Content-Type: "+kind+"\r\n", `{"holder_name":"Zoë"}`)).receive("POST").Want(201)
 	}
-	p.dial(t).send(request("GET", "/me", api.key, "", "not read")).receive("GET").want(200)
-	p.dial(t).send(request("DELETE", "/programs/prg_none/prizes/prz_none", api.key, "", "not read")).receive("DELETE").want(404, "not_found")
-	if n := len(api.cards(50)); n != 10 {
+	p.dial(t).send(request("GET", "/me", api.Key, "", "not read")).receive("GET").Want(200)
+	p.dial(t).send(request("DELETE", "/programs/prg_none/prizes/prz_none", api.Key, "", "not read")).receive("DELETE").Want(404, "not_found")
+	if n := len(listCards(api, 50)); n != 10 {
 		t.Errorf("%d cards, want the 10 that were answered", n)
 	}
 }
@@ -130,60 +132,60 @@ func TestOtherMethods(t *testing.T) {
 	p, api, issue := hostile(t)
 	for path, allowed := range map[string]string{"/me": "GET", "/cards": "GET", issue: "POST", "/locations": "GET", "/programs": "GET, POST", "/cards/crd_x": "GET, PATCH"} {
 		for _, method := range []string{"HEAD", "OPTIONS", "TRACE", "PUT", "get", "LINK"} {
-			r := p.dial(t).send(request(method, path, api.key, "", "")).receive(method)
-			allow := slices.DeleteFunc(strings.Split(r.header.Get("Allow"), ", "), func(m string) bool { return m == "OPTIONS" })
-			if r.status != 405 || strings.Join(allow, ", ") != allowed {
-				t.Errorf("%s %s: answered %d, Allow %q", method, path, r.status, r.header.Get("Allow"))
+			r := p.dial(t).send(request(method, path, api.Key, "", "")).receive(method)
+			allow := slices.DeleteFunc(strings.Split(r.Header.Get("Allow"), ", "), func(m string) bool { return m == "OPTIONS" })
+			if r.Status != 405 || strings.Join(allow, ", ") != allowed {
+				t.Errorf("%s %s: answered %d, Allow %q", method, path, r.Status, r.Header.Get("Allow"))
 			}
 			if method == "HEAD" {
-				if len(r.body) != 0 {
-					t.Errorf("HEAD %s: has the body %q", path, r.body)
+				if len(r.Body) != 0 {
+					t.Errorf("HEAD %s: has the body %q", path, r.Body)
 				}
 			} else {
-				r.want(405, "bad_request").sound()
+				r.Want(405, "bad_request").Check()
 			}
 		}
 	}
 	for _, path := range []string{"/", "/Me", "/me/", "//me", "/me/../me", "/%6de", "/cards/a/b", "/.env", "/cards/%00", "/cards/%2e%2e%2fme"} {
-		if r := p.dial(t).send(head("GET", path, api.key) + "\r\n").receive("GET"); r.status != 404 && (path != "/%6de" || r.status != 200) {
-			t.Errorf("GET %s: answered %d %s", path, r.status, r.body)
+		if r := p.dial(t).send(head("GET", path, api.Key) + "\r\n").receive("GET"); r.Status != 404 && (path != "/%6de" || r.Status != 200) {
+			t.Errorf("GET %s: answered %d %s", path, r.Status, r.Body)
 		}
 	}
-	p.dial(t).send("GET " + p.origin + "/api/public/v1/me HTTP/1.1\r\nHost: cards\r\nAuthorization: Bearer " + api.key + "\r\n\r\n").receive("GET").want(200)
+	p.dial(t).send("GET " + p.origin + "/api/public/v1/me HTTP/1.1\r\nHost: cards\r\nAuthorization: Bearer " + api.Key + "\r\n\r\n").receive("GET").Want(200)
 }
 
 func TestOldAndPipelinedHTTP(t *testing.T) {
 	t.Parallel()
 	p, api, issue := hostile(t)
-	old := p.dial(t).send("GET /api/public/v1/me HTTP/1.0\r\nAuthorization: Bearer " + api.key + "\r\n\r\n")
-	old.receive("GET").want(200)
+	old := p.dial(t).send("GET /api/public/v1/me HTTP/1.0\r\nAuthorization: Bearer " + api.Key + "\r\n\r\n")
+	old.receive("GET").Want(200)
 	old.closed()
 	kept := p.dial(t)
 	for range 2 {
-		kept.send("GET /api/public/v1/me HTTP/1.0\r\nConnection: keep-alive\r\nAuthorization: Bearer " + api.key + "\r\n\r\n").receive("GET").want(200)
+		kept.send("GET /api/public/v1/me HTTP/1.0\r\nConnection: keep-alive\r\nAuthorization: Bearer " + api.Key + "\r\n\r\n").receive("GET").Want(200)
 	}
 
 	// Several requests in one packet are answered in order, refusals between
 	// them too.
 	var line strings.Builder
 	for i := range 50 {
-		line.WriteString(request("POST", issue, api.key, "", fmt.Sprintf(`{"external_ref":"%d"}`, i)))
-		line.WriteString(request("POST", issue, api.key, "", fmt.Sprintf(`{"external_ref":"%d"}`, i)))
-		line.WriteString(request("POST", issue, api.key, "", `{`))
-		line.WriteString(head("GET", "/cards?external_ref="+fmt.Sprint(i), api.key) + "\r\n")
+		line.WriteString(request("POST", issue, api.Key, "", fmt.Sprintf(`{"external_ref":"%d"}`, i)))
+		line.WriteString(request("POST", issue, api.Key, "", fmt.Sprintf(`{"external_ref":"%d"}`, i)))
+		line.WriteString(request("POST", issue, api.Key, "", `{`))
+		line.WriteString(head("GET", "/cards?external_ref="+fmt.Sprint(i), api.Key) + "\r\n")
 	}
 	w := p.dial(t)
 	go io.WriteString(w.Conn, line.String())
 	for i := range 50 {
 		var made card
-		w.receive("POST").want(201).into(&made)
+		w.receive("POST").Want(201).Decode(&made)
 		if made.ExternalRef == nil || *made.ExternalRef != fmt.Sprint(i) {
 			t.Fatalf("answer %d is of %+v", i, made)
 		}
-		w.receive("POST").want(409, "conflict")
-		w.receive("POST").want(400, "validation_failed")
+		w.receive("POST").Want(409, "conflict")
+		w.receive("POST").Want(400, "validation_failed")
 		var page struct{ Data []card }
-		w.receive("GET").want(200).into(&page)
+		w.receive("GET").Want(200).Decode(&page)
 		if len(page.Data) != 1 || page.Data[0].ID != made.ID {
 			t.Fatalf("request %d was answered %+v", i, page)
 		}
@@ -195,18 +197,18 @@ func TestExpectContinue(t *testing.T) {
 	p, api, issue := hostile(t)
 	const body = `{"holder_name":"Expected"}`
 	expect := fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
-	w := p.dial(t).send(head("POST", issue, api.key) + expect)
+	w := p.dial(t).send(head("POST", issue, api.Key) + expect)
 	if resp, err := http.ReadResponse(w.in, nil); err != nil || resp.StatusCode != 100 {
 		t.Fatalf("%v, %v", resp, err)
 	}
-	w.send(body).receive("POST").want(201)
+	w.send(body).receive("POST").Want(201)
 
 	// Who is refused by the head is not asked for the body.
-	p.dial(t).send(head("POST", issue, api.key[:51]+"x")+expect).receive("POST").want(401, "unauthenticated")
-	p.dial(t).send(head("POST", "/nowhere", api.key)+expect).receive("POST").want(404, "not_found")
-	p.dial(t).send(head("POST", issue, api.key)+"Expect: 100-continue\r\nContent-Length: 2000000\r\n\r\n").receive("POST").want(413, "bad_request")
-	if r := p.dial(t).send(head("POST", issue, api.key) + "Expect: wonders\r\nContent-Length: 2\r\n\r\n{}").receive("POST"); r.status != 417 {
-		t.Errorf("another expectation: answered %d", r.status)
+	p.dial(t).send(head("POST", issue, api.Key[:51]+"x")+expect).receive("POST").Want(401, "unauthenticated")
+	p.dial(t).send(head("POST", "/nowhere", api.Key)+expect).receive("POST").Want(404, "not_found")
+	p.dial(t).send(head("POST", issue, api.Key)+"Expect: 100-continue\r\nContent-Length: 2000000\r\n\r\n").receive("POST").Want(413, "bad_request")
+	if r := p.dial(t).send(head("POST", issue, api.Key) + "Expect: wonders\r\nContent-Length: 2\r\n\r\n{}").receive("POST"); r.Status != 417 {
+		t.Errorf("another expectation: answered %d", r.Status)
 	}
 }
 
@@ -214,11 +216,11 @@ func TestExpectContinue(t *testing.T) {
 func TestClientsThatLeave(t *testing.T) {
 	t.Parallel()
 	p, api, issue := hostile(t)
-	text := request("POST", issue, api.key, "Idempotency-Key: left\r\n", `{"external_ref":"left"}`)
+	text := request("POST", issue, api.Key, "Idempotency-Key: left\r\n", `{"external_ref":"left"}`)
 	for cut := 1; cut < len(text); cut += 3 {
 		p.dial(t).send(text[:cut]).Close()
 	}
-	chunked := head("POST", issue, api.key) + "Transfer-Encoding: chunked\r\n\r\n10\r\n"
+	chunked := head("POST", issue, api.Key) + "Transfer-Encoding: chunked\r\n\r\n10\r\n"
 	for _, part := range []string{"", `{}`, `{"external_ref":`, `{}              `, "{}              \r\n", "{}              \r\n0\r\n"} {
 		p.dial(t).send(chunked + part).Close()
 	}
@@ -227,23 +229,23 @@ func TestClientsThatLeave(t *testing.T) {
 	if err := w.Conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	w.receive("POST").want(400, "bad_request")
+	w.receive("POST").Want(400, "bad_request")
 	w.closed()
-	if n := len(api.cards(50)); n != 0 {
+	if n := len(listCards(api, 50)); n != 0 {
 		t.Fatalf("%d cards of requests that were not sent whole", n)
 	}
 	// Nor is a key spent on it.
-	made := p.dial(t).send(text).receive("POST").want(201)
-	again := p.dial(t).send(text).receive("POST").want(201)
-	if string(made.body) != string(again.body) || again.header.Get("Idempotent-Replayed") != "true" {
-		t.Errorf("replayed as %s", again.body)
+	made := p.dial(t).send(text).receive("POST").Want(201)
+	again := p.dial(t).send(text).receive("POST").Want(201)
+	if string(made.Body) != string(again.Body) || again.Header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("replayed as %s", again.Body)
 	}
 
 	// Whoever leaves after the last byte has the card all the same.
-	whole := request("POST", issue, api.key, "Idempotency-Key: whole\r\n", `{"external_ref":"whole"}`)
+	whole := request("POST", issue, api.Key, "Idempotency-Key: whole\r\n", `{"external_ref":"whole"}`)
 	p.dial(t).send(whole).Close()
-	p.dial(t).send(whole).receive("POST").want(201)
-	if n := len(api.cards(50)); n != 2 {
+	p.dial(t).send(whole).receive("POST").Want(201)
+	if n := len(listCards(api, 50)); n != 2 {
 		t.Errorf("%d cards, want 2", n)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
 // TestImport is the acceptance test: a list of a thousand members comes in
@@ -25,9 +27,9 @@ func TestImport(t *testing.T) {
 		ShopID string `json:"shop_id"`
 		APIKey string `json:"api_key"`
 	}
-	p.outside().post("/dev/shops", `{"name":"Next door"}`).want(201).into(&other)
+	p.outside().Post("/dev/shops", `{"name":"Next door"}`).Want(201).Decode(&other)
 	next := p.api(other.APIKey)
-	theirs := next.issue(next.program(`{"type":"prepaid","name":"Theirs","initial_balance_cents":0}`), map[string]string{"external_ref": "M-000001"})
+	theirs := issueCard(next, newProgram(next, `{"type":"prepaid","name":"Theirs","initial_balance_cents":0}`), map[string]string{"external_ref": "M-000001"})
 
 	im := newImporter(t, p.api(p.ready.APIKey), p.ready.ProgramIDs, 20260131)
 	over := make(chan struct{})
@@ -45,7 +47,7 @@ func TestImport(t *testing.T) {
 				}
 				before := im.existing()
 				seen := map[string]bool{}
-				for _, c := range im.api.cards(limit) {
+				for _, c := range listCards(im.api, limit) {
 					if seen[c.ID] {
 						t.Errorf("limit %d: %s came twice in one pass", limit, c.ID)
 					}
@@ -69,7 +71,7 @@ func TestImport(t *testing.T) {
 	im.check(members)
 	findsEveryone(t, im, members)
 
-	if all := next.cards(100); len(all) != 1 || all[0].ID != theirs.ID {
+	if all := listCards(next, 100); len(all) != 1 || all[0].ID != theirs.ID {
 		t.Errorf("the other shop sees %d cards", len(all))
 	}
 	seesNothing(t, next, p, im)
@@ -95,7 +97,7 @@ func findsEveryone(t *testing.T, im *importer, members []member) {
 		} else if len(ref) > 0 && ref[0] == 'M' {
 			continue // the plain ones are all alike
 		}
-		im.api.get("/cards?external_ref=" + url.QueryEscape(ref)).into(&page)
+		im.api.Get("/cards?external_ref=" + url.QueryEscape(ref)).Decode(&page)
 		if ref != "" && len(page.Data) != len(in) {
 			t.Errorf("%q has %d cards, want %v", ref, len(page.Data), in)
 		}
@@ -109,7 +111,7 @@ func findsEveryone(t *testing.T, im *importer, members []member) {
 			continue
 		}
 		families++
-		im.api.get("/cards?limit=100&holder_email=" + url.QueryEscape(strings.ToUpper(email))).want(200).into(&page)
+		im.api.Get("/cards?limit=100&holder_email=" + url.QueryEscape(strings.ToUpper(email))).Want(200).Decode(&page)
 		if len(page.Data) != n {
 			t.Errorf("%s has %d cards, want %d", email, len(page.Data), n)
 		}
@@ -122,32 +124,32 @@ func findsEveryone(t *testing.T, im *importer, members []member) {
 func first[T, U any](v T, _ U) T { return v }
 
 // seesNothing checks that a shop cannot tell what another has.
-func seesNothing(t *testing.T, next client, p *process, im *importer) {
+func seesNothing(t *testing.T, next *servertest.Client, p *process, im *importer) {
 	t.Helper()
-	missing := next.get("/cards/crd_none").want(404, "not_found").error().Error.Message
+	missing := next.Get("/cards/crd_none").Want(404, "not_found").Str("error.message")
 	for _, id := range im.existing()[:20] {
 		for method, path := range map[string]string{"GET": "/cards/" + id, "PATCH": "/cards/" + id, "POST": "/cards/" + id + "/reissue", "post": "/cards/" + id + "/install-link"} {
-			if r := next.call(strings.ToUpper(method), path, nil).want(404, "not_found"); r.error().Error.Message != missing {
-				t.Errorf("%s answers %s", r.what, r.body)
+			if r := next.Call(strings.ToUpper(method), path, nil).Want(404, "not_found"); r.Str("error.message") != missing {
+				t.Errorf("%s answers %s", r.What, r.Body)
 			}
 		}
 	}
 	standard := p.ready.ProgramIDs["standard"]
-	next.get("/programs/"+standard).want(404, "not_found")
-	next.post("/programs/"+standard+"/cards", nil).want(404, "not_found")
-	next.post("/programs/"+standard+"/suspend", nil).want(404, "not_found")
-	next.call("PATCH", "/locations/"+p.ready.LocationIDs[0], `{"name":"Mine"}`).want(404, "not_found")
+	next.Get("/programs/"+standard).Want(404, "not_found")
+	next.Post("/programs/"+standard+"/cards", nil).Want(404, "not_found")
+	next.Post("/programs/"+standard+"/suspend", nil).Want(404, "not_found")
+	next.Call("PATCH", "/locations/"+p.ready.LocationIDs[0], `{"name":"Mine"}`).Want(404, "not_found")
 	var page struct {
 		Data []struct{ ID string }
 	}
 	for _, path := range []string{"/cards?program_id=" + standard, "/cards?external_ref=M-000002", "/transactions?program_id=" + standard, "/transactions?card_id=" + im.existing()[0]} {
-		next.get(path).want(200).into(&page)
+		next.Get(path).Want(200).Decode(&page)
 		if len(page.Data) != 0 {
 			t.Errorf("%s shows the other shop %d rows", path, len(page.Data))
 		}
 	}
 	for _, path := range []string{"/programs", "/locations"} {
-		next.get(path).want(200).into(&page)
+		next.Get(path).Want(200).Decode(&page)
 		if len(page.Data) != 1 {
 			t.Errorf("%s shows the other shop %d rows, want its own one", path, len(page.Data))
 		}
@@ -156,8 +158,8 @@ func seesNothing(t *testing.T, next client, p *process, im *importer) {
 	var cursor struct {
 		NextCursor string `json:"next_cursor"`
 	}
-	im.api.get("/cards?limit=1").want(200).into(&cursor)
-	next.get("/cards?cursor="+cursor.NextCursor).wantDetail("cursor", "invalid_format")
+	im.api.Get("/cards?limit=1").Want(200).Decode(&cursor)
+	wantDetail(next.Get("/cards?cursor="+cursor.NextCursor), "cursor", "invalid_format")
 }
 
 // restricted checks what a key of one location sees of a shop with two.
@@ -165,14 +167,14 @@ func restricted(t *testing.T, p *process, im *importer) {
 	t.Helper()
 	here, elsewhere := p.ready.LocationIDs[0], p.ready.LocationIDs[1]
 	program := func(location string) string {
-		return im.api.program(map[string]any{"type": "prepaid", "name": "At one place", "initial_balance_cents": 0, "location_scope": "selected_locations", "scoped_location_ids": []string{location}})
+		return newProgram(im.api, map[string]any{"type": "prepaid", "name": "At one place", "initial_balance_cents": 0, "location_scope": "selected_locations", "scoped_location_ids": []string{location}})
 	}
 	near, far := program(here), program(elsewhere)
-	shown, hidden := im.api.issue(near, nil), im.api.issue(far, map[string]string{"external_ref": "far away"})
+	shown, hidden := issueCard(im.api, near, nil), issueCard(im.api, far, map[string]string{"external_ref": "far away"})
 	key := p.api(p.ready.RestrictedAPIKey)
 
 	seen := map[string]bool{}
-	for _, c := range key.cards(100) {
+	for _, c := range listCards(key, 100) {
 		seen[c.ID] = true
 	}
 	for _, id := range im.existing() {
@@ -185,43 +187,43 @@ func restricted(t *testing.T, p *process, im *importer) {
 	}
 	var list struct{ Data []struct{ ID string } }
 	for _, query := range []string{"external_ref=far+away", "program_id=" + far} {
-		key.get("/cards?" + query).want(200).into(&list)
+		key.Get("/cards?" + query).Want(200).Decode(&list)
 		if len(list.Data) != 0 {
 			t.Errorf("%s shows %v", query, list.Data)
 		}
 	}
-	key.get("/cards/"+hidden.ID).want(404, "not_found")
-	key.call("PATCH", "/cards/"+hidden.ID, `{"holder_name":"x"}`).want(404, "not_found")
-	key.post("/cards/"+hidden.ID+"/reissue", nil).want(404, "not_found")
-	key.post("/cards/"+hidden.ID+"/install-link", nil).want(404, "not_found")
-	key.post("/programs/"+far+"/cards", nil).want(403, "unauthorized")
-	key.issue(near, nil)
-	key.issue(p.ready.ProgramIDs["standard"], nil)
-	key.get("/programs/" + far).want(200)
+	key.Get("/cards/"+hidden.ID).Want(404, "not_found")
+	key.Call("PATCH", "/cards/"+hidden.ID, `{"holder_name":"x"}`).Want(404, "not_found")
+	key.Post("/cards/"+hidden.ID+"/reissue", nil).Want(404, "not_found")
+	key.Post("/cards/"+hidden.ID+"/install-link", nil).Want(404, "not_found")
+	key.Post("/programs/"+far+"/cards", nil).Want(403, "unauthorized")
+	issueCard(key, near, nil)
+	issueCard(key, p.ready.ProgramIDs["standard"], nil)
+	key.Get("/programs/" + far).Want(200)
 
 	var detail struct {
 		AllLocations bool `json:"all_locations"`
 		Locations    []struct{ ID string }
 	}
-	key.get("/cards/" + im.existing()[0]).want(200).into(&detail)
+	key.Get("/cards/" + im.existing()[0]).Want(200).Decode(&detail)
 	if !detail.AllLocations || len(detail.Locations) != 1 || detail.Locations[0].ID != here {
 		t.Errorf("a card of every location works, says the key, at %+v", detail)
 	}
-	key.get("/locations").want(200).into(&list)
+	key.Get("/locations").Want(200).Decode(&list)
 	if len(list.Data) != 1 || list.Data[0].ID != here {
 		t.Errorf("the key sees the locations %v", list.Data)
 	}
-	key.call("PATCH", "/locations/"+elsewhere, `{"name":"x"}`).want(403, "unauthorized")
-	key.post("/locations/"+elsewhere+"/disable", nil).want(403, "unauthorized")
-	key.get("/transactions?location_id=" + elsewhere).want(200).into(&list)
+	key.Call("PATCH", "/locations/"+elsewhere, `{"name":"x"}`).Want(403, "unauthorized")
+	key.Post("/locations/"+elsewhere+"/disable", nil).Want(403, "unauthorized")
+	key.Get("/transactions?location_id=" + elsewhere).Want(200).Decode(&list)
 	if len(list.Data) != 0 {
 		t.Errorf("transactions elsewhere: %v", list.Data)
 	}
-	key.post("/locations/"+here+"/disable", nil).want(200)
-	key.get("/cards").want(402, "location_disabled")
-	key.get("/me").want(200)
-	key.post("/locations/"+here+"/enable", nil).want(200)
-	key.get("/cards").want(200)
+	key.Post("/locations/"+here+"/disable", nil).Want(200)
+	key.Get("/cards").Want(402, "location_disabled")
+	key.Get("/me").Want(200)
+	key.Post("/locations/"+here+"/enable", nil).Want(200)
+	key.Get("/cards").Want(200)
 }
 
 // TestImportSurvivesKills kills the server five times in the middle of the
@@ -241,8 +243,8 @@ func TestImportSurvivesKills(t *testing.T) {
 	}
 	f.server = start()
 	api := f.api(k)
-	programs := map[string]string{"standard": api.program(`{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`),
-		"prepaid": api.program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)}
+	programs := map[string]string{"standard": newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`),
+		"prepaid": newProgram(api, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)}
 
 	const seed = 7411
 	t.Logf("seed %d", seed)
@@ -297,8 +299,8 @@ func TestImportSurvivesKills(t *testing.T) {
 	var twin struct{ ID string }
 	f.json(&twin, "shop", "create", "--name", "Next door")
 	stranger := f.api(f.makeKey("create", "--name", "Stranger", "--shop", twin.ID))
-	if n := len(stranger.cards(100)); n != 0 {
+	if n := len(listCards(stranger, 100)); n != 0 {
 		t.Errorf("the other shop sees %d cards", n)
 	}
-	stranger.get("/cards/"+im.existing()[0]).want(http.StatusNotFound, "not_found")
+	stranger.Get("/cards/"+im.existing()[0]).Want(http.StatusNotFound, "not_found")
 }

@@ -18,13 +18,13 @@ func TestKeyCreateFlags(t *testing.T) {
 	if !strings.HasPrefix(plain.Secret, "tsk_live_") || plain.Prefix != plain.Secret[:12] {
 		t.Errorf("prefix %q of %q", plain.Prefix, plain.Secret)
 	}
-	f.api(plain).get("/me").want(200)
+	f.api(plain).Get("/me").Want(200)
 
 	connector := f.makeKey("create", "--name", "Connector", "--class", "mcp", "--expires", "never")
 	if !strings.HasPrefix(connector.Secret, "tmk_live_") || connector.Class != "mcp" {
 		t.Errorf("an mcp key is %+v", connector)
 	}
-	f.api(connector).get("/me").want(401, "unauthenticated")
+	f.api(connector).Get("/me").Want(401, "unauthenticated")
 
 	reader := f.makeKey("create", "--name", "Reader", "--scope", "cards:read,programs:read", "--scope", "locations:read", "--location", away,
 		"--expires", "2099-01-31T00:00:00+01:00", "--shop", f.shop)
@@ -32,11 +32,11 @@ func TestKeyCreateFlags(t *testing.T) {
 		t.Errorf("a restricted key is %+v", reader)
 	}
 	var list struct{ Data []struct{ ID string } }
-	f.api(reader).get("/locations").want(200).into(&list)
+	f.api(reader).Get("/locations").Want(200).Decode(&list)
 	if len(list.Data) != 1 || list.Data[0].ID != away {
 		t.Errorf("it sees the locations %v; home is %s", list.Data, home)
 	}
-	if m := f.api(reader).post("/programs", `{}`).want(403, "unauthorized").error().Error.Message; !strings.Contains(m, "programs:write") {
+	if m := f.api(reader).Post("/programs", `{}`).Want(403, "unauthorized").Str("error.message"); !strings.Contains(m, "programs:write") {
 		t.Errorf("the refusal does not name the scope: %s", m)
 	}
 	if days := f.makeKey("create", "--name", "Trial", "--expires", "90d"); days.ExpiresAt == nil {
@@ -76,15 +76,15 @@ func TestKeyRotateAndRevoke(t *testing.T) {
 	f := newShop(t)
 	old, other := f.makeKey("create", "--name", "CRM", "--scope", "cards:read", "--expires", "2099-01-01T00:00:00Z"), f.makeKey("create", "--name", "Other")
 	for _, k := range []key{old, other} {
-		f.api(k).get("/me").want(200)
+		f.api(k).Get("/me").Want(200)
 	}
 
 	next := f.makeKey("rotate", old.ID)
 	if next.ID == old.ID || next.Secret == old.Secret || !slices.Equal(next.Scopes, old.Scopes) || *next.ExpiresAt != *old.ExpiresAt {
 		t.Errorf("%+v has the successor %+v", old, next)
 	}
-	f.api(old).get("/me").want(200)
-	f.api(next).get("/me").want(200)
+	f.api(old).Get("/me").Want(200)
+	f.api(next).Get("/me").Want(200)
 	if all := f.keys(); all[old.ID].RetiresAt == nil || all[next.ID].RetiresAt != nil {
 		t.Errorf("after the rotation: %+v", all)
 	}
@@ -95,13 +95,13 @@ func TestKeyRotateAndRevoke(t *testing.T) {
 	f.refused("key", "rotate", "key_none")("No such key")
 
 	last := f.makeKey("rotate", next.ID, "--credential-rotation-grace-hours", "0")
-	f.api(next).get("/me").want(401, "unauthenticated")
-	f.api(old).get("/me").want(200)
-	f.api(last).get("/me").want(200)
+	f.api(next).Get("/me").Want(401, "unauthenticated")
+	f.api(old).Get("/me").Want(200)
+	f.api(last).Get("/me").Want(200)
 
 	f.list("key", "revoke", last.ID)
-	f.api(last).get("/me").want(401, "unauthenticated")
-	f.api(other).get("/me").want(200)
+	f.api(last).Get("/me").Want(401, "unauthenticated")
+	f.api(other).Get("/me").Want(200)
 	f.list("key", "revoke", last.ID) // again is no error
 	f.refused("key", "rotate", last.ID)("revoked")
 
@@ -111,7 +111,7 @@ func TestKeyRotateAndRevoke(t *testing.T) {
 		t.Errorf("revoke-all ended %d keys, want the 3 that were not revoked", n.Revoked)
 	}
 	for _, k := range []key{old, next, last, other} {
-		f.api(k).get("/me").want(401, "unauthenticated")
+		f.api(k).Get("/me").Want(401, "unauthenticated")
 	}
 	for id, k := range f.keys() {
 		if k.RevokedAt == nil {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"punchcard/server/mail/mailtest"
+	"punchcard/server/servertest"
 )
 
 // mailServer serves s on a port of this machine until the test ends.
@@ -57,9 +59,9 @@ func TestMail(t *testing.T) {
 	addr := mailServer(t, s, "127.0.0.1:0")
 	f := newShop(t, "--smtp-url", "smtp://"+addr, "--mail-from", sender, "--metrics-listen", "127.0.0.1:0")
 	api := f.api(f.makeKey("create", "--name", "CRM"))
-	program := api.program(`{"type":"standard","name":"Caffè\r\nBcc: eve@example.com","total_stamps":10,"icon_key":"coffee"}`)
+	program := newProgram(api, `{"type":"standard","name":"Caffè\r\nBcc: eve@example.com","total_stamps":10,"icon_key":"coffee"}`)
 	asked := map[string]any{"holder_name": "Zoë\r\nBcc: eve@example.com", "holder_email": "zoe@example.com", "send_email": true}
-	made := api.issue(program, asked)
+	made := issueCard(api, program, asked)
 	secrets := []string{"@example.com", "Zoë", "/i/"}
 	check := func(r card, to string) {
 		t.Helper()
@@ -72,23 +74,23 @@ func TestMail(t *testing.T) {
 			t.Errorf("the header is %v", h)
 		}
 		secrets = append(secrets, r.InstallURL[strings.LastIndexByte(r.InstallURL, '/')+1:])
-		client{t, r.InstallURL, ""}.get("").want(200)
+		newClient(t, r.InstallURL, "").Get("").Want(200)
 	}
 	check(made, "zoe@example.com")
 	var again card
-	api.post("/cards/"+made.ID+"/install-link", `{"send_email":true}`).want(200).into(&again)
+	api.Post("/cards/"+made.ID+"/install-link", `{"send_email":true}`).Want(200).Decode(&again)
 	check(again, "zoe@example.com")
-	client{t, made.InstallURL, ""}.get("").want(410)
-	api.post("/cards/"+made.ID+"/reissue", `{"send_email":true,"holder_email":"new@example.com"}`).want(200).into(&again)
+	newClient(t, made.InstallURL, "").Get("").Want(410)
+	api.Post("/cards/"+made.ID+"/reissue", `{"send_email":true,"holder_email":"new@example.com"}`).Want(200).Decode(&again)
 	check(again, "new@example.com")
 	// The same request again is an answer, and no message.
 	body := `{"holder_email":"twice@example.com","send_email":true}`
 	for range 2 {
-		api.call("POST", "/programs/"+program+"/cards", body, "Idempotency-Key", "row-1").want(201).into(&made)
+		api.Call("POST", "/programs/"+program+"/cards", body, "Idempotency-Key", "row-1").Want(201).Decode(&made)
 	}
 	check(made, "twice@example.com")
-	api.post("/programs/"+program+"/cards", `{"holder_email":"quiet@example.com"}`).want(201)
-	api.post("/programs/"+program+"/cards", `{"holder_email":"last@example.com","send_email":true}`).want(201).into(&made)
+	api.Post("/programs/"+program+"/cards", `{"holder_email":"quiet@example.com"}`).Want(201)
+	api.Post("/programs/"+program+"/cards", `{"holder_email":"last@example.com","send_email":true}`).Want(201).Decode(&made)
 	check(made, "last@example.com")
 	resp, err := http.Get(f.server.metrics)
 	if err != nil {
@@ -152,7 +154,7 @@ func TestMailOverTLS(t *testing.T) {
 			return p
 		}
 		p := serve() // nobody knows that certificate
-		card := p.api(ready.APIKey).issue(ready.ProgramIDs["standard"], `{"holder_email":"zoe@example.com","send_email":true}`)
+		card := issueCard(p.api(ready.APIKey), ready.ProgramIDs["standard"], `{"holder_email":"zoe@example.com","send_email":true}`)
 		p.await(p.stderr, func(text string) bool {
 			return strings.Contains(text, "cannot be used") && strings.Contains(text, "x509")
 		})
@@ -181,16 +183,16 @@ func TestMailServerDown(t *testing.T) {
 	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	f := newShop(t, "--smtp-url", "smtp://"+addr, "--mail-from", sender)
 	api := f.api(f.makeKey("create", "--name", "CRM"))
-	program := api.program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	program := newProgram(api, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
 	var cards []card
 	for i := range 4 {
-		cards = append(cards, api.issue(program, fmt.Sprintf(`{"holder_email":"p%d@example.com","send_email":true}`, i)))
+		cards = append(cards, issueCard(api, program, fmt.Sprintf(`{"holder_email":"p%d@example.com","send_email":true}`, i)))
 	}
 	f.server.await(f.server.stderr, func(text string) bool { return strings.Contains(text, "the mail server cannot be used") })
 	f.run("card", "delete", cards[0].ID)
 	f.run("card", "archive", cards[1].ID)
 	var again card
-	api.post("/cards/"+cards[2].ID+"/install-link", nil).want(200).into(&again)
+	api.Post("/cards/"+cards[2].ID+"/install-link", nil).Want(200).Decode(&again)
 	s := &mailtest.Server{}
 	mailServer(t, s, addr)
 	if m := mailed(t, s); m.To != "p3@example.com" {
@@ -211,12 +213,12 @@ func TestMailHeld(t *testing.T) {
 	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender}
 	f := newShop(t, append(flags, "--webhook-hold")...)
 	k := f.makeKey("create", "--name", "CRM")
-	program := f.api(k).program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	program := newProgram(f.api(k), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
 	asked := `{"holder_email":"zoe@example.com","send_email":true}`
-	f.api(k).issue(program, asked)
+	issueCard(f.api(k), program, asked)
 	f.server.stop()
 	f.server = startServe(t, f.db)
-	f.api(k).post("/programs/"+program+"/cards", asked).want(422, "unprocessable_entity")
+	f.api(k).Post("/programs/"+program+"/cards", asked).Want(422, "unprocessable_entity")
 	f.server.stop()
 	if n := s.Conns(); n != 0 {
 		t.Errorf("%d connections though mail is held", n)
@@ -239,7 +241,7 @@ func TestMailSurvivesKills(t *testing.T) {
 	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender, "--api-key-rate-limit-per-minute", "0"}
 	f := newShop(t, flags...)
 	k := f.makeKey("create", "--name", "CRM")
-	program := f.api(k).program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	program := newProgram(f.api(k), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
 	links := map[string]string{} // recipients by the link answered for
 	for round := range rounds {
 		from := taken.count()
@@ -316,13 +318,9 @@ func TestMailSurvivesKills(t *testing.T) {
 }
 
 // issuedMailed issues a card whose link is mailed; false: there was no answer.
-func issuedMailed(t *testing.T, c client, program, to string, into *card) bool {
-	resp, err := http.DefaultClient.Do(newRequest(t, "POST", c.url+"/programs/"+program+"/cards", c.key, fmt.Sprintf(`{"holder_email":%q,"send_email":true}`, to)))
-	if err != nil {
-		return false
-	}
-	defer resp.Body.Close()
-	return resp.StatusCode == 201 && json.NewDecoder(resp.Body).Decode(into) == nil
+func issuedMailed(t *testing.T, c *servertest.Client, program, to string, into *card) bool {
+	r := c.On(t).Try(context.Background(), "POST", "/programs/"+program+"/cards", fmt.Sprintf(`{"holder_email":%q,"send_email":true}`, to))
+	return r.Err == nil && r.Status == 201 && json.Unmarshal(r.Body, into) == nil
 }
 
 // TestMailAfterKill holds a message in the mail server's hands when the server
@@ -344,7 +342,7 @@ func TestMailAfterKill(t *testing.T) {
 	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender}
 	f := newShop(t, flags...)
 	api := f.api(f.makeKey("create", "--name", "CRM"))
-	made := api.issue(api.program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`), `{"holder_email":"zoe@example.com","send_email":true}`)
+	made := issueCard(api, newProgram(api, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`), `{"holder_email":"zoe@example.com","send_email":true}`)
 	<-reached
 	f.server.signal(syscall.SIGKILL)
 	f.server.wait()

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"punchcard/server/servertest"
 )
 
 // member is a line of the list that a merchant imports.
@@ -136,7 +139,7 @@ func hash(key string) (h uint64) {
 // its own that every retry repeats.
 type importer struct {
 	t        *testing.T
-	api      client
+	api      *servertest.Client
 	programs map[string]string // ids by name
 	http     *http.Client
 	dropper  *dropper
@@ -151,7 +154,7 @@ type importer struct {
 	twice map[member]int    // refusals of a person who has the card
 }
 
-func newImporter(t *testing.T, api client, programs map[string]string, seed uint64) *importer {
+func newImporter(t *testing.T, api *servertest.Client, programs map[string]string, seed uint64) *importer {
 	d := &dropper{seed: seed, next: &http.Transport{MaxIdleConnsPerHost: 16}}
 	return &importer{t: t, api: api, programs: programs, http: &http.Client{Transport: d}, dropper: d, cards: map[string]member{}, twice: map[member]int{}}
 }
@@ -179,35 +182,29 @@ func (im *importer) run(members []member) {
 // line sends one member until there is an answer.
 func (im *importer) line(i int, m member) {
 	for range 1000 {
-		req := newRequest(im.t, "POST", im.api.url+"/programs/"+im.programs[m.program]+"/cards", im.api.key, m.fields(), "Idempotency-Key", fmt.Sprintf("import-line-%d", i))
-		resp, err := im.http.Do(req)
-		if err == nil {
-			var raw []byte
-			raw, err = io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if err == nil {
-				im.answered(reply{im.t, fmt.Sprintf("line %d", i), resp.StatusCode, resp.Header, raw}, m)
-				return
-			}
+		r := im.api.On(im.t).Via(im.http).Try(context.Background(), "POST", "/programs/"+im.programs[m.program]+"/cards", m.fields(), "Idempotency-Key", fmt.Sprintf("import-line-%d", i))
+		if r.Err == nil {
+			im.answered(r, m)
+			return
 		}
 		if im.down != nil {
 			im.down()
-		} else if !errors.Is(err, errLost) {
-			im.t.Errorf("line %d: %v", i, err)
+		} else if !errors.Is(r.Err, errLost) {
+			im.t.Errorf("line %d: %v", i, r.Err)
 			return
 		}
 	}
 	im.t.Errorf("line %d: no answer after 1000 tries", i)
 }
 
-func (im *importer) answered(r reply, m member) {
-	r.sound()
+func (im *importer) answered(r *servertest.Reply, m member) {
+	r.Check()
 	im.mu.Lock()
 	defer im.mu.Unlock()
 	switch {
-	case r.status == 201:
+	case r.Status == 201:
 		var made card
-		r.into(&made)
+		r.Decode(&made)
 		if before, again := im.cards[made.ID]; again {
 			im.t.Errorf("%s was answered for %+v and for %+v", made.ID, before, m)
 		}
@@ -216,10 +213,10 @@ func (im *importer) answered(r reply, m member) {
 		}
 		im.cards[made.ID] = m
 		im.known = append(im.known, made.ID)
-	case r.status == 409 && r.error().Error.Code == "conflict":
+	case r.Status == 409 && r.Str("error.code") == "conflict":
 		im.twice[m]++
 	default:
-		im.t.Errorf("%+v: answered %d %s", m, r.status, r.body)
+		im.t.Errorf("%+v: answered %d %s", m, r.Status, r.Body)
 	}
 	if im.each != nil {
 		im.each()
@@ -250,7 +247,7 @@ func (im *importer) check(members []member) {
 	if refused != len(members)-people {
 		im.t.Errorf("%d lines were refused, want %d", refused, len(members)-people)
 	}
-	for _, c := range im.api.cards(100) {
+	for _, c := range listCards(im.api, 100) {
 		m := c.asMember(im.programs)
 		if want[m]--; want[m] < 0 {
 			im.t.Errorf("a card too many: %+v", m)

@@ -20,14 +20,14 @@ func TestMetrics(t *testing.T) {
 	seeded.stop()
 	p := startServe(t, db, "--metrics-listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
 	api := p.api(ready.APIKey)
-	card := api.issue(ready.ProgramIDs["standard"], map[string]string{"holder_name": "Grace Hopper", "holder_email": "grace@example.com"})
+	card := issueCard(api, ready.ProgramIDs["standard"], map[string]string{"holder_name": "Grace Hopper", "holder_email": "grace@example.com"})
 	for range 3 {
-		api.get("/cards/" + card.ID).want(200)
+		api.Get("/cards/" + card.ID).Want(200)
 	}
-	api.get("/cards/crd_nothing").want(404)
-	p.outside().get("/somewhere/grace@example.com").want(404)
-	p.api(ready.APIKey).call("BREW", "/cards", nil).want(405, "bad_request")
-	p.outside().get("/i/" + card.InstallURL[strings.LastIndexByte(card.InstallURL, '/')+1:])
+	api.Get("/cards/crd_nothing").Want(404)
+	p.outside().Get("/somewhere/grace@example.com").Want(404)
+	p.api(ready.APIKey).Call("BREW", "/cards", nil).Want(405, "bad_request")
+	p.outside().Get("/i/" + card.InstallURL[strings.LastIndexByte(card.InstallURL, '/')+1:])
 
 	resp, err := http.Get(p.metrics)
 	if err != nil {
@@ -67,7 +67,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s: %s", f.Metric, f.Text)
 		}
 	}
-	p.outside().get("/metrics").want(404, "not_found")
+	p.outside().Get("/metrics").Want(404, "not_found")
 }
 
 func version(t *testing.T) string {

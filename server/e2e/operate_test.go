@@ -31,14 +31,14 @@ func TestAccessLog(t *testing.T) {
 	seeded.stop()
 	p := startServe(t, db, "--access-log", "--trusted-proxy", "127.0.0.0/8,10.0.0.0/8")
 	api := p.api(ready.APIKey)
-	card := api.issue(ready.ProgramIDs["standard"], map[string]string{"holder_name": "Grace Hopper", "holder_email": "grace@example.com", "external_ref": "member-77"})
-	api.get("/cards?external_ref=member-77&holder_email=grace%40example.com").want(200)
-	api.call("PATCH", "/cards/"+card.ID, `{"holder_name": 3}`, "Idempotency-Key", "order-of-grace").want(400, "validation_failed")
-	p.api("tsk_test_guessed").get("/me").want(401, "unauthenticated")
+	card := issueCard(api, ready.ProgramIDs["standard"], map[string]string{"holder_name": "Grace Hopper", "holder_email": "grace@example.com", "external_ref": "member-77"})
+	api.Get("/cards?external_ref=member-77&holder_email=grace%40example.com").Want(200)
+	api.Call("PATCH", "/cards/"+card.ID, `{"holder_name": 3}`, "Idempotency-Key", "order-of-grace").Want(400, "validation_failed")
+	p.api("tsk_test_guessed").Get("/me").Want(401, "unauthenticated")
 	token := card.InstallURL[strings.LastIndexByte(card.InstallURL, '/')+1:]
 	http.Get(p.origin + "/i/" + token)
-	p.outside().get("/files/grace@example.com").want(404)
-	p.till(ready.TillToken).call("POST", "/cards/"+card.ID+"/stamps", `{"metadata": {"note": "for Grace"}}`, "X-Staff-Pin", "47110815").want(201)
+	p.outside().Get("/files/grace@example.com").Want(404)
+	p.till(ready.TillToken).Call("POST", "/cards/"+card.ID+"/stamps", `{"metadata": {"note": "for Grace"}}`, "X-Staff-Pin", "47110815").Want(201)
 	for from, client := range map[string]string{
 		"203.0.113.7":                        "203.0.113.7",
 		"203.0.113.7, 10.1.2.3":              "203.0.113.7",
@@ -49,7 +49,7 @@ func TestAccessLog(t *testing.T) {
 		"10.9.9.9":                           "10.9.9.9",
 		strings.Repeat("203.0.113.7, ", 500) + "203.0.113.8": "203.0.113.8",
 	} {
-		id := api.call("GET", "/me", nil, "X-Forwarded-For", from).want(200).header.Get("X-Request-Id")
+		id := api.Call("GET", "/me", nil, "X-Forwarded-For", from).Want(200).Header.Get("X-Request-Id")
 		p.await(p.stderr, func(text string) bool { return strings.Contains(text, id) })
 		for line := range strings.Lines(p.stderr.String()) {
 			if strings.Contains(line, id) && !strings.Contains(line, `"client":"`+client+`"`) {

@@ -11,8 +11,8 @@ func TestCheckRebuilds(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
 	api := f.api(f.makeKey("create", "--name", "CRM"))
-	program := api.program(`{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
-	api.issue(program, map[string]string{"external_ref": "ada"})
+	program := newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
+	issueCard(api, program, map[string]string{"external_ref": "ada"})
 	sqlExec(t, f.db, "PRAGMA busy_timeout=5000; UPDATE program_counts SET stamps=7; DELETE FROM quarter_counts; UPDATE day_counts SET cards=3")
 	r := execute(t, nil, "check", "--db", f.db)
 	if r.code != 1 || strings.Count(r.stdout, "statistics that differ from the ledger") < 2 || !strings.Contains(r.stdout, program) {
@@ -27,7 +27,7 @@ func TestCheckRebuilds(t *testing.T) {
 	var s struct {
 		NewCards30d int64 `json:"new_cards_30d"`
 	}
-	if api.get("/analytics/summary").want(200).into(&s); s.NewCards30d != 1 {
+	if api.Get("/analytics/summary").Want(200).Decode(&s); s.NewCards30d != 1 {
 		t.Errorf("%+v after a rebuild", s)
 	}
 	sqlExec(t, f.db, "PRAGMA busy_timeout=5000; UPDATE shops SET live_cards=live_cards+1; UPDATE program_counts SET stamps=7")

@@ -154,7 +154,7 @@ func TestServeRefusesAServedFile(t *testing.T) {
 		execute(t, nil, server, "--listen", "127.0.0.1:0", "--db", db).refused(t, db, "another punchcard")
 	}
 	same()
-	p.outside().get("/readyz").want(200)
+	p.outside().Get("/readyz").Want(200)
 	port := strings.TrimPrefix(p.origin, "http://")
 	execute(t, nil, "serve", "--listen", port, "--db", soundFile(t)).refused(t, "--listen", "PUNCHCARD_LISTEN", "in use")
 	p.stop()

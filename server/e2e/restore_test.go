@@ -149,7 +149,7 @@ func TestRestoreRefusals(t *testing.T) {
 	if got := shopNames(t, f.db); got != "Bar Lux" {
 		t.Errorf("under a server: %s", got)
 	}
-	f.server.outside().get("/readyz").want(200)
+	f.server.outside().Get("/readyz").Want(200)
 	f.server.stop()
 
 	newer, foreign, broken, cut := copyFile(t, backup), file("foreign.db", ""), copyFile(t, backup), file("cut.db", string(must(os.ReadFile(backup))[:100_000]))

@@ -17,7 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -25,13 +26,15 @@ import (
 // process, of a new database and with a million cards in the file.
 //
 //	go test ./server/e2e -run '^$' -bench . -benchtime 1x -timeout 30m
+//
+// With -short all sizes are small and the figures mean nothing.
 func BenchmarkDev(b *testing.B) {
-	b.Run("new", func(b *testing.B) { measureDev(b, 15) })
+	b.Run("new", func(b *testing.B) { measureDev(b, servertest.Sized(15, 2)) })
 	b.Run("million", func(b *testing.B) {
 		file := filepath.Join(b.TempDir(), "million.db")
-		fillDev(b, file, 1_000_000)
+		fillDev(b, file, servertest.Sized(1_000_000, 5000))
 		b.ResetTimer()
-		measureDev(b, 5, "--db", file)
+		measureDev(b, servertest.Sized(5, 2), "--db", file)
 	})
 }
 
@@ -84,11 +87,11 @@ func memory(pid int, line string) (kb int64) {
 
 // fillDev makes a dev file with so many cards.
 func fillDev(b *testing.B, file string, n int) {
-	st, err := store.Open(file, store.Options{IDSecret: dev.IDSecret, Ephemeral: true})
+	st, err := store.Open(file, store.Options{IDSecret: seed.IDSecret, Ephemeral: true})
 	if err != nil {
 		b.Fatal(err)
 	}
-	ready, err := dev.Seed(st, "http://127.0.0.1")
+	ready, err := seed.Demo(st, "http://127.0.0.1")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -116,14 +119,14 @@ func fillDev(b *testing.B, file string, n int) {
 // answers at once, from the first to the last that arrives; the outcome of each
 // is in the file. The memory is the most that the process ever held.
 func BenchmarkDrain(b *testing.B) {
-	const queued = 100_000
+	queued := servertest.Sized(100_000, 1000)
 	for b.Loop() {
 		var arrived atomic.Int64
 		var first time.Time
 		all := make(chan time.Time, 1)
 		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			io.Copy(io.Discard, r.Body)
-			switch arrived.Add(1) {
+			switch int(arrived.Add(1)) {
 			case 1:
 				first = time.Now()
 			case queued:
@@ -150,7 +153,7 @@ func BenchmarkDrain(b *testing.B) {
 			b.Fatal(pending, err)
 		}
 		st.Close()
-		b.ReportMetric(queued/last.Sub(first).Seconds(), "deliveries/s")
+		b.ReportMetric(float64(queued)/last.Sub(first).Seconds(), "deliveries/s")
 		b.ReportMetric(float64(kb)/1024, "MiB-at-most")
 	}
 }
@@ -158,12 +161,12 @@ func BenchmarkDrain(b *testing.B) {
 // fillHooked makes a file with a webhook and so many deliveries that wait.
 func fillHooked(b *testing.B, file, url string, n int) {
 	fillDev(b, file, 0)
-	st, err := store.Open(file, store.Options{IDSecret: dev.IDSecret, Ephemeral: true})
+	st, err := store.Open(file, store.Options{IDSecret: seed.IDSecret, Ephemeral: true})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer st.Close()
-	ready, err := dev.Seed(st, "http://127.0.0.1")
+	ready, err := seed.Demo(st, "http://127.0.0.1")
 	if err != nil {
 		b.Fatal(err)
 	}

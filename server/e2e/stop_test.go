@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"punchcard/server/servertest"
 )
 
 // wire is a raw connection to a server.
@@ -44,7 +47,7 @@ func (w *wire) send(text string) *wire {
 }
 
 // receive reads one answer to a request of the method.
-func (w *wire) receive(method string) reply {
+func (w *wire) receive(method string) *servertest.Reply {
 	w.t.Helper()
 	resp, err := http.ReadResponse(w.in, &http.Request{Method: method})
 	if err != nil {
@@ -54,7 +57,7 @@ func (w *wire) receive(method string) reply {
 	if err != nil {
 		w.t.Fatalf("half an answer: %v", err)
 	}
-	return reply{w.t, method, resp.StatusCode, resp.Header, body}
+	return &servertest.Reply{T: w.t, What: method, Status: resp.StatusCode, Header: resp.Header, Body: body}
 }
 
 // closed checks that the server ended the connection without a further byte.
@@ -78,7 +81,7 @@ func TestGracefulStop(t *testing.T) {
 	for i := range keys { // the rate limit is per key
 		keys[i] = f.makeKey("create", "--name", fmt.Sprint("Client ", i))
 	}
-	program := f.api(keys[0]).program(`{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
+	program := newProgram(f.api(keys[0]), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
 
 	// Requests whose head the server has taken up, and whose body is to come:
 	// it says so by asking for the body.
@@ -115,22 +118,19 @@ func TestGracefulStop(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			for n := 0; n < 250; n++ {
-				req := newRequest(t, "POST", f.server.origin+"/api/public/v1/programs/"+program+"/cards", k.Secret, fmt.Sprintf(`{"external_ref":"%d-%d"}`, i, n))
-				resp, err := http.DefaultClient.Do(req)
-				if err != nil { // the server has gone
-					if errors.Is(err, io.ErrUnexpectedEOF) {
-						t.Errorf("half an answer: %v", err)
+				r := f.server.api(k.Secret).Try(context.Background(), "POST", "/programs/"+program+"/cards", fmt.Sprintf(`{"external_ref":"%d-%d"}`, i, n))
+				if r.Err != nil && r.Status == 0 { // the server has gone
+					if errors.Is(r.Err, io.ErrUnexpectedEOF) {
+						t.Errorf("half an answer: %v", r.Err)
 					}
 					gone.Add(1)
 					return
 				}
-				raw, err := io.ReadAll(resp.Body)
-				resp.Body.Close()
-				if err != nil {
-					t.Errorf("half an answer: %v", err)
+				if r.Err != nil {
+					t.Errorf("half an answer: %v", r.Err)
 					return
 				}
-				note(resp.StatusCode, raw)
+				note(r.Status, r.Body)
 				started <- struct{}{}
 			}
 		}()
@@ -161,7 +161,7 @@ func TestGracefulStop(t *testing.T) {
 	for i, w := range slow {
 		w.send(body[i:])
 		r := w.receive("POST")
-		note(r.status, r.body)
+		note(r.Status, r.Body)
 		w.closed()
 	}
 	if err := f.server.wait(); err != nil {
@@ -176,7 +176,7 @@ func TestGracefulStop(t *testing.T) {
 	}
 
 	again := startServe(t, f.db, "--api-key-rate-limit-per-minute", "0")
-	all, had := again.api(keys[0].Secret).cards(100), len(answered)
+	all, had := listCards(again.api(keys[0].Secret), 100), len(answered)
 	if n := len(all) - had; n > int(gone.Load()) {
 		t.Errorf("%d cards that nobody was told of, and %d requests without an answer", n, gone.Load())
 	}

@@ -78,11 +78,11 @@ func killed(t *testing.T, n int) *cutFile {
 	f.server.stop() // which moves all there is into the file
 	f.server = startServe(t, f.db)
 	api := f.api(k)
-	program := api.program(stampCard)
+	program := newProgram(api, stampCard)
 	c := &cutFile{dir: t.TempDir()}
 	for i := range n {
 		ref := fmt.Sprintf("member-%d", i)
-		api.issue(program, map[string]string{"external_ref": ref})
+		issueCard(api, program, map[string]string{"external_ref": ref})
 		info, err := os.Stat(f.db + "-wal")
 		if err != nil {
 			t.Fatal(err)

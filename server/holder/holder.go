@@ -107,7 +107,7 @@ func amount(cents int64) string {
 func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 	form, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if form != "application/x-www-form-urlencoded" {
-		kernel.JSON[store.InstallFields, store.CardDetail]{Status: http.StatusOK, Limit: kernel.SmallBody, Do: p.put}.Handle(p.Kernel)(w, r, ps)
+		kernel.Handler[store.InstallFields, store.CardDetail]{Status: http.StatusOK, Limit: kernel.SmallBody, Do: p.put}.Handle(p.Kernel)(w, r, ps)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, kernel.SmallBody)

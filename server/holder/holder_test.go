@@ -152,6 +152,7 @@ func checkStyles(r *servertest.Reply) {
 }
 
 func TestPage(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card, link := issueCard(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
 	checkUnchanged(s, func() {
@@ -212,6 +213,7 @@ func TestPage(t *testing.T) {
 
 // TestHostile: a holder's or shop's text is text, whatever is in it.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	evil := `</title></style><script>alert(1)</script><img src=x onerror="x">"'&{{.}}`
 	id := newProgram(s, fields{"type": "standard", "name": evil, "description": evil, "total_stamps": 5, "icon_key": "x", "brand_color_hex": "#abcdef", "bg_color_hex": "#FFFFFF", "text_color_hex": "#fffffe"})
@@ -238,6 +240,7 @@ func TestHostile(t *testing.T) {
 
 // TestInstall by the page's form and by a program.
 func TestInstall(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	form := func(link, body string) *servertest.Reply {
 		return fetch(s, "POST", link+"/install", body, "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html")
@@ -312,6 +315,7 @@ func TestInstall(t *testing.T) {
 
 // TestLinks that lead nowhere, for a person and for a program alike.
 func TestLinks(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	gone := func(link string, status int, code, message string) {
 		t.Helper()

@@ -1,10 +1,6 @@
 package kernel
 
-import (
-	"slices"
-
-	"punchcard/store"
-)
+import "punchcard/store"
 
 // CallerKind is the kind of a caller.
 type CallerKind uint8
@@ -97,67 +93,3 @@ type Callers struct {
 
 // AnyKey stands for the scope of an operation that any valid key may invoke.
 const AnyKey = "*"
-
-// Scope returns the scope that a key of the REST API needs; empty: none.
-func (op *Operation) Scope() string {
-	if op.Callers.APIKey == AnyKey {
-		return ""
-	}
-	return op.Callers.APIKey
-}
-
-// admit refuses a caller that may not invoke the operation at this time.
-func (op *Operation) admit(c *Caller, now store.Time) error {
-	admitted := false
-	switch c.Kind {
-	case APIKey:
-		return op.admitKey(c.Key, op.Callers.APIKey, now)
-	case MCPKey:
-		return op.admitKey(c.Key, op.Callers.MCPKey, now)
-	case Device:
-		if op.Callers.Device {
-			return op.admitDevice(c.Device)
-		}
-	case Person:
-		admitted = op.Callers.Person != NoRole && c.Role >= op.Callers.Person
-	case Holder:
-		admitted = op.Callers.Holder
-	case System:
-		admitted = op.Callers.System
-	}
-	if !admitted {
-		return Refuse(store.Unauthorized, "The caller may not do this.")
-	}
-	return nil
-}
-
-// admitKey checks entitlement, subscription, the key's locations and its scope,
-// in this order.
-func (op *Operation) admitKey(id *store.Identity, scope string, now store.Time) error {
-	switch {
-	case scope == "":
-		return Refuse(store.Unauthorized, "Keys may not do this.")
-	case id.Class == "api" && !id.APIAccess(now).Valid:
-		return Refuse(store.BusinessAPIRequired, "The shop has no active Business API add-on. The key is intact and works again once it has.")
-	case id.Subscription == "suspended" || id.Subscription == "cancelled":
-		return Refuse(store.SubscriptionSuspended, "The shop's subscription is "+id.Subscription+". The key is intact.")
-	case id.LocationsGone && !op.WithoutLocations:
-		return Refuse(store.LocationDisabled, "Every location of this key is disabled.")
-	case scope != AnyKey && !slices.Contains(id.Scopes, scope):
-		return Refuse(store.Unauthorized, "The key lacks the scope "+scope+".")
-	}
-	return nil
-}
-
-// admitDevice checks what comes before every write at a till; the staff PIN is
-// checked after it.
-func (op *Operation) admitDevice(id *store.TillIdentity) error {
-	switch {
-	case !op.Writes():
-	case id.Subscription == "suspended" || id.Subscription == "cancelled":
-		return Refuse(store.SubscriptionSuspended, "The shop's subscription is "+id.Subscription+".")
-	case id.LocationDisabled:
-		return Refuse(store.LocationDisabled, "This location is disabled.")
-	}
-	return nil
-}

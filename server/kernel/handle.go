@@ -39,9 +39,9 @@ func (s *statusWriter) WriteHeader(status int) {
 // Unwrap is for http.ResponseController.
 func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// JSON is the form of a handler that has the API's rules for bodies and errors
+// Handler is a handler with the API's rules for bodies and errors
 // but no caller and no idempotency key. B is the struct of its body.
-type JSON[B, R any] struct {
+type Handler[B, R any] struct {
 	Status int       // of a success; with 204 there is no body
 	Mode   wire.Mode // how null and absence in the body are read
 	Limit  int64     // bytes of the body; 0: MaxBody
@@ -49,14 +49,14 @@ type JSON[B, R any] struct {
 }
 
 // Handle returns the handler.
-func (j JSON[B, R]) Handle(k *Kernel) httprouter.Handle {
-	if j.Limit == 0 {
-		j.Limit = MaxBody
+func (h Handler[B, R]) Handle(k *Kernel) httprouter.Handle {
+	if h.Limit == 0 {
+		h.Limit = MaxBody
 	}
 	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 		id := k.requestID(w)
 		setSecurityHeaders(w.Header())
-		out, err := j.answer(k, w, r, p)
+		out, err := h.answer(k, w, r, p)
 		switch {
 		case err != nil:
 			e := AsError(err, StatusOf)
@@ -64,18 +64,18 @@ func (j JSON[B, R]) Handle(k *Kernel) httprouter.Handle {
 				k.conf.Log.Error("request failed", "request_id", id, "method", r.Method, "path", r.URL.Path, "error", err)
 			}
 			k.sendError(w, e)
-		case j.Status == http.StatusNoContent:
-			send(w, j.Status, nil)
+		case h.Status == http.StatusNoContent:
+			send(w, h.Status, nil)
 		default:
-			send(w, j.Status, wire.Append(nil, &out))
+			send(w, h.Status, wire.Append(nil, &out))
 		}
 	}
 }
 
-func (j JSON[B, R]) answer(k *Kernel, w http.ResponseWriter, r *http.Request, p httprouter.Params) (out R, err error) {
+func (h Handler[B, R]) answer(k *Kernel, w http.ResponseWriter, r *http.Request, p httprouter.Params) (out R, err error) {
 	var raw []byte
 	if r.Method == http.MethodPost || r.Method == http.MethodPatch || r.Method == http.MethodPut {
-		if raw, err = readBody(w, r, j.Limit); err != nil {
+		if raw, err = readBody(w, r, h.Limit); err != nil {
 			return out, err
 		}
 	}
@@ -83,12 +83,12 @@ func (j JSON[B, R]) answer(k *Kernel, w http.ResponseWriter, r *http.Request, p 
 		return out, err
 	}
 	b := new(B)
-	details := wire.DecodeBody(raw, b, j.Mode, k.conf.Fields)
+	details := wire.DecodeBody(raw, b, h.Mode, k.conf.Fields)
 	if c, ok := any(*b).(Checker); ok {
 		details = wire.Join(details, c.Check(k.st.Now())...)
 	}
 	if details != nil {
 		return out, store.Invalid(details...)
 	}
-	return j.Do(r, p, *b)
+	return h.Do(r, p, *b)
 }

@@ -77,32 +77,6 @@ func Do[O any](ctx context.Context, k *Kernel, c Caller, op *Operation, in Input
 	return *r.value.(*O), nil
 }
 
-// authorize refuses a caller that may not do the operation. A refusal rests on
-// a confirmed identity.
-func (k *Kernel) authorize(c *Caller, op *Operation, now store.Time) error {
-	if err := op.admit(c, now); err != nil {
-		return k.confirm(c, err)
-	}
-	if c.Kind != Device || !op.Writes() || !c.Device.PINRequired {
-		return nil
-	}
-	// A try is counted against the PIN that is set now. If the identity changes
-	// after that, the call is repeated, and a PIN that was right is asked again.
-	if err := k.confirm(c, nil); err != nil {
-		return err
-	}
-	return k.pins.check(c.Device, c.StaffPIN, now)
-}
-
-// confirm returns the refusal if the caller's identity is up to date, and
-// store.ErrEpoch otherwise.
-func (k *Kernel) confirm(c *Caller, refusal error) error {
-	if err := k.st.View(c.Epoch, func(*store.View) error { return nil }); err != nil {
-		return err
-	}
-	return refusal
-}
-
 // look does an operation that reads.
 func (k *Kernel) look(ctx context.Context, call *Call, op *Operation) (r Result, err error) {
 	fields, _, err := k.validate(ctx, op, call.in, call.now)

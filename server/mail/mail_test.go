@@ -391,7 +391,7 @@ func TestUseless(t *testing.T) {
 		r.write(func(tx *store.Tx) error { return tx.EraseCard(r.shop.Shop, gone.ID) })
 		r.write(func(tx *store.Tx) error { _, err := tx.SetCardLocked(r.shop.Shop, locked.ID, true); return err })
 		r.write(func(tx *store.Tx) error {
-			_, err := tx.UpdateCard(r.shop, late.ID, store.CardPatch{ExpiresAt: set(store.TimeOf(time.Now().Add(time.Hour)))})
+			_, err := tx.UpdateCard(r.shop, late.ID, store.CardPatch{ExpiresAt: store.Given(store.TimeOf(time.Now().Add(time.Hour)))})
 			return err
 		})
 		time.Sleep(2 * time.Hour)

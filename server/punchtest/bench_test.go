@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"punchcard/server/punchtest"
+	"punchcard/server/servertest"
 )
 
 // BenchmarkStart: from Start to the first answered request.
@@ -31,7 +32,7 @@ func BenchmarkReset(b *testing.B) {
 	s := punchtest.Start(b)
 	for b.Loop() {
 		b.StopTimer()
-		for range 1000 {
+		for range servertest.Sized(1000, 20) {
 			s.Issue(s.Programs["standard"], punchtest.CardFields{HolderName: "Ada"})
 		}
 		b.StartTimer()
@@ -44,10 +45,10 @@ func BenchmarkReset(b *testing.B) {
 // answered requests of every kind. Memory is that of the process, with all that
 // the test binary holds besides.
 func BenchmarkTwoHundred(b *testing.B) {
-	const servers = 200
+	servers := servertest.Sized(200, 10)
 	for b.Loop() {
 		before := resident(b)
-		var all [servers]*punchtest.Server
+		all := make([]*punchtest.Server, servers)
 		var ready sync.WaitGroup
 		for i := range all {
 			ready.Go(func() {
@@ -70,7 +71,7 @@ func BenchmarkTwoHundred(b *testing.B) {
 		b.ReportMetric(float64(m.HeapAlloc)/1e6, "heap-MB")
 		b.ReportMetric(float64(m.StackInuse)/1e6, "stack-MB")
 		b.ReportMetric(before, "before-MB")
-		b.ReportMetric(float64(runtime.NumGoroutine())/servers, "goroutines/server")
+		b.ReportMetric(float64(runtime.NumGoroutine())/float64(servers), "goroutines/server")
 		for _, s := range all {
 			if err := s.Close(); err != nil {
 				b.Error(err)

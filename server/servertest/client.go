@@ -46,6 +46,13 @@ func (c *Client) On(t testing.TB) *Client {
 	return &other
 }
 
+// Via returns the same client that makes its requests with h.
+func (c *Client) Via(h *http.Client) *Client {
+	other := *c
+	other.HTTP = h
+	return &other
+}
+
 // CloseIdleConnections closes the client's connections.
 func (c *Client) CloseIdleConnections() { c.HTTP.CloseIdleConnections() }
 

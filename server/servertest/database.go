@@ -2,8 +2,12 @@ package servertest
 
 import (
 	"database/sql"
+	"encoding/base64"
+	"fmt"
 	"net/url"
+	"testing"
 
+	"golang.org/x/crypto/argon2"
 	_ "modernc.org/sqlite" // the driver of Database
 
 	"punchcard/store"
@@ -12,14 +16,34 @@ import (
 // Database opens the file beside the server, as another process does.
 func (s *Server) Database(do func(*sql.DB) error) {
 	s.T.Helper()
-	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: s.App.Store.Path()}).EscapedPath()+"?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)")
+	open(s.T, s.App.Store.Path(), do)
+}
+
+func open(t testing.TB, file string, do func(*sql.DB) error) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: file}).EscapedPath()+"?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)")
 	if err == nil {
 		defer db.Close()
 		err = do(db)
 	}
 	if err != nil {
-		s.T.Fatal(err)
+		t.Fatal(err)
 	}
+}
+
+// WeakenPIN gives the locations in a file that have a PIN the given one, hashed
+// with the least work. A test that checks a PIN thousands of times would
+// otherwise spend most of its time on hashing.
+func WeakenPIN(t testing.TB, file, pin string) {
+	t.Helper()
+	salt := []byte("0123456789abcdef")
+	sum := argon2.IDKey([]byte(pin), salt, 1, 8, 1, 32)
+	e := base64.RawStdEncoding
+	hash := fmt.Sprintf("$argon2id$v=%d$m=8,t=1,p=1$%s$%s", argon2.Version, e.EncodeToString(salt), e.EncodeToString(sum))
+	open(t, file, func(db *sql.DB) error {
+		_, err := db.Exec("UPDATE locations SET staff_pin=? WHERE staff_pin IS NOT NULL", hash)
+		return err
+	})
 }
 
 // SQL changes the file beside the server.

@@ -8,11 +8,13 @@ package servertest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +23,7 @@ import (
 
 	"punchcard/server/api"
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/kernel"
 	"punchcard/server/till"
 )
@@ -34,10 +36,10 @@ const Patience = 30 * time.Second
 // after Till.
 type Server struct {
 	*Client
-	*dev.Ready // the demo shop; only the addresses where there is none
-	App        *app.App
-	stop       func()
-	rest, till *source // of the documents
+	*seed.Ready // the demo shop; only the addresses where there is none
+	App         *app.App
+	stop        func()
+	rest, till  *source // of the documents
 }
 
 // Start serves the demo shop on a free port, as "punchcard dev" does. Options
@@ -55,7 +57,7 @@ func Start(t testing.TB, options ...func(*app.Config)) *Server {
 	}
 	ready := a.Ready
 	if ready == nil {
-		ready = &dev.Ready{BaseURL: a.Origin + api.Prefix, Origin: a.Origin}
+		ready = &seed.Ready{BaseURL: a.Origin + api.Prefix, Origin: a.Origin}
 	}
 	client := NewClient(t, ready.BaseURL, ready.APIKey)
 	s := &Server{Client: client, Ready: ready, App: a, rest: &source{origin: ready.Origin, path: "/openapi.json"}, till: &source{origin: ready.Origin, path: "/till/openapi.json"}, stop: sync.OnceFunc(func() {
@@ -134,9 +136,20 @@ func (s *Server) Advance(by string) {
 	s.Control("POST", "/clock", Fields{"advance": by})
 }
 
+// RunMoreAtOnce has go test run twice as many parallel tests at once as there are
+// processors, unless -parallel says how many. Tests that start servers wait for
+// the disk and for processes most of the time.
+func RunMoreAtOnce() {
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		f.Value.Set(fmt.Sprint(2 * runtime.GOMAXPROCS(0)))
+	}
+}
+
 // Main runs a package's tests. A run of all tests fails if none of them got a
 // success from one of the routes.
 func Main(m *testing.M, routes []kernel.Route) {
+	RunMoreAtOnce()
 	code := m.Run()
 	if code == 0 && !slices.ContainsFunc(os.Args, func(a string) bool {
 		return strings.HasPrefix(a, "-test.run") || strings.HasPrefix(a, "-test.skip") || strings.HasPrefix(a, "-test.bench=") || strings.HasPrefix(a, "-test.fuzz=")

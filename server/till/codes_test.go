@@ -33,6 +33,7 @@ func cardCode(s *servertest.Server, card string) string {
 // TestCodes: a card's id and its code name the same chain, and nothing else
 // does.
 func TestCodes(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	code := cardCode(s, card)
@@ -81,6 +82,7 @@ func TestCodes(t *testing.T) {
 
 // TestOtherShop sees and touches nothing of this one.
 func TestOtherShop(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], fields{"external_ref": "m-1"})
 	code, row := cardCode(s, card), giveStamps(s, card, 6).Str("transaction.id")
@@ -104,6 +106,7 @@ func TestOtherShop(t *testing.T) {
 
 // TestTransactions reads over the REST API what tills wrote.
 func TestTransactions(t *testing.T) {
+	t.Parallel()
 	s := start(t, servertest.Frozen)
 	there := s.NewDevice(s.LocationIDs[1])
 	a, b := s.Issue(s.ProgramIDs["standard"], nil), s.Issue(s.ProgramIDs["prepaid"], nil)

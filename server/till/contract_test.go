@@ -12,6 +12,7 @@ import (
 // TestCounterDefaults: a card issued at a counter gets what its program gives
 // every card, and is active from that instant.
 func TestCounterDefaults(t *testing.T) {
+	t.Parallel()
 	s := start(t, servertest.Frozen)
 	program := s.NewProgram("prepaid", true, fields{"initial_balance_cents": 725, "default_expire_after_days": 30})
 	r := s.Post("/programs/"+program+"/cards", nil).Want(201)
@@ -34,6 +35,7 @@ func TestCounterDefaults(t *testing.T) {
 // TestPINTriesOfAllActions: a device's wrong tries count together, whatever
 // they were for; those of another device at the location do not.
 func TestPINTriesOfAllActions(t *testing.T) {
+	t.Parallel()
 	s, d, location, card := guarded(t)
 	twin := s.NewDevice(location)
 	try := func(d *servertest.Server, path, pin string) *servertest.Reply {
@@ -61,6 +63,7 @@ func TestPINTriesOfAllActions(t *testing.T) {
 // TestGateBeforeEveryWrite: a counter issue and a reversal are refused by the
 // shop's and the location's state as a presentation is; past_due refuses none.
 func TestGateBeforeEveryWrite(t *testing.T) {
+	t.Parallel()
 	s := start(t, servertest.Frozen)
 	till, location := newTill(s, fields{})
 	card, program := newCard(s, "standard", nil)
@@ -92,6 +95,7 @@ func TestGateBeforeEveryWrite(t *testing.T) {
 // TestRestrictedSeesItsRowsOfACard: of a card that was presented at two
 // locations a restricted key sees its own, and the card's counts as they are.
 func TestRestrictedSeesItsRowsOfACard(t *testing.T) {
+	t.Parallel()
 	s := start(t, servertest.Frozen)
 	there := s.NewDevice(s.LocationIDs[1])
 	card := s.Issue(s.ProgramIDs["standard"], nil)
@@ -117,6 +121,7 @@ func TestRestrictedSeesItsRowsOfACard(t *testing.T) {
 // TestMetadataIsKeptWhole: 4096 bytes are taken and kept by every action, and
 // one more by none. Bytes count, not characters, and no blanks between them.
 func TestMetadataIsKeptWhole(t *testing.T) {
+	t.Parallel()
 	s := start(t, servertest.Frozen)
 	stamped, program := newCard(s, "standard", nil)
 	prize := s.NewPrize(program, 1)
@@ -149,6 +154,7 @@ func TestMetadataIsKeptWhole(t *testing.T) {
 // TestExpiredCardRevived: the row of an expiry is written once for each date, by
 // the first presentation after it; time and lookups write none.
 func TestExpiredCardRevived(t *testing.T) {
+	t.Parallel()
 	s := start(t, servertest.Frozen)
 	card, _ := newCard(s, "access", nil)
 	rows := func(want int) {

@@ -12,6 +12,7 @@ import (
 const idempotent = "Idempotency-Key"
 
 func TestReplay(t *testing.T) {
+	t.Parallel()
 	s := start(t, servertest.Frozen)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	path, other := "/cards/"+card+"/stamps", "/cards/"+cardCode(s, card)+"/stamps"
@@ -52,6 +53,7 @@ func TestReplay(t *testing.T) {
 // TestRefusalsRemembered: what the operation refused stays refused under the
 // key though it would be granted now; what the gate refused does not.
 func TestRefusalsRemembered(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	full, program := newCard(s, "standard", fields{"repeat_after_reset": false})
 	prize := s.NewPrize(program, 5)
@@ -93,6 +95,7 @@ func TestRefusalsRemembered(t *testing.T) {
 }
 
 func TestPINFailureNotRemembered(t *testing.T) {
+	t.Parallel()
 	s, d, _, card := guarded(t)
 	path := "/cards/" + card + "/stamps"
 	s.Unchanged(func() {
@@ -107,6 +110,7 @@ func TestPINFailureNotRemembered(t *testing.T) {
 
 // TestAtOnceOnce: a hundred equal requests make one row.
 func TestAtOnceOnce(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	all := servertest.Simultaneously(100, func(int) *servertest.Reply { return s.Post("/cards/"+card+"/stamps", "{}", idempotent, "k") })
@@ -127,6 +131,7 @@ func TestAtOnceOnce(t *testing.T) {
 // TestExpiryOnce: an expiry row stays though the action is refused, and
 // retries write no second one, with a key or without.
 func TestExpiryOnce(t *testing.T) {
+	t.Parallel()
 	s := start(t, servertest.Frozen)
 	card, program := newCard(s, "standard", fields{"stamps_expire_after_days": 30})
 	prize := s.NewPrize(program, 5)
@@ -173,6 +178,7 @@ func TestExpiryOnce(t *testing.T) {
 
 // TestErasedReplay: an answer that holds a person's data goes with the person.
 func TestErasedReplay(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
 	s.Post("/cards/"+card+"/stamps", "{}", idempotent, "k").Want(201)

@@ -12,6 +12,7 @@ import (
 // TestOrderOfRefusals takes every pair of the refusals of contract section 4
 // that can hold at once: the earlier one is given, and nothing is written.
 func TestOrderOfRefusals(t *testing.T) {
+	t.Parallel()
 	s := start(t, servertest.Frozen)
 	type scene struct {
 		*servertest.Server
@@ -51,11 +52,11 @@ func TestOrderOfRefusals(t *testing.T) {
 			first, second := refusals[i], refusals[j]
 			t.Run(first.name+" before "+second.name, func(t *testing.T) {
 				s := s.On(t)
-				site := fields{} // a PIN only where one is refused: checking it is slow
+				required := fields{} // a PIN only where one is refused: checking it is slow
 				if first.name == "PIN" || second.name == "PIN" {
-					site = fields{"require_staff_pin": true, "staff_pin": "1234"}
+					required = fields{"require_staff_pin": true, "staff_pin": "1234"}
 				}
-				till, location := newTill(s, site)
+				till, location := newTill(s, required)
 				c := &scene{Server: till, location: location, action: "/stamps"}
 				c.card, c.program = newCard(s, "standard", nil)
 				defer func() {
@@ -102,6 +103,7 @@ func TestOrderOfRefusals(t *testing.T) {
 
 // TestOrderEverywhere: the same holds for each action.
 func TestOrderEverywhere(t *testing.T) {
+	t.Parallel()
 	s := start(t, servertest.Frozen)
 	for action, body := range map[string]fields{"stamps": {}, "redemptions": {"prize_id": "prz_none"}, "topups": {"amount_cents": 1}, "spends": {"amount_cents": 1}, "uses": {}} {
 		kinds := map[string][]string{"stamps": {"standard", "private"}, "redemptions": {"standard", "private"}, "topups": {"prepaid"}, "spends": {"prepaid"}, "uses": {"access", "discount"}}[action]

@@ -31,6 +31,7 @@ func stampWithPIN(s *servertest.Server, card, pin string) *servertest.Reply {
 // TestPINEverywhere: every write asks for it, before anything is written or
 // read; lookups do not.
 func TestPINEverywhere(t *testing.T) {
+	t.Parallel()
 	s, d, location, card := guarded(t)
 	d.Get("/me").Want(200).Shows(fields{"location.require_staff_pin": true})
 	d.Get("/cards/" + card).Want(200)
@@ -83,6 +84,7 @@ func TestPINEverywhere(t *testing.T) {
 // TestPINLock: five wrong ones in a row lock the device for a minute of the
 // server's clock.
 func TestPINLock(t *testing.T) {
+	t.Parallel()
 	s, d, location, card := guarded(t)
 	other := s.NewDevice(location)
 	wrong := func(n int) {
@@ -127,6 +129,7 @@ func TestPINLock(t *testing.T) {
 // TestPINChanged: a PIN set by another process holds from the next request,
 // and nobody gets in on the old one or on any other.
 func TestPINChanged(t *testing.T) {
+	t.Parallel()
 	s, d, location, card := guarded(t)
 	change := func(pin string) {
 		writeBeside(s, t, func(tx *store.Tx) error { _, err := tx.SetStaffPIN(s.Shop(), location, pin); return err })
@@ -160,6 +163,7 @@ func TestPINChanged(t *testing.T) {
 
 // TestPINAtOnce: tries made together are counted exactly.
 func TestPINAtOnce(t *testing.T) {
+	t.Parallel()
 	_, d, _, card := guarded(t)
 	for _, n := range []int{4, 12} {
 		got := servertest.Outcomes(servertest.Simultaneously(n, func(i int) *servertest.Reply { return stampWithPIN(d, card, fmt.Sprintf("%04d", i)) }))

@@ -27,6 +27,7 @@ func same(t *testing.T, got, want map[string]int) {
 
 // TestTwoTills stamp one card at once: no stamp is lost and none is doubled.
 func TestTwoTills(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	tills := []*servertest.Server{s, s.NewDevice(s.LocationIDs[1])}
 	card := s.Issue(s.NewProgram("standard", true, fields{"repeat_after_reset": true}), nil)
@@ -46,6 +47,7 @@ func TestTwoTills(t *testing.T) {
 
 // TestOneRedemption: of redemptions of one threshold at once one wins.
 func TestOneRedemption(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	tills := []*servertest.Server{s, s.NewDevice(s.LocationIDs[1])}
 	for range 3 {
@@ -70,6 +72,7 @@ func TestOneRedemption(t *testing.T) {
 // TestReversalRaces: a row is taken back once, and a redemption that needs its
 // stamps comes before it or not at all.
 func TestReversalRaces(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card, program := newCard(s, "standard", nil)
 	prize := s.NewPrize(program, 5)
@@ -103,6 +106,7 @@ func TestReversalRaces(t *testing.T) {
 
 // TestSpendingAtOnce never takes more than there is.
 func TestSpendingAtOnce(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card, _ := newCard(s, "prepaid", fields{"initial_balance_cents": 1000})
 	same(t, servertest.Outcomes(servertest.Simultaneously(15, func(int) *servertest.Reply { return s.Post("/cards/"+card+"/spends", fields{"amount_cents": 100}) })),
@@ -114,6 +118,7 @@ func TestSpendingAtOnce(t *testing.T) {
 // TestLockRaces: an operator who locks a card while tills stamp it gets the
 // last word.
 func TestLockRaces(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card, _ := newCard(s, "standard", fields{"total_stamps": 1000})
 	servertest.Simultaneously(20, func(i int) *servertest.Reply {

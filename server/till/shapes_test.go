@@ -96,6 +96,7 @@ const (
 const bare = "external_ref holder_name holder_email current_value expires_at installed_at" // what a new stamp card has not
 
 func TestMe(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	r := s.Get("/me").Want(200)
 	r.Shaped("", "device object\nlocation object\nshop object\nprograms list", "")
@@ -119,6 +120,7 @@ func TestMe(t *testing.T) {
 }
 
 func TestLookup(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	r := s.Get("/cards/" + card).Want(200)
@@ -153,6 +155,7 @@ func TestLookup(t *testing.T) {
 }
 
 func TestIssueAtCounter(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	path := "/programs/" + s.ProgramIDs["prepaid"] + "/cards"
 	r := s.Post(path, fields{"holder_name": "Ada", "holder_email": "ada@example.com", "external_ref": "m-1"}).Want(201)
@@ -181,6 +184,7 @@ func TestIssueAtCounter(t *testing.T) {
 }
 
 func TestEveryAction(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	standard := s.Issue(s.ProgramIDs["standard"], nil)
 	r := s.Post("/cards/"+standard+"/stamps", nil).Want(201)
@@ -248,6 +252,7 @@ func TestEveryAction(t *testing.T) {
 
 // TestPurchase: programs may demand one.
 func TestPurchase(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card, program := newCard(s, "standard", nil)
 	give := func(body fields) *servertest.Reply { return s.Post("/cards/"+card+"/stamps", body) }

@@ -12,6 +12,7 @@ import (
 
 // TestToken: without a valid device token there is no till, and no trace.
 func TestToken(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	revoked := s.NewDevice(s.LocationIDs[0])
 	id := revoked.Get("/me").Want(200).Str("device.id")
@@ -69,6 +70,7 @@ func writeBeside(s *servertest.Server, t *testing.T, do func(*store.Tx) error) {
 
 // TestRevoked: what another process changes holds from the very next request.
 func TestRevoked(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
 	for _, ask := range []func(*servertest.Server) *servertest.Reply{

@@ -10,6 +10,7 @@ import (
 // TestValidation: every offending field is told at once, nothing is written,
 // and the bounds themselves are let through.
 func TestValidation(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	cards := map[string]string{}
 	for _, kind := range servertest.Types {

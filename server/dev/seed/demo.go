@@ -1,8 +1,7 @@
-// Package dev is the control API that only "punchcard dev" has, and the demo
-// shop it starts with (contract sections 6 and 8).
-package dev
+package seed
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -55,9 +54,9 @@ func (r *Ready) At(origin string) *Ready {
 	return &c
 }
 
-// Seed makes the demo shop, unless the file has it already, and tells what is
-// in it.
-func Seed(st *store.Store, origin string) (*Ready, error) {
+// Demo makes the demo shop, unless the file has it already, and returns its
+// ready line.
+func Demo(st *store.Store, origin string) (*Ready, error) {
 	r, err := readyLine(st)
 	if err != nil {
 		return nil, err
@@ -65,15 +64,8 @@ func Seed(st *store.Store, origin string) (*Ready, error) {
 	if r == nil {
 		// The demo keys are public knowledge: they must not get into a file
 		// that is somebody's real one.
-		var shops []store.Shop
-		if err := st.View(0, func(v *store.View) error {
-			shops, err = v.Shops()
-			return err
-		}); err != nil {
-			return nil, err
-		}
-		if len(shops) > 0 {
-			return nil, fmt.Errorf("%s: was not made by dev, which would add the public demo keys to it; serve it instead", st.Path())
+		if has, err := hasShops(st); err != nil || has {
+			return nil, cmp.Or(err, fmt.Errorf("%s: was not made by dev, which would add the public demo keys to it; serve it instead", st.Path()))
 		}
 		if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: demoShop}); err != nil {
 			return nil, err
@@ -84,6 +76,16 @@ func Seed(st *store.Store, origin string) (*Ready, error) {
 	}
 	r.LocationIDs = r.LocationIDs[:min(2, len(r.LocationIDs))]
 	return r.At(origin), nil
+}
+
+// hasShops reports whether there is any shop in the store.
+func hasShops(st *store.Store) (has bool, err error) {
+	err = st.View(0, func(v *store.View) error {
+		shops, err := v.Shops()
+		has = len(shops) > 0
+		return err
+	})
+	return has, err
 }
 
 // readyLine tells what is in the shop that has the demo keys, without an
@@ -123,23 +125,21 @@ func all[T any](page func(store.PageQuery) (store.Page[T], error)) (list []T, er
 		if err != nil || !p.NextCursor.Valid {
 			return list, err
 		}
-		q.Cursor = set(p.NextCursor.V)
+		q.Cursor = store.Given(p.NextCursor.V)
 	}
 }
-
-func set[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
 
 // demoShop is a coffee shop with two locations and a program of every type.
 func demoShop(tx *store.Tx) error {
 	tx.Limits = store.DefaultLimits() // the demo shop is the same whatever the deployment allows
-	shop, _, err := tx.CreateShop(store.ShopFields{Name: set("Caffè Centrale"), Mode: set("test"), Timezone: set("Europe/Rome"), IncludedLocations: set[int64](2)})
+	shop, _, err := tx.CreateShop(store.ShopFields{Name: store.Given("Caffè Centrale"), Mode: store.Given("test"), Timezone: store.Given("Europe/Rome"), IncludedLocations: store.Given[int64](2)})
 	if err != nil {
 		return err
 	}
 	var first string
 	for i, l := range []store.LocationPatch{
-		{Name: set("Centrale"), Address: set("Via Garibaldi 12"), City: set("Torino"), PostalCode: set("10122"), CountryCode: set("IT"), Lat: set(45.0729), Lon: set(7.6822)},
-		{Name: set("Stazione"), Address: set("Corso Vittorio Emanuele II 58"), City: set("Torino"), PostalCode: set("10121"), CountryCode: set("IT"), Lat: set(45.0621), Lon: set(7.6785)},
+		{Name: store.Given("Centrale"), Address: store.Given("Via Garibaldi 12"), City: store.Given("Torino"), PostalCode: store.Given("10122"), CountryCode: store.Given("IT"), Lat: store.Given(45.0729), Lon: store.Given(7.6822)},
+		{Name: store.Given("Stazione"), Address: store.Given("Corso Vittorio Emanuele II 58"), City: store.Given("Torino"), PostalCode: store.Given("10121"), CountryCode: store.Given("IT"), Lat: store.Given(45.0621), Lon: store.Given(7.6785)},
 	} {
 		made, err := tx.CreateLocation(shop, store.LocationFields{LocationPatch: l})
 		if err != nil {
@@ -162,9 +162,9 @@ func demoShop(tx *store.Tx) error {
 // restricted one reaches.
 func demoKeys(tx *store.Tx, shop int64, first string) error {
 	for _, k := range []store.KeyFields{
-		{Name: set("Demo key"), Secret: APIKey},
-		{Name: set("Demo key of the first location"), LocationIDs: set([]string{first}), Secret: RestrictedAPIKey},
-		{Name: set("Demo MCP key"), Class: set("mcp"), Secret: MCPKey},
+		{Name: store.Given("Demo key"), Secret: APIKey},
+		{Name: store.Given("Demo key of the first location"), LocationIDs: store.Given([]string{first}), Secret: RestrictedAPIKey},
+		{Name: store.Given("Demo MCP key"), Class: store.Given("mcp"), Secret: MCPKey},
 	} {
 		if _, _, err := tx.CreateKey(shop, k); err != nil {
 			return err
@@ -178,17 +178,17 @@ func demoPrograms(tx *store.Tx, a store.Access) error {
 		f      store.ProgramFields
 		prizes []store.PrizeFields
 	}{
-		{store.ProgramFields{Type: set("standard"), Name: set("Coffee card"), Description: set("Ten coffees, the next one is on us."), Category: set("coffee"),
-			TotalStamps: set[int64](10), RepeatAfterReset: set(true), IconKey: set("coffee")},
+		{store.ProgramFields{Type: store.Given("standard"), Name: store.Given("Coffee card"), Description: store.Given("Ten coffees, the next one is on us."), Category: store.Given("coffee"),
+			TotalStamps: store.Given[int64](10), RepeatAfterReset: store.Given(true), IconKey: store.Given("coffee")},
 			[]store.PrizeFields{
-				{Threshold: set[int64](5), Name: set("Croissant")},
-				{Threshold: set[int64](10), Name: set("Free coffee")},
-				{Threshold: set[int64](10), Name: set("Slice of cake")},
+				{Threshold: store.Given[int64](5), Name: store.Given("Croissant")},
+				{Threshold: store.Given[int64](10), Name: store.Given("Free coffee")},
+				{Threshold: store.Given[int64](10), Name: store.Given("Slice of cake")},
 			}},
-		{store.ProgramFields{Type: set("private"), Name: set("Regulars"), Category: set("coffee"), TotalStamps: set[int64](10), RepeatAfterReset: set(true), IconKey: set("star")}, nil},
-		{store.ProgramFields{Type: set("discount"), Name: set("Friends, 10% off"), Category: set("coffee"), DiscountPercent: set(10.0)}, nil},
-		{store.ProgramFields{Type: set("access"), Name: set("Reading room"), Category: set("club"), AccessImageURL: set("https://example.com/reading-room.png")}, nil},
-		{store.ProgramFields{Type: set("prepaid"), Name: set("Prepaid card"), Category: set("coffee"), InitialBalanceCents: set[int64](0)}, nil},
+		{store.ProgramFields{Type: store.Given("private"), Name: store.Given("Regulars"), Category: store.Given("coffee"), TotalStamps: store.Given[int64](10), RepeatAfterReset: store.Given(true), IconKey: store.Given("star")}, nil},
+		{store.ProgramFields{Type: store.Given("discount"), Name: store.Given("Friends, 10% off"), Category: store.Given("coffee"), DiscountPercent: store.Given(10.0)}, nil},
+		{store.ProgramFields{Type: store.Given("access"), Name: store.Given("Reading room"), Category: store.Given("club"), AccessImageURL: store.Given("https://example.com/reading-room.png")}, nil},
+		{store.ProgramFields{Type: store.Given("prepaid"), Name: store.Given("Prepaid card"), Category: store.Given("coffee"), InitialBalanceCents: store.Given[int64](0)}, nil},
 	} {
 		made, err := tx.CreateProgram(a, p.f)
 		if err != nil {

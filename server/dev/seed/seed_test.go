@@ -1,4 +1,4 @@
-package dev
+package seed
 
 import (
 	"context"
@@ -18,13 +18,13 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of the seeds and their schema anew")
 
-var seedFolder = filepath.Join("..", "..", "testdata", "seeds")
+var seedFolder = filepath.Join("..", "..", "..", "testdata", "seeds")
 
 var seedNames = []string{"coffee-shop.json", "gym.json", "bakery.json"}
 
-func readSeed(t testing.TB, name string) *SeedFile {
+func readSeed(t testing.TB, name string) *File {
 	t.Helper()
-	s, err := ReadSeed(filepath.Join(seedFolder, name))
+	s, err := Read(filepath.Join(seedFolder, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestSeeds(t *testing.T) {
 
 // account lists a seed's first shop as its refs know it: programs, then cards
 // with status, stamps, balance and ledger.
-func account(t *testing.T, st *store.Store, s *SeedFile, ready *Ready) string {
+func account(t *testing.T, st *store.Store, s *File, ready *Ready) string {
 	t.Helper()
 	var b strings.Builder
 	a := store.Access{Shop: ready.shop}
@@ -82,9 +82,9 @@ func account(t *testing.T, st *store.Store, s *SeedFile, ready *Ready) string {
 	}
 	shop := s.shops[0]
 	if err := st.View(0, func(v *store.View) error {
-		fmt.Fprintf(&b, "%d locations, %d programs, %d cards\n", len(ready.LocationIDs), len(shop.programs), len(shop.cards))
-		for _, g := range shop.programs {
-			p, err := v.Program(a, ready.Refs[g.F.Ref.V])
+		fmt.Fprintf(&b, "%d locations, %d programs, %d cards\n", len(ready.LocationIDs), len(shop.Programs), len(shop.Cards))
+		for _, g := range shop.Programs {
+			p, err := v.Program(a, ready.Refs[g.ref])
 			if err != nil {
 				return err
 			}
@@ -92,7 +92,7 @@ func account(t *testing.T, st *store.Store, s *SeedFile, ready *Ready) string {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(&b, "program %s %s active=%t prizes=%d webhooks=%d made=%s\n", g.F.Ref.V, p.Type, p.Active, len(p.Prizes), len(hooks), p.CreatedAt)
+			fmt.Fprintf(&b, "program %s %s active=%t prizes=%d webhooks=%d made=%s\n", g.ref, p.Type, p.Active, len(p.Prizes), len(hooks), p.CreatedAt)
 		}
 		// Oldest first; a card without a ref holds what went over a full one.
 		cards, err := all(func(q store.PageQuery) (store.Page[store.Card], error) { return v.Cards(a, store.CardFilter{}, q) })
@@ -152,7 +152,7 @@ func TestLedgerIsTheActivity(t *testing.T) {
 		for _, x := range file.Shops[0].Activity {
 			at := x.At
 			if x.Ago != "" {
-				at = startOf(s).Add(-duration(t, x.Ago)).UTC().Format(time.RFC3339)
+				at = startOf(s).Add(-durationOf(t, x.Ago)).UTC().Format(time.RFC3339)
 			}
 			cards[x.Ref] = x.Card
 			if x.Reverse != "" {
@@ -177,8 +177,8 @@ func TestLedgerIsTheActivity(t *testing.T) {
 		got, booked := map[row]int{}, map[string]int64{}
 		if err := st.View(0, func(v *store.View) error {
 			a := store.Access{Shop: ready.shop}
-			for _, c := range s.shops[0].cards {
-				lookup, err := v.Lookup(store.At{Shop: ready.shop}, ready.Refs[c.F.Ref.V])
+			for _, c := range s.shops[0].Cards {
+				lookup, err := v.Lookup(store.At{Shop: ready.shop}, ready.Refs[c.ref])
 				if err != nil {
 					return err
 				}
@@ -186,7 +186,7 @@ func TestLedgerIsTheActivity(t *testing.T) {
 				for _, e := range lookup.EarlierCards {
 					chain = append(chain, e.ID)
 				}
-				for i, id := range append(chain, ready.Refs[c.F.Ref.V]) {
+				for i, id := range append(chain, ready.Refs[c.ref]) {
 					if i == len(chain) && slices.Contains(chain, id) {
 						break // the first card is still among those in use
 					}
@@ -197,7 +197,7 @@ func TestLedgerIsTheActivity(t *testing.T) {
 					for _, x := range ledger {
 						kind := strings.NewReplacer("access", "use", "discount", "use").Replace(x.Type)
 						// An overflow is one activity and two rows.
-						got[row{c.F.Ref.V, kind, x.CreatedAt.Std().Format(time.RFC3339)}] = 1
+						got[row{c.ref, kind, x.CreatedAt.Std().Format(time.RFC3339)}] = 1
 						if kind != "reversal" && kind != "redemption" {
 							booked[kind] += x.StampsDelta.V + x.ValueDelta.V
 						}
@@ -225,7 +225,7 @@ func TestLedgerIsTheActivity(t *testing.T) {
 }
 
 // duration reads days as 24 hours each.
-func duration(t *testing.T, text string) time.Duration {
+func durationOf(t *testing.T, text string) time.Duration {
 	t.Helper()
 	days, rest, ok := strings.Cut(text, "d")
 	if !ok {
@@ -277,7 +277,7 @@ func TestReadyLine(t *testing.T) {
 	}
 	// The card is good at the till by what the ready line calls it.
 	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "device", Key: till.Device}, Do: func(tx *store.Tx) error {
-		_, err := tx.TopUp(till.At, ready.Refs["bread-01"], store.AmountFields{AmountCents: set[int64](100)})
+		_, err := tx.TopUp(till.At, ready.Refs["bread-01"], store.AmountFields{AmountCents: store.Given[int64](100)})
 		return err
 	}}); err != nil {
 		t.Error(err)
@@ -288,7 +288,7 @@ func TestReadyLine(t *testing.T) {
 func TestPINAndKeys(t *testing.T) {
 	s := readSeed(t, "gym.json")
 	st, ready := apply(t, s)
-	k, _, err := st.Identify(store.Hash(s.shops[0].keys[0].F.Secret.V))
+	k, _, err := st.Identify(store.Hash(s.shops[0].Keys[0].Secret.V))
 	if err != nil || k == nil || k.KeyID != ready.Refs["turnstile"] || !slices.Equal(k.Scopes, []string{"cards:read"}) || !slices.Equal(k.LocationIDs, ready.LocationIDs) {
 		t.Errorf("%+v %v", k, err)
 	}
@@ -347,7 +347,7 @@ func TestNothingIsQueued(t *testing.T) {
 func TestSeedNeedsAFreshStore(t *testing.T) {
 	s := readSeed(t, "gym.json")
 	st, clock := bench(t, s.Now)
-	if _, err := Seed(st, "http://localhost"); err != nil {
+	if _, err := Demo(st, "http://localhost"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Apply(st, clock); err == nil || !strings.HasSuffix(err.Error(), ": has shops already; a seed fills an empty database only") {
@@ -362,16 +362,16 @@ func TestSeedNeedsAFreshStore(t *testing.T) {
 	}
 }
 
-// TestReadSeedFaults: a file that is not there, and one that is too large.
-func TestReadSeedFaults(t *testing.T) {
-	if _, err := ReadSeed(filepath.Join(t.TempDir(), "none.json")); !errors.Is(err, os.ErrNotExist) {
+// TestReadFaults: a file that is not there, and one that is too large.
+func TestReadFaults(t *testing.T) {
+	if _, err := Read(filepath.Join(t.TempDir(), "none.json")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 	path := filepath.Join(t.TempDir(), "large.json")
-	if err := os.WriteFile(path, []byte(`{"shops": []}`+strings.Repeat(" ", maxSeed)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(`{"shops": []}`+strings.Repeat(" ", maxSize)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadSeed(path); err == nil || err.Error() != path+":1: $: must be at most 16 MiB" {
+	if _, err := Read(path); err == nil || err.Error() != path+":1: $: must be at most 16 MiB" {
 		t.Error(err)
 	}
 }

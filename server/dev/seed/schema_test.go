@@ -1,4 +1,4 @@
-package dev
+package seed
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 // TestSeedSchema: the published schema is the one of the code.
 func TestSeedSchema(t *testing.T) {
-	golden(t, filepath.Join(seedFolder, "seed.schema.json"), SeedSchema())
+	golden(t, filepath.Join(seedFolder, "seed.schema.json"), Schema())
 }
 
 // TestSchemaDescribesAll: an editor has words for each field.
@@ -24,7 +24,7 @@ func TestSchemaDescribesAll(t *testing.T) {
 			Properties  map[string]struct{ Description string }
 		} `json:"$defs"`
 	}
-	if err := json.Unmarshal(SeedSchema(), &schema); err != nil {
+	if err := json.Unmarshal(Schema(), &schema); err != nil {
 		t.Fatal(err)
 	}
 	if len(schema.Defs) != 8 {
@@ -46,7 +46,7 @@ func TestSchemaDescribesAll(t *testing.T) {
 // check of a seed's text against it.
 func compiled(t *testing.T) func(text []byte) error {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(SeedSchema()))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
 	if err != nil {
 		t.Fatal(err)
 	}

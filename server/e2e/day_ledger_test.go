@@ -5,19 +5,21 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"punchcard/server/servertest"
 )
 
 var rowTypes = []string{"stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access"}
 
 // ledger reads the whole ledger, newest first.
-func (d *day) ledger(c client, query string) (rows []ledgerRow) {
+func (d *day) ledger(c *servertest.Client, query string) (rows []ledgerRow) {
 	d.t.Helper()
 	for cursor := ""; ; {
 		var page struct {
 			Data       []ledgerRow
 			NextCursor *string `json:"next_cursor"`
 		}
-		c.get("/transactions?limit=100" + query + cursor).want(200).into(&page)
+		c.Get("/transactions?limit=100" + query + cursor).Want(200).Decode(&page)
 		rows = append(rows, page.Data...)
 		if page.NextCursor == nil {
 			break
@@ -49,13 +51,13 @@ func (d *day) totals(rows []ledgerRow) map[string][3]int64 {
 	return sums
 }
 
-// close checks the books and returns the end state without what differs
+// close checks the ledger and returns the end state without what differs
 // between runs.
 func (d *day) close() (end []string) {
 	t := d.t
 	var told []ledgerRow
-	owner := map[string]*patron{}
-	for _, p := range d.patrons {
+	owner := map[string]*cardHolder{}
+	for _, p := range d.cardHolders {
 		for _, r := range p.rows {
 			told = append(told, *r)
 		}
@@ -146,7 +148,7 @@ func (d *day) sameRows(what string, got, want []ledgerRow) {
 
 // cards checks every card against the rows on it and returns each member's in
 // words.
-func (d *day) cards(rows []ledgerRow, owner map[string]*patron) (lines []string) {
+func (d *day) cards(rows []ledgerRow, owner map[string]*cardHolder) (lines []string) {
 	stamps, value := map[string]int64{}, map[string]int64{}
 	for _, r := range rows {
 		if r.StampsDelta != nil {
@@ -163,7 +165,7 @@ func (d *day) cards(rows []ledgerRow, owner map[string]*patron) (lines []string)
 			Data       []stampedCard
 			NextCursor *string `json:"next_cursor"`
 		}
-		d.api.get("/cards?limit=100" + cursor).want(200).into(&page)
+		d.api.Get("/cards?limit=100" + cursor).Want(200).Decode(&page)
 		for _, c := range page.Data {
 			byID[c.ID] = c
 			if owner[c.ID] == nil {
@@ -178,7 +180,7 @@ func (d *day) cards(rows []ledgerRow, owner map[string]*patron) (lines []string)
 		}
 		cursor = "&cursor=" + *page.NextCursor
 	}
-	for _, p := range d.patrons {
+	for _, p := range d.cardHolders {
 		line := fmt.Sprintf("member %04d %s:", p.n, p.program)
 		for i, id := range p.cards {
 			c, found := byID[id]
@@ -226,7 +228,7 @@ func (d *day) outcomes() {
 
 // lookups checks that a till is shown what tills were told.
 func (d *day) lookups() {
-	for _, p := range d.patrons {
+	for _, p := range d.cardHolders {
 		if p.n%10 != 0 && !p.lost {
 			continue
 		}
@@ -235,7 +237,7 @@ func (d *day) lookups() {
 			Earlier      []stampedCard `json:"earlier_cards"`
 			Transactions []ledgerRow
 		}
-		d.tills[p.n%3].api.get("/cards/" + p.id).want(200).into(&found)
+		d.tills[p.n%3].api.Get("/cards/" + p.id).Want(200).Decode(&found)
 		for _, c := range append(found.Earlier, found.Card) {
 			if c.StampsCount != p.stamps[c.ID] || !slices.Contains(p.cards, c.ID) {
 				d.t.Errorf("the till is shown %+v of member %d, who has %v", c, p.n, p.stamps)
@@ -260,8 +262,8 @@ func (d *day) nextDoor(rows []ledgerRow) {
 	for _, query := range []string{"card_id=" + rows[0].CardID, "program_id=" + rows[0].ProgramID, "location_id=" + rows[0].LocationID} {
 		d.sameRows("the other shop's "+query, d.ledger(d.stranger, "&"+query), nil)
 	}
-	if n := len(d.stranger.cards(100)); n != 0 {
+	if n := len(listCards(d.stranger, 100)); n != 0 {
 		d.t.Errorf("the other shop sees %d cards", n)
 	}
-	d.stranger.get("/cards/"+rows[0].CardID).want(404, "not_found")
+	d.stranger.Get("/cards/"+rows[0].CardID).Want(404, "not_found")
 }

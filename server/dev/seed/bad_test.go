@@ -1,4 +1,4 @@
-package dev
+package seed
 
 import (
 	"fmt"
@@ -55,7 +55,7 @@ func TestSoundSeed(t *testing.T) {
 // try parses and applies a seed.
 func try(t *testing.T, text string) error {
 	t.Helper()
-	s, err := ParseSeed("tern.json", []byte(text))
+	s, err := Parse("tern.json", []byte(text))
 	if err != nil {
 		return err
 	}

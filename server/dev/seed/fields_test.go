@@ -1,4 +1,4 @@
-package dev
+package seed
 
 import (
 	"fmt"
@@ -44,7 +44,7 @@ const everyField = `{
 
 // TestEveryField: each field that a seed has of its own does what it says.
 func TestEveryField(t *testing.T) {
-	s, err := ParseSeed("every.json", []byte(everyField))
+	s, err := Parse("every.json", []byte(everyField))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,20 +1,20 @@
-package dev
+package seed
 
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
+	"reflect"
 
 	"punchcard/server/wire"
 )
 
-// SeedSchema is the JSON Schema (draft 2020-12) of seed files, ending in a
-// newline. It comes from the types that reading uses. What one entry says of
-// another, such as that a ref exists, is beyond a schema: ParseSeed and Apply
-// refuse more.
-func SeedSchema() []byte {
+// Schema returns the JSON Schema (draft 2020-12) of seed files, ending in a
+// newline. It is generated from the structs into which they are read. What one
+// entry says of another, such as that a ref exists, is beyond a schema: Parse
+// and Apply refuse more.
+func Schema() []byte {
 	defs := map[string]*wire.JSONSchema{}
-	top := describe(seedKinds.top, defs)
+	top := describe(reflect.TypeFor[root](), defs)
 	top.Dialect = "https://json-schema.org/draft/2020-12/schema"
 	top.Title = "Seed of a punchcard fixture"
 	top.Description = "The content that `punchcard dev --seed FILE` starts with. " +
@@ -34,39 +34,44 @@ func SeedSchema() []byte {
 	return out.Bytes()
 }
 
-// describe is the schema of a kind of object. Those of the objects in its
+// describe returns the schema of a kind of object. Those of the objects in its
 // lists go into defs.
-func describe(k *seedKind, defs map[string]*wire.JSONSchema) *wire.JSONSchema {
-	s := wire.Schema(k.fields, wire.Create, seedLimits, &wire.Registry{}).Target
-	for name := range k.hidden {
-		delete(s.Properties, name)
-	}
-	for name, doc := range k.docs {
-		s.Properties[name].Description = doc
-	}
-	for _, l := range k.lists {
-		defs[l.of.name] = describe(l.of, defs)
-		list := &wire.JSONSchema{Type: wire.Types{"array", "null"}, Items: &wire.JSONSchema{Ref: "#/$defs/" + l.of.name},
-			MaxItems: json.Number(strconv.Itoa(l.max)), Description: l.doc}
-		if l.required {
-			list.Type, list.MinItems = wire.Types{"array"}, "1"
-			s.Required = append(s.Required, l.name)
+func describe(t reflect.Type, defs map[string]*wire.JSONSchema) *wire.JSONSchema {
+	s := wire.Schema(t, wire.Create, limits, &wire.Registry{}).Target
+	for name, property := range s.Properties {
+		id := t.Name() + "." + name
+		if doc := docs[id]; doc != "" {
+			property.Description = doc
 		}
-		s.Properties[l.name] = list
+		if _, ok := absent[id]; ok {
+			delete(s.Properties, name)
+		}
 	}
-	s.Description = k.doc
-	switch k {
-	case seedKinds.activity:
+	for _, f := range listsOf(t) {
+		name, item := f.Tag.Get("list"), f.Type.Elem().Elem()
+		defs[item.Name()] = describe(item, defs)
+		list := &wire.JSONSchema{Type: wire.Types{"array", "null"}, Items: &wire.JSONSchema{Ref: "#/$defs/" + item.Name()},
+			MaxItems: json.Number(f.Tag.Get("max")), Description: f.Tag.Get("doc")}
+		if f.Tag.Get("req") != "" {
+			list.Type, list.MinItems = wire.Types{"array"}, "1"
+			s.Required = append(s.Required, name)
+		}
+		s.Properties[name] = list
+	}
+	entry, _ := t.FieldByName("entry")
+	s.Description = entry.Tag.Get("doc")
+	switch t {
+	case reflect.TypeFor[activity]():
 		s.AllOf = []*wire.JSONSchema{oneOf("at", "ago"), oneOf("stamp", "redeem", "top_up", "spend", "use", "reverse")}
-	case seedKinds.shop:
+	case reflect.TypeFor[shop]():
 		s.Not = present("at", "ago")
-	case seedKinds.card:
+	case reflect.TypeFor[card]():
 		s.AllOf = []*wire.JSONSchema{{Not: present("at", "ago")}, {Not: present("expires_at", "expires_in")}}
 	}
 	return s
 }
 
-// present demands that all of the fields are there and not null.
+// present returns the schema that demands that all of the fields are there and not null.
 func present(fields ...string) *wire.JSONSchema {
 	s := &wire.JSONSchema{Required: fields, Properties: map[string]*wire.JSONSchema{}}
 	for _, f := range fields {
@@ -75,7 +80,7 @@ func present(fields ...string) *wire.JSONSchema {
 	return s
 }
 
-// oneOf demands exactly one of the fields.
+// oneOf returns the schema that demands exactly one of the fields.
 func oneOf(fields ...string) *wire.JSONSchema {
 	s := &wire.JSONSchema{}
 	for _, f := range fields {

@@ -1,4 +1,4 @@
-package dev
+package seed
 
 import (
 	"fmt"
@@ -39,7 +39,7 @@ func bench(t testing.TB, start time.Time) (*store.Store, *dial) {
 }
 
 // startOf is where the clock stands for a seed.
-func startOf(s *SeedFile) time.Time {
+func startOf(s *File) time.Time {
 	if s.Now.IsZero() {
 		return seedStart
 	}
@@ -47,7 +47,7 @@ func startOf(s *SeedFile) time.Time {
 }
 
 // apply applies a seed to an empty store.
-func apply(t testing.TB, s *SeedFile) (*store.Store, *Ready) {
+func apply(t testing.TB, s *File) (*store.Store, *Ready) {
 	t.Helper()
 	st, clock := bench(t, startOf(s))
 	ready, err := s.Apply(st, clock)
@@ -153,7 +153,7 @@ func dumpShop(b *strings.Builder, st *store.Store, v *store.View, shop store.Sho
 // ledgerOf is a card's transactions, oldest first.
 func ledgerOf(v *store.View, a store.Access, card string) ([]store.Transaction, error) {
 	list, err := all(func(q store.PageQuery) (store.Page[store.Transaction], error) {
-		return v.Transactions(a, store.TransactionFilter{CardID: set(card)}, q)
+		return v.Transactions(a, store.TransactionFilter{CardID: store.Given(card)}, q)
 	})
 	slices.Reverse(list)
 	return list, err

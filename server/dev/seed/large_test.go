@@ -1,4 +1,4 @@
-package dev
+package seed
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ func comma(i int) string {
 func TestLargeSeed(t *testing.T) {
 	text := largeSeed()
 	began := time.Now()
-	s, err := ParseSeed("large.json", []byte(text))
+	s, err := Parse("large.json", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestLargeSeed(t *testing.T) {
 // TestLargeMistake: the place of a mistake at the end is found at once too.
 func TestLargeMistake(t *testing.T) {
 	text := strings.ReplaceAll(largeSeed(), `"stamp": 1}`, `"stamp": 0}`)
-	_, err := ParseSeed("large.json", []byte(text))
+	_, err := Parse("large.json", []byte(text))
 	lines := strings.Split(fmt.Sprint(err), "\n")
 	want := fmt.Sprintf("large.json:%d: shops.0.activity.19.stamp: must be at least 1", 3+seedSize+20)
 	if len(lines) != maxMistakes || lines[maxMistakes-1] != want {

@@ -1,4 +1,4 @@
-package dev
+package seed
 
 import (
 	"bytes"
@@ -10,16 +10,16 @@ import (
 
 var faultLine = regexp.MustCompile(`^seed\.json:([1-9][0-9]*): [^\n]+: [^\n]+$`)
 
-// FuzzParseSeed: whatever the file holds, it is a seed or errors of the form
+// FuzzParse: whatever the file holds, it is a seed or errors of the form
 // that is promised, on lines that the file has.
-func FuzzParseSeed(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	f.Add([]byte(soundSeed))
 	for _, text := range []string{``, `[]`, `{"shops":[{"locations":[{"ref":"a"}]}]}`, `{"shops":[{"locations":[{"ref":"a"}],"x.y":1,"cards":[{"ref":"b","program":"a"}]}]}`,
 		`{"shops":[{"name":"\u2028","locations":[{"ref":"a","\n":{"z":[0]}}]}]}`, strings.Repeat("[", 200)} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		s, err := ParseSeed("seed.json", raw)
+		s, err := Parse("seed.json", raw)
 		if (s == nil) == (err == nil) {
 			t.Fatalf("%v and %v", s, err)
 		}
@@ -27,8 +27,7 @@ func FuzzParseSeed(f *testing.F) {
 			checkFaults(t, raw, err)
 			return
 		}
-		a := &application{}
-		if _, err := s.plan(a, 1_780_000_000_000); err != nil {
+		if _, err := s.application(nil, 1_780_000_000_000).plan(); err != nil {
 			checkFaults(t, raw, err)
 		}
 	})

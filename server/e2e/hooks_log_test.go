@@ -15,7 +15,7 @@ import (
 // look reads the file and has it checked, both on a copy: what a kill left is
 // for the next server to recover. The file's own reader lists what is pending
 // in a queue of any length, which the delivery log of the API does not.
-func (o *onslaught) look(when string, read func(s *store.Store, v *store.View) error) {
+func (o *crashedShop) look(when string, read func(s *store.Store, v *store.View) error) {
 	o.t.Helper()
 	dir, err := os.MkdirTemp(o.t.TempDir(), "")
 	if err != nil {
@@ -70,7 +70,7 @@ func (e *endpoint) pending(s *store.Store, v *store.View) (ids map[string]bool, 
 }
 
 // log checks what the file says of every delivery in the end.
-func (o *onslaught) log(s *store.Store, v *store.View) error {
+func (o *crashedShop) log(s *store.Store, v *store.View) error {
 	shop, err := s.ResolveShop("")
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (o *onslaught) log(s *store.Store, v *store.View) error {
 
 // repeats checks that what an endpoint accepted more than once is exactly what
 // was lost at kills: each time that the outcome was not in the file, once more.
-func (o *onslaught) repeats() {
+func (o *crashedShop) repeats() {
 	o.t.Helper()
 	for _, e := range o.endpoints {
 		lost, most, repeated, requests := 0, 0, 0, 0
@@ -131,7 +131,7 @@ func (o *onslaught) repeats() {
 
 // drain waits until all that happened has arrived, and what was pending at the
 // last kill has come after it.
-func (o *onslaught) drain(left []map[string]bool) {
+func (o *crashedShop) drain(left []map[string]bool) {
 	o.t.Helper()
 	for i, e := range o.endpoints {
 		if !e.own.until(func() bool {
@@ -150,10 +150,10 @@ func (o *onslaught) drain(left []map[string]bool) {
 }
 
 // compare holds answers, file and deliveries against one another.
-func (o *onslaught) compare() {
+func (o *crashedShop) compare() {
 	o.t.Helper()
 	exists := map[happening]bool{}
-	for _, c := range o.api.cards(100) {
+	for _, c := range listCards(o.api, 100) {
 		exists[happening{"card.added", c.ID}] = true
 		if o.link[c.ID] && c.Status != "invited" {
 			exists[happening{"card.activated", c.ID}] = true
@@ -185,7 +185,7 @@ func (o *onslaught) compare() {
 			}
 		}
 		var w webhook
-		o.api.get("/programs/" + o.program + "/webhooks/" + e.hook.ID).want(200).into(&w)
+		o.api.Get("/programs/" + o.program + "/webhooks/" + e.hook.ID).Want(200).Decode(&w)
 		if !w.Active || w.Failures != 0 {
 			o.t.Errorf("%s: %+v", e.name, w)
 		}
