@@ -69,6 +69,12 @@ func (s *Store) shop(c *conn, key int64) (sh Shop, err error) {
 	return sh, err
 }
 
+// Refusals of ResolveShop without an id.
+var (
+	ErrNoShop       error = refuse(NotFound, "The file has no shop yet.")
+	ErrSeveralShops error = refuse(BadRequest, "The file has several shops.")
+)
+
 // ResolveShop turns a shop's id into its key; an empty id stands for the only
 // shop of the file.
 func (s *Store) ResolveShop(id string) (key int64, err error) {
@@ -93,9 +99,9 @@ func (s *Store) ResolveShop(id string) (key int64, err error) {
 		}
 		switch n {
 		case 0:
-			return refuse(NotFound, "The file has no shop yet; make one with: punchcard shop create.")
+			return ErrNoShop
 		case 2:
-			return refuse(BadRequest, "The file has several shops; say which with --shop.")
+			return ErrSeveralShops
 		}
 		return nil
 	})

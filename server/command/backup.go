@@ -55,6 +55,9 @@ func (c *Backup) Run() error {
 	o := c.options()
 	o.Copied = stepBack
 	size, err := backup.Create(ctx, c.DB, c.Target, o)
+	if errors.Is(err, backup.ErrExists) {
+		return fmt.Errorf("%w; --force replaces it", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -76,6 +79,9 @@ func (c *Restore) Run() error {
 	defer stop()
 	start := time.Now()
 	r, err := backup.Restore(ctx, c.Source, c.DB, start, c.options())
+	if errors.Is(err, backup.ErrExists) {
+		return fmt.Errorf("%w; --force replaces it and keeps it beside", err)
+	}
 	if err != nil {
 		return err
 	}

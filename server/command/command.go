@@ -131,6 +131,12 @@ func plain(err error) error {
 	if !ok {
 		return err
 	}
+	switch message := strings.TrimSuffix(e.Message, "."); err {
+	case store.ErrNoShop:
+		return fmt.Errorf("%s; make one with: punchcard shop create.", message)
+	case store.ErrSeveralShops:
+		return fmt.Errorf("%s; say which with --shop.", message)
+	}
 	if len(e.Details) == 0 {
 		return fmt.Errorf("%s", e.Message)
 	}

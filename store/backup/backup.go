@@ -125,6 +125,9 @@ func refusedCopy(ctx context.Context, to string, err error) error {
 	return fmt.Errorf("%s: not made: %w", to, err)
 }
 
+// ErrExists is the refusal to replace a file without Force.
+var ErrExists = errors.New("exists already")
+
 // checkTarget refuses a file that a copy of db must not take the place of.
 func checkTarget(db, file string, force bool) error {
 	if dir, err := os.Stat(filepath.Dir(file)); err != nil || !dir.IsDir() {
@@ -154,7 +157,7 @@ func checkTarget(db, file string, force bool) error {
 	case !info.Mode().IsRegular() && info.Mode()&os.ModeSymlink == 0:
 		return fmt.Errorf("%s: is not a regular file", file)
 	case !force:
-		return fmt.Errorf("%s: exists already; --force replaces it", file)
+		return fmt.Errorf("%s: %w", file, ErrExists)
 	}
 	return nil
 }

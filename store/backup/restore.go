@@ -42,7 +42,7 @@ func Restore(ctx context.Context, backup, db string, now time.Time, o Options) (
 	if !o.Force {
 		for _, end := range []string{"", "-wal", "-journal"} {
 			if _, err := os.Lstat(db + end); err == nil {
-				return r, fmt.Errorf("%s: exists already; --force replaces it and keeps it beside", db+end)
+				return r, fmt.Errorf("%s: %w", db+end, ErrExists)
 			}
 		}
 	}
