@@ -24,7 +24,7 @@ var mayImport = map[string]string{
 	"server/openapi":       "server/kernel server/wire store",
 	"server/operation":     "server/kernel server/qr server/wire store",
 	"server/kernel":        "server/wire store",
-	"server/wire":          "store",
+	"server/wire":          "store store/event",
 	"server/mail":          "server/mail/mailtext store",
 	"server/mail/mailtest": "",
 	"server/mail/mailtext": "store",

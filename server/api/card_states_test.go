@@ -35,9 +35,9 @@ const (
 	future = "2027-01-01T00:00:00Z"
 )
 
-// operations are contract section 4's. The want of each state is the status
-// shown afterwards, "=" before it where nothing may change, or a refusal,
-// after which nothing may have changed.
+// operations are what can be done to a card, and what each does in each state:
+// the status shown afterwards, with "=" before it where nothing may change, or a
+// refusal, after which nothing may have changed.
 var operations = []struct {
 	name string
 	body fields // of a PATCH; else the operation's

@@ -20,8 +20,8 @@ type fault struct {
 	field  string // of the only detail, where there are details
 }
 
-// faults are the checks in the order of contract section 1. The idempotency
-// check fails in two ways.
+// faults are the checks of a request in the order in which they are made. The
+// idempotency check fails in two ways.
 var faults = []fault{
 	{"path", 404, "not_found", ""},
 	{"method", 405, "bad_request", ""},
@@ -155,7 +155,7 @@ func TestEveryOperationNeedsItsScope(t *testing.T) {
 			continue
 		}
 		if want := scopeOf(r); r.Scope() != want {
-			t.Errorf("%s has the scope %s, the contract says %s", r.ID, r.Scope(), want)
+			t.Errorf("%s has the scope %s, want %s", r.ID, r.Scope(), want)
 		}
 		th := newThings(s)
 		prepareThings(s, r, th)
@@ -176,7 +176,8 @@ func TestEveryOperationNeedsItsScope(t *testing.T) {
 	}
 }
 
-// scopeOf is the scope by the table of contract section 2.
+// scopeOf returns the scope that a route must need: that of what its path names,
+// to read with GET and to write else; statistics have one of their own.
 func scopeOf(r faces.Route) string {
 	verb := ":write"
 	if r.Method == "GET" {
@@ -234,8 +235,8 @@ func TestSubscriptionStates(t *testing.T) {
 	}
 }
 
-// TestLocationsGone: which operations a key still may call whose locations are
-// all disabled (contract section 2).
+// TestLocationsGone checks which operations a key may still call whose locations
+// are all disabled.
 func TestLocationsGone(t *testing.T) {
 	t.Parallel()
 	s := start(t)

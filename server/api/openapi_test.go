@@ -54,8 +54,8 @@ const (
 		"payload_version consecutive_failures created_at updated_at"
 )
 
-// responseFields are the shapes of the spec's section Resources; a question
-// mark marks what may be null. Every field is always there.
+// responseFields are the fields of each resource; a question mark marks what may
+// be null. Every field is always there.
 var responseFields = map[string]string{
 	"Card": cardFields, "CardDetail": cardFields + " all_locations locations", "NamedLocation": "id name",
 	"IssuedCard": "id program_id external_ref? holder_name? holder_email? expires_at? install_url install_url_expires_at install_qr_svg",
@@ -96,8 +96,7 @@ var enums = map[string]string{
 	"Webhook.payload_version": "v1 v2", "WebhookFields.payload_version": "v1 v2 <nil>",
 }
 
-// codeStatuses are the codes that the REST API returns, with their status here
-// (spec section Errors; mcp_access_required is of another endpoint).
+// codeStatuses are the codes that the REST API returns, with their statuses here.
 var codeStatuses = map[string]string{
 	"bad_request": "400 405 413 415", "business_api_required": "401", "card_expired": "409", "card_locked": "409", "conflict": "409", "idempotency_conflict": "409",
 	"internal_error": "500", "location_disabled": "402", "location_scope_unsupported": "403", "not_found": "404", "program_has_installed_cards": "409", "rate_limited": "429",
@@ -317,7 +316,7 @@ func TestDocumentedRequests(t *testing.T) {
 		list, ok := requestFields[r.ID]
 		if !ok {
 			if sc != nil {
-				t.Errorf("%s: a body that the contract does not have", r.ID)
+				t.Errorf("%s: a body that the operation must not have", r.ID)
 			}
 			continue
 		}

@@ -74,8 +74,7 @@ func TestProgramShape(t *testing.T) {
 	s.Post("/programs/"+id+"/suspend", nil).Want(200).Shaped("", programDetailTable, "discount_percent initial_balance_cents access_image_url")
 }
 
-// TestProgramLifecycle is contract section 4's table: every state, every
-// action.
+// TestProgramLifecycle takes every action in every state of a program.
 func TestProgramLifecycle(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

@@ -46,7 +46,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// TestOpenAPI: the paths are those of the spec and the contract.
+// TestOpenAPI checks the paths of the document behind a public URL.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.PublicURL = "https://cards.example.com/shop/" })

@@ -59,7 +59,7 @@ var restriction = map[string]string{
 const unsupported = "403 location_scope_unsupported"
 
 // TestEveryOperationRefuses calls every operation there is as each caller that
-// must not have it: the answer is the contract's, and nothing is written.
+// must not have it: the refusal is the one expected, and nothing is written.
 func TestEveryOperationRefuses(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, manyKeys)

@@ -10,8 +10,8 @@ import (
 	"punchcard/store"
 )
 
-// TestRestrictedLocations: contract section 2, every location endpoint ×
-// inside, outside, another shop's, none.
+// TestRestrictedLocations calls every operation on a location with a restricted
+// key: inside of its locations, outside, another shop's, and none.
 func TestRestrictedLocations(t *testing.T) {
 	t.Parallel()
 	s := start(t)

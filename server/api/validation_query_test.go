@@ -10,8 +10,7 @@ import (
 	faces "punchcard/server/kernel"
 )
 
-// queries are the parameters of each list, as the spec and the contract have
-// them.
+// queries are the parameters of each list.
 var queries = map[string]string{
 	"listLocations":    "limit cursor",
 	"listPrograms":     "limit cursor type",

@@ -16,7 +16,7 @@ import (
 	"punchcard/server/servertest"
 )
 
-// detailCodes are those of contract section 1.
+// detailCodes are the codes of validation details.
 var detailCodes = strings.Fields("required unknown_field invalid_type invalid_format invalid_value too_short too_long too_small too_large too_many " +
 	"must_be_future not_allowed not_public unresolvable mutually_exclusive")
 

@@ -12,7 +12,7 @@ import (
 	"punchcard/store/event"
 )
 
-// hookTable is spec section Webhook; the secret comes after it.
+// hookTable is the shape of a webhook; the secret comes after it.
 const hookTable = `
 	id id
 	shop_id id

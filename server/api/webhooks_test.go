@@ -13,7 +13,7 @@ import (
 	"punchcard/store"
 )
 
-// deliveryTable is spec section Webhook delivery.
+// deliveryTable is the shape of a delivery.
 const deliveryTable = `
 	id id
 	webhook_id id

@@ -18,7 +18,7 @@ import (
 	"punchcard/server/command"
 )
 
-// specSettings are the settings that the spec's Limits table names, verbatim.
+// specSettings are the variables that must have exactly these names.
 var specSettings = []string{"API_KEY_MAX_PER_SHOP", "API_KEY_RATE_LIMIT_PER_MINUTE", "PUBLIC_API_MAX_PAGE_SIZE", "IDEMPOTENCY_DEDUPE_WINDOW_HOURS",
 	"CREDENTIAL_ROTATION_GRACE_HOURS", "WEBHOOK_MAX_PER_SHOP", "WEBHOOK_DELIVERY_TIMEOUT_MS", "WEBHOOK_MAX_CONSECUTIVE_FAILURES", "WEBHOOK_DELIVERY_RETENTION_DAYS",
 	"WEBHOOK_MAX_CUSTOM_HEADERS", "WEBHOOK_CUSTOM_HEADERS_MAX_BYTES", "MCP_KEY_MAX_PER_SHOP", "MCP_KEY_RATE_LIMIT_PER_MINUTE", "MCP_KEY_DAILY_CALL_BUDGET"}

@@ -9,8 +9,8 @@ import (
 	"punchcard/store"
 )
 
-// TestOrderOfRefusals takes every pair of the refusals of contract section 4
-// that can hold at once: the earlier one is given, and nothing is written.
+// TestOrderOfRefusals takes every pair of refusals that can hold at once: the
+// earlier one in the list below is given, and nothing is written.
 func TestOrderOfRefusals(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

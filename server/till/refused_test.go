@@ -17,7 +17,7 @@ func samples(prize string) map[string]fields {
 }
 
 // TestEveryOperationRefuses calls every operation there is as each device that
-// must not have it: the answer is the contract's, and nothing is written.
+// must not have it: the refusal is the one expected, and nothing is written.
 func TestEveryOperationRefuses(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

@@ -8,7 +8,7 @@ import (
 	"punchcard/store"
 )
 
-// The shapes of spec sections Card, Transaction, Program, Location and Prize.
+// The shapes of a card, a transaction, a program, a location and a prize.
 const (
 	cardFields = `id id
 		program_id id
