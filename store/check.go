@@ -1,6 +1,10 @@
 package store
 
-import "fmt"
+import (
+	"fmt"
+
+	"punchcard/store/sqlite"
+)
 
 // Check verifies the whole file: SQLite's own integrity, foreign keys, and
 // the invariants that operations rely on. It returns one line per finding,
@@ -17,6 +21,31 @@ func (s *Store) Check() (findings []string, err error) {
 		})
 	})
 	return findings, err
+}
+
+// CheckFile does the same for a database that nobody writes. With quick, or where
+// the file has an older schema, whose rows this version does not know, it leaves
+// out the invariants. Errors name the file as name.
+func CheckFile(db *sqlite.Conn, name string, quick bool) (findings []string, err error) {
+	v, err := SchemaVersion(db, name)
+	if err != nil {
+		return nil, err
+	}
+	if v == 0 {
+		return nil, fmt.Errorf("%s: is not a punchcard database, but an empty file", name)
+	}
+	c := (*conn)(db)
+	findings, err = c.checkIntegrity()
+	if err == nil && len(findings) == 0 && !quick && v == version() {
+		var ids IDs
+		if ids, err = c.readIDs(); err == nil {
+			findings, err = (&View{conn: c, s: &Store{IDs: ids}, frozen: true}).checkInvariants()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, sqlite.Class(err))
+	}
+	return findings, nil
 }
 
 // checkIntegrity asks SQLite whether the file's pages, tables and indexes fit

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"punchcard/store/sqlite"
 )
 
 // Every rule of Check finds the file that breaks it, and names the row.
@@ -90,7 +92,7 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 			if err := os.WriteFile(path, whole, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			by := check(openConn(path, mayCreate))
+			by := check(openConn(path, sqlite.Create))
 			for _, sql := range c.sql {
 				if err := by.script(sql); err != nil {
 					t.Fatal(err)

@@ -118,9 +118,6 @@ func (s *Store) IdentifyTill(hash []byte) (id *TillIdentity, err error) {
 	return id, err
 }
 
-// DeviceCaller is the scope of a device's Idempotency-Keys.
-func DeviceCaller(device int64) int64 { return 2*device + 1 }
-
 // TillMe is what a till asks first.
 type TillMe struct {
 	Device   NamedDevice     `json:"device"`

@@ -3,8 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-
-	"zombiezen.com/go/sqlite"
 )
 
 // Code names why an operation was refused: the codes of spec section Errors.
@@ -66,13 +64,13 @@ func refuse(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// The details of one refusal; whoever sends a thousand bad ids learns as much
-// from the first hundred.
-const maxDetails = 100
+// MaxDetails is the most details that one refusal has; whoever sends a thousand
+// bad ids learns as much from the first hundred.
+const MaxDetails = 100
 
 // Invalid is the refusal of a request whose fields break a rule.
 func Invalid(details ...Detail) *Error {
-	return &Error{Code: ValidationFailed, Message: "One or more fields are invalid; see details.", Details: details[:min(len(details), maxDetails)]}
+	return &Error{Code: ValidationFailed, Message: "One or more fields are invalid; see details.", Details: details[:min(len(details), MaxDetails)]}
 }
 
 func notFound(what string) *Error { return refuse(NotFound, "No such %s.", what) }
@@ -82,42 +80,4 @@ func AsError(err error) (*Error, bool) {
 	var e *Error
 	ok := errors.As(err, &e)
 	return e, ok
-}
-
-// Fault classes of the database, told apart by SQLite's result code and
-// never by its message. Test with errors.Is.
-var (
-	ErrFull     = errors.New("the disk or the database is full")
-	ErrIO       = errors.New("the disk failed")
-	ErrBusy     = errors.New("another process holds the database")
-	ErrReadOnly = errors.New("the database cannot be written")
-	ErrNotADB   = errors.New("not a database")
-	ErrCorrupt  = errors.New("the database is damaged")
-	ErrUnique   = errors.New("a unique index refused the row")
-	ErrCheck    = errors.New("a constraint refused the row")
-	ErrCantOpen = errors.New("the file cannot be opened")
-)
-
-// Their result codes, without what SQLite adds to some.
-var classes = map[sqlite.ResultCode]error{
-	sqlite.ResultFull: ErrFull, sqlite.ResultIOErr: ErrIO, sqlite.ResultNoMem: ErrIO,
-	sqlite.ResultBusy: ErrBusy, sqlite.ResultLocked: ErrBusy,
-	sqlite.ResultReadOnly: ErrReadOnly, sqlite.ResultCantOpen: ErrCantOpen,
-	sqlite.ResultNotADB: ErrNotADB, sqlite.ResultCorrupt: ErrCorrupt, sqlite.ResultConstraint: ErrCheck,
-}
-
-// classify joins an error of SQLite with its class.
-func classify(err error) error {
-	if err == nil {
-		return nil
-	}
-	code := sqlite.ErrCode(err)
-	class := classes[code.ToPrimary()]
-	if code == sqlite.ResultConstraintUnique || code == sqlite.ResultConstraintPrimaryKey {
-		class = ErrUnique
-	}
-	if class == nil {
-		return err
-	}
-	return fmt.Errorf("%w: %w", class, err)
 }

@@ -3,33 +3,40 @@ package store
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
+	"slices"
 	"time"
 )
 
-// Claim is one use of an Idempotency-Key by one caller (contract section 1).
-type Claim struct {
-	Caller      int64 // APICaller or DeviceCaller
-	KeyHash     [16]byte
+// IdempotencyKey is one idempotency key of one caller, with the request that it
+// was sent with.
+type IdempotencyKey struct {
+	Scope       int64 // KeyScope or DeviceScope
+	Hash        [16]byte
 	Fingerprint [32]byte
 }
 
-// APICaller is the scope of a key and its rotation successors.
-func APICaller(family int64) int64 { return 2 * family }
+// KeyScope returns the scope of the idempotency keys of an API key and its
+// rotation successors.
+func KeyScope(family int64) int64 { return 2 * family }
 
-// NewClaim hashes what a claim compares: the key's text, and the request by
-// method, path and body bytes.
-func NewClaim(caller int64, key, method, path string, body []byte) Claim {
-	c := Claim{Caller: caller}
-	sum := sha256.Sum256([]byte(key))
-	copy(c.KeyHash[:], sum[:])
+// DeviceScope returns the scope of a device's idempotency keys.
+func DeviceScope(device int64) int64 { return 2*device + 1 }
+
+// NewIdempotencyKey hashes what is compared of a key: its text, and the request
+// by method, path and body.
+func NewIdempotencyKey(scope int64, value, method, path string, body []byte) IdempotencyKey {
+	k := IdempotencyKey{Scope: scope}
+	sum := sha256.Sum256([]byte(value))
+	copy(k.Hash[:], sum[:])
 	h := sha256.New()
 	for _, part := range []string{method, path} {
 		h.Write([]byte(part))
 		h.Write([]byte{0})
 	}
 	h.Write(body)
-	h.Sum(c.Fingerprint[:0])
-	return c
+	h.Sum(k.Fingerprint[:0])
+	return k
 }
 
 // Remembered is a response kept for replays.
@@ -38,10 +45,10 @@ type Remembered struct {
 	Body   []byte
 }
 
-// Recall finds the response remembered for a claim: nil when there is none or
+// Recall returns the response remembered for a key: nil when there is none or
 // its window is over, idempotency_conflict when the key was used for another
 // request.
-func (v *View) Recall(c Claim) (*Remembered, error) {
+func (v *View) Recall(k IdempotencyKey) (*Remembered, error) {
 	var m *Remembered
 	var other bool
 	_, err := v.one(func(r *rows) {
@@ -51,9 +58,9 @@ func (v *View) Recall(c Claim) (*Remembered, error) {
 		if at.Add(time.Duration(v.s.opts.Limits.IdempotencyHours)*time.Hour) <= v.Now {
 			return
 		}
-		other = !bytes.Equal(print, c.Fingerprint[:])
+		other = !bytes.Equal(print, k.Fingerprint[:])
 		m = &Remembered{Status: status, Body: r.bytes()}
-	}, "SELECT "+columns("created_at", "fingerprint", "status", "body")+" FROM idempotency WHERE caller=? AND key_hash=?", c.Caller, c.KeyHash[:])
+	}, "SELECT "+columns("created_at", "fingerprint", "status", "body")+" FROM idempotency WHERE caller=? AND key_hash=?", k.Scope, k.Hash[:])
 	if err != nil {
 		return nil, err
 	}
@@ -63,17 +70,39 @@ func (v *View) Recall(c Claim) (*Remembered, error) {
 	return m, nil
 }
 
-// Remember keeps a response in the transaction that made it. card, if not
-// empty, is the card whose data the body holds. An older response under the
-// same key has outlived its window and gives way.
-func (tx *Tx) Remember(c Claim, m Remembered, card string) error {
-	id := Null[int64]{}
-	if card != "" {
-		id.V, id.Valid = tx.s.Key(KindCard, card)
+// Remember stores a response in the transaction that made it, with the card whose
+// data a success holds (see Touches). An older response under the same key has
+// outlived its window and gives way.
+func (tx *Tx) Remember(k IdempotencyKey, m Remembered) error {
+	card := Null[int64]{}
+	if m.Status < 400 && len(tx.touched) > 0 {
+		card = Some(tx.touched[0])
+		if len(tx.touched) > 1 {
+			if chains, err := tx.number("SELECT count(DISTINCT ifnull(root_id, id)) FROM cards WHERE id IN (SELECT value FROM json_each(?))", jsonKeys(tx.touched)); err != nil {
+				return err
+			} else if chains != 1 {
+				return errors.New("a remembered answer holds the data of several persons' cards")
+			}
+		}
 	}
 	_, err := tx.exec(`INSERT OR REPLACE INTO idempotency (caller, key_hash, fingerprint, status, body, card_id, created_at) VALUES (?,?,?,?,?,?,?)`,
-		c.Caller, c.KeyHash[:], c.Fingerprint[:], m.Status, append([]byte{}, m.Body...), id, tx.Now) // never null, also for a 204
+		k.Scope, k.Hash[:], k.Fingerprint[:], m.Status, append([]byte{}, m.Body...), card, tx.Now) // never null, also for a 204
 	return err
+}
+
+// Touches reports that the write's answer contains data of a card, so that
+// erasing the card finds the answer where it is remembered. Operations that
+// answer with a card of the store have reported it already.
+func (tx *Tx) Touches(cardID string) {
+	if key, ok := tx.s.Key(KindCard, cardID); ok {
+		tx.touches(key)
+	}
+}
+
+func (tx *Tx) touches(card int64) {
+	if !slices.Contains(tx.touched, card) {
+		tx.touched = append(tx.touched, card)
+	}
 }
 
 // PruneIdempotency deletes remembered responses whose window is over, at most

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func (f *fixture) recall(c Claim) (m *Remembered, err error) {
+func (f *fixture) recall(c IdempotencyKey) (m *Remembered, err error) {
 	err = f.View(0, func(v *View) error {
 		m, err = v.Recall(c)
 		return err
@@ -14,13 +14,13 @@ func (f *fixture) recall(c Claim) (m *Remembered, err error) {
 	return m, err
 }
 
-func (f *fixture) remember(c Claim, status int, body string) {
+func (f *fixture) remember(c IdempotencyKey, status int, body string) {
 	f.t.Helper()
-	f.must(func(tx *Tx) error { return tx.Remember(c, Remembered{Status: status, Body: []byte(body)}, "") })
+	f.must(func(tx *Tx) error { return tx.Remember(c, Remembered{Status: status, Body: []byte(body)}) })
 }
 
 // recalls fails the test unless the claim is answered so; status 0: not at all.
-func (f *fixture) recalls(c Claim, status int, body string) {
+func (f *fixture) recalls(c IdempotencyKey, status int, body string) {
 	f.t.Helper()
 	m, err := f.recall(c)
 	switch {
@@ -33,8 +33,8 @@ func (f *fixture) recalls(c Claim, status int, body string) {
 	}
 }
 
-func claim(caller int64, key, request string) Claim {
-	return NewClaim(caller, key, "POST", "/cards", []byte(request))
+func claim(caller int64, key, request string) IdempotencyKey {
+	return NewIdempotencyKey(caller, key, "POST", "/cards", []byte(request))
 }
 
 func TestRememberAndRecall(t *testing.T) {
@@ -49,16 +49,16 @@ func TestRememberAndRecall(t *testing.T) {
 
 func TestClaimsAreApart(t *testing.T) {
 	f := start(t, Options{})
-	first := claim(APICaller(1), "key", "request")
+	first := claim(KeyScope(1), "key", "request")
 	f.remember(first, 201, "first")
-	f.recalls(claim(APICaller(2), "key", "request"), 0, "")   // another caller
-	f.recalls(claim(APICaller(1)+1, "key", "request"), 0, "") // the device of that number
-	f.recalls(claim(APICaller(1), "KEY", "request"), 0, "")
-	for what, c := range map[string]Claim{
-		"another body":   claim(APICaller(1), "key", "request "),
-		"another path":   NewClaim(APICaller(1), "key", "POST", "/cards/", []byte("request")),
-		"another method": NewClaim(APICaller(1), "key", "PATCH", "/cards", []byte("request")),
-		"parts moved":    NewClaim(APICaller(1), "key", "POST", "/card", []byte("srequest")),
+	f.recalls(claim(KeyScope(2), "key", "request"), 0, "")   // another caller
+	f.recalls(claim(KeyScope(1)+1, "key", "request"), 0, "") // the device of that number
+	f.recalls(claim(KeyScope(1), "KEY", "request"), 0, "")
+	for what, c := range map[string]IdempotencyKey{
+		"another body":   claim(KeyScope(1), "key", "request "),
+		"another path":   NewIdempotencyKey(KeyScope(1), "key", "POST", "/cards/", []byte("request")),
+		"another method": NewIdempotencyKey(KeyScope(1), "key", "PATCH", "/cards", []byte("request")),
+		"parts moved":    NewIdempotencyKey(KeyScope(1), "key", "POST", "/card", []byte("srequest")),
 	} {
 		m, err := f.recall(c)
 		if m != nil {
@@ -141,9 +141,9 @@ func TestRememberSharesTheFateOfTheWrite(t *testing.T) {
 	program := f.program(f.a, stamps("Coffee"))
 	issue := func(end error) error {
 		return f.do(func(tx *Tx) error {
-			card, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI)
+			_, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI)
 			if err == nil {
-				err = tx.Remember(c, Remembered{Status: 201, Body: []byte("made")}, card.ID)
+				err = tx.Remember(c, Remembered{Status: 201, Body: []byte("made")})
 			}
 			if err == nil {
 				err = end

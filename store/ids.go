@@ -5,8 +5,6 @@ import (
 	"crypto/cipher"
 	"encoding/base32"
 	"encoding/binary"
-	"sync"
-	"sync/atomic"
 )
 
 // Kind says what an id names.
@@ -48,42 +46,11 @@ var alphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPaddin
 // index, tells nothing of how many rows there are, and cannot be guessed.
 type IDs struct {
 	block cipher.Block
-	few   *fewIDs
 }
 
 func newIDs(secret []byte) (IDs, error) {
 	b, err := aes.NewCipher(secret)
-	return IDs{b, &fewIDs{known: map[fewID]string{}}}, err
-}
-
-// fewIDs keeps the ids of programs and locations, of which there are few and
-// which stand in each row that is shown.
-type fewIDs struct {
-	mu    sync.RWMutex
-	known map[fewID]string
-	full  atomic.Bool
-}
-
-type fewID struct {
-	kind Kind
-	key  int64
-}
-
-func (f *fewIDs) get(kind Kind, key int64) (id string, ok bool) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	id, ok = f.known[fewID{kind, key}]
-	return id, ok
-}
-
-// put keeps an id, of keptMost at most.
-func (f *fewIDs) put(kind Kind, key int64, id string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.known) < keptMost {
-		f.known[fewID{kind, key}] = id
-	}
-	f.full.Store(len(f.known) >= keptMost)
+	return IDs{b}, err
 }
 
 func (g IDs) seal(dst []byte, kind Kind, extra uint64, key int64) []byte {
@@ -92,24 +59,7 @@ func (g IDs) seal(dst []byte, kind Kind, extra uint64, key int64) []byte {
 	plain[0] = byte(kind)
 	binary.BigEndian.PutUint64(plain[8:], uint64(key))
 	g.block.Encrypt(plain[:], plain[:])
-	return appendBlock(dst, &plain)
-}
-
-// appendBlock is alphabet.AppendEncode for one block, in a third of the time: a
-// list of a hundred has as many ids.
-func appendBlock(dst []byte, block *[16]byte) []byte {
-	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
-	high, low := binary.BigEndian.Uint64(block[:8]), binary.BigEndian.Uint64(block[8:])
-	var text [blockLen]byte
-	for i := range 12 { // sixty bits
-		text[i] = digits[high>>(59-5*i)&31]
-	}
-	text[12] = digits[(high<<1|low>>63)&31]
-	for i := range 12 {
-		text[13+i] = digits[low>>(58-5*i)&31]
-	}
-	text[25] = digits[low<<2&31]
-	return append(dst, text[:]...)
+	return alphabet.AppendEncode(dst, plain[:])
 }
 
 // open reverses seal. It accepts nothing but what seal made: the eight bytes
@@ -144,18 +94,8 @@ func (g IDs) openAny(kind Kind, text string) (extra uint64, key int64, ok bool) 
 
 // ID returns the public id of a row.
 func (g IDs) ID(kind Kind, key int64) string {
-	few := kind == KindProgram || kind == KindLocation
-	if few {
-		if id, ok := g.few.get(kind, key); ok {
-			return id
-		}
-	}
 	var buf [4 + blockLen]byte
-	id := string(g.seal(append(buf[:0], prefixes[kind]...), kind, 0, key))
-	if few && !g.few.full.Load() {
-		g.few.put(kind, key, id)
-	}
-	return id
+	return string(g.seal(append(buf[:0], prefixes[kind]...), kind, 0, key))
 }
 
 // Key returns the row that a public id names; ok is false for any text that

@@ -2,7 +2,6 @@ package store
 
 import (
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -151,36 +150,4 @@ func FuzzIDs(f *testing.F) {
 			t.Errorf("%q is taken as a cursor at %d of list %d, shop %d, which is %q", text, key, n, shop, g.cursor(n, shop, key))
 		}
 	})
-}
-
-// TestFewIDs: what is kept of ids changes none, and is bounded.
-func TestFewIDs(t *testing.T) {
-	g, err := newIDs(make([]byte, 16))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		for key := int64(1); key <= keptMost+10; key++ {
-			for _, kind := range []Kind{KindProgram, KindLocation} {
-				if have, ok := g.Key(kind, g.ID(kind, key)); !ok || have != key {
-					t.Fatalf("%v %d became %d, %v", kind, key, have, ok)
-				}
-			}
-		}
-	}
-	if len(g.few.known) != keptMost {
-		t.Errorf("%d are kept", len(g.few.known))
-	}
-}
-
-// TestBlocks: a block is written as base32 writes it.
-func TestBlocks(t *testing.T) {
-	rng := rand.NewChaCha8([32]byte{})
-	for range 10_000 {
-		var block [16]byte
-		rng.Read(block[:])
-		if got, want := string(appendBlock([]byte("x"), &block)), "x"+alphabet.EncodeToString(block[:]); got != want {
-			t.Fatalf("%x became %s, want %s", block, got, want)
-		}
-	}
 }

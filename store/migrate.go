@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"punchcard/store/sqlite"
 )
 
 //go:embed schema.sql
@@ -13,10 +15,6 @@ var schema string
 
 // applicationID marks a SQLite file as punchcard's ("pnch").
 const applicationID = 0x706e6368
-
-// smallest is the size of one page, the least that a SQLite file can have.
-// SQLite itself takes a file of one byte for an empty one.
-const smallest = 512
 
 // migrations[i] brings a file from version i+1 to i+2. A migrated file must
 // have the schema of a fresh one; the tests compare the two for every version.
@@ -36,50 +34,51 @@ var to2 string
 
 func version() int64 { return int64(len(migrations)) + 1 }
 
-// inspect looks at an existing file without writing a byte of it: through a
-// read-only connection, since opening the file beside SQLite would drop the
+// Inspect refuses a file that is not a punchcard database, or one of a newer
+// version. It does not write to it, and uses a read-only connection, since opening the file beside SQLite would drop the
 // locks that this process may hold on it.
-func inspect(path string) error {
+func Inspect(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || (err == nil && info.Size() == 0) {
 		return nil
 	}
-	if err == nil && info.Size() < smallest {
+	if err == nil && info.Size() < sqlite.MinSize {
 		return fmt.Errorf("%s: is not a database", path)
 	}
-	c, err := openConn(path, readOnly, "busy_timeout=5000")
+	c, err := openConn(path, sqlite.ReadOnly, "busy_timeout=5000")
 	if err != nil {
-		return explainInspect(path, err)
+		return OpenError(path, err)
 	}
 	defer c.close()
-	_, err = schemaOf(c, path)
-	if errors.Is(err, ErrReadOnly) {
+	_, err = SchemaVersion(c.db(), path)
+	if errors.Is(err, sqlite.ErrReadOnly) {
 		// A process was killed in the midst of a change to the file itself, and
 		// its journal says what is to be taken back first: that is part of
 		// reading the file.
 		var w *conn
-		if w, err = openConn(path, mustExist, "busy_timeout=5000"); err != nil {
-			return explainInspect(path, err)
+		if w, err = openConn(path, sqlite.ReadWrite, "busy_timeout=5000"); err != nil {
+			return OpenError(path, err)
 		}
 		defer w.close()
-		_, err = schemaOf(w, path)
+		_, err = SchemaVersion(w.db(), path)
 	}
 	return err
 }
 
-// schemaOf is the version of the schema that the file has, 0 for an empty one.
-// It refuses files that are not punchcard's and those of a newer one.
-func schemaOf(c *conn, path string) (v int64, err error) {
-	app, err := c.number("PRAGMA application_id")
+// SchemaVersion returns the version of the file's schema, 0 for an empty file.
+// It refuses files that are not punchcard's and those of a newer one. Its
+// errors name the file as path.
+func SchemaVersion(c *sqlite.Conn, path string) (v int64, err error) {
+	app, err := c.Number("PRAGMA application_id")
 	if err != nil {
-		return 0, explainInspect(path, err)
+		return 0, OpenError(path, err)
 	}
-	tables, err := c.number("SELECT count(*) FROM sqlite_schema")
+	tables, err := c.Number("SELECT count(*) FROM sqlite_schema")
 	if err != nil {
-		return 0, explainInspect(path, err)
+		return 0, OpenError(path, err)
 	}
-	if v, err = c.number("PRAGMA user_version"); err != nil {
-		return 0, explainInspect(path, err)
+	if v, err = c.Number("PRAGMA user_version"); err != nil {
+		return 0, OpenError(path, err)
 	}
 	if empty := app == 0 && v == 0 && tables == 0; app != applicationID && !empty {
 		return 0, fmt.Errorf("%s: is a SQLite database, but not one of punchcard", path)
@@ -90,12 +89,14 @@ func schemaOf(c *conn, path string) (v int64, err error) {
 	return v, nil
 }
 
-func explainInspect(path string, err error) error {
+// OpenError returns an error that opening or reading a file gave, in words for
+// the operator.
+func OpenError(path string, err error) error {
 	switch {
-	case errors.Is(err, ErrNotADB):
+	case errors.Is(err, sqlite.ErrNotADB):
 		return fmt.Errorf("%s: is not a database", path)
-	case errors.Is(err, ErrCantOpen):
-		return fmt.Errorf("%s: %w", path, ErrCantOpen)
+	case errors.Is(err, sqlite.ErrCantOpen):
+		return fmt.Errorf("%s: %w", path, sqlite.ErrCantOpen)
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }
@@ -116,12 +117,17 @@ func (s *Store) migrate() error {
 	if err := s.readFloors(); err != nil {
 		return err
 	}
-	var secret []byte
-	if secret, err = s.writer.blob("SELECT id_secret FROM meta"); err != nil {
-		return err
-	}
-	s.IDs, err = newIDs(secret)
+	s.IDs, err = s.writer.readIDs()
 	return err
+}
+
+// readIDs reads the secret of the file's ids.
+func (c *conn) readIDs() (IDs, error) {
+	var secret []byte
+	if _, err := c.one(func(r *rows) { secret = r.bytes() }, "SELECT id_secret FROM meta"); err != nil {
+		return IDs{}, err
+	}
+	return newIDs(secret)
 }
 
 func (s *Store) migrateTo(want int64) error {

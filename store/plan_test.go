@@ -4,32 +4,38 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
 
+var parameter = regexp.MustCompile(`\?(\d*)`)
+
 // plan is what SQLite intends to do for a statement, a line per step.
 func plan(t *testing.T, c *conn, sql string) (steps []string) {
 	t.Helper()
-	s, _, err := c.db.PrepareTransient("EXPLAIN QUERY PLAN " + sql)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Finalize()
-	for i := range s.BindParamCount() {
-		s.BindInt64(i+1, 1)
-	}
-	for {
-		more, err := s.Step()
-		if err != nil {
-			t.Fatalf("%s: %v", sql, err)
+	var args []any
+	for _, p := range parameter.FindAllStringSubmatch(sql, -1) {
+		number, err := strconv.Atoi(p[1])
+		if err != nil { // it has none
+			number = len(args) + 1
 		}
-		if !more {
-			return steps
+		for len(args) < number {
+			args = append(args, 1)
 		}
-		steps = append(steps, s.ColumnText(3))
 	}
+	r := c.query("EXPLAIN QUERY PLAN "+sql, args...)
+	for r.next() {
+		r.int()
+		r.int()
+		r.int()
+		steps = append(steps, r.str())
+	}
+	if err := r.close(); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return steps
 }
 
 // everything runs each operation of the store at least once, lists with all
@@ -74,11 +80,11 @@ func everything(f *fixture) {
 		return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(3)), APIAddon: set(false)})
 	})
 	soon := CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute)), ExternalRef: set("ref"), HolderEmail: set("ada@example.com")}
-	claim := NewClaim(2, "key", "POST", "/", nil)
+	claim := NewIdempotencyKey(2, "key", "POST", "/", nil)
 	expired := must(f, func(tx *Tx) (IssuedCard, error) {
 		c, err := tx.IssueCard(restricted, l.program, soon, SourceAPI)
 		if err == nil {
-			err = tx.Remember(claim, Remembered{Status: 201, Body: []byte(`{}`)}, c.ID)
+			err = tx.Remember(claim, Remembered{Status: 201, Body: []byte(`{}`)})
 		}
 		return c, err
 	}).ID
@@ -208,7 +214,7 @@ func everythingCounted(f *fixture, restricted Access, l ledgerCase) {
 // everythingOfWebhooks makes a webhook and a test delivery to it.
 func everythingOfWebhooks(f *fixture, program string) (hook, delivery string) {
 	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"}), ProgramIDs: set([]string{program})}
-	hook = must(f, func(tx *Tx) (CreatedWebhook, error) { return tx.CreateWebhook(f.a, program, fields) }).ID
+	hook = must(f, func(tx *Tx) (CreatedWebhook, error) { return tx.CreateWebhook(f.a, program, unchecked(tx, fields)) }).ID
 	must(f, func(tx *Tx) (UpdatedWebhook, error) {
 		return tx.UpdateWebhook(f.a, program, hook, WebhookPatch{RotateSecret: set(true)})
 	})
@@ -352,10 +358,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 	everything(f)
 	statements := map[string]bool{}
 	c := <-f.readers
-	for sql := range c.stmts {
-		statements[sql] = true
-	}
-	for sql := range f.writer.stmts { // idle: all writes were answered
+	for _, sql := range slices.Concat(c.db().Statements(), f.writer.db().Statements()) { // idle: all writes were answered
 		statements[sql] = true
 	}
 	if len(statements) < 100 {

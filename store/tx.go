@@ -18,7 +18,7 @@ var ErrClosed = errors.New("the store is closed")
 // sections 5 and 9).
 type Actor struct {
 	Type string // api_key, device, user, holder or system
-	Key  int64  // of the key or device; 0 for none
+	Key  int64  // of the key, the device or the person; 0 for none
 	Name string // account name of a user at the command line
 }
 
@@ -32,12 +32,16 @@ type Tx struct {
 	Epoch int64 // meta.auth_epoch as of this transaction
 	// Limits are the deployment's; a seed may set its own.
 	Limits Limits
-	after  []func()
-	events []pendingEvent
-	last   []pendingEvent // after all others
-	woken  []int64        // webhooks that have something due
-	queued []queued       // events that webhooks are to get
-	counts counts         // what statistics have to add
+	// CheckedTarget is the URL that was found fit to send requests to. The store
+	// takes no other for a webhook.
+	CheckedTarget string
+	after         []func()
+	touched       []int64 // cards whose data the answer holds; see Touches
+	events        []pendingEvent
+	last          []pendingEvent // after all others
+	woken         []int64        // webhooks that have something due
+	queued        []queued       // events that webhooks are to get
+	counts        counts         // what statistics have to add
 	// recounted tells that all sums were made anew: what this write and those
 	// before it in the group had to add until then is in them.
 	recounted bool
@@ -106,10 +110,11 @@ func (s *Store) Write(ctx context.Context, w Write) error {
 	return j.err
 }
 
-// Insist writes down what has happened outside, such as that a message was sent,
-// by the system: again and again, a second apart, whatever fails. False: stop or
-// the store was closed before it was written. failed is told of each failure.
-func (s *Store) Insist(stop <-chan struct{}, do func(*Tx) error, failed func(error)) bool {
+// RetryWrite makes a write by the system about what has happened outside, such as
+// that a message was sent. It tries once a second until the write succeeds, and
+// calls failed after each failure. It returns false if stop or the store was closed
+// before that.
+func (s *Store) RetryWrite(stop <-chan struct{}, do func(*Tx) error, failed func(error)) bool {
 	for {
 		err := s.Write(context.Background(), Write{Actor: Actor{Type: "system"}, Do: do})
 		switch {
@@ -167,9 +172,7 @@ func (s *Store) commitGroup(group []*job) {
 	if s.opts.Observe != nil {
 		observed = s.opts.Observe(len(group))
 	}
-	if s.opts.Small {
-		<-s.readers // the writing connection, which reads too
-	}
+	<-s.writing
 	dead := s.begin()
 	for _, j := range group {
 		if dead != nil {
@@ -190,19 +193,18 @@ func (s *Store) commitGroup(group []*job) {
 		observed(dead)
 	}
 	if dead != nil {
-		s.writer.reset()
-		s.writer.fault = nil
+		s.writer.db().CloseRows()
+		s.writer.db().Resume()
 		s.writer.exec("ROLLBACK")    // fails where SQLite already did it
 		s.hooks = map[int64][]hook{} // may hold what was never committed
 		for _, j := range group {
 			j.err = fmt.Errorf("the write was not made: %w", dead)
 			j.after, j.woken = nil, nil
 		}
-	} else if slices.ContainsFunc(group, func(j *job) bool { return j.wipe }) || s.unwiped {
-		s.wipe()
 	}
-	if s.opts.Small {
-		s.readers <- s.writer
+	s.writing <- s.writer
+	if dead == nil && (s.unwiped || slices.ContainsFunc(group, func(j *job) bool { return j.wipe })) {
+		s.wipe()
 	}
 	s.latest.Store(int64(s.newest))
 	for _, j := range group {
@@ -243,22 +245,6 @@ func (s *Store) begin() error {
 	return err
 }
 
-// nextKey is the key of a table's next row where that is not simply one more
-// than the last (null): in a restored file those behind the backup's last may
-// have been given before, and what was known by their ids must not become
-// something else. See skipKeys.
-func (tx *Tx) nextKey(table string) (key Null[int64], err error) {
-	floor := tx.s.floors[table]
-	if floor == 0 {
-		return key, nil
-	}
-	last, err := tx.number("SELECT ifnull(max(id), 0) FROM " + table)
-	if err == nil && last < floor {
-		key = Some(floor + 1)
-	}
-	return key, err
-}
-
 // runJob runs one member in its savepoint. What it returns is not the job's
 // error (that is in j.err) but the end of the group.
 func (s *Store) runJob(j *job) (dead error) {
@@ -279,14 +265,14 @@ func (s *Store) runJob(j *job) (dead error) {
 		if dead = s.takeBack(); dead != nil {
 			return dead
 		}
-		tx.after, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, counts{}, false, false
+		tx.after, tx.touched, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, nil, counts{}, false, false
 	}
 	if j.Settle != nil {
 		if j.err = guard(func() error { return j.Settle(tx, j.err) }); j.err != nil {
 			if dead = s.takeBack(); dead != nil {
 				return dead
 			}
-			tx.after, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, counts{}, false, false
+			tx.after, tx.touched, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, nil, counts{}, false, false
 		}
 	}
 	if _, err := s.writer.exec("RELEASE job"); err != nil {
@@ -297,7 +283,7 @@ func (s *Store) runJob(j *job) (dead error) {
 }
 
 func (s *Store) takeBack() error {
-	s.writer.reset()
+	s.writer.db().CloseRows()
 	if _, err := s.writer.exec("ROLLBACK TO job"); err != nil { // refused after a fault
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"punchcard/store/sqlite"
 )
 
 // note leaves a mark in the file that a test finds again.
@@ -104,7 +106,7 @@ func TestOneMemberFailsAlone(t *testing.T) {
 		t.Errorf("the panicking write got %v", errs[3])
 	}
 	refused(t, errs[4], NotFound)
-	if !errors.Is(errs[5], ErrCheck) {
+	if !errors.Is(errs[5], sqlite.ErrCheck) {
 		t.Errorf("the write that broke a constraint got %v", errs[5])
 	}
 	for _, i := range []int{0, 2, 6} {

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"encoding/json"
+	"fmt"
 	"reflect"
 	"time"
 )
@@ -27,6 +29,19 @@ func (t Time) Append(b []byte) []byte {
 	return t.Std().AppendFormat(b, "2006-01-02T15:04:05.000Z")
 }
 
+// UnmarshalJSON reads the wire form; null changes nothing.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
+	at, err := time.Parse(`"`+time.RFC3339+`"`, string(b))
+	if err != nil {
+		return fmt.Errorf("store: %s is no time", b)
+	}
+	*t = TimeOf(at)
+	return nil
+}
+
 // Null is a value that may be absent in the database and null on the wire.
 type Null[T any] struct {
 	V     T
@@ -36,6 +51,12 @@ type Null[T any] struct {
 // Some returns a present value.
 func Some[T any](v T) Null[T] { return Null[T]{V: v, Valid: true} }
 
+// UnmarshalJSON reads null or the value.
+func (n *Null[T]) UnmarshalJSON(b []byte) error {
+	*n = Null[T]{Valid: string(b) != "null"}
+	return json.Unmarshal(b, &n.V)
+}
+
 // Opt is a field of a request: absent (neither flag), null, or a value. In a
 // create request null equals absence, so Set is false for both; in a patch
 // {Set, Null} asks to clear the field.
@@ -44,6 +65,9 @@ type Opt[T any] struct {
 	Set  bool
 	Null bool
 }
+
+// Given returns a field with the value v.
+func Given[T any](v T) Opt[T] { return Opt[T]{V: v, Set: true} }
 
 // Or returns the value, or def when the field is absent or null.
 func (o Opt[T]) Or(def T) T {

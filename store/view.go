@@ -1,6 +1,10 @@
 package store
 
-import "errors"
+import (
+	"errors"
+
+	"punchcard/store/sqlite"
+)
 
 // ErrEpoch tells that what the caller knew of keys, shops and locations is
 // out of date: read it again and repeat.
@@ -27,10 +31,8 @@ func (s *Store) View(epoch int64, fn func(*View) error) error {
 		return err
 	}
 	defer func() {
-		c.reset()
-		if s.opts.Small {
-			c.fault = nil // it was not a write's
-		}
+		c.db().CloseRows()
+		c.db().Resume() // an error of the disk was not a write's
 		s.readers <- c
 	}()
 	// Not before what the newest write took for the present.
@@ -71,7 +73,7 @@ func (v *View) snapshot(fn func() error) (err error) {
 	// Also after a panic: the connection goes on to serve others.
 	defer func() {
 		v.frozen = false
-		v.reset()
+		v.db().CloseRows()
 		if _, cerr := v.exec("COMMIT"); err == nil {
 			err = cerr
 		}
@@ -105,7 +107,7 @@ func (s *Store) takeReader() (*conn, error) {
 
 // reader opens a reading connection.
 func (s *Store) reader() (*conn, error) {
-	return openConn(s.path, mayCreate, append(pragmas("WAL"), "query_only=1", "cache_size=-8000")...)
+	return openConn(s.path, sqlite.Create, append(pragmas("WAL"), "query_only=1", "cache_size=-8000")...)
 }
 
 // closeReader closes a reading connection, if it is no more than that.

@@ -13,11 +13,8 @@ const (
 // secure_delete the file's own pages are overwritten, but the log keeps older
 // versions of them until it is used anew. No reader may be at work meanwhile.
 // Few ever are for long; where one is, also in another process, a later write
-// does it.
+// does it. Where there is no log it does nothing.
 func (s *Store) wipe() {
-	if s.opts.Small { // there is no log
-		return
-	}
 	if s.unwiped && time.Since(s.wipeTried) < wipeAgain {
 		return
 	}
@@ -50,7 +47,7 @@ func (s *Store) wipe() {
 	s.unwiped = err != nil || busy != 0
 	// The erase itself is on disk. A disk that failed here must not have the next
 	// group refused, which may find it sound again.
-	s.writer.fault = nil
+	s.writer.db().Resume()
 	if err != nil {
 		s.opts.Log.Error("what was erased is still in the log beside the file", "error", err)
 	}

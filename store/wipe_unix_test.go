@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"punchcard/store/sqlite"
 )
 
 func init() { children["wipe"] = wipeChild }
@@ -41,7 +43,7 @@ func wipeChild(path string) {
 	}))
 	limit.Cur = free
 	syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)
-	fmt.Println("lines", strings.Count(told.String(), "\n"), strings.Contains(told.String(), ErrIO.Error()))
+	fmt.Println("lines", strings.Count(told.String(), "\n"), strings.Contains(told.String(), sqlite.ErrIO.Error()))
 	fmt.Println("next", f.do(func(tx *Tx) error { return note(tx, "next") }))
 	n, err := s.writer.number("PRAGMA busy_timeout")
 	fmt.Println("timeout", n, err)

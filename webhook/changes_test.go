@@ -239,6 +239,7 @@ func TestAnotherProcess(t *testing.T) {
 	update := func(f store.WebhookFields) {
 		t.Helper()
 		do(func(tx *store.Tx) error {
+			tx.CheckedTarget = f.URL.V
 			_, err := tx.UpdateWebhook(a, s.program(), h.id, store.WebhookPatch{WebhookFields: f})
 			return err
 		})

@@ -20,6 +20,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/store"
 )
 
@@ -35,7 +36,7 @@ type server struct {
 	app   *app.App
 	clock *app.Clock
 	conf  app.Config
-	*dev.Ready
+	*seed.Ready
 }
 
 var frozenAt = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)

@@ -71,6 +71,7 @@ func TestManyHangingShops(t *testing.T) {
 			if _, err := tx.ProgramAction(a, p.ID, store.Publish); err != nil {
 				return err
 			}
+			tx.CheckedTarget = hanging.url
 			if _, err := tx.CreateWebhook(a, p.ID, store.WebhookFields{URL: set(hanging.url), Events: set([]string{"card.added"})}); err != nil {
 				return err
 			}

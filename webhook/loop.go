@@ -48,10 +48,10 @@ const (
 	promptSlots = 256
 	slowSlots   = 256
 	promptly    = time.Second
-	tick        = time.Second // at most, between looks at what other processes queued and at retries
+	tick        = time.Second // at most, between scans for what other processes queued and for retries
 )
 
-// Sender delivers. Start it once; Stop waits for what is under way.
+// Sender delivers. It runs once: after Stop it does not start again.
 type Sender struct {
 	conf   Config
 	client *http.Transport // not a client: nothing is followed, and no Location read
@@ -60,18 +60,19 @@ type Sender struct {
 	unwritten    atomic.Int64  // attempts that are over, and their outcomes not written
 	complained   atomic.Int64  // when it was last logged that they cannot be, in unix seconds
 
-	ctx    context.Context // of attempts; ends when Stop loses its patience
+	ctx    context.Context // of attempts; ends when that of Stop does
 	cancel context.CancelFunc
 	stop   chan struct{}
 	wg     sync.WaitGroup
 
-	mu      sync.Mutex
-	lanes   map[int64]*lane
-	stopped bool
-	looking sync.Mutex // guards mark: one look at a time
-	mark    store.Mark // as of the last look at what is fresh
-	idle    *sync.Cond // the last lane has ended
-	sent    Count
+	mu       sync.Mutex
+	lanes    map[int64]*lane
+	started  bool
+	stopped  bool
+	scanning sync.Mutex // guards mark: one scan at a time
+	mark     store.Mark // as of the last scan for what is fresh
+	idle     *sync.Cond // the last lane has ended
+	sent     Count
 }
 
 // Count is how many attempts were accepted by their receivers, and how many
@@ -88,27 +89,40 @@ func New(conf Config) *Sender {
 	if conf.Idle != 0 {
 		s.client.IdleConnTimeout = conf.Idle
 	}
-	conf.Store.OnDue(s.wake)
 	return s
 }
 
-// Start takes up what is pending and what comes.
-func (s *Sender) Start() {
-	s.wg.Add(1)
-	go s.look()
+// Start begins to send what is pending and what the store will queue. It does
+// nothing while the sender runs. After Stop it returns context.Canceled.
+func (s *Sender) Start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.stopped:
+		return context.Canceled
+	case s.started:
+		return nil
+	}
+	s.started = true
+	s.conf.Store.OnDue(s.wake)
+	s.wg.Go(s.scanQueue)
+	return nil
 }
 
 // Stop begins no further attempts and waits for those under way until ctx is
-// done; then it breaks them off. What was broken off stays pending.
+// done; then it breaks them off. What was broken off stays pending. Stop may be
+// called without Start, and more than once.
 func (s *Sender) Stop(ctx context.Context) {
 	s.mu.Lock()
-	s.stopped = true
-	s.idle.Broadcast()
+	if !s.stopped {
+		s.stopped = true
+		close(s.stop)
+		s.idle.Broadcast()
+	}
 	s.mu.Unlock()
-	close(s.stop)
-	patience := context.AfterFunc(ctx, s.cancel)
+	release := context.AfterFunc(ctx, s.cancel)
+	defer release()
 	s.wg.Wait()
-	patience()
 	s.cancel()
 	s.client.CloseIdleConnections()
 }
@@ -133,10 +147,9 @@ func (s *Sender) wake(webhooks []int64) {
 	}
 }
 
-// look wakes the lanes that a clock or another process made due: retries, what
-// the command line queued, webhooks that were switched on again.
-func (s *Sender) look() {
-	defer s.wg.Done()
+// scanQueue wakes the lanes that a clock or another process made due: retries,
+// what the command line queued, webhooks that were switched on again.
+func (s *Sender) scanQueue() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -156,8 +169,8 @@ func (s *Sender) look() {
 // wakeDue wakes every lane that has something due and tells how long it is,
 // by the store's clock, until something else will be.
 func (s *Sender) wakeDue() (next time.Duration, err error) {
-	s.looking.Lock()
-	defer s.looking.Unlock()
+	s.scanning.Lock()
+	defer s.scanning.Unlock()
 	next = tick
 	var due []int64
 	err = s.conf.Store.View(0, func(v *store.View) error {

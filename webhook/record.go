@@ -11,7 +11,7 @@ import (
 // It tells whether it got there. Who observes is told when the next attempt is
 // due, too.
 func (s *Sender) record(o *store.Outcome) bool {
-	written := s.conf.Store.Insist(s.stop, func(tx *store.Tx) (err error) {
+	written := s.conf.Store.RetryWrite(s.stop, func(tx *store.Tx) (err error) {
 		if err = tx.Record(*o); err == nil && !o.Success && s.conf.Observe != nil {
 			o.Next, err = tx.NextAttempt(o.Webhook, o.Event)
 		}
@@ -25,7 +25,7 @@ func (s *Sender) record(o *store.Outcome) bool {
 	if !written {
 		return false
 	}
-	if !o.Success && o.Retry < tick { // sooner than the next look
+	if !o.Success && o.Retry < tick { // sooner than the next scan
 		time.AfterFunc(o.Retry, func() { s.wake([]int64{o.Webhook}) })
 	}
 	s.mu.Lock()

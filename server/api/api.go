@@ -1,92 +1,93 @@
-// Package api is the REST API below /api/public/v1: one route table, from
-// which the router, the scope checks and the OpenAPI document come.
+// Package api binds the operations to the REST API below /api/public/v1.
 package api
 
 import (
 	"net/http"
 
 	"punchcard/server/kernel"
-	"punchcard/server/wire"
-	"punchcard/store"
+	"punchcard/server/operation"
 )
 
 // Prefix is where the API is mounted.
 const Prefix = "/api/public/v1"
 
-// get makes a reading route.
-func get(path, id, tag, scope, title string, handler func(*kernel.Route), opts ...func(*kernel.Route)) kernel.Route {
-	return route(http.MethodGet, path, id, tag, scope, title, http.StatusOK, handler, opts)
-}
-
-// do makes a writing route.
-func do(method, path, id, tag, scope, title string, status int, handler func(*kernel.Route), opts ...func(*kernel.Route)) kernel.Route {
-	return route(method, path, id, tag, scope, title, status, handler, opts)
-}
-
-func route(method, path, id, tag, scope, title string, status int, handler func(*kernel.Route), opts []func(*kernel.Route)) kernel.Route {
-	r := kernel.Route{Method: method, Path: path, ID: id, Tag: tag, Scope: scope, Title: title, Status: status}
-	handler(&r)
-	for _, o := range opts {
-		o(&r)
-	}
-	return r
-}
-
-func codes(c ...store.Code) func(*kernel.Route) { return func(r *kernel.Route) { r.Codes = c } }
-func doc(text string) func(*kernel.Route)       { return func(r *kernel.Route) { r.Doc = text } }
-func disabledToo(r *kernel.Route)               { r.DisabledToo = true }
-
-// PageQuery is the query of a list without filters.
-type PageQuery struct{ store.PageQuery }
-
 const (
-	post   = http.MethodPost
-	patch  = http.MethodPatch
-	remove = http.MethodDelete
-
-	ok       = http.StatusOK
-	created  = http.StatusCreated
-	accepted = http.StatusAccepted
-	gone     = http.StatusNoContent
+	webhooksPath = "/programs/:id/webhooks"
+	webhookPath  = webhooksPath + "/:webhookId"
 )
 
-// Routes is the whole REST API, in the order of the spec.
+// Routes returns the whole REST API, in the order of the documents.
 func Routes() []kernel.Route {
-	var all []kernel.Route
-	for _, part := range [][]kernel.Route{identity, locations, programs, prizes, cards, transactions, webhooks, analytics} {
-		all = append(all, part...)
+	return []kernel.Route{
+		get("/me", operation.GetMe),
+
+		get("/locations", operation.ListLocations),
+		patch("/locations/:id", operation.UpdateLocation),
+		act("/locations/:id/disable", operation.DisableLocation),
+		act("/locations/:id/enable", operation.EnableLocation),
+
+		get("/programs", operation.ListPrograms),
+		create("/programs", operation.CreateProgram),
+		get("/programs/:id", operation.GetProgram),
+		patch("/programs/:id", operation.UpdateProgram),
+		act("/programs/:id/publish", operation.PublishProgram),
+		act("/programs/:id/unpublish", operation.UnpublishProgram),
+		act("/programs/:id/suspend", operation.SuspendProgram),
+		act("/programs/:id/unsuspend", operation.UnsuspendProgram),
+
+		get("/programs/:id/prizes", operation.ListPrizes),
+		create("/programs/:id/prizes", operation.CreatePrize),
+		patch("/programs/:id/prizes/:prizeId", operation.UpdatePrize),
+		remove("/programs/:id/prizes/:prizeId", operation.DeletePrize),
+
+		create("/programs/:id/cards", operation.IssueCard),
+		get("/cards", operation.ListCards),
+		get("/cards/:id", operation.GetCard),
+		patch("/cards/:id", operation.UpdateCard),
+		act("/cards/:id/reissue", operation.ReissueCard),
+		act("/cards/:id/install-link", operation.CreateInstallLink),
+
+		get("/transactions", operation.ListTransactions),
+
+		get(webhooksPath, operation.ListWebhooks),
+		create(webhooksPath, operation.CreateWebhook),
+		get(webhookPath, operation.GetWebhook),
+		patch(webhookPath, operation.UpdateWebhook),
+		remove(webhookPath, operation.DeleteWebhook),
+		get(webhookPath+"/deliveries", operation.ListDeliveries),
+		queue(webhookPath+"/test", operation.TestWebhook),
+		queue(webhookPath+"/deliveries/:deliveryId/redeliver", operation.Redeliver),
+
+		get("/programs/:id/stats", operation.GetProgramStats),
+		get("/analytics/summary", operation.GetAnalyticsSummary),
+		get("/analytics/heatmap", operation.GetHeatmap),
+		get("/analytics/card-types", operation.GetCardTypes),
+		get("/analytics/card-types/:type", operation.GetCardTypeStats),
 	}
-	return all
 }
 
-var locations = []kernel.Route{
-	get("/locations", "listLocations", "Locations", "locations:read", "List locations",
-		kernel.Read(func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.Location], error) {
-			return v.Locations(c.Access, q.PageQuery)
-		}), disabledToo, doc("Newest first. A restricted key sees only its own locations.")),
-	do(patch, "/locations/:id", "updateLocation", "Locations", "locations:write", "Update a location", ok,
-		kernel.Write(wire.Patch, func(tx *store.Tx, c *kernel.Call, b store.LocationPatch) (store.Location, error) {
-			return tx.UpdateLocation(c.Access, c.Param("id"), b)
-		}), disabledToo, codes(store.NotFound), doc("An absent field is left alone; no field is nullable. `active` is not a field: use disable and enable. A location outside a restricted key's own is 403.")),
-	do(post, "/locations/:id/disable", "disableLocation", "Locations", "locations:write", "Disable a location", ok,
-		kernel.Write(wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Location, error) {
-			return tx.SetLocationActive(c.Access, c.Param("id"), false)
-		}), disabledToo, codes(store.NotFound), doc("The location's cards stop working there immediately. Billing is not affected. A disabled location stays as it is.")),
-	do(post, "/locations/:id/enable", "enableLocation", "Locations", "locations:write", "Enable a location", ok,
-		kernel.Write(wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Location, error) {
-			return tx.SetLocationActive(c.Access, c.Param("id"), true)
-		}), disabledToo, codes(store.NotFound), doc("The site accepts cards again immediately. An active location stays as it is.")),
+func get(path string, op *kernel.Operation) kernel.Route {
+	return kernel.Route{Method: http.MethodGet, Path: path, Status: http.StatusOK, Operation: op}
 }
 
-// TransactionsQuery is the query of GET /transactions.
-type TransactionsQuery struct {
-	store.PageQuery
-	store.TransactionFilter
+func create(path string, op *kernel.Operation) kernel.Route {
+	return kernel.Route{Method: http.MethodPost, Path: path, Status: http.StatusCreated, Operation: op}
 }
 
-var transactions = []kernel.Route{
-	get("/transactions", "listTransactions", "Transactions", "transactions:read", "List the ledger",
-		kernel.Read(func(v *store.View, c *kernel.Call, q TransactionsQuery) (store.Page[store.Transaction], error) {
-			return v.Transactions(c.Access, q.TransactionFilter, q.PageQuery)
-		}), doc("Newest first. Rows are written at tills, never over this API. A restricted key sees the rows of its locations. A page may be shorter than limit, even empty, while next_cursor is not null: the server visits a bounded number of rows.")),
+func patch(path string, op *kernel.Operation) kernel.Route {
+	return kernel.Route{Method: http.MethodPatch, Path: path, Status: http.StatusOK, Operation: op}
+}
+
+// act binds an action on a resource that exists.
+func act(path string, op *kernel.Operation) kernel.Route {
+	return kernel.Route{Method: http.MethodPost, Path: path, Status: http.StatusOK, Operation: op}
+}
+
+// queue binds an operation whose effect comes after the answer.
+func queue(path string, op *kernel.Operation) kernel.Route {
+	return kernel.Route{Method: http.MethodPost, Path: path, Status: http.StatusAccepted, Operation: op}
+}
+
+func remove(path string, op *kernel.Operation) kernel.Route {
+	return kernel.Route{Method: http.MethodDelete, Path: path, Status: http.StatusNoContent, Operation: op}
 }

@@ -147,31 +147,31 @@ func TestEveryOperationNeedsItsScope(t *testing.T) {
 	}
 	none, _ := s.NewKey(map[string]any{"scopes": []string{}})
 	for _, r := range api.Routes() {
-		if r.Scope == "" {
+		if r.Scope() == "" {
 			if r.Path != "/me" {
 				t.Errorf("%s needs no scope", r.ID)
 			}
 			doRoute(none, r, things{}).Want(r.Status)
 			continue
 		}
-		if want := scopeOf(r); r.Scope != want {
-			t.Errorf("%s has the scope %s, want %s", r.ID, r.Scope, want)
+		if want := scopeOf(r); r.Scope() != want {
+			t.Errorf("%s has the scope %s, want %s", r.ID, r.Scope(), want)
 		}
 		th := newThings(s)
 		prepareThings(s, r, th)
-		refused := []*servertest.Server{none, without[r.Scope]}
+		refused := []*servertest.Server{none, without[r.Scope()]}
 		for scope, k := range only {
-			if scope != r.Scope {
+			if scope != r.Scope() {
 				refused = append(refused, k)
 			}
 		}
 		for _, k := range refused {
 			got := doRoute(k, r, th).Want(403, "unauthorized")
-			if !strings.Contains(got.Str("error.message"), r.Scope) {
-				t.Errorf("%s: the message does not name %s: %s", r.ID, r.Scope, got.Body)
+			if !strings.Contains(got.Str("error.message"), r.Scope()) {
+				t.Errorf("%s: the message does not name %s: %s", r.ID, r.Scope(), got.Body)
 			}
 		}
-		doRoute(only[r.Scope], r, th).Want(r.Status)
+		doRoute(only[r.Scope()], r, th).Want(r.Status)
 		restoreThings(s, th)
 	}
 }

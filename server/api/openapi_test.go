@@ -14,6 +14,7 @@ import (
 	"punchcard/server/api"
 	"punchcard/server/app"
 	faces "punchcard/server/kernel"
+	"punchcard/server/openapi"
 )
 
 // requestFields are the bodies' fields by spec and contract; a star marks
@@ -139,7 +140,7 @@ func TestDocumentIsValid(t *testing.T) {
 	if doc.OpenAPI != "3.1.0" || doc.Info.Version != "1.0.0" || doc.Servers[0].URL != s.URL {
 		t.Errorf("%s, %s, %s", doc.OpenAPI, doc.Info.Version, doc.Servers[0].URL)
 	}
-	if again := api.Document(api.Routes(), app.DefaultLimits().Fields(), s.URL); !bytes.Equal(again, raw.Body) {
+	if again := openapi.New(api.About, api.Routes(), app.DefaultLimits().Fields(), s.URL).JSON(); !bytes.Equal(again, raw.Body) {
 		t.Error("the document is not the same at each start")
 	}
 }
@@ -174,7 +175,7 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 			t.Errorf("%s: operationId %q", name, id)
 		}
 		ids[r.ID] = true
-		if r.Scope != "" && !strings.Contains(op["description"].(string), "`"+r.Scope+"`") {
+		if r.Scope() != "" && !strings.Contains(op["description"].(string), "`"+r.Scope()+"`") {
 			t.Errorf("%s: the description does not name the scope", name)
 		}
 		wantParams := []string{}
@@ -341,7 +342,7 @@ func TestDocumentFollowsTheDeployment(t *testing.T) {
 	t.Parallel()
 	lim := app.DefaultLimits()
 	lim.PrizeNameMaxLength, lim.PrizeDescriptionMaxLength, lim.LocalizationMaxLength, lim.IdempotencyKeyMaxLength = 21, 22, 23, 24
-	doc := parseObject(t, string(api.Document(api.Routes(), lim.Fields(), "https://cards.example.com"+api.Prefix)))
+	doc := parseObject(t, string(openapi.New(api.About, api.Routes(), lim.Fields(), "https://cards.example.com"+api.Prefix).JSON()))
 	prize := func(path ...string) any {
 		return dig(doc, append([]string{"components", "schemas", "PrizeFields", "properties"}, path...)...)
 	}

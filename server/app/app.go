@@ -33,12 +33,12 @@ type App struct {
 	scrapes *http.Server
 	served  chan error
 
-	failed *kernel.Problem // the last reset did not succeed; guarded by gate
-	gate   sync.RWMutex    // held for reading by requests, while the instance stays
-	flight sync.Map        // *exchange of requests to a fixture
-	unused sync.Map        // net.Conn of a fixture's clients that have sent nothing yet
-	turn   chan struct{}   // of one: a reset, or the end, at a time
-	ending chan struct{}   // closed at the end: a reset that waits for its turn is a request to be waited for
+	failed *kernel.Error // the last reset did not succeed; guarded by gate
+	gate   sync.RWMutex  // held for reading by requests, while the instance stays
+	flight sync.Map      // *exchange of requests to a fixture
+	unused sync.Map      // net.Conn of a fixture's clients that have sent nothing yet
+	turn   chan struct{} // of one: a reset, or the end, at a time
+	ending chan struct{} // closed at the end: a reset that waits for its turn is a request to be waited for
 	ended  sync.Once
 	behind sync.WaitGroup
 }
@@ -116,7 +116,7 @@ func Start(c Config) (*App, error) {
 		}
 		scrapes = bound(scrapes, maxScrapers)
 	}
-	if a.instance, err = a.begin(nil); err != nil {
+	if a.instance, err = a.newInstance(nil); err != nil {
 		ln.Close()
 		if scrapes != nil {
 			scrapes.Close()
@@ -127,7 +127,7 @@ func Start(c Config) (*App, error) {
 		c.Metrics.Watch(a.Store, Version)
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", c.Metrics.Handler())
-		a.scrapes = a.server(kernel.Shut(mux))
+		a.scrapes = a.server(kernel.SecurityHeaders(mux))
 		a.MetricsURL = "http://" + scrapes.Addr().String() + "/metrics"
 		go func() { a.served <- a.scrapes.Serve(scrapes) }()
 	}
@@ -196,7 +196,7 @@ func (a *App) Stop(ctx context.Context) error {
 	// Side by side: a request that takes its time must not use up that of the
 	// deliveries. What requests queue meanwhile is sent after the next start.
 	var both sync.WaitGroup
-	both.Go(func() { a.instance.quiet(ctx) })
+	both.Go(func() { a.instance.stopServices(ctx) })
 	a.closeUnused()
 	err := a.http.Shutdown(ctx)
 	if err != nil && a.conf.Dev != nil {

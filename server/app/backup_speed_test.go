@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
-	"punchcard/store"
+	"punchcard/store/backup"
 )
 
 // paced is when answers came and how long they took.
@@ -80,7 +80,7 @@ func begin(b *testing.B, binary, db string, ids []string, serial *atomic.Int64, 
 			defer c.c.Close()
 			for ctx.Err() == nil {
 				start := time.Now()
-				status, _, err := c.roundTrip(request("POST", "/till/v1/cards/"+ids[rand.IntN(len(ids))]+"/stamps", dev.TillToken,
+				status, _, err := c.roundTrip(request("POST", "/till/v1/cards/"+ids[rand.IntN(len(ids))]+"/stamps", seed.TillToken,
 					fmt.Sprintf("Idempotency-Key: till-%d\r\n", serial.Add(1)), `{"count":1}`), false)
 				if err != nil || status != 201 {
 					b.Errorf("status %d, %v", status, err)
@@ -147,7 +147,7 @@ func byCommand(b *testing.B, binary, db string, ids []string, serial *atomic.Int
 // bySchedule has the server make one: the name of an older one tells it when.
 func bySchedule(b *testing.B, binary, db string, ids []string, serial *atomic.Int64) (s *busy, file string, from, till time.Time) {
 	dir := b.TempDir()
-	older := filepath.Join(dir, "b-"+time.Now().UTC().Add(warm()+time.Second-time.Minute).Format(store.StampLayout)+".db")
+	older := filepath.Join(dir, "b-"+time.Now().UTC().Add(warm()+time.Second-time.Minute).Format(backup.TimeLayout)+".db")
 	if err := os.WriteFile(older, nil, 0o600); err != nil {
 		b.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"punchcard/store"
+	"punchcard/store/backup"
 )
 
 // Backups are what the server makes of its own database.
@@ -16,18 +17,24 @@ type Backups struct {
 	Quick bool   // leave out the invariants when one is verified
 	// Copy makes the copy in a process of its own; nil: in this one, where
 	// verifying takes processor time that requests then wait for.
-	Copy func(ctx context.Context, db, file string, o store.CopyOptions) (size int64, err error)
+	Copy func(ctx context.Context, db, file string, o backup.Options) (size int64, err error)
 }
 
-// look is how often the clock is looked at while a backup is far off: a
+// clockInterval is how often the clock is read while a backup is far off: a
 // machine that sleeps, or whose clock is set, must not miss one for long.
-const look = time.Minute
+const clockInterval = time.Minute
 
-// run makes backups until ctx ends. When the first is due is told by the
-// newest that is there, so that restarts neither add nor skip any; after a
-// failure the next try is an interval later.
+// newBackups returns the Service that makes backups of st on schedule. When it is
+// stopped it breaks off a backup under way, of which nothing is left.
+func newBackups(b *Backups, st *store.Store, log *slog.Logger) Service {
+	return newLoop(func(ctx context.Context) { b.run(ctx, st, log) })
+}
+
+// run makes backups until ctx is done. The newest backup in the folder tells when
+// the first is due, so that restarts neither add nor skip any. After a failure
+// the next attempt is an interval later.
 func (b *Backups) run(ctx context.Context, st *store.Store, log *slog.Logger) {
-	folder := store.BackupFolder{DB: st.Path(), Dir: b.Dir, Keep: b.Keep, Quick: b.Quick, Copy: b.Copy}
+	folder := backup.Folder{DB: st.Path(), Dir: b.Dir, Keep: b.Keep, Quick: b.Quick, Copy: b.Copy}
 	now := func() time.Time { return st.Now().Std() }
 	var due time.Time
 	switch newest, err := folder.Newest(); {
@@ -51,12 +58,12 @@ func (b *Backups) run(ctx context.Context, st *store.Store, log *slog.Logger) {
 			b.make(ctx, folder, at, now, log)
 			due = at.Add(b.Every)
 		}
-		timer.Reset(max(time.Millisecond, min(look, due.Sub(now()))))
+		timer.Reset(max(time.Millisecond, min(clockInterval, due.Sub(now()))))
 	}
 }
 
 // make makes one backup and logs what came of it.
-func (b *Backups) make(ctx context.Context, folder store.BackupFolder, at time.Time, now func() time.Time, log *slog.Logger) {
+func (b *Backups) make(ctx context.Context, folder backup.Folder, at time.Time, now func() time.Time, log *slog.Logger) {
 	made, err := folder.Make(ctx, at)
 	if made.File != "" {
 		log.Info("backup made", "file", made.File, "bytes", made.Size, "took", now().Sub(at), "removed", len(made.Pruned))

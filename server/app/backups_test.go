@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,10 +51,11 @@ func bubble(t *testing.T, test func(s *scheduled)) {
 func (s *scheduled) run(b app.Backups) {
 	s.log = new(lines)
 	b.Dir = s.dir
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	wg.Go(func() { b.Run(ctx, s.st, slog.New(slog.NewTextHandler(s.log, nil))) })
-	s.stop = func() { cancel(); wg.Wait() }
+	service := app.NewBackups(&b, s.st, slog.New(slog.NewTextHandler(s.log, nil)))
+	if err := service.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.stop = func() { service.Stop(context.Background()) }
 	synctest.Wait()
 }
 

@@ -1,9 +1,8 @@
-// Package app is the composition root: it builds store, faces and loops from
-// one Config, and starts and stops them in order.
+// Package app is the composition root: it builds store, faces and background
+// services from one Config, and starts and stops them.
 package app
 
 import (
-	"context"
 	crand "crypto/rand"
 	"crypto/sha256"
 	"fmt"
@@ -18,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/wire"
 	"punchcard/store"
 	"punchcard/webhook"
@@ -157,9 +156,12 @@ type Config struct {
 	// HoldWebhooks queues what webhooks are to get and sends none of it, nor any
 	// mail.
 	HoldWebhooks bool
-	// Mail sends what is queued for send_email; nil: that is refused. A fixture has
-	// a mail sink of its own.
-	Mail Mail
+	// Mail makes the service that sends the messages of send_email, which st queues,
+	// and tells observe, if that is not nil, the outcome of each attempt. Nil:
+	// send_email is refused. A fixture has a mail sink of its own. It is a function
+	// so that a program which only wants a fixture links no SMTP library
+	// (server/mail has the one service there is).
+	Mail func(st *store.Store, log *slog.Logger, observe func(outcome string)) Service
 	// CustomHeaders sends the custom headers of webhooks along.
 	CustomHeaders bool
 	// MaxGroup bounds the writes that share a transaction; 0: the store's.
@@ -181,20 +183,11 @@ type Metrics interface {
 	Handler() http.Handler
 }
 
-// Mail sends the messages that a store queues, from Start to Stop, which waits
-// until ctx is done for the one under way. observe, if not nil, is told of the
-// attempts. It is an interface for the same reason (server/mail has the one
-// there is).
-type Mail interface {
-	Start(st *store.Store, log *slog.Logger, observe func(outcome string))
-	Stop(ctx context.Context)
-}
-
 // Dev is what only the fixture has.
 type Dev struct {
 	Clock *Clock
 	// Seed is what the fixture begins with; nil: the demo shop.
-	Seed *dev.SeedFile
+	Seed *seed.File
 	// Deterministic makes ids of requests and secrets the same at each start.
 	Deterministic bool
 	// Small trades speed for memory: it is for one of hundreds in a process, on a
@@ -207,7 +200,7 @@ type Dev struct {
 
 // options are what a fixture's store is made with.
 func (d *Dev) options(o *store.Options, past string) {
-	o.Now, o.IDSecret, o.Rand = d.Clock.Now, dev.IDSecret, d.rand(past)
+	o.Now, o.IDSecret, o.Rand = d.Clock.Now, seed.IDSecret, d.rand(past)
 }
 
 // rand is a new source of secrets: that of the system, or one that gives the

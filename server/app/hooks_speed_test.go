@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
 	"punchcard/store"
 )
@@ -42,6 +42,7 @@ func write(b *testing.B, a *app.App, do func(*store.Tx) error) {
 // subscribe registers a webhook at the demo shop.
 func subscribe(b *testing.B, a *app.App, url string, events ...string) {
 	write(b, a, func(tx *store.Tx) error {
+		tx.CheckedTarget = url
 		_, err := tx.CreateWebhook(store.Access{Shop: a.Ready.Shop()}, a.Ready.ProgramIDs["standard"],
 			store.WebhookFields{URL: store.Opt[string]{V: url, Set: true}, Events: store.Opt[[]string]{V: events, Set: true}})
 		return err
@@ -51,7 +52,7 @@ func subscribe(b *testing.B, a *app.App, url string, events ...string) {
 // stamper gives single stamps to random cards, each committed by itself.
 func stamper(b *testing.B, a *app.App) func() {
 	ids := issue(b, a, 20_000, 20_000)
-	till, err := a.Store.IdentifyTill(store.Hash(dev.TillToken))
+	till, err := a.Store.IdentifyTill(store.Hash(seed.TillToken))
 	if err != nil || till == nil {
 		b.Fatal(till, err)
 	}
@@ -163,7 +164,7 @@ func BenchmarkFanOut(b *testing.B) {
 		}
 		return func() float64 {
 			return load(b, a.Origin[len("http://"):], clients, 2*time.Second, 201, func(int, int) []byte {
-				return request("POST", "/till/v1/cards/"+ids[rand.IntN(len(ids))]+"/stamps", dev.TillToken, "", `{"count":1}`)
+				return request("POST", "/till/v1/cards/"+ids[rand.IntN(len(ids))]+"/stamps", seed.TillToken, "", `{"count":1}`)
 			})
 		}
 	}

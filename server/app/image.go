@@ -9,8 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/store"
+	"punchcard/store/backup"
 )
 
 // image is what a fixture begins with: the content of its file, and what is in
@@ -19,7 +20,7 @@ type image struct {
 	once  sync.Once
 	err   error
 	file  []byte
-	ready *dev.Ready
+	ready *seed.Ready
 }
 
 // images are kept for the process: a test binary starts hundreds of fixtures.
@@ -28,7 +29,7 @@ var images sync.Map // of imageKey to *image
 type imageKey struct {
 	clock         int64 // unix nanoseconds at which it stands; 0: it runs
 	deterministic bool
-	seed          *dev.SeedFile // nil: the demo shop
+	seed          *seed.File // nil: the demo shop
 	small         bool
 }
 
@@ -69,7 +70,7 @@ func (i *image) make(d *Dev) (err error) {
 	if d.Seed != nil {
 		i.ready, err = d.Seed.Apply(st, clock)
 	} else {
-		i.ready, err = dev.Seed(st, "")
+		i.ready, err = seed.Demo(st, "")
 	}
 	if err = errors.Join(err, st.Close()); err != nil {
 		return err
@@ -123,7 +124,7 @@ func (d *Dev) refill(path string) (start *image, err error) {
 	if start, err = d.write(whole); err != nil {
 		return nil, err
 	}
-	return start, store.Replace(path, whole)
+	return start, backup.Replace(path, whole)
 }
 
 // write makes a file of the image, which nobody else has.

@@ -15,6 +15,7 @@ import (
 
 	"punchcard/server/api"
 	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/holder"
 	"punchcard/server/kernel"
 	"punchcard/server/till"
@@ -27,74 +28,65 @@ import (
 type instance struct {
 	http.Handler
 	Store *store.Store
-	Ready *dev.Ready // nil with serve
+	Ready *seed.Ready // nil with serve
 
 	refuse func(http.ResponseWriter, error)
 	kernel *kernel.Kernel
 
-	hooks *webhook.Sender // nil: webhooks are held
-	mail  Mail            // nil: there is none, or it is held
-	once  sync.Once
-	ctx   context.Context // of all it does by itself, and of what waits in real time; ends with quiet
-	end   context.CancelFunc
-	wg    sync.WaitGroup
-	dir   string // of a throw-away database
+	services     services
+	hooks        *webhook.Sender // one of the services; nil: webhooks are held
+	housekeeping *housekeeping   // one of the services
+	ctx          context.Context // of requests that wait in real time; ends with the services
+	end          context.CancelFunc
+	dir          string // of a throw-away database
 }
 
 // The route tables are the same for all instances and are only read.
 var restRoutes, tillRoutes = sync.OnceValue(api.Routes), sync.OnceValue(till.Routes)
 
-// begin makes an instance of the configuration. start is what its file holds,
-// where a reset has put that there.
-func (a *App) begin(start *image) (*instance, error) {
+// recorded are the APIs whose requests a fixture records, and can be told to fail.
+var recorded = dev.APIs{REST: api.Prefix, Till: till.Prefix}
+
+// newInstance makes an instance of the configuration, whose services run. start is
+// what its file holds, where a reset has put that there.
+func (a *App) newInstance(start *image) (*instance, error) {
 	i := &instance{}
 	i.ctx, i.end = context.WithCancel(context.Background())
-	if err := i.begin(a, start); err != nil {
-		return nil, errors.Join(err, i.abandon())
+	err := i.build(a, start)
+	if err == nil {
+		err = i.services.Start()
+	}
+	if err != nil {
+		return nil, errors.Join(err, i.close())
 	}
 	return i, nil
 }
 
-func (i *instance) begin(a *App, start *image) error {
+// build opens the store and makes all that stands on it.
+func (i *instance) build(a *App, start *image) (err error) {
 	c := a.conf
 	opts := store.Options{Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup, Log: c.Log, QueueMail: c.Mail != nil}
 	if c.Metrics != nil {
 		opts.Observe = c.Metrics.Group
 	}
-	var mail *dev.Mailbox
+	mail := &dev.Mailbox{} // of a fixture
 	var before string
 	if c.Dev != nil {
-		mail = &dev.Mailbox{}
 		opts.Mail = mail.Put
-		var err error
-		if c.DB == "" {
-			if i.dir, err = os.MkdirTemp("", "punchcard-dev-"); err != nil {
-				return err
-			}
-			c.DB, opts.Ephemeral, opts.Small = filepath.Join(i.dir, "punchcard.db"), true, c.Dev.Small
-			if start, err = c.Dev.write(c.DB); err != nil {
-				return err
-			}
+		if start, before, err = i.prepareFixture(&c, &opts, start); err != nil {
+			return err
 		}
-		if start == nil {
-			if c.Dev.Deterministic {
-				before = past(c.DB)
-			}
-			if start, err = c.Dev.fill(c.DB); err != nil {
-				return err
-			}
-		}
-		c.Dev.options(&opts, before)
 	}
 	st, err := store.Open(c.DB, opts)
 	if err != nil {
 		return err
 	}
 	i.Store = st
-	// What ended while no server ran goes now. It also tells whether the file
-	// takes writes at all: SQLite opens one that does not for reading.
+	i.housekeeping = newHousekeeping(st, c.Log)
+	// What expired while no server ran is deleted now. This also tells whether the
+	// file can be written at all: SQLite opens one that cannot for reading.
 	if !opts.Ephemeral {
-		if err := i.forget(); err != nil {
+		if err := i.housekeeping.pruneIdempotency(context.Background()); err != nil {
 			return fmt.Errorf("%s: %w", c.DB, err)
 		}
 	}
@@ -102,7 +94,7 @@ func (i *instance) begin(a *App, start *image) error {
 	var journal *dev.Journal
 	var observe func(*store.Attempt, store.Outcome)
 	if c.Dev != nil {
-		journal = dev.NewJournal(c.Dev.Clock.Now, st.IDs)
+		journal = dev.NewJournal(c.Dev.Clock.Now, st.IDs, recorded)
 		if !c.Dev.Bare {
 			observe = journal.Delivered
 		}
@@ -111,66 +103,100 @@ func (i *instance) begin(a *App, start *image) error {
 	if c.Metrics != nil {
 		observe, watch = c.Metrics.Attempt, c.Metrics.Request
 	}
-	if !c.HoldWebhooks {
-		var idle time.Duration
-		if c.Dev != nil && c.Dev.Small {
-			idle = 50 * time.Millisecond
-		}
-		i.hooks = webhook.New(webhook.Config{Store: st, Observe: observe, Deterministic: c.Dev != nil && c.Dev.Deterministic, Idle: idle, Guard: guard, Timeout: time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
-			BackoffBase: c.Limits.WebhookBackoffBase, CustomHeaders: c.CustomHeaders, UserAgent: "punchcard-webhook/" + Version, Log: c.Log})
-		i.hooks.Start()
-	}
-	if c.Mail != nil && c.Dev == nil && !c.HoldWebhooks {
-		var observe func(string)
-		if c.Metrics != nil {
-			observe = c.Metrics.Mail
-		}
-		i.mail = c.Mail
-		i.mail.Start(st, c.Log, observe)
-	}
-	k := kernel.NewKernel(st, kernel.Config{RatePerMinute: c.rate(), IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
+	i.makeServices(&c, guard, observe)
+	k := kernel.New(st, kernel.Config{IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
 		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: watch, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, Targets: targets(guard)})
 	i.refuse, i.kernel = k.Refuse, k
 	router := k.Router()
-	routes := restRoutes()
-	k.Mount(router, api.Prefix, routes, k.Keys())
-	k.Mount(router, till.Prefix, tillRoutes(), kernel.NewTills(st))
-	(&holder.Pages{Store: st, Kernel: k}).Mount(router)
-	k.MountPublic(router, kernel.Public{
-		Document: func() []byte { return api.Document(routes, c.Limits.Fields(), c.PublicURL+api.Prefix) },
-		Docs:     func() []byte { return api.Docs(routes, c.Limits.Fields(), c.PublicURL+api.Prefix) },
-		Till:     func() []byte { return till.Document(c.Limits.Fields(), c.PublicURL+till.Prefix) },
-		Pricing:  a.pricing,
-	})
-	i.Handler = kernel.Paths(router)
+	k.Mount(router, api.Prefix, restRoutes(), api.NewGuard(st, c.rate()))
+	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st))
+	(&holder.Pages{Kernel: k}).Mount(router)
+	a.mountPublic(router, k)
+	i.Handler = kernel.KeepEscapedSlashes(router)
 	if c.Dev == nil {
-		if id, _, err := st.Identify(store.Hash(dev.APIKey)); err == nil && id != nil && id.Ended(st.Now()) == "" {
+		if id, _, err := st.Identify(store.Hash(seed.APIKey)); err == nil && id != nil && id.Ended(st.Now()) == "" {
 			c.Log.Warn("the database was made by dev: its demo keys are public knowledge and open it to anyone", "db", c.DB)
 		}
 	} else {
 		if start != nil {
 			i.Ready = start.ready.At(a.Origin)
-		} else if i.Ready, err = dev.Seed(st, a.Origin); err != nil {
+		} else if i.Ready, err = seed.Demo(st, a.Origin); err != nil {
 			return err
 		}
-		faults, receivers := dev.NewFaults(i.ctx, k), dev.NewReceivers(i.ctx, k, c.Dev.Clock.Now, a.Origin)
+		faults, receivers := dev.NewFaults(i.ctx, k, recorded), dev.NewReceivers(i.ctx, k, c.Dev.Clock.Now, a.Origin)
 		receivers.Rand = c.Dev.rand(before)
 		(&dev.Control{Store: st, Kernel: k, Clock: c.Dev.Clock, Mail: mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx,
 			Journal: journal, Faults: faults, Receivers: receivers}).Mount(router)
 		if !c.Dev.Bare {
 			i.Handler = journal.Wrap(faults.Wrap(i.Handler))
 		}
-		router.POST(resetPath, kernel.Plain(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (*dev.Ready, error) {
+		router.POST(resetPath, kernel.Handler[struct{}, *seed.Ready]{Status: http.StatusOK, Do: func(*http.Request, httprouter.Params, struct{}) (*seed.Ready, error) {
 			err := a.Reset()
 			return i.Ready, err
-		}))
-	}
-	i.wg.Add(1)
-	go i.keepHouse(c.Log)
-	if c.Backups != nil {
-		i.wg.Go(func() { c.Backups.run(i.ctx, st, c.Log) })
+		}}.Handle(k))
 	}
 	return nil
+}
+
+// prepareFixture sets what is special about a fixture's store, and fills its file
+// unless that is there. It returns what was filled in, and what the file held
+// before (see Dev.rand).
+func (i *instance) prepareFixture(c *Config, opts *store.Options, start *image) (_ *image, before string, err error) {
+	if c.DB == "" {
+		if i.dir, err = os.MkdirTemp("", "punchcard-dev-"); err != nil {
+			return nil, "", err
+		}
+		c.DB, opts.Ephemeral, opts.Small = filepath.Join(i.dir, "punchcard.db"), true, c.Dev.Small
+		if start, err = c.Dev.write(c.DB); err != nil {
+			return nil, "", err
+		}
+	}
+	if start == nil {
+		if c.Dev.Deterministic {
+			before = past(c.DB)
+		}
+		if start, err = c.Dev.fill(c.DB); err != nil {
+			return nil, "", err
+		}
+	}
+	c.Dev.options(opts, before)
+	return start, before, nil
+}
+
+// makeServices makes the services that the configuration asks for, in the order
+// in which they start. observe is told of attempts to deliver webhooks.
+func (i *instance) makeServices(c *Config, guard *webhook.Guard, observe func(*store.Attempt, store.Outcome)) {
+	if !c.HoldWebhooks {
+		conf := webhook.Config{
+			Store:         i.Store,
+			Guard:         guard,
+			Timeout:       time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
+			BackoffBase:   c.Limits.WebhookBackoffBase,
+			CustomHeaders: c.CustomHeaders,
+			UserAgent:     "punchcard-webhook/" + Version,
+			Log:           c.Log,
+			Observe:       observe,
+		}
+		if c.Dev != nil {
+			conf.Deterministic = c.Dev.Deterministic
+			if c.Dev.Small {
+				conf.Idle = 50 * time.Millisecond
+			}
+		}
+		i.hooks = webhook.New(conf)
+		i.services = append(i.services, i.hooks)
+	}
+	if c.Mail != nil && c.Dev == nil && !c.HoldWebhooks {
+		var observe func(string)
+		if c.Metrics != nil {
+			observe = c.Metrics.Mail
+		}
+		i.services = append(i.services, c.Mail(i.Store, c.Log, observe))
+	}
+	i.services = append(i.services, i.housekeeping)
+	if c.Backups != nil {
+		i.services = append(i.services, newBackups(c.Backups, i.Store, c.Log))
+	}
 }
 
 // requestSeed is where the numbers of request ids begin.
@@ -183,31 +209,17 @@ func (c *Config) requestSeed() uint64 {
 	return kernel.Seed(seed)
 }
 
-// quiet ends what the instance does by itself: it waits until ctx is done for
-// the deliveries and the mail under way, and then breaks them off. Requests are
-// still answered.
-func (i *instance) quiet(ctx context.Context) {
-	i.once.Do(func() {
-		i.end()
-		if i.mail != nil {
-			i.wg.Go(func() { i.mail.Stop(ctx) })
-		}
-		if i.hooks != nil {
-			i.hooks.Stop(ctx)
-		}
-		i.wg.Wait()
-	})
-}
-
-// close ends the instance, in which no request may be left.
-func (i *instance) close() error {
-	i.quiet(context.Background())
-	return i.abandon()
-}
-
-// abandon lets go of what a beginning has taken so far.
-func (i *instance) abandon() (err error) {
+// stopServices stops all that the instance does by itself, as Service describes
+// it, and ends the requests that wait in real time. Requests are still answered.
+func (i *instance) stopServices(ctx context.Context) {
 	i.end()
+	i.services.Stop(ctx)
+}
+
+// close stops the services and closes the store. No request may be under way.
+// It also takes an instance of which only a part was built.
+func (i *instance) close() (err error) {
+	i.stopServices(context.Background())
 	if i.Store != nil {
 		err = i.Store.Close()
 	}

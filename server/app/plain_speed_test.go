@@ -12,7 +12,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 	_ "modernc.org/sqlite"
 
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 )
 
 // plainCard is a card of a list as a server would have it that takes no pains.
@@ -118,9 +118,9 @@ func plainServer(b *testing.B, file string, shop int64) (addr string) {
 func BenchmarkPlainList(b *testing.B) {
 	a := serve(b, million(b))
 	addr := a.Origin[len("http://"):]
-	ours := request("GET", "/api/public/v1/cards?limit=100", dev.APIKey, "", "")
+	ours := request("GET", "/api/public/v1/cards?limit=100", seed.APIKey, "", "")
 	plain := plainServer(b, a.Store.Path(), a.Ready.Shop())
-	theirs := request("GET", "/cards", dev.APIKey, "", "")
+	theirs := request("GET", "/cards", seed.APIKey, "", "")
 	for _, req := range []struct {
 		addr string
 		req  []byte

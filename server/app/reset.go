@@ -13,7 +13,7 @@ import (
 )
 
 // errStopped is what a reset of a fixture gives that has ended.
-var errStopped = &kernel.Problem{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture has ended."}
+var errStopped = &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture has ended."}
 
 // Reset makes a fixture what it was at its start: data, clock, keys, limits and
 // all that was recorded (contract section 8). It breaks off the deliveries
@@ -36,17 +36,17 @@ func (a *App) Reset() error {
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
 	old := a.instance
-	old.quiet(now)
-	in := make(chan struct{})
-	go a.hurry(in)
+	old.stopServices(now)
+	locked := make(chan struct{})
+	go a.failSlowRequests(locked)
 	a.gate.Lock()
-	close(in)
+	close(locked)
 	defer a.gate.Unlock()
 	a.conf.Dev.Clock.Rewind()
-	next, err := a.anew(old)
+	next, err := a.replace(old)
 	if err != nil {
 		a.conf.Log.Error("the fixture cannot be reset", "error", err)
-		a.failed = &kernel.Problem{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture could not be reset, and answers nothing before POST /dev/reset succeeds: " + err.Error()}
+		a.failed = &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture could not be reset, and answers nothing before POST /dev/reset succeeds: " + err.Error()}
 		return a.failed
 	}
 	a.instance, a.failed = next, nil
@@ -60,28 +60,28 @@ func (a *App) Reset() error {
 	return nil
 }
 
-// anew makes the instance that comes after old.
-func (a *App) anew(old *instance) (next *instance, err error) {
+// replace makes the instance that comes after old.
+func (a *App) replace(old *instance) (next *instance, err error) {
 	if a.conf.DB == "" {
-		return a.begin(nil)
+		return a.newInstance(nil)
 	}
 	// There is but one file, and the old instance has it.
 	if err := old.close(); err != nil {
 		return nil, err
 	}
 	if start, err := a.conf.Dev.refill(a.conf.DB); err == nil {
-		return a.begin(start)
+		return a.newInstance(start)
 	}
 	// It is damaged, or too little is left of it to be written into.
-	if err := a.drop(); err != nil {
+	if err := a.deleteDatabase(); err != nil {
 		return nil, err
 	}
-	return a.begin(nil)
+	return a.newInstance(nil)
 }
 
-// drop deletes the fixture's own file, so that the next instance begins with a
+// deleteDatabase deletes the fixture's own file, so that the next instance begins with a
 // new one. The lock file beside it stays.
-func (a *App) drop() error {
+func (a *App) deleteDatabase() error {
 	for _, part := range []string{"-wal", "-shm", ""} {
 		if err := os.Remove(a.conf.DB + part); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
@@ -144,15 +144,15 @@ func (x *exchange) FlushError() error {
 	return http.NewResponseController(x.ResponseWriter).Flush()
 }
 
-// hurry has those requests fail that wait for their clients, until a reset is
-// in.
-func (a *App) hurry(in <-chan struct{}) {
+// failSlowRequests has the requests fail that wait for their clients, until a
+// reset holds the gate.
+func (a *App) failSlowRequests(locked <-chan struct{}) {
 	begun := time.Now()
 	t := time.NewTicker(slowBody)
 	defer t.Stop()
 	for {
 		select {
-		case <-in:
+		case <-locked:
 			return
 		case <-t.C:
 		}

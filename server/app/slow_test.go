@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 )
 
 // A client that never finishes its request is cut off: without an answer in
 // the headers, with one in the body. The server goes on serving others.
 func TestSlowClients(t *testing.T) {
 	a := serving(t, func(c *app.Config) { c.ReadTimeout = 200 * time.Millisecond })
-	head := "POST /api/public/v1/programs/" + a.Ready.ProgramIDs["standard"] + "/cards HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + dev.APIKey +
+	head := "POST /api/public/v1/programs/" + a.Ready.ProgramIDs["standard"] + "/cards HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + seed.APIKey +
 		"\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"
 	for name, sent := range map[string]string{"headers": head, "body": head + "\r\n{\"holder_name\":"} {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestSlowClients(t *testing.T) {
 			}
 		})
 	}
-	if status, body := call(t, "GET", a.Ready.BaseURL+"/cards", dev.APIKey, ""); status != http.StatusOK {
+	if status, body := call(t, "GET", a.Ready.BaseURL+"/cards", seed.APIKey, ""); status != http.StatusOK {
 		t.Fatal(status, body)
 	}
 }

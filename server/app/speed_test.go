@@ -24,7 +24,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
 	"punchcard/store"
 )
@@ -232,8 +232,8 @@ func BenchmarkCardRead(b *testing.B) {
 	addr := a.Origin[len("http://"):]
 	reqs, bareReqs := make([][]byte, len(ids)), make([][]byte, len(ids))
 	for i, id := range ids {
-		reqs[i] = request("GET", "/api/public/v1/cards/"+id, dev.APIKey, "", "")
-		bareReqs[i] = request("GET", "/cards/"+id, dev.APIKey, "", "")
+		reqs[i] = request("GET", "/api/public/v1/cards/"+id, seed.APIKey, "", "")
+		bareReqs[i] = request("GET", "/cards/"+id, seed.APIKey, "", "")
 	}
 	_, body, err := dial(b, addr).roundTrip(reqs[0], true)
 	if err != nil {
@@ -258,7 +258,7 @@ func BenchmarkCardRead(b *testing.B) {
 func BenchmarkList(b *testing.B) {
 	a := serve(b, million(b))
 	addr := a.Origin[len("http://"):]
-	first := request("GET", "/api/public/v1/cards?limit=100", dev.APIKey, "", "")
+	first := request("GET", "/api/public/v1/cards?limit=100", seed.APIKey, "", "")
 	last := lastPage(b, a)
 	for b.Loop() {
 		f, l, ratio := turns(7, func() float64 {
@@ -308,7 +308,7 @@ func lastPage(b *testing.B, a *app.App) []byte {
 	var page struct {
 		Next *string `json:"next_cursor"`
 	}
-	req := request("GET", "/api/public/v1/cards?limit=100", dev.APIKey, "", "")
+	req := request("GET", "/api/public/v1/cards?limit=100", seed.APIKey, "", "")
 	for {
 		_, body, err := c.roundTrip(req, true)
 		if err != nil {
@@ -321,7 +321,7 @@ func lastPage(b *testing.B, a *app.App) []byte {
 		if page.Next == nil {
 			return req
 		}
-		req = request("GET", "/api/public/v1/cards?limit=100&cursor="+*page.Next, dev.APIKey, "", "")
+		req = request("GET", "/api/public/v1/cards?limit=100&cursor="+*page.Next, seed.APIKey, "", "")
 	}
 }
 
@@ -335,7 +335,7 @@ func BenchmarkIssue(b *testing.B) {
 	post := func(a *app.App) func(int, int) []byte {
 		return func(int, int) []byte {
 			n := serial.Add(1)
-			return request("POST", "/api/public/v1/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", dev.APIKey, fmt.Sprintf("Idempotency-Key: import-%d\r\n", n),
+			return request("POST", "/api/public/v1/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", seed.APIKey, fmt.Sprintf("Idempotency-Key: import-%d\r\n", n),
 				fmt.Sprintf(`{"external_ref":"member-%d","holder_name":"Giulia Bianchi","holder_email":"m%d@example.com"}`, n, n))
 		}
 	}
@@ -366,7 +366,7 @@ func BenchmarkIssueHeard(b *testing.B) {
 		return func() float64 {
 			return load(b, a.Origin[len("http://"):], clients, 2*time.Second, 201, func(int, int) []byte {
 				n := serial.Add(1)
-				return request("POST", "/api/public/v1/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", dev.APIKey, fmt.Sprintf("Idempotency-Key: import-%d\r\n", n),
+				return request("POST", "/api/public/v1/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", seed.APIKey, fmt.Sprintf("Idempotency-Key: import-%d\r\n", n),
 					fmt.Sprintf(`{"external_ref":"member-%d","holder_name":"Giulia Bianchi","holder_email":"m%d@example.com"}`, n, n))
 			})
 		}

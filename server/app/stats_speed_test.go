@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
 	"punchcard/store"
 )
@@ -91,9 +91,9 @@ func BenchmarkStats(b *testing.B) {
 	stats := func(n int) func() float64 {
 		a := serve(b, yearFile(b, n), atYearEnd(0))
 		path := "/programs/" + a.Ready.ProgramIDs["standard"] + "/stats"
-		one(b, a, 20, dev.APIKey, path) // warm
+		one(b, a, 20, seed.APIKey, path) // warm
 		return func() float64 {
-			ms, _ := one(b, a, 100, dev.APIKey, path)
+			ms, _ := one(b, a, 100, seed.APIKey, path)
 			return ms
 		}
 	}
@@ -111,8 +111,8 @@ func BenchmarkStats(b *testing.B) {
 func BenchmarkHeatmap(b *testing.B) {
 	a := serve(b, yearFile(b, *transactions), atYearEnd(0))
 	for b.Loop() {
-		ms, longest := one(b, a, 200, dev.APIKey, "/analytics/heatmap")
-		place, _ := one(b, a, 200, dev.RestrictedAPIKey, "/analytics/heatmap")
+		ms, longest := one(b, a, 200, seed.APIKey, "/analytics/heatmap")
+		place, _ := one(b, a, 200, seed.RestrictedAPIKey, "/analytics/heatmap")
 		b.ReportMetric(ms, "ms")
 		b.ReportMetric(longest, "max-ms")
 		b.ReportMetric(place, "one-location-ms")
@@ -134,7 +134,7 @@ func BenchmarkAnalytics(b *testing.B) {
 		}
 		slices.Sort(paths)
 		for _, p := range paths {
-			median, ms := one(b, a, rounds, dev.APIKey, p)
+			median, ms := one(b, a, rounds, seed.APIKey, p)
 			most = max(most, ms)
 			if testing.Verbose() {
 				fmt.Fprintf(os.Stderr, "%9.3f median %9.3f max ms %s\n", median, ms, p)

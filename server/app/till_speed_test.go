@@ -14,7 +14,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/store"
 )
 
@@ -28,7 +28,7 @@ func BenchmarkStamp(b *testing.B) {
 		ids := issue(b, a, 200_000, 200_000)
 		return func() float64 {
 			return load(b, a.Origin[len("http://"):], clients, 2*time.Second, 201, func(int, int) []byte {
-				return request("POST", "/till/v1/cards/"+ids[rand.IntN(len(ids))]+"/stamps", dev.TillToken,
+				return request("POST", "/till/v1/cards/"+ids[rand.IntN(len(ids))]+"/stamps", seed.TillToken,
 					fmt.Sprintf("Idempotency-Key: till-%d\r\n", serial.Add(1)), `{"count":1}`)
 			})
 		}
@@ -53,8 +53,8 @@ func BenchmarkLookup(b *testing.B) {
 	addr := a.Origin[len("http://"):]
 	reqs, bareReqs := make([][]byte, len(ids)), make([][]byte, len(ids))
 	for i, id := range ids {
-		reqs[i] = request("GET", "/till/v1/cards/"+id, dev.TillToken, "", "")
-		bareReqs[i] = request("GET", "/cards/"+id, dev.TillToken, "", "")
+		reqs[i] = request("GET", "/till/v1/cards/"+id, seed.TillToken, "", "")
+		bareReqs[i] = request("GET", "/cards/"+id, seed.TillToken, "", "")
 	}
 	status, body, err := dial(b, addr).roundTrip(reqs[0], true)
 	if err != nil || status != 200 {
@@ -90,7 +90,7 @@ func bareWhole(b *testing.B, body []byte) (addr string) {
 
 // stampEach gives every card so many stamps of one, past HTTP.
 func stampEach(b *testing.B, a *app.App, ids []string, times int) {
-	till, err := a.Store.IdentifyTill(store.Hash(dev.TillToken))
+	till, err := a.Store.IdentifyTill(store.Hash(seed.TillToken))
 	if err != nil || till == nil {
 		b.Fatal(till, err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/store"
+	"punchcard/store/backup"
 )
 
 // Copy is what backup and restore have in common.
@@ -25,7 +26,7 @@ type Copy struct {
 	Quick bool `env:"-" help:"Verify the integrity alone and not the invariants of check, which take long on a big file."`
 }
 
-func (c Copy) options() store.CopyOptions { return store.CopyOptions{Force: c.Force, Quick: c.Quick} }
+func (c Copy) options() backup.Options { return backup.Options{Force: c.Force, Quick: c.Quick} }
 
 // interruptible ends with Ctrl-C and SIGTERM, so that nothing half done is left.
 func interruptible() (context.Context, context.CancelFunc) {
@@ -52,8 +53,11 @@ func (c *Backup) Run() error {
 	defer stop()
 	start := time.Now()
 	o := c.options()
-	o.Copied, o.Aside = stepBack, aside
-	size, err := store.Backup(ctx, c.DB, c.Target, o)
+	o.Copied = stepBack
+	size, err := backup.Create(ctx, c.DB, c.Target, o)
+	if errors.Is(err, backup.ErrExists) {
+		return fmt.Errorf("%w; --force replaces it", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -74,7 +78,10 @@ func (c *Restore) Run() error {
 	ctx, stop := interruptible()
 	defer stop()
 	start := time.Now()
-	r, err := store.Restore(ctx, c.Source, c.DB, start, c.options())
+	r, err := backup.Restore(ctx, c.Source, c.DB, start, c.options())
+	if errors.Is(err, backup.ErrExists) {
+		return fmt.Errorf("%w; --force replaces it and keeps it beside", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -115,10 +122,10 @@ func (f BackupFlags) backups() (*app.Backups, error) {
 	return &app.Backups{Every: f.BackupEvery, Keep: f.BackupKeep, Dir: f.BackupDir, Quick: f.BackupQuick, Copy: apart}, nil
 }
 
-// apart makes a backup in a process of its own, so that the system divides the
-// processors between it and the requests, by the low priority that the command
-// takes. It ends with ctx, and cleans up.
-func apart(ctx context.Context, db, file string, o store.CopyOptions) (size int64, err error) {
+// apart makes a backup in a process of its own, whose low priority leaves the
+// processors to requests (BenchmarkBackup in server/app). It ends with ctx, and
+// cleans up.
+func apart(ctx context.Context, db, file string, o backup.Options) (size int64, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return 0, err

@@ -1,5 +1,5 @@
-// Package command is what the command line does: the server, and what the
-// dashboard does, for scripts (contract section 6).
+// Package command is the command line: the server, and the operations on a file
+// that scripts need.
 package command
 
 import (
@@ -13,6 +13,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"punchcard/server/app"
+	"punchcard/server/kernel"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -67,34 +69,60 @@ func (c File) with(opts store.Options, f func(*store.Store) error) error {
 	return plain(err)
 }
 
-// change makes one write to the shop as the person at the command line.
-func (c OfShop) change(lim store.Limits, do func(tx *store.Tx, shop int64) error) error {
-	return c.with(store.Options{MustExist: true, Limits: lim}, func(st *store.Store) error {
-		shop, err := st.ResolveShop(c.Shop)
-		if err != nil {
-			return err
-		}
-		return st.Write(context.Background(), store.Write{Actor: person(), Do: func(tx *store.Tx) error { return do(tx, shop) }})
-	})
+// fieldLimits are the named bounds of fields. The command line has no flags for
+// them.
+var fieldLimits = app.DefaultLimits().Fields()
+
+// do does an operation in the shop, as the person at the command line.
+func do[O any](c OfShop, opts store.Options, op *kernel.Operation, args kernel.Args) (O, error) {
+	return doIn[O](c.File, opts, func(st *store.Store) (int64, error) { return st.ResolveShop(c.Shop) }, op, args)
 }
 
-// read makes one read of the shop.
-func (c OfShop) read(do func(v *store.View, shop int64) error) error {
-	return c.with(store.Options{MustExist: true, Readers: 1}, func(st *store.Store) error {
-		shop, err := st.ResolveShop(c.Shop)
-		if err != nil {
-			return err
-		}
-		return st.View(0, func(v *store.View) error { return do(v, shop) })
-	})
-}
+// noShop is for operations that are about no single shop.
+func noShop(*store.Store) (int64, error) { return 0, nil }
 
-func person() store.Actor {
-	a := store.Actor{Type: "user", Name: os.Getenv("USER")}
-	if u, err := user.Current(); err == nil {
-		a.Name = u.Username
+// doIn does an operation in the shop that resolve finds. Fields that are wrong
+// are refused before the file is opened, or even made.
+func doIn[O any](c File, opts store.Options, resolve func(*store.Store) (int64, error), op *kernel.Operation, args kernel.Args) (out O, err error) {
+	if err := op.Validate(args, fieldLimits, store.TimeOf(time.Now())); err != nil {
+		return out, plain(err)
 	}
-	return a
+	if !op.Writes() {
+		opts.Readers = 1
+	}
+	err = c.with(opts, func(st *store.Store) error {
+		shop, err := resolve(st)
+		if err != nil {
+			return err
+		}
+		out, err = kernel.Do[O](context.Background(), kernel.New(st, kernel.Config{Fields: fieldLimits}), person(shop), op, args)
+		return err
+	})
+	return out, err
+}
+
+// existing are the options of a command on a file that must be there.
+var existing = store.Options{MustExist: true}
+
+// run does an operation in the shop and prints its answer.
+func run[O any](c OfShop, op *kernel.Operation, args kernel.Args, human func(io.Writer, O)) error {
+	out, err := do[O](c, existing, op, args)
+	if err != nil {
+		return err
+	}
+	return c.show(&out, func(w io.Writer) { human(w, out) })
+}
+
+// on names the resource that an operation is about.
+func on(id string) map[string]string { return map[string]string{"id": id} }
+
+// person is the caller at the command line, known by the system's account.
+func person(shop int64) kernel.Caller {
+	name := os.Getenv("USER")
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	return kernel.OperatorCaller(name, shop)
 }
 
 // plain turns a refusal into the one line that an operator reads.
@@ -102,6 +130,12 @@ func plain(err error) error {
 	e, ok := store.AsError(err)
 	if !ok {
 		return err
+	}
+	switch message := strings.TrimSuffix(e.Message, "."); err {
+	case store.ErrNoShop:
+		return fmt.Errorf("%s; make one with: punchcard shop create.", message)
+	case store.ErrSeveralShops:
+		return fmt.Errorf("%s; say which with --shop.", message)
 	}
 	if len(e.Details) == 0 {
 		return fmt.Errorf("%s", e.Message)
@@ -137,11 +171,6 @@ func (c File) show(v any, human func(w io.Writer)) error {
 	return w.Flush()
 }
 
-// list is how a list is printed as JSON.
-type list[T any] struct {
-	Data []T `json:"data"`
-}
-
 // given is an option of the command line that may be absent.
 func given[T any](p *T) store.Opt[T] {
 	if p == nil {
@@ -160,8 +189,8 @@ func (n *number) opt(flag string) (o store.Opt[int64], err error) {
 	case *n == "none":
 		return store.Opt[int64]{Set: true, Null: true}, nil
 	}
-	if _, err := fmt.Sscanf(string(*n)+"\n", "%d\n", &o.V); err != nil || o.V < 0 {
-		return o, fmt.Errorf("--%s: must be a whole number that is not negative, or none", flag)
+	if _, err := fmt.Sscanf(string(*n)+"\n", "%d\n", &o.V); err != nil {
+		return o, fmt.Errorf("--%s: must be a whole number, or none", flag)
 	}
 	o.Set = true
 	return o, nil
@@ -187,12 +216,4 @@ func (i *instant) opt(flag string) (o store.Opt[store.Time], err error) {
 		return o, fmt.Errorf("--%s: must be a time such as 2027-01-31T00:00:00Z, a number of days such as 90d, or never", flag)
 	}
 	return store.Opt[store.Time]{V: store.TimeOf(t), Set: true}, nil
-}
-
-// text checks the length of a name given on the command line.
-func text(flag string, p *string, most int) error {
-	if p != nil && (*p == "" || len([]rune(*p)) > most) {
-		return fmt.Errorf("--%s: must have 1 to %d characters", flag, most)
-	}
-	return nil
 }

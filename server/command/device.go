@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
 	"punchcard/store"
 )
 
@@ -34,23 +36,10 @@ type DeviceCreate struct {
 
 // Run makes it.
 func (c *DeviceCreate) Run() error {
-	if err := text("name", &c.Name, 200); err != nil {
-		return err
-	}
-	var m struct {
-		store.Device
-		Token string `json:"token"`
-	}
-	err := c.change(store.Limits{}, func(tx *store.Tx, shop int64) (err error) {
-		m.Device, m.Token, err = tx.CreateDevice(shop, c.Location, c.Name, "")
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return c.show(&m, func(w io.Writer) {
-		printDevices(w, m.Device)
-		fmt.Fprintf(w, "\nThe token, shown this once:\n\n%s\n", m.Token)
+	f := operation.DeviceFields{LocationID: store.Given(c.Location), Name: store.Given(c.Name)}
+	return run(c.OfShop, operation.CreateDevice, kernel.Args{Fields: f}, func(w io.Writer, d operation.CreatedDevice) {
+		printDevices(w, d.Device)
+		fmt.Fprintf(w, "\nThe token, shown this once:\n\n%s\n", d.Token)
 	})
 }
 
@@ -59,15 +48,7 @@ type DeviceList struct{ OfShop }
 
 // Run lists.
 func (c *DeviceList) Run() error {
-	var devices []store.Device
-	err := c.read(func(v *store.View, shop int64) (err error) {
-		devices, err = v.Devices(shop)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return c.show(&list[store.Device]{devices}, func(w io.Writer) { printDevices(w, devices...) })
+	return run(c.OfShop, operation.ListDevices, kernel.Args{}, func(w io.Writer, devices operation.List[store.Device]) { printDevices(w, devices.Data...) })
 }
 
 // DeviceRevoke ends a device.
@@ -78,13 +59,5 @@ type DeviceRevoke struct {
 
 // Run ends it.
 func (c *DeviceRevoke) Run() error {
-	var d store.Device
-	err := c.change(store.Limits{}, func(tx *store.Tx, shop int64) (err error) {
-		d, err = tx.RevokeDevice(shop, c.ID)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return c.show(&d, func(w io.Writer) { printDevices(w, d) })
+	return run(c.OfShop, operation.RevokeDevice, kernel.Args{Params: on(c.ID)}, func(w io.Writer, d store.Device) { printDevices(w, d) })
 }

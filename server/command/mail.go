@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	netmail "net/mail"
 	"net/url"
@@ -12,7 +13,9 @@ import (
 	"strings"
 	"unicode"
 
+	"punchcard/server/app"
 	"punchcard/server/mail"
+	"punchcard/store"
 )
 
 // MailFlags have the server send what send_email asks for.
@@ -29,6 +32,19 @@ const (
 	passwordFile = "--smtp-password-file (PUNCHCARD_SMTP_PASSWORD_FILE)"
 	mailFrom     = "--mail-from (PUNCHCARD_MAIL_FROM)"
 )
+
+// newMail returns what makes the service that sends mail; nil where none is to be
+// sent.
+func (f MailFlags) newMail() (func(*store.Store, *slog.Logger, func(string)) app.Service, error) {
+	c, ok, err := f.config()
+	if err != nil || !ok {
+		return nil, err
+	}
+	return func(st *store.Store, log *slog.Logger, observe func(outcome string)) app.Service {
+		c.Store, c.Log, c.Observe = st, log, observe
+		return mail.New(c)
+	}, nil
+}
 
 // config is what mail is sent by; ok is false where none is to be.
 func (f MailFlags) config() (c mail.Config, ok bool, err error) {

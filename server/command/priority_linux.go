@@ -2,7 +2,6 @@ package command
 
 import (
 	"os"
-	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -13,12 +12,10 @@ import (
 // sync those of others, and they wait for it then.
 const lowPriority = 10
 
-// lowest of the usual priorities.
-const lowest = 19
-
-// stepBack lets others go first on the processors. The system's priority is
-// that of a thread here; threads that begin later take their parent's, and so
-// it is repeated until none is found that began meanwhile.
+// stepBack gives all threads of the process a low priority, so that a server
+// beside gets the processors first (BenchmarkBackup in server/app). Linux keeps a
+// priority for each thread, and a new thread takes its parent's; so stepBack
+// repeats until it finds no thread that began meanwhile.
 func stepBack() {
 	lowered := map[int]bool{}
 	for before := -1; before < len(lowered); {
@@ -31,23 +28,4 @@ func stepBack() {
 			}
 		}
 	}
-}
-
-// aside calls f on a thread that has the time of the processors, and of the
-// disk, that nobody else wants: any other thread that wakes takes the processor
-// from it at once, where one of low priority would finish its turn of some
-// milliseconds. f must hold nothing that other processes wait for.
-func aside(f func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		// Never unlocked: the thread cannot get its priority back, and ends with
-		// the goroutine.
-		runtime.LockOSThread()
-		// Where the system refuses that, it stays with this.
-		unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), lowest)
-		unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE, Nice: lowest}, 0)
-		f()
-	}()
-	<-done
 }

@@ -58,8 +58,7 @@ func locked(n int, f func()) {
 	all.Wait()
 }
 
-// All threads of a backup step back, those that begin later too, and what is
-// done aside gets idle time alone, on a thread that nothing else runs on.
+// All threads of a backup step back, those that begin later too.
 func TestPriorityOfABackup(t *testing.T) {
 	if alone(t) {
 		return
@@ -79,24 +78,9 @@ func TestPriorityOfABackup(t *testing.T) {
 	locked(4, func() {})
 	stepBack()
 	all("at once")
-	ran := false
-	aside(func() {
-		ran = true
-		if nice, policy := schedule(t, "/proc/thread-self"); nice != lowest || policy != unix.SCHED_IDLE {
-			t.Errorf("aside: nice value %d, policy %d", nice, policy)
-		}
-		locked(8, func() { // most of them begin now
-			if nice, policy := schedule(t, "/proc/thread-self"); nice != lowPriority || policy != unix.SCHED_NORMAL {
-				t.Errorf("beside aside: nice value %d, policy %d", nice, policy)
-			}
-		})
-	})
-	if !ran {
-		t.Error("aside did not call")
-	}
 	locked(8, func() {
 		if nice, policy := schedule(t, "/proc/thread-self"); nice != lowPriority || policy != unix.SCHED_NORMAL {
-			t.Errorf("after aside: nice value %d, policy %d", nice, policy)
+			t.Errorf("later: nice value %d, policy %d", nice, policy)
 		}
 	})
 }

@@ -2,8 +2,5 @@
 
 package command
 
-// stepBack would let others go first on the processors; here it does nothing.
+// stepBack does nothing: only Linux has priorities of threads.
 func stepBack() {}
-
-// aside calls f; it would give it the time that nobody else wants.
-func aside(f func()) { f() }

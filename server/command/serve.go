@@ -19,9 +19,9 @@ import (
 
 	"punchcard/server/api"
 	"punchcard/server/app"
-	"punchcard/server/dev"
-	"punchcard/server/mail"
+	"punchcard/server/dev/seed"
 	"punchcard/server/metrics"
+	"punchcard/server/openapi"
 	"punchcard/webhook"
 )
 
@@ -125,12 +125,8 @@ func (c *Serve) Run() error {
 	if conf.Backups, err = c.backups(); err != nil {
 		return err
 	}
-	outgoing, ok, err := c.MailFlags.config()
-	if err != nil {
+	if conf.Mail, err = c.newMail(); err != nil {
 		return err
-	}
-	if ok {
-		conf.Mail = mail.New(outgoing)
 	}
 	conf.TLSCert, conf.TLSKey, conf.AccessLog = c.TLSCert, c.TLSKey, c.AccessLog
 	if conf.TrustedProxies, err = networks("--trusted-proxy (PUNCHCARD_TRUSTED_PROXY)", c.TrustedProxy); err != nil {
@@ -179,13 +175,13 @@ func (c *Dev) Run() error {
 			return fmt.Errorf("--clock (PUNCHCARD_CLOCK): must not be before 1970")
 		}
 	}
-	var seed *dev.SeedFile
+	var file *seed.File
 	if c.Seed != "" {
-		if seed, err = dev.ReadSeed(c.Seed); err != nil {
+		if file, err = seed.Read(c.Seed); err != nil {
 			return fmt.Errorf("--seed (PUNCHCARD_SEED): %w", err)
 		}
 		if at.IsZero() {
-			at = seed.Now
+			at = file.Now
 		}
 	}
 	if c.DeterministicIDs && at.IsZero() {
@@ -201,7 +197,7 @@ func (c *Dev) Run() error {
 	}
 	conf.Guard.Loopback, conf.Guard.Unresolved = !c.StrictWebhookTargets, !c.StrictWebhookTargets
 	conf.DB = c.DB
-	conf.Dev = &app.Dev{Clock: app.NewClock(at), Deterministic: c.DeterministicIDs, Seed: seed}
+	conf.Dev = &app.Dev{Clock: app.NewClock(at), Deterministic: c.DeterministicIDs, Seed: file}
 	return c.run(conf, func(a *app.App) error {
 		line, err := json.Marshal(a.Ready)
 		if err != nil {
@@ -245,7 +241,7 @@ func (c *Dev) checkReadyFile() error {
 }
 
 // firstProgram is a program whose cards are the easiest to try.
-func firstProgram(r *dev.Ready) string {
+func firstProgram(r *seed.Ready) string {
 	for _, kind := range []string{"standard", "private", "access", "discount", "prepaid"} {
 		if id, ok := r.ProgramIDs[kind]; ok {
 			return id
@@ -295,7 +291,7 @@ func (c *Openapi) Run() error {
 	if err := c.Limits.Check(); err != nil {
 		return err
 	}
-	_, err := Out.Write(append(api.Document(api.Routes(), c.Limits.Fields(), c.PublicURL+api.Prefix), '\n'))
+	_, err := Out.Write(append(openapi.New(api.About, api.Routes(), c.Limits.Fields(), c.PublicURL+api.Prefix).JSON(), '\n'))
 	return err
 }
 

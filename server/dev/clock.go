@@ -17,7 +17,7 @@ type Mover interface {
 }
 
 // errReset ends what was under way when the fixture was reset or stopped.
-var errReset = &kernel.Problem{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture was reset."}
+var errReset = &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture was reset."}
 
 type clockAnswer struct {
 	Now store.Time `json:"now"`

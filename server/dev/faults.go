@@ -11,6 +11,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/kernel"
+	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -22,6 +23,7 @@ const maxFaults = 1000
 type Faults struct {
 	done <-chan struct{} // the fixture ends, or is made anew
 	k    *kernel.Kernel
+	apis APIs
 
 	mu   sync.Mutex
 	made int
@@ -104,7 +106,7 @@ func checkHeaders(headers map[string]string) []store.Detail {
 	if len(headers) > maxHeaders {
 		return []store.Detail{{Field: "headers", Code: "too_many", Message: fmt.Sprintf("must have at most %d entries", maxHeaders)}}
 	}
-	return store.CheckHeaders("headers", headers, func(name string) bool { return slices.Contains(framing, name) || len(name) > 100 },
+	return wire.ValidateHeaders("headers", headers, func(name string) bool { return slices.Contains(framing, name) || len(name) > 100 },
 		"is set by the server, belongs to the connection, or is longer than 100 characters")
 }
 

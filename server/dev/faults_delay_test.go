@@ -18,11 +18,11 @@ import (
 func TestLagOutlastsTheWriteTimeout(t *testing.T) {
 	const timeout = 100 * time.Millisecond
 	for _, when := range []string{faultBefore, faultAfter} {
-		f := NewFaults(context.Background(), &kernel.Kernel{})
-		if _, err := f.add(nil, httprouter.Params{}, faultBody{DelayMS: set(3 * timeout.Milliseconds()), When: set(when)}); err != nil {
+		f := NewFaults(context.Background(), &kernel.Kernel{}, testAPIs)
+		if _, err := f.add(nil, httprouter.Params{}, faultBody{DelayMS: store.Given(3 * timeout.Milliseconds()), When: store.Given(when)}); err != nil {
 			t.Fatal(err)
 		}
-		j := NewJournal(time.Now, store.IDs{})
+		j := NewJournal(time.Now, store.IDs{}, testAPIs)
 		srv := httptest.NewUnstartedServer(j.Wrap(f.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "late") }))))
 		srv.Config.WriteTimeout = timeout
 		srv.Start()

@@ -13,17 +13,17 @@ import (
 	"punchcard/store"
 )
 
-// NewFaults makes a list of faults that is empty. What waits lets go when ctx
-// ends, which is when the fixture stops or is reset.
-func NewFaults(ctx context.Context, k *kernel.Kernel) *Faults {
-	return &Faults{done: ctx.Done(), k: k}
+// NewFaults makes an empty list of faults. What waits lets go when ctx ends,
+// which is when the fixture stops or is reset.
+func NewFaults(ctx context.Context, k *kernel.Kernel, apis APIs) *Faults {
+	return &Faults{done: ctx.Done(), k: k, apis: apis}
 }
 
 // Wrap has the faults strike the requests that next would answer. It belongs
 // outside the router and inside the journal.
 func (f *Faults) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		kind, depth := faceOf(r.URL.Path)
+		kind, depth := f.apis.of(r.URL.Path)
 		if kind == "" {
 			next.ServeHTTP(w, r)
 			return
@@ -83,7 +83,7 @@ func (f *Faults) strike(w http.ResponseWriter, x *fault) {
 	for name, value := range x.Headers {
 		w.Header().Set(name, value)
 	}
-	f.k.Refuse(w, &kernel.Problem{Status: int(x.Status.V), Code: store.Code(x.Code.V), Message: fmt.Sprintf("This is the fault %s, which was asked for with POST /dev/faults.", x.ID)})
+	f.k.Refuse(w, &kernel.Error{Status: int(x.Status.V), Code: store.Code(x.Code.V), Message: fmt.Sprintf("This is the fault %s, which was asked for with POST /dev/faults.", x.ID)})
 }
 
 // lag waits as long as a fault says. It tells whether to go on: not when the

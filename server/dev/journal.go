@@ -11,9 +11,7 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
-	"punchcard/server/api"
 	"punchcard/server/kernel"
-	"punchcard/server/till"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -40,8 +38,9 @@ const (
 //
 // Times are the fixture's; durations are real.
 type Journal struct {
-	now func() time.Time
-	ids store.IDs
+	now  func() time.Time
+	ids  store.IDs
+	apis APIs
 
 	mu         sync.Mutex
 	seq        int64
@@ -52,8 +51,8 @@ type Journal struct {
 
 // NewJournal makes an empty journal. now is the fixture's clock, ids are the
 // store's.
-func NewJournal(now func() time.Time, ids store.IDs) *Journal {
-	return &Journal{now: now, ids: ids, past: newPast()}
+func NewJournal(now func() time.Time, ids store.IDs, apis APIs) *Journal {
+	return &Journal{now: now, ids: ids, apis: apis, past: newPast()}
 }
 
 // kept is an entry, which never changes once it is kept.
@@ -223,10 +222,14 @@ func (j *Journal) clear(*http.Request, httprouter.Params, struct{}) (kernel.None
 	return kernel.None{}, nil
 }
 
-// faceOf tells which API an unescaped path belongs to, and of how many segments
-// that API's prefix is; kind is empty for all other paths.
-func faceOf(path string) (kind string, depth int) {
-	for prefix, kind := range map[string]string{api.Prefix: kindREST, till.Prefix: kindTill} {
+// APIs are the path prefixes of the APIs that are recorded and that faults can be
+// set for.
+type APIs struct{ REST, Till string }
+
+// of returns the kind of the API that an unescaped path belongs to, and the
+// number of segments of that API's prefix; kind is empty for all other paths.
+func (a APIs) of(path string) (kind string, depth int) {
+	for prefix, kind := range map[string]string{a.REST: kindREST, a.Till: kindTill} {
 		if below, ok := strings.CutPrefix(path, prefix); ok && (below == "" || below[0] == '/') {
 			return kind, strings.Count(prefix, "/")
 		}

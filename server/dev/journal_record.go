@@ -27,7 +27,7 @@ const maxUnread = 256 << 10 // bytes
 // answer finds the entry.
 func (j *Journal) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		kind, _ := faceOf(r.URL.Path)
+		kind, _ := j.apis.of(r.URL.Path)
 		if kind == "" {
 			next.ServeHTTP(w, r)
 			return

@@ -17,7 +17,7 @@ import (
 // wrapped serves h behind a journal.
 func wrapped(t *testing.T, h http.HandlerFunc) (*Journal, string) {
 	t.Helper()
-	j := NewJournal(time.Now, store.IDs{})
+	j := NewJournal(time.Now, store.IDs{}, testAPIs)
 	srv := httptest.NewServer(j.Wrap(h))
 	t.Cleanup(srv.Close)
 	return j, srv.URL + "/api/public/v1/x"
@@ -166,3 +166,6 @@ func TestJournalIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// testAPIs are the prefixes under which the server mounts the APIs.
+var testAPIs = APIs{REST: "/api/public/v1", Till: "/till/v1"}

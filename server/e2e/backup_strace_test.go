@@ -24,7 +24,6 @@ func TestDiskFailsUnderABackup(t *testing.T) {
 	}{
 		{"pwrite64", file + ".partial-raw", []int{1, 2, 10, 30}, "the disk failed"},
 		{"pwrite64", file + ".partial", []int{1, 2, 10, 30}, "the disk failed"},
-		{"sync_file_range", file + ".partial", []int{1}, "input/output error"},
 		{"fsync", file + ".partial", []int{1}, "input/output error"},
 	} {
 		for _, n := range c.when {

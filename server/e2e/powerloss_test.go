@@ -18,7 +18,7 @@ import (
 func TestSyncedBeforeAnswered(t *testing.T) {
 	const writers, each = 12, 25
 	d := newDisk(t, t.TempDir())
-	tr := d.server.attach("-xx", "-s", fmt.Sprint(pageSize), "-e", "trace=read,write,writev,sendto,pwrite64,pwritev,fsync,fdatasync,sync_file_range")
+	tr := d.server.attach("-xx", "-s", fmt.Sprint(pageSize), "-e", "trace=read,write,writev,sendto,pwrite64,pwritev,fsync,fdatasync")
 	var all sync.WaitGroup
 	for range writers {
 		all.Go(func() {

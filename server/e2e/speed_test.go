@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
 	"punchcard/store"
 )
@@ -87,11 +87,11 @@ func memory(pid int, line string) (kb int64) {
 
 // fillDev makes a dev file with so many cards.
 func fillDev(b *testing.B, file string, n int) {
-	st, err := store.Open(file, store.Options{IDSecret: dev.IDSecret, Ephemeral: true})
+	st, err := store.Open(file, store.Options{IDSecret: seed.IDSecret, Ephemeral: true})
 	if err != nil {
 		b.Fatal(err)
 	}
-	ready, err := dev.Seed(st, "http://127.0.0.1")
+	ready, err := seed.Demo(st, "http://127.0.0.1")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -161,12 +161,12 @@ func BenchmarkDrain(b *testing.B) {
 // fillHooked makes a file with a webhook and so many deliveries that wait.
 func fillHooked(b *testing.B, file, url string, n int) {
 	fillDev(b, file, 0)
-	st, err := store.Open(file, store.Options{IDSecret: dev.IDSecret, Ephemeral: true})
+	st, err := store.Open(file, store.Options{IDSecret: seed.IDSecret, Ephemeral: true})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer st.Close()
-	ready, err := dev.Seed(st, "http://127.0.0.1")
+	ready, err := seed.Demo(st, "http://127.0.0.1")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -177,6 +177,7 @@ func fillHooked(b *testing.B, file, url string, n int) {
 		}
 	}
 	write(func(tx *store.Tx) error {
+		tx.CheckedTarget = url
 		_, err := tx.CreateWebhook(access, program, store.WebhookFields{URL: store.Opt[string]{V: url, Set: true}, Events: store.Opt[[]string]{V: []string{"card.added"}, Set: true}})
 		return err
 	})

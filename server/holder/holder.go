@@ -15,6 +15,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/kernel"
+	"punchcard/server/operation"
 	"punchcard/server/qr"
 	"punchcard/store"
 )
@@ -49,10 +50,7 @@ type view struct {
 }
 
 // Pages serves the holder's pages.
-type Pages struct {
-	Store  *store.Store
-	Kernel *kernel.Kernel
-}
+type Pages struct{ Kernel *kernel.Kernel }
 
 // Mount adds the pages to a router.
 func (p *Pages) Mount(r *httprouter.Router) {
@@ -61,11 +59,7 @@ func (p *Pages) Mount(r *httprouter.Router) {
 }
 
 func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
-	var h store.HolderCard
-	err := p.Store.View(0, func(v *store.View) (err error) {
-		h, err = v.HolderCard(ps.ByName("token"))
-		return err
-	})
+	h, err := kernel.Do[store.HolderCard](r.Context(), p.Kernel, kernel.HolderCaller(), operation.ShowHolderCard, args(ps, nil))
 	if err != nil {
 		p.refuse(w, r, err)
 		return
@@ -75,9 +69,9 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Param
 		p.refuse(w, r, err)
 		return
 	}
-	x := view{Shop: h.ShopName, Card: h.Card, Program: h.Program.V, Prizes: h.Prizes, Earlier: h.EarlierCards, QR: template.HTML(svg), Token: ps.ByName("token"), Installed: h.Card.InstalledAt.Valid, Until: h.Until}
-	x.Ink, x.OnBrand = ink(h.Program.V.TextColorHex, h.Program.V.BgColorHex), on(h.Program.V.BrandColorHex)
-	if t := h.Program.V.TotalStamps; t.Valid {
+	x := view{Shop: h.ShopName, Card: h.Card, Program: h.Program, Prizes: h.Prizes, Earlier: h.EarlierCards, QR: template.HTML(svg), Token: ps.ByName("token"), Installed: h.Card.InstalledAt.Valid, Until: h.Until}
+	x.Ink, x.OnBrand = ink(h.Program.TextColorHex, h.Program.BgColorHex), on(h.Program.BrandColorHex)
+	if t := h.Program.TotalStamps; t.Valid {
 		x.Percent = 100 * min(h.Card.StampsCount, t.V) / t.V
 		for i := int64(0); i < t.V && t.V <= drawn; i++ {
 			x.Stamps = append(x.Stamps, i < h.Card.StampsCount)
@@ -113,9 +107,7 @@ func amount(cents int64) string {
 func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 	form, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if form != "application/x-www-form-urlencoded" {
-		kernel.PlainSmall(p.Kernel, http.StatusOK, func(r *http.Request, ps httprouter.Params, f store.InstallFields) (store.CardDetail, error) {
-			return p.put(r, ps, f)
-		})(w, r, ps)
+		kernel.Handler[store.InstallFields, store.CardDetail]{Status: http.StatusOK, Limit: kernel.SmallBody, Do: p.put}.Handle(p.Kernel)(w, r, ps)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, kernel.SmallBody)
@@ -124,10 +116,6 @@ func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Pa
 		return
 	}
 	f := store.InstallFields{Platform: store.Opt[string]{V: r.PostForm.Get("platform"), Set: true}}
-	if f.Platform.V != "apple" && f.Platform.V != "google" {
-		p.refuse(w, r, store.Invalid(store.Detail{Field: "platform", Code: "invalid_value", Message: "must be apple or google"}))
-		return
-	}
 	if _, err := p.put(r, ps, f); err != nil {
 		p.refuse(w, r, err)
 		return
@@ -135,12 +123,13 @@ func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Pa
 	p.Kernel.SeeOther(w, r, "/i/"+ps.ByName("token"))
 }
 
-func (p *Pages) put(r *http.Request, ps httprouter.Params, f store.InstallFields) (d store.CardDetail, err error) {
-	err = p.Store.Write(r.Context(), store.Write{Actor: store.Actor{Type: "holder"}, Do: func(tx *store.Tx) error {
-		d, err = tx.Install(ps.ByName("token"), f)
-		return err
-	}})
-	return d, err
+func (p *Pages) put(r *http.Request, ps httprouter.Params, f store.InstallFields) (store.CardDetail, error) {
+	return kernel.Do[store.CardDetail](r.Context(), p.Kernel, kernel.HolderCaller(), operation.InstallCard, args(ps, f))
+}
+
+// args hands the link's token and fields to an operation.
+func args(ps httprouter.Params, fields any) kernel.Args {
+	return kernel.Args{Params: map[string]string{"token": ps.ByName("token")}, Fields: fields}
 }
 
 // refuse answers a person with a page and a program with JSON.
@@ -149,8 +138,8 @@ func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		p.Kernel.Refuse(w, err)
 		return
 	}
-	status, message := p.Kernel.Explain(err)
-	p.html(w, status, view{Title: "This card cannot be shown", Message: message})
+	e := kernel.AsError(err, kernel.StatusOf)
+	p.html(w, e.Status, view{Title: "This card cannot be shown", Message: e.Message})
 }
 
 func (p *Pages) html(w http.ResponseWriter, status int, x view) {

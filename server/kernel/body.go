@@ -10,11 +10,10 @@ import (
 	"punchcard/store"
 )
 
-// MaxBody is the size of the largest body, in bytes (contract section 1,
-// "Body").
+// MaxBody is the size of the largest body, in bytes.
 const MaxBody = 1 << 20
 
-// SmallBody is that of the largest body that anybody may send without a key.
+// SmallBody is the size of the largest body that is read without a key, in bytes.
 const SmallBody = 4 << 10
 
 // readBody reads a request's body whole, if it has at most limit bytes.
@@ -32,18 +31,18 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 		return nil, tooLarge(w, limit)
 	case err != nil:
 		w.Header().Set("Connection", "close")
-		return nil, fail(http.StatusBadRequest, store.BadRequest, "The body could not be read to its end.")
+		return nil, refuseAs(http.StatusBadRequest, store.BadRequest, "The body could not be read to its end.")
 	}
 	return b, nil
 }
 
-func tooLarge(w http.ResponseWriter, limit int64) *Problem {
+func tooLarge(w http.ResponseWriter, limit int64) *Error {
 	w.Header().Set("Connection", "close")
 	size := "1 MiB"
 	if limit == SmallBody {
 		size = "4 KiB"
 	}
-	return fail(http.StatusRequestEntityTooLarge, store.BadRequest, "The body is larger than "+size+".")
+	return refuseAs(http.StatusRequestEntityTooLarge, store.BadRequest, "The body is larger than "+size+".")
 }
 
 // isJSON checks Content-Type: absent or JSON. An empty body may claim
@@ -57,5 +56,5 @@ func isJSON(r *http.Request, body []byte) error {
 	if err == nil && (t == "application/json" || strings.HasPrefix(t, "application/") && strings.HasSuffix(t, "+json")) {
 		return nil
 	}
-	return fail(http.StatusUnsupportedMediaType, store.BadRequest, "The Content-Type must be application/json.")
+	return refuseAs(http.StatusUnsupportedMediaType, store.BadRequest, "The Content-Type must be application/json.")
 }

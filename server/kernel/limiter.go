@@ -5,35 +5,37 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"time"
 
 	"golang.org/x/time/rate"
+
+	"punchcard/store"
 )
 
-// limiters hold one bucket per key (spec Authentication 11): a minute's worth
-// of requests, refilled evenly.
-type limiters struct {
+// Limiter is a rate limit of so many requests per minute and caller. Each caller
+// has a bucket that holds one minute's worth and refills evenly.
+type Limiter struct {
 	perMinute int // 0: unlimited
 	mu        sync.RWMutex
-	buckets   map[int64]*rate.Limiter
+	buckets   map[int64]*rate.Limiter // by caller
 }
 
-func newLimiters(perMinute int) *limiters {
-	return &limiters{perMinute: perMinute, buckets: map[int64]*rate.Limiter{}}
+// NewLimiter returns a rate limit; 0 requests per minute mean no limit.
+func NewLimiter(perMinute int) *Limiter {
+	return &Limiter{perMinute: perMinute, buckets: map[int64]*rate.Limiter{}}
 }
 
-func (l *limiters) bucket(key int64) *rate.Limiter {
+func (l *Limiter) bucket(caller int64) *rate.Limiter {
 	l.mu.RLock()
-	b := l.buckets[key]
+	b := l.buckets[caller]
 	l.mu.RUnlock()
 	if b != nil {
 		return b
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if b = l.buckets[key]; b == nil {
+	if b = l.buckets[caller]; b == nil {
 		b = rate.NewLimiter(rate.Limit(l.perMinute*perSecond), l.perMinute*cost)
-		l.buckets[key] = b
+		l.buckets[caller] = b
 	}
 	return b
 }
@@ -50,16 +52,17 @@ const (
 // pace themselves by them never wait.
 var unlimited = []string{strconv.Itoa(math.MaxInt32), "0"}
 
-// take spends one request of the key's minute and writes the RateLimit
-// headers; where nothing is left it also writes Retry-After and tells so.
-func (l *limiters) take(h http.Header, key int64, now time.Time) bool {
+// Take counts one request of a caller and sets the RateLimit headers. It reports
+// whether the request is within the limit; where it is not, Take also sets
+// Retry-After.
+func (l *Limiter) Take(h http.Header, caller int64, now store.Time) bool {
 	if l.perMinute == 0 {
 		h["RateLimit-Limit"], h["RateLimit-Remaining"], h["RateLimit-Reset"] = unlimited[:1:1], unlimited[:1:1], unlimited[1:2:2]
 		return true
 	}
-	b := l.bucket(key)
-	ok := b.AllowN(now, cost)
-	left := int(math.Round(b.TokensAt(now)))
+	b, at := l.bucket(caller), now.Std()
+	ok := b.AllowN(at, cost)
+	left := int(math.Round(b.TokensAt(at)))
 	v := [4]string{strconv.Itoa(l.perMinute), strconv.Itoa(left / cost), strconv.Itoa(l.seconds(l.perMinute*cost - left))}
 	h["RateLimit-Limit"], h["RateLimit-Remaining"], h["RateLimit-Reset"] = v[0:1:1], v[1:2:2], v[2:3:3]
 	if !ok {
@@ -69,14 +72,14 @@ func (l *limiters) take(h http.Header, key int64, now time.Time) bool {
 	return ok
 }
 
-// seconds is how long the bucket takes to gain some tokens, rounded up.
-func (l *limiters) seconds(tokens int) int {
+// seconds returns how long the bucket takes to gain some tokens, rounded up.
+func (l *Limiter) seconds(tokens int) int {
 	rate := l.perMinute * perSecond
 	return (tokens + rate - 1) / rate
 }
 
-// untake removes what take wrote.
-func untake(h http.Header) {
+// removeLimitHeaders removes what Take set.
+func removeLimitHeaders(h http.Header) {
 	for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"} {
 		delete(h, name)
 	}

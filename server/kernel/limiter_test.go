@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"punchcard/store"
 )
 
 // bucket is the limiter in whole numbers: a request costs 60,000 units, a
@@ -36,7 +38,7 @@ func ceil(a, b int64) int64 { return (a + b - 1) / b }
 func TestLimiterIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, perMinute := range []int{1, 2, 3, 4, 6, 7, 9, 11, 13, 30, 59, 60, 61, 97, 100, 299, 300, 301, 600, 1000, 7919, 1_000_000} {
-		l := newLimiters(perMinute)
+		l := NewLimiter(perMinute)
 		model := &bucket{int64(perMinute), int64(perMinute) * oneRequest}
 		now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 		wait := int64(0)
@@ -45,7 +47,7 @@ func TestLimiterIsExact(t *testing.T) {
 			now = now.Add(time.Duration(ms) * time.Millisecond)
 			model.pass(ms)
 			h := http.Header{}
-			ok := l.take(h, 7, now)
+			ok := l.Take(h, 7, store.TimeOf(now))
 			wantOK, remaining, reset, retryAfter := model.take()
 			want := []string{strconv.Itoa(perMinute), strconv.FormatInt(remaining, 10), strconv.FormatInt(reset, 10), ""}
 			if wait = retryAfter; wait > 0 {
@@ -65,24 +67,24 @@ func TestLimiterIsExact(t *testing.T) {
 }
 
 func TestLimiterKeepsKeysApart(t *testing.T) {
-	l := newLimiters(1)
+	l := NewLimiter(1)
 	now := time.Unix(0, 0)
 	for key := range int64(3) {
-		if !l.take(http.Header{}, key, now) || l.take(http.Header{}, key, now) {
+		if !l.Take(http.Header{}, key, store.TimeOf(now)) || l.Take(http.Header{}, key, store.TimeOf(now)) {
 			t.Errorf("key %d", key)
 		}
 	}
 }
 
 func TestLimiterUnderConcurrency(t *testing.T) {
-	l := newLimiters(100)
+	l := NewLimiter(100)
 	now := time.Unix(1000, 0)
 	var passed atomic.Int64
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
 			for range 50 {
-				if l.take(http.Header{}, 1, now) {
+				if l.Take(http.Header{}, 1, store.TimeOf(now)) {
 					passed.Add(1)
 				}
 			}
@@ -95,10 +97,10 @@ func TestLimiterUnderConcurrency(t *testing.T) {
 }
 
 func TestUnlimited(t *testing.T) {
-	l := newLimiters(0)
+	l := NewLimiter(0)
 	h := http.Header{}
 	for range 1000 {
-		if !l.take(h, 1, time.Unix(0, 0)) {
+		if !l.Take(h, 1, store.TimeOf(time.Unix(0, 0))) {
 			t.Fatal("refused")
 		}
 	}
@@ -114,14 +116,14 @@ func TestUnlimited(t *testing.T) {
 }
 
 func TestUntakeLeavesNothing(t *testing.T) {
-	l := newLimiters(1)
+	l := NewLimiter(1)
 	h := http.Header{"X-Request-Id": {"req_1"}}
-	l.take(h, 1, time.Unix(0, 0))
-	l.take(h, 1, time.Unix(0, 0))
+	l.Take(h, 1, store.TimeOf(time.Unix(0, 0)))
+	l.Take(h, 1, store.TimeOf(time.Unix(0, 0)))
 	if len(h) != 5 {
 		t.Fatalf("%v", h)
 	}
-	if untake(h); len(h) != 1 {
+	if removeLimitHeaders(h); len(h) != 1 {
 		t.Errorf("%v", h)
 	}
 }

@@ -1,41 +1,30 @@
 package kernel
 
 import (
+	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
+
+	"github.com/julienschmidt/httprouter"
+
+	"punchcard/store"
 )
 
-// Reply is an answer that is ready to be sent, and to be remembered.
-type Reply struct {
-	Status int
-	Body   []byte  // JSON; empty for 204
-	buffer *[]byte // that Body is in, when it can be used again
-}
-
-// buffers are for the answers to reads, which nobody holds on to: net/http has
-// written or copied what it was given before Write returns, HTTP/2 included.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// bufferMost is the largest that is kept.
-const bufferMost = 256 << 10
-
-func takeBuffer() *[]byte { return buffers.Get().(*[]byte) }
-
-// done gives the reply's buffer back once it was sent.
-func (r *Reply) done() {
-	if r.buffer != nil && cap(*r.buffer) <= bufferMost {
-		buffers.Put(r.buffer)
+// requestID gives the answer its id, which is always the server's own and never
+// the caller's, and returns it.
+func (k *Kernel) requestID(w http.ResponseWriter) string {
+	h := w.Header()
+	if have := h["X-Request-Id"]; have != nil {
+		return have[0]
 	}
-	r.Body, r.buffer = nil, nil
+	id := k.st.ID(store.KindRequest, int64(k.serial.Add(1)&^(1<<63)))
+	h["X-Request-Id"] = []string{id}
+	return id
 }
 
-var (
-	jsonType = []string{"application/json"}
-	noStore  = []string{"no-store"}
-)
-
-// send writes a JSON answer. Every answer of the API goes through here.
+// send writes a JSON answer. Every JSON answer goes through here.
 func send(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h["Cache-Control"], h["X-Content-Type-Options"] = noStore, noSniff
@@ -45,4 +34,74 @@ func send(w http.ResponseWriter, status int, body []byte) {
 	}
 	w.WriteHeader(status)
 	w.Write(body)
+}
+
+// sendError writes a refusal, whose status is set.
+func (k *Kernel) sendError(w http.ResponseWriter, e *Error) {
+	if e.Code == store.Unauthenticated {
+		w.Header()["Www-Authenticate"] = []string{"Bearer"}
+	}
+	if e.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
+	setSecurityHeaders(w.Header())
+	send(w, e.Status, e.render(k.requestID(w)))
+}
+
+// Refuse answers a request of no route with an error. An [Error] is what the
+// face chose to answer; any other server error is logged.
+func (k *Kernel) Refuse(w http.ResponseWriter, err error) {
+	id := k.requestID(w)
+	e := AsError(err, StatusOf)
+	if _, chosen := err.(*Error); e.Status >= 500 && !chosen {
+		k.conf.Log.Error("request failed", "request_id", id, "error", err)
+	}
+	k.sendError(w, e)
+}
+
+// Send answers a request of no route with JSON.
+func (k *Kernel) Send(w http.ResponseWriter, status int, body []byte) {
+	k.requestID(w)
+	setSecurityHeaders(w.Header())
+	send(w, status, body)
+}
+
+// HTML answers with a page that has no script, and of style only the elements
+// whose sources are given (see StyleSource).
+func (k *Kernel) HTML(w http.ResponseWriter, status int, body []byte, styles ...string) {
+	k.requestID(w)
+	setPageHeaders(w.Header(), "text/html; charset=utf-8", styles...)
+	w.Header()["Cache-Control"] = noStore
+	w.WriteHeader(status)
+	w.Write(body)
+}
+
+// SeeOther sends the browser that posted a form to a page of the server.
+func (k *Kernel) SeeOther(w http.ResponseWriter, r *http.Request, path string) {
+	k.requestID(w)
+	setPageHeaders(w.Header(), "text/html; charset=utf-8")
+	w.Header()["Cache-Control"] = noStore
+	http.Redirect(w, r, path, http.StatusSeeOther)
+}
+
+// Static serves bytes that never change while the process lives. They are made
+// when they are first asked for. A page may have a style element, and no script.
+func (k *Kernel) Static(contentType string, make func() []byte) httprouter.Handle {
+	type made struct {
+		body   []byte
+		styles []string
+	}
+	once := sync.OnceValue(func() (m made) {
+		m.body = make()
+		if strings.HasPrefix(contentType, "text/html") {
+			m.styles = []string{StyleSource(string(m.body))}
+		}
+		return m
+	})
+	return func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
+		k.requestID(w)
+		m := once()
+		setPageHeaders(w.Header(), contentType, m.styles...)
+		w.Write(m.body)
+	}
 }

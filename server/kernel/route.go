@@ -1,120 +1,219 @@
-// Package kernel is what the HTTP faces share: the route table's kernel, the
-// gate before each request, idempotency, and the shape of answers and errors.
 package kernel
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
-	"reflect"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/wire"
 	"punchcard/store"
 )
 
-// Route is one row of a face's route table. The router, the scope checks and
-// the OpenAPI document all come from it.
+// Route binds an operation to HTTP.
 type Route struct {
 	Method string
 	Path   string // with :name parameters
-	ID     string // operationId
-	Tag    string
-	Title  string
-	Doc    string
-	Scope  string // empty: any valid key
-	Status int    // of success
-	// Query and Body are the struct types of what comes in, nil for none.
-	Query, Body reflect.Type
-	Mode        wire.Mode
-	// Response is the type of a success's body, nil for 204.
-	Response reflect.Type
-	// Codes the operation itself gives, beside those of the gate.
-	Codes []store.Code
-	// Face is what differs from the REST API in the route's description.
-	Face *Face
-	// DisabledToo lets a restricted key in whose locations are all disabled.
-	DisabledToo bool
-
-	query func(url.Values, wire.Limits) (any, []store.Detail)
-	body  func([]byte, wire.Limits) (any, []store.Detail)
-	read  func(*store.View, *Call, any) (any, error)
-	write func(*store.Tx, *Call, any) (any, error)
-	// finish completes an answer that is not remembered whole.
-	finish func(body []byte) ([]byte, error)
+	Status int    // of a success
+	*Operation
 }
 
-// Face is how a face other than the REST API answers before its operations.
-type Face struct {
-	Read, Write []store.Code // of the gate
-	Status      func(store.Code) int
-	PIN         bool // writes take X-Staff-Pin
-}
-
-// Call is one request as its handler sees it.
-type Call struct {
-	store.Access
-	Identity *store.Identity     // on the REST API
-	Till     *store.TillIdentity // on the till API
-	params   params
-	now      store.Time
-}
-
-// Param is a path parameter.
-func (c *Call) Param(name string) string { return c.params.ByName(name) }
-
-// Now is when the request was taken up.
-func (c *Call) Now() store.Time { return c.now }
-
-// None is the type of what a route does not take or give.
-type None struct{}
-
-// Read makes a route's handler from a function on a view. Q is the struct of
-// its query parameters, R its answer.
-func Read[Q, R any](fn func(*store.View, *Call, Q) (R, error)) func(*Route) {
-	return func(r *Route) {
-		r.Query, r.Response = typeOf[Q](), typeOf[R]()
-		r.query = func(v url.Values, lim wire.Limits) (any, []store.Detail) {
-			q := new(Q)
-			d := wire.DecodeQuery(v, q, lim)
-			return *q, d
+// Router returns a router whose every answer has a request id and whose errors
+// have the API's form.
+func (k *Kernel) Router() *httprouter.Router {
+	r := httprouter.New()
+	r.RedirectTrailingSlash, r.RedirectFixedPath, r.HandleOPTIONS = false, false, false
+	r.NotFound = http.HandlerFunc(k.refusePath)
+	r.MethodNotAllowed = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		methods := strings.Split(h.Get("Allow"), ", ") // the router's, which adds OPTIONS to the routes' own
+		h.Del("Allow")
+		if hasEmptySegment(r.URL) {
+			k.refusePath(w, r)
+			return
 		}
-		r.read = func(v *store.View, c *Call, q any) (any, error) {
-			out, err := fn(v, c, q.(Q))
-			return &out, err
+		h.Set("Allow", strings.Join(slices.DeleteFunc(methods, func(m string) bool { return m == http.MethodOptions }), ", "))
+		k.observe(w, r, "")(http.StatusMethodNotAllowed, "")
+		k.sendError(w, refuseAs(http.StatusMethodNotAllowed, store.BadRequest, "The path does not take this method; see Allow."))
+	})
+	r.PanicHandler = func(w http.ResponseWriter, r *http.Request, p any) {
+		if p == http.ErrAbortHandler {
+			panic(p)
 		}
+		k.observe(w, r, "")(http.StatusInternalServerError, "")
+		k.conf.Log.Error("panic in a handler", "method", r.Method, "panic", p, "stack", string(debug.Stack()))
+		k.sendError(w, AsError(errors.New("panic"), StatusOf))
+	}
+	return r
+}
+
+// Mount puts the routes under a prefix, behind a guard.
+func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route, g Guard) {
+	for i := range routes {
+		rt := &routes[i]
+		pattern := prefix + rt.Path
+		k.routes = append(k.routes, rt.Method+" "+pattern)
+		r.Handle(rt.Method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+			if hasEmptySegment(r.URL) {
+				k.refusePath(w, r)
+				return
+			}
+			end := k.observe(w, r, pattern)
+			end(k.serve(w, r, p, rt, g))
+		})
 	}
 }
 
-// Write makes a route's handler from a function in a transaction. B is the
-// struct of its body, R its answer.
-func Write[B, R any](mode wire.Mode, fn func(*store.Tx, *Call, B) (R, error)) func(*Route) {
-	return func(r *Route) {
-		r.Body, r.Response, r.Mode = typeOf[B](), typeOf[R](), mode
-		r.body = func(raw []byte, lim wire.Limits) (any, []store.Detail) {
-			b := new(B)
-			d := wire.DecodeBody(raw, b, mode, lim)
-			return *b, d
+func (k *Kernel) refusePath(w http.ResponseWriter, r *http.Request) {
+	k.observe(w, r, "")(http.StatusNotFound, "")
+	k.sendError(w, refuseAs(http.StatusNotFound, store.NotFound, "No such path."))
+}
+
+// hasEmptySegment reports whether the path has an empty part, which the router
+// takes for an id.
+func hasEmptySegment(u *url.URL) bool { return strings.Contains(u.Path, "//") }
+
+var escapedSlashes = strings.NewReplacer("%2F", "%252F", "%2f", "%252F")
+
+// KeepEscapedSlashes keeps escaped slashes from the router, which goes by the
+// unescaped path: they are part of an id and do not divide the path. No id has
+// any, so it does not matter that they stay escaped.
+func KeepEscapedSlashes(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if escaped := escapedSlashes.Replace(r.URL.RawPath); escaped != r.URL.RawPath {
+			path, err := url.PathUnescape(escaped)
+			if err != nil { // cannot happen: the server has parsed it
+				path = escaped
+			}
+			r.URL.Path, r.URL.RawPath = path, escaped
 		}
-		r.write = func(tx *store.Tx, c *Call, b any) (any, error) {
-			out, err := fn(tx, c, b.(B))
-			return &out, err
+		h.ServeHTTP(w, r)
+	})
+}
+
+// serve answers one request. The order of checks is the same for every route:
+// authentication, rate limit, and then those of Invoke.
+func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p httprouter.Params, rt *Route, g Guard) (status int, caller string) {
+	id := k.requestID(w)
+	in := &request{w: w, r: r, params: p, rt: rt, g: g, maxKey: k.conf.IdempotencyKeyMaxLength}
+	c, result, err := k.attempt(in, g)
+	for errors.Is(err, store.ErrEpoch) {
+		g.Forget()
+		c, result, err = k.attempt(in, g)
+	}
+	if result.Replayed {
+		w.Header()["Idempotent-Replayed"] = []string{"true"}
+	}
+	if err != nil {
+		e := AsError(err, g.Status)
+		if e.Status >= 500 && r.Context().Err() == nil { // a client that left is no fault
+			k.conf.Log.Error("request failed", "request_id", id, "method", r.Method, "route", rt.Path, "error", err)
+		}
+		k.sendError(w, e)
+		return e.Status, c.ID
+	}
+	if rt.Out == nil {
+		send(w, rt.Status, nil)
+	} else {
+		send(w, rt.Status, result.JSON())
+	}
+	return rt.Status, c.ID
+}
+
+// attempt identifies the caller and invokes the operation.
+func (k *Kernel) attempt(in *request, g Guard) (c Caller, result Result, err error) {
+	if c, err = g.Identify(in.r); err != nil {
+		removeLimitHeaders(in.w.Header()) // an earlier attempt knew the caller
+		return c, result, err
+	}
+	if !in.counted {
+		in.counted = true
+		in.limited = g.Limit(in.w.Header(), &c, k.st.Now())
+	}
+	if in.limited != nil {
+		return c, result, k.confirm(&c, in.limited)
+	}
+	result, err = k.Invoke(in.r.Context(), c, in.rt.Operation, in)
+	return c, result, err
+}
+
+// request is the Input of a route.
+type request struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	params  httprouter.Params
+	rt      *Route
+	g       Guard
+	maxKey  int // characters of an idempotency key
+	counted bool
+	limited error // what the rate limit said
+	body    []byte
+	read    bool
+}
+
+func (in *request) Param(name string) string { return in.params.ByName(name) }
+
+// IdempotencyKey reads the header, and the body that the key stands for.
+func (in *request) IdempotencyKey() (*IdempotencyKey, error) {
+	v := in.r.Header["Idempotency-Key"]
+	if len(v) == 0 {
+		return nil, in.readBody()
+	}
+	d := store.Detail{Field: "Idempotency-Key"}
+	switch n := len([]rune(v[0])); {
+	case len(v) > 1:
+		d.Code, d.Message = wire.CodeInvalidValue, "must be sent once"
+	case n == 0:
+		d.Code, d.Message = wire.CodeTooShort, "must not be empty"
+	case n > in.maxKey:
+		d.Code, d.Message = wire.CodeTooLong, fmt.Sprintf("must be at most %d characters", in.maxKey)
+	default:
+		if err := in.readBody(); err != nil {
+			return nil, err
+		}
+		return &IdempotencyKey{Value: v[0], Method: in.r.Method, Path: in.r.URL.EscapedPath(), Body: in.body, Status: in.status}, nil
+	}
+	return nil, store.Invalid(d)
+}
+
+// status returns the status of a refusal, or of a success for the empty code.
+func (in *request) status(code store.Code) int {
+	if code == "" {
+		return in.rt.Status
+	}
+	return in.g.Status(code)
+}
+
+// readBody reads the body once. That of a DELETE is ignored.
+func (in *request) readBody() (err error) {
+	if !in.read && in.rt.Method != http.MethodDelete {
+		if in.body, err = readBody(in.w, in.r, MaxBody); err != nil {
+			return err
+		}
+		in.read = true
+	}
+	return nil
+}
+
+// Decode reads the query string of a GET and the body of any other request.
+func (in *request) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, error) {
+	if in.rt.Writes() {
+		if err := isJSON(in.r, in.body); err != nil {
+			return nil, err
+		}
+		return wire.DecodeBody(in.body, dst, mode, lim), nil
+	}
+	var values url.Values
+	if in.r.URL.RawQuery != "" {
+		var err error
+		if values, err = url.ParseQuery(in.r.URL.RawQuery); err != nil {
+			return nil, store.Invalid(store.Detail{Code: wire.CodeInvalidFormat, Message: "the query string is malformed"})
 		}
 	}
+	return wire.DecodeQuery(values, dst, lim), nil
 }
-
-// Finished has the route's answers completed by f each time they are sent;
-// what f adds is drawn again and not remembered. response is the completed
-// answer's type.
-func Finished(response reflect.Type, f func(body []byte) ([]byte, error)) func(*Route) {
-	return func(r *Route) { r.Response, r.finish = response, f }
-}
-
-func typeOf[T any]() reflect.Type {
-	t := reflect.TypeFor[T]()
-	if t == reflect.TypeFor[None]() {
-		return nil
-	}
-	return t
-}
-
-// Writes tells whether the route changes anything.
-func (r *Route) Writes() bool { return r.Method != http.MethodGet }

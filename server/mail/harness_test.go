@@ -152,7 +152,7 @@ func run(t *testing.T, prepare func(r *rig), test func(r *rig)) {
 			if r.shop.Shop, _, err = tx.CreateShop(store.ShopFields{}); err != nil {
 				return err
 			}
-			p, err := tx.CreateProgram(r.shop, store.ProgramFields{Type: set("standard"), Name: set("Coffee"), TotalStamps: set(int64(10)), IconKey: set("cup")})
+			p, err := tx.CreateProgram(r.shop, store.ProgramFields{Type: store.Given("standard"), Name: store.Given("Coffee"), TotalStamps: store.Given(int64(10)), IconKey: store.Given("cup")})
 			if err != nil {
 				return err
 			}
@@ -179,15 +179,18 @@ func run(t *testing.T, prepare func(r *rig), test func(r *rig)) {
 	})
 }
 
-func set[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
-
 func (r *rig) begin() {
-	r.sender = New(r.conf)
-	r.sender.Start(r.store, slog.New(slog.NewJSONHandler(r.log, nil)), func(o string) {
+	conf := r.conf
+	conf.Store, conf.Log = r.store, slog.New(slog.NewJSONHandler(r.log, nil))
+	conf.Observe = func(o string) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.outcomes = append(r.outcomes, o)
-	})
+	}
+	r.sender = New(conf)
+	if err := r.sender.Start(); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // end stops the sender, once.
@@ -211,7 +214,7 @@ func (r *rig) issue(to string) (card store.IssuedCard) {
 	defer r.srv.Sync()
 	r.t.Helper()
 	r.write(func(tx *store.Tx) (err error) {
-		card, err = tx.IssueCard(r.shop, r.program, store.CardFields{HolderName: set("Grace Hopper"), HolderEmail: set(to), SendEmail: set(true)}, store.SourceAPI)
+		card, err = tx.IssueCard(r.shop, r.program, store.CardFields{HolderName: store.Given("Grace Hopper"), HolderEmail: store.Given(to), SendEmail: store.Given(true)}, store.SourceAPI)
 		return err
 	})
 	return card

@@ -18,6 +18,10 @@ import (
 type Config struct {
 	Server Server
 	From   *mail.Address // an address in ASCII
+	Store  *store.Store  // whose queue is sent
+	Log    *slog.Logger
+	// Observe is told each attempt's outcome once it is in the store; nil: nobody is.
+	Observe func(outcome string)
 }
 
 // Waits. A server that is down is asked more often than one that wants a
@@ -25,8 +29,8 @@ type Config struct {
 const (
 	serverWait, serverMost   = time.Second, 10 * time.Minute
 	messageWait, messageMost = time.Minute, 4 * time.Hour
-	idle                     = 10 * time.Second // of a connection before it is given up
-	look                     = time.Minute      // at most, between looks at the clock while something waits
+	idleTime                 = 10 * time.Second // of a connection before it is closed
+	clockInterval            = time.Minute      // at most, between readings of the clock while something waits
 )
 
 // After so many, the server or the message is not believed any more.
@@ -42,18 +46,18 @@ const (
 	Refused = "refused"
 )
 
-// Sender sends. Start it once; Stop waits for the message under way.
+// Sender sends. It runs once: after Stop it does not start again.
 type Sender struct {
-	conf    Config
-	store   *store.Store
-	log     *slog.Logger
-	observe func(outcome string)
+	conf     Config
+	wake     chan struct{}   // of one: something was queued
+	stopping context.Context // ends when Stop is called
+	stop     context.CancelFunc
+	ctx      context.Context // of connections; ends when that of Stop does
+	cancel   context.CancelFunc
 
-	bell   chan struct{} // of one: something was queued
-	stop   chan struct{}
-	ctx    context.Context // of connections; ends when Stop loses its patience
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	mu      sync.Mutex
+	started bool
+	running sync.WaitGroup
 
 	// The loop's own.
 	conn     *connection // nil: none
@@ -64,76 +68,87 @@ type Sender struct {
 
 // New makes a sender that does nothing before Start.
 func New(conf Config) *Sender {
-	s := &Sender{conf: conf, bell: make(chan struct{}, 1), stop: make(chan struct{}), refusals: mostRefusals}
+	if conf.Observe == nil {
+		conf.Observe = func(string) {}
+	}
+	s := &Sender{conf: conf, wake: make(chan struct{}, 1), refusals: mostRefusals}
+	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
 
-// Start takes up what st has queued and will queue. observe is told of each
-// attempt's outcome once it stands in the file; nil: nobody is.
-func (s *Sender) Start(st *store.Store, log *slog.Logger, observe func(outcome string)) {
-	s.store, s.log, s.observe = st, log, observe
-	if observe == nil {
-		s.observe = func(string) {}
+// Start begins to send what the store has queued and will queue. It does nothing
+// while the sender runs. After Stop it returns context.Canceled.
+func (s *Sender) Start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.stopping.Err(); err != nil || s.started {
+		return err
 	}
-	st.OnMail(s.ring)
-	s.ring()
-	s.wg.Add(1)
-	go s.run()
+	s.started = true
+	s.conf.Store.OnMail(s.notify)
+	s.notify()
+	s.running.Go(s.run)
+	return nil
 }
 
 // Stop begins no further message and waits for the one under way until ctx is
-// done; then it breaks it off, and it stays queued.
+// done; then it breaks it off, and it stays queued. Stop may be called without
+// Start, and more than once.
 func (s *Sender) Stop(ctx context.Context) {
-	close(s.stop)
-	patience := context.AfterFunc(ctx, s.cancel)
-	s.wg.Wait()
-	patience()
+	s.mu.Lock()
+	s.stop()
+	s.mu.Unlock()
+	release := context.AfterFunc(ctx, s.cancel)
+	defer release()
+	s.running.Wait()
 	s.cancel()
 }
 
-func (s *Sender) ring() {
+// notify has run look at the queue.
+func (s *Sender) notify() {
 	select {
-	case s.bell <- struct{}{}:
+	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
 // run sends what is due whenever something was queued or its time has come.
 func (s *Sender) run() {
-	defer s.wg.Done()
-	due, quiet := stopped(), stopped()
+	due, idle := newStoppedTimer(), newStoppedTimer()
 	defer due.Stop()
-	defer quiet.Stop()
+	defer idle.Stop()
 	for {
 		select {
-		case <-s.stop:
-			s.leave()
+		case <-s.stopping.Done():
+			s.disconnect()
 			return
-		case <-quiet.C:
-			s.leave()
+		case <-idle.C:
+			s.disconnect()
 			continue
-		case <-s.bell:
+		case <-s.wake:
 		case <-due.C:
 		}
 		wait, waiting := s.sendDue()
 		due.Stop()
 		if waiting {
-			due.Reset(max(time.Millisecond, min(look, wait)))
+			due.Reset(max(time.Millisecond, min(clockInterval, wait)))
 		}
-		if quiet.Stop(); s.conn != nil {
-			quiet.Reset(idle)
+		if idle.Stop(); s.conn != nil {
+			idle.Reset(idleTime)
 		}
 	}
 }
 
-func stopped() *time.Timer {
+// newStoppedTimer returns a timer that fires only after a Reset.
+func newStoppedTimer() *time.Timer {
 	t := time.NewTimer(time.Hour)
 	t.Stop()
 	return t
 }
 
-func (s *Sender) leave() {
+// disconnect ends the connection that is kept, if there is one.
+func (s *Sender) disconnect() {
 	if s.conn != nil {
 		s.conn.leave()
 		s.conn = nil
@@ -145,14 +160,14 @@ func (s *Sender) leave() {
 func (s *Sender) sendDue() (wait time.Duration, waiting bool) {
 	for {
 		select {
-		case <-s.stop:
+		case <-s.stopping.Done():
 			return 0, false
 		default:
 		}
 		var m store.QueuedMail
 		var ok bool
 		var now store.Time
-		err := s.store.View(0, func(v *store.View) (err error) {
+		err := s.conf.Store.View(0, func(v *store.View) (err error) {
 			m, ok, err = v.NextMail()
 			now = v.Now
 			return err
@@ -161,7 +176,7 @@ func (s *Sender) sendDue() (wait time.Duration, waiting bool) {
 		case errors.Is(err, store.ErrClosed), err == nil && !ok:
 			return 0, false
 		case err != nil:
-			s.log.Error("the mail queue cannot be read", "error", err)
+			s.conf.Log.Error("the mail queue cannot be read", "error", err)
 			return time.Second, true
 		case m.Due > now:
 			return m.Due.Std().Sub(now.Std()), true
@@ -169,10 +184,10 @@ func (s *Sender) sendDue() (wait time.Duration, waiting bool) {
 			if !s.write(func(tx *store.Tx) error { return tx.MailOver(&m) }) {
 				return 0, false
 			}
-			s.log.Warn("mail not sent: the card's link has ended, or there is no address any more", "card", m.CardID)
+			s.conf.Log.Warn("mail not sent: the card's link has ended, or there is no address any more", "card", m.CardID)
 			continue
 		case m.Fate == store.MailWaits:
-			if !s.hold(&m, now.Add(look)) {
+			if !s.hold(&m, now.Add(clockInterval)) {
 				return 0, false
 			}
 			continue
@@ -214,7 +229,7 @@ func (s *Sender) send(m *store.QueuedMail) bool {
 		return false // broken off by Stop
 	}
 	if failed != nil {
-		s.log.Error("sending a mail failed within", "card", m.CardID, "error", failed)
+		s.conf.Log.Error("sending a mail failed within", "card", m.CardID, "error", failed)
 	}
 	switch v {
 	case sent:
@@ -222,7 +237,7 @@ func (s *Sender) send(m *store.QueuedMail) bool {
 		if !s.write(func(tx *store.Tx) error { return tx.MailOver(m) }) {
 			return false
 		}
-		s.observe(Sent)
+		s.conf.Observe(Sent)
 	case refused:
 		if s.refusals >= mostRefusals {
 			// It may refuse everybody, as a relay that is set up wrongly does.
@@ -260,8 +275,8 @@ func (s *Sender) giveUp(m *store.QueuedMail, why string, code int) bool {
 	if !s.write(func(tx *store.Tx) error { return tx.MailRefused(m, code) }) {
 		return false
 	}
-	s.log.Warn("mail given up: "+why, "card", m.CardID, "code", code)
-	s.observe(Refused)
+	s.conf.Log.Warn("mail given up: "+why, "card", m.CardID, "code", code)
+	s.conf.Observe(Refused)
 	return true
 }
 
@@ -269,7 +284,7 @@ func (s *Sender) giveUp(m *store.QueuedMail, why string, code int) bool {
 // loses nothing by it; but if it is one, the others go first. False: the sender
 // ends.
 func (s *Sender) keep(m *store.QueuedMail, level slog.Level, text string, code int) bool {
-	s.observe(Failed)
+	s.conf.Observe(Failed)
 	s.rest(level, text, "card", m.CardID, "code", code)
 	return s.hold(m, s.again)
 }
@@ -285,7 +300,7 @@ func (s *Sender) unreachable(err error) bool {
 	if passing {
 		level = slog.LevelWarn
 	}
-	s.observe(Failed)
+	s.conf.Observe(Failed)
 	s.rest(level, "the mail server cannot be used", "error", text)
 	return true
 }
@@ -294,15 +309,15 @@ func (s *Sender) unreachable(err error) bool {
 func (s *Sender) rest(level slog.Level, text string, args ...any) {
 	s.failures++
 	wait := pause(serverWait, serverMost, s.failures)
-	s.again = s.store.Now().Add(wait)
-	s.log.Log(context.Background(), level, text, append(args, "pause", wait)...)
+	s.again = s.conf.Store.Now().Add(wait)
+	s.conf.Log.Log(context.Background(), level, text, append(args, "pause", wait)...)
 }
 
 // postpone has a message that failed wait, as delay writes it down; false: the
 // sender ends.
 func (s *Sender) postpone(m *store.QueuedMail, why string, code int, delay func(*store.Tx, *store.QueuedMail, time.Duration) error) bool {
-	s.log.Warn("mail put off: "+why, "card", m.CardID, "code", code, "attempt", m.Attempts+1)
-	s.observe(Failed)
+	s.conf.Log.Warn("mail put off: "+why, "card", m.CardID, "code", code, "attempt", m.Attempts+1)
+	s.conf.Observe(Failed)
 	wait := pause(messageWait, messageMost, m.Attempts+1)
 	return s.write(func(tx *store.Tx) error { return delay(tx, m, wait) })
 }
@@ -323,5 +338,5 @@ func pause(first, most time.Duration, n int) time.Duration {
 // stands in the file no other message goes, and this one is not sent a second
 // time. False: the sender ends, and after the next start it is.
 func (s *Sender) write(do func(*store.Tx) error) bool {
-	return s.store.Insist(s.stop, do, func(err error) { s.log.Error("the outcome of a mail cannot be written", "error", err) })
+	return s.conf.Store.RetryWrite(s.stopping.Done(), do, func(err error) { s.conf.Log.Error("the outcome of a mail cannot be written", "error", err) })
 }

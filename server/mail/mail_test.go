@@ -59,12 +59,12 @@ func TestOneConnection(t *testing.T) {
 		for range 5 {
 			r.got()
 		}
-		time.Sleep(idle / 2)
+		time.Sleep(idleTime / 2)
 		r.issue("ada@example.com")
 		if m := r.got(); m.Conn != 1 {
 			t.Errorf("the sixth came over connection %d", m.Conn)
 		}
-		time.Sleep(idle + time.Second)
+		time.Sleep(idleTime + time.Second)
 		r.issue("ada@example.com")
 		if m := r.got(); m.Conn != 2 {
 			t.Errorf("the seventh came over connection %d", m.Conn)
@@ -391,7 +391,7 @@ func TestUseless(t *testing.T) {
 		r.write(func(tx *store.Tx) error { return tx.EraseCard(r.shop.Shop, gone.ID) })
 		r.write(func(tx *store.Tx) error { _, err := tx.SetCardLocked(r.shop.Shop, locked.ID, true); return err })
 		r.write(func(tx *store.Tx) error {
-			_, err := tx.UpdateCard(r.shop, late.ID, store.CardPatch{ExpiresAt: set(store.TimeOf(time.Now().Add(time.Hour)))})
+			_, err := tx.UpdateCard(r.shop, late.ID, store.CardPatch{ExpiresAt: store.Given(store.TimeOf(time.Now().Add(time.Hour)))})
 			return err
 		})
 		time.Sleep(2 * time.Hour)

@@ -10,6 +10,7 @@ import (
 
 	smtp "github.com/wneessen/go-mail"
 
+	"punchcard/server/mail/mailtext"
 	"punchcard/store"
 )
 
@@ -19,12 +20,12 @@ func message(m *store.QueuedMail, from *mail.Address) *smtp.Msg {
 	msg := smtp.NewMsg(smtp.WithNoDefaultUserAgent())
 	msg.FromMailAddress(from)
 	msg.ToMailAddress(&mail.Address{Address: m.To})
-	msg.Subject(oneLine(m.Subject))
+	msg.Subject(oneLine(mailtext.Subject(m.Mail)))
 	msg.SetDateWithValue(m.At.Std().Truncate(time.Second))
 	msg.SetMessageIDWithValue(messageID(m.Token, from))
 	// No vacation notice is to come back (RFC 3834).
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
-	msg.SetBodyString(smtp.TypeTextPlain, m.Text)
+	msg.SetBodyString(smtp.TypeTextPlain, mailtext.Text(m.Mail))
 	return msg
 }
 

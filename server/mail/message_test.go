@@ -67,14 +67,13 @@ func TestHostileNames(t *testing.T) {
 		strings.Repeat("☕", 200):          strings.Repeat("☕", 200),
 		strings.Repeat("x", 200):          strings.Repeat("x", 200),
 	} {
-		holds(t, &store.QueuedMail{Token: "token", Mail: store.Mail{To: "ada@example.com", Subject: "Your card: " + name,
-			Text: "the card " + name + ":\n\nhttps://cards.example.com/i/token\n", At: 1}}, "Your card: "+reads)
+		holds(t, &store.QueuedMail{Token: "token", Mail: store.Mail{To: "ada@example.com", Program: name, Link: "https://cards.example.com/i/token", At: 1}}, "Your card: "+reads)
 	}
 }
 
 func TestAddresses(t *testing.T) {
 	for _, to := range []string{"a@b.example", "o'neil+tag@example.com", "zoë@example.com", "ζωή@παράδειγμα.example", strings.Repeat("x", 64) + "@" + strings.Repeat("y.", 90) + "example"} {
-		holds(t, &store.QueuedMail{Token: "token", Mail: store.Mail{To: to, Subject: "Your card", Text: "https://cards.example.com/i/token"}}, "Your card")
+		holds(t, &store.QueuedMail{Token: "token", Mail: store.Mail{To: to, Program: "Tea", Link: "https://cards.example.com/i/token"}}, "Your card: Tea")
 		run(t, nil, func(r *rig) {
 			r.issue(to)
 			if m := r.got(); m.To != to || m.UTF8 == ascii(to) {
@@ -97,7 +96,7 @@ func FuzzMessage(f *testing.F) {
 	f.Add("=?utf-8?b?DQo=?= \xff \u2028")
 	f.Fuzz(func(t *testing.T, name string) {
 		var b bytes.Buffer
-		m := &store.QueuedMail{Mail: store.Mail{To: "ada@example.com", Subject: name, Text: name}}
+		m := &store.QueuedMail{Mail: store.Mail{To: "ada@example.com", Program: name}}
 		if _, err := message(m, from).WriteTo(&b); err != nil {
 			t.Fatal(err)
 		}

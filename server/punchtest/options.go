@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/webhook"
 )
 
@@ -69,14 +69,14 @@ func PreviewEvents() Option {
 
 // seeds are the parsed files by their names: servers of the same seed share what
 // it makes.
-var seeds sync.Map // of string to func() (*dev.SeedFile, error)
+var seeds sync.Map // of string to func() (*seed.File, error)
 
 // Seed begins with the shops of a seed file, as "punchcard dev --seed" does; see
 // [Server.Refs]. A file is read once in a process. What is wrong with it is told
 // with line and path, by [New] or, failing the test, by [Start].
 func Seed(path string) Option {
-	parse, _ := seeds.LoadOrStore(path, sync.OnceValues(func() (*dev.SeedFile, error) { return dev.ReadSeed(path) }))
-	return func(c *config) { c.Dev.Seed, c.err = parse.(func() (*dev.SeedFile, error))() }
+	parse, _ := seeds.LoadOrStore(path, sync.OnceValues(func() (*seed.File, error) { return seed.Read(path) }))
+	return func(c *config) { c.Dev.Seed, c.err = parse.(func() (*seed.File, error))() }
 }
 
 // config is what options are applied to.

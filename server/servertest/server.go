@@ -23,7 +23,7 @@ import (
 
 	"punchcard/server/api"
 	"punchcard/server/app"
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/server/kernel"
 	"punchcard/server/till"
 )
@@ -36,10 +36,10 @@ const Patience = 30 * time.Second
 // after Till.
 type Server struct {
 	*Client
-	*dev.Ready // the demo shop; only the addresses where there is none
-	App        *app.App
-	stop       func()
-	rest, till *source // of the documents
+	*seed.Ready // the demo shop; only the addresses where there is none
+	App         *app.App
+	stop        func()
+	rest, till  *source // of the documents
 }
 
 // Start serves the demo shop on a free port, as "punchcard dev" does. Options
@@ -57,7 +57,7 @@ func Start(t testing.TB, options ...func(*app.Config)) *Server {
 	}
 	ready := a.Ready
 	if ready == nil {
-		ready = &dev.Ready{BaseURL: a.Origin + api.Prefix, Origin: a.Origin}
+		ready = &seed.Ready{BaseURL: a.Origin + api.Prefix, Origin: a.Origin}
 	}
 	client := NewClient(t, ready.BaseURL, ready.APIKey)
 	s := &Server{Client: client, Ready: ready, App: a, rest: &source{origin: ready.Origin, path: "/openapi.json"}, till: &source{origin: ready.Origin, path: "/till/openapi.json"}, stop: sync.OnceFunc(func() {

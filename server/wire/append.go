@@ -94,8 +94,6 @@ func newAppender(t reflect.Type, open map[reflect.Type]*appender) appender {
 			}
 			return elem(b, v.Field(0))
 		}
-	case isFixed(t):
-		return fixedAppender(buildAppender(t.Elem().Field(0).Type, open))
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -154,22 +152,6 @@ func sliceAppender(elem appender) appender {
 			b = elem(b, v.Index(i))
 		}
 		return append(b, ']')
-	}
-}
-
-// fixedAppender writes a *store.Fixed, which is not nil, by elem the first time.
-func fixedAppender(elem appender) appender {
-	return func(b []byte, v reflect.Value) []byte {
-		f := v.Interface().(interface {
-			Text() []byte
-			Keep([]byte)
-		})
-		text := f.Text()
-		if text == nil {
-			text = elem(nil, v.Elem().Field(0))
-			f.Keep(text)
-		}
-		return append(b, text...)
 	}
 }
 
@@ -261,11 +243,6 @@ func isEmpty(v reflect.Value) bool {
 // isNull reports whether t is a store.Null.
 func isNull(t reflect.Type) bool {
 	return t.PkgPath() == storePath && strings.HasPrefix(t.Name(), "Null[")
-}
-
-// isFixed reports whether t is a pointer to a store.Fixed.
-func isFixed(t reflect.Type) bool {
-	return t.Kind() == reflect.Pointer && t.Elem().PkgPath() == storePath && strings.HasPrefix(t.Elem().Name(), "Fixed[")
 }
 
 // isOpt reports whether t is a store.Opt.

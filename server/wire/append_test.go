@@ -323,32 +323,3 @@ func ExampleAppend() {
 	fmt.Println(string(Append(nil, &card)))
 	// Output: {"id":"crd_1","holder_email":null,"tags":[]}
 }
-
-// TestFixed: a fixed value is written and described as the value itself, and
-// written only once.
-func TestFixed(t *testing.T) {
-	type shown struct {
-		Inner *store.Fixed[inner] `json:"inner" doc:"What is inside."`
-	}
-	type plain struct {
-		Inner inner `json:"inner" doc:"What is inside."`
-	}
-	v := shown{store.NewFixed(inner{"a\"b"})}
-	const want = `{"inner":{"label":"a\"b"}}`
-	if got := string(Append(nil, &v)); got != want {
-		t.Errorf("got %s", got)
-	}
-	if text := v.Inner.Text(); string(text) != `{"label":"a\"b"}` {
-		t.Errorf("kept %q", text)
-	}
-	v.Inner.V.Label = "not to be seen"
-	if got := string(append(Append(nil, &v), Append(nil, &v)...)); got != want+want {
-		t.Errorf("then %s", got)
-	}
-	var a, b Registry
-	Schema(reflect.TypeFor[shown](), Create, nil, &a)
-	Schema(reflect.TypeFor[plain](), Create, nil, &b)
-	if !reflect.DeepEqual(a.Schemas["shown"], b.Schemas["plain"]) || a.Schemas["inner"] == nil {
-		t.Errorf("described as %v, not %v", a.Schemas, b.Schemas)
-	}
-}

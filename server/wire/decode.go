@@ -79,7 +79,7 @@ func (r *rule) in(v reflect.Value) reflect.Value {
 func DecodeBody(body []byte, dst any, mode Mode, lim Limits) []Detail {
 	p, v := target(dst, lim)
 	// Names are unique, so beyond this many members the details are full.
-	pairs, fault := scan(body, maxDetails+len(p.rules))
+	pairs, fault := scan(body, store.MaxDetails+len(p.rules))
 	if fault != nil {
 		return []Detail{*fault}
 	}

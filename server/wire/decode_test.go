@@ -397,7 +397,7 @@ func FuzzDecodeBody(f *testing.F) {
 			mode = Patch
 		}
 		details := DecodeBody(body, &dst, mode, limits)
-		if len(details) > maxDetails {
+		if len(details) > store.MaxDetails {
 			t.Fatalf("%d details", len(details))
 		}
 		for _, d := range details {

@@ -30,15 +30,13 @@ const (
 	CodeMutuallyExclusive = "mutually_exclusive"
 )
 
-const (
-	maxDetails   = 100 // reported for one request
-	maxFieldName = 100 // characters of a field name that came from outside
-)
+// maxFieldName is the most characters of a field name that came from outside.
+const maxFieldName = 100
 
-// details collects what is wrong with a request, up to maxDetails.
+// details collects what is wrong with a request, up to store.MaxDetails.
 type details struct{ list []Detail }
 
-func (d *details) full() bool { return len(d.list) >= maxDetails }
+func (d *details) full() bool { return len(d.list) >= store.MaxDetails }
 
 func (d *details) add(field, code, message string) {
 	if !d.full() {

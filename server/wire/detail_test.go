@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"punchcard/store"
 )
 
 // Further rules speak only of what is not reported yet, in whole or in part,
@@ -33,7 +35,7 @@ func TestJoin(t *testing.T) {
 		many = append(many, at(strings.Repeat("é", 300)+fmt.Sprint(i)))
 	}
 	got := Join(have, many...)
-	if len(got) != maxDetails || got[99].Field != strings.Repeat("é", maxFieldName)+"…" {
+	if len(got) != store.MaxDetails || got[99].Field != strings.Repeat("é", maxFieldName)+"…" {
 		t.Errorf("%d details, the last %s", len(got), got[len(got)-1].Field)
 	}
 }

@@ -14,19 +14,20 @@ import (
 // format is a named rule for strings: what code a string gets that breaks it
 // (empty when it does not), and the words for the rule.
 type format struct {
-	check  func(string) (code string)
-	words  string
-	schema map[string]any
+	check func(string) (code string)
+	words string
+	// schemaFormat and schemaPattern are the rule in a JSON Schema.
+	schemaFormat, schemaPattern string
 }
 
 var formats = map[string]*format{
-	"email":     {orFormat(isEmail), "must be an email address", map[string]any{"format": "email"}},
-	"url":       {orFormat(isURL), "must be an absolute http or https URL without user info", map[string]any{"format": "uri"}},
-	"https-url": {checkHTTPS, "must be an absolute https URL without user info", map[string]any{"format": "uri", "pattern": "^[Hh][Tt][Tt][Pp][Ss]://"}},
-	"date-time": {orFormat(isTime), "must be an RFC 3339 date-time with an offset", map[string]any{"format": "date-time"}},
-	"date":      {orFormat(isDate), "must be a calendar date in the form YYYY-MM-DD", map[string]any{"format": "date"}},
-	"hex-color": {orFormat(isColor), "must be a colour in the form #RRGGBB", map[string]any{"pattern": "^#[0-9A-Fa-f]{6}$"}},
-	"country":   {orFormat(isCountry), "must be two letters from A to Z", map[string]any{"pattern": "^[A-Z]{2}$"}},
+	"email":     {orFormat(isEmail), "must be an email address", "email", ""},
+	"url":       {orFormat(isURL), "must be an absolute http or https URL without user info", "uri", ""},
+	"https-url": {checkHTTPS, "must be an absolute https URL without user info", "uri", "^[Hh][Tt][Tt][Pp][Ss]://"},
+	"date-time": {orFormat(isTime), "must be an RFC 3339 date-time with an offset", "date-time", ""},
+	"date":      {orFormat(isDate), "must be a calendar date in the form YYYY-MM-DD", "date", ""},
+	"hex-color": {orFormat(isColor), "must be a colour in the form #RRGGBB", "", "^#[0-9A-Fa-f]{6}$"},
+	"country":   {orFormat(isCountry), "must be two letters from A to Z", "", "^[A-Z]{2}$"},
 }
 
 func orFormat(ok func(string) bool) func(string) string {

@@ -43,12 +43,8 @@ func DecodeQuery(q url.Values, dst any, lim Limits) []Detail {
 func (r *rule) parse(s string, field reflect.Value, lim Limits, out *details) {
 	switch opt := field.Addr().Interface().(type) {
 	case *store.Opt[string]:
-		if !utf8.ValidString(s) || strings.Contains(s, "\x00") {
-			out.add(r.name, CodeInvalidValue, "must be UTF-8 text without the character U+0000")
-			return
-		}
 		opt.Set, opt.V = true, s
-		r.checkText(r.name, s, lim, out)
+		r.checkString(r.name, s, lim, out)
 	case *store.Opt[bool]:
 		if r.expect(s == "true" || s == "false", "must be true or false", out) {
 			opt.Set, opt.V = true, s == "true"
@@ -84,3 +80,6 @@ func isInteger(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	return digits != "" && strings.Trim(digits, "0123456789") == ""
 }
+
+// validText reports whether s is UTF-8 without NUL.
+func validText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }

@@ -113,8 +113,6 @@ func newRule(f field) *rule {
 		r.opt, r.elem = true, f.typ.Field(0).Type
 	case isNull(f.typ):
 		r.nullable, r.elem = true, f.typ.Field(0).Type
-	case isFixed(f.typ):
-		r.elem = f.typ.Elem().Field(0).Type
 	case f.typ.Kind() == reflect.Pointer:
 		r.nullable, r.elem = true, f.typ.Elem()
 	}

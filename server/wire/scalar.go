@@ -3,59 +3,17 @@ package wire
 import (
 	"math"
 	"strconv"
-	"unicode/utf8"
 
 	"punchcard/store"
+	"punchcard/store/event"
 )
 
-// plain marks the bytes that stand for themselves in a JSON string.
-var plain = func() (t [256]bool) {
-	for c := 0x20; c < utf8.RuneSelf; c++ {
-		t[c] = c != '"' && c != '\\'
-	}
-	return t
-}()
-
-const hexDigits = "0123456789abcdef"
+// escapes are those of answers, whose bytes are pinned.
+var escapes = event.NewEscapes("\n\r\t")
 
 // AppendString appends s as a JSON string. Only what JSON demands is escaped;
 // invalid UTF-8 becomes U+FFFD.
-func AppendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if plain[c] {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && n == 1 {
-				b = append(append(b, s[start:i]...), "\uFFFD"...)
-				start = i + 1
-			}
-			i += n
-			continue
-		}
-		b = append(b, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, '\\', 'n')
-		case '\r':
-			b = append(b, '\\', 'r')
-		case '\t':
-			b = append(b, '\\', 't')
-		default:
-			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xF])
-		}
-		i++
-		start = i
-	}
-	return append(append(b, s[start:]...), '"')
-}
+func AppendString(b []byte, s string) []byte { return escapes.AppendString(b, s) }
 
 // appendTime appends what t.Append does, without interpreting a layout each
 // time: times are the costliest part of most responses.

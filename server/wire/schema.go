@@ -1,16 +1,76 @@
 package wire
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
 )
 
+// JSONSchema is a JSON Schema (2020-12). encoding/json writes its members in
+// the order of their names.
+type JSONSchema struct {
+	Defs                 map[string]*JSONSchema `json:"$defs,omitempty"`
+	Ref                  string                 `json:"$ref,omitempty"`
+	Dialect              string                 `json:"$schema,omitempty"`
+	AdditionalProperties any                    `json:"additionalProperties,omitempty"` // false or a *JSONSchema
+	AllOf                []*JSONSchema          `json:"allOf,omitempty"`
+	AnyOf                []*JSONSchema          `json:"anyOf,omitempty"`
+	Const                string                 `json:"const,omitempty"`
+	Description          string                 `json:"description,omitempty"`
+	Enum                 []any                  `json:"enum,omitempty"` // strings and nil
+	ExclusiveMinimum     json.Number            `json:"exclusiveMinimum,omitempty"`
+	Format               string                 `json:"format,omitempty"`
+	Items                *JSONSchema            `json:"items,omitempty"`
+	MaxItems             json.Number            `json:"maxItems,omitempty"`
+	MaxLength            json.Number            `json:"maxLength,omitempty"`
+	Maximum              json.Number            `json:"maximum,omitempty"`
+	MinItems             json.Number            `json:"minItems,omitempty"`
+	MinLength            json.Number            `json:"minLength,omitempty"`
+	Minimum              json.Number            `json:"minimum,omitempty"`
+	Not                  *JSONSchema            `json:"not,omitempty"`
+	OneOf                []*JSONSchema          `json:"oneOf,omitempty"`
+	Pattern              string                 `json:"pattern,omitempty"`
+	Properties           map[string]*JSONSchema `json:"properties,omitempty"`
+	Required             []string               `json:"required,omitempty"`
+	Title                string                 `json:"title,omitempty"`
+	Type                 Types                  `json:"type,omitempty"`
+	MaxBytes             json.Number            `json:"x-max-bytes,omitempty"` // JSON Schema cannot count bytes
+
+	Name   string      `json:"-"` // of a schema in a Registry
+	Order  []string    `json:"-"` // a struct's properties as declared; nil for a map
+	Target *JSONSchema `json:"-"` // what Ref refers to
+}
+
+// Types are the JSON types that a schema allows. One is written as a string,
+// several as an array.
+type Types []string
+
+// MarshalJSON writes the types.
+func (t Types) MarshalJSON() ([]byte, error) {
+	if len(t) == 1 {
+		return json.Marshal(t[0])
+	}
+	return json.Marshal([]string(t))
+}
+
+// Resolve returns the schema that s refers to, also where s allows null beside
+// the reference. It returns s if s does not refer to another schema.
+func (s *JSONSchema) Resolve() *JSONSchema {
+	if len(s.AnyOf) > 0 {
+		s = s.AnyOf[0]
+	}
+	if s.Target != nil {
+		return s.Target
+	}
+	return s
+}
+
 // Registry collects the schemas of named types, for components/schemas of an
 // OpenAPI document. The zero value is ready for use; it is not safe for
 // concurrent use.
 type Registry struct {
-	Schemas map[string]any
+	Schemas map[string]*JSONSchema
 	owners  map[string]owner
 }
 
@@ -20,13 +80,13 @@ type owner struct {
 	mode Mode
 }
 
-// Schema returns the JSON Schema (2020-12) of what Append writes for t, or,
+// Schema returns the JSON Schema of what Append writes for t, or,
 // for a struct of store.Opt fields, of what DecodeBody accepts in mode. Named
 // structs are put into reg under their Go name and referred to; a request
 // struct described for Patch gets "Patch" appended unless it ends so already,
 // and an instance List[Card] of a generic type is called CardList. Schema
 // panics when two types claim one name.
-func Schema(t reflect.Type, mode Mode, lim Limits, reg *Registry) map[string]any {
+func Schema(t reflect.Type, mode Mode, lim Limits, reg *Registry) *JSONSchema {
 	g := &generator{mode, lim, reg}
 	return g.typeOf(t)
 }
@@ -38,53 +98,51 @@ type generator struct {
 }
 
 // typeOf describes values of type t, without regard to a field's tags.
-func (g *generator) typeOf(t reflect.Type) map[string]any {
+func (g *generator) typeOf(t reflect.Type) *JSONSchema {
 	switch {
 	case isNull(t):
 		return orNull(g.typeOf(t.Field(0).Type))
-	case isFixed(t):
-		return g.typeOf(t.Elem().Field(0).Type)
 	}
 	switch kindOf(t) {
 	case kindTime:
-		return map[string]any{"type": "string", "format": "date-time"}
+		return &JSONSchema{Type: Types{"string"}, Format: "date-time"}
 	case kindObject:
-		return map[string]any{"type": "object"}
+		return &JSONSchema{Type: Types{"object"}}
 	case kindString:
-		return map[string]any{"type": "string"}
+		return &JSONSchema{Type: Types{"string"}}
 	case kindBool:
-		return map[string]any{"type": "boolean"}
+		return &JSONSchema{Type: Types{"boolean"}}
 	case kindInt:
-		s := map[string]any{"type": "integer"}
+		s := &JSONSchema{Type: Types{"integer"}}
 		if t.Size() == 8 {
-			s["format"] = "int64"
+			s.Format = "int64"
 		}
 		return s
 	case kindFloat:
-		return map[string]any{"type": "number"}
+		return &JSONSchema{Type: Types{"number"}}
 	case kindList:
-		return map[string]any{"type": "array", "items": g.typeOf(t.Elem())}
+		return &JSONSchema{Type: Types{"array"}, Items: g.typeOf(t.Elem())}
 	}
 	switch {
 	case t == typeValue || t.Kind() == reflect.Interface:
-		// The empty schema says the same, but validators that grew up with
-		// OpenAPI 3.0 refuse null there.
-		return map[string]any{"type": []any{"string", "number", "boolean", "object", "array", "null"}}
+		// The empty schema says the same, but validators written for OpenAPI
+		// 3.0 refuse null there.
+		return &JSONSchema{Type: Types{"string", "number", "boolean", "object", "array", "null"}}
 	case t.Kind() == reflect.Pointer:
 		return orNull(g.typeOf(t.Elem()))
 	case t.Kind() == reflect.Map:
-		return map[string]any{"type": "object", "additionalProperties": g.typeOf(t.Elem())}
+		return &JSONSchema{Type: Types{"object"}, AdditionalProperties: g.typeOf(t.Elem())}
 	case t.Kind() == reflect.Struct && t.Name() == "":
-		return g.structOf(t)
+		return g.structOf(new(JSONSchema), t)
 	case t.Kind() == reflect.Struct:
-		return map[string]any{"$ref": "#/components/schemas/" + g.register(t)}
+		target := g.register(t)
+		return &JSONSchema{Ref: "#/components/schemas/" + target.Name, Target: target}
 	}
 	panic(fmt.Sprintf("wire: no schema for %s", t))
 }
 
-// register makes sure that t is described in the registry, under the name
-// that it returns.
-func (g *generator) register(t reflect.Type) string {
+// register returns the schema of t in the registry, and adds it if necessary.
+func (g *generator) register(t reflect.Type) *JSONSchema {
 	mode := Create
 	name := componentName(t.Name())
 	if g.mode == Patch && isRequest(t) {
@@ -98,17 +156,16 @@ func (g *generator) register(t reflect.Type) string {
 		if o != me {
 			panic(fmt.Sprintf("wire: %s and %s both have the schema name %s", o.t, t, name))
 		}
-		return name
+		return g.reg.Schemas[name]
 	}
 	if g.reg.owners == nil {
 		g.reg.owners = make(map[string]owner)
+		g.reg.Schemas = make(map[string]*JSONSchema)
 	}
-	if g.reg.Schemas == nil {
-		g.reg.Schemas = make(map[string]any)
-	}
+	s := &JSONSchema{Name: name}
 	g.reg.owners[name] = me // before the fields, which may refer to t
-	g.reg.Schemas[name] = g.structOf(t)
-	return name
+	g.reg.Schemas[name] = s
+	return g.structOf(s, t)
 }
 
 // componentName makes List[a/b.Card] into CardList.
@@ -129,35 +186,30 @@ func isRequest(t reflect.Type) bool {
 	return len(fields) > 0 && isOpt(fields[0].typ)
 }
 
-func (g *generator) structOf(t reflect.Type) map[string]any {
-	properties := make(map[string]any)
-	required := []string{}
-	request := false
+// structOf describes t in s, and returns s.
+func (g *generator) structOf(s *JSONSchema, t reflect.Type) *JSONSchema {
+	s.Type, s.Properties = Types{"object"}, make(map[string]*JSONSchema)
 	for _, f := range fieldsOf(t) {
 		r := newRule(f)
-		request = request || r.opt
+		if r.opt {
+			// Answers stay open: fields may be added to them, and clients
+			// generated from the description must tolerate that.
+			s.AdditionalProperties = false
+		}
 		if r.opt && g.mode == Patch && r.patch == nullNever {
 			continue
 		}
-		properties[r.name] = g.property(r)
+		s.Properties[r.name] = g.property(r)
+		s.Order = append(s.Order, r.name)
 		if r.opt && g.mode == Create && r.required || !r.opt && !r.omit {
-			required = append(required, r.name)
+			s.Required = append(s.Required, r.name)
 		}
-	}
-	s := map[string]any{"type": "object", "properties": properties}
-	if request {
-		// Answers stay open: fields may be added to them, and clients
-		// generated from the description must tolerate that.
-		s["additionalProperties"] = false
-	}
-	if len(required) > 0 {
-		s["required"] = required
 	}
 	return s
 }
 
 // property describes a field: its type, its rules, and whether it may be null.
-func (g *generator) property(r *rule) map[string]any {
+func (g *generator) property(r *rule) *JSONSchema {
 	s := g.typeOf(r.elem)
 	g.constrain(s, r)
 	null := r.nullable
@@ -169,109 +221,79 @@ func (g *generator) property(r *rule) map[string]any {
 	if null {
 		s = orNull(s)
 	}
-	if r.doc != "" {
-		s["description"] = r.doc
-	}
+	s.Description = r.doc
 	return s
 }
 
 // constrain adds to s what the rule's tags demand of a value that is not null.
-func (g *generator) constrain(s map[string]any, r *rule) {
-	maximum := r.upper(g.lim)
+func (g *generator) constrain(s *JSONSchema, r *rule) {
+	minimum, maximum := json.Number(r.min.text), json.Number(r.upper(g.lim).text)
 	switch r.kind {
 	case kindString:
-		textRules(s, r, maximum)
+		textRules(s, r, minimum, maximum)
 	case kindInt, kindFloat:
-		put(s, "minimum", r.number(r.min))
-		put(s, "maximum", r.number(maximum))
-		put(s, "exclusiveMinimum", r.number(r.above))
+		s.Minimum, s.Maximum, s.ExclusiveMinimum = minimum, maximum, json.Number(r.above.text)
 	case kindList:
-		put(s, "minItems", size(r.min))
-		put(s, "maxItems", size(maximum))
+		s.MinItems, s.MaxItems = minimum, maximum
 	case kindObject:
-		// JSON Schema cannot count bytes.
-		put(s, "x-max-bytes", size(maximum))
+		s.MaxBytes = maximum
 	case kindMap:
-		value := map[string]any{"type": "string"}
-		textRules(value, r, maximum)
-		s["additionalProperties"] = value
+		value := &JSONSchema{Type: Types{"string"}}
+		textRules(value, r, minimum, maximum)
+		s.AdditionalProperties = value
 		if r.keys != nil {
-			properties := make(map[string]any)
+			s.Properties, s.AdditionalProperties = make(map[string]*JSONSchema), false
 			for _, k := range r.keys {
-				properties[k] = value
+				s.Properties[k] = value
 			}
-			s["properties"], s["additionalProperties"] = properties, false
 		}
 	}
 }
 
-func textRules(s map[string]any, r *rule, maximum bound) {
-	put(s, "minLength", size(r.min))
-	put(s, "maxLength", size(maximum))
+func textRules(s *JSONSchema, r *rule, minimum, maximum json.Number) {
+	s.MinLength, s.MaxLength = minimum, maximum
 	if f := formats[r.format]; f != nil {
-		for k, v := range f.schema {
-			s[k] = v
-		}
+		s.Format, s.Pattern = f.schemaFormat, f.schemaPattern
 	}
 	if r.pattern != nil {
-		s["pattern"] = r.pattern.String()
+		s.Pattern = r.pattern.String()
 	}
-	if r.enum != nil {
-		values := make([]any, len(r.enum))
-		for i, v := range r.enum {
-			values[i] = v
+	for _, v := range r.enum {
+		s.Enum = append(s.Enum, v)
+	}
+}
+
+// orNull allows null beside what s allows.
+func orNull(s *JSONSchema) *JSONSchema {
+	if s.Type == nil { // a reference
+		return &JSONSchema{AnyOf: []*JSONSchema{s, {Type: Types{"null"}}}}
+	}
+	if len(s.Type) == 1 {
+		s.Type = append(s.Type, "null")
+		if s.Enum != nil {
+			s.Enum = append(s.Enum, nil)
 		}
-		s["enum"] = values
-	}
-}
-
-func put(s map[string]any, key string, value any) {
-	if value != nil {
-		s[key] = value
-	}
-}
-
-// number returns a bound in the field's own type, or nil.
-func (r *rule) number(b bound) any {
-	if b.set && r.kind == kindFloat {
-		return b.float
-	}
-	return size(b)
-}
-
-func size(b bound) any {
-	if !b.set {
-		return nil
-	}
-	return b.whole
-}
-
-// orNull lets null pass beside what s allows.
-func orNull(s map[string]any) map[string]any {
-	switch t := s["type"].(type) {
-	case string:
-		s["type"] = []any{t, "null"}
-		if values, ok := s["enum"].([]any); ok {
-			s["enum"] = append(values[:len(values):len(values)], nil)
-		}
-	case nil: // a reference
-		return map[string]any{"anyOf": []any{s, map[string]any{"type": "null"}}}
 	}
 	return s
 }
 
-// Parameters describes a query struct as OpenAPI parameters, in struct order.
-func Parameters(t reflect.Type, lim Limits) []map[string]any {
+// Parameter is a parameter of an operation in an OpenAPI document.
+type Parameter struct {
+	Description string      `json:"description,omitempty"`
+	In          string      `json:"in"` // query, path or header
+	Name        string      `json:"name"`
+	Required    bool        `json:"required"`
+	Schema      *JSONSchema `json:"schema"`
+}
+
+// Parameters describes the fields of a query struct, in struct order.
+func Parameters(t reflect.Type, lim Limits) []Parameter {
 	g := &generator{Create, lim, new(Registry)}
-	list := []map[string]any{}
+	var list []Parameter
 	for _, r := range planFor(t).rules {
 		s := g.typeOf(r.elem)
 		g.constrain(s, r)
-		p := map[string]any{"name": r.name, "in": "query", "required": r.required, "schema": s}
-		if r.doc != "" {
-			p["description"] = r.doc
-		}
-		list = append(list, p)
+		list = append(list, Parameter{r.doc, "query", r.name, r.required, s})
 	}
 	return list
 }

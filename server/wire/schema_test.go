@@ -53,13 +53,24 @@ func newDescribed() described {
 	}
 }
 
-// load puts the schemas of several types into one OpenAPI document, which
-// goes through Append, and returns them resolved by kin-openapi.
-func load(t *testing.T, reg *Registry, tops map[string]any, parameters any) *openapi3.T {
+// encoded is v as JSON.
+func encoded(t *testing.T, v any) string {
 	t.Helper()
-	schemas := maps.Clone(reg.Schemas)
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// load puts the schemas of several types into one OpenAPI document and returns
+// them resolved by kin-openapi.
+func load(t *testing.T, reg *Registry, tops map[string]*JSONSchema, parameters any) *openapi3.T {
+	t.Helper()
+	schemas := map[string]*JSONSchema{}
+	maps.Copy(schemas, reg.Schemas)
 	maps.Copy(schemas, tops)
-	doc := Append(nil, map[string]any{
+	doc := []byte(encoded(t, map[string]any{
 		"openapi": "3.1.0",
 		"info":    map[string]any{"title": "t", "version": "1"},
 		"paths": map[string]any{"/x": map[string]any{"get": map[string]any{
@@ -67,7 +78,7 @@ func load(t *testing.T, reg *Registry, tops map[string]any, parameters any) *ope
 			"responses":  map[string]any{"200": map[string]any{"description": "ok"}},
 		}}},
 		"components": map[string]any{"schemas": schemas},
-	})
+	}))
 	loaded, err := openapi3.NewLoader().LoadFromData(doc)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, doc)
@@ -90,8 +101,8 @@ func accepts(t *testing.T, doc *openapi3.T, name string, body []byte) error {
 func TestSchemaFitsWhatAppendWrites(t *testing.T) {
 	reg := new(Registry)
 	ref := Schema(reflect.TypeFor[page[described]](), Create, limits, reg)
-	if want := map[string]any{"$ref": "#/components/schemas/describedpage"}; !reflect.DeepEqual(ref, want) {
-		t.Fatalf("got %v, want %v", ref, want)
+	if got, want := encoded(t, ref), `{"$ref":"#/components/schemas/describedpage"}`; got != want {
+		t.Fatalf("got %s, want %s", got, want)
 	}
 	if got := slices.Sorted(maps.Keys(reg.Schemas)); !slices.Equal(got, []string{"described", "describedpage", "inner", "tree"}) {
 		t.Errorf("registered %v", got)
@@ -144,8 +155,7 @@ func TestSchemaFitsWhatAppendWrites(t *testing.T) {
 func TestSchemaProperties(t *testing.T) {
 	reg := new(Registry)
 	Schema(reflect.TypeFor[described](), Create, limits, reg)
-	s := reg.Schemas["described"].(map[string]any)
-	properties := s["properties"].(map[string]any)
+	s := reg.Schemas["described"]
 	for name, want := range map[string]map[string]any{
 		"id":     {"type": "string"},
 		"status": {"type": "string", "enum": []any{"active", "archived"}, "description": "Where it stands."},
@@ -166,13 +176,12 @@ func TestSchemaProperties(t *testing.T) {
 		"any":    {"type": []any{"string", "number", "boolean", "object", "array", "null"}},
 		"counts": {"type": "object", "additionalProperties": map[string]any{"type": "integer", "format": "int64"}},
 	} {
-		if got := properties[name]; !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: got %v, want %v", name, got, want)
+		if got, want := encoded(t, s.Properties[name]), encoded(t, want); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
-	required := s["required"].([]string)
-	if slices.Contains(required, "note") || len(required) != len(properties)-1 || required[0] != "id" || s["additionalProperties"] != nil {
-		t.Errorf("required %v, additionalProperties %v", required, s["additionalProperties"])
+	if slices.Contains(s.Required, "note") || len(s.Required) != len(s.Properties)-1 || s.Required[0] != "id" || s.AdditionalProperties != nil {
+		t.Errorf("required %v, additionalProperties %v", s.Required, s.AdditionalProperties)
 	}
 }
 
@@ -180,7 +189,7 @@ func TestSchemaProperties(t *testing.T) {
 // every rule that JSON Schema can express.
 func TestSchemaAgreesWithDecodeBody(t *testing.T) {
 	reg := new(Registry)
-	tops := map[string]any{
+	tops := map[string]*JSONSchema{
 		"create": Schema(reflect.TypeFor[request](), Create, limits, reg),
 		"patch":  Schema(reflect.TypeFor[request](), Patch, limits, reg),
 	}
@@ -232,8 +241,8 @@ func TestParameters(t *testing.T) {
 		5: {"name": "from", "in": "query", "required": false, "schema": map[string]any{"type": "string", "format": "date-time"}},
 		8: {"name": "shop", "in": "query", "required": true, "schema": map[string]any{"type": "string"}},
 	} {
-		if !reflect.DeepEqual(got[i], want) {
-			t.Errorf("got %v, want %v", got[i], want)
+		if got, want := encoded(t, got[i]), encoded(t, want); got != want {
+			t.Errorf("got %s, want %s", got, want)
 		}
 	}
 	load(t, new(Registry), nil, got)

@@ -3,7 +3,6 @@ package event
 import (
 	"bytes"
 	"fmt"
-	"unicode/utf8"
 )
 
 // The payload versions. A webhook keeps the one it was created with.
@@ -188,50 +187,4 @@ func (a *Actor) appendTo(b []byte) []byte {
 	}
 	b = field(b, `{"type":`, a.Type)
 	return append(nullable(b, `,"id":`, a.ID), '}')
-}
-
-// appendString appends s as a JSON string, escaping only what JSON demands:
-// signatures cover the bytes, and a holder's name stays readable in them. A
-// byte that is not UTF-8 becomes U+FFFD, since the body must be valid JSON.
-func appendString(b []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && n == 1 {
-				b = append(b, s[start:i]...)
-				b = append(b, "\ufffd"...)
-				start = i + 1
-			}
-			i += n
-			continue
-		}
-		if c >= ' ' && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		b = append(b, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\b':
-			b = append(b, '\\', 'b')
-		case '\f':
-			b = append(b, '\\', 'f')
-		case '\n':
-			b = append(b, '\\', 'n')
-		case '\r':
-			b = append(b, '\\', 'r')
-		case '\t':
-			b = append(b, '\\', 't')
-		default:
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
-		i++
-		start = i
-	}
-	return append(append(b, s[start:]...), '"')
 }

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 
-	_ "modernc.org/sqlite"
+	"punchcard/store/sqlite"
 )
 
 // compareCards reads all cards over REST and compares them with what the
@@ -76,33 +75,36 @@ func (l *load) compareLedger() (rows int64, err error) {
 		}
 		cards += int64(len(c.standard) + len(c.prepaid))
 	}
-	db, err := sql.Open("sqlite", "file:"+l.server.db+"?mode=ro")
+	db, err := sqlite.Open(l.server.db, sqlite.ReadOnly)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	written, err := db.Query("SELECT type, count(*), ifnull(sum(stamps_delta), 0), ifnull(sum(value_delta), 0) FROM transactions GROUP BY type")
-	if err != nil {
-		return 0, err
-	}
-	defer written.Close()
+	written := db.Query("SELECT type, count(*), ifnull(sum(stamps_delta), 0), ifnull(sum(value_delta), 0) FROM transactions GROUP BY type")
 	for written.Next() {
-		var kind string
-		var s sum
-		if err := written.Scan(&kind, &s.rows, &s.stamps, &s.cents); err != nil {
-			return 0, err
-		}
+		kind := written.Text()
+		s := sum{written.Int(), written.Int(), written.Int()}
 		if rows += s.rows; s != told[kind] {
 			l.faults.add("the ledger has rows of type %s, stamps and cents: %d; the tills were told %d", kind, s, told[kind])
 		}
 		delete(told, kind)
 	}
+	if err := written.Close(); err != nil {
+		return 0, err
+	}
 	for kind, s := range told {
 		l.faults.add("the ledger has nothing of type %s; the tills were told %d", kind, s)
 	}
-	var issued, delivered, other int64
-	err = errors.Join(written.Err(), db.QueryRow("SELECT count(*) FROM cards WHERE root_id IS NULL").Scan(&issued),
-		db.QueryRow("SELECT count(*) FILTER (WHERE outcome='delivered'), count(*) FILTER (WHERE outcome IS NOT 'delivered') FROM deliveries").Scan(&delivered, &other))
+	issued, err := db.Number("SELECT count(*) FROM cards WHERE root_id IS NULL")
+	if err != nil {
+		return 0, err
+	}
+	var delivered, other int64
+	r := db.Query("SELECT count(*) FILTER (WHERE outcome='delivered'), count(*) FILTER (WHERE outcome IS NOT 'delivered') FROM deliveries")
+	if r.Next() {
+		delivered, other = r.Int(), r.Int()
+	}
+	err = r.Close()
 	if issued != cards {
 		l.faults.add("%d cards were issued and %d are there", cards, issued)
 	}

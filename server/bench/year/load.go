@@ -2,21 +2,17 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"database/sql/driver"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	"modernc.org/sqlite"
+	"punchcard/store/sqlite"
 )
 
 // loader writes past the store, which would take hours: without its indexes,
 // which are made anew at the end, and without any safety against a crash.
 type loader struct {
-	c       driver.Conn
-	stmts   map[string]driver.Stmt
+	c       *sqlite.Conn
 	dropped []string // CREATE INDEX …
 	shop    int64
 	program map[string]int64
@@ -26,21 +22,25 @@ type loader struct {
 }
 
 func newLoader(path string) (*loader, error) {
-	c, err := (&sqlite.Driver{}).Open("file:" + path + "?_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)&_pragma=locking_mode(EXCLUSIVE)&_pragma=temp_store(MEMORY)" +
-		"&_pragma=cache_size(-400000)&_pragma=foreign_keys(0)&_pragma=ignore_check_constraints(1)")
+	c, err := sqlite.Open(path, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE", "temp_store=MEMORY",
+		"cache_size=-400000", "foreign_keys=0", "ignore_check_constraints=1")
 	if err != nil {
 		return nil, err
 	}
-	l := &loader{c: c, stmts: map[string]driver.Stmt{}, program: map[string]int64{}}
-	for sql, take := range map[string]func(v []driver.Value){
-		"SELECT id FROM shops":                                  func(v []driver.Value) { l.shop = v[0].(int64) },
-		"SELECT id, type FROM programs":                         func(v []driver.Value) { l.program[v[1].(string)] = v[0].(int64) },
-		"SELECT id FROM locations ORDER BY id":                  func(v []driver.Value) { l.place = append(l.place, v[0].(int64)) },
-		"SELECT id FROM devices ORDER BY location_id":           func(v []driver.Value) { l.till = append(l.till, v[0].(int64)) },
-		"SELECT id FROM prizes ORDER BY threshold, ordinal":     func(v []driver.Value) { l.prize = append(l.prize, v[0].(int64)) },
-		"SELECT sql, name FROM sqlite_schema WHERE " + ofLedger: func(v []driver.Value) { l.dropped = append(l.dropped, v[0].(string)) },
+	l := &loader{c: c, program: map[string]int64{}}
+	for sql, take := range map[string]func(r *sqlite.Rows){
+		"SELECT id FROM shops":                              func(r *sqlite.Rows) { l.shop = r.Int() },
+		"SELECT type, id FROM programs":                     func(r *sqlite.Rows) { l.program[r.Text()] = r.Int() },
+		"SELECT id FROM locations ORDER BY id":              func(r *sqlite.Rows) { l.place = append(l.place, r.Int()) },
+		"SELECT id FROM devices ORDER BY location_id":       func(r *sqlite.Rows) { l.till = append(l.till, r.Int()) },
+		"SELECT id FROM prizes ORDER BY threshold, ordinal": func(r *sqlite.Rows) { l.prize = append(l.prize, r.Int()) },
+		"SELECT sql FROM sqlite_schema WHERE " + ofLedger:   func(r *sqlite.Rows) { l.dropped = append(l.dropped, r.Text()) },
 	} {
-		if err := l.each(sql, take); err != nil {
+		r := c.Query(sql)
+		for r.Next() {
+			take(r)
+		}
+		if err := r.Close(); err != nil {
 			return nil, err
 		}
 	}
@@ -55,45 +55,8 @@ func newLoader(path string) (*loader, error) {
 const ofLedger = "type='index' AND sql IS NOT NULL AND tbl_name IN ('transactions', 'cards', 'claims')"
 
 func (l *loader) exec(sql string, args ...any) error {
-	s, ok := l.stmts[sql]
-	if !ok {
-		var err error
-		if s, err = l.c.Prepare(sql); err != nil {
-			return fmt.Errorf("%.60s: %w", sql, err)
-		}
-		l.stmts[sql] = s
-	}
-	named := make([]driver.NamedValue, len(args))
-	for i, a := range args {
-		if n, ok := a.(int); ok {
-			a = int64(n)
-		}
-		named[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
-	}
-	_, err := s.(driver.StmtExecContext).ExecContext(context.Background(), named)
+	_, err := l.c.Exec(sql, args...)
 	return err
-}
-
-func (l *loader) each(sql string, take func(v []driver.Value)) error {
-	s, err := l.c.Prepare(sql)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	rows, err := s.(driver.StmtQueryContext).QueryContext(context.Background(), nil)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for {
-		v := make([]driver.Value, len(rows.Columns()))
-		if err := rows.Next(v); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		take(v)
-	}
 }
 
 // batch gathers rows of one table, so that many go with one statement: what a
@@ -269,9 +232,6 @@ func (l *loader) rest(y *year) error {
 	}
 	if err := l.exec("INSERT INTO audit (shop_id, actor_type, action, target_kind, target_id, created_at) VALUES (?, 'system', 'shop.load', 1, ?, ?)", l.shop, l.shop, y.end.UnixMilli()); err != nil {
 		return err
-	}
-	for _, s := range l.stmts {
-		s.Close()
 	}
 	return l.c.Close()
 }

@@ -18,7 +18,7 @@ import (
 	"os"
 	"time"
 
-	"punchcard/server/dev"
+	"punchcard/server/dev/seed"
 	"punchcard/store"
 )
 
@@ -77,16 +77,16 @@ func at(t time.Time) func() time.Time { return func() time.Time { return t } }
 var system = store.Actor{Type: "system"}
 
 // makeShop makes the demo shop, with further locations and a till at each.
-func makeShop(path string, seed uint64, places int, opened time.Time) error {
+func makeShop(path string, random uint64, places int, opened time.Time) error {
 	var key [32]byte
 	for i := range 8 {
-		key[i] = byte(seed >> (8 * i))
+		key[i] = byte(random >> (8 * i))
 	}
-	st, err := store.Open(path, store.Options{Now: at(opened), IDSecret: dev.IDSecret, Rand: rand.NewChaCha8(key), Ephemeral: true})
+	st, err := store.Open(path, store.Options{Now: at(opened), IDSecret: seed.IDSecret, Rand: rand.NewChaCha8(key), Ephemeral: true})
 	if err != nil {
 		return err
 	}
-	ready, err := dev.Seed(st, "http://localhost")
+	ready, err := seed.Demo(st, "http://localhost")
 	if err == nil {
 		err = st.Write(context.Background(), store.Write{Actor: system, Do: func(tx *store.Tx) error {
 			all := ready.LocationIDs

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mayImport lists, for each package of the module, the packages of the module
+// that it may import. Below a line there is no arrow up, and no face imports
+// another face.
+var mayImport = map[string]string{
+	"":                     "server/command server/app",
+	"server/command":       "server/app server/api server/dev/seed server/kernel server/mail server/metrics server/openapi server/operation server/wire store store/backup webhook",
+	"server/app":           "server/api server/dev server/dev/seed server/holder server/kernel server/openapi server/till server/wire store store/backup webhook",
+	"server/punchtest":     "server/app server/dev server/dev/seed webhook",
+	"server/servertest":    "server/api server/app server/dev/seed server/kernel server/till store store/sqlite",
+	"server/api":           "server/kernel server/openapi server/operation store",
+	"server/till":          "server/kernel server/openapi server/operation store",
+	"server/holder":        "server/kernel server/operation server/qr store",
+	"server/dev":           "server/dev/seed server/mail/mailtext server/kernel server/operation server/wire store",
+	"server/dev/seed":      "server/operation server/wire store",
+	"server/openapi":       "server/kernel server/wire store",
+	"server/operation":     "server/kernel server/qr server/wire store",
+	"server/kernel":        "server/wire store",
+	"server/wire":          "store store/event",
+	"server/mail":          "server/mail/mailtext store",
+	"server/mail/mailtest": "",
+	"server/mail/mailtext": "store",
+	"server/metrics":       "store",
+	"server/qr":            "",
+	"server/bench/load":    "store/sqlite",
+	"server/bench/year":    "server/dev/seed store store/sqlite",
+	"webhook":              "store",
+	"store/backup":         "store store/sqlite",
+	"store":                "store/event store/sqlite",
+	"store/sqlite":         "",
+	"store/event":          "",
+}
+
+// TestImports holds every package to the direction of the layout, as
+// server/README.md draws it.
+func TestImports(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		pkg := strings.TrimPrefix(strings.TrimPrefix(words[0], "punchcard"), "/")
+		allowed, known := mayImport[pkg]
+		seen[pkg] = true
+		if !known && pkg != "server/e2e" { // which has tests only
+			t.Errorf("package %s is not in the table", pkg)
+		}
+		for _, path := range words[1:] {
+			switch own, ok := strings.CutPrefix(path, "punchcard/"); {
+			case ok && !slices.Contains(strings.Fields(allowed), own):
+				t.Errorf("%s imports %s", pkg, own)
+			case (strings.Contains(path, "zombiezen.com/") || strings.Contains(path, "modernc.org/")) && pkg != "store/sqlite" && pkg != "server/servertest": // which reads files beside a server
+				t.Errorf("%s imports %s, which only store/sqlite may", pkg, path)
+			}
+		}
+	}
+	for pkg := range mayImport {
+		if !seen[pkg] {
+			t.Errorf("there is no package %s", pkg)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package api
+
+import (
+	"punchcard/server/kernel"
+	"punchcard/server/openapi"
+	"punchcard/store"
+)
+
+// About is what the OpenAPI document says about the REST API as a whole.
+var About = openapi.About{
+	Title: "Loyalty Card Integration API",
+	Introduction: "Issue and update cards, read the ledger, manage programs, prizes and locations of one shop.\n\n" +
+		"Ids and cursors are opaque. Times are UTC with three decimals: `2026-01-02T03:04:05.678Z`; times in a request are RFC 3339 with an offset. " +
+		"Lists are newest first; page until `next_cursor` is null. In a POST, null equals absence; in a PATCH it clears a nullable field. " +
+		"Clients must tolerate new fields.\n\n" +
+		"Every write takes an `Idempotency-Key`: a repeat with the same key and body gets the first answer again (`Idempotent-Replayed: true`) for 24 hours; " +
+		"on 429 and 5xx retry with the same key.",
+	Key:        "A key of the shop: `tsk_live_` or `tsk_test_` and 43 base64url characters.",
+	KeyScope:   "the key and its rotation successors",
+	RateLimits: true,
+	Guard: func(r *kernel.Route) []store.Code {
+		codes := []store.Code{store.Unauthenticated, store.BusinessAPIRequired, store.SubscriptionSuspended, store.Unauthorized, store.RateLimited, store.InternalError}
+		if !r.WithoutLocations {
+			codes = append(codes, store.LocationDisabled)
+		}
+		return codes
+	},
+	Status: kernel.StatusOf,
+	Examples: map[string]map[string]any{
+		"createProgram":  {"name": "Coffee card", "total_stamps": 10, "icon_key": "coffee"},
+		"updateProgram":  {"name": "Coffee and cake card"},
+		"createPrize":    {"name": "Free coffee", "threshold": 10},
+		"updatePrize":    {"name": "Free coffee, any size"},
+		"issueCard":      {"external_ref": "crm-4711", "holder_name": "Ada Lovelace"},
+		"updateCard":     {"holder_name": "Ada King"},
+		"updateLocation": {"name": "Harbour Street"},
+		"createWebhook":  {"url": "https://example.com/hooks/loyalty", "events": []string{"card.*", "prize.redeemed"}},
+		"updateWebhook":  {"active": true},
+	},
+}

@@ -1,0 +1,119 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"punchcard/store"
+)
+
+// How often housekeeping runs, and in which batches it writes: small ones, with
+// pauses in which others write.
+const (
+	housekeepingInterval = time.Minute
+	batchRows            = 25
+	batchPause           = 4 // times as long as the batch took
+)
+
+var system = store.Actor{Type: "system"}
+
+// housekeeping is the Service that deletes what has expired and marks the cards
+// that have.
+type housekeeping struct {
+	*loop
+	store *store.Store
+	log   *slog.Logger
+}
+
+// newHousekeeping returns the housekeeping of a store.
+func newHousekeeping(st *store.Store, log *slog.Logger) *housekeeping {
+	h := &housekeeping{store: st, log: log}
+	h.loop = newLoop(h.runPeriodically)
+	return h
+}
+
+// runPeriodically does all housekeeping once per interval until ctx is done.
+func (h *housekeeping) runPeriodically(ctx context.Context) {
+	t := time.NewTicker(housekeepingInterval)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		err := h.pruneIdempotency(ctx)
+		if err == nil {
+			err = h.expireCards(ctx, batchPause)
+		}
+		if err == nil {
+			err = h.pruneDeliveries(ctx, batchPause)
+		}
+		if err == nil {
+			err = h.pruneMail(ctx)
+		}
+		if err != nil && !errors.Is(err, store.ErrClosed) {
+			h.log.Error("housekeeping failed", "error", err)
+		}
+	}
+}
+
+// pruneIdempotency deletes the remembered responses whose window has ended.
+func (h *housekeeping) pruneIdempotency(ctx context.Context) error {
+	return h.writeBatches(ctx, 0, func(tx *store.Tx) (bool, error) {
+		n, err := tx.PruneIdempotency(500)
+		return n > 0, err
+	})
+}
+
+// expireCards marks the cards whose time has ended.
+func (h *housekeeping) expireCards(ctx context.Context, pause int) error {
+	return h.writeBatches(ctx, pause, func(tx *store.Tx) (bool, error) { return tx.Lapse(batchRows) })
+}
+
+// pruneDeliveries deletes from the delivery log what is past its retention.
+func (h *housekeeping) pruneDeliveries(ctx context.Context, pause int) error {
+	var at store.Sweep
+	return h.writeBatches(ctx, pause, func(tx *store.Tx) (bool, error) { return tx.Sweep(&at, batchRows) })
+}
+
+// pruneMail removes the queued mail whose links have expired, which ends what
+// could not be sent for too long.
+func (h *housekeeping) pruneMail(ctx context.Context) error {
+	return h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) {
+		cards, err := tx.PruneMails(batchRows)
+		tx.AfterCommit(func() {
+			for _, card := range cards {
+				h.log.Warn("mail not sent: the card's link has ended", "card", card)
+			}
+		})
+		return len(cards) > 0, err
+	})
+}
+
+// writeBatches calls do, each time in a write of its own, until there is no more
+// to do or ctx is done. After each batch it pauses for pause times as long as the
+// batch took.
+func (h *housekeeping) writeBatches(ctx context.Context, pause int, do func(*store.Tx) (more bool, err error)) error {
+	for ctx.Err() == nil {
+		start := time.Now()
+		var more bool
+		err := h.store.Write(context.Background(), store.Write{Actor: system, Do: func(tx *store.Tx) (err error) {
+			more, err = do(tx)
+			return err
+		}})
+		if err != nil || !more {
+			return err
+		}
+		if pause == 0 {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Duration(pause) * time.Since(start)):
+		}
+	}
+	return nil
+}

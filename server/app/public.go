@@ -1,0 +1,45 @@
+package app
+
+import (
+	"net/http"
+
+	"github.com/julienschmidt/httprouter"
+
+	"punchcard/server/api"
+	"punchcard/server/kernel"
+	"punchcard/server/openapi"
+	"punchcard/server/till"
+	"punchcard/store"
+)
+
+// mountPublic adds what is served outside the APIs' prefixes without a key: the
+// documents, the operator's prices, /healthz (the process is up) and /readyz
+// (the database takes writes). The documents are made when they are first asked
+// for: making them would take longer than all else at the start.
+func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel) {
+	c := a.conf
+	static := func(path, contentType string, make func() []byte) {
+		k.Handle(r, http.MethodGet, path, k.Static(contentType, make))
+	}
+	whole := func(b []byte) func() []byte { return func() []byte { return b } }
+	rest := func() *openapi.Document {
+		return openapi.New(api.About, api.Routes(), c.Limits.Fields(), c.PublicURL+api.Prefix)
+	}
+	static("/openapi.json", "application/json", func() []byte { return rest().JSON() })
+	static("/docs", "text/html; charset=utf-8", func() []byte { return rest().HTML() })
+	static("/till/openapi.json", "application/json", func() []byte {
+		return openapi.New(till.About, till.Routes(), c.Limits.Fields(), c.PublicURL+till.Prefix).JSON()
+	})
+	if a.pricing != nil {
+		static("/pricing", "application/json", whole(a.pricing))
+	}
+	static("/healthz", "application/json", whole([]byte(`{"status":"ok"}`)))
+	k.Handle(r, http.MethodGet, "/readyz", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
+		if err := k.Store().Write(r.Context(), store.Write{Actor: system, Do: (*store.Tx).Probe}); err != nil {
+			c.Log.Error("not ready", "error", err)
+			k.Refuse(w, &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The database takes no writes."})
+			return
+		}
+		k.Send(w, http.StatusOK, []byte(`{"status":"ready"}`))
+	})
+}

@@ -1,0 +1,251 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	netmail "net/mail"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"punchcard/server/app"
+	"punchcard/server/dev/seed"
+	"punchcard/server/mail"
+	"punchcard/store"
+	"punchcard/store/backup"
+	"punchcard/webhook"
+)
+
+// background makes the server's services on one store. Whatever they have to do
+// takes until it is broken off.
+type background struct {
+	t        *testing.T
+	st       *store.Store
+	receiver *httptest.Server
+	begun    map[string]chan struct{} // of the services that can have work under way
+}
+
+func newBackground(t *testing.T) *background {
+	t.Helper()
+	st, err := store.Open(filepath.Join(t.TempDir(), "shop.db"), store.Options{QueueMail: true, PublicURL: "https://cards.example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &background{t: t, st: st, begun: map[string]chan struct{}{}}
+	for _, name := range []string{"webhooks", "mail", "backups"} {
+		b.begun[name] = make(chan struct{}, 100)
+	}
+	b.receiver = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b.begun["webhooks"] <- struct{}{}
+		io.Copy(io.Discard, r.Body) // the server sees a client leave only after that
+		<-r.Context().Done()
+	}))
+	t.Cleanup(func() {
+		b.receiver.Close()
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// queue has the store queue one webhook and one mail.
+func (b *background) queue() {
+	b.t.Helper()
+	ready, err := seed.Demo(b.st, "")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	shop, program := store.Access{Shop: ready.Shop()}, ready.ProgramIDs["standard"]
+	if err := b.st.Write(b.t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+		tx.CheckedTarget = b.receiver.URL
+		if _, err := tx.CreateWebhook(shop, program, store.WebhookFields{URL: some(b.receiver.URL), Events: some([]string{"card.added"})}); err != nil {
+			return err
+		}
+		_, err := tx.IssueCard(shop, program, store.CardFields{HolderName: some("Ada"), HolderEmail: some("ada@example.com"), SendEmail: some(true)}, store.SourceAPI)
+		return err
+	}}); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func some[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
+
+// service makes the service of a name.
+func (b *background) service(name string) app.Service {
+	b.t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	switch name {
+	case "webhooks":
+		return webhook.New(webhook.Config{Store: b.st, Guard: &webhook.Guard{Loopback: true}, Timeout: time.Minute, BackoffBase: time.Second, Log: log})
+	case "mail":
+		return mail.New(mail.Config{Store: b.st, Log: log, From: &netmail.Address{Address: "cards@example.com"}, Server: mail.Server{Host: "mail.example.com", Port: 587,
+			Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				b.begun["mail"] <- struct{}{}
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}}})
+	case "housekeeping":
+		return app.NewHousekeeping(b.st, log)
+	case "backups":
+		return app.NewBackups(&app.Backups{Every: time.Hour, Keep: 1, Dir: b.t.TempDir(),
+			Copy: func(ctx context.Context, _, _ string, _ backup.Options) (int64, error) {
+				b.begun["backups"] <- struct{}{}
+				<-ctx.Done()
+				return 0, ctx.Err()
+			}}, b.st, log)
+	case "all":
+		return app.Services{b.service("webhooks"), b.service("mail"), b.service("housekeeping"), b.service("backups")}
+	}
+	b.t.Fatalf("no service is called %s", name)
+	return nil
+}
+
+// each runs a test with each service alone and with all together, and checks
+// that they leave no goroutine.
+func each(t *testing.T, queue bool, test func(t *testing.T, b *background, name string)) {
+	for _, name := range []string{"webhooks", "mail", "housekeeping", "backups", "all"} {
+		t.Run(name, func(t *testing.T) {
+			b := newBackground(t)
+			if queue {
+				b.queue()
+			}
+			before := goleak.IgnoreCurrent()
+			for range 2 { // the second time on what the first has left
+				test(t, b, name)
+			}
+			if err := goleak.Find(before); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func mustStart(t *testing.T, s app.Service, want error) {
+	t.Helper()
+	if err := s.Start(); !errors.Is(err, want) {
+		t.Errorf("Start returned %v, want %v", err, want)
+	}
+}
+
+func TestServiceStartsAndStopsOnce(t *testing.T) {
+	each(t, false, func(t *testing.T, b *background, name string) {
+		s := b.service(name)
+		for range 2 {
+			mustStart(t, s, nil)
+		}
+		for range 2 {
+			s.Stop(context.Background())
+			mustStart(t, s, context.Canceled)
+		}
+	})
+}
+
+func TestServiceStopsWithoutStart(t *testing.T) {
+	each(t, true, func(t *testing.T, b *background, name string) {
+		s := b.service(name)
+		for range 2 {
+			s.Stop(context.Background())
+			mustStart(t, s, context.Canceled)
+		}
+		for name, begun := range b.begun {
+			if len(begun) > 0 {
+				t.Errorf("%s did something", name)
+			}
+		}
+	})
+}
+
+// Work under way is broken off when the context of a Stop is done, be it that of
+// a later one, and is there for the next start.
+func TestServiceBreaksOff(t *testing.T) {
+	expired, cancel := context.WithCancel(context.Background())
+	cancel()
+	each(t, true, func(t *testing.T, b *background, name string) {
+		for _, patient := range []bool{false, true} {
+			s := b.service(name)
+			mustStart(t, s, nil)
+			for other, begun := range b.begun {
+				if other == name || name == "all" {
+					<-begun
+				}
+			}
+			var first sync.WaitGroup
+			if patient {
+				first.Go(func() { s.Stop(context.Background()) })
+			}
+			s.Stop(expired)
+			first.Wait()
+		}
+		if err := b.st.View(0, func(v *store.View) error {
+			mails, err := v.Mails(10)
+			if err != nil {
+				return err
+			}
+			deliveries, err := v.Pending(10)
+			if mails != 1 || deliveries != 1 {
+				t.Errorf("%d mails and %d deliveries are queued, want one each", mails, deliveries)
+			}
+			return err
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestServiceIsSafeForConcurrentUse(t *testing.T) {
+	expired, cancel := context.WithCancel(context.Background())
+	cancel()
+	each(t, true, func(t *testing.T, b *background, name string) {
+		for range 10 {
+			s := b.service(name)
+			var all sync.WaitGroup
+			for range 4 {
+				all.Go(func() { s.Start() })
+				all.Go(func() { s.Stop(expired) })
+			}
+			all.Wait()
+			mustStart(t, s, context.Canceled)
+		}
+	})
+}
+
+// slow is a service that uses up all the time that it gets to stop.
+type slow struct {
+	fails            error
+	started, stopped bool
+}
+
+func (s *slow) Start() error { s.started = s.fails == nil; return s.fails }
+
+func (s *slow) Stop(ctx context.Context) { <-ctx.Done(); s.stopped = true }
+
+func TestServicesShareTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fails := errors.New("cannot start")
+		list := []*slow{{}, {}, {fails: fails}, {}}
+		all := app.Services{list[0], list[1], list[2], list[3]}
+		mustStart(t, all, fails)
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		all.Stop(ctx)
+		if took := time.Since(begun); took != 20*time.Second {
+			t.Errorf("took %v, want 20 s", took)
+		}
+		for n, s := range list {
+			if s.started != (n < 2) || !s.stopped {
+				t.Errorf("service %d: started %t, stopped %t", n, s.started, s.stopped)
+			}
+		}
+	})
+}

@@ -1,0 +1,38 @@
+package command
+
+import (
+	"fmt"
+	"io"
+
+	"punchcard/server/operation"
+	"punchcard/store"
+)
+
+// Audit prints the audit log.
+type Audit struct {
+	OfShop
+	Limit int `default:"100" env:"-" help:"Most rows; 0 for all."`
+}
+
+// Run prints.
+func (c *Audit) Run() error {
+	if c.Limit < 0 {
+		return fmt.Errorf("--limit: must not be negative")
+	}
+	rows, err := pages[store.AuditRow](c.OfShop, operation.ListAudit, c.Limit)
+	if err != nil {
+		return err
+	}
+	return c.show(&rows, func(w io.Writer) {
+		fmt.Fprintln(w, "AT\tACTOR\tACTION\tTARGET")
+		for _, a := range rows.Data {
+			who := a.ActorType
+			if a.ActorID.Valid {
+				who += " " + a.ActorID.V
+			} else if a.ActorName.Valid {
+				who += " " + a.ActorName.V
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.At, who, a.Action, a.TargetID)
+		}
+	})
+}

@@ -1,0 +1,71 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"punchcard/server/app"
+	"punchcard/store"
+)
+
+// Check verifies a file.
+type Check struct {
+	File
+	Rebuild bool `help:"First make the sums that statistics read anew from the ledger. Other writes wait meanwhile."`
+}
+
+// Run verifies; a finding makes the exit code 1.
+func (c *Check) Run() error {
+	var answer struct {
+		OK       bool     `json:"ok"`
+		Findings []string `json:"findings"`
+	}
+	err := c.with(store.Options{MustExist: true, Readers: 1}, func(st *store.Store) (err error) {
+		if c.Rebuild {
+			if err := st.Write(context.Background(), store.Write{Actor: person(0).Actor, Do: (*store.Tx).Recount}); err != nil {
+				return err
+			}
+		}
+		answer.Findings, err = st.Check()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	answer.OK = len(answer.Findings) == 0
+	if err := c.show(&answer, func(w io.Writer) {
+		for _, f := range answer.Findings {
+			fmt.Fprintln(w, f)
+		}
+		if answer.OK {
+			fmt.Fprintln(w, "ok")
+		}
+	}); err != nil {
+		return err
+	}
+	if !answer.OK {
+		fmt.Fprintf(os.Stderr, "%s: %d findings\n", c.DB, len(answer.Findings))
+		os.Exit(1)
+	}
+	return nil
+}
+
+// Version prints the version.
+type Version struct{}
+
+// Run prints the release; a build from a checkout adds its commit.
+func (Version) Run() error {
+	s := app.Version
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, v := range info.Settings {
+			if v.Key == "vcs.revision" {
+				s += "+" + v.Value[:min(12, len(v.Value))]
+			}
+		}
+	}
+	_, err := fmt.Fprintln(Out, "punchcard "+s)
+	return err
+}

@@ -1,0 +1,133 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"punchcard/server/app"
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/store"
+)
+
+// Key groups what is done to keys.
+type Key struct {
+	Create    KeyCreate    `cmd:"" help:"Make a key and print it, once."`
+	List      KeyList      `cmd:"" help:"List the shop's keys, newest first."`
+	Rotate    KeyRotate    `cmd:"" help:"Make a successor and print it, once; the old key lives on for the overlap."`
+	Revoke    KeyRevoke    `cmd:"" help:"End a key from the very next request on."`
+	RevokeAll KeyRevokeAll `cmd:"" help:"End every key of the shop."`
+}
+
+func printKeys(w io.Writer, keys ...store.Key) {
+	now := store.TimeOf(time.Now())
+	fmt.Fprintln(w, "ID\tPREFIX\tCLASS\tNAME\tSTATE\tSCOPES\tLOCATIONS")
+	for _, k := range keys {
+		state := "valid"
+		switch {
+		case k.RevokedAt.Valid:
+			state = "revoked"
+		case k.ExpiresAt.Valid && k.ExpiresAt.V <= now, k.RetiresAt.Valid && k.RetiresAt.V <= now:
+			state = "expired"
+		case k.RetiresAt.Valid:
+			state = "until " + k.RetiresAt.V.String()
+		case k.DisabledByPlanAt.Valid:
+			state = "suspended"
+		}
+		scopes := fmt.Sprint(len(k.Scopes))
+		if len(k.Scopes) == len(store.Scopes) {
+			scopes = "all"
+		}
+		locations := "all"
+		if n := len(k.LocationIDs); n > 0 {
+			locations = fmt.Sprint(n)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Prefix, k.Class, k.Name, state, scopes, locations)
+	}
+}
+
+func printKey(w io.Writer, k store.Key) { printKeys(w, k) }
+
+// create does an operation that makes a key, under limits of keys, and prints
+// the key with its secret.
+func (c OfShop) create(lim app.KeyLimits, op *kernel.Operation, args kernel.Args) error {
+	if err := lim.Check(); err != nil {
+		return err
+	}
+	k, err := do[operation.CreatedKey](c, store.Options{MustExist: true, Limits: lim.Store()}, op, args)
+	if err != nil {
+		return err
+	}
+	return c.show(&k, func(w io.Writer) {
+		printKey(w, k.Key)
+		fmt.Fprintf(w, "\nThe key, shown this once:\n\n%s\n", k.Secret)
+	})
+}
+
+// KeyCreate makes a key.
+type KeyCreate struct {
+	OfShop
+	Name          string   `env:"-" required:"" help:"What the key is for."`
+	Class         string   `env:"-" enum:"api,mcp" default:"api" help:"api or mcp."`
+	Scope         []string `env:"-" help:"Scopes such as cards:read; default: every scope."`
+	Location      []string `env:"-" help:"Restrict the key to these locations."`
+	Expires       *instant `env:"-" placeholder:"WHEN" help:"A time, a number of days such as 90d, or never. Default: never."`
+	app.KeyLimits `group:"Limits:"`
+}
+
+// Run makes it.
+func (c *KeyCreate) Run() (err error) {
+	f := store.KeyFields{Name: store.Given(c.Name), Class: store.Given(c.Class)}
+	if len(c.Scope) > 0 {
+		f.Scopes = store.Given(c.Scope)
+	}
+	if len(c.Location) > 0 {
+		f.LocationIDs = store.Given(c.Location)
+	}
+	if f.ExpiresAt, err = c.Expires.opt("expires"); err != nil {
+		return err
+	}
+	return c.create(c.KeyLimits, operation.CreateKey, kernel.Args{Fields: f})
+}
+
+// KeyList lists keys.
+type KeyList struct{ OfShop }
+
+// Run lists.
+func (c *KeyList) Run() error {
+	return run(c.OfShop, operation.ListKeys, kernel.Args{}, func(w io.Writer, keys operation.List[store.Key]) { printKeys(w, keys.Data...) })
+}
+
+// KeyRotate makes a successor.
+type KeyRotate struct {
+	OfShop
+	ID            string `arg:"" help:"The key's id."`
+	app.KeyLimits `group:"Limits:"`
+}
+
+// Run makes it.
+func (c *KeyRotate) Run() error {
+	return c.create(c.KeyLimits, operation.RotateKey, kernel.Args{Params: on(c.ID)})
+}
+
+// KeyRevoke ends a key.
+type KeyRevoke struct {
+	OfShop
+	ID string `arg:"" help:"The key's id."`
+}
+
+// Run ends it.
+func (c *KeyRevoke) Run() error {
+	return run(c.OfShop, operation.RevokeKey, kernel.Args{Params: on(c.ID)}, printKey)
+}
+
+// KeyRevokeAll ends all keys.
+type KeyRevokeAll struct{ OfShop }
+
+// Run ends them.
+func (c *KeyRevokeAll) Run() error {
+	return run(c.OfShop, operation.RevokeAllKeys, kernel.Args{}, func(w io.Writer, r operation.RevokedKeys) {
+		fmt.Fprintf(w, "%d keys revoked\n", r.Revoked)
+	})
+}

@@ -1,0 +1,104 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/store"
+)
+
+// Location groups what is done to locations.
+type Location struct {
+	Create LocationCreate `cmd:"" help:"Make a location."`
+	List   LocationList   `cmd:"" help:"List the shop's locations, newest first."`
+	SetPin LocationSetPin `cmd:"" help:"Set or take away the staff PIN."`
+}
+
+func printLocations(w io.Writer, locations ...store.Location) {
+	fmt.Fprintln(w, "ID\tNAME\tCITY\tACTIVE\tPIN DEMANDED")
+	for _, l := range locations {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%t\t%t\n", l.ID, l.Name, l.City, l.Active, l.RequireStaffPIN)
+	}
+}
+
+func printLocation(w io.Writer, l store.Location) { printLocations(w, l) }
+
+// LocationCreate makes a location.
+type LocationCreate struct {
+	OfShop
+	Name            string  `env:"-" required:"" help:"Its name."`
+	Address         string  `env:"-" required:"" help:"Street and number."`
+	City            string  `env:"-" required:"" help:"City."`
+	PostalCode      string  `env:"-" required:"" help:"Postal code."`
+	CountryCode     string  `env:"-" required:"" help:"Two letters A-Z."`
+	Lat             float64 `env:"-" help:"Latitude."`
+	Lon             float64 `env:"-" help:"Longitude."`
+	RequireStaffPIN bool    `name:"require-staff-pin" env:"-" help:"Tills ask for the staff PIN."`
+	StaffPIN        *string `name:"staff-pin" env:"-" help:"4 to 8 digits."`
+}
+
+// Run makes it.
+func (c *LocationCreate) Run() error {
+	f := store.LocationFields{StaffPIN: given(c.StaffPIN), LocationPatch: store.LocationPatch{Name: store.Given(c.Name), Address: store.Given(c.Address), City: store.Given(c.City),
+		PostalCode: store.Given(c.PostalCode), CountryCode: store.Given(c.CountryCode), Lat: store.Given(c.Lat), Lon: store.Given(c.Lon), RequireStaffPIN: store.Given(c.RequireStaffPIN)}}
+	return run(c.OfShop, operation.CreateLocation, kernel.Args{Fields: f}, printLocation)
+}
+
+// LocationList lists locations.
+type LocationList struct{ OfShop }
+
+// Run lists.
+func (c *LocationList) Run() error {
+	all, err := pages[store.Location](c.OfShop, operation.ListLocations, 0)
+	if err != nil {
+		return err
+	}
+	return c.show(&all, func(w io.Writer) { printLocations(w, all.Data...) })
+}
+
+// pages reads a list to its end, or to most items where that is not 0.
+func pages[T any](c OfShop, op *kernel.Operation, most int) (all operation.List[T], err error) {
+	err = c.with(store.Options{MustExist: true, Readers: 1}, func(st *store.Store) error {
+		shop, err := st.ResolveShop(c.Shop)
+		if err != nil {
+			return err
+		}
+		k, q := kernel.New(st, kernel.Config{Fields: fieldLimits}), operation.PageQuery{}
+		for {
+			p, err := kernel.Do[store.Page[T]](context.Background(), k, person(shop), op, kernel.Args{Fields: q})
+			if err != nil {
+				return err
+			}
+			all.Data = append(all.Data, p.Data...)
+			if most > 0 && len(all.Data) >= most {
+				all.Data = all.Data[:most]
+				return nil
+			}
+			if !p.NextCursor.Valid {
+				return nil
+			}
+			q.Cursor = store.Given(p.NextCursor.V)
+		}
+	})
+	return all, err
+}
+
+// LocationSetPin sets the PIN.
+type LocationSetPin struct {
+	OfShop
+	ID  string `arg:"" help:"The location."`
+	PIN string `arg:"" optional:"" help:"4 to 8 digits; absent takes the PIN away."`
+}
+
+// Run sets it.
+func (c *LocationSetPin) Run() error {
+	err := run(c.OfShop, operation.SetStaffPIN, kernel.Args{Params: on(c.ID), Fields: operation.StaffPINFields{StaffPIN: store.Given(c.PIN)}}, printLocation)
+	if err != nil {
+		return fmt.Errorf("%s", strings.Replace(err.Error(), "--staff-pin", "PIN", 1))
+	}
+	return nil
+}

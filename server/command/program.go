@@ -1,0 +1,57 @@
+package command
+
+import (
+	"fmt"
+	"io"
+
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/store"
+)
+
+// Program groups the operators' side of programs.
+type Program struct {
+	Update ProgramUpdate `cmd:"" help:"Change what only operators set."`
+	Delete ProgramDelete `cmd:"" help:"Delete a program: its cards are archived, its webhooks go, its ledger stays."`
+}
+
+// ProgramUpdate changes operators' settings.
+type ProgramUpdate struct {
+	OfShop
+	ID            string  `arg:"" help:"The program."`
+	MinSpendCents *number `env:"-" required:"" placeholder:"N" help:"A stamp demands a purchase of at least this; none takes the demand away."`
+}
+
+// Run changes them.
+func (c *ProgramUpdate) Run() error {
+	cents, err := c.MinSpendCents.opt("min-spend-cents")
+	if err != nil {
+		return err
+	}
+	return run(c.OfShop, operation.SetMinSpend, kernel.Args{Params: on(c.ID), Fields: operation.MinSpendFields{MinSpendCents: cents}}, func(w io.Writer, p store.ProgramDetail) {
+		fmt.Fprintf(w, "%s  %s\n", p.ID, p.Name)
+	})
+}
+
+// ProgramDelete deletes a program.
+type ProgramDelete struct {
+	OfShop
+	ID string `arg:"" help:"The program."`
+}
+
+// Run deletes it.
+func (c *ProgramDelete) Run() error { return remove(c.OfShop, operation.DeleteProgram, c.ID) }
+
+// deleted is what a deletion prints as JSON.
+type deleted struct {
+	ID      string `json:"id"`
+	Deleted bool   `json:"deleted"`
+}
+
+// remove does an operation that deletes something.
+func remove(c OfShop, op *kernel.Operation, id string) error {
+	if _, err := do[kernel.None](c, existing, op, kernel.Args{Params: on(id)}); err != nil {
+		return err
+	}
+	return c.show(&deleted{id, true}, func(w io.Writer) { fmt.Fprintf(w, "%s deleted\n", id) })
+}

@@ -1,0 +1,291 @@
+package seed
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	"punchcard/store"
+)
+
+// Clock is a clock that Apply moves, backwards too.
+type Clock interface {
+	Now() time.Time
+	Set(time.Time)
+}
+
+var errLate = errors.New("the database was written to before the seed, or its clock is not the seed's")
+
+// Apply writes the seed into a store whose Options.Now is the clock. The
+// clock's time at the call is the start: Apply sets it to the time of each
+// thing that happens and back to the start at the end, also after an error.
+//
+// The store must be a fresh one to which nothing was written yet, by nobody:
+// its time never runs backwards, so nothing can be older than an earlier
+// write. The origin of the ready line is left empty; see Ready.At. After an
+// error, which has one line per mistake as that of Parse, the store is half
+// filled and of no use.
+func (f *File) Apply(st *store.Store, clock Clock) (*Ready, error) {
+	now := clock.Now()
+	defer clock.Set(now)
+	a := f.application(st, store.TimeOf(now))
+	steps, err := a.plan()
+	if err != nil {
+		return nil, err
+	}
+	if has, err := hasShops(st); err != nil || has {
+		return nil, cmp.Or(err, fmt.Errorf("%s: has shops already; a seed fills an empty database only", st.Path()))
+	}
+	for _, x := range steps {
+		clock.Set(x.at.Std())
+		err := st.Write(context.Background(), store.Write{Do: func(tx *store.Tx) error {
+			if tx.Now != x.at {
+				return errLate
+			}
+			tx.Limits = store.DefaultLimits() // a seed is the same whatever the deployment allows
+			tx.Limits.InstallLinkTTL = st.Limits().InstallLinkTTL
+			return a.write(tx, x.object)
+		}})
+		if errors.Is(err, errLate) {
+			return nil, fmt.Errorf("%s: %w", st.Path(), err)
+		}
+		if err != nil {
+			return nil, a.refusal(err)
+		}
+	}
+	r, err := readyLine(st)
+	if err != nil {
+		return nil, err
+	}
+	r.Refs = map[string]string{}
+	for ref, o := range f.refs {
+		r.Refs[ref] = a.ids[o.self().n]
+	}
+	return r, nil
+}
+
+// application is a seed on its way into one store.
+type application struct {
+	mistakes
+	file  *File
+	st    *store.Store
+	start store.Time
+	ids   []string // public ids, by number of the object
+	keys  []int64  // of shops, and of the tills of locations, by number of the object
+	path  string   // of what is being written
+}
+
+func (f *File) application(st *store.Store, start store.Time) *application {
+	return &application{mistakes: mistakes{source: f.source}, file: f, st: st, start: start, ids: make([]string, len(f.objects)), keys: make([]int64, len(f.objects))}
+}
+
+// write writes one object.
+func (a *application) write(tx *store.Tx, o object) error {
+	a.path = o.self().path
+	return o.write(a, tx)
+}
+
+// refusal returns the error of a write with the line of what was written.
+func (a *application) refusal(err error) error {
+	refused, ok := store.AsError(err)
+	switch {
+	case !ok:
+		a.add(a.path, "")
+		return fmt.Errorf("%v%w", a.err(), err)
+	case len(refused.Details) == 0:
+		a.add(a.path, refused.Message)
+	default:
+		a.details(a.path, refused.Details)
+	}
+	return a.err()
+}
+
+// till returns the till of a location as an actor, and where it is.
+func (a *application) till(l *location) (store.Actor, store.At) {
+	key, _ := a.st.Key(store.KindLocation, a.ids[l.n])
+	return store.Actor{Type: "device", Key: a.keys[l.n]}, store.At{Shop: a.keys[l.shop.n], Location: key, Device: a.keys[l.n]}
+}
+
+// access returns the access to an object's shop.
+func (a *application) access(o object) store.Access {
+	return store.Access{Shop: a.keys[o.self().shop.n]}
+}
+
+// id returns the public id of the object with a ref.
+func (a *application) id(ref string) string { return a.ids[a.file.refs[ref].self().n] }
+
+// idsOf returns the public ids of the objects with the refs.
+func (a *application) idsOf(refs store.Opt[[]string]) (ids store.Opt[[]string]) {
+	for _, ref := range refs.V {
+		ids = store.Given(append(ids.V, a.id(ref)))
+	}
+	return ids
+}
+
+// write makes the shop with its locations, keys and programs.
+func (s *shop) write(a *application, tx *store.Tx) error {
+	tx.Actor = store.Actor{Type: "system"}
+	shop, made, err := tx.CreateShop(s.ShopFields)
+	if err != nil {
+		return err
+	}
+	a.keys[s.n], a.ids[s.n] = shop, made.ID
+	for _, l := range s.Locations {
+		if err := a.write(tx, l); err != nil {
+			return err
+		}
+	}
+	if s == a.file.shops[0] {
+		if err := demoKeys(tx, shop, a.ids[s.Locations[0].n]); err != nil {
+			return err
+		}
+	}
+	for _, k := range s.Keys {
+		if err := a.write(tx, k); err != nil {
+			return err
+		}
+	}
+	for _, g := range s.Programs {
+		if err := a.write(tx, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write makes the location and a till there, in the first one the demo till.
+func (l *location) write(a *application, tx *store.Tx) error {
+	shop := a.access(l).Shop
+	made, err := tx.CreateLocation(shop, store.LocationFields{LocationPatch: l.LocationPatch, StaffPIN: l.StaffPIN})
+	if err != nil {
+		return err
+	}
+	name, token := "Till", ""
+	if l == a.file.shops[0].Locations[0] {
+		name, token = "Demo till", TillToken
+	}
+	d, _, err := tx.CreateDevice(shop, made.ID, name, token)
+	a.ids[l.n] = made.ID
+	a.keys[l.n], _ = a.st.Key(store.KindDevice, d.ID)
+	return err
+}
+
+func (k *key) write(a *application, tx *store.Tx) error {
+	f := k.KeyFields
+	f.Secret = k.Secret.V
+	f.LocationIDs = a.idsOf(k.LocationRefs)
+	made, _, err := tx.CreateKey(a.access(k).Shop, f)
+	a.ids[k.n] = made.ID
+	return err
+}
+
+// write makes the program with its prizes, and publishes it unless it is a
+// draft.
+func (g *program) write(a *application, tx *store.Tx) error {
+	f := g.ProgramFields
+	f.ScopedLocationIDs = a.idsOf(g.ScopedLocationRefs)
+	made, err := tx.CreateProgram(a.access(g), f)
+	if err != nil {
+		return err
+	}
+	a.ids[g.n] = made.ID
+	for _, z := range g.Prizes {
+		a.path = z.path
+		prize, err := tx.AddPrize(a.access(g), made.ID, z.PrizeFields)
+		if err != nil {
+			return err
+		}
+		a.ids[z.n] = prize.ID
+	}
+	if g.MinSpendCents.Set {
+		a.path = join(g.path, "min_spend_cents")
+		if _, err := tx.SetMinSpend(a.access(g).Shop, made.ID, g.MinSpendCents); err != nil {
+			return err
+		}
+	}
+	a.path = g.path
+	if !g.Draft.V {
+		_, err = tx.ProgramAction(a.access(g), made.ID, store.Publish)
+	}
+	return err
+}
+
+// write issues the card, at a counter or over the API, and installs it.
+func (c *card) write(a *application, tx *store.Tx) (err error) {
+	f, program := c.CardFields, a.id(c.Program.V)
+	f.ExpiresAt = c.expiry(a.start)
+	var out store.IssuedCard
+	if c.counter == nil {
+		tx.Actor = store.Actor{Type: "system"}
+		out, err = tx.IssueCard(a.access(c), program, f, store.SourceAPI)
+	} else {
+		var at store.At
+		tx.Actor, at = a.till(c.counter)
+		out, err = tx.IssueAtCounter(at, program, store.CounterFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef})
+		if err == nil && f.ExpiresAt.Set { // no till gives one
+			_, err = tx.UpdateCard(a.access(c), out.ID, store.CardPatch{ExpiresAt: f.ExpiresAt})
+		}
+	}
+	a.ids[c.n] = out.ID
+	if err == nil && c.Installed.Set {
+		a.path = join(c.path, "installed")
+		_, err = tx.Install(path.Base(out.InstallURL), store.InstallFields{Platform: c.Installed})
+	}
+	return err
+}
+
+// write makes the transaction of the activity.
+func (x *activity) write(a *application, tx *store.Tx) (err error) {
+	a.path = join(x.path, x.action)
+	var at store.At
+	if x.reverses == nil {
+		tx.Actor, at = a.till(x.location)
+	} else {
+		tx.Actor, at = a.till(x.reverses.location)
+	}
+	card := ""
+	if x.card != nil {
+		card = a.ids[x.card.n]
+	}
+	var out store.Stamped
+	switch x.action {
+	case "stamp":
+		out, err = tx.Stamp(at, card, store.StampFields{Count: x.Stamp, SpendCents: x.SpendCents, Metadata: x.Metadata})
+	case "redeem":
+		out, err = tx.Redeem(at, card, store.RedeemFields{PrizeID: store.Given(a.ids[x.prize.n]), Metadata: x.Metadata})
+	case "top_up":
+		out, err = tx.TopUp(at, card, store.AmountFields{AmountCents: x.TopUp, Metadata: x.Metadata})
+	case "spend":
+		out, err = tx.Spend(at, card, store.AmountFields{AmountCents: x.Spend, Metadata: x.Metadata})
+	case "use":
+		out, err = tx.Use(at, card, x.Metadata)
+	case "reverse":
+		out, err = tx.Reverse(at, a.ids[x.reverses.n], x.Metadata)
+	}
+	a.ids[x.n] = out.Transaction.ID
+	return err
+}
+
+// lock is the locking of a card.
+type lock struct{ *card }
+
+func (l lock) write(a *application, tx *store.Tx) error {
+	a.path = join(l.path, "locked")
+	tx.Actor = store.Actor{Type: "user", Name: "seed"}
+	_, err := tx.SetCardLocked(a.access(l).Shop, a.ids[l.n], true)
+	return err
+}
+
+func (w *webhook) write(a *application, tx *store.Tx) error {
+	tx.Actor = store.Actor{Type: "user", Name: "seed"}
+	f := w.WebhookFields
+	f.LocationIDs = a.idsOf(w.LocationRefs)
+	f.ProgramIDs = a.idsOf(w.ProgramRefs)
+	tx.CheckedTarget = f.URL.V // the sender checks it at each delivery
+	made, err := tx.CreateWebhook(a.access(w), a.id(w.Program.V), f)
+	a.ids[w.n] = made.ID
+	return err
+}

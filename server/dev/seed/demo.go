@@ -1,0 +1,207 @@
+package seed
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"punchcard/store"
+)
+
+// IDSecret makes the ids of a dev database the same at each start.
+var IDSecret = []byte("punchcard-dev-id")
+
+// The demo shop's credentials are public knowledge, so that a pasted curl
+// works; dev therefore listens on loopback only.
+var (
+	APIKey           = demo("tsk_test_", "demo-key-with-every-scope")
+	RestrictedAPIKey = demo("tsk_test_", "demo-key-of-the-first-location")
+	MCPKey           = demo("tmk_test_", "demo-mcp-key")
+	TillToken        = demo("tdk_test_", "demo-till-at-the-first-location")
+)
+
+// demo pads a readable text to the 43 characters of a real secret.
+func demo(prefix, text string) string {
+	return prefix + text + strings.Repeat("0", 43-len(text))
+}
+
+// Ready is the line that dev prints when it serves.
+type Ready struct {
+	BaseURL          string            `json:"base_url"`
+	Origin           string            `json:"origin"`
+	ShopID           string            `json:"shop_id"`
+	APIKey           string            `json:"api_key"`
+	RestrictedAPIKey string            `json:"restricted_api_key"`
+	MCPKey           string            `json:"mcp_key"`
+	TillToken        string            `json:"till_token"`
+	ProgramIDs       map[string]string `json:"program_ids"`
+	LocationIDs      []string          `json:"location_ids"`
+	// Refs maps the refs of a seed file to public ids; only a seed has any.
+	Refs map[string]string `json:"refs,omitempty"`
+
+	shop int64 `json:"-"`
+}
+
+// Shop is the demo shop's key in the store.
+func (r *Ready) Shop() int64 { return r.shop }
+
+// At is the same of a server at another origin.
+func (r *Ready) At(origin string) *Ready {
+	c := *r
+	c.BaseURL, c.Origin = origin+"/api/public/v1", origin
+	return &c
+}
+
+// Demo makes the demo shop, unless the file has it already, and returns its
+// ready line.
+func Demo(st *store.Store, origin string) (*Ready, error) {
+	r, err := readyLine(st)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		// The demo keys are public knowledge: they must not get into a file
+		// that is somebody's real one.
+		if has, err := hasShops(st); err != nil || has {
+			return nil, cmp.Or(err, fmt.Errorf("%s: was not made by dev, which would add the public demo keys to it; serve it instead", st.Path()))
+		}
+		if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: demoShop}); err != nil {
+			return nil, err
+		}
+		if r, err = readyLine(st); err != nil {
+			return nil, err
+		}
+	}
+	r.LocationIDs = r.LocationIDs[:min(2, len(r.LocationIDs))]
+	return r.At(origin), nil
+}
+
+// hasShops reports whether there is any shop in the store.
+func hasShops(st *store.Store) (has bool, err error) {
+	err = st.View(0, func(v *store.View) error {
+		shops, err := v.Shops()
+		has = len(shops) > 0
+		return err
+	})
+	return has, err
+}
+
+// readyLine tells what is in the shop that has the demo keys, without an
+// origin; nil when there is no such shop.
+func readyLine(st *store.Store) (*Ready, error) {
+	id, _, err := st.Identify(store.Hash(APIKey))
+	if err != nil || id == nil {
+		return nil, err
+	}
+	r := &Ready{APIKey: APIKey, RestrictedAPIKey: RestrictedAPIKey, MCPKey: MCPKey, TillToken: TillToken,
+		ShopID: id.ShopID, ProgramIDs: map[string]string{}, shop: id.Shop}
+	return r, st.View(0, func(v *store.View) error {
+		// Newest first, so that of several of a type the oldest stays.
+		programs, err := all(func(q store.PageQuery) (store.Page[store.Program], error) {
+			return v.Programs(id.Access, store.Opt[string]{}, q)
+		})
+		for _, p := range programs {
+			r.ProgramIDs[p.Type] = p.ID
+		}
+		if err != nil {
+			return err
+		}
+		locations, err := all(func(q store.PageQuery) (store.Page[store.Location], error) { return v.Locations(id.Access, q) })
+		for _, l := range slices.Backward(locations) {
+			r.LocationIDs = append(r.LocationIDs, l.ID)
+		}
+		return err
+	})
+}
+
+// all reads a list to its end.
+func all[T any](page func(store.PageQuery) (store.Page[T], error)) (list []T, err error) {
+	q := store.PageQuery{}
+	for {
+		p, err := page(q)
+		list = append(list, p.Data...)
+		if err != nil || !p.NextCursor.Valid {
+			return list, err
+		}
+		q.Cursor = store.Given(p.NextCursor.V)
+	}
+}
+
+// demoShop is a coffee shop with two locations and a program of every type.
+func demoShop(tx *store.Tx) error {
+	tx.Limits = store.DefaultLimits() // the demo shop is the same whatever the deployment allows
+	shop, _, err := tx.CreateShop(store.ShopFields{Name: store.Given("Caffè Centrale"), Mode: store.Given("test"), Timezone: store.Given("Europe/Rome"), IncludedLocations: store.Given[int64](2)})
+	if err != nil {
+		return err
+	}
+	var first string
+	for i, l := range []store.LocationPatch{
+		{Name: store.Given("Centrale"), Address: store.Given("Via Garibaldi 12"), City: store.Given("Torino"), PostalCode: store.Given("10122"), CountryCode: store.Given("IT"), Lat: store.Given(45.0729), Lon: store.Given(7.6822)},
+		{Name: store.Given("Stazione"), Address: store.Given("Corso Vittorio Emanuele II 58"), City: store.Given("Torino"), PostalCode: store.Given("10121"), CountryCode: store.Given("IT"), Lat: store.Given(45.0621), Lon: store.Given(7.6785)},
+	} {
+		made, err := tx.CreateLocation(shop, store.LocationFields{LocationPatch: l})
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			first = made.ID
+		}
+	}
+	if err := demoKeys(tx, shop, first); err != nil {
+		return err
+	}
+	if _, _, err := tx.CreateDevice(shop, first, "Demo till", TillToken); err != nil {
+		return err
+	}
+	return demoPrograms(tx, store.Access{Shop: shop})
+}
+
+// demoKeys makes the keys of the ready line; first is the location that the
+// restricted one reaches.
+func demoKeys(tx *store.Tx, shop int64, first string) error {
+	for _, k := range []store.KeyFields{
+		{Name: store.Given("Demo key"), Secret: APIKey},
+		{Name: store.Given("Demo key of the first location"), LocationIDs: store.Given([]string{first}), Secret: RestrictedAPIKey},
+		{Name: store.Given("Demo MCP key"), Class: store.Given("mcp"), Secret: MCPKey},
+	} {
+		if _, _, err := tx.CreateKey(shop, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func demoPrograms(tx *store.Tx, a store.Access) error {
+	for _, p := range []struct {
+		f      store.ProgramFields
+		prizes []store.PrizeFields
+	}{
+		{store.ProgramFields{Type: store.Given("standard"), Name: store.Given("Coffee card"), Description: store.Given("Ten coffees, the next one is on us."), Category: store.Given("coffee"),
+			TotalStamps: store.Given[int64](10), RepeatAfterReset: store.Given(true), IconKey: store.Given("coffee")},
+			[]store.PrizeFields{
+				{Threshold: store.Given[int64](5), Name: store.Given("Croissant")},
+				{Threshold: store.Given[int64](10), Name: store.Given("Free coffee")},
+				{Threshold: store.Given[int64](10), Name: store.Given("Slice of cake")},
+			}},
+		{store.ProgramFields{Type: store.Given("private"), Name: store.Given("Regulars"), Category: store.Given("coffee"), TotalStamps: store.Given[int64](10), RepeatAfterReset: store.Given(true), IconKey: store.Given("star")}, nil},
+		{store.ProgramFields{Type: store.Given("discount"), Name: store.Given("Friends, 10% off"), Category: store.Given("coffee"), DiscountPercent: store.Given(10.0)}, nil},
+		{store.ProgramFields{Type: store.Given("access"), Name: store.Given("Reading room"), Category: store.Given("club"), AccessImageURL: store.Given("https://example.com/reading-room.png")}, nil},
+		{store.ProgramFields{Type: store.Given("prepaid"), Name: store.Given("Prepaid card"), Category: store.Given("coffee"), InitialBalanceCents: store.Given[int64](0)}, nil},
+	} {
+		made, err := tx.CreateProgram(a, p.f)
+		if err != nil {
+			return err
+		}
+		for _, z := range p.prizes {
+			if _, err := tx.AddPrize(a, made.ID, z); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.ProgramAction(a, made.ID, store.Publish); err != nil {
+			return err
+		}
+	}
+	return nil
+}

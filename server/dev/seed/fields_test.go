@@ -1,0 +1,139 @@
+package seed
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"punchcard/store"
+)
+
+// everyField uses what the shipped seeds leave alone.
+const everyField = `{
+  "now": "2026-05-18T12:00:00+02:00",
+  "shops": [
+    {"locations": [{"ref": "front", "name": "Front"}]},
+    {
+      "ref": "second", "name": "Second", "mode": "live", "at": "2026-01-01T00:00:00Z", "subscription_state": "past_due",
+      "locations": [{"ref": "north", "name": "North"}, {"ref": "south", "name": "South"}],
+      "programs": [
+        {"ref": "scoped", "type": "private", "name": "Scoped", "total_stamps": 4, "icon_key": "star", "min_spend_cents": 300,
+         "location_scope": "selected_locations", "scoped_location_refs": ["south"],
+         "prizes": [{"ref": "second-option", "threshold": 4, "name": "B", "ordinal": 2}, {"ref": "first-option", "threshold": 3, "name": "A", "ordinal": 1}]},
+        {"ref": "draft", "type": "discount", "name": "Draft", "discount_percent": 12.5, "draft": true}
+      ],
+      "keys": [{"ref": "agent", "class": "mcp", "name": "Agent"},
+               {"ref": "till-key", "scopes": ["cards:read", "cards:read"], "location_refs": ["south", "north"], "expires_at": "2026-06-01T00:00:00Z"}],
+      "cards": [
+        {"ref": "counter", "program": "scoped", "holder_name": "Ann", "at_location": "south", "at": "2026-05-01T08:00:00Z", "expires_in": "10d", "installed": "google"},
+        {"ref": "invited", "program": "scoped", "holder_name": null, "expires_at": "2026-07-01T00:00:00Z"},
+        {"ref": "first-seen", "program": "scoped"},
+        {"ref": "shut", "program": "scoped", "ago": "1d", "locked": true}
+      ],
+      "activity": [
+        {"ago": "2h", "location": "south", "card": "first-seen", "stamp": 4, "spend_cents": 300, "metadata": {"till": 7}},
+        {"ref": "taken", "ago": "1h30m", "location": "south", "card": "first-seen", "redeem": "first-option"},
+        {"ago": "1h30m", "location": "south", "card": "first-seen", "reverse": "taken"},
+        {"ago": "0s", "location": "south", "card": "first-seen", "redeem": "B"}
+      ],
+      "webhooks": [{"ref": "hook", "program": "draft", "url": "https://example.com/in", "events": ["*"], "program_refs": ["draft", "scoped"], "location_refs": ["north"], "payload_version": "v1", "active": false}]
+    }
+  ]
+}`
+
+// TestEveryField: each field that a seed has of its own does what it says.
+func TestEveryField(t *testing.T) {
+	s, err := Parse("every.json", []byte(everyField))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, ready := apply(t, s)
+	id := func(ref string) string {
+		if ready.Refs[ref] == "" {
+			t.Errorf("the ready line has no %s", ref)
+		}
+		return ready.Refs[ref]
+	}
+	if len(ready.ProgramIDs) != 0 || len(ready.LocationIDs) != 1 || ready.LocationIDs[0] != id("front") {
+		t.Errorf("%+v", ready)
+	}
+	shop, err := st.ResolveShop(id("second"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := store.Access{Shop: shop}
+	var got []string
+	add := func(format string, args ...any) { got = append(got, fmt.Sprintf(format, args...)) }
+	if err := st.View(0, func(v *store.View) error {
+		own, _, err := v.OwnShop(a)
+		if err != nil {
+			return err
+		}
+		add("shop %s %s %s", own.Mode, own.SubscriptionState, own.CreatedAt)
+		p, err := v.Program(a, id("scoped"))
+		if err != nil {
+			return err
+		}
+		add("scoped %t %t %t %s,%s", p.Active, p.HasInstalledCards, slices.Equal(p.ScopedLocationIDs, []string{id("south")}), p.Prizes[0].Name, p.Prizes[1].Name)
+		if p, err = v.Program(a, id("draft")); err != nil {
+			return err
+		}
+		add("draft %t %v", p.Active, p.PublishedAt.Valid)
+		w, err := v.Webhook(a, id("draft"), id("hook"))
+		if err != nil {
+			return err
+		}
+		add("hook %s %t %t %t %s", w.PayloadVersion, w.Active, slices.Equal(w.ProgramIDs, []string{id("draft"), id("scoped")}), slices.Equal(w.LocationIDs, []string{id("north")}), w.CreatedAt)
+		for _, ref := range []string{"counter", "invited", "first-seen", "shut"} {
+			c, err := v.Card(a, id(ref))
+			if err != nil {
+				return err
+			}
+			add("%s %s %d made=%s expires=%s installed=%s", ref, c.Status, c.StampsCount, c.CreatedAt, some(c.ExpiresAt), some(c.InstalledAt))
+		}
+		ledger, err := ledgerOf(v, a, id("first-seen"))
+		for _, x := range ledger {
+			add("%s %s prize=%t", x.CreatedAt, x.Type, x.PrizeID.Valid)
+		}
+		if err != nil {
+			return err
+		}
+		keys, err := v.Keys(shop)
+		for _, k := range keys {
+			add("key %s %s %v %d %s", k.Class, k.Prefix, k.Scopes, len(k.LocationIDs), some(k.ExpiresAt))
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"shop live past_due 2026-01-01T00:00:00.000Z",
+		"scoped true true true A,B",
+		"draft false false",
+		"hook v1 false true true 2026-05-18T10:00:00.000Z",
+		"counter active 0 made=2026-05-01T08:00:00.000Z expires=2026-05-28T10:00:00.000Z installed=2026-05-01T08:00:00.000Z",
+		"invited invited 0 made=2026-05-18T10:00:00.000Z expires=2026-07-01T00:00:00.000Z installed=-",
+		"first-seen active 4 made=2026-05-18T08:00:00.000Z expires=- installed=-",
+		"shut locked 0 made=2026-05-17T10:00:00.000Z expires=- installed=-",
+		"2026-05-18T08:00:00.000Z stamp prize=false",
+		"2026-05-18T08:30:00.000Z redemption prize=true",
+		"2026-05-18T08:30:00.000Z reversal prize=true",
+		"2026-05-18T10:00:00.000Z redemption prize=true",
+		"key api tsk_live_ [cards:read] 2 2026-06-01T00:00:00.000Z",
+		"key mcp tmk_live_ [] 0 -",
+	}
+	for i := range got {
+		if strings.HasPrefix(got[i], "key ") { // the rest of the prefix is random
+			f := strings.Fields(got[i])
+			f[2] = f[2][:9]
+			got[i] = strings.Join(f, " ")
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if findings, err := st.Check(); err != nil || len(findings) > 0 {
+		t.Error(findings, err)
+	}
+}

@@ -1,0 +1,191 @@
+package seed
+
+import (
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+// The structs below are the format of a seed file. The wire package reads and
+// describes their fields, which are store.Opt. A field with a list tag is an
+// array of objects, which it does not know: the tags req and max say whether
+// the list must be there, and how long it may be.
+
+// object is one object of a seed file: a pointer to one of these structs.
+type object interface {
+	self() *entry
+	link(*parser)                        // checks and resolves the refs
+	write(*application, *store.Tx) error // writes the object into a store
+}
+
+// entry is what all objects have in common. The doc tag of an embedded entry
+// describes the kind of object.
+type entry struct {
+	n    int    // the object's number in the file, in reading order
+	kind string // such as card
+	path string // such as shops.0.cards.3
+	ref  string // empty when it has none
+	shop *shop  // the shop it belongs to, nil for the file itself
+}
+
+func (e *entry) self() *entry { return e }
+
+// link and write do nothing; most kinds of objects have their own.
+func (e *entry) link(*parser)                        {}
+func (e *entry) write(*application, *store.Tx) error { return nil }
+
+type requiredRef struct {
+	Ref store.Opt[string] `json:"ref" req:"true" min:"1" max:"64" pattern:"^[A-Za-z0-9_.-]+$" doc:"The entry's name in this file: others refer to it by this, and the ready line maps it to the public id. Once in the whole file."`
+}
+
+type optionalRef struct {
+	Ref store.Opt[string] `json:"ref" min:"1" max:"64" pattern:"^[A-Za-z0-9_.-]+$" doc:"The entry's name in this file; the ready line maps it to the public id. Once in the whole file."`
+}
+
+// when is an instant, given in one of two ways.
+type when struct {
+	At  store.Opt[store.Time] `json:"at" doc:"The instant, from 1990 to the start."`
+	Ago store.Opt[string]     `json:"ago" min:"2" max:"30" pattern:"^([0-9]{1,5}d)?([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$" doc:"Instead of at: how long before the start, such as 72h, 21d or 3d4h30m; a day has 24 hours."`
+}
+
+// root is the file itself.
+type root struct {
+	entry  `json:"-"`
+	Schema store.Opt[string]     `json:"$schema" max:"2048" doc:"The address of this schema, for editors."`
+	Now    store.Opt[store.Time] `json:"now" doc:"The start: where the clock stands at first, unless the command line sets it. Default: the real time."`
+	Shops  []*shop               `json:"-" list:"shops" req:"true" max:"100" doc:"The first one has the demo credentials of the ready line, and so mode test."`
+}
+
+type shop struct {
+	entry `json:"-" doc:"A shop. Its locations, programs and keys were made when it was: at the instant of at or ago, by default that of its first card or activity, or the start if it has none."`
+	optionalRef
+	when
+	store.ShopFields
+	Locations []*location `json:"-" list:"locations" req:"true" max:"1000" doc:"The first one is that of the demo till and of the restricted demo key."`
+	Programs  []*program  `json:"-" list:"programs" max:"1000" doc:"In the order in which they were made."`
+	Keys      []*key      `json:"-" list:"keys" max:"100" doc:"Besides the demo keys of the first shop."`
+	Cards     []*card     `json:"-" list:"cards" max:"100000" doc:"In any order."`
+	Webhooks  []*webhook  `json:"-" list:"webhooks" max:"1000" doc:"At most 50 of a shop."`
+	Activity  []*activity `json:"-" list:"activity" max:"1000000" doc:"In any order; of one instant in that of the file."`
+}
+
+type location struct {
+	entry `json:"-" doc:"A site with a till. Fields without a default of their own have that of a made-up address."`
+	requiredRef
+	store.LocationPatch
+	StaffPIN store.Opt[string] `json:"staff_pin" pattern:"^[0-9]{4,8}$" doc:"4 to 8 digits; asked for where require_staff_pin is true. It binds tills, not the activity of this file."`
+}
+
+type program struct {
+	entry `json:"-" doc:"A card template."`
+	requiredRef
+	store.ProgramFields
+	ScopedLocationRefs store.Opt[[]string] `json:"scoped_location_refs" max:"1000" doc:"Required and not empty with selected_locations."`
+	MinSpendCents      store.Opt[int64]    `json:"min_spend_cents" min:"1" max:"100000000" doc:"Stamp programs: what a stamp's purchase must cost at least."`
+	Draft              store.Opt[bool]     `json:"draft" doc:"True leaves the program unpublished; it can have no cards. Default false."`
+	Prizes             []*prize            `json:"-" list:"prizes" max:"100" doc:"The ladder, stamp programs only: at most 3 thresholds of at most 3 options each."`
+}
+
+type prize struct {
+	entry `json:"-" doc:"One option of a stamp program's ladder."`
+	optionalRef
+	store.PrizeFields
+}
+
+type key struct {
+	entry `json:"-" doc:"A further key of the shop. Shops have at most 10 API keys and 5 MCP keys; in the first shop two and one of them are the demo keys."`
+	requiredRef
+	store.KeyFields
+	LocationRefs store.Opt[[]string] `json:"location_refs" min:"1" max:"1000" doc:"The only locations that the key reaches. Default: no restriction."`
+	Secret       store.Opt[string]   `json:"key" pattern:"^t[sm]k_(live|test)_[A-Za-z0-9_-]{43}$" doc:"The whole secret, tsk_ for class api and tmk_ for class mcp, live or test as the shop is. Default: made at random and shown nowhere."`
+}
+
+type card struct {
+	entry `json:"-" doc:"A person's card. Without at and ago it was issued at the instant of its first activity, or at the start if it has none."`
+	requiredRef
+	Program store.Opt[string] `json:"program" req:"true" min:"1" max:"64" doc:"The ref of a program of the same shop that is no draft."`
+	when
+	store.CardFields
+	ExpiresIn  store.Opt[string] `json:"expires_in" min:"2" max:"30" pattern:"^([0-9]{1,5}d)?([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$" doc:"Instead of expires_at: how long after the start, such as 720h or 30d."`
+	AtLocation store.Opt[string] `json:"at_location" min:"1" max:"64" doc:"The ref of the location at whose counter the card was issued, active at once. Default: it was issued over the API, as an invitation."`
+	Installed  store.Opt[string] `json:"installed" enum:"apple,google" doc:"The device family on which the card is installed, as soon as it is issued. Default: it is not."`
+	Locked     store.Opt[bool]   `json:"locked" doc:"True locks the card at the start, after all activity. Default false."`
+
+	counter *location `json:"-"` // nil: the card was issued over the API
+}
+
+type webhook struct {
+	entry `json:"-" doc:"A subscription, made at the start after everything else: it gets what happens from then on. Its secret is random; make a new one by PATCH with rotate_secret."`
+	requiredRef
+	Program store.Opt[string] `json:"program" req:"true" min:"1" max:"64" doc:"The ref of the program in whose path the webhook is addressed."`
+	store.WebhookFields
+	ProgramRefs  store.Opt[[]string] `json:"program_refs" max:"1000" doc:"Only events of these programs. Default: of all."`
+	LocationRefs store.Opt[[]string] `json:"location_refs" max:"1000" doc:"Only events at these locations. Default: at all."`
+}
+
+type activity struct {
+	entry `json:"-" doc:"What happened at a till: at or ago, and exactly one of stamp, redeem, top_up, spend, use and reverse. The rules of the till hold; what it would refuse is an error of the file."`
+	optionalRef
+	when
+	Location   store.Opt[string] `json:"location" min:"1" max:"64" doc:"The ref of the location it happened at. Default: that of the reversed activity, or the shop's only location."`
+	Card       store.Opt[string] `json:"card" min:"1" max:"64" doc:"The ref of the card that was presented. Required but for a reversal, where it follows from the reversed activity."`
+	Stamp      store.Opt[int64]  `json:"stamp" min:"1" max:"100" doc:"So many stamps were given."`
+	SpendCents store.Opt[int64]  `json:"spend_cents" min:"1" max:"100000000" doc:"With stamp: what was bought. Required where the program has min_spend_cents, else not allowed."`
+	Redeem     store.Opt[string] `json:"redeem" min:"1" doc:"A prize of the card's program was redeemed: its ref, or its name where that is the only one of the name."`
+	TopUp      store.Opt[int64]  `json:"top_up" min:"1" max:"100000000" doc:"A prepaid card was topped up by so many cents."`
+	Spend      store.Opt[int64]  `json:"spend" min:"1" max:"100000000" doc:"So many cents of a prepaid card were spent."`
+	Use        store.Opt[bool]   `json:"use" doc:"True: an access or discount card was used."`
+	Reverse    store.Opt[string] `json:"reverse" min:"1" max:"64" doc:"An earlier activity was taken back: its ref."`
+	store.Metadata
+
+	action   string    `json:"-"` // the name of the field that is given, such as stamp
+	location *location `json:"-"`
+	card     *card     `json:"-"` // nil for a reversal that names none
+	prize    *prize    `json:"-"` // the redeemed one
+	reverses *activity `json:"-"` // nil when it is no reversal
+}
+
+// absent are the fields of the store's structs that a seed does not have, and
+// the rule they break: public ids are not known before the seed is applied.
+var absent = map[string]string{
+	"program.scoped_location_ids": "is not a field of a seed; give scoped_location_refs",
+	"key.location_ids":            "is not a field of a seed; give location_refs",
+	"card.send_email":             "is not a field of a seed",
+	"webhook.program_ids":         "is not a field of a seed; give program_refs",
+	"webhook.location_ids":        "is not a field of a seed; give location_refs",
+}
+
+// docs describe fields of the store's structs that have no doc tag.
+var docs = map[string]string{
+	"shop.name":                         "Default My shop.",
+	"shop.mode":                         "Default test.",
+	"shop.timezone":                     "An IANA name, in which statistics count days and hours. Default UTC.",
+	"shop.subscription_state":           "suspended and cancelled refuse requests, not the activity of this file. Default active.",
+	"shop.api_addon":                    "Whether the REST API is open to the shop. Default true.",
+	"shop.mcp_access":                   "Default true.",
+	"shop.grant_expires_at":             "Until when the REST API is open without the add-on.",
+	"shop.included_locations":           "Default 1.",
+	"shop.max_locations":                "Default: no limit.",
+	"shop.max_cards":                    "Live cards at most. Default: no limit.",
+	"location.name":                     "Default Main street.",
+	"location.address":                  "Street and number.",
+	"location.city":                     "Town.",
+	"location.postal_code":              "As it is written in the country.",
+	"location.lat":                      "Degrees north. Default 0.",
+	"location.lon":                      "Degrees east. Default 0.",
+	"location.require_staff_pin":        "Whether tills ask for the staff PIN before each write. Default false.",
+	"program.name":                      "As it is on the card.",
+	"program.type":                      "standard and private are the stamp programs.",
+	"program.logo_url":                  "A picture's address.",
+	"program.default_expire_after_days": "Days after which a card without an expiry of its own expires. Default: never.",
+	"prize.name":                        "What the holder gets.",
+	"key.class":                         "api for the REST API, which is the default, or mcp.",
+	"key.name":                          "Default Key.",
+	"key.scopes":                        "Default: all.",
+	"key.expires_at":                    "After the shop was made. Default: never.",
+	"card.holder_name":                  "The person's name.",
+	"card.holder_email":                 "The person's address; nothing is sent there.",
+}
+
+// limits are the bounds that are settings of a deployment. A seed always has
+// their defaults, so that it is the same content everywhere.
+var limits = wire.Limits{"prize_name": 200, "prize_description": 2000, "localization": 500}

@@ -1,0 +1,160 @@
+package seed
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"punchcard/store"
+)
+
+// dial is a clock that stands where it is set.
+type dial struct{ now time.Time }
+
+func (d *dial) Now() time.Time  { return d.now }
+func (d *dial) Set(t time.Time) { d.now = t }
+
+// seedStart is the start of seeds that name none.
+var seedStart = time.Date(2026, 5, 18, 17, 30, 0, 0, time.UTC)
+
+// bench is an empty store for a seed: time and chance are the same each time.
+func bench(t testing.TB, start time.Time) (*store.Store, *dial) {
+	t.Helper()
+	clock := &dial{start}
+	st, err := store.Open(filepath.Join(t.TempDir(), "seed.db"), store.Options{
+		Now: clock.Now, Rand: rand.NewChaCha8([32]byte{1}), IDSecret: IDSecret, Ephemeral: true, Limits: store.DefaultLimits(), PublicURL: "http://localhost"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return st, clock
+}
+
+// startOf is where the clock stands for a seed.
+func startOf(s *File) time.Time {
+	if s.Now.IsZero() {
+		return seedStart
+	}
+	return s.Now
+}
+
+// apply applies a seed to an empty store.
+func apply(t testing.TB, s *File) (*store.Store, *Ready) {
+	t.Helper()
+	st, clock := bench(t, startOf(s))
+	ready, err := s.Apply(st, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !clock.now.Equal(startOf(s)) {
+		t.Errorf("the clock stands at %s after the seed, which starts at %s", clock.now, startOf(s))
+	}
+	return st, ready
+}
+
+// dump is all of a store that can be seen from outside, a line for each thing:
+// shops, their locations, programs, webhooks, cards with their ledgers, keys
+// and the audit log.
+func dump(t testing.TB, st *store.Store) string {
+	t.Helper()
+	var b strings.Builder
+	if err := st.View(0, func(v *store.View) error {
+		shops, err := v.Shops()
+		if err != nil {
+			return err
+		}
+		for _, shop := range shops {
+			fmt.Fprintf(&b, "shop %+v\n", shop)
+			if err := dumpShop(&b, st, v, shop); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func dumpShop(b *strings.Builder, st *store.Store, v *store.View, shop store.Shop) error {
+	key, _ := st.Key(store.KindShop, shop.ID)
+	a := store.Access{Shop: key}
+	line := func(what string, x any) { fmt.Fprintf(b, "%s %+v\n", what, x) }
+	locations, err := all(func(q store.PageQuery) (store.Page[store.Location], error) { return v.Locations(a, q) })
+	if err != nil {
+		return err
+	}
+	for _, l := range slices.Backward(locations) {
+		line("location", l)
+	}
+	programs, err := all(func(q store.PageQuery) (store.Page[store.Program], error) {
+		return v.Programs(a, store.Opt[string]{}, q)
+	})
+	if err != nil {
+		return err
+	}
+	for _, p := range slices.Backward(programs) {
+		d, err := v.Program(a, p.ID)
+		if err != nil {
+			return err
+		}
+		line("program", d)
+		hooks, err := v.Webhooks(a, p.ID)
+		if err != nil {
+			return err
+		}
+		for _, h := range hooks {
+			line("webhook", h)
+		}
+	}
+	cards, err := all(func(q store.PageQuery) (store.Page[store.Card], error) { return v.Cards(a, store.CardFilter{}, q) })
+	if err != nil {
+		return err
+	}
+	for _, c := range slices.Backward(cards) {
+		line("card", c)
+		ledger, err := ledgerOf(v, a, c.ID)
+		if err != nil {
+			return err
+		}
+		for _, x := range ledger {
+			line("  transaction", x)
+		}
+	}
+	keys, err := v.Keys(key)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		line("key", k)
+	}
+	devices, err := v.Devices(key)
+	if err != nil {
+		return err
+	}
+	for _, d := range devices {
+		line("device", d)
+	}
+	audit, err := all(func(q store.PageQuery) (store.Page[store.AuditRow], error) { return v.AuditLog(key, q) })
+	for _, r := range audit {
+		line("audit", r)
+	}
+	return err
+}
+
+// ledgerOf is a card's transactions, oldest first.
+func ledgerOf(v *store.View, a store.Access, card string) ([]store.Transaction, error) {
+	list, err := all(func(q store.PageQuery) (store.Page[store.Transaction], error) {
+		return v.Transactions(a, store.TransactionFilter{CardID: store.Given(card)}, q)
+	})
+	slices.Reverse(list)
+	return list, err
+}

@@ -1,0 +1,79 @@
+package seed
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"punchcard/store"
+)
+
+// seedSize is the number of cards of the large seed.
+var seedSize = 1000
+
+// largeSeed has ten activities of each card.
+func largeSeed() string {
+	var b strings.Builder
+	b.WriteString(`{"now": "2026-05-18T12:00:00Z", "shops": [{"locations": [{"ref": "here"}],
+		"programs": [{"ref": "p", "type": "standard", "name": "Card", "total_stamps": 10, "icon_key": "cup", "repeat_after_reset": true, "prizes": [{"threshold": 10, "name": "One free"}]}],
+		"cards": [`)
+	for i := range seedSize {
+		fmt.Fprintf(&b, "%s\n{\"ref\": \"c%d\", \"program\": \"p\", \"holder_name\": \"Guest %d\", \"external_ref\": \"guest-%d\"}", comma(i), i, i, i)
+	}
+	b.WriteString(`], "activity": [`)
+	for i := range 10 * seedSize {
+		fmt.Fprintf(&b, "%s\n{\"ago\": \"%dm\", \"card\": \"c%d\", \"stamp\": 1}", comma(i), 12_000-i, i%seedSize)
+	}
+	b.WriteString("]}]}\n")
+	return b.String()
+}
+
+func comma(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return ","
+}
+
+// TestLargeSeed: a seed of that size is there in seconds. The bound is wide,
+// for machines that have other things to do; the time it took is logged.
+func TestLargeSeed(t *testing.T) {
+	text := largeSeed()
+	began := time.Now()
+	s, err := Parse("large.json", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := time.Since(began)
+	st, ready := apply(t, s)
+	took := time.Since(began)
+	t.Logf("%d bytes: read in %s, applied in %s", len(text), read, took-read)
+	if took > 20*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	err = st.View(0, func(v *store.View) error {
+		c, err := v.Card(store.Access{Shop: ready.shop}, ready.Refs[fmt.Sprintf("c%d", seedSize-1)])
+		if err == nil && (c.StampsCount != 10 || c.Status != store.StatusActive) {
+			t.Errorf("%+v", c)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if findings, err := st.Check(); err != nil || len(findings) > 0 {
+		t.Error(findings, err)
+	}
+}
+
+// TestLargeMistake: the place of a mistake at the end is found at once too.
+func TestLargeMistake(t *testing.T) {
+	text := strings.ReplaceAll(largeSeed(), `"stamp": 1}`, `"stamp": 0}`)
+	_, err := Parse("large.json", []byte(text))
+	lines := strings.Split(fmt.Sprint(err), "\n")
+	want := fmt.Sprintf("large.json:%d: shops.0.activity.19.stamp: must be at least 1", 3+seedSize+20)
+	if len(lines) != maxMistakes || lines[maxMistakes-1] != want {
+		t.Errorf("%d lines, the last one %s", len(lines), lines[len(lines)-1])
+	}
+}

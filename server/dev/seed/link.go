@@ -1,0 +1,206 @@
+package seed
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"punchcard/server/operation"
+	"punchcard/store"
+)
+
+// link checks what concerns more than one object, and resolves the refs.
+func (p *parser) link() {
+	refs := p.file.refs
+	for _, o := range p.file.objects {
+		ref := o.self().ref
+		if first, taken := refs[ref]; taken {
+			p.require(false, o, "ref", "%q is taken by %s; a ref is there once in the whole file", ref, first.self().path)
+		} else if ref != "" {
+			refs[ref] = o
+		}
+	}
+	p.secrets = map[string]string{APIKey: "", RestrictedAPIKey: "", MCPKey: ""}
+	first := p.file.shops[0]
+	p.require(first.Mode.Or("test") == "test", first, "mode", "must be test: the first shop has the demo keys, which are test keys")
+	for _, o := range p.file.objects {
+		o.link(p)
+	}
+}
+
+// find returns the object to which a field of o refers, or nil. It is a
+// mistake when that is not a T in the shop of o.
+func find[T object](p *parser, o object, field string, ref store.Opt[string]) (none T) {
+	if !ref.Set {
+		return none
+	}
+	wanted := func() string { return withArticle(reflect.TypeFor[T]().Elem().Name()) }
+	other, known := p.file.refs[ref.V]
+	if !known {
+		p.require(false, o, field, "%q is no ref of this file; it must be that of %s", ref.V, wanted())
+		return none
+	}
+	e := other.self()
+	switch found, ok := other.(T); {
+	case !ok:
+		p.require(false, o, field, "%q is %s, %s; it must be %s", ref.V, withArticle(e.kind), e.path, wanted())
+	case e.shop != o.self().shop:
+		p.require(false, o, field, "%q is %s of another shop, %s", ref.V, wanted(), e.path)
+	default:
+		return found
+	}
+	return none
+}
+
+func withArticle(kind string) string {
+	if kind == "activity" {
+		return "an activity"
+	}
+	return "a " + kind
+}
+
+// findAll checks the refs of a list as find does.
+func findAll[T object](p *parser, o object, field string, refs store.Opt[[]string]) {
+	for i, ref := range refs.V {
+		item := field + "." + strconv.Itoa(i)
+		if slices.Contains(refs.V[:i], ref) {
+			p.require(false, o, item, "%q is in the list twice", ref)
+		} else {
+			find[T](p, o, item, store.Given(ref))
+		}
+	}
+}
+
+// check notes an instant of o that is given in both ways.
+func (w when) check(p *parser, o object) {
+	p.require(!w.At.Set || !w.Ago.Set, o, "ago", "cannot be given beside at")
+}
+
+func (s *shop) link(p *parser) {
+	p.details(s.path, store.CheckTimezone(s.Timezone))
+	s.when.check(p, s)
+}
+
+func (g *program) link(p *parser) {
+	findAll[*location](p, g, "scoped_location_refs", g.ScopedLocationRefs)
+	f := g.ProgramFields
+	f.ScopedLocationIDs = g.ScopedLocationRefs // the rules for ids hold for refs too
+	for _, d := range f.Check(0) {
+		p.add(join(g.path, strings.Replace(d.Field, "scoped_location_ids", "scoped_location_refs", 1)), d.Message)
+	}
+	stamps := store.Stamps(g.Type.V)
+	p.require(stamps || !g.MinSpendCents.Set, g, "min_spend_cents", "does not apply to programs of type %s", g.Type.V)
+	p.require(stamps || len(g.Prizes) == 0, g, "prizes", "do not apply to programs of type %s", g.Type.V)
+}
+
+func (k *key) link(p *parser) {
+	findAll[*location](p, k, "location_refs", k.LocationRefs)
+	for i, scope := range k.Scopes.V {
+		p.require(slices.Contains(store.Scopes, scope), k, "scopes."+strconv.Itoa(i), "must be one of %s", strings.Join(store.Scopes, ", "))
+	}
+	if !k.Secret.Set {
+		return
+	}
+	class, mode := k.Class.Or("api"), k.shop.Mode.Or("test")
+	prefix := map[string]string{"api": "tsk_", "mcp": "tmk_"}[class] + mode + "_"
+	other, taken := p.secrets[k.Secret.V]
+	switch {
+	case taken && other == "":
+		p.require(false, k, "key", "is a demo key of the first shop")
+	case taken:
+		p.require(false, k, "key", "is the key of %s", other)
+	default:
+		p.require(strings.HasPrefix(k.Secret.V, prefix), k, "key", "must begin with %s: the class is %s and the shop is %s", prefix, class, mode)
+	}
+	p.secrets[k.Secret.V] = k.path
+}
+
+func (c *card) link(p *parser) {
+	c.when.check(p, c)
+	g := find[*program](p, c, "program", c.Program)
+	p.require(g == nil || !g.Draft.V, c, "program", "%q is a draft, which has no cards", c.Program.V)
+	c.counter = find[*location](p, c, "at_location", c.AtLocation)
+	p.require(!c.ExpiresAt.Set || !c.ExpiresIn.Set, c, "expires_in", "cannot be given beside expires_at")
+}
+
+func (w *webhook) link(p *parser) {
+	find[*program](p, w, "program", w.Program)
+	findAll[*program](p, w, "program_refs", w.ProgramRefs)
+	findAll[*location](p, w, "location_refs", w.LocationRefs)
+	p.details(w.path, operation.WebhookFields{WebhookFields: w.WebhookFields}.Check(0))
+}
+
+func (x *activity) link(p *parser) {
+	x.when.check(p, x)
+	p.require(x.At.Set || x.Ago.Set, x, "at", "is required, or ago")
+	x.linkAction(p)
+	x.location = find[*location](p, x, "location", x.Location)
+	x.card = find[*card](p, x, "card", x.Card)
+	if x.Reverse.Set {
+		x.linkReversal(p)
+		return
+	}
+	p.require(x.Card.Set, x, "card", "is required")
+	if x.Redeem.Set && x.card != nil {
+		x.linkPrize(p)
+	}
+	if !x.Location.Set {
+		p.require(len(x.shop.Locations) == 1, x, "location", "is required: the shop has several")
+		x.location = x.shop.Locations[0]
+	}
+}
+
+// linkAction sees to it that there is exactly one action.
+func (x *activity) linkAction(p *parser) {
+	for _, action := range []struct {
+		name  string
+		given bool
+	}{{"stamp", x.Stamp.Set}, {"redeem", x.Redeem.Set}, {"top_up", x.TopUp.Set}, {"spend", x.Spend.Set}, {"use", x.Use.Set}, {"reverse", x.Reverse.Set}} {
+		if !action.given {
+			continue
+		}
+		p.require(x.action == "", x, action.name, "cannot be given beside %s", x.action)
+		x.action = action.name
+	}
+	p.require(x.action != "", x, "", "must have one of stamp, redeem, top_up, spend, use and reverse")
+	p.require(!x.Use.Set || x.Use.V, x, "use", "must be true, or left out")
+	p.require(!x.SpendCents.Set || x.Stamp.Set, x, "spend_cents", "is only for a stamp")
+}
+
+// linkReversal checks card and location of a reversal, which are optional,
+// against those of the reversed activity.
+func (x *activity) linkReversal(p *parser) {
+	o := find[*activity](p, x, "reverse", x.Reverse)
+	x.reverses = o
+	if o == nil {
+		return
+	}
+	if o.Reverse.Set {
+		p.require(false, x, "reverse", "%q is a reversal itself", x.Reverse.V)
+		return
+	}
+	p.require(!x.Card.Set || x.Card.V == o.Card.V, x, "card", "must be that of the reversed activity")
+	p.require(!x.Location.Set || !o.Location.Set || x.Location.V == o.Location.V, x, "location", "must be that of the reversed activity")
+}
+
+// linkPrize finds the redeemed prize, which is given by its ref or its name.
+func (x *activity) linkPrize(p *parser) {
+	g, ok := p.file.refs[x.card.Program.V].(*program)
+	if !ok { // a mistake of the card
+		return
+	}
+	named := 0
+	for _, z := range g.Prizes {
+		if z.ref == x.Redeem.V {
+			x.prize = z
+			return
+		}
+		if z.Name.V == x.Redeem.V {
+			x.prize = z
+			named++
+		}
+	}
+	p.require(named > 0, x, "redeem", "%q is neither the ref nor the name of a prize of %s", x.Redeem.V, g.path)
+	p.require(named < 2, x, "redeem", "%q is the name of %d prizes; give the ref of one", x.Redeem.V, named)
+}

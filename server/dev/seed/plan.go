@@ -1,0 +1,149 @@
+package seed
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"punchcard/store"
+)
+
+var (
+	// earliest is before everything in a seed: statistics count in quarter
+	// hours of the shop's zone, and since then every zone's offset is a
+	// multiple of them.
+	earliest = store.TimeOf(time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC))
+	// latest is the end of the years that have four digits.
+	latest = store.TimeOf(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))
+)
+
+// resolve returns the instant that w gives, or otherwise if it gives none.
+func (w when) resolve(start, otherwise store.Time) store.Time {
+	switch {
+	case w.At.Set:
+		return w.At.V
+	case w.Ago.Set:
+		return start - duration(w.Ago.V)
+	}
+	return otherwise
+}
+
+// duration reads a text such as 3d4h30m, whose form was checked, as
+// milliseconds: the longest is more than a time.Duration holds.
+func duration(text string) store.Time {
+	days, rest, ok := strings.Cut(text, "d")
+	if !ok {
+		days, rest = "0", text
+	}
+	n, _ := strconv.ParseInt(days, 10, 64)
+	d, _ := time.ParseDuration(rest) // 0 of nothing
+	return store.Time(n*24*time.Hour.Milliseconds() + d.Milliseconds())
+}
+
+// step is one write of a seed.
+type step struct {
+	at    store.Time
+	order int // among the steps of one instant
+	object
+}
+
+// plan returns the steps of the seed in the order of time. Those of one instant
+// are ordered by kind: what comes before a webhook is queued for none.
+func (a *application) plan() (steps []step, err error) {
+	if a.start < earliest {
+		a.add("now", "the start must not be before 1990")
+		return nil, a.err()
+	}
+	times := make([]store.Time, len(a.file.objects)) // by number of the object
+	for _, s := range a.file.shops {
+		s.resolveTimes(a.start, times)
+	}
+	for _, o := range a.file.objects {
+		at := times[o.self().n]
+		switch o := o.(type) {
+		case *shop:
+			a.checkTime(o, o.when, at, earliest, "must not be before 1990")
+			steps = append(steps, step{at, 1, o})
+		case *card:
+			a.checkTime(o, o.when, at, times[o.shop.n], "is before its shop was made")
+			a.checkExpiry(o, at)
+			steps = append(steps, step{at, 2, o})
+			if o.Locked.V {
+				steps = append(steps, step{a.start, 4, lock{o}})
+			}
+		case *activity:
+			if o.card != nil {
+				a.checkTime(o, o.when, at, times[o.card.n], "is before its card was issued")
+			} else {
+				a.checkTime(o, o.when, at, times[o.shop.n], "is before its shop was made")
+			}
+			r := o.reverses
+			a.require(r == nil || times[r.n] < at || times[r.n] == at && r.n < o.n, o, "reverse", "the reversed activity comes later")
+			steps = append(steps, step{at, 3, o})
+		case *webhook:
+			steps = append(steps, step{a.start, 5, o})
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), a.order-b.order) })
+	return steps, a.err()
+}
+
+// resolveTimes sets the times of the shop, its cards and its activity. Where a
+// card has none it is that of its first activity, and where the shop has none
+// it is that of the first thing in it.
+func (s *shop) resolveTimes(start store.Time, times []store.Time) {
+	for _, c := range s.Cards {
+		times[c.n] = start
+	}
+	first := start
+	for _, x := range s.Activity {
+		times[x.n] = x.when.resolve(start, start)
+		first = min(first, times[x.n])
+		if x.card != nil {
+			times[x.card.n] = min(times[x.card.n], times[x.n])
+		}
+	}
+	for _, c := range s.Cards {
+		times[c.n] = c.when.resolve(start, times[c.n])
+		first = min(first, times[c.n])
+	}
+	times[s.n] = s.when.resolve(start, first)
+}
+
+// checkTime notes an instant that is out of bounds. One that is resolved from
+// others is out of bounds only where they are.
+func (a *application) checkTime(o object, w when, t, from store.Time, rule string) {
+	field := "at"
+	if w.Ago.Set {
+		field = "ago"
+	}
+	switch {
+	case !w.At.Set && !w.Ago.Set:
+	case t > a.start:
+		a.require(false, o, field, "is after the start, %s", a.start)
+	case t < from:
+		a.require(false, o, field, "%s", rule)
+	default:
+		a.require(t >= earliest, o, field, "must not be before 1990")
+	}
+}
+
+// expiry returns when the card expires by its own fields.
+func (c *card) expiry(start store.Time) store.Opt[store.Time] {
+	if c.ExpiresIn.Set {
+		return store.Given(start + duration(c.ExpiresIn.V))
+	}
+	return c.ExpiresAt
+}
+
+func (a *application) checkExpiry(c *card, issued store.Time) {
+	field := "expires_at"
+	if c.ExpiresIn.Set {
+		field = "expires_in"
+	}
+	expiry := c.expiry(a.start)
+	a.require(!expiry.Set || expiry.V > issued, c, field, "must be after the card was issued, %s", issued)
+	a.require(expiry.V <= latest, c, field, "must not be after the year 9999")
+}

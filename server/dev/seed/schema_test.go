@@ -1,0 +1,125 @@
+package seed
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// TestSeedSchema: the published schema is the one of the code.
+func TestSeedSchema(t *testing.T) {
+	golden(t, filepath.Join(seedFolder, "seed.schema.json"), Schema())
+}
+
+// TestSchemaDescribesAll: an editor has words for each field.
+func TestSchemaDescribesAll(t *testing.T) {
+	var schema struct {
+		Defs map[string]struct {
+			Description string
+			Properties  map[string]struct{ Description string }
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(Schema(), &schema); err != nil {
+		t.Fatal(err)
+	}
+	if len(schema.Defs) != 8 {
+		t.Errorf("%d kinds of objects", len(schema.Defs))
+	}
+	for kind, d := range schema.Defs {
+		if d.Description == "" || len(d.Properties) < 5 {
+			t.Errorf("%s: %q, %d fields", kind, d.Description, len(d.Properties))
+		}
+		for name, p := range d.Properties {
+			if p.Description == "" {
+				t.Errorf("%s.%s has no description", kind, name)
+			}
+		}
+	}
+}
+
+// compiled is the schema in the hands of a validator that is not ours, and a
+// check of a seed's text against it.
+func compiled(t *testing.T) func(text []byte) error {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("seed.schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("seed.schema.json") // also holds it to the draft's own schema
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(text []byte) error {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			return err
+		}
+		return schema.Validate(doc)
+	}
+}
+
+func TestSeedsMeetTheSchema(t *testing.T) {
+	valid := compiled(t)
+	for _, name := range seedNames {
+		raw, err := os.ReadFile(filepath.Join(seedFolder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := valid(raw); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := valid([]byte(soundSeed)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSchemaRefuses: mistakes that an editor can show before anything runs.
+func TestSchemaRefuses(t *testing.T) {
+	valid := compiled(t)
+	for _, c := range []struct{ old, new string }{
+		{`"name": "Tern",`, `"name": "Tern", "colour": "red",`},
+		{`"total_stamps": 5,`, `"total_stamps": 1001,`},
+		{`"total_stamps": 5,`, `"total_stamps": "5",`},
+		{`"icon_key": "cup",`, `"icon_key": "cup", "scoped_location_ids": [],`},
+		{`"icon_key": "cup",`, `"icon_key": "cup", "min_spend_cents": 0,`},
+		{`"ref": "cat", `, ``},
+		{`"ref": "cat"`, `"ref": "a cat"`},
+		{`"ref": "cat"`, `"ref": "cat", "send_email": true`},
+		{`"ref": "cat"`, `"ref": "cat", "installed": "nokia"`},
+		{`"ref": "cat"`, `"ref": "cat", "ago": "1d", "at": "2026-05-01T00:00:00Z"`},
+		{`"ref": "cat"`, `"ref": "cat", "expires_in": "1d", "expires_at": "2026-06-01T00:00:00Z"`},
+		{`"1234"`, `"12"`},
+		{`"stamp": 3`, `"stamp": 3, "use": true`},
+		{`, "stamp": 3`, ``},
+		{`"stamp": 3`, `"stamp": null`},
+		{`"ago": "20d", `, ``},
+		{`"ago": "20d"`, `"ago": "20 days"`},
+		{`"ago": "20d"`, `"ago": "20d", "at": "2026-05-01T00:00:00Z"`},
+		{`"now": "2026-05-18T12:00:00Z"`, `"now": "noon"`},
+		{`"locations": [{"ref": "far", "name": "Far"}]`, `"locations": []`},
+		{`"locations": [{"ref": "far", "name": "Far"}],`, ``},
+		{`["card.added"]`, `[]`},
+	} {
+		text := strings.Replace(soundSeed, c.old, c.new, 1)
+		if text == soundSeed {
+			t.Errorf("%s is not in the sound seed", c.old)
+		}
+		if err := valid([]byte(text)); err == nil {
+			t.Errorf("%s: the schema lets it pass", c.new)
+		}
+		if err := try(t, text); err == nil {
+			t.Errorf("%s: the reader lets it pass", c.new)
+		}
+	}
+}

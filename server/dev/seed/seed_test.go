@@ -1,0 +1,377 @@
+package seed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"punchcard/store"
+)
+
+var update = flag.Bool("update", false, "write the golden files of the seeds and their schema anew")
+
+var seedFolder = filepath.Join("..", "..", "..", "testdata", "seeds")
+
+var seedNames = []string{"coffee-shop.json", "gym.json", "bakery.json"}
+
+func readSeed(t testing.TB, name string) *File {
+	t.Helper()
+	s, err := Read(filepath.Join(seedFolder, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// golden compares text with a file of testdata.
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := strings.Split(string(got), "\n"), strings.Split(string(want), "\n"); !slices.Equal(a, b) {
+		for i := range max(len(a), len(b)) {
+			if i >= len(a) || i >= len(b) || a[i] != b[i] {
+				t.Fatalf("%s:%d differs (see -update):\n got  %.300s\n want %.300s", path, i+1, slices.Concat(a, []string{""})[min(i, len(a))], slices.Concat(b, []string{""})[min(i, len(b))])
+			}
+		}
+	}
+}
+
+// TestSeeds: what each of the shipped seeds comes to, card by card.
+func TestSeeds(t *testing.T) {
+	for _, name := range seedNames {
+		t.Run(name, func(t *testing.T) {
+			s := readSeed(t, name)
+			st, ready := apply(t, s)
+			findings, err := st.Check()
+			if err != nil || len(findings) > 0 {
+				t.Error(findings, err)
+			}
+			golden(t, filepath.Join("testdata", strings.TrimSuffix(name, ".json")+".golden"), []byte(account(t, st, s, ready)))
+		})
+	}
+}
+
+// account lists a seed's first shop as its refs know it: programs, then cards
+// with status, stamps, balance and ledger.
+func account(t *testing.T, st *store.Store, s *File, ready *Ready) string {
+	t.Helper()
+	var b strings.Builder
+	a := store.Access{Shop: ready.shop}
+	names := map[string]string{}
+	for ref, id := range ready.Refs {
+		names[id] = ref
+	}
+	shop := s.shops[0]
+	if err := st.View(0, func(v *store.View) error {
+		fmt.Fprintf(&b, "%d locations, %d programs, %d cards\n", len(ready.LocationIDs), len(shop.Programs), len(shop.Cards))
+		for _, g := range shop.Programs {
+			p, err := v.Program(a, ready.Refs[g.ref])
+			if err != nil {
+				return err
+			}
+			hooks, err := v.Webhooks(a, p.ID)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&b, "program %s %s active=%t prizes=%d webhooks=%d made=%s\n", g.ref, p.Type, p.Active, len(p.Prizes), len(hooks), p.CreatedAt)
+		}
+		// Oldest first; a card without a ref holds what went over a full one.
+		cards, err := all(func(q store.PageQuery) (store.Page[store.Card], error) { return v.Cards(a, store.CardFilter{}, q) })
+		if err != nil {
+			return err
+		}
+		for _, d := range slices.Backward(cards) {
+			fmt.Fprintf(&b, "card %q %s %s stamps=%d balance=%s made=%s expires=%s installed=%t\n", names[d.ID], d.HolderName.V, d.Status, d.StampsCount, some(d.CurrentValue), d.CreatedAt, some(d.ExpiresAt), d.InstalledAt.Valid)
+			ledger, err := ledgerOf(v, a, d.ID)
+			if err != nil {
+				return err
+			}
+			for _, x := range ledger {
+				fmt.Fprintf(&b, "  %s %s at %s stamps=%s value=%s reversed=%t\n", x.CreatedAt, x.Type, names[x.LocationID], some(x.StampsDelta), some(x.ValueDelta), x.ReversedAt.Valid)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func some[T any](n store.Null[T]) string {
+	if !n.Valid {
+		return "-"
+	}
+	return fmt.Sprint(n.V)
+}
+
+// TestLedgerIsTheActivity holds the ledger against the file itself, read anew
+// by other means: each activity is there at its time, with its amount.
+func TestLedgerIsTheActivity(t *testing.T) {
+	for _, name := range seedNames {
+		raw, err := os.ReadFile(filepath.Join(seedFolder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file struct {
+			Shops []struct {
+				Activity []struct {
+					At, Ago, Ref, Card, Location, Redeem, Reverse string
+					Stamp, Spend                                  int64
+					TopUp                                         int64 `json:"top_up"`
+					Use                                           bool
+				}
+			}
+		}
+		if err := json.Unmarshal(raw, &file); err != nil {
+			t.Fatal(err)
+		}
+		s := readSeed(t, name)
+		st, ready := apply(t, s)
+		type row struct{ card, kind, at string }
+		want, amounts := map[row]int{}, map[string]int64{}
+		cards := map[string]string{}
+		for _, x := range file.Shops[0].Activity {
+			at := x.At
+			if x.Ago != "" {
+				at = startOf(s).Add(-durationOf(t, x.Ago)).UTC().Format(time.RFC3339)
+			}
+			cards[x.Ref] = x.Card
+			if x.Reverse != "" {
+				x.Card = cards[x.Reverse]
+			}
+			kind := "use"
+			switch {
+			case x.Stamp > 0:
+				kind = "stamp"
+			case x.TopUp > 0:
+				kind = "topup"
+			case x.Spend > 0:
+				kind = "spend"
+			case x.Redeem != "":
+				kind = "redemption"
+			case x.Reverse != "":
+				kind = "reversal"
+			}
+			want[row{x.Card, kind, at}]++
+			amounts[kind] += x.Stamp + x.TopUp - x.Spend
+		}
+		got, booked := map[row]int{}, map[string]int64{}
+		if err := st.View(0, func(v *store.View) error {
+			a := store.Access{Shop: ready.shop}
+			for _, c := range s.shops[0].Cards {
+				lookup, err := v.Lookup(store.At{Shop: ready.shop}, ready.Refs[c.ref])
+				if err != nil {
+					return err
+				}
+				chain := []string{lookup.Card.ID}
+				for _, e := range lookup.EarlierCards {
+					chain = append(chain, e.ID)
+				}
+				for i, id := range append(chain, ready.Refs[c.ref]) {
+					if i == len(chain) && slices.Contains(chain, id) {
+						break // the first card is still among those in use
+					}
+					ledger, err := ledgerOf(v, a, id)
+					if err != nil {
+						return err
+					}
+					for _, x := range ledger {
+						kind := strings.NewReplacer("access", "use", "discount", "use").Replace(x.Type)
+						// An overflow is one activity and two rows.
+						got[row{c.ref, kind, x.CreatedAt.Std().Format(time.RFC3339)}] = 1
+						if kind != "reversal" && kind != "redemption" {
+							booked[kind] += x.StampsDelta.V + x.ValueDelta.V
+						}
+					}
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for r := range want {
+			if got[r] != want[r] {
+				t.Errorf("%s: %v is %d times in the file and %d times in the ledger", name, r, want[r], got[r])
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%s: %d rows, %d activities", name, len(got), len(want))
+		}
+		for kind, n := range booked {
+			if amounts[kind] != n {
+				t.Errorf("%s: %s comes to %d, in the file to %d", name, kind, n, amounts[kind])
+			}
+		}
+	}
+}
+
+// duration reads days as 24 hours each.
+func durationOf(t *testing.T, text string) time.Duration {
+	t.Helper()
+	days, rest, ok := strings.Cut(text, "d")
+	if !ok {
+		days, rest = "0", text
+	}
+	if rest == "" {
+		rest = "0s"
+	}
+	var n int64
+	if _, err := fmt.Sscan(days, &n); err != nil {
+		t.Fatal(err)
+	}
+	d, err := time.ParseDuration(rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d + time.Duration(n)*24*time.Hour
+}
+
+// TestReadyLine: the demo credentials open the seed's first shop, and refs are
+// public ids.
+func TestReadyLine(t *testing.T) {
+	s := readSeed(t, "bakery.json")
+	st, ready := apply(t, s)
+	id, _, err := st.Identify(store.Hash(APIKey))
+	if err != nil || id == nil || id.ShopID != ready.ShopID || ready.Refs["hearth-and-rye"] != ready.ShopID {
+		t.Fatalf("%+v %v", id, err)
+	}
+	if restricted, _, err := st.Identify(store.Hash(RestrictedAPIKey)); err != nil || !slices.Equal(restricted.LocationIDs, ready.LocationIDs[:1]) {
+		t.Errorf("%+v %v", restricted, err)
+	}
+	till, err := st.IdentifyTill(store.Hash(TillToken))
+	if err != nil || st.ID(store.KindLocation, till.Location) != ready.LocationIDs[0] || till.PINRequired {
+		t.Errorf("%+v %v", till, err)
+	}
+	if mcp, _, err := st.Identify(store.Hash(MCPKey)); err != nil || mcp == nil || mcp.Class != "mcp" {
+		t.Errorf("%+v %v", mcp, err)
+	}
+	if want := []string{ready.Refs["market"], ready.Refs["station"]}; !slices.Equal(ready.LocationIDs, want) {
+		t.Errorf("locations %v, want %v", ready.LocationIDs, want)
+	}
+	if len(ready.ProgramIDs) != 2 || ready.ProgramIDs["prepaid"] != ready.Refs["bread-account"] || ready.ProgramIDs["standard"] != ready.Refs["loaf-card"] {
+		t.Errorf("programs %v", ready.ProgramIDs)
+	}
+	for ref, id := range ready.Refs {
+		if len(id) != 30 {
+			t.Errorf("%s is %q", ref, id)
+		}
+	}
+	// The card is good at the till by what the ready line calls it.
+	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "device", Key: till.Device}, Do: func(tx *store.Tx) error {
+		_, err := tx.TopUp(till.At, ready.Refs["bread-01"], store.AmountFields{AmountCents: store.Given[int64](100)})
+		return err
+	}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPINAndKeys: what no listing shows.
+func TestPINAndKeys(t *testing.T) {
+	s := readSeed(t, "gym.json")
+	st, ready := apply(t, s)
+	k, _, err := st.Identify(store.Hash(s.shops[0].Keys[0].Secret.V))
+	if err != nil || k == nil || k.KeyID != ready.Refs["turnstile"] || !slices.Equal(k.Scopes, []string{"cards:read"}) || !slices.Equal(k.LocationIDs, ready.LocationIDs) {
+		t.Errorf("%+v %v", k, err)
+	}
+	s = readSeed(t, "bakery.json")
+	// The second till's token is random: its location shows by a till of ours.
+	st, ready = apply(t, s)
+	token := ""
+	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "dev"}, Do: func(tx *store.Tx) (err error) {
+		_, token, err = tx.CreateDevice(ready.shop, ready.LocationIDs[1], "Ours", "")
+		return err
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	till, err := st.IdentifyTill(store.Hash(token))
+	if err != nil || !till.PINRequired || !store.CheckPIN("4711", till.PIN) {
+		t.Errorf("%+v %v", till, err)
+	}
+}
+
+// TestSameAgain: a seed gives the same store each time, byte for byte of what
+// can be seen from outside, and is not used up.
+func TestSameAgain(t *testing.T) {
+	for _, name := range seedNames {
+		s := readSeed(t, name)
+		first, r1 := apply(t, s)
+		second, r2 := apply(t, s)
+		third, _ := apply(t, readSeed(t, name))
+		a := dump(t, first)
+		if a != dump(t, second) || a != dump(t, third) || fmt.Sprint(r1) != fmt.Sprint(r2) {
+			t.Errorf("%s: twice the same seed, two stores", name)
+		}
+		if strings.Count(a, "\n") < 200 {
+			t.Errorf("%s: the comparison sees too little:\n%s", name, a)
+		}
+	}
+}
+
+// TestNothingIsQueued: what a seed tells of the past goes to no webhook.
+func TestNothingIsQueued(t *testing.T) {
+	s := readSeed(t, "coffee-shop.json")
+	st, ready := apply(t, s)
+	err := st.View(0, func(v *store.View) error {
+		log, err := v.Deliveries(store.Access{Shop: ready.shop}, ready.Refs["coffee-card"], ready.Refs["till-feed"], store.DeliveriesQuery{})
+		if len(log) > 0 {
+			t.Errorf("%d deliveries", len(log))
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSeedNeedsAFreshStore: neither over other content nor behind the time of
+// an earlier write.
+func TestSeedNeedsAFreshStore(t *testing.T) {
+	s := readSeed(t, "gym.json")
+	st, clock := bench(t, s.Now)
+	if _, err := Demo(st, "http://localhost"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(st, clock); err == nil || !strings.HasSuffix(err.Error(), ": has shops already; a seed fills an empty database only") {
+		t.Error(err)
+	}
+	st, clock = bench(t, s.Now)
+	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "dev"}, Do: (*store.Tx).Probe}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(st, clock); !errors.Is(err, errLate) || !clock.now.Equal(s.Now) {
+		t.Error(err)
+	}
+}
+
+// TestReadFaults: a file that is not there, and one that is too large.
+func TestReadFaults(t *testing.T) {
+	if _, err := Read(filepath.Join(t.TempDir(), "none.json")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	path := filepath.Join(t.TempDir(), "large.json")
+	if err := os.WriteFile(path, []byte(`{"shops": []}`+strings.Repeat(" ", maxSize)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); err == nil || err.Error() != path+":1: $: must be at most 16 MiB" {
+		t.Error(err)
+	}
+}

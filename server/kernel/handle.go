@@ -1,0 +1,94 @@
+package kernel
+
+import (
+	"net/http"
+
+	"github.com/julienschmidt/httprouter"
+
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+// Handle adds a route that binds no operation. It is observed as the others
+// are.
+func (k *Kernel) Handle(r *httprouter.Router, method, pattern string, h httprouter.Handle) {
+	k.routes = append(k.routes, method+" "+pattern)
+	if k.conf.Observe == nil && !k.conf.AccessLog {
+		r.Handle(method, pattern, h)
+		return
+	}
+	r.Handle(method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+		s := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		end := k.observe(w, r, pattern)
+		h(s, r, p)
+		end(s.status, "")
+	})
+}
+
+// statusWriter remembers the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (s *statusWriter) WriteHeader(status int) {
+	s.status = status
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// Handler is a handler with the API's rules for bodies and errors
+// but no caller and no idempotency key. B is the struct of its body.
+type Handler[B, R any] struct {
+	Status int       // of a success; with 204 there is no body
+	Mode   wire.Mode // how null and absence in the body are read
+	Limit  int64     // bytes of the body; 0: MaxBody
+	Do     func(*http.Request, httprouter.Params, B) (R, error)
+}
+
+// Handle returns the handler.
+func (h Handler[B, R]) Handle(k *Kernel) httprouter.Handle {
+	if h.Limit == 0 {
+		h.Limit = MaxBody
+	}
+	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+		id := k.requestID(w)
+		setSecurityHeaders(w.Header())
+		out, err := h.answer(k, w, r, p)
+		switch {
+		case err != nil:
+			e := AsError(err, StatusOf)
+			if e.Status >= 500 {
+				k.conf.Log.Error("request failed", "request_id", id, "method", r.Method, "path", r.URL.Path, "error", err)
+			}
+			k.sendError(w, e)
+		case h.Status == http.StatusNoContent:
+			send(w, h.Status, nil)
+		default:
+			send(w, h.Status, wire.Append(nil, &out))
+		}
+	}
+}
+
+func (h Handler[B, R]) answer(k *Kernel, w http.ResponseWriter, r *http.Request, p httprouter.Params) (out R, err error) {
+	var raw []byte
+	if r.Method == http.MethodPost || r.Method == http.MethodPatch || r.Method == http.MethodPut {
+		if raw, err = readBody(w, r, h.Limit); err != nil {
+			return out, err
+		}
+	}
+	if err := isJSON(r, raw); err != nil {
+		return out, err
+	}
+	b := new(B)
+	details := wire.DecodeBody(raw, b, h.Mode, k.conf.Fields)
+	if c, ok := any(*b).(Checker); ok {
+		details = wire.Join(details, c.Check(k.st.Now())...)
+	}
+	if details != nil {
+		return out, store.Invalid(details...)
+	}
+	return h.Do(r, p, *b)
+}

@@ -1,0 +1,55 @@
+package kernel
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"strings"
+)
+
+// StyleSource returns what a content security policy calls the first style
+// element of a page or a template: the hash of its text, so that a browser
+// accepts no other style, of an element or an attribute.
+func StyleSource(page string) string {
+	_, rest, _ := strings.Cut(page, "<style>")
+	css, _, _ := strings.Cut(rest, "</style>")
+	sum := sha256.Sum256([]byte(css))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+const closedPolicy = "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// Header values that many answers share. They are never changed.
+var (
+	jsonType   = []string{"application/json"}
+	noStore    = []string{"no-store"}
+	noSniff    = []string{"nosniff"}
+	noReferrer = []string{"no-referrer"}
+	closed     = []string{closedPolicy}
+)
+
+// setSecurityHeaders sets the headers that stop a browser from loading anything
+// for an answer, from framing it, and from telling others its address. Answers
+// that only the bearer of a key gets can do without: no browser asks for them by
+// itself.
+func setSecurityHeaders(h http.Header) {
+	h["X-Content-Type-Options"], h["Referrer-Policy"], h["Content-Security-Policy"] = noSniff, noReferrer, closed
+}
+
+// SecurityHeaders sets the security headers on every answer of a handler.
+func SecurityHeaders(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		setSecurityHeaders(w.Header())
+		h.ServeHTTP(w, r)
+	})
+}
+
+// setPageHeaders sets the headers of a page that has no script, and of style
+// only the elements with the sources given.
+func setPageHeaders(h http.Header, contentType string, styles ...string) {
+	setSecurityHeaders(h)
+	h.Set("Content-Type", contentType)
+	if len(styles) > 0 {
+		h.Set("Content-Security-Policy", closedPolicy+"; style-src "+strings.Join(styles, " "))
+	}
+}

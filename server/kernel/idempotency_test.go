@@ -1,0 +1,167 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"punchcard/store"
+)
+
+func keyOf(scope int64, value string) store.IdempotencyKey {
+	return store.NewIdempotencyKey(scope, value, "POST", "/x", nil)
+}
+
+func TestCallsWithOneKeyTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newInFlight(30 * time.Second)
+		var inside, most, entered atomic.Int64
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				leave, err := c.enter(t.Context(), keyOf(1, "k"))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := inside.Add(1); n > most.Load() {
+					most.Store(n)
+				}
+				entered.Add(1)
+				synctest.Wait()
+				inside.Add(-1)
+				leave()
+			})
+		}
+		wg.Wait()
+		if most.Load() != 1 || entered.Load() != 50 {
+			t.Errorf("%d at once, %d in all", most.Load(), entered.Load())
+		}
+		if len(c.busy) != 0 {
+			t.Errorf("%d keys are left", len(c.busy))
+		}
+	})
+}
+
+func TestOtherKeysDoNotWait(t *testing.T) {
+	c := newInFlight(0)
+	for _, key := range []store.IdempotencyKey{keyOf(1, "k"), keyOf(2, "k"), keyOf(1, "l")} {
+		leave, err := c.enter(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer leave()
+	}
+	// Another body has the same key: it must wait to learn of the conflict.
+	if _, err := c.enter(t.Context(), store.NewIdempotencyKey(1, "k", "PATCH", "/y", []byte("{}"))); err == nil {
+		t.Error("entered")
+	}
+}
+
+func TestWaitEndsInAConflict(t *testing.T) {
+	c := newInFlight(time.Millisecond)
+	leave, err := c.enter(t.Context(), keyOf(1, "k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.enter(t.Context(), keyOf(1, "k"))
+	var p *Error
+	if !errors.As(err, &p) || StatusOf(p.Code) != http.StatusConflict || p.Code != store.IdempotencyConflict {
+		t.Errorf("%v", err)
+	}
+	leave()
+	if leave, err = c.enter(t.Context(), keyOf(1, "k")); err != nil {
+		t.Fatal(err)
+	}
+	leave()
+}
+
+// TestWaitIsNotRestarted: a call that others overtake again and again does not
+// start its wait again.
+func TestWaitIsNotRestarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newInFlight(30 * time.Second)
+		began := time.Now()
+		leave, err := c.enter(t.Context(), keyOf(1, "k"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := make(chan time.Duration, 10)
+		for range 10 {
+			go func() {
+				leave, err := c.enter(t.Context(), keyOf(1, "k"))
+				if err != nil {
+					refused <- time.Since(began)
+					return
+				}
+				<-time.After(20 * time.Second) // its own turn
+				leave()
+				refused <- 0
+			}()
+		}
+		<-time.After(20 * time.Second)
+		leave()
+		turns := 0
+		for range 10 {
+			switch d := <-refused; d {
+			case 0:
+				turns++
+			case 30 * time.Second:
+			default:
+				t.Errorf("refused after %s", d)
+			}
+		}
+		if turns != 1 {
+			t.Errorf("%d turns", turns)
+		}
+	})
+}
+
+func TestWaitEndsWithItsRequest(t *testing.T) {
+	c := newInFlight(time.Minute)
+	leave, err := c.enter(t.Context(), keyOf(1, "k"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.enter(ctx, keyOf(1, "k")); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestIdempotencyKey(t *testing.T) {
+	for _, c := range []struct {
+		values []string
+		code   string
+	}{
+		{nil, ""}, {[]string{"k"}, ""}, {[]string{strings.Repeat("é", 10)}, ""}, {[]string{" "}, ""},
+		{[]string{""}, "too_short"}, {[]string{strings.Repeat("k", 11)}, "too_long"}, {[]string{strings.Repeat("é", 11)}, "too_long"},
+		{[]string{"k", "k"}, "invalid_value"}, {[]string{"", ""}, "invalid_value"}, {[]string{strings.Repeat("k", 11), "k"}, "invalid_value"},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/x", nil)
+		if c.values != nil {
+			r.Header["Idempotency-Key"] = c.values
+		}
+		in := &request{r: r, rt: &Route{Method: http.MethodPost}, maxKey: 10}
+		key, err := in.IdempotencyKey()
+		if c.code == "" {
+			if err != nil || (key == nil) != (c.values == nil) || key != nil && key.Value != c.values[0] {
+				t.Errorf("%q: %v, %v", c.values, key, err)
+			}
+			continue
+		}
+		e, ok := store.AsError(err)
+		if !ok || e.Code != store.ValidationFailed || len(e.Details) != 1 || e.Details[0].Field != "Idempotency-Key" || e.Details[0].Code != c.code {
+			t.Errorf("%q: %v", c.values, err)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package openapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"punchcard/server/wire"
+)
+
+// Curl returns a sample request of an operation, as a command for a POSIX
+// shell. The shell variable KEY holds the key, and variables such as CARD_ID
+// the ids.
+func (d *Document) Curl(o *Operation) string {
+	lines := []string{`curl -H "Authorization: Bearer $KEY"`}
+	if o.Route.Writes() {
+		lines[0] = "curl -X " + o.Route.Method + strings.TrimPrefix(lines[0], "curl")
+		// Not every system has uuidgen, and not every shell has RANDOM: without
+		// the id, two commands in one second would have the same key.
+		lines = append(lines, `-H "Idempotency-Key: `+o.ID+`-$(date +%s)-$RANDOM"`)
+	}
+	if body := d.sampleBody(o); body != "" {
+		// With -d, curl sends the Content-Type of a form unless told otherwise.
+		lines = append(lines, `-H "Content-Type: application/json"`, "-d '"+strings.ReplaceAll(body, "'", `'\''`)+"'")
+	}
+	url := d.quotedBase() + shellPath(o.Route.Path)
+	if slices.ContainsFunc(o.Parameters, func(p wire.Parameter) bool { return p.In == "query" && p.Name == "limit" }) {
+		url += "?limit=20"
+	}
+	return strings.Join(append(lines, `"`+url+`"`), " \\\n  ")
+}
+
+// FirstCurl returns a request to try a key with.
+func (d *Document) FirstCurl() string {
+	return "curl -H \"Authorization: Bearer $KEY\" \\\n  \"" + d.quotedBase() + "/me\""
+}
+
+// quotedBase returns the base URL with what a shell would change between
+// double quotes escaped.
+func (d *Document) quotedBase() string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(d.Base())
+}
+
+// shellPath writes a path with shell variables as parameters, which are named
+// after the collection that the id is of: /cards/:id is /cards/$CARD_ID.
+func shellPath(path string) string {
+	parts := strings.Split(path, "/")
+	for i, p := range parts {
+		if strings.HasPrefix(p, ":") {
+			parts[i] = "$" + strings.ToUpper(singular(parts[i-1])) + "_ID"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// singular returns the name of one member of a collection.
+func singular(collection string) string {
+	if stem, ok := strings.CutSuffix(collection, "ies"); ok {
+		return stem + "y"
+	}
+	return strings.TrimSuffix(collection, "s")
+}
+
+// sampleBody returns a body that the operation accepts, on one line, or "" if
+// it needs none.
+func (d *Document) sampleBody(o *Operation) string {
+	if o.RequestBody == nil {
+		return ""
+	}
+	schema := o.RequestBody.Content.JSON.Schema.Resolve()
+	given := d.about.Examples[o.ID]
+	names := slices.DeleteFunc(slices.Clone(schema.Order), func(n string) bool {
+		return given[n] == nil && !slices.Contains(schema.Required, n)
+	})
+	if len(names) == 0 && o.Route.Mode == wire.Patch {
+		names = schema.Order[:1]
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	var members []string
+	for _, n := range names {
+		v := given[n]
+		if v == nil {
+			v = example(n, schema.Properties[n])
+		}
+		raw, err := json.Marshal(v)
+		if err != nil {
+			panic(err)
+		}
+		members = append(members, fmt.Sprintf("%q: %s", n, raw))
+	}
+	return "{" + strings.Join(members, ", ") + "}"
+}
+
+// example returns a value that fits the schema.
+func example(name string, s *wire.JSONSchema) any {
+	s = s.Resolve()
+	if len(s.Enum) > 0 {
+		return s.Enum[0]
+	}
+	switch s.Type[0] {
+	case "boolean":
+		return true
+	case "integer", "number":
+		for _, bound := range []json.Number{s.Minimum, s.Maximum} {
+			if bound != "" && bound != "0" {
+				return bound
+			}
+		}
+		return 1
+	case "array":
+		return []any{example(name, s.Items)}
+	case "object":
+		return struct{}{}
+	}
+	switch s.Format {
+	case "email":
+		return "ada@example.com"
+	case "uri":
+		return "https://example.com/" + name
+	case "date-time":
+		return "2030-01-31T12:00:00Z"
+	case "date":
+		return "2030-01-31"
+	}
+	return "example"
+}

@@ -1,0 +1,6 @@
+package openapi
+
+var (
+	ErrorTexts = errorTexts
+	Prose      = prose
+)

@@ -1,0 +1,298 @@
+// Package openapi makes the OpenAPI 3.1 document of a route table, and the
+// reference page for people from the same values.
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"punchcard/server/kernel"
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+// version is the version of the API descriptions.
+const version = "1.0.0"
+
+// About is what a document says about a face as a whole.
+type About struct {
+	Title        string
+	Introduction string
+	Key          string // describes the bearer token
+	KeyScope     string // describes who shares idempotency keys
+	StaffPIN     bool   // writes take X-Staff-Pin
+	RateLimits   bool   // answers have the RateLimit headers
+
+	// Guard returns the codes of the checks before an operation.
+	Guard func(*kernel.Route) []store.Code
+	// Status returns the HTTP status of a code.
+	Status func(store.Code) int
+	// When replaces texts of errorTexts.
+	When map[store.Code]string
+	// Examples are field values for the sample requests, by operation: values
+	// that read better than what the schema suggests, and fields that an
+	// operation needs though the schema does not require them.
+	Examples map[string]map[string]any
+}
+
+// Document is an OpenAPI document. encoding/json writes the members of each
+// object in the order of their names.
+type Document struct {
+	Components components                       `json:"components"`
+	Info       info                             `json:"info"`
+	OpenAPI    string                           `json:"openapi"`
+	Paths      map[string]map[string]*Operation `json:"paths"`
+	Security   []map[string][]string            `json:"security"`
+	Servers    []map[string]string              `json:"servers"`
+	Tags       []*tag                           `json:"tags"`
+
+	// Operations are those of Paths, in the order of the routes.
+	Operations []*Operation `json:"-"`
+	// KeyLength is the maximum length of an idempotency key.
+	KeyLength int `json:"-"`
+
+	about    About
+	registry wire.Registry
+	limits   wire.Limits
+}
+
+type components struct {
+	Headers         map[string]header            `json:"headers"`
+	Schemas         map[string]*wire.JSONSchema  `json:"schemas"`
+	SecuritySchemes map[string]map[string]string `json:"securitySchemes"`
+}
+
+type info struct {
+	Description string `json:"description"`
+	Title       string `json:"title"`
+	Version     string `json:"version"`
+}
+
+type tag struct {
+	Name       string       `json:"name"`
+	Operations []*Operation `json:"-"`
+}
+
+// Operation is one operation of a Document.
+type Operation struct {
+	Description string               `json:"description"`
+	ID          string               `json:"operationId"`
+	Parameters  []wire.Parameter     `json:"parameters,omitempty"`
+	RequestBody *requestBody         `json:"requestBody,omitempty"`
+	Responses   map[string]*response `json:"responses"`
+	Summary     string               `json:"summary"`
+	Tags        []string             `json:"tags"`
+
+	Route  *kernel.Route    `json:"-"`
+	Path   string           `json:"-"` // with {name} parameters
+	Answer *wire.JSONSchema `json:"-"` // of success; nil for no body
+	Errors []refusal        `json:"-"` // by ascending status
+}
+
+type requestBody struct {
+	Content     *content `json:"content"`
+	Description string   `json:"description"`
+	Required    bool     `json:"required"`
+}
+
+type response struct {
+	Content     *content             `json:"content,omitempty"`
+	Description string               `json:"description"`
+	Headers     map[string]reference `json:"headers"`
+}
+
+// content is a body, which is always JSON.
+type content struct {
+	JSON mediaType `json:"application/json"`
+}
+
+type mediaType struct {
+	Schema *wire.JSONSchema `json:"schema"`
+}
+
+type reference struct {
+	Ref string `json:"$ref"`
+}
+
+type header struct {
+	Description string           `json:"description"`
+	Required    bool             `json:"required"`
+	Schema      *wire.JSONSchema `json:"schema"`
+}
+
+// New describes a face's routes. base is the URL that ends in the face's
+// prefix.
+func New(about About, routes []kernel.Route, lim wire.Limits, base string) *Document {
+	d := &Document{
+		OpenAPI:   "3.1.0",
+		Info:      info{about.Introduction, about.Title, version},
+		Servers:   []map[string]string{{"url": base}},
+		Security:  []map[string][]string{{"key": {}}},
+		Paths:     map[string]map[string]*Operation{},
+		KeyLength: lim["idempotency_key"],
+		about:     about,
+		limits:    lim,
+	}
+	d.schema(reflect.TypeFor[kernel.ErrorBody](), wire.Create)
+	for i := range routes {
+		d.add(&routes[i])
+	}
+	d.Components = components{headers, d.registry.Schemas,
+		map[string]map[string]string{"key": {"type": "http", "scheme": "bearer", "description": about.Key}}}
+	d.Components.Schemas["ErrorObject"].Properties["code"].Enum = d.codes()
+	return d
+}
+
+// JSON returns the document's encoding.
+func (d *Document) JSON() []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(d); err != nil {
+		panic(fmt.Sprintf("openapi: encode the document: %v", err))
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// schema describes a type, and adds it to the components if it is a named struct.
+func (d *Document) schema(t reflect.Type, mode wire.Mode) *wire.JSONSchema {
+	return wire.Schema(t, mode, d.limits, &d.registry)
+}
+
+// add adds the operation of a route to the paths and to its tag.
+func (d *Document) add(r *kernel.Route) {
+	text := r.Doc
+	if scope := r.Scope(); scope != "" {
+		text = strings.TrimSpace("Scope `" + scope + "`. " + text)
+	}
+	o := &Operation{ID: r.ID, Tags: []string{r.Group}, Summary: r.Title, Description: text, Route: r,
+		Path: pathOf(r.Path), Parameters: d.parameters(r), Errors: d.refusals(r)}
+	if r.Writes() && r.In.NumField() > 0 {
+		body := d.schema(r.In, r.Mode)
+		o.RequestBody = &requestBody{&content{mediaType{body}},
+			"A JSON object of at most 1 MiB; an absent or empty body equals {}.", len(body.Resolve().Required) > 0}
+	}
+	success := &response{Description: "Success.", Headers: d.headers(r, r.Status)}
+	if r.Out != nil {
+		o.Answer = d.schema(r.Out, wire.Create)
+		success.Content = &content{mediaType{o.Answer}}
+	}
+	o.Responses = map[string]*response{strconv.Itoa(r.Status): success}
+	for _, e := range o.Errors {
+		o.Responses[strconv.Itoa(e.Status)] = d.errorResponse(o, e.Status)
+	}
+
+	if d.Paths[o.Path] == nil {
+		d.Paths[o.Path] = map[string]*Operation{}
+	}
+	d.Paths[o.Path][strings.ToLower(r.Method)] = o
+	d.Operations = append(d.Operations, o)
+	at := slices.IndexFunc(d.Tags, func(t *tag) bool { return t.Name == r.Group })
+	if at < 0 {
+		at = len(d.Tags)
+		d.Tags = append(d.Tags, &tag{Name: r.Group})
+	}
+	d.Tags[at].Operations = append(d.Tags[at].Operations, o)
+}
+
+// pathOf turns /cards/:id into /cards/{id}.
+func pathOf(path string) string {
+	parts := strings.Split(path, "/")
+	for i, p := range parts {
+		if name, ok := strings.CutPrefix(p, ":"); ok {
+			parts[i] = "{" + name + "}"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// parameters describes what a request of the route takes beside its body.
+func (d *Document) parameters(r *kernel.Route) (list []wire.Parameter) {
+	text := func(minimum, maximum json.Number, pattern string) *wire.JSONSchema {
+		return &wire.JSONSchema{Type: wire.Types{"string"}, MinLength: minimum, MaxLength: maximum, Pattern: pattern}
+	}
+	for _, part := range strings.Split(r.Path, "/") {
+		if name, ok := strings.CutPrefix(part, ":"); ok {
+			list = append(list, wire.Parameter{Name: name, In: "path", Required: true, Description: "Opaque id.", Schema: text("1", "", "")})
+		}
+	}
+	if !r.Writes() {
+		list = append(list, wire.Parameters(r.In, d.limits)...)
+	}
+	if r.Writes() && d.about.StaffPIN {
+		list = append(list, wire.Parameter{Name: "X-Staff-Pin", In: "header",
+			Description: "Where the location demands it.", Schema: text("", "", "^[0-9]{4,8}$")})
+	}
+	if r.Writes() {
+		list = append(list, wire.Parameter{Name: "Idempotency-Key", In: "header",
+			Description: "Makes a retry safe. Scoped to " + d.about.KeyScope + ".",
+			Schema:      text("1", json.Number(strconv.Itoa(d.KeyLength)), "")})
+	}
+	return list
+}
+
+// errorResponse describes the errors of an operation with one status.
+func (d *Document) errorResponse(o *Operation, status int) *response {
+	var texts []string
+	var codes []any
+	for _, e := range o.Errors {
+		if e.Status == status {
+			texts = append(texts, fmt.Sprintf("`%s`: %s", e.Code, e.When))
+			codes = append(codes, string(e.Code))
+		}
+	}
+	only := func(name string, s *wire.JSONSchema) *wire.JSONSchema {
+		return &wire.JSONSchema{Properties: map[string]*wire.JSONSchema{name: s}}
+	}
+	schema := &wire.JSONSchema{AllOf: []*wire.JSONSchema{
+		{Ref: "#/components/schemas/ErrorBody"},
+		only("error", only("code", &wire.JSONSchema{Enum: codes})),
+	}}
+	return &response{&content{mediaType{schema}}, strings.Join(texts, "\n\n"), d.headers(o.Route, status)}
+}
+
+// headers refers to the headers of the answers with a status. Those of the
+// rate limit are on every answer to a valid key, and so not on every 401 and
+// 405.
+func (d *Document) headers(r *kernel.Route, status int) map[string]reference {
+	names := []string{"X-Request-Id", "Cache-Control"}
+	if d.about.RateLimits && status != http.StatusUnauthorized && status != http.StatusMethodNotAllowed {
+		names = append(names, "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+	}
+	switch status {
+	case http.StatusUnauthorized:
+		names = append(names, "WWW-Authenticate")
+	case http.StatusMethodNotAllowed:
+		names = append(names, "Allow")
+	case http.StatusTooManyRequests:
+		names = append(names, "Retry-After")
+	case r.Status, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity:
+		if r.Writes() { // the answer is remembered
+			names = append(names, "Idempotent-Replayed")
+		}
+	}
+	refs := map[string]reference{}
+	for _, n := range names {
+		refs[n] = reference{"#/components/headers/" + n}
+	}
+	return refs
+}
+
+// headers are the response headers.
+var headers = map[string]header{
+	"X-Request-Id":        {"The server's own id for the request.", true, &wire.JSONSchema{Type: wire.Types{"string"}, Pattern: "^req_"}},
+	"Cache-Control":       {"Answers must not be cached.", true, &wire.JSONSchema{Type: wire.Types{"string"}, Const: "no-store"}},
+	"RateLimit-Limit":     {"Requests per minute of this key; 2147483647 where there is no limit.", true, &wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "0"}},
+	"RateLimit-Remaining": {"Requests left in the key's bucket, which holds one minute's worth and refills evenly.", true, &wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "0"}},
+	"RateLimit-Reset":     {"Seconds until the bucket is full.", true, &wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "0"}},
+	"Allow":               {"The methods that the path takes.", true, &wire.JSONSchema{Type: wire.Types{"string"}}},
+	"WWW-Authenticate":    {"`Bearer`, with the code unauthenticated.", false, &wire.JSONSchema{Type: wire.Types{"string"}, Const: "Bearer"}},
+	"Retry-After":         {"Seconds to wait.", true, &wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "1"}},
+	"Idempotent-Replayed": {"`true` when the answer is that of an earlier request with the same Idempotency-Key.", false, &wire.JSONSchema{Type: wire.Types{"string"}, Const: "true"}},
+}

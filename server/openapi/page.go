@@ -1,0 +1,235 @@
+package openapi
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html"
+	"html/template"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"punchcard/server/kernel"
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+//go:embed page.html
+var pageHTML string
+
+var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"errorExample": errorExample,
+	"fields":       fields,
+	"inputs":       inputs,
+	"notes":        notes,
+	"prose":        prose,
+	"statusText":   http.StatusText,
+	"typeWords":    typeWords,
+	"values":       values,
+}).Parse(pageHTML))
+
+// HTML returns the reference page of the REST API. It needs neither scripts
+// nor anything from elsewhere.
+func (d *Document) HTML() []byte {
+	var b bytes.Buffer
+	if err := page.Execute(&b, d); err != nil {
+		panic(fmt.Sprintf("openapi: write the page: %v", err))
+	}
+	return b.Bytes()
+}
+
+// Lead returns the first paragraph of the introduction.
+func (d *Document) Lead() string {
+	lead, _, _ := strings.Cut(d.Info.Description, "\n\n")
+	return lead
+}
+
+// Base returns the URL that the paths follow.
+func (d *Document) Base() string { return d.Servers[0]["url"] }
+
+// Anchor returns the id of the tag's heading.
+func (t *tag) Anchor() string {
+	return "tag-" + strings.ToLower(strings.ReplaceAll(t.Name, " ", "-"))
+}
+
+// Scopes returns the ids of the operations that each scope permits.
+func (d *Document) Scopes() (list []scope) {
+	for _, o := range d.Operations {
+		if o.Route.Scope() == "" {
+			continue
+		}
+		at := slices.IndexFunc(list, func(s scope) bool { return s.Name == o.Route.Scope() })
+		if at < 0 {
+			at = len(list)
+			list = append(list, scope{Name: o.Route.Scope()})
+		}
+		list[at].Operations = append(list[at].Operations, o.ID)
+	}
+	return list
+}
+
+type scope struct {
+	Name       string
+	Operations []string
+}
+
+// IsFirst reports whether no operation before o has an answer of the same
+// type. The page opens the table of the first only.
+func (d *Document) IsFirst(o *Operation) bool {
+	return o == d.Operations[slices.IndexFunc(d.Operations, func(p *Operation) bool {
+		return p.Answer != nil && p.Answer.Resolve() == o.Answer.Resolve()
+	})]
+}
+
+// ErrorFields lists the fields of an error, without the values of its code,
+// which the page lists in a table of their own.
+func (d *Document) ErrorFields() []field {
+	list := fields(d.Components.Schemas["ErrorBody"])
+	for i, f := range list {
+		if f.Outer+f.Name == "error.code" {
+			list[i].Schema = &wire.JSONSchema{Type: f.Schema.Type}
+		}
+	}
+	return list
+}
+
+// errorExample returns the body of an error.
+func errorExample() string {
+	raw := wire.Append(nil, &kernel.ErrorBody{Error: kernel.ErrorObject{
+		Code: string(store.ValidationFailed), Message: store.Invalid().Message, RequestID: "req_…",
+		Details: []store.Detail{{Field: "holder_email", Code: "invalid_format", Message: "must be an email address"}}}})
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		panic(err)
+	}
+	return b.String()
+}
+
+// field is a row in a table of fields or parameters.
+type field struct {
+	Outer string // path of the object that has the field, with a trailing dot
+	wire.Parameter
+}
+
+// inputs returns the rows of parameters.
+func inputs(parameters []wire.Parameter) (rows []field) {
+	for _, p := range parameters {
+		rows = append(rows, field{"", p})
+	}
+	return rows
+}
+
+// fields returns the rows of an object's fields. Those of an object inside
+// follow the field that holds it.
+func fields(s *wire.JSONSchema) []field { return appendFields(nil, s, "", nil) }
+
+func appendFields(rows []field, s *wire.JSONSchema, outer string, around []*wire.JSONSchema) []field {
+	s = s.Resolve()
+	if slices.Contains(around, s) { // a type that contains itself
+		return rows
+	}
+	around = append(around[:len(around):len(around)], s)
+	for _, name := range s.Order {
+		p := s.Properties[name]
+		rows = append(rows, field{outer, wire.Parameter{Name: name, Required: slices.Contains(s.Required, name), Description: p.Description, Schema: p}})
+		inner, suffix := p, "."
+		if p.Items != nil {
+			inner, suffix = p.Items, "[]."
+		}
+		rows = appendFields(rows, inner, outer+name+suffix, around)
+	}
+	return rows
+}
+
+// typeWords says what type a value has.
+func typeWords(s *wire.JSONSchema) string {
+	words := strings.Join(s.Resolve().Type, " or ")
+	switch {
+	case len(s.Type) > 3:
+		return "any JSON value"
+	case len(s.AnyOf) > 0:
+		words += " or null"
+	case s.Items != nil:
+		words = strings.Replace(words, "array", "array of "+typeWords(s.Items)+"s", 1)
+	}
+	return words
+}
+
+// notes says what else a schema demands of a value.
+func notes(s *wire.JSONSchema) (list []string) {
+	note := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	bounds := func(low, high json.Number, unit string) {
+		switch {
+		case low != "" && high != "":
+			note("%s to %s%s", low, high, unit)
+		case high != "":
+			note("at most %s%s", high, unit)
+		case low == "1" && unit != "":
+			note("not empty")
+		case low != "":
+			note("at least %s%s", low, unit)
+		}
+	}
+	// The page says once that integers have 64 bits.
+	if s.Format != "" && s.Format != "int64" {
+		note("%s", strings.Replace(s.Format, "uri", "URL", 1))
+	}
+	bounds(s.MinLength, s.MaxLength, " characters")
+	bounds(s.MinItems, s.MaxItems, " items")
+	bounds(s.Minimum, s.Maximum, "")
+	if s.ExclusiveMinimum != "" {
+		note("greater than %s", s.ExclusiveMinimum)
+	}
+	bounds("", s.MaxBytes, " bytes")
+	if s.Pattern != "" {
+		note("matches `%s`", s.Pattern)
+	}
+	if s.Const != "" {
+		note("always `%s`", s.Const)
+	}
+	if s.Order == nil && len(s.Properties) > 0 { // a map, whose values have one schema
+		keys := slices.Sorted(maps.Keys(s.Properties))
+		value := s.Properties[keys[0]]
+		note("keys `%s`", strings.Join(keys, "`, `"))
+		note("each a %s", strings.Join(append([]string{typeWords(value)}, notes(value)...), " of "))
+	}
+	if s.Items != nil {
+		if each := notes(s.Items); len(each) > 0 {
+			note("each %s", strings.Join(each, ", "))
+		}
+	}
+	return list
+}
+
+// values are those of an enum, of the value itself or of the items of a list.
+func values(s *wire.JSONSchema) (list []string) {
+	for _, v := range s.Enum {
+		if v != nil {
+			list = append(list, v.(string))
+		}
+	}
+	if s.Items != nil {
+		list = append(list, values(s.Items)...)
+	}
+	return list
+}
+
+// A word with an underscore names a field, a code or a value.
+var marked = regexp.MustCompile("`[^`]*`|\\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\\b")
+
+// prose escapes a text of the document and sets its names as code.
+func prose(s string) template.HTML {
+	var b strings.Builder
+	from := 0
+	for _, at := range marked.FindAllStringIndex(s, -1) {
+		b.WriteString(html.EscapeString(s[from:at[0]]))
+		b.WriteString("<code>" + html.EscapeString(strings.Trim(s[at[0]:at[1]], "`")) + "</code>")
+		from = at[1]
+	}
+	b.WriteString(html.EscapeString(s[from:]))
+	return template.HTML(b.String())
+}

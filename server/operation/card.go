@@ -1,0 +1,98 @@
+package operation
+
+import (
+	"punchcard/server/kernel"
+	"punchcard/server/qr"
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+// IssuedCard is the answer of whatever makes an install link.
+type IssuedCard struct {
+	store.IssuedCard
+	InstallQRSVG string `json:"install_qr_svg" doc:"SVG markup of a QR code for install_url."`
+}
+
+// withQRCode completes an issued card with the picture of its install URL, which
+// is drawn for each answer and never stored.
+func withQRCode(op *kernel.Operation) *kernel.Operation {
+	return kernel.Complete(op, func(c store.IssuedCard) (IssuedCard, error) {
+		svg, err := qr.SVG(c.InstallURL)
+		return IssuedCard{c, svg}, err
+	})
+}
+
+// IssueCard issues a card of a published program.
+var IssueCard = withQRCode(kernel.Write(kernel.Operation{ID: "issueCard", Group: "Cards", Title: "Issue a card", Callers: manages("cards:write"), Codes: codes(store.NotFound, store.Conflict, store.Unprocessable),
+	Doc: "The program must be published and not suspended, the shop below its max_cards. An external_ref has at most one live card (invited, active, locked) per program: conflict otherwise. The card is `invited` until it is installed or presented. A restricted key may issue where the program's scope is all locations or meets its own; else 403."},
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CardFields) (store.IssuedCard, error) {
+		return tx.IssueCard(c.Access, c.Param("id"), f, store.SourceAPI)
+	}))
+
+// CardsQuery is the query of ListCards.
+type CardsQuery struct {
+	store.PageQuery
+	store.CardFilter
+}
+
+// ListCards lists the cards of the shop.
+var ListCards = kernel.Read(kernel.Operation{ID: "listCards", Group: "Cards", Title: "List cards", Callers: reads("cards:read"),
+	Doc: "Newest first. A page may be shorter than limit, even empty, while next_cursor is not null: the server visits a bounded number of rows."},
+	func(v *store.View, c *kernel.Call, q CardsQuery) (store.Page[store.Card], error) {
+		return v.Cards(c.Access, q.CardFilter, q.PageQuery)
+	})
+
+// GetCard returns one card.
+var GetCard = kernel.Read(kernel.Operation{ID: "getCard", Group: "Cards", Title: "Read a card", Callers: reads("cards:read"), Codes: codes(store.NotFound)},
+	func(v *store.View, c *kernel.Call, _ struct{}) (store.CardDetail, error) {
+		return v.Card(c.Access, c.Param("id"))
+	})
+
+// UpdateCard changes a card's holder, reference or expiry.
+var UpdateCard = kernel.Write(kernel.Operation{ID: "updateCard", Group: "Cards", Title: "Update a card", Callers: manages("cards:write"), Codes: codes(store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable),
+	Doc: "Null clears a field. An installed card's holder fields and expiry are frozen (card_locked), its external_ref is not. An expired card comes back with a future or null expires_at."},
+	wire.Patch, func(tx *store.Tx, c *kernel.Call, f store.CardPatch) (store.CardDetail, error) {
+		return tx.UpdateCard(c.Access, c.Param("id"), f)
+	})
+
+// ReissueCard gives a card a new code and a new install link.
+var ReissueCard = withQRCode(kernel.Write(kernel.Operation{ID: "reissueCard", Group: "Cards", Title: "Reissue a card", Callers: manages("cards:write"), Codes: codes(store.NotFound, store.Conflict, store.Unprocessable),
+	Doc: "Same id, ledger, stamps and balance; the old QR code and install links die and the status becomes `invited`."},
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.ReissueFields) (store.IssuedCard, error) {
+		return tx.ReissueCard(c.Access, c.Param("id"), f)
+	}))
+
+// CreateInstallLink gives a card that is not installed a new link.
+var CreateInstallLink = withQRCode(kernel.Write(kernel.Operation{ID: "createInstallLink", Group: "Cards", Title: "Make a new install link", Callers: manages("cards:write"), Codes: codes(store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable),
+	Doc: "For a card that is not installed (else card_locked). The earlier link ends."},
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.LinkFields) (store.IssuedCard, error) {
+		return tx.NewInstallLink(c.Access, c.Param("id"), f)
+	}))
+
+// EnrollCard issues a card as web enrolment does.
+var EnrollCard = withQRCode(kernel.Write(kernel.Operation{ID: "enrollCard", Group: "Cards", Title: "Enrol a holder", Callers: kernel.Callers{Person: kernel.Operator}, Codes: codes(store.NotFound, store.Conflict, store.Unprocessable)},
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CardFields) (store.IssuedCard, error) {
+		return tx.IssueCard(c.Access, c.Param("id"), f, store.SourceWebEnrollment)
+	}))
+
+// The actions on a card that only people take. Each acts on the whole chain of
+// cards that overflowed from one another.
+var (
+	LockCard = cardAction("lockCard", "Lock a card", func(tx *store.Tx, shop int64, id string) (store.CardDetail, error) {
+		return tx.SetCardLocked(shop, id, true)
+	})
+	UnlockCard = cardAction("unlockCard", "Unlock a card", func(tx *store.Tx, shop int64, id string) (store.CardDetail, error) {
+		return tx.SetCardLocked(shop, id, false)
+	})
+	ArchiveCard = cardAction("archiveCard", "Archive a card", (*store.Tx).ArchiveCard)
+	EraseCard   = cardAction("eraseCard", "Erase the person of a card", func(tx *store.Tx, shop int64, id string) (kernel.None, error) {
+		return kernel.None{}, tx.EraseCard(shop, id)
+	})
+)
+
+func cardAction[O any](id, title string, act func(*store.Tx, int64, string) (O, error)) *kernel.Operation {
+	return kernel.Write(kernel.Operation{ID: id, Group: "Cards", Title: title, Callers: kernel.Callers{Person: kernel.Manager}, Codes: codes(store.NotFound, store.Conflict)},
+		wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (O, error) {
+			return act(tx, c.Access.Shop, c.Param("id"))
+		})
+}

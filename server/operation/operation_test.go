@@ -1,0 +1,334 @@
+package operation_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"punchcard/server/app"
+	"punchcard/server/dev/seed"
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+// admits says who may invoke each operation: the scope that a key needs, the
+// least role of a person, and the kinds of callers that need neither.
+var admits = map[string]string{
+	"getMe":         "key *",
+	"listLocations": "key locations:read, viewer", "updateLocation": "key locations:write, manager", "disableLocation": "key locations:write, manager",
+	"enableLocation": "key locations:write, manager", "createLocation": "owner", "setStaffPIN": "manager",
+	"listPrograms": "key programs:read, viewer", "createProgram": "key programs:write, manager", "getProgram": "key programs:read, viewer", "updateProgram": "key programs:write, manager",
+	"publishProgram": "key programs:write, manager", "unpublishProgram": "key programs:write, manager", "suspendProgram": "key programs:write, manager",
+	"unsuspendProgram": "key programs:write, manager", "setMinSpend": "manager", "deleteProgram": "manager",
+	"listPrizes": "key programs:read, viewer", "createPrize": "key programs:write, manager", "updatePrize": "key programs:write, manager", "deletePrize": "key programs:write, manager",
+	"issueCard": "key cards:write, manager", "listCards": "key cards:read, viewer", "getCard": "key cards:read, viewer", "updateCard": "key cards:write, manager",
+	"reissueCard": "key cards:write, manager", "createInstallLink": "key cards:write, manager", "enrollCard": "operator",
+	"lockCard": "manager", "unlockCard": "manager", "archiveCard": "manager", "eraseCard": "manager",
+	"listTransactions": "key transactions:read, viewer",
+	"listWebhooks":     "key webhooks:read, viewer", "createWebhook": "key webhooks:write, manager", "getWebhook": "key webhooks:read, viewer", "updateWebhook": "key webhooks:write, manager",
+	"deleteWebhook": "key webhooks:write, manager", "listDeliveries": "key webhooks:read, viewer", "testWebhook": "key webhooks:write, manager", "redeliver": "key webhooks:write, manager",
+	"getProgramStats": "key analytics:read, viewer", "getAnalyticsSummary": "key analytics:read, viewer", "getHeatmap": "key analytics:read, viewer",
+	"getCardTypes": "key analytics:read, viewer", "getCardTypeStats": "key analytics:read, viewer",
+	"getDevice": "device", "lookupCard": "device", "issueCardAtCounter": "device", "stampCard": "device", "redeemPrize": "device", "topUpCard": "device",
+	"spendFromCard": "device", "useCard": "device", "reverseTransaction": "device",
+	"showHolderCard": "holder", "installCard": "holder",
+	"createShop": "operator", "listShops": "operator", "updateShop": "operator", "createKey": "owner", "listKeys": "owner", "rotateKey": "owner", "revokeKey": "owner",
+	"revokeAllKeys": "owner", "createDevice": "manager", "listDevices": "manager", "revokeDevice": "manager", "listAudit": "manager",
+}
+
+// shop is the demo shop in a file of its own, with a kernel on it.
+type shop struct {
+	*testing.T
+	*kernel.Kernel
+	*seed.Ready
+	st     *store.Store
+	key    *store.Identity
+	device *store.TillIdentity
+}
+
+func open(t *testing.T) shop {
+	st, err := store.Open(filepath.Join(t.TempDir(), "test.db"), store.Options{IDSecret: seed.IDSecret, PublicURL: "https://cards.example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	s := shop{T: t, st: st, Kernel: kernel.New(st, kernel.Config{Fields: app.DefaultLimits().Fields()})}
+	if s.Ready, err = seed.Demo(st, ""); err != nil {
+		t.Fatal(err)
+	}
+	if s.key, _, err = st.Identify(store.Hash(seed.APIKey)); err != nil {
+		t.Fatal(err)
+	}
+	if s.device, err = st.IdentifyTill(store.Hash(seed.TillToken)); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// person returns somebody with a role in the demo shop.
+func (s shop) person(role kernel.Role) kernel.Caller {
+	return kernel.Caller{Kind: kernel.Person, Role: role, Actor: store.Actor{Type: "user", Name: "ada"}, Access: store.Access{Shop: s.Shop()}}
+}
+
+// TestCallers invokes every operation as every kind of caller. Whoever may not
+// is refused as unauthorized, and whoever may is answered in some other way.
+func TestCallers(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	var ids []string
+	for _, op := range operation.All() {
+		ids = append(ids, op.ID)
+		want := strings.Split(admits[op.ID], ", ")
+		scope := ""
+		for _, w := range want {
+			if rest, ok := strings.CutPrefix(w, "key "); ok {
+				scope = rest
+			}
+		}
+		withScope, without, mcp := *s.key, *s.key, *s.key
+		withScope.Scopes = []string{scope}
+		without.Scopes = slices.DeleteFunc(slices.Clone(store.Scopes), func(have string) bool { return have == scope })
+		mcp.Class = "mcp"
+		as := func(id *store.Identity) kernel.Caller {
+			c := kernel.KeyCaller(id)
+			c.Epoch = 0 // operations of this test revoke keys
+			return c
+		}
+		device := kernel.DeviceCaller(s.device, nil)
+		device.Epoch = 0
+		atLeast := func(role string) bool {
+			roles := []string{"viewer", "manager", "owner", "operator"}
+			return slices.ContainsFunc(want, func(w string) bool { return slices.Contains(roles[:slices.Index(roles, role)+1], w) })
+		}
+		for name, c := range map[string]struct {
+			caller kernel.Caller
+			may    bool
+		}{
+			"nobody":                     {kernel.Caller{}, false},
+			"a kind that there is not":   {kernel.Caller{Kind: 99, Role: kernel.Operator}, false},
+			"a key with the scope":       {as(&withScope), scope != ""},
+			"a key with all others":      {as(&without), scope == kernel.AnyKey},
+			"an MCP key":                 {as(&mcp), false},
+			"a device":                   {device, slices.Contains(want, "device")},
+			"a person without a role":    {s.person(kernel.NoRole), false},
+			"a viewer":                   {s.person(kernel.Viewer), atLeast("viewer")},
+			"a manager":                  {s.person(kernel.Manager), atLeast("manager")},
+			"an owner":                   {s.person(kernel.Owner), atLeast("owner")},
+			"an operator":                {s.person(kernel.Operator), atLeast("operator")},
+			"a holder":                   {kernel.HolderCaller(), slices.Contains(want, "holder")},
+			"the system":                 {kernel.Caller{Kind: kernel.System, Actor: store.Actor{Type: "system"}}, slices.Contains(want, "system")},
+			"a role that is no person's": {kernel.Caller{Kind: kernel.Holder, Role: kernel.Operator}, slices.Contains(want, "holder")},
+		} {
+			_, err := s.Invoke(t.Context(), c.caller, op, kernel.Args{})
+			if refused := err != nil && kernel.AsError(err, kernel.StatusOf).Code == store.Unauthorized; refused == c.may {
+				t.Errorf("%s by %s: may %t, answered %v", op.ID, name, c.may, err)
+			}
+		}
+	}
+	if known := slices.Sorted(maps.Keys(admits)); !slices.Equal(slices.Sorted(slices.Values(ids)), known) {
+		t.Errorf("the operations are %q, the table has %q", ids, known)
+	}
+}
+
+// TestZeroCallers: an operation that names nobody is done by nobody.
+func TestZeroCallers(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	op := kernel.Write(kernel.Operation{ID: "forgotten"}, wire.Create, func(*store.Tx, *kernel.Call, struct{}) (kernel.None, error) {
+		t.Error("it was done")
+		return kernel.None{}, nil
+	})
+	for kind := range kernel.CallerKind(20) {
+		c := kernel.Caller{Kind: kind, Role: kernel.Operator, Key: s.key, Device: s.device}
+		if _, err := s.Invoke(t.Context(), c, op, kernel.Args{}); err == nil && kind != kernel.Device || err != nil && kernel.AsError(err, kernel.StatusOf).Code != store.Unauthorized {
+			t.Errorf("kind %d: %v", kind, err)
+		}
+	}
+}
+
+// TestFieldsFromGo: fields that the program itself hands to an operation obey
+// the rules of a request's.
+func TestFieldsFromGo(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	program := map[string]string{"id": s.ProgramIDs["standard"]}
+	good := store.WebhookFields{URL: store.Given("https://hooks.example.com/"), Events: store.Given([]string{"card.*"})}
+	for want, change := range map[string]func(*store.WebhookFields){
+		"":                                  func(*store.WebhookFields) {},
+		"events.0 invalid_value":            func(f *store.WebhookFields) { f.Events.V = []string{"no.such.event"} },
+		"events too_short":                  func(f *store.WebhookFields) { f.Events.V = nil },
+		"events required":                   func(f *store.WebhookFields) { f.Events = store.Opt[[]string]{} },
+		"events mutually_exclusive":         func(f *store.WebhookFields) { f.Events.V = []string{"transaction.created", "card.used"} },
+		"url required":                      func(f *store.WebhookFields) { f.URL = store.Opt[string]{} },
+		"url invalid_format":                func(f *store.WebhookFields) { f.URL.V = "no url" },
+		"url invalid_value":                 func(f *store.WebhookFields) { f.URL.V = "http://hooks.example.com/" },
+		"description too_long":              func(f *store.WebhookFields) { f.Description = store.Given(strings.Repeat("x", 501)) },
+		"http_method invalid_value":         func(f *store.WebhookFields) { f.HTTPMethod = store.Given("TRACE") },
+		"bearer_token invalid_format":       func(f *store.WebhookFields) { f.BearerToken = store.Given("a b") },
+		"description invalid_value":         func(f *store.WebhookFields) { f.Description = store.Given("\xff") },
+		"custom_headers.Host not_allowed":   func(f *store.WebhookFields) { f.CustomHeaders = store.Given(map[string]string{"Host": "x"}) },
+		"program_ids.0 invalid_value":       func(f *store.WebhookFields) { f.ProgramIDs = store.Given([]string{"prg_x"}) },
+		"payload_version invalid_value":     func(f *store.WebhookFields) { f.PayloadVersion = store.Given("v3") },
+		"custom_headers.X-Ö invalid_format": func(f *store.WebhookFields) { f.CustomHeaders = store.Given(map[string]string{"X-Ö": "x"}) },
+	} {
+		f := good
+		f.Events.V = slices.Clone(good.Events.V)
+		change(&f)
+		_, err := kernel.Do[store.CreatedWebhook](t.Context(), s.Kernel, s.person(kernel.Manager), operation.CreateWebhook, kernel.Args{Params: program, Fields: operation.WebhookFields{WebhookFields: f}})
+		if got := details(err); got != want {
+			t.Errorf("want %q, got %q (%v)", want, got, err)
+		}
+	}
+	_, err := kernel.Do[store.UpdatedWebhook](t.Context(), s.Kernel, s.person(kernel.Manager), operation.UpdateWebhook,
+		kernel.Args{Params: program, Fields: operation.WebhookPatch{WebhookPatch: store.WebhookPatch{WebhookFields: store.WebhookFields{PayloadVersion: store.Given("v1"), Active: store.Opt[bool]{Set: true, Null: true}}}}})
+	if got := details(err); got != "active invalid_type, payload_version not_allowed" {
+		t.Errorf("a PATCH: %q (%v)", got, err)
+	}
+	// The store itself takes no URL that was not checked.
+	err = s.st.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+		_, err := tx.CreateWebhook(store.Access{Shop: s.Shop()}, s.ProgramIDs["standard"], good)
+		return err
+	}})
+	if _, refused := store.AsError(err); err == nil || refused {
+		t.Errorf("a URL that was not checked: %v", err)
+	}
+}
+
+// details lists the fields and codes of a refusal.
+func details(err error) string {
+	e, ok := store.AsError(err)
+	if !ok {
+		return fmt.Sprint(map[bool]any{true: "", false: err}[err == nil])
+	}
+	var list []string
+	for _, d := range e.Details {
+		list = append(list, d.Field+" "+d.Code)
+	}
+	return strings.Join(list, ", ")
+}
+
+// TestErasureFindsAnyAnswer: an answer of whatever form that holds a card's data
+// is found where it is remembered when the card is erased.
+func TestErasureFindsAnyAnswer(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	type greeting struct {
+		Text  string   `json:"text"`
+		Cards []string `json:"cards"`
+	}
+	callers := kernel.Callers{APIKey: kernel.AnyKey}
+	greet := kernel.Write(kernel.Operation{ID: "greet", Callers: callers}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (g greeting, err error) {
+		issued, err := tx.IssueCard(c.Access, c.Param("id"), store.CardFields{HolderName: store.Given("Ada Lovelace")}, store.SourceAPI)
+		return greeting{"Hello " + issued.HolderName.V, []string{issued.ID}}, err
+	})
+	again := kernel.Write(kernel.Operation{ID: "greetAgain", Callers: callers}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (greeting, error) {
+		tx.Touches(c.Param("card")) // of which it knows without asking the store
+		return greeting{Text: "Hello again, Ada Lovelace"}, nil
+	})
+	key := kernel.KeyCaller(s.key)
+	invoke := func(op *kernel.Operation, params map[string]string) (kernel.Result, error) {
+		return s.Invoke(t.Context(), key, op, keyed{kernel.Args{Params: params}, op.ID})
+	}
+	first, err := invoke(greet, map[string]string{"id": s.ProgramIDs["standard"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	if err := s.st.View(0, func(v *store.View) error {
+		page, err := v.Cards(store.Access{Shop: s.Shop()}, store.CardFilter{}, store.PageQuery{})
+		for _, c := range page.Data {
+			ids = append(ids, c.ID)
+		}
+		return err
+	}); err != nil || len(ids) != 1 {
+		t.Fatal(ids, err)
+	}
+	if _, err := invoke(again, map[string]string{"card": ids[0]}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := invoke(greet, nil); err != nil || !r.Replayed || string(r.JSON()) != string(first.JSON()) || !strings.Contains(string(r.JSON()), "Ada") {
+		t.Fatalf("replayed %t %s, %v", r.Replayed, r.JSON(), err)
+	}
+	if _, err := kernel.Do[kernel.None](t.Context(), s.Kernel, s.person(kernel.Manager), operation.EraseCard, kernel.Args{Params: map[string]string{"id": ids[0]}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range []*kernel.Operation{greet, again} {
+		r, err := invoke(op, nil)
+		if e := kernel.AsError(err, kernel.StatusOf); err == nil || !r.Replayed || e.Code != store.NotFound {
+			t.Errorf("%s: replayed %t %s, %v", op.ID, r.Replayed, r.JSON(), err)
+		}
+	}
+}
+
+// TestAnswersOfSeveralPersons: an answer with the cards of several persons cannot
+// be remembered, since erasing one would have to take the other's too.
+func TestAnswersOfSeveralPersons(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	issueTwo := kernel.Write(kernel.Operation{ID: "issueTwo", Callers: kernel.Callers{APIKey: kernel.AnyKey}}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+		for range 2 {
+			if _, err := tx.IssueCard(c.Access, s.ProgramIDs["standard"], store.CardFields{}, store.SourceAPI); err != nil {
+				return kernel.None{}, err
+			}
+		}
+		return kernel.None{}, nil
+	})
+	if _, err := s.Invoke(t.Context(), kernel.KeyCaller(s.key), issueTwo, keyed{kernel.Args{}, "two"}); err == nil {
+		t.Error("it was remembered")
+	}
+	if _, err := s.Invoke(t.Context(), kernel.KeyCaller(s.key), issueTwo, kernel.Args{}); err != nil {
+		t.Errorf("without a key: %v", err)
+	}
+}
+
+// keyed adds an idempotency key to an input.
+type keyed struct {
+	kernel.Args
+	key string
+}
+
+func (k keyed) IdempotencyKey() (*kernel.IdempotencyKey, error) {
+	return &kernel.IdempotencyKey{Value: k.key, Method: k.key, Status: func(code store.Code) int {
+		if code == "" {
+			return 200
+		}
+		return kernel.StatusOf(code)
+	}}, nil
+}
+
+// TestDoOfAReplay: a caller in Go gets the answer of a replay as a value.
+func TestDoOfAReplay(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	in := keyed{kernel.Args{Params: map[string]string{"id": s.ProgramIDs["standard"]}, Fields: store.CardFields{HolderName: store.Given("Ada")}}, "one"}
+	issue := func() operation.IssuedCard {
+		c, err := kernel.Do[operation.IssuedCard](context.Background(), s.Kernel, kernel.KeyCaller(s.key), operation.IssueCard, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	if first, again := issue(), issue(); !reflect.DeepEqual(first, again) || !strings.HasPrefix(again.InstallQRSVG, "<svg") {
+		t.Errorf("first %+v, then %+v", first, again)
+	}
+	in.Params, in.Fields, in.key = map[string]string{"id": s.ProgramIDs["standard"]}, nil, "two"
+	key := kernel.KeyCaller(s.key)
+	key.Epoch = 0 // suspending a program makes what is known of keys out of date
+	suspend := func() (store.ProgramDetail, error) {
+		return kernel.Do[store.ProgramDetail](context.Background(), s.Kernel, key, operation.SuspendProgram, in)
+	}
+	first, err := suspend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := suspend(); err != nil || string(wire.Append(nil, &first)) != string(wire.Append(nil, &again)) {
+		t.Errorf("first %+v, then %+v, %v", first, again, err)
+	}
+}

@@ -1,0 +1,204 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"punchcard/store"
+	"punchcard/store/sqlite"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fixture is an open store with one shop.
+type fixture struct {
+	*store.Store
+	t testing.TB
+	a store.Access // to the shop
+}
+
+// start opens a store on a fresh file.
+func start(t testing.TB) *fixture {
+	t.Helper()
+	f := &fixture{t: t, Store: open(t, filepath.Join(t.TempDir(), "cards.db"))}
+	f.a.Shop = must(f, func(tx *store.Tx) (int64, error) {
+		shop, _, err := tx.CreateShop(store.ShopFields{})
+		return shop, err
+	})
+	return f
+}
+
+func open(t testing.TB, path string) *store.Store {
+	t.Helper()
+	s, err := store.Open(path, store.Options{Ephemeral: true, Readers: 2, PublicURL: "https://example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// on is the fixture with another file.
+func (f *fixture) on(path string) *fixture {
+	f.t.Helper()
+	return &fixture{Store: open(f.t, path), t: f.t, a: f.a}
+}
+
+// must makes a write that has to succeed.
+func must[T any](f *fixture, fn func(*store.Tx) (T, error)) (out T) {
+	f.t.Helper()
+	if err := f.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "ada"}, Do: func(tx *store.Tx) (err error) {
+		out, err = fn(tx)
+		return err
+	}}); err != nil {
+		f.t.Fatal(err)
+	}
+	return out
+}
+
+func set[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
+
+// program makes a published program that collects ten stamps and repeats.
+func (f *fixture) program(name string) (id string) {
+	f.t.Helper()
+	return must(f, func(tx *store.Tx) (string, error) {
+		p, err := tx.CreateProgram(f.a, store.ProgramFields{Name: set(name), Type: set("standard"), TotalStamps: set(int64(10)), IconKey: set("star"), RepeatAfterReset: set(true)})
+		if err != nil {
+			return "", err
+		}
+		_, err = tx.ProgramAction(f.a, p.ID, store.Publish)
+		return p.ID, err
+	})
+}
+
+func (f *fixture) card(program string, fields store.CardFields) store.IssuedCard {
+	f.t.Helper()
+	return must(f, func(tx *store.Tx) (store.IssuedCard, error) {
+		return tx.IssueCard(f.a, program, fields, store.SourceAPI)
+	})
+}
+
+func (f *fixture) webhook(program string) {
+	f.t.Helper()
+	must(f, func(tx *store.Tx) (store.CreatedWebhook, error) {
+		tx.CheckedTarget = "https://example.com"
+		return tx.CreateWebhook(f.a, program, store.WebhookFields{URL: set(tx.CheckedTarget), Events: set([]string{"*"})})
+	})
+}
+
+// till makes a location with a device.
+func (f *fixture) till() (at store.At) {
+	f.t.Helper()
+	return must(f, func(tx *store.Tx) (at store.At, err error) {
+		l, err := tx.CreateLocation(f.a.Shop, store.LocationFields{})
+		if err != nil {
+			return at, err
+		}
+		d, _, err := tx.CreateDevice(f.a.Shop, l.ID, "Till", "")
+		at.Shop = f.a.Shop
+		at.Location, _ = f.Key(store.KindLocation, l.ID)
+		at.Device, _ = f.Key(store.KindDevice, d.ID)
+		return at, err
+	})
+}
+
+// code is what the QR code of a card holds whose install link this is.
+func (f *fixture) code(installURL string) (code string) {
+	f.t.Helper()
+	if err := f.View(0, func(v *store.View) error {
+		h, err := v.HolderCard(path.Base(installURL))
+		code = h.Code
+		return err
+	}); err != nil {
+		f.t.Fatal(err)
+	}
+	return code
+}
+
+// sound demands that nothing in the file is amiss.
+func (f *fixture) sound() {
+	f.t.Helper()
+	if found, err := f.Check(); err != nil || len(found) > 0 {
+		f.t.Fatalf("check: %q, %v", found, err)
+	}
+}
+
+// number asks the file for one integer.
+func (f *fixture) number(sql string, args ...any) int64 {
+	f.t.Helper()
+	c := connect(f.t, f.Path())
+	defer c.Close()
+	n, err := c.Number(sql, args...)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return n
+}
+
+// dump is the content of every table.
+func (f *fixture) dump() string {
+	f.t.Helper()
+	c := connect(f.t, f.Path())
+	defer c.Close()
+	lines := func(sql string, args ...any) (out []string) {
+		r := c.Query(sql, args...)
+		for r.Next() {
+			out = append(out, r.Text())
+		}
+		if err := r.Close(); err != nil {
+			f.t.Fatal(err)
+		}
+		return out
+	}
+	var b strings.Builder
+	for _, table := range lines("SELECT name FROM sqlite_schema WHERE type='table' ORDER BY name") {
+		var cols []string
+		for _, c := range lines("SELECT name FROM pragma_table_info(?)", table) {
+			cols = append(cols, "quote("+c+")")
+		}
+		fmt.Fprintf(&b, "%s\n%s\n", table, strings.Join(lines("SELECT concat_ws(',',"+strings.Join(cols, ",")+") FROM "+table), "\n"))
+	}
+	return b.String()
+}
+
+func connect(t testing.TB, path string) *sqlite.Conn {
+	t.Helper()
+	c, err := sqlite.Open(path, sqlite.ReadWrite, "busy_timeout=5000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// ends is a context that ends when it has been asked so many times.
+type ends struct {
+	context.Context
+	after int
+}
+
+func (e *ends) Err() error {
+	if e.after--; e.after < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// folder are the names of what is in a folder.
+func folder(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}

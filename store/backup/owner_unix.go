@@ -1,0 +1,34 @@
+//go:build unix
+
+package backup
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// likeOld gives a file the owner and the mode of the one that it is to
+// replace: whoever restores may be another than who serves.
+func likeOld(file, old string) error {
+	was, err := os.Stat(old)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	is, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	owner, ok := was.Sys().(*syscall.Stat_t)
+	own, ok2 := is.Sys().(*syscall.Stat_t)
+	if ok && ok2 && (owner.Uid != own.Uid || owner.Gid != own.Gid) {
+		if err := os.Chown(file, int(owner.Uid), int(owner.Gid)); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(file, was.Mode().Perm())
+}

@@ -1,0 +1,309 @@
+package store
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Card statuses, as shown (contract section 4, "Status shown").
+const (
+	StatusActive   = "active"
+	StatusLocked   = "locked"
+	StatusInvited  = "invited"
+	StatusArchived = "archived"
+	StatusExpired  = "expired"
+)
+
+// Card is a person's card as lists show it: thirteen fields, no other.
+type Card struct {
+	ID           string       `json:"id" min:"1" doc:"Opaque."`
+	ProgramID    string       `json:"program_id" min:"1"`
+	ProgramName  string       `json:"program_name"`
+	ProgramType  string       `json:"program_type" enum:"standard,private,discount,access,prepaid"`
+	ExternalRef  Null[string] `json:"external_ref" doc:"The caller's own id for the person."`
+	HolderName   Null[string] `json:"holder_name"`
+	HolderEmail  Null[string] `json:"holder_email"`
+	Status       string       `json:"status" enum:"active,locked,invited,archived,expired"`
+	StampsCount  int64        `json:"stamps_count"`
+	CurrentValue Null[int64]  `json:"current_value" doc:"Balance in cents of a prepaid card; null for all other types."`
+	ExpiresAt    Null[Time]   `json:"expires_at"`
+	InstalledAt  Null[Time]   `json:"installed_at" doc:"Set once the pass is installed on a device; from then on holder fields and expiry are frozen."`
+	CreatedAt    Time         `json:"created_at"`
+}
+
+// NamedLocation is a location by id and name.
+type NamedLocation struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// CardDetail is a card as single reads and updates answer it.
+type CardDetail struct {
+	Card
+	AllLocations bool            `json:"all_locations" doc:"Derived from the program's scope; a card carries no location of its own."`
+	Locations    []NamedLocation `json:"locations" doc:"The enabled locations the card works at, by name; for a restricted key only its own."`
+}
+
+// IssuedCard is a card with a fresh install link. The picture of its QR code
+// is drawn by the caller.
+type IssuedCard struct {
+	ID                  string       `json:"id"`
+	ProgramID           string       `json:"program_id"`
+	ExternalRef         Null[string] `json:"external_ref"`
+	HolderName          Null[string] `json:"holder_name"`
+	HolderEmail         Null[string] `json:"holder_email"`
+	ExpiresAt           Null[Time]   `json:"expires_at"`
+	InstallURL          string       `json:"install_url" format:"url" doc:"The holder opens it to install the pass."`
+	InstallURLExpiresAt Time         `json:"install_url_expires_at"`
+}
+
+// CardFields is the body of issuing a card. Every field is optional.
+type CardFields struct {
+	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200"`
+	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
+	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" doc:"The caller's own id for the person; one live card per program."`
+	ExpiresAt   Opt[Time]   `json:"expires_at" doc:"In the future. Default: now plus the program's default_expire_after_days."`
+	SendEmail   Opt[bool]   `json:"send_email" doc:"Mail the install link; needs holder_email and a configured mail server."`
+}
+
+// CardPatch is the body of PATCH /cards/{id}.
+type CardPatch struct {
+	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200" patch:"nullable"`
+	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254" patch:"nullable"`
+	ExpiresAt   Opt[Time]   `json:"expires_at" patch:"nullable" doc:"In the future, or null for none."`
+	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" patch:"nullable"`
+}
+
+// CardFilter selects cards of a list; absent fields select nothing away.
+type CardFilter struct {
+	ExternalRef Opt[string] `json:"external_ref" max:"255" doc:"Exact match."`
+	HolderEmail Opt[string] `json:"holder_email" format:"email" max:"254" doc:"Matches without regard to case."`
+	ProgramID   Opt[string] `json:"program_id"`
+	Status      Opt[string] `json:"status" enum:"active,locked,invited,archived,expired"`
+}
+
+// card is a row with the columns that no resource shows.
+type card struct {
+	Card
+	key, program int64
+	root         int64 // key of the chain's first card, its own for most
+	child        bool  // an overflow of another card
+	lockedAt     Null[Time]
+	archivedAt   Null[Time]
+	activatedAt  Null[Time]
+	generation   int64
+	live         bool
+	cycle        int64
+	unplaced     bool // never presented, and not issued at a counter
+	lastStamp    Null[Time]
+}
+
+// cardCols are the card's own; the name and type of its program come from one
+// that is kept (of) or, where there is none, from a join (ofCols).
+var (
+	cardCols = []string{"c.program_id", "c.external_ref", "c.holder_name", "c.holder_email", "c.stamps_count", "c.current_value", "c.expires_at",
+		"c.installed_at", "c.created_at", "c.archived_at", "c.locked_at", "c.activated_at"}
+	ofCols = []string{"p.name", "p.type"}
+)
+
+func (c *Card) of(p *program) { c.ProgramName, c.ProgramType = p.Name, p.Type }
+
+// scanOf reads ofCols.
+func (c *Card) scanOf(r *rows) { c.ProgramName, c.ProgramType = r.str(), r.str() }
+
+// scanCard reads cardCols. now decides between expired and the rest.
+func (s *Store) scanCard(r *rows, key int64, now Time) (c card) {
+	c.key = key
+	c.ID = s.ID(KindCard, key)
+	c.program = r.int()
+	c.ProgramID = s.ID(KindProgram, c.program)
+	c.ExternalRef, c.HolderName, c.HolderEmail = r.nullStr(), r.nullStr(), r.nullStr()
+	c.StampsCount, c.CurrentValue, c.ExpiresAt, c.InstalledAt, c.CreatedAt = r.int(), r.nullInt(), r.nullTime(), r.nullTime(), r.time()
+	c.archivedAt, c.lockedAt, c.activatedAt = r.nullTime(), r.nullTime(), r.nullTime()
+	c.Status = c.shown(now)
+	return c
+}
+
+// shown is the status that time gives; statusSQL is the same in a query.
+func (c *card) shown(now Time) string {
+	switch {
+	case c.archivedAt.Valid:
+		return StatusArchived
+	case c.ExpiresAt.Valid && c.ExpiresAt.V <= now:
+		return StatusExpired
+	case c.lockedAt.Valid:
+		return StatusLocked
+	case !c.activatedAt.Valid:
+		return StatusInvited
+	}
+	return StatusActive
+}
+
+const statusSQL = `CASE WHEN c.archived_at IS NOT NULL THEN 'archived' WHEN c.expires_at<=? THEN 'expired' WHEN c.locked_at IS NOT NULL THEN 'locked'
+	WHEN c.activated_at IS NULL THEN 'invited' ELSE 'active' END`
+
+// visible is the condition that a card's program is within a restriction: its
+// scope is all locations or meets the key's.
+const visible = `(p.location_scope='all_locations' OR EXISTS (SELECT 1 FROM program_locations pl WHERE pl.program_id=p.id
+	AND pl.location_id IN (SELECT value FROM json_each(?))))`
+
+// Cards is a page of cards, newest first.
+func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
+	w := walk{list: listCards, shop: a.Shop, table: "cards c", alias: "c"}
+	program := int64(-1)
+	if f.ProgramID.Set {
+		if key, ok := v.s.Key(KindProgram, f.ProgramID.V); ok {
+			program = key
+		}
+	}
+	// One index carries the walk, the most selective that a filter names; the
+	// other filters pick among the rows it visits.
+	email := caseless(f.HolderEmail.V)
+	switch {
+	case f.ExternalRef.Set:
+		w.follow("c.shop_id=? AND c.external_ref=? AND c.deleted_at IS NULL", a.Shop, f.ExternalRef.V)
+	case f.HolderEmail.Set:
+		w.follow("c.shop_id=? AND c.email_key=? AND c.deleted_at IS NULL", a.Shop, email)
+	case f.ProgramID.Set:
+		w.follow("c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL", program, a.Shop)
+	default:
+		w.follow("c.shop_id=? AND c.deleted_at IS NULL", a.Shop)
+	}
+	if f.HolderEmail.Set && f.ExternalRef.Set {
+		w.filter("c.email_key=?", email)
+	}
+	if f.ProgramID.Set && (f.ExternalRef.Set || f.HolderEmail.Set) {
+		w.filter("c.program_id=?", program)
+	}
+	if f.Status.Set {
+		w.filter(statusSQL+"=?", v.Now, f.Status.V)
+	}
+	if a.Restricted {
+		w.join = " JOIN programs p ON p.id=c.program_id"
+		w.filter(visible, jsonKeys(a.Locations))
+	}
+	var programs []int64
+	p, err := page(v, w, q, listedCols, func(r *rows, key int64) Card {
+		c := v.s.scanCard(r, key, v.Now)
+		programs = append(programs, c.program)
+		return c.Card
+	})
+	if err != nil {
+		return p, err
+	}
+	for i := range p.Data {
+		of, err := v.cachedProgram(a.Shop, programs[i], v.row)
+		if err != nil {
+			return p, err
+		}
+		p.Data[i].of(of)
+	}
+	return p, err
+}
+
+var listedCols = columns(append([]string{epochColumn, "c.id"}, cardCols...)...)
+
+var cardDetailSQL = "SELECT " + columns(slices.Concat([]string{epochColumn, "c.id"}, cardCols, ofCols, []string{"p.location_scope='all_locations'",
+	"CASE p.location_scope WHEN 'all_locations' THEN '' ELSE (SELECT group_concat(location_id) FROM program_locations WHERE program_id=p.id) END"})...) +
+	" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL"
+
+// Card is one card with its locations.
+func (v *View) Card(a Access, id string) (d CardDetail, err error) {
+	d, epoch, err := v.s.cardDetail(v.conn, a, id, v.Now, v.s.cachedLocations)
+	if err == nil {
+		v.seen(epoch)
+	}
+	return d, err
+}
+
+// cardDetail reads a card; the locations of its shop come from source.
+func (s *Store) cardDetail(c *conn, a Access, id string, now Time, source locationSource) (d CardDetail, epoch int64, err error) {
+	key, ok := s.Key(KindCard, id)
+	if !ok {
+		return d, 0, notFound("card")
+	}
+	sql, args := cardDetailSQL, []any{key, a.Shop}
+	if a.Restricted {
+		sql, args = sql+" AND "+visible, append(args, jsonKeys(a.Locations))
+	}
+	var scope []int64
+	ok, err = c.one(func(r *rows) {
+		epoch = r.int()
+		d.Card = s.scanCard(r, r.int(), now).Card
+		d.scanOf(r)
+		d.AllLocations = r.bool()
+		scope = r.keys()
+	}, sql, args...)
+	if err == nil && !ok {
+		err = notFound("card")
+	}
+	if err != nil {
+		return d, 0, err
+	}
+	all, err := source(c, a.Shop, epoch)
+	d.Locations = all.named
+	if !d.AllLocations || a.Restricted {
+		d.Locations = nil
+		for i, l := range all.keys {
+			if (d.AllLocations || slices.Contains(scope, l)) && a.allows(l) {
+				d.Locations = append(d.Locations, all.named[i])
+			}
+		}
+	}
+	return d, epoch, err
+}
+
+// card finds a card of the shop with all that writes need to know.
+func (tx *Tx) card(a Access, id string) (c card, err error) {
+	key, ok := tx.s.Key(KindCard, id)
+	if !ok {
+		return c, notFound("card")
+	}
+	sql, args := "SELECT "+columns(slices.Concat([]string{"c.id", "ifnull(c.root_id, c.id)", "c.root_id IS NOT NULL"}, cardCols, ofCols)...)+
+		" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL", []any{key, a.Shop}
+	if a.Restricted {
+		sql, args = sql+" AND "+visible, append(args, jsonKeys(a.Locations))
+	}
+	ok, err = tx.one(func(r *rows) {
+		key, root, child := r.int(), r.int(), r.bool()
+		c = tx.s.scanCard(r, key, tx.Now)
+		c.scanOf(r)
+		c.root, c.child = root, child
+	}, sql, args...)
+	if err != nil {
+		return c, err
+	}
+	if !ok {
+		return c, notFound("card")
+	}
+	_, err = tx.one(func(r *rows) { c.generation, c.live = r.int(), r.bool() }, "SELECT "+columns("code_generation", "live")+" FROM cards WHERE id=?", c.root)
+	return c, err
+}
+
+// installToken makes a link's token: an opaque pointer to the card, so that no
+// index is needed, and 128 random bits of which only the hash is stored.
+func (s *Store) installToken(root int64) (string, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(s.opts.Rand, b[:]); err != nil {
+		return "", err
+	}
+	return string(alphabet.AppendEncode(s.seal(nil, kindInstall, 0, root), b[:])), nil
+}
+
+func emailKey(email Null[string]) Null[string] {
+	return Null[string]{caseless(email.V), email.Valid}
+}
+
+// caseless maps all that differs by case alone to one text, in every script:
+// three letters may be one (Σ, σ, ς), which lower case keeps apart.
+func caseless(s string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return least
+	}, s)
+}

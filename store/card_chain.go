@@ -1,0 +1,79 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// code makes what a card's QR code holds. It names the chain and dies with the
+// next reissue.
+func (s *Store) code(root, generation int64) string {
+	return string(s.seal(nil, kindCode, uint64(generation), root))
+}
+
+// chainCols are what every query of a chain selects.
+var chainCols = append([]string{epochColumn, "c.id", "c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.live", "c.first_location_id IS NULL", "c.last_stamp_at"}, cardCols...)
+
+// Of a chain that is known by its root, and of one that a card of it names.
+const (
+	chainOfRoot = " FROM cards c WHERE (c.id=?1 OR c.root_id=?1) AND c.deleted_at IS NULL"
+	chainOfCard = " FROM (SELECT ifnull(root_id, id) AS root FROM cards WHERE id=?1 AND shop_id=?2) r" +
+		" JOIN cards c ON (c.id=r.root OR c.root_id=r.root) AND c.deleted_at IS NULL"
+)
+
+var (
+	chainSQL      = "SELECT " + columns(chainCols...) + chainOfRoot
+	namedChainSQL = "SELECT " + columns(chainCols...) + chainOfCard
+)
+
+// readChain reads every instance of a chain, oldest first, with a query that
+// has chainCols; more, if set, is called at each card's row. It also gives the
+// auth epoch that came along.
+func (s *Store) readChain(c *conn, now Time, more func(*card) error, sql string, args ...any) (all []*card, epoch int64, err error) {
+	r := c.query(sql, args...)
+	for r.next() {
+		epoch = r.int()
+		key, child, cycle, generation, live := r.int(), r.bool(), r.int(), r.int(), r.bool()
+		unplaced, lastStamp := r.bool(), r.nullTime()
+		i := s.scanCard(r, key, now)
+		i.unplaced, i.lastStamp = unplaced, lastStamp
+		i.child, i.cycle, i.generation, i.live = child, cycle, generation, live
+		if more != nil {
+			if merr := more(&i); merr != nil {
+				return nil, 0, errors.Join(merr, r.close())
+			}
+		}
+		all = append(all, &i)
+	}
+	if err := r.close(); err != nil {
+		return nil, 0, err
+	}
+	slices.SortFunc(all, func(a, b *card) int { return cmp.Compare(a.key, b.key) })
+	for _, i := range all {
+		i.root = all[0].key
+	}
+	return all, epoch, nil
+}
+
+// asTyped takes out what people put between the groups of a code they type,
+// and reads the letters that codes do not have as the digits they look like.
+var asTyped = strings.NewReplacer(" ", "", "-", "", "o", "0", "i", "1", "l", "1")
+
+// namedChain reads the chain that a card's id or code names; none where there
+// is no such card in the shop, or the code is an old one.
+func (s *Store) namedChain(c *conn, shop int64, text string, now Time, more func(*card) error, sql string, args ...any) (all []*card, epoch int64, err error) {
+	generation, isCode := uint64(0), false
+	key, ok := s.Key(KindCard, text)
+	if !ok {
+		if generation, key, isCode = s.IDs.openAny(kindCode, asTyped.Replace(strings.ToLower(text))); !isCode {
+			return nil, 0, nil
+		}
+	}
+	all, epoch, err = s.readChain(c, now, more, sql, append([]any{key, shop}, args...)...)
+	if isCode && len(all) > 0 && all[0].generation != int64(generation) {
+		return nil, epoch, err
+	}
+	return all, epoch, err
+}

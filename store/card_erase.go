@@ -1,0 +1,42 @@
+package store
+
+import "punchcard/store/event"
+
+// EraseCard removes a person: the whole chain reads as not_found from now on,
+// its personal data is gone from cards, ledger metadata, event payloads and
+// remembered responses; the ledger's rows stay. A retry of a request whose
+// response is gone is answered not_found and makes no second card. Operators
+// only (contract section 4, "Delete = erase").
+func (tx *Tx) EraseCard(shop int64, id string) error {
+	c, err := tx.card(Access{Shop: shop}, id)
+	if err != nil {
+		return err
+	}
+	if err := tx.setLive(shop, c.root, false); err != nil {
+		return err
+	}
+	if err := tx.eachInstance(shop, c, event.CardDeleted, ""); err != nil {
+		return err
+	}
+	const instances = "IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)"
+	for _, sql := range []string{
+		"UPDATE transactions SET metadata=NULL WHERE metadata IS NOT NULL AND card_id " + instances,
+		"UPDATE idempotency SET status=404, body=CAST('{\"code\":\"not_found\",\"message\":\"The card was deleted.\"}' AS BLOB) WHERE card_id " + instances,
+	} {
+		if _, err := tx.exec(sql, c.root); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.exec(`UPDATE cards SET external_ref=NULL, holder_name=NULL, holder_email=NULL, email_key=NULL, install_hash=NULL, install_expires_at=NULL,
+		archived_at=ifnull(archived_at, ?2), deleted_at=?2, updated_at=?2 WHERE id `+instances, c.root, tx.Now); err != nil {
+		return err
+	}
+	if err := tx.scrubEvents(c.root); err != nil {
+		return err
+	}
+	if err := tx.dropMail(c.root); err != nil {
+		return err
+	}
+	tx.erases = true
+	return tx.audit(shop, "card.delete", KindCard, c.key, "")
+}

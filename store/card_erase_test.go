@@ -1,0 +1,246 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// personal marks what only the holder's data holds; nothing of it may be left
+// anywhere in the file's tables.
+const personal = "Zebedee"
+
+// erasable is a chain of two cards with everything that a person leaves
+// behind: remembered responses, events of both versions, ledger metadata.
+type erasable struct {
+	*fixture
+	l      ledgerCase
+	cards  []string
+	claims []IdempotencyKey
+}
+
+func startErasable(t *testing.T) erasable {
+	f := start(t, Options{Mail: func(Mail) {}})
+	e := erasable{fixture: f, l: f.withLedger(f.a)}
+	f.hook(f.a, e.l.program, hookFields{})
+	f.hook(f.a, e.l.program, hookFields{v1: true})
+	remember := func(key string, write func(tx *Tx) (id string, body any, err error)) (id string) {
+		claim := NewIdempotencyKey(KeyScope(1), key, "POST", "/cards", []byte(key))
+		f.must(func(tx *Tx) (err error) {
+			var out any
+			if id, out, err = write(tx); err != nil {
+				return err
+			}
+			body, _ := json.Marshal(out)
+			return tx.Remember(claim, Remembered{Status: 201, Body: body})
+		})
+		e.claims = append(e.claims, claim)
+		return id
+	}
+	root := remember("issue", func(tx *Tx) (string, any, error) {
+		c, err := tx.IssueCard(f.a, e.l.program, CardFields{HolderName: set(personal + " \"the\u00e9\\ first\""), HolderEmail: set(personal + "@Example.com"),
+			ExternalRef: set(personal + "-1"), SendEmail: set(true)}, SourceAPI)
+		return c.ID, c, err
+	})
+	e.cards = []string{root, f.child(root)}
+	remember("patch", func(tx *Tx) (string, any, error) {
+		d, err := tx.UpdateCard(f.a, e.cards[1], CardPatch{HolderName: set(personal + " the second")})
+		return d.ID, d, err
+	})
+	remember("reissue", func(tx *Tx) (string, any, error) {
+		c, err := tx.ReissueCard(f.a, root, ReissueFields{HolderEmail: set("second-" + strings.ToLower(personal) + "@example.com")})
+		return c.ID, c, err
+	})
+	for _, id := range e.cards {
+		f.ledger(f.a, id, e.l.program, e.l.location, "stamp", 2)
+	}
+	f.sql("UPDATE transactions SET metadata=? WHERE card_id<>?", fmt.Sprintf(`{"note":"%s was here"}`, personal), f.key(KindCard, e.l.card))
+	return e
+}
+
+func (e erasable) traces() (lines []string) {
+	for _, line := range strings.Split(e.dump(), "\n") {
+		// Blobs are quoted in hexadecimal.
+		for _, mark := range []string{personal, strings.ToLower(personal), fmt.Sprintf("%X", personal), fmt.Sprintf("%X", strings.ToLower(personal))} {
+			if strings.Contains(line, mark) {
+				lines = append(lines, line)
+				break
+			}
+		}
+	}
+	return lines
+}
+
+func TestEraseLeavesNothingOfThePerson(t *testing.T) {
+	for i := range 2 { // whichever instance is named
+		e := startErasable(t)
+		if n := len(e.traces()); n < 2+3+2+4 { // cards, responses, v2 events, ledger rows
+			t.Fatalf("only %d rows name the person before the erase", n)
+		}
+		rows := e.number("SELECT count(*) FROM transactions")
+		bystander := e.lines("SELECT concat_ws(',', id, card_id, metadata) FROM transactions WHERE card_id=?", e.key(KindCard, e.l.card))
+		ledger := e.lines("SELECT concat_ws(',', id, card_id, program_id, location_id, type, stamps_delta, created_at) FROM transactions ORDER BY id")
+		e.clock.move(time.Second)
+		e.must(func(tx *Tx) error { return tx.EraseCard(e.a.Shop, e.cards[i]) })
+
+		if left := e.traces(); len(left) > 0 {
+			t.Errorf("rows that still name the person: %.300q", left)
+		}
+		if got := e.number("SELECT count(*) FROM transactions"); got != rows {
+			t.Errorf("%d of %d ledger rows are left", got, rows)
+		}
+		if got := e.lines("SELECT concat_ws(',', id, card_id, program_id, location_id, type, stamps_delta, created_at) FROM transactions ORDER BY id"); fmt.Sprint(got) != fmt.Sprint(ledger) {
+			t.Errorf("the ledger reads %v, was %v", got, ledger)
+		}
+		if n := e.number("SELECT count(*) FROM transactions WHERE metadata IS NOT NULL AND card_id<>?", e.key(KindCard, e.l.card)); n > 0 {
+			t.Errorf("%d ledger rows of the chain keep their metadata", n)
+		}
+		if got := e.lines("SELECT concat_ws(',', id, card_id, metadata) FROM transactions WHERE card_id=?", e.key(KindCard, e.l.card)); fmt.Sprint(got) != fmt.Sprint(bystander) {
+			t.Errorf("another card's rows read %v, were %v", got, bystander)
+		}
+		for _, id := range e.cards {
+			_, err := e.read(id)
+			refused(t, err, NotFound)
+			refused(t, e.do(func(tx *Tx) error { return tx.EraseCard(e.a.Shop, id) }), NotFound)
+		}
+		e.sound()
+	}
+}
+
+// The payloads stay valid and say the same of everything but the person.
+func TestErasedPayloads(t *testing.T) {
+	e := startErasable(t)
+	payloads := func(version string) []string {
+		return e.lines("SELECT ifnull(CAST(payload_"+version+" AS TEXT), '') FROM events WHERE card_id IN (?,?) AND name<>'card.deleted' ORDER BY id",
+			e.key(KindCard, e.cards[0]), e.key(KindCard, e.cards[1]))
+	}
+	v1, v2 := payloads("v1"), payloads("v2")
+	e.must(func(tx *Tx) error { return tx.EraseCard(e.a.Shop, e.cards[0]) })
+	if after := payloads("v1"); fmt.Sprint(after) != fmt.Sprint(v1) {
+		t.Errorf("the v1 payloads are %v, were %v", after, v1)
+	}
+	after := payloads("v2")
+	if len(after) != 2 || len(v2) != 2 { // card.added, card.reissued
+		t.Fatalf("%d payloads after, %d before, want 2", len(after), len(v2))
+	}
+	for i := range after {
+		var was, is map[string]any
+		if err := json.Unmarshal([]byte(v2[i]), &was); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(after[i]), &is); err != nil {
+			t.Fatalf("%s: %v", after[i], err)
+		}
+		card := was["card"].(map[string]any)
+		holder := card["holder"].(map[string]any)
+		if card["external_ref"] == nil || holder["name"] == nil || holder["email"] == nil {
+			t.Errorf("before the erase the payload lacks the person: %s", v2[i])
+		}
+		card["external_ref"], holder["name"], holder["email"] = nil, nil, nil
+		if fmt.Sprint(is) != fmt.Sprint(was) {
+			t.Errorf("the payload is %v, want %v", is, was)
+		}
+	}
+	// The event that tells of it names no one, one for each instance.
+	for _, p := range e.lines("SELECT CAST(payload_v2 AS TEXT) FROM events WHERE name='card.deleted'") {
+		var env struct {
+			Card struct {
+				ID, State string
+				Holder    struct{ Name, Email *string }
+			}
+		}
+		if err := json.Unmarshal([]byte(p), &env); err != nil || env.Card.State != "deleted" || env.Card.Holder.Name != nil || env.Card.Holder.Email != nil {
+			t.Errorf("card.deleted says %s, %v", p, err)
+		}
+	}
+	if n := e.number("SELECT count(*) FROM events WHERE name='card.deleted'"); n != 2 {
+		t.Errorf("%d card.deleted events for a chain of two", n)
+	}
+}
+
+// A retry of a request whose card is gone hears not_found and makes nothing.
+func TestRetryAfterErase(t *testing.T) {
+	e := startErasable(t)
+	e.must(func(tx *Tx) error { return tx.EraseCard(e.a.Shop, e.cards[0]) })
+	cards := e.number("SELECT count(*) FROM cards")
+	for _, claim := range e.claims {
+		var kept *Remembered
+		e.view(func(v *View) (err error) {
+			kept, err = v.Recall(claim)
+			return err
+		})
+		if kept == nil {
+			t.Fatal("the claim is free again: a retry would make a second card")
+		}
+		var body struct{ Code Code }
+		if err := json.Unmarshal(kept.Body, &body); err != nil || kept.Status != 404 || body.Code != NotFound {
+			t.Errorf("a retry is answered %d %s, %v", kept.Status, kept.Body, err)
+		}
+	}
+	if n := e.number("SELECT count(*) FROM cards"); n != cards {
+		t.Errorf("%d cards, were %d", n, cards)
+	}
+	// The person is free to have a new card.
+	e.card(e.a, e.l.program, CardFields{ExternalRef: set(personal + "-1")})
+}
+
+// An event of the same write is rendered after the erase.
+func TestEraseInTheWriteThatIssued(t *testing.T) {
+	e := startErasable(t)
+	e.must(func(tx *Tx) error {
+		for _, id := range e.cards[:1] {
+			if err := tx.EraseCard(e.a.Shop, id); err != nil {
+				return err
+			}
+		}
+		c, err := tx.IssueCard(e.a, e.l.program, CardFields{HolderName: set(personal)}, SourceAPI)
+		if err != nil {
+			return err
+		}
+		return tx.EraseCard(e.a.Shop, c.ID)
+	})
+	if left := e.traces(); len(left) > 0 {
+		t.Errorf("rows that still name the person: %.300q", left)
+	}
+}
+
+// Not even the bytes of the file and of its log tell of the person, whatever
+// was written, moved about and deleted before.
+func TestEraseOverwrites(t *testing.T) {
+	e := startErasable(t)
+	// Payloads that need pages of their own, and neighbours that come and go.
+	long := fmt.Sprintf(`{"note":"%s"}`, strings.Repeat(personal+" ", 400))
+	f, till := e.fixture, e.fixture.till(e.a)
+	f.must(func(tx *Tx) error {
+		_, err := tx.Stamp(till.at, e.cards[0], StampFields{Metadata: Metadata{set(json.RawMessage(long))}})
+		return err
+	})
+	for i := range 300 {
+		f.card(f.a, e.l.program, CardFields{HolderName: set(fmt.Sprint("Neighbour ", i))})
+	}
+	if n := bytesNaming(t, f.path, personal); n == 0 {
+		t.Fatal("the file does not name the person before the erase")
+	}
+	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, e.cards[0]) })
+	if n := bytesNaming(t, f.path, personal); n != 0 {
+		t.Errorf("the file and its log name the person %d times after the erase", n)
+	}
+	f.sound()
+}
+
+// bytesNaming counts a mark in a file and its log, as it stands and in lower
+// case. It reads through a copy: opening the file itself would drop its locks.
+func bytesNaming(t *testing.T, path, mark string) (n int) {
+	t.Helper()
+	for _, p := range []string{path, path + "-wal"} {
+		out, err := exec.Command("cat", p).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += strings.Count(strings.ToLower(string(out)), strings.ToLower(mark))
+	}
+	return n
+}

@@ -1,0 +1,129 @@
+package store
+
+import (
+	"crypto/subtle"
+
+	"punchcard/store/event"
+)
+
+// HolderCard is a card as its holder sees it.
+type HolderCard struct {
+	Lookup
+	Code     string // what the QR code holds
+	Until    Time   // when the link ends
+	ShopName string
+}
+
+// byToken finds the chain of an install token, and until when the token is good;
+// it must be the current one. The hash is compared in constant time.
+func (c *conn) byToken(s *Store, token string, now Time) (shop, root int64, until Time, err error) {
+	if len(token) != 2*blockLen {
+		return 0, 0, 0, notFound("card")
+	}
+	key, ok := s.IDs.open(kindInstall, 0, token[:blockLen])
+	if !ok {
+		return 0, 0, 0, notFound("card")
+	}
+	var hash []byte
+	var ends Null[Time]
+	found, err := c.one(func(r *rows) { shop, hash, ends = r.int(), r.bytes(), r.nullTime() },
+		"SELECT "+columns("shop_id", "install_hash", "install_expires_at")+" FROM cards WHERE id=? AND deleted_at IS NULL", key)
+	switch {
+	case err != nil:
+		return 0, 0, 0, err
+	case !found:
+		return 0, 0, 0, notFound("card")
+	case subtle.ConstantTimeCompare(hash, Hash(token)) != 1:
+		return 0, 0, 0, refuse(Gone, "This link was replaced by a newer one.")
+	case ends.V <= now:
+		return 0, 0, 0, refuse(Gone, "This link has expired. Ask the shop for a new one.")
+	}
+	return shop, key, ends.V, nil
+}
+
+// usable refuses a card that an install link is of no use for.
+func usable(status string) error {
+	switch status {
+	case StatusExpired:
+		return refuse(CardExpired, "This card has expired.")
+	case StatusLocked:
+		return refuse(Conflict, "This card is locked. Ask the shop.")
+	case StatusArchived:
+		return refuse(Gone, "This card has ended.")
+	}
+	return nil
+}
+
+// HolderCard shows the card of an install link. It changes nothing.
+func (v *View) HolderCard(token string) (h HolderCard, err error) {
+	err = v.snapshot(func() error {
+		shop, root, until, err := v.byToken(v.s, token, v.Now)
+		if err != nil {
+			return err
+		}
+		var generation int64
+		if h.Lookup, generation, err = v.lookupRoot(At{Shop: shop}, root); err != nil {
+			return err
+		}
+		if err := usable(h.Card.Status); err != nil {
+			return err
+		}
+		h.Code, h.Until = v.s.code(root, generation), until
+		sh, err := v.s.shop(v.conn, shop)
+		h.ShopName = sh.Name
+		return err
+	})
+	return h, err
+}
+
+// InstallFields is the body of an installation.
+type InstallFields struct {
+	Platform Opt[string] `json:"platform" req:"true" enum:"apple,google" doc:"The device family."`
+}
+
+// Install puts the card of a link on a device: from then on holder fields and
+// expiry are frozen, and the program's template. An installed card stays as it
+// is, without event.
+func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
+	shop, root, _, err := tx.byToken(tx.s, token, tx.Now)
+	if err != nil {
+		return d, err
+	}
+	p, err := tx.chain(At{Shop: shop}, root)
+	if err != nil {
+		return d, err
+	}
+	shown := p.oldest()
+	if shown == nil {
+		shown = p.newest
+	}
+	if err := usable(shown.Status); err != nil {
+		return d, err
+	}
+	a := Access{Shop: shop}
+	if shown.InstalledAt.Valid {
+		return tx.detail(a, shown.ID)
+	}
+	p.program = &program{key: shown.program}
+	if err := tx.accept(p); err != nil {
+		return d, err
+	}
+	if _, err := tx.exec("UPDATE cards SET installed_at=?, platform=?, updated_at=? WHERE archived_at IS NULL AND "+chain, tx.Now, f.Platform.V, tx.Now, root, root); err != nil {
+		return d, err
+	}
+	if n, err := tx.exec("UPDATE programs SET has_installed_cards=1 WHERE id=? AND has_installed_cards=0", shown.program); err != nil {
+		return d, err
+	} else if n > 0 {
+		if err := tx.bumpAuth(); err != nil { // programs are kept for an epoch
+			return d, err
+		}
+	}
+	if err := tx.dropMail(root); err != nil {
+		return d, err
+	}
+	tx.emit(pendingEvent{name: event.CardRegistered, shop: shop, program: shown.program, card: shown.key, platform: f.Platform.V})
+	if err := tx.audit(shop, "card.install", KindCard, shown.key, ""); err != nil {
+		return d, err
+	}
+	return tx.detail(a, shown.ID)
+}

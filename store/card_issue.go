@@ -1,0 +1,240 @@
+package store
+
+import (
+	"math"
+	"time"
+
+	"punchcard/store/event"
+)
+
+// Ways in which a card comes to be (spec event card.added).
+const (
+	SourceAPI           = "api"
+	SourceCounter       = "counter"
+	SourceWebEnrollment = "web_enrollment"
+)
+
+var issueSQL = "SELECT " + columns("p.name", "p.published_at", "p.suspended_at", "p.initial_balance_cents", "p.default_expire_after_days",
+	"s.max_cards", "s.live_cards", "(SELECT ifnull(max(id), 0)+1 FROM cards)") + " FROM programs p JOIN shops s ON s.id=p.shop_id WHERE p.id=? AND p.shop_id=? AND p.deleted_at IS NULL"
+
+// IssueCard mints a card from a published program and makes its install link
+// (contract section 4, "Issuing").
+func (tx *Tx) IssueCard(a Access, programID string, f CardFields, source string) (out IssuedCard, err error) {
+	return tx.issue(a, programID, f, source, Null[int64]{})
+}
+
+// CounterFields is the body of an issue at a till.
+type CounterFields struct {
+	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200"`
+	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
+	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" doc:"One live card per program."`
+}
+
+// IssueAtCounter mints a card at a till: active at once.
+func (tx *Tx) IssueAtCounter(at At, programID string, f CounterFields) (IssuedCard, error) {
+	a := Access{Shop: at.Shop, Restricted: true, Locations: []int64{at.Location}}
+	return tx.issue(a, programID, CardFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef}, SourceCounter, Some(at.Location))
+}
+
+// issue mints a card; counter is the location of a till that does.
+func (tx *Tx) issue(a Access, programID string, f CardFields, source string, counter Null[int64]) (out IssuedCard, err error) {
+	if details := f.Check(tx.Now); details != nil {
+		return out, Invalid(details...)
+	}
+	key, ok := tx.s.Key(KindProgram, programID)
+	if !ok {
+		return out, notFound("program")
+	}
+	var name string
+	var published, suspended Null[Time]
+	var balance, days, most Null[int64]
+	var live, card int64 // the card's key is known beforehand: its install link holds it, and so one INSERT writes it all
+	ok, err = tx.one(func(r *rows) {
+		name, published, suspended = r.str(), r.nullTime(), r.nullTime()
+		balance, days, most, live, card = r.nullInt(), r.nullInt(), r.nullInt(), r.int(), r.int()
+	}, issueSQL, key, a.Shop)
+	if err != nil {
+		return out, err
+	}
+	if !ok {
+		return out, notFound("program")
+	}
+	card = max(card, tx.s.floors["cards"]+1)
+	if a.Restricted {
+		n, err := tx.number("SELECT count(*) FROM programs p WHERE p.id=? AND "+visible, key, jsonKeys(a.Locations))
+		if err != nil {
+			return out, err
+		}
+		if n == 0 && counter.Valid {
+			return out, refuse(Unprocessable, "The program's cards do not work at this location.")
+		}
+		if n == 0 {
+			return out, refuse(Unauthorized, "This key is restricted to locations where the program's cards do not work.")
+		}
+	}
+	switch {
+	case suspended.Valid:
+		return out, refuse(Unprocessable, "The program is suspended; no cards can be issued.")
+	case !published.Valid:
+		return out, refuse(Unprocessable, "The program is not published; no cards can be issued.")
+	}
+	if err = tx.room(a.Shop, most, live); err != nil {
+		return out, err
+	}
+	if err = tx.mustBeOnlyCard(a.Shop, key, 0, f.ExternalRef.Value()); err != nil {
+		return out, err
+	}
+	if err = tx.mailConfigured(f.SendEmail); err != nil {
+		return out, err
+	}
+	expires := f.ExpiresAt.Value()
+	if !expires.Valid {
+		expires = tx.freshExpiry(days)
+	}
+	out = IssuedCard{ID: tx.s.ID(KindCard, card), ProgramID: programID, ExternalRef: f.ExternalRef.Value(), HolderName: f.HolderName.Value(),
+		HolderEmail: f.HolderEmail.Value(), ExpiresAt: expires}
+	token, err := tx.link(&out, card)
+	if err != nil {
+		return out, err
+	}
+	if _, err = tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value, initial_value, expires_at,
+		activated_at, first_location_id, install_hash, install_expires_at, live, created_at, updated_at) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,?11,?12,?13,?14,1,?15,?15)`,
+		card, a.Shop, key, source, out.ExternalRef, out.HolderName, out.HolderEmail, emailKey(out.HolderEmail), balance, expires,
+		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now); err != nil {
+		return out, err
+	}
+	if _, err = tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", a.Shop); err != nil {
+		return out, err
+	}
+	tx.countCard(a.Shop, key)
+	t := totals{balance: balance.V}
+	if counter.Valid {
+		tx.countPlace(key, counter.V)
+		t.active = 1
+	}
+	tx.counts.total(key, t)
+	tx.emit(pendingEvent{name: event.CardAdded, shop: a.Shop, program: key, card: card, location: counter.V})
+	if err = tx.mail(out, card, token, name, f.SendEmail); err != nil {
+		return out, err
+	}
+	return out, tx.audit(a.Shop, "card.issue", KindCard, card, "")
+}
+
+// freshExpiry is now plus the program's default, or none.
+func (tx *Tx) freshExpiry(days Null[int64]) Null[Time] {
+	if !days.Valid {
+		return Null[Time]{}
+	}
+	return Some(tx.Now.Add(time.Duration(days.V) * 24 * time.Hour))
+}
+
+func mustBeFuture(at Opt[Time], now Time) (details []Detail) {
+	if at.Set && !at.Null && at.V <= now {
+		return []Detail{{"expires_at", "must_be_future", "must be in the future"}}
+	}
+	return nil
+}
+
+// Check holds a new card to the rules that one field alone cannot break.
+func (f CardFields) Check(now Time) []Detail {
+	return append(mustBeFuture(f.ExpiresAt, now), mayMail(f.SendEmail, f.HolderEmail.Value())...)
+}
+
+// Check is that of CardFields.
+func (f CardPatch) Check(now Time) []Detail { return mustBeFuture(f.ExpiresAt, now) }
+
+// Check is that of CardFields.
+func (f ReissueFields) Check(now Time) []Detail { return mustBeFuture(f.ExpiresAt, now) }
+
+// room refuses a further live card over the shop's max_cards. The counter
+// still holds cards that expired by time alone; they are subtracted exactly,
+// and written off a batch at a time.
+func (tx *Tx) room(shop int64, most Null[int64], live int64) error {
+	if !most.Valid || live < most.V {
+		return nil
+	}
+	const due = " FROM cards WHERE shop_id=? AND live=1 AND expires_at IS NOT NULL AND expires_at<=?"
+	n, err := tx.number("SELECT count(*)"+due, shop, tx.Now)
+	if err != nil {
+		return err
+	}
+	if live-n >= most.V {
+		return refuse(Unprocessable, "The shop has %d live cards, which is its maximum.", live-n)
+	}
+	swept, err := tx.exec("UPDATE cards SET live=0 WHERE id IN (SELECT id"+due+" LIMIT 500)", shop, tx.Now)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec("UPDATE shops SET live_cards=live_cards-? WHERE id=?", swept, shop)
+	return err
+}
+
+// mustBeOnlyCard refuses a second live card of one person in one program;
+// root is the chain that may have it (0: none).
+func (tx *Tx) mustBeOnlyCard(shop, program, root int64, ref Null[string]) error {
+	if !ref.Valid {
+		return nil
+	}
+	n, err := tx.number(`SELECT count(*) FROM cards WHERE shop_id=? AND external_ref=? AND program_id=? AND archived_at IS NULL AND deleted_at IS NULL
+		AND (expires_at IS NULL OR expires_at>?) AND ifnull(root_id, id)<>?`, shop, ref.V, program, tx.Now, root)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		return refuse(Conflict, "This external_ref already has a live card in the program.")
+	}
+	return nil
+}
+
+// link makes a new install link for a chain and returns its token; storing the
+// hash of that ends the link before.
+func (tx *Tx) link(out *IssuedCard, root int64) (token string, err error) {
+	tx.touches(root)
+	token, err = tx.s.installToken(root)
+	out.InstallURL = tx.s.linkTo(token)
+	out.InstallURLExpiresAt = tx.Now.Add(tx.Limits.InstallLinkTTL)
+	return token, err
+}
+
+// relink is link for a card that exists.
+func (tx *Tx) relink(out *IssuedCard, c card, send Opt[bool]) error {
+	token, err := tx.link(out, c.root)
+	if err != nil {
+		return err
+	}
+	if _, err = tx.exec("UPDATE cards SET install_hash=?, install_expires_at=? WHERE id=?", Hash(token), out.InstallURLExpiresAt, c.root); err != nil {
+		return err
+	}
+	if err = tx.dropMail(c.root); err != nil {
+		return err
+	}
+	return tx.mail(*out, c.root, token, c.ProgramName, send)
+}
+
+// revive counts a chain as live again after it had expired.
+func (tx *Tx) revive(shop int64, c card, ref Null[string]) error {
+	if err := tx.mustBeOnlyCard(shop, c.program, c.root, ref); err != nil {
+		return err
+	}
+	most, live := Null[int64]{}, int64(math.MaxInt64)
+	if _, err := tx.one(func(r *rows) { most, live = r.nullInt(), r.int() }, "SELECT "+columns("max_cards", "live_cards")+" FROM shops WHERE id=?", shop); err != nil {
+		return err
+	}
+	if err := tx.room(shop, most, live); err != nil {
+		return err
+	}
+	return tx.setLive(shop, c.root, true)
+}
+
+// setLive counts a chain in or out of its shop's live cards, once.
+func (tx *Tx) setLive(shop, root int64, live bool) error {
+	n, err := tx.exec("UPDATE cards SET live=?2 WHERE id=?1 AND live<>?2", root, live)
+	if err != nil || n == 0 {
+		return err
+	}
+	if !live {
+		n = -n
+	}
+	_, err = tx.exec("UPDATE shops SET live_cards=live_cards+? WHERE id=?", n, shop)
+	return err
+}

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+)
+
+// LadderPrize is a prize as it stands on one card.
+type LadderPrize struct {
+	Prize
+	Available bool `json:"available" doc:"The card has reached the threshold and none of its options was taken in this cycle."`
+	Claimed   bool `json:"claimed" doc:"This option was taken in this cycle."`
+}
+
+// EarlierCard is another live card of the same chain, with its own prizes.
+type EarlierCard struct {
+	CardDetail
+	Prizes []LadderPrize `json:"prizes"`
+}
+
+// Lookup is a card as a till shows it: the instance that takes the next stamp.
+type Lookup struct {
+	Card         CardDetail    `json:"card"`
+	Program      Program       `json:"program"`
+	Prizes       []LadderPrize `json:"prizes"`
+	EarlierCards []EarlierCard `json:"earlier_cards" doc:"The other live cards of the chain, oldest first."`
+	Transactions []Transaction `json:"transactions" doc:"The chain's last ten, newest first."`
+}
+
+// Most chains are of one card: this finds only those, and need not search for
+// the rest of the chain by two ways.
+var aloneSQL = "SELECT " + columns(chainCols...) + " FROM cards c WHERE c.id=?1 AND c.shop_id=?2 AND c.root_id IS NULL AND c.deleted_at IS NULL" +
+	" AND NOT EXISTS (SELECT 1 FROM cards o WHERE o.root_id=?1)"
+
+const shownTransactions = 10
+
+// Lookup shows what a card's id or code stands for. It never writes.
+func (v *View) Lookup(at At, code string) (l Lookup, err error) {
+	x := lookup{View: v, at: at}
+	for _, sql := range []string{aloneSQL, namedChainSQL} {
+		if x.all, x.epoch, err = v.s.namedChain(v.conn, at.Shop, code, v.Now, x.more, sql); err != nil {
+			return l, err
+		}
+		if len(x.all) > 0 {
+			v.seen(x.epoch)
+			return x.show()
+		}
+	}
+	return l, notFound("card")
+}
+
+// lookupRoot is Lookup of a chain by its root, inside a snapshot.
+func (v *View) lookupRoot(at At, root int64) (l Lookup, generation int64, err error) {
+	x := lookup{View: v, at: at}
+	if x.all, x.epoch, err = v.s.readChain(v.conn, v.Now, x.more, chainSQL, root); err != nil {
+		return l, 0, err
+	}
+	l, err = x.show()
+	return l, x.all[0].generation, err
+}
+
+// lookup is a Lookup in the making.
+type lookup struct {
+	*View
+	at     At
+	epoch  int64
+	all    []*card
+	claims map[int64]map[int64]int64 // by card; see claimed
+	rows   []lookupRow               // of every card its last ten
+	where  shopLocations
+	p      *presentation
+}
+
+// lookupRow is a row of the ledger as the file has it.
+type lookupRow struct {
+	card          *card
+	key, location int64
+	kind          string
+	stamps, value Null[int64]
+	prize         Null[int64]
+	reversed      Null[Time]
+	created       Time
+}
+
+// more reads what a lookup shows of a card besides its row: the claims of its
+// cycle and its last ten rows of the ledger. It does so while the statement that
+// found the card is still at its row, which holds the snapshot: all of a lookup
+// is of one moment, and needs no transaction around it.
+func (x *lookup) more(c *card) error {
+	taken, err := x.claimed(c)
+	if err != nil {
+		return err
+	}
+	if taken != nil {
+		if x.claims == nil {
+			x.claims = map[int64]map[int64]int64{}
+		}
+		x.claims[c.key] = taken
+	}
+	r := x.query("SELECT id, location_id, type, stamps_delta, value_delta, prize_id, reversed_at, created_at FROM transactions WHERE card_id=? ORDER BY id DESC LIMIT ?", c.key, shownTransactions)
+	for r.next() {
+		x.rows = append(x.rows, lookupRow{c, r.int(), r.int(), r.str(), r.nullInt(), r.nullInt(), r.nullInt(), r.nullTime(), r.time()})
+	}
+	return r.close()
+}
+
+func (x *lookup) show() (l Lookup, err error) {
+	x.p = inHand(x.at, x.all)
+	program, err := x.cachedProgram(x.at.Shop, x.p.newest.program, x.epoch)
+	if err != nil {
+		return l, err
+	}
+	x.p.of(program)
+	if x.where, err = x.s.cachedLocations(x.conn, x.at.Shop, x.epoch); err != nil {
+		return l, err
+	}
+	shown := x.p.next()
+	l.Program = x.p.program.Program
+	l.Card, l.Prizes = x.p.detail(shown, x.where), x.ladder(shown)
+	for _, c := range x.p.instances {
+		if c != shown {
+			l.EarlierCards = append(l.EarlierCards, EarlierCard{x.p.detail(c, x.where), x.ladder(c)})
+		}
+	}
+	l.Transactions = x.transactions()
+	return l, nil
+}
+
+// detail is a card of the chain with the locations it works at.
+func (p *presentation) detail(c *card, at shopLocations) CardDetail {
+	d := CardDetail{Card: c.Card, AllLocations: p.program.LocationScope == "all_locations", Locations: at.named}
+	if !d.AllLocations {
+		d.Locations = slices.DeleteFunc(slices.Clone(at.named), func(l NamedLocation) bool { return !slices.Contains(p.program.ScopedLocationIDs, l.ID) })
+	}
+	return d
+}
+
+// ladder is the program's prizes as they stand on a card.
+func (x *lookup) ladder(c *card) (prizes []LadderPrize) {
+	prizes = make([]LadderPrize, 0, len(x.p.program.Prizes))
+	for _, z := range x.p.program.Prizes {
+		l := LadderPrize{Prize: z, Available: c.StampsCount >= z.Threshold}
+		if prize, taken := x.claims[c.key][z.Threshold]; taken {
+			l.Available, l.Claimed = false, x.s.ID(KindPrize, prize) == z.ID
+		}
+		prizes = append(prizes, l)
+	}
+	return prizes
+}
+
+// transactions are the newest ten of the whole chain.
+func (x *lookup) transactions() []Transaction {
+	slices.SortFunc(x.rows, func(a, b lookupRow) int { return cmp.Compare(b.key, a.key) })
+	shown := x.rows[:min(shownTransactions, len(x.rows))]
+	list := make([]Transaction, len(shown))
+	for i := range shown {
+		t, at := &shown[i], x.where.all[shown[i].location]
+		list[i] = Transaction{ID: x.s.ID(KindTransaction, t.key), CardID: t.card.ID, ProgramID: t.card.ProgramID, Type: t.kind, LocationID: at.ID, LocationName: at.Name,
+			StampsDelta: t.stamps, ValueDelta: t.value, ReversedAt: t.reversed, CreatedAt: t.created}
+		if t.prize.Valid {
+			list[i].PrizeID = Some(x.s.ID(KindPrize, t.prize.V))
+		}
+	}
+	return list
+}

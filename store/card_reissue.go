@@ -1,0 +1,95 @@
+package store
+
+import "punchcard/store/event"
+
+// ReissueFields is the body of POST /cards/{id}/reissue.
+type ReissueFields struct {
+	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200"`
+	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
+	ExpiresAt   Opt[Time]   `json:"expires_at" doc:"In the future. An expired card that is given none gets a fresh default."`
+	SendEmail   Opt[bool]   `json:"send_email" doc:"Mail the install link; needs a holder_email, given or on the card, and a configured mail server."`
+}
+
+// ReissueCard makes the same card as good as new: id, ledger, stamps and
+// balance stay; the old QR code and install links die and the status is
+// invited (contract section 3).
+func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard, err error) {
+	if details := f.Check(tx.Now); details != nil {
+		return out, Invalid(details...)
+	}
+	c, err := tx.card(a, id)
+	if err != nil {
+		return out, err
+	}
+	if c.Status == StatusArchived {
+		return out, refuse(Conflict, "The card is archived.")
+	}
+	email := f.HolderEmail.Apply(c.HolderEmail)
+	if details := mayMail(f.SendEmail, email); details != nil {
+		return out, Invalid(details...)
+	}
+	if err = tx.mailConfigured(f.SendEmail); err != nil {
+		return out, err
+	}
+	c.HolderName, c.HolderEmail = f.HolderName.Apply(c.HolderName), email
+	if c.Status == StatusExpired {
+		if err = tx.revive(a.Shop, c, c.ExternalRef); err != nil {
+			return out, err
+		}
+		var days Null[int64]
+		if _, err = tx.one(func(r *rows) { days = r.nullInt() }, "SELECT default_expire_after_days FROM programs WHERE id=?", c.program); err != nil {
+			return out, err
+		}
+		c.ExpiresAt = tx.freshExpiry(days)
+	}
+	c.ExpiresAt = f.ExpiresAt.Apply(c.ExpiresAt)
+	if _, err = tx.exec(`UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=?, installed_at=NULL, platform=NULL, activated_at=NULL, locked_at=NULL,
+		updated_at=? WHERE archived_at IS NULL AND `+chain,
+		c.HolderName, c.HolderEmail, emailKey(c.HolderEmail), c.ExpiresAt, tx.Now, c.root, c.root); err != nil {
+		return out, err
+	}
+	// The root speaks for the chain, also once it was completed and archived. In a
+	// restored file reissues may be lost, whose codes must not come to life again.
+	if _, err = tx.exec("UPDATE cards SET code_generation=max(code_generation, ?)+1, expires_at=? WHERE id=?", tx.s.floors[reissues], c.ExpiresAt, c.root); err != nil {
+		return out, err
+	}
+	if err = tx.audit(a.Shop, "card.reissue", KindCard, c.key, ""); err != nil {
+		return out, err
+	}
+	tx.emit(pendingEvent{name: event.CardReissued, shop: a.Shop, program: c.program, card: c.key})
+	out = issued(c)
+	return out, tx.relink(&out, c, f.SendEmail)
+}
+
+// LinkFields is the body of POST /cards/{id}/install-link.
+type LinkFields struct {
+	SendEmail Opt[bool] `json:"send_email" doc:"Mail the install link; needs a holder_email on the card and a configured mail server."`
+}
+
+// NewInstallLink gives a card that is not installed a new link and ends the
+// earlier one.
+func (tx *Tx) NewInstallLink(a Access, id string, f LinkFields) (out IssuedCard, err error) {
+	c, err := tx.card(a, id)
+	if err != nil {
+		return out, err
+	}
+	switch {
+	case c.Status == StatusArchived:
+		return out, refuse(Conflict, "The card is archived.")
+	case c.InstalledAt.Valid:
+		return out, refuse(CardLocked, "The card is installed on a device; reissue it to get a new link.")
+	case c.Status == StatusExpired:
+		return out, refuse(CardExpired, "The card has expired.")
+	}
+	if details := mayMail(f.SendEmail, c.HolderEmail); details != nil {
+		return out, Invalid(details...)
+	}
+	if err = tx.mailConfigured(f.SendEmail); err != nil {
+		return out, err
+	}
+	if err = tx.audit(a.Shop, "card.install_link", KindCard, c.key, ""); err != nil {
+		return out, err
+	}
+	out = issued(c)
+	return out, tx.relink(&out, c, f.SendEmail)
+}

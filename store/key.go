@@ -1,0 +1,363 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Scopes are all scopes of the REST API (spec Authentication 7).
+var Scopes = []string{"locations:read", "locations:write", "programs:read", "programs:write", "cards:read", "cards:write",
+	"transactions:read", "analytics:read", "webhooks:read", "webhooks:write"}
+
+// Key is an API or MCP key as operators see it: never the secret.
+type Key struct {
+	ID               string     `json:"id"`
+	ShopID           string     `json:"shop_id"`
+	Class            string     `json:"class" enum:"api,mcp"`
+	Name             string     `json:"name"`
+	Prefix           string     `json:"prefix"`
+	Scopes           []string   `json:"scopes"`
+	LocationIDs      []string   `json:"location_ids"`
+	CreatedAt        Time       `json:"created_at"`
+	ExpiresAt        Null[Time] `json:"expires_at"`
+	RetiresAt        Null[Time] `json:"retires_at"`
+	RevokedAt        Null[Time] `json:"revoked_at"`
+	DisabledByPlanAt Null[Time] `json:"disabled_by_plan_at"`
+}
+
+// KeyFields are what a new key is made from.
+type KeyFields struct {
+	Class       Opt[string]   `json:"class" enum:"api,mcp"`
+	Name        Opt[string]   `json:"name" min:"1" max:"200"`
+	Scopes      Opt[[]string] `json:"scopes"`
+	LocationIDs Opt[[]string] `json:"location_ids" max:"1000"`
+	ExpiresAt   Opt[Time]     `json:"expires_at"`
+	// Secret is the whole key; made at random when empty. Only a shop whose
+	// keys are public knowledge gives one.
+	Secret string `json:"-"`
+}
+
+// Hash is what is stored of a key or token.
+func Hash(secret string) []byte {
+	h := sha256.Sum256([]byte(secret))
+	return h[:]
+}
+
+// secret makes a bearer secret of 256 random bits: prefix and 43 base64url
+// characters (spec Authentication 2).
+func (s *Store) secret(prefix string) (string, error) {
+	var b [32]byte
+	if _, err := io.ReadFull(s.opts.Rand, b[:]); err != nil {
+		return "", err
+	}
+	return prefix + base64.RawURLEncoding.EncodeToString(b[:]), nil
+}
+
+// CreateKey makes a key and returns its secret, which exists nowhere else.
+// Over the maximum of usable keys it is unprocessable; keys in overlap,
+// revoked and expired ones do not count (contract section 2).
+func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err error) {
+	sh, err := tx.s.shop(tx.conn, shop)
+	if err != nil {
+		return k, "", err
+	}
+	class := f.Class.Or("api")
+	scopes, details := checkScopes(class, f.Scopes)
+	locations, d, err := tx.ownLocations(shop, "location_ids", f.LocationIDs.Or(nil))
+	if err != nil {
+		return k, "", err
+	}
+	details = append(details, d...)
+	if f.ExpiresAt.Set && f.ExpiresAt.V <= tx.Now {
+		details = append(details, Detail{"expires_at", "must_be_future", "must be in the future"})
+	}
+	if details != nil {
+		return k, "", Invalid(details...)
+	}
+	most := tx.Limits.KeysPerShop
+	if class == "mcp" {
+		most = tx.Limits.MCPKeysPerShop
+	}
+	have, err := tx.number("SELECT count(*) FROM keys WHERE shop_id=? AND class=? AND revoked_at IS NULL AND retires_at IS NULL AND (expires_at IS NULL OR expires_at>?)",
+		shop, class, tx.Now)
+	if err != nil {
+		return k, "", err
+	}
+	if have >= int64(most) {
+		return k, "", refuse(Unprocessable, "The shop has %d usable %s keys, which is the maximum.", have, class)
+	}
+	key, secret, err := tx.addKey(shop, sh, class, f.Name.Or("Key"), scopes, locations, f.ExpiresAt.Value(), Null[int64]{}, f.Secret)
+	if err != nil {
+		return k, "", err
+	}
+	if err = tx.audit(shop, "key.create", KindKey, key, ""); err != nil {
+		return k, "", err
+	}
+	k, err = tx.s.key(tx.conn, shop, key)
+	return k, secret, err
+}
+
+func checkScopes(class string, asked Opt[[]string]) (scopes []string, details []Detail) {
+	if class == "mcp" {
+		return nil, nil
+	}
+	if !asked.Set {
+		return Scopes, nil
+	}
+	for i, sc := range asked.V {
+		if !slices.Contains(Scopes, sc) {
+			details = append(details, Detail{fmt.Sprintf("scopes.%d", i), "invalid_value", "is not one of " + strings.Join(Scopes, ", ")})
+		}
+	}
+	// In the table's order, each once.
+	for _, sc := range Scopes {
+		if slices.Contains(asked.V, sc) {
+			scopes = append(scopes, sc)
+		}
+	}
+	return scopes, details
+}
+
+func (tx *Tx) addKey(shop int64, sh Shop, class, name string, scopes []string, locations []int64, expires Null[Time], family Null[int64], secret string) (key int64, _ string, err error) {
+	if secret == "" {
+		prefix := map[string]string{"api": "tsk_", "mcp": "tmk_"}[class] + sh.Mode + "_"
+		if secret, err = tx.s.secret(prefix); err != nil {
+			return 0, "", err
+		}
+	}
+	suspended := Null[Time]{tx.Now, class == "api" && !sh.APIAddon}
+	id, err := tx.nextKey("keys")
+	if err != nil {
+		return 0, "", err
+	}
+	key, err = tx.insert("INSERT INTO keys (id, shop_id, class, name, prefix, hash, scopes, restricted, family_id, created_at, expires_at, disabled_by_plan_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+		id, shop, class, name, secret[:12], Hash(secret), strings.Join(scopes, ","), locations != nil, family, tx.Now, expires, suspended)
+	if err != nil {
+		return 0, "", err
+	}
+	for _, l := range locations {
+		if _, err = tx.exec("INSERT INTO key_locations (key_id, location_id) VALUES (?,?)", key, l); err != nil {
+			return 0, "", err
+		}
+	}
+	return key, secret, tx.bumpAuth()
+}
+
+// RotateKey makes a successor with the same scopes, locations and expiry, and
+// lets the old key live for the overlap; zero retires it at once. A key that
+// is in overlap, revoked or expired cannot be rotated (conflict).
+func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k Key, secret string, err error) {
+	old, err := tx.findKey(shop, id)
+	if err != nil {
+		return k, "", err
+	}
+	if why := old.unusable(tx.Now); why != "" {
+		return k, "", refuse(Conflict, "The key cannot be rotated: it %s.", why)
+	}
+	if !overlap.Valid {
+		overlap.V = time.Duration(tx.Limits.RotationHours) * time.Hour
+	}
+	sh, err := tx.s.shop(tx.conn, shop)
+	if err != nil {
+		return k, "", err
+	}
+	var locations []int64
+	for _, l := range old.LocationIDs {
+		n, _ := tx.s.Key(KindLocation, l)
+		locations = append(locations, n)
+	}
+	oldKey, _ := tx.s.Key(KindKey, id)
+	family, err := tx.number("SELECT ifnull(family_id, id) FROM keys WHERE id=?", oldKey)
+	if err != nil {
+		return k, "", err
+	}
+	if _, err = tx.exec("UPDATE keys SET retires_at=? WHERE id=?", tx.Now.Add(overlap.V), oldKey); err != nil {
+		return k, "", err
+	}
+	key, secret, err := tx.addKey(shop, sh, old.Class, old.Name, old.Scopes, locations, old.ExpiresAt, Some(family), "")
+	if err != nil {
+		return k, "", err
+	}
+	if err = tx.audit(shop, "key.rotate", KindKey, oldKey, fmt.Sprintf(`{"successor":%q}`, tx.s.ID(KindKey, key))); err != nil {
+		return k, "", err
+	}
+	k, err = tx.s.key(tx.conn, shop, key)
+	return k, secret, err
+}
+
+func (k Key) unusable(now Time) string {
+	switch {
+	case k.RevokedAt.Valid:
+		return "is revoked"
+	case k.ExpiresAt.Valid && k.ExpiresAt.V <= now:
+		return "has expired"
+	case k.RetiresAt.Valid:
+		return "has been rotated before"
+	}
+	return ""
+}
+
+// RevokeKey ends a key from the very next request on; its record stays. A
+// revoked key stays as it is.
+func (tx *Tx) RevokeKey(shop int64, id string) (k Key, err error) {
+	if k, err = tx.findKey(shop, id); err != nil || k.RevokedAt.Valid {
+		return k, err
+	}
+	key, _ := tx.s.Key(KindKey, id)
+	if _, err = tx.exec("UPDATE keys SET revoked_at=? WHERE id=?", tx.Now, key); err != nil {
+		return k, err
+	}
+	if err = tx.bumpAuth(); err != nil {
+		return k, err
+	}
+	if err = tx.audit(shop, "key.revoke", KindKey, key, ""); err != nil {
+		return k, err
+	}
+	return tx.s.key(tx.conn, shop, key)
+}
+
+// RevokeAllKeys ends every key of the shop in one action.
+func (tx *Tx) RevokeAllKeys(shop int64) (n int64, err error) {
+	if n, err = tx.exec("UPDATE keys SET revoked_at=? WHERE shop_id=? AND revoked_at IS NULL", tx.Now, shop); err != nil {
+		return 0, err
+	}
+	if err = tx.bumpAuth(); err != nil {
+		return 0, err
+	}
+	return n, tx.audit(shop, "key.revoke_all", KindShop, shop, fmt.Sprintf(`{"keys":%d}`, n))
+}
+
+func (tx *Tx) findKey(shop int64, id string) (Key, error) {
+	key, ok := tx.s.Key(KindKey, id)
+	if !ok {
+		return Key{}, notFound("key")
+	}
+	return tx.s.key(tx.conn, shop, key)
+}
+
+var keyCols = columns("id", "shop_id", "class", "name", "prefix", "scopes", "(SELECT group_concat(location_id) FROM key_locations WHERE key_id=keys.id)",
+	"created_at", "expires_at", "retires_at", "revoked_at", "disabled_by_plan_at")
+
+func (s *Store) scanKey(r *rows) Key {
+	k := Key{ID: s.ID(KindKey, r.int()), ShopID: s.ID(KindShop, r.int()), Class: r.str(), Name: r.str(), Prefix: r.str(), Scopes: splitList(r.str())}
+	for _, l := range r.keys() {
+		k.LocationIDs = append(k.LocationIDs, s.ID(KindLocation, l))
+	}
+	k.CreatedAt, k.ExpiresAt, k.RetiresAt, k.RevokedAt, k.DisabledByPlanAt = r.time(), r.nullTime(), r.nullTime(), r.nullTime(), r.nullTime()
+	return k
+}
+
+func splitList(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, ",")
+}
+
+func (s *Store) key(c *conn, shop, key int64) (k Key, err error) {
+	ok, err := c.one(func(r *rows) { k = s.scanKey(r) }, "SELECT "+keyCols+" FROM keys WHERE id=? AND shop_id=?", key, shop)
+	if err == nil && !ok {
+		err = notFound("key")
+	}
+	return k, err
+}
+
+// Keys lists a shop's keys, newest first, the ended ones too.
+func (v *View) Keys(shop int64) (list []Key, err error) {
+	r := v.query("SELECT "+keyCols+" FROM keys WHERE shop_id=? ORDER BY id DESC", shop)
+	for r.next() {
+		list = append(list, v.s.scanKey(r))
+	}
+	return list, r.close()
+}
+
+// Identity is all that the gate knows of a key: read once, kept until the
+// auth epoch moves.
+type Identity struct {
+	Access
+	Epoch          int64
+	Key            int64
+	KeyID, ShopID  string
+	Family         int64
+	Class          string
+	Scopes         []string
+	ExpiresAt      Null[Time]
+	RetiresAt      Null[Time]
+	RevokedAt      Null[Time]
+	LocationIDs    []string
+	LocationsGone  bool // restricted, and every location is disabled
+	Subscription   string
+	APIAddon       bool
+	MCPAccess      bool
+	GrantExpiresAt Null[Time]
+	ShopMode       string
+}
+
+// Ended tells why a key is no good at an instant; empty when it is.
+func (id *Identity) Ended(now Time) string {
+	switch {
+	case id.RevokedAt.Valid:
+		return "revoked"
+	case id.ExpiresAt.Valid && id.ExpiresAt.V <= now:
+		return "expired"
+	case id.RetiresAt.Valid && id.RetiresAt.V <= now:
+		return "retired by a rotation"
+	}
+	return ""
+}
+
+// APIAccess tells whether the shop may use the REST API at an instant, and by
+// what: the add-on, a grant, or nothing.
+func (id *Identity) APIAccess(now Time) (source Null[string]) {
+	switch {
+	case id.APIAddon:
+		return Some("addon")
+	case id.GrantExpiresAt.Valid && id.GrantExpiresAt.V > now:
+		return Some("grant")
+	}
+	return Null[string]{}
+}
+
+// Identify finds the key with this hash; nil when there is none.
+func (s *Store) Identify(hash []byte) (id *Identity, stored []byte, err error) {
+	err = s.View(0, func(v *View) error {
+		return v.snapshot(func() error {
+			var hexHash string
+			ok, err := v.one(func(r *rows) {
+				id = &Identity{Epoch: r.int(), Key: r.int()}
+				id.Shop = r.int()
+				id.Family, id.Class, id.Scopes, id.Restricted = r.int(), r.str(), splitList(r.str()), r.bool()
+				id.ExpiresAt, id.RetiresAt, id.RevokedAt = r.nullTime(), r.nullTime(), r.nullTime()
+				id.Subscription, id.APIAddon, id.MCPAccess, id.GrantExpiresAt, id.ShopMode = r.str(), r.bool(), r.bool(), r.nullTime(), r.str()
+				hexHash = r.str()
+			}, "SELECT "+columns(epochColumn, "k.id", "k.shop_id", "ifnull(k.family_id, k.id)", "k.class", "k.scopes", "k.restricted", "k.expires_at", "k.retires_at",
+				"k.revoked_at", "s.subscription_state", "s.api_addon", "s.mcp_access", "s.grant_expires_at", "s.mode", "hex(k.hash)")+
+				" FROM keys k JOIN shops s ON s.id=k.shop_id WHERE k.hash=?", hash)
+			if err != nil || !ok {
+				return err
+			}
+			if stored, err = hex.DecodeString(hexHash); err != nil {
+				return err
+			}
+			id.KeyID, id.ShopID = s.ID(KindKey, id.Key), s.ID(KindShop, id.Shop)
+			id.LocationsGone = id.Restricted
+			r := v.query("SELECT "+columns("l.id", "l.disabled_at IS NULL")+" FROM key_locations kl JOIN locations l ON l.id=kl.location_id WHERE kl.key_id=? ORDER BY l.id", id.Key)
+			for r.next() {
+				l := r.int()
+				id.Locations = append(id.Locations, l)
+				id.LocationIDs = append(id.LocationIDs, s.ID(KindLocation, l))
+				if r.bool() {
+					id.LocationsGone = false
+				}
+			}
+			return r.close()
+		})
+	})
+	return id, stored, err
+}

@@ -1,0 +1,132 @@
+package store
+
+import (
+	"slices"
+
+	"punchcard/store/event"
+)
+
+// entry is a ledger row to be written.
+type entry struct {
+	kind       string
+	stamps     Null[int64]
+	value      Null[int64]
+	prize      int64
+	reverses   int64
+	overflowOf int64
+	metadata   Null[string]
+	reversed   string // type of the row reversed
+}
+
+// book writes one ledger row and what follows from it in the card's counts and
+// in events. It is the only place where either count changes. The row that it
+// answers lacks the location's name.
+func (tx *Tx) book(p *presentation, c *card, e entry) (t Transaction, key int64, err error) {
+	null := func(n int64) Null[int64] { return Null[int64]{n, n != 0} }
+	id, err := tx.nextKey("transactions")
+	if err != nil {
+		return t, 0, err
+	}
+	key, err = tx.insert(`INSERT INTO transactions (id, shop_id, card_id, program_id, location_id, device_id, type, stamps_delta, value_delta, prize_id, cycle,
+		reverses_id, overflow_of, metadata, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, id, p.Shop, c.key, p.program.key, p.Location, p.Device, e.kind,
+		e.stamps, e.value, null(e.prize), c.cycle, null(e.reverses), null(e.overflowOf), e.metadata, tx.Now)
+	if err != nil {
+		return t, 0, err
+	}
+	had := c.StampsCount > 0
+	c.StampsCount += e.stamps.V
+	c.CurrentValue.V += e.value.V
+	if err = tx.countBooked(p, c, e, had); err != nil {
+		return t, 0, err
+	}
+	if _, err = tx.exec("UPDATE cards SET stamps_count=?, current_value=?, first_location_id=ifnull(first_location_id, ?), last_stamp_at=?, updated_at=? WHERE id=?",
+		c.StampsCount, c.CurrentValue, p.Location, c.lastStamp, tx.Now, c.key); err != nil {
+		return t, 0, err
+	}
+	tx.emitLedger(p, c, key, e)
+	t = Transaction{ID: tx.s.ID(KindTransaction, key), CardID: c.ID, ProgramID: c.ProgramID, Type: e.kind, LocationID: tx.s.ID(KindLocation, p.Location),
+		StampsDelta: e.stamps, ValueDelta: e.value, CreatedAt: tx.Now}
+	if e.prize != 0 {
+		t.PrizeID = Some(tx.s.ID(KindPrize, e.prize))
+	}
+	return t, key, tx.audit(p.Shop, "transaction."+e.kind, KindTransaction, key, "")
+}
+
+// countBooked counts a row that book writes, and what it changes of its card.
+func (tx *Tx) countBooked(p *presentation, c *card, e entry, had bool) error {
+	tx.countRow(p.Shop, p.program.key, p.Location, tx.Now, e.kind, e.stamps.V, e.value.V, 1)
+	t := totals{balance: e.value.V}
+	if e.kind == "stamp" {
+		if c.lastStamp.Valid {
+			t.span, t.gaps = int64(tx.Now-c.lastStamp.V), 1
+		}
+		c.lastStamp = Some(tx.Now)
+	}
+	if has := c.StampsCount > 0; has != had {
+		t.open = oneIf(has) - oneIf(had)
+		if e.kind == "expiry" { // of a completed cycle's stamps: it was not open
+			n, err := tx.number("SELECT count(*) FROM cycles WHERE card_id=? AND cycle=?", c.key, c.cycle)
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				t.open = 0
+			}
+		}
+	}
+	if c.unplaced && !c.child {
+		tx.countPlace(p.program.key, p.Location)
+	}
+	c.unplaced = false
+	tx.counts.total(p.program.key, t)
+	return nil
+}
+
+func oneIf(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// accept makes an accepted presentation of an invited card its activation.
+func (tx *Tx) accept(p *presentation) error {
+	for _, c := range p.instances {
+		if c.Status != StatusInvited {
+			continue
+		}
+		if _, err := tx.exec("UPDATE cards SET activated_at=?, updated_at=? WHERE id=?", tx.Now, tx.Now, c.key); err != nil {
+			return err
+		}
+		c.activatedAt, c.Status = Some(tx.Now), StatusActive
+		tx.emit(pendingEvent{name: event.CardActivated, shop: p.Shop, program: p.program.key, card: c.key})
+	}
+	return nil
+}
+
+// archive ends an instance whose place others have taken.
+func (tx *Tx) archive(p *presentation, c *card) error {
+	if _, err := tx.exec("UPDATE cards SET archived_at=?, updated_at=? WHERE id=?", tx.Now, tx.Now, c.key); err != nil {
+		return err
+	}
+	c.archivedAt, c.Status = Some(tx.Now), StatusArchived
+	p.instances = slices.DeleteFunc(p.instances, func(i *card) bool { return i == c })
+	tx.late(pendingEvent{name: event.CardArchived, shop: p.Shop, program: p.program.key, card: c.key})
+	return nil
+}
+
+// complete ends the card's cycle as a completed one.
+func (tx *Tx) complete(c *card) error {
+	n, err := tx.exec("INSERT OR IGNORE INTO cycles (card_id, cycle, completed_at) VALUES (?,?,?)", c.key, c.cycle, tx.Now)
+	if err == nil && n > 0 {
+		tx.counts.total(c.program, totals{completed: 1, open: -oneIf(c.StampsCount > 0)})
+	}
+	return err
+}
+
+// newCycle starts claims afresh.
+func (tx *Tx) newCycle(c *card) error {
+	c.cycle++
+	_, err := tx.exec("UPDATE cards SET cycle=? WHERE id=?", c.cycle, c.key)
+	return err
+}

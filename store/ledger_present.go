@@ -1,0 +1,152 @@
+package store
+
+import (
+	"slices"
+)
+
+// At is where and by what a card is presented.
+type At struct {
+	Shop, Location, Device int64
+}
+
+// presentation is a card in the hands of a till: its whole chain and its
+// program. A code stands for its chain (contract section 4).
+type presentation struct {
+	At
+	program   *program // shared: not to be changed
+	instances []*card  // neither archived nor erased, oldest first
+	newest    *card    // of all that are not erased, archived or not
+}
+
+// present looks a card up and applies the refusals that every action at a till
+// has in common, in the order of contract section 4. actions are the program
+// types that the action is for.
+func (tx *Tx) present(at At, text string, types ...string) (p *presentation, err error) {
+	all, _, err := tx.s.namedChain(tx.conn, at.Shop, text, tx.Now, nil, namedChainSQL)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, notFound("card")
+	}
+	return tx.presentChain(inHand(at, all), types...)
+}
+
+// inHand is a chain that was read, without its program.
+func inHand(at At, all []*card) *presentation {
+	p := &presentation{At: at, newest: all[len(all)-1]}
+	for _, c := range all {
+		if c.Status != StatusArchived {
+			p.instances = append(p.instances, c)
+		}
+	}
+	return p
+}
+
+// chain is the chain of a root that exists.
+func (tx *Tx) chain(at At, root int64) (*presentation, error) {
+	all, _, err := tx.s.readChain(tx.conn, tx.Now, nil, chainSQL, root)
+	if err != nil {
+		return nil, err
+	}
+	return inHand(at, all), nil
+}
+
+// of notes the program of the chain's cards.
+func (p *presentation) of(program *program) {
+	p.program = program
+	p.newest.of(program)
+	for _, c := range p.instances {
+		c.of(program)
+	}
+}
+
+// oldest is the live instance that has the chain's state; nil where all are
+// archived.
+func (p *presentation) oldest() *card {
+	if len(p.instances) == 0 {
+		return nil
+	}
+	return p.instances[0]
+}
+
+func (tx *Tx) presentChain(p *presentation, types ...string) (*presentation, error) {
+	program, err := tx.cachedProgram(p.Shop, p.newest.program)
+	if err != nil {
+		return nil, err
+	}
+	p.of(program)
+	switch {
+	case !slices.Contains(types, p.program.Type):
+		return nil, refuse(Unprocessable, "A card of a %s program does not take this.", p.program.Type)
+	case !p.program.worksAt(tx.s, p.Location):
+		return nil, refuse(Unprocessable, "The program's cards do not work at this location.")
+	case p.program.SuspendedAt.Valid:
+		return nil, refuse(CardSuspended, "The program is suspended.")
+	case len(p.instances) == 0:
+		return nil, refuse(Conflict, "The card is archived.")
+	case p.instances[0].Status == StatusExpired:
+		return nil, tx.presentedExpired(p)
+	case p.instances[0].lockedAt.Valid:
+		return nil, refuse(CardSuspended, "The card is locked.")
+	}
+	return p, nil
+}
+
+// worksAt tells whether the program's scope has a location.
+func (p *program) worksAt(s *Store, location int64) bool {
+	return p.LocationScope == "all_locations" || slices.Contains(p.ScopedLocationIDs, s.ID(KindLocation, location))
+}
+
+// presentedExpired refuses an expired card and writes that down, once for each
+// date of expiry.
+func (tx *Tx) presentedExpired(p *presentation) error {
+	c := p.next()
+	refusal := refuse(CardExpired, "The card expired on %s.", c.ExpiresAt.V)
+	n, err := tx.exec("UPDATE cards SET expiry_noted=?1 WHERE id=?2 AND ifnull(expiry_noted, 0)<>?1", c.ExpiresAt, c.root)
+	if err != nil || n == 0 {
+		return keepBut(refusal, err)
+	}
+	if _, _, err := tx.book(p, c, entry{kind: "expiry"}); err != nil {
+		return err
+	}
+	return &Kept{refusal}
+}
+
+func keepBut(refusal *Error, err error) error {
+	if err != nil {
+		return err
+	}
+	return refusal
+}
+
+// Kept is a refusal beside which the write's changes stay.
+type Kept struct{ Refusal *Error }
+
+func (k *Kept) Error() string { return k.Refusal.Error() }
+
+// Unwrap gives the refusal.
+func (k *Kept) Unwrap() error { return k.Refusal }
+
+// full tells whether an instance has all its stamps.
+func (p *presentation) full(c *card) bool { return c.StampsCount >= p.program.TotalStamps.V }
+
+// next is the instance that takes the next stamp: the oldest that is not full,
+// or the newest where all are.
+func (p *presentation) next() *card {
+	for _, c := range p.instances {
+		if !p.full(c) {
+			return c
+		}
+	}
+	if len(p.instances) == 0 {
+		return p.newest
+	}
+	return p.instances[len(p.instances)-1]
+}
+
+// after are the live instances newer than c.
+func (p *presentation) after(c *card) []*card {
+	i := slices.Index(p.instances, c)
+	return p.instances[i+1:]
+}

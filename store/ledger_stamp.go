@@ -1,0 +1,280 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+
+	"punchcard/store/event"
+)
+
+// Stamped is the answer of every action at a till: the row and the card, and
+// where stamps overflowed those of the second card.
+type Stamped struct {
+	Transaction         Transaction  `json:"transaction"`
+	Card                CardDetail   `json:"card"`
+	OverflowTransaction *Transaction `json:"overflow_transaction,omitempty" doc:"Present when a second card was touched."`
+	OverflowCard        *CardDetail  `json:"overflow_card,omitempty"`
+}
+
+// Metadata is what every action takes: a JSON object of at most 4 KiB, passed
+// to webhooks.
+type Metadata struct {
+	Metadata Opt[json.RawMessage] `json:"metadata" max:"4096" doc:"Any JSON object of at most 4 KiB, with numbers within the range of a double; passed to v2 webhook payloads."`
+}
+
+func (m Metadata) text() Null[string] {
+	return Null[string]{string(m.Metadata.V), m.Metadata.Set}
+}
+
+// StampFields is the body of a stamp.
+type StampFields struct {
+	Count      Opt[int64] `json:"count" min:"1" max:"100" doc:"Default 1."`
+	SpendCents Opt[int64] `json:"spend_cents" min:"1" max:"100000000" doc:"What was bought; required where the program demands a purchase, else not allowed."`
+	Metadata
+}
+
+// Stamp gives stamps to the oldest live instance that is not full; what goes
+// over goes to the next one (contract section 4, "Stamp").
+func (tx *Tx) Stamp(at At, code string, f StampFields) (out Stamped, err error) {
+	p, err := tx.present(at, code, "standard", "private")
+	if err != nil {
+		return out, err
+	}
+	expired, err := tx.expireStamps(p)
+	if err != nil {
+		return out, err
+	}
+	if err = p.program.spend(f.SpendCents); err != nil {
+		return out, kept(expired, err)
+	}
+	plan, err := p.planStamps(f.Count.Or(1))
+	if err != nil {
+		return out, kept(expired, err)
+	}
+	return tx.stamp(p, plan, f.text())
+}
+
+// kept lets rows that were written before an action stay when it is refused.
+func kept(written bool, err error) error {
+	if e, ok := AsError(err); ok && written {
+		return &Kept{e}
+	}
+	return err
+}
+
+// spend holds a purchase to what the program demands.
+func (p *program) spend(cents Opt[int64]) error {
+	switch {
+	case p.minSpendCents.Valid && !cents.Set:
+		return refuse(SpendRequired, "The program demands a purchase: give spend_cents.")
+	case p.minSpendCents.Valid && cents.V < p.minSpendCents.V:
+		return refuse(AmountBelowMinStamp, "The purchase is below the %d cents that a stamp demands.", p.minSpendCents.V)
+	case !p.minSpendCents.Valid && cents.Set:
+		return refuse(SpendNotEnabled, "The program demands no purchase: spend_cents is not allowed.")
+	}
+	return nil
+}
+
+// stampPlan is what a stamp will do: first gets so many, and what goes over
+// goes to second, or to a child yet to be made of parent.
+type stampPlan struct {
+	first, second *card
+	parent        *card // a child is made of it
+	n, over       int64
+}
+
+func (p *presentation) planStamps(n int64) (plan stampPlan, err error) {
+	total := p.program.TotalStamps.V
+	var open []*card
+	for _, c := range p.instances {
+		if !p.full(c) {
+			open = append(open, c)
+		}
+	}
+	last := p.instances[len(p.instances)-1]
+	if len(open) == 0 {
+		if !p.program.RepeatAfterReset {
+			return plan, refuse(CardFullNoRepeat, "The card is full and the program does not repeat.")
+		}
+		// The new card is the first one touched.
+		plan = stampPlan{parent: last, n: min(n, total)}
+		if n > total {
+			return plan, tooManyStamps()
+		}
+		return plan, nil
+	}
+	plan.first = open[0]
+	plan.n = min(n, total-plan.first.StampsCount)
+	rest := n - plan.n
+	switch {
+	case rest == 0 || !p.program.RepeatAfterReset:
+		return plan, nil
+	case len(open) > 1:
+		plan.second, plan.over = open[1], rest
+		if rest > total-open[1].StampsCount {
+			return plan, tooManyStamps()
+		}
+	default:
+		plan.parent, plan.over = last, rest
+		if rest > total {
+			return plan, tooManyStamps()
+		}
+	}
+	return plan, nil
+}
+
+func tooManyStamps() error {
+	return refuse(Unprocessable, "So many stamps would need a third card; give fewer at once.")
+}
+
+func (tx *Tx) stamp(p *presentation, plan stampPlan, metadata Null[string]) (out Stamped, err error) {
+	if err = tx.accept(p); err != nil {
+		return out, err
+	}
+	first, second := plan.first, plan.second
+	var child *card
+	if plan.parent != nil {
+		if child, err = tx.overflow(p, plan.parent); err != nil {
+			return out, err
+		}
+		if first == nil {
+			first = child
+		} else {
+			second = child
+		}
+	}
+	t, firstKey, err := tx.book(p, first, entry{kind: "stamp", stamps: Some(plan.n), metadata: metadata})
+	if err != nil {
+		return out, err
+	}
+	var t2 Transaction
+	if second != nil {
+		if t2, _, err = tx.book(p, second, entry{kind: "stamp", stamps: Some(plan.over), overflowOf: firstKey, metadata: metadata}); err != nil {
+			return out, err
+		}
+	}
+	if err = tx.archiveComplete(p); err != nil {
+		return out, err
+	}
+	return tx.answer(p, t, first, t2, second)
+}
+
+// overflow makes the child that takes what a full card has no room for.
+func (tx *Tx) overflow(p *presentation, parent *card) (*card, error) {
+	id, err := tx.nextKey("cards")
+	if err != nil {
+		return nil, err
+	}
+	key, err := tx.insert(`INSERT INTO cards (id, shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, expires_at,
+		activated_at, installed_at, platform, first_location_id, live, created_at, updated_at)
+		SELECT ?1, shop_id, program_id, ?2, id, 'overflow', external_ref, holder_name, holder_email, email_key, expires_at, activated_at, installed_at, platform, ?3, 0, ?4, ?4
+		FROM cards WHERE id=?5`, id, parent.root, p.Location, tx.Now, parent.key)
+	if err != nil {
+		return nil, err
+	}
+	c := &card{Card: parent.Card, key: key, program: parent.program, root: parent.root, child: true, activatedAt: parent.activatedAt}
+	c.ID, c.StampsCount, c.CreatedAt = tx.s.ID(KindCard, key), 0, tx.Now
+	p.instances = append(p.instances, c)
+	tx.counts.total(c.program, totals{active: 1}) // as its parent is, which was just presented
+	tx.emit(pendingEvent{name: event.CardAdded, shop: p.Shop, program: p.program.key, card: key, location: p.Location})
+	return c, nil
+}
+
+// archiveComplete archives every full card whose highest prize is taken, or
+// that has none, once a younger one has taken its place.
+func (tx *Tx) archiveComplete(p *presentation) error {
+	if !p.program.RepeatAfterReset {
+		return nil
+	}
+	for _, c := range append([]*card(nil), p.instances...) {
+		if !p.full(c) || len(p.after(c)) == 0 {
+			continue
+		}
+		claimed, err := tx.claimed(c)
+		if err != nil {
+			return err
+		}
+		if top, has := p.program.highest(); has && claimed[top] == 0 {
+			continue
+		}
+		if err := tx.complete(c); err != nil {
+			return err
+		}
+		if err := tx.archive(p, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// highest is the top threshold of the ladder.
+func (p *program) highest() (threshold int64, has bool) {
+	for _, z := range p.Prizes {
+		threshold, has = max(threshold, z.Threshold), true
+	}
+	return threshold, has
+}
+
+// claimed maps the thresholds taken in the card's cycle to the prize taken; nil
+// where none is.
+func (c *conn) claimed(of *card) (m map[int64]int64, err error) {
+	r := c.query("SELECT threshold, prize_id FROM claims WHERE card_id=? AND cycle=?", of.key, of.cycle)
+	for r.next() {
+		if m == nil {
+			m = map[int64]int64{}
+		}
+		t := r.int()
+		m[t] = r.int()
+	}
+	return m, r.close()
+}
+
+// expireStamps takes back the stamps that are too old, one row per instance,
+// before whatever the card is presented for. Claims survive, but a card that
+// comes to nothing starts a new cycle, which does not count as completed.
+func (tx *Tx) expireStamps(p *presentation) (any bool, err error) {
+	if !p.program.stampsExpireAfterDays.Valid {
+		return false, nil
+	}
+	before := tx.Now.Add(-time.Duration(p.program.stampsExpireAfterDays.V) * 24 * time.Hour)
+	const old = " FROM transactions WHERE card_id=? AND cycle=? AND type='stamp' AND reversed_at IS NULL AND expired_at IS NULL AND created_at<=?"
+	for _, c := range p.instances {
+		n, err := tx.number("SELECT ifnull(sum(stamps_delta), 0)"+old, c.key, c.cycle, before)
+		if err != nil {
+			return any, err
+		}
+		if n == 0 {
+			continue
+		}
+		if _, err := tx.exec("UPDATE transactions SET expired_at=? WHERE id IN (SELECT id"+old+")", tx.Now, c.key, c.cycle, before); err != nil {
+			return any, err
+		}
+		if _, _, err := tx.book(p, c, entry{kind: "expiry", stamps: Some(-n)}); err != nil {
+			return any, err
+		}
+		any = true
+		if c.StampsCount == 0 {
+			if err := tx.newCycle(c); err != nil {
+				return any, err
+			}
+		}
+	}
+	return any, nil
+}
+
+// answer tells what was written. All of it is in memory: the cards are kept up
+// with by those who write them.
+func (tx *Tx) answer(p *presentation, t Transaction, c *card, t2 Transaction, c2 *card) (out Stamped, err error) {
+	where, err := tx.cachedLocations(p.Shop)
+	if err != nil {
+		return out, err
+	}
+	t.LocationName, t2.LocationName = where.all[p.Location].Name, where.all[p.Location].Name
+	tx.touches(c.key)
+	out.Transaction, out.Card = t, p.detail(c, where)
+	if c2 != nil {
+		d := p.detail(c2, where)
+		out.OverflowTransaction, out.OverflowCard = &t2, &d
+	}
+	return out, nil
+}

@@ -1,0 +1,232 @@
+package store
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// nextMail is what the queue has first, which must be something.
+func (f *fixture) nextMail() (m QueuedMail) {
+	f.t.Helper()
+	f.view(func(v *View) error {
+		var ok bool
+		var err error
+		if m, ok, err = v.NextMail(); err == nil && !ok {
+			f.t.Fatal("no mail is queued")
+		}
+		return err
+	})
+	return m
+}
+
+func (f *fixture) queued() int64 { f.t.Helper(); return f.number("SELECT count(*) FROM mails") }
+
+// mailed is a store that queues mail, and a card whose link waits to be sent.
+func mailed(t *testing.T) (f *fixture, program string, card IssuedCard) {
+	t.Helper()
+	f = start(t, Options{QueueMail: true, PublicURL: "https://cards.example.com/shop"})
+	program = f.program(f.a, stamps("Tea & cake"))
+	card = must(f, func(tx *Tx) (IssuedCard, error) {
+		return tx.IssueCard(f.a, program, CardFields{HolderName: set("Ada"), HolderEmail: set("ada@example.com"), SendEmail: set(true)}, SourceAPI)
+	})
+	return f, program, card
+}
+
+func TestQueuedMail(t *testing.T) {
+	f, _, card := mailed(t)
+	m := f.nextMail()
+	want := Mail{CardID: card.ID, To: "ada@example.com", Program: "Tea & cake", Link: card.InstallURL, At: f.clock.at()}
+	if m.Mail != want || m.Fate != MailGoes || m.Due != f.clock.at() || m.Attempts != 0 || m.Token != path.Base(card.InstallURL) {
+		t.Errorf("queued %+v, want %+v", m, want)
+	}
+	// What is read is what the file says now.
+	must(f, func(tx *Tx) (CardDetail, error) {
+		return tx.UpdateCard(f.a, card.ID, CardPatch{HolderEmail: set("lovelace@example.com")})
+	})
+	if m := f.nextMail(); m.To != "lovelace@example.com" || m.Fate != MailGoes {
+		t.Errorf("after a change of the address %+v", m)
+	}
+	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, true) })
+	if m := f.nextMail(); m.Fate != MailWaits {
+		t.Errorf("of a locked card %+v", m)
+	}
+	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, false) })
+	must(f, func(tx *Tx) (CardDetail, error) {
+		return tx.UpdateCard(f.a, card.ID, CardPatch{HolderEmail: null[string]()})
+	})
+	if m := f.nextMail(); m.Fate != MailUseless || m.To != "" {
+		t.Errorf("without an address %+v", m)
+	}
+	f.sound()
+}
+
+// A link that died, by whatever, is mailed to nobody.
+func TestMailOfDeadLinks(t *testing.T) {
+	for what, kill := range map[string]func(f *fixture, tx *Tx, program string, card IssuedCard) error{
+		"a newer link": func(f *fixture, tx *Tx, _ string, card IssuedCard) error {
+			_, err := tx.NewInstallLink(f.a, card.ID, LinkFields{})
+			return err
+		},
+		"a reissue": func(f *fixture, tx *Tx, _ string, card IssuedCard) error {
+			_, err := tx.ReissueCard(f.a, card.ID, ReissueFields{})
+			return err
+		},
+		"the archive": func(f *fixture, tx *Tx, _ string, card IssuedCard) error {
+			_, err := tx.ArchiveCard(f.a.Shop, card.ID)
+			return err
+		},
+		"the erase": func(f *fixture, tx *Tx, _ string, card IssuedCard) error { return tx.EraseCard(f.a.Shop, card.ID) },
+		"the installation": func(f *fixture, tx *Tx, _ string, card IssuedCard) error {
+			_, err := tx.Install(path.Base(card.InstallURL), InstallFields{Platform: set("apple")})
+			return err
+		},
+		"the program's end": func(f *fixture, tx *Tx, program string, _ IssuedCard) error {
+			return tx.DeleteProgram(f.a.Shop, program)
+		},
+	} {
+		f, program, card := mailed(t)
+		other := f.card(f.a, f.program(f.a, stamps("Other")), CardFields{HolderEmail: set("eve@example.com"), SendEmail: set(true)})
+		token := path.Base(card.InstallURL)
+		if !strings.Contains(f.dump(), token) {
+			t.Fatal("the token is nowhere before")
+		}
+		f.must(func(tx *Tx) error { return kill(f, tx, program, card) })
+		if strings.Contains(f.dump(), token) {
+			t.Errorf("%s leaves the token in the file", what)
+		}
+		if m := f.nextMail(); f.queued() != 1 || m.CardID != other {
+			t.Errorf("%s leaves %d queued, first %+v", what, f.queued(), m)
+		}
+		f.sound()
+	}
+}
+
+// A new link that is to be mailed takes the place of the one that waited.
+func TestMailOfNewerLink(t *testing.T) {
+	f, _, card := mailed(t)
+	old := f.nextMail()
+	again := must(f, func(tx *Tx) (IssuedCard, error) {
+		return tx.ReissueCard(f.a, card.ID, ReissueFields{HolderEmail: set("new@example.com"), SendEmail: set(true)})
+	})
+	// The outcome of the former one comes late.
+	f.must(func(tx *Tx) error { return tx.DelayMail(&old, time.Hour) })
+	f.must(func(tx *Tx) error { return tx.MailOver(&old) })
+	if m := f.nextMail(); m.Token != path.Base(again.InstallURL) || m.To != "new@example.com" || m.Attempts != 0 || m.Due != f.clock.at() {
+		t.Errorf("queued %+v", m)
+	}
+	f.sound()
+}
+
+// What is refused or taken back queues nothing.
+func TestMailOfNoCard(t *testing.T) {
+	f, program, _ := mailed(t)
+	if err := f.do(func(tx *Tx) error {
+		if _, err := tx.IssueCard(f.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)}, SourceAPI); err != nil {
+			t.Error(err)
+		}
+		return refuse(Conflict, "taken back")
+	}); err == nil || f.queued() != 1 {
+		t.Errorf("%v, %d queued", err, f.queued())
+	}
+	none := start(t, Options{})
+	program = none.program(none.a, stamps("P"))
+	refused(t, none.do(func(tx *Tx) error {
+		_, err := tx.IssueCard(none.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)}, SourceAPI)
+		return err
+	}), Unprocessable)
+}
+
+func TestMailOutcomes(t *testing.T) {
+	f, program, first := mailed(t)
+	f.clock.move(time.Second)
+	second := f.card(f.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)})
+	m := f.nextMail()
+	if m.CardID != first.ID {
+		t.Fatalf("first is %+v", m)
+	}
+	f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Minute) })
+	if next := f.nextMail(); next.CardID != second {
+		t.Errorf("after a delay the first is %+v", next)
+	}
+	over := f.nextMail()
+	f.must(func(tx *Tx) error { return tx.MailOver(&over) })
+	if next := f.nextMail(); next.CardID != first.ID || next.Attempts != 1 || next.Due != f.clock.at().Add(time.Minute) || next.At != m.At {
+		t.Errorf("then it is %+v", next)
+	}
+	f.must(func(tx *Tx) error { return tx.MailRefused(&m, 550) })
+	if n := f.queued(); n != 0 {
+		t.Errorf("%d are queued at the end", n)
+	}
+	got := f.lines("SELECT concat_ws(' ', action, target_id, detail, shop_id) FROM audit WHERE action LIKE 'card.mail%'")
+	if want := []string{fmt.Sprintf(`card.mail_refused %d {"smtp_code":550} %d`, f.key(KindCard, first.ID), f.a.Shop)}; !slices.Equal(got, want) {
+		t.Errorf("the audit log has %q, want %q", got, want)
+	}
+	f.sound()
+}
+
+// A mail goes with its link, and with no other.
+func TestMailEndsWithItsLink(t *testing.T) {
+	f, program, first := mailed(t)
+	f.clock.move(time.Minute)
+	second := f.card(f.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)})
+	prune := func() []string { return must(f, func(tx *Tx) ([]string, error) { return tx.PruneMails(10) }) }
+	f.clock.move(DefaultLimits().InstallLinkTTL - time.Minute - time.Millisecond)
+	if gone := prune(); len(gone) != 0 || f.nextMail().Fate != MailGoes {
+		t.Errorf("pruned %v a millisecond before the end", gone)
+	}
+	f.clock.move(time.Millisecond)
+	if m := f.nextMail(); m.CardID != first.ID || m.Fate != MailUseless {
+		t.Errorf("at the end %+v", m)
+	}
+	if gone := prune(); !slices.Equal(gone, []string{first.ID}) {
+		t.Errorf("pruned %v", gone)
+	}
+	if m := f.nextMail(); m.CardID != second || m.Fate != MailGoes {
+		t.Errorf("the second is %+v", m)
+	}
+	f.sound()
+}
+
+// A locked card's mail waits without an attempt, and is due once it is unlocked,
+// also if the look at it comes late.
+func TestMailOfLockedCard(t *testing.T) {
+	f, _, card := mailed(t)
+	rung := 0
+	f.OnMail(func() { rung++ })
+	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, true) })
+	m := f.nextMail()
+	f.must(func(tx *Tx) error { return tx.HoldMail(&m, f.clock.at().Add(time.Hour)) })
+	held := f.nextMail()
+	if held.Due != f.clock.at().Add(time.Hour) || held.Attempts != 0 || held.Fate != MailWaits || rung != 0 {
+		t.Errorf("held %+v, rung %d times", held, rung)
+	}
+	f.clock.move(time.Minute)
+	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, false) })
+	f.must(func(tx *Tx) error { return tx.HoldMail(&held, held.Due) })
+	if m := f.nextMail(); m.Due != f.clock.at() || m.Attempts != 0 || m.Fate != MailGoes || rung != 1 {
+		t.Errorf("unlocked %+v, rung %d times", m, rung)
+	}
+	f.sound()
+}
+
+// Attempts that may have arrived are counted on their own, for one link.
+func TestMailUnsure(t *testing.T) {
+	f, _, card := mailed(t)
+	m := f.nextMail()
+	f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Minute) })
+	f.must(func(tx *Tx) error { return tx.UnsureMail(&m, time.Hour) })
+	if m := f.nextMail(); m.Attempts != 2 || m.Unsure != 1 || m.Due != f.clock.at().Add(time.Hour) {
+		t.Errorf("queued %+v", m)
+	}
+	must(f, func(tx *Tx) (IssuedCard, error) {
+		return tx.ReissueCard(f.a, card.ID, ReissueFields{SendEmail: set(true)})
+	})
+	if m := f.nextMail(); m.Attempts != 0 || m.Unsure != 0 {
+		t.Errorf("with a newer link %+v", m)
+	}
+	f.sound()
+}

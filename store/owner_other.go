@@ -1,7 +1,0 @@
-//go:build !unix
-
-package store
-
-// likeOld gives a file the owner and the mode of the one that it is to
-// replace; here it inherits them from the folder.
-func likeOld(file, old string) error { return nil }

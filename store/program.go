@@ -1,0 +1,145 @@
+package store
+
+// Program is a card template (spec Program): the list's shape.
+type Program struct {
+	ID                     string        `json:"id" min:"1" doc:"Opaque."`
+	Name                   string        `json:"name"`
+	Description            string        `json:"description"`
+	Category               string        `json:"category" pattern:"^[a-z0-9_]{1,64}$"`
+	Type                   string        `json:"type" enum:"standard,private,discount,access,prepaid" doc:"standard and private are the stamp programs."`
+	Active                 bool          `json:"active" doc:"Published and not suspended."`
+	PublishedAt            Null[Time]    `json:"published_at" doc:"Null while unpublished."`
+	SuspendedAt            Null[Time]    `json:"suspended_at"`
+	TotalStamps            Null[int64]   `json:"total_stamps" doc:"Stamp programs."`
+	RepeatAfterReset       bool          `json:"repeat_after_reset"`
+	DiscountPercent        Null[float64] `json:"discount_percent" doc:"Discount programs."`
+	InitialBalanceCents    Null[int64]   `json:"initial_balance_cents" doc:"Prepaid programs."`
+	DefaultExpireAfterDays Null[int64]   `json:"default_expire_after_days"`
+	LogoURL                Null[string]  `json:"logo_url" format:"url"`
+	AccessImageURL         Null[string]  `json:"access_image_url" format:"url" doc:"Access programs."`
+	BrandColorHex          string        `json:"brand_color_hex" format:"hex-color"`
+	BgColorHex             string        `json:"bg_color_hex" format:"hex-color"`
+	TextColorHex           string        `json:"text_color_hex" format:"hex-color"`
+	IconKey                Null[string]  `json:"icon_key" doc:"Stamp programs."`
+	LocationScope          string        `json:"location_scope" enum:"all_locations,selected_locations"`
+	ScopedLocationIDs      []string      `json:"scoped_location_ids" doc:"The locations the cards work at when location_scope is selected_locations; else empty."`
+	CreatedAt              Time          `json:"created_at"`
+	UpdatedAt              Time          `json:"updated_at"`
+}
+
+// ProgramDetail is a program as every single read and action answers it.
+type ProgramDetail struct {
+	Program
+	Prizes            []Prize `json:"prizes" doc:"The prize ladder in order."`
+	HasInstalledCards bool    `json:"has_installed_cards" doc:"The edit lock: true once any card minted from the program was installed on a device; never false again."`
+}
+
+// ProgramFields is the body of POST and PATCH program (contract section 4).
+type ProgramFields struct {
+	Name                     Opt[string]            `json:"name" req:"true" min:"1" max:"200"`
+	NameLocalizations        Opt[map[string]string] `json:"name_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" patch:"default" doc:"By language. In a PATCH, null empties it."`
+	Description              Opt[string]            `json:"description" max:"2000" patch:"default" doc:"Default empty; in a PATCH, null empties it."`
+	DescriptionLocalizations Opt[map[string]string] `json:"description_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" patch:"default" doc:"By language. In a PATCH, null empties it."`
+	Category                 Opt[string]            `json:"category" min:"1" pattern:"^[a-z0-9_]{1,64}$" doc:"Default other."`
+	Type                     Opt[string]            `json:"type" req:"true" enum:"standard,private,discount,access,prepaid" patch:"not_allowed"`
+	BrandColorHex            Opt[string]            `json:"brand_color_hex" format:"hex-color" doc:"Default #1F2937."`
+	BgColorHex               Opt[string]            `json:"bg_color_hex" format:"hex-color" doc:"Default #FFFFFF."`
+	TextColorHex             Opt[string]            `json:"text_color_hex" format:"hex-color" doc:"Default #111827."`
+	LogoURL                  Opt[string]            `json:"logo_url" format:"url" max:"2048" patch:"nullable"`
+	TotalStamps              Opt[int64]             `json:"total_stamps" min:"1" max:"1000" patch:"nullable" doc:"Required for stamp programs, not allowed for others."`
+	RepeatAfterReset         Opt[bool]              `json:"repeat_after_reset" patch:"nullable" doc:"Stamp programs. Default false."`
+	StampsExpireAfterDays    Opt[int64]             `json:"stamps_expire_after_days" min:"1" max:"3650" patch:"nullable" doc:"Stamp programs."`
+	IconKey                  Opt[string]            `json:"icon_key" min:"1" max:"64" patch:"nullable" doc:"Required for stamp programs, not allowed for others."`
+	DiscountPercent          Opt[float64]           `json:"discount_percent" gt:"0" max:"100" patch:"nullable" doc:"Required for discount programs, not allowed for others."`
+	AccessImageURL           Opt[string]            `json:"access_image_url" format:"url" max:"2048" patch:"nullable" doc:"Required for access programs, not allowed for others."`
+	InitialBalanceCents      Opt[int64]             `json:"initial_balance_cents" min:"0" max:"100000000" patch:"nullable" doc:"Required for prepaid programs, not allowed for others."`
+	DefaultExpireAfterDays   Opt[int64]             `json:"default_expire_after_days" min:"1" max:"3650" patch:"nullable"`
+	VisibleInCatalog         Opt[bool]              `json:"visible_in_catalog" doc:"Default true."`
+	BorderEnabled            Opt[bool]              `json:"border_enabled" doc:"Default false."`
+	LocationScope            Opt[string]            `json:"location_scope" enum:"all_locations,selected_locations" doc:"Default all_locations."`
+	ScopedLocationIDs        Opt[[]string]          `json:"scoped_location_ids" max:"1000" doc:"Required and not empty with selected_locations; each one of the shop's own."`
+}
+
+var programTypes = []string{"standard", "private", "discount", "access", "prepaid"}
+
+// Stamps tells whether programs of this type collect stamps.
+func Stamps(programType string) bool { return programType == "standard" || programType == "private" }
+
+// program is a row with the columns that no resource shows.
+type program struct {
+	ProgramDetail
+	key                      int64
+	nameLocalizations        string
+	descriptionLocalizations string
+	stampsExpireAfterDays    Null[int64]
+	minSpendCents            Null[int64]
+	visibleInCatalog         bool
+	borderEnabled            bool
+}
+
+var programCols = []string{"p.name", "p.description", "p.category", "p.type", "p.published_at", "p.suspended_at", "p.total_stamps", "p.repeat_after_reset",
+	"p.discount_percent", "p.initial_balance_cents", "p.default_expire_after_days", "p.logo_url", "p.access_image_url",
+	"p.brand_color_hex", "p.bg_color_hex", "p.text_color_hex", "p.icon_key", "p.location_scope",
+	"(SELECT group_concat(location_id) FROM (SELECT location_id FROM program_locations WHERE program_id=p.id ORDER BY position))",
+	"p.created_at", "p.updated_at"}
+
+func (s *Store) scanProgram(r *rows, key int64) Program {
+	p := Program{ID: s.ID(KindProgram, key), Name: r.str(), Description: r.str(), Category: r.str(), Type: r.str(), PublishedAt: r.nullTime(), SuspendedAt: r.nullTime(),
+		TotalStamps: r.nullInt(), RepeatAfterReset: r.bool(), DiscountPercent: r.nullFloat(), InitialBalanceCents: r.nullInt(), DefaultExpireAfterDays: r.nullInt(),
+		LogoURL: r.nullStr(), AccessImageURL: r.nullStr(), BrandColorHex: r.str(), BgColorHex: r.str(), TextColorHex: r.str(), IconKey: r.nullStr(),
+		LocationScope: r.str()}
+	for _, l := range r.keys() {
+		p.ScopedLocationIDs = append(p.ScopedLocationIDs, s.ID(KindLocation, l))
+	}
+	p.CreatedAt, p.UpdatedAt = r.time(), r.time()
+	p.Active = p.PublishedAt.Valid && !p.SuspendedAt.Valid
+	return p
+}
+
+var programByKeySQL = "SELECT " + columns(append(append([]string{"p.id"}, programCols...), "p.has_installed_cards", "p.name_localizations", "p.description_localizations",
+	"p.stamps_expire_after_days", "p.min_spend_cents", "p.visible_in_catalog", "p.border_enabled")...) + " FROM programs p WHERE p.id=? AND p.shop_id=?"
+
+// program finds a program of the shop by its id, with its ladder.
+func (s *Store) program(c *conn, a Access, id string) (p program, err error) {
+	key, ok := s.Key(KindProgram, id)
+	if !ok {
+		return p, notFound("program")
+	}
+	ok, err = c.one(func(r *rows) { s.scanWholeProgram(r, &p) }, programByKeySQL+" AND p.deleted_at IS NULL", key, a.Shop)
+	if err != nil {
+		return p, err
+	}
+	if !ok {
+		return p, notFound("program")
+	}
+	p.Prizes, err = s.ladder(c, key)
+	return p, err
+}
+
+func (s *Store) scanWholeProgram(r *rows, p *program) {
+	p.key = r.int()
+	p.Program = s.scanProgram(r, p.key)
+	p.HasInstalledCards, p.nameLocalizations, p.descriptionLocalizations = r.bool(), r.str(), r.str()
+	p.stampsExpireAfterDays, p.minSpendCents, p.visibleInCatalog, p.borderEnabled = r.nullInt(), r.nullInt(), r.bool(), r.bool()
+}
+
+// Programs is a page of the shop's programs, newest first: unpublished ones
+// and all types, or only one type. Location restrictions do not matter here.
+func (v *View) Programs(a Access, programType Opt[string], q PageQuery) (Page[Program], error) {
+	w := walk{list: listPrograms, shop: a.Shop, table: "programs p", alias: "p"}
+	w.follow("p.shop_id=? AND p.deleted_at IS NULL", a.Shop)
+	if programType.Set {
+		w.filter("p.type=?", programType.V)
+	}
+	return page(v, w, q, columns(append([]string{epochColumn, "p.id"}, programCols...)...), v.s.scanProgram)
+}
+
+// Program is one program with its prize ladder.
+func (v *View) Program(a Access, id string) (d ProgramDetail, err error) {
+	err = v.snapshot(func() error {
+		p, err := v.s.program(v.conn, a, id)
+		d = p.ProgramDetail
+		return err
+	})
+	return d, err
+}

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"slices"
+
+	"punchcard/store/event"
+)
+
+// Actions on a program's lifecycle.
+const (
+	Publish   = "publish"
+	Unpublish = "unpublish"
+	Suspend   = "suspend"
+	Unsuspend = "unsuspend"
+)
+
+// ProgramAction moves a program along the lifecycle table of contract section
+// 4: a step to where it already is changes nothing, a step that the table has
+// not is a conflict.
+func (tx *Tx) ProgramAction(a Access, id, action string) (d ProgramDetail, err error) {
+	p, err := tx.s.program(tx.conn, a, id)
+	if err != nil {
+		return d, err
+	}
+	state := "unpublished"
+	if p.SuspendedAt.Valid {
+		state = "suspended"
+	} else if p.PublishedAt.Valid {
+		state = "published"
+	}
+	step := map[string][3]string{ // unpublished, published, suspended
+		Publish:   {"UPDATE programs SET published_at=?1, updated_at=?1 WHERE id=?2", "", "conflict"},
+		Unpublish: {"", "UPDATE programs SET published_at=NULL, updated_at=?1 WHERE id=?2", "conflict"},
+		Suspend:   {"conflict", "UPDATE programs SET suspended_at=?1, updated_at=?1 WHERE id=?2", ""},
+		Unsuspend: {"conflict", "", "UPDATE programs SET suspended_at=NULL, updated_at=?1 WHERE id=?2"},
+	}[action][slices.Index([]string{"unpublished", "published", "suspended"}, state)]
+	switch step {
+	case "":
+		return p.ProgramDetail, nil
+	case "conflict":
+		return d, refuse(Conflict, "Cannot %s a program that is %s.", action, state)
+	}
+	if _, err = tx.exec(step, tx.Now, p.key); err != nil {
+		return d, err
+	}
+	return tx.changedProgram(a, p.key, "program."+action, map[string]event.Name{
+		Publish: event.ProgramPublished, Unpublish: event.ProgramUnpublished, Suspend: event.ProgramSuspended, Unsuspend: event.ProgramUnsuspended}[action])
+}
+
+// SetMinSpend sets what a stamp must cost at least, in cents; null takes the
+// demand away, absent leaves it. Only operators do this, also on a frozen program.
+func (tx *Tx) SetMinSpend(shop int64, id string, cents Opt[int64]) (d ProgramDetail, err error) {
+	p, err := tx.s.program(tx.conn, Access{Shop: shop}, id)
+	if err != nil || !cents.Set {
+		return p.ProgramDetail, err
+	}
+	if _, err = tx.exec("UPDATE programs SET min_spend_cents=?, updated_at=? WHERE id=?", cents.Value(), tx.Now, p.key); err != nil {
+		return d, err
+	}
+	return tx.changedProgram(Access{Shop: shop}, p.key, "program.update", event.ProgramUpdated)
+}
+
+// DeleteProgram makes a program not_found and archives all its cards; its
+// webhooks go, its ledger stays. Operators only (spec "What the service does").
+func (tx *Tx) DeleteProgram(shop int64, id string) error {
+	p, err := tx.s.program(tx.conn, Access{Shop: shop}, id)
+	if err != nil {
+		return err
+	}
+	r := tx.query("SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL AND archived_at IS NULL ORDER BY id", p.key)
+	for r.next() {
+		tx.emit(pendingEvent{name: event.CardArchived, shop: shop, program: p.key, card: r.int()})
+	}
+	if err := r.close(); err != nil {
+		return err
+	}
+	if _, err := tx.exec("UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=? AND live=1 AND deleted_at IS NULL) WHERE id=?", p.key, shop); err != nil {
+		return err
+	}
+	if _, err := tx.exec("UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2 AND deleted_at IS NULL AND (archived_at IS NULL OR live=1)", tx.Now, p.key); err != nil {
+		return err
+	}
+	if _, err := tx.exec("UPDATE programs SET deleted_at=?1, updated_at=?1 WHERE id=?2", tx.Now, p.key); err != nil {
+		return err
+	}
+	if err := tx.dropWebhooks(p.key); err != nil {
+		return err
+	}
+	if _, err := tx.exec("DELETE FROM mails WHERE card_id IN (SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL)", p.key); err != nil {
+		return err
+	}
+	if err := tx.audit(shop, "program.delete", KindProgram, p.key, ""); err != nil {
+		return err
+	}
+	tx.emit(pendingEvent{name: event.ProgramDeleted, shop: shop, program: p.key})
+	return tx.bumpAuth()
+}

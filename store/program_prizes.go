@@ -1,0 +1,175 @@
+package store
+
+import "punchcard/store/event"
+
+// Prize is one option of a program's ladder (spec Prize).
+type Prize struct {
+	ID          string `json:"id" min:"1" doc:"Opaque."`
+	ProgramID   string `json:"program_id"`
+	Threshold   int64  `json:"threshold" min:"0" doc:"Stamp count that unlocks the prize."`
+	Name        string `json:"name" min:"1"`
+	Description string `json:"description"`
+	Ordinal     int64  `json:"ordinal" min:"0" doc:"Ordering within the ladder."`
+	CreatedAt   Time   `json:"created_at"`
+	UpdatedAt   Time   `json:"updated_at"`
+}
+
+// PrizeFields is the body of POST and PATCH prize.
+type PrizeFields struct {
+	Threshold                Opt[int64]             `json:"threshold" req:"true" min:"0" doc:"At most the program's total_stamps."`
+	Name                     Opt[string]            `json:"name" req:"true" min:"1" limit:"prize_name"`
+	NameLocalizations        Opt[map[string]string] `json:"name_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" patch:"default" doc:"By language. In a PATCH, null empties it."`
+	Description              Opt[string]            `json:"description" limit:"prize_description" patch:"default" doc:"Default empty; in a PATCH, null empties it."`
+	DescriptionLocalizations Opt[map[string]string] `json:"description_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" patch:"default" doc:"By language. In a PATCH, null empties it."`
+	Ordinal                  Opt[int64]             `json:"ordinal" min:"0" max:"1000000" doc:"Default: after the last one."`
+}
+
+// ladder is the program's prizes by (ordinal, id).
+func (s *Store) ladder(c *conn, program int64) (prizes []Prize, err error) {
+	prizes = []Prize{}
+	r := c.query("SELECT "+columns("id", "threshold", "name", "description", "ordinal", "created_at", "updated_at")+
+		" FROM prizes WHERE program_id=? ORDER BY ordinal, id", program)
+	for r.next() {
+		prizes = append(prizes, Prize{ID: s.ID(KindPrize, r.int()), ProgramID: s.ID(KindProgram, program), Threshold: r.int(), Name: r.str(), Description: r.str(),
+			Ordinal: r.int(), CreatedAt: r.time(), UpdatedAt: r.time()})
+	}
+	return prizes, r.close()
+}
+
+// AddPrize adds an option to a stamp program's ladder (spec Prize, "Ladder
+// rules"); what the ladder has no room for is unprocessable.
+func (tx *Tx) AddPrize(a Access, programID string, f PrizeFields) (z Prize, err error) {
+	p, err := tx.s.program(tx.conn, a, programID)
+	if err != nil {
+		return z, err
+	}
+	if err = p.mayEditLadder(); err != nil {
+		return z, err
+	}
+	z = Prize{ProgramID: programID, Threshold: f.Threshold.V, Name: f.Name.V, Description: f.Description.Or(""), CreatedAt: tx.Now, UpdatedAt: tx.Now}
+	for _, o := range p.Prizes {
+		z.Ordinal = max(z.Ordinal, o.Ordinal+1)
+	}
+	z.Ordinal = f.Ordinal.Or(z.Ordinal)
+	if err = tx.fits(p, z); err != nil {
+		return z, err
+	}
+	key, err := tx.insert(`INSERT INTO prizes (program_id, threshold, name, name_localizations, description, description_localizations, ordinal, created_at, updated_at)
+		VALUES (?,?,?,?,?,?,?,?,?)`, p.key, z.Threshold, z.Name, localized(f.NameLocalizations, ""), z.Description, localized(f.DescriptionLocalizations, ""),
+		z.Ordinal, tx.Now, tx.Now)
+	if err != nil {
+		return z, err
+	}
+	z.ID = tx.s.ID(KindPrize, key)
+	return z, tx.changedLadder(a, p, "prize.create", key)
+}
+
+// mayEditLadder refuses what has no ladder, and a frozen one.
+func (p *program) mayEditLadder() error {
+	switch {
+	case !Stamps(p.Type):
+		return refuse(Unprocessable, "Only stamp programs have prizes; this one is of type %s.", p.Type)
+	case p.HasInstalledCards:
+		return errInstalled()
+	}
+	return nil
+}
+
+// fits checks the ladder rules for z among the program's other prizes.
+func (tx *Tx) fits(p program, z Prize) error {
+	if z.Threshold > p.TotalStamps.V {
+		return refuse(Unprocessable, "The threshold %d is above the program's total_stamps of %d.", z.Threshold, p.TotalStamps.V)
+	}
+	options := map[int64]int{}
+	for _, o := range p.Prizes {
+		if o.ID != z.ID {
+			options[o.Threshold]++
+		}
+	}
+	options[z.Threshold]++
+	l := tx.Limits
+	if len(options) > l.PrizeThresholds {
+		return refuse(Unprocessable, "A program has at most %d distinct thresholds.", l.PrizeThresholds)
+	}
+	if options[z.Threshold] > l.PrizeOptions {
+		return refuse(Unprocessable, "A threshold has at most %d options.", l.PrizeOptions)
+	}
+	return nil
+}
+
+// changedLadder records a change of the ladder; to subscribers it is one of
+// the program.
+func (tx *Tx) changedLadder(a Access, p program, action string, prize int64) error {
+	if _, err := tx.exec("UPDATE programs SET updated_at=? WHERE id=?", tx.Now, p.key); err != nil {
+		return err
+	}
+	if err := tx.bumpAuth(); err != nil { // programs are kept for an epoch
+		return err
+	}
+	tx.emit(pendingEvent{name: event.ProgramUpdated, shop: a.Shop, program: p.key})
+	return tx.audit(a.Shop, action, KindPrize, prize, "")
+}
+
+// prizeOf finds a program and one of its prizes.
+func (tx *Tx) prizeOf(a Access, programID, prizeID string) (p program, key int64, z Prize, err error) {
+	if p, err = tx.s.program(tx.conn, a, programID); err != nil {
+		return p, 0, z, err
+	}
+	for _, z = range p.Prizes {
+		if z.ID == prizeID {
+			key, _ = tx.s.Key(KindPrize, prizeID)
+			return p, key, z, nil
+		}
+	}
+	return p, 0, Prize{}, notFound("prize")
+}
+
+// UpdatePrize changes what f names; nothing named changes nothing.
+func (tx *Tx) UpdatePrize(a Access, programID, prizeID string, f PrizeFields) (z Prize, err error) {
+	p, key, z, err := tx.prizeOf(a, programID, prizeID)
+	if err != nil || !named(&f) {
+		return z, err
+	}
+	if err = p.mayEditLadder(); err != nil {
+		return z, err
+	}
+	z.Threshold, z.Name, z.Ordinal, z.UpdatedAt = f.Threshold.Or(z.Threshold), f.Name.Or(z.Name), f.Ordinal.Or(z.Ordinal), tx.Now
+	if f.Description.Set {
+		z.Description = f.Description.Or("")
+	}
+	if err = tx.fits(p, z); err != nil {
+		return z, err
+	}
+	var names, descriptions string
+	if _, err = tx.one(func(r *rows) { names, descriptions = r.str(), r.str() }, "SELECT "+columns("name_localizations", "description_localizations")+" FROM prizes WHERE id=?", key); err != nil {
+		return z, err
+	}
+	if _, err = tx.exec("UPDATE prizes SET threshold=?, name=?, name_localizations=?, description=?, description_localizations=?, ordinal=?, updated_at=? WHERE id=?",
+		z.Threshold, z.Name, localized(f.NameLocalizations, names), z.Description, localized(f.DescriptionLocalizations, descriptions), z.Ordinal, tx.Now, key); err != nil {
+		return z, err
+	}
+	return z, tx.changedLadder(a, p, "prize.update", key)
+}
+
+// DeletePrize takes an option off the ladder, unless it was ever redeemed
+// (conflict) or the program is frozen.
+func (tx *Tx) DeletePrize(a Access, programID, prizeID string) error {
+	p, key, _, err := tx.prizeOf(a, programID, prizeID)
+	if err != nil {
+		return err
+	}
+	if err := p.mayEditLadder(); err != nil {
+		return err
+	}
+	redeemed, err := tx.number("SELECT redemptions FROM prizes WHERE id=?", key)
+	if err != nil {
+		return err
+	}
+	if redeemed > 0 {
+		return refuse(Conflict, "The prize was redeemed before and stays in the ledger.")
+	}
+	if _, err := tx.exec("DELETE FROM prizes WHERE id=?", key); err != nil {
+		return err
+	}
+	return tx.changedLadder(a, p, "prize.delete", key)
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"encoding/json"
+	"slices"
+
+	"punchcard/store/event"
+)
+
+// CreateProgram makes an unpublished program.
+func (tx *Tx) CreateProgram(a Access, f ProgramFields) (d ProgramDetail, err error) {
+	p := program{}
+	p.Type, p.Category, p.BrandColorHex, p.BgColorHex, p.TextColorHex = f.Type.V, "other", "#1F2937", "#FFFFFF", "#111827"
+	p.LocationScope, p.visibleInCatalog = "all_locations", true
+	scope, err := tx.merge(a, &p, f)
+	if err != nil {
+		return d, err
+	}
+	id, err := tx.nextKey("programs")
+	if err != nil {
+		return d, err
+	}
+	p.key, err = tx.insert(`INSERT INTO programs (id, shop_id, type, name, name_localizations, description, description_localizations, category, total_stamps,
+		repeat_after_reset, stamps_expire_after_days, discount_percent, initial_balance_cents, default_expire_after_days, logo_url, access_image_url,
+		brand_color_hex, bg_color_hex, text_color_hex, icon_key, visible_in_catalog, border_enabled, location_scope, created_at, updated_at)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, append(append([]any{id, a.Shop, p.Type}, p.columns()...), tx.Now, tx.Now)...)
+	if err != nil {
+		return d, err
+	}
+	if err = tx.setScope(p.key, scope); err != nil {
+		return d, err
+	}
+	if _, err = tx.exec("INSERT INTO program_counts (program_id) VALUES (?)", p.key); err != nil {
+		return d, err
+	}
+	if err = tx.audit(a.Shop, "program.create", KindProgram, p.key, ""); err != nil {
+		return d, err
+	}
+	if err = tx.bumpAuth(); err != nil { // taken back, its key may be another's
+		return d, err
+	}
+	tx.emit(pendingEvent{name: event.ProgramCreated, shop: a.Shop, program: p.key})
+	p, err = tx.s.program(tx.conn, a, tx.s.ID(KindProgram, p.key))
+	return p.ProgramDetail, err
+}
+
+func (p *program) columns() []any {
+	return []any{p.Name, p.nameLocalizations, p.Description, p.descriptionLocalizations, p.Category, p.TotalStamps, p.RepeatAfterReset,
+		p.stampsExpireAfterDays, p.DiscountPercent, p.InitialBalanceCents, p.DefaultExpireAfterDays, p.LogoURL, p.AccessImageURL,
+		p.BrandColorHex, p.BgColorHex, p.TextColorHex, p.IconKey, p.visibleInCatalog, p.borderEnabled, p.LocationScope}
+}
+
+// UpdateProgram changes what f names. Once a card was installed the template
+// is frozen: any named field is refused.
+func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDetail, err error) {
+	p, err := tx.s.program(tx.conn, a, id)
+	if err != nil || !named(&f) {
+		return p.ProgramDetail, err
+	}
+	if p.HasInstalledCards {
+		return d, errInstalled()
+	}
+	scope, err := tx.merge(a, &p, f)
+	if err != nil {
+		return d, err
+	}
+	for _, z := range p.Prizes {
+		if p.TotalStamps.Valid && z.Threshold > p.TotalStamps.V {
+			return d, refuse(Unprocessable, "total_stamps cannot be below the prize threshold %d.", z.Threshold)
+		}
+	}
+	if _, err = tx.exec(`UPDATE programs SET name=?, name_localizations=?, description=?, description_localizations=?, category=?, total_stamps=?,
+		repeat_after_reset=?, stamps_expire_after_days=?, discount_percent=?, initial_balance_cents=?, default_expire_after_days=?, logo_url=?, access_image_url=?,
+		brand_color_hex=?, bg_color_hex=?, text_color_hex=?, icon_key=?, visible_in_catalog=?, border_enabled=?, location_scope=?, updated_at=? WHERE id=?`,
+		append(p.columns(), tx.Now, p.key)...); err != nil {
+		return d, err
+	}
+	if err = tx.setScope(p.key, scope); err != nil {
+		return d, err
+	}
+	return tx.changedProgram(a, p.key, "program.update", event.ProgramUpdated)
+}
+
+func errInstalled() *Error {
+	return refuse(ProgramHasInstalledCards, "A card of this program is installed on a device; the program and its prizes are frozen.")
+}
+
+func (tx *Tx) changedProgram(a Access, key int64, action string, name event.Name) (d ProgramDetail, err error) {
+	if err = tx.audit(a.Shop, action, KindProgram, key, ""); err != nil {
+		return d, err
+	}
+	if err = tx.bumpAuth(); err != nil { // programs are kept for an epoch
+		return d, err
+	}
+	tx.emit(pendingEvent{name: name, shop: a.Shop, program: key})
+	p, err := tx.s.program(tx.conn, a, tx.s.ID(KindProgram, key))
+	return p.ProgramDetail, err
+}
+
+// merge puts f's fields over p and applies the rules that need both: which
+// fields a type takes and needs, and the location scope. It returns the keys
+// of the scoped locations.
+func (tx *Tx) merge(a Access, p *program, f ProgramFields) (scope []int64, err error) {
+	p.Name = f.Name.Or(p.Name)
+	p.Category = f.Category.Or(p.Category)
+	p.BrandColorHex, p.BgColorHex, p.TextColorHex = f.BrandColorHex.Or(p.BrandColorHex), f.BgColorHex.Or(p.BgColorHex), f.TextColorHex.Or(p.TextColorHex)
+	p.visibleInCatalog, p.borderEnabled = f.VisibleInCatalog.Or(p.visibleInCatalog), f.BorderEnabled.Or(p.borderEnabled)
+	p.DefaultExpireAfterDays, p.LogoURL = f.DefaultExpireAfterDays.Apply(p.DefaultExpireAfterDays), f.LogoURL.Apply(p.LogoURL)
+	if f.Description.Set {
+		p.Description = f.Description.Or("")
+	}
+	p.nameLocalizations = localized(f.NameLocalizations, p.nameLocalizations)
+	p.descriptionLocalizations = localized(f.DescriptionLocalizations, p.descriptionLocalizations)
+
+	details := p.mergeTyped(f)
+	scope, more, err := tx.mergeScope(a, p, f)
+	if err != nil {
+		return nil, err
+	}
+	if details = append(details, more...); details != nil {
+		return nil, Invalid(details...)
+	}
+	return scope, nil
+}
+
+// localized is the stored form of a localisation object after a change.
+func localized(f Opt[map[string]string], old string) string {
+	if f.Set || old == "" {
+		v := f.Or(nil)
+		if v == nil {
+			v = map[string]string{}
+		}
+		b, _ := json.Marshal(v)
+		return string(b)
+	}
+	return old
+}
+
+// Check finds the fields that a new program's type does not take, or lacks. In
+// a patch, which names no type, the program itself decides.
+func (f ProgramFields) Check(Time) []Detail {
+	if !slices.Contains(programTypes, f.Type.V) {
+		return nil // absent, or at fault itself
+	}
+	p := program{}
+	p.Type = f.Type.V
+	return append(p.mergeTyped(f), p.scopeShape(f)...)
+}
+
+// mergeTyped applies the fields that belong to one type of program: another
+// type may only name them null (or false), its own type may not lack them.
+func (p *program) mergeTyped(f ProgramFields) (details []Detail) {
+	stamps := Stamps(p.Type)
+	rule := func(field string, mine, given, present, required bool) {
+		switch {
+		case !mine && given:
+			details = append(details, Detail{field, "not_allowed", "does not apply to programs of type " + p.Type})
+		case mine && required && !present:
+			details = append(details, Detail{field, "required", "is required for programs of type " + p.Type})
+		}
+	}
+	p.TotalStamps = f.TotalStamps.Apply(p.TotalStamps)
+	rule("total_stamps", stamps, f.TotalStamps.Value().Valid, p.TotalStamps.Valid, true)
+	p.IconKey = f.IconKey.Apply(p.IconKey)
+	rule("icon_key", stamps, f.IconKey.Value().Valid, p.IconKey.Valid, true)
+	p.stampsExpireAfterDays = f.StampsExpireAfterDays.Apply(p.stampsExpireAfterDays)
+	rule("stamps_expire_after_days", stamps, f.StampsExpireAfterDays.Value().Valid, true, false)
+	if stamps && f.RepeatAfterReset.Null {
+		details = append(details, Detail{"repeat_after_reset", "invalid_type", "must be a boolean"})
+	}
+	p.RepeatAfterReset = f.RepeatAfterReset.Or(p.RepeatAfterReset)
+	rule("repeat_after_reset", stamps, f.RepeatAfterReset.Or(false), true, false)
+	p.DiscountPercent = f.DiscountPercent.Apply(p.DiscountPercent)
+	rule("discount_percent", p.Type == "discount", f.DiscountPercent.Value().Valid, p.DiscountPercent.Valid, true)
+	p.AccessImageURL = f.AccessImageURL.Apply(p.AccessImageURL)
+	rule("access_image_url", p.Type == "access", f.AccessImageURL.Value().Valid, p.AccessImageURL.Valid, true)
+	p.InitialBalanceCents = f.InitialBalanceCents.Apply(p.InitialBalanceCents)
+	rule("initial_balance_cents", p.Type == "prepaid", f.InitialBalanceCents.Value().Valid, p.InitialBalanceCents.Valid, true)
+	return details
+}
+
+// mergeScope applies location_scope and scoped_location_ids and returns the
+// keys of the scoped locations. Going back to all locations forgets them.
+func (tx *Tx) mergeScope(a Access, p *program, f ProgramFields) (scope []int64, details []Detail, err error) {
+	if details = p.scopeShape(f); details != nil || p.LocationScope != "selected_locations" {
+		return nil, details, nil
+	}
+	ids := p.ScopedLocationIDs
+	if f.ScopedLocationIDs.Set {
+		ids = f.ScopedLocationIDs.V
+	}
+	return tx.ownLocations(a.Shop, "scoped_location_ids", ids)
+}
+
+// scopeShape merges location_scope into p and tells whether the list of
+// locations fits it.
+func (p *program) scopeShape(f ProgramFields) []Detail {
+	p.LocationScope = f.LocationScope.Or(p.LocationScope)
+	selected := p.LocationScope == "selected_locations"
+	given := len(f.ScopedLocationIDs.V)
+	switch {
+	case !selected && given > 0:
+		return []Detail{{"scoped_location_ids", "not_allowed", "must be empty with location_scope all_locations"}}
+	case selected && given == 0 && (f.ScopedLocationIDs.Set || len(p.ScopedLocationIDs) == 0):
+		return []Detail{{"scoped_location_ids", "required", "must name at least one location with location_scope selected_locations"}}
+	}
+	return nil
+}
+
+func (tx *Tx) setScope(program int64, scope []int64) error {
+	if _, err := tx.exec("DELETE FROM program_locations WHERE program_id=?", program); err != nil {
+		return err
+	}
+	for i, l := range scope {
+		if _, err := tx.exec("INSERT INTO program_locations (program_id, location_id, position) VALUES (?,?,?)", program, l, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}

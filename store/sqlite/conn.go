@@ -1,0 +1,209 @@
+// Package sqlite holds connections to SQLite files, their prepared statements,
+// the rows of queries and the classes of errors. It is the only package that
+// knows the SQLite library.
+//
+// It uses SQLite's own interface rather than database/sql: the store needs
+// exactly one writer and a fixed set of readers, statements that stay prepared,
+// and columns that are read without interfaces and reflection.
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	sqlite3 "modernc.org/sqlite/lib"
+	"zombiezen.com/go/sqlite"
+)
+
+// The driver of modernc.org/sqlite does the same. Without it, pages of 64 KiB
+// on Linux and arm64 read as a failing disk.
+func init() { sqlite3.PatchIssue199() }
+
+// Conn is one SQLite connection with its prepared statements. It is used by
+// one goroutine at a time.
+type Conn struct {
+	db    *sqlite.Conn
+	stmts map[string]*statement
+	older map[string]*statement // not used since stmts was last emptied
+	limit int                   // of stmts; 0: none
+	open  []*Rows               // not closed yet
+
+	stopOnDiskError bool
+	diskError       error // the first one since Resume
+}
+
+// Mode is what a connection may do with its file.
+type Mode struct {
+	flags sqlite.OpenFlags
+	query string
+}
+
+var (
+	// Create reads and writes the file and creates it if there is none.
+	Create = Mode{flags: sqlite.OpenReadWrite | sqlite.OpenCreate}
+	// ReadWrite reads and writes a file that exists.
+	ReadWrite = Mode{flags: sqlite.OpenReadWrite}
+	// ReadOnly reads a file that exists.
+	ReadOnly = Mode{flags: sqlite.OpenReadOnly}
+	// Immutable reads a file that nobody writes. It takes no locks and touches
+	// nothing beside the file.
+	Immutable = Mode{flags: sqlite.OpenReadOnly, query: "?immutable=1"}
+)
+
+// uri returns SQLite's name for a file. A path may hold any character; made
+// absolute it is no special name like ":memory:" and has no host in it.
+func uri(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
+	return u.String()
+}
+
+// Open opens a file and sets pragmas, in their order. It does not wait for a
+// busy file unless busy_timeout is the first of them.
+func Open(path string, mode Mode, pragmas ...string) (*Conn, error) {
+	db, err := sqlite.OpenConn(uri(path)+mode.query, mode.flags|sqlite.OpenURI)
+	if err != nil {
+		return nil, classify(err)
+	}
+	db.SetBusyTimeout(0) // by default it would wait for ever
+	c := &Conn{db: db, stmts: map[string]*statement{}}
+	for _, p := range pragmas {
+		if err := c.Script("PRAGMA " + p); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, nil
+}
+
+// Close finalizes the statements and closes the connection.
+func (c *Conn) Close() error {
+	for _, stmts := range []map[string]*statement{c.stmts, c.older} {
+		for _, s := range stmts {
+			s.Finalize()
+		}
+	}
+	return classify(c.db.Close())
+}
+
+// InterruptOn interrupts the connection when ctx ends. The connection is of no
+// use after that. A query that begins in the same instant may still run to its
+// end.
+func (c *Conn) InterruptOn(ctx context.Context) { c.db.SetInterrupt(ctx.Done()) }
+
+// StopOnDiskError makes the connection keep its first error of class ErrFull or
+// ErrIO and answer every further statement with it until Resume is called:
+// SQLite may have ended the transaction, and a further statement would commit
+// alone.
+func (c *Conn) StopOnDiskError() { c.stopOnDiskError = true }
+
+// Resume makes a connection that stopped on an error of the disk run statements
+// again.
+func (c *Conn) Resume() { c.diskError = nil }
+
+// fail classifies an error of SQLite, and keeps it if the connection has to
+// stop.
+func (c *Conn) fail(err error) error {
+	err = classify(err)
+	if c.stopOnDiskError && c.diskError == nil && (errors.Is(err, ErrFull) || errors.Is(err, ErrIO)) {
+		c.diskError = err
+	}
+	return err
+}
+
+// LimitStatements bounds the prepared statements that the connection keeps to
+// the n used last, and up to n more that it used before them.
+func (c *Conn) LimitStatements(n int) { c.limit = n }
+
+// Statements returns the SQL of the statements that the connection keeps
+// prepared.
+func (c *Conn) Statements() []string {
+	return slices.Concat(slices.Collect(maps.Keys(c.stmts)), slices.Collect(maps.Keys(c.older)))
+}
+
+// prepare returns the prepared statement of sql, which must be a single one.
+func (c *Conn) prepare(sql string) (*statement, error) {
+	if c.diskError != nil {
+		return nil, c.diskError
+	}
+	if s, ok := c.stmts[sql]; ok {
+		return s, nil
+	}
+	s, ok := c.older[sql]
+	if ok {
+		delete(c.older, sql)
+	} else {
+		prepared, rest, err := c.db.PrepareTransient(sql)
+		if err != nil {
+			return nil, fmt.Errorf("prepare %.60q: %w", sql, c.fail(err))
+		}
+		if rest > 0 {
+			panic(fmt.Sprintf("sqlite: more than one statement in %.60q", sql))
+		}
+		s = &statement{Stmt: prepared}
+		s.rows = Rows{c: c, sql: sql, s: s}
+	}
+	if c.limit > 0 && len(c.stmts) >= c.limit {
+		c.finalizeOlder()
+	}
+	c.stmts[sql] = s
+	return s, nil
+}
+
+// finalizeOlder finalizes the statements that were not used for a while, except
+// those whose rows are open.
+func (c *Conn) finalizeOlder() {
+	for _, r := range c.open {
+		if s, ok := c.older[r.sql]; ok {
+			delete(c.older, r.sql)
+			c.stmts[r.sql] = s
+		}
+	}
+	for _, s := range c.older {
+		s.Finalize()
+	}
+	c.older, c.stmts = c.stmts, map[string]*statement{}
+}
+
+// Script runs SQL of several statements, without keeping them prepared. Nothing
+// but white space may follow the last.
+func (c *Conn) Script(sql string) error {
+	for strings.TrimSpace(sql) != "" {
+		s, rest, err := c.db.PrepareTransient(sql)
+		if err != nil {
+			return classify(err)
+		}
+		for more := true; more && err == nil; {
+			more, err = s.Step()
+		}
+		s.Finalize() // repeats the error
+		if err != nil {
+			return classify(err)
+		}
+		sql = sql[len(sql)-rest:]
+	}
+	return nil
+}
+
+// Copy copies all pages of one database into another, n between two looks at
+// ctx; -1: all at once.
+func Copy(ctx context.Context, to, from *Conn, n int) error {
+	b, err := sqlite.NewBackup(to.db, "", from.db, "")
+	if err != nil {
+		return classify(err)
+	}
+	defer b.Close()
+	for more := true; more && err == nil; {
+		if err = ctx.Err(); err == nil {
+			more, err = b.Step(n)
+		}
+	}
+	return classify(err)
+}

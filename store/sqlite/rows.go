@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// Rows is the result of a query. It reads each row from its first column to its
+// last.
+//
+//	r := c.Query(…)
+//	for r.Next() { … = r.Text(); … = r.Int() … }
+//	return r.Close()
+//
+// An error ends the rows and is returned by Close. A statement cannot be run
+// again while its rows are open.
+type Rows struct {
+	c    *Conn
+	sql  string
+	s    *statement
+	open bool
+	over bool // the last was read
+	at   int  // the next column
+	err  error
+}
+
+// Query runs a statement that returns rows, which must be closed. For its
+// arguments see Exec.
+func (c *Conn) Query(sql string, args ...any) *Rows {
+	s, err := c.prepareBound(sql, args)
+	if err != nil {
+		return &Rows{c: c, err: err}
+	}
+	r := &s.rows
+	r.open, r.over, r.err = true, false, nil
+	c.open = append(c.open, r)
+	return r
+}
+
+// Number returns the integer that a query of one row and column gives; 0 where
+// it gives no row.
+func (c *Conn) Number(sql string, args ...any) (n int64, err error) {
+	r := c.Query(sql, args...)
+	if r.Next() {
+		n = r.Int()
+	}
+	return n, r.Close()
+}
+
+// Next moves to the next row. It returns false after the last one and after an
+// error.
+func (r *Rows) Next() bool {
+	if !r.open || r.over || r.err != nil {
+		return false
+	}
+	more, err := r.s.Step()
+	if err != nil {
+		r.err = r.c.fail(err)
+	}
+	r.at, r.over = 0, !more
+	return more
+}
+
+// Close ends the rows and returns the error that they met, if any.
+func (r *Rows) Close() error {
+	if r.open {
+		r.open = false
+		if err := r.s.end(); err != nil && r.err == nil {
+			r.err = r.c.fail(err)
+		}
+		for i, o := range r.c.open {
+			if o == r {
+				r.c.open = append(r.c.open[:i], r.c.open[i+1:]...)
+				break
+			}
+		}
+	}
+	return r.err
+}
+
+// CloseRows closes the rows that a panic left open, so that no statement keeps
+// an old snapshot alive.
+func (c *Conn) CloseRows() {
+	for len(c.open) > 0 {
+		c.open[len(c.open)-1].Close()
+	}
+}
+
+func (r *Rows) column() int {
+	r.at++
+	return r.at - 1
+}
+
+// Null reports whether the next column is null, and passes over it if it is.
+func (r *Rows) Null() bool {
+	null := r.s.ColumnIsNull(r.at)
+	if null {
+		r.at++
+	}
+	return null
+}
+
+// Text reads a text. Null reads as the empty one.
+func (r *Rows) Text() string { return r.s.ColumnText(r.column()) }
+
+// Bytes reads a blob.
+func (r *Rows) Bytes() []byte {
+	at := r.column()
+	b := make([]byte, r.s.ColumnLen(at))
+	r.s.ColumnBytes(at, b)
+	return b
+}
+
+// Int reads an integer.
+func (r *Rows) Int() int64 {
+	at := r.column()
+	r.want(sqlite.TypeInteger, at)
+	return r.s.ColumnInt64(at)
+}
+
+// Float reads a floating-point number.
+func (r *Rows) Float() float64 {
+	at := r.column()
+	r.want(sqlite.TypeFloat, at)
+	return r.s.ColumnFloat(at)
+}
+
+// Ints reads a text of integers that are separated by commas, as group_concat
+// writes it.
+func (r *Rows) Ints() (list []int64) {
+	text := r.Text()
+	if text == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		n, err := strconv.ParseInt(part, 10, 64)
+		if err != nil && r.err == nil {
+			r.err = err
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// want refuses a column of another type, which SQLite would convert.
+func (r *Rows) want(t sqlite.ColumnType, at int) {
+	if have := r.s.ColumnType(at); have != t && r.err == nil {
+		r.err = fmt.Errorf("sqlite: column %d of %.60q is of type %s", at, r.sql, have)
+	}
+}

@@ -1,0 +1,137 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRows: columns come as they are, and a column of another type than the one
+// it is read as ends the rows with an error.
+func TestRows(t *testing.T) {
+	c := open(t)
+	for _, text := range []string{"", "a\x00b", "é\u2028", strings.Repeat("x", 100_000)} {
+		r := c.Query("SELECT ?1, ?2, ?3, ?4, ?5, ?6", text, -7, nil, 0.1+0.2, 0.0, []byte("\x00\xff"))
+		if !r.Next() {
+			t.Fatal("no row", r.Close())
+		}
+		if got, n, null := r.Text(), r.Int(), r.Null(); got != text || n != -7 || !null {
+			t.Errorf("%.20q, -7 and null are read as %.20q, %d and null: %v", text, got, n, null)
+		}
+		if x, null, y, b := r.Float(), r.Null(), r.Float(), r.Bytes(); x != 0.1+0.2 || y != 0 || null || string(b) != "\x00\xff" {
+			t.Errorf("three more are read as %v, %v, null: %v, and %x", x, y, null, b)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, wrong := range []string{"NULL", "'card'", "'12abc'", "'7'", "x'00'", "0.0", "2.5"} {
+		if n, err := c.Number("SELECT " + wrong); err == nil || !strings.Contains(err.Error(), "column 0") {
+			t.Errorf("%s is read as the integer %d, %v", wrong, n, err)
+		}
+	}
+	r := c.Query("SELECT 1")
+	r.Next()
+	r.Int()
+	r.Int()
+	if r.Close() == nil {
+		t.Error("a second column of one is read without an error")
+	}
+}
+
+// TestBindCounts: a statement that is used again has no arguments left from its
+// last use.
+func TestBindCounts(t *testing.T) {
+	c := open(t)
+	if n, err := c.Number("SELECT ?1", 5); n != 5 || err != nil {
+		t.Fatal(n, err)
+	}
+	panics(t, "an argument too few", func() { c.Number("SELECT ?1") })
+}
+
+// TestBindNamedTypes: arguments of named integer and string types are bound as
+// what they are made of; those of other types are a mistake of the program.
+func TestBindNamedTypes(t *testing.T) {
+	type instant int64
+	type kind byte
+	type code string
+	c := open(t)
+	r := c.Query("SELECT ?, ?, ?", instant(-1<<40), kind(200), code("gone"))
+	if !r.Next() || r.Int() != -1<<40 || r.Int() != 200 || r.Text() != "gone" {
+		t.Error("named types are read as something else")
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	panics(t, "an argument of an unknown type", func() { c.Number("SELECT ?", struct{}{}) })
+}
+
+// TestRowHoldsSnapshot: what is read while a statement stands at its row is of
+// the same moment as the row, whatever is written meanwhile.
+func TestRowHoldsSnapshot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	writer := openFile(t, path, "journal_mode=WAL")
+	if err := writer.Script("CREATE TABLE shops (id INTEGER); CREATE TABLE locations (id INTEGER); INSERT INTO shops VALUES (1)"); err != nil {
+		t.Fatal(err)
+	}
+	c := openFile(t, path, "query_only=1")
+	count := func() int64 {
+		n, err := c.Number("SELECT count(*) FROM locations")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	r := c.Query("SELECT id FROM shops")
+	if !r.Next() {
+		t.Fatal("no shop", r.Close())
+	}
+	before := count()
+	if _, err := writer.Insert("INSERT INTO locations VALUES (1)"); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(); n != before {
+		t.Errorf("%d locations while the row is read, %d before the write", n, before)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(); n != before+1 {
+		t.Errorf("%d locations after it, want %d", n, before+1)
+	}
+}
+
+// TestStatementsAreNotShared: a statement whose rows are open is not run, rows
+// at their end stay there, and a second statement is not passed over.
+func TestStatementsAreNotShared(t *testing.T) {
+	c := open(t)
+	r := c.Query("SELECT 1")
+	if !r.Next() || r.Int() != 1 {
+		t.Fatal("no row", r.Close())
+	}
+	panics(t, "a second query", func() { c.Query("SELECT 1") })
+	panics(t, "a run", func() { c.Exec("SELECT 1") })
+	panics(t, "two statements", func() { c.Exec("SELECT 1; SELECT 2") })
+	for range 2 {
+		if r.Next() {
+			t.Error("the rows begin again")
+		}
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if r.Next() {
+		t.Error("the rows go on after their end")
+	}
+}
+
+// panics fails the test unless do panics.
+func panics(t *testing.T, what string, do func()) {
+	t.Helper()
+	defer func() {
+		if recover() == nil {
+			t.Errorf("%s is not noticed", what)
+		}
+	}()
+	do()
+}

@@ -1,0 +1,124 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"punchcard/store/sqlite"
+)
+
+// countTables are those that a file before schema 3 has not.
+var countTables = []string{"program_counts", "place_counts", "quarter_counts", "day_counts", "hour_counts"}
+
+// sumsOf are all sums of a file, those that are nothing left out, and what
+// cards keep for them.
+func (f *fixture) sumsOf() string {
+	f.t.Helper()
+	var b strings.Builder
+	for _, table := range countTables {
+		some := map[string]string{"program_counts": "1", "place_counts": "cards<>0 OR stamps<>0", "hour_counts": "stamps<>0"}[table]
+		if some == "" {
+			some = "activity<>0 OR stamps<>0 OR cards<>0"
+		}
+		cols := f.lines("SELECT name FROM pragma_table_info(?)", table)
+		fmt.Fprintln(&b, table)
+		fmt.Fprintln(&b, strings.Join(f.lines("SELECT concat_ws(' ',"+strings.Join(cols, ",")+") FROM "+table+" WHERE "+some), "\n"))
+	}
+	fmt.Fprintln(&b, strings.Join(f.lines("SELECT concat_ws(' ', id, ifnull(last_stamp_at, '-'), lapsed) FROM cards"), "\n"))
+	return b.String()
+}
+
+// TestOlderFilesAreCounted: a file of each older version, full of what tills
+// do, has at its opening the sums that a file has which counted all along.
+func TestOlderFilesAreCounted(t *testing.T) {
+	k := startTill(t)
+	k.inZone("Australia/Lord_Howe")
+	program, prizes := k.ladder(true, 5, 10)
+	for i := range 6 {
+		issued := must(k.fixture, func(tx *Tx) (IssuedCard, error) {
+			return tx.IssueCard(k.a, program, CardFields{ExpiresAt: set(k.clock.at().Add(days(20)))}, SourceAPI)
+		})
+		k.ok(k.stamp(issued.ID, 3))
+		k.clock.move(days(1) + 7*time.Hour)
+		second := k.ok(k.stamp(issued.ID, 9)).Transaction.ID
+		switch i {
+		case 0:
+			k.ok(k.reverse(second))
+		case 1:
+			k.ok(k.redeem(issued.ID, prizes[1]))
+			k.ok(k.stamp(issued.ID, 2))
+		case 2:
+			k.ok(k.reverse(k.ok(k.redeem(issued.ID, prizes[0])).Transaction.ID))
+			check(k.install(issued.InstallURL))
+		case 3:
+			k.lock(issued.ID, true)
+		case 4:
+			k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, issued.ID) })
+		}
+	}
+	fields := stamps("Short")
+	fields.StampsExpireAfterDays = set(int64(1))
+	short := k.card(k.a, k.program(k.a, fields), CardFields{})
+	k.ok(k.stamp(short, 4))
+	k.clock.move(days(3))
+	k.ok(k.stamp(short, 1))
+	gift := k.card(k.a, k.program(k.a, prepaid("Gift", 300)), CardFields{})
+	k.ok(k.topUp(gift, 200))
+	k.ok(k.reverse(k.ok(k.spend(gift, 50)).Transaction.ID))
+	k.ok(k.spend(gift, 70))
+	k.ok(k.use(k.card(k.a, k.program(k.a, access("Club")), CardFields{})))
+	k.ok(k.use(k.card(k.a, k.program(k.a, discount("Off")), CardFields{})))
+	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(k.at, program, CounterFields{}) })
+	dropped := k.program(k.a, stamps("Dropped"))
+	k.ok(k.stamp(k.card(k.a, dropped, CardFields{}), 2))
+	k.must(func(tx *Tx) error { return tx.DeleteProgram(k.a.Shop, dropped) })
+	k.sound()
+	want := k.sumsOf()
+	tables := k.lines("SELECT name FROM sqlite_schema WHERE type='table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")
+	k.Close()
+
+	for v := int64(1); v < 3; v++ { // of those before the sums
+		t.Run(fmt.Sprintf("version %d", v), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "older.db")
+			older(t, path, keptSchema(t)(v), v)
+			script := fmt.Sprintf("PRAGMA foreign_keys=0; ATTACH '%s' AS full; DELETE FROM meta;", k.path)
+			c := check(openConn(path, sqlite.Create))
+			has := map[string][]string{}
+			r := c.query("SELECT " + columns("t.name", "c.name") + " FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type='table'")
+			for r.next() {
+				table := r.str()
+				has[table] = append(has[table], r.str())
+			}
+			if err := r.close(); err != nil {
+				t.Fatal(err)
+			}
+			for _, table := range tables {
+				if cols := strings.Join(has[table], ","); cols != "" && table != "deliveries" && table != "events" {
+					script += fmt.Sprintf("INSERT INTO main.%s (%s) SELECT %s FROM full.%s;", table, cols, cols, table)
+				}
+			}
+			if slices.Contains(has["cards"], "lapsed") || has["program_counts"] != nil {
+				t.Fatal("the older schema counts")
+			}
+			if err := c.script(script); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.close(); err != nil {
+				t.Fatal(err)
+			}
+			f := &fixture{Store: open(t, path, Options{Now: k.clock.now}), t: t, clock: k.clock, a: k.a}
+			f.sound()
+			if got := f.sumsOf(); got != want {
+				t.Errorf("counted at the opening:\n%s\nall along:\n%s", got, want)
+			}
+			// And it counts on.
+			on := till{fixture: f, at: k.at, location: k.location}
+			on.ok(on.stamp(short, 1))
+			f.sound()
+		})
+	}
+}

@@ -1,0 +1,343 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"punchcard/store/sqlite"
+)
+
+// serveChild holds the serve lock of path until its input ends.
+func serveChild(path string) {
+	s, err := Open(path, Options{Serve: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("serving")
+	io.Copy(io.Discard, os.Stdin)
+	s.Close()
+}
+
+// childProcess starts this binary again to do something to path, and returns
+// what it prints and the end of its input.
+func childProcess(t *testing.T, does, path string) (cmd *exec.Cmd, out *bufio.Scanner, stdin io.Closer) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd = exec.Command(exe)
+	cmd.Env = append(os.Environ(), "STORE_TEST_CHILD="+does, "STORE_TEST_PATH="+path)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return cmd, bufio.NewScanner(stdout), in
+}
+
+// sum is a fingerprint of a file, or of what stands in its place.
+func sum(t *testing.T, path string) string {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		return err.Error()
+	}
+	if info.IsDir() {
+		list, err := os.ReadDir(path)
+		return fmt.Sprint(list, err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Sprint(info.Size(), err)
+	}
+	return fmt.Sprintf("%s %x", info.Mode(), sha256.Sum256(b))
+}
+
+// refuses opens path, which must fail with one line that names the file and
+// says why, and must leave the file as it is.
+func refuses(t *testing.T, path string, opts Options, why string) {
+	t.Helper()
+	before := sum(t, path)
+	s, err := Open(path, opts)
+	if err == nil {
+		s.Close()
+		t.Fatal("it was opened")
+	}
+	if msg := err.Error(); !strings.HasPrefix(msg, path+": ") || !strings.Contains(msg, why) || strings.ContainsAny(msg, "\r\n") || strings.Contains(msg, "%!") {
+		t.Errorf("the refusal reads %q, want one line that begins with the path and says %q", msg, why)
+	}
+	if after := sum(t, path); after != before {
+		t.Errorf("the file was %s and is %s", before, after)
+	}
+}
+
+// foreign makes a SQLite file by hand.
+func foreign(t *testing.T, path, script string) {
+	t.Helper()
+	c, err := openConn(path, sqlite.Create)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.script(script); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	at := func(t *testing.T) string { return filepath.Join(t.TempDir(), "cards.db") }
+	text := func(t *testing.T, path, content string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, opts := range []Options{{}, {Serve: true}, {MustExist: true}} {
+		t.Run(fmt.Sprintf("serve %t must exist %t", opts.Serve, opts.MustExist), func(t *testing.T) {
+			t.Run("a text file", func(t *testing.T) {
+				for _, content := range []string{"x", "shop,card\n1,2\n", strings.Repeat("not a database\n", 500)} {
+					path := at(t)
+					text(t, path, content)
+					refuses(t, path, opts, "is not a database")
+				}
+			})
+			t.Run("a foreign database", func(t *testing.T) {
+				path := at(t)
+				foreign(t, path, "CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('Yesterday')")
+				refuses(t, path, opts, "is a SQLite database, but not one of punchcard")
+			})
+			t.Run("a foreign database without tables", func(t *testing.T) {
+				for _, mark := range []string{"application_id=77", "user_version=1", "user_version=9", "application_id=77; PRAGMA user_version=1"} {
+					path := at(t)
+					foreign(t, path, "PRAGMA "+mark)
+					refuses(t, path, opts, "is a SQLite database, but not one of punchcard")
+				}
+			})
+			t.Run("a foreign database with a write-ahead log", func(t *testing.T) {
+				from, path := at(t), at(t)
+				c, err := openConn(from, sqlite.Create, "journal_mode=WAL")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.close()
+				if err := c.script("CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('Yesterday')"); err != nil {
+					t.Fatal(err)
+				}
+				for _, end := range []string{"", "-wal"} {
+					b, err := os.ReadFile(from + end)
+					if err != nil {
+						t.Fatal(err)
+					}
+					text(t, path+end, string(b))
+				}
+				log := sum(t, path+"-wal")
+				refuses(t, path, opts, "is a SQLite database, but not one of punchcard")
+				if after := sum(t, path+"-wal"); after != log {
+					t.Errorf("its log was %s and is %s", log, after)
+				}
+			})
+			t.Run("a newer schema", func(t *testing.T) {
+				path := at(t)
+				open(t, path, Options{}).Close()
+				foreign(t, path, fmt.Sprintf("PRAGMA user_version=%d", version()+1))
+				refuses(t, path, opts, fmt.Sprintf("was written by a newer punchcard (schema %d, this one knows %d)", version()+1, version()))
+			})
+			t.Run("a damaged file of ours", func(t *testing.T) {
+				path := at(t)
+				open(t, path, Options{}).Close()
+				b, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				copy(b[100:], strings.Repeat("\xff", 60)) // the schema's own page
+				text(t, path, string(b))
+				refuses(t, path, opts, sqlite.ErrCorrupt.Error())
+			})
+			t.Run("a folder", func(t *testing.T) { refuses(t, t.TempDir(), opts, "is a folder, not a database") })
+			t.Run("something that is no file", func(t *testing.T) { refuses(t, os.DevNull, opts, "is not a regular file") })
+			t.Run("below a file", func(t *testing.T) {
+				path := at(t)
+				text(t, path, "x")
+				refuses(t, filepath.Join(path, "cards.db"), opts, "not a directory")
+			})
+			t.Run("a missing folder", func(t *testing.T) {
+				why := "does not exist"
+				if opts.MustExist {
+					why = "no such database"
+				}
+				refuses(t, filepath.Join(t.TempDir(), "none", "cards.db"), opts, why)
+			})
+			t.Run("a folder that takes no files", func(t *testing.T) {
+				path := "/proc/cards.db"
+				if os.Geteuid() != 0 {
+					path = at(t)
+					if err := os.Chmod(filepath.Dir(path), 0o500); err != nil {
+						t.Fatal(err)
+					}
+				}
+				why := sqlite.ErrCantOpen.Error()
+				if opts.Serve {
+					why = "cannot write next to the database"
+				} else if opts.MustExist {
+					why = "no such database"
+				}
+				refuses(t, path, opts, why)
+			})
+			if os.Geteuid() != 0 { // nothing stops root
+				t.Run("no permission", func(t *testing.T) {
+					for mode, why := range map[os.FileMode]string{0: sqlite.ErrCantOpen.Error(), 0o400: sqlite.ErrReadOnly.Error()} {
+						path := at(t)
+						open(t, path, Options{}).Close()
+						if err := os.Chmod(path, mode); err != nil {
+							t.Fatal(err)
+						}
+						refuses(t, path, opts, why)
+					}
+				})
+			}
+		})
+	}
+	t.Run("nothing where something must be", func(t *testing.T) { refuses(t, at(t), Options{MustExist: true}, "no such database") })
+	t.Run("no path", func(t *testing.T) { refuses(t, "", Options{}, "") })
+	t.Run("a secret of the wrong length", func(t *testing.T) { refuses(t, at(t), Options{IDSecret: []byte("short")}, "") })
+}
+
+func TestOneServerPerFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cards.db")
+	const why = "another punchcard is serving this database"
+
+	server := open(t, path, Options{Serve: true})
+	refuses(t, path, Options{Serve: true}, why)
+	open(t, path, Options{}).Close() // the command line beside a server
+	_, out, _ := childProcess(t, "serve", path)
+	if out.Scan(); out.Text() != path+": "+why {
+		t.Errorf("another process beside the server said %q", out.Text())
+	}
+	server.Close()
+
+	cmd, out, stdin := childProcess(t, "serve", path)
+	if out.Scan(); out.Text() != "serving" {
+		t.Fatalf("another process after the server said %q", out.Text())
+	}
+	refuses(t, path, Options{Serve: true}, why)
+	stdin.Close()
+	cmd.Wait()
+	open(t, path, Options{Serve: true}).Close()
+
+	// A server that was killed leaves no lock behind.
+	cmd, out, _ = childProcess(t, "serve", path)
+	if out.Scan(); out.Text() != "serving" {
+		t.Fatalf("another process said %q", out.Text())
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	open(t, path, Options{Serve: true}).Close()
+}
+
+// A refused Open gives up the lock it took.
+func TestRefusalFreesTheLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cards.db")
+	if err := os.WriteFile(path, []byte("text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, path, Options{Serve: true}, "is not a database")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	open(t, path, Options{Serve: true})
+}
+
+func TestOpenCreates(t *testing.T) {
+	t.Run("a missing file", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "cards.db")
+		open(t, path, Options{}).Close()
+		open(t, path, Options{MustExist: true})
+	})
+	t.Run("an empty file", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "cards.db")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f := &fixture{Store: open(t, path, Options{MustExist: true}), t: t}
+		f.shop(ShopFields{})
+	})
+	t.Run("the same ids after a restart", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "cards.db")
+		s := open(t, path, Options{})
+		id := s.ID(KindCard, 7)
+		s.Close()
+		if key, ok := open(t, path, Options{IDSecret: make([]byte, 16)}).Key(KindCard, id); !ok || key != 7 {
+			t.Errorf("%s is %d, %t after a restart", id, key, ok)
+		}
+	})
+}
+
+func TestOpenTakesAnyPath(t *testing.T) {
+	for _, name := range []string{"with space.db", "what?.db", "what?mode=memory", "a#b.db", "100%41.db", "50%.db", `quo"te's.db`, "naïve-日本-🎟.db", "a&b=c;d.db",
+		"+plus.db", `back\slash.db`, "file:cards.db", ":memory:", "tab\tname.db", "no-extension", "-dash"} {
+		t.Run(url.PathEscape(name), func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), name+".d")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			t.Chdir(dir)
+			for _, path := range []string{filepath.Join(dir, name), name, "/" + filepath.Join(dir, name)} {
+				f := &fixture{Store: open(t, path, Options{Serve: true, Ephemeral: true, Readers: 1}), t: t}
+				f.shop(ShopFields{})
+				if err := f.Close(); err != nil {
+					t.Fatal(err)
+				}
+				list, err := os.ReadDir(dir)
+				if err != nil || len(list) != 2 || list[0].Name() != name && list[1].Name() != name {
+					t.Fatalf("opening %q left %v, %v", path, list, err)
+				}
+			}
+			f := &fixture{Store: open(t, filepath.Join(dir, name), Options{MustExist: true, Readers: 1}), t: t}
+			if n := f.number("SELECT count(*) FROM shops"); n != 3 {
+				t.Errorf("%d shops were made through three spellings of one path", n)
+			}
+		})
+	}
+}
+
+func TestReadersCannotWrite(t *testing.T) {
+	f := start(t, Options{Readers: 3})
+	before := f.dump()
+	for range 6 { // more than there are readers
+		for _, sql := range []string{"UPDATE shops SET name='changed'", "DELETE FROM audit", "INSERT INTO audit SELECT * FROM audit", "DROP TABLE cards", "PRAGMA user_version=9"} {
+			f.view(func(v *View) error {
+				if _, err := v.exec(sql); err == nil || sql[0] != 'P' && !strings.Contains(err.Error(), sqlite.ErrReadOnly.Error()) {
+					t.Errorf("a reader ran %q: %v", sql, err)
+				}
+				return nil
+			})
+		}
+	}
+	if after := f.dump(); after != before {
+		t.Error("a reader changed the file")
+	}
+	if err := f.Write(context.Background(), noting("the writer can")); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// crashWriters is how many of the child's goroutines write at once, so that
+// most transactions hold several cards.
+const crashWriters = 16
+
+// issueChild issues numbered cards as fast as it can until it is killed, and
+// prints the number of each card that was acknowledged.
+func issueChild(path string) {
+	s, err := Open(path, Options{Serve: true})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	var next atomic.Int64
+	f := &fixture{Store: s, a: Access{Shop: 1}}
+	s.View(0, func(v *View) error {
+		n, err := v.number("SELECT ifnull(max(CAST(substr(external_ref, 2) AS INTEGER)), 0) FROM cards")
+		next.Store(n)
+		return err
+	})
+	program := s.ID(KindProgram, 1)
+	var wg sync.WaitGroup
+	for range crashWriters {
+		wg.Go(func() {
+			for {
+				n := fmt.Sprint("n", next.Add(1))
+				err := f.do(func(tx *Tx) error {
+					c, err := tx.IssueCard(f.a, program, CardFields{ExternalRef: set(n)}, SourceAPI)
+					if err != nil {
+						return err
+					}
+					return tx.Remember(claim(2, n, ""), Remembered{Status: 201, Body: []byte(c.ID)})
+				})
+				if err != nil {
+					fmt.Println(err)
+					os.Exit(1)
+				}
+				os.Stdout.WriteString(n + "\n")
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A process that is killed at any moment has kept every write that it
+// answered, and none by halves.
+func TestKilledProcessKeepsWhatItAnswered(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cards.db")
+	reopen := func() *fixture {
+		return &fixture{Store: open(t, path, Options{Serve: true}), t: t, a: Access{Shop: 1}}
+	}
+	f := reopen()
+	f.a = f.shop(ShopFields{})
+	f.hook(f.a, f.program(f.a, stamps("Coffee")), hookFields{})
+	f.Close()
+	rng := chance(t)
+	answered := map[string]bool{}
+	for round := range 10 {
+		cmd, out, _ := childProcess(t, "issue", path)
+		lines, kill := 0, 1+rng.IntN(150)
+		for out.Scan() {
+			if !strings.HasPrefix(out.Text(), "n") {
+				t.Fatalf("round %d: the child said %q", round, out.Text())
+			}
+			answered[out.Text()] = true
+			if lines++; lines == kill {
+				cmd.Process.Kill()
+			}
+		}
+		if err := cmd.Wait(); err == nil || lines < kill {
+			t.Fatalf("round %d: the child ended after %d lines, not by the kill: %v", round, lines, err)
+		}
+
+		f := reopen()
+		f.sound()
+		there := map[string]bool{}
+		for _, ref := range f.lines("SELECT external_ref FROM cards") {
+			there[ref] = true
+		}
+		lost := 0
+		for n := range answered {
+			if !there[n] {
+				lost++
+			}
+		}
+		if lost > 0 {
+			t.Fatalf("round %d, killed after %d answers: %d of %d answered cards are lost", round, kill, lost, len(answered))
+		}
+		if more := len(there) - len(answered); more > crashWriters {
+			t.Errorf("round %d: %d cards more than were answered, though only %d could be under way", round, more, crashWriters)
+		}
+		for what, sql := range map[string]string{
+			"remembered responses": "SELECT count(*) FROM idempotency i JOIN cards c ON c.id=i.card_id AND i.created_at=c.created_at",
+			"audit rows":           "SELECT count(*) FROM audit a JOIN cards c ON c.id=a.target_id WHERE a.action='card.issue'",
+			"events":               "SELECT count(*) FROM events e JOIN cards c ON c.id=e.card_id WHERE e.name='card.added'",
+			"deliveries":           "SELECT count(*) FROM deliveries",
+			"live cards":           "SELECT live_cards FROM shops",
+		} {
+			if n := f.number(sql); n != int64(len(there)) {
+				t.Errorf("round %d: %d %s for %d cards", round, n, what, len(there))
+			}
+		}
+		f.Close()
+		// What was under way at the kill and got there is there to stay.
+		for n := range there {
+			answered[n] = true
+		}
+	}
+	t.Logf("%d cards survived 10 kills", len(answered))
+}

@@ -1,0 +1,110 @@
+//go:build unix
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"punchcard/store/sqlite"
+)
+
+func init() { children["fail"] = failChild }
+
+// failChild writes the same group again and again on a disk that fails some
+// bytes further on each time, until it fits. A limit on the size of files plays
+// the failing disk, since a write beyond it is an I/O error. Of each round it
+// prints what the members were answered.
+func failChild(path string) {
+	s, err := Open(path, Options{})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	free := limit.Cur
+	f := &fixture{Store: s}
+	for round := 0; ; round++ {
+		info, err := os.Stat(path + "-wal")
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		release := f.hold()
+		var jobs []*job
+		for _, do := range []func(*Tx) error{
+			func(tx *Tx) error { return note(tx, fmt.Sprint(round, " first")) },
+			stuff(fmt.Sprint(round, " big"), 2, 9000),
+			func(tx *Tx) error { return note(tx, fmt.Sprint(round, " last")) },
+		} {
+			jobs = append(jobs, f.enqueue(do))
+		}
+		limit.Cur = min(free, uint64(info.Size())+uint64(round)*700)
+		syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)
+		release()
+		failed := 0
+		for _, j := range jobs {
+			switch err := j.wait(); {
+			case errors.Is(err, sqlite.ErrIO):
+				failed++
+			case err != nil:
+				fmt.Println(round, "other:", err)
+			}
+		}
+		limit.Cur = free
+		syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)
+		fmt.Println(round, "failed", failed)
+		if err := f.do(func(tx *Tx) error { return note(tx, fmt.Sprint(round, " next")) }); err != nil {
+			fmt.Println(round, "stuck:", err)
+		}
+		if failed == 0 || round > 200 {
+			s.Close()
+			return
+		}
+	}
+}
+
+// When the commit itself fails, every member is told, nothing is in the file,
+// and the store goes on without reopening.
+func TestFailingDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cards.db")
+	first := open(t, path, Options{})
+	if err := (&fixture{Store: first, t: t}).do(func(tx *Tx) error { return note(tx, "before") }); err != nil {
+		t.Fatal(err)
+	}
+	first.Close()
+	cmd, out, _ := childProcess(t, "fail", path)
+	want := []string{"before"}
+	rounds, made := 0, false
+	for ; out.Scan(); rounds++ {
+		switch out.Text() {
+		case fmt.Sprint(rounds, " failed 3"):
+		case fmt.Sprint(rounds, " failed 0"):
+			made = true
+			for _, name := range []string{" first", " big", " last"} {
+				want = append(want, fmt.Sprint(rounds, name))
+			}
+		default:
+			t.Fatalf("round %d: %s", rounds, out.Text())
+		}
+		want = append(want, fmt.Sprint(rounds, " next"))
+	}
+	if err := cmd.Wait(); err != nil || !made || rounds < 10 {
+		t.Errorf("the child made %d rounds, the last one all of it: %t, %v", rounds, made, err)
+	}
+	f := &fixture{Store: open(t, path, Options{}), t: t}
+	if got := notes(f); !slices.Equal(got, want) {
+		t.Errorf("the file has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	f.sound()
+}

@@ -1,0 +1,212 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"punchcard/store/sqlite"
+)
+
+// A full disk, played by a limit on the file's pages. What SQLite then does
+// with the transaction differs by statement: mostly it rolls all of it back
+// without a word, sometimes only the statement. To callers it is the same: the
+// whole group is not made.
+
+// limit lets the file grow by so many pages from now on; negative: freely.
+func (f *fixture) limit(more int) {
+	f.t.Helper()
+	f.must(func(tx *Tx) error {
+		n, err := tx.number("PRAGMA page_count")
+		if err != nil {
+			return err
+		}
+		if n += int64(more); more < 0 {
+			n = 1 << 30
+		}
+		_, err = tx.number(fmt.Sprintf("PRAGMA max_page_count=%d", n))
+		return err
+	})
+}
+
+// untilItFits makes the group again and again with one more page to spare,
+// until it fits. Short of that every member must get sqlite.ErrFull and nothing of
+// any may be in the file; the write after it must be made, without reopening.
+// The group must have been too big for at least least limits.
+func untilItFits(t *testing.T, least int, members func(f *fixture, program string) []Write) {
+	t.Helper()
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Coffee"))
+	for i := range 25 {
+		f.card(f.a, program, CardFields{ExternalRef: set(fmt.Sprint("person", i))})
+	}
+	for more := 0; ; more++ {
+		before := f.dump()
+		f.limit(more)
+		called := 0
+		writes := members(f, program)
+		for i, w := range writes {
+			writes[i].Do = func(tx *Tx) error {
+				tx.AfterCommit(func() { called++ })
+				return w.Do(tx)
+			}
+		}
+		errs := f.group(writes...)
+		f.limit(-1)
+		if errors.Join(errs...) == nil {
+			if called != len(writes) {
+				t.Errorf("with %d pages all fits, but AfterCommit ran %d times", more, called)
+			}
+			if more < least {
+				t.Errorf("the group fitted into %d pages: the fault hit too few statements", more)
+			}
+			break
+		}
+		for i, err := range errs {
+			if !errors.Is(err, sqlite.ErrFull) {
+				t.Fatalf("with %d pages, member %d got: %v", more, i, err)
+			}
+		}
+		if called > 0 {
+			t.Errorf("with %d pages, AfterCommit ran %d times", more, called)
+		}
+		if after := f.dump(); after != before {
+			t.Fatalf("with %d pages, something of the group is in the file:\n%s", more, firstDifference(before, after))
+		}
+		if err := f.do(func(tx *Tx) error { return note(tx, "still working") }); err != nil {
+			t.Fatalf("after a group that had %d pages, the next write got: %v", more, err)
+		}
+	}
+	f.sound()
+}
+
+func firstDifference(before, after string) string {
+	old := map[string]bool{}
+	for _, l := range strings.Split(before, "\n") {
+		old[l] = true
+	}
+	for _, l := range strings.Split(after, "\n") {
+		if !old[l] {
+			return fmt.Sprintf("%.200s", l)
+		}
+	}
+	return "rows are missing"
+}
+
+// stuff remembers rows bodies of size bytes: some pages of the file.
+func stuff(name string, rows, size int) func(*Tx) error {
+	return func(tx *Tx) error {
+		for i := range rows {
+			c := NewIdempotencyKey(1, fmt.Sprint(name, i), "POST", "/", nil)
+			if err := tx.Remember(c, Remembered{Status: 200, Body: []byte(strings.Repeat("x", size))}); err != nil {
+				return err
+			}
+		}
+		return note(tx, name)
+	}
+}
+
+func write(do func(*Tx) error) Write { return Write{Actor: operator, Do: do} }
+
+func (f *fixture) issuing(program, name string) Write {
+	return write(func(tx *Tx) error {
+		_, err := tx.IssueCard(f.a, program, CardFields{HolderName: set(strings.Repeat(name, 500))}, SourceAPI)
+		return err
+	})
+}
+
+func TestFullDisk(t *testing.T) {
+	untilItFits(t, 20, func(f *fixture, program string) []Write {
+		return []Write{noting("small"), f.issuing(program, "before"), write(stuff("first", 4, 9000)), noting("between"),
+			write(stuff("second", 3, 14000)), f.issuing(program, "after"), noting("last")}
+	})
+}
+
+// A statement on many rows has a journal of its own, so that SQLite takes back
+// only the statement and the transaction lives on.
+func TestFullDiskInAStatementOnManyRows(t *testing.T) {
+	untilItFits(t, 20, func(f *fixture, program string) []Write {
+		return []Write{noting("small"), write(func(tx *Tx) error {
+			if err := note(tx, "same member"); err != nil {
+				return err
+			}
+			_, err := tx.exec("UPDATE cards SET holder_name=? WHERE shop_id=?", strings.Repeat("n", 4000), f.a.Shop)
+			return err
+		}), noting("last")}
+	})
+}
+
+// A member that takes the fault for a success, and one that goes on with other
+// statements after it.
+func TestFullDiskNotNoticed(t *testing.T) {
+	for name, big := range map[string]func(*Tx) error{
+		"one row": stuff("big", 1, 60000),
+		"many rows": func(tx *Tx) error {
+			_, err := tx.exec("UPDATE cards SET holder_name=?", strings.Repeat("n", 4000))
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			untilItFits(t, 10, func(f *fixture, program string) []Write {
+				return []Write{noting("small"), write(func(tx *Tx) error {
+					note(tx, "same member")
+					big(tx)
+					tx.exec("UPDATE shops SET name='alone' WHERE id=?", f.a.Shop)
+					note(tx, "same member, later")
+					return nil
+				}), noting("last")}
+			})
+		})
+	}
+}
+
+// Settle runs after the fault; what it writes must not survive alone.
+func TestFullDiskBeforeSettle(t *testing.T) {
+	untilItFits(t, 10, func(f *fixture, program string) []Write {
+		w := write(stuff("big", 2, 30000))
+		w.Settle = func(tx *Tx, err error) error {
+			if err := note(tx, "settled"); err != nil {
+				return err
+			}
+			return err
+		}
+		return []Write{noting("small"), w, noting("last")}
+	})
+}
+
+func TestFullDiskInSettle(t *testing.T) {
+	untilItFits(t, 10, func(f *fixture, program string) []Write {
+		w := noting("do")
+		w.Settle = func(tx *Tx, err error) error { return errors.Join(err, stuff("big", 2, 30000)(tx)) }
+		return []Write{noting("small"), w, noting("last")}
+	})
+}
+
+// What the writer learnt inside a group that was not made must be forgotten:
+// here, that a webhook is inactive.
+func TestFullDiskLeavesNoMemory(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Coffee"))
+	f.hook(f.a, program, hookFields{})
+	f.limit(8)
+	errs := f.group(write(func(tx *Tx) error {
+		if _, err := tx.exec("UPDATE webhooks SET active=0"); err != nil {
+			return err
+		}
+		return tx.bumpAuth()
+	}), f.issuing(program, "x"), write(func(tx *Tx) error {
+		stuff("big", 1, 90000)(tx)
+		return nil
+	}))
+	for _, err := range errs {
+		if !errors.Is(err, sqlite.ErrFull) {
+			t.Fatal(err)
+		}
+	}
+	f.limit(-1)
+	f.card(f.a, program, CardFields{})
+	if n := f.number("SELECT count(*) FROM events"); n != 1 {
+		t.Errorf("%d events of a webhook that is active, want 1", n)
+	}
+}

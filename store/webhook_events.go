@@ -1,0 +1,335 @@
+package store
+
+import (
+	"encoding/json"
+
+	"punchcard/store/event"
+)
+
+// pendingEvent is what an operation did, by keys; the rest of the envelope is
+// read at the end of the write, in its own transaction.
+type pendingEvent struct {
+	name                    event.Name
+	shop                    int64
+	program, location, card int64 // 0: none
+	fromState, toState      string
+	platform                string // card.registered
+	row                     *bookedRow
+}
+
+// bookedRow is the ledger row that an event tells of.
+type bookedRow struct {
+	entry
+	key                     int64
+	stampsAfter, valueAfter int64
+	specific, also          event.Name // of transaction.created: what the row fires besides
+}
+
+// hook is a webhook as matching needs it.
+type hook struct {
+	id  int64
+	v2  bool
+	sub event.Subscription
+}
+
+// emit notes an event; flushEvents writes it, or nothing where no webhook
+// listens.
+func (tx *Tx) emit(e pendingEvent) { tx.events = append(tx.events, e) }
+
+// late is emit for what must come after all others of the write.
+func (tx *Tx) late(e pendingEvent) { tx.last = append(tx.last, e) }
+
+// ledgerEvents are the specific events of each type of row (contract section
+// 5, "Which operation fires what").
+var ledgerEvents = map[string]event.Name{"stamp": event.StampAssigned, "redemption": event.PrizeRedeemed, "access": event.CardUsed,
+	"topup": event.ValueChanged, "spend": event.ValueChanged, "reversal": event.TransactionReversed, "expiry": event.CardExpired}
+
+// emitLedger notes the events of one ledger row: the specific ones, then the
+// firehose.
+func (tx *Tx) emitLedger(p *presentation, c *card, key int64, e entry) {
+	row := bookedRow{entry: e, key: key, stampsAfter: c.StampsCount, valueAfter: c.CurrentValue.V, specific: ledgerEvents[e.kind]}
+	if e.reversed == "topup" || e.reversed == "spend" {
+		row.also = event.ValueChanged
+	}
+	for _, name := range []event.Name{row.specific, row.also, event.TransactionCreated} {
+		if name != "" {
+			tx.emit(pendingEvent{name: name, shop: p.Shop, program: p.program.key, location: p.Location, card: c.key, row: &row})
+		}
+	}
+}
+
+func (tx *Tx) emitSubscription(shop int64, from, to string) {
+	tx.emit(pendingEvent{name: event.SubscriptionStateChanged, shop: shop, fromState: from, toState: to})
+}
+
+// flushEvents writes the event rows and one delivery row per matching webhook
+// into the write's own transaction (contract section 5, "Where from").
+func (tx *Tx) flushEvents() error {
+	for _, e := range append(tx.events, tx.last...) {
+		hooks, err := tx.hooksOf(e.shop)
+		if err != nil {
+			return err
+		}
+		if len(hooks) == 0 {
+			continue
+		}
+		facts := event.Facts{Name: e.name, ProgramID: e.program, LocationID: e.location, Preview: tx.Limits.PreviewEvents}
+		if e.row != nil && e.name == event.TransactionCreated {
+			facts.Specific, facts.AlsoSpecific = e.row.specific, e.row.also
+		}
+		var to []int64
+		var v1, v2 bool
+		for i := range hooks {
+			h := &hooks[i]
+			if h.sub.Matches(facts) {
+				to = append(to, h.id)
+				v1, v2 = v1 || !h.v2, v2 || h.v2
+			}
+		}
+		if len(to) == 0 {
+			continue
+		}
+		ok, err := tx.mayQueue(e)
+		if err != nil {
+			return err
+		}
+		if ok {
+			if err := tx.queue(e, to, v1, v2); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mayQueue holds back the events of a shop that is suspended or cancelled, all
+// but the one that says so.
+func (tx *Tx) mayQueue(e pendingEvent) (bool, error) {
+	if e.name == event.SubscriptionStateChanged {
+		return true, nil
+	}
+	sh, err := tx.cachedShop(e.shop)
+	return sh.SubscriptionState == "active" || sh.SubscriptionState == "past_due", err
+}
+
+func (tx *Tx) queue(e pendingEvent, to []int64, v1, v2 bool) error {
+	env, err := tx.envelope(e)
+	if err != nil {
+		return err
+	}
+	var p1, p2 []byte
+	if v1 {
+		p1 = event.AppendV1(nil, env)
+	}
+	if v2 {
+		p2 = event.AppendV2(nil, env)
+	}
+	key, err := tx.recordEvent(e.shop, e.name, Null[int64]{e.card, e.card != 0}, p1, p2)
+	if err != nil {
+		return err
+	}
+	special := 0
+	if e.name == event.SubscriptionStateChanged {
+		special = throughSuspension
+	}
+	tx.queued = append(tx.queued, queued{key, to, special})
+	tx.woken = append(tx.woken, to...)
+	return nil
+}
+
+// recordEvent writes what happened, rendered in the versions that are wanted.
+func (tx *Tx) recordEvent(shop int64, name event.Name, card Null[int64], v1, v2 []byte) (key int64, err error) {
+	return tx.insert("INSERT INTO events (shop_id, name, card_id, payload_v1, payload_v2, occurred_at) VALUES (?,?,?,?,?,?)", shop, string(name), card, v1, v2, tx.Now)
+}
+
+// hooksOf are a shop's active webhooks, kept in memory until the hook epoch
+// moves: a write with no listener asks the file nothing.
+func (tx *Tx) hooksOf(shop int64) ([]hook, error) {
+	if hooks, ok := tx.s.hooks[shop]; ok {
+		return hooks, nil
+	}
+	hooks := []hook{}
+	var bad error
+	r := tx.query("SELECT "+columns("id", "payload_version='v2'", "include_shop_wide_events", "events", "program_ids", "location_ids")+
+		" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL AND active=1 ORDER BY id", shop)
+	for r.next() {
+		h := hook{id: r.int(), v2: r.bool()}
+		h.sub.IncludeShopWide = r.bool()
+		for _, into := range []any{&h.sub.Events, &h.sub.ProgramIDs, &h.sub.LocationIDs} {
+			if err := json.Unmarshal([]byte(r.str()), into); err != nil {
+				bad = err
+			}
+		}
+		hooks = append(hooks, h)
+	}
+	if err := r.close(); err != nil {
+		return nil, err
+	}
+	if bad != nil {
+		return nil, bad
+	}
+	tx.s.hooks[shop] = hooks
+	return hooks, nil
+}
+
+// envelope reads the context of an event as it is after the change.
+func (tx *Tx) envelope(e pendingEvent) (*event.Envelope, error) {
+	sh, err := tx.cachedShop(e.shop)
+	if err != nil {
+		return nil, err
+	}
+	env := &event.Envelope{Event: e.name, OccurredAt: tx.Now.String(), ShopID: sh.ID, ShopName: sh.Name, Actor: tx.actor()}
+	if e.program != 0 {
+		p, err := tx.cachedProgram(e.shop, e.program)
+		if err != nil {
+			return nil, err
+		}
+		env.Program = &event.Program{ID: p.ID, Name: p.Name, Type: p.Type}
+		env.Data = event.ProgramData{ProgramID: p.ID}
+	}
+	if e.location != 0 {
+		at, err := tx.cachedLocations(e.shop)
+		if err != nil {
+			return nil, err
+		}
+		env.Location = &event.Location{ID: at.all[e.location].ID, Name: at.all[e.location].Name}
+		env.Data = event.LocationData{LocationID: env.Location.ID}
+	}
+	if e.name == event.SubscriptionStateChanged {
+		env.Data = event.SubscriptionStateChangedData{FromState: e.fromState, ToState: e.toState}
+	}
+	if e.card != 0 {
+		return env, tx.cardContext(env, e)
+	}
+	return env, nil
+}
+
+func (tx *Tx) cardContext(env *event.Envelope, e pendingEvent) error {
+	c := &event.Card{ID: tx.s.ID(KindCard, e.card)}
+	var source string
+	var parent *string
+	_, err := tx.one(func(r *rows) {
+		source = r.str()
+		if p := r.nullInt(); p.Valid {
+			id := tx.s.ID(KindCard, p.V)
+			parent = &id
+		}
+		c.ExternalRef, c.HolderName, c.HolderEmail, c.State = pointer(r.nullStr()), pointer(r.nullStr()), pointer(r.nullStr()), r.str()
+	}, "SELECT "+columns("c.source", "c.parent_id", "c.external_ref", "c.holder_name", "c.holder_email", statusSQL)+" FROM cards c WHERE c.id=?", tx.Now, e.card)
+	if err != nil {
+		return err
+	}
+	env.Card = c
+	if e.row != nil {
+		return tx.rowContext(env, e)
+	}
+	switch e.name {
+	case event.CardRegistered:
+		env.Data = event.CardRegisteredData{CardInstanceID: c.ID, Platform: e.platform}
+	case event.CardAdded:
+		env.Data = event.CardAddedData{CardInstanceID: c.ID, ParentCardInstanceID: parent, Source: source}
+	case event.CardDeleted:
+		c.State = "deleted"
+		env.Data = event.CardData{CardInstanceID: c.ID}
+	default:
+		env.Data = event.CardData{CardInstanceID: c.ID}
+	}
+	return nil
+}
+
+// rowContext fills in what a ledger row's event says.
+func (tx *Tx) rowContext(env *event.Envelope, e pendingEvent) error {
+	r, card := e.row, env.Card.ID
+	id := tx.s.ID(KindTransaction, r.key)
+	env.Transaction = &event.Transaction{ID: id, Type: r.kind, Metadata: []byte(r.metadata.V)}
+	switch e.name {
+	case event.StampAssigned:
+		env.Data = event.StampAssignedData{CardInstanceID: card, StampsDelta: r.stamps.V, StampsCount: r.stampsAfter, TransactionID: id}
+	case event.PrizeRedeemed:
+		var label string
+		if _, err := tx.one(func(r *rows) { label = r.str() }, "SELECT name FROM prizes WHERE id=?", r.prize); err != nil {
+			return err
+		}
+		env.Data = event.PrizeRedeemedData{CardInstanceID: card, PrizeID: tx.s.ID(KindPrize, r.prize), PrizeLabel: label, TransactionID: id}
+	case event.ValueChanged:
+		env.Data = event.ValueChangedData{CardInstanceID: card, TxType: r.kind, Delta: r.value.V, Balance: r.valueAfter, TransactionID: id}
+	case event.TransactionReversed:
+		delta := r.stamps.V
+		if r.value.Valid {
+			delta = r.value.V
+		}
+		env.Data = event.TransactionReversedData{OriginalTransactionID: tx.s.ID(KindTransaction, r.reverses), ReversalTransactionID: id, CardInstanceID: card, ReversedDelta: delta}
+	case event.CardUsed:
+		env.Data = event.CardUsedData{CardInstanceID: card, TransactionID: id, ProgramType: env.Program.Type}
+	case event.CardExpired:
+		at := tx.Now
+		var expires Null[Time]
+		if _, err := tx.one(func(r *rows) { expires = r.nullTime() }, "SELECT expires_at FROM cards WHERE id=?", e.card); err != nil {
+			return err
+		}
+		if !r.stamps.Valid && expires.Valid { // the card itself expired, not its stamps
+			at = expires.V
+		}
+		env.Data = event.CardExpiredData{CardInstanceID: card, TransactionID: id, ExpiredAt: at.String()}
+	case event.TransactionCreated:
+		env.Data = event.TransactionCreatedData{TransactionID: id, CardInstanceID: card, TxType: r.kind, StampsDelta: number(r.stamps), ValueDelta: number(r.value)}
+	}
+	return nil
+}
+
+func number(n Null[int64]) *int64 {
+	if !n.Valid {
+		return nil
+	}
+	return &n.V
+}
+
+func (tx *Tx) actor() *event.Actor {
+	a := &event.Actor{Type: tx.Actor.Type}
+	if tx.Actor.Key != 0 {
+		id := tx.s.ID(tx.Actor.kind(), tx.Actor.Key)
+		a.ID = &id
+	}
+	return a
+}
+
+// kind returns the kind of the actor's id.
+func (a Actor) kind() Kind {
+	switch a.Type {
+	case "device":
+		return KindDevice
+	case "user":
+		return KindUser
+	}
+	return KindKey
+}
+
+func pointer(n Null[string]) *string {
+	if !n.Valid {
+		return nil
+	}
+	return &n.V
+}
+
+// scrubEvents takes a person out of the payloads that hold the chain's data,
+// sent and queued ones alike.
+func (tx *Tx) scrubEvents(root int64) error {
+	type row struct {
+		id int64
+		v2 []byte
+	}
+	var list []row
+	r := tx.query("SELECT "+columns("id", "payload_v2")+" FROM events WHERE payload_v2 IS NOT NULL AND card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)", root)
+	for r.next() {
+		list = append(list, row{r.int(), r.bytes()})
+	}
+	if err := r.close(); err != nil {
+		return err
+	}
+	for _, e := range list {
+		if _, err := tx.exec("UPDATE events SET payload_v2=? WHERE id=?", event.Scrub(e.v2), e.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

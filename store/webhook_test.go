@@ -1,0 +1,344 @@
+package store
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// subscribe makes a webhook of all events through the front door.
+func (f *fixture) subscribe(program string, change func(*WebhookFields)) CreatedWebhook {
+	f.t.Helper()
+	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})}
+	if change != nil {
+		change(&fields)
+	}
+	return must(f, func(tx *Tx) (CreatedWebhook, error) { return tx.CreateWebhook(f.a, program, unchecked(tx, fields)) })
+}
+
+// unchecked lets a webhook have any URL.
+func unchecked(tx *Tx, f WebhookFields) WebhookFields {
+	tx.CheckedTarget = f.URL.V
+	return f
+}
+
+func uncheckedPatch(tx *Tx, p WebhookPatch) WebhookPatch {
+	p.WebhookFields = unchecked(tx, p.WebhookFields)
+	return p
+}
+
+// woken collects what the sender is told.
+type woken struct {
+	mu   sync.Mutex
+	keys []int64
+}
+
+func (w *woken) take() []int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	keys := w.keys
+	w.keys = nil
+	return keys
+}
+
+// wakes listens from now on. The fixture has written already, so it is the
+// writer's goroutine that takes the listener.
+func (f *fixture) wakes() *woken {
+	w := &woken{}
+	f.must(func(*Tx) error {
+		f.OnDue(func(keys []int64) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.keys = append(w.keys, keys...)
+		})
+		return nil
+	})
+	return w
+}
+
+// settled waits until the writer is through with what follows a commit.
+func (f *fixture) settled() { f.must(func(*Tx) error { return nil }) }
+
+func TestWebhookSecretIsFromTheStoresRand(t *testing.T) {
+	chance := bytes.Repeat([]byte{0xfb, 0xff, 0x01, 0x7e}, 100)
+	f := start(t, Options{Rand: bytes.NewReader(chance), IDSecret: make([]byte, 16)})
+	program := f.program(f.a, stamps("Tea"))
+	w := f.subscribe(program, nil)
+	if want := "whsec_" + base64.StdEncoding.EncodeToString(chance[:32]); w.Secret != want {
+		t.Errorf("secret %q, want %q", w.Secret, want)
+	}
+	if stored := f.lines("SELECT secret FROM webhooks"); len(stored) != 1 || stored[0] != w.Secret {
+		t.Errorf("stored %q", stored)
+	}
+	was := w.Secret
+	u := must(f, func(tx *Tx) (UpdatedWebhook, error) {
+		return tx.UpdateWebhook(f.a, program, w.ID, WebhookPatch{RotateSecret: set(true)})
+	})
+	if stored := f.lines("SELECT secret FROM webhooks"); stored[0] != u.Secret || u.Secret == "" {
+		t.Errorf("stored %q, shown %q, was %q", stored, u.Secret, was)
+	}
+	// No chance, no webhook.
+	f = start(t, Options{Rand: bytes.NewReader(nil), IDSecret: make([]byte, 16)})
+	program = f.program(f.a, stamps("Tea"))
+	err := f.do(func(tx *Tx) error {
+		_, err := tx.CreateWebhook(f.a, program, unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})}))
+		return err
+	})
+	if err == nil || f.number("SELECT count(*) FROM webhooks") != 0 {
+		t.Errorf("a webhook without a secret: %v", err)
+	}
+}
+
+// What one member of a group does to a webhook holds for the next, and what is
+// taken back for none.
+func TestWebhookChangesCountInTheirGroup(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Tea"))
+	var id string
+	issue := write(func(tx *Tx) error { _, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI); return err })
+	create := func(tx *Tx) error {
+		w, err := tx.CreateWebhook(f.a, program, unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"card.added"})}))
+		id = w.ID
+		return err
+	}
+	patch := func(p WebhookPatch) Write {
+		return write(func(tx *Tx) error { _, err := tx.UpdateWebhook(f.a, program, id, uncheckedPatch(tx, p)); return err })
+	}
+	mine := errors.New("mine")
+	undone := write(func(tx *Tx) error {
+		if err := create(tx); err != nil {
+			return err
+		}
+		_, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI)
+		return errors.Join(err, mine)
+	})
+	off, on := WebhookPatch{}, WebhookPatch{}
+	off.Active, on.Active = set(false), set(true)
+	other := WebhookPatch{}
+	other.Events = set([]string{"card.archived"})
+	remove := write(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, id) })
+	var counts []int64
+	// Delivery rows are written when the whole group is through; what is to be
+	// written shows in the events.
+	count := write(func(tx *Tx) error {
+		n, err := tx.number("SELECT count(*) FROM events")
+		counts = append(counts, n)
+		return err
+	})
+	errs := f.group(undone, issue, count, write(create), issue, count, patch(off), issue, count, patch(on), issue, count, patch(other), issue, count, remove, issue, count)
+	for i, err := range errs {
+		if (i == 0) != errors.Is(err, mine) {
+			t.Errorf("member %d: %v", i, err)
+		}
+	}
+	if want := []int64{0, 1, 1, 2, 2, 2}; !slices.Equal(counts, want) {
+		t.Errorf("deliveries %v, want %v", counts, want)
+	}
+	// The next group reads the epoch again, and so does another process.
+	f.must(issue.Do)
+	if n := f.number("SELECT count(*) FROM deliveries"); n != 2 {
+		t.Errorf("%d deliveries after the webhook was deleted", n)
+	}
+	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
+	w := second.subscribe(program, nil)
+	f.must(issue.Do)
+	if n := len(f.log(program, w.ID)); n != 1 {
+		t.Errorf("%d deliveries to a webhook of another process", n)
+	}
+	second.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, w.ID) })
+	before := f.number("SELECT count(*) FROM deliveries")
+	f.must(issue.Do)
+	if n := f.number("SELECT count(*) FROM deliveries"); n != before {
+		t.Error("a delivery to a webhook that another process deleted")
+	}
+	f.sound()
+}
+
+// The epoch tells senders in other processes; a change of nothing does not.
+func TestWebhookChangesMoveTheEpoch(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Tea"))
+	epoch := func() int64 { return f.number("SELECT hook_epoch FROM meta") }
+	auth := f.number("SELECT auth_epoch FROM meta")
+	at := epoch()
+	moved := func(what string, want bool) {
+		t.Helper()
+		if now := epoch(); (now != at) != want {
+			t.Errorf("%s: the epoch moved: %v", what, now != at)
+		}
+		at = epoch()
+	}
+	w := f.subscribe(program, nil)
+	moved("create", true)
+	for name, p := range map[string]WebhookPatch{
+		"url": {WebhookFields: WebhookFields{URL: set("https://b.invalid/")}}, "token": {WebhookFields: WebhookFields{BearerToken: set("t")}},
+		"headers": {WebhookFields: WebhookFields{CustomHeaders: set(map[string]string{"A": "b"})}}, "secret": {RotateSecret: set(true)},
+		"active": {WebhookFields: WebhookFields{Active: set(false)}},
+	} {
+		must(f, func(tx *Tx) (UpdatedWebhook, error) {
+			return tx.UpdateWebhook(f.a, program, w.ID, uncheckedPatch(tx, p))
+		})
+		moved(name, true)
+	}
+	for _, p := range []WebhookPatch{{}, {RotateSecret: set(false)}} {
+		must(f, func(tx *Tx) (UpdatedWebhook, error) {
+			return tx.UpdateWebhook(f.a, program, w.ID, uncheckedPatch(tx, p))
+		})
+		moved("nothing", false)
+	}
+	must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, w.ID) })
+	moved("test", false)
+	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, w.ID) })
+	moved("delete", true)
+	if now := f.number("SELECT auth_epoch FROM meta"); now != auth {
+		t.Error("the keys' epoch moved too")
+	}
+}
+
+// Whoever sends is told what became due, and only then.
+func TestWebhookWakes(t *testing.T) {
+	f := start(t, Options{})
+	due := f.wakes()
+	program := f.program(f.a, stamps("Tea"))
+	w := f.subscribe(program, nil)
+	key := f.key(KindWebhook, w.ID)
+	f.settled()
+	due.take()
+	told := func(what string, want bool) {
+		t.Helper()
+		f.settled()
+		if got := due.take(); (len(got) == 1 && got[0] == key) != want || len(got) > 1 {
+			t.Errorf("%s: woken %v, want %v", what, got, want)
+		}
+	}
+	patch := func(fields WebhookFields) {
+		t.Helper()
+		must(f, func(tx *Tx) (UpdatedWebhook, error) {
+			return tx.UpdateWebhook(f.a, program, w.ID, WebhookPatch{WebhookFields: unchecked(tx, fields)})
+		})
+	}
+	patch(WebhookFields{Description: set("x")})
+	told("description", false)
+	patch(WebhookFields{Active: set(false)})
+	told("off", false)
+	d := must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, w.ID) })
+	told("test of an inactive one", true)
+	f.card(f.a, program, CardFields{})
+	told("an event while inactive", false)
+	patch(WebhookFields{Active: set(true)})
+	told("on", true)
+	patch(WebhookFields{Active: set(true)})
+	told("on again", true)
+	again := func(tx *Tx) error { _, err := tx.Redeliver(f.a, program, w.ID, d.ID); return err }
+	refused(t, f.do(again), Conflict)
+	told("redelivery of what is pending", false)
+	f.sql("UPDATE deliveries SET outcome='failed'")
+	f.must(again)
+	told("redelivery", true)
+	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, w.ID) })
+	told("delete", false)
+}
+
+// An active webhook's failures go back to nothing by active true alone.
+func TestActiveForgivesFailures(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Tea"))
+	w := f.subscribe(program, nil)
+	for _, active := range []int{0, 1} {
+		f.sql("UPDATE webhooks SET active=?, consecutive_failures=7", active)
+		for _, c := range []struct {
+			fields WebhookFields
+			want   int64
+		}{{WebhookFields{Description: set("x")}, 7}, {WebhookFields{Active: set(false)}, 7}, {WebhookFields{Active: set(true)}, 0}} {
+			u := must(f, func(tx *Tx) (UpdatedWebhook, error) {
+				return tx.UpdateWebhook(f.a, program, w.ID, WebhookPatch{WebhookFields: unchecked(tx, c.fields)})
+			})
+			if stored := f.number("SELECT consecutive_failures FROM webhooks"); u.ConsecutiveFailures != c.want || stored != c.want {
+				t.Errorf("active was %d, %+v: %d shown, %d stored, want %d", active, c.fields.Active, u.ConsecutiveFailures, stored, c.want)
+			}
+		}
+	}
+}
+
+// However many come at once, the shop has its maximum and no more; what was
+// deleted makes room.
+func TestWebhookMaximumHoldsInAGroup(t *testing.T) {
+	lim := DefaultLimits()
+	lim.Webhooks = 3
+	f := start(t, Options{Limits: lim})
+	program, other := f.program(f.a, stamps("Tea")), f.program(f.a, stamps("Coffee"))
+	theirs := f.shop(ShopFields{})
+	theirProgram := f.program(theirs, stamps("Theirs"))
+	var ids []string
+	create := func(a Access, program string) Write {
+		return write(func(tx *Tx) error {
+			w, err := tx.CreateWebhook(a, program, unchecked(tx, WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})}))
+			if err == nil && a.Shop == f.a.Shop {
+				ids = append(ids, w.ID)
+			}
+			return err
+		})
+	}
+	for i, err := range f.group(create(theirs, theirProgram), create(f.a, program), create(f.a, other), create(f.a, program), create(f.a, program), create(f.a, other)) {
+		if i < 4 && err != nil {
+			t.Errorf("member %d: %v", i, err)
+		} else if i >= 4 {
+			refused(t, err, Unprocessable)
+		}
+	}
+	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, ids[0]) })
+	f.must(create(f.a, other).Do)
+	refused(t, f.do(create(f.a, other).Do), Unprocessable)
+	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, other) })
+	f.must(create(f.a, program).Do)
+	if n := f.number("SELECT count(*) FROM webhooks WHERE shop_id=? AND deleted_at IS NULL", f.a.Shop); n != 2 {
+		t.Errorf("%d webhooks are left", n)
+	}
+}
+
+// Deleted is gone for every operation, by itself and with its program; row and
+// log stay for the sweep.
+func TestDeletedWebhookIsNotFound(t *testing.T) {
+	f := start(t, Options{})
+	program, doomed := f.program(f.a, stamps("Tea")), f.program(f.a, stamps("Doomed"))
+	one, two := f.subscribe(program, nil), f.subscribe(doomed, nil)
+	var logs []string
+	for _, w := range []CreatedWebhook{one, two} {
+		d := must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, w.ProgramID, w.ID) })
+		logs = append(logs, d.ID)
+	}
+	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, one.ID) })
+	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, doomed) })
+	for i, w := range []CreatedWebhook{one, two} {
+		for name, do := range map[string]func(*Tx) error{
+			"update":    func(tx *Tx) error { _, err := tx.UpdateWebhook(f.a, w.ProgramID, w.ID, WebhookPatch{}); return err },
+			"delete":    func(tx *Tx) error { return tx.DeleteWebhook(f.a, w.ProgramID, w.ID) },
+			"test":      func(tx *Tx) error { _, err := tx.TestWebhook(f.a, w.ProgramID, w.ID); return err },
+			"redeliver": func(tx *Tx) error { _, err := tx.Redeliver(f.a, w.ProgramID, w.ID, logs[i]); return err },
+			"read": func(tx *Tx) error {
+				return f.View(0, func(v *View) error { _, err := v.Webhook(f.a, w.ProgramID, w.ID); return err })
+			},
+			"log": func(tx *Tx) error {
+				return f.View(0, func(v *View) error {
+					_, err := v.Deliveries(f.a, w.ProgramID, w.ID, DeliveriesQuery{})
+					return err
+				})
+			},
+		} {
+			if err := f.do(do); err == nil || !strings.HasPrefix(err.Error(), string(NotFound)) {
+				t.Errorf("%s of a deleted webhook: %v", name, err)
+			}
+		}
+	}
+	if n := f.number("SELECT count(*) FROM webhooks WHERE deleted_at=?", f.clock.at()); n != 2 {
+		t.Errorf("%d rows are marked", n)
+	}
+	if n := f.number("SELECT count(*) FROM deliveries"); n < 2 {
+		t.Errorf("%d deliveries", n)
+	}
+	f.sound()
+}
