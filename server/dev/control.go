@@ -10,7 +10,7 @@ import (
 
 	"punchcard/server/dev/seed"
 	"punchcard/server/kernel"
-	"punchcard/server/mail"
+	"punchcard/server/mail/mailtext"
 	"punchcard/server/operation"
 	"punchcard/server/wire"
 	"punchcard/store"
@@ -201,7 +201,7 @@ func (c *Control) emails(*http.Request, httprouter.Params, struct{}) (a emailsAn
 	c.Mail.mu.Lock()
 	defer c.Mail.mu.Unlock()
 	for _, m := range c.Mail.mail {
-		a.Data = append(a.Data, email{m.To, mail.Subject(m), mail.Text(m), m.CardID, m.At})
+		a.Data = append(a.Data, email{m.To, mailtext.Subject(m), mailtext.Text(m), m.CardID, m.At})
 	}
 	return a, nil
 }

@@ -10,16 +10,9 @@ import (
 
 	smtp "github.com/wneessen/go-mail"
 
+	"punchcard/server/mail/mailtext"
 	"punchcard/store"
 )
-
-// Subject returns the subject of a message.
-func Subject(m store.Mail) string { return "Your card: " + m.Program }
-
-// Text returns the text of a message.
-func Text(m store.Mail) string {
-	return "Open this link on your phone to add the card " + m.Program + ":\n\n" + m.Link + "\n"
-}
 
 // message builds what is sent. The same row of the queue always gives the same
 // message, with the same id, so that who gets it twice can tell.
@@ -27,12 +20,12 @@ func message(m *store.QueuedMail, from *mail.Address) *smtp.Msg {
 	msg := smtp.NewMsg(smtp.WithNoDefaultUserAgent())
 	msg.FromMailAddress(from)
 	msg.ToMailAddress(&mail.Address{Address: m.To})
-	msg.Subject(oneLine(Subject(m.Mail)))
+	msg.Subject(oneLine(mailtext.Subject(m.Mail)))
 	msg.SetDateWithValue(m.At.Std().Truncate(time.Second))
 	msg.SetMessageIDWithValue(messageID(m.Token, from))
 	// No vacation notice is to come back (RFC 3834).
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
-	msg.SetBodyString(smtp.TypeTextPlain, Text(m.Mail))
+	msg.SetBodyString(smtp.TypeTextPlain, mailtext.Text(m.Mail))
 	return msg
 }
 

@@ -181,13 +181,13 @@ func TestFieldsFromGo(t *testing.T) {
 		f := good
 		f.Events.V = slices.Clone(good.Events.V)
 		change(&f)
-		_, err := kernel.Do[store.CreatedWebhook](t.Context(), s.Kernel, s.person(kernel.Manager), operation.CreateWebhook, kernel.Args{Params: program, Fields: f})
+		_, err := kernel.Do[store.CreatedWebhook](t.Context(), s.Kernel, s.person(kernel.Manager), operation.CreateWebhook, kernel.Args{Params: program, Fields: operation.WebhookFields{WebhookFields: f}})
 		if got := details(err); got != want {
 			t.Errorf("want %q, got %q (%v)", want, got, err)
 		}
 	}
 	_, err := kernel.Do[store.UpdatedWebhook](t.Context(), s.Kernel, s.person(kernel.Manager), operation.UpdateWebhook,
-		kernel.Args{Params: program, Fields: store.WebhookPatch{WebhookFields: store.WebhookFields{PayloadVersion: store.Given("v1"), Active: store.Opt[bool]{Set: true, Null: true}}}})
+		kernel.Args{Params: program, Fields: operation.WebhookPatch{WebhookPatch: store.WebhookPatch{WebhookFields: store.WebhookFields{PayloadVersion: store.Given("v1"), Active: store.Opt[bool]{Set: true, Null: true}}}}})
 	if got := details(err); got != "active invalid_type, payload_version not_allowed" {
 		t.Errorf("a PATCH: %q (%v)", got, err)
 	}

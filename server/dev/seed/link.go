@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"punchcard/server/operation"
 	"punchcard/store"
 )
 
@@ -127,7 +128,7 @@ func (w *webhook) link(p *parser) {
 	find[*program](p, w, "program", w.Program)
 	findAll[*program](p, w, "program_refs", w.ProgramRefs)
 	findAll[*location](p, w, "location_refs", w.LocationRefs)
-	p.details(w.path, w.Check(0))
+	p.details(w.path, operation.WebhookFields{WebhookFields: w.WebhookFields}.Check(0))
 }
 
 func (x *activity) link(p *parser) {

@@ -1,0 +1,13 @@
+// Package mailtext holds the wording of mails. It is apart from the sender, so
+// that a program which only shows mails links no SMTP library.
+package mailtext
+
+import "punchcard/store"
+
+// Subject returns the subject of a message.
+func Subject(m store.Mail) string { return "Your card: " + m.Program }
+
+// Text returns the text of a message.
+func Text(m store.Mail) string {
+	return "Open this link on your phone to add the card " + m.Program + ":\n\n" + m.Link + "\n"
+}
