@@ -7,17 +7,16 @@
 package store
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"crypto/rand"
-	"io"
 
 	"github.com/gofrs/flock"
 

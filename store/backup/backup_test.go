@@ -20,8 +20,8 @@ func TestBackupBrokenOff(t *testing.T) {
 	f := start(t)
 	must(f, func(tx *store.Tx) (any, error) {
 		for i := range 900 { // some pages of the file
-			c := store.NewIdempotencyKey(1, fmt.Sprint(i), "POST", "/", nil)
-			if err := tx.Remember(c, store.Remembered{Status: 200, Body: []byte(strings.Repeat("x", 9000))}); err != nil {
+			key := store.NewIdempotencyKey(1, fmt.Sprint(i), "POST", "/", nil)
+			if err := tx.Remember(key, store.Remembered{Status: 200, Body: []byte(strings.Repeat("x", 9000))}); err != nil {
 				return nil, err
 			}
 		}

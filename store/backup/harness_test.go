@@ -89,7 +89,7 @@ func (f *fixture) webhook(program string) {
 	f.t.Helper()
 	must(f, func(tx *store.Tx) (store.CreatedWebhook, error) {
 		tx.CheckedTarget = "https://example.com"
-		return tx.CreateWebhook(f.a, program, store.WebhookFields{URL: set(tx.CheckedTarget), Events: set([]string{"*"})})
+		return tx.CreateWebhook(f.a, program, store.WebhookFields{URL: set("https://example.com"), Events: set([]string{"*"})})
 	})
 }
 
