@@ -131,9 +131,25 @@ type Store struct {
 	hooks     map[int64][]hook
 }
 
+// How long a connection waits, in milliseconds, while another process holds the
+// file. A command waits longer than a server: it takes its turn beside one that
+// may commit without a pause.
+const (
+	serverPatience  = 5_000
+	commandPatience = 30_000
+)
+
+// busyTimeout is the pragma of that wait.
+func (s *Store) busyTimeout() string {
+	if s.opts.Serve {
+		return fmt.Sprint("busy_timeout=", serverPatience)
+	}
+	return fmt.Sprint("busy_timeout=", commandPatience)
+}
+
 // pragmas are those of every connection that the store keeps.
-func pragmas(journal string) []string {
-	return []string{"busy_timeout=5000", "journal_mode=" + journal, "foreign_keys=1", "temp_store=MEMORY", "wal_autocheckpoint=4000", "secure_delete=ON"}
+func (s *Store) pragmas(journal string) []string {
+	return []string{s.busyTimeout(), "journal_mode=" + journal, "foreign_keys=1", "temp_store=MEMORY", "wal_autocheckpoint=4000", "secure_delete=ON"}
 }
 
 // Open opens the file at path, creates it when there is none, and brings an
@@ -204,9 +220,9 @@ func (s *Store) open() error {
 	if s.opts.Ephemeral {
 		sync = "OFF"
 	}
-	all := pragmas("WAL")
+	all := s.pragmas("WAL")
 	if s.opts.Small {
-		all = append(pragmas("MEMORY"), "cache_size=-12")
+		all = append(s.pragmas("MEMORY"), "cache_size=-12")
 	}
 	w, err := openConn(s.path, sqlite.Create, append(all, "synchronous="+sync)...)
 	if err != nil {

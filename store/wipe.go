@@ -41,7 +41,7 @@ func (s *Store) wipe() {
 		}
 	}
 	s.writer.exec("PRAGMA busy_timeout=100")
-	defer s.writer.exec("PRAGMA busy_timeout=5000")
+	defer s.writer.exec("PRAGMA " + s.busyTimeout())
 	busy := int64(1)
 	_, err := s.writer.one(func(r *rows) { busy = r.int() }, "PRAGMA wal_checkpoint(TRUNCATE)")
 	s.unwiped = err != nil || busy != 0
