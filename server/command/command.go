@@ -4,6 +4,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -125,20 +126,24 @@ func person(shop int64) kernel.Caller {
 	return kernel.OperatorCaller(name, shop)
 }
 
+// hints tell an operator what to do about a refusal.
+var hints = map[error]string{
+	store.ErrNoShop:       "make one with: punchcard shop create",
+	store.ErrSeveralShops: "say which with --shop",
+}
+
 // plain turns a refusal into the one line that an operator reads.
 func plain(err error) error {
 	e, ok := store.AsError(err)
 	if !ok {
 		return err
 	}
-	switch message := strings.TrimSuffix(e.Message, "."); err {
-	case store.ErrNoShop:
-		return fmt.Errorf("%s; make one with: punchcard shop create.", message)
-	case store.ErrSeveralShops:
-		return fmt.Errorf("%s; say which with --shop.", message)
-	}
 	if len(e.Details) == 0 {
-		return fmt.Errorf("%s", e.Message)
+		message := e.Message
+		if hint, ok := hints[e]; ok {
+			message = strings.TrimSuffix(message, ".") + "; " + hint + "."
+		}
+		return errors.New(message)
 	}
 	var parts []string
 	for _, d := range e.Details {
