@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 	"punchcard/store"
 	"punchcard/webhook"
 )
@@ -115,7 +116,7 @@ func TestErasedBetweenAttempts(t *testing.T) {
 	if !bytes.Contains(got.Body, []byte("Ada Lovelace")) {
 		t.Errorf("got %s", got.Body)
 	}
-	s.control("POST", "/cards/"+card+"/delete", nil)
+	s.Control("POST", "/cards/"+card+"/delete", nil)
 	again := h.next(r)
 	for _, personal := range []string{"Ada", "ada@example.com", "member-1"} {
 		if bytes.Contains(again.Body, []byte(personal)) {
@@ -175,16 +176,16 @@ func TestRedelivery(t *testing.T) {
 	s.issue()
 	s.settle()
 	got := r.next()
-	again := func() *reply {
-		return s.rest("POST", h.path()+"/deliveries/"+h.only().ID+"/redeliver", nil)
+	again := func() *servertest.Reply {
+		return s.Call("POST", h.path()+"/deliveries/"+h.only().ID+"/redeliver", nil)
 	}
-	again().want(409)
+	again().Want(409)
 	h.next(r)
 	if d := h.only(); d.Attempts != 2 {
 		t.Errorf("%s", d.outcome())
 	}
 	for range 2 {
-		again().want(202)
+		again().Want(202)
 		if anew := r.next(); anew.EventID != got.EventID || string(anew.Body) != string(got.Body) || !signed(anew, h.secret) {
 			t.Errorf("got %s", anew.Body)
 		}
@@ -196,14 +197,14 @@ func TestRedelivery(t *testing.T) {
 		h.next(r)
 	}
 	r.answers(status(202))
-	again().want(202)
+	again().Want(202)
 	s.settle()
 	r.next()
 	if d := h.only(); d.outcome() != "202 after 1: " || d.DeliveredAt == nil {
 		t.Errorf("%s", d.outcome())
 	}
 	r.answers(status(500))
-	again().want(202)
+	again().Want(202)
 	s.settle()
 	r.next()
 	if d := h.only(); d.outcome() != "500 after 1: the receiver answered 500" || d.DeliveredAt != nil {

@@ -16,7 +16,7 @@ func patient(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 600000 }
 
 // untold counts the deliveries of which no attempt has an outcome.
 func (s *server) untold() string {
-	s.t.Helper()
+	s.T.Helper()
 	return s.rows("SELECT count(*) FROM deliveries WHERE attempts=0 AND outcome IS NULL")[0]
 }
 
@@ -205,7 +205,7 @@ func TestHeldWebhooks(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	r.none("held")
-	s.stop(patience)
+	s.Stop()
 	s.conf.HoldWebhooks = false
 	s.run()
 	for range cards {

@@ -20,7 +20,7 @@ func within(t *testing.T, wait, least time.Duration) {
 // next moves the clock to the next attempt and makes it; just before there is
 // none.
 func (h hook) next(r *receiver) request {
-	h.s.t.Helper()
+	h.s.T.Helper()
 	h.s.advance(h.wait() - time.Millisecond)
 	r.none("a millisecond early")
 	h.s.advance(time.Millisecond)
@@ -83,7 +83,7 @@ func TestFifteenFailuresDisable(t *testing.T) {
 	}
 	ping := func() {
 		t.Helper()
-		s.rest("POST", h.path()+"/test", nil).want(202)
+		s.Call("POST", h.path()+"/test", nil).Want(202)
 		s.settle()
 	}
 	s.burst(14)
@@ -229,8 +229,8 @@ func TestSuspendedShop(t *testing.T) {
 			s := start(t)
 			r := listen(t, status(500))
 			s.hook(r.url, fields{"events": []string{"*"}})
-			to := func(state string) { s.control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": state}) }
-			enroll := func() { s.control("POST", "/programs/"+s.program()+"/enroll", fields{}) }
+			to := func(state string) { s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": state}) }
+			enroll := func() { s.Control("POST", "/programs/"+s.program()+"/enroll", fields{}) }
 			card := s.issue()
 			s.settle()
 			r.next()
@@ -273,7 +273,7 @@ func TestRetryWhileSuspended(t *testing.T) {
 	s := start(t)
 	r := listen(t, status(500))
 	h := s.hook(r.url, fields{"events": []string{"*"}})
-	s.control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "suspended"})
+	s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "suspended"})
 	s.settle()
 	first := r.next()
 	if again := h.next(r); again.EventID != first.EventID || again.Event != "subscription.state_changed" {
@@ -285,8 +285,8 @@ func TestWithoutAddon(t *testing.T) {
 	s := start(t)
 	r := listen(t)
 	s.hook(r.url)
-	s.control("PATCH", "/shops/"+s.ShopID, fields{"api_addon": false})
-	s.control("POST", "/programs/"+s.program()+"/enroll", fields{})
+	s.Control("PATCH", "/shops/"+s.ShopID, fields{"api_addon": false})
+	s.Control("POST", "/programs/"+s.program()+"/enroll", fields{})
 	if got := r.next(); got.Event != "card.added" {
 		t.Errorf("got %s", got.Body)
 	}
@@ -295,8 +295,8 @@ func TestWithoutAddon(t *testing.T) {
 // What is pending for a deleted webhook is dropped, and its log goes.
 func TestDeletedWebhook(t *testing.T) {
 	for name, remove := range map[string]func(hook){
-		"itself":      func(h hook) { h.s.rest("DELETE", h.path(), nil).want(204) },
-		"its program": func(h hook) { h.s.control("DELETE", "/programs/"+h.s.program(), nil) },
+		"itself":      func(h hook) { h.s.Call("DELETE", h.path(), nil).Want(204) },
+		"its program": func(h hook) { h.s.Control("DELETE", "/programs/"+h.s.program(), nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := start(t)
@@ -310,7 +310,7 @@ func TestDeletedWebhook(t *testing.T) {
 			s.settle()
 			r.next()
 			remove(h)
-			s.rest("GET", h.path()+"/deliveries", nil).want(404)
+			s.Call("GET", h.path()+"/deliveries", nil).Want(404)
 			if _, ok := h.due(); ok {
 				t.Error("something is due")
 			}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"punchcard/server/servertest"
 )
 
 // A watched context tells when somebody begins to wait for its end: in Stop,
@@ -29,14 +31,13 @@ func (w watched) AfterFunc(f func()) func() bool {
 // stopping begins to stop the server and returns when the sender is at it;
 // done gives what Stop answered.
 func (s *server) stopping() (giveUp context.CancelFunc, done <-chan error) {
-	s.t.Helper()
+	s.T.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	s.t.Cleanup(cancel)
+	s.T.Cleanup(cancel)
 	w := watched{ctx, make(chan struct{})}
 	answer := make(chan error, 1)
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	a := s.app
-	s.app = nil
+	s.CloseIdleConnections()
+	a := s.App
 	go func() { answer <- a.Stop(w) }()
 	await(s.t, w.waiting, "the sender is told to stop")
 	return cancel, answer
@@ -174,13 +175,13 @@ func TestStopBreaksOffWhatPassesASuspension(t *testing.T) {
 	r := listen(t)
 	r.answers(r.hang)
 	s.hook(r.url, fields{"events": []string{"*"}})
-	to := func(state string) { s.control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": state}) }
+	to := func(state string) { s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": state}) }
 	to("suspended")
 	suspended := r.next()
 	r.answers(status(200))
 	to("active")
 	r.next()
-	for late := time.After(patience); s.rows("SELECT count(*) FROM deliveries WHERE outcome='delivered'")[0] != "1"; {
+	for late := time.After(servertest.Patience); s.rows("SELECT count(*) FROM deliveries WHERE outcome='delivered'")[0] != "1"; {
 		select {
 		case <-late:
 			t.Fatal("the second is not accepted")

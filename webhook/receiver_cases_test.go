@@ -19,9 +19,9 @@ import (
 	"punchcard/server/app"
 )
 
-// A creature is a receiver with ways of its own, and what the log must say of
-// the first delivery to it.
-type creature struct {
+// A receiverCase is a receiver that behaves in one way, and what the log must say
+// of the first delivery to it.
+type receiverCase struct {
 	name string
 	url  string
 	hook hook
@@ -33,10 +33,10 @@ type creature struct {
 	at    time.Time     // when it is due
 }
 
-// visit sends one delivery to each creature, while a healthy receiver gets its
+// deliverFirst sends one delivery to each receiver, while a healthy one gets its
 // own.
-func visit(s *server, list []*creature) {
-	s.t.Helper()
+func deliverFirst(s *server, list []*receiverCase) {
+	s.T.Helper()
 	healthy := listen(s.t)
 	for _, c := range list {
 		c.hook = s.hook(c.url)
@@ -44,20 +44,20 @@ func visit(s *server, list []*creature) {
 	well := s.hook(healthy.url)
 	card := s.issue()
 	if got := healthy.next(); got.Card != card {
-		s.t.Errorf("the healthy receiver got %s", got.Body)
+		s.T.Errorf("the healthy receiver got %s", got.Body)
 	}
 	s.settle()
 	for _, c := range list {
-		s.t.Run(c.name, func(t *testing.T) { c.judge(t, s) })
+		s.t.Run(c.name, func(t *testing.T) { c.checkFirst(t, s) })
 	}
 	if d := well.only(); d.outcome() != "200 after 1: " || d.DeliveredAt == nil {
-		s.t.Errorf("the healthy receiver: %s", d.outcome())
+		s.T.Errorf("the healthy receiver: %s", d.outcome())
 	}
 	healthy.none("the healthy one has its delivery")
 }
 
-// judge holds the log to what must come of the first attempt.
-func (c *creature) judge(t *testing.T, s *server) {
+// checkFirst checks what the log says of the first attempt.
+func (c *receiverCase) checkFirst(t *testing.T, s *server) {
 	d := c.hook.only()
 	clean(t, d.outcome())
 	if got := d.outcome(); got != c.want {
@@ -82,25 +82,25 @@ func (c *creature) judge(t *testing.T, s *server) {
 	}
 }
 
-// revisit holds each second attempt to its instant: one after the other, as
+// deliverAgain checks the instant of each second attempt, one after the other as
 // the clock comes to them.
-func revisit(s *server, list []*creature) {
-	s.t.Helper()
-	var waiting []*creature
+func deliverAgain(s *server, list []*receiverCase) {
+	s.T.Helper()
+	var waiting []*receiverCase
 	for _, c := range list {
 		at, ok := c.hook.due()
 		if c.at = at; ok {
 			waiting = append(waiting, c)
 		}
 	}
-	slices.SortFunc(waiting, func(a, b *creature) int { return a.at.Compare(b.at) })
+	slices.SortFunc(waiting, func(a, b *receiverCase) int { return a.at.Compare(b.at) })
 	for _, c := range waiting {
-		s.t.Run(c.name+" again", func(t *testing.T) { c.again(t, s) })
+		s.t.Run(c.name+" again", func(t *testing.T) { c.checkSecond(t, s) })
 	}
 }
 
-// again holds the second attempt to its instant.
-func (c *creature) again(t *testing.T, s *server) {
+// checkSecond checks that the second attempt comes when it is due.
+func (c *receiverCase) checkSecond(t *testing.T, s *server) {
 	if wait := c.at.Sub(s.clock.Now()); wait > 0 {
 		s.clock.Advance(wait - time.Millisecond)
 		s.settle()
@@ -127,7 +127,7 @@ func retryLater(code int, after string) http.HandlerFunc {
 
 // Whatever a receiver answers is written down as it is, and tried again when
 // that is to be.
-func TestZooOfAnswers(t *testing.T) {
+func TestReceiverAnswers(t *testing.T) {
 	s := start(t)
 	elsewhere := listen(t)
 	redirect := func(code int) string {
@@ -135,7 +135,7 @@ func TestZooOfAnswers(t *testing.T) {
 	}
 	later := func(code int, after string) string { return answerer(t, retryLater(code, after)) }
 	const ok, hour = "200 after 1: ", time.Hour
-	list := []*creature{
+	list := []*receiverCase{
 		{name: "201", url: answerer(t, status(201)), want: "201 after 1: "},
 		{name: "204", url: answerer(t, status(204)), want: "204 after 1: "},
 		{name: "299", url: answerer(t, status(299)), want: "299 after 1: "},
@@ -168,19 +168,19 @@ func TestZooOfAnswers(t *testing.T) {
 			w.WriteHeader(200)
 		}), want: ok},
 	}
-	visit(s, list)
+	deliverFirst(s, list)
 	for _, c := range list {
 		if w := c.hook.get(); c.name == "410" && (w.Active || w.ConsecutiveFailures != 1) || c.name != "410" && (!w.Active || w.ConsecutiveFailures != 0) {
 			t.Errorf("%s: active %v, %d failures", c.name, w.Active, w.ConsecutiveFailures)
 		}
 	}
-	revisit(s, list)
+	deliverAgain(s, list)
 	elsewhere.none("redirects are not followed")
 }
 
 // Receivers that do not speak HTTP as they should cost an attempt each and
 // nothing else.
-func TestZooOfConnections(t *testing.T) {
+func TestReceiverConnections(t *testing.T) {
 	zeros() // packed beforehand: within an attempt it would take of its time
 	trusted, stranger := newAuthority(t), newAuthority(t)
 	s := start(t, trusted.trusted)
@@ -209,7 +209,7 @@ func TestZooOfConnections(t *testing.T) {
 	}
 	closed.Close()
 	_, port, _ := net.SplitHostPort(closed.Addr().String())
-	list := []*creature{
+	list := []*receiverCase{
 		{name: "TLS", url: secure(good), want: "200 after 1: "},
 		{name: "HTTP/2", url: h2.at(h2.srv.URL).url, want: "200 after 1: "},
 		{name: "HTTP/2, aborted", url: aborting.at(aborting.srv.URL).url, want: "200 after 1: " + reset},
@@ -269,8 +269,8 @@ func TestZooOfConnections(t *testing.T) {
 			repeat(c, "X-Many: headers\r\n")
 		}), want: "null after 1: " + oversize},
 	}
-	visit(s, list)
-	revisit(s, list)
+	deliverFirst(s, list)
+	deliverAgain(s, list)
 	for _, got := range h2.requests() {
 		if got.Proto != "HTTP/2.0" {
 			t.Errorf("the HTTP/2 receiver was spoken to in %s", got.Proto)
@@ -299,7 +299,7 @@ var zeros = sync.OnceValue(func() []byte {
 
 // Receivers that never end an answer are cut off by the timeout. Two attempts
 // of each, all at once.
-func TestZooOfHangs(t *testing.T) {
+func TestReceiverHangs(t *testing.T) {
 	trusted := newAuthority(t)
 	s := start(t, trusted.trusted, func(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 700 })
 	wildly := func(act func(net.Conn)) string { return listenWild(t, nil, act).url }
@@ -310,7 +310,7 @@ func TestZooOfHangs(t *testing.T) {
 		})
 	}
 	const late = "no whole answer within 700 ms"
-	list := []*creature{
+	list := []*receiverCase{
 		{name: "no answer", url: wildly(stay), want: "null after 1: " + late},
 		{name: "no TLS", url: strings.Replace(wildly(stay), "http:", "https:", 1), want: "null after 1: " + late},
 		{name: "half a status line", url: holding("HTTP/1.1 2"), want: "null after 1: " + late},
@@ -323,7 +323,7 @@ func TestZooOfHangs(t *testing.T) {
 		{name: "another protocol", url: holding("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: secret\r\n\r\n"), want: "101 after 1: the receiver answered 101"},
 		{name: "another protocol, not named", url: holding("HTTP/1.1 101 Switching Protocols\r\n\r\n"), want: "101 after 1: the receiver answered 101"},
 	}
-	visit(s, list)
+	deliverFirst(s, list)
 	s.clock.Advance(5*time.Second - time.Millisecond)
 	s.settle()
 	for _, c := range list {
