@@ -371,7 +371,7 @@ func BenchmarkIssueHeard(b *testing.B) {
 			})
 		}
 	}
-	queued, sent, unheard := ready("queued.db", true, "card.issued"), ready("sent.db", false, "card.issued"), ready("unheard.db", false)
+	queued, sent, unheard := ready("queued.db", true, "card.added"), ready("sent.db", false, "card.added"), ready("unheard.db", false)
 	for b.Loop() {
 		q, u, ratio := turns(5, queued, unheard)
 		b.ReportMetric(u, "cards/s-unheard")
