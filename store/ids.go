@@ -5,6 +5,7 @@ import (
 	"crypto/cipher"
 	"encoding/base32"
 	"encoding/binary"
+	"sync"
 )
 
 // Kind says what an id names.
@@ -46,11 +47,44 @@ var alphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPaddin
 // index, tells nothing of how many rows there are, and cannot be guessed.
 type IDs struct {
 	block cipher.Block
+	few   *fewIDs
 }
 
 func newIDs(secret []byte) (IDs, error) {
 	b, err := aes.NewCipher(secret)
-	return IDs{b}, err
+	return IDs{b, &fewIDs{ids: map[fewID]string{}}}, err
+}
+
+// fewIDs caches the ids of programs and locations, of which there are few and
+// which are in every row of a list. BenchmarkPlainList of server/app shows what
+// that saves.
+type fewIDs struct {
+	mu  sync.RWMutex
+	ids map[fewID]string
+}
+
+type fewID struct {
+	kind Kind
+	key  int64
+}
+
+// get returns the cached id of a row, or the one that g makes. Only the first
+// ids are cached.
+func (f *fewIDs) get(g IDs, kind Kind, key int64) string {
+	f.mu.RLock()
+	id, ok := f.ids[fewID{kind, key}]
+	full := len(f.ids) >= cacheSize
+	f.mu.RUnlock()
+	if ok {
+		return id
+	}
+	id = g.newID(kind, key)
+	if !full {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.ids[fewID{kind, key}] = id
+	}
+	return id
 }
 
 func (g IDs) seal(dst []byte, kind Kind, extra uint64, key int64) []byte {
@@ -94,6 +128,13 @@ func (g IDs) openAny(kind Kind, text string) (extra uint64, key int64, ok bool) 
 
 // ID returns the public id of a row.
 func (g IDs) ID(kind Kind, key int64) string {
+	if kind == KindProgram || kind == KindLocation {
+		return g.few.get(g, kind, key)
+	}
+	return g.newID(kind, key)
+}
+
+func (g IDs) newID(kind Kind, key int64) string {
 	var buf [4 + blockLen]byte
 	return string(g.seal(append(buf[:0], prefixes[kind]...), kind, 0, key))
 }

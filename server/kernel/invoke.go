@@ -20,12 +20,12 @@ type Result struct {
 	json  []byte // its canonical JSON, where that was written already
 }
 
-// JSON returns the answer as JSON, or nothing where the operation has none.
-func (r *Result) JSON() []byte {
+// AppendJSON appends the answer as JSON, or nothing where the operation has none.
+func (r *Result) AppendJSON(b []byte) []byte {
 	if r.json == nil && r.value != nil {
-		r.json = wire.Append(make([]byte, 0, 512), r.value)
+		return wire.Append(b, r.value)
 	}
-	return r.json
+	return append(b, r.json...)
 }
 
 // Invoke lets a caller do an operation. In this order it admits the caller,

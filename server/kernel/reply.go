@@ -24,6 +24,22 @@ func (k *Kernel) requestID(w http.ResponseWriter) string {
 	return id
 }
 
+// buffers are for answers, which nobody holds on to: net/http has written or
+// copied what it was given before Write returns, HTTP/2 included. BenchmarkPlainList
+// and BenchmarkLookup of server/app show what they save.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxBuffer is the size of the largest buffer that is kept.
+const maxBuffer = 256 << 10
+
+func takeBuffer() *[]byte { return buffers.Get().(*[]byte) }
+
+func returnBuffer(b *[]byte) {
+	if cap(*b) <= maxBuffer {
+		buffers.Put(b)
+	}
+}
+
 // send writes a JSON answer. Every JSON answer goes through here.
 func send(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()

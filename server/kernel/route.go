@@ -117,11 +117,14 @@ func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p httprouter.Para
 		k.sendError(w, e)
 		return e.Status, c.ID
 	}
-	if rt.Out == nil {
-		send(w, rt.Status, nil)
-	} else {
-		send(w, rt.Status, result.JSON())
+	var body []byte
+	if rt.Out != nil {
+		buffer := takeBuffer()
+		defer returnBuffer(buffer)
+		*buffer = result.AppendJSON((*buffer)[:0])
+		body = *buffer
 	}
+	send(w, rt.Status, body)
 	return rt.Status, c.ID
 }
 

@@ -253,8 +253,8 @@ func TestErasureFindsAnyAnswer(t *testing.T) {
 	if _, err := invoke(again, map[string]string{"card": ids[0]}); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := invoke(greet, nil); err != nil || !r.Replayed || string(r.JSON()) != string(first.JSON()) || !strings.Contains(string(r.JSON()), "Ada") {
-		t.Fatalf("replayed %t %s, %v", r.Replayed, r.JSON(), err)
+	if r, err := invoke(greet, nil); err != nil || !r.Replayed || string(r.AppendJSON(nil)) != string(first.AppendJSON(nil)) || !strings.Contains(string(r.AppendJSON(nil)), "Ada") {
+		t.Fatalf("replayed %t %s, %v", r.Replayed, r.AppendJSON(nil), err)
 	}
 	if _, err := kernel.Do[kernel.None](t.Context(), s.Kernel, s.person(kernel.Manager), operation.EraseCard, kernel.Args{Params: map[string]string{"id": ids[0]}}); err != nil {
 		t.Fatal(err)
@@ -262,7 +262,7 @@ func TestErasureFindsAnyAnswer(t *testing.T) {
 	for _, op := range []*kernel.Operation{greet, again} {
 		r, err := invoke(op, nil)
 		if e := kernel.AsError(err, kernel.StatusOf); err == nil || !r.Replayed || e.Code != store.NotFound {
-			t.Errorf("%s: replayed %t %s, %v", op.ID, r.Replayed, r.JSON(), err)
+			t.Errorf("%s: replayed %t %s, %v", op.ID, r.Replayed, r.AppendJSON(nil), err)
 		}
 	}
 }
