@@ -6,20 +6,29 @@ import (
 	"unicode/utf8"
 )
 
-// Escapes holds the JSON escape sequence of each control character.
-type Escapes [' ']string
+// Escapes are the escape sequences of JSON strings.
+type Escapes struct {
+	sequence [256]string // of the bytes that are escaped
+	plain    [256]bool   // stands for itself
+}
 
 // NewEscapes returns the long form of every escape sequence but those of the
 // characters given, which must be some of \b, \f, \n, \r and \t.
 func NewEscapes(short string) *Escapes {
-	var e Escapes
-	for c := range e {
-		e[c] = fmt.Sprintf("\\u%04x", c)
-		if at := strings.IndexByte("\b\f\n\r\t", byte(c)); at >= 0 && strings.IndexByte(short, byte(c)) >= 0 {
-			e[c] = "\\" + "bfnrt"[at:at+1]
+	e := &Escapes{}
+	for c := range utf8.RuneSelf {
+		switch at := strings.IndexByte("\b\f\n\r\t", byte(c)); {
+		case c == '"' || c == '\\':
+			e.sequence[c] = "\\" + string(rune(c))
+		case at >= 0 && strings.IndexByte(short, byte(c)) >= 0:
+			e.sequence[c] = "\\" + "bfnrt"[at:at+1]
+		case c < ' ':
+			e.sequence[c] = fmt.Sprintf("\\u%04x", c)
+		default:
+			e.plain[c] = true
 		}
 	}
-	return &e
+	return e
 }
 
 // AppendString appends s as a JSON string, escaping only what JSON demands. A
@@ -28,23 +37,22 @@ func (e *Escapes) AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
 	for i := 0; i < len(s); {
-		switch c := s[i]; {
-		case c >= utf8.RuneSelf:
+		c := s[i]
+		switch {
+		case e.plain[c]:
+			i++
+		case c < utf8.RuneSelf:
+			b = append(append(b, s[start:i]...), e.sequence[c]...)
+			i++
+			start = i
+		default:
 			r, n := utf8.DecodeRuneInString(s[i:])
 			if r == utf8.RuneError && n == 1 {
 				b = append(append(b, s[start:i]...), "\uFFFD"...)
 				start = i + 1
 			}
 			i += n
-			continue
-		case c == '"' || c == '\\':
-			b = append(append(b, s[start:i]...), '\\', c)
-			start = i + 1
-		case c < ' ':
-			b = append(append(b, s[start:i]...), e[c]...)
-			start = i + 1
 		}
-		i++
 	}
 	return append(append(b, s[start:]...), '"')
 }
