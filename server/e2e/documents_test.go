@@ -22,23 +22,36 @@ var (
 	noAnchor  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// documents reads every document of the project, by its path from the root.
-func documents(t *testing.T) map[string]string {
+// absolute returns the absolute path of a file. The cache of go test does not
+// know that TestMain changes the folder, so it notices changes of files by
+// absolute paths only.
+func absolute(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		panic(err)
+	}
+	return abs
+}
+
+// files reads every file of the project whose name ends with suffix, by its
+// path from the root.
+func files(t *testing.T, suffix string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && path == ".git" && d.IsDir() {
+	root := absolute(".")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err == nil && d.IsDir() && d.Name() == ".git":
 			return fs.SkipDir
-		}
-		if err != nil || filepath.Ext(path) != ".md" {
+		case err != nil || d.IsDir() || !strings.HasSuffix(path, suffix):
 			return err
 		}
 		raw, err := os.ReadFile(path)
-		all[path] = string(raw)
+		all[strings.TrimPrefix(path, root+"/")] = string(raw)
 		return err
 	})
 	if err != nil || len(all) < 5 {
-		t.Fatalf("%d documents, %v", len(all), err)
+		t.Fatalf("%d files, %v", len(all), err)
 	}
 	return all
 }
@@ -56,7 +69,7 @@ func anchors(text string) (list []string) {
 // exists reports whether one of the paths is there.
 func exists(paths ...string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool {
-		_, err := os.Stat(path)
+		_, err := os.Stat(absolute(path))
 		return err == nil
 	})
 }
@@ -64,7 +77,7 @@ func exists(paths ...string) bool {
 // TestReadmeLinks follows every relative link of the documents, to its heading
 // too, and looks for every path that they name in backticks.
 func TestReadmeLinks(t *testing.T) {
-	all := documents(t)
+	all := files(t, ".md")
 	for path, text := range all {
 		dir := filepath.Dir(path)
 		text = fenced.ReplaceAllString(text, "")
@@ -97,18 +110,10 @@ func TestReadmeLinks(t *testing.T) {
 // TestReadmeTests looks for every test that the documents name.
 func TestReadmeTests(t *testing.T) {
 	var tests strings.Builder
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		raw, err := os.ReadFile(path)
-		tests.Write(raw)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+	for _, text := range files(t, "_test.go") {
+		tests.WriteString(text)
 	}
-	for path, text := range documents(t) {
+	for path, text := range files(t, ".md") {
 		for _, quoted := range code.FindAllString(fenced.ReplaceAllString(text, ""), -1) {
 			name := strings.Trim(quoted, "`")
 			if !namedTest.MatchString(name) {
@@ -128,7 +133,7 @@ func TestReadmeTests(t *testing.T) {
 // TestReadmePackages holds the README to its length, and its table of packages
 // to the packages there are.
 func TestReadmePackages(t *testing.T) {
-	text := documents(t)["README.md"]
+	text := files(t, ".md")["README.md"]
 	if n := strings.Count(text, "\n"); n > 300 {
 		t.Errorf("README.md has %d lines; 300 are its most", n)
 	}

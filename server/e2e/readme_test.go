@@ -74,7 +74,7 @@ func TestReadmeEvents(t *testing.T) {
 // other tests run.
 func TestReadmeReceivers(t *testing.T) {
 	for name, language := range map[string]string{"verify.go": "go", "verify.mjs": "js", "verify.py": "python"} {
-		code, err := os.ReadFile("testdata/verify/" + name)
+		code, err := os.ReadFile(absolute("testdata/verify/" + name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestReadmeReceivers(t *testing.T) {
 
 // TestReadmeRecipe keeps the recipe that is shown equal to the one that is run.
 func TestReadmeRecipe(t *testing.T) {
-	code, err := os.ReadFile("testdata/recipes/shop.sh")
+	code, err := os.ReadFile(absolute("testdata/recipes/shop.sh"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func writeFlag(b *strings.Builder, f *kong.Flag) {
 // should be, or writes it.
 func section(t *testing.T, file, name, want string) {
 	t.Helper()
-	raw, err := os.ReadFile(file)
+	raw, err := os.ReadFile(absolute(file))
 	if err != nil {
 		t.Fatal(err)
 	}
