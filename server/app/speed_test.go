@@ -29,7 +29,7 @@ import (
 	"punchcard/store"
 )
 
-// The figures of the README come from here:
+// The figures of server/bench/README.md come from here:
 //
 //	go test ./server/app -run '^$' -bench . -benchtime 1x -timeout 30m
 //

@@ -13,7 +13,7 @@ func (f *shopFile) hooks(k key, program string) (c *servertest.Client, path stri
 	return f.api(k), "/programs/" + program + "/webhooks"
 }
 
-// TestWebhookTargets holds the flags to what README.md says they relax.
+// TestWebhookTargets holds the flags to what webhook/README.md says they relax.
 func TestWebhookTargets(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
@@ -59,7 +59,7 @@ func TestWebhookTargets(t *testing.T) {
 }
 
 // TestHeldWebhooks queues under --webhook-hold what goes out without it, with
-// the headers that README.md lists.
+// the headers that webhook/README.md lists.
 func TestHeldWebhooks(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t, "held", newPulse())

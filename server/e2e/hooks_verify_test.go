@@ -109,7 +109,7 @@ func TestDeliveriesVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyGo runs the README's receiver in Go.
+// TestVerifyGo runs the receiver in Go of webhook/README.md.
 func TestVerifyGo(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "verify")
@@ -208,7 +208,7 @@ func verifies(t *testing.T, command ...string) {
 	}
 }
 
-// signed is a signature header as the README describes it.
+// signed is a signature header as webhook/README.md describes it.
 func signed(secret string, at time.Time, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	fmt.Fprintf(mac, "%d.%s", at.Unix(), body)

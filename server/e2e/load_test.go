@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestLoad runs the program of the README's load run for some seconds. It
+// TestLoad runs the program of server/bench/README.md for some seconds. It
 // compares everything itself and exits with 1 where something is not as it must
 // be; how fast it went matters to nobody here.
 func TestLoad(t *testing.T) {

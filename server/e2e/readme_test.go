@@ -13,9 +13,16 @@ import (
 	"punchcard/store/event"
 )
 
-var update = flag.Bool("update", false, "write the generated parts of README.md")
+var update = flag.Bool("update", false, "write the generated parts of the documents")
 
-// TestReadmeFlags keeps the table of flags in README.md equal to the code.
+// The documents with generated parts.
+const (
+	commandDoc = "server/command/README.md"
+	devDoc     = "server/dev/README.md"
+	webhookDoc = "webhook/README.md"
+)
+
+// TestReadmeFlags keeps the tables of flags equal to the code.
 func TestReadmeFlags(t *testing.T) {
 	var cli command.CLI
 	parser, err := kong.New(&cli, kong.DefaultEnvars("PUNCHCARD"))
@@ -40,7 +47,7 @@ func TestReadmeFlags(t *testing.T) {
 	}
 	alone("serve", serve, dev)
 	alone("dev", dev, serve)
-	section(t, "flags", b.String())
+	section(t, commandDoc, "flags", b.String())
 }
 
 // TestReadmeEvents keeps the table of events equal to the catalogue.
@@ -60,28 +67,28 @@ func TestReadmeEvents(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | `%s` | %s |\n", e.Name, sent, e.Doc, strings.Join(e.Fields, "`, `"), of)
 	}
-	section(t, "events", b.String())
+	section(t, webhookDoc, "events", b.String())
 }
 
 // TestReadmeReceivers keeps the receivers that are shown equal to those that
 // other tests run.
 func TestReadmeReceivers(t *testing.T) {
 	for name, language := range map[string]string{"verify.go": "go", "verify.mjs": "js", "verify.py": "python"} {
-		code, err := os.ReadFile("testdata/verify/" + name)
+		code, err := os.ReadFile(absolute("testdata/verify/" + name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		section(t, name, "```"+language+"\n"+string(code)+"```\n")
+		section(t, webhookDoc, name, "```"+language+"\n"+string(code)+"```\n")
 	}
 }
 
 // TestReadmeRecipe keeps the recipe that is shown equal to the one that is run.
 func TestReadmeRecipe(t *testing.T) {
-	code, err := os.ReadFile("testdata/recipes/shop.sh")
+	code, err := os.ReadFile(absolute("testdata/recipes/shop.sh"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	section(t, "shop.sh", "```sh\n"+string(code)+"```\n")
+	section(t, devDoc, "shop.sh", "```sh\n"+string(code)+"```\n")
 }
 
 func flagsOf(parser *kong.Kong, name string) (flags []*kong.Flag) {
@@ -110,11 +117,11 @@ func writeFlag(b *strings.Builder, f *kong.Flag) {
 	fmt.Fprintf(b, "| `--%s` | `%s` | %s | %s |\n", f.Name, f.Envs[0], def, f.Help)
 }
 
-// section compares the part of README.md between two markers with what it
+// section compares the part of a document between two markers with what it
 // should be, or writes it.
-func section(t *testing.T, name, want string) {
+func section(t *testing.T, file, name, want string) {
 	t.Helper()
-	raw, err := os.ReadFile("README.md")
+	raw, err := os.ReadFile(absolute(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,15 +129,15 @@ func section(t *testing.T, name, want string) {
 	before, rest, ok1 := strings.Cut(string(raw), open)
 	got, after, ok2 := strings.Cut(rest, end)
 	if !ok1 || !ok2 {
-		t.Fatalf("README.md has no section %s", name)
+		t.Fatalf("%s has no section %s", file, name)
 	}
 	if got == want {
 		return
 	}
 	if !*update {
-		t.Fatalf("README.md, section %s is not what the code says; run: go test ./server/e2e -run TestReadme -update\n%s", name, want)
+		t.Fatalf("%s, section %s is not what the code says; run: go test ./server/e2e -run TestReadme -update\n%s", file, name, want)
 	}
-	if err := os.WriteFile("README.md", []byte(before+open+want+end+after), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(before+open+want+end+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

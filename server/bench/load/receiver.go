@@ -138,7 +138,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// genuine is the README's receiver.
+// genuine verifies as the receiver in webhook/README.md does.
 func (r *receiver) genuine(header string, body []byte) bool {
 	t, signature, _ := strings.Cut(strings.TrimPrefix(header, "t="), ",v1=")
 	seconds, err := strconv.ParseInt(t, 10, 64)
