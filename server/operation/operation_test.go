@@ -332,3 +332,22 @@ func TestDoOfAReplay(t *testing.T) {
 		t.Errorf("first %+v, then %+v, %v", first, again, err)
 	}
 }
+
+// TestActorOfAPerson: what a person writes is audited with the person's id, and
+// not as a key's.
+func TestActorOfAPerson(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	ada := s.person(kernel.Manager)
+	ada.Actor = store.Actor{Type: "user", Key: 7}
+	if _, err := s.Invoke(t.Context(), ada, operation.DisableLocation, kernel.Args{Params: map[string]string{"id": s.LocationIDs[0]}}); err != nil {
+		t.Fatal(err)
+	}
+	page, err := kernel.Do[store.Page[store.AuditRow]](t.Context(), s.Kernel, ada, operation.ListAudit, kernel.Args{})
+	if err != nil || len(page.Data) == 0 {
+		t.Fatal(page, err)
+	}
+	if row := page.Data[0]; row.ActorType != "user" || row.ActorID.V != s.st.ID(store.KindUser, 7) || !strings.HasPrefix(row.ActorID.V, "usr_") {
+		t.Errorf("%+v", row)
+	}
+}
