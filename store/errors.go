@@ -18,6 +18,7 @@ const (
 	IdempotencyConflict      Code = "idempotency_conflict"
 	InternalError            Code = "internal_error"
 	LocationDisabled         Code = "location_disabled"
+	MCPAccessRequired        Code = "mcp_access_required"
 	LocationScopeUnsupported Code = "location_scope_unsupported"
 	NotFound                 Code = "not_found"
 	ProgramHasInstalledCards Code = "program_has_installed_cards"

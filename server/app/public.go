@@ -37,7 +37,7 @@ func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel) {
 	k.Handle(r, http.MethodGet, "/readyz", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 		if err := k.Store().Write(r.Context(), store.Write{Actor: system, Do: (*store.Tx).Probe}); err != nil {
 			c.Log.Error("not ready", "error", err)
-			k.Refuse(w, &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The database takes no writes."})
+			k.AnswerError(w, &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The database takes no writes."})
 			return
 		}
 		k.Send(w, http.StatusOK, []byte(`{"status":"ready"}`))

@@ -83,7 +83,7 @@ func (f *Faults) strike(w http.ResponseWriter, x *fault) {
 	for name, value := range x.Headers {
 		w.Header().Set(name, value)
 	}
-	f.k.Refuse(w, &kernel.Error{Status: int(x.Status.V), Code: store.Code(x.Code.V), Message: fmt.Sprintf("This is the fault %s, which was asked for with POST /dev/faults.", x.ID)})
+	f.k.AnswerError(w, &kernel.Error{Status: int(x.Status.V), Code: store.Code(x.Code.V), Message: fmt.Sprintf("This is the fault %s, which was asked for with POST /dev/faults.", x.ID)})
 }
 
 // lag waits as long as a fault says. It tells whether to go on: not when the
@@ -93,7 +93,7 @@ func (f *Faults) lag(w http.ResponseWriter, r *http.Request, x *fault) bool {
 	case clientLeft:
 		panic(http.ErrAbortHandler)
 	case fixtureEnded:
-		f.k.Refuse(w, errReset)
+		f.k.AnswerError(w, errReset)
 		return false
 	}
 	return true

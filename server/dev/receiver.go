@@ -251,7 +251,7 @@ func (rs *Receivers) receive(w http.ResponseWriter, r *http.Request, p httproute
 	}
 	answer, ok := rs.record(p.ByName("id"), flat(r.Header), body.String())
 	if !ok {
-		rs.k.Refuse(w, errNoReceiver)
+		rs.k.AnswerError(w, errNoReceiver)
 		return
 	}
 	if linger(w, r, rs.done, answer.delay) != timePassed || answer.status == 0 {

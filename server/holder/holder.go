@@ -135,10 +135,10 @@ func args(ps httprouter.Params, fields any) kernel.Args {
 // refuse answers a person with a page and a program with JSON.
 func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
-		p.Kernel.Refuse(w, err)
+		p.Kernel.AnswerError(w, err)
 		return
 	}
-	e := kernel.AsError(err, kernel.StatusOf)
+	e := p.Kernel.Report(w, err)
 	p.html(w, e.Status, view{Title: "This card cannot be shown", Message: e.Message})
 }
 
@@ -147,7 +147,7 @@ func (p *Pages) html(w http.ResponseWriter, status int, x view) {
 	if x.Message == "" {
 		var own strings.Builder
 		if err := page.ExecuteTemplate(&own, "own", x); err != nil {
-			p.Kernel.Refuse(w, err)
+			p.Kernel.AnswerError(w, err)
 			return
 		}
 		x.Own = template.HTML(own.String())
@@ -155,7 +155,7 @@ func (p *Pages) html(w http.ResponseWriter, status int, x view) {
 	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, x); err != nil {
-		p.Kernel.Refuse(w, err)
+		p.Kernel.AnswerError(w, err)
 		return
 	}
 	p.Kernel.HTML(w, status, b.Bytes(), styles...)

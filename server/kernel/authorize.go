@@ -71,6 +71,8 @@ func (op *Operation) admitKey(id *store.Identity, scope string, now store.Time) 
 	switch {
 	case scope == "":
 		return Refuse(store.Unauthorized, "Keys may not do this.")
+	case id.Class == "mcp" && !id.MCPAccess:
+		return Refuse(store.MCPAccessRequired, "The shop may not use the MCP connector. The key is intact.")
 	case id.Class == "api" && !id.APIAccess(now).Valid:
 		return Refuse(store.BusinessAPIRequired, "The shop has no active Business API add-on. The key is intact and works again once it has.")
 	case id.Subscription == "suspended" || id.Subscription == "cancelled":

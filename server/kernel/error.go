@@ -38,6 +38,7 @@ var Statuses = map[store.Code]int{
 	store.BadRequest:               http.StatusBadRequest,
 	store.ValidationFailed:         http.StatusBadRequest,
 	store.BusinessAPIRequired:      http.StatusUnauthorized,
+	store.MCPAccessRequired:        http.StatusUnauthorized,
 	store.Unauthenticated:          http.StatusUnauthorized,
 	store.LocationDisabled:         http.StatusPaymentRequired,
 	store.SubscriptionSuspended:    http.StatusPaymentRequired,
@@ -66,8 +67,14 @@ var Statuses = map[store.Code]int{
 	store.ThresholdAlreadyClaimed:     http.StatusUnprocessableEntity,
 }
 
-// StatusOf returns the HTTP status of a code on the REST API.
-func StatusOf(code store.Code) int { return Statuses[code] }
+// StatusOf returns the HTTP status of a code on the REST API; 500 for a code that
+// is not in Statuses.
+func StatusOf(code store.Code) int {
+	if status, ok := Statuses[code]; ok {
+		return status
+	}
+	return http.StatusInternalServerError
+}
 
 // AsError turns any error into what the caller is told, with a status for each
 // code. The cause of a server error stays out of it.

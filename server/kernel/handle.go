@@ -18,21 +18,25 @@ func (k *Kernel) Handle(r *httprouter.Router, method, pattern string, h httprout
 		return
 	}
 	r.Handle(method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
-		s := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		s := &statusWriter{ResponseWriter: w, status: http.StatusInternalServerError} // of a panic
 		end := k.observe(w, r, pattern)
+		defer func() { end(s.status, "") }()
 		h(s, r, p)
-		end(s.status, "")
+		if !s.written {
+			s.status = http.StatusOK
+		}
 	})
 }
 
 // statusWriter remembers the status of an answer.
 type statusWriter struct {
 	http.ResponseWriter
-	status int
+	status  int
+	written bool
 }
 
 func (s *statusWriter) WriteHeader(status int) {
-	s.status = status
+	s.status, s.written = status, true
 	s.ResponseWriter.WriteHeader(status)
 }
 
@@ -54,16 +58,12 @@ func (h Handler[B, R]) Handle(k *Kernel) httprouter.Handle {
 		h.Limit = MaxBody
 	}
 	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
-		id := k.requestID(w)
+		k.requestID(w)
 		setSecurityHeaders(w.Header())
 		out, err := h.answer(k, w, r, p)
 		switch {
 		case err != nil:
-			e := AsError(err, StatusOf)
-			if e.Status >= 500 {
-				k.conf.Log.Error("request failed", "request_id", id, "method", r.Method, "path", r.URL.Path, "error", err)
-			}
-			k.sendError(w, e)
+			k.AnswerError(w, err)
 		case h.Status == http.StatusNoContent:
 			send(w, h.Status, nil)
 		default:

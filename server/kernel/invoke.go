@@ -47,9 +47,9 @@ func (k *Kernel) Invoke(ctx context.Context, c Caller, op *Operation, in Input) 
 	var r Result
 	var err error
 	if op.Writes() {
-		r, err = k.change(ctx, call, op)
+		r, err = k.writeOnce(ctx, call, op)
 	} else {
-		r, err = k.look(ctx, call, op)
+		r, err = k.read(ctx, call, op)
 	}
 	if err != nil || op.complete == nil {
 		return r, err
@@ -77,27 +77,33 @@ func Do[O any](ctx context.Context, k *Kernel, c Caller, op *Operation, in Input
 	return *r.value.(*O), nil
 }
 
-// look does an operation that reads.
-func (k *Kernel) look(ctx context.Context, call *Call, op *Operation) (r Result, err error) {
+// read does an operation that reads.
+func (k *Kernel) read(ctx context.Context, call *Call, op *Operation) (r Result, err error) {
 	fields, _, err := k.validate(ctx, op, call.in, call.now)
 	if err != nil {
 		return r, k.confirm(&call.Caller, err)
 	}
-	err = k.st.View(call.Epoch, func(v *store.View) error {
-		r.value, err = op.read(v, call, fields)
-		return err
-	})
-	return r, err
+	for {
+		err = k.st.View(call.Epoch, func(v *store.View) (err error) {
+			r.value, err = op.read(v, call, fields)
+			return err
+		})
+		// A view may find that the epoch moved while it read. A caller that is
+		// known by no epoch has nothing to identify again.
+		if call.Epoch != 0 || !errors.Is(err, store.ErrEpoch) || ctx.Err() != nil {
+			return r, err
+		}
+	}
 }
 
-// change does an operation that writes, once for each idempotency key.
-func (k *Kernel) change(ctx context.Context, call *Call, op *Operation) (r Result, err error) {
+// writeOnce does an operation that writes, once for each idempotency key.
+func (k *Kernel) writeOnce(ctx context.Context, call *Call, op *Operation) (r Result, err error) {
 	given, err := call.in.IdempotencyKey()
 	if err != nil {
 		return r, k.confirm(&call.Caller, err)
 	}
 	if given == nil {
-		return k.write(ctx, call, op, nil, nil)
+		return k.commit(ctx, call, op, nil, nil)
 	}
 	scope, ok := call.idempotencyScope()
 	if !ok {
@@ -117,7 +123,7 @@ func (k *Kernel) change(ctx context.Context, call *Call, op *Operation) (r Resul
 		return r, err
 	}
 	if m == nil {
-		return k.write(ctx, call, op, &key, given.Status)
+		return k.commit(ctx, call, op, given, &key)
 	}
 	r.Replayed = true
 	if m.Status >= http.StatusBadRequest {
@@ -130,10 +136,11 @@ func (k *Kernel) change(ctx context.Context, call *Call, op *Operation) (r Resul
 	return r, err
 }
 
-// write makes the change and, with a key, remembers the answer in the same
+// commit makes the change and, with a key, remembers the answer in the same
 // transaction: that of a refusal by the operation itself as well (404, 409,
-// 422), though nothing else of a refused operation stays.
-func (k *Kernel) write(ctx context.Context, call *Call, op *Operation, key *store.IdempotencyKey, status func(store.Code) int) (r Result, err error) {
+// 422). Nothing else of a refused operation stays, unless the refusal says so
+// (see store.Kept).
+func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *IdempotencyKey, key *store.IdempotencyKey) (r Result, err error) {
 	fields, target, err := k.validate(ctx, op, call.in, call.now)
 	if err != nil {
 		return r, k.confirm(&call.Caller, err)
@@ -158,11 +165,11 @@ func (k *Kernel) write(ctx context.Context, call *Call, op *Operation, key *stor
 	if key != nil {
 		w.Settle = func(tx *store.Tx, err error) error {
 			if err == nil {
-				return tx.Remember(*key, store.Remembered{Status: status(""), Body: r.json})
+				return tx.Remember(*key, store.Remembered{Status: given.Success, Body: r.json})
 			}
 			var stays *store.Kept
-			switch e := AsError(err, status); {
-			case !errors.Is(err, store.ErrEpoch) && slices.Contains([]int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}, e.Status):
+			switch e := AsError(err, given.Status); {
+			case slices.Contains([]int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}, e.Status):
 				refusal = err
 				return tx.Remember(*key, e.remembered())
 			case errors.As(err, &stays):

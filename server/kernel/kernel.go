@@ -1,3 +1,15 @@
+// Package kernel is what all faces of the server share. Whatever a caller can do
+// is an [Operation]; [Kernel.Invoke] authorizes the caller, validates the
+// fields, makes the change once for each idempotency key, and remembers the
+// answer. A face only binds operations: to routes ([Route]), commands, forms or
+// tools.
+//
+// A write over HTTP takes this way: Mount's handler calls serve, which has the
+// [Guard] identify the caller and count the request; Invoke authorizes the caller
+// (authorize), locks and recalls the idempotency key (writeOnce), validates the
+// fields and hands the operation to store.Write (commit); the operation's function
+// runs in the store's transaction, in which the answer is remembered too; serve
+// renders the answer.
 package kernel
 
 import (

@@ -1,8 +1,3 @@
-// Package kernel is what all faces of the server share. Whatever a caller can do
-// is an [Operation]; [Kernel.Invoke] authorizes the caller, validates the
-// fields, makes the change once for each idempotency key, and remembers the
-// answer. A face only binds operations: to routes ([Route]), commands, forms or
-// tools.
 package kernel
 
 import (
@@ -67,7 +62,8 @@ func Read[I, O any](op Operation, fn func(*store.View, *Call, I) (O, error)) *Op
 }
 
 // Write returns an operation that changes something, in one transaction. I is
-// the struct of its fields, which mode says how to read, O its answer.
+// the struct of its fields, which mode says how to read, O its answer. An
+// operation without fields takes struct{} and wire.Create.
 func Write[I, O any](op Operation, mode wire.Mode, fn func(*store.Tx, *Call, I) (O, error)) *Operation {
 	op.In, op.Out, op.Mode = reflect.TypeFor[I](), typeOf[O](), mode
 	op.decode = decodeInto[I](mode)
@@ -138,9 +134,10 @@ type IdempotencyKey struct {
 	// Faces other than HTTP put the operation and its arguments there.
 	Method, Path string
 	Body         []byte
-	// Status returns the status that is stored with a refusal, by its code, or
-	// with a success, for the empty code.
-	Status func(store.Code) int
+	// Success is the status that is stored with a success, and Status returns the
+	// one that is stored with a refusal.
+	Success int
+	Status  func(store.Code) int
 }
 
 // Args is an Input made by the program itself, such as by a command.

@@ -64,15 +64,19 @@ func (k *Kernel) sendError(w http.ResponseWriter, e *Error) {
 	send(w, e.Status, e.render(k.requestID(w)))
 }
 
-// Refuse answers a request of no route with an error. An [Error] is what the
-// face chose to answer; any other server error is logged.
-func (k *Kernel) Refuse(w http.ResponseWriter, err error) {
+// AnswerError answers a request with an error, as JSON.
+func (k *Kernel) AnswerError(w http.ResponseWriter, err error) { k.sendError(w, k.Report(w, err)) }
+
+// Report returns what the caller is told of an error, and logs a server error
+// under the request's id. An [Error] is what the face chose to answer and is not
+// logged.
+func (k *Kernel) Report(w http.ResponseWriter, err error) *Error {
 	id := k.requestID(w)
 	e := AsError(err, StatusOf)
 	if _, chosen := err.(*Error); e.Status >= 500 && !chosen {
 		k.conf.Log.Error("request failed", "request_id", id, "error", err)
 	}
-	k.sendError(w, e)
+	return e
 }
 
 // Send answers a request of no route with JSON.

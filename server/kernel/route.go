@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -45,7 +46,6 @@ func (k *Kernel) Router() *httprouter.Router {
 		if p == http.ErrAbortHandler {
 			panic(p)
 		}
-		k.observe(w, r, "")(http.StatusInternalServerError, "")
 		k.conf.Log.Error("panic in a handler", "method", r.Method, "panic", p, "stack", string(debug.Stack()))
 		k.sendError(w, AsError(errors.New("panic"), StatusOf))
 	}
@@ -63,8 +63,10 @@ func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route, g Gu
 				k.refusePath(w, r)
 				return
 			}
+			status, caller := http.StatusInternalServerError, "" // of a panic
 			end := k.observe(w, r, pattern)
-			end(k.serve(w, r, p, rt, g))
+			defer func() { end(status, caller) }()
+			status, caller = k.serve(w, r, p, rt, g)
 		})
 	}
 }
@@ -102,7 +104,7 @@ func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p httprouter.Para
 	id := k.requestID(w)
 	in := &request{w: w, r: r, params: p, rt: rt, g: g, maxKey: k.conf.IdempotencyKeyMaxLength}
 	c, result, err := k.attempt(in, g)
-	for errors.Is(err, store.ErrEpoch) {
+	for errors.Is(err, store.ErrEpoch) && r.Context().Err() == nil {
 		g.Forget()
 		c, result, err = k.attempt(in, g)
 	}
@@ -111,7 +113,7 @@ func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p httprouter.Para
 	}
 	if err != nil {
 		e := AsError(err, g.Status)
-		if e.Status >= 500 && r.Context().Err() == nil { // a client that left is no fault
+		if e.Status >= 500 && !errors.Is(err, context.Canceled) { // a client that left is no fault
 			k.conf.Log.Error("request failed", "request_id", id, "method", r.Method, "route", rt.Path, "error", err)
 		}
 		k.sendError(w, e)
@@ -161,11 +163,11 @@ type request struct {
 
 func (in *request) Param(name string) string { return in.params.ByName(name) }
 
-// IdempotencyKey reads the header, and the body that the key stands for.
+// IdempotencyKey reads the header and, where there is a key, the body.
 func (in *request) IdempotencyKey() (*IdempotencyKey, error) {
 	v := in.r.Header["Idempotency-Key"]
 	if len(v) == 0 {
-		return nil, in.readBody()
+		return nil, nil
 	}
 	d := store.Detail{Field: "Idempotency-Key"}
 	switch n := len([]rune(v[0])); {
@@ -179,17 +181,9 @@ func (in *request) IdempotencyKey() (*IdempotencyKey, error) {
 		if err := in.readBody(); err != nil {
 			return nil, err
 		}
-		return &IdempotencyKey{Value: v[0], Method: in.r.Method, Path: in.r.URL.EscapedPath(), Body: in.body, Status: in.status}, nil
+		return &IdempotencyKey{Value: v[0], Method: in.r.Method, Path: in.r.URL.EscapedPath(), Body: in.body, Success: in.rt.Status, Status: in.g.Status}, nil
 	}
 	return nil, store.Invalid(d)
-}
-
-// status returns the status of a refusal, or of a success for the empty code.
-func (in *request) status(code store.Code) int {
-	if code == "" {
-		return in.rt.Status
-	}
-	return in.g.Status(code)
 }
 
 // readBody reads the body once. That of a DELETE is ignored.
@@ -206,6 +200,9 @@ func (in *request) readBody() (err error) {
 // Decode reads the query string of a GET and the body of any other request.
 func (in *request) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, error) {
 	if in.rt.Writes() {
+		if err := in.readBody(); err != nil {
+			return nil, err
+		}
 		if err := isJSON(in.r, in.body); err != nil {
 			return nil, err
 		}

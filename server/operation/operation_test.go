@@ -295,12 +295,7 @@ type keyed struct {
 }
 
 func (k keyed) IdempotencyKey() (*kernel.IdempotencyKey, error) {
-	return &kernel.IdempotencyKey{Value: k.key, Method: k.key, Status: func(code store.Code) int {
-		if code == "" {
-			return 200
-		}
-		return kernel.StatusOf(code)
-	}}, nil
+	return &kernel.IdempotencyKey{Value: k.key, Method: k.key, Success: 200, Status: kernel.StatusOf}, nil
 }
 
 // TestDoOfAReplay: a caller in Go gets the answer of a replay as a value.
