@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Transport returns what deliveries are sent through, keeping up to perHost
-// idle connections to each receiver. It uses no proxy, which would resolve
-// names itself, and holds both rules at every dial, so that a client that
-// followed a redirect would get no further.
+// Transport returns the transport for deliveries, which keeps up to perHost idle
+// connections to each receiver. It uses no proxy, since a proxy would resolve
+// names itself. It checks every connection, so that even a client that followed a
+// redirect could not reach a forbidden address.
 func (g *Guard) Transport(perHost int) *http.Transport {
 	secure, plain := g.Dialer(), g.Dialer()
 	plain.ControlContext = g.controlPlain
 	config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: g.Roots, NextProtos: []string{"h2", "http/1.1"}}
 	return &http.Transport{
-		// With DialTLSContext set, only http goes through DialContext.
+		// Only http uses DialContext, since DialTLSContext is set.
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			return dial(ctx, plain, network, address)
 		},
@@ -33,21 +33,20 @@ func (g *Guard) Transport(perHost int) *http.Transport {
 		MaxIdleConnsPerHost:    perHost,
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
-		// A connection that died without a word costs one ping and not a timeout
-		// of every delivery that is put on it.
+		// Pings find a dead connection before all deliveries on it time out.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
 	}
 }
 
-// A tapped connection tells when something has been written to it. The
-// transport's own word for that, WroteRequest, comes in HTTP/1 while the
-// request still lies in a buffer, and another may overtake it there.
-type tapped struct {
+// notifyingConn is a connection that calls a function after the next write. The
+// transport's own hook WroteRequest is too early in HTTP/1: the request is still
+// in a buffer then, and another request may overtake it.
+type notifyingConn struct {
 	net.Conn
-	wrote atomic.Pointer[func()] // to be called after the next write, once
+	wrote atomic.Pointer[func()] // called after the next write, once
 }
 
-func (c *tapped) Write(b []byte) (int, error) {
+func (c *notifyingConn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	if f := c.wrote.Swap(nil); f != nil {
 		(*f)()
@@ -55,15 +54,17 @@ func (c *tapped) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// dial connects to an address by TCP.
 func dial(ctx context.Context, d *net.Dialer, network, address string) (net.Conn, error) {
 	c, err := d.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	return &tapped{Conn: c}, nil
+	return &notifyingConn{Conn: c}, nil
 }
 
-// dialTLS does what a tls.Dialer does, whose connection cannot be tapped.
+// dialTLS connects to an address by TLS. It is used in place of a tls.Dialer,
+// which cannot use a notifyingConn.
 func dialTLS(ctx context.Context, d *net.Dialer, config *tls.Config, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -82,26 +83,27 @@ func dialTLS(ctx context.Context, d *net.Dialer, config *tls.Config, network, ad
 	return nil, err
 }
 
-// onTheWay has f called when the head of a request is on its way to the
-// receiver, at least once unless the request fails before.
-func onTheWay(ctx context.Context, f func()) context.Context {
-	var tap atomic.Bool
+// traceWritten returns a context for a request. f is called, at least once, when
+// the head of the request has been written to the connection, unless the request
+// fails before.
+func traceWritten(ctx context.Context, f func()) context.Context {
+	var notified atomic.Bool // by the connection
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(i httptrace.GotConnInfo) {
 			c := i.Conn
 			if t, ok := c.(*tls.Conn); ok {
 				if t.ConnectionState().NegotiatedProtocol == "h2" {
-					return // others write to it too
+					return // other requests are written to it too
 				}
 				c = t.NetConn()
 			}
-			if t, ok := c.(*tapped); ok {
-				tap.Store(true)
+			if t, ok := c.(*notifyingConn); ok {
+				notified.Store(true)
 				t.wrote.Store(&f)
 			}
 		},
 		WroteRequest: func(httptrace.WroteRequestInfo) {
-			if !tap.Load() { // HTTP/2 flushes before it says so
+			if !notified.Load() { // HTTP/2 flushes before it calls this
 				f()
 			}
 		},

@@ -3,48 +3,45 @@ package webhook
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	"punchcard/store"
 )
 
-// maxResponse is how much of a response's body is read. What is longer is cut
-// off with the connection and not held against the receiver.
-const maxResponse = 64 << 10 // bytes
+// maxResponse is the number of bytes of a response's body that are read. A longer
+// body is no failure, but the connection is closed.
+const maxResponse = 64 << 10
 
+// masked replaces secrets in the delivery log.
 const masked = "***"
 
-// post makes one attempt and says what came of it (contract section 5,
-// "Success"): any 2xx whose body ends, or passes maxResponse, within the
-// timeout. Any other status speaks for itself, whatever becomes of the body.
-// It calls written when the request is on its way.
+// post makes one attempt and returns its outcome. It is a success if the status
+// is 2xx and the body ends, or exceeds maxResponse, within the timeout. With any
+// other status an error in the body does not matter. post calls written when the
+// request has been written.
 func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) store.Outcome {
-	o := store.Outcome{Webhook: a.Webhook, Event: a.Event, Test: a.Test, Headers: "{}", Lag: s.conf.Store.Now().Std().Sub(a.Since.Std())}
+	o := store.Outcome{
+		Webhook: a.Webhook,
+		Event:   a.Event,
+		Test:    a.Test,
+		Headers: "{}",
+		Lag:     s.conf.Store.Now().Std().Sub(a.Since.Std()),
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.conf.Timeout)
 	defer cancel()
-	ctx = onTheWay(ctx, written)
 	start := time.Now()
-	signed := start
-	if s.conf.Deterministic {
-		signed = s.conf.Store.Now().Std()
-	}
-	resp, err := s.send(ctx, a, signed, &o)
+	resp, err := s.send(traceWritten(ctx, written), a, &o)
 	if err == nil {
 		o.Status = store.Some(int64(resp.StatusCode))
-		// What follows a 101 is another protocol, on a connection that the
-		// transport has let go of: no timeout would end the reading.
+		// The body of a 101 is a connection that speaks another protocol: no
+		// timeout would end the reading.
 		if resp.StatusCode != http.StatusSwitchingProtocols {
 			_, err = io.CopyN(io.Discard, resp.Body, maxResponse)
 		}
@@ -56,7 +53,7 @@ func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) sto
 	o.Took = time.Since(start)
 	switch {
 	case err != nil:
-		o.Error = s.explain(ctx, err)
+		o.Error = s.errorText(ctx, err)
 		o.TimedOut = errors.Is(ctx.Err(), context.DeadlineExceeded)
 	case resp.StatusCode >= 200 && resp.StatusCode < 300:
 		o.Success = true
@@ -75,28 +72,34 @@ func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) sto
 	return o
 }
 
-// send signs and sends. The signature is made anew for each attempt; its time
-// is the real one also under a set clock, since the receiver's clock is; only
-// what is to be the same in every run bears the set one.
-func (s *Sender) send(ctx context.Context, a *store.Attempt, now time.Time, o *store.Outcome) (*http.Response, error) {
+// send signs the request, sends it, and sets o.Headers. Every attempt has new
+// signatures. Their time is the real one even if the store's clock was set, since
+// receivers compare it with their own clock; only deterministic fixtures use the
+// store's.
+func (s *Sender) send(ctx context.Context, a *store.Attempt, o *store.Outcome) (*http.Response, error) {
 	u, err := url.Parse(a.URL)
 	if err != nil {
 		return nil, errBadURL
 	}
-	if err := s.conf.Guard.Allowed(u); err != nil {
+	if err := s.conf.Guard.CheckScheme(u); err != nil {
 		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL, bytes.NewReader(a.Body))
 	if err != nil {
 		return nil, errBadURL
 	}
-	h := req.Header
-	if s.conf.CustomHeaders {
-		for k, v := range a.Headers {
-			h.Set(k, v)
-		}
+	now := time.Now()
+	if s.conf.Deterministic {
+		now = s.conf.Store.Now().Std()
 	}
-	custom := len(h)
+	h := req.Header
+	var custom map[string]string
+	if s.conf.CustomHeaders {
+		custom = a.Headers
+	}
+	for k, v := range custom {
+		h.Set(k, v)
+	}
 	h.Set("Content-Type", "application/json")
 	h.Set("User-Agent", s.conf.UserAgent)
 	h.Set(HeaderSignature, Sign(a.Secret, now, a.Body))
@@ -108,95 +111,23 @@ func (s *Sender) send(ctx context.Context, a *store.Attempt, now time.Time, o *s
 	if a.Bearer != "" {
 		h.Set("Authorization", "Bearer "+a.Bearer)
 	}
-	o.Headers = shown(h, custom > 0, a.Headers)
+	o.Headers = loggedHeaders(h, custom)
 	return s.client.RoundTrip(req)
 }
 
-// shown are the headers as the delivery log has them: the signatures whole,
-// everything that is secret masked.
-func shown(h http.Header, custom bool, own map[string]string) string {
+// loggedHeaders returns the headers as JSON for the delivery log. The signatures
+// are complete; the values of custom headers and the bearer token are masked.
+func loggedHeaders(h http.Header, custom map[string]string) string {
 	m := make(map[string]string, len(h))
 	for k := range h {
 		m[k] = h.Get(k)
 	}
-	if custom {
-		for k := range own {
-			m[http.CanonicalHeaderKey(k)] = masked
-		}
+	for k := range custom {
+		m[http.CanonicalHeaderKey(k)] = masked
 	}
 	if _, ok := m["Authorization"]; ok {
 		m["Authorization"] = masked
 	}
 	b, _ := json.Marshal(m)
 	return string(b)
-}
-
-var errBadURL = errors.New("the URL cannot be read")
-
-// explain says what went wrong in words for the delivery log. It takes care to
-// repeat neither the URL, which may hold secrets, nor addresses that a name
-// resolved to.
-func (s *Sender) explain(ctx context.Context, err error) string {
-	var (
-		dns     *net.DNSError
-		host    x509.HostnameError
-		unknown x509.UnknownAuthorityError
-		invalid x509.CertificateInvalidError
-		verify  *tls.CertificateVerificationError
-		record  tls.RecordHeaderError
-		op      *net.OpError
-	)
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Sprintf("no whole answer within %d ms", s.conf.Timeout.Milliseconds())
-	case errors.Is(err, errBadURL):
-		return errBadURL.Error()
-	case errors.Is(err, ErrNotPublic):
-		return ErrNotPublic.Error()
-	case errors.Is(err, ErrPlainHTTP):
-		return ErrPlainHTTP.Error()
-	case errors.As(err, &dns):
-		return "the host name does not resolve"
-	case errors.As(err, &host):
-		return "TLS: the certificate is for another host"
-	case errors.As(err, &unknown):
-		return "TLS: the certificate is from an unknown authority"
-	case errors.As(err, &invalid), errors.As(err, &verify):
-		return "TLS: the certificate is not valid"
-	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
-		return badHandshake
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return "the connection was refused"
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return wasReset
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "the connection ended in the middle of the answer"
-	case errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error"): // an alert
-		return badHandshake
-	case errors.As(err, &op):
-		return "the connection failed: " + op.Op
-	}
-	for _, known := range nameless {
-		if strings.Contains(err.Error(), known.part) {
-			return known.words
-		}
-	}
-	return "the answer is not valid HTTP"
-}
-
-const (
-	badHandshake = "TLS: the handshake failed"
-	wasReset     = "the connection was reset"
-)
-
-// nameless are the errors that have no type to be told by. Their own words may
-// not get into the log: they quote what the receiver sent, which may be the
-// bearer token that it was sent.
-var nameless = []struct{ part, words string }{
-	{"server response headers exceeded", "the answer's headers are too long"},
-	{"response header list larger", "the answer's headers are too long"},
-	{"stream error: ", wasReset},
-	{"http2: ", "the HTTP/2 connection failed"},
-	{"server closed idle connection", wasReset},
-	{"tls: ", badHandshake},
 }

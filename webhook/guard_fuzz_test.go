@@ -150,7 +150,7 @@ func accepted(t *testing.T, g *Guard, raw string) netip.Addr {
 	if u.User != nil || u.Fragment != "" || u.Host == "" || u.Opaque != "" || strings.ContainsAny(raw, " \t\r\n\\") || strings.ContainsAny(u.Host, "%@/?#") {
 		t.Errorf("%q is accepted", raw)
 	}
-	if err := g.Allowed(u); err != nil {
+	if err := g.CheckScheme(u); err != nil {
 		t.Errorf("%q may be saved, not sent: %v", raw, err)
 	}
 	host := strings.TrimSuffix(u.Hostname(), ".")

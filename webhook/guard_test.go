@@ -140,7 +140,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-func TestAllowed(t *testing.T) {
+func TestCheckScheme(t *testing.T) {
 	for _, c := range []struct {
 		g    Guard
 		url  string
@@ -158,7 +158,7 @@ func TestAllowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.g.Allowed(u); c.want != (err == nil) || err != nil && !errors.Is(err, ErrPlainHTTP) {
+		if err := c.g.CheckScheme(u); c.want != (err == nil) || err != nil && !errors.Is(err, ErrPlainHTTP) {
 			t.Errorf("%+v %s: %v", c.g, c.url, err)
 		}
 	}

@@ -10,193 +10,219 @@ import (
 	"punchcard/store"
 )
 
-// lane is one endpoint's queue at work. It lives while there is something due.
+// lane sends the deliveries of one webhook. It exists while some are due or in
+// flight, that is until their outcomes are written.
 type lane struct {
-	s       *Sender
-	webhook int64
-	bell    chan struct{} // of one: somebody knocked
-	before  chan struct{} // closed when the attempt started last has written its request
+	s        *Sender
+	webhook  int64
+	wake     chan struct{} // of capacity 1: the queue is to be read
+	previous chan struct{} // closed when the last attempt that was started has written its request
 
 	mu       sync.Mutex
-	underway map[int64]bool // events whose outcome is not yet written; true: a first attempt
-	sending  int            // of these, whose attempt is not yet over
-	after    int64          // first attempts up to this event are under way or past; -1: ask the file
-	given    int            // back: how many attempts were not made after all
-	limit    int            // of sending; grows while the endpoint is prompt
-	slow     bool
-	failing  bool // the latest attempt failed
+	inFlight map[int64]bool // by event; true for first attempts
+	sending  int            // how many of them wait for the receiver
+	after    int64          // first attempts up to this event have been started; -1: not known
+	returned int            // how many first attempts were returned to the queue
+	limit    int            // of sending; it grows while the receiver answers promptly
+	slow     bool           // the receiver answers, but not promptly
+	failing  bool           // the latest attempt failed
 }
 
 func newLane(s *Sender, webhook int64) *lane {
-	l := &lane{s: s, webhook: webhook, bell: make(chan struct{}, 1), before: make(chan struct{}), underway: map[int64]bool{}, after: -1, limit: laneStart}
-	close(l.before)
+	l := &lane{
+		s:        s,
+		webhook:  webhook,
+		wake:     make(chan struct{}, 1),
+		previous: make(chan struct{}),
+		inFlight: map[int64]bool{},
+		after:    -1,
+		limit:    laneStart,
+	}
+	close(l.previous)
 	return l
 }
 
-func (l *lane) knock() {
+// signal makes run read the queue.
+func (l *lane) signal() {
 	select {
-	case l.bell <- struct{}{}:
+	case l.wake <- struct{}{}:
 	default:
 	}
 }
 
-// run starts attempts in the order of the queue. It ends when nothing is due
-// and nothing under way.
+// run starts attempts in the order of the queue. It returns when nothing is due
+// and nothing in flight, and when the sender stops.
 func (l *lane) run() {
 	defer l.s.wg.Done()
 	for {
 		select {
 		case <-l.s.stop:
-			l.leave(true)
+			l.remove()
 			return
-		case <-l.bell:
+		case <-l.wake:
 		}
-		events, err := l.due()
+		events, err := l.nextEvents()
+		if errors.Is(err, store.ErrClosed) {
+			l.remove()
+			return
+		}
 		if err != nil {
-			if errors.Is(err, store.ErrClosed) {
-				l.leave(true)
-				return
-			}
 			l.s.conf.Log.Error("a webhook's queue cannot be read", "webhook", l.webhook, "error", err)
 			l.s.pause()
-			l.knock()
+			l.signal()
 			continue
 		}
 		for _, event := range events {
-			release, ok := l.slot()
+			release, ok := l.acquireSlot()
 			if !ok {
 				break
 			}
-			t := turn{after: l.before, written: make(chan struct{})}
-			l.before = t.written
+			t := turn{previous: l.previous, written: make(chan struct{})}
+			l.previous = t.written
 			l.s.wg.Add(1)
 			go l.attempt(event, release, &t)
 		}
-		if len(events) == 0 && l.leave(false) {
+		if len(events) == 0 && l.removeIfIdle() {
 			return
 		}
 	}
 }
 
-// due are the next deliveries, as many as the lane has room for, by their
-// events. They count as under way from here on.
-func (l *lane) due() ([]int64, error) {
-	ask := l.ask()
-	if ask.room <= 0 {
+// nextEvents returns the events of the next deliveries, as many as the lane has
+// room for, and marks them as in flight.
+func (l *lane) nextEvents() ([]int64, error) {
+	q := l.nextQuery()
+	if q.room <= 0 {
 		return nil, nil
 	}
 	var d store.Due
 	err := l.s.conf.Store.View(0, func(v *store.View) (err error) {
-		d, err = v.Due(l.webhook, ask.after, ask.skip, ask.room)
+		d, err = v.Due(l.webhook, q.after, q.skip, q.room)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return l.take(ask, d), nil
+	return l.begin(q, d), nil
 }
 
-// ask is what the queue is asked, as things stood then.
-type ask struct {
-	room  int
-	after int64
-	skip  []int64
-	given int
+// queueQuery is what the queue is asked for, and the state of the lane at that
+// time.
+type queueQuery struct {
+	room     int     // maximum number of deliveries
+	after    int64   // only first attempts of events after this one
+	skip     []int64 // not these events
+	returned int
 }
 
-// ask has no room while little would be gained: a lane at work is filled up by a
-// quarter of its limit at once, since asking costs much the same for one and for
-// many. The end of each attempt and of each writing knocks anew.
-func (l *lane) ask() ask {
+// nextQuery returns what to ask the queue for. It has no room while the lane
+// could start only a few attempts: reading many costs about as much as reading
+// one, so a busy lane waits until it can start a quarter of its limit. Each
+// attempt signals the lane when it ends and when its outcome is written.
+func (l *lane) nextQuery() queueQuery {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	room := min(l.limit-l.sending, laneTaken-len(l.underway))
-	// One that fails may be about to be switched off by what is not written yet.
-	// And a writer that is far behind is not to get more to do.
-	if l.failing || l.s.unwritten.Load() >= allTaken {
-		room = l.limit - len(l.underway)
+	room := min(l.limit-l.sending, laneMaxUnwritten-len(l.inFlight))
+	// The unwritten outcomes of a failing webhook may be about to disable it,
+	// and a writer that is far behind must not get more to do.
+	if l.failing || l.s.unwritten.Load() >= maxUnwritten {
+		room = l.limit - len(l.inFlight)
 	}
-	if len(l.underway) > 0 && room < l.limit/4 {
-		return ask{}
+	if len(l.inFlight) > 0 && room < l.limit/4 {
+		return queueQuery{}
 	}
-	return ask{room, l.after, slices.Collect(maps.Keys(l.underway)), l.given}
+	return queueQuery{room, l.after, slices.Collect(maps.Keys(l.inFlight)), l.returned}
 }
 
-// take notes the answer.
-func (l *lane) take(a ask, d store.Due) []int64 {
+// begin marks the deliveries that a query found as in flight, and returns their
+// events.
+func (l *lane) begin(q queueQuery, d store.Due) []int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.given == a.given { // else it was left out of the reading and may lie before the last
+	// An event that was returned after the query may lie before d.Last.
+	if l.returned == q.returned {
 		l.after = d.Last
 	}
 	for _, event := range d.Timed {
-		l.underway[event] = false
+		l.inFlight[event] = false
 	}
 	for _, event := range d.Fresh {
-		l.underway[event] = true
+		l.inFlight[event] = true
 	}
 	l.sending += len(d.Timed) + len(d.Fresh)
 	return append(d.Timed, d.Fresh...)
 }
 
-// through is up to where no first attempt waits once this event's is written.
-func (l *lane) through(event int64) int64 {
+// sentThrough returns the last event up to which no first attempt will be
+// pending once the outcome of the given event is written.
+func (l *lane) sentThrough(event int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	through := l.after
-	for other, first := range l.underway {
+	last := l.after
+	for other, first := range l.inFlight {
 		if first && other != event {
-			through = min(through, other-1)
+			last = min(last, other-1)
 		}
 	}
-	return through
+	return last
 }
 
-// sent makes room for another attempt while the outcome of one is written: what
-// the writer takes for that, with much else to write, is not the receiver's.
-func (l *lane) sent() {
+// answered makes room for another attempt at the receiver while the outcome of
+// one is being written.
+func (l *lane) answered() {
 	l.s.unwritten.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sending--
-	l.knock()
+	l.signal()
 }
 
-// over takes an event from those under way. One whose attempt was not made
-// will be looked for again.
-func (l *lane) over(event int64, made bool) {
+// finish removes an event from those in flight. If it has no recorded outcome,
+// it goes back to the queue.
+func (l *lane) finish(event int64, recorded bool) {
 	l.s.unwritten.Add(-1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.underway[event] && !made {
+	if l.inFlight[event] && !recorded {
 		l.after = min(l.after, event-1)
-		l.given++
+		l.returned++
 	}
-	delete(l.underway, event)
-	l.knock() // in one step with the rest, so that leave does not see the one without the other
+	delete(l.inFlight, event)
+	l.signal() // under the lock, for removeIfIdle
 }
 
-// leave ends the lane unless something is under way or somebody has knocked
-// meanwhile. A lane that is torn down leaves what is under way to itself.
-func (l *lane) leave(torn bool) bool {
+// removeIfIdle removes the lane from the sender unless something is in flight or
+// the lane was signalled, and reports whether it did.
+func (l *lane) removeIfIdle() bool {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
 	l.mu.Lock()
-	busy := len(l.underway) > 0
+	busy := len(l.inFlight) > 0
 	l.mu.Unlock()
-	if !torn && (busy || len(l.bell) > 0) {
+	if busy || len(l.wake) > 0 {
 		return false
 	}
+	l.removeLocked()
+	return true
+}
+
+// remove removes the lane from the sender, whatever is in flight.
+func (l *lane) remove() {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	l.removeLocked()
+}
+
+func (l *lane) removeLocked() {
 	delete(l.s.lanes, l.webhook)
 	if len(l.s.lanes) == 0 {
 		l.s.idle.Broadcast()
 	}
-	return true
 }
 
-// slot waits for a place to make an attempt in. A prompt place is given back
-// after a second whatever the receiver does.
-func (l *lane) slot() (release func(), ok bool) {
+// acquireSlot waits for a slot and returns what releases it; ok is false if the
+// sender stops. A prompt slot is released after promptLimit in any case.
+func (l *lane) acquireSlot() (release func(), ok bool) {
 	l.mu.Lock()
 	slots := l.s.prompt
 	if l.slow {
@@ -212,7 +238,7 @@ func (l *lane) slot() (release func(), ok bool) {
 	if slots == l.s.slow {
 		return free, true
 	}
-	late := time.AfterFunc(promptly, func() {
+	late := time.AfterFunc(promptLimit, func() {
 		l.mu.Lock()
 		l.slow, l.limit = true, min(l.limit, laneSlow)
 		l.mu.Unlock()
@@ -221,75 +247,15 @@ func (l *lane) slot() (release func(), ok bool) {
 	return func() { late.Stop(); free() }, true
 }
 
-// turn puts the attempts of a lane in order: each writes its request when the
-// one before it has written its own. None waits for another's answer.
-type turn struct {
-	after   <-chan struct{}
-	written chan struct{}
-	once    sync.Once
-}
-
-func (t *turn) done() { t.once.Do(func() { close(t.written) }) }
-
-// attempt sends one delivery and writes down what came of it.
-func (l *lane) attempt(event int64, release func(), t *turn) {
-	made := false
-	sent := sync.OnceFunc(l.sent)
-	defer l.s.wg.Done()
-	defer func() { l.over(event, made) }()
-	defer sent()
-	defer t.done()
-	// The turn comes first: until then the one before may be connecting, for
-	// seconds, and what is sent is to be what the file says when it is sent.
-	<-t.after
-	select {
-	case <-l.s.stop: // meanwhile; it has not begun
-		release()
-		return
-	default:
-	}
-	var a store.Attempt
-	var ok bool
-	err := l.s.conf.Store.View(0, func(v *store.View) (err error) {
-		a, ok, err = v.Attempt(l.webhook, event)
-		return err
-	})
-	if err != nil || !ok {
-		release()
-		if err != nil && !errors.Is(err, store.ErrClosed) {
-			l.s.conf.Log.Error("a delivery cannot be read", "webhook", l.webhook, "error", err)
-			l.s.pause()
-		}
-		return
-	}
-	o := l.s.post(l.s.ctx, &a, t.done)
-	release()
-	if l.s.ctx.Err() != nil {
-		return // broken off by Stop: not the receiver's fault
-	}
-	l.learn(o)
-	if l.s.conf.Deterministic {
-		o.Took = 0
-		if o.TimedOut {
-			o.Took = l.s.conf.Timeout
-		}
-	}
-	o.Through = l.through(event)
-	sent()
-	if made = l.s.record(&o); made && l.s.conf.Observe != nil {
-		l.s.conf.Observe(&a, o)
-	}
-}
-
-// learn fits the lane's width to how its endpoint behaves.
-func (l *lane) learn(o store.Outcome) {
+// adapt adapts the lane's limit and speed class to an outcome.
+func (l *lane) adapt(o store.Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch l.failing = !o.Success; {
 	case !o.Success:
 		l.limit = max(l.limit/2, 1)
-	case o.Took < promptly:
-		l.slow, l.limit = false, min(l.limit+1, laneMost)
+	case o.Took < promptLimit:
+		l.slow, l.limit = false, min(l.limit+1, laneMax)
 	default:
 		l.slow, l.limit = true, min(l.limit+1, laneSlow)
 	}

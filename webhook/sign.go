@@ -10,33 +10,33 @@ import (
 	"time"
 )
 
-// The headers that prove a delivery. Every attempt is signed anew, so that a
-// receiver may hold the timestamp against its clock.
+// The headers with the signatures. Every attempt has new signatures, so that
+// receivers can compare their time with the clock.
 const (
 	HeaderSignature = "X-Service-Signature" // [Sign]
 
-	// Standard Webhooks.
+	// The headers of Standard Webhooks.
 	HeaderID                = "webhook-id" // the event_id
 	HeaderTimestamp         = "webhook-timestamp"
 	HeaderStandardSignature = "webhook-signature" // [SignStandard]
 )
 
-// secretPrefix begins every signing secret; base64 of the key follows.
+// secretPrefix is the beginning of every signing secret; the key follows in base64.
 const secretPrefix = "whsec_"
 
-// Sign returns the value of X-Service-Signature, t=<unix seconds>,v1=<hex>.
-// The key is the whole secret string and the digest is in lower case, with no
-// space after the comma: that is what Stripe's verifiers read.
+// Sign returns the value of X-Service-Signature, t=<unix seconds>,v1=<hex>. The
+// key is the whole secret. The digits are in lower case and no space follows the
+// comma, as Stripe's verifiers require.
 func Sign(secret string, at time.Time, body []byte) string {
 	t := strconv.FormatInt(at.Unix(), 10)
 	sum := digest([]byte(secret), t+".", body)
 	return "t=" + t + ",v1=" + hex.EncodeToString(sum)
 }
 
-// SignStandard returns the value of webhook-signature for the delivery with
-// this webhook-id and the webhook-timestamp of the same instant. The key is
-// what the secret's base64 stands for. A secret that is no base64 has no such
-// signature, and the result is empty: leave the header out.
+// SignStandard returns the value of webhook-signature for a delivery with the
+// given webhook-id and a webhook-timestamp of the given time. The key is the
+// secret's decoded base64. If the secret is not base64 the result is empty, and
+// the header must be left out.
 func SignStandard(secret, id string, at time.Time, body []byte) string {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
 	if err != nil || len(key) == 0 {
@@ -46,6 +46,7 @@ func SignStandard(secret, id string, at time.Time, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(sum)
 }
 
+// digest returns the HMAC-SHA256 of head and body.
 func digest(key []byte, head string, body []byte) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(head))

@@ -21,7 +21,7 @@ import (
 	"punchcard/store"
 )
 
-// Security is what keeps others from reading along.
+// Security says how a connection is encrypted.
 type Security int
 
 // The kinds of security.
@@ -32,7 +32,7 @@ const (
 	Unencrypted                 // none
 )
 
-// Server is a mail server that takes messages for others.
+// Server is a mail server that relays messages.
 type Server struct {
 	Host     string
 	Port     int
@@ -40,83 +40,125 @@ type Server struct {
 	User     string // empty: without authentication
 	Password string
 	RootCAs  *x509.CertPool // nil: the system's
-	// Dial connects; nil: by TCP.
+	// Dial makes the connection; nil means by TCP.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// How long a server is waited for.
+// Time limits for the server.
 const (
-	connectTime = time.Minute      // up to being ready to take messages, TLS and authentication included
-	answerTime  = 10 * time.Minute // for each answer: as long as taking a message may last (RFC 5321, 4.5.3.2.6)
+	connectTime = time.Minute      // to connect, including TLS and authentication
+	answerTime  = 10 * time.Minute // of each answer: what RFC 5321, section 4.5.3.2.6, allows for accepting a message
 	quitTime    = 5 * time.Second
 )
 
-// connection is one to a server that has let us in.
+// connection is an authenticated connection to a server.
 type connection struct {
 	client *smtp.Client
 	smtp   *protocol.Client
-	raw    *timed
-	cut    func() bool // takes back that the end of the sender cuts it
+	raw    *timedConn
+	// detach undoes that the end of connect's context closes the connection.
+	detach func() bool
 }
 
-// timed is a connection on which each reading and writing has its time.
-type timed struct {
+// timedConn is a connection with a time limit for each read and write.
+type timedConn struct {
 	net.Conn
 	limit time.Duration
 }
 
-func (c *timed) Read(b []byte) (int, error) {
+func (c *timedConn) Read(b []byte) (int, error) {
 	if err := c.Conn.SetReadDeadline(time.Now().Add(c.limit)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(b)
 }
 
-func (c *timed) Write(b []byte) (int, error) {
+func (c *timedConn) Write(b []byte) (int, error) {
 	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.limit)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(b)
 }
 
-// SetDeadline is for the library, which would set one for all of a message's
-// commands together.
-func (c *timed) SetDeadline(time.Time) error { return nil }
+// SetDeadline does nothing. The SMTP library calls it to set one deadline for all
+// commands of a message.
+func (c *timedConn) SetDeadline(time.Time) error { return nil }
 
-// connect reaches the server and is let in. The connection is cut when ctx ends.
-func (s *Server) connect(ctx context.Context) (k *connection, err error) {
-	k = &connection{}
+// connect connects to the server and authenticates. The end of ctx closes the
+// connection.
+func (s *Server) connect(ctx context.Context) (c *connection, err error) {
+	c = &connection{}
 	defer func() {
 		if p := recover(); p != nil {
-			if k.raw != nil {
-				k.raw.Close()
+			if c.raw != nil {
+				c.raw.Close()
 			}
-			k, err = nil, panicked(p)
+			c, err = nil, panicError(p)
 		}
 	}()
-	conf := &tls.Config{ServerName: s.Host, MinVersion: tls.VersionTLS12, RootCAs: s.RootCAs}
+	dialCtx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	detach := func() bool { return true }
+	options := append(s.options(), smtp.WithDialContextFunc(func(_ context.Context, network, _ string) (net.Conn, error) {
+		raw, err := s.dial(dialCtx, network)
+		if err != nil {
+			return nil, err
+		}
+		c.raw = raw
+		detach = context.AfterFunc(dialCtx, func() { raw.Close() })
+		if s.Security != ImplicitTLS {
+			return raw, nil
+		}
+		t := tls.Client(raw, s.tlsConfig())
+		return t, t.HandshakeContext(dialCtx)
+	}))
+	if c.client, err = smtp.NewClient(s.Host, options...); err != nil {
+		return nil, err
+	}
+	c.smtp, err = c.client.DialToSMTPClientWithContext(dialCtx)
+	if !detach() && err == nil {
+		err = context.DeadlineExceeded // the connection was closed just now
+	}
+	if err != nil {
+		if c.raw != nil {
+			c.raw.Close() // the library does not
+		}
+		if errors.Is(dialCtx.Err(), context.DeadlineExceeded) {
+			err = fmt.Errorf("not ready within %v: %w", connectTime, context.DeadlineExceeded)
+		}
+		return nil, err
+	}
+	c.detach = context.AfterFunc(ctx, func() { c.raw.Close() })
+	return c, nil
+}
+
+// dial connects to the server. The address that the SMTP library would use lacks
+// the brackets of IPv6.
+func (s *Server) dial(ctx context.Context, network string) (*timedConn, error) {
 	dial := s.Dial
 	if dial == nil {
 		dial = (&net.Dialer{}).DialContext
 	}
-	within, cancel := context.WithTimeout(ctx, connectTime)
-	defer cancel()
-	late := func() bool { return true }
-	options := []smtp.Option{smtp.WithPort(s.Port), smtp.WithTimeout(connectTime), smtp.WithTLSConfig(conf), smtp.WithoutNoop(), smtp.WithoutRset(),
-		smtp.WithDialContextFunc(func(_ context.Context, network, _ string) (net.Conn, error) {
-			// The library's own address lacks the brackets of IPv6.
-			c, err := dial(within, network, net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
-			if err != nil {
-				return nil, err
-			}
-			k.raw = &timed{c, answerTime}
-			late = context.AfterFunc(within, func() { c.Close() })
-			if s.Security != ImplicitTLS {
-				return k.raw, nil
-			}
-			t := tls.Client(k.raw, conf)
-			return t, t.HandshakeContext(within)
-		})}
+	c, err := dial(ctx, network, net.JoinHostPort(s.Host, strconv.Itoa(s.Port)))
+	if err != nil {
+		return nil, err
+	}
+	return &timedConn{c, answerTime}, nil
+}
+
+func (s *Server) tlsConfig() *tls.Config {
+	return &tls.Config{ServerName: s.Host, MinVersion: tls.VersionTLS12, RootCAs: s.RootCAs}
+}
+
+// options returns the settings of the SMTP library.
+func (s *Server) options() []smtp.Option {
+	options := []smtp.Option{
+		smtp.WithPort(s.Port),
+		smtp.WithTimeout(connectTime),
+		smtp.WithTLSConfig(s.tlsConfig()),
+		smtp.WithoutNoop(),
+		smtp.WithoutRset(),
+	}
 	switch s.Security {
 	case ImplicitTLS:
 		options = append(options, smtp.WithSSL())
@@ -131,95 +173,84 @@ func (s *Server) connect(ctx context.Context) (k *connection, err error) {
 		options = append(options, smtp.WithUsername(s.User), smtp.WithPassword(s.Password),
 			smtp.WithOpportunisticSMTPAuth(smtp.SMTPAuthSCRAMSHA256, smtp.SMTPAuthPlain, smtp.SMTPAuthLogin, smtp.SMTPAuthCramMD5))
 	}
-	if k.client, err = smtp.NewClient(s.Host, options...); err != nil {
-		return nil, err
-	}
-	k.smtp, err = k.client.DialToSMTPClientWithContext(within)
-	if !late() && err == nil {
-		err = context.DeadlineExceeded // cut just now
-	}
-	if err != nil {
-		if k.raw != nil {
-			k.raw.Close() // the library leaves it open
-		}
-		if errors.Is(within.Err(), context.DeadlineExceeded) {
-			err = fmt.Errorf("not ready within %v: %w", connectTime, context.DeadlineExceeded)
-		}
-		return nil, err
-	}
-	k.cut = context.AfterFunc(ctx, func() { k.raw.Close() })
-	return k, nil
+	return options
 }
 
-// leave takes leave of the server, which has nothing in hand of ours.
-func (k *connection) leave() {
-	k.raw.limit = quitTime
-	k.smtp.Quit() // it may be gone already
-	k.drop()
+// quit ends the SMTP session and closes the connection.
+func (c *connection) quit() {
+	c.raw.limit = quitTime
+	c.smtp.Quit() // an error does not matter
+	c.close()
 }
 
-// drop ends the connection wherever it stands.
-func (k *connection) drop() {
-	k.cut()
-	k.raw.Close()
+// close closes the connection.
+func (c *connection) close() {
+	c.detach()
+	c.raw.Close()
 }
 
-// verdict is what became of sending a message.
-type verdict int
+// attempt is the outcome of sending a message once.
+type attempt struct {
+	result   result
+	code     int   // SMTP code of the refusal; 0: none
+	reusable bool  // the connection can be used for another message
+	panic    error // where the library panicked; nil: it did not
+}
+
+// result classifies the outcome of an attempt.
+type result int
 
 const (
-	sent     verdict = iota // the server has taken it on
-	refused                 // it never will
-	later                   // not now
-	unusable                // the server would take no message of anybody's
-	broken                  // the connection failed before the server had the message
-	unsure                  // no telling: it failed when the server had been given the message
-	stale                   // not begun: the connection had ended before, or ends now
+	accepted      result = iota // the server has accepted the message
+	refused                     // the server refuses the message for good
+	deferred                    // the server refuses the message for now
+	serverRefuses               // the server would accept no message from this sender
+	broken                      // the connection failed before the server had the message
+	unsure                      // the connection failed after the server had the message
+	stale                       // the connection had been closed before, or is being closed, by the server
 )
 
-// send sends one message. code is that of the server's refusal, 0 without one;
-// whole tells that the connection can be used for another message. failed is
-// that the library panicked: where, not with what, which may be of the message.
-func (k *connection) send(m *store.QueuedMail, from *mail.Address) (v verdict, code int, whole bool, failed error) {
+// send sends one message.
+func (c *connection) send(m *store.QueuedMail, from *mail.Address) (a attempt) {
 	defer func() {
 		if p := recover(); p != nil {
-			v, code, whole, failed = unsure, 0, false, panicked(p)
+			a = attempt{result: unsure, panic: panicError(p)}
 		}
 	}()
-	k.smtp.SkipSMTPUTF8(ascii(m.To))
+	c.smtp.SkipSMTPUTF8(isASCII(m.To))
 	msg := message(m, from)
-	err := k.client.SendWithSMTPClient(k.smtp, msg)
+	err := c.client.SendWithSMTPClient(c.smtp, msg)
 	if msg.IsDelivered() {
-		return sent, 0, true, nil
+		return attempt{result: accepted, reusable: true}
 	}
 	var e *smtp.SendError
 	if !errors.As(err, &e) {
-		return broken, 0, false, nil
+		return attempt{result: broken}
 	}
-	code = e.ErrorCode()
+	code := e.ErrorCode()
 	begun := e.Reason != smtp.ErrSMTPMailFrom && e.Reason != smtp.ErrConnCheck
 	switch {
 	case !begun && (code == 0 || code == 421):
-		return stale, code, false, nil
+		return attempt{result: stale, code: code}
 	case code == 0 && e.Reason == smtp.ErrSMTPDataClose:
-		return unsure, 0, false, nil
+		return attempt{result: unsure}
 	case code == 0:
-		return broken, 0, false, nil
-	case code == 421, !begun: // it is closing; it does not like the sender
-		return unusable, code, false, nil
-	case code == 530, code == 534, code == 535, code == 538: // authentication is wanted (RFC 4954)
-		return unusable, code, false, nil
-	case code >= 500:
-		v = refused
-	default:
-		v = later
+		return attempt{result: broken}
+	case code == 421, !begun: // the server is closing, or it refuses the sender's address
+		return attempt{result: serverRefuses, code: code}
+	case code == 530, code == 534, code == 535, code == 538: // it requires authentication (RFC 4954)
+		return attempt{result: serverRefuses, code: code}
 	}
-	return v, code, k.smtp.Reset() == nil, nil
+	a = attempt{result: deferred, code: code, reusable: c.smtp.Reset() == nil}
+	if code >= 500 {
+		a.result = refused
+	}
+	return a
 }
 
-// panicked tells where the library panicked, called by what. What it panicked
-// with may be of a message, and is left out.
-func panicked(p any) error {
+// panicError returns an error with the stack of a panic of the library. It omits
+// the value of the panic, which may contain parts of a message.
+func panicError(p any) error {
 	callers := make([]uintptr, 20)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)])
 	text := fmt.Sprintf("panic (%T)", p)
@@ -232,16 +263,17 @@ func panicked(p any) error {
 	return errors.New(text)
 }
 
-// fault is what went wrong, without the words of the server, which may hold an
-// address; passing tells that time may heal it.
-func fault(err error) (text string, passing bool) {
+// connectError returns the text of an error of connect, without the text of the
+// server, which may contain an address. temporary reports whether a later attempt
+// may succeed.
+func connectError(err error) (text string, temporary bool) {
 	var answer *textproto.Error
-	var strange textproto.ProtocolError
+	var protocol textproto.ProtocolError
 	var network net.Error
 	switch {
 	case errors.As(err, &answer):
 		return fmt.Sprintf("the server answered %03d", answer.Code), answer.Code/100 == 4
-	case errors.As(err, &strange):
+	case errors.As(err, &protocol):
 		return "the server does not speak SMTP", false
 	case errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
 		return err.Error(), true

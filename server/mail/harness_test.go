@@ -22,65 +22,65 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a store, a mail server and a sender between them, in a bubble whose
-// time passes when nobody has anything to do.
-type rig struct {
+// fixture is a store, a mail server and a sender between them, in a synctest
+// bubble.
+type fixture struct {
 	t       *testing.T
 	ctx     context.Context
 	store   *store.Store
 	shop    store.Access
 	program string
 	srv     *mailtest.Server
-	wire    *wire
+	net     *pipeNet
 	conf    Config
 	sender  *Sender
-	log     *lines
+	log     *logBuffer
 
 	mu       sync.Mutex
 	outcomes []string
 }
 
-// lines is a log that may be read meanwhile.
-type lines struct {
+// logBuffer is a log that may be read while it is written.
+type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (l *lines) Write(p []byte) (int, error) {
+func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-func (l *lines) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
 }
 
-// wire joins dialler and listener by pipes, which wait as a bubble understands
-// it.
-type wire struct {
+// pipeNet is a listener and its dialler, connected by pipes, since the time of a
+// bubble does not pass while a goroutine waits for a real connection.
+type pipeNet struct {
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
 
 	mu    sync.Mutex
 	down  bool
-	panic string // what the sender's end panics at, if it is to write it
+	panic string // writing this text makes the connection panic; empty: nothing does
 	dials []time.Time
-	addr  string // that was dialled last
-	open  int    // ends that the sender holds
+	addr  string // address that was dialled last
+	open  int    // number of connections that the sender has not closed
 }
 
-// end is the sender's end of a pipe.
-type end struct {
+// clientConn is the sender's end of a pipe.
+type clientConn struct {
 	net.Conn
 	once sync.Once
-	w    *wire
+	w    *pipeNet
 }
 
-func (e *end) Close() error {
+func (e *clientConn) Close() error {
 	e.once.Do(func() {
 		e.w.mu.Lock()
 		defer e.w.mu.Unlock()
@@ -89,7 +89,7 @@ func (e *end) Close() error {
 	return e.Conn.Close()
 }
 
-func (e *end) Write(b []byte) (int, error) {
+func (e *clientConn) Write(b []byte) (int, error) {
 	e.w.mu.Lock()
 	at := e.w.panic
 	e.w.mu.Unlock()
@@ -99,7 +99,7 @@ func (e *end) Write(b []byte) (int, error) {
 	return e.Conn.Write(b)
 }
 
-func (w *wire) Accept() (net.Conn, error) {
+func (w *pipeNet) Accept() (net.Conn, error) {
 	select {
 	case c := <-w.conns:
 		return c, nil
@@ -108,10 +108,10 @@ func (w *wire) Accept() (net.Conn, error) {
 	}
 }
 
-func (w *wire) Close() error   { w.once.Do(func() { close(w.closed) }); return nil }
-func (w *wire) Addr() net.Addr { return &net.TCPAddr{} }
+func (w *pipeNet) Close() error   { w.once.Do(func() { close(w.closed) }); return nil }
+func (w *pipeNet) Addr() net.Addr { return &net.TCPAddr{} }
 
-func (w *wire) dial(_ context.Context, _, addr string) (net.Conn, error) {
+func (w *pipeNet) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.addr = addr
@@ -122,10 +122,10 @@ func (w *wire) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	near, far := net.Pipe()
 	w.conns <- far
 	w.open++
-	return &end{Conn: near, w: w}, nil
+	return &clientConn{Conn: near, w: w}, nil
 }
 
-func (w *wire) set(down bool) {
+func (w *pipeNet) set(down bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.down = down
@@ -133,133 +133,135 @@ func (w *wire) set(down bool) {
 
 const password = "sesame-opens"
 
-// run tests in a bubble. prepare, if set, sees the rig before anything runs.
-func run(t *testing.T, prepare func(r *rig), test func(r *rig)) {
+// run runs a test in a bubble. prepare, if not nil, is called before anything is
+// started.
+func run(t *testing.T, prepare func(f *fixture), test func(f *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{t: t, ctx: t.Context(), srv: &mailtest.Server{Got: make(chan mailtest.Message, 1000)}, log: &lines{},
-			wire: &wire{conns: make(chan net.Conn, 100), closed: make(chan struct{})}}
-		r.conf = Config{From: &mail.Address{Name: "Caffè Lux", Address: "cards@example.com"},
-			Server: Server{Host: "mail.example.com", Port: 587, Security: Unencrypted, Dial: r.wire.dial}}
+		f := &fixture{t: t, ctx: t.Context(), srv: &mailtest.Server{Got: make(chan mailtest.Message, 1000)}, log: &logBuffer{},
+			net: &pipeNet{conns: make(chan net.Conn, 100), closed: make(chan struct{})}}
+		f.conf = Config{From: &mail.Address{Name: "Caffè Lux", Address: "cards@example.com"},
+			Server: Server{Host: "mail.example.com", Port: 587, Security: Unencrypted, Dial: f.net.dial}}
 		if prepare != nil {
-			prepare(r)
+			prepare(f)
 		}
 		var err error
-		if r.store, err = store.Open(filepath.Join(t.TempDir(), "cards.db"), store.Options{QueueMail: true, PublicURL: "https://cards.example.com"}); err != nil {
+		if f.store, err = store.Open(filepath.Join(t.TempDir(), "cards.db"), store.Options{QueueMail: true, PublicURL: "https://cards.example.com"}); err != nil {
 			t.Fatal(err)
 		}
-		r.write(func(tx *store.Tx) (err error) {
-			if r.shop.Shop, _, err = tx.CreateShop(store.ShopFields{}); err != nil {
+		f.write(func(tx *store.Tx) (err error) {
+			if f.shop.Shop, _, err = tx.CreateShop(store.ShopFields{}); err != nil {
 				return err
 			}
-			p, err := tx.CreateProgram(r.shop, store.ProgramFields{Type: store.Given("standard"), Name: store.Given("Coffee"), TotalStamps: store.Given(int64(10)), IconKey: store.Given("cup")})
+			p, err := tx.CreateProgram(f.shop, store.ProgramFields{Type: store.Given("standard"), Name: store.Given("Coffee"), TotalStamps: store.Given(int64(10)), IconKey: store.Given("cup")})
 			if err != nil {
 				return err
 			}
-			r.program = p.ID
-			_, err = tx.ProgramAction(r.shop, p.ID, store.Publish)
+			f.program = p.ID
+			_, err = tx.ProgramAction(f.shop, p.ID, store.Publish)
 			return err
 		})
-		r.srv.Serve(r.wire)
-		r.begin()
-		test(r)
-		r.end()
-		if r.wire.mu.Lock(); r.wire.open != 0 {
-			t.Errorf("%d connections are open", r.wire.open)
+		f.srv.Serve(f.net)
+		f.startSender()
+		test(f)
+		f.stopSender()
+		if f.net.mu.Lock(); f.net.open != 0 {
+			t.Errorf("%d connections are open", f.net.open)
 		}
-		r.wire.mu.Unlock()
-		r.srv.Close()
-		if found, err := r.store.Check(); err != nil || len(found) > 0 {
+		f.net.mu.Unlock()
+		f.srv.Close()
+		if found, err := f.store.Check(); err != nil || len(found) > 0 {
 			t.Errorf("check: %q, %v", found, err)
 		}
-		if err := r.store.Close(); err != nil {
+		if err := f.store.Close(); err != nil {
 			t.Error(err)
 		}
-		r.quiet()
+		f.checkLog()
 	})
 }
 
-func (r *rig) begin() {
-	conf := r.conf
-	conf.Store, conf.Log = r.store, slog.New(slog.NewJSONHandler(r.log, nil))
+// startSender starts a sender.
+func (f *fixture) startSender() {
+	conf := f.conf
+	conf.Store, conf.Log = f.store, slog.New(slog.NewJSONHandler(f.log, nil))
 	conf.Observe = func(o string) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.outcomes = append(r.outcomes, o)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.outcomes = append(f.outcomes, o)
 	}
-	r.sender = New(conf)
-	if err := r.sender.Start(); err != nil {
-		r.t.Fatal(err)
-	}
-}
-
-// end stops the sender, once.
-func (r *rig) end() {
-	if r.sender != nil {
-		r.sender.Stop(r.ctx)
-		r.sender = nil
+	f.sender = New(conf)
+	if err := f.sender.Start(); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
-func (r *rig) write(do func(*store.Tx) error) {
-	r.t.Helper()
-	if err := r.store.Write(r.ctx, store.Write{Actor: store.Actor{Type: "system"}, Do: do}); err != nil {
-		r.t.Fatal(err)
+// stopSender stops the sender if it runs.
+func (f *fixture) stopSender() {
+	if f.sender != nil {
+		f.sender.Stop(f.ctx)
+		f.sender = nil
 	}
 }
 
-// issue makes a card and has its link mailed.
-func (r *rig) issue(to string) (card store.IssuedCard) {
-	r.srv.Sync()
-	defer r.srv.Sync()
-	r.t.Helper()
-	r.write(func(tx *store.Tx) (err error) {
-		card, err = tx.IssueCard(r.shop, r.program, store.CardFields{HolderName: store.Given("Grace Hopper"), HolderEmail: store.Given(to), SendEmail: store.Given(true)}, store.SourceAPI)
+func (f *fixture) write(do func(*store.Tx) error) {
+	f.t.Helper()
+	if err := f.store.Write(f.ctx, store.Write{Actor: store.Actor{Type: "system"}, Do: do}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// issue issues a card whose link is mailed to an address.
+func (f *fixture) issue(to string) (card store.IssuedCard) {
+	f.srv.Sync()
+	defer f.srv.Sync()
+	f.t.Helper()
+	f.write(func(tx *store.Tx) (err error) {
+		card, err = tx.IssueCard(f.shop, f.program, store.CardFields{HolderName: store.Given("Grace Hopper"), HolderEmail: store.Given(to), SendEmail: store.Given(true)}, store.SourceAPI)
 		return err
 	})
 	return card
 }
 
-// got is the next message that the server took. Time passes until then.
-func (r *rig) got() mailtest.Message {
-	r.srv.Sync()
-	defer r.srv.Sync()
-	r.t.Helper()
+// nextMessage waits for the next message that the server accepts.
+func (f *fixture) nextMessage() mailtest.Message {
+	f.srv.Sync()
+	defer f.srv.Sync()
+	f.t.Helper()
 	select {
-	case m := <-r.srv.Got:
+	case m := <-f.srv.Got:
 		synctest.Wait()
 		return m
 	case <-time.After(60 * 24 * time.Hour):
-		r.t.Fatalf("no mail came:\n%s", r.log)
+		f.t.Fatalf("no mail came:\n%s", f.log)
 	}
 	panic("not reached")
 }
 
-func (r *rig) queued() (n int64) {
-	r.srv.Sync()
-	defer r.srv.Sync()
-	r.t.Helper()
+func (f *fixture) queued() (n int64) {
+	f.srv.Sync()
+	defer f.srv.Sync()
+	f.t.Helper()
 	synctest.Wait()
-	if err := r.store.View(0, func(v *store.View) (err error) {
+	if err := f.store.View(0, func(v *store.View) (err error) {
 		n, err = v.Mails(1000)
 		return err
 	}); err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return n
 }
 
-// audited are the details of a card's mail_refused rows in the audit log.
-func (r *rig) audited(card string) (details []string) {
-	r.srv.Sync()
-	defer r.srv.Sync()
-	r.t.Helper()
+// audited returns the details of a card's mail_refused rows in the audit log.
+func (f *fixture) audited(card string) (details []string) {
+	f.srv.Sync()
+	defer f.srv.Sync()
+	f.t.Helper()
 	var log store.Page[store.AuditRow]
-	if err := r.store.View(0, func(v *store.View) (err error) {
-		log, err = v.AuditLog(r.shop.Shop, store.PageQuery{})
+	if err := f.store.View(0, func(v *store.View) (err error) {
+		log, err = v.AuditLog(f.shop.Shop, store.PageQuery{})
 		return err
 	}); err != nil {
-		r.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	for _, row := range log.Data {
 		if row.Action == "card.mail_refused" && row.TargetID == card && row.ActorType == "system" {
@@ -269,26 +271,26 @@ func (r *rig) audited(card string) (details []string) {
 	return details
 }
 
-// told are the outcomes since the last call.
-func (r *rig) told() string {
-	r.srv.Sync()
-	defer r.srv.Sync()
+// takeOutcomes returns the observed outcomes since the last call.
+func (f *fixture) takeOutcomes() string {
+	f.srv.Sync()
+	defer f.srv.Sync()
 	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := strings.Join(r.outcomes, " ")
-	r.outcomes = nil
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := strings.Join(f.outcomes, " ")
+	f.outcomes = nil
 	return s
 }
 
-// quiet holds the log to name nobody and no secret.
-func (r *rig) quiet() {
+// checkLog checks that the log contains no personal data and no secret.
+func (f *fixture) checkLog() {
 	for _, secret := range []string{"@", "Grace", "Hopper", password, "/i/", "Coffee"} {
-		if strings.Contains(r.log.String(), secret) {
-			r.t.Errorf("the log holds %q:\n%s", secret, r.log)
+		if strings.Contains(f.log.String(), secret) {
+			f.t.Errorf("the log holds %q:\n%s", secret, f.log)
 		}
 	}
 }
 
-// near tells whether a pause is what it should be, or up to a tenth more.
+// near reports whether a wait is as long as wanted, or up to a tenth longer.
 func near(got, want time.Duration) bool { return got >= want && got <= want+want/10+time.Millisecond }

@@ -17,10 +17,10 @@ import (
 )
 
 func TestSent(t *testing.T) {
-	run(t, nil, func(r *rig) {
-		card := r.issue("ada@example.com")
+	run(t, nil, func(f *fixture) {
+		card := f.issue("ada@example.com")
 		at := time.Now()
-		m := r.got()
+		m := f.nextMessage()
 		if m.From != "cards@example.com" || m.To != "ada@example.com" || m.UTF8 {
 			t.Errorf("sent from %s to %s, SMTPUTF8 %t", m.From, m.To, m.UTF8)
 		}
@@ -29,7 +29,7 @@ func TestSent(t *testing.T) {
 		if body != want {
 			t.Errorf("the text is %q, want %q", body, want)
 		}
-		if from, err := h.AddressList("From"); err != nil || len(from) != 1 || *from[0] != *r.conf.From {
+		if from, err := h.AddressList("From"); err != nil || len(from) != 1 || *from[0] != *f.conf.From {
 			t.Errorf("From is %v, %v", from, err)
 		}
 		if to, err := h.AddressList("To"); err != nil || len(to) != 1 || to[0].Address != "ada@example.com" || to[0].Name != "" {
@@ -41,80 +41,82 @@ func TestSent(t *testing.T) {
 		if h.Get("Auto-Submitted") != "auto-generated" || h.Get("Subject") != "Your card: Coffee" || !strings.HasSuffix(h.Get("Message-Id"), "@example.com>") {
 			t.Errorf("the header is %v", h)
 		}
-		if n, told := r.queued(), r.told(); n != 0 || told != Sent {
-			t.Errorf("%d are queued, told %q", n, told)
+		if n, outcomes := f.queued(), f.takeOutcomes(); n != 0 || outcomes != Sent {
+			t.Errorf("%d are queued, told %q", n, outcomes)
 		}
 	})
 }
 
-// What waits together goes over one connection, which is left once there has
-// been nothing for a while.
+// TestOneConnection checks that queued messages use one connection, which is
+// closed after idleTime.
 func TestOneConnection(t *testing.T) {
-	run(t, nil, func(r *rig) {
-		r.end()
+	run(t, nil, func(f *fixture) {
+		f.stopSender()
 		for range 5 {
-			r.issue("ada@example.com")
+			f.issue("ada@example.com")
 		}
-		r.begin()
+		f.startSender()
 		for range 5 {
-			r.got()
+			f.nextMessage()
 		}
 		time.Sleep(idleTime / 2)
-		r.issue("ada@example.com")
-		if m := r.got(); m.Conn != 1 {
+		f.issue("ada@example.com")
+		if m := f.nextMessage(); m.Conn != 1 {
 			t.Errorf("the sixth came over connection %d", m.Conn)
 		}
 		time.Sleep(idleTime + time.Second)
-		r.issue("ada@example.com")
-		if m := r.got(); m.Conn != 2 {
+		f.issue("ada@example.com")
+		if m := f.nextMessage(); m.Conn != 2 {
 			t.Errorf("the seventh came over connection %d", m.Conn)
 		}
 	})
 }
 
-// A connection that the server ended meanwhile costs no attempt.
+// TestStaleConnection checks that a connection that the server has closed costs no
+// attempt.
 func TestStaleConnection(t *testing.T) {
-	run(t, nil, func(r *rig) {
-		r.issue("ada@example.com")
-		r.got()
-		r.srv.Close()
-		next := &wire{conns: r.wire.conns, closed: make(chan struct{})}
-		r.srv = &mailtest.Server{Got: r.srv.Got}
-		r.srv.Serve(next)
-		r.issue("ada@example.com")
-		r.got()
-		if told := r.told(); told != Sent+" "+Sent || r.log.String() != "" {
-			t.Errorf("told %q, logged %s", told, r.log)
+	run(t, nil, func(f *fixture) {
+		f.issue("ada@example.com")
+		f.nextMessage()
+		f.srv.Close()
+		next := &pipeNet{conns: f.net.conns, closed: make(chan struct{})}
+		f.srv = &mailtest.Server{Got: f.srv.Got}
+		f.srv.Serve(next)
+		f.issue("ada@example.com")
+		f.nextMessage()
+		if outcomes := f.takeOutcomes(); outcomes != Sent+" "+Sent || f.log.String() != "" {
+			t.Errorf("told %q, logged %s", outcomes, f.log)
 		}
 	})
 }
 
-// So does one that the server ends with its last word.
+// TestClosingConnection checks the same for a connection that the server closes
+// with a 421.
 func TestClosingConnection(t *testing.T) {
-	run(t, func(r *rig) {
+	run(t, func(f *fixture) {
 		mails := 0
-		r.srv.Mail = func(string) error {
+		f.srv.Mail = func(string) error {
 			if mails++; mails == 2 {
 				return mailtest.Refusal(421, "you were silent for too long")
 			}
 			return nil
 		}
-	}, func(r *rig) {
-		r.issue("ada@example.com")
-		r.got()
-		r.issue("ada@example.com")
-		if m := r.got(); m.Conn != 2 || r.told() != Sent+" "+Sent || r.log.String() != "" {
-			t.Errorf("came %+v, logged %s", m, r.log)
+	}, func(f *fixture) {
+		f.issue("ada@example.com")
+		f.nextMessage()
+		f.issue("ada@example.com")
+		if m := f.nextMessage(); m.Conn != 2 || f.takeOutcomes() != Sent+" "+Sent || f.log.String() != "" {
+			t.Errorf("came %+v, logged %s", m, f.log)
 		}
 	})
 }
 
-// A message that the server wants later is tried after a minute, two, four; the
-// others go meanwhile. Each time it is the same message.
+// TestTemporary checks that a deferred message is tried again after 1, 2 and 4
+// minutes, and that others are sent in between.
 func TestTemporary(t *testing.T) {
 	var asked []time.Time
-	run(t, func(r *rig) {
-		r.srv.Data = func(m *mailtest.Message) error {
+	run(t, func(f *fixture) {
+		f.srv.Data = func(m *mailtest.Message) error {
 			if m.To != "slow@example.com" {
 				return nil
 			}
@@ -127,30 +129,30 @@ func TestTemporary(t *testing.T) {
 			}
 			return nil
 		}
-	}, func(r *rig) {
-		r.issue("slow@example.com")
-		r.issue("ada@example.com")
-		if m := r.got(); m.To != "ada@example.com" {
-			t.Errorf("first came that to %s", m.To)
+	}, func(f *fixture) {
+		f.issue("slow@example.com")
+		f.issue("ada@example.com")
+		if m := f.nextMessage(); m.To != "ada@example.com" {
+			t.Errorf("the first message is to %s", m.To)
 		}
-		r.got()
+		f.nextMessage()
 		for i, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
 			if wait := asked[i+1].Sub(asked[i]); !near(wait, want) {
 				t.Errorf("pause %d is %v, want %v", i, wait, want)
 			}
 		}
-		if told := r.told(); told != "failed sent failed failed sent" || r.queued() != 0 {
-			t.Errorf("told %q, %d queued", told, r.queued())
+		if outcomes := f.takeOutcomes(); outcomes != "failed sent failed failed sent" || f.queued() != 0 {
+			t.Errorf("told %q, %d queued", outcomes, f.queued())
 		}
-		if n := strings.Count(r.log.String(), `"code":45`); n != 3 {
-			t.Errorf("%d failures are logged:\n%s", n, r.log)
+		if n := strings.Count(f.log.String(), `"code":45`); n != 3 {
+			t.Errorf("%d failures are logged:\n%s", n, f.log)
 		}
 	})
 }
 
 func TestRefused(t *testing.T) {
 	for code, at := range map[int]string{550: "RCPT", 554: "DATA"} {
-		run(t, func(r *rig) {
+		run(t, func(f *fixture) {
 			refuse := func(to string) error {
 				if to == "nobody@example.com" {
 					return mailtest.Refusal(code, "nobody@example.com: no such user")
@@ -158,62 +160,63 @@ func TestRefused(t *testing.T) {
 				return nil
 			}
 			if at == "RCPT" {
-				r.srv.Rcpt = refuse
+				f.srv.Rcpt = refuse
 			} else {
-				r.srv.Data = func(m *mailtest.Message) error { return refuse(m.To) }
+				f.srv.Data = func(m *mailtest.Message) error { return refuse(m.To) }
 			}
-		}, func(r *rig) {
-			r.issue("ada@example.com")
-			r.got()
-			card := r.issue("nobody@example.com")
-			r.issue("ada@example.com")
-			r.got()
-			if told := r.told(); told != "sent refused sent" || r.queued() != 0 || r.srv.Conns() != 1 {
-				t.Errorf("%s: told %q, %d queued, %d connections", at, told, r.queued(), r.srv.Conns())
+		}, func(f *fixture) {
+			f.issue("ada@example.com")
+			f.nextMessage()
+			card := f.issue("nobody@example.com")
+			f.issue("ada@example.com")
+			f.nextMessage()
+			if outcomes := f.takeOutcomes(); outcomes != "sent refused sent" || f.queued() != 0 || f.srv.Conns() != 1 {
+				t.Errorf("%s: told %q, %d queued, %d connections", at, outcomes, f.queued(), f.srv.Conns())
 			}
-			if !strings.Contains(r.log.String(), card.ID) {
-				t.Errorf("the log does not name the card:\n%s", r.log)
+			if !strings.Contains(f.log.String(), card.ID) {
+				t.Errorf("the log does not name the card:\n%s", f.log)
 			}
-			if got, want := r.audited(card.ID), fmt.Sprintf(`{"smtp_code":%d}`, code); len(got) != 1 || got[0] != want {
+			if got, want := f.audited(card.ID), fmt.Sprintf(`{"smtp_code":%d}`, code); len(got) != 1 || got[0] != want {
 				t.Errorf("the audit log has %q, want %s", got, want)
 			}
 		})
 	}
 }
 
-// While the server cannot be reached, it is tried once for all that waits, ever
-// more seldom; no message loses anything by it.
+// TestServerDown checks that an unreachable server is tried with increasing waits,
+// and that this counts as an attempt of no message.
 func TestServerDown(t *testing.T) {
-	run(t, func(r *rig) { r.wire.down = true }, func(r *rig) {
+	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
 		for range 3 {
-			r.issue("ada@example.com")
+			f.issue("ada@example.com")
 		}
 		time.Sleep(26 * time.Hour)
-		r.wire.set(false)
+		f.net.set(false)
 		for range 3 {
-			r.got()
+			f.nextMessage()
 		}
 		var n int
 		want := serverWait
-		for i := 1; i < len(r.wire.dials)-1; i++ {
-			if wait := r.wire.dials[i].Sub(r.wire.dials[i-1]); !near(wait, want) {
+		for i := 1; i < len(f.net.dials)-1; i++ {
+			if wait := f.net.dials[i].Sub(f.net.dials[i-1]); !near(wait, want) {
 				t.Errorf("pause %d is %v, want %v", i, wait, want)
 			}
-			want = min(2*want, serverMost)
+			want = min(2*want, maxServerWait)
 			n++
 		}
 		if n < 26*5 || n > 26*6+12 {
 			t.Errorf("%d pauses in a day", n)
 		}
-		if r.queued() != 0 || strings.Contains(r.log.String(), "put off") || strings.Contains(r.log.String(), `"ERROR"`) {
-			t.Errorf("%d queued; the log:\n%.2000s", r.queued(), r.log)
+		if f.queued() != 0 || strings.Contains(f.log.String(), "put off") || strings.Contains(f.log.String(), `"ERROR"`) {
+			t.Errorf("%d queued; the log:\n%.2000s", f.queued(), f.log)
 		}
 	})
 }
 
-// A server that will not have us is no fault of the messages.
-func TestServerRefusesUs(t *testing.T) {
-	for name, spoil := range map[string]func(s *mailtest.Server) (heal func()){
+// TestServerRefusesSender checks that no message is given up when the server
+// refuses the sender.
+func TestServerRefusesSender(t *testing.T) {
+	for name, misconfigure := range map[string]func(s *mailtest.Server) (repair func()){
 		"authentication": func(s *mailtest.Server) func() {
 			s.Password = "another"
 			return func() { s.Password = password }
@@ -229,24 +232,24 @@ func TestServerRefusesUs(t *testing.T) {
 			return func() { answer = nil }
 		},
 	} {
-		var heal func()
-		run(t, func(r *rig) {
-			// Only to this machine a password may go unencrypted.
-			r.conf.Server.Host, r.conf.Server.User, r.conf.Server.Password, r.srv.Password = "localhost", "cards", password, password
-			heal = spoil(r.srv)
-		}, func(r *rig) {
-			r.issue("ada@example.com")
-			r.issue("eve@example.com")
+		var repair func()
+		run(t, func(f *fixture) {
+			// A password is sent unencrypted only to the same machine.
+			f.conf.Server.Host, f.conf.Server.User, f.conf.Server.Password, f.srv.Password = "localhost", "cards", password, password
+			repair = misconfigure(f.srv)
+		}, func(f *fixture) {
+			f.issue("ada@example.com")
+			f.issue("eve@example.com")
 			time.Sleep(48 * time.Hour)
-			if told := r.told(); r.queued() != 2 || strings.ReplaceAll(told, "failed ", "") != "failed" || strings.Count(told, " ") > 48*6+12 {
-				t.Errorf("%s: %d queued, told %.60q…", name, r.queued(), told)
+			if outcomes := f.takeOutcomes(); f.queued() != 2 || strings.ReplaceAll(outcomes, "failed ", "") != "failed" || strings.Count(outcomes, " ") > 48*6+12 {
+				t.Errorf("%s: %d queued, told %.60q…", name, f.queued(), outcomes)
 			}
-			if strings.Contains(r.log.String(), `"ERROR"`) != (name != "closing") || strings.Contains(r.log.String(), "put off") {
-				t.Errorf("%s: the log\n%.1000s", name, r.log)
+			if strings.Contains(f.log.String(), `"ERROR"`) != (name != "closing") || strings.Contains(f.log.String(), "put off") {
+				t.Errorf("%s: the log\n%.1000s", name, f.log)
 			}
 			synctest.Wait()
-			heal()
-			first, second := r.got(), r.got()
+			repair()
+			first, second := f.nextMessage(), f.nextMessage()
 			if to := []string{first.To, second.To}; !slices.Contains(to, "ada@example.com") || !slices.Contains(to, "eve@example.com") || first.User != "cards" {
 				t.Errorf("%s: then came mail to %v, from the user %q", name, to, first.User)
 			}
@@ -254,8 +257,8 @@ func TestServerRefusesUs(t *testing.T) {
 	}
 }
 
-// Without STARTTLS, or with a certificate that nobody vouches for, nothing is
-// said to another machine.
+// TestNoTLS checks that nothing is sent to another machine without STARTTLS, or if
+// its certificate is not trusted.
 func TestNoTLS(t *testing.T) {
 	made := httptest.NewUnstartedServer(nil)
 	made.StartTLS()
@@ -282,141 +285,144 @@ func TestNoTLS(t *testing.T) {
 		"TLS to plain SMTP": {ImplicitTLS, nil, "example.com", trusted, false},
 	} {
 		asked = false
-		run(t, func(r *rig) {
-			r.conf.Server.Security, r.srv.TLS, r.conf.Server.Host, r.conf.Server.RootCAs = c.security, c.server, c.host, c.roots
+		run(t, func(f *fixture) {
+			f.conf.Server.Security, f.srv.TLS, f.conf.Server.Host, f.conf.Server.RootCAs = c.security, c.server, c.host, c.roots
 			if name != "nobody asks who" {
-				r.conf.Server.User, r.conf.Server.Password, r.srv.Password = "cards", password, password
+				f.conf.Server.User, f.conf.Server.Password, f.srv.Password = "cards", password, password
 			}
-			r.srv.Mail = func(string) error { asked = true; return nil }
-		}, func(r *rig) {
-			r.issue("ada@example.com")
+			f.srv.Mail = func(string) error { asked = true; return nil }
+		}, func(f *fixture) {
+			f.issue("ada@example.com")
 			if c.sent {
-				if m := r.got(); m.User != "cards" || m.TLS != (c.server != nil) {
+				if m := f.nextMessage(); m.User != "cards" || m.TLS != (c.server != nil) {
 					t.Errorf("%s: came %+v", name, m)
 				}
 				return
 			}
 			time.Sleep(10 * time.Minute)
-			if r.queued() != 1 || asked || !strings.Contains(r.log.String(), "cannot be used") {
-				t.Errorf("%s: %d queued, the server was asked %t; the log:\n%s", name, r.queued(), asked, r.log)
+			if f.queued() != 1 || asked || !strings.Contains(f.log.String(), "cannot be used") {
+				t.Errorf("%s: %d queued, the server was asked %t; the log:\n%s", name, f.queued(), asked, f.log)
 			}
 		})
 	}
 }
 
-// A server that stops answering is given up in time. Whether it took the
-// message nobody knows: it gets the same once more.
+// TestServerHangs checks that a server that stops answering is given up in time.
+// It may have accepted the message, and gets the same message again.
 func TestServerHangs(t *testing.T) {
 	hang := make(chan struct{})
 	var ids []string
 	var at []time.Time
-	run(t, func(r *rig) {
-		r.srv.Data = func(m *mailtest.Message) error {
+	run(t, func(f *fixture) {
+		f.srv.Data = func(m *mailtest.Message) error {
 			h, _ := m.Parsed(t)
 			ids, at = append(ids, h.Get("Message-Id")), append(at, time.Now())
 			if len(ids) == 1 {
-				r.srv.Sync()
+				f.srv.Sync()
 				<-hang
 			}
 			return nil
 		}
 		hang = make(chan struct{})
-	}, func(r *rig) {
-		r.issue("ada@example.com")
+	}, func(f *fixture) {
+		f.issue("ada@example.com")
 		time.Sleep(answerTime + 2*messageWait)
 		close(hang)
-		r.got()
-		r.got()
+		f.nextMessage()
+		f.nextMessage()
 		if len(ids) != 2 || ids[0] != ids[1] || !near(at[1].Sub(at[0])-answerTime, messageWait) {
 			t.Errorf("sent as %v at %v", ids, at)
 		}
-		if told := r.told(); told != "failed sent" || r.queued() != 0 {
-			t.Errorf("told %q, %d queued", told, r.queued())
+		if outcomes := f.takeOutcomes(); outcomes != "failed sent" || f.queued() != 0 {
+			t.Errorf("told %q, %d queued", outcomes, f.queued())
 		}
 	})
 }
 
-// A server that accepts and says nothing is given up, too.
+// TestServerIsSilent checks the same for a server that accepts connections and
+// says nothing.
 func TestServerIsSilent(t *testing.T) {
-	run(t, func(r *rig) {
+	run(t, func(f *fixture) {
 		hello := 0
-		r.srv.Hello = func() error {
+		f.srv.Hello = func() error {
 			if hello++; hello == 1 {
-				r.srv.Sync()
+				f.srv.Sync()
 				time.Sleep(time.Hour)
 			}
 			return nil
 		}
-	}, func(r *rig) {
-		r.issue("ada@example.com")
-		r.got()
-		if wait := r.wire.dials[1].Sub(r.wire.dials[0]); !near(wait-connectTime, serverWait) {
+	}, func(f *fixture) {
+		f.issue("ada@example.com")
+		f.nextMessage()
+		if wait := f.net.dials[1].Sub(f.net.dials[0]); !near(wait-connectTime, serverWait) {
 			t.Errorf("tried again after %v", wait)
 		}
 		time.Sleep(time.Hour)
 	})
 }
 
-// Stop waits for the message under way as long as it may, and not longer.
+// TestStop checks that Stop waits for the current message, but no longer than its
+// context lasts.
 func TestStop(t *testing.T) {
 	for patience, done := range map[time.Duration]bool{10 * time.Second: false, time.Minute: true} {
-		run(t, func(r *rig) {
-			r.srv.Data = func(*mailtest.Message) error { time.Sleep(30 * time.Second); return nil }
-		}, func(r *rig) {
-			r.issue("ada@example.com")
-			r.issue("eve@example.com")
+		run(t, func(f *fixture) {
+			f.srv.Data = func(*mailtest.Message) error { time.Sleep(30 * time.Second); return nil }
+		}, func(f *fixture) {
+			f.issue("ada@example.com")
+			f.issue("eve@example.com")
 			synctest.Wait()
 			begun := time.Now()
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
-			r.sender.Stop(ctx)
-			r.sender = nil
+			f.sender.Stop(ctx)
+			f.sender = nil
 			took, want := time.Since(begun), min(patience, 30*time.Second)
-			if left := r.queued(); took != want || left != map[bool]int64{true: 1, false: 2}[done] {
+			if left := f.queued(); took != want || left != map[bool]int64{true: 1, false: 2}[done] {
 				t.Errorf("with %v: it took %v and left %d", patience, took, left)
 			}
-			if strings.Contains(r.log.String(), "put off") {
-				t.Errorf("the log:\n%s", r.log)
+			if strings.Contains(f.log.String(), "put off") {
+				t.Errorf("the log:\n%s", f.log)
 			}
 			time.Sleep(time.Minute)
 		})
 	}
 }
 
-// What became useless while it waited is not sent; what is locked waits on.
+// TestUseless checks that a message is dropped if its card was erased or expired
+// while it waited, and held while the card is locked.
 func TestUseless(t *testing.T) {
-	run(t, func(r *rig) { r.wire.down = true }, func(r *rig) {
-		gone, locked, late := r.issue("gone@example.com"), r.issue("locked@example.com"), r.issue("late@example.com")
+	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
+		erased, locked, expired := f.issue("erased@example.com"), f.issue("locked@example.com"), f.issue("expired@example.com")
 		synctest.Wait()
-		r.write(func(tx *store.Tx) error { return tx.EraseCard(r.shop.Shop, gone.ID) })
-		r.write(func(tx *store.Tx) error { _, err := tx.SetCardLocked(r.shop.Shop, locked.ID, true); return err })
-		r.write(func(tx *store.Tx) error {
-			_, err := tx.UpdateCard(r.shop, late.ID, store.CardPatch{ExpiresAt: store.Given(store.TimeOf(time.Now().Add(time.Hour)))})
+		f.write(func(tx *store.Tx) error { return tx.EraseCard(f.shop.Shop, erased.ID) })
+		f.write(func(tx *store.Tx) error { _, err := tx.SetCardLocked(f.shop.Shop, locked.ID, true); return err })
+		f.write(func(tx *store.Tx) error {
+			_, err := tx.UpdateCard(f.shop, expired.ID, store.CardPatch{ExpiresAt: store.Given(store.TimeOf(time.Now().Add(time.Hour)))})
 			return err
 		})
 		time.Sleep(2 * time.Hour)
-		r.wire.set(false)
+		f.net.set(false)
 		time.Sleep(4 * time.Hour)
-		if n := len(r.srv.All()); n != 0 || r.queued() != 1 {
-			t.Errorf("%d sent, %d queued:\n%s", n, r.queued(), r.log)
+		if n := len(f.srv.All()); n != 0 || f.queued() != 1 {
+			t.Errorf("%d sent, %d queued:\n%s", n, f.queued(), f.log)
 		}
-		r.write(func(tx *store.Tx) error { _, err := tx.SetCardLocked(r.shop.Shop, locked.ID, false); return err })
-		if m := r.got(); m.To != "locked@example.com" || r.queued() != 0 {
-			t.Errorf("then came that to %s", m.To)
+		f.write(func(tx *store.Tx) error { _, err := tx.SetCardLocked(f.shop.Shop, locked.ID, false); return err })
+		if m := f.nextMessage(); m.To != "locked@example.com" || f.queued() != 0 {
+			t.Errorf("then the message to %s", m.To)
 		}
 	})
 }
 
-// The sender goes on where the one before it was.
+// TestRestart checks that a new sender sends what the one before it left.
 func TestRestart(t *testing.T) {
-	run(t, func(r *rig) { r.wire.down = true }, func(r *rig) {
-		r.issue("ada@example.com")
+	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
+		f.issue("ada@example.com")
 		time.Sleep(24 * time.Hour)
-		r.end()
-		r.wire.set(false)
-		r.begin()
+		f.stopSender()
+		f.net.set(false)
+		f.startSender()
 		begun := time.Now()
-		r.got()
+		f.nextMessage()
 		if wait := time.Since(begun); wait != 0 {
 			t.Errorf("sent after %v", wait)
 		}

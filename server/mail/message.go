@@ -14,8 +14,8 @@ import (
 	"punchcard/store"
 )
 
-// message builds what is sent. The same row of the queue always gives the same
-// message, with the same id, so that who gets it twice can tell.
+// message returns the message for a row of the queue. It is the same for each
+// attempt, with the same message id, so that duplicates can be recognised.
 func message(m *store.QueuedMail, from *mail.Address) *smtp.Msg {
 	msg := smtp.NewMsg(smtp.WithNoDefaultUserAgent())
 	msg.FromMailAddress(from)
@@ -23,20 +23,21 @@ func message(m *store.QueuedMail, from *mail.Address) *smtp.Msg {
 	msg.Subject(oneLine(mailtext.Subject(m.Mail)))
 	msg.SetDateWithValue(m.At.Std().Truncate(time.Second))
 	msg.SetMessageIDWithValue(messageID(m.Token, from))
-	// No vacation notice is to come back (RFC 3834).
+	// This prevents vacation notices in reply (RFC 3834).
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	msg.SetBodyString(smtp.TypeTextPlain, mailtext.Text(m.Mail))
 	return msg
 }
 
-// messageID is unlike any other's since the token is, and tells nothing of it.
+// messageID returns an id that is unique, since the token of the card's link is,
+// and does not reveal the token.
 func messageID(token string, from *mail.Address) string {
 	sum := sha256.Sum256([]byte("message-id\x00" + token))
 	return hex.EncodeToString(sum[:16]) + from.Address[strings.LastIndexByte(from.Address, '@'):]
 }
 
-// oneLine makes text fit for a header: one line, in which nothing looks like an
-// encoded word (RFC 2047) that a reader would decode to something else.
+// oneLine returns text as one line for a header, without anything that looks like
+// an encoded word (RFC 2047), which mail programs would decode.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
@@ -47,8 +48,8 @@ func oneLine(s string) string {
 	return strings.ReplaceAll(s, "=?", "= ?")
 }
 
-// ascii tells whether an address needs no SMTPUTF8, which many servers in
-// between lack.
-func ascii(s string) bool {
+// isASCII reports whether s is ASCII. Such an address does not need SMTPUTF8,
+// which many servers lack.
+func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }

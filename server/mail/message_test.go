@@ -15,12 +15,12 @@ import (
 
 var from = &mail.Address{Name: "Caffè, \"Lux\"", Address: "cards@example.com"}
 
-// headers are what a message may have, and nothing else.
+// headers are the headers of every message.
 var headers = []string{"Auto-Submitted", "Content-Transfer-Encoding", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Subject", "To"}
 
 // holds checks that the message has these headers once each, a subject that
 // reads as given, and the text.
-func holds(t *testing.T, m *store.QueuedMail, subject string) {
+func checkMessage(t *testing.T, m *store.QueuedMail, subject string) {
 	t.Helper()
 	var b bytes.Buffer
 	if _, err := message(m, from).WriteTo(&b); err != nil {
@@ -67,16 +67,16 @@ func TestHostileNames(t *testing.T) {
 		strings.Repeat("☕", 200):          strings.Repeat("☕", 200),
 		strings.Repeat("x", 200):          strings.Repeat("x", 200),
 	} {
-		holds(t, &store.QueuedMail{Token: "token", Mail: store.Mail{To: "ada@example.com", Program: name, Link: "https://cards.example.com/i/token", At: 1}}, "Your card: "+reads)
+		checkMessage(t, &store.QueuedMail{Token: "token", Mail: store.Mail{To: "ada@example.com", Program: name, Link: "https://cards.example.com/i/token", At: 1}}, "Your card: "+reads)
 	}
 }
 
 func TestAddresses(t *testing.T) {
 	for _, to := range []string{"a@b.example", "o'neil+tag@example.com", "zoë@example.com", "ζωή@παράδειγμα.example", strings.Repeat("x", 64) + "@" + strings.Repeat("y.", 90) + "example"} {
-		holds(t, &store.QueuedMail{Token: "token", Mail: store.Mail{To: to, Program: "Tea", Link: "https://cards.example.com/i/token"}}, "Your card: Tea")
-		run(t, nil, func(r *rig) {
-			r.issue(to)
-			if m := r.got(); m.To != to || m.UTF8 == ascii(to) {
+		checkMessage(t, &store.QueuedMail{Token: "token", Mail: store.Mail{To: to, Program: "Tea", Link: "https://cards.example.com/i/token"}}, "Your card: Tea")
+		run(t, nil, func(f *fixture) {
+			f.issue(to)
+			if m := f.nextMessage(); m.To != to || m.UTF8 == isASCII(to) {
 				t.Errorf("%s: sent to %s, SMTPUTF8 %t", to, m.To, m.UTF8)
 			}
 		})

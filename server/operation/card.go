@@ -7,14 +7,14 @@ import (
 	"punchcard/store"
 )
 
-// IssuedCard is the answer of whatever makes an install link.
+// IssuedCard is the answer of operations that create an install link.
 type IssuedCard struct {
 	store.IssuedCard
 	InstallQRSVG string `json:"install_qr_svg" doc:"SVG markup of a QR code for install_url."`
 }
 
-// withQRCode completes an issued card with the picture of its install URL, which
-// is drawn for each answer and never stored.
+// withQRCode adds the QR code of the install URL to an operation's answer. It is
+// drawn for each answer and never stored.
 func withQRCode(op *kernel.Operation) *kernel.Operation {
 	return kernel.Complete(op, func(c store.IssuedCard) (IssuedCard, error) {
 		svg, err := qr.SVG(c.InstallURL)
@@ -23,11 +23,16 @@ func withQRCode(op *kernel.Operation) *kernel.Operation {
 }
 
 // IssueCard issues a card of a published program.
-var IssueCard = withQRCode(kernel.Write(kernel.Operation{ID: "issueCard", Group: "Cards", Title: "Issue a card", Callers: manages("cards:write"), Codes: codes(store.NotFound, store.Conflict, store.Unprocessable),
-	Doc: "The program must be published and not suspended, the shop below its max_cards. An external_ref has at most one live card (invited, active, locked) per program: conflict otherwise. The card is `invited` until it is installed or presented. A restricted key may issue where the program's scope is all locations or meets its own; else 403."},
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CardFields) (store.IssuedCard, error) {
-		return tx.IssueCard(c.Access, c.Param("id"), f, store.SourceAPI)
-	}))
+var IssueCard = withQRCode(kernel.Write(kernel.Operation{
+	ID:      "issueCard",
+	Group:   "Cards",
+	Title:   "Issue a card",
+	Doc:     "The program must be published and not suspended, the shop below its max_cards. An external_ref has at most one live card (invited, active, locked) per program: conflict otherwise. The card is `invited` until it is installed or presented. A restricted key may issue where the program's scope is all locations or meets its own; else 403.",
+	Callers: manages("cards:write"),
+	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
+}, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CardFields) (store.IssuedCard, error) {
+	return tx.IssueCard(c.Access, c.Param("id"), f, store.SourceAPI)
+}))
 
 // CardsQuery is the query of ListCards.
 type CardsQuery struct {
@@ -36,47 +41,76 @@ type CardsQuery struct {
 }
 
 // ListCards lists the cards of the shop.
-var ListCards = kernel.Read(kernel.Operation{ID: "listCards", Group: "Cards", Title: "List cards", Callers: reads("cards:read"),
-	Doc: "Newest first. A page may be shorter than limit, even empty, while next_cursor is not null: the server visits a bounded number of rows."},
-	func(v *store.View, c *kernel.Call, q CardsQuery) (store.Page[store.Card], error) {
-		return v.Cards(c.Access, q.CardFilter, q.PageQuery)
-	})
+var ListCards = kernel.Read(kernel.Operation{
+	ID:      "listCards",
+	Group:   "Cards",
+	Title:   "List cards",
+	Doc:     "Newest first. A page may be shorter than limit, even empty, while next_cursor is not null: the server visits a bounded number of rows.",
+	Callers: reads("cards:read"),
+}, func(v *store.View, c *kernel.Call, q CardsQuery) (store.Page[store.Card], error) {
+	return v.Cards(c.Access, q.CardFilter, q.PageQuery)
+})
 
 // GetCard returns one card.
-var GetCard = kernel.Read(kernel.Operation{ID: "getCard", Group: "Cards", Title: "Read a card", Callers: reads("cards:read"), Codes: codes(store.NotFound)},
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.CardDetail, error) {
-		return v.Card(c.Access, c.Param("id"))
-	})
+var GetCard = kernel.Read(kernel.Operation{
+	ID:      "getCard",
+	Group:   "Cards",
+	Title:   "Read a card",
+	Callers: reads("cards:read"),
+	Codes:   []store.Code{store.NotFound},
+}, func(v *store.View, c *kernel.Call, _ struct{}) (store.CardDetail, error) {
+	return v.Card(c.Access, c.Param("id"))
+})
 
 // UpdateCard changes a card's holder, reference or expiry.
-var UpdateCard = kernel.Write(kernel.Operation{ID: "updateCard", Group: "Cards", Title: "Update a card", Callers: manages("cards:write"), Codes: codes(store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable),
-	Doc: "Null clears a field. An installed card's holder fields and expiry are frozen (card_locked), its external_ref is not. An expired card comes back with a future or null expires_at."},
-	wire.Patch, func(tx *store.Tx, c *kernel.Call, f store.CardPatch) (store.CardDetail, error) {
-		return tx.UpdateCard(c.Access, c.Param("id"), f)
-	})
+var UpdateCard = kernel.Write(kernel.Operation{
+	ID:      "updateCard",
+	Group:   "Cards",
+	Title:   "Update a card",
+	Doc:     "Null clears a field. An installed card's holder fields and expiry are frozen (card_locked), its external_ref is not. An expired card comes back with a future or null expires_at.",
+	Callers: manages("cards:write"),
+	Codes:   []store.Code{store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable},
+}, wire.Patch, func(tx *store.Tx, c *kernel.Call, f store.CardPatch) (store.CardDetail, error) {
+	return tx.UpdateCard(c.Access, c.Param("id"), f)
+})
 
 // ReissueCard gives a card a new code and a new install link.
-var ReissueCard = withQRCode(kernel.Write(kernel.Operation{ID: "reissueCard", Group: "Cards", Title: "Reissue a card", Callers: manages("cards:write"), Codes: codes(store.NotFound, store.Conflict, store.Unprocessable),
-	Doc: "Same id, ledger, stamps and balance; the old QR code and install links die and the status becomes `invited`."},
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.ReissueFields) (store.IssuedCard, error) {
-		return tx.ReissueCard(c.Access, c.Param("id"), f)
-	}))
+var ReissueCard = withQRCode(kernel.Write(kernel.Operation{
+	ID:      "reissueCard",
+	Group:   "Cards",
+	Title:   "Reissue a card",
+	Doc:     "Same id, ledger, stamps and balance; the old QR code and install links die and the status becomes `invited`.",
+	Callers: manages("cards:write"),
+	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
+}, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.ReissueFields) (store.IssuedCard, error) {
+	return tx.ReissueCard(c.Access, c.Param("id"), f)
+}))
 
-// CreateInstallLink gives a card that is not installed a new link.
-var CreateInstallLink = withQRCode(kernel.Write(kernel.Operation{ID: "createInstallLink", Group: "Cards", Title: "Make a new install link", Callers: manages("cards:write"), Codes: codes(store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable),
-	Doc: "For a card that is not installed (else card_locked). The earlier link ends."},
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.LinkFields) (store.IssuedCard, error) {
-		return tx.NewInstallLink(c.Access, c.Param("id"), f)
-	}))
+// CreateInstallLink replaces the install link of a card that is not installed.
+var CreateInstallLink = withQRCode(kernel.Write(kernel.Operation{
+	ID:      "createInstallLink",
+	Group:   "Cards",
+	Title:   "Make a new install link",
+	Doc:     "For a card that is not installed (else card_locked). The earlier link ends.",
+	Callers: manages("cards:write"),
+	Codes:   []store.Code{store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable},
+}, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.LinkFields) (store.IssuedCard, error) {
+	return tx.NewInstallLink(c.Access, c.Param("id"), f)
+}))
 
-// EnrollCard issues a card as web enrolment does.
-var EnrollCard = withQRCode(kernel.Write(kernel.Operation{ID: "enrollCard", Group: "Cards", Title: "Enrol a holder", Callers: kernel.Callers{Person: kernel.Operator}, Codes: codes(store.NotFound, store.Conflict, store.Unprocessable)},
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CardFields) (store.IssuedCard, error) {
-		return tx.IssueCard(c.Access, c.Param("id"), f, store.SourceWebEnrollment)
-	}))
+// EnrollCard issues a card by web enrolment.
+var EnrollCard = withQRCode(kernel.Write(kernel.Operation{
+	ID:      "enrollCard",
+	Group:   "Cards",
+	Title:   "Enrol a holder",
+	Callers: operators,
+	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
+}, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CardFields) (store.IssuedCard, error) {
+	return tx.IssueCard(c.Access, c.Param("id"), f, store.SourceWebEnrollment)
+}))
 
-// The actions on a card that only people take. Each acts on the whole chain of
-// cards that overflowed from one another.
+// The actions on a card that only persons may take. Each applies to the whole chain
+// of cards that overflowed from one another.
 var (
 	LockCard = cardAction("lockCard", "Lock a card", func(tx *store.Tx, shop int64, id string) (store.CardDetail, error) {
 		return tx.SetCardLocked(shop, id, true)
@@ -90,9 +124,15 @@ var (
 	})
 )
 
+// cardAction returns the operation of an action on a card.
 func cardAction[O any](id, title string, act func(*store.Tx, int64, string) (O, error)) *kernel.Operation {
-	return kernel.Write(kernel.Operation{ID: id, Group: "Cards", Title: title, Callers: kernel.Callers{Person: kernel.Manager}, Codes: codes(store.NotFound, store.Conflict)},
-		wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (O, error) {
-			return act(tx, c.Access.Shop, c.Param("id"))
-		})
+	return kernel.Write(kernel.Operation{
+		ID:      id,
+		Group:   "Cards",
+		Title:   title,
+		Callers: managers,
+		Codes:   []store.Code{store.NotFound, store.Conflict},
+	}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (O, error) {
+		return act(tx, c.Access.Shop, c.Param("id"))
+	})
 }

@@ -6,36 +6,49 @@ import (
 	"punchcard/store"
 )
 
-var managers = kernel.Callers{Person: kernel.Manager}
-
 // DeviceFields are the fields of CreateDevice.
 type DeviceFields struct {
 	LocationID store.Opt[string] `json:"location_id" req:"true" max:"255" doc:"The location that the device stands at."`
 	Name       store.Opt[string] `json:"name" min:"1" max:"200" doc:"Default: Till."`
 }
 
-// CreatedDevice is a device with its token, which is shown once.
+// CreatedDevice is a new device with its token, which is shown only once.
 type CreatedDevice struct {
 	store.Device
 	Token string `json:"token"`
 }
 
-// CreateDevice creates a till's device token.
-var CreateDevice = kernel.Write(kernel.Operation{ID: "createDevice", Group: "Devices", Title: "Create a device", Callers: managers, Codes: codes(store.NotFound)},
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f DeviceFields) (d CreatedDevice, err error) {
-		d.Device, d.Token, err = tx.CreateDevice(c.Access.Shop, f.LocationID.V, f.Name.Or("Till"), "")
-		return d, err
-	})
+// CreateDevice creates a device with a token.
+var CreateDevice = kernel.Write(kernel.Operation{
+	ID:      "createDevice",
+	Group:   "Devices",
+	Title:   "Create a device",
+	Callers: managers,
+	Codes:   []store.Code{store.NotFound},
+}, wire.Create, func(tx *store.Tx, c *kernel.Call, f DeviceFields) (d CreatedDevice, err error) {
+	d.Device, d.Token, err = tx.CreateDevice(c.Access.Shop, f.LocationID.V, f.Name.Or("Till"), "")
+	return d, err
+})
 
-// ListDevices lists the devices of the shop, newest first, the revoked ones too.
-var ListDevices = kernel.Read(kernel.Operation{ID: "listDevices", Group: "Devices", Title: "List the devices", Callers: managers},
-	func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Device], error) {
-		devices, err := v.Devices(c.Access.Shop)
-		return List[store.Device]{devices}, err
-	})
+// ListDevices lists all devices of the shop, newest first, including the revoked
+// ones.
+var ListDevices = kernel.Read(kernel.Operation{
+	ID:      "listDevices",
+	Group:   "Devices",
+	Title:   "List the devices",
+	Callers: managers,
+}, func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Device], error) {
+	devices, err := v.Devices(c.Access.Shop)
+	return List[store.Device]{devices}, err
+})
 
 // RevokeDevice ends a device's token.
-var RevokeDevice = kernel.Write(kernel.Operation{ID: "revokeDevice", Group: "Devices", Title: "Revoke a device", Callers: managers, Codes: codes(store.NotFound)},
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Device, error) {
-		return tx.RevokeDevice(c.Access.Shop, c.Param("id"))
-	})
+var RevokeDevice = kernel.Write(kernel.Operation{
+	ID:      "revokeDevice",
+	Group:   "Devices",
+	Title:   "Revoke a device",
+	Callers: managers,
+	Codes:   []store.Code{store.NotFound},
+}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Device, error) {
+	return tx.RevokeDevice(c.Access.Shop, c.Param("id"))
+})

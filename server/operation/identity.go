@@ -31,7 +31,7 @@ type Entitlements struct {
 	GrantExpiresAt   store.Null[store.Time] `json:"grant_expires_at"`
 }
 
-// EntitlementSource tells where an entitlement comes from.
+// EntitlementSource says whether an entitlement comes from an add-on or a grant.
 type EntitlementSource struct {
 	APIAccess store.Null[string] `json:"api_access" enum:"addon,grant"`
 }
@@ -44,17 +44,22 @@ type MeKey struct {
 }
 
 // GetMe describes the key that calls it.
-var GetMe = kernel.Read(kernel.Operation{ID: "getMe", Group: "Identity", Title: "Inspect the key", Callers: kernel.Callers{APIKey: kernel.AnyKey}, WithoutLocations: true,
-	Doc: "The key's own scopes and location restriction: the way to diagnose a 403. Needs no scope."},
-	func(v *store.View, c *kernel.Call, _ struct{}) (me Me, err error) {
-		sh, locations, err := v.OwnShop(c.Access)
-		if err != nil {
-			return me, err
-		}
-		source := c.Key.APIAccess(c.Now())
-		return Me{
-			Shop:         MeShop{sh.ID, sh.APIAddon, sh.IncludedLocations, locations, sh.MaxLocations, sh.MaxCards},
-			Entitlements: Entitlements{source.Valid, source.Valid, c.Key.MCPAccess, EntitlementSource{source}, c.Key.GrantExpiresAt},
-			APIKey:       MeKey{c.Key.KeyID, c.Key.Scopes, c.Key.LocationIDs},
-		}, nil
-	})
+var GetMe = kernel.Read(kernel.Operation{
+	ID:               "getMe",
+	Group:            "Identity",
+	Title:            "Inspect the key",
+	Doc:              "The key's own scopes and location restriction: the way to diagnose a 403. Needs no scope.",
+	Callers:          kernel.Callers{APIKey: kernel.AnyKey},
+	WithoutLocations: true,
+}, func(v *store.View, c *kernel.Call, _ struct{}) (me Me, err error) {
+	sh, locations, err := v.OwnShop(c.Access)
+	if err != nil {
+		return me, err
+	}
+	source := c.Key.APIAccess(c.Now())
+	return Me{
+		Shop:         MeShop{sh.ID, sh.APIAddon, sh.IncludedLocations, locations, sh.MaxLocations, sh.MaxCards},
+		Entitlements: Entitlements{source.Valid, source.Valid, c.Key.MCPAccess, EntitlementSource{source}, c.Key.GrantExpiresAt},
+		APIKey:       MeKey{c.Key.KeyID, c.Key.Scopes, c.Key.LocationIDs},
+	}, nil
+})

@@ -8,46 +8,63 @@ import (
 	"punchcard/store"
 )
 
-var owners = kernel.Callers{Person: kernel.Owner}
-
-// CreatedKey is a key with its secret, which is shown once.
+// CreatedKey is a new key with its secret, which is shown only once.
 type CreatedKey struct {
 	store.Key
 	Secret string `json:"key"`
 }
 
 // CreateKey creates an API or MCP key.
-var CreateKey = kernel.Write(kernel.Operation{ID: "createKey", Group: "Keys", Title: "Create a key", Callers: owners, Codes: codes(store.Unprocessable)},
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.KeyFields) (k CreatedKey, err error) {
-		k.Key, k.Secret, err = tx.CreateKey(c.Access.Shop, f)
-		return k, err
-	})
+var CreateKey = kernel.Write(kernel.Operation{
+	ID:      "createKey",
+	Group:   "Keys",
+	Title:   "Create a key",
+	Callers: owners,
+	Codes:   []store.Code{store.Unprocessable},
+}, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.KeyFields) (k CreatedKey, err error) {
+	k.Key, k.Secret, err = tx.CreateKey(c.Access.Shop, f)
+	return k, err
+})
 
-// ListKeys lists the keys of the shop, newest first, the ended ones too.
-var ListKeys = kernel.Read(kernel.Operation{ID: "listKeys", Group: "Keys", Title: "List the keys", Callers: owners},
-	func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Key], error) {
-		keys, err := v.Keys(c.Access.Shop)
-		return List[store.Key]{keys}, err
-	})
+// ListKeys lists all keys of the shop, newest first, including the ended ones.
+var ListKeys = kernel.Read(kernel.Operation{
+	ID:      "listKeys",
+	Group:   "Keys",
+	Title:   "List the keys",
+	Callers: owners,
+}, func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Key], error) {
+	keys, err := v.Keys(c.Access.Shop)
+	return List[store.Key]{keys}, err
+})
 
 // RotateFields are the fields of RotateKey.
 type RotateFields struct {
 	GraceHours store.Opt[float64] `json:"grace_hours" min:"0" max:"8760" doc:"Hours that the old key goes on working; default: the deployment's setting."`
 }
 
-// RotateKey creates the successor of a key.
-var RotateKey = kernel.Write(kernel.Operation{ID: "rotateKey", Group: "Keys", Title: "Rotate a key", Callers: owners, Codes: codes(store.NotFound, store.Conflict)},
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f RotateFields) (k CreatedKey, err error) {
-		overlap := store.Null[time.Duration]{V: time.Duration(f.GraceHours.V * float64(time.Hour)), Valid: f.GraceHours.Set}
-		k.Key, k.Secret, err = tx.RotateKey(c.Access.Shop, c.Param("id"), overlap)
-		return k, err
-	})
+// RotateKey replaces a key by a new one; the old one stays valid for some hours.
+var RotateKey = kernel.Write(kernel.Operation{
+	ID:      "rotateKey",
+	Group:   "Keys",
+	Title:   "Rotate a key",
+	Callers: owners,
+	Codes:   []store.Code{store.NotFound, store.Conflict},
+}, wire.Create, func(tx *store.Tx, c *kernel.Call, f RotateFields) (k CreatedKey, err error) {
+	grace := store.Null[time.Duration]{V: time.Duration(f.GraceHours.V * float64(time.Hour)), Valid: f.GraceHours.Set}
+	k.Key, k.Secret, err = tx.RotateKey(c.Access.Shop, c.Param("id"), grace)
+	return k, err
+})
 
 // RevokeKey ends a key.
-var RevokeKey = kernel.Write(kernel.Operation{ID: "revokeKey", Group: "Keys", Title: "Revoke a key", Callers: owners, Codes: codes(store.NotFound)},
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Key, error) {
-		return tx.RevokeKey(c.Access.Shop, c.Param("id"))
-	})
+var RevokeKey = kernel.Write(kernel.Operation{
+	ID:      "revokeKey",
+	Group:   "Keys",
+	Title:   "Revoke a key",
+	Callers: owners,
+	Codes:   []store.Code{store.NotFound},
+}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Key, error) {
+	return tx.RevokeKey(c.Access.Shop, c.Param("id"))
+})
 
 // RevokedKeys is the answer of RevokeAllKeys.
 type RevokedKeys struct {
@@ -55,8 +72,12 @@ type RevokedKeys struct {
 }
 
 // RevokeAllKeys ends every key of the shop.
-var RevokeAllKeys = kernel.Write(kernel.Operation{ID: "revokeAllKeys", Group: "Keys", Title: "Revoke all keys", Callers: owners},
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (RevokedKeys, error) {
-		n, err := tx.RevokeAllKeys(c.Access.Shop)
-		return RevokedKeys{n}, err
-	})
+var RevokeAllKeys = kernel.Write(kernel.Operation{
+	ID:      "revokeAllKeys",
+	Group:   "Keys",
+	Title:   "Revoke all keys",
+	Callers: owners,
+}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (RevokedKeys, error) {
+	n, err := tx.RevokeAllKeys(c.Access.Shop)
+	return RevokedKeys{n}, err
+})

@@ -1,12 +1,9 @@
 // Package operation declares everything that a caller of the server can do. The
 // REST API, the till API, the holder's pages, the control API of the fixture and
-// the command line bind these operations; none of them has rules of its own.
+// the command line call these operations and add no rules of their own.
 package operation
 
-import (
-	"punchcard/server/kernel"
-	"punchcard/store"
-)
+import "punchcard/server/kernel"
 
 // All returns every operation, in the order of the documents.
 func All() []*kernel.Operation {
@@ -25,20 +22,26 @@ func All() []*kernel.Operation {
 	}
 }
 
-// List is an answer that is a whole list.
+// List is an answer with a list that is not paginated.
 type List[T any] struct {
 	Data []T `json:"data"`
 }
 
-// reads admits keys with a scope, and everybody who may see the shop.
+// The callers of operations that no key may invoke.
+var (
+	devices   = kernel.Callers{Device: true}
+	managers  = kernel.Callers{Person: kernel.Manager}
+	owners    = kernel.Callers{Person: kernel.Owner}
+	operators = kernel.Callers{Person: kernel.Operator}
+	holders   = kernel.Callers{Holder: true}
+)
+
+// reads admits keys with the scope, and persons from Viewer on.
 func reads(scope string) kernel.Callers {
 	return kernel.Callers{APIKey: scope, Person: kernel.Viewer}
 }
 
-// manages admits keys with a scope, and the people who run the shop.
+// manages admits keys with the scope, and persons from Manager on.
 func manages(scope string) kernel.Callers {
 	return kernel.Callers{APIKey: scope, Person: kernel.Manager}
 }
-
-// codes lists the refusals of an operation.
-func codes(c ...store.Code) []store.Code { return c }

@@ -18,8 +18,8 @@ import (
 	"punchcard/store"
 )
 
-// admits says who may invoke each operation: the scope that a key needs, the
-// least role of a person, and the kinds of callers that need neither.
+// admits lists who may invoke each operation: the scope that a key needs, the
+// least role of a person, and the other kinds of callers.
 var admits = map[string]string{
 	"getMe":         "key *",
 	"listLocations": "key locations:read, viewer", "updateLocation": "key locations:write, manager", "disableLocation": "key locations:write, manager",
@@ -43,7 +43,7 @@ var admits = map[string]string{
 	"revokeAllKeys": "owner", "createDevice": "manager", "listDevices": "manager", "revokeDevice": "manager", "listAudit": "manager",
 }
 
-// shop is the demo shop in a file of its own, with a kernel on it.
+// shop is a new store with the demo shop, and a kernel on it.
 type shop struct {
 	*testing.T
 	*kernel.Kernel
@@ -72,13 +72,13 @@ func open(t *testing.T) shop {
 	return s
 }
 
-// person returns somebody with a role in the demo shop.
+// person returns a person with a role in the demo shop.
 func (s shop) person(role kernel.Role) kernel.Caller {
 	return kernel.Caller{Kind: kernel.Person, Role: role, Actor: store.Actor{Type: "user", Name: "ada"}, Access: store.Access{Shop: s.Shop()}}
 }
 
-// TestCallers invokes every operation as every kind of caller. Whoever may not
-// is refused as unauthorized, and whoever may is answered in some other way.
+// TestCallers invokes every operation as every kind of caller. Exactly those that
+// admits does not list are refused as unauthorized.
 func TestCallers(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -137,8 +137,8 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-// TestZeroCallers: an operation that names nobody is done by nobody.
-func TestZeroCallers(t *testing.T) {
+// TestNoCallers checks that nobody may invoke an operation without Callers.
+func TestNoCallers(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	op := kernel.Write(kernel.Operation{ID: "forgotten"}, wire.Create, func(*store.Tx, *kernel.Call, struct{}) (kernel.None, error) {
@@ -153,8 +153,8 @@ func TestZeroCallers(t *testing.T) {
 	}
 }
 
-// TestFieldsFromGo: fields that the program itself hands to an operation obey
-// the rules of a request's.
+// TestFieldsFromGo checks that fields which the program itself passes to an
+// operation are validated like those of a request.
 func TestFieldsFromGo(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -191,7 +191,7 @@ func TestFieldsFromGo(t *testing.T) {
 	if got := details(err); got != "active invalid_type, payload_version not_allowed" {
 		t.Errorf("a PATCH: %q (%v)", got, err)
 	}
-	// The store itself takes no URL that was not checked.
+	// The store accepts no URL that was not checked.
 	err = s.st.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
 		_, err := tx.CreateWebhook(store.Access{Shop: s.Shop()}, s.ProgramIDs["standard"], good)
 		return err
@@ -214,8 +214,8 @@ func details(err error) string {
 	return strings.Join(list, ", ")
 }
 
-// TestErasureFindsAnyAnswer: an answer of whatever form that holds a card's data
-// is found where it is remembered when the card is erased.
+// TestErasureFindsAnyAnswer checks that erasing a card erases remembered answers
+// with its data, whatever their form.
 func TestErasureFindsAnyAnswer(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -229,7 +229,7 @@ func TestErasureFindsAnyAnswer(t *testing.T) {
 		return greeting{"Hello " + issued.HolderName.V, []string{issued.ID}}, err
 	})
 	again := kernel.Write(kernel.Operation{ID: "greetAgain", Callers: callers}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (greeting, error) {
-		tx.Touches(c.Param("card")) // of which it knows without asking the store
+		tx.Touches(c.Param("card")) // since the operation does not read the card from the store
 		return greeting{Text: "Hello again, Ada Lovelace"}, nil
 	})
 	key := kernel.KeyCaller(s.key)
@@ -267,8 +267,8 @@ func TestErasureFindsAnyAnswer(t *testing.T) {
 	}
 }
 
-// TestAnswersOfSeveralPersons: an answer with the cards of several persons cannot
-// be remembered, since erasing one would have to take the other's too.
+// TestAnswersOfSeveralPersons checks that an answer with the cards of several
+// persons cannot be remembered: erasing one would have to erase the other's too.
 func TestAnswersOfSeveralPersons(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -298,7 +298,7 @@ func (k keyed) IdempotencyKey() (*kernel.IdempotencyKey, error) {
 	return &kernel.IdempotencyKey{Value: k.key, Method: k.key, Success: 200, Status: kernel.StatusOf}, nil
 }
 
-// TestDoOfAReplay: a caller in Go gets the answer of a replay as a value.
+// TestDoOfAReplay checks that Do returns the answer of a replay as a value.
 func TestDoOfAReplay(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -315,7 +315,7 @@ func TestDoOfAReplay(t *testing.T) {
 	}
 	in.Params, in.Fields, in.key = map[string]string{"id": s.ProgramIDs["standard"]}, nil, "two"
 	key := kernel.KeyCaller(s.key)
-	key.Epoch = 0 // suspending a program makes what is known of keys out of date
+	key.Epoch = 0 // suspending a program changes the epoch
 	suspend := func() (store.ProgramDetail, error) {
 		return kernel.Do[store.ProgramDetail](context.Background(), s.Kernel, key, operation.SuspendProgram, in)
 	}

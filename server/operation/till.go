@@ -8,27 +8,41 @@ import (
 	"punchcard/store"
 )
 
-var devices = kernel.Callers{Device: true}
-
 // GetDevice describes the device that calls it.
-var GetDevice = kernel.Read(kernel.Operation{ID: "getDevice", Group: "Device", Title: "Inspect the device", Callers: devices},
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.TillMe, error) { return v.TillMe(c.Device.At) })
+var GetDevice = kernel.Read(kernel.Operation{
+	ID:      "getDevice",
+	Group:   "Device",
+	Title:   "Inspect the device",
+	Callers: devices,
+}, func(v *store.View, c *kernel.Call, _ struct{}) (store.TillMe, error) {
+	return v.TillMe(c.Device.At)
+})
 
-// LookupCard shows the card that a code stands for.
-var LookupCard = kernel.Read(kernel.Operation{ID: "lookupCard", Group: "Cards", Title: "Look a card up", Callers: devices, Codes: codes(store.NotFound),
-	Doc: "`code` is the card's id or what its QR code holds; it stands for the whole chain of cards that overflowed from one another. Never writes."},
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.Lookup, error) {
-		return v.Lookup(c.Device.At, c.Param("code"))
-	})
+// LookupCard returns the card of a code.
+var LookupCard = kernel.Read(kernel.Operation{
+	ID:      "lookupCard",
+	Group:   "Cards",
+	Title:   "Look a card up",
+	Doc:     "`code` is the card's id or what its QR code holds; it stands for the whole chain of cards that overflowed from one another. Never writes.",
+	Callers: devices,
+	Codes:   []store.Code{store.NotFound},
+}, func(v *store.View, c *kernel.Call, _ struct{}) (store.Lookup, error) {
+	return v.Lookup(c.Device.At, c.Param("code"))
+})
 
 // IssueCardAtCounter issues a card that is active at once.
-var IssueCardAtCounter = withQRCode(kernel.Write(kernel.Operation{ID: "issueCardAtCounter", Group: "Cards", Title: "Issue a card at the counter", Callers: devices, Codes: codes(store.NotFound, store.Unprocessable, store.Conflict),
-	Doc: "The card is active at once."},
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CounterFields) (store.IssuedCard, error) {
-		return tx.IssueAtCounter(c.Device.At, c.Param("id"), f)
-	}))
+var IssueCardAtCounter = withQRCode(kernel.Write(kernel.Operation{
+	ID:      "issueCardAtCounter",
+	Group:   "Cards",
+	Title:   "Issue a card at the counter",
+	Doc:     "The card is active at once.",
+	Callers: devices,
+	Codes:   []store.Code{store.NotFound, store.Unprocessable, store.Conflict},
+}, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CounterFields) (store.IssuedCard, error) {
+	return tx.IssueAtCounter(c.Device.At, c.Param("id"), f)
+}))
 
-// The actions on a card that a device presents.
+// The actions on a card that is presented at a till.
 var (
 	StampCard = presentation("stampCard", "Give stamps", "Goes to the oldest live card of the chain that is not full. What goes over opens a new card where the program repeats (`overflow_transaction`, `overflow_card`), else it is dropped and a full card refuses.",
 		(*store.Tx).Stamp, store.CardFullNoRepeat, store.SpendRequired, store.SpendNotEnabled, store.AmountBelowMinStamp)
@@ -39,20 +53,31 @@ var (
 	UseCard       = presentation("useCard", "Use an access or discount card", "", (*store.Tx).Use)
 )
 
-// refusals are the codes that every action on a card may be refused with.
-var refusals = codes(store.NotFound, store.Unprocessable, store.CardSuspended, store.Conflict, store.CardExpired)
+// refusals are the codes with which every action on a card may be refused.
+var refusals = []store.Code{store.NotFound, store.Unprocessable, store.CardSuspended, store.Conflict, store.CardExpired}
 
+// presentation returns the operation of an action on a presented card.
 func presentation[F any](id, title, doc string, act func(*store.Tx, store.At, string, F) (store.Stamped, error), more ...store.Code) *kernel.Operation {
-	return kernel.Write(kernel.Operation{ID: id, Group: "Cards", Title: title, Doc: doc, Callers: devices, Codes: slices.Concat(refusals, more)},
-		wire.Create, func(tx *store.Tx, c *kernel.Call, f F) (store.Stamped, error) {
-			return act(tx, c.Device.At, c.Param("code"), f)
-		})
+	return kernel.Write(kernel.Operation{
+		ID:      id,
+		Group:   "Cards",
+		Title:   title,
+		Doc:     doc,
+		Callers: devices,
+		Codes:   slices.Concat(refusals, more),
+	}, wire.Create, func(tx *store.Tx, c *kernel.Call, f F) (store.Stamped, error) {
+		return act(tx, c.Device.At, c.Param("code"), f)
+	})
 }
 
-// ReverseTransaction takes back a row of the ledger.
-var ReverseTransaction = kernel.Write(kernel.Operation{ID: "reverseTransaction", Group: "Ledger", Title: "Reverse a transaction", Callers: devices,
-	Codes: slices.Concat(refusals, codes(store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance)),
-	Doc:   "Takes back a row of the device's own location, once. It is a correction and no presentation: it activates no card and lets no stamps expire. Either row of an overflow takes both back: the named one's reversal is `transaction`, the other's `overflow_transaction`."},
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.Metadata) (store.Stamped, error) {
-		return tx.Reverse(c.Device.At, c.Param("id"), f)
-	})
+// ReverseTransaction reverses a row of the ledger.
+var ReverseTransaction = kernel.Write(kernel.Operation{
+	ID:      "reverseTransaction",
+	Group:   "Ledger",
+	Title:   "Reverse a transaction",
+	Doc:     "Takes back a row of the device's own location, once. It is a correction and no presentation: it activates no card and lets no stamps expire. Either row of an overflow takes both back: the named one's reversal is `transaction`, the other's `overflow_transaction`.",
+	Callers: devices,
+	Codes:   slices.Concat(refusals, []store.Code{store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance}),
+}, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.Metadata) (store.Stamped, error) {
+	return tx.Reverse(c.Device.At, c.Param("id"), f)
+})

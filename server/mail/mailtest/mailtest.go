@@ -1,4 +1,4 @@
-// Package mailtest is a mail server for tests, on whatever listener it is given.
+// Package mailtest provides a mail server for tests.
 package mailtest
 
 import (
@@ -18,17 +18,17 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// Message is one that the server has taken.
+// Message is a message that the server has accepted.
 type Message struct {
 	From, To string
-	User     string // who sent it; empty: nobody had to say
+	User     string // authenticated user; empty: none
 	TLS      bool
 	UTF8     bool // sent with SMTPUTF8
-	Conn     int  // its connection, counted from 1
+	Conn     int  // number of its connection, from 1
 	Data     []byte
 }
 
-// Parsed is the message as a reader takes it apart.
+// Parsed returns the header and the decoded text of the message.
 func (m Message) Parsed(t testing.TB) (h mail.Header, body string) {
 	t.Helper()
 	p, err := mail.ReadMessage(bytes.NewReader(m.Data))
@@ -46,72 +46,75 @@ func (m Message) Parsed(t testing.TB) (h mail.Header, body string) {
 	return p.Header, string(text)
 }
 
-// Server is a mail server. What it is to do is set before Serve, or changed
-// while it has nothing to do and before a Sync; the functions are called with each
-// command, and may wait.
+// Server is a mail server. Set its fields before Serve; change them only while the
+// server is idle, and call Sync afterwards. The functions are called for each
+// command, may block, and may be nil.
 type Server struct {
-	TLS      *tls.Config // for STARTTLS, if set
-	Password string      // wanted of every user, if set
+	TLS      *tls.Config // enables STARTTLS; nil: none
+	Password string      // of every user; empty: no authentication
 	Hello    func() error
 	Mail     func(from string) error
 	Rcpt     func(to string) error
 	Data     func(m *Message) error
-	Got      chan Message // what it has taken, before it says so
+	Got      chan Message // receives each message before its sender has the answer
 
 	srv   *smtp.Server
-	order atomic.Int64
+	order atomic.Int64 // see Sync
 	wg    sync.WaitGroup
 	mu    sync.Mutex
-	n     int
+	conns int
 	all   []Message
 }
 
-// Refusal is an answer of the server.
+// Refusal returns the error that makes the server answer with a code.
 func Refusal(code int, text string) error {
 	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCodeNotSet, Message: text}
 }
 
-// Serve serves until Close.
+// Serve starts to serve connections of a listener, until Close.
 func (s *Server) Serve(ln net.Listener) {
 	if s.Got == nil {
 		s.Got = make(chan Message, 10_000)
 	}
 	s.srv = smtp.NewServer(s)
-	s.srv.Domain, s.srv.TLSConfig, s.srv.EnableSMTPUTF8, s.srv.AllowInsecureAuth = "mail.example.com", s.TLS, true, s.TLS == nil
+	s.srv.Domain = "mail.example.com"
+	s.srv.TLSConfig = s.TLS
+	s.srv.EnableSMTPUTF8 = true
+	s.srv.AllowInsecureAuth = s.TLS == nil
 	s.srv.ErrorLog = log.New(io.Discard, "", 0)
 	srv := s.srv
 	s.wg.Go(func() { srv.Serve(ln) })
 }
 
-// Close ends the server and all its connections.
+// Close stops the server and closes its connections.
 func (s *Server) Close() {
 	s.srv.Close()
 	s.wg.Wait()
 }
 
-// Sync has what the caller did before happen before all that the server's
-// functions do after, and the other way round.
+// Sync orders memory accesses for the race detector: what its caller did before
+// happens before what the server's functions do after, and vice versa.
 func (s *Server) Sync() { s.order.Add(1) }
 
-// Conns is how many connections there were.
+// Conns returns the number of connections so far.
 func (s *Server) Conns() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.n
+	return s.conns
 }
 
-// All are the messages that were taken.
+// All returns the accepted messages.
 func (s *Server) All() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Message{}, s.all...)
 }
 
-// NewSession begins a connection.
+// NewSession implements smtp.Backend.
 func (s *Server) NewSession(c *smtp.Conn) (smtp.Session, error) {
 	s.mu.Lock()
-	s.n++
-	n := s.n
+	s.conns++
+	n := s.conns
 	s.mu.Unlock()
 	s.Sync()
 	defer s.Sync()

@@ -1,5 +1,5 @@
-// Package mailtext holds the wording of mails. It is apart from the sender, so
-// that a program which only shows mails links no SMTP library.
+// Package mailtext has the texts of mails. It is separate from package mail so
+// that programs that only show mails need no SMTP library.
 package mailtext
 
 import "punchcard/store"

@@ -1,0 +1,113 @@
+package webhook
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"punchcard/store"
+)
+
+// turn puts the attempts of a lane in order: each sends its request after the
+// previous one has written its own. None waits for the answer to another.
+type turn struct {
+	previous <-chan struct{} // closed when the previous attempt has written its request
+	written  chan struct{}
+	once     sync.Once
+}
+
+// end lets the next attempt send its request.
+func (t *turn) end() { t.once.Do(func() { close(t.written) }) }
+
+// attempt sends one delivery and records the outcome.
+func (l *lane) attempt(event int64, release func(), t *turn) {
+	recorded := false
+	answered := sync.OnceFunc(l.answered)
+	defer l.s.wg.Done()
+	defer func() { l.finish(event, recorded) }()
+	defer answered()
+	defer t.end()
+	// Wait before reading the delivery: the previous attempt may take seconds to
+	// connect, and the delivery may change until then.
+	<-t.previous
+	select {
+	case <-l.s.stop:
+		release()
+		return
+	default:
+	}
+	var a store.Attempt
+	var ok bool
+	err := l.s.conf.Store.View(0, func(v *store.View) (err error) {
+		a, ok, err = v.Attempt(l.webhook, event)
+		return err
+	})
+	if err != nil || !ok {
+		release()
+		if err != nil && !errors.Is(err, store.ErrClosed) {
+			l.s.conf.Log.Error("a delivery cannot be read", "webhook", l.webhook, "error", err)
+			l.s.pause()
+		}
+		return
+	}
+	o := l.s.post(l.s.ctx, &a, t.end)
+	release()
+	if l.s.ctx.Err() != nil {
+		return // Stop ended the attempt: the receiver has not failed
+	}
+	l.adapt(o)
+	if l.s.conf.Deterministic {
+		o.Took = 0
+		if o.TimedOut {
+			o.Took = l.s.conf.Timeout
+		}
+	}
+	o.Through = l.sentThrough(event)
+	answered()
+	if recorded = l.s.record(&o); recorded && l.s.conf.Observe != nil {
+		l.s.conf.Observe(&a, o)
+	}
+}
+
+// record writes an outcome to the store, and retries if that fails, for example
+// because the disk is full: without its outcome the delivery would be made
+// again. It reports whether the outcome was written before the sender stopped.
+// If there is an observer, record sets o.Next of a failed attempt.
+func (s *Sender) record(o *store.Outcome) bool {
+	written := s.conf.Store.RetryWrite(s.stop, func(tx *store.Tx) (err error) {
+		if err = tx.Record(*o); err == nil && !o.Success && s.conf.Observe != nil {
+			o.Next, err = tx.NextAttempt(o.Webhook, o.Event)
+		}
+		return err
+	}, s.logWriteError)
+	if !written {
+		return false
+	}
+	if !o.Success && o.Retry < scanInterval { // before the next scan
+		time.AfterFunc(o.Retry, func() { s.wake([]int64{o.Webhook}) })
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o.Success {
+		s.count.Delivered++
+	} else {
+		s.count.Failed++
+	}
+	return true
+}
+
+// logWriteError logs that outcomes cannot be written, at most once a second:
+// hundreds may be waiting, and the log may be on the same full disk.
+func (s *Sender) logWriteError(err error) {
+	if now, last := time.Now().Unix(), s.writeErrorLogged.Load(); now != last && s.writeErrorLogged.CompareAndSwap(last, now) {
+		s.conf.Log.Error("outcomes of deliveries cannot be written", "error", err, "waiting", s.unwritten.Load())
+	}
+}
+
+// pause waits for a second, or until the sender stops.
+func (s *Sender) pause() {
+	select {
+	case <-time.After(time.Second):
+	case <-s.stop:
+	}
+}

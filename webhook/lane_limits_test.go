@@ -1,0 +1,98 @@
+package webhook
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"punchcard/store"
+)
+
+// TestReturnedWhileQueried returns events to the queue while it is being read.
+// The query skipped them, so its result must not count them as sent.
+func TestReturnedWhileQueried(t *testing.T) {
+	l := newLane(&Sender{}, 1)
+	l.begin(l.nextQuery(), store.Due{Fresh: []int64{11, 12}, Last: 12})
+	l.finish(11, false)
+	q := l.nextQuery()
+	l.finish(12, false)
+	l.begin(q, store.Due{Fresh: []int64{11, 13}, Last: 13})
+	if last := l.sentThrough(13); last >= 11 {
+		t.Errorf("11 and 12 are pending, and sentThrough returned %d", last)
+	}
+	l.finish(11, true)
+	if next := l.nextQuery(); next.after >= 12 {
+		t.Errorf("12 is pending, and the next query is after %d", next.after)
+	}
+}
+
+// TestLaneBounds ends attempts and writes in random order. A lane never has more
+// attempts at its receiver than its limit, nor more unwritten outcomes than
+// laneMaxUnwritten, but as many as both allow.
+func TestLaneBounds(t *testing.T) {
+	l := newLane(&Sender{}, 1)
+	l.limit = laneMax
+	var queue, unwritten []int64 // at the receiver; answered
+	next := int64(1)
+	fill := func() {
+		for q := l.nextQuery(); q.room > 0; q = l.nextQuery() {
+			var d store.Due
+			for range q.room {
+				d.Fresh, next = append(d.Fresh, next), next+1
+			}
+			queue = append(queue, l.begin(q, d)...)
+			if len(queue) > laneMax || len(queue)+len(unwritten) > laneMaxUnwritten {
+				t.Fatalf("%d at the receiver, %d unwritten", len(queue), len(unwritten))
+			}
+		}
+	}
+	answer := func() { queue, unwritten = queue[1:], append(unwritten, queue[0]); l.answered() }
+	fill()
+	if len(queue) != laneMax {
+		t.Fatalf("%d at the receiver at first", len(queue))
+	}
+	for len(queue) > 0 { // nothing is written
+		answer()
+		fill()
+	}
+	if len(unwritten) != laneMaxUnwritten {
+		t.Errorf("stopped with %d unwritten", len(unwritten))
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 10_000 {
+		if len(queue) > 0 && (len(unwritten) == 0 || rng.IntN(2) == 0) {
+			answer()
+		} else {
+			l.finish(unwritten[0], true)
+			unwritten = unwritten[1:]
+		}
+		fill()
+	}
+	if next < 4000 {
+		t.Errorf("only %d were started", next)
+	}
+}
+
+// TestLaneWaitsForWrites checks that a failing webhook's lane, and every lane once
+// the writer is far behind, starts no attempt until outcomes are written.
+func TestLaneWaitsForWrites(t *testing.T) {
+	for name, trouble := range map[string]func(*lane){
+		"failing": func(l *lane) { l.adapt(store.Outcome{Status: store.Some(int64(410)), Gone: true}) },
+		"behind":  func(l *lane) { l.s.unwritten.Store(maxUnwritten) },
+	} {
+		l := newLane(&Sender{}, 1)
+		l.begin(l.nextQuery(), store.Due{Fresh: []int64{1, 2, 3, 4, 5, 6, 7, 8}, Last: 8})
+		trouble(l)
+		for range 8 {
+			l.answered()
+		}
+		if q := l.nextQuery(); q.room > 0 {
+			t.Errorf("%s: room for %d beside 8 unwritten outcomes", name, q.room)
+		}
+		for event := range int64(8) {
+			l.finish(event+1, true)
+		}
+		if q := l.nextQuery(); q.room != l.limit {
+			t.Errorf("%s: room for %d, and the limit is %d", name, q.room, l.limit)
+		}
+	}
+}
