@@ -300,7 +300,7 @@ type Identity struct {
 }
 
 // Ended tells why a key is no good at an instant; empty when it is.
-func (id *Identity) Ended(now Time) string {
+func (id *Identity) EndReason(now Time) string {
 	switch {
 	case id.RevokedAt.Valid:
 		return "revoked"

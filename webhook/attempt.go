@@ -57,12 +57,12 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 	}
 	l.adapt(o)
 	if l.s.conf.Deterministic {
-		o.Took = 0
+		o.Duration = 0
 		if o.TimedOut {
-			o.Took = l.s.conf.Timeout
+			o.Duration = l.s.conf.Timeout
 		}
 	}
-	o.Through = l.sentThrough(event)
+	o.SentThrough = l.sentThrough(event)
 	answered()
 	if recorded = l.s.record(&o); recorded && l.s.conf.Observe != nil {
 		l.s.conf.Observe(&a, o)
@@ -75,16 +75,16 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 // If there is an observer, record sets o.Next of a failed attempt.
 func (s *Sender) record(o *store.Outcome) bool {
 	written := s.conf.Store.RetryWrite(s.stop, func(tx *store.Tx) (err error) {
-		if err = tx.Record(*o); err == nil && !o.Success && s.conf.Observe != nil {
-			o.Next, err = tx.NextAttempt(o.Webhook, o.Event)
+		if err = tx.RecordOutcome(*o); err == nil && !o.Success && s.conf.Observe != nil {
+			o.NextAttempt, err = tx.NextAttempt(o.Webhook, o.Event)
 		}
 		return err
 	}, s.logWriteError)
 	if !written {
 		return false
 	}
-	if !o.Success && o.Retry < scanInterval { // before the next scan
-		time.AfterFunc(o.Retry, func() { s.wake([]int64{o.Webhook}) })
+	if !o.Success && o.RetryAfter < scanInterval { // before the next scan
+		time.AfterFunc(o.RetryAfter, func() { s.wake([]int64{o.Webhook}) })
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

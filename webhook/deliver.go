@@ -32,7 +32,7 @@ func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) sto
 		Event:   a.Event,
 		Test:    a.Test,
 		Headers: "{}",
-		Lag:     s.conf.Store.Now().Std().Sub(a.Since.Std()),
+		Lag:     s.conf.Store.Now().Std().Sub(a.DueAt.Std()),
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.conf.Timeout)
 	defer cancel()
@@ -50,7 +50,7 @@ func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) sto
 			err = nil
 		}
 	}
-	o.Took = time.Since(start)
+	o.Duration = time.Since(start)
 	switch {
 	case err != nil:
 		o.Error = s.errorText(ctx, err)
@@ -64,9 +64,9 @@ func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) sto
 		o.Gone = resp.StatusCode == http.StatusGone
 	}
 	if !o.Success {
-		o.Retry = backoff(s.conf.BackoffBase, a.Before+1, s.jitter())
+		o.RetryAfter = backoff(s.conf.BackoffBase, a.Attempts+1, s.jitter())
 		if resp != nil {
-			o.Retry = max(o.Retry, retryAfter(resp.Header.Get("Retry-After"), time.Now()))
+			o.RetryAfter = max(o.RetryAfter, retryAfter(resp.Header.Get("Retry-After"), time.Now()))
 		}
 	}
 	return o

@@ -95,9 +95,9 @@ func (l *lane) nextEvents() ([]int64, error) {
 	if q.room <= 0 {
 		return nil, nil
 	}
-	var d store.Due
+	var d store.DueDeliveries
 	err := l.s.conf.Store.View(0, func(v *store.View) (err error) {
-		d, err = v.Due(l.webhook, q.after, q.skip, q.room)
+		d, err = v.DueDeliveries(l.webhook, q.after, q.skip, q.room)
 		return err
 	})
 	if err != nil {
@@ -136,21 +136,21 @@ func (l *lane) nextQuery() queueQuery {
 
 // begin marks the deliveries that a query found as in flight, and returns their
 // events.
-func (l *lane) begin(q queueQuery, d store.Due) []int64 {
+func (l *lane) begin(q queueQuery, d store.DueDeliveries) []int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// An event that was returned after the query may lie before d.Last.
 	if l.returned == q.returned {
 		l.after = d.Last
 	}
-	for _, event := range d.Timed {
+	for _, event := range d.Scheduled {
 		l.inFlight[event] = false
 	}
-	for _, event := range d.Fresh {
+	for _, event := range d.New {
 		l.inFlight[event] = true
 	}
-	l.sending += len(d.Timed) + len(d.Fresh)
-	return append(d.Timed, d.Fresh...)
+	l.sending += len(d.Scheduled) + len(d.New)
+	return append(d.Scheduled, d.New...)
 }
 
 // sentThrough returns the last event up to which no first attempt will be
@@ -254,7 +254,7 @@ func (l *lane) adapt(o store.Outcome) {
 	switch l.failing = !o.Success; {
 	case !o.Success:
 		l.limit = max(l.limit/2, 1)
-	case o.Took < promptLimit:
+	case o.Duration < promptLimit:
 		l.slow, l.limit = false, min(l.limit+1, laneMax)
 	default:
 		l.slow, l.limit = true, min(l.limit+1, laneSlow)

@@ -11,11 +11,11 @@ import (
 // The query skipped them, so its result must not count them as sent.
 func TestReturnedWhileQueried(t *testing.T) {
 	l := newLane(&Sender{}, 1)
-	l.begin(l.nextQuery(), store.Due{Fresh: []int64{11, 12}, Last: 12})
+	l.begin(l.nextQuery(), store.DueDeliveries{New: []int64{11, 12}, Last: 12})
 	l.finish(11, false)
 	q := l.nextQuery()
 	l.finish(12, false)
-	l.begin(q, store.Due{Fresh: []int64{11, 13}, Last: 13})
+	l.begin(q, store.DueDeliveries{New: []int64{11, 13}, Last: 13})
 	if last := l.sentThrough(13); last >= 11 {
 		t.Errorf("11 and 12 are pending, and sentThrough returned %d", last)
 	}
@@ -35,9 +35,9 @@ func TestLaneBounds(t *testing.T) {
 	next := int64(1)
 	fill := func() {
 		for q := l.nextQuery(); q.room > 0; q = l.nextQuery() {
-			var d store.Due
+			var d store.DueDeliveries
 			for range q.room {
-				d.Fresh, next = append(d.Fresh, next), next+1
+				d.New, next = append(d.New, next), next+1
 			}
 			queue = append(queue, l.begin(q, d)...)
 			if len(queue) > laneMax || len(queue)+len(unwritten) > laneMaxUnwritten {
@@ -80,7 +80,7 @@ func TestLaneWaitsForWrites(t *testing.T) {
 		"behind":  func(l *lane) { l.s.unwritten.Store(maxUnwritten) },
 	} {
 		l := newLane(&Sender{}, 1)
-		l.begin(l.nextQuery(), store.Due{Fresh: []int64{1, 2, 3, 4, 5, 6, 7, 8}, Last: 8})
+		l.begin(l.nextQuery(), store.DueDeliveries{New: []int64{1, 2, 3, 4, 5, 6, 7, 8}, Last: 8})
 		trouble(l)
 		for range 8 {
 			l.answered()

@@ -65,8 +65,8 @@ type Sender struct {
 	stop   chan struct{} // closed by Stop
 	wg     sync.WaitGroup
 
-	scanning sync.Mutex // held by a scan; guards mark
-	mark     store.Mark // of the last scan for first attempts
+	scanning sync.Mutex          // held by a scan; guards mark
+	mark     store.OutboxVersion // of the last scan for first attempts
 
 	mu      sync.Mutex
 	lanes   map[int64]*lane // by webhook
@@ -180,11 +180,11 @@ func (s *Sender) wakeDue() (next time.Duration, err error) {
 	next = scanInterval
 	var due []int64
 	err = s.conf.Store.View(0, func(v *store.View) error {
-		mark, err := v.Mark()
+		mark, err := v.OutboxVersion()
 		if err != nil {
 			return err
 		}
-		list, err := v.Waiting()
+		list, err := v.WebhooksWithScheduledDeliveries()
 		for _, w := range list {
 			if w.Due <= v.Now {
 				due = append(due, w.Webhook)
@@ -195,7 +195,7 @@ func (s *Sender) wakeDue() (next time.Duration, err error) {
 		if err != nil || mark == s.mark {
 			return err
 		}
-		fresh, err := v.Fresh()
+		fresh, err := v.WebhooksWithNewDeliveries()
 		if err == nil {
 			s.mark = mark
 		}

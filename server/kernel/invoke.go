@@ -167,7 +167,7 @@ func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *I
 			if err == nil {
 				return tx.Remember(*key, store.Remembered{Status: given.Success, Body: r.json})
 			}
-			var stays *store.Kept
+			var stays *store.CommittedRefusal
 			switch e := AsError(err, given.Status); {
 			case slices.Contains([]int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}, e.Status):
 				refusal = err

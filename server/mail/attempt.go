@@ -28,7 +28,7 @@ func (s *Sender) send(m *store.QueuedMail) bool {
 	switch a.result {
 	case accepted:
 		s.failures, s.refusals = 0, 0
-		if !s.write(func(tx *store.Tx) error { return tx.MailOver(m) }) {
+		if !s.write(func(tx *store.Tx) error { return tx.DequeueMail(m) }) {
 			return false
 		}
 		s.conf.Observe(Sent)
@@ -59,7 +59,7 @@ func (s *Sender) send(m *store.QueuedMail) bool {
 	case m.Unsure+1 >= maxUnsure:
 		return s.giveUp(m, "it may have arrived each time the connection broke", 0)
 	}
-	return s.postpone(m, "not known to be sent", 0, (*store.Tx).UnsureMail)
+	return s.postpone(m, "not known to be sent", 0, (*store.Tx).DelayUnsureMail)
 }
 
 // attempt sends a message once, over the open connection or a new one. It returns
@@ -86,7 +86,7 @@ func (s *Sender) attempt(m *store.QueuedMail) (a attempt, err error) {
 // giveUp removes a message from the queue without sending it, and records that in
 // the shop's audit log.
 func (s *Sender) giveUp(m *store.QueuedMail, reason string, code int) bool {
-	if !s.write(func(tx *store.Tx) error { return tx.MailRefused(m, code) }) {
+	if !s.write(func(tx *store.Tx) error { return tx.RejectMail(m, code) }) {
 		return false
 	}
 	s.conf.Log.Warn("mail given up: "+reason, "card", m.CardID, "code", code)

@@ -243,7 +243,7 @@ func (f *fixture) queued() (n int64) {
 	f.t.Helper()
 	synctest.Wait()
 	if err := f.store.View(0, func(v *store.View) (err error) {
-		n, err = v.Mails(1000)
+		n, err = v.CountMails(1000)
 		return err
 	}); err != nil {
 		f.t.Fatal(err)

@@ -176,11 +176,11 @@ func (s *Sender) sendDue() (wait time.Duration, waiting bool) {
 			return time.Second, true
 		case m.Due > now:
 			return m.Due.Std().Sub(now.Std()), true
-		case m.Fate == store.MailUseless:
-			if ok = s.write(func(tx *store.Tx) error { return tx.MailOver(&m) }); ok {
+		case m.Status == store.MailObsolete:
+			if ok = s.write(func(tx *store.Tx) error { return tx.DequeueMail(&m) }); ok {
 				s.conf.Log.Warn("mail not sent: the card's link has ended, or there is no address any more", "card", m.CardID)
 			}
-		case m.Fate == store.MailWaits:
+		case m.Status == store.MailHeld:
 			ok = s.hold(&m, now.Add(clockInterval))
 		case s.retryAt > now:
 			return s.retryAt.Std().Sub(now.Std()), true

@@ -15,7 +15,7 @@ var GetDevice = kernel.Read(kernel.Operation{
 	Title:   "Inspect the device",
 	Callers: devices,
 }, func(v *store.View, c *kernel.Call, _ struct{}) (store.TillMe, error) {
-	return v.TillMe(c.Device.At)
+	return v.TillMe(c.Device.Till)
 })
 
 // LookupCard returns the card of a code.
@@ -27,7 +27,7 @@ var LookupCard = kernel.Read(kernel.Operation{
 	Callers: devices,
 	Codes:   []store.Code{store.NotFound},
 }, func(v *store.View, c *kernel.Call, _ struct{}) (store.Lookup, error) {
-	return v.Lookup(c.Device.At, c.Param("code"))
+	return v.Lookup(c.Device.Till, c.Param("code"))
 })
 
 // IssueCardAtCounter issues a card that is active at once.
@@ -39,7 +39,7 @@ var IssueCardAtCounter = withQRCode(kernel.Write(kernel.Operation{
 	Callers: devices,
 	Codes:   []store.Code{store.NotFound, store.Unprocessable, store.Conflict},
 }, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CounterFields) (store.IssuedCard, error) {
-	return tx.IssueAtCounter(c.Device.At, c.Param("id"), f)
+	return tx.IssueAtCounter(c.Device.Till, c.Param("id"), f)
 }))
 
 // The actions on a card that is presented at a till.
@@ -57,7 +57,7 @@ var (
 var refusals = []store.Code{store.NotFound, store.Unprocessable, store.CardSuspended, store.Conflict, store.CardExpired}
 
 // presentation returns the operation of an action on a presented card.
-func presentation[F any](id, title, doc string, act func(*store.Tx, store.At, string, F) (store.Stamped, error), more ...store.Code) *kernel.Operation {
+func presentation[F any](id, title, doc string, act func(*store.Tx, store.Till, string, F) (store.Stamped, error), more ...store.Code) *kernel.Operation {
 	return kernel.Write(kernel.Operation{
 		ID:      id,
 		Group:   "Cards",
@@ -66,7 +66,7 @@ func presentation[F any](id, title, doc string, act func(*store.Tx, store.At, st
 		Callers: devices,
 		Codes:   slices.Concat(refusals, more),
 	}, wire.Create, func(tx *store.Tx, c *kernel.Call, f F) (store.Stamped, error) {
-		return act(tx, c.Device.At, c.Param("code"), f)
+		return act(tx, c.Device.Till, c.Param("code"), f)
 	})
 }
 
@@ -79,5 +79,5 @@ var ReverseTransaction = kernel.Write(kernel.Operation{
 	Callers: devices,
 	Codes:   slices.Concat(refusals, []store.Code{store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance}),
 }, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.Metadata) (store.Stamped, error) {
-	return tx.Reverse(c.Device.At, c.Param("id"), f)
+	return tx.Reverse(c.Device.Till, c.Param("id"), f)
 })
