@@ -45,7 +45,9 @@ func TestQueryParameters(t *testing.T) {
 	// Values that are fine, for repeating.
 	good := map[string]string{"limit": "5", "external_ref": "a", "holder_email": "a@example.com", "program_id": "p", "location_id": "l", "card_id": "c",
 		"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T00:00:00Z", "status": "active"}
+	th := newThings(s)
 	for _, r := range listRoutes(t) {
+		r.Path = th.fill(t, r)
 		for _, name := range strings.Fields(queries[r.ID]) {
 			value := good[name]
 			switch {
