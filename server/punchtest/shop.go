@@ -51,7 +51,7 @@ type Shop struct {
 // in an update stays.
 type ShopFields struct {
 	Name              string `json:"name,omitempty"`
-	Mode              string `json:"mode,omitempty"`               // live (default), test; not in an update
+	Mode              string `json:"mode,omitempty"`               // test (default), live; not in an update
 	Timezone          string `json:"timezone,omitempty"`           // IANA name
 	SubscriptionState string `json:"subscription_state,omitempty"` // active, past_due, suspended, cancelled
 	APIAddon          *bool  `json:"api_addon,omitempty"`          // false: its keys are refused
