@@ -1,4 +1,4 @@
-// Command punchcard is a loyalty- and access-card server in one binary on one
+// Command punchcard is a server for loyalty and access cards: one binary on one
 // SQLite file.
 package main
 
@@ -43,8 +43,8 @@ var flagName = regexp.MustCompile(`^--([a-z-]+)(=\S+)?:? `)
 
 var wholeNumber = regexp.MustCompile(`expected a valid 64 bit int but got "[^"]*"`)
 
-// explain adds a flag's environment variable to what is wrong with its value,
-// since the value may well come from there.
+// explain returns the error of a flag's value with the name of the flag's environment
+// variable added, since the value may come from there.
 func explain(err error) error {
 	var perr *kong.ParseError
 	if !errors.As(err, &perr) || perr.Context == nil {
@@ -63,6 +63,7 @@ func explain(err error) error {
 	return err
 }
 
+// fail prints an error and ends the process.
 func fail(err error) {
 	fmt.Fprintln(os.Stderr, "punchcard: "+err.Error())
 	os.Exit(1)

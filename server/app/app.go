@@ -20,50 +20,51 @@ import (
 	"punchcard/webhook"
 )
 
-// App is a running server: a listener, and behind it what serves. Reset puts
-// another in its place.
+// App is a running server: listeners, and an instance that answers their requests.
+// Reset replaces the instance of a fixture.
 type App struct {
 	Origin     string // http://host:port as listened on
-	MetricsURL string // of the scrape; empty: none
+	MetricsURL string // of the Prometheus metrics; empty without them
 	*instance         // guarded by gate
 
 	conf    Config
 	pricing []byte
 	http    *http.Server
-	scrapes *http.Server
-	served  chan error
+	metrics *http.Server // nil without metrics
+	served  chan error   // errors of the two servers
 
-	failed *kernel.Error // the last reset did not succeed; guarded by gate
-	gate   sync.RWMutex  // held for reading by requests, while the instance stays
-	flight sync.Map      // *exchange of requests to a fixture
-	unused sync.Map      // net.Conn of a fixture's clients that have sent nothing yet
-	turn   chan struct{} // of one: a reset, or the end, at a time
-	ending chan struct{} // closed at the end: a reset that waits for its turn is a request to be waited for
-	ended  sync.Once
-	behind sync.WaitGroup
+	// The rest is used with a fixture only.
+	resetErr *kernel.Error  // of the last reset; guarded by gate
+	gate     sync.RWMutex   // held for reading by requests and for writing while the instance is replaced
+	inFlight sync.Map       // requests that are being answered: *request
+	unused   sync.Map       // connections that have sent nothing yet: net.Conn
+	resets   chan struct{}  // holds one element while a Reset or Stop runs
+	stopping chan struct{}  // closed by Stop, so that no Reset begins any more
+	stopOnce sync.Once      // closes stopping
+	closing  sync.WaitGroup // of instances that were replaced
 }
 
-// Time-outs of every connection. A client that sends its headers or body a
-// byte at a time is cut off.
+// Limits of every connection. A client that sends its headers or its body too
+// slowly is cut off.
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second
 	writeTimeout  = 60 * time.Second
 	idleTimeout   = 2 * time.Minute
-	maxHeader     = 32 << 10
+	maxHeader     = 32 << 10 // bytes
 )
 
-// How many connections are taken at once, each of which costs some 20 KiB; more
-// wait until one ends. Of HTTP/2 each may have so many requests under way.
+// Limits of connections, each of which takes about 20 KiB. More connections wait
+// until one ends.
 const (
 	maxConnections = 8192
-	maxScrapers    = 64
-	maxStreams     = 100
-	keptFiles      = 256 // of what the system allows are for the database, webhooks and mail
+	maxScrapers    = 64  // connections for metrics
+	maxStreams     = 100 // requests at once on one connection of HTTP/2
+	reservedFiles  = 256 // open files that are left for the database, webhooks and mail
 )
 
-// Start listens first, then opens the store and serves. Its errors are one
-// line, fit for the operator.
+// Start listens, opens the store and serves. Its errors are one line for the
+// operator.
 func Start(c Config) (*App, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -85,9 +86,9 @@ func Start(c Config) (*App, error) {
 		return nil, fmt.Errorf("--listen (PUNCHCARD_LISTEN): %w", err)
 	}
 	if c.MaxConnections == 0 {
-		c.MaxConnections = max(1, min(maxConnections, openFiles()-keptFiles))
+		c.MaxConnections = max(1, min(maxConnections, openFiles()-reservedFiles))
 	}
-	ln = bound(ln, c.MaxConnections)
+	ln = limitConnections(ln, c.MaxConnections)
 	scheme := "http://"
 	if c.TLSCert != "" || c.TLSKey != "" {
 		own, err := newCertificate(c.TLSCert, c.TLSKey, c.Log)
@@ -97,7 +98,7 @@ func Start(c Config) (*App, error) {
 		}
 		scheme, ln = "https://", tls.NewListener(ln, own.config())
 	}
-	a := &App{Origin: scheme + ln.Addr().String(), pricing: pricing, served: make(chan error, 2), turn: make(chan struct{}, 1), ending: make(chan struct{})}
+	a := &App{Origin: scheme + ln.Addr().String(), pricing: pricing, served: make(chan error, 2), resets: make(chan struct{}, 1), stopping: make(chan struct{})}
 	if c.PublicURL == "" {
 		c.PublicURL = a.Origin
 	}
@@ -108,18 +109,18 @@ func Start(c Config) (*App, error) {
 		c.WriteTimeout = writeTimeout
 	}
 	a.conf = c
-	var scrapes net.Listener
+	var metrics net.Listener
 	if c.Metrics != nil {
-		if scrapes, err = net.Listen("tcp", c.MetricsListen); err != nil {
+		if metrics, err = net.Listen("tcp", c.MetricsListen); err != nil {
 			ln.Close()
 			return nil, fmt.Errorf("--metrics-listen (PUNCHCARD_METRICS_LISTEN): %w", err)
 		}
-		scrapes = bound(scrapes, maxScrapers)
+		metrics = limitConnections(metrics, maxScrapers)
 	}
 	if a.instance, err = a.newInstance(nil); err != nil {
 		ln.Close()
-		if scrapes != nil {
-			scrapes.Close()
+		if metrics != nil {
+			metrics.Close()
 		}
 		return nil, err
 	}
@@ -127,55 +128,58 @@ func Start(c Config) (*App, error) {
 		c.Metrics.Watch(a.Store, Version)
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", c.Metrics.Handler())
-		a.scrapes = a.server(kernel.SecurityHeaders(mux))
-		a.MetricsURL = "http://" + scrapes.Addr().String() + "/metrics"
-		go func() { a.served <- a.scrapes.Serve(scrapes) }()
+		a.metrics = a.server(kernel.SecurityHeaders(mux))
+		a.MetricsURL = "http://" + metrics.Addr().String() + "/metrics"
+		go func() { a.served <- a.metrics.Serve(metrics) }()
 	}
 	var handler http.Handler = a.instance
 	if c.Dev != nil && !c.Dev.Bare {
-		handler = http.HandlerFunc(a.serveDev)
+		handler = http.HandlerFunc(a.serveFixture)
 	}
 	a.http = a.server(handler)
 	if c.Dev != nil {
-		a.http.ConnState = a.noteUnused
+		a.http.ConnState = a.trackUnused
 	}
 	go func() { a.served <- a.http.Serve(ln) }()
 	return a, nil
 }
 
-// noteUnused keeps account of the connections on which no request has come.
-func (a *App) noteUnused(c net.Conn, state http.ConnState) {
+// trackUnused keeps the set of connections on which no request has come. It is the
+// ConnState hook of a fixture's server.
+func (a *App) trackUnused(c net.Conn, state http.ConnState) {
 	if state != http.StateNew {
 		a.unused.Delete(c)
 		return
 	}
 	a.unused.Store(c, nil)
 	select {
-	case <-a.ending:
+	case <-a.stopping:
 		c.Close()
 	default:
 	}
 }
 
-// closeUnused closes them. Shutdown would wait for five seconds whether one is
-// about to be used; the transports of Go's clients leave such behind.
-func (a *App) closeUnused() {
+// closeUnusedConnections closes the connections on which no request has come, for
+// which Shutdown would wait for five seconds. Go's http.Transport leaves such
+// connections.
+func (a *App) closeUnusedConnections() {
 	a.unused.Range(func(c, _ any) bool {
 		c.(net.Conn).Close()
 		return true
 	})
 }
 
-// server is an HTTP server with the limits of every socket. HTTP/2 ends a
-// request late by a frame, which needs a client that reads: WriteByteTimeout is
-// for one that does not.
+// server returns an HTTP server with the limits of every connection. Over HTTP/2 a
+// time-out is sent to the client as a frame; WriteByteTimeout cuts off a client
+// that does not read it.
 func (a *App) server(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: min(headerTimeout, a.conf.ReadTimeout), ReadTimeout: a.conf.ReadTimeout, WriteTimeout: a.conf.WriteTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: a.conf.WriteTimeout}, ErrorLog: log.New(io.Discard, "", 0)}
 }
 
-// targets has the guard look at a webhook's URL before it is saved.
-func targets(g *webhook.Guard) func(context.Context, string) *store.Detail {
+// checkTarget returns the function by which the guard checks the URL of a webhook
+// before it is saved.
+func checkTarget(g *webhook.Guard) func(context.Context, string) *store.Detail {
 	return func(ctx context.Context, target string) *store.Detail {
 		if p := g.CheckURL(ctx, target); p != nil {
 			return &store.Detail{Field: "url", Code: p.Code, Message: p.Message}
@@ -184,34 +188,36 @@ func targets(g *webhook.Guard) func(context.Context, string) *store.Detail {
 	}
 }
 
-// Wait returns when the server stops serving by itself, which is an error.
+// Wait returns a channel that receives an error if the server stops serving by
+// itself.
 func (a *App) Wait() <-chan error { return a.served }
 
-// Stop takes no further requests, lets those in flight finish until ctx is
-// done, and closes the store.
+// Stop accepts no more requests, waits until ctx is done for those in flight, and
+// closes the store.
 func (a *App) Stop(ctx context.Context) error {
-	a.ended.Do(func() { close(a.ending) })
-	a.turn <- struct{}{}
-	defer func() { <-a.turn }()
-	// Side by side: a request that takes its time must not use up that of the
-	// deliveries. What requests queue meanwhile is sent after the next start.
-	var both sync.WaitGroup
-	both.Go(func() { a.instance.stopServices(ctx) })
-	a.closeUnused()
+	a.stopOnce.Do(func() { close(a.stopping) })
+	a.resets <- struct{}{}
+	defer func() { <-a.resets }()
+	// Requests and services stop at the same time, so that a slow request does not
+	// use up the time that deliveries have. What requests queue meanwhile is sent
+	// after the next start.
+	var services sync.WaitGroup
+	services.Go(func() { a.instance.stopServices(ctx) })
+	a.closeUnusedConnections()
 	err := a.http.Shutdown(ctx)
 	if err != nil && a.conf.Dev != nil {
-		a.http.Close() // the process goes on, and nothing is to be left of the fixture
+		a.http.Close() // the process goes on, so leave nothing of the fixture
 	}
-	if a.scrapes != nil {
-		err = errors.Join(err, a.scrapes.Shutdown(ctx))
+	if a.metrics != nil {
+		err = errors.Join(err, a.metrics.Shutdown(ctx))
 	}
-	both.Wait()
+	services.Wait()
 	err = errors.Join(err, a.instance.close())
-	a.behind.Wait()
+	a.closing.Wait()
 	return err
 }
 
-// readPricing reads the operator's pricing file; it must be JSON.
+// readPricing reads the operator's pricing file, which must be JSON.
 func readPricing(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil

@@ -23,14 +23,15 @@ import (
 	"punchcard/webhook"
 )
 
-// KeyLimits are the rows of the spec's Limits table that making keys needs.
+// KeyLimits are the limits that creating keys needs.
 type KeyLimits struct {
 	APIKeyMaxPerShop             int `name:"api-key-max-per-shop" env:"API_KEY_MAX_PER_SHOP" default:"10" min:"1" max:"1000000" help:"Usable API keys per shop."`
 	MCPKeyMaxPerShop             int `name:"mcp-key-max-per-shop" env:"MCP_KEY_MAX_PER_SHOP" default:"5" min:"0" max:"1000000" help:"Usable MCP keys per shop."`
 	CredentialRotationGraceHours int `name:"credential-rotation-grace-hours" env:"CREDENTIAL_ROTATION_GRACE_HOURS" default:"24" min:"0" max:"8760" help:"Hours that a rotated key keeps working; 0 retires it at once."`
 }
 
-// Limits is the spec's Limits table, row by row.
+// Limits are the limits that a deployment can set by flags. The tags have each
+// one's flag, variable, default and bounds.
 type Limits struct {
 	KeyLimits
 	APIKeyRateLimitPerMinute      *int          `name:"api-key-rate-limit-per-minute" env:"API_KEY_RATE_LIMIT_PER_MINUTE" placeholder:"N" min:"0" max:"1000000" help:"Requests per minute and key; 0 is unlimited. Default: 300 with serve, unlimited with dev."`
@@ -55,13 +56,14 @@ type Limits struct {
 	MCPKeyDailyCallBudget         int           `name:"mcp-key-daily-call-budget" env:"MCP_KEY_DAILY_CALL_BUDGET" default:"5000" min:"0" max:"1000000000" help:"MCP calls per day and key; 0 is unlimited."`
 }
 
-// DefaultLimits are the table's defaults.
+// DefaultLimits returns the limits with their defaults.
 func DefaultLimits() (l Limits) {
-	fill(reflect.ValueOf(&l).Elem())
+	setDefaults(reflect.ValueOf(&l).Elem())
 	return l
 }
 
-func fill(v reflect.Value) {
+// setDefaults sets the fields of a struct of limits to their defaults.
+func setDefaults(v reflect.Value) {
 	for i := range v.NumField() {
 		f, def := v.Field(i), v.Type().Field(i).Tag.Get("default")
 		switch f.Interface().(type) {
@@ -72,16 +74,16 @@ func fill(v reflect.Value) {
 			d, _ := time.ParseDuration(def)
 			f.SetInt(int64(d))
 		case KeyLimits:
-			fill(f)
+			setDefaults(f)
 		}
 	}
 }
 
-// Check reports the first value out of its bounds, in one line that names the
-// flag and the variable.
+// Check returns an error for the first limit that is out of its bounds, with its
+// flag and variable.
 func (l Limits) Check() error { return check(reflect.ValueOf(l)) }
 
-// Check is that of Limits.
+// Check does the same for the limits of keys.
 func (l KeyLimits) Check() error { return check(reflect.ValueOf(l)) }
 
 func check(v reflect.Value) error {
@@ -113,8 +115,8 @@ func check(v reflect.Value) error {
 	return nil
 }
 
-// Variable is the environment variable of a flag: the spec's name where it
-// has one, else PUNCHCARD_ and the flag's.
+// Variable returns the environment variable of a flag: env if that is not empty,
+// else PUNCHCARD_ and the name of the flag.
 func Variable(flag, env string) string {
 	if env != "" {
 		return env
@@ -122,58 +124,58 @@ func Variable(flag, env string) string {
 	return "PUNCHCARD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Version is the release.
+// Version is the version of this release.
 const Version = "0.1.0"
 
-// Config is all that a server is made from.
+// Config is the configuration of a server.
 type Config struct {
 	DB             string
 	Listen         string
-	PublicURL      string  // empty: from the address listened on
-	MetricsListen  string  // address of the scrape; needs Metrics
-	Metrics        Metrics // nil: none are kept
-	AccessLog      bool    // a line for each request
-	TrustedProxies []netip.Prefix
-	TLSCert        string // file of a PEM chain; empty: plain HTTP
-	TLSKey         string
+	PublicURL      string         // by default made from the address of the listener
+	MetricsListen  string         // address of the metrics; used with Metrics
+	Metrics        Metrics        // nil for none
+	AccessLog      bool           // log a line for each request
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For the access log uses
+	TLSCert        string         // file of a PEM chain; empty for plain HTTP
+	TLSKey         string         // file of its key
 	PricingFile    string
 	InstallLinkTTL time.Duration
 	PreviewEvents  bool
 	Limits         Limits
 	Log            *slog.Logger
-	// ReadTimeout bounds the reading of one request, headers (at most 10 s of
-	// it) and body; 0: 30 s.
+	// ReadTimeout is the time for reading one request, of which the headers have at
+	// most 10 s; by default 30 s.
 	ReadTimeout time.Duration
-	// WriteTimeout bounds a request from its headers to the end of its answer;
-	// 0: 60 s.
+	// WriteTimeout is the time from the headers of a request to the end of its
+	// answer; by default 60 s.
 	WriteTimeout time.Duration
-	// MaxConnections are taken at once; 0: 8192, or less where the system allows
-	// less than that and 256 files.
+	// MaxConnections is the number of connections at once; by default 8192, or fewer
+	// if the process may open fewer than 8448 files.
 	MaxConnections int
-	// Guard decides where webhooks may be sent; nil: to public addresses by
-	// https, with Dev to loopback addresses too.
+	// Guard decides where webhooks may be sent; by default to public addresses by
+	// https, and with Dev to loopback addresses too.
 	Guard *webhook.Guard
-	// HoldWebhooks queues what webhooks are to get and sends none of it, nor any
-	// mail.
+	// HoldWebhooks queues webhooks and mail but sends none.
 	HoldWebhooks bool
-	// Mail makes the service that sends the messages of send_email, which st queues,
-	// and tells observe, if that is not nil, the outcome of each attempt. Nil:
-	// send_email is refused. A fixture has a mail sink of its own. It is a function
-	// so that a program which only wants a fixture links no SMTP library
-	// (server/mail has the one service there is).
+	// Mail returns the service that sends the mail that st queues. It calls observe,
+	// unless that is nil, with the outcome of each attempt. If Mail is nil, requests
+	// with send_email are refused, except by a fixture, which keeps mail in memory.
+	// It is a function so that a program that only needs a fixture links no SMTP
+	// library; the implementation is server/mail.
 	Mail func(st *store.Store, log *slog.Logger, observe func(outcome string)) Service
-	// CustomHeaders sends the custom headers of webhooks along.
+	// CustomHeaders sends the custom headers of webhooks with each delivery.
 	CustomHeaders bool
-	// MaxGroup bounds the writes that share a transaction; 0: the store's.
+	// MaxGroup is the number of writes that share a transaction; by default the
+	// store's.
 	MaxGroup int
-	// Backups are made by the server itself; nil: none.
+	// Backups configures scheduled backups; nil for none.
 	Backups *Backups
-	// Dev makes a fixture of the server: demo shop, control API, mail sink.
+	// Dev makes the server a fixture, with a demo shop and the control API.
 	Dev *Dev
 }
 
-// Metrics are told what a server does. It is an interface so that who only wants
-// a fixture links none (server/metrics has the one there is).
+// Metrics observes what a server does. It is an interface so that a program that
+// only needs a fixture does not link the implementation, server/metrics.
 type Metrics interface {
 	Request(method, route string) (end func(status int))
 	Group(size int) (end func(error))
@@ -183,36 +185,39 @@ type Metrics interface {
 	Handler() http.Handler
 }
 
-// Dev is what only the fixture has.
+// Dev is the configuration that only a fixture has.
 type Dev struct {
 	Clock *Clock
-	// Seed is what the fixture begins with; nil: the demo shop.
+	// Seed is the initial content; nil for the demo shop.
 	Seed *seed.File
-	// Deterministic makes ids of requests and secrets the same at each start.
+	// Deterministic makes request ids and secrets the same at each start.
 	Deterministic bool
-	// Small trades speed for memory: it is for one of hundreds in a process, on a
-	// file that is thrown away.
+	// Small saves memory at the cost of speed, for hundreds of fixtures in a process
+	// on temporary files.
 	Small bool
-	// Bare serves as a server in operation does, with no journal and no faults
-	// before it, so that this can be measured. Such a fixture is not reset.
+	// Bare leaves out the journal and the faults, so that benchmarks measure what
+	// serve does. Such a fixture must not be reset.
 	Bare bool
 }
 
-// options are what a fixture's store is made with.
-func (d *Dev) options(o *store.Options, past string) {
-	o.Now, o.IDSecret, o.Rand = d.Clock.Now, seed.IDSecret, d.rand(past)
+// setOptions sets the options of a fixture's store; see rand for history.
+func (d *Dev) setOptions(o *store.Options, history string) {
+	o.Now = d.Clock.Now
+	o.IDSecret = seed.IDSecret
+	o.Rand = d.rand(history)
 }
 
-// rand is a new source of secrets: that of the system, or one that gives the
-// same after the same past. What one has given must not come again in the same
-// file, whose secrets differ.
-func (d *Dev) rand(past string) io.Reader {
+// rand returns a new source of secrets: that of the system or, for a deterministic
+// fixture, one that gives the same secrets for equal histories. history is a digest
+// of the file, so that a later run on the same file gets other secrets.
+func (d *Dev) rand(history string) io.Reader {
 	if d.Deterministic {
-		return rand.NewChaCha8(sha256.Sum256([]byte("punchcard: not random, but equal" + past)))
+		return rand.NewChaCha8(sha256.Sum256([]byte("punchcard: not random, but equal" + history)))
 	}
 	return crand.Reader
 }
 
+// rate returns the requests that a key may make per minute; 0 for no limit.
 func (c *Config) rate() int {
 	if c.Limits.APIKeyRateLimitPerMinute != nil {
 		return *c.Limits.APIKeyRateLimitPerMinute
@@ -223,7 +228,7 @@ func (c *Config) rate() int {
 	return 300
 }
 
-// Store are the bounds that the store enforces.
+// Store returns the limits of the store.
 func (c *Config) Store() store.Limits {
 	l := c.Limits
 	s := l.KeyLimits.Store()
@@ -237,15 +242,15 @@ func (c *Config) Store() store.Limits {
 	return s
 }
 
-// Store are the bounds that the store enforces on keys; all others are the
-// defaults.
+// Store returns the limits of the store with these limits of keys and the defaults
+// of all others.
 func (l KeyLimits) Store() store.Limits {
 	s := store.DefaultLimits()
 	s.KeysPerShop, s.MCPKeysPerShop, s.RotationHours = l.APIKeyMaxPerShop, l.MCPKeyMaxPerShop, l.CredentialRotationGraceHours
 	return s
 }
 
-// guard is the deployment's, or what holds where none is given.
+// guard returns the configured guard or the default one.
 func (c *Config) guard() *webhook.Guard {
 	if c.Guard != nil {
 		return c.Guard
@@ -253,13 +258,14 @@ func (c *Config) guard() *webhook.Guard {
 	return &webhook.Guard{Loopback: c.Dev != nil, Unresolved: c.Dev != nil}
 }
 
-// Fields are the named bounds of request fields.
+// Fields returns the bounds of request fields that rules refer to by name.
 func (l Limits) Fields() wire.Limits {
 	return wire.Limits{"prize_name": l.PrizeNameMaxLength, "prize_description": l.PrizeDescriptionMaxLength,
 		"localization": l.LocalizationMaxLength, "idempotency_key": l.IdempotencyKeyMaxLength, "delivery_log": l.DeliveryLogMaxLimit}
 }
 
-// checkPublicURL wants an absolute http or https URL without query.
+// checkPublicURL returns raw without slashes at its end. It returns an error unless
+// raw is an absolute http or https URL without a query.
 func checkPublicURL(raw string) (string, error) {
 	u, err := url.Parse(raw)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || len(raw) > 500 || strings.ContainsAny(raw, "\"\\ <>") {

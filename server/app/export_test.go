@@ -7,13 +7,13 @@ import (
 	"punchcard/store"
 )
 
-// Sweep is one run of the housekeeping over the delivery log.
+// Sweep runs the housekeeping of the delivery log once.
 func (a *App) Sweep() error { return a.housekeeping.pruneDeliveries(context.Background(), batchPause) }
 
-// Routes are those that are served, the control API's own not among them.
+// Routes returns the routes that are served, without those of the control API.
 func (a *App) Routes() []string { return a.kernel.Routes() }
 
-// Services is a Service that consists of others.
+// Services is a Service made of other services.
 type Services = services
 
 // NewBackups returns the Service that makes backups on schedule.

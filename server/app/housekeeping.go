@@ -9,8 +9,8 @@ import (
 	"punchcard/store"
 )
 
-// How often housekeeping runs, and in which batches it writes: small ones, with
-// pauses in which others write.
+// How often housekeeping runs, and the batches in which it writes. They are small,
+// with pauses in between, so that other writes wait only briefly.
 const (
 	housekeepingInterval = time.Minute
 	batchRows            = 25
@@ -19,8 +19,7 @@ const (
 
 var system = store.Actor{Type: "system"}
 
-// housekeeping is the Service that deletes what has expired and marks the cards
-// that have.
+// housekeeping is the Service that deletes expired data and marks expired cards.
 type housekeeping struct {
 	*loop
 	store *store.Store
@@ -68,19 +67,19 @@ func (h *housekeeping) pruneIdempotency(ctx context.Context) error {
 	})
 }
 
-// expireCards marks the cards whose time has ended.
+// expireCards marks the cards that have expired.
 func (h *housekeeping) expireCards(ctx context.Context, pause int) error {
 	return h.writeBatches(ctx, pause, func(tx *store.Tx) (bool, error) { return tx.MarkExpiredCards(batchRows) })
 }
 
-// pruneDeliveries deletes from the delivery log what is past its retention.
+// pruneDeliveries deletes the entries of the delivery log that are past their
+// retention.
 func (h *housekeeping) pruneDeliveries(ctx context.Context, pause int) error {
 	var at store.DeliverySweep
 	return h.writeBatches(ctx, pause, func(tx *store.Tx) (bool, error) { return tx.SweepDeliveries(&at, batchRows) })
 }
 
-// pruneMail removes the queued mail whose links have expired, which ends what
-// could not be sent for too long.
+// pruneMail deletes the queued mail whose links have expired.
 func (h *housekeeping) pruneMail(ctx context.Context) error {
 	return h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) {
 		cards, err := tx.PruneMails(batchRows)

@@ -14,8 +14,8 @@ import (
 	"punchcard/store/backup"
 )
 
-// image is what a fixture begins with: the content of its file, and what is in
-// it. Writing it out takes a tenth of the time that making it takes.
+// image is the initial content of a fixture's file, with its ready line. Writing an
+// image takes a tenth of the time of creating its content.
 type image struct {
 	once  sync.Once
 	err   error
@@ -23,31 +23,33 @@ type image struct {
 	ready *seed.Ready
 }
 
-// images are kept for the process: a test binary starts hundreds of fixtures.
+// images caches the images of this process, since a test binary starts hundreds of
+// fixtures.
 var images sync.Map // of imageKey to *image
 
 type imageKey struct {
-	clock         int64 // unix nanoseconds at which it stands; 0: it runs
+	clock         int64 // unix nanoseconds at which it stands still; 0 if it runs
 	deterministic bool
-	seed          *seed.File // nil: the demo shop
+	seed          *seed.File // nil for the demo shop
 	small         bool
 }
 
-// imageOf makes the image of a fixture, or gives the one that was made before.
-func imageOf(d *Dev) (*image, error) {
+// loadImage returns the image of a fixture, which it creates if it is not cached.
+func loadImage(d *Dev) (*image, error) {
 	key := imageKey{deterministic: d.Deterministic, seed: d.Seed, small: d.Small}
-	if at, stands := d.Clock.start(); stands {
+	if at, ok := d.Clock.start(); ok {
 		key.clock = at.UnixNano()
 	}
-	kept, _ := images.LoadOrStore(key, &image{})
-	i := kept.(*image)
+	cached, _ := images.LoadOrStore(key, &image{})
+	i := cached.(*image)
 	i.once.Do(func() { i.err = i.make(d) })
-	if i.err != nil { // a full disk has room again some day
-		images.CompareAndDelete(key, kept)
+	if i.err != nil { // try again next time: a full disk may have room then
+		images.CompareAndDelete(key, cached)
 	}
 	return i, i.err
 }
 
+// make creates the image in a temporary folder.
 func (i *image) make(d *Dev) (err error) {
 	dir, err := os.MkdirTemp("", "punchcard-image-")
 	if err != nil {
@@ -56,9 +58,9 @@ func (i *image) make(d *Dev) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "punchcard.db")
 	opts := store.Options{Ephemeral: true, Readers: 1, Small: d.Small}
-	d.options(&opts, "image")
-	at, stands := d.Clock.start()
-	if !stands {
+	d.setOptions(&opts, "image")
+	at, ok := d.Clock.start()
+	if !ok {
 		at = time.Now()
 	}
 	clock := NewClock(at)
@@ -79,24 +81,25 @@ func (i *image) make(d *Dev) (err error) {
 	return err
 }
 
-// past is what a file holds already, for Dev.rand; empty where an image fills it.
-func past(path string) string {
-	sum, any := sha256.New(), false
+// fileDigest returns a digest of a database file and its log, for Dev.rand. It is
+// empty if there is no file or it is empty.
+func fileDigest(path string) string {
+	sum, size := sha256.New(), int64(0)
 	for _, part := range []string{"", "-wal"} {
-		if f, err := os.Open(path + part); err == nil { // else opening the database says so
+		if f, err := os.Open(path + part); err == nil { // opening the database will return an error otherwise
 			n, _ := io.Copy(sum, f)
 			f.Close()
-			any = any || n > 0
+			size += n
 		}
 	}
-	if !any {
+	if size == 0 {
 		return ""
 	}
 	return string(sum.Sum(nil))
 }
 
-// fill puts the image into a file that is not there yet, or empty. It gives
-// none where there is one: that keeps what it has.
+// fill writes the image to a file that does not exist or is empty. It returns nil
+// and does nothing if the file has content.
 func (d *Dev) fill(path string) (*image, error) {
 	switch info, err := os.Stat(path); {
 	case err == nil && info.Size() > 0, err != nil && !errors.Is(err, os.ErrNotExist):
@@ -104,7 +107,7 @@ func (d *Dev) fill(path string) (*image, error) {
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, nil // opening the database says so best
+		return nil, nil // opening the database will return a better error
 	}
 	if err := f.Close(); err != nil {
 		return nil, err
@@ -112,24 +115,24 @@ func (d *Dev) fill(path string) (*image, error) {
 	return d.refill(path)
 }
 
-// refill puts the image into a file whatever is in it, and whoever has it open.
-// Half of it is never there: no start could open that.
+// refill replaces the content of a file by the image, whatever it holds and whoever
+// has it open. The file is never incomplete, since no start could open it then.
 func (d *Dev) refill(path string) (start *image, err error) {
 	dir, err := os.MkdirTemp("", "punchcard-image-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	whole := filepath.Join(dir, "punchcard.db")
-	if start, err = d.write(whole); err != nil {
+	copy := filepath.Join(dir, "punchcard.db")
+	if start, err = d.write(copy); err != nil {
 		return nil, err
 	}
-	return start, backup.Replace(path, whole)
+	return start, backup.Replace(path, copy)
 }
 
-// write makes a file of the image, which nobody else has.
+// write writes the image to a new file.
 func (d *Dev) write(path string) (*image, error) {
-	start, err := imageOf(d)
+	start, err := loadImage(d)
 	if err != nil {
 		return nil, err
 	}

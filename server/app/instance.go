@@ -23,8 +23,8 @@ import (
 	"punchcard/webhook"
 )
 
-// instance is all that stands on one store. A fixture that is reset gets a new
-// one, so that nothing of the old has to be remembered for clearing.
+// instance is a store with everything that uses it. A reset gives a fixture a new
+// instance, so that no part needs code to clear its state.
 type instance struct {
 	http.Handler
 	Store *store.Store
@@ -34,24 +34,24 @@ type instance struct {
 	kernel *kernel.Kernel
 
 	services     services
-	hooks        *webhook.Sender // one of the services; nil: webhooks are held
+	webhooks     *webhook.Sender // one of the services; nil if webhooks are held
 	housekeeping *housekeeping   // one of the services
 	ctx          context.Context // of requests that wait in real time; ends with the services
-	end          context.CancelFunc
-	dir          string // of a throw-away database
+	cancel       context.CancelFunc
+	dir          string // folder of a temporary database, or empty
 }
 
 // The route tables are the same for all instances and are only read.
 var restRoutes, tillRoutes = sync.OnceValue(api.Routes), sync.OnceValue(till.Routes)
 
-// recorded are the APIs whose requests a fixture records, and can be told to fail.
-var recorded = dev.APIs{REST: api.Prefix, Till: till.Prefix}
+// fixtureAPIs are the APIs whose requests a fixture records and can let fail.
+var fixtureAPIs = dev.APIs{REST: api.Prefix, Till: till.Prefix}
 
-// newInstance makes an instance of the configuration, whose services run. start is
-// what its file holds, where a reset has put that there.
+// newInstance returns an instance whose services run. start is the image that a
+// reset has written to its file, or nil.
 func (a *App) newInstance(start *image) (*instance, error) {
 	i := &instance{}
-	i.ctx, i.end = context.WithCancel(context.Background())
+	i.ctx, i.cancel = context.WithCancel(context.Background())
 	err := i.build(a, start)
 	if err == nil {
 		err = i.services.Start()
@@ -62,7 +62,7 @@ func (a *App) newInstance(start *image) (*instance, error) {
 	return i, nil
 }
 
-// build opens the store and makes all that stands on it.
+// build opens the store and builds everything that uses it.
 func (i *instance) build(a *App, start *image) (err error) {
 	c := a.conf
 	opts := store.Options{Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup, Log: c.Log, QueueMail: c.Mail != nil}
@@ -83,8 +83,8 @@ func (i *instance) build(a *App, start *image) (err error) {
 	}
 	i.Store = st
 	i.housekeeping = newHousekeeping(st, c.Log)
-	// What expired while no server ran is deleted now. This also tells whether the
-	// file can be written at all: SQLite opens one that cannot for reading.
+	// Delete what expired while no server ran. This also fails if the file cannot be
+	// written, which SQLite opens for reading.
 	if !opts.Ephemeral {
 		if err := i.housekeeping.pruneIdempotency(context.Background()); err != nil {
 			return fmt.Errorf("%s: %w", c.DB, err)
@@ -94,7 +94,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 	var journal *dev.Journal
 	var observe func(*store.Attempt, store.Outcome)
 	if c.Dev != nil {
-		journal = dev.NewJournal(c.Dev.Clock.Now, st.IDs, recorded)
+		journal = dev.NewJournal(c.Dev.Clock.Now, st.IDs, fixtureAPIs)
 		if !c.Dev.Bare {
 			observe = journal.Delivered
 		}
@@ -105,7 +105,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 	}
 	i.makeServices(&c, guard, observe)
 	k := kernel.New(st, kernel.Config{IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
-		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: watch, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, Targets: targets(guard)})
+		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: watch, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, Targets: checkTarget(guard)})
 	i.refuse, i.kernel = k.AnswerError, k
 	router := k.Router()
 	k.Mount(router, api.Prefix, restRoutes(), api.NewGuard(st, c.rate()))
@@ -123,7 +123,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 		} else if i.Ready, err = seed.Demo(st, a.Origin); err != nil {
 			return err
 		}
-		faults, receivers := dev.NewFaults(i.ctx, k, recorded), dev.NewReceivers(i.ctx, k, c.Dev.Clock.Now, a.Origin)
+		faults, receivers := dev.NewFaults(i.ctx, k, fixtureAPIs), dev.NewReceivers(i.ctx, k, c.Dev.Clock.Now, a.Origin)
 		receivers.Rand = c.Dev.rand(before)
 		(&dev.Control{Store: st, Kernel: k, Clock: c.Dev.Clock, Mail: mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx,
 			Journal: journal, Faults: faults, Receivers: receivers}).Mount(router)
@@ -138,9 +138,9 @@ func (i *instance) build(a *App, start *image) (err error) {
 	return nil
 }
 
-// prepareFixture sets what is special about a fixture's store, and fills its file
-// unless that is there. It returns what was filled in, and what the file held
-// before (see Dev.rand).
+// prepareFixture sets the options of a fixture's store and fills its file if that
+// is empty. It returns the image that it filled in, or start, and a digest of what
+// the file held before (see Dev.rand).
 func (i *instance) prepareFixture(c *Config, opts *store.Options, start *image) (_ *image, before string, err error) {
 	if c.DB == "" {
 		if i.dir, err = os.MkdirTemp("", "punchcard-dev-"); err != nil {
@@ -153,18 +153,18 @@ func (i *instance) prepareFixture(c *Config, opts *store.Options, start *image) 
 	}
 	if start == nil {
 		if c.Dev.Deterministic {
-			before = past(c.DB)
+			before = fileDigest(c.DB)
 		}
 		if start, err = c.Dev.fill(c.DB); err != nil {
 			return nil, "", err
 		}
 	}
-	c.Dev.options(opts, before)
+	c.Dev.setOptions(opts, before)
 	return start, before, nil
 }
 
-// makeServices makes the services that the configuration asks for, in the order
-// in which they start. observe is told of attempts to deliver webhooks.
+// makeServices creates the services of the configuration, in the order in which
+// they start. observe is called with each attempt to deliver a webhook.
 func (i *instance) makeServices(c *Config, guard *webhook.Guard, observe func(*store.Attempt, store.Outcome)) {
 	if !c.HoldWebhooks {
 		conf := webhook.Config{
@@ -183,8 +183,8 @@ func (i *instance) makeServices(c *Config, guard *webhook.Guard, observe func(*s
 				conf.Idle = 50 * time.Millisecond
 			}
 		}
-		i.hooks = webhook.New(conf)
-		i.services = append(i.services, i.hooks)
+		i.webhooks = webhook.New(conf)
+		i.services = append(i.services, i.webhooks)
 	}
 	if c.Mail != nil && c.Dev == nil && !c.HoldWebhooks {
 		var observe func(string)
@@ -199,7 +199,7 @@ func (i *instance) makeServices(c *Config, guard *webhook.Guard, observe func(*s
 	}
 }
 
-// requestSeed is where the numbers of request ids begin.
+// requestSeed returns the first number of request ids.
 func (c *Config) requestSeed() uint64 {
 	if c.Dev != nil && c.Dev.Deterministic {
 		return 0
@@ -209,15 +209,15 @@ func (c *Config) requestSeed() uint64 {
 	return kernel.Seed(seed)
 }
 
-// stopServices stops all that the instance does by itself, as Service describes
-// it, and ends the requests that wait in real time. Requests are still answered.
+// stopServices stops the services and ends the requests that wait in real time.
+// Requests are still answered afterwards.
 func (i *instance) stopServices(ctx context.Context) {
-	i.end()
+	i.cancel()
 	i.services.Stop(ctx)
 }
 
-// close stops the services and closes the store. No request may be under way.
-// It also takes an instance of which only a part was built.
+// close stops the services and closes the store. No request may be in progress. The
+// instance may be incomplete.
 func (i *instance) close() (err error) {
 	i.stopServices(context.Background())
 	if i.Store != nil {

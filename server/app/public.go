@@ -12,10 +12,10 @@ import (
 	"punchcard/store"
 )
 
-// mountPublic adds what is served outside the APIs' prefixes without a key: the
-// documents, the operator's prices, /healthz (the process is up) and /readyz
-// (the database takes writes). The documents are made when they are first asked
-// for: making them would take longer than all else at the start.
+// mountPublic adds the routes that need no key: the documents, the operator's
+// prices, /healthz (the process runs) and /readyz (the database takes writes). The
+// documents are made on the first request for them, since making them takes longer
+// than the rest of the start.
 func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel) {
 	c := a.conf
 	static := func(path, contentType string, make func() []byte) {

@@ -12,31 +12,30 @@ import (
 	"punchcard/store"
 )
 
-// errStopped is what a reset of a fixture gives that has ended.
+// errStopped is the error of a reset of a fixture that was stopped.
 var errStopped = &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture has ended."}
 
-// Reset makes a fixture what it was at its start: data, clock, keys, limits and
-// all that was recorded (contract section 8). It breaks off the deliveries
-// under way, waits for the requests that came before it, and lets those that
-// come meanwhile wait for the new state: each request sees the one or the
-// other.
+// Reset gives a fixture the state of its start: data, clock, keys, limits, faults
+// and everything that was recorded. It cancels deliveries, waits for the requests
+// that came before it, and lets those that come meanwhile wait, so that each
+// request sees the state before or the state after the reset.
 func (a *App) Reset() error {
 	select {
-	case a.turn <- struct{}{}:
-		defer func() { <-a.turn }()
-	case <-a.ending:
+	case a.resets <- struct{}{}:
+		defer func() { <-a.resets }()
+	case <-a.stopping:
 	}
 	select {
-	case <-a.ending:
+	case <-a.stopping:
 		return errStopped
 	default:
 	}
-	// Before the gate is closed: a delivery to the fixture's own receiver is a
-	// request that must end.
-	now, cancel := context.WithCancel(context.Background())
+	// Services stop before the gate is locked: a delivery to the fixture's own
+	// receiver is a request that has to end.
+	expired, cancel := context.WithCancel(context.Background())
 	cancel()
 	old := a.instance
-	old.stopServices(now)
+	old.stopServices(expired)
 	locked := make(chan struct{})
 	go a.failSlowRequests(locked)
 	a.gate.Lock()
@@ -46,12 +45,12 @@ func (a *App) Reset() error {
 	next, err := a.replace(old)
 	if err != nil {
 		a.conf.Log.Error("the fixture cannot be reset", "error", err)
-		a.failed = &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture could not be reset, and answers nothing before POST /dev/reset succeeds: " + err.Error()}
-		return a.failed
+		a.resetErr = &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture could not be reset, and answers nothing before POST /dev/reset succeeds: " + err.Error()}
+		return a.resetErr
 	}
-	a.instance, a.failed = next, nil
+	a.instance, a.resetErr = next, nil
 	if a.conf.DB == "" {
-		a.behind.Go(func() {
+		a.closing.Go(func() {
 			if err := old.close(); err != nil {
 				a.conf.Log.Error("the database before the reset cannot be thrown away", "error", err)
 			}
@@ -60,27 +59,27 @@ func (a *App) Reset() error {
 	return nil
 }
 
-// replace makes the instance that comes after old.
+// replace returns the instance that follows old.
 func (a *App) replace(old *instance) (next *instance, err error) {
 	if a.conf.DB == "" {
 		return a.newInstance(nil)
 	}
-	// There is but one file, and the old instance has it.
+	// Both instances use the same file, so the old one is closed first.
 	if err := old.close(); err != nil {
 		return nil, err
 	}
 	if start, err := a.conf.Dev.refill(a.conf.DB); err == nil {
 		return a.newInstance(start)
 	}
-	// It is damaged, or too little is left of it to be written into.
+	// The file is too damaged to be written to.
 	if err := a.deleteDatabase(); err != nil {
 		return nil, err
 	}
 	return a.newInstance(nil)
 }
 
-// deleteDatabase deletes the fixture's own file, so that the next instance begins with a
-// new one. The lock file beside it stays.
+// deleteDatabase deletes the fixture's file, so that the next instance creates a
+// new one. It leaves the lock file.
 func (a *App) deleteDatabase() error {
 	for _, part := range []string{"-wal", "-shm", ""} {
 		if err := os.Remove(a.conf.DB + part); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -92,17 +91,17 @@ func (a *App) deleteDatabase() error {
 
 const resetPath = "/dev/reset"
 
-// How long a reset waits for a client: for a body that does not come, the
-// request of which is then refused, and for one that does not read its answer,
-// whose connection is then cut.
+// How long a reset waits for a client that does not send its body, whose request is
+// then refused, and for one that does not read its answer, whose connection is then
+// closed.
 const (
 	slowBody   = 200 * time.Millisecond
 	slowReader = 2 * time.Second
 )
 
-// serveDev is the handler of a fixture. It holds the gate for every request
-// but the reset itself.
-func (a *App) serveDev(w http.ResponseWriter, r *http.Request) {
+// serveFixture is the handler of a fixture. It holds the gate during every request
+// except a reset.
+func (a *App) serveFixture(w http.ResponseWriter, r *http.Request) {
 	a.gate.RLock()
 	i := a.instance
 	if r.Method == http.MethodPost && r.URL.Path == resetPath {
@@ -111,43 +110,43 @@ func (a *App) serveDev(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer a.gate.RUnlock()
-	if a.failed != nil {
-		i.refuse(w, a.failed)
+	if a.resetErr != nil {
+		i.refuse(w, a.resetErr)
 		return
 	}
-	x := &exchange{ResponseWriter: w, body: r.ContentLength != 0}
-	a.flight.Store(x, nil)
-	defer a.flight.Delete(x)
+	x := &request{ResponseWriter: w, hasBody: r.ContentLength != 0}
+	a.inFlight.Store(x, nil)
+	defer a.inFlight.Delete(x)
 	i.ServeHTTP(x, r)
 }
 
-// exchange is a request to a fixture and its answer.
-type exchange struct {
+// request is a request to a fixture that is being answered.
+type request struct {
 	http.ResponseWriter
-	body    bool
-	writing atomic.Bool
+	hasBody bool
+	writing atomic.Bool // the answer is being written
 }
 
 // Unwrap lets an http.ResponseController reach the connection.
-func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+func (x *request) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
-func (x *exchange) Write(b []byte) (int, error) {
+func (x *request) Write(b []byte) (int, error) {
 	x.writing.Store(true)
 	defer x.writing.Store(false)
 	return x.ResponseWriter.Write(b)
 }
 
-// FlushError passes on what is written.
-func (x *exchange) FlushError() error {
+// FlushError sends what is written so far.
+func (x *request) FlushError() error {
 	x.writing.Store(true)
 	defer x.writing.Store(false)
 	return http.NewResponseController(x.ResponseWriter).Flush()
 }
 
-// failSlowRequests has the requests fail that wait for their clients, until a
-// reset holds the gate.
+// failSlowRequests lets the requests fail that wait for their clients, until locked
+// is closed.
 func (a *App) failSlowRequests(locked <-chan struct{}) {
-	begun := time.Now()
+	start := time.Now()
 	t := time.NewTicker(slowBody)
 	defer t.Stop()
 	for {
@@ -156,12 +155,12 @@ func (a *App) failSlowRequests(locked <-chan struct{}) {
 			return
 		case <-t.C:
 		}
-		a.flight.Range(func(one, _ any) bool {
-			x := one.(*exchange)
-			if x.body {
+		a.inFlight.Range(func(one, _ any) bool {
+			x := one.(*request)
+			if x.hasBody {
 				http.NewResponseController(x).SetReadDeadline(time.Now())
 			}
-			if x.writing.Load() && time.Since(begun) >= slowReader {
+			if x.writing.Load() && time.Since(start) >= slowReader {
 				http.NewResponseController(x).SetWriteDeadline(time.Now())
 			}
 			return true

@@ -5,30 +5,29 @@ import (
 	"sync"
 )
 
-// Service is work that the server does by itself, beside answering requests,
-// such as sending webhooks. Its constructor gets all that it needs. It runs
-// once: a server that is to have it again makes a new one. Both methods may be
-// called at any time and by several goroutines at once.
+// Service is work that the server does beside answering requests, such as sending
+// webhooks. A service runs once and cannot be restarted. Both methods may be called
+// at any time and by several goroutines at once.
 type Service interface {
-	// Start begins the work and returns when it is under way, or an error if it
-	// cannot be. It does nothing while the service runs. After Stop it begins
-	// nothing and returns context.Canceled.
+	// Start begins the work. It returns when the service runs, or an error if it
+	// cannot run. It does nothing if the service runs already, and returns
+	// context.Canceled after Stop.
 	Start() error
 
-	// Stop has the service begin nothing more, waits until ctx is done for what is
-	// under way, and then breaks that off. It returns when no goroutine and no
-	// connection of the service is left. Work that was not done stays in the store
-	// for the next start, so breaking it off is no error. A service that was never
-	// started, or is stopped already, is stopped at once; while one Stop waits,
-	// another may end the wait with an earlier deadline.
+	// Stop begins no more work, waits until ctx is done for the work in progress, and
+	// then cancels it. It returns when no goroutine and no connection of the service
+	// is left. Work that was not done stays in the store for the next start, so
+	// canceling it is no error. Stop returns at once if the service was never started
+	// or is stopped already. While one Stop waits, another with an earlier deadline
+	// ends the wait.
 	Stop(ctx context.Context)
 }
 
-// services is a Service that consists of others.
+// services is a Service made of other services.
 type services []Service
 
-// Start starts the services in their order. After an error the caller calls Stop,
-// since those before the failed one run.
+// Start starts the services in order. After an error the caller must call Stop,
+// since the services before the failed one run.
 func (list services) Start() error {
 	for _, s := range list {
 		if err := s.Start(); err != nil {
@@ -38,8 +37,8 @@ func (list services) Start() error {
 	return nil
 }
 
-// Stop stops all services side by side, so that none uses up the time that
-// another has until ctx is done.
+// Stop stops all services at the same time, so that each has the whole time until
+// ctx is done.
 func (list services) Stop(ctx context.Context) {
 	var stopping sync.WaitGroup
 	for _, s := range list {
@@ -48,8 +47,8 @@ func (list services) Stop(ctx context.Context) {
 	stopping.Wait()
 }
 
-// loop is a Service that runs one function, which returns soon after its context
-// is done: nothing of it is worth waiting for.
+// loop is a Service that runs one function, which returns soon after its context is
+// done.
 type loop struct {
 	run    func(context.Context)
 	ctx    context.Context
@@ -79,7 +78,8 @@ func (l *loop) Start() error {
 	return nil
 }
 
-// Stop ends the function's context and waits for the function, whatever ctx is.
+// Stop cancels the function's context and waits until the function returns. It
+// ignores its argument.
 func (l *loop) Stop(context.Context) {
 	l.mu.Lock()
 	l.cancel()

@@ -10,14 +10,14 @@ import (
 	"punchcard/store"
 )
 
-// settle does all that is due by the clock of a fixture, and returns what was
-// sent since the start.
+// settle does everything that is due by the clock of a fixture, and returns the
+// deliveries since the start.
 func (i *instance) settle() (s dev.Settled, err error) {
-	if i.hooks != nil {
-		if err := i.hooks.Settle(); err != nil {
+	if i.webhooks != nil {
+		if err := i.webhooks.Settle(); err != nil {
 			return s, err
 		}
-		n := i.hooks.Count()
+		n := i.webhooks.Count()
 		s.Delivered, s.Failed = n.Delivered, n.Failed
 	}
 	ctx := context.Background()
@@ -34,9 +34,10 @@ func (i *instance) settle() (s dev.Settled, err error) {
 	return s, err
 }
 
-// due returns when the next webhook is to be attempted; ok is false if none is.
+// due returns when the next attempt to deliver a webhook is due; ok is false if
+// there is none.
 func (i *instance) due() (at time.Time, ok bool, err error) {
-	if i.hooks == nil {
+	if i.webhooks == nil {
 		return at, false, nil
 	}
 	err = i.Store.View(0, func(v *store.View) error {

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// certificate is the server's own, read anew when its files change: whoever
-// renews it need not restart the server.
+// certificate is the server's TLS certificate. It is read again when its files
+// change, so that renewing it needs no restart.
 type certificate struct {
 	cert, key string
 	log       *slog.Logger
 
 	mu      sync.Mutex
 	loaded  *tls.Certificate
-	changed [2]time.Time // of the files as they were loaded, or found to be bad
+	changed [2]time.Time // modification times at the last attempt to load the files
 }
 
 func newCertificate(cert, key string, log *slog.Logger) (*certificate, error) {
@@ -38,6 +38,7 @@ func newCertificate(cert, key string, log *slog.Logger) (*certificate, error) {
 	return c, nil
 }
 
+// times returns the modification times of the files.
 func (c *certificate) times() (changed [2]time.Time, err error) {
 	for i, name := range []string{c.cert, c.key} {
 		info, err := os.Stat(name)
@@ -49,6 +50,7 @@ func (c *certificate) times() (changed [2]time.Time, err error) {
 	return changed, nil
 }
 
+// load reads the files, which were changed at these times.
 func (c *certificate) load(changed [2]time.Time) error {
 	c.changed = changed
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
@@ -58,9 +60,9 @@ func (c *certificate) load(changed [2]time.Time) error {
 	return err
 }
 
-// get looks at the files at every handshake, which costs a hundred times as
-// much. A pair that cannot be read, or does not belong together yet, leaves the
-// one before in place.
+// get returns the certificate for a handshake. It checks the files each time, which
+// takes a hundredth of the time of a handshake. While they cannot be read, or do
+// not match yet, it returns the certificate from before.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,13 +8,13 @@ import (
 	"punchcard/store"
 )
 
-// Audit prints the audit log.
+// Audit is the command that prints the audit log.
 type Audit struct {
 	OfShop
 	Limit int `default:"100" env:"-" help:"Most rows; 0 for all."`
 }
 
-// Run prints.
+// Run prints the audit log, newest first.
 func (c *Audit) Run() error {
 	if c.Limit < 0 {
 		return fmt.Errorf("--limit: must not be negative")
@@ -26,13 +26,13 @@ func (c *Audit) Run() error {
 	return c.show(&rows, func(w io.Writer) {
 		fmt.Fprintln(w, "AT\tACTOR\tACTION\tTARGET")
 		for _, a := range rows.Data {
-			who := a.ActorType
+			actor := a.ActorType
 			if a.ActorID.Valid {
-				who += " " + a.ActorID.V
+				actor += " " + a.ActorID.V
 			} else if a.ActorName.Valid {
-				who += " " + a.ActorName.V
+				actor += " " + a.ActorName.V
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.At, who, a.Action, a.TargetID)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.At, actor, a.Action, a.TargetID)
 		}
 	})
 }

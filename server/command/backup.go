@@ -19,7 +19,7 @@ import (
 	"punchcard/store/backup"
 )
 
-// Copy is what backup and restore have in common.
+// Copy has the flags that backup and restore share.
 type Copy struct {
 	File
 	Force bool `env:"-" help:"Replace a file that is there."`
@@ -28,32 +28,33 @@ type Copy struct {
 
 func (c Copy) options() backup.Options { return backup.Options{Force: c.Force, Quick: c.Quick} }
 
-// interruptible ends with Ctrl-C and SIGTERM, so that nothing half done is left.
+// interruptible returns a context that SIGINT and SIGTERM cancel, so that nothing
+// incomplete is left.
 func interruptible() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 }
 
-// copied is what backup and restore print as JSON.
-type copied struct {
+// copyResult is the JSON that backup and restore print.
+type copyResult struct {
 	File    string             `json:"file"`
 	Bytes   int64              `json:"bytes"`
 	Seconds float64            `json:"seconds"`
 	Kept    store.Null[string] `json:"kept"`
 }
 
-// Backup copies a database to a file.
+// Backup is the command that copies a database to a file.
 type Backup struct {
 	Target string `arg:"" name:"file" type:"path" help:"The file to be written: whole and verified, or not at all."`
 	Copy
 }
 
-// Run copies.
+// Run copies the database.
 func (c *Backup) Run() error {
 	ctx, stop := interruptible()
 	defer stop()
 	start := time.Now()
 	o := c.options()
-	o.Copied = stepBack
+	o.Copied = lowerPriority
 	size, err := backup.Create(ctx, c.DB, c.Target, o)
 	if errors.Is(err, backup.ErrExists) {
 		return fmt.Errorf("%w; --force replaces it", err)
@@ -61,19 +62,19 @@ func (c *Backup) Run() error {
 	if err != nil {
 		return err
 	}
-	out := copied{File: c.Target, Bytes: size, Seconds: time.Since(start).Seconds()}
+	out := copyResult{File: c.Target, Bytes: size, Seconds: time.Since(start).Seconds()}
 	return c.show(&out, func(w io.Writer) {
 		fmt.Fprintf(w, "%s: %d bytes, verified, in %.1f s\n", out.File, out.Bytes, out.Seconds)
 	})
 }
 
-// Restore puts a backup in the place of a database.
+// Restore is the command that replaces a database by a backup.
 type Restore struct {
 	Source string `arg:"" name:"backup" type:"path" help:"The backup; it stays as it is."`
 	Copy
 }
 
-// Run restores.
+// Run restores the backup.
 func (c *Restore) Run() error {
 	ctx, stop := interruptible()
 	defer stop()
@@ -85,7 +86,7 @@ func (c *Restore) Run() error {
 	if err != nil {
 		return err
 	}
-	out := copied{File: c.DB, Bytes: r.Size, Seconds: time.Since(start).Seconds(), Kept: store.Null[string]{V: r.Kept, Valid: r.Kept != ""}}
+	out := copyResult{File: c.DB, Bytes: r.Size, Seconds: time.Since(start).Seconds(), Kept: store.Null[string]{V: r.Kept, Valid: r.Kept != ""}}
 	return c.show(&out, func(w io.Writer) {
 		fmt.Fprintf(w, "%s: %d bytes, verified, in %.1f s\n", out.File, out.Bytes, out.Seconds)
 		if out.Kept.Valid {
@@ -95,7 +96,7 @@ func (c *Restore) Run() error {
 	})
 }
 
-// BackupFlags have the server make backups by itself.
+// BackupFlags are the flags of scheduled backups.
 type BackupFlags struct {
 	BackupEvery time.Duration `placeholder:"24h" help:"Make a backup this often, from 1m to 8760h; 0 makes none."`
 	BackupKeep  int           `default:"7" help:"Backups that are kept, from 1 to 10000; older ones of this database's name go once a new one is verified."`
@@ -103,6 +104,7 @@ type BackupFlags struct {
 	BackupQuick bool          `help:"Verify the integrity of backups alone and not the invariants of check, which take long on a big file."`
 }
 
+// backups returns the configuration of scheduled backups; nil for none.
 func (f BackupFlags) backups() (*app.Backups, error) {
 	switch {
 	case f.BackupKeep < 1 || f.BackupKeep > 10_000:
@@ -119,13 +121,13 @@ func (f BackupFlags) backups() (*app.Backups, error) {
 	if info, err := os.Stat(f.BackupDir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("--backup-dir (PUNCHCARD_BACKUP_DIR): %s is not a folder", f.BackupDir)
 	}
-	return &app.Backups{Every: f.BackupEvery, Keep: f.BackupKeep, Dir: f.BackupDir, Quick: f.BackupQuick, Copy: apart}, nil
+	return &app.Backups{Every: f.BackupEvery, Keep: f.BackupKeep, Dir: f.BackupDir, Quick: f.BackupQuick, Copy: copyInProcess}, nil
 }
 
-// apart makes a backup in a process of its own, whose low priority leaves the
-// processors to requests (BenchmarkBackup in server/app). It ends with ctx, and
-// cleans up.
-func apart(ctx context.Context, db, file string, o backup.Options) (size int64, err error) {
+// copyInProcess makes a backup in another process, whose low priority leaves the
+// processors to requests (BenchmarkBackup in server/app). If ctx ends the process
+// cleans up and stops.
+func copyInProcess(ctx context.Context, db, file string, o backup.Options) (size int64, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return 0, err

@@ -10,8 +10,8 @@ import (
 	"punchcard/store"
 )
 
-// Card groups the operators' side of cards. Each acts on the whole chain of
-// cards that overflowed from one another.
+// Card groups the commands on cards. Each acts on all cards that overflowed from one
+// another.
 type Card struct {
 	Lock    CardLock    `cmd:"" help:"Stop a card from earning and redeeming."`
 	Unlock  CardUnlock  `cmd:"" help:"Let a locked card work again."`
@@ -20,13 +20,13 @@ type Card struct {
 	Delete  CardDelete  `cmd:"" help:"Erase a card's person: personal data goes, ledger rows stay."`
 }
 
-// OneCard is a command on one card.
+// OneCard has the flags of a command on one card.
 type OneCard struct {
 	OfShop
 	ID string `arg:"" help:"The card."`
 }
 
-// act does an operation on the card and prints its status.
+// act runs an operation on the card and prints its status.
 func (c OneCard) act(op *kernel.Operation) error {
 	return run(c.OfShop, op, kernel.Args{Params: on(c.ID)}, func(w io.Writer, d store.CardDetail) {
 		fmt.Fprintf(w, "%s  %s\n", d.ID, d.Status)
@@ -34,34 +34,34 @@ func (c OneCard) act(op *kernel.Operation) error {
 }
 
 type (
-	// CardLock locks.
+	// CardLock is the command that locks a card.
 	CardLock struct{ OneCard }
-	// CardUnlock unlocks.
+	// CardUnlock is the command that unlocks a card.
 	CardUnlock struct{ OneCard }
-	// CardArchive archives.
+	// CardArchive is the command that archives a card.
 	CardArchive struct{ OneCard }
-	// CardDelete erases.
+	// CardDelete is the command that erases a card.
 	CardDelete struct{ OneCard }
-	// CardReissue reissues.
+	// CardReissue is the command that gives a card a new install link.
 	CardReissue struct {
 		OneCard
 		PublicURL string `name:"public-url" required:"" placeholder:"URL" help:"What the install link begins with; that of the server."`
 	}
 )
 
-// Run locks.
+// Run locks the card.
 func (c *CardLock) Run() error { return c.act(operation.LockCard) }
 
-// Run unlocks.
+// Run unlocks the card.
 func (c *CardUnlock) Run() error { return c.act(operation.UnlockCard) }
 
-// Run archives.
+// Run archives the card.
 func (c *CardArchive) Run() error { return c.act(operation.ArchiveCard) }
 
-// Run erases.
+// Run erases the card.
 func (c *CardDelete) Run() error { return remove(c.OfShop, operation.EraseCard, c.ID) }
 
-// Run reissues.
+// Run reissues the card and prints its new link.
 func (c *CardReissue) Run() error {
 	opts := store.Options{MustExist: true, PublicURL: strings.TrimRight(c.PublicURL, "/")}
 	out, err := do[operation.IssuedCard](c.OfShop, opts, operation.ReissueCard, kernel.Args{Params: on(c.ID)})

@@ -11,13 +11,13 @@ import (
 	"punchcard/store"
 )
 
-// Check verifies a file.
+// Check is the command that verifies a file.
 type Check struct {
 	File
 	Rebuild bool `help:"First make the sums that statistics read anew from the ledger. Other writes wait meanwhile."`
 }
 
-// Run verifies; a finding makes the exit code 1.
+// Run verifies the file and prints the findings. With findings the exit status is 1.
 func (c *Check) Run() error {
 	var answer struct {
 		OK       bool     `json:"ok"`
@@ -53,10 +53,10 @@ func (c *Check) Run() error {
 	return nil
 }
 
-// Version prints the version.
+// Version is the command that prints the version.
 type Version struct{}
 
-// Run prints the release; a build from a checkout adds its commit.
+// Run prints the version, with the commit if the binary was built in a checkout.
 func (Version) Run() error {
 	s := app.Version
 	if info, ok := debug.ReadBuildInfo(); ok {

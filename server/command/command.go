@@ -1,5 +1,5 @@
-// Package command is the command line: the server, and the operations on a file
-// that scripts need.
+// Package command is the command line: the commands that start a server, and those
+// that operate on a database file.
 package command
 
 import (
@@ -20,7 +20,7 @@ import (
 	"punchcard/store"
 )
 
-// CLI is the whole command tree.
+// CLI is the tree of all commands.
 type CLI struct {
 	Serve       Serve       `cmd:"" help:"Serve a database file."`
 	Dev         Dev         `cmd:"" help:"Serve a throw-away database with a demo shop and a control API, for tests and for trying things."`
@@ -39,22 +39,22 @@ type CLI struct {
 	Healthcheck Healthcheck `cmd:"" help:"Exit with 0 when a server is ready."`
 }
 
-// Out is where commands print.
+// Out is the output of the commands.
 var Out io.Writer = os.Stdout
 
-// File is the database that a command works on, also while it is served.
+// File has the flags of a command on a database file, which may be served meanwhile.
 type File struct {
 	DB   string `default:"punchcard.db" type:"path" help:"The database file."`
 	JSON bool   `name:"json" env:"-" help:"Print JSON."`
 }
 
-// OfShop is a command on one shop of the file.
+// OfShop has the flags of a command on one shop of the file.
 type OfShop struct {
 	File
 	Shop string `placeholder:"ID" help:"The shop; not needed where the file has one."`
 }
 
-// with opens the file, runs f, and closes it.
+// with opens the file, calls f, and closes the file.
 func (c File) with(opts store.Options, f func(*store.Store) error) error {
 	st, err := store.Open(c.DB, opts)
 	if err != nil {
@@ -70,20 +70,20 @@ func (c File) with(opts store.Options, f func(*store.Store) error) error {
 	return plain(err)
 }
 
-// fieldLimits are the named bounds of fields. The command line has no flags for
-// them.
+// fieldLimits are the bounds of fields that rules refer to by name. Commands have no
+// flags for them.
 var fieldLimits = app.DefaultLimits().Fields()
 
-// do does an operation in the shop, as the person at the command line.
+// do runs an operation in the shop, as the person at the command line.
 func do[O any](c OfShop, opts store.Options, op *kernel.Operation, args kernel.Args) (O, error) {
 	return doIn[O](c.File, opts, func(st *store.Store) (int64, error) { return st.ResolveShop(c.Shop) }, op, args)
 }
 
-// noShop is for operations that are about no single shop.
+// noShop returns the key of no shop, for operations that belong to none.
 func noShop(*store.Store) (int64, error) { return 0, nil }
 
-// doIn does an operation in the shop that resolve finds. Fields that are wrong
-// are refused before the file is opened, or even made.
+// doIn runs an operation in the shop that resolve returns the key of. It validates
+// the fields before it opens the file, which that may create.
 func doIn[O any](c File, opts store.Options, resolve func(*store.Store) (int64, error), op *kernel.Operation, args kernel.Args) (out O, err error) {
 	if err := op.Validate(args, fieldLimits, store.TimeOf(time.Now())); err != nil {
 		return out, plain(err)
@@ -102,10 +102,11 @@ func doIn[O any](c File, opts store.Options, resolve func(*store.Store) (int64, 
 	return out, err
 }
 
-// existing are the options of a command on a file that must be there.
+// existing are the store's options for a file that must exist.
 var existing = store.Options{MustExist: true}
 
-// run does an operation in the shop and prints its answer.
+// run runs an operation in the shop and prints its answer, with human unless the
+// output is JSON.
 func run[O any](c OfShop, op *kernel.Operation, args kernel.Args, human func(io.Writer, O)) error {
 	out, err := do[O](c, existing, op, args)
 	if err != nil {
@@ -114,10 +115,11 @@ func run[O any](c OfShop, op *kernel.Operation, args kernel.Args, human func(io.
 	return c.show(&out, func(w io.Writer) { human(w, out) })
 }
 
-// on names the resource that an operation is about.
+// on returns the parameters of an operation on the resource with an id.
 func on(id string) map[string]string { return map[string]string{"id": id} }
 
-// person is the caller at the command line, known by the system's account.
+// person returns the caller at the command line, with the name of the system's
+// account.
 func person(shop int64) kernel.Caller {
 	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil {
@@ -126,13 +128,13 @@ func person(shop int64) kernel.Caller {
 	return kernel.OperatorCaller(name, shop)
 }
 
-// hints tell an operator what to do about a refusal.
+// hints are what an operator can do about an error.
 var hints = map[error]string{
 	store.ErrNoShop:       "make one with: punchcard shop create",
 	store.ErrSeveralShops: "say which with --shop",
 }
 
-// plain turns a refusal into the one line that an operator reads.
+// plain returns an error of an operation as one line for the operator.
 func plain(err error) error {
 	e, ok := store.AsError(err)
 	if !ok {
@@ -152,7 +154,7 @@ func plain(err error) error {
 	return fmt.Errorf("%s", strings.Join(parts, "; "))
 }
 
-// flagOf is the flag of a field, such as --scope (value 2) of scopes.1.
+// flagOf returns the flag of a field, such as "--scope (value 2)" for scopes.1.
 func flagOf(field string) string {
 	name, index, inList := strings.Cut(field, ".")
 	if short, ok := map[string]string{"scopes": "scope", "location_ids": "location", "expires_at": "expires"}[name]; ok {
@@ -165,7 +167,7 @@ func flagOf(field string) string {
 	return flag
 }
 
-// show prints v as JSON, or as people read it.
+// show prints v as JSON, or calls human to print it as text.
 func (c File) show(v any, human func(w io.Writer)) error {
 	if c.JSON {
 		_, err := Out.Write(append(wire.Append(nil, v), '\n'))
@@ -176,17 +178,18 @@ func (c File) show(v any, human func(w io.Writer)) error {
 	return w.Flush()
 }
 
-// given is an option of the command line that may be absent.
+// given returns the field of a flag that may be absent.
 func given[T any](p *T) store.Opt[T] {
 	if p == nil {
 		return store.Opt[T]{}
 	}
-	return store.Opt[T]{V: *p, Set: true}
+	return store.Given(*p)
 }
 
-// number is an option that takes a number, or "none" to clear it.
+// number is a flag with a whole number, or "none" to clear a field.
 type number string
 
+// opt returns the field of the flag.
 func (n *number) opt(flag string) (o store.Opt[int64], err error) {
 	switch {
 	case n == nil:
@@ -201,10 +204,11 @@ func (n *number) opt(flag string) (o store.Opt[int64], err error) {
 	return o, nil
 }
 
-// instant is an option that takes a time: RFC 3339, a number of days from now
-// such as 90d, or "none" (also "never").
+// instant is a flag with a time in RFC 3339, a number of days from now such as 90d,
+// or "none" or "never" to clear a field.
 type instant string
 
+// opt returns the field of the flag.
 func (i *instant) opt(flag string) (o store.Opt[store.Time], err error) {
 	if i == nil {
 		return o, nil
@@ -214,11 +218,11 @@ func (i *instant) opt(flag string) (o store.Opt[store.Time], err error) {
 	}
 	var days int
 	if n, _ := fmt.Sscanf(string(*i), "%dd", &days); n == 1 && string(*i) == fmt.Sprintf("%dd", days) && days > 0 && days <= 36500 {
-		return store.Opt[store.Time]{V: store.TimeOf(time.Now().AddDate(0, 0, days)), Set: true}, nil
+		return store.Given(store.TimeOf(time.Now().AddDate(0, 0, days))), nil
 	}
 	t, err := time.Parse(time.RFC3339, string(*i))
 	if err != nil {
 		return o, fmt.Errorf("--%s: must be a time such as 2027-01-31T00:00:00Z, a number of days such as 90d, or never", flag)
 	}
-	return store.Opt[store.Time]{V: store.TimeOf(t), Set: true}, nil
+	return store.Given(store.TimeOf(t)), nil
 }

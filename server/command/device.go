@@ -9,13 +9,14 @@ import (
 	"punchcard/store"
 )
 
-// Device groups what is done to tills' tokens.
+// Device groups the commands on devices.
 type Device struct {
 	Create DeviceCreate `cmd:"" help:"Make a device at a location and print its token, once."`
 	List   DeviceList   `cmd:"" help:"List the shop's devices, newest first."`
 	Revoke DeviceRevoke `cmd:"" help:"End a device's token from the very next request on."`
 }
 
+// printDevices prints a table of devices.
 func printDevices(w io.Writer, devices ...store.Device) {
 	fmt.Fprintln(w, "ID\tPREFIX\tNAME\tLOCATION\tSTATE")
 	for _, d := range devices {
@@ -27,14 +28,14 @@ func printDevices(w io.Writer, devices ...store.Device) {
 	}
 }
 
-// DeviceCreate makes a device.
+// DeviceCreate is the command that creates a device.
 type DeviceCreate struct {
 	OfShop
 	Location string `env:"-" required:"" help:"The location it stands at."`
 	Name     string `env:"-" default:"Till" help:"What the device is called."`
 }
 
-// Run makes it.
+// Run creates the device.
 func (c *DeviceCreate) Run() error {
 	f := operation.DeviceFields{LocationID: store.Given(c.Location), Name: store.Given(c.Name)}
 	return run(c.OfShop, operation.CreateDevice, kernel.Args{Fields: f}, func(w io.Writer, d operation.CreatedDevice) {
@@ -43,21 +44,21 @@ func (c *DeviceCreate) Run() error {
 	})
 }
 
-// DeviceList lists devices.
+// DeviceList is the command that lists devices.
 type DeviceList struct{ OfShop }
 
-// Run lists.
+// Run lists the devices.
 func (c *DeviceList) Run() error {
 	return run(c.OfShop, operation.ListDevices, kernel.Args{}, func(w io.Writer, devices operation.List[store.Device]) { printDevices(w, devices.Data...) })
 }
 
-// DeviceRevoke ends a device.
+// DeviceRevoke is the command that revokes a device.
 type DeviceRevoke struct {
 	OfShop
 	ID string `arg:"" help:"The device's id."`
 }
 
-// Run ends it.
+// Run revokes the device.
 func (c *DeviceRevoke) Run() error {
 	return run(c.OfShop, operation.RevokeDevice, kernel.Args{Params: on(c.ID)}, func(w io.Writer, d store.Device) { printDevices(w, d) })
 }

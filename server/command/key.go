@@ -11,7 +11,7 @@ import (
 	"punchcard/store"
 )
 
-// Key groups what is done to keys.
+// Key groups the commands on keys.
 type Key struct {
 	Create    KeyCreate    `cmd:"" help:"Make a key and print it, once."`
 	List      KeyList      `cmd:"" help:"List the shop's keys, newest first."`
@@ -20,6 +20,7 @@ type Key struct {
 	RevokeAll KeyRevokeAll `cmd:"" help:"End every key of the shop."`
 }
 
+// printKeys prints a table of keys.
 func printKeys(w io.Writer, keys ...store.Key) {
 	now := store.TimeOf(time.Now())
 	fmt.Fprintln(w, "ID\tPREFIX\tCLASS\tNAME\tSTATE\tSCOPES\tLOCATIONS")
@@ -47,9 +48,10 @@ func printKeys(w io.Writer, keys ...store.Key) {
 	}
 }
 
+// printKey prints a table of one key.
 func printKey(w io.Writer, k store.Key) { printKeys(w, k) }
 
-// create does an operation that makes a key, under limits of keys, and prints
+// create runs an operation that creates a key, under the limits of keys, and prints
 // the key with its secret.
 func (c OfShop) create(lim app.KeyLimits, op *kernel.Operation, args kernel.Args) error {
 	if err := lim.Check(); err != nil {
@@ -65,7 +67,7 @@ func (c OfShop) create(lim app.KeyLimits, op *kernel.Operation, args kernel.Args
 	})
 }
 
-// KeyCreate makes a key.
+// KeyCreate is the command that creates a key.
 type KeyCreate struct {
 	OfShop
 	Name          string   `env:"-" required:"" help:"What the key is for."`
@@ -76,7 +78,7 @@ type KeyCreate struct {
 	app.KeyLimits `group:"Limits:"`
 }
 
-// Run makes it.
+// Run creates the key.
 func (c *KeyCreate) Run() (err error) {
 	f := store.KeyFields{Name: store.Given(c.Name), Class: store.Given(c.Class)}
 	if len(c.Scope) > 0 {
@@ -91,41 +93,41 @@ func (c *KeyCreate) Run() (err error) {
 	return c.create(c.KeyLimits, operation.CreateKey, kernel.Args{Fields: f})
 }
 
-// KeyList lists keys.
+// KeyList is the command that lists keys.
 type KeyList struct{ OfShop }
 
-// Run lists.
+// Run lists the keys.
 func (c *KeyList) Run() error {
 	return run(c.OfShop, operation.ListKeys, kernel.Args{}, func(w io.Writer, keys operation.List[store.Key]) { printKeys(w, keys.Data...) })
 }
 
-// KeyRotate makes a successor.
+// KeyRotate is the command that rotates a key.
 type KeyRotate struct {
 	OfShop
 	ID            string `arg:"" help:"The key's id."`
 	app.KeyLimits `group:"Limits:"`
 }
 
-// Run makes it.
+// Run creates the successor and prints it.
 func (c *KeyRotate) Run() error {
 	return c.create(c.KeyLimits, operation.RotateKey, kernel.Args{Params: on(c.ID)})
 }
 
-// KeyRevoke ends a key.
+// KeyRevoke is the command that revokes a key.
 type KeyRevoke struct {
 	OfShop
 	ID string `arg:"" help:"The key's id."`
 }
 
-// Run ends it.
+// Run revokes the key.
 func (c *KeyRevoke) Run() error {
 	return run(c.OfShop, operation.RevokeKey, kernel.Args{Params: on(c.ID)}, printKey)
 }
 
-// KeyRevokeAll ends all keys.
+// KeyRevokeAll is the command that revokes all keys of a shop.
 type KeyRevokeAll struct{ OfShop }
 
-// Run ends them.
+// Run revokes the keys.
 func (c *KeyRevokeAll) Run() error {
 	return run(c.OfShop, operation.RevokeAllKeys, kernel.Args{}, func(w io.Writer, r operation.RevokedKeys) {
 		fmt.Fprintf(w, "%d keys revoked\n", r.Revoked)

@@ -11,13 +11,14 @@ import (
 	"punchcard/store"
 )
 
-// Location groups what is done to locations.
+// Location groups the commands on locations.
 type Location struct {
 	Create LocationCreate `cmd:"" help:"Make a location."`
 	List   LocationList   `cmd:"" help:"List the shop's locations, newest first."`
 	SetPin LocationSetPin `cmd:"" help:"Set or take away the staff PIN."`
 }
 
+// printLocations prints a table of locations.
 func printLocations(w io.Writer, locations ...store.Location) {
 	fmt.Fprintln(w, "ID\tNAME\tCITY\tACTIVE\tPIN DEMANDED")
 	for _, l := range locations {
@@ -25,9 +26,10 @@ func printLocations(w io.Writer, locations ...store.Location) {
 	}
 }
 
+// printLocation prints a table of one location.
 func printLocation(w io.Writer, l store.Location) { printLocations(w, l) }
 
-// LocationCreate makes a location.
+// LocationCreate is the command that creates a location.
 type LocationCreate struct {
 	OfShop
 	Name            string  `env:"-" required:"" help:"Its name."`
@@ -41,17 +43,17 @@ type LocationCreate struct {
 	StaffPIN        *string `name:"staff-pin" env:"-" help:"4 to 8 digits."`
 }
 
-// Run makes it.
+// Run creates the location.
 func (c *LocationCreate) Run() error {
 	f := store.LocationFields{StaffPIN: given(c.StaffPIN), LocationPatch: store.LocationPatch{Name: store.Given(c.Name), Address: store.Given(c.Address), City: store.Given(c.City),
 		PostalCode: store.Given(c.PostalCode), CountryCode: store.Given(c.CountryCode), Lat: store.Given(c.Lat), Lon: store.Given(c.Lon), RequireStaffPIN: store.Given(c.RequireStaffPIN)}}
 	return run(c.OfShop, operation.CreateLocation, kernel.Args{Fields: f}, printLocation)
 }
 
-// LocationList lists locations.
+// LocationList is the command that lists locations.
 type LocationList struct{ OfShop }
 
-// Run lists.
+// Run lists the locations.
 func (c *LocationList) Run() error {
 	all, err := pages[store.Location](c.OfShop, operation.ListLocations, 0)
 	if err != nil {
@@ -60,8 +62,9 @@ func (c *LocationList) Run() error {
 	return c.show(&all, func(w io.Writer) { printLocations(w, all.Data...) })
 }
 
-// pages reads a list to its end, or to most items where that is not 0.
-func pages[T any](c OfShop, op *kernel.Operation, most int) (all operation.List[T], err error) {
+// pages returns the items of all pages of a list, at most limit items unless limit
+// is 0.
+func pages[T any](c OfShop, op *kernel.Operation, limit int) (all operation.List[T], err error) {
 	err = c.with(store.Options{MustExist: true, Readers: 1}, func(st *store.Store) error {
 		shop, err := st.ResolveShop(c.Shop)
 		if err != nil {
@@ -74,8 +77,8 @@ func pages[T any](c OfShop, op *kernel.Operation, most int) (all operation.List[
 				return err
 			}
 			all.Data = append(all.Data, p.Data...)
-			if most > 0 && len(all.Data) >= most {
-				all.Data = all.Data[:most]
+			if limit > 0 && len(all.Data) >= limit {
+				all.Data = all.Data[:limit]
 				return nil
 			}
 			if !p.NextCursor.Valid {
@@ -87,14 +90,14 @@ func pages[T any](c OfShop, op *kernel.Operation, most int) (all operation.List[
 	return all, err
 }
 
-// LocationSetPin sets the PIN.
+// LocationSetPin is the command that sets or removes the staff PIN.
 type LocationSetPin struct {
 	OfShop
 	ID  string `arg:"" help:"The location."`
 	PIN string `arg:"" optional:"" help:"4 to 8 digits; absent takes the PIN away."`
 }
 
-// Run sets it.
+// Run sets or removes the PIN.
 func (c *LocationSetPin) Run() error {
 	err := run(c.OfShop, operation.SetStaffPIN, kernel.Args{Params: on(c.ID), Fields: operation.StaffPINFields{StaffPIN: store.Given(c.PIN)}}, printLocation)
 	if err != nil {

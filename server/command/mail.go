@@ -18,23 +18,23 @@ import (
 	"punchcard/store"
 )
 
-// MailFlags have the server send what send_email asks for.
+// MailFlags are the flags for sending mail.
 type MailFlags struct {
 	SMTPURL          string `name:"smtp-url" placeholder:"URL" help:"Mail server for send_email, such as smtp://cards@mail.example.com:587 (STARTTLS) or smtps://cards@mail.example.com:465. Default: none, and send_email is refused."`
 	SMTPPasswordFile string `name:"smtp-password-file" type:"path" placeholder:"FILE" help:"Password of the user in --smtp-url: the only line of this file."`
 	MailFrom         string `name:"mail-from" placeholder:"ADDRESS" help:"Sender of mail, such as 'Coffee <cards@example.com>'; needed with --smtp-url."`
 }
 
-// What the errors call the flags. They do not repeat values: a URL may hold a
-// password by mistake.
+// Names of the flags in errors. Errors do not repeat values, since a URL may contain
+// a password by mistake.
 const (
 	smtpURL      = "--smtp-url (PUNCHCARD_SMTP_URL)"
 	passwordFile = "--smtp-password-file (PUNCHCARD_SMTP_PASSWORD_FILE)"
 	mailFrom     = "--mail-from (PUNCHCARD_MAIL_FROM)"
 )
 
-// newMail returns what makes the service that sends mail; nil where none is to be
-// sent.
+// newMail returns the function that creates the service that sends mail; nil if no
+// mail server is given.
 func (f MailFlags) newMail() (func(*store.Store, *slog.Logger, func(string)) app.Service, error) {
 	c, ok, err := f.config()
 	if err != nil || !ok {
@@ -46,7 +46,8 @@ func (f MailFlags) newMail() (func(*store.Store, *slog.Logger, func(string)) app
 	}, nil
 }
 
-// config is what mail is sent by; ok is false where none is to be.
+// config returns the configuration for sending mail; ok is false if no mail server
+// is given.
 func (f MailFlags) config() (c mail.Config, ok bool, err error) {
 	if f.SMTPURL == "" {
 		for flag, value := range map[string]string{mailFrom: f.MailFrom, passwordFile: f.SMTPPasswordFile} {
@@ -78,7 +79,7 @@ func (f MailFlags) config() (c mail.Config, ok bool, err error) {
 	return c, true, nil
 }
 
-// readSMTP reads the URL of a mail server.
+// readSMTP parses the URL of a mail server.
 func readSMTP(text string) (s mail.Server, err error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Opaque != "" || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.Fragment != "" || (u.Scheme != "smtp" && u.Scheme != "smtps") ||
@@ -121,7 +122,7 @@ func readSMTP(text string) (s mail.Server, err error) {
 	return s, nil
 }
 
-// readSender reads an address with or without a name.
+// readSender parses a mail address with or without a name.
 func readSender(text string) (*netmail.Address, error) {
 	a, err := netmail.ParseAddress(text)
 	if err != nil || len(a.Address) > 254 || len(a.Name) > 200 || strings.ContainsFunc(a.Name, unicode.IsControl) ||
@@ -131,7 +132,7 @@ func readSender(text string) (*netmail.Address, error) {
 	return a, nil
 }
 
-// readPassword reads a file of one line.
+// readPassword returns the only line of a file.
 func readPassword(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

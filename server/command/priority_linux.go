@@ -7,23 +7,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lowPriority gets about a tenth of what a busy process of usual priority gets.
-// It is not the lowest: who writes files may hold what the file system needs to
-// sync those of others, and they wait for it then.
-const lowPriority = 10
+// backupNice is the nice value of a backup. It gives about a tenth of the processor
+// time of a busy process of normal priority. It is not the lowest priority, since a
+// process that writes files may hold locks of the file system that the server needs
+// to sync its own.
+const backupNice = 10
 
-// stepBack gives all threads of the process a low priority, so that a server
-// beside gets the processors first (BenchmarkBackup in server/app). Linux keeps a
-// priority for each thread, and a new thread takes its parent's; so stepBack
-// repeats until it finds no thread that began meanwhile.
-func stepBack() {
+// lowerPriority gives all threads of the process a low priority, so that a server on
+// the same machine gets the processors first (BenchmarkBackup in server/app). On
+// Linux each thread has a priority, which a new thread inherits. lowerPriority
+// therefore repeats until it finds no thread that was created meanwhile.
+func lowerPriority() {
 	lowered := map[int]bool{}
 	for before := -1; before < len(lowered); {
 		before = len(lowered)
 		tasks, _ := os.ReadDir("/proc/self/task")
 		for _, task := range tasks {
 			if id, err := strconv.Atoi(task.Name()); err == nil && !lowered[id] {
-				unix.Setpriority(unix.PRIO_PROCESS, id, lowPriority)
+				unix.Setpriority(unix.PRIO_PROCESS, id, backupNice)
 				lowered[id] = true
 			}
 		}

@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// schedule is the nice value and the policy of a thread, as the system has them.
+// schedule returns the nice value and the scheduling policy of a thread.
 func schedule(t *testing.T, task string) (nice, policy int) {
 	t.Helper()
 	raw, err := os.ReadFile(task + "/stat")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Behind the name, which may hold anything, the third value comes first.
+	// The third value comes first after the name, which may contain anything.
 	values := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
 	if _, err := fmt.Sscan(values[19-3]+" "+values[41-3], &nice, &policy); err != nil {
 		t.Fatal(err)
@@ -27,9 +27,9 @@ func schedule(t *testing.T, task string) (nice, policy int) {
 	return nice, policy
 }
 
-// alone runs the test in a process of its own, since a priority is given up for
-// good; false: this is it.
-func alone(t *testing.T) bool {
+// inProcess runs the test in a process of its own, since the priority cannot be
+// raised again. It returns false in that process.
+func inProcess(t *testing.T) bool {
 	const mark = "PUNCHCARD_TEST_ALONE"
 	if os.Getenv(mark) != "" {
 		return false
@@ -42,25 +42,26 @@ func alone(t *testing.T) bool {
 	return true
 }
 
-// locked runs f on so many threads at the same time.
-func locked(n int, f func()) {
-	var there, all sync.WaitGroup
-	there.Add(n)
+// onThreads calls f on n threads at the same time.
+func onThreads(n int, f func()) {
+	var ready, all sync.WaitGroup
+	ready.Add(n)
 	for range n {
 		all.Go(func() {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			there.Done()
-			there.Wait()
+			ready.Done()
+			ready.Wait()
 			f()
 		})
 	}
 	all.Wait()
 }
 
-// All threads of a backup step back, those that begin later too.
+// TestPriorityOfABackup checks that all threads get the low priority, also those that
+// begin later.
 func TestPriorityOfABackup(t *testing.T) {
-	if alone(t) {
+	if inProcess(t) {
 		return
 	}
 	all := func(when string) {
@@ -70,16 +71,16 @@ func TestPriorityOfABackup(t *testing.T) {
 			t.Fatalf("%s: %d threads, %v", when, len(tasks), err)
 		}
 		for _, task := range tasks {
-			if nice, policy := schedule(t, "/proc/self/task/"+task.Name()); nice != lowPriority || policy != unix.SCHED_NORMAL {
+			if nice, policy := schedule(t, "/proc/self/task/"+task.Name()); nice != backupNice || policy != unix.SCHED_NORMAL {
 				t.Errorf("%s: a thread has the nice value %d and the policy %d", when, nice, policy)
 			}
 		}
 	}
-	locked(4, func() {})
-	stepBack()
+	onThreads(4, func() {})
+	lowerPriority()
 	all("at once")
-	locked(8, func() {
-		if nice, policy := schedule(t, "/proc/thread-self"); nice != lowPriority || policy != unix.SCHED_NORMAL {
+	onThreads(8, func() {
+		if nice, policy := schedule(t, "/proc/thread-self"); nice != backupNice || policy != unix.SCHED_NORMAL {
 			t.Errorf("later: nice value %d, policy %d", nice, policy)
 		}
 	})

@@ -2,5 +2,5 @@
 
 package command
 
-// stepBack does nothing: only Linux has priorities of threads.
-func stepBack() {}
+// lowerPriority does nothing, since only Linux has priorities of threads.
+func lowerPriority() {}

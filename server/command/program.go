@@ -9,20 +9,20 @@ import (
 	"punchcard/store"
 )
 
-// Program groups the operators' side of programs.
+// Program groups the commands on programs.
 type Program struct {
 	Update ProgramUpdate `cmd:"" help:"Change what only operators set."`
 	Delete ProgramDelete `cmd:"" help:"Delete a program: its cards are archived, its webhooks go, its ledger stays."`
 }
 
-// ProgramUpdate changes operators' settings.
+// ProgramUpdate is the command that changes the settings that only operators set.
 type ProgramUpdate struct {
 	OfShop
 	ID            string  `arg:"" help:"The program."`
 	MinSpendCents *number `env:"-" required:"" placeholder:"N" help:"A stamp demands a purchase of at least this; none takes the demand away."`
 }
 
-// Run changes them.
+// Run changes the settings.
 func (c *ProgramUpdate) Run() error {
 	cents, err := c.MinSpendCents.opt("min-spend-cents")
 	if err != nil {
@@ -33,22 +33,22 @@ func (c *ProgramUpdate) Run() error {
 	})
 }
 
-// ProgramDelete deletes a program.
+// ProgramDelete is the command that deletes a program.
 type ProgramDelete struct {
 	OfShop
 	ID string `arg:"" help:"The program."`
 }
 
-// Run deletes it.
+// Run deletes the program.
 func (c *ProgramDelete) Run() error { return remove(c.OfShop, operation.DeleteProgram, c.ID) }
 
-// deleted is what a deletion prints as JSON.
+// deleted is the JSON that a deletion prints.
 type deleted struct {
 	ID      string `json:"id"`
 	Deleted bool   `json:"deleted"`
 }
 
-// remove does an operation that deletes something.
+// remove runs an operation that deletes a resource, and prints its id.
 func remove(c OfShop, op *kernel.Operation, id string) error {
 	if _, err := do[kernel.None](c, existing, op, kernel.Args{Params: on(id)}); err != nil {
 		return err

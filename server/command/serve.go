@@ -25,7 +25,7 @@ import (
 	"punchcard/webhook"
 )
 
-// Server are the flags that serve and dev share.
+// Server has the flags that serve and dev share.
 type Server struct {
 	Listen          string        `default:"127.0.0.1:8080" help:"Address to listen on; port 0 takes a free one."`
 	PublicURL       string        `name:"public-url" placeholder:"URL" help:"What install links begin with. Default: the address listened on."`
@@ -42,6 +42,7 @@ type Server struct {
 	app.Limits      `group:"Limits:"`
 }
 
+// config returns the configuration that the flags describe, with a log to stderr.
 func (s Server) config(stderr io.Writer) (app.Config, error) {
 	if s.InstallLinkTTL < time.Minute || s.InstallLinkTTL > 10*365*24*time.Hour {
 		return app.Config{}, fmt.Errorf("--install-link-ttl (PUNCHCARD_INSTALL_LINK_TTL): must be from 1m to 87600h")
@@ -65,7 +66,7 @@ func (s Server) config(stderr io.Writer) (app.Config, error) {
 		PreviewEvents: s.WebhookPreview, Limits: s.Limits, Log: log}, nil
 }
 
-// networks reads the values of a flag.
+// networks parses the values of a flag.
 func networks(flag string, texts []string) (list []netip.Prefix, err error) {
 	for _, text := range texts {
 		p, err := netip.ParsePrefix(text)
@@ -77,10 +78,10 @@ func networks(flag string, texts []string) (list []netip.Prefix, err error) {
 	return list, nil
 }
 
-// run serves until a signal comes, then lets requests in flight finish.
+// run serves until a signal arrives, and then until requests in flight are finished.
+// It calls ready when the server serves.
 func (s Server) run(conf app.Config, ready func(*app.App) error) error {
-	// The signals are caught before anything is started, so that none falls
-	// between.
+	// Catch signals before anything starts, so that none is missed.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	a, err := app.Start(conf)
@@ -102,7 +103,7 @@ func (s Server) run(conf app.Config, ready func(*app.App) error) error {
 	return err
 }
 
-// Serve is the server.
+// Serve is the command that serves a database file.
 type Serve struct {
 	DB string `default:"punchcard.db" type:"path" help:"The database file; created when absent."`
 	BackupFlags
@@ -145,7 +146,7 @@ func (c *Serve) Run() error {
 	})
 }
 
-// Dev is the same server as a fixture.
+// Dev is the command that serves a fixture.
 type Dev struct {
 	DB                   string `type:"path" placeholder:"FILE" help:"Keep the data in this file between runs. Default: thrown away at the end."`
 	Clock                string `placeholder:"RFC3339" help:"Let time stand still at this instant between advances."`
@@ -157,7 +158,7 @@ type Dev struct {
 	Server
 }
 
-// Run serves the fixture. The first line on stdout is the ready line.
+// Run serves the fixture. Its first line on stdout is the ready line.
 func (c *Dev) Run() error {
 	conf, err := c.config(os.Stderr)
 	if err != nil {
@@ -187,7 +188,7 @@ func (c *Dev) Run() error {
 	if c.DeterministicIDs && at.IsZero() {
 		at = time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	}
-	if c.ReadyFile != "" { // an older one would tell of a server that is gone
+	if c.ReadyFile != "" { // an older file would describe a server that has ended
 		if err := c.checkReadyFile(); err != nil {
 			return fmt.Errorf("--ready-file (PUNCHCARD_READY_FILE): %w", err)
 		}
@@ -205,7 +206,7 @@ func (c *Dev) Run() error {
 		}
 		line = append(line, '\n')
 		if c.ReadyFile != "" {
-			if err := writeWhole(c.ReadyFile, line); err != nil {
+			if err := writeAtomically(c.ReadyFile, line); err != nil {
 				return fmt.Errorf("--ready-file (PUNCHCARD_READY_FILE): %w", err)
 			}
 		}
@@ -219,15 +220,15 @@ func (c *Dev) Run() error {
 	})
 }
 
-// checkReadyFile sees to it that nothing but an older ready file is replaced:
-// no folder, no device, and neither of the files that the fixture lives on.
+// checkReadyFile returns an error if the ready file would replace a folder, a device,
+// the database or the seed file.
 func (c *Dev) checkReadyFile() error {
 	if c.ReadyFile == c.DB {
 		return errors.New("is the file of --db")
 	}
 	have, err := os.Stat(c.ReadyFile)
 	if err != nil {
-		return nil // there is none
+		return nil // there is nothing to replace
 	}
 	if !have.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a file that could be replaced", c.ReadyFile)
@@ -240,7 +241,7 @@ func (c *Dev) checkReadyFile() error {
 	return nil
 }
 
-// firstProgram is a program whose cards are the easiest to try.
+// firstProgram returns the id of the program whose cards are the easiest to try.
 func firstProgram(r *seed.Ready) string {
 	for _, kind := range []string{"standard", "private", "access", "discount", "prepaid"} {
 		if id, ok := r.ProgramIDs[kind]; ok {
@@ -250,11 +251,11 @@ func firstProgram(r *seed.Ready) string {
 	return "{id}"
 }
 
-// loopback tells whether an address is reached from this machine alone.
+// loopback reports whether an address can be reached from this machine only.
 func loopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return true // listening will say what is wrong
+		return true // listening will return the error
 	}
 	if host == "localhost" {
 		return true
@@ -263,8 +264,8 @@ func loopback(listen string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// writeWhole writes a file so that a reader finds all of it or none.
-func writeWhole(path string, content []byte) error {
+// writeAtomically writes a file such that a reader finds all of it or no file.
+func writeAtomically(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".ready-*")
 	if err != nil {
 		return err
@@ -280,13 +281,13 @@ func writeWhole(path string, content []byte) error {
 	return os.Rename(f.Name(), path)
 }
 
-// Openapi prints the document.
+// Openapi is the command that prints the OpenAPI document.
 type Openapi struct {
 	PublicURL  string `name:"public-url" default:"http://127.0.0.1:8080" help:"What the document's server URL begins with."`
 	app.Limits `group:"Limits:"`
 }
 
-// Run prints.
+// Run prints the document.
 func (c *Openapi) Run() error {
 	if err := c.Limits.Check(); err != nil {
 		return err
@@ -295,13 +296,13 @@ func (c *Openapi) Run() error {
 	return err
 }
 
-// Healthcheck asks a server whether it is ready.
+// Healthcheck is the command that checks whether a server is ready.
 type Healthcheck struct {
 	URL     string        `arg:"" optional:"" default:"http://127.0.0.1:8080" env:"PUNCHCARD_LISTEN" help:"Where the server listens: a URL, or host and port."`
 	Timeout time.Duration `default:"3s" help:"How long to wait for the answer."`
 }
 
-// Run asks.
+// Run returns an error unless the server is ready.
 func (c *Healthcheck) Run() error {
 	client := http.Client{Timeout: c.Timeout}
 	if !strings.Contains(c.URL, "://") {

@@ -9,14 +9,14 @@ import (
 	"punchcard/store"
 )
 
-// Shop groups what is done to shops.
+// Shop groups the commands on shops.
 type Shop struct {
 	Create ShopCreate `cmd:"" help:"Make a shop; creates the file when absent."`
 	List   ShopList   `cmd:"" help:"List the shops of the file."`
 	Update ShopUpdate `cmd:"" help:"Change a shop's plan, subscription or limits."`
 }
 
-// ShopFlags are what can be said of a shop.
+// ShopFlags are the flags of a shop's settings.
 type ShopFlags struct {
 	Name              *string  `env:"-" help:"Its name."`
 	Timezone          *string  `env:"-" help:"IANA time zone, such as Europe/Rome."`
@@ -29,6 +29,7 @@ type ShopFlags struct {
 	MaxCards          *number  `env:"-" placeholder:"N" help:"Most live cards; none for no limit."`
 }
 
+// fields returns the settings that are given.
 func (f ShopFlags) fields() (s store.ShopFields, err error) {
 	s = store.ShopFields{Name: given(f.Name), Timezone: given(f.Timezone), SubscriptionState: given(f.SubscriptionState), APIAddon: given(f.APIAddon),
 		MCPAccess: given(f.MCPAccess), IncludedLocations: given(f.IncludedLocations)}
@@ -42,6 +43,7 @@ func (f ShopFlags) fields() (s store.ShopFields, err error) {
 	return s, err
 }
 
+// printShops prints a table of shops.
 func printShops(w io.Writer, shops ...store.Shop) {
 	fmt.Fprintln(w, "ID\tNAME\tMODE\tTIMEZONE\tSUBSCRIPTION\tAPI ADD-ON")
 	for _, s := range shops {
@@ -49,16 +51,17 @@ func printShops(w io.Writer, shops ...store.Shop) {
 	}
 }
 
+// printShop prints a table of one shop.
 func printShop(w io.Writer, sh store.Shop) { printShops(w, sh) }
 
-// ShopCreate makes a shop that has everything on.
+// ShopCreate is the command that creates a shop.
 type ShopCreate struct {
 	File
 	Mode string `env:"-" enum:"live,test" default:"live" help:"live or test; decides the prefix of its keys."`
 	ShopFlags
 }
 
-// Run makes it.
+// Run creates the shop.
 func (c *ShopCreate) Run() error {
 	f, err := c.fields()
 	if err != nil {
@@ -75,10 +78,10 @@ func (c *ShopCreate) Run() error {
 	return c.show(&sh, func(w io.Writer) { printShop(w, sh) })
 }
 
-// ShopList lists shops.
+// ShopList is the command that lists shops.
 type ShopList struct{ File }
 
-// Run lists.
+// Run lists the shops.
 func (c *ShopList) Run() error {
 	shops, err := doIn[operation.List[store.Shop]](c.File, existing, noShop, operation.ListShops, kernel.Args{})
 	if err != nil {
@@ -87,13 +90,13 @@ func (c *ShopList) Run() error {
 	return c.show(&shops, func(w io.Writer) { printShops(w, shops.Data...) })
 }
 
-// ShopUpdate changes a shop.
+// ShopUpdate is the command that changes a shop's settings.
 type ShopUpdate struct {
 	OfShop
 	ShopFlags
 }
 
-// Run changes it.
+// Run changes the settings.
 func (c *ShopUpdate) Run() error {
 	f, err := c.fields()
 	if err != nil {

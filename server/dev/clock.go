@@ -10,13 +10,14 @@ import (
 	"punchcard/store"
 )
 
-// Mover is a clock that can be moved forward.
-type Mover interface {
+// Clock is a clock that can be advanced.
+type Clock interface {
 	Now() time.Time
 	Advance(time.Duration)
 }
 
-// errReset ends what was under way when the fixture was reset or stopped.
+// errReset is the answer to a request that was waiting when the fixture was reset
+// or stopped.
 var errReset = &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture was reset."}
 
 type clockAnswer struct {
@@ -30,28 +31,34 @@ type clockBody struct {
 	Now     store.Opt[store.Time] `json:"now"`
 }
 
-// moveClock moves the one clock forward and does what became due.
+// invalid returns the error of a request whose field has an invalid value.
+func invalid(field, code, message string) error {
+	return store.Invalid(store.Detail{Field: field, Code: code, Message: message})
+}
+
+// moveClock answers POST /dev/clock: it advances the clock by a duration or to an
+// instant, and does what becomes due.
 func (c *Control) moveClock(_ *http.Request, _ httprouter.Params, b clockBody) (_ clockAnswer, err error) {
-	var by time.Duration
-	c.moving.Lock()
-	defer c.moving.Unlock()
+	c.advancing.Lock()
+	defer c.advancing.Unlock()
 	to := c.Clock.Now()
 	switch {
 	case b.Advance.Set == b.Now.Set:
-		return clockAnswer{}, store.Invalid(store.Detail{Field: "advance", Code: "required", Message: `give either advance, such as "26h", or now`})
+		return clockAnswer{}, invalid("advance", "required", `give either advance, such as "26h", or now`)
 	case b.Advance.Set:
-		by, err = time.ParseDuration(b.Advance.V)
+		by, err := time.ParseDuration(b.Advance.V)
 		if err != nil || by < 0 {
-			return clockAnswer{}, store.Invalid(store.Detail{Field: "advance", Code: "invalid_value", Message: `must be a duration that is not negative, such as "90s" or "26h"`})
+			return clockAnswer{}, invalid("advance", "invalid_value", `must be a duration that is not negative, such as "90s" or "26h"`)
 		}
 		if to = to.Add(by); to.After(lastInstant) {
-			return clockAnswer{}, store.Invalid(store.Detail{Field: "advance", Code: "invalid_value", Message: "must not lead beyond the year 9999, where the written form of times ends"})
+			return clockAnswer{}, invalid("advance", "invalid_value", "must not lead beyond the year 9999, where the written form of times ends")
 		}
 	default:
-		if by = b.Now.V.Std().Sub(to); by < -time.Millisecond {
-			return clockAnswer{}, store.Invalid(store.Detail{Field: "now", Code: "invalid_value", Message: "must not be before the present: the clock does not run backwards"})
+		at := b.Now.V.Std()
+		if at.Sub(to) < -time.Millisecond {
+			return clockAnswer{}, invalid("now", "invalid_value", "must not be before the present: the clock does not run backwards")
 		}
-		if at := b.Now.V.Std(); at.After(to) {
+		if at.After(to) {
 			to = at
 		}
 	}
@@ -59,11 +66,11 @@ func (c *Control) moveClock(_ *http.Request, _ httprouter.Params, b clockBody) (
 	return c.clock(), err
 }
 
-// lastInstant is the last that RFC 3339 can write.
+// lastInstant is the last instant that RFC 3339 can express.
 var lastInstant = time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
 
-// advance moves the clock to an instant, through each at which something is
-// due, so that what follows from it happens then and not all at the end.
+// advance moves the clock to an instant. It stops at each instant at which
+// something is due and does that, so that its consequences have the right time.
 func (c *Control) advance(to time.Time) error {
 	if _, err := c.Settle(); err != nil { // what is due already
 		return err
@@ -76,15 +83,11 @@ func (c *Control) advance(to time.Time) error {
 		if err != nil {
 			return err
 		}
-		if last := !ok || at.After(to); last {
+		if !ok || at.After(to) {
 			at = to
 		}
-		for { // a duration ends at 292 years
-			by := at.Sub(c.Clock.Now())
-			if by <= 0 {
-				break
-			}
-			c.Clock.Advance(by)
+		for at.After(c.Clock.Now()) { // several times where it is farther than a Duration's 292 years
+			c.Clock.Advance(at.Sub(c.Clock.Now()))
 		}
 		if _, err := c.Settle(); err != nil {
 			return err
@@ -95,9 +98,9 @@ func (c *Control) advance(to time.Time) error {
 	}
 }
 
-// settle does what is due and tells what was sent since it was last asked:
-// what left by itself in between counts too, so that the numbers do not depend
-// on who was quicker.
+// settle answers POST /dev/settle: it does what is due and returns what was sent
+// since the last settle. Deliveries that the sender made by itself in between
+// count too, so that the numbers do not depend on timing.
 func (c *Control) settle(*http.Request, httprouter.Params, struct{}) (Settled, error) {
 	s, err := c.Settle()
 	if err != nil {
@@ -105,13 +108,14 @@ func (c *Control) settle(*http.Request, httprouter.Params, struct{}) (Settled, e
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	told := c.told
-	c.told = s
-	s.Delivered, s.Failed = s.Delivered-told.Delivered, s.Failed-told.Failed
+	last := c.settled
+	c.settled = s
+	s.Delivered -= last.Delivered
+	s.Failed -= last.Failed
 	return s, nil
 }
 
-// Settled is what the delivery loop came to.
+// Settled counts what became of webhook deliveries.
 type Settled struct {
 	Delivered int64 `json:"delivered" doc:"Deliveries that were accepted, since the last settle."`
 	Failed    int64 `json:"failed" doc:"Attempts that were not, since the last settle."`

@@ -1,3 +1,6 @@
+// Package dev is what only a fixture has: the control API below /dev, faults, the
+// journal of requests and deliveries, receivers for webhooks, and a mailbox. See
+// README.md in this folder.
 package dev
 
 import (
@@ -16,13 +19,13 @@ import (
 	"punchcard/store"
 )
 
-// Mailbox keeps the mail that a fixture would send.
+// Mailbox keeps the mail that a fixture would send, in memory.
 type Mailbox struct {
 	mu   sync.Mutex
 	mail []store.Mail
 }
 
-// Put takes a message.
+// Put adds a message.
 func (m *Mailbox) Put(msg store.Mail) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -34,17 +37,19 @@ func (m *Mailbox) Put(msg store.Mail) {
 type Control struct {
 	Store  *store.Store
 	Kernel *kernel.Kernel
-	Clock  Mover
+	Clock  Clock
 	Mail   *Mailbox
 	Ready  *seed.Ready
-	Settle func() (Settled, error)                   // does what time made due, and counts since the start
-	Due    func() (at time.Time, ok bool, err error) // when something else will be
-	// Context ends with the fixture, or when it is reset.
+	// Settle does what is due and returns the counts since the fixture's start.
+	Settle func() (Settled, error)
+	// Due returns when the next thing becomes due; ok is false if there is none.
+	Due func() (at time.Time, ok bool, err error)
+	// Context ends when the fixture stops or is reset.
 	Context context.Context
 
-	mu     sync.Mutex
-	told   Settled    // what the last answer to settle was about
-	moving sync.Mutex // of the clock: one after the other, so that each counts
+	mu        sync.Mutex
+	settled   Settled    // counts since the start as of the last settle; guarded by mu
+	advancing sync.Mutex // makes simultaneous advances of the clock add up
 
 	Journal   *Journal
 	Faults    *Faults
@@ -63,10 +68,10 @@ func (c *Control) Mount(r *httprouter.Router) {
 	r.PATCH("/dev/shops/:id", bind[store.ShopFields, store.Shop](c, http.StatusOK, operation.UpdateShop, func(p httprouter.Params, _ store.ShopFields) (int64, error) {
 		return c.Store.ResolveShop(p.ByName("id"))
 	}, whole))
-	r.POST("/dev/keys", bind[keyBody, operation.CreatedKey](c, http.StatusCreated, operation.CreateKey, func(_ httprouter.Params, b keyBody) (int64, error) { return c.shopOf(b.ShopID) }, func(b keyBody) any { return b.KeyFields }))
+	r.POST("/dev/keys", bind[keyBody, operation.CreatedKey](c, http.StatusCreated, operation.CreateKey, func(_ httprouter.Params, b keyBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b keyBody) any { return b.KeyFields }))
 	r.POST("/dev/keys/:id/rotate", onResource[operation.RotateFields, operation.CreatedKey](c, store.KindKey, http.StatusCreated, operation.RotateKey))
 	r.POST("/dev/keys/:id/revoke", onResource[struct{}, store.Key](c, store.KindKey, http.StatusOK, operation.RevokeKey))
-	r.POST("/dev/locations", bind[locationBody, store.Location](c, http.StatusCreated, operation.CreateLocation, func(_ httprouter.Params, b locationBody) (int64, error) { return c.shopOf(b.ShopID) }, func(b locationBody) any { return b.LocationFields }))
+	r.POST("/dev/locations", bind[locationBody, store.Location](c, http.StatusCreated, operation.CreateLocation, func(_ httprouter.Params, b locationBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b locationBody) any { return b.LocationFields }))
 	r.POST("/dev/devices", bind[operation.DeviceFields, operation.CreatedDevice](c, http.StatusCreated, operation.CreateDevice, func(_ httprouter.Params, b operation.DeviceFields) (int64, error) {
 		return c.Store.Owner(store.KindLocation, b.LocationID.V)
 	}, whole))
@@ -84,23 +89,24 @@ func (c *Control) Mount(r *httprouter.Router) {
 	r.GET("/dev/requests", handle(k, http.StatusOK, c.Journal.list))
 	r.DELETE("/dev/requests", handle(k, http.StatusNoContent, c.Journal.clear))
 	r.POST("/dev/faults", handle(k, http.StatusCreated, c.Faults.add))
-	r.GET("/dev/faults", handle(k, http.StatusOK, c.Faults.remaining))
+	r.GET("/dev/faults", handle(k, http.StatusOK, c.Faults.show))
 	r.DELETE("/dev/faults", handle(k, http.StatusNoContent, c.Faults.clear))
 	r.POST("/dev/receiver", handle(k, http.StatusCreated, c.Receivers.create))
-	r.GET("/dev/receiver/:id", patiently(handle(k, http.StatusOK, c.Receivers.show)))
+	r.GET("/dev/receiver/:id", extendDeadline(maxReceiverWait, handle(k, http.StatusOK, c.Receivers.show)))
 	r.PUT("/dev/receiver/:id", handle(k, http.StatusOK, c.Receivers.update))
-	r.DELETE("/dev/receiver/:id/requests", handle(k, http.StatusNoContent, c.Receivers.empty))
+	r.DELETE("/dev/receiver/:id/requests", handle(k, http.StatusNoContent, c.Receivers.clear))
 	r.POST("/dev/receiver/:id", c.Receivers.receive)
 }
 
-// handle makes a route of the fixture's own, which binds no operation.
+// handle returns the handler of a route that binds no operation.
 func handle[B, R any](k *kernel.Kernel, status int, do func(*http.Request, httprouter.Params, B) (R, error)) httprouter.Handle {
 	return kernel.Handler[B, R]{Status: status, Do: do}.Handle(k)
 }
 
-// bind makes a route that does an operation as the operator, in the shop that
-// shop finds. B is the route's body, of which fields takes what the operation
-// is given, O the operation's answer.
+// bind returns the handler of a route that runs an operation as the operator, in
+// the shop that shop returns the key of. B is the type of the route's body, from
+// which fields returns the operation's fields, and O that of the operation's
+// answer.
 func bind[B, O any](c *Control, status int, op *kernel.Operation, shop func(httprouter.Params, B) (int64, error), fields func(B) any) httprouter.Handle {
 	return kernel.Handler[B, O]{Status: status, Mode: op.Mode, Do: func(r *http.Request, p httprouter.Params, b B) (out O, err error) {
 		key, err := shop(p, b)
@@ -111,21 +117,24 @@ func bind[B, O any](c *Control, status int, op *kernel.Operation, shop func(http
 	}}.Handle(c.Kernel)
 }
 
-// onResource is bind for an operation on a resource of whatever shop owns it.
+// onResource is bind for an operation on the resource that the path names, in the
+// shop that owns it.
 func onResource[B, O any](c *Control, kind store.Kind, status int, op *kernel.Operation) httprouter.Handle {
 	return bind[B, O](c, status, op, func(p httprouter.Params, _ B) (int64, error) { return c.Store.Owner(kind, p.ByName("id")) }, whole)
 }
 
-// whole gives an operation the whole body as its fields.
+// whole returns the whole body, for operations whose fields it is.
 func whole[B any](b B) any { return b }
 
+// noShop returns the key of no shop, for operations that belong to none.
 func noShop[B any](httprouter.Params, B) (int64, error) { return 0, nil }
 
-// operator is who acts through the control API.
+// operator returns the caller of the control API.
 func operator(shop int64) kernel.Caller { return kernel.OperatorCaller("dev", shop) }
 
-// shopOf returns the shop that a request names, or the demo shop.
-func (c *Control) shopOf(id store.Opt[string]) (int64, error) {
+// resolveShop returns the key of the shop that a request names, by default that
+// of the demo shop.
+func (c *Control) resolveShop(id store.Opt[string]) (int64, error) {
 	if !id.Set {
 		return c.Ready.Shop(), nil
 	}
@@ -139,7 +148,8 @@ type shopAnswer struct {
 	LocationID string `json:"location_id"`
 }
 
-// createShop creates a shop with one location, a key of every scope and a till.
+// createShop is the operation that creates a shop with one location, a key of
+// every scope and a till.
 var createShop = kernel.Write(kernel.Operation{ID: "createTestShop", Callers: kernel.Callers{Person: kernel.Operator}},
 	wire.Create, func(tx *store.Tx, _ *kernel.Call, f store.ShopFields) (a shopAnswer, err error) {
 		key, shop, err := tx.CreateShop(f)
@@ -173,12 +183,13 @@ type auditQuery struct {
 	store.PageQuery
 }
 
+// audit answers GET /dev/audit.
 func (c *Control) audit(r *http.Request, _ httprouter.Params, _ struct{}) (page store.Page[store.AuditRow], err error) {
 	var q auditQuery
 	if details := wire.DecodeQuery(r.URL.Query(), &q, nil); details != nil {
 		return page, store.Invalid(details...)
 	}
-	shop, err := c.shopOf(q.ShopID)
+	shop, err := c.resolveShop(q.ShopID)
 	if err != nil {
 		return page, err
 	}
@@ -197,6 +208,7 @@ type email struct {
 	At      store.Time `json:"at"`
 }
 
+// emails answers GET /dev/emails.
 func (c *Control) emails(*http.Request, httprouter.Params, struct{}) (a emailsAnswer, err error) {
 	c.Mail.mu.Lock()
 	defer c.Mail.mu.Unlock()

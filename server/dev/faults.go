@@ -15,29 +15,29 @@ import (
 	"punchcard/store"
 )
 
-// maxFaults are the faults that may wait at once.
+// maxFaults is the number of faults that may be set at once.
 const maxFaults = 1000
 
-// Faults has requests to the REST and till APIs fail or lag on purpose, so that
-// a client's retries can be tested (contract section 8).
+// Faults makes requests to the REST and till APIs fail or take long, so that a
+// client's retries can be tested.
 type Faults struct {
-	done <-chan struct{} // the fixture ends, or is made anew
+	done <-chan struct{} // closed when the fixture stops or is reset
 	k    *kernel.Kernel
 	apis APIs
 
-	mu   sync.Mutex
-	made int
-	list []*fault // in the order in which they were added; each has strikes left
+	mu    sync.Mutex
+	count int      // of faults set since the start, for ids
+	list  []*fault // in the order in which they were added; Remaining is at least 1
 }
 
-// fault is one that waits for its requests. Null means: any method, any path;
-// and for status that the request goes through after its delay.
+// fault is applied to the next requests that match it. A null method or path
+// matches any; with a null status the request is served after the delay.
 type fault struct {
 	ID        string             `json:"id"`
 	Method    store.Null[string] `json:"method"`
 	Path      store.Null[string] `json:"path"`
-	Status    store.Null[int64]  `json:"status"` // 0: the connection is cut
-	Code      store.Null[string] `json:"code"`   // null where there is no answer to bear it
+	Status    store.Null[int64]  `json:"status"` // 0 cuts the connection
+	Code      store.Null[string] `json:"code"`   // of the error; null if the fault sends no answer
 	DelayMS   int64              `json:"delay_ms"`
 	Count     int64              `json:"count"`
 	When      string             `json:"when"`
@@ -47,11 +47,13 @@ type fault struct {
 	segments []string `json:"-"` // of Path, unescaped
 }
 
+// When a fault is applied.
 const (
-	faultBefore = "before" // instead of the operation
-	faultAfter  = "after"  // the operation is done and remembered, its answer is lost
+	faultBefore = "before" // in place of the operation
+	faultAfter  = "after"  // after the operation, whose answer is lost
 )
 
+// faultBody is the body of POST /dev/faults.
 type faultBody struct {
 	Method  store.Opt[string]            `json:"method" min:"1" max:"16"`
 	Path    store.Opt[string]            `json:"path" min:"1" max:"2048"`
@@ -65,7 +67,8 @@ type faultBody struct {
 
 var methods = []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 
-// Check finds what would never strike, and what no answer would bear.
+// Check returns what is wrong with a fault: what no request would match, and what
+// no answer could have.
 func (b faultBody) Check(store.Time) (details []store.Detail) {
 	add := func(field, code, message string) {
 		details = append(details, store.Detail{Field: field, Code: code, Message: message})
@@ -93,29 +96,28 @@ func (b faultBody) Check(store.Time) (details []store.Detail) {
 	return append(details, checkHeaders(b.Headers.Or(nil))...)
 }
 
-// maxHeaders are the headers that an answer may be given.
+// maxHeaders is the number of headers that a fault or a receiver may set.
 const maxHeaders = 20
 
-// framing are the headers that the server writes by itself, or that would break
-// the connection.
-var framing = []string{"cache-control", "connection", "content-encoding", "content-length", "content-type", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "x-request-id"}
+// reservedHeaders are those that the server sets itself, or that would break the
+// connection.
+var reservedHeaders = []string{"cache-control", "connection", "content-encoding", "content-length", "content-type", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "x-request-id"}
 
-// checkHeaders finds what is wrong with the field headers of a fault or a
-// receiver.
+// checkHeaders returns what is wrong with the headers of a fault or a receiver.
 func checkHeaders(headers map[string]string) []store.Detail {
 	if len(headers) > maxHeaders {
 		return []store.Detail{{Field: "headers", Code: "too_many", Message: fmt.Sprintf("must have at most %d entries", maxHeaders)}}
 	}
-	return wire.ValidateHeaders("headers", headers, func(name string) bool { return slices.Contains(framing, name) || len(name) > 100 },
+	return wire.ValidateHeaders("headers", headers, func(name string) bool { return slices.Contains(reservedHeaders, name) || len(name) > 100 },
 		"is set by the server, belongs to the connection, or is longer than 100 characters")
 }
 
-// isPattern tells whether a path can be matched with.
+// isPattern reports whether path is a valid pattern.
 func isPattern(path string) bool {
 	if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "?#") {
 		return false
 	}
-	segments := split(path)
+	segments := strings.Split(path[1:], "/")
 	for i, s := range segments {
 		if _, err := url.PathUnescape(s); err != nil || strings.Contains(s, "*") && s != "*" && (s != "**" || i < len(segments)-1) {
 			return false
@@ -124,12 +126,10 @@ func isPattern(path string) bool {
 	return true
 }
 
-// split takes a path apart, which begins with a slash.
-func split(path string) []string { return strings.Split(path[1:], "/") }
-
-// unescaped are the segments of a path that was checked, or parsed.
-func unescaped(path string) []string {
-	segments := split(path)
+// splitPath returns the unescaped segments of a path that begins with a slash and
+// has only valid escapes.
+func splitPath(path string) []string {
+	segments := strings.Split(path[1:], "/")
 	for i, s := range segments {
 		segments[i], _ = url.PathUnescape(s)
 	}
@@ -144,10 +144,10 @@ func (f *Faults) add(_ *http.Request, _ httprouter.Params, b faultBody) (fault, 
 		n.Method = store.Some(strings.ToUpper(b.Method.V))
 	}
 	if b.Path.Set {
-		n.segments = unescaped(b.Path.V)
+		n.segments = splitPath(b.Path.V)
 	}
 	if status := int(n.Status.V); status != 0 {
-		n.Code = store.Some(b.Code.Or(codeOf(status)))
+		n.Code = store.Some(b.Code.Or(defaultCode(status)))
 		for name, value := range b.Headers.V {
 			n.Headers[http.CanonicalHeaderKey(name)] = value
 		}
@@ -160,18 +160,29 @@ func (f *Faults) add(_ *http.Request, _ httprouter.Params, b faultBody) (fault, 
 	if len(f.list) >= maxFaults {
 		return fault{}, &store.Error{Code: store.Unprocessable, Message: fmt.Sprintf("%d faults wait already, which is all there may be; DELETE /dev/faults clears them.", maxFaults)}
 	}
-	f.made++
-	n.ID = fmt.Sprintf("flt_%d", f.made)
+	f.count++
+	n.ID = fmt.Sprintf("flt_%d", f.count)
 	f.list = append(f.list, n)
 	return *n, nil
 }
 
-// codeOf is the error code that the API's own answers of a status have, where
-// several do the most general one.
-func codeOf(status int) string {
-	known := map[int]store.Code{http.StatusUnauthorized: store.Unauthenticated, http.StatusPaymentRequired: store.SubscriptionSuspended, http.StatusForbidden: store.Unauthorized,
-		http.StatusNotFound: store.NotFound, http.StatusConflict: store.Conflict, http.StatusGone: store.Gone, http.StatusUnprocessableEntity: store.Unprocessable, http.StatusTooManyRequests: store.RateLimited}
-	switch code, ok := known[status]; {
+// defaultCodes are the error codes of the APIs by status, the most general one
+// where a status has several.
+var defaultCodes = map[int]store.Code{
+	http.StatusUnauthorized:        store.Unauthenticated,
+	http.StatusPaymentRequired:     store.SubscriptionSuspended,
+	http.StatusForbidden:           store.Unauthorized,
+	http.StatusNotFound:            store.NotFound,
+	http.StatusConflict:            store.Conflict,
+	http.StatusGone:                store.Gone,
+	http.StatusUnprocessableEntity: store.Unprocessable,
+	http.StatusTooManyRequests:     store.RateLimited,
+}
+
+// defaultCode returns the error code of a fault that names none.
+func defaultCode(status int) string {
+	code, ok := defaultCodes[status]
+	switch {
 	case ok:
 		return string(code)
 	case status < 500:
@@ -184,9 +195,9 @@ type faultsAnswer struct {
 	Data []fault `json:"data"`
 }
 
-// remaining answers GET /dev/faults: those that have strikes left, the next one
-// first.
-func (f *Faults) remaining(*http.Request, httprouter.Params, struct{}) (a faultsAnswer, _ error) {
+// show answers GET /dev/faults with the faults that are still to be applied, in the
+// order in which they are tried.
+func (f *Faults) show(*http.Request, httprouter.Params, struct{}) (a faultsAnswer, _ error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, x := range f.list {
@@ -195,7 +206,8 @@ func (f *Faults) remaining(*http.Request, httprouter.Params, struct{}) (a faults
 	return a, nil
 }
 
-// clear answers DELETE /dev/faults. A request that lags already goes on lagging.
+// clear answers DELETE /dev/faults. It does not affect requests that a fault delays
+// already.
 func (f *Faults) clear(*http.Request, httprouter.Params, struct{}) (kernel.None, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -203,9 +215,10 @@ func (f *Faults) clear(*http.Request, httprouter.Params, struct{}) (kernel.None,
 	return kernel.None{}, nil
 }
 
-// take has the first fault that matches a request strike it; nil: none does. The
-// path is in segments, of which depth are the prefix of its API.
-func (f *Faults) take(method string, path []string, depth int) *fault {
+// next returns the first fault that matches a request, and counts it as applied
+// once more; nil if none matches. The path is given in segments, the first depth
+// of which are the prefix of its API.
+func (f *Faults) next(method string, path []string, depth int) *fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	i := slices.IndexFunc(f.list, func(x *fault) bool {
@@ -214,13 +227,15 @@ func (f *Faults) take(method string, path []string, depth int) *fault {
 	if i < 0 {
 		return nil
 	}
-	struck := f.list[i]
-	if struck.Remaining--; struck.Remaining == 0 {
+	x := f.list[i]
+	if x.Remaining--; x.Remaining == 0 {
 		f.list = slices.Delete(f.list, i, i+1)
 	}
-	return struck
+	return x
 }
 
+// matches reports whether a path matches a pattern: * stands for one segment that
+// is not empty, ** at the end for any number of segments.
 func matches(pattern, path []string) bool {
 	for i, p := range pattern {
 		switch {

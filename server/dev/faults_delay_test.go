@@ -14,8 +14,9 @@ import (
 	"punchcard/store"
 )
 
-// An answer that a fault delays past the server's time-out for writing is sent.
-func TestLagOutlastsTheWriteTimeout(t *testing.T) {
+// TestDelayBeyondWriteTimeout checks that an answer is sent though a fault delays
+// it beyond the server's time-out for writing.
+func TestDelayBeyondWriteTimeout(t *testing.T) {
 	const timeout = 100 * time.Millisecond
 	for _, when := range []string{faultBefore, faultAfter} {
 		f := NewFaults(context.Background(), &kernel.Kernel{}, testAPIs)

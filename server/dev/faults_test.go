@@ -27,7 +27,7 @@ func newFault(r *servertest.Server, body fields) fault {
 	return servertest.Decode[fault](callControl(r, "POST", "/faults", body).Want(201))
 }
 
-// faultsLeft are the ids of the faults that wait, in order.
+// faultsLeft returns the ids of the faults that are still to be applied, in order.
 func faultsLeft(r *servertest.Server) string {
 	r.T.Helper()
 	var ids []string
@@ -100,7 +100,8 @@ func TestFaultCuts(t *testing.T) {
 	callTill(r, "POST", "/cards/x/stamps", nil).Want(404)
 }
 
-// Codes follow the status unless one is given, as do headers.
+// TestFaultAnswers checks the code and the headers that an answer has by default
+// and when the fault gives them.
 func TestFaultAnswers(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -162,7 +163,7 @@ func TestFaultPaths(t *testing.T) {
 	}
 	callControl(r, "DELETE", "/faults", nil).Want(204)
 	newFault(r, fields{"status": 418})
-	send(r, context.Background(), "GET", r.Origin+"/%61pi/public/v1/me", nil).Want(418) // the same path, in disguise
+	send(r, context.Background(), "GET", r.Origin+"/%61pi/public/v1/me", nil).Want(418) // the same path, escaped
 	if e := lastEntry(r); e.Fault == nil || e.Path != "/%61pi/public/v1/me" {
 		t.Errorf("%+v", e)
 	}
@@ -171,7 +172,8 @@ func TestFaultPaths(t *testing.T) {
 	send(r, context.Background(), "GET", r.Origin+"/healthz", nil).Want(200)
 }
 
-// First added, first applied, one a request.
+// TestFaultOrder checks that one fault is applied to each request, in the order in
+// which they were added.
 func TestFaultOrder(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -232,9 +234,9 @@ func TestFaultStrikesExactly(t *testing.T) {
 	}
 }
 
-// A delay passes though it is longer than the server's time-out for reading, and
-// the request then goes through.
-func TestFaultLags(t *testing.T) {
+// TestFaultDelays checks that a request is served after a delay that is longer
+// than the server's time-out for reading.
+func TestFaultDelays(t *testing.T) {
 	t.Parallel()
 	const d = 300 * time.Millisecond
 	r := start(t, func(c *app.Config) { c.ReadTimeout = d / 3 })
@@ -257,8 +259,9 @@ func TestFaultLags(t *testing.T) {
 	}
 }
 
-// Of a client that left before the operation nothing is done; after it, it is.
-func TestFaultLetsGoOfClients(t *testing.T) {
+// TestFaultAndClientThatLeaves checks that the operation is not done for a client
+// that leaves during a delay before it, and is done for one that leaves after it.
+func TestFaultAndClientThatLeaves(t *testing.T) {
 	t.Parallel()
 	for when, want := range map[string]int{"before": 0, "after": 1} {
 		r := start(t)
@@ -268,7 +271,7 @@ func TestFaultLetsGoOfClients(t *testing.T) {
 		if got := send(r, ctx, "POST", r.BaseURL+cardsPath(r), fields{"holder_name": "Ada"}, "Authorization", "Bearer "+r.APIKey); got.Err == nil {
 			t.Fatalf("answered %d", got.Status)
 		}
-		// The server has learnt of it when the entry is there.
+		// The entry is there once the server has noticed it.
 		noted := make(chan entry)
 		go func() {
 			for {
@@ -289,14 +292,14 @@ func TestFaultLetsGoOfClients(t *testing.T) {
 	}
 }
 
-// Stopping does not wait for what lags.
-func TestFaultLetsGoAtTheEnd(t *testing.T) {
+// TestStopEndsDelays checks that stopping does not wait for delayed requests.
+func TestStopEndsDelays(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	newFault(r, fields{"delay_ms": 60000})
 	answer := make(chan *servertest.Reply, 1)
 	go func() { answer <- callREST(r, "GET", "/me", nil) }()
-	for faultsLeft(r) != "" { // until it has applied
+	for faultsLeft(r) != "" { // until the fault is applied
 	}
 	go r.Stop()
 	if got := await(t, answer, "the answer of a server that stops").Want(503, "internal_error"); servertest.Decode[failure](got).Error.Message != "The fixture was reset." {

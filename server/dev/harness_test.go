@@ -15,17 +15,17 @@ import (
 
 type fields = servertest.Fields
 
-// start serves a demo shop that is thrown away, whose clock stands still.
+// start serves a temporary demo shop whose clock stands still.
 func start(t *testing.T, options ...func(*app.Config)) *servertest.Server {
 	t.Helper()
 	s := servertest.Start(t, append([]func(*app.Config){servertest.Frozen, func(c *app.Config) { c.DB = "" }}, options...)...)
-	// Each request has its own connection: on one that was used before, the
-	// client would by itself make a request again that was cut off.
+	// Each request has its own connection, since the client would by itself repeat
+	// a request that was cut off on a connection that it had used before.
 	s.HTTP.Transport = &http.Transport{DisableKeepAlives: true}
 	return s
 }
 
-// send makes a request to any address, without a key. The answer may be cut off.
+// send makes a request to any URL, without a key. The reply may be an error.
 func send(s *servertest.Server, ctx context.Context, method, url string, body any, headers ...string) *servertest.Reply {
 	s.T.Helper()
 	c := s.Client.With("")
@@ -56,7 +56,7 @@ type failure struct {
 	}
 }
 
-// An entry is one of the journal, of either shape.
+// entry is an entry of the journal, for a request or for a delivery.
 type entry struct {
 	Seq       int64
 	Kind      string
@@ -110,7 +110,7 @@ func readJournal(r *servertest.Server, query string) journal {
 	return servertest.Decode[journal](callControl(r, "GET", "/requests"+query, nil).Want(200))
 }
 
-// lastEntry is the newest entry of the journal.
+// lastEntry returns the newest entry of the journal.
 func lastEntry(r *servertest.Server) entry {
 	r.T.Helper()
 	list := readJournal(r, "?limit=1").Data
@@ -120,7 +120,7 @@ func lastEntry(r *servertest.Server) entry {
 	return list[0]
 }
 
-// hintCodes are those of the newest entry's hints.
+// hintCodes returns the codes of the newest entry's hints.
 func hintCodes(r *servertest.Server) string {
 	r.T.Helper()
 	var codes []string
@@ -155,7 +155,7 @@ func await[T any](t *testing.T, c <-chan T, what string) (v T) {
 	case v = <-c:
 		return v
 	case <-time.After(servertest.Patience):
-		t.Fatal("waited in vain: " + what)
+		t.Fatal("timed out: " + what)
 	}
 	return v
 }

@@ -10,9 +10,9 @@ import (
 	"punchcard/store"
 )
 
-// Hint points out a mistake that clients often make (contract section 8).
+// Hint points out a mistake that clients often make.
 type Hint struct {
-	Code    string `json:"code"`    // stable
+	Code    string `json:"code"`    // never changes
 	Message string `json:"message"` // for people
 }
 
@@ -23,7 +23,7 @@ const (
 	hintTimedOut = "webhook_timed_out"
 )
 
-// listedHint is a hint with the entry that has it.
+// listedHint is a hint with the journal entry that it is about.
 type listedHint struct {
 	Hint
 	Kind       string             `json:"kind"`
@@ -31,61 +31,64 @@ type listedHint struct {
 	DeliveryID store.Null[string] `json:"delivery_id"` // null for requests
 }
 
-func listed(hints []Hint, kind string, seq int64, delivery store.Null[string]) (list []listedHint) {
+// listHints returns the hints of an entry for the list of all hints.
+func listHints(hints []Hint, kind string, seq int64, delivery store.Null[string]) (list []listedHint) {
 	for _, h := range hints {
 		list = append(list, listedHint{h, kind, seq, delivery})
 	}
 	return list
 }
 
+// Bounds of what is remembered for hints.
 const (
-	repeatWindow = 10 * time.Minute // of the fixture's clock
-	pastMost     = 4096             // requests, and waits, that are remembered
+	repeatWindow  = 10 * time.Minute // by the fixture's clock
+	maxRemembered = 4096             // POST requests, and as many waits
 )
 
-// arrival is what a request is known by when it comes.
-type arrival struct {
-	face, method, path, query string
-	caller                    string   // what came as Authorization
-	body                      [32]byte // its hash
-	keyed                     bool     // with an Idempotency-Key
-	at                        time.Time
+// requestInfo is what hints need to know of a request.
+type requestInfo struct {
+	api, method, path, query string
+	caller                   string   // value of the Authorization header
+	body                     [32]byte // hash of the body
+	keyed                    bool     // has an Idempotency-Key
+	at                       time.Time
 }
 
-// digest is a key of the same size however long its parts are.
+// digest is a map key of fixed size.
 type digest [32]byte
 
 func digestOf(parts ...string) digest { return sha256.Sum256(fmt.Appendf(nil, "%q", parts)) }
 
-// past is what the hints on a request depend on.
-type past struct {
-	posts recent[once] // by everything but the key and the time
-	waits recent[wait] // by whom they concern
+// history is what is remembered of earlier requests, for hints.
+type history struct {
+	posts recent[post] // by all that makes requests equal
+	waits recent[wait] // by the scope of the wait
 }
 
-// once is when a request was made.
-type once struct {
+// post is an earlier POST request.
+type post struct {
 	at  time.Time
 	seq int64
 }
 
-// everywhere is whom the Retry-After of a 429 concerns: the caller, on this face.
-func (a *arrival) everywhere() digest { return digestOf(a.face, a.caller) }
+// apiScope returns the key of the waits that a 429 asks for: by caller and API.
+func (r *requestInfo) apiScope() digest { return digestOf(r.api, r.caller) }
 
-// there is whom any other one concerns: the caller, with this method and path.
-func (a *arrival) there() digest { return digestOf(a.face, a.caller, a.method, a.path) }
+// pathScope returns the key of all other waits: by caller, method and path.
+func (r *requestInfo) pathScope() digest { return digestOf(r.api, r.caller, r.method, r.path) }
 
+// wait is a Retry-After that a caller was sent.
 type wait struct {
 	until  time.Time
 	seq    int64
 	status int
 }
 
-func newPast() *past {
-	return &past{recent[once]{m: map[digest]once{}}, recent[wait]{m: map[digest]wait{}}}
+func newHistory() *history {
+	return &history{recent[post]{m: map[digest]post{}}, recent[wait]{m: map[digest]wait{}}}
 }
 
-// recent is a map of the keys that were added last.
+// recent is a map that keeps the maxRemembered keys that were added last.
 type recent[V any] struct {
 	m     map[digest]V
 	order []digest
@@ -96,32 +99,32 @@ func (r *recent[V]) put(k digest, v V) {
 		r.order = append(r.order, k)
 	}
 	r.m[k] = v
-	if len(r.order) > pastMost {
+	if len(r.order) > maxRemembered {
 		delete(r.m, r.order[0])
 		r.order = r.order[1:]
 	}
 }
 
-// arrived finds out whether a request comes before the caller was asked to come
-// again.
-func (p *past) arrived(a *arrival) []Hint {
-	for _, who := range []digest{a.everywhere(), a.there()} {
-		if w, ok := p.waits.m[who]; ok && a.at.Before(w.until) {
+// checkWait returns a hint if a request comes before the Retry-After of an earlier
+// answer has passed.
+func (h *history) checkWait(r *requestInfo) []Hint {
+	for _, scope := range []digest{r.apiScope(), r.pathScope()} {
+		if w, ok := h.waits.m[scope]; ok && r.at.Before(w.until) {
 			return []Hint{{hintTooSoon, fmt.Sprintf("This request came %s before the Retry-After of the %d to request %d had passed; please wait as many seconds as that header says (the fixture's clock counts: POST /dev/clock moves it).",
-				roughly(w.until.Sub(a.at)), w.status, w.seq)}}
+				formatDuration(w.until.Sub(r.at)), w.status, w.seq)}}
 		}
 	}
 	return nil
 }
 
-// answered notes what an answer asks of its caller: a 429 to leave the whole
-// face alone, a 503 or a fault to leave the same method and path.
-func (p *past) answered(a *arrival, status int, retryAfter string, fault bool, now time.Time, seq int64) {
-	who := a.everywhere()
+// addWait remembers the Retry-After of an answer. That of a 429 is about the whole
+// API, that of a 503 or a fault about the same method and path.
+func (h *history) addWait(r *requestInfo, status int, retryAfter string, fault bool, now time.Time, seq int64) {
+	scope := r.apiScope()
 	switch {
 	case status == http.StatusTooManyRequests:
 	case status == http.StatusServiceUnavailable || fault:
-		who = a.there()
+		scope = r.pathScope()
 	default:
 		return
 	}
@@ -132,35 +135,34 @@ func (p *past) answered(a *arrival, status int, retryAfter string, fault bool, n
 		until = at
 	}
 	if until.After(now) {
-		p.waits.put(who, wait{until, seq, status})
+		h.waits.put(scope, wait{until, seq, status})
 	}
 }
 
-// repeated finds out whether a POST was made before without an Idempotency-Key
-// on the repetition, and remembers it for the next. One that was refused is no
-// matter: nothing came of it.
-func (p *past) repeated(a *arrival, status int, seq int64) (hints []Hint) {
-	if a.method != http.MethodPost {
+// checkRepeat returns a hint if a POST without an Idempotency-Key equals an earlier
+// one, and remembers it. A refused POST is not remembered, since it did nothing.
+func (h *history) checkRepeat(r *requestInfo, status int, seq int64) (hints []Hint) {
+	if r.method != http.MethodPost {
 		return nil
 	}
-	same := digestOf(a.face, a.caller, a.path, a.query, string(a.body[:]))
-	if before, ok := p.posts.m[same]; ok && !a.keyed && a.at.Sub(before.at) <= repeatWindow {
+	same := digestOf(r.api, r.caller, r.path, r.query, string(r.body[:]))
+	if before, ok := h.posts.m[same]; ok && !r.keyed && r.at.Sub(before.at) <= repeatWindow {
 		hints = []Hint{{hintRepeated, fmt.Sprintf("This POST equals request %d of %s earlier and bears no Idempotency-Key, so it may do the same thing twice; please send an Idempotency-Key, the same one with every retry.",
-			before.seq, roughly(a.at.Sub(before.at)))}}
+			before.seq, formatDuration(r.at.Sub(before.at)))}}
 	}
 	if status < 400 || status >= 500 {
-		p.posts.put(same, once{a.at, seq})
+		h.posts.put(same, post{r.at, seq})
 	}
 	return hints
 }
 
-// timedOut is the hint on an attempt whose receiver took too long.
-func timedOut(e *deliveryEntry) Hint {
+// timeoutHint returns the hint on an attempt whose receiver took too long.
+func timeoutHint(e *deliveryEntry) Hint {
 	return Hint{hintTimedOut, fmt.Sprintf("The receiver had not answered attempt %d at %s after %d ms, which counts as a failure; please answer 2xx first and do the work afterwards.", e.Attempt, e.Event, e.DurationMS)}
 }
 
-// roughly is a duration for people.
-func roughly(d time.Duration) string {
+// formatDuration returns a duration in whole seconds, for people.
+func formatDuration(d time.Duration) string {
 	if d < time.Second {
 		return "less than a second"
 	}

@@ -16,13 +16,13 @@ import (
 	"punchcard/store"
 )
 
-// Bounds of a journal (contract section 8). Requests and deliveries have each
-// their own, so that neither drives the other out.
+// Bounds of a journal. They hold for requests and deliveries separately, so that
+// many of the one do not displace the other.
 const (
 	journalEntries = 1000
-	journalBytes   = 16 << 20 // of all entries together
-	journalBody    = 64 << 10 // bytes of one body; what follows is dropped
-	journalPage    = 100      // entries, where a listing names no limit
+	journalBytes   = 16 << 20 // bytes of all entries together, approximately
+	journalBody    = 64 << 10 // bytes of one body; the rest is dropped
+	journalPage    = 100      // entries of a list without a limit
 )
 
 // The kinds of entries.
@@ -32,11 +32,9 @@ const (
 	kindDelivery = "delivery"
 )
 
-// Journal keeps what went over the wire, so that a test can assert it: the
-// requests to the REST and till APIs with their answers, and the attempts at
-// webhooks (contract section 8). It lives in memory and keeps the newest only.
-//
-// Times are the fixture's; durations are real.
+// Journal records, in memory, the newest requests to the REST and till APIs with
+// their answers, and the newest attempts to deliver webhooks, so that a test can
+// check them. Times are those of the fixture's clock; durations are real time.
 type Journal struct {
 	now  func() time.Time
 	ids  store.IDs
@@ -46,42 +44,43 @@ type Journal struct {
 	seq        int64
 	requests   ring
 	deliveries ring
-	past       *past // what hints are given from
+	history    *history
 }
 
-// NewJournal makes an empty journal. now is the fixture's clock, ids are the
-// store's.
+// NewJournal returns an empty journal. now reads the fixture's clock; ids are those
+// of the store.
 func NewJournal(now func() time.Time, ids store.IDs, apis APIs) *Journal {
-	return &Journal{now: now, ids: ids, apis: apis, past: newPast()}
+	return &Journal{now: now, ids: ids, apis: apis, history: newHistory()}
 }
 
-// kept is an entry, which never changes once it is kept.
-type kept struct {
+// record is an entry of the journal. It never changes.
+type record struct {
 	kind  string
 	hints []listedHint
-	size  int // bytes, about
-	out   any // *requestEntry or *deliveryEntry
+	size  int // bytes, approximately
+	entry any // *requestEntry or *deliveryEntry
 }
 
 // ring holds the newest entries, oldest first.
 type ring struct {
-	list []kept
+	list []record
 	size int
 }
 
-func (r *ring) add(k kept) {
-	r.list = append(r.list, k)
-	r.size += k.size
+// add adds an entry and drops the oldest ones that exceed the bounds.
+func (r *ring) add(e record) {
+	r.list = append(r.list, e)
+	r.size += e.size
 	for len(r.list) > journalEntries || r.size > journalBytes {
 		r.size -= r.list[0].size
-		r.list[0] = kept{} // lets go of it while the array lives on
+		r.list[0] = record{} // frees the entry while the array is in use
 		r.list = r.list[1:]
 	}
 }
 
-// message is what either side sent. Headers that came more than once stand
-// joined by a comma, as HTTP has it. A body of valid JSON is embedded as it
-// came; any other, and one that is cut short, is a string; none is null.
+// message is what one side sent. The values of a repeated header are joined by
+// commas. A body of valid JSON is embedded unchanged; any other body, and one that
+// is cut short, is a string; no body is null.
 type message struct {
 	Headers   map[string]string `json:"headers"`
 	Body      json.RawMessage   `json:"body"`
@@ -96,69 +95,69 @@ func (m *message) size() int {
 	return n
 }
 
-type answered struct {
-	Status int `json:"status"` // 0: the connection was cut
+type response struct {
+	Status int `json:"status"` // 0 if the connection was cut
 	message
 }
 
+// requestEntry is one request to an API.
 type requestEntry struct {
-	Seq        int64              `json:"seq"` // counts entries of every kind, in the order of the answers
+	Seq        int64              `json:"seq"` // counts entries of all kinds, in the order of the answers
 	Kind       string             `json:"kind"`
 	At         store.Time         `json:"at"` // of the request's arrival
 	DurationMS int64              `json:"duration_ms"`
-	RequestID  store.Null[string] `json:"request_id"` // of the answer; null where there was none
+	RequestID  store.Null[string] `json:"request_id"` // of the answer; null if there was none
 	Method     string             `json:"method"`
-	Path       string             `json:"path"` // as it was sent, escapes and all
+	Path       string             `json:"path"` // as it was sent, with its escapes
 	Query      string             `json:"query"`
 	Request    message            `json:"request"`
-	Response   answered           `json:"response"`
-	Fault      store.Null[string] `json:"fault"`    // id of the one that struck
+	Response   response           `json:"response"`
+	Fault      store.Null[string] `json:"fault"`    // id of the fault that was applied
 	Replayed   bool               `json:"replayed"` // the answer was remembered under the Idempotency-Key
 	Hints      []Hint             `json:"hints"`
 }
 
-// deliveryEntry is one attempt at a webhook.
+// deliveryEntry is one attempt to deliver a webhook.
 type deliveryEntry struct {
 	Seq           int64                  `json:"seq"`
 	Kind          string                 `json:"kind"`
-	At            store.Time             `json:"at"` // when its outcome stood in the file
+	At            store.Time             `json:"at"` // when its outcome was committed
 	DurationMS    int64                  `json:"duration_ms"`
 	WebhookID     string                 `json:"webhook_id"`
 	DeliveryID    string                 `json:"delivery_id"`
-	URL           string                 `json:"url"` // without what may be secret: user info, query
+	URL           string                 `json:"url"` // without user info and query, which may be secret
 	Event         string                 `json:"event"`
 	EventID       string                 `json:"event_id"`
 	Attempt       int                    `json:"attempt"` // from 1
-	Status        store.Null[int64]      `json:"status"`  // of the answer; null where there was none
+	Status        store.Null[int64]      `json:"status"`  // of the answer; null if there was none
 	Success       bool                   `json:"success"`
 	Error         store.Null[string]     `json:"error"`
 	NextAttemptAt store.Null[store.Time] `json:"next_attempt_at"`
 	Hints         []Hint                 `json:"hints"`
 }
 
-// Delivered notes an attempt at a webhook and what came of it. It is made for
-// webhook.Config.Observe.
+// Delivered records an attempt to deliver a webhook and its outcome. It is meant
+// for webhook.Config.Observe.
 func (j *Journal) Delivered(a *store.Attempt, o store.Outcome) {
 	var envelope struct {
 		Event string `json:"event"`
 	}
-	json.Unmarshal(a.Body, &envelope) // it is ours
+	json.Unmarshal(a.Body, &envelope) // never fails: the store wrote it
 	e := &deliveryEntry{Kind: kindDelivery, At: store.TimeOf(j.now()), DurationMS: o.Duration.Milliseconds(), WebhookID: j.ids.ID(store.KindWebhook, a.Webhook),
-		DeliveryID: j.ids.DeliveryID(a.Webhook, a.Event), URL: withoutSecrets(a.URL), Event: envelope.Event, EventID: a.EventID, Attempt: a.Attempts + 1,
+		DeliveryID: j.ids.DeliveryID(a.Webhook, a.Event), URL: maskURL(a.URL), Event: envelope.Event, EventID: a.EventID, Attempt: a.Attempts + 1,
 		Status: o.Status, Success: o.Success, Error: store.Null[string]{V: o.Error, Valid: o.Error != ""}, NextAttemptAt: o.NextAttempt}
 	if o.TimedOut {
-		e.Hints = append(e.Hints, timedOut(e))
+		e.Hints = append(e.Hints, timeoutHint(e))
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.seq++
 	e.Seq = j.seq
-	id := store.Some(e.DeliveryID)
-	j.deliveries.add(kept{kindDelivery, listed(e.Hints, e.Kind, e.Seq, id), 512 + len(e.URL) + len(o.Error), e})
+	j.deliveries.add(record{kindDelivery, listHints(e.Hints, e.Kind, e.Seq, store.Some(e.DeliveryID)), 512 + len(e.URL) + len(o.Error), e})
 }
 
-// withoutSecrets is as much of a receiver's URL as tells it from others.
-func withoutSecrets(raw string) string {
+// maskURL returns a receiver's URL without its user info and query.
+func maskURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return "***"
@@ -177,12 +176,12 @@ type journalQuery struct {
 
 type journalAnswer struct {
 	Data  []any        `json:"data"`  // *requestEntry or *deliveryEntry
-	Hints []listedHint `json:"hints"` // of all that the journal holds, whatever is listed
+	Hints []listedHint `json:"hints"` // of all entries, also of those that are not listed
 }
 
-// list answers GET /dev/requests?limit=&kind= : the newest entries, oldest
-// first. limit is 100 by default and at most 1000; more is cut to that. Without
-// kind it lists requests of either API and no deliveries.
+// list answers GET /dev/requests?limit=&kind= with the newest entries, oldest
+// first. limit is 100 by default and at most 1000. Without kind it lists the
+// requests to both APIs and no deliveries.
 func (j *Journal) list(r *http.Request, _ httprouter.Params, _ struct{}) (a journalAnswer, err error) {
 	var q journalQuery
 	if details := wire.DecodeQuery(r.URL.Query(), &q, nil); details != nil {
@@ -195,40 +194,38 @@ func (j *Journal) list(r *http.Request, _ httprouter.Params, _ struct{}) (a jour
 	if q.Kind.V == kindDelivery {
 		from = &j.deliveries
 	}
-	for _, k := range slices.Backward(from.list) {
+	for _, e := range slices.Backward(from.list) {
 		if len(a.Data) == limit {
 			break
 		}
-		if !q.Kind.Set || q.Kind.V == k.kind {
-			a.Data = append(a.Data, k.out)
+		if !q.Kind.Set || q.Kind.V == e.kind {
+			a.Data = append(a.Data, e.entry)
 		}
 	}
 	slices.Reverse(a.Data)
-	for _, r := range []*ring{&j.requests, &j.deliveries} {
-		for _, k := range r.list {
-			a.Hints = append(a.Hints, k.hints...)
-		}
+	for _, e := range slices.Concat(j.requests.list, j.deliveries.list) {
+		a.Hints = append(a.Hints, e.hints...)
 	}
 	slices.SortStableFunc(a.Hints, func(x, y listedHint) int { return int(x.Seq - y.Seq) })
 	return a, nil
 }
 
-// clear answers DELETE /dev/requests. What came before gives no hints any more;
-// the count goes on.
+// clear answers DELETE /dev/requests. It also clears the history that hints are
+// made from. Sequence numbers go on.
 func (j *Journal) clear(*http.Request, httprouter.Params, struct{}) (kernel.None, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.requests, j.deliveries, j.past = ring{}, ring{}, newPast()
+	j.requests, j.deliveries, j.history = ring{}, ring{}, newHistory()
 	return kernel.None{}, nil
 }
 
-// APIs are the path prefixes of the APIs that are recorded and that faults can be
-// set for.
+// APIs are the path prefixes of the APIs whose requests are recorded and can be
+// given faults.
 type APIs struct{ REST, Till string }
 
-// of returns the kind of the API that an unescaped path belongs to, and the
-// number of segments of that API's prefix; kind is empty for all other paths.
-func (a APIs) of(path string) (kind string, depth int) {
+// find returns the API that an unescaped path belongs to, and the number of
+// segments of its prefix. kind is empty if the path belongs to none.
+func (a APIs) find(path string) (kind string, depth int) {
 	for prefix, kind := range map[string]string{a.REST: kindREST, a.Till: kindTill} {
 		if below, ok := strings.CutPrefix(path, prefix); ok && (below == "" || below[0] == '/') {
 			return kind, strings.Count(prefix, "/")

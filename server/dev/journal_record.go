@@ -17,17 +17,17 @@ import (
 	"punchcard/store"
 )
 
-// maxUnread is how much of a request's body net/http reads by itself before it
-// answers; above that it closes the connection instead.
-const maxUnread = 256 << 10 // bytes
+// maxUnread is the size in bytes up to which net/http reads the rest of a body
+// before it answers. If more is left it closes the connection instead.
+const maxUnread = 256 << 10
 
-// Wrap records every request to the REST and till APIs that next answers,
-// whatever the answer. It belongs outside the router. A request stands in the
-// journal before the last byte of its answer leaves, so that whoever has the
-// answer finds the entry.
+// Wrap returns a handler that records every request to the REST and till APIs that
+// next answers. It belongs outside the router. A request is in the journal before
+// the last byte of its answer is sent, so that a client that has the answer finds
+// the entry.
 func (j *Journal) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		kind, _ := j.apis.of(r.URL.Path)
+		kind, _ := j.apis.find(r.URL.Path)
 		if kind == "" {
 			next.ServeHTTP(w, r)
 			return
@@ -47,37 +47,39 @@ func (j *Journal) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// recording is the writer of an answer that is recorded.
+// recording is an http.ResponseWriter that records the answer.
 type recording struct {
 	http.ResponseWriter
-	j       *Journal
-	entry   requestEntry
-	start   time.Time
-	arrived arrival
-	in      *tee
-	out     capped
-	status  int // 0: not written yet
-	done    bool
+	j      *Journal
+	entry  requestEntry
+	start  time.Time
+	info   requestInfo
+	in     *bodyRecorder
+	out    bodyPrefix
+	status int // 0 until the answer begins
+	done   bool
 }
 
+// begin begins to record a request. It returns the writer for its answer, and the
+// request with a body that is recorded.
 func (j *Journal) begin(kind string, w http.ResponseWriter, r *http.Request) (*recording, *http.Request) {
 	at := j.now()
-	rec := &recording{ResponseWriter: w, j: j, start: time.Now(), in: &tee{ReadCloser: r.Body, length: r.ContentLength, sum: sha256.New(), expects: r.Header.Get("Expect") != ""}}
-	rec.entry = requestEntry{Kind: kind, At: store.TimeOf(at), Method: r.Method, Path: r.URL.EscapedPath(), Query: maskedSecrets(r.URL.RawQuery)}
-	rec.entry.Request.Headers = flat(r.Header)
+	rec := &recording{ResponseWriter: w, j: j, start: time.Now(), in: &bodyRecorder{ReadCloser: r.Body, length: r.ContentLength, sum: sha256.New(), expects: r.Header.Get("Expect") != ""}}
+	rec.entry = requestEntry{Kind: kind, At: store.TimeOf(at), Method: r.Method, Path: r.URL.EscapedPath(), Query: maskSecrets(r.URL.RawQuery)}
+	rec.entry.Request.Headers = joinHeaders(r.Header)
 	mask(rec.entry.Request.Headers)
-	rec.arrived = arrival{face: kind, caller: strings.Join(r.Header["Authorization"], ", "),
+	rec.info = requestInfo{api: kind, caller: strings.Join(r.Header["Authorization"], ", "),
 		method: r.Method, path: rec.entry.Path, query: r.URL.RawQuery, keyed: len(r.Header["Idempotency-Key"]) > 0, at: at}
 	j.mu.Lock()
-	rec.entry.Hints = j.past.arrived(&rec.arrived)
+	rec.entry.Hints = j.history.checkWait(&rec.info)
 	j.mu.Unlock()
-	// A copy: net/http goes by the body that it put into its own.
+	// Change a copy, since net/http still needs the body of its own request.
 	r = r.WithContext(r.Context())
 	r.Body = rec.in
 	return rec, r
 }
 
-// recordingOf finds the recording that a writer leads to; nil: there is none.
+// recordingOf returns the recording that a writer wraps; nil if there is none.
 func recordingOf(w http.ResponseWriter) *recording {
 	for {
 		switch x := w.(type) {
@@ -94,26 +96,26 @@ func recordingOf(w http.ResponseWriter) *recording {
 // Unwrap lets an http.ResponseController reach the connection.
 func (rec *recording) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
 
-// WriteHeader notes the status.
+// WriteHeader records the status.
 func (rec *recording) WriteHeader(status int) {
 	if status >= 200 || status == http.StatusSwitchingProtocols {
-		rec.written(status)
+		rec.beginAnswer(status)
 	}
 	rec.ResponseWriter.WriteHeader(status)
 }
 
-// written notes that the answer begins.
-func (rec *recording) written(status int) {
+// beginAnswer records the status of the answer, if it is the first call.
+func (rec *recording) beginAnswer(status int) {
 	if rec.status == 0 {
 		rec.status = status
 		rec.in.drain(rec.Header().Get("Connection"))
 	}
 }
 
-// Write keeps what is written. With the last byte that Content-Length announces
-// the entry comes first.
+// Write records what is written. It completes the entry before it writes the last
+// byte that Content-Length announces.
 func (rec *recording) Write(b []byte) (int, error) {
-	rec.written(http.StatusOK)
+	rec.beginAnswer(http.StatusOK)
 	rec.out.add(b)
 	if n, err := strconv.ParseInt(rec.Header().Get("Content-Length"), 10, 64); err == nil && rec.out.total >= n {
 		rec.finish()
@@ -121,54 +123,56 @@ func (rec *recording) Write(b []byte) (int, error) {
 	return rec.ResponseWriter.Write(b)
 }
 
-// FlushError passes on what is written. An answer without a body is then whole.
+// FlushError sends what is written so far. It completes the entry of an answer
+// without a body.
 func (rec *recording) FlushError() error {
-	rec.written(http.StatusOK)
+	rec.beginAnswer(http.StatusOK)
 	if rec.status == http.StatusNoContent || rec.status == http.StatusNotModified || rec.entry.Method == http.MethodHead || rec.Header().Get("Content-Length") == "0" {
 		rec.finish()
 	}
 	return http.NewResponseController(rec.ResponseWriter).Flush()
 }
 
-// Flush is FlushError for those who know only that.
+// Flush makes a recording an http.Flusher.
 func (rec *recording) Flush() { rec.FlushError() }
 
-// cut notes that the connection ends without an answer.
+// cut records that the connection ends without an answer.
 func (rec *recording) cut() {
 	if !rec.done {
-		rec.finishAs(answered{message: message{Headers: map[string]string{}}})
+		rec.finishAs(response{message: message{Headers: map[string]string{}}})
 	}
 }
 
-// finish puts the entry into the journal, once.
+// finish adds the entry to the journal, once.
 func (rec *recording) finish() {
 	if rec.done {
 		return
 	}
-	rec.written(http.StatusOK) // what net/http makes of an answer that is not written
+	rec.beginAnswer(http.StatusOK) // as net/http does if the handler writes nothing
 	h := rec.Header()
 	if id := h.Get("X-Request-Id"); id != "" {
 		rec.entry.RequestID = store.Some(id)
 	}
 	rec.entry.Replayed = h.Get("Idempotent-Replayed") == "true"
-	if rec.entry.Method == http.MethodHead { // net/http keeps it back
-		rec.out = capped{}
+	if rec.entry.Method == http.MethodHead { // net/http does not send the body
+		rec.out = bodyPrefix{}
 	}
-	rec.finishAs(answered{Status: rec.status, message: message{flat(h), rec.out.json(), rec.out.truncated()}})
+	rec.finishAs(response{Status: rec.status, message: message{joinHeaders(h), rec.out.json(), rec.out.truncated()}})
 }
 
-func (rec *recording) finishAs(a answered) {
+// finishAs adds the entry with the answer a to the journal.
+func (rec *recording) finishAs(a response) {
 	rec.done = true
 	e := &rec.entry
 	e.Response, e.DurationMS = a, time.Since(rec.start).Milliseconds()
 	whole := rec.in.whole()
-	e.Request.Truncated = !whole || rec.in.kept.truncated()
+	e.Request.Truncated = !whole || rec.in.prefix.truncated()
 	if e.Request.Truncated {
-		e.Request.Body = rec.in.kept.text()
+		e.Request.Body = rec.in.prefix.text()
 	} else {
-		e.Request.Body = rec.in.kept.json()
+		e.Request.Body = rec.in.prefix.json()
 	}
-	rec.arrived.body = [32]byte(rec.in.sum.Sum(nil))
+	rec.info.body = [32]byte(rec.in.sum.Sum(nil))
 	size := 1024 + len(e.Path) + len(e.Query) + e.Request.size() + e.Response.size()
 
 	j := rec.j
@@ -178,75 +182,76 @@ func (rec *recording) finishAs(a answered) {
 	j.seq++
 	e.Seq = j.seq
 	if whole {
-		e.Hints = append(e.Hints, j.past.repeated(&rec.arrived, a.Status, e.Seq)...)
+		e.Hints = append(e.Hints, j.history.checkRepeat(&rec.info, a.Status, e.Seq)...)
 	}
-	j.past.answered(&rec.arrived, a.Status, a.Headers["Retry-After"], e.Fault.Valid, now, e.Seq)
-	j.requests.add(kept{e.Kind, listed(e.Hints, e.Kind, e.Seq, store.Null[string]{}), size, e})
+	j.history.addWait(&rec.info, a.Status, a.Headers["Retry-After"], e.Fault.Valid, now, e.Seq)
+	j.requests.add(record{e.Kind, listHints(e.Hints, e.Kind, e.Seq, store.Null[string]{}), size, e})
 }
 
-// tee keeps what is read of a request's body.
-type tee struct {
+// bodyRecorder records what is read of a request's body.
+type bodyRecorder struct {
 	io.ReadCloser
-	length  int64 // as announced; -1: it was not
-	expects bool  // the client waits for 100 Continue before it sends
-	kept    capped
+	length  int64 // as announced by the client, or -1
+	expects bool  // the client waits for 100 Continue before it sends the body
+	prefix  bodyPrefix
 	sum     hash.Hash
 	err     error
 }
 
-func (t *tee) Read(b []byte) (int, error) {
-	n, err := t.ReadCloser.Read(b)
-	t.kept.add(b[:n])
-	t.sum.Write(b[:n])
-	t.err = err
+func (r *bodyRecorder) Read(b []byte) (int, error) {
+	n, err := r.ReadCloser.Read(b)
+	r.prefix.add(b[:n])
+	r.sum.Write(b[:n])
+	r.err = err
 	return n, err
 }
 
-// drain reads what the handler left unread, where net/http is about to do that
-// itself: it takes no longer than it would have, and asks the client for nothing
-// that it would not have sent.
-func (t *tee) drain(connection string) {
-	if t.err != nil || t.length > maxUnread || t.expects && t.kept.total == 0 || strings.EqualFold(connection, "close") {
+// drain reads what the handler left unread, but only where net/http would do the
+// same next: it neither delays the answer nor asks the client for more.
+func (r *bodyRecorder) drain(connection string) {
+	if r.err != nil || r.length > maxUnread || r.expects && r.prefix.total == 0 || strings.EqualFold(connection, "close") {
 		return
 	}
-	if room := journalBody + 1 - t.kept.total; room > 0 {
-		io.CopyN(io.Discard, t, room)
+	if room := journalBody + 1 - r.prefix.total; room > 0 {
+		io.CopyN(io.Discard, r, room)
 	}
 }
 
-// whole tells whether the body was read to its end.
-func (t *tee) whole() bool { return errors.Is(t.err, io.EOF) || t.kept.total == t.length }
+// whole reports whether the body was read to its end.
+func (r *bodyRecorder) whole() bool { return errors.Is(r.err, io.EOF) || r.prefix.total == r.length }
 
-// capped is the beginning of a body.
-type capped struct {
+// bodyPrefix is the beginning of a body, at most journalBody bytes.
+type bodyPrefix struct {
 	head  []byte
-	total int64
+	total int64 // length of the whole body in bytes
 }
 
-func (c *capped) add(b []byte) {
-	c.total += int64(len(b))
-	c.head = append(c.head, b[:min(len(b), journalBody-len(c.head))]...)
+func (p *bodyPrefix) add(b []byte) {
+	p.total += int64(len(b))
+	p.head = append(p.head, b[:min(len(b), journalBody-len(p.head))]...)
 }
 
-func (c *capped) truncated() bool { return c.total > int64(len(c.head)) }
+func (p *bodyPrefix) truncated() bool { return p.total > int64(len(p.head)) }
 
-// json is the body as an entry has it.
-func (c *capped) json() json.RawMessage {
-	if !c.truncated() && json.Valid(c.head) && utf8.Valid(c.head) {
-		return c.head
+// json returns the body for an entry: as it is if it is whole and valid JSON, else
+// as a string.
+func (p *bodyPrefix) json() json.RawMessage {
+	if !p.truncated() && json.Valid(p.head) && utf8.Valid(p.head) {
+		return p.head
 	}
-	return c.text()
+	return p.text()
 }
 
-func (c *capped) text() json.RawMessage {
-	if len(c.head) == 0 {
+// text returns the body as a JSON string, or nil if it is empty.
+func (p *bodyPrefix) text() json.RawMessage {
+	if len(p.head) == 0 {
 		return nil
 	}
-	return wire.AppendString(nil, string(c.head))
+	return wire.AppendString(nil, string(p.head))
 }
 
-// flat is a header with one value a name.
-func flat(h http.Header) map[string]string {
+// joinHeaders returns the headers with the values of each name joined by commas.
+func joinHeaders(h http.Header) map[string]string {
 	m := make(map[string]string, len(h))
 	for name, values := range h {
 		m[name] = strings.Join(values, ", ")
@@ -254,11 +259,11 @@ func flat(h http.Header) map[string]string {
 	return m
 }
 
-// mask hides the credentials of a request, of a key or token all but what tells
-// it from others: "Bearer tsk_test_…0000".
+// mask hides the credentials in a request's headers. Of a key or token it leaves
+// the prefix and the last four characters, such as "Bearer tsk_test_…0000".
 func mask(headers map[string]string) {
 	if v, ok := headers["Authorization"]; ok {
-		headers["Authorization"] = maskedToken(v)
+		headers["Authorization"] = maskToken(v)
 	}
 	for _, name := range []string{"X-Staff-Pin", "Proxy-Authorization", "Cookie"} {
 		if _, ok := headers[name]; ok {
@@ -266,18 +271,19 @@ func mask(headers map[string]string) {
 		}
 	}
 	for name, value := range headers {
-		headers[name] = maskedSecrets(value)
+		headers[name] = maskSecrets(value)
 	}
 }
 
-// secrets are keys and tokens, wherever a client puts them by mistake.
+// secrets matches keys and tokens anywhere in a text.
 var secrets = regexp.MustCompile(`\b(t(?:sk|mk|dk)_(?:live|test)_)[A-Za-z0-9_-]{39}([A-Za-z0-9_-]{4})`)
 
-func maskedSecrets(text string) string { return secrets.ReplaceAllString(text, "$1…$2") }
+func maskSecrets(text string) string { return secrets.ReplaceAllString(text, "$1…$2") }
 
-func maskedToken(v string) string {
+// maskToken masks the value of an Authorization header.
+func maskToken(v string) string {
 	scheme, token, _ := strings.Cut(v, " ")
-	const secret = 43 // characters behind the prefix
+	const secret = 43 // characters after the prefix
 	prefix := len(token) - secret
 	if prefix < 0 || prefix > len("tsk_live_") || strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }) {
 		return "***"

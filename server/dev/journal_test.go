@@ -14,7 +14,8 @@ import (
 	"punchcard/server/servertest"
 )
 
-// Whatever the answer, its entry is there when the client has it.
+// TestJournalHasEveryAnswer checks that the entry of every kind of answer is there when the client has
+// the answer.
 func TestJournalHasEveryAnswer(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -55,7 +56,8 @@ func TestJournalHasEveryAnswer(t *testing.T) {
 	}
 }
 
-// Many clients at once each find what they were just answered, small or large.
+// TestJournalKeepsUp checks that each of many simultaneous clients finds the entry of its last
+// answer, small or large.
 func TestJournalKeepsUp(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -124,7 +126,7 @@ func TestJournalBodies(t *testing.T) {
 		{"[1]", "[1]", false},
 		{"", "null", false},
 	} {
-		send(r, context.Background(), "POST", r.BaseURL+cardsPath(r)+"?a=b&a=%20", c.sent).Want(401) // which reads no body
+		send(r, context.Background(), "POST", r.BaseURL+cardsPath(r)+"?a=b&a=%20", c.sent).Want(401) // the handler reads no body
 		e := lastEntry(r)
 		if string(e.Request.Body) != c.want || e.Request.Truncated || e.Query != "a=b&a=%20" {
 			t.Errorf("%q is noted as %+v", c.sent, e.Request)
@@ -143,7 +145,8 @@ func TestJournalBodies(t *testing.T) {
 	}
 }
 
-// The newest, oldest first; the count goes on after a deletion.
+// TestJournalListing checks that the newest entries are listed, oldest first, and that sequence
+// numbers go on after a deletion.
 func TestJournalListing(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -188,8 +191,8 @@ func TestJournalReplay(t *testing.T) {
 	}
 }
 
-// A client that never sends its body is refused as it is without a journal, and
-// one that waits for 100 Continue is not asked to send in vain.
+// TestJournalWaitsForNoBody checks that a client that never sends its body is refused as it is without
+// a journal, and that one that waits for 100 Continue is not asked to send.
 func TestJournalWaitsForNoBody(t *testing.T) {
 	t.Parallel()
 	r := start(t, func(c *app.Config) { c.ReadTimeout = servertest.Patience })
@@ -208,7 +211,8 @@ func TestJournalWaitsForNoBody(t *testing.T) {
 	}
 }
 
-// A key is hidden wherever a client puts it, and the answer to HEAD has no body.
+// TestJournalHidesKeys checks that a key is masked wherever a client puts it, and that the entry
+// of a HEAD request has no body.
 func TestJournalHidesKeys(t *testing.T) {
 	t.Parallel()
 	r := start(t)

@@ -35,10 +35,11 @@ func (j *Journal) entries(t *testing.T) (list []*requestEntry) {
 	return list
 }
 
-// The entry is there when the answer is, though the handler has not returned.
+// TestEntryComesBeforeTheLastByte checks that the entry is there when the answer is, even while the handler
+// has not returned.
 func TestEntryComesBeforeTheLastByte(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
-		"large": func(w http.ResponseWriter, _ *http.Request) { // leaves at once, past all buffers
+		"large": func(w http.ResponseWriter, _ *http.Request) { // larger than all buffers, so sent at once
 			w.Header().Set("Content-Length", "100000")
 			io.WriteString(w, strings.Repeat("x", 50000))
 			io.WriteString(w, strings.Repeat("y", 50000))
@@ -74,8 +75,8 @@ func TestEntryComesBeforeTheLastByte(t *testing.T) {
 	}
 }
 
-// An answer streams as it does without a journal, and its handler reaches the
-// connection.
+// TestJournalLetsThrough checks that an answer streams as it does without a journal, and that its
+// handler can control the connection.
 func TestJournalLetsThrough(t *testing.T) {
 	read := make(chan struct{})
 	j, url := wrapped(t, func(w http.ResponseWriter, r *http.Request) {
@@ -110,7 +111,8 @@ func TestJournalLetsThrough(t *testing.T) {
 	}
 }
 
-// A handler that gives up leaves an entry before the client can tell.
+// TestJournalOfCutConnections checks that the entry of a handler that aborts is there before the client
+// notices.
 func TestJournalOfCutConnections(t *testing.T) {
 	j, url := wrapped(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	if resp, err := (&http.Transport{}).RoundTrip(httptest.NewRequest("GET", url, nil)); err == nil {
@@ -121,7 +123,8 @@ func TestJournalOfCutConnections(t *testing.T) {
 	}
 }
 
-// The journal keeps the newest thousand entries, and fewer where these are large.
+// TestJournalIsBounded checks that the journal keeps the newest thousand entries, and fewer if
+// they are large.
 func TestJournalIsBounded(t *testing.T) {
 	big := strings.Repeat("x", 200<<10)
 	j, url := wrapped(t, func(w http.ResponseWriter, r *http.Request) {
@@ -155,13 +158,13 @@ func TestJournalIsBounded(t *testing.T) {
 	if want := journalBytes / (2*journalBody + 1024); size > journalBytes || len(list) > want || len(list) < want*9/10 {
 		t.Errorf("%d entries of %d bytes", len(list), size)
 	}
-	for i := range 3 * pastMost {
-		a := &arrival{method: "POST", path: strconv.Itoa(i), at: time.Now()}
-		j.past.repeated(a, 200, 1)
-		j.past.answered(a, http.StatusServiceUnavailable, "5", false, a.at, 1)
+	for i := range 3 * maxRemembered {
+		a := &requestInfo{method: "POST", path: strconv.Itoa(i), at: time.Now()}
+		j.history.checkRepeat(a, 200, 1)
+		j.history.addWait(a, http.StatusServiceUnavailable, "5", false, a.at, 1)
 	}
-	for name, n := range map[string]int{"posts": len(j.past.posts.m), "waits": len(j.past.waits.m), "their order": len(j.past.posts.order)} {
-		if n > pastMost {
+	for name, n := range map[string]int{"posts": len(j.history.posts.m), "waits": len(j.history.waits.m), "their order": len(j.history.posts.order)} {
+		if n > maxRemembered {
 			t.Errorf("%d %s", n, name)
 		}
 	}

@@ -2,5 +2,5 @@
 
 package dev
 
-// Under the race detector everything takes ten times as long.
+// Everything takes ten times as long under the race detector.
 func init() { seedSize = 100 }

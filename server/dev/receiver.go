@@ -22,39 +22,39 @@ import (
 	"punchcard/store"
 )
 
-// Bounds of the receivers (contract section 8).
+// Bounds of the receivers.
 const (
 	maxReceivers     = 1000
-	receiverRequests = 1000      // of one receiver; older ones go
-	receiverBody     = 256 << 10 // bytes of one body; what follows is dropped
-	receiversBytes   = 64 << 20  // of all requests together; the oldest go
+	receiverRequests = 1000      // of one receiver; older ones are dropped
+	receiverBody     = 256 << 10 // bytes of one body; the rest is dropped
+	receiversBytes   = 64 << 20  // of all requests together; the oldest are dropped
 )
 
-// Receivers are webhook targets in the server itself, which keep what they are
-// sent and answer as they are told (contract section 8).
-//
-// Times are the fixture's; delays are real.
+// Receivers are webhook targets in the server itself. They keep the requests that
+// they get and answer as a test tells them to. Times are those of the fixture's
+// clock; delays are real time.
 type Receivers struct {
-	Rand io.Reader // of ids; crypto/rand at first
+	Rand io.Reader // source of ids; by default crypto/rand
 
-	done   <-chan struct{} // the fixture ends, or is made anew
+	done   <-chan struct{} // closed when the fixture stops or is reset
 	k      *kernel.Kernel
 	now    func() time.Time
 	origin string
 
 	mu   sync.Mutex
-	seq  int64
-	size int
-	all  map[string]*receiver
+	seq  int64 // requests so far, of all receivers
+	size int   // bytes of all requests that are kept
+	byID map[string]*receiver
 }
 
-// NewReceivers makes a set of receivers that is empty. What waits lets go when
-// ctx ends, which is when the fixture stops or is reset. origin is where the
-// server listens; a wildcard address there is reached as 127.0.0.1.
+// NewReceivers returns an empty set of receivers. Requests that wait end with ctx,
+// which ends when the fixture stops or is reset. origin is the server's address;
+// the URLs of receivers have 127.0.0.1 in the place of a wildcard address.
 func NewReceivers(ctx context.Context, k *kernel.Kernel, now func() time.Time, origin string) *Receivers {
-	return &Receivers{Rand: rand.Reader, done: ctx.Done(), k: k, now: now, origin: reachable(origin), all: map[string]*receiver{}}
+	return &Receivers{Rand: rand.Reader, done: ctx.Done(), k: k, now: now, origin: reachable(origin), byID: map[string]*receiver{}}
 }
 
+// reachable returns origin with 127.0.0.1 in the place of a wildcard address.
 func reachable(origin string) string {
 	u, err := url.Parse(origin)
 	if err != nil {
@@ -71,7 +71,7 @@ type receiver struct {
 	id       string
 	answer   receiverAnswer
 	requests []*received   // oldest first
-	came     chan struct{} // closed, and made anew, with each request
+	arrived  chan struct{} // closed and replaced when a request arrives
 }
 
 // receiverAnswer is how a receiver answers.
@@ -81,27 +81,29 @@ type receiverAnswer struct {
 	headers map[string]string
 }
 
-// received is a request as it came. Headers that came more than once stand
-// joined by a comma, as HTTP has it.
+// received is a request that a receiver got. The values of a repeated header are
+// joined by commas.
 type received struct {
 	At        store.Time         `json:"at"`
-	Event     store.Null[string] `json:"event"`    // of the body; null where it names none
-	EventID   store.Null[string] `json:"event_id"` // likewise
+	Event     store.Null[string] `json:"event"`    // from the body; null if it has none
+	EventID   store.Null[string] `json:"event_id"` // from the body; null if it has none
 	Headers   map[string]string  `json:"headers"`
-	Body      string             `json:"body"`      // byte for byte, as it was signed
-	Truncated bool               `json:"truncated"` // it was longer
+	Body      string             `json:"body"`      // the bytes that were signed
+	Truncated bool               `json:"truncated"` // the body was longer
 
-	seq  int64 `json:"-"` // among all receivers
-	size int   `json:"-"`
+	seq  int64 `json:"-"` // counts the requests of all receivers
+	size int   `json:"-"` // bytes, approximately
 }
 
+// receiverBodyFields is the body of POST /dev/receiver and PUT
+// /dev/receiver/{id}.
 type receiverBodyFields struct {
 	Status  store.Opt[int64]             `json:"status" min:"0" max:"599"`
 	DelayMS store.Opt[int64]             `json:"delay_ms" min:"0" max:"60000"`
 	Headers store.Opt[map[string]string] `json:"headers" max:"1024"`
 }
 
-// Check finds what cannot be answered.
+// Check returns what is wrong with the answer that the fields describe.
 func (b receiverBodyFields) Check(store.Time) (details []store.Detail) {
 	if b.Status.Set && b.Status.V != 0 && b.Status.V < 200 {
 		details = append(details, store.Detail{Field: "status", Code: "invalid_value", Message: "must be 0, which cuts the connection, or from 200 to 599"})
@@ -113,7 +115,8 @@ func (b receiverBodyFields) answer() receiverAnswer {
 	return receiverAnswer{int(b.Status.Or(http.StatusOK)), time.Duration(b.DelayMS.Or(0)) * time.Millisecond, b.Headers.Or(map[string]string{})}
 }
 
-type receiverShown struct {
+// receiverState is a receiver as the control API shows it.
+type receiverState struct {
 	ID      string            `json:"id"`
 	URL     string            `json:"url"`
 	Status  int               `json:"status"`
@@ -122,59 +125,68 @@ type receiverShown struct {
 }
 
 type receiverDetail struct {
-	receiverShown
+	receiverState
 	Requests []*received `json:"requests"`
 }
 
-func (rs *Receivers) shown(rc *receiver) receiverShown {
-	return receiverShown{rc.id, rs.origin + "/dev/receiver/" + rc.id, rc.answer.status, rc.answer.delay.Milliseconds(), rc.answer.headers}
+func (rs *Receivers) state(rc *receiver) receiverState {
+	return receiverState{rc.id, rs.origin + "/dev/receiver/" + rc.id, rc.answer.status, rc.answer.delay.Milliseconds(), rc.answer.headers}
 }
 
 var errNoReceiver = &store.Error{Code: store.NotFound, Message: "No such receiver."}
 
+// find returns the receiver with an id. The caller holds the mutex.
+func (rs *Receivers) find(id string) (*receiver, error) {
+	rc := rs.byID[id]
+	if rc == nil {
+		return nil, errNoReceiver
+	}
+	return rc, nil
+}
+
 // create answers POST /dev/receiver.
-func (rs *Receivers) create(_ *http.Request, _ httprouter.Params, b receiverBodyFields) (receiverShown, error) {
+func (rs *Receivers) create(_ *http.Request, _ httprouter.Params, b receiverBodyFields) (receiverState, error) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	if len(rs.all) >= maxReceivers {
-		return receiverShown{}, &store.Error{Code: store.Unprocessable, Message: fmt.Sprintf("There are %d receivers already, which is all there may be.", maxReceivers)}
+	if len(rs.byID) >= maxReceivers {
+		return receiverState{}, &store.Error{Code: store.Unprocessable, Message: fmt.Sprintf("There are %d receivers already, which is all there may be.", maxReceivers)}
 	}
-	// Not counted: a webhook of an earlier run, kept in its file, must not reach
-	// a receiver of this one.
+	// Ids are random and not counted: a webhook that an earlier run left in the
+	// file must not reach a receiver of this run.
 	var id [16]byte
 	if _, err := io.ReadFull(rs.Rand, id[:]); err != nil {
-		return receiverShown{}, err
+		return receiverState{}, err
 	}
-	rc := &receiver{id: "rcv_" + hex.EncodeToString(id[:]), answer: b.answer(), came: make(chan struct{})}
-	rs.all[rc.id] = rc
-	return rs.shown(rc), nil
+	rc := &receiver{id: "rcv_" + hex.EncodeToString(id[:]), answer: b.answer(), arrived: make(chan struct{})}
+	rs.byID[rc.id] = rc
+	return rs.state(rc), nil
 }
 
-// update answers PUT /dev/receiver/{id}: what the body leaves out goes back to
-// its default. Requests that are being answered are answered as before.
-func (rs *Receivers) update(_ *http.Request, p httprouter.Params, b receiverBodyFields) (receiverShown, error) {
+// update answers PUT /dev/receiver/{id}. Absent fields get their default. Requests
+// that are being answered get the answer from before.
+func (rs *Receivers) update(_ *http.Request, p httprouter.Params, b receiverBodyFields) (receiverState, error) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	rc := rs.all[p.ByName("id")]
-	if rc == nil {
-		return receiverShown{}, errNoReceiver
+	rc, err := rs.find(p.ByName("id"))
+	if err != nil {
+		return receiverState{}, err
 	}
 	rc.answer = b.answer()
-	return rs.shown(rc), nil
+	return rs.state(rc), nil
 }
 
-// empty answers DELETE /dev/receiver/{id}/requests.
-func (rs *Receivers) empty(_ *http.Request, p httprouter.Params, _ struct{}) (kernel.None, error) {
+// clear answers DELETE /dev/receiver/{id}/requests.
+func (rs *Receivers) clear(_ *http.Request, p httprouter.Params, _ struct{}) (none kernel.None, err error) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	rc := rs.all[p.ByName("id")]
-	if rc == nil {
-		return kernel.None{}, errNoReceiver
+	rc, err := rs.find(p.ByName("id"))
+	if err != nil {
+		return none, err
 	}
 	for len(rc.requests) > 0 {
-		rs.drop(rc)
+		rs.dropOldest(rc)
 	}
-	return kernel.None{}, nil
+	return none, nil
 }
 
 type receiverQuery struct {
@@ -183,30 +195,31 @@ type receiverQuery struct {
 	TimeoutMS store.Opt[int64]  `json:"timeout_ms" min:"0" max:"60000"`
 }
 
+// How long GET /dev/receiver/{id} waits.
 const (
-	receiverPatience    = 10_000 // ms that a wait takes where none is given
-	receiverMostPatient = time.Minute
+	defaultReceiverWait = 10_000 // milliseconds
+	maxReceiverWait     = time.Minute
 )
 
 // show answers GET /dev/receiver/{id}?wait=&event=&timeout_ms= . With event it
-// shows the requests of that event alone. With wait it answers as soon as so
-// many are there, or with what there is when the time-out has passed or the
-// fixture ends.
+// shows only the requests of that event. With wait it answers as soon as that many
+// requests are there, or with those that are there when the time-out has passed
+// or the fixture ends.
 func (rs *Receivers) show(r *http.Request, p httprouter.Params, _ struct{}) (d receiverDetail, err error) {
 	var q receiverQuery
 	if details := wire.DecodeQuery(r.URL.Query(), &q, nil); details != nil {
 		return d, store.Invalid(details...)
 	}
-	late := time.NewTimer(time.Duration(q.TimeoutMS.Or(receiverPatience)) * time.Millisecond)
-	defer late.Stop()
+	timeout := time.NewTimer(time.Duration(q.TimeoutMS.Or(defaultReceiverWait)) * time.Millisecond)
+	defer timeout.Stop()
 	for {
-		d, more, err := rs.look(p.ByName("id"), q.Event)
+		d, more, err := rs.detail(p.ByName("id"), q.Event)
 		if err != nil || int64(len(d.Requests)) >= q.Wait.V {
 			return d, err
 		}
 		select {
 		case <-more:
-		case <-late.C:
+		case <-timeout.C:
 			return d, nil
 		case <-r.Context().Done():
 			return d, nil
@@ -216,45 +229,46 @@ func (rs *Receivers) show(r *http.Request, p httprouter.Params, _ struct{}) (d r
 	}
 }
 
-// look is what a receiver has now, and what tells that it has more.
-func (rs *Receivers) look(id string, event store.Opt[string]) (d receiverDetail, more <-chan struct{}, err error) {
+// detail returns a receiver with the requests that it has now, and a channel that
+// is closed when it gets another.
+func (rs *Receivers) detail(id string, event store.Opt[string]) (d receiverDetail, more <-chan struct{}, err error) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	rc := rs.all[id]
-	if rc == nil {
-		return d, nil, errNoReceiver
+	rc, err := rs.find(id)
+	if err != nil {
+		return d, nil, err
 	}
-	d.receiverShown = rs.shown(rc)
+	d.receiverState = rs.state(rc)
 	for _, one := range rc.requests {
 		if !event.Set || one.Event.Valid && one.Event.V == event.V {
 			d.Requests = append(d.Requests, one)
 		}
 	}
-	return d, rc.came, nil
+	return d, rc.arrived, nil
 }
 
-// patiently gives a handler the time that show may wait.
-func patiently(h httprouter.Handle) httprouter.Handle {
+// extendDeadline returns h with the server's write time-out extended by d.
+func extendDeadline(d time.Duration, h httprouter.Handle) httprouter.Handle {
 	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
-		extend(w, receiverMostPatient)
+		extend(w, d)
 		h(w, r, p)
 	}
 }
 
-// receive answers POST /dev/receiver/{id}, the target itself: it takes whatever
-// is sent. The request is there to be shown before its answer is.
+// receive answers POST /dev/receiver/{id}, the target itself: it accepts any body.
+// The request is recorded before it is answered.
 func (rs *Receivers) receive(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 	var body strings.Builder
 	_, err := io.CopyN(&body, r.Body, receiverBody+1)
 	if err != nil && !errors.Is(err, io.EOF) {
-		panic(http.ErrAbortHandler) // a sender that broke off has sent nothing
+		panic(http.ErrAbortHandler) // an incomplete request does not count
 	}
-	answer, ok := rs.record(p.ByName("id"), flat(r.Header), body.String())
-	if !ok {
-		rs.k.AnswerError(w, errNoReceiver)
+	answer, err := rs.record(p.ByName("id"), joinHeaders(r.Header), body.String())
+	if err != nil {
+		rs.k.AnswerError(w, err)
 		return
 	}
-	if linger(w, r, rs.done, answer.delay) != timePassed || answer.status == 0 {
+	if sleep(w, r, rs.done, answer.delay) != delayPassed || answer.status == 0 {
 		panic(http.ErrAbortHandler)
 	}
 	for name, value := range answer.headers {
@@ -263,59 +277,52 @@ func (rs *Receivers) receive(w http.ResponseWriter, r *http.Request, p httproute
 	w.WriteHeader(answer.status)
 }
 
-// record keeps a request, and says how it is to be answered.
-func (rs *Receivers) record(id string, headers map[string]string, body string) (receiverAnswer, bool) {
+// record adds a request to a receiver and returns how to answer it.
+func (rs *Receivers) record(id string, headers map[string]string, body string) (receiverAnswer, error) {
 	var envelope struct {
-		Event   *string `json:"event"`
-		EventID *string `json:"event_id"`
+		Event   store.Null[string] `json:"event"`
+		EventID store.Null[string] `json:"event_id"`
 	}
 	one := &received{At: store.TimeOf(rs.now()), Headers: headers, Body: body, size: 512 + len(body)}
 	if len(body) > receiverBody {
 		one.Body, one.Truncated = strings.Clone(body[:receiverBody]), true
 	}
-	json.Unmarshal([]byte(one.Body), &envelope) // what is no envelope names no event
-	one.Event, one.EventID = named(envelope.Event), named(envelope.EventID)
+	json.Unmarshal([]byte(one.Body), &envelope) // a body that is no envelope has no event
+	one.Event, one.EventID = envelope.Event, envelope.EventID
 	for name, value := range headers {
 		one.size += len(name) + len(value)
 	}
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	rc := rs.all[id]
-	if rc == nil {
-		return receiverAnswer{}, false
+	rc, err := rs.find(id)
+	if err != nil {
+		return receiverAnswer{}, err
 	}
 	rs.seq++
 	one.seq = rs.seq
 	rc.requests = append(rc.requests, one)
 	rs.size += one.size
 	if len(rc.requests) > receiverRequests {
-		rs.drop(rc)
+		rs.dropOldest(rc)
 	}
 	for rs.size > receiversBytes {
-		rs.drop(rs.oldest())
+		rs.dropOldest(rs.withOldestRequest())
 	}
-	close(rc.came)
-	rc.came = make(chan struct{})
-	return rc.answer, true
+	close(rc.arrived)
+	rc.arrived = make(chan struct{})
+	return rc.answer, nil
 }
 
-func named(s *string) store.Null[string] {
-	if s == nil {
-		return store.Null[string]{}
-	}
-	return store.Some(*s)
-}
-
-// drop lets go of a receiver's oldest request.
-func (rs *Receivers) drop(rc *receiver) {
+// dropOldest drops a receiver's oldest request.
+func (rs *Receivers) dropOldest(rc *receiver) {
 	rs.size -= rc.requests[0].size
-	rc.requests[0] = nil // the array lives on
+	rc.requests[0] = nil // frees the request while the array is in use
 	rc.requests = rc.requests[1:]
 }
 
-// oldest is the receiver that has the oldest request of all.
-func (rs *Receivers) oldest() (first *receiver) {
-	for _, rc := range rs.all {
+// withOldestRequest returns the receiver that has the oldest request of all.
+func (rs *Receivers) withOldestRequest() (first *receiver) {
+	for _, rc := range rs.byID {
 		if len(rc.requests) > 0 && (first == nil || rc.requests[0].seq < first.requests[0].seq) {
 			first = rc
 		}

@@ -12,8 +12,8 @@ import (
 	"punchcard/server/kernel"
 )
 
-// All requests together take 64 MiB at most: what came first goes first,
-// whoever it came to.
+// TestReceiversAreBounded checks that the requests of all receivers together take at most 64 MiB,
+// and that the oldest are dropped first, whichever receiver got them.
 func TestReceiversAreBounded(t *testing.T) {
 	rs := NewReceivers(context.Background(), &kernel.Kernel{}, time.Now, "http://127.0.0.1:1")
 	add := func() string {
@@ -33,20 +33,20 @@ func TestReceiversAreBounded(t *testing.T) {
 	rs.record(third, map[string]string{}, big+"y")
 	kept := 0
 	for _, id := range []string{first, second, third} {
-		for _, one := range rs.all[id].requests {
+		for _, one := range rs.byID[id].requests {
 			kept += one.size
 		}
 	}
-	if n := len(rs.all[second].requests); kept != rs.size || rs.size > receiversBytes || rs.size < receiversBytes*9/10 || len(rs.all[first].requests) != 0 || len(rs.all[third].requests) != 1 || n < 250 {
+	if n := len(rs.byID[second].requests); kept != rs.size || rs.size > receiversBytes || rs.size < receiversBytes*9/10 || len(rs.byID[first].requests) != 0 || len(rs.byID[third].requests) != 1 || n < 250 {
 		t.Errorf("%d bytes are kept and %d counted, %d requests", kept, rs.size, n)
 	}
-	rs.empty(nil, httprouter.Params{{Key: "id", Value: second}}, struct{}{})
-	if want := rs.all[third].requests[0].size; rs.size != want {
+	rs.clear(nil, httprouter.Params{{Key: "id", Value: second}}, struct{}{})
+	if want := rs.byID[third].requests[0].size; rs.size != want {
 		t.Errorf("%d bytes are counted, want %d", rs.size, want)
 	}
 }
 
-// Who waits gets what there is when the fixture ends.
+// TestWaitEndsWithTheFixture checks that a waiting request gets what is there when the fixture ends.
 func TestWaitEndsWithTheFixture(t *testing.T) {
 	ctx, end := context.WithCancel(context.Background())
 	rs := NewReceivers(ctx, &kernel.Kernel{}, time.Now, "http://127.0.0.1:1")

@@ -41,7 +41,7 @@ func readReceiver(r *servertest.Server, id, query string) receiver {
 
 type hook struct{ ID, Secret, path string }
 
-// newHook subscribes a URL.
+// newHook creates a webhook for a URL.
 func newHook(r *servertest.Server, url string, events ...string) hook {
 	r.T.Helper()
 	path := "/programs/" + r.ProgramIDs["standard"] + "/webhooks"
@@ -50,7 +50,7 @@ func newHook(r *servertest.Server, url string, events ...string) hook {
 	return h
 }
 
-// What is delivered to the server itself is signed, and is there when settle
+// TestReceiverGetsDeliveries checks that a delivery to a receiver is signed, and is there when settle
 // answers.
 func TestReceiverGetsDeliveries(t *testing.T) {
 	t.Parallel()
@@ -71,7 +71,7 @@ func TestReceiverGetsDeliveries(t *testing.T) {
 		t.Fatalf("%d requests of 20", len(got))
 	}
 	for _, q := range got {
-		// The signature is of the real time though the clock stands still.
+		// The signature has the real time though the clock stands still.
 		if err := stripe.ValidatePayload([]byte(q.Body), q.Headers["X-Service-Signature"], hook.Secret); err != nil {
 			t.Errorf("%v: %s %s", err, q.Headers, q.Body)
 		}
@@ -81,8 +81,8 @@ func TestReceiverGetsDeliveries(t *testing.T) {
 	}
 }
 
-// More deliveries than the sender makes at once, each of which waits: none waits
-// for another, nor settle for itself.
+// TestReceiversOfManyWebhooks makes more deliveries than the sender makes at once, each with a delay,
+// and checks that none waits for another and that settle does not block.
 func TestReceiversOfManyWebhooks(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -142,7 +142,7 @@ func TestReceiverWaits(t *testing.T) {
 	if a := readReceiver(r, to.ID, "?wait=1000&event=c&timeout_ms=0"); a.Requests == nil || len(a.Requests) != 0 {
 		t.Errorf("%+v", a)
 	}
-	// Longer than the server's own time-out for reading.
+	// This is longer than the server's time-out for reading.
 	start = time.Now()
 	if readReceiver(r, to.ID, "?wait=7&timeout_ms=1300"); time.Since(start) < 1300*time.Millisecond {
 		t.Errorf("gave up after %s", time.Since(start))
@@ -157,7 +157,7 @@ func TestReceiverWaits(t *testing.T) {
 	}
 }
 
-// Stopping does not wait for a target that takes its time.
+// TestReceiverLetsGoAtTheEnd checks that stopping does not wait for a receiver with a delay.
 func TestReceiverLetsGoAtTheEnd(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -247,7 +247,8 @@ func TestReceiverBounds(t *testing.T) {
 	callControl(r, "POST", "/receiver", nil).Want(422, "unprocessable_entity")
 }
 
-// A server that listens everywhere is reached where a webhook may go.
+// TestReceiverOfAWildcardAddress checks the URLs of receivers of a server that listens on a wildcard
+// address.
 func TestReceiverOfAWildcardAddress(t *testing.T) {
 	t.Parallel()
 	for listen, want := range map[string]string{"0.0.0.0:0": "http://127.0.0.1:", ":0": "http://127.0.0.1:", "127.0.0.1:0": "http://127.0.0.1:", "[::1]:0": "http://[::1]:"} {

@@ -27,7 +27,7 @@ func TestDiskFailsUnderABackup(t *testing.T) {
 		{"fsync", file + ".partial", []int{1}, "input/output error"},
 	} {
 		for _, n := range c.when {
-			cmd := exec.Command("strace", "-f", "-qq", "-o", trace, "-P", c.on, "-e", "trace="+c.call, "-e", fmt.Sprintf("inject=%s:error=EIO:when=%d", c.call, n), binary, "backup", file, "--db", db)
+			cmd := exec.Command("strace", "-f", "-qq", "-o", trace, "-P", c.on, "-e", "trace="+c.call, "-e", fmt.Sprintf("inject=%s:error=EIO:when=%d", c.call, n), binary(), "backup", file, "--db", db)
 			r := finish(t, cmd, nil)
 			calls := must(os.ReadFile(trace))
 			if !strings.Contains(string(calls), "(INJECTED)") {

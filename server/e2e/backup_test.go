@@ -284,7 +284,7 @@ func TestBackupWhereNothingCanBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.Chmod(closed, 0o755) })
-	cmd := exec.Command(binary, "backup", filepath.Join(closed, "copy.db"), "--db", db)
+	cmd := exec.Command(binary(), "backup", filepath.Join(closed, "copy.db"), "--db", db)
 	if os.Geteuid() == 0 { // whom permissions do not hold
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	}
@@ -295,7 +295,7 @@ func TestBackupWhereNothingCanBeWritten(t *testing.T) {
 	for limit := int64(70); limit*512 < size+4096; limit += 1 + size/512/25 {
 		// The limit on a file's size plays the full disk. It begins above the
 		// size of the -shm that reading the database needs.
-		cmd := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, limit), binary, "backup", filepath.Join(dir, "copy.db"), "--db", db)
+		cmd := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, limit), binary(), "backup", filepath.Join(dir, "copy.db"), "--db", db)
 		r := finish(t, cmd, nil)
 		if limit*512 >= size {
 			break

@@ -9,17 +9,40 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"punchcard/server/servertest"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"punchcard/server/servertest"
 )
 
-// The tests of this package run the real binary, built once.
-var binary string
+// binaryDir is the folder that binary builds into.
+var binaryDir string
+
+// binary returns the path of the real binary, which the first call builds. It
+// first walks the folders of the sources: the cache of go test records the
+// folders that tests open, with the sizes and times of the files in them, and by
+// itself knows only the packages that this one imports.
+var binary = sync.OnceValue(func() string {
+	err := filepath.WalkDir(absolute("."), func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == ".git" {
+			return filepath.SkipDir
+		}
+		return err
+	})
+	if err != nil {
+		panic(err)
+	}
+	path := filepath.Join(binaryDir, "punchcard")
+	build := exec.Command("go", "build", "-o", path, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("%s%v", out, err))
+	}
+	return path
+})
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
@@ -34,28 +57,11 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		defer os.RemoveAll(dir)
-		if err := os.Chmod(dir, 0o755); err != nil { // one test runs it as another user
+		if err := os.Chmod(dir, 0o755); err != nil { // one test runs the binary as another user
 			fmt.Println(err)
 			return 1
 		}
-		// The binary is made from these. Looking at them tells the test cache,
-		// which by itself sees only what this package links.
-		if err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && slices.Contains([]string{".go", ".sql", ".html", ".mod", ".sum"}, filepath.Ext(path)) {
-				_, err = os.Stat(path)
-			}
-			return err
-		}); err != nil {
-			fmt.Println(err)
-			return 1
-		}
-		binary = filepath.Join(dir, "punchcard")
-		build := exec.Command("go", "build", "-o", binary, ".")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			fmt.Printf("%s%v\n", out, err)
-			return 1
-		}
+		binaryDir = dir
 		servertest.RunMoreAtOnce()
 		return m.Run()
 	}())
@@ -130,7 +136,7 @@ func environment(env []string) []string {
 // launch starts a server. env are the variables it is given.
 func launch(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(binary, args...), stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
+	p := &process{t: t, cmd: exec.Command(binary(), args...), stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
 	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = environment(env), p.stdout, p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -250,7 +256,7 @@ type result struct {
 // execute runs the binary to its end.
 func execute(t *testing.T, env []string, args ...string) (r result) {
 	t.Helper()
-	cmd := exec.Command(binary, args...)
+	cmd := exec.Command(binary(), args...)
 	return finish(t, cmd, env)
 }
 

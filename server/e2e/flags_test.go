@@ -151,7 +151,7 @@ func TestBadLimitsStopTheStart(t *testing.T) {
 
 // try is execute for other goroutines than the test's.
 func try(env []string, args ...string) (r result, err error) {
-	cmd := exec.Command(binary, args...)
+	cmd := exec.Command(binary(), args...)
 	var stdout, stderr strings.Builder
 	cmd.Env, cmd.Stdout, cmd.Stderr = environment(env), &stdout, &stderr
 	if err := cmd.Start(); err != nil {

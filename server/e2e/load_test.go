@@ -24,7 +24,7 @@ func TestLoad(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, program, append([]string{"-binary", binary, "-dir", t.TempDir()}, args...)...)
+		cmd := exec.CommandContext(ctx, program, append([]string{"-binary", binary(), "-dir", t.TempDir()}, args...)...)
 		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends its server
 		cmd.WaitDelay = patience
 		var o, e bytes.Buffer

@@ -197,7 +197,7 @@ func TestServeRefusesWhatItCannotWrite(t *testing.T) {
 	t.Cleanup(func() { os.Chmod(locked, 0o755) })
 	for _, path := range []string{filepath.Join(open, "copy.db"), filepath.Join(locked, "shop.db"), filepath.Join(locked, "new.db")} {
 		for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"shop", "create", "--name", "x"}} {
-			cmd := exec.Command(binary, append(args, "--db", path)...)
+			cmd := exec.Command(binary(), append(args, "--db", path)...)
 			if os.Geteuid() == 0 { // whom permissions do not hold
 				cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 			}

@@ -21,7 +21,7 @@ func TestRestoreKilledAtEachCall(t *testing.T) {
 		for n := 1; ; n += step {
 			what := fmt.Sprintf("killed at %s %d", call, n)
 			s, whole := killRestore(t, old, backup, what, func(args ...string) bool {
-				cmd := exec.Command("strace", append([]string{"-f", "-qq", "-o", os.DevNull, "-e", "trace=" + call, "-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n), binary}, args...)...)
+				cmd := exec.Command("strace", append([]string{"-f", "-qq", "-o", os.DevNull, "-e", "trace=" + call, "-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n), binary()}, args...)...)
 				cmd.Env = environment(nil)
 				out, err := cmd.CombinedOutput()
 				if err != nil && !strings.Contains(err.Error(), "killed") {

@@ -229,7 +229,7 @@ func killRestore(t *testing.T, old, backup, what string, run func(args ...string
 // killAfter runs the binary and kills it after a while, if it still runs.
 func killAfter(t *testing.T, d time.Duration, args ...string) (whole bool) {
 	t.Helper()
-	cmd := exec.Command(binary, args...)
+	cmd := exec.Command(binary(), args...)
 	cmd.Env = environment(nil)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -54,7 +54,7 @@ func measureDev(b *testing.B, rounds int, args ...string) {
 
 // timeDev runs dev once: how long to its ready line, and what it then holds.
 func timeDev(b *testing.B, args ...string) (took time.Duration, kb int64) {
-	cmd := exec.Command(binary, append([]string{"dev", "--listen", "127.0.0.1:0"}, args...)...)
+	cmd := exec.Command(binary(), append([]string{"dev", "--listen", "127.0.0.1:0"}, args...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		b.Fatal(err)
@@ -135,7 +135,7 @@ func BenchmarkDrain(b *testing.B) {
 		}))
 		file := filepath.Join(b.TempDir(), "drain.db")
 		fillHooked(b, file, receiver.URL, queued)
-		cmd := exec.Command(binary, "serve", "--db", file, "--listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
+		cmd := exec.Command(binary(), "serve", "--db", file, "--listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
 		if err := cmd.Start(); err != nil {
 			b.Fatal(err)
 		}

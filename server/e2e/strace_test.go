@@ -75,5 +75,5 @@ func (tr *tracer) detach() string {
 // straced is a command whose nth call of some kind fails.
 func straced(trace, call string, n int, args ...string) *exec.Cmd {
 	return exec.Command("strace", append([]string{"-f", "-o", trace, "-e", "trace=pwrite64,fsync,ftruncate",
-		"-e", fmt.Sprintf("inject=%s:error=EIO:when=%d", call, n), binary}, args...)...)
+		"-e", fmt.Sprintf("inject=%s:error=EIO:when=%d", call, n), binary()}, args...)...)
 }

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Do makes a request and returns the answer, refusals included. path is below
-// the REST API (/cards), or a whole URL (s.Origin+"/healthz"). key is the
-// bearer token; none is sent where it is empty. body is JSON text as a string
-// or []byte, a value to be marshalled, or nil. headers are names and values in
-// turn.
+// Do makes a request and returns the answer, also if the server refuses the
+// request. path is a path of the REST API (/cards) or a whole URL
+// (s.Origin+"/healthz"). key is the bearer token; if it is empty none is sent. body
+// is JSON text as a string or []byte, a value to marshal, or nil. headers are
+// alternating names and values.
 func (s *Server) Do(method, path, key string, body any, headers ...string) *Response {
 	s.t.Helper()
 	url := path
@@ -34,10 +34,10 @@ func (s *Server) control(method, path string, body, out any) error {
 	return r.decode(out)
 }
 
-// operate calls the control API for its effect.
-func (s *Server) operate(method, path string, body any) {
+// operate is control that fails the test after an error.
+func (s *Server) operate(method, path string, body, out any) {
 	s.t.Helper()
-	if err := s.control(method, path, body, nil); err != nil {
+	if err := s.control(method, path, body, out); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -92,19 +92,19 @@ func jsonText(body any) ([]byte, error) {
 	return json.Marshal(body)
 }
 
-// Response is an answer, read whole.
+// Response is an answer with its whole body.
 type Response struct {
-	Status int // 0 where none came: the connection was cut
+	Status int // 0 if there is no answer since the connection was cut
 	Header http.Header
 	Body   []byte
 
 	request string // method and path
-	err     error  // where none came
+	err     error  // if there is no answer
 	t       reporter
 }
 
-// Err is nil for an answer below 400. It is an *[Error] for any other, and what
-// became of the connection where there is no answer.
+// Err returns nil for a status below 400, an *[Error] for any other status, and the
+// error of the connection if there is no answer.
 func (r *Response) Err() error {
 	if r.err != nil || r.Status < 400 {
 		return r.err
@@ -121,8 +121,7 @@ func (r *Response) Err() error {
 	return b.Error
 }
 
-// Want fails the test unless the answer has that status, and returns the
-// answer.
+// Want fails the test unless the answer has the status. It returns the answer.
 func (r *Response) Want(status int) *Response {
 	r.t.Helper()
 	switch err := r.Err(); {
@@ -135,8 +134,8 @@ func (r *Response) Want(status int) *Response {
 	return r
 }
 
-// Decode unmarshals the body into v. It fails the test for a refusal, and for
-// a body that is not such JSON.
+// Decode unmarshals the body into v. It fails the test if the status is an error or
+// the body is not such JSON.
 func (r *Response) Decode(v any) {
 	r.t.Helper()
 	err := r.Err()
@@ -155,26 +154,26 @@ func (r *Response) decode(v any) error {
 	return nil
 }
 
-// Error is a refusal by the server.
+// Error is an error that the server answered with.
 type Error struct {
 	Request   string // method and path
 	Status    int
 	Header    http.Header
-	Code      string   `json:"code"` // stable: switch on it
+	Code      string   `json:"code"` // never changes its meaning
 	Message   string   `json:"message"`
-	Details   []Detail `json:"details"` // of validation_failed: each field that is wrong
+	Details   []Detail `json:"details"` // of validation_failed: one for each invalid field
 	RequestID string   `json:"request_id"`
 }
 
-// Detail is one field that is wrong: a dotted path into the body, or the name
-// of a query parameter or header.
+// Detail is about one invalid field. Field is a dotted path into the body, or the
+// name of a query parameter or a header.
 type Detail struct {
 	Field   string `json:"field"`
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// Error is one line with all of it.
+// Error returns the error in one line.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d %s: %s", e.Request, e.Status, e.Code, e.Message)

@@ -5,35 +5,36 @@ import (
 	"time"
 )
 
-// Cut as the status of a [Fault] cuts the connection.
+// Cut is the status of a [Fault] that cuts the connection.
 const Cut = -1
 
-// When a [Fault] strikes.
+// When a [Fault] is applied.
 const (
-	Before = "before" // instead of the operation
-	After  = "after"  // the operation is done and remembered, its answer is lost
+	Before = "before" // in place of the operation
+	After  = "after"  // after the operation, whose answer is lost
 )
 
-// Fault has requests to the REST and till APIs fail or lag.
+// Fault makes requests to the REST and till APIs fail or take long.
 //
-// Go's http.Transport, that of the client under test too, by itself repeats a
-// GET, and any request with an Idempotency-Key whose body it can send again,
-// when a connection that it used before is cut.
+// When a connection that was used before is cut, Go's http.Transport, also that of
+// the client under test, by itself repeats a GET, and any request with an
+// Idempotency-Key whose body it can send again.
 type Fault struct {
 	Method string // any if empty
-	// Path is from the root (/api/public/v1/cards/*) or below the API (/cards/*);
-	// * is one segment, ** at the end any rest. Any path if empty.
+	// Path is a pattern for the whole path (/api/public/v1/cards/*) or the path below
+	// the API (/cards/*). * stands for one segment, ** at the end for any number of
+	// segments. An empty Path matches any.
 	Path    string
-	Status  int               // from 400 to 599, or Cut; 0: the request goes through after Delay
-	Code    string            // of the error; by default the API's usual one of that status
+	Status  int               // from 400 to 599, or Cut; 0 serves the request after Delay
+	Code    string            // of the error; by default the API's usual one for the status
 	Delay   time.Duration     // real time, at most a minute
-	Count   int               // of requests that it strikes; 0: one
+	Count   int               // number of requests that it applies to; 0 means one
 	When    string            // Before (default) or After
 	Headers map[string]string // of the answer, such as Retry-After, which 429 and 503 have by default
 }
 
-// Fault adds a fault, behind those that wait already; of several that match a
-// request the first strikes. The id is what [Request] has in its Fault.
+// Fault adds a fault and returns its id, which [Request] has in its field Fault. Of
+// several faults that match a request the one added first is applied.
 func (s *Server) Fault(f Fault) (id string) {
 	s.t.Helper()
 	body := map[string]any{"count": max(f.Count, 1)}
@@ -56,17 +57,15 @@ func (s *Server) Fault(f Fault) (id string) {
 		body["headers"] = f.Headers
 	}
 	var made struct{ ID string }
-	if err := s.control(http.MethodPost, "/faults", body, &made); err != nil {
-		s.t.Fatal(err)
-	}
+	s.operate(http.MethodPost, "/faults", body, &made)
 	if f.Status == Cut {
-		s.transport.CloseIdleConnections() // or it would repeat the helpers' own requests
+		s.transport.CloseIdleConnections() // otherwise the transport would repeat requests of this package
 	}
 	return made.ID
 }
 
-// ClearFaults ends those that still wait for their requests.
+// ClearFaults removes all faults.
 func (s *Server) ClearFaults() {
 	s.t.Helper()
-	s.operate(http.MethodDelete, "/faults", nil)
+	s.operate(http.MethodDelete, "/faults", nil, nil)
 }

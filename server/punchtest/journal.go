@@ -11,7 +11,7 @@ import (
 )
 
 // Request is a request to the REST or till API with its answer, as the server
-// noted it. Credentials are masked.
+// recorded it. Credentials are masked.
 type Request struct {
 	Seq        int64     `json:"seq"`  // in the order of the answers; webhook attempts count too
 	Kind       string    `json:"kind"` // rest, till
@@ -23,21 +23,21 @@ type Request struct {
 	Query      string    `json:"query"`
 	Sent       Message   `json:"request"`
 	Response   Answer    `json:"response"`
-	Fault      string    `json:"fault"`    // id of the fault that struck
+	Fault      string    `json:"fault"`    // id of the fault that was applied
 	Replayed   bool      `json:"replayed"` // the answer was remembered under the Idempotency-Key
 	Hints      []Hint    `json:"hints"`
 }
 
 // Message is what one side sent.
 type Message struct {
-	Headers   map[string]string `json:"headers"`   // by canonical name; repeated ones joined by a comma
-	Body      json.RawMessage   `json:"body"`      // a JSON string where it was no JSON, or is cut short; null for none
-	Truncated bool              `json:"truncated"` // it was longer than 64 KiB, or was not read to its end
+	Headers   map[string]string `json:"headers"`   // by canonical name; the values of a repeated header are joined by commas
+	Body      json.RawMessage   `json:"body"`      // a JSON string if it is no JSON or is cut short; null if there is none
+	Truncated bool              `json:"truncated"` // the body was longer than 64 KiB or was not read to its end
 }
 
 // Answer is what the server sent.
 type Answer struct {
-	Status int `json:"status"` // 0: the connection was cut
+	Status int `json:"status"` // 0 if the connection was cut
 	Message
 }
 
@@ -47,9 +47,8 @@ type Hint struct {
 	Message string `json:"message"`
 }
 
-// Requests are the newest thousand requests to the REST and till APIs, oldest
-// first. A reset clears them. Calls of this package to the control API are not
-// among them.
+// Requests returns the newest thousand requests to the REST and till APIs, oldest
+// first. It does not include calls of the control API. A reset clears them.
 func (s *Server) Requests() []Request {
 	s.t.Helper()
 	return ok(s.requests())(s.t)
@@ -61,13 +60,13 @@ func (s *Server) requests() ([]Request, error) {
 	return l.Data, err
 }
 
-// ClearRequests forgets the requests so far.
+// ClearRequests clears the record of requests.
 func (s *Server) ClearRequests() {
 	s.t.Helper()
-	s.operate(http.MethodDelete, "/requests", nil)
+	s.operate(http.MethodDelete, "/requests", nil, nil)
 }
 
-// attempt is an entry of the journal about a webhook.
+// attempt is an entry of the journal about an attempt to deliver a webhook.
 type attempt struct {
 	Seq     int64  `json:"seq"`
 	URL     string `json:"url"`
@@ -81,12 +80,12 @@ type attempt struct {
 }
 
 const (
-	shownEntries = 200 // in the log of a failing test, the newest
-	shownBody    = 600 // bytes of a refusal
+	shownEntries = 200 // newest entries in the log of a failed test
+	shownBody    = 600 // bytes of the body of an error
 )
 
-// journal is what went over the wire, for the log of a test that failed: a line
-// per request and per attempt at a webhook, in order.
+// journal returns the text for the log of a failed test: a line for each request
+// and for each attempt to deliver a webhook, in order.
 func (s *Server) journal() string {
 	requests, err := s.requests()
 	if err != nil {
@@ -120,8 +119,8 @@ func (s *Server) journal() string {
 	return b.String()
 }
 
-// String is one line, with the body if it is a refusal, and a further line for
-// each hint.
+// String returns the request in one line, with the body of the answer if it is an
+// error, and a further line for each hint.
 func (r Request) String() string {
 	var b strings.Builder
 	path := r.Path
@@ -149,10 +148,9 @@ func (r Request) String() string {
 func (a attempt) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%5d  webhook %s %s to %s  attempt %d  ", a.Seq, a.Event, a.EventID, a.URL, a.Attempt)
-	switch {
-	case a.Error != "":
+	if a.Error != "" {
 		b.WriteString(a.Error)
-	default:
+	} else {
 		fmt.Fprint(&b, a.Status)
 	}
 	writeHints(&b, a.Hints)

@@ -2,11 +2,11 @@ package punchtest
 
 import "time"
 
-// A text that the API gives as null is empty here, and such a time is zero: the
-// API has no empty ones. Numbers are pointers where null is not 0. Times are in
-// UTC and of milliseconds.
+// In the structs below a null text is empty and a null time is zero; the API has no
+// empty texts. Numbers are pointers if null differs from 0. Times are in UTC and
+// whole milliseconds.
 
-// Card is a card as single reads and tills show it.
+// Card is a card, as reads of one card and tills return it.
 type Card struct {
 	ID           string          `json:"id"`
 	ProgramID    string          `json:"program_id"`
@@ -31,8 +31,8 @@ type NamedLocation struct {
 	Name string `json:"name"`
 }
 
-// IssuedCard is a card as issuing it answers: with the link by which the holder
-// installs it. [Server.Card] has the rest.
+// IssuedCard is a card as issuing returns it, with the link by which the holder
+// installs it. [Server.Card] returns the other fields.
 type IssuedCard struct {
 	ID                  string    `json:"id"`
 	ProgramID           string    `json:"program_id"`
@@ -45,13 +45,13 @@ type IssuedCard struct {
 	InstallQRSVG        string    `json:"install_qr_svg"` // markup
 }
 
-// CardFields are what a card is issued with. All are optional.
+// CardFields are the fields of a new card. All are optional.
 type CardFields struct {
 	ExternalRef string    `json:"external_ref,omitempty"` // 1 to 255 characters; one live card per program
 	HolderName  string    `json:"holder_name,omitempty"`  // 1 to 200 characters
 	HolderEmail string    `json:"holder_email,omitempty"`
 	ExpiresAt   time.Time `json:"expires_at,omitzero"`  // in the future; not at the counter
-	SendEmail   bool      `json:"send_email,omitempty"` // see [Server.Emails]; not at the counter
+	SendEmail   bool      `json:"send_email,omitempty"` // see [Server.Emails]; not at a till
 }
 
 // Transaction is a row of the ledger.
@@ -62,15 +62,15 @@ type Transaction struct {
 	Type         string    `json:"type"` // stamp, redemption, reversal, expiry, topup, spend, discount, access
 	LocationID   string    `json:"location_id"`
 	LocationName string    `json:"location_name"`
-	StampsDelta  *int      `json:"stamps_delta"` // nil where the row is not about stamps
-	ValueDelta   *int64    `json:"value_delta"`  // cents; nil where it is not about money
+	StampsDelta  *int      `json:"stamps_delta"` // nil unless the row is about stamps
+	ValueDelta   *int64    `json:"value_delta"`  // cents; nil unless the row is about money
 	PrizeID      string    `json:"prize_id"`
 	ReversedAt   time.Time `json:"reversed_at"`
 	CreatedAt    time.Time `json:"created_at"`
 }
 
-// Prize is a step of a stamp program's ladder. Lookups at a till also tell how
-// it stands on the card.
+// Prize is a prize of a stamp program. A lookup at a till also sets Available and
+// Claimed.
 type Prize struct {
 	ID          string `json:"id"`
 	ProgramID   string `json:"program_id"`
@@ -78,11 +78,11 @@ type Prize struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Ordinal     int    `json:"ordinal"`
-	Available   bool   `json:"available"` // reached, and nothing taken at this threshold
-	Claimed     bool   `json:"claimed"`   // this option was taken
+	Available   bool   `json:"available"` // the threshold is reached and none of its prizes was redeemed
+	Claimed     bool   `json:"claimed"`   // this prize was redeemed
 }
 
-// Location is a site of a shop.
+// Location is a location of a shop.
 type Location struct {
 	ID              string    `json:"id"`
 	Name            string    `json:"name"`
@@ -108,7 +108,7 @@ type Email struct {
 	At      time.Time `json:"at"`
 }
 
-// list is how the API wraps a list.
+// list is a list in an answer.
 type list[T any] struct {
 	Data       []T     `json:"data"`
 	NextCursor *string `json:"next_cursor"`

@@ -8,13 +8,13 @@
 //		…
 //	}
 //
-// A server starts in milliseconds and shares nothing with any other, so each
-// test has its own and all may run in parallel. It ends with its test, and
-// leaves neither files nor goroutines nor connections.
+// A server starts in milliseconds and shares nothing with others, so each test can
+// have its own and tests can run in parallel. It stops at the end of its test and
+// leaves no files, goroutines or connections.
 //
-// What a helper cannot do fails the test at the line that called it; a test
-// that failed prints what went over the wire. Helpers of a server that was made
-// with [New], which has no test, panic with the error instead.
+// A helper that fails ends the test at the line that called it. A failed test logs
+// the requests and deliveries. Helpers of a server from [New], which has no test,
+// panic with the error instead.
 //
 // The module is named punchcard, which no proxy can serve: require
 // "punchcard v0.0.0" and replace it by the path of a checkout.
@@ -35,9 +35,9 @@ import (
 )
 
 // Server is a running server with the demo shop: a coffee shop with two
-// locations and a published program of each type. All but [Server.Close] may
-// be called from any goroutine, as far as the test may fail in it: helpers end
-// a test with FailNow, which belongs in the test's own goroutine.
+// locations and a published program of each type. All methods but [Server.Close]
+// may be called from several goroutines at once. Helpers end a failed test with
+// FailNow, which must be called from the test's own goroutine.
 type Server struct {
 	Origin  string // http://127.0.0.1:PORT
 	URL     string // of the REST API: Origin + /api/public/v1
@@ -47,7 +47,7 @@ type Server struct {
 	// reset.
 	Shop             string            // id
 	Programs         map[string]string // ids by type: standard, private, discount, access, prepaid
-	Locations        []string          // ids of two; of a seed all of its first shop
+	Locations        []string          // ids of the two locations; with a [Seed] of all locations of its first shop
 	Refs             map[string]string // of a [Seed]: ids by the refs of the file
 	APIKey           string            // with every scope
 	RestrictedAPIKey string            // with every scope, at Locations[0] only
@@ -60,7 +60,7 @@ type Server struct {
 	t reporter
 }
 
-// core is what all views of one server share.
+// core is the part of a Server that all its copies for subtests share.
 type core struct {
 	app       *app.App
 	clock     *app.Clock
@@ -68,7 +68,7 @@ type core struct {
 	client    *http.Client
 
 	mu    sync.Mutex
-	tills map[string]string // device tokens by location; a reset ends them
+	tills map[string]string // device tokens by location; a reset revokes them
 }
 
 // reporter is the part of a testing.TB that helpers need.
@@ -78,9 +78,8 @@ type reporter interface {
 	Context() context.Context
 }
 
-// Start starts a server for a test or benchmark and stops it when that ends,
-// however it ends. When the test has failed by then, the requests that the
-// server answered are in its log.
+// Start starts a server for a test or benchmark and stops it at its end. If the
+// test has failed by then, it logs the requests that the server answered.
 func Start(t testing.TB, options ...Option) *Server {
 	t.Helper()
 	s, err := New(options...)
@@ -98,8 +97,8 @@ func Start(t testing.TB, options ...Option) *Server {
 	return s.For(t)
 }
 
-// panicking tells whether the goroutine is on its way out after a panic. Cleanups
-// run before the testing package takes a test that panicked for failed.
+// panicking reports whether the goroutine panics. Cleanups run before the package
+// testing marks a test that panicked as failed.
 func panicking() bool {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
@@ -111,8 +110,8 @@ func panicking() bool {
 	}
 }
 
-// New starts a server without a test, for examples, TestMain, and programs of
-// their own. The caller closes it.
+// New starts a server without a test, for examples, TestMain and programs. The
+// caller must close it.
 func New(options ...Option) (*Server, error) {
 	c, err := configure(options)
 	if err != nil {
@@ -122,21 +121,22 @@ func New(options ...Option) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// No proxy of the environment: the server is on this machine. Buffers are
-	// small because a test binary has hundreds of servers.
+	// The transport ignores proxies of the environment, since the server is on this
+	// machine. Its buffers are small, since a test binary has hundreds of servers.
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 2, ReadBufferSize: 2 << 10, WriteBufferSize: 2 << 10,
-		IdleConnTimeout: 50 * time.Millisecond} // each holds some 40 kB at its two ends
+		IdleConnTimeout: 50 * time.Millisecond} // an idle connection holds about 40 kB at its two ends
 	s := &Server{Origin: a.Origin, URL: a.Ready.BaseURL, TillURL: a.Origin + "/till/v1", Shop: a.Ready.ShopID,
 		Programs: maps.Clone(a.Ready.ProgramIDs), Locations: slices.Clone(a.Ready.LocationIDs), Refs: maps.Clone(a.Ready.Refs),
 		APIKey: a.Ready.APIKey, RestrictedAPIKey: a.Ready.RestrictedAPIKey, MCPKey: a.Ready.MCPKey, TillToken: a.Ready.TillToken,
 		core: &core{app: a, clock: c.Dev.Clock, transport: transport, client: &http.Client{Transport: transport}, tills: map[string]string{}}}
-	return s.view(alone{}), nil
+	return s.view(noTest{}), nil
 }
 
-// For is the same server for a subtest: what fails then fails t, and not the
-// test that started the server.
+// For returns the same server for a subtest: its helpers fail t and not the test
+// that started the server.
 func (s *Server) For(t testing.TB) *Server { return s.view(t) }
 
+// view returns a copy of the server that reports to t.
 func (s *Server) view(t reporter) *Server {
 	v := *s
 	v.t = t
@@ -144,32 +144,32 @@ func (s *Server) view(t reporter) *Server {
 	return &v
 }
 
-// patience is how long requests that are under way may take to end when their
-// server closes; then their connections are cut.
-const patience = 2 * time.Second
+// closeTimeout is how long Close waits for requests in flight. It then closes their
+// connections.
+const closeTimeout = 2 * time.Second
 
-// Close stops the server and removes its file. [Start] does it by itself. A
-// second call does nothing.
+// Close stops the server and removes its file. A server from [Start] is closed at
+// the end of the test. A second call does nothing.
 func (s *Server) Close() error {
 	s.transport.CloseIdleConnections()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	err := s.app.Stop(ctx)
 	s.transport.CloseIdleConnections()
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil // a client that hangs is no fault of the server
+		return nil // a client hangs, which is no error of the server
 	}
 	return err
 }
 
-// Reset makes the server what it was at its start, in a millisecond or two: the
-// demo shop, its keys and the clock are back; cards, further shops, keys, tills,
-// webhooks, faults, mail, receivers and the record of requests are gone. A
-// [Till] from before has to be asked for again, as has a [Receiver]. Requests
-// that come meanwhile wait for the new state.
+// Reset gives the server the state of its start, in a millisecond or two: it has the
+// demo shop, its keys and the time of the start, and no other cards, shops, keys,
+// tills, webhooks, faults, mail, receivers or recorded requests. Tills and receivers
+// must be asked for again with [Server.Till] and [Server.Receiver]. Requests that
+// come meanwhile wait for the new state.
 func (s *Server) Reset() {
 	s.t.Helper()
-	s.mu.Lock() // a till that is made meanwhile belongs to the new state
+	s.mu.Lock() // a till that is created meanwhile belongs to the new state
 	defer s.mu.Unlock()
 	if err := s.app.Reset(); err != nil {
 		s.t.Fatal(err)
@@ -177,14 +177,14 @@ func (s *Server) Reset() {
 	clear(s.tills)
 }
 
-// alone reports for a server that has no test.
-type alone struct{}
+// noTest is the reporter of a server that has no test.
+type noTest struct{}
 
-func (alone) Helper()                  {}
-func (alone) Context() context.Context { return context.Background() }
-func (alone) Fatal(args ...any)        { panic(args[0]) }
+func (noTest) Helper()                  {}
+func (noTest) Context() context.Context { return context.Background() }
+func (noTest) Fatal(args ...any)        { panic(args[0]) }
 
-// ok hands on what a call gave, or ends the test with its error.
+// ok returns a function that returns v, or fails the test if err is not nil.
 func ok[T any](v T, err error) func(reporter) T {
 	return func(t reporter) T {
 		t.Helper()

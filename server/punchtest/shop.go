@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// Key makes a key of the demo shop with these scopes, or with every scope where
-// none is named, and returns its secret.
+// Key creates a key of the demo shop with the scopes, by default with every scope,
+// and returns its secret.
 func (s *Server) Key(scopes ...string) string {
 	s.t.Helper()
 	return s.NewKey(KeyFields{Scopes: scopes})
 }
 
-// RestrictedKey is [Server.Key] for one location only.
+// RestrictedKey is [Server.Key] for a key restricted to one location.
 func (s *Server) RestrictedKey(location string, scopes ...string) string {
 	s.t.Helper()
 	return s.NewKey(KeyFields{Scopes: scopes, Locations: []string{location}})
 }
 
-// KeyFields are what a key is made with. All are optional.
+// KeyFields are the fields of a new key. All are optional.
 type KeyFields struct {
 	Shop      string    `json:"shop_id,omitempty"`      // id; the demo shop's if empty
 	Scopes    []string  `json:"scopes,omitempty"`       // all if none
@@ -29,13 +29,11 @@ type KeyFields struct {
 	Class     string    `json:"class,omitempty"`        // api (default), mcp
 }
 
-// NewKey makes a key and returns its secret.
+// NewKey creates a key and returns its secret.
 func (s *Server) NewKey(fields KeyFields) string {
 	s.t.Helper()
 	var made struct{ Key string }
-	if err := s.control(http.MethodPost, "/keys", fields, &made); err != nil {
-		s.t.Fatal(err)
-	}
+	s.operate(http.MethodPost, "/keys", fields, &made)
 	return made.Key
 }
 
@@ -47,35 +45,32 @@ type Shop struct {
 	LocationID string `json:"location_id"`
 }
 
-// ShopFields are a shop's settings; what is nil or empty gets its default, and
-// in an update stays.
+// ShopFields are a shop's settings. Nil and empty fields get their default in a new
+// shop, and stay as they are in an update.
 type ShopFields struct {
 	Name              string `json:"name,omitempty"`
-	Mode              string `json:"mode,omitempty"`               // live (default), test; not in an update
+	Mode              string `json:"mode,omitempty"`               // test (default), live; not in an update
 	Timezone          string `json:"timezone,omitempty"`           // IANA name
 	SubscriptionState string `json:"subscription_state,omitempty"` // active, past_due, suspended, cancelled
 	APIAddon          *bool  `json:"api_addon,omitempty"`          // false: its keys are refused
 	MaxCards          *int   `json:"max_cards,omitempty"`
 }
 
-// NewShop makes a shop with one location, a key and a till, and no programs.
+// NewShop creates a shop with one location, a key and a till, and no programs.
 func (s *Server) NewShop(fields ShopFields) Shop {
 	s.t.Helper()
 	var made Shop
-	if err := s.control(http.MethodPost, "/shops", fields, &made); err != nil {
-		s.t.Fatal(err)
-	}
+	s.operate(http.MethodPost, "/shops", fields, &made)
 	return made
 }
 
-// UpdateShop changes a shop; the next request sees it.
+// UpdateShop changes a shop. The next request sees the change.
 func (s *Server) UpdateShop(id string, fields ShopFields) {
 	s.t.Helper()
-	s.operate(http.MethodPatch, "/shops/"+url.PathEscape(id), fields)
+	s.operate(http.MethodPatch, "/shops/"+url.PathEscape(id), fields, nil)
 }
 
-// LocationFields are what a location is made with. Without a Name it is called
-// Main street.
+// LocationFields are the fields of a new location. Its default name is Main street.
 type LocationFields struct {
 	Shop            string `json:"shop_id,omitempty"` // id; the demo shop's if empty
 	Name            string `json:"name,omitempty"`
@@ -83,32 +78,30 @@ type LocationFields struct {
 	RequireStaffPIN bool   `json:"require_staff_pin,omitempty"`
 }
 
-// NewLocation makes a location.
+// NewLocation creates a location.
 func (s *Server) NewLocation(fields LocationFields) Location {
 	s.t.Helper()
 	var made Location
-	if err := s.control(http.MethodPost, "/locations", fields, &made); err != nil {
-		s.t.Fatal(err)
-	}
+	s.operate(http.MethodPost, "/locations", fields, &made)
 	return made
 }
 
 // Issue issues a card of the demo shop over the REST API. Its status is invited
-// until the holder installs it or a till sees it.
+// until the holder installs it or a till acts on it.
 func (s *Server) Issue(program string, fields CardFields) (card IssuedCard) {
 	s.t.Helper()
 	s.Do(http.MethodPost, "/programs/"+url.PathEscape(program)+"/cards", s.APIKey, fields).Decode(&card)
 	return card
 }
 
-// Card is a card of the demo shop as it is now.
+// Card returns a card of the demo shop.
 func (s *Server) Card(id string) (card Card) {
 	s.t.Helper()
 	s.Do(http.MethodGet, "/cards/"+url.PathEscape(id), s.APIKey, nil).Decode(&card)
 	return card
 }
 
-// Prizes are a program's, by ordinal.
+// Prizes returns the prizes of a program, in the order of their ordinals.
 func (s *Server) Prizes(program string) []Prize {
 	s.t.Helper()
 	var l list[Prize]
@@ -116,7 +109,7 @@ func (s *Server) Prizes(program string) []Prize {
 	return l.Data
 }
 
-// Transactions are a card's, oldest first.
+// Transactions returns the transactions of a card, oldest first.
 func (s *Server) Transactions(card string) (all []Transaction) {
 	s.t.Helper()
 	query := url.Values{"card_id": {card}, "limit": {"100"}}
@@ -141,20 +134,18 @@ func (s *Server) Unlock(card string) { s.t.Helper(); s.onCard(card, "unlock") }
 // Archive archives a card as an operator does.
 func (s *Server) Archive(card string) { s.t.Helper(); s.onCard(card, "archive") }
 
-// Delete erases a card as an operator does, when a holder asks for it.
+// Delete erases a card, as an operator does when the holder asks for it.
 func (s *Server) Delete(card string) { s.t.Helper(); s.onCard(card, "delete") }
 
 func (s *Server) onCard(card, action string) {
 	s.t.Helper()
-	s.operate(http.MethodPost, "/cards/"+url.PathEscape(card)+"/"+action, nil)
+	s.operate(http.MethodPost, "/cards/"+url.PathEscape(card)+"/"+action, nil, nil)
 }
 
-// Emails is the mail that the server would have sent, oldest first.
+// Emails returns the mail that the server would have sent, oldest first.
 func (s *Server) Emails() []Email {
 	s.t.Helper()
 	var l list[Email]
-	if err := s.control(http.MethodGet, "/emails", nil, &l); err != nil {
-		s.t.Fatal(err)
-	}
+	s.operate(http.MethodGet, "/emails", nil, &l)
 	return l.Data
 }

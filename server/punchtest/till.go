@@ -6,10 +6,10 @@ import (
 	"net/url"
 )
 
-// Till is a shop's device at one location, with a token of its own. A card is
-// named by its id or by what its QR code holds, which stands for all cards that
-// overflowed from one another. Each method is one request; a refusal fails the
-// test. [Till.Try] returns refusals instead.
+// Till is a device at one location, with its own token. Methods take the id of a
+// card or the content of its QR code, which stands for all cards that overflowed
+// from one another. Each method makes one request and fails the test if that is
+// refused; those of [Till.Try] return the error instead.
 type Till struct {
 	Location string // id
 	Token    string // bearer token, for other clients of the till API
@@ -18,8 +18,8 @@ type Till struct {
 	headers []string
 }
 
-// Till is the till of the fixture at a location of any shop: always the same
-// device, until a reset, which ends it. For another one use [Server.NewTill].
+// Till returns a till at a location of any shop. It is always the same device until
+// a reset, which revokes it. [Server.NewTill] creates further devices.
 func (s *Server) Till(location string) *Till {
 	s.t.Helper()
 	s.mu.Lock()
@@ -32,7 +32,7 @@ func (s *Server) Till(location string) *Till {
 	return &Till{Location: location, Token: token, s: s}
 }
 
-// NewTill is one more device at a location.
+// NewTill creates a further device at a location.
 func (s *Server) NewTill(location string) *Till {
 	s.t.Helper()
 	return &Till{Location: location, Token: ok(s.newDevice(location))(s.t), s: s}
@@ -44,11 +44,11 @@ func (s *Server) newDevice(location string) (token string, err error) {
 	return device.Token, err
 }
 
-// PIN is the same till with the staff PIN keyed in.
+// PIN returns the same till with a staff PIN in its requests.
 func (t *Till) PIN(pin string) *Till { return t.with("X-Staff-Pin", pin) }
 
-// IdempotencyKey is the same till, whose writes bear that key: it is good for
-// one of them, and for its repetition.
+// IdempotencyKey returns the same till with an Idempotency-Key in its requests. Use
+// it for one write and its retries.
 func (t *Till) IdempotencyKey(key string) *Till { return t.with("Idempotency-Key", key) }
 
 func (t *Till) with(name, value string) *Till {
@@ -57,79 +57,80 @@ func (t *Till) with(name, value string) *Till {
 	return &c
 }
 
-// Stamped is what an action at a till did. A stamp that overflows one card, and
-// its reversal, touch a second.
-type Stamped struct {
+// TillResult is the result of an action at a till. A stamp that overflows a card,
+// and its reversal, also change a second card.
+type TillResult struct {
 	Transaction         Transaction  `json:"transaction"`
 	Card                Card         `json:"card"`
 	OverflowTransaction *Transaction `json:"overflow_transaction"`
 	OverflowCard        *Card        `json:"overflow_card"`
 }
 
-// Lookup is a card as a till shows it: the one of its chain that takes the next
-// stamp.
+// Lookup is a card as a till shows it: of the cards that overflowed from one another
+// the one that takes the next stamp.
 type Lookup struct {
 	Card    Card    `json:"card"`
 	Prizes  []Prize `json:"prizes"`
 	Earlier []struct {
 		Card
 		Prizes []Prize `json:"prizes"`
-	} `json:"earlier_cards"` // the other live ones, oldest first
+	} `json:"earlier_cards"` // the other live cards, oldest first
 	Transactions []Transaction `json:"transactions"` // the last ten, newest first
 }
 
-// Lookup shows a card. It writes nothing.
+// Lookup returns a card. It changes nothing.
 func (t *Till) Lookup(card string) Lookup {
 	t.s.t.Helper()
 	return ok(t.Try().Lookup(card))(t.s.t)
 }
 
-// Issue issues a card at the counter. It is active at once.
+// Issue issues a card, which is active at once.
 func (t *Till) Issue(program string, fields CardFields) IssuedCard {
 	t.s.t.Helper()
 	return ok(t.Try().Issue(program, fields))(t.s.t)
 }
 
 // Stamp gives a card 1 to 100 stamps.
-func (t *Till) Stamp(card string, n int) Stamped {
+func (t *Till) Stamp(card string, n int) TillResult {
 	t.s.t.Helper()
 	return ok(t.Try().Stamp(card, n))(t.s.t)
 }
 
-// Redeem hands out a prize.
-func (t *Till) Redeem(card, prize string) Stamped {
+// Redeem redeems a prize.
+func (t *Till) Redeem(card, prize string) TillResult {
 	t.s.t.Helper()
 	return ok(t.Try().Redeem(card, prize))(t.s.t)
 }
 
-// TopUp puts money on a prepaid card.
-func (t *Till) TopUp(card string, cents int64) Stamped {
+// TopUp adds money to a prepaid card.
+func (t *Till) TopUp(card string, cents int64) TillResult {
 	t.s.t.Helper()
 	return ok(t.Try().TopUp(card, cents))(t.s.t)
 }
 
 // Spend takes money from a prepaid card.
-func (t *Till) Spend(card string, cents int64) Stamped {
+func (t *Till) Spend(card string, cents int64) TillResult {
 	t.s.t.Helper()
 	return ok(t.Try().Spend(card, cents))(t.s.t)
 }
 
-// Use notes the use of an access or discount card.
-func (t *Till) Use(card string) Stamped {
+// Use records the use of an access or discount card.
+func (t *Till) Use(card string) TillResult {
 	t.s.t.Helper()
 	return ok(t.Try().Use(card))(t.s.t)
 }
 
-// Reverse takes back a transaction of the till's location.
-func (t *Till) Reverse(transaction string) Stamped {
+// Reverse reverses a transaction of the till's location.
+func (t *Till) Reverse(transaction string) TillResult {
 	t.s.t.Helper()
 	return ok(t.Try().Reverse(transaction))(t.s.t)
 }
 
-// Try is the same till, whose methods return refusals as *[Error].
+// Try returns the same till with methods that return an *[Error] if a request is
+// refused.
 func (t *Till) Try() *TryTill { return &TryTill{t} }
 
-// TryTill is a [Till] whose methods return refusals as *[Error].
+// TryTill is a [Till] whose methods return an *[Error] if a request is refused.
 type TryTill struct{ t *Till }
 
 // Lookup is [Till.Lookup].
@@ -145,35 +146,35 @@ func (t *TryTill) Issue(program string, fields CardFields) (c IssuedCard, err er
 }
 
 // Stamp is [Till.Stamp].
-func (t *TryTill) Stamp(card string, n int) (Stamped, error) {
+func (t *TryTill) Stamp(card string, n int) (TillResult, error) {
 	return t.act(card, "stamps", map[string]int{"count": n})
 }
 
 // Redeem is [Till.Redeem].
-func (t *TryTill) Redeem(card, prize string) (Stamped, error) {
+func (t *TryTill) Redeem(card, prize string) (TillResult, error) {
 	return t.act(card, "redemptions", map[string]string{"prize_id": prize})
 }
 
 // TopUp is [Till.TopUp].
-func (t *TryTill) TopUp(card string, cents int64) (Stamped, error) {
+func (t *TryTill) TopUp(card string, cents int64) (TillResult, error) {
 	return t.act(card, "topups", map[string]int64{"amount_cents": cents})
 }
 
 // Spend is [Till.Spend].
-func (t *TryTill) Spend(card string, cents int64) (Stamped, error) {
+func (t *TryTill) Spend(card string, cents int64) (TillResult, error) {
 	return t.act(card, "spends", map[string]int64{"amount_cents": cents})
 }
 
 // Use is [Till.Use].
-func (t *TryTill) Use(card string) (Stamped, error) { return t.act(card, "uses", nil) }
+func (t *TryTill) Use(card string) (TillResult, error) { return t.act(card, "uses", nil) }
 
 // Reverse is [Till.Reverse].
-func (t *TryTill) Reverse(transaction string) (s Stamped, err error) {
+func (t *TryTill) Reverse(transaction string) (s TillResult, err error) {
 	err = t.call(http.MethodPost, "/transactions/"+url.PathEscape(transaction)+"/reversal", nil, &s)
 	return s, err
 }
 
-func (t *TryTill) act(card, action string, body any) (s Stamped, err error) {
+func (t *TryTill) act(card, action string, body any) (s TillResult, err error) {
 	err = t.call(http.MethodPost, "/cards/"+url.PathEscape(card)+"/"+action, body, &s)
 	return s, err
 }

@@ -16,9 +16,9 @@ import (
 	"punchcard/webhook"
 )
 
-// Webhook makes a webhook of the demo shop that sends these events to target,
-// or every event where none is named. The program is but its address: it
-// filters nothing. The secret is what [Delivery.Verify] and receivers take.
+// Webhook creates a webhook of the demo shop that sends the events, by default every
+// event, to target. The program is part of its URL only and filters nothing. The
+// secret is the argument of [Delivery.Verify].
 func (s *Server) Webhook(program, target string, events ...string) (id, secret string) {
 	s.t.Helper()
 	if len(events) == 0 {
@@ -29,60 +29,56 @@ func (s *Server) Webhook(program, target string, events ...string) (id, secret s
 	return made.ID, made.Secret
 }
 
-// Settled is what became of the webhooks that were due.
+// Settled counts what became of the deliveries that were due.
 type Settled struct {
-	Delivered int `json:"delivered"` // accepted since the last settle
-	Failed    int `json:"failed"`    // attempts that were not, since the last settle
-	Pending   int `json:"pending"`   // wait for a later attempt, or for their webhook to be switched on
+	Delivered int `json:"delivered"` // deliveries that were accepted, since the last settle
+	Failed    int `json:"failed"`    // attempts that failed, since the last settle
+	Pending   int `json:"pending"`   // deliveries that wait for a later attempt, or for their webhook to be enabled
 }
 
-// Settle sends webhooks until none is due. After it a receiver has all that it
-// will get before the clock moves or something else happens.
+// Settle delivers webhooks until none is due. A receiver then has everything that it
+// will get before the clock advances or something else happens.
 func (s *Server) Settle() (done Settled) {
 	s.t.Helper()
-	if err := s.control(http.MethodPost, "/settle", nil, &done); err != nil {
-		s.t.Fatal(err)
-	}
+	s.operate(http.MethodPost, "/settle", nil, &done)
 	return done
 }
 
 // Receiver is a target for webhooks in the server itself. It answers 200 until
-// it is told otherwise, and keeps up to 1,000 requests. A reset ends it.
+// [Receiver.Answer] changes that, and keeps up to 1,000 requests. A reset removes it.
 type Receiver struct {
 	ID  string
-	URL string // where it is sent to
+	URL string // target for webhooks
 	// Timeout is how long Wait waits, in real time.
 	Timeout time.Duration
 
-	s    *Server
-	mu   sync.Mutex
-	gave map[int]bool // those that Wait has handed out, by place
+	s        *Server
+	mu       sync.Mutex
+	returned map[int]bool // indices of the deliveries that Wait has returned
 }
 
-// Receiver makes a receiver.
+// Receiver creates a receiver.
 func (s *Server) Receiver() *Receiver {
 	s.t.Helper()
-	r := &Receiver{Timeout: 10 * time.Second, s: s, gave: map[int]bool{}}
-	if err := s.control(http.MethodPost, "/receiver", nil, r); err != nil {
-		s.t.Fatal(err)
-	}
+	r := &Receiver{Timeout: 10 * time.Second, s: s, returned: map[int]bool{}}
+	s.operate(http.MethodPost, "/receiver", nil, r)
 	return r
 }
 
-// Delivery is one request that a receiver got: an attempt at a webhook. Further
-// attempts at it have the same ID and Body.
+// Delivery is one request that a receiver got: an attempt to deliver an event.
+// Further attempts have the same ID and Body.
 type Delivery struct {
 	Event  string // of the envelope, such as stamp.assigned
 	ID     string // of the event
-	Body   []byte // as it came, and was signed
+	Body   []byte // the bytes that were signed
 	Header http.Header
 	At     time.Time // by the server's clock
 }
 
-// Wait hands out the oldest delivery of an event, or of any where event is
-// empty, that it has not handed out before, and waits for it if need be. When
-// none comes within Timeout, or the server is reset meanwhile, the test fails
-// and tells what came instead.
+// Wait returns the oldest delivery of an event, or of any event if event is empty,
+// that it has not returned before, and waits for it if necessary. If none arrives
+// within Timeout, or the server is reset, the test fails with a list of those that
+// did arrive.
 func (r *Receiver) Wait(event string) Delivery {
 	r.s.t.Helper()
 	return ok(r.TryWait(event))(r.s.t)
@@ -90,43 +86,45 @@ func (r *Receiver) Wait(event string) Delivery {
 
 // TryWait is [Receiver.Wait], but returns the failure.
 func (r *Receiver) TryWait(event string) (Delivery, error) {
-	late := time.Now().Add(r.Timeout)
+	deadline := time.Now().Add(r.Timeout)
 	for wanted := 0; ; {
-		left := time.Until(late)
+		left := time.Until(deadline)
 		all, err := r.fetch(r.s.t.Context(), wanted, left)
 		if err != nil {
-			return Delivery{}, fmt.Errorf("waiting for a delivery of %s: %w", named(event), err)
+			return Delivery{}, fmt.Errorf("waiting for a delivery of %s: %w", eventName(event), err)
 		}
 		if d, found := r.take(event, all); found {
 			return d, nil
 		}
 		if left <= 0 {
-			return Delivery{}, fmt.Errorf("no delivery of %s within %v; there came %s", named(event), r.Timeout, r.summary(all))
+			return Delivery{}, fmt.Errorf("no delivery of %s within %v; there came %s", eventName(event), r.Timeout, r.summary(all))
 		}
 		wanted = len(all) + 1
 	}
 }
 
-func named(event string) string {
+func eventName(event string) string {
 	if event == "" {
 		return "any event"
 	}
 	return event
 }
 
-// take marks the first of that event that is still to be handed out.
+// take returns the first delivery of an event that Wait has not returned, and marks
+// it as returned.
 func (r *Receiver) take(event string, all []Delivery) (d Delivery, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, d := range all {
-		if !r.gave[i] && (event == "" || d.Event == event) {
-			r.gave[i] = true
+		if !r.returned[i] && (event == "" || d.Event == event) {
+			r.returned[i] = true
 			return d, true
 		}
 	}
 	return d, false
 }
 
+// summary lists the deliveries, for an error.
 func (r *Receiver) summary(all []Delivery) string {
 	if len(all) == 0 {
 		return "nothing"
@@ -136,7 +134,7 @@ func (r *Receiver) summary(all []Delivery) string {
 	var came []string
 	for i, d := range all {
 		text := d.Event + " " + d.ID
-		if r.gave[i] {
+		if r.returned[i] {
 			text += " (handed out before)"
 		}
 		came = append(came, text)
@@ -144,18 +142,18 @@ func (r *Receiver) summary(all []Delivery) string {
 	return strings.Join(came, ", ")
 }
 
-// Deliveries is all that came so far, oldest first, whether or not Wait has
-// handed it out.
+// Deliveries returns all deliveries so far, oldest first, also those that Wait has
+// returned.
 func (r *Receiver) Deliveries() []Delivery {
 	r.s.t.Helper()
 	return ok(r.fetch(context.Background(), 0, 0))(r.s.t)
 }
 
-// fetch asks for all deliveries, as soon as there are so many or the time has
+// fetch returns all deliveries as soon as there are wanted ones, or the timeout has
 // passed.
-func (r *Receiver) fetch(ctx context.Context, wanted int, patience time.Duration) (all []Delivery, err error) {
-	patience = min(max(patience, 0), time.Minute) // the most that the server waits
-	query := fmt.Sprintf("?wait=%d&timeout_ms=%d", wanted, patience.Milliseconds())
+func (r *Receiver) fetch(ctx context.Context, wanted int, timeout time.Duration) (all []Delivery, err error) {
+	timeout = min(max(timeout, 0), time.Minute) // the server waits a minute at most
+	query := fmt.Sprintf("?wait=%d&timeout_ms=%d", wanted, timeout.Milliseconds())
 	answer := r.s.send(ctx, http.MethodGet, r.s.Origin+"/dev/receiver/"+r.ID+query, "", nil)
 	if answer.Status == http.StatusNotFound {
 		return nil, errors.New("the server was reset after this receiver was made")
@@ -185,24 +183,24 @@ func (r *Receiver) fetch(ctx context.Context, wanted int, patience time.Duration
 	return all, nil
 }
 
-// Answer has the receiver answer from now on with this status, after this much
-// real time, at most a minute, and with these headers, which may be nil. Status
-// 0 cuts the connection.
+// Answer sets the status and the headers, which may be nil, of the receiver's
+// further answers, and the real time before each, at most a minute. Status 0 cuts
+// the connection.
 func (r *Receiver) Answer(status int, delay time.Duration, headers map[string]string) {
 	r.s.t.Helper()
 	body := map[string]any{"status": status, "delay_ms": delay.Milliseconds()}
 	if headers != nil {
 		body["headers"] = headers
 	}
-	r.s.operate(http.MethodPut, "/receiver/"+r.ID, body)
+	r.s.operate(http.MethodPut, "/receiver/"+r.ID, body, nil)
 }
 
 // Decode unmarshals the envelope into v.
 func (d Delivery) Decode(v any) error { return json.Unmarshal(d.Body, v) }
 
-// Verify checks that the delivery was signed with a webhook's secret, by both
-// schemes: X-Service-Signature and Standard Webhooks. A receiver also has to
-// refuse timestamps that are old; Verify does not look at the age.
+// Verify returns an error unless the delivery was signed with a webhook's secret in
+// both schemes, X-Service-Signature and Standard Webhooks. It does not check the age
+// of the timestamp, as a real receiver must.
 func (d Delivery) Verify(secret string) error {
 	own := d.Header.Get(webhook.HeaderSignature)
 	stamp, _, _ := strings.Cut(strings.TrimPrefix(own, "t="), ",")

@@ -11,23 +11,23 @@ import (
 	"punchcard/store"
 )
 
-// Clock is a clock that Apply moves, backwards too.
+// Clock is a clock that Apply sets, also to earlier times.
 type Clock interface {
 	Now() time.Time
 	Set(time.Time)
 }
 
+// errLate means that the store's time is not the one that Apply set.
 var errLate = errors.New("the database was written to before the seed, or its clock is not the seed's")
 
-// Apply writes the seed into a store whose Options.Now is the clock. The
-// clock's time at the call is the start: Apply sets it to the time of each
-// thing that happens and back to the start at the end, also after an error.
+// Apply writes the seed into a store whose Options.Now is the clock's Now. The time
+// of the clock at the call is the start. Apply sets the clock to the time of each
+// write, and back to the start when it returns.
 //
-// The store must be a fresh one to which nothing was written yet, by nobody:
-// its time never runs backwards, so nothing can be older than an earlier
-// write. The origin of the ready line is left empty; see Ready.At. After an
-// error, which has one line per mistake as that of Parse, the store is half
-// filled and of no use.
+// Nothing may have been written to the store before: its time never goes back, so
+// that nothing can be older than an earlier write. The ready line has no origin;
+// see Ready.At. Errors have the form of those of Parse. After an error the store is
+// incomplete and must not be used.
 func (f *File) Apply(st *store.Store, clock Clock) (*Ready, error) {
 	now := clock.Now()
 	defer clock.Set(now)
@@ -45,7 +45,7 @@ func (f *File) Apply(st *store.Store, clock Clock) (*Ready, error) {
 			if tx.Now != x.at {
 				return errLate
 			}
-			tx.Limits = store.DefaultLimits() // a seed is the same whatever the deployment allows
+			tx.Limits = store.DefaultLimits() // a seed does not depend on the deployment's limits
 			tx.Limits.InstallLinkTTL = st.Limits().InstallLinkTTL
 			return a.write(tx, x.object)
 		}})
@@ -53,7 +53,7 @@ func (f *File) Apply(st *store.Store, clock Clock) (*Ready, error) {
 			return nil, fmt.Errorf("%s: %w", st.Path(), err)
 		}
 		if err != nil {
-			return nil, a.refusal(err)
+			return nil, a.writeError(err)
 		}
 	}
 	r, err := readyLine(st)
@@ -67,19 +67,19 @@ func (f *File) Apply(st *store.Store, clock Clock) (*Ready, error) {
 	return r, nil
 }
 
-// application is a seed on its way into one store.
+// application is the state of applying a seed to one store.
 type application struct {
-	mistakes
+	problems
 	file  *File
 	st    *store.Store
 	start store.Time
 	ids   []string // public ids, by number of the object
-	keys  []int64  // of shops, and of the tills of locations, by number of the object
-	path  string   // of what is being written
+	keys  []int64  // keys of shops, and of the tills of locations, by number of the object
+	path  string   // of the object that is being written
 }
 
 func (f *File) application(st *store.Store, start store.Time) *application {
-	return &application{mistakes: mistakes{source: f.source}, file: f, st: st, start: start, ids: make([]string, len(f.objects)), keys: make([]int64, len(f.objects))}
+	return &application{problems: problems{source: f.source}, file: f, st: st, start: start, ids: make([]string, len(f.objects)), keys: make([]int64, len(f.objects))}
 }
 
 // write writes one object.
@@ -88,8 +88,8 @@ func (a *application) write(tx *store.Tx, o object) error {
 	return o.write(a, tx)
 }
 
-// refusal returns the error of a write with the line of what was written.
-func (a *application) refusal(err error) error {
+// writeError returns the error of a write with the line of the object.
+func (a *application) writeError(err error) error {
 	refused, ok := store.AsError(err)
 	switch {
 	case !ok:
@@ -103,13 +103,13 @@ func (a *application) refusal(err error) error {
 	return a.err()
 }
 
-// till returns the till of a location as an actor, and where it is.
+// till returns the till of a location, as an actor and as a device.
 func (a *application) till(l *location) (store.Actor, store.Till) {
 	key, _ := a.st.Key(store.KindLocation, a.ids[l.n])
 	return store.Actor{Type: "device", Key: a.keys[l.n]}, store.Till{Shop: a.keys[l.shop.n], Location: key, Device: a.keys[l.n]}
 }
 
-// access returns the access to an object's shop.
+// access returns unrestricted access to an object's shop.
 func (a *application) access(o object) store.Access {
 	return store.Access{Shop: a.keys[o.self().shop.n]}
 }
@@ -125,14 +125,15 @@ func (a *application) idsOf(refs store.Opt[[]string]) (ids store.Opt[[]string]) 
 	return ids
 }
 
-// write makes the shop with its locations, keys and programs.
+// write creates the shop with its locations, keys and programs.
 func (s *shop) write(a *application, tx *store.Tx) error {
 	tx.Actor = store.Actor{Type: "system"}
 	shop, made, err := tx.CreateShop(s.ShopFields)
 	if err != nil {
 		return err
 	}
-	a.keys[s.n], a.ids[s.n] = shop, made.ID
+	a.keys[s.n] = shop
+	a.ids[s.n] = made.ID
 	for _, l := range s.Locations {
 		if err := a.write(tx, l); err != nil {
 			return err
@@ -156,7 +157,8 @@ func (s *shop) write(a *application, tx *store.Tx) error {
 	return nil
 }
 
-// write makes the location and a till there, in the first one the demo till.
+// write creates the location with a till, which is the demo till in the first
+// location.
 func (l *location) write(a *application, tx *store.Tx) error {
 	shop := a.access(l).Shop
 	made, err := tx.CreateLocation(shop, store.LocationFields{LocationPatch: l.LocationPatch, StaffPIN: l.StaffPIN})
@@ -173,6 +175,7 @@ func (l *location) write(a *application, tx *store.Tx) error {
 	return err
 }
 
+// write creates the key.
 func (k *key) write(a *application, tx *store.Tx) error {
 	f := k.KeyFields
 	f.Secret = k.Secret.V
@@ -182,7 +185,7 @@ func (k *key) write(a *application, tx *store.Tx) error {
 	return err
 }
 
-// write makes the program with its prizes, and publishes it unless it is a
+// write creates the program with its prizes, and publishes it unless it is a
 // draft.
 func (g *program) write(a *application, tx *store.Tx) error {
 	f := g.ProgramFields
@@ -213,7 +216,8 @@ func (g *program) write(a *application, tx *store.Tx) error {
 	return err
 }
 
-// write issues the card, at a counter or over the API, and installs it.
+// write issues the card, at a counter or over the API, and installs it if the seed
+// says so.
 func (c *card) write(a *application, tx *store.Tx) (err error) {
 	f, program := c.CardFields, a.id(c.Program.V)
 	f.ExpiresAt = c.expiry(a.start)
@@ -225,7 +229,7 @@ func (c *card) write(a *application, tx *store.Tx) (err error) {
 		var at store.Till
 		tx.Actor, at = a.till(c.counter)
 		out, err = tx.IssueAtCounter(at, program, store.CounterFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef})
-		if err == nil && f.ExpiresAt.Set { // no till gives one
+		if err == nil && f.ExpiresAt.Set { // tills cannot set it
 			_, err = tx.UpdateCard(a.access(c), out.ID, store.CardPatch{ExpiresAt: f.ExpiresAt})
 		}
 	}
@@ -237,15 +241,15 @@ func (c *card) write(a *application, tx *store.Tx) (err error) {
 	return err
 }
 
-// write makes the transaction of the activity.
+// write writes the transaction of the activity.
 func (x *activity) write(a *application, tx *store.Tx) (err error) {
 	a.path = join(x.path, x.action)
-	var at store.Till
-	if x.reverses == nil {
-		tx.Actor, at = a.till(x.location)
-	} else {
-		tx.Actor, at = a.till(x.reverses.location)
+	where := x.location
+	if x.reverses != nil {
+		where = x.reverses.location
 	}
+	var at store.Till
+	tx.Actor, at = a.till(where)
 	card := ""
 	if x.card != nil {
 		card = a.ids[x.card.n]
@@ -269,9 +273,10 @@ func (x *activity) write(a *application, tx *store.Tx) (err error) {
 	return err
 }
 
-// lock is the locking of a card.
+// lock is the step that locks a card.
 type lock struct{ *card }
 
+// write locks the card.
 func (l lock) write(a *application, tx *store.Tx) error {
 	a.path = join(l.path, "locked")
 	tx.Actor = store.Actor{Type: "user", Name: "seed"}
@@ -279,12 +284,13 @@ func (l lock) write(a *application, tx *store.Tx) error {
 	return err
 }
 
+// write creates the webhook.
 func (w *webhook) write(a *application, tx *store.Tx) error {
 	tx.Actor = store.Actor{Type: "user", Name: "seed"}
 	f := w.WebhookFields
 	f.LocationIDs = a.idsOf(w.LocationRefs)
 	f.ProgramIDs = a.idsOf(w.ProgramRefs)
-	tx.CheckedTarget = f.URL.V // the sender checks it at each delivery
+	tx.CheckedTarget = f.URL.V // the sender checks the target at each delivery
 	made, err := tx.CreateWebhook(a.access(w), a.id(w.Program.V), f)
 	a.ids[w.n] = made.ID
 	return err

@@ -10,11 +10,12 @@ import (
 	"punchcard/store"
 )
 
-// IDSecret makes the ids of a dev database the same at each start.
+// IDSecret is the fixed secret that makes the ids of a fixture the same at each
+// start.
 var IDSecret = []byte("punchcard-dev-id")
 
-// The demo shop's credentials are public knowledge, so that a pasted curl
-// works; dev therefore listens on loopback only.
+// The demo shop's credentials are the same everywhere, so that commands can be
+// pasted. Since they are public, dev listens on loopback addresses only.
 var (
 	APIKey           = demo("tsk_test_", "demo-key-with-every-scope")
 	RestrictedAPIKey = demo("tsk_test_", "demo-key-of-the-first-location")
@@ -22,12 +23,12 @@ var (
 	TillToken        = demo("tdk_test_", "demo-till-at-the-first-location")
 )
 
-// demo pads a readable text to the 43 characters of a real secret.
+// demo returns prefix and text, padded to the 43 characters of a secret.
 func demo(prefix, text string) string {
 	return prefix + text + strings.Repeat("0", 43-len(text))
 }
 
-// Ready is the line that dev prints when it serves.
+// Ready is the line that dev prints when it is ready to serve.
 type Ready struct {
 	BaseURL          string            `json:"base_url"`
 	Origin           string            `json:"origin"`
@@ -38,23 +39,23 @@ type Ready struct {
 	TillToken        string            `json:"till_token"`
 	ProgramIDs       map[string]string `json:"program_ids"`
 	LocationIDs      []string          `json:"location_ids"`
-	// Refs maps the refs of a seed file to public ids; only a seed has any.
+	// Refs maps the refs of a seed file to public ids. It is nil without a seed.
 	Refs map[string]string `json:"refs,omitempty"`
 
 	shop int64 `json:"-"`
 }
 
-// Shop is the demo shop's key in the store.
+// Shop returns the demo shop's key in the store.
 func (r *Ready) Shop() int64 { return r.shop }
 
-// At is the same of a server at another origin.
+// At returns the ready line of a server with another origin.
 func (r *Ready) At(origin string) *Ready {
 	c := *r
 	c.BaseURL, c.Origin = origin+"/api/public/v1", origin
 	return &c
 }
 
-// Demo makes the demo shop, unless the file has it already, and returns its
+// Demo creates the demo shop, unless the store has it already, and returns its
 // ready line.
 func Demo(st *store.Store, origin string) (*Ready, error) {
 	r, err := readyLine(st)
@@ -62,8 +63,8 @@ func Demo(st *store.Store, origin string) (*Ready, error) {
 		return nil, err
 	}
 	if r == nil {
-		// The demo keys are public knowledge: they must not get into a file
-		// that is somebody's real one.
+		// The demo keys are public, so they must not get into the file of a real
+		// shop.
 		if has, err := hasShops(st); err != nil || has {
 			return nil, cmp.Or(err, fmt.Errorf("%s: was not made by dev, which would add the public demo keys to it; serve it instead", st.Path()))
 		}
@@ -88,8 +89,8 @@ func hasShops(st *store.Store) (has bool, err error) {
 	return has, err
 }
 
-// readyLine tells what is in the shop that has the demo keys, without an
-// origin; nil when there is no such shop.
+// readyLine returns the ready line of the shop that has the demo keys, without an
+// origin. It is nil if there is no such shop.
 func readyLine(st *store.Store) (*Ready, error) {
 	id, _, err := st.Identify(store.Hash(APIKey))
 	if err != nil || id == nil {
@@ -98,7 +99,7 @@ func readyLine(st *store.Store) (*Ready, error) {
 	r := &Ready{APIKey: APIKey, RestrictedAPIKey: RestrictedAPIKey, MCPKey: MCPKey, TillToken: TillToken,
 		ShopID: id.ShopID, ProgramIDs: map[string]string{}, shop: id.Shop}
 	return r, st.View(0, func(v *store.View) error {
-		// Newest first, so that of several of a type the oldest stays.
+		// The list is newest first, so the oldest program of each type stays.
 		programs, err := all(func(q store.PageQuery) (store.Page[store.Program], error) {
 			return v.Programs(id.Access, store.Opt[string]{}, q)
 		})
@@ -116,7 +117,7 @@ func readyLine(st *store.Store) (*Ready, error) {
 	})
 }
 
-// all reads a list to its end.
+// all returns the items of all pages of a list.
 func all[T any](page func(store.PageQuery) (store.Page[T], error)) (list []T, err error) {
 	q := store.PageQuery{}
 	for {
@@ -129,9 +130,10 @@ func all[T any](page func(store.PageQuery) (store.Page[T], error)) (list []T, er
 	}
 }
 
-// demoShop is a coffee shop with two locations and a program of every type.
+// demoShop creates the demo shop: a coffee shop with two locations and a program of
+// every type.
 func demoShop(tx *store.Tx) error {
-	tx.Limits = store.DefaultLimits() // the demo shop is the same whatever the deployment allows
+	tx.Limits = store.DefaultLimits() // the demo shop does not depend on the deployment's limits
 	shop, _, err := tx.CreateShop(store.ShopFields{Name: store.Given("Caffè Centrale"), Mode: store.Given("test"), Timezone: store.Given("Europe/Rome"), IncludedLocations: store.Given[int64](2)})
 	if err != nil {
 		return err
@@ -158,8 +160,8 @@ func demoShop(tx *store.Tx) error {
 	return demoPrograms(tx, store.Access{Shop: shop})
 }
 
-// demoKeys makes the keys of the ready line; first is the location that the
-// restricted one reaches.
+// demoKeys creates the keys of the ready line. The restricted key is restricted to
+// the location first.
 func demoKeys(tx *store.Tx, shop int64, first string) error {
 	for _, k := range []store.KeyFields{
 		{Name: store.Given("Demo key"), Secret: APIKey},
@@ -173,6 +175,7 @@ func demoKeys(tx *store.Tx, shop int64, first string) error {
 	return nil
 }
 
+// demoPrograms creates and publishes the programs of the demo shop.
 func demoPrograms(tx *store.Tx, a store.Access) error {
 	for _, p := range []struct {
 		f      store.ProgramFields

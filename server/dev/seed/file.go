@@ -1,6 +1,5 @@
-// Package seed reads the seed files of the fixture and fills fresh databases
-// with what they describe. It also makes the demo shop, with which the fixture
-// begins when it is given no seed file.
+// Package seed reads seed files and fills empty databases with the shops that they
+// describe. It also creates the demo shop, which a fixture has without a seed file.
 package seed
 
 import (
@@ -22,17 +21,17 @@ import (
 // maxSize is the size of the largest seed file, in bytes.
 const maxSize = 16 << 20
 
-// File is a seed file: shops with their locations, programs, cards and what
-// happened to them. It is validated as far as that is possible without a store,
-// and never changes: it can be applied to any number of stores, concurrently too.
+// File is a seed file: shops with their locations, programs, cards and activity. It
+// is validated as far as that is possible without a store. It never changes, so it
+// can be applied to any number of stores, also concurrently.
 type File struct {
-	// Now is the time at which the fixture's clock starts unless the caller
-	// says otherwise; zero where the file does not say.
+	// Now is the start: the first time of the fixture's clock, unless the caller
+	// chooses another. It is zero if the file has none.
 	Now time.Time
 
 	source
 	shops   []*shop
-	objects []object // all of them, in the order of the file
+	objects []object // in the order of the file
 	refs    map[string]object
 }
 
@@ -51,27 +50,28 @@ func Read(path string) (*File, error) {
 	return Parse(path, raw)
 }
 
-// Parse reads a seed of at most 16 MiB, strictly: unknown fields, wrong types,
-// duplicates and references to nothing are errors. An error has one line per
-// mistake, at most 20, in the order of the file:
+// Parse reads a seed of at most 16 MiB. Unknown fields, wrong types, duplicates and
+// refs that do not exist are errors. An error has one line per problem, at most 20,
+// in the order of the file:
 //
 //	coffee.json:14: shops.0.programs.1.total_stamps: must be at most 1000
 //
-// What only the store can refuse, Apply reports in the same form.
+// Apply reports in the same form what only the store can refuse.
 func Parse(name string, raw []byte) (*File, error) {
 	f := &File{source: source{name, raw}, refs: map[string]object{}}
 	if err := f.checkEncoding(); err != nil {
 		return nil, err
 	}
 	top := &root{}
-	p := &parser{mistakes: mistakes{source: f.source}, file: f, dec: jsontext.NewDecoder(bytes.NewBuffer(raw))}
+	p := &parser{problems: problems{source: f.source}, file: f, dec: jsontext.NewDecoder(bytes.NewBuffer(raw))}
 	if err := p.readObject(top, listsOf(reflect.TypeFor[root]()), "", nil); err != nil {
 		return nil, f.syntaxError(p.dec, err)
 	}
 	if rest := bytes.TrimLeft(raw[p.dec.InputOffset():], " \t\r\n"); len(rest) > 0 {
 		return nil, errors.New(f.line(len(raw)-len(rest), "", "goes on after its end"))
 	}
-	// A reference to something that could not be read would be reported twice.
+	// Return now, or a ref to an object that could not be read would be a second
+	// problem.
 	if err := p.err(); err != nil {
 		return nil, err
 	}
@@ -86,16 +86,17 @@ func Parse(name string, raw []byte) (*File, error) {
 	return f, nil
 }
 
-// parser reads a file and collects the mistakes in it.
+// parser reads a file and collects the problems in it.
 type parser struct {
-	mistakes
+	problems
 	file    *File
 	dec     *jsontext.Decoder
-	secrets map[string]string // the paths of the keys that have them
+	secrets map[string]string // paths of the keys by secret; empty for demo keys
 }
 
-// readObject reads the next JSON value, which is at path in a shop, into o,
-// which has lists. Its errors are those of the JSON syntax.
+// readObject reads the next JSON value into o. path is its path in the file, in the
+// shop it belongs to, and lists are those of o's fields that are lists of objects.
+// It returns syntax errors only.
 func (p *parser) readObject(o object, lists []reflect.StructField, path string, in *shop) error {
 	if p.dec.PeekKind() != jsontext.KindBeginObject {
 		p.add(path, "must be an object")
@@ -147,8 +148,8 @@ func (p *parser) readObject(o object, lists []reflect.StructField, path string, 
 	return err
 }
 
-// readList reads the next JSON value into dst, the field f of the object e. Null
-// equals absence, as in the REST API; otherwise dst is not nil afterwards.
+// readList reads the next JSON value into dst, the field f of the object e. It
+// leaves dst nil only for null, which equals absence as in the REST API.
 func (p *parser) readList(f reflect.StructField, dst reflect.Value, e *entry) error {
 	path := join(e.path, f.Tag.Get("list"))
 	kind := p.dec.PeekKind()
@@ -172,7 +173,7 @@ func (p *parser) readList(f reflect.StructField, dst reflect.Value, e *entry) er
 		dst.Set(reflect.Append(dst, item))
 	}
 	if most, _ := strconv.Atoi(f.Tag.Get("max")); dst.Len() > most {
-		p.found = p.found[:before] // what is wrong with the items does not matter
+		p.found = p.found[:before] // the problems of the items do not matter
 		p.add(path, fmt.Sprintf("must have at most %d items", most))
 	} else if dst.Len() == 0 && f.Tag.Get("req") != "" {
 		p.add(path, "must have at least 1 item")
@@ -181,7 +182,7 @@ func (p *parser) readList(f reflect.StructField, dst reflect.Value, e *entry) er
 	return err
 }
 
-// listsOf returns the fields of a struct that hold arrays of objects.
+// listsOf returns the fields of a struct that are lists of objects.
 func listsOf(t reflect.Type) (lists []reflect.StructField) {
 	for f := range t.Fields() {
 		if f.Tag.Get("list") != "" {

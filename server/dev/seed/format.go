@@ -5,31 +5,31 @@ import (
 	"punchcard/store"
 )
 
-// The structs below are the format of a seed file. The wire package reads and
-// describes their fields, which are store.Opt. A field with a list tag is an
-// array of objects, which it does not know: the tags req and max say whether
-// the list must be there, and how long it may be.
+// The structs below are the format of a seed file. The package wire reads and
+// describes their fields of type store.Opt. A field with a list tag is an array of
+// objects, which this package reads itself: the tags req and max say whether the
+// list is required and how many items it may have.
 
-// object is one object of a seed file: a pointer to one of these structs.
+// object is an object of a seed file: a pointer to one of these structs.
 type object interface {
 	self() *entry
 	link(*parser)                        // checks and resolves the refs
 	write(*application, *store.Tx) error // writes the object into a store
 }
 
-// entry is what all objects have in common. The doc tag of an embedded entry
-// describes the kind of object.
+// entry has what all objects have in common. The doc tag of an embedded entry
+// describes the type of object.
 type entry struct {
 	n    int    // the object's number in the file, in reading order
 	kind string // such as card
 	path string // such as shops.0.cards.3
-	ref  string // empty when it has none
-	shop *shop  // the shop it belongs to, nil for the file itself
+	ref  string // empty if it has none
+	shop *shop  // that it belongs to; nil for the file itself
 }
 
 func (e *entry) self() *entry { return e }
 
-// link and write do nothing; most kinds of objects have their own.
+// link and write do nothing. Most types of objects have methods of their own.
 func (e *entry) link(*parser)                        {}
 func (e *entry) write(*application, *store.Tx) error { return nil }
 
@@ -110,7 +110,7 @@ type card struct {
 	Installed  store.Opt[string] `json:"installed" enum:"apple,google" doc:"The device family on which the card is installed, as soon as it is issued. Default: it is not."`
 	Locked     store.Opt[bool]   `json:"locked" doc:"True locks the card at the start, after all activity. Default false."`
 
-	counter *location `json:"-"` // nil: the card was issued over the API
+	counter *location `json:"-"` // nil if the card was issued over the API
 }
 
 type webhook struct {
@@ -139,13 +139,14 @@ type activity struct {
 
 	action   string    `json:"-"` // the name of the field that is given, such as stamp
 	location *location `json:"-"`
-	card     *card     `json:"-"` // nil for a reversal that names none
-	prize    *prize    `json:"-"` // the redeemed one
-	reverses *activity `json:"-"` // nil when it is no reversal
+	card     *card     `json:"-"` // nil for a reversal without a card
+	prize    *prize    `json:"-"` // nil unless it is a redemption
+	reverses *activity `json:"-"` // nil unless it is a reversal
 }
 
-// absent are the fields of the store's structs that a seed does not have, and
-// the rule they break: public ids are not known before the seed is applied.
+// absent are the fields of the store's structs that a seed does not have, with the
+// message for a file that has them. Public ids are not known before the seed is
+// applied.
 var absent = map[string]string{
 	"program.scoped_location_ids": "is not a field of a seed; give scoped_location_refs",
 	"key.location_ids":            "is not a field of a seed; give location_refs",
@@ -154,7 +155,7 @@ var absent = map[string]string{
 	"webhook.location_ids":        "is not a field of a seed; give location_refs",
 }
 
-// docs describe fields of the store's structs that have no doc tag.
+// docs describes the fields of the store's structs that have no doc tag.
 var docs = map[string]string{
 	"shop.name":                         "Default My shop.",
 	"shop.mode":                         "Default test.",
@@ -186,6 +187,6 @@ var docs = map[string]string{
 	"card.holder_email":                 "The person's address; nothing is sent there.",
 }
 
-// limits are the bounds that are settings of a deployment. A seed always has
-// their defaults, so that it is the same content everywhere.
+// limits are the bounds of fields that a deployment can change. A seed always has
+// their defaults, so that it is valid everywhere or nowhere.
 var limits = wire.Limits{"prize_name": 200, "prize_description": 2000, "localization": 500}

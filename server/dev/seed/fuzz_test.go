@@ -36,7 +36,7 @@ func FuzzParse(f *testing.F) {
 func checkFaults(t *testing.T, raw []byte, err error) {
 	t.Helper()
 	lines := strings.Split(err.Error(), "\n")
-	if len(lines) > maxMistakes {
+	if len(lines) > maxProblems {
 		t.Errorf("%d lines", len(lines))
 	}
 	for _, l := range lines {

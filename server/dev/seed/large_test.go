@@ -67,13 +67,13 @@ func TestLargeSeed(t *testing.T) {
 	}
 }
 
-// TestLargeMistake: the place of a mistake at the end is found at once too.
+// TestLargeMistake: the place of a problem at the end is found at once too.
 func TestLargeMistake(t *testing.T) {
 	text := strings.ReplaceAll(largeSeed(), `"stamp": 1}`, `"stamp": 0}`)
 	_, err := Parse("large.json", []byte(text))
 	lines := strings.Split(fmt.Sprint(err), "\n")
 	want := fmt.Sprintf("large.json:%d: shops.0.activity.19.stamp: must be at least 1", 3+seedSize+20)
-	if len(lines) != maxMistakes || lines[maxMistakes-1] != want {
+	if len(lines) != maxProblems || lines[maxProblems-1] != want {
 		t.Errorf("%d lines, the last one %s", len(lines), lines[len(lines)-1])
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"punchcard/store"
 )
 
-// link checks what concerns more than one object, and resolves the refs.
+// link checks the rules that concern more than one object, and resolves refs.
 func (p *parser) link() {
 	refs := p.file.refs
 	for _, o := range p.file.objects {
@@ -29,8 +29,8 @@ func (p *parser) link() {
 	}
 }
 
-// find returns the object to which a field of o refers, or nil. It is a
-// mistake when that is not a T in the shop of o.
+// find returns the object that a field of o refers to. If that is not a T in the
+// shop of o it adds a problem and returns nil.
 func find[T object](p *parser, o object, field string, ref store.Opt[string]) (none T) {
 	if !ref.Set {
 		return none
@@ -72,7 +72,7 @@ func findAll[T object](p *parser, o object, field string, refs store.Opt[[]strin
 	}
 }
 
-// check notes an instant of o that is given in both ways.
+// check adds a problem if the instant of o is given in both ways.
 func (w when) check(p *parser, o object) {
 	p.require(!w.At.Set || !w.Ago.Set, o, "ago", "cannot be given beside at")
 }
@@ -151,7 +151,7 @@ func (x *activity) link(p *parser) {
 	}
 }
 
-// linkAction sees to it that there is exactly one action.
+// linkAction sets the action and checks that there is exactly one.
 func (x *activity) linkAction(p *parser) {
 	for _, action := range []struct {
 		name  string
@@ -168,8 +168,8 @@ func (x *activity) linkAction(p *parser) {
 	p.require(!x.SpendCents.Set || x.Stamp.Set, x, "spend_cents", "is only for a stamp")
 }
 
-// linkReversal checks card and location of a reversal, which are optional,
-// against those of the reversed activity.
+// linkReversal checks that the card and the location of a reversal, if given, are
+// those of the reversed activity.
 func (x *activity) linkReversal(p *parser) {
 	o := find[*activity](p, x, "reverse", x.Reverse)
 	x.reverses = o
@@ -184,10 +184,10 @@ func (x *activity) linkReversal(p *parser) {
 	p.require(!x.Location.Set || !o.Location.Set || x.Location.V == o.Location.V, x, "location", "must be that of the reversed activity")
 }
 
-// linkPrize finds the redeemed prize, which is given by its ref or its name.
+// linkPrize sets the redeemed prize, which is given by its ref or its name.
 func (x *activity) linkPrize(p *parser) {
 	g, ok := p.file.refs[x.card.Program.V].(*program)
-	if !ok { // a mistake of the card
+	if !ok { // which is a problem of the card
 		return
 	}
 	named := 0

@@ -11,46 +11,46 @@ import (
 )
 
 var (
-	// earliest is before everything in a seed: statistics count in quarter
-	// hours of the shop's zone, and since then every zone's offset is a
-	// multiple of them.
+	// earliest is the first instant that a seed may have. Statistics count quarter
+	// hours of the shop's time zone; since then the offsets of all zones are
+	// multiples of a quarter hour.
 	earliest = store.TimeOf(time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC))
-	// latest is the end of the years that have four digits.
+	// latest is the end of the year 9999, the last that RFC 3339 can express.
 	latest = store.TimeOf(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))
 )
 
-// resolve returns the instant that w gives, or otherwise if it gives none.
-func (w when) resolve(start, otherwise store.Time) store.Time {
+// resolve returns the instant of w, or def if w has none.
+func (w when) resolve(start, def store.Time) store.Time {
 	switch {
 	case w.At.Set:
 		return w.At.V
 	case w.Ago.Set:
 		return start - duration(w.Ago.V)
 	}
-	return otherwise
+	return def
 }
 
-// duration reads a text such as 3d4h30m, whose form was checked, as
-// milliseconds: the longest is more than a time.Duration holds.
+// duration returns the milliseconds of a valid text such as 3d4h30m. The longest
+// ones exceed a time.Duration.
 func duration(text string) store.Time {
 	days, rest, ok := strings.Cut(text, "d")
 	if !ok {
 		days, rest = "0", text
 	}
 	n, _ := strconv.ParseInt(days, 10, 64)
-	d, _ := time.ParseDuration(rest) // 0 of nothing
+	d, _ := time.ParseDuration(rest) // 0 for an empty text
 	return store.Time(n*24*time.Hour.Milliseconds() + d.Milliseconds())
 }
 
-// step is one write of a seed.
+// step is one write.
 type step struct {
 	at    store.Time
 	order int // among the steps of one instant
 	object
 }
 
-// plan returns the steps of the seed in the order of time. Those of one instant
-// are ordered by kind: what comes before a webhook is queued for none.
+// plan returns the steps of the seed in the order of time. Steps of one instant are
+// ordered by kind. Webhooks are last, so that they get no event of the seed.
 func (a *application) plan() (steps []step, err error) {
 	if a.start < earliest {
 		a.add("now", "the start must not be before 1990")
@@ -90,9 +90,9 @@ func (a *application) plan() (steps []step, err error) {
 	return steps, a.err()
 }
 
-// resolveTimes sets the times of the shop, its cards and its activity. Where a
-// card has none it is that of its first activity, and where the shop has none
-// it is that of the first thing in it.
+// resolveTimes sets the times of the shop, its cards and its activity. The default
+// for a card is the time of its first activity, and that for the shop the time of
+// its first card or activity.
 func (s *shop) resolveTimes(start store.Time, times []store.Time) {
 	for _, c := range s.Cards {
 		times[c.n] = start
@@ -112,8 +112,8 @@ func (s *shop) resolveTimes(start store.Time, times []store.Time) {
 	times[s.n] = s.when.resolve(start, first)
 }
 
-// checkTime notes an instant that is out of bounds. One that is resolved from
-// others is out of bounds only where they are.
+// checkTime adds a problem if the instant t of o, which w gives, is out of bounds.
+// Default instants follow from others, which are checked themselves.
 func (a *application) checkTime(o object, w when, t, from store.Time, rule string) {
 	field := "at"
 	if w.Ago.Set {
@@ -138,6 +138,7 @@ func (c *card) expiry(start store.Time) store.Opt[store.Time] {
 	return c.ExpiresAt
 }
 
+// checkExpiry adds a problem if the card expires before it is issued, or too late.
 func (a *application) checkExpiry(c *card, issued store.Time) {
 	field := "expires_at"
 	if c.ExpiresIn.Set {

@@ -9,9 +9,9 @@ import (
 )
 
 // Schema returns the JSON Schema (draft 2020-12) of seed files, ending in a
-// newline. It is generated from the structs into which they are read. What one
-// entry says of another, such as that a ref exists, is beyond a schema: Parse
-// and Apply refuse more.
+// newline. It is generated from the structs that Parse fills. A schema cannot
+// express rules about several objects, such as that a ref exists, so Parse and
+// Apply refuse more.
 func Schema() []byte {
 	defs := map[string]*wire.JSONSchema{}
 	top := describe(reflect.TypeFor[root](), defs)
@@ -29,13 +29,13 @@ func Schema() []byte {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	if err := e.Encode(top); err != nil {
-		panic(err) // a schema holds strings and numbers only
+		panic(err) // cannot happen: a schema has only strings and numbers
 	}
 	return out.Bytes()
 }
 
-// describe returns the schema of a kind of object. Those of the objects in its
-// lists go into defs.
+// describe returns the schema of a type of object. It adds the schemas of the
+// objects in its lists to defs.
 func describe(t reflect.Type, defs map[string]*wire.JSONSchema) *wire.JSONSchema {
 	s := wire.Schema(t, wire.Create, limits, &wire.Registry{}).Target
 	for name, property := range s.Properties {
@@ -64,15 +64,16 @@ func describe(t reflect.Type, defs map[string]*wire.JSONSchema) *wire.JSONSchema
 	case reflect.TypeFor[activity]():
 		s.AllOf = []*wire.JSONSchema{oneOf("at", "ago"), oneOf("stamp", "redeem", "top_up", "spend", "use", "reverse")}
 	case reflect.TypeFor[shop]():
-		s.Not = present("at", "ago")
+		s.Not = requireFields("at", "ago")
 	case reflect.TypeFor[card]():
-		s.AllOf = []*wire.JSONSchema{{Not: present("at", "ago")}, {Not: present("expires_at", "expires_in")}}
+		s.AllOf = []*wire.JSONSchema{{Not: requireFields("at", "ago")}, {Not: requireFields("expires_at", "expires_in")}}
 	}
 	return s
 }
 
-// present returns the schema that demands that all of the fields are there and not null.
-func present(fields ...string) *wire.JSONSchema {
+// requireFields returns a schema that requires all fields, with values other than
+// null.
+func requireFields(fields ...string) *wire.JSONSchema {
 	s := &wire.JSONSchema{Required: fields, Properties: map[string]*wire.JSONSchema{}}
 	for _, f := range fields {
 		s.Properties[f] = &wire.JSONSchema{Not: &wire.JSONSchema{Type: wire.Types{"null"}}}
@@ -80,11 +81,11 @@ func present(fields ...string) *wire.JSONSchema {
 	return s
 }
 
-// oneOf returns the schema that demands exactly one of the fields.
+// oneOf returns a schema that requires exactly one of the fields.
 func oneOf(fields ...string) *wire.JSONSchema {
 	s := &wire.JSONSchema{}
 	for _, f := range fields {
-		s.OneOf = append(s.OneOf, present(f))
+		s.OneOf = append(s.OneOf, requireFields(f))
 	}
 	return s
 }

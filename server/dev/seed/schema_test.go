@@ -84,7 +84,7 @@ func TestSeedsMeetTheSchema(t *testing.T) {
 	}
 }
 
-// TestSchemaRefuses: mistakes that an editor can show before anything runs.
+// TestSchemaRefuses: problems that an editor can show before anything runs.
 func TestSchemaRefuses(t *testing.T) {
 	valid := compiled(t)
 	for _, c := range []struct{ old, new string }{

@@ -16,24 +16,24 @@ import (
 	"punchcard/store"
 )
 
-// source is the text of a seed file.
+// source is a seed file as text.
 type source struct {
 	name string
 	raw  []byte
 }
 
-// line returns one line of an error about what is at an offset.
+// line returns the line of an error about the object at an offset.
 func (f source) line(offset int, path, rule string) string {
 	printable := strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f || c == 0x85 || c == '\u2028' || c == '\u2029' {
-			return '\uFFFD' // a name from the file must not break the line
+			return '\uFFFD' // keeps a name from the file from breaking the line
 		}
 		return c
 	}, path)
 	return fmt.Sprintf("%s:%d: %s: %s", f.name, 1+bytes.Count(f.raw[:offset], []byte("\n")), cmp.Or(printable, "$"), rule)
 }
 
-// checkEncoding reports what keeps the file from being read as text.
+// checkEncoding returns an error if the file is too large or is not UTF-8 text.
 func (f source) checkEncoding() error {
 	if len(f.raw) > maxSize {
 		return errors.New(f.line(0, "", "must be at most 16 MiB"))
@@ -51,7 +51,7 @@ func (f source) checkEncoding() error {
 	return nil
 }
 
-// syntaxError turns an error of the JSON decoder into a line.
+// syntaxError returns an error of the JSON decoder as a line.
 func (f source) syntaxError(dec *jsontext.Decoder, err error) error {
 	syntax := &jsontext.SyntacticError{}
 	errors.As(err, &syntax)
@@ -66,8 +66,10 @@ func (f source) syntaxError(dec *jsontext.Decoder, err error) error {
 	return errors.New(f.line(offset, dotted(path), rule))
 }
 
+// dotted returns a JSON pointer as a path such as shops.0.name.
 func dotted(p jsontext.Pointer) string { return strings.Join(slices.Collect(p.Tokens()), ".") }
 
+// join returns the path of a field of the object at path.
 func join(path, field string) string {
 	if path == "" || field == "" {
 		return path + field
@@ -75,44 +77,45 @@ func join(path, field string) string {
 	return path + "." + field
 }
 
-// maxMistakes bounds the lines of one error.
-const maxMistakes = 20
+// maxProblems is the number of lines that an error has at most.
+const maxProblems = 20
 
-// mistakes collects what is wrong with a seed file.
-type mistakes struct {
+// problems collects the problems of a seed file.
+type problems struct {
 	source
-	found []mistake
+	found []problem
 }
 
-type mistake struct {
+// problem is a rule that the object or field at a path breaks.
+type problem struct {
 	path, rule string
-	offset     int // of what the path names
-	matched    int // the length of the part of the path that is at the offset
+	offset     int // of the path in the file
+	matched    int // length of the part of the path that was found at the offset
 }
 
-// add notes that what path names breaks a rule.
-func (m *mistakes) add(path, rule string) {
-	if len(m.found) < maxMistakes {
-		m.found = append(m.found, mistake{path: path, rule: rule, matched: -1})
+// add adds a problem. Those beyond maxProblems are dropped.
+func (m *problems) add(path, rule string) {
+	if len(m.found) < maxProblems {
+		m.found = append(m.found, problem{path: path, rule: rule, matched: -1})
 	}
 }
 
-// require notes that a field of o breaks a rule, unless ok.
-func (m *mistakes) require(ok bool, o object, field, rule string, args ...any) {
+// require adds a problem of a field of o, unless ok.
+func (m *problems) require(ok bool, o object, field, rule string, args ...any) {
 	if !ok {
 		m.add(join(o.self().path, field), fmt.Sprintf(rule, args...))
 	}
 }
 
-// details notes what wire or the store found in the object at path.
-func (m *mistakes) details(path string, list []store.Detail) {
+// details adds what wire or the store found in the object at path.
+func (m *problems) details(path string, list []store.Detail) {
 	for _, d := range list {
 		m.add(join(path, d.Field), d.Message)
 	}
 }
 
-// err returns one line per mistake, in the order of the file, or nil.
-func (m *mistakes) err() error {
+// err returns one line per problem, in the order of the file, or nil.
+func (m *problems) err() error {
 	if len(m.found) == 0 {
 		return nil
 	}
@@ -120,10 +123,10 @@ func (m *mistakes) err() error {
 	for _, err := dec.ReadToken(); err == nil; _, err = dec.ReadToken() {
 		path := dotted(dec.StackPointer())
 		for i := range m.found {
-			m.found[i].locate(path, int(dec.InputOffset())-1) // a token has one line
+			m.found[i].locate(path, int(dec.InputOffset())-1) // of the last byte of a token, which has no line break
 		}
 	}
-	slices.SortStableFunc(m.found, func(a, b mistake) int { return a.offset - b.offset })
+	slices.SortStableFunc(m.found, func(a, b problem) int { return a.offset - b.offset })
 	var lines []string
 	for _, x := range m.found {
 		lines = append(lines, m.line(x.offset, x.path, x.rule))
@@ -131,10 +134,11 @@ func (m *mistakes) err() error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// locate sets the offset where path names more of x's path than what was there
-// before: of a field that is missing the file has only the beginning.
-func (x *mistake) locate(path string, offset int) {
-	beginning, cut := strings.CutSuffix(x.path, "…") // wire cuts very long names
+// locate sets the offset of a problem if path, which is at offset, matches more of
+// its path than was found before. The whole path of a missing field is not in the
+// file.
+func (x *problem) locate(path string, offset int) {
+	beginning, cut := strings.CutSuffix(x.path, "…") // wire shortens very long names
 	switch rest, ok := strings.CutPrefix(x.path, path); {
 	case len(path) <= x.matched:
 	case ok && (path == "" || rest == "" || rest[0] == '.'):

@@ -1,0 +1,191 @@
+package dev
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+	"time"
+
+	"punchcard/server/kernel"
+	"punchcard/store"
+)
+
+// NewFaults returns an empty list of faults. Delays end with ctx, which ends when
+// the fixture stops or is reset.
+func NewFaults(ctx context.Context, k *kernel.Kernel, apis APIs) *Faults {
+	return &Faults{done: ctx.Done(), k: k, apis: apis}
+}
+
+// Wrap returns a handler that applies the faults to the requests that next
+// answers. It belongs outside the router and inside the journal.
+func (f *Faults) Wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		kind, depth := f.apis.find(r.URL.Path)
+		if kind == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		x := f.next(r.Method, splitPath(r.URL.EscapedPath()), depth)
+		if x == nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if rec := recordingOf(w); rec != nil {
+			rec.entry.Fault = store.Some(x.ID)
+		}
+		if x.When == faultAfter {
+			f.after(w, r, next, x)
+		} else {
+			f.before(w, r, next, x)
+		}
+	})
+}
+
+// before applies a fault in place of the operation, or delays it.
+func (f *Faults) before(w http.ResponseWriter, r *http.Request, next http.Handler, x *fault) {
+	r = bufferBody(r)
+	switch {
+	case !f.delay(w, r, x):
+	case x.Status.Valid:
+		f.fail(w, x)
+	default:
+		next.ServeHTTP(w, r)
+	}
+}
+
+// after applies a fault when the operation is done: its answer is lost, or comes
+// late.
+func (f *Faults) after(w http.ResponseWriter, r *http.Request, next http.Handler, x *fault) {
+	h := &bufferedWriter{ResponseWriter: w, header: http.Header{}}
+	next.ServeHTTP(h, r)
+	if !f.delay(w, r, x) {
+		return
+	}
+	if !x.Status.Valid {
+		h.send()
+		return
+	}
+	for name, values := range h.header { // keep the headers that describe the request and not its outcome
+		if name == "X-Request-Id" || name == "Connection" || strings.HasPrefix(strings.ToLower(name), "ratelimit-") {
+			w.Header()[name] = values
+		}
+	}
+	f.fail(w, x)
+}
+
+// fail answers with the fault, or cuts the connection.
+func (f *Faults) fail(w http.ResponseWriter, x *fault) {
+	if x.Status.V == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	for name, value := range x.Headers {
+		w.Header().Set(name, value)
+	}
+	f.k.AnswerError(w, &kernel.Error{Status: int(x.Status.V), Code: store.Code(x.Code.V), Message: fmt.Sprintf("This is the fault %s, which was asked for with POST /dev/faults.", x.ID)})
+}
+
+// delay waits for the delay of a fault. It returns false, after it has refused the
+// request, if the fixture was reset meanwhile, and ends the handler if the client
+// left.
+func (f *Faults) delay(w http.ResponseWriter, r *http.Request, x *fault) bool {
+	switch sleep(w, r, f.done, time.Duration(x.DelayMS)*time.Millisecond) {
+	case clientLeft:
+		panic(http.ErrAbortHandler)
+	case fixtureEnded:
+		f.k.AnswerError(w, errReset)
+		return false
+	}
+	return true
+}
+
+// wakeReason is why a sleep ended.
+type wakeReason int
+
+const (
+	delayPassed wakeReason = iota
+	clientLeft
+	fixtureEnded
+)
+
+// sleep waits for d of real time, or until the client leaves or done is closed.
+func sleep(w http.ResponseWriter, r *http.Request, done <-chan struct{}, d time.Duration) wakeReason {
+	if d == 0 {
+		return delayPassed
+	}
+	extend(w, d)
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return delayPassed
+	case <-r.Context().Done():
+		return clientLeft
+	case <-done:
+		return fixtureEnded
+	}
+}
+
+// extend moves the deadline for writing an answer to d and a minute from now. The
+// server's own time-out for writing counts from the arrival of the request.
+func extend(w http.ResponseWriter, d time.Duration) {
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d + time.Minute))
+}
+
+// bufferBody returns the request with its body in memory, at most one byte more
+// than the API accepts; a longer rest stays unread. net/http notices that a client
+// leaves only after the body was read.
+func bufferBody(r *http.Request) *http.Request {
+	var b bytes.Buffer
+	_, err := io.CopyN(&b, r.Body, kernel.MaxBody+1)
+	rest := io.Reader(r.Body)
+	if err != nil {
+		rest = errorReader{err}
+	}
+	r = r.WithContext(r.Context())
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(&b, rest), r.Body}
+	return r
+}
+
+// errorReader fails each read with err.
+type errorReader struct{ err error }
+
+func (e errorReader) Read([]byte) (int, error) { return 0, e.err }
+
+// bufferedWriter keeps an answer in memory until send. The API bounds its size.
+type bufferedWriter struct {
+	http.ResponseWriter
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (h *bufferedWriter) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+func (h *bufferedWriter) Header() http.Header         { return h.header }
+func (h *bufferedWriter) Flush()                      {}
+
+func (h *bufferedWriter) WriteHeader(status int) {
+	if h.status == 0 && status >= 200 {
+		h.status = status
+	}
+}
+
+func (h *bufferedWriter) Write(b []byte) (int, error) {
+	h.WriteHeader(http.StatusOK)
+	return h.body.Write(b)
+}
+
+// send sends the answer.
+func (h *bufferedWriter) send() {
+	maps.Copy(h.ResponseWriter.Header(), h.header)
+	if h.status != 0 {
+		h.ResponseWriter.WriteHeader(h.status)
+	}
+	h.ResponseWriter.Write(h.body.Bytes())
+}
