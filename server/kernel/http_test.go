@@ -73,18 +73,18 @@ func TestReadBody(t *testing.T) {
 	}
 }
 
-func TestIsJSON(t *testing.T) {
+func TestCheckContentType(t *testing.T) {
 	for value, ok := range map[string]bool{"application/json": true, "application/json; charset=utf-8": true, "Application/JSON": true, "application/problem+json": true,
 		"": false, "text/plain": false, "text/json": false, "application/jsonx": false, "text/x+json": false, "application/json;;": false} {
 		r := &http.Request{Header: http.Header{"Content-Type": {value}}}
-		if err := isJSON(r, []byte("{}")); (err == nil) != ok {
+		if err := checkContentType(r, []byte("{}")); (err == nil) != ok {
 			t.Errorf("%q: %v", value, err)
 		}
-		if err := isJSON(r, nil); err != nil {
+		if err := checkContentType(r, nil); err != nil {
 			t.Errorf("%q without a body: %v", value, err)
 		}
 	}
-	if err := isJSON(&http.Request{Header: http.Header{}}, []byte("{}")); err != nil {
+	if err := checkContentType(&http.Request{Header: http.Header{}}, []byte("{}")); err != nil {
 		t.Errorf("no type: %v", err)
 	}
 }
