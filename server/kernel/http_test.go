@@ -89,7 +89,7 @@ func TestCheckContentType(t *testing.T) {
 	}
 }
 
-// TestAsError: what the caller is told of an error, and what it is not.
+// TestAsError checks which parts of an error the caller gets.
 func TestAsError(t *testing.T) {
 	for code, status := range Statuses {
 		if p := AsError(&store.Error{Code: code, Message: "m"}, StatusOf); p.Status != status || p.Code != code {
@@ -137,7 +137,7 @@ func TestKeepEscapedSlashes(t *testing.T) {
 	})).ServeHTTP(httptest.NewRecorder(), r)
 }
 
-func TestTheUnknownPathOfAMethod(t *testing.T) {
+func TestUnknownPath(t *testing.T) {
 	if !hasEmptySegment(httptest.NewRequest("GET", "/a//b", nil).URL) || hasEmptySegment(httptest.NewRequest("GET", "/a/b", nil).URL) {
 		t.Error("hasEmptySegment")
 	}

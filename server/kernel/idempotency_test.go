@@ -19,10 +19,10 @@ func keyOf(scope int64, value string) store.IdempotencyKey {
 	return store.NewIdempotencyKey(scope, value, "POST", "/x", nil)
 }
 
-func TestCallsWithOneKeyTakeTurns(t *testing.T) {
+func TestSameKeyIsExclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newKeyLocks(30 * time.Second)
-		var inside, most, entered atomic.Int64
+		var holders, most, total atomic.Int64
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
@@ -31,18 +31,18 @@ func TestCallsWithOneKeyTakeTurns(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if n := inside.Add(1); n > most.Load() {
+				if n := holders.Add(1); n > most.Load() {
 					most.Store(n)
 				}
-				entered.Add(1)
+				total.Add(1)
 				synctest.Wait()
-				inside.Add(-1)
+				holders.Add(-1)
 				unlock()
 			})
 		}
 		wg.Wait()
-		if most.Load() != 1 || entered.Load() != 50 {
-			t.Errorf("%d at once, %d in all", most.Load(), entered.Load())
+		if most.Load() != 1 || total.Load() != 50 {
+			t.Errorf("%d at once, %d in all", most.Load(), total.Load())
 		}
 		if len(c.held) != 0 {
 			t.Errorf("%d keys are left", len(c.held))
@@ -59,13 +59,13 @@ func TestOtherKeysDoNotWait(t *testing.T) {
 		}
 		defer unlock()
 	}
-	// Another body has the same key: it must wait to learn of the conflict.
+	// A request with another fingerprint has the same lock.
 	if _, err := c.lock(t.Context(), store.NewIdempotencyKey(1, "k", "PATCH", "/y", []byte("{}"))); err == nil {
-		t.Error("entered")
+		t.Error("locked")
 	}
 }
 
-func TestWaitEndsInAConflict(t *testing.T) {
+func TestWaitTimesOut(t *testing.T) {
 	c := newKeyLocks(time.Millisecond)
 	unlock, err := c.lock(t.Context(), keyOf(1, "k"))
 	if err != nil {
@@ -83,8 +83,8 @@ func TestWaitEndsInAConflict(t *testing.T) {
 	unlock()
 }
 
-// TestWaitIsNotRestarted: a call that others overtake again and again does not
-// start its wait again.
+// TestWaitIsNotRestarted checks that a call's wait does not start again when
+// another call gets the lock.
 func TestWaitIsNotRestarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newKeyLocks(30 * time.Second)
@@ -101,7 +101,7 @@ func TestWaitIsNotRestarted(t *testing.T) {
 					refused <- time.Since(began)
 					return
 				}
-				<-time.After(20 * time.Second) // its own turn
+				<-time.After(20 * time.Second) // holds the lock
 				unlock()
 				refused <- 0
 			}()
@@ -124,7 +124,7 @@ func TestWaitIsNotRestarted(t *testing.T) {
 	})
 }
 
-func TestWaitEndsWithItsRequest(t *testing.T) {
+func TestWaitEndsWithRequest(t *testing.T) {
 	c := newKeyLocks(time.Minute)
 	unlock, err := c.lock(t.Context(), keyOf(1, "k"))
 	if err != nil {

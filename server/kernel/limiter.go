@@ -49,27 +49,29 @@ const (
 	perSecond = cost / 60 // tokens gained in a second, for each request of the limit
 )
 
-// unlimited are the values of the headers if there is no limit, so that clients
-// which wait according to them never do.
-var unlimited = []string{strconv.Itoa(math.MaxInt32), "0"}
-
 // Take counts a request of a caller and sets the RateLimit headers. It reports
 // whether the request is within the limit; if not, it also sets Retry-After.
 func (l *Limiter) Take(h http.Header, caller int64, now store.Time) bool {
 	if l.perMinute == 0 {
-		h["RateLimit-Limit"], h["RateLimit-Remaining"], h["RateLimit-Reset"] = unlimited[:1:1], unlimited[:1:1], unlimited[1:2:2]
+		// Clients that wait according to the headers never do.
+		setLimitHeaders(h, math.MaxInt32, math.MaxInt32, 0)
 		return true
 	}
 	b, t := l.bucket(caller), now.Std()
 	ok := b.AllowN(t, cost)
 	left := int(math.Round(b.TokensAt(t)))
-	v := [4]string{strconv.Itoa(l.perMinute), strconv.Itoa(left / cost), strconv.Itoa(l.seconds(l.perMinute*cost - left))}
-	h["RateLimit-Limit"], h["RateLimit-Remaining"], h["RateLimit-Reset"] = v[0:1:1], v[1:2:2], v[2:3:3]
+	setLimitHeaders(h, l.perMinute, left/cost, l.seconds(l.perMinute*cost-left))
 	if !ok {
-		v[3] = strconv.Itoa(max(1, l.seconds(cost-left)))
-		h["Retry-After"] = v[3:4:4]
+		h["Retry-After"] = []string{strconv.Itoa(max(1, l.seconds(cost-left)))}
 	}
 	return ok
+}
+
+// setLimitHeaders sets the RateLimit headers, in the case of the documentation.
+func setLimitHeaders(h http.Header, limit, remaining, reset int) {
+	h["RateLimit-Limit"] = []string{strconv.Itoa(limit)}
+	h["RateLimit-Remaining"] = []string{strconv.Itoa(remaining)}
+	h["RateLimit-Reset"] = []string{strconv.Itoa(reset)}
 }
 
 // seconds returns how many seconds a bucket takes to gain some tokens, rounded up.
