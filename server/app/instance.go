@@ -105,7 +105,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 	}
 	i.makeServices(&c, guard, observe)
 	k := kernel.New(st, kernel.Config{IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
-		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: watch, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, Targets: checkTarget(guard)})
+		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: watch, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, CheckTarget: checkTarget(guard)})
 	i.refuse, i.kernel = k.AnswerError, k
 	router := k.Router()
 	k.Mount(router, api.Prefix, restRoutes(), api.NewGuard(st, c.rate()))

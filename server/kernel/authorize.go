@@ -6,8 +6,8 @@ import (
 	"punchcard/store"
 )
 
-// authorize refuses a caller that may not do the operation. A refusal rests on
-// a confirmed identity.
+// authorize returns an error if the caller may not invoke the operation. Before it
+// refuses, it confirms that the identity is up to date.
 func (k *Kernel) authorize(c *Caller, op *Operation, now store.Time) error {
 	if err := op.admit(c, now); err != nil {
 		return k.confirm(c, err)
@@ -15,16 +15,16 @@ func (k *Kernel) authorize(c *Caller, op *Operation, now store.Time) error {
 	if c.Kind != Device || !op.Writes() || !c.Device.PINRequired {
 		return nil
 	}
-	// A try is counted against the PIN that is set now. If the identity changes
-	// after that, the call is repeated, and a PIN that was right is asked again.
+	// Only the current PIN counts as right or wrong. If the identity changes
+	// later, the call is repeated with this check.
 	if err := k.confirm(c, nil); err != nil {
 		return err
 	}
 	return k.pins.check(c.Device, c.StaffPIN, now)
 }
 
-// confirm returns the refusal if the caller's identity is up to date, and
-// store.ErrEpoch otherwise.
+// confirm returns the refusal, which may be nil, if the caller's identity is up to
+// date, and store.ErrEpoch otherwise.
 func (k *Kernel) confirm(c *Caller, refusal error) error {
 	if err := k.st.View(c.Epoch, func(*store.View) error { return nil }); err != nil {
 		return err
@@ -32,7 +32,8 @@ func (k *Kernel) confirm(c *Caller, refusal error) error {
 	return refusal
 }
 
-// Scope returns the scope that a key of the REST API needs; empty: none.
+// Scope returns the scope that a key of the REST API needs, or "" if any key will
+// do or none.
 func (op *Operation) Scope() string {
 	if op.Callers.APIKey == AnyKey {
 		return ""
@@ -40,7 +41,7 @@ func (op *Operation) Scope() string {
 	return op.Callers.APIKey
 }
 
-// admit refuses a caller that may not invoke the operation at this time.
+// admit returns an error if the caller may not invoke the operation now.
 func (op *Operation) admit(c *Caller, now store.Time) error {
 	admitted := false
 	switch c.Kind {
@@ -65,7 +66,7 @@ func (op *Operation) admit(c *Caller, now store.Time) error {
 	return nil
 }
 
-// admitKey checks entitlement, subscription, the key's locations and its scope,
+// admitKey checks the add-on, the subscription, the key's locations and its scope,
 // in this order.
 func (op *Operation) admitKey(id *store.Identity, scope string, now store.Time) error {
 	switch {
@@ -85,8 +86,8 @@ func (op *Operation) admitKey(id *store.Identity, scope string, now store.Time) 
 	return nil
 }
 
-// admitDevice checks what comes before every write at a till; the staff PIN is
-// checked after it.
+// admitDevice checks the subscription and the location before a write. The staff
+// PIN is checked afterwards.
 func (op *Operation) admitDevice(id *store.TillIdentity) error {
 	switch {
 	case !op.Writes():

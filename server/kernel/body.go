@@ -10,13 +10,13 @@ import (
 	"punchcard/store"
 )
 
-// MaxBody is the size of the largest body, in bytes.
+// MaxBody is the maximum size of a body, in bytes.
 const MaxBody = 1 << 20
 
-// SmallBody is the size of the largest body that is read without a key, in bytes.
+// SmallBody is the maximum size of a body in requests that need no key, in bytes.
 const SmallBody = 4 << 10
 
-// readBody reads a request's body whole, if it has at most limit bytes.
+// readBody reads the body of a request, which must have at most limit bytes.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength == 0 {
 		return nil, nil
@@ -36,6 +36,8 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return b, nil
 }
 
+// tooLarge returns the error for a body over the limit, which also ends the
+// connection.
 func tooLarge(w http.ResponseWriter, limit int64) *Error {
 	w.Header().Set("Connection", "close")
 	size := "1 MiB"
@@ -45,9 +47,9 @@ func tooLarge(w http.ResponseWriter, limit int64) *Error {
 	return refuseAs(http.StatusRequestEntityTooLarge, store.BadRequest, "The body is larger than "+size+".")
 }
 
-// isJSON checks Content-Type: absent or JSON. An empty body may claim
-// anything.
-func isJSON(r *http.Request, body []byte) error {
+// checkContentType returns an error unless Content-Type is JSON or absent, or the
+// body is empty.
+func checkContentType(r *http.Request, body []byte) error {
 	v := r.Header["Content-Type"]
 	if len(v) == 0 || len(body) == 0 || v[0] == "application/json" {
 		return nil

@@ -10,30 +10,30 @@ import (
 	"punchcard/store"
 )
 
-// Error is a refusal that a face or Invoke makes; refusals by the store are
+// Error is a refusal by a face or by Invoke. Refusals by the store are
 // [store.Error].
 type Error struct {
-	// Status is the HTTP status; 0 means the one that the face has for Code.
+	// Status is the HTTP status; 0 means the status of Code on the face.
 	Status     int            `json:"-"`
 	Code       store.Code     `json:"code"`
 	Message    string         `json:"message"`
 	Details    []store.Detail `json:"details,omitempty"`
-	RetryAfter time.Duration  `json:"-"` // 0: not said
+	RetryAfter time.Duration  `json:"-"` // 0: not set
 }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
-// Refuse returns the refusal with a code, whose status is up to the face.
+// Refuse returns a refusal. The face determines its status by the code.
 func Refuse(code store.Code, message string) *Error {
 	return &Error{Code: code, Message: message}
 }
 
-// refuseAs returns a refusal with a status that differs from that of its code.
+// refuseAs returns a refusal with a status other than that of its code.
 func refuseAs(status int, code store.Code, message string) *Error {
 	return &Error{Status: status, Code: code, Message: message}
 }
 
-// Statuses maps each code to the HTTP status that the REST API answers with.
+// Statuses are the HTTP statuses of all codes on the REST API.
 var Statuses = map[store.Code]int{
 	store.BadRequest:               http.StatusBadRequest,
 	store.ValidationFailed:         http.StatusBadRequest,
@@ -54,7 +54,7 @@ var Statuses = map[store.Code]int{
 	store.RateLimited:              http.StatusTooManyRequests,
 	store.InternalError:            http.StatusInternalServerError,
 
-	// Codes that only the till API and the holder's page answer with.
+	// Codes of the till API and the holder's page only.
 	store.AmountBelowMinStamp:         http.StatusBadRequest,
 	store.CannotReverseCompletedCycle: http.StatusUnprocessableEntity,
 	store.CardFullNoRepeat:            http.StatusUnprocessableEntity,
@@ -76,15 +76,15 @@ func StatusOf(code store.Code) int {
 	return http.StatusInternalServerError
 }
 
-// AsError turns any error into what the caller is told, with a status for each
-// code. The cause of a server error stays out of it.
+// AsError returns the answer for an error, with the status of its code. For errors
+// that are no refusals it is an internal error that does not show the cause.
 func AsError(err error, status func(store.Code) int) *Error {
 	var e *Error
 	if errors.As(err, &e) {
 		if e.Status == 0 {
-			withStatus := *e
-			withStatus.Status = status(e.Code)
-			return &withStatus
+			c := *e
+			c.Status = status(e.Code)
+			return &c
 		}
 		return e
 	}
@@ -95,12 +95,12 @@ func AsError(err error, status func(store.Code) int) *Error {
 		Message: "Something went wrong on the server. Retry with the same Idempotency-Key."}
 }
 
-// ErrorBody is the JSON form of every error.
+// ErrorBody is the JSON body of every error.
 type ErrorBody struct {
 	Error ErrorObject `json:"error"`
 }
 
-// ErrorObject is the error inside an ErrorBody.
+// ErrorObject is the error in an ErrorBody.
 type ErrorObject struct {
 	Code      string         `json:"code" doc:"Switch on this, never on message."`
 	Message   string         `json:"message" doc:"For people; may change."`
@@ -108,18 +108,17 @@ type ErrorObject struct {
 	Details   []store.Detail `json:"details,omitempty" doc:"On validation_failed: every offending field."`
 }
 
-// render returns the error's JSON for one request.
+// render returns the JSON body for a request.
 func (e *Error) render(requestID string) []byte {
 	return wire.Append(nil, &ErrorBody{ErrorObject{string(e.Code), e.Message, requestID, e.Details}})
 }
 
-// remembered returns the form in which the error is stored for replays, which
-// add a request id of their own.
+// remembered returns the error as it is stored for replays, without a request id.
 func (e *Error) remembered() store.Remembered {
 	return store.Remembered{Status: e.Status, Body: wire.Append(nil, e)}
 }
 
-// recallError returns the error that remembered stored.
+// recallError returns the error that was stored by remembered.
 func recallError(m *store.Remembered) *Error {
 	e := &Error{}
 	if err := json.Unmarshal(m.Body, e); err != nil {

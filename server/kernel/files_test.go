@@ -12,13 +12,14 @@ import (
 	"testing"
 )
 
-// noImports leaves imported packages out: only the package's own names matter.
+// noImports is an importer that finds no package, since only uses within the
+// package matter.
 type noImports struct{}
 
 func (noImports) Import(string) (*types.Package, error) { return nil, errors.New("not needed") }
 
-// TestFilesDependInOneDirection: no file of the package uses another that in turn
-// uses it, by however many steps.
+// TestFilesDependInOneDirection checks that no file of the package uses another
+// one that directly or indirectly uses it.
 func TestFilesDependInOneDirection(t *testing.T) {
 	set := token.NewFileSet()
 	names, err := filepath.Glob("*.go")
@@ -56,8 +57,8 @@ func TestFilesDependInOneDirection(t *testing.T) {
 	done := map[string]bool{}
 	var visit func(string)
 	visit = func(file string) {
-		if at := slices.Index(path, file); at >= 0 {
-			t.Errorf("files use one another in a circle: %s", strings.Join(append(path[at:], file), " → "))
+		if i := slices.Index(path, file); i >= 0 {
+			t.Errorf("files use one another in a cycle: %s", strings.Join(append(path[i:], file), " → "))
 			return
 		}
 		if done[file] {

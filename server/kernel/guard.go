@@ -10,15 +10,15 @@ import (
 
 // Guard identifies the callers of one face's routes.
 type Guard interface {
-	// Identify returns who makes a request.
+	// Identify returns the caller of a request.
 	Identify(r *http.Request) (Caller, error)
-	// Limit counts a request against the caller's rate limit, writes what the
-	// limit's headers say, and refuses what is over it.
+	// Limit counts a request against the caller's rate limit and sets the headers
+	// of the limit. It returns an error if the request is over the limit.
 	Limit(h http.Header, c *Caller, now store.Time) error
-	// Forget drops all identities that are cached, because the store's epoch
-	// moved.
+	// Forget drops all cached identities. It is called when the store's epoch has
+	// changed.
 	Forget()
-	// Status returns the HTTP status that a code has on this face.
+	// Status returns the HTTP status of a code on this face.
 	Status(store.Code) int
 }
 
@@ -27,8 +27,8 @@ func Unauthenticated(message string) *Error {
 	return Refuse(store.Unauthenticated, message)
 }
 
-// Bearer returns the token of the one Authorization header. missing is the
-// message where there is none.
+// Bearer returns the bearer token of a request, which must have exactly one
+// Authorization header. missing is the message if it has none.
 func Bearer(r *http.Request, missing string) (string, error) {
 	v := r.Header["Authorization"]
 	switch len(v) {
@@ -45,20 +45,20 @@ func Bearer(r *http.Request, missing string) (string, error) {
 	return token, nil
 }
 
-// Identities caches who the bearers of secrets are, by the secrets' hashes. An
-// entry is used only together with the store's epoch, which tells when it is out
-// of date. The zero value is ready to use.
+// Identities caches the identities of the owners of secrets, by the hashes of the
+// secrets. An identity must have the store's epoch, by which Invoke notices that
+// it is out of date. The zero value is ready to use.
 type Identities[T any] struct {
-	mu    sync.RWMutex
-	known map[[32]byte]*T
+	mu     sync.RWMutex
+	cached map[[32]byte]*T
 }
 
-// Get returns the identity of a secret, from the cache or else from find, which
-// returns nil where there is none.
+// Get returns the identity for a secret from the cache or, if it is not there, from
+// find. Both return nil if there is none.
 func (c *Identities[T]) Get(secret string, find func(hash []byte) (*T, error)) (*T, error) {
 	hash := [32]byte(store.Hash(secret))
 	c.mu.RLock()
-	id := c.known[hash]
+	id := c.cached[hash]
 	c.mu.RUnlock()
 	if id != nil {
 		return id, nil
@@ -69,10 +69,10 @@ func (c *Identities[T]) Get(secret string, find func(hash []byte) (*T, error)) (
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known == nil {
-		c.known = map[[32]byte]*T{}
+	if c.cached == nil {
+		c.cached = map[[32]byte]*T{}
 	}
-	c.known[hash] = id
+	c.cached[hash] = id
 	return id, nil
 }
 
@@ -80,5 +80,5 @@ func (c *Identities[T]) Get(secret string, find func(hash []byte) (*T, error)) (
 func (c *Identities[T]) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	clear(c.known)
+	clear(c.cached)
 }

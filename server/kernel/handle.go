@@ -9,8 +9,8 @@ import (
 	"punchcard/store"
 )
 
-// Handle adds a route that binds no operation. It is observed as the others
-// are.
+// Handle adds a route without an operation. Its requests are observed like those
+// of other routes.
 func (k *Kernel) Handle(r *httprouter.Router, method, pattern string, h httprouter.Handle) {
 	k.routes = append(k.routes, method+" "+pattern)
 	if k.conf.Observe == nil && !k.conf.AccessLog {
@@ -28,7 +28,7 @@ func (k *Kernel) Handle(r *httprouter.Router, method, pattern string, h httprout
 	})
 }
 
-// statusWriter remembers the status of an answer.
+// statusWriter records the status of an answer.
 type statusWriter struct {
 	http.ResponseWriter
 	status  int
@@ -40,19 +40,19 @@ func (s *statusWriter) WriteHeader(status int) {
 	s.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap supports http.ResponseController.
 func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// Handler is a handler with the API's rules for bodies and errors
-// but no caller and no idempotency key. B is the struct of its body.
+// Handler handles requests by the API's rules for bodies and errors, but without a
+// caller and an idempotency key. B is the struct of the body and R the answer.
 type Handler[B, R any] struct {
-	Status int       // of a success; with 204 there is no body
-	Mode   wire.Mode // how null and absence in the body are read
-	Limit  int64     // bytes of the body; 0: MaxBody
+	Status int       // of a success; the answer to a 204 is not sent
+	Mode   wire.Mode // meaning of null and absent fields
+	Limit  int64     // maximum size of the body in bytes; 0: MaxBody
 	Do     func(*http.Request, httprouter.Params, B) (R, error)
 }
 
-// Handle returns the handler.
+// Handle returns the handler function.
 func (h Handler[B, R]) Handle(k *Kernel) httprouter.Handle {
 	if h.Limit == 0 {
 		h.Limit = MaxBody
@@ -72,6 +72,7 @@ func (h Handler[B, R]) Handle(k *Kernel) httprouter.Handle {
 	}
 }
 
+// answer decodes and validates the body and calls Do.
 func (h Handler[B, R]) answer(k *Kernel, w http.ResponseWriter, r *http.Request, p httprouter.Params) (out R, err error) {
 	var raw []byte
 	if r.Method == http.MethodPost || r.Method == http.MethodPatch || r.Method == http.MethodPut {
@@ -79,7 +80,7 @@ func (h Handler[B, R]) answer(k *Kernel, w http.ResponseWriter, r *http.Request,
 			return out, err
 		}
 	}
-	if err := isJSON(r, raw); err != nil {
+	if err := checkContentType(r, raw); err != nil {
 		return out, err
 	}
 	b := new(B)

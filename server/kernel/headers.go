@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// StyleSource returns what a content security policy calls the first style
-// element of a page or a template: the hash of its text, so that a browser
-// accepts no other style, of an element or an attribute.
+// StyleSource returns the source expression, for a content security policy, of the
+// first style element in a page or template. It is the hash of the element's text.
 func StyleSource(page string) string {
 	_, rest, _ := strings.Cut(page, "<style>")
 	css, _, _ := strings.Cut(rest, "</style>")
@@ -17,6 +16,7 @@ func StyleSource(page string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
+// closedPolicy is the content security policy of answers that load nothing.
 const closedPolicy = "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Header values that many answers share. They are never changed.
@@ -29,9 +29,8 @@ var (
 )
 
 // setSecurityHeaders sets the headers that stop a browser from loading anything
-// for an answer, from framing it, and from telling others its address. Answers
-// that only the bearer of a key gets can do without: no browser asks for them by
-// itself.
+// for an answer, from framing it, and from sending its address to others. Answers
+// that need a key do not need them: a browser does not request these by itself.
 func setSecurityHeaders(h http.Header) {
 	h["X-Content-Type-Options"], h["Referrer-Policy"], h["Content-Security-Policy"] = noSniff, noReferrer, closed
 }
@@ -44,8 +43,8 @@ func SecurityHeaders(h http.Handler) http.Handler {
 	})
 }
 
-// setPageHeaders sets the headers of a page that has no script, and of style
-// only the elements with the sources given.
+// setPageHeaders sets the headers of a page without scripts. styles are the sources
+// of its style elements.
 func setPageHeaders(h http.Header, contentType string, styles ...string) {
 	setSecurityHeaders(h)
 	h.Set("Content-Type", contentType)

@@ -73,23 +73,23 @@ func TestReadBody(t *testing.T) {
 	}
 }
 
-func TestIsJSON(t *testing.T) {
+func TestCheckContentType(t *testing.T) {
 	for value, ok := range map[string]bool{"application/json": true, "application/json; charset=utf-8": true, "Application/JSON": true, "application/problem+json": true,
 		"": false, "text/plain": false, "text/json": false, "application/jsonx": false, "text/x+json": false, "application/json;;": false} {
 		r := &http.Request{Header: http.Header{"Content-Type": {value}}}
-		if err := isJSON(r, []byte("{}")); (err == nil) != ok {
+		if err := checkContentType(r, []byte("{}")); (err == nil) != ok {
 			t.Errorf("%q: %v", value, err)
 		}
-		if err := isJSON(r, nil); err != nil {
+		if err := checkContentType(r, nil); err != nil {
 			t.Errorf("%q without a body: %v", value, err)
 		}
 	}
-	if err := isJSON(&http.Request{Header: http.Header{}}, []byte("{}")); err != nil {
+	if err := checkContentType(&http.Request{Header: http.Header{}}, []byte("{}")); err != nil {
 		t.Errorf("no type: %v", err)
 	}
 }
 
-// TestAsError: what the caller is told of an error, and what it is not.
+// TestAsError checks which parts of an error the caller gets.
 func TestAsError(t *testing.T) {
 	for code, status := range Statuses {
 		if p := AsError(&store.Error{Code: code, Message: "m"}, StatusOf); p.Status != status || p.Code != code {
@@ -137,7 +137,7 @@ func TestKeepEscapedSlashes(t *testing.T) {
 	})).ServeHTTP(httptest.NewRecorder(), r)
 }
 
-func TestTheUnknownPathOfAMethod(t *testing.T) {
+func TestUnknownPath(t *testing.T) {
 	if !hasEmptySegment(httptest.NewRequest("GET", "/a//b", nil).URL) || hasEmptySegment(httptest.NewRequest("GET", "/a/b", nil).URL) {
 		t.Error("hasEmptySegment")
 	}

@@ -8,51 +8,51 @@ import (
 	"punchcard/store"
 )
 
-// inFlight makes calls with the same idempotency key wait for one another. One
-// process serves a file, so a map in memory is enough; what must survive a crash
-// is in the store.
-type inFlight struct {
-	wait time.Duration // how long a duplicate waits
+// keyLocks makes calls with the same idempotency key wait for one another. Only one
+// process serves a file, so the locks are in memory.
+type keyLocks struct {
+	wait time.Duration // how long a call waits for a lock
 	mu   sync.Mutex
-	busy map[inFlightKey]chan struct{}
+	held map[lockKey]chan struct{} // closed when the lock is released
 }
 
-type inFlightKey struct {
+// lockKey identifies an idempotency key without its fingerprint.
+type lockKey struct {
 	scope int64
 	hash  [16]byte
 }
 
-func newInFlight(wait time.Duration) *inFlight {
-	return &inFlight{wait: wait, busy: map[inFlightKey]chan struct{}{}}
+func newKeyLocks(wait time.Duration) *keyLocks {
+	return &keyLocks{wait: wait, held: map[lockKey]chan struct{}{}}
 }
 
-// enter locks a key, after whoever holds it, and returns what unlocks it. The
-// wait is in real time, whatever the store's clock says.
-func (f *inFlight) enter(ctx context.Context, key store.IdempotencyKey) (leave func(), err error) {
-	k := inFlightKey{key.Scope, key.Hash}
+// lock locks a key and returns a function that unlocks it. It waits while another
+// call holds the lock, in real time even if the store's clock is set.
+func (l *keyLocks) lock(ctx context.Context, key store.IdempotencyKey) (unlock func(), err error) {
+	k := lockKey{key.Scope, key.Hash}
 	var timeout <-chan time.Time
 	for {
-		f.mu.Lock()
-		held := f.busy[k]
-		if held == nil {
+		l.mu.Lock()
+		released := l.held[k]
+		if released == nil {
 			done := make(chan struct{})
-			f.busy[k] = done
-			f.mu.Unlock()
+			l.held[k] = done
+			l.mu.Unlock()
 			return func() {
-				f.mu.Lock()
-				delete(f.busy, k)
-				f.mu.Unlock()
+				l.mu.Lock()
+				delete(l.held, k)
+				l.mu.Unlock()
 				close(done)
 			}, nil
 		}
-		f.mu.Unlock()
+		l.mu.Unlock()
 		if timeout == nil {
-			t := time.NewTimer(f.wait)
+			t := time.NewTimer(l.wait)
 			defer t.Stop()
 			timeout = t.C
 		}
 		select {
-		case <-held:
+		case <-released:
 		case <-timeout:
 			return nil, Refuse(store.IdempotencyConflict, "An earlier request with this Idempotency-Key is still running.")
 		case <-ctx.Done():

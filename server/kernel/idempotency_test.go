@@ -19,95 +19,95 @@ func keyOf(scope int64, value string) store.IdempotencyKey {
 	return store.NewIdempotencyKey(scope, value, "POST", "/x", nil)
 }
 
-func TestCallsWithOneKeyTakeTurns(t *testing.T) {
+func TestSameKeyIsExclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newInFlight(30 * time.Second)
-		var inside, most, entered atomic.Int64
+		c := newKeyLocks(30 * time.Second)
+		var holders, most, total atomic.Int64
 		var wg sync.WaitGroup
 		for range 50 {
 			wg.Go(func() {
-				leave, err := c.enter(t.Context(), keyOf(1, "k"))
+				unlock, err := c.lock(t.Context(), keyOf(1, "k"))
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				if n := inside.Add(1); n > most.Load() {
+				if n := holders.Add(1); n > most.Load() {
 					most.Store(n)
 				}
-				entered.Add(1)
+				total.Add(1)
 				synctest.Wait()
-				inside.Add(-1)
-				leave()
+				holders.Add(-1)
+				unlock()
 			})
 		}
 		wg.Wait()
-		if most.Load() != 1 || entered.Load() != 50 {
-			t.Errorf("%d at once, %d in all", most.Load(), entered.Load())
+		if most.Load() != 1 || total.Load() != 50 {
+			t.Errorf("%d at once, %d in all", most.Load(), total.Load())
 		}
-		if len(c.busy) != 0 {
-			t.Errorf("%d keys are left", len(c.busy))
+		if len(c.held) != 0 {
+			t.Errorf("%d keys are left", len(c.held))
 		}
 	})
 }
 
 func TestOtherKeysDoNotWait(t *testing.T) {
-	c := newInFlight(0)
+	c := newKeyLocks(0)
 	for _, key := range []store.IdempotencyKey{keyOf(1, "k"), keyOf(2, "k"), keyOf(1, "l")} {
-		leave, err := c.enter(t.Context(), key)
+		unlock, err := c.lock(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer leave()
+		defer unlock()
 	}
-	// Another body has the same key: it must wait to learn of the conflict.
-	if _, err := c.enter(t.Context(), store.NewIdempotencyKey(1, "k", "PATCH", "/y", []byte("{}"))); err == nil {
-		t.Error("entered")
+	// A request with another fingerprint has the same lock.
+	if _, err := c.lock(t.Context(), store.NewIdempotencyKey(1, "k", "PATCH", "/y", []byte("{}"))); err == nil {
+		t.Error("locked")
 	}
 }
 
-func TestWaitEndsInAConflict(t *testing.T) {
-	c := newInFlight(time.Millisecond)
-	leave, err := c.enter(t.Context(), keyOf(1, "k"))
+func TestWaitTimesOut(t *testing.T) {
+	c := newKeyLocks(time.Millisecond)
+	unlock, err := c.lock(t.Context(), keyOf(1, "k"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.enter(t.Context(), keyOf(1, "k"))
+	_, err = c.lock(t.Context(), keyOf(1, "k"))
 	var p *Error
 	if !errors.As(err, &p) || StatusOf(p.Code) != http.StatusConflict || p.Code != store.IdempotencyConflict {
 		t.Errorf("%v", err)
 	}
-	leave()
-	if leave, err = c.enter(t.Context(), keyOf(1, "k")); err != nil {
+	unlock()
+	if unlock, err = c.lock(t.Context(), keyOf(1, "k")); err != nil {
 		t.Fatal(err)
 	}
-	leave()
+	unlock()
 }
 
-// TestWaitIsNotRestarted: a call that others overtake again and again does not
-// start its wait again.
+// TestWaitIsNotRestarted checks that a call's wait does not start again when
+// another call gets the lock.
 func TestWaitIsNotRestarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newInFlight(30 * time.Second)
+		c := newKeyLocks(30 * time.Second)
 		began := time.Now()
-		leave, err := c.enter(t.Context(), keyOf(1, "k"))
+		unlock, err := c.lock(t.Context(), keyOf(1, "k"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		refused := make(chan time.Duration, 10)
 		for range 10 {
 			go func() {
-				leave, err := c.enter(t.Context(), keyOf(1, "k"))
+				unlock, err := c.lock(t.Context(), keyOf(1, "k"))
 				if err != nil {
 					refused <- time.Since(began)
 					return
 				}
-				<-time.After(20 * time.Second) // its own turn
-				leave()
+				<-time.After(20 * time.Second) // holds the lock
+				unlock()
 				refused <- 0
 			}()
 		}
 		<-time.After(20 * time.Second)
-		leave()
+		unlock()
 		turns := 0
 		for range 10 {
 			switch d := <-refused; d {
@@ -124,16 +124,16 @@ func TestWaitIsNotRestarted(t *testing.T) {
 	})
 }
 
-func TestWaitEndsWithItsRequest(t *testing.T) {
-	c := newInFlight(time.Minute)
-	leave, err := c.enter(t.Context(), keyOf(1, "k"))
+func TestWaitEndsWithRequest(t *testing.T) {
+	c := newKeyLocks(time.Minute)
+	unlock, err := c.lock(t.Context(), keyOf(1, "k"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer leave()
+	defer unlock()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.enter(ctx, keyOf(1, "k")); !errors.Is(err, context.Canceled) {
+	if _, err := c.lock(ctx, keyOf(1, "k")); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

@@ -12,15 +12,15 @@ import (
 
 // Result is the outcome of an operation.
 type Result struct {
-	// Replayed reports that the outcome is that of an earlier call with the same
-	// idempotency key. It is set beside an error, too.
+	// Replayed is true if the outcome is that of an earlier call with the same
+	// idempotency key. It is also set if that call was refused.
 	Replayed bool
 
 	value any    // pointer to the answer
-	json  []byte // its canonical JSON, where that was written already
+	json  []byte // the answer as JSON; nil: it was not encoded yet
 }
 
-// AppendJSON appends the answer as JSON, or nothing where the operation has none.
+// AppendJSON appends the answer as JSON, or nothing if there is none.
 func (r *Result) AppendJSON(b []byte) []byte {
 	if r.json == nil && r.value != nil {
 		return wire.Append(b, r.value)
@@ -28,16 +28,16 @@ func (r *Result) AppendJSON(b []byte) []byte {
 	return append(b, r.json...)
 }
 
-// Invoke lets a caller do an operation. In this order it admits the caller,
-// waits for a call with the same idempotency key, answers what is remembered
-// under that key, validates the fields, and does the operation. A write, its
-// audit row, its events and the remembered answer are one transaction.
+// Invoke runs an operation for a caller. In this order, it authorizes the caller,
+// waits for a running call with the same idempotency key, returns the answer that
+// is remembered for that key, validates the fields, and runs the operation. The
+// change, its audit row, its events and the remembered answer are written in one
+// transaction.
 //
-// What is known of the caller may be out of date, since other processes may
-// write to the file. The store tells so together with its data: then Invoke
-// returns store.ErrEpoch, and the face identifies the caller again and repeats
-// the call. No other outcome rests on an identity that the store has not
-// confirmed. Refusals are *Error or *store.Error.
+// The caller's identity may be out of date, since other processes may write to the
+// file. Invoke then returns store.ErrEpoch, and the face must identify the caller
+// again and repeat the call. Every other outcome is based on an identity that was
+// up to date. Refusals are *Error or *store.Error.
 func (k *Kernel) Invoke(ctx context.Context, c Caller, op *Operation, in Input) (Result, error) {
 	now := k.st.Now()
 	if err := k.authorize(&c, op, now); err != nil {
@@ -59,8 +59,7 @@ func (k *Kernel) Invoke(ctx context.Context, c Caller, op *Operation, in Input) 
 	return r, err
 }
 
-// Do is Invoke for callers in Go: it returns the operation's answer, which is of
-// type O.
+// Do calls Invoke and returns the operation's answer, whose type must be O.
 func Do[O any](ctx context.Context, k *Kernel, c Caller, op *Operation, in Input) (out O, err error) {
 	r, err := k.Invoke(ctx, c, op, in)
 	if err != nil {
@@ -77,7 +76,7 @@ func Do[O any](ctx context.Context, k *Kernel, c Caller, op *Operation, in Input
 	return *r.value.(*O), nil
 }
 
-// read does an operation that reads.
+// read runs an operation that only reads.
 func (k *Kernel) read(ctx context.Context, call *Call, op *Operation) (r Result, err error) {
 	fields, _, err := k.validate(ctx, op, call.in, call.now)
 	if err != nil {
@@ -96,7 +95,7 @@ func (k *Kernel) read(ctx context.Context, call *Call, op *Operation) (r Result,
 	}
 }
 
-// writeOnce does an operation that writes, once for each idempotency key.
+// writeOnce runs an operation that writes, once for each idempotency key.
 func (k *Kernel) writeOnce(ctx context.Context, call *Call, op *Operation) (r Result, err error) {
 	given, err := call.in.IdempotencyKey()
 	if err != nil {
@@ -107,14 +106,14 @@ func (k *Kernel) writeOnce(ctx context.Context, call *Call, op *Operation) (r Re
 	}
 	scope, ok := call.idempotencyScope()
 	if !ok {
-		return r, errors.New("kernel: a caller without idempotency keys gave one")
+		return r, errors.New("kernel: this kind of caller cannot use idempotency keys")
 	}
 	key := store.NewIdempotencyKey(scope, given.Value, given.Method, given.Path, given.Body)
-	leave, err := k.inFlight.enter(ctx, key)
+	unlock, err := k.keyLocks.lock(ctx, key)
 	if err != nil {
 		return r, k.confirm(&call.Caller, err)
 	}
-	defer leave()
+	defer unlock()
 	var m *store.Remembered
 	if err := k.st.View(call.Epoch, func(v *store.View) (err error) {
 		m, err = v.Recall(key)
@@ -136,10 +135,10 @@ func (k *Kernel) writeOnce(ctx context.Context, call *Call, op *Operation) (r Re
 	return r, err
 }
 
-// commit makes the change and, with a key, remembers the answer in the same
-// transaction: that of a refusal by the operation itself as well (404, 409,
-// 422). Nothing else of a refused operation stays, unless the refusal says so
-// (see store.Kept).
+// commit runs the operation in a transaction. With a key it also stores the answer
+// there, for replays: that of a success, and that of a refusal with status 404, 409
+// or 422. Nothing else of a refused operation is written, unless the refusal is a
+// [store.CommittedRefusal].
 func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *IdempotencyKey, key *store.IdempotencyKey) (r Result, err error) {
 	fields, target, err := k.validate(ctx, op, call.in, call.now)
 	if err != nil {
@@ -167,19 +166,19 @@ func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *I
 			if err == nil {
 				return tx.Remember(*key, store.Remembered{Status: given.Success, Body: r.json})
 			}
-			var stays *store.CommittedRefusal
+			var kept *store.CommittedRefusal
 			switch e := AsError(err, given.Status); {
 			case slices.Contains([]int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}, e.Status):
 				refusal = err
 				return tx.Remember(*key, e.remembered())
-			case errors.As(err, &stays):
-				refusal = err // not remembered, but what it left stays
+			case errors.As(err, &kept):
+				refusal = err // the changes beside it are written, the answer is not
 				return nil
 			}
 			return err
 		}
 	}
-	// The write is made whether or not the caller stays to hear of it.
+	// The end of the request does not cancel the write.
 	err = k.st.Write(context.WithoutCancel(ctx), w)
 	if err == nil {
 		err = refusal

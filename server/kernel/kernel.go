@@ -25,24 +25,25 @@ import (
 	"punchcard/store"
 )
 
-// Config is what the kernel takes from the deployment.
+// Config holds the settings of a Kernel.
 type Config struct {
-	IdempotencyKeyMaxLength int           // characters
-	IdempotencyWait         time.Duration // how long a call waits for one with the same key
-	Fields                  wire.Limits   // the named bounds of fields
+	IdempotencyKeyMaxLength int           // maximum, in characters
+	IdempotencyWait         time.Duration // how long a call waits for another with the same key
+	Fields                  wire.Limits   // the bounds of fields that are settings
 	Log                     *slog.Logger  // nil: nothing is logged
-	// Targets tells what is wrong with a URL that requests would be sent to; it
-	// may ask the network. Nil: any https URL is taken.
-	Targets func(ctx context.Context, url string) *store.Detail
-	// RequestSeed begins the numbering of request ids. Ids of two runs must
-	// not meet, so it is random unless ids are to be deterministic.
+	// CheckTarget returns what is wrong with a URL to which requests are to be
+	// sent, or nil. It may use the network. Nil allows all https URLs.
+	CheckTarget func(ctx context.Context, url string) *store.Detail
+	// RequestSeed is the number of the first request id. It must be random so that
+	// ids of two runs differ, unless ids are to be deterministic.
 	RequestSeed uint64
-	// Observe is told of the beginning of each request, and its result of the
-	// status. route is the pattern; empty where none fits. Nil: nobody is.
+	// Observe is called at the start of each request, and the function that it
+	// returns at the end. route is the pattern, or empty if no route matches.
+	// Observe may be nil.
 	Observe func(method, route string) (end func(status int))
 	// AccessLog logs a line for each request.
 	AccessLog bool
-	// TrustedProxies are the networks whose X-Forwarded-For is believed.
+	// TrustedProxies are the networks whose X-Forwarded-For is used.
 	TrustedProxies []netip.Prefix
 }
 
@@ -50,28 +51,27 @@ type Config struct {
 type Kernel struct {
 	st       *store.Store
 	conf     Config
-	inFlight *inFlight
+	keyLocks *keyLocks
 	pins     *staffPINs
-	serial   atomic.Uint64 // of request ids
-	routes   []string      // as mounted
+	requests atomic.Uint64 // number of the last request id
+	routes   []string      // method and pattern
 }
 
-// New returns a kernel on a store.
+// New returns a kernel that works on a store.
 func New(st *store.Store, conf Config) *Kernel {
 	if conf.Log == nil {
 		conf.Log = slog.New(slog.DiscardHandler)
 	}
-	k := &Kernel{st: st, conf: conf, inFlight: newInFlight(conf.IdempotencyWait), pins: newStaffPINs()}
-	k.serial.Store(conf.RequestSeed &^ (1 << 63))
+	k := &Kernel{st: st, conf: conf, keyLocks: newKeyLocks(conf.IdempotencyWait), pins: newStaffPINs()}
+	k.requests.Store(conf.RequestSeed &^ (1 << 63))
 	return k
 }
 
-// Seed makes a random start for request ids of 8 random bytes.
+// Seed returns the RequestSeed for 8 random bytes.
 func Seed(b [8]byte) uint64 { return binary.BigEndian.Uint64(b[:]) >> 1 }
 
 // Store returns the store that the kernel works on.
 func (k *Kernel) Store() *store.Store { return k.st }
 
-// Routes returns method and pattern of each route that was mounted, such as
-// "GET /i/:token".
+// Routes returns the method and pattern of all routes, such as "GET /i/:token".
 func (k *Kernel) Routes() []string { return slices.Clone(k.routes) }

@@ -8,49 +8,49 @@ import (
 	"punchcard/store"
 )
 
-// Operation is one thing that a caller can do, declared once for all faces.
+// Operation is something that a caller can do. It is declared once for all faces.
 type Operation struct {
-	ID      string // such as issueCard; the operationId of OpenAPI documents
-	Group   string // heading under which documents list it
+	ID      string // such as issueCard; also the operationId in OpenAPI documents
+	Group   string // heading in the documents
 	Title   string
 	Doc     string
 	Callers Callers
-	// Codes are the refusals that the operation itself makes, beside those of
-	// Invoke.
+	// Codes are the refusals of the operation itself. Those of Invoke are not
+	// listed.
 	Codes []store.Code
-	// WithoutLocations admits a restricted key whose locations are all disabled.
+	// WithoutLocations also admits a restricted key whose locations are all
+	// disabled.
 	WithoutLocations bool
 
-	// In is the struct type of the fields. Out is the type of the answer; nil:
-	// there is none.
-	In, Out reflect.Type
-	Mode    wire.Mode // how null and absence in the fields are read
+	In   reflect.Type // struct of the fields
+	Out  reflect.Type // type of the answer; nil: there is none
+	Mode wire.Mode    // meaning of null and absent fields
 
 	decode   func(Input, wire.Limits) (any, []store.Detail, error)
 	read     func(*store.View, *Call, any) (any, error)
 	write    func(*store.Tx, *Call, any) (any, error)
-	complete func(any) (any, error)    // see Complete; nil: the answer is complete
-	restore  func([]byte) (any, error) // reads a remembered answer
+	complete func(any) (any, error)    // see Complete; may be nil
+	restore  func([]byte) (any, error) // decodes a remembered answer
 }
 
-// None is the type of an answer that there is none of.
+// None is the answer type of an operation without an answer.
 type None struct{}
 
-// Call is one invocation as its operation sees it.
+// Call is one invocation of an operation.
 type Call struct {
 	Caller
 	in  Input
 	now store.Time
 }
 
-// Param returns an id that the call names.
+// Param returns an id from the path or its equivalent.
 func (c *Call) Param(name string) string { return c.in.Param(name) }
 
-// Now returns the time at which the call was taken up.
+// Now returns the time at which the call began.
 func (c *Call) Now() store.Time { return c.now }
 
-// Read returns an operation that reads. I is the struct of its fields, O its
-// answer.
+// Read returns an operation that only reads. I is the struct of its fields and O
+// the type of its answer.
 func Read[I, O any](op Operation, fn func(*store.View, *Call, I) (O, error)) *Operation {
 	op.In, op.Out = reflect.TypeFor[I](), typeOf[O]()
 	op.decode = decodeInto[I](wire.Create)
@@ -61,8 +61,8 @@ func Read[I, O any](op Operation, fn func(*store.View, *Call, I) (O, error)) *Op
 	return &op
 }
 
-// Write returns an operation that changes something, in one transaction. I is
-// the struct of its fields, which mode says how to read, O its answer. An
+// Write returns an operation that runs in a write transaction. I is the struct of
+// its fields, which are decoded in the given mode, and O the type of its answer. An
 // operation without fields takes struct{} and wire.Create.
 func Write[I, O any](op Operation, mode wire.Mode, fn func(*store.Tx, *Call, I) (O, error)) *Operation {
 	op.In, op.Out, op.Mode = reflect.TypeFor[I](), typeOf[O](), mode
@@ -75,9 +75,9 @@ func Write[I, O any](op Operation, mode wire.Mode, fn func(*store.Tx, *Call, I) 
 	return &op
 }
 
-// Complete adds to an operation's answer what must not be remembered with it,
-// since it can be made again at any time: f turns the answer S, which is stored
-// for replays, into the answer O, which callers get.
+// Complete adds to the answer of an operation what need not be stored, since it
+// can be computed from the rest. The answer S of op is what is remembered; f turns
+// it into the answer O that callers get.
 func Complete[S, O any](op *Operation, f func(S) (O, error)) *Operation {
 	op.Out = typeOf[O]()
 	op.complete = func(stored any) (any, error) {
@@ -90,6 +90,7 @@ func Complete[S, O any](op *Operation, f func(S) (O, error)) *Operation {
 // Writes reports whether the operation may change something.
 func (op *Operation) Writes() bool { return op.write != nil }
 
+// decodeInto returns a function that decodes and validates an input as an I.
 func decodeInto[I any](mode wire.Mode) func(Input, wire.Limits) (any, []store.Detail, error) {
 	return func(in Input, lim wire.Limits) (any, []store.Detail, error) {
 		v := new(I)
@@ -98,6 +99,7 @@ func decodeInto[I any](mode wire.Mode) func(Input, wire.Limits) (any, []store.De
 	}
 }
 
+// restore decodes a remembered answer and returns a pointer to it.
 func restore[O any](body []byte) (any, error) {
 	out := new(O)
 	if len(body) == 0 {
@@ -106,6 +108,7 @@ func restore[O any](body []byte) (any, error) {
 	return out, json.Unmarshal(body, out)
 }
 
+// typeOf returns the type T, or nil for None.
 func typeOf[T any]() reflect.Type {
 	t := reflect.TypeFor[T]()
 	if t == reflect.TypeFor[None]() {
@@ -114,24 +117,24 @@ func typeOf[T any]() reflect.Type {
 	return t
 }
 
-// Input is what a caller hands to an operation. Invoke reads fields and key
-// only after it has admitted the caller, so that nobody learns from their
-// refusal who may not call at all.
+// Input is what a caller passes to an operation. Invoke authorizes the caller
+// before it reads the fields and the key, so that callers without permission get
+// no validation errors.
 type Input interface {
-	// Param returns an id that the call names, such as one in a path.
+	// Param returns a named id, such as one in the path.
 	Param(name string) string
-	// IdempotencyKey returns the key that makes a repeat safe; nil: there is none.
+	// IdempotencyKey returns the idempotency key, or nil if there is none.
 	IdempotencyKey() (*IdempotencyKey, error)
-	// Decode reads the fields into the struct that dst points to, and reports
-	// everything that is wrong with them.
+	// Decode decodes the fields into the struct that dst points to, validates
+	// them, and returns what is wrong with them.
 	Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, error)
 }
 
-// IdempotencyKey names one request of a caller, and tells it from others.
+// IdempotencyKey identifies a request of a caller.
 type IdempotencyKey struct {
-	Value string // as the caller chose it
-	// Method, Path and Body are the fingerprint: a repeat must equal all three.
-	// Faces other than HTTP put the operation and its arguments there.
+	Value string // chosen by the caller
+	// Method, Path and Body are the fingerprint: a retry must have the same ones.
+	// Faces other than HTTP use the operation and its arguments.
 	Method, Path string
 	Body         []byte
 	// Success is the status that is stored with a success, and Status returns the
@@ -140,19 +143,19 @@ type IdempotencyKey struct {
 	Status  func(store.Code) int
 }
 
-// Args is an Input made by the program itself, such as by a command.
+// Args is an Input that the program itself makes, for example in a command.
 type Args struct {
 	Params map[string]string
-	Fields any // of the operation's In type; nil: none is set
+	Fields any // of the operation's type In; nil: no field is set
 }
 
-// Param returns the id under a name.
+// Param returns a named id.
 func (a Args) Param(name string) string { return a.Params[name] }
 
 // IdempotencyKey returns nil.
 func (a Args) IdempotencyKey() (*IdempotencyKey, error) { return nil, nil }
 
-// Decode copies the fields and validates them by the same rules as a request's.
+// Decode copies the fields to dst and validates them by the rules for requests.
 func (a Args) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, error) {
 	if a.Fields != nil {
 		reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(a.Fields))

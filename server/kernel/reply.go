@@ -12,24 +12,24 @@ import (
 	"punchcard/store"
 )
 
-// requestID gives the answer its id, which is always the server's own and never
-// the caller's, and returns it.
+// requestID returns the request id of an answer, and sets its header on the first
+// call. It never uses an id that the caller sent.
 func (k *Kernel) requestID(w http.ResponseWriter) string {
 	h := w.Header()
-	if have := h["X-Request-Id"]; have != nil {
-		return have[0]
+	if v := h["X-Request-Id"]; v != nil {
+		return v[0]
 	}
-	id := k.st.ID(store.KindRequest, int64(k.serial.Add(1)&^(1<<63)))
+	id := k.st.ID(store.KindRequest, int64(k.requests.Add(1)&^(1<<63)))
 	h["X-Request-Id"] = []string{id}
 	return id
 }
 
-// buffers are for answers, which nobody holds on to: net/http has written or
-// copied what it was given before Write returns, HTTP/2 included. BenchmarkPlainList
-// and BenchmarkLookup of server/app show what they save.
+// buffers holds buffers for answers. They can be reused, since net/http does not
+// keep what was passed to Write, with HTTP/2 neither. BenchmarkPlainList and
+// BenchmarkLookup of server/app show the effect.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// maxBuffer is the size of the largest buffer that is kept.
+// maxBuffer is the capacity of the largest buffer that is reused, in bytes.
 const maxBuffer = 256 << 10
 
 func takeBuffer() *[]byte { return buffers.Get().(*[]byte) }
@@ -40,7 +40,7 @@ func returnBuffer(b *[]byte) {
 	}
 }
 
-// send writes a JSON answer. Every JSON answer goes through here.
+// send writes a JSON answer. Every JSON answer is written by it.
 func send(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h["Cache-Control"], h["X-Content-Type-Options"] = noStore, noSniff
@@ -52,7 +52,7 @@ func send(w http.ResponseWriter, status int, body []byte) {
 	w.Write(body)
 }
 
-// sendError writes a refusal, whose status is set.
+// sendError writes an error whose Status is set.
 func (k *Kernel) sendError(w http.ResponseWriter, e *Error) {
 	if e.Code == store.Unauthenticated {
 		w.Header()["Www-Authenticate"] = []string{"Bearer"}
@@ -79,15 +79,15 @@ func (k *Kernel) Report(w http.ResponseWriter, err error) *Error {
 	return e
 }
 
-// Send answers a request of no route with JSON.
+// Send answers a request that no [Route] handles with JSON.
 func (k *Kernel) Send(w http.ResponseWriter, status int, body []byte) {
 	k.requestID(w)
 	setSecurityHeaders(w.Header())
 	send(w, status, body)
 }
 
-// HTML answers with a page that has no script, and of style only the elements
-// whose sources are given (see StyleSource).
+// HTML answers with a page. Browsers run no script in it, and apply only the style
+// elements whose sources are given (see StyleSource).
 func (k *Kernel) HTML(w http.ResponseWriter, status int, body []byte, styles ...string) {
 	k.requestID(w)
 	setPageHeaders(w.Header(), "text/html; charset=utf-8", styles...)
@@ -96,7 +96,7 @@ func (k *Kernel) HTML(w http.ResponseWriter, status int, body []byte, styles ...
 	w.Write(body)
 }
 
-// SeeOther sends the browser that posted a form to a page of the server.
+// SeeOther redirects the browser to a page after it has sent a form.
 func (k *Kernel) SeeOther(w http.ResponseWriter, r *http.Request, path string) {
 	k.requestID(w)
 	setPageHeaders(w.Header(), "text/html; charset=utf-8")
@@ -104,24 +104,21 @@ func (k *Kernel) SeeOther(w http.ResponseWriter, r *http.Request, path string) {
 	http.Redirect(w, r, path, http.StatusSeeOther)
 }
 
-// Static serves bytes that never change while the process lives. They are made
-// when they are first asked for. A page may have a style element, and no script.
+// Static returns a handler that serves the bytes which make returns. It calls make
+// once, with the first request. An HTML page may have one style element and no
+// script.
 func (k *Kernel) Static(contentType string, make func() []byte) httprouter.Handle {
-	type made struct {
-		body   []byte
-		styles []string
-	}
-	once := sync.OnceValue(func() (m made) {
-		m.body = make()
+	content := sync.OnceValues(func() (body []byte, styles []string) {
+		body = make()
 		if strings.HasPrefix(contentType, "text/html") {
-			m.styles = []string{StyleSource(string(m.body))}
+			styles = []string{StyleSource(string(body))}
 		}
-		return m
+		return body, styles
 	})
 	return func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
 		k.requestID(w)
-		m := once()
-		setPageHeaders(w.Header(), contentType, m.styles...)
-		w.Write(m.body)
+		body, styles := content()
+		setPageHeaders(w.Header(), contentType, styles...)
+		w.Write(body)
 	}
 }

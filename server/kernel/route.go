@@ -19,20 +19,20 @@ import (
 // Route binds an operation to HTTP.
 type Route struct {
 	Method string
-	Path   string // with :name parameters
+	Path   string // with parameters such as :id
 	Status int    // of a success
 	*Operation
 }
 
-// Router returns a router whose every answer has a request id and whose errors
-// have the API's form.
+// Router returns a router whose answers all have a request id and whose errors have
+// the API's form.
 func (k *Kernel) Router() *httprouter.Router {
 	r := httprouter.New()
 	r.RedirectTrailingSlash, r.RedirectFixedPath, r.HandleOPTIONS = false, false, false
 	r.NotFound = http.HandlerFunc(k.refusePath)
 	r.MethodNotAllowed = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		methods := strings.Split(h.Get("Allow"), ", ") // the router's, which adds OPTIONS to the routes' own
+		methods := strings.Split(h.Get("Allow"), ", ") // of the routes, and OPTIONS, which the router adds
 		h.Del("Allow")
 		if hasEmptySegment(r.URL) {
 			k.refusePath(w, r)
@@ -52,7 +52,7 @@ func (k *Kernel) Router() *httprouter.Router {
 	return r
 }
 
-// Mount puts the routes under a prefix, behind a guard.
+// Mount adds routes to a router, under a prefix and behind a guard.
 func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route, g Guard) {
 	for i := range routes {
 		rt := &routes[i]
@@ -71,25 +71,26 @@ func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route, g Gu
 	}
 }
 
+// refusePath answers a request whose path matches no route.
 func (k *Kernel) refusePath(w http.ResponseWriter, r *http.Request) {
 	k.observe(w, r, "")(http.StatusNotFound, "")
 	k.sendError(w, refuseAs(http.StatusNotFound, store.NotFound, "No such path."))
 }
 
-// hasEmptySegment reports whether the path has an empty part, which the router
-// takes for an id.
+// hasEmptySegment reports whether the path has an empty segment, which the router
+// would accept as an id.
 func hasEmptySegment(u *url.URL) bool { return strings.Contains(u.Path, "//") }
 
 var escapedSlashes = strings.NewReplacer("%2F", "%252F", "%2f", "%252F")
 
-// KeepEscapedSlashes keeps escaped slashes from the router, which goes by the
-// unescaped path: they are part of an id and do not divide the path. No id has
-// any, so it does not matter that they stay escaped.
+// KeepEscapedSlashes returns a handler that leaves escaped slashes in the path
+// escaped, so that the router, which uses the unescaped path, takes them as part
+// of an id. No id has a slash, so that ids stay escaped does not matter.
 func KeepEscapedSlashes(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if escaped := escapedSlashes.Replace(r.URL.RawPath); escaped != r.URL.RawPath {
 			path, err := url.PathUnescape(escaped)
-			if err != nil { // cannot happen: the server has parsed it
+			if err != nil { // impossible: the server has parsed it
 				path = escaped
 			}
 			r.URL.Path, r.URL.RawPath = path, escaped
@@ -98,8 +99,8 @@ func KeepEscapedSlashes(h http.Handler) http.Handler {
 	})
 }
 
-// serve answers one request. The order of checks is the same for every route:
-// authentication, rate limit, and then those of Invoke.
+// serve answers a request. It checks authentication, then the rate limit, then
+// what Invoke checks.
 func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p httprouter.Params, rt *Route, g Guard) (status int, caller string) {
 	id := k.requestID(w)
 	in := &request{w: w, r: r, params: p, rt: rt, g: g, maxKey: k.conf.IdempotencyKeyMaxLength}
@@ -133,7 +134,7 @@ func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p httprouter.Para
 // attempt identifies the caller and invokes the operation.
 func (k *Kernel) attempt(in *request, g Guard) (c Caller, result Result, err error) {
 	if c, err = g.Identify(in.r); err != nil {
-		removeLimitHeaders(in.w.Header()) // an earlier attempt knew the caller
+		removeLimitHeaders(in.w.Header()) // an earlier attempt may have set them
 		return c, result, err
 	}
 	if !in.counted {
@@ -154,16 +155,17 @@ type request struct {
 	params  httprouter.Params
 	rt      *Route
 	g       Guard
-	maxKey  int // characters of an idempotency key
-	counted bool
-	limited error // what the rate limit said
+	maxKey  int   // maximum length of an idempotency key, in characters
+	counted bool  // the rate limit was asked
+	limited error // its answer
 	body    []byte
-	read    bool
+	read    bool // body was read
 }
 
 func (in *request) Param(name string) string { return in.params.ByName(name) }
 
-// IdempotencyKey reads the header and, where there is a key, the body.
+// IdempotencyKey returns the key in the header. With a key it reads the body, which
+// is part of what the key stands for.
 func (in *request) IdempotencyKey() (*IdempotencyKey, error) {
 	v := in.r.Header["Idempotency-Key"]
 	if len(v) == 0 {
@@ -181,12 +183,19 @@ func (in *request) IdempotencyKey() (*IdempotencyKey, error) {
 		if err := in.readBody(); err != nil {
 			return nil, err
 		}
-		return &IdempotencyKey{Value: v[0], Method: in.r.Method, Path: in.r.URL.EscapedPath(), Body: in.body, Success: in.rt.Status, Status: in.g.Status}, nil
+		return &IdempotencyKey{
+			Value:   v[0],
+			Method:  in.r.Method,
+			Path:    in.r.URL.EscapedPath(),
+			Body:    in.body,
+			Success: in.rt.Status,
+			Status:  in.g.Status,
+		}, nil
 	}
 	return nil, store.Invalid(d)
 }
 
-// readBody reads the body once. That of a DELETE is ignored.
+// readBody reads the body unless it was read. It ignores the body of a DELETE.
 func (in *request) readBody() (err error) {
 	if !in.read && in.rt.Method != http.MethodDelete {
 		if in.body, err = readBody(in.w, in.r, MaxBody); err != nil {
@@ -197,13 +206,13 @@ func (in *request) readBody() (err error) {
 	return nil
 }
 
-// Decode reads the query string of a GET and the body of any other request.
+// Decode decodes the body of a write and the query string of a read.
 func (in *request) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, error) {
 	if in.rt.Writes() {
 		if err := in.readBody(); err != nil {
 			return nil, err
 		}
-		if err := isJSON(in.r, in.body); err != nil {
+		if err := checkContentType(in.r, in.body); err != nil {
 			return nil, err
 		}
 		return wire.DecodeBody(in.body, dst, mode, lim), nil

@@ -11,24 +11,25 @@ import (
 )
 
 const (
-	pinTries = 5                // wrong PINs in a row that lock a device
-	pinLock  = 60 * time.Second // how long it stays locked
+	pinTries = 5                // consecutive wrong PINs that lock a device
+	pinLock  = 60 * time.Second // duration of the lock
 )
 
-// staffPINs checks the PINs that tills send along. The stored hash is slow on
-// purpose, so it is asked once per PIN and device: a PIN that was right is then
-// recognised by a keyed digest, which is kept in memory only.
+// staffPINs checks the staff PINs of requests. Comparing with the stored hash is
+// slow on purpose, so a PIN that was right is recognised by a keyed digest the next
+// time. The digests are only in memory.
 type staffPINs struct {
-	secret  [32]byte
+	secret  [32]byte // key of the digests
 	mu      sync.Mutex
 	devices map[int64]*pinState
 }
 
+// pinState is the state of a device.
 type pinState struct {
-	mu     sync.Mutex // one try at a time, so that tries are counted exactly
-	wrong  int
-	locked store.Time
-	right  [32]byte
+	mu     sync.Mutex // held while a PIN is checked, so that the count is exact
+	wrong  int        // consecutive wrong PINs
+	locked store.Time // end of the lock
+	right  [32]byte   // digest of the last right PIN
 }
 
 func newStaffPINs() *staffPINs {
@@ -37,6 +38,7 @@ func newStaffPINs() *staffPINs {
 	return p
 }
 
+// of returns the state of a device.
 func (p *staffPINs) of(device int64) *pinState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,8 +50,8 @@ func (p *staffPINs) of(device int64) *pinState {
 	return s
 }
 
-// check refuses a write whose PIN is missing or wrong, and any write of a device
-// that is locked for wrong ones.
+// check returns an error if the PIN of a write is missing or wrong, or if the
+// device is locked because of wrong PINs.
 func (p *staffPINs) check(id *store.TillIdentity, given []string, now store.Time) error {
 	s := p.of(id.Device)
 	s.mu.Lock()

@@ -8,9 +8,9 @@ import (
 	"punchcard/store"
 )
 
-// TestPINsAtOnce: tries of one device are counted one by one, those of another
-// apart, and the clock alone ends a lock.
-func TestPINsAtOnce(t *testing.T) {
+// TestConcurrentPINs checks that concurrent wrong PINs of a device are counted
+// exactly and separately from other devices, and that only time ends a lock.
+func TestConcurrentPINs(t *testing.T) {
 	p := newStaffPINs()
 	try := func(device int64, now store.Time, given ...string) (status int, after string) {
 		w := httptest.NewRecorder()
@@ -46,7 +46,7 @@ func TestPINsAtOnce(t *testing.T) {
 			t.Errorf("device %d after %d ms: %d %q, want %d %q", c.device, c.now-start, status, after, c.status, c.after)
 		}
 	}
-	// None given is no try; two are one, and wrong.
+	// A missing PIN is not counted; two PINs count as one wrong PIN.
 	for range 20 {
 		if status, _ := try(3, start); status != 401 {
 			t.Fatalf("%d", status)

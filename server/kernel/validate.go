@@ -9,20 +9,19 @@ import (
 	"punchcard/store"
 )
 
-// Checker is implemented by fields with rules across them, or about time.
+// Checker is implemented by structs of fields with rules that involve several
+// fields or the time.
 type Checker interface {
 	Check(now store.Time) []store.Detail
 }
 
-// Targeter is implemented by fields of which url may name where requests are to
-// be sent. Whether they may go there is checked before the transaction, since it
-// can take a look-up of the host's name.
+// Targeter is implemented by structs whose field url says where requests are to be
+// sent. It is checked before the transaction, since that may take a DNS lookup.
 type Targeter interface {
-	Target() string // empty: none is named
+	Target() string // the URL; empty: it is not given
 }
 
-// Validate reports what is wrong with an operation's fields, as far as it can be
-// told without the store and the network.
+// Validate validates an operation's fields without using the store or the network.
 func (op *Operation) Validate(in Input, lim wire.Limits, now store.Time) error {
 	_, details, err := op.fields(in, lim, now)
 	if err == nil && details != nil {
@@ -31,7 +30,7 @@ func (op *Operation) Validate(in Input, lim wire.Limits, now store.Time) error {
 	return err
 }
 
-// fields reads the operation's fields, with everything that is wrong with them.
+// fields decodes and validates the operation's fields.
 func (op *Operation) fields(in Input, lim wire.Limits, now store.Time) (any, []store.Detail, error) {
 	fields, details, err := op.decode(in, lim)
 	if c, ok := fields.(Checker); ok && err == nil {
@@ -40,8 +39,8 @@ func (op *Operation) fields(in Input, lim wire.Limits, now store.Time) (any, []s
 	return fields, details, err
 }
 
-// validate reads the operation's fields and refuses them for everything that is
-// wrong with them. target is the URL that was found fit to send requests to.
+// validate decodes and validates the operation's fields, and checks their URL if
+// they are a Targeter. target is the checked URL.
 func (k *Kernel) validate(ctx context.Context, op *Operation, in Input, now store.Time) (fields any, target string, err error) {
 	fields, details, err := op.fields(in, k.conf.Fields, now)
 	if err != nil {
@@ -59,11 +58,11 @@ func (k *Kernel) validate(ctx context.Context, op *Operation, in Input, now stor
 	return fields, target, nil
 }
 
-// checkTarget asks Targets. Without one, an https URL is required: any other
-// would send secrets in clear.
+// checkTarget calls CheckTarget. If that is nil, it requires an https URL, since
+// other URLs would send secrets unencrypted.
 func (c *Config) checkTarget(ctx context.Context, target string) *store.Detail {
-	if c.Targets != nil {
-		return c.Targets(ctx, target)
+	if c.CheckTarget != nil {
+		return c.CheckTarget(ctx, target)
 	}
 	if u, err := url.Parse(target); err != nil || u.Scheme != "https" {
 		return &store.Detail{Code: wire.CodeInvalidValue, Message: "must be an https URL"}
