@@ -19,8 +19,7 @@ import (
 	"punchcard/store"
 )
 
-// scheduled is a database with backups on a schedule, in a bubble whose time
-// the test moves.
+// scheduled is a database with scheduled backups, in a synctest bubble.
 type scheduled struct {
 	t    *testing.T
 	st   *store.Store
@@ -47,7 +46,7 @@ func bubble(t *testing.T, test func(s *scheduled)) {
 	})
 }
 
-// run begins to make backups, as a start of the server does.
+// run starts the backups, as the server does.
 func (s *scheduled) run(b app.Backups) {
 	s.log = new(lines)
 	b.Dir = s.dir
@@ -65,7 +64,7 @@ func (s *scheduled) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// has checks what is in the folder.
+// has checks which files are in the folder.
 func (s *scheduled) has(names ...string) {
 	s.t.Helper()
 	entries, err := os.ReadDir(s.dir)
@@ -129,7 +128,7 @@ func TestBackupsOnSchedule(t *testing.T) {
 	})
 }
 
-// A restart neither makes one too many nor puts the next off.
+// TestBackupsAfterARestart checks that a restart neither adds a backup nor delays the next.
 func TestBackupsAfterARestart(t *testing.T) {
 	bubble(t, func(s *scheduled) {
 		s.run(app.Backups{Every: day, Keep: 7})
@@ -151,8 +150,8 @@ func TestBackupsAfterARestart(t *testing.T) {
 	})
 }
 
-// A backup dated in the future, of a clock that has been set back since, does
-// not keep others from being made.
+// TestBackupsAfterTheClockWasSetBack checks that backups are made although the newest one is dated in the future,
+// since the clock was set back.
 func TestBackupsAfterTheClockWasSetBack(t *testing.T) {
 	bubble(t, func(s *scheduled) {
 		future := "shop-20300101T000000Z.db"
@@ -166,8 +165,8 @@ func TestBackupsAfterTheClockWasSetBack(t *testing.T) {
 	})
 }
 
-// What fails is logged and tried again an interval later, and no older backup
-// goes until a newer one is whole.
+// TestBackupsGoOnAfterAFailure checks that a failure is logged and that the next attempt is an interval
+// later, and that no older backup is removed before a newer one is complete.
 func TestBackupsGoOnAfterAFailure(t *testing.T) {
 	bubble(t, func(s *scheduled) {
 		s.run(app.Backups{Every: day, Keep: 1})
@@ -215,8 +214,8 @@ func TestBackupsGoOnAfterAFailure(t *testing.T) {
 	})
 }
 
-// What a killed run left goes before the next; what another process is writing
-// stays.
+// TestBackupsRemoveLeftovers checks that the files of a killed backup are removed before the next backup,
+// and that those of another process stay.
 func TestBackupsRemoveLeftovers(t *testing.T) {
 	bubble(t, func(s *scheduled) {
 		left, written := "shop-19991230T000000Z.db.partial", "shop-19991231T000000Z.db.partial"

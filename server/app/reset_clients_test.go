@@ -17,8 +17,8 @@ import (
 	"punchcard/server/servertest"
 )
 
-// A client that asks for a lot and never reads it is cut off and holds nothing
-// up.
+// TestResetCutsOffWhoDoesNotRead checks that a client that does not read its answers is cut off and does not
+// block a reset.
 func TestResetCutsOffWhoDoesNotRead(t *testing.T) {
 	a := startFixture(t)
 	_, body := call(t, "POST", a.Origin+"/dev/receiver", "", "")
@@ -52,7 +52,7 @@ func TestResetCutsOffWhoDoesNotRead(t *testing.T) {
 	}
 }
 
-// A fixture that ends while resets wait for one another ends at once.
+// TestStopAmongResets checks that a fixture stops at once while several resets wait.
 func TestStopAmongResets(t *testing.T) {
 	for range 10 {
 		a := servertest.Start(t, func(c *app.Config) { c.DB = "" })
@@ -78,8 +78,8 @@ func TestStopAmongResets(t *testing.T) {
 	}
 }
 
-// The clock goes as far as times can be written, in whatever steps, and never
-// back.
+// TestClockToTheEndOfTime checks that the clock can be advanced to the end of the year 9999, in any
+// steps, and never goes back.
 func TestClockToTheEndOfTime(t *testing.T) {
 	for name, first := range map[string]time.Time{"runs": {}, "stands": time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestClockToTheEndOfTime(t *testing.T) {
 	}
 }
 
-// Advances that meet are made one after the other: each of them counts.
+// TestAdvancesAddUp checks that simultaneous advances add up.
 func TestAdvancesAddUp(t *testing.T) {
 	a := startFixture(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)) })
 	var wg sync.WaitGroup
@@ -121,8 +121,8 @@ func TestAdvancesAddUp(t *testing.T) {
 	}
 }
 
-// A reset that cannot be done leaves nothing that could be taken for a fixture;
-// the next one that can mends it.
+// TestResetThatFails checks that after a failed reset the fixture refuses requests until a reset
+// succeeds.
 func TestResetThatFails(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "temporary")
 	there := func(there bool) {

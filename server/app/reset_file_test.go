@@ -10,8 +10,8 @@ import (
 	"punchcard/store"
 )
 
-// Commands that write to the fixture's file while it is reset find a whole file
-// at any time, and their writes do not come back after it.
+// TestResetBesideCommands checks that commands which write to the fixture's file during a reset always
+// find a complete file, and that their earlier writes are gone after it.
 func TestResetBesideCommands(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kept.db")
 	a := startFixture(t, func(c *app.Config) { c.DB = file })

@@ -24,7 +24,7 @@ func startFixture(t testing.TB, options ...func(*app.Config)) *app.App {
 	return servertest.Start(t, append([]func(*app.Config){func(c *app.Config) { c.DB = "" }}, options...)...).App
 }
 
-// anywhere is a client of any address.
+// anywhere is a client that calls any URL.
 var anywhere = servertest.NewClient(nil, "", "")
 
 // call makes one request and returns its status and body.
@@ -41,8 +41,8 @@ func call(t testing.TB, method, url, key, body string) (int, string) {
 	return r.Status, string(r.Body)
 }
 
-// All that the outside can see is after a reset as it was at the start: so that
-// a test may rely on it, each thing that can change is changed before.
+// TestReset changes everything that can change, and checks that after a reset everything
+// is as it was at the start.
 func TestReset(t *testing.T) {
 	for _, kind := range []string{"thrown away", "kept"} {
 		t.Run(kind, func(t *testing.T) {
@@ -99,8 +99,8 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// Requests that meet a reset see the state before it or the one after it: a
-// card whose issue was answered is there with all that belongs to it, or gone.
+// TestResetUnderLoad checks that requests during resets see the state before or after: a card that
+// was issued is there completely or not at all.
 func TestResetUnderLoad(t *testing.T) {
 	a := startFixture(t)
 	ready := *a.Ready
@@ -142,7 +142,8 @@ func TestResetUnderLoad(t *testing.T) {
 	}
 }
 
-// A client that never sends its body is refused and holds nothing up.
+// TestResetRefusesWhatDoesNotCome checks that a client that never sends its body is refused and does not block
+// a reset.
 func TestResetRefusesWhatDoesNotCome(t *testing.T) {
 	a := startFixture(t)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(a.Origin, "http://"))

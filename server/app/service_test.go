@@ -80,7 +80,7 @@ func (b *background) queue() {
 
 func some[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
 
-// service makes the service of a name.
+// service returns the service with a name.
 func (b *background) service(name string) app.Service {
 	b.t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -165,8 +165,8 @@ func TestServiceStopsWithoutStart(t *testing.T) {
 	})
 }
 
-// Work under way is broken off when the context of a Stop is done, be it that of
-// a later one, and is there for the next start.
+// TestServiceBreaksOff checks that work in progress is canceled when the context of a Stop is done,
+// also that of a later Stop, and that it is done after the next start.
 func TestServiceBreaksOff(t *testing.T) {
 	expired, cancel := context.WithCancel(context.Background())
 	cancel()

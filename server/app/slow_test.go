@@ -11,8 +11,8 @@ import (
 	"punchcard/server/dev/seed"
 )
 
-// A client that never finishes its request is cut off: without an answer in
-// the headers, with one in the body. The server goes on serving others.
+// TestSlowClients checks that a client that never finishes its request is cut off: without an
+// answer during the headers, with one during the body. The server goes on serving others.
 func TestSlowClients(t *testing.T) {
 	a := serving(t, func(c *app.Config) { c.ReadTimeout = 200 * time.Millisecond })
 	head := "POST /api/public/v1/programs/" + a.Ready.ProgramIDs["standard"] + "/cards HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + seed.APIKey +

@@ -47,7 +47,7 @@ func dialed(t *testing.T, a *app.App) net.Conn {
 	return c
 }
 
-// cutOff tells that the other side ended the connection.
+// cutOff fails the test unless err means that the other side closed the connection.
 func cutOff(t *testing.T, err error) {
 	t.Helper()
 	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
@@ -55,8 +55,7 @@ func cutOff(t *testing.T, err error) {
 	}
 }
 
-// A client that asks and asks and reads nothing is cut off when its answers can
-// be written no more.
+// TestSlowReader checks that a client that makes requests and reads no answers is cut off.
 func TestSlowReader(t *testing.T) {
 	a := serving(t, func(c *app.Config) { c.WriteTimeout = 200 * time.Millisecond })
 	c := dialed(t, a)
@@ -121,7 +120,8 @@ func TestSlowReaderHTTP2(t *testing.T) {
 	}
 }
 
-// A handshake that does not come ends as slow headers do.
+// TestSlowHandshake checks that a connection without a TLS handshake is closed like one with slow
+// headers.
 func TestSlowHandshake(t *testing.T) {
 	cert, key := selfSigned(t)
 	a := serving(t, func(c *app.Config) {
@@ -137,7 +137,7 @@ func TestSlowHandshake(t *testing.T) {
 	}
 }
 
-// The metrics' address has the limits of the main one.
+// TestSlowScraper checks that the metrics address has the same time-outs.
 func TestSlowScraper(t *testing.T) {
 	a := startWatched(t, func(c *app.Config) { c.ReadTimeout, c.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond })
 	host := strings.TrimSuffix(strings.TrimPrefix(a.MetricsURL, "http://"), "/metrics")
@@ -164,7 +164,7 @@ func TestSlowScraper(t *testing.T) {
 	}
 }
 
-// lines keeps a log, which may be read meanwhile.
+// lines is a log that can be read while it is written.
 type lines struct {
 	mu   sync.Mutex
 	seen []string
@@ -185,7 +185,7 @@ func (l *lines) String() string {
 
 func (l *lines) has(text string) bool { return strings.Contains(l.String(), text) }
 
-// Beyond the bound a connection waits until another ends.
+// TestConnectionsAreBounded checks that a connection beyond the limit waits until another is closed.
 func TestConnectionsAreBounded(t *testing.T) {
 	log := &lines{}
 	a := serving(t, func(c *app.Config) {
@@ -229,7 +229,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// selfSigned makes a certificate for a test, and returns its files.
+// selfSigned creates a certificate and returns its files.
 func selfSigned(t *testing.T) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

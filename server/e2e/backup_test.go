@@ -69,7 +69,7 @@ type busyShop struct {
 func newBusyShop(t *testing.T, writers int) *busyShop {
 	t.Helper()
 	b := &busyShop{shopFile: newShop(t, "--api-key-rate-limit-per-minute", "0"), over: make(chan struct{}), begun: make([]int, writers), answered: make([]int, writers), beat: make(chan struct{}, 1)}
-	b.server.leavers = true
+	b.server.clientsLeave = true
 	k := b.makeKey("create", "--name", "Office")
 	var device struct{ Token string }
 	b.json(&device, "device", "create", "--location", b.location("Centrale"), "--name", "Till")

@@ -67,11 +67,10 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// patience ends a wait that would otherwise hang the test; nothing is
-// measured against it.
-const patience = 60 * time.Second
+// waitLimit ends a wait that would otherwise hang the test. No test measures with it.
+const waitLimit = 60 * time.Second
 
-// output collects what a process prints, for readers that wait for some of it.
+// output collects what a process prints. Readers can wait for more.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -105,13 +104,13 @@ type process struct {
 	cmd            *exec.Cmd
 	stdout, stderr *output
 	ended          chan struct{}
-	err            error // of the process; valid once ended
+	err            error // of the process; valid after ended is closed
 	origin         string
-	metrics        string // where a scrape goes; empty: none
+	metrics        string // URL of the metrics, or empty
 	ready          ready
 	line           string // the whole ready line of dev
 	reaped         bool
-	leavers        bool // clients leave in mid-request; the log may tell of it
+	clientsLeave   bool // clients leave during requests, which the server may log
 }
 
 // ready is what a test reads of dev's ready line.
@@ -127,13 +126,14 @@ type ready struct {
 	LocationIDs      []string          `json:"location_ids"`
 }
 
-// environment is that of a person who has configured nothing, plus env.
+// environment returns the environment of a user who has configured nothing, with env
+// added.
 func environment(env []string) []string {
 	all := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "USER=" + os.Getenv("USER"), "TMPDIR=" + os.TempDir()}
 	return append(all, env...)
 }
 
-// launch starts a server. env are the variables it is given.
+// launch starts a server with the variables env.
 func launch(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(binary(), args...), stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
@@ -149,10 +149,10 @@ func launch(t *testing.T, env []string, args ...string) *process {
 	return p
 }
 
-// await waits until found is content with what the process printed.
+// await waits until found returns true for what the process has printed.
 func (p *process) await(o *output, found func(text string) bool) {
 	p.t.Helper()
-	late := time.After(patience)
+	timeout := time.After(waitLimit)
 	for {
 		text, more := o.read()
 		if found(text) {
@@ -166,7 +166,7 @@ func (p *process) await(o *output, found func(text string) bool) {
 			}
 			p.reaped = true
 			p.t.Fatalf("the server ended before it was ready: %v\n%s", p.err, p.stderr)
-		case <-late:
+		case <-timeout:
 			p.t.Fatalf("the server is not ready:\n%s", p.stderr)
 		}
 	}
@@ -208,13 +208,13 @@ func startServe(t *testing.T, db string, args ...string) *process {
 	return p
 }
 
-// wait returns the process's end.
+// wait waits for the end of the process and returns its error.
 func (p *process) wait() error {
 	p.t.Helper()
 	p.reaped = true
 	select {
 	case <-p.ended:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		p.cmd.Process.Kill()
 		<-p.ended
 		p.t.Errorf("the server did not end:\n%s", p.stderr)
@@ -229,8 +229,7 @@ func (p *process) signal(s os.Signal) {
 	}
 }
 
-// stop ends the server as a service manager does; it must exit with 0 and
-// have logged no error.
+// stop ends the server with SIGTERM. It must exit with 0 and have logged no error.
 func (p *process) stop() {
 	p.t.Helper()
 	if p.reaped {
@@ -241,13 +240,13 @@ func (p *process) stop() {
 		p.t.Errorf("the server ended with %v:\n%s", err, p.stderr)
 	}
 	for line := range strings.Lines(p.stderr.String()) {
-		if (strings.Contains(line, "level=ERROR") || strings.Contains(line, `"level":"ERROR"`)) && (!p.leavers || !strings.Contains(line, "context canceled")) {
+		if (strings.Contains(line, "level=ERROR") || strings.Contains(line, `"level":"ERROR"`)) && (!p.clientsLeave || !strings.Contains(line, "context canceled")) {
 			p.t.Errorf("the server logged an error: %s", line)
 		}
 	}
 }
 
-// result is what a command did.
+// result is the outcome of a command.
 type result struct {
 	code           int
 	stdout, stderr string
@@ -267,7 +266,7 @@ func finish(t *testing.T, cmd *exec.Cmd, env []string) (r result) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+	late := time.AfterFunc(waitLimit, func() { cmd.Process.Kill() })
 	defer late.Stop()
 	err := cmd.Wait()
 	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || !exit.Exited()) {
@@ -276,8 +275,8 @@ func finish(t *testing.T, cmd *exec.Cmd, env []string) (r result) {
 	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// refused checks that a command ended with 1 and one line that names all of
-// says.
+// refused checks that a command ended with status 1 and one line on stderr that
+// contains all of says.
 func (r result) refused(t *testing.T, says ...string) {
 	t.Helper()
 	line, rest, _ := strings.Cut(r.stderr, "\n")
@@ -291,8 +290,8 @@ func (r result) refused(t *testing.T, says ...string) {
 	}
 }
 
-// freePort is a port that a server can be started on again and again: below
-// those that systems give to outgoing connections.
+// freePort returns a free port on which a server can be started repeatedly. It is
+// below the ports that systems use for outgoing connections.
 func freePort(t *testing.T) int {
 	t.Helper()
 	for port := 20000 + os.Getpid()%5000; port < 32000; port++ {

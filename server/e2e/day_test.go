@@ -345,7 +345,7 @@ func (d *day) restart() {
 	d.f.server.signal(syscall.SIGKILL)
 	d.f.server.wait()
 	d.f.server = startServe(d.t, d.f.db, "--listen", strings.TrimPrefix(d.origin, "http://"), "--api-key-rate-limit-per-minute", "0")
-	d.f.server.leavers = true
+	d.f.server.clientsLeave = true
 }
 
 // ask makes a request until there is an answer, each time the same.

@@ -246,7 +246,7 @@ func (d *disk) leaks(f func()) {
 	d.write() // opens what a first write opens
 	goroutines, files := d.held()
 	f()
-	for late := time.Now().Add(patience); ; {
+	for late := time.Now().Add(waitLimit); ; {
 		d.http.CloseIdleConnections()
 		http.DefaultClient.CloseIdleConnections()
 		g, n := d.held()

@@ -157,7 +157,7 @@ func try(env []string, args ...string) (r result, err error) {
 	if err := cmd.Start(); err != nil {
 		return r, err
 	}
-	late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+	late := time.AfterFunc(waitLimit, func() { cmd.Process.Kill() })
 	defer late.Stop()
 	cmd.Wait()
 	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}, nil

@@ -156,7 +156,7 @@ func (o *crashedShop) endpoint(name, fields string, takes func(string) bool, ans
 func (o *crashedShop) start() {
 	o.t.Helper()
 	o.f.server = startServe(o.t, o.f.db, o.args[3:]...)
-	o.f.server.leavers = true
+	o.f.server.clientsLeave = true
 }
 
 // kill ends the server and returns what it left to be sent, by endpoint. The caller holds away.

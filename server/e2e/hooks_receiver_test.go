@@ -45,7 +45,7 @@ func (p *pulse) read() (n int64, more <-chan struct{}) {
 // until waits for done to hold, which it asks again after each beat. It is
 // false when that took longer than anybody waits.
 func (p *pulse) until(done func() bool) bool {
-	late := time.After(patience)
+	late := time.After(waitLimit)
 	for {
 		_, more := p.read()
 		if done() {
@@ -229,7 +229,7 @@ func verifiedStandard(secret string, h http.Header, body []byte) error {
 // up come before the one that is made here.
 func (e *endpoint) settled() {
 	e.t.Helper()
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitLimit}
 	resp, err := client.Get(e.url)
 	if err != nil {
 		e.t.Fatal(err)

@@ -22,7 +22,7 @@ func request(method, path, key, headers, body string) string {
 func hostile(t *testing.T) (p *process, api *servertest.Client, issue string) {
 	t.Helper()
 	p = startDev(t)
-	p.leavers = true
+	p.clientsLeave = true
 	return p, p.api(p.ready.APIKey), "/programs/" + p.ready.ProgramIDs["standard"] + "/cards"
 }
 

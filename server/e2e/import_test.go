@@ -22,7 +22,7 @@ func TestImport(t *testing.T) {
 	t.Parallel()
 	members := readMembers(t)
 	p := startDev(t, "--db", filepath.Join(t.TempDir(), "shop.db")) // a file is as durable as under serve
-	p.leavers = true
+	p.clientsLeave = true
 	var other struct {
 		ShopID string `json:"shop_id"`
 		APIKey string `json:"api_key"`
@@ -238,7 +238,7 @@ func TestImportSurvivesKills(t *testing.T) {
 	args := []string{"--listen", fmt.Sprintf("127.0.0.1:%d", freePort(t)), "--api-key-rate-limit-per-minute", "0"}
 	start := func() *process {
 		p := startServe(t, db, args...)
-		p.leavers = true
+		p.clientsLeave = true
 		return p
 	}
 	f.server = start()

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestLoad runs the program of server/bench/README.md for some seconds. It
-// compares everything itself and exits with 1 where something is not as it must
-// be; how fast it went matters to nobody here.
+// TestLoad runs the program server/bench/load for some seconds. The program compares
+// everything itself and exits with 1 if something is wrong. Its speed does not matter
+// here.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "load")
@@ -22,11 +22,11 @@ func TestLoad(t *testing.T) {
 	}
 	run := func(t *testing.T, args ...string) (code int, stdout, stderr string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*waitLimit)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, program, append([]string{"-binary", binary(), "-dir", t.TempDir()}, args...)...)
 		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends its server
-		cmd.WaitDelay = patience
+		cmd.WaitDelay = waitLimit
 		var o, e bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &o, &e
 		err := cmd.Run()

@@ -41,7 +41,7 @@ func mailed(t *testing.T, s *mailtest.Server) mailtest.Message {
 	select {
 	case m := <-s.Got:
 		return m
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		t.Fatal("no mail came")
 	}
 	panic("not reached")
@@ -293,7 +293,7 @@ func TestMailSurvivesKills(t *testing.T) {
 		}
 		return n
 	}
-	late := time.After(patience)
+	late := time.After(waitLimit)
 	for n := missing(); n > 0; n = missing() {
 		select {
 		case <-s.Got:

@@ -161,7 +161,7 @@ func TestOwnCertificate(t *testing.T) {
 	if name, _, err := ask(second); name != "second" || err != nil {
 		t.Errorf("beside a bad key: %s %v", name, err)
 	}
-	p.leavers = true // the log tells of the bad key
+	p.clientsLeave = true // the log tells of the bad key
 	if !strings.Contains(p.stderr.String(), "the new certificate is not taken") {
 		t.Errorf("the log does not tell of the bad key:\n%s", p.stderr)
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestCheckRebuilds: sums of statistics that are wrong are found and made anew,
-// also beside a running server; what else is wrong stays a finding.
+// TestCheckRebuilds checks that check finds wrong sums of statistics and that
+// --rebuild corrects them, also beside a running server, and nothing else.
 func TestCheckRebuilds(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)

@@ -33,7 +33,7 @@ func (p *process) dial(t *testing.T) *wire {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(waitLimit))
 	return &wire{t, c, bufio.NewReader(c)}
 }
 

@@ -36,7 +36,7 @@ func (p *process) attach(args ...string) *tracer {
 		tr.cmd.Wait()
 		close(tr.ended)
 	}()
-	late := time.After(patience)
+	late := time.After(waitLimit)
 	for {
 		// It says so once all threads that there are have been attached to.
 		text, more := tr.stderr.read()
@@ -59,7 +59,7 @@ func (tr *tracer) detach() string {
 	tr.cmd.Process.Signal(syscall.SIGINT)
 	select {
 	case <-tr.ended:
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 		tr.cmd.Process.Kill()
 		<-tr.ended
 		tr.t.Fatalf("strace did not end:\n%s", tr.stderr)

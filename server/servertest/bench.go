@@ -2,8 +2,8 @@ package servertest
 
 import "testing"
 
-// Sized returns the size that a benchmark is measured with, or the small one
-// that shows no more than that it works, where go test is given -short.
+// Sized returns the full size of a benchmark or, with go test -short, a small one
+// that only shows that the benchmark works.
 func Sized[T any](full, small T) T {
 	if testing.Short() {
 		return small

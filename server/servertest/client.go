@@ -13,14 +13,14 @@ import (
 // Fields is a JSON object.
 type Fields = map[string]any
 
-// A Client calls one API of a server with one key and checks what it answers.
+// A Client calls one API of a server with one key and checks the answers.
 type Client struct {
 	T   testing.TB
 	URL string // of the API; the paths of Call are below it
-	Key string // bearer token; empty: none
+	Key string // bearer token; empty for none
 
 	HTTP   *http.Client
-	source *source // of the document that answers must conform to; nil: none
+	source *source // of the document that answers must conform to; nil for none
 }
 
 // NewClient returns a client of the API at a URL. It follows no redirects and
@@ -88,8 +88,8 @@ func (c *Client) Call(method, path string, body any, headers ...string) *Reply {
 	return r
 }
 
-// Try makes the same request and checks nothing; the reply's Err tells that
-// there was no whole answer.
+// Try makes the same request and checks nothing. The reply's Err is set if there is no
+// complete answer.
 func (c *Client) Try(ctx context.Context, method, path string, body any, headers ...string) *Reply {
 	c.T.Helper()
 	h := http.Header{}
@@ -121,8 +121,8 @@ func (c *Client) Try(ctx context.Context, method, path string, body any, headers
 	return c.send(ctx, method, c.URL+path, content, h)
 }
 
-// Fetch makes any request, with the headers given and no others, and checks
-// nothing but that there is an answer.
+// Fetch makes a request with the given headers and no others. It fails the test if
+// there is no answer, and checks nothing else.
 func (c *Client) Fetch(method, url string, body []byte, h http.Header) *Reply {
 	c.T.Helper()
 	return c.FetchReader(method, url, bytes.NewReader(body), h)

@@ -46,7 +46,7 @@ func WeakenPIN(t testing.TB, file, pin string) {
 	})
 }
 
-// SQL changes the file beside the server.
+// SQL runs a statement on the file beside the server.
 func (s *Server) SQL(query string, args ...any) {
 	s.T.Helper()
 	s.Database(func(db *sql.DB) error {
@@ -83,7 +83,7 @@ func (s *Server) Values(query string, args ...any) (list []string) {
 	return list
 }
 
-// Row returns the key in the file of what an id names.
+// Row returns the key of the row that an id names.
 func (s *Server) Row(kind store.Kind, id string) int64 {
 	s.T.Helper()
 	key, ok := s.App.Store.Key(kind, id)
@@ -93,8 +93,8 @@ func (s *Server) Row(kind store.Kind, id string) int64 {
 	return key
 }
 
-// Unchanged runs what must write nothing to the ledger, the audit log, the
-// cards, the claims and the remembered answers.
+// Unchanged calls do and fails the test if that changes the number of rows of the
+// ledger, the audit log, the cards, the claims or the remembered answers.
 func (s *Server) Unchanged(do func()) {
 	s.T.Helper()
 	state := func() string {

@@ -23,13 +23,12 @@ import (
 // differ by their port alone.
 const anyOrigin = "http://punchcard.test"
 
-// raceSample is how many answers go by under the race detector for each one
-// whose body and headers are checked: the checks take long there, and they are
-// not what races.
+// raceSample is the number of answers of which one is checked under the race
+// detector, where the checks take long.
 const raceSample = 8
 
 var (
-	answers   atomic.Int64 // counts those that check saw
+	answers   atomic.Int64 // number of answers given to check
 	succeeded sync.Map     // the ids of the operations that succeeded in some test
 	documents sync.Map     // *document by text
 )
@@ -44,7 +43,7 @@ type document struct {
 
 // A response is what the document says of one status of an operation.
 type response struct {
-	err     error // the document does not have it, or its schema is wrong
+	err     error // if the document does not have the status, or its schema is invalid
 	headers map[string]header
 	content map[string]*jsonschema.Schema // by media type
 }
@@ -63,11 +62,11 @@ type source struct {
 	document     *document
 }
 
-// Document has the client check its answers against the document that the server
+// Document makes the client check its answers against the document that the server
 // has at a path.
 func (c *Client) Document(origin, path string) { c.source = &source{origin: origin, path: path} }
 
-// get returns the document, which c fetches if nobody has.
+// get returns the document, which c fetches on the first call.
 func (s *source) get(c *Client) *document {
 	c.T.Helper()
 	s.once.Do(func() {
@@ -84,8 +83,8 @@ func (s *source) get(c *Client) *document {
 	return s.document
 }
 
-// newDocument checks and compiles a document. To clients the answers are open,
-// so that fields may be added; here a field that the document lacks is a mistake.
+// newDocument validates and compiles a document. The document allows further fields in
+// answers, so that fields can be added; the tests do not.
 func newDocument(t testing.TB, raw []byte) *document {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(raw)
@@ -190,7 +189,7 @@ func (d *document) compile(route *routers.Route, status int) *response {
 	return answer
 }
 
-// escape makes a name a part of a JSON pointer in a URL.
+// escape returns a name as part of a JSON pointer in a URL.
 func escape(name string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(name)
 }

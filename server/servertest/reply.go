@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// A Reply is an answer, read whole.
+// A Reply is an answer with its whole body.
 type Reply struct {
 	T      testing.TB
 	What   string // the request's method and path
-	Err    error  // why there is no whole answer; only of Try
+	Err    error  // if there is no complete answer; only of Try
 	Status int
 	Header http.Header
 	Body   []byte
@@ -62,8 +62,7 @@ func (r *Reply) Want(status int, code ...string) *Reply {
 	return r
 }
 
-// Outcome returns "status code" of an error, such as "409 conflict", and else
-// the status alone.
+// Outcome returns the status and, of an error, the code, such as "409 conflict".
 func (r *Reply) Outcome() string {
 	r.T.Helper()
 	if r.Status < 400 {
@@ -104,7 +103,7 @@ func (r *Reply) Stable() string {
 // replayed is the header of a remembered answer.
 const replayed = "Idempotent-Replayed"
 
-// First ends the test unless the answer is no remembered one.
+// First ends the test if the answer is a remembered one.
 func (r *Reply) First() *Reply {
 	r.T.Helper()
 	if v := r.Header.Values(replayed); v != nil {

@@ -28,15 +28,15 @@ import (
 	"punchcard/server/till"
 )
 
-// Patience ends a wait that would otherwise last for ever. No test succeeds by
-// it.
+// Patience ends a wait that would otherwise last for ever. A test that waits so long
+// fails.
 const Patience = 30 * time.Second
 
 // A Server is a running server and a client of its REST API, or of its till API
 // after Till.
 type Server struct {
 	*Client
-	*seed.Ready // the demo shop; only the addresses where there is none
+	*seed.Ready // the demo shop; only the addresses if there is none
 	App         *app.App
 	stop        func()
 	rest, till  *source // of the documents
@@ -81,7 +81,7 @@ func Frozen(c *app.Config) {
 	c.Dev.Clock = app.NewClock(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC))
 }
 
-// With returns a client of the same server that bears another key.
+// With returns a client of the same server with another key.
 func (s *Server) With(key string) *Server {
 	c := *s
 	c.Client = s.Client.With(key)
@@ -136,9 +136,9 @@ func (s *Server) Advance(by string) {
 	s.Control("POST", "/clock", Fields{"advance": by})
 }
 
-// RunMoreAtOnce has go test run twice as many parallel tests at once as there are
-// processors, unless -parallel says how many. Tests that start servers wait for
-// the disk and for processes most of the time.
+// RunMoreAtOnce makes go test run twice as many parallel tests at once as there are
+// processors, unless -parallel is given. Tests that start servers mostly wait for the
+// disk and for processes.
 func RunMoreAtOnce() {
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {

@@ -46,8 +46,7 @@ func (r *Reply) Shaped(path, table, nulls string) {
 	}
 }
 
-// isOfType tells whether a JSON value is of a type as the tables of Shaped name
-// them.
+// isOfType reports whether a JSON value is of a type of the tables of Shaped.
 func isOfType(kind string, raw json.RawMessage) bool {
 	kind, nullable := strings.CutSuffix(kind, "|null")
 	if string(raw) == "null" {

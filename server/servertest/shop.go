@@ -11,7 +11,7 @@ import (
 // Types are the program types.
 var Types = []string{"standard", "private", "discount", "access", "prepaid"}
 
-// Programs are the least that a program of each type is made from.
+// Programs has the required fields of a program of each type.
 var Programs = map[string]Fields{
 	"standard": {"type": "standard", "name": "S", "total_stamps": 10, "icon_key": "cup"},
 	"private":  {"type": "private", "name": "P", "total_stamps": 10, "icon_key": "cup"},
@@ -28,7 +28,8 @@ func Merge(f, more Fields) Fields {
 	return c
 }
 
-// NewProgram makes a program of a type, published or not, and returns its id.
+// NewProgram creates a program of a type, publishes it if publish is set, and returns
+// its id.
 func (s *Server) NewProgram(kind string, publish bool, more Fields) string {
 	s.T.Helper()
 	rest := s.REST()
@@ -45,7 +46,7 @@ func (s *Server) NewPrize(program string, threshold int) string {
 	return s.REST().Post("/programs/"+program+"/prizes", Fields{"threshold": threshold, "name": fmt.Sprint("At ", threshold)}).Want(201).Str("id")
 }
 
-// Issue makes a card and returns its id.
+// Issue issues a card and returns its id.
 func (s *Server) Issue(program string, body Fields) string {
 	s.T.Helper()
 	return s.REST().Post("/programs/"+program+"/cards", Merge(body, nil)).Want(201).Str("id")
@@ -59,21 +60,21 @@ func (s *Server) Install(card string) {
 	s.SQL("UPDATE programs SET has_installed_cards=1 WHERE id=(SELECT program_id FROM cards WHERE id=?)", key)
 }
 
-// Activate marks a card as presented for the first time.
+// Activate marks a card as active.
 func (s *Server) Activate(card string) {
 	s.T.Helper()
 	s.SQL("UPDATE cards SET activated_at=? WHERE id=?", int64(s.App.Store.Now()), s.Row(store.KindCard, card))
 }
 
-// NewKey makes an API key and returns a client that bears it, with the key's id.
+// NewKey creates an API key and returns a client with it, and the key's id.
 func (s *Server) NewKey(body Fields) (client *Server, id string) {
 	s.T.Helper()
 	r := s.Control("POST", "/keys", body)
 	return s.With(r.Str("key")), r.Str("id")
 }
 
-// NewShop makes another shop in the same file and returns a client with its
-// key. Both of its LocationIDs are its only location.
+// NewShop creates another shop in the same file and returns a client with its key.
+// Both LocationIDs of the client are the shop's only location.
 func (s *Server) NewShop(body Fields) *Server {
 	s.T.Helper()
 	r := s.Control("POST", "/shops", Merge(body, nil))
@@ -84,7 +85,7 @@ func (s *Server) NewShop(body Fields) *Server {
 	return other
 }
 
-// NewDevice makes a till at a location and returns a client with its token.
+// NewDevice creates a device at a location and returns a client with its token.
 func (s *Server) NewDevice(location string) *Server {
 	s.T.Helper()
 	return s.Till(s.Control("POST", "/devices", Fields{"location_id": location}).Str("token"))

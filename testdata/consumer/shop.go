@@ -1,5 +1,5 @@
-// Package shop is a make-believe shop's web site, which gives its members
-// loyalty cards: an example of a module that tests itself against punchcard.
+// Package shop is the web site of an imaginary shop that gives its members loyalty
+// cards: an example of a module that is tested against punchcard.
 package shop
 
 import (
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Members keeps the members' cards at a punchcard server.
+// Members manages the members' cards on a punchcard server.
 type Members struct {
 	URL     string // of the API
 	Key     string
@@ -35,21 +35,21 @@ type Card struct {
 	InstallURL string `json:"install_url"`
 }
 
-// Join gives a member a card, once, however often it has to be asked for.
+// Join gives a member a card. Repeated calls give the same card.
 func (m *Members) Join(ctx context.Context, member string, until time.Time) (c Card, err error) {
 	body := map[string]any{"external_ref": member, "expires_at": until}
 	err = m.call(ctx, "POST", "/programs/"+m.Program+"/cards", "join-"+member, body, &c)
 	return c, err
 }
 
-// Show is a card as it is now.
+// Show returns a card.
 func (m *Members) Show(ctx context.Context, id string) (c Card, err error) {
 	err = m.call(ctx, "GET", "/cards/"+id, "", nil, &c)
 	return c, err
 }
 
-// call asks up to three times where the server has trouble: with the same
-// Idempotency-Key that is safe.
+// call makes a request, up to three times if it fails with a status of 5xx or without
+// an answer. This is safe with the same Idempotency-Key.
 func (m *Members) call(ctx context.Context, method, path, key string, body, out any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -94,28 +94,28 @@ func (m *Members) once(ctx context.Context, method, path, key string, body []byt
 	return resp.StatusCode, answer, err
 }
 
-// Stamps receives webhooks and counts the stamps that each card was given.
+// Stamps receives webhooks and counts the stamps of each card.
 type Stamps struct {
 	mu     sync.Mutex
 	secret string
-	seen   map[string]bool // events
+	seen   map[string]bool // ids of events
 	total  map[string]int  // by card
 }
 
-// NewStamps makes a receiver of a webhook's deliveries.
+// NewStamps returns a receiver of a webhook's deliveries.
 func NewStamps(secret string) *Stamps {
 	return &Stamps{secret: secret, seen: map[string]bool{}, total: map[string]int{}}
 }
 
-// Of is how many stamps a card was given.
+// Of returns the number of stamps that a card was given.
 func (s *Stamps) Of(card string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.total[card]
 }
 
-// Take counts a delivery, once however often it comes. It refuses one that was
-// not signed by the sender.
+// Take counts a delivery, but not its repetitions. It returns an error if the
+// signature is invalid.
 func (s *Stamps) Take(header http.Header, body []byte) error {
 	t, signature, _ := strings.Cut(strings.TrimPrefix(header.Get("X-Service-Signature"), "t="), ",v1=")
 	seconds, err := strconv.ParseInt(t, 10, 64)

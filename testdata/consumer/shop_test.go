@@ -10,7 +10,7 @@ import (
 
 var opening = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// members is the web site's client with a key that can do no more than it
+// members returns the web site's client, with a key that has only the scopes that it
 // needs.
 func members(t *testing.T, s *punchtest.Server) *Members {
 	transport := &http.Transport{}
@@ -35,7 +35,7 @@ func TestStampsAreCounted(t *testing.T) {
 		if err := d.Verify(secret); err != nil {
 			t.Error(err)
 		}
-		for range 2 { // senders repeat themselves
+		for range 2 { // a sender may repeat a delivery
 			if err := stamps.Take(d.Header, d.Body); err != nil {
 				t.Error(err)
 			}
@@ -66,8 +66,8 @@ func TestCardExpires(t *testing.T) {
 	}
 }
 
-// The answer is lost when the card is made already: the web site asks again and
-// there is one card.
+// TestLostAnswer loses the answer after the card is issued. The web site tries again,
+// and there is one card.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	s := punchtest.Start(t)
@@ -93,7 +93,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// Cases can share a server where each begins with a reset.
+// TestJoin shows that cases can share a server if each begins with a reset.
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	shared := punchtest.Start(t, punchtest.Clock(opening))
@@ -104,7 +104,7 @@ func TestJoin(t *testing.T) {
 	}{
 		{"for a year", opening.AddDate(1, 0, 0), false},
 		{"until yesterday", opening.AddDate(0, 0, -1), true},
-		{"for a year again", opening.AddDate(1, 0, 0), false}, // the same member: the reset took the card
+		{"for a year again", opening.AddDate(1, 0, 0), false}, // the same member, whose card the reset removed
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := shared.For(t)

@@ -8,24 +8,24 @@ import (
 	"strconv"
 )
 
-// card is what the answers so far say of a card. One client alone writes to
-// it, so that what the next answer must be is known.
+// card is the state of a card according to the answers so far. Only one client
+// writes to it, so that the next answer is known in advance.
 type card struct {
-	id      string // of the first instance, which stands for the chain
-	live    string // of the instance that takes stamps
-	full    string // of an older instance that waits for its prize; else empty
+	id      string // of the first instance, which stands for all that overflowed from it
+	live    string // id of the instance that takes stamps
+	full    string // id of an older instance whose prize is not redeemed, or empty
 	prepaid bool
-	active  bool // was at a till
-	claimed bool // the lower prize, in this cycle
+	active  bool // a till has acted on it
+	claimed bool // the lower prize was redeemed in this cycle
 	stamps  int64
 	cents   int64
 }
 
-// sum is what the ledger's rows of a type come to.
+// sum is the sum of the ledger's rows of a type.
 type sum struct{ rows, stamps, cents int64 }
 
-// client is a connection and the cards that it uses: an office's key and a
-// till's token.
+// client is a connection with the cards that it uses. It has the key of the office
+// and the token of a till.
 type client struct {
 	n            int
 	load         *load
@@ -35,27 +35,27 @@ type client struct {
 	standard     []*card
 	prepaid      []*card
 	issued       int
-	keys         int    // Idempotency-Keys used so far
-	cursor       string // where the list goes on; empty: at its first page
-	told         map[string]sum
+	keys         int            // Idempotency-Keys used so far
+	cursor       string         // of the next page of the list; empty for the first
+	answered     map[string]sum // what the answers wrote to the ledger, by type of row
 	last         reversible
-	again        *again // a request to be repeated
-	err          error  // of the connection: nothing more can be done
+	retry        *retry // a request to send again
+	err          error  // of the connection, after which the client stops
 }
 
-// reversible is the newest row that the client wrote, while it can be taken
-// back; what is taken back already is refused.
+// reversible is the newest row that the client wrote, while it can be reversed.
+// Reversing it a second time is refused.
 type reversible struct {
 	card    *card
 	row     string
 	kind    string // the row's type
 	stamps  int64
 	cents   int64
-	reverse bool // is done
+	reverse bool // it was reversed already
 }
 
-// again is a request that was answered, and its answer.
-type again struct {
+// retry is a request that was answered, with its answer.
+type retry struct {
 	kind   kind
 	req    []byte
 	status int
@@ -70,7 +70,7 @@ type instance struct {
 	Cents  *int64 `json:"current_value"`
 }
 
-// row is one of the ledger in a till's answer.
+// row is a row of the ledger in a till's answer.
 type row struct {
 	ID     string `json:"id"`
 	Card   string `json:"card_id"`
@@ -87,23 +87,22 @@ type visit struct {
 	OverCard instance `json:"overflow_card"`
 }
 
-// step makes one request: the mix is written down here.
+// step makes one request. This is the mix:
 //
 //	42 %  GET a card by its id, which must be as its last write left it
 //	18 %  GET the till's lookup, the same
 //	 9 %  GET a list of 100: cards from the first page or further on, or the newest rows
 //	 1 %  GET statistics: a program's, the shop's summary, the heatmap of a year
-//	15 %  POST a visit: 1 to 3 stamps, or the prize that the card has ready; some run over into a new card
+//	15 %  POST a visit: 1 to 3 stamps, or the prize that the card has ready; some overflow into a new card
 //	 4 %  POST a spend where the balance allows it, else a top-up
 //	 1 %  POST a reversal
 //	10 %  POST a card over REST
 //
-// Every POST has its Idempotency-Key; one in 50 is sent again, as by a till
-// that lost the answer. A few ask for what the shop refuses, and must be
-// refused.
+// Every POST has an Idempotency-Key; one in 50 is sent again, as by a till that lost
+// the answer. A few requests must be refused.
 func (c *client) step() {
-	if c.again != nil {
-		c.repeat()
+	if c.retry != nil {
+		c.sendAgain()
 		return
 	}
 	switch x := c.rng.IntN(100); {
@@ -120,30 +119,30 @@ func (c *client) step() {
 	case x < 89:
 		c.pay()
 	case x < 90:
-		c.takeBack()
+		c.reverse()
 	default:
 		c.issue()
 	}
 }
 
-// ask makes the round trip and times it. It is false when the connection or
-// the status is not as it must be.
+// ask makes a request and records its time. ok is false if the connection failed or
+// the answer has another status.
 func (c *client) ask(k kind, req []byte, status int) (answer, bool) {
 	a, err := c.c.roundTrip(req)
 	c.load.note(k, c.load.begun(c.n))
 	if err != nil {
 		c.err = err
-		c.load.faults.add("%s: the connection ended: %v", k, err)
+		c.load.failures.add("%s: the connection ended: %v", k, err)
 		return a, false
 	}
 	if a.status != status {
-		c.load.faults.add("%s: status %d where %d had to come: %s", k, a.status, status, refusal(a))
+		c.load.failures.add("%s: status %d where %d had to come: %s", k, a.status, status, refusal(a))
 		return a, false
 	}
 	return a, true
 }
 
-// refusal is what an error's body says; other bodies may hold what is secret.
+// refusal returns the body of an error. Other bodies may contain secrets.
 func refusal(a answer) string {
 	if a.status < 400 {
 		return fmt.Sprintf("%d bytes", len(a.body))
@@ -151,8 +150,8 @@ func refusal(a answer) string {
 	return fmt.Sprintf("%.300s", a.body)
 }
 
-// any is one of the client's cards.
-func (c *client) any() *card {
+// randomCard returns one of the client's cards.
+func (c *client) randomCard() *card {
 	if n := c.rng.IntN(len(c.standard) + len(c.prepaid)); n < len(c.standard) {
 		return c.standard[n]
 	} else {
@@ -160,8 +159,8 @@ func (c *client) any() *card {
 	}
 }
 
-// as is what every answer with the card says of it.
-func (k *card) as() string {
+// json returns the part that every answer about the card has.
+func (k *card) json() string {
 	if k.prepaid {
 		return `"stamps_count":0,"current_value":` + strconv.FormatInt(k.cents, 10) + `,`
 	}
@@ -169,17 +168,17 @@ func (k *card) as() string {
 }
 
 func (c *client) readCard() {
-	k := c.any()
-	if a, ok := c.ask(cardRead, c.office.get(api, "/cards/", k.live), 200); ok && !bytes.Contains(a.body, []byte(k.as())) {
-		c.load.faults.add("%s %s: a read does not show %s", cardRead, k.live, k.as())
+	k := c.randomCard()
+	if a, ok := c.ask(cardRead, c.office.get(api, "/cards/", k.live), 200); ok && !bytes.Contains(a.body, []byte(k.json())) {
+		c.load.failures.add("%s %s: a read does not show %s", cardRead, k.live, k.json())
 	}
 }
 
 func (c *client) lookUp() {
-	k := c.any()
+	k := c.randomCard()
 	a, ok := c.ask(lookup, c.till.get(tillAPI, "/cards/", k.id), 200)
-	if shown, _, _ := bytes.Cut(a.body, []byte(`"program":`)); ok && !bytes.Contains(shown, []byte(k.as())) {
-		c.load.faults.add("%s %s: it does not show %s", lookup, k.live, k.as())
+	if shown, _, _ := bytes.Cut(a.body, []byte(`"program":`)); ok && !bytes.Contains(shown, []byte(k.json())) {
+		c.load.failures.add("%s %s: it does not show %s", lookup, k.live, k.json())
 	}
 }
 
@@ -194,7 +193,7 @@ func (c *client) list() {
 	}
 }
 
-// page reads the next page of all cards, and the first one after the last.
+// page reads the next page of all cards, or the first one after the last.
 func (c *client) page(k kind) {
 	a, ok := c.ask(k, c.office.get(api, "/cards?limit=100", c.cursor), 200)
 	if c.cursor = ""; ok {
@@ -217,36 +216,36 @@ func (c *client) statistics() {
 	}
 }
 
-// key is an Idempotency-Key that was never used.
+// key returns a new Idempotency-Key.
 func (c *client) key() string {
 	c.keys++
 	return "load-" + strconv.Itoa(c.n) + "-" + strconv.Itoa(c.keys)
 }
 
-// post makes a write, which must have this outcome: 201, or a refusal with
-// this code.
+// post makes a write that must be answered with the status and, if that is not 201,
+// the error code.
 func (c *client) post(k kind, req []byte, status int, code string) (answer, bool) {
 	a, ok := c.ask(k, req, status)
 	if !ok {
 		return a, false
 	}
 	if a.replayed || code != "" && !bytes.Contains(a.body, []byte(`"code":"`+code+`"`)) {
-		c.load.faults.add("%s: %d, replayed %t, where %s had to come: %s", k, a.status, a.replayed, code, refusal(a))
+		c.load.failures.add("%s: %d, replayed %t, where %s had to come: %s", k, a.status, a.replayed, code, refusal(a))
 		return a, false
 	}
 	if !c.load.filling && c.rng.IntN(50) == 0 {
-		c.again = &again{k, bytes.Clone(req), status, bytes.Clone(a.body)}
+		c.retry = &retry{k, bytes.Clone(req), status, bytes.Clone(a.body)}
 	}
 	return a, status == 201
 }
 
-// repeat sends a request again, which must be answered as at first.
-func (c *client) repeat() {
-	r := c.again
-	c.again = nil
+// sendAgain sends a request again, which must get the same answer.
+func (c *client) sendAgain() {
+	r := c.retry
+	c.retry = nil
 	a, ok := c.ask(r.kind, r.req, r.status)
 	if ok && (!a.replayed || a.status == 201 && !bytes.Equal(a.body, r.body)) {
-		c.load.faults.add("%s: sent again it was answered anew", r.kind)
+		c.load.failures.add("%s: sent again it was answered anew", r.kind)
 	}
 }
 
@@ -267,7 +266,7 @@ func (c *client) issue() {
 	}
 	var made instance
 	if err := json.Unmarshal(a.body, &made); err != nil || made.ID == "" {
-		c.load.faults.add("%s: the answer names no card", issue)
+		c.load.failures.add("%s: the answer names no card", issue)
 		return
 	}
 	k.id, k.live = made.ID, made.ID
@@ -279,8 +278,9 @@ func (c *client) issue() {
 	c.expect("card.added", k.id)
 }
 
+// expect notes that the webhook must send an event.
 func (c *client) expect(event, id string) {
 	if !c.load.filling {
-		c.load.hooks.expect(event, id)
+		c.load.webhooks.expect(event, id)
 	}
 }

@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// conn is a keep-alive connection that costs as little as possible: the load
-// shares its processors with the server that it measures.
+// conn is a keep-alive connection that takes little processor time, since the
+// program shares the processors with the server that it measures.
 type conn struct {
 	addr string
-	by   time.Time // what is not answered by then is broken off
-	c    net.Conn  // nil: not connected yet
+	by   time.Time // deadline of all requests
+	c    net.Conn  // nil before the first request
 	used time.Time
 	r    *bufio.Reader
 	body []byte
 }
 
-// idle is how long a connection is kept without use: less than the server
-// keeps it.
+// idle is how long an unused connection is kept, which is less than the server keeps
+// it.
 const idle = 30 * time.Second
 
-// dial connects, unless a connection is there that the server has not given up.
+// dial connects, unless there is a connection that the server has not closed.
 func (c *conn) dial() error {
 	now := time.Now()
 	fresh := c.c != nil && now.Sub(c.used) < idle
@@ -51,15 +51,15 @@ func (c *conn) close() {
 	}
 }
 
-// answer is what a server said. The body is valid until the next round trip.
+// answer is an answer of the server. The body is valid until the next round trip.
 type answer struct {
 	status   int
 	replayed bool // Idempotent-Replayed
 	body     []byte
 }
 
-// roundTrip sends a whole request and reads the answer, whose length must be
-// stated. An error leaves open whether the server did what it was asked.
+// roundTrip sends a request and reads the answer, which must have a Content-Length.
+// After an error it is unknown whether the server did what it was asked.
 func (c *conn) roundTrip(req []byte) (a answer, err error) {
 	if err = c.dial(); err != nil {
 		return a, err
@@ -101,7 +101,7 @@ func (c *conn) roundTrip(req []byte) (a answer, err error) {
 	return a, err
 }
 
-// caller renders requests of one bearer into a buffer of its own.
+// caller renders requests with one bearer token into a buffer.
 type caller struct {
 	tail []byte // what follows the path: version, host, bearer
 	buf  []byte // of the latest request
@@ -111,14 +111,15 @@ func newCaller(bearer string) *caller {
 	return &caller{tail: []byte(" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + bearer + "\r\n")}
 }
 
-// get renders a GET of the path that parts make up.
+// get returns a GET of the path made of parts. It is valid until the next call.
 func (c *caller) get(parts ...string) []byte {
 	c.begin("GET ", parts)
 	c.buf = append(c.buf, "\r\n"...)
 	return c.buf
 }
 
-// post renders a POST of JSON text; an empty key is none.
+// post returns a POST of JSON text, with an Idempotency-Key unless key is empty. It is
+// valid until the next call.
 func (c *caller) post(key, body string, parts ...string) []byte {
 	c.begin("POST ", parts)
 	if key != "" {

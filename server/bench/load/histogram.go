@@ -7,8 +7,8 @@ import (
 )
 
 // histogram counts durations in buckets that are a sixteenth of their value
-// wide, or 1.024 µs below 16 µs: two kilobytes, whatever it is told. Any number
-// of goroutines may add to it.
+// wide, or 1.024 µs below 16 µs: it takes two kilobytes. Any number of goroutines
+// may add to it.
 type histogram struct {
 	counts [512]atomic.Uint32
 }
@@ -19,7 +19,7 @@ func bucket(d time.Duration) int {
 	return min(shift*16+int(v>>shift), len(histogram{}.counts)-1)
 }
 
-// edge is the longest duration that a bucket counts.
+// edge returns the longest duration that a bucket counts.
 func edge(i int) time.Duration {
 	shift := max(0, i/16-1)
 	return time.Duration((uint64(i-shift*16)+1)<<shift<<10 - 1)
@@ -27,7 +27,7 @@ func edge(i int) time.Duration {
 
 func (h *histogram) add(d time.Duration) { h.counts[bucket(d)].Add(1) }
 
-// merge adds what others have counted.
+// merge adds the counts of other histograms.
 func (h *histogram) merge(others ...*histogram) {
 	for _, o := range others {
 		for i := range o.counts {
@@ -43,8 +43,8 @@ func (h *histogram) total() (n uint64) {
 	return n
 }
 
-// quantile is what a share q of the durations does not exceed, at most a
-// sixteenth too much; 0 where there are none.
+// quantile returns the duration that a share q of the durations does not exceed, at
+// most a sixteenth too large; 0 if there are none.
 func (h *histogram) quantile(q float64) time.Duration {
 	total := h.total()
 	if total == 0 {

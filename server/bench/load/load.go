@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// kind is what requests are told apart by in the tables.
+// kind is the kind of a request in the tables.
 type kind uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	stats
 	till
 	issue
-	walk // of the readers that never pause
+	walk // a page of the list that the readers walk
 	kinds
 )
 
@@ -27,14 +27,15 @@ func (k kind) String() string {
 	return [kinds]string{"card", "lookup", "list", "stats", "till", "issue", "walk"}[k]
 }
 
-// faults are what must not be. Any number of goroutines may add to them.
-type faults struct {
+// failures are the ways in which the server did not do what it must. Any number of
+// goroutines may add to them.
+type failures struct {
 	mu    sync.Mutex
 	n     int
-	first []string // as many as anybody reads
+	first []string // the first 20
 }
 
-func (f *faults) add(format string, args ...any) {
+func (f *failures) add(format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.n++; len(f.first) < 20 {
@@ -42,29 +43,29 @@ func (f *faults) add(format string, args ...any) {
 	}
 }
 
-func (f *faults) count() int {
+func (f *failures) count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.n
 }
 
-// load is a run.
+// load is one run of the program.
 type load struct {
 	options
-	server  *server
-	shop    *shop
-	hooks   *hooks
-	faults  *faults
-	clients []*client
-	readers []*client
-	filling bool // no webhook hears of what is done
+	server   *server
+	shop     *shop
+	webhooks *webhooks
+	failures *failures
+	clients  []*client
+	readers  []*client
+	filling  bool // cards are being issued before the webhook exists
 
-	start  time.Time // of what is measured
+	start  time.Time // of the measurement
 	length time.Duration
 	rows   []*period
 	before map[string]float64 // metrics as of the start
-	filled float64            // size of the file then, in bytes
-	begins []time.Time        // by client, readers behind them: of the request under way
+	filled float64            // size of the file at the start, in bytes
+	begins []time.Time        // when the request in progress began, by client and then by reader
 	unsent atomic.Int64
 }
 
@@ -72,18 +73,18 @@ type load struct {
 type period struct {
 	took [kinds]histogram
 
-	// Of the server, as it was seen in this time; sizes are in bytes.
-	rss, wal, queue float64 // the most
+	// Of the server in this time; sizes are in bytes.
+	rss, wal, queue float64 // largest values
 	db              float64 // at the end
 	faults          int     // up to the end
 	metrics         map[string]float64
 }
 
-// begun is when the client's latest request began: with a rate, when it was to
-// begin.
+// begun returns how long ago the client's latest request began or, with a rate, was
+// due.
 func (l *load) begun(n int) time.Duration { return time.Since(l.begins[n]) }
 
-// note counts an answer.
+// note records the time that an answer took.
 func (l *load) note(k kind, took time.Duration) {
 	if l.filling {
 		return
@@ -91,18 +92,18 @@ func (l *load) note(k kind, took time.Duration) {
 	l.rows[l.row()].took[k].add(took)
 }
 
-// row is the index of the period that it is now.
+// row returns the index of the current period.
 func (l *load) row() int {
 	return min(len(l.rows)-1, int(time.Since(l.start)*time.Duration(len(l.rows))/l.length))
 }
 
-// connect makes the clients and the readers. They connect when they have
-// something to say.
+// connect creates the clients and the readers, which connect on their first request.
+// After the time by their requests fail.
 func (l *load) connect(by time.Time) {
 	l.begins = make([]time.Time, l.options.clients+l.options.readers)
 	for n := range l.begins {
 		made := &client{n: n, load: l, c: conn{addr: l.server.addr(), by: by}, rng: rand.New(rand.NewPCG(l.seed, uint64(n))), office: newCaller(l.shop.office),
-			till: newCaller(l.shop.tills[n%len(l.shop.tills)]), told: map[string]sum{}}
+			till: newCaller(l.shop.tills[n%len(l.shop.tills)]), answered: map[string]sum{}}
 		if n < l.options.clients {
 			l.clients = append(l.clients, made)
 		} else {
@@ -117,7 +118,7 @@ func (l *load) disconnect() {
 	}
 }
 
-// each has every one of the clients do something at the same time.
+// each calls do for all clients at the same time.
 func each(clients []*client, do func(*client)) {
 	var wg sync.WaitGroup
 	for _, c := range clients {
@@ -126,9 +127,8 @@ func each(clients []*client, do func(*client)) {
 	wg.Wait()
 }
 
-// fill issues the cards that are there at first, and stamps nine in ten of
-// those that collect stamps. Its answers count in the books, but not in the
-// tables.
+// fill issues the initial cards and gives stamps to nine in ten of those that
+// collect stamps. Its answers are compared at the end but are not in the tables.
 func (l *load) fill(ctx context.Context) error {
 	l.filling = true
 	each(l.clients, func(c *client) {
@@ -143,13 +143,13 @@ func (l *load) fill(ctx context.Context) error {
 		c.last = reversible{}
 	})
 	l.filling = false
-	if n := l.faults.count(); n > 0 {
+	if n := l.failures.count(); n > 0 {
 		return fmt.Errorf("%d faults before anything is measured", n)
 	}
 	return ctx.Err()
 }
 
-// run puts the load on until the time is over or ctx is done.
+// run makes requests until the time is over or ctx is done.
 func (l *load) run(ctx context.Context, passed func(row int)) error {
 	l.start = time.Now()
 	timed, cancel := context.WithTimeout(ctx, l.length)
@@ -172,9 +172,9 @@ func (l *load) run(ctx context.Context, passed func(row int)) error {
 	return err
 }
 
-// drive has a client make its requests: one after the other or, with a rate,
-// each when it is due, however late the answer before it came. The latency then
-// counts from when it was due.
+// drive makes the requests of a client: one after the other or, with a rate, each
+// when it is due, or at once if the answer before it was late. The latency then
+// counts from when the request was due.
 func (l *load) drive(ctx context.Context, c *client) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -200,8 +200,8 @@ func (l *load) drive(ctx context.Context, c *client) {
 	}
 }
 
-// watch looks at the server until all periods have passed, and tells of each;
-// ctx breaks it off.
+// watch measures the server until all periods have passed or ctx is done, and calls
+// passed after each.
 func (l *load) watch(ctx context.Context, passed func(row int)) error {
 	every := l.length / time.Duration(len(l.rows))
 	sizes := time.NewTicker(100 * time.Millisecond)
@@ -211,7 +211,7 @@ func (l *load) watch(ctx context.Context, passed func(row int)) error {
 	for at := 0; at < len(l.rows); {
 		p := l.rows[at]
 		end := time.NewTimer(time.Until(l.start.Add(every * time.Duration(at+1))))
-		for over := false; !over; {
+		for ended := false; !ended; {
 			select {
 			case <-sizes.C:
 				p.wal = max(p.wal, float64(size(l.server.db+"-wal")))
@@ -221,7 +221,7 @@ func (l *load) watch(ctx context.Context, passed func(row int)) error {
 			case <-ctx.Done():
 				return ctx.Err()
 			case <-end.C:
-				over = true
+				ended = true
 			case <-scrapes.C:
 			}
 			if err := l.look(p); err != nil {
@@ -235,7 +235,7 @@ func (l *load) watch(ctx context.Context, passed func(row int)) error {
 	return nil
 }
 
-// look scrapes the metrics.
+// look reads the metrics into a period.
 func (l *load) look(p *period) error {
 	m, err := l.server.scrape()
 	if err != nil {
@@ -245,25 +245,21 @@ func (l *load) look(p *period) error {
 	p.rss = max(p.rss, m["process_resident_memory_bytes"])
 	p.queue = max(p.queue, m["punchcard_webhook_queue"])
 	p.wal = max(p.wal, m["punchcard_wal_bytes"])
-	p.db, p.faults = m["punchcard_db_bytes"], l.faults.count()
+	p.db, p.faults = m["punchcard_db_bytes"], l.failures.count()
 	return nil
 }
 
-// drain waits until all webhooks have come and the file knows it. Nothing for
-// longer than the longest wait between two attempts means that nothing comes.
+// drain waits until all webhooks have arrived and the file has them as delivered. It
+// gives up when none arrives for longer than the longest wait between two attempts.
 func (l *load) drain(ctx context.Context) (took time.Duration, err error) {
 	start := time.Now()
 	for {
-		left, latest := l.hooks.left()
+		left, latest := l.webhooks.left()
 		m, err := l.server.scrape()
 		if err != nil || left == 0 && m["punchcard_webhook_queue"] == 0 {
 			return time.Since(start), err
 		}
-		quiet := time.Since(latest)
-		if since := time.Since(start); since < quiet {
-			quiet = since
-		}
-		if quiet > 75*time.Second {
+		if idle := min(time.Since(latest), time.Since(start)); idle > 75*time.Second {
 			return time.Since(start), fmt.Errorf("%d webhooks do not come; %.0f wait in the file", left, m["punchcard_webhook_queue"])
 		}
 		select {

@@ -119,13 +119,13 @@ func (o *options) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	l := &load{options: *o, faults: &faults{}, length: time.Duration(o.minutes * float64(time.Minute))}
+	l := &load{options: *o, failures: &failures{}, length: time.Duration(o.minutes * float64(time.Minute))}
 	// A row a minute, and six at least: as many in each third.
 	for range 3 * max(2, int(math.Ceil(o.minutes/3))) {
 		l.rows = append(l.rows, &period{})
 	}
-	l.hooks = newHooks(l.faults)
-	l.server = &server{binary: o.binary, db: filepath.Join(dir, "shop.db"), faults: l.faults}
+	l.webhooks = newWebhooks(l.failures)
+	l.server = &server{binary: o.binary, db: filepath.Join(dir, "shop.db"), failures: l.failures}
 	pace := "as fast as they are answered"
 	if o.rate > 0 {
 		pace = fmt.Sprintf("%g requests/s", o.rate)
@@ -151,7 +151,7 @@ func (o *options) run(ctx context.Context) (err error) {
 
 // serve is what happens while the server is up, and the books at the end.
 func (l *load) serve(ctx context.Context) (rows int64, err error) {
-	receiver, err := newReceiver(l.hooks)
+	receiver, err := newReceiver(l.webhooks)
 	if err != nil {
 		return 0, err
 	}
@@ -180,10 +180,10 @@ func (l *load) serve(ctx context.Context) (rows int64, err error) {
 	l.summary(os.Stdout)
 	took, err := l.drain(ctx)
 	if err != nil {
-		l.hooks.close()
+		l.webhooks.close()
 		return 0, err
 	}
-	fmt.Printf("%d webhooks were to come and %d came, the last %.1f s after the load; %d came more than once\n", l.hooks.wanted, l.hooks.came, took.Seconds(), l.hooks.repeats)
+	fmt.Printf("%d webhooks were to come and %d came, the last %.1f s after the load; %d came more than once\n", l.webhooks.wanted, l.webhooks.came, took.Seconds(), l.webhooks.repeats)
 	return l.finish()
 }
 
@@ -194,12 +194,12 @@ func (l *load) verdict(err error, rows int64) error {
 		most = max(most, p.wal)
 	}
 	if most > float64(l.bound)*mib {
-		l.faults.add("the write-ahead log grew to %.1f MiB; -wal-bound is %d", most/mib, l.bound)
+		l.failures.add("the write-ahead log grew to %.1f MiB; -wal-bound is %d", most/mib, l.bound)
 	}
-	for _, f := range l.faults.first {
+	for _, f := range l.failures.first {
 		fmt.Println("FAULT", f)
 	}
-	if n := l.faults.count(); n > 0 {
+	if n := l.failures.count(); n > 0 {
 		err = errors.Join(err, fmt.Errorf("%d faults", n))
 	}
 	if err == nil {

@@ -15,41 +15,41 @@ import (
 	"time"
 )
 
-// hooks are the books of a webhook: what is to be sent, and what came.
-type hooks struct {
-	faults *faults
-	seed   maphash.Seed
+// webhooks compares the events that are to be sent with those that arrived.
+type webhooks struct {
+	failures *failures
+	seed     maphash.Seed
 
 	mu      sync.Mutex
-	open    map[string]int      // by event and id: 1, to come; -1, came before the answer that tells of it
-	seen    map[uint64]struct{} // hashes of the event_ids that came
+	open    map[string]int      // by event and id: 1 if it has not arrived, -1 if it arrived before the answer
+	seen    map[uint64]struct{} // hashes of the event_ids that arrived
 	wanted  int
 	came    int // without repeats
 	repeats int
 	latest  time.Time
 }
 
-func newHooks(f *faults) *hooks {
-	return &hooks{faults: f, seed: maphash.MakeSeed(), open: map[string]int{}, seen: map[uint64]struct{}{}}
+func newWebhooks(f *failures) *webhooks {
+	return &webhooks{failures: f, seed: maphash.MakeSeed(), open: map[string]int{}, seen: map[uint64]struct{}{}}
 }
 
-// expect notes an event that the server has to tell of. The id is that of the
-// ledger's row, or of the card where there is none.
-func (h *hooks) expect(event, id string) {
+// expect adds an event that the server has to send. The id is that of the ledger's
+// row, or that of the card if there is no row.
+func (h *webhooks) expect(event, id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.wanted++
 	h.balance(event+" "+id, 1)
 }
 
-func (h *hooks) balance(what string, by int) {
+func (h *webhooks) balance(what string, by int) {
 	if h.open[what] += by; h.open[what] == 0 {
 		delete(h.open, what)
 	}
 }
 
-// arrived notes a genuine delivery.
-func (h *hooks) arrived(event, id, eventID string) {
+// arrived adds a delivery with a valid signature.
+func (h *webhooks) arrived(event, id, eventID string) {
 	hash := maphash.String(h.seed, eventID)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -63,41 +63,41 @@ func (h *hooks) arrived(event, id, eventID string) {
 	h.balance(event+" "+id, -1)
 }
 
-// left tells how much is still to come, and when something last came.
-func (h *hooks) left() (n int, latest time.Time) {
+// left returns how many events have not arrived, and when one last arrived.
+func (h *webhooks) left() (n int, latest time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.open), h.latest
 }
 
-// close notes as faults what never came, and what came for no reason.
-func (h *hooks) close() {
+// close adds a failure for each event that never arrived or was not expected.
+func (h *webhooks) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for what, n := range h.open {
 		if n > 0 {
-			h.faults.add("a webhook never came: %s", what)
+			h.failures.add("a webhook never came: %s", what)
 		} else {
-			h.faults.add("a webhook came without reason, or as two events: %s", what)
+			h.failures.add("a webhook came without reason, or as two events: %s", what)
 		}
 	}
 }
 
 // receiver is an endpoint that verifies each delivery.
 type receiver struct {
-	hooks  *hooks
-	secret []byte // set before anything is sent
-	url    string
-	server *http.Server
-	ended  chan struct{}
+	webhooks *webhooks
+	secret   []byte // set before anything is sent
+	url      string
+	server   *http.Server
+	ended    chan struct{}
 }
 
-func newReceiver(h *hooks) (*receiver, error) {
+func newReceiver(h *webhooks) (*receiver, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	r := &receiver{hooks: h, url: "http://" + ln.Addr().String() + "/hook", ended: make(chan struct{})}
+	r := &receiver{webhooks: h, url: "http://" + ln.Addr().String() + "/hook", ended: make(chan struct{})}
 	r.server = &http.Server{Handler: r}
 	go func() {
 		defer close(r.ended)
@@ -114,9 +114,9 @@ func (r *receiver) close() {
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
-		return // the sender went away: it will send again
+		return // the sender ended the connection and will send again
 	}
-	var told struct {
+	var event struct {
 		Event   string
 		EventID string `json:"event_id"`
 		Data    struct {
@@ -125,20 +125,21 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			Reversal    string `json:"reversal_transaction_id"`
 		}
 	}
-	if !r.genuine(req.Header.Get("X-Service-Signature"), body) || json.Unmarshal(body, &told) != nil || told.EventID != req.Header.Get("Webhook-Id") {
-		r.hooks.faults.add("a delivery of %d bytes is not genuine", len(body))
+	if !r.genuine(req.Header.Get("X-Service-Signature"), body) || json.Unmarshal(body, &event) != nil || event.EventID != req.Header.Get("Webhook-Id") {
+		r.webhooks.failures.add("a delivery of %d bytes is not genuine", len(body))
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	id := told.Data.Card
-	if row := told.Data.Transaction + told.Data.Reversal; row != "" { // never both
+	id := event.Data.Card
+	if row := event.Data.Transaction + event.Data.Reversal; row != "" { // never both
 		id = row
 	}
-	r.hooks.arrived(told.Event, id, told.EventID)
+	r.webhooks.arrived(event.Event, id, event.EventID)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// genuine verifies as the receiver in webhook/README.md does.
+// genuine reports whether the signature is valid, as the receiver in
+// webhook/README.md does.
 func (r *receiver) genuine(header string, body []byte) bool {
 	t, signature, _ := strings.Cut(strings.TrimPrefix(header, "t="), ",v1=")
 	seconds, err := strconv.ParseInt(t, 10, 64)

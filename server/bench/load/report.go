@@ -13,7 +13,7 @@ const mib = 1 << 20
 
 func ms(d time.Duration) string { return strconv.FormatFloat(d.Seconds()*1000, 'f', 2, 64) }
 
-// header is what stands above the table.
+// header prints the header of the table.
 func (l *load) header(w io.Writer) {
 	fmt.Fprintf(w, "\n%-10s", "ended at")
 	for k := range kinds {
@@ -22,7 +22,7 @@ func (l *load) header(w io.Writer) {
 	fmt.Fprintln(w)
 }
 
-// report prints a period of the table.
+// report prints the lines of a period.
 func (l *load) report(w io.Writer, at int) {
 	p, seconds := l.rows[at], l.length.Seconds()/float64(len(l.rows))
 	line := func(name string, value func(h *histogram) string) {
@@ -49,8 +49,8 @@ const (
 	groups    = "punchcard_write_group_size"
 )
 
-// lag is the 99th percentile of how late webhooks were between two scrapes, as
-// the bounds of the buckets tell it.
+// lag returns the 99th percentile of the lag of webhooks between two scrapes, rounded
+// up to the bound of a bucket.
 func lag(before, now map[string]float64) string {
 	const name = "punchcard_webhook_lag_seconds"
 	n := now[name+"_count"] - before[name+"_count"]
@@ -70,7 +70,7 @@ func lag(before, now map[string]float64) string {
 	return "≤ " + time.Duration(least*float64(time.Second)).String()
 }
 
-// third is what happened in a third of the time.
+// third is the sum of the periods in a third of the time.
 type third struct {
 	took     [kinds]histogram
 	rss, wal float64
@@ -78,7 +78,7 @@ type third struct {
 	grown    float64 // of the file, in bytes
 }
 
-// third sums up rows.
+// third returns the sum of the n-th third of the periods.
 func (l *load) third(n int) *third {
 	size := len(l.rows) / 3
 	from := n * size
@@ -98,8 +98,8 @@ func (l *load) third(n int) *third {
 	return t
 }
 
-// summary prints the last third against the first: a server whose state is
-// sound does not drift.
+// summary compares the last third with the first, which shows whether the server
+// becomes slower or larger.
 func (l *load) summary(w io.Writer) {
 	first, last := l.third(0), l.third(2)
 	seconds := l.length.Seconds() / 3

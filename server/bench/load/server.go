@@ -23,14 +23,14 @@ type server struct {
 	binary, db      string
 	cmd             *exec.Cmd
 	ended           chan struct{}
-	err             error // of the process; valid once ended
+	err             error // of the process; valid after ended is closed
 	origin, metrics string
-	client          *http.Client // of what is not measured
+	client          *http.Client // for requests that are not measured
 	logged          chan struct{}
-	faults          *faults
+	failures        *failures
 }
 
-// command runs one of punchcard's and decodes the JSON that it prints.
+// command runs a command of punchcard and decodes the JSON that it prints into v.
 func (s *server) command(v any, args ...string) error {
 	cmd := exec.Command(s.binary, append(args, "--db", s.db, "--json")...)
 	out, err := cmd.Output()
@@ -75,7 +75,8 @@ func (s *server) start() error {
 	}
 }
 
-// listen reads the log: where the server is, and what it complains of.
+// listen reads the log. It closes serving when the server serves, and adds a failure
+// for each warning or error.
 func (s *server) listen(log io.Reader, serving chan<- struct{}) {
 	defer close(s.logged)
 	for lines := bufio.NewScanner(log); lines.Scan(); {
@@ -85,16 +86,16 @@ func (s *server) listen(log io.Reader, serving chan<- struct{}) {
 			s.origin, s.metrics = entry.Origin, entry.Metrics
 			close(serving)
 		} else if err != nil || entry.Level != "INFO" {
-			s.faults.add("the server's log: %.500s", lines.Bytes())
+			s.failures.add("the server's log: %.500s", lines.Bytes())
 		}
 	}
-	io.Copy(io.Discard, log) // a line too long must not make it wait
+	io.Copy(io.Discard, log) // keeps the server from blocking after a line that is too long
 }
 
 // stop ends the server as a service manager does.
 func (s *server) stop() error {
 	s.client.CloseIdleConnections()
-	s.cmd.Process.Signal(syscall.SIGTERM) // fails where it has ended, which Wait tells of
+	s.cmd.Process.Signal(syscall.SIGTERM) // fails if the process has ended, which Wait reports
 	late := time.AfterFunc(time.Minute, func() { s.cmd.Process.Kill() })
 	defer late.Stop()
 	<-s.ended
@@ -104,11 +105,11 @@ func (s *server) stop() error {
 	return nil
 }
 
-// addr is where the server listens, without a scheme.
+// addr returns the address of the server, without a scheme.
 func (s *server) addr() string { return strings.TrimPrefix(s.origin, "http://") }
 
-// call makes a request that is not measured, whose answer must have a status
-// of 2xx.
+// call makes a request that is not measured and decodes the answer, whose status must
+// be 2xx, into v.
 func (s *server) call(bearer, method, path string, body string, v any) error {
 	req, err := http.NewRequest(method, s.origin+path, strings.NewReader(body))
 	if err != nil {
@@ -131,7 +132,7 @@ func (s *server) call(bearer, method, path string, body string, v any) error {
 	return json.Unmarshal(raw, v)
 }
 
-// scrape is what /metrics says, by name and labels as they stand there.
+// scrape returns the values of /metrics, by name and labels.
 func (s *server) scrape() (map[string]float64, error) {
 	resp, err := s.client.Get(s.metrics)
 	if err != nil {
@@ -151,7 +152,7 @@ func (s *server) scrape() (map[string]float64, error) {
 	return values, lines.Err()
 }
 
-// check has "punchcard check" look at the file.
+// check runs "punchcard check" on the file.
 func (s *server) check() error {
 	out, err := exec.Command(s.binary, "check", "--db", s.db).CombinedOutput()
 	if err != nil {
@@ -160,7 +161,7 @@ func (s *server) check() error {
 	return nil
 }
 
-// size is a file's, in bytes; 0 where there is none.
+// size returns the size of a file in bytes; 0 if there is none.
 func size(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -169,7 +170,7 @@ func size(path string) int64 {
 	return info.Size()
 }
 
-// build makes the binary. It needs the go command and nothing else.
+// build builds the binary with the go command.
 func build(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, "punchcard")
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "punchcard")

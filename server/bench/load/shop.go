@@ -13,36 +13,35 @@ const (
 
 const api, tillAPI = "/api/public/v1", "/till/v1"
 
-// shop is what the load knows of the shop that it made.
+// shop has the credentials and ids of the shop.
 type shop struct {
 	office   string   // a key's secret
-	tills    []string // device tokens, in turn of two locations
+	tills    []string // device tokens, alternately of two locations
 	standard string   // programs
 	prepaid  string
-	prizes   [2]string // the lower one, and that of a full card
+	prizes   [2]string // ids of the lower prize and that of a full card
 	webhook  string
 }
 
-// makeFile makes the shop with the command line, as its owner would, before
-// anything serves it.
+// makeFile creates the database and the shop with commands, before the server runs.
 func makeFile(s *server) (*shop, error) {
 	var made struct{ ID, Key, Token string }
 	if err := s.command(&made, "shop", "create", "--name", "Caffè Centrale", "--timezone", "Europe/Rome"); err != nil {
 		return nil, err
 	}
-	var places []string
+	var locations []string
 	for _, name := range []string{"Centrale", "Stazione"} {
 		if err := s.command(&made, "location", "create", "--name", name, "--address", "Via Roma 1", "--city", "Torino", "--postal-code", "10121", "--country-code", "IT"); err != nil {
 			return nil, err
 		}
-		places = append(places, made.ID)
+		locations = append(locations, made.ID)
 	}
 	if err := s.command(&made, "key", "create", "--name", "Office"); err != nil {
 		return nil, err
 	}
 	sh := &shop{office: made.Key}
 	for i := range 4 {
-		if err := s.command(&made, "device", "create", "--location", places[i%2], "--name", fmt.Sprintf("Till %d", i+1)); err != nil {
+		if err := s.command(&made, "device", "create", "--location", locations[i%2], "--name", fmt.Sprintf("Till %d", i+1)); err != nil {
 			return nil, err
 		}
 		sh.tills = append(sh.tills, made.Token)
@@ -50,9 +49,9 @@ func makeFile(s *server) (*shop, error) {
 	return sh, nil
 }
 
-// open makes programs and prizes.
+// open creates the programs and prizes.
 func (sh *shop) open(s *server) error {
-	make := func(path, body string) (id string, err error) {
+	create := func(path, body string) (id string, err error) {
 		var made struct{ ID string }
 		err = s.call(sh.office, "POST", api+path, body, &made)
 		return made.ID, err
@@ -65,23 +64,23 @@ func (sh *shop) open(s *server) error {
 		{&sh.prepaid, `{"type":"prepaid","name":"Prepaid","initial_balance_cents":500}`},
 	} {
 		var err error
-		if *p.id, err = make("/programs", p.body); err != nil {
+		if *p.id, err = create("/programs", p.body); err != nil {
 			return err
 		}
-		if _, err = make("/programs/"+*p.id+"/publish", ""); err != nil {
+		if _, err = create("/programs/"+*p.id+"/publish", ""); err != nil {
 			return err
 		}
 	}
 	for i, body := range []string{`{"threshold":5,"name":"Croissant"}`, `{"threshold":10,"name":"Free coffee"}`} {
 		var err error
-		if sh.prizes[i], err = make("/programs/"+sh.standard+"/prizes", body); err != nil {
+		if sh.prizes[i], err = create("/programs/"+sh.standard+"/prizes", body); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// subscribe makes the webhook, which hears of everything.
+// subscribe creates the webhook, which gets every event.
 func (sh *shop) subscribe(s *server, r *receiver) error {
 	var made struct{ ID, Secret string }
 	body, err := json.Marshal(map[string]any{"url": r.url, "events": []string{"*"}})

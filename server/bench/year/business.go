@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// total, croissant are the demo program's full card and its lower prize.
+// Thresholds of the demo program: the full card and the lower prize.
 const (
 	total     = 10
 	croissant = 5
 )
 
-// The shop's programs that are in use here, and how many of a thousand cards
-// are of each. Nearly all is in the first.
+// The programs that are used, and how many of a thousand cards each has. Nearly all
+// cards are of the first.
 type kind uint8
 
 const (
@@ -29,39 +29,39 @@ var (
 	shares = [kinds]int{970, 15, 10, 5}
 )
 
-// card is one instance; its key is its index among all.
+// card is one instance of a card. Its key is its index among all instances.
 type card struct {
-	root, parent      int // 0: none
+	root, parent      int // keys; 0 for none
 	kind              kind
-	home, first       int // location, counted from one; 0: none
+	home, first       int // locations, counted from 1; 0 for none
 	stamps, cycle     int
 	value             int64
-	claimed           bool // the croissant, in this cycle
+	claimed           bool // the lower prize was redeemed in this cycle
 	created, updated  int64
-	activated         int64 // this and all below: 0: never
+	activated         int64 // this and all times below are 0 for never
 	installed         int64
 	expires, archived int64
 	locked, lastStamp int64
-	noted             bool // on roots: its expiry is in the ledger
-	gone              bool // on roots: the whole chain is archived
-	newest, older     int  // on roots: the instance that takes stamps, and the full one that waits for its prize
+	noted             bool // of roots: the expiry is in the ledger
+	gone              bool // of roots: all instances are archived
+	newest, older     int  // of roots: keys of the instance that takes stamps, and of the full one whose prize is not redeemed
 }
 
-// row is one of the ledger; it has the columns' values, and 0 for null but
-// where a delta is part of the type.
+// row is a row of the ledger. It has the values of the columns. 0 means null, except
+// for deltas that belong to the type.
 type row struct {
 	id, card          int
 	kind              kind
-	place             int
+	location          int
 	what              string
 	stamps            int
 	value             int64
-	prize             int // 1: the croissant; 2 and 3: those of a full card
+	prize             int // 1 is the lower prize, 2 and 3 are those of a full card
 	cycle             int
 	reverses, over    int
 	reversed, at      int64
 	reversible        bool
-	before            card // as the card was
+	before            card // state of the card before the row
 	hasStamp, hasCent bool
 }
 
@@ -70,24 +70,24 @@ type claim struct {
 	at                                 int64
 }
 
-// year is the business of a year. It is lived through row by row in memory;
-// save takes each row when nothing can change it any more.
+// year simulates the business of a year in memory, row by row. It calls save with
+// each row when nothing can change the row any more.
 type year struct {
 	rng       *rand.Rand
 	end       time.Time
 	want      int
-	places    int
+	locations int
 	save      func(*row) error
 	rows      int
-	held      row // the newest: it may yet be reversed
+	last      row // the newest row, which can still be reversed
 	roots     []int
-	instances []card // from 1
+	instances []card // index 0 is unused
 	claimed   []claim
 	completed []claim
 }
 
-// busy is how much goes on in an hour: closed at night, full at breakfast and
-// noon and on Saturdays, half empty in August.
+// busy returns the relative number of visits in an hour: none at night, many at
+// breakfast, at noon and on Saturdays, half in August.
 func busy(t time.Time) float64 {
 	h := t.Hour()
 	if h < 7 || h >= 20 || t.Weekday() == time.Sunday && h >= 14 {
@@ -107,11 +107,11 @@ func busy(t time.Time) float64 {
 	return w
 }
 
-// live goes through the year hour by hour.
-func (y *year) live() error {
+// run simulates the year hour by hour.
+func (y *year) run() error {
 	type hour struct {
 		at int64
-		up float64 // share of the year's rows, up to its end
+		up float64 // weight of all hours up to its end
 	}
 	var hours []hour
 	sum := 0.0
@@ -128,20 +128,20 @@ func (y *year) live() error {
 		from, to := y.rows, int(float64(y.want)*h.up/sum+0.5)
 		for y.rows < to {
 			share := (float64(y.rows-from) + y.rng.Float64()) / float64(to-from)
-			if err := y.happen(h.at + int64(share*3_600_000)); err != nil {
+			if err := y.next(h.at + int64(share*3_600_000)); err != nil {
 				return err
 			}
 		}
 	}
-	return y.save(&y.held)
+	return y.save(&y.last)
 }
 
-// happen makes one row, or the two of an overflow.
-func (y *year) happen(now int64) error {
+// next creates one row, or the two of an overflow.
+func (y *year) next(now int64) error {
 	for len(y.roots) < cap(y.roots)*(y.rows+1)/y.want || len(y.roots) == 0 {
 		y.issue(now)
 	}
-	if y.held.reversible && y.rng.IntN(90) == 0 {
+	if y.last.reversible && y.rng.IntN(90) == 0 {
 		return y.reverse(now)
 	}
 	root := y.roots[y.rng.IntN(len(y.roots))]
@@ -149,14 +149,14 @@ func (y *year) happen(now int64) error {
 		root = y.roots[y.rng.IntN(len(y.roots))]
 	}
 	r := &y.instances[root]
-	place := r.home
+	location := r.home
 	if y.rng.IntN(5) == 0 {
-		place = 1 + y.rng.IntN(y.places)
+		location = 1 + y.rng.IntN(y.locations)
 	}
 	c, key := &y.instances[r.newest], r.newest
 	if r.expires != 0 && r.expires <= now {
 		r.noted, r.updated = true, now
-		return y.book(row{card: key, place: place, what: "expiry"}, now, false)
+		return y.write(row{card: key, location: location, what: "expiry"}, now, false)
 	}
 	if r.activated == 0 {
 		r.activated = now
@@ -166,35 +166,35 @@ func (y *year) happen(now int64) error {
 	}
 	switch c.kind {
 	case discount, access:
-		return y.book(row{card: key, place: place, what: names[c.kind]}, now, true)
+		return y.write(row{card: key, location: location, what: names[c.kind]}, now, true)
 	case prepaid:
 		cents := 150 + 10*y.rng.Int64N(60)
 		if c.value < cents {
-			return y.book(row{card: key, place: place, what: "topup", value: 500 * (2 + y.rng.Int64N(9)), hasCent: true}, now, true)
+			return y.write(row{card: key, location: location, what: "topup", value: 500 * (2 + y.rng.Int64N(9)), hasCent: true}, now, true)
 		}
-		return y.book(row{card: key, place: place, what: "spend", value: -cents, hasCent: true}, now, true)
+		return y.write(row{card: key, location: location, what: "spend", value: -cents, hasCent: true}, now, true)
 	}
-	return y.collect(root, place, now)
+	return y.collect(root, location, now)
 }
 
-// collect is a visit with a card that collects stamps.
-func (y *year) collect(root, place int, now int64) error {
+// collect simulates a visit with a stamp card.
+func (y *year) collect(root, location int, now int64) error {
 	r := &y.instances[root]
 	key := r.newest
 	c := &y.instances[key]
-	redemption := row{card: key, place: place, what: "redemption", hasStamp: true, prize: 2 + y.rng.IntN(2)}
+	redemption := row{card: key, location: location, what: "redemption", hasStamp: true, prize: 2 + y.rng.IntN(2)}
 	switch {
 	case r.older != 0:
-		// The full one ends with its prize: another has taken its place.
+		// The full card is archived, since another has taken its place.
 		redemption.card = r.older
 		old := &y.instances[r.older]
 		y.completed = append(y.completed, claim{card: r.older, cycle: old.cycle, at: now})
 		old.archived, r.older = now, 0
-		return y.book(redemption, now, false)
+		return y.write(redemption, now, false)
 	case c.stamps == total:
 		redemption.stamps = -total
 		y.completed = append(y.completed, claim{card: key, cycle: c.cycle, at: now})
-		if err := y.book(redemption, now, false); err != nil {
+		if err := y.write(redemption, now, false); err != nil {
 			return err
 		}
 		c.cycle++
@@ -202,7 +202,7 @@ func (y *year) collect(root, place int, now int64) error {
 		return nil
 	case c.stamps >= croissant && !c.claimed && y.rng.IntN(5) == 0:
 		redemption.prize = 1
-		return y.book(redemption, now, true)
+		return y.write(redemption, now, true)
 	}
 	n := 1
 	if x := y.rng.IntN(100); x >= 92 {
@@ -212,24 +212,24 @@ func (y *year) collect(root, place int, now int64) error {
 	}
 	room := total - c.stamps
 	over := n - room
-	stamp := row{card: key, place: place, what: "stamp", hasStamp: true, stamps: min(n, room)}
+	stamp := row{card: key, location: location, what: "stamp", hasStamp: true, stamps: min(n, room)}
 	if over <= 0 || y.want-y.rows < 2 || y.rng.IntN(8) > 0 {
-		return y.book(stamp, now, true)
+		return y.write(stamp, now, true)
 	}
-	if err := y.book(stamp, now, false); err != nil {
+	if err := y.write(stamp, now, false); err != nil {
 		return err
 	}
-	child := card{root: root, parent: key, kind: c.kind, home: c.home, first: place, created: now, activated: r.activated, installed: r.installed, expires: r.expires}
+	child := card{root: root, parent: key, kind: c.kind, home: c.home, first: location, created: now, activated: r.activated, installed: r.installed, expires: r.expires}
 	r.older, r.newest = key, len(y.instances)
 	stamp.card, stamp.stamps, stamp.over = r.newest, over, y.rows
-	y.instances = append(y.instances, child) // r and c are stale from here on
-	return y.book(stamp, now, false)
+	y.instances = append(y.instances, child) // r and c are invalid from here on
+	return y.write(stamp, now, false)
 }
 
-// book adds a row to the ledger. The one before it cannot change any more.
-func (y *year) book(r row, now int64, reversible bool) error {
+// write adds a row to the ledger and saves the row before it.
+func (y *year) write(r row, now int64, reversible bool) error {
 	if y.rows > 0 {
-		if err := y.save(&y.held); err != nil {
+		if err := y.save(&y.last); err != nil {
 			return err
 		}
 	}
@@ -241,7 +241,7 @@ func (y *year) book(r row, now int64, reversible bool) error {
 	c.value += r.value
 	c.updated = now
 	if c.first == 0 {
-		c.first = r.place
+		c.first = r.location
 	}
 	if r.what == "stamp" {
 		c.lastStamp = now
@@ -253,17 +253,17 @@ func (y *year) book(r row, now int64, reversible bool) error {
 		}
 		y.claimed = append(y.claimed, claim{r.card, r.cycle, threshold, r.prize, r.id, now})
 	}
-	y.held = r
+	y.last = r
 	return nil
 }
 
-// reverse takes the newest row back.
+// reverse reverses the newest row.
 func (y *year) reverse(now int64) error {
-	h := &y.held
+	h := &y.last
 	h.reversed = now
-	back := row{card: h.card, place: h.place, what: "reversal", stamps: -h.stamps, value: -h.value, hasStamp: h.hasStamp, hasCent: h.hasCent, prize: h.prize, reverses: h.id}
+	back := row{card: h.card, location: h.location, what: "reversal", stamps: -h.stamps, value: -h.value, hasStamp: h.hasStamp, hasCent: h.hasCent, prize: h.prize, reverses: h.id}
 	before, wasClaim := h.before, h.what == "redemption"
-	if err := y.book(back, now, false); err != nil {
+	if err := y.write(back, now, false); err != nil {
 		return err
 	}
 	if wasClaim {
@@ -274,9 +274,9 @@ func (y *year) reverse(now int64) error {
 	return nil
 }
 
-// issue makes a card: one in three at a counter, where it is active at once.
+// issue issues a card, one in three at a counter, where it is active at once.
 func (y *year) issue(now int64) {
-	c := card{home: 1 + y.rng.IntN(y.places), created: now, updated: now, newest: len(y.instances)}
+	c := card{home: 1 + y.rng.IntN(y.locations), created: now, updated: now, newest: len(y.instances)}
 	for x := y.rng.IntN(1000); x >= shares[c.kind]; c.kind++ {
 		x -= shares[c.kind]
 	}
@@ -290,7 +290,7 @@ func (y *year) issue(now int64) {
 	y.instances = append(y.instances, c)
 }
 
-// close ends the year: operators lock a few cards and archive some.
+// close locks a few cards and archives some at the end of the year.
 func (y *year) close() {
 	end := y.end.UnixMilli()
 	for _, root := range y.roots {

@@ -9,16 +9,17 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// loader writes past the store, which would take hours: without its indexes,
-// which are made anew at the end, and without any safety against a crash.
+// loader writes to the file without the store, which would take hours. It drops the
+// indexes, which are created again at the end, and has no protection against a
+// crash.
 type loader struct {
-	c       *sqlite.Conn
-	dropped []string // CREATE INDEX …
-	shop    int64
-	program map[string]int64
-	place   []int64 // in the order in which they were made
-	till    []int64
-	prize   []int64 // the croissant, and those of a full card
+	c        *sqlite.Conn
+	dropped  []string // CREATE INDEX …
+	shop     int64
+	program  map[string]int64
+	location []int64 // by key
+	till     []int64
+	prize    []int64 // the lower prize, and those of a full card
 }
 
 func newLoader(path string) (*loader, error) {
@@ -31,7 +32,7 @@ func newLoader(path string) (*loader, error) {
 	for sql, take := range map[string]func(r *sqlite.Rows){
 		"SELECT id FROM shops":                              func(r *sqlite.Rows) { l.shop = r.Int() },
 		"SELECT type, id FROM programs":                     func(r *sqlite.Rows) { l.program[r.Text()] = r.Int() },
-		"SELECT id FROM locations ORDER BY id":              func(r *sqlite.Rows) { l.place = append(l.place, r.Int()) },
+		"SELECT id FROM locations ORDER BY id":              func(r *sqlite.Rows) { l.location = append(l.location, r.Int()) },
 		"SELECT id FROM devices ORDER BY location_id":       func(r *sqlite.Rows) { l.till = append(l.till, r.Int()) },
 		"SELECT id FROM prizes ORDER BY threshold, ordinal": func(r *sqlite.Rows) { l.prize = append(l.prize, r.Int()) },
 		"SELECT sql FROM sqlite_schema WHERE " + ofLedger:   func(r *sqlite.Rows) { l.dropped = append(l.dropped, r.Text()) },
@@ -52,6 +53,7 @@ func newLoader(path string) (*loader, error) {
 	return l, nil
 }
 
+// ofLedger selects the indexes of the large tables.
 const ofLedger = "type='index' AND sql IS NOT NULL AND tbl_name IN ('transactions', 'cards', 'claims')"
 
 func (l *loader) exec(sql string, args ...any) error {
@@ -59,8 +61,8 @@ func (l *loader) exec(sql string, args ...any) error {
 	return err
 }
 
-// batch gathers rows of one table, so that many go with one statement: what a
-// call costs is more than what a row does.
+// batch collects rows of one table and inserts many with one statement, since a call
+// takes longer than a row.
 type batch struct {
 	l       *loader
 	into    string
@@ -68,11 +70,11 @@ type batch struct {
 	args    []any
 }
 
-const together = 40 // rows
+const batchSize = 40 // rows
 
 func (b *batch) add(args ...any) error {
 	b.columns = len(args)
-	if b.args = append(b.args, args...); len(b.args) == together*b.columns {
+	if b.args = append(b.args, args...); len(b.args) == batchSize*b.columns {
 		return b.flush()
 	}
 	return nil
@@ -88,8 +90,8 @@ func (b *batch) flush() error {
 	return err
 }
 
-// all runs f in a transaction and then writes what its batches still hold.
-func (l *loader) all(f func() error, batches ...*batch) error {
+// transaction runs f in a transaction and then inserts the rest of the batches.
+func (l *loader) transaction(f func() error, batches ...*batch) error {
 	if err := l.exec("BEGIN"); err != nil {
 		return err
 	}
@@ -104,6 +106,7 @@ func (l *loader) all(f func() error, batches ...*batch) error {
 	return l.exec("COMMIT")
 }
 
+// null returns nil for 0.
 func null[T int | int64](n T) any {
 	if n == 0 {
 		return nil
@@ -111,8 +114,9 @@ func null[T int | int64](n T) any {
 	return n
 }
 
+// ledger writes the transactions.
 func (l *loader) ledger(y *year) error {
-	y.places = len(l.place)
+	y.locations = len(l.location)
 	b := &batch{l: l, into: "transactions (id, shop_id, card_id, program_id, location_id, device_id, type, stamps_delta, value_delta, prize_id, cycle, reverses_id, overflow_of, reversed_at, created_at)"}
 	y.save = func(r *row) error {
 		stamps, value, prize := any(nil), any(nil), any(nil)
@@ -125,21 +129,22 @@ func (l *loader) ledger(y *year) error {
 		if r.prize != 0 {
 			prize = l.prize[r.prize-1]
 		}
-		return b.add(r.id, l.shop, r.card, l.program[names[r.kind]], l.place[r.place-1], l.till[r.place-1], r.what, stamps, value, prize, r.cycle,
+		return b.add(r.id, l.shop, r.card, l.program[names[r.kind]], l.location[r.location-1], l.till[r.location-1], r.what, stamps, value, prize, r.cycle,
 			null(r.reverses), null(r.over), null(r.reversed), r.at)
 	}
-	return l.all(y.live, b)
+	return l.transaction(y.run, b)
 }
 
 var first = []string{"Giulia", "Marco", "Francesca", "Luca", "Chiara", "Andrea", "Sara", "Matteo"}
 var family = []string{"Bianchi", "Rossi", "Ferrari", "Russo", "Romano", "Gallo", "Costa", "Fontana", "Conti", "Ricci"}
 
+// cards writes the cards.
 func (l *loader) cards(y *year) error {
 	y.close()
 	b := &batch{l: l, into: `cards (id, shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, stamps_count, current_value, initial_value, cycle,
 		expires_at, activated_at, installed_at, platform, locked_at, archived_at, expiry_noted, first_location_id, live, created_at, updated_at, last_stamp_at, lapsed)`}
-	known := y.end.AddDate(0, 0, -1).UnixMilli() // what ended before was noticed
-	return l.all(func() error {
+	known := y.end.AddDate(0, 0, -1).UnixMilli() // cards that expired before are marked
+	return l.transaction(func() error {
 		for key := 1; key < len(y.instances); key++ {
 			c := &y.instances[key]
 			root, source, live := key, "api", 1
@@ -151,7 +156,7 @@ func (l *loader) cards(y *year) error {
 			if c.gone {
 				live = 0
 			}
-			var value, platform, noted, place any
+			var value, platform, noted, location any
 			if c.kind == prepaid {
 				value = c.value
 			}
@@ -164,7 +169,7 @@ func (l *loader) cards(y *year) error {
 				noted = c.expires
 			}
 			if c.first != 0 {
-				place = l.place[c.first-1]
+				location = l.location[c.first-1]
 			}
 			lapsed := 0
 			if c.expires != 0 && c.expires <= known {
@@ -176,7 +181,7 @@ func (l *loader) cards(y *year) error {
 				initial = 0
 			}
 			if err := b.add(key, l.shop, l.program[names[c.kind]], null(c.root), null(c.parent), source, fmt.Sprintf("member-%d", root), first[root%8]+" "+family[root%10], mail, mail,
-				c.stamps, value, initial, c.cycle, null(c.expires), null(c.activated), null(c.installed), platform, null(c.locked), null(c.archived), noted, place, live,
+				c.stamps, value, initial, c.cycle, null(c.expires), null(c.activated), null(c.installed), platform, null(c.locked), null(c.archived), noted, location, live,
 				c.created, max(c.updated, c.archived, c.locked), null(c.lastStamp), lapsed); err != nil {
 				return err
 			}
@@ -185,7 +190,7 @@ func (l *loader) cards(y *year) error {
 	}, b)
 }
 
-// claims writes these and the completed cycles in the order of their keys.
+// claims writes the claims and the completed cycles, in the order of their keys.
 func (l *loader) claims(y *year) error {
 	order := func(a, b claim) int {
 		return cmp.Or(cmp.Compare(a.card, b.card), cmp.Compare(a.cycle, b.cycle), cmp.Compare(a.threshold, b.threshold))
@@ -194,7 +199,7 @@ func (l *loader) claims(y *year) error {
 	slices.SortFunc(y.completed, order)
 	claims := &batch{l: l, into: "claims (card_id, cycle, threshold, prize_id, transaction_id)"}
 	cycles := &batch{l: l, into: "cycles (card_id, cycle, completed_at)"}
-	return l.all(func() error {
+	return l.transaction(func() error {
 		for _, c := range y.claimed {
 			if err := claims.add(c.card, c.cycle, c.threshold, l.prize[c.prize-1], c.row); err != nil {
 				return err
@@ -209,6 +214,7 @@ func (l *loader) claims(y *year) error {
 	}, claims, cycles)
 }
 
+// indexes creates the dropped indexes again.
 func (l *loader) indexes() error {
 	for _, sql := range l.dropped {
 		if err := l.exec(sql); err != nil {
@@ -218,8 +224,8 @@ func (l *loader) indexes() error {
 	return nil
 }
 
-// rest writes what follows from the cards and the ledger elsewhere. The newest
-// audit row is what the store takes for the newest instant in the file.
+// rest writes what other tables derive from the cards and the ledger. The store takes
+// the time of the newest audit row for the newest instant in the file.
 func (l *loader) rest(y *year) error {
 	for _, sql := range []string{
 		"UPDATE shops SET live_cards=(SELECT count(*) FROM cards WHERE live=1)",

@@ -1,11 +1,11 @@
-// Command year writes a file with a year of one shop's business, for
-// benchmarks and for trying what a big file is like:
+// Command year writes a file with a year of one shop's business, for benchmarks and
+// for trying a large file:
 //
 //	go run ./server/bench/year -db year.db -seed 1 -cards 1000000 -transactions 10000000
 //
-// The shop is that of "punchcard dev", so its demo keys open the file. Equal
-// flags give equal rows. The ledger keeps every rule that "punchcard check"
-// knows, and the sums that statistics read are filled.
+// The shop is the demo shop of "punchcard dev", so the demo keys work. Equal flags
+// give equal rows. "punchcard check" finds nothing wrong in the file, and the sums
+// that statistics read are filled.
 package main
 
 import (
@@ -29,11 +29,11 @@ func main() {
 	seed := flag.Uint64("seed", 1, "seed of all that is random")
 	cards := flag.Int("cards", 10_000, "cards, overflow cards not counted")
 	rows := flag.Int("transactions", 100_000, "rows of the ledger")
-	places := flag.Int("locations", 4, "locations, two to five")
+	locations := flag.Int("locations", 4, "locations, two to five")
 	last := flag.String("end", "2026-07-01", "first day after the year")
 	flag.Parse()
 	end, err := time.ParseInLocation(time.DateOnly, *last, zone())
-	if err != nil || *path == "" || *cards < 1 || *rows < *cards || *places < 2 || *places > 5 || flag.NArg() > 0 {
+	if err != nil || *path == "" || *cards < 1 || *rows < *cards || *locations < 2 || *locations > 5 || flag.NArg() > 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
@@ -49,7 +49,7 @@ func main() {
 		log.Printf("%-12s %8.1f s", what, time.Since(began).Seconds())
 	}
 	y := &year{rng: rand.New(rand.NewPCG(*seed, 0)), end: end, want: *rows, roots: make([]int, 0, *cards), instances: make([]card, 1, *cards+*cards/8+1)}
-	step("shop", func() error { return makeShop(*path, *seed, *places, end.AddDate(-1, 0, 0)) })
+	step("shop", func() error { return makeShop(*path, *seed, *locations, end.AddDate(-1, 0, 0)) })
 	l, err := newLoader(*path)
 	if err != nil {
 		log.Fatal(err)
@@ -63,7 +63,7 @@ func main() {
 	log.Printf("%d cards and %d transactions in %.1f s", len(y.instances)-1, y.rows, time.Since(start).Seconds())
 }
 
-// zone is the demo shop's.
+// zone returns the demo shop's time zone.
 func zone() *time.Location {
 	z, err := time.LoadLocation("Europe/Rome")
 	if err != nil {
@@ -72,12 +72,13 @@ func zone() *time.Location {
 	return z
 }
 
+// at returns a clock that stands still at t.
 func at(t time.Time) func() time.Time { return func() time.Time { return t } }
 
 var system = store.Actor{Type: "system"}
 
-// makeShop makes the demo shop, with further locations and a till at each.
-func makeShop(path string, random uint64, places int, opened time.Time) error {
+// makeShop creates the demo shop, with further locations and a till at each.
+func makeShop(path string, random uint64, locations int, opened time.Time) error {
 	var key [32]byte
 	for i := range 8 {
 		key[i] = byte(random >> (8 * i))
@@ -90,14 +91,14 @@ func makeShop(path string, random uint64, places int, opened time.Time) error {
 	if err == nil {
 		err = st.Write(context.Background(), store.Write{Actor: system, Do: func(tx *store.Tx) error {
 			all := ready.LocationIDs
-			for _, name := range []string{"Mercato", "Fiume", "Collina"}[:places-len(all)] {
+			for _, name := range []string{"Mercato", "Fiume", "Collina"}[:locations-len(all)] {
 				loc, err := tx.CreateLocation(ready.Shop(), store.LocationFields{LocationPatch: store.LocationPatch{Name: store.Opt[string]{V: name, Set: true}}})
 				if err != nil {
 					return err
 				}
 				all = append(all, loc.ID)
 			}
-			for _, id := range all[1:] { // the first one has its till
+			for _, id := range all[1:] { // the first location has its till
 				if _, _, err := tx.CreateDevice(ready.Shop(), id, "Till", ""); err != nil {
 					return err
 				}
@@ -108,7 +109,7 @@ func makeShop(path string, random uint64, places int, opened time.Time) error {
 	return errors.Join(err, st.Close())
 }
 
-// recount fills the sums, and fails where the ledger is not what they need.
+// recount fills the sums of statistics. It fails if the ledger is inconsistent.
 func recount(path string, end time.Time) error {
 	st, err := store.Open(path, store.Options{Now: at(end), Ephemeral: true, MustExist: true})
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// soundSeed is what the bad seeds are made from. It is sound itself.
-const soundSeed = `{
+// validSeed is the valid seed that the invalid ones are made from.
+const validSeed = `{
   "now": "2026-05-18T12:00:00Z",
   "shops": [
     {
@@ -46,8 +46,8 @@ const soundSeed = `{
 }
 `
 
-func TestSoundSeed(t *testing.T) {
-	if err := try(t, soundSeed); err != nil {
+func TestValidSeed(t *testing.T) {
+	if err := try(t, validSeed); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -59,24 +59,24 @@ func try(t *testing.T, text string) error {
 	if err != nil {
 		return err
 	}
-	st, clock := bench(t, startOf(s))
+	st, clock := emptyStore(t, startOf(s))
 	_, err = s.Apply(st, clock)
 	return err
 }
 
-// TestBadSeeds changes one thing of the sound seed at a time. The line names
-// file, line, place and rule; what the store alone can tell, too.
-func TestBadSeeds(t *testing.T) {
+// TestInvalidSeeds changes one thing of the valid seed at a time and checks that the
+// error has the file, line, path and rule, also if only the store finds the problem.
+func TestInvalidSeeds(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		// Form.
-		{soundSeed, "", `1: $: is not valid JSON: the file ends too early`},
-		{soundSeed, "\n\n[]\n", `3: $: must be an object`},
-		{soundSeed, `{"shops": null}`, `1: shops: is required`},
-		{soundSeed, `{"shops": []}`, `1: shops: must have at least 1 item`},
-		{soundSeed, `{"shops": [{"name": "x"}]}`, `1: shops.0.locations: is required`},
-		{soundSeed, `{"shops": [` + strings.Repeat("{},", 100) + `{}]}`, `1: shops: must have at most 100 items`},
-		{soundSeed, `{"shops": ["x"]}`, `1: shops.0: must be an object`},
-		{soundSeed, "\xEF\xBB\xBF{}", `1: $: must not start with a byte order mark`},
+		{validSeed, "", `1: $: is not valid JSON: the file ends too early`},
+		{validSeed, "\n\n[]\n", `3: $: must be an object`},
+		{validSeed, `{"shops": null}`, `1: shops: is required`},
+		{validSeed, `{"shops": []}`, `1: shops: must have at least 1 item`},
+		{validSeed, `{"shops": [{"name": "x"}]}`, `1: shops.0.locations: is required`},
+		{validSeed, `{"shops": [` + strings.Repeat("{},", 100) + `{}]}`, `1: shops: must have at most 100 items`},
+		{validSeed, `{"shops": ["x"]}`, `1: shops.0: must be an object`},
+		{validSeed, "\xEF\xBB\xBF{}", `1: $: must not start with a byte order mark`},
 		{"Quay", "Qu\xFFay", `7: $: is not valid UTF-8`},
 		{"Quay", `Qu\u0000ay`, `7: shops.0.locations.0.name: must not contain the character U+0000`},
 		{"\n}\n", "\n}\n{}", `38: $: goes on after its end`},
@@ -152,7 +152,7 @@ func TestBadSeeds(t *testing.T) {
 		{`"now": "2026-05-18T12:00:00Z"`, `"now": "1990-02-01T00:00:00Z"`, `5: shops.0.ago: must not be before 1990`},
 		{`"external_ref": "p-3"`, "\n\"expires_at\": \"9999-12-31T23:59:59.5Z\"", `22: shops.0.cards.2.expires_at: must not be after the year 9999`},
 
-		// What the store alone can tell.
+		// Problems that only the store finds.
 		{`"stamp": 3`, `"stamp": 2`, `25: shops.0.activity.1.redeem: The prize needs 3 stamps; the card has 2.`},
 		{`"stamp": 3`, `"stamp": 3, "spend_cents": 900`, `24: shops.0.activity.0.stamp: The program demands no purchase: spend_cents is not allowed.`},
 		{`"stamp": 3`, `"use": true`, `24: shops.0.activity.0.use: A card of a standard program does not take this.`},
@@ -164,8 +164,8 @@ func TestBadSeeds(t *testing.T) {
 		{`"external_ref": "p-2"`, `"expires_at": "2026-05-01T00:00:00Z"`, `27: shops.0.activity.3.reverse: The card expired on 2026-05-01T00:00:00.000Z.`},
 		{`"external_ref": "p-2"`, `"expires_at": "2026-05-02T00:00:00Z", "locked": true`, `20: shops.0.cards.1.locked: The card is expired.`},
 	} {
-		text := strings.Replace(soundSeed, c.old, c.new, 1)
-		if text == soundSeed {
+		text := strings.Replace(validSeed, c.old, c.new, 1)
+		if text == validSeed {
 			t.Errorf("%s is not in the sound seed", c.old)
 		}
 		got := fmt.Sprint(try(t, text))
@@ -175,9 +175,10 @@ func TestBadSeeds(t *testing.T) {
 	}
 }
 
-// TestManyMistakes: all at once, in the order of the file, at most twenty.
-func TestManyMistakes(t *testing.T) {
-	text := strings.NewReplacer(`"lat": 59.9`, `"lat": 95, "lon": "west"`, `"1234"`, `"12"`, `"name": "Purse"`, `"name": ""`).Replace(soundSeed)
+// TestManyProblems checks that an error has all problems, at most twenty, in the order
+// of the file.
+func TestManyProblems(t *testing.T) {
+	text := strings.NewReplacer(`"lat": 59.9`, `"lat": 95, "lon": "west"`, `"1234"`, `"12"`, `"name": "Purse"`, `"name": ""`).Replace(validSeed)
 	want := "tern.json:7: shops.0.locations.0.lat: must be at most 90\n" +
 		"tern.json:7: shops.0.locations.0.lon: must be a number\n" +
 		"tern.json:8: shops.0.locations.1.staff_pin: must match the pattern ^[0-9]{4,8}$\n" +
@@ -191,9 +192,9 @@ func TestManyMistakes(t *testing.T) {
 	}
 }
 
-// TestAmbiguousPrize: a name that two options share names neither.
+// TestAmbiguousPrize checks that a name that two prizes share is refused.
 func TestAmbiguousPrize(t *testing.T) {
-	text := strings.NewReplacer(`"name": "Cake"`, `"name": "Tea"`, `"redeem": "bun"`, `"redeem": "Tea"`).Replace(soundSeed)
+	text := strings.NewReplacer(`"name": "Cake"`, `"name": "Tea"`, `"redeem": "bun"`, `"redeem": "Tea"`).Replace(validSeed)
 	want := `tern.json:25: shops.0.activity.1.redeem: "Tea" is the name of 2 prizes; give the ref of one`
 	if got := fmt.Sprint(try(t, text)); got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -9,7 +9,7 @@ import (
 	"punchcard/store"
 )
 
-// everyField uses what the shipped seeds leave alone.
+// everyField is a seed with the fields that those of testdata/seeds do not use.
 const everyField = `{
   "now": "2026-05-18T12:00:00+02:00",
   "shops": [
@@ -42,7 +42,7 @@ const everyField = `{
   ]
 }`
 
-// TestEveryField: each field that a seed has of its own does what it says.
+// TestEveryField checks the effect of each field that only seeds have.
 func TestEveryField(t *testing.T) {
 	s, err := Parse("every.json", []byte(everyField))
 	if err != nil {

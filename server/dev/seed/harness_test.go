@@ -12,19 +12,19 @@ import (
 	"punchcard/store"
 )
 
-// dial is a clock that stands where it is set.
-type dial struct{ now time.Time }
+// fixedClock is a clock that stands still where it is set.
+type fixedClock struct{ now time.Time }
 
-func (d *dial) Now() time.Time  { return d.now }
-func (d *dial) Set(t time.Time) { d.now = t }
+func (c *fixedClock) Now() time.Time  { return c.now }
+func (c *fixedClock) Set(t time.Time) { c.now = t }
 
-// seedStart is the start of seeds that name none.
+// seedStart is the start for seeds that have none.
 var seedStart = time.Date(2026, 5, 18, 17, 30, 0, 0, time.UTC)
 
-// bench is an empty store for a seed: time and chance are the same each time.
-func bench(t testing.TB, start time.Time) (*store.Store, *dial) {
+// emptyStore returns an empty store whose time and secrets are the same in each run.
+func emptyStore(t testing.TB, start time.Time) (*store.Store, *fixedClock) {
 	t.Helper()
-	clock := &dial{start}
+	clock := &fixedClock{start}
 	st, err := store.Open(filepath.Join(t.TempDir(), "seed.db"), store.Options{
 		Now: clock.Now, Rand: rand.NewChaCha8([32]byte{1}), IDSecret: IDSecret, Ephemeral: true, Limits: store.DefaultLimits(), PublicURL: "http://localhost"})
 	if err != nil {
@@ -38,7 +38,7 @@ func bench(t testing.TB, start time.Time) (*store.Store, *dial) {
 	return st, clock
 }
 
-// startOf is where the clock stands for a seed.
+// startOf returns the start for a seed.
 func startOf(s *File) time.Time {
 	if s.Now.IsZero() {
 		return seedStart
@@ -49,7 +49,7 @@ func startOf(s *File) time.Time {
 // apply applies a seed to an empty store.
 func apply(t testing.TB, s *File) (*store.Store, *Ready) {
 	t.Helper()
-	st, clock := bench(t, startOf(s))
+	st, clock := emptyStore(t, startOf(s))
 	ready, err := s.Apply(st, clock)
 	if err != nil {
 		t.Fatal(err)
@@ -60,9 +60,8 @@ func apply(t testing.TB, s *File) (*store.Store, *Ready) {
 	return st, ready
 }
 
-// dump is all of a store that can be seen from outside, a line for each thing:
-// shops, their locations, programs, webhooks, cards with their ledgers, keys
-// and the audit log.
+// dump returns the content of a store, one line for each object: shops, their
+// locations, programs, webhooks, cards with their ledgers, keys and the audit log.
 func dump(t testing.TB, st *store.Store) string {
 	t.Helper()
 	var b strings.Builder
@@ -150,7 +149,7 @@ func dumpShop(b *strings.Builder, st *store.Store, v *store.View, shop store.Sho
 	return err
 }
 
-// ledgerOf is a card's transactions, oldest first.
+// ledgerOf returns a card's transactions, oldest first.
 func ledgerOf(v *store.View, a store.Access, card string) ([]store.Transaction, error) {
 	list, err := all(func(q store.PageQuery) (store.Page[store.Transaction], error) {
 		return v.Transactions(a, store.TransactionFilter{CardID: store.Given(card)}, q)

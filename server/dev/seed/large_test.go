@@ -12,7 +12,7 @@ import (
 // seedSize is the number of cards of the large seed.
 var seedSize = 1000
 
-// largeSeed has ten activities of each card.
+// largeSeed returns a seed of seedSize cards with ten activities each.
 func largeSeed() string {
 	var b strings.Builder
 	b.WriteString(`{"now": "2026-05-18T12:00:00Z", "shops": [{"locations": [{"ref": "here"}],
@@ -36,8 +36,8 @@ func comma(i int) string {
 	return ","
 }
 
-// TestLargeSeed: a seed of that size is there in seconds. The bound is wide,
-// for machines that have other things to do; the time it took is logged.
+// TestLargeSeed checks that a large seed is applied within seconds. The bound is wide
+// for busy machines; the time is logged.
 func TestLargeSeed(t *testing.T) {
 	text := largeSeed()
 	began := time.Now()
@@ -67,8 +67,9 @@ func TestLargeSeed(t *testing.T) {
 	}
 }
 
-// TestLargeMistake: the place of a problem at the end is found at once too.
-func TestLargeMistake(t *testing.T) {
+// TestLargeProblem checks that the line of a problem at the end of a large file is
+// found quickly.
+func TestLargeProblem(t *testing.T) {
 	text := strings.ReplaceAll(largeSeed(), `"stamp": 1}`, `"stamp": 0}`)
 	_, err := Parse("large.json", []byte(text))
 	lines := strings.Split(fmt.Sprint(err), "\n")

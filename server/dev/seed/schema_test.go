@@ -11,12 +11,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// TestSeedSchema: the published schema is the one of the code.
+// TestSeedSchema checks that the published schema is the generated one.
 func TestSeedSchema(t *testing.T) {
 	golden(t, filepath.Join(seedFolder, "seed.schema.json"), Schema())
 }
 
-// TestSchemaDescribesAll: an editor has words for each field.
+// TestSchemaDescribesAll checks that each field has a description.
 func TestSchemaDescribesAll(t *testing.T) {
 	var schema struct {
 		Defs map[string]struct {
@@ -42,8 +42,8 @@ func TestSchemaDescribesAll(t *testing.T) {
 	}
 }
 
-// compiled is the schema in the hands of a validator that is not ours, and a
-// check of a seed's text against it.
+// compiled returns a function that validates a seed against the schema with an
+// independent validator.
 func compiled(t *testing.T) func(text []byte) error {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
@@ -79,12 +79,12 @@ func TestSeedsMeetTheSchema(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := valid([]byte(soundSeed)); err != nil {
+	if err := valid([]byte(validSeed)); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestSchemaRefuses: problems that an editor can show before anything runs.
+// TestSchemaRefuses checks problems that an editor can show.
 func TestSchemaRefuses(t *testing.T) {
 	valid := compiled(t)
 	for _, c := range []struct{ old, new string }{
@@ -111,8 +111,8 @@ func TestSchemaRefuses(t *testing.T) {
 		{`"locations": [{"ref": "far", "name": "Far"}],`, ``},
 		{`["card.added"]`, `[]`},
 	} {
-		text := strings.Replace(soundSeed, c.old, c.new, 1)
-		if text == soundSeed {
+		text := strings.Replace(validSeed, c.old, c.new, 1)
+		if text == validSeed {
 			t.Errorf("%s is not in the sound seed", c.old)
 		}
 		if err := valid([]byte(text)); err == nil {

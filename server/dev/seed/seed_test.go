@@ -16,7 +16,7 @@ import (
 	"punchcard/store"
 )
 
-var update = flag.Bool("update", false, "write the golden files of the seeds and their schema anew")
+var update = flag.Bool("update", false, "write the golden files of the seeds and their schema")
 
 var seedFolder = filepath.Join("..", "..", "..", "testdata", "seeds")
 
@@ -55,7 +55,8 @@ func golden(t *testing.T, path string, got []byte) {
 	}
 }
 
-// TestSeeds: what each of the shipped seeds comes to, card by card.
+// TestSeeds compares the result of each seed of testdata/seeds, card by card, with a
+// golden file.
 func TestSeeds(t *testing.T) {
 	for _, name := range seedNames {
 		t.Run(name, func(t *testing.T) {
@@ -70,8 +71,8 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// account lists a seed's first shop as its refs know it: programs, then cards
-// with status, stamps, balance and ledger.
+// account lists the first shop of a seed by refs: programs, then cards with status,
+// stamps, balance and ledger.
 func account(t *testing.T, st *store.Store, s *File, ready *Ready) string {
 	t.Helper()
 	var b strings.Builder
@@ -94,7 +95,7 @@ func account(t *testing.T, st *store.Store, s *File, ready *Ready) string {
 			}
 			fmt.Fprintf(&b, "program %s %s active=%t prizes=%d webhooks=%d made=%s\n", g.ref, p.Type, p.Active, len(p.Prizes), len(hooks), p.CreatedAt)
 		}
-		// Oldest first; a card without a ref holds what went over a full one.
+		// Oldest first; cards without a ref come from overflows.
 		cards, err := all(func(q store.PageQuery) (store.Page[store.Card], error) { return v.Cards(a, store.CardFilter{}, q) })
 		if err != nil {
 			return err
@@ -123,8 +124,8 @@ func some[T any](n store.Null[T]) string {
 	return fmt.Sprint(n.V)
 }
 
-// TestLedgerIsTheActivity holds the ledger against the file itself, read anew
-// by other means: each activity is there at its time, with its amount.
+// TestLedgerIsTheActivity reads the seed file independently and checks that the ledger
+// has each activity, with its time and amount.
 func TestLedgerIsTheActivity(t *testing.T) {
 	for _, name := range seedNames {
 		raw, err := os.ReadFile(filepath.Join(seedFolder, name))
@@ -224,7 +225,7 @@ func TestLedgerIsTheActivity(t *testing.T) {
 	}
 }
 
-// duration reads days as 24 hours each.
+// durationOf parses a duration, in which a day has 24 hours.
 func durationOf(t *testing.T, text string) time.Duration {
 	t.Helper()
 	days, rest, ok := strings.Cut(text, "d")
@@ -245,8 +246,8 @@ func durationOf(t *testing.T, text string) time.Duration {
 	return d + time.Duration(n)*24*time.Hour
 }
 
-// TestReadyLine: the demo credentials open the seed's first shop, and refs are
-// public ids.
+// TestReadyLine checks that the demo credentials work in the seed's first shop, and
+// that refs map to public ids.
 func TestReadyLine(t *testing.T) {
 	s := readSeed(t, "bakery.json")
 	st, ready := apply(t, s)
@@ -275,7 +276,7 @@ func TestReadyLine(t *testing.T) {
 			t.Errorf("%s is %q", ref, id)
 		}
 	}
-	// The card is good at the till by what the ready line calls it.
+	// The id from the ready line works at the till.
 	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "device", Key: till.Device}, Do: func(tx *store.Tx) error {
 		_, err := tx.TopUp(till.Till, ready.Refs["bread-01"], store.AmountFields{AmountCents: store.Given[int64](100)})
 		return err
@@ -284,7 +285,7 @@ func TestReadyLine(t *testing.T) {
 	}
 }
 
-// TestPINAndKeys: what no listing shows.
+// TestPINAndKeys checks the PIN and the keys, which no list shows.
 func TestPINAndKeys(t *testing.T) {
 	s := readSeed(t, "gym.json")
 	st, ready := apply(t, s)
@@ -293,7 +294,7 @@ func TestPINAndKeys(t *testing.T) {
 		t.Errorf("%+v %v", k, err)
 	}
 	s = readSeed(t, "bakery.json")
-	// The second till's token is random: its location shows by a till of ours.
+	// The token of the second till is random, so check its location with a new till.
 	st, ready = apply(t, s)
 	token := ""
 	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "dev"}, Do: func(tx *store.Tx) (err error) {
@@ -308,8 +309,8 @@ func TestPINAndKeys(t *testing.T) {
 	}
 }
 
-// TestSameAgain: a seed gives the same store each time, byte for byte of what
-// can be seen from outside, and is not used up.
+// TestSameAgain checks that a seed can be applied repeatedly, with the same result each
+// time.
 func TestSameAgain(t *testing.T) {
 	for _, name := range seedNames {
 		s := readSeed(t, name)
@@ -326,7 +327,7 @@ func TestSameAgain(t *testing.T) {
 	}
 }
 
-// TestNothingIsQueued: what a seed tells of the past goes to no webhook.
+// TestNothingIsQueued checks that no webhook gets the events of a seed.
 func TestNothingIsQueued(t *testing.T) {
 	s := readSeed(t, "coffee-shop.json")
 	st, ready := apply(t, s)
@@ -342,18 +343,18 @@ func TestNothingIsQueued(t *testing.T) {
 	}
 }
 
-// TestSeedNeedsAFreshStore: neither over other content nor behind the time of
-// an earlier write.
+// TestSeedNeedsAFreshStore checks that a seed is refused by a store with other content
+// and by one with a later write.
 func TestSeedNeedsAFreshStore(t *testing.T) {
 	s := readSeed(t, "gym.json")
-	st, clock := bench(t, s.Now)
+	st, clock := emptyStore(t, s.Now)
 	if _, err := Demo(st, "http://localhost"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Apply(st, clock); err == nil || !strings.HasSuffix(err.Error(), ": has shops already; a seed fills an empty database only") {
 		t.Error(err)
 	}
-	st, clock = bench(t, s.Now)
+	st, clock = emptyStore(t, s.Now)
 	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "dev"}, Do: (*store.Tx).Probe}); err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +363,7 @@ func TestSeedNeedsAFreshStore(t *testing.T) {
 	}
 }
 
-// TestReadFaults: a file that is not there, and one that is too large.
+// TestReadFaults reads a file that does not exist and one that is too large.
 func TestReadFaults(t *testing.T) {
 	if _, err := Read(filepath.Join(t.TempDir(), "none.json")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)

@@ -7,8 +7,8 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// compareCards reads all cards over REST and compares them with what the
-// answers of the day came to.
+// compareCards reads all cards over REST and compares them with their state
+// according to the answers.
 func (l *load) compareCards() error {
 	want := map[string]*card{}
 	for _, c := range l.clients {
@@ -35,7 +35,7 @@ func (l *load) compareCards() error {
 				status = "active"
 			}
 			if got.Status != status || got.Stamps != k.stamps || k.prepaid != (got.Cents != nil) || value(got.Cents) != k.cents {
-				l.faults.add("card %s is %s with %d stamps and %d cents; the tills were told %s, %d and %d", got.ID, got.Status, got.Stamps, value(got.Cents), status, k.stamps, k.cents)
+				l.failures.add("card %s is %s with %d stamps and %d cents; the tills were told %s, %d and %d", got.ID, got.Status, got.Stamps, value(got.Cents), status, k.stamps, k.cents)
 			}
 		}
 		if page.Next == nil {
@@ -44,12 +44,12 @@ func (l *load) compareCards() error {
 		cursor = "&cursor=" + *page.Next
 	}
 	for id := range want {
-		l.faults.add("card %s was issued and is not there", id)
+		l.failures.add("card %s was issued and is not there", id)
 	}
 	return nil
 }
 
-// compareWebhook looks at the webhook itself.
+// compareWebhook checks that the webhook is active and has no failures.
 func (l *load) compareWebhook() error {
 	var hook struct {
 		Active   bool
@@ -59,19 +59,19 @@ func (l *load) compareWebhook() error {
 		return err
 	}
 	if !hook.Active || hook.Failures != 0 {
-		l.faults.add("the webhook is active: %t, with %d failures in a row", hook.Active, hook.Failures)
+		l.failures.add("the webhook is active: %t, with %d failures in a row", hook.Active, hook.Failures)
 	}
 	return nil
 }
 
-// compareLedger compares the ledger in the file, which nobody serves any more,
-// with what the tills were told, and the deliveries with what arrived.
+// compareLedger compares the ledger in the file, which is no longer served, with the
+// answers of the tills, and the deliveries with the requests that arrived.
 func (l *load) compareLedger() (rows int64, err error) {
-	told, cards := map[string]sum{}, int64(0)
+	answered, cards := map[string]sum{}, int64(0)
 	for _, c := range l.clients {
-		for kind, s := range c.told {
-			t := told[kind]
-			told[kind] = sum{t.rows + s.rows, t.stamps + s.stamps, t.cents + s.cents}
+		for kind, s := range c.answered {
+			t := answered[kind]
+			answered[kind] = sum{t.rows + s.rows, t.stamps + s.stamps, t.cents + s.cents}
 		}
 		cards += int64(len(c.standard) + len(c.prepaid))
 	}
@@ -84,16 +84,16 @@ func (l *load) compareLedger() (rows int64, err error) {
 	for written.Next() {
 		kind := written.Text()
 		s := sum{written.Int(), written.Int(), written.Int()}
-		if rows += s.rows; s != told[kind] {
-			l.faults.add("the ledger has rows of type %s, stamps and cents: %d; the tills were told %d", kind, s, told[kind])
+		if rows += s.rows; s != answered[kind] {
+			l.failures.add("the ledger has rows of type %s, stamps and cents: %d; the tills were told %d", kind, s, answered[kind])
 		}
-		delete(told, kind)
+		delete(answered, kind)
 	}
 	if err := written.Close(); err != nil {
 		return 0, err
 	}
-	for kind, s := range told {
-		l.faults.add("the ledger has nothing of type %s; the tills were told %d", kind, s)
+	for kind, s := range answered {
+		l.failures.add("the ledger has nothing of type %s; the tills were told %d", kind, s)
 	}
 	issued, err := db.Number("SELECT count(*) FROM cards WHERE root_id IS NULL")
 	if err != nil {
@@ -106,23 +106,23 @@ func (l *load) compareLedger() (rows int64, err error) {
 	}
 	err = r.Close()
 	if issued != cards {
-		l.faults.add("%d cards were issued and %d are there", cards, issued)
+		l.failures.add("%d cards were issued and %d are there", cards, issued)
 	}
-	if int(delivered) != l.hooks.came || other != 0 {
-		l.faults.add("%d webhooks came; the file has %d delivered and %d that are not", l.hooks.came, delivered, other)
+	if int(delivered) != l.webhooks.came || other != 0 {
+		l.failures.add("%d webhooks came; the file has %d delivered and %d that are not", l.webhooks.came, delivered, other)
 	}
 	return rows, err
 }
 
-// finish compares everything, once nothing happens any more.
+// finish stops the server and compares everything.
 func (l *load) finish() (rows int64, err error) {
 	err = errors.Join(l.compareCards(), l.compareWebhook())
 	if serr := l.server.stop(); serr != nil {
 		return 0, errors.Join(err, serr)
 	}
-	l.hooks.close()
+	l.webhooks.close()
 	if cerr := l.server.check(); cerr != nil {
-		l.faults.add("%v", cerr)
+		l.failures.add("%v", cerr)
 	}
 	rows, lerr := l.compareLedger()
 	if lerr != nil {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// visit is what a guest with a stamp card does.
+// visit is a purchase with a stamp card: stamps, or a prize that is ready.
 func (c *client) visit() {
 	k := c.standard[c.rng.IntN(len(c.standard))]
 	switch {
@@ -40,7 +40,7 @@ func (c *client) stamp(k *card, n int64) {
 	over := n - (total - k.stamps)
 	if over <= 0 {
 		k.stamps += n
-		if v, ok := c.booked(k, a, row{Type: "stamp", Stamps: &n}); ok {
+		if v, ok := c.checkVisit(k, a, row{Type: "stamp", Stamps: &n}); ok {
 			c.expect("stamp.assigned", v.Row.ID)
 			c.last = reversible{card: k, row: v.Row.ID, kind: "stamp", stamps: n}
 		}
@@ -48,8 +48,8 @@ func (c *client) stamp(k *card, n int64) {
 	}
 	room := total - k.stamps
 	k.stamps = total
-	v, ok := c.booked(k, a, row{Type: "stamp", Stamps: &room})
-	if !ok || !c.counted(v.OverRow, v.OverCard, row{Type: "stamp", Stamps: &over}, over, 0) {
+	v, ok := c.checkVisit(k, a, row{Type: "stamp", Stamps: &room})
+	if !ok || !c.checkRow(v.OverRow, v.OverCard, row{Type: "stamp", Stamps: &over}, over, 0) {
 		return
 	}
 	k.full, k.live, k.stamps, k.claimed = k.live, v.OverCard.ID, over, false
@@ -66,8 +66,8 @@ func (c *client) redemption(k *card, top bool) []byte {
 	return c.till.post(c.key(), `{"prize_id":"`+prize+`"}`, tillAPI, "/cards/", k.id, "/redemptions")
 }
 
-// redeem takes a prize that is ready. That of a full card ends its cycle, or
-// the card itself where another has taken its place.
+// redeem redeems a prize. That of a full card ends its cycle, or archives the card
+// if another has taken its place.
 func (c *client) redeem(k *card, top bool) {
 	a, ok := c.post(till, c.redemption(k, top), 201, "")
 	if !ok {
@@ -87,7 +87,7 @@ func (c *client) redeem(k *card, top bool) {
 		k.claimed = true
 	}
 	k.active = true
-	v, ok := c.booked(&on, a, row{Type: "redemption", Stamps: &delta})
+	v, ok := c.checkVisit(&on, a, row{Type: "redemption", Stamps: &delta})
 	if !ok {
 		return
 	}
@@ -116,15 +116,15 @@ func (c *client) pay() {
 		return
 	}
 	k.cents += delta
-	if v, ok := c.booked(k, a, row{Type: kind, Cents: &delta}); ok {
+	if v, ok := c.checkVisit(k, a, row{Type: kind, Cents: &delta}); ok {
 		c.expect("value.changed", v.Row.ID)
 		c.last = reversible{card: k, row: v.Row.ID, kind: kind, cents: delta}
 	}
 }
 
-// takeBack reverses the client's newest row, or asks for that again; without
-// one it is a visit.
-func (c *client) takeBack() {
+// reverse reverses the client's newest row, or tries that a second time. Without such
+// a row it makes a visit.
+func (c *client) reverse() {
 	l := &c.last
 	if l.card == nil {
 		c.visit()
@@ -154,7 +154,7 @@ func (c *client) takeBack() {
 		k.claimed = false
 	}
 	done := *l
-	v, ok := c.booked(k, a, want)
+	v, ok := c.checkVisit(k, a, want)
 	if !ok {
 		return
 	}
@@ -168,35 +168,36 @@ func (c *client) takeBack() {
 	}
 }
 
-// booked takes a till's answer into the books: the row must be the wanted one
-// and the card as it is expected now. What was written before can no longer be
-// reversed.
-func (c *client) booked(k *card, a answer, want row) (v visit, ok bool) {
+// checkVisit checks a till's answer, which must have the row want and the card as it
+// is expected now, and adds it to the client's sums. The row before it can no longer
+// be reversed.
+func (c *client) checkVisit(k *card, a answer, want row) (v visit, ok bool) {
 	if c.last = (reversible{}); !k.active {
 		k.active = true
 		c.expect("card.activated", k.id)
 	}
 	if err := json.Unmarshal(a.body, &v); err != nil {
-		c.load.faults.add("%s: %v", till, err)
+		c.load.failures.add("%s: %v", till, err)
 		return v, false
 	}
-	return v, c.counted(v.Row, v.Card, want, k.stamps, k.cents) && c.same(v.Card.ID == k.live, v.Card.ID)
+	return v, c.checkRow(v.Row, v.Card, want, k.stamps, k.cents) && c.report(v.Card.ID == k.live, v.Card.ID)
 }
 
-// counted takes a row into the books.
-func (c *client) counted(got row, on instance, want row, stamps, cents int64) bool {
-	t := c.told[got.Type]
+// checkRow checks a row of an answer with its card, and adds it to the client's sums.
+func (c *client) checkRow(got row, on instance, want row, stamps, cents int64) bool {
+	t := c.answered[got.Type]
 	t.rows++
 	t.stamps += value(got.Stamps)
 	t.cents += value(got.Cents)
-	c.told[got.Type] = t
-	return c.same(got.ID != "" && got.Card == on.ID && got.Type == want.Type && equal(got.Stamps, want.Stamps) && equal(got.Cents, want.Cents) &&
+	c.answered[got.Type] = t
+	return c.report(got.ID != "" && got.Card == on.ID && got.Type == want.Type && equal(got.Stamps, want.Stamps) && equal(got.Cents, want.Cents) &&
 		on.Stamps == stamps && value(on.Cents) == cents, on.ID)
 }
 
-func (c *client) same(ok bool, id string) bool {
+// report adds a failure unless ok, and returns ok.
+func (c *client) report(ok bool, id string) bool {
 	if !ok {
-		c.load.faults.add("%s: the answer's row or card %s is not what was asked for", till, id)
+		c.load.failures.add("%s: the answer's row or card %s is not what was asked for", till, id)
 	}
 	return ok
 }
