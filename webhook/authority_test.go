@@ -15,7 +15,7 @@ import (
 	"punchcard/webhook"
 )
 
-// An authority signs receivers' certificates.
+// authority is a certificate authority for receivers.
 type authority struct {
 	t    *testing.T
 	cert *x509.Certificate
@@ -52,14 +52,14 @@ func (a *authority) sign(c *x509.Certificate) (*x509.Certificate, *ecdsa.Private
 	return made, key
 }
 
-// server is what a receiver of this name speaks TLS with.
+// server returns the TLS settings of a receiver with this name.
 func (a *authority) server(name string, until time.Time, protocols ...string) *tls.Config {
 	cert, key := a.sign(&x509.Certificate{DNSNames: []string{name}, NotAfter: until, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}}, NextProtos: protocols}
 }
 
-// trusted has the server under test trust this authority alone.
+// trusted makes the server under test trust only this authority.
 func (a *authority) trusted(c *app.Config) {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)

@@ -16,7 +16,7 @@ import (
 	"punchcard/webhook"
 )
 
-// signed tells whether a request bears both signatures of a secret.
+// signed reports whether a request has both signatures of a secret.
 func signed(r request, secret string) bool {
 	stamp, _, _ := strings.Cut(strings.TrimPrefix(r.Header.Get(webhook.HeaderSignature), "t="), ",")
 	unix, err := strconv.ParseInt(stamp, 10, 64)
@@ -25,8 +25,8 @@ func signed(r request, secret string) bool {
 		r.Header.Get(webhook.HeaderTimestamp) == stamp && r.Header.Get(webhook.HeaderStandardSignature) == webhook.SignStandard(secret, r.EventID, at, r.Body)
 }
 
-// first has a webhook whose first attempt failed: what is changed now counts
-// from the second on.
+// first returns a webhook whose first attempt has failed. Changes take effect from
+// the second attempt on.
 func first(t *testing.T, more ...fields) (s *server, r *receiver, h hook, got request, card string) {
 	t.Helper()
 	s = start(t)
@@ -52,7 +52,7 @@ func TestRotatedSecret(t *testing.T) {
 			t.Errorf("%s: %q", name, again.Header.Values(name))
 		}
 	}
-	// The clock stands still in March; signatures are of the real time.
+	// Signatures have the real time, although the clock was set.
 	if stamp, _ := strconv.ParseInt(again.Header.Get(webhook.HeaderTimestamp), 10, 64); time.Since(time.Unix(stamp, 0)).Abs() > time.Hour {
 		t.Errorf("signed at %v", time.Unix(stamp, 0))
 	}
@@ -77,7 +77,8 @@ func TestBearerToken(t *testing.T) {
 	holds(h.next(r), "")
 }
 
-// Headers of the request stand in the log as they were sent, save the secrets.
+// TestHeadersOfTheLog checks that the log has the headers as they were sent, with
+// secrets masked.
 func TestHeadersOfTheLog(t *testing.T) {
 	custom := fields{"bearer_token": "token", "custom_headers": fields{"x-customer": "blue", "X-Other": "green"}}
 	for _, sends := range []bool{false, true} {
@@ -138,12 +139,12 @@ func TestChangedURL(t *testing.T) {
 	r.none("the URL is another now")
 }
 
-// A delivery that waits while the one before it is still being connected goes
-// out as the webhook is by then.
+// TestChangedWhileWaitingForItsTurn checks that a delivery which waits for the
+// previous one to connect is sent with changes of the webhook made meanwhile.
 func TestChangedWhileWaitingForItsTurn(t *testing.T) {
 	s := start(t)
 	reached, release := make(chan struct{}, 16), make(chan struct{})
-	hold := listenWild(t, nil, func(net.Conn) {
+	hold := listenRaw(t, nil, func(net.Conn) {
 		reached <- struct{}{}
 		<-release
 	})
@@ -168,7 +169,8 @@ func TestChangedWhileWaitingForItsTurn(t *testing.T) {
 	}
 }
 
-// A redelivery is the same event and body with all its attempts again.
+// TestRedelivery checks that a redelivery has the same event and body, and all
+// attempts.
 func TestRedelivery(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.Limits.WebhookDeliveryAttempts = 2 })
 	r := listen(t, status(500))
@@ -193,7 +195,7 @@ func TestRedelivery(t *testing.T) {
 		if d := h.only(); d.outcome() != "500 after 1: the receiver answered 500" {
 			t.Errorf("%s", d.outcome())
 		}
-		within(t, h.wait(), 5*time.Second)
+		checkWait(t, h.wait(), 5*time.Second)
 		h.next(r)
 	}
 	r.answers(status(202))
@@ -212,8 +214,8 @@ func TestRedelivery(t *testing.T) {
 	}
 }
 
-// Another process writes to the file: what it queues goes out, and what it
-// changes counts, without a word to the server.
+// TestAnotherProcess checks that deliveries and changes which another process
+// writes to the file take effect.
 func TestAnotherProcess(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Time{}) })
 	other, err := store.Open(s.conf.DB, store.Options{})
@@ -254,7 +256,7 @@ func TestAnotherProcess(t *testing.T) {
 	s.issue()
 	s.settle()
 	moved.none("switched off")
-	// Held back by the one process, let go by the other.
+	// One process holds deliveries back, and the other sends them.
 	moved.answers(status(500))
 	h.patch(fields{"active": true})
 	waits := s.issue()

@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// get sends one request as the sender does: no redirects.
+// get sends a request as the sender does, without following redirects unless follow
+// is true.
 func get(g *Guard, target string, follow bool) (*http.Response, error) {
 	tr := g.Transport(2)
 	defer tr.CloseIdleConnections()
@@ -30,8 +31,8 @@ func get(g *Guard, target string, follow bool) (*http.Response, error) {
 	return resp, err
 }
 
-// receiver is a server with TLS and HTTP/2 on loopback that counts what
-// reaches it, connections too.
+// receiver returns a server with TLS and HTTP/2 on loopback that counts its
+// connections.
 func receiver(t *testing.T) (s *httptest.Server, roots *x509.CertPool, conns *atomic.Int64) {
 	t.Helper()
 	conns = new(atomic.Int64)
@@ -86,7 +87,7 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// A response whose headers never end is cut off.
+// TestEndlessHeaders checks that a response whose headers never end is aborted.
 func TestEndlessHeaders(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Long", strings.Repeat("x", 80<<10))
@@ -97,8 +98,8 @@ func TestEndlessHeaders(t *testing.T) {
 	}
 }
 
-// Without TLS the transport itself holds the scheme's rule, whoever calls it
-// and wherever a name leads by then.
+// TestPlainHTTPAtDial checks that the transport itself refuses http to addresses
+// for which it is not allowed.
 func TestPlainHTTPAtDial(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer s.Close()
@@ -128,8 +129,8 @@ func TestPlainHTTPAtDial(t *testing.T) {
 	}
 }
 
-// A redirect is an answer like any other; and if a client did follow it, the
-// dial would still be refused.
+// TestRedirect checks that redirects are not followed, and that the dial is refused
+// if a client does follow one.
 func TestRedirect(t *testing.T) {
 	for target, want := range map[string]error{
 		"http://10.0.0.1/":                         ErrNotPublic,
@@ -152,7 +153,8 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// A name that is public when the webhook is saved and ours when it is called.
+// TestRebinding resolves a name to a public address when the webhook is saved and
+// to a loopback address when it is called.
 func TestRebinding(t *testing.T) {
 	s, roots, conns := receiver(t)
 	dns := serveDNS(t, map[string]answers{
@@ -180,14 +182,14 @@ func TestRebinding(t *testing.T) {
 		t.Error("at the next save:", p)
 	}
 
-	// The same name, the same server, where loopback is allowed: what was
-	// refused above was the address.
+	// With loopback allowed the same name works: it was the address that was
+	// refused above.
 	g.Loopback = true
 	if resp, err := get(g, target, false); err != nil || resp.StatusCode != 200 {
 		t.Error(resp, err)
 	}
 
-	// Every address is judged by itself: the dial passes over the private one.
+	// Each address is checked: the dial skips the private one.
 	c, err := g.Dialer().DialContext(t.Context(), "tcp", "both.test:"+port(s.URL))
 	if err != nil {
 		t.Fatal(err)

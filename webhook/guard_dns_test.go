@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// answers are a name's addresses at its n-th question, from 1, per type.
+// answers returns the addresses of a name in the n-th answer of a type, from 1.
 type answers func(n int) []string
 
 func always(ips ...string) answers { return func(int) []string { return ips } }
 
-// serveDNS runs a DNS server on loopback that knows these names and says of
-// every other that it does not exist; the answer is a resolver that asks it.
+// serveDNS starts a DNS server on loopback for these names, and returns a resolver
+// that uses it. Other names do not exist.
 func serveDNS(t *testing.T, names map[string]answers) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -40,7 +40,7 @@ func serveDNS(t *testing.T, names map[string]answers) *net.Resolver {
 	}}
 }
 
-// answer replies to one question (RFC 1035, section 4).
+// answer returns the answer to a DNS query (RFC 1035, section 4).
 func answer(query []byte, names map[string]answers, asked map[string]int) []byte {
 	name, end := "", 12
 	for query[end] != 0 {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// open lists what may be dialled, from the first to the last address of each
-// stretch: the guard's rules said the other way round.
-var open = func() (spans [][2]netip.Addr) {
+// open lists the public addresses, by the first and the last of each range. It is
+// the complement of the guard's lists.
+var open = func() (ranges [][2]netip.Addr) {
 	for line := range strings.Lines(`1.0.0.0 9.255.255.255
 		11.0.0.0 100.63.255.255
 		100.128.0.0 126.255.255.255
@@ -35,14 +35,15 @@ var open = func() (spans [][2]netip.Addr) {
 		2620:4f:8001:: 3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff
 		3fff:1000:: 3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff`) {
 		ends := strings.Fields(line)
-		spans = append(spans, [2]netip.Addr{netip.MustParseAddr(ends[0]), netip.MustParseAddr(ends[1])})
+		ranges = append(ranges, [2]netip.Addr{netip.MustParseAddr(ends[0]), netip.MustParseAddr(ends[1])})
 	}
-	return spans
+	return ranges
 }()
 
 // endings are the last four bytes that no IPv6 address may have.
 var endings = strings.Fields("169.254.169.254 169.254.170.2 169.254.170.23 168.63.129.16 192.0.0.192 100.100.100.200 169.254.0.23 169.254.42.42")
 
+// isOpen reports whether a Guard without settings must permit an address.
 func isOpen(b [16]byte) bool {
 	ip := netip.AddrFrom16(b)
 	if ip.Is4In6() {
@@ -60,7 +61,7 @@ func FuzzPermits(f *testing.F) {
 		b := netip.MustParseAddr(s).As16()
 		f.Add(b[:])
 	}
-	// Both sides of every border.
+	// The addresses on both sides of each end of a range.
 	for _, s := range open {
 		for _, ip := range []netip.Addr{s[0].Prev(), s[0], s[1], s[1].Next()} {
 			b := ip.As16()
@@ -69,7 +70,7 @@ func FuzzPermits(f *testing.F) {
 	}
 	every := &Guard{Loopback: true, AllowCIDR: prefixes("0.0.0.0/0 ::/0")}
 	f.Fuzz(func(t *testing.T, bytes []byte) {
-		// Four bytes count as IPv4 too, which sixteen random ones never are.
+		// Four bytes are an IPv4 address, since sixteen random ones never are.
 		var b [16]byte
 		if len(bytes) == 4 {
 			b[10], b[11] = 0xff, 0xff
@@ -111,7 +112,7 @@ func FuzzCheckURL(f *testing.F) {
 		if p != nil && (!slices.Contains(codes, p.Code) || !strings.HasPrefix(p.Message, "The URL")) {
 			t.Errorf("%q: %v", raw, *p)
 		}
-		// Where no name resolves, only the literal of an open address passes.
+		// No name resolves, so only a public IP address is accepted.
 		if p == nil {
 			ip := accepted(t, strict, raw)
 			if u, _ := url.Parse(raw); u.Scheme != "https" || !ip.IsValid() || !isOpen(ip.As16()) {
@@ -140,8 +141,8 @@ func FuzzCheckURL(f *testing.F) {
 	})
 }
 
-// accepted checks what holds for every URL that passes and returns the address
-// that its host spells, the zero one for a name.
+// accepted checks what must hold for every accepted URL, and returns the address
+// that its host is, or the zero Addr if it is a name.
 func accepted(t *testing.T, g *Guard, raw string) netip.Addr {
 	u, err := url.Parse(raw)
 	if err != nil {

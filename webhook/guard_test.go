@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Addresses that nobody may be sent to, in the forms that ParseAddr takes.
+// denied are addresses that are not permitted, in all forms that ParseAddr accepts.
 var denied = strings.Fields(`
 	0.0.0.0 0.255.255.255 10.0.0.0 10.1.2.3 10.255.255.255 100.64.0.0 100.127.255.255
 	127.0.0.0 127.0.0.1 127.0.0.53 127.255.255.255 169.254.0.0 169.254.1.1 169.254.255.255
@@ -26,9 +26,9 @@ var denied = strings.Fields(`
 	4000::1 5f00::1 fc00::1 fd00::1 fd12:3456:789a::1 fe80::1 febf::1 fec0::1 ff02::1 ff0e::1
 	fe80::1%eth0 2606:4700::1111%lo ::1%lo ::ffff:8.8.8.8%eth0`)
 
-// Where machines find credentials, plain, mapped, and carried by NAT64 with its
-// well-known prefix and its local one in all lengths, by 6to4, by Teredo, and
-// by a prefix of the operator's own.
+// neverAllowed are metadata addresses, which no setting permits: plain, mapped, and
+// embedded by NAT64 with its well-known prefix and the local one in all lengths, by
+// 6to4, by Teredo, and by an operator's own prefix.
 var neverAllowed = strings.Fields(`
 	169.254.169.254 169.254.170.2 169.254.170.23 100.100.100.200 168.63.129.16 192.0.0.192 169.254.0.23 169.254.42.42
 	fd00:ec2::254 fd00:ec2::23 fd20:ce::254 fd00:42::42
@@ -38,6 +38,7 @@ var neverAllowed = strings.Fields(`
 	2002:a9fe:a9fe::1 2001:0:a9fe:a9fe::1 2001:0:4136:e378:8000:63bf:5601:5601
 	::169.254.169.254 ::ffff:0:169.254.169.254 fe80::a9fe:a9fe 2606:4700::a9fe:a9fe`)
 
+// allowed are public addresses.
 var allowed = strings.Fields(`
 	1.0.0.0 1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0
 	168.63.129.15 169.253.255.255 169.255.0.0 172.15.255.255 172.32.0.0 191.255.255.255 192.0.1.0 192.0.3.0
@@ -96,7 +97,7 @@ func TestAllowCIDR(t *testing.T) {
 		{"fd12::/16", "fd13::1", false},
 		{"127.0.0.0/8", "127.0.0.1", true},
 		{"127.0.0.0/8", "::1", false},
-		// A translator is not a way around the networks behind it.
+		// Allowing a translator does not allow the networks behind it.
 		{"64:ff9b::/96", "64:ff9b::8.8.8.8", true},
 		{"64:ff9b::/96", "64:ff9b::10.0.0.1", false},
 		{"64:ff9b::/96", "64:ff9b::127.0.0.1", false},

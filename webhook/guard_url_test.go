@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What a URL is refused for, "" where it is accepted: by a server as it comes,
-// with http allowed, and under dev, where names need not resolve.
+// TestCheckURL checks the code of the problem of each URL, or "" if it is accepted:
+// by default, with http allowed, and under dev, where names need not resolve.
 func TestCheckURL(t *testing.T) {
 	dns := serveDNS(t, map[string]answers{
 		"example.com.":             always("8.8.8.8", "2606:4700::1111"),
@@ -51,7 +51,7 @@ func TestCheckURL(t *testing.T) {
 		{"https://[2606:4700::1111]:443/", "", "", ""},
 		{"https://[::ffff:8.8.8.8]/", "", "", ""},
 
-		// The form.
+		// Syntax.
 		{"", f, f, f},
 		{"example.com/hook", f, f, f},
 		{"//example.com/hook", f, f, f},
@@ -119,7 +119,7 @@ func TestCheckURL(t *testing.T) {
 		{"https://[::1]x/", f, f, f},
 		{"https://[::ffff:127.0.0.256]/", f, f, f},
 
-		// Other spellings of addresses.
+		// Other notations of addresses.
 		{"https://2130706433/", f, f, f},
 		{"https://017700000001/", f, f, f},
 		{"https://0x7f000001/", f, f, f},
@@ -142,7 +142,7 @@ func TestCheckURL(t *testing.T) {
 		{"http://0177.0.0.1/", f, f, f},
 		{"http://127.1:8080/", f, f, f},
 
-		// The scheme.
+		// Schemes.
 		{"http://example.com/", v, "", v},
 		{"http://8.8.8.8/", v, "", v},
 		{"HTTP://example.com/", v, "", v},
@@ -157,7 +157,7 @@ func TestCheckURL(t *testing.T) {
 		{"http://10.0.0.1/", v, n, v},
 		{"http://nowhere.test/", v, r, v},
 
-		// What has no place in it.
+		// Parts that a URL must not have.
 		{"https://ada@example.com/", v, v, v},
 		{"https://ada:secret@example.com/", v, v, v},
 		{"https://@example.com/", v, v, v},
@@ -166,7 +166,7 @@ func TestCheckURL(t *testing.T) {
 		{"https://example.com/#part", v, v, v},
 		{"https://example.com#@10.0.0.1/", v, v, v},
 
-		// The addresses.
+		// Addresses.
 		{"https://10.0.0.1/", n, n, n},
 		{"https://169.254.169.254/latest/meta-data/", n, n, n},
 		{"https://[fd00:ec2::254]/", n, n, n},
@@ -214,7 +214,7 @@ func TestCheckURL(t *testing.T) {
 		{"https://notlocalhost/", r, r, ""},
 		{"https://localhost.example/", r, r, ""},
 
-		// No answer.
+		// Names that do not resolve.
 		{"https://nowhere.test/", r, r, ""},
 		{"https://empty.test/", r, r, ""},
 	} {
@@ -277,7 +277,7 @@ func TestCheckURLWithNetworks(t *testing.T) {
 	}
 }
 
-// The message states the rule that holds, and no address that was found.
+// TestMessages checks that messages state the rule, without addresses from lookups.
 func TestMessages(t *testing.T) {
 	dns := serveDNS(t, map[string]answers{"private.test.": always("10.98.76.54")})
 	for _, c := range []struct {
@@ -297,7 +297,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// silent is a resolver whose answer never comes.
+// silent is a resolver that never answers.
 type silent struct{}
 
 func (silent) LookupNetIP(ctx context.Context, _, _ string) ([]netip.Addr, error) {
@@ -305,8 +305,8 @@ func (silent) LookupNetIP(ctx context.Context, _, _ string) ([]netip.Addr, error
 	return nil, ctx.Err()
 }
 
-// mapped answers as some resolvers do, with IPv4 inside IPv6, or with nothing
-// and no error.
+// mapped is a resolver that answers with mapped addresses, or with none and no
+// error, as some resolvers do.
 type mapped struct{}
 
 func (mapped) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
@@ -319,7 +319,7 @@ func (mapped) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, erro
 	return []netip.Addr{netip.MustParseAddr("::ffff:10.0.0.1")}, nil
 }
 
-// failing knows nothing.
+// failing is a resolver that knows no name.
 type failing struct{}
 
 func (failing) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A server is a running server whose clock stands still.
+// server is a running server with a clock that the test sets.
 type server struct {
 	*servertest.Server
 	t     *testing.T
@@ -32,7 +32,7 @@ type server struct {
 
 var frozenAt = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// start serves a new demo shop. Changes to its Config come as options.
+// start starts a server with a new demo shop. options change its Config.
 func start(t *testing.T, options ...func(*app.Config)) *server {
 	t.Helper()
 	s := &server{t: t, clock: app.NewClock(frozenAt)}
@@ -49,19 +49,19 @@ func (s *server) run() {
 
 type fields = servertest.Fields
 
-// settle does all that is due and returns when that is done.
+// settle sends everything that is due.
 func (s *server) settle() dev.Settled {
 	s.T.Helper()
 	return servertest.Decode[dev.Settled](s.Control("POST", "/settle", nil))
 }
 
-// advance moves the clock through each instant at which something is due.
+// advance advances the clock and sends everything that becomes due, in order.
 func (s *server) advance(by time.Duration) {
 	s.T.Helper()
 	s.Control("POST", "/clock", fields{"advance": by.String()})
 }
 
-// A subscription is a webhook as the API shows it.
+// subscription is a webhook in answers of the API.
 type subscription struct {
 	ID                  string
 	Secret              string
@@ -69,7 +69,7 @@ type subscription struct {
 	ConsecutiveFailures int `json:"consecutive_failures"`
 }
 
-// An entry is one of the delivery log.
+// entry is an entry of the delivery log.
 type entry struct {
 	ID             string
 	Event          string
@@ -82,7 +82,7 @@ type entry struct {
 	DeliveredAt    *time.Time `json:"delivered_at"`
 }
 
-// outcome tells what the log says of a delivery in one line.
+// outcome returns status, attempts and error of a delivery in one line.
 func (e entry) outcome() string {
 	status, text := "null", ""
 	if e.ResponseStatus != nil {
@@ -94,7 +94,7 @@ func (e entry) outcome() string {
 	return fmt.Sprintf("%s after %d: %s", status, e.Attempts, text)
 }
 
-// A hook is a webhook of the demo shop's standard program.
+// hook is a webhook of the demo shop's standard program.
 type hook struct {
 	s      *server
 	id     string
@@ -104,7 +104,7 @@ type hook struct {
 func (s *server) program() string { return s.ProgramIDs["standard"] }
 func (h hook) path() string       { return "/programs/" + h.s.program() + "/webhooks/" + h.id }
 
-// hook subscribes a URL to card.added, or to what more says.
+// hook creates a webhook for card.added. more changes the fields.
 func (s *server) hook(url string, more ...fields) hook {
 	s.T.Helper()
 	body := fields{"url": url, "events": []string{"card.added"}}
@@ -127,7 +127,7 @@ func (h hook) patch(body fields) subscription {
 	return servertest.Decode[subscription](h.s.Call("PATCH", h.path(), body).Want(200))
 }
 
-// log is the delivery log, oldest first.
+// log returns the delivery log, oldest first.
 func (h hook) log() (list []entry) {
 	h.s.T.Helper()
 	items := servertest.Decode[struct{ Items []entry }](h.s.Call("GET", h.path()+"/deliveries?limit=200", nil).Want(200)).Items
@@ -137,7 +137,7 @@ func (h hook) log() (list []entry) {
 	return list
 }
 
-// only is the one entry of the log.
+// only returns the single entry of the log.
 func (h hook) only() entry {
 	h.s.T.Helper()
 	list := h.log()
@@ -147,7 +147,7 @@ func (h hook) only() entry {
 	return list[0]
 }
 
-// due is when the webhook's next attempt is to be made; false: none waits.
+// due returns when the webhook's next attempt is due; ok is false if none is.
 func (h hook) due() (at time.Time, ok bool) {
 	h.s.T.Helper()
 	key, _ := h.s.App.Store.Key(store.KindWebhook, h.id)
@@ -165,7 +165,7 @@ func (h hook) due() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// wait is how long it is until the next attempt is due.
+// wait returns the time until the next attempt is due.
 func (h hook) wait() time.Duration {
 	h.s.T.Helper()
 	at, ok := h.due()
@@ -175,7 +175,7 @@ func (h hook) wait() time.Duration {
 	return at.Sub(h.s.clock.Now())
 }
 
-// issue makes a card, which is a card.added, and returns its id.
+// issue issues a card, which fires card.added, and returns its id.
 func (s *server) issue(more ...fields) string {
 	s.T.Helper()
 	body := fields{}
@@ -185,7 +185,7 @@ func (s *server) issue(more ...fields) string {
 	return servertest.Decode[struct{ ID string }](s.Call("POST", "/programs/"+s.program()+"/cards", body).Want(201)).ID
 }
 
-// burst makes n cards in one commit.
+// burst issues n cards in one commit.
 func (s *server) burst(n int) (cards []string) {
 	s.T.Helper()
 	s.write(func(tx *store.Tx) error {
@@ -209,7 +209,7 @@ func (s *server) write(do func(*store.Tx) error) {
 	}
 }
 
-// file opens the database beside the server, as another process does.
+// file opens the database file, as another process does.
 func (s *server) file() *sql.DB {
 	s.T.Helper()
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: s.conf.DB}).EscapedPath()+"?_pragma=busy_timeout(5000)")
@@ -228,7 +228,7 @@ func (s *server) exec(query string, args ...any) {
 	}
 }
 
-// rows reads one column of the file.
+// rows returns the values of a query with one column.
 func (s *server) rows(query string, args ...any) (list []string) {
 	s.T.Helper()
 	db := s.file()
@@ -248,20 +248,20 @@ func (s *server) rows(query string, args ...any) (list []string) {
 	return list
 }
 
-// await takes what a channel has to give before long.
+// await receives from a channel, within a time limit.
 func await[T any](t *testing.T, c <-chan T, what string) (v T) {
 	t.Helper()
 	select {
 	case v = <-c:
 		return v
 	case <-time.After(servertest.Patience):
-		t.Fatalf("waited in vain: %s", what)
+		t.Fatalf("timed out waiting for: %s", what)
 	}
 	return v
 }
 
-// listening is a log whose lines a test waits for.
-func listening(lines chan<- string) *slog.Logger {
+// logTo returns a log that sends its lines to a channel.
+func logTo(lines chan<- string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(writer(lines), nil))
 }
 
@@ -277,8 +277,8 @@ func (w writer) Write(line []byte) (int, error) {
 
 func set[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
 
-// clean holds a text of the log to what it must never repeat: the URL, which
-// may hold secrets, and what its host resolved to.
+// clean checks that a text of the log contains neither the URL, which may have
+// secrets, nor addresses to which its host resolved.
 func clean(t *testing.T, text string) {
 	t.Helper()
 	for _, secret := range []string{"127.0.0.1", "::1", "localhost", "http://", "https://", "secret", "Bearer", "whsec_", "\n"} {

@@ -12,17 +12,17 @@ import (
 	"testing"
 )
 
-// A teller takes one request per connection and knows in which order they
-// came: the kernel hands a connection over when its first data is there, and
-// so in the order of the data. Nobody else's scheduling has a say in it.
-type teller struct {
+// orderedReceiver accepts one request per connection and records the order in which
+// they arrived: the operating system returns each connection when its first data
+// has arrived, so the order does not depend on the scheduling of goroutines.
+type orderedReceiver struct {
 	url string
 
 	mu    sync.Mutex
 	cards []string
 }
 
-func newTeller(t *testing.T) *teller {
+func newOrderedReceiver(t *testing.T) *orderedReceiver {
 	t.Helper()
 	conf := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
 		c.Control(func(fd uintptr) {
@@ -35,7 +35,7 @@ func newTeller(t *testing.T) *teller {
 		t.Fatal(err)
 	}
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	r := &teller{url: "http://localhost:" + port + "/"}
+	r := &orderedReceiver{url: "http://localhost:" + port + "/"}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -66,11 +66,11 @@ func newTeller(t *testing.T) *teller {
 	return r
 }
 
-// Requests of a lane go out in the order of their commits, though none waits
-// for another's answer.
+// TestOrderOfRequests checks that the requests of a lane are sent in the order of
+// their commits, although none waits for the answer to another.
 func TestOrderOfRequests(t *testing.T) {
 	s := start(t)
-	r := newTeller(t)
+	r := newOrderedReceiver(t)
 	s.hook(r.url)
 	want := s.burst(200)
 	for range 100 {

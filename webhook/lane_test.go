@@ -11,18 +11,19 @@ import (
 	"punchcard/store"
 )
 
-// patient lets no attempt run out of time during a test.
-func patient(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 600000 }
+// longTimeout makes the timeout of attempts longer than any test.
+func longTimeout(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 600000 }
 
-// untold counts the deliveries of which no attempt has an outcome.
-func (s *server) untold() string {
+// withoutOutcome counts the deliveries without a recorded attempt.
+func (s *server) withoutOutcome() string {
 	s.T.Helper()
 	return s.rows("SELECT count(*) FROM deliveries WHERE attempts=0 AND outcome IS NULL")[0]
 }
 
-// One endpoint that hangs does not hold up the shop's other nine.
-func TestHangingNeighbour(t *testing.T) {
-	s := start(t, patient)
+// TestHangingReceiver checks that a receiver that hangs does not delay the shop's
+// other nine.
+func TestHangingReceiver(t *testing.T) {
+	s := start(t, longTimeout)
 	hanging := listen(t)
 	hanging.answers(hanging.hang)
 	s.hook(hanging.url)
@@ -49,10 +50,10 @@ func TestHangingNeighbour(t *testing.T) {
 	}
 }
 
-// Hanging endpoints, however many, hold up none that answers: what they have
-// of the prompt ones' places they give back.
+// TestManyHangingShops checks that many hanging receivers do not delay one that
+// answers, since they release the prompt slots.
 func TestManyHangingShops(t *testing.T) {
-	s := start(t, patient)
+	s := start(t, longTimeout)
 	hanging, prompt := listen(t), listen(t)
 	hanging.answers(hanging.hang)
 	const shops, cards = 300, 2
@@ -102,10 +103,10 @@ func TestManyHangingShops(t *testing.T) {
 	}
 }
 
-// While an attempt is under way, the delivery is made no second time, however
-// often its lane is woken.
-func TestNoDuplicateWhileUnderWay(t *testing.T) {
-	s := start(t, patient)
+// TestNoDuplicateWhileInFlight checks that a delivery is not sent a second time while
+// an attempt is in flight, however often its lane is woken.
+func TestNoDuplicateWhileInFlight(t *testing.T) {
+	s := start(t, longTimeout)
 	r := listen(t)
 	release := make(chan struct{})
 	r.answers(func(w http.ResponseWriter, req *http.Request) {
@@ -132,7 +133,7 @@ func TestNoDuplicateWhileUnderWay(t *testing.T) {
 	r.once(64)
 }
 
-// once wants so many requests, each of another event.
+// once checks that there are n requests, each of another event.
 func (r *receiver) once(n int) {
 	r.t.Helper()
 	times := map[string]int{}
@@ -149,11 +150,11 @@ func (r *receiver) once(n int) {
 	}
 }
 
-// An outcome that cannot be written is written as soon as it can be, and the
-// request is not made again for it.
+// TestOutcomeThatCannotBeWritten checks that the write of an outcome is retried until
+// it succeeds, and that the request is not repeated.
 func TestOutcomeThatCannotBeWritten(t *testing.T) {
 	failed := make(chan string, 100)
-	s := start(t, patient, func(c *app.Config) { c.Log = listening(failed) })
+	s := start(t, longTimeout, func(c *app.Config) { c.Log = logTo(failed) })
 	r := listen(t)
 	s.hook(r.url)
 	s.exec("CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'refused'); END")
@@ -171,20 +172,20 @@ func TestOutcomeThatCannotBeWritten(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	r.once(11)
-	if n := s.untold(); n != "0" {
+	if n := s.withoutOutcome(); n != "0" {
 		t.Errorf("%s outcomes are not written", n)
 	}
 }
 
-// A writer that has no time for outcomes does not keep the queue from being
-// sent, as far as that goes.
-func TestSendsOnWhileOutcomesWait(t *testing.T) {
-	s := start(t, patient, func(c *app.Config) { c.Log = listening(make(chan string, 10000)) })
+// TestSendsWhileOutcomesWait checks that a lane sends up to laneMaxUnwritten
+// deliveries while no outcome can be written.
+func TestSendsWhileOutcomesWait(t *testing.T) {
+	s := start(t, longTimeout, func(c *app.Config) { c.Log = logTo(make(chan string, 10000)) })
 	r := listen(t)
 	s.hook(r.url)
 	s.exec("CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'refused'); END")
 	s.burst(300)
-	for range 249 { // the bound, less what a lane does not ask for singly
+	for range 249 { // laneMaxUnwritten, less what a lane does not read one by one
 		r.next()
 	}
 	s.exec("DROP TRIGGER refuse")
@@ -194,7 +195,8 @@ func TestSendsOnWhileOutcomesWait(t *testing.T) {
 	r.once(300)
 }
 
-// What is held back is queued, and goes out when it is held no longer.
+// TestHeldWebhooks checks that held deliveries are queued, and sent when they are
+// held no longer.
 func TestHeldWebhooks(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.HoldWebhooks = true })
 	r := listen(t)
@@ -215,11 +217,11 @@ func TestHeldWebhooks(t *testing.T) {
 	r.once(3)
 }
 
-// None of a lane's requests waits for the answer to another, however they are
-// carried.
+// TestNoneWaitsForAnAnswer checks that no request of a lane waits for the answer to
+// another, over HTTP/1 and HTTP/2.
 func TestNoneWaitsForAnAnswer(t *testing.T) {
 	trusted := newAuthority(t)
-	s := start(t, patient, trusted.trusted)
+	s := start(t, longTimeout, trusted.trusted)
 	plain, secure, h2 := newReceiver(t), newReceiver(t), newReceiver(t)
 	plain.srv.Start()
 	for _, r := range []*receiver{secure, h2} {
@@ -239,7 +241,7 @@ func TestNoneWaitsForAnAnswer(t *testing.T) {
 			}
 		}
 	}
-	if n := s.untold(); n != "18" {
+	if n := s.withoutOutcome(); n != "18" {
 		t.Errorf("%s wait for an answer, want all 18", n)
 	}
 }

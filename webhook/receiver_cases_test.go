@@ -19,8 +19,8 @@ import (
 	"punchcard/server/app"
 )
 
-// A receiverCase is a receiver that behaves in one way, and what the log must say
-// of the first delivery to it.
+// receiverCase is a receiver with a certain behaviour, and what the log must have
+// about the first delivery to it.
 type receiverCase struct {
 	name string
 	url  string
@@ -33,8 +33,7 @@ type receiverCase struct {
 	at    time.Time     // when it is due
 }
 
-// deliverFirst sends one delivery to each receiver, while a healthy one gets its
-// own.
+// deliverFirst sends a delivery to each receiver and to a healthy one.
 func deliverFirst(s *server, list []*receiverCase) {
 	s.T.Helper()
 	healthy := listen(s.t)
@@ -56,7 +55,7 @@ func deliverFirst(s *server, list []*receiverCase) {
 	healthy.none("the healthy one has its delivery")
 }
 
-// checkFirst checks what the log says of the first attempt.
+// checkFirst checks the log of the first attempt.
 func (c *receiverCase) checkFirst(t *testing.T, s *server) {
 	d := c.hook.only()
 	clean(t, d.outcome())
@@ -82,8 +81,8 @@ func (c *receiverCase) checkFirst(t *testing.T, s *server) {
 	}
 }
 
-// deliverAgain checks the instant of each second attempt, one after the other as
-// the clock comes to them.
+// deliverAgain checks the time of each second attempt, in the order in which they are
+// due.
 func deliverAgain(s *server, list []*receiverCase) {
 	s.T.Helper()
 	var waiting []*receiverCase
@@ -99,7 +98,7 @@ func deliverAgain(s *server, list []*receiverCase) {
 	}
 }
 
-// checkSecond checks that the second attempt comes when it is due.
+// checkSecond checks that the second attempt is made when it is due.
 func (c *receiverCase) checkSecond(t *testing.T, s *server) {
 	if wait := c.at.Sub(s.clock.Now()); wait > 0 {
 		s.clock.Advance(wait - time.Millisecond)
@@ -115,7 +114,7 @@ func (c *receiverCase) checkSecond(t *testing.T, s *server) {
 	}
 }
 
-// answerer is a receiver that answers so.
+// answerer returns the URL of a receiver with a handler.
 func answerer(t *testing.T, f http.HandlerFunc) string { return listen(t, f).url }
 
 func retryLater(code int, after string) http.HandlerFunc {
@@ -125,8 +124,7 @@ func retryLater(code int, after string) http.HandlerFunc {
 	}
 }
 
-// Whatever a receiver answers is written down as it is, and tried again when
-// that is to be.
+// TestReceiverAnswers checks the log and the retry for each answer of a receiver.
 func TestReceiverAnswers(t *testing.T) {
 	s := start(t)
 	elsewhere := listen(t)
@@ -159,7 +157,7 @@ func TestReceiverAnswers(t *testing.T) {
 		{name: "503 unparsable", url: later(503, "soon"), want: "503 after 1: the receiver answered 503"},
 		{name: "302 with Retry-After", url: later(302, "60"), want: "302 after 1: the receiver answered 302; redirects are not followed", least: time.Minute, most: time.Minute},
 		{name: "200 with Retry-After", url: later(200, "60"), want: ok},
-		{name: "HTTP/1.0", url: listenWild(t, nil, says("HTTP/1.0 200 OK\r\n\r\nfine")).url, want: ok},
+		{name: "HTTP/1.0", url: listenRaw(t, nil, answerText("HTTP/1.0 200 OK\r\n\r\nfine")).url, want: ok},
 		{name: "many 103", url: answerer(t, func(w http.ResponseWriter, _ *http.Request) {
 			for range 200 {
 				w.Header().Set("Link", "</style.css>; rel=preload")
@@ -178,8 +176,7 @@ func TestReceiverAnswers(t *testing.T) {
 	elsewhere.none("redirects are not followed")
 }
 
-// Receivers that do not speak HTTP as they should cost an attempt each and
-// nothing else.
+// TestReceiverConnections checks the same for receivers that violate the protocol.
 func TestReceiverConnections(t *testing.T) {
 	zeros() // packed beforehand: within an attempt it would take of its time
 	trusted, stranger := newAuthority(t), newAuthority(t)
@@ -189,9 +186,9 @@ func TestReceiverConnections(t *testing.T) {
 	var endless atomic.Int64
 	const reset, cut, oversize = "the connection was reset", "the connection ended in the middle of the answer", "the answer's headers are too long"
 	const handshake, malformed = "TLS: the handshake failed", "the answer is not valid HTTP"
-	wildly := func(act func(net.Conn)) string { return listenWild(t, nil, act).url }
+	wildly := func(act func(net.Conn)) string { return listenRaw(t, nil, act).url }
 	secure := func(c *tls.Config) string {
-		return listenWild(t, c, says("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")).url
+		return listenRaw(t, c, answerText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")).url
 	}
 	h2 := newReceiver(t)
 	h2.srv.EnableHTTP2, h2.srv.TLS = true, trusted.server("localhost", soon)
@@ -219,52 +216,52 @@ func TestReceiverConnections(t *testing.T) {
 		{name: "expired", url: secure(trusted.server("localhost", time.Now().Add(-time.Hour))), want: "null after 1: TLS: the certificate is not valid"},
 		{name: "plain HTTP on a TLS port", url: strings.Replace(wildly(func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
-			stay(c)
+			waitForClose(c)
 		}), "http:", "https:", 1), want: "null after 1: " + handshake},
-		{name: "TLS on a plain port", url: wildly(says("\x15\x03\x01\x00\x02\x02\x0a")), want: "null after 1: " + malformed},
+		{name: "TLS on a plain port", url: wildly(answerText("\x15\x03\x01\x00\x02\x02\x0a")), want: "null after 1: " + malformed},
 		{name: "nobody listens", url: "http://localhost:" + port + "/secret", want: "null after 1: the connection was refused"},
 		{name: "no such name", url: "https://secret.invalid/secret", want: "null after 1: the host name does not resolve"},
-		{name: "closes in the status line", url: wildly(says("HTTP/1.1 20")), want: "null after 1: " + malformed},
-		{name: "closes without an answer", url: wildly(func(c net.Conn) { heard(c) }), want: "null after 1: " + cut},
+		{name: "closes in the status line", url: wildly(answerText("HTTP/1.1 20")), want: "null after 1: " + malformed},
+		{name: "closes without an answer", url: wildly(func(c net.Conn) { readRequest(c) }), want: "null after 1: " + cut},
 		{name: "resets without an answer", url: wildly(func(c net.Conn) {
-			heard(c)
+			readRequest(c)
 			raw(c).SetLinger(0)
 		}), want: "null after 1: " + reset},
 		{name: "resets in the middle", url: wildly(func(c net.Conn) {
-			heard(c)
+			readRequest(c)
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
 			raw(c).SetLinger(0)
 		}), want: "200 after 1: " + reset},
-		{name: "closes in the middle", url: wildly(says("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")), want: "200 after 1: " + cut},
-		{name: "closes in a header", url: wildly(says("HTTP/1.1 200 OK\r\nContent-Le")), want: "null after 1: " + malformed},
-		{name: "closes in a chunk", url: wildly(says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nhalf")), want: "200 after 1: " + cut},
-		{name: "410, cut off", url: wildly(says("HTTP/1.1 410 Gone\r\nContent-Length: 100\r\n\r\nhalf")), want: "410 after 1: the receiver answered 410", over: true},
-		{name: "no HTTP", url: wildly(says("220 secret ESMTP\r\n")), want: "null after 1: " + malformed},
-		{name: "no number", url: wildly(says("HTTP/1.1 secret\r\n\r\n")), want: "null after 1: " + malformed},
-		{name: "a wrong chunk", url: wildly(says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nsecret\r\n")), want: "200 after 1: " + malformed},
-		{name: "two lengths", url: wildly(says("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n")), want: "null after 1: " + malformed},
+		{name: "closes in the middle", url: wildly(answerText("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")), want: "200 after 1: " + cut},
+		{name: "closes in a header", url: wildly(answerText("HTTP/1.1 200 OK\r\nContent-Le")), want: "null after 1: " + malformed},
+		{name: "closes in a chunk", url: wildly(answerText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nhalf")), want: "200 after 1: " + cut},
+		{name: "410, cut off", url: wildly(answerText("HTTP/1.1 410 Gone\r\nContent-Length: 100\r\n\r\nhalf")), want: "410 after 1: the receiver answered 410", over: true},
+		{name: "no HTTP", url: wildly(answerText("220 secret ESMTP\r\n")), want: "null after 1: " + malformed},
+		{name: "no number", url: wildly(answerText("HTTP/1.1 secret\r\n\r\n")), want: "null after 1: " + malformed},
+		{name: "a wrong chunk", url: wildly(answerText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nsecret\r\n")), want: "200 after 1: " + malformed},
+		{name: "two lengths", url: wildly(answerText("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n")), want: "null after 1: " + malformed},
 		{name: "endless body", url: wildly(func(c net.Conn) {
-			heard(c)
+			readRequest(c)
 			io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
 			endless.Store(repeat(c, "endless"))
 		}), want: "200 after 1: "},
 		{name: "endless body of a 500", url: wildly(func(c net.Conn) {
-			heard(c)
+			readRequest(c)
 			io.WriteString(c, "HTTP/1.1 500 No\r\n\r\n")
 			repeat(c, "endless")
 		}), want: "500 after 1: the receiver answered 500"},
 		{name: "gzip bomb", url: answerer(t, bomb), want: "200 after 1: "},
 		{name: "endless 103", url: wildly(func(c net.Conn) {
-			heard(c)
+			readRequest(c)
 			repeat(c, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
 		}), want: "null after 1: " + oversize},
 		{name: "huge header", url: wildly(func(c net.Conn) {
-			heard(c)
+			readRequest(c)
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nX-Huge: ")
 			repeat(c, "huge")
 		}), want: "null after 1: " + oversize},
 		{name: "many headers", url: wildly(func(c net.Conn) {
-			heard(c)
+			readRequest(c)
 			io.WriteString(c, "HTTP/1.1 200 OK\r\n")
 			repeat(c, "X-Many: headers\r\n")
 		}), want: "null after 1: " + oversize},
@@ -276,14 +273,14 @@ func TestReceiverConnections(t *testing.T) {
 			t.Errorf("the HTTP/2 receiver was spoken to in %s", got.Proto)
 		}
 	}
-	// The sender reads 64 KiB. More than that and what the kernel holds for
-	// both sides would be memory of its own.
+	// The sender reads 64 KiB, and the operating system buffers some more on both
+	// sides.
 	if n := endless.Load(); n < 64<<10 || n > 16<<20 {
 		t.Errorf("the endless receiver got rid of %d bytes", n)
 	}
 }
 
-// bomb answers with 16 MiB in 16 KiB.
+// bomb answers with 16 MiB that are compressed to 16 KiB.
 func bomb(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Encoding", "gzip")
 	w.Write(zeros())
@@ -297,22 +294,22 @@ var zeros = sync.OnceValue(func() []byte {
 	return b.Bytes()
 })
 
-// Receivers that never end an answer are cut off by the timeout. Two attempts
-// of each, all at once.
+// TestReceiverHangs checks that the timeout ends attempts at receivers whose answer
+// never ends.
 func TestReceiverHangs(t *testing.T) {
 	trusted := newAuthority(t)
 	s := start(t, trusted.trusted, func(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 700 })
-	wildly := func(act func(net.Conn)) string { return listenWild(t, nil, act).url }
+	wildly := func(act func(net.Conn)) string { return listenRaw(t, nil, act).url }
 	holding := func(text string) string {
 		return wildly(func(c net.Conn) {
-			says(text)(c)
-			stay(c)
+			answerText(text)(c)
+			waitForClose(c)
 		})
 	}
 	const late = "no whole answer within 700 ms"
 	list := []*receiverCase{
-		{name: "no answer", url: wildly(stay), want: "null after 1: " + late},
-		{name: "no TLS", url: strings.Replace(wildly(stay), "http:", "https:", 1), want: "null after 1: " + late},
+		{name: "no answer", url: wildly(waitForClose), want: "null after 1: " + late},
+		{name: "no TLS", url: strings.Replace(wildly(waitForClose), "http:", "https:", 1), want: "null after 1: " + late},
 		{name: "half a status line", url: holding("HTTP/1.1 2"), want: "null after 1: " + late},
 		{name: "no end of the headers", url: holding("HTTP/1.1 200 OK\r\nA: b\r\n"), want: "null after 1: " + late},
 		{name: "103 and no more", url: holding("HTTP/1.1 103 Early Hints\r\n\r\n"), want: "null after 1: " + late},

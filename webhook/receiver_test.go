@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// A request is what a receiver got.
+// request is a request to a receiver.
 type request struct {
 	Header  http.Header
 	Body    []byte
@@ -39,8 +39,7 @@ func read(r *http.Request) request {
 	return request{r.Header, body, r.Proto, env.Event, env.EventID, env.Data.Card}
 }
 
-// A receiver is a real web server that records what it gets and answers as the
-// test says.
+// receiver is a web server that records requests and answers as the test sets.
 type receiver struct {
 	t   *testing.T
 	url string
@@ -54,7 +53,7 @@ type receiver struct {
 	all    []request
 }
 
-// listen starts a receiver that answers 200 until told otherwise.
+// listen starts a receiver that answers 200 by default.
 func listen(t *testing.T, answer ...http.HandlerFunc) *receiver {
 	t.Helper()
 	r := newReceiver(t, answer...)
@@ -77,7 +76,7 @@ func newReceiver(t *testing.T, answer ...http.HandlerFunc) *receiver {
 	return r
 }
 
-// at notes the URL, by name and with what must not get into a log.
+// at sets the URL: with a host name, and with parts that must not be logged.
 func (r *receiver) at(base string) *receiver {
 	u, _ := url.Parse(base)
 	r.url = u.Scheme + "://localhost:" + u.Port() + "/secret-path?token=secret"
@@ -96,7 +95,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// answers has the receiver answer so from now on.
+// answers sets the handler of the receiver.
 func (r *receiver) answers(f http.HandlerFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +106,7 @@ func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
-// hang answers nothing before the test ends or the sender goes away.
+// hang does not answer until the test ends or the connection is closed.
 func (r *receiver) hang(_ http.ResponseWriter, req *http.Request) {
 	select {
 	case <-r.closed:
@@ -115,20 +114,20 @@ func (r *receiver) hang(_ http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// requests are all so far.
+// requests returns all requests so far.
 func (r *receiver) requests() []request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]request(nil), r.all...)
 }
 
-// next is the next request, which comes before long.
+// next waits for the next request and returns it.
 func (r *receiver) next() request {
 	r.t.Helper()
 	return await(r.t, r.got, "a request")
 }
 
-// none fails the test when a request came that nobody took.
+// none checks that there is no further request.
 func (r *receiver) none(when string) {
 	r.t.Helper()
 	select {
@@ -138,8 +137,8 @@ func (r *receiver) none(when string) {
 	}
 }
 
-// A wild receiver speaks for itself on each connection that it accepts.
-type wild struct {
+// rawReceiver is a receiver that writes its own bytes to each connection.
+type rawReceiver struct {
 	url string
 	ln  net.Listener
 	wg  sync.WaitGroup
@@ -149,9 +148,9 @@ type wild struct {
 	count int
 }
 
-// listenWild has act talk to whoever connects, by TLS where there is a config.
-// The connection is closed when act returns.
-func listenWild(t *testing.T, config *tls.Config, act func(net.Conn)) *wild {
+// listenRaw starts a receiver that calls act with each connection, with TLS if
+// config is not nil, and then closes it.
+func listenRaw(t *testing.T, config *tls.Config, act func(net.Conn)) *rawReceiver {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -162,7 +161,7 @@ func listenWild(t *testing.T, config *tls.Config, act func(net.Conn)) *wild {
 		scheme = "https"
 	}
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	w := &wild{url: scheme + "://localhost:" + port + "/secret-path?token=secret", ln: ln}
+	w := &rawReceiver{url: scheme + "://localhost:" + port + "/secret-path?token=secret", ln: ln}
 	w.wg.Go(func() {
 		for {
 			c, err := ln.Accept()
@@ -194,17 +193,17 @@ func listenWild(t *testing.T, config *tls.Config, act func(net.Conn)) *wild {
 	return w
 }
 
-// says reads a request and writes a text.
-func says(text string) func(net.Conn) {
+// answerText returns a function that reads a request and writes a text.
+func answerText(text string) func(net.Conn) {
 	return func(c net.Conn) {
-		if heard(c) {
+		if readRequest(c) {
 			io.WriteString(c, text)
 		}
 	}
 }
 
-// heard reads a whole request.
-func heard(c net.Conn) bool {
+// readRequest reads a whole request.
+func readRequest(c net.Conn) bool {
 	r, err := http.ReadRequest(bufio.NewReader(c))
 	if err != nil {
 		return false
@@ -213,10 +212,10 @@ func heard(c net.Conn) bool {
 	return true
 }
 
-// stay holds a connection open until the other side closes it.
-func stay(c net.Conn) { io.Copy(io.Discard, c) }
+// waitForClose waits until the other side closes the connection.
+func waitForClose(c net.Conn) { io.Copy(io.Discard, c) }
 
-// raw is the connection below TLS.
+// raw returns the TCP connection.
 func raw(c net.Conn) *net.TCPConn {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
@@ -224,9 +223,9 @@ func raw(c net.Conn) *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
-// drip writes a byte of a body now and then, for ever.
+// drip writes a body slowly, byte by byte, without end.
 func drip(c net.Conn) {
-	if !heard(c) {
+	if !readRequest(c) {
 		return
 	}
 	io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
@@ -239,8 +238,8 @@ func drip(c net.Conn) {
 	}
 }
 
-// repeat writes a text until the other side has enough, and tells how many
-// bytes it got rid of.
+// repeat writes a text again and again until the other side closes the connection,
+// and returns the number of bytes written.
 func repeat(c net.Conn, text string) (n int64) {
 	block := []byte(strings.Repeat(text, 1+4096/len(text)))
 	for {

@@ -23,8 +23,8 @@ func TestBackoff(t *testing.T) {
 			t.Errorf("after attempt %d from %v: %v, want %v", c.attempt, c.base, got, c.want)
 		}
 	}
-	// As many attempts as the flag allows, and more, from its least base to its
-	// longest: never shorter than before, never without end.
+	// Waits never get shorter and are limited, for all attempts and bases that the
+	// flags allow.
 	for _, base := range []time.Duration{time.Millisecond, 5 * time.Second, time.Hour} {
 		before := time.Duration(0)
 		for attempt := 1; attempt <= 200; attempt++ {

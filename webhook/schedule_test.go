@@ -9,16 +9,16 @@ import (
 	"punchcard/server/app"
 )
 
-// within holds a wait to its length and the tenth that chance adds.
-func within(t *testing.T, wait, least time.Duration) {
+// checkWait checks that a wait is as long as least, or up to a tenth longer.
+func checkWait(t *testing.T, wait, least time.Duration) {
 	t.Helper()
 	if wait < least || wait > least+least/10 {
 		t.Errorf("the next attempt is due after %v, want %v and up to a tenth more", wait, least)
 	}
 }
 
-// next moves the clock to the next attempt and makes it; just before there is
-// none.
+// next advances the clock to the next attempt and returns its request. It checks
+// that there is none just before.
 func (h hook) next(r *receiver) request {
 	h.s.T.Helper()
 	h.s.advance(h.wait() - time.Millisecond)
@@ -49,7 +49,7 @@ func TestScheduleOfAttempts(t *testing.T) {
 				if d := h.only(); d.Attempts != i+1 || d.DeliveredAt != nil {
 					t.Errorf("after attempt %d: %s", i+1, d.outcome())
 				}
-				within(t, h.wait(), least)
+				checkWait(t, h.wait(), least)
 				if again := h.next(r); string(again.Body) != string(first.Body) || again.EventID != first.EventID {
 					t.Errorf("attempt %d brings %s", i+2, again.Body)
 				}
@@ -69,8 +69,8 @@ func TestScheduleOfAttempts(t *testing.T) {
 	}
 }
 
-// A failure is a delivery whose attempts are used up; any success ends the
-// row, and tests are no part of it.
+// TestFifteenFailuresDisable checks that 15 consecutive deliveries without success
+// disable a webhook. A success resets the count; tests do not count.
 func TestFifteenFailuresDisable(t *testing.T) {
 	s := start(t)
 	r := listen(t, status(500))
@@ -125,8 +125,8 @@ func TestFifteenFailuresDisable(t *testing.T) {
 	is("enabled", 0, true)
 }
 
-// What is pending when a webhook is switched off waits, and goes on when it is
-// enabled again.
+// TestPendingWaitsWhileInactive checks that pending deliveries of a disabled webhook
+// are sent when it is enabled again.
 func TestPendingWaitsWhileInactive(t *testing.T) {
 	for name, off := range map[string]func(hook, *receiver){
 		"by PATCH": func(h hook, r *receiver) { h.patch(fields{"active": false}) },
@@ -222,7 +222,8 @@ func TestLimitsOfFlags(t *testing.T) {
 	})
 }
 
-// While the shop is suspended or cancelled it is told so, and nothing else.
+// TestSuspendedShop checks that only subscription.state_changed is sent while the
+// shop is suspended or cancelled.
 func TestSuspendedShop(t *testing.T) {
 	for _, state := range []string{"suspended", "cancelled"} {
 		t.Run(state, func(t *testing.T) {
@@ -268,7 +269,8 @@ func TestSuspendedShop(t *testing.T) {
 	}
 }
 
-// A retry of what passes a suspension passes it too; a test does neither.
+// TestRetryWhileSuspended checks that a retry of subscription.state_changed is sent
+// to a suspended shop, and a test is not.
 func TestRetryWhileSuspended(t *testing.T) {
 	s := start(t)
 	r := listen(t, status(500))
@@ -292,7 +294,8 @@ func TestWithoutAddon(t *testing.T) {
 	}
 }
 
-// What is pending for a deleted webhook is dropped, and its log goes.
+// TestDeletedWebhook checks that deleting a webhook deletes its pending deliveries
+// and its log.
 func TestDeletedWebhook(t *testing.T) {
 	for name, remove := range map[string]func(hook){
 		"itself":      func(h hook) { h.s.Call("DELETE", h.path(), nil).Want(204) },
@@ -328,7 +331,7 @@ func TestDeletedWebhook(t *testing.T) {
 	}
 }
 
-// The log is kept for its days and no longer.
+// TestRetention checks that the log is deleted after its retention time.
 func TestRetention(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.Limits.WebhookDeliveryRetentionDays = 2 })
 	r := listen(t)

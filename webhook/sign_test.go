@@ -18,8 +18,8 @@ const (
 	secretB = "whsec_//////////////////////////////////////////8="
 )
 
-// Made by another program from the contract's wording. The last is the worked
-// example of the Standard Webhooks documents.
+// TestVectors compares with signatures that another program made. The last is the
+// example in the Standard Webhooks specification.
 func TestVectors(t *testing.T) {
 	for _, c := range []struct {
 		secret, id, body string
@@ -35,7 +35,7 @@ func TestVectors(t *testing.T) {
 		{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", `{"test": 2432232314}`, 1614265330,
 			"", "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="},
 	} {
-		// A fraction of a second is cut off, and the zone does not matter.
+		// Fractions of a second are truncated, and the time zone does not matter.
 		at := time.Unix(c.at, 999_999_999).In(time.FixedZone("", 5*3600))
 		if got := Sign(c.secret, at, []byte(c.body)); got != c.sign && c.sign != "" {
 			t.Errorf("%s: %s", c.id, got)
@@ -114,7 +114,8 @@ func TestStandardWebhooksVerifies(t *testing.T) {
 	}
 }
 
-// What is no key signs nothing, rather than with a key that anyone can guess.
+// TestNoKeyNoStandardSignature checks that a secret without a key gives no signature,
+// instead of one with an empty key.
 func TestNoKeyNoStandardSignature(t *testing.T) {
 	for _, secret := range []string{"", "whsec_", "whsec_***", "whsec_AAECAw", "whsec_" + base64.RawURLEncoding.EncodeToString([]byte{0xfb, 0xff})} {
 		if got := SignStandard(secret, "evt_1", time.Unix(0, 0), nil); got != "" {

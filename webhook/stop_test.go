@@ -14,22 +14,22 @@ import (
 	"punchcard/server/servertest"
 )
 
-// A watched context tells when somebody begins to wait for its end: in Stop,
-// once it lets nothing new begin.
+// watched is a context that reports when Stop starts to wait for its end, which is
+// after Stop has prevented new attempts.
 type watched struct {
 	context.Context
 	waiting chan struct{}
 }
 
-func (w watched) Value(any) any { return nil } // else its end would be asked for unseen
+func (w watched) Value(any) any { return nil } // so that contexts derived from it call AfterFunc
 
 func (w watched) AfterFunc(f func()) func() bool {
 	close(w.waiting)
 	return context.AfterFunc(w.Context, f)
 }
 
-// stopping begins to stop the server and returns when the sender is at it;
-// done gives what Stop answered.
+// stopping starts to stop the server, and returns when the sender waits for its
+// attempts. done receives the result of Stop.
 func (s *server) stopping() (giveUp context.CancelFunc, done <-chan error) {
 	s.T.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -44,7 +44,7 @@ func (s *server) stopping() (giveUp context.CancelFunc, done <-chan error) {
 }
 
 func TestStopWaits(t *testing.T) {
-	s := start(t, patient)
+	s := start(t, longTimeout)
 	r := listen(t)
 	release := make(chan struct{})
 	r.answers(func(http.ResponseWriter, *http.Request) {
@@ -73,9 +73,10 @@ func TestStopWaits(t *testing.T) {
 	}
 }
 
-// What Stop breaks off is nobody's failure, and is made again after a restart.
+// TestStopBreaksOff checks that an attempt which Stop cancels is no failure, and is
+// repeated after a restart.
 func TestStopBreaksOff(t *testing.T) {
-	s := start(t, patient)
+	s := start(t, longTimeout)
 	r := listen(t)
 	cut := make(chan struct{}, 10)
 	r.answers(func(_ http.ResponseWriter, req *http.Request) {
@@ -97,7 +98,7 @@ func TestStopBreaksOff(t *testing.T) {
 		await(t, cut, "the end of a request")
 	}
 	r.none("after Stop")
-	if n := s.untold(); n != "12" {
+	if n := s.withoutOutcome(); n != "12" {
 		t.Errorf("%s are as they were, want 12", n)
 	}
 	before := map[string]bool{}
@@ -117,11 +118,12 @@ func TestStopBreaksOff(t *testing.T) {
 	}
 }
 
-// What waits for its turn has not begun, and does not begin any more.
+// TestStopBeginsNothing checks that attempts which wait for their turn are not
+// started.
 func TestStopBeginsNothing(t *testing.T) {
-	s := start(t, patient)
+	s := start(t, longTimeout)
 	reached, release := make(chan struct{}, 16), make(chan struct{})
-	hold := listenWild(t, nil, func(net.Conn) {
+	hold := listenRaw(t, nil, func(net.Conn) {
 		reached <- struct{}{}
 		<-release
 	})
@@ -137,18 +139,18 @@ func TestStopBeginsNothing(t *testing.T) {
 	}
 	hold.mu.Lock()
 	defer hold.mu.Unlock()
-	if hold.count != 1 || s.untold() != "4" {
-		t.Errorf("%d connections, %s deliveries untouched; want 1 and 4", hold.count, s.untold())
+	if hold.count != 1 || s.withoutOutcome() != "4" {
+		t.Errorf("%d connections, %s deliveries untouched; want 1 and 4", hold.count, s.withoutOutcome())
 	}
 }
 
-// Stop leaves nothing behind, whatever was going on.
+// TestStopLeavesNothing checks that Stop leaves no goroutine or connection.
 func TestStopLeavesNothing(t *testing.T) {
 	good, failing, hanging := listen(t), listen(t, status(500)), listen(t)
 	hanging.answers(hanging.hang)
-	silent := listenWild(t, nil, stay)
+	silent := listenRaw(t, nil, waitForClose)
 	before := goleak.IgnoreCurrent()
-	s := start(t, patient)
+	s := start(t, longTimeout)
 	for _, url := range []string{good.url, failing.url, hanging.url, strings.Replace(silent.url, "http:", "https:", 1), "http://localhost:1/"} {
 		s.hook(url)
 	}
@@ -162,16 +164,17 @@ func TestStopLeavesNothing(t *testing.T) {
 	giveUp()
 	await(t, done, "the end of Stop")
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	// The receivers' own connections end with their sender's.
+	// The receivers' connections end when the sender closes them.
 	if err := goleak.Find(before); err != nil {
 		t.Error(err)
 	}
 }
 
-// What passes a suspension is made again after a restart like everything else,
-// also where a later one was accepted meanwhile.
+// TestStopBreaksOffWhatPassesASuspension checks that a cancelled delivery of
+// subscription.state_changed is repeated after a restart, also if a later one has
+// succeeded.
 func TestStopBreaksOffWhatPassesASuspension(t *testing.T) {
-	s := start(t, patient)
+	s := start(t, longTimeout)
 	r := listen(t)
 	r.answers(r.hang)
 	s.hook(r.url, fields{"events": []string{"*"}})

@@ -6,7 +6,7 @@ import (
 	"punchcard/store"
 )
 
-// About is what the OpenAPI document says about the REST API as a whole.
+// About describes the REST API for its OpenAPI document.
 var About = openapi.About{
 	Title: "Loyalty Card Integration API",
 	Introduction: "Issue and update cards, read the ledger, manage programs, prizes and locations of one shop.\n\n" +

@@ -20,8 +20,8 @@ func callTill(s *servertest.Server, token, path string, body fields) *servertest
 	return s.Fetch("POST", s.Origin+"/till/v1"+path, raw, http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}).Want(201)
 }
 
-// fillFigures is a shop with something in every figure: cards of all types, stamped,
-// redeemed, charged and used at both locations.
+// fillFigures creates data for every figure: cards of all types that are stamped,
+// redeemed, topped up and used at both locations.
 func fillFigures(s *servertest.Server) (second string) {
 	s.T.Helper()
 	second = s.Control("POST", "/devices", fields{"location_id": s.LocationIDs[1]}).Str("token")
@@ -50,7 +50,7 @@ func fillFigures(s *servertest.Server) (second string) {
 	return second
 }
 
-// objectParts is an object of the body, each value as the text it came as.
+// objectParts returns the members of a JSON object, each value as its text.
 func objectParts(r *servertest.Reply, path string) map[string]string {
 	r.T.Helper()
 	var raw map[string]json.RawMessage
@@ -64,8 +64,8 @@ func objectParts(r *servertest.Reply, path string) map[string]string {
 	return m
 }
 
-// TestFigureFailsAlone: where what one figure is read from is out of order, it
-// is null, the others are answered as before, and the status is 200.
+// TestFigureFailsAlone checks that a figure whose data is corrupt is null, while
+// the others are answered with status 200.
 func TestFigureFailsAlone(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -136,8 +136,8 @@ func TestFigureFailsAlone(t *testing.T) {
 	}
 }
 
-// TestStatisticsOfNothing: sums are 0, lists empty or of zeros, and what is
-// divided by nothing is null.
+// TestStatisticsOfNothing checks that sums over nothing are 0, lists are empty or
+// all zeros, and ratios are null.
 func TestStatisticsOfNothing(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -187,8 +187,8 @@ func TestStatisticsOfNothing(t *testing.T) {
 	}
 }
 
-// TestRestrictedAnalytics: a key of some locations sees their activity and no
-// other figure.
+// TestRestrictedAnalytics checks that a restricted key sees the activity of its
+// locations only.
 func TestRestrictedAnalytics(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, manyKeys)
@@ -244,7 +244,7 @@ func TestRestrictedAnalytics(t *testing.T) {
 	s.Get("/analytics/card-types/x").Want(404, "not_found")
 }
 
-// TestHeatmapQuery: each mistake is told with the parameter that has it.
+// TestHeatmapQuery checks that each mistake is reported with its parameter.
 func TestHeatmapQuery(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -292,8 +292,8 @@ func TestHeatmapQuery(t *testing.T) {
 	}
 }
 
-// TestErasedStaysCounted: an erased card keeps what it counted, and the sums
-// hold nothing of the person.
+// TestErasedStaysCounted checks that an erased card stays counted, and that the
+// sums contain no personal data.
 func TestErasedStaysCounted(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

@@ -8,7 +8,7 @@ import (
 	"punchcard/server/operation"
 )
 
-// Prefix is where the API is mounted.
+// Prefix is the beginning of all paths of the API.
 const Prefix = "/api/public/v1"
 
 const (
@@ -78,12 +78,12 @@ func patch(path string, op *kernel.Operation) kernel.Route {
 	return kernel.Route{Method: http.MethodPatch, Path: path, Status: http.StatusOK, Operation: op}
 }
 
-// act binds an action on a resource that exists.
+// act returns the route of an action on an existing resource.
 func act(path string, op *kernel.Operation) kernel.Route {
 	return kernel.Route{Method: http.MethodPost, Path: path, Status: http.StatusOK, Operation: op}
 }
 
-// queue binds an operation whose effect comes after the answer.
+// queue returns the route of an operation that takes effect after the answer.
 func queue(path string, op *kernel.Operation) kernel.Route {
 	return kernel.Route{Method: http.MethodPost, Path: path, Status: http.StatusAccepted, Operation: op}
 }

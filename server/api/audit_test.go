@@ -10,7 +10,7 @@ import (
 
 type auditRow struct{ actorType, actor, action, target string }
 
-// readAudit is the shop's audit log, newest first, read in pages.
+// readAudit returns the shop's audit log, newest first, read in pages.
 func readAudit(s *servertest.Server, limit int) (rows []auditRow, raw string) {
 	s.T.Helper()
 	cursor := ""
@@ -48,8 +48,8 @@ var auditActions = map[string]struct{ action, target string }{
 	"testWebhook": {"webhook.test", "webhook"}, "redeliver": {"webhook.redeliver", "webhook"},
 }
 
-// TestEveryWriteIsAudited: one row each, by the key, on the resource; replays,
-// refusals and no-ops make none.
+// TestEveryWriteIsAudited checks that every write adds one audit row with the key
+// and the resource, and that replays, refusals and no-ops add none.
 func TestEveryWriteIsAudited(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -112,7 +112,8 @@ func TestEveryWriteIsAudited(t *testing.T) {
 	}
 }
 
-// TestReadsAreNotAudited, nor is what keeps the server going.
+// TestReadsAreNotAudited checks that neither reads nor housekeeping add audit
+// rows.
 func TestReadsAreNotAudited(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -128,7 +129,8 @@ func TestReadsAreNotAudited(t *testing.T) {
 	}
 }
 
-// TestOperatorsAreAudited: the control API acts as a person.
+// TestOperatorsAreAudited checks that operations of the control API are audited
+// as those of a person.
 func TestOperatorsAreAudited(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -184,8 +186,8 @@ func TestOperatorsAreAudited(t *testing.T) {
 	}
 }
 
-// TestAuditPages: the same rows whatever the page's size, newest first, and of
-// one shop alone.
+// TestAuditPages checks that the audit log has the same rows for every page size,
+// newest first, and only those of one shop.
 func TestAuditPages(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -214,7 +216,8 @@ func TestAuditPages(t *testing.T) {
 	}
 }
 
-// TestAuditHoldsNoPersonalData: nor secrets, whatever was written.
+// TestAuditHoldsNoPersonalData checks that the audit log contains neither
+// personal data nor secrets.
 func TestAuditHoldsNoPersonalData(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -9,7 +9,7 @@ import (
 	"punchcard/store"
 )
 
-// TestCardFilters: every combination of the four filters against a model.
+// TestCardFilters compares every combination of the four filters with a model.
 func TestCardFilters(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -66,7 +66,8 @@ func TestCardFilters(t *testing.T) {
 	}
 }
 
-// TestCardEmailCase: without regard to case, whatever the script.
+// TestCardEmailCase checks that holder_email is matched without regard to case in
+// any script.
 func TestCardEmailCase(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -126,8 +127,8 @@ func TestCardFilterInvalid(t *testing.T) {
 	}
 }
 
-// TestCardStatusOverTime: the filter uses the status shown; nothing waits for
-// a sweep.
+// TestCardStatusOverTime checks that the filter uses the status that is shown,
+// without waiting for housekeeping.
 func TestCardStatusOverTime(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -167,8 +168,8 @@ func TestCardStatusOverTime(t *testing.T) {
 	check("expired", "invited", "active", "installed")
 }
 
-// TestCardListSparse: a filter that hardly anything meets gives short pages,
-// and the walk still ends with all there is.
+// TestCardListSparse checks that a filter which few cards match gives short
+// pages, and that all matching cards are found.
 func TestCardListSparse(t *testing.T) {
 	t.Parallel()
 	s := start(t)

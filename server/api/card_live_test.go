@@ -31,8 +31,8 @@ func expiry(state string) fields {
 	return nil
 }
 
-// TestOneLiveCard: an external_ref that has a card in some state × every way
-// to give it to a second card of the program.
+// TestOneLiveCard combines every status of a card that has an external_ref with
+// every way of giving it to a second card of the program.
 func TestOneLiveCard(t *testing.T) {
 	t.Parallel()
 	live := map[string]bool{"invited": true, "active": true, "installed": true, "locked": true, "expired": false, "archived": false, "deleted": false}
@@ -95,7 +95,7 @@ func TestOneLiveCard(t *testing.T) {
 	}
 }
 
-// TestMaxCards: which states count.
+// TestMaxCards checks which statuses count towards max_cards.
 func TestMaxCards(t *testing.T) {
 	t.Parallel()
 	counts := map[string]bool{"invited": true, "active": true, "installed": true, "locked": true, "expired": false, "archived": false, "deleted": false}
@@ -144,7 +144,8 @@ func TestMaxCards(t *testing.T) {
 	}
 }
 
-// TestMaxCardsAfterProgramDeleted: its cards are archived and no longer count.
+// TestMaxCardsAfterProgramDeleted checks that the archived cards of a deleted
+// program do not count.
 func TestMaxCardsAfterProgramDeleted(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -116,7 +116,7 @@ const (
 	gone     = "gone" // reads are 404 from now on
 )
 
-// operateCard does one of the operations.
+// operateCard invokes one of the operations.
 func operateCard(s *servertest.Server, card, name string, body fields) *servertest.Reply {
 	s.T.Helper()
 	method, _, _ := strings.Cut(name, " ")
@@ -131,7 +131,7 @@ func operateCard(s *servertest.Server, card, name string, body fields) *serverte
 	return s.Post("/cards/"+card+"/"+name, nil)
 }
 
-// TestCardStates: every state × every operation.
+// TestCardStates combines every status with every operation.
 func TestCardStates(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -209,7 +209,7 @@ func TestCardStates(t *testing.T) {
 	}
 }
 
-// checkEffect holds a card to what an operation leaves.
+// checkEffect checks a card after an operation.
 func checkEffect(s *servertest.Server, after *servertest.Reply, op string, body fields) {
 	s.T.Helper()
 	if len(body) > 0 {
@@ -224,7 +224,8 @@ func checkEffect(s *servertest.Server, after *servertest.Reply, op string, body 
 	}
 }
 
-// TestCardRepeats: what an operator does twice is no event the second time.
+// TestCardRepeats checks that a repeated action of an operator fires no second
+// event.
 func TestCardRepeats(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -244,8 +245,8 @@ func TestCardRepeats(t *testing.T) {
 	s.ControlAPI().Call("POST", "/cards/"+card+"/delete", fields{}).WantOutcome(missing)
 }
 
-// TestCardReissueExpiry: an expired card gets what is given, else a fresh
-// default, else none.
+// TestCardReissueExpiry checks that an expired card gets the given expiry, else
+// the default, else none.
 func TestCardReissueExpiry(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -269,7 +270,8 @@ func TestCardReissueExpiry(t *testing.T) {
 	}
 }
 
-// TestCardKeepsOnReissue: id, ledger, stamps and balance stay.
+// TestCardKeepsOnReissue checks that id, ledger, stamps and balance stay the
+// same.
 func TestCardKeepsOnReissue(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -287,8 +289,7 @@ func TestCardKeepsOnReissue(t *testing.T) {
 	now.Shows(fields{"status": "invited", "installed_at": nil, "stamps_count": 7, "current_value": 321})
 }
 
-// TestCardChain: the instances of an overflow chain are one card to whatever
-// changes it.
+// TestCardChain checks that changes apply to all cards of an overflow chain.
 func TestCardChain(t *testing.T) {
 	t.Parallel()
 	s := start(t)

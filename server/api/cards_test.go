@@ -80,7 +80,8 @@ func TestCardShape(t *testing.T) {
 	s.Get("/cards").Want(200).Shaped("", pageTable, "next_cursor")
 }
 
-// TestCardDetailLocations: enabled ones in the program's scope, by name.
+// TestCardDetailLocations checks that a card lists the enabled locations in the
+// program's scope, by name.
 func TestCardDetailLocations(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -118,7 +119,7 @@ func TestCardDetailLocations(t *testing.T) {
 	check(some, false, third)
 }
 
-// TestCardFields: each field on issuing, by PATCH and on reissue.
+// TestCardFields checks each field when issuing, in PATCH and when reissuing.
 func TestCardFields(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -194,8 +195,8 @@ func TestCardUnknown(t *testing.T) {
 	}
 }
 
-// TestCardExpiryDefault: now plus default_expire_after_days, unless one is
-// given.
+// TestCardExpiryDefault checks that expires_at is now plus
+// default_expire_after_days unless it is given.
 func TestCardExpiryDefault(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -238,8 +239,8 @@ func TestCardValue(t *testing.T) {
 	}
 }
 
-// TestInstallLink: each new link differs, ends 30 days on, and is what the
-// picture and the mail hold.
+// TestInstallLink checks that each link is new, ends after 30 days, and is the
+// one in the QR code and the mail.
 func TestInstallLink(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -323,7 +324,7 @@ func TestSendEmail(t *testing.T) {
 	}
 }
 
-// TestSendEmailWithoutServer: where no mail server is configured.
+// TestSendEmailWithoutServer checks send_email without a configured mail server.
 func TestSendEmailWithoutServer(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Dev = nil })

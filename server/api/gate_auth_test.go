@@ -168,7 +168,8 @@ func TestRevokingOneOfTwoLeavesTheOther(t *testing.T) {
 	}
 }
 
-// TestKeysInOverlapDoNotCount: ten usable keys per shop (spec Limits).
+// TestKeysInOverlapDoNotCount checks that keys in the overlap of a rotation do
+// not count towards the ten usable keys of a shop.
 func TestKeysInOverlapDoNotCount(t *testing.T) {
 	t.Parallel()
 	s := start(t)

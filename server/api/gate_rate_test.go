@@ -14,7 +14,8 @@ func rateHeaders(r *servertest.Reply) string {
 	return fmt.Sprintf("%s %s %s %s", h.Get("RateLimit-Limit"), h.Get("RateLimit-Remaining"), h.Get("RateLimit-Reset"), h.Get("Retry-After"))
 }
 
-// TestRateLimit: four requests a minute, so one more every 15 seconds.
+// TestRateLimit checks the limit with four requests a minute, so one more every
+// 15 seconds.
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, perMinute(4))
@@ -59,8 +60,8 @@ func TestRateLimit(t *testing.T) {
 	}
 }
 
-// TestRateLimitedIsNotRemembered: after the wait the same key runs for the
-// first time; a replay costs a request like any other.
+// TestRateLimitedIsNotRemembered checks that a request with the same key runs
+// after the wait, and that a replay counts as a request.
 func TestRateLimitedIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, perMinute(2))
@@ -82,8 +83,8 @@ func TestRateLimitedIsNotRemembered(t *testing.T) {
 	}
 }
 
-// TestRateLimitHoldsWhileIdentitiesChange: a request that finds its key out of
-// date is counted once, and a refusal stays one.
+// TestRateLimitHoldsWhileIdentitiesChange checks that a request whose key is out
+// of date is counted once.
 func TestRateLimitHoldsWhileIdentitiesChange(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, perMinute(3))

@@ -31,8 +31,8 @@ func change(t *testing.T, st *store.Store, do func(*store.Tx) error) {
 	}
 }
 
-// TestRevokedByAnotherProcess: whatever the next request would have been
-// answered, it is 401.
+// TestRevokedByAnotherProcess checks that the next request with a revoked key is
+// answered 401, whatever it is.
 func TestRevokedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, manyKeys, perMinute(20))
@@ -108,8 +108,8 @@ func TestRevokedByAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestChangedByAnotherProcess: add-on, subscription and locations hold from the
-// next request on, both ways.
+// TestChangedByAnotherProcess checks that changes of add-on, subscription and
+// locations take effect with the next request.
 func TestChangedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -195,7 +195,8 @@ func scopeOf(r faces.Route) string {
 	}
 }
 
-// TestAddonLapsesAndReturns: the key is suspended, not destroyed.
+// TestAddonLapsesAndReturns checks that a key works again when the add-on is
+// back.
 func TestAddonLapsesAndReturns(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

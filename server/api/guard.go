@@ -18,21 +18,18 @@ type Guard struct {
 	limit *kernel.Limiter
 }
 
-// NewGuard returns a guard that lets each key make so many requests per minute;
-// 0 means no limit.
+// NewGuard returns a guard that allows each key perMinute requests per minute; 0
+// means no limit.
 func NewGuard(st *store.Store, perMinute int) *Guard {
 	return &Guard{st: st, limit: kernel.NewLimiter(perMinute)}
 }
 
 var keyPattern = regexp.MustCompile(`^tsk_(live|test)_[A-Za-z0-9_-]{43}$`)
 
-// keyLength is the number of bytes of every key.
-const keyLength = 52
-
 var errMalformed = kernel.Unauthenticated("The key is malformed; the REST API expects a key beginning tsk_.")
 
-// Identify returns the key that a request bears. A key that is malformed,
-// unknown, revoked, expired or of another class is unauthenticated.
+// Identify returns the caller whose key is the bearer token of a request. It
+// refuses a key that is malformed, unknown, revoked, expired or of another class.
 func (g *Guard) Identify(r *http.Request) (c kernel.Caller, err error) {
 	token, err := kernel.Bearer(r, "Send your key as: Authorization: Bearer tsk_…")
 	if err != nil {
@@ -40,9 +37,6 @@ func (g *Guard) Identify(r *http.Request) (c kernel.Caller, err error) {
 	}
 	if strings.HasPrefix(token, "tmk_") {
 		return c, kernel.Unauthenticated("This is an MCP key; the REST API expects a key beginning tsk_.")
-	}
-	if len(token) != keyLength {
-		return c, errMalformed
 	}
 	id, err := g.keys.Get(token, func(hash []byte) (*store.Identity, error) {
 		if !keyPattern.MatchString(token) {
@@ -56,13 +50,13 @@ func (g *Guard) Identify(r *http.Request) (c kernel.Caller, err error) {
 	case id == nil:
 		return c, kernel.Unauthenticated("No such key.")
 	}
-	if why := id.EndReason(g.st.Now()); why != "" {
-		return c, kernel.Unauthenticated("The key is " + why + ".")
+	if reason := id.EndReason(g.st.Now()); reason != "" {
+		return c, kernel.Unauthenticated("The key is " + reason + ".")
 	}
 	return kernel.KeyCaller(id), nil
 }
 
-// find returns the API key with a hash; nil where there is none.
+// find returns the API key with a hash, or nil if there is none.
 func (g *Guard) find(hash []byte) (*store.Identity, error) {
 	id, stored, err := g.st.Identify(hash)
 	if err != nil || id == nil || subtle.ConstantTimeCompare(stored, hash) != 1 || id.Class != "api" {
@@ -71,7 +65,7 @@ func (g *Guard) find(hash []byte) (*store.Identity, error) {
 	return id, nil
 }
 
-// Limit refuses requests beyond the key's rate.
+// Limit refuses requests over the rate limit of the key.
 func (g *Guard) Limit(h http.Header, c *kernel.Caller, now store.Time) error {
 	if g.limit.Take(h, c.Key.Key, now) {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"punchcard/server/servertest"
 )
 
-// TestOtherShop: what belongs to another shop cannot be told from what never
-// was, on any operation, byte for byte.
+// TestOtherShop checks that on every operation the answer about a resource of
+// another shop equals that about one that does not exist.
 func TestOtherShop(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -106,8 +106,8 @@ func TestOtherShop(t *testing.T) {
 	}
 }
 
-// TestTextIsData: what means something to SQL, HTML, a format string or a
-// terminal is stored and found as the text it is.
+// TestTextIsData checks that text with a meaning in SQL, HTML, format strings or
+// terminals is stored and found unchanged.
 func TestTextIsData(t *testing.T) {
 	t.Parallel()
 	s := start(t)

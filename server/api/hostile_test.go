@@ -34,7 +34,7 @@ func escaped(id string) string {
 	return b.String()
 }
 
-// TestStrangeIDs: whatever stands where an id belongs is not found.
+// TestStrangeIDs checks that any text in place of an id is not found.
 func TestStrangeIDs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -85,8 +85,8 @@ func TestStrangeIDs(t *testing.T) {
 	}
 }
 
-// TestSlashesOfIDs: an escaped slash is part of an id and parts no path, so
-// that no other operation is reached by it.
+// TestSlashesOfIDs checks that an escaped slash is part of an id and reaches no
+// other operation.
 func TestSlashesOfIDs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -147,8 +147,8 @@ func TestUnknownPaths(t *testing.T) {
 	}
 }
 
-// TestOtherMethods: 405 names exactly the methods that work, with no key
-// needed.
+// TestOtherMethods checks that 405 lists exactly the methods that work, without a
+// key.
 func TestOtherMethods(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -177,7 +177,8 @@ func TestOtherMethods(t *testing.T) {
 	}
 }
 
-// TestRequestIDIsOurs: never the caller's, and never twice.
+// TestRequestIDIsOurs checks that the request id never comes from the caller and
+// is unique.
 func TestRequestIDIsOurs(t *testing.T) {
 	t.Parallel()
 	s := start(t)

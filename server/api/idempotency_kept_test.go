@@ -16,14 +16,14 @@ import (
 	"punchcard/server/servertest"
 )
 
-// storedAnswers reads the remembered answers from the file.
+// storedAnswers returns the remembered answers in the file.
 func storedAnswers(s *servertest.Server) []string {
 	s.T.Helper()
 	return s.Values("SELECT CAST(body AS TEXT) FROM idempotency ORDER BY id")
 }
 
-// TestErasedCardIsForgotten: no replay brings an erased person back, and no
-// retry makes a second card.
+// TestErasedCardIsForgotten checks that no replay shows an erased person, and
+// that no retry makes a second card.
 func TestErasedCardIsForgotten(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -66,7 +66,7 @@ func TestErasedCardIsForgotten(t *testing.T) {
 	s.Post(path, person, "Idempotency-Key", "anew").Want(201).First() // the ref is free
 }
 
-// TestReplayAfterRestart: what was answered is in the file.
+// TestReplayAfterRestart checks that remembered answers are in the file.
 func TestReplayAfterRestart(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "kept.db")
@@ -108,8 +108,8 @@ func (j *journal) String() string {
 	return j.b.String()
 }
 
-// TestNothingSecretIsKept: neither the log nor, after the window, the file has
-// keys, install tokens or people.
+// TestNothingSecretIsKept checks that neither the log nor, after the window, the
+// file has keys, install tokens or personal data.
 func TestNothingSecretIsKept(t *testing.T) {
 	t.Parallel()
 	var log journal
@@ -156,8 +156,8 @@ func TestNothingSecretIsKept(t *testing.T) {
 	}
 }
 
-// TestInstallTokenIsForgotten: the only place with an install token in clear
-// is a remembered response, and it goes when its window ends.
+// TestInstallTokenIsForgotten checks that an install token is stored only in a
+// remembered answer, until its window ends.
 func TestInstallTokenIsForgotten(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -203,7 +203,7 @@ func TestInstallTokenIsForgotten(t *testing.T) {
 	}
 }
 
-// rowsWith counts a table's rows that hold a text in any column.
+// rowsWith counts the rows of a table with a text in any column.
 func rowsWith(t *testing.T, db *sql.DB, table, text string) (n int) {
 	t.Helper()
 	rows, err := db.Query("SELECT * FROM " + table)

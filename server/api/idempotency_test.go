@@ -14,7 +14,8 @@ import (
 
 const replayed = "Idempotent-Replayed"
 
-// TestEveryWriteReplays: each operation's success, byte for byte, once.
+// TestEveryWriteReplays checks that every operation replays its success byte for
+// byte and runs once.
 func TestEveryWriteReplays(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -37,7 +38,8 @@ func TestEveryWriteReplays(t *testing.T) {
 	}
 }
 
-// TestFingerprint: method, path and body bytes make the request.
+// TestFingerprint checks that method, path and body are the fingerprint of a
+// request.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -82,8 +84,8 @@ func TestFingerprint(t *testing.T) {
 	s.Call("DELETE", prize, nil).Want(404, "not_found")
 }
 
-// TestRefusalsThatAreRemembered: what the operation itself gave stays its
-// answer, even once it would succeed.
+// TestRefusalsThatAreRemembered checks that a refusal by the operation itself is
+// replayed, even if the operation would succeed now.
 func TestRefusalsThatAreRemembered(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -185,8 +187,8 @@ func TestIdempotencyKeyForms(t *testing.T) {
 	}
 }
 
-// TestIdempotencyScope: an API key and its successors share one room, all
-// other keys have their own.
+// TestIdempotencyScope checks that an API key shares its idempotency keys with
+// its successors only.
 func TestIdempotencyScope(t *testing.T) {
 	t.Parallel()
 	s := start(t, manyKeys)
@@ -206,8 +208,8 @@ func TestIdempotencyScope(t *testing.T) {
 	s.With(third.Str("key")).Post(path, nil, "Idempotency-Key", "k").Want(201).Replays(first)
 }
 
-// TestIdempotencyWindow: 24 hours from the first request, whatever replays
-// there were.
+// TestIdempotencyWindow checks that an answer is remembered for 24 hours from the
+// first request, regardless of replays.
 func TestIdempotencyWindow(t *testing.T) {
 	t.Parallel()
 	// The clock is moved from here, so that nothing clears away what is over.
@@ -230,7 +232,8 @@ func TestIdempotencyWindow(t *testing.T) {
 	s.Post(path, `{"holder_name":"Ada"}`, "Idempotency-Key", "k").Replays(second)
 }
 
-// TestConcurrentDuplicates: a hundred at once make one effect.
+// TestConcurrentDuplicates checks that a hundred concurrent duplicates have one
+// effect.
 func TestConcurrentDuplicates(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -274,7 +277,7 @@ func TestConcurrentDuplicates(t *testing.T) {
 	}
 }
 
-// TestPatchOfNothingReplays: a no-op is an answer like any other.
+// TestPatchOfNothingReplays checks that the answer of a no-op is replayed.
 func TestPatchOfNothingReplays(t *testing.T) {
 	t.Parallel()
 	s := start(t)

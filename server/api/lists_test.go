@@ -36,7 +36,7 @@ func twenty(s *servertest.Server) map[string][]string {
 	return have
 }
 
-// TestPaging: every list, every limit, to its end.
+// TestPaging reads every list with every limit to its end.
 func TestPaging(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -81,7 +81,7 @@ func TestPageLimit(t *testing.T) {
 	}
 }
 
-// TestCursors: only those that this list of this shop handed out.
+// TestCursors checks that only cursors of the same list and shop are accepted.
 func TestCursors(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -125,8 +125,8 @@ func TestCursors(t *testing.T) {
 
 func shopOf(s *servertest.Server) string { return s.Get("/me").Want(200).Str("shop.id") }
 
-// TestPagingWhileWriting: rows that come in between are neither shown nor do
-// they shift the rest; what leaves the filter is just not there.
+// TestPagingWhileWriting checks that rows added meanwhile neither appear nor
+// shift the others, and that rows which leave the filter are missing.
 func TestPagingWhileWriting(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

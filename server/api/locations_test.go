@@ -95,7 +95,7 @@ func TestLocationPatch(t *testing.T) {
 	s.Patch(path, fields{"name": "", "lat": 91, "city": "Rome", "x": 1}).Invalid("lat too_large", "name too_short", "x unknown_field")
 }
 
-// TestLocationStates is the state machine: every state, every action.
+// TestLocationStates checks every action in every state of a location.
 func TestLocationStates(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

@@ -60,7 +60,7 @@ func TestMe(t *testing.T) {
 	s.With(s.RestrictedAPIKey).Get("/me").Want(200).Shows(fields{"api_key.location_ids": s.LocationIDs[:1]})
 }
 
-// TestMeKeys: each key sees itself.
+// TestMeKeys checks that each key sees itself.
 func TestMeKeys(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -17,8 +17,7 @@ import (
 	"punchcard/server/openapi"
 )
 
-// requestFields are the bodies' fields by spec and contract; a star marks
-// those that are required.
+// requestFields are the fields of the bodies; a star marks required ones.
 var requestFields = map[string]string{
 	"updateLocation": "name address city postal_code country_code lat lon require_staff_pin",
 	"createProgram": "name* name_localizations description description_localizations category brand_color_hex logo_url total_stamps repeat_after_reset " +
@@ -337,7 +336,8 @@ func TestDocumentedRequests(t *testing.T) {
 	}
 }
 
-// TestDocumentFollowsTheDeployment: bounds that are settings are shown as set.
+// TestDocumentFollowsTheDeployment checks that the document shows bounds as they
+// are set.
 func TestDocumentFollowsTheDeployment(t *testing.T) {
 	t.Parallel()
 	lim := app.DefaultLimits()

@@ -38,7 +38,7 @@ func newThings(s *servertest.Server) things {
 	return th
 }
 
-// fill writes the things' ids into a route's path.
+// fill replaces the parameters of a route's path by ids.
 func (th things) fill(t testing.TB, r faces.Route) string {
 	t.Helper()
 	ids := map[string]string{"locations": th.location, "programs": th.program, "prizes": th.prize, "cards": th.card, "webhooks": th.webhook, "deliveries": th.delivery,
@@ -75,7 +75,7 @@ var sampleBodies = map[string]string{
 // more than a no-op.
 var firstActions = map[string]string{"publishProgram": "unpublish", "unsuspendProgram": "suspend"}
 
-// prepareThings brings th into the state in which the operation changes something.
+// prepareThings brings th into a state in which the operation changes something.
 func prepareThings(s *servertest.Server, r faces.Route, th things) {
 	s.T.Helper()
 	if a, ok := firstActions[r.ID]; ok {
@@ -89,14 +89,14 @@ func prepareThings(s *servertest.Server, r faces.Route, th things) {
 	}
 }
 
-// failDelivery ends a delivery as one whose attempts were used up.
+// failDelivery marks a delivery as failed after all attempts.
 func failDelivery(s *servertest.Server, delivery string) {
 	s.T.Helper()
 	s.SQL(`UPDATE deliveries SET outcome='failed', attempts=5, response_status=500, last_error='status 500', duration_ms=12, request_headers='{"User-Agent":"test"}' WHERE event_id=?`,
 		eventKey(s, delivery))
 }
 
-// doRoute makes the operation's sample request.
+// doRoute makes the sample request of an operation.
 func doRoute(s *servertest.Server, r faces.Route, th things, headers ...string) *servertest.Reply {
 	s.T.Helper()
 	if b, ok := sampleBodies[r.ID]; ok {
@@ -105,7 +105,7 @@ func doRoute(s *servertest.Server, r faces.Route, th things, headers ...string) 
 	return s.Call(r.Method, th.fill(s.T, r), nil, headers...)
 }
 
-// restoreThings takes back what sample requests did to the shop's location.
+// restoreThings undoes what sample requests changed at the shop's location.
 func restoreThings(s *servertest.Server, th things) {
 	s.T.Helper()
 	s.Post("/locations/"+th.location+"/enable", nil).Want(200)
@@ -162,8 +162,8 @@ func withFields(base, changes map[string]any) map[string]any {
 // leaveOut is a pointer, so that comparing anything with it is safe.
 var leaveOut any = new(int)
 
-// TestSamplesSucceed keeps the samples honest: what they are used for rests on
-// their success.
+// TestSamplesSucceed checks that all sample requests succeed, on which other
+// tests rely.
 func TestSamplesSucceed(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -188,7 +188,7 @@ func jsonText(t testing.TB, v any) string {
 	return string(b)
 }
 
-// exhaustLimit uses up what is left of the key's minute.
+// exhaustLimit uses up the requests that the key has left in this minute.
 func exhaustLimit(s *servertest.Server) {
 	s.T.Helper()
 	for range 100 {

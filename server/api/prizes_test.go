@@ -48,7 +48,7 @@ func TestPrizeShape(t *testing.T) {
 	s.Get("/programs/" + program).Shows(fields{"updated_at": "2026-03-01T09:01:00.000Z"})
 }
 
-// TestPrizeFields: bounds of each field, on creation and by PATCH.
+// TestPrizeFields checks the bounds of each field on creation and in PATCH.
 func TestPrizeFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -150,7 +150,7 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// TestLadderMoves: PATCH takes an option from one threshold to another.
+// TestLadderMoves checks that PATCH moves a prize from one threshold to another.
 func TestLadderMoves(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -183,7 +183,8 @@ func TestLadderMoves(t *testing.T) {
 	}
 }
 
-// TestLadderOrder: by (ordinal, id), new ones at the end by default.
+// TestLadderOrder checks the order by (ordinal, id), with new prizes at the end
+// by default.
 func TestLadderOrder(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -10,7 +10,8 @@ import (
 	"punchcard/store"
 )
 
-// TestProgramDefaults: a program made from the least, type by type.
+// TestProgramDefaults creates a program of each type with the required fields
+// only.
 func TestProgramDefaults(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -48,8 +49,9 @@ var typed = []struct {
 	{"initial_balance_cents", 0, "prepaid", true},
 }
 
-// TestProgramTyped: every such field × every type: given, null, absent, and
-// false where it is a boolean; on creation and by PATCH.
+// TestProgramTyped combines each field that belongs to some types with every
+// type: given, null, absent, and false if it is boolean; on creation and in
+// PATCH.
 func TestProgramTyped(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -151,7 +153,7 @@ func TestProgramBounds(t *testing.T) {
 	}
 }
 
-// TestProgramHiddenFields: what no answer shows is stored all the same.
+// TestProgramHiddenFields checks that fields which no answer shows are stored.
 func TestProgramHiddenFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -8,7 +8,7 @@ import (
 	"punchcard/store"
 )
 
-// TestProgramPatch: each field changes itself and updated_at, nothing else.
+// TestProgramPatch checks that each field changes itself and updated_at only.
 func TestProgramPatch(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -58,8 +58,8 @@ func TestProgramPatch(t *testing.T) {
 	}
 }
 
-// TestProgramPatchNull: what null does to each field of a stamp program that
-// has them all.
+// TestProgramPatchNull checks the effect of null on each field of a stamp
+// program.
 func TestProgramPatchNull(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -93,8 +93,8 @@ func TestProgramPatchNull(t *testing.T) {
 	s.Get(path).Want(200).Shows(fields{"name": "S", "category": "tea", "total_stamps": 10, "repeat_after_reset": true, "icon_key": "cup", "type": "standard"})
 }
 
-// TestProgramLock: once a card was installed the template and its ladder are
-// frozen, and stay so.
+// TestProgramLock checks that the template and the prizes are frozen once a card
+// was installed.
 func TestProgramLock(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -136,7 +136,7 @@ func TestProgramLock(t *testing.T) {
 	}
 }
 
-// TestProgramTotalStamps: never below a threshold.
+// TestProgramTotalStamps checks that total_stamps cannot be below a threshold.
 func TestProgramTotalStamps(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -155,7 +155,8 @@ func TestProgramTotalStamps(t *testing.T) {
 	s.Patch(path, fields{"total_stamps": 4}).Want(200).Shows(fields{"total_stamps": 4})
 }
 
-// TestProgramPatchScopeMovesCards: where a card works follows its program.
+// TestProgramPatchScopeMovesCards checks that cards work where their program
+// does.
 func TestProgramPatchScopeMovesCards(t *testing.T) {
 	t.Parallel()
 	s := start(t)

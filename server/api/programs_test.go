@@ -74,7 +74,7 @@ func TestProgramShape(t *testing.T) {
 	s.Post("/programs/"+id+"/suspend", nil).Want(200).Shaped("", programDetailTable, "discount_percent initial_balance_cents access_image_url")
 }
 
-// TestProgramLifecycle takes every action in every state of a program.
+// TestProgramLifecycle checks every action in every state of a program.
 func TestProgramLifecycle(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -163,7 +163,7 @@ func TestProgramUnknown(t *testing.T) {
 	}
 }
 
-// TestProgramList: the filter by type, each and combined with paging.
+// TestProgramList checks the filter by type, with and without paging.
 func TestProgramList(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

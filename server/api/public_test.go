@@ -12,7 +12,7 @@ import (
 	"punchcard/server/app"
 )
 
-// TestPublic: what is served without a key.
+// TestPublic checks what is served without a key.
 func TestPublic(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -16,8 +16,8 @@ import (
 	"punchcard/store"
 )
 
-// fileVersion returns a function that tells how many transactions have changed the
-// file so far, as SQLite counts them for its other connections.
+// fileVersion returns a function that returns how many transactions have changed
+// the file, as SQLite counts them for other connections.
 func fileVersion(s *servertest.Server) func() string {
 	s.T.Helper()
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: s.App.Store.Path()}).EscapedPath()+"?mode=ro&_pragma=busy_timeout(5000)")
@@ -58,8 +58,8 @@ var restriction = map[string]string{
 
 const unsupported = "403 location_scope_unsupported"
 
-// TestEveryOperationRefuses calls every operation there is as each caller that
-// must not have it: the refusal is the one expected, and nothing is written.
+// TestEveryOperationRefuses calls every operation as each caller that may not
+// invoke it. The refusal is the expected one, and nothing is written.
 func TestEveryOperationRefuses(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, manyKeys)

@@ -46,8 +46,8 @@ func TestRestrictedLocations(t *testing.T) {
 	}
 }
 
-// TestRestrictedPrograms: programs and prizes are shop-wide; every endpoint
-// works, whatever the program's scope.
+// TestRestrictedPrograms checks that a restricted key sees all programs and
+// prizes, whatever the program's scope.
 func TestRestrictedPrograms(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -93,7 +93,7 @@ func scopes(s *servertest.Server) []scope {
 	}
 }
 
-// TestRestrictedCards: every card endpoint × the program's scope.
+// TestRestrictedCards combines every card endpoint with the program's scope.
 func TestRestrictedCards(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -192,8 +192,8 @@ func TestRestrictedTransactions(t *testing.T) {
 	}
 }
 
-// TestRestrictedAllDisabled: 402 everywhere but where the key is diagnosed and
-// the location is brought back.
+// TestRestrictedAllDisabled checks that a key whose locations are all disabled
+// gets 402, except where locations are read and enabled.
 func TestRestrictedAllDisabled(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -107,8 +107,8 @@ func newLedger(s *servertest.Server) *ledger {
 	return l
 }
 
-// TestTransactionFilters: every combination of the filters against a model,
-// for a key of every location, a restricted one, and another shop's.
+// TestTransactionFilters compares every combination of the filters with a model,
+// for an unrestricted key, a restricted one, and another shop's.
 func TestTransactionFilters(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -166,7 +166,7 @@ func TestTransactionFilters(t *testing.T) {
 	}
 }
 
-// TestTransactionTypes: each type is a filter of its own.
+// TestTransactionTypes checks the filter for each type.
 func TestTransactionTypes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -182,7 +182,8 @@ func TestTransactionTypes(t *testing.T) {
 	}
 }
 
-// TestTransactionTime: from is inclusive, to is exclusive, both any offset.
+// TestTransactionTime checks that from is inclusive and to exclusive, with any
+// offset.
 func TestTransactionTime(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

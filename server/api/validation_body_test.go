@@ -85,7 +85,7 @@ func TestBrokenBodies(t *testing.T) {
 	}
 }
 
-// TestBodiesThatAreFine: what JSON allows is taken, to the letter.
+// TestBodiesThatAreFine checks that everything which JSON allows is accepted.
 func TestBodiesThatAreFine(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -192,7 +192,7 @@ func TestContentType(t *testing.T) {
 	}
 }
 
-// TestBodyOfGetIsIgnored: whatever it is, and of whatever type.
+// TestBodyOfGetIsIgnored checks that GET ignores a body of any type.
 func TestBodyOfGetIsIgnored(t *testing.T) {
 	t.Parallel()
 	s := start(t)

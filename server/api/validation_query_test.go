@@ -113,7 +113,7 @@ func TestQueryParameters(t *testing.T) {
 	}
 }
 
-// TestFiltersByIDsThatAreNone: nothing depends on the form of an id.
+// TestFiltersByIDsThatAreNone checks that the form of an id does not matter.
 func TestFiltersByIDsThatAreNone(t *testing.T) {
 	t.Parallel()
 	s := start(t)

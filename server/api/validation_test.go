@@ -274,8 +274,8 @@ func TestEveryFieldIsChecked(t *testing.T) {
 	}
 }
 
-// TestNull: in a POST it equals absence. In a PATCH it clears a field that the
-// document calls nullable, and is invalid_type on all others.
+// TestNull checks that null in a POST equals absence, and in a PATCH clears a
+// nullable field and is invalid_type for others.
 func TestNull(t *testing.T) {
 	t.Parallel()
 	s := start(t, wideLadder)
@@ -316,7 +316,8 @@ func TestNull(t *testing.T) {
 	}
 }
 
-// TestAllOffendingFieldsAtOnce: one detail for each, in one answer.
+// TestAllOffendingFieldsAtOnce checks that one answer has a detail for each
+// offending field.
 func TestAllOffendingFieldsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -372,7 +373,7 @@ func TestAllOffendingFieldsAtOnce(t *testing.T) {
 	}
 }
 
-// TestUnknownFields: refused on every operation, whatever the name.
+// TestUnknownFields checks that every operation refuses unknown fields.
 func TestUnknownFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -38,15 +38,15 @@ const hookTableWithSecret = hookTable + `
 // leastHook is the least that a webhook is made from.
 var leastHook = fields{"url": "https://hooks.invalid/a", "events": []string{"card.added"}}
 
-// newWebhook makes a webhook and returns its path and the answer.
+// newWebhook creates a webhook and returns its path and the answer.
 func newWebhook(s *servertest.Server, program string, more fields) (path string, made *servertest.Reply) {
 	s.T.Helper()
 	made = s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, more)).Want(201)
 	return "/programs/" + program + "/webhooks/" + made.Str("id"), made
 }
 
-// TestWebhookFields: good and bad values of each field, on creation and by
-// PATCH. A detail begins with a dot where it is on a part of the field.
+// TestWebhookFields checks valid and invalid values of each field on creation and
+// in PATCH. A detail that begins with a dot is on a part of the field.
 func TestWebhookFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -157,7 +157,8 @@ func TestWebhookFields(t *testing.T) {
 	}
 }
 
-// TestWebhookDefaults: what a webhook is that says only where and what.
+// TestWebhookDefaults checks a webhook that was created with the required fields
+// only.
 func TestWebhookDefaults(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -175,7 +176,8 @@ func TestWebhookDefaults(t *testing.T) {
 	s.Get("/programs/"+program+"/webhooks").Want(200).Shaped("data.0", hookTable, "")
 }
 
-// TestReservedHeaders: none that a delivery sets itself, whatever its case.
+// TestReservedHeaders checks that custom headers cannot replace those of a
+// delivery, in any case.
 func TestReservedHeaders(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -192,8 +194,8 @@ func TestReservedHeaders(t *testing.T) {
 	}
 }
 
-// TestExclusiveEvents: transaction.created beside one of the six, on creation
-// and on what a PATCH makes of it.
+// TestExclusiveEvents checks that transaction.created excludes the six events
+// about rows, on creation and after a PATCH.
 func TestExclusiveEvents(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -213,7 +215,7 @@ func TestExclusiveEvents(t *testing.T) {
 		Invalid("description invalid_type", "events.1 invalid_value", "events mutually_exclusive", "url invalid_value")
 }
 
-// TestHeaderLimits: a deployment's bounds, told with the ids that are none.
+// TestHeaderLimits checks the configurable bounds, together with other details.
 func TestHeaderLimits(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Limits.WebhookMaxCustomHeaders, c.Limits.WebhookCustomHeadersMaxBytes = 2, 10 })
@@ -238,7 +240,8 @@ func TestHeaderLimits(t *testing.T) {
 	}
 }
 
-// TestManyFaults: a hundred details are enough, none of them long.
+// TestManyFaults checks that an answer has at most a hundred details, none of
+// them long.
 func TestManyFaults(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -20,7 +20,8 @@ func hookScopes(s *servertest.Server) map[string]struct {
 	return map[string]scope{"none": {[]string{}, false}, "own": {s.LocationIDs[:1], true}, "other": {s.LocationIDs[1:2], false}, "both": {s.LocationIDs[:2], false}}
 }
 
-// TestRestrictedWebhookCreation: only for locations that are all its own.
+// TestRestrictedWebhookCreation checks that a restricted key must name locations,
+// all of them its own.
 func TestRestrictedWebhookCreation(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -57,7 +58,8 @@ func TestRestrictedWebhookCreation(t *testing.T) {
 	}
 }
 
-// TestRestrictedWebhookAccess: every operation × what the webhook listens to.
+// TestRestrictedWebhookAccess combines every operation with the locations of the
+// webhook.
 func TestRestrictedWebhookAccess(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -103,8 +105,8 @@ func TestRestrictedWebhookAccess(t *testing.T) {
 	}
 }
 
-// TestRestrictedWebhookChange: a change must not reach beyond the key's
-// locations, and who else does it takes the webhook out of its sight.
+// TestRestrictedWebhookChange checks that a restricted key cannot move a webhook
+// beyond its locations, and does not see one that others moved there.
 func TestRestrictedWebhookChange(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -46,8 +46,8 @@ func guarded(n *resolver) func(*app.Config) {
 	return func(c *app.Config) { c.Guard = &webhook.Guard{Loopback: true, Resolver: n} }
 }
 
-// TestTargetIsAskedOnce: where the URL is named and sound, with all other
-// faults, and not for a replay.
+// TestTargetIsAskedOnce checks that a valid URL is looked up once, also if other
+// fields are invalid, and not for a replay.
 func TestTargetIsAskedOnce(t *testing.T) {
 	t.Parallel()
 	var a resolver
@@ -86,7 +86,7 @@ func TestTargetIsAskedOnce(t *testing.T) {
 	wants("no scope")
 }
 
-// TestTargetHoldsUpNobody: while a look-up takes its time, others write.
+// TestTargetHoldsUpNobody checks that others can write during a slow lookup.
 func TestTargetHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	var s *servertest.Server
@@ -99,8 +99,7 @@ func TestTargetHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// TestStrictTargets: as serve has it, secrets are sent neither in clear nor to
-// the machine itself.
+// TestStrictTargets checks that serve allows neither http nor loopback addresses.
 func TestStrictTargets(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Guard = &webhook.Guard{Resolver: &resolver{}} })

@@ -29,7 +29,7 @@ const deliveryTable = `
 	delivered_at date-time|null
 	created_at date-time`
 
-// TestWebhookLifecycle: make, read, change, switch, delete.
+// TestWebhookLifecycle creates, reads, changes, disables and deletes a webhook.
 func TestWebhookLifecycle(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -81,8 +81,8 @@ func TestWebhookLifecycle(t *testing.T) {
 	}
 }
 
-// TestWebhookList: newest first, all of them, each program its own; a program
-// that is deleted takes them along.
+// TestWebhookList checks that the list has all webhooks of a program, newest
+// first, and that deleting the program deletes them.
 func TestWebhookList(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -120,8 +120,8 @@ func TestWebhookList(t *testing.T) {
 	s.Call("DELETE", path, nil).Want(204)
 }
 
-// TestWebhookSecrets: shown by what makes them and by nothing else; a replay
-// shows the same.
+// TestWebhookSecrets checks that a secret is shown only by the request that made
+// it, and its replays.
 func TestWebhookSecrets(t *testing.T) {
 	t.Parallel()
 	var log journal
@@ -180,8 +180,8 @@ func TestWebhookSecrets(t *testing.T) {
 	}
 }
 
-// TestWebhookMaximum: per shop, whatever the program; a deleted one makes
-// room, and of many at once none gets past it.
+// TestWebhookMaximum checks the maximum for each shop, across programs, after
+// deletions and with concurrent requests.
 func TestWebhookMaximum(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(c *app.Config) { c.Limits.WebhookMaxPerShop = 5 })
@@ -215,7 +215,7 @@ func TestWebhookMaximum(t *testing.T) {
 	s.Post("/programs/"+one+"/webhooks", leastHook).Want(422, "unprocessable_entity")
 }
 
-// TestWebhookTestAndRedelivery: the log entry at each step.
+// TestWebhookTestAndRedelivery checks the log entry at each step.
 func TestWebhookTestAndRedelivery(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -258,8 +258,8 @@ func TestWebhookTestAndRedelivery(t *testing.T) {
 	s.Post(entry+"/redeliver", nil).Want(202)
 }
 
-// TestDeliveryLogLimits: newest first; 50 unless asked, none for 0, and no
-// clamping.
+// TestDeliveryLogLimits checks the order, the default limit of 50, the limit 0,
+// and that limits are not clamped.
 func TestDeliveryLogLimits(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -301,8 +301,8 @@ func TestDeliveryLogLimits(t *testing.T) {
 	few.Get(path + "/deliveries?limit=3").Invalid("limit too_large")
 }
 
-// TestErasedCardInTheLog: neither the log nor a remembered redelivery brings an
-// erased person back.
+// TestErasedCardInTheLog checks that neither the log nor a remembered redelivery
+// shows an erased person.
 func TestErasedCardInTheLog(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -5,32 +5,34 @@ import (
 	"math"
 )
 
-// readable is the contrast that text needs (WCAG 2, level AA).
-const readable = 4.5
+// minContrast is the contrast that text requires (WCAG 2, level AA).
+const minContrast = 4.5
 
-// ink is the shop's text colour where it can be read on the ground, else black
-// or white, whichever can.
-func ink(text, ground string) string {
-	if contrast(text, ground) >= readable {
+// readableColour returns the text colour if it has enough contrast to the
+// background, and black or white otherwise.
+func readableColour(text, background string) string {
+	if contrast(text, background) >= minContrast {
 		return text
 	}
-	return on(ground)
+	return blackOrWhite(background)
 }
 
-// on is black or white, whichever is read better on a colour.
-func on(colour string) string {
+// blackOrWhite returns the one with the better contrast to a colour.
+func blackOrWhite(colour string) string {
 	if contrast("#FFFFFF", colour) > contrast("#111111", colour) {
 		return "#FFFFFF"
 	}
 	return "#111111"
 }
 
-// contrast is the ratio of two colours' luminance, 1 to 21.
+// contrast returns the contrast ratio of two colours, from 1 to 21.
 func contrast(a, b string) float64 {
 	x, y := luminance(a), luminance(b)
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
+// luminance returns the relative luminance of a colour in the form #RRGGBB, from 0
+// to 1.
 func luminance(hex string) float64 {
 	var rgb [3]uint8
 	fmt.Sscanf(hex, "#%02x%02x%02x", &rgb[0], &rgb[1], &rgb[2])

@@ -16,18 +16,18 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// TestInk: whatever the shop chose, text can be read.
-func TestInk(t *testing.T) {
-	if got := ink("#111827", "#FFFFFF"); got != "#111827" {
-		t.Errorf("a good choice was not kept: %s", got)
+// TestReadableColour checks that text has enough contrast, whatever colours the shop chose.
+func TestReadableColour(t *testing.T) {
+	if got := readableColour("#111827", "#FFFFFF"); got != "#111827" {
+		t.Errorf("a readable colour was replaced: %s", got)
 	}
 	for _, ground := range []string{"#000000", "#FFFFFF", "#808080", "#757575", "#FF0000", "#00FF00", "#0000FF", "#FFFF00", "#D97706", "#0EA5E9"} {
 		for _, text := range []string{ground, "#FFFFFF", "#000000", "#777777"} {
-			if c := contrast(ink(text, ground), ground); c < readable-0.3 {
+			if c := contrast(readableColour(text, ground), ground); c < minContrast-0.3 {
 				t.Errorf("%s on %s: contrast %.2f", text, ground, c)
 			}
 		}
-		if c := contrast(on(ground), ground); c < readable-0.3 {
+		if c := contrast(blackOrWhite(ground), ground); c < minContrast-0.3 {
 			t.Errorf("on %s: contrast %.2f", ground, c)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package holder is what a card's holder sees: the page behind the install
-// link (contract section 7).
+// Package holder serves the page of a card for its holder, at the card's install
+// link.
 package holder
 
 import (
@@ -25,28 +25,29 @@ var cardHTML string
 
 var page = template.Must(template.New("card").Parse(cardHTML))
 
-var style = kernel.StyleSource(cardHTML) // of every page
+// style is the source of the style element that all pages have.
+var style = kernel.StyleSource(cardHTML)
 
-// view is what the page shows.
+// view is the data of the page.
 type view struct {
 	Title, Message string // of an error
 	Shop           string
 	Card           store.CardDetail
 	Program        store.Program
-	Ink, OnBrand   string // colours of text on the shop's ground and on its brand colour
-	Stamps         []bool // filled or not; none where there are too many to draw
-	Percent        int64  // of the stamps, for a bar where they are not drawn
+	Ink, OnBrand   string // text colours on the background and on the brand colour
+	Stamps         []bool // whether each is filled; nil if there are more than maxDrawn
+	Percent        int64  // of the stamps, for the bar that is shown instead
 	Next           *store.LadderPrize
-	Missing        int64 // stamps to the next prize
+	Missing        int64 // stamps missing for the next prize
 	Prizes         []store.LadderPrize
 	Earlier        []store.EarlierCard
 	Balance        string
 	QR             template.HTML
-	Own            template.HTML // the style element of this card
-	Code           []string      // what the QR code holds, in groups that are easy to type
+	CardStyle      template.HTML // the style element of this card
+	Code           []string      // text of the QR code, in groups for typing
 	Token          string
 	Installed      bool
-	Until          store.Time // the page's end
+	Until          store.Time // end of the install link
 }
 
 // Pages serves the holder's pages.
@@ -69,16 +70,27 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Param
 		p.refuse(w, r, err)
 		return
 	}
-	x := view{Shop: h.ShopName, Card: h.Card, Program: h.Program, Prizes: h.Prizes, Earlier: h.EarlierCards, QR: template.HTML(svg), Token: ps.ByName("token"), Installed: h.Card.InstalledAt.Valid, Until: h.LinkExpiresAt}
-	x.Ink, x.OnBrand = ink(h.Program.TextColorHex, h.Program.BgColorHex), on(h.Program.BrandColorHex)
+	x := view{
+		Shop:      h.ShopName,
+		Card:      h.Card,
+		Program:   h.Program,
+		Ink:       readableColour(h.Program.TextColorHex, h.Program.BgColorHex),
+		OnBrand:   blackOrWhite(h.Program.BrandColorHex),
+		Prizes:    h.Prizes,
+		Earlier:   h.EarlierCards,
+		QR:        template.HTML(svg),
+		Token:     ps.ByName("token"),
+		Installed: h.Card.InstalledAt.Valid,
+		Until:     h.LinkExpiresAt,
+	}
 	if t := h.Program.TotalStamps; t.Valid {
 		x.Percent = 100 * min(h.Card.StampsCount, t.V) / t.V
-		for i := int64(0); i < t.V && t.V <= drawn; i++ {
+		for i := int64(0); i < t.V && t.V <= maxDrawn; i++ {
 			x.Stamps = append(x.Stamps, i < h.Card.StampsCount)
 		}
 	}
-	for i, z := range h.Prizes {
-		if missing := z.Threshold - h.Card.StampsCount; missing > 0 && (x.Next == nil || missing < x.Missing) {
+	for i, p := range h.Prizes {
+		if missing := p.Threshold - h.Card.StampsCount; missing > 0 && (x.Next == nil || missing < x.Missing) {
 			x.Next, x.Missing = &h.Prizes[i], missing
 		}
 	}
@@ -91,10 +103,10 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Param
 	p.html(w, http.StatusOK, x)
 }
 
-// drawn is how many stamps a card shows one by one.
-const drawn = 60
+// maxDrawn is the maximum number of stamps that are drawn one by one.
+const maxDrawn = 60
 
-// amount writes cents as a decimal amount; the shop's currency is its own.
+// amount formats cents as a decimal amount, without a currency.
 func amount(cents int64) string {
 	sign := ""
 	if cents < 0 {
@@ -103,11 +115,11 @@ func amount(cents int64) string {
 	return fmt.Sprintf("%s%d.%02d", sign, cents/100, cents%100)
 }
 
-// install takes a form, as the page sends it, or JSON.
+// install answers a form, which the page sends, or JSON.
 func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
-	form, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if form != "application/x-www-form-urlencoded" {
-		kernel.Handler[store.InstallFields, store.CardDetail]{Status: http.StatusOK, Limit: kernel.SmallBody, Do: p.put}.Handle(p.Kernel)(w, r, ps)
+	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if contentType != "application/x-www-form-urlencoded" {
+		kernel.Handler[store.InstallFields, store.CardDetail]{Status: http.StatusOK, Limit: kernel.SmallBody, Do: p.installCard}.Handle(p.Kernel)(w, r, ps)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, kernel.SmallBody)
@@ -116,23 +128,25 @@ func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Pa
 		return
 	}
 	f := store.InstallFields{Platform: store.Opt[string]{V: r.PostForm.Get("platform"), Set: true}}
-	if _, err := p.put(r, ps, f); err != nil {
+	if _, err := p.installCard(r, ps, f); err != nil {
 		p.refuse(w, r, err)
 		return
 	}
 	p.Kernel.SeeOther(w, r, "/i/"+ps.ByName("token"))
 }
 
-func (p *Pages) put(r *http.Request, ps httprouter.Params, f store.InstallFields) (store.CardDetail, error) {
+// installCard marks the card of the link as installed.
+func (p *Pages) installCard(r *http.Request, ps httprouter.Params, f store.InstallFields) (store.CardDetail, error) {
 	return kernel.Do[store.CardDetail](r.Context(), p.Kernel, kernel.HolderCaller(), operation.InstallCard, args(ps, f))
 }
 
-// args hands the link's token and fields to an operation.
+// args returns the input of an operation with the link's token.
 func args(ps httprouter.Params, fields any) kernel.Args {
 	return kernel.Args{Params: map[string]string{"token": ps.ByName("token")}, Fields: fields}
 }
 
-// refuse answers a person with a page and a program with JSON.
+// refuse answers with an error: with a page if the client accepts HTML, else with
+// JSON.
 func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
 		p.Kernel.AnswerError(w, err)
@@ -142,16 +156,17 @@ func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p.html(w, e.Status, view{Title: "This card cannot be shown", Message: e.Message})
 }
 
+// html answers with the page.
 func (p *Pages) html(w http.ResponseWriter, status int, x view) {
 	styles := []string{style}
 	if x.Message == "" {
-		var own strings.Builder
-		if err := page.ExecuteTemplate(&own, "own", x); err != nil {
+		var s strings.Builder
+		if err := page.ExecuteTemplate(&s, "cardStyle", x); err != nil {
 			p.Kernel.AnswerError(w, err)
 			return
 		}
-		x.Own = template.HTML(own.String())
-		styles = append(styles, kernel.StyleSource(own.String()))
+		x.CardStyle = template.HTML(s.String())
+		styles = append(styles, kernel.StyleSource(s.String()))
 	}
 	var b bytes.Buffer
 	if err := page.Execute(&b, x); err != nil {

@@ -24,8 +24,7 @@ func start(t *testing.T) *servertest.Server {
 	return servertest.Start(t, servertest.Frozen)
 }
 
-// fetch makes a request as browsers and programs make it of a card's page, with
-// no other headers than those given.
+// fetch makes a request for a card's page with only the given headers.
 func fetch(s *servertest.Server, method, url, body string, headers ...string) *servertest.Reply {
 	s.T.Helper()
 	h := http.Header{}
@@ -49,7 +48,7 @@ func readPage(s *servertest.Server, link string) *servertest.Reply {
 	return fetch(s, "GET", link, "", "Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8")
 }
 
-// newProgram makes a published program.
+// newProgram creates a published program.
 func newProgram(s *servertest.Server, f fields) string {
 	s.T.Helper()
 	id := s.Call("POST", "/programs", f).Want(201).Str("id")
@@ -57,7 +56,7 @@ func newProgram(s *servertest.Server, f fields) string {
 	return id
 }
 
-// issueCard makes a card and its link.
+// issueCard issues a card and returns it with its link.
 func issueCard(s *servertest.Server, program string, f fields) (card, link string) {
 	s.T.Helper()
 	r := s.Call("POST", "/programs/"+program+"/cards", f).Want(201)
@@ -90,7 +89,7 @@ var (
 	typed  = regexp.MustCompile(`<code class="code">(.*?)</code>`)
 )
 
-// pageText is what a reader sees.
+// pageText returns the visible text of a page.
 func pageText(r *servertest.Reply) string {
 	return space.ReplaceAllString(html.UnescapeString(markup.ReplaceAllString(string(r.Body), " ")), " ")
 }
@@ -113,7 +112,7 @@ func pageCode(r *servertest.Reply) string {
 	return html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(m[1], ""))
 }
 
-// checkPage holds a page to what every page of the holder's must be.
+// checkPage checks what holds for every page.
 func checkPage(r *servertest.Reply) {
 	r.T.Helper()
 	csp := r.Header.Get("Content-Security-Policy")
@@ -211,7 +210,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestHostile: a holder's or shop's text is text, whatever is in it.
+// TestHostile checks that texts of holders and shops are shown as text, whatever
+// they contain.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -238,7 +238,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestInstall by the page's form and by a program.
+// TestInstall installs a card by the page's form and by JSON.
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -313,7 +313,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestLinks that lead nowhere, for a person and for a program alike.
+// TestLinks checks links that lead nowhere, with a page and with JSON.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	s := start(t)

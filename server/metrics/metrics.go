@@ -1,7 +1,7 @@
-// Package metrics is what a server tells Prometheus of itself.
+// Package metrics collects the metrics of a server for Prometheus.
 //
-// Labels are a route's pattern and never a path, so that no id, name or secret
-// can become one.
+// A request's label is the pattern of its route, never its path, so that labels
+// contain no ids, names or secrets.
 package metrics
 
 import (
@@ -18,8 +18,8 @@ import (
 	"punchcard/store"
 )
 
-// Metrics are a server's. Its methods take part in the hot paths: they do not
-// block and, for routes seen before, do not allocate much.
+// Metrics are the metrics of a server. Its methods are called for every request:
+// they do not block, and allocate little for routes that were requested before.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -32,17 +32,21 @@ type Metrics struct {
 	lag        prometheus.Histogram
 	mails      *prometheus.CounterVec
 
-	routes sync.Map // of route to *route
+	routes sync.Map // key to *route
 }
 
+// route has the metrics of a route, which are looked up by their labels only once.
 type route struct {
 	took  prometheus.Observer
-	codes sync.Map // of int to prometheus.Counter
+	codes sync.Map // HTTP status (int) to prometheus.Counter
 }
 
-type key struct{ method, route string }
+type key struct{ method, pattern string }
 
-// New makes metrics of which only the process's own are not zero.
+// durations are the bounds of the buckets for requests and writes, in seconds.
+var durations = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5}
+
+// New returns metrics that are zero, except for those of the process.
 func New() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -50,12 +54,12 @@ func New() *Metrics {
 			Help: "Requests answered, by the route's pattern and the status."}, []string{"method", "route", "code"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "punchcard_http_request_duration_seconds",
 			Help:    "From taking a request up to having written its answer.",
-			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5}}, []string{"method", "route"}),
+			Buckets: durations}, []string{"method", "route"}),
 		groups: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "punchcard_write_group_size",
 			Help: "Writes that shared one commit.", Buckets: []float64{1, 2, 4, 8, 16, 32, 64, 128}}),
 		commits: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "punchcard_write_group_seconds",
 			Help:    "From the beginning of a group's transaction to the end of its commit, fsync included.",
-			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5}}),
+			Buckets: durations}),
 		refused: prometheus.NewCounter(prometheus.CounterOpts{Name: "punchcard_write_groups_failed_total",
 			Help: "Groups of which nothing was kept: the disk is full or failing, or another process held the file too long."}),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "punchcard_webhook_attempts_total",
@@ -63,9 +67,9 @@ func New() *Metrics {
 		lag: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "punchcard_webhook_lag_seconds",
 			Help:    "From the time at which a delivery was due to its attempt.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 300}}),
+		mails: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "punchcard_mail_attempts_total",
+			Help: "Attempts at mail: sent, failed (to be tried again) or refused."}, []string{"outcome"}),
 	}
-	m.mails = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "punchcard_mail_attempts_total",
-		Help: "Attempts at mail: sent, failed (to be tried again) or refused."}, []string{"outcome"})
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.requests, m.took, m.groups, m.commits, m.refused, m.deliveries, m.lag, m.mails)
 	for _, outcome := range []string{"sent", "failed", "refused"} {
@@ -77,7 +81,7 @@ func New() *Metrics {
 	return m
 }
 
-// Watch adds what is asked of the store when somebody looks.
+// Watch adds the metrics that are read from the store with each scrape.
 func (m *Metrics) Watch(st *store.Store, version string) {
 	gauge := func(name, help string, read func() float64) {
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
@@ -94,41 +98,34 @@ func (m *Metrics) Watch(st *store.Store, version string) {
 	gauge("punchcard_db_bytes", "Size of the database file.", size(""))
 	gauge("punchcard_wal_bytes", "Size of the write-ahead log beside it.", size("-wal"))
 	gauge("punchcard_write_queue", "Writes that wait for a group.", func() float64 { return float64(st.QueuedWrites()) })
-	gauge("punchcard_webhook_queue", "Deliveries that wait, first attempts and retries; counted to 100000.", func() float64 {
-		var n int64
-		err := st.View(0, func(v *store.View) (err error) {
-			n, err = v.CountPendingDeliveries(100_000)
-			return err
-		})
-		if err != nil {
-			return -1
+	count := func(read func(*store.View, int64) (int64, error)) func() float64 {
+		return func() float64 {
+			var n int64
+			err := st.View(0, func(v *store.View) (err error) {
+				n, err = read(v, 100_000)
+				return err
+			})
+			if err != nil {
+				return -1
+			}
+			return float64(n)
 		}
-		return float64(n)
-	})
-	gauge("punchcard_mail_queue", "Mail that waits; counted to 100000.", func() float64 {
-		var n int64
-		err := st.View(0, func(v *store.View) (err error) {
-			n, err = v.CountMails(100_000)
-			return err
-		})
-		if err != nil {
-			return -1
-		}
-		return float64(n)
-	})
+	}
+	gauge("punchcard_webhook_queue", "Deliveries that wait, first attempts and retries; counted to 100000.", count((*store.View).CountPendingDeliveries))
+	gauge("punchcard_mail_queue", "Mail that waits; counted to 100000.", count((*store.View).CountMails))
 	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "punchcard_build_info", Help: "1; the version is a label.", ConstLabels: prometheus.Labels{"version": version}})
 	info.Set(1)
 	m.registry.MustRegister(info)
 }
 
-// Request notes the beginning of a request and returns what notes its end.
+// Request is called at the start of a request, and end when it was answered.
 func (m *Metrics) Request(method, pattern string) (end func(status int)) {
 	start := time.Now()
-	kept, ok := m.routes.Load(key{method, pattern})
+	v, ok := m.routes.Load(key{method, pattern})
 	if !ok {
-		kept, _ = m.routes.LoadOrStore(key{method, pattern}, &route{took: m.took.WithLabelValues(method, pattern)})
+		v, _ = m.routes.LoadOrStore(key{method, pattern}, &route{took: m.took.WithLabelValues(method, pattern)})
 	}
-	r := kept.(*route)
+	r := v.(*route)
 	return func(status int) {
 		r.took.Observe(time.Since(start).Seconds())
 		code, ok := r.codes.Load(status)
@@ -139,7 +136,7 @@ func (m *Metrics) Request(method, pattern string) (end func(status int)) {
 	}
 }
 
-// Group notes the beginning of a group of writes and returns what notes its end.
+// Group is called at the start of a group of writes, and end after its commit.
 func (m *Metrics) Group(size int) (end func(error)) {
 	start := time.Now()
 	m.groups.Observe(float64(size))
@@ -151,7 +148,7 @@ func (m *Metrics) Group(size int) (end func(error)) {
 	}
 }
 
-// Attempt notes an attempt at a webhook.
+// Attempt counts an attempt at a webhook.
 func (m *Metrics) Attempt(a *store.Attempt, o store.Outcome) {
 	switch {
 	case o.Success:
@@ -164,10 +161,11 @@ func (m *Metrics) Attempt(a *store.Attempt, o store.Outcome) {
 	m.lag.Observe(max(0, o.Lag.Seconds()))
 }
 
-// Mail notes the outcome of an attempt at a message.
+// Mail counts an attempt at a mail by its outcome.
 func (m *Metrics) Mail(outcome string) { m.mails.WithLabelValues(outcome).Inc() }
 
-// Handler answers a scrape; 503 when four are being answered already.
+// Handler returns the handler for scrapes. It answers 503 if four others are being
+// answered.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }

@@ -10,7 +10,7 @@ import (
 	"punchcard/store"
 )
 
-// errorTexts says of each code when it is answered.
+// errorTexts says when the server answers with each code.
 var errorTexts = map[store.Code]string{
 	store.BadRequest:               "The request cannot be satisfied as written, or its body could not be read to its end.",
 	store.ValidationFailed:         "Body, query, path or header failed validation; `details` lists every offending field.",
@@ -41,14 +41,15 @@ var errorTexts = map[store.Code]string{
 	store.ThresholdAlreadyClaimed:     "A prize of this threshold was redeemed in this cycle.",
 }
 
-// refusal is an error that an operation answers, and when.
+// refusal is an error with which an operation may answer.
 type refusal struct {
 	Status int
 	Code   store.Code
 	When   string
 }
 
-// refuse appends the codes that list lacks, with the face's status and text.
+// refuse appends the refusals of codes, with the face's status and text, unless list
+// has them.
 func (d *Document) refuse(list []refusal, codes ...store.Code) []refusal {
 	for _, c := range codes {
 		e := refusal{d.about.Status(c), c, cmp.Or(d.about.When[c], errorTexts[c])}

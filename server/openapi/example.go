@@ -16,8 +16,8 @@ func (d *Document) Curl(o *Operation) string {
 	lines := []string{`curl -H "Authorization: Bearer $KEY"`}
 	if o.Route.Writes() {
 		lines[0] = "curl -X " + o.Route.Method + strings.TrimPrefix(lines[0], "curl")
-		// Not every system has uuidgen, and not every shell has RANDOM: without
-		// the id, two commands in one second would have the same key.
+		// Not every system has uuidgen. Not every shell has RANDOM, so the id
+		// distinguishes the keys of two commands in the same second.
 		lines = append(lines, `-H "Idempotency-Key: `+o.ID+`-$(date +%s)-$RANDOM"`)
 	}
 	if body := d.sampleBody(o); body != "" {
@@ -31,19 +31,18 @@ func (d *Document) Curl(o *Operation) string {
 	return strings.Join(append(lines, `"`+url+`"`), " \\\n  ")
 }
 
-// FirstCurl returns a request to try a key with.
+// FirstCurl returns a request with which a key can be tried.
 func (d *Document) FirstCurl() string {
 	return "curl -H \"Authorization: Bearer $KEY\" \\\n  \"" + d.quotedBase() + "/me\""
 }
 
-// quotedBase returns the base URL with what a shell would change between
-// double quotes escaped.
+// quotedBase returns the base URL, escaped for a shell's double quotes.
 func (d *Document) quotedBase() string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(d.Base())
 }
 
-// shellPath writes a path with shell variables as parameters, which are named
-// after the collection that the id is of: /cards/:id is /cards/$CARD_ID.
+// shellPath returns a path with shell variables in place of parameters, named after
+// their collection: /cards/$CARD_ID for /cards/:id.
 func shellPath(path string) string {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
@@ -54,7 +53,7 @@ func shellPath(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// singular returns the name of one member of a collection.
+// singular returns the singular of a collection's name.
 func singular(collection string) string {
 	if stem, ok := strings.CutSuffix(collection, "ies"); ok {
 		return stem + "y"

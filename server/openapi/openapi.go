@@ -1,5 +1,5 @@
-// Package openapi makes the OpenAPI 3.1 document of a route table, and the
-// reference page for people from the same values.
+// Package openapi generates the OpenAPI 3.1 document of a list of routes, and a
+// reference page for people from the same data.
 package openapi
 
 import (
@@ -20,7 +20,7 @@ import (
 // version is the version of the API descriptions.
 const version = "1.0.0"
 
-// About is what a document says about a face as a whole.
+// About describes a face for its document.
 type About struct {
 	Title        string
 	Introduction string
@@ -35,14 +35,14 @@ type About struct {
 	Status func(store.Code) int
 	// When replaces texts of errorTexts.
 	When map[store.Code]string
-	// Examples are field values for the sample requests, by operation: values
-	// that read better than what the schema suggests, and fields that an
-	// operation needs though the schema does not require them.
+	// Examples are field values for the sample requests, by operation. They replace
+	// values derived from the schema, and add fields that the schema does not
+	// require.
 	Examples map[string]map[string]any
 }
 
-// Document is an OpenAPI document. encoding/json writes the members of each
-// object in the order of their names.
+// Document is an OpenAPI document. The fields of each struct are in the order of
+// their names in JSON.
 type Document struct {
 	Components components                       `json:"components"`
 	Info       info                             `json:"info"`
@@ -107,7 +107,7 @@ type response struct {
 	Headers     map[string]reference `json:"headers"`
 }
 
-// content is a body, which is always JSON.
+// content is the content of a body, which is always JSON.
 type content struct {
 	JSON mediaType `json:"application/json"`
 }
@@ -126,8 +126,8 @@ type header struct {
 	Schema      *wire.JSONSchema `json:"schema"`
 }
 
-// New describes a face's routes. base is the URL that ends in the face's
-// prefix.
+// New returns the document of a face's routes. base is the URL of the face,
+// including its prefix.
 func New(about About, routes []kernel.Route, lim wire.Limits, base string) *Document {
 	d := &Document{
 		OpenAPI:   "3.1.0",
@@ -149,7 +149,7 @@ func New(about About, routes []kernel.Route, lim wire.Limits, base string) *Docu
 	return d
 }
 
-// JSON returns the document's encoding.
+// JSON returns the document as JSON.
 func (d *Document) JSON() []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -160,7 +160,8 @@ func (d *Document) JSON() []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// schema describes a type, and adds it to the components if it is a named struct.
+// schema returns the schema of a type, and adds it to the components if it is a
+// named struct.
 func (d *Document) schema(t reflect.Type, mode wire.Mode) *wire.JSONSchema {
 	return wire.Schema(t, mode, d.limits, &d.registry)
 }
@@ -201,7 +202,7 @@ func (d *Document) add(r *kernel.Route) {
 	d.Tags[at].Operations = append(d.Tags[at].Operations, o)
 }
 
-// pathOf turns /cards/:id into /cards/{id}.
+// pathOf returns a path such as /cards/:id in the form /cards/{id}.
 func pathOf(path string) string {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
@@ -212,7 +213,7 @@ func pathOf(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// parameters describes what a request of the route takes beside its body.
+// parameters returns the parameters and headers of requests for a route.
 func (d *Document) parameters(r *kernel.Route) (list []wire.Parameter) {
 	text := func(minimum, maximum json.Number, pattern string) *wire.JSONSchema {
 		return &wire.JSONSchema{Type: wire.Types{"string"}, MinLength: minimum, MaxLength: maximum, Pattern: pattern}
@@ -237,7 +238,7 @@ func (d *Document) parameters(r *kernel.Route) (list []wire.Parameter) {
 	return list
 }
 
-// errorResponse describes the errors of an operation with one status.
+// errorResponse returns the response for the errors of an operation with a status.
 func (d *Document) errorResponse(o *Operation, status int) *response {
 	var texts []string
 	var codes []any
@@ -257,9 +258,8 @@ func (d *Document) errorResponse(o *Operation, status int) *response {
 	return &response{&content{mediaType{schema}}, strings.Join(texts, "\n\n"), d.headers(o.Route, status)}
 }
 
-// headers refers to the headers of the answers with a status. Those of the
-// rate limit are on every answer to a valid key, and so not on every 401 and
-// 405.
+// headers returns references to the headers of answers with a status. The headers
+// of the rate limit are only on answers to a valid key, so not on every 401 and 405.
 func (d *Document) headers(r *kernel.Route, status int) map[string]reference {
 	names := []string{"X-Request-Id", "Cache-Control"}
 	if d.about.RateLimits && status != http.StatusUnauthorized && status != http.StatusMethodNotAllowed {

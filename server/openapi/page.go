@@ -32,8 +32,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"values":       values,
 }).Parse(pageHTML))
 
-// HTML returns the reference page of the REST API. It needs neither scripts
-// nor anything from elsewhere.
+// HTML returns the reference page. It has no scripts and loads nothing.
 func (d *Document) HTML() []byte {
 	var b bytes.Buffer
 	if err := page.Execute(&b, d); err != nil {
@@ -48,7 +47,7 @@ func (d *Document) Lead() string {
 	return lead
 }
 
-// Base returns the URL that the paths follow.
+// Base returns the URL to which the paths are relative.
 func (d *Document) Base() string { return d.Servers[0]["url"] }
 
 // Anchor returns the id of the tag's heading.
@@ -85,8 +84,8 @@ func (d *Document) IsFirst(o *Operation) bool {
 	})]
 }
 
-// ErrorFields lists the fields of an error, without the values of its code,
-// which the page lists in a table of their own.
+// ErrorFields returns the fields of an error, without the values of its code, which
+// the page shows in a table of their own.
 func (d *Document) ErrorFields() []field {
 	list := fields(d.Components.Schemas["ErrorBody"])
 	for i, f := range list {
@@ -97,7 +96,7 @@ func (d *Document) ErrorFields() []field {
 	return list
 }
 
-// errorExample returns the body of an error.
+// errorExample returns an example of an error's body.
 func errorExample() string {
 	raw := wire.Append(nil, &kernel.ErrorBody{Error: kernel.ErrorObject{
 		Code: string(store.ValidationFailed), Message: store.Invalid().Message, RequestID: "req_…",
@@ -123,8 +122,8 @@ func inputs(parameters []wire.Parameter) (rows []field) {
 	return rows
 }
 
-// fields returns the rows of an object's fields. Those of an object inside
-// follow the field that holds it.
+// fields returns the rows of an object's fields. A field that is an object itself
+// is followed by the rows of its fields.
 func fields(s *wire.JSONSchema) []field { return appendFields(nil, s, "", nil) }
 
 func appendFields(rows []field, s *wire.JSONSchema, outer string, around []*wire.JSONSchema) []field {
@@ -145,7 +144,7 @@ func appendFields(rows []field, s *wire.JSONSchema, outer string, around []*wire
 	return rows
 }
 
-// typeWords says what type a value has.
+// typeWords returns the type of a value in words.
 func typeWords(s *wire.JSONSchema) string {
 	words := strings.Join(s.Resolve().Type, " or ")
 	switch {
@@ -159,7 +158,7 @@ func typeWords(s *wire.JSONSchema) string {
 	return words
 }
 
-// notes says what else a schema demands of a value.
+// notes returns the rules of a schema, apart from its type.
 func notes(s *wire.JSONSchema) (list []string) {
 	note := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	bounds := func(low, high json.Number, unit string) {
@@ -174,7 +173,7 @@ func notes(s *wire.JSONSchema) (list []string) {
 			note("at least %s%s", low, unit)
 		}
 	}
-	// The page says once that integers have 64 bits.
+	// The page says in another place that integers have 64 bits.
 	if s.Format != "" && s.Format != "int64" {
 		note("%s", strings.Replace(s.Format, "uri", "URL", 1))
 	}
@@ -205,7 +204,7 @@ func notes(s *wire.JSONSchema) (list []string) {
 	return list
 }
 
-// values are those of an enum, of the value itself or of the items of a list.
+// values returns the values of an enum, of the value itself or the items of a list.
 func values(s *wire.JSONSchema) (list []string) {
 	for _, v := range s.Enum {
 		if v != nil {
@@ -218,10 +217,11 @@ func values(s *wire.JSONSchema) (list []string) {
 	return list
 }
 
-// A word with an underscore names a field, a code or a value.
+// marked matches text in backquotes, and words with an underscore, which are names
+// of fields, codes or values.
 var marked = regexp.MustCompile("`[^`]*`|\\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\\b")
 
-// prose escapes a text of the document and sets its names as code.
+// prose returns a text of the document as HTML, with names as code elements.
 func prose(s string) template.HTML {
 	var b strings.Builder
 	from := 0

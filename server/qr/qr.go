@@ -9,20 +9,20 @@ import (
 	"rsc.io/qr/coding"
 )
 
-// plans are the layouts by version (size); making one costs more than the
-// drawing, and a server uses one or two of the forty.
+// plans caches the layouts by version (size). Making one takes longer than drawing
+// a code, and a server uses only one or two of the forty.
 var plans [41]struct {
 	once sync.Once
 	plan *coding.Plan
 	err  error
 }
 
-// quiet is the width in modules of the margin that the standard asks for.
-const quiet = 4
+// margin is the width of the quiet zone that the standard requires, in modules.
+const margin = 4
 
-// SVG draws text as a QR code of error correction level M. The markup uses
-// single quotes, so that it needs no escaping inside JSON; it scales to any
-// size. Text of more than 2331 bytes is an error.
+// SVG returns the markup of a QR code for text, of error correction level M. It has
+// single quotes, which need no escaping in JSON, and scales to any size. Text of
+// more than 2331 bytes is an error.
 func SVG(text string) (string, error) {
 	s := coding.String(text)
 	v := coding.Version(1)
@@ -43,7 +43,7 @@ func SVG(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	side := int64(code.Size + 2*quiet)
+	side := int64(code.Size + 2*margin)
 	b := make([]byte, 0, 4<<10)
 	b = append(b, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 "...)
 	b = append(strconv.AppendInt(b, side, 10), ' ')
@@ -58,19 +58,20 @@ func SVG(text string) (string, error) {
 	return string(append(b, "'/></svg>"...)), nil
 }
 
-// appendRow draws a row of modules as strokes of width one along its middle:
-// "M4 4.5h7m2 0h1" is a bar of seven, a gap of two, a bar of one.
+// appendRow appends the path of a row of modules, as strokes of width one along
+// its middle: "M4 4.5h7m2 0h1" is a bar of seven modules, a gap of two and a bar of
+// one.
 func appendRow(b []byte, code *coding.Code, y int) []byte {
 	row := code.Bitmap[y*code.Stride:]
 	black := func(x int) bool { return x < code.Size && row[x>>3]&(0x80>>(x&7)) != 0 }
-	end := -1 // of the bar before
+	end := -1 // of the previous bar
 	for x := 0; x < code.Size; x++ {
 		if !black(x) {
 			continue
 		}
 		if end < 0 {
-			b = strconv.AppendInt(append(b, 'M'), int64(x+quiet), 10)
-			b = strconv.AppendInt(append(b, ' '), int64(y+quiet), 10)
+			b = strconv.AppendInt(append(b, 'M'), int64(x+margin), 10)
+			b = strconv.AppendInt(append(b, ' '), int64(y+margin), 10)
 			b = append(b, ".5h"...)
 		} else {
 			b = strconv.AppendInt(append(b, 'm'), int64(x-end), 10)

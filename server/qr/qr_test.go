@@ -117,7 +117,7 @@ func TestSizes(t *testing.T) {
 			}
 			got := draw(t, svg)
 			v := smallest(t, n)
-			if want := 17 + 4*int(v) + 2*quiet; len(got) != want {
+			if want := 17 + 4*int(v) + 2*margin; len(got) != want {
 				t.Fatalf("side is %d, want %d (version %d)", len(got), want, v)
 			}
 			plan, err := coding.NewPlan(v, coding.M, 0)
@@ -130,8 +130,8 @@ func TestSizes(t *testing.T) {
 			}
 			for y := range got {
 				for x := range got {
-					if got[y][x] != want.Black(x-quiet, y-quiet) {
-						t.Fatalf("(%d,%d) is %t", x-quiet, y-quiet, got[y][x])
+					if got[y][x] != want.Black(x-margin, y-margin) {
+						t.Fatalf("(%d,%d) is %t", x-margin, y-margin, got[y][x])
 					}
 				}
 			}
@@ -157,16 +157,16 @@ func TestMarks(t *testing.T) {
 	}
 	got := draw(t, svg)
 	side := len(got)
-	n := side - 2*quiet
+	n := side - 2*margin
 	for y := range got {
 		for x := range got {
-			outside := min(x, y) < quiet || max(x, y) >= side-quiet
+			outside := min(x, y) < margin || max(x, y) >= side-margin
 			if outside && got[y][x] {
 				t.Fatalf("(%d,%d) in the margin is dark", x, y)
 			}
 		}
 	}
-	at := func(x, y int) bool { return got[y+quiet][x+quiet] }
+	at := func(x, y int) bool { return got[y+margin][x+margin] }
 	for _, corner := range [][2]int{{3, 3}, {n - 4, 3}, {3, n - 4}} {
 		for dy := -4; dy <= 4; dy++ {
 			for dx := -4; dx <= 4; dx++ {

@@ -6,7 +6,7 @@ import (
 	"punchcard/store"
 )
 
-// About is what the OpenAPI document says about the till API as a whole.
+// About describes the till API for its OpenAPI document.
 var About = openapi.About{
 	Title: "Till API",
 	Introduction: "What a shop's devices write to the ledger. A device belongs to one location.\n\n" +

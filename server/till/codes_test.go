@@ -18,7 +18,7 @@ var (
 	markup   = regexp.MustCompile(`<[^>]*>`)
 )
 
-// cardCode is what a card's QR code holds, as the holder's page shows it.
+// cardCode returns the text of a card's QR code, from the holder's page.
 func cardCode(s *servertest.Server, card string) string {
 	s.T.Helper()
 	link := s.REST().Post("/cards/"+card+"/install-link", nil).Want(200).Str("install_url")
@@ -30,8 +30,7 @@ func cardCode(s *servertest.Server, card string) string {
 	return html.UnescapeString(markup.ReplaceAllString(string(m[1]), ""))
 }
 
-// TestCodes: a card's id and its code name the same chain, and nothing else
-// does.
+// TestCodes checks that only a card's id and its code name its chain.
 func TestCodes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -80,7 +79,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// TestOtherShop sees and touches nothing of this one.
+// TestOtherShop checks that a till cannot see or change anything of another shop.
 func TestOtherShop(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -104,7 +103,7 @@ func TestOtherShop(t *testing.T) {
 	api.Get("/transactions?card_id=" + card).Want(200).Shows(fields{"data": []any{}})
 }
 
-// TestTransactions reads over the REST API what tills wrote.
+// TestTransactions reads the rows of tills over the REST API.
 func TestTransactions(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

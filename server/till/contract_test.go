@@ -9,8 +9,8 @@ import (
 	"punchcard/store"
 )
 
-// TestCounterDefaults: a card issued at a counter gets what its program gives
-// every card, and is active from that instant.
+// TestCounterDefaults checks that a card issued at a counter has the program's
+// defaults and is active.
 func TestCounterDefaults(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -32,8 +32,8 @@ func TestCounterDefaults(t *testing.T) {
 	}
 }
 
-// TestPINTriesOfAllActions: a device's wrong tries count together, whatever
-// they were for; those of another device at the location do not.
+// TestPINTriesOfAllActions checks that wrong PINs of a device count together for
+// all actions, and separately from other devices.
 func TestPINTriesOfAllActions(t *testing.T) {
 	t.Parallel()
 	s, d, location, card := guarded(t)
@@ -60,8 +60,8 @@ func TestPINTriesOfAllActions(t *testing.T) {
 	try(twin, "/cards/"+card+"/stamps", "2468").Want(201)
 }
 
-// TestGateBeforeEveryWrite: a counter issue and a reversal are refused by the
-// shop's and the location's state as a presentation is; past_due refuses none.
+// TestGateBeforeEveryWrite checks that the state of shop and location refuses a
+// counter issue and a reversal like other writes; past_due refuses none.
 func TestGateBeforeEveryWrite(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -92,8 +92,8 @@ func TestGateBeforeEveryWrite(t *testing.T) {
 	till.Post("/transactions/"+row+"/reversal", nil).Want(201)
 }
 
-// TestRestrictedSeesItsRowsOfACard: of a card that was presented at two
-// locations a restricted key sees its own, and the card's counts as they are.
+// TestRestrictedSeesItsRowsOfACard checks that a restricted key sees the rows of
+// its own locations of a card, and the card's full counts.
 func TestRestrictedSeesItsRowsOfACard(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -118,8 +118,8 @@ func TestRestrictedSeesItsRowsOfACard(t *testing.T) {
 	own.Get("/cards/" + over.Str("overflow_card.id")).Want(200).Shows(fields{"stamps_count": 1, "locations": []fields{{"id": s.LocationIDs[0], "name": "Centrale"}}})
 }
 
-// TestMetadataIsKeptWhole: 4096 bytes are taken and kept by every action, and
-// one more by none. Bytes count, not characters, and no blanks between them.
+// TestMetadataIsKeptWhole checks that every action accepts and stores 4096 bytes
+// of metadata without whitespace, and refuses one more.
 func TestMetadataIsKeptWhole(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -151,8 +151,8 @@ func TestMetadataIsKeptWhole(t *testing.T) {
 	}
 }
 
-// TestExpiredCardRevived: the row of an expiry is written once for each date, by
-// the first presentation after it; time and lookups write none.
+// TestExpiredCardRevived checks that the row of an expiry is written once for
+// each date, by the first presentation after it.
 func TestExpiredCardRevived(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

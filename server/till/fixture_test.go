@@ -20,21 +20,21 @@ func start(t *testing.T, options ...func(*app.Config)) *servertest.Server {
 	return s.Till(s.TillToken)
 }
 
-// newCard makes a card of a new program of a type.
+// newCard issues a card of a new program of a type.
 func newCard(s *servertest.Server, kind string, more fields) (card, program string) {
 	s.T.Helper()
 	program = s.NewProgram(kind, true, more)
 	return s.Issue(program, nil), program
 }
 
-// newTill makes a location and a till there.
+// newTill creates a location with a till.
 func newTill(s *servertest.Server, body fields) (till *servertest.Server, location string) {
 	s.T.Helper()
 	location = s.Control("POST", "/locations", body).Str("id")
 	return s.NewDevice(location), location
 }
 
-// giveStamps gives a card stamps, which must succeed.
+// giveStamps gives a card stamps. It must succeed.
 func giveStamps(s *servertest.Server, card string, n int) *servertest.Reply {
 	s.T.Helper()
 	return s.Post("/cards/"+card+"/stamps", fields{"count": n}).Want(201)

@@ -50,8 +50,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestRefusalsRemembered: what the operation refused stays refused under the
-// key though it would be granted now; what the gate refused does not.
+// TestRefusalsRemembered checks that refusals of operations are remembered, and
+// those of the guard are not.
 func TestRefusalsRemembered(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -108,7 +108,7 @@ func TestPINFailureNotRemembered(t *testing.T) {
 	d.Post(path, "{}", idempotent, "k", pinHeader, "2468").Replays(first)
 }
 
-// TestAtOnceOnce: a hundred equal requests make one row.
+// TestAtOnceOnce checks that a hundred concurrent equal requests write one row.
 func TestAtOnceOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -128,8 +128,8 @@ func TestAtOnceOnce(t *testing.T) {
 	}
 }
 
-// TestExpiryOnce: an expiry row stays though the action is refused, and
-// retries write no second one, with a key or without.
+// TestExpiryOnce checks that the row of an expiry is written although the action
+// is refused, and only once.
 func TestExpiryOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -176,7 +176,8 @@ func TestExpiryOnce(t *testing.T) {
 	}
 }
 
-// TestErasedReplay: an answer that holds a person's data goes with the person.
+// TestErasedReplay checks that a remembered answer with personal data is erased
+// with the card.
 func TestErasedReplay(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -101,7 +101,7 @@ func TestOrderOfRefusals(t *testing.T) {
 	}
 }
 
-// TestOrderEverywhere: the same holds for each action.
+// TestOrderEverywhere checks the order of refusals for each action.
 func TestOrderEverywhere(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

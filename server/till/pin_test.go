@@ -12,14 +12,14 @@ import (
 
 const pinHeader = "X-Staff-Pin"
 
-// guarded is a till at a location that demands the PIN 2468.
+// guarded returns a till at a location with the staff PIN 2468.
 func guarded(t *testing.T) (s, d *servertest.Server, location, card string) {
 	s = start(t, servertest.Frozen)
 	d, location = newTill(s, fields{"require_staff_pin": true, "staff_pin": "2468"})
 	return s, d, location, s.Issue(s.ProgramIDs["standard"], nil)
 }
 
-// stampWithPIN asks with a PIN, or with none where it is empty.
+// stampWithPIN stamps with a PIN, or without one if it is empty.
 func stampWithPIN(s *servertest.Server, card, pin string) *servertest.Reply {
 	s.T.Helper()
 	if pin == "" {
@@ -28,8 +28,8 @@ func stampWithPIN(s *servertest.Server, card, pin string) *servertest.Reply {
 	return s.Post("/cards/"+card+"/stamps", nil, pinHeader, pin)
 }
 
-// TestPINEverywhere: every write asks for it, before anything is written or
-// read; lookups do not.
+// TestPINEverywhere checks that every write requires the PIN before anything is
+// read or written, and lookups do not.
 func TestPINEverywhere(t *testing.T) {
 	t.Parallel()
 	s, d, location, card := guarded(t)
@@ -81,8 +81,8 @@ func TestPINEverywhere(t *testing.T) {
 	stampWithPIN(none, card, "1111").Want(201)
 }
 
-// TestPINLock: five wrong ones in a row lock the device for a minute of the
-// server's clock.
+// TestPINLock checks that five consecutive wrong PINs lock the device for a
+// minute of the server's clock.
 func TestPINLock(t *testing.T) {
 	t.Parallel()
 	s, d, location, card := guarded(t)
@@ -126,8 +126,8 @@ func TestPINLock(t *testing.T) {
 	stampWithPIN(d, card, "2468").Want(201)
 }
 
-// TestPINChanged: a PIN set by another process holds from the next request,
-// and nobody gets in on the old one or on any other.
+// TestPINChanged checks that a PIN which another process sets is valid with the
+// next request, and no other is.
 func TestPINChanged(t *testing.T) {
 	t.Parallel()
 	s, d, location, card := guarded(t)
@@ -161,7 +161,7 @@ func TestPINChanged(t *testing.T) {
 	stampWithPIN(d, card, "4444").Want(201)
 }
 
-// TestPINAtOnce: tries made together are counted exactly.
+// TestPINAtOnce checks that concurrent wrong PINs are counted exactly.
 func TestPINAtOnce(t *testing.T) {
 	t.Parallel()
 	_, d, _, card := guarded(t)

@@ -9,7 +9,7 @@ import (
 	"punchcard/store"
 )
 
-// checkTotals holds the ledger to the cards' counts.
+// checkTotals compares the cards' counts with the ledger.
 func checkTotals(s *servertest.Server) {
 	s.T.Helper()
 	if n := s.Value(`SELECT count(*) FROM cards c WHERE c.archived_at IS NULL AND (c.stamps_count<>(SELECT ifnull(sum(stamps_delta),0) FROM transactions WHERE card_id=c.id)
@@ -25,7 +25,8 @@ func same(t *testing.T, got, want map[string]int) {
 	}
 }
 
-// TestTwoTills stamp one card at once: no stamp is lost and none is doubled.
+// TestTwoTills checks that no stamp is lost or doubled when two tills stamp a
+// card concurrently.
 func TestTwoTills(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -45,7 +46,8 @@ func TestTwoTills(t *testing.T) {
 	checkTotals(s)
 }
 
-// TestOneRedemption: of redemptions of one threshold at once one wins.
+// TestOneRedemption checks that one of several concurrent redemptions of a
+// threshold succeeds.
 func TestOneRedemption(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -69,8 +71,8 @@ func TestOneRedemption(t *testing.T) {
 	checkTotals(s)
 }
 
-// TestReversalRaces: a row is taken back once, and a redemption that needs its
-// stamps comes before it or not at all.
+// TestReversalRaces checks that a row is reversed once, and that a redemption
+// which needs its stamps comes before the reversal or is refused.
 func TestReversalRaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -104,7 +106,7 @@ func TestReversalRaces(t *testing.T) {
 	checkTotals(s)
 }
 
-// TestSpendingAtOnce never takes more than there is.
+// TestSpendingAtOnce checks that concurrent spends never exceed the balance.
 func TestSpendingAtOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -115,8 +117,8 @@ func TestSpendingAtOnce(t *testing.T) {
 	checkTotals(s)
 }
 
-// TestLockRaces: an operator who locks a card while tills stamp it gets the
-// last word.
+// TestLockRaces checks that a card is not stamped after an operator has locked
+// it.
 func TestLockRaces(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -16,8 +16,8 @@ func samples(prize string) map[string]fields {
 		"spendFromCard": {"amount_cents": 100}, "useCard": {}, "reverseTransaction": {}}
 }
 
-// TestEveryOperationRefuses calls every operation there is as each device that
-// must not have it: the refusal is the one expected, and nothing is written.
+// TestEveryOperationRefuses calls every operation as each device that may not
+// invoke it. The refusal is the expected one, and nothing is written.
 func TestEveryOperationRefuses(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

@@ -250,7 +250,7 @@ func TestEveryAction(t *testing.T) {
 	s.Post("/transactions/"+over.Str("transaction.id")+"/reversal", nil).Want(422, "cannot_reverse_completed_cycle")
 }
 
-// TestPurchase: programs may demand one.
+// TestPurchase checks programs with a minimum purchase.
 func TestPurchase(t *testing.T) {
 	t.Parallel()
 	s := start(t)

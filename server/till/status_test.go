@@ -9,8 +9,8 @@ import (
 	"punchcard/store"
 )
 
-// TestStatuses: what the REST API answers with 402 or 409 is 422 at a
-// till, and every other code keeps its status.
+// TestStatuses checks that the till API answers 422 where a till cannot resolve
+// the refusal, and has the statuses of the REST API otherwise.
 func TestStatuses(t *testing.T) {
 	differ := map[store.Code]bool{store.SubscriptionSuspended: true, store.LocationDisabled: true, store.CardExpired: true}
 	for code, status := range kernel.Statuses {

@@ -1,5 +1,5 @@
-// Package till binds the operations to the till API below /till/v1: what a
-// shop's devices write to the ledger.
+// Package till binds the operations to the till API below /till/v1, by which the
+// devices of a shop write to the ledger.
 package till
 
 import (
@@ -9,7 +9,7 @@ import (
 	"punchcard/server/operation"
 )
 
-// Prefix is where the API is mounted.
+// Prefix is the beginning of all paths of the API.
 const Prefix = "/till/v1"
 
 // Routes returns the whole till API, in the order of its document.

@@ -10,7 +10,8 @@ import (
 	"punchcard/store"
 )
 
-// TestToken: without a valid device token there is no till, and no trace.
+// TestToken checks that without a valid device token nothing is served or
+// written.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -54,8 +55,8 @@ func TestToken(t *testing.T) {
 	s.Fetch("GET", s.URL+"/me", nil, http.Header{"Authorization": {"bearer " + s.TillToken}}).Want(200)
 }
 
-// writeBeside makes a write through another store on the same file, as the
-// command line does while the server runs.
+// writeBeside writes through another store on the same file, as the command line
+// does.
 func writeBeside(s *servertest.Server, t *testing.T, do func(*store.Tx) error) {
 	t.Helper()
 	st, err := store.Open(s.App.Store.Path(), store.Options{Limits: store.DefaultLimits()})
@@ -68,7 +69,8 @@ func writeBeside(s *servertest.Server, t *testing.T, do func(*store.Tx) error) {
 	}
 }
 
-// TestRevoked: what another process changes holds from the very next request.
+// TestRevoked checks that changes by another process take effect with the next
+// request.
 func TestRevoked(t *testing.T) {
 	t.Parallel()
 	s := start(t)

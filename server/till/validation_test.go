@@ -7,8 +7,8 @@ import (
 	"punchcard/server/servertest"
 )
 
-// TestValidation: every offending field is told at once, nothing is written,
-// and the bounds themselves are let through.
+// TestValidation checks that all offending fields are reported at once, that
+// nothing is written, and that values at the bounds are accepted.
 func TestValidation(t *testing.T) {
 	t.Parallel()
 	s := start(t)

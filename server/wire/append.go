@@ -1,10 +1,10 @@
-// Package wire is the one place where Go values meet JSON: it writes
-// responses, reads request bodies and query strings strictly, and derives
-// JSON Schema from the very structs and tags that do both, so that the
-// published description cannot drift from what the server accepts.
+// Package wire converts between Go values and JSON. It encodes responses, decodes
+// request bodies and query strings strictly, and derives JSON Schemas from the same
+// structs and tags, so that the published description always matches what the
+// server accepts.
 //
-// Mistakes in a struct's tags are programming errors and panic when the type
-// is first used.
+// A mistake in a struct's tags is a programming error, and panics when the type is
+// first used.
 package wire
 
 import (
@@ -21,11 +21,11 @@ import (
 	"punchcard/store"
 )
 
-// Append appends v as JSON to b and returns the extended slice. v is a
-// struct, a slice, a map, or a pointer to one; pass a pointer to keep the
-// value off the heap. Struct fields come in declaration order, embedded
-// structs in place; nil slices and maps are written as [] and {}, NaN and
-// infinities as null. Append panics on a type it cannot write.
+// Append appends v as JSON to b and returns the extended slice. v is a struct, a
+// slice, a map, or a pointer to one; a pointer saves a copy on the heap. Struct
+// fields are written in the order of their declaration, with those of embedded
+// structs in place; nil slices and maps are written as [] and {}, and NaN and
+// infinities as null. Append panics on a type that it cannot write.
 func Append(b []byte, v any) []byte {
 	return appendDynamic(b, reflect.ValueOf(v))
 }
@@ -33,7 +33,7 @@ func Append(b []byte, v any) []byte {
 // appender writes one value of the type it was built for.
 type appender func(b []byte, v reflect.Value) []byte
 
-// appenders holds an appender per reflect.Type.
+// appenders caches the appender of each reflect.Type.
 var appenders sync.Map
 
 var (
@@ -44,22 +44,23 @@ var (
 	storePath   = typeTime.PkgPath()
 )
 
+// appenderFor returns the appender of a type.
 func appenderFor(t reflect.Type) appender {
 	if f, ok := appenders.Load(t); ok {
 		return f.(appender)
 	}
 	open := make(map[reflect.Type]*appender)
 	buildAppender(t, open)
-	// Published only when all are complete: those of a recursive type refer to
-	// one another.
+	// None is cached before all are complete, since those of a recursive type
+	// refer to one another.
 	for t, f := range open {
 		appenders.Store(t, *f)
 	}
 	return *open[t]
 }
 
-// buildAppender makes the appender of t. open holds the types under
-// construction, through which a recursive type refers to itself.
+// buildAppender returns the appender of t. open has the appenders that are being
+// built, by which a recursive type refers to itself.
 func buildAppender(t reflect.Type, open map[reflect.Type]*appender) appender {
 	if p, ok := open[t]; ok {
 		if *p != nil {
@@ -73,6 +74,7 @@ func buildAppender(t reflect.Type, open map[reflect.Type]*appender) appender {
 	return *p
 }
 
+// newAppender returns a new appender of t.
 func newAppender(t reflect.Type, open map[reflect.Type]*appender) appender {
 	switch {
 	case t == typeTime:
@@ -123,7 +125,7 @@ func newAppender(t reflect.Type, open map[reflect.Type]*appender) appender {
 		}
 	case reflect.Map:
 		if t.Key().Kind() == reflect.String {
-			return mapAppender(t, buildAppender(t.Elem(), open))
+			return mapAppender(buildAppender(t.Elem(), open))
 		}
 	case reflect.Struct:
 		return structAppender(t, open)
@@ -131,7 +133,7 @@ func newAppender(t reflect.Type, open map[reflect.Type]*appender) appender {
 	panic(fmt.Sprintf("wire: cannot write %s as JSON", t))
 }
 
-// appendDynamic writes a value whose type is known only now.
+// appendDynamic appends a value by its dynamic type.
 func appendDynamic(b []byte, v reflect.Value) []byte {
 	if v.IsValid() && v.Kind() == reflect.Pointer {
 		v = v.Elem() // the zero Value when nil
@@ -142,6 +144,7 @@ func appendDynamic(b []byte, v reflect.Value) []byte {
 	return appenderFor(v.Type())(b, v)
 }
 
+// sliceAppender returns the appender of a slice.
 func sliceAppender(elem appender) appender {
 	return func(b []byte, v reflect.Value) []byte {
 		b = append(b, '[')
@@ -155,26 +158,8 @@ func sliceAppender(elem appender) appender {
 	}
 }
 
-// mapAppender writes a map with its keys in byte order.
-func mapAppender(t reflect.Type, elem appender) appender {
-	if t == typeStrings {
-		return func(b []byte, v reflect.Value) []byte {
-			m := v.Interface().(map[string]string)
-			keys := make([]string, 0, len(m))
-			for k := range m {
-				keys = append(keys, k)
-			}
-			slices.Sort(keys)
-			b = append(b, '{')
-			for i, k := range keys {
-				if i > 0 {
-					b = append(b, ',')
-				}
-				b = AppendString(append(AppendString(b, k), ':'), m[k])
-			}
-			return append(b, '}')
-		}
-	}
+// mapAppender returns the appender of a map, which sorts the keys by their bytes.
+func mapAppender(elem appender) appender {
 	return func(b []byte, v reflect.Value) []byte {
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(x, y reflect.Value) int { return strings.Compare(x.String(), y.String()) })
@@ -189,14 +174,15 @@ func mapAppender(t reflect.Type, elem appender) appender {
 	}
 }
 
-// member is one struct field ready to be written.
+// member is a struct field with its appender.
 type member struct {
 	path  []int  // of the field, through embedded structs
 	key   []byte // ,"name":
-	omit  bool   // leave out the zero value
+	omit  bool   // omit empty values
 	write appender
 }
 
+// structAppender returns the appender of a struct.
 func structAppender(t reflect.Type, open map[reflect.Type]*appender) appender {
 	var members []member
 	for _, f := range fieldsOf(t) {
@@ -231,10 +217,9 @@ func structAppender(t reflect.Type, open map[reflect.Type]*appender) appender {
 	}
 }
 
-// isEmpty reports whether omitempty leaves v out.
+// isEmpty reports whether omitempty omits v.
 func isEmpty(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Slice, reflect.Map:
+	if v.Kind() == reflect.Slice || v.Kind() == reflect.Map {
 		return v.Len() == 0
 	}
 	return v.IsZero()

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// checkText reports what rule the string s at path breaks, one at most:
-// length first, then the words allowed, then the form.
+// checkText checks a string and adds at most one detail: for its length, else for
+// its value, else for its format. path is the path of the field.
 func (r *rule) checkText(path, s string, lim Limits, out *details) {
 	switch minimum, maximum := r.min, r.upper(lim); {
 	case minimum.set && runesBelow(s, minimum.whole):
@@ -29,10 +29,12 @@ func (r *rule) checkText(path, s string, lim Limits, out *details) {
 	}
 }
 
+// runesBelow reports whether s has fewer than n characters.
 func runesBelow(s string, n int64) bool {
 	return int64(len(s)) < n || int64(utf8.RuneCountInString(s)) < n
 }
 
+// plural returns the unit of a bound, in the plural unless the bound is 1.
 func plural(b bound, unit string) string {
 	if b.whole == 1 {
 		return unit
@@ -40,7 +42,7 @@ func plural(b bound, unit string) string {
 	return unit + "s"
 }
 
-// checkCount reports whether an array of n items is too short or too long.
+// checkCount checks the length n of an array.
 func (r *rule) checkCount(n int, lim Limits, out *details) {
 	switch minimum, maximum := r.min, r.upper(lim); {
 	case minimum.set && int64(n) < minimum.whole:
@@ -50,8 +52,8 @@ func (r *rule) checkCount(n int, lim Limits, out *details) {
 	}
 }
 
-// checkWhole reports whether n is out of bounds. over is -1 or 1 when the
-// number is beyond what an int64 holds on that side, and then n does not count.
+// checkWhole checks whether n is within the bounds. over is -1 if the number is
+// below the range of an int64 and 1 if it is above; n has no meaning then.
 func (r *rule) checkWhole(n int64, over int, lim Limits, out *details) {
 	minimum, maximum := r.min, r.upper(lim)
 	below := func(b bound, strict bool) bool {
@@ -71,8 +73,8 @@ func (r *rule) checkWhole(n int64, over int, lim Limits, out *details) {
 	}
 }
 
-// checkFloat reports whether f is out of bounds; an infinity stands for a
-// number beyond what a float64 holds.
+// checkFloat checks whether f is within the bounds. An infinity stands for a number
+// out of the range of a float64.
 func (r *rule) checkFloat(f float64, lim Limits, out *details) {
 	minimum, maximum := r.min, r.upper(lim)
 	switch {
@@ -89,9 +91,9 @@ func (r *rule) checkFloat(f float64, lim Limits, out *details) {
 	}
 }
 
-// parseWhole reads a JSON number that may be written as 3, 3.0 or 30e-1.
-// whole is false when it has a fractional part. over is -1 or 1 when it is
-// beyond an int64, in which case n is the nearest one.
+// parseWhole parses a JSON number, such as 3, 3.0 or 30e-1. whole is false if it
+// has a fractional part. over is -1 or 1 if it is below or above the range of an
+// int64; n is the nearest int64 then.
 func parseWhole(literal string) (n int64, over int, whole bool) {
 	if n, err := strconv.ParseInt(literal, 10, 64); err == nil {
 		return n, 0, true
@@ -122,8 +124,8 @@ func parseWhole(literal string) (n int64, over int, whole bool) {
 	return n, 0, true
 }
 
-// cutExponent splits 12e3 into 12 and 3. Exponents beyond ten million are cut
-// down to that: no body is long enough for the rest to matter.
+// cutExponent splits 12e3 into 12 and 3. It limits the exponent to ten million, as
+// no body is long enough for a greater one to make a difference.
 func cutExponent(s string) (string, int) {
 	const most = 10_000_000
 	i := strings.IndexAny(s, "eE")

@@ -15,26 +15,27 @@ import (
 	"punchcard/store"
 )
 
-// Mode is what a request body is for; it decides what null and absence mean.
+// Mode says what null and absent fields of a request body mean.
 type Mode int
 
 const (
-	// Create: null equals absence, and required fields must be there.
+	// Create treats null like an absent field, and requires the required fields.
 	Create Mode = iota
-	// Patch: absent fields are left alone, and null clears those that a patch
-	// tag allows to be cleared.
+	// Patch does not change absent fields. Null clears a field if its patch tag
+	// allows that.
 	Patch
 )
 
-// plan is a request struct ready for decoding.
+// plan has the rules of a request struct.
 type plan struct {
 	rules  []*rule // in struct order
 	byName map[string]*rule
 }
 
-// plans holds a *plan per reflect.Type of a request struct.
+// plans caches the *plan of each reflect.Type of a request struct.
 var plans sync.Map
 
+// planFor returns the plan of a request struct.
 func planFor(t reflect.Type) *plan {
 	if p, ok := plans.Load(t); ok {
 		return p.(*plan)
@@ -52,16 +53,17 @@ func planFor(t reflect.Type) *plan {
 	return p
 }
 
-// target returns the plan of the struct that dst points to, and the struct.
+// target returns the struct that dst points to, and its plan.
 func target(dst any, lim Limits) (*plan, reflect.Value) {
 	v := reflect.ValueOf(dst).Elem()
 	p := planFor(v.Type())
 	for _, r := range p.rules {
-		r.upper(lim) // a missing limit shows at once, not with the first long value
+		r.upper(lim) // panics if the limit is missing, whatever the request
 	}
 	return p, v
 }
 
+// in returns the field of the rule in the struct v.
 func (r *rule) in(v reflect.Value) reflect.Value {
 	for _, n := range r.path {
 		v = v.Field(n)
@@ -69,16 +71,15 @@ func (r *rule) in(v reflect.Value) reflect.Value {
 	return v
 }
 
-// DecodeBody reads a JSON object into the struct that dst points to, whose
-// fields are all store.Opt. It returns nil when body is fine, and else
-// everything that is wrong with it: a single detail when the body as a whole
-// is at fault, otherwise one per offending field, in the order of the body,
-// followed by the required fields that are missing; at most 100. dst keeps no
-// reference to body, and is not to be used when there are details. An empty
-// body stands for {}.
+// DecodeBody decodes a JSON object into the struct that dst points to, whose fields
+// must all be store.Opt, and validates it. An empty body equals {}. It returns nil
+// if the body is valid. If the body is not a valid JSON object, it returns one
+// detail; otherwise one for each offending field in the order of the body, and then
+// the required fields that are missing; at most 100. Do not use dst if there are
+// details. dst keeps no reference to body.
 func DecodeBody(body []byte, dst any, mode Mode, lim Limits) []Detail {
 	p, v := target(dst, lim)
-	// Names are unique, so beyond this many members the details are full.
+	// Names are unique: with more members the details are full.
 	pairs, fault := scan(body, store.MaxDetails+len(p.rules))
 	if fault != nil {
 		return []Detail{*fault}
@@ -115,7 +116,7 @@ func DecodeBody(body []byte, dst any, mode Mode, lim Limits) []Detail {
 	return out.list
 }
 
-// decode reads value, which is not null, into the store.Opt in field.
+// decode decodes value, which is not null, into the store.Opt in field.
 func (r *rule) decode(value []byte, field reflect.Value, lim Limits, out *details) {
 	first := jsontext.Kind(value[0])
 	digit := value[0] == '-' || '0' <= value[0] && value[0] <= '9'
@@ -136,7 +137,7 @@ func (r *rule) decode(value []byte, field reflect.Value, lim Limits, out *detail
 		}
 	case *store.Opt[float64]:
 		if r.expect(digit, "must be a number", out) {
-			f, _ := strconv.ParseFloat(string(value), 64) // an infinity when out of range
+			f, _ := strconv.ParseFloat(string(value), 64) // infinite if out of range
 			opt.Set, opt.V = true, f+0                    // -0 becomes 0
 			r.checkFloat(f, lim, out)
 		}
@@ -164,6 +165,7 @@ func (r *rule) decode(value []byte, field reflect.Value, lim Limits, out *detail
 	}
 }
 
+// expect adds a detail for a wrong type unless ok is true, and returns ok.
 func (r *rule) expect(ok bool, message string, out *details) bool {
 	if !ok {
 		out.add(r.name, CodeInvalidType, message)
@@ -171,6 +173,7 @@ func (r *rule) expect(ok bool, message string, out *details) bool {
 	return ok
 }
 
+// parseIf is parseWhole if digit is true.
 func parseIf(digit bool, value []byte) (n int64, over int, whole bool) {
 	if !digit {
 		return 0, 0, false
@@ -178,7 +181,7 @@ func parseIf(digit bool, value []byte) (n int64, over int, whole bool) {
 	return parseWhole(string(value))
 }
 
-// unquote returns what a JSON string, already checked, stands for.
+// unquote returns the value of a JSON string, which must be valid.
 func unquote(value []byte) string {
 	if bytes.IndexByte(value, '\\') < 0 {
 		return string(value[1 : len(value)-1])
@@ -187,7 +190,7 @@ func unquote(value []byte) string {
 	return string(b)
 }
 
-// list reads an array of strings, never nil.
+// list decodes an array of strings. The result is never nil.
 func (r *rule) list(value []byte, lim Limits, out *details) []string {
 	items := []string{}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(value))
@@ -196,12 +199,12 @@ func (r *rule) list(value []byte, lim Limits, out *details) []string {
 	for ; dec.PeekKind() != jsontext.KindEndArray; n++ {
 		item, err := dec.ReadValue()
 		switch {
-		case err != nil: // cannot be: the body was checked
+		case err != nil: // impossible: the body was checked
 			return items
 		case item.Kind() == jsontext.KindString:
 			items = append(items, unquote(item))
 		default:
-			items = append(items, "") // the others keep their numbers, for whoever reports on them
+			items = append(items, "") // so that the other items keep their index in messages
 			if !out.full() {
 				out.add(r.name+"."+strconv.Itoa(n), CodeInvalidType, "must be a string")
 			}
@@ -211,14 +214,15 @@ func (r *rule) list(value []byte, lim Limits, out *details) []string {
 	return items
 }
 
-// dictionary reads an object of strings, each under the bounds of the field.
+// dictionary decodes an object of strings, to each of which the rules of the field
+// apply.
 func (r *rule) dictionary(value []byte, lim Limits, out *details) map[string]string {
 	m := make(map[string]string)
 	dec := jsontext.NewDecoder(bytes.NewBuffer(value))
 	dec.ReadToken()
 	for dec.PeekKind() != jsontext.KindEndObject {
 		name, err := dec.ReadToken()
-		if err != nil { // cannot be: the body was checked
+		if err != nil { // impossible: the body was checked
 			return m
 		}
 		key := name.String()
@@ -239,23 +243,23 @@ func (r *rule) dictionary(value []byte, lim Limits, out *details) map[string]str
 	return m
 }
 
-// object returns a copy of a JSON object without the space between its
-// tokens; its size is what max counts, so that layout does not matter.
+// object returns a copy of a JSON object without the whitespace between tokens. max
+// applies to the size of the copy.
 func (r *rule) object(value []byte, lim Limits, out *details) json.RawMessage {
 	raw := jsontext.Value(value).Clone()
-	raw.Compact() // cannot fail: the body was checked
+	raw.Compact() // never fails: the body was checked
 	if maximum := r.upper(lim); maximum.set && int64(len(raw)) > maximum.whole {
 		out.add(r.name, CodeTooLarge, "must be at most "+maximum.text+" bytes of JSON")
 	}
-	if !doubles(raw) {
+	if !numbersInRange(raw) {
 		out.add(r.name, CodeInvalidValue, "has a number that is out of the range of a double")
 	}
 	return json.RawMessage(raw)
 }
 
-// doubles tells whether doubles can hold all numbers of a JSON text: readers that
-// are strict take none of it otherwise.
-func doubles(raw jsontext.Value) bool {
+// numbersInRange reports whether all numbers of a JSON text are in the range of a
+// double. Strict parsers refuse a text with others.
+func numbersInRange(raw jsontext.Value) bool {
 	for d := jsontext.NewDecoder(bytes.NewReader(raw)); ; {
 		t, err := d.ReadToken()
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 	"punchcard/store"
 )
 
-// Detail is one offending field of a request.
+// Detail describes an offending field of a request.
 type Detail = store.Detail
 
 // The codes of a Detail; there are no others.
@@ -30,10 +30,10 @@ const (
 	CodeMutuallyExclusive = "mutually_exclusive"
 )
 
-// maxFieldName is the most characters of a field name that came from outside.
+// maxFieldName is the maximum length of a field name in a detail, in characters.
 const maxFieldName = 100
 
-// details collects what is wrong with a request, up to store.MaxDetails.
+// details collects at most store.MaxDetails details.
 type details struct{ list []Detail }
 
 func (d *details) full() bool { return len(d.list) >= store.MaxDetails }
@@ -44,9 +44,9 @@ func (d *details) add(field, code, message string) {
 	}
 }
 
-// Join adds to the details of a body what further rules found in it: nothing
-// on a field that is reported already, it or a part of it, and not more than
-// one answer holds.
+// Join appends the details of further rules to those of a body, up to
+// store.MaxDetails. It leaves out fields that list has already, itself or a part
+// of it.
 func Join(list []Detail, more ...Detail) []Detail {
 	out := details{list}
 	for _, d := range more {
@@ -58,7 +58,7 @@ func Join(list []Detail, more ...Detail) []Detail {
 	return out.list
 }
 
-// capName keeps a caller's own name from filling the answer.
+// capName shortens a field name, which may come from the caller.
 func capName(name string) string {
 	if len(name) <= maxFieldName || utf8.RuneCountInString(name) <= maxFieldName {
 		return name

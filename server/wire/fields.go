@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// field is one named member of a struct on the wire.
+// field is a struct field with its name in JSON.
 type field struct {
 	name string
 	omit bool  // tagged omitempty
@@ -15,9 +15,9 @@ type field struct {
 	tag  reflect.StructTag
 }
 
-// fieldsOf lists the members of struct t in declaration order, embedded
-// structs flattened in place. It panics on a field without a name on the
-// wire, on an unexported one, and on a name used twice.
+// fieldsOf returns the fields of struct t in the order of their declaration, with
+// those of embedded structs in place. It panics on a field that has no json tag or
+// is not exported, and if two fields have the same name.
 func fieldsOf(t reflect.Type) []field {
 	fields := appendFields(nil, t, nil)
 	seen := make(map[string]bool, len(fields))

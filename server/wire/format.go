@@ -11,11 +11,10 @@ import (
 	"punchcard/store"
 )
 
-// format is a named rule for strings: what code a string gets that breaks it
-// (empty when it does not), and the words for the rule.
+// format is a named rule for strings.
 type format struct {
-	check func(string) (code string)
-	words string
+	check func(string) (code string) // returns "" if the string is valid
+	words string                     // message for other strings
 	// schemaFormat and schemaPattern are the rule in a JSON Schema.
 	schemaFormat, schemaPattern string
 }
@@ -30,6 +29,7 @@ var formats = map[string]*format{
 	"country":   {orFormat(isCountry), "must be two letters from A to Z", "", "^[A-Z]{2}$"},
 }
 
+// orFormat returns a check with the code invalid_format.
 func orFormat(ok func(string) bool) func(string) string {
 	return func(s string) string {
 		if ok(s) {
@@ -39,9 +39,10 @@ func orFormat(ok func(string) bool) func(string) string {
 	}
 }
 
-// isEmail accepts dot-atom local parts of at most 64 bytes and host names of
-// at least two labels, in any script, together at most 254 bytes. Quoted local
-// parts and address literals are refused: hardly anything can deliver to them.
+// isEmail reports whether s is a mail address: a dot-atom local part of at most 64
+// bytes and a host name of at least two labels, in any script, together at most 254
+// bytes. It refuses quoted local parts and address literals, to which hardly any
+// mail server delivers.
 func isEmail(s string) bool {
 	at := strings.LastIndexByte(s, '@')
 	if at < 1 || at > 64 || len(s) > 254 || !utf8.ValidString(s) {
@@ -66,7 +67,8 @@ func isEmail(s string) bool {
 
 func isURL(s string) bool { return scheme(s) != "" }
 
-// checkHTTPS tells a URL of the wrong scheme from one that is none at all.
+// checkHTTPS returns invalid_value for an http URL and invalid_format for anything
+// else that is not an https URL.
 func checkHTTPS(s string) string {
 	switch scheme(s) {
 	case "https":
@@ -77,8 +79,8 @@ func checkHTTPS(s string) string {
 	return CodeInvalidFormat
 }
 
-// scheme returns http or https, or nothing when s is not an absolute URL with
-// a host and without user info.
+// scheme returns http or https if s is an absolute URL with a host and without user
+// info, and "" otherwise.
 func scheme(s string) string {
 	if strings.ContainsFunc(s, func(c rune) bool { return c == ' ' || c == '\\' || !unicode.IsPrint(c) }) {
 		return ""
@@ -116,9 +118,9 @@ func isTime(s string) bool {
 	return ok
 }
 
-// parseTime reads an RFC 3339 date-time with an offset and up to nine decimals,
-// and drops what is finer than a millisecond. Years 1 to 9999 only, also after
-// conversion to UTC; no leap seconds, which unix time cannot hold.
+// parseTime parses an RFC 3339 date-time with an offset and up to nine decimals, and
+// truncates it to milliseconds. The year must be from 1 to 9999, also in UTC. Leap
+// seconds are refused, since unix time cannot represent them.
 func parseTime(s string) (store.Time, bool) {
 	const shape = "0000-00-00T00:00:00"
 	if len(s) <= len(shape) {
@@ -157,7 +159,7 @@ func parseTime(s string) (store.Time, bool) {
 	return store.TimeOf(t), t.Year() >= 1 && t.Year() <= 9999
 }
 
-// parseOffset reads Z, z, or +hh:mm.
+// parseOffset parses Z, z, or an offset such as +02:00.
 func parseOffset(s string) (time.Duration, bool) {
 	if s == "Z" || s == "z" {
 		return 0, true
@@ -174,7 +176,7 @@ func parseOffset(s string) (time.Duration, bool) {
 	return d, hour <= 23 && minute <= 59
 }
 
-// number reads a short run of decimal digits.
+// number returns the value of a few decimal digits.
 func number(s string) int {
 	n := 0
 	for _, c := range []byte(s) {
@@ -185,8 +187,8 @@ func number(s string) int {
 
 func isDigit(c rune) bool { return '0' <= c && c <= '9' }
 
-// isWord accepts letters, digits and marks of any script: what names are made
-// of, and nothing that is invisible or turns the direction of writing.
+// isWord reports whether c is a letter, digit or mark of any script. It refuses
+// invisible characters and those that change the direction of writing.
 func isWord(c rune) bool {
 	return unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c)
 }

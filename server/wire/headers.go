@@ -8,9 +8,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// ValidateHeaders finds those of a field's headers that no message can carry,
-// and those that the caller may not set: reserved reports them by their names in
-// lower case, and reason says why.
+// ValidateHeaders validates the HTTP headers in a field, and refuses those that
+// reserved reports by their lower-case name. reason is the message for them.
 func ValidateHeaders(field string, headers map[string]string, reserved func(name string) bool, reason string) (list []Detail) {
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {

@@ -11,15 +11,15 @@ import (
 	"punchcard/store"
 )
 
-// DecodeQuery reads a query string into the struct that dst points to, whose
-// fields are all store.Opt of string, bool, int64, float64 or store.Time.
-// Unknown parameters are ignored; a known one that is empty or repeated is
-// invalid_value. It returns nil when the query is fine, and else one detail
-// per offending parameter, in struct order.
+// DecodeQuery decodes a query string into the struct that dst points to, whose
+// fields must be store.Opt of string, bool, int64, float64 or store.Time, and
+// validates it. It ignores unknown parameters; a known one that is empty or repeated
+// is invalid_value. It returns nil if the query is valid, and otherwise a detail for
+// each offending parameter, in the order of the struct.
 //
-// A whole number beyond int64 is read as the nearest int64 when the field has
-// no bound on that side, so that a page size the operation clamps may be as
-// large as the caller likes.
+// An integer out of the range of an int64 is decoded as the nearest int64 if the
+// field has no bound on that side, so that an operation can clamp a page size of any
+// magnitude.
 func DecodeQuery(q url.Values, dst any, lim Limits) []Detail {
 	p, v := target(dst, lim)
 	var out details
@@ -39,7 +39,7 @@ func DecodeQuery(q url.Values, dst any, lim Limits) []Detail {
 	return out.list
 }
 
-// parse reads a parameter that is not empty into the store.Opt in field.
+// parse parses a parameter, which is not empty, into the store.Opt in field.
 func (r *rule) parse(s string, field reflect.Value, lim Limits, out *details) {
 	switch opt := field.Addr().Interface().(type) {
 	case *store.Opt[string]:
@@ -74,8 +74,8 @@ func (r *rule) parse(s string, field reflect.Value, lim Limits, out *details) {
 	}
 }
 
-// isInteger accepts what Go's own parser does, less the plus sign, which in a
-// query means a space.
+// isInteger reports whether s is an optional minus sign and digits. A plus sign
+// means a space in a query.
 func isInteger(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	return digits != "" && strings.Trim(digits, "0123456789") == ""

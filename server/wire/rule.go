@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// kind is what a field holds on the wire, as far as rules go.
+// kind is the kind of a value, as far as the rules distinguish them.
 type kind int
 
 const (
@@ -21,7 +21,7 @@ const (
 	kindTime
 	kindList
 	kindMap
-	kindObject // verbatim JSON object
+	kindObject // a JSON object that is kept as it is
 )
 
 func kindOf(t reflect.Type) kind {
@@ -51,29 +51,29 @@ func kindOf(t reflect.Type) kind {
 	return kindOther
 }
 
-// bound is one end of a permitted range; its unit depends on the field:
+// bound is a lower or upper bound. Its unit depends on the kind of the field:
 // characters, items, bytes, or the number itself.
 type bound struct {
 	set   bool
 	whole int64
 	float float64
-	text  string // as it reads in messages
+	text  string // for messages
 }
 
-// nullRule says what null means in Patch mode.
+// nullRule says what null means in mode Patch.
 type nullRule int
 
 const (
 	nullRefused nullRule = iota
 	nullClears           // patch:"nullable" and patch:"default"
-	nullNever            // patch:"not_allowed": the field may not be named
+	nullNever            // patch:"not_allowed": the field must be absent
 )
 
-// rule is what the tags of one field demand.
+// rule has the rules for a field, from its tags.
 type rule struct {
 	field
 	kind     kind
-	elem     reflect.Type // what is inside Opt, Null or the pointer
+	elem     reflect.Type // type of the value in Opt, Null or the pointer
 	opt      bool         // the field is a store.Opt
 	nullable bool         // the field is a store.Null or a pointer
 	doc      string
@@ -82,15 +82,15 @@ type rule struct {
 	min      bound
 	max      bound
 	above    bound  // exclusive lower bound
-	limit    string // name of the maximum in Limits
+	limit    string // name of the upper bound in Limits
 	format   string
 	pattern  *regexp.Regexp
 	enum     []string
 	keys     []string
 }
 
-// Limits holds the upper bounds that are settings of a deployment, by the
-// names that limit tags give them. A name that is missing panics.
+// Limits are the upper bounds that are settings, by the names in limit tags. The
+// use of a name that is missing panics.
 type Limits map[string]int
 
 // upper returns the field's upper bound.
@@ -105,7 +105,7 @@ func (r *rule) upper(lim Limits) bound {
 	return bound{set: true, whole: int64(n), float: float64(n), text: strconv.Itoa(n)}
 }
 
-// newRule reads the tags of f, and panics on those that make no sense there.
+// newRule returns the rules of f. It panics on tags that do not fit its type.
 func newRule(f field) *rule {
 	r := &rule{field: f, elem: f.typ, doc: f.tag.Get("doc")}
 	switch {
@@ -145,7 +145,8 @@ func newRule(f field) *rule {
 	return r
 }
 
-// text returns a tag's value, which may be present only where it fits.
+// text returns the value of a tag. It panics if the tag is present and fits is
+// false.
 func (r *rule) text(tag string, fits bool) string {
 	s, ok := r.tag.Lookup(tag)
 	if ok && (!fits || s == "") {
@@ -154,7 +155,7 @@ func (r *rule) text(tag string, fits bool) string {
 	return s
 }
 
-// option returns a tag's value, which must be one of the words in allowed.
+// option returns the value of a tag, which must be one of the words in allowed.
 func (r *rule) option(tag, allowed string, fits bool) string {
 	s := r.text(tag, fits)
 	if s != "" && !slices.Contains(strings.Fields(allowed), s) {
@@ -163,6 +164,7 @@ func (r *rule) option(tag, allowed string, fits bool) string {
 	return s
 }
 
+// bound returns the value of a tag as a bound.
 func (r *rule) bound(tag string, fits bool) bound {
 	s := r.text(tag, fits)
 	if s == "" {
@@ -179,6 +181,7 @@ func (r *rule) bound(tag string, fits bool) bound {
 	return bound{set: true, whole: n, float: f, text: s}
 }
 
+// fail panics because of a tag.
 func (r *rule) fail(tag string) {
 	panic(fmt.Sprintf("wire: field %q: the %s tag is wrong or does not fit %s", r.name, tag, r.typ))
 }

@@ -8,15 +8,15 @@ import (
 	"punchcard/store/event"
 )
 
-// escapes are those of answers, whose bytes are pinned.
+// escapes are the escape sequences of JSON strings in answers.
 var escapes = event.NewEscapes("\n\r\t")
 
-// AppendString appends s as a JSON string. Only what JSON demands is escaped;
-// invalid UTF-8 becomes U+FFFD.
+// AppendString appends s as a JSON string. It escapes only what JSON requires, and
+// replaces invalid UTF-8 by U+FFFD.
 func AppendString(b []byte, s string) []byte { return escapes.AppendString(b, s) }
 
-// appendTime appends what t.Append does, without interpreting a layout each
-// time: times are the costliest part of most responses.
+// appendTime appends the same as t.Append, without interpreting a layout: times
+// take the longest part of encoding most responses.
 func appendTime(b []byte, t store.Time) []byte {
 	std := t.Std()
 	year, month, day := std.Date()
@@ -34,8 +34,8 @@ func appendTime(b []byte, t store.Time) []byte {
 // digit returns the last decimal digit of n.
 func digit(n int) byte { return '0' + byte(n%10) }
 
-// appendFloat appends the shortest form that reads back as f; whole numbers
-// never get an exponent. JSON has no NaN and no infinities: they become null.
+// appendFloat appends the shortest number that is parsed as f again, without an
+// exponent if it is an integer. NaN and infinities, which JSON lacks, become null.
 func appendFloat(b []byte, f float64, bits int) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(b, "null"...)

@@ -11,21 +11,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxDepth is how deep objects and arrays may be nested; the body itself is 1.
+// maxDepth is the maximum depth of nested objects and arrays; that of the body is 1.
 const maxDepth = 16
 
 const space = " \t\r\n"
 
-// pair is a member of the body's top level.
+// pair is a member of the body.
 type pair struct {
 	name  string
-	value []byte // a complete JSON value, in the body
+	value []byte // a slice of the body
 }
 
-// scan checks the whole of body for faults that have nothing to do with its
-// fields, and splits it into its members. It gives up on members after the
-// first keep of them, but checks them all the same. The walk is flat, so that
-// a body of brackets costs no stack.
+// scan checks that body is a valid JSON object, and returns its first members, at
+// most keep of them. It is not recursive, so that deeply nested arrays need no
+// stack.
 func scan(body []byte, keep int) ([]pair, *Detail) {
 	if len(bytes.Trim(body, space)) == 0 {
 		return nil, nil
@@ -33,13 +32,13 @@ func scan(body []byte, keep int) ([]pair, *Detail) {
 	if fault := checkEncoding(body); fault != nil {
 		return nil, fault
 	}
-	// Tokens need a look for U+0000 only when the body spells it somewhere.
+	// Strings are searched for U+0000 only if the body contains its escape.
 	nul := bytes.Contains(body, []byte(`\u0000`))
 	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
 	object := dec.PeekKind() == jsontext.KindBeginObject
 	var pairs []pair
 	var name string
-	var start int64 // of the value that belongs to name, colon included
+	var start int64 // of the value of name, including the colon
 	for {
 		token, err := dec.ReadToken()
 		if err != nil {
@@ -76,8 +75,8 @@ func scan(body []byte, keep int) ([]pair, *Detail) {
 	return pairs, nil
 }
 
-// checkEncoding finds what is not UTF-8. A byte order mark would be an
-// invalid character anyway, but one that nobody sees in an editor.
+// checkEncoding checks that body is UTF-8 without a byte order mark, which has a
+// message of its own, since editors do not show it.
 func checkEncoding(body []byte) *Detail {
 	if bytes.HasPrefix(body, []byte("\xEF\xBB\xBF")) {
 		return notJSON("it starts with a byte order mark", 0)
@@ -96,7 +95,7 @@ func checkEncoding(body []byte) *Detail {
 	return notJSON("invalid UTF-8", at)
 }
 
-// syntaxFault says what the decoder stumbled over without quoting it.
+// syntaxFault returns the detail for a syntax error, without quoting the body.
 func syntaxFault(body []byte, err error) *Detail {
 	var syntax *jsontext.SyntacticError
 	switch {
@@ -114,12 +113,14 @@ func syntaxFault(body []byte, err error) *Detail {
 	return notJSON("unexpected character", at)
 }
 
+// notJSON returns the detail for a body that is not JSON, because of the byte at an
+// offset.
 func notJSON(what string, at int) *Detail {
 	return &Detail{Field: "", Code: CodeInvalidFormat, Message: fmt.Sprintf("the body is not valid JSON: %s at byte %d", what, at)}
 }
 
-// nulFault names the place of the string just read: the value's path, or for
-// a name the path of the object that has it, since the name is unfit to show.
+// nulFault returns the detail for U+0000 in the last string: with the path of the
+// value or, if it is in a name, of the object that has the name.
 func nulFault(dec *jsontext.Decoder) *Detail {
 	at := dec.StackPointer()
 	for strings.Contains(string(at), "\x00") {
@@ -128,7 +129,7 @@ func nulFault(dec *jsontext.Decoder) *Detail {
 	return &Detail{Field: capName(dotted(at)), Code: CodeInvalidValue, Message: "must not contain the character U+0000"}
 }
 
-// dotted turns a JSON pointer into a field's path.
+// dotted returns a JSON pointer as the path of a field, with dots.
 func dotted(p jsontext.Pointer) string {
 	var b strings.Builder
 	for token := range p.Tokens() {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// JSONSchema is a JSON Schema (2020-12). encoding/json writes its members in
-// the order of their names.
+// JSONSchema is a JSON Schema (2020-12). Its fields are in the order of their names
+// in JSON.
 type JSONSchema struct {
 	Defs                 map[string]*JSONSchema `json:"$defs,omitempty"`
 	Ref                  string                 `json:"$ref,omitempty"`
@@ -42,11 +42,11 @@ type JSONSchema struct {
 	Target *JSONSchema `json:"-"` // what Ref refers to
 }
 
-// Types are the JSON types that a schema allows. One is written as a string,
-// several as an array.
+// Types are the JSON types that a schema allows. A single one is encoded as a
+// string, several as an array.
 type Types []string
 
-// MarshalJSON writes the types.
+// MarshalJSON implements json.Marshaler.
 func (t Types) MarshalJSON() ([]byte, error) {
 	if len(t) == 1 {
 		return json.Marshal(t[0])
@@ -54,8 +54,8 @@ func (t Types) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]string(t))
 }
 
-// Resolve returns the schema that s refers to, also where s allows null beside
-// the reference. It returns s if s does not refer to another schema.
+// Resolve returns the schema that s refers to, also if s is a reference or null. It
+// returns s if s does not refer to another schema.
 func (s *JSONSchema) Resolve() *JSONSchema {
 	if len(s.AnyOf) > 0 {
 		s = s.AnyOf[0]
@@ -74,18 +74,17 @@ type Registry struct {
 	owners  map[string]owner
 }
 
-// owner is what a name in a Registry stands for.
+// owner is the type and mode of a schema in a Registry.
 type owner struct {
 	t    reflect.Type
 	mode Mode
 }
 
-// Schema returns the JSON Schema of what Append writes for t, or,
-// for a struct of store.Opt fields, of what DecodeBody accepts in mode. Named
-// structs are put into reg under their Go name and referred to; a request
-// struct described for Patch gets "Patch" appended unless it ends so already,
-// and an instance List[Card] of a generic type is called CardList. Schema
-// panics when two types claim one name.
+// Schema returns the JSON Schema of what Append writes for t or, for a struct of
+// store.Opt fields, of what DecodeBody accepts in mode. Named structs are added to
+// reg under their Go name, and referred to. The name of a request struct in mode
+// Patch ends in "Patch", and the name of an instance List[Card] of a generic type is
+// CardList. Schema panics if two types have the same name.
 func Schema(t reflect.Type, mode Mode, lim Limits, reg *Registry) *JSONSchema {
 	g := &generator{mode, lim, reg}
 	return g.typeOf(t)
@@ -97,7 +96,7 @@ type generator struct {
 	reg  *Registry
 }
 
-// typeOf describes values of type t, without regard to a field's tags.
+// typeOf returns the schema of type t without the rules of tags.
 func (g *generator) typeOf(t reflect.Type) *JSONSchema {
 	switch {
 	case isNull(t):
@@ -125,8 +124,8 @@ func (g *generator) typeOf(t reflect.Type) *JSONSchema {
 	}
 	switch {
 	case t == typeValue || t.Kind() == reflect.Interface:
-		// The empty schema says the same, but validators written for OpenAPI
-		// 3.0 refuse null there.
+		// The empty schema means the same, but validators for OpenAPI 3.0 do not
+		// accept null for it.
 		return &JSONSchema{Type: Types{"string", "number", "boolean", "object", "array", "null"}}
 	case t.Kind() == reflect.Pointer:
 		return orNull(g.typeOf(t.Elem()))
@@ -168,7 +167,7 @@ func (g *generator) register(t reflect.Type) *JSONSchema {
 	return g.structOf(s, t)
 }
 
-// componentName makes List[a/b.Card] into CardList.
+// componentName returns the name of a type's schema: CardList for List[a/b.Card].
 func componentName(name string) string {
 	base, args, generic := strings.Cut(name, "[")
 	if !generic {
@@ -181,19 +180,20 @@ func componentName(name string) string {
 	return prefix + base
 }
 
+// isRequest reports whether t is a struct of store.Opt fields.
 func isRequest(t reflect.Type) bool {
 	fields := fieldsOf(t)
 	return len(fields) > 0 && isOpt(fields[0].typ)
 }
 
-// structOf describes t in s, and returns s.
+// structOf sets s to the schema of struct t, and returns s.
 func (g *generator) structOf(s *JSONSchema, t reflect.Type) *JSONSchema {
 	s.Type, s.Properties = Types{"object"}, make(map[string]*JSONSchema)
 	for _, f := range fieldsOf(t) {
 		r := newRule(f)
 		if r.opt {
-			// Answers stay open: fields may be added to them, and clients
-			// generated from the description must tolerate that.
+			// Answers allow additional properties, so that generated clients accept
+			// fields which are added later.
 			s.AdditionalProperties = false
 		}
 		if r.opt && g.mode == Patch && r.patch == nullNever {
@@ -208,7 +208,7 @@ func (g *generator) structOf(s *JSONSchema, t reflect.Type) *JSONSchema {
 	return s
 }
 
-// property describes a field: its type, its rules, and whether it may be null.
+// property returns the schema of a field.
 func (g *generator) property(r *rule) *JSONSchema {
 	s := g.typeOf(r.elem)
 	g.constrain(s, r)
@@ -225,7 +225,7 @@ func (g *generator) property(r *rule) *JSONSchema {
 	return s
 }
 
-// constrain adds to s what the rule's tags demand of a value that is not null.
+// constrain adds the rules for values that are not null to s.
 func (g *generator) constrain(s *JSONSchema, r *rule) {
 	minimum, maximum := json.Number(r.min.text), json.Number(r.upper(g.lim).text)
 	switch r.kind {
@@ -250,6 +250,7 @@ func (g *generator) constrain(s *JSONSchema, r *rule) {
 	}
 }
 
+// textRules adds the rules for strings to s.
 func textRules(s *JSONSchema, r *rule, minimum, maximum json.Number) {
 	s.MinLength, s.MaxLength = minimum, maximum
 	if f := formats[r.format]; f != nil {
@@ -263,7 +264,7 @@ func textRules(s *JSONSchema, r *rule, minimum, maximum json.Number) {
 	}
 }
 
-// orNull allows null beside what s allows.
+// orNull returns a schema that allows null and what s allows.
 func orNull(s *JSONSchema) *JSONSchema {
 	if s.Type == nil { // a reference
 		return &JSONSchema{AnyOf: []*JSONSchema{s, {Type: Types{"null"}}}}
@@ -286,7 +287,8 @@ type Parameter struct {
 	Schema      *JSONSchema `json:"schema"`
 }
 
-// Parameters describes the fields of a query struct, in struct order.
+// Parameters returns the parameters for the fields of a query struct, in their
+// order.
 func Parameters(t reflect.Type, lim Limits) []Parameter {
 	g := &generator{Create, lim, new(Registry)}
 	var list []Parameter

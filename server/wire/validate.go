@@ -12,17 +12,17 @@ import (
 	"punchcard/store"
 )
 
-// Validate holds the struct that fields points to, whose fields are all
-// store.Opt, to the rules that DecodeBody applies to a request: it is for values
-// that are made by the program itself and not read from a body. It returns nil
-// when they are fine, and else what is wrong, in struct order.
+// Validate validates the struct that fields points to, whose fields must all be
+// store.Opt, by the rules of DecodeBody. It is for values that the program itself
+// makes. It returns nil if they are valid, and otherwise the details in the order of
+// the struct.
 func Validate(fields any, mode Mode, lim Limits) []Detail {
 	p, v := target(fields, lim)
 	var out details
 	for _, r := range p.rules {
 		field := r.in(v)
 		set, null := field.FieldByName("Set").Bool(), field.FieldByName("Null").Bool()
-		if null && mode == Create { // the same as absence
+		if null && mode == Create { // the same as an absent field
 			field.SetZero()
 			set = false
 		}
@@ -42,7 +42,7 @@ func Validate(fields any, mode Mode, lim Limits) []Detail {
 	return out.list
 }
 
-// check holds the value of a store.Opt, to which field points, to the rules.
+// check validates the value of the store.Opt to which field points.
 func (r *rule) check(field any, lim Limits, out *details) {
 	switch opt := field.(type) {
 	case *store.Opt[string]:
@@ -73,13 +73,14 @@ func (r *rule) check(field any, lim Limits, out *details) {
 	}
 }
 
+// checkString checks a string that does not come from a JSON body.
 func (r *rule) checkString(path, s string, lim Limits, out *details) {
 	if checkUTF8(path, s, out) {
 		r.checkText(path, s, lim, out)
 	}
 }
 
-// checkUTF8 reports text that no JSON body can hold.
+// checkUTF8 checks that s could come from a JSON body, and adds a detail otherwise.
 func checkUTF8(path, s string, out *details) bool {
 	if validText(s) {
 		return true
