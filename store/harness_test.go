@@ -162,6 +162,9 @@ func (f *fixture) sound() {
 
 func (f *fixture) shop(fields ShopFields) (a Access) {
 	f.t.Helper()
+	if !fields.Name.Set {
+		fields.Name = set("My shop")
+	}
 	f.must(func(tx *Tx) (err error) {
 		a.Shop, _, err = tx.CreateShop(fields)
 		return err

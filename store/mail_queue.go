@@ -15,17 +15,17 @@ type Mail struct {
 }
 
 // linkTo is the install link of a token.
-func (s *Store) linkTo(token string) string { return s.opts.PublicURL + "/i/" + token }
+func (s *Store) installURL(token string) string { return s.opts.PublicURL + "/i/" + token }
 
 // mayMail tells what is wrong with a wish to send mail.
-func mayMail(send Opt[bool], to Null[string]) []Detail {
+func checkSendEmail(send Opt[bool], to Null[string]) []Detail {
 	if send.Or(false) && !to.Valid {
 		return []Detail{{"holder_email", "required", "is required with send_email"}}
 	}
 	return nil
 }
 
-func (tx *Tx) mailConfigured(send Opt[bool]) error {
+func (tx *Tx) requireMailServer(send Opt[bool]) error {
 	if send.Or(false) && tx.s.opts.Mail == nil && !tx.s.opts.QueueMail {
 		return refuse(Unprocessable, "send_email needs a mail server, and none is configured.")
 	}
@@ -34,7 +34,7 @@ func (tx *Tx) mailConfigured(send Opt[bool]) error {
 
 // mail has the new install link of a chain sent, if asked to: it is handed on
 // once the write is on disk, or queued in the same transaction.
-func (tx *Tx) mail(out IssuedCard, root int64, token, program string, send Opt[bool]) error {
+func (tx *Tx) sendMail(out IssuedCard, root int64, token, program string, send Opt[bool]) error {
 	if !send.Or(false) {
 		return nil
 	}
@@ -43,14 +43,14 @@ func (tx *Tx) mail(out IssuedCard, root int64, token, program string, send Opt[b
 		tx.AfterCommit(func() { take(m) })
 		return nil
 	}
-	tx.ringForMail()
+	tx.notifyMail()
 	_, err := tx.exec("INSERT INTO mails (card_id, token, ends_at, due_at, created_at) VALUES (?1,?2,?3,?4,?4)",
 		root, token, out.InstallURLExpiresAt, tx.Now)
 	return err
 }
 
 // ringForMail has OnMail's function called after the commit.
-func (tx *Tx) ringForMail() {
+func (tx *Tx) notifyMail() {
 	tx.AfterCommit(func() {
 		if f := tx.s.onMail.Load(); f != nil {
 			(*f)()
@@ -60,14 +60,14 @@ func (tx *Tx) ringForMail() {
 
 // releaseMail makes what waited while a chain was locked due at once.
 func (tx *Tx) releaseMail(root int64) error {
-	tx.ringForMail()
+	tx.notifyMail()
 	_, err := tx.exec("UPDATE mails SET due_at=? WHERE card_id=?", tx.Now, root)
 	return err
 }
 
 // dropMail takes away what waits to be sent for a chain: its link is dead, or
 // of no more use.
-func (tx *Tx) dropMail(root int64) error {
+func (tx *Tx) deleteMail(root int64) error {
 	_, err := tx.exec("DELETE FROM mails WHERE card_id=?", root)
 	return err
 }
@@ -77,13 +77,13 @@ func (tx *Tx) dropMail(root int64) error {
 func (s *Store) OnMail(f func()) { s.onMail.Store(&f) }
 
 // MailFate is whether a queued message is to be sent, as things stand.
-type MailFate int
+type MailStatus int
 
 // The fates of a queued message.
 const (
-	MailGoes    MailFate = iota // when it is due
-	MailWaits                   // the card is locked, and its page shows nothing
-	MailUseless                 // for good: the link has ended, or there is nobody to send it to
+	MailReady    MailStatus = iota // when it is due
+	MailHeld                       // the card is locked, and its page shows nothing
+	MailObsolete                   // for good: the link has ended, or there is nobody to send it to
 )
 
 // QueuedMail is a message as it would go out now: what it says, to whom and
@@ -91,7 +91,7 @@ const (
 // address or an archived card counts from the next attempt on.
 type QueuedMail struct {
 	Mail
-	Fate     MailFate
+	Status   MailStatus
 	Due      Time
 	Attempts int    // made so far
 	Unsure   int    // of these, after which nobody knows whether it arrived
@@ -114,13 +114,13 @@ func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 		e, refused := AsError(err)
 		switch {
 		case refused && e.Code == Conflict:
-			m.Fate = MailWaits
+			m.Status = MailHeld
 		case refused || err == nil && (!h.Card.HolderEmail.Valid || h.Card.InstalledAt.Valid):
-			m.Fate = MailUseless
+			m.Status = MailObsolete
 		case err != nil:
 			return err
 		default:
-			m.Mail = Mail{CardID: m.CardID, To: h.Card.HolderEmail.V, Program: h.Program.Name, Link: v.s.linkTo(m.Token), At: m.At}
+			m.Mail = Mail{CardID: m.CardID, To: h.Card.HolderEmail.V, Program: h.Program.Name, Link: v.s.installURL(m.Token), At: m.At}
 		}
 		return nil
 	})
@@ -128,13 +128,13 @@ func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 }
 
 // Mails counts the messages that are queued, up to most.
-func (v *View) Mails(most int64) (int64, error) {
+func (v *View) CountMails(most int64) (int64, error) {
 	return v.number("SELECT count(*) FROM (SELECT 1 FROM mails WHERE due_at>=0 LIMIT ?)", most)
 }
 
 // MailOver takes a message out of the queue: it was sent, or is not to be. One
 // with a newer link, queued meanwhile, stays.
-func (tx *Tx) MailOver(m *QueuedMail) error {
+func (tx *Tx) DequeueMail(m *QueuedMail) error {
 	_, err := tx.exec("DELETE FROM mails WHERE card_id=? AND token=?", m.root, m.Token)
 	return err
 }
@@ -142,7 +142,7 @@ func (tx *Tx) MailOver(m *QueuedMail) error {
 // MailRefused is MailOver for a message that the mail server will not take,
 // with the code of its answer, or is not to be given again: 0. The card's shop
 // finds it in its audit log.
-func (tx *Tx) MailRefused(m *QueuedMail, code int) error {
+func (tx *Tx) RejectMail(m *QueuedMail, code int) error {
 	shop, err := tx.number("SELECT shop_id FROM cards WHERE id=?", m.root)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (tx *Tx) MailRefused(m *QueuedMail, code int) error {
 	if err := tx.audit(shop, "card.mail_refused", KindCard, m.root, `{"smtp_code":`+strconv.Itoa(code)+`}`); err != nil {
 		return err
 	}
-	return tx.MailOver(m)
+	return tx.DequeueMail(m)
 }
 
 // DelayMail has a message wait for its next attempt.
@@ -161,7 +161,7 @@ func (tx *Tx) DelayMail(m *QueuedMail, wait time.Duration) error {
 
 // UnsureMail is DelayMail after an attempt of which nobody knows whether the
 // message arrived.
-func (tx *Tx) UnsureMail(m *QueuedMail, wait time.Duration) error {
+func (tx *Tx) DelayUnsureMail(m *QueuedMail, wait time.Duration) error {
 	_, err := tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1, unsure=unsure+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
 	return err
 }
@@ -179,7 +179,7 @@ func (tx *Tx) HoldMail(m *QueuedMail, due Time) error {
 func (tx *Tx) PruneMails(n int) (cards []string, err error) {
 	roots, err := tx.keys("SELECT card_id FROM mails WHERE ends_at<=? LIMIT ?", tx.Now, n)
 	for _, root := range roots {
-		if err := tx.dropMail(root); err != nil {
+		if err := tx.deleteMail(root); err != nil {
 			return nil, err
 		}
 		cards = append(cards, tx.s.ID(KindCard, root))
