@@ -13,7 +13,7 @@ import (
 	"punchcard/store/event"
 )
 
-// Location is a site with a till (spec Location).
+// Location is one of a shop's premises, where its tills are.
 type Location struct {
 	ID              string     `json:"id" min:"1" doc:"Opaque."`
 	Name            string     `json:"name"`
@@ -30,7 +30,7 @@ type Location struct {
 	UpdatedAt       Time       `json:"updated_at"`
 }
 
-// LocationPatch is what PATCH /locations/{id} takes; active is not among it.
+// LocationPatch is the body of PATCH /locations/{id}.
 type LocationPatch struct {
 	Name            Opt[string]  `json:"name" min:"1" max:"200"`
 	Address         Opt[string]  `json:"address" min:"1" max:"200"`
@@ -51,8 +51,8 @@ func (s *Store) scanLocation(r *rows, key int64) Location {
 	return l
 }
 
-// location finds a location by its id: not_found where the shop has none such,
-// unauthorized outside the key's restriction (contract section 2).
+// location returns a location by its id. One of another shop is not_found, one
+// outside the key's restriction unauthorized.
 func (s *Store) location(c *conn, a Access, id string) (key int64, l Location, err error) {
 	key, ok := s.Key(KindLocation, id)
 	if !ok {
@@ -69,8 +69,8 @@ func (s *Store) location(c *conn, a Access, id string) (key int64, l Location, e
 	return key, l, err
 }
 
-// Locations is a page of the shop's locations, newest first; a restricted key
-// sees its own.
+// Locations returns a page of the shop's locations, newest first. A restricted
+// key gets only its own.
 func (v *View) Locations(a Access, q PageQuery) (Page[Location], error) {
 	w := walk{list: listLocations, shop: a.Shop, table: "locations l", alias: "l"}
 	w.follow("l.shop_id=?", a.Shop)
@@ -81,13 +81,13 @@ func (v *View) Locations(a Access, q PageQuery) (Page[Location], error) {
 	return page(v, w, q, cols, v.s.scanLocation)
 }
 
-// jsonKeys writes keys as the JSON array that json_each reads.
+// jsonKeys returns keys as a JSON array for json_each.
 func jsonKeys(keys []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(append([]int64{}, keys...)), " ", ",")
 }
 
-// ownLocations turns ids into keys, each once; every id that is not one of the
-// shop's own is an invalid_value detail.
+// ownLocations returns the keys of locations of the shop, each once, and an
+// invalid_value detail for every id that is not one of them.
 func (tx *Tx) ownLocations(shop int64, field string, ids []string) (keys []int64, details []Detail, err error) {
 	for i, id := range ids {
 		key, _, err := tx.s.location(tx.conn, Access{Shop: shop}, id)
@@ -102,14 +102,14 @@ func (tx *Tx) ownLocations(shop int64, field string, ids []string) (keys []int64
 	return keys, details, nil
 }
 
-// LocationFields are what an operator makes a location from.
+// LocationFields are the fields of a new location. Absent ones are empty.
 type LocationFields struct {
 	LocationPatch
 	StaffPIN Opt[string] `json:"staff_pin" doc:"4 to 8 digits that tills ask for."`
 }
 
-// CreateLocation makes a location; over the shop's max_locations it is
-// unprocessable.
+// CreateLocation creates a location. More locations than the shop's
+// max_locations are unprocessable.
 func (tx *Tx) CreateLocation(shop int64, f LocationFields) (l Location, err error) {
 	sh, err := tx.s.shop(tx.conn, shop)
 	if err != nil {
@@ -147,6 +147,7 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields) (l Location, err erro
 	return l, err
 }
 
+// auditLocation records a change of a location and ends the caching of it.
 func (tx *Tx) auditLocation(shop int64, action string, key int64) error {
 	if err := tx.bumpAuth(); err != nil {
 		return err
@@ -154,7 +155,7 @@ func (tx *Tx) auditLocation(shop int64, action string, key int64) error {
 	return tx.audit(shop, action, KindLocation, key, "")
 }
 
-// UpdateLocation changes what f names; nothing named changes nothing.
+// UpdateLocation changes the fields that f names. Without any it changes nothing.
 func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (l Location, err error) {
 	key, l, err := tx.s.location(tx.conn, a, id)
 	if err != nil || !named(&f) {
@@ -173,8 +174,8 @@ func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (l Location, 
 	return l, err
 }
 
-// SetLocationActive disables or enables a location at once; asking for the
-// state it is in is no error and changes nothing (spec Location).
+// SetLocationActive disables or enables a location. It does nothing if the
+// location is in that state already.
 func (tx *Tx) SetLocationActive(a Access, id string, active bool) (l Location, err error) {
 	key, l, err := tx.s.location(tx.conn, a, id)
 	if err != nil || l.Active == active {
@@ -195,8 +196,8 @@ func (tx *Tx) SetLocationActive(a Access, id string, active bool) (l Location, e
 	return l, err
 }
 
-// SetStaffPIN sets the PIN of 4 to 8 digits that tills of the location ask
-// for; empty takes it away. Only its argon2id hash is stored.
+// SetStaffPIN sets the PIN of 4 to 8 digits that tills of the location ask for;
+// "" removes it. Only its argon2id hash is stored.
 func (tx *Tx) SetStaffPIN(shop int64, id, pin string) (l Location, err error) {
 	key, l, err := tx.s.location(tx.conn, Access{Shop: shop}, id)
 	if err != nil {
@@ -219,6 +220,7 @@ func (tx *Tx) SetStaffPIN(shop int64, id, pin string) (l Location, err error) {
 	return l, err
 }
 
+// hashPIN returns the argon2id hash of a PIN in PHC form.
 func hashPIN(pin string) (string, error) {
 	digits := strings.Trim(pin, "0123456789") == ""
 	if len(pin) < 4 || len(pin) > 8 || !digits {

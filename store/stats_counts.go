@@ -9,42 +9,54 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// quarterHour is the unit that every time zone's days are made of.
-const quarterHour = 15 * 60 * 1000 // ms
+// quarterHour is a quarter of an hour in milliseconds. The days of every time
+// zone consist of whole quarter hours.
+const quarterHour = 15 * 60 * 1000
 
-// noPlace stands for the location of what happened nowhere.
+// noLocation is the location key of counts that belong to no location.
 const noLocation = 0
 
-// bucket is where something is counted by time and place.
+// bucket is the key of a row of quarter_counts, and the shop.
 type bucket struct {
 	shop, program, quarter, location int64
 }
 
-// happened is what is counted there.
+// activity is what a bucket counts.
 type activity struct{ activity, stamps, cards int64 }
 
-func (h *activity) add(o activity) {
-	h.activity, h.stamps, h.cards = h.activity+o.activity, h.stamps+o.stamps, h.cards+o.cards
+func (a *activity) add(o activity) {
+	a.activity += o.activity
+	a.stamps += o.stamps
+	a.cards += o.cards
 }
 
-// totals are a program's sums for all time, as far as the ledger and new cards
-// change them; program_counts says what they are.
+// totals are the columns of program_counts that the ledger and new cards change.
+// The trigger cards_counted changes the others.
 type totals struct {
 	active, balance, stamps, redemptions, completed, open, span, gaps, uses, entries, toppedUp, spent int64
 }
 
 func (t *totals) add(o totals) {
-	t.active, t.balance, t.stamps, t.redemptions = t.active+o.active, t.balance+o.balance, t.stamps+o.stamps, t.redemptions+o.redemptions
-	t.completed, t.open, t.span, t.gaps = t.completed+o.completed, t.open+o.open, t.span+o.span, t.gaps+o.gaps
-	t.uses, t.entries, t.toppedUp, t.spent = t.uses+o.uses, t.entries+o.entries, t.toppedUp+o.toppedUp, t.spent+o.spent
+	t.active += o.active
+	t.balance += o.balance
+	t.stamps += o.stamps
+	t.redemptions += o.redemptions
+	t.completed += o.completed
+	t.open += o.open
+	t.span += o.span
+	t.gaps += o.gaps
+	t.uses += o.uses
+	t.entries += o.entries
+	t.toppedUp += o.toppedUp
+	t.spent += o.spent
 }
 
-// place is a location as one program has it.
+// programLocation is the key of a row of place_counts.
 type programLocation struct{ program, location int64 }
 
-// tallies are what is to be added, and to what, in the order it came. A list is
-// enough for one write, which counts one or two things; an import counts
-// many of one kind, which are one entry.
+// tallies are the sums that one write adds, by key. A write changes one or two
+// sums, so that a list is enough. An import changes one sum many times in a row,
+// which is one entry.
 type tallies[K comparable, V any] []tally[K, V]
 
 type tally[K comparable, V any] struct {
@@ -52,7 +64,7 @@ type tally[K comparable, V any] struct {
 	sum V
 }
 
-// at is what is to be added to k.
+// entry returns the sum of k, to be changed.
 func (s *tallies[K, V]) entry(k K) *V {
 	if n := len(*s); n == 0 || (*s)[n-1].key != k {
 		*s = append(*s, tally[K, V]{key: k})
@@ -60,7 +72,7 @@ func (s *tallies[K, V]) entry(k K) *V {
 	return &(*s)[len(*s)-1].sum
 }
 
-// counts are what a write changes in the sums that statistics read.
+// counts are the changes that a write makes to the sums of the statistics.
 type counts struct {
 	buckets   tallies[bucket, activity]
 	locations tallies[programLocation, activity]
@@ -73,8 +85,8 @@ func (c *counts) addLocation(p, location int64, h activity) {
 }
 func (c *counts) addTotals(program int64, t totals) { c.totals.entry(program).add(t) }
 
-// countRow counts a row of the ledger, or with sign -1 takes one that was
-// reversed out again. Reversals and expiries themselves are no activity.
+// countRow adds a row of the ledger to the sums. With sign -1 it subtracts a row
+// that was reversed. Rows of reversals and expiries are not counted.
 func (tx *Tx) countRow(shop, program, location int64, at Time, kind string, stamps, value, sign int64) {
 	h, t := activity{activity: sign}, totals{}
 	switch kind {
@@ -103,23 +115,24 @@ func (tx *Tx) countCard(shop, program int64) {
 	tx.counts.addBucket(bucket{shop, program, int64(tx.Now) / quarterHour, noLocation}, activity{cards: 1})
 }
 
-// countPlace counts a card at the location of its counter issue or first
+// countLocation counts a card at the location of its counter issue or first
 // presentation.
 func (tx *Tx) countLocation(program, location int64) {
 	tx.counts.addLocation(program, location, activity{cards: 1})
 }
 
-// gathered are the counts of a whole group.
+// groupCounts are the counts of a whole group.
 type groupCounts struct {
 	buckets   map[bucket]activity
 	locations map[programLocation]activity
 	totals    map[int64]totals
 }
 
+// sumGroup adds up the counts of the jobs and resets them.
 func sumGroup(group []*job) groupCounts {
 	all := groupCounts{map[bucket]activity{}, map[programLocation]activity{}, map[int64]totals{}}
 	for _, j := range group {
-		if j.recounted { // it saw what the members before it wrote
+		if j.recounted { // this includes what the jobs before it wrote
 			all = sumGroup(nil)
 		}
 		addTallies(all.buckets, j.counts.buckets)
@@ -130,7 +143,7 @@ func sumGroup(group []*job) groupCounts {
 	return all
 }
 
-// pool adds the tallies of a write to those of its group.
+// addTallies adds the tallies of a write to those of its group.
 func addTallies[K comparable, V any, P interface {
 	*V
 	add(V)
@@ -153,9 +166,8 @@ var (
 		" ON CONFLICT DO UPDATE SET stamps=stamps+excluded.stamps")
 )
 
-// writeCounts adds up what a whole group counted and writes each sum once,
-// before the group's commit: sixty-four stamps at one till change the same few
-// rows.
+// writeCounts adds up the counts of a whole group and writes each sum once,
+// before the group's commit: 64 stamps at one till change the same few rows.
 func (s *Store) writeCounts(group []*job) error {
 	all := sumGroup(group)
 	for program, t := range all.totals {
@@ -191,7 +203,7 @@ type (
 	localHour struct{ program, weekday, hour int64 }
 )
 
-// local are sums by the days and hours of shops' own calendars.
+// localSums are sums by the days and hours of the shops' time zones.
 type localSums struct {
 	days  map[localDay]activity
 	hours map[localHour]int64
@@ -205,7 +217,7 @@ func (l localSums) addDay(d localDay, h activity) {
 	l.days[d] = sum
 }
 
-// add puts a bucket where it belongs in a zone.
+// add adds a bucket to its day and hour in a time zone.
 func (l localSums) add(b bucket, h activity, zone string) {
 	at := time.UnixMilli(b.quarter * quarterHour).In(Zone(zone))
 	l.addDay(localDay{b.program, Day(at), b.location}, h)
@@ -214,7 +226,7 @@ func (l localSums) add(b bucket, h activity, zone string) {
 	}
 }
 
-// zero tells that all sums are nothing.
+// zero reports whether all sums are 0.
 func (l localSums) zero() bool {
 	for _, h := range l.days {
 		if h != (activity{}) {
@@ -229,8 +241,8 @@ func (l localSums) zero() bool {
 	return true
 }
 
-// writeLocal adds buckets to the days and hours of their shops, whose zones
-// zone tells.
+// addLocalSums adds buckets to the stored sums by day and hour. zone returns the
+// time zone of a bucket's shop.
 func (s *Store) addLocalSums(buckets map[bucket]activity, zone func(bucket) (string, error)) error {
 	l := newLocalSums()
 	for b, h := range buckets {
@@ -241,7 +253,7 @@ func (s *Store) addLocalSums(buckets map[bucket]activity, zone func(bucket) (str
 		l.add(b, h, z)
 	}
 	var args []any
-	// In the order of the keys: a rebuild writes many.
+	// Sorted by key, since a rebuild writes many rows.
 	for _, d := range slices.SortedFunc(maps.Keys(l.days), func(a, b localDay) int {
 		return cmp.Or(cmp.Compare(a.program, b.program), cmp.Compare(a.day, b.day), cmp.Compare(a.location, b.location))
 	}) {

@@ -2,9 +2,11 @@ package store
 
 import "fmt"
 
-// The sums as the ledger gives them, for a file from before there were any, for
-// "punchcard check" and for its --rebuild. counted is what a row of the ledger
-// must be to be counted.
+// The queries below compute the sums from the ledger: for a file of a version
+// without sums, for "punchcard check" and for its --rebuild.
+
+// countedRow is the condition on a row of transactions under which it is
+// counted.
 const countedRow = "reversed_at IS NULL AND type NOT IN ('reversal', 'expiry')"
 
 // programSums gives one row for each program, in the order of program_counts.
@@ -21,15 +23,17 @@ const programSums = `SELECT p.id AS program_id, ifnull(c.active, 0) AS active, i
 	LEFT JOIN (SELECT program_id, sum(last-first) AS span_ms, sum(n-1) AS gaps FROM (SELECT program_id, min(created_at) AS first, max(created_at) AS last, count(*) AS n
 		FROM transactions WHERE type='stamp' AND reversed_at IS NULL GROUP BY card_id) GROUP BY program_id) g ON g.program_id=p.id`
 
+// locationSums gives the rows of place_counts.
 const locationSums = `SELECT program_id, location_id, sum(cards) AS cards, sum(stamps) AS stamps FROM (
 	SELECT program_id, first_location_id AS location_id, 1 AS cards, 0 AS stamps FROM cards WHERE root_id IS NULL AND first_location_id IS NOT NULL
 	UNION ALL SELECT program_id, location_id, 0, stamps_delta FROM transactions WHERE type='stamp' AND reversed_at IS NULL) GROUP BY program_id, location_id`
 
+// quarterSums gives the rows of quarter_counts.
 const quarterSums = `SELECT program_id, quarter, location_id, sum(activity) AS activity, sum(stamps) AS stamps, sum(cards) AS cards FROM (
 	SELECT program_id, created_at/900000 AS quarter, location_id, 1 AS activity, iif(type='stamp', stamps_delta, 0) AS stamps, 0 AS cards FROM transactions WHERE ` + countedRow + `
 	UNION ALL SELECT program_id, created_at/900000, 0, 0, 0, 1 FROM cards WHERE root_id IS NULL) GROUP BY program_id, quarter, location_id`
 
-// fillCounts makes all sums anew, on the writing connection and inside its
+// recountAll computes all sums again, on the writing connection and inside its
 // transaction.
 func (s *Store) recountAll() error {
 	for _, sql := range []string{
@@ -44,8 +48,8 @@ func (s *Store) recountAll() error {
 	return s.recountLocal("")
 }
 
-// fillLocal makes the days and hours of shops anew from the quarter hours;
-// where selects programs p.
+// recountLocal computes the sums by day and hour again from those by quarter
+// hour, of the programs p that the clause where selects.
 func (s *Store) recountLocal(where string, args ...any) error {
 	for _, table := range []string{"day_counts", "hour_counts"} {
 		if _, err := s.writer.exec("DELETE FROM "+table+" WHERE program_id IN (SELECT p.id FROM programs p"+where+")", args...); err != nil {
@@ -69,8 +73,8 @@ func (s *Store) recountLocal(where string, args ...any) error {
 	return nil
 }
 
-// Recount makes all sums that statistics read anew from the ledger. It holds
-// up every other write meanwhile.
+// Recount computes all sums of the statistics again from the ledger. Other
+// writes wait meanwhile.
 func (tx *Tx) Recount() error {
 	tx.counts, tx.recounted = counts{}, true
 	shops, err := tx.keys("SELECT id FROM shops ORDER BY id")
@@ -85,7 +89,8 @@ func (tx *Tx) Recount() error {
 	return tx.s.recountAll()
 }
 
-// eachQuarter hands a program's quarter hours on in stretches of whole ones.
+// eachQuarter calls use with a program's sums by quarter hour, in parts of at
+// most 20,000 rows. All rows of a quarter hour are in the same part.
 func (c *conn) eachQuarter(shop, program int64, use func(map[bucket]activity) error) error {
 	const most = 20000 // rows in memory at once
 	type row struct {
@@ -102,37 +107,37 @@ func (c *conn) eachQuarter(shop, program int64, use func(map[bucket]activity) er
 		if err := r.close(); err != nil {
 			return err
 		}
-		// The last one may go on behind the limit: it waits for the next stretch.
+		// The last quarter hour may have more rows, so it is left to the next part.
 		if more = len(rows) == most; more {
 			last := rows[most-1].quarter
 			for len(rows) > 0 && rows[len(rows)-1].quarter == last {
 				rows = rows[:len(rows)-1]
 			}
 			if len(rows) == 0 {
-				return fmt.Errorf("more than %d places in a quarter of an hour", most)
+				return fmt.Errorf("more than %d locations in a quarter of an hour", most)
 			}
 			from = rows[len(rows)-1].quarter
 		}
-		stretch := make(map[bucket]activity, len(rows))
+		part := make(map[bucket]activity, len(rows))
 		for _, x := range rows {
-			stretch[x.bucket] = x.activity
+			part[x.bucket] = x.activity
 		}
-		if err := use(stretch); err != nil {
+		if err := use(part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// programZone is a program's shop and its zone. It asks for no more of the shop:
-// a file that is being migrated has no ids yet.
+// programZone returns a program's shop and time zone. It does not read the whole
+// shop, since s.shop needs the secret of the ids, which migrate reads last.
 func (c *conn) programZone(program int64) (shop int64, zone string, err error) {
 	_, err = c.one(func(r *rows) { shop, zone = r.int(), r.str() }, "SELECT "+columns("s.id", "s.timezone")+" FROM programs p JOIN shops s ON s.id=p.shop_id WHERE p.id=?", program)
 	return shop, zone, err
 }
 
-// checkLocal compares the days and hours of every program with its quarter
-// hours in the shop's zone.
+// checkLocalSums returns a finding for each program whose sums by day and hour
+// differ from those by quarter hour in the shop's time zone.
 func (v *View) checkLocalSums() (findings []string, err error) {
 	programs, err := v.keys("SELECT id FROM programs ORDER BY id")
 	if err != nil {

@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// ofShop selects all that a shop's programs counted, deleted ones too.
+// programsOfShop is the condition on rows of sums that they are of a program of
+// the shop, deleted programs included.
 const programsOfShop = "program_id IN (SELECT id FROM programs WHERE shop_id=?)"
 
-// Summary is the shop at a glance (GET /analytics/summary).
+// Summary returns the main figures of a shop.
 func (v *View) Summary(a Access) (s AnalyticsSummary, err error) {
 	if err := requireWholeShop(a); err != nil {
 		return s, err
@@ -43,8 +44,8 @@ const (
 	maxHeatmapDays = 366
 )
 
-// Heatmap is the activity of each day of a span; a restricted key sees that at
-// its own locations (GET /analytics/heatmap).
+// Heatmap returns the activity of each day of q. A restricted key gets the
+// activity at its own locations.
 func (v *View) Heatmap(a Access, q HeatmapQuery) (h ActivityHeatmap, err error) {
 	err = v.snapshot(func() error {
 		sh, err := v.s.shop(v.conn, a.Shop)
@@ -86,10 +87,10 @@ func (v *View) Heatmap(a Access, q HeatmapQuery) (h ActivityHeatmap, err error) 
 	return h, err
 }
 
-// typeColors are fixed, so that a type has one colour in every picture.
+// typeColors gives each program type the same colour in every chart.
 var typeColors = map[string]string{"standard": "#2563EB", "private": "#7C3AED", "discount": "#D97706", "access": "#059669", "prepaid": "#DB2777"}
 
-// Distribution are the shop's active cards by type (GET /analytics/card-types).
+// Distribution returns the numbers of the shop's active cards by program type.
 func (v *View) Distribution(a Access) (d CardTypeDistribution, err error) {
 	if err := requireWholeShop(a); err != nil {
 		return d, err
@@ -107,6 +108,7 @@ func (v *View) Distribution(a Access) (d CardTypeDistribution, err error) {
 	return d, err
 }
 
+// activeOfType returns the number of active cards of a shop's programs of a type.
 func (v *View) activeOfType(shop int64, programType string) (n int64, err error) {
 	programs, err := v.keys("SELECT id FROM programs WHERE shop_id=? AND type=? AND deleted_at IS NULL", shop, programType)
 	for _, p := range programs {
@@ -121,8 +123,7 @@ func (v *View) activeOfType(shop int64, programType string) (n int64, err error)
 	return n, err
 }
 
-// CardStats are the figures of all programs of a type (GET
-// /analytics/card-types/{type}).
+// CardStats returns the figures of all programs of a type.
 func (v *View) CardStats(a Access, programType string) (st CardStats, err error) {
 	if err := requireWholeShop(a); err != nil {
 		return st, err
@@ -164,9 +165,11 @@ func (v *View) CardStats(a Access, programType string) (st CardStats, err error)
 	return st, err
 }
 
-// kpi is a figure of CardStats: a quotient of sums; below "1" a plain sum.
+// kpi is a figure of CardStats: a quotient of two SQL expressions over
+// program_counts.
 type kpi struct{ name, numerator, denominator string }
 
+// totalKPI returns the figure that is the sum of a column.
 func totalKPI(name, column string) kpi { return kpi{name, "ifnull(sum(" + column + "), 0)", "1"} }
 
 var stampKPIs = []kpi{totalKPI("stamps_awarded", "stamps"), totalKPI("prizes_redeemed", "redemptions"),
@@ -177,7 +180,8 @@ var kpis = map[string][]kpi{
 	"prepaid": {totalKPI("balance_cents", "balance"), totalKPI("topped_up_cents", "topped_up"), totalKPI("spent_cents", "spent")},
 }
 
-// dayOf reads a date that the request's own rules have found sound.
+// dayOf returns the number of a day. The date is valid: the request was
+// validated.
 func dayOf(date string) int64 {
 	t, err := time.Parse(time.DateOnly, date)
 	if err != nil {

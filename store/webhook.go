@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Webhook is a subscription to events (spec Webhook). The secret is no part of
-// it: it is shown once, by CreatedWebhook and UpdatedWebhook.
+// Webhook is a subscription to events. It does not contain the secret, which
+// only CreatedWebhook and UpdatedWebhook show, once.
 type Webhook struct {
 	ID                    string            `json:"id" min:"1" doc:"Opaque."`
 	ShopID                string            `json:"shop_id"`
@@ -30,7 +30,7 @@ type Webhook struct {
 	UpdatedAt             Time              `json:"updated_at"`
 }
 
-// CreatedWebhook is the answer that shows a new webhook's secret.
+// CreatedWebhook is the answer to POST webhook.
 type CreatedWebhook struct {
 	Webhook
 	Secret string `json:"secret" doc:"Signs the deliveries. Shown only here."`
@@ -42,8 +42,8 @@ type UpdatedWebhook struct {
 	Secret string `json:"secret,omitempty" doc:"The new secret, only when rotate_secret was true. The old one ended with this answer."`
 }
 
-// WebhookFields is the body of POST webhook, and all of PATCH webhook but the
-// rotation (contract section 5, "Input").
+// WebhookFields is the body of POST webhook, and of PATCH webhook apart from
+// rotate_secret.
 type WebhookFields struct {
 	URL                   Opt[string]            `json:"url" req:"true" min:"1" max:"2048" format:"url" doc:"https, without user info; every address of the host must be public."`
 	Events                Opt[[]string]          `json:"events" req:"true" min:"1" max:"50" doc:"Event keys, * for all, or a prefix such as card.* for all of its events. Duplicates are dropped. transaction.created excludes the exact events of single transactions."`
@@ -64,11 +64,11 @@ type WebhookPatch struct {
 	RotateSecret Opt[bool] `json:"rotate_secret" doc:"True makes a new secret, which the answer shows once; the old one ends at once."`
 }
 
-// Target is the URL that a request names, to be checked for what it leads to;
-// empty where it names none.
+// Target returns the URL of the request, whose addresses the caller has to
+// check. It returns "" if the request has none.
 func (f WebhookFields) Target() string { return f.URL.Or("") }
 
-// webhook is a row with the columns that no resource shows.
+// webhook is a row of webhooks with the columns that no answer shows.
 type webhook struct {
 	Webhook
 	key       int64
@@ -103,7 +103,7 @@ func (s *Store) scanWebhook(r *rows, shop int64) (w webhook, err error) {
 	return w, nil
 }
 
-// show fills in what a resource shows of the hidden columns.
+// setShownFields sets the fields of the resource that depend on hidden columns.
 func (w *webhook) setShownFields(s *Store) {
 	w.HasBearerToken = w.bearer.Valid
 	w.ProgramIDs, w.LocationIDs, w.CustomHeaders = []string{}, []string{}, map[string]string{}
@@ -118,14 +118,15 @@ func (w *webhook) setShownFields(s *Store) {
 	}
 }
 
-// within tells whether a key may see and make a webhook: a restricted one only
-// those that listen to its own locations alone (contract section 2).
+// visibleTo reports whether a key may see and write the webhook. A key that is
+// restricted to locations may only if the webhook names locations, all of them
+// the key's own.
 func (w *webhook) visibleTo(a Access) bool {
 	return !a.Restricted || len(w.locations) > 0 && !slices.ContainsFunc(w.locations, func(l int64) bool { return !a.allows(l) })
 }
 
-// webhook finds a webhook by its id in the path of its program; one that the
-// key may not see is as little found as one that is gone.
+// webhook returns a webhook by its id and its program's id. A deleted one and
+// one that the key may not see are both not_found.
 func (s *Store) webhook(c *conn, a Access, programID, id string) (w webhook, err error) {
 	program, ok := s.Key(KindProgram, programID)
 	key, known := s.Key(KindWebhook, id)
@@ -145,7 +146,7 @@ func (s *Store) webhook(c *conn, a Access, programID, id string) (w webhook, err
 	return w, err
 }
 
-// Webhooks are those that are addressed through a program, newest first.
+// Webhooks returns the webhooks of a program's path, newest first.
 func (v *View) Webhooks(a Access, programID string) (list []Webhook, err error) {
 	list = []Webhook{}
 	err = v.snapshot(func() error {
@@ -171,13 +172,14 @@ func (v *View) Webhooks(a Access, programID string) (list []Webhook, err error) 
 	return list, err
 }
 
-// Webhook is one webhook, without its secret.
+// Webhook returns one webhook, without its secret.
 func (v *View) Webhook(a Access, programID, id string) (Webhook, error) {
 	w, err := v.s.webhook(v.conn, a, programID, id)
 	return w.Webhook, err
 }
 
-// CreateWebhook makes a webhook in a program's path and shows its secret.
+// CreateWebhook creates a webhook in a program's path. More webhooks than
+// Limits.Webhooks are unprocessable.
 func (tx *Tx) CreateWebhook(a Access, programID string, f WebhookFields) (c CreatedWebhook, err error) {
 	p, err := tx.s.program(tx.conn, a, programID)
 	if err != nil {
@@ -210,7 +212,8 @@ func (tx *Tx) CreateWebhook(a Access, programID string, f WebhookFields) (c Crea
 	return CreatedWebhook{made.Webhook, made.secret}, err
 }
 
-// columns are what POST and PATCH write, in the order of both statements.
+// columns returns the values that POST and PATCH write, in the order of both
+// statements.
 func (w *webhook) columns(now Time) []any {
 	events, _ := json.Marshal(w.Events)
 	headers, _ := json.Marshal(w.headers)
@@ -218,15 +221,15 @@ func (w *webhook) columns(now Time) []any {
 		w.bearer, w.secret, w.HTTPMethod, string(headers), w.ConsecutiveFailures, now}
 }
 
-// newHookSecret is a new signing secret.
+// newWebhookSecret returns a new signing secret.
 func (s *Store) newWebhookSecret() (string, error) {
 	var b [32]byte
 	_, err := io.ReadFull(s.opts.Rand, b[:])
 	return "whsec_" + base64.StdEncoding.EncodeToString(b[:]), err
 }
 
-// UpdateWebhook changes what f names; nothing named changes nothing. The
-// secret is in the answer only where it is a new one.
+// UpdateWebhook changes the fields that f names. Without any it changes nothing.
+// The answer contains the secret only if it is new.
 func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u UpdatedWebhook, err error) {
 	w, err := tx.s.webhook(tx.conn, a, programID, id)
 	rotate := f.RotateSecret.Or(false)
@@ -260,7 +263,7 @@ func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u U
 	return u, nil
 }
 
-// DeleteWebhook makes a webhook not_found; what is pending for it is not sent.
+// DeleteWebhook deletes a webhook. Its pending deliveries are not sent.
 func (tx *Tx) DeleteWebhook(a Access, programID, id string) error {
 	w, err := tx.s.webhook(tx.conn, a, programID, id)
 	if err != nil {
@@ -272,6 +275,7 @@ func (tx *Tx) DeleteWebhook(a Access, programID, id string) error {
 	return tx.auditWebhook(a, "webhook.delete", w.key, "")
 }
 
+// auditWebhook records a change of a webhook and ends the caching of webhooks.
 func (tx *Tx) auditWebhook(a Access, action string, key int64, detail string) error {
 	if err := tx.bumpHookEpoch(); err != nil {
 		return err
@@ -279,17 +283,17 @@ func (tx *Tx) auditWebhook(a Access, action string, key int64, detail string) er
 	return tx.audit(a.Shop, action, KindWebhook, key, detail)
 }
 
-// bumpHooks makes every process read webhooks anew before it next matches or
-// sends. The writer's own memory goes at once: later writes of the same group
-// do not read the epoch again.
+// bumpHookEpoch makes every process read webhooks again before it next matches
+// or sends. It empties the writer's own cache at once, since later writes of the
+// same group do not read the epoch again.
 func (tx *Tx) bumpHookEpoch() error {
 	tx.s.subscribers = map[int64][]subscriber{}
 	_, err := tx.exec("UPDATE meta SET hook_epoch=hook_epoch+1 WHERE id=1")
 	return err
 }
 
-// mergeWebhook puts f's fields over w and applies the rules that need the
-// file or the deployment's limits.
+// mergeWebhook sets the fields of w that f names, and applies the rules that
+// need the file or the deployment's limits.
 func (tx *Tx) mergeWebhook(a Access, w *webhook, f WebhookFields) (err error) {
 	w.URL, w.bearer, w.Active = f.URL.Or(w.URL), f.BearerToken.Apply(w.bearer), f.Active.Or(w.Active)
 	w.IncludeShopWideEvents, w.HTTPMethod = f.IncludeShopWideEvents.Or(w.IncludeShopWideEvents), f.HTTPMethod.Or(w.HTTPMethod)
@@ -329,7 +333,7 @@ func (tx *Tx) mergeWebhook(a Access, w *webhook, f WebhookFields) (err error) {
 	return nil
 }
 
-// once is a list without what it repeats, in its order.
+// unique returns the list without repetitions, in its order.
 func unique(list []string) (out []string) {
 	for _, s := range list {
 		if !slices.Contains(out, s) {

@@ -6,8 +6,8 @@ import (
 	"punchcard/store/event"
 )
 
-// pendingEvent is what an operation did, by keys; the rest of the envelope is
-// read at the end of the write, in its own transaction.
+// pendingEvent is an event of a write, by keys. flushEvents reads the rest of
+// the envelope at the end of the write, in its transaction.
 type pendingEvent struct {
 	name                    event.Name
 	shop                    int64
@@ -17,35 +17,34 @@ type pendingEvent struct {
 	row                     *eventRow
 }
 
-// bookedRow is the ledger row that an event tells of.
+// eventRow is the ledger row of an event.
 type eventRow struct {
 	entry
 	key                     int64
 	stampsAfter, valueAfter int64
-	specific, also          event.Name // of transaction.created: what the row fires besides
+	specific, also          event.Name // the events that the row fires beside transaction.created
 }
 
-// hook is a webhook as matching needs it.
+// subscriber is a webhook as matching needs it.
 type subscriber struct {
 	id  int64
 	v2  bool
 	sub event.Subscription
 }
 
-// emit notes an event; flushEvents writes it, or nothing where no webhook
-// listens.
+// emit adds an event to those that flushEvents writes.
 func (tx *Tx) emit(e pendingEvent) { tx.events = append(tx.events, e) }
 
-// late is emit for what must come after all others of the write.
+// emitLast adds an event that comes after all others of the write.
 func (tx *Tx) emitLast(e pendingEvent) { tx.lastEvents = append(tx.lastEvents, e) }
 
-// ledgerEvents are the specific events of each type of row (contract section
-// 5, "Which operation fires what").
+// ledgerEvents maps the types of ledger rows to the specific events that they
+// fire.
 var ledgerEvents = map[string]event.Name{"stamp": event.StampAssigned, "redemption": event.PrizeRedeemed, "access": event.CardUsed,
 	"topup": event.ValueChanged, "spend": event.ValueChanged, "reversal": event.TransactionReversed, "expiry": event.CardExpired}
 
-// emitLedger notes the events of one ledger row: the specific ones, then the
-// firehose.
+// emitLedger emits the events of one ledger row: the specific ones, then
+// transaction.created.
 func (tx *Tx) emitLedger(p *presentation, c *card, key int64, e entry) {
 	row := eventRow{entry: e, key: key, stampsAfter: c.StampsCount, valueAfter: c.CurrentValue.V, specific: ledgerEvents[e.kind]}
 	if e.reversed == "topup" || e.reversed == "spend" {
@@ -62,8 +61,8 @@ func (tx *Tx) emitSubscription(shop int64, from, to string) {
 	tx.emit(pendingEvent{name: event.SubscriptionStateChanged, shop: shop, fromState: from, toState: to})
 }
 
-// flushEvents writes the event rows and one delivery row per matching webhook
-// into the write's own transaction (contract section 5, "Where from").
+// flushEvents writes the events that match a webhook, and queues their delivery
+// rows. An event that no webhook matches is not written.
 func (tx *Tx) flushEvents() error {
 	for _, e := range append(tx.events, tx.lastEvents...) {
 		hooks, err := tx.subscribers(e.shop)
@@ -102,8 +101,8 @@ func (tx *Tx) flushEvents() error {
 	return nil
 }
 
-// mayQueue holds back the events of a shop that is suspended or cancelled, all
-// but the one that says so.
+// mayQueue reports whether an event is sent at all: a suspended or cancelled
+// shop sends only subscription.state_changed.
 func (tx *Tx) mayQueue(e pendingEvent) (bool, error) {
 	if e.name == event.SubscriptionStateChanged {
 		return true, nil
@@ -112,6 +111,8 @@ func (tx *Tx) mayQueue(e pendingEvent) (bool, error) {
 	return sh.SubscriptionState == "active" || sh.SubscriptionState == "past_due", err
 }
 
+// queueEvent renders an event in the versions that are wanted, writes it and
+// queues its deliveries to the webhooks.
 func (tx *Tx) queueEvent(e pendingEvent, to []int64, v1, v2 bool) error {
 	env, err := tx.envelope(e)
 	if err != nil {
@@ -137,13 +138,14 @@ func (tx *Tx) queueEvent(e pendingEvent, to []int64, v1, v2 bool) error {
 	return nil
 }
 
-// recordEvent writes what happened, rendered in the versions that are wanted.
+// recordEvent inserts an event with its rendered payloads, of which one may be
+// nil.
 func (tx *Tx) recordEvent(shop int64, name event.Name, card Null[int64], v1, v2 []byte) (key int64, err error) {
 	return tx.insert("INSERT INTO events (shop_id, name, card_id, payload_v1, payload_v2, occurred_at) VALUES (?,?,?,?,?,?)", shop, string(name), card, v1, v2, tx.Now)
 }
 
-// hooksOf are a shop's active webhooks, kept in memory until the hook epoch
-// moves: a write with no listener asks the file nothing.
+// subscribers returns a shop's active webhooks. It caches them until the hook
+// epoch changes, so that a write of a shop without webhooks makes no query.
 func (tx *Tx) subscribers(shop int64) ([]subscriber, error) {
 	if hooks, ok := tx.s.subscribers[shop]; ok {
 		return hooks, nil
@@ -172,7 +174,8 @@ func (tx *Tx) subscribers(shop int64) ([]subscriber, error) {
 	return hooks, nil
 }
 
-// envelope reads the context of an event as it is after the change.
+// envelope returns the envelope of an event, with the shop, program, location
+// and card as they are after the change.
 func (tx *Tx) envelope(e pendingEvent) (*event.Envelope, error) {
 	sh, err := tx.cachedShop(e.shop)
 	if err != nil {
@@ -204,6 +207,7 @@ func (tx *Tx) envelope(e pendingEvent) (*event.Envelope, error) {
 	return env, nil
 }
 
+// addCard sets the card of the envelope, and the data of an event of a card.
 func (tx *Tx) addCard(env *event.Envelope, e pendingEvent) error {
 	c := &event.Card{ID: tx.s.ID(KindCard, e.card)}
 	var source string
@@ -237,7 +241,7 @@ func (tx *Tx) addCard(env *event.Envelope, e pendingEvent) error {
 	return nil
 }
 
-// rowContext fills in what a ledger row's event says.
+// addRow sets the transaction and the data of an event of a ledger row.
 func (tx *Tx) addRow(env *event.Envelope, e pendingEvent) error {
 	r, card := e.row, env.Card.ID
 	id := tx.s.ID(KindTransaction, r.key)
@@ -267,7 +271,7 @@ func (tx *Tx) addRow(env *event.Envelope, e pendingEvent) error {
 		if _, err := tx.one(func(r *rows) { expires = r.nullTime() }, "SELECT expires_at FROM cards WHERE id=?", e.card); err != nil {
 			return err
 		}
-		if !r.stamps.Valid && expires.Valid { // the card itself expired, not its stamps
+		if !r.stamps.Valid && expires.Valid { // the card expired, not its stamps
 			at = expires.V
 		}
 		env.Data = event.CardExpiredData{CardInstanceID: card, TransactionID: id, ExpiredAt: at.String()}
@@ -311,8 +315,8 @@ func pointerToString(n Null[string]) *string {
 	return &n.V
 }
 
-// scrubEvents takes a person out of the payloads that hold the chain's data,
-// sent and queued ones alike.
+// scrubEvents erases the holder from the payloads of the chain's events, sent
+// and queued ones.
 func (tx *Tx) scrubEvents(root int64) error {
 	type row struct {
 		id int64
