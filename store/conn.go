@@ -89,6 +89,7 @@ func (r *rows) bytes() []byte  { return r.db().Bytes() }
 func (r *rows) int() int64     { return r.db().Int() }
 func (r *rows) float() float64 { return r.db().Float() }
 func (r *rows) keys() []int64  { return r.db().Ints() }
+func (r *rows) json(v any)     { r.db().JSON(v) }
 func (r *rows) bool() bool     { return r.int() != 0 }
 func (r *rows) time() Time     { return Time(r.int()) }
 

@@ -155,7 +155,7 @@ func (tx *Tx) addKey(shop int64, sh Shop, class, name string, scopes []string, l
 // lets the old key work for the overlap; 0 retires it at once, null means
 // Limits.RotationHours. Rotating a rotated, revoked or expired key is a conflict.
 func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k Key, secret string, err error) {
-	old, err := tx.findKey(shop, id)
+	oldKey, old, err := tx.findKey(shop, id)
 	if err != nil {
 		return k, "", err
 	}
@@ -174,7 +174,6 @@ func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k K
 		n, _ := tx.s.Key(KindLocation, l)
 		locations = append(locations, n)
 	}
-	oldKey, _ := tx.s.Key(KindKey, id)
 	family, err := tx.number("SELECT ifnull(family_id, id) FROM keys WHERE id=?", oldKey)
 	if err != nil {
 		return k, "", err
@@ -209,10 +208,10 @@ func (k Key) unusableReason(now Time) string {
 // RevokeKey revokes a key from the next request on. Its row stays. Revoking a
 // revoked key changes nothing.
 func (tx *Tx) RevokeKey(shop int64, id string) (k Key, err error) {
-	if k, err = tx.findKey(shop, id); err != nil || k.RevokedAt.Valid {
+	key, k, err := tx.findKey(shop, id)
+	if err != nil || k.RevokedAt.Valid {
 		return k, err
 	}
-	key, _ := tx.s.Key(KindKey, id)
 	if _, err = tx.exec("UPDATE keys SET revoked_at=? WHERE id=?", tx.Now, key); err != nil {
 		return k, err
 	}
@@ -236,12 +235,13 @@ func (tx *Tx) RevokeAllKeys(shop int64) (n int64, err error) {
 	return n, tx.audit(shop, "key.revoke_all", KindShop, shop, fmt.Sprintf(`{"keys":%d}`, n))
 }
 
-func (tx *Tx) findKey(shop int64, id string) (Key, error) {
+func (tx *Tx) findKey(shop int64, id string) (key int64, k Key, err error) {
 	key, ok := tx.s.Key(KindKey, id)
 	if !ok {
-		return Key{}, notFound("key")
+		return 0, k, notFound("key")
 	}
-	return tx.s.key(tx.conn, shop, key)
+	k, err = tx.s.key(tx.conn, shop, key)
+	return key, k, err
 }
 
 var keyCols = columns("id", "shop_id", "class", "name", "prefix", "scopes", "(SELECT group_concat(location_id) FROM key_locations WHERE key_id=keys.id)",

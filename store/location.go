@@ -122,12 +122,9 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields) (l Location, err erro
 	if sh.MaxLocations.Valid && have >= sh.MaxLocations.V {
 		return l, refuse(Unprocessable, "The shop has %d locations, which is its maximum.", have)
 	}
-	pin := Null[string]{}
-	if f.StaffPIN.Set && !f.StaffPIN.Null {
-		if pin.V, err = hashPIN(f.StaffPIN.V); err != nil {
-			return l, err
-		}
-		pin.Valid = true
+	hash, err := hashPIN(f.StaffPIN.Value())
+	if err != nil {
+		return l, err
 	}
 	id, err := tx.nextKey("locations")
 	if err != nil {
@@ -135,7 +132,7 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields) (l Location, err erro
 	}
 	key, err := tx.insert(`INSERT INTO locations (id, shop_id, name, address, city, postal_code, country_code, lat, lon, require_staff_pin, staff_pin, created_at, updated_at)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, id, shop, f.Name.V, f.Address.V, f.City.V, f.PostalCode.V,
-		f.CountryCode.V, f.Lat.V, f.Lon.V, f.RequireStaffPIN.V, pin, tx.Now, tx.Now)
+		f.CountryCode.V, f.Lat.V, f.Lon.V, f.RequireStaffPIN.V, hash, tx.Now, tx.Now)
 	if err != nil {
 		return l, err
 	}
@@ -203,12 +200,9 @@ func (tx *Tx) SetStaffPIN(shop int64, id, pin string) (l Location, err error) {
 	if err != nil {
 		return l, err
 	}
-	hash := Null[string]{}
-	if pin != "" {
-		if hash.V, err = hashPIN(pin); err != nil {
-			return l, err
-		}
-		hash.Valid = true
+	hash, err := hashPIN(Null[string]{pin, pin != ""})
+	if err != nil {
+		return l, err
 	}
 	if _, err = tx.exec("UPDATE locations SET staff_pin=?, updated_at=? WHERE id=?", hash, tx.Now, key); err != nil {
 		return l, err
@@ -220,18 +214,21 @@ func (tx *Tx) SetStaffPIN(shop int64, id, pin string) (l Location, err error) {
 	return l, err
 }
 
-// hashPIN returns the argon2id hash of a PIN in PHC form.
-func hashPIN(pin string) (string, error) {
-	digits := strings.Trim(pin, "0123456789") == ""
-	if len(pin) < 4 || len(pin) > 8 || !digits {
-		return "", Invalid(Detail{"staff_pin", "invalid_format", "must be 4 to 8 digits"})
+// hashPIN returns the argon2id hash of a PIN in PHC form, null for null.
+func hashPIN(pin Null[string]) (Null[string], error) {
+	if !pin.Valid {
+		return pin, nil
+	}
+	digits := strings.Trim(pin.V, "0123456789") == ""
+	if len(pin.V) < 4 || len(pin.V) > 8 || !digits {
+		return pin, Invalid(Detail{"staff_pin", "invalid_format", "must be 4 to 8 digits"})
 	}
 	salt := make([]byte, 16)
 	rand.Read(salt)
 	const time, memory, threads = 2, 19 * 1024, 1 // OWASP's minimum for argon2id
-	sum := argon2.IDKey([]byte(pin), salt, time, memory, threads, 32)
+	sum := argon2.IDKey([]byte(pin.V), salt, time, memory, threads, 32)
 	e := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, time, threads, e.EncodeToString(salt), e.EncodeToString(sum)), nil
+	return Some(fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, time, threads, e.EncodeToString(salt), e.EncodeToString(sum))), nil
 }
 
 // CheckPIN compares a PIN with a stored hash in constant time.

@@ -82,25 +82,18 @@ type webhook struct {
 var webhookCols = columns("id", "program_id", "url", "events", "active", "description", "bearer_token", "program_ids", "location_ids", "include_shop_wide_events",
 	"http_method", "custom_headers", "payload_version", "consecutive_failures", "created_at", "updated_at", "secret")
 
-func (s *Store) scanWebhook(r *rows, shop int64) (w webhook, err error) {
+func (s *Store) scanWebhook(r *rows, shop int64) (w webhook) {
 	w.key = r.int()
 	w.ID, w.ShopID, w.ProgramID, w.URL = s.ID(KindWebhook, w.key), s.ID(KindShop, shop), s.ID(KindProgram, r.int()), r.str()
-	events := r.str()
+	r.json(&w.Events)
 	w.Active, w.Description, w.bearer = r.bool(), r.str(), r.nullStr()
-	programs, locations := r.str(), r.str()
+	r.json(&w.programs)
+	r.json(&w.locations)
 	w.IncludeShopWideEvents, w.HTTPMethod = r.bool(), r.str()
-	headers := r.str()
+	r.json(&w.headers)
 	w.PayloadVersion, w.ConsecutiveFailures, w.CreatedAt, w.UpdatedAt, w.secret = r.str(), r.int(), r.time(), r.time(), r.str()
-	for _, c := range []struct {
-		text string
-		into any
-	}{{events, &w.Events}, {programs, &w.programs}, {locations, &w.locations}, {headers, &w.headers}} {
-		if err := json.Unmarshal([]byte(c.text), c.into); err != nil {
-			return w, err
-		}
-	}
 	w.setShownFields(s)
-	return w, nil
+	return w
 }
 
 // setShownFields sets the fields of the resource that depend on hidden columns.
@@ -133,14 +126,9 @@ func (s *Store) webhook(c *conn, a Access, programID, id string) (w webhook, err
 	if !ok || !known {
 		return w, notFound("webhook")
 	}
-	var bad error
-	ok, err = c.one(func(r *rows) { w, bad = s.scanWebhook(r, a.Shop) },
+	ok, err = c.one(func(r *rows) { w = s.scanWebhook(r, a.Shop) },
 		"SELECT "+webhookCols+" FROM webhooks WHERE id=? AND shop_id=? AND program_id=? AND deleted_at IS NULL", key, a.Shop, program)
-	switch {
-	case err != nil:
-	case bad != nil:
-		err = bad
-	case !ok || !w.visibleTo(a):
+	if err == nil && (!ok || !w.visibleTo(a)) {
 		err = notFound("webhook")
 	}
 	return w, err
@@ -154,20 +142,13 @@ func (v *View) Webhooks(a Access, programID string) (list []Webhook, err error) 
 		if err != nil {
 			return err
 		}
-		var bad error
 		r := v.query("SELECT "+webhookCols+" FROM webhooks WHERE program_id=? AND deleted_at IS NULL ORDER BY id DESC", p.key)
 		for r.next() {
-			w, err := v.s.scanWebhook(r, a.Shop)
-			if err != nil {
-				bad = err
-			} else if w.visibleTo(a) {
+			if w := v.s.scanWebhook(r, a.Shop); w.visibleTo(a) {
 				list = append(list, w.Webhook)
 			}
 		}
-		if err := r.close(); err != nil {
-			return err
-		}
-		return bad
+		return r.close()
 	})
 	return list, err
 }

@@ -1,10 +1,6 @@
 package store
 
-import (
-	"encoding/json"
-
-	"punchcard/store/event"
-)
+import "punchcard/store/event"
 
 // pendingEvent is an event of a write, by keys. flushEvents reads the rest of
 // the envelope at the end of the write, in its transaction.
@@ -151,24 +147,18 @@ func (tx *Tx) subscribers(shop int64) ([]subscriber, error) {
 		return hooks, nil
 	}
 	hooks := []subscriber{}
-	var bad error
 	r := tx.query("SELECT "+columns("id", "payload_version='v2'", "include_shop_wide_events", "events", "program_ids", "location_ids")+
 		" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL AND active=1 ORDER BY id", shop)
 	for r.next() {
 		h := subscriber{id: r.int(), v2: r.bool()}
 		h.sub.IncludeShopWide = r.bool()
-		for _, into := range []any{&h.sub.Events, &h.sub.ProgramIDs, &h.sub.LocationIDs} {
-			if err := json.Unmarshal([]byte(r.str()), into); err != nil {
-				bad = err
-			}
-		}
+		r.json(&h.sub.Events)
+		r.json(&h.sub.ProgramIDs)
+		r.json(&h.sub.LocationIDs)
 		hooks = append(hooks, h)
 	}
 	if err := r.close(); err != nil {
 		return nil, err
-	}
-	if bad != nil {
-		return nil, bad
 	}
 	tx.s.subscribers[shop] = hooks
 	return hooks, nil
