@@ -92,7 +92,7 @@ func (tx *Tx) RevokeDevice(shop int64, id string) (d Device, err error) {
 // TillIdentity is all that the till's guard needs to know of a device. It is read
 // once and cached until the auth epoch changes.
 type TillIdentity struct {
-	At
+	Till
 	Epoch            int64
 	DeviceID         string
 	Revoked          bool
@@ -140,7 +140,7 @@ type NamedShop struct {
 }
 
 // TillMe returns the description of a device.
-func (v *View) TillMe(at At) (me TillMe, err error) {
+func (v *View) TillMe(at Till) (me TillMe, err error) {
 	err = v.snapshot(func() error {
 		d, err := v.s.device(v.conn, at.Shop, at.Device)
 		if err != nil {

@@ -8,7 +8,7 @@ type RedeemFields struct {
 
 // Redeem gives one option of a threshold to the oldest live instance that has
 // reached it and not claimed it in this cycle (contract section 4, "Redeem").
-func (tx *Tx) Redeem(at At, code string, f RedeemFields) (out Stamped, err error) {
+func (tx *Tx) Redeem(at Till, code string, f RedeemFields) (out Stamped, err error) {
 	p, err := tx.present(at, code, "standard", "private")
 	if err != nil {
 		return out, err
@@ -96,17 +96,17 @@ type AmountFields struct {
 }
 
 // TopUp adds to a prepaid card's balance.
-func (tx *Tx) TopUp(at At, code string, f AmountFields) (Stamped, error) {
+func (tx *Tx) TopUp(at Till, code string, f AmountFields) (Stamped, error) {
 	return tx.move(at, code, "topup", f.AmountCents.V, f.text())
 }
 
 // Spend takes from a prepaid card's balance; over it is
 // prepaid_insufficient_balance.
-func (tx *Tx) Spend(at At, code string, f AmountFields) (Stamped, error) {
+func (tx *Tx) Spend(at Till, code string, f AmountFields) (Stamped, error) {
 	return tx.move(at, code, "spend", -f.AmountCents.V, f.text())
 }
 
-func (tx *Tx) move(at At, code, kind string, cents int64, metadata Null[string]) (out Stamped, err error) {
+func (tx *Tx) move(at Till, code, kind string, cents int64, metadata Null[string]) (out Stamped, err error) {
 	p, err := tx.present(at, code, "prepaid")
 	if err != nil {
 		return out, err
@@ -123,7 +123,7 @@ func errBalance(c *card) error {
 }
 
 // Use presents an access or discount card.
-func (tx *Tx) Use(at At, code string, f Metadata) (out Stamped, err error) {
+func (tx *Tx) Use(at Till, code string, f Metadata) (out Stamped, err error) {
 	p, err := tx.present(at, code, "access", "discount")
 	if err != nil {
 		return out, err

@@ -28,7 +28,7 @@ func (c *conn) ledgerRow(cond string, args ...any) (t ledgerRow, found bool, err
 
 // Reverse takes back a row of the device's own location, once (contract
 // section 4, "Reverse"). Either row of an overflow takes both back.
-func (tx *Tx) Reverse(at At, id string, f Metadata) (out Stamped, err error) {
+func (tx *Tx) Reverse(at Till, id string, f Metadata) (out Stamped, err error) {
 	key, ok := tx.s.Key(KindTransaction, id)
 	if !ok {
 		return out, notFound("transaction")

@@ -35,7 +35,7 @@ type StampFields struct {
 
 // Stamp gives stamps to the oldest live instance that is not full; what goes
 // over goes to the next one (contract section 4, "Stamp").
-func (tx *Tx) Stamp(at At, code string, f StampFields) (out Stamped, err error) {
+func (tx *Tx) Stamp(at Till, code string, f StampFields) (out Stamped, err error) {
 	p, err := tx.present(at, code, "standard", "private")
 	if err != nil {
 		return out, err
@@ -57,7 +57,7 @@ func (tx *Tx) Stamp(at At, code string, f StampFields) (out Stamped, err error) 
 // kept lets rows that were written before an action stay when it is refused.
 func kept(written bool, err error) error {
 	if e, ok := AsError(err); ok && written {
-		return &Kept{e}
+		return &CommittedRefusal{e}
 	}
 	return err
 }

@@ -190,12 +190,12 @@ func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 	f.card(f.a, l.program, CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute))})
 	f.clock.move(time.Hour)
 	for more := true; more; {
-		more = must(f, func(tx *Tx) (bool, error) { return tx.Lapse(1) })
+		more = must(f, func(tx *Tx) (bool, error) { return tx.MarkExpiredCards(1) })
 	}
 	must(f, func(tx *Tx) (Shop, error) {
 		return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set("Europe/Rome")})
 	})
-	f.must((*Tx).Recount)
+	f.must((*Tx).RecountStats)
 	f.view(func(v *View) error {
 		check(v.ProgramStats(f.a, l.program))
 		check(v.Summary(f.a))

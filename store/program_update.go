@@ -150,7 +150,7 @@ func (f ProgramFields) Check(Time) []Detail {
 // mergeTyped applies the fields that belong to one type of program: another
 // type may only name them null (or false), its own type may not lack them.
 func (p *program) mergeTyped(f ProgramFields) (details []Detail) {
-	stamps := Stamps(p.Type)
+	stamps := CollectsStamps(p.Type)
 	rule := func(field string, mine, given, present, required bool) {
 		switch {
 		case !mine && given:

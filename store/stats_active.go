@@ -11,7 +11,7 @@ const lapsing = " FROM cards WHERE program_id=? AND expires_at IS NOT NULL AND e
 
 // Lapse marks up to n expired cards as lapsed, so that activeCards no longer
 // subtracts them one by one. more reports whether there may be others.
-func (tx *Tx) Lapse(n int) (more bool, err error) {
+func (tx *Tx) MarkExpiredCards(n int) (more bool, err error) {
 	program := int64(0)
 	for {
 		if program, err = tx.number("SELECT ifnull(min(program_id), 0) FROM cards WHERE expires_at IS NOT NULL AND "+activeCard+" AND program_id>?", program); err != nil || program == 0 {

@@ -75,7 +75,7 @@ func (s *Store) recountLocal(where string, args ...any) error {
 
 // Recount computes all sums of the statistics again from the ledger. Other
 // writes wait meanwhile.
-func (tx *Tx) Recount() error {
+func (tx *Tx) RecountStats() error {
 	tx.counts, tx.recounted = counts{}, true
 	shops, err := tx.keys("SELECT id FROM shops ORDER BY id")
 	for _, shop := range shops {

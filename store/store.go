@@ -299,7 +299,7 @@ func (s *Store) Path() string { return s.path }
 func (s *Store) Limits() Limits { return s.opts.Limits }
 
 // Queued returns the number of writes that wait for the writer.
-func (s *Store) Queued() int { return len(s.queue) }
+func (s *Store) QueuedWrites() int { return len(s.queue) }
 
 // Now returns the time of the store's clock.
 func (s *Store) Now() Time { return TimeOf(s.opts.Now()) }

@@ -252,7 +252,7 @@ func (s *Store) runJob(j *job) error {
 	s.newest = max(s.newest, TimeOf(s.opts.Now()))
 	tx := &Tx{conn: s.writer, s: s, Now: s.newest, Actor: j.Actor, Epoch: s.epoch, Limits: s.opts.Limits}
 	j.err = recoverPanic(func() error { return j.Do(tx) })
-	var kept *Kept
+	var kept *CommittedRefusal
 	keep := j.err == nil || errors.As(j.err, &kept)
 	if keep {
 		if err := recoverPanic(tx.flushEvents); err != nil {

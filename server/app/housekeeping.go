@@ -70,7 +70,7 @@ func (h *housekeeping) pruneIdempotency(ctx context.Context) error {
 
 // expireCards marks the cards whose time has ended.
 func (h *housekeeping) expireCards(ctx context.Context, pause int) error {
-	return h.writeBatches(ctx, pause, func(tx *store.Tx) (bool, error) { return tx.Lapse(batchRows) })
+	return h.writeBatches(ctx, pause, func(tx *store.Tx) (bool, error) { return tx.MarkExpiredCards(batchRows) })
 }
 
 // pruneDeliveries deletes from the delivery log what is past its retention.
