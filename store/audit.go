@@ -1,6 +1,6 @@
 package store
 
-// AuditRow is one write and who made it (spec Authentication 6).
+// AuditRow is an entry of the audit log: one write and who made it.
 type AuditRow struct {
 	ID        int64        `json:"id"`
 	At        Time         `json:"at"`
@@ -12,8 +12,8 @@ type AuditRow struct {
 	Detail    Null[string] `json:"detail"`
 }
 
-// audit records the write that tx makes. detail is a JSON object or empty; it
-// never holds personal data or a secret.
+// audit inserts an audit row for the write that tx makes. detail is a JSON object
+// or empty. It must not contain personal data or secrets.
 func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail string) error {
 	_, err := tx.exec(`INSERT INTO audit (shop_id, actor_type, actor_id, actor_name, action, target_kind, target_id, detail, created_at)
 		VALUES (?,?,?,?,?,?,?,?,?)`, shop, tx.Actor.Type, Null[int64]{tx.Actor.Key, tx.Actor.Key != 0},
@@ -21,7 +21,7 @@ func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail s
 	return err
 }
 
-// AuditLog is a page of a shop's audit rows, newest first.
+// AuditLog returns a page of a shop's audit rows, newest first.
 func (v *View) AuditLog(shop int64, q PageQuery) (Page[AuditRow], error) {
 	w := walk{list: listAudit, shop: shop, table: "audit a", alias: "a"}
 	w.follow("a.shop_id=?", shop)

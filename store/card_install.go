@@ -9,9 +9,9 @@ import (
 // HolderCard is a card as its holder sees it.
 type HolderCard struct {
 	Lookup
-	Code          string // what the QR code holds
-	LinkExpiresAt Time   // when the link ends
-	ShopName      string
+	Code     string // what the QR code holds
+	LinkExpiresAt    Time   // when the link ends
+	ShopName string
 }
 
 // byToken finds the chain of an install token, and until when the token is good;
@@ -118,7 +118,7 @@ func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
 			return d, err
 		}
 	}
-	if err := tx.dropMail(root); err != nil {
+	if err := tx.deleteMail(root); err != nil {
 		return d, err
 	}
 	tx.emit(pendingEvent{name: event.CardRegistered, shop: shop, program: shown.program, card: shown.key, platform: f.Platform.V})

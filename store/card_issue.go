@@ -84,7 +84,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	if err = tx.mustBeOnlyCard(a.Shop, key, 0, f.ExternalRef.Value()); err != nil {
 		return out, err
 	}
-	if err = tx.mailConfigured(f.SendEmail); err != nil {
+	if err = tx.requireMailServer(f.SendEmail); err != nil {
 		return out, err
 	}
 	expires := f.ExpiresAt.Value()
@@ -109,12 +109,12 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	tx.countCard(a.Shop, key)
 	t := totals{balance: balance.V}
 	if counter.Valid {
-		tx.countPlace(key, counter.V)
+		tx.countLocation(key, counter.V)
 		t.active = 1
 	}
-	tx.counts.total(key, t)
+	tx.counts.addTotals(key, t)
 	tx.emit(pendingEvent{name: event.CardAdded, shop: a.Shop, program: key, card: card, location: counter.V})
-	if err = tx.mail(out, card, token, name, f.SendEmail); err != nil {
+	if err = tx.sendMail(out, card, token, name, f.SendEmail); err != nil {
 		return out, err
 	}
 	return out, tx.audit(a.Shop, "card.issue", KindCard, card, "")
@@ -137,7 +137,7 @@ func mustBeFuture(at Opt[Time], now Time) (details []Detail) {
 
 // Check holds a new card to the rules that one field alone cannot break.
 func (f CardFields) Check(now Time) []Detail {
-	return append(mustBeFuture(f.ExpiresAt, now), mayMail(f.SendEmail, f.HolderEmail.Value())...)
+	return append(mustBeFuture(f.ExpiresAt, now), checkSendEmail(f.SendEmail, f.HolderEmail.Value())...)
 }
 
 // Check is that of CardFields.
@@ -191,7 +191,7 @@ func (tx *Tx) mustBeOnlyCard(shop, program, root int64, ref Null[string]) error 
 func (tx *Tx) link(out *IssuedCard, root int64) (token string, err error) {
 	tx.touches(root)
 	token, err = tx.s.installToken(root)
-	out.InstallURL = tx.s.linkTo(token)
+	out.InstallURL = tx.s.installURL(token)
 	out.InstallURLExpiresAt = tx.Now.Add(tx.Limits.InstallLinkTTL)
 	return token, err
 }
@@ -205,10 +205,10 @@ func (tx *Tx) relink(out *IssuedCard, c card, send Opt[bool]) error {
 	if _, err = tx.exec("UPDATE cards SET install_hash=?, install_expires_at=? WHERE id=?", Hash(token), out.InstallURLExpiresAt, c.root); err != nil {
 		return err
 	}
-	if err = tx.dropMail(c.root); err != nil {
+	if err = tx.deleteMail(c.root); err != nil {
 		return err
 	}
-	return tx.mail(*out, c.root, token, c.ProgramName, send)
+	return tx.sendMail(*out, c.root, token, c.ProgramName, send)
 }
 
 // revive counts a chain as live again after it had expired.

@@ -42,7 +42,7 @@ func (v *View) Lookup(at Till, code string) (l Lookup, err error) {
 			return l, err
 		}
 		if len(x.all) > 0 {
-			v.seen(x.epoch)
+			v.seeEpoch(x.epoch)
 			return x.show()
 		}
 	}

@@ -6,9 +6,8 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// Check verifies the whole file: SQLite's own integrity, foreign keys, and
-// the invariants that operations rely on. It returns one line per finding,
-// none for a sound file.
+// Check verifies the whole file: SQLite's own integrity, foreign keys, and the
+// invariants that operations rely on. It returns one line for each finding.
 func (s *Store) Check() (findings []string, err error) {
 	err = s.View(0, func(v *View) error {
 		return v.snapshot(func() error {
@@ -23,9 +22,9 @@ func (s *Store) Check() (findings []string, err error) {
 	return findings, err
 }
 
-// CheckFile does the same for a database that nobody writes. With quick, or where
-// the file has an older schema, whose rows this version does not know, it leaves
-// out the invariants. Errors name the file as name.
+// CheckFile does the same as Check for a database that nobody writes. With quick,
+// and for a file of an older schema, whose rows this version does not know, it
+// leaves out the invariants. Errors name the file as name.
 func CheckFile(db *sqlite.Conn, name string, quick bool) (findings []string, err error) {
 	v, err := SchemaVersion(db, name)
 	if err != nil {
@@ -39,7 +38,7 @@ func CheckFile(db *sqlite.Conn, name string, quick bool) (findings []string, err
 	if err == nil && len(findings) == 0 && !quick && v == version() {
 		var ids IDs
 		if ids, err = c.readIDs(); err == nil {
-			findings, err = (&View{conn: c, s: &Store{IDs: ids}, frozen: true}).checkInvariants()
+			findings, err = (&View{conn: c, s: &Store{IDs: ids}, inSnapshot: true}).checkInvariants()
 		}
 	}
 	if err != nil {
@@ -48,8 +47,7 @@ func CheckFile(db *sqlite.Conn, name string, quick bool) (findings []string, err
 	return findings, nil
 }
 
-// checkIntegrity asks SQLite whether the file's pages, tables and indexes fit
-// together.
+// checkIntegrity returns the findings of SQLite's integrity check.
 func (c *conn) checkIntegrity() (findings []string, err error) {
 	r := c.query("PRAGMA integrity_check(20)")
 	for r.next() {
@@ -60,18 +58,18 @@ func (c *conn) checkIntegrity() (findings []string, err error) {
 	return findings, r.close()
 }
 
-// checkInvariants holds the rows to what operations rely on.
+// checkInvariants returns the rows that break an invariant, at most 20 for each.
 func (v *View) checkInvariants() (findings []string, err error) {
 	for _, rule := range invariants {
 		r := v.query(rule.sql)
 		for n := 0; n < 20 && r.next(); n++ {
-			findings = append(findings, fmt.Sprintf("%s: %s", rule.says, v.s.ID(rule.kind, r.int())))
+			findings = append(findings, fmt.Sprintf("%s: %s", rule.finding, v.s.ID(rule.kind, r.int())))
 		}
 		if err := r.close(); err != nil {
 			return findings, err
 		}
 	}
-	local, err := v.checkLocal()
+	local, err := v.checkLocalSums()
 	if err != nil {
 		return findings, err
 	}
@@ -83,11 +81,11 @@ func (v *View) checkInvariants() (findings []string, err error) {
 	return findings, err
 }
 
-// Each rule selects the keys of the rows that break it.
+// invariants are the queries that select the keys of the rows that break a rule.
 var invariants = []struct {
-	says string
-	kind Kind
-	sql  string
+	finding string
+	kind    Kind
+	sql     string
 }{
 	{"live_cards is not the number of live chains of shop", KindShop,
 		"SELECT id FROM shops s WHERE live_cards<>(SELECT count(*) FROM cards WHERE shop_id=s.id AND live=1)"},
@@ -123,7 +121,7 @@ var invariants = []struct {
 	{"statistics that differ from the ledger: totals of program", KindProgram,
 		differing("program_id", programSums, "SELECT * FROM program_counts")},
 	{"statistics that differ from the ledger: locations of program", KindProgram,
-		differing("program_id", "SELECT * FROM ("+placeSums+") WHERE cards<>0 OR stamps<>0", "SELECT * FROM place_counts WHERE cards<>0 OR stamps<>0")},
+		differing("program_id", "SELECT * FROM ("+locationSums+") WHERE cards<>0 OR stamps<>0", "SELECT * FROM place_counts WHERE cards<>0 OR stamps<>0")},
 	{"statistics that differ from the ledger: quarter hours of program", KindProgram,
 		differing("program_id", "SELECT * FROM ("+quarterSums+") WHERE activity<>0 OR stamps<>0 OR cards<>0", "SELECT * FROM quarter_counts WHERE activity<>0 OR stamps<>0 OR cards<>0")},
 	{"time of the last stamp that is not the ledger's, of card", KindCard,
@@ -132,7 +130,8 @@ var invariants = []struct {
 		"SELECT id FROM (SELECT id, created_at, lag(created_at) OVER (ORDER BY id) AS before FROM transactions) WHERE created_at<before"},
 }
 
-// differing selects the keys of rows that one of two queries has alone.
+// differing returns a query for the keys of the rows that only one of two queries
+// gives.
 func differing(key, a, b string) string {
 	return "WITH a AS MATERIALIZED (" + a + "), b AS MATERIALIZED (" + b + ") SELECT DISTINCT " + key +
 		" FROM (SELECT * FROM (SELECT * FROM a EXCEPT SELECT * FROM b) UNION ALL SELECT * FROM (SELECT * FROM b EXCEPT SELECT * FROM a))"

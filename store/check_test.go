@@ -127,8 +127,8 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 		said[c.says] = true
 	}
 	for _, rule := range invariants {
-		if !said[rule.says] {
-			t.Errorf("no case breaks the rule %q", rule.says)
+		if !said[rule.finding] {
+			t.Errorf("no case breaks the rule %q", rule.finding)
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// conn is a sqlite.Conn whose methods are not exported: View and Tx embed it,
-// and their users must not see SQL.
+// conn is a sqlite.Conn without exported methods: View and Tx embed it, and their
+// users must not run SQL.
 type conn sqlite.Conn
 
 func openConn(path string, mode sqlite.Mode, pragmas ...string) (*conn, error) {
@@ -32,7 +32,7 @@ func (c *conn) query(sql string, args ...any) *rows {
 	return (*rows)(c.db().Query(sql, bindable(args)...))
 }
 
-// one runs a query and reads its first row with scan, if there is one.
+// one runs a query and calls scan with its first row, if there is one.
 func (c *conn) one(scan func(*rows), sql string, args ...any) (found bool, err error) {
 	r := c.query(sql, args...)
 	if r.next() {
@@ -42,13 +42,13 @@ func (c *conn) one(scan func(*rows), sql string, args ...any) (found bool, err e
 	return found, r.close()
 }
 
-// number returns the integer that a query of one row and column gives; 0 where
-// it gives no row.
+// number returns the integer of a query of one row and column, 0 if there is no
+// row.
 func (c *conn) number(sql string, args ...any) (n int64, err error) {
 	return c.db().Number(sql, bindable(args)...)
 }
 
-// keys returns the integers that a query of one column gives.
+// keys returns the integers of a query of one column.
 func (c *conn) keys(sql string, args ...any) (keys []int64, err error) {
 	r := c.query(sql, args...)
 	for r.next() {
@@ -57,8 +57,7 @@ func (c *conn) keys(sql string, args ...any) (keys []int64, err error) {
 	return keys, r.close()
 }
 
-// bindable replaces arguments of the type Null, in place, by what sqlite can
-// bind.
+// bindable replaces arguments of type Null by nil or their value, in place.
 func bindable(args []any) []any {
 	for i, a := range args {
 		if n, ok := a.(interface{ bindable() any }); ok {
@@ -75,10 +74,10 @@ func (n Null[T]) bindable() any {
 	return n.V
 }
 
-// columns writes a SELECT list.
+// columns returns the columns as a SELECT list.
 func columns(cols ...string) string { return strings.Join(cols, ", ") }
 
-// rows is sqlite.Rows that reads the types of the domain too.
+// rows is sqlite.Rows with methods for the types of the domain.
 type rows sqlite.Rows
 
 func (r *rows) db() *sqlite.Rows { return (*sqlite.Rows)(r) }
@@ -90,10 +89,11 @@ func (r *rows) bytes() []byte  { return r.db().Bytes() }
 func (r *rows) int() int64     { return r.db().Int() }
 func (r *rows) float() float64 { return r.db().Float() }
 func (r *rows) keys() []int64  { return r.db().Ints() }
+func (r *rows) json(v any)     { r.db().JSON(v) }
 func (r *rows) bool() bool     { return r.int() != 0 }
 func (r *rows) time() Time     { return Time(r.int()) }
 
-// nullStr reads a text; the empty one reads as null.
+// nullStr reads a text. An empty text is null.
 func (r *rows) nullStr() Null[string] {
 	s := r.str()
 	return Null[string]{V: s, Valid: s != ""}

@@ -2,7 +2,7 @@ package store
 
 import "fmt"
 
-// Device is a till's token as operators see it: never the secret.
+// Device is a till's device as operators see it, without its token.
 type Device struct {
 	ID         string     `json:"id"`
 	LocationID string     `json:"location_id"`
@@ -12,8 +12,8 @@ type Device struct {
 	RevokedAt  Null[Time] `json:"revoked_at"`
 }
 
-// CreateDevice makes a device at a location and returns its token, which
-// exists nowhere else. secret, if not empty, is the whole token.
+// CreateDevice creates a device at a location and returns its token, which is not
+// stored. secret, if not empty, is the whole token.
 func (tx *Tx) CreateDevice(shop int64, locationID, name, secret string) (d Device, token string, err error) {
 	sh, err := tx.s.shop(tx.conn, shop)
 	if err != nil {
@@ -24,7 +24,7 @@ func (tx *Tx) CreateDevice(shop int64, locationID, name, secret string) (d Devic
 		return d, "", err
 	}
 	if token = secret; token == "" {
-		if token, err = tx.s.secret("tdk_" + sh.Mode + "_"); err != nil {
+		if token, err = tx.s.newSecret("tdk_" + sh.Mode + "_"); err != nil {
 			return d, "", err
 		}
 	}
@@ -58,7 +58,7 @@ func (s *Store) device(c *conn, shop, key int64) (d Device, err error) {
 	return d, err
 }
 
-// Devices lists a shop's devices, newest first, the revoked ones too.
+// Devices returns a shop's devices, newest first, the revoked ones too.
 func (v *View) Devices(shop int64) (list []Device, err error) {
 	r := v.query("SELECT "+deviceCols+" FROM devices WHERE shop_id=? ORDER BY id DESC", shop)
 	for r.next() {
@@ -67,8 +67,8 @@ func (v *View) Devices(shop int64) (list []Device, err error) {
 	return list, r.close()
 }
 
-// RevokeDevice ends a device's token from the very next request on. A revoked
-// one stays as it is.
+// RevokeDevice revokes a device's token from the next request on. Revoking a
+// revoked device changes nothing.
 func (tx *Tx) RevokeDevice(shop int64, id string) (d Device, err error) {
 	key, ok := tx.s.Key(KindDevice, id)
 	if !ok {
@@ -89,8 +89,8 @@ func (tx *Tx) RevokeDevice(shop int64, id string) (d Device, err error) {
 	return tx.s.device(tx.conn, shop, key)
 }
 
-// TillIdentity is all that the till's gate knows of a device: read once, kept
-// until the auth epoch moves.
+// TillIdentity is all that the till's guard needs to know of a device. It is read
+// once and cached until the auth epoch changes.
 type TillIdentity struct {
 	Till
 	Epoch            int64
@@ -102,7 +102,7 @@ type TillIdentity struct {
 	PIN              string // argon2id; empty where none is set
 }
 
-// IdentifyTill finds the device with this token's hash; nil when there is
+// IdentifyTill returns the device with this hash of a token, nil if there is
 // none.
 func (s *Store) IdentifyTill(hash []byte) (id *TillIdentity, err error) {
 	err = s.View(0, func(v *View) error {
@@ -118,7 +118,7 @@ func (s *Store) IdentifyTill(hash []byte) (id *TillIdentity, err error) {
 	return id, err
 }
 
-// TillMe is what a till asks first.
+// TillMe describes a device, its location and its shop.
 type TillMe struct {
 	Device   NamedDevice     `json:"device"`
 	Location Location        `json:"location"`
@@ -139,7 +139,7 @@ type NamedShop struct {
 	Timezone string `json:"timezone"`
 }
 
-// TillMe describes the device and where it stands.
+// TillMe returns the description of a device.
 func (v *View) TillMe(at Till) (me TillMe, err error) {
 	err = v.snapshot(func() error {
 		d, err := v.s.device(v.conn, at.Shop, at.Device)

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Code names why an operation was refused: the codes of spec section Errors.
+// Code is the reason for which an operation was refused, as answers name it.
 type Code string
 
-// The codes that operations of the store answer with.
+// The codes of all faces.
 const (
 	BadRequest               Code = "bad_request"
 	BusinessAPIRequired      Code = "business_api_required"
@@ -30,7 +30,7 @@ const (
 	ValidationFailed         Code = "validation_failed"
 )
 
-// Codes of the till and the holder's page (spec "Platform codes").
+// The codes of the till and the holder's page.
 const (
 	AmountBelowMinStamp         Code = "amount_below_min_stamp"
 	CannotReverseCompletedCycle Code = "cannot_reverse_completed_cycle"
@@ -44,15 +44,15 @@ const (
 	ThresholdAlreadyClaimed     Code = "threshold_already_claimed"
 )
 
-// Detail is one offending field of a request (contract section 1).
+// Detail says what is wrong with one field of a request.
 type Detail struct {
 	Field   string `json:"field" doc:"Dotted path of the body's field, or the name of the query parameter or header; empty when the body as a whole is at fault."`
 	Code    string `json:"code" enum:"required,unknown_field,invalid_type,invalid_format,invalid_value,too_short,too_long,too_small,too_large,too_many,must_be_future,not_allowed,not_public,unresolvable,mutually_exclusive" doc:"Stable; switch on it."`
 	Message string `json:"message" doc:"For people; may change."`
 }
 
-// Error is a refusal with a reason the caller may read. Every other error of
-// the store is a fault of the file or of the program.
+// Error is a refusal whose reason the caller may read. Every other error of the
+// store is a fault of the file or of the program.
 type Error struct {
 	Code    Code
 	Message string
@@ -65,11 +65,10 @@ func refuse(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// MaxDetails is the most details that one refusal has; whoever sends a thousand
-// bad ids learns as much from the first hundred.
+// MaxDetails is the maximum number of details in one refusal.
 const MaxDetails = 100
 
-// Invalid is the refusal of a request whose fields break a rule.
+// Invalid returns the refusal of a request with invalid fields.
 func Invalid(details ...Detail) *Error {
 	return &Error{Code: ValidationFailed, Message: "One or more fields are invalid; see details.", Details: details[:min(len(details), MaxDetails)]}
 }

@@ -146,8 +146,8 @@ func (f *fixture) view(fn func(*View) error) {
 	}
 }
 
-// sound demands that nothing in the file is amiss. Sums are made anew first
-// where a helper wrote rows by hand, and must be right as they are elsewhere.
+// sound fails the test if Check has findings. It first recounts the sums if the
+// test wrote rows directly.
 func (f *fixture) sound() {
 	f.t.Helper()
 	if f.byHand {
@@ -162,6 +162,9 @@ func (f *fixture) sound() {
 
 func (f *fixture) shop(fields ShopFields) (a Access) {
 	f.t.Helper()
+	if !fields.Name.Set {
+		fields.Name = set("My shop")
+	}
 	f.must(func(tx *Tx) (err error) {
 		a.Shop, _, err = tx.CreateShop(fields)
 		return err

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Scopes are all scopes of the REST API (spec Authentication 7).
+// Scopes are all scopes of the REST API.
 var Scopes = []string{"locations:read", "locations:write", "programs:read", "programs:write", "cards:read", "cards:write",
 	"transactions:read", "analytics:read", "webhooks:read", "webhooks:write"}
 
-// Key is an API or MCP key as operators see it: never the secret.
+// Key is an API or MCP key as operators see it, without the secret.
 type Key struct {
 	ID               string     `json:"id"`
 	ShopID           string     `json:"shop_id"`
@@ -31,27 +31,27 @@ type Key struct {
 	DisabledByPlanAt Null[Time] `json:"disabled_by_plan_at"`
 }
 
-// KeyFields are what a new key is made from.
+// KeyFields are the fields of a new key.
 type KeyFields struct {
 	Class       Opt[string]   `json:"class" enum:"api,mcp"`
 	Name        Opt[string]   `json:"name" min:"1" max:"200"`
 	Scopes      Opt[[]string] `json:"scopes"`
 	LocationIDs Opt[[]string] `json:"location_ids" max:"1000"`
 	ExpiresAt   Opt[Time]     `json:"expires_at"`
-	// Secret is the whole key; made at random when empty. Only a shop whose
-	// keys are public knowledge gives one.
+	// Secret is the whole key. Empty: a random one. Only the fixture sets it, for
+	// keys that are public.
 	Secret string `json:"-"`
 }
 
-// Hash is what is stored of a key or token.
+// Hash returns the hash under which a key or token is stored.
 func Hash(secret string) []byte {
 	h := sha256.Sum256([]byte(secret))
 	return h[:]
 }
 
-// secret makes a bearer secret of 256 random bits: prefix and 43 base64url
-// characters (spec Authentication 2).
-func (s *Store) secret(prefix string) (string, error) {
+// newSecret returns a bearer secret of 256 random bits: the prefix and 43
+// base64url characters.
+func (s *Store) newSecret(prefix string) (string, error) {
 	var b [32]byte
 	if _, err := io.ReadFull(s.opts.Rand, b[:]); err != nil {
 		return "", err
@@ -59,9 +59,9 @@ func (s *Store) secret(prefix string) (string, error) {
 	return prefix + base64.RawURLEncoding.EncodeToString(b[:]), nil
 }
 
-// CreateKey makes a key and returns its secret, which exists nowhere else.
-// Over the maximum of usable keys it is unprocessable; keys in overlap,
-// revoked and expired ones do not count (contract section 2).
+// CreateKey creates a key and returns its secret, which is not stored. More
+// usable keys than the limit are unprocessable; rotated, revoked and expired keys
+// do not count.
 func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err error) {
 	sh, err := tx.s.shop(tx.conn, shop)
 	if err != nil {
@@ -103,6 +103,8 @@ func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err erro
 	return k, secret, err
 }
 
+// checkScopes returns the scopes of a new key, in the order of Scopes and each
+// once, and a detail for each unknown one.
 func checkScopes(class string, asked Opt[[]string]) (scopes []string, details []Detail) {
 	if class == "mcp" {
 		return nil, nil
@@ -115,7 +117,6 @@ func checkScopes(class string, asked Opt[[]string]) (scopes []string, details []
 			details = append(details, Detail{fmt.Sprintf("scopes.%d", i), "invalid_value", "is not one of " + strings.Join(Scopes, ", ")})
 		}
 	}
-	// In the table's order, each once.
 	for _, sc := range Scopes {
 		if slices.Contains(asked.V, sc) {
 			scopes = append(scopes, sc)
@@ -124,10 +125,11 @@ func checkScopes(class string, asked Opt[[]string]) (scopes []string, details []
 	return scopes, details
 }
 
+// addKey inserts a key and returns its secret.
 func (tx *Tx) addKey(shop int64, sh Shop, class, name string, scopes []string, locations []int64, expires Null[Time], family Null[int64], secret string) (key int64, _ string, err error) {
 	if secret == "" {
 		prefix := map[string]string{"api": "tsk_", "mcp": "tmk_"}[class] + sh.Mode + "_"
-		if secret, err = tx.s.secret(prefix); err != nil {
+		if secret, err = tx.s.newSecret(prefix); err != nil {
 			return 0, "", err
 		}
 	}
@@ -149,15 +151,15 @@ func (tx *Tx) addKey(shop int64, sh Shop, class, name string, scopes []string, l
 	return key, secret, tx.bumpAuth()
 }
 
-// RotateKey makes a successor with the same scopes, locations and expiry, and
-// lets the old key live for the overlap; zero retires it at once. A key that
-// is in overlap, revoked or expired cannot be rotated (conflict).
+// RotateKey creates a successor with the same scopes, locations and expiry, and
+// lets the old key work for the overlap; 0 retires it at once, null means
+// Limits.RotationHours. Rotating a rotated, revoked or expired key is a conflict.
 func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k Key, secret string, err error) {
-	old, err := tx.findKey(shop, id)
+	oldKey, old, err := tx.findKey(shop, id)
 	if err != nil {
 		return k, "", err
 	}
-	if why := old.unusable(tx.Now); why != "" {
+	if why := old.unusableReason(tx.Now); why != "" {
 		return k, "", refuse(Conflict, "The key cannot be rotated: it %s.", why)
 	}
 	if !overlap.Valid {
@@ -172,7 +174,6 @@ func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k K
 		n, _ := tx.s.Key(KindLocation, l)
 		locations = append(locations, n)
 	}
-	oldKey, _ := tx.s.Key(KindKey, id)
 	family, err := tx.number("SELECT ifnull(family_id, id) FROM keys WHERE id=?", oldKey)
 	if err != nil {
 		return k, "", err
@@ -191,7 +192,8 @@ func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k K
 	return k, secret, err
 }
 
-func (k Key) unusable(now Time) string {
+// unusableReason says why a key cannot be rotated, "" if it can.
+func (k Key) unusableReason(now Time) string {
 	switch {
 	case k.RevokedAt.Valid:
 		return "is revoked"
@@ -203,13 +205,13 @@ func (k Key) unusable(now Time) string {
 	return ""
 }
 
-// RevokeKey ends a key from the very next request on; its record stays. A
-// revoked key stays as it is.
+// RevokeKey revokes a key from the next request on. Its row stays. Revoking a
+// revoked key changes nothing.
 func (tx *Tx) RevokeKey(shop int64, id string) (k Key, err error) {
-	if k, err = tx.findKey(shop, id); err != nil || k.RevokedAt.Valid {
+	key, k, err := tx.findKey(shop, id)
+	if err != nil || k.RevokedAt.Valid {
 		return k, err
 	}
-	key, _ := tx.s.Key(KindKey, id)
 	if _, err = tx.exec("UPDATE keys SET revoked_at=? WHERE id=?", tx.Now, key); err != nil {
 		return k, err
 	}
@@ -222,7 +224,7 @@ func (tx *Tx) RevokeKey(shop int64, id string) (k Key, err error) {
 	return tx.s.key(tx.conn, shop, key)
 }
 
-// RevokeAllKeys ends every key of the shop in one action.
+// RevokeAllKeys revokes every key of the shop and returns their number.
 func (tx *Tx) RevokeAllKeys(shop int64) (n int64, err error) {
 	if n, err = tx.exec("UPDATE keys SET revoked_at=? WHERE shop_id=? AND revoked_at IS NULL", tx.Now, shop); err != nil {
 		return 0, err
@@ -233,12 +235,13 @@ func (tx *Tx) RevokeAllKeys(shop int64) (n int64, err error) {
 	return n, tx.audit(shop, "key.revoke_all", KindShop, shop, fmt.Sprintf(`{"keys":%d}`, n))
 }
 
-func (tx *Tx) findKey(shop int64, id string) (Key, error) {
+func (tx *Tx) findKey(shop int64, id string) (key int64, k Key, err error) {
 	key, ok := tx.s.Key(KindKey, id)
 	if !ok {
-		return Key{}, notFound("key")
+		return 0, k, notFound("key")
 	}
-	return tx.s.key(tx.conn, shop, key)
+	k, err = tx.s.key(tx.conn, shop, key)
+	return key, k, err
 }
 
 var keyCols = columns("id", "shop_id", "class", "name", "prefix", "scopes", "(SELECT group_concat(location_id) FROM key_locations WHERE key_id=keys.id)",
@@ -268,7 +271,7 @@ func (s *Store) key(c *conn, shop, key int64) (k Key, err error) {
 	return k, err
 }
 
-// Keys lists a shop's keys, newest first, the ended ones too.
+// Keys returns a shop's keys, newest first, the revoked and expired ones too.
 func (v *View) Keys(shop int64) (list []Key, err error) {
 	r := v.query("SELECT "+keyCols+" FROM keys WHERE shop_id=? ORDER BY id DESC", shop)
 	for r.next() {
@@ -277,29 +280,29 @@ func (v *View) Keys(shop int64) (list []Key, err error) {
 	return list, r.close()
 }
 
-// Identity is all that the gate knows of a key: read once, kept until the
-// auth epoch moves.
+// Identity is all that a guard needs to know of a key. It is read once and cached
+// until the auth epoch changes.
 type Identity struct {
 	Access
-	Epoch          int64
-	Key            int64
-	KeyID, ShopID  string
-	Family         int64
-	Class          string
-	Scopes         []string
-	ExpiresAt      Null[Time]
-	RetiresAt      Null[Time]
-	RevokedAt      Null[Time]
-	LocationIDs    []string
-	LocationsGone  bool // restricted, and every location is disabled
-	Subscription   string
-	APIAddon       bool
-	MCPAccess      bool
-	GrantExpiresAt Null[Time]
-	ShopMode       string
+	Epoch                int64
+	Key                  int64
+	KeyID, ShopID        string
+	Family               int64
+	Class                string
+	Scopes               []string
+	ExpiresAt            Null[Time]
+	RetiresAt            Null[Time]
+	RevokedAt            Null[Time]
+	LocationIDs          []string
+	AllLocationsDisabled bool // restricted, and every location is disabled
+	Subscription         string
+	APIAddon             bool
+	MCPAccess            bool
+	GrantExpiresAt       Null[Time]
+	ShopMode             string
 }
 
-// Ended tells why a key is no good at an instant; empty when it is.
+// EndReason says why a key is no longer valid at a time, "" if it is valid.
 func (id *Identity) EndReason(now Time) string {
 	switch {
 	case id.RevokedAt.Valid:
@@ -312,8 +315,8 @@ func (id *Identity) EndReason(now Time) string {
 	return ""
 }
 
-// APIAccess tells whether the shop may use the REST API at an instant, and by
-// what: the add-on, a grant, or nothing.
+// APIAccess returns what allows the shop to use the REST API at a time: "addon",
+// "grant", or null if nothing does.
 func (id *Identity) APIAccess(now Time) (source Null[string]) {
 	switch {
 	case id.APIAddon:
@@ -324,7 +327,7 @@ func (id *Identity) APIAccess(now Time) (source Null[string]) {
 	return Null[string]{}
 }
 
-// Identify finds the key with this hash; nil when there is none.
+// Identify returns the key with this hash, nil if there is none.
 func (s *Store) Identify(hash []byte) (id *Identity, stored []byte, err error) {
 	err = s.View(0, func(v *View) error {
 		return v.snapshot(func() error {
@@ -346,14 +349,14 @@ func (s *Store) Identify(hash []byte) (id *Identity, stored []byte, err error) {
 				return err
 			}
 			id.KeyID, id.ShopID = s.ID(KindKey, id.Key), s.ID(KindShop, id.Shop)
-			id.LocationsGone = id.Restricted
+			id.AllLocationsDisabled = id.Restricted
 			r := v.query("SELECT "+columns("l.id", "l.disabled_at IS NULL")+" FROM key_locations kl JOIN locations l ON l.id=kl.location_id WHERE kl.key_id=? ORDER BY l.id", id.Key)
 			for r.next() {
 				l := r.int()
 				id.Locations = append(id.Locations, l)
 				id.LocationIDs = append(id.LocationIDs, s.ID(KindLocation, l))
 				if r.bool() {
-					id.LocationsGone = false
+					id.AllLocationsDisabled = false
 				}
 			}
 			return r.close()

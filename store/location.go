@@ -13,7 +13,7 @@ import (
 	"punchcard/store/event"
 )
 
-// Location is a site with a till (spec Location).
+// Location is one of a shop's premises, where its tills are.
 type Location struct {
 	ID              string     `json:"id" min:"1" doc:"Opaque."`
 	Name            string     `json:"name"`
@@ -30,7 +30,7 @@ type Location struct {
 	UpdatedAt       Time       `json:"updated_at"`
 }
 
-// LocationPatch is what PATCH /locations/{id} takes; active is not among it.
+// LocationPatch is the body of PATCH /locations/{id}.
 type LocationPatch struct {
 	Name            Opt[string]  `json:"name" min:"1" max:"200"`
 	Address         Opt[string]  `json:"address" min:"1" max:"200"`
@@ -51,8 +51,8 @@ func (s *Store) scanLocation(r *rows, key int64) Location {
 	return l
 }
 
-// location finds a location by its id: not_found where the shop has none such,
-// unauthorized outside the key's restriction (contract section 2).
+// location returns a location by its id. One of another shop is not_found, one
+// outside the key's restriction unauthorized.
 func (s *Store) location(c *conn, a Access, id string) (key int64, l Location, err error) {
 	key, ok := s.Key(KindLocation, id)
 	if !ok {
@@ -69,8 +69,8 @@ func (s *Store) location(c *conn, a Access, id string) (key int64, l Location, e
 	return key, l, err
 }
 
-// Locations is a page of the shop's locations, newest first; a restricted key
-// sees its own.
+// Locations returns a page of the shop's locations, newest first. A restricted
+// key gets only its own.
 func (v *View) Locations(a Access, q PageQuery) (Page[Location], error) {
 	w := walk{list: listLocations, shop: a.Shop, table: "locations l", alias: "l"}
 	w.follow("l.shop_id=?", a.Shop)
@@ -81,13 +81,13 @@ func (v *View) Locations(a Access, q PageQuery) (Page[Location], error) {
 	return page(v, w, q, cols, v.s.scanLocation)
 }
 
-// jsonKeys writes keys as the JSON array that json_each reads.
+// jsonKeys returns keys as a JSON array for json_each.
 func jsonKeys(keys []int64) string {
 	return strings.ReplaceAll(fmt.Sprint(append([]int64{}, keys...)), " ", ",")
 }
 
-// ownLocations turns ids into keys, each once; every id that is not one of the
-// shop's own is an invalid_value detail.
+// ownLocations returns the keys of locations of the shop, each once, and an
+// invalid_value detail for every id that is not one of them.
 func (tx *Tx) ownLocations(shop int64, field string, ids []string) (keys []int64, details []Detail, err error) {
 	for i, id := range ids {
 		key, _, err := tx.s.location(tx.conn, Access{Shop: shop}, id)
@@ -102,14 +102,14 @@ func (tx *Tx) ownLocations(shop int64, field string, ids []string) (keys []int64
 	return keys, details, nil
 }
 
-// LocationFields are what an operator makes a location from.
+// LocationFields are the fields of a new location. Absent ones are empty.
 type LocationFields struct {
 	LocationPatch
 	StaffPIN Opt[string] `json:"staff_pin" doc:"4 to 8 digits that tills ask for."`
 }
 
-// CreateLocation makes a location; over the shop's max_locations it is
-// unprocessable.
+// CreateLocation creates a location. More locations than the shop's
+// max_locations are unprocessable.
 func (tx *Tx) CreateLocation(shop int64, f LocationFields) (l Location, err error) {
 	sh, err := tx.s.shop(tx.conn, shop)
 	if err != nil {
@@ -122,24 +122,21 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields) (l Location, err erro
 	if sh.MaxLocations.Valid && have >= sh.MaxLocations.V {
 		return l, refuse(Unprocessable, "The shop has %d locations, which is its maximum.", have)
 	}
-	pin := Null[string]{}
-	if f.StaffPIN.Set && !f.StaffPIN.Null {
-		if pin.V, err = hashPIN(f.StaffPIN.V); err != nil {
-			return l, err
-		}
-		pin.Valid = true
+	hash, err := hashPIN(f.StaffPIN.Value())
+	if err != nil {
+		return l, err
 	}
 	id, err := tx.nextKey("locations")
 	if err != nil {
 		return l, err
 	}
 	key, err := tx.insert(`INSERT INTO locations (id, shop_id, name, address, city, postal_code, country_code, lat, lon, require_staff_pin, staff_pin, created_at, updated_at)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, id, shop, f.Name.Or("Main street"), f.Address.Or("Main street 1"), f.City.Or("Springfield"), f.PostalCode.Or("00000"),
-		f.CountryCode.Or("IT"), f.Lat.Or(0), f.Lon.Or(0), f.RequireStaffPIN.Or(false), pin, tx.Now, tx.Now)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, id, shop, f.Name.V, f.Address.V, f.City.V, f.PostalCode.V,
+		f.CountryCode.V, f.Lat.V, f.Lon.V, f.RequireStaffPIN.V, hash, tx.Now, tx.Now)
 	if err != nil {
 		return l, err
 	}
-	if err = tx.changedLocation(shop, "location.create", key); err != nil {
+	if err = tx.auditLocation(shop, "location.create", key); err != nil {
 		return l, err
 	}
 	tx.emit(pendingEvent{name: event.LocationCreated, shop: shop, location: key})
@@ -147,14 +144,15 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields) (l Location, err erro
 	return l, err
 }
 
-func (tx *Tx) changedLocation(shop int64, action string, key int64) error {
+// auditLocation records a change of a location and ends the caching of it.
+func (tx *Tx) auditLocation(shop int64, action string, key int64) error {
 	if err := tx.bumpAuth(); err != nil {
 		return err
 	}
 	return tx.audit(shop, action, KindLocation, key, "")
 }
 
-// UpdateLocation changes what f names; nothing named changes nothing.
+// UpdateLocation changes the fields that f names. Without any it changes nothing.
 func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (l Location, err error) {
 	key, l, err := tx.s.location(tx.conn, a, id)
 	if err != nil || !named(&f) {
@@ -165,7 +163,7 @@ func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (l Location, 
 		f.Lat.Or(l.Lat), f.Lon.Or(l.Lon), f.RequireStaffPIN.Or(l.RequireStaffPIN), tx.Now, key); err != nil {
 		return l, err
 	}
-	if err = tx.changedLocation(a.Shop, "location.update", key); err != nil {
+	if err = tx.auditLocation(a.Shop, "location.update", key); err != nil {
 		return l, err
 	}
 	tx.emit(pendingEvent{name: event.LocationUpdated, shop: a.Shop, location: key})
@@ -173,8 +171,8 @@ func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (l Location, 
 	return l, err
 }
 
-// SetLocationActive disables or enables a location at once; asking for the
-// state it is in is no error and changes nothing (spec Location).
+// SetLocationActive disables or enables a location. It does nothing if the
+// location is in that state already.
 func (tx *Tx) SetLocationActive(a Access, id string, active bool) (l Location, err error) {
 	key, l, err := tx.s.location(tx.conn, a, id)
 	if err != nil || l.Active == active {
@@ -187,7 +185,7 @@ func (tx *Tx) SetLocationActive(a Access, id string, active bool) (l Location, e
 	if _, err = tx.exec("UPDATE locations SET disabled_at=?, updated_at=? WHERE id=?", at, tx.Now, key); err != nil {
 		return l, err
 	}
-	if err = tx.changedLocation(a.Shop, action, key); err != nil {
+	if err = tx.auditLocation(a.Shop, action, key); err != nil {
 		return l, err
 	}
 	tx.emit(pendingEvent{name: name, shop: a.Shop, location: key})
@@ -195,41 +193,42 @@ func (tx *Tx) SetLocationActive(a Access, id string, active bool) (l Location, e
 	return l, err
 }
 
-// SetStaffPIN sets the PIN of 4 to 8 digits that tills of the location ask
-// for; empty takes it away. Only its argon2id hash is stored.
+// SetStaffPIN sets the PIN of 4 to 8 digits that tills of the location ask for;
+// "" removes it. Only its argon2id hash is stored.
 func (tx *Tx) SetStaffPIN(shop int64, id, pin string) (l Location, err error) {
 	key, l, err := tx.s.location(tx.conn, Access{Shop: shop}, id)
 	if err != nil {
 		return l, err
 	}
-	hash := Null[string]{}
-	if pin != "" {
-		if hash.V, err = hashPIN(pin); err != nil {
-			return l, err
-		}
-		hash.Valid = true
+	hash, err := hashPIN(Null[string]{pin, pin != ""})
+	if err != nil {
+		return l, err
 	}
 	if _, err = tx.exec("UPDATE locations SET staff_pin=?, updated_at=? WHERE id=?", hash, tx.Now, key); err != nil {
 		return l, err
 	}
-	if err = tx.changedLocation(shop, "location.set_pin", key); err != nil {
+	if err = tx.auditLocation(shop, "location.set_pin", key); err != nil {
 		return l, err
 	}
 	_, l, err = tx.s.location(tx.conn, Access{Shop: shop}, id)
 	return l, err
 }
 
-func hashPIN(pin string) (string, error) {
-	digits := strings.Trim(pin, "0123456789") == ""
-	if len(pin) < 4 || len(pin) > 8 || !digits {
-		return "", Invalid(Detail{"staff_pin", "invalid_format", "must be 4 to 8 digits"})
+// hashPIN returns the argon2id hash of a PIN in PHC form, null for null.
+func hashPIN(pin Null[string]) (Null[string], error) {
+	if !pin.Valid {
+		return pin, nil
+	}
+	digits := strings.Trim(pin.V, "0123456789") == ""
+	if len(pin.V) < 4 || len(pin.V) > 8 || !digits {
+		return pin, Invalid(Detail{"staff_pin", "invalid_format", "must be 4 to 8 digits"})
 	}
 	salt := make([]byte, 16)
 	rand.Read(salt)
 	const time, memory, threads = 2, 19 * 1024, 1 // OWASP's minimum for argon2id
-	sum := argon2.IDKey([]byte(pin), salt, time, memory, threads, 32)
+	sum := argon2.IDKey([]byte(pin.V), salt, time, memory, threads, 32)
 	e := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, time, threads, e.EncodeToString(salt), e.EncodeToString(sum)), nil
+	return Some(fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, time, threads, e.EncodeToString(salt), e.EncodeToString(sum))), nil
 }
 
 // CheckPIN compares a PIN with a stored hash in constant time.

@@ -12,7 +12,7 @@ import (
 // lock.
 const RestoreMark = "restore\n"
 
-// takeServeLock takes the lock of the one server that a file may have.
+// takeServeLock takes the lock of a file's server, of which there is one at most.
 func takeServeLock(path string) (*flock.Flock, error) {
 	lock := flock.New(path + ".lock")
 	ok, err := lock.TryLock()
@@ -22,14 +22,14 @@ func takeServeLock(path string) (*flock.Flock, error) {
 	if !ok {
 		return nil, LockedError(path)
 	}
-	if err := os.Truncate(path+".lock", 0); err != nil { // the mark of a restore that was killed
+	if err := os.Truncate(path+".lock", 0); err != nil { // removes the mark of a killed restore
 		return lock, fmt.Errorf("%s: cannot write next to the database: %w", path, errors.Unwrap(err))
 	}
 	return lock, nil
 }
 
-// restoring reports whether a restore is under way. The mark alone does not say
-// so: a restore that was killed leaves it.
+// restoring reports whether a restore is under way: the lock is held and marked.
+// A killed restore leaves the mark.
 func restoring(path string) bool {
 	if mark, err := os.ReadFile(path + ".lock"); err != nil || string(mark) != RestoreMark {
 		return false
@@ -40,8 +40,8 @@ func restoring(path string) bool {
 	return err == nil && !free
 }
 
-// LockedError returns the error that says who has the lock of the file: a
-// restore or a server.
+// LockedError returns the error for a file whose lock is held, which says whether
+// a restore or a server holds it.
 func LockedError(path string) error {
 	if restoring(path) {
 		return fmt.Errorf("%s: is being restored", path)

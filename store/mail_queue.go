@@ -5,52 +5,53 @@ import (
 	"time"
 )
 
-// Mail is what a message to a holder is about: the install link of a card.
+// Mail is a message to a holder with the install link of a card.
 type Mail struct {
 	CardID  string
 	To      string // address
 	Program string // name
 	Link    string // URL
-	At      Time   // when it was asked for
+	At      Time   // when it was requested
 }
 
-// linkTo is the install link of a token.
-func (s *Store) linkTo(token string) string { return s.opts.PublicURL + "/i/" + token }
+// installURL returns the install link with a token.
+func (s *Store) installURL(token string) string { return s.opts.PublicURL + "/i/" + token }
 
-// mayMail tells what is wrong with a wish to send mail.
-func mayMail(send Opt[bool], to Null[string]) []Detail {
+// checkSendEmail returns a detail if send_email is true without an address.
+func checkSendEmail(send Opt[bool], to Null[string]) []Detail {
 	if send.Or(false) && !to.Valid {
 		return []Detail{{"holder_email", "required", "is required with send_email"}}
 	}
 	return nil
 }
 
-func (tx *Tx) mailConfigured(send Opt[bool]) error {
+// requireMailServer refuses send_email if no mail server is configured.
+func (tx *Tx) requireMailServer(send Opt[bool]) error {
 	if send.Or(false) && tx.s.opts.Mail == nil && !tx.s.opts.QueueMail {
 		return refuse(Unprocessable, "send_email needs a mail server, and none is configured.")
 	}
 	return nil
 }
 
-// mail has the new install link of a chain sent, if asked to: it is handed on
-// once the write is on disk, or queued in the same transaction.
-func (tx *Tx) mail(out IssuedCard, root int64, token, program string, send Opt[bool]) error {
+// sendMail sends the new install link of a chain if send is true: it passes the
+// message to Options.Mail after the commit, or queues it in the transaction.
+func (tx *Tx) sendMail(out IssuedCard, root int64, token, program string, send Opt[bool]) error {
 	if !send.Or(false) {
 		return nil
 	}
-	if take := tx.s.opts.Mail; take != nil {
+	if deliver := tx.s.opts.Mail; deliver != nil {
 		m := Mail{CardID: out.ID, To: out.HolderEmail.V, Program: program, Link: out.InstallURL, At: tx.Now}
-		tx.AfterCommit(func() { take(m) })
+		tx.AfterCommit(func() { deliver(m) })
 		return nil
 	}
-	tx.ringForMail()
+	tx.notifyMail()
 	_, err := tx.exec("INSERT INTO mails (card_id, token, ends_at, due_at, created_at) VALUES (?1,?2,?3,?4,?4)",
 		root, token, out.InstallURLExpiresAt, tx.Now)
 	return err
 }
 
-// ringForMail has OnMail's function called after the commit.
-func (tx *Tx) ringForMail() {
+// notifyMail has the function of OnMail called after the commit.
+func (tx *Tx) notifyMail() {
 	tx.AfterCommit(func() {
 		if f := tx.s.onMail.Load(); f != nil {
 			(*f)()
@@ -58,49 +59,49 @@ func (tx *Tx) ringForMail() {
 	})
 }
 
-// releaseMail makes what waited while a chain was locked due at once.
+// releaseMail makes the message of an unlocked chain due at once.
 func (tx *Tx) releaseMail(root int64) error {
-	tx.ringForMail()
+	tx.notifyMail()
 	_, err := tx.exec("UPDATE mails SET due_at=? WHERE card_id=?", tx.Now, root)
 	return err
 }
 
-// dropMail takes away what waits to be sent for a chain: its link is dead, or
-// of no more use.
-func (tx *Tx) dropMail(root int64) error {
+// deleteMail deletes the queued message of a chain, whose link has ended or is no
+// longer needed.
+func (tx *Tx) deleteMail(root int64) error {
 	_, err := tx.exec("DELETE FROM mails WHERE card_id=?", root)
 	return err
 }
 
-// OnMail has f called after each commit that queued mail, or unlocked a card. f
-// must be quick and must not write: the writer waits for it.
+// OnMail sets the function that is called after each commit that queued mail or
+// unlocked a card. It must be quick and must not write: the writer waits for it.
 func (s *Store) OnMail(f func()) { s.onMail.Store(&f) }
 
-// MailFate is whether a queued message is to be sent, as things stand.
+// MailStatus says whether a queued message is to be sent.
 type MailStatus int
 
-// The fates of a queued message.
+// The states of a queued message.
 const (
-	MailReady    MailStatus = iota // when it is due
-	MailHeld                       // the card is locked, and its page shows nothing
-	MailObsolete                   // for good: the link has ended, or there is nobody to send it to
+	MailReady    MailStatus = iota // it is sent when it is due
+	MailHeld                       // it waits: the card is locked, and its page shows nothing
+	MailObsolete                   // it is never sent: the link has ended, or there is no address
 )
 
-// QueuedMail is a message as it would go out now: what it says, to whom and
-// whether at all is what the file says at this moment, so that a corrected
-// address or an archived card counts from the next attempt on.
+// QueuedMail is a queued message. Its text, address and status are read right
+// before each attempt, so that a corrected address or an archived card holds from
+// the next attempt on.
 type QueuedMail struct {
 	Mail
 	Status   MailStatus
 	Due      Time
 	Attempts int    // made so far
-	Unsure   int    // of these, after which nobody knows whether it arrived
-	Token    string // of its link: a secret, and no other message ever has it
+	Unsure   int    // attempts of which it is not known whether the message arrived
+	Token    string // of the link: secret, and unique to the message
 	root     int64
 }
 
-// NextMail is the queued message that is due first, be it later than v.Now;
-// false: none is queued.
+// NextMail returns the queued message that is due first, which may be after
+// v.Now. It returns false if none is queued.
 func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 	err = v.snapshot(func() error {
 		ok, err = v.one(func(r *rows) {
@@ -120,28 +121,28 @@ func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 		case err != nil:
 			return err
 		default:
-			m.Mail = Mail{CardID: m.CardID, To: h.Card.HolderEmail.V, Program: h.Program.Name, Link: v.s.linkTo(m.Token), At: m.At}
+			m.Mail = Mail{CardID: m.CardID, To: h.Card.HolderEmail.V, Program: h.Program.Name, Link: v.s.installURL(m.Token), At: m.At}
 		}
 		return nil
 	})
 	return m, ok && err == nil, err
 }
 
-// Mails counts the messages that are queued, up to most.
+// CountMails returns the number of queued messages, at most most.
 func (v *View) CountMails(most int64) (int64, error) {
 	return v.number("SELECT count(*) FROM (SELECT 1 FROM mails WHERE due_at>=0 LIMIT ?)", most)
 }
 
-// MailOver takes a message out of the queue: it was sent, or is not to be. One
-// with a newer link, queued meanwhile, stays.
+// DequeueMail deletes a message that was sent or is not to be sent. It leaves a
+// message of the same card with a newer link.
 func (tx *Tx) DequeueMail(m *QueuedMail) error {
 	_, err := tx.exec("DELETE FROM mails WHERE card_id=? AND token=?", m.root, m.Token)
 	return err
 }
 
-// MailRefused is MailOver for a message that the mail server will not take,
-// with the code of its answer, or is not to be given again: 0. The card's shop
-// finds it in its audit log.
+// RejectMail does the same as DequeueMail for a message that the mail server
+// refused, and writes the code of its answer to the shop's audit log. Code 0
+// means that the message was given up after attempts of unknown result.
 func (tx *Tx) RejectMail(m *QueuedMail, code int) error {
 	shop, err := tx.number("SELECT shop_id FROM cards WHERE id=?", m.root)
 	if err != nil {
@@ -153,33 +154,33 @@ func (tx *Tx) RejectMail(m *QueuedMail, code int) error {
 	return tx.DequeueMail(m)
 }
 
-// DelayMail has a message wait for its next attempt.
+// DelayMail counts a failed attempt and sets the time of the next one.
 func (tx *Tx) DelayMail(m *QueuedMail, wait time.Duration) error {
 	_, err := tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
 	return err
 }
 
-// UnsureMail is DelayMail after an attempt of which nobody knows whether the
-// message arrived.
+// DelayUnsureMail does the same as DelayMail after an attempt of which it is not
+// known whether the message arrived.
 func (tx *Tx) DelayUnsureMail(m *QueuedMail, wait time.Duration) error {
 	_, err := tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1, unsure=unsure+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
 	return err
 }
 
-// HoldMail has a message wait, behind what is due before, without counting an
-// attempt. One whose time changed since it was read, as that of a card unlocked
-// meanwhile does, keeps it.
+// HoldMail sets the time at which a message is due, without counting an attempt.
+// It does nothing if that time has changed since the message was read, as when
+// the card was unlocked meanwhile.
 func (tx *Tx) HoldMail(m *QueuedMail, due Time) error {
 	_, err := tx.exec("UPDATE mails SET due_at=? WHERE card_id=? AND token=? AND due_at=?", due, m.root, m.Token, m.Due)
 	return err
 }
 
-// PruneMails takes up to n messages out of the queue whose links have ended,
-// and returns the ids of their cards.
+// PruneMails deletes up to n messages whose links have ended and returns the ids
+// of their cards.
 func (tx *Tx) PruneMails(n int) (cards []string, err error) {
 	roots, err := tx.keys("SELECT card_id FROM mails WHERE ends_at<=? LIMIT ?", tx.Now, n)
 	for _, root := range roots {
-		if err := tx.dropMail(root); err != nil {
+		if err := tx.deleteMail(root); err != nil {
 			return nil, err
 		}
 		cards = append(cards, tx.s.ID(KindCard, root))

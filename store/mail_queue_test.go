@@ -64,7 +64,7 @@ func TestQueuedMail(t *testing.T) {
 	f.sound()
 }
 
-// A link that died, by whatever, is mailed to nobody.
+// A link that has ended, for any reason, is not mailed.
 func TestMailOfDeadLinks(t *testing.T) {
 	for what, kill := range map[string]func(f *fixture, tx *Tx, program string, card IssuedCard) error{
 		"a newer link": func(f *fixture, tx *Tx, _ string, card IssuedCard) error {
@@ -121,7 +121,7 @@ func TestMailOfNewerLink(t *testing.T) {
 	f.sound()
 }
 
-// What is refused or taken back queues nothing.
+// A write that is refused or rolled back queues nothing.
 func TestMailOfNoCard(t *testing.T) {
 	f, program, _ := mailed(t)
 	if err := f.do(func(tx *Tx) error {

@@ -13,7 +13,7 @@ import (
 //go:embed schema.sql
 var schema string
 
-// applicationID marks a SQLite file as punchcard's ("pnch").
+// applicationID is the application_id of punchcard's files ("pnch").
 const applicationID = 0x706e6368
 
 // migrations[i] brings a file from version i+1 to i+2. A migrated file must
@@ -34,9 +34,10 @@ var to2 string
 
 func version() int64 { return int64(len(migrations)) + 1 }
 
-// Inspect refuses a file that is not a punchcard database, or one of a newer
-// version. It does not write to it, and uses a read-only connection, since opening the file beside SQLite would drop the
-// locks that this process may hold on it.
+// Inspect returns an error for a file that is not a punchcard database, or is one
+// of a newer version. It does not write to the file. It uses a read-only
+// connection, since opening the file beside SQLite would drop the locks that this
+// process may hold on it.
 func Inspect(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || (err == nil && info.Size() == 0) {
@@ -52,9 +53,8 @@ func Inspect(path string) error {
 	defer c.close()
 	_, err = SchemaVersion(c.db(), path)
 	if errors.Is(err, sqlite.ErrReadOnly) {
-		// A process was killed in the midst of a change to the file itself, and
-		// its journal says what is to be taken back first: that is part of
-		// reading the file.
+		// A process was killed during a change of the file itself. SQLite must first
+		// roll that back with the journal, for which it writes to the file.
 		var w *conn
 		if w, err = openConn(path, sqlite.ReadWrite, "busy_timeout=5000"); err != nil {
 			return OpenError(path, err)
@@ -66,8 +66,8 @@ func Inspect(path string) error {
 }
 
 // SchemaVersion returns the version of the file's schema, 0 for an empty file.
-// It refuses files that are not punchcard's and those of a newer one. Its
-// errors name the file as path.
+// It returns an error for files that are not punchcard's and those of a newer
+// version. Its errors name the file as path.
 func SchemaVersion(c *sqlite.Conn, path string) (v int64, err error) {
 	app, err := c.Number("PRAGMA application_id")
 	if err != nil {
@@ -89,8 +89,8 @@ func SchemaVersion(c *sqlite.Conn, path string) (v int64, err error) {
 	return v, nil
 }
 
-// OpenError returns an error that opening or reading a file gave, in words for
-// the operator.
+// OpenError returns an error of opening or reading a file as one line for the
+// operator.
 func OpenError(path string, err error) error {
 	switch {
 	case errors.Is(err, sqlite.ErrNotADB):
@@ -121,7 +121,7 @@ func (s *Store) migrate() error {
 	return err
 }
 
-// readIDs reads the secret of the file's ids.
+// readIDs reads the file's id secret.
 func (c *conn) readIDs() (IDs, error) {
 	var secret []byte
 	if _, err := c.one(func(r *rows) { secret = r.bytes() }, "SELECT id_secret FROM meta"); err != nil {
@@ -130,6 +130,8 @@ func (c *conn) readIDs() (IDs, error) {
 	return newIDs(secret)
 }
 
+// migrateTo creates the schema in an empty file, or runs the migrations that an
+// older one lacks. It runs inside a transaction.
 func (s *Store) migrateTo(want int64) error {
 	w := s.writer
 	have, err := w.number("PRAGMA user_version")
@@ -137,8 +139,8 @@ func (s *Store) migrateTo(want int64) error {
 		return err
 	}
 	if have == want {
-		// Changes no row, but fails where the file cannot be written: SQLite
-		// opens such a file all the same, and BEGIN IMMEDIATE lets it pass.
+		// This changes no row, but fails if the file cannot be written, which
+		// neither opening it nor BEGIN IMMEDIATE does.
 		_, err := w.exec("UPDATE meta SET auth_epoch=0 WHERE id=0")
 		return err
 	}
@@ -162,7 +164,7 @@ func (s *Store) migrateTo(want int64) error {
 				return fmt.Errorf("from schema %d to %d: %w", v, v+1, err)
 			}
 			if v == 2 {
-				if err := s.fillCounts(); err != nil {
+				if err := s.recountAll(); err != nil {
 					return fmt.Errorf("counting for schema 3: %w", err)
 				}
 			}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// shape is the schema of a file as SQLite keeps it.
+// shape returns the schema of a file as SQLite stores it.
 func shape(t *testing.T, path string) string {
 	t.Helper()
 	f := &fixture{Store: open(t, path, Options{MustExist: true}), t: t}
@@ -18,23 +18,23 @@ func shape(t *testing.T, path string) string {
 	return fmt.Sprintf("%d\n%s", version, strings.Join(f.lines("SELECT concat_ws(' ', type, name, tbl_name, sql) FROM sqlite_schema ORDER BY type, name"), "\n"))
 }
 
-// older makes a file as the program of a former version left it.
-func older(t *testing.T, path, schema string, version int64) {
+// createOlder creates a file of an older version.
+func createOlder(t *testing.T, path, schema string, version int64) {
 	t.Helper()
-	foreign(t, path, fmt.Sprintf("%s; INSERT INTO meta (id, id_secret) VALUES (1, x'000102030405060708090a0b0c0d0e0f'); PRAGMA application_id=%d; PRAGMA user_version=%d",
+	createWithScript(t, path, fmt.Sprintf("%s; INSERT INTO meta (id, id_secret) VALUES (1, x'000102030405060708090a0b0c0d0e0f'); PRAGMA application_id=%d; PRAGMA user_version=%d",
 		schema, applicationID, version))
 }
 
-// migratesToFresh tells whether a file of each older version, whose schema the
-// argument returns, ends up with the schema of a fresh file.
-func migratesToFresh(t *testing.T, schemaOf func(version int64) string) {
+// checkMigrations compares the schema of a migrated file of each older version,
+// whose schema schemaOf returns, with that of a new file.
+func checkMigrations(t *testing.T, schemaOf func(version int64) string) {
 	t.Helper()
 	fresh := filepath.Join(t.TempDir(), "fresh.db")
 	open(t, fresh, Options{}).Close()
 	want := shape(t, fresh)
 	for v := int64(1); v < version(); v++ {
 		path := filepath.Join(t.TempDir(), "older.db")
-		older(t, path, schemaOf(v), v)
+		createOlder(t, path, schemaOf(v), v)
 		open(t, path, Options{}).Close()
 		if got := shape(t, path); got != want {
 			t.Errorf("migrated from version %d:\n%s\nfresh:\n%s", v, got, want)
@@ -42,12 +42,12 @@ func migratesToFresh(t *testing.T, schemaOf func(version int64) string) {
 	}
 }
 
-// Whoever adds a migration also keeps the schema that it starts from.
+// Every migration comes with the schema that it starts from, in testdata.
 func TestMigratedEqualsFresh(t *testing.T) {
-	migratesToFresh(t, keptSchema(t))
+	checkMigrations(t, savedSchema(t))
 }
 
-func keptSchema(t *testing.T) func(v int64) string {
+func savedSchema(t *testing.T) func(v int64) string {
 	return func(v int64) string {
 		b, err := os.ReadFile(fmt.Sprintf("testdata/schema_v%d.sql", v))
 		if err != nil {
@@ -57,10 +57,10 @@ func keptSchema(t *testing.T) func(v int64) string {
 	}
 }
 
-// What a delivery's row said, it says after its table was made anew.
+// Rows of deliveries are the same after the migration that replaced their table.
 func TestMigrationKeepsDeliveries(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "older.db")
-	older(t, path, keptSchema(t)(3)+`; INSERT INTO deliveries (webhook_id, event_id, state, special, due_at, attempts, response_status, last_error, duration_ms, request_headers, delivered_at) VALUES
+	createOlder(t, path, savedSchema(t)(3)+`; INSERT INTO deliveries (webhook_id, event_id, state, special, due_at, attempts, response_status, last_error, duration_ms, request_headers, delivered_at) VALUES
 		(1, 1, 'delivered', 0, NULL, 1, 204, NULL, 12, '{"A":"b"}', 500), (1, 2, 'failed', 2, 600, 5, 500, 'status 500', 9, '{"A":"c"}', NULL),
 		(1, 3, 'pending', 1, 700, 2, NULL, 'refused', 3, '{"A":"d"}', NULL), (2, 3, 'pending', 0, NULL, 0, NULL, NULL, 0, '{}', NULL)`, 3)
 	f := &fixture{Store: open(t, path, Options{}), t: t}
@@ -72,7 +72,7 @@ func TestMigrationKeepsDeliveries(t *testing.T) {
 	}
 }
 
-// withSteps has the program know further versions while a test runs.
+// withSteps adds migrations for the duration of a test.
 func withSteps(t *testing.T, steps ...string) {
 	oldSchema, oldSteps := schema, migrations
 	t.Cleanup(func() { schema, migrations = oldSchema, oldSteps })
@@ -88,14 +88,14 @@ const (
 func TestMadeUpMigrations(t *testing.T) {
 	last, at := schema, version()
 	withSteps(t, addColumn, addTable)
-	migratesToFresh(t, func(v int64) string {
+	checkMigrations(t, func(v int64) string {
 		switch v {
 		case at:
 			return last
 		case at + 1:
 			return last + ";" + addColumn
 		}
-		return keptSchema(t)(v)
+		return savedSchema(t)(v)
 	})
 }
 

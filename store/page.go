@@ -71,7 +71,7 @@ func errCursor() *Error {
 // cols is the packed SELECT list, whose first column must be the auth epoch
 // and whose second the key; scan reads what follows.
 func page[T any](v *View, w walk, q PageQuery, cols string, scan func(r *rows, key int64) T) (p Page[T], err error) {
-	if len(w.keep) > 0 && !v.frozen { // two queries that must agree
+	if len(w.keep) > 0 && !v.inSnapshot { // two queries that must agree
 		err = v.snapshot(func() (err error) {
 			p, err = page(v, w, q, cols, scan)
 			return err
@@ -113,7 +113,7 @@ func page[T any](v *View, w walk, q PageQuery, cols string, scan func(r *rows, k
 	more := false
 	r := v.query(sql, args...)
 	for r.next() {
-		v.seen(r.int())
+		v.seeEpoch(r.int())
 		key := r.int()
 		if len(p.Data) == limit {
 			more = true

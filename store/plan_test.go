@@ -38,9 +38,9 @@ func plan(t *testing.T, c *conn, sql string) (steps []string) {
 	return steps
 }
 
-// everything runs each operation of the store at least once, lists with all
+// runOperations runs each operation of the store at least once, lists with all
 // their filters, so that every statement is prepared.
-func everything(f *fixture) {
+func runOperations(f *fixture) {
 	key := must(f, func(tx *Tx) (Key, error) {
 		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{LocationIDs: set([]string{})})
 		return k, err
@@ -101,9 +101,9 @@ func everything(f *fixture) {
 	must(f, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(f.a.Shop, l.card) })
 	f.must(func(tx *Tx) error { _, err := tx.PruneIdempotency(100); return err })
 
-	everythingAtTheTill(f)
-	everythingCounted(f, restricted, l)
-	hook, delivery := everythingOfWebhooks(f, l.program)
+	runTillActions(f)
+	runStatistics(f, restricted, l)
+	hook, delivery := runWebhookOperations(f, l.program)
 
 	f.view(func(v *View) error {
 		for _, a := range []Access{f.a, restricted} {
@@ -136,10 +136,10 @@ func everything(f *fixture) {
 	for kind, id := range map[Kind]string{KindProgram: l.program, KindCard: l.card, KindLocation: l.location} {
 		check(f.Owner(kind, id))
 	}
-	f.sql("UPDATE deliveries SET outcome='failed' WHERE webhook_id=? AND event_id=?", f.key(KindWebhook, hook), f.happened(hook, delivery))
+	f.sql("UPDATE deliveries SET outcome='failed' WHERE webhook_id=? AND event_id=?", f.key(KindWebhook, hook), f.eventOfDelivery(hook, delivery))
 	must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, l.program, hook, delivery) })
-	everythingSent(f, f.key(KindWebhook, hook))
-	everythingMailed(f)
+	runDeliveries(f, f.key(KindWebhook, hook))
+	runMailQueue(f)
 	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, l.program, hook) })
 	f.must(func(tx *Tx) error { _, err := tx.SweepDeliveries(&DeliverySweep{}, 10); return err })
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, expired) })
@@ -147,8 +147,8 @@ func everything(f *fixture) {
 	f.must(func(tx *Tx) error { _, err := tx.RevokeAllKeys(f.a.Shop); return err })
 }
 
-// everythingAtTheTill is everything for what tills and holders do.
-func everythingAtTheTill(f *fixture) {
+// runTillActions is everything for what tills and holders do.
+func runTillActions(f *fixture) {
 	k := f.till(f.a)
 	fields := stamps("Till")
 	fields.RepeatAfterReset, fields.StampsExpireAfterDays = set(true), set(int64(1))
@@ -185,8 +185,8 @@ func everythingAtTheTill(f *fixture) {
 	must(f, func(tx *Tx) (Device, error) { return tx.RevokeDevice(f.a.Shop, f.ID(KindDevice, k.at.Device)) })
 }
 
-// everythingCounted is everything for statistics.
-func everythingCounted(f *fixture, restricted Access, l ledgerCase) {
+// runStatistics is everything for statistics.
+func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 	f.card(f.a, l.program, CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute))})
 	f.clock.move(time.Hour)
 	for more := true; more; {
@@ -211,8 +211,8 @@ func everythingCounted(f *fixture, restricted Access, l ledgerCase) {
 	})
 }
 
-// everythingOfWebhooks makes a webhook and a test delivery to it.
-func everythingOfWebhooks(f *fixture, program string) (hook, delivery string) {
+// runWebhookOperations makes a webhook and a test delivery to it.
+func runWebhookOperations(f *fixture, program string) (hook, delivery string) {
 	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"}), ProgramIDs: set([]string{program})}
 	hook = must(f, func(tx *Tx) (CreatedWebhook, error) { return tx.CreateWebhook(f.a, program, unchecked(tx, fields)) }).ID
 	must(f, func(tx *Tx) (UpdatedWebhook, error) {
@@ -221,8 +221,8 @@ func everythingOfWebhooks(f *fixture, program string) (hook, delivery string) {
 	return hook, must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, hook) }).ID
 }
 
-// everythingSent runs what a sender asks of the store.
-func everythingSent(f *fixture, hook int64) {
+// runDeliveries runs what a sender asks of the store.
+func runDeliveries(f *fixture, hook int64) {
 	shop := func(state string) {
 		must(f, func(tx *Tx) (Shop, error) {
 			return tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set(state)})
@@ -254,8 +254,8 @@ func everythingSent(f *fixture, hook int64) {
 	f.must(func(tx *Tx) error { _, err := tx.SweepDeliveries(&DeliverySweep{}, 10); return err })
 }
 
-// everythingMailed is everything for mail.
-func everythingMailed(f *fixture) {
+// runMailQueue is everything for mail.
+func runMailQueue(f *fixture) {
 	program := f.program(f.a, stamps("Mailed"))
 	for range 2 {
 		f.card(f.a, program, CardFields{HolderEmail: set("ada@example.com"), SendEmail: set(true)})
@@ -313,7 +313,7 @@ var (
 		"SEARCH programs USING INTEGER PRIMARY KEY (rowid=?)":            "the same of one program",
 		"CREATE BLOOM FILTER": "the same at the locations of a key",
 	}
-	// recounts make all sums anew, and read the whole ledger for it.
+	// recounts compute all sums again, for which they read the whole ledger.
 	recounts = []string{"DELETE FROM program_counts", "INSERT INTO program_counts SELECT p.id", "INSERT INTO place_counts SELECT", "INSERT INTO quarter_counts SELECT",
 		"UPDATE cards SET last_stamp_at=(SELECT max(created_at)", "SELECT p.id FROM programs p ORDER BY p.id"}
 )
@@ -355,7 +355,7 @@ func walked(steps []string) (found []string) {
 
 func TestStatementsFollowIndexes(t *testing.T) {
 	f := start(t, Options{Readers: 1, QueueMail: true})
-	everything(f)
+	runOperations(f)
 	statements := map[string]bool{}
 	c := <-f.readers
 	for _, sql := range slices.Concat(c.db().Statements(), f.writer.db().Statements()) { // idle: all writes were answered

@@ -63,9 +63,7 @@ type ProgramFields struct {
 var programTypes = []string{"standard", "private", "discount", "access", "prepaid"}
 
 // Stamps tells whether programs of this type collect stamps.
-func CollectsStamps(programType string) bool {
-	return programType == "standard" || programType == "private"
-}
+func CollectsStamps(programType string) bool { return programType == "standard" || programType == "private" }
 
 // program is a row with the columns that no resource shows.
 type program struct {

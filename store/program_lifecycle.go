@@ -83,7 +83,7 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	if _, err := tx.exec("UPDATE programs SET deleted_at=?1, updated_at=?1 WHERE id=?2", tx.Now, p.key); err != nil {
 		return err
 	}
-	if err := tx.dropWebhooks(p.key); err != nil {
+	if err := tx.deleteProgramWebhooks(p.key); err != nil {
 		return err
 	}
 	if _, err := tx.exec("DELETE FROM mails WHERE card_id IN (SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL)", p.key); err != nil {

@@ -1,12 +1,12 @@
--- The whole schema of a punchcard file, as a fresh one is created and as
--- migrations leave an older one (store/migrate.go keeps the two equal).
+-- The whole schema of a punchcard file. A new file is created from it, and
+-- migrations bring an older one to the same schema (store/migrate.go).
 --
--- Keys are INTEGER; the opaque ids of the API are derived from them
--- (store/ids.go) and take no column. Times are INTEGER unix milliseconds.
--- Keys grow with created_at in every table, so a walk by key is a walk by
--- (created_at, key). A row whose id was handed out is never reused: tables
--- that really delete rows count with AUTOINCREMENT. In a restored file the
--- others have a row in sqlite_sequence too, below whose seq no key is given.
+-- Keys are INTEGER. The opaque ids of the API are computed from them
+-- (store/ids.go) and have no column. Times are INTEGER unix milliseconds.
+-- Keys grow with created_at in every table, so the order by key is the order by
+-- (created_at, key). A key is never reused: tables whose rows are deleted use
+-- AUTOINCREMENT. In a restored file the others have a row in sqlite_sequence
+-- too, and their new keys are above its seq.
 
 CREATE TABLE meta (
   id         INTEGER PRIMARY KEY CHECK (id = 1),
@@ -145,7 +145,7 @@ CREATE TABLE prizes (
 CREATE INDEX prizes_program ON prizes (program_id, ordinal);
 
 -- Lists filter by shop, program, external_ref or holder_email through an
--- index; status and every combination visit a bounded number of rows.
+-- index. Filters by status and by several fields read a bounded number of rows.
 CREATE TABLE cards (
   id                 INTEGER PRIMARY KEY,
   shop_id            INTEGER NOT NULL REFERENCES shops,
@@ -186,8 +186,8 @@ CREATE INDEX cards_email   ON cards (shop_id, email_key) WHERE email_key IS NOT 
 CREATE INDEX cards_chain   ON cards (root_id) WHERE root_id IS NOT NULL;
 CREATE INDEX cards_due     ON cards (shop_id, expires_at) WHERE live = 1 AND expires_at IS NOT NULL;
 
--- The ledger. Append-only: a reversal is a row of its own, and only
--- reversed_at of an older row is ever written.
+-- The ledger. Rows are only added: a reversal is a row of its own. Of older rows
+-- only reversed_at, expired_at and, on erasure, metadata change.
 CREATE TABLE transactions (
   id           INTEGER PRIMARY KEY,
   shop_id      INTEGER NOT NULL REFERENCES shops,
@@ -217,8 +217,8 @@ CREATE INDEX transactions_prize    ON transactions (prize_id) WHERE prize_id IS 
 CREATE INDEX transactions_reverses ON transactions (reverses_id) WHERE reverses_id IS NOT NULL;
 CREATE INDEX transactions_overflow ON transactions (overflow_of) WHERE overflow_of IS NOT NULL;
 
--- Which option of a threshold was taken in a cycle; a reversed redemption
--- takes its row away.
+-- The option of a threshold that was redeemed in a cycle. Reversing the
+-- redemption deletes the row.
 CREATE TABLE claims (
   card_id        INTEGER NOT NULL REFERENCES cards,
   cycle          INTEGER NOT NULL,
@@ -230,7 +230,7 @@ CREATE TABLE claims (
 CREATE INDEX claims_transaction ON claims (transaction_id);
 CREATE INDEX claims_prize ON claims (prize_id); -- deleting a prize asks for its rows
 
--- The cycles that were completed: the highest prize on a full card.
+-- The completed cycles: those in which a full card's highest prize was redeemed.
 CREATE TABLE cycles (
   card_id      INTEGER NOT NULL REFERENCES cards,
   cycle        INTEGER NOT NULL,
@@ -238,7 +238,7 @@ CREATE TABLE cycles (
   PRIMARY KEY (card_id, cycle)
 ) STRICT, WITHOUT ROWID;
 
--- Remembered responses. Rows leave in key order, oldest first.
+-- Remembered responses. Rows are deleted in the order of their keys.
 CREATE TABLE idempotency (
   id          INTEGER PRIMARY KEY,
   caller      INTEGER NOT NULL,           -- 2 × key family, or 2 × device + 1
@@ -252,8 +252,8 @@ CREATE TABLE idempotency (
 CREATE UNIQUE INDEX idempotency_key ON idempotency (caller, key_hash);
 CREATE INDEX idempotency_card ON idempotency (card_id) WHERE card_id IS NOT NULL;
 
--- One row for every write, in the write's own transaction; the newest row's
--- created_at is the newest instant in the file.
+-- One row for every write, in the write's transaction. The newest row's
+-- created_at is the newest time in the file.
 CREATE TABLE audit (
   id          INTEGER PRIMARY KEY,
   shop_id     INTEGER,
@@ -294,8 +294,8 @@ CREATE INDEX webhooks_shop ON webhooks (shop_id);
 CREATE INDEX webhooks_program ON webhooks (program_id) WHERE deleted_at IS NULL;
 CREATE INDEX webhooks_deleted ON webhooks (deleted_at) WHERE deleted_at IS NOT NULL;
 
--- An event is kept once, however many webhooks it goes to; its event_id is
--- the delivery's and is put in when sending.
+-- An event is stored once, however many webhooks it is sent to. Its event_id
+-- differs for each delivery and is inserted when it is sent.
 CREATE TABLE events (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
   shop_id     INTEGER NOT NULL REFERENCES shops,
@@ -307,10 +307,11 @@ CREATE TABLE events (
 ) STRICT;
 CREATE INDEX events_card ON events (card_id) WHERE card_id IS NOT NULL;
 
--- One row per event and webhook: the queue and the log in one, by webhook, so
--- that fifty of them cost a stamp little: no id, no index, no parent is looked
--- up. A row is fresh while due_at is null; what is fresh is found behind the
--- webhook's sent_through, in the order of the commits.
+-- The queue and the log of deliveries: one row for each event and webhook. A new
+-- row has no id, no index entry and no foreign key to look up, so that a stamp
+-- that is sent to fifty webhooks remains cheap. Before its first attempt due_at
+-- is null; such rows are after the webhook's sent_through, in the order of the
+-- commits.
 CREATE TABLE deliveries (
   webhook_id      INTEGER NOT NULL,
   event_id        INTEGER NOT NULL,
@@ -328,9 +329,9 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_due ON deliveries (webhook_id, due_at) WHERE outcome IS NULL AND due_at IS NOT NULL;
 CREATE INDEX deliveries_special ON deliveries (webhook_id, due_at) WHERE outcome IS NULL AND special > 0;
 
--- Messages that wait to be sent: a queue and no log. To whom, and of what, is
--- read when it is sent, so that the file says nothing of a person here, and no
--- message goes to an address that the card has no longer.
+-- The queue of messages to send. Their address and content are read from the card
+-- when they are sent, so that this table has no personal data, and no message goes
+-- to a former address of the card.
 CREATE TABLE mails (
   card_id    INTEGER PRIMARY KEY REFERENCES cards, -- the root of a chain, of which only the newest link is of use
   token      TEXT    NOT NULL,           -- of the install link, which cannot be had from its hash
@@ -343,9 +344,9 @@ CREATE TABLE mails (
 CREATE INDEX mails_due  ON mails (due_at);
 CREATE INDEX mails_ends ON mails (ends_at);
 
--- What statistics read: sums that every write to the ledger keeps up with, in
--- its own transaction. What deleted programs did remains in them. "punchcard check" compares them with the ledger and
--- --rebuild makes them anew.
+-- The sums that statistics read. Every write to the ledger updates them in its own
+-- transaction. They include deleted programs. "punchcard check" compares them with
+-- the ledger, and --rebuild computes them again.
 CREATE TABLE program_counts (
   program_id  INTEGER PRIMARY KEY REFERENCES programs,
   active      INTEGER NOT NULL DEFAULT 0, -- cards of status active, and those that expired but are not yet marked lapsed
@@ -372,9 +373,9 @@ CREATE TABLE place_counts (
   PRIMARY KEY (program_id, location_id)
 ) STRICT, WITHOUT ROWID;
 
--- The same by time. Every zone is a whole number of quarter hours from UTC, so
--- these give the days of any zone; day_counts and hour_counts are those of the
--- shop's own, made anew when it changes.
+-- The sums by time. Every time zone differs from UTC by a whole number of quarter
+-- hours, so quarter_counts give the days of any zone. day_counts and hour_counts
+-- are those of the shop's zone, and are computed again when it changes.
 CREATE TABLE quarter_counts (
   program_id  INTEGER NOT NULL,
   quarter     INTEGER NOT NULL,           -- of an hour, since 1970 in UTC
@@ -405,8 +406,8 @@ CREATE TABLE hour_counts (
 
 CREATE INDEX cards_lapse ON cards (program_id, expires_at) WHERE expires_at IS NOT NULL AND activated_at IS NOT NULL AND locked_at IS NULL AND archived_at IS NULL AND deleted_at IS NULL AND lapsed = 0;
 
--- Changes of a card's state are rare and come from many places; new cards and
--- the ledger are counted by those who write them.
+-- Changes of a card's state are rare and made in many places, so a trigger counts
+-- them. The code that writes new cards and ledger rows counts those.
 CREATE TRIGGER cards_counted AFTER UPDATE OF activated_at, locked_at, archived_at, deleted_at, lapsed, installed_at, platform ON cards BEGIN
   UPDATE program_counts SET
     active = active + (new.activated_at IS NOT NULL AND new.locked_at IS NULL AND new.archived_at IS NULL AND new.deleted_at IS NULL AND new.lapsed = 0)
@@ -419,7 +420,7 @@ CREATE TRIGGER cards_counted AFTER UPDATE OF activated_at, locked_at, archived_a
   WHERE program_id = new.program_id;
 END;
 
--- A card that gets another date is counted as expiring anew.
+-- A lapsed card whose expires_at changes is counted as active again until then.
 CREATE TRIGGER cards_revived AFTER UPDATE OF expires_at ON cards WHEN new.lapsed = 1 AND new.expires_at IS NOT old.expires_at BEGIN
   UPDATE cards SET lapsed = 0 WHERE id = new.id;
 END;

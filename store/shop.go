@@ -3,23 +3,22 @@ package store
 import (
 	"slices"
 	"time"
-	_ "time/tzdata" // the small box may have no zone files
 )
 
-// Access is whose data an operation may touch: one shop, and where a key is
-// restricted only its locations.
+// Access says which data an operation may read and write: those of one shop, and,
+// for a restricted key, of its locations.
 type Access struct {
 	Shop       int64
 	Restricted bool
 	Locations  []int64
 }
 
-// allows tells whether a location is within the restriction.
+// allows reports whether the access includes a location.
 func (a Access) allows(location int64) bool {
 	return !a.Restricted || slices.Contains(a.Locations, location)
 }
 
-// Shop is an account as operators see it.
+// Shop is a shop as operators see it.
 type Shop struct {
 	ID                string      `json:"id"`
 	Name              string      `json:"name"`
@@ -36,7 +35,7 @@ type Shop struct {
 	UpdatedAt         Time        `json:"updated_at"`
 }
 
-// ShopFields are what an operator sets; a shop starts with everything on.
+// ShopFields are the fields of a shop that an operator sets.
 type ShopFields struct {
 	Name              Opt[string] `json:"name" min:"1" max:"200"`
 	Mode              Opt[string] `json:"mode" enum:"live,test" patch:"not_allowed"`
@@ -60,7 +59,7 @@ func (s *Store) scanShop(r *rows) (key int64, sh Shop) {
 	return key, sh
 }
 
-// shop reads one shop by key; the error for a key that is none is not_found.
+// shop returns a shop by its key. Without one the error is not_found.
 func (s *Store) shop(c *conn, key int64) (sh Shop, err error) {
 	ok, err := c.one(func(r *rows) { _, sh = s.scanShop(r) }, "SELECT "+shopCols+" FROM shops WHERE id=?", key)
 	if err == nil && !ok {
@@ -69,14 +68,14 @@ func (s *Store) shop(c *conn, key int64) (sh Shop, err error) {
 	return sh, err
 }
 
-// Refusals of ResolveShop without an id.
+// The errors of ResolveShop without an id.
 var (
 	ErrNoShop       error = refuse(NotFound, "The file has no shop yet.")
 	ErrSeveralShops error = refuse(BadRequest, "The file has several shops.")
 )
 
-// ResolveShop turns a shop's id into its key; an empty id stands for the only
-// shop of the file.
+// ResolveShop returns the key of a shop's id. An empty id means the only shop of
+// the file.
 func (s *Store) ResolveShop(id string) (key int64, err error) {
 	err = s.View(0, func(v *View) error {
 		if id != "" {
@@ -108,7 +107,7 @@ func (s *Store) ResolveShop(id string) (key int64, err error) {
 	return key, err
 }
 
-// Shops lists all shops of the file, oldest first.
+// Shops returns all shops of the file, oldest first.
 func (v *View) Shops() (list []Shop, err error) {
 	r := v.query("SELECT " + shopCols + " FROM shops ORDER BY id")
 	for r.next() {
@@ -118,7 +117,7 @@ func (v *View) Shops() (list []Shop, err error) {
 	return list, r.close()
 }
 
-// CheckTimezone tells what is wrong with the name of a time zone.
+// CheckTimezone returns a detail if the name is not that of a time zone.
 func CheckTimezone(name Opt[string]) []Detail {
 	if !name.Set || name.Null {
 		return nil
@@ -129,10 +128,11 @@ func CheckTimezone(name Opt[string]) []Detail {
 	return nil
 }
 
-// Check finds a time zone that there is none of.
+// Check validates the time zone.
 func (f ShopFields) Check(Time) []Detail { return CheckTimezone(f.Timezone) }
 
-// CreateShop makes a shop that has everything on unless f says otherwise.
+// CreateShop creates a shop. Unless f says otherwise it is a live shop with an
+// active subscription, API and MCP access, and the time zone UTC.
 func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
 	if d := CheckTimezone(f.Timezone); d != nil {
 		return 0, sh, Invalid(d...)
@@ -143,7 +143,7 @@ func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
 	}
 	key, err = tx.insert(`INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, grant_expires_at,
 		included_locations, max_locations, max_cards, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-		id, f.Name.Or("My shop"), f.Mode.Or("test"), f.Timezone.Or("UTC"), f.SubscriptionState.Or("active"), f.APIAddon.Or(true), f.MCPAccess.Or(true),
+		id, f.Name.V, f.Mode.Or("live"), f.Timezone.Or("UTC"), f.SubscriptionState.Or("active"), f.APIAddon.Or(true), f.MCPAccess.Or(true),
 		f.GrantExpiresAt.Value(), f.IncludedLocations.Or(1), f.MaxLocations.Value(), f.MaxCards.Value(), tx.Now, tx.Now)
 	if err != nil {
 		return 0, sh, err
@@ -155,9 +155,9 @@ func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
 	return key, sh, err
 }
 
-// UpdateShop changes what f names. Taking the add-on away stamps
-// disabled_by_plan_at on the shop's keys, giving it back clears it; both hold
-// from the next request on (spec Authentication 9).
+// UpdateShop changes the fields that f names. Removing the API add-on sets
+// disabled_by_plan_at of the shop's keys, and adding it clears that. Both hold
+// from the next request on.
 func (tx *Tx) UpdateShop(key int64, f ShopFields) (sh Shop, err error) {
 	if d := CheckTimezone(f.Timezone); d != nil {
 		return sh, Invalid(d...)
@@ -186,8 +186,7 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields) (sh Shop, err error) {
 		return sh, err
 	}
 	if f.Timezone.Or(old.Timezone) != old.Timezone {
-		// Its days and hours are others now.
-		if err = tx.s.fillLocal(" WHERE p.shop_id=?", key); err != nil {
+		if err = tx.s.recountLocal(" WHERE p.shop_id=?", key); err != nil {
 			return sh, err
 		}
 	}
@@ -200,16 +199,16 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields) (sh Shop, err error) {
 	return tx.s.shop(tx.conn, key)
 }
 
-// bumpAuth makes every process read identities, and whatever else is kept for
-// an epoch, anew before it answers its next request.
+// bumpAuth makes every process read identities, and whatever else it caches for
+// an epoch, again before it answers its next request.
 func (tx *Tx) bumpAuth() error {
-	tx.s.hooks = map[int64][]hook{}
+	tx.s.subscribers = map[int64][]subscriber{}
 	tx.s.epoch++
 	_, err := tx.exec("UPDATE meta SET auth_epoch=auth_epoch+1, hook_epoch=hook_epoch+1 WHERE id=1")
 	return err
 }
 
-// OwnShop is the caller's shop and the number of its locations.
+// OwnShop returns the caller's shop and the number of its locations.
 func (v *View) OwnShop(a Access) (sh Shop, locations int64, err error) {
 	if sh, err = v.s.shop(v.conn, a.Shop); err != nil {
 		return sh, 0, err
@@ -218,11 +217,11 @@ func (v *View) OwnShop(a Access) (sh Shop, locations int64, err error) {
 	return sh, locations, err
 }
 
-// owners are the tables whose rows belong to a shop, by the kind of their id.
+// owners maps the kinds of ids to the tables whose rows belong to a shop.
 var owners = map[Kind]string{KindProgram: "programs", KindCard: "cards", KindLocation: "locations", KindKey: "keys", KindDevice: "devices"}
 
-// Owner finds the shop that a program, card, location, key or device belongs
-// to: operators name a resource by its id alone.
+// Owner returns the shop that a program, card, location, key or device belongs
+// to, since operators name a resource by its id alone.
 func (s *Store) Owner(kind Kind, id string) (shop int64, err error) {
 	err = s.View(0, func(v *View) (err error) {
 		if key, ok := s.Key(kind, id); ok {

@@ -1,16 +1,16 @@
 package store
 
-// activeCard is the condition on a row of cards that program_counts.active
+// activeCard is the condition on a row of cards under which program_counts.active
 // counts it. The trigger cards_counted and the index cards_lapse of schema.sql
-// have the same one, in these words.
+// use the same condition, written in the same way.
 const activeCard = "activated_at IS NOT NULL AND locked_at IS NULL AND archived_at IS NULL AND deleted_at IS NULL AND lapsed = 0"
 
-// lapsing selects the cards of a program that are counted as active though their
-// time is over. The index cards_lapse has these cards and no other.
+// lapsing selects the expired cards of a program that are still counted as
+// active. The index cards_lapse serves this query.
 const lapsing = " FROM cards WHERE program_id=? AND expires_at IS NOT NULL AND expires_at<=? AND " + activeCard
 
-// Lapse marks up to n cards whose time is over, so that counting active cards
-// need not look at them again. more reports whether there may be others.
+// Lapse marks up to n expired cards as lapsed, so that activeCards no longer
+// subtracts them one by one. more reports whether there may be others.
 func (tx *Tx) MarkExpiredCards(n int) (more bool, err error) {
 	program := int64(0)
 	for {
@@ -24,14 +24,14 @@ func (tx *Tx) MarkExpiredCards(n int) (more bool, err error) {
 	}
 }
 
-// activeCards returns the exact number of a program's active cards: it takes off
-// those that ended since the last housekeeping.
+// activeCards returns the exact number of a program's active cards: the stored
+// count less the cards that expired since the last housekeeping.
 func (v *View) activeCards(program int64) (*int64, error) {
-	n, err := v.figure("SELECT active FROM program_counts WHERE program_id=?", program)
+	n, err := v.count("SELECT active FROM program_counts WHERE program_id=?", program)
 	if err != nil {
 		return nil, err
 	}
-	over, err := v.number("SELECT count(*)"+lapsing, program, v.Now)
-	*n -= over
+	expired, err := v.number("SELECT count(*)"+lapsing, program, v.Now)
+	*n -= expired
 	return n, err
 }

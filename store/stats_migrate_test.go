@@ -84,7 +84,7 @@ func TestOlderFilesAreCounted(t *testing.T) {
 	for v := int64(1); v < 3; v++ { // of those before the sums
 		t.Run(fmt.Sprintf("version %d", v), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "older.db")
-			older(t, path, keptSchema(t)(v), v)
+			createOlder(t, path, savedSchema(t)(v), v)
 			script := fmt.Sprintf("PRAGMA foreign_keys=0; ATTACH '%s' AS full; DELETE FROM meta;", k.path)
 			c := check(openConn(path, sqlite.Create))
 			has := map[string][]string{}

@@ -5,35 +5,34 @@ import (
 	"slices"
 )
 
-// DayCount is a day's number, of the shop's calendar.
+// DayCount is the count of one day in the shop's time zone.
 type DayCount struct {
 	Date  string `json:"date" format:"date"`
 	Count int64  `json:"count"`
 }
 
-// PlaceCount is a location's number.
+// PlaceCount is the count of one location. The OpenAPI document has this name.
 type PlaceCount struct {
 	LocationID   string `json:"location_id"`
 	LocationName string `json:"location_name"`
 	Count        int64  `json:"count"`
 }
 
-// HourCount is an hour of the week's number, of the shop's clock.
+// HourCount is the count of one hour of the week in the shop's time zone.
 type HourCount struct {
 	DayOfWeek int64 `json:"day_of_week" min:"0" doc:"0 is Sunday."`
 	Hour      int64 `json:"hour" min:"0"`
 	Count     int64 `json:"count"`
 }
 
-// Platforms are the installed cards by device family.
+// Platforms are the numbers of installed cards by platform.
 type Platforms struct {
 	Apple  int64 `json:"apple"`
 	Google int64 `json:"google"`
 }
 
-// ProgramStats are a program's statistics (spec Program statistics). Each is
-// computed by itself and null where that failed: null means unavailable, never
-// zero.
+// ProgramStats are a program's statistics. Each is computed by itself, and is
+// null if that failed: null means unavailable, never zero.
 type ProgramStats struct {
 	ActiveCards          *int64        `json:"active_cards"`
 	TotalStampsAwarded   *int64        `json:"total_stamps_awarded" doc:"Without reversed ones, like every sum here."`
@@ -49,7 +48,7 @@ type ProgramStats struct {
 	Timezone             string        `json:"timezone" doc:"All days and hours are the shop's."`
 }
 
-// AnalyticsSummary is the shop at a glance (spec Other analytics shapes).
+// AnalyticsSummary contains the main figures of a shop.
 type AnalyticsSummary struct {
 	ActiveLocations int64 `json:"active_locations"`
 	ActivePrograms  int64 `json:"active_programs"`
@@ -57,14 +56,14 @@ type AnalyticsSummary struct {
 	NewCards30d     int64 `json:"new_cards_30d" doc:"Overflow cards left out."`
 }
 
-// ActivityHeatmap is the activity of each day of a span.
+// ActivityHeatmap contains the activity of each day from one to another.
 type ActivityHeatmap struct {
 	From string     `json:"from" format:"date"`
 	To   string     `json:"to" format:"date" doc:"Inclusive."`
 	Days []DayCount `json:"days" doc:"Every day is present."`
 }
 
-// CardTypeCount is one type of the distribution.
+// CardTypeCount is the number of active cards of one program type.
 type CardTypeCount struct {
 	Type     string `json:"type" enum:"standard,private,discount,access,prepaid"`
 	Count    int64  `json:"count" doc:"Active cards."`
@@ -72,12 +71,12 @@ type CardTypeCount struct {
 	Color    string `json:"color"`
 }
 
-// CardTypeDistribution are all five types, in the order of the spec.
+// CardTypeDistribution contains the counts of all five program types.
 type CardTypeDistribution struct {
 	Distribution []CardTypeCount `json:"distribution"`
 }
 
-// DayValue is a day's value.
+// DayValue is the value of one day.
 type DayValue struct {
 	Date  string `json:"date" format:"date"`
 	Value int64  `json:"value"`
@@ -91,26 +90,26 @@ type CardStats struct {
 	Timezone      string              `json:"timezone"`
 }
 
-// The spans of days that statistics show.
+// The numbers of days that statistics cover, today included.
 const (
 	shownDays   = 90
 	summaryDays = 30
 )
 
-// wholeShop refuses a key that may see some locations only: these figures
-// cannot be told apart by location.
-func wholeShop(a Access) error {
+// requireWholeShop refuses a key that is restricted to locations, for figures
+// that cannot be split by location.
+func requireWholeShop(a Access) error {
 	if a.Restricted {
 		return refuse(LocationScopeUnsupported, "A location-restricted key cannot read this: it is not made of transactions alone.")
 	}
 	return nil
 }
 
-// today is the number of the present day in a shop's calendar.
+// today returns the number of the current day in a time zone.
 func (v *View) today(zone string) int64 { return Day(v.Now.Std().In(Zone(zone))) }
 
-// available is what a sub-query gave, or nil where it failed: the other figures
-// are answered all the same.
+// available returns what read returns. If read fails it logs the error and
+// returns nil, so that the other figures are answered all the same.
 func available[T any](v *View, what string, read func() (*T, error)) *T {
 	out, err := read()
 	if err != nil {
@@ -120,9 +119,9 @@ func available[T any](v *View, what string, read func() (*T, error)) *T {
 	return out
 }
 
-// ProgramStats are a program's figures (GET /programs/{id}/stats).
+// ProgramStats returns a program's statistics.
 func (v *View) ProgramStats(a Access, id string) (st ProgramStats, err error) {
-	if err := wholeShop(a); err != nil {
+	if err := requireWholeShop(a); err != nil {
 		return st, err
 	}
 	err = v.snapshot(func() error {
@@ -138,7 +137,7 @@ func (v *View) ProgramStats(a Access, id string) (st ProgramStats, err error) {
 		today := v.today(sh.Timezone)
 		one := func(column string) func() (*int64, error) {
 			return func() (*int64, error) {
-				return v.figure("SELECT "+column+" FROM program_counts WHERE program_id=?", p.key)
+				return v.count("SELECT "+column+" FROM program_counts WHERE program_id=?", p.key)
 			}
 		}
 		st.ActiveCards = available(v, "active_cards", func() (*int64, error) { return v.activeCards(p.key) })
@@ -149,8 +148,8 @@ func (v *View) ProgramStats(a Access, id string) (st ProgramStats, err error) {
 		})
 		st.CardsByDay = available(v, "cards_by_day", func() (*[]DayCount, error) { return v.byDay("cards", "program_id=?", today-shownDays+1, today, p.key) })
 		st.StampsByDay = available(v, "stamps_by_day", func() (*[]DayCount, error) { return v.byDay("stamps", "program_id=?", today-shownDays+1, today, p.key) })
-		st.CardsByLocation = available(v, "cards_by_location", func() (*[]PlaceCount, error) { return v.byPlace("cards", p.key) })
-		st.StampsByLocation = available(v, "stamps_by_location", func() (*[]PlaceCount, error) { return v.byPlace("stamps", p.key) })
+		st.CardsByLocation = available(v, "cards_by_location", func() (*[]PlaceCount, error) { return v.byLocation("cards", p.key) })
+		st.StampsByLocation = available(v, "stamps_by_location", func() (*[]PlaceCount, error) { return v.byLocation("stamps", p.key) })
 		st.StampsByHourDow = available(v, "stamps_by_hour_dow", func() (*[]HourCount, error) { return v.byHour(p.key) })
 		st.PlatformSplit = available(v, "platform_split", func() (*Platforms, error) { return v.platforms(p.key) })
 		st.AvgDaysBetweenStamps = available(v, "avg_days_between_stamps", func() (*float64, error) {
@@ -163,8 +162,8 @@ func (v *View) ProgramStats(a Access, id string) (st ProgramStats, err error) {
 
 var errNoCounts = errors.New("there is no row of counts")
 
-// figure is a single number that must be there.
-func (v *View) figure(sql string, args ...any) (*int64, error) {
+// count returns the number of a single row, which must exist.
+func (v *View) count(sql string, args ...any) (*int64, error) {
 	var n int64
 	ok, err := v.one(func(r *rows) { n = r.int() }, sql, args...)
 	if err == nil && !ok {
@@ -173,23 +172,23 @@ func (v *View) figure(sql string, args ...any) (*int64, error) {
 	return &n, err
 }
 
-// ratio divides the two columns of a row, each unit of the result being so many
-// of the dividend's; nil over nothing.
+// ratio returns the first column of a row divided by unit and by the second
+// column, nil if the second column is 0.
 func (v *View) ratio(sql string, unit float64, args ...any) (*float64, error) {
-	var above, below int64
-	ok, err := v.one(func(r *rows) { above, below = r.int(), r.int() }, sql, args...)
+	var numerator, denominator int64
+	ok, err := v.one(func(r *rows) { numerator, denominator = r.int(), r.int() }, sql, args...)
 	if err != nil || !ok {
 		return nil, errors.Join(err, errNoCounts)
 	}
-	if below == 0 {
+	if denominator == 0 {
 		return nil, nil
 	}
-	q := float64(above) / unit / float64(below)
+	q := float64(numerator) / unit / float64(denominator)
 	return &q, nil
 }
 
-// byDay sums a column of day_counts from one day to another, every day
-// present. cond selects programs and places.
+// byDay returns the sums of a column of day_counts for every day from one to
+// another. cond selects programs and locations.
 func (v *View) byDay(column, cond string, from, to int64, args ...any) (*[]DayCount, error) {
 	list := make([]DayCount, 0, to-from+1)
 	for d := from; d <= to; d++ {
@@ -203,7 +202,7 @@ func (v *View) byDay(column, cond string, from, to int64, args ...any) (*[]DayCo
 	return &list, r.close()
 }
 
-func (v *View) byPlace(column string, program int64) (*[]PlaceCount, error) {
+func (v *View) byLocation(column string, program int64) (*[]PlaceCount, error) {
 	list := []PlaceCount{}
 	r := v.query("SELECT "+columns("c.location_id", "l.name", "c."+column)+" FROM place_counts c JOIN locations l ON l.id=c.location_id WHERE c.program_id=? AND c."+column+"<>0 ORDER BY l.name, l.id", program)
 	for r.next() {

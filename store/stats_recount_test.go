@@ -6,7 +6,7 @@ import (
 )
 
 // TestRecountInAGroup: what members of the group before a recount wrote is in
-// it once, what those after it write is added, and a recount that is taken back
+// it once, what those after it write is added, and a recount that is rolled back
 // leaves all as it was.
 func TestRecountInAGroup(t *testing.T) {
 	k := startTill(t)

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// ofShop selects all that a shop's programs counted, deleted ones too.
-const ofShop = "program_id IN (SELECT id FROM programs WHERE shop_id=?)"
+// programsOfShop is the condition on rows of sums that they are of a program of
+// the shop, deleted programs included.
+const programsOfShop = "program_id IN (SELECT id FROM programs WHERE shop_id=?)"
 
-// Summary is the shop at a glance (GET /analytics/summary).
+// Summary returns the main figures of a shop.
 func (v *View) Summary(a Access) (s AnalyticsSummary, err error) {
-	if err := wholeShop(a); err != nil {
+	if err := requireWholeShop(a); err != nil {
 		return s, err
 	}
 	err = v.snapshot(func() error {
@@ -39,12 +40,12 @@ type HeatmapQuery struct {
 }
 
 const (
-	heatmapDays = 365
-	heatmapMost = 366
+	heatmapDays    = 365
+	maxHeatmapDays = 366
 )
 
-// Heatmap is the activity of each day of a span; a restricted key sees that at
-// its own locations (GET /analytics/heatmap).
+// Heatmap returns the activity of each day of q. A restricted key gets the
+// activity at its own locations.
 func (v *View) Heatmap(a Access, q HeatmapQuery) (h ActivityHeatmap, err error) {
 	err = v.snapshot(func() error {
 		sh, err := v.s.shop(v.conn, a.Shop)
@@ -62,16 +63,16 @@ func (v *View) Heatmap(a Access, q HeatmapQuery) (h ActivityHeatmap, err error) 
 		switch {
 		case from > to:
 			return Invalid(Detail{"from", "invalid_value", "must not be after to"})
-		case to-from >= heatmapMost:
-			return Invalid(Detail{"from", "too_large", fmt.Sprintf("is more than %d days before to", heatmapMost-1)})
+		case to-from >= maxHeatmapDays:
+			return Invalid(Detail{"from", "too_large", fmt.Sprintf("is more than %d days before to", maxHeatmapDays-1)})
 		}
-		cond, args := ofShop, []any{a.Shop}
+		cond, args := programsOfShop, []any{a.Shop}
 		if q.ProgramID.Set {
 			key, ok := v.s.Key(KindProgram, q.ProgramID.V)
 			if !ok {
 				key = -1
 			}
-			cond, args = ofShop+" AND program_id=?", append(args, key)
+			cond, args = programsOfShop+" AND program_id=?", append(args, key)
 		}
 		if a.Restricted {
 			cond, args = cond+" AND location_id IN (SELECT value FROM json_each(?))", append(args, jsonKeys(a.Locations))
@@ -86,12 +87,12 @@ func (v *View) Heatmap(a Access, q HeatmapQuery) (h ActivityHeatmap, err error) 
 	return h, err
 }
 
-// typeColors are fixed, so that a type has one colour in every picture.
+// typeColors gives each program type the same colour in every chart.
 var typeColors = map[string]string{"standard": "#2563EB", "private": "#7C3AED", "discount": "#D97706", "access": "#059669", "prepaid": "#DB2777"}
 
-// Distribution are the shop's active cards by type (GET /analytics/card-types).
+// Distribution returns the numbers of the shop's active cards by program type.
 func (v *View) Distribution(a Access) (d CardTypeDistribution, err error) {
-	if err := wholeShop(a); err != nil {
+	if err := requireWholeShop(a); err != nil {
 		return d, err
 	}
 	err = v.snapshot(func() error {
@@ -107,6 +108,7 @@ func (v *View) Distribution(a Access) (d CardTypeDistribution, err error) {
 	return d, err
 }
 
+// activeOfType returns the number of active cards of a shop's programs of a type.
 func (v *View) activeOfType(shop int64, programType string) (n int64, err error) {
 	programs, err := v.keys("SELECT id FROM programs WHERE shop_id=? AND type=? AND deleted_at IS NULL", shop, programType)
 	for _, p := range programs {
@@ -121,10 +123,9 @@ func (v *View) activeOfType(shop int64, programType string) (n int64, err error)
 	return n, err
 }
 
-// CardStats are the figures of all programs of a type (GET
-// /analytics/card-types/{type}).
+// CardStats returns the figures of all programs of a type.
 func (v *View) CardStats(a Access, programType string) (st CardStats, err error) {
-	if err := wholeShop(a); err != nil {
+	if err := requireWholeShop(a); err != nil {
 		return st, err
 	}
 	shown, ok := kpis[programType]
@@ -144,7 +145,7 @@ func (v *View) CardStats(a Access, programType string) (st CardStats, err error)
 		})
 		for _, k := range shown {
 			st.KPIs[k.name] = available(v, k.name, func() (*float64, error) {
-				return v.ratio("SELECT "+columns(k.above, k.below)+" FROM program_counts WHERE program_id IN (SELECT id FROM programs WHERE shop_id=? AND type=?)", 1, a.Shop, programType)
+				return v.ratio("SELECT "+columns(k.numerator, k.denominator)+" FROM program_counts WHERE program_id IN (SELECT id FROM programs WHERE shop_id=? AND type=?)", 1, a.Shop, programType)
 			})
 		}
 		today := v.today(sh.Timezone)
@@ -164,20 +165,23 @@ func (v *View) CardStats(a Access, programType string) (st CardStats, err error)
 	return st, err
 }
 
-// kpi is a figure of CardStats: a quotient of sums; below "1" a plain sum.
-type kpi struct{ name, above, below string }
+// kpi is a figure of CardStats: a quotient of two SQL expressions over
+// program_counts.
+type kpi struct{ name, numerator, denominator string }
 
-func total(name, column string) kpi { return kpi{name, "ifnull(sum(" + column + "), 0)", "1"} }
+// totalKPI returns the figure that is the sum of a column.
+func totalKPI(name, column string) kpi { return kpi{name, "ifnull(sum(" + column + "), 0)", "1"} }
 
-var stampKPIs = []kpi{total("stamps_awarded", "stamps"), total("prizes_redeemed", "redemptions"),
+var stampKPIs = []kpi{totalKPI("stamps_awarded", "stamps"), totalKPI("prizes_redeemed", "redemptions"),
 	{"completion_rate", "ifnull(sum(completed), 0)", "ifnull(sum(completed+open_cards), 0)"}}
 
 var kpis = map[string][]kpi{
-	"standard": stampKPIs, "private": stampKPIs, "discount": {total("uses", "uses")}, "access": {total("entries", "entries")},
-	"prepaid": {total("balance_cents", "balance"), total("topped_up_cents", "topped_up"), total("spent_cents", "spent")},
+	"standard": stampKPIs, "private": stampKPIs, "discount": {totalKPI("uses", "uses")}, "access": {totalKPI("entries", "entries")},
+	"prepaid": {totalKPI("balance_cents", "balance"), totalKPI("topped_up_cents", "topped_up"), totalKPI("spent_cents", "spent")},
 }
 
-// dayOf reads a date that the request's own rules have found sound.
+// dayOf returns the number of a day. The date is valid: the request was
+// validated.
 func dayOf(date string) int64 {
 	t, err := time.Parse(time.DateOnly, date)
 	if err != nil {

@@ -175,8 +175,8 @@ func TestTodayEndsAtMidnight(t *testing.T) {
 	}
 }
 
-// TestShopMoves: another zone counts all days and hours anew, in one
-// transaction with the stamps around it; a move that is taken back changes
+// TestShopMoves: another zone computes all days and hours again, in one
+// transaction with the stamps around it; a move that is rolled back changes
 // nothing, and other shops never.
 func TestShopMoves(t *testing.T) {
 	k := startIn(t, "Europe/Rome", "2026-03-29T23:30:00+02:00")

@@ -23,21 +23,21 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// Options are what a store takes from outside: time, chance and bounds.
+// Options configure a store.
 type Options struct {
-	// Now is the one clock. Nil: the system's.
+	// Now returns the time. Nil: the system's.
 	Now func() time.Time
 	// Rand is the source of secrets. Nil: the system's.
 	Rand io.Reader
-	// IDSecret makes the ids of a file created now; 16 bytes. Nil: from Rand.
+	// IDSecret is the id secret of a new file, 16 bytes. Nil: from Rand.
 	IDSecret []byte
 	// Serve takes the file's serve lock: one server at a time.
 	Serve bool
-	// Observe is told of the beginning of each group of writes, and its result of
-	// the end and of why nothing was kept. Nil: nobody is.
+	// Observe, if set, is called at the beginning of each group of writes. The
+	// function that it returns is called at the end, with the error that ended the
+	// group.
 	Observe func(size int) (end func(error))
-	// Ephemeral gives up durability (synchronous=OFF) for a file that is
-	// thrown away.
+	// Ephemeral gives up durability (synchronous=OFF) for a temporary file.
 	Ephemeral bool
 	// MustExist refuses to create the file.
 	MustExist bool
@@ -45,29 +45,28 @@ type Options struct {
 	MaxGroup int
 	// Readers is the number of reading connections; 0: 4.
 	Readers int
-	// Small is for a throw-away file of which a process may have hundreds: it
-	// takes a quarter of the memory, and reads wait for writes. One connection does
-	// both, with no log beside the file, few prepared statements and, where the
-	// file is new, pages of 1 KiB. Needs Ephemeral.
+	// Small is for a temporary file of which a process may have hundreds: it takes
+	// a quarter of the memory, and reads wait for writes. One connection does both,
+	// without a write-ahead log, with few prepared statements and, in a new file,
+	// with pages of 1 KiB. It requires Ephemeral.
 	Small bool
-	// PageVisits bounds the rows one page of a filtered list may visit; 0: 2000.
+	// PageVisits bounds the rows that one page of a filtered list reads; 0: 2000.
 	PageVisits int
 	// PublicURL begins every install link, without a slash at its end.
 	PublicURL string
-	// Mail takes a message after the write that sends it. It must not block. Nil:
-	// it is queued or, without QueueMail, there is no mail server and send_email is
-	// refused.
+	// Mail, if set, gets each message after the commit of the write that sends it.
+	// It must not block. If it is nil and QueueMail false, there is no mail server
+	// and send_email is refused.
 	Mail func(Mail)
-	// QueueMail has what is to be mailed queued in the file, for somebody who
-	// sends it (see NextMail).
+	// QueueMail queues messages in the file, to be sent by the reader of NextMail.
 	QueueMail bool
-	// Log takes what no caller can be told. Nil: nowhere.
+	// Log gets the errors that no caller gets. Nil: they are discarded.
 	Log *slog.Logger
-	// Limits of the deployment (spec section Limits).
+	// Limits of the deployment. Zero: DefaultLimits.
 	Limits Limits
 }
 
-// Limits are the bounds of the spec's Limits table that the store enforces.
+// Limits are the limits of a deployment that the store enforces.
 type Limits struct {
 	MaxPageSize      int
 	KeysPerShop      int
@@ -80,15 +79,15 @@ type Limits struct {
 	DeliveryLogLimit int
 	DeliveryAttempts int           // per event and webhook
 	DeliveryBackoff  time.Duration // after the first attempt
-	DeliveryFailures int           // in a row, that disable a webhook
-	DeliveryDays     int           // that the log is kept
+	DeliveryFailures int           // in a row, after which a webhook is deactivated
+	DeliveryDays     int           // for which the log is kept
 	IdempotencyHours int
 	RotationHours    int
 	InstallLinkTTL   time.Duration
 	PreviewEvents    bool
 }
 
-// DefaultLimits are the defaults of the spec's Limits table.
+// DefaultLimits returns the default limits.
 func DefaultLimits() Limits {
 	return Limits{MaxPageSize: 100, KeysPerShop: 10, MCPKeysPerShop: 5, PrizeThresholds: 3, PrizeOptions: 3,
 		Webhooks: 50, HookHeaders: 20, HookHeaderBytes: 4096, DeliveryLogLimit: 200, DeliveryAttempts: 5, DeliveryBackoff: 5 * time.Second, DeliveryFailures: 15, DeliveryDays: 30,
@@ -107,9 +106,9 @@ type Store struct {
 	closed  bool
 	wg      sync.WaitGroup
 
-	readers  chan *conn
-	unopened chan struct{} // those of a throw-away file that were not needed yet
-	writing  chan *conn    // the writing connection while no group is being written; readers where that is the same
+	readers    chan *conn
+	unopened   chan struct{} // one element for each reader of a temporary file that is not open yet
+	idleWriter chan *conn    // contains the writing connection while no group is being written; equals readers in a small store
 
 	locations epochCache[shopLocations] // by shop
 	programs  epochCache[*program]      // by program
@@ -119,42 +118,41 @@ type Store struct {
 	onDue  atomic.Pointer[func([]int64)] // see OnDue
 	onMail atomic.Pointer[func()]        // see OnMail
 
-	// The writer goroutine's own; nothing else touches these.
-	writer    *conn            // to be used between taking it from writing and giving it back
-	floors    map[string]int64 // of keys, by table, and of reissues, in a file that was restored; see SkipKeys
-	newest    Time
-	epoch     int64 // meta.auth_epoch as the open group sees it
-	began     int64 // as its transaction found it
-	unwiped   bool  // the log still holds what an erase took out
-	wipeTried time.Time
-	hookEpoch int64
-	hooks     map[int64][]hook
+	// Only the writer goroutine uses these.
+	writer      *conn            // used between taking it from idleWriter and putting it back
+	floors      map[string]int64 // the least keys by table and the least code generation, in a restored file; see SkipKeys
+	newest      Time
+	epoch       int64 // meta.auth_epoch in the current group
+	groupEpoch  int64 // meta.auth_epoch when the group began
+	wipePending bool  // the log still contains erased data
+	wipeTried   time.Time
+	hookEpoch   int64
+	subscribers map[int64][]subscriber
 }
 
-// How long a connection waits, in milliseconds, while another process holds the
-// file. A command waits longer than a server: it takes its turn beside one that
-// may commit without a pause.
+// How long a connection waits for a lock of another process, in milliseconds. A
+// command waits longer than a server, which may commit without a pause.
 const (
-	serverPatience  = 5_000
-	commandPatience = 30_000
+	serverBusyTimeout  = 5_000
+	commandBusyTimeout = 30_000
 )
 
-// busyTimeout is the pragma of that wait.
+// busyTimeout returns the pragma for that wait.
 func (s *Store) busyTimeout() string {
 	if s.opts.Serve {
-		return fmt.Sprint("busy_timeout=", serverPatience)
+		return fmt.Sprint("busy_timeout=", serverBusyTimeout)
 	}
-	return fmt.Sprint("busy_timeout=", commandPatience)
+	return fmt.Sprint("busy_timeout=", commandBusyTimeout)
 }
 
-// pragmas are those of every connection that the store keeps.
+// pragmas returns the pragmas of every connection that the store keeps.
 func (s *Store) pragmas(journal string) []string {
 	return []string{s.busyTimeout(), "journal_mode=" + journal, "foreign_keys=1", "temp_store=MEMORY", "wal_autocheckpoint=4000", "secure_delete=ON"}
 }
 
-// Open opens the file at path, creates it when there is none, and brings an
-// older one to this version. The errors are one line that names the file, fit
-// to be shown to the operator; the file is untouched where one is returned.
+// Open opens the file at path, creates it if it does not exist, and migrates an
+// older one to this version. Its errors are one line for the operator that names
+// the file. If Open returns an error it has not changed the file.
 func Open(path string, opts Options) (*Store, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -171,9 +169,9 @@ func Open(path string, opts Options) (*Store, error) {
 	if opts.Readers == 0 {
 		opts.Readers = 4
 	}
-	waiting := 1024
+	queueSize := 1024
 	if opts.Small {
-		opts.Readers, waiting = 1, 64
+		opts.Readers, queueSize = 1, 64
 	}
 	if opts.PageVisits == 0 {
 		opts.PageVisits = 2000
@@ -181,7 +179,7 @@ func Open(path string, opts Options) (*Store, error) {
 	if opts.Limits == (Limits{}) {
 		opts.Limits = DefaultLimits()
 	}
-	s := &Store{opts: opts, path: path, queue: make(chan *job, waiting), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), writing: make(chan *conn, 1), hooks: map[int64][]hook{}}
+	s := &Store{opts: opts, path: path, queue: make(chan *job, queueSize), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), idleWriter: make(chan *conn, 1), subscribers: map[int64][]subscriber{}}
 	if err := s.open(); err != nil {
 		s.release()
 		return nil, err
@@ -198,7 +196,7 @@ func (s *Store) open() error {
 	if err := CheckPath(s.path, s.opts.MustExist); err != nil {
 		return err
 	}
-	if !s.opts.Ephemeral { // such a file is nobody else's
+	if !s.opts.Ephemeral { // no other process uses a temporary file
 		if err := Inspect(s.path); err != nil {
 			return err
 		}
@@ -213,7 +211,7 @@ func (s *Store) open() error {
 	}
 	if err := sqlite.NewFile(s.path); err == nil && s.opts.Small {
 		if err := smallPages(s.path); err != nil {
-			return s.explain(err)
+			return s.openError(err)
 		}
 	}
 	sync := "FULL"
@@ -226,20 +224,20 @@ func (s *Store) open() error {
 	}
 	w, err := openConn(s.path, sqlite.Create, append(all, "synchronous="+sync)...)
 	if err != nil {
-		return s.explain(err)
+		return s.openError(err)
 	}
 	s.writer = w
 	w.db().StopOnDiskError()
 	if err := s.migrate(); err != nil {
-		return s.explain(err)
+		return s.openError(err)
 	}
 	if s.opts.Small {
-		w.db().LimitStatements(fewStatements)
-		s.writing = s.readers
-		s.writing <- w
-		return w.script("PRAGMA shrink_memory") // what reading the schema took
+		w.db().LimitStatements(smallStatements)
+		s.idleWriter = s.readers
+		s.idleWriter <- w
+		return w.script("PRAGMA shrink_memory") // frees what reading the schema took
 	}
-	s.writing <- w
+	s.idleWriter <- w
 	for n := range s.opts.Readers {
 		if n > 0 && s.opts.Ephemeral { // opened when first needed
 			s.unopened <- struct{}{}
@@ -247,30 +245,31 @@ func (s *Store) open() error {
 		}
 		r, err := s.reader()
 		if err != nil {
-			return s.explain(err)
+			return s.openError(err)
 		}
 		s.readers <- r
 	}
 	return nil
 }
 
-// fewStatements are kept by a small store, without those it used last, which
-// are up to as many again. Each takes some 10 kB.
-const fewStatements = 3
+// smallStatements is the argument of LimitStatements for a small store. A prepared
+// statement takes about 10 kB.
+const smallStatements = 3
 
-// smallPages makes a new file one of pages of 1 KiB: each table and index takes
-// a page, in the file and in the cache.
+// smallPages sets the page size of a new file to 1 KiB. Each table and index takes
+// at least a page, in the file and in the cache.
 func smallPages(path string) error {
 	c, err := openConn(path, sqlite.Create)
 	if err != nil {
 		return err
 	}
-	// The size stays with the first write, and a journal mode is one.
+	// VACUUM is the first write, which fixes the size; setting a journal mode would
+	// be one too.
 	return errors.Join(c.script("PRAGMA page_size = 1024; VACUUM"), c.close())
 }
 
-// CheckPath refuses a path that no database can have, and with mustExist one
-// where there is none.
+// CheckPath returns an error if no database can be at the path, or, with
+// mustExist, if there is no file.
 func CheckPath(path string, mustExist bool) error {
 	info, err := os.Stat(path)
 	switch {
@@ -290,22 +289,23 @@ func CheckPath(path string, mustExist bool) error {
 	return nil
 }
 
-func (s *Store) explain(err error) error { return fmt.Errorf("%s: %w", s.path, sqlite.Class(err)) }
+// openError returns an error of Open with the file's name.
+func (s *Store) openError(err error) error { return fmt.Errorf("%s: %w", s.path, sqlite.Class(err)) }
 
-// Path is the file's path.
+// Path returns the file's path.
 func (s *Store) Path() string { return s.path }
 
-// Limits are the deployment's bounds.
+// Limits returns the limits of the deployment.
 func (s *Store) Limits() Limits { return s.opts.Limits }
 
-// Queued is how many writes wait to be taken up.
+// Queued returns the number of writes that wait for the writer.
 func (s *Store) QueuedWrites() int { return len(s.queue) }
 
-// Now is the store's clock.
+// Now returns the time of the store's clock.
 func (s *Store) Now() Time { return TimeOf(s.opts.Now()) }
 
-// Close finishes the writes that are queued and the reads in progress, and
-// closes the file. Reads and writes after it give ErrClosed.
+// Close waits for queued writes and for reads in progress, and closes the file.
+// Later reads and writes return ErrClosed.
 func (s *Store) Close() error {
 	s.closing.Lock()
 	if s.closed {
@@ -328,6 +328,7 @@ func (s *Store) Close() error {
 	return errors.Join(append(errs, s.release())...)
 }
 
+// release closes the connections and gives up the lock.
 func (s *Store) release() error {
 	var errs []error
 	for range len(s.readers) {

@@ -54,8 +54,9 @@ func childProcess(t *testing.T, does, path string) (cmd *exec.Cmd, out *bufio.Sc
 	return cmd, bufio.NewScanner(stdout), in
 }
 
-// sum is a fingerprint of a file, or of what stands in its place.
-func sum(t *testing.T, path string) string {
+// fingerprint returns a hash of a file, or a description of what else has its
+// name.
+func fingerprint(t *testing.T, path string) string {
 	t.Helper()
 	info, err := os.Stat(path)
 	if err != nil {
@@ -76,7 +77,7 @@ func sum(t *testing.T, path string) string {
 // says why, and must leave the file as it is.
 func refuses(t *testing.T, path string, opts Options, why string) {
 	t.Helper()
-	before := sum(t, path)
+	before := fingerprint(t, path)
 	s, err := Open(path, opts)
 	if err == nil {
 		s.Close()
@@ -85,13 +86,13 @@ func refuses(t *testing.T, path string, opts Options, why string) {
 	if msg := err.Error(); !strings.HasPrefix(msg, path+": ") || !strings.Contains(msg, why) || strings.ContainsAny(msg, "\r\n") || strings.Contains(msg, "%!") {
 		t.Errorf("the refusal reads %q, want one line that begins with the path and says %q", msg, why)
 	}
-	if after := sum(t, path); after != before {
+	if after := fingerprint(t, path); after != before {
 		t.Errorf("the file was %s and is %s", before, after)
 	}
 }
 
-// foreign makes a SQLite file by hand.
-func foreign(t *testing.T, path, script string) {
+// createWithScript makes a SQLite file by hand.
+func createWithScript(t *testing.T, path, script string) {
 	t.Helper()
 	c, err := openConn(path, sqlite.Create)
 	if err != nil {
@@ -124,13 +125,13 @@ func TestOpenRefuses(t *testing.T) {
 			})
 			t.Run("a foreign database", func(t *testing.T) {
 				path := at(t)
-				foreign(t, path, "CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('Yesterday')")
+				createWithScript(t, path, "CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('Yesterday')")
 				refuses(t, path, opts, "is a SQLite database, but not one of punchcard")
 			})
 			t.Run("a foreign database without tables", func(t *testing.T) {
 				for _, mark := range []string{"application_id=77", "user_version=1", "user_version=9", "application_id=77; PRAGMA user_version=1"} {
 					path := at(t)
-					foreign(t, path, "PRAGMA "+mark)
+					createWithScript(t, path, "PRAGMA "+mark)
 					refuses(t, path, opts, "is a SQLite database, but not one of punchcard")
 				}
 			})
@@ -151,16 +152,16 @@ func TestOpenRefuses(t *testing.T) {
 					}
 					text(t, path+end, string(b))
 				}
-				log := sum(t, path+"-wal")
+				log := fingerprint(t, path+"-wal")
 				refuses(t, path, opts, "is a SQLite database, but not one of punchcard")
-				if after := sum(t, path+"-wal"); after != log {
+				if after := fingerprint(t, path+"-wal"); after != log {
 					t.Errorf("its log was %s and is %s", log, after)
 				}
 			})
 			t.Run("a newer schema", func(t *testing.T) {
 				path := at(t)
 				open(t, path, Options{}).Close()
-				foreign(t, path, fmt.Sprintf("PRAGMA user_version=%d", version()+1))
+				createWithScript(t, path, fmt.Sprintf("PRAGMA user_version=%d", version()+1))
 				refuses(t, path, opts, fmt.Sprintf("was written by a newer punchcard (schema %d, this one knows %d)", version()+1, version()))
 			})
 			t.Run("a damaged file of ours", func(t *testing.T) {

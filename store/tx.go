@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// ErrClosed is the answer to a read or write after Close.
+// ErrClosed is the error of a read or write after Close.
 var ErrClosed = errors.New("the store is closed")
 
-// Actor is who makes a write; every write is audited with one (contract
-// sections 5 and 9).
+// Actor is who makes a write. The audit log and the v2 envelope name it.
 type Actor struct {
 	Type string // api_key, device, user, holder or system
 	Key  int64  // of the key, the device or the person; 0 for none
@@ -23,38 +22,39 @@ type Actor struct {
 }
 
 // Tx is one write inside its group's transaction. It is valid only until the
-// function it was given to returns.
+// function that got it returns.
 type Tx struct {
 	*conn
 	s     *Store
-	Now   Time // never before the newest row
+	Now   Time // at or after the time of the newest row
 	Actor Actor
 	Epoch int64 // meta.auth_epoch as of this transaction
-	// Limits are the deployment's; a seed may set its own.
+	// Limits are those of the deployment. A seed may set others.
 	Limits Limits
-	// CheckedTarget is the URL that was found fit to send requests to. The store
+	// CheckedTarget is the URL whose addresses the caller has checked. The store
 	// takes no other for a webhook.
 	CheckedTarget string
-	after         []func()
+	afterCommit   []func()
 	touched       []int64 // cards whose data the answer holds; see Touches
 	events        []pendingEvent
-	last          []pendingEvent // after all others
-	woken         []int64        // webhooks that have something due
-	queued        []queued       // events that webhooks are to get
-	counts        counts         // what statistics have to add
-	// recounted tells that all sums were made anew: what this write and those
-	// before it in the group had to add until then is in them.
+	lastEvents    []pendingEvent // after all others
+	dueWebhooks   []int64        // webhooks with deliveries that are due
+	queuedEvents  []queuedEvent
+	counts        counts
+	// recounted says that all sums were computed again from the ledger. They
+	// include the counts of this write until then, and those of the writes before
+	// it in the group.
 	recounted bool
-	erases    bool // what it took out must not stay in the log either
+	erases    bool // the log must be emptied of what this write erased
 }
 
-// AfterCommit has f called once the write is on disk. f must be quick and must
-// not write: the writer waits for it.
-func (tx *Tx) AfterCommit(f func()) { tx.after = append(tx.after, f) }
+// AfterCommit registers f to be called once the write is on disk. f must be
+// quick and must not write: the writer waits for it.
+func (tx *Tx) AfterCommit(f func()) { tx.afterCommit = append(tx.afterCommit, f) }
 
-// Probe writes and takes back: the commit then has a page to put on disk and
-// fails where a real one would. A row that is set to what it was is not written
-// at all.
+// Probe changes a row and changes it back, so that the commit writes a page to
+// the disk and fails if any other write would. SQLite does not write a row that
+// is set to the same values.
 func (tx *Tx) Probe() error {
 	for _, sql := range []string{"UPDATE meta SET auth_epoch=auth_epoch+1 WHERE id=1", "UPDATE meta SET auth_epoch=auth_epoch-1 WHERE id=1"} {
 		if _, err := tx.exec(sql); err != nil {
@@ -67,31 +67,30 @@ func (tx *Tx) Probe() error {
 // Write is one unit of work for the single writer.
 type Write struct {
 	Actor Actor
-	// Do makes the change. An error or a panic takes back all that it did.
+	// Do makes the change. An error or a panic rolls back its changes.
 	Do func(*Tx) error
-	// Settle, if set, runs after Do in the same transaction whatever Do gave,
-	// its own changes untouched by the taking back. Its error becomes the
-	// write's and takes back everything.
-	Settle func(*Tx, error) error
+	// Finish, if set, runs after Do in the same transaction and gets the error of
+	// Do. Its changes stay although those of Do were rolled back. Its error becomes
+	// the write's, and rolls back everything.
+	Finish func(*Tx, error) error
 }
 
 type job struct {
 	Write
-	err    error
-	after  []func()
-	woken  []int64
-	queue  []queued
-	counts counts
-	anew   bool // all sums were made anew from the ledger
-	wipe   bool
-	done   chan struct{}
+	err          error
+	afterCommit  []func()
+	dueWebhooks  []int64
+	queuedEvents []queuedEvent
+	counts       counts
+	recounted    bool
+	erases       bool
+	done         chan struct{}
 }
 
-// Write hands w to the writer goroutine and returns when it is on disk, or
-// not there at all. All writes waiting at one moment share a transaction and
-// so one fsync, each in a savepoint of its own. Once accepted a write is made
-// whether or not the caller still waits: ctx bounds only the wait for a place
-// in the queue.
+// Write hands w to the writer goroutine and returns when it is on disk or has
+// failed. All writes that wait at one moment share a transaction, and so one
+// fsync, each in its own savepoint. ctx bounds only the wait for room in the
+// queue: a write in the queue is made even if ctx ends.
 func (s *Store) Write(ctx context.Context, w Write) error {
 	j := &job{Write: w, done: make(chan struct{})}
 	s.closing.RLock()
@@ -110,10 +109,10 @@ func (s *Store) Write(ctx context.Context, w Write) error {
 	return j.err
 }
 
-// RetryWrite makes a write by the system about what has happened outside, such as
+// RetryWrite makes a write of the system that records an external fact, such as
 // that a message was sent. It tries once a second until the write succeeds, and
-// calls failed after each failure. It returns false if stop or the store was closed
-// before that.
+// calls failed after each failure. It returns false if stop or the store was
+// closed before that.
 func (s *Store) RetryWrite(stop <-chan struct{}, do func(*Tx) error, failed func(error)) bool {
 	for {
 		err := s.Write(context.Background(), Write{Actor: Actor{Type: "system"}, Do: do})
@@ -138,8 +137,8 @@ func (s *Store) writeLoop(wg *sync.WaitGroup) {
 	group := make([]*job, 0, s.opts.MaxGroup)
 	for j := range s.queue {
 		group = append(group[:0], j)
-		// Those who were answered just now are about to come back: let them, and
-		// they share this group's fsync.
+		// Let the callers of the last group run: their next writes then share this
+		// group's fsync.
 		if s.opts.MaxGroup > 1 {
 			runtime.Gosched()
 		}
@@ -162,55 +161,54 @@ func (s *Store) writeLoop(wg *sync.WaitGroup) {
 
 // commitGroup runs the jobs in one transaction and answers each of them.
 //
-// When SQLite gives up a whole transaction (a full disk and I/O errors do that
-// without a word) the savepoints are gone with it, and whatever runs next
-// commits alone. So the connection runs nothing more after such a fault, and
-// the first savepoint command that fails ends the group: nothing of it is
-// kept, and every member is told so, also those that had already run.
+// A full disk or an I/O error may make SQLite roll back the whole transaction
+// with its savepoints; the next statement would then commit alone. So the
+// connection runs nothing more after such an error, and the first savepoint
+// command that fails ends the group: nothing of it stays, and every job gets the
+// error, also those that had already run.
 func (s *Store) commitGroup(group []*job) {
 	var observed func(error)
 	if s.opts.Observe != nil {
 		observed = s.opts.Observe(len(group))
 	}
-	<-s.writing
-	dead := s.begin()
+	<-s.idleWriter
+	err := s.begin()
 	for _, j := range group {
-		if dead != nil {
-			break
+		if err == nil {
+			err = s.runJob(j)
 		}
-		dead = s.runJob(j)
 	}
-	if dead == nil {
-		dead = s.queueAll(group)
+	if err == nil {
+		err = s.insertDeliveries(group)
 	}
-	if dead == nil {
-		dead = s.writeCounts(group)
+	if err == nil {
+		err = s.writeCounts(group)
 	}
-	if dead == nil {
-		_, dead = s.writer.exec("COMMIT")
+	if err == nil {
+		_, err = s.writer.exec("COMMIT")
 	}
 	if observed != nil {
-		observed(dead)
+		observed(err)
 	}
-	if dead != nil {
+	if err != nil {
 		s.writer.db().CloseRows()
 		s.writer.db().Resume()
-		s.writer.exec("ROLLBACK")    // fails where SQLite already did it
-		s.hooks = map[int64][]hook{} // may hold what was never committed
+		s.writer.exec("ROLLBACK")                // fails if SQLite has rolled back already
+		s.subscribers = map[int64][]subscriber{} // may contain uncommitted webhooks
 		for _, j := range group {
-			j.err = fmt.Errorf("the write was not made: %w", dead)
-			j.after, j.woken = nil, nil
+			j.err = fmt.Errorf("the write was not made: %w", err)
+			j.afterCommit, j.dueWebhooks = nil, nil
 		}
 	}
-	s.writing <- s.writer
-	if dead == nil && (s.unwiped || slices.ContainsFunc(group, func(j *job) bool { return j.wipe })) {
-		s.wipe()
+	s.idleWriter <- s.writer
+	if err == nil && (s.wipePending || slices.ContainsFunc(group, func(j *job) bool { return j.erases })) {
+		s.truncateLog()
 	}
 	s.latest.Store(int64(s.newest))
 	for _, j := range group {
-		for _, f := range j.after {
-			// The write is on disk whatever becomes of what follows from it.
-			if err := guard(func() error { f(); return nil }); err != nil {
+		for _, f := range j.afterCommit {
+			// A panic of f does not undo the write, which is on disk.
+			if err := recoverPanic(func() error { f(); return nil }); err != nil {
 				s.opts.Log.Error("after a commit", "error", err)
 			}
 		}
@@ -218,16 +216,16 @@ func (s *Store) commitGroup(group []*job) {
 	}
 	if f := s.onDue.Load(); f != nil {
 		for _, j := range group {
-			if len(j.woken) > 0 {
-				(*f)(j.woken)
+			if len(j.dueWebhooks) > 0 {
+				(*f)(j.dueWebhooks)
 			}
 		}
 	}
 }
 
-// begin opens the group's transaction and reads what all its members need.
-// The newest audit row is the newest instant in the file, also when another
-// process wrote it.
+// begin begins the group's transaction and reads the epochs and the time of the
+// newest audit row, which is the newest time in the file: another process may
+// have written it.
 func (s *Store) begin() error {
 	if _, err := s.writer.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -238,58 +236,60 @@ func (s *Store) begin() error {
 		hooks = r.int()
 		s.newest = max(s.newest, Time(r.int()))
 	}, "SELECT "+columns("auth_epoch", "hook_epoch", "ifnull((SELECT created_at FROM audit ORDER BY id DESC LIMIT 1),0)")+" FROM meta")
-	s.began = s.epoch
+	s.groupEpoch = s.epoch
 	if hooks != s.hookEpoch {
-		s.hookEpoch, s.hooks = hooks, map[int64][]hook{}
+		s.hookEpoch, s.subscribers = hooks, map[int64][]subscriber{}
 	}
 	return err
 }
 
-// runJob runs one member in its savepoint. What it returns is not the job's
-// error (that is in j.err) but the end of the group.
-func (s *Store) runJob(j *job) (dead error) {
+// runJob runs one job in its savepoint and sets j.err. The error that it returns
+// ends the whole group.
+func (s *Store) runJob(j *job) error {
 	if _, err := s.writer.exec("SAVEPOINT job"); err != nil {
 		return err
 	}
 	s.newest = max(s.newest, TimeOf(s.opts.Now()))
 	tx := &Tx{conn: s.writer, s: s, Now: s.newest, Actor: j.Actor, Epoch: s.epoch, Limits: s.opts.Limits}
-	j.err = guard(func() error { return j.Do(tx) })
+	j.err = recoverPanic(func() error { return j.Do(tx) })
 	var kept *CommittedRefusal
-	stays := j.err == nil || errors.As(j.err, &kept)
-	if stays {
-		if err := guard(tx.flushEvents); err != nil {
-			j.err, stays = err, false
+	keep := j.err == nil || errors.As(j.err, &kept)
+	if keep {
+		if err := recoverPanic(tx.flushEvents); err != nil {
+			j.err, keep = err, false
 		}
 	}
-	if !stays {
-		if dead = s.takeBack(); dead != nil {
-			return dead
+	if !keep {
+		if err := tx.rollbackJob(); err != nil {
+			return err
 		}
-		tx.after, tx.touched, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, nil, counts{}, false, false
 	}
-	if j.Settle != nil {
-		if j.err = guard(func() error { return j.Settle(tx, j.err) }); j.err != nil {
-			if dead = s.takeBack(); dead != nil {
-				return dead
+	if j.Finish != nil {
+		if j.err = recoverPanic(func() error { return j.Finish(tx, j.err) }); j.err != nil {
+			if err := tx.rollbackJob(); err != nil {
+				return err
 			}
-			tx.after, tx.touched, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, nil, counts{}, false, false
 		}
 	}
 	if _, err := s.writer.exec("RELEASE job"); err != nil {
 		return err
 	}
-	j.after, j.woken, j.queue, j.counts, j.anew, j.wipe = tx.after, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases
+	j.afterCommit, j.dueWebhooks, j.queuedEvents, j.counts, j.recounted, j.erases = tx.afterCommit, tx.dueWebhooks, tx.queuedEvents, tx.counts, tx.recounted, tx.erases
 	return nil
 }
 
-func (s *Store) takeBack() error {
+// rollbackJob rolls back to the job's savepoint and drops what the job collected
+// for after it. After an error of the disk it fails.
+func (tx *Tx) rollbackJob() error {
+	tx.afterCommit, tx.touched, tx.dueWebhooks, tx.queuedEvents, tx.counts, tx.recounted, tx.erases = nil, nil, nil, nil, counts{}, false, false
+	s := tx.s
 	s.writer.db().CloseRows()
-	if _, err := s.writer.exec("ROLLBACK TO job"); err != nil { // refused after a fault
+	if _, err := s.writer.exec("ROLLBACK TO job"); err != nil {
 		return err
 	}
-	// A change to what the writer caches may have been taken back with it.
-	s.hooks = map[int64][]hook{}
-	if s.epoch == s.began {
+	// The rollback may have undone a change of the cached webhooks.
+	s.subscribers = map[int64][]subscriber{}
+	if s.epoch == s.groupEpoch {
 		return nil
 	}
 	var err error
@@ -297,9 +297,9 @@ func (s *Store) takeBack() error {
 	return err
 }
 
-// guard turns a panic into an error: one bad write must not take the others
-// of its group along.
-func guard(f func() error) (err error) {
+// recoverPanic calls f and returns a panic as an error, so that one bad write
+// does not end the others of its group.
+func recoverPanic(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a write: %v\n%s", p, debug.Stack())

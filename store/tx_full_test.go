@@ -30,11 +30,11 @@ func (f *fixture) limit(more int) {
 	})
 }
 
-// untilItFits makes the group again and again with one more page to spare,
+// raiseLimitUntilFits makes the group again and again with one more page to spare,
 // until it fits. Short of that every member must get sqlite.ErrFull and nothing of
 // any may be in the file; the write after it must be made, without reopening.
 // The group must have been too big for at least least limits.
-func untilItFits(t *testing.T, least int, members func(f *fixture, program string) []Write) {
+func raiseLimitUntilFits(t *testing.T, least int, members func(f *fixture, program string) []Write) {
 	t.Helper()
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Coffee"))
@@ -117,7 +117,7 @@ func (f *fixture) issuing(program, name string) Write {
 }
 
 func TestFullDisk(t *testing.T) {
-	untilItFits(t, 20, func(f *fixture, program string) []Write {
+	raiseLimitUntilFits(t, 20, func(f *fixture, program string) []Write {
 		return []Write{noting("small"), f.issuing(program, "before"), write(stuff("first", 4, 9000)), noting("between"),
 			write(stuff("second", 3, 14000)), f.issuing(program, "after"), noting("last")}
 	})
@@ -126,7 +126,7 @@ func TestFullDisk(t *testing.T) {
 // A statement on many rows has a journal of its own, so that SQLite takes back
 // only the statement and the transaction lives on.
 func TestFullDiskInAStatementOnManyRows(t *testing.T) {
-	untilItFits(t, 20, func(f *fixture, program string) []Write {
+	raiseLimitUntilFits(t, 20, func(f *fixture, program string) []Write {
 		return []Write{noting("small"), write(func(tx *Tx) error {
 			if err := note(tx, "same member"); err != nil {
 				return err
@@ -148,7 +148,7 @@ func TestFullDiskNotNoticed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			untilItFits(t, 10, func(f *fixture, program string) []Write {
+			raiseLimitUntilFits(t, 10, func(f *fixture, program string) []Write {
 				return []Write{noting("small"), write(func(tx *Tx) error {
 					note(tx, "same member")
 					big(tx)
@@ -161,11 +161,12 @@ func TestFullDiskNotNoticed(t *testing.T) {
 	}
 }
 
-// Settle runs after the fault; what it writes must not survive alone.
+// Finish runs after the error of the disk. What it writes must not be committed
+// alone.
 func TestFullDiskBeforeSettle(t *testing.T) {
-	untilItFits(t, 10, func(f *fixture, program string) []Write {
+	raiseLimitUntilFits(t, 10, func(f *fixture, program string) []Write {
 		w := write(stuff("big", 2, 30000))
-		w.Settle = func(tx *Tx, err error) error {
+		w.Finish = func(tx *Tx, err error) error {
 			if err := note(tx, "settled"); err != nil {
 				return err
 			}
@@ -176,9 +177,9 @@ func TestFullDiskBeforeSettle(t *testing.T) {
 }
 
 func TestFullDiskInSettle(t *testing.T) {
-	untilItFits(t, 10, func(f *fixture, program string) []Write {
+	raiseLimitUntilFits(t, 10, func(f *fixture, program string) []Write {
 		w := noting("do")
-		w.Settle = func(tx *Tx, err error) error { return errors.Join(err, stuff("big", 2, 30000)(tx)) }
+		w.Finish = func(tx *Tx, err error) error { return errors.Join(err, stuff("big", 2, 30000)(tx)) }
 		return []Write{noting("small"), w, noting("last")}
 	})
 }

@@ -6,25 +6,25 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// ErrEpoch tells that what the caller knew of keys, shops and locations is
-// out of date: read it again and repeat.
+// ErrEpoch means that what the caller has cached of keys, shops and locations is
+// out of date: the caller reads it again and repeats the request.
 var ErrEpoch = errors.New("the caller's identity has to be read again")
 
 // View is one read on a query-only connection.
 type View struct {
 	*conn
-	s       *Store
-	Now     Time
-	epoch   int64 // expected; 0: whatever it is
-	row     int64 // that came with the newest row
-	checked bool
-	frozen  bool // inside snapshot
+	s          *Store
+	Now        Time
+	epoch      int64 // expected; 0: any
+	rowEpoch   int64 // the argument of the last seeEpoch
+	checked    bool
+	inSnapshot bool
 }
 
-// View runs fn on a reading connection. With an epoch it answers ErrEpoch when
-// meta.auth_epoch is another by now, so that a key revoked by any process is
-// refused by the very next request. Hot queries carry the epoch in their own
-// row (see seen); for all others View asks once at the end.
+// View runs fn on a reading connection. If epoch is not 0 and meta.auth_epoch has
+// another value, it returns ErrEpoch: a key that any process revokes is refused
+// from the next request on. Frequent queries read the epoch in their own row (see
+// seeEpoch); for all others View reads it once at the end.
 func (s *Store) View(epoch int64, fn func(*View) error) error {
 	c, err := s.takeReader()
 	if err != nil {
@@ -32,10 +32,10 @@ func (s *Store) View(epoch int64, fn func(*View) error) error {
 	}
 	defer func() {
 		c.db().CloseRows()
-		c.db().Resume() // an error of the disk was not a write's
+		c.db().Resume() // an error of the disk does not concern a write
 		s.readers <- c
 	}()
-	// Not before what the newest write took for the present.
+	// Now is never before that of the newest write.
 	v := &View{conn: c, s: s, Now: max(s.Now(), Time(s.latest.Load())), epoch: epoch}
 	err = fn(v)
 	if errors.Is(err, ErrEpoch) || v.checked || epoch == 0 {
@@ -51,11 +51,12 @@ func (s *Store) View(epoch int64, fn func(*View) error) error {
 	return err
 }
 
+// epochColumn is the column to pass to seeEpoch.
 const epochColumn = "(SELECT auth_epoch FROM meta)"
 
-// seen checks the epoch that came along with a row.
-func (v *View) seen(epoch int64) {
-	v.row = epoch
+// seeEpoch compares the epoch of a row with the expected one.
+func (v *View) seeEpoch(epoch int64) {
+	v.rowEpoch = epoch
 	if v.epoch != 0 && epoch == v.epoch {
 		v.checked = true
 	}
@@ -63,16 +64,16 @@ func (v *View) seen(epoch int64) {
 
 // snapshot makes all queries of fn see one state of the file.
 func (v *View) snapshot(fn func() error) (err error) {
-	if v.frozen {
+	if v.inSnapshot {
 		return fn()
 	}
 	if _, err := v.exec("BEGIN"); err != nil {
 		return err
 	}
-	v.frozen = true
-	// Also after a panic: the connection goes on to serve others.
+	v.inSnapshot = true
+	// Deferred, since the connection serves others after a panic too.
 	defer func() {
-		v.frozen = false
+		v.inSnapshot = false
 		v.db().CloseRows()
 		if _, cerr := v.exec("COMMIT"); err == nil {
 			err = cerr
@@ -81,8 +82,8 @@ func (v *View) snapshot(fn func() error) (err error) {
 	return fn()
 }
 
-// takeReader waits for a reading connection. One that is open goes before one
-// that is to be opened.
+// takeReader waits for a reading connection. It prefers an open one to one that
+// has to be opened.
 func (s *Store) takeReader() (*conn, error) {
 	var c *conn
 	var ok bool
@@ -110,7 +111,7 @@ func (s *Store) reader() (*conn, error) {
 	return openConn(s.path, sqlite.Create, append(s.pragmas("WAL"), "query_only=1", "cache_size=-8000")...)
 }
 
-// closeReader closes a reading connection, if it is no more than that.
+// closeReader closes a reading connection, unless it is also the writing one.
 func (s *Store) closeReader(c *conn) error {
 	if c == s.writer {
 		return nil

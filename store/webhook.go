@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Webhook is a subscription to events (spec Webhook). The secret is no part of
-// it: it is shown once, by CreatedWebhook and UpdatedWebhook.
+// Webhook is a subscription to events. It does not contain the secret, which
+// only CreatedWebhook and UpdatedWebhook show, once.
 type Webhook struct {
 	ID                    string            `json:"id" min:"1" doc:"Opaque."`
 	ShopID                string            `json:"shop_id"`
@@ -30,7 +30,7 @@ type Webhook struct {
 	UpdatedAt             Time              `json:"updated_at"`
 }
 
-// CreatedWebhook is the answer that shows a new webhook's secret.
+// CreatedWebhook is the answer to POST webhook.
 type CreatedWebhook struct {
 	Webhook
 	Secret string `json:"secret" doc:"Signs the deliveries. Shown only here."`
@@ -42,8 +42,8 @@ type UpdatedWebhook struct {
 	Secret string `json:"secret,omitempty" doc:"The new secret, only when rotate_secret was true. The old one ended with this answer."`
 }
 
-// WebhookFields is the body of POST webhook, and all of PATCH webhook but the
-// rotation (contract section 5, "Input").
+// WebhookFields is the body of POST webhook, and of PATCH webhook apart from
+// rotate_secret.
 type WebhookFields struct {
 	URL                   Opt[string]            `json:"url" req:"true" min:"1" max:"2048" format:"url" doc:"https, without user info; every address of the host must be public."`
 	Events                Opt[[]string]          `json:"events" req:"true" min:"1" max:"50" doc:"Event keys, * for all, or a prefix such as card.* for all of its events. Duplicates are dropped. transaction.created excludes the exact events of single transactions."`
@@ -64,11 +64,11 @@ type WebhookPatch struct {
 	RotateSecret Opt[bool] `json:"rotate_secret" doc:"True makes a new secret, which the answer shows once; the old one ends at once."`
 }
 
-// Target is the URL that a request names, to be checked for what it leads to;
-// empty where it names none.
+// Target returns the URL of the request, whose addresses the caller has to
+// check. It returns "" if the request has none.
 func (f WebhookFields) Target() string { return f.URL.Or("") }
 
-// webhook is a row with the columns that no resource shows.
+// webhook is a row of webhooks with the columns that no answer shows.
 type webhook struct {
 	Webhook
 	key       int64
@@ -82,29 +82,22 @@ type webhook struct {
 var webhookCols = columns("id", "program_id", "url", "events", "active", "description", "bearer_token", "program_ids", "location_ids", "include_shop_wide_events",
 	"http_method", "custom_headers", "payload_version", "consecutive_failures", "created_at", "updated_at", "secret")
 
-func (s *Store) scanWebhook(r *rows, shop int64) (w webhook, err error) {
+func (s *Store) scanWebhook(r *rows, shop int64) (w webhook) {
 	w.key = r.int()
 	w.ID, w.ShopID, w.ProgramID, w.URL = s.ID(KindWebhook, w.key), s.ID(KindShop, shop), s.ID(KindProgram, r.int()), r.str()
-	events := r.str()
+	r.json(&w.Events)
 	w.Active, w.Description, w.bearer = r.bool(), r.str(), r.nullStr()
-	programs, locations := r.str(), r.str()
+	r.json(&w.programs)
+	r.json(&w.locations)
 	w.IncludeShopWideEvents, w.HTTPMethod = r.bool(), r.str()
-	headers := r.str()
+	r.json(&w.headers)
 	w.PayloadVersion, w.ConsecutiveFailures, w.CreatedAt, w.UpdatedAt, w.secret = r.str(), r.int(), r.time(), r.time(), r.str()
-	for _, c := range []struct {
-		text string
-		into any
-	}{{events, &w.Events}, {programs, &w.programs}, {locations, &w.locations}, {headers, &w.headers}} {
-		if err := json.Unmarshal([]byte(c.text), c.into); err != nil {
-			return w, err
-		}
-	}
-	w.show(s)
-	return w, nil
+	w.setShownFields(s)
+	return w
 }
 
-// show fills in what a resource shows of the hidden columns.
-func (w *webhook) show(s *Store) {
+// setShownFields sets the fields of the resource that depend on hidden columns.
+func (w *webhook) setShownFields(s *Store) {
 	w.HasBearerToken = w.bearer.Valid
 	w.ProgramIDs, w.LocationIDs, w.CustomHeaders = []string{}, []string{}, map[string]string{}
 	for _, k := range w.programs {
@@ -118,34 +111,30 @@ func (w *webhook) show(s *Store) {
 	}
 }
 
-// within tells whether a key may see and make a webhook: a restricted one only
-// those that listen to its own locations alone (contract section 2).
-func (w *webhook) within(a Access) bool {
+// visibleTo reports whether a key may see and write the webhook. A key that is
+// restricted to locations may only if the webhook names locations, all of them
+// the key's own.
+func (w *webhook) visibleTo(a Access) bool {
 	return !a.Restricted || len(w.locations) > 0 && !slices.ContainsFunc(w.locations, func(l int64) bool { return !a.allows(l) })
 }
 
-// webhook finds a webhook by its id in the path of its program; one that the
-// key may not see is as little found as one that is gone.
+// webhook returns a webhook by its id and its program's id. A deleted one and
+// one that the key may not see are both not_found.
 func (s *Store) webhook(c *conn, a Access, programID, id string) (w webhook, err error) {
 	program, ok := s.Key(KindProgram, programID)
 	key, known := s.Key(KindWebhook, id)
 	if !ok || !known {
 		return w, notFound("webhook")
 	}
-	var bad error
-	ok, err = c.one(func(r *rows) { w, bad = s.scanWebhook(r, a.Shop) },
+	ok, err = c.one(func(r *rows) { w = s.scanWebhook(r, a.Shop) },
 		"SELECT "+webhookCols+" FROM webhooks WHERE id=? AND shop_id=? AND program_id=? AND deleted_at IS NULL", key, a.Shop, program)
-	switch {
-	case err != nil:
-	case bad != nil:
-		err = bad
-	case !ok || !w.within(a):
+	if err == nil && (!ok || !w.visibleTo(a)) {
 		err = notFound("webhook")
 	}
 	return w, err
 }
 
-// Webhooks are those that are addressed through a program, newest first.
+// Webhooks returns the webhooks of a program's path, newest first.
 func (v *View) Webhooks(a Access, programID string) (list []Webhook, err error) {
 	list = []Webhook{}
 	err = v.snapshot(func() error {
@@ -153,31 +142,25 @@ func (v *View) Webhooks(a Access, programID string) (list []Webhook, err error) 
 		if err != nil {
 			return err
 		}
-		var bad error
 		r := v.query("SELECT "+webhookCols+" FROM webhooks WHERE program_id=? AND deleted_at IS NULL ORDER BY id DESC", p.key)
 		for r.next() {
-			w, err := v.s.scanWebhook(r, a.Shop)
-			if err != nil {
-				bad = err
-			} else if w.within(a) {
+			if w := v.s.scanWebhook(r, a.Shop); w.visibleTo(a) {
 				list = append(list, w.Webhook)
 			}
 		}
-		if err := r.close(); err != nil {
-			return err
-		}
-		return bad
+		return r.close()
 	})
 	return list, err
 }
 
-// Webhook is one webhook, without its secret.
+// Webhook returns one webhook, without its secret.
 func (v *View) Webhook(a Access, programID, id string) (Webhook, error) {
 	w, err := v.s.webhook(v.conn, a, programID, id)
 	return w.Webhook, err
 }
 
-// CreateWebhook makes a webhook in a program's path and shows its secret.
+// CreateWebhook creates a webhook in a program's path. More webhooks than
+// Limits.Webhooks are unprocessable.
 func (tx *Tx) CreateWebhook(a Access, programID string, f WebhookFields) (c CreatedWebhook, err error) {
 	p, err := tx.s.program(tx.conn, a, programID)
 	if err != nil {
@@ -195,7 +178,7 @@ func (tx *Tx) CreateWebhook(a Access, programID string, f WebhookFields) (c Crea
 	if have >= int64(tx.Limits.Webhooks) {
 		return c, refuse(Unprocessable, "The shop has %d webhooks, which is the maximum.", have)
 	}
-	if w.secret, err = tx.s.newHookSecret(); err != nil {
+	if w.secret, err = tx.s.newWebhookSecret(); err != nil {
 		return c, err
 	}
 	if w.key, err = tx.insert(`INSERT INTO webhooks (shop_id, program_id, payload_version, url, events, program_ids, location_ids, include_shop_wide_events, active, description,
@@ -203,14 +186,15 @@ func (tx *Tx) CreateWebhook(a Access, programID string, f WebhookFields) (c Crea
 		append(append([]any{a.Shop, p.key, w.PayloadVersion}, w.columns(tx.Now)...), tx.Now)...); err != nil {
 		return c, err
 	}
-	if err = tx.changedWebhook(a, "webhook.create", w.key, ""); err != nil {
+	if err = tx.auditWebhook(a, "webhook.create", w.key, ""); err != nil {
 		return c, err
 	}
 	made, err := tx.s.webhook(tx.conn, a, programID, tx.s.ID(KindWebhook, w.key))
 	return CreatedWebhook{made.Webhook, made.secret}, err
 }
 
-// columns are what POST and PATCH write, in the order of both statements.
+// columns returns the values that POST and PATCH write, in the order of both
+// statements.
 func (w *webhook) columns(now Time) []any {
 	events, _ := json.Marshal(w.Events)
 	headers, _ := json.Marshal(w.headers)
@@ -218,15 +202,15 @@ func (w *webhook) columns(now Time) []any {
 		w.bearer, w.secret, w.HTTPMethod, string(headers), w.ConsecutiveFailures, now}
 }
 
-// newHookSecret is a new signing secret.
-func (s *Store) newHookSecret() (string, error) {
+// newWebhookSecret returns a new signing secret.
+func (s *Store) newWebhookSecret() (string, error) {
 	var b [32]byte
 	_, err := io.ReadFull(s.opts.Rand, b[:])
 	return "whsec_" + base64.StdEncoding.EncodeToString(b[:]), err
 }
 
-// UpdateWebhook changes what f names; nothing named changes nothing. The
-// secret is in the answer only where it is a new one.
+// UpdateWebhook changes the fields that f names. Without any it changes nothing.
+// The answer contains the secret only if it is new.
 func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u UpdatedWebhook, err error) {
 	w, err := tx.s.webhook(tx.conn, a, programID, id)
 	rotate := f.RotateSecret.Or(false)
@@ -238,29 +222,29 @@ func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u U
 	}
 	detail := ""
 	if rotate {
-		if w.secret, err = tx.s.newHookSecret(); err != nil {
+		if w.secret, err = tx.s.newWebhookSecret(); err != nil {
 			return u, err
 		}
 		u.Secret, detail = w.secret, `{"rotated":true}`
 	}
 	if f.Active.Or(false) {
 		w.ConsecutiveFailures = 0
-		tx.wakes(w.key)
+		tx.notifyDue(w.key)
 	}
 	if _, err = tx.exec(`UPDATE webhooks SET url=?, events=?, program_ids=?, location_ids=?, include_shop_wide_events=?, active=?, description=?,
 		bearer_token=?, secret=?, http_method=?, custom_headers=?, consecutive_failures=?, updated_at=? WHERE id=?`, append(w.columns(tx.Now), w.key)...); err != nil {
 		return u, err
 	}
-	if err = tx.changedWebhook(a, "webhook.update", w.key, detail); err != nil {
+	if err = tx.auditWebhook(a, "webhook.update", w.key, detail); err != nil {
 		return u, err
 	}
 	w.UpdatedAt = tx.Now
-	w.show(tx.s)
+	w.setShownFields(tx.s)
 	u.Webhook = w.Webhook
 	return u, nil
 }
 
-// DeleteWebhook makes a webhook not_found; what is pending for it is not sent.
+// DeleteWebhook deletes a webhook. Its pending deliveries are not sent.
 func (tx *Tx) DeleteWebhook(a Access, programID, id string) error {
 	w, err := tx.s.webhook(tx.conn, a, programID, id)
 	if err != nil {
@@ -269,27 +253,28 @@ func (tx *Tx) DeleteWebhook(a Access, programID, id string) error {
 	if _, err = tx.exec("UPDATE webhooks SET deleted_at=?1, updated_at=?1 WHERE id=?2", tx.Now, w.key); err != nil {
 		return err
 	}
-	return tx.changedWebhook(a, "webhook.delete", w.key, "")
+	return tx.auditWebhook(a, "webhook.delete", w.key, "")
 }
 
-func (tx *Tx) changedWebhook(a Access, action string, key int64, detail string) error {
-	if err := tx.bumpHooks(); err != nil {
+// auditWebhook records a change of a webhook and ends the caching of webhooks.
+func (tx *Tx) auditWebhook(a Access, action string, key int64, detail string) error {
+	if err := tx.bumpHookEpoch(); err != nil {
 		return err
 	}
 	return tx.audit(a.Shop, action, KindWebhook, key, detail)
 }
 
-// bumpHooks makes every process read webhooks anew before it next matches or
-// sends. The writer's own memory goes at once: later writes of the same group
-// do not read the epoch again.
-func (tx *Tx) bumpHooks() error {
-	tx.s.hooks = map[int64][]hook{}
+// bumpHookEpoch makes every process read webhooks again before it next matches
+// or sends. It empties the writer's own cache at once, since later writes of the
+// same group do not read the epoch again.
+func (tx *Tx) bumpHookEpoch() error {
+	tx.s.subscribers = map[int64][]subscriber{}
 	_, err := tx.exec("UPDATE meta SET hook_epoch=hook_epoch+1 WHERE id=1")
 	return err
 }
 
-// mergeWebhook puts f's fields over w and applies the rules that need the
-// file or the deployment's limits.
+// mergeWebhook sets the fields of w that f names, and applies the rules that
+// need the file or the deployment's limits.
 func (tx *Tx) mergeWebhook(a Access, w *webhook, f WebhookFields) (err error) {
 	w.URL, w.bearer, w.Active = f.URL.Or(w.URL), f.BearerToken.Apply(w.bearer), f.Active.Or(w.Active)
 	w.IncludeShopWideEvents, w.HTTPMethod = f.IncludeShopWideEvents.Or(w.IncludeShopWideEvents), f.HTTPMethod.Or(w.HTTPMethod)
@@ -297,7 +282,7 @@ func (tx *Tx) mergeWebhook(a Access, w *webhook, f WebhookFields) (err error) {
 		w.Description = f.Description.Or("")
 	}
 	if f.Events.Set {
-		w.Events = once(f.Events.V)
+		w.Events = unique(f.Events.V)
 	}
 	if f.URL.Set && f.URL.V != tx.CheckedTarget {
 		return fmt.Errorf("store: the webhook's URL was not checked")
@@ -318,19 +303,19 @@ func (tx *Tx) mergeWebhook(a Access, w *webhook, f WebhookFields) (err error) {
 	}
 	if f.CustomHeaders.Set {
 		w.headers = f.CustomHeaders.Or(map[string]string{})
-		details = append(details, tx.Limits.headerRoom(w.headers)...)
+		details = append(details, tx.Limits.checkHeaders(w.headers)...)
 	}
 	switch {
 	case details != nil:
 		return Invalid(details...)
-	case !w.within(a):
+	case !w.visibleTo(a):
 		return refuse(Unauthorized, "This key is restricted to locations: location_ids must name some, all of them its own.")
 	}
 	return nil
 }
 
-// once is a list without what it repeats, in its order.
-func once(list []string) (out []string) {
+// unique returns the list without repetitions, in its order.
+func unique(list []string) (out []string) {
 	for _, s := range list {
 		if !slices.Contains(out, s) {
 			out = append(out, s)

@@ -1,53 +1,48 @@
 package store
 
-import (
-	"encoding/json"
+import "punchcard/store/event"
 
-	"punchcard/store/event"
-)
-
-// pendingEvent is what an operation did, by keys; the rest of the envelope is
-// read at the end of the write, in its own transaction.
+// pendingEvent is an event of a write, by keys. flushEvents reads the rest of
+// the envelope at the end of the write, in its transaction.
 type pendingEvent struct {
 	name                    event.Name
 	shop                    int64
 	program, location, card int64 // 0: none
 	fromState, toState      string
 	platform                string // card.registered
-	row                     *bookedRow
+	row                     *eventRow
 }
 
-// bookedRow is the ledger row that an event tells of.
-type bookedRow struct {
+// eventRow is the ledger row of an event.
+type eventRow struct {
 	entry
 	key                     int64
 	stampsAfter, valueAfter int64
-	specific, also          event.Name // of transaction.created: what the row fires besides
+	specific, also          event.Name // the events that the row fires beside transaction.created
 }
 
-// hook is a webhook as matching needs it.
-type hook struct {
+// subscriber is a webhook as matching needs it.
+type subscriber struct {
 	id  int64
 	v2  bool
 	sub event.Subscription
 }
 
-// emit notes an event; flushEvents writes it, or nothing where no webhook
-// listens.
+// emit adds an event to those that flushEvents writes.
 func (tx *Tx) emit(e pendingEvent) { tx.events = append(tx.events, e) }
 
-// late is emit for what must come after all others of the write.
-func (tx *Tx) late(e pendingEvent) { tx.last = append(tx.last, e) }
+// emitLast adds an event that comes after all others of the write.
+func (tx *Tx) emitLast(e pendingEvent) { tx.lastEvents = append(tx.lastEvents, e) }
 
-// ledgerEvents are the specific events of each type of row (contract section
-// 5, "Which operation fires what").
+// ledgerEvents maps the types of ledger rows to the specific events that they
+// fire.
 var ledgerEvents = map[string]event.Name{"stamp": event.StampAssigned, "redemption": event.PrizeRedeemed, "access": event.CardUsed,
 	"topup": event.ValueChanged, "spend": event.ValueChanged, "reversal": event.TransactionReversed, "expiry": event.CardExpired}
 
-// emitLedger notes the events of one ledger row: the specific ones, then the
-// firehose.
+// emitLedger emits the events of one ledger row: the specific ones, then
+// transaction.created.
 func (tx *Tx) emitLedger(p *presentation, c *card, key int64, e entry) {
-	row := bookedRow{entry: e, key: key, stampsAfter: c.StampsCount, valueAfter: c.CurrentValue.V, specific: ledgerEvents[e.kind]}
+	row := eventRow{entry: e, key: key, stampsAfter: c.StampsCount, valueAfter: c.CurrentValue.V, specific: ledgerEvents[e.kind]}
 	if e.reversed == "topup" || e.reversed == "spend" {
 		row.also = event.ValueChanged
 	}
@@ -62,11 +57,11 @@ func (tx *Tx) emitSubscription(shop int64, from, to string) {
 	tx.emit(pendingEvent{name: event.SubscriptionStateChanged, shop: shop, fromState: from, toState: to})
 }
 
-// flushEvents writes the event rows and one delivery row per matching webhook
-// into the write's own transaction (contract section 5, "Where from").
+// flushEvents writes the events that match a webhook, and queues their delivery
+// rows. An event that no webhook matches is not written.
 func (tx *Tx) flushEvents() error {
-	for _, e := range append(tx.events, tx.last...) {
-		hooks, err := tx.hooksOf(e.shop)
+	for _, e := range append(tx.events, tx.lastEvents...) {
+		hooks, err := tx.subscribers(e.shop)
 		if err != nil {
 			return err
 		}
@@ -94,7 +89,7 @@ func (tx *Tx) flushEvents() error {
 			return err
 		}
 		if ok {
-			if err := tx.queue(e, to, v1, v2); err != nil {
+			if err := tx.queueEvent(e, to, v1, v2); err != nil {
 				return err
 			}
 		}
@@ -102,8 +97,8 @@ func (tx *Tx) flushEvents() error {
 	return nil
 }
 
-// mayQueue holds back the events of a shop that is suspended or cancelled, all
-// but the one that says so.
+// mayQueue reports whether an event is sent at all: a suspended or cancelled
+// shop sends only subscription.state_changed.
 func (tx *Tx) mayQueue(e pendingEvent) (bool, error) {
 	if e.name == event.SubscriptionStateChanged {
 		return true, nil
@@ -112,7 +107,9 @@ func (tx *Tx) mayQueue(e pendingEvent) (bool, error) {
 	return sh.SubscriptionState == "active" || sh.SubscriptionState == "past_due", err
 }
 
-func (tx *Tx) queue(e pendingEvent, to []int64, v1, v2 bool) error {
+// queueEvent renders an event in the versions that are wanted, writes it and
+// queues its deliveries to the webhooks.
+func (tx *Tx) queueEvent(e pendingEvent, to []int64, v1, v2 bool) error {
 	env, err := tx.envelope(e)
 	if err != nil {
 		return err
@@ -130,49 +127,45 @@ func (tx *Tx) queue(e pendingEvent, to []int64, v1, v2 bool) error {
 	}
 	special := 0
 	if e.name == event.SubscriptionStateChanged {
-		special = throughSuspension
+		special = specialSuspension
 	}
-	tx.queued = append(tx.queued, queued{key, to, special})
-	tx.woken = append(tx.woken, to...)
+	tx.queuedEvents = append(tx.queuedEvents, queuedEvent{key, to, special})
+	tx.dueWebhooks = append(tx.dueWebhooks, to...)
 	return nil
 }
 
-// recordEvent writes what happened, rendered in the versions that are wanted.
+// recordEvent inserts an event with its rendered payloads, of which one may be
+// nil.
 func (tx *Tx) recordEvent(shop int64, name event.Name, card Null[int64], v1, v2 []byte) (key int64, err error) {
 	return tx.insert("INSERT INTO events (shop_id, name, card_id, payload_v1, payload_v2, occurred_at) VALUES (?,?,?,?,?,?)", shop, string(name), card, v1, v2, tx.Now)
 }
 
-// hooksOf are a shop's active webhooks, kept in memory until the hook epoch
-// moves: a write with no listener asks the file nothing.
-func (tx *Tx) hooksOf(shop int64) ([]hook, error) {
-	if hooks, ok := tx.s.hooks[shop]; ok {
+// subscribers returns a shop's active webhooks. It caches them until the hook
+// epoch changes, so that a write of a shop without webhooks makes no query.
+func (tx *Tx) subscribers(shop int64) ([]subscriber, error) {
+	if hooks, ok := tx.s.subscribers[shop]; ok {
 		return hooks, nil
 	}
-	hooks := []hook{}
-	var bad error
+	hooks := []subscriber{}
 	r := tx.query("SELECT "+columns("id", "payload_version='v2'", "include_shop_wide_events", "events", "program_ids", "location_ids")+
 		" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL AND active=1 ORDER BY id", shop)
 	for r.next() {
-		h := hook{id: r.int(), v2: r.bool()}
+		h := subscriber{id: r.int(), v2: r.bool()}
 		h.sub.IncludeShopWide = r.bool()
-		for _, into := range []any{&h.sub.Events, &h.sub.ProgramIDs, &h.sub.LocationIDs} {
-			if err := json.Unmarshal([]byte(r.str()), into); err != nil {
-				bad = err
-			}
-		}
+		r.json(&h.sub.Events)
+		r.json(&h.sub.ProgramIDs)
+		r.json(&h.sub.LocationIDs)
 		hooks = append(hooks, h)
 	}
 	if err := r.close(); err != nil {
 		return nil, err
 	}
-	if bad != nil {
-		return nil, bad
-	}
-	tx.s.hooks[shop] = hooks
+	tx.s.subscribers[shop] = hooks
 	return hooks, nil
 }
 
-// envelope reads the context of an event as it is after the change.
+// envelope returns the envelope of an event, with the shop, program, location
+// and card as they are after the change.
 func (tx *Tx) envelope(e pendingEvent) (*event.Envelope, error) {
 	sh, err := tx.cachedShop(e.shop)
 	if err != nil {
@@ -199,12 +192,13 @@ func (tx *Tx) envelope(e pendingEvent) (*event.Envelope, error) {
 		env.Data = event.SubscriptionStateChangedData{FromState: e.fromState, ToState: e.toState}
 	}
 	if e.card != 0 {
-		return env, tx.cardContext(env, e)
+		return env, tx.addCard(env, e)
 	}
 	return env, nil
 }
 
-func (tx *Tx) cardContext(env *event.Envelope, e pendingEvent) error {
+// addCard sets the card of the envelope, and the data of an event of a card.
+func (tx *Tx) addCard(env *event.Envelope, e pendingEvent) error {
 	c := &event.Card{ID: tx.s.ID(KindCard, e.card)}
 	var source string
 	var parent *string
@@ -214,14 +208,14 @@ func (tx *Tx) cardContext(env *event.Envelope, e pendingEvent) error {
 			id := tx.s.ID(KindCard, p.V)
 			parent = &id
 		}
-		c.ExternalRef, c.HolderName, c.HolderEmail, c.State = pointer(r.nullStr()), pointer(r.nullStr()), pointer(r.nullStr()), r.str()
+		c.ExternalRef, c.HolderName, c.HolderEmail, c.State = pointerToString(r.nullStr()), pointerToString(r.nullStr()), pointerToString(r.nullStr()), r.str()
 	}, "SELECT "+columns("c.source", "c.parent_id", "c.external_ref", "c.holder_name", "c.holder_email", statusSQL)+" FROM cards c WHERE c.id=?", tx.Now, e.card)
 	if err != nil {
 		return err
 	}
 	env.Card = c
 	if e.row != nil {
-		return tx.rowContext(env, e)
+		return tx.addRow(env, e)
 	}
 	switch e.name {
 	case event.CardRegistered:
@@ -237,8 +231,8 @@ func (tx *Tx) cardContext(env *event.Envelope, e pendingEvent) error {
 	return nil
 }
 
-// rowContext fills in what a ledger row's event says.
-func (tx *Tx) rowContext(env *event.Envelope, e pendingEvent) error {
+// addRow sets the transaction and the data of an event of a ledger row.
+func (tx *Tx) addRow(env *event.Envelope, e pendingEvent) error {
 	r, card := e.row, env.Card.ID
 	id := tx.s.ID(KindTransaction, r.key)
 	env.Transaction = &event.Transaction{ID: id, Type: r.kind, Metadata: []byte(r.metadata.V)}
@@ -267,17 +261,17 @@ func (tx *Tx) rowContext(env *event.Envelope, e pendingEvent) error {
 		if _, err := tx.one(func(r *rows) { expires = r.nullTime() }, "SELECT expires_at FROM cards WHERE id=?", e.card); err != nil {
 			return err
 		}
-		if !r.stamps.Valid && expires.Valid { // the card itself expired, not its stamps
+		if !r.stamps.Valid && expires.Valid { // the card expired, not its stamps
 			at = expires.V
 		}
 		env.Data = event.CardExpiredData{CardInstanceID: card, TransactionID: id, ExpiredAt: at.String()}
 	case event.TransactionCreated:
-		env.Data = event.TransactionCreatedData{TransactionID: id, CardInstanceID: card, TxType: r.kind, StampsDelta: number(r.stamps), ValueDelta: number(r.value)}
+		env.Data = event.TransactionCreatedData{TransactionID: id, CardInstanceID: card, TxType: r.kind, StampsDelta: pointerToInt(r.stamps), ValueDelta: pointerToInt(r.value)}
 	}
 	return nil
 }
 
-func number(n Null[int64]) *int64 {
+func pointerToInt(n Null[int64]) *int64 {
 	if !n.Valid {
 		return nil
 	}
@@ -304,15 +298,15 @@ func (a Actor) kind() Kind {
 	return KindKey
 }
 
-func pointer(n Null[string]) *string {
+func pointerToString(n Null[string]) *string {
 	if !n.Valid {
 		return nil
 	}
 	return &n.V
 }
 
-// scrubEvents takes a person out of the payloads that hold the chain's data,
-// sent and queued ones alike.
+// scrubEvents erases the holder from the payloads of the chain's events, sent
+// and queued ones.
 func (tx *Tx) scrubEvents(root int64) error {
 	type row struct {
 		id int64

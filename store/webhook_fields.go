@@ -8,12 +8,13 @@ import (
 	"punchcard/store/event"
 )
 
-// The most patterns that a webhook's events may have, before those that repeat
-// are dropped; the tag of WebhookFields.Events says it too.
+// maxPatterns is the maximum number of patterns in a webhook's events, counted
+// before repetitions are dropped. The tag of WebhookFields.Events has the same
+// number.
 const maxPatterns = 50
 
-// Check finds the patterns that stand for no event, and those that exclude each
-// other. A PATCH replaces all patterns, so that the request alone decides.
+// Check returns a detail for each pattern that matches no event, and one for
+// patterns that exclude each other.
 func (f WebhookFields) Check(Time) (details []Detail) {
 	patterns := f.Events.Or(nil)
 	if len(patterns) > maxPatterns {
@@ -34,8 +35,8 @@ func (f WebhookFields) Check(Time) (details []Detail) {
 	return details
 }
 
-// headerRoom reports whether custom headers are more than the deployment allows.
-func (l Limits) headerRoom(headers map[string]string) (details []Detail) {
+// checkHeaders returns a detail for each limit that custom headers exceed.
+func (l Limits) checkHeaders(headers map[string]string) (details []Detail) {
 	size := 0
 	for name, value := range headers {
 		size += len(name) + len(value)
@@ -49,8 +50,8 @@ func (l Limits) headerRoom(headers map[string]string) (details []Detail) {
 	return details
 }
 
-// ownPrograms turns ids into keys, each once; every id that is not a program
-// of the shop's own is an invalid_value detail.
+// ownPrograms returns the keys of programs of the shop, each once, and an
+// invalid_value detail for every id that is not one of them.
 func (tx *Tx) ownPrograms(shop int64, field string, ids []string) (keys []int64, details []Detail, err error) {
 	for i, id := range ids {
 		key, ok := tx.s.Key(KindProgram, id)

@@ -6,8 +6,8 @@ import (
 	"punchcard/store/event"
 )
 
-// Delivery is an entry of a webhook's delivery log (spec Webhook delivery):
-// one event to one webhook, as of its latest attempt.
+// Delivery is an entry of a webhook's delivery log: one event to one webhook, as
+// of its latest attempt.
 type Delivery struct {
 	ID             string          `json:"id" min:"1" doc:"Opaque."`
 	WebhookID      string          `json:"webhook_id"`
@@ -29,15 +29,16 @@ type DeliveriesQuery struct {
 	Limit Opt[int64] `json:"limit" min:"0" limit:"delivery_log" doc:"Entries, newest first: 50, or the maximum where that is smaller. 0 gives none."`
 }
 
-// The payload is that of the webhook's own version.
+// deliveryCols are the columns that scanDelivery reads, after the epoch. ?1 is
+// the payload version of the webhook.
 var deliveryCols = columns(epochColumn, "d.webhook_id", "d.event_id", "e.name", "ifnull(d.request_headers, '{}')", "d.response_status", "d.attempts", "d.last_error", "d.duration_ms",
 	"e.card_id", "d.delivered_at", "e.occurred_at", "iif(?1='v2', e.payload_v2, e.payload_v1)")
 
 const deliveryTables = " FROM deliveries d JOIN events e ON e.id=d.event_id"
 
 func (s *Store) scanDelivery(r *rows, webhook string) Delivery {
-	hook, happened := r.int(), r.int()
-	d := Delivery{ID: s.deliveryID(KindDelivery, hook, happened), WebhookID: webhook, Event: r.str(), EventID: s.deliveryID(KindEvent, hook, happened), RequestHeaders: json.RawMessage(r.str()),
+	hook, eventKey := r.int(), r.int()
+	d := Delivery{ID: s.deliveryID(KindDelivery, hook, eventKey), WebhookID: webhook, Event: r.str(), EventID: s.deliveryID(KindEvent, hook, eventKey), RequestHeaders: json.RawMessage(r.str()),
 		ResponseStatus: r.nullInt(), Attempts: r.int(), LastError: r.nullStr(), DurationMS: r.int()}
 	if card := r.nullInt(); card.Valid {
 		d.CardInstanceID = Some(s.ID(KindCard, card.V))
@@ -47,7 +48,7 @@ func (s *Store) scanDelivery(r *rows, webhook string) Delivery {
 	return d
 }
 
-// Deliveries is the newest part of a webhook's log.
+// Deliveries returns the newest entries of a webhook's log.
 func (v *View) Deliveries(a Access, programID, id string, q DeliveriesQuery) (list []Delivery, err error) {
 	list = []Delivery{}
 	most := int64(v.s.opts.Limits.DeliveryLogLimit)
@@ -58,7 +59,7 @@ func (v *View) Deliveries(a Access, programID, id string, q DeliveriesQuery) (li
 		}
 		r := v.query("SELECT "+deliveryCols+deliveryTables+" WHERE d.webhook_id=?2 ORDER BY d.event_id DESC LIMIT ?3", w.PayloadVersion, w.key, min(q.Limit.Or(50), most))
 		for r.next() {
-			v.seen(r.int())
+			v.seeEpoch(r.int())
 			list = append(list, v.s.scanDelivery(r, w.ID))
 		}
 		return r.close()
@@ -66,12 +67,12 @@ func (v *View) Deliveries(a Access, programID, id string, q DeliveriesQuery) (li
 	return list, err
 }
 
-// delivery finds the entry of an event in a webhook's log.
-func (tx *Tx) delivery(w webhook, happened int64) (d Delivery, err error) {
+// delivery returns the entry of an event in a webhook's log.
+func (tx *Tx) delivery(w webhook, eventKey int64) (d Delivery, err error) {
 	ok, err := tx.one(func(r *rows) {
-		r.int() // the epoch: a write knows it
+		r.int() // the epoch, which a write knows
 		d = tx.s.scanDelivery(r, w.ID)
-	}, "SELECT "+deliveryCols+deliveryTables+" WHERE d.webhook_id=?2 AND d.event_id=?3", w.PayloadVersion, w.key, happened)
+	}, "SELECT "+deliveryCols+deliveryTables+" WHERE d.webhook_id=?2 AND d.event_id=?3", w.PayloadVersion, w.key, eventKey)
 	if err == nil && !ok {
 		err = notFound("delivery")
 	}
@@ -81,7 +82,8 @@ func (tx *Tx) delivery(w webhook, happened int64) (d Delivery, err error) {
 
 const pingMessage = "This is a test delivery; nothing happened in the shop."
 
-// TestWebhook sends test.ping once, to an inactive webhook too.
+// TestWebhook queues one test.ping. It is sent to an inactive webhook too, and is
+// not retried.
 func (tx *Tx) TestWebhook(a Access, programID, id string) (d Delivery, err error) {
 	w, err := tx.s.webhook(tx.conn, a, programID, id)
 	if err != nil {
@@ -98,33 +100,34 @@ func (tx *Tx) TestWebhook(a Access, programID, id string) (d Delivery, err error
 	} else {
 		p1 = event.AppendV1(nil, env)
 	}
-	happened, err := tx.recordEvent(a.Shop, event.TestPing, Null[int64]{}, p1, p2)
+	eventKey, err := tx.recordEvent(a.Shop, event.TestPing, Null[int64]{}, p1, p2)
 	if err != nil {
 		return d, err
 	}
-	if _, err = tx.exec("INSERT INTO deliveries (webhook_id, event_id, special, due_at) VALUES (?,?,?,?)", w.key, happened, onlyATest, tx.Now); err != nil {
+	if _, err = tx.exec("INSERT INTO deliveries (webhook_id, event_id, special, due_at) VALUES (?,?,?,?)", w.key, eventKey, specialTest, tx.Now); err != nil {
 		return d, err
 	}
-	tx.wakes(w.key)
+	tx.notifyDue(w.key)
 	if err = tx.audit(a.Shop, "webhook.test", KindWebhook, w.key, ""); err != nil {
 		return d, err
 	}
-	return tx.delivery(w, happened)
+	return tx.delivery(w, eventKey)
 }
 
-// Redeliver sends an entry of the log again as if it were new: the same row
-// and event_id, with all its attempts.
+// Redeliver queues an entry of the log again, with the same event_id and a new
+// count of attempts. A pending delivery is a conflict, an inactive webhook
+// unprocessable.
 func (tx *Tx) Redeliver(a Access, programID, id, deliveryID string) (d Delivery, err error) {
 	w, err := tx.s.webhook(tx.conn, a, programID, id)
 	if err != nil {
 		return d, err
 	}
-	happened, ok := tx.s.DeliveryKey(w.key, deliveryID)
+	eventKey, ok := tx.s.DeliveryKey(w.key, deliveryID)
 	if !ok {
 		return d, notFound("delivery")
 	}
 	pending := false
-	if ok, err = tx.one(func(r *rows) { pending = r.bool() }, "SELECT outcome IS NULL FROM deliveries WHERE webhook_id=? AND event_id=?", w.key, happened); err != nil {
+	if ok, err = tx.one(func(r *rows) { pending = r.bool() }, "SELECT outcome IS NULL FROM deliveries WHERE webhook_id=? AND event_id=?", w.key, eventKey); err != nil {
 		return d, err
 	}
 	switch {
@@ -136,12 +139,12 @@ func (tx *Tx) Redeliver(a Access, programID, id, deliveryID string) (d Delivery,
 		return d, refuse(Unprocessable, "The webhook is inactive; a PATCH with active true enables it.")
 	}
 	if _, err = tx.exec(`UPDATE deliveries SET outcome=NULL, due_at=?, attempts=0, response_status=NULL, last_error=NULL, duration_ms=0,
-		request_headers=NULL, delivered_at=NULL WHERE webhook_id=? AND event_id=?`, tx.Now, w.key, happened); err != nil {
+		request_headers=NULL, delivered_at=NULL WHERE webhook_id=? AND event_id=?`, tx.Now, w.key, eventKey); err != nil {
 		return d, err
 	}
-	tx.wakes(w.key)
+	tx.notifyDue(w.key)
 	if err = tx.audit(a.Shop, "webhook.redeliver", KindWebhook, w.key, `{"delivery_id":"`+deliveryID+`"}`); err != nil {
 		return d, err
 	}
-	return tx.delivery(w, happened)
+	return tx.delivery(w, eventKey)
 }

@@ -28,15 +28,15 @@ func TestPingDelivery(t *testing.T) {
 		})
 		d := must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, w.ID) })
 		want := fmt.Sprintf(`{"event":"test.ping","event_id":%q,"shop_id":%q,"occurred_at":%q,"data":{"message":%q,"sample":true}}`,
-			f.deliveryID(KindEvent, f.key(KindWebhook, w.ID), f.happened(w.ID, d.ID)), f.ID(KindShop, f.a.Shop), f.clock.at().String(), pingMessage)
+			f.deliveryID(KindEvent, f.key(KindWebhook, w.ID), f.eventOfDelivery(w.ID, d.ID)), f.ID(KindShop, f.a.Shop), f.clock.at().String(), pingMessage)
 		if version == event.V2 {
 			want = fmt.Sprintf(`{"event":"test.ping","event_id":%q,"payload_version":"v2","occurred_at":%q,"shop":{"id":%q,"name":"My shop"},"location":null,"program":null,"card":null,"transaction":null,"actor":null,"data":{"message":%q,"sample":true}}`,
-				f.deliveryID(KindEvent, f.key(KindWebhook, w.ID), f.happened(w.ID, d.ID)), f.clock.at().String(), f.ID(KindShop, f.a.Shop), pingMessage)
+				f.deliveryID(KindEvent, f.key(KindWebhook, w.ID), f.eventOfDelivery(w.ID, d.ID)), f.clock.at().String(), f.ID(KindShop, f.a.Shop), pingMessage)
 		}
 		if string(d.RequestPayload) != want {
 			t.Errorf("%s: payload %s\nwant %s", version, d.RequestPayload, want)
 		}
-		if row := f.lines("SELECT concat_ws(',', outcome IS NULL, special, due_at, attempts) FROM deliveries WHERE event_id=?", f.happened(w.ID, d.ID)); row[0] != fmt.Sprintf("1,%d,%d,0", onlyATest, f.clock.at()) {
+		if row := f.lines("SELECT concat_ws(',', outcome IS NULL, special, due_at, attempts) FROM deliveries WHERE event_id=?", f.eventOfDelivery(w.ID, d.ID)); row[0] != fmt.Sprintf("1,%d,%d,0", specialTest, f.clock.at()) {
 			t.Errorf("%s: row %s", version, row)
 		}
 		if rows := f.lines("SELECT concat_ws(',', payload_v1 IS NOT NULL, payload_v2 IS NOT NULL, card_id IS NULL) FROM events ORDER BY id DESC LIMIT 1"); rows[0] != map[string]string{"v1": "1,0,1", "v2": "0,1,1"}[version] {
@@ -118,8 +118,8 @@ func TestDeliveryLogPerWebhook(t *testing.T) {
 	}
 }
 
-// happened is the key of a delivery's event.
-func (f *fixture) happened(webhook, delivery string) int64 {
+// eventOfDelivery returns the key of the event of a delivery.
+func (f *fixture) eventOfDelivery(webhook, delivery string) int64 {
 	f.t.Helper()
 	key, ok := f.DeliveryKey(f.key(KindWebhook, webhook), delivery)
 	if !ok {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,36 +10,36 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// What makes a delivery special (deliveries.special).
+// The values of deliveries.special other than 0.
 const (
-	throughSuspension = 1 // subscription.state_changed: goes out though the shop is suspended
-	onlyATest         = 2 // test.ping: once, also where the webhook is inactive
+	specialSuspension = 1 // subscription.state_changed: is sent although the shop is suspended
+	specialTest       = 2 // test.ping: is sent once, also to an inactive webhook
 )
 
-// wakes notes that a webhook has something due; who sends is told after the
-// commit.
-func (tx *Tx) wakes(webhook int64) { tx.woken = append(tx.woken, webhook) }
+// notifyDue has the function of OnDue called after the commit, with the webhook
+// among its arguments.
+func (tx *Tx) notifyDue(webhook int64) { tx.dueWebhooks = append(tx.dueWebhooks, webhook) }
 
-// queued is an event and the webhooks that are to get it.
-type queued struct {
+// queuedEvent is an event and the webhooks that it is to be sent to.
+type queuedEvent struct {
 	event   int64
 	hooks   []int64
 	special int
 }
 
-var addDeliveries = sqlite.InsertOfRows("INSERT INTO deliveries (webhook_id, event_id) VALUES ", "(?,?)", "")
+var deliveriesInsert = sqlite.InsertOfRows("INSERT INTO deliveries (webhook_id, event_id) VALUES ", "(?,?)", "")
 
-// queueAll writes the delivery rows of a whole group, after its last savepoint
-// and before its commit; a failure ends the group. Within a savepoint, and
-// within each statement, SQLite copies a page before it first changes it, and
-// every webhook's rows are on a page of their own. So they are written webhook by
-// webhook: a stamp that goes to fifty then costs about three times one that goes
-// to none, and not ten times.
-func (s *Store) queueAll(group []*job) error {
+// insertDeliveries writes the delivery rows of a whole group, after its last
+// savepoint and before its commit. An error ends the group. Within a savepoint,
+// and within each statement, SQLite copies a page before it first changes it, and
+// the rows of each webhook are on pages of their own. So the rows are written
+// webhook by webhook: a stamp that goes to fifty webhooks then costs about three
+// times one that goes to none, instead of ten times.
+func (s *Store) insertDeliveries(group []*job) error {
 	events, rows := map[int64][]any{}, 0 // by webhook
 	for _, j := range group {
-		for _, q := range j.queue {
-			var one any = q.event // boxed once, however many get it
+		for _, q := range j.queuedEvents {
+			var one any = q.event // allocated once for all webhooks
 			for _, h := range q.hooks {
 				if q.special == 0 {
 					events[h] = append(events[h], one)
@@ -50,7 +49,7 @@ func (s *Store) queueAll(group []*job) error {
 				}
 			}
 		}
-		j.queue = nil
+		j.queuedEvents = nil
 	}
 	args := make([]any, 0, 2*rows)
 	for _, h := range slices.Sorted(maps.Keys(events)) {
@@ -59,22 +58,22 @@ func (s *Store) queueAll(group []*job) error {
 			args = append(args, hook, e)
 		}
 	}
-	return s.writer.db().InsertRows(addDeliveries, args)
+	return s.writer.db().InsertRows(deliveriesInsert, args)
 }
 
 // OnDue has f called after each commit with the webhooks for which it queued
 // something. f must be quick and must not write: the writer waits for it.
 func (s *Store) OnDue(f func(webhooks []int64)) { s.onDue.Store(&f) }
 
-// Attempt is one delivery as it goes out now: what is read here is what the
-// file says at this moment, so that a new secret, an erased name or a webhook
-// that was switched off counts from the next attempt on.
+// Attempt is one delivery with all that is needed to send it. It is read right
+// before each attempt, so that a new secret, the erasure of a holder and the
+// deactivation of a webhook hold from the next attempt on.
 type Attempt struct {
 	Webhook, Event int64
-	Attempts       int  // attempts made so far
-	DueAt          Time // when it became due
+	Attempts       int // attempts made so far
+	DueAt          Time
 	Test           bool
-	EventID        string // the dedup key of the receiver
+	EventID        string // by which the receiver recognises repetitions
 	Body           []byte
 	URL            string
 	Secret         string
@@ -82,38 +81,38 @@ type Attempt struct {
 	Headers        map[string]string // custom ones
 }
 
-// may tells which of a webhook's pending deliveries are allowed out, as a
-// condition on the rows w, sh and d: all of them, tests alone where the webhook
-// is inactive, what passes a suspension alone where the shop is suspended, or
-// none (contract section 5, "While inactive" and "While the shop is suspended or
-// cancelled").
+// maySend is the condition on a webhook w, its shop sh and a pending delivery d
+// that the delivery may be sent. An inactive webhook gets tests only, a webhook
+// of a suspended or cancelled shop only what is marked specialSuspension, and a
+// deleted one nothing.
 const (
 	shopOpen = `sh.subscription_state IN ('active', 'past_due')`
-	may      = `w.deleted_at IS NULL AND iif(` + shopOpen + `, w.active=1 OR d.special=2, w.active=1 AND d.special=1)`
+	maySend  = `w.deleted_at IS NULL AND iif(` + shopOpen + `, w.active=1 OR d.special=2, w.active=1 AND d.special=1)`
 )
 
-// openTo is the same for a whole webhook: 0 all, 1 what passes a suspension, 2
-// tests, 3 nothing.
-const openTo = `CASE WHEN w.deleted_at IS NOT NULL THEN 3 WHEN ` + shopOpen + ` THEN iif(w.active=1, 0, 2) WHEN w.active=1 THEN 1 ELSE 3 END`
+// sendableSQL is an expression that says the same of a whole webhook: 0 is all
+// deliveries, 1 and 2 those with that value of special, 3 none.
+const sendableSQL = `CASE WHEN w.deleted_at IS NOT NULL THEN 3 WHEN ` + shopOpen + ` THEN iif(w.active=1, 0, 2) WHEN w.active=1 THEN 1 ELSE 3 END`
 
-const hooksAndShops = " FROM webhooks w JOIN shops sh ON sh.id=w.shop_id"
+const webhooksAndShops = " FROM webhooks w JOIN shops sh ON sh.id=w.shop_id"
 
-// fresh is the condition on a delivery's row that its first attempt is to come.
-const fresh = "outcome IS NULL AND due_at IS NULL"
+// newDelivery is the condition on a row of deliveries that its first attempt was
+// not made yet.
+const newDelivery = "outcome IS NULL AND due_at IS NULL"
 
-// Due are deliveries of one webhook, by their events.
+// DueDeliveries are deliveries of one webhook, by the keys of their events.
 type DueDeliveries struct {
-	Scheduled []int64 // retries, redeliveries, tests: in the order of their times
+	Scheduled []int64 // retries, redeliveries and tests, in the order of their times
 	New       []int64 // first attempts, in the order of the commits
-	Last      int64   // of the fresh ones visited; where the next look may begin
+	Last      int64   // the last of New, to pass as after in the next call
 }
 
-// Due are up to n deliveries of a webhook whose time has come, those in skip
-// left out; fresh ones are looked for behind the event after, or if that is
-// negative behind what the webhook's row says.
+// DueDeliveries returns up to n deliveries of a webhook that are due, without
+// those of the events in skip. It looks for new ones after the event after, or,
+// if that is negative, after the webhook's sent_through.
 func (v *View) DueDeliveries(webhook, after int64, skip []int64, n int) (d DueDeliveries, err error) {
 	var least, through int64
-	found, err := v.one(func(r *rows) { least, through = r.int(), r.int() }, "SELECT "+columns(openTo, "w.sent_through")+hooksAndShops+" WHERE w.id=?", webhook)
+	found, err := v.one(func(r *rows) { least, through = r.int(), r.int() }, "SELECT "+columns(sendableSQL, "w.sent_through")+webhooksAndShops+" WHERE w.id=?", webhook)
 	if after < 0 {
 		after = through
 	}
@@ -134,63 +133,61 @@ func (v *View) DueDeliveries(webhook, after int64, skip []int64, n int) (d DueDe
 	index, first := "", ""
 	args[1], args[2] = after, n-len(d.Scheduled)
 	if least == 1 {
-		// They are first attempts like others, but leave others behind: the next
-		// look begins where this one did. Without the index all of the log would be
-		// walked for the few.
+		// These deliveries pass others that wait, so the next call begins at the same
+		// event. Without the index SQLite would walk the whole log for the few.
 		args[1], index, first = 0, " INDEXED BY deliveries_special", " AND special>0 AND special=1"
 	}
-	if d.New, err = v.keys("SELECT event_id FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+fresh+first+not+" ORDER BY event_id LIMIT ?3", args...); err == nil && least == 0 && len(d.New) > 0 {
+	if d.New, err = v.keys("SELECT event_id FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+newDelivery+first+not+" ORDER BY event_id LIMIT ?3", args...); err == nil && least == 0 && len(d.New) > 0 {
 		d.Last = d.New[len(d.New)-1]
 	}
 	return d, err
 }
 
-// Attempt reads a delivery for sending; false when it is not to be sent now.
-func (v *View) Attempt(webhook, happened int64) (a Attempt, ok bool, err error) {
-	var headers string
+// Attempt reads a delivery for sending. It returns false if the delivery is not
+// to be sent now.
+func (v *View) Attempt(webhook, eventKey int64) (a Attempt, ok bool, err error) {
 	ok, err = v.one(func(r *rows) {
-		a.Attempts, a.Test, a.DueAt = int(r.int()), r.int() == onlyATest, r.time()
-		a.URL, a.Secret, a.Bearer, headers = r.str(), r.str(), r.str(), r.str()
+		a.Attempts, a.Test, a.DueAt = int(r.int()), r.int() == specialTest, r.time()
+		a.URL, a.Secret, a.Bearer = r.str(), r.str(), r.str()
+		r.json(&a.Headers)
 		a.Body = r.bytes()
 	}, "SELECT "+columns("d.attempts", "d.special", "ifnull(d.due_at, e.occurred_at)", "w.url", "w.secret", "w.bearer_token", "w.custom_headers",
 		"CASE w.payload_version WHEN 'v1' THEN e.payload_v1 ELSE e.payload_v2 END")+
 		" FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id JOIN shops sh ON sh.id=w.shop_id JOIN events e ON e.id=d.event_id"+
-		" WHERE d.webhook_id=? AND d.event_id=? AND d.outcome IS NULL AND ifnull(d.due_at, 0)<=? AND "+may, webhook, happened, v.Now)
+		" WHERE d.webhook_id=? AND d.event_id=? AND d.outcome IS NULL AND ifnull(d.due_at, 0)<=? AND "+maySend, webhook, eventKey, v.Now)
 	if err != nil || !ok {
 		return a, false, err
 	}
-	a.Webhook, a.Event, a.EventID = webhook, happened, v.s.deliveryID(KindEvent, webhook, happened)
+	a.Webhook, a.Event, a.EventID = webhook, eventKey, v.s.deliveryID(KindEvent, webhook, eventKey)
 	a.Body = event.Splice(a.Body, a.EventID)
-	if headers != "{}" {
-		err = json.Unmarshal([]byte(headers), &a.Headers)
-	}
-	return a, err == nil, err
+	return a, true, nil
 }
 
-// Pending counts the deliveries that wait, for their first attempt or a later
-// one, up to most.
+// CountPendingDeliveries returns the number of deliveries that wait for an
+// attempt, at most most.
 func (v *View) CountPendingDeliveries(most int64) (int64, error) {
 	timed, err := v.number("SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", most)
 	if err != nil {
 		return 0, err
 	}
-	fresh, err := v.number("SELECT count(*) FROM (SELECT 1 FROM webhooks w CROSS JOIN deliveries d ON d.webhook_id=w.id AND d.event_id>w.sent_through WHERE d."+fresh+" LIMIT ?)", most)
+	fresh, err := v.number("SELECT count(*) FROM (SELECT 1 FROM webhooks w CROSS JOIN deliveries d ON d.webhook_id=w.id AND d.event_id>w.sent_through WHERE d."+newDelivery+" LIMIT ?)", most)
 	return min(most, timed+fresh), err
 }
 
-// Waiting is a webhook with something that waits for its time.
+// ScheduledWebhook is a webhook with a retry, redelivery or test to send.
 type ScheduledWebhook struct {
 	Webhook int64
 	Due     Time // of the first one
 }
 
-// Waiting are the webhooks that have a retry, redelivery or test to send, now
-// or later. It looks at one row for each, however long its queue is.
+// WebhooksWithScheduledDeliveries returns the webhooks that have a retry,
+// redelivery or test to send, now or later. It reads one row for each webhook,
+// however long its queue is.
 func (v *View) WebhooksWithScheduledDeliveries() (list []ScheduledWebhook, err error) {
 	const timed = "SELECT min(webhook_id) FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL"
 	const first = "(SELECT min(due_at) FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND due_at IS NOT NULL"
 	r := v.query("WITH RECURSIVE q(id) AS (" + timed + " UNION ALL SELECT (" + timed + " AND webhook_id>q.id) FROM q WHERE q.id IS NOT NULL) " +
-		"SELECT " + columns("q.id", "CASE "+openTo+" WHEN 0 THEN "+first+") WHEN 1 THEN "+first+" AND special>0 AND special=1) WHEN 2 THEN "+first+" AND special>0 AND special=2) END") +
+		"SELECT " + columns("q.id", "CASE "+sendableSQL+" WHEN 0 THEN "+first+") WHEN 1 THEN "+first+" AND special>0 AND special=1) WHEN 2 THEN "+first+" AND special>0 AND special=2) END") +
 		" FROM q JOIN webhooks w ON w.id=q.id JOIN shops sh ON sh.id=w.shop_id")
 	for r.next() {
 		w := ScheduledWebhook{Webhook: r.int()}
@@ -202,43 +199,43 @@ func (v *View) WebhooksWithScheduledDeliveries() (list []ScheduledWebhook, err e
 	return list, r.close()
 }
 
-// Mark moves when webhooks may have something fresh to send: with every event,
-// and with every change to webhooks and shops, of any process.
+// OutboxVersion changes when webhooks may have new deliveries: with every event
+// and every change of webhooks and shops, by any process.
 type OutboxVersion struct{ event, epoch int64 }
 
-// Mark is the present one.
+// OutboxVersion returns the current version.
 func (v *View) OutboxVersion() (m OutboxVersion, err error) {
 	_, err = v.one(func(r *rows) { m.event, m.epoch = r.int(), r.int() }, "SELECT "+columns("ifnull((SELECT max(id) FROM events), 0)", "hook_epoch")+" FROM meta")
 	return m, err
 }
 
-// Fresh are the webhooks that have a first attempt to make. It looks at one or
-// few rows for each webhook there is.
+// WebhooksWithNewDeliveries returns the webhooks that have first attempts to
+// make. It reads a few rows for each webhook.
 func (v *View) WebhooksWithNewDeliveries() ([]int64, error) {
-	return v.keys("SELECT w.id" + hooksAndShops + " WHERE CASE " + openTo + " WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id>w.sent_through AND " + fresh + ")" +
+	return v.keys("SELECT w.id" + webhooksAndShops + " WHERE CASE " + sendableSQL + " WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id>w.sent_through AND " + newDelivery + ")" +
 		" WHEN 1 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND special>0 AND special=1) END")
 }
 
-// Outcome is what became of an attempt.
+// Outcome is the result of an attempt.
 type Outcome struct {
 	Webhook, Event int64
-	SentThrough    int64 // no event up to this one waits for its first attempt at the webhook
+	SentThrough    int64 // the last event up to which the webhook has no new deliveries
 	Test           bool
 	Success        bool
-	Gone           bool        // 410: the webhook is switched off at once
+	Gone           bool        // status 410: the webhook is deactivated at once
 	Status         Null[int64] // of the response
-	Error          string      // fit to be shown; empty on success
+	Error          string      // may be shown; empty on success
 	Duration       time.Duration
-	Lag            time.Duration // from when it was due to the attempt, by the store's clock; not written down
+	Lag            time.Duration // from the due time to the attempt, by the store's clock; not stored
 	Headers        string        // JSON object of the request's headers, secrets masked
 	RetryAfter     time.Duration // until the next attempt, if there is to be one
-	TimedOut       bool          // there was no whole answer in time; not written down
-	NextAttempt    Null[Time]    // when the next attempt is due; told after it was written down, not written itself
+	TimedOut       bool          // there was no complete answer in time; not stored
+	NextAttempt    Null[Time]    // when the next attempt is due; set after RecordOutcome, not stored
 }
 
-// Record writes an outcome into the delivery log, and what follows from it for
-// the webhook (contract section 5, "Consecutive failures"). Of a delivery that
-// is gone by now nothing is written.
+// RecordOutcome writes an outcome into the delivery log, and counts or resets
+// the webhook's consecutive failures. It ignores a delivery that no longer
+// exists. A test counts neither as a success nor as a failure.
 func (tx *Tx) RecordOutcome(o Outcome) error {
 	took := o.Duration.Milliseconds()
 	if o.Success {
@@ -254,9 +251,9 @@ func (tx *Tx) RecordOutcome(o Outcome) error {
 	if err != nil || attempts == 0 {
 		return err
 	}
-	over := o.Gone || o.Test || attempts >= int64(tx.Limits.DeliveryAttempts)
+	final := o.Gone || o.Test || attempts >= int64(tx.Limits.DeliveryAttempts)
 	var outcome Null[string]
-	if over {
+	if final {
 		outcome = Some("failed")
 	}
 	if !o.Test {
@@ -268,21 +265,22 @@ func (tx *Tx) RecordOutcome(o Outcome) error {
 		outcome, tx.Now.Add(o.RetryAfter), attempts, o.Status, o.Error, took, o.Headers, o.Webhook, o.Event); err != nil {
 		return err
 	}
-	if !over || o.Test {
+	if !final || o.Test {
 		return nil
 	}
-	return tx.failed(o)
+	return tx.countFailure(o)
 }
 
-// NextAttempt is when a delivery is to be attempted again: null when it is over.
+// NextAttempt returns when a delivery is to be attempted again, null if it is
+// not.
 func (tx *Tx) NextAttempt(webhook, event int64) (at Null[Time], err error) {
 	_, err = tx.one(func(r *rows) { at = r.nullTime() }, "SELECT "+columns("due_at")+" FROM deliveries WHERE webhook_id=? AND event_id=? AND outcome IS NULL", webhook, event)
 	return at, err
 }
 
-// failed counts a delivery whose attempts are used up, and switches the webhook
-// off where they are too many in a row.
-func (tx *Tx) failed(o Outcome) error {
+// countFailure counts a delivery whose attempts are used up. It deactivates the
+// webhook after a 410, and after Limits.DeliveryFailures of them in a row.
+func (tx *Tx) countFailure(o Outcome) error {
 	var shop, failures int64
 	var active bool
 	if _, err := tx.one(func(r *rows) { shop, failures, active = r.int(), r.int()+1, r.bool() },
@@ -298,14 +296,15 @@ func (tx *Tx) failed(o Outcome) error {
 	if _, err := tx.exec("UPDATE webhooks SET active=0, updated_at=? WHERE id=?", tx.Now, o.Webhook); err != nil {
 		return err
 	}
-	if err := tx.bumpHooks(); err != nil {
+	if err := tx.bumpHookEpoch(); err != nil {
 		return err
 	}
 	return tx.audit(shop, "webhook.disable", KindWebhook, o.Webhook, `{"consecutive_failures":`+strconv.FormatInt(failures, 10)+`}`)
 }
 
-// dropWebhooks takes a program's webhooks away, what is pending for them too.
-func (tx *Tx) dropWebhooks(program int64) error {
+// deleteProgramWebhooks deletes a program's webhooks. Their pending deliveries
+// are not sent.
+func (tx *Tx) deleteProgramWebhooks(program int64) error {
 	_, err := tx.exec("UPDATE webhooks SET deleted_at=? WHERE program_id=? AND deleted_at IS NULL", tx.Now, program)
 	return err
 }

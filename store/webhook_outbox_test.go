@@ -109,7 +109,7 @@ func TestDeliveriesPerMatchingWebhook(t *testing.T) {
 	}
 }
 
-// A write that is taken back leaves no event, and none of its changes to the
+// A write that is rolled back leaves no event, and none of its changes to the
 // webhooks stays in the writer's memory.
 func TestTakenBackLeavesNoEvent(t *testing.T) {
 	f := start(t, Options{})
@@ -118,7 +118,7 @@ func TestTakenBackLeavesNoEvent(t *testing.T) {
 	issue := func(tx *Tx) error { _, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI); return err }
 	mine := errors.New("mine")
 	settled := write(issue)
-	settled.Settle = func(tx *Tx, err error) error { return errors.Join(err, mine) }
+	settled.Finish = func(tx *Tx, err error) error { return errors.Join(err, mine) }
 	flip := func(active bool, end error) Write {
 		return write(func(tx *Tx) error {
 			if _, err := tx.exec("UPDATE webhooks SET active=? WHERE id=?", active, hook); err != nil {
@@ -137,9 +137,9 @@ func TestTakenBackLeavesNoEvent(t *testing.T) {
 	if n := f.number("SELECT (SELECT count(*) FROM events)+(SELECT count(*) FROM deliveries)+(SELECT count(*) FROM cards)"); n != 0 {
 		t.Errorf("%d rows of writes that were taken back", n)
 	}
-	// In one group: switched off and taken back, off, and on again.
+	// In one group: deactivated and rolled back, deactivated, and activated again.
 	undone := flip(false, nil) // after its events were matched
-	undone.Settle = settled.Settle
+	undone.Finish = settled.Finish
 	errs := f.group(undone, write(issue), flip(false, nil), write(issue), flip(true, nil), write(issue))
 	for i, err := range errs {
 		if (i == 0) != errors.Is(err, mine) {

@@ -2,15 +2,15 @@ package store
 
 import "time"
 
-// Sweep remembers how far a walk over the events has come, so that those which
-// stay (what is pending for a switched-off webhook, say) are not visited again
-// by every batch. The zero value begins at the oldest.
+// DeliverySweep is the position of a walk over the events. With it the batches
+// of one walk do not visit again the events that stay, such as those pending for
+// an inactive webhook. The zero value begins at the oldest event.
 type DeliverySweep struct{ event int64 }
 
-// Sweep deletes log rows older than their retention (spec, "Delivery
-// behaviour"), the events that no log row is left of, and the logs of deleted
-// webhooks, in a batch of n events or rows. It never touches what is pending.
-// more tells whether to go on.
+// SweepDeliveries deletes one batch of n events or rows: log rows that are older
+// than Limits.DeliveryDays, events without log rows, and the logs of deleted
+// webhooks. It never deletes a pending delivery of an existing webhook. more
+// reports whether there may be more to delete.
 func (tx *Tx) SweepDeliveries(w *DeliverySweep, n int) (more bool, err error) {
 	if more, err = tx.sweepDeleted(n); more || err != nil {
 		return more, err
@@ -30,17 +30,17 @@ func (tx *Tx) SweepDeliveries(w *DeliverySweep, n int) (more bool, err error) {
 	return count == int64(n), err
 }
 
-// sweepDeleted takes rows of the log of a deleted webhook, and at last the
-// webhook itself.
+// sweepDeleted deletes up to n log rows of a deleted webhook, and the webhook
+// itself once it has none.
 func (tx *Tx) sweepDeleted(n int) (more bool, err error) {
 	webhook, err := tx.number("SELECT id FROM webhooks WHERE deleted_at IS NOT NULL LIMIT 1")
 	if err != nil || webhook == 0 {
 		return false, err
 	}
-	gone, err := tx.exec("DELETE FROM deliveries WHERE webhook_id=?1 AND event_id IN (SELECT event_id FROM deliveries WHERE webhook_id=?1 ORDER BY event_id LIMIT ?2)", webhook, n)
-	// The row goes in a turn of its own, once nothing was left: what its own group
-	// queued for the webhook is written after this.
-	if err == nil && gone == 0 {
+	deleted, err := tx.exec("DELETE FROM deliveries WHERE webhook_id=?1 AND event_id IN (SELECT event_id FROM deliveries WHERE webhook_id=?1 ORDER BY event_id LIMIT ?2)", webhook, n)
+	// The webhook is deleted in a later batch than its last row: deliveries that
+	// this group queued for it are written after this.
+	if err == nil && deleted == 0 {
 		_, err = tx.exec("DELETE FROM webhooks WHERE id=?", webhook)
 	}
 	return true, err

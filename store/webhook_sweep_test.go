@@ -98,7 +98,7 @@ func TestRetentionOfTheLog(t *testing.T) {
 	f.clock.move(time.Millisecond)
 	f.sweep(100)
 	f.has("0 deliveries, 0 events")
-	// What is gone gives nothing its key again: an event_id is never repeated.
+	// The key of a deleted event is not reused, so that an event_id never repeats.
 	if first, _ := f.sent(program, 1); first != 6 {
 		t.Errorf("the next delivery is number %d, want 6", first)
 	}

@@ -32,12 +32,12 @@ func uncheckedPatch(tx *Tx, p WebhookPatch) WebhookPatch {
 }
 
 // woken collects what the sender is told.
-type woken struct {
+type dueWebhooks struct {
 	mu   sync.Mutex
 	keys []int64
 }
 
-func (w *woken) take() []int64 {
+func (w *dueWebhooks) take() []int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	keys := w.keys
@@ -45,10 +45,10 @@ func (w *woken) take() []int64 {
 	return keys
 }
 
-// wakes listens from now on. The fixture has written already, so it is the
+// recordDue records the calls of the function of OnDue from now on. The fixture has written already, so it is the
 // writer's goroutine that takes the listener.
-func (f *fixture) wakes() *woken {
-	w := &woken{}
+func (f *fixture) recordDue() *dueWebhooks {
+	w := &dueWebhooks{}
 	f.must(func(*Tx) error {
 		f.OnDue(func(keys []int64) {
 			w.mu.Lock()
@@ -199,10 +199,10 @@ func TestWebhookChangesMoveTheEpoch(t *testing.T) {
 	}
 }
 
-// Whoever sends is told what became due, and only then.
+// The function of OnDue is called when deliveries become due, and only then.
 func TestWebhookWakes(t *testing.T) {
 	f := start(t, Options{})
-	due := f.wakes()
+	due := f.recordDue()
 	program := f.program(f.a, stamps("Tea"))
 	w := f.subscribe(program, nil)
 	key := f.key(KindWebhook, w.ID)

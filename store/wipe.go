@@ -2,23 +2,23 @@ package store
 
 import "time"
 
-// How long an erase waits for the readers at work, and how soon after it did
-// not get through the next write tries again.
+// wipeTimeout is how long an erase waits for readers, wipeRetry how long after a
+// failed attempt the next write tries again.
 const (
-	wipePatience = 50 * time.Millisecond
-	wipeAgain    = time.Second
+	wipeTimeout = 50 * time.Millisecond
+	wipeRetry   = time.Second
 )
 
-// wipe empties the write-ahead log into the file and cuts it to nothing: with
-// secure_delete the file's own pages are overwritten, but the log keeps older
-// versions of them until it is used anew. No reader may be at work meanwhile.
-// Few ever are for long; where one is, also in another process, a later write
-// does it. Where there is no log it does nothing.
-func (s *Store) wipe() {
-	if s.unwiped && time.Since(s.wipeTried) < wipeAgain {
+// truncateLog moves the write-ahead log into the file and truncates it. With
+// secure_delete SQLite overwrites the file's own pages, but the log keeps older
+// versions of them until it is reused. This needs a moment without readers; if
+// one of this or another process is active, a later write tries again. A small
+// store has no log.
+func (s *Store) truncateLog() {
+	if s.wipePending && time.Since(s.wipeTried) < wipeRetry {
 		return
 	}
-	s.unwiped, s.wipeTried = true, time.Now()
+	s.wipePending, s.wipeTried = true, time.Now()
 	var readers []*conn
 	var unopened int
 	defer func() {
@@ -29,14 +29,14 @@ func (s *Store) wipe() {
 			s.unopened <- struct{}{}
 		}
 	}()
-	patience := time.After(wipePatience)
+	timeout := time.After(wipeTimeout)
 	for range s.opts.Readers {
 		select {
 		case r := <-s.readers:
 			readers = append(readers, r)
 		case <-s.unopened:
 			unopened++
-		case <-patience:
+		case <-timeout:
 			return
 		}
 	}
@@ -44,9 +44,9 @@ func (s *Store) wipe() {
 	defer s.writer.exec("PRAGMA " + s.busyTimeout())
 	busy := int64(1)
 	_, err := s.writer.one(func(r *rows) { busy = r.int() }, "PRAGMA wal_checkpoint(TRUNCATE)")
-	s.unwiped = err != nil || busy != 0
-	// The erase itself is on disk. A disk that failed here must not have the next
-	// group refused, which may find it sound again.
+	s.wipePending = err != nil || busy != 0
+	// The erase itself is on disk. An error of the disk here must not make the next
+	// group fail, for which the disk may work again.
 	s.writer.db().Resume()
 	if err != nil {
 		s.opts.Log.Error("what was erased is still in the log beside the file", "error", err)

@@ -78,7 +78,7 @@ func TestFailingWipe(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	if want := []string{"erase <nil>", "lines 1 true", "next <nil>", "timeout 5000 <nil>"}; !slices.Equal(got, want) {
+	if want := []string{"erase <nil>", "lines 1 true", "next <nil>", fmt.Sprintf("timeout %d <nil>", commandBusyTimeout)}; !slices.Equal(got, want) {
 		t.Errorf("the child said\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	f := &fixture{Store: open(t, path, Options{}), t: t}

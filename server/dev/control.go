@@ -71,7 +71,7 @@ func (c *Control) Mount(r *httprouter.Router) {
 	r.POST("/dev/keys", bind[keyBody, operation.CreatedKey](c, http.StatusCreated, operation.CreateKey, func(_ httprouter.Params, b keyBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b keyBody) any { return b.KeyFields }))
 	r.POST("/dev/keys/:id/rotate", onResource[operation.RotateFields, operation.CreatedKey](c, store.KindKey, http.StatusCreated, operation.RotateKey))
 	r.POST("/dev/keys/:id/revoke", onResource[struct{}, store.Key](c, store.KindKey, http.StatusOK, operation.RevokeKey))
-	r.POST("/dev/locations", bind[locationBody, store.Location](c, http.StatusCreated, operation.CreateLocation, func(_ httprouter.Params, b locationBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b locationBody) any { return b.LocationFields }))
+	r.POST("/dev/locations", bind[locationBody, store.Location](c, http.StatusCreated, operation.CreateLocation, func(_ httprouter.Params, b locationBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b locationBody) any { return seed.LocationFields(b.LocationFields) }))
 	r.POST("/dev/devices", bind[operation.DeviceFields, operation.CreatedDevice](c, http.StatusCreated, operation.CreateDevice, func(_ httprouter.Params, b operation.DeviceFields) (int64, error) {
 		return c.Store.Owner(store.KindLocation, b.LocationID.V)
 	}, whole))
@@ -152,11 +152,11 @@ type shopAnswer struct {
 // every scope and a till.
 var createShop = kernel.Write(kernel.Operation{ID: "createTestShop", Callers: kernel.Callers{Person: kernel.Operator}},
 	wire.Create, func(tx *store.Tx, _ *kernel.Call, f store.ShopFields) (a shopAnswer, err error) {
-		key, shop, err := tx.CreateShop(f)
+		key, shop, err := tx.CreateShop(seed.ShopFields(f))
 		if err != nil {
 			return a, err
 		}
-		loc, err := tx.CreateLocation(key, store.LocationFields{LocationPatch: store.LocationPatch{Name: store.Given("Main street")}})
+		loc, err := tx.CreateLocation(key, seed.LocationFields(store.LocationFields{}))
 		if err != nil {
 			return a, err
 		}

@@ -162,7 +162,7 @@ func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *I
 		return nil
 	}
 	if key != nil {
-		w.Settle = func(tx *store.Tx, err error) error {
+		w.Finish = func(tx *store.Tx, err error) error {
 			if err == nil {
 				return tx.Remember(*key, store.Remembered{Status: given.Success, Body: r.json})
 			}

@@ -16,29 +16,29 @@ import (
 
 // Options say how a database is copied to a file or back.
 type Options struct {
-	// Force replaces a file that is there.
+	// Force replaces an existing file.
 	Force bool
-	// Quick leaves out the invariants when the copy is verified; they take long
-	// on a big file.
+	// Quick leaves out the invariants, which take long on a big file, when the copy
+	// is verified.
 	Quick bool
-	// Copied, if set, is called when the pages have been copied: what follows
-	// holds nobody up any more and may take its time.
+	// Copied, if set, is called when the pages have been copied: what follows does
+	// not slow down writers and may run with a low priority.
 	Copied func()
 }
 
-// beside are the files that SQLite keeps next to a database.
-var beside = []string{"-wal", "-shm", "-journal"}
+// besideSuffixes are the suffixes of the files that SQLite keeps beside a
+// database.
+var besideSuffixes = []string{"-wal", "-shm", "-journal"}
 
 // Create copies the database db to the file while it may be served, also by
 // another process: the file then holds all that was committed when Create
 // began. It returns the copy's size in bytes.
 //
-// The pages are copied beside the file, verified, rewritten without anything
-// that was erased, synced, verified again and then given the file's name, with
-// mode 0600: it is whole or not there, and one that it replaces (Force) is there
-// until then. db is not changed, and not migrated.
-// Where ctx ends first nothing is left. The errors are one line that names the
-// file at fault.
+// Create copies the pages to a file beside it, verifies them, rewrites them
+// without remains of erased data, syncs and verifies the result and renames it.
+// So the file, of mode 0600, is complete or does not exist, and a file that it
+// replaces (Force) exists until then. Create does not change or migrate db, and
+// leaves nothing behind if ctx ends. Its errors are one line that names the file.
 func Create(ctx context.Context, db, file string, o Options) (size int64, err error) {
 	if err := store.CheckPath(db, true); err != nil {
 		return 0, err
@@ -46,7 +46,7 @@ func Create(ctx context.Context, db, file string, o Options) (size int64, err er
 	if err := checkTarget(db, file, o.Force); err != nil {
 		return 0, err
 	}
-	// Before anything is written: what is no database is refused in its name.
+	// Before anything is written, so that the error names db.
 	if err := store.Inspect(db); err != nil {
 		return 0, err
 	}
@@ -69,7 +69,7 @@ func Create(ctx context.Context, db, file string, o Options) (size int64, err er
 		err = cerr
 	}
 	if err == nil {
-		err = settle(p.raw(), db, false) // it does not stay
+		err = finishCopy(p.raw(), db, false) // it is removed later
 	}
 	if err != nil {
 		return 0, copyError(ctx, file, db, err)
@@ -78,33 +78,34 @@ func Create(ctx context.Context, db, file string, o Options) (size int64, err er
 		o.Copied()
 	}
 	if err := verify(ctx, p.raw(), db, o.Quick); err != nil {
-		return 0, refusedCopy(ctx, file, err)
+		return 0, verifyError(ctx, file, err)
 	}
 	if err := rewrite(ctx, p.raw(), p.path); err != nil {
 		return 0, copyError(ctx, file, db, err)
 	}
 	if err := verify(ctx, p.path, file, true); err != nil {
-		return 0, refusedCopy(ctx, file, err)
+		return 0, verifyError(ctx, file, err)
 	}
 	info, err := os.Stat(p.path)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", file, cause(err))
 	}
-	if err := checkTarget(db, file, o.Force); err != nil { // it may have come meanwhile
+	if err := checkTarget(db, file, o.Force); err != nil { // it may have been created meanwhile
 		return 0, err
 	}
 	return info.Size(), p.commit()
 }
 
-// settle makes one file of the copied pages; with sync it makes them last.
-func settle(path, db string, sync bool) error {
+// finishCopy refuses an empty copy and sets the header of any other to
+// withJournal. With sync it syncs the file.
+func finishCopy(path, db string, sync bool) error {
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		return fmt.Errorf("%s: is not a punchcard database, but an empty file", db)
 	}
-	return settleHeader(path, withJournal, sync)
+	return setHeader(path, withJournal, sync)
 }
 
-// copyError says which copy failed, and why.
+// copyError returns the error of a copy that failed.
 func copyError(ctx context.Context, to, from string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: not made: %w", to, ctx.Err())
@@ -112,9 +113,8 @@ func copyError(ctx context.Context, to, from string, err error) error {
 	return fmt.Errorf("%s: not made from %s: %w", to, from, sqlite.Class(cause(err)))
 }
 
-// refusedCopy says that a copy did not pass, and what of it can be done
-// without.
-func refusedCopy(ctx context.Context, to string, err error) error {
+// verifyError returns the error of a copy that did not pass the verification.
+func verifyError(ctx context.Context, to string, err error) error {
 	var f damage
 	switch {
 	case ctx.Err() != nil:
@@ -125,25 +125,25 @@ func refusedCopy(ctx context.Context, to string, err error) error {
 	return fmt.Errorf("%s: not made: %w", to, err)
 }
 
-// ErrExists is the refusal to replace a file without Force.
+// ErrExists is the error of replacing a file without Force.
 var ErrExists = errors.New("exists already")
 
-// checkTarget refuses a file that a copy of db must not take the place of.
+// checkTarget returns an error if a copy of db must not have the name file.
 func checkTarget(db, file string, force bool) error {
 	if dir, err := os.Stat(filepath.Dir(file)); err != nil || !dir.IsDir() {
 		return fmt.Errorf("%s: the folder %s does not exist", file, filepath.Dir(file))
 	}
 	target, err := os.Stat(file)
-	there := err == nil
-	for _, end := range append([]string{"", ".lock"}, beside...) {
-		own, err := os.Stat(db + end)
-		if err == nil && there && os.SameFile(own, target) || samePath(db+end, file) {
+	exists := err == nil
+	for _, suffix := range append([]string{"", ".lock"}, besideSuffixes...) {
+		own, err := os.Stat(db + suffix)
+		if err == nil && exists && os.SameFile(own, target) || samePath(db+suffix, file) {
 			return fmt.Errorf("%s: is the database itself, or belongs to it", file)
 		}
 	}
-	for _, end := range beside {
-		if _, err := os.Lstat(file + end); err == nil {
-			return fmt.Errorf("%s: %s is beside it: it is a database in use, or the rest of one", file, filepath.Base(file)+end)
+	for _, suffix := range besideSuffixes {
+		if _, err := os.Lstat(file + suffix); err == nil {
+			return fmt.Errorf("%s: %s is beside it: it is a database in use, or the rest of one", file, filepath.Base(file)+suffix)
 		}
 	}
 	info, err := os.Lstat(file)
@@ -152,7 +152,7 @@ func checkTarget(db, file string, force bool) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("%s: %w", file, cause(err))
-	case there && target.IsDir():
+	case exists && target.IsDir():
 		return fmt.Errorf("%s: is a folder, not a file", file)
 	case !info.Mode().IsRegular() && info.Mode()&os.ModeSymlink == 0:
 		return fmt.Errorf("%s: is not a regular file", file)
@@ -162,7 +162,7 @@ func checkTarget(db, file string, force bool) error {
 	return nil
 }
 
-// samePath tells whether two paths, made absolute, are written alike.
+// samePath reports whether two paths are the same once they are absolute.
 func samePath(a, b string) bool {
 	a, aerr := filepath.Abs(a)
 	b, berr := filepath.Abs(b)

@@ -10,28 +10,28 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// copyPages is how many pages are copied between two looks at the context: a
-// few milliseconds' worth.
+// copyPages is the number of pages that are copied between two checks of the
+// context. They take a few milliseconds.
 const copyPages = 256
 
-// copySource opens a database to be copied while others use it. Its last
-// connection, which this one may be, empties the log as any other does.
+// copySource opens a database to copy it while others use it. It is not opened
+// read-only, since the last connection to close, which may be this one, empties
+// the log.
 func copySource(path string) (*sqlite.Conn, error) {
 	return sqlite.Open(path, sqlite.ReadWrite, "busy_timeout=5000", "query_only=1")
 }
 
-// copyDatabase copies all pages of the source as they are at one moment to the
-// file to, which is there, and empty.
+// copyDatabase copies all pages of the source, as they are at one moment, to the
+// existing empty file to.
 //
-// One read transaction spans the copy, so that writers go on beside it and the
-// copy does not begin anew with each of their commits, as SQLite's backup does
-// without. The write-ahead log cannot be used anew meanwhile and grows by what
-// is written. That is why the copy neither rests between its steps nor has
-// SQLite build the tables anew (VACUUM INTO), which takes ten times as long:
-// the shorter it is the less the log grows, and both of the others slow the
-// writers down more in the end.
+// One read transaction spans the copy. Writers go on meanwhile, and the copy does
+// not start again with each of their commits, as SQLite's backup does otherwise.
+// The write-ahead log cannot be reused meanwhile and grows by what is written. So
+// the copy must be short: it does not pause between its steps, and does not build
+// the tables again (VACUUM INTO), which takes ten times as long. Both would slow
+// the writers down more.
 //
-// The copied pages may hold remains of rows that are no more; see rewrite.
+// The copied pages may contain remains of deleted rows; see rewrite.
 func copyDatabase(ctx context.Context, from *sqlite.Conn, to string) (err error) {
 	if _, err := from.Exec("BEGIN"); err != nil {
 		return err
@@ -40,12 +40,12 @@ func copyDatabase(ctx context.Context, from *sqlite.Conn, to string) (err error)
 		_, cerr := from.Exec("COMMIT")
 		err = errors.Join(err, cerr)
 	}()
-	// The transaction begins to read here.
+	// The read transaction begins with the first query.
 	if _, err := from.Number("SELECT count(*) FROM sqlite_schema"); err != nil {
 		return err
 	}
-	// Without a journal and without syncing: half a copy is thrown away, a whole
-	// one is synced at the end.
+	// No journal and no syncing: an incomplete copy is removed, a complete one is
+	// synced at the end.
 	c, err := sqlite.Open(to, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF")
 	if err != nil {
 		return err
@@ -54,15 +54,14 @@ func copyDatabase(ctx context.Context, from *sqlite.Conn, to string) (err error)
 	return sqlite.Copy(ctx, c, from, copyPages)
 }
 
-// rewrite builds a copy at rest anew, row by row, into the empty file to. With
-// secure_delete SQLite overwrites what is deleted, but where it moves rows
-// between pages it leaves them behind in the unused part of a page: seen in one
-// of a few backups under load with the ids of erased people. Of rows that are
-// no more nothing gets into pages that are written anew.
+// rewrite writes a copy that is not in use row by row into the empty file to,
+// without remains of deleted rows. With secure_delete SQLite overwrites what is
+// deleted, but rows that it moves between pages remain in the unused part of the
+// old page: one of a few backups under load contained ids of erased people.
 //
-// The file then is withJournal, and synced. It is so by one descriptor that was
-// open from the beginning: a failure of the disk is told to each descriptor
-// once, but not to those that are opened after another was told.
+// rewrite sets the header to withJournal and syncs the file, with one descriptor
+// that is open from the beginning: the system reports an error of the disk once
+// to each open descriptor, but not to one that is opened after another got it.
 func rewrite(ctx context.Context, from, to string) (err error) {
 	f, err := os.OpenFile(to, os.O_RDWR, 0)
 	if err != nil {
@@ -73,7 +72,7 @@ func rewrite(ctx context.Context, from, to string) (err error) {
 	if err != nil {
 		return err
 	}
-	// What SQLite writes is synced below, once.
+	// The file is synced once, below.
 	if _, err = c.Exec("PRAGMA synchronous=OFF"); err == nil {
 		_, err = c.Exec("VACUUM INTO ?", to)
 	}
@@ -89,28 +88,26 @@ func rewrite(ctx context.Context, from, to string) (err error) {
 	return err
 }
 
-// emptyLog moves what the log has into the database, as far as others let it,
-// so that no writer has to do that for all that came together during a copy.
+// emptyLog moves the log into the database as far as other connections allow it,
+// so that no writer has to move all that the log got during a copy.
 func emptyLog(c *sqlite.Conn) { c.Exec("PRAGMA wal_checkpoint(PASSIVE)") }
 
-// The versions for writing and reading in a file's header: with SQLite's own
-// journal, and with the write-ahead log.
+// The write and read versions in the header of SQLite's file format.
 const (
-	withJournal = 1
-	withLog     = 2
+	withJournal = 1 // rollback journal
+	withLog     = 2 // write-ahead log
 )
 
-// writeHeader writes the versions (bytes 18 and 19 of the file format) of a
-// copy. A copy is withJournal, so that it is one file that can be opened where
-// nothing can be written; a database that is to be served is withLog, so that
-// its first opening does not have to change that.
+// writeHeader writes the versions (bytes 18 and 19) of a copy. A backup is
+// withJournal, so that it can be opened in a read-only folder. A database that is
+// to be served is withLog, so that opening it does not have to change that.
 func writeHeader(f *os.File, version byte) error {
 	_, err := f.WriteAt([]byte{version, version}, 18)
 	return err
 }
 
-// settleHeader writes the versions of a copy; with sync it makes the copy last.
-func settleHeader(path string, version byte, sync bool) (err error) {
+// setHeader writes the versions of a copy. With sync it syncs the file.
+func setHeader(path string, version byte, sync bool) (err error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -122,8 +119,8 @@ func settleHeader(path string, version byte, sync bool) (err error) {
 	return f.Sync()
 }
 
-// openImmutable opens a database that nobody writes, without touching what is
-// beside it. Its long queries end with ctx.
+// openImmutable opens a database that nobody writes, without touching the files
+// beside it. Its queries end with ctx.
 func openImmutable(ctx context.Context, path string) (*sqlite.Conn, error) {
 	c, err := sqlite.Open(path, sqlite.Immutable, "temp_store=MEMORY", "cache_size=-16000")
 	if err == nil {
@@ -132,9 +129,8 @@ func openImmutable(ctx context.Context, path string) (*sqlite.Conn, error) {
 	return c, err
 }
 
-// verify checks a copy that nobody writes. The errors name the file as name.
-// With quick, or where the file has an older schema, it leaves out the
-// invariants.
+// verify checks a copy that nobody writes. Its errors name the file as name. With
+// quick, and for a file of an older schema, it leaves out the invariants.
 func verify(ctx context.Context, path, name string, quick bool) error {
 	c, err := openImmutable(ctx, path)
 	if err != nil {

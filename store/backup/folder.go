@@ -15,27 +15,28 @@ import (
 // second, and sortable.
 const TimeLayout = "20060102T150405Z"
 
-// Folder is where the backups of one database come together, such as
+// Folder is the folder of the backups of one database, such as
 // punchcard-20260131T090000Z.db of punchcard.db. Two databases of the same file
 // name need two folders.
 type Folder struct {
 	DB   string
 	Dir  string
-	Keep int // the newest backups that stay, at least 1
-	// Quick is that of Options.
+	Keep int // the number of newest backups that Make keeps, at least 1
+	// Quick is Options.Quick.
 	Quick bool
-	// Copy makes the copy, as Create does; nil: Create.
+	// Copy makes the copy. Nil: Create.
 	Copy func(ctx context.Context, db, file string, o Options) (size int64, err error)
 }
 
-// Made is a backup that was made.
+// Made is the result of Make.
 type Made struct {
 	File   string
 	Size   int64    // bytes
-	Pruned []string // older backups that were removed
+	Pruned []string // the names of the older backups that were removed
 }
 
-// Newest is the time in the name of the newest backup; zero: there is none.
+// Newest returns the time in the name of the newest backup, the zero time if
+// there is none.
 func (f Folder) Newest() (time.Time, error) {
 	all, err := f.list("")
 	if err != nil || len(all) == 0 {
@@ -45,9 +46,9 @@ func (f Folder) Newest() (time.Time, error) {
 	return at, nil
 }
 
-// Make makes a backup as of now, removes what killed runs left, and, once the
-// backup is whole, those that are older than the newest Keep. An error beside a
-// Made tells that the backup is there but the pruning failed.
+// Make removes the leftovers of killed runs, makes a backup named after now, and
+// then removes those older than the newest Keep. An error together with a Made
+// that has a File means that the backup exists, but removing others failed.
 func (f Folder) Make(ctx context.Context, now time.Time) (m Made, err error) {
 	left, err := f.list(partialSuffix)
 	if err != nil {
@@ -85,12 +86,14 @@ func (f Folder) Make(ctx context.Context, now time.Time) (m Made, err error) {
 	return m, errors.Join(errs...)
 }
 
+// prefix returns the beginning of the names of backups.
 func (f Folder) prefix() string {
 	base := filepath.Base(f.DB)
 	return strings.TrimSuffix(base, filepath.Ext(base)) + "-"
 }
 
-// at is the time in a backup's name; false where it is none of this database.
+// at returns the time in a backup's name, and false if it is no name of a backup
+// of this database.
 func (f Folder) at(name string) (time.Time, bool) {
 	text, ok := strings.CutPrefix(name, f.prefix())
 	text, ok2 := strings.CutSuffix(text, ".db")
@@ -98,8 +101,8 @@ func (f Folder) at(name string) (time.Time, bool) {
 	return at, ok && ok2 && err == nil && at.Format(TimeLayout) == text
 }
 
-// list are the names of backups, oldest first, that have the suffix behind
-// them. Only regular files count.
+// list returns the names of backups, oldest first, whose files have the suffix
+// after the name. It returns them without it, and skips what is no regular file.
 func (f Folder) list(suffix string) (names []string, err error) {
 	entries, err := os.ReadDir(f.Dir)
 	if err != nil {

@@ -2,6 +2,5 @@
 
 package backup
 
-// likeOld gives a file the owner and the mode of the one that it is to
-// replace; here it inherits them from the folder.
-func likeOld(file, old string) error { return nil }
+// copyOwner does nothing: here a file inherits its owner and mode from the folder.
+func copyOwner(file, old string) error { return nil }

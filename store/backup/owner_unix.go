@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// likeOld gives a file the owner and the mode of the one that it is to
-// replace: whoever restores may be another than who serves.
-func likeOld(file, old string) error {
+// copyOwner gives a file the owner and the mode of the one that it replaces, if
+// there is one: the user who restores may not be the one who serves.
+func copyOwner(file, old string) error {
 	was, err := os.Stat(old)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

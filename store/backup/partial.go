@@ -16,29 +16,28 @@ import (
 // partialSuffix ends the name of a file that is being written.
 const partialSuffix = ".partial"
 
-// partial is a file that is being written beside the name it is to have, so
-// that this name stands for a whole file or for none. Its writer holds a lock
-// on it, by which what a killed process left is told from what is being
-// written.
+// partial is a file that is being written under a temporary name, so that a file
+// of its final name is always complete. Its writer holds a lock on it, which the
+// leftover of a killed process does not have.
 type partial struct {
 	path string // name + partialSuffix
-	name string
+	name string // final name
 	lock *flock.Flock
-	done bool // it has its name
+	done bool // it was renamed
 }
 
-// raw is where the pages lie before they are rewritten. Like the file itself
-// it is its locker's.
+// raw returns the name of the file with the pages before they are rewritten. The
+// lock covers it too.
 func (p *partial) raw() string { return p.path + "-raw" }
 
-// errWriting tells that another process writes the same file.
+// errWriting is the error if another process writes the same file.
 var errWriting = errors.New("another process is writing it")
 
-// newPartial makes the file, empty, with mode 0600; one that a killed process
-// left is used anew.
+// newPartial creates the file, empty and with mode 0600, or truncates one that a
+// killed process left.
 func newPartial(name string) (*partial, error) {
 	p := &partial{path: name + partialSuffix, name: name}
-	if err := p.take(); err != nil {
+	if err := p.open(); err != nil {
 		if errors.Is(err, errWriting) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -55,8 +54,8 @@ func newPartial(name string) (*partial, error) {
 	return p, nil
 }
 
-// take locks the file, making it where there is none.
-func (p *partial) take() error {
+// open locks the file, which it creates if it does not exist.
+func (p *partial) open() error {
 	for {
 		p.lock = flock.New(p.path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 		ok, err := p.lock.TryLock()
@@ -67,12 +66,12 @@ func (p *partial) take() error {
 			p.lock.Close()
 			return errWriting
 		}
-		// Its last writer may have given it its name, or removed it, between
-		// the opening and the locking: then this is another file.
+		// Its last writer may have renamed or removed it after it was opened here
+		// and before it was locked: then try again with the new file.
 		locked, err := p.lock.Stat()
 		if err == nil {
-			var there fs.FileInfo
-			if there, err = os.Lstat(p.path); err == nil && os.SameFile(locked, there) {
+			var current fs.FileInfo
+			if current, err = os.Lstat(p.path); err == nil && os.SameFile(locked, current) {
 				return nil
 			}
 		}
@@ -83,8 +82,7 @@ func (p *partial) take() error {
 	}
 }
 
-// newRaw makes the raw copy's file in place of what a killed process left of
-// one.
+// newRaw creates the file raw, and replaces one that a killed process left.
 func (p *partial) newRaw() error {
 	if err := os.Remove(p.raw()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -92,10 +90,10 @@ func (p *partial) newRaw() error {
 	return sqlite.NewFile(p.raw())
 }
 
-// commit gives the file its name in place of what has it, lastingly. The file
-// is synced already.
+// commit renames the file, which is synced, to its final name and syncs the
+// folder.
 func (p *partial) commit() error {
-	os.Remove(p.raw()) // as long as it is its locker's
+	os.Remove(p.raw()) // before the rename, after which the lock no longer covers it
 	if err := os.Rename(p.path, p.name); err != nil {
 		return fmt.Errorf("%s: %w", p.name, cause(err))
 	}
@@ -103,20 +101,20 @@ func (p *partial) commit() error {
 	return syncFolder(p.name)
 }
 
-// discard removes the file unless it has its name by now, and lets go of it.
+// discard removes the file unless it was renamed, and unlocks it.
 func (p *partial) discard() {
-	if !p.done { // else what has these names now is another's
+	if !p.done { // otherwise files of these names are another process's
 		os.Remove(p.raw())
-		os.Remove(p.path) // while it is locked, for the same reason
+		os.Remove(p.path) // before unlocking, for the same reason
 	}
 	p.lock.Close()
 }
 
-// RemoveLeftover removes what a killed process left of the file name; what is
-// being written stays.
+// RemoveLeftover removes what a killed process left of the file name. It leaves a
+// file that is being written.
 func RemoveLeftover(name string) error {
 	p := &partial{path: name + partialSuffix, name: name}
-	switch err := p.take(); {
+	switch err := p.open(); {
 	case errors.Is(err, errWriting):
 		return nil
 	case err != nil:
@@ -126,9 +124,9 @@ func RemoveLeftover(name string) error {
 	return nil
 }
 
-// syncFolder makes the names in the folder of path last.
+// syncFolder syncs the folder of path, so that the names in it survive power loss.
 func syncFolder(path string) error {
-	if runtime.GOOS == "windows" { // has no such thing
+	if runtime.GOOS == "windows" { // cannot sync a folder
 		return nil
 	}
 	d, err := os.Open(filepath.Dir(path))
@@ -141,7 +139,7 @@ func syncFolder(path string) error {
 	return nil
 }
 
-// cause is what the system said, without the call and the path.
+// cause returns the system's error without the name of the call and the path.
 func cause(err error) error {
 	var perr *fs.PathError
 	var lerr *os.LinkError

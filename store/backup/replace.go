@@ -7,10 +7,10 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// Replace puts the content of one database file into another, all of it or
-// nothing, whoever else has that one open: they go on with the new content. A
-// file that was deleted and made anew would leave them with the old one, and
-// might get their log.
+// Replace replaces the content of the database path by that of the database from,
+// completely or not at all. Processes that have path open go on with the new
+// content. If the file were deleted and created again, they would keep the old
+// one, and their log might be applied to the new one.
 func Replace(path, from string) (err error) {
 	c, err := sqlite.Open(path, sqlite.Create, "busy_timeout=5000", "synchronous=OFF")
 	if err != nil {

@@ -14,19 +14,19 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// Restored is what a restore did.
+// Restored is the result of Restore.
 type Restored struct {
 	Size int64  // of the database, in bytes
-	Kept string // the file that was replaced, under its new name; empty where there was none
+	Kept string // the new name of the file that was replaced, "" if there was none
 }
 
-// Restore puts a copy of the backup in the place of the database db, which
-// nobody may be using. The backup is verified before anything is changed; it
-// may be any punchcard database, and stays as it is. A database that is
-// replaced (Force) is kept as db.before-restore- and the time now.
+// Restore replaces the database db, which no process may be using, by a copy of
+// the backup, which may be any punchcard database. It verifies the backup before
+// it changes anything. A database that is replaced (Force) is renamed to
+// db.before-restore- and the time now.
 //
-// A crash at any line leaves the old database or the new one; see swap. The
-// errors are one line that names the file at fault.
+// A crash at any point leaves the old database or the new one; see swap. Its
+// errors are one line that names the file.
 func Restore(ctx context.Context, backup, db string, now time.Time, o Options) (r Restored, err error) {
 	if err := store.CheckPath(backup, true); err != nil {
 		return r, err
@@ -40,9 +40,9 @@ func Restore(ctx context.Context, backup, db string, now time.Time, o Options) (
 		}
 	}
 	if !o.Force {
-		for _, end := range []string{"", "-wal", "-journal"} {
-			if _, err := os.Lstat(db + end); err == nil {
-				return r, fmt.Errorf("%s: %w", db+end, ErrExists)
+		for _, suffix := range []string{"", "-wal", "-journal"} {
+			if _, err := os.Lstat(db + suffix); err == nil {
+				return r, fmt.Errorf("%s: %w", db+suffix, ErrExists)
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func Restore(ctx context.Context, backup, db string, now time.Time, o Options) (
 	defer func() {
 		err = errors.Join(err, os.Truncate(db+".lock", 0), lock.Close())
 	}()
-	if err := forgetLinks(db); err != nil {
+	if err := removeLinks(db); err != nil {
 		return r, err
 	}
 	p, err := newPartial(db)
@@ -61,12 +61,12 @@ func Restore(ctx context.Context, backup, db string, now time.Time, o Options) (
 		return r, err
 	}
 	defer p.discard()
-	if err := fillFrom(ctx, p, backup, now, o.Quick); err != nil {
+	if err := copyBackup(ctx, p, backup, now, o.Quick); err != nil {
 		return r, err
 	}
 	info, err := os.Stat(p.path)
 	if err == nil {
-		err = likeOld(p.path, db)
+		err = copyOwner(p.path, db)
 	}
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", db, cause(err))
@@ -76,9 +76,9 @@ func Restore(ctx context.Context, backup, db string, now time.Time, o Options) (
 	return r, err
 }
 
-// lockForRestore takes the lock of the one server that a database may have, and
-// marks it, so that commands that begin now are refused too. Those that have
-// the database open already are found by swap.
+// lockForRestore takes the lock of the database's server and marks it, so that
+// commands that begin now are refused too. swap finds those that have the
+// database open already.
 func lockForRestore(db string) (*flock.Flock, error) {
 	lock := flock.New(db + ".lock")
 	ok, err := lock.TryLock()
@@ -95,9 +95,9 @@ func lockForRestore(db string) (*flock.Flock, error) {
 	return lock, nil
 }
 
-// forgetLinks removes the names that a restore killed in the middle of swap
-// has given to the database that is still in its place.
-func forgetLinks(db string) error {
+// removeLinks removes the second names that a restore, killed in the middle of
+// swap, gave to the database.
+func removeLinks(db string) error {
 	own, err := os.Stat(db)
 	if err != nil {
 		return nil
@@ -116,7 +116,7 @@ func forgetLinks(db string) error {
 	return nil
 }
 
-// escapeGlob writes a path so that filepath.Glob takes it as it is.
+// escapeGlob returns a pattern for filepath.Glob that matches the path only.
 func escapeGlob(path string) (escaped string) {
 	for _, r := range path {
 		switch r {
@@ -131,8 +131,8 @@ func escapeGlob(path string) (escaped string) {
 	return escaped
 }
 
-// fillFrom copies the backup into p, verifies what was copied, and syncs it.
-func fillFrom(ctx context.Context, p *partial, backup string, now time.Time, quick bool) error {
+// copyBackup copies the backup into p, verifies the copy, and syncs it.
+func copyBackup(ctx context.Context, p *partial, backup string, now time.Time, quick bool) error {
 	from, err := openBackup(ctx, backup)
 	if err != nil {
 		return store.OpenError(backup, err)
@@ -143,7 +143,7 @@ func fillFrom(ctx context.Context, p *partial, backup string, now time.Time, qui
 	}
 	if err == nil {
 		if err = copyDatabase(ctx, from, p.path); err == nil {
-			err = settle(p.path, backup, true)
+			err = finishCopy(p.path, backup, true)
 		}
 		if err != nil {
 			err = copyError(ctx, p.name, backup, err)
@@ -156,11 +156,11 @@ func fillFrom(ctx context.Context, p *partial, backup string, now time.Time, qui
 		return err
 	}
 	if err := verify(ctx, p.path, backup, quick); err != nil {
-		return refusedCopy(ctx, p.name, err)
+		return verifyError(ctx, p.name, err)
 	}
 	err = store.SkipKeys(p.path, now)
 	if err == nil {
-		err = settleHeader(p.path, withLog, true)
+		err = setHeader(p.path, withLog, true)
 	}
 	if err != nil {
 		return copyError(ctx, p.name, backup, err)
@@ -168,59 +168,56 @@ func fillFrom(ctx context.Context, p *partial, backup string, now time.Time, qui
 	return nil
 }
 
-// openBackup opens a backup for reading. What has a log or a journal beside it
-// is read with that; else nothing is made beside it, since it may be where
-// nothing can be written.
+// openBackup opens a backup for reading, together with the log or journal beside
+// it, if there is one. Otherwise it creates no file beside it, since the folder
+// may be read-only.
 func openBackup(ctx context.Context, path string) (*sqlite.Conn, error) {
 	if small, err := os.Stat(path); err == nil && small.Size() < sqlite.MinSize {
 		return nil, sqlite.ErrNotADB
 	}
-	for _, end := range []string{"-wal", "-journal"} {
-		if _, err := os.Stat(path + end); err == nil {
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if _, err := os.Stat(path + suffix); err == nil {
 			return sqlite.Open(path, sqlite.ReadOnly, "busy_timeout=5000")
 		}
 	}
 	return openImmutable(ctx, path)
 }
 
-// swap puts the new database, which is whole and synced, in the place of the
-// old one, which it keeps under the name kept, if there is one. It returns the
-// name. Others may have begun to use the old one before the lock was taken; it
-// refuses then.
+// swap puts the new database, which is complete and synced, in the place of the
+// old one, which it renames to kept. It returns that name, with a number if it
+// was taken, or "" if there was no old database. It refuses if a process that
+// began before the lock was taken uses the old one.
 //
-// An old database is its file and a log of commits that are not in the file
-// yet (or, after a crash, a journal of what must be taken out of it). SQLite
-// finds these by name: the old log beside the new file would be played into it,
-// and the old file without its log lacks commits. So the log goes first, and
-// into the old file:
+// The old database consists of its file and a log of commits that are not in the
+// file yet (or, after a crash, a journal of changes to roll back). SQLite finds
+// these by name: it would apply an old log to the new file, and the old file
+// without its log lacks commits. So the log is moved into the old file first:
 //
-//  1. quiesce: SQLite itself moves the log into the file and empties it, which
-//     a crash may interrupt anywhere; what it leaves is the old database. From
-//     before that on the connection holds the file's exclusive lock: whoever
-//     wants to read or write it waits, so that nothing new comes into the log.
-//     What still lies beside the file is empty, and is removed.
-//  2. link: the file gets a second name. Crash: the old database, with two
-//     names; forgetLinks takes the second away in the next restore.
-//  3. syncFolder: without it a power loss could keep the renaming of 4 and not
-//     the link, and the old file would be gone.
-//  4. rename: the first name goes from the old file to the new one, in one
-//     step. Crash before: the old database; after: the new one. There is no log
-//     for either.
-//  5. syncFolder: now it lasts. A power loss before leaves either.
+//  1. quiesce: SQLite moves the log into the file and truncates it. A crash
+//     leaves the old database. The connection holds the file's exclusive lock
+//     meanwhile and until step 6, so that readers and writers wait and the log
+//     stays empty. The empty files beside the database are removed.
+//  2. link: the file gets a second name. A crash leaves the old database with
+//     two names; removeLinks removes the second in the next restore.
+//  3. syncFolder: otherwise a power loss could keep the rename of step 4 but not
+//     the link, and the old file would be lost.
+//  4. rename: the first name changes from the old file to the new one in one
+//     step. A crash before it leaves the old database, after it the new one.
+//     Neither has a log.
+//  5. syncFolder: the rename survives power loss. Before, either file may stay.
 //  6. The lock on the old file ends.
 //
-// A file that SQLite cannot open (which may be why it is replaced) has no state
-// that could get lost. It is linked, and log and journal are moved aside under
-// its new name, before the renaming; a crash in between leaves it as unusable
-// as it was.
+// A file that SQLite cannot open (which may be why it is replaced) has no log to
+// move. It is linked, and log and journal are renamed along with it, before the
+// rename of step 4; a crash in between leaves it as unusable as before.
 func swap(p *partial, kept string) (string, error) {
 	db := p.name
 	if _, err := os.Stat(db); errors.Is(err, os.ErrNotExist) {
-		// A log without its database is of no use, but would be played into the
-		// new one: it goes first. A crash leaves no database, as before.
-		for _, end := range beside {
-			if err := os.Remove(db + end); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return "", fmt.Errorf("%s: %w", db+end, cause(err))
+		// SQLite would apply a log without its database to the new one, so it is
+		// removed first. A crash leaves no database, as before.
+		for _, suffix := range besideSuffixes {
+			if err := os.Remove(db + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return "", fmt.Errorf("%s: %w", db+suffix, cause(err))
 			}
 		}
 		if err := syncFolder(db); err != nil {
@@ -241,16 +238,16 @@ func swap(p *partial, kept string) (string, error) {
 	if kept, err = linkFree(db, kept); err != nil {
 		return "", fmt.Errorf("%s: cannot be kept: %w", db, cause(err))
 	}
-	for _, end := range beside {
-		// What cannot be opened keeps all but the -shm, which says nothing
-		// without a log.
-		if old != nil || end == "-shm" {
-			err = os.Remove(db + end)
+	for _, suffix := range besideSuffixes {
+		// A file that cannot be opened keeps its log and journal. SQLite creates
+		// the -shm again.
+		if old != nil || suffix == "-shm" {
+			err = os.Remove(db + suffix)
 		} else {
-			err = os.Rename(db+end, kept+end)
+			err = os.Rename(db+suffix, kept+suffix)
 		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return "", fmt.Errorf("%s: %w", db+end, cause(err))
+			return "", fmt.Errorf("%s: %w", db+suffix, cause(err))
 		}
 	}
 	if err := syncFolder(db); err != nil {
@@ -259,14 +256,14 @@ func swap(p *partial, kept string) (string, error) {
 	return kept, p.commit()
 }
 
-// quiesce brings a database into one file, with an empty log, and returns the
-// connection that holds its exclusive lock.
+// quiesce moves the log of a database into its file and returns the connection
+// that holds the exclusive lock.
 func quiesce(db string) (*sqlite.Conn, error) {
 	c, err := sqlite.Open(db, sqlite.ReadWrite, "busy_timeout=1000", "locking_mode=EXCLUSIVE", "synchronous=FULL")
 	if err != nil {
 		return nil, err
 	}
-	// The lock comes with the first transaction, and stays.
+	// The connection takes the lock with the first transaction and keeps it.
 	err = c.Script("BEGIN EXCLUSIVE; COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
 	if err == nil {
 		if info, serr := os.Stat(db + "-wal"); serr == nil && info.Size() > 0 {
@@ -283,7 +280,7 @@ func quiesce(db string) (*sqlite.Conn, error) {
 	return c, nil
 }
 
-// linkFree gives the file a second name, which is free: name, or name and a
+// linkFree gives the file a second name: name, or, if that exists, name and a
 // number.
 func linkFree(file, name string) (string, error) {
 	for n, try := 2, name; ; n++ {

@@ -1,6 +1,6 @@
-// Package event holds what a webhook event is, apart from any storage or
-// transport: the catalogue of 26 events, which subscription takes which of
-// them, and the exact bytes of the v1 and v2 envelopes (spec, "Events").
+// Package event contains what a webhook event is, without storage or transport:
+// the catalogue of 26 events, the rules by which subscriptions match them, and
+// the exact bytes of the v1 and v2 envelopes.
 package event
 
 import (
@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Name is the key of an event in the catalogue, "card.added".
+// Name is the name of an event, such as "card.added".
 type Name string
 
-// The 26 events, in the order of the catalogue (spec, "Event catalogue").
+// The 26 events, in the order of the catalogue.
 const (
 	CardAdded                Name = "card.added"
 	CardRegistered           Name = "card.registered"
@@ -41,24 +41,22 @@ const (
 	TestPing                 Name = "test.ping"
 )
 
-// Info is one row of the catalogue (spec, "Event catalogue").
+// Info is one row of the catalogue.
 type Info struct {
 	Name Name
-	// Sends is false for the events that can be subscribed to in advance but
-	// leave the server only when a preview of them is asked for.
+	// Sends is false for events that can be subscribed to but are only sent in a
+	// deployment with Limits.PreviewEvents.
 	Sends bool
-	// ShopWide marks the 17 events that location filters treat as having no
-	// location (spec, "Delivery rules", 2).
+	// ShopWide is true for the 17 events that have no location for the filter by
+	// locations; include_shop_wide_events decides about them.
 	ShopWide bool
-	// Programless marks the events that never satisfy a program filter (spec,
-	// "Delivery rules", 1).
+	// Programless is true for the events that never match a filter by programs.
 	Programless bool
 	// Fields are the keys of data, in the order they are written.
 	Fields []string
 	Doc    string
 
-	// What the v2 envelope of the event may say beside data; what is false here
-	// is null there.
+	// Which objects the v2 envelope contains; the others are null.
 	location, program, card, transaction, actor bool
 }
 
@@ -69,8 +67,7 @@ const (
 	shopWide    = true
 )
 
-// table is the catalogue. The tests compare its counts with those the spec
-// gives: 26 events, 25 subscribable, 14 sending, 17 shop-wide.
+// table is the catalogue: 26 events, 25 subscribable, 14 sending, 17 shop-wide.
 var table = []Info{
 	row(CardAdded, sends, anyLocation, "A card instance was created: the holder enrolled or activated, or a full card overflowed into a new one.",
 		"card_instance_id", "parent_card_instance_id", "source"),
@@ -116,9 +113,8 @@ var (
 	prefixes = collectPrefixes()
 )
 
-// row completes a line of the table. What an envelope may carry follows from
-// the event's family and from the ids that its data names, so it is derived
-// here and cannot drift from the fields.
+// row returns a row of the table. It derives the objects of the envelope from the
+// event's family and from the ids among its fields.
 func row(n Name, sends, shopWide bool, doc string, fields ...string) Info {
 	family := n.prefix()
 	ping := n == TestPing
@@ -133,6 +129,7 @@ func row(n Name, sends, shopWide bool, doc string, fields ...string) Info {
 	}
 }
 
+// index returns the rows of the table by name.
 func index() map[Name]*Info {
 	m := make(map[Name]*Info, len(table))
 	for i := range table {
@@ -141,6 +138,7 @@ func index() map[Name]*Info {
 	return m
 }
 
+// collectPrefixes returns the prefixes of the subscribable events, each once.
 func collectPrefixes() []string {
 	var out []string
 	for _, n := range Subscribable() {
@@ -151,14 +149,13 @@ func collectPrefixes() []string {
 	return out
 }
 
-// prefix returns what stands before the dot.
+// prefix returns the part of the name before the dot.
 func (n Name) prefix() string {
 	p, _, _ := strings.Cut(string(n), ".")
 	return p
 }
 
-// All returns the catalogue in the order of the spec. The Fields are shared and
-// must not be changed.
+// All returns the catalogue. The caller must not change the Fields.
 func All() []Info { return slices.Clone(table) }
 
 // Lookup returns the catalogue's row for n.
@@ -169,8 +166,7 @@ func Lookup(n Name) (Info, bool) {
 	return Info{}, false
 }
 
-// Subscribable returns the 25 events that a webhook may name, in the order of
-// the catalogue: all but test.ping.
+// Subscribable returns the 25 events that a webhook may name: all but test.ping.
 func Subscribable() []Name {
 	out := make([]Name, 0, len(table))
 	for i := range table {
@@ -181,6 +177,6 @@ func Subscribable() []Name {
 	return out
 }
 
-// Prefixes returns the words that may stand before ".*" in a subscription, in
-// the order of the catalogue: card, stamp, prize, and so on; not test.
+// Prefixes returns the prefixes that a subscription may name before ".*", in the
+// order of the catalogue: card, stamp, prize, and so on, but not test.
 func Prefixes() []string { return slices.Clone(prefixes) }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The counts the spec states about its own catalogue.
+// The catalogue has the documented numbers of events.
 func TestCatalogueCounts(t *testing.T) {
 	all := All()
 	count := func(f func(Info) bool) (n int) {
@@ -36,7 +36,7 @@ func TestCatalogueCounts(t *testing.T) {
 	}
 }
 
-// The sets the spec lists by name, written out again.
+// The sets of events are written out again here.
 func TestCatalogueSets(t *testing.T) {
 	shopWideSet := "card.registered card.activated card.reissued card.archived card.deleted " +
 		"program.created program.updated program.published program.unpublished program.suspended program.unsuspended program.deleted " +

@@ -2,9 +2,9 @@ package event
 
 import "strconv"
 
-// Data is the data object of an envelope. Each struct below writes exactly the
-// fields that the catalogue gives its events, in that order. A nil pointer is
-// written as null; the key is always there (spec, "Event catalogue").
+// Data is the data object of an envelope. Each type below writes exactly the
+// fields that the catalogue lists for its events, in that order. A nil pointer is
+// written as null.
 type Data interface {
 	appendTo(b []byte) []byte
 	fits(n Name) bool
@@ -207,9 +207,8 @@ func (d TestPingData) appendTo(b []byte) []byte {
 	return append(field(b, `{"message":`, d.Message), `,"sample":true}`...)
 }
 
-// The helpers take what stands before the value as one literal, punctuation
-// included, so that the order of the keys can be read off the callers.
-
+// field appends a string member. Like nullable, number and nullableNumber it
+// takes all that comes before the value as one literal, with its punctuation.
 func field(b []byte, key, v string) []byte { return appendString(append(b, key...), v) }
 
 func nullable(b []byte, key string, v *string) []byte {

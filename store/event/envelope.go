@@ -11,16 +11,15 @@ const (
 	V2 = "v2"
 )
 
-// Envelope is one event with everything that either version says of it (spec,
-// "Envelope"). It carries no event_id: that differs for each webhook and is put
-// in at sending by [Splice], so that one rendering serves all of them.
+// Envelope is one event with all that either version contains, except event_id.
+// That differs for each webhook, and [Splice] inserts it when the event is sent.
 type Envelope struct {
 	Event      Name
 	OccurredAt string // ISO 8601 UTC date-time, already formatted
 	ShopID     string
 	ShopName   string
-	// nil is null on the wire. What an event never carries is null there
-	// whatever is set here.
+	// A nil object is null in the payload. So is an object that the event never
+	// has, whatever is set here.
 	Location    *Location
 	Program     *Program
 	Card        *Card
@@ -29,14 +28,14 @@ type Envelope struct {
 	Data        Data
 }
 
-// Location is the site in a v2 envelope.
+// Location is the location in a v2 envelope.
 type Location struct{ ID, Name string }
 
-// Program is the program in a v2 envelope; v1 carries its id.
+// Program is the program in a v2 envelope; v1 contains its id only.
 type Program struct{ ID, Name, Type string }
 
-// Card is the card in a v2 envelope. State is its status after the change;
-// a nil string is null.
+// Card is the card in a v2 envelope. State is its status after the change. A nil
+// string is null.
 type Card struct {
 	ID          string
 	ExternalRef *string
@@ -45,23 +44,22 @@ type Card struct {
 	HolderEmail *string
 }
 
-// Transaction is the ledger row in a v2 envelope. Metadata is a valid JSON
-// value and is written as it is, less blanks around it; empty is null.
+// Transaction is the ledger row in a v2 envelope. Metadata is a valid JSON value,
+// which is written without surrounding blanks. Empty metadata is null.
 type Transaction struct {
 	ID, Type string
 	Metadata []byte
 }
 
-// Actor is who made the change; a nil ID is null.
+// Actor is who made the change. A nil ID is null.
 type Actor struct {
 	Type string
 	ID   *string
 }
 
 // AppendV1 appends the v1 body with an empty event_id: event, event_id,
-// program_id (left out when there is none), shop_id, occurred_at, data. It
-// panics when Data belongs to another event, since the bytes are pinned and a
-// wrong shape must not leave.
+// program_id (absent if there is none), shop_id, occurred_at, data. It panics if
+// Data belongs to another event.
 func AppendV1(b []byte, env *Envelope) []byte {
 	e := *env
 	e.normalise()
@@ -75,8 +73,8 @@ func AppendV1(b []byte, env *Envelope) []byte {
 	return append(e.Data.appendTo(b), '}')
 }
 
-// AppendV2 appends the v2 body with an empty event_id, all keys of the spec's
-// table present and in its order. It panics as [AppendV1] does.
+// AppendV2 appends the v2 body with an empty event_id. All keys are present, in a
+// fixed order. It panics if Data belongs to another event.
 func AppendV2(b []byte, env *Envelope) []byte {
 	e := *env
 	e.normalise()
@@ -102,10 +100,9 @@ func AppendV2(b []byte, env *Envelope) []byte {
 // versionV2 follows the event_id in every v2 body and in no v1 body.
 const versionV2 = `,"payload_version":"v2"`
 
-// normalise drops what the event never carries, so that callers may fill in
-// whatever they have at hand: the shop-wide card events name no location, only
-// data with a transaction id comes with a transaction, test.ping has nothing
-// but data (spec, "Envelope" and "Delivery rules").
+// normalise removes the objects that the event never has: shop-wide events of
+// cards have no location, events without a transaction id in data have no
+// transaction, and test.ping has nothing but data.
 func (e *Envelope) normalise() {
 	in, ok := byName[e.Event]
 	if !ok || e.Data == nil || !e.Data.fits(e.Event) {
@@ -127,12 +124,12 @@ func (e *Envelope) normalise() {
 		e.Actor = nil
 	}
 	if e.Event == CardDeleted && e.Card != nil {
-		// The event that tells of an erase must not outlive it with what was
-		// erased.
+		// This event must not contain the erased data.
 		e.Card = &Card{ID: e.Card.ID, State: "deleted"}
 	}
 }
 
+// head appends the beginning of both versions, up to the empty event_id.
 func head(b []byte, n Name) []byte {
 	b = append(b, eventKey...)
 	b = append(b, n...)

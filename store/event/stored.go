@@ -5,16 +5,15 @@ import (
 	"strings"
 )
 
-// How every rendered body begins. Event names need no escaping, so the first
-// quote after eventKey ends the name.
+// Every rendered body begins with eventKey, the event's name, which needs no
+// escaping, and eventIDKey.
 const (
 	eventKey   = `{"event":"`
 	eventIDKey = `","event_id":"`
 )
 
-// Splice returns a copy of a rendered body with eventID as its event_id, in
-// place of the empty one or of one spliced before. A body that this package
-// did not render comes back as it is.
+// Splice returns a copy of a rendered body with eventID as its event_id, whatever
+// that was before. It returns a body that this package did not render unchanged.
 func Splice(payload []byte, eventID string) []byte {
 	start, end, ok := eventIDAt(payload)
 	if !ok {
@@ -26,7 +25,7 @@ func Splice(payload []byte, eventID string) []byte {
 	return append(out, payload[end:]...)
 }
 
-// eventIDAt finds the value of event_id, quotes included.
+// eventIDAt returns the bounds of the value of event_id, quotes included.
 func eventIDAt(p []byte) (start, end int, ok bool) {
 	if !bytes.HasPrefix(p, []byte(eventKey)) {
 		return 0, 0, false
@@ -44,24 +43,24 @@ func eventIDAt(p []byte) (start, end int, ok bool) {
 	return start, end, end > 0
 }
 
-// Scrub returns the body without what tells who the holder is, for a card that
-// is erased: card.external_ref, card.holder.name, card.holder.email and
-// transaction.metadata are null, and every other byte is as it was. It takes
-// spliced and unspliced bodies. A v1 body holds no such thing and comes back as
-// it is. The argument is not changed.
+// Scrub returns the body without personal data of the holder, for a card that is
+// erased: card.external_ref, card.holder.name, card.holder.email and
+// transaction.metadata become null, and every other byte stays. The body may have
+// an event_id or not. A v1 body has no personal data and is returned unchanged.
+// Scrub does not change its argument.
 func Scrub(payload []byte) []byte {
 	_, at, ok := eventIDAt(payload)
 	if !ok || !bytes.HasPrefix(payload[at:], []byte(versionV2)) {
 		return payload
 	}
 	out := make([]byte, 0, len(payload))
-	kept := 0
+	copied := 0 // bytes of payload that out has
 	blank := func(start, end int) bool {
-		if start < kept { // in the midst of a value that ended elsewhere: none of ours
+		if start < copied { // inside a value that was replaced: not rendered by this package
 			return false
 		}
-		out = append(append(out, payload[kept:start]...), "null"...)
-		kept = end
+		out = append(append(out, payload[copied:start]...), "null"...)
+		copied = end
 		return true
 	}
 	holder := func(key string, start, end int) bool {
@@ -79,7 +78,7 @@ func Scrub(payload []byte) []byte {
 	transaction := func(key string, start, end int) bool {
 		return key != "metadata" || blank(start, end)
 	}
-	whole := members(payload, 0, func(key string, start, end int) bool {
+	ok = members(payload, 0, func(key string, start, end int) bool {
 		switch key {
 		case "card":
 			return members(payload, start, card)
@@ -88,17 +87,17 @@ func Scrub(payload []byte) []byte {
 		}
 		return true
 	})
-	if !whole {
-		// What cannot be read cannot be shown to be clean.
+	if !ok {
+		// A body that cannot be parsed may contain personal data anywhere.
 		return []byte("null")
 	}
-	return append(out, payload[kept:]...)
+	return append(out, payload[copied:]...)
 }
 
-// members calls f for each member of the object that begins at p[i], with the
-// bounds of its value. A null has no members. It reports whether all of the
-// object could be read and f agreed to each member. Only objects that this
-// package wrote are walked: no blanks between tokens, no escapes in keys.
+// members calls f with each member of the object that begins at p[i], and the
+// bounds of its value. A null has no members. It reports whether the whole object
+// could be parsed and f returned true each time. It accepts only objects as this
+// package writes them, without blanks between tokens and escapes in keys.
 func members(p []byte, i int, f func(key string, start, end int) bool) bool {
 	if bytes.HasPrefix(p[i:], []byte("null")) {
 		return true
@@ -127,9 +126,9 @@ func members(p []byte, i int, f func(key string, start, end int) bool) bool {
 	}
 }
 
-// valueEnd returns the index after the JSON value that begins at p[i], -1 when
-// it does not end. The inside of an object or array is not checked: metadata
-// is the caller's, blanks and all.
+// valueEnd returns the index after the JSON value that begins at p[i], -1 if it
+// does not end. It does not validate the inside of objects and arrays, which may
+// be metadata of the caller with blanks.
 func valueEnd(p []byte, i int) int {
 	depth := 0
 	for i < len(p) {
@@ -160,7 +159,8 @@ func valueEnd(p []byte, i int) int {
 	return -1
 }
 
-// stringEnd returns the index after the string that begins at p[i].
+// stringEnd returns the index after the string that begins at p[i], -1 if it does
+// not end.
 func stringEnd(p []byte, i int) int {
 	for i++; i < len(p); i++ {
 		switch p[i] {

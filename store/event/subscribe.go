@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// specific are the events that transaction.created may not be named beside
-// (spec, "Delivery rules", 3).
+// specific are the events of single transactions. A webhook gets either them or
+// transaction.created.
 var specific = []Name{StampAssigned, PrizeRedeemed, ValueChanged, TransactionReversed, CardUsed, CardExpired}
 
 // ExclusiveWith returns the six specific transaction events, none of which a
 // subscription may name beside transaction.created.
 func ExclusiveWith() []Name { return slices.Clone(specific) }
 
-// ValidPattern reports whether s may stand in a webhook's events (spec,
-// "Subscribing"): an event of the catalogue, "*", or a prefix of the catalogue
-// followed by ".*". test.ping and test.* may not.
+// ValidPattern reports whether a webhook's events may contain s: an event of the
+// catalogue other than test.ping, "*", or one of Prefixes followed by ".*".
 func ValidPattern(s string) bool {
 	if s == "*" {
 		return true
@@ -27,9 +26,9 @@ func ValidPattern(s string) bool {
 	return ok && Name(s) != TestPing
 }
 
-// Conflicts reports whether patterns names transaction.created beside one of
-// the specific transaction events. Wildcards never conflict: what both would
-// match is settled for each transaction by [Subscription.Matches].
+// Conflicts reports whether the patterns name both transaction.created and one of
+// the specific transaction events. Wildcards never conflict: for them
+// [Subscription.Matches] decides at each transaction.
 func Conflicts(patterns []string) bool {
 	if !slices.Contains(patterns, string(TransactionCreated)) {
 		return false
@@ -42,8 +41,8 @@ func Conflicts(patterns []string) bool {
 	return false
 }
 
-// Subscription is what a webhook asks for. Events holds valid patterns; empty
-// ProgramIDs or LocationIDs mean all of them. The ids are the store's keys.
+// Subscription is what a webhook subscribes to. Events are valid patterns. Empty
+// ProgramIDs or LocationIDs mean all. The ids are the store's keys.
 type Subscription struct {
 	Events          []string
 	ProgramIDs      []int64
@@ -51,53 +50,49 @@ type Subscription struct {
 	IncludeShopWide bool
 }
 
-// Facts are what matching needs to know of one event that happened. The ids
-// are the store's keys, 0 for none.
+// Facts are what Matches needs to know of an event. The ids are the store's keys,
+// 0 for none.
 type Facts struct {
 	Name       Name
 	ProgramID  int64
 	LocationID int64
-	// Specific is set on transaction.created only: the specific event that the
-	// same ledger row fires, "" when there is none.
+	// Specific is set for transaction.created only: the specific event of the same
+	// ledger row, "" if there is none.
 	Specific Name
-	// AlsoSpecific is the second one, for the row that fires two: the reversal
-	// of a top-up or spend is a transaction.reversed and a value.changed.
+	// AlsoSpecific is the second specific event of the row: the reversal of a top-up
+	// or spend is a transaction.reversed and a value.changed.
 	AlsoSpecific Name
-	// Preview lets the events out that are not sent yet.
+	// Preview says that events with Sends false are sent too.
 	Preview bool
 }
 
-// Matches reports whether the event goes to the subscription's webhook (spec,
-// "Subscribing" and "Delivery rules"). It allocates nothing.
+// Matches reports whether the event is sent to the subscription's webhook. It
+// allocates nothing.
 func (s *Subscription) Matches(e Facts) bool {
 	in, ok := byName[e.Name]
-	if !ok || !in.leaves(e.Preview) {
+	if !ok || !in.isSent(e.Preview) || !s.matchesProgram(in, e.ProgramID) || !s.matchesLocation(in, e.LocationID) || !s.matchesName(e.Name) {
 		return false
 	}
-	if !s.takesProgram(in, e.ProgramID) || !s.takesLocation(in, e.LocationID) || !s.names(e.Name) {
-		return false
-	}
-	// A row's firehose event shares program and location with its specific
-	// events, so that only the names can tell them apart.
-	return e.Name != TransactionCreated ||
-		!s.getsInstead(e.Specific, e.Preview) && !s.getsInstead(e.AlsoSpecific, e.Preview)
+	// transaction.created has the program and location of the row's specific
+	// events, so that the subscription gets one of those if it matches its name.
+	return e.Name != TransactionCreated || !s.getsSpecific(e.Specific, e.Preview) && !s.getsSpecific(e.AlsoSpecific, e.Preview)
 }
 
-// leaves reports whether the event is sent to subscribers at all.
-func (in *Info) leaves(preview bool) bool {
+// isSent reports whether the event is sent to subscribers at all.
+func (in *Info) isSent(preview bool) bool {
 	return in.Name != TestPing && (in.Sends || preview)
 }
 
-// getsInstead reports whether n is sent, and to this subscription. A specific
-// event that is not sent must not silence the firehose.
-func (s *Subscription) getsInstead(n Name, preview bool) bool {
+// getsSpecific reports whether the specific event n of the same row is sent to
+// the subscription.
+func (s *Subscription) getsSpecific(n Name, preview bool) bool {
 	in, ok := byName[n]
-	return ok && in.leaves(preview) && s.names(n)
+	return ok && in.isSent(preview) && s.matchesName(n)
 }
 
-// names reports whether one of the patterns covers n. Wildcards are read here,
-// when an event fires, and not when they are saved.
-func (s *Subscription) names(n Name) bool {
+// matchesName reports whether one of the patterns matches n. "*" does not match
+// transaction.created.
+func (s *Subscription) matchesName(n Name) bool {
 	for _, p := range s.Events {
 		switch {
 		case p == string(n):
@@ -115,17 +110,18 @@ func (s *Subscription) names(n Name) bool {
 	return false
 }
 
-func (s *Subscription) takesProgram(in *Info, id int64) bool {
+func (s *Subscription) matchesProgram(in *Info, id int64) bool {
 	if len(s.ProgramIDs) == 0 {
 		return true
 	}
 	return !in.Programless && id != 0 && slices.Contains(s.ProgramIDs, id)
 }
 
-// takesLocation reads the spec's table. A shop-wide event has no location here
-// even where its envelope names one; an event that merely happened nowhere is
-// not broadcast to those who listen to a place.
-func (s *Subscription) takesLocation(in *Info, id int64) bool {
+// matchesLocation reports whether the event's location is one of the
+// subscription's. A shop-wide event has no location here, even if its envelope
+// names one. Any other event without a location does not match a subscription of
+// some locations.
+func (s *Subscription) matchesLocation(in *Info, id int64) bool {
 	if len(s.LocationIDs) == 0 {
 		return true
 	}

@@ -61,7 +61,7 @@ const (
 	ours, theirs, none       int64 = 20, 21, 0
 )
 
-// The spec's table of location filters and the rules around it, cell by cell.
+// The rules of filters by location, case by case.
 func TestLocationFilter(t *testing.T) {
 	// An event that is neither shop-wide nor located: a card issued over REST.
 	located, shopwide := CardAdded, CardRegistered

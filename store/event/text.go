@@ -9,11 +9,12 @@ import (
 // Escapes are the escape sequences of JSON strings.
 type Escapes struct {
 	sequence [256]string // of the bytes that are escaped
-	plain    [256]bool   // stands for itself
+	plain    [256]bool   // bytes that are not escaped
 }
 
-// NewEscapes returns the long form of every escape sequence but those of the
-// characters given, which must be some of \b, \f, \n, \r and \t.
+// NewEscapes returns escapes that use the short form for the characters of short,
+// some of \b, \f, \n, \r and \t, and the long form for all other control
+// characters.
 func NewEscapes(short string) *Escapes {
 	e := &Escapes{}
 	for c := range utf8.RuneSelf {
@@ -31,8 +32,8 @@ func NewEscapes(short string) *Escapes {
 	return e
 }
 
-// AppendString appends s as a JSON string, escaping only what JSON demands. A
-// byte that is not UTF-8 becomes U+FFFD, so that the JSON is valid.
+// AppendString appends s as a JSON string and escapes only what JSON requires. It
+// replaces a byte that is not UTF-8 by U+FFFD.
 func (e *Escapes) AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
@@ -57,8 +58,8 @@ func (e *Escapes) AppendString(b []byte, s string) []byte {
 	return append(append(b, s[start:]...), '"')
 }
 
-// payloadEscapes are those of payloads, whose bytes are pinned.
+// payloadEscapes are the escapes of payloads, whose bytes must not change.
 var payloadEscapes = NewEscapes("\b\f\n\r\t")
 
-// appendString appends a text of a payload. A holder's name stays readable in it.
+// appendString appends a string of a payload.
 func appendString(b []byte, s string) []byte { return payloadEscapes.AppendString(b, s) }

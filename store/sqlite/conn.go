@@ -21,8 +21,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// The driver of modernc.org/sqlite does the same. Without it, pages of 64 KiB
-// on Linux and arm64 read as a failing disk.
+// init does what the driver of modernc.org/sqlite does too. Without it, reading
+// pages of 64 KiB fails with an I/O error on Linux and arm64.
 func init() { sqlite3.PatchIssue199() }
 
 // Conn is one SQLite connection with its prepared statements. It is used by
@@ -30,7 +30,7 @@ func init() { sqlite3.PatchIssue199() }
 type Conn struct {
 	db    *sqlite.Conn
 	stmts map[string]*statement
-	older map[string]*statement // not used since stmts was last emptied
+	older map[string]*statement // not used since finalizeOlder last ran
 	limit int                   // of stmts; 0: none
 	open  []*Rows               // not closed yet
 
@@ -56,8 +56,8 @@ var (
 	Immutable = Mode{flags: sqlite.OpenReadOnly, query: "?immutable=1"}
 )
 
-// uri returns SQLite's name for a file. A path may hold any character; made
-// absolute it is no special name like ":memory:" and has no host in it.
+// uri returns SQLite's name for a file, whose path may contain any character. An
+// absolute path is neither a special name like ":memory:" nor taken for a host.
 func uri(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
@@ -73,7 +73,7 @@ func Open(path string, mode Mode, pragmas ...string) (*Conn, error) {
 	if err != nil {
 		return nil, classify(err)
 	}
-	db.SetBusyTimeout(0) // by default it would wait for ever
+	db.SetBusyTimeout(0) // by default it waits forever
 	c := &Conn{db: db, stmts: map[string]*statement{}}
 	for _, p := range pragmas {
 		if err := c.Script("PRAGMA " + p); err != nil {
@@ -93,23 +93,20 @@ func (c *Conn) Close() error {
 	return classify(c.db.Close())
 }
 
-// InterruptOn interrupts the connection when ctx ends. The connection is of no
-// use after that. A query that begins in the same instant may still run to its
-// end.
+// InterruptOn interrupts the connection when ctx ends, after which it can only be
+// closed. A query that begins at the same moment may still run to its end.
 func (c *Conn) InterruptOn(ctx context.Context) { c.db.SetInterrupt(ctx.Done()) }
 
-// StopOnDiskError makes the connection keep its first error of class ErrFull or
-// ErrIO and answer every further statement with it until Resume is called:
-// SQLite may have ended the transaction, and a further statement would commit
-// alone.
+// StopOnDiskError makes the connection return its first error of class ErrFull or
+// ErrIO for every later statement until Resume is called: SQLite may have ended
+// the transaction, and a later statement would commit alone.
 func (c *Conn) StopOnDiskError() { c.stopOnDiskError = true }
 
-// Resume makes a connection that stopped on an error of the disk run statements
-// again.
+// Resume lets a connection run statements again after an error of the disk.
 func (c *Conn) Resume() { c.diskError = nil }
 
-// fail classifies an error of SQLite, and keeps it if the connection has to
-// stop.
+// fail classifies an error of SQLite. It remembers the error if the connection
+// has to stop.
 func (c *Conn) fail(err error) error {
 	err = classify(err)
 	if c.stopOnDiskError && c.diskError == nil && (errors.Is(err, ErrFull) || errors.Is(err, ErrIO)) {
@@ -192,8 +189,8 @@ func (c *Conn) Script(sql string) error {
 	return nil
 }
 
-// Copy copies all pages of one database into another, n between two looks at
-// ctx; -1: all at once.
+// Copy copies all pages of one database into another. It checks ctx after every n
+// pages; -1 copies all at once.
 func Copy(ctx context.Context, to, from *Conn, n int) error {
 	b, err := sqlite.NewBackup(to.db, "", from.db, "")
 	if err != nil {

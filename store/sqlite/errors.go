@@ -7,8 +7,7 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// Classes of errors, told apart by SQLite's result code and never by its
-// message. Test with errors.Is.
+// Classes of errors by SQLite's result code. Test with errors.Is.
 var (
 	ErrFull     = errors.New("the disk or the database is full")
 	ErrIO       = errors.New("the disk failed")
@@ -51,8 +50,8 @@ func classify(err error) error {
 	return fmt.Errorf("%w: %w", class, err)
 }
 
-// Class returns the class of an error of the database file as a whole, whose
-// text is fit for an operator. It returns any other error as it is.
+// Class returns the class of an error that concerns the whole database file,
+// whose text is meant for operators. It returns any other error unchanged.
 func Class(err error) error {
 	for _, class := range []error{ErrNotADB, ErrReadOnly, ErrCantOpen, ErrFull, ErrIO, ErrBusy, ErrCorrupt} {
 		if errors.Is(err, class) {

@@ -12,7 +12,7 @@ import (
 type statement struct {
 	*sqlite.Stmt
 	rows Rows
-	long bool // texts or blobs are bound, which take memory
+	long bool // bound texts or blobs take memory
 }
 
 // Exec runs one statement that returns no rows. An argument is nil, a []byte or
@@ -34,8 +34,8 @@ type RowsInsert struct {
 	sql     [9]string // for 1, 2, 4 … 256 rows
 }
 
-// InsertOfRows returns the INSERT that consists of what stands before the rows,
-// one row, and what stands behind them.
+// InsertOfRows returns an INSERT from the SQL before the rows, that of one row,
+// and the SQL after the rows.
 func InsertOfRows(before, row, after string) (ins RowsInsert) {
 	ins.columns = strings.Count(row, "?")
 	for i := range ins.sql {
@@ -44,9 +44,9 @@ func InsertOfRows(before, row, after string) (ins RowsInsert) {
 	return ins
 }
 
-// InsertRows inserts rows, whose values args holds one row after the other. It
-// runs as few statements as powers of two allow: a statement costs more than a
-// row, and preparing one for each number of rows would never end.
+// InsertRows inserts rows; args contains their values, row after row. It inserts
+// as many rows with one statement as there is a prepared size for: a statement
+// costs more than a row, and there cannot be one for each number of rows.
 func (c *Conn) InsertRows(ins RowsInsert, args []any) error {
 	for i := len(ins.sql) - 1; len(args) > 0; {
 		n := ins.columns << i
@@ -62,6 +62,7 @@ func (c *Conn) InsertRows(ins RowsInsert, args []any) error {
 	return nil
 }
 
+// run runs a statement to its end.
 func (c *Conn) run(sql string, args []any) (key, changes int64, err error) {
 	s, err := c.prepareBound(sql, args)
 	if err != nil {
@@ -146,8 +147,8 @@ func (s *statement) bindText(i int, t string) {
 	s.BindText(i, t)
 }
 
-// end makes the statement ready for its next run. It gives up the snapshot that
-// the statement held, and the memory of what was bound.
+// end resets the statement for its next run. This ends its read snapshot and
+// frees the bound values.
 func (s *statement) end() error {
 	err := s.Reset()
 	if s.long {

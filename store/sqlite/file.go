@@ -2,12 +2,12 @@ package sqlite
 
 import "os"
 
-// MinSize is the size in bytes of the least page, which a file that is not empty
-// has at least. SQLite itself takes a file of one byte for an empty one.
+// MinSize is the minimum size in bytes of a database that is not empty: one page
+// of the smallest size. SQLite itself takes a file of one byte for an empty one.
 const MinSize = 512
 
-// NewFile makes an empty file for a database, which only its owner can read. The
-// files that SQLite puts beside it take its mode.
+// NewFile creates an empty file for a database, with mode 0600, which SQLite also
+// gives to the files beside it.
 func NewFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {

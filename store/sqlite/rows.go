@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -22,7 +23,7 @@ type Rows struct {
 	sql  string
 	s    *statement
 	open bool
-	over bool // the last was read
+	done bool // there is no further row
 	at   int  // the next column
 	err  error
 }
@@ -35,13 +36,13 @@ func (c *Conn) Query(sql string, args ...any) *Rows {
 		return &Rows{c: c, err: err}
 	}
 	r := &s.rows
-	r.open, r.over, r.err = true, false, nil
+	r.open, r.done, r.err = true, false, nil
 	c.open = append(c.open, r)
 	return r
 }
 
-// Number returns the integer that a query of one row and column gives; 0 where
-// it gives no row.
+// Number returns the integer of a query of one row and column, 0 if there is no
+// row.
 func (c *Conn) Number(sql string, args ...any) (n int64, err error) {
 	r := c.Query(sql, args...)
 	if r.Next() {
@@ -53,18 +54,18 @@ func (c *Conn) Number(sql string, args ...any) (n int64, err error) {
 // Next moves to the next row. It returns false after the last one and after an
 // error.
 func (r *Rows) Next() bool {
-	if !r.open || r.over || r.err != nil {
+	if !r.open || r.done || r.err != nil {
 		return false
 	}
 	more, err := r.s.Step()
 	if err != nil {
 		r.err = r.c.fail(err)
 	}
-	r.at, r.over = 0, !more
+	r.at, r.done = 0, !more
 	return more
 }
 
-// Close ends the rows and returns the error that they met, if any.
+// Close ends the rows and returns their first error.
 func (r *Rows) Close() error {
 	if r.open {
 		r.open = false
@@ -81,20 +82,21 @@ func (r *Rows) Close() error {
 	return r.err
 }
 
-// CloseRows closes the rows that a panic left open, so that no statement keeps
-// an old snapshot alive.
+// CloseRows closes the rows that a panic left open, so that no statement keeps an
+// old snapshot.
 func (c *Conn) CloseRows() {
 	for len(c.open) > 0 {
 		c.open[len(c.open)-1].Close()
 	}
 }
 
+// column returns the index of the next column and moves past it.
 func (r *Rows) column() int {
 	r.at++
 	return r.at - 1
 }
 
-// Null reports whether the next column is null, and passes over it if it is.
+// Null reports whether the next column is null. If it is, Null moves past it.
 func (r *Rows) Null() bool {
 	null := r.s.ColumnIsNull(r.at)
 	if null {
@@ -103,7 +105,7 @@ func (r *Rows) Null() bool {
 	return null
 }
 
-// Text reads a text. Null reads as the empty one.
+// Text reads a text, "" for null.
 func (r *Rows) Text() string { return r.s.ColumnText(r.column()) }
 
 // Bytes reads a blob.
@@ -128,8 +130,7 @@ func (r *Rows) Float() float64 {
 	return r.s.ColumnFloat(at)
 }
 
-// Ints reads a text of integers that are separated by commas, as group_concat
-// writes it.
+// Ints reads a text of integers separated by commas, as group_concat returns it.
 func (r *Rows) Ints() (list []int64) {
 	text := r.Text()
 	if text == "" {
@@ -145,7 +146,14 @@ func (r *Rows) Ints() (list []int64) {
 	return list
 }
 
-// want refuses a column of another type, which SQLite would convert.
+// JSON reads a text of JSON into the value that v points to.
+func (r *Rows) JSON(v any) {
+	if err := json.Unmarshal([]byte(r.Text()), v); err != nil && r.err == nil {
+		r.err = err
+	}
+}
+
+// want sets the error for a column of another type, which SQLite would convert.
 func (r *Rows) want(t sqlite.ColumnType, at int) {
 	if have := r.s.ColumnType(at); have != t && r.err == nil {
 		r.err = fmt.Errorf("sqlite: column %d of %.60q is of type %s", at, r.sql, have)

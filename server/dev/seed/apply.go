@@ -128,7 +128,7 @@ func (a *application) idsOf(refs store.Opt[[]string]) (ids store.Opt[[]string]) 
 // write creates the shop with its locations, keys and programs.
 func (s *shop) write(a *application, tx *store.Tx) error {
 	tx.Actor = store.Actor{Type: "system"}
-	shop, made, err := tx.CreateShop(s.ShopFields)
+	shop, made, err := tx.CreateShop(ShopFields(s.ShopFields))
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (s *shop) write(a *application, tx *store.Tx) error {
 // location.
 func (l *location) write(a *application, tx *store.Tx) error {
 	shop := a.access(l).Shop
-	made, err := tx.CreateLocation(shop, store.LocationFields{LocationPatch: l.LocationPatch, StaffPIN: l.StaffPIN})
+	made, err := tx.CreateLocation(shop, LocationFields(store.LocationFields{LocationPatch: l.LocationPatch, StaffPIN: l.StaffPIN}))
 	if err != nil {
 		return err
 	}
