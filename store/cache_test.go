@@ -23,7 +23,7 @@ func text(t testing.TB, v any) string {
 }
 
 // anew opens a further store on the till's file.
-func (k till) anew() till {
+func (k till) withNewStore() till {
 	k.t.Helper()
 	c := k
 	c.fixture = &fixture{Store: open(k.t, k.path, Options{Ephemeral: true, Readers: 1, Now: k.clock.now}), t: k.t, clock: k.clock, a: k.a}
@@ -31,9 +31,9 @@ func (k till) anew() till {
 }
 
 // agrees compares the lookups of cards with those of a store that is new.
-func (k till) agrees(when string, cards ...string) {
+func (k till) lookupsMatchNewStore(when string, cards ...string) {
 	k.t.Helper()
-	cold := k.anew()
+	cold := k.withNewStore()
 	defer cold.Close()
 	for _, card := range cards {
 		for range 2 { // read, and kept
@@ -46,14 +46,14 @@ func (k till) agrees(when string, cards ...string) {
 
 // change is a write that moves what is kept, and what a stamp is refused with
 // afterwards.
-type change struct {
+type cacheChange struct {
 	name string
 	do   func(*Tx) error
 	then Code
 }
 
 // changes are made in this order; each leaves what the next one needs.
-func (k till) changes(program string, prize *string) []change {
+func (k till) cacheChanges(program string, prize *string) []cacheChange {
 	update := func(f ProgramFields) func(*Tx) error {
 		return func(tx *Tx) error { _, err := tx.UpdateProgram(k.a, program, f); return err }
 	}
@@ -67,7 +67,7 @@ func (k till) changes(program string, prize *string) []change {
 		return func(tx *Tx) error { _, err := tx.SetMinSpend(k.a.Shop, program, cents); return err }
 	}
 	elsewhere := k.fixture.location(k.a)
-	return []change{
+	return []cacheChange{
 		{name: "program renamed", do: update(ProgramFields{Name: set("Tea")})},
 		{name: "prize added", do: func(tx *Tx) error {
 			z, err := tx.AddPrize(k.a, program, PrizeFields{Threshold: set(int64(2)), Name: set("Biscuit")})
@@ -102,7 +102,7 @@ func (k till) changes(program string, prize *string) []change {
 
 // Each change shows in the very next lookup and holds for the very next stamp,
 // whichever process made it.
-func TestKeptProgramsFollowTheFile(t *testing.T) {
+func TestCachedProgramsFollowTheFile(t *testing.T) {
 	for _, who := range []string{"this process", "another process", "a write that is taken back", "the same group"} {
 		t.Run(who, func(t *testing.T) {
 			k := startTill(t)
@@ -110,10 +110,10 @@ func TestKeptProgramsFollowTheFile(t *testing.T) {
 			fields.TotalStamps = set(int64(1000))
 			program, _ := k.ladderOf(fields, 1, 900)
 			card := k.card(k.a, program, CardFields{})
-			other := k.anew()
+			other := k.withNewStore()
 			var prize string
-			stamp := func(tx *Tx) (Stamped, error) { return tx.Stamp(k.at, card, StampFields{}) }
-			holds := func(c change, s Stamped, err error) {
+			stamp := func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, card, StampFields{}) }
+			holds := func(c cacheChange, s Stamped, err error) {
 				t.Helper()
 				if c.then != "" {
 					refused(t, err, c.then)
@@ -123,7 +123,7 @@ func TestKeptProgramsFollowTheFile(t *testing.T) {
 					t.Errorf("%s: the answer is %s, want %s", c.name, got, want)
 				}
 			}
-			for _, c := range k.changes(program, &prize) {
+			for _, c := range k.cacheChanges(program, &prize) {
 				k.lookup(card) // so that what was true before is kept
 				switch who {
 				case "this process":
@@ -143,7 +143,7 @@ func TestKeptProgramsFollowTheFile(t *testing.T) {
 						return notFound("anything")
 					})
 					refused(t, err, NotFound)
-					k.agrees("taken back: "+c.name, card)
+					k.lookupsMatchNewStore("taken back: "+c.name, card)
 					k.must(c.do) // the next one needs it
 				case "the same group":
 					var s Stamped
@@ -158,7 +158,7 @@ func TestKeptProgramsFollowTheFile(t *testing.T) {
 					}
 					holds(c, s, errs[3])
 				}
-				k.agrees(c.name, card)
+				k.lookupsMatchNewStore(c.name, card)
 				s, err := attempt(k.fixture, stamp)
 				holds(c, s, err)
 			}
@@ -189,7 +189,7 @@ func TestAnswersEqualTheFile(t *testing.T) {
 	pass := k.card(k.a, k.program(k.a, access("Club")), CardFields{})
 	k.fixture.location(k.a)
 	var rows []Stamped
-	cold := k.anew()
+	cold := k.withNewStore()
 	same := func(name string, s Stamped, err error) {
 		t.Helper()
 		k.ok(s, err)
@@ -217,7 +217,7 @@ func TestAnswersEqualTheFile(t *testing.T) {
 			}
 		}
 		rows = append(rows, s)
-		k.agrees(name, issued.ID, money, pass)
+		k.lookupsMatchNewStore(name, issued.ID, money, pass)
 	}
 	stamp := func(n int64) { t.Helper(); s, err := k.stamp(issued.ID, n); same(fmt.Sprint("stamp ", n), s, err) }
 	redeem := func(i int) {
@@ -284,7 +284,7 @@ func TestTypedCodes(t *testing.T) {
 		return []string{strings.ToUpper(code), "  " + code + " ", code[:4] + " " + code[4:], code[:13] + "-" + code[13:],
 			strings.ToUpper(strings.NewReplacer("0", "o", "1", "l").Replace(code)), strings.NewReplacer("1", "I").Replace(code)}
 	}
-	old := k.code(root, 0)
+	old := k.cardCode(root, 0)
 	for i, spelt := range spellings(old) {
 		if s := k.ok(k.stamp(spelt, 1)); s.Card.ID != card || s.Card.StampsCount != int64(i)+1 || k.lookup(spelt).Card.ID != card {
 			t.Errorf("%q led to %+v", spelt, s.Card)
@@ -293,8 +293,8 @@ func TestTypedCodes(t *testing.T) {
 	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, card, ReissueFields{}) })
 	for _, none := range append(spellings(old), strings.ToUpper(card), card[:4]+" "+card[4:], "", " ", strings.Repeat("-", 26), old+"\u00a0") {
 		k.refuses(NotFound, func() (Stamped, error) { return k.stamp(none, 1) })
-		err := k.View(0, func(v *View) error { _, err := v.Lookup(k.at, none); return err })
+		err := k.View(0, func(v *View) error { _, err := v.Lookup(k.device, none); return err })
 		refused(t, err, NotFound)
 	}
-	k.ok(k.stamp(strings.ToUpper(k.code(root, 1)), 1))
+	k.ok(k.stamp(strings.ToUpper(k.cardCode(root, 1)), 1))
 }

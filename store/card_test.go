@@ -50,7 +50,7 @@ func (m *liveModel) live() (n int) {
 }
 
 // taken tells whether another card has this person in the program.
-func (m *liveModel) taken(program, ref string, but *liveCard) bool {
+func (m *liveModel) refIsTaken(program, ref string, but *liveCard) bool {
 	return ref != "" && slices.ContainsFunc(m.cards, func(c *liveCard) bool {
 		return c != but && c.program == program && c.ref == ref && m.isLive(c)
 	})
@@ -110,7 +110,7 @@ func (m *liveModel) issue() {
 	switch {
 	case m.live() >= m.most:
 		want = Unprocessable
-	case m.taken(c.program, c.ref, nil):
+	case m.refIsTaken(c.program, c.ref, nil):
 		want = Conflict
 	}
 	err := m.do(func(tx *Tx) error {
@@ -125,9 +125,9 @@ func (m *liveModel) issue() {
 }
 
 // revivable tells what bringing an expired card back is answered with.
-func (m *liveModel) revivable(c *liveCard, ref string) Code {
+func (m *liveModel) checkRevival(c *liveCard, ref string) Code {
 	switch {
-	case m.taken(c.program, ref, c):
+	case m.refIsTaken(c.program, ref, c):
 		return Conflict
 	case m.live() >= m.most:
 		return Unprocessable
@@ -160,8 +160,8 @@ func (m *liveModel) patch(c *liveCard) {
 	case status == StatusArchived:
 		want = Conflict
 	case status == StatusExpired && f.ExpiresAt.Set:
-		want = m.revivable(c, ref)
-	case status != StatusExpired && ref != c.ref && m.taken(c.program, ref, c):
+		want = m.checkRevival(c, ref)
+	case status != StatusExpired && ref != c.ref && m.refIsTaken(c.program, ref, c):
 		want = Conflict
 	}
 	err := m.do(func(tx *Tx) error { _, err := tx.UpdateCard(m.a, c.id, f); return err })
@@ -181,7 +181,7 @@ func (m *liveModel) reissue(c *liveCard) {
 	case status == StatusArchived:
 		want = Conflict
 	case status == StatusExpired:
-		want = m.revivable(c, c.ref)
+		want = m.checkRevival(c, c.ref)
 	}
 	err := m.do(func(tx *Tx) error { _, err := tx.ReissueCard(m.a, c.id, ReissueFields{ExpiresAt: at}); return err })
 	m.expect("reissue of a card "+status, err, want)

@@ -11,7 +11,7 @@ import (
 // till is a device at a location, with what it can do.
 type till struct {
 	*fixture
-	at       Till
+	device   Till
 	location string
 }
 
@@ -22,7 +22,7 @@ func (f *fixture) till(a Access) till {
 		d, _, err := tx.CreateDevice(a.Shop, t.location, "Till", "")
 		return d, err
 	})
-	t.at = Till{Shop: a.Shop, Location: f.key(KindLocation, t.location), Device: f.key(KindDevice, d.ID)}
+	t.device = Till{Shop: a.Shop, Location: f.key(KindLocation, t.location), Device: f.key(KindDevice, d.ID)}
 	return t
 }
 
@@ -41,33 +41,33 @@ func attempt[T any](f *fixture, fn func(*Tx) (T, error)) (out T, err error) {
 }
 
 func (k till) stamp(card string, n int64) (Stamped, error) {
-	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.at, card, StampFields{Count: set(n)}) })
+	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, card, StampFields{Count: set(n)}) })
 }
 
 func (k till) redeem(card, prize string) (Stamped, error) {
 	return attempt(k.fixture, func(tx *Tx) (Stamped, error) {
-		return tx.Redeem(k.at, card, RedeemFields{PrizeID: set(prize)})
+		return tx.Redeem(k.device, card, RedeemFields{PrizeID: set(prize)})
 	})
 }
 
 func (k till) reverse(transaction string) (Stamped, error) {
-	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Reverse(k.at, transaction, Metadata{}) })
+	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Reverse(k.device, transaction, Metadata{}) })
 }
 
 func (k till) topUp(card string, cents int64) (Stamped, error) {
 	return attempt(k.fixture, func(tx *Tx) (Stamped, error) {
-		return tx.TopUp(k.at, card, AmountFields{AmountCents: set(cents)})
+		return tx.TopUp(k.device, card, AmountFields{AmountCents: set(cents)})
 	})
 }
 
 func (k till) spend(card string, cents int64) (Stamped, error) {
 	return attempt(k.fixture, func(tx *Tx) (Stamped, error) {
-		return tx.Spend(k.at, card, AmountFields{AmountCents: set(cents)})
+		return tx.Spend(k.device, card, AmountFields{AmountCents: set(cents)})
 	})
 }
 
 func (k till) use(card string) (Stamped, error) {
-	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Use(k.at, card, Metadata{}) })
+	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Use(k.device, card, Metadata{}) })
 }
 
 func (k till) install(url string) (CardDetail, error) {
@@ -79,7 +79,7 @@ func (k till) install(url string) (CardDetail, error) {
 func (k till) lookup(card string) (l Lookup) {
 	k.t.Helper()
 	k.view(func(v *View) (err error) {
-		l, err = v.Lookup(k.at, card)
+		l, err = v.Lookup(k.device, card)
 		return err
 	})
 	return l

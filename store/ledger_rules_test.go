@@ -71,10 +71,10 @@ func TestAnyDeviceOfTheLocationReverses(t *testing.T) {
 		d, _, err := tx.CreateDevice(k.a.Shop, k.location, "Second till", "")
 		return d, err
 	})
-	first := k.at.Device
-	k.at.Device = k.key(KindDevice, second.ID)
+	first := k.device.Device
+	k.device.Device = k.key(KindDevice, second.ID)
 	k.ok(k.reverse(row))
-	if got, want := k.lines("SELECT device_id FROM transactions ORDER BY id"), []string{fmt.Sprint(first), fmt.Sprint(k.at.Device)}; !slices.Equal(got, want) {
+	if got, want := k.lines("SELECT device_id FROM transactions ORDER BY id"), []string{fmt.Sprint(first), fmt.Sprint(k.device.Device)}; !slices.Equal(got, want) {
 		t.Errorf("the rows are of the devices %q, want %q", got, want)
 	}
 	k.expect(card, StatusActive, 0)
@@ -117,7 +117,7 @@ func TestExpiryRowOnceForAChain(t *testing.T) {
 	for i, action := range []func() (Stamped, error){
 		func() (Stamped, error) { return k.stamp(over.OverflowCard.ID, 1) },
 		func() (Stamped, error) { return k.stamp(root, 1) },
-		func() (Stamped, error) { return k.stamp(k.code(k.key(KindCard, root), 0), 1) },
+		func() (Stamped, error) { return k.stamp(k.cardCode(k.key(KindCard, root), 0), 1) },
 		func() (Stamped, error) { return k.redeem(root, prizes[0]) },
 		func() (Stamped, error) { return k.reverse(over.Transaction.ID) },
 		func() (Stamped, error) { return k.reverse(over.OverflowTransaction.ID) },
@@ -132,7 +132,7 @@ func TestExpiryRowOnceForAChain(t *testing.T) {
 }
 
 // A refusal never activates, not even one beside which a row stays.
-func TestKeptRowsDoNotActivate(t *testing.T) {
+func TestCommittedRefusalsDoNotActivate(t *testing.T) {
 	t.Run("expired card", func(t *testing.T) {
 		k := startTill(t)
 		program, _ := k.ladder(true)
@@ -186,7 +186,7 @@ func TestStampsExpireBesideARefusedPurchase(t *testing.T) {
 			}
 			k.clock.move(days(10))
 			_, err := attempt(k.fixture, func(tx *Tx) (Stamped, error) {
-				return tx.Stamp(k.at, card, StampFields{SpendCents: c.spent})
+				return tx.Stamp(k.device, card, StampFields{SpendCents: c.spent})
 			})
 			refused(t, err, code)
 			if got := k.history(); got != "stamp 4, expiry -4" {
@@ -296,11 +296,11 @@ func TestGrandchildInherits(t *testing.T) {
 	if grandchild.Card != want || want.InstalledAt != Some(installed) || !want.ExpiresAt.Valid || want.ExternalRef.V != "ada" || want.HolderEmail.V != "Ada@example.com" {
 		t.Errorf("the grandchild is %+v\nwant %+v", grandchild.Card, want)
 	}
-	if got := k.lines("SELECT concat_ws(',', source, platform, email_key, activated_at IS NOT NULL) FROM cards WHERE id=?", k.key(KindCard, grandchild.ID)); got[0] != "overflow,apple,"+caseless("ada@example.com")+",1" {
+	if got := k.lines("SELECT concat_ws(',', source, platform, email_key, activated_at IS NOT NULL) FROM cards WHERE id=?", k.key(KindCard, grandchild.ID)); got[0] != "overflow,apple,"+foldCase("ada@example.com")+",1" {
 		t.Errorf("the grandchild came as %q", got)
 	}
 	// Its code is the chain's, and after a reissue nothing is installed.
-	if s := k.ok(k.stamp(k.code(k.key(KindCard, root.ID), 0), 1)); s.Card.ID != grandchild.ID {
+	if s := k.ok(k.stamp(k.cardCode(k.key(KindCard, root.ID), 0), 1)); s.Card.ID != grandchild.ID {
 		t.Errorf("the code led to %+v", s.Card)
 	}
 	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, grandchild.ID, ReissueFields{}) })

@@ -31,11 +31,11 @@ func TestOrderOfRefusals(t *testing.T) {
 	k.refuses(Conflict, action)
 	k.action(program, Suspend)
 	k.refuses(CardSuspended, action)
-	here := k.at
-	k.at = k.till(k.a).at
+	here := k.device
+	k.device = k.till(k.a).device
 	k.refuses(Unprocessable, action)
 	k.refuses(Unprocessable, func() (Stamped, error) { return k.use(card) })
-	k.at = here
+	k.device = here
 	k.refuses(Unprocessable, func() (Stamped, error) { return k.use(card) })
 	k.refuses(Unprocessable, func() (Stamped, error) { return k.topUp(card, 1) })
 	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, card) })
@@ -51,7 +51,7 @@ func TestCardOfAnotherShopIsUnknown(t *testing.T) {
 	theirs := k.withLedger(k.shop(ShopFields{}))
 	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(theirs.card, 1) })
 	k.refuses(NotFound, func() (Stamped, error) {
-		return k.stamp(k.code(k.key(KindCard, theirs.card), 0), 1)
+		return k.stamp(k.cardCode(k.key(KindCard, theirs.card), 0), 1)
 	})
 	row := k.row(theirs, "stamp")
 	k.refuses(NotFound, func() (Stamped, error) { return k.reverse(row) })
@@ -118,7 +118,7 @@ func TestExpiryRowOncePerExpiryDate(t *testing.T) {
 	expire(1, stamp)
 	expire(0, stamp)
 	expire(0, func() (Stamped, error) { return k.redeem(card, prizes[0]) })
-	if got := k.lines("SELECT concat_ws(',', type, stamps_delta, value_delta, location_id) FROM transactions"); !slices.Equal(got, []string{fmt.Sprint("expiry,", k.at.Location)}) {
+	if got := k.lines("SELECT concat_ws(',', type, stamps_delta, value_delta, location_id) FROM transactions"); !slices.Equal(got, []string{fmt.Sprint("expiry,", k.device.Location)}) {
 		t.Errorf("the ledger has %q", got)
 	}
 	k.expect(card, StatusExpired, 0)
@@ -214,7 +214,7 @@ func TestChildInheritsAndNothingElseIsAsked(t *testing.T) {
 		t.Errorf("the chain counts as %d live cards", n)
 	}
 	// Every text that stands for the chain leads to the same next stamp.
-	for i, text := range []string{parent.ID, child.ID, k.code(k.key(KindCard, parent.ID), 0)} {
+	for i, text := range []string{parent.ID, child.ID, k.cardCode(k.key(KindCard, parent.ID), 0)} {
 		if s := k.ok(k.stamp(text, 1)); s.Card.ID != child.ID || s.Card.StampsCount != int64(i)+3 {
 			t.Errorf("a stamp went to %+v", s.Card)
 		}
@@ -226,12 +226,12 @@ func TestReissueEndsTheCode(t *testing.T) {
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	card := k.card(k.a, program, CardFields{})
-	old := k.code(k.key(KindCard, card), 0)
+	old := k.cardCode(k.key(KindCard, card), 0)
 	k.ok(k.stamp(old, 4))
 	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, card, ReissueFields{}) })
 	k.expect(card, StatusInvited, 4)
 	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(old, 1) })
-	k.ok(k.stamp(k.code(k.key(KindCard, card), 1), 1))
+	k.ok(k.stamp(k.cardCode(k.key(KindCard, card), 1), 1))
 	k.expect(card, StatusActive, 5)
 }
 
@@ -345,7 +345,7 @@ func TestMinimumSpend(t *testing.T) {
 	card := k.card(k.a, program, CardFields{})
 	stamp := func(cents Opt[int64]) func() (Stamped, error) {
 		return func() (Stamped, error) {
-			return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.at, card, StampFields{SpendCents: cents}) })
+			return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, card, StampFields{SpendCents: cents}) })
 		}
 	}
 	k.refuses(SpendNotEnabled, stamp(set(int64(500))))
@@ -646,7 +646,7 @@ func TestOnlyAnAcceptedPresentationActivates(t *testing.T) {
 	k.refuses(Unprocessable, func() (Stamped, error) { return k.redeem(card, prizes[1]) })
 	k.refuses(SpendNotEnabled, func() (Stamped, error) {
 		return attempt(k.fixture, func(tx *Tx) (Stamped, error) {
-			return tx.Stamp(k.at, card, StampFields{SpendCents: set(int64(5))})
+			return tx.Stamp(k.device, card, StampFields{SpendCents: set(int64(5))})
 		})
 	})
 	k.lookup(card)
@@ -660,7 +660,7 @@ func TestIssueAtTheCounter(t *testing.T) {
 	program, _ := k.ladder(true)
 	issue := func(ref string) (IssuedCard, error) {
 		return attempt(k.fixture, func(tx *Tx) (IssuedCard, error) {
-			return tx.IssueAtCounter(k.at, program, CounterFields{HolderName: set("Ada"), ExternalRef: optional(ref)})
+			return tx.IssueAtCounter(k.device, program, CounterFields{HolderName: set("Ada"), ExternalRef: optional(ref)})
 		})
 	}
 	c, err := issue("ada")
@@ -670,7 +670,7 @@ func TestIssueAtTheCounter(t *testing.T) {
 	if d := k.get(c.ID); d.Status != StatusActive || d.HolderName.V != "Ada" || d.InstalledAt.Valid || c.InstallURL == "" {
 		t.Errorf("the card is %+v", d.Card)
 	}
-	if got := k.lines("SELECT concat_ws(',', source, first_location_id) FROM cards"); got[0] != fmt.Sprint("counter,", k.at.Location) {
+	if got := k.lines("SELECT concat_ws(',', source, first_location_id) FROM cards"); got[0] != fmt.Sprint("counter,", k.device.Location) {
 		t.Errorf("the card came as %q", got)
 	}
 	// One live card per person and program, whoever issues.
@@ -727,7 +727,7 @@ func TestLookup(t *testing.T) {
 		}
 		return out
 	}
-	for _, text := range []string{root, child, k.code(k.key(KindCard, root), 0)} {
+	for _, text := range []string{root, child, k.cardCode(k.key(KindCard, root), 0)} {
 		l := k.lookup(text)
 		if l.Card.ID != child || len(l.EarlierCards) != 1 || l.EarlierCards[0].ID != root || l.EarlierCards[0].HolderName.V != "Ada" {
 			t.Fatalf("the lookup shows %+v", l)
@@ -762,7 +762,7 @@ func TestLookup(t *testing.T) {
 	k.must(func(tx *Tx) error { return tx.DeleteProgram(k.a.Shop, program) })
 	k.lookup(root)
 	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, root) })
-	err := k.View(0, func(v *View) error { _, err := v.Lookup(k.at, root); return err })
+	err := k.View(0, func(v *View) error { _, err := v.Lookup(k.device, root); return err })
 	refused(t, err, NotFound)
 }
 
@@ -826,7 +826,7 @@ func TestInstall(t *testing.T) {
 	}
 	k.view(func(v *View) error {
 		h, err := v.HolderCard(path.Base(c.InstallURL))
-		if err != nil || h.Code != k.code(k.key(KindCard, c.ID), 0) || h.Card.ID != child {
+		if err != nil || h.Code != k.cardCode(k.key(KindCard, c.ID), 0) || h.Card.ID != child {
 			t.Errorf("the holder sees %+v, %v", h, err)
 		}
 		return nil
@@ -855,12 +855,12 @@ func TestEraseScrubsTheLedger(t *testing.T) {
 	card := k.card(k.a, program, CardFields{HolderName: set(personal)})
 	note := metadata(`{"note":"` + personal + `"}`)
 	s := must(k.fixture, func(tx *Tx) (Stamped, error) {
-		return tx.Stamp(k.at, card, StampFields{Count: set(int64(12)), Metadata: note})
+		return tx.Stamp(k.device, card, StampFields{Count: set(int64(12)), Metadata: note})
 	})
 	must(k.fixture, func(tx *Tx) (Stamped, error) {
-		return tx.Redeem(k.at, card, RedeemFields{PrizeID: set(prizes[0]), Metadata: note})
+		return tx.Redeem(k.device, card, RedeemFields{PrizeID: set(prizes[0]), Metadata: note})
 	})
-	must(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Reverse(k.at, s.Transaction.ID, note) })
+	must(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Reverse(k.device, s.Transaction.ID, note) })
 	if n := k.number("SELECT count(*) FROM transactions WHERE metadata IS NOT NULL"); n != 5 {
 		t.Errorf("%d rows with metadata, want 5", n)
 	}

@@ -155,7 +155,7 @@ func runTillActions(f *fixture) {
 	program, prizes := k.ladderOf(fields, 5, 10)
 	f.hook(f.a, program, hookFields{v1: true})
 	issued := must(f, func(tx *Tx) (IssuedCard, error) {
-		return tx.IssueAtCounter(k.at, program, CounterFields{ExternalRef: set("till")})
+		return tx.IssueAtCounter(k.device, program, CounterFields{ExternalRef: set("till")})
 	})
 	card := issued.ID
 	row := k.ok(k.stamp(card, 12)).Transaction.ID
@@ -174,15 +174,15 @@ func runTillActions(f *fixture) {
 	k.ok(k.use(f.card(f.a, f.program(f.a, access("Club")), CardFields{ExpiresAt: set(f.clock.at().Add(time.Hour))})))
 	f.clock.move(time.Hour)
 	k.use(f.ID(KindCard, f.number("SELECT max(id) FROM cards"))) // expired
-	k.lookup(k.code(f.key(KindCard, card), 0))
+	k.lookup(k.cardCode(f.key(KindCard, card), 0))
 	f.view(func(v *View) error {
-		check(v.TillMe(k.at))
+		check(v.TillMe(k.device))
 		check(v.Devices(f.a.Shop))
 		check(v.HolderCard(path.Base(issued.InstallURL)))
 		return nil
 	})
 	check(f.IdentifyTill(Hash("none")))
-	must(f, func(tx *Tx) (Device, error) { return tx.RevokeDevice(f.a.Shop, f.ID(KindDevice, k.at.Device)) })
+	must(f, func(tx *Tx) (Device, error) { return tx.RevokeDevice(f.a.Shop, f.ID(KindDevice, k.device.Device)) })
 }
 
 // runStatistics is everything for statistics.

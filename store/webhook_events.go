@@ -41,7 +41,7 @@ var ledgerEvents = map[string]event.Name{"stamp": event.StampAssigned, "redempti
 
 // emitLedger emits the events of one ledger row: the specific ones, then
 // transaction.created.
-func (tx *Tx) emitLedger(p *presentation, c *card, key int64, e entry) {
+func (tx *Tx) emitLedger(p *cardChain, c *card, key int64, e entry) {
 	row := eventRow{entry: e, key: key, stampsAfter: c.StampsCount, valueAfter: c.CurrentValue.V, specific: ledgerEvents[e.kind]}
 	if e.reversed == "topup" || e.reversed == "spend" {
 		row.also = event.ValueChanged
