@@ -9,9 +9,9 @@ import (
 // HolderCard is a card as its holder sees it.
 type HolderCard struct {
 	Lookup
-	Code     string // what the QR code holds
-	Until    Time   // when the link ends
-	ShopName string
+	Code          string // what the QR code holds
+	LinkExpiresAt Time   // when the link ends
+	ShopName      string
 }
 
 // byToken finds the chain of an install token, and until when the token is good;
@@ -62,13 +62,13 @@ func (v *View) HolderCard(token string) (h HolderCard, err error) {
 			return err
 		}
 		var generation int64
-		if h.Lookup, generation, err = v.lookupRoot(At{Shop: shop}, root); err != nil {
+		if h.Lookup, generation, err = v.lookupRoot(Till{Shop: shop}, root); err != nil {
 			return err
 		}
 		if err := usable(h.Card.Status); err != nil {
 			return err
 		}
-		h.Code, h.Until = v.s.code(root, generation), until
+		h.Code, h.LinkExpiresAt = v.s.code(root, generation), until
 		sh, err := v.s.shop(v.conn, shop)
 		h.ShopName = sh.Name
 		return err
@@ -89,7 +89,7 @@ func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
 	if err != nil {
 		return d, err
 	}
-	p, err := tx.chain(At{Shop: shop}, root)
+	p, err := tx.chain(Till{Shop: shop}, root)
 	if err != nil {
 		return d, err
 	}

@@ -31,7 +31,7 @@ type CounterFields struct {
 }
 
 // IssueAtCounter mints a card at a till: active at once.
-func (tx *Tx) IssueAtCounter(at At, programID string, f CounterFields) (IssuedCard, error) {
+func (tx *Tx) IssueAtCounter(at Till, programID string, f CounterFields) (IssuedCard, error) {
 	a := Access{Shop: at.Shop, Restricted: true, Locations: []int64{at.Location}}
 	return tx.issue(a, programID, CardFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef}, SourceCounter, Some(at.Location))
 }

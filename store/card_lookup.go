@@ -35,7 +35,7 @@ var aloneSQL = "SELECT " + columns(chainCols...) + " FROM cards c WHERE c.id=?1 
 const shownTransactions = 10
 
 // Lookup shows what a card's id or code stands for. It never writes.
-func (v *View) Lookup(at At, code string) (l Lookup, err error) {
+func (v *View) Lookup(at Till, code string) (l Lookup, err error) {
 	x := lookup{View: v, at: at}
 	for _, sql := range []string{aloneSQL, namedChainSQL} {
 		if x.all, x.epoch, err = v.s.namedChain(v.conn, at.Shop, code, v.Now, x.more, sql); err != nil {
@@ -50,7 +50,7 @@ func (v *View) Lookup(at At, code string) (l Lookup, err error) {
 }
 
 // lookupRoot is Lookup of a chain by its root, inside a snapshot.
-func (v *View) lookupRoot(at At, root int64) (l Lookup, generation int64, err error) {
+func (v *View) lookupRoot(at Till, root int64) (l Lookup, generation int64, err error) {
 	x := lookup{View: v, at: at}
 	if x.all, x.epoch, err = v.s.readChain(v.conn, v.Now, x.more, chainSQL, root); err != nil {
 		return l, 0, err
@@ -62,7 +62,7 @@ func (v *View) lookupRoot(at At, root int64) (l Lookup, generation int64, err er
 // lookup is a Lookup in the making.
 type lookup struct {
 	*View
-	at     At
+	at     Till
 	epoch  int64
 	all    []*card
 	claims map[int64]map[int64]int64 // by card; see claimed
@@ -129,7 +129,7 @@ func (x *lookup) show() (l Lookup, err error) {
 
 // detail is a card of the chain with the locations it works at.
 func (p *presentation) detail(c *card, at shopLocations) CardDetail {
-	d := CardDetail{Card: c.Card, AllLocations: p.program.LocationScope == "all_locations", Locations: at.named}
+	d := CardDetail{Card: c.Card, AllLocations: p.program.LocationScope == allLocations, Locations: at.named}
 	if !d.AllLocations {
 		d.Locations = slices.DeleteFunc(slices.Clone(at.named), func(l NamedLocation) bool { return !slices.Contains(p.program.ScopedLocationIDs, l.ID) })
 	}

@@ -8,7 +8,7 @@ func (tx *Tx) stands(a Access, id string) (c card, live *card, err error) {
 	if c, err = tx.card(a, id); err != nil {
 		return c, nil, err
 	}
-	p, err := tx.chain(At{Shop: a.Shop}, c.root)
+	p, err := tx.chain(Till{Shop: a.Shop}, c.root)
 	if err != nil {
 		return c, nil, err
 	}

@@ -92,7 +92,7 @@ func (tx *Tx) RevokeDevice(shop int64, id string) (d Device, err error) {
 // TillIdentity is all that the till's gate knows of a device: read once, kept
 // until the auth epoch moves.
 type TillIdentity struct {
-	At
+	Till
 	Epoch            int64
 	DeviceID         string
 	Revoked          bool
@@ -140,7 +140,7 @@ type NamedShop struct {
 }
 
 // TillMe describes the device and where it stands.
-func (v *View) TillMe(at At) (me TillMe, err error) {
+func (v *View) TillMe(at Till) (me TillMe, err error) {
 	err = v.snapshot(func() error {
 		d, err := v.s.device(v.conn, at.Shop, at.Device)
 		if err != nil {

@@ -151,7 +151,7 @@ func (f *fixture) view(fn func(*View) error) {
 func (f *fixture) sound() {
 	f.t.Helper()
 	if f.byHand {
-		f.must((*Tx).Recount)
+		f.must((*Tx).RecountStats)
 		f.byHand = false
 	}
 	found, err := f.Check()

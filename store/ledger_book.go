@@ -56,7 +56,7 @@ func (tx *Tx) book(p *presentation, c *card, e entry) (t Transaction, key int64,
 func (tx *Tx) countBooked(p *presentation, c *card, e entry, had bool) error {
 	tx.countRow(p.Shop, p.program.key, p.Location, tx.Now, e.kind, e.stamps.V, e.value.V, 1)
 	t := totals{balance: e.value.V}
-	if e.kind == "stamp" {
+	if e.kind == TransactionStamp {
 		if c.lastStamp.Valid {
 			t.span, t.gaps = int64(tx.Now-c.lastStamp.V), 1
 		}
@@ -64,7 +64,7 @@ func (tx *Tx) countBooked(p *presentation, c *card, e entry, had bool) error {
 	}
 	if has := c.StampsCount > 0; has != had {
 		t.open = oneIf(has) - oneIf(had)
-		if e.kind == "expiry" { // of a completed cycle's stamps: it was not open
+		if e.kind == TransactionExpiry { // of a completed cycle's stamps: it was not open
 			n, err := tx.number("SELECT count(*) FROM cycles WHERE card_id=? AND cycle=?", c.key, c.cycle)
 			if err != nil {
 				return err

@@ -11,7 +11,7 @@ import (
 // till is a device at a location, with what it can do.
 type till struct {
 	*fixture
-	at       At
+	at       Till
 	location string
 }
 
@@ -22,7 +22,7 @@ func (f *fixture) till(a Access) till {
 		d, _, err := tx.CreateDevice(a.Shop, t.location, "Till", "")
 		return d, err
 	})
-	t.at = At{Shop: a.Shop, Location: f.key(KindLocation, t.location), Device: f.key(KindDevice, d.ID)}
+	t.at = Till{Shop: a.Shop, Location: f.key(KindLocation, t.location), Device: f.key(KindDevice, d.ID)}
 	return t
 }
 
@@ -100,7 +100,7 @@ func (k till) refuses(code Code, action func() (Stamped, error)) {
 	before := k.rows()
 	_, err := action()
 	refused(k.t, err, code)
-	var kept *Kept
+	var kept *CommittedRefusal
 	if after := k.rows(); after != before || errors.As(err, &kept) {
 		k.t.Errorf("a refusal with %s wrote %d rows", code, after-before)
 	}

@@ -1,5 +1,18 @@
 package store
 
+// The types of ledger rows. A use of a discount or access card has the type of
+// its program.
+const (
+	TransactionStamp      = "stamp"
+	TransactionRedemption = "redemption"
+	TransactionReversal   = "reversal"
+	TransactionExpiry     = "expiry"
+	TransactionTopUp      = "topup"
+	TransactionSpend      = "spend"
+	TransactionDiscount   = "discount"
+	TransactionAccess     = "access"
+)
+
 // Transaction is a row of the ledger: proof that a real card was presented at
 // a real place (spec Transaction).
 type Transaction struct {

@@ -4,15 +4,15 @@ import (
 	"slices"
 )
 
-// At is where and by what a card is presented.
-type At struct {
+// Till is the device at which a card is presented, with its location and shop.
+type Till struct {
 	Shop, Location, Device int64
 }
 
 // presentation is a card in the hands of a till: its whole chain and its
 // program. A code stands for its chain (contract section 4).
 type presentation struct {
-	At
+	Till
 	program   *program // shared: not to be changed
 	instances []*card  // neither archived nor erased, oldest first
 	newest    *card    // of all that are not erased, archived or not
@@ -21,7 +21,7 @@ type presentation struct {
 // present looks a card up and applies the refusals that every action at a till
 // has in common, in the order of contract section 4. actions are the program
 // types that the action is for.
-func (tx *Tx) present(at At, text string, types ...string) (p *presentation, err error) {
+func (tx *Tx) present(at Till, text string, types ...string) (p *presentation, err error) {
 	all, _, err := tx.s.namedChain(tx.conn, at.Shop, text, tx.Now, nil, namedChainSQL)
 	if err != nil {
 		return nil, err
@@ -33,8 +33,8 @@ func (tx *Tx) present(at At, text string, types ...string) (p *presentation, err
 }
 
 // inHand is a chain that was read, without its program.
-func inHand(at At, all []*card) *presentation {
-	p := &presentation{At: at, newest: all[len(all)-1]}
+func inHand(at Till, all []*card) *presentation {
+	p := &presentation{Till: at, newest: all[len(all)-1]}
 	for _, c := range all {
 		if c.Status != StatusArchived {
 			p.instances = append(p.instances, c)
@@ -44,7 +44,7 @@ func inHand(at At, all []*card) *presentation {
 }
 
 // chain is the chain of a root that exists.
-func (tx *Tx) chain(at At, root int64) (*presentation, error) {
+func (tx *Tx) chain(at Till, root int64) (*presentation, error) {
 	all, _, err := tx.s.readChain(tx.conn, tx.Now, nil, chainSQL, root)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (tx *Tx) presentChain(p *presentation, types ...string) (*presentation, err
 
 // worksAt tells whether the program's scope has a location.
 func (p *program) worksAt(s *Store, location int64) bool {
-	return p.LocationScope == "all_locations" || slices.Contains(p.ScopedLocationIDs, s.ID(KindLocation, location))
+	return p.LocationScope == allLocations || slices.Contains(p.ScopedLocationIDs, s.ID(KindLocation, location))
 }
 
 // presentedExpired refuses an expired card and writes that down, once for each
@@ -107,10 +107,10 @@ func (tx *Tx) presentedExpired(p *presentation) error {
 	if err != nil || n == 0 {
 		return keepBut(refusal, err)
 	}
-	if _, _, err := tx.book(p, c, entry{kind: "expiry"}); err != nil {
+	if _, _, err := tx.book(p, c, entry{kind: TransactionExpiry}); err != nil {
 		return err
 	}
-	return &Kept{refusal}
+	return &CommittedRefusal{refusal}
 }
 
 func keepBut(refusal *Error, err error) error {
@@ -120,13 +120,13 @@ func keepBut(refusal *Error, err error) error {
 	return refusal
 }
 
-// Kept is a refusal beside which the write's changes stay.
-type Kept struct{ Refusal *Error }
+// CommittedRefusal is a refusal that does not undo the changes made before it.
+type CommittedRefusal struct{ Refusal *Error }
 
-func (k *Kept) Error() string { return k.Refusal.Error() }
+func (k *CommittedRefusal) Error() string { return k.Refusal.Error() }
 
 // Unwrap gives the refusal.
-func (k *Kept) Unwrap() error { return k.Refusal }
+func (k *CommittedRefusal) Unwrap() error { return k.Refusal }
 
 // full tells whether an instance has all its stamps.
 func (p *presentation) full(c *card) bool { return c.StampsCount >= p.program.TotalStamps.V }

@@ -234,7 +234,7 @@ func (h *simChain) linked(out IssuedCard) {
 }
 
 // act makes a till's action in both worlds and compares them.
-func (s *simulation) act(c *simCard, do func(tx *Tx, at At, text string) (Stamped, error), expect func(h *simChain, location int) result) {
+func (s *simulation) act(c *simCard, do func(tx *Tx, at Till, text string) (Stamped, error), expect func(h *simChain, location int) result) {
 	location := s.at()
 	text, dead := s.names(c)
 	want := no(NotFound)
@@ -247,7 +247,7 @@ func (s *simulation) act(c *simCard, do func(tx *Tx, at At, text string) (Stampe
 
 func (s *simulation) settle(h *simChain, want result, out Stamped, err error) {
 	s.code(want.code, err)
-	var kept *Kept
+	var kept *CommittedRefusal
 	if stays := errors.As(err, &kept); stays != (want.code != "" && len(want.rows) > 0) {
 		s.Fatalf("%v, want %d rows to stay", err, len(want.rows))
 	}
@@ -288,7 +288,7 @@ func (s *simulation) stamp() {
 	if c.chain.program.minSpend > 0 != s.chance("wrong about spending", 10) {
 		spend = Some(pick[int64](s, "spend", 500, 499, 2000))
 	}
-	s.act(c, func(tx *Tx, at At, text string) (Stamped, error) {
+	s.act(c, func(tx *Tx, at Till, text string) (Stamped, error) {
 		return tx.Stamp(at, text, StampFields{Count: set(n), SpendCents: Opt[int64]{V: spend.V, Set: spend.Valid}})
 	}, func(h *simChain, location int) result { return s.model.stamp(h, location, n, spend) })
 }
@@ -306,7 +306,7 @@ func (s *simulation) redeem() {
 	if len(from.prizes) > 0 {
 		prize = pick(s, "prize", from.prizes...).id
 	}
-	s.act(c, func(tx *Tx, at At, text string) (Stamped, error) {
+	s.act(c, func(tx *Tx, at Till, text string) (Stamped, error) {
 		return tx.Redeem(at, text, RedeemFields{PrizeID: set(prize)})
 	}, func(h *simChain, location int) result { return s.model.redeem(h, location, prize) })
 }
@@ -317,7 +317,7 @@ func (s *simulation) money() {
 		return
 	}
 	cents, up := int64(s.draw("cents", 1, 1500)), s.chance("top up", 2)
-	s.act(c, func(tx *Tx, at At, text string) (Stamped, error) {
+	s.act(c, func(tx *Tx, at Till, text string) (Stamped, error) {
 		if up {
 			return tx.TopUp(at, text, AmountFields{AmountCents: set(cents)})
 		}
@@ -335,7 +335,7 @@ func (s *simulation) use() {
 	if c == nil {
 		return
 	}
-	s.act(c, func(tx *Tx, at At, text string) (Stamped, error) { return tx.Use(at, text, Metadata{}) },
+	s.act(c, func(tx *Tx, at Till, text string) (Stamped, error) { return tx.Use(at, text, Metadata{}) },
 		func(h *simChain, location int) result { return s.model.use(h, location) })
 }
 

@@ -8,8 +8,8 @@ type RedeemFields struct {
 
 // Redeem gives one option of a threshold to the oldest live instance that has
 // reached it and not claimed it in this cycle (contract section 4, "Redeem").
-func (tx *Tx) Redeem(at At, code string, f RedeemFields) (out Stamped, err error) {
-	p, err := tx.present(at, code, "standard", "private")
+func (tx *Tx) Redeem(at Till, code string, f RedeemFields) (out Stamped, err error) {
+	p, err := tx.present(at, code, ProgramStandard, ProgramPrivate)
 	if err != nil {
 		return out, err
 	}
@@ -28,7 +28,7 @@ func (tx *Tx) Redeem(at At, code string, f RedeemFields) (out Stamped, err error
 	top, _ := p.program.highest()
 	completes := z.Threshold == top && p.full(c)
 	younger := len(p.after(c)) > 0
-	e := entry{kind: "redemption", stamps: Some[int64](0), prize: prize, metadata: f.text()}
+	e := entry{kind: TransactionRedemption, stamps: Some[int64](0), prize: prize, metadata: f.text()}
 	if completes && p.program.RepeatAfterReset && !younger {
 		e.stamps.V = -c.StampsCount
 	}
@@ -96,18 +96,18 @@ type AmountFields struct {
 }
 
 // TopUp adds to a prepaid card's balance.
-func (tx *Tx) TopUp(at At, code string, f AmountFields) (Stamped, error) {
-	return tx.move(at, code, "topup", f.AmountCents.V, f.text())
+func (tx *Tx) TopUp(at Till, code string, f AmountFields) (Stamped, error) {
+	return tx.move(at, code, TransactionTopUp, f.AmountCents.V, f.text())
 }
 
 // Spend takes from a prepaid card's balance; over it is
 // prepaid_insufficient_balance.
-func (tx *Tx) Spend(at At, code string, f AmountFields) (Stamped, error) {
-	return tx.move(at, code, "spend", -f.AmountCents.V, f.text())
+func (tx *Tx) Spend(at Till, code string, f AmountFields) (Stamped, error) {
+	return tx.move(at, code, TransactionSpend, -f.AmountCents.V, f.text())
 }
 
-func (tx *Tx) move(at At, code, kind string, cents int64, metadata Null[string]) (out Stamped, err error) {
-	p, err := tx.present(at, code, "prepaid")
+func (tx *Tx) move(at Till, code, kind string, cents int64, metadata Null[string]) (out Stamped, err error) {
+	p, err := tx.present(at, code, ProgramPrepaid)
 	if err != nil {
 		return out, err
 	}
@@ -123,8 +123,8 @@ func errBalance(c *card) error {
 }
 
 // Use presents an access or discount card.
-func (tx *Tx) Use(at At, code string, f Metadata) (out Stamped, err error) {
-	p, err := tx.present(at, code, "access", "discount")
+func (tx *Tx) Use(at Till, code string, f Metadata) (out Stamped, err error) {
+	p, err := tx.present(at, code, ProgramAccess, ProgramDiscount)
 	if err != nil {
 		return out, err
 	}

@@ -28,7 +28,7 @@ func (c *conn) ledgerRow(cond string, args ...any) (t ledgerRow, found bool, err
 
 // Reverse takes back a row of the device's own location, once (contract
 // section 4, "Reverse"). Either row of an overflow takes both back.
-func (tx *Tx) Reverse(at At, id string, f Metadata) (out Stamped, err error) {
+func (tx *Tx) Reverse(at Till, id string, f Metadata) (out Stamped, err error) {
 	key, ok := tx.s.Key(KindTransaction, id)
 	if !ok {
 		return out, notFound("transaction")
@@ -71,7 +71,7 @@ func (tx *Tx) Reverse(at At, id string, f Metadata) (out Stamped, err error) {
 		}
 		written, cards = append(written, t), append(cards, c)
 	}
-	if t.kind == "stamp" {
+	if t.kind == TransactionStamp {
 		if err := tx.archiveEmptied(p, slices.Clone(cards)); err != nil {
 			return out, err
 		}
@@ -101,7 +101,7 @@ func (tx *Tx) pairOf(t ledgerRow) ([]ledgerRow, error) {
 	other, found, err := ledgerRow{}, false, error(nil)
 	if t.overflowOf != 0 {
 		other, found, err = tx.ledgerRow("t.id=?", t.overflowOf)
-	} else if t.kind == "stamp" {
+	} else if t.kind == TransactionStamp {
 		other, found, err = tx.ledgerRow("t.overflow_of=?", t.key)
 	}
 	if err != nil || !found {
@@ -112,7 +112,7 @@ func (tx *Tx) pairOf(t ledgerRow) ([]ledgerRow, error) {
 
 // reversible tells why a row cannot be taken back.
 func (tx *Tx) reversible(p *presentation, t ledgerRow) error {
-	if !slices.Contains([]string{"stamp", "redemption", "topup", "spend", "discount", "access"}, t.kind) {
+	if !slices.Contains([]string{TransactionStamp, TransactionRedemption, TransactionTopUp, TransactionSpend, TransactionDiscount, TransactionAccess}, t.kind) {
 		return refuse(Unprocessable, "A row of type %s cannot be reversed.", t.kind)
 	}
 	if t.reversed {
@@ -152,21 +152,21 @@ func (p *presentation) instance(key int64) *card {
 
 func (tx *Tx) reverse(p *presentation, t ledgerRow, metadata Null[string]) (written Transaction, c *card, err error) {
 	c = p.instance(t.card)
-	if t.kind == "stamp" {
+	if t.kind == TransactionStamp {
 		if err = tx.unspan(c, t.key); err != nil {
 			return written, nil, err
 		}
 	}
 	tx.countRow(p.Shop, p.program.key, t.location, t.created, t.kind, t.stamps.V, t.value.V, -1)
 	opposite := func(n Null[int64]) Null[int64] { return Null[int64]{-n.V, n.Valid} }
-	if written, _, err = tx.book(p, c, entry{kind: "reversal", stamps: opposite(t.stamps), value: opposite(t.value), prize: t.prize.V, reverses: t.key,
+	if written, _, err = tx.book(p, c, entry{kind: TransactionReversal, stamps: opposite(t.stamps), value: opposite(t.value), prize: t.prize.V, reverses: t.key,
 		reversed: t.kind, metadata: metadata}); err != nil {
 		return written, nil, err
 	}
 	if _, err = tx.exec("UPDATE transactions SET reversed_at=? WHERE id=?", tx.Now, t.key); err != nil {
 		return written, nil, err
 	}
-	if t.kind == "redemption" {
+	if t.kind == TransactionRedemption {
 		_, err = tx.exec("DELETE FROM claims WHERE transaction_id=?", t.key)
 	}
 	return written, c, err

@@ -158,7 +158,7 @@ func TestKeptRowsDoNotActivate(t *testing.T) {
 		k.clock.move(days(10))
 		_, err := k.redeem(card, prizes[0])
 		refused(t, err, Unprocessable)
-		var kept *Kept
+		var kept *CommittedRefusal
 		if got := k.history(); got != "stamp 4, expiry -4" || !errors.As(err, &kept) {
 			t.Errorf("%T, and the ledger has %s", err, got)
 		}

@@ -35,8 +35,8 @@ type StampFields struct {
 
 // Stamp gives stamps to the oldest live instance that is not full; what goes
 // over goes to the next one (contract section 4, "Stamp").
-func (tx *Tx) Stamp(at At, code string, f StampFields) (out Stamped, err error) {
-	p, err := tx.present(at, code, "standard", "private")
+func (tx *Tx) Stamp(at Till, code string, f StampFields) (out Stamped, err error) {
+	p, err := tx.present(at, code, ProgramStandard, ProgramPrivate)
 	if err != nil {
 		return out, err
 	}
@@ -57,7 +57,7 @@ func (tx *Tx) Stamp(at At, code string, f StampFields) (out Stamped, err error) 
 // kept lets rows that were written before an action stay when it is refused.
 func kept(written bool, err error) error {
 	if e, ok := AsError(err); ok && written {
-		return &Kept{e}
+		return &CommittedRefusal{e}
 	}
 	return err
 }
@@ -143,13 +143,13 @@ func (tx *Tx) stamp(p *presentation, plan stampPlan, metadata Null[string]) (out
 			second = child
 		}
 	}
-	t, firstKey, err := tx.book(p, first, entry{kind: "stamp", stamps: Some(plan.n), metadata: metadata})
+	t, firstKey, err := tx.book(p, first, entry{kind: TransactionStamp, stamps: Some(plan.n), metadata: metadata})
 	if err != nil {
 		return out, err
 	}
 	var t2 Transaction
 	if second != nil {
-		if t2, _, err = tx.book(p, second, entry{kind: "stamp", stamps: Some(plan.over), overflowOf: firstKey, metadata: metadata}); err != nil {
+		if t2, _, err = tx.book(p, second, entry{kind: TransactionStamp, stamps: Some(plan.over), overflowOf: firstKey, metadata: metadata}); err != nil {
 			return out, err
 		}
 	}
@@ -249,7 +249,7 @@ func (tx *Tx) expireStamps(p *presentation) (any bool, err error) {
 		if _, err := tx.exec("UPDATE transactions SET expired_at=? WHERE id IN (SELECT id"+old+")", tx.Now, c.key, c.cycle, before); err != nil {
 			return any, err
 		}
-		if _, _, err := tx.book(p, c, entry{kind: "expiry", stamps: Some(-n)}); err != nil {
+		if _, _, err := tx.book(p, c, entry{kind: TransactionExpiry, stamps: Some(-n)}); err != nil {
 			return any, err
 		}
 		any = true

@@ -108,7 +108,7 @@ func TestExpiryRowOncePerExpiryDate(t *testing.T) {
 		before := k.rows()
 		_, err := action()
 		refused(t, err, CardExpired)
-		var kept *Kept
+		var kept *CommittedRefusal
 		if got := k.rows() - before; got != want || errors.As(err, &kept) != (want > 0) {
 			t.Errorf("%d rows and %T, want %d", got, err, want)
 		}
@@ -567,7 +567,7 @@ func TestStampsExpire(t *testing.T) {
 		k.clock.move(days(10))
 		_, err := k.redeem(card, prizes[0])
 		refused(t, err, Unprocessable)
-		var kept *Kept
+		var kept *CommittedRefusal
 		if !errors.As(err, &kept) || kinds(k) != "stamp 4, expiry -4" {
 			t.Errorf("%T, and the ledger has %s", err, kinds(k))
 		}

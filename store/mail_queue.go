@@ -76,14 +76,14 @@ func (tx *Tx) dropMail(root int64) error {
 // must be quick and must not write: the writer waits for it.
 func (s *Store) OnMail(f func()) { s.onMail.Store(&f) }
 
-// MailFate is whether a queued message is to be sent, as things stand.
-type MailFate int
+// MailState tells whether a queued message is to be sent.
+type MailState int
 
-// The fates of a queued message.
+// The states of a queued message.
 const (
-	MailGoes    MailFate = iota // when it is due
-	MailWaits                   // the card is locked, and its page shows nothing
-	MailUseless                 // for good: the link has ended, or there is nobody to send it to
+	MailReady    MailState = iota // when it is due
+	MailHeld                      // the card is locked, and its page shows nothing
+	MailObsolete                  // for good: the link has ended, or there is nobody to send it to
 )
 
 // QueuedMail is a message as it would go out now: what it says, to whom and
@@ -91,7 +91,7 @@ const (
 // address or an archived card counts from the next attempt on.
 type QueuedMail struct {
 	Mail
-	Fate     MailFate
+	State    MailState
 	Due      Time
 	Attempts int    // made so far
 	Unsure   int    // of these, after which nobody knows whether it arrived
@@ -114,9 +114,9 @@ func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 		e, refused := AsError(err)
 		switch {
 		case refused && e.Code == Conflict:
-			m.Fate = MailWaits
+			m.State = MailHeld
 		case refused || err == nil && (!h.Card.HolderEmail.Valid || h.Card.InstalledAt.Valid):
-			m.Fate = MailUseless
+			m.State = MailObsolete
 		case err != nil:
 			return err
 		default:
@@ -127,22 +127,22 @@ func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 	return m, ok && err == nil, err
 }
 
-// Mails counts the messages that are queued, up to most.
-func (v *View) Mails(most int64) (int64, error) {
+// CountMails counts the messages that are queued, up to most.
+func (v *View) CountMails(most int64) (int64, error) {
 	return v.number("SELECT count(*) FROM (SELECT 1 FROM mails WHERE due_at>=0 LIMIT ?)", most)
 }
 
-// MailOver takes a message out of the queue: it was sent, or is not to be. One
+// DeleteMail takes a message out of the queue: it was sent, or is not to be. One
 // with a newer link, queued meanwhile, stays.
-func (tx *Tx) MailOver(m *QueuedMail) error {
+func (tx *Tx) DeleteMail(m *QueuedMail) error {
 	_, err := tx.exec("DELETE FROM mails WHERE card_id=? AND token=?", m.root, m.Token)
 	return err
 }
 
-// MailRefused is MailOver for a message that the mail server will not take,
+// RejectMail is DeleteMail for a message that the mail server will not take,
 // with the code of its answer, or is not to be given again: 0. The card's shop
 // finds it in its audit log.
-func (tx *Tx) MailRefused(m *QueuedMail, code int) error {
+func (tx *Tx) RejectMail(m *QueuedMail, code int) error {
 	shop, err := tx.number("SELECT shop_id FROM cards WHERE id=?", m.root)
 	if err != nil {
 		return err
@@ -150,26 +150,26 @@ func (tx *Tx) MailRefused(m *QueuedMail, code int) error {
 	if err := tx.audit(shop, "card.mail_refused", KindCard, m.root, `{"smtp_code":`+strconv.Itoa(code)+`}`); err != nil {
 		return err
 	}
-	return tx.MailOver(m)
+	return tx.DeleteMail(m)
 }
 
-// DelayMail has a message wait for its next attempt.
-func (tx *Tx) DelayMail(m *QueuedMail, wait time.Duration) error {
+// RetryMail has a message wait for its next attempt.
+func (tx *Tx) RetryMail(m *QueuedMail, wait time.Duration) error {
 	_, err := tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
 	return err
 }
 
-// UnsureMail is DelayMail after an attempt of which nobody knows whether the
+// RetryUnsureMail is RetryMail after an attempt of which nobody knows whether the
 // message arrived.
-func (tx *Tx) UnsureMail(m *QueuedMail, wait time.Duration) error {
+func (tx *Tx) RetryUnsureMail(m *QueuedMail, wait time.Duration) error {
 	_, err := tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1, unsure=unsure+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
 	return err
 }
 
-// HoldMail has a message wait, behind what is due before, without counting an
+// PostponeMail has a message wait, behind what is due before, without counting an
 // attempt. One whose time changed since it was read, as that of a card unlocked
 // meanwhile does, keeps it.
-func (tx *Tx) HoldMail(m *QueuedMail, due Time) error {
+func (tx *Tx) PostponeMail(m *QueuedMail, due Time) error {
 	_, err := tx.exec("UPDATE mails SET due_at=? WHERE card_id=? AND token=? AND due_at=?", due, m.root, m.Token, m.Due)
 	return err
 }

@@ -141,7 +141,7 @@ func everything(f *fixture) {
 	everythingSent(f, f.key(KindWebhook, hook))
 	everythingMailed(f)
 	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, l.program, hook) })
-	f.must(func(tx *Tx) error { _, err := tx.Sweep(&Sweep{}, 10); return err })
+	f.must(func(tx *Tx) error { _, err := tx.PruneDeliveries(&PruneCursor{}, 10); return err })
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, expired) })
 	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, l.program) })
 	f.must(func(tx *Tx) error { _, err := tx.RevokeAllKeys(f.a.Shop); return err })
@@ -190,12 +190,12 @@ func everythingCounted(f *fixture, restricted Access, l ledgerCase) {
 	f.card(f.a, l.program, CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute))})
 	f.clock.move(time.Hour)
 	for more := true; more; {
-		more = must(f, func(tx *Tx) (bool, error) { return tx.Lapse(1) })
+		more = must(f, func(tx *Tx) (bool, error) { return tx.MarkExpiredCards(1) })
 	}
 	must(f, func(tx *Tx) (Shop, error) {
 		return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set("Europe/Rome")})
 	})
-	f.must((*Tx).Recount)
+	f.must((*Tx).RecountStats)
 	f.view(func(v *View) error {
 		check(v.ProgramStats(f.a, l.program))
 		check(v.Summary(f.a))
@@ -230,12 +230,12 @@ func everythingSent(f *fixture, hook int64) {
 	}
 	look := func() {
 		f.view(func(v *View) error {
-			check(v.Mark())
-			check(v.Waiting())
-			check(v.Pending(5))
-			check(v.Fresh())
-			check(v.Due(hook, -1, nil, 5))
-			check(v.Due(hook, 0, []int64{1, 2}, 5))
+			check(v.OutboxVersion())
+			check(v.ScheduledWebhooks())
+			check(v.CountPending(5))
+			check(v.WebhooksWithFirstAttempts())
+			check(v.DueDeliveries(hook, -1, nil, 5))
+			check(v.DueDeliveries(hook, 0, []int64{1, 2}, 5))
 			_, _, err := v.Attempt(hook, 1)
 			return err
 		})
@@ -248,10 +248,10 @@ func everythingSent(f *fixture, hook int64) {
 	for _, o := range []Outcome{{Success: true}, {Retry: time.Second}, {Gone: true}} {
 		f.sql("UPDATE deliveries SET outcome=NULL WHERE webhook_id=? AND event_id=?", hook, last)
 		o.Webhook, o.Event, o.Headers = hook, last, "{}"
-		f.must(func(tx *Tx) error { return tx.Record(o) })
+		f.must(func(tx *Tx) error { return tx.RecordOutcome(o) })
 	}
 	look() // inactive
-	f.must(func(tx *Tx) error { _, err := tx.Sweep(&Sweep{}, 10); return err })
+	f.must(func(tx *Tx) error { _, err := tx.PruneDeliveries(&PruneCursor{}, 10); return err })
 }
 
 // everythingMailed is everything for mail.
@@ -260,12 +260,12 @@ func everythingMailed(f *fixture) {
 	for range 2 {
 		f.card(f.a, program, CardFields{HolderEmail: set("ada@example.com"), SendEmail: set(true)})
 	}
-	f.view(func(v *View) error { check(v.Mails(5)); return nil })
+	f.view(func(v *View) error { check(v.CountMails(5)); return nil })
 	m := f.nextMail()
-	f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Minute) })
-	f.must(func(tx *Tx) error { return tx.UnsureMail(&m, time.Minute) })
-	f.must(func(tx *Tx) error { return tx.HoldMail(&m, f.clock.at()) })
-	f.must(func(tx *Tx) error { return tx.MailRefused(&m, 550) })
+	f.must(func(tx *Tx) error { return tx.RetryMail(&m, time.Minute) })
+	f.must(func(tx *Tx) error { return tx.RetryUnsureMail(&m, time.Minute) })
+	f.must(func(tx *Tx) error { return tx.PostponeMail(&m, f.clock.at()) })
+	f.must(func(tx *Tx) error { return tx.RejectMail(&m, 550) })
 	must(f, func(tx *Tx) ([]string, error) { return tx.PruneMails(5) })
 }
 

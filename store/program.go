@@ -60,10 +60,27 @@ type ProgramFields struct {
 	ScopedLocationIDs        Opt[[]string]          `json:"scoped_location_ids" max:"1000" doc:"Required and not empty with selected_locations; each one of the shop's own."`
 }
 
-var programTypes = []string{"standard", "private", "discount", "access", "prepaid"}
+// The types of programs.
+const (
+	ProgramStandard = "standard"
+	ProgramPrivate  = "private"
+	ProgramDiscount = "discount"
+	ProgramAccess   = "access"
+	ProgramPrepaid  = "prepaid"
+)
 
-// Stamps tells whether programs of this type collect stamps.
-func Stamps(programType string) bool { return programType == "standard" || programType == "private" }
+// The location scopes of programs.
+const (
+	allLocations      = "all_locations"
+	selectedLocations = "selected_locations"
+)
+
+var programTypes = []string{ProgramStandard, ProgramPrivate, ProgramDiscount, ProgramAccess, ProgramPrepaid}
+
+// CollectsStamps reports whether programs of this type collect stamps.
+func CollectsStamps(programType string) bool {
+	return programType == ProgramStandard || programType == ProgramPrivate
+}
 
 // program is a row with the columns that no resource shows.
 type program struct {

@@ -67,7 +67,7 @@ func (tx *Tx) AddPrize(a Access, programID string, f PrizeFields) (z Prize, err 
 // mayEditLadder refuses what has no ladder, and a frozen one.
 func (p *program) mayEditLadder() error {
 	switch {
-	case !Stamps(p.Type):
+	case !CollectsStamps(p.Type):
 		return refuse(Unprocessable, "Only stamp programs have prizes; this one is of type %s.", p.Type)
 	case p.HasInstalledCards:
 		return errInstalled()

@@ -11,7 +11,7 @@ import (
 func (tx *Tx) CreateProgram(a Access, f ProgramFields) (d ProgramDetail, err error) {
 	p := program{}
 	p.Type, p.Category, p.BrandColorHex, p.BgColorHex, p.TextColorHex = f.Type.V, "other", "#1F2937", "#FFFFFF", "#111827"
-	p.LocationScope, p.visibleInCatalog = "all_locations", true
+	p.LocationScope, p.visibleInCatalog = allLocations, true
 	scope, err := tx.merge(a, &p, f)
 	if err != nil {
 		return d, err
@@ -150,7 +150,7 @@ func (f ProgramFields) Check(Time) []Detail {
 // mergeTyped applies the fields that belong to one type of program: another
 // type may only name them null (or false), its own type may not lack them.
 func (p *program) mergeTyped(f ProgramFields) (details []Detail) {
-	stamps := Stamps(p.Type)
+	stamps := CollectsStamps(p.Type)
 	rule := func(field string, mine, given, present, required bool) {
 		switch {
 		case !mine && given:
@@ -171,18 +171,18 @@ func (p *program) mergeTyped(f ProgramFields) (details []Detail) {
 	p.RepeatAfterReset = f.RepeatAfterReset.Or(p.RepeatAfterReset)
 	rule("repeat_after_reset", stamps, f.RepeatAfterReset.Or(false), true, false)
 	p.DiscountPercent = f.DiscountPercent.Apply(p.DiscountPercent)
-	rule("discount_percent", p.Type == "discount", f.DiscountPercent.Value().Valid, p.DiscountPercent.Valid, true)
+	rule("discount_percent", p.Type == ProgramDiscount, f.DiscountPercent.Value().Valid, p.DiscountPercent.Valid, true)
 	p.AccessImageURL = f.AccessImageURL.Apply(p.AccessImageURL)
-	rule("access_image_url", p.Type == "access", f.AccessImageURL.Value().Valid, p.AccessImageURL.Valid, true)
+	rule("access_image_url", p.Type == ProgramAccess, f.AccessImageURL.Value().Valid, p.AccessImageURL.Valid, true)
 	p.InitialBalanceCents = f.InitialBalanceCents.Apply(p.InitialBalanceCents)
-	rule("initial_balance_cents", p.Type == "prepaid", f.InitialBalanceCents.Value().Valid, p.InitialBalanceCents.Valid, true)
+	rule("initial_balance_cents", p.Type == ProgramPrepaid, f.InitialBalanceCents.Value().Valid, p.InitialBalanceCents.Valid, true)
 	return details
 }
 
 // mergeScope applies location_scope and scoped_location_ids and returns the
 // keys of the scoped locations. Going back to all locations forgets them.
 func (tx *Tx) mergeScope(a Access, p *program, f ProgramFields) (scope []int64, details []Detail, err error) {
-	if details = p.scopeShape(f); details != nil || p.LocationScope != "selected_locations" {
+	if details = p.scopeShape(f); details != nil || p.LocationScope != selectedLocations {
 		return nil, details, nil
 	}
 	ids := p.ScopedLocationIDs
@@ -196,7 +196,7 @@ func (tx *Tx) mergeScope(a Access, p *program, f ProgramFields) (scope []int64, 
 // locations fits it.
 func (p *program) scopeShape(f ProgramFields) []Detail {
 	p.LocationScope = f.LocationScope.Or(p.LocationScope)
-	selected := p.LocationScope == "selected_locations"
+	selected := p.LocationScope == selectedLocations
 	given := len(f.ScopedLocationIDs.V)
 	switch {
 	case !selected && given > 0:

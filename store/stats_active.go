@@ -9,9 +9,9 @@ const activeCard = "activated_at IS NOT NULL AND locked_at IS NULL AND archived_
 // time is over. The index cards_lapse has these cards and no other.
 const lapsing = " FROM cards WHERE program_id=? AND expires_at IS NOT NULL AND expires_at<=? AND " + activeCard
 
-// Lapse marks up to n cards whose time is over, so that counting active cards
+// MarkExpiredCards marks up to n cards whose time is over, so that counting active cards
 // need not look at them again. more reports whether there may be others.
-func (tx *Tx) Lapse(n int) (more bool, err error) {
+func (tx *Tx) MarkExpiredCards(n int) (more bool, err error) {
 	program := int64(0)
 	for {
 		if program, err = tx.number("SELECT ifnull(min(program_id), 0) FROM cards WHERE expires_at IS NOT NULL AND "+activeCard+" AND program_id>?", program); err != nil || program == 0 {

@@ -76,20 +76,20 @@ func (c *counts) total(program int64, t totals)       { c.totals.at(program).add
 func (tx *Tx) countRow(shop, program, location int64, at Time, kind string, stamps, value, sign int64) {
 	h, t := happened{activity: sign}, totals{}
 	switch kind {
-	case "reversal", "expiry":
+	case TransactionReversal, TransactionExpiry:
 		return
-	case "stamp":
+	case TransactionStamp:
 		h.stamps, t.stamps = sign*stamps, sign*stamps
 		tx.counts.place(program, location, happened{stamps: sign * stamps})
-	case "redemption":
+	case TransactionRedemption:
 		t.redemptions = sign
-	case "discount":
+	case TransactionDiscount:
 		t.uses = sign
-	case "access":
+	case TransactionAccess:
 		t.entries = sign
-	case "topup":
+	case TransactionTopUp:
 		t.toppedUp = sign * value
-	case "spend":
+	case TransactionSpend:
 		t.spent = -sign * value
 	}
 	tx.counts.at(bucket{shop, program, int64(at) / quarterHour, location}, h)

@@ -141,7 +141,7 @@ func TestExpiredByTimeAlone(t *testing.T) {
 					}
 					k.sound()
 					for more := lapse; more; {
-						more = must(k.fixture, func(tx *Tx) (bool, error) { return tx.Lapse(1) })
+						more = must(k.fixture, func(tx *Tx) (bool, error) { return tx.MarkExpiredCards(1) })
 					}
 				}
 			}

@@ -78,12 +78,12 @@ func (y *year) move() {
 }
 
 func (y *year) lapse() {
-	if must(y.f, func(tx *Tx) (bool, error) { return tx.Lapse(y.draw("batch", 1, 5)) }) {
+	if must(y.f, func(tx *Tx) (bool, error) { return tx.MarkExpiredCards(y.draw("batch", 1, 5)) }) {
 		y.tally["lapsed"]++
 	}
 }
 
-func (y *year) recount() { y.f.must((*Tx).Recount) }
+func (y *year) recount() { y.f.must((*Tx).RecountStats) }
 
 // drop deletes a program.
 func (y *year) drop() {

@@ -69,9 +69,9 @@ func (s *Store) fillLocal(where string, args ...any) error {
 	return nil
 }
 
-// Recount makes all sums that statistics read anew from the ledger. It holds
+// RecountStats makes all sums that statistics read anew from the ledger. It holds
 // up every other write meanwhile.
-func (tx *Tx) Recount() error {
+func (tx *Tx) RecountStats() error {
 	tx.counts, tx.recounted = counts{}, true
 	shops, err := tx.keys("SELECT id FROM shops ORDER BY id")
 	for _, shop := range shops {

@@ -16,14 +16,14 @@ func TestRecountInAGroup(t *testing.T) {
 		_, err := tx.Stamp(k.at, card, StampFields{Count: set(int64(2))})
 		return err
 	}}
-	recount := Write{Actor: operator, Do: (*Tx).Recount}
+	recount := Write{Actor: operator, Do: (*Tx).RecountStats}
 	failing := Write{Actor: operator, Do: func(tx *Tx) error {
 		if _, err := tx.Stamp(k.at, card, StampFields{}); err != nil {
 			return err
 		}
-		return errors.Join(tx.Recount(), errors.New("taken back"))
+		return errors.Join(tx.RecountStats(), errors.New("taken back"))
 	}}
-	both := Write{Actor: operator, Do: func(tx *Tx) error { return errors.Join(stamp.Do(tx), tx.Recount(), stamp.Do(tx)) }}
+	both := Write{Actor: operator, Do: func(tx *Tx) error { return errors.Join(stamp.Do(tx), tx.RecountStats(), stamp.Do(tx)) }}
 	stamped := int64(0)
 	for _, c := range []struct {
 		writes []Write

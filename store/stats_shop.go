@@ -87,7 +87,7 @@ func (v *View) Heatmap(a Access, q HeatmapQuery) (h ActivityHeatmap, err error) 
 }
 
 // typeColors are fixed, so that a type has one colour in every picture.
-var typeColors = map[string]string{"standard": "#2563EB", "private": "#7C3AED", "discount": "#D97706", "access": "#059669", "prepaid": "#DB2777"}
+var typeColors = map[string]string{ProgramStandard: "#2563EB", ProgramPrivate: "#7C3AED", ProgramDiscount: "#D97706", ProgramAccess: "#059669", ProgramPrepaid: "#DB2777"}
 
 // Distribution are the shop's active cards by type (GET /analytics/card-types).
 func (v *View) Distribution(a Access) (d CardTypeDistribution, err error) {
@@ -173,8 +173,8 @@ var stampKPIs = []kpi{total("stamps_awarded", "stamps"), total("prizes_redeemed"
 	{"completion_rate", "ifnull(sum(completed), 0)", "ifnull(sum(completed+open_cards), 0)"}}
 
 var kpis = map[string][]kpi{
-	"standard": stampKPIs, "private": stampKPIs, "discount": {total("uses", "uses")}, "access": {total("entries", "entries")},
-	"prepaid": {total("balance_cents", "balance"), total("topped_up_cents", "topped_up"), total("spent_cents", "spent")},
+	ProgramStandard: stampKPIs, ProgramPrivate: stampKPIs, ProgramDiscount: {total("uses", "uses")}, ProgramAccess: {total("entries", "entries")},
+	ProgramPrepaid: {total("balance_cents", "balance"), total("topped_up_cents", "topped_up"), total("spent_cents", "spent")},
 }
 
 // dayOf reads a date that the request's own rules have found sound.

@@ -298,8 +298,8 @@ func (s *Store) Path() string { return s.path }
 // Limits are the deployment's bounds.
 func (s *Store) Limits() Limits { return s.opts.Limits }
 
-// Queued is how many writes wait to be taken up.
-func (s *Store) Queued() int { return len(s.queue) }
+// QueuedWrites is how many writes wait to be taken up.
+func (s *Store) QueuedWrites() int { return len(s.queue) }
 
 // Now is the store's clock.
 func (s *Store) Now() Time { return TimeOf(s.opts.Now()) }

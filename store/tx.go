@@ -254,7 +254,7 @@ func (s *Store) runJob(j *job) (dead error) {
 	s.newest = max(s.newest, TimeOf(s.opts.Now()))
 	tx := &Tx{conn: s.writer, s: s, Now: s.newest, Actor: j.Actor, Epoch: s.epoch, Limits: s.opts.Limits}
 	j.err = guard(func() error { return j.Do(tx) })
-	var kept *Kept
+	var kept *CommittedRefusal
 	stays := j.err == nil || errors.As(j.err, &kept)
 	if stays {
 		if err := guard(tx.flushEvents); err != nil {

@@ -41,14 +41,14 @@ func (tx *Tx) late(e pendingEvent) { tx.last = append(tx.last, e) }
 
 // ledgerEvents are the specific events of each type of row (contract section
 // 5, "Which operation fires what").
-var ledgerEvents = map[string]event.Name{"stamp": event.StampAssigned, "redemption": event.PrizeRedeemed, "access": event.CardUsed,
-	"topup": event.ValueChanged, "spend": event.ValueChanged, "reversal": event.TransactionReversed, "expiry": event.CardExpired}
+var ledgerEvents = map[string]event.Name{TransactionStamp: event.StampAssigned, TransactionRedemption: event.PrizeRedeemed, TransactionAccess: event.CardUsed,
+	TransactionTopUp: event.ValueChanged, TransactionSpend: event.ValueChanged, TransactionReversal: event.TransactionReversed, TransactionExpiry: event.CardExpired}
 
 // emitLedger notes the events of one ledger row: the specific ones, then the
 // firehose.
 func (tx *Tx) emitLedger(p *presentation, c *card, key int64, e entry) {
 	row := bookedRow{entry: e, key: key, stampsAfter: c.StampsCount, valueAfter: c.CurrentValue.V, specific: ledgerEvents[e.kind]}
-	if e.reversed == "topup" || e.reversed == "spend" {
+	if e.reversed == TransactionTopUp || e.reversed == TransactionSpend {
 		row.also = event.ValueChanged
 	}
 	for _, name := range []event.Name{row.specific, row.also, event.TransactionCreated} {

@@ -71,8 +71,8 @@ func (s *Store) OnDue(f func(webhooks []int64)) { s.onDue.Store(&f) }
 // that was switched off counts from the next attempt on.
 type Attempt struct {
 	Webhook, Event int64
-	Before         int  // attempts made so far
-	Since          Time // when it became due
+	AttemptsMade   int  // attempts made so far
+	DueSince       Time // when it became due
 	Test           bool
 	EventID        string // the dedup key of the receiver
 	Body           []byte
@@ -101,17 +101,17 @@ const hooksAndShops = " FROM webhooks w JOIN shops sh ON sh.id=w.shop_id"
 // fresh is the condition on a delivery's row that its first attempt is to come.
 const fresh = "outcome IS NULL AND due_at IS NULL"
 
-// Due are deliveries of one webhook, by their events.
-type Due struct {
+// DueDeliveries are deliveries of one webhook, by their events.
+type DueDeliveries struct {
 	Timed []int64 // retries, redeliveries, tests: in the order of their times
 	Fresh []int64 // first attempts, in the order of the commits
 	Last  int64   // of the fresh ones visited; where the next look may begin
 }
 
-// Due are up to n deliveries of a webhook whose time has come, those in skip
+// DueDeliveries returns up to n deliveries of a webhook whose time has come, those in skip
 // left out; fresh ones are looked for behind the event after, or if that is
 // negative behind what the webhook's row says.
-func (v *View) Due(webhook, after int64, skip []int64, n int) (d Due, err error) {
+func (v *View) DueDeliveries(webhook, after int64, skip []int64, n int) (d DueDeliveries, err error) {
 	var least, through int64
 	found, err := v.one(func(r *rows) { least, through = r.int(), r.int() }, "SELECT "+columns(openTo, "w.sent_through")+hooksAndShops+" WHERE w.id=?", webhook)
 	if after < 0 {
@@ -149,7 +149,7 @@ func (v *View) Due(webhook, after int64, skip []int64, n int) (d Due, err error)
 func (v *View) Attempt(webhook, happened int64) (a Attempt, ok bool, err error) {
 	var headers string
 	ok, err = v.one(func(r *rows) {
-		a.Before, a.Test, a.Since = int(r.int()), r.int() == onlyATest, r.time()
+		a.AttemptsMade, a.Test, a.DueSince = int(r.int()), r.int() == onlyATest, r.time()
 		a.URL, a.Secret, a.Bearer, headers = r.str(), r.str(), r.str(), r.str()
 		a.Body = r.bytes()
 	}, "SELECT "+columns("d.attempts", "d.special", "ifnull(d.due_at, e.occurred_at)", "w.url", "w.secret", "w.bearer_token", "w.custom_headers",
@@ -167,9 +167,9 @@ func (v *View) Attempt(webhook, happened int64) (a Attempt, ok bool, err error) 
 	return a, err == nil, err
 }
 
-// Pending counts the deliveries that wait, for their first attempt or a later
+// CountPending counts the deliveries that wait, for their first attempt or a later
 // one, up to most.
-func (v *View) Pending(most int64) (int64, error) {
+func (v *View) CountPending(most int64) (int64, error) {
 	timed, err := v.number("SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", most)
 	if err != nil {
 		return 0, err
@@ -178,22 +178,22 @@ func (v *View) Pending(most int64) (int64, error) {
 	return min(most, timed+fresh), err
 }
 
-// Waiting is a webhook with something that waits for its time.
-type Waiting struct {
+// ScheduledWebhook is a webhook that has a retry, redelivery or test to send.
+type ScheduledWebhook struct {
 	Webhook int64
 	Due     Time // of the first one
 }
 
-// Waiting are the webhooks that have a retry, redelivery or test to send, now
+// ScheduledWebhooks returns the webhooks that have a retry, redelivery or test to send, now
 // or later. It looks at one row for each, however long its queue is.
-func (v *View) Waiting() (list []Waiting, err error) {
+func (v *View) ScheduledWebhooks() (list []ScheduledWebhook, err error) {
 	const timed = "SELECT min(webhook_id) FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL"
 	const first = "(SELECT min(due_at) FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND due_at IS NOT NULL"
 	r := v.query("WITH RECURSIVE q(id) AS (" + timed + " UNION ALL SELECT (" + timed + " AND webhook_id>q.id) FROM q WHERE q.id IS NOT NULL) " +
 		"SELECT " + columns("q.id", "CASE "+openTo+" WHEN 0 THEN "+first+") WHEN 1 THEN "+first+" AND special>0 AND special=1) WHEN 2 THEN "+first+" AND special>0 AND special=2) END") +
 		" FROM q JOIN webhooks w ON w.id=q.id JOIN shops sh ON sh.id=w.shop_id")
 	for r.next() {
-		w := Waiting{Webhook: r.int()}
+		w := ScheduledWebhook{Webhook: r.int()}
 		if due := r.nullTime(); due.Valid {
 			w.Due = due.V
 			list = append(list, w)
@@ -202,19 +202,19 @@ func (v *View) Waiting() (list []Waiting, err error) {
 	return list, r.close()
 }
 
-// Mark moves when webhooks may have something fresh to send: with every event,
+// OutboxVersion changes when webhooks may have something fresh to send: with every event,
 // and with every change to webhooks and shops, of any process.
-type Mark struct{ event, epoch int64 }
+type OutboxVersion struct{ event, epoch int64 }
 
-// Mark is the present one.
-func (v *View) Mark() (m Mark, err error) {
+// OutboxVersion returns the current version.
+func (v *View) OutboxVersion() (m OutboxVersion, err error) {
 	_, err = v.one(func(r *rows) { m.event, m.epoch = r.int(), r.int() }, "SELECT "+columns("ifnull((SELECT max(id) FROM events), 0)", "hook_epoch")+" FROM meta")
 	return m, err
 }
 
-// Fresh are the webhooks that have a first attempt to make. It looks at one or
+// WebhooksWithFirstAttempts returns the webhooks that have a first attempt to make. It looks at one or
 // few rows for each webhook there is.
-func (v *View) Fresh() ([]int64, error) {
+func (v *View) WebhooksWithFirstAttempts() ([]int64, error) {
 	return v.keys("SELECT w.id" + hooksAndShops + " WHERE CASE " + openTo + " WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id>w.sent_through AND " + fresh + ")" +
 		" WHEN 1 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND special>0 AND special=1) END")
 }
@@ -222,13 +222,13 @@ func (v *View) Fresh() ([]int64, error) {
 // Outcome is what became of an attempt.
 type Outcome struct {
 	Webhook, Event int64
-	Through        int64 // no event up to this one waits for its first attempt at the webhook
+	SentThrough    int64 // no event up to this one waits for its first attempt at the webhook
 	Test           bool
 	Success        bool
 	Gone           bool        // 410: the webhook is switched off at once
 	Status         Null[int64] // of the response
 	Error          string      // fit to be shown; empty on success
-	Took           time.Duration
+	Duration       time.Duration
 	Lag            time.Duration // from when it was due to the attempt, by the store's clock; not written down
 	Headers        string        // JSON object of the request's headers, secrets masked
 	Retry          time.Duration // until the next attempt, if there is to be one
@@ -236,18 +236,18 @@ type Outcome struct {
 	Next           Null[Time]    // when the next attempt is due; told after it was written down, not written itself
 }
 
-// Record writes an outcome into the delivery log, and what follows from it for
+// RecordOutcome writes an outcome into the delivery log, and what follows from it for
 // the webhook (contract section 5, "Consecutive failures"). Of a delivery that
 // is gone by now nothing is written.
-func (tx *Tx) Record(o Outcome) error {
-	took := o.Took.Milliseconds()
+func (tx *Tx) RecordOutcome(o Outcome) error {
+	took := o.Duration.Milliseconds()
 	if o.Success {
 		n, err := tx.exec("UPDATE deliveries SET outcome='delivered', attempts=attempts+1, response_status=?, last_error=NULL, duration_ms=?, request_headers=?, delivered_at=? WHERE webhook_id=? AND event_id=? AND outcome IS NULL",
 			o.Status, took, o.Headers, tx.Now, o.Webhook, o.Event)
 		if err != nil || n == 0 || o.Test {
 			return err
 		}
-		_, err = tx.exec("UPDATE webhooks SET consecutive_failures=0, sent_through=max(sent_through, ?) WHERE id=?", o.Through, o.Webhook)
+		_, err = tx.exec("UPDATE webhooks SET consecutive_failures=0, sent_through=max(sent_through, ?) WHERE id=?", o.SentThrough, o.Webhook)
 		return err
 	}
 	attempts, err := tx.number("SELECT attempts+1 FROM deliveries WHERE webhook_id=? AND event_id=? AND outcome IS NULL", o.Webhook, o.Event)
@@ -260,7 +260,7 @@ func (tx *Tx) Record(o Outcome) error {
 		outcome = Some("failed")
 	}
 	if !o.Test {
-		if _, err := tx.exec("UPDATE webhooks SET sent_through=max(sent_through, ?) WHERE id=?", o.Through, o.Webhook); err != nil {
+		if _, err := tx.exec("UPDATE webhooks SET sent_through=max(sent_through, ?) WHERE id=?", o.SentThrough, o.Webhook); err != nil {
 			return err
 		}
 	}

@@ -2,16 +2,16 @@ package store
 
 import "time"
 
-// Sweep remembers how far a walk over the events has come, so that those which
+// PruneCursor remembers how far a walk over the events has come, so that those which
 // stay (what is pending for a switched-off webhook, say) are not visited again
 // by every batch. The zero value begins at the oldest.
-type Sweep struct{ event int64 }
+type PruneCursor struct{ event int64 }
 
-// Sweep deletes log rows older than their retention (spec, "Delivery
+// PruneDeliveries deletes log rows older than their retention (spec, "Delivery
 // behaviour"), the events that no log row is left of, and the logs of deleted
 // webhooks, in a batch of n events or rows. It never touches what is pending.
 // more tells whether to go on.
-func (tx *Tx) Sweep(w *Sweep, n int) (more bool, err error) {
+func (tx *Tx) PruneDeliveries(w *PruneCursor, n int) (more bool, err error) {
 	if more, err = tx.sweepDeleted(n); more || err != nil {
 		return more, err
 	}

@@ -31,7 +31,7 @@ const masked = "***"
 // timeout. Any other status speaks for itself, whatever becomes of the body.
 // It calls written when the request is on its way.
 func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) store.Outcome {
-	o := store.Outcome{Webhook: a.Webhook, Event: a.Event, Test: a.Test, Headers: "{}", Lag: s.conf.Store.Now().Std().Sub(a.Since.Std())}
+	o := store.Outcome{Webhook: a.Webhook, Event: a.Event, Test: a.Test, Headers: "{}", Lag: s.conf.Store.Now().Std().Sub(a.DueSince.Std())}
 	ctx, cancel := context.WithTimeout(ctx, s.conf.Timeout)
 	defer cancel()
 	ctx = onTheWay(ctx, written)
@@ -53,7 +53,7 @@ func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) sto
 			err = nil
 		}
 	}
-	o.Took = time.Since(start)
+	o.Duration = time.Since(start)
 	switch {
 	case err != nil:
 		o.Error = s.explain(ctx, err)
@@ -67,7 +67,7 @@ func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) sto
 		o.Gone = resp.StatusCode == http.StatusGone
 	}
 	if !o.Success {
-		o.Retry = backoff(s.conf.BackoffBase, a.Before+1, s.jitter())
+		o.Retry = backoff(s.conf.BackoffBase, a.AttemptsMade+1, s.jitter())
 		if resp != nil {
 			o.Retry = max(o.Retry, retryAfter(resp.Header.Get("Retry-After"), time.Now()))
 		}

@@ -85,9 +85,9 @@ func (l *lane) due() ([]int64, error) {
 	if ask.room <= 0 {
 		return nil, nil
 	}
-	var d store.Due
+	var d store.DueDeliveries
 	err := l.s.conf.Store.View(0, func(v *store.View) (err error) {
-		d, err = v.Due(l.webhook, ask.after, ask.skip, ask.room)
+		d, err = v.DueDeliveries(l.webhook, ask.after, ask.skip, ask.room)
 		return err
 	})
 	if err != nil {
@@ -123,7 +123,7 @@ func (l *lane) ask() ask {
 }
 
 // take notes the answer.
-func (l *lane) take(a ask, d store.Due) []int64 {
+func (l *lane) take(a ask, d store.DueDeliveries) []int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.given == a.given { // else it was left out of the reading and may lie before the last
@@ -269,12 +269,12 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 	}
 	l.learn(o)
 	if l.s.conf.Deterministic {
-		o.Took = 0
+		o.Duration = 0
 		if o.TimedOut {
-			o.Took = l.s.conf.Timeout
+			o.Duration = l.s.conf.Timeout
 		}
 	}
-	o.Through = l.through(event)
+	o.SentThrough = l.through(event)
 	sent()
 	if made = l.s.record(&o); made && l.s.conf.Observe != nil {
 		l.s.conf.Observe(&a, o)
@@ -288,7 +288,7 @@ func (l *lane) learn(o store.Outcome) {
 	switch l.failing = !o.Success; {
 	case !o.Success:
 		l.limit = max(l.limit/2, 1)
-	case o.Took < promptly:
+	case o.Duration < promptly:
 		l.slow, l.limit = false, min(l.limit+1, laneMost)
 	default:
 		l.slow, l.limit = true, min(l.limit+1, laneSlow)

@@ -69,9 +69,9 @@ type Sender struct {
 	lanes    map[int64]*lane
 	started  bool
 	stopped  bool
-	scanning sync.Mutex // guards mark: one scan at a time
-	mark     store.Mark // as of the last scan for what is fresh
-	idle     *sync.Cond // the last lane has ended
+	scanning sync.Mutex          // guards mark: one scan at a time
+	mark     store.OutboxVersion // as of the last scan for what is fresh
+	idle     *sync.Cond          // the last lane has ended
 	sent     Count
 }
 
@@ -174,11 +174,11 @@ func (s *Sender) wakeDue() (next time.Duration, err error) {
 	next = tick
 	var due []int64
 	err = s.conf.Store.View(0, func(v *store.View) error {
-		mark, err := v.Mark()
+		mark, err := v.OutboxVersion()
 		if err != nil {
 			return err
 		}
-		list, err := v.Waiting()
+		list, err := v.ScheduledWebhooks()
 		for _, w := range list {
 			if w.Due <= v.Now {
 				due = append(due, w.Webhook)
@@ -189,7 +189,7 @@ func (s *Sender) wakeDue() (next time.Duration, err error) {
 		if err != nil || mark == s.mark {
 			return err
 		}
-		fresh, err := v.Fresh()
+		fresh, err := v.WebhooksWithFirstAttempts()
 		if err == nil {
 			s.mark = mark
 		}

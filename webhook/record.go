@@ -12,7 +12,7 @@ import (
 // due, too.
 func (s *Sender) record(o *store.Outcome) bool {
 	written := s.conf.Store.RetryWrite(s.stop, func(tx *store.Tx) (err error) {
-		if err = tx.Record(*o); err == nil && !o.Success && s.conf.Observe != nil {
+		if err = tx.RecordOutcome(*o); err == nil && !o.Success && s.conf.Observe != nil {
 			o.Next, err = tx.NextAttempt(o.Webhook, o.Event)
 		}
 		return err

@@ -58,7 +58,7 @@ func stamper(b *testing.B, a *app.App) func() {
 	}
 	return func() {
 		write(b, a, func(tx *store.Tx) error {
-			_, err := tx.Stamp(till.At, ids[rand.IntN(len(ids))], store.StampFields{})
+			_, err := tx.Stamp(till.Till, ids[rand.IntN(len(ids))], store.StampFields{})
 			return err
 		})
 	}

@@ -70,13 +70,13 @@ func (h *housekeeping) pruneIdempotency(ctx context.Context) error {
 
 // expireCards marks the cards whose time has ended.
 func (h *housekeeping) expireCards(ctx context.Context, pause int) error {
-	return h.writeBatches(ctx, pause, func(tx *store.Tx) (bool, error) { return tx.Lapse(batchRows) })
+	return h.writeBatches(ctx, pause, func(tx *store.Tx) (bool, error) { return tx.MarkExpiredCards(batchRows) })
 }
 
 // pruneDeliveries deletes from the delivery log what is past its retention.
 func (h *housekeeping) pruneDeliveries(ctx context.Context, pause int) error {
-	var at store.Sweep
-	return h.writeBatches(ctx, pause, func(tx *store.Tx) (bool, error) { return tx.Sweep(&at, batchRows) })
+	var at store.PruneCursor
+	return h.writeBatches(ctx, pause, func(tx *store.Tx) (bool, error) { return tx.PruneDeliveries(&at, batchRows) })
 }
 
 // pruneMail removes the queued mail whose links have expired, which ends what

@@ -187,11 +187,11 @@ func TestServiceBreaksOff(t *testing.T) {
 			first.Wait()
 		}
 		if err := b.st.View(0, func(v *store.View) error {
-			mails, err := v.Mails(10)
+			mails, err := v.CountMails(10)
 			if err != nil {
 				return err
 			}
-			deliveries, err := v.Pending(10)
+			deliveries, err := v.CountPending(10)
 			if mails != 1 || deliveries != 1 {
 				t.Errorf("%d mails and %d deliveries are queued, want one each", mails, deliveries)
 			}

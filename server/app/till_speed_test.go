@@ -98,7 +98,7 @@ func stampEach(b *testing.B, a *app.App, ids []string, times int) {
 		err := a.Store.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
 			for _, id := range ids[from:min(from+1000, len(ids))] {
 				for range times {
-					if _, err := tx.Stamp(till.At, id, store.StampFields{}); err != nil {
+					if _, err := tx.Stamp(till.Till, id, store.StampFields{}); err != nil {
 						return err
 					}
 				}

@@ -57,7 +57,7 @@ func (e *endpoint) pending(s *store.Store, v *store.View) (ids map[string]bool, 
 	hook, _ := s.Key(store.KindWebhook, e.hook.ID)
 	// From the oldest event on: the mark of what was sent is the server's, and
 	// this asks for the truth.
-	due, err := v.Due(hook, 0, nil, 1<<30)
+	due, err := v.DueDeliveries(hook, 0, nil, 1<<30)
 	ids = map[string]bool{}
 	for _, event := range append(due.Timed, due.Fresh...) {
 		a, ok, err := v.Attempt(hook, event)

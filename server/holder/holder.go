@@ -69,7 +69,7 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Param
 		p.refuse(w, r, err)
 		return
 	}
-	x := view{Shop: h.ShopName, Card: h.Card, Program: h.Program, Prizes: h.Prizes, Earlier: h.EarlierCards, QR: template.HTML(svg), Token: ps.ByName("token"), Installed: h.Card.InstalledAt.Valid, Until: h.Until}
+	x := view{Shop: h.ShopName, Card: h.Card, Program: h.Program, Prizes: h.Prizes, Earlier: h.EarlierCards, QR: template.HTML(svg), Token: ps.ByName("token"), Installed: h.Card.InstalledAt.Valid, Until: h.LinkExpiresAt}
 	x.Ink, x.OnBrand = ink(h.Program.TextColorHex, h.Program.BgColorHex), on(h.Program.BrandColorHex)
 	if t := h.Program.TotalStamps; t.Valid {
 		x.Percent = 100 * min(h.Card.StampsCount, t.V) / t.V

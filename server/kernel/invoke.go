@@ -160,7 +160,7 @@ func (k *Kernel) write(ctx context.Context, call *Call, op *Operation, key *stor
 			if err == nil {
 				return tx.Remember(*key, store.Remembered{Status: status(""), Body: r.json})
 			}
-			var stays *store.Kept
+			var stays *store.CommittedRefusal
 			switch e := AsError(err, status); {
 			case !errors.Is(err, store.ErrEpoch) && slices.Contains([]int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}, e.Status):
 				refusal = err

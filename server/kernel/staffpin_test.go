@@ -14,7 +14,7 @@ func TestPINsAtOnce(t *testing.T) {
 	p := newStaffPINs()
 	try := func(device int64, now store.Time, given ...string) (status int, after string) {
 		w := httptest.NewRecorder()
-		e := AsError(p.check(&store.TillIdentity{At: store.At{Device: device}, PIN: "not a hash"}, given, now), StatusOf)
+		e := AsError(p.check(&store.TillIdentity{Till: store.Till{Device: device}, PIN: "not a hash"}, given, now), StatusOf)
 		k := &Kernel{}
 		w.Header()["X-Request-Id"] = []string{"req_1"}
 		k.sendError(w, e)

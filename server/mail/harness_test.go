@@ -241,7 +241,7 @@ func (r *rig) queued() (n int64) {
 	r.t.Helper()
 	synctest.Wait()
 	if err := r.store.View(0, func(v *store.View) (err error) {
-		n, err = v.Mails(1000)
+		n, err = v.CountMails(1000)
 		return err
 	}); err != nil {
 		r.t.Fatal(err)

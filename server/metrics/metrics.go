@@ -93,11 +93,11 @@ func (m *Metrics) Watch(st *store.Store, version string) {
 	}
 	gauge("punchcard_db_bytes", "Size of the database file.", size(""))
 	gauge("punchcard_wal_bytes", "Size of the write-ahead log beside it.", size("-wal"))
-	gauge("punchcard_write_queue", "Writes that wait for a group.", func() float64 { return float64(st.Queued()) })
+	gauge("punchcard_write_queue", "Writes that wait for a group.", func() float64 { return float64(st.QueuedWrites()) })
 	gauge("punchcard_webhook_queue", "Deliveries that wait, first attempts and retries; counted to 100000.", func() float64 {
 		var n int64
 		err := st.View(0, func(v *store.View) (err error) {
-			n, err = v.Pending(100_000)
+			n, err = v.CountPending(100_000)
 			return err
 		})
 		if err != nil {
@@ -108,7 +108,7 @@ func (m *Metrics) Watch(st *store.Store, version string) {
 	gauge("punchcard_mail_queue", "Mail that waits; counted to 100000.", func() float64 {
 		var n int64
 		err := st.View(0, func(v *store.View) (err error) {
-			n, err = v.Mails(100_000)
+			n, err = v.CountMails(100_000)
 			return err
 		})
 		if err != nil {

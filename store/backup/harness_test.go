@@ -94,9 +94,9 @@ func (f *fixture) webhook(program string) {
 }
 
 // till makes a location with a device.
-func (f *fixture) till() (at store.At) {
+func (f *fixture) till() (at store.Till) {
 	f.t.Helper()
-	return must(f, func(tx *store.Tx) (at store.At, err error) {
+	return must(f, func(tx *store.Tx) (at store.Till, err error) {
 		l, err := tx.CreateLocation(f.a.Shop, store.LocationFields{})
 		if err != nil {
 			return at, err

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	"punchcard/store"
 )
 
 // total, croissant are the demo program's full card and its lower prize.
@@ -25,7 +27,7 @@ const (
 )
 
 var (
-	names  = [kinds]string{"standard", "discount", "access", "prepaid"}
+	names  = [kinds]string{store.ProgramStandard, store.ProgramDiscount, store.ProgramAccess, store.ProgramPrepaid}
 	shares = [kinds]int{970, 15, 10, 5}
 )
 
@@ -156,7 +158,7 @@ func (y *year) happen(now int64) error {
 	c, key := &y.instances[r.newest], r.newest
 	if r.expires != 0 && r.expires <= now {
 		r.noted, r.updated = true, now
-		return y.book(row{card: key, place: place, what: "expiry"}, now, false)
+		return y.book(row{card: key, place: place, what: store.TransactionExpiry}, now, false)
 	}
 	if r.activated == 0 {
 		r.activated = now
@@ -170,9 +172,9 @@ func (y *year) happen(now int64) error {
 	case prepaid:
 		cents := 150 + 10*y.rng.Int64N(60)
 		if c.value < cents {
-			return y.book(row{card: key, place: place, what: "topup", value: 500 * (2 + y.rng.Int64N(9)), hasCent: true}, now, true)
+			return y.book(row{card: key, place: place, what: store.TransactionTopUp, value: 500 * (2 + y.rng.Int64N(9)), hasCent: true}, now, true)
 		}
-		return y.book(row{card: key, place: place, what: "spend", value: -cents, hasCent: true}, now, true)
+		return y.book(row{card: key, place: place, what: store.TransactionSpend, value: -cents, hasCent: true}, now, true)
 	}
 	return y.collect(root, place, now)
 }
@@ -182,7 +184,7 @@ func (y *year) collect(root, place int, now int64) error {
 	r := &y.instances[root]
 	key := r.newest
 	c := &y.instances[key]
-	redemption := row{card: key, place: place, what: "redemption", hasStamp: true, prize: 2 + y.rng.IntN(2)}
+	redemption := row{card: key, place: place, what: store.TransactionRedemption, hasStamp: true, prize: 2 + y.rng.IntN(2)}
 	switch {
 	case r.older != 0:
 		// The full one ends with its prize: another has taken its place.
@@ -212,7 +214,7 @@ func (y *year) collect(root, place int, now int64) error {
 	}
 	room := total - c.stamps
 	over := n - room
-	stamp := row{card: key, place: place, what: "stamp", hasStamp: true, stamps: min(n, room)}
+	stamp := row{card: key, place: place, what: store.TransactionStamp, hasStamp: true, stamps: min(n, room)}
 	if over <= 0 || y.want-y.rows < 2 || y.rng.IntN(8) > 0 {
 		return y.book(stamp, now, true)
 	}
@@ -243,10 +245,10 @@ func (y *year) book(r row, now int64, reversible bool) error {
 	if c.first == 0 {
 		c.first = r.place
 	}
-	if r.what == "stamp" {
+	if r.what == store.TransactionStamp {
 		c.lastStamp = now
 	}
-	if r.what == "redemption" {
+	if r.what == store.TransactionRedemption {
 		threshold := total
 		if r.prize == 1 {
 			threshold, c.claimed = croissant, true
@@ -261,8 +263,8 @@ func (y *year) book(r row, now int64, reversible bool) error {
 func (y *year) reverse(now int64) error {
 	h := &y.held
 	h.reversed = now
-	back := row{card: h.card, place: h.place, what: "reversal", stamps: -h.stamps, value: -h.value, hasStamp: h.hasStamp, hasCent: h.hasCent, prize: h.prize, reverses: h.id}
-	before, wasClaim := h.before, h.what == "redemption"
+	back := row{card: h.card, place: h.place, what: store.TransactionReversal, stamps: -h.stamps, value: -h.value, hasStamp: h.hasStamp, hasCent: h.hasCent, prize: h.prize, reverses: h.id}
+	before, wasClaim := h.before, h.what == store.TransactionRedemption
 	if err := y.book(back, now, false); err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func recount(path string, end time.Time) error {
 	if err != nil {
 		return err
 	}
-	err = st.Write(context.Background(), store.Write{Actor: system, Do: (*store.Tx).Recount})
+	err = st.Write(context.Background(), store.Write{Actor: system, Do: (*store.Tx).RecountStats})
 	if err != nil {
 		err = fmt.Errorf("recount: %w", err)
 	}

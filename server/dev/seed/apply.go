@@ -104,9 +104,9 @@ func (a *application) refusal(err error) error {
 }
 
 // till returns the till of a location as an actor, and where it is.
-func (a *application) till(l *location) (store.Actor, store.At) {
+func (a *application) till(l *location) (store.Actor, store.Till) {
 	key, _ := a.st.Key(store.KindLocation, a.ids[l.n])
-	return store.Actor{Type: "device", Key: a.keys[l.n]}, store.At{Shop: a.keys[l.shop.n], Location: key, Device: a.keys[l.n]}
+	return store.Actor{Type: "device", Key: a.keys[l.n]}, store.Till{Shop: a.keys[l.shop.n], Location: key, Device: a.keys[l.n]}
 }
 
 // access returns the access to an object's shop.
@@ -222,7 +222,7 @@ func (c *card) write(a *application, tx *store.Tx) (err error) {
 		tx.Actor = store.Actor{Type: "system"}
 		out, err = tx.IssueCard(a.access(c), program, f, store.SourceAPI)
 	} else {
-		var at store.At
+		var at store.Till
 		tx.Actor, at = a.till(c.counter)
 		out, err = tx.IssueAtCounter(at, program, store.CounterFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef})
 		if err == nil && f.ExpiresAt.Set { // no till gives one
@@ -240,7 +240,7 @@ func (c *card) write(a *application, tx *store.Tx) (err error) {
 // write makes the transaction of the activity.
 func (x *activity) write(a *application, tx *store.Tx) (err error) {
 	a.path = join(x.path, x.action)
-	var at store.At
+	var at store.Till
 	if x.reverses == nil {
 		tx.Actor, at = a.till(x.location)
 	} else {

@@ -89,7 +89,7 @@ func (g *program) link(p *parser) {
 	for _, d := range f.Check(0) {
 		p.add(join(g.path, strings.Replace(d.Field, "scoped_location_ids", "scoped_location_refs", 1)), d.Message)
 	}
-	stamps := store.Stamps(g.Type.V)
+	stamps := store.CollectsStamps(g.Type.V)
 	p.require(stamps || !g.MinSpendCents.Set, g, "min_spend_cents", "does not apply to programs of type %s", g.Type.V)
 	p.require(stamps || len(g.Prizes) == 0, g, "prizes", "do not apply to programs of type %s", g.Type.V)
 }

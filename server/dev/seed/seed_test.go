@@ -178,7 +178,7 @@ func TestLedgerIsTheActivity(t *testing.T) {
 		if err := st.View(0, func(v *store.View) error {
 			a := store.Access{Shop: ready.shop}
 			for _, c := range s.shops[0].Cards {
-				lookup, err := v.Lookup(store.At{Shop: ready.shop}, ready.Refs[c.ref])
+				lookup, err := v.Lookup(store.Till{Shop: ready.shop}, ready.Refs[c.ref])
 				if err != nil {
 					return err
 				}
@@ -277,7 +277,7 @@ func TestReadyLine(t *testing.T) {
 	}
 	// The card is good at the till by what the ready line calls it.
 	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "device", Key: till.Device}, Do: func(tx *store.Tx) error {
-		_, err := tx.TopUp(till.At, ready.Refs["bread-01"], store.AmountFields{AmountCents: store.Given[int64](100)})
+		_, err := tx.TopUp(till.Till, ready.Refs["bread-01"], store.AmountFields{AmountCents: store.Given[int64](100)})
 		return err
 	}}); err != nil {
 		t.Error(err)
