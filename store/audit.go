@@ -23,8 +23,8 @@ func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail s
 
 // AuditLog is a page of a shop's audit rows, newest first.
 func (v *View) AuditLog(shop int64, q PageQuery) (Page[AuditRow], error) {
-	w := walk{list: listAudit, shop: shop, table: "audit a", alias: "a"}
-	w.follow("a.shop_id=?", shop)
+	w := listQuery{list: listAudit, shop: shop, table: "audit a", alias: "a"}
+	w.useIndex("a.shop_id=?", shop)
 	return page(v, w, q, columns(epochColumn, "a.id", "a.created_at", "a.actor_type", "a.actor_id", "a.actor_name", "a.action", "a.target_kind", "a.target_id", "a.detail"),
 		func(r *rows, key int64) AuditRow {
 			row := AuditRow{ID: key, At: r.time(), ActorType: r.str()}

@@ -107,7 +107,7 @@ func (v *View) cachedProgram(shop, key, epoch int64) (p *program, err error) {
 // The writer uses what is kept as well. What it reads itself it keeps only
 // while its group has changed none of it, since a change may yet be taken back.
 
-func cached[V any](tx *Tx, k *epochCache[V], key int64, read func() (V, error)) (V, error) {
+func readThrough[V any](tx *Tx, k *epochCache[V], key int64, read func() (V, error)) (V, error) {
 	if have, ok := k.get(tx.s.epoch, key); ok {
 		return have, nil
 	}
@@ -119,15 +119,15 @@ func cached[V any](tx *Tx, k *epochCache[V], key int64, read func() (V, error)) 
 }
 
 func (tx *Tx) cachedLocations(shop int64) (shopLocations, error) {
-	return cached(tx, &tx.s.locations, shop, func() (shopLocations, error) { return tx.s.readLocations(tx.conn, shop) })
+	return readThrough(tx, &tx.s.locations, shop, func() (shopLocations, error) { return tx.s.readLocations(tx.conn, shop) })
 }
 
 func (tx *Tx) cachedProgram(shop, key int64) (*program, error) {
-	return cached(tx, &tx.s.programs, key, func() (*program, error) { return tx.s.programByKey(tx.conn, shop, key) })
+	return readThrough(tx, &tx.s.programs, key, func() (*program, error) { return tx.s.programByKey(tx.conn, shop, key) })
 }
 
 func (tx *Tx) cachedShop(shop int64) (Shop, error) {
-	return cached(tx, &tx.s.shops, shop, func() (Shop, error) { return tx.s.shop(tx.conn, shop) })
+	return readThrough(tx, &tx.s.shops, shop, func() (Shop, error) { return tx.s.shop(tx.conn, shop) })
 }
 
 // programByKey finds a program that may have been deleted since.

@@ -284,7 +284,7 @@ func TestTypedCodes(t *testing.T) {
 		return []string{strings.ToUpper(code), "  " + code + " ", code[:4] + " " + code[4:], code[:13] + "-" + code[13:],
 			strings.ToUpper(strings.NewReplacer("0", "o", "1", "l").Replace(code)), strings.NewReplacer("1", "I").Replace(code)}
 	}
-	old := k.code(root, 0)
+	old := k.cardCode(root, 0)
 	for i, spelt := range spellings(old) {
 		if s := k.ok(k.stamp(spelt, 1)); s.Card.ID != card || s.Card.StampsCount != int64(i)+1 || k.lookup(spelt).Card.ID != card {
 			t.Errorf("%q led to %+v", spelt, s.Card)
@@ -296,5 +296,5 @@ func TestTypedCodes(t *testing.T) {
 		err := k.View(0, func(v *View) error { _, err := v.Lookup(k.at, none); return err })
 		refused(t, err, NotFound)
 	}
-	k.ok(k.stamp(strings.ToUpper(k.code(root, 1)), 1))
+	k.ok(k.stamp(strings.ToUpper(k.cardCode(root, 1)), 1))
 }

@@ -87,17 +87,17 @@ type CardFilter struct {
 // card is a row with the columns that no resource shows.
 type card struct {
 	Card
-	key, program int64
-	root         int64 // key of the chain's first card, its own for most
-	child        bool  // an overflow of another card
-	lockedAt     Null[Time]
-	archivedAt   Null[Time]
-	activatedAt  Null[Time]
-	generation   int64
-	live         bool
-	cycle        int64
-	unplaced     bool // never presented, and not issued at a counter
-	lastStamp    Null[Time]
+	key, program   int64
+	root           int64 // key of the chain's first card, its own for most
+	child          bool  // an overflow of another card
+	lockedAt       Null[Time]
+	archivedAt     Null[Time]
+	activatedAt    Null[Time]
+	generation     int64
+	live           bool
+	cycle          int64
+	neverPresented bool // never presented, and not issued at a counter
+	lastStamp      Null[Time]
 }
 
 // cardCols are the card's own; the name and type of its program come from one
@@ -105,13 +105,13 @@ type card struct {
 var (
 	cardCols = []string{"c.program_id", "c.external_ref", "c.holder_name", "c.holder_email", "c.stamps_count", "c.current_value", "c.expires_at",
 		"c.installed_at", "c.created_at", "c.archived_at", "c.locked_at", "c.activated_at"}
-	ofCols = []string{"p.name", "p.type"}
+	cardProgramCols = []string{"p.name", "p.type"}
 )
 
-func (c *Card) of(p *program) { c.ProgramName, c.ProgramType = p.Name, p.Type }
+func (c *Card) setProgram(p *program) { c.ProgramName, c.ProgramType = p.Name, p.Type }
 
 // scanOf reads ofCols.
-func (c *Card) scanOf(r *rows) { c.ProgramName, c.ProgramType = r.str(), r.str() }
+func (c *Card) scanProgram(r *rows) { c.ProgramName, c.ProgramType = r.str(), r.str() }
 
 // scanCard reads cardCols. now decides between expired and the rest.
 func (s *Store) scanCard(r *rows, key int64, now Time) (c card) {
@@ -122,12 +122,12 @@ func (s *Store) scanCard(r *rows, key int64, now Time) (c card) {
 	c.ExternalRef, c.HolderName, c.HolderEmail = r.nullStr(), r.nullStr(), r.nullStr()
 	c.StampsCount, c.CurrentValue, c.ExpiresAt, c.InstalledAt, c.CreatedAt = r.int(), r.nullInt(), r.nullTime(), r.nullTime(), r.time()
 	c.archivedAt, c.lockedAt, c.activatedAt = r.nullTime(), r.nullTime(), r.nullTime()
-	c.Status = c.shown(now)
+	c.Status = c.statusAt(now)
 	return c
 }
 
 // shown is the status that time gives; statusSQL is the same in a query.
-func (c *card) shown(now Time) string {
+func (c *card) statusAt(now Time) string {
 	switch {
 	case c.archivedAt.Valid:
 		return StatusArchived
@@ -146,12 +146,12 @@ const statusSQL = `CASE WHEN c.archived_at IS NOT NULL THEN 'archived' WHEN c.ex
 
 // visible is the condition that a card's program is within a restriction: its
 // scope is all locations or meets the key's.
-const visible = `(p.location_scope='all_locations' OR EXISTS (SELECT 1 FROM program_locations pl WHERE pl.program_id=p.id
+const withinRestriction = `(p.location_scope='all_locations' OR EXISTS (SELECT 1 FROM program_locations pl WHERE pl.program_id=p.id
 	AND pl.location_id IN (SELECT value FROM json_each(?))))`
 
 // Cards is a page of cards, newest first.
 func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
-	w := walk{list: listCards, shop: a.Shop, table: "cards c", alias: "c"}
+	w := listQuery{list: listCards, shop: a.Shop, table: "cards c", alias: "c"}
 	program := int64(-1)
 	if f.ProgramID.Set {
 		if key, ok := v.s.Key(KindProgram, f.ProgramID.V); ok {
@@ -160,16 +160,16 @@ func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 	}
 	// One index carries the walk, the most selective that a filter names; the
 	// other filters pick among the rows it visits.
-	email := caseless(f.HolderEmail.V)
+	email := foldCase(f.HolderEmail.V)
 	switch {
 	case f.ExternalRef.Set:
-		w.follow("c.shop_id=? AND c.external_ref=? AND c.deleted_at IS NULL", a.Shop, f.ExternalRef.V)
+		w.useIndex("c.shop_id=? AND c.external_ref=? AND c.deleted_at IS NULL", a.Shop, f.ExternalRef.V)
 	case f.HolderEmail.Set:
-		w.follow("c.shop_id=? AND c.email_key=? AND c.deleted_at IS NULL", a.Shop, email)
+		w.useIndex("c.shop_id=? AND c.email_key=? AND c.deleted_at IS NULL", a.Shop, email)
 	case f.ProgramID.Set:
-		w.follow("c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL", program, a.Shop)
+		w.useIndex("c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL", program, a.Shop)
 	default:
-		w.follow("c.shop_id=? AND c.deleted_at IS NULL", a.Shop)
+		w.useIndex("c.shop_id=? AND c.deleted_at IS NULL", a.Shop)
 	}
 	if f.HolderEmail.Set && f.ExternalRef.Set {
 		w.filter("c.email_key=?", email)
@@ -182,10 +182,10 @@ func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 	}
 	if a.Restricted {
 		w.join = " JOIN programs p ON p.id=c.program_id"
-		w.filter(visible, jsonKeys(a.Locations))
+		w.filter(withinRestriction, jsonKeys(a.Locations))
 	}
 	var programs []int64
-	p, err := page(v, w, q, listedCols, func(r *rows, key int64) Card {
+	p, err := page(v, w, q, listedCardCols, func(r *rows, key int64) Card {
 		c := v.s.scanCard(r, key, v.Now)
 		programs = append(programs, c.program)
 		return c.Card
@@ -198,14 +198,14 @@ func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 		if err != nil {
 			return p, err
 		}
-		p.Data[i].of(of)
+		p.Data[i].setProgram(of)
 	}
 	return p, err
 }
 
-var listedCols = columns(append([]string{epochColumn, "c.id"}, cardCols...)...)
+var listedCardCols = columns(append([]string{epochColumn, "c.id"}, cardCols...)...)
 
-var cardDetailSQL = "SELECT " + columns(slices.Concat([]string{epochColumn, "c.id"}, cardCols, ofCols, []string{"p.location_scope='all_locations'",
+var cardDetailSQL = "SELECT " + columns(slices.Concat([]string{epochColumn, "c.id"}, cardCols, cardProgramCols, []string{"p.location_scope='all_locations'",
 	"CASE p.location_scope WHEN 'all_locations' THEN '' ELSE (SELECT group_concat(location_id) FROM program_locations WHERE program_id=p.id) END"})...) +
 	" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL"
 
@@ -226,13 +226,13 @@ func (s *Store) cardDetail(c *conn, a Access, id string, now Time, source locati
 	}
 	sql, args := cardDetailSQL, []any{key, a.Shop}
 	if a.Restricted {
-		sql, args = sql+" AND "+visible, append(args, jsonKeys(a.Locations))
+		sql, args = sql+" AND "+withinRestriction, append(args, jsonKeys(a.Locations))
 	}
 	var scope []int64
 	ok, err = c.one(func(r *rows) {
 		epoch = r.int()
 		d.Card = s.scanCard(r, r.int(), now).Card
-		d.scanOf(r)
+		d.scanProgram(r)
 		d.AllLocations = r.bool()
 		scope = r.keys()
 	}, sql, args...)
@@ -261,15 +261,15 @@ func (tx *Tx) card(a Access, id string) (c card, err error) {
 	if !ok {
 		return c, notFound("card")
 	}
-	sql, args := "SELECT "+columns(slices.Concat([]string{"c.id", "ifnull(c.root_id, c.id)", "c.root_id IS NOT NULL"}, cardCols, ofCols)...)+
+	sql, args := "SELECT "+columns(slices.Concat([]string{"c.id", "ifnull(c.root_id, c.id)", "c.root_id IS NOT NULL"}, cardCols, cardProgramCols)...)+
 		" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL", []any{key, a.Shop}
 	if a.Restricted {
-		sql, args = sql+" AND "+visible, append(args, jsonKeys(a.Locations))
+		sql, args = sql+" AND "+withinRestriction, append(args, jsonKeys(a.Locations))
 	}
 	ok, err = tx.one(func(r *rows) {
 		key, root, child := r.int(), r.int(), r.bool()
 		c = tx.s.scanCard(r, key, tx.Now)
-		c.scanOf(r)
+		c.scanProgram(r)
 		c.root, c.child = root, child
 	}, sql, args...)
 	if err != nil {
@@ -284,7 +284,7 @@ func (tx *Tx) card(a Access, id string) (c card, err error) {
 
 // installToken makes a link's token: an opaque pointer to the card, so that no
 // index is needed, and 128 random bits of which only the hash is stored.
-func (s *Store) installToken(root int64) (string, error) {
+func (s *Store) newInstallToken(root int64) (string, error) {
 	var b [16]byte
 	if _, err := io.ReadFull(s.opts.Rand, b[:]); err != nil {
 		return "", err
@@ -293,12 +293,12 @@ func (s *Store) installToken(root int64) (string, error) {
 }
 
 func emailKey(email Null[string]) Null[string] {
-	return Null[string]{caseless(email.V), email.Valid}
+	return Null[string]{foldCase(email.V), email.Valid}
 }
 
 // caseless maps all that differs by case alone to one text, in every script:
 // three letters may be one (Σ, σ, ς), which lower case keeps apart.
-func caseless(s string) string {
+func foldCase(s string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
 		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {

@@ -9,7 +9,7 @@ import (
 
 // code makes what a card's QR code holds. It names the chain and dies with the
 // next reissue.
-func (s *Store) code(root, generation int64) string {
+func (s *Store) cardCode(root, generation int64) string {
 	return string(s.seal(nil, kindCode, uint64(generation), root))
 }
 
@@ -24,8 +24,8 @@ const (
 )
 
 var (
-	chainSQL      = "SELECT " + columns(chainCols...) + chainOfRoot
-	namedChainSQL = "SELECT " + columns(chainCols...) + chainOfCard
+	chainOfRootSQL = "SELECT " + columns(chainCols...) + chainOfRoot
+	chainOfCardSQL = "SELECT " + columns(chainCols...) + chainOfCard
 )
 
 // readChain reads every instance of a chain, oldest first, with a query that
@@ -38,7 +38,7 @@ func (s *Store) readChain(c *conn, now Time, more func(*card) error, sql string,
 		key, child, cycle, generation, live := r.int(), r.bool(), r.int(), r.int(), r.bool()
 		unplaced, lastStamp := r.bool(), r.nullTime()
 		i := s.scanCard(r, key, now)
-		i.unplaced, i.lastStamp = unplaced, lastStamp
+		i.neverPresented, i.lastStamp = unplaced, lastStamp
 		i.child, i.cycle, i.generation, i.live = child, cycle, generation, live
 		if more != nil {
 			if merr := more(&i); merr != nil {
@@ -59,15 +59,15 @@ func (s *Store) readChain(c *conn, now Time, more func(*card) error, sql string,
 
 // asTyped takes out what people put between the groups of a code they type,
 // and reads the letters that codes do not have as the digits they look like.
-var asTyped = strings.NewReplacer(" ", "", "-", "", "o", "0", "i", "1", "l", "1")
+var typedCode = strings.NewReplacer(" ", "", "-", "", "o", "0", "i", "1", "l", "1")
 
 // namedChain reads the chain that a card's id or code names; none where there
 // is no such card in the shop, or the code is an old one.
-func (s *Store) namedChain(c *conn, shop int64, text string, now Time, more func(*card) error, sql string, args ...any) (all []*card, epoch int64, err error) {
+func (s *Store) chainByIDOrCode(c *conn, shop int64, text string, now Time, more func(*card) error, sql string, args ...any) (all []*card, epoch int64, err error) {
 	generation, isCode := uint64(0), false
 	key, ok := s.Key(KindCard, text)
 	if !ok {
-		if generation, key, isCode = s.IDs.openAny(kindCode, asTyped.Replace(strings.ToLower(text))); !isCode {
+		if generation, key, isCode = s.IDs.openAny(kindCode, typedCode.Replace(strings.ToLower(text))); !isCode {
 			return nil, 0, nil
 		}
 	}

@@ -15,7 +15,7 @@ func (tx *Tx) EraseCard(shop int64, id string) error {
 	if err := tx.setLive(shop, c.root, false); err != nil {
 		return err
 	}
-	if err := tx.eachInstance(shop, c, event.CardDeleted, ""); err != nil {
+	if err := tx.emitForInstances(shop, c, event.CardDeleted, ""); err != nil {
 		return err
 	}
 	const instances = "IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)"

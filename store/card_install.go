@@ -16,7 +16,7 @@ type HolderCard struct {
 
 // byToken finds the chain of an install token, and until when the token is good;
 // it must be the current one. The hash is compared in constant time.
-func (c *conn) byToken(s *Store, token string, now Time) (shop, root int64, until Time, err error) {
+func (c *conn) cardByInstallToken(s *Store, token string, now Time) (shop, root int64, until Time, err error) {
 	if len(token) != 2*blockLen {
 		return 0, 0, 0, notFound("card")
 	}
@@ -42,7 +42,7 @@ func (c *conn) byToken(s *Store, token string, now Time) (shop, root int64, unti
 }
 
 // usable refuses a card that an install link is of no use for.
-func usable(status string) error {
+func checkInstallable(status string) error {
 	switch status {
 	case StatusExpired:
 		return refuse(CardExpired, "This card has expired.")
@@ -57,7 +57,7 @@ func usable(status string) error {
 // HolderCard shows the card of an install link. It changes nothing.
 func (v *View) HolderCard(token string) (h HolderCard, err error) {
 	err = v.snapshot(func() error {
-		shop, root, until, err := v.byToken(v.s, token, v.Now)
+		shop, root, until, err := v.cardByInstallToken(v.s, token, v.Now)
 		if err != nil {
 			return err
 		}
@@ -65,10 +65,10 @@ func (v *View) HolderCard(token string) (h HolderCard, err error) {
 		if h.Lookup, generation, err = v.lookupRoot(Till{Shop: shop}, root); err != nil {
 			return err
 		}
-		if err := usable(h.Card.Status); err != nil {
+		if err := checkInstallable(h.Card.Status); err != nil {
 			return err
 		}
-		h.Code, h.LinkExpiresAt = v.s.code(root, generation), until
+		h.Code, h.LinkExpiresAt = v.s.cardCode(root, generation), until
 		sh, err := v.s.shop(v.conn, shop)
 		h.ShopName = sh.Name
 		return err
@@ -85,30 +85,30 @@ type InstallFields struct {
 // expiry are frozen, and the program's template. An installed card stays as it
 // is, without event.
 func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
-	shop, root, _, err := tx.byToken(tx.s, token, tx.Now)
+	shop, root, _, err := tx.cardByInstallToken(tx.s, token, tx.Now)
 	if err != nil {
 		return d, err
 	}
-	p, err := tx.chain(Till{Shop: shop}, root)
+	p, err := tx.chainByRoot(Till{Shop: shop}, root)
 	if err != nil {
 		return d, err
 	}
-	shown := p.oldest()
+	shown := p.oldestLive()
 	if shown == nil {
 		shown = p.newest
 	}
-	if err := usable(shown.Status); err != nil {
+	if err := checkInstallable(shown.Status); err != nil {
 		return d, err
 	}
 	a := Access{Shop: shop}
 	if shown.InstalledAt.Valid {
-		return tx.detail(a, shown.ID)
+		return tx.cardDetail(a, shown.ID)
 	}
 	p.program = &program{key: shown.program}
-	if err := tx.accept(p); err != nil {
+	if err := tx.activateInvited(p); err != nil {
 		return d, err
 	}
-	if _, err := tx.exec("UPDATE cards SET installed_at=?, platform=?, updated_at=? WHERE archived_at IS NULL AND "+chain, tx.Now, f.Platform.V, tx.Now, root, root); err != nil {
+	if _, err := tx.exec("UPDATE cards SET installed_at=?, platform=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, tx.Now, f.Platform.V, tx.Now, root, root); err != nil {
 		return d, err
 	}
 	if n, err := tx.exec("UPDATE programs SET has_installed_cards=1 WHERE id=? AND has_installed_cards=0", shown.program); err != nil {
@@ -125,5 +125,5 @@ func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
 	if err := tx.audit(shop, "card.install", KindCard, shown.key, ""); err != nil {
 		return d, err
 	}
-	return tx.detail(a, shown.ID)
+	return tx.cardDetail(a, shown.ID)
 }

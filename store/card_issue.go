@@ -61,7 +61,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	}
 	card = max(card, tx.s.floors["cards"]+1)
 	if a.Restricted {
-		n, err := tx.number("SELECT count(*) FROM programs p WHERE p.id=? AND "+visible, key, jsonKeys(a.Locations))
+		n, err := tx.number("SELECT count(*) FROM programs p WHERE p.id=? AND "+withinRestriction, key, jsonKeys(a.Locations))
 		if err != nil {
 			return out, err
 		}
@@ -78,10 +78,10 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	case !published.Valid:
 		return out, refuse(Unprocessable, "The program is not published; no cards can be issued.")
 	}
-	if err = tx.room(a.Shop, most, live); err != nil {
+	if err = tx.checkMaxCards(a.Shop, most, live); err != nil {
 		return out, err
 	}
-	if err = tx.mustBeOnlyCard(a.Shop, key, 0, f.ExternalRef.Value()); err != nil {
+	if err = tx.checkExternalRef(a.Shop, key, 0, f.ExternalRef.Value()); err != nil {
 		return out, err
 	}
 	if err = tx.mailConfigured(f.SendEmail); err != nil {
@@ -89,11 +89,11 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	}
 	expires := f.ExpiresAt.Value()
 	if !expires.Valid {
-		expires = tx.freshExpiry(days)
+		expires = tx.defaultExpiry(days)
 	}
 	out = IssuedCard{ID: tx.s.ID(KindCard, card), ProgramID: programID, ExternalRef: f.ExternalRef.Value(), HolderName: f.HolderName.Value(),
 		HolderEmail: f.HolderEmail.Value(), ExpiresAt: expires}
-	token, err := tx.link(&out, card)
+	token, err := tx.makeInstallLink(&out, card)
 	if err != nil {
 		return out, err
 	}
@@ -121,14 +121,14 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 }
 
 // freshExpiry is now plus the program's default, or none.
-func (tx *Tx) freshExpiry(days Null[int64]) Null[Time] {
+func (tx *Tx) defaultExpiry(days Null[int64]) Null[Time] {
 	if !days.Valid {
 		return Null[Time]{}
 	}
 	return Some(tx.Now.Add(time.Duration(days.V) * 24 * time.Hour))
 }
 
-func mustBeFuture(at Opt[Time], now Time) (details []Detail) {
+func checkFuture(at Opt[Time], now Time) (details []Detail) {
 	if at.Set && !at.Null && at.V <= now {
 		return []Detail{{"expires_at", "must_be_future", "must be in the future"}}
 	}
@@ -137,19 +137,19 @@ func mustBeFuture(at Opt[Time], now Time) (details []Detail) {
 
 // Check holds a new card to the rules that one field alone cannot break.
 func (f CardFields) Check(now Time) []Detail {
-	return append(mustBeFuture(f.ExpiresAt, now), mayMail(f.SendEmail, f.HolderEmail.Value())...)
+	return append(checkFuture(f.ExpiresAt, now), checkMailRecipient(f.SendEmail, f.HolderEmail.Value())...)
 }
 
 // Check is that of CardFields.
-func (f CardPatch) Check(now Time) []Detail { return mustBeFuture(f.ExpiresAt, now) }
+func (f CardPatch) Check(now Time) []Detail { return checkFuture(f.ExpiresAt, now) }
 
 // Check is that of CardFields.
-func (f ReissueFields) Check(now Time) []Detail { return mustBeFuture(f.ExpiresAt, now) }
+func (f ReissueFields) Check(now Time) []Detail { return checkFuture(f.ExpiresAt, now) }
 
 // room refuses a further live card over the shop's max_cards. The counter
 // still holds cards that expired by time alone; they are subtracted exactly,
 // and written off a batch at a time.
-func (tx *Tx) room(shop int64, most Null[int64], live int64) error {
+func (tx *Tx) checkMaxCards(shop int64, most Null[int64], live int64) error {
 	if !most.Valid || live < most.V {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (tx *Tx) room(shop int64, most Null[int64], live int64) error {
 
 // mustBeOnlyCard refuses a second live card of one person in one program;
 // root is the chain that may have it (0: none).
-func (tx *Tx) mustBeOnlyCard(shop, program, root int64, ref Null[string]) error {
+func (tx *Tx) checkExternalRef(shop, program, root int64, ref Null[string]) error {
 	if !ref.Valid {
 		return nil
 	}
@@ -188,17 +188,17 @@ func (tx *Tx) mustBeOnlyCard(shop, program, root int64, ref Null[string]) error 
 
 // link makes a new install link for a chain and returns its token; storing the
 // hash of that ends the link before.
-func (tx *Tx) link(out *IssuedCard, root int64) (token string, err error) {
-	tx.touches(root)
-	token, err = tx.s.installToken(root)
+func (tx *Tx) makeInstallLink(out *IssuedCard, root int64) (token string, err error) {
+	tx.touchCard(root)
+	token, err = tx.s.newInstallToken(root)
 	out.InstallURL = tx.s.linkTo(token)
 	out.InstallURLExpiresAt = tx.Now.Add(tx.Limits.InstallLinkTTL)
 	return token, err
 }
 
 // relink is link for a card that exists.
-func (tx *Tx) relink(out *IssuedCard, c card, send Opt[bool]) error {
-	token, err := tx.link(out, c.root)
+func (tx *Tx) replaceInstallLink(out *IssuedCard, c card, send Opt[bool]) error {
+	token, err := tx.makeInstallLink(out, c.root)
 	if err != nil {
 		return err
 	}
@@ -212,15 +212,15 @@ func (tx *Tx) relink(out *IssuedCard, c card, send Opt[bool]) error {
 }
 
 // revive counts a chain as live again after it had expired.
-func (tx *Tx) revive(shop int64, c card, ref Null[string]) error {
-	if err := tx.mustBeOnlyCard(shop, c.program, c.root, ref); err != nil {
+func (tx *Tx) makeLive(shop int64, c card, ref Null[string]) error {
+	if err := tx.checkExternalRef(shop, c.program, c.root, ref); err != nil {
 		return err
 	}
 	most, live := Null[int64]{}, int64(math.MaxInt64)
 	if _, err := tx.one(func(r *rows) { most, live = r.nullInt(), r.int() }, "SELECT "+columns("max_cards", "live_cards")+" FROM shops WHERE id=?", shop); err != nil {
 		return err
 	}
-	if err := tx.room(shop, most, live); err != nil {
+	if err := tx.checkMaxCards(shop, most, live); err != nil {
 		return err
 	}
 	return tx.setLive(shop, c.root, true)

@@ -29,7 +29,7 @@ type Lookup struct {
 
 // Most chains are of one card: this finds only those, and need not search for
 // the rest of the chain by two ways.
-var aloneSQL = "SELECT " + columns(chainCols...) + " FROM cards c WHERE c.id=?1 AND c.shop_id=?2 AND c.root_id IS NULL AND c.deleted_at IS NULL" +
+var singleCardSQL = "SELECT " + columns(chainCols...) + " FROM cards c WHERE c.id=?1 AND c.shop_id=?2 AND c.root_id IS NULL AND c.deleted_at IS NULL" +
 	" AND NOT EXISTS (SELECT 1 FROM cards o WHERE o.root_id=?1)"
 
 const shownTransactions = 10
@@ -37,13 +37,13 @@ const shownTransactions = 10
 // Lookup shows what a card's id or code stands for. It never writes.
 func (v *View) Lookup(at Till, code string) (l Lookup, err error) {
 	x := lookup{View: v, at: at}
-	for _, sql := range []string{aloneSQL, namedChainSQL} {
-		if x.all, x.epoch, err = v.s.namedChain(v.conn, at.Shop, code, v.Now, x.more, sql); err != nil {
+	for _, sql := range []string{singleCardSQL, chainOfCardSQL} {
+		if x.all, x.epoch, err = v.s.chainByIDOrCode(v.conn, at.Shop, code, v.Now, x.readDetails, sql); err != nil {
 			return l, err
 		}
 		if len(x.all) > 0 {
 			v.seen(x.epoch)
-			return x.show()
+			return x.result()
 		}
 	}
 	return l, notFound("card")
@@ -52,23 +52,23 @@ func (v *View) Lookup(at Till, code string) (l Lookup, err error) {
 // lookupRoot is Lookup of a chain by its root, inside a snapshot.
 func (v *View) lookupRoot(at Till, root int64) (l Lookup, generation int64, err error) {
 	x := lookup{View: v, at: at}
-	if x.all, x.epoch, err = v.s.readChain(v.conn, v.Now, x.more, chainSQL, root); err != nil {
+	if x.all, x.epoch, err = v.s.readChain(v.conn, v.Now, x.readDetails, chainOfRootSQL, root); err != nil {
 		return l, 0, err
 	}
-	l, err = x.show()
+	l, err = x.result()
 	return l, x.all[0].generation, err
 }
 
 // lookup is a Lookup in the making.
 type lookup struct {
 	*View
-	at     Till
-	epoch  int64
-	all    []*card
-	claims map[int64]map[int64]int64 // by card; see claimed
-	rows   []lookupRow               // of every card its last ten
-	where  shopLocations
-	p      *presentation
+	at        Till
+	epoch     int64
+	all       []*card
+	claims    map[int64]map[int64]int64 // by card; see claimed
+	rows      []lookupRow               // of every card its last ten
+	locations shopLocations
+	chain     *cardChain
 }
 
 // lookupRow is a row of the ledger as the file has it.
@@ -86,8 +86,8 @@ type lookupRow struct {
 // cycle and its last ten rows of the ledger. It does so while the statement that
 // found the card is still at its row, which holds the snapshot: all of a lookup
 // is of one moment, and needs no transaction around it.
-func (x *lookup) more(c *card) error {
-	taken, err := x.claimed(c)
+func (x *lookup) readDetails(c *card) error {
+	taken, err := x.claimedPrizes(c)
 	if err != nil {
 		return err
 	}
@@ -105,22 +105,22 @@ func (x *lookup) more(c *card) error {
 	return r.close()
 }
 
-func (x *lookup) show() (l Lookup, err error) {
-	x.p = inHand(x.at, x.all)
-	program, err := x.cachedProgram(x.at.Shop, x.p.newest.program, x.epoch)
+func (x *lookup) result() (l Lookup, err error) {
+	x.chain = newCardChain(x.at, x.all)
+	program, err := x.cachedProgram(x.at.Shop, x.chain.newest.program, x.epoch)
 	if err != nil {
 		return l, err
 	}
-	x.p.of(program)
-	if x.where, err = x.s.cachedLocations(x.conn, x.at.Shop, x.epoch); err != nil {
+	x.chain.setProgram(program)
+	if x.locations, err = x.s.cachedLocations(x.conn, x.at.Shop, x.epoch); err != nil {
 		return l, err
 	}
-	shown := x.p.next()
-	l.Program = x.p.program.Program
-	l.Card, l.Prizes = x.p.detail(shown, x.where), x.ladder(shown)
-	for _, c := range x.p.instances {
+	shown := x.chain.nextToStamp()
+	l.Program = x.chain.program.Program
+	l.Card, l.Prizes = x.chain.cardDetail(shown, x.locations), x.ladder(shown)
+	for _, c := range x.chain.instances {
 		if c != shown {
-			l.EarlierCards = append(l.EarlierCards, EarlierCard{x.p.detail(c, x.where), x.ladder(c)})
+			l.EarlierCards = append(l.EarlierCards, EarlierCard{x.chain.cardDetail(c, x.locations), x.ladder(c)})
 		}
 	}
 	l.Transactions = x.transactions()
@@ -128,7 +128,7 @@ func (x *lookup) show() (l Lookup, err error) {
 }
 
 // detail is a card of the chain with the locations it works at.
-func (p *presentation) detail(c *card, at shopLocations) CardDetail {
+func (p *cardChain) cardDetail(c *card, at shopLocations) CardDetail {
 	d := CardDetail{Card: c.Card, AllLocations: p.program.LocationScope == allLocations, Locations: at.named}
 	if !d.AllLocations {
 		d.Locations = slices.DeleteFunc(slices.Clone(at.named), func(l NamedLocation) bool { return !slices.Contains(p.program.ScopedLocationIDs, l.ID) })
@@ -138,8 +138,8 @@ func (p *presentation) detail(c *card, at shopLocations) CardDetail {
 
 // ladder is the program's prizes as they stand on a card.
 func (x *lookup) ladder(c *card) (prizes []LadderPrize) {
-	prizes = make([]LadderPrize, 0, len(x.p.program.Prizes))
-	for _, z := range x.p.program.Prizes {
+	prizes = make([]LadderPrize, 0, len(x.chain.program.Prizes))
+	for _, z := range x.chain.program.Prizes {
 		l := LadderPrize{Prize: z, Available: c.StampsCount >= z.Threshold}
 		if prize, taken := x.claims[c.key][z.Threshold]; taken {
 			l.Available, l.Claimed = false, x.s.ID(KindPrize, prize) == z.ID
@@ -155,7 +155,7 @@ func (x *lookup) transactions() []Transaction {
 	shown := x.rows[:min(shownTransactions, len(x.rows))]
 	list := make([]Transaction, len(shown))
 	for i := range shown {
-		t, at := &shown[i], x.where.all[shown[i].location]
+		t, at := &shown[i], x.locations.all[shown[i].location]
 		list[i] = Transaction{ID: x.s.ID(KindTransaction, t.key), CardID: t.card.ID, ProgramID: t.card.ProgramID, Type: t.kind, LocationID: at.ID, LocationName: at.Name,
 			StampsDelta: t.stamps, ValueDelta: t.value, ReversedAt: t.reversed, CreatedAt: t.created}
 		if t.prize.Valid {

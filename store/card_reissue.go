@@ -25,7 +25,7 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 		return out, refuse(Conflict, "The card is archived.")
 	}
 	email := f.HolderEmail.Apply(c.HolderEmail)
-	if details := mayMail(f.SendEmail, email); details != nil {
+	if details := checkMailRecipient(f.SendEmail, email); details != nil {
 		return out, Invalid(details...)
 	}
 	if err = tx.mailConfigured(f.SendEmail); err != nil {
@@ -33,18 +33,18 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 	}
 	c.HolderName, c.HolderEmail = f.HolderName.Apply(c.HolderName), email
 	if c.Status == StatusExpired {
-		if err = tx.revive(a.Shop, c, c.ExternalRef); err != nil {
+		if err = tx.makeLive(a.Shop, c, c.ExternalRef); err != nil {
 			return out, err
 		}
 		var days Null[int64]
 		if _, err = tx.one(func(r *rows) { days = r.nullInt() }, "SELECT default_expire_after_days FROM programs WHERE id=?", c.program); err != nil {
 			return out, err
 		}
-		c.ExpiresAt = tx.freshExpiry(days)
+		c.ExpiresAt = tx.defaultExpiry(days)
 	}
 	c.ExpiresAt = f.ExpiresAt.Apply(c.ExpiresAt)
 	if _, err = tx.exec(`UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=?, installed_at=NULL, platform=NULL, activated_at=NULL, locked_at=NULL,
-		updated_at=? WHERE archived_at IS NULL AND `+chain,
+		updated_at=? WHERE archived_at IS NULL AND `+inChain,
 		c.HolderName, c.HolderEmail, emailKey(c.HolderEmail), c.ExpiresAt, tx.Now, c.root, c.root); err != nil {
 		return out, err
 	}
@@ -57,8 +57,8 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 		return out, err
 	}
 	tx.emit(pendingEvent{name: event.CardReissued, shop: a.Shop, program: c.program, card: c.key})
-	out = issued(c)
-	return out, tx.relink(&out, c, f.SendEmail)
+	out = issuedCard(c)
+	return out, tx.replaceInstallLink(&out, c, f.SendEmail)
 }
 
 // LinkFields is the body of POST /cards/{id}/install-link.
@@ -81,7 +81,7 @@ func (tx *Tx) NewInstallLink(a Access, id string, f LinkFields) (out IssuedCard,
 	case c.Status == StatusExpired:
 		return out, refuse(CardExpired, "The card has expired.")
 	}
-	if details := mayMail(f.SendEmail, c.HolderEmail); details != nil {
+	if details := checkMailRecipient(f.SendEmail, c.HolderEmail); details != nil {
 		return out, Invalid(details...)
 	}
 	if err = tx.mailConfigured(f.SendEmail); err != nil {
@@ -90,6 +90,6 @@ func (tx *Tx) NewInstallLink(a Access, id string, f LinkFields) (out IssuedCard,
 	if err = tx.audit(a.Shop, "card.install_link", KindCard, c.key, ""); err != nil {
 		return out, err
 	}
-	out = issued(c)
-	return out, tx.relink(&out, c, f.SendEmail)
+	out = issuedCard(c)
+	return out, tx.replaceInstallLink(&out, c, f.SendEmail)
 }

@@ -4,15 +4,15 @@ import "punchcard/store/event"
 
 // stands finds a card and the state of its chain, which operators' actions are
 // about: the oldest live instance, or nil where all are archived.
-func (tx *Tx) stands(a Access, id string) (c card, live *card, err error) {
+func (tx *Tx) cardAndLiveInstance(a Access, id string) (c card, live *card, err error) {
 	if c, err = tx.card(a, id); err != nil {
 		return c, nil, err
 	}
-	p, err := tx.chain(Till{Shop: a.Shop}, c.root)
+	p, err := tx.chainByRoot(Till{Shop: a.Shop}, c.root)
 	if err != nil {
 		return c, nil, err
 	}
-	return c, p.oldest(), nil
+	return c, p.oldestLive(), nil
 }
 
 // SetCardLocked locks or unlocks every live instance of the card's chain. To
@@ -20,20 +20,20 @@ func (tx *Tx) stands(a Access, id string) (c card, live *card, err error) {
 // conflict. Operators only.
 func (tx *Tx) SetCardLocked(shop int64, id string, lock bool) (d CardDetail, err error) {
 	a := Access{Shop: shop}
-	c, live, err := tx.stands(a, id)
+	c, live, err := tx.cardAndLiveInstance(a, id)
 	switch {
 	case err != nil:
 		return d, err
 	case live == nil || live.Status == StatusExpired:
 		return d, refuse(Conflict, "The card is %s.", c.Status)
 	case live.lockedAt.Valid == lock:
-		return tx.detail(a, id)
+		return tx.cardDetail(a, id)
 	}
 	at, action := Null[Time]{}, "card.unlock"
 	if lock {
 		at, action = Some(tx.Now), "card.lock"
 	}
-	if _, err = tx.exec("UPDATE cards SET locked_at=?, updated_at=? WHERE archived_at IS NULL AND "+chain, at, tx.Now, c.root, c.root); err != nil {
+	if _, err = tx.exec("UPDATE cards SET locked_at=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, at, tx.Now, c.root, c.root); err != nil {
 		return d, err
 	}
 	if !lock {
@@ -44,24 +44,24 @@ func (tx *Tx) SetCardLocked(shop int64, id string, lock bool) (d CardDetail, err
 	if err = tx.audit(shop, action, KindCard, c.key, ""); err != nil {
 		return d, err
 	}
-	return tx.detail(a, id)
+	return tx.cardDetail(a, id)
 }
 
 // ArchiveCard archives every live instance of the card's chain; an archived
 // chain stays as it is, without event. Operators only.
 func (tx *Tx) ArchiveCard(shop int64, id string) (d CardDetail, err error) {
 	a := Access{Shop: shop}
-	c, live, err := tx.stands(a, id)
+	c, live, err := tx.cardAndLiveInstance(a, id)
 	if err != nil {
 		return d, err
 	}
 	if live == nil {
-		return tx.detail(a, id)
+		return tx.cardDetail(a, id)
 	}
-	if err = tx.eachInstance(shop, c, event.CardArchived, "archived_at IS NULL AND "); err != nil {
+	if err = tx.emitForInstances(shop, c, event.CardArchived, "archived_at IS NULL AND "); err != nil {
 		return d, err
 	}
-	if _, err = tx.exec("UPDATE cards SET archived_at=?, updated_at=? WHERE archived_at IS NULL AND "+chain, tx.Now, tx.Now, c.root, c.root); err != nil {
+	if _, err = tx.exec("UPDATE cards SET archived_at=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, tx.Now, tx.Now, c.root, c.root); err != nil {
 		return d, err
 	}
 	if err = tx.setLive(shop, c.root, false); err != nil {
@@ -73,13 +73,13 @@ func (tx *Tx) ArchiveCard(shop int64, id string) (d CardDetail, err error) {
 	if err = tx.audit(shop, "card.archive", KindCard, c.key, ""); err != nil {
 		return d, err
 	}
-	return tx.detail(a, id)
+	return tx.cardDetail(a, id)
 }
 
 // eachInstance emits an event for every instance of c's chain that meets the
 // condition, oldest first.
-func (tx *Tx) eachInstance(shop int64, c card, name event.Name, cond string) error {
-	r := tx.query("SELECT id FROM cards WHERE "+cond+chain+" ORDER BY id", c.root, c.root)
+func (tx *Tx) emitForInstances(shop int64, c card, name event.Name, cond string) error {
+	r := tx.query("SELECT id FROM cards WHERE "+cond+inChain+" ORDER BY id", c.root, c.root)
 	for r.next() {
 		tx.emit(pendingEvent{name: name, shop: shop, program: c.program, card: r.int()})
 	}

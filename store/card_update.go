@@ -1,7 +1,7 @@
 package store
 
 // chain selects every instance of an overflow chain by its root.
-const chain = "(id=? OR root_id=?) AND deleted_at IS NULL"
+const inChain = "(id=? OR root_id=?) AND deleted_at IS NULL"
 
 // UpdateCard changes what f names, by the order of refusals in contract
 // section 4, "PATCH a card". Nothing named changes nothing in every state.
@@ -13,8 +13,8 @@ func (tx *Tx) UpdateCard(a Access, id string, f CardPatch) (d CardDetail, err er
 	if err != nil {
 		return d, err
 	}
-	if !named(&f) {
-		return tx.detail(a, id)
+	if !namesAnyField(&f) {
+		return tx.cardDetail(a, id)
 	}
 	held := f.HolderName.Set || f.HolderEmail.Set || f.ExpiresAt.Set
 	switch {
@@ -27,30 +27,30 @@ func (tx *Tx) UpdateCard(a Access, id string, f CardPatch) (d CardDetail, err er
 	}
 	ref, name, email := f.ExternalRef.Apply(c.ExternalRef), f.HolderName.Apply(c.HolderName), f.HolderEmail.Apply(c.HolderEmail)
 	if c.Status == StatusExpired && f.ExpiresAt.Set {
-		err = tx.revive(a.Shop, c, ref)
+		err = tx.makeLive(a.Shop, c, ref)
 	} else if c.Status != StatusExpired && ref != c.ExternalRef {
-		err = tx.mustBeOnlyCard(a.Shop, c.program, c.root, ref)
+		err = tx.checkExternalRef(a.Shop, c.program, c.root, ref)
 	}
 	if err != nil {
 		return d, err
 	}
-	if _, err = tx.exec("UPDATE cards SET external_ref=?, holder_name=?, holder_email=?, email_key=?, expires_at=?, updated_at=? WHERE "+chain,
+	if _, err = tx.exec("UPDATE cards SET external_ref=?, holder_name=?, holder_email=?, email_key=?, expires_at=?, updated_at=? WHERE "+inChain,
 		ref, name, email, emailKey(email), f.ExpiresAt.Apply(c.ExpiresAt), tx.Now, c.root, c.root); err != nil {
 		return d, err
 	}
 	if err = tx.audit(a.Shop, "card.update", KindCard, c.key, ""); err != nil {
 		return d, err
 	}
-	return tx.detail(a, id)
+	return tx.cardDetail(a, id)
 }
 
 // detail returns a card for a write's answer.
-func (tx *Tx) detail(a Access, id string) (CardDetail, error) {
+func (tx *Tx) cardDetail(a Access, id string) (CardDetail, error) {
 	tx.Touches(id)
 	d, _, err := tx.s.cardDetail(tx.conn, a, id, tx.Now, func(*conn, int64, int64) (shopLocations, error) { return tx.cachedLocations(a.Shop) })
 	return d, err
 }
 
-func issued(c card) IssuedCard {
+func issuedCard(c card) IssuedCard {
 	return IssuedCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, ExpiresAt: c.ExpiresAt}
 }

@@ -156,7 +156,7 @@ func (v *View) TillMe(at Till) (me TillMe, err error) {
 		}
 		me.Shop = NamedShop{sh.ID, sh.Name, sh.Timezone}
 		var keys []int64
-		r := v.query("SELECT p.id FROM programs p WHERE p.shop_id=? AND p.deleted_at IS NULL AND "+visible+" ORDER BY p.id DESC", at.Shop, fmt.Sprintf("[%d]", at.Location))
+		r := v.query("SELECT p.id FROM programs p WHERE p.shop_id=? AND p.deleted_at IS NULL AND "+withinRestriction+" ORDER BY p.id DESC", at.Shop, fmt.Sprintf("[%d]", at.Location))
 		for r.next() {
 			keys = append(keys, r.int())
 		}

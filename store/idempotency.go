@@ -95,11 +95,11 @@ func (tx *Tx) Remember(k IdempotencyKey, m Remembered) error {
 // answer with a card of the store have reported it already.
 func (tx *Tx) Touches(cardID string) {
 	if key, ok := tx.s.Key(KindCard, cardID); ok {
-		tx.touches(key)
+		tx.touchCard(key)
 	}
 }
 
-func (tx *Tx) touches(card int64) {
+func (tx *Tx) touchCard(card int64) {
 	if !slices.Contains(tx.touched, card) {
 		tx.touched = append(tx.touched, card)
 	}

@@ -47,32 +47,32 @@ var alphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPaddin
 // index, tells nothing of how many rows there are, and cannot be guessed.
 type IDs struct {
 	block cipher.Block
-	few   *fewIDs
+	cache *idCache
 }
 
 func newIDs(secret []byte) (IDs, error) {
 	b, err := aes.NewCipher(secret)
-	return IDs{b, &fewIDs{ids: map[fewID]string{}}}, err
+	return IDs{b, &idCache{ids: map[idCacheKey]string{}}}, err
 }
 
 // fewIDs caches the ids of programs and locations, of which there are few and
 // which are in every row of a list. BenchmarkPlainList of server/app shows what
 // that saves.
-type fewIDs struct {
+type idCache struct {
 	mu  sync.RWMutex
-	ids map[fewID]string
+	ids map[idCacheKey]string
 }
 
-type fewID struct {
+type idCacheKey struct {
 	kind Kind
 	key  int64
 }
 
 // get returns the cached id of a row, or the one that g makes. Only the first
 // ids are cached.
-func (f *fewIDs) get(g IDs, kind Kind, key int64) string {
+func (f *idCache) get(g IDs, kind Kind, key int64) string {
 	f.mu.RLock()
-	id, ok := f.ids[fewID{kind, key}]
+	id, ok := f.ids[idCacheKey{kind, key}]
 	full := len(f.ids) >= cacheSize
 	f.mu.RUnlock()
 	if ok {
@@ -82,7 +82,7 @@ func (f *fewIDs) get(g IDs, kind Kind, key int64) string {
 	if !full {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		f.ids[fewID{kind, key}] = id
+		f.ids[idCacheKey{kind, key}] = id
 	}
 	return id
 }
@@ -129,7 +129,7 @@ func (g IDs) openAny(kind Kind, text string) (extra uint64, key int64, ok bool) 
 // ID returns the public id of a row.
 func (g IDs) ID(kind Kind, key int64) string {
 	if kind == KindProgram || kind == KindLocation {
-		return g.few.get(g, kind, key)
+		return g.cache.get(g, kind, key)
 	}
 	return g.newID(kind, key)
 }

@@ -21,7 +21,7 @@ type entry struct {
 // book writes one ledger row and what follows from it in the card's counts and
 // in events. It is the only place where either count changes. The row that it
 // answers lacks the location's name.
-func (tx *Tx) book(p *presentation, c *card, e entry) (t Transaction, key int64, err error) {
+func (tx *Tx) book(p *cardChain, c *card, e entry) (t Transaction, key int64, err error) {
 	null := func(n int64) Null[int64] { return Null[int64]{n, n != 0} }
 	id, err := tx.nextKey("transactions")
 	if err != nil {
@@ -36,7 +36,7 @@ func (tx *Tx) book(p *presentation, c *card, e entry) (t Transaction, key int64,
 	had := c.StampsCount > 0
 	c.StampsCount += e.stamps.V
 	c.CurrentValue.V += e.value.V
-	if err = tx.countBooked(p, c, e, had); err != nil {
+	if err = tx.countEntry(p, c, e, had); err != nil {
 		return t, 0, err
 	}
 	if _, err = tx.exec("UPDATE cards SET stamps_count=?, current_value=?, first_location_id=ifnull(first_location_id, ?), last_stamp_at=?, updated_at=? WHERE id=?",
@@ -53,7 +53,7 @@ func (tx *Tx) book(p *presentation, c *card, e entry) (t Transaction, key int64,
 }
 
 // countBooked counts a row that book writes, and what it changes of its card.
-func (tx *Tx) countBooked(p *presentation, c *card, e entry, had bool) error {
+func (tx *Tx) countEntry(p *cardChain, c *card, e entry, had bool) error {
 	tx.countRow(p.Shop, p.program.key, p.Location, tx.Now, e.kind, e.stamps.V, e.value.V, 1)
 	t := totals{balance: e.value.V}
 	if e.kind == TransactionStamp {
@@ -74,10 +74,10 @@ func (tx *Tx) countBooked(p *presentation, c *card, e entry, had bool) error {
 			}
 		}
 	}
-	if c.unplaced && !c.child {
+	if c.neverPresented && !c.child {
 		tx.countPlace(p.program.key, p.Location)
 	}
-	c.unplaced = false
+	c.neverPresented = false
 	tx.counts.total(p.program.key, t)
 	return nil
 }
@@ -90,7 +90,7 @@ func oneIf(b bool) int64 {
 }
 
 // accept makes an accepted presentation of an invited card its activation.
-func (tx *Tx) accept(p *presentation) error {
+func (tx *Tx) activateInvited(p *cardChain) error {
 	for _, c := range p.instances {
 		if c.Status != StatusInvited {
 			continue
@@ -105,7 +105,7 @@ func (tx *Tx) accept(p *presentation) error {
 }
 
 // archive ends an instance whose place others have taken.
-func (tx *Tx) archive(p *presentation, c *card) error {
+func (tx *Tx) archiveInstance(p *cardChain, c *card) error {
 	if _, err := tx.exec("UPDATE cards SET archived_at=?, updated_at=? WHERE id=?", tx.Now, tx.Now, c.key); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (tx *Tx) archive(p *presentation, c *card) error {
 }
 
 // complete ends the card's cycle as a completed one.
-func (tx *Tx) complete(c *card) error {
+func (tx *Tx) completeCycle(c *card) error {
 	n, err := tx.exec("INSERT OR IGNORE INTO cycles (card_id, cycle, completed_at) VALUES (?,?,?)", c.key, c.cycle, tx.Now)
 	if err == nil && n > 0 {
 		tx.counts.total(c.program, totals{completed: 1, open: -oneIf(c.StampsCount > 0)})
@@ -125,7 +125,7 @@ func (tx *Tx) complete(c *card) error {
 }
 
 // newCycle starts claims afresh.
-func (tx *Tx) newCycle(c *card) error {
+func (tx *Tx) startCycle(c *card) error {
 	c.cycle++
 	_, err := tx.exec("UPDATE cards SET cycle=? WHERE id=?", c.cycle, c.key)
 	return err

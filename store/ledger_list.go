@@ -48,7 +48,7 @@ func (v *View) Transactions(a Access, f TransactionFilter, q PageQuery) (p Page[
 		return p, Invalid(Detail{"from", "invalid_value", "must not be after to"})
 	}
 	err = v.snapshot(func() error {
-		w := walk{list: listTransactions, shop: a.Shop, table: "transactions t", alias: "t", join: " JOIN locations l ON l.id=t.location_id"}
+		w := listQuery{list: listTransactions, shop: a.Shop, table: "transactions t", alias: "t", join: " JOIN locations l ON l.id=t.location_id"}
 		v.followTransactions(&w, a, f)
 		if err := v.boundByTime(&w, a.Shop, f); err != nil {
 			return err
@@ -61,7 +61,7 @@ func (v *View) Transactions(a Access, f TransactionFilter, q PageQuery) (p Page[
 
 // followTransactions picks the index: of the card, the location, the program
 // or the shop, in this order of selectiveness.
-func (v *View) followTransactions(w *walk, a Access, f TransactionFilter) {
+func (v *View) followTransactions(w *listQuery, a Access, f TransactionFilter) {
 	key := func(kind Kind, id string) int64 {
 		k, ok := v.s.Key(kind, id)
 		if !ok {
@@ -79,14 +79,14 @@ func (v *View) followTransactions(w *walk, a Access, f TransactionFilter) {
 		switch {
 		case !c.opt.Set:
 		case !followed:
-			w.follow(c.name+"=? AND t.shop_id=?", key(c.kind, c.opt.V), a.Shop)
+			w.useIndex(c.name+"=? AND t.shop_id=?", key(c.kind, c.opt.V), a.Shop)
 			followed = true
 		default:
 			w.filter("+"+c.name+"=?", key(c.kind, c.opt.V))
 		}
 	}
 	if !followed {
-		w.follow("t.shop_id=?", a.Shop)
+		w.useIndex("t.shop_id=?", a.Shop)
 	}
 	if f.Type.Set {
 		w.filter("t.type=?", f.Type.V)
@@ -98,7 +98,7 @@ func (v *View) followTransactions(w *walk, a Access, f TransactionFilter) {
 
 // boundByTime turns from and to into bounds on the key: keys grow with
 // created_at, so two searches in an index replace a filter on every row.
-func (v *View) boundByTime(w *walk, shop int64, f TransactionFilter) error {
+func (v *View) boundByTime(w *listQuery, shop int64, f TransactionFilter) error {
 	const first = "SELECT id FROM transactions WHERE shop_id=? AND created_at>=? ORDER BY created_at, id LIMIT 1"
 	if f.From.Set {
 		key, err := v.number(first, shop, f.From.V)

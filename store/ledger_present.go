@@ -11,7 +11,7 @@ type Till struct {
 
 // presentation is a card in the hands of a till: its whole chain and its
 // program. A code stands for its chain (contract section 4).
-type presentation struct {
+type cardChain struct {
 	Till
 	program   *program // shared: not to be changed
 	instances []*card  // neither archived nor erased, oldest first
@@ -21,20 +21,20 @@ type presentation struct {
 // present looks a card up and applies the refusals that every action at a till
 // has in common, in the order of contract section 4. actions are the program
 // types that the action is for.
-func (tx *Tx) present(at Till, text string, types ...string) (p *presentation, err error) {
-	all, _, err := tx.s.namedChain(tx.conn, at.Shop, text, tx.Now, nil, namedChainSQL)
+func (tx *Tx) chainForAction(at Till, text string, types ...string) (p *cardChain, err error) {
+	all, _, err := tx.s.chainByIDOrCode(tx.conn, at.Shop, text, tx.Now, nil, chainOfCardSQL)
 	if err != nil {
 		return nil, err
 	}
 	if len(all) == 0 {
 		return nil, notFound("card")
 	}
-	return tx.presentChain(inHand(at, all), types...)
+	return tx.checkAction(newCardChain(at, all), types...)
 }
 
 // inHand is a chain that was read, without its program.
-func inHand(at Till, all []*card) *presentation {
-	p := &presentation{Till: at, newest: all[len(all)-1]}
+func newCardChain(at Till, all []*card) *cardChain {
+	p := &cardChain{Till: at, newest: all[len(all)-1]}
 	for _, c := range all {
 		if c.Status != StatusArchived {
 			p.instances = append(p.instances, c)
@@ -44,38 +44,38 @@ func inHand(at Till, all []*card) *presentation {
 }
 
 // chain is the chain of a root that exists.
-func (tx *Tx) chain(at Till, root int64) (*presentation, error) {
-	all, _, err := tx.s.readChain(tx.conn, tx.Now, nil, chainSQL, root)
+func (tx *Tx) chainByRoot(at Till, root int64) (*cardChain, error) {
+	all, _, err := tx.s.readChain(tx.conn, tx.Now, nil, chainOfRootSQL, root)
 	if err != nil {
 		return nil, err
 	}
-	return inHand(at, all), nil
+	return newCardChain(at, all), nil
 }
 
 // of notes the program of the chain's cards.
-func (p *presentation) of(program *program) {
+func (p *cardChain) setProgram(program *program) {
 	p.program = program
-	p.newest.of(program)
+	p.newest.setProgram(program)
 	for _, c := range p.instances {
-		c.of(program)
+		c.setProgram(program)
 	}
 }
 
 // oldest is the live instance that has the chain's state; nil where all are
 // archived.
-func (p *presentation) oldest() *card {
+func (p *cardChain) oldestLive() *card {
 	if len(p.instances) == 0 {
 		return nil
 	}
 	return p.instances[0]
 }
 
-func (tx *Tx) presentChain(p *presentation, types ...string) (*presentation, error) {
+func (tx *Tx) checkAction(p *cardChain, types ...string) (*cardChain, error) {
 	program, err := tx.cachedProgram(p.Shop, p.newest.program)
 	if err != nil {
 		return nil, err
 	}
-	p.of(program)
+	p.setProgram(program)
 	switch {
 	case !slices.Contains(types, p.program.Type):
 		return nil, refuse(Unprocessable, "A card of a %s program does not take this.", p.program.Type)
@@ -86,7 +86,7 @@ func (tx *Tx) presentChain(p *presentation, types ...string) (*presentation, err
 	case len(p.instances) == 0:
 		return nil, refuse(Conflict, "The card is archived.")
 	case p.instances[0].Status == StatusExpired:
-		return nil, tx.presentedExpired(p)
+		return nil, tx.refuseExpired(p)
 	case p.instances[0].lockedAt.Valid:
 		return nil, refuse(CardSuspended, "The card is locked.")
 	}
@@ -100,8 +100,8 @@ func (p *program) worksAt(s *Store, location int64) bool {
 
 // presentedExpired refuses an expired card and writes that down, once for each
 // date of expiry.
-func (tx *Tx) presentedExpired(p *presentation) error {
-	c := p.next()
+func (tx *Tx) refuseExpired(p *cardChain) error {
+	c := p.nextToStamp()
 	refusal := refuse(CardExpired, "The card expired on %s.", c.ExpiresAt.V)
 	n, err := tx.exec("UPDATE cards SET expiry_noted=?1 WHERE id=?2 AND ifnull(expiry_noted, 0)<>?1", c.ExpiresAt, c.root)
 	if err != nil || n == 0 {
@@ -129,13 +129,13 @@ func (k *CommittedRefusal) Error() string { return k.Refusal.Error() }
 func (k *CommittedRefusal) Unwrap() error { return k.Refusal }
 
 // full tells whether an instance has all its stamps.
-func (p *presentation) full(c *card) bool { return c.StampsCount >= p.program.TotalStamps.V }
+func (p *cardChain) isFull(c *card) bool { return c.StampsCount >= p.program.TotalStamps.V }
 
 // next is the instance that takes the next stamp: the oldest that is not full,
 // or the newest where all are.
-func (p *presentation) next() *card {
+func (p *cardChain) nextToStamp() *card {
 	for _, c := range p.instances {
-		if !p.full(c) {
+		if !p.isFull(c) {
 			return c
 		}
 	}
@@ -146,7 +146,7 @@ func (p *presentation) next() *card {
 }
 
 // after are the live instances newer than c.
-func (p *presentation) after(c *card) []*card {
+func (p *cardChain) youngerThan(c *card) []*card {
 	i := slices.Index(p.instances, c)
 	return p.instances[i+1:]
 }

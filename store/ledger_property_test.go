@@ -186,9 +186,9 @@ func anyType(*simProgram) bool { return true }
 func (s *simulation) names(c *simCard) (text string, dead bool) {
 	switch h := c.chain; s.draw("text", 0, 15) {
 	case 0, 1, 2, 3:
-		return s.f.code(s.f.key(KindCard, h.cards[0].id), h.generation), false
+		return s.f.cardCode(s.f.key(KindCard, h.cards[0].id), h.generation), false
 	case 4:
-		return s.f.code(s.f.key(KindCard, h.cards[0].id), h.generation-1), true
+		return s.f.cardCode(s.f.key(KindCard, h.cards[0].id), h.generation-1), true
 	default:
 		return c.id, false
 	}

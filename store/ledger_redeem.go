@@ -9,7 +9,7 @@ type RedeemFields struct {
 // Redeem gives one option of a threshold to the oldest live instance that has
 // reached it and not claimed it in this cycle (contract section 4, "Redeem").
 func (tx *Tx) Redeem(at Till, code string, f RedeemFields) (out Stamped, err error) {
-	p, err := tx.present(at, code, ProgramStandard, ProgramPrivate)
+	p, err := tx.chainForAction(at, code, ProgramStandard, ProgramPrivate)
 	if err != nil {
 		return out, err
 	}
@@ -19,15 +19,15 @@ func (tx *Tx) Redeem(at Till, code string, f RedeemFields) (out Stamped, err err
 	}
 	z, c, err := tx.planRedemption(p, f.PrizeID.V)
 	if err != nil {
-		return out, kept(expired, err)
+		return out, commitRefusal(expired, err)
 	}
-	if err = tx.accept(p); err != nil {
+	if err = tx.activateInvited(p); err != nil {
 		return out, err
 	}
 	prize, _ := tx.s.Key(KindPrize, z.ID)
-	top, _ := p.program.highest()
-	completes := z.Threshold == top && p.full(c)
-	younger := len(p.after(c)) > 0
+	top, _ := p.program.highestThreshold()
+	completes := z.Threshold == top && p.isFull(c)
+	younger := len(p.youngerThan(c)) > 0
 	e := entry{kind: TransactionRedemption, stamps: Some[int64](0), prize: prize, metadata: f.text()}
 	if completes && p.program.RepeatAfterReset && !younger {
 		e.stamps.V = -c.StampsCount
@@ -43,24 +43,24 @@ func (tx *Tx) Redeem(at Till, code string, f RedeemFields) (out Stamped, err err
 		return out, err
 	}
 	if completes {
-		if err = tx.complete(c); err != nil {
+		if err = tx.completeCycle(c); err != nil {
 			return out, err
 		}
 		switch {
 		case !p.program.RepeatAfterReset:
 		case younger:
-			err = tx.archive(p, c)
+			err = tx.archiveInstance(p, c)
 		default:
-			err = tx.newCycle(c)
+			err = tx.startCycle(c)
 		}
 		if err != nil {
 			return out, err
 		}
 	}
-	return tx.answer(p, t, c, Transaction{}, nil)
+	return tx.tillAnswer(p, t, c, Transaction{}, nil)
 }
 
-func (tx *Tx) planRedemption(p *presentation, prizeID string) (z Prize, c *card, err error) {
+func (tx *Tx) planRedemption(p *cardChain, prizeID string) (z Prize, c *card, err error) {
 	for _, z = range p.program.Prizes {
 		if z.ID == prizeID {
 			break
@@ -75,7 +75,7 @@ func (tx *Tx) planRedemption(p *presentation, prizeID string) (z Prize, c *card,
 			continue
 		}
 		reached = true
-		claimed, err := tx.claimed(c)
+		claimed, err := tx.claimedPrizes(c)
 		if err != nil {
 			return z, nil, err
 		}
@@ -86,7 +86,7 @@ func (tx *Tx) planRedemption(p *presentation, prizeID string) (z Prize, c *card,
 	if reached {
 		return z, nil, refuse(ThresholdAlreadyClaimed, "A prize of this threshold was redeemed already.")
 	}
-	return z, nil, refuse(Unprocessable, "The prize needs %d stamps; the card has %d.", z.Threshold, p.next().StampsCount)
+	return z, nil, refuse(Unprocessable, "The prize needs %d stamps; the card has %d.", z.Threshold, p.nextToStamp().StampsCount)
 }
 
 // AmountFields is the body of a top-up or a spend.
@@ -97,47 +97,47 @@ type AmountFields struct {
 
 // TopUp adds to a prepaid card's balance.
 func (tx *Tx) TopUp(at Till, code string, f AmountFields) (Stamped, error) {
-	return tx.move(at, code, TransactionTopUp, f.AmountCents.V, f.text())
+	return tx.changeBalance(at, code, TransactionTopUp, f.AmountCents.V, f.text())
 }
 
 // Spend takes from a prepaid card's balance; over it is
 // prepaid_insufficient_balance.
 func (tx *Tx) Spend(at Till, code string, f AmountFields) (Stamped, error) {
-	return tx.move(at, code, TransactionSpend, -f.AmountCents.V, f.text())
+	return tx.changeBalance(at, code, TransactionSpend, -f.AmountCents.V, f.text())
 }
 
-func (tx *Tx) move(at Till, code, kind string, cents int64, metadata Null[string]) (out Stamped, err error) {
-	p, err := tx.present(at, code, ProgramPrepaid)
+func (tx *Tx) changeBalance(at Till, code, kind string, cents int64, metadata Null[string]) (out Stamped, err error) {
+	p, err := tx.chainForAction(at, code, ProgramPrepaid)
 	if err != nil {
 		return out, err
 	}
 	c := p.instances[0]
 	if c.CurrentValue.V+cents < 0 {
-		return out, errBalance(c)
+		return out, errInsufficientBalance(c)
 	}
-	return tx.use(p, entry{kind: kind, value: Some(cents), metadata: metadata})
+	return tx.useCard(p, entry{kind: kind, value: Some(cents), metadata: metadata})
 }
 
-func errBalance(c *card) error {
+func errInsufficientBalance(c *card) error {
 	return refuse(PrepaidInsufficientBalance, "The card's balance is %d cents.", c.CurrentValue.V)
 }
 
 // Use presents an access or discount card.
 func (tx *Tx) Use(at Till, code string, f Metadata) (out Stamped, err error) {
-	p, err := tx.present(at, code, ProgramAccess, ProgramDiscount)
+	p, err := tx.chainForAction(at, code, ProgramAccess, ProgramDiscount)
 	if err != nil {
 		return out, err
 	}
-	return tx.use(p, entry{kind: p.program.Type, metadata: f.text()})
+	return tx.useCard(p, entry{kind: p.program.Type, metadata: f.text()})
 }
 
-func (tx *Tx) use(p *presentation, e entry) (out Stamped, err error) {
-	if err = tx.accept(p); err != nil {
+func (tx *Tx) useCard(p *cardChain, e entry) (out Stamped, err error) {
+	if err = tx.activateInvited(p); err != nil {
 		return out, err
 	}
 	t, _, err := tx.book(p, p.instances[0], e)
 	if err != nil {
 		return out, err
 	}
-	return tx.answer(p, t, p.instances[0], Transaction{}, nil)
+	return tx.tillAnswer(p, t, p.instances[0], Transaction{}, nil)
 }

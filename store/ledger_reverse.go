@@ -46,26 +46,26 @@ func (tx *Tx) Reverse(at Till, id string, f Metadata) (out Stamped, err error) {
 	if root == 0 {
 		return out, notFound("transaction")
 	}
-	p, err := tx.chain(at, root)
+	p, err := tx.chainByRoot(at, root)
 	if err == nil {
-		p, err = tx.presentChain(p, programTypes...)
+		p, err = tx.checkAction(p, programTypes...)
 	}
 	if err != nil {
 		return out, err
 	}
-	pair, err := tx.pairOf(t)
+	pair, err := tx.overflowPair(t)
 	if err != nil {
 		return out, err
 	}
 	for _, row := range pair {
-		if err := tx.reversible(p, row); err != nil {
+		if err := tx.checkReversible(p, row); err != nil {
 			return out, err
 		}
 	}
 	var written []Transaction
 	var cards []*card
 	for _, row := range pair {
-		t, c, err := tx.reverse(p, row, f.text())
+		t, c, err := tx.reverseRow(p, row, f.text())
 		if err != nil {
 			return out, err
 		}
@@ -77,18 +77,18 @@ func (tx *Tx) Reverse(at Till, id string, f Metadata) (out Stamped, err error) {
 		}
 	}
 	if len(pair) == 1 {
-		return tx.answer(p, written[0], cards[0], Transaction{}, nil)
+		return tx.tillAnswer(p, written[0], cards[0], Transaction{}, nil)
 	}
-	return tx.answer(p, written[0], cards[0], written[1], cards[1])
+	return tx.tillAnswer(p, written[0], cards[0], written[1], cards[1])
 }
 
 // archiveEmptied archives a child that a reversal left with nothing: it has no
 // reason to be. The youngest goes first, and the last live card stays.
-func (tx *Tx) archiveEmptied(p *presentation, cards []*card) error {
+func (tx *Tx) archiveEmptied(p *cardChain, cards []*card) error {
 	slices.SortFunc(cards, func(a, b *card) int { return cmp.Compare(b.key, a.key) })
 	for _, c := range cards {
 		if c.child && c.StampsCount == 0 && c.Status != StatusArchived && len(p.instances) > 1 {
-			if err := tx.archive(p, c); err != nil {
+			if err := tx.archiveInstance(p, c); err != nil {
 				return err
 			}
 		}
@@ -97,7 +97,7 @@ func (tx *Tx) archiveEmptied(p *presentation, cards []*card) error {
 }
 
 // pairOf is a row and the other row of its overflow, the named one first.
-func (tx *Tx) pairOf(t ledgerRow) ([]ledgerRow, error) {
+func (tx *Tx) overflowPair(t ledgerRow) ([]ledgerRow, error) {
 	other, found, err := ledgerRow{}, false, error(nil)
 	if t.overflowOf != 0 {
 		other, found, err = tx.ledgerRow("t.id=?", t.overflowOf)
@@ -111,7 +111,7 @@ func (tx *Tx) pairOf(t ledgerRow) ([]ledgerRow, error) {
 }
 
 // reversible tells why a row cannot be taken back.
-func (tx *Tx) reversible(p *presentation, t ledgerRow) error {
+func (tx *Tx) checkReversible(p *cardChain, t ledgerRow) error {
 	if !slices.Contains([]string{TransactionStamp, TransactionRedemption, TransactionTopUp, TransactionSpend, TransactionDiscount, TransactionAccess}, t.kind) {
 		return refuse(Unprocessable, "A row of type %s cannot be reversed.", t.kind)
 	}
@@ -135,13 +135,13 @@ func (tx *Tx) reversible(p *presentation, t ledgerRow) error {
 	case c.StampsCount-t.stamps.V < 0:
 		return refuse(Unprocessable, "The card has fewer stamps than the transaction gave.")
 	case c.CurrentValue.V-t.value.V < 0:
-		return errBalance(c)
+		return errInsufficientBalance(c)
 	}
 	return nil
 }
 
 // instance is the live instance with a key; nil when it is archived.
-func (p *presentation) instance(key int64) *card {
+func (p *cardChain) instance(key int64) *card {
 	for _, c := range p.instances {
 		if c.key == key {
 			return c
@@ -150,10 +150,10 @@ func (p *presentation) instance(key int64) *card {
 	return nil
 }
 
-func (tx *Tx) reverse(p *presentation, t ledgerRow, metadata Null[string]) (written Transaction, c *card, err error) {
+func (tx *Tx) reverseRow(p *cardChain, t ledgerRow, metadata Null[string]) (written Transaction, c *card, err error) {
 	c = p.instance(t.card)
 	if t.kind == TransactionStamp {
-		if err = tx.unspan(c, t.key); err != nil {
+		if err = tx.removeFromStampSpan(c, t.key); err != nil {
 			return written, nil, err
 		}
 	}
@@ -174,7 +174,7 @@ func (tx *Tx) reverse(p *presentation, t ledgerRow, metadata Null[string]) (writ
 
 // unspan takes a stamp row, about to be reversed, out of the card's first and
 // last one.
-func (tx *Tx) unspan(c *card, row int64) error {
+func (tx *Tx) removeFromStampSpan(c *card, row int64) error {
 	type stretch struct {
 		first, last, n int64
 	}

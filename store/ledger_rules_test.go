@@ -117,7 +117,7 @@ func TestExpiryRowOnceForAChain(t *testing.T) {
 	for i, action := range []func() (Stamped, error){
 		func() (Stamped, error) { return k.stamp(over.OverflowCard.ID, 1) },
 		func() (Stamped, error) { return k.stamp(root, 1) },
-		func() (Stamped, error) { return k.stamp(k.code(k.key(KindCard, root), 0), 1) },
+		func() (Stamped, error) { return k.stamp(k.cardCode(k.key(KindCard, root), 0), 1) },
 		func() (Stamped, error) { return k.redeem(root, prizes[0]) },
 		func() (Stamped, error) { return k.reverse(over.Transaction.ID) },
 		func() (Stamped, error) { return k.reverse(over.OverflowTransaction.ID) },
@@ -296,11 +296,11 @@ func TestGrandchildInherits(t *testing.T) {
 	if grandchild.Card != want || want.InstalledAt != Some(installed) || !want.ExpiresAt.Valid || want.ExternalRef.V != "ada" || want.HolderEmail.V != "Ada@example.com" {
 		t.Errorf("the grandchild is %+v\nwant %+v", grandchild.Card, want)
 	}
-	if got := k.lines("SELECT concat_ws(',', source, platform, email_key, activated_at IS NOT NULL) FROM cards WHERE id=?", k.key(KindCard, grandchild.ID)); got[0] != "overflow,apple,"+caseless("ada@example.com")+",1" {
+	if got := k.lines("SELECT concat_ws(',', source, platform, email_key, activated_at IS NOT NULL) FROM cards WHERE id=?", k.key(KindCard, grandchild.ID)); got[0] != "overflow,apple,"+foldCase("ada@example.com")+",1" {
 		t.Errorf("the grandchild came as %q", got)
 	}
 	// Its code is the chain's, and after a reissue nothing is installed.
-	if s := k.ok(k.stamp(k.code(k.key(KindCard, root.ID), 0), 1)); s.Card.ID != grandchild.ID {
+	if s := k.ok(k.stamp(k.cardCode(k.key(KindCard, root.ID), 0), 1)); s.Card.ID != grandchild.ID {
 		t.Errorf("the code led to %+v", s.Card)
 	}
 	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, grandchild.ID, ReissueFields{}) })

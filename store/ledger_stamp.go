@@ -36,7 +36,7 @@ type StampFields struct {
 // Stamp gives stamps to the oldest live instance that is not full; what goes
 // over goes to the next one (contract section 4, "Stamp").
 func (tx *Tx) Stamp(at Till, code string, f StampFields) (out Stamped, err error) {
-	p, err := tx.present(at, code, ProgramStandard, ProgramPrivate)
+	p, err := tx.chainForAction(at, code, ProgramStandard, ProgramPrivate)
 	if err != nil {
 		return out, err
 	}
@@ -44,18 +44,18 @@ func (tx *Tx) Stamp(at Till, code string, f StampFields) (out Stamped, err error
 	if err != nil {
 		return out, err
 	}
-	if err = p.program.spend(f.SpendCents); err != nil {
-		return out, kept(expired, err)
+	if err = p.program.checkSpend(f.SpendCents); err != nil {
+		return out, commitRefusal(expired, err)
 	}
 	plan, err := p.planStamps(f.Count.Or(1))
 	if err != nil {
-		return out, kept(expired, err)
+		return out, commitRefusal(expired, err)
 	}
-	return tx.stamp(p, plan, f.text())
+	return tx.bookStamps(p, plan, f.text())
 }
 
 // kept lets rows that were written before an action stay when it is refused.
-func kept(written bool, err error) error {
+func commitRefusal(written bool, err error) error {
 	if e, ok := AsError(err); ok && written {
 		return &CommittedRefusal{e}
 	}
@@ -63,7 +63,7 @@ func kept(written bool, err error) error {
 }
 
 // spend holds a purchase to what the program demands.
-func (p *program) spend(cents Opt[int64]) error {
+func (p *program) checkSpend(cents Opt[int64]) error {
 	switch {
 	case p.minSpendCents.Valid && !cents.Set:
 		return refuse(SpendRequired, "The program demands a purchase: give spend_cents.")
@@ -78,16 +78,16 @@ func (p *program) spend(cents Opt[int64]) error {
 // stampPlan is what a stamp will do: first gets so many, and what goes over
 // goes to second, or to a child yet to be made of parent.
 type stampPlan struct {
-	first, second *card
-	parent        *card // a child is made of it
-	n, over       int64
+	first, second    *card
+	parent           *card // a child is made of it
+	stamps, overflow int64
 }
 
-func (p *presentation) planStamps(n int64) (plan stampPlan, err error) {
+func (p *cardChain) planStamps(n int64) (plan stampPlan, err error) {
 	total := p.program.TotalStamps.V
 	var open []*card
 	for _, c := range p.instances {
-		if !p.full(c) {
+		if !p.isFull(c) {
 			open = append(open, c)
 		}
 	}
@@ -97,25 +97,25 @@ func (p *presentation) planStamps(n int64) (plan stampPlan, err error) {
 			return plan, refuse(CardFullNoRepeat, "The card is full and the program does not repeat.")
 		}
 		// The new card is the first one touched.
-		plan = stampPlan{parent: last, n: min(n, total)}
+		plan = stampPlan{parent: last, stamps: min(n, total)}
 		if n > total {
 			return plan, tooManyStamps()
 		}
 		return plan, nil
 	}
 	plan.first = open[0]
-	plan.n = min(n, total-plan.first.StampsCount)
-	rest := n - plan.n
+	plan.stamps = min(n, total-plan.first.StampsCount)
+	rest := n - plan.stamps
 	switch {
 	case rest == 0 || !p.program.RepeatAfterReset:
 		return plan, nil
 	case len(open) > 1:
-		plan.second, plan.over = open[1], rest
+		plan.second, plan.overflow = open[1], rest
 		if rest > total-open[1].StampsCount {
 			return plan, tooManyStamps()
 		}
 	default:
-		plan.parent, plan.over = last, rest
+		plan.parent, plan.overflow = last, rest
 		if rest > total {
 			return plan, tooManyStamps()
 		}
@@ -127,14 +127,14 @@ func tooManyStamps() error {
 	return refuse(Unprocessable, "So many stamps would need a third card; give fewer at once.")
 }
 
-func (tx *Tx) stamp(p *presentation, plan stampPlan, metadata Null[string]) (out Stamped, err error) {
-	if err = tx.accept(p); err != nil {
+func (tx *Tx) bookStamps(p *cardChain, plan stampPlan, metadata Null[string]) (out Stamped, err error) {
+	if err = tx.activateInvited(p); err != nil {
 		return out, err
 	}
 	first, second := plan.first, plan.second
 	var child *card
 	if plan.parent != nil {
-		if child, err = tx.overflow(p, plan.parent); err != nil {
+		if child, err = tx.addOverflowCard(p, plan.parent); err != nil {
 			return out, err
 		}
 		if first == nil {
@@ -143,24 +143,24 @@ func (tx *Tx) stamp(p *presentation, plan stampPlan, metadata Null[string]) (out
 			second = child
 		}
 	}
-	t, firstKey, err := tx.book(p, first, entry{kind: TransactionStamp, stamps: Some(plan.n), metadata: metadata})
+	t, firstKey, err := tx.book(p, first, entry{kind: TransactionStamp, stamps: Some(plan.stamps), metadata: metadata})
 	if err != nil {
 		return out, err
 	}
 	var t2 Transaction
 	if second != nil {
-		if t2, _, err = tx.book(p, second, entry{kind: TransactionStamp, stamps: Some(plan.over), overflowOf: firstKey, metadata: metadata}); err != nil {
+		if t2, _, err = tx.book(p, second, entry{kind: TransactionStamp, stamps: Some(plan.overflow), overflowOf: firstKey, metadata: metadata}); err != nil {
 			return out, err
 		}
 	}
-	if err = tx.archiveComplete(p); err != nil {
+	if err = tx.archiveCompleted(p); err != nil {
 		return out, err
 	}
-	return tx.answer(p, t, first, t2, second)
+	return tx.tillAnswer(p, t, first, t2, second)
 }
 
 // overflow makes the child that takes what a full card has no room for.
-func (tx *Tx) overflow(p *presentation, parent *card) (*card, error) {
+func (tx *Tx) addOverflowCard(p *cardChain, parent *card) (*card, error) {
 	id, err := tx.nextKey("cards")
 	if err != nil {
 		return nil, err
@@ -182,25 +182,25 @@ func (tx *Tx) overflow(p *presentation, parent *card) (*card, error) {
 
 // archiveComplete archives every full card whose highest prize is taken, or
 // that has none, once a younger one has taken its place.
-func (tx *Tx) archiveComplete(p *presentation) error {
+func (tx *Tx) archiveCompleted(p *cardChain) error {
 	if !p.program.RepeatAfterReset {
 		return nil
 	}
 	for _, c := range append([]*card(nil), p.instances...) {
-		if !p.full(c) || len(p.after(c)) == 0 {
+		if !p.isFull(c) || len(p.youngerThan(c)) == 0 {
 			continue
 		}
-		claimed, err := tx.claimed(c)
+		claimed, err := tx.claimedPrizes(c)
 		if err != nil {
 			return err
 		}
-		if top, has := p.program.highest(); has && claimed[top] == 0 {
+		if top, has := p.program.highestThreshold(); has && claimed[top] == 0 {
 			continue
 		}
-		if err := tx.complete(c); err != nil {
+		if err := tx.completeCycle(c); err != nil {
 			return err
 		}
-		if err := tx.archive(p, c); err != nil {
+		if err := tx.archiveInstance(p, c); err != nil {
 			return err
 		}
 	}
@@ -208,7 +208,7 @@ func (tx *Tx) archiveComplete(p *presentation) error {
 }
 
 // highest is the top threshold of the ladder.
-func (p *program) highest() (threshold int64, has bool) {
+func (p *program) highestThreshold() (threshold int64, has bool) {
 	for _, z := range p.Prizes {
 		threshold, has = max(threshold, z.Threshold), true
 	}
@@ -217,7 +217,7 @@ func (p *program) highest() (threshold int64, has bool) {
 
 // claimed maps the thresholds taken in the card's cycle to the prize taken; nil
 // where none is.
-func (c *conn) claimed(of *card) (m map[int64]int64, err error) {
+func (c *conn) claimedPrizes(of *card) (m map[int64]int64, err error) {
 	r := c.query("SELECT threshold, prize_id FROM claims WHERE card_id=? AND cycle=?", of.key, of.cycle)
 	for r.next() {
 		if m == nil {
@@ -232,7 +232,7 @@ func (c *conn) claimed(of *card) (m map[int64]int64, err error) {
 // expireStamps takes back the stamps that are too old, one row per instance,
 // before whatever the card is presented for. Claims survive, but a card that
 // comes to nothing starts a new cycle, which does not count as completed.
-func (tx *Tx) expireStamps(p *presentation) (any bool, err error) {
+func (tx *Tx) expireStamps(p *cardChain) (any bool, err error) {
 	if !p.program.stampsExpireAfterDays.Valid {
 		return false, nil
 	}
@@ -254,7 +254,7 @@ func (tx *Tx) expireStamps(p *presentation) (any bool, err error) {
 		}
 		any = true
 		if c.StampsCount == 0 {
-			if err := tx.newCycle(c); err != nil {
+			if err := tx.startCycle(c); err != nil {
 				return any, err
 			}
 		}
@@ -264,16 +264,16 @@ func (tx *Tx) expireStamps(p *presentation) (any bool, err error) {
 
 // answer tells what was written. All of it is in memory: the cards are kept up
 // with by those who write them.
-func (tx *Tx) answer(p *presentation, t Transaction, c *card, t2 Transaction, c2 *card) (out Stamped, err error) {
+func (tx *Tx) tillAnswer(p *cardChain, t Transaction, c *card, t2 Transaction, c2 *card) (out Stamped, err error) {
 	where, err := tx.cachedLocations(p.Shop)
 	if err != nil {
 		return out, err
 	}
 	t.LocationName, t2.LocationName = where.all[p.Location].Name, where.all[p.Location].Name
-	tx.touches(c.key)
-	out.Transaction, out.Card = t, p.detail(c, where)
+	tx.touchCard(c.key)
+	out.Transaction, out.Card = t, p.cardDetail(c, where)
 	if c2 != nil {
-		d := p.detail(c2, where)
+		d := p.cardDetail(c2, where)
 		out.OverflowTransaction, out.OverflowCard = &t2, &d
 	}
 	return out, nil

@@ -51,7 +51,7 @@ func TestCardOfAnotherShopIsUnknown(t *testing.T) {
 	theirs := k.withLedger(k.shop(ShopFields{}))
 	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(theirs.card, 1) })
 	k.refuses(NotFound, func() (Stamped, error) {
-		return k.stamp(k.code(k.key(KindCard, theirs.card), 0), 1)
+		return k.stamp(k.cardCode(k.key(KindCard, theirs.card), 0), 1)
 	})
 	row := k.row(theirs, "stamp")
 	k.refuses(NotFound, func() (Stamped, error) { return k.reverse(row) })
@@ -214,7 +214,7 @@ func TestChildInheritsAndNothingElseIsAsked(t *testing.T) {
 		t.Errorf("the chain counts as %d live cards", n)
 	}
 	// Every text that stands for the chain leads to the same next stamp.
-	for i, text := range []string{parent.ID, child.ID, k.code(k.key(KindCard, parent.ID), 0)} {
+	for i, text := range []string{parent.ID, child.ID, k.cardCode(k.key(KindCard, parent.ID), 0)} {
 		if s := k.ok(k.stamp(text, 1)); s.Card.ID != child.ID || s.Card.StampsCount != int64(i)+3 {
 			t.Errorf("a stamp went to %+v", s.Card)
 		}
@@ -226,12 +226,12 @@ func TestReissueEndsTheCode(t *testing.T) {
 	k := startTill(t)
 	program, _ := k.ladder(true)
 	card := k.card(k.a, program, CardFields{})
-	old := k.code(k.key(KindCard, card), 0)
+	old := k.cardCode(k.key(KindCard, card), 0)
 	k.ok(k.stamp(old, 4))
 	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, card, ReissueFields{}) })
 	k.expect(card, StatusInvited, 4)
 	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(old, 1) })
-	k.ok(k.stamp(k.code(k.key(KindCard, card), 1), 1))
+	k.ok(k.stamp(k.cardCode(k.key(KindCard, card), 1), 1))
 	k.expect(card, StatusActive, 5)
 }
 
@@ -727,7 +727,7 @@ func TestLookup(t *testing.T) {
 		}
 		return out
 	}
-	for _, text := range []string{root, child, k.code(k.key(KindCard, root), 0)} {
+	for _, text := range []string{root, child, k.cardCode(k.key(KindCard, root), 0)} {
 		l := k.lookup(text)
 		if l.Card.ID != child || len(l.EarlierCards) != 1 || l.EarlierCards[0].ID != root || l.EarlierCards[0].HolderName.V != "Ada" {
 			t.Fatalf("the lookup shows %+v", l)
@@ -826,7 +826,7 @@ func TestInstall(t *testing.T) {
 	}
 	k.view(func(v *View) error {
 		h, err := v.HolderCard(path.Base(c.InstallURL))
-		if err != nil || h.Code != k.code(k.key(KindCard, c.ID), 0) || h.Card.ID != child {
+		if err != nil || h.Code != k.cardCode(k.key(KindCard, c.ID), 0) || h.Card.ID != child {
 			t.Errorf("the holder sees %+v, %v", h, err)
 		}
 		return nil

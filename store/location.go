@@ -72,8 +72,8 @@ func (s *Store) location(c *conn, a Access, id string) (key int64, l Location, e
 // Locations is a page of the shop's locations, newest first; a restricted key
 // sees its own.
 func (v *View) Locations(a Access, q PageQuery) (Page[Location], error) {
-	w := walk{list: listLocations, shop: a.Shop, table: "locations l", alias: "l"}
-	w.follow("l.shop_id=?", a.Shop)
+	w := listQuery{list: listLocations, shop: a.Shop, table: "locations l", alias: "l"}
+	w.useIndex("l.shop_id=?", a.Shop)
 	if a.Restricted {
 		w.filter("l.id IN (SELECT value FROM json_each(?))", jsonKeys(a.Locations))
 	}
@@ -157,7 +157,7 @@ func (tx *Tx) changedLocation(shop int64, action string, key int64) error {
 // UpdateLocation changes what f names; nothing named changes nothing.
 func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (l Location, err error) {
 	key, l, err := tx.s.location(tx.conn, a, id)
-	if err != nil || !named(&f) {
+	if err != nil || !namesAnyField(&f) {
 		return l, err
 	}
 	if _, err = tx.exec("UPDATE locations SET name=?, address=?, city=?, postal_code=?, country_code=?, lat=?, lon=?, require_staff_pin=?, updated_at=? WHERE id=?",

@@ -18,7 +18,7 @@ type Mail struct {
 func (s *Store) linkTo(token string) string { return s.opts.PublicURL + "/i/" + token }
 
 // mayMail tells what is wrong with a wish to send mail.
-func mayMail(send Opt[bool], to Null[string]) []Detail {
+func checkMailRecipient(send Opt[bool], to Null[string]) []Detail {
 	if send.Or(false) && !to.Valid {
 		return []Detail{{"holder_email", "required", "is required with send_email"}}
 	}

@@ -34,28 +34,28 @@ func (l Limits) ClampLimit(asked Opt[int64]) int {
 }
 
 // walk describes a list: which index it follows and what it leaves out.
-type walk struct {
-	list  byte
-	shop  int64
-	table string   // with its alias
-	alias string   //
-	join  string   // joins of the outer query
-	index []string // conditions that the index serves together with the order by key
-	args  []any    // of index
-	keep  []string // further conditions, each costing a visit for a row it drops
-	kargs []any    // of keep
-	above int64    // keys must be greater than this (0: no bound)
-	below int64    // keys must be smaller than this (0: no bound)
+type listQuery struct {
+	list       byte
+	shop       int64
+	table      string   // with its alias
+	alias      string   //
+	join       string   // joins of the outer query
+	index      []string // conditions that the index serves together with the order by key
+	indexArgs  []any    // of index
+	filters    []string // further conditions, each costing a visit for a row it drops
+	filterArgs []any    // of keep
+	above      int64    // keys must be greater than this (0: no bound)
+	below      int64    // keys must be smaller than this (0: no bound)
 }
 
-func (w *walk) follow(cond string, args ...any) {
+func (w *listQuery) useIndex(cond string, args ...any) {
 	w.index = append(w.index, cond)
-	w.args = append(w.args, args...)
+	w.indexArgs = append(w.indexArgs, args...)
 }
 
-func (w *walk) filter(cond string, args ...any) {
-	w.keep = append(w.keep, cond)
-	w.kargs = append(w.kargs, args...)
+func (w *listQuery) filter(cond string, args ...any) {
+	w.filters = append(w.filters, cond)
+	w.filterArgs = append(w.filterArgs, args...)
 }
 
 // errCursor is the refusal of a cursor that this server did not make for this
@@ -70,8 +70,8 @@ func errCursor() *Error {
 //
 // cols is the packed SELECT list, whose first column must be the auth epoch
 // and whose second the key; scan reads what follows.
-func page[T any](v *View, w walk, q PageQuery, cols string, scan func(r *rows, key int64) T) (p Page[T], err error) {
-	if len(w.keep) > 0 && !v.frozen { // two queries that must agree
+func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *rows, key int64) T) (p Page[T], err error) {
+	if len(w.filters) > 0 && !v.frozen { // two queries that must agree
 		err = v.snapshot(func() (err error) {
 			p, err = page(v, w, q, cols, scan)
 			return err
@@ -91,21 +91,21 @@ func page[T any](v *View, w walk, q PageQuery, cols string, scan func(r *rows, k
 	if w.below != 0 {
 		from = min(from, w.below)
 	}
-	w.follow(w.alias+".id<?", from)
+	w.useIndex(w.alias+".id<?", from)
 	if w.above != 0 {
-		w.follow(w.alias+".id>?", w.above)
+		w.useIndex(w.alias+".id>?", w.above)
 	}
 	rest := " FROM " + w.table + " WHERE " + strings.Join(w.index, " AND ") + " ORDER BY " + w.alias + ".id DESC LIMIT ?"
 
 	var sql string
 	var args []any
-	if len(w.keep) == 0 {
+	if len(w.filters) == 0 {
 		sql = "SELECT " + cols + strings.Replace(rest, " WHERE ", w.join+" WHERE ", 1)
-		args = append(append(args, w.args...), limit+1)
+		args = append(append(args, w.indexArgs...), limit+1)
 	} else {
 		sql = "SELECT " + cols + " FROM (SELECT *" + rest + ") " + w.alias + w.join +
-			" WHERE " + strings.Join(w.keep, " AND ") + " ORDER BY " + w.alias + ".id DESC LIMIT ?"
-		args = append(append(append(args, w.args...), v.s.opts.PageVisits), w.kargs...)
+			" WHERE " + strings.Join(w.filters, " AND ") + " ORDER BY " + w.alias + ".id DESC LIMIT ?"
+		args = append(append(append(args, w.indexArgs...), v.s.opts.PageVisits), w.filterArgs...)
 		args = append(args, limit+1)
 	}
 
@@ -125,12 +125,12 @@ func page[T any](v *View, w walk, q PageQuery, cols string, scan func(r *rows, k
 	if err := r.close(); err != nil {
 		return p, err
 	}
-	if !more && len(w.keep) > 0 {
+	if !more && len(w.filters) > 0 {
 		// Short: is the list at its end, or only this page's visits?
 		_, err := v.one(func(r *rows) {
 			more = r.int() == int64(v.s.opts.PageVisits)
 			last = r.nullInt().V
-		}, "SELECT "+columns("count(*)", "min(id)")+" FROM (SELECT "+w.alias+".id"+rest+")", append(w.args, v.s.opts.PageVisits)...)
+		}, "SELECT "+columns("count(*)", "min(id)")+" FROM (SELECT "+w.alias+".id"+rest+")", append(w.indexArgs, v.s.opts.PageVisits)...)
 		if err != nil {
 			return p, err
 		}

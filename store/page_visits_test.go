@@ -290,8 +290,8 @@ func TestFilteredPageSeesOneState(t *testing.T) {
 			}
 			written := false
 			got := allPages(t, func(q PageQuery) (p Page[int64]) {
-				w := walk{list: listCards, shop: f.a.Shop, table: "cards c", alias: "c"}
-				w.follow("c.shop_id=? AND c.deleted_at IS NULL", f.a.Shop)
+				w := listQuery{list: listCards, shop: f.a.Shop, table: "cards c", alias: "c"}
+				w.useIndex("c.shop_id=? AND c.deleted_at IS NULL", f.a.Shop)
 				w.filter("c.id>?", 0)
 				f.view(func(v *View) (err error) {
 					p, err = page(v, w, q, columns(epochColumn, "c.id"), func(r *rows, key int64) int64 {

@@ -174,7 +174,7 @@ func everythingAtTheTill(f *fixture) {
 	k.ok(k.use(f.card(f.a, f.program(f.a, access("Club")), CardFields{ExpiresAt: set(f.clock.at().Add(time.Hour))})))
 	f.clock.move(time.Hour)
 	k.use(f.ID(KindCard, f.number("SELECT max(id) FROM cards"))) // expired
-	k.lookup(k.code(f.key(KindCard, card), 0))
+	k.lookup(k.cardCode(f.key(KindCard, card), 0))
 	f.view(func(v *View) error {
 		check(v.TillMe(k.at))
 		check(v.Devices(f.a.Shop))

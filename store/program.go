@@ -143,8 +143,8 @@ func (s *Store) scanWholeProgram(r *rows, p *program) {
 // Programs is a page of the shop's programs, newest first: unpublished ones
 // and all types, or only one type. Location restrictions do not matter here.
 func (v *View) Programs(a Access, programType Opt[string], q PageQuery) (Page[Program], error) {
-	w := walk{list: listPrograms, shop: a.Shop, table: "programs p", alias: "p"}
-	w.follow("p.shop_id=? AND p.deleted_at IS NULL", a.Shop)
+	w := listQuery{list: listPrograms, shop: a.Shop, table: "programs p", alias: "p"}
+	w.useIndex("p.shop_id=? AND p.deleted_at IS NULL", a.Shop)
 	if programType.Set {
 		w.filter("p.type=?", programType.V)
 	}

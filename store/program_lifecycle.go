@@ -43,7 +43,7 @@ func (tx *Tx) ProgramAction(a Access, id, action string) (d ProgramDetail, err e
 	if _, err = tx.exec(step, tx.Now, p.key); err != nil {
 		return d, err
 	}
-	return tx.changedProgram(a, p.key, "program."+action, map[string]event.Name{
+	return tx.recordProgramChange(a, p.key, "program."+action, map[string]event.Name{
 		Publish: event.ProgramPublished, Unpublish: event.ProgramUnpublished, Suspend: event.ProgramSuspended, Unsuspend: event.ProgramUnsuspended}[action])
 }
 
@@ -57,7 +57,7 @@ func (tx *Tx) SetMinSpend(shop int64, id string, cents Opt[int64]) (d ProgramDet
 	if _, err = tx.exec("UPDATE programs SET min_spend_cents=?, updated_at=? WHERE id=?", cents.Value(), tx.Now, p.key); err != nil {
 		return d, err
 	}
-	return tx.changedProgram(Access{Shop: shop}, p.key, "program.update", event.ProgramUpdated)
+	return tx.recordProgramChange(Access{Shop: shop}, p.key, "program.update", event.ProgramUpdated)
 }
 
 // DeleteProgram makes a program not_found and archives all its cards; its

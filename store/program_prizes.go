@@ -43,7 +43,7 @@ func (tx *Tx) AddPrize(a Access, programID string, f PrizeFields) (z Prize, err 
 	if err != nil {
 		return z, err
 	}
-	if err = p.mayEditLadder(); err != nil {
+	if err = p.checkLadderEditable(); err != nil {
 		return z, err
 	}
 	z = Prize{ProgramID: programID, Threshold: f.Threshold.V, Name: f.Name.V, Description: f.Description.Or(""), CreatedAt: tx.Now, UpdatedAt: tx.Now}
@@ -51,21 +51,21 @@ func (tx *Tx) AddPrize(a Access, programID string, f PrizeFields) (z Prize, err 
 		z.Ordinal = max(z.Ordinal, o.Ordinal+1)
 	}
 	z.Ordinal = f.Ordinal.Or(z.Ordinal)
-	if err = tx.fits(p, z); err != nil {
+	if err = tx.checkLadder(p, z); err != nil {
 		return z, err
 	}
 	key, err := tx.insert(`INSERT INTO prizes (program_id, threshold, name, name_localizations, description, description_localizations, ordinal, created_at, updated_at)
-		VALUES (?,?,?,?,?,?,?,?,?)`, p.key, z.Threshold, z.Name, localized(f.NameLocalizations, ""), z.Description, localized(f.DescriptionLocalizations, ""),
+		VALUES (?,?,?,?,?,?,?,?,?)`, p.key, z.Threshold, z.Name, localizedJSON(f.NameLocalizations, ""), z.Description, localizedJSON(f.DescriptionLocalizations, ""),
 		z.Ordinal, tx.Now, tx.Now)
 	if err != nil {
 		return z, err
 	}
 	z.ID = tx.s.ID(KindPrize, key)
-	return z, tx.changedLadder(a, p, "prize.create", key)
+	return z, tx.recordLadderChange(a, p, "prize.create", key)
 }
 
 // mayEditLadder refuses what has no ladder, and a frozen one.
-func (p *program) mayEditLadder() error {
+func (p *program) checkLadderEditable() error {
 	switch {
 	case !CollectsStamps(p.Type):
 		return refuse(Unprocessable, "Only stamp programs have prizes; this one is of type %s.", p.Type)
@@ -76,7 +76,7 @@ func (p *program) mayEditLadder() error {
 }
 
 // fits checks the ladder rules for z among the program's other prizes.
-func (tx *Tx) fits(p program, z Prize) error {
+func (tx *Tx) checkLadder(p program, z Prize) error {
 	if z.Threshold > p.TotalStamps.V {
 		return refuse(Unprocessable, "The threshold %d is above the program's total_stamps of %d.", z.Threshold, p.TotalStamps.V)
 	}
@@ -99,7 +99,7 @@ func (tx *Tx) fits(p program, z Prize) error {
 
 // changedLadder records a change of the ladder; to subscribers it is one of
 // the program.
-func (tx *Tx) changedLadder(a Access, p program, action string, prize int64) error {
+func (tx *Tx) recordLadderChange(a Access, p program, action string, prize int64) error {
 	if _, err := tx.exec("UPDATE programs SET updated_at=? WHERE id=?", tx.Now, p.key); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (tx *Tx) changedLadder(a Access, p program, action string, prize int64) err
 }
 
 // prizeOf finds a program and one of its prizes.
-func (tx *Tx) prizeOf(a Access, programID, prizeID string) (p program, key int64, z Prize, err error) {
+func (tx *Tx) programAndPrize(a Access, programID, prizeID string) (p program, key int64, z Prize, err error) {
 	if p, err = tx.s.program(tx.conn, a, programID); err != nil {
 		return p, 0, z, err
 	}
@@ -126,18 +126,18 @@ func (tx *Tx) prizeOf(a Access, programID, prizeID string) (p program, key int64
 
 // UpdatePrize changes what f names; nothing named changes nothing.
 func (tx *Tx) UpdatePrize(a Access, programID, prizeID string, f PrizeFields) (z Prize, err error) {
-	p, key, z, err := tx.prizeOf(a, programID, prizeID)
-	if err != nil || !named(&f) {
+	p, key, z, err := tx.programAndPrize(a, programID, prizeID)
+	if err != nil || !namesAnyField(&f) {
 		return z, err
 	}
-	if err = p.mayEditLadder(); err != nil {
+	if err = p.checkLadderEditable(); err != nil {
 		return z, err
 	}
 	z.Threshold, z.Name, z.Ordinal, z.UpdatedAt = f.Threshold.Or(z.Threshold), f.Name.Or(z.Name), f.Ordinal.Or(z.Ordinal), tx.Now
 	if f.Description.Set {
 		z.Description = f.Description.Or("")
 	}
-	if err = tx.fits(p, z); err != nil {
+	if err = tx.checkLadder(p, z); err != nil {
 		return z, err
 	}
 	var names, descriptions string
@@ -145,20 +145,20 @@ func (tx *Tx) UpdatePrize(a Access, programID, prizeID string, f PrizeFields) (z
 		return z, err
 	}
 	if _, err = tx.exec("UPDATE prizes SET threshold=?, name=?, name_localizations=?, description=?, description_localizations=?, ordinal=?, updated_at=? WHERE id=?",
-		z.Threshold, z.Name, localized(f.NameLocalizations, names), z.Description, localized(f.DescriptionLocalizations, descriptions), z.Ordinal, tx.Now, key); err != nil {
+		z.Threshold, z.Name, localizedJSON(f.NameLocalizations, names), z.Description, localizedJSON(f.DescriptionLocalizations, descriptions), z.Ordinal, tx.Now, key); err != nil {
 		return z, err
 	}
-	return z, tx.changedLadder(a, p, "prize.update", key)
+	return z, tx.recordLadderChange(a, p, "prize.update", key)
 }
 
 // DeletePrize takes an option off the ladder, unless it was ever redeemed
 // (conflict) or the program is frozen.
 func (tx *Tx) DeletePrize(a Access, programID, prizeID string) error {
-	p, key, _, err := tx.prizeOf(a, programID, prizeID)
+	p, key, _, err := tx.programAndPrize(a, programID, prizeID)
 	if err != nil {
 		return err
 	}
-	if err := p.mayEditLadder(); err != nil {
+	if err := p.checkLadderEditable(); err != nil {
 		return err
 	}
 	redeemed, err := tx.number("SELECT redemptions FROM prizes WHERE id=?", key)
@@ -171,5 +171,5 @@ func (tx *Tx) DeletePrize(a Access, programID, prizeID string) error {
 	if _, err := tx.exec("DELETE FROM prizes WHERE id=?", key); err != nil {
 		return err
 	}
-	return tx.changedLadder(a, p, "prize.delete", key)
+	return tx.recordLadderChange(a, p, "prize.delete", key)
 }

@@ -54,7 +54,7 @@ func (p *program) columns() []any {
 // is frozen: any named field is refused.
 func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDetail, err error) {
 	p, err := tx.s.program(tx.conn, a, id)
-	if err != nil || !named(&f) {
+	if err != nil || !namesAnyField(&f) {
 		return p.ProgramDetail, err
 	}
 	if p.HasInstalledCards {
@@ -78,14 +78,14 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 	if err = tx.setScope(p.key, scope); err != nil {
 		return d, err
 	}
-	return tx.changedProgram(a, p.key, "program.update", event.ProgramUpdated)
+	return tx.recordProgramChange(a, p.key, "program.update", event.ProgramUpdated)
 }
 
 func errInstalled() *Error {
 	return refuse(ProgramHasInstalledCards, "A card of this program is installed on a device; the program and its prizes are frozen.")
 }
 
-func (tx *Tx) changedProgram(a Access, key int64, action string, name event.Name) (d ProgramDetail, err error) {
+func (tx *Tx) recordProgramChange(a Access, key int64, action string, name event.Name) (d ProgramDetail, err error) {
 	if err = tx.audit(a.Shop, action, KindProgram, key, ""); err != nil {
 		return d, err
 	}
@@ -109,10 +109,10 @@ func (tx *Tx) merge(a Access, p *program, f ProgramFields) (scope []int64, err e
 	if f.Description.Set {
 		p.Description = f.Description.Or("")
 	}
-	p.nameLocalizations = localized(f.NameLocalizations, p.nameLocalizations)
-	p.descriptionLocalizations = localized(f.DescriptionLocalizations, p.descriptionLocalizations)
+	p.nameLocalizations = localizedJSON(f.NameLocalizations, p.nameLocalizations)
+	p.descriptionLocalizations = localizedJSON(f.DescriptionLocalizations, p.descriptionLocalizations)
 
-	details := p.mergeTyped(f)
+	details := p.mergeTypeFields(f)
 	scope, more, err := tx.mergeScope(a, p, f)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (tx *Tx) merge(a Access, p *program, f ProgramFields) (scope []int64, err e
 }
 
 // localized is the stored form of a localisation object after a change.
-func localized(f Opt[map[string]string], old string) string {
+func localizedJSON(f Opt[map[string]string], old string) string {
 	if f.Set || old == "" {
 		v := f.Or(nil)
 		if v == nil {
@@ -144,12 +144,12 @@ func (f ProgramFields) Check(Time) []Detail {
 	}
 	p := program{}
 	p.Type = f.Type.V
-	return append(p.mergeTyped(f), p.scopeShape(f)...)
+	return append(p.mergeTypeFields(f), p.mergeScopeField(f)...)
 }
 
 // mergeTyped applies the fields that belong to one type of program: another
 // type may only name them null (or false), its own type may not lack them.
-func (p *program) mergeTyped(f ProgramFields) (details []Detail) {
+func (p *program) mergeTypeFields(f ProgramFields) (details []Detail) {
 	stamps := CollectsStamps(p.Type)
 	rule := func(field string, mine, given, present, required bool) {
 		switch {
@@ -182,7 +182,7 @@ func (p *program) mergeTyped(f ProgramFields) (details []Detail) {
 // mergeScope applies location_scope and scoped_location_ids and returns the
 // keys of the scoped locations. Going back to all locations forgets them.
 func (tx *Tx) mergeScope(a Access, p *program, f ProgramFields) (scope []int64, details []Detail, err error) {
-	if details = p.scopeShape(f); details != nil || p.LocationScope != selectedLocations {
+	if details = p.mergeScopeField(f); details != nil || p.LocationScope != selectedLocations {
 		return nil, details, nil
 	}
 	ids := p.ScopedLocationIDs
@@ -194,7 +194,7 @@ func (tx *Tx) mergeScope(a Access, p *program, f ProgramFields) (scope []int64, 
 
 // scopeShape merges location_scope into p and tells whether the list of
 // locations fits it.
-func (p *program) scopeShape(f ProgramFields) []Detail {
+func (p *program) mergeScopeField(f ProgramFields) []Detail {
 	p.LocationScope = f.LocationScope.Or(p.LocationScope)
 	selected := p.LocationScope == selectedLocations
 	given := len(f.ScopedLocationIDs.V)

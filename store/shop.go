@@ -163,7 +163,7 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields) (sh Shop, err error) {
 		return sh, Invalid(d...)
 	}
 	old, err := tx.s.shop(tx.conn, key)
-	if err != nil || !named(&f) {
+	if err != nil || !namesAnyField(&f) {
 		return old, err
 	}
 	if _, err = tx.exec(`UPDATE shops SET name=?, timezone=?, subscription_state=?, api_addon=?, mcp_access=?, grant_expires_at=?,

@@ -91,7 +91,7 @@ func (o Opt[T]) Apply(old Null[T]) Null[T] {
 
 // named tells whether a request names any of its fields. f is a pointer to a
 // struct of Opt fields.
-func named(f any) bool {
+func namesAnyField(f any) bool {
 	v := reflect.ValueOf(f).Elem()
 	for i := range v.NumField() {
 		if v.Field(i).FieldByName("Set").Bool() {

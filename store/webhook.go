@@ -230,7 +230,7 @@ func (s *Store) newHookSecret() (string, error) {
 func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u UpdatedWebhook, err error) {
 	w, err := tx.s.webhook(tx.conn, a, programID, id)
 	rotate := f.RotateSecret.Or(false)
-	if err != nil || !named(&f.WebhookFields) && !rotate {
+	if err != nil || !namesAnyField(&f.WebhookFields) && !rotate {
 		return UpdatedWebhook{Webhook: w.Webhook}, err
 	}
 	if err = tx.mergeWebhook(a, &w, f.WebhookFields); err != nil {

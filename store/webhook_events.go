@@ -46,7 +46,7 @@ var ledgerEvents = map[string]event.Name{TransactionStamp: event.StampAssigned, 
 
 // emitLedger notes the events of one ledger row: the specific ones, then the
 // firehose.
-func (tx *Tx) emitLedger(p *presentation, c *card, key int64, e entry) {
+func (tx *Tx) emitLedger(p *cardChain, c *card, key int64, e entry) {
 	row := bookedRow{entry: e, key: key, stampsAfter: c.StampsCount, valueAfter: c.CurrentValue.V, specific: ledgerEvents[e.kind]}
 	if e.reversed == TransactionTopUp || e.reversed == TransactionSpend {
 		row.also = event.ValueChanged
