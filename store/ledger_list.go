@@ -13,8 +13,8 @@ const (
 	TransactionAccess     = "access"
 )
 
-// Transaction is a row of the ledger: proof that a real card was presented at
-// a real place (spec Transaction).
+// Transaction is a row of the ledger: it proves that a card was presented at a
+// location.
 type Transaction struct {
 	ID           string       `json:"id" min:"1" doc:"Opaque."`
 	CardID       string       `json:"card_id"`
@@ -42,14 +42,14 @@ type TransactionFilter struct {
 var transactionCols = columns(epochColumn, "t.id", "t.card_id", "t.program_id", "t.type", "t.location_id", "l.name", "t.stamps_delta", "t.value_delta",
 	"t.prize_id", "t.reversed_at", "t.created_at")
 
-// Transactions is a page of the ledger, newest first.
+// Transactions returns a page of the ledger, newest first.
 func (v *View) Transactions(a Access, f TransactionFilter, q PageQuery) (p Page[Transaction], err error) {
 	if f.From.Set && f.To.Set && f.From.V > f.To.V {
 		return p, Invalid(Detail{"from", "invalid_value", "must not be after to"})
 	}
 	err = v.snapshot(func() error {
 		w := listQuery{list: listTransactions, shop: a.Shop, table: "transactions t", alias: "t", join: " JOIN locations l ON l.id=t.location_id"}
-		v.followTransactions(&w, a, f)
+		v.filterTransactions(&w, a, f)
 		if err := v.boundByTime(&w, a.Shop, f); err != nil {
 			return err
 		}
@@ -59,9 +59,10 @@ func (v *View) Transactions(a Access, f TransactionFilter, q PageQuery) (p Page[
 	return p, err
 }
 
-// followTransactions picks the index: of the card, the location, the program
-// or the shop, in this order of selectiveness.
-func (v *View) followTransactions(w *listQuery, a Access, f TransactionFilter) {
+// filterTransactions applies the filters other than from and to. It uses the index
+// of the card, the location, the program or the shop: the first of these that is
+// given, since it selects the fewest rows.
+func (v *View) filterTransactions(w *listQuery, a Access, f TransactionFilter) {
 	key := func(kind Kind, id string) int64 {
 		k, ok := v.s.Key(kind, id)
 		if !ok {
@@ -74,18 +75,18 @@ func (v *View) followTransactions(w *listQuery, a Access, f TransactionFilter) {
 		opt  Opt[string]
 		kind Kind
 	}
-	followed := false
+	indexed := false
 	for _, c := range []column{{"t.card_id", f.CardID, KindCard}, {"t.location_id", f.LocationID, KindLocation}, {"t.program_id", f.ProgramID, KindProgram}} {
 		switch {
 		case !c.opt.Set:
-		case !followed:
+		case !indexed:
 			w.useIndex(c.name+"=? AND t.shop_id=?", key(c.kind, c.opt.V), a.Shop)
-			followed = true
+			indexed = true
 		default:
 			w.filter("+"+c.name+"=?", key(c.kind, c.opt.V))
 		}
 	}
-	if !followed {
+	if !indexed {
 		w.useIndex("t.shop_id=?", a.Shop)
 	}
 	if f.Type.Set {
@@ -96,8 +97,8 @@ func (v *View) followTransactions(w *listQuery, a Access, f TransactionFilter) {
 	}
 }
 
-// boundByTime turns from and to into bounds on the key: keys grow with
-// created_at, so two searches in an index replace a filter on every row.
+// boundByTime turns from and to into bounds on the key. Keys grow with created_at,
+// so two searches in an index replace a filter on every row.
 func (v *View) boundByTime(w *listQuery, shop int64, f TransactionFilter) error {
 	const first = "SELECT id FROM transactions WHERE shop_id=? AND created_at>=? ORDER BY created_at, id LIMIT 1"
 	if f.From.Set {
@@ -106,7 +107,7 @@ func (v *View) boundByTime(w *listQuery, shop int64, f TransactionFilter) error 
 			return err
 		}
 		if w.above = key - 1; key == 0 {
-			w.above = 1<<62 - 1 // nothing so late
+			w.above = 1<<62 - 1 // no row is so late
 		}
 	}
 	if f.To.Set {
@@ -114,7 +115,7 @@ func (v *View) boundByTime(w *listQuery, shop int64, f TransactionFilter) error 
 		if err != nil {
 			return err
 		}
-		w.below = key // 0: everything is earlier
+		w.below = key // 0 if all rows are earlier
 	}
 	return nil
 }

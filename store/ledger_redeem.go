@@ -6,8 +6,9 @@ type RedeemFields struct {
 	Metadata
 }
 
-// Redeem gives one option of a threshold to the oldest live instance that has
-// reached it and not claimed it in this cycle (contract section 4, "Redeem").
+// Redeem redeems a prize on the oldest live card of the chain that has reached its
+// threshold and has not claimed it in this cycle. The rules are in store/README.md,
+// "The till's rules".
 func (tx *Tx) Redeem(at Till, code string, f RedeemFields) (out Stamped, err error) {
 	p, err := tx.chainForAction(at, code, ProgramStandard, ProgramPrivate)
 	if err != nil {
@@ -60,6 +61,7 @@ func (tx *Tx) Redeem(at Till, code string, f RedeemFields) (out Stamped, err err
 	return tx.tillAnswer(p, t, c, Transaction{}, nil)
 }
 
+// planRedemption finds the prize, and the card that it is redeemed on.
 func (tx *Tx) planRedemption(p *cardChain, prizeID string) (z Prize, c *card, err error) {
 	for _, z = range p.program.Prizes {
 		if z.ID == prizeID {
@@ -95,13 +97,13 @@ type AmountFields struct {
 	Metadata
 }
 
-// TopUp adds to a prepaid card's balance.
+// TopUp adds an amount to a prepaid card's balance.
 func (tx *Tx) TopUp(at Till, code string, f AmountFields) (Stamped, error) {
 	return tx.changeBalance(at, code, TransactionTopUp, f.AmountCents.V, f.text())
 }
 
-// Spend takes from a prepaid card's balance; over it is
-// prepaid_insufficient_balance.
+// Spend takes an amount from a prepaid card's balance. An amount above the balance
+// is refused as prepaid_insufficient_balance.
 func (tx *Tx) Spend(at Till, code string, f AmountFields) (Stamped, error) {
 	return tx.changeBalance(at, code, TransactionSpend, -f.AmountCents.V, f.text())
 }
@@ -122,7 +124,7 @@ func errInsufficientBalance(c *card) error {
 	return refuse(PrepaidInsufficientBalance, "The card's balance is %d cents.", c.CurrentValue.V)
 }
 
-// Use presents an access or discount card.
+// Use records the use of an access or discount card.
 func (tx *Tx) Use(at Till, code string, f Metadata) (out Stamped, err error) {
 	p, err := tx.chainForAction(at, code, ProgramAccess, ProgramDiscount)
 	if err != nil {
@@ -131,6 +133,8 @@ func (tx *Tx) Use(at Till, code string, f Metadata) (out Stamped, err error) {
 	return tx.useCard(p, entry{kind: p.program.Type, metadata: f.text()})
 }
 
+// useCard activates an invited card and writes e for the oldest live card of the
+// chain.
 func (tx *Tx) useCard(p *cardChain, e entry) (out Stamped, err error) {
 	if err = tx.activateInvited(p); err != nil {
 		return out, err

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// ledgerRow is a row as a reversal needs it.
+// ledgerRow has the columns of a ledger row that a reversal needs.
 type ledgerRow struct {
 	key, card, location, cycle int64
 	kind                       string
@@ -26,8 +26,9 @@ func (c *conn) ledgerRow(cond string, args ...any) (t ledgerRow, found bool, err
 	return t, found, err
 }
 
-// Reverse takes back a row of the device's own location, once (contract
-// section 4, "Reverse"). Either row of an overflow takes both back.
+// Reverse reverses a ledger row of the device's own location, which is possible
+// once. Reversing either row of an overflow reverses both. The rules are in
+// store/README.md, "The till's rules".
 func (tx *Tx) Reverse(at Till, id string, f Metadata) (out Stamped, err error) {
 	key, ok := tx.s.Key(KindTransaction, id)
 	if !ok {
@@ -82,8 +83,8 @@ func (tx *Tx) Reverse(at Till, id string, f Metadata) (out Stamped, err error) {
 	return tx.tillAnswer(p, written[0], cards[0], written[1], cards[1])
 }
 
-// archiveEmptied archives a child that a reversal left with nothing: it has no
-// reason to be. The youngest goes first, and the last live card stays.
+// archiveEmptied archives the children that a reversal left without stamps. It
+// archives the youngest first, and never the last live card.
 func (tx *Tx) archiveEmptied(p *cardChain, cards []*card) error {
 	slices.SortFunc(cards, func(a, b *card) int { return cmp.Compare(b.key, a.key) })
 	for _, c := range cards {
@@ -96,7 +97,7 @@ func (tx *Tx) archiveEmptied(p *cardChain, cards []*card) error {
 	return nil
 }
 
-// pairOf is a row and the other row of its overflow, the named one first.
+// overflowPair returns t, followed by the other row of its overflow if there is one.
 func (tx *Tx) overflowPair(t ledgerRow) ([]ledgerRow, error) {
 	other, found, err := ledgerRow{}, false, error(nil)
 	if t.overflowOf != 0 {
@@ -110,7 +111,7 @@ func (tx *Tx) overflowPair(t ledgerRow) ([]ledgerRow, error) {
 	return []ledgerRow{t, other}, nil
 }
 
-// reversible tells why a row cannot be taken back.
+// checkReversible returns the reason why a row cannot be reversed, or nil.
 func (tx *Tx) checkReversible(p *cardChain, t ledgerRow) error {
 	if !slices.Contains([]string{TransactionStamp, TransactionRedemption, TransactionTopUp, TransactionSpend, TransactionDiscount, TransactionAccess}, t.kind) {
 		return refuse(Unprocessable, "A row of type %s cannot be reversed.", t.kind)
@@ -140,16 +141,15 @@ func (tx *Tx) checkReversible(p *cardChain, t ledgerRow) error {
 	return nil
 }
 
-// instance is the live instance with a key; nil when it is archived.
+// instance returns the live card with a key, or nil if it is archived.
 func (p *cardChain) instance(key int64) *card {
-	for _, c := range p.instances {
-		if c.key == key {
-			return c
-		}
+	if i := slices.IndexFunc(p.instances, func(c *card) bool { return c.key == key }); i >= 0 {
+		return p.instances[i]
 	}
 	return nil
 }
 
+// reverseRow writes the reversal of a row.
 func (tx *Tx) reverseRow(p *cardChain, t ledgerRow, metadata Null[string]) (written Transaction, c *card, err error) {
 	c = p.instance(t.card)
 	if t.kind == TransactionStamp {
@@ -172,22 +172,22 @@ func (tx *Tx) reverseRow(p *cardChain, t ledgerRow, metadata Null[string]) (writ
 	return written, c, err
 }
 
-// unspan takes a stamp row, about to be reversed, out of the card's first and
-// last one.
+// removeFromStampSpan removes a stamp row that is about to be reversed from the
+// sums over the times between a card's stamps.
 func (tx *Tx) removeFromStampSpan(c *card, row int64) error {
-	type stretch struct {
+	type span struct {
 		first, last, n int64
 	}
-	of := func(but int64) (s stretch, err error) {
+	spanWithout := func(row int64) (s span, err error) {
 		_, err = tx.one(func(r *rows) { s.first, s.last, s.n = r.int(), r.int(), r.int() }, "SELECT "+columns("ifnull(min(created_at), 0)", "ifnull(max(created_at), 0)", "count(*)")+
-			" FROM transactions WHERE card_id=? AND type='stamp' AND reversed_at IS NULL AND id<>?", c.key, but)
+			" FROM transactions WHERE card_id=? AND type='stamp' AND reversed_at IS NULL AND id<>?", c.key, row)
 		return s, err
 	}
-	before, err := of(0)
+	before, err := spanWithout(0)
 	if err != nil {
 		return err
 	}
-	after, err := of(row)
+	after, err := spanWithout(row)
 	if err != nil {
 		return err
 	}
