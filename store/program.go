@@ -1,6 +1,6 @@
 package store
 
-// Program is a card template (spec Program): the list's shape.
+// Program is a card template as lists show it.
 type Program struct {
 	ID                     string        `json:"id" min:"1" doc:"Opaque."`
 	Name                   string        `json:"name"`
@@ -27,14 +27,14 @@ type Program struct {
 	UpdatedAt              Time          `json:"updated_at"`
 }
 
-// ProgramDetail is a program as every single read and action answers it.
+// ProgramDetail is a program as single reads and actions return it.
 type ProgramDetail struct {
 	Program
 	Prizes            []Prize `json:"prizes" doc:"The prize ladder in order."`
 	HasInstalledCards bool    `json:"has_installed_cards" doc:"The edit lock: true once any card minted from the program was installed on a device; never false again."`
 }
 
-// ProgramFields is the body of POST and PATCH program (contract section 4).
+// ProgramFields is the body of creating and updating a program.
 type ProgramFields struct {
 	Name                     Opt[string]            `json:"name" req:"true" min:"1" max:"200"`
 	NameLocalizations        Opt[map[string]string] `json:"name_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" patch:"default" doc:"By language. In a PATCH, null empties it."`
@@ -82,7 +82,7 @@ func CollectsStamps(programType string) bool {
 	return programType == ProgramStandard || programType == ProgramPrivate
 }
 
-// program is a row with the columns that no resource shows.
+// program is a ProgramDetail with the columns that no answer shows.
 type program struct {
 	ProgramDetail
 	key                      int64
@@ -140,8 +140,8 @@ func (s *Store) scanWholeProgram(r *rows, p *program) {
 	p.stampsExpireAfterDays, p.minSpendCents, p.visibleInCatalog, p.borderEnabled = r.nullInt(), r.nullInt(), r.bool(), r.bool()
 }
 
-// Programs is a page of the shop's programs, newest first: unpublished ones
-// and all types, or only one type. Location restrictions do not matter here.
+// Programs returns a page of the shop's programs, newest first, including unpublished
+// ones: all, or those of one type. A key's restriction to locations does not matter.
 func (v *View) Programs(a Access, programType Opt[string], q PageQuery) (Page[Program], error) {
 	w := listQuery{list: listPrograms, shop: a.Shop, table: "programs p", alias: "p"}
 	w.useIndex("p.shop_id=? AND p.deleted_at IS NULL", a.Shop)
@@ -151,7 +151,7 @@ func (v *View) Programs(a Access, programType Opt[string], q PageQuery) (Page[Pr
 	return page(v, w, q, columns(append([]string{epochColumn, "p.id"}, programCols...)...), v.s.scanProgram)
 }
 
-// Program is one program with its prize ladder.
+// Program returns a program with its prize ladder.
 func (v *View) Program(a Access, id string) (d ProgramDetail, err error) {
 	err = v.snapshot(func() error {
 		p, err := v.s.program(v.conn, a, id)
