@@ -133,11 +133,6 @@ func (tx *Tx) cachedShop(shop int64) (Shop, error) {
 
 // programByKey reads a program with its ladder, also a deleted one.
 func (s *Store) programByKey(c *conn, shop, key int64) (*program, error) {
-	p := &program{}
-	if _, err := c.one(func(r *rows) { s.scanWholeProgram(r, p) }, programByKeySQL, key, shop); err != nil {
-		return nil, err
-	}
-	var err error
-	p.Prizes, err = s.ladder(c, key)
-	return p, err
+	p, err := s.readProgram(c, programByKeySQL, key, shop)
+	return &p, err
 }

@@ -148,15 +148,18 @@ const statusSQL = `CASE WHEN c.archived_at IS NOT NULL THEN 'archived' WHEN c.ex
 const withinRestriction = `(p.location_scope='all_locations' OR EXISTS (SELECT 1 FROM program_locations pl WHERE pl.program_id=p.id
 	AND pl.location_id IN (SELECT value FROM json_each(?))))`
 
+// restrict adds the restriction of a key, if it has one, to a query of programs.
+func (a Access) restrict(sql string, args ...any) (string, []any) {
+	if !a.Restricted {
+		return sql, args
+	}
+	return sql + " AND " + withinRestriction, append(args, jsonKeys(a.Locations))
+}
+
 // Cards returns a page of cards, newest first.
 func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 	w := listQuery{list: listCards, shop: a.Shop, table: "cards c", alias: "c"}
-	program := int64(-1)
-	if f.ProgramID.Set {
-		if key, ok := v.s.Key(KindProgram, f.ProgramID.V); ok {
-			program = key
-		}
-	}
+	program := v.s.keyOrNone(KindProgram, f.ProgramID.V)
 	// The query uses the most selective index of a given filter; the other filters
 	// apply to the rows that it visits.
 	email := foldCase(f.HolderEmail.V)
@@ -223,10 +226,7 @@ func (s *Store) cardDetail(c *conn, a Access, id string, now Time, source locati
 	if !ok {
 		return d, 0, notFound("card")
 	}
-	sql, args := cardDetailSQL, []any{key, a.Shop}
-	if a.Restricted {
-		sql, args = sql+" AND "+withinRestriction, append(args, jsonKeys(a.Locations))
-	}
+	sql, args := a.restrict(cardDetailSQL, key, a.Shop)
 	var scope []int64
 	ok, err = c.one(func(r *rows) {
 		epoch = r.int()
@@ -260,11 +260,8 @@ func (tx *Tx) card(a Access, id string) (c card, err error) {
 	if !ok {
 		return c, notFound("card")
 	}
-	sql, args := "SELECT "+columns(slices.Concat([]string{"c.id", "ifnull(c.root_id, c.id)", "c.root_id IS NOT NULL"}, cardCols, cardProgramCols)...)+
-		" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL", []any{key, a.Shop}
-	if a.Restricted {
-		sql, args = sql+" AND "+withinRestriction, append(args, jsonKeys(a.Locations))
-	}
+	sql, args := a.restrict("SELECT "+columns(slices.Concat([]string{"c.id", "ifnull(c.root_id, c.id)", "c.root_id IS NOT NULL"}, cardCols, cardProgramCols)...)+
+		" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL", key, a.Shop)
 	ok, err = tx.one(func(r *rows) {
 		key, root, child := r.int(), r.int(), r.bool()
 		c = tx.s.scanCard(r, key, tx.Now)

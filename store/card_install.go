@@ -123,8 +123,5 @@ func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
 		return d, err
 	}
 	tx.emit(pendingEvent{name: event.CardRegistered, shop: shop, program: shown.program, card: shown.key, platform: f.Platform.V})
-	if err := tx.audit(shop, "card.install", KindCard, shown.key, ""); err != nil {
-		return d, err
-	}
-	return tx.cardDetail(a, shown.ID)
+	return tx.auditedCard(a, "card.install", *shown)
 }

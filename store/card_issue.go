@@ -30,9 +30,9 @@ type CounterFields struct {
 }
 
 // IssueAtCounter issues a card at a till. It is active at once.
-func (tx *Tx) IssueAtCounter(at Till, programID string, f CounterFields) (IssuedCard, error) {
-	a := Access{Shop: at.Shop, Restricted: true, Locations: []int64{at.Location}}
-	return tx.issue(a, programID, CardFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef}, SourceCounter, Some(at.Location))
+func (tx *Tx) IssueAtCounter(till Till, programID string, f CounterFields) (IssuedCard, error) {
+	a := Access{Shop: till.Shop, Restricted: true, Locations: []int64{till.Location}}
+	return tx.issue(a, programID, CardFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef}, SourceCounter, Some(till.Location))
 }
 
 // issue issues a card. counter is the location of the till, or null if the card is
@@ -199,18 +199,19 @@ func (tx *Tx) makeInstallLink(out *IssuedCard, root int64) (token string, err er
 
 // replaceInstallLink makes a new install link for an existing card, stores it and,
 // if send is true, mails it.
-func (tx *Tx) replaceInstallLink(out *IssuedCard, c card, send Opt[bool]) error {
-	token, err := tx.makeInstallLink(out, c.root)
+func (tx *Tx) replaceInstallLink(c card, send Opt[bool]) (out IssuedCard, err error) {
+	out = IssuedCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, ExpiresAt: c.ExpiresAt}
+	token, err := tx.makeInstallLink(&out, c.root)
 	if err != nil {
-		return err
+		return out, err
 	}
 	if _, err = tx.exec("UPDATE cards SET install_hash=?, install_expires_at=? WHERE id=?", Hash(token), out.InstallURLExpiresAt, c.root); err != nil {
-		return err
+		return out, err
 	}
 	if err = tx.dropMail(c.root); err != nil {
-		return err
+		return out, err
 	}
-	return tx.mail(*out, c.root, token, c.ProgramName, send)
+	return out, tx.mail(out, c.root, token, c.ProgramName, send)
 }
 
 // makeLive counts an expired chain as live again, if max_cards and its external_ref

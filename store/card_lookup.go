@@ -37,10 +37,10 @@ var singleCardSQL = "SELECT " + columns(chainCols...) + " FROM cards c WHERE c.i
 const shownTransactions = 10
 
 // Lookup returns the card that an id or code names.
-func (v *View) Lookup(at Till, code string) (l Lookup, err error) {
-	x := lookup{View: v, at: at}
+func (v *View) Lookup(till Till, code string) (l Lookup, err error) {
+	x := lookup{View: v, till: till}
 	for _, sql := range []string{singleCardSQL, chainOfCardSQL} {
-		if x.all, x.epoch, err = v.s.chainByIDOrCode(v.conn, at.Shop, code, v.Now, x.readDetails, sql); err != nil {
+		if x.all, x.epoch, err = v.s.chainByIDOrCode(v.conn, till.Shop, code, v.Now, x.readDetails, sql); err != nil {
 			return l, err
 		}
 		if len(x.all) > 0 {
@@ -53,8 +53,8 @@ func (v *View) Lookup(at Till, code string) (l Lookup, err error) {
 
 // lookupRoot is Lookup for the root of a chain, inside a snapshot. It also returns
 // the generation of the chain's code.
-func (v *View) lookupRoot(at Till, root int64) (l Lookup, generation int64, err error) {
-	x := lookup{View: v, at: at}
+func (v *View) lookupRoot(till Till, root int64) (l Lookup, generation int64, err error) {
+	x := lookup{View: v, till: till}
 	if x.all, x.epoch, err = v.s.readChain(v.conn, v.Now, x.readDetails, chainOfRootSQL, root); err != nil {
 		return l, 0, err
 	}
@@ -65,7 +65,7 @@ func (v *View) lookupRoot(at Till, root int64) (l Lookup, generation int64, err 
 // lookup collects what a Lookup consists of.
 type lookup struct {
 	*View
-	at        Till
+	till      Till
 	epoch     int64
 	all       []*card
 	claims    map[int64]map[int64]int64 // by card; see claimed
@@ -110,13 +110,13 @@ func (x *lookup) readDetails(c *card) error {
 
 // result makes the Lookup of what was read.
 func (x *lookup) result() (l Lookup, err error) {
-	x.chain = newCardChain(x.at, x.all)
-	program, err := x.cachedProgram(x.at.Shop, x.chain.newest.program, x.epoch)
+	x.chain = newCardChain(x.till, x.all)
+	program, err := x.cachedProgram(x.till.Shop, x.chain.newest.program, x.epoch)
 	if err != nil {
 		return l, err
 	}
 	x.chain.setProgram(program)
-	if x.locations, err = x.s.cachedLocations(x.conn, x.at.Shop, x.epoch); err != nil {
+	if x.locations, err = x.s.cachedLocations(x.conn, x.till.Shop, x.epoch); err != nil {
 		return l, err
 	}
 	shown := x.chain.nextToStamp()

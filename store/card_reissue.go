@@ -56,8 +56,7 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 		return out, err
 	}
 	tx.emit(pendingEvent{name: event.CardReissued, shop: a.Shop, program: c.program, card: c.key})
-	out = issuedCard(c)
-	return out, tx.replaceInstallLink(&out, c, f.SendEmail)
+	return tx.replaceInstallLink(c, f.SendEmail)
 }
 
 // LinkFields is the body of POST /cards/{id}/install-link.
@@ -89,6 +88,5 @@ func (tx *Tx) NewInstallLink(a Access, id string, f LinkFields) (out IssuedCard,
 	if err = tx.audit(a.Shop, "card.install_link", KindCard, c.key, ""); err != nil {
 		return out, err
 	}
-	out = issuedCard(c)
-	return out, tx.replaceInstallLink(&out, c, f.SendEmail)
+	return tx.replaceInstallLink(c, f.SendEmail)
 }

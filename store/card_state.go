@@ -41,10 +41,7 @@ func (tx *Tx) SetCardLocked(shop int64, id string, lock bool) (d CardDetail, err
 			return d, err
 		}
 	}
-	if err = tx.audit(shop, action, KindCard, c.key, ""); err != nil {
-		return d, err
-	}
-	return tx.cardDetail(a, id)
+	return tx.auditedCard(a, action, c)
 }
 
 // ArchiveCard archives all live cards of a chain. An archived chain stays as it is,
@@ -70,10 +67,7 @@ func (tx *Tx) ArchiveCard(shop int64, id string) (d CardDetail, err error) {
 	if err = tx.dropMail(c.root); err != nil {
 		return d, err
 	}
-	if err = tx.audit(shop, "card.archive", KindCard, c.key, ""); err != nil {
-		return d, err
-	}
-	return tx.cardDetail(a, id)
+	return tx.auditedCard(a, "card.archive", c)
 }
 
 // emitForInstances emits an event for every card of c's chain that meets a condition,

@@ -39,10 +39,15 @@ func (tx *Tx) UpdateCard(a Access, id string, f CardPatch) (d CardDetail, err er
 		ref, name, email, emailKey(email), f.ExpiresAt.Apply(c.ExpiresAt), tx.Now, c.root, c.root); err != nil {
 		return d, err
 	}
-	if err = tx.audit(a.Shop, "card.update", KindCard, c.key, ""); err != nil {
+	return tx.auditedCard(a, "card.update", c)
+}
+
+// auditedCard audits a change of a card and returns the card.
+func (tx *Tx) auditedCard(a Access, action string, c card) (d CardDetail, err error) {
+	if err = tx.audit(a.Shop, action, KindCard, c.key, ""); err != nil {
 		return d, err
 	}
-	return tx.cardDetail(a, id)
+	return tx.cardDetail(a, c.ID)
 }
 
 // cardDetail returns a card for a write's answer.
@@ -50,8 +55,4 @@ func (tx *Tx) cardDetail(a Access, id string) (CardDetail, error) {
 	tx.Touches(id)
 	d, _, err := tx.s.cardDetail(tx.conn, a, id, tx.Now, func(*conn, int64, int64) (shopLocations, error) { return tx.cachedLocations(a.Shop) })
 	return d, err
-}
-
-func issuedCard(c card) IssuedCard {
-	return IssuedCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, ExpiresAt: c.ExpiresAt}
 }

@@ -77,7 +77,7 @@ func (f *idCache) get(g IDs, kind Kind, key int64) string {
 	if ok {
 		return id
 	}
-	id = g.newID(kind, key)
+	id = g.newID(kind, 0, key)
 	if !full {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -130,22 +130,34 @@ func (g IDs) ID(kind Kind, key int64) string {
 	if kind == KindProgram || kind == KindLocation {
 		return g.cache.get(g, kind, key)
 	}
-	return g.newID(kind, key)
+	return g.newID(kind, 0, key)
 }
 
-func (g IDs) newID(kind Kind, key int64) string {
+// newID makes an id: the prefix of its kind and a sealed block.
+func (g IDs) newID(kind Kind, extra uint64, key int64) string {
 	var buf [4 + blockLen]byte
-	return string(g.seal(append(buf[:0], prefixes[kind]...), kind, 0, key))
+	return string(g.seal(append(buf[:0], prefixes[kind]...), kind, extra, key))
 }
 
-// Key returns the key of the row that a public id names. ok is false for any text
-// that is not an id of this file and kind. The row need not exist.
-func (g IDs) Key(kind Kind, id string) (key int64, ok bool) {
+// openID reverses newID.
+func (g IDs) openID(kind Kind, extra uint64, id string) (key int64, ok bool) {
 	p := prefixes[kind]
 	if len(id) != len(p)+blockLen || id[:len(p)] != p {
 		return 0, false
 	}
-	return g.open(kind, 0, id[len(p):])
+	return g.open(kind, extra, id[len(p):])
+}
+
+// Key returns the key of the row that a public id names. ok is false for any text
+// that is not an id of this file and kind. The row need not exist.
+func (g IDs) Key(kind Kind, id string) (key int64, ok bool) { return g.openID(kind, 0, id) }
+
+// keyOrNone returns the key that the id of a filter names, or -1, which no row has.
+func (g IDs) keyOrNone(kind Kind, id string) int64 {
+	if key, ok := g.Key(kind, id); ok {
+		return key
+	}
+	return -1
 }
 
 // cursor makes a cursor. It is bound to its list and shop, so that a cursor of
@@ -161,8 +173,7 @@ func (g IDs) cursorKey(list byte, shop int64, cursor string) (int64, bool) {
 // deliveryID makes an id of a webhook's delivery of an event: KindDelivery for the id
 // in the log, KindEvent for the receiver's event_id.
 func (g IDs) deliveryID(kind Kind, webhook, event int64) string {
-	var buf [4 + blockLen]byte
-	return string(g.seal(append(buf[:0], prefixes[kind]...), kind, uint64(webhook), event))
+	return g.newID(kind, uint64(webhook), event)
 }
 
 // DeliveryID returns the id of a delivery in its webhook's log.
@@ -173,9 +184,5 @@ func (g IDs) DeliveryID(webhook, event int64) string {
 // DeliveryKey returns the event of a delivery by its id in the webhook's log. ok is
 // false for any other text.
 func (g IDs) DeliveryKey(webhook int64, id string) (event int64, ok bool) {
-	p := prefixes[KindDelivery]
-	if len(id) != len(p)+blockLen || id[:len(p)] != p {
-		return 0, false
-	}
-	return g.open(KindDelivery, uint64(webhook), id[len(p):])
+	return g.openID(KindDelivery, uint64(webhook), id)
 }

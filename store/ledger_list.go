@@ -63,13 +63,6 @@ func (v *View) Transactions(a Access, f TransactionFilter, q PageQuery) (p Page[
 // of the card, the location, the program or the shop: the first of these that is
 // given, since it selects the fewest rows.
 func (v *View) filterTransactions(w *listQuery, a Access, f TransactionFilter) {
-	key := func(kind Kind, id string) int64 {
-		k, ok := v.s.Key(kind, id)
-		if !ok {
-			return -1
-		}
-		return k
-	}
 	type column struct {
 		name string
 		opt  Opt[string]
@@ -80,10 +73,10 @@ func (v *View) filterTransactions(w *listQuery, a Access, f TransactionFilter) {
 		switch {
 		case !c.opt.Set:
 		case !indexed:
-			w.useIndex(c.name+"=? AND t.shop_id=?", key(c.kind, c.opt.V), a.Shop)
+			w.useIndex(c.name+"=? AND t.shop_id=?", v.s.keyOrNone(c.kind, c.opt.V), a.Shop)
 			indexed = true
 		default:
-			w.filter("+"+c.name+"=?", key(c.kind, c.opt.V))
+			w.filter("+"+c.name+"=?", v.s.keyOrNone(c.kind, c.opt.V))
 		}
 	}
 	if !indexed {

@@ -19,21 +19,21 @@ type cardChain struct {
 // chainForAction finds a card by its id or code and applies the refusals that all
 // actions at a till have in common (see checkAction). types are the program types
 // that the action is for.
-func (tx *Tx) chainForAction(at Till, text string, types ...string) (p *cardChain, err error) {
-	all, _, err := tx.s.chainByIDOrCode(tx.conn, at.Shop, text, tx.Now, nil, chainOfCardSQL)
+func (tx *Tx) chainForAction(till Till, text string, types ...string) (p *cardChain, err error) {
+	all, _, err := tx.s.chainByIDOrCode(tx.conn, till.Shop, text, tx.Now, nil, chainOfCardSQL)
 	if err != nil {
 		return nil, err
 	}
 	if len(all) == 0 {
 		return nil, notFound("card")
 	}
-	return tx.checkAction(newCardChain(at, all), types...)
+	return tx.checkAction(newCardChain(till, all), types...)
 }
 
 // newCardChain returns the chain of cards that were read, oldest first, without
 // its program.
-func newCardChain(at Till, all []*card) *cardChain {
-	p := &cardChain{Till: at, newest: all[len(all)-1]}
+func newCardChain(till Till, all []*card) *cardChain {
+	p := &cardChain{Till: till, newest: all[len(all)-1]}
 	for _, c := range all {
 		if c.Status != StatusArchived {
 			p.instances = append(p.instances, c)
@@ -43,12 +43,12 @@ func newCardChain(at Till, all []*card) *cardChain {
 }
 
 // chainByRoot returns the chain of a root that exists, without its program.
-func (tx *Tx) chainByRoot(at Till, root int64) (*cardChain, error) {
+func (tx *Tx) chainByRoot(till Till, root int64) (*cardChain, error) {
 	all, _, err := tx.s.readChain(tx.conn, tx.Now, nil, chainOfRootSQL, root)
 	if err != nil {
 		return nil, err
 	}
-	return newCardChain(at, all), nil
+	return newCardChain(till, all), nil
 }
 
 // setProgram sets the program of the chain and of its cards.

@@ -29,17 +29,17 @@ func (c *conn) ledgerRow(cond string, args ...any) (t ledgerRow, found bool, err
 // Reverse reverses a ledger row of the device's own location, which is possible
 // once. Reversing either row of an overflow reverses both. The rules are in
 // store/README.md, "The till's rules".
-func (tx *Tx) Reverse(at Till, id string, f Metadata) (out Stamped, err error) {
+func (tx *Tx) Reverse(till Till, id string, f Metadata) (out Stamped, err error) {
 	key, ok := tx.s.Key(KindTransaction, id)
 	if !ok {
 		return out, notFound("transaction")
 	}
-	t, ok, err := tx.ledgerRow("t.id=? AND t.shop_id=?", key, at.Shop)
+	t, ok, err := tx.ledgerRow("t.id=? AND t.shop_id=?", key, till.Shop)
 	if err != nil {
 		return out, err
 	}
 	root := int64(0)
-	if ok && t.location == at.Location {
+	if ok && t.location == till.Location {
 		if root, err = tx.number("SELECT ifnull(root_id, id) FROM cards WHERE id=? AND deleted_at IS NULL", t.card); err != nil {
 			return out, err
 		}
@@ -47,7 +47,7 @@ func (tx *Tx) Reverse(at Till, id string, f Metadata) (out Stamped, err error) {
 	if root == 0 {
 		return out, notFound("transaction")
 	}
-	p, err := tx.chainByRoot(at, root)
+	p, err := tx.chainByRoot(till, root)
 	if err == nil {
 		p, err = tx.checkAction(p, programTypes...)
 	}
@@ -63,31 +63,28 @@ func (tx *Tx) Reverse(at Till, id string, f Metadata) (out Stamped, err error) {
 			return out, err
 		}
 	}
-	var written []Transaction
-	var cards []*card
+	var written []writtenRow
 	for _, row := range pair {
-		t, c, err := tx.reverseRow(p, row, f.text())
+		b, err := tx.reverseRow(p, row, f.text())
 		if err != nil {
 			return out, err
 		}
-		written, cards = append(written, t), append(cards, c)
+		written = append(written, b)
 	}
 	if t.kind == TransactionStamp {
-		if err := tx.archiveEmptied(p, slices.Clone(cards)); err != nil {
+		if err := tx.archiveEmptied(p, slices.Clone(written)); err != nil {
 			return out, err
 		}
 	}
-	if len(pair) == 1 {
-		return tx.tillAnswer(p, written[0], cards[0], Transaction{}, nil)
-	}
-	return tx.tillAnswer(p, written[0], cards[0], written[1], cards[1])
+	return tx.tillAnswer(p, written...)
 }
 
 // archiveEmptied archives the children that a reversal left without stamps. It
 // archives the youngest first, and never the last live card.
-func (tx *Tx) archiveEmptied(p *cardChain, cards []*card) error {
-	slices.SortFunc(cards, func(a, b *card) int { return cmp.Compare(b.key, a.key) })
-	for _, c := range cards {
+func (tx *Tx) archiveEmptied(p *cardChain, written []writtenRow) error {
+	slices.SortFunc(written, func(a, b writtenRow) int { return cmp.Compare(b.card.key, a.card.key) })
+	for _, b := range written {
+		c := b.card
 		if c.child && c.StampsCount == 0 && c.Status != StatusArchived && len(p.instances) > 1 {
 			if err := tx.archiveInstance(p, c); err != nil {
 				return err
@@ -150,26 +147,27 @@ func (p *cardChain) instance(key int64) *card {
 }
 
 // reverseRow writes the reversal of a row.
-func (tx *Tx) reverseRow(p *cardChain, t ledgerRow, metadata Null[string]) (written Transaction, c *card, err error) {
-	c = p.instance(t.card)
+func (tx *Tx) reverseRow(p *cardChain, t ledgerRow, metadata Null[string]) (b writtenRow, err error) {
+	c := p.instance(t.card)
 	if t.kind == TransactionStamp {
 		if err = tx.removeFromStampSpan(c, t.key); err != nil {
-			return written, nil, err
+			return b, err
 		}
 	}
 	tx.countRow(p.Shop, p.program.key, t.location, t.created, t.kind, t.stamps.V, t.value.V, -1)
 	opposite := func(n Null[int64]) Null[int64] { return Null[int64]{-n.V, n.Valid} }
-	if written, _, err = tx.book(p, c, entry{kind: TransactionReversal, stamps: opposite(t.stamps), value: opposite(t.value), prize: t.prize.V, reverses: t.key,
-		reversed: t.kind, metadata: metadata}); err != nil {
-		return written, nil, err
+	row, _, err := tx.book(p, c, entry{kind: TransactionReversal, stamps: opposite(t.stamps), value: opposite(t.value), prize: t.prize.V, reverses: t.key,
+		reversed: t.kind, metadata: metadata})
+	if err != nil {
+		return b, err
 	}
 	if _, err = tx.exec("UPDATE transactions SET reversed_at=? WHERE id=?", tx.Now, t.key); err != nil {
-		return written, nil, err
+		return b, err
 	}
 	if t.kind == TransactionRedemption {
 		_, err = tx.exec("DELETE FROM claims WHERE transaction_id=?", t.key)
 	}
-	return written, c, err
+	return writtenRow{row, c}, err
 }
 
 // removeFromStampSpan removes a stamp row that is about to be reversed from the

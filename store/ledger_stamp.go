@@ -37,8 +37,8 @@ type StampFields struct {
 
 // Stamp gives stamps to the oldest live card of the chain that is not full, and the
 // rest to the next one. The rules are in store/README.md, "The till's rules".
-func (tx *Tx) Stamp(at Till, code string, f StampFields) (out Stamped, err error) {
-	p, err := tx.chainForAction(at, code, ProgramStandard, ProgramPrivate)
+func (tx *Tx) Stamp(till Till, code string, f StampFields) (out Stamped, err error) {
+	p, err := tx.chainForAction(till, code, ProgramStandard, ProgramPrivate)
 	if err != nil {
 		return out, err
 	}
@@ -107,20 +107,19 @@ func (p *cardChain) planStamps(n int64) (plan stampPlan, err error) {
 	}
 	plan.first = open[0]
 	plan.stamps = min(n, total-plan.first.StampsCount)
-	rest := n - plan.stamps
-	switch {
-	case rest == 0 || !p.program.RepeatAfterReset:
+	if plan.stamps == n || !p.program.RepeatAfterReset {
 		return plan, nil
-	case len(open) > 1:
-		plan.second, plan.overflow = open[1], rest
-		if rest > total-open[1].StampsCount {
-			return plan, tooManyStamps()
-		}
-	default:
-		plan.parent, plan.overflow = last, rest
-		if rest > total {
-			return plan, tooManyStamps()
-		}
+	}
+	plan.overflow = n - plan.stamps
+	room := total
+	if len(open) > 1 {
+		plan.second = open[1]
+		room -= plan.second.StampsCount
+	} else {
+		plan.parent = last
+	}
+	if plan.overflow > room {
+		return plan, tooManyStamps()
 	}
 	return plan, nil
 }
@@ -151,16 +150,17 @@ func (tx *Tx) bookStamps(p *cardChain, plan stampPlan, metadata Null[string]) (o
 	if err != nil {
 		return out, err
 	}
-	var t2 Transaction
+	written := []writtenRow{{t, first}}
 	if second != nil {
-		if t2, _, err = tx.book(p, second, entry{kind: TransactionStamp, stamps: Some(plan.overflow), overflowOf: firstKey, metadata: metadata}); err != nil {
+		if t, _, err = tx.book(p, second, entry{kind: TransactionStamp, stamps: Some(plan.overflow), overflowOf: firstKey, metadata: metadata}); err != nil {
 			return out, err
 		}
+		written = append(written, writtenRow{t, second})
 	}
 	if err = tx.archiveCompleted(p); err != nil {
 		return out, err
 	}
-	return tx.tillAnswer(p, t, first, t2, second)
+	return tx.tillAnswer(p, written...)
 }
 
 // addOverflowCard adds a child to the chain, which takes the stamps that its full
@@ -268,21 +268,30 @@ func (tx *Tx) expireStamps(p *cardChain) (any bool, err error) {
 	return any, nil
 }
 
-// tillAnswer returns the answer for the rows t and t2 of the cards c and c2; c2 is
-// nil without an overflow. It reads nothing, since book and the other writes keep
-// the cards in memory up to date.
-func (tx *Tx) tillAnswer(p *cardChain, t Transaction, c *card, t2 Transaction, c2 *card) (out Stamped, err error) {
+// writtenRow is a ledger row that was written, with its card.
+type writtenRow struct {
+	row  Transaction
+	card *card
+}
+
+// tillAnswer returns the answer for the rows that were written: one, or two with an
+// overflow. It reads no cards, since book and the other writes keep those in memory
+// up to date.
+func (tx *Tx) tillAnswer(p *cardChain, written ...writtenRow) (out Stamped, err error) {
 	locations, err := tx.cachedLocations(p.Shop)
 	if err != nil {
 		return out, err
 	}
-	t.LocationName = locations.all[p.Location].Name
-	t2.LocationName = t.LocationName
-	tx.touchCard(c.key)
-	out.Transaction, out.Card = t, p.cardDetail(c, locations)
-	if c2 != nil {
-		d := p.cardDetail(c2, locations)
-		out.OverflowTransaction, out.OverflowCard = &t2, &d
+	tx.touchCard(written[0].card.key)
+	for i, b := range written {
+		b.row.LocationName = locations.all[p.Location].Name
+		d := p.cardDetail(b.card, locations)
+		if i == 0 {
+			out.Transaction, out.Card = b.row, d
+		} else {
+			row, detail := b.row, d // so that only these are allocated
+			out.OverflowTransaction, out.OverflowCard = &row, &detail
+		}
 	}
 	return out, nil
 }

@@ -118,26 +118,27 @@ var programByKeySQL = "SELECT " + columns(append(append([]string{"p.id"}, progra
 
 // program finds a program of the shop by its id, with its ladder.
 func (s *Store) program(c *conn, a Access, id string) (p program, err error) {
-	key, ok := s.Key(KindProgram, id)
-	if !ok {
-		return p, notFound("program")
+	if key, ok := s.Key(KindProgram, id); ok {
+		p, err = s.readProgram(c, programByKeySQL+" AND p.deleted_at IS NULL", key, a.Shop)
 	}
-	ok, err = c.one(func(r *rows) { s.scanWholeProgram(r, &p) }, programByKeySQL+" AND p.deleted_at IS NULL", key, a.Shop)
-	if err != nil {
-		return p, err
+	if err == nil && p.key == 0 {
+		err = notFound("program")
 	}
-	if !ok {
-		return p, notFound("program")
-	}
-	p.Prizes, err = s.ladder(c, key)
 	return p, err
 }
 
-func (s *Store) scanWholeProgram(r *rows, p *program) {
-	p.key = r.int()
-	p.Program = s.scanProgram(r, p.key)
-	p.HasInstalledCards, p.nameLocalizations, p.descriptionLocalizations = r.bool(), r.str(), r.str()
-	p.stampsExpireAfterDays, p.minSpendCents, p.visibleInCatalog, p.borderEnabled = r.nullInt(), r.nullInt(), r.bool(), r.bool()
+// readProgram reads a program with its ladder. Its key is 0 if there is none.
+func (s *Store) readProgram(c *conn, sql string, key, shop int64) (p program, err error) {
+	if _, err = c.one(func(r *rows) {
+		p.key = r.int()
+		p.Program = s.scanProgram(r, p.key)
+		p.HasInstalledCards, p.nameLocalizations, p.descriptionLocalizations = r.bool(), r.str(), r.str()
+		p.stampsExpireAfterDays, p.minSpendCents, p.visibleInCatalog, p.borderEnabled = r.nullInt(), r.nullInt(), r.bool(), r.bool()
+	}, sql, key, shop); err != nil {
+		return p, err
+	}
+	p.Prizes, err = s.ladder(c, key)
+	return p, err
 }
 
 // Programs returns a page of the shop's programs, newest first, including unpublished

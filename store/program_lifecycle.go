@@ -77,11 +77,13 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	if _, err := tx.exec("UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=? AND live=1 AND deleted_at IS NULL) WHERE id=?", p.key, shop); err != nil {
 		return err
 	}
-	if _, err := tx.exec("UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2 AND deleted_at IS NULL AND (archived_at IS NULL OR live=1)", tx.Now, p.key); err != nil {
-		return err
-	}
-	if _, err := tx.exec("UPDATE programs SET deleted_at=?1, updated_at=?1 WHERE id=?2", tx.Now, p.key); err != nil {
-		return err
+	for _, sql := range []string{
+		"UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2 AND deleted_at IS NULL AND (archived_at IS NULL OR live=1)",
+		"UPDATE programs SET deleted_at=?1, updated_at=?1 WHERE id=?2",
+	} {
+		if _, err := tx.exec(sql, tx.Now, p.key); err != nil {
+			return err
+		}
 	}
 	if err := tx.dropWebhooks(p.key); err != nil {
 		return err

@@ -115,13 +115,19 @@ func (tx *Tx) programAndPrize(a Access, programID, prizeID string) (p program, k
 	if p, err = tx.s.program(tx.conn, a, programID); err != nil {
 		return p, 0, z, err
 	}
-	for _, z = range p.Prizes {
-		if z.ID == prizeID {
-			key, _ = tx.s.Key(KindPrize, prizeID)
-			return p, key, z, nil
+	key, _ = tx.s.Key(KindPrize, prizeID)
+	z, err = p.prize(prizeID)
+	return p, key, z, err
+}
+
+// prize returns a prize of the program's ladder.
+func (p *program) prize(id string) (Prize, error) {
+	for _, z := range p.Prizes {
+		if z.ID == id {
+			return z, nil
 		}
 	}
-	return p, 0, Prize{}, notFound("prize")
+	return Prize{}, notFound("prize")
 }
 
 // UpdatePrize changes the fields that f sets. If f sets none, it changes nothing.

@@ -33,15 +33,7 @@ func (tx *Tx) CreateProgram(a Access, f ProgramFields) (d ProgramDetail, err err
 	if _, err = tx.exec("INSERT INTO program_counts (program_id) VALUES (?)", p.key); err != nil {
 		return d, err
 	}
-	if err = tx.audit(a.Shop, "program.create", KindProgram, p.key, ""); err != nil {
-		return d, err
-	}
-	if err = tx.bumpAuth(); err != nil { // after a rollback, its key may become another program's
-		return d, err
-	}
-	tx.emit(pendingEvent{name: event.ProgramCreated, shop: a.Shop, program: p.key})
-	p, err = tx.s.program(tx.conn, a, tx.s.ID(KindProgram, p.key))
-	return p.ProgramDetail, err
+	return tx.recordProgramChange(a, p.key, "program.create", event.ProgramCreated)
 }
 
 // columns returns the values of the columns that creating and updating write.
@@ -92,7 +84,9 @@ func (tx *Tx) recordProgramChange(a Access, key int64, action string, name event
 	if err = tx.audit(a.Shop, action, KindProgram, key, ""); err != nil {
 		return d, err
 	}
-	if err = tx.bumpAuth(); err != nil { // programs are cached by epoch
+	// Programs are cached by epoch. The key of a created one may become another's
+	// after a rollback.
+	if err = tx.bumpAuth(); err != nil {
 		return d, err
 	}
 	tx.emit(pendingEvent{name: name, shop: a.Shop, program: key})
