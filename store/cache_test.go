@@ -9,10 +9,10 @@ import (
 )
 
 // Programs and locations are kept in memory, and a till's answer is made of
-// what is there. Both must say what the file says: a store opened anew on the
-// same file, which keeps nothing yet, is the measure.
+// what is there. Both must say what the file says: a new store on the
+// same file, which has nothing cached, gives the expected answers.
 
-// text is a value as JSON, by which two answers are compared.
+// text returns a value as JSON, to compare answers.
 func text(t testing.TB, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
@@ -22,21 +22,22 @@ func text(t testing.TB, v any) string {
 	return string(b)
 }
 
-// anew opens a further store on the till's file.
-func (k till) anew() till {
+// withNewStore returns the till with a second store on the same file.
+func (k till) withNewStore() till {
 	k.t.Helper()
 	c := k
 	c.fixture = &fixture{Store: open(k.t, k.path, Options{Ephemeral: true, Readers: 1, Now: k.clock.now}), t: k.t, clock: k.clock, a: k.a}
 	return c
 }
 
-// agrees compares the lookups of cards with those of a store that is new.
-func (k till) agrees(when string, cards ...string) {
+// lookupsMatchNewStore compares the lookups of cards with those of a new store, which
+// has nothing cached.
+func (k till) lookupsMatchNewStore(when string, cards ...string) {
 	k.t.Helper()
-	cold := k.anew()
+	cold := k.withNewStore()
 	defer cold.Close()
 	for _, card := range cards {
-		for range 2 { // read, and kept
+		for range 2 { // read, then cached
 			if got, want := text(k.t, k.lookup(card)), text(k.t, cold.lookup(card)); got != want {
 				k.t.Errorf("%s: the lookup shows %s\nwant %s", when, got, want)
 			}
@@ -44,16 +45,16 @@ func (k till) agrees(when string, cards ...string) {
 	}
 }
 
-// change is a write that moves what is kept, and what a stamp is refused with
-// afterwards.
-type change struct {
+// cacheChange is a write that changes cached values, and the code with which a stamp
+// is refused afterwards.
+type cacheChange struct {
 	name string
 	do   func(*Tx) error
 	then Code
 }
 
-// changes are made in this order; each leaves what the next one needs.
-func (k till) changes(program string, prize *string) []change {
+// cacheChanges returns the changes in their order: each leaves what the next one needs.
+func (k till) cacheChanges(program string, prize *string) []cacheChange {
 	update := func(f ProgramFields) func(*Tx) error {
 		return func(tx *Tx) error { _, err := tx.UpdateProgram(k.a, program, f); return err }
 	}
@@ -67,7 +68,7 @@ func (k till) changes(program string, prize *string) []change {
 		return func(tx *Tx) error { _, err := tx.SetMinSpend(k.a.Shop, program, cents); return err }
 	}
 	elsewhere := k.fixture.location(k.a)
-	return []change{
+	return []cacheChange{
 		{name: "program renamed", do: update(ProgramFields{Name: set("Tea")})},
 		{name: "prize added", do: func(tx *Tx) error {
 			z, err := tx.AddPrize(k.a, program, PrizeFields{Threshold: set(int64(2)), Name: set("Biscuit")})
@@ -102,7 +103,7 @@ func (k till) changes(program string, prize *string) []change {
 
 // Each change shows in the very next lookup and holds for the very next stamp,
 // whichever process made it.
-func TestKeptProgramsFollowTheFile(t *testing.T) {
+func TestCachedProgramsFollowTheFile(t *testing.T) {
 	for _, who := range []string{"this process", "another process", "a write that is taken back", "the same group"} {
 		t.Run(who, func(t *testing.T) {
 			k := startTill(t)
@@ -110,10 +111,10 @@ func TestKeptProgramsFollowTheFile(t *testing.T) {
 			fields.TotalStamps = set(int64(1000))
 			program, _ := k.ladderOf(fields, 1, 900)
 			card := k.card(k.a, program, CardFields{})
-			other := k.anew()
+			other := k.withNewStore()
 			var prize string
-			stamp := func(tx *Tx) (Stamped, error) { return tx.Stamp(k.at, card, StampFields{}) }
-			holds := func(c change, s Stamped, err error) {
+			stamp := func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, card, StampFields{}) }
+			holds := func(c cacheChange, s Stamped, err error) {
 				t.Helper()
 				if c.then != "" {
 					refused(t, err, c.then)
@@ -123,7 +124,7 @@ func TestKeptProgramsFollowTheFile(t *testing.T) {
 					t.Errorf("%s: the answer is %s, want %s", c.name, got, want)
 				}
 			}
-			for _, c := range k.changes(program, &prize) {
+			for _, c := range k.cacheChanges(program, &prize) {
 				k.lookup(card) // so that what was true before is kept
 				switch who {
 				case "this process":
@@ -143,7 +144,7 @@ func TestKeptProgramsFollowTheFile(t *testing.T) {
 						return notFound("anything")
 					})
 					refused(t, err, NotFound)
-					k.agrees("taken back: "+c.name, card)
+					k.lookupsMatchNewStore("taken back: "+c.name, card)
 					k.must(c.do) // the next one needs it
 				case "the same group":
 					var s Stamped
@@ -158,7 +159,7 @@ func TestKeptProgramsFollowTheFile(t *testing.T) {
 					}
 					holds(c, s, errs[3])
 				}
-				k.agrees(c.name, card)
+				k.lookupsMatchNewStore(c.name, card)
 				s, err := attempt(k.fixture, stamp)
 				holds(c, s, err)
 			}
@@ -167,7 +168,7 @@ func TestKeptProgramsFollowTheFile(t *testing.T) {
 	}
 }
 
-// ignored drops a refusal.
+// ignored returns nil for a refusal and other errors as they are.
 func ignored(err error) error {
 	if _, ok := AsError(err); ok {
 		return nil
@@ -189,7 +190,7 @@ func TestAnswersEqualTheFile(t *testing.T) {
 	pass := k.card(k.a, k.program(k.a, access("Club")), CardFields{})
 	k.fixture.location(k.a)
 	var rows []Stamped
-	cold := k.anew()
+	cold := k.withNewStore()
 	same := func(name string, s Stamped, err error) {
 		t.Helper()
 		k.ok(s, err)
@@ -217,7 +218,7 @@ func TestAnswersEqualTheFile(t *testing.T) {
 			}
 		}
 		rows = append(rows, s)
-		k.agrees(name, issued.ID, money, pass)
+		k.lookupsMatchNewStore(name, issued.ID, money, pass)
 	}
 	stamp := func(n int64) { t.Helper(); s, err := k.stamp(issued.ID, n); same(fmt.Sprint("stamp ", n), s, err) }
 	redeem := func(i int) {
@@ -293,7 +294,7 @@ func TestTypedCodes(t *testing.T) {
 	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, card, ReissueFields{}) })
 	for _, none := range append(spellings(old), strings.ToUpper(card), card[:4]+" "+card[4:], "", " ", strings.Repeat("-", 26), old+"\u00a0") {
 		k.refuses(NotFound, func() (Stamped, error) { return k.stamp(none, 1) })
-		err := k.View(0, func(v *View) error { _, err := v.Lookup(k.at, none); return err })
+		err := k.View(0, func(v *View) error { _, err := v.Lookup(k.device, none); return err })
 		refused(t, err, NotFound)
 	}
 	k.ok(k.stamp(strings.ToUpper(k.cardCode(root, 1)), 1))

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// personal marks what only the holder's data holds; nothing of it may be left
-// anywhere in the file's tables.
+// personal is a text in all of the holder's data; an erasure may leave it nowhere in the
+// file's tables.
 const personal = "Zebedee"
 
 // erasable is a chain of two cards with everything that a person leaves
@@ -215,7 +215,7 @@ func TestEraseOverwrites(t *testing.T) {
 	long := fmt.Sprintf(`{"note":"%s"}`, strings.Repeat(personal+" ", 400))
 	f, till := e.fixture, e.fixture.till(e.a)
 	f.must(func(tx *Tx) error {
-		_, err := tx.Stamp(till.at, e.cards[0], StampFields{Metadata: Metadata{set(json.RawMessage(long))}})
+		_, err := tx.Stamp(till.device, e.cards[0], StampFields{Metadata: Metadata{set(json.RawMessage(long))}})
 		return err
 	})
 	for i := range 300 {

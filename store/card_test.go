@@ -49,8 +49,8 @@ func (m *liveModel) live() (n int) {
 	return n
 }
 
-// taken tells whether another card has this person in the program.
-func (m *liveModel) taken(program, ref string, but *liveCard) bool {
+// refIsTaken reports whether another live card of the program has the reference.
+func (m *liveModel) refIsTaken(program, ref string, but *liveCard) bool {
 	return ref != "" && slices.ContainsFunc(m.cards, func(c *liveCard) bool {
 		return c != but && c.program == program && c.ref == ref && m.isLive(c)
 	})
@@ -82,8 +82,8 @@ func (m *liveModel) ref() string {
 
 func optional(s string) Opt[string] { return Opt[string]{V: s, Set: s != ""} }
 
-// expect compares an operation's outcome with what the model says: a code, or
-// empty for success.
+// expect compares the result of an operation with the model's: a code, or empty for
+// success.
 func (m *liveModel) expect(what string, err error, code Code) {
 	m.t.Helper()
 	e, ok := AsError(err)
@@ -110,7 +110,7 @@ func (m *liveModel) issue() {
 	switch {
 	case m.live() >= m.most:
 		want = Unprocessable
-	case m.taken(c.program, c.ref, nil):
+	case m.refIsTaken(c.program, c.ref, nil):
 		want = Conflict
 	}
 	err := m.do(func(tx *Tx) error {
@@ -124,10 +124,10 @@ func (m *liveModel) issue() {
 	}
 }
 
-// revivable tells what bringing an expired card back is answered with.
-func (m *liveModel) revivable(c *liveCard, ref string) Code {
+// checkRevival returns the code with which making an expired card live is refused, or "".
+func (m *liveModel) checkRevival(c *liveCard, ref string) Code {
 	switch {
-	case m.taken(c.program, ref, c):
+	case m.refIsTaken(c.program, ref, c):
 		return Conflict
 	case m.live() >= m.most:
 		return Unprocessable
@@ -160,8 +160,8 @@ func (m *liveModel) patch(c *liveCard) {
 	case status == StatusArchived:
 		want = Conflict
 	case status == StatusExpired && f.ExpiresAt.Set:
-		want = m.revivable(c, ref)
-	case status != StatusExpired && ref != c.ref && m.taken(c.program, ref, c):
+		want = m.checkRevival(c, ref)
+	case status != StatusExpired && ref != c.ref && m.refIsTaken(c.program, ref, c):
 		want = Conflict
 	}
 	err := m.do(func(tx *Tx) error { _, err := tx.UpdateCard(m.a, c.id, f); return err })
@@ -181,7 +181,7 @@ func (m *liveModel) reissue(c *liveCard) {
 	case status == StatusArchived:
 		want = Conflict
 	case status == StatusExpired:
-		want = m.revivable(c, c.ref)
+		want = m.checkRevival(c, c.ref)
 	}
 	err := m.do(func(tx *Tx) error { _, err := tx.ReissueCard(m.a, c.id, ReissueFields{ExpiresAt: at}); return err })
 	m.expect("reissue of a card "+status, err, want)
@@ -243,7 +243,7 @@ func (m *liveModel) deleteProgram() {
 	m.programs[id] = true
 }
 
-// compare holds every card and the counter to the model.
+// compare compares all cards and the counter with the model.
 func (m *liveModel) compare() {
 	m.t.Helper()
 	m.sound()

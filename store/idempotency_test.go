@@ -19,7 +19,8 @@ func (f *fixture) remember(c IdempotencyKey, status int, body string) {
 	f.must(func(tx *Tx) error { return tx.Remember(c, Remembered{Status: status, Body: []byte(body)}) })
 }
 
-// recalls fails the test unless the claim is answered so; status 0: not at all.
+// recalls fails the test unless this response is remembered for the key; status 0 means
+// none.
 func (f *fixture) recalls(c IdempotencyKey, status int, body string) {
 	f.t.Helper()
 	m, err := f.recall(c)
@@ -33,29 +34,29 @@ func (f *fixture) recalls(c IdempotencyKey, status int, body string) {
 	}
 }
 
-func claim(caller int64, key, request string) IdempotencyKey {
+func idempotencyKey(caller int64, key, request string) IdempotencyKey {
 	return NewIdempotencyKey(caller, key, "POST", "/cards", []byte(request))
 }
 
 func TestRememberAndRecall(t *testing.T) {
 	f := start(t, Options{})
 	for i, body := range []string{`{"id":"crd_1"}`, "", "{}", "line\nline", `{"name":"Zoë \u0000 🎟"}`, string(make([]byte, 0, 1))} {
-		c := claim(2, fmt.Sprint("key", i), body)
+		c := idempotencyKey(2, fmt.Sprint("key", i), body)
 		f.recalls(c, 0, "")
 		f.remember(c, 200+i, body)
 		f.recalls(c, 200+i, body)
 	}
 }
 
-func TestClaimsAreApart(t *testing.T) {
+func TestIdempotencyKeysAreSeparate(t *testing.T) {
 	f := start(t, Options{})
-	first := claim(KeyScope(1), "key", "request")
+	first := idempotencyKey(KeyScope(1), "key", "request")
 	f.remember(first, 201, "first")
-	f.recalls(claim(KeyScope(2), "key", "request"), 0, "")   // another caller
-	f.recalls(claim(KeyScope(1)+1, "key", "request"), 0, "") // the device of that number
-	f.recalls(claim(KeyScope(1), "KEY", "request"), 0, "")
+	f.recalls(idempotencyKey(KeyScope(2), "key", "request"), 0, "")   // another caller
+	f.recalls(idempotencyKey(KeyScope(1)+1, "key", "request"), 0, "") // the device of that number
+	f.recalls(idempotencyKey(KeyScope(1), "KEY", "request"), 0, "")
 	for what, c := range map[string]IdempotencyKey{
-		"another body":   claim(KeyScope(1), "key", "request "),
+		"another body":   idempotencyKey(KeyScope(1), "key", "request "),
 		"another path":   NewIdempotencyKey(KeyScope(1), "key", "POST", "/cards/", []byte("request")),
 		"another method": NewIdempotencyKey(KeyScope(1), "key", "PATCH", "/cards", []byte("request")),
 		"parts moved":    NewIdempotencyKey(KeyScope(1), "key", "POST", "/card", []byte("srequest")),
@@ -72,20 +73,20 @@ func TestClaimsAreApart(t *testing.T) {
 // The window runs from the first request, by the store's clock.
 func TestIdempotencyWindow(t *testing.T) {
 	f := start(t, Options{Limits: func() Limits { l := DefaultLimits(); l.IdempotencyHours = 2; return l }()})
-	c := claim(2, "key", "request")
+	c := idempotencyKey(2, "key", "request")
 	f.remember(c, 201, "first")
 	f.clock.move(time.Hour)
 	f.recalls(c, 201, "first") // which does not lengthen it
 	f.clock.move(time.Hour - time.Millisecond)
 	f.recalls(c, 201, "first")
-	_, err := f.recall(claim(2, "key", "other"))
+	_, err := f.recall(idempotencyKey(2, "key", "other"))
 	refused(t, err, IdempotencyConflict)
 	f.clock.move(time.Millisecond)
 	f.recalls(c, 0, "")
-	f.recalls(claim(2, "key", "other"), 0, "")
+	f.recalls(idempotencyKey(2, "key", "other"), 0, "")
 
 	// The key is free: for another request too, which then has its own window.
-	other := claim(2, "key", "other")
+	other := idempotencyKey(2, "key", "other")
 	f.remember(other, 404, "second")
 	if n := f.number("SELECT count(*) FROM idempotency"); n != 1 {
 		t.Errorf("%d rows under one key", n)
@@ -106,11 +107,11 @@ func TestPruneIdempotency(t *testing.T) {
 		return n
 	}
 	for i := range 25 {
-		f.remember(claim(2, fmt.Sprint("old", i), ""), 200, "old")
+		f.remember(idempotencyKey(2, fmt.Sprint("old", i), ""), 200, "old")
 	}
 	f.clock.move(time.Hour)
 	for i := range 10 {
-		f.remember(claim(2, fmt.Sprint("new", i), ""), 200, "new")
+		f.remember(idempotencyKey(2, fmt.Sprint("new", i), ""), 200, "new")
 	}
 	f.clock.move(23*time.Hour - time.Millisecond)
 	if n := prune(100); n != 0 {
@@ -123,21 +124,21 @@ func TestPruneIdempotency(t *testing.T) {
 		}
 	}
 	for i := range 10 {
-		f.recalls(claim(2, fmt.Sprint("new", i), ""), 200, "new")
+		f.recalls(idempotencyKey(2, fmt.Sprint("new", i), ""), 200, "new")
 	}
 	// A row that was used again has a new place in the order.
-	f.remember(claim(2, "new0", "again"), 200, "again")
+	f.remember(idempotencyKey(2, "new0", "again"), 200, "again")
 	f.clock.move(time.Hour)
 	if n := prune(100); n != 9 {
 		t.Errorf("%d rows were pruned, want the 9 whose window ended", n)
 	}
-	f.recalls(claim(2, "new0", "again"), 200, "again")
+	f.recalls(idempotencyKey(2, "new0", "again"), 200, "again")
 }
 
-// The response is there exactly when its effect is.
-func TestRememberSharesTheFateOfTheWrite(t *testing.T) {
+// A response is remembered if and only if its write is committed.
+func TestRefusedWriteRemembersNothing(t *testing.T) {
 	f := start(t, Options{})
-	c := claim(2, "key", "request")
+	c := idempotencyKey(2, "key", "request")
 	program := f.program(f.a, stamps("Coffee"))
 	issue := func(end error) error {
 		return f.do(func(tx *Tx) error {

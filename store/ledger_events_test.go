@@ -28,8 +28,8 @@ func startEvents(t *testing.T, fields ProgramFields, previews bool, thresholds .
 	return c
 }
 
-// events are those of one write in order, each with its card's number, as it
-// was first seen, and with what its data says of the row.
+// expectEvents compares the events of an action, in their order. Each has the number of its
+// card, in the order in which cards were first seen, and what its data says of the row.
 func (c eventsCase) expectEvents(what string, cards []string, action func() error, want ...string) {
 	c.t.Helper()
 	before := c.number("SELECT ifnull(max(id), 0) FROM events")
@@ -81,7 +81,7 @@ func (c eventsCase) expectEvents(what string, cards []string, action func() erro
 	}
 }
 
-func just[T any](_ T, err error) error { return err }
+func errorOf[T any](_ T, err error) error { return err }
 
 func TestEventsOfStampPrograms(t *testing.T) {
 	fields := stamps("Coffee")
@@ -90,13 +90,13 @@ func TestEventsOfStampPrograms(t *testing.T) {
 	var root string
 	var cards []string
 	c.expectEvents("issue at the counter", nil, func() error {
-		out, err := attempt(c.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(c.at, c.program, CounterFields{}) })
+		out, err := attempt(c.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(c.device, c.program, CounterFields{}) })
 		root, cards = out.ID, []string{out.ID}
 		return err
 	}, "card.added #0 active source=counter here")
 	must(c.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(c.a, root, ReissueFields{}) })
-	c.expectEvents("a refused stamp", cards, func() error { return just(c.stamp(root, 21)) })
-	c.expectEvents("the first stamps", cards, func() error { return just(c.stamp(root, 9)) },
+	c.expectEvents("a refused stamp", cards, func() error { return errorOf(c.stamp(root, 21)) })
+	c.expectEvents("the first stamps", cards, func() error { return errorOf(c.stamp(root, 9)) },
 		"card.activated #0 active", "stamp.assigned #0 active stamps_delta=9 stamps_count=9",
 		"transaction.created #0 active tx_type=stamp stamps_delta=9 value_delta=<nil>")
 	var over Stamped
@@ -107,7 +107,7 @@ func TestEventsOfStampPrograms(t *testing.T) {
 		"stamp.assigned #0 active stamps_delta=1 stamps_count=10", "transaction.created #0 active tx_type=stamp stamps_delta=1 value_delta=<nil>",
 		"stamp.assigned #1 active stamps_delta=2 stamps_count=2", "transaction.created #1 active tx_type=stamp stamps_delta=2 value_delta=<nil>")
 	cards = append(cards, over.OverflowCard.ID)
-	c.expectEvents("its reversal", cards, func() error { return just(c.reverse(over.OverflowTransaction.ID)) },
+	c.expectEvents("its reversal", cards, func() error { return errorOf(c.reverse(over.OverflowTransaction.ID)) },
 		"transaction.reversed #1 archived reversed_delta=-2", "transaction.created #1 archived tx_type=reversal stamps_delta=-2 value_delta=<nil>",
 		"transaction.reversed #0 active reversed_delta=-1", "transaction.created #0 active tx_type=reversal stamps_delta=-1 value_delta=<nil>",
 		"card.archived #1 archived")
@@ -116,24 +116,24 @@ func TestEventsOfStampPrograms(t *testing.T) {
 		redeemed, err = c.redeem(root, c.prizes[0])
 		return err
 	}, "prize.redeemed #0 active", "transaction.created #0 active tx_type=redemption stamps_delta=0 value_delta=<nil>")
-	c.expectEvents("its reversal", cards, func() error { return just(c.reverse(redeemed.Transaction.ID)) },
+	c.expectEvents("its reversal", cards, func() error { return errorOf(c.reverse(redeemed.Transaction.ID)) },
 		"transaction.reversed #0 active reversed_delta=0", "transaction.created #0 active tx_type=reversal stamps_delta=0 value_delta=<nil>")
 	c.ok(c.stamp(root, 4))
 	cards = append(cards, c.lookup(root).Card.ID)
-	c.expectEvents("the highest, with a child", cards, func() error { return just(c.redeem(root, c.prizes[1])) },
+	c.expectEvents("the highest, with a child", cards, func() error { return errorOf(c.redeem(root, c.prizes[1])) },
 		"prize.redeemed #0 archived", "transaction.created #0 archived tx_type=redemption stamps_delta=0 value_delta=<nil>", "card.archived #0 archived")
 	c.ok(c.stamp(root, 7))
-	c.expectEvents("the highest, alone", cards, func() error { return just(c.redeem(root, c.prizes[1])) },
+	c.expectEvents("the highest, alone", cards, func() error { return errorOf(c.redeem(root, c.prizes[1])) },
 		"prize.redeemed #2 active", "transaction.created #2 active tx_type=redemption stamps_delta=-10 value_delta=<nil>")
 	c.ok(c.stamp(root, 2))
 	c.clock.move(days(30))
 	// Expiry has no specific event that is sent, so both hear of the row.
-	c.expectEvents("stamps that expire beside a refusal", cards, func() error { return just(c.redeem(root, c.prizes[1])) },
+	c.expectEvents("stamps that expire beside a refusal", cards, func() error { return errorOf(c.redeem(root, c.prizes[1])) },
 		"transaction.created #2 active tx_type=expiry stamps_delta=-2 value_delta=<nil>")
 	c.expectEvents("install", cards, func() error {
 		out := must(c.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(c.a, c.program, CardFields{}, SourceAPI) })
 		cards = append(cards, out.ID)
-		return just(c.install(out.InstallURL))
+		return errorOf(c.install(out.InstallURL))
 	}, "card.added #3 invited source=api", "card.activated #3 active", "card.registered #3 active")
 	c.sound()
 }
@@ -144,7 +144,7 @@ func TestCompleteCardArchivedLast(t *testing.T) {
 	fields.RepeatAfterReset = set(true)
 	c := startEvents(t, fields, false)
 	card := c.card(c.a, c.program, CardFields{})
-	c.expectEvents("stamps over an invited card without prizes", []string{card}, func() error { return just(c.stamp(card, 12)) },
+	c.expectEvents("stamps over an invited card without prizes", []string{card}, func() error { return errorOf(c.stamp(card, 12)) },
 		"card.activated #0 archived", "card.added #1 active source=overflow here",
 		"stamp.assigned #0 archived stamps_delta=10 stamps_count=10", "transaction.created #0 archived tx_type=stamp stamps_delta=10 value_delta=<nil>",
 		"stamp.assigned #1 active stamps_delta=2 stamps_count=2", "transaction.created #1 active tx_type=stamp stamps_delta=2 value_delta=<nil>",
@@ -160,23 +160,23 @@ func TestEventsOfOtherPrograms(t *testing.T) {
 		"card.activated #0 active", "value.changed #0 active tx_type=topup delta=50 balance=150", "transaction.created #0 active tx_type=topup stamps_delta=<nil> value_delta=50")
 	c.expectEvents("a spend", cards, func() (err error) { spent, err = c.spend(card, 30); return err },
 		"value.changed #0 active tx_type=spend delta=-30 balance=120", "transaction.created #0 active tx_type=spend stamps_delta=<nil> value_delta=-30")
-	c.expectEvents("a reversed spend", cards, func() error { return just(c.reverse(spent.Transaction.ID)) },
+	c.expectEvents("a reversed spend", cards, func() error { return errorOf(c.reverse(spent.Transaction.ID)) },
 		"transaction.reversed #0 active reversed_delta=30", "value.changed #0 active tx_type=reversal delta=30 balance=150", "transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=30")
-	c.expectEvents("a reversed top-up", cards, func() error { return just(c.reverse(top.Transaction.ID)) },
+	c.expectEvents("a reversed top-up", cards, func() error { return errorOf(c.reverse(top.Transaction.ID)) },
 		"transaction.reversed #0 active reversed_delta=-50", "value.changed #0 active tx_type=reversal delta=-50 balance=100", "transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=-50")
-	c.expectEvents("too much", cards, func() error { return just(c.spend(card, 101)) })
+	c.expectEvents("too much", cards, func() error { return errorOf(c.spend(card, 101)) })
 
 	c = startEvents(t, access("Club"), false)
 	card = c.card(c.a, c.program, CardFields{})
 	var used Stamped
 	c.expectEvents("entry", []string{card}, func() (err error) { used, err = c.use(card); return err },
 		"card.activated #0 active", "card.used #0 active program_type=access", "transaction.created #0 active tx_type=access stamps_delta=<nil> value_delta=<nil>")
-	c.expectEvents("a reversed entry", []string{card}, func() error { return just(c.reverse(used.Transaction.ID)) },
+	c.expectEvents("a reversed entry", []string{card}, func() error { return errorOf(c.reverse(used.Transaction.ID)) },
 		"transaction.reversed #0 active reversed_delta=0", "transaction.created #0 active tx_type=reversal stamps_delta=<nil> value_delta=<nil>")
 
 	c = startEvents(t, discount("Off"), false)
 	card = c.card(c.a, c.program, CardFields{})
-	c.expectEvents("a discount", []string{card}, func() error { return just(c.use(card)) },
+	c.expectEvents("a discount", []string{card}, func() error { return errorOf(c.use(card)) },
 		"card.activated #0 active", "transaction.created #0 active tx_type=discount stamps_delta=<nil> value_delta=<nil>")
 }
 
@@ -195,11 +195,11 @@ func TestEventsOfExpiry(t *testing.T) {
 		if previews {
 			want, gone = append([]string{"card.expired #0 active"}, want...), append([]string{"card.expired #0 expired"}, gone...)
 		}
-		c.expectEvents("stamps", []string{card}, func() error { return just(c.stamp(card, 1)) }, want...)
+		c.expectEvents("stamps", []string{card}, func() error { return errorOf(c.stamp(card, 1)) }, want...)
 		expired := c.get(card).ExpiresAt.V
 		c.clock.move(days(1) + time.Hour)
-		c.expectEvents("the card", []string{card}, func() error { return just(c.stamp(card, 1)) }, gone...)
-		c.expectEvents("the card again", []string{card}, func() error { return just(c.stamp(card, 1)) })
+		c.expectEvents("the card", []string{card}, func() error { return errorOf(c.stamp(card, 1)) }, gone...)
+		c.expectEvents("the card again", []string{card}, func() error { return errorOf(c.stamp(card, 1)) })
 		if previews {
 			if got := c.lines("SELECT CAST(payload_v2 AS TEXT)->>'$.data.expired_at' FROM events WHERE name='card.expired' ORDER BY id"); len(got) != 2 || got[1] != expired.String() {
 				t.Errorf("expired at %v, want the second at %v", got, expired)

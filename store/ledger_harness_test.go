@@ -11,7 +11,7 @@ import (
 // till is a device at a location, with what it can do.
 type till struct {
 	*fixture
-	at       Till
+	device   Till
 	location string
 }
 
@@ -22,7 +22,7 @@ func (f *fixture) till(a Access) till {
 		d, _, err := tx.CreateDevice(a.Shop, t.location, "Till", "")
 		return d, err
 	})
-	t.at = Till{Shop: a.Shop, Location: f.key(KindLocation, t.location), Device: f.key(KindDevice, d.ID)}
+	t.device = Till{Shop: a.Shop, Location: f.key(KindLocation, t.location), Device: f.key(KindDevice, d.ID)}
 	return t
 }
 
@@ -41,33 +41,33 @@ func attempt[T any](f *fixture, fn func(*Tx) (T, error)) (out T, err error) {
 }
 
 func (k till) stamp(card string, n int64) (Stamped, error) {
-	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.at, card, StampFields{Count: set(n)}) })
+	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, card, StampFields{Count: set(n)}) })
 }
 
 func (k till) redeem(card, prize string) (Stamped, error) {
 	return attempt(k.fixture, func(tx *Tx) (Stamped, error) {
-		return tx.Redeem(k.at, card, RedeemFields{PrizeID: set(prize)})
+		return tx.Redeem(k.device, card, RedeemFields{PrizeID: set(prize)})
 	})
 }
 
 func (k till) reverse(transaction string) (Stamped, error) {
-	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Reverse(k.at, transaction, Metadata{}) })
+	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Reverse(k.device, transaction, Metadata{}) })
 }
 
 func (k till) topUp(card string, cents int64) (Stamped, error) {
 	return attempt(k.fixture, func(tx *Tx) (Stamped, error) {
-		return tx.TopUp(k.at, card, AmountFields{AmountCents: set(cents)})
+		return tx.TopUp(k.device, card, AmountFields{AmountCents: set(cents)})
 	})
 }
 
 func (k till) spend(card string, cents int64) (Stamped, error) {
 	return attempt(k.fixture, func(tx *Tx) (Stamped, error) {
-		return tx.Spend(k.at, card, AmountFields{AmountCents: set(cents)})
+		return tx.Spend(k.device, card, AmountFields{AmountCents: set(cents)})
 	})
 }
 
 func (k till) use(card string) (Stamped, error) {
-	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Use(k.at, card, Metadata{}) })
+	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Use(k.device, card, Metadata{}) })
 }
 
 func (k till) install(url string) (CardDetail, error) {
@@ -79,13 +79,13 @@ func (k till) install(url string) (CardDetail, error) {
 func (k till) lookup(card string) (l Lookup) {
 	k.t.Helper()
 	k.view(func(v *View) (err error) {
-		l, err = v.Lookup(k.at, card)
+		l, err = v.Lookup(k.device, card)
 		return err
 	})
 	return l
 }
 
-// ok is the answer of an action that has to succeed.
+// ok returns the answer of an action, and fails the test if it was refused.
 func (k till) ok(s Stamped, err error) Stamped {
 	k.t.Helper()
 	if err != nil {
@@ -94,7 +94,7 @@ func (k till) ok(s Stamped, err error) Stamped {
 	return s
 }
 
-// refuses demands a refusal that leaves the ledger as it is.
+// refuses fails the test unless the action is refused with code and writes no row.
 func (k till) refuses(code Code, action func() (Stamped, error)) {
 	k.t.Helper()
 	before := k.rows()
@@ -130,7 +130,7 @@ func (k till) get(card string) CardDetail {
 	return d
 }
 
-// ladder are stamp programs of ten stamps with a prize at each threshold.
+// ladder creates a program of ten stamps with a prize at each threshold.
 func (k till) ladder(repeat bool, thresholds ...int64) (program string, prizes []string) {
 	k.t.Helper()
 	fields := stamps("Coffee")

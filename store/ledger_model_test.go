@@ -39,20 +39,20 @@ type simCard struct {
 
 // simChain is a person's card: what all its instances have in common.
 type simChain struct {
-	program    *simProgram
-	cards      []*simCard
-	ref        string
-	active     bool
-	installed  bool
-	locked     bool
-	erased     bool
-	expires    Time // 0: never
-	noted      Time // the expiry that the ledger has a row for
-	made       Time
-	place      int // location of the counter issue or first presentation; -1: none yet
-	link       string
-	linkUntil  Time
-	generation int64
+	program       *simProgram
+	cards         []*simCard
+	ref           string
+	active        bool
+	installed     bool
+	locked        bool
+	erased        bool
+	expires       Time // 0: never
+	noted         Time // the expiry that the ledger has a row for
+	made          Time
+	firstLocation int // location of the counter issue or first presentation; -1: none yet
+	link          string
+	linkUntil     Time
+	generation    int64
 }
 
 type simRow struct {
@@ -77,30 +77,30 @@ type tillModel struct {
 	rows   []*simRow
 }
 
-// result is what an operation must have done.
+// result is the expected result of an operation.
 type result struct {
 	code          Code // empty: accepted
 	rows          []*simRow
 	first, second *simRow // that the answer names
 }
 
-func no(code Code) result { return result{code: code} }
+func resultOf(code Code) result { return result{code: code} }
 
-func (p *simProgram) stamped() bool { return p.kind == "standard" || p.kind == "private" }
+func (p *simProgram) collectsStamps() bool { return p.kind == "standard" || p.kind == "private" }
 
-func (p *simProgram) top() (int64, bool) {
+func (p *simProgram) highestThreshold() (int64, bool) {
 	if len(p.prizes) == 0 {
 		return 0, false
 	}
 	return slices.MaxFunc(p.prizes, func(a, b simPrize) int { return int(a.threshold - b.threshold) }).threshold, true
 }
 
-func (c *simCard) full() bool { return c.stamps >= c.chain.program.total }
+func (c *simCard) isFull() bool { return c.stamps >= c.chain.program.total }
 
 // complete: a full card whose highest threshold is claimed, or without prizes.
-func (c *simCard) complete() bool {
-	top, has := c.chain.program.top()
-	return c.full() && (!has || c.claims[top] != nil)
+func (c *simCard) isComplete() bool {
+	top, has := c.chain.program.highestThreshold()
+	return c.isFull() && (!has || c.claims[top] != nil)
 }
 
 func (h *simChain) live() (list []*simCard) {
@@ -128,13 +128,13 @@ func (c *simCard) status(now Time) string {
 	return StatusActive
 }
 
-// shown takes the next stamp: the oldest live instance that is not full.
+// shown returns the card that takes the next stamp: the oldest live one that is not full.
 // Choice: the newest where all are full, and the newest of all where none is
 // live.
 func (h *simChain) shown() *simCard {
 	live := h.live()
 	for _, c := range live {
-		if h.program.stamped() && !c.full() {
+		if h.program.collectsStamps() && !c.isFull() {
 			return c
 		}
 	}
@@ -144,7 +144,7 @@ func (h *simChain) shown() *simCard {
 	return h.cards[len(h.cards)-1]
 }
 
-func (h *simChain) grow() *simCard {
+func (h *simChain) addChild() *simCard {
 	c := &simCard{chain: h, done: map[int]bool{}, claims: map[int64]*simRow{}, value: h.program.initial}
 	h.cards = append(h.cards, c)
 	return c
@@ -154,24 +154,24 @@ func (m *tillModel) issue(p *simProgram, ref string) (*simChain, Code) {
 	if p.suspended {
 		return nil, Unprocessable
 	}
-	if m.taken(p, ref, nil) {
+	if m.refIsTaken(p, ref, nil) {
 		return nil, Conflict
 	}
-	h := &simChain{program: p, ref: ref, made: m.now, place: -1}
-	h.fresh(m.now)
-	h.grow()
+	h := &simChain{program: p, ref: ref, made: m.now, firstLocation: -1}
+	h.setDefaultExpiry(m.now)
+	h.addChild()
 	m.chains = append(m.chains, h)
 	return h, ""
 }
 
-func (h *simChain) fresh(now Time) {
+func (h *simChain) setDefaultExpiry(now Time) {
 	if h.expires = 0; h.program.cardDays > 0 {
 		h.expires = now.Add(days(h.program.cardDays))
 	}
 }
 
-// taken tells whether another live chain of the program has the reference.
-func (m *tillModel) taken(p *simProgram, ref string, but *simChain) bool {
+// refIsTaken reports whether another live chain of the program has the reference.
+func (m *tillModel) refIsTaken(p *simProgram, ref string, but *simChain) bool {
 	return ref != "" && slices.ContainsFunc(m.chains, func(h *simChain) bool {
 		return h != but && h.program == p && h.ref == ref && !h.erased && !h.expired(m.now) && len(h.live()) > 0
 	})
@@ -179,8 +179,8 @@ func (m *tillModel) taken(p *simProgram, ref string, but *simChain) bool {
 
 func (m *tillModel) book(r *result, c *simCard, row simRow) *simRow {
 	row.card, row.at, row.cycle = c, m.now, c.cycle
-	if c.chain.place < 0 {
-		c.chain.place = row.location // choice: a refusal that leaves a row is a presentation
+	if c.chain.firstLocation < 0 {
+		c.chain.firstLocation = row.location // choice: a refusal that leaves a row is a presentation
 	}
 	c.stamps += row.stamps.V
 	c.value += row.value.V
@@ -189,36 +189,36 @@ func (m *tillModel) book(r *result, c *simCard, row simRow) *simRow {
 	return &row
 }
 
-// common is the order of refusals that all actions share.
-func (m *tillModel) common(h *simChain, location int, kinds ...string) (r result) {
+// checkAction applies the refusals that all actions share, in their order.
+func (m *tillModel) checkAction(h *simChain, location int, kinds ...string) (r result) {
 	p := h.program
 	switch {
 	case h.erased:
-		return no(NotFound)
+		return resultOf(NotFound)
 	case !slices.Contains(kinds, p.kind):
-		return no(Unprocessable)
+		return resultOf(Unprocessable)
 	case p.scoped && location != 0:
-		return no(Unprocessable)
+		return resultOf(Unprocessable)
 	case p.suspended:
-		return no(CardSuspended)
+		return resultOf(CardSuspended)
 	case len(h.live()) == 0:
-		return no(Conflict)
+		return resultOf(Conflict)
 	case h.expired(m.now):
-		r = no(CardExpired)
+		r = resultOf(CardExpired)
 		if h.noted != h.expires {
 			h.noted = h.expires
 			m.book(&r, h.shown(), simRow{kind: "expiry", location: location}) // choice: on the instance that is shown
 		}
 		return r
 	case h.locked:
-		return no(CardSuspended)
+		return resultOf(CardSuspended)
 	}
 	return r
 }
 
-// age expires old stamps. Choice: those exactly so many days old too, and one
-// row for each instance that lost some.
-func (m *tillModel) age(r *result, h *simChain, location int) {
+// expireStamps expires old stamps. Choice: stamps of exactly so many days expire too, and
+// there is one row for each card that lost some.
+func (m *tillModel) expireStamps(r *result, h *simChain, location int) {
 	if h.program.stampDays == 0 {
 		return
 	}
@@ -235,23 +235,23 @@ func (m *tillModel) age(r *result, h *simChain, location int) {
 		}
 		m.book(r, c, simRow{kind: "expiry", location: location, stamps: Some(-lost)})
 		if c.stamps == 0 {
-			c.restart()
+			c.startCycle()
 		}
 	}
 }
 
-func (c *simCard) restart() {
+func (c *simCard) startCycle() {
 	c.cycle++
 	c.claims = map[int64]*simRow{}
 }
 
 func (m *tillModel) stamp(h *simChain, location int, n int64, spend Null[int64]) result {
-	r := m.common(h, location, "standard", "private")
+	r := m.checkAction(h, location, "standard", "private")
 	if r.code != "" {
 		return r
 	}
 	p := h.program
-	m.age(&r, h, location)
+	m.expireStamps(&r, h, location)
 	switch {
 	case p.minSpend > 0 && !spend.Valid:
 		r.code = SpendRequired
@@ -296,7 +296,7 @@ func (m *tillModel) stamp(h *simChain, location int, n int64, spend Null[int64])
 	h.active = true
 	for i, s := range shares {
 		if s.c == nil {
-			s.c = h.grow()
+			s.c = h.addChild()
 		}
 		row := m.book(&r, s.c, simRow{kind: "stamp", location: location, stamps: Some(s.n)})
 		if i == 0 {
@@ -310,7 +310,7 @@ func (m *tillModel) stamp(h *simChain, location int, n int64, spend Null[int64])
 	// also by the one that filled it and went over.
 	live := h.live()
 	for _, c := range live[:len(live)-1] {
-		if p.repeat && c.complete() {
+		if p.repeat && c.isComplete() {
 			c.done[c.cycle] = true
 			c.archived = true
 		}
@@ -319,12 +319,12 @@ func (m *tillModel) stamp(h *simChain, location int, n int64, spend Null[int64])
 }
 
 func (m *tillModel) redeem(h *simChain, location int, prize string) result {
-	r := m.common(h, location, "standard", "private")
+	r := m.checkAction(h, location, "standard", "private")
 	if r.code != "" {
 		return r
 	}
 	p := h.program
-	m.age(&r, h, location)
+	m.expireStamps(&r, h, location)
 	i := slices.IndexFunc(p.prizes, func(z simPrize) bool { return z.id == prize })
 	if i < 0 {
 		r.code = NotFound
@@ -348,8 +348,8 @@ func (m *tillModel) redeem(h *simChain, location int, prize string) result {
 		return r
 	}
 	h.active = true
-	top, _ := p.top()
-	completes, alone := c.full() && threshold == top, live[len(live)-1] == c
+	top, _ := p.highestThreshold()
+	completes, alone := c.isFull() && threshold == top, live[len(live)-1] == c
 	row := simRow{kind: "redemption", location: location, stamps: Some[int64](0), prize: prize}
 	if completes && p.repeat && alone {
 		row.stamps.V = -c.stamps
@@ -359,7 +359,7 @@ func (m *tillModel) redeem(h *simChain, location int, prize string) result {
 	if completes {
 		c.done[c.cycle] = true
 		if p.repeat && alone {
-			c.restart()
+			c.startCycle()
 		} else if p.repeat {
 			c.archived = true
 		}
@@ -367,14 +367,14 @@ func (m *tillModel) redeem(h *simChain, location int, prize string) result {
 	return r
 }
 
-func (m *tillModel) move(h *simChain, location int, kind string, cents int64) result {
-	r := m.common(h, location, "prepaid")
+func (m *tillModel) changeBalance(h *simChain, location int, kind string, cents int64) result {
+	r := m.checkAction(h, location, "prepaid")
 	if r.code != "" {
 		return r
 	}
 	c := h.live()[0]
 	if c.value+cents < 0 {
-		return no(PrepaidInsufficientBalance)
+		return resultOf(PrepaidInsufficientBalance)
 	}
 	h.active = true
 	r.first = m.book(&r, c, simRow{kind: kind, location: location, value: Some(cents)})
@@ -382,7 +382,7 @@ func (m *tillModel) move(h *simChain, location int, kind string, cents int64) re
 }
 
 func (m *tillModel) use(h *simChain, location int) result {
-	r := m.common(h, location, "access", "discount")
+	r := m.checkAction(h, location, "access", "discount")
 	if r.code != "" {
 		return r
 	}
@@ -398,9 +398,9 @@ func (m *tillModel) use(h *simChain, location int) result {
 func (m *tillModel) reverse(t *simRow, location int) result {
 	h := t.card.chain
 	if t.location != location {
-		return no(NotFound)
+		return resultOf(NotFound)
 	}
-	r := m.common(h, location, programTypes...)
+	r := m.checkAction(h, location, programTypes...)
 	if r.code != "" {
 		return r
 	}
@@ -412,19 +412,19 @@ func (m *tillModel) reverse(t *simRow, location int) result {
 		c := row.card
 		switch {
 		case row.kind == "reversal" || row.kind == "expiry":
-			return no(Unprocessable)
+			return resultOf(Unprocessable)
 		case row.reversed:
-			return no(Conflict)
+			return resultOf(Conflict)
 		case c.done[row.cycle]:
-			return no(CannotReverseCompletedCycle)
+			return resultOf(CannotReverseCompletedCycle)
 		case row.expired:
-			return no(Unprocessable)
+			return resultOf(Unprocessable)
 		case c.archived:
-			return no(Conflict)
+			return resultOf(Conflict)
 		case c.stamps < row.stamps.V:
-			return no(Unprocessable)
+			return resultOf(Unprocessable)
 		case c.value < row.value.V:
-			return no(PrepaidInsufficientBalance)
+			return resultOf(PrepaidInsufficientBalance)
 		}
 	}
 	for i, row := range pair {
@@ -496,10 +496,10 @@ func (m *tillModel) reissue(c *simCard, until Time) Code {
 	case c.archived:
 		return Conflict
 	case h.expired(m.now):
-		if m.taken(h.program, h.ref, h) {
+		if m.refIsTaken(h.program, h.ref, h) {
 			return Conflict
 		}
-		h.fresh(m.now)
+		h.setDefaultExpiry(m.now)
 	}
 	if until != 0 {
 		h.expires = until
@@ -518,14 +518,14 @@ func (m *tillModel) patch(c *simCard, expires Null[Time], ref string) Code {
 	case c.archived:
 		return Conflict
 	case !expires.Valid:
-		if !h.expired(m.now) && ref != h.ref && m.taken(h.program, ref, h) {
+		if !h.expired(m.now) && ref != h.ref && m.refIsTaken(h.program, ref, h) {
 			return Conflict
 		}
 		h.ref = ref
 		return ""
 	case h.installed:
 		return CardLocked
-	case h.expired(m.now) && m.taken(h.program, h.ref, h):
+	case h.expired(m.now) && m.refIsTaken(h.program, h.ref, h):
 		return Conflict
 	}
 	h.expires = expires.V

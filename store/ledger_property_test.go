@@ -41,12 +41,12 @@ func TestLedgerFollowsItsModel(t *testing.T) {
 		f := start(t, Options{})
 		defer f.Close()
 		s := &simulation{T: rt, f: f, tills: []till{f.till(f.a), f.till(f.a)}, tally: tally}
-		s.begin()
+		s.start()
 		var actions []func()
 		for _, a := range []struct {
 			weight int
 			do     func()
-		}{{4, s.issue}, {2, s.counter}, {24, s.stamp}, {14, s.redeem}, {6, s.money}, {2, s.use}, {14, s.reverse}, {4, s.clock},
+		}{{4, s.issue}, {2, s.counter}, {24, s.stamp}, {14, s.redeem}, {6, s.changeBalance}, {2, s.use}, {14, s.reverse}, {4, s.advanceClock},
 			{2, s.lock}, {1, s.archive}, {2, s.reissue}, {3, s.patch}, {3, s.install}, {2, s.suspend}} {
 			for range a.weight {
 				actions = append(actions, a.do)
@@ -58,7 +58,7 @@ func TestLedgerFollowsItsModel(t *testing.T) {
 			s.wait(time.Duration(s.draw("minutes", 0, 5*60)) * time.Minute)
 			actions[s.draw("action", 0, len(actions)-1)]()
 		}})
-		s.end()
+		s.finish()
 	})
 	t.Logf("%d operations: %v", ops, tally)
 	var never []string
@@ -87,8 +87,7 @@ func setFlag(t *testing.T, name, value string) {
 	t.Cleanup(func() { f.Value.Set(old) })
 }
 
-// even gives every number of 16 bits alike often; the tester's own numbers are
-// mostly small ones.
+// even draws 16-bit numbers with equal probability; rapid's own numbers are mostly small.
 var even = rapid.Custom(func(t *rapid.T) (n int) {
 	for range 16 {
 		n <<= 1
@@ -103,13 +102,13 @@ func (s *simulation) draw(what string, low, high int) int {
 	return low + even.Draw(s.T, what)*(high-low+1)>>16
 }
 
-// chance is true once in so many times.
+// chance returns true once in so many times.
 func (s *simulation) chance(what string, in int) bool { return s.draw(what, 1, in) == in }
 
 func pick[T any](s *simulation, what string, of ...T) T { return of[s.draw(what, 0, len(of)-1)] }
 
-// begin makes programs: two of stamps, as luck has it, and one of each other type.
-func (s *simulation) begin() {
+// start makes two random stamp programs, and one program of each other type.
+func (s *simulation) start() {
 	f := s.f
 	s.model.now = f.clock.at()
 	for range 3 {
@@ -161,7 +160,7 @@ func (s *simulation) anyProgram() *simProgram {
 	return pick(s, "program", s.programs...)
 }
 
-// card picks a chain, mostly one that is of use, and one of its instances.
+// card picks a chain, mostly one that fits, and one of its cards.
 func (s *simulation) card(fits func(*simProgram) bool) *simCard {
 	var all, fit []*simChain
 	for _, h := range s.model.chains {
@@ -181,9 +180,9 @@ func (s *simulation) card(fits func(*simProgram) bool) *simCard {
 
 func anyType(*simProgram) bool { return true }
 
-// names is a text that a till may have for the card: the id of an instance,
-// the code, or a code that a reissue ended.
-func (s *simulation) names(c *simCard) (text string, dead bool) {
+// idOrCode returns a text that a till may have for the card: the id of a card of the
+// chain, the code, or a code that a reissue replaced.
+func (s *simulation) idOrCode(c *simCard) (text string, dead bool) {
 	switch h := c.chain; s.draw("text", 0, 15) {
 	case 0, 1, 2, 3:
 		return s.f.cardCode(s.f.key(KindCard, h.cards[0].id), h.generation), false
@@ -194,7 +193,7 @@ func (s *simulation) names(c *simCard) (text string, dead bool) {
 	}
 }
 
-func (s *simulation) at() int { return s.draw("not here", 0, 7) / 7 }
+func (s *simulation) location() int { return s.draw("not here", 0, 7) / 7 }
 
 func (s *simulation) issue() {
 	p, ref := s.anyProgram(), pick(s, "ref", "", "ada", "grace")
@@ -202,62 +201,62 @@ func (s *simulation) issue() {
 	out, err := attempt(s.f, func(tx *Tx) (IssuedCard, error) {
 		return tx.IssueCard(s.f.a, p.id, CardFields{ExternalRef: optional(ref)}, SourceAPI)
 	})
-	s.issued(h, code, out, err)
+	s.recordIssue(h, code, out, err)
 }
 
 func (s *simulation) counter() {
-	p, ref, at := s.anyProgram(), pick(s, "ref", "", "ada"), s.at()
+	p, ref, at := s.anyProgram(), pick(s, "ref", "", "ada"), s.location()
 	h, code := (*simChain)(nil), Unprocessable
 	if !p.scoped || at == 0 {
 		h, code = s.model.issue(p, ref)
 	}
 	out, err := attempt(s.f, func(tx *Tx) (IssuedCard, error) {
-		return tx.IssueAtCounter(s.tills[at].at, p.id, CounterFields{ExternalRef: optional(ref)})
+		return tx.IssueAtCounter(s.tills[at].device, p.id, CounterFields{ExternalRef: optional(ref)})
 	})
 	if h != nil {
-		h.active, h.place = true, at
+		h.active, h.firstLocation = true, at
 	}
-	s.issued(h, code, out, err)
+	s.recordIssue(h, code, out, err)
 }
 
-func (s *simulation) issued(h *simChain, code Code, out IssuedCard, err error) {
-	s.code(code, err)
+func (s *simulation) recordIssue(h *simChain, code Code, out IssuedCard, err error) {
+	s.checkCode(code, err)
 	if h != nil {
-		h.linked(out)
-		s.same(h)
+		h.setLink(out)
+		s.compareChain(h)
 	}
-	s.ledger(nil)
+	s.compareLedger(nil)
 }
 
-func (h *simChain) linked(out IssuedCard) {
+func (h *simChain) setLink(out IssuedCard) {
 	h.link, h.linkUntil = path.Base(out.InstallURL), out.InstallURLExpiresAt
 }
 
-// act makes a till's action in both worlds and compares them.
+// act makes a till's action in the store and in the model, and compares the results.
 func (s *simulation) act(c *simCard, do func(tx *Tx, at Till, text string) (Stamped, error), expect func(h *simChain, location int) result) {
-	location := s.at()
-	text, dead := s.names(c)
-	want := no(NotFound)
+	location := s.location()
+	text, dead := s.idOrCode(c)
+	want := resultOf(NotFound)
 	if !dead {
 		want = expect(c.chain, location)
 	}
-	out, err := attempt(s.f, func(tx *Tx) (Stamped, error) { return do(tx, s.tills[location].at, text) })
-	s.settle(c.chain, want, out, err)
+	out, err := attempt(s.f, func(tx *Tx) (Stamped, error) { return do(tx, s.tills[location].device, text) })
+	s.compareResult(c.chain, want, out, err)
 }
 
-func (s *simulation) settle(h *simChain, want result, out Stamped, err error) {
-	s.code(want.code, err)
+func (s *simulation) compareResult(h *simChain, want result, out Stamped, err error) {
+	s.checkCode(want.code, err)
 	var kept *CommittedRefusal
 	if stays := errors.As(err, &kept); stays != (want.code != "" && len(want.rows) > 0) {
 		s.Fatalf("%v, want %d rows to stay", err, len(want.rows))
 	}
-	s.same(h)
-	s.ledger(want.rows)
+	s.compareChain(h)
+	s.compareLedger(want.rows)
 	if want.code != "" {
 		return
 	}
-	s.answered("first", want.first, &out.Transaction, &out.Card)
-	s.answered("second", want.second, out.OverflowTransaction, out.OverflowCard)
+	s.compareAnswer("first", want.first, &out.Transaction, &out.Card)
+	s.compareAnswer("second", want.second, out.OverflowTransaction, out.OverflowCard)
 	if want.second != nil {
 		s.tally[map[bool]string{true: "reversed pair", false: "overflow"}[want.first.kind == "reversal"]]++
 	}
@@ -266,7 +265,7 @@ func (s *simulation) settle(h *simChain, want result, out Stamped, err error) {
 	}
 }
 
-func (s *simulation) answered(which string, want *simRow, t *Transaction, d *CardDetail) {
+func (s *simulation) compareAnswer(which string, want *simRow, t *Transaction, d *CardDetail) {
 	switch {
 	case want == nil && t == nil && d == nil:
 	case want == nil || t == nil || d == nil:
@@ -279,7 +278,7 @@ func (s *simulation) answered(which string, want *simRow, t *Transaction, d *Car
 }
 
 func (s *simulation) stamp() {
-	c := s.card((*simProgram).stamped)
+	c := s.card((*simProgram).collectsStamps)
 	if c == nil {
 		return
 	}
@@ -311,7 +310,7 @@ func (s *simulation) redeem() {
 	}, func(h *simChain, location int) result { return s.model.redeem(h, location, prize) })
 }
 
-func (s *simulation) money() {
+func (s *simulation) changeBalance() {
 	c := s.card(func(p *simProgram) bool { return p.kind == "prepaid" })
 	if c == nil {
 		return
@@ -324,9 +323,9 @@ func (s *simulation) money() {
 		return tx.Spend(at, text, AmountFields{AmountCents: set(cents)})
 	}, func(h *simChain, location int) result {
 		if up {
-			return s.model.move(h, location, "topup", cents)
+			return s.model.changeBalance(h, location, "topup", cents)
 		}
-		return s.model.move(h, location, "spend", -cents)
+		return s.model.changeBalance(h, location, "spend", -cents)
 	})
 }
 
@@ -353,11 +352,11 @@ func (s *simulation) reverse() {
 		location = 1 - location
 	}
 	want := s.model.reverse(row, location)
-	out, err := attempt(s.f, func(tx *Tx) (Stamped, error) { return tx.Reverse(s.tills[location].at, row.id, Metadata{}) })
-	s.settle(row.card.chain, want, out, err)
+	out, err := attempt(s.f, func(tx *Tx) (Stamped, error) { return tx.Reverse(s.tills[location].device, row.id, Metadata{}) })
+	s.compareResult(row.card.chain, want, out, err)
 }
 
-func (s *simulation) clock() { s.wait(time.Duration(s.draw("hours", 0, 30)) * time.Hour) }
+func (s *simulation) advanceClock() { s.wait(time.Duration(s.draw("hours", 0, 30)) * time.Hour) }
 
 func (s *simulation) wait(d time.Duration) {
 	s.f.clock.move(d)
@@ -368,19 +367,19 @@ func (s *simulation) lock() {
 	if c := s.card(anyType); c != nil {
 		lock := !c.chain.locked != s.chance("as it is", 5)
 		_, err := attempt(s.f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(s.f.a.Shop, c.id, lock) })
-		s.operated(c, s.model.lock(c, lock), err)
+		s.checkOperation(c, s.model.lock(c, lock), err)
 	}
 }
 
-// archive ends a card, or erases it.
+// archive archives or erases a card.
 func (s *simulation) archive() {
 	switch c := s.card(anyType); {
 	case c == nil:
 	case s.chance("erase", 3):
-		s.operated(c, s.model.erase(c), s.f.do(func(tx *Tx) error { return tx.EraseCard(s.f.a.Shop, c.id) }))
+		s.checkOperation(c, s.model.erase(c), s.f.do(func(tx *Tx) error { return tx.EraseCard(s.f.a.Shop, c.id) }))
 	case s.chance("archive", 2):
 		_, err := attempt(s.f, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(s.f.a.Shop, c.id) })
-		s.operated(c, s.model.archive(c), err)
+		s.checkOperation(c, s.model.archive(c), err)
 	}
 }
 
@@ -389,19 +388,19 @@ func (s *simulation) reissue() {
 	if c == nil {
 		return
 	}
-	until := s.soon()
+	until := s.expiry()
 	out, err := attempt(s.f, func(tx *Tx) (IssuedCard, error) {
 		return tx.ReissueCard(s.f.a, c.id, ReissueFields{ExpiresAt: Opt[Time]{V: until, Set: until != 0}})
 	})
 	code := s.model.reissue(c, until)
 	if code == "" {
-		c.chain.linked(out)
+		c.chain.setLink(out)
 	}
-	s.operated(c, code, err)
+	s.checkOperation(c, code, err)
 }
 
-// soon is a coming expiry, or none.
-func (s *simulation) soon() Time {
+// expiry returns an expiry in the next three days, or 0 for none.
+func (s *simulation) expiry() Time {
 	if s.chance("no expiry", 3) {
 		return 0
 	}
@@ -414,7 +413,7 @@ func (s *simulation) patch() {
 		return
 	}
 	var p CardPatch
-	expires, ref := Some(s.soon()), ""
+	expires, ref := Some(s.expiry()), ""
 	if s.chance("reference", 2) {
 		expires, ref = Null[Time]{}, pick(s, "ref", "ada", "grace")
 		p.ExternalRef = set(ref)
@@ -422,7 +421,7 @@ func (s *simulation) patch() {
 		p.ExpiresAt = Opt[Time]{V: expires.V, Set: true, Null: expires.V == 0}
 	}
 	_, err := attempt(s.f, func(tx *Tx) (CardDetail, error) { return tx.UpdateCard(s.f.a, c.id, p) })
-	s.operated(c, s.model.patch(c, expires, ref), err)
+	s.checkOperation(c, s.model.patch(c, expires, ref), err)
 }
 
 func (s *simulation) install() {
@@ -430,7 +429,7 @@ func (s *simulation) install() {
 		_, err := attempt(s.f, func(tx *Tx) (CardDetail, error) {
 			return tx.Install(c.chain.link, InstallFields{Platform: set("google")})
 		})
-		s.operated(c, s.model.install(c.chain), err)
+		s.checkOperation(c, s.model.install(c.chain), err)
 	}
 }
 
@@ -443,13 +442,13 @@ func (s *simulation) suspend() {
 	s.tills[0].action(p.id, map[bool]string{true: Suspend, false: Unsuspend}[p.suspended])
 }
 
-func (s *simulation) operated(c *simCard, want Code, err error) {
-	s.code(want, err)
-	s.same(c.chain)
-	s.ledger(nil)
+func (s *simulation) checkOperation(c *simCard, want Code, err error) {
+	s.checkCode(want, err)
+	s.compareChain(c.chain)
+	s.compareLedger(nil)
 }
 
-func (s *simulation) code(want Code, err error) {
+func (s *simulation) checkCode(want Code, err error) {
 	got := Code("")
 	if e, ok := AsError(err); ok {
 		got = e.Code
@@ -462,8 +461,8 @@ func (s *simulation) code(want Code, err error) {
 	}
 }
 
-// same compares a chain with its cards in the store, and with the lookup.
-func (s *simulation) same(h *simChain) {
+// compareChain compares a chain with its cards in the store and with the lookup.
+func (s *simulation) compareChain(h *simChain) {
 	f := s.f
 	if h.cards[0].id == "" { // just issued: the newest card
 		h.cards[0].id = f.ID(KindCard, f.number("SELECT max(id) FROM cards"))
@@ -482,7 +481,7 @@ func (s *simulation) same(h *simChain) {
 		}
 		d, err := f.read(c.id)
 		if h.erased {
-			s.code(NotFound, err)
+			s.checkCode(NotFound, err)
 			continue
 		}
 		if err != nil || d.Status != c.status(s.model.now) || d.StampsCount != c.stamps || d.CurrentValue != (Null[int64]{c.value, h.program.kind == "prepaid"}) ||
@@ -491,18 +490,18 @@ func (s *simulation) same(h *simChain) {
 		}
 	}
 	if !h.erased {
-		s.lookup(h)
+		s.compareLookup(h)
 	}
 }
 
-func (s *simulation) lookup(h *simChain) {
+func (s *simulation) compareLookup(h *simChain) {
 	l := s.tills[1].lookup(h.cards[0].id)
 	shown := h.shown()
-	s.ladder(shown, l.Card.ID, l.Prizes)
+	s.compareLadder(shown, l.Card.ID, l.Prizes)
 	i := 0
 	for _, c := range h.live() {
 		if c != shown && i < len(l.EarlierCards) {
-			s.ladder(c, l.EarlierCards[i].ID, l.EarlierCards[i].Prizes)
+			s.compareLadder(c, l.EarlierCards[i].ID, l.EarlierCards[i].Prizes)
 		}
 		if c != shown {
 			i++
@@ -513,7 +512,7 @@ func (s *simulation) lookup(h *simChain) {
 	}
 }
 
-func (s *simulation) ladder(c *simCard, id string, prizes []LadderPrize) {
+func (s *simulation) compareLadder(c *simCard, id string, prizes []LadderPrize) {
 	if id != c.id || len(prizes) != len(c.chain.program.prizes) {
 		s.Fatalf("the lookup shows card %s with %d prizes, want %s", id, len(prizes), c.id)
 	}
@@ -525,8 +524,8 @@ func (s *simulation) ladder(c *simCard, id string, prizes []LadderPrize) {
 	}
 }
 
-// ledger compares the rows that the last operation wrote.
-func (s *simulation) ledger(want []*simRow) {
+// compareLedger compares the rows that the last operation wrote.
+func (s *simulation) compareLedger(want []*simRow) {
 	f := s.f
 	var got []string
 	f.view(func(v *View) error {
@@ -549,7 +548,7 @@ func (s *simulation) ledger(want []*simRow) {
 		if w.reverses != nil {
 			reverses = f.key(KindTransaction, w.reverses.id)
 		}
-		expect = append(expect, fmt.Sprint(w.card.id, w.kind, s.tills[w.location].at.Location, w.stamps, w.value, prize, reverses))
+		expect = append(expect, fmt.Sprint(w.card.id, w.kind, s.tills[w.location].device.Location, w.stamps, w.value, prize, reverses))
 		s.tally[w.kind]++
 	}
 	if !slices.Equal(got, expect) {
@@ -557,9 +556,9 @@ func (s *simulation) ledger(want []*simRow) {
 	}
 }
 
-// end demands a sound file, and of every card that is not archived that it has
-// what its ledger adds up to.
-func (s *simulation) end() {
+// finish checks the invariants of the file, and that the stamps and balance of every card
+// that is not archived are the sums of its ledger.
+func (s *simulation) finish() {
 	found, err := s.f.Check()
 	if err != nil || len(found) > 0 {
 		s.Fatalf("check: %q, %v", found, err)
@@ -581,7 +580,7 @@ func (s *simulation) end() {
 		s.Fatalf("the ledger has %d rows, want %d", rows, len(s.model.rows))
 	}
 	for _, h := range s.model.chains {
-		s.same(h)
+		s.compareChain(h)
 		for _, c := range h.live() {
 			if !h.erased && (c.stamps != stamps[c.id] || c.value != h.program.initial+value[c.id]) {
 				s.Fatalf("card %+v, but its ledger adds up to %d stamps and %d cents", *c, stamps[c.id], value[c.id])

@@ -12,7 +12,7 @@ import (
 // The till's rules where two of them meet: what a reversal shares with a
 // presentation, what a refusal leaves, and chains whose cards are not alike.
 
-// history is the ledger as "type delta" of each row, oldest first.
+// history returns the ledger as "type delta" of each row, oldest first.
 func (k till) history() string {
 	k.t.Helper()
 	return strings.Join(k.lines("SELECT concat_ws(' ', type, stamps_delta, value_delta) FROM transactions ORDER BY id"), ", ")
@@ -71,10 +71,10 @@ func TestAnyDeviceOfTheLocationReverses(t *testing.T) {
 		d, _, err := tx.CreateDevice(k.a.Shop, k.location, "Second till", "")
 		return d, err
 	})
-	first := k.at.Device
-	k.at.Device = k.key(KindDevice, second.ID)
+	first := k.device.Device
+	k.device.Device = k.key(KindDevice, second.ID)
 	k.ok(k.reverse(row))
-	if got, want := k.lines("SELECT device_id FROM transactions ORDER BY id"), []string{fmt.Sprint(first), fmt.Sprint(k.at.Device)}; !slices.Equal(got, want) {
+	if got, want := k.lines("SELECT device_id FROM transactions ORDER BY id"), []string{fmt.Sprint(first), fmt.Sprint(k.device.Device)}; !slices.Equal(got, want) {
 		t.Errorf("the rows are of the devices %q, want %q", got, want)
 	}
 	k.expect(card, StatusActive, 0)
@@ -132,7 +132,7 @@ func TestExpiryRowOnceForAChain(t *testing.T) {
 }
 
 // A refusal never activates, not even one beside which a row stays.
-func TestKeptRowsDoNotActivate(t *testing.T) {
+func TestCommittedRefusalsDoNotActivate(t *testing.T) {
 	t.Run("expired card", func(t *testing.T) {
 		k := startTill(t)
 		program, _ := k.ladder(true)
@@ -186,7 +186,7 @@ func TestStampsExpireBesideARefusedPurchase(t *testing.T) {
 			}
 			k.clock.move(days(10))
 			_, err := attempt(k.fixture, func(tx *Tx) (Stamped, error) {
-				return tx.Stamp(k.at, card, StampFields{SpendCents: c.spent})
+				return tx.Stamp(k.device, card, StampFields{SpendCents: c.spent})
 			})
 			refused(t, err, code)
 			if got := k.history(); got != "stamp 4, expiry -4" {

@@ -31,11 +31,11 @@ func TestOrderOfRefusals(t *testing.T) {
 	k.refuses(Conflict, action)
 	k.action(program, Suspend)
 	k.refuses(CardSuspended, action)
-	here := k.at
-	k.at = k.till(k.a).at
+	here := k.device
+	k.device = k.till(k.a).device
 	k.refuses(Unprocessable, action)
 	k.refuses(Unprocessable, func() (Stamped, error) { return k.use(card) })
-	k.at = here
+	k.device = here
 	k.refuses(Unprocessable, func() (Stamped, error) { return k.use(card) })
 	k.refuses(Unprocessable, func() (Stamped, error) { return k.topUp(card, 1) })
 	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, card) })
@@ -118,7 +118,7 @@ func TestExpiryRowOncePerExpiryDate(t *testing.T) {
 	expire(1, stamp)
 	expire(0, stamp)
 	expire(0, func() (Stamped, error) { return k.redeem(card, prizes[0]) })
-	if got := k.lines("SELECT concat_ws(',', type, stamps_delta, value_delta, location_id) FROM transactions"); !slices.Equal(got, []string{fmt.Sprint("expiry,", k.at.Location)}) {
+	if got := k.lines("SELECT concat_ws(',', type, stamps_delta, value_delta, location_id) FROM transactions"); !slices.Equal(got, []string{fmt.Sprint("expiry,", k.device.Location)}) {
 		t.Errorf("the ledger has %q", got)
 	}
 	k.expect(card, StatusExpired, 0)
@@ -345,7 +345,7 @@ func TestMinimumSpend(t *testing.T) {
 	card := k.card(k.a, program, CardFields{})
 	stamp := func(cents Opt[int64]) func() (Stamped, error) {
 		return func() (Stamped, error) {
-			return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.at, card, StampFields{SpendCents: cents}) })
+			return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, card, StampFields{SpendCents: cents}) })
 		}
 	}
 	k.refuses(SpendNotEnabled, stamp(set(int64(500))))
@@ -646,7 +646,7 @@ func TestOnlyAnAcceptedPresentationActivates(t *testing.T) {
 	k.refuses(Unprocessable, func() (Stamped, error) { return k.redeem(card, prizes[1]) })
 	k.refuses(SpendNotEnabled, func() (Stamped, error) {
 		return attempt(k.fixture, func(tx *Tx) (Stamped, error) {
-			return tx.Stamp(k.at, card, StampFields{SpendCents: set(int64(5))})
+			return tx.Stamp(k.device, card, StampFields{SpendCents: set(int64(5))})
 		})
 	})
 	k.lookup(card)
@@ -660,7 +660,7 @@ func TestIssueAtTheCounter(t *testing.T) {
 	program, _ := k.ladder(true)
 	issue := func(ref string) (IssuedCard, error) {
 		return attempt(k.fixture, func(tx *Tx) (IssuedCard, error) {
-			return tx.IssueAtCounter(k.at, program, CounterFields{HolderName: set("Ada"), ExternalRef: optional(ref)})
+			return tx.IssueAtCounter(k.device, program, CounterFields{HolderName: set("Ada"), ExternalRef: optional(ref)})
 		})
 	}
 	c, err := issue("ada")
@@ -670,7 +670,7 @@ func TestIssueAtTheCounter(t *testing.T) {
 	if d := k.get(c.ID); d.Status != StatusActive || d.HolderName.V != "Ada" || d.InstalledAt.Valid || c.InstallURL == "" {
 		t.Errorf("the card is %+v", d.Card)
 	}
-	if got := k.lines("SELECT concat_ws(',', source, first_location_id) FROM cards"); got[0] != fmt.Sprint("counter,", k.at.Location) {
+	if got := k.lines("SELECT concat_ws(',', source, first_location_id) FROM cards"); got[0] != fmt.Sprint("counter,", k.device.Location) {
 		t.Errorf("the card came as %q", got)
 	}
 	// One live card per person and program, whoever issues.
@@ -762,7 +762,7 @@ func TestLookup(t *testing.T) {
 	k.must(func(tx *Tx) error { return tx.DeleteProgram(k.a.Shop, program) })
 	k.lookup(root)
 	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, root) })
-	err := k.View(0, func(v *View) error { _, err := v.Lookup(k.at, root); return err })
+	err := k.View(0, func(v *View) error { _, err := v.Lookup(k.device, root); return err })
 	refused(t, err, NotFound)
 }
 
@@ -855,12 +855,12 @@ func TestEraseScrubsTheLedger(t *testing.T) {
 	card := k.card(k.a, program, CardFields{HolderName: set(personal)})
 	note := metadata(`{"note":"` + personal + `"}`)
 	s := must(k.fixture, func(tx *Tx) (Stamped, error) {
-		return tx.Stamp(k.at, card, StampFields{Count: set(int64(12)), Metadata: note})
+		return tx.Stamp(k.device, card, StampFields{Count: set(int64(12)), Metadata: note})
 	})
 	must(k.fixture, func(tx *Tx) (Stamped, error) {
-		return tx.Redeem(k.at, card, RedeemFields{PrizeID: set(prizes[0]), Metadata: note})
+		return tx.Redeem(k.device, card, RedeemFields{PrizeID: set(prizes[0]), Metadata: note})
 	})
-	must(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Reverse(k.at, s.Transaction.ID, note) })
+	must(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Reverse(k.device, s.Transaction.ID, note) })
 	if n := k.number("SELECT count(*) FROM transactions WHERE metadata IS NOT NULL"); n != 5 {
 		t.Errorf("%d rows with metadata, want 5", n)
 	}

@@ -10,7 +10,7 @@ import (
 // What a page visits is bounded at the default, on lists of a million rows: no
 // filter makes a request read more than its share, however little it finds.
 
-// sizes are how long a list is and how many of its rows a page visits: a
+// sizes returns the length of a list and how many of its rows a page may visit: a
 // million and the default. The race detector makes SQLite fifty times slower;
 // under it both are smaller, and what is asked of a page is the same.
 func sizes() (rows, share int64, opts Options) {
@@ -20,20 +20,19 @@ func sizes() (rows, share int64, opts Options) {
 	return 1_000_000, 2000, Options{}
 }
 
-// heap is a list of so many rows of one shop. Their keys follow one another,
-// so a page's cursor tells how many it has visited.
-type heap struct {
+// largeTable is a list of so many rows of one shop with consecutive keys, so that a page's
+// cursor shows how many it visited.
+type largeTable struct {
 	*fixture
 	list        byte
 	oldest, end int64 // keys: of the first row, and the one after the last
 	rows, share int64
 }
 
-// visits walks at most pages pages down from key, and demands of each that it
-// finds nothing and hands out a cursor after exactly its share of rows, until
-// less than a share is left above floor: that page is the last one. It returns
-// how many pages it took.
-func (h heap) visits(t *testing.T, key, floor int64, pages int, page func(PageQuery) Page[string]) (n int) {
+// visits reads at most pages pages down from key. Each must be empty and return a cursor
+// after exactly its share of rows; the last one is that with less than a share of rows
+// above floor. visits returns how many pages it read.
+func (h largeTable) visits(t *testing.T, key, floor int64, pages int, page func(PageQuery) Page[string]) (n int) {
 	t.Helper()
 	for n = 1; ; n++ {
 		var q PageQuery
@@ -60,9 +59,9 @@ func (h heap) visits(t *testing.T, key, floor int64, pages int, page func(PageQu
 	}
 }
 
-// bounded looks at the first pages of a walk without a match, down from the
+// bounded reads the first pages of a list without a match, down from the
 // row before from to the one at floor, at some in its middle and at its last.
-func (h heap) bounded(t *testing.T, from, floor int64, page func(PageQuery) Page[string]) {
+func (h largeTable) bounded(t *testing.T, from, floor int64, page func(PageQuery) Page[string]) {
 	t.Helper()
 	for _, c := range []struct {
 		where     string
@@ -84,11 +83,11 @@ func (h heap) bounded(t *testing.T, from, floor int64, page func(PageQuery) Page
 
 // ledgerHeap is a ledger of one card's rows at one location, a millisecond
 // apart. They are stamps but for the oldest, which is of another type.
-func ledgerHeap(t *testing.T) (h heap, l ledgerCase) {
+func largeLedger(t *testing.T) (h largeTable, l ledgerCase) {
 	rows, share, opts := sizes()
 	f := start(t, opts)
 	l = f.withLedger(f.a)
-	h = heap{fixture: f, list: listTransactions, rows: rows, share: share, oldest: f.key(KindTransaction, f.row(l, "access"))}
+	h = largeTable{fixture: f, list: listTransactions, rows: rows, share: share, oldest: f.key(KindTransaction, f.row(l, "access"))}
 	f.sql(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<?5-1)
 		INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, created_at) SELECT ?1, ?2, ?3, ?4, 'stamp', 1, ?6+i FROM n`,
 		f.a.Shop, f.key(KindCard, l.card), f.key(KindProgram, l.program), f.key(KindLocation, l.location), rows, f.clock.at())
@@ -100,7 +99,7 @@ func ledgerHeap(t *testing.T) (h heap, l ledgerCase) {
 }
 
 func TestTransactionsAmongAMillion(t *testing.T) {
-	h, l := ledgerHeap(t)
+	h, l := largeLedger(t)
 	f := h.fixture
 	other := f.withLedger(f.a) // a card, a program and a location without any row
 	first := f.clock.at()      // of the oldest row
@@ -205,7 +204,7 @@ func TestCardsAmongAMillion(t *testing.T) {
 	// All are of one person by e-mail, and the oldest alone is locked.
 	oldest := f.card(f.a, program, CardFields{HolderEmail: set("ada@example.com")})
 	f.must(func(tx *Tx) error { _, err := tx.SetCardLocked(f.a.Shop, oldest, true); return err })
-	h := heap{fixture: f, list: listCards, rows: rows, share: share, oldest: f.key(KindCard, oldest)}
+	h := largeTable{fixture: f, list: listCards, rows: rows, share: share, oldest: f.key(KindCard, oldest)}
 	f.sql(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<?2-1)
 		INSERT INTO cards (shop_id, program_id, source, email_key, live, created_at, updated_at)
 		SELECT shop_id, program_id, 'api', email_key, 0, created_at, created_at FROM cards, n WHERE id=?1`, h.oldest, rows)

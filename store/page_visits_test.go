@@ -8,10 +8,10 @@ import (
 
 // Filters that no index serves visit a bounded number of rows per page.
 
-// visiting walks a filtered list to its end. Each page must be full or have
-// visited exactly visits of the walk's rows (newest first), as its cursor
+// expectVisits reads a filtered list to its end. Each page must be full or have
+// visited exactly visits of the list's rows (newest first), as its cursor
 // tells, and all pages together must give want.
-func visiting(t *testing.T, f *fixture, list byte, walked []int64, visits, limit int, page func(PageQuery) Page[string], want []string) (pages int) {
+func expectVisits(t *testing.T, f *fixture, list byte, walked []int64, visits, limit int, page func(PageQuery) Page[string], want []string) (pages int) {
 	t.Helper()
 	from := 0
 	got := allPages(t, func(q PageQuery) Page[string] {
@@ -118,7 +118,7 @@ func TestCardFiltersVisitBoundedRows(t *testing.T) {
 				}
 			}
 			for _, limit := range []int{1, 3, 50} {
-				pages := visiting(t, f, listCards, walked, visits, limit, f.cards(c.a, c.filter), want)
+				pages := expectVisits(t, f, listCards, walked, visits, limit, f.cards(c.a, c.filter), want)
 				if len(want) == 0 && pages != len(walked)/visits+1 {
 					t.Errorf("%d rows without a match took %d pages", len(walked), pages)
 				}
@@ -132,7 +132,7 @@ func TestCardFiltersVisitBoundedRows(t *testing.T) {
 		{ExternalRef: set(r.ref), HolderEmail: set("ADA@example.com")},
 		{ExternalRef: set(r.ref), ProgramID: set(map[bool]string{true: open, false: closed}[r.visible])},
 	} {
-		if pages := visiting(t, f, listCards, []int64{r.key}, visits, 5, f.cards(f.a, filter), []string{r.id}); pages != 1 {
+		if pages := expectVisits(t, f, listCards, []int64{r.key}, visits, 5, f.cards(f.a, filter), []string{r.id}); pages != 1 {
 			t.Errorf("%+v took %d pages to find one card by its reference", filter, pages)
 		}
 	}
@@ -182,10 +182,10 @@ func TestOtherFiltersVisitBoundedRows(t *testing.T) {
 	}
 	restricted := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, second)}}
 	for _, limit := range []int{2, 50} {
-		visiting(t, f, listTransactions, reversed(all), visits, limit, f.transactions(f.a, TransactionFilter{Type: set("access")}), use)
-		visiting(t, f, listTransactions, reversed(all), visits, limit, f.transactions(f.a, TransactionFilter{Type: set("topup")}), nil)
-		visiting(t, f, listTransactions, reversed(all), visits, limit, f.transactions(restricted, TransactionFilter{}), second1)
-		visiting(t, f, listTransactions, reversed(ofCard), visits, limit,
+		expectVisits(t, f, listTransactions, reversed(all), visits, limit, f.transactions(f.a, TransactionFilter{Type: set("access")}), use)
+		expectVisits(t, f, listTransactions, reversed(all), visits, limit, f.transactions(f.a, TransactionFilter{Type: set("topup")}), nil)
+		expectVisits(t, f, listTransactions, reversed(all), visits, limit, f.transactions(restricted, TransactionFilter{}), second1)
+		expectVisits(t, f, listTransactions, reversed(ofCard), visits, limit,
 			f.transactions(f.a, TransactionFilter{Type: set("access"), CardID: set(card), LocationID: set(second)}), both)
 	}
 	if got := f.transactions(restricted, TransactionFilter{LocationID: set(l.location)})(PageQuery{}).Data; len(got) > 0 {
@@ -217,9 +217,9 @@ func TestOtherFiltersVisitBoundedRows(t *testing.T) {
 	}
 	locations = append([]int64{f.key(KindLocation, l.location), f.key(KindLocation, second)}, locations...)
 	for _, limit := range []int{2, 50} {
-		visiting(t, f, listPrograms, reversed(programs), visits, limit, f.programs(f.a, set("prepaid")), prepaid)
-		visiting(t, f, listPrograms, reversed(programs), visits, limit, f.programs(f.a, set("discount")), nil)
-		visiting(t, f, listLocations, reversed(locations), visits, limit, f.locations(restricted), own)
+		expectVisits(t, f, listPrograms, reversed(programs), visits, limit, f.programs(f.a, set("prepaid")), prepaid)
+		expectVisits(t, f, listPrograms, reversed(programs), visits, limit, f.programs(f.a, set("discount")), nil)
+		expectVisits(t, f, listLocations, reversed(locations), visits, limit, f.locations(restricted), own)
 	}
 }
 
@@ -250,7 +250,7 @@ func TestTransactionsWithoutAMatch(t *testing.T) {
 			{elsewhere, TransactionFilter{CardID: set(l.card)}},
 			{elsewhere, TransactionFilter{Type: set("stamp"), ProgramID: set(l.program)}},
 		} {
-			if pages := visiting(t, f, listTransactions, rows, visits, 50, f.transactions(c.a, c.filter), nil); pages != len(rows)/visits+1 {
+			if pages := expectVisits(t, f, listTransactions, rows, visits, 50, f.transactions(c.a, c.filter), nil); pages != len(rows)/visits+1 {
 				t.Errorf("%+v: %d rows without a match took %d pages of %d visits", c.filter, len(rows), pages, visits)
 			}
 		}
@@ -258,7 +258,7 @@ func TestTransactionsWithoutAMatch(t *testing.T) {
 		for _, filter := range []TransactionFilter{
 			{CardID: set(other.card)}, {LocationID: set(other.location), Type: set("stamp")}, {ProgramID: set(theirs.program)}, {CardID: set("crd_")}, {Type: set("access"), To: now},
 		} {
-			if pages := visiting(t, f, listTransactions, nil, visits, 50, f.transactions(f.a, filter), nil); pages != 1 {
+			if pages := expectVisits(t, f, listTransactions, nil, visits, 50, f.transactions(f.a, filter), nil); pages != 1 {
 				t.Errorf("%+v took %d pages", filter, pages)
 			}
 		}

@@ -155,7 +155,7 @@ func everythingAtTheTill(f *fixture) {
 	program, prizes := k.ladderOf(fields, 5, 10)
 	f.hook(f.a, program, hookFields{v1: true})
 	issued := must(f, func(tx *Tx) (IssuedCard, error) {
-		return tx.IssueAtCounter(k.at, program, CounterFields{ExternalRef: set("till")})
+		return tx.IssueAtCounter(k.device, program, CounterFields{ExternalRef: set("till")})
 	})
 	card := issued.ID
 	row := k.ok(k.stamp(card, 12)).Transaction.ID
@@ -176,13 +176,13 @@ func everythingAtTheTill(f *fixture) {
 	k.use(f.ID(KindCard, f.number("SELECT max(id) FROM cards"))) // expired
 	k.lookup(k.cardCode(f.key(KindCard, card), 0))
 	f.view(func(v *View) error {
-		check(v.TillMe(k.at))
+		check(v.TillMe(k.device))
 		check(v.Devices(f.a.Shop))
 		check(v.HolderCard(path.Base(issued.InstallURL)))
 		return nil
 	})
 	check(f.IdentifyTill(Hash("none")))
-	must(f, func(tx *Tx) (Device, error) { return tx.RevokeDevice(f.a.Shop, f.ID(KindDevice, k.at.Device)) })
+	must(f, func(tx *Tx) (Device, error) { return tx.RevokeDevice(f.a.Shop, f.ID(KindDevice, k.device.Device)) })
 }
 
 // everythingCounted is everything for statistics.

@@ -58,7 +58,7 @@ func BenchmarkCounting(b *testing.B) {
 			time.AfterFunc(each, func() { done.Store(true) })
 			for i := range callers {
 				wg.Go(func() {
-					w, at := w, tills[i%len(tills)].at
+					w, at := w, tills[i%len(tills)].device
 					for n := int64(0); ; n++ {
 						if done.Load() {
 							total.Add(n)

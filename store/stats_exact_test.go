@@ -108,7 +108,7 @@ func TestOverflowIsOneCard(t *testing.T) {
 	refused(t, err, Unprocessable)
 	k.ok(k.stamp(issued, 1))
 	expect(1, 1, 1, 2.0/3)
-	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(k.at, program, CounterFields{}) })
+	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(k.device, program, CounterFields{}) })
 	expect(2, 2, 2, 2.0/3)
 }
 

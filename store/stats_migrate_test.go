@@ -72,7 +72,7 @@ func TestOlderFilesAreCounted(t *testing.T) {
 	k.ok(k.spend(gift, 70))
 	k.ok(k.use(k.card(k.a, k.program(k.a, access("Club")), CardFields{})))
 	k.ok(k.use(k.card(k.a, k.program(k.a, discount("Off")), CardFields{})))
-	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(k.at, program, CounterFields{}) })
+	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(k.device, program, CounterFields{}) })
 	dropped := k.program(k.a, stamps("Dropped"))
 	k.ok(k.stamp(k.card(k.a, dropped, CardFields{}), 2))
 	k.must(func(tx *Tx) error { return tx.DeleteProgram(k.a.Shop, dropped) })
@@ -116,7 +116,7 @@ func TestOlderFilesAreCounted(t *testing.T) {
 				t.Errorf("counted at the opening:\n%s\nall along:\n%s", got, want)
 			}
 			// And it counts on.
-			on := till{fixture: f, at: k.at, location: k.location}
+			on := till{fixture: f, device: k.device, location: k.location}
 			on.ok(on.stamp(short, 1))
 			f.sound()
 		})

@@ -138,8 +138,8 @@ func (y *year) program(p *simProgram) ProgramStats {
 	for _, h := range y.model.chains {
 		if of(h.program) {
 			cards[y.date(h.made)]++
-			if h.place >= 0 {
-				cardsAt[h.place]++
+			if h.firstLocation >= 0 {
+				cardsAt[h.firstLocation]++
 			}
 		}
 	}

@@ -32,12 +32,12 @@ func TestCountsFollowTheLedger(t *testing.T) {
 		f := start(t, Options{})
 		defer f.Close()
 		y := &year{simulation: &simulation{T: rt, f: f, tills: []till{f.till(f.a), f.till(f.a)}, tally: tally}, zone: "UTC"}
-		y.begin()
+		y.start()
 		var actions []func()
 		for _, a := range []struct {
 			weight int
 			do     func()
-		}{{4, y.issue}, {2, y.counter}, {14, y.stamp}, {10, y.redeem}, {4, y.money}, {2, y.use}, {14, y.reverse}, {6, y.leap}, {12, y.burst},
+		}{{4, y.issue}, {2, y.counter}, {14, y.stamp}, {10, y.redeem}, {4, y.changeBalance}, {2, y.use}, {14, y.reverse}, {6, y.leap}, {12, y.burst},
 			{2, y.lock}, {1, y.archive}, {2, y.reissue}, {3, y.patch}, {3, y.install}, {2, y.suspend}, {3, y.move}, {3, y.lapse}, {1, y.drop}, {1, y.recount}, {6, y.compare}} {
 			for range a.weight {
 				actions = append(actions, a.do)
@@ -50,7 +50,7 @@ func TestCountsFollowTheLedger(t *testing.T) {
 			actions[y.draw("action", 0, len(actions)-1)]()
 		}})
 		y.compare()
-		y.end()
+		y.finish()
 	})
 	t.Logf("%d operations: %v", ops, tally)
 	// Chance leaves the rare ones out of a short run; each has a test of its own.
@@ -116,13 +116,13 @@ func (y *year) burst() {
 	var list []*one
 	var writes []Write
 	failing := func() {
-		c := y.card((*simProgram).stamped)
+		c := y.card((*simProgram).collectsStamps)
 		if c == nil || !y.chance("fails", 2) {
 			return
 		}
 		zone := pick(y.simulation, "zone", yearZones...)
 		writes = append(writes, Write{Actor: operator, Do: func(tx *Tx) error {
-			tx.Stamp(y.tills[0].at, c.id, StampFields{Count: set(int64(2))}) // whatever it gives: a refusal may leave a row, to be taken back too
+			tx.Stamp(y.tills[0].device, c.id, StampFields{Count: set(int64(2))}) // whatever it gives: a refusal may leave a row, to be taken back too
 			y.setZone(tx, zone)
 			return errors.New("taken back")
 		}})
@@ -132,15 +132,15 @@ func (y *year) burst() {
 	zone := ""
 	for range y.draw("writes", 2, 6) {
 		failing()
-		c := y.card((*simProgram).stamped)
+		c := y.card((*simProgram).collectsStamps)
 		if c == nil {
 			return // nothing was predicted of any other either
 		}
-		n, location, o := int64(y.draw("count", 1, 9)), y.at(), &one{h: c.chain}
+		n, location, o := int64(y.draw("count", 1, 9)), y.location(), &one{h: c.chain}
 		o.want = y.model.stamp(o.h, location, n, Null[int64]{})
 		root := o.h.cards[0].id
 		writes = append(writes, Write{Actor: operator, Do: func(tx *Tx) (err error) {
-			o.out, err = tx.Stamp(y.tills[location].at, root, StampFields{Count: set(n)})
+			o.out, err = tx.Stamp(y.tills[location].device, root, StampFields{Count: set(n)})
 			return err
 		}})
 		list = append(list, o)
@@ -154,16 +154,16 @@ func (y *year) burst() {
 	var rows []*simRow
 	for i, err := range y.f.group(writes...) {
 		if o := list[i]; o != nil {
-			y.code(o.want.code, err)
+			y.checkCode(o.want.code, err)
 			rows = append(rows, o.want.rows...)
 		}
 	}
 	for _, o := range list {
 		if o != nil {
-			y.same(o.h)
+			y.compareChain(o.h)
 		}
 	}
-	y.ledger(rows)
+	y.compareLedger(rows)
 	y.tally["burst"]++
 }
 
@@ -180,7 +180,7 @@ func (y *year) compare() {
 		}
 		y.equal("heatmap", check(v.Heatmap(y.f.a, HeatmapQuery{})), y.heatmap(-1))
 		for i, k := range y.tills {
-			restricted := Access{Shop: y.f.a.Shop, Restricted: true, Locations: []int64{k.at.Location}}
+			restricted := Access{Shop: y.f.a.Shop, Restricted: true, Locations: []int64{k.device.Location}}
 			y.equal("heatmap of a location", check(v.Heatmap(restricted, HeatmapQuery{})), y.heatmap(i))
 		}
 		s := check(v.Summary(y.f.a))

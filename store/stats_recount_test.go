@@ -13,12 +13,12 @@ func TestRecountInAGroup(t *testing.T) {
 	program, _ := k.ladder(true)
 	card := k.card(k.a, program, CardFields{})
 	stamp := Write{Actor: operator, Do: func(tx *Tx) error {
-		_, err := tx.Stamp(k.at, card, StampFields{Count: set(int64(2))})
+		_, err := tx.Stamp(k.device, card, StampFields{Count: set(int64(2))})
 		return err
 	}}
 	recount := Write{Actor: operator, Do: (*Tx).RecountStats}
 	failing := Write{Actor: operator, Do: func(tx *Tx) error {
-		if _, err := tx.Stamp(k.at, card, StampFields{}); err != nil {
+		if _, err := tx.Stamp(k.device, card, StampFields{}); err != nil {
 			return err
 		}
 		return errors.Join(tx.RecountStats(), errors.New("taken back"))

@@ -186,7 +186,7 @@ func TestShopMoves(t *testing.T) {
 	k.card(other, theirs, CardFields{})
 	card := k.card(k.a, program, CardFields{})
 	stamp := Write{Actor: operator, Do: func(tx *Tx) error {
-		_, err := tx.Stamp(k.at, card, StampFields{})
+		_, err := tx.Stamp(k.device, card, StampFields{})
 		return err
 	}}
 	move := func(zone string, then error) Write {

@@ -57,7 +57,7 @@ func BenchmarkWriteGrouped(b *testing.B) {
 						if _, err := tx.IssueCard(f.a, program, CardFields{ExternalRef: set(n), HolderEmail: set("ada@example.com")}, SourceAPI); err != nil {
 							return err
 						}
-						return tx.Remember(claim(2, n, ""), Remembered{Status: 201, Body: body})
+						return tx.Remember(idempotencyKey(2, n, ""), Remembered{Status: 201, Body: body})
 					}); err != nil {
 						b.Error(err)
 						return

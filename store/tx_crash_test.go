@@ -40,7 +40,7 @@ func issueChild(path string) {
 					if err != nil {
 						return err
 					}
-					return tx.Remember(claim(2, n, ""), Remembered{Status: 201, Body: []byte(c.ID)})
+					return tx.Remember(idempotencyKey(2, n, ""), Remembered{Status: 201, Body: []byte(c.ID)})
 				})
 				if err != nil {
 					fmt.Println(err)
