@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Programs and locations are kept in memory, and a till's answer is made of
+// Programs and locations are cached, and a till's answer is made of
 // what is there. Both must say what the file says: a new store on the
 // same file, which has nothing cached, gives the expected answers.
 
@@ -125,7 +125,7 @@ func TestCachedProgramsFollowTheFile(t *testing.T) {
 				}
 			}
 			for _, c := range k.cacheChanges(program, &prize) {
-				k.lookup(card) // so that what was true before is kept
+				k.lookup(card) // so that the state before is cached
 				switch who {
 				case "this process":
 					k.must(c.do)

@@ -38,7 +38,7 @@ func NewIdempotencyKey(scope int64, value, method, path string, body []byte) Ide
 	return k
 }
 
-// Remembered is a response kept for replays.
+// Remembered is a stored response, for replays.
 type Remembered struct {
 	Status int
 	Body   []byte

@@ -2,10 +2,9 @@ package store
 
 import "slices"
 
-// A model of the till, written from the contract and not from the store's
-// code: what each operation answers and what becomes of the cards. Where the
-// contract leaves a point open, "choice" marks what the model holds the store
-// to.
+// A model of the till, written from the rules in README.md and not from the store's
+// code: the answer of each operation and the cards after it. Where the
+// rules leave a point open, "choice" marks what the model expects of the store.
 
 type simPrize struct {
 	id        string
