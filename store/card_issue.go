@@ -60,17 +60,8 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 		return out, notFound("program")
 	}
 	card = max(card, tx.s.floors["cards"]+1)
-	if a.Restricted {
-		n, err := tx.number("SELECT count(*) FROM programs p WHERE p.id=? AND "+withinRestriction, key, jsonKeys(a.Locations))
-		if err != nil {
-			return out, err
-		}
-		if n == 0 && counter.Valid {
-			return out, refuse(Unprocessable, "The program's cards do not work at this location.")
-		}
-		if n == 0 {
-			return out, refuse(Unauthorized, "This key is restricted to locations where the program's cards do not work.")
-		}
+	if err = tx.checkIssueLocations(a, key, counter.Valid); err != nil {
+		return out, err
 	}
 	switch {
 	case suspended.Valid:
@@ -118,6 +109,22 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 		return out, err
 	}
 	return out, tx.audit(a.Shop, "card.issue", KindCard, card, "")
+}
+
+// checkIssueLocations refuses a restricted caller, the till or a key, if the program's
+// cards work at none of its locations.
+func (tx *Tx) checkIssueLocations(a Access, program int64, till bool) error {
+	if !a.Restricted {
+		return nil
+	}
+	n, err := tx.number("SELECT count(*) FROM programs p WHERE p.id=? AND "+withinRestriction, program, jsonKeys(a.Locations))
+	switch {
+	case err != nil || n > 0:
+		return err
+	case till:
+		return refuse(Unprocessable, "The program's cards do not work at this location.")
+	}
+	return refuse(Unauthorized, "This key is restricted to locations where the program's cards do not work.")
 }
 
 // defaultExpiry returns now plus the program's default number of days, or null.
