@@ -281,26 +281,26 @@ func (v *View) Keys(shop int64) (list []Key, err error) {
 // auth epoch moves.
 type Identity struct {
 	Access
-	Epoch          int64
-	Key            int64
-	KeyID, ShopID  string
-	Family         int64
-	Class          string
-	Scopes         []string
-	ExpiresAt      Null[Time]
-	RetiresAt      Null[Time]
-	RevokedAt      Null[Time]
-	LocationIDs    []string
-	LocationsGone  bool // restricted, and every location is disabled
-	Subscription   string
-	APIAddon       bool
-	MCPAccess      bool
-	GrantExpiresAt Null[Time]
-	ShopMode       string
+	Epoch                int64
+	Key                  int64
+	KeyID, ShopID        string
+	Family               int64
+	Class                string
+	Scopes               []string
+	ExpiresAt            Null[Time]
+	RetiresAt            Null[Time]
+	RevokedAt            Null[Time]
+	LocationIDs          []string
+	AllLocationsDisabled bool // restricted, and every location is disabled
+	Subscription         string
+	APIAddon             bool
+	MCPAccess            bool
+	GrantExpiresAt       Null[Time]
+	ShopMode             string
 }
 
 // Ended tells why a key is no good at an instant; empty when it is.
-func (id *Identity) Ended(now Time) string {
+func (id *Identity) EndReason(now Time) string {
 	switch {
 	case id.RevokedAt.Valid:
 		return "revoked"
@@ -346,14 +346,14 @@ func (s *Store) Identify(hash []byte) (id *Identity, stored []byte, err error) {
 				return err
 			}
 			id.KeyID, id.ShopID = s.ID(KindKey, id.Key), s.ID(KindShop, id.Shop)
-			id.LocationsGone = id.Restricted
+			id.AllLocationsDisabled = id.Restricted
 			r := v.query("SELECT "+columns("l.id", "l.disabled_at IS NULL")+" FROM key_locations kl JOIN locations l ON l.id=kl.location_id WHERE kl.key_id=? ORDER BY l.id", id.Key)
 			for r.next() {
 				l := r.int()
 				id.Locations = append(id.Locations, l)
 				id.LocationIDs = append(id.LocationIDs, s.ID(KindLocation, l))
 				if r.bool() {
-					id.LocationsGone = false
+					id.AllLocationsDisabled = false
 				}
 			}
 			return r.close()

@@ -77,13 +77,13 @@ func (tx *Tx) dropMail(root int64) error {
 func (s *Store) OnMail(f func()) { s.onMail.Store(&f) }
 
 // MailState tells whether a queued message is to be sent.
-type MailState int
+type MailStatus int
 
 // The states of a queued message.
 const (
-	MailReady    MailState = iota // when it is due
-	MailHeld                      // the card is locked, and its page shows nothing
-	MailObsolete                  // for good: the link has ended, or there is nobody to send it to
+	MailReady    MailStatus = iota // when it is due
+	MailHeld                       // the card is locked, and its page shows nothing
+	MailObsolete                   // for good: the link has ended, or there is nobody to send it to
 )
 
 // QueuedMail is a message as it would go out now: what it says, to whom and
@@ -91,7 +91,7 @@ const (
 // address or an archived card counts from the next attempt on.
 type QueuedMail struct {
 	Mail
-	State    MailState
+	Status   MailStatus
 	Due      Time
 	Attempts int    // made so far
 	Unsure   int    // of these, after which nobody knows whether it arrived
@@ -114,9 +114,9 @@ func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 		e, refused := AsError(err)
 		switch {
 		case refused && e.Code == Conflict:
-			m.State = MailHeld
+			m.Status = MailHeld
 		case refused || err == nil && (!h.Card.HolderEmail.Valid || h.Card.InstalledAt.Valid):
-			m.State = MailObsolete
+			m.Status = MailObsolete
 		case err != nil:
 			return err
 		default:
@@ -134,7 +134,7 @@ func (v *View) CountMails(most int64) (int64, error) {
 
 // DeleteMail takes a message out of the queue: it was sent, or is not to be. One
 // with a newer link, queued meanwhile, stays.
-func (tx *Tx) DeleteMail(m *QueuedMail) error {
+func (tx *Tx) DequeueMail(m *QueuedMail) error {
 	_, err := tx.exec("DELETE FROM mails WHERE card_id=? AND token=?", m.root, m.Token)
 	return err
 }
@@ -150,18 +150,18 @@ func (tx *Tx) RejectMail(m *QueuedMail, code int) error {
 	if err := tx.audit(shop, "card.mail_refused", KindCard, m.root, `{"smtp_code":`+strconv.Itoa(code)+`}`); err != nil {
 		return err
 	}
-	return tx.DeleteMail(m)
+	return tx.DequeueMail(m)
 }
 
 // RetryMail has a message wait for its next attempt.
-func (tx *Tx) RetryMail(m *QueuedMail, wait time.Duration) error {
+func (tx *Tx) DelayMail(m *QueuedMail, wait time.Duration) error {
 	_, err := tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
 	return err
 }
 
 // RetryUnsureMail is RetryMail after an attempt of which nobody knows whether the
 // message arrived.
-func (tx *Tx) RetryUnsureMail(m *QueuedMail, wait time.Duration) error {
+func (tx *Tx) DelayUnsureMail(m *QueuedMail, wait time.Duration) error {
 	_, err := tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1, unsure=unsure+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
 	return err
 }
@@ -169,7 +169,7 @@ func (tx *Tx) RetryUnsureMail(m *QueuedMail, wait time.Duration) error {
 // PostponeMail has a message wait, behind what is due before, without counting an
 // attempt. One whose time changed since it was read, as that of a card unlocked
 // meanwhile does, keeps it.
-func (tx *Tx) PostponeMail(m *QueuedMail, due Time) error {
+func (tx *Tx) HoldMail(m *QueuedMail, due Time) error {
 	_, err := tx.exec("UPDATE mails SET due_at=? WHERE card_id=? AND token=? AND due_at=?", due, m.root, m.Token, m.Due)
 	return err
 }

@@ -40,25 +40,25 @@ func TestQueuedMail(t *testing.T) {
 	f, _, card := mailed(t)
 	m := f.nextMail()
 	want := Mail{CardID: card.ID, To: "ada@example.com", Program: "Tea & cake", Link: card.InstallURL, At: f.clock.at()}
-	if m.Mail != want || m.State != MailReady || m.Due != f.clock.at() || m.Attempts != 0 || m.Token != path.Base(card.InstallURL) {
+	if m.Mail != want || m.Status != MailReady || m.Due != f.clock.at() || m.Attempts != 0 || m.Token != path.Base(card.InstallURL) {
 		t.Errorf("queued %+v, want %+v", m, want)
 	}
 	// What is read is what the file says now.
 	must(f, func(tx *Tx) (CardDetail, error) {
 		return tx.UpdateCard(f.a, card.ID, CardPatch{HolderEmail: set("lovelace@example.com")})
 	})
-	if m := f.nextMail(); m.To != "lovelace@example.com" || m.State != MailReady {
+	if m := f.nextMail(); m.To != "lovelace@example.com" || m.Status != MailReady {
 		t.Errorf("after a change of the address %+v", m)
 	}
 	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, true) })
-	if m := f.nextMail(); m.State != MailHeld {
+	if m := f.nextMail(); m.Status != MailHeld {
 		t.Errorf("of a locked card %+v", m)
 	}
 	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, false) })
 	must(f, func(tx *Tx) (CardDetail, error) {
 		return tx.UpdateCard(f.a, card.ID, CardPatch{HolderEmail: null[string]()})
 	})
-	if m := f.nextMail(); m.State != MailObsolete || m.To != "" {
+	if m := f.nextMail(); m.Status != MailObsolete || m.To != "" {
 		t.Errorf("without an address %+v", m)
 	}
 	f.sound()
@@ -113,8 +113,8 @@ func TestMailOfNewerLink(t *testing.T) {
 		return tx.ReissueCard(f.a, card.ID, ReissueFields{HolderEmail: set("new@example.com"), SendEmail: set(true)})
 	})
 	// The outcome of the former one comes late.
-	f.must(func(tx *Tx) error { return tx.RetryMail(&old, time.Hour) })
-	f.must(func(tx *Tx) error { return tx.DeleteMail(&old) })
+	f.must(func(tx *Tx) error { return tx.DelayMail(&old, time.Hour) })
+	f.must(func(tx *Tx) error { return tx.DequeueMail(&old) })
 	if m := f.nextMail(); m.Token != path.Base(again.InstallURL) || m.To != "new@example.com" || m.Attempts != 0 || m.Due != f.clock.at() {
 		t.Errorf("queued %+v", m)
 	}
@@ -148,12 +148,12 @@ func TestMailOutcomes(t *testing.T) {
 	if m.CardID != first.ID {
 		t.Fatalf("first is %+v", m)
 	}
-	f.must(func(tx *Tx) error { return tx.RetryMail(&m, time.Minute) })
+	f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Minute) })
 	if next := f.nextMail(); next.CardID != second {
 		t.Errorf("after a delay the first is %+v", next)
 	}
 	over := f.nextMail()
-	f.must(func(tx *Tx) error { return tx.DeleteMail(&over) })
+	f.must(func(tx *Tx) error { return tx.DequeueMail(&over) })
 	if next := f.nextMail(); next.CardID != first.ID || next.Attempts != 1 || next.Due != f.clock.at().Add(time.Minute) || next.At != m.At {
 		t.Errorf("then it is %+v", next)
 	}
@@ -175,17 +175,17 @@ func TestMailEndsWithItsLink(t *testing.T) {
 	second := f.card(f.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)})
 	prune := func() []string { return must(f, func(tx *Tx) ([]string, error) { return tx.PruneMails(10) }) }
 	f.clock.move(DefaultLimits().InstallLinkTTL - time.Minute - time.Millisecond)
-	if gone := prune(); len(gone) != 0 || f.nextMail().State != MailReady {
+	if gone := prune(); len(gone) != 0 || f.nextMail().Status != MailReady {
 		t.Errorf("pruned %v a millisecond before the end", gone)
 	}
 	f.clock.move(time.Millisecond)
-	if m := f.nextMail(); m.CardID != first.ID || m.State != MailObsolete {
+	if m := f.nextMail(); m.CardID != first.ID || m.Status != MailObsolete {
 		t.Errorf("at the end %+v", m)
 	}
 	if gone := prune(); !slices.Equal(gone, []string{first.ID}) {
 		t.Errorf("pruned %v", gone)
 	}
-	if m := f.nextMail(); m.CardID != second || m.State != MailReady {
+	if m := f.nextMail(); m.CardID != second || m.Status != MailReady {
 		t.Errorf("the second is %+v", m)
 	}
 	f.sound()
@@ -199,15 +199,15 @@ func TestMailOfLockedCard(t *testing.T) {
 	f.OnMail(func() { rung++ })
 	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, true) })
 	m := f.nextMail()
-	f.must(func(tx *Tx) error { return tx.PostponeMail(&m, f.clock.at().Add(time.Hour)) })
+	f.must(func(tx *Tx) error { return tx.HoldMail(&m, f.clock.at().Add(time.Hour)) })
 	held := f.nextMail()
-	if held.Due != f.clock.at().Add(time.Hour) || held.Attempts != 0 || held.State != MailHeld || rung != 0 {
+	if held.Due != f.clock.at().Add(time.Hour) || held.Attempts != 0 || held.Status != MailHeld || rung != 0 {
 		t.Errorf("held %+v, rung %d times", held, rung)
 	}
 	f.clock.move(time.Minute)
 	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, false) })
-	f.must(func(tx *Tx) error { return tx.PostponeMail(&held, held.Due) })
-	if m := f.nextMail(); m.Due != f.clock.at() || m.Attempts != 0 || m.State != MailReady || rung != 1 {
+	f.must(func(tx *Tx) error { return tx.HoldMail(&held, held.Due) })
+	if m := f.nextMail(); m.Due != f.clock.at() || m.Attempts != 0 || m.Status != MailReady || rung != 1 {
 		t.Errorf("unlocked %+v, rung %d times", m, rung)
 	}
 	f.sound()
@@ -217,8 +217,8 @@ func TestMailOfLockedCard(t *testing.T) {
 func TestMailUnsure(t *testing.T) {
 	f, _, card := mailed(t)
 	m := f.nextMail()
-	f.must(func(tx *Tx) error { return tx.RetryMail(&m, time.Minute) })
-	f.must(func(tx *Tx) error { return tx.RetryUnsureMail(&m, time.Hour) })
+	f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Minute) })
+	f.must(func(tx *Tx) error { return tx.DelayUnsureMail(&m, time.Hour) })
 	if m := f.nextMail(); m.Attempts != 2 || m.Unsure != 1 || m.Due != f.clock.at().Add(time.Hour) {
 		t.Errorf("queued %+v", m)
 	}

@@ -141,7 +141,7 @@ func everything(f *fixture) {
 	everythingSent(f, f.key(KindWebhook, hook))
 	everythingMailed(f)
 	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, l.program, hook) })
-	f.must(func(tx *Tx) error { _, err := tx.PruneDeliveries(&PruneCursor{}, 10); return err })
+	f.must(func(tx *Tx) error { _, err := tx.SweepDeliveries(&DeliverySweep{}, 10); return err })
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, expired) })
 	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, l.program) })
 	f.must(func(tx *Tx) error { _, err := tx.RevokeAllKeys(f.a.Shop); return err })
@@ -231,9 +231,9 @@ func everythingSent(f *fixture, hook int64) {
 	look := func() {
 		f.view(func(v *View) error {
 			check(v.OutboxVersion())
-			check(v.ScheduledWebhooks())
-			check(v.CountPending(5))
-			check(v.WebhooksWithFirstAttempts())
+			check(v.WebhooksWithScheduledDeliveries())
+			check(v.CountPendingDeliveries(5))
+			check(v.WebhooksWithNewDeliveries())
 			check(v.DueDeliveries(hook, -1, nil, 5))
 			check(v.DueDeliveries(hook, 0, []int64{1, 2}, 5))
 			_, _, err := v.Attempt(hook, 1)
@@ -245,13 +245,13 @@ func everythingSent(f *fixture, hook int64) {
 	look()
 	shop("active")
 	last := f.number("SELECT max(event_id) FROM deliveries WHERE webhook_id=?", hook)
-	for _, o := range []Outcome{{Success: true}, {Retry: time.Second}, {Gone: true}} {
+	for _, o := range []Outcome{{Success: true}, {RetryAfter: time.Second}, {Gone: true}} {
 		f.sql("UPDATE deliveries SET outcome=NULL WHERE webhook_id=? AND event_id=?", hook, last)
 		o.Webhook, o.Event, o.Headers = hook, last, "{}"
 		f.must(func(tx *Tx) error { return tx.RecordOutcome(o) })
 	}
 	look() // inactive
-	f.must(func(tx *Tx) error { _, err := tx.PruneDeliveries(&PruneCursor{}, 10); return err })
+	f.must(func(tx *Tx) error { _, err := tx.SweepDeliveries(&DeliverySweep{}, 10); return err })
 }
 
 // everythingMailed is everything for mail.
@@ -262,9 +262,9 @@ func everythingMailed(f *fixture) {
 	}
 	f.view(func(v *View) error { check(v.CountMails(5)); return nil })
 	m := f.nextMail()
-	f.must(func(tx *Tx) error { return tx.RetryMail(&m, time.Minute) })
-	f.must(func(tx *Tx) error { return tx.RetryUnsureMail(&m, time.Minute) })
-	f.must(func(tx *Tx) error { return tx.PostponeMail(&m, f.clock.at()) })
+	f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Minute) })
+	f.must(func(tx *Tx) error { return tx.DelayUnsureMail(&m, time.Minute) })
+	f.must(func(tx *Tx) error { return tx.HoldMail(&m, f.clock.at()) })
 	f.must(func(tx *Tx) error { return tx.RejectMail(&m, 550) })
 	must(f, func(tx *Tx) ([]string, error) { return tx.PruneMails(5) })
 }

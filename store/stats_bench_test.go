@@ -45,7 +45,7 @@ func BenchmarkCounting(b *testing.B) {
 		w := Write{Actor: operator}
 		if !count {
 			f.sql("DROP TRIGGER cards_counted")
-			w.Settle = func(tx *Tx, err error) error {
+			w.Finish = func(tx *Tx, err error) error {
 				tx.counts = counts{}
 				return err
 			}

@@ -72,7 +72,7 @@ type Write struct {
 	// Settle, if set, runs after Do in the same transaction whatever Do gave,
 	// its own changes untouched by the taking back. Its error becomes the
 	// write's and takes back everything.
-	Settle func(*Tx, error) error
+	Finish func(*Tx, error) error
 }
 
 type job struct {
@@ -267,8 +267,8 @@ func (s *Store) runJob(j *job) (dead error) {
 		}
 		tx.after, tx.touched, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, nil, counts{}, false, false
 	}
-	if j.Settle != nil {
-		if j.err = guard(func() error { return j.Settle(tx, j.err) }); j.err != nil {
+	if j.Finish != nil {
+		if j.err = guard(func() error { return j.Finish(tx, j.err) }); j.err != nil {
 			if dead = s.takeBack(); dead != nil {
 				return dead
 			}

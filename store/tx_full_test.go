@@ -165,7 +165,7 @@ func TestFullDiskNotNoticed(t *testing.T) {
 func TestFullDiskBeforeSettle(t *testing.T) {
 	untilItFits(t, 10, func(f *fixture, program string) []Write {
 		w := write(stuff("big", 2, 30000))
-		w.Settle = func(tx *Tx, err error) error {
+		w.Finish = func(tx *Tx, err error) error {
 			if err := note(tx, "settled"); err != nil {
 				return err
 			}
@@ -178,7 +178,7 @@ func TestFullDiskBeforeSettle(t *testing.T) {
 func TestFullDiskInSettle(t *testing.T) {
 	untilItFits(t, 10, func(f *fixture, program string) []Write {
 		w := noting("do")
-		w.Settle = func(tx *Tx, err error) error { return errors.Join(err, stuff("big", 2, 30000)(tx)) }
+		w.Finish = func(tx *Tx, err error) error { return errors.Join(err, stuff("big", 2, 30000)(tx)) }
 		return []Write{noting("small"), w, noting("last")}
 	})
 }

@@ -178,7 +178,7 @@ func TestSettle(t *testing.T) {
 			errs := f.group(noting("before"), Write{Actor: operator, Do: func(tx *Tx) error {
 				tx.AfterCommit(func() { called++ })
 				return c.do(tx)
-			}, Settle: func(tx *Tx, err error) error {
+			}, Finish: func(tx *Tx, err error) error {
 				heard = err
 				tx.AfterCommit(func() { called += 10 })
 				if err := note(tx, "settle"); err != nil {

@@ -71,8 +71,8 @@ func (s *Store) OnDue(f func(webhooks []int64)) { s.onDue.Store(&f) }
 // that was switched off counts from the next attempt on.
 type Attempt struct {
 	Webhook, Event int64
-	AttemptsMade   int  // attempts made so far
-	DueSince       Time // when it became due
+	Attempts       int  // attempts made so far
+	DueAt          Time // when it became due
 	Test           bool
 	EventID        string // the dedup key of the receiver
 	Body           []byte
@@ -103,9 +103,9 @@ const fresh = "outcome IS NULL AND due_at IS NULL"
 
 // DueDeliveries are deliveries of one webhook, by their events.
 type DueDeliveries struct {
-	Timed []int64 // retries, redeliveries, tests: in the order of their times
-	Fresh []int64 // first attempts, in the order of the commits
-	Last  int64   // of the fresh ones visited; where the next look may begin
+	Scheduled []int64 // retries, redeliveries, tests: in the order of their times
+	New       []int64 // first attempts, in the order of the commits
+	Last      int64   // of the fresh ones visited; where the next look may begin
 }
 
 // DueDeliveries returns up to n deliveries of a webhook whose time has come, those in skip
@@ -128,19 +128,19 @@ func (v *View) DueDeliveries(webhook, after int64, skip []int64, n int) (d DueDe
 		not = " AND event_id NOT IN (SELECT value FROM json_each(?4))"
 		args = append(args, jsonKeys(skip))
 	}
-	if d.Timed, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND outcome IS NULL AND due_at IS NOT NULL AND due_at<=?2"+timed+not+" ORDER BY due_at LIMIT ?3", args...); err != nil || least > 1 || len(d.Timed) == n {
+	if d.Scheduled, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND outcome IS NULL AND due_at IS NOT NULL AND due_at<=?2"+timed+not+" ORDER BY due_at LIMIT ?3", args...); err != nil || least > 1 || len(d.Scheduled) == n {
 		return d, err
 	}
 	index, first := "", ""
-	args[1], args[2] = after, n-len(d.Timed)
+	args[1], args[2] = after, n-len(d.Scheduled)
 	if least == 1 {
 		// They are first attempts like others, but leave others behind: the next
 		// look begins where this one did. Without the index all of the log would be
 		// walked for the few.
 		args[1], index, first = 0, " INDEXED BY deliveries_special", " AND special>0 AND special=1"
 	}
-	if d.Fresh, err = v.keys("SELECT event_id FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+fresh+first+not+" ORDER BY event_id LIMIT ?3", args...); err == nil && least == 0 && len(d.Fresh) > 0 {
-		d.Last = d.Fresh[len(d.Fresh)-1]
+	if d.New, err = v.keys("SELECT event_id FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+fresh+first+not+" ORDER BY event_id LIMIT ?3", args...); err == nil && least == 0 && len(d.New) > 0 {
+		d.Last = d.New[len(d.New)-1]
 	}
 	return d, err
 }
@@ -149,7 +149,7 @@ func (v *View) DueDeliveries(webhook, after int64, skip []int64, n int) (d DueDe
 func (v *View) Attempt(webhook, happened int64) (a Attempt, ok bool, err error) {
 	var headers string
 	ok, err = v.one(func(r *rows) {
-		a.AttemptsMade, a.Test, a.DueSince = int(r.int()), r.int() == onlyATest, r.time()
+		a.Attempts, a.Test, a.DueAt = int(r.int()), r.int() == onlyATest, r.time()
 		a.URL, a.Secret, a.Bearer, headers = r.str(), r.str(), r.str(), r.str()
 		a.Body = r.bytes()
 	}, "SELECT "+columns("d.attempts", "d.special", "ifnull(d.due_at, e.occurred_at)", "w.url", "w.secret", "w.bearer_token", "w.custom_headers",
@@ -169,7 +169,7 @@ func (v *View) Attempt(webhook, happened int64) (a Attempt, ok bool, err error) 
 
 // CountPending counts the deliveries that wait, for their first attempt or a later
 // one, up to most.
-func (v *View) CountPending(most int64) (int64, error) {
+func (v *View) CountPendingDeliveries(most int64) (int64, error) {
 	timed, err := v.number("SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", most)
 	if err != nil {
 		return 0, err
@@ -186,7 +186,7 @@ type ScheduledWebhook struct {
 
 // ScheduledWebhooks returns the webhooks that have a retry, redelivery or test to send, now
 // or later. It looks at one row for each, however long its queue is.
-func (v *View) ScheduledWebhooks() (list []ScheduledWebhook, err error) {
+func (v *View) WebhooksWithScheduledDeliveries() (list []ScheduledWebhook, err error) {
 	const timed = "SELECT min(webhook_id) FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL"
 	const first = "(SELECT min(due_at) FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND due_at IS NOT NULL"
 	r := v.query("WITH RECURSIVE q(id) AS (" + timed + " UNION ALL SELECT (" + timed + " AND webhook_id>q.id) FROM q WHERE q.id IS NOT NULL) " +
@@ -214,7 +214,7 @@ func (v *View) OutboxVersion() (m OutboxVersion, err error) {
 
 // WebhooksWithFirstAttempts returns the webhooks that have a first attempt to make. It looks at one or
 // few rows for each webhook there is.
-func (v *View) WebhooksWithFirstAttempts() ([]int64, error) {
+func (v *View) WebhooksWithNewDeliveries() ([]int64, error) {
 	return v.keys("SELECT w.id" + hooksAndShops + " WHERE CASE " + openTo + " WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id>w.sent_through AND " + fresh + ")" +
 		" WHEN 1 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND special>0 AND special=1) END")
 }
@@ -231,9 +231,9 @@ type Outcome struct {
 	Duration       time.Duration
 	Lag            time.Duration // from when it was due to the attempt, by the store's clock; not written down
 	Headers        string        // JSON object of the request's headers, secrets masked
-	Retry          time.Duration // until the next attempt, if there is to be one
+	RetryAfter     time.Duration // until the next attempt, if there is to be one
 	TimedOut       bool          // there was no whole answer in time; not written down
-	Next           Null[Time]    // when the next attempt is due; told after it was written down, not written itself
+	NextAttempt    Null[Time]    // when the next attempt is due; told after it was written down, not written itself
 }
 
 // RecordOutcome writes an outcome into the delivery log, and what follows from it for
@@ -265,7 +265,7 @@ func (tx *Tx) RecordOutcome(o Outcome) error {
 		}
 	}
 	if _, err := tx.exec("UPDATE deliveries SET outcome=?, due_at=?, attempts=?, response_status=?, last_error=?, duration_ms=?, request_headers=? WHERE webhook_id=? AND event_id=?",
-		outcome, tx.Now.Add(o.Retry), attempts, o.Status, o.Error, took, o.Headers, o.Webhook, o.Event); err != nil {
+		outcome, tx.Now.Add(o.RetryAfter), attempts, o.Status, o.Error, took, o.Headers, o.Webhook, o.Event); err != nil {
 		return err
 	}
 	if !over || o.Test {

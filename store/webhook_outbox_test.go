@@ -118,7 +118,7 @@ func TestTakenBackLeavesNoEvent(t *testing.T) {
 	issue := func(tx *Tx) error { _, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI); return err }
 	mine := errors.New("mine")
 	settled := write(issue)
-	settled.Settle = func(tx *Tx, err error) error { return errors.Join(err, mine) }
+	settled.Finish = func(tx *Tx, err error) error { return errors.Join(err, mine) }
 	flip := func(active bool, end error) Write {
 		return write(func(tx *Tx) error {
 			if _, err := tx.exec("UPDATE webhooks SET active=? WHERE id=?", active, hook); err != nil {
@@ -139,7 +139,7 @@ func TestTakenBackLeavesNoEvent(t *testing.T) {
 	}
 	// In one group: switched off and taken back, off, and on again.
 	undone := flip(false, nil) // after its events were matched
-	undone.Settle = settled.Settle
+	undone.Finish = settled.Finish
 	errs := f.group(undone, write(issue), flip(false, nil), write(issue), flip(true, nil), write(issue))
 	for i, err := range errs {
 		if (i == 0) != errors.Is(err, mine) {

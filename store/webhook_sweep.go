@@ -5,13 +5,13 @@ import "time"
 // PruneCursor remembers how far a walk over the events has come, so that those which
 // stay (what is pending for a switched-off webhook, say) are not visited again
 // by every batch. The zero value begins at the oldest.
-type PruneCursor struct{ event int64 }
+type DeliverySweep struct{ event int64 }
 
 // PruneDeliveries deletes log rows older than their retention (spec, "Delivery
 // behaviour"), the events that no log row is left of, and the logs of deleted
 // webhooks, in a batch of n events or rows. It never touches what is pending.
 // more tells whether to go on.
-func (tx *Tx) PruneDeliveries(w *PruneCursor, n int) (more bool, err error) {
+func (tx *Tx) SweepDeliveries(w *DeliverySweep, n int) (more bool, err error) {
 	if more, err = tx.sweepDeleted(n); more || err != nil {
 		return more, err
 	}

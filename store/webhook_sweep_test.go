@@ -11,12 +11,12 @@ import (
 // sweep runs one walk in batches of n, and returns how many it took.
 func (f *fixture) sweep(n int) (batches int) {
 	f.t.Helper()
-	var at PruneCursor
+	var at DeliverySweep
 	for more := true; more; batches++ {
 		if batches > 10000 {
 			f.t.Fatal("the sweep does not end")
 		}
-		more = must(f, func(tx *Tx) (bool, error) { return tx.PruneDeliveries(&at, n) })
+		more = must(f, func(tx *Tx) (bool, error) { return tx.SweepDeliveries(&at, n) })
 	}
 	return batches
 }
@@ -37,14 +37,14 @@ func (f *fixture) record(o Outcome) (n int) {
 	f.t.Helper()
 	var hooks []int64
 	f.view(func(v *View) (err error) {
-		list, err := v.ScheduledWebhooks()
+		list, err := v.WebhooksWithScheduledDeliveries()
 		for _, w := range list {
 			hooks = append(hooks, w.Webhook)
 		}
 		if err != nil {
 			return err
 		}
-		fresh, err := v.WebhooksWithFirstAttempts()
+		fresh, err := v.WebhooksWithNewDeliveries()
 		hooks = append(hooks, fresh...)
 		return err
 	})
@@ -63,7 +63,7 @@ func (f *fixture) due(webhook int64, skip []int64, n int) (events []int64) {
 	f.t.Helper()
 	f.view(func(v *View) error {
 		d, err := v.DueDeliveries(webhook, -1, skip, n)
-		events = append(d.Timed, d.Fresh...)
+		events = append(d.Scheduled, d.New...)
 		return err
 	})
 	return events
@@ -178,10 +178,10 @@ func TestSweepVisitsOnce(t *testing.T) {
 	if n := f.sweep(10); n != 6 {
 		t.Errorf("%d batches of ten for 50 that stay", n)
 	}
-	var at PruneCursor
+	var at DeliverySweep
 	for more := true; more; {
 		before := f.number("SELECT (SELECT count(*) FROM deliveries)+(SELECT count(*) FROM events)")
-		more = must(f, func(tx *Tx) (bool, error) { return tx.PruneDeliveries(&at, 4) })
+		more = must(f, func(tx *Tx) (bool, error) { return tx.SweepDeliveries(&at, 4) })
 		if gone := before - f.number("SELECT (SELECT count(*) FROM deliveries)+(SELECT count(*) FROM events)"); gone > 4+4 {
 			t.Errorf("a batch of four events deleted %d rows", gone)
 		}
@@ -200,13 +200,13 @@ func TestSweepOfDeletedWebhooks(t *testing.T) {
 	for _, w := range []CreatedWebhook{one, two} {
 		f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, w.ID) })
 	}
-	var at PruneCursor
+	var at DeliverySweep
 	left := func() string {
 		return strings.Join(f.lines("SELECT w.id||':'||(SELECT count(*) FROM deliveries WHERE webhook_id=w.id) FROM webhooks w ORDER BY w.id"), " ")
 	}
 	var seen []string
 	for more := true; more; {
-		more = must(f, func(tx *Tx) (bool, error) { return tx.PruneDeliveries(&at, 8) })
+		more = must(f, func(tx *Tx) (bool, error) { return tx.SweepDeliveries(&at, 8) })
 		seen = append(seen, left())
 	}
 	want := []string{"1:13 2:21 3:21", "1:5 2:21 3:21", "1:0 2:21 3:21", "2:21 3:21", "2:13 3:21", "2:5 3:21", "2:0 3:21", "3:21", "3:21"}
@@ -294,11 +294,11 @@ func TestWhatMayGoOut(t *testing.T) {
 				t.Errorf("%s: due %v, all of which were to be skipped", name, got)
 			}
 			f.view(func(v *View) error {
-				timed, err := v.ScheduledWebhooks()
+				timed, err := v.WebhooksWithScheduledDeliveries()
 				if (len(timed) == 1) != slices.Contains(c.want, 3) || len(timed) > 0 && timed[0] != (ScheduledWebhook{hook, f.clock.at()}) {
 					t.Errorf("%s: waiting %v", name, timed)
 				}
-				if fresh := check(v.WebhooksWithFirstAttempts()); (len(fresh) == 1) != slices.Contains(c.want, 2) {
+				if fresh := check(v.WebhooksWithNewDeliveries()); (len(fresh) == 1) != slices.Contains(c.want, 2) {
 					t.Errorf("%s: fresh %v", name, fresh)
 				}
 				for key := int64(1); key <= 4; key++ {
@@ -318,7 +318,7 @@ func TestWhatMayGoOut(t *testing.T) {
 	}
 	// Retries go behind what was due before them.
 	f.must(func(tx *Tx) error {
-		return tx.RecordOutcome(Outcome{Event: 1, Webhook: hook, Headers: "{}", Retry: time.Second})
+		return tx.RecordOutcome(Outcome{Event: 1, Webhook: hook, Headers: "{}", RetryAfter: time.Second})
 	})
 	if got := f.due(hook, nil, 10); !slices.Equal(got, []int64{3, 2, 4}) {
 		t.Errorf("before the retry: %v", got)

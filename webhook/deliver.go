@@ -31,7 +31,7 @@ const masked = "***"
 // timeout. Any other status speaks for itself, whatever becomes of the body.
 // It calls written when the request is on its way.
 func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) store.Outcome {
-	o := store.Outcome{Webhook: a.Webhook, Event: a.Event, Test: a.Test, Headers: "{}", Lag: s.conf.Store.Now().Std().Sub(a.DueSince.Std())}
+	o := store.Outcome{Webhook: a.Webhook, Event: a.Event, Test: a.Test, Headers: "{}", Lag: s.conf.Store.Now().Std().Sub(a.DueAt.Std())}
 	ctx, cancel := context.WithTimeout(ctx, s.conf.Timeout)
 	defer cancel()
 	ctx = onTheWay(ctx, written)
@@ -67,9 +67,9 @@ func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) sto
 		o.Gone = resp.StatusCode == http.StatusGone
 	}
 	if !o.Success {
-		o.Retry = backoff(s.conf.BackoffBase, a.AttemptsMade+1, s.jitter())
+		o.RetryAfter = backoff(s.conf.BackoffBase, a.Attempts+1, s.jitter())
 		if resp != nil {
-			o.Retry = max(o.Retry, retryAfter(resp.Header.Get("Retry-After"), time.Now()))
+			o.RetryAfter = max(o.RetryAfter, retryAfter(resp.Header.Get("Retry-After"), time.Now()))
 		}
 	}
 	return o

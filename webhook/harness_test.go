@@ -152,7 +152,7 @@ func (h hook) due() (at time.Time, ok bool) {
 	h.s.T.Helper()
 	key, _ := h.s.App.Store.Key(store.KindWebhook, h.id)
 	if err := h.s.App.Store.View(0, func(v *store.View) error {
-		list, err := v.ScheduledWebhooks()
+		list, err := v.WebhooksWithScheduledDeliveries()
 		for _, w := range list {
 			if w.Webhook == key {
 				at, ok = w.Due.Std(), true

@@ -129,14 +129,14 @@ func (l *lane) take(a ask, d store.DueDeliveries) []int64 {
 	if l.given == a.given { // else it was left out of the reading and may lie before the last
 		l.after = d.Last
 	}
-	for _, event := range d.Timed {
+	for _, event := range d.Scheduled {
 		l.underway[event] = false
 	}
-	for _, event := range d.Fresh {
+	for _, event := range d.New {
 		l.underway[event] = true
 	}
-	l.sending += len(d.Timed) + len(d.Fresh)
-	return append(d.Timed, d.Fresh...)
+	l.sending += len(d.Scheduled) + len(d.New)
+	return append(d.Scheduled, d.New...)
 }
 
 // through is up to where no first attempt waits once this event's is written.

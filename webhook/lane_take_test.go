@@ -11,11 +11,11 @@ import (
 // that nothing may be taken for past on the strength of it.
 func TestGivenBackWhileReading(t *testing.T) {
 	l := newLane(&Sender{}, 1)
-	l.take(l.ask(), store.DueDeliveries{Fresh: []int64{11, 12}, Last: 12})
+	l.take(l.ask(), store.DueDeliveries{New: []int64{11, 12}, Last: 12})
 	l.over(11, false)
 	asked := l.ask()
 	l.over(12, false)
-	l.take(asked, store.DueDeliveries{Fresh: []int64{11, 13}, Last: 13})
+	l.take(asked, store.DueDeliveries{New: []int64{11, 13}, Last: 13})
 	if through := l.through(13); through >= 11 {
 		t.Errorf("11 and 12 wait, and the file would say that nothing does up to %d", through)
 	}
@@ -37,7 +37,7 @@ func TestLaneBounds(t *testing.T) {
 		for a := l.ask(); a.room > 0; a = l.ask() {
 			var d store.DueDeliveries
 			for range a.room {
-				d.Fresh, next = append(d.Fresh, next), next+1
+				d.New, next = append(d.New, next), next+1
 			}
 			queue = append(queue, l.take(a, d)...)
 			if len(queue) > laneMost || len(queue)+len(unwritten) > laneTaken {
@@ -80,7 +80,7 @@ func TestLaneOfOneThatFails(t *testing.T) {
 		"behind":  func(l *lane) { l.s.unwritten.Store(allTaken) },
 	} {
 		l := newLane(&Sender{}, 1)
-		l.take(l.ask(), store.DueDeliveries{Fresh: []int64{1, 2, 3, 4, 5, 6, 7, 8}, Last: 8})
+		l.take(l.ask(), store.DueDeliveries{New: []int64{1, 2, 3, 4, 5, 6, 7, 8}, Last: 8})
 		trouble(l)
 		for range 8 {
 			l.sent()

@@ -178,7 +178,7 @@ func (s *Sender) wakeDue() (next time.Duration, err error) {
 		if err != nil {
 			return err
 		}
-		list, err := v.ScheduledWebhooks()
+		list, err := v.WebhooksWithScheduledDeliveries()
 		for _, w := range list {
 			if w.Due <= v.Now {
 				due = append(due, w.Webhook)
@@ -189,7 +189,7 @@ func (s *Sender) wakeDue() (next time.Duration, err error) {
 		if err != nil || mark == s.mark {
 			return err
 		}
-		fresh, err := v.WebhooksWithFirstAttempts()
+		fresh, err := v.WebhooksWithNewDeliveries()
 		if err == nil {
 			s.mark = mark
 		}

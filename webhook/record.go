@@ -13,7 +13,7 @@ import (
 func (s *Sender) record(o *store.Outcome) bool {
 	written := s.conf.Store.RetryWrite(s.stop, func(tx *store.Tx) (err error) {
 		if err = tx.RecordOutcome(*o); err == nil && !o.Success && s.conf.Observe != nil {
-			o.Next, err = tx.NextAttempt(o.Webhook, o.Event)
+			o.NextAttempt, err = tx.NextAttempt(o.Webhook, o.Event)
 		}
 		return err
 	}, func(err error) {
@@ -25,8 +25,8 @@ func (s *Sender) record(o *store.Outcome) bool {
 	if !written {
 		return false
 	}
-	if !o.Success && o.Retry < tick { // sooner than the next scan
-		time.AfterFunc(o.Retry, func() { s.wake([]int64{o.Webhook}) })
+	if !o.Success && o.RetryAfter < tick { // sooner than the next scan
+		time.AfterFunc(o.RetryAfter, func() { s.wake([]int64{o.Webhook}) })
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -56,7 +56,7 @@ func (g *Guard) Identify(r *http.Request) (c kernel.Caller, err error) {
 	case id == nil:
 		return c, kernel.Unauthenticated("No such key.")
 	}
-	if why := id.Ended(g.st.Now()); why != "" {
+	if why := id.EndReason(g.st.Now()); why != "" {
 		return c, kernel.Unauthenticated("The key is " + why + ".")
 	}
 	return kernel.KeyCaller(id), nil

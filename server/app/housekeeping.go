@@ -75,8 +75,8 @@ func (h *housekeeping) expireCards(ctx context.Context, pause int) error {
 
 // pruneDeliveries deletes from the delivery log what is past its retention.
 func (h *housekeeping) pruneDeliveries(ctx context.Context, pause int) error {
-	var at store.PruneCursor
-	return h.writeBatches(ctx, pause, func(tx *store.Tx) (bool, error) { return tx.PruneDeliveries(&at, batchRows) })
+	var at store.DeliverySweep
+	return h.writeBatches(ctx, pause, func(tx *store.Tx) (bool, error) { return tx.SweepDeliveries(&at, batchRows) })
 }
 
 // pruneMail removes the queued mail whose links have expired, which ends what

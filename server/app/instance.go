@@ -114,7 +114,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 	a.mountPublic(router, k)
 	i.Handler = kernel.KeepEscapedSlashes(router)
 	if c.Dev == nil {
-		if id, _, err := st.Identify(store.Hash(seed.APIKey)); err == nil && id != nil && id.Ended(st.Now()) == "" {
+		if id, _, err := st.Identify(store.Hash(seed.APIKey)); err == nil && id != nil && id.EndReason(st.Now()) == "" {
 			c.Log.Warn("the database was made by dev: its demo keys are public knowledge and open it to anyone", "db", c.DB)
 		}
 	} else {

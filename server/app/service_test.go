@@ -191,7 +191,7 @@ func TestServiceBreaksOff(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			deliveries, err := v.CountPending(10)
+			deliveries, err := v.CountPendingDeliveries(10)
 			if mails != 1 || deliveries != 1 {
 				t.Errorf("%d mails and %d deliveries are queued, want one each", mails, deliveries)
 			}

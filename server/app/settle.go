@@ -28,7 +28,7 @@ func (i *instance) settle() (s dev.Settled, err error) {
 		return s, err
 	}
 	err = i.Store.View(0, func(v *store.View) (err error) {
-		s.Pending, err = v.CountPending(math.MaxInt64)
+		s.Pending, err = v.CountPendingDeliveries(math.MaxInt64)
 		return err
 	})
 	return s, err
@@ -40,7 +40,7 @@ func (i *instance) due() (at time.Time, ok bool, err error) {
 		return at, false, nil
 	}
 	err = i.Store.View(0, func(v *store.View) error {
-		list, err := v.ScheduledWebhooks()
+		list, err := v.WebhooksWithScheduledDeliveries()
 		for _, w := range list {
 			if due := w.Due.Std(); !ok || due.Before(at) {
 				at, ok = due, true

@@ -144,8 +144,8 @@ func (j *Journal) Delivered(a *store.Attempt, o store.Outcome) {
 	}
 	json.Unmarshal(a.Body, &envelope) // it is ours
 	e := &deliveryEntry{Kind: kindDelivery, At: store.TimeOf(j.now()), DurationMS: o.Duration.Milliseconds(), WebhookID: j.ids.ID(store.KindWebhook, a.Webhook),
-		DeliveryID: j.ids.DeliveryID(a.Webhook, a.Event), URL: withoutSecrets(a.URL), Event: envelope.Event, EventID: a.EventID, Attempt: a.AttemptsMade + 1,
-		Status: o.Status, Success: o.Success, Error: store.Null[string]{V: o.Error, Valid: o.Error != ""}, NextAttemptAt: o.Next}
+		DeliveryID: j.ids.DeliveryID(a.Webhook, a.Event), URL: withoutSecrets(a.URL), Event: envelope.Event, EventID: a.EventID, Attempt: a.Attempts + 1,
+		Status: o.Status, Success: o.Success, Error: store.Null[string]{V: o.Error, Valid: o.Error != ""}, NextAttemptAt: o.NextAttempt}
 	if o.TimedOut {
 		e.Hints = append(e.Hints, timedOut(e))
 	}

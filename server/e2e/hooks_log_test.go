@@ -59,7 +59,7 @@ func (e *endpoint) pending(s *store.Store, v *store.View) (ids map[string]bool, 
 	// this asks for the truth.
 	due, err := v.DueDeliveries(hook, 0, nil, 1<<30)
 	ids = map[string]bool{}
-	for _, event := range append(due.Timed, due.Fresh...) {
+	for _, event := range append(due.Scheduled, due.New...) {
 		a, ok, err := v.Attempt(hook, event)
 		if err != nil || !ok {
 			return nil, fmt.Errorf("event %d is due and cannot be sent: %w", event, err)

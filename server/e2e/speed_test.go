@@ -149,7 +149,7 @@ func BenchmarkDrain(b *testing.B) {
 			b.Fatal(err)
 		}
 		var pending int64
-		if err := st.View(0, func(v *store.View) (err error) { pending, err = v.CountPending(1); return err }); err != nil || pending != 0 {
+		if err := st.View(0, func(v *store.View) (err error) { pending, err = v.CountPendingDeliveries(1); return err }); err != nil || pending != 0 {
 			b.Fatal(pending, err)
 		}
 		st.Close()

@@ -75,7 +75,7 @@ func (op *Operation) admitKey(id *store.Identity, scope string, now store.Time) 
 		return Refuse(store.BusinessAPIRequired, "The shop has no active Business API add-on. The key is intact and works again once it has.")
 	case id.Subscription == "suspended" || id.Subscription == "cancelled":
 		return Refuse(store.SubscriptionSuspended, "The shop's subscription is "+id.Subscription+". The key is intact.")
-	case id.LocationsGone && !op.WithoutLocations:
+	case id.AllLocationsDisabled && !op.WithoutLocations:
 		return Refuse(store.LocationDisabled, "Every location of this key is disabled.")
 	case scope != AnyKey && !slices.Contains(id.Scopes, scope):
 		return Refuse(store.Unauthorized, "The key lacks the scope "+scope+".")

@@ -156,7 +156,7 @@ func (k *Kernel) write(ctx context.Context, call *Call, op *Operation, key *stor
 		return nil
 	}
 	if key != nil {
-		w.Settle = func(tx *store.Tx, err error) error {
+		w.Finish = func(tx *store.Tx, err error) error {
 			if err == nil {
 				return tx.Remember(*key, store.Remembered{Status: status(""), Body: r.json})
 			}

@@ -180,13 +180,13 @@ func (s *Sender) sendDue() (wait time.Duration, waiting bool) {
 			return time.Second, true
 		case m.Due > now:
 			return m.Due.Std().Sub(now.Std()), true
-		case m.State == store.MailObsolete:
-			if !s.write(func(tx *store.Tx) error { return tx.DeleteMail(&m) }) {
+		case m.Status == store.MailObsolete:
+			if !s.write(func(tx *store.Tx) error { return tx.DequeueMail(&m) }) {
 				return 0, false
 			}
 			s.conf.Log.Warn("mail not sent: the card's link has ended, or there is no address any more", "card", m.CardID)
 			continue
-		case m.State == store.MailHeld:
+		case m.Status == store.MailHeld:
 			if !s.hold(&m, now.Add(clockInterval)) {
 				return 0, false
 			}
@@ -234,7 +234,7 @@ func (s *Sender) send(m *store.QueuedMail) bool {
 	switch v {
 	case sent:
 		s.failures, s.refusals = 0, 0
-		if !s.write(func(tx *store.Tx) error { return tx.DeleteMail(m) }) {
+		if !s.write(func(tx *store.Tx) error { return tx.DequeueMail(m) }) {
 			return false
 		}
 		s.conf.Observe(Sent)
@@ -248,7 +248,7 @@ func (s *Sender) send(m *store.QueuedMail) bool {
 		return s.giveUp(m, "the mail server refuses it", code)
 	case later:
 		s.failures = 0
-		return s.postpone(m, "the mail server wants it later", code, (*store.Tx).RetryMail)
+		return s.postpone(m, "the mail server wants it later", code, (*store.Tx).DelayMail)
 	case unusable, stale:
 		level := slog.LevelWarn
 		if code >= 500 {
@@ -260,11 +260,11 @@ func (s *Sender) send(m *store.QueuedMail) bool {
 		if m.Unsure+1 >= mostUnsure {
 			return s.giveUp(m, "it may have arrived each time the connection broke", 0)
 		}
-		return s.postpone(m, "not known to be sent", 0, (*store.Tx).RetryUnsureMail)
+		return s.postpone(m, "not known to be sent", 0, (*store.Tx).DelayUnsureMail)
 	default:
 		// It may be this message that the server breaks at: the others go first.
 		s.rest(slog.LevelWarn, "the connection to the mail server broke", "card", m.CardID)
-		return s.postpone(m, "not sent", 0, (*store.Tx).RetryMail)
+		return s.postpone(m, "not sent", 0, (*store.Tx).DelayMail)
 	}
 	return true
 }
@@ -324,7 +324,7 @@ func (s *Sender) postpone(m *store.QueuedMail, why string, code int, delay func(
 
 // hold has a message wait that did not fail; false: the sender ends.
 func (s *Sender) hold(m *store.QueuedMail, until store.Time) bool {
-	return s.write(func(tx *store.Tx) error { return tx.PostponeMail(m, until) })
+	return s.write(func(tx *store.Tx) error { return tx.HoldMail(m, until) })
 }
 
 // pause is the wait after the n-th failure: it doubles up to most, and is

@@ -97,7 +97,7 @@ func (m *Metrics) Watch(st *store.Store, version string) {
 	gauge("punchcard_webhook_queue", "Deliveries that wait, first attempts and retries; counted to 100000.", func() float64 {
 		var n int64
 		err := st.View(0, func(v *store.View) (err error) {
-			n, err = v.CountPending(100_000)
+			n, err = v.CountPendingDeliveries(100_000)
 			return err
 		})
 		if err != nil {
@@ -156,7 +156,7 @@ func (m *Metrics) Attempt(a *store.Attempt, o store.Outcome) {
 	switch {
 	case o.Success:
 		m.deliveries.WithLabelValues("delivered").Inc()
-	case o.Next.Valid:
+	case o.NextAttempt.Valid:
 		m.deliveries.WithLabelValues("failed").Inc()
 	default:
 		m.deliveries.WithLabelValues("given_up").Inc()
