@@ -113,7 +113,7 @@ func readThrough[V any](tx *Tx, k *epochCache[V], key int64, read func() (V, err
 		return have, nil
 	}
 	v, err := read()
-	if err == nil && tx.s.epoch == tx.s.began {
+	if err == nil && tx.s.epoch == tx.s.groupEpoch {
 		k.put(tx.s.epoch, key, v)
 	}
 	return v, err

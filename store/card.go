@@ -196,7 +196,7 @@ func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 		return p, err
 	}
 	for i := range p.Data {
-		program, err := v.cachedProgram(a.Shop, programs[i], v.row)
+		program, err := v.cachedProgram(a.Shop, programs[i], v.rowEpoch)
 		if err != nil {
 			return p, err
 		}
@@ -215,7 +215,7 @@ var cardDetailSQL = "SELECT " + columns(slices.Concat([]string{epochColumn, "c.i
 func (v *View) Card(a Access, id string) (d CardDetail, err error) {
 	d, epoch, err := v.s.cardDetail(v.conn, a, id, v.Now, v.s.cachedLocations)
 	if err == nil {
-		v.seen(epoch)
+		v.seeEpoch(epoch)
 	}
 	return d, err
 }

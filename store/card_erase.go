@@ -34,7 +34,7 @@ func (tx *Tx) EraseCard(shop int64, id string) error {
 	if err := tx.scrubEvents(c.root); err != nil {
 		return err
 	}
-	if err := tx.dropMail(c.root); err != nil {
+	if err := tx.deleteMail(c.root); err != nil {
 		return err
 	}
 	tx.erases = true

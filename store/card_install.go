@@ -119,7 +119,7 @@ func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
 			return d, err
 		}
 	}
-	if err := tx.dropMail(root); err != nil {
+	if err := tx.deleteMail(root); err != nil {
 		return d, err
 	}
 	tx.emit(pendingEvent{name: event.CardRegistered, shop: shop, program: shown.program, card: shown.key, platform: f.Platform.V})

@@ -75,7 +75,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	if err = tx.checkExternalRef(a.Shop, key, 0, f.ExternalRef.Value()); err != nil {
 		return out, err
 	}
-	if err = tx.mailConfigured(f.SendEmail); err != nil {
+	if err = tx.requireMailServer(f.SendEmail); err != nil {
 		return out, err
 	}
 	expires := f.ExpiresAt.Value()
@@ -100,12 +100,12 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	tx.countCard(a.Shop, key)
 	t := totals{balance: balance.V}
 	if counter.Valid {
-		tx.countPlace(key, counter.V)
+		tx.countLocation(key, counter.V)
 		t.active = 1
 	}
-	tx.counts.total(key, t)
+	tx.counts.addTotals(key, t)
 	tx.emit(pendingEvent{name: event.CardAdded, shop: a.Shop, program: key, card: card, location: counter.V})
-	if err = tx.mail(out, card, token, name, f.SendEmail); err != nil {
+	if err = tx.sendMail(out, card, token, name, f.SendEmail); err != nil {
 		return out, err
 	}
 	return out, tx.audit(a.Shop, "card.issue", KindCard, card, "")
@@ -144,7 +144,7 @@ func checkFuture(at Opt[Time], now Time) (details []Detail) {
 
 // Check validates the fields of a new card against the time and each other.
 func (f CardFields) Check(now Time) []Detail {
-	return append(checkFuture(f.ExpiresAt, now), checkMailRecipient(f.SendEmail, f.HolderEmail.Value())...)
+	return append(checkFuture(f.ExpiresAt, now), checkSendEmail(f.SendEmail, f.HolderEmail.Value())...)
 }
 
 // Check validates the changes of a card against the time.
@@ -199,7 +199,7 @@ func (tx *Tx) checkExternalRef(shop, program, root int64, ref Null[string]) erro
 func (tx *Tx) makeInstallLink(out *IssuedCard, root int64) (token string, err error) {
 	tx.touchCard(root)
 	token, err = tx.s.newInstallToken(root)
-	out.InstallURL = tx.s.linkTo(token)
+	out.InstallURL = tx.s.installURL(token)
 	out.InstallURLExpiresAt = tx.Now.Add(tx.Limits.InstallLinkTTL)
 	return token, err
 }
@@ -215,10 +215,10 @@ func (tx *Tx) replaceInstallLink(c card, send Opt[bool]) (out IssuedCard, err er
 	if _, err = tx.exec("UPDATE cards SET install_hash=?, install_expires_at=? WHERE id=?", Hash(token), out.InstallURLExpiresAt, c.root); err != nil {
 		return out, err
 	}
-	if err = tx.dropMail(c.root); err != nil {
+	if err = tx.deleteMail(c.root); err != nil {
 		return out, err
 	}
-	return out, tx.mail(out, c.root, token, c.ProgramName, send)
+	return out, tx.sendMail(out, c.root, token, c.ProgramName, send)
 }
 
 // makeLive counts an expired chain as live again, if max_cards and its external_ref

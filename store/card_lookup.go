@@ -44,7 +44,7 @@ func (v *View) Lookup(till Till, code string) (l Lookup, err error) {
 			return l, err
 		}
 		if len(x.all) > 0 {
-			v.seen(x.epoch)
+			v.seeEpoch(x.epoch)
 			return x.result()
 		}
 	}

@@ -24,10 +24,10 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 		return out, refuse(Conflict, "The card is archived.")
 	}
 	email := f.HolderEmail.Apply(c.HolderEmail)
-	if details := checkMailRecipient(f.SendEmail, email); details != nil {
+	if details := checkSendEmail(f.SendEmail, email); details != nil {
 		return out, Invalid(details...)
 	}
-	if err = tx.mailConfigured(f.SendEmail); err != nil {
+	if err = tx.requireMailServer(f.SendEmail); err != nil {
 		return out, err
 	}
 	c.HolderName, c.HolderEmail = f.HolderName.Apply(c.HolderName), email
@@ -79,10 +79,10 @@ func (tx *Tx) NewInstallLink(a Access, id string, f LinkFields) (out IssuedCard,
 	case c.Status == StatusExpired:
 		return out, refuse(CardExpired, "The card has expired.")
 	}
-	if details := checkMailRecipient(f.SendEmail, c.HolderEmail); details != nil {
+	if details := checkSendEmail(f.SendEmail, c.HolderEmail); details != nil {
 		return out, Invalid(details...)
 	}
-	if err = tx.mailConfigured(f.SendEmail); err != nil {
+	if err = tx.requireMailServer(f.SendEmail); err != nil {
 		return out, err
 	}
 	if err = tx.audit(a.Shop, "card.install_link", KindCard, c.key, ""); err != nil {

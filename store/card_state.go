@@ -64,7 +64,7 @@ func (tx *Tx) ArchiveCard(shop int64, id string) (d CardDetail, err error) {
 	if err = tx.setLive(shop, c.root, false); err != nil {
 		return d, err
 	}
-	if err = tx.dropMail(c.root); err != nil {
+	if err = tx.deleteMail(c.root); err != nil {
 		return d, err
 	}
 	return tx.auditedCard(a, "card.archive", c)

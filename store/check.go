@@ -39,7 +39,7 @@ func CheckFile(db *sqlite.Conn, name string, quick bool) (findings []string, err
 	if err == nil && len(findings) == 0 && !quick && v == version() {
 		var ids IDs
 		if ids, err = c.readIDs(); err == nil {
-			findings, err = (&View{conn: c, s: &Store{IDs: ids}, frozen: true}).checkInvariants()
+			findings, err = (&View{conn: c, s: &Store{IDs: ids}, inSnapshot: true}).checkInvariants()
 		}
 	}
 	if err != nil {
@@ -71,7 +71,7 @@ func (v *View) checkInvariants() (findings []string, err error) {
 			return findings, err
 		}
 	}
-	local, err := v.checkLocal()
+	local, err := v.checkLocalSums()
 	if err != nil {
 		return findings, err
 	}
@@ -123,7 +123,7 @@ var invariants = []struct {
 	{"statistics that differ from the ledger: totals of program", KindProgram,
 		differing("program_id", programSums, "SELECT * FROM program_counts")},
 	{"statistics that differ from the ledger: locations of program", KindProgram,
-		differing("program_id", "SELECT * FROM ("+placeSums+") WHERE cards<>0 OR stamps<>0", "SELECT * FROM place_counts WHERE cards<>0 OR stamps<>0")},
+		differing("program_id", "SELECT * FROM ("+locationSums+") WHERE cards<>0 OR stamps<>0", "SELECT * FROM place_counts WHERE cards<>0 OR stamps<>0")},
 	{"statistics that differ from the ledger: quarter hours of program", KindProgram,
 		differing("program_id", "SELECT * FROM ("+quarterSums+") WHERE activity<>0 OR stamps<>0 OR cards<>0", "SELECT * FROM quarter_counts WHERE activity<>0 OR stamps<>0 OR cards<>0")},
 	{"time of the last stamp that is not the ledger's, of card", KindCard,

@@ -24,7 +24,7 @@ func (tx *Tx) CreateDevice(shop int64, locationID, name, secret string) (d Devic
 		return d, "", err
 	}
 	if token = secret; token == "" {
-		if token, err = tx.s.secret("tdk_" + sh.Mode + "_"); err != nil {
+		if token, err = tx.s.newSecret("tdk_" + sh.Mode + "_"); err != nil {
 			return d, "", err
 		}
 	}

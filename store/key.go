@@ -51,7 +51,7 @@ func Hash(secret string) []byte {
 
 // secret makes a bearer secret of 256 random bits: prefix and 43 base64url
 // characters (spec Authentication 2).
-func (s *Store) secret(prefix string) (string, error) {
+func (s *Store) newSecret(prefix string) (string, error) {
 	var b [32]byte
 	if _, err := io.ReadFull(s.opts.Rand, b[:]); err != nil {
 		return "", err
@@ -127,7 +127,7 @@ func checkScopes(class string, asked Opt[[]string]) (scopes []string, details []
 func (tx *Tx) addKey(shop int64, sh Shop, class, name string, scopes []string, locations []int64, expires Null[Time], family Null[int64], secret string) (key int64, _ string, err error) {
 	if secret == "" {
 		prefix := map[string]string{"api": "tsk_", "mcp": "tmk_"}[class] + sh.Mode + "_"
-		if secret, err = tx.s.secret(prefix); err != nil {
+		if secret, err = tx.s.newSecret(prefix); err != nil {
 			return 0, "", err
 		}
 	}
@@ -157,7 +157,7 @@ func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k K
 	if err != nil {
 		return k, "", err
 	}
-	if why := old.unusable(tx.Now); why != "" {
+	if why := old.unusableReason(tx.Now); why != "" {
 		return k, "", refuse(Conflict, "The key cannot be rotated: it %s.", why)
 	}
 	if !overlap.Valid {
@@ -191,7 +191,7 @@ func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k K
 	return k, secret, err
 }
 
-func (k Key) unusable(now Time) string {
+func (k Key) unusableReason(now Time) string {
 	switch {
 	case k.RevokedAt.Valid:
 		return "is revoked"

@@ -76,10 +76,10 @@ func (tx *Tx) countEntry(p *cardChain, c *card, e entry, had bool) error {
 		}
 	}
 	if c.neverPresented && !c.child {
-		tx.countPlace(p.program.key, p.Location)
+		tx.countLocation(p.program.key, p.Location)
 	}
 	c.neverPresented = false
-	tx.counts.total(p.program.key, t)
+	tx.counts.addTotals(p.program.key, t)
 	return nil
 }
 
@@ -113,7 +113,7 @@ func (tx *Tx) archiveInstance(p *cardChain, c *card) error {
 	}
 	c.archivedAt, c.Status = Some(tx.Now), StatusArchived
 	p.instances = slices.DeleteFunc(p.instances, func(i *card) bool { return i == c })
-	tx.late(pendingEvent{name: event.CardArchived, shop: p.Shop, program: p.program.key, card: c.key})
+	tx.emitLast(pendingEvent{name: event.CardArchived, shop: p.Shop, program: p.program.key, card: c.key})
 	return nil
 }
 
@@ -121,7 +121,7 @@ func (tx *Tx) archiveInstance(p *cardChain, c *card) error {
 func (tx *Tx) completeCycle(c *card) error {
 	n, err := tx.exec("INSERT OR IGNORE INTO cycles (card_id, cycle, completed_at) VALUES (?,?,?)", c.key, c.cycle, tx.Now)
 	if err == nil && n > 0 {
-		tx.counts.total(c.program, totals{completed: 1, open: -oneIf(c.StampsCount > 0)})
+		tx.counts.addTotals(c.program, totals{completed: 1, open: -oneIf(c.StampsCount > 0)})
 	}
 	return err
 }

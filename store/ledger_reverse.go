@@ -189,7 +189,7 @@ func (tx *Tx) removeFromStampSpan(c *card, row int64) error {
 	if err != nil {
 		return err
 	}
-	tx.counts.total(c.program, totals{span: (after.last - after.first) - (before.last - before.first), gaps: max(after.n-1, 0) - max(before.n-1, 0)})
+	tx.counts.addTotals(c.program, totals{span: (after.last - after.first) - (before.last - before.first), gaps: max(after.n-1, 0) - max(before.n-1, 0)})
 	c.lastStamp = Null[Time]{Time(after.last), after.n > 0}
 	return nil
 }

@@ -180,7 +180,7 @@ func (tx *Tx) addOverflowCard(p *cardChain, parent *card) (*card, error) {
 	c := &card{Card: parent.Card, key: key, program: parent.program, root: parent.root, child: true, activatedAt: parent.activatedAt}
 	c.ID, c.StampsCount, c.CreatedAt = tx.s.ID(KindCard, key), 0, tx.Now
 	p.instances = append(p.instances, c)
-	tx.counts.total(c.program, totals{active: 1}) // its parent is active: it was just presented
+	tx.counts.addTotals(c.program, totals{active: 1}) // its parent is active: it was just presented
 	tx.emit(pendingEvent{name: event.CardAdded, shop: p.Shop, program: p.program.key, card: key, location: p.Location})
 	return c, nil
 }

@@ -139,7 +139,7 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields) (l Location, err erro
 	if err != nil {
 		return l, err
 	}
-	if err = tx.changedLocation(shop, "location.create", key); err != nil {
+	if err = tx.auditLocation(shop, "location.create", key); err != nil {
 		return l, err
 	}
 	tx.emit(pendingEvent{name: event.LocationCreated, shop: shop, location: key})
@@ -147,7 +147,7 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields) (l Location, err erro
 	return l, err
 }
 
-func (tx *Tx) changedLocation(shop int64, action string, key int64) error {
+func (tx *Tx) auditLocation(shop int64, action string, key int64) error {
 	if err := tx.bumpAuth(); err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (l Location, 
 		f.Lat.Or(l.Lat), f.Lon.Or(l.Lon), f.RequireStaffPIN.Or(l.RequireStaffPIN), tx.Now, key); err != nil {
 		return l, err
 	}
-	if err = tx.changedLocation(a.Shop, "location.update", key); err != nil {
+	if err = tx.auditLocation(a.Shop, "location.update", key); err != nil {
 		return l, err
 	}
 	tx.emit(pendingEvent{name: event.LocationUpdated, shop: a.Shop, location: key})
@@ -187,7 +187,7 @@ func (tx *Tx) SetLocationActive(a Access, id string, active bool) (l Location, e
 	if _, err = tx.exec("UPDATE locations SET disabled_at=?, updated_at=? WHERE id=?", at, tx.Now, key); err != nil {
 		return l, err
 	}
-	if err = tx.changedLocation(a.Shop, action, key); err != nil {
+	if err = tx.auditLocation(a.Shop, action, key); err != nil {
 		return l, err
 	}
 	tx.emit(pendingEvent{name: name, shop: a.Shop, location: key})
@@ -212,7 +212,7 @@ func (tx *Tx) SetStaffPIN(shop int64, id, pin string) (l Location, err error) {
 	if _, err = tx.exec("UPDATE locations SET staff_pin=?, updated_at=? WHERE id=?", hash, tx.Now, key); err != nil {
 		return l, err
 	}
-	if err = tx.changedLocation(shop, "location.set_pin", key); err != nil {
+	if err = tx.auditLocation(shop, "location.set_pin", key); err != nil {
 		return l, err
 	}
 	_, l, err = tx.s.location(tx.conn, Access{Shop: shop}, id)

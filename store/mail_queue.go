@@ -15,17 +15,17 @@ type Mail struct {
 }
 
 // linkTo is the install link of a token.
-func (s *Store) linkTo(token string) string { return s.opts.PublicURL + "/i/" + token }
+func (s *Store) installURL(token string) string { return s.opts.PublicURL + "/i/" + token }
 
 // mayMail tells what is wrong with a wish to send mail.
-func checkMailRecipient(send Opt[bool], to Null[string]) []Detail {
+func checkSendEmail(send Opt[bool], to Null[string]) []Detail {
 	if send.Or(false) && !to.Valid {
 		return []Detail{{"holder_email", "required", "is required with send_email"}}
 	}
 	return nil
 }
 
-func (tx *Tx) mailConfigured(send Opt[bool]) error {
+func (tx *Tx) requireMailServer(send Opt[bool]) error {
 	if send.Or(false) && tx.s.opts.Mail == nil && !tx.s.opts.QueueMail {
 		return refuse(Unprocessable, "send_email needs a mail server, and none is configured.")
 	}
@@ -34,7 +34,7 @@ func (tx *Tx) mailConfigured(send Opt[bool]) error {
 
 // mail has the new install link of a chain sent, if asked to: it is handed on
 // once the write is on disk, or queued in the same transaction.
-func (tx *Tx) mail(out IssuedCard, root int64, token, program string, send Opt[bool]) error {
+func (tx *Tx) sendMail(out IssuedCard, root int64, token, program string, send Opt[bool]) error {
 	if !send.Or(false) {
 		return nil
 	}
@@ -43,14 +43,14 @@ func (tx *Tx) mail(out IssuedCard, root int64, token, program string, send Opt[b
 		tx.AfterCommit(func() { take(m) })
 		return nil
 	}
-	tx.ringForMail()
+	tx.notifyMail()
 	_, err := tx.exec("INSERT INTO mails (card_id, token, ends_at, due_at, created_at) VALUES (?1,?2,?3,?4,?4)",
 		root, token, out.InstallURLExpiresAt, tx.Now)
 	return err
 }
 
 // ringForMail has OnMail's function called after the commit.
-func (tx *Tx) ringForMail() {
+func (tx *Tx) notifyMail() {
 	tx.AfterCommit(func() {
 		if f := tx.s.onMail.Load(); f != nil {
 			(*f)()
@@ -60,14 +60,14 @@ func (tx *Tx) ringForMail() {
 
 // releaseMail makes what waited while a chain was locked due at once.
 func (tx *Tx) releaseMail(root int64) error {
-	tx.ringForMail()
+	tx.notifyMail()
 	_, err := tx.exec("UPDATE mails SET due_at=? WHERE card_id=?", tx.Now, root)
 	return err
 }
 
 // dropMail takes away what waits to be sent for a chain: its link is dead, or
 // of no more use.
-func (tx *Tx) dropMail(root int64) error {
+func (tx *Tx) deleteMail(root int64) error {
 	_, err := tx.exec("DELETE FROM mails WHERE card_id=?", root)
 	return err
 }
@@ -120,7 +120,7 @@ func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 		case err != nil:
 			return err
 		default:
-			m.Mail = Mail{CardID: m.CardID, To: h.Card.HolderEmail.V, Program: h.Program.Name, Link: v.s.linkTo(m.Token), At: m.At}
+			m.Mail = Mail{CardID: m.CardID, To: h.Card.HolderEmail.V, Program: h.Program.Name, Link: v.s.installURL(m.Token), At: m.At}
 		}
 		return nil
 	})
@@ -179,7 +179,7 @@ func (tx *Tx) HoldMail(m *QueuedMail, due Time) error {
 func (tx *Tx) PruneMails(n int) (cards []string, err error) {
 	roots, err := tx.keys("SELECT card_id FROM mails WHERE ends_at<=? LIMIT ?", tx.Now, n)
 	for _, root := range roots {
-		if err := tx.dropMail(root); err != nil {
+		if err := tx.deleteMail(root); err != nil {
 			return nil, err
 		}
 		cards = append(cards, tx.s.ID(KindCard, root))

@@ -162,7 +162,7 @@ func (s *Store) migrateTo(want int64) error {
 				return fmt.Errorf("from schema %d to %d: %w", v, v+1, err)
 			}
 			if v == 2 {
-				if err := s.fillCounts(); err != nil {
+				if err := s.recountAll(); err != nil {
 					return fmt.Errorf("counting for schema 3: %w", err)
 				}
 			}

@@ -65,7 +65,7 @@ func (w *listQuery) filter(cond string, args ...any) {
 // cols is the list of columns to select, as columns returns it. The first must be the
 // auth epoch and the second the key; scan reads the rest.
 func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *rows, key int64) T) (p Page[T], err error) {
-	if len(w.filters) > 0 && !v.frozen { // two queries that must agree
+	if len(w.filters) > 0 && !v.inSnapshot { // two queries that must agree
 		err = v.snapshot(func() (err error) {
 			p, err = page(v, w, q, cols, scan)
 			return err
@@ -107,7 +107,7 @@ func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *ro
 	more := false
 	r := v.query(sql, args...)
 	for r.next() {
-		v.seen(r.int())
+		v.seeEpoch(r.int())
 		key := r.int()
 		if len(p.Data) == limit {
 			more = true

@@ -85,7 +85,7 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 			return err
 		}
 	}
-	if err := tx.dropWebhooks(p.key); err != nil {
+	if err := tx.deleteProgramWebhooks(p.key); err != nil {
 		return err
 	}
 	if _, err := tx.exec("DELETE FROM mails WHERE card_id IN (SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL)", p.key); err != nil {

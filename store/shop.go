@@ -187,7 +187,7 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields) (sh Shop, err error) {
 	}
 	if f.Timezone.Or(old.Timezone) != old.Timezone {
 		// Its days and hours are others now.
-		if err = tx.s.fillLocal(" WHERE p.shop_id=?", key); err != nil {
+		if err = tx.s.recountLocal(" WHERE p.shop_id=?", key); err != nil {
 			return sh, err
 		}
 	}
@@ -203,7 +203,7 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields) (sh Shop, err error) {
 // bumpAuth makes every process read identities, and whatever else is kept for
 // an epoch, anew before it answers its next request.
 func (tx *Tx) bumpAuth() error {
-	tx.s.hooks = map[int64][]hook{}
+	tx.s.subscribers = map[int64][]subscriber{}
 	tx.s.epoch++
 	_, err := tx.exec("UPDATE meta SET auth_epoch=auth_epoch+1, hook_epoch=hook_epoch+1 WHERE id=1")
 	return err

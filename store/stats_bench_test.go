@@ -104,12 +104,12 @@ func adding() float64 {
 	start := time.Now()
 	for i := range int64(n) {
 		if i%64 == 0 {
-			gather(group)
+			sumGroup(group)
 			group = group[:0]
 		}
 		tx := Tx{}
 		tx.countRow(1, 1, 1+i%4, 1_800_000_000_000, "stamp", 1, 0, 1)
-		tx.counts.total(1, totals{span: i, gaps: 1})
+		tx.counts.addTotals(1, totals{span: i, gaps: 1})
 		group = append(group, &job{counts: tx.counts})
 	}
 	return float64(time.Since(start).Nanoseconds()) / 1000 / n

@@ -13,7 +13,7 @@ import (
 const quarterHour = 15 * 60 * 1000 // ms
 
 // noPlace stands for the location of what happened nowhere.
-const noPlace = 0
+const noLocation = 0
 
 // bucket is where something is counted by time and place.
 type bucket struct {
@@ -21,9 +21,9 @@ type bucket struct {
 }
 
 // happened is what is counted there.
-type happened struct{ activity, stamps, cards int64 }
+type activity struct{ activity, stamps, cards int64 }
 
-func (h *happened) add(o happened) {
+func (h *activity) add(o activity) {
 	h.activity, h.stamps, h.cards = h.activity+o.activity, h.stamps+o.stamps, h.cards+o.cards
 }
 
@@ -40,7 +40,7 @@ func (t *totals) add(o totals) {
 }
 
 // place is a location as one program has it.
-type place struct{ program, location int64 }
+type programLocation struct{ program, location int64 }
 
 // tallies are what is to be added, and to what, in the order it came. A list is
 // enough for one write, which counts one or two things; an import counts
@@ -48,39 +48,41 @@ type place struct{ program, location int64 }
 type tallies[K comparable, V any] []tally[K, V]
 
 type tally[K comparable, V any] struct {
-	of K
-	v  V
+	key K
+	sum V
 }
 
 // at is what is to be added to k.
-func (s *tallies[K, V]) at(k K) *V {
-	if n := len(*s); n == 0 || (*s)[n-1].of != k {
-		*s = append(*s, tally[K, V]{of: k})
+func (s *tallies[K, V]) entry(k K) *V {
+	if n := len(*s); n == 0 || (*s)[n-1].key != k {
+		*s = append(*s, tally[K, V]{key: k})
 	}
-	return &(*s)[len(*s)-1].v
+	return &(*s)[len(*s)-1].sum
 }
 
 // counts are what a write changes in the sums that statistics read.
 type counts struct {
-	buckets tallies[bucket, happened]
-	places  tallies[place, happened]
-	totals  tallies[int64, totals] // by program
+	buckets   tallies[bucket, activity]
+	locations tallies[programLocation, activity]
+	totals    tallies[int64, totals] // by program
 }
 
-func (c *counts) at(b bucket, h happened)             { c.buckets.at(b).add(h) }
-func (c *counts) place(p, location int64, h happened) { c.places.at(place{p, location}).add(h) }
-func (c *counts) total(program int64, t totals)       { c.totals.at(program).add(t) }
+func (c *counts) addBucket(b bucket, h activity) { c.buckets.entry(b).add(h) }
+func (c *counts) addLocation(p, location int64, h activity) {
+	c.locations.entry(programLocation{p, location}).add(h)
+}
+func (c *counts) addTotals(program int64, t totals) { c.totals.entry(program).add(t) }
 
 // countRow counts a row of the ledger, or with sign -1 takes one that was
 // reversed out again. Reversals and expiries themselves are no activity.
 func (tx *Tx) countRow(shop, program, location int64, at Time, kind string, stamps, value, sign int64) {
-	h, t := happened{activity: sign}, totals{}
+	h, t := activity{activity: sign}, totals{}
 	switch kind {
 	case TransactionReversal, TransactionExpiry:
 		return
 	case TransactionStamp:
 		h.stamps, t.stamps = sign*stamps, sign*stamps
-		tx.counts.place(program, location, happened{stamps: sign * stamps})
+		tx.counts.addLocation(program, location, activity{stamps: sign * stamps})
 	case TransactionRedemption:
 		t.redemptions = sign
 	case TransactionDiscount:
@@ -92,62 +94,62 @@ func (tx *Tx) countRow(shop, program, location int64, at Time, kind string, stam
 	case TransactionSpend:
 		t.spent = -sign * value
 	}
-	tx.counts.at(bucket{shop, program, int64(at) / quarterHour, location}, h)
-	tx.counts.total(program, t)
+	tx.counts.addBucket(bucket{shop, program, int64(at) / quarterHour, location}, h)
+	tx.counts.addTotals(program, t)
 }
 
 // countCard counts a new card that is not an overflow of another.
 func (tx *Tx) countCard(shop, program int64) {
-	tx.counts.at(bucket{shop, program, int64(tx.Now) / quarterHour, noPlace}, happened{cards: 1})
+	tx.counts.addBucket(bucket{shop, program, int64(tx.Now) / quarterHour, noLocation}, activity{cards: 1})
 }
 
 // countPlace counts a card at the location of its counter issue or first
 // presentation.
-func (tx *Tx) countPlace(program, location int64) {
-	tx.counts.place(program, location, happened{cards: 1})
+func (tx *Tx) countLocation(program, location int64) {
+	tx.counts.addLocation(program, location, activity{cards: 1})
 }
 
 // gathered are the counts of a whole group.
-type gathered struct {
-	buckets map[bucket]happened
-	places  map[place]happened
-	totals  map[int64]totals
+type groupCounts struct {
+	buckets   map[bucket]activity
+	locations map[programLocation]activity
+	totals    map[int64]totals
 }
 
-func gather(group []*job) gathered {
-	all := gathered{map[bucket]happened{}, map[place]happened{}, map[int64]totals{}}
+func sumGroup(group []*job) groupCounts {
+	all := groupCounts{map[bucket]activity{}, map[programLocation]activity{}, map[int64]totals{}}
 	for _, j := range group {
-		if j.anew { // it saw what the members before it wrote
-			all = gather(nil)
+		if j.recounted { // it saw what the members before it wrote
+			all = sumGroup(nil)
 		}
-		pool(all.buckets, j.counts.buckets)
-		pool(all.places, j.counts.places)
-		pool(all.totals, j.counts.totals)
+		addTallies(all.buckets, j.counts.buckets)
+		addTallies(all.locations, j.counts.locations)
+		addTallies(all.totals, j.counts.totals)
 		j.counts = counts{}
 	}
 	return all
 }
 
 // pool adds the tallies of a write to those of its group.
-func pool[K comparable, V any, P interface {
+func addTallies[K comparable, V any, P interface {
 	*V
 	add(V)
 }](all map[K]V, of tallies[K, V]) {
 	for _, e := range of {
-		v := all[e.of]
-		P(&v).add(e.v)
-		all[e.of] = v
+		v := all[e.key]
+		P(&v).add(e.sum)
+		all[e.key] = v
 	}
 }
 
 var (
-	addPlaces = sqlite.InsertOfRows("INSERT INTO place_counts (program_id, location_id, cards, stamps) VALUES ", "(?,?,?,?)",
+	locationsInsert = sqlite.InsertOfRows("INSERT INTO place_counts (program_id, location_id, cards, stamps) VALUES ", "(?,?,?,?)",
 		" ON CONFLICT DO UPDATE SET cards=cards+excluded.cards, stamps=stamps+excluded.stamps")
-	addQuarters = sqlite.InsertOfRows("INSERT INTO quarter_counts (program_id, quarter, location_id, activity, stamps, cards) VALUES ", "(?,?,?,?,?,?)",
+	quartersInsert = sqlite.InsertOfRows("INSERT INTO quarter_counts (program_id, quarter, location_id, activity, stamps, cards) VALUES ", "(?,?,?,?,?,?)",
 		" ON CONFLICT DO UPDATE SET activity=activity+excluded.activity, stamps=stamps+excluded.stamps, cards=cards+excluded.cards")
-	addDays = sqlite.InsertOfRows("INSERT INTO day_counts (program_id, day, location_id, activity, stamps, cards) VALUES ", "(?,?,?,?,?,?)",
+	daysInsert = sqlite.InsertOfRows("INSERT INTO day_counts (program_id, day, location_id, activity, stamps, cards) VALUES ", "(?,?,?,?,?,?)",
 		" ON CONFLICT DO UPDATE SET activity=activity+excluded.activity, stamps=stamps+excluded.stamps, cards=cards+excluded.cards")
-	addHours = sqlite.InsertOfRows("INSERT INTO hour_counts (program_id, weekday, hour, stamps) VALUES ", "(?,?,?,?)",
+	hoursInsert = sqlite.InsertOfRows("INSERT INTO hour_counts (program_id, weekday, hour, stamps) VALUES ", "(?,?,?,?)",
 		" ON CONFLICT DO UPDATE SET stamps=stamps+excluded.stamps")
 )
 
@@ -155,7 +157,7 @@ var (
 // before the group's commit: sixty-four stamps at one till change the same few
 // rows.
 func (s *Store) writeCounts(group []*job) error {
-	all := gather(group)
+	all := sumGroup(group)
 	for program, t := range all.totals {
 		if _, err := s.writer.exec(`UPDATE program_counts SET active=active+?2, balance=balance+?3, stamps=stamps+?4, redemptions=redemptions+?5, completed=completed+?6,
 			open_cards=open_cards+?7, span_ms=span_ms+?8, gaps=gaps+?9, uses=uses+?10, entries=entries+?11, topped_up=topped_up+?12, spent=spent+?13 WHERE program_id=?1`,
@@ -164,21 +166,21 @@ func (s *Store) writeCounts(group []*job) error {
 		}
 	}
 	var args []any
-	for p, h := range all.places {
+	for p, h := range all.locations {
 		args = append(args, p.program, p.location, h.cards, h.stamps)
 	}
-	if err := s.writer.db().InsertRows(addPlaces, args); err != nil {
+	if err := s.writer.db().InsertRows(locationsInsert, args); err != nil {
 		return err
 	}
 	args = args[:0]
 	for b, h := range all.buckets {
 		args = append(args, b.program, b.quarter, b.location, h.activity, h.stamps, h.cards)
 	}
-	if err := s.writer.db().InsertRows(addQuarters, args); err != nil {
+	if err := s.writer.db().InsertRows(quartersInsert, args); err != nil {
 		return err
 	}
 	tx := Tx{conn: s.writer, s: s}
-	return s.writeLocal(all.buckets, func(b bucket) (string, error) {
+	return s.addLocalSums(all.buckets, func(b bucket) (string, error) {
 		sh, err := tx.cachedShop(b.shop)
 		return sh.Timezone, err
 	})
@@ -190,32 +192,32 @@ type (
 )
 
 // local are sums by the days and hours of shops' own calendars.
-type local struct {
-	days  map[localDay]happened
+type localSums struct {
+	days  map[localDay]activity
 	hours map[localHour]int64
 }
 
-func newLocal() local { return local{map[localDay]happened{}, map[localHour]int64{}} }
+func newLocalSums() localSums { return localSums{map[localDay]activity{}, map[localHour]int64{}} }
 
-func (l local) day(d localDay, h happened) {
+func (l localSums) addDay(d localDay, h activity) {
 	sum := l.days[d]
 	sum.add(h)
 	l.days[d] = sum
 }
 
 // add puts a bucket where it belongs in a zone.
-func (l local) add(b bucket, h happened, zone string) {
+func (l localSums) add(b bucket, h activity, zone string) {
 	at := time.UnixMilli(b.quarter * quarterHour).In(Zone(zone))
-	l.day(localDay{b.program, Day(at), b.location}, h)
+	l.addDay(localDay{b.program, Day(at), b.location}, h)
 	if h.stamps != 0 {
 		l.hours[localHour{b.program, int64(at.Weekday()), int64(at.Hour())}] += h.stamps
 	}
 }
 
 // zero tells that all sums are nothing.
-func (l local) zero() bool {
+func (l localSums) zero() bool {
 	for _, h := range l.days {
-		if h != (happened{}) {
+		if h != (activity{}) {
 			return false
 		}
 	}
@@ -229,8 +231,8 @@ func (l local) zero() bool {
 
 // writeLocal adds buckets to the days and hours of their shops, whose zones
 // zone tells.
-func (s *Store) writeLocal(buckets map[bucket]happened, zone func(bucket) (string, error)) error {
-	l := newLocal()
+func (s *Store) addLocalSums(buckets map[bucket]activity, zone func(bucket) (string, error)) error {
+	l := newLocalSums()
 	for b, h := range buckets {
 		z, err := zone(b)
 		if err != nil {
@@ -246,12 +248,12 @@ func (s *Store) writeLocal(buckets map[bucket]happened, zone func(bucket) (strin
 		h := l.days[d]
 		args = append(args, d.program, d.day, d.location, h.activity, h.stamps, h.cards)
 	}
-	if err := s.writer.db().InsertRows(addDays, args); err != nil {
+	if err := s.writer.db().InsertRows(daysInsert, args); err != nil {
 		return err
 	}
 	args = args[:0]
 	for h, n := range l.hours {
 		args = append(args, h.program, h.weekday, h.hour, n)
 	}
-	return s.writer.db().InsertRows(addHours, args)
+	return s.writer.db().InsertRows(hoursInsert, args)
 }

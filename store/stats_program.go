@@ -99,7 +99,7 @@ const (
 
 // wholeShop refuses a key that may see some locations only: these figures
 // cannot be told apart by location.
-func wholeShop(a Access) error {
+func requireWholeShop(a Access) error {
 	if a.Restricted {
 		return refuse(LocationScopeUnsupported, "A location-restricted key cannot read this: it is not made of transactions alone.")
 	}
@@ -122,7 +122,7 @@ func available[T any](v *View, what string, read func() (*T, error)) *T {
 
 // ProgramStats are a program's figures (GET /programs/{id}/stats).
 func (v *View) ProgramStats(a Access, id string) (st ProgramStats, err error) {
-	if err := wholeShop(a); err != nil {
+	if err := requireWholeShop(a); err != nil {
 		return st, err
 	}
 	err = v.snapshot(func() error {
@@ -138,7 +138,7 @@ func (v *View) ProgramStats(a Access, id string) (st ProgramStats, err error) {
 		today := v.today(sh.Timezone)
 		one := func(column string) func() (*int64, error) {
 			return func() (*int64, error) {
-				return v.figure("SELECT "+column+" FROM program_counts WHERE program_id=?", p.key)
+				return v.count("SELECT "+column+" FROM program_counts WHERE program_id=?", p.key)
 			}
 		}
 		st.ActiveCards = available(v, "active_cards", func() (*int64, error) { return v.activeCards(p.key) })
@@ -149,8 +149,8 @@ func (v *View) ProgramStats(a Access, id string) (st ProgramStats, err error) {
 		})
 		st.CardsByDay = available(v, "cards_by_day", func() (*[]DayCount, error) { return v.byDay("cards", "program_id=?", today-shownDays+1, today, p.key) })
 		st.StampsByDay = available(v, "stamps_by_day", func() (*[]DayCount, error) { return v.byDay("stamps", "program_id=?", today-shownDays+1, today, p.key) })
-		st.CardsByLocation = available(v, "cards_by_location", func() (*[]PlaceCount, error) { return v.byPlace("cards", p.key) })
-		st.StampsByLocation = available(v, "stamps_by_location", func() (*[]PlaceCount, error) { return v.byPlace("stamps", p.key) })
+		st.CardsByLocation = available(v, "cards_by_location", func() (*[]PlaceCount, error) { return v.byLocation("cards", p.key) })
+		st.StampsByLocation = available(v, "stamps_by_location", func() (*[]PlaceCount, error) { return v.byLocation("stamps", p.key) })
 		st.StampsByHourDow = available(v, "stamps_by_hour_dow", func() (*[]HourCount, error) { return v.byHour(p.key) })
 		st.PlatformSplit = available(v, "platform_split", func() (*Platforms, error) { return v.platforms(p.key) })
 		st.AvgDaysBetweenStamps = available(v, "avg_days_between_stamps", func() (*float64, error) {
@@ -164,7 +164,7 @@ func (v *View) ProgramStats(a Access, id string) (st ProgramStats, err error) {
 var errNoCounts = errors.New("there is no row of counts")
 
 // figure is a single number that must be there.
-func (v *View) figure(sql string, args ...any) (*int64, error) {
+func (v *View) count(sql string, args ...any) (*int64, error) {
 	var n int64
 	ok, err := v.one(func(r *rows) { n = r.int() }, sql, args...)
 	if err == nil && !ok {
@@ -203,7 +203,7 @@ func (v *View) byDay(column, cond string, from, to int64, args ...any) (*[]DayCo
 	return &list, r.close()
 }
 
-func (v *View) byPlace(column string, program int64) (*[]PlaceCount, error) {
+func (v *View) byLocation(column string, program int64) (*[]PlaceCount, error) {
 	list := []PlaceCount{}
 	r := v.query("SELECT "+columns("c.location_id", "l.name", "c."+column)+" FROM place_counts c JOIN locations l ON l.id=c.location_id WHERE c.program_id=? AND c."+column+"<>0 ORDER BY l.name, l.id", program)
 	for r.next() {

@@ -5,7 +5,7 @@ import "fmt"
 // The sums as the ledger gives them, for a file from before there were any, for
 // "punchcard check" and for its --rebuild. counted is what a row of the ledger
 // must be to be counted.
-const counted = "reversed_at IS NULL AND type NOT IN ('reversal', 'expiry')"
+const countedRow = "reversed_at IS NULL AND type NOT IN ('reversal', 'expiry')"
 
 // programSums gives one row for each program, in the order of program_counts.
 const programSums = `SELECT p.id AS program_id, ifnull(c.active, 0) AS active, ifnull(c.apple, 0) AS apple, ifnull(c.google, 0) AS google, ifnull(c.balance, 0) AS balance,
@@ -16,37 +16,37 @@ const programSums = `SELECT p.id AS program_id, ifnull(c.active, 0) AS active, i
 		sum(root_id IS NULL AND installed_at IS NOT NULL AND platform='google') AS google, sum(iif(archived_at IS NULL, ifnull(current_value, 0), 0)) AS balance,
 		sum(stamps_count>0 AND NOT EXISTS (SELECT 1 FROM cycles WHERE card_id=k.id AND cycle=k.cycle)) AS open_cards FROM cards k GROUP BY program_id) c ON c.program_id=p.id
 	LEFT JOIN (SELECT program_id, sum(iif(type='stamp', stamps_delta, 0)) AS stamps, sum(type='redemption') AS redemptions, sum(type='discount') AS uses, sum(type='access') AS entries,
-		sum(iif(type='topup', value_delta, 0)) AS topped_up, sum(iif(type='spend', -value_delta, 0)) AS spent FROM transactions WHERE ` + counted + ` GROUP BY program_id) t ON t.program_id=p.id
+		sum(iif(type='topup', value_delta, 0)) AS topped_up, sum(iif(type='spend', -value_delta, 0)) AS spent FROM transactions WHERE ` + countedRow + ` GROUP BY program_id) t ON t.program_id=p.id
 	LEFT JOIN (SELECT k.program_id, count(*) AS completed FROM cycles y JOIN cards k ON k.id=y.card_id GROUP BY k.program_id) y ON y.program_id=p.id
 	LEFT JOIN (SELECT program_id, sum(last-first) AS span_ms, sum(n-1) AS gaps FROM (SELECT program_id, min(created_at) AS first, max(created_at) AS last, count(*) AS n
 		FROM transactions WHERE type='stamp' AND reversed_at IS NULL GROUP BY card_id) GROUP BY program_id) g ON g.program_id=p.id`
 
-const placeSums = `SELECT program_id, location_id, sum(cards) AS cards, sum(stamps) AS stamps FROM (
+const locationSums = `SELECT program_id, location_id, sum(cards) AS cards, sum(stamps) AS stamps FROM (
 	SELECT program_id, first_location_id AS location_id, 1 AS cards, 0 AS stamps FROM cards WHERE root_id IS NULL AND first_location_id IS NOT NULL
 	UNION ALL SELECT program_id, location_id, 0, stamps_delta FROM transactions WHERE type='stamp' AND reversed_at IS NULL) GROUP BY program_id, location_id`
 
 const quarterSums = `SELECT program_id, quarter, location_id, sum(activity) AS activity, sum(stamps) AS stamps, sum(cards) AS cards FROM (
-	SELECT program_id, created_at/900000 AS quarter, location_id, 1 AS activity, iif(type='stamp', stamps_delta, 0) AS stamps, 0 AS cards FROM transactions WHERE ` + counted + `
+	SELECT program_id, created_at/900000 AS quarter, location_id, 1 AS activity, iif(type='stamp', stamps_delta, 0) AS stamps, 0 AS cards FROM transactions WHERE ` + countedRow + `
 	UNION ALL SELECT program_id, created_at/900000, 0, 0, 0, 1 FROM cards WHERE root_id IS NULL) GROUP BY program_id, quarter, location_id`
 
 // fillCounts makes all sums anew, on the writing connection and inside its
 // transaction.
-func (s *Store) fillCounts() error {
+func (s *Store) recountAll() error {
 	for _, sql := range []string{
 		"DELETE FROM program_counts", "DELETE FROM place_counts", "DELETE FROM quarter_counts", "DELETE FROM day_counts", "DELETE FROM hour_counts",
-		"INSERT INTO program_counts " + programSums, "INSERT INTO place_counts " + placeSums, "INSERT INTO quarter_counts " + quarterSums,
+		"INSERT INTO program_counts " + programSums, "INSERT INTO place_counts " + locationSums, "INSERT INTO quarter_counts " + quarterSums,
 		"UPDATE cards SET last_stamp_at=(SELECT max(created_at) FROM transactions WHERE card_id=cards.id AND type='stamp' AND reversed_at IS NULL)",
 	} {
 		if _, err := s.writer.exec(sql); err != nil {
 			return err
 		}
 	}
-	return s.fillLocal("")
+	return s.recountLocal("")
 }
 
 // fillLocal makes the days and hours of shops anew from the quarter hours;
 // where selects programs p.
-func (s *Store) fillLocal(where string, args ...any) error {
+func (s *Store) recountLocal(where string, args ...any) error {
 	for _, table := range []string{"day_counts", "hour_counts"} {
 		if _, err := s.writer.exec("DELETE FROM "+table+" WHERE program_id IN (SELECT p.id FROM programs p"+where+")", args...); err != nil {
 			return err
@@ -62,7 +62,7 @@ func (s *Store) fillLocal(where string, args ...any) error {
 			return err
 		}
 		inZone := func(bucket) (string, error) { return zone, nil }
-		if err := s.writer.eachQuarter(shop, program, func(b map[bucket]happened) error { return s.writeLocal(b, inZone) }); err != nil {
+		if err := s.writer.eachQuarter(shop, program, func(b map[bucket]activity) error { return s.addLocalSums(b, inZone) }); err != nil {
 			return err
 		}
 	}
@@ -82,22 +82,22 @@ func (tx *Tx) RecountStats() error {
 	if err != nil {
 		return err
 	}
-	return tx.s.fillCounts()
+	return tx.s.recountAll()
 }
 
 // eachQuarter hands a program's quarter hours on in stretches of whole ones.
-func (c *conn) eachQuarter(shop, program int64, use func(map[bucket]happened) error) error {
+func (c *conn) eachQuarter(shop, program int64, use func(map[bucket]activity) error) error {
 	const most = 20000 // rows in memory at once
 	type row struct {
 		bucket
-		happened
+		activity
 	}
 	from := int64(-1 << 62)
 	for more := true; more; {
 		var rows []row
 		r := c.query("SELECT "+columns("quarter", "location_id", "activity", "stamps", "cards")+" FROM quarter_counts WHERE program_id=? AND quarter>? ORDER BY quarter LIMIT ?", program, from, most)
 		for r.next() {
-			rows = append(rows, row{bucket{shop: shop, program: program, quarter: r.int(), location: r.int()}, happened{r.int(), r.int(), r.int()}})
+			rows = append(rows, row{bucket{shop: shop, program: program, quarter: r.int(), location: r.int()}, activity{r.int(), r.int(), r.int()}})
 		}
 		if err := r.close(); err != nil {
 			return err
@@ -113,9 +113,9 @@ func (c *conn) eachQuarter(shop, program int64, use func(map[bucket]happened) er
 			}
 			from = rows[len(rows)-1].quarter
 		}
-		stretch := make(map[bucket]happened, len(rows))
+		stretch := make(map[bucket]activity, len(rows))
 		for _, x := range rows {
-			stretch[x.bucket] = x.happened
+			stretch[x.bucket] = x.activity
 		}
 		if err := use(stretch); err != nil {
 			return err
@@ -133,7 +133,7 @@ func (c *conn) programZone(program int64) (shop int64, zone string, err error) {
 
 // checkLocal compares the days and hours of every program with its quarter
 // hours in the shop's zone.
-func (v *View) checkLocal() (findings []string, err error) {
+func (v *View) checkLocalSums() (findings []string, err error) {
 	programs, err := v.keys("SELECT id FROM programs ORDER BY id")
 	if err != nil {
 		return nil, err
@@ -143,8 +143,8 @@ func (v *View) checkLocal() (findings []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		l := newLocal()
-		if err := v.eachQuarter(shop, program, func(b map[bucket]happened) error {
+		l := newLocalSums()
+		if err := v.eachQuarter(shop, program, func(b map[bucket]activity) error {
 			for k, h := range b {
 				l.add(k, h, zone)
 			}
@@ -154,7 +154,7 @@ func (v *View) checkLocal() (findings []string, err error) {
 		}
 		r := v.query("SELECT "+columns("day", "location_id", "activity", "stamps", "cards")+" FROM day_counts WHERE program_id=?", program)
 		for r.next() {
-			l.day(localDay{program, r.int(), r.int()}, happened{-r.int(), -r.int(), -r.int()})
+			l.addDay(localDay{program, r.int(), r.int()}, activity{-r.int(), -r.int(), -r.int()})
 		}
 		if err := r.close(); err != nil {
 			return nil, err

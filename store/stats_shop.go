@@ -6,11 +6,11 @@ import (
 )
 
 // ofShop selects all that a shop's programs counted, deleted ones too.
-const ofShop = "program_id IN (SELECT id FROM programs WHERE shop_id=?)"
+const programsOfShop = "program_id IN (SELECT id FROM programs WHERE shop_id=?)"
 
 // Summary is the shop at a glance (GET /analytics/summary).
 func (v *View) Summary(a Access) (s AnalyticsSummary, err error) {
-	if err := wholeShop(a); err != nil {
+	if err := requireWholeShop(a); err != nil {
 		return s, err
 	}
 	err = v.snapshot(func() error {
@@ -39,8 +39,8 @@ type HeatmapQuery struct {
 }
 
 const (
-	heatmapDays = 365
-	heatmapMost = 366
+	heatmapDays    = 365
+	maxHeatmapDays = 366
 )
 
 // Heatmap is the activity of each day of a span; a restricted key sees that at
@@ -62,16 +62,16 @@ func (v *View) Heatmap(a Access, q HeatmapQuery) (h ActivityHeatmap, err error) 
 		switch {
 		case from > to:
 			return Invalid(Detail{"from", "invalid_value", "must not be after to"})
-		case to-from >= heatmapMost:
-			return Invalid(Detail{"from", "too_large", fmt.Sprintf("is more than %d days before to", heatmapMost-1)})
+		case to-from >= maxHeatmapDays:
+			return Invalid(Detail{"from", "too_large", fmt.Sprintf("is more than %d days before to", maxHeatmapDays-1)})
 		}
-		cond, args := ofShop, []any{a.Shop}
+		cond, args := programsOfShop, []any{a.Shop}
 		if q.ProgramID.Set {
 			key, ok := v.s.Key(KindProgram, q.ProgramID.V)
 			if !ok {
 				key = -1
 			}
-			cond, args = ofShop+" AND program_id=?", append(args, key)
+			cond, args = programsOfShop+" AND program_id=?", append(args, key)
 		}
 		if a.Restricted {
 			cond, args = cond+" AND location_id IN (SELECT value FROM json_each(?))", append(args, jsonKeys(a.Locations))
@@ -91,7 +91,7 @@ var typeColors = map[string]string{ProgramStandard: "#2563EB", ProgramPrivate: "
 
 // Distribution are the shop's active cards by type (GET /analytics/card-types).
 func (v *View) Distribution(a Access) (d CardTypeDistribution, err error) {
-	if err := wholeShop(a); err != nil {
+	if err := requireWholeShop(a); err != nil {
 		return d, err
 	}
 	err = v.snapshot(func() error {
@@ -124,7 +124,7 @@ func (v *View) activeOfType(shop int64, programType string) (n int64, err error)
 // CardStats are the figures of all programs of a type (GET
 // /analytics/card-types/{type}).
 func (v *View) CardStats(a Access, programType string) (st CardStats, err error) {
-	if err := wholeShop(a); err != nil {
+	if err := requireWholeShop(a); err != nil {
 		return st, err
 	}
 	shown, ok := kpis[programType]
@@ -144,7 +144,7 @@ func (v *View) CardStats(a Access, programType string) (st CardStats, err error)
 		})
 		for _, k := range shown {
 			st.KPIs[k.name] = available(v, k.name, func() (*float64, error) {
-				return v.ratio("SELECT "+columns(k.above, k.below)+" FROM program_counts WHERE program_id IN (SELECT id FROM programs WHERE shop_id=? AND type=?)", 1, a.Shop, programType)
+				return v.ratio("SELECT "+columns(k.numerator, k.denominator)+" FROM program_counts WHERE program_id IN (SELECT id FROM programs WHERE shop_id=? AND type=?)", 1, a.Shop, programType)
 			})
 		}
 		today := v.today(sh.Timezone)
@@ -165,16 +165,16 @@ func (v *View) CardStats(a Access, programType string) (st CardStats, err error)
 }
 
 // kpi is a figure of CardStats: a quotient of sums; below "1" a plain sum.
-type kpi struct{ name, above, below string }
+type kpi struct{ name, numerator, denominator string }
 
-func total(name, column string) kpi { return kpi{name, "ifnull(sum(" + column + "), 0)", "1"} }
+func totalKPI(name, column string) kpi { return kpi{name, "ifnull(sum(" + column + "), 0)", "1"} }
 
-var stampKPIs = []kpi{total("stamps_awarded", "stamps"), total("prizes_redeemed", "redemptions"),
+var stampKPIs = []kpi{totalKPI("stamps_awarded", "stamps"), totalKPI("prizes_redeemed", "redemptions"),
 	{"completion_rate", "ifnull(sum(completed), 0)", "ifnull(sum(completed+open_cards), 0)"}}
 
 var kpis = map[string][]kpi{
-	ProgramStandard: stampKPIs, ProgramPrivate: stampKPIs, ProgramDiscount: {total("uses", "uses")}, ProgramAccess: {total("entries", "entries")},
-	ProgramPrepaid: {total("balance_cents", "balance"), total("topped_up_cents", "topped_up"), total("spent_cents", "spent")},
+	ProgramStandard: stampKPIs, ProgramPrivate: stampKPIs, ProgramDiscount: {totalKPI("uses", "uses")}, ProgramAccess: {totalKPI("entries", "entries")},
+	ProgramPrepaid: {totalKPI("balance_cents", "balance"), totalKPI("topped_up_cents", "topped_up"), totalKPI("spent_cents", "spent")},
 }
 
 // dayOf reads a date that the request's own rules have found sound.

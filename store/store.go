@@ -107,9 +107,9 @@ type Store struct {
 	closed  bool
 	wg      sync.WaitGroup
 
-	readers  chan *conn
-	unopened chan struct{} // those of a throw-away file that were not needed yet
-	writing  chan *conn    // the writing connection while no group is being written; readers where that is the same
+	readers    chan *conn
+	unopened   chan struct{} // those of a throw-away file that were not needed yet
+	idleWriter chan *conn    // the writing connection while no group is being written; readers where that is the same
 
 	locations epochCache[shopLocations] // by shop
 	programs  epochCache[*program]      // by program
@@ -120,31 +120,31 @@ type Store struct {
 	onMail atomic.Pointer[func()]        // see OnMail
 
 	// The writer goroutine's own; nothing else touches these.
-	writer    *conn            // to be used between taking it from writing and giving it back
-	floors    map[string]int64 // of keys, by table, and of reissues, in a file that was restored; see SkipKeys
-	newest    Time
-	epoch     int64 // meta.auth_epoch as the open group sees it
-	began     int64 // as its transaction found it
-	unwiped   bool  // the log still holds what an erase took out
-	wipeTried time.Time
-	hookEpoch int64
-	hooks     map[int64][]hook
+	writer      *conn            // to be used between taking it from writing and giving it back
+	floors      map[string]int64 // of keys, by table, and of reissues, in a file that was restored; see SkipKeys
+	newest      Time
+	epoch       int64 // meta.auth_epoch as the open group sees it
+	groupEpoch  int64 // as its transaction found it
+	wipePending bool  // the log still holds what an erase took out
+	wipeTried   time.Time
+	hookEpoch   int64
+	subscribers map[int64][]subscriber
 }
 
 // How long a connection waits, in milliseconds, while another process holds the
 // file. A command waits longer than a server: it takes its turn beside one that
 // may commit without a pause.
 const (
-	serverPatience  = 5_000
-	commandPatience = 30_000
+	serverBusyTimeout  = 5_000
+	commandBusyTimeout = 30_000
 )
 
 // busyTimeout is the pragma of that wait.
 func (s *Store) busyTimeout() string {
 	if s.opts.Serve {
-		return fmt.Sprint("busy_timeout=", serverPatience)
+		return fmt.Sprint("busy_timeout=", serverBusyTimeout)
 	}
-	return fmt.Sprint("busy_timeout=", commandPatience)
+	return fmt.Sprint("busy_timeout=", commandBusyTimeout)
 }
 
 // pragmas are those of every connection that the store keeps.
@@ -181,7 +181,7 @@ func Open(path string, opts Options) (*Store, error) {
 	if opts.Limits == (Limits{}) {
 		opts.Limits = DefaultLimits()
 	}
-	s := &Store{opts: opts, path: path, queue: make(chan *job, waiting), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), writing: make(chan *conn, 1), hooks: map[int64][]hook{}}
+	s := &Store{opts: opts, path: path, queue: make(chan *job, waiting), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), idleWriter: make(chan *conn, 1), subscribers: map[int64][]subscriber{}}
 	if err := s.open(); err != nil {
 		s.release()
 		return nil, err
@@ -213,7 +213,7 @@ func (s *Store) open() error {
 	}
 	if err := sqlite.NewFile(s.path); err == nil && s.opts.Small {
 		if err := smallPages(s.path); err != nil {
-			return s.explain(err)
+			return s.openError(err)
 		}
 	}
 	sync := "FULL"
@@ -226,20 +226,20 @@ func (s *Store) open() error {
 	}
 	w, err := openConn(s.path, sqlite.Create, append(all, "synchronous="+sync)...)
 	if err != nil {
-		return s.explain(err)
+		return s.openError(err)
 	}
 	s.writer = w
 	w.db().StopOnDiskError()
 	if err := s.migrate(); err != nil {
-		return s.explain(err)
+		return s.openError(err)
 	}
 	if s.opts.Small {
-		w.db().LimitStatements(fewStatements)
-		s.writing = s.readers
-		s.writing <- w
+		w.db().LimitStatements(smallStatements)
+		s.idleWriter = s.readers
+		s.idleWriter <- w
 		return w.script("PRAGMA shrink_memory") // what reading the schema took
 	}
-	s.writing <- w
+	s.idleWriter <- w
 	for n := range s.opts.Readers {
 		if n > 0 && s.opts.Ephemeral { // opened when first needed
 			s.unopened <- struct{}{}
@@ -247,7 +247,7 @@ func (s *Store) open() error {
 		}
 		r, err := s.reader()
 		if err != nil {
-			return s.explain(err)
+			return s.openError(err)
 		}
 		s.readers <- r
 	}
@@ -256,7 +256,7 @@ func (s *Store) open() error {
 
 // fewStatements are kept by a small store, without those it used last, which
 // are up to as many again. Each takes some 10 kB.
-const fewStatements = 3
+const smallStatements = 3
 
 // smallPages makes a new file one of pages of 1 KiB: each table and index takes
 // a page, in the file and in the cache.
@@ -290,7 +290,7 @@ func CheckPath(path string, mustExist bool) error {
 	return nil
 }
 
-func (s *Store) explain(err error) error { return fmt.Errorf("%s: %w", s.path, sqlite.Class(err)) }
+func (s *Store) openError(err error) error { return fmt.Errorf("%s: %w", s.path, sqlite.Class(err)) }
 
 // Path is the file's path.
 func (s *Store) Path() string { return s.path }

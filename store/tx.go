@@ -35,12 +35,12 @@ type Tx struct {
 	// CheckedTarget is the URL that was found fit to send requests to. The store
 	// takes no other for a webhook.
 	CheckedTarget string
-	after         []func()
+	afterCommit   []func()
 	touched       []int64 // cards whose data the answer holds; see Touches
 	events        []pendingEvent
-	last          []pendingEvent // after all others
-	woken         []int64        // webhooks that have something due
-	queued        []queued       // events that webhooks are to get
+	lastEvents    []pendingEvent // after all others
+	dueWebhooks   []int64        // webhooks that have something due
+	queuedEvents  []queuedEvent  // events that webhooks are to get
 	counts        counts         // what statistics have to add
 	// recounted tells that all sums were made anew: what this write and those
 	// before it in the group had to add until then is in them.
@@ -50,7 +50,7 @@ type Tx struct {
 
 // AfterCommit has f called once the write is on disk. f must be quick and must
 // not write: the writer waits for it.
-func (tx *Tx) AfterCommit(f func()) { tx.after = append(tx.after, f) }
+func (tx *Tx) AfterCommit(f func()) { tx.afterCommit = append(tx.afterCommit, f) }
 
 // Probe writes and takes back: the commit then has a page to put on disk and
 // fails where a real one would. A row that is set to what it was is not written
@@ -77,14 +77,14 @@ type Write struct {
 
 type job struct {
 	Write
-	err    error
-	after  []func()
-	woken  []int64
-	queue  []queued
-	counts counts
-	anew   bool // all sums were made anew from the ledger
-	wipe   bool
-	done   chan struct{}
+	err          error
+	afterCommit  []func()
+	dueWebhooks  []int64
+	queuedEvents []queuedEvent
+	counts       counts
+	recounted    bool // all sums were made anew from the ledger
+	erases       bool
+	done         chan struct{}
 }
 
 // Write hands w to the writer goroutine and returns when it is on disk, or
@@ -172,7 +172,7 @@ func (s *Store) commitGroup(group []*job) {
 	if s.opts.Observe != nil {
 		observed = s.opts.Observe(len(group))
 	}
-	<-s.writing
+	<-s.idleWriter
 	dead := s.begin()
 	for _, j := range group {
 		if dead != nil {
@@ -181,7 +181,7 @@ func (s *Store) commitGroup(group []*job) {
 		dead = s.runJob(j)
 	}
 	if dead == nil {
-		dead = s.queueAll(group)
+		dead = s.insertDeliveries(group)
 	}
 	if dead == nil {
 		dead = s.writeCounts(group)
@@ -195,22 +195,22 @@ func (s *Store) commitGroup(group []*job) {
 	if dead != nil {
 		s.writer.db().CloseRows()
 		s.writer.db().Resume()
-		s.writer.exec("ROLLBACK")    // fails where SQLite already did it
-		s.hooks = map[int64][]hook{} // may hold what was never committed
+		s.writer.exec("ROLLBACK")                // fails where SQLite already did it
+		s.subscribers = map[int64][]subscriber{} // may hold what was never committed
 		for _, j := range group {
 			j.err = fmt.Errorf("the write was not made: %w", dead)
-			j.after, j.woken = nil, nil
+			j.afterCommit, j.dueWebhooks = nil, nil
 		}
 	}
-	s.writing <- s.writer
-	if dead == nil && (s.unwiped || slices.ContainsFunc(group, func(j *job) bool { return j.wipe })) {
-		s.wipe()
+	s.idleWriter <- s.writer
+	if dead == nil && (s.wipePending || slices.ContainsFunc(group, func(j *job) bool { return j.erases })) {
+		s.truncateLog()
 	}
 	s.latest.Store(int64(s.newest))
 	for _, j := range group {
-		for _, f := range j.after {
+		for _, f := range j.afterCommit {
 			// The write is on disk whatever becomes of what follows from it.
-			if err := guard(func() error { f(); return nil }); err != nil {
+			if err := recoverPanic(func() error { f(); return nil }); err != nil {
 				s.opts.Log.Error("after a commit", "error", err)
 			}
 		}
@@ -218,8 +218,8 @@ func (s *Store) commitGroup(group []*job) {
 	}
 	if f := s.onDue.Load(); f != nil {
 		for _, j := range group {
-			if len(j.woken) > 0 {
-				(*f)(j.woken)
+			if len(j.dueWebhooks) > 0 {
+				(*f)(j.dueWebhooks)
 			}
 		}
 	}
@@ -238,9 +238,9 @@ func (s *Store) begin() error {
 		hooks = r.int()
 		s.newest = max(s.newest, Time(r.int()))
 	}, "SELECT "+columns("auth_epoch", "hook_epoch", "ifnull((SELECT created_at FROM audit ORDER BY id DESC LIMIT 1),0)")+" FROM meta")
-	s.began = s.epoch
+	s.groupEpoch = s.epoch
 	if hooks != s.hookEpoch {
-		s.hookEpoch, s.hooks = hooks, map[int64][]hook{}
+		s.hookEpoch, s.subscribers = hooks, map[int64][]subscriber{}
 	}
 	return err
 }
@@ -253,43 +253,43 @@ func (s *Store) runJob(j *job) (dead error) {
 	}
 	s.newest = max(s.newest, TimeOf(s.opts.Now()))
 	tx := &Tx{conn: s.writer, s: s, Now: s.newest, Actor: j.Actor, Epoch: s.epoch, Limits: s.opts.Limits}
-	j.err = guard(func() error { return j.Do(tx) })
+	j.err = recoverPanic(func() error { return j.Do(tx) })
 	var kept *CommittedRefusal
 	stays := j.err == nil || errors.As(j.err, &kept)
 	if stays {
-		if err := guard(tx.flushEvents); err != nil {
+		if err := recoverPanic(tx.flushEvents); err != nil {
 			j.err, stays = err, false
 		}
 	}
 	if !stays {
-		if dead = s.takeBack(); dead != nil {
+		if dead = s.rollbackJob(); dead != nil {
 			return dead
 		}
-		tx.after, tx.touched, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, nil, counts{}, false, false
+		tx.afterCommit, tx.touched, tx.dueWebhooks, tx.queuedEvents, tx.counts, tx.recounted, tx.erases = nil, nil, nil, nil, counts{}, false, false
 	}
 	if j.Finish != nil {
-		if j.err = guard(func() error { return j.Finish(tx, j.err) }); j.err != nil {
-			if dead = s.takeBack(); dead != nil {
+		if j.err = recoverPanic(func() error { return j.Finish(tx, j.err) }); j.err != nil {
+			if dead = s.rollbackJob(); dead != nil {
 				return dead
 			}
-			tx.after, tx.touched, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases = nil, nil, nil, nil, counts{}, false, false
+			tx.afterCommit, tx.touched, tx.dueWebhooks, tx.queuedEvents, tx.counts, tx.recounted, tx.erases = nil, nil, nil, nil, counts{}, false, false
 		}
 	}
 	if _, err := s.writer.exec("RELEASE job"); err != nil {
 		return err
 	}
-	j.after, j.woken, j.queue, j.counts, j.anew, j.wipe = tx.after, tx.woken, tx.queued, tx.counts, tx.recounted, tx.erases
+	j.afterCommit, j.dueWebhooks, j.queuedEvents, j.counts, j.recounted, j.erases = tx.afterCommit, tx.dueWebhooks, tx.queuedEvents, tx.counts, tx.recounted, tx.erases
 	return nil
 }
 
-func (s *Store) takeBack() error {
+func (s *Store) rollbackJob() error {
 	s.writer.db().CloseRows()
 	if _, err := s.writer.exec("ROLLBACK TO job"); err != nil { // refused after a fault
 		return err
 	}
 	// A change to what the writer caches may have been taken back with it.
-	s.hooks = map[int64][]hook{}
-	if s.epoch == s.began {
+	s.subscribers = map[int64][]subscriber{}
+	if s.epoch == s.groupEpoch {
 		return nil
 	}
 	var err error
@@ -299,7 +299,7 @@ func (s *Store) takeBack() error {
 
 // guard turns a panic into an error: one bad write must not take the others
 // of its group along.
-func guard(f func() error) (err error) {
+func recoverPanic(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic in a write: %v\n%s", p, debug.Stack())

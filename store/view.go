@@ -13,12 +13,12 @@ var ErrEpoch = errors.New("the caller's identity has to be read again")
 // View is one read on a query-only connection.
 type View struct {
 	*conn
-	s       *Store
-	Now     Time
-	epoch   int64 // expected; 0: whatever it is
-	row     int64 // that came with the newest row
-	checked bool
-	frozen  bool // inside snapshot
+	s          *Store
+	Now        Time
+	epoch      int64 // expected; 0: whatever it is
+	rowEpoch   int64 // that came with the newest row
+	checked    bool
+	inSnapshot bool // inside snapshot
 }
 
 // View runs fn on a reading connection. With an epoch it answers ErrEpoch when
@@ -54,8 +54,8 @@ func (s *Store) View(epoch int64, fn func(*View) error) error {
 const epochColumn = "(SELECT auth_epoch FROM meta)"
 
 // seen checks the epoch that came along with a row.
-func (v *View) seen(epoch int64) {
-	v.row = epoch
+func (v *View) seeEpoch(epoch int64) {
+	v.rowEpoch = epoch
 	if v.epoch != 0 && epoch == v.epoch {
 		v.checked = true
 	}
@@ -63,16 +63,16 @@ func (v *View) seen(epoch int64) {
 
 // snapshot makes all queries of fn see one state of the file.
 func (v *View) snapshot(fn func() error) (err error) {
-	if v.frozen {
+	if v.inSnapshot {
 		return fn()
 	}
 	if _, err := v.exec("BEGIN"); err != nil {
 		return err
 	}
-	v.frozen = true
+	v.inSnapshot = true
 	// Also after a panic: the connection goes on to serve others.
 	defer func() {
-		v.frozen = false
+		v.inSnapshot = false
 		v.db().CloseRows()
 		if _, cerr := v.exec("COMMIT"); err == nil {
 			err = cerr

@@ -99,12 +99,12 @@ func (s *Store) scanWebhook(r *rows, shop int64) (w webhook, err error) {
 			return w, err
 		}
 	}
-	w.show(s)
+	w.setShownFields(s)
 	return w, nil
 }
 
 // show fills in what a resource shows of the hidden columns.
-func (w *webhook) show(s *Store) {
+func (w *webhook) setShownFields(s *Store) {
 	w.HasBearerToken = w.bearer.Valid
 	w.ProgramIDs, w.LocationIDs, w.CustomHeaders = []string{}, []string{}, map[string]string{}
 	for _, k := range w.programs {
@@ -120,7 +120,7 @@ func (w *webhook) show(s *Store) {
 
 // within tells whether a key may see and make a webhook: a restricted one only
 // those that listen to its own locations alone (contract section 2).
-func (w *webhook) within(a Access) bool {
+func (w *webhook) visibleTo(a Access) bool {
 	return !a.Restricted || len(w.locations) > 0 && !slices.ContainsFunc(w.locations, func(l int64) bool { return !a.allows(l) })
 }
 
@@ -139,7 +139,7 @@ func (s *Store) webhook(c *conn, a Access, programID, id string) (w webhook, err
 	case err != nil:
 	case bad != nil:
 		err = bad
-	case !ok || !w.within(a):
+	case !ok || !w.visibleTo(a):
 		err = notFound("webhook")
 	}
 	return w, err
@@ -159,7 +159,7 @@ func (v *View) Webhooks(a Access, programID string) (list []Webhook, err error) 
 			w, err := v.s.scanWebhook(r, a.Shop)
 			if err != nil {
 				bad = err
-			} else if w.within(a) {
+			} else if w.visibleTo(a) {
 				list = append(list, w.Webhook)
 			}
 		}
@@ -195,7 +195,7 @@ func (tx *Tx) CreateWebhook(a Access, programID string, f WebhookFields) (c Crea
 	if have >= int64(tx.Limits.Webhooks) {
 		return c, refuse(Unprocessable, "The shop has %d webhooks, which is the maximum.", have)
 	}
-	if w.secret, err = tx.s.newHookSecret(); err != nil {
+	if w.secret, err = tx.s.newWebhookSecret(); err != nil {
 		return c, err
 	}
 	if w.key, err = tx.insert(`INSERT INTO webhooks (shop_id, program_id, payload_version, url, events, program_ids, location_ids, include_shop_wide_events, active, description,
@@ -203,7 +203,7 @@ func (tx *Tx) CreateWebhook(a Access, programID string, f WebhookFields) (c Crea
 		append(append([]any{a.Shop, p.key, w.PayloadVersion}, w.columns(tx.Now)...), tx.Now)...); err != nil {
 		return c, err
 	}
-	if err = tx.changedWebhook(a, "webhook.create", w.key, ""); err != nil {
+	if err = tx.auditWebhook(a, "webhook.create", w.key, ""); err != nil {
 		return c, err
 	}
 	made, err := tx.s.webhook(tx.conn, a, programID, tx.s.ID(KindWebhook, w.key))
@@ -219,7 +219,7 @@ func (w *webhook) columns(now Time) []any {
 }
 
 // newHookSecret is a new signing secret.
-func (s *Store) newHookSecret() (string, error) {
+func (s *Store) newWebhookSecret() (string, error) {
 	var b [32]byte
 	_, err := io.ReadFull(s.opts.Rand, b[:])
 	return "whsec_" + base64.StdEncoding.EncodeToString(b[:]), err
@@ -238,24 +238,24 @@ func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u U
 	}
 	detail := ""
 	if rotate {
-		if w.secret, err = tx.s.newHookSecret(); err != nil {
+		if w.secret, err = tx.s.newWebhookSecret(); err != nil {
 			return u, err
 		}
 		u.Secret, detail = w.secret, `{"rotated":true}`
 	}
 	if f.Active.Or(false) {
 		w.ConsecutiveFailures = 0
-		tx.wakes(w.key)
+		tx.notifyDue(w.key)
 	}
 	if _, err = tx.exec(`UPDATE webhooks SET url=?, events=?, program_ids=?, location_ids=?, include_shop_wide_events=?, active=?, description=?,
 		bearer_token=?, secret=?, http_method=?, custom_headers=?, consecutive_failures=?, updated_at=? WHERE id=?`, append(w.columns(tx.Now), w.key)...); err != nil {
 		return u, err
 	}
-	if err = tx.changedWebhook(a, "webhook.update", w.key, detail); err != nil {
+	if err = tx.auditWebhook(a, "webhook.update", w.key, detail); err != nil {
 		return u, err
 	}
 	w.UpdatedAt = tx.Now
-	w.show(tx.s)
+	w.setShownFields(tx.s)
 	u.Webhook = w.Webhook
 	return u, nil
 }
@@ -269,11 +269,11 @@ func (tx *Tx) DeleteWebhook(a Access, programID, id string) error {
 	if _, err = tx.exec("UPDATE webhooks SET deleted_at=?1, updated_at=?1 WHERE id=?2", tx.Now, w.key); err != nil {
 		return err
 	}
-	return tx.changedWebhook(a, "webhook.delete", w.key, "")
+	return tx.auditWebhook(a, "webhook.delete", w.key, "")
 }
 
-func (tx *Tx) changedWebhook(a Access, action string, key int64, detail string) error {
-	if err := tx.bumpHooks(); err != nil {
+func (tx *Tx) auditWebhook(a Access, action string, key int64, detail string) error {
+	if err := tx.bumpHookEpoch(); err != nil {
 		return err
 	}
 	return tx.audit(a.Shop, action, KindWebhook, key, detail)
@@ -282,8 +282,8 @@ func (tx *Tx) changedWebhook(a Access, action string, key int64, detail string) 
 // bumpHooks makes every process read webhooks anew before it next matches or
 // sends. The writer's own memory goes at once: later writes of the same group
 // do not read the epoch again.
-func (tx *Tx) bumpHooks() error {
-	tx.s.hooks = map[int64][]hook{}
+func (tx *Tx) bumpHookEpoch() error {
+	tx.s.subscribers = map[int64][]subscriber{}
 	_, err := tx.exec("UPDATE meta SET hook_epoch=hook_epoch+1 WHERE id=1")
 	return err
 }
@@ -297,7 +297,7 @@ func (tx *Tx) mergeWebhook(a Access, w *webhook, f WebhookFields) (err error) {
 		w.Description = f.Description.Or("")
 	}
 	if f.Events.Set {
-		w.Events = once(f.Events.V)
+		w.Events = unique(f.Events.V)
 	}
 	if f.URL.Set && f.URL.V != tx.CheckedTarget {
 		return fmt.Errorf("store: the webhook's URL was not checked")
@@ -318,19 +318,19 @@ func (tx *Tx) mergeWebhook(a Access, w *webhook, f WebhookFields) (err error) {
 	}
 	if f.CustomHeaders.Set {
 		w.headers = f.CustomHeaders.Or(map[string]string{})
-		details = append(details, tx.Limits.headerRoom(w.headers)...)
+		details = append(details, tx.Limits.checkHeaders(w.headers)...)
 	}
 	switch {
 	case details != nil:
 		return Invalid(details...)
-	case !w.within(a):
+	case !w.visibleTo(a):
 		return refuse(Unauthorized, "This key is restricted to locations: location_ids must name some, all of them its own.")
 	}
 	return nil
 }
 
 // once is a list without what it repeats, in its order.
-func once(list []string) (out []string) {
+func unique(list []string) (out []string) {
 	for _, s := range list {
 		if !slices.Contains(out, s) {
 			out = append(out, s)

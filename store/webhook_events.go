@@ -14,11 +14,11 @@ type pendingEvent struct {
 	program, location, card int64 // 0: none
 	fromState, toState      string
 	platform                string // card.registered
-	row                     *bookedRow
+	row                     *eventRow
 }
 
 // bookedRow is the ledger row that an event tells of.
-type bookedRow struct {
+type eventRow struct {
 	entry
 	key                     int64
 	stampsAfter, valueAfter int64
@@ -26,7 +26,7 @@ type bookedRow struct {
 }
 
 // hook is a webhook as matching needs it.
-type hook struct {
+type subscriber struct {
 	id  int64
 	v2  bool
 	sub event.Subscription
@@ -37,7 +37,7 @@ type hook struct {
 func (tx *Tx) emit(e pendingEvent) { tx.events = append(tx.events, e) }
 
 // late is emit for what must come after all others of the write.
-func (tx *Tx) late(e pendingEvent) { tx.last = append(tx.last, e) }
+func (tx *Tx) emitLast(e pendingEvent) { tx.lastEvents = append(tx.lastEvents, e) }
 
 // ledgerEvents are the specific events of each type of row (contract section
 // 5, "Which operation fires what").
@@ -47,7 +47,7 @@ var ledgerEvents = map[string]event.Name{TransactionStamp: event.StampAssigned, 
 // emitLedger notes the events of one ledger row: the specific ones, then the
 // firehose.
 func (tx *Tx) emitLedger(p *cardChain, c *card, key int64, e entry) {
-	row := bookedRow{entry: e, key: key, stampsAfter: c.StampsCount, valueAfter: c.CurrentValue.V, specific: ledgerEvents[e.kind]}
+	row := eventRow{entry: e, key: key, stampsAfter: c.StampsCount, valueAfter: c.CurrentValue.V, specific: ledgerEvents[e.kind]}
 	if e.reversed == TransactionTopUp || e.reversed == TransactionSpend {
 		row.also = event.ValueChanged
 	}
@@ -65,8 +65,8 @@ func (tx *Tx) emitSubscription(shop int64, from, to string) {
 // flushEvents writes the event rows and one delivery row per matching webhook
 // into the write's own transaction (contract section 5, "Where from").
 func (tx *Tx) flushEvents() error {
-	for _, e := range append(tx.events, tx.last...) {
-		hooks, err := tx.hooksOf(e.shop)
+	for _, e := range append(tx.events, tx.lastEvents...) {
+		hooks, err := tx.subscribers(e.shop)
 		if err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (tx *Tx) flushEvents() error {
 			return err
 		}
 		if ok {
-			if err := tx.queue(e, to, v1, v2); err != nil {
+			if err := tx.queueEvent(e, to, v1, v2); err != nil {
 				return err
 			}
 		}
@@ -112,7 +112,7 @@ func (tx *Tx) mayQueue(e pendingEvent) (bool, error) {
 	return sh.SubscriptionState == "active" || sh.SubscriptionState == "past_due", err
 }
 
-func (tx *Tx) queue(e pendingEvent, to []int64, v1, v2 bool) error {
+func (tx *Tx) queueEvent(e pendingEvent, to []int64, v1, v2 bool) error {
 	env, err := tx.envelope(e)
 	if err != nil {
 		return err
@@ -130,10 +130,10 @@ func (tx *Tx) queue(e pendingEvent, to []int64, v1, v2 bool) error {
 	}
 	special := 0
 	if e.name == event.SubscriptionStateChanged {
-		special = throughSuspension
+		special = specialSuspension
 	}
-	tx.queued = append(tx.queued, queued{key, to, special})
-	tx.woken = append(tx.woken, to...)
+	tx.queuedEvents = append(tx.queuedEvents, queuedEvent{key, to, special})
+	tx.dueWebhooks = append(tx.dueWebhooks, to...)
 	return nil
 }
 
@@ -144,16 +144,16 @@ func (tx *Tx) recordEvent(shop int64, name event.Name, card Null[int64], v1, v2 
 
 // hooksOf are a shop's active webhooks, kept in memory until the hook epoch
 // moves: a write with no listener asks the file nothing.
-func (tx *Tx) hooksOf(shop int64) ([]hook, error) {
-	if hooks, ok := tx.s.hooks[shop]; ok {
+func (tx *Tx) subscribers(shop int64) ([]subscriber, error) {
+	if hooks, ok := tx.s.subscribers[shop]; ok {
 		return hooks, nil
 	}
-	hooks := []hook{}
+	hooks := []subscriber{}
 	var bad error
 	r := tx.query("SELECT "+columns("id", "payload_version='v2'", "include_shop_wide_events", "events", "program_ids", "location_ids")+
 		" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL AND active=1 ORDER BY id", shop)
 	for r.next() {
-		h := hook{id: r.int(), v2: r.bool()}
+		h := subscriber{id: r.int(), v2: r.bool()}
 		h.sub.IncludeShopWide = r.bool()
 		for _, into := range []any{&h.sub.Events, &h.sub.ProgramIDs, &h.sub.LocationIDs} {
 			if err := json.Unmarshal([]byte(r.str()), into); err != nil {
@@ -168,7 +168,7 @@ func (tx *Tx) hooksOf(shop int64) ([]hook, error) {
 	if bad != nil {
 		return nil, bad
 	}
-	tx.s.hooks[shop] = hooks
+	tx.s.subscribers[shop] = hooks
 	return hooks, nil
 }
 
@@ -199,12 +199,12 @@ func (tx *Tx) envelope(e pendingEvent) (*event.Envelope, error) {
 		env.Data = event.SubscriptionStateChangedData{FromState: e.fromState, ToState: e.toState}
 	}
 	if e.card != 0 {
-		return env, tx.cardContext(env, e)
+		return env, tx.addCard(env, e)
 	}
 	return env, nil
 }
 
-func (tx *Tx) cardContext(env *event.Envelope, e pendingEvent) error {
+func (tx *Tx) addCard(env *event.Envelope, e pendingEvent) error {
 	c := &event.Card{ID: tx.s.ID(KindCard, e.card)}
 	var source string
 	var parent *string
@@ -214,14 +214,14 @@ func (tx *Tx) cardContext(env *event.Envelope, e pendingEvent) error {
 			id := tx.s.ID(KindCard, p.V)
 			parent = &id
 		}
-		c.ExternalRef, c.HolderName, c.HolderEmail, c.State = pointer(r.nullStr()), pointer(r.nullStr()), pointer(r.nullStr()), r.str()
+		c.ExternalRef, c.HolderName, c.HolderEmail, c.State = pointerToString(r.nullStr()), pointerToString(r.nullStr()), pointerToString(r.nullStr()), r.str()
 	}, "SELECT "+columns("c.source", "c.parent_id", "c.external_ref", "c.holder_name", "c.holder_email", statusSQL)+" FROM cards c WHERE c.id=?", tx.Now, e.card)
 	if err != nil {
 		return err
 	}
 	env.Card = c
 	if e.row != nil {
-		return tx.rowContext(env, e)
+		return tx.addRow(env, e)
 	}
 	switch e.name {
 	case event.CardRegistered:
@@ -238,7 +238,7 @@ func (tx *Tx) cardContext(env *event.Envelope, e pendingEvent) error {
 }
 
 // rowContext fills in what a ledger row's event says.
-func (tx *Tx) rowContext(env *event.Envelope, e pendingEvent) error {
+func (tx *Tx) addRow(env *event.Envelope, e pendingEvent) error {
 	r, card := e.row, env.Card.ID
 	id := tx.s.ID(KindTransaction, r.key)
 	env.Transaction = &event.Transaction{ID: id, Type: r.kind, Metadata: []byte(r.metadata.V)}
@@ -272,12 +272,12 @@ func (tx *Tx) rowContext(env *event.Envelope, e pendingEvent) error {
 		}
 		env.Data = event.CardExpiredData{CardInstanceID: card, TransactionID: id, ExpiredAt: at.String()}
 	case event.TransactionCreated:
-		env.Data = event.TransactionCreatedData{TransactionID: id, CardInstanceID: card, TxType: r.kind, StampsDelta: number(r.stamps), ValueDelta: number(r.value)}
+		env.Data = event.TransactionCreatedData{TransactionID: id, CardInstanceID: card, TxType: r.kind, StampsDelta: pointerToInt(r.stamps), ValueDelta: pointerToInt(r.value)}
 	}
 	return nil
 }
 
-func number(n Null[int64]) *int64 {
+func pointerToInt(n Null[int64]) *int64 {
 	if !n.Valid {
 		return nil
 	}
@@ -304,7 +304,7 @@ func (a Actor) kind() Kind {
 	return KindKey
 }
 
-func pointer(n Null[string]) *string {
+func pointerToString(n Null[string]) *string {
 	if !n.Valid {
 		return nil
 	}

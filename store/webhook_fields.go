@@ -35,7 +35,7 @@ func (f WebhookFields) Check(Time) (details []Detail) {
 }
 
 // headerRoom reports whether custom headers are more than the deployment allows.
-func (l Limits) headerRoom(headers map[string]string) (details []Detail) {
+func (l Limits) checkHeaders(headers map[string]string) (details []Detail) {
 	size := 0
 	for name, value := range headers {
 		size += len(name) + len(value)

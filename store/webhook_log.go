@@ -58,7 +58,7 @@ func (v *View) Deliveries(a Access, programID, id string, q DeliveriesQuery) (li
 		}
 		r := v.query("SELECT "+deliveryCols+deliveryTables+" WHERE d.webhook_id=?2 ORDER BY d.event_id DESC LIMIT ?3", w.PayloadVersion, w.key, min(q.Limit.Or(50), most))
 		for r.next() {
-			v.seen(r.int())
+			v.seeEpoch(r.int())
 			list = append(list, v.s.scanDelivery(r, w.ID))
 		}
 		return r.close()
@@ -102,10 +102,10 @@ func (tx *Tx) TestWebhook(a Access, programID, id string) (d Delivery, err error
 	if err != nil {
 		return d, err
 	}
-	if _, err = tx.exec("INSERT INTO deliveries (webhook_id, event_id, special, due_at) VALUES (?,?,?,?)", w.key, happened, onlyATest, tx.Now); err != nil {
+	if _, err = tx.exec("INSERT INTO deliveries (webhook_id, event_id, special, due_at) VALUES (?,?,?,?)", w.key, happened, specialTest, tx.Now); err != nil {
 		return d, err
 	}
-	tx.wakes(w.key)
+	tx.notifyDue(w.key)
 	if err = tx.audit(a.Shop, "webhook.test", KindWebhook, w.key, ""); err != nil {
 		return d, err
 	}
@@ -139,7 +139,7 @@ func (tx *Tx) Redeliver(a Access, programID, id, deliveryID string) (d Delivery,
 		request_headers=NULL, delivered_at=NULL WHERE webhook_id=? AND event_id=?`, tx.Now, w.key, happened); err != nil {
 		return d, err
 	}
-	tx.wakes(w.key)
+	tx.notifyDue(w.key)
 	if err = tx.audit(a.Shop, "webhook.redeliver", KindWebhook, w.key, `{"delivery_id":"`+deliveryID+`"}`); err != nil {
 		return d, err
 	}

@@ -36,7 +36,7 @@ func TestPingDelivery(t *testing.T) {
 		if string(d.RequestPayload) != want {
 			t.Errorf("%s: payload %s\nwant %s", version, d.RequestPayload, want)
 		}
-		if row := f.lines("SELECT concat_ws(',', outcome IS NULL, special, due_at, attempts) FROM deliveries WHERE event_id=?", f.happened(w.ID, d.ID)); row[0] != fmt.Sprintf("1,%d,%d,0", onlyATest, f.clock.at()) {
+		if row := f.lines("SELECT concat_ws(',', outcome IS NULL, special, due_at, attempts) FROM deliveries WHERE event_id=?", f.happened(w.ID, d.ID)); row[0] != fmt.Sprintf("1,%d,%d,0", specialTest, f.clock.at()) {
 			t.Errorf("%s: row %s", version, row)
 		}
 		if rows := f.lines("SELECT concat_ws(',', payload_v1 IS NOT NULL, payload_v2 IS NOT NULL, card_id IS NULL) FROM events ORDER BY id DESC LIMIT 1"); rows[0] != map[string]string{"v1": "1,0,1", "v2": "0,1,1"}[version] {

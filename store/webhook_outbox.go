@@ -13,22 +13,22 @@ import (
 
 // What makes a delivery special (deliveries.special).
 const (
-	throughSuspension = 1 // subscription.state_changed: goes out though the shop is suspended
-	onlyATest         = 2 // test.ping: once, also where the webhook is inactive
+	specialSuspension = 1 // subscription.state_changed: goes out though the shop is suspended
+	specialTest       = 2 // test.ping: once, also where the webhook is inactive
 )
 
 // wakes notes that a webhook has something due; who sends is told after the
 // commit.
-func (tx *Tx) wakes(webhook int64) { tx.woken = append(tx.woken, webhook) }
+func (tx *Tx) notifyDue(webhook int64) { tx.dueWebhooks = append(tx.dueWebhooks, webhook) }
 
 // queued is an event and the webhooks that are to get it.
-type queued struct {
+type queuedEvent struct {
 	event   int64
 	hooks   []int64
 	special int
 }
 
-var addDeliveries = sqlite.InsertOfRows("INSERT INTO deliveries (webhook_id, event_id) VALUES ", "(?,?)", "")
+var deliveriesInsert = sqlite.InsertOfRows("INSERT INTO deliveries (webhook_id, event_id) VALUES ", "(?,?)", "")
 
 // queueAll writes the delivery rows of a whole group, after its last savepoint
 // and before its commit; a failure ends the group. Within a savepoint, and
@@ -36,10 +36,10 @@ var addDeliveries = sqlite.InsertOfRows("INSERT INTO deliveries (webhook_id, eve
 // every webhook's rows are on a page of their own. So they are written webhook by
 // webhook: a stamp that goes to fifty then costs about three times one that goes
 // to none, and not ten times.
-func (s *Store) queueAll(group []*job) error {
+func (s *Store) insertDeliveries(group []*job) error {
 	events, rows := map[int64][]any{}, 0 // by webhook
 	for _, j := range group {
-		for _, q := range j.queue {
+		for _, q := range j.queuedEvents {
 			var one any = q.event // boxed once, however many get it
 			for _, h := range q.hooks {
 				if q.special == 0 {
@@ -50,7 +50,7 @@ func (s *Store) queueAll(group []*job) error {
 				}
 			}
 		}
-		j.queue = nil
+		j.queuedEvents = nil
 	}
 	args := make([]any, 0, 2*rows)
 	for _, h := range slices.Sorted(maps.Keys(events)) {
@@ -59,7 +59,7 @@ func (s *Store) queueAll(group []*job) error {
 			args = append(args, hook, e)
 		}
 	}
-	return s.writer.db().InsertRows(addDeliveries, args)
+	return s.writer.db().InsertRows(deliveriesInsert, args)
 }
 
 // OnDue has f called after each commit with the webhooks for which it queued
@@ -89,17 +89,17 @@ type Attempt struct {
 // cancelled").
 const (
 	shopOpen = `sh.subscription_state IN ('active', 'past_due')`
-	may      = `w.deleted_at IS NULL AND iif(` + shopOpen + `, w.active=1 OR d.special=2, w.active=1 AND d.special=1)`
+	maySend  = `w.deleted_at IS NULL AND iif(` + shopOpen + `, w.active=1 OR d.special=2, w.active=1 AND d.special=1)`
 )
 
 // openTo is the same for a whole webhook: 0 all, 1 what passes a suspension, 2
 // tests, 3 nothing.
-const openTo = `CASE WHEN w.deleted_at IS NOT NULL THEN 3 WHEN ` + shopOpen + ` THEN iif(w.active=1, 0, 2) WHEN w.active=1 THEN 1 ELSE 3 END`
+const sendableSQL = `CASE WHEN w.deleted_at IS NOT NULL THEN 3 WHEN ` + shopOpen + ` THEN iif(w.active=1, 0, 2) WHEN w.active=1 THEN 1 ELSE 3 END`
 
-const hooksAndShops = " FROM webhooks w JOIN shops sh ON sh.id=w.shop_id"
+const webhooksAndShops = " FROM webhooks w JOIN shops sh ON sh.id=w.shop_id"
 
 // fresh is the condition on a delivery's row that its first attempt is to come.
-const fresh = "outcome IS NULL AND due_at IS NULL"
+const newDelivery = "outcome IS NULL AND due_at IS NULL"
 
 // DueDeliveries are deliveries of one webhook, by their events.
 type DueDeliveries struct {
@@ -113,7 +113,7 @@ type DueDeliveries struct {
 // negative behind what the webhook's row says.
 func (v *View) DueDeliveries(webhook, after int64, skip []int64, n int) (d DueDeliveries, err error) {
 	var least, through int64
-	found, err := v.one(func(r *rows) { least, through = r.int(), r.int() }, "SELECT "+columns(openTo, "w.sent_through")+hooksAndShops+" WHERE w.id=?", webhook)
+	found, err := v.one(func(r *rows) { least, through = r.int(), r.int() }, "SELECT "+columns(sendableSQL, "w.sent_through")+webhooksAndShops+" WHERE w.id=?", webhook)
 	if after < 0 {
 		after = through
 	}
@@ -139,7 +139,7 @@ func (v *View) DueDeliveries(webhook, after int64, skip []int64, n int) (d DueDe
 		// walked for the few.
 		args[1], index, first = 0, " INDEXED BY deliveries_special", " AND special>0 AND special=1"
 	}
-	if d.New, err = v.keys("SELECT event_id FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+fresh+first+not+" ORDER BY event_id LIMIT ?3", args...); err == nil && least == 0 && len(d.New) > 0 {
+	if d.New, err = v.keys("SELECT event_id FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+newDelivery+first+not+" ORDER BY event_id LIMIT ?3", args...); err == nil && least == 0 && len(d.New) > 0 {
 		d.Last = d.New[len(d.New)-1]
 	}
 	return d, err
@@ -149,13 +149,13 @@ func (v *View) DueDeliveries(webhook, after int64, skip []int64, n int) (d DueDe
 func (v *View) Attempt(webhook, happened int64) (a Attempt, ok bool, err error) {
 	var headers string
 	ok, err = v.one(func(r *rows) {
-		a.Attempts, a.Test, a.DueAt = int(r.int()), r.int() == onlyATest, r.time()
+		a.Attempts, a.Test, a.DueAt = int(r.int()), r.int() == specialTest, r.time()
 		a.URL, a.Secret, a.Bearer, headers = r.str(), r.str(), r.str(), r.str()
 		a.Body = r.bytes()
 	}, "SELECT "+columns("d.attempts", "d.special", "ifnull(d.due_at, e.occurred_at)", "w.url", "w.secret", "w.bearer_token", "w.custom_headers",
 		"CASE w.payload_version WHEN 'v1' THEN e.payload_v1 ELSE e.payload_v2 END")+
 		" FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id JOIN shops sh ON sh.id=w.shop_id JOIN events e ON e.id=d.event_id"+
-		" WHERE d.webhook_id=? AND d.event_id=? AND d.outcome IS NULL AND ifnull(d.due_at, 0)<=? AND "+may, webhook, happened, v.Now)
+		" WHERE d.webhook_id=? AND d.event_id=? AND d.outcome IS NULL AND ifnull(d.due_at, 0)<=? AND "+maySend, webhook, happened, v.Now)
 	if err != nil || !ok {
 		return a, false, err
 	}
@@ -174,7 +174,7 @@ func (v *View) CountPendingDeliveries(most int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	fresh, err := v.number("SELECT count(*) FROM (SELECT 1 FROM webhooks w CROSS JOIN deliveries d ON d.webhook_id=w.id AND d.event_id>w.sent_through WHERE d."+fresh+" LIMIT ?)", most)
+	fresh, err := v.number("SELECT count(*) FROM (SELECT 1 FROM webhooks w CROSS JOIN deliveries d ON d.webhook_id=w.id AND d.event_id>w.sent_through WHERE d."+newDelivery+" LIMIT ?)", most)
 	return min(most, timed+fresh), err
 }
 
@@ -190,7 +190,7 @@ func (v *View) WebhooksWithScheduledDeliveries() (list []ScheduledWebhook, err e
 	const timed = "SELECT min(webhook_id) FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL"
 	const first = "(SELECT min(due_at) FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND due_at IS NOT NULL"
 	r := v.query("WITH RECURSIVE q(id) AS (" + timed + " UNION ALL SELECT (" + timed + " AND webhook_id>q.id) FROM q WHERE q.id IS NOT NULL) " +
-		"SELECT " + columns("q.id", "CASE "+openTo+" WHEN 0 THEN "+first+") WHEN 1 THEN "+first+" AND special>0 AND special=1) WHEN 2 THEN "+first+" AND special>0 AND special=2) END") +
+		"SELECT " + columns("q.id", "CASE "+sendableSQL+" WHEN 0 THEN "+first+") WHEN 1 THEN "+first+" AND special>0 AND special=1) WHEN 2 THEN "+first+" AND special>0 AND special=2) END") +
 		" FROM q JOIN webhooks w ON w.id=q.id JOIN shops sh ON sh.id=w.shop_id")
 	for r.next() {
 		w := ScheduledWebhook{Webhook: r.int()}
@@ -215,7 +215,7 @@ func (v *View) OutboxVersion() (m OutboxVersion, err error) {
 // WebhooksWithFirstAttempts returns the webhooks that have a first attempt to make. It looks at one or
 // few rows for each webhook there is.
 func (v *View) WebhooksWithNewDeliveries() ([]int64, error) {
-	return v.keys("SELECT w.id" + hooksAndShops + " WHERE CASE " + openTo + " WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id>w.sent_through AND " + fresh + ")" +
+	return v.keys("SELECT w.id" + webhooksAndShops + " WHERE CASE " + sendableSQL + " WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id>w.sent_through AND " + newDelivery + ")" +
 		" WHEN 1 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND outcome IS NULL AND special>0 AND special=1) END")
 }
 
@@ -271,7 +271,7 @@ func (tx *Tx) RecordOutcome(o Outcome) error {
 	if !over || o.Test {
 		return nil
 	}
-	return tx.failed(o)
+	return tx.countFailure(o)
 }
 
 // NextAttempt is when a delivery is to be attempted again: null when it is over.
@@ -282,7 +282,7 @@ func (tx *Tx) NextAttempt(webhook, event int64) (at Null[Time], err error) {
 
 // failed counts a delivery whose attempts are used up, and switches the webhook
 // off where they are too many in a row.
-func (tx *Tx) failed(o Outcome) error {
+func (tx *Tx) countFailure(o Outcome) error {
 	var shop, failures int64
 	var active bool
 	if _, err := tx.one(func(r *rows) { shop, failures, active = r.int(), r.int()+1, r.bool() },
@@ -298,14 +298,14 @@ func (tx *Tx) failed(o Outcome) error {
 	if _, err := tx.exec("UPDATE webhooks SET active=0, updated_at=? WHERE id=?", tx.Now, o.Webhook); err != nil {
 		return err
 	}
-	if err := tx.bumpHooks(); err != nil {
+	if err := tx.bumpHookEpoch(); err != nil {
 		return err
 	}
 	return tx.audit(shop, "webhook.disable", KindWebhook, o.Webhook, `{"consecutive_failures":`+strconv.FormatInt(failures, 10)+`}`)
 }
 
 // dropWebhooks takes a program's webhooks away, what is pending for them too.
-func (tx *Tx) dropWebhooks(program int64) error {
+func (tx *Tx) deleteProgramWebhooks(program int64) error {
 	_, err := tx.exec("UPDATE webhooks SET deleted_at=? WHERE program_id=? AND deleted_at IS NULL", tx.Now, program)
 	return err
 }

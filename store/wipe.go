@@ -5,8 +5,8 @@ import "time"
 // How long an erase waits for the readers at work, and how soon after it did
 // not get through the next write tries again.
 const (
-	wipePatience = 50 * time.Millisecond
-	wipeAgain    = time.Second
+	wipeTimeout = 50 * time.Millisecond
+	wipeRetry   = time.Second
 )
 
 // wipe empties the write-ahead log into the file and cuts it to nothing: with
@@ -14,11 +14,11 @@ const (
 // versions of them until it is used anew. No reader may be at work meanwhile.
 // Few ever are for long; where one is, also in another process, a later write
 // does it. Where there is no log it does nothing.
-func (s *Store) wipe() {
-	if s.unwiped && time.Since(s.wipeTried) < wipeAgain {
+func (s *Store) truncateLog() {
+	if s.wipePending && time.Since(s.wipeTried) < wipeRetry {
 		return
 	}
-	s.unwiped, s.wipeTried = true, time.Now()
+	s.wipePending, s.wipeTried = true, time.Now()
 	var readers []*conn
 	var unopened int
 	defer func() {
@@ -29,7 +29,7 @@ func (s *Store) wipe() {
 			s.unopened <- struct{}{}
 		}
 	}()
-	patience := time.After(wipePatience)
+	patience := time.After(wipeTimeout)
 	for range s.opts.Readers {
 		select {
 		case r := <-s.readers:
@@ -44,7 +44,7 @@ func (s *Store) wipe() {
 	defer s.writer.exec("PRAGMA " + s.busyTimeout())
 	busy := int64(1)
 	_, err := s.writer.one(func(r *rows) { busy = r.int() }, "PRAGMA wal_checkpoint(TRUNCATE)")
-	s.unwiped = err != nil || busy != 0
+	s.wipePending = err != nil || busy != 0
 	// The erase itself is on disk. A disk that failed here must not have the next
 	// group refused, which may find it sound again.
 	s.writer.db().Resume()
