@@ -2,17 +2,18 @@ package store
 
 import "sync"
 
-// epochCache caches values by key for as long as the auth epoch stays. A write
-// that changes any of them moves the epoch in its own transaction. So a caller
-// who reads the epoch together with a row may use what is cached for that epoch:
-// it is what the file said at that moment.
+// epochCache caches values by key until the auth epoch changes. A write that changes
+// any of them changes the epoch in the same transaction. So a caller that reads the
+// epoch together with a row may use the values cached for that epoch: they are those
+// of the file at that moment.
 type epochCache[V any] struct {
 	mu    sync.RWMutex
 	epoch int64
 	m     map[int64]V
 }
 
-// cacheSize is the most entries of a cache. Beyond it the cache is emptied.
+// cacheSize is the most entries of a cache. A full epochCache is emptied; a full
+// idCache takes no more.
 const cacheSize = 4096
 
 func (k *epochCache[V]) get(epoch, key int64) (v V, ok bool) {
@@ -24,7 +25,7 @@ func (k *epochCache[V]) get(epoch, key int64) (v V, ok bool) {
 	return v, ok
 }
 
-// put caches v, which was read as of the epoch. It is shared from now on and must
+// put caches v, which was read at the epoch. The value is shared from now on and must
 // not be changed.
 func (k *epochCache[V]) put(epoch, key int64, v V) {
 	k.mu.Lock()
@@ -45,7 +46,7 @@ type shopLocations struct {
 	all   map[int64]NamedLocation
 }
 
-// locationSource returns a shop's locations as of an auth epoch.
+// locationSource returns a shop's locations at an auth epoch.
 type locationSource func(c *conn, shop, epoch int64) (shopLocations, error)
 
 func (s *Store) readLocations(c *conn, shop int64) (shopLocations, error) {
@@ -63,7 +64,7 @@ func (s *Store) readLocations(c *conn, shop int64) (shopLocations, error) {
 	return list, r.close()
 }
 
-// cachedLocations are a shop's locations for a reader that saw the epoch.
+// cachedLocations returns a shop's locations for a reader that read the epoch.
 func (s *Store) cachedLocations(c *conn, shop, epoch int64) (shopLocations, error) {
 	if have, ok := s.locations.get(epoch, shop); ok {
 		return have, nil
@@ -72,8 +73,8 @@ func (s *Store) cachedLocations(c *conn, shop, epoch int64) (shopLocations, erro
 	if err != nil {
 		return list, err
 	}
-	// This read came after the one that gave the epoch: keep it only if no
-	// change fell between the two.
+	// The locations were read after the epoch: cache them only if nothing changed
+	// in between.
 	now, err := c.number("SELECT auth_epoch FROM meta")
 	if err == nil && now == epoch {
 		s.locations.put(epoch, shop, list)
@@ -81,9 +82,9 @@ func (s *Store) cachedLocations(c *conn, shop, epoch int64) (shopLocations, erro
 	return list, err
 }
 
-// cachedProgram is a program with its ladder for a reader that saw the epoch. A
-// deleted one is still found. Outside a snapshot it may find that the epoch has
-// moved on.
+// cachedProgram returns a program with its ladder, also a deleted one, for a reader
+// that read the epoch. Outside a snapshot it returns ErrEpoch if the epoch has
+// changed since.
 func (v *View) cachedProgram(shop, key, epoch int64) (p *program, err error) {
 	if have, ok := v.s.programs.get(epoch, key); ok {
 		return have, nil
@@ -104,9 +105,9 @@ func (v *View) cachedProgram(shop, key, epoch int64) (p *program, err error) {
 	return p, err
 }
 
-// The writer uses what is kept as well. What it reads itself it keeps only
-// while its group has changed none of it, since a change may yet be taken back.
-
+// readThrough returns the cached value of a key, or the one that read returns. The
+// writer caches only what it reads before its group changes the epoch, since such a
+// change may be rolled back.
 func readThrough[V any](tx *Tx, k *epochCache[V], key int64, read func() (V, error)) (V, error) {
 	if have, ok := k.get(tx.s.epoch, key); ok {
 		return have, nil
@@ -130,13 +131,8 @@ func (tx *Tx) cachedShop(shop int64) (Shop, error) {
 	return readThrough(tx, &tx.s.shops, shop, func() (Shop, error) { return tx.s.shop(tx.conn, shop) })
 }
 
-// programByKey finds a program that may have been deleted since.
+// programByKey reads a program with its ladder, also a deleted one.
 func (s *Store) programByKey(c *conn, shop, key int64) (*program, error) {
-	p := &program{}
-	if _, err := c.one(func(r *rows) { s.scanWholeProgram(r, p) }, programByKeySQL, key, shop); err != nil {
-		return nil, err
-	}
-	var err error
-	p.Prizes, err = s.ladder(c, key)
-	return p, err
+	p, err := s.readProgram(c, programByKeySQL, key, shop)
+	return &p, err
 }

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Programs and locations are kept in memory, and a till's answer is made of
-// what is there. Both must say what the file says: a store opened anew on the
-// same file, which keeps nothing yet, is the measure.
+// Programs and locations are cached, and a till's answer is made of
+// what is there. Both must say what the file says: a new store on the
+// same file, which has nothing cached, gives the expected answers.
 
-// text is a value as JSON, by which two answers are compared.
+// text returns a value as JSON, to compare answers.
 func text(t testing.TB, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
@@ -22,7 +22,7 @@ func text(t testing.TB, v any) string {
 	return string(b)
 }
 
-// anew opens a further store on the till's file.
+// withNewStore returns the till with a second store on the same file.
 func (k till) withNewStore() till {
 	k.t.Helper()
 	c := k
@@ -30,13 +30,14 @@ func (k till) withNewStore() till {
 	return c
 }
 
-// agrees compares the lookups of cards with those of a store that is new.
+// lookupsMatchNewStore compares the lookups of cards with those of a new store, which
+// has nothing cached.
 func (k till) lookupsMatchNewStore(when string, cards ...string) {
 	k.t.Helper()
 	cold := k.withNewStore()
 	defer cold.Close()
 	for _, card := range cards {
-		for range 2 { // read, and kept
+		for range 2 { // read, then cached
 			if got, want := text(k.t, k.lookup(card)), text(k.t, cold.lookup(card)); got != want {
 				k.t.Errorf("%s: the lookup shows %s\nwant %s", when, got, want)
 			}
@@ -44,15 +45,15 @@ func (k till) lookupsMatchNewStore(when string, cards ...string) {
 	}
 }
 
-// change is a write that moves what is kept, and what a stamp is refused with
-// afterwards.
+// cacheChange is a write that changes cached values, and the code with which a stamp
+// is refused afterwards.
 type cacheChange struct {
 	name string
 	do   func(*Tx) error
 	then Code
 }
 
-// changes are made in this order; each leaves what the next one needs.
+// cacheChanges returns the changes in their order: each leaves what the next one needs.
 func (k till) cacheChanges(program string, prize *string) []cacheChange {
 	update := func(f ProgramFields) func(*Tx) error {
 		return func(tx *Tx) error { _, err := tx.UpdateProgram(k.a, program, f); return err }
@@ -124,7 +125,7 @@ func TestCachedProgramsFollowTheFile(t *testing.T) {
 				}
 			}
 			for _, c := range k.cacheChanges(program, &prize) {
-				k.lookup(card) // so that what was true before is kept
+				k.lookup(card) // so that the state before is cached
 				switch who {
 				case "this process":
 					k.must(c.do)
@@ -167,7 +168,7 @@ func TestCachedProgramsFollowTheFile(t *testing.T) {
 	}
 }
 
-// ignored drops a refusal.
+// ignored returns nil for a refusal and other errors as they are.
 func ignored(err error) error {
 	if _, ok := AsError(err); ok {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Card statuses, as shown (contract section 4, "Status shown").
+// The statuses of a card.
 const (
 	StatusActive   = "active"
 	StatusLocked   = "locked"
@@ -16,7 +16,7 @@ const (
 	StatusExpired  = "expired"
 )
 
-// Card is a person's card as lists show it: thirteen fields, no other.
+// Card is a person's card as lists show it.
 type Card struct {
 	ID           string       `json:"id" min:"1" doc:"Opaque."`
 	ProgramID    string       `json:"program_id" min:"1"`
@@ -39,15 +39,14 @@ type NamedLocation struct {
 	Name string `json:"name"`
 }
 
-// CardDetail is a card as single reads and updates answer it.
+// CardDetail is a card as single reads and updates return it.
 type CardDetail struct {
 	Card
 	AllLocations bool            `json:"all_locations" doc:"Derived from the program's scope; a card carries no location of its own."`
 	Locations    []NamedLocation `json:"locations" doc:"The enabled locations the card works at, by name; for a restricted key only its own."`
 }
 
-// IssuedCard is a card with a fresh install link. The picture of its QR code
-// is drawn by the caller.
+// IssuedCard is a card with a new install link. The caller draws its QR code.
 type IssuedCard struct {
 	ID                  string       `json:"id"`
 	ProgramID           string       `json:"program_id"`
@@ -76,7 +75,7 @@ type CardPatch struct {
 	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" patch:"nullable"`
 }
 
-// CardFilter selects cards of a list; absent fields select nothing away.
+// CardFilter selects cards of a list by the fields that are set.
 type CardFilter struct {
 	ExternalRef Opt[string] `json:"external_ref" max:"255" doc:"Exact match."`
 	HolderEmail Opt[string] `json:"holder_email" format:"email" max:"254" doc:"Matches without regard to case."`
@@ -84,7 +83,7 @@ type CardFilter struct {
 	Status      Opt[string] `json:"status" enum:"active,locked,invited,archived,expired"`
 }
 
-// card is a row with the columns that no resource shows.
+// card is a Card with the columns that no answer shows.
 type card struct {
 	Card
 	key, program   int64
@@ -100,8 +99,8 @@ type card struct {
 	lastStamp      Null[Time]
 }
 
-// cardCols are the card's own; the name and type of its program come from one
-// that is kept (of) or, where there is none, from a join (ofCols).
+// cardCols are a card's own columns. The name and type of its program come from the
+// cache (setProgram) or from a join (cardProgramCols, scanProgram).
 var (
 	cardCols = []string{"c.program_id", "c.external_ref", "c.holder_name", "c.holder_email", "c.stamps_count", "c.current_value", "c.expires_at",
 		"c.installed_at", "c.created_at", "c.archived_at", "c.locked_at", "c.activated_at"}
@@ -110,10 +109,10 @@ var (
 
 func (c *Card) setProgram(p *program) { c.ProgramName, c.ProgramType = p.Name, p.Type }
 
-// scanOf reads ofCols.
+// scanProgram reads cardProgramCols.
 func (c *Card) scanProgram(r *rows) { c.ProgramName, c.ProgramType = r.str(), r.str() }
 
-// scanCard reads cardCols. now decides between expired and the rest.
+// scanCard reads cardCols. The card's status is the one at now.
 func (s *Store) scanCard(r *rows, key int64, now Time) (c card) {
 	c.key = key
 	c.ID = s.ID(KindCard, key)
@@ -126,7 +125,7 @@ func (s *Store) scanCard(r *rows, key int64, now Time) (c card) {
 	return c
 }
 
-// shown is the status that time gives; statusSQL is the same in a query.
+// statusAt returns the card's status at a time. statusSQL is the same in SQL.
 func (c *card) statusAt(now Time) string {
 	switch {
 	case c.archivedAt.Valid:
@@ -144,22 +143,25 @@ func (c *card) statusAt(now Time) string {
 const statusSQL = `CASE WHEN c.archived_at IS NOT NULL THEN 'archived' WHEN c.expires_at<=? THEN 'expired' WHEN c.locked_at IS NOT NULL THEN 'locked'
 	WHEN c.activated_at IS NULL THEN 'invited' ELSE 'active' END`
 
-// visible is the condition that a card's program is within a restriction: its
-// scope is all locations or meets the key's.
+// withinRestriction is the condition that a card's program works at one of the
+// locations to which a key is restricted.
 const withinRestriction = `(p.location_scope='all_locations' OR EXISTS (SELECT 1 FROM program_locations pl WHERE pl.program_id=p.id
 	AND pl.location_id IN (SELECT value FROM json_each(?))))`
 
-// Cards is a page of cards, newest first.
+// restrict adds the restriction of a key, if it has one, to a query of programs.
+func (a Access) restrict(sql string, args ...any) (string, []any) {
+	if !a.Restricted {
+		return sql, args
+	}
+	return sql + " AND " + withinRestriction, append(args, jsonKeys(a.Locations))
+}
+
+// Cards returns a page of cards, newest first.
 func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 	w := listQuery{list: listCards, shop: a.Shop, table: "cards c", alias: "c"}
-	program := int64(-1)
-	if f.ProgramID.Set {
-		if key, ok := v.s.Key(KindProgram, f.ProgramID.V); ok {
-			program = key
-		}
-	}
-	// One index carries the walk, the most selective that a filter names; the
-	// other filters pick among the rows it visits.
+	program := v.s.keyOrNone(KindProgram, f.ProgramID.V)
+	// The query uses the most selective index of a given filter; the other filters
+	// apply to the rows that it visits.
 	email := foldCase(f.HolderEmail.V)
 	switch {
 	case f.ExternalRef.Set:
@@ -194,11 +196,11 @@ func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
 		return p, err
 	}
 	for i := range p.Data {
-		of, err := v.cachedProgram(a.Shop, programs[i], v.rowEpoch)
+		program, err := v.cachedProgram(a.Shop, programs[i], v.rowEpoch)
 		if err != nil {
 			return p, err
 		}
-		p.Data[i].setProgram(of)
+		p.Data[i].setProgram(program)
 	}
 	return p, err
 }
@@ -209,7 +211,7 @@ var cardDetailSQL = "SELECT " + columns(slices.Concat([]string{epochColumn, "c.i
 	"CASE p.location_scope WHEN 'all_locations' THEN '' ELSE (SELECT group_concat(location_id) FROM program_locations WHERE program_id=p.id) END"})...) +
 	" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL"
 
-// Card is one card with its locations.
+// Card returns a card with its locations.
 func (v *View) Card(a Access, id string) (d CardDetail, err error) {
 	d, epoch, err := v.s.cardDetail(v.conn, a, id, v.Now, v.s.cachedLocations)
 	if err == nil {
@@ -218,16 +220,13 @@ func (v *View) Card(a Access, id string) (d CardDetail, err error) {
 	return d, err
 }
 
-// cardDetail reads a card; the locations of its shop come from source.
+// cardDetail reads a card. source returns the locations of its shop.
 func (s *Store) cardDetail(c *conn, a Access, id string, now Time, source locationSource) (d CardDetail, epoch int64, err error) {
 	key, ok := s.Key(KindCard, id)
 	if !ok {
 		return d, 0, notFound("card")
 	}
-	sql, args := cardDetailSQL, []any{key, a.Shop}
-	if a.Restricted {
-		sql, args = sql+" AND "+withinRestriction, append(args, jsonKeys(a.Locations))
-	}
+	sql, args := a.restrict(cardDetailSQL, key, a.Shop)
 	var scope []int64
 	ok, err = c.one(func(r *rows) {
 		epoch = r.int()
@@ -255,17 +254,14 @@ func (s *Store) cardDetail(c *conn, a Access, id string, now Time, source locati
 	return d, epoch, err
 }
 
-// card finds a card of the shop with all that writes need to know.
+// card finds a card of the shop with all columns that writes need.
 func (tx *Tx) card(a Access, id string) (c card, err error) {
 	key, ok := tx.s.Key(KindCard, id)
 	if !ok {
 		return c, notFound("card")
 	}
-	sql, args := "SELECT "+columns(slices.Concat([]string{"c.id", "ifnull(c.root_id, c.id)", "c.root_id IS NOT NULL"}, cardCols, cardProgramCols)...)+
-		" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL", []any{key, a.Shop}
-	if a.Restricted {
-		sql, args = sql+" AND "+withinRestriction, append(args, jsonKeys(a.Locations))
-	}
+	sql, args := a.restrict("SELECT "+columns(slices.Concat([]string{"c.id", "ifnull(c.root_id, c.id)", "c.root_id IS NOT NULL"}, cardCols, cardProgramCols)...)+
+		" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL", key, a.Shop)
 	ok, err = tx.one(func(r *rows) {
 		key, root, child := r.int(), r.int(), r.bool()
 		c = tx.s.scanCard(r, key, tx.Now)
@@ -282,8 +278,8 @@ func (tx *Tx) card(a Access, id string) (c card, err error) {
 	return c, err
 }
 
-// installToken makes a link's token: an opaque pointer to the card, so that no
-// index is needed, and 128 random bits of which only the hash is stored.
+// newInstallToken makes the token of an install link: the card's key in opaque form,
+// so that no index is needed, and 128 random bits, of which only the hash is stored.
 func (s *Store) newInstallToken(root int64) (string, error) {
 	var b [16]byte
 	if _, err := io.ReadFull(s.opts.Rand, b[:]); err != nil {
@@ -296,8 +292,8 @@ func emailKey(email Null[string]) Null[string] {
 	return Null[string]{foldCase(email.V), email.Valid}
 }
 
-// caseless maps all that differs by case alone to one text, in every script:
-// three letters may be one (Σ, σ, ς), which lower case keeps apart.
+// foldCase maps texts that differ only by case to one text, in every script. Lower
+// case is not enough: it keeps σ and ς apart, which are both Σ in upper case.
 func foldCase(s string) string {
 	return strings.Map(func(r rune) rune {
 		least := r

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// code makes what a card's QR code holds. It names the chain and dies with the
-// next reissue.
+// cardCode returns the content of a card's QR code. It names the chain and is valid
+// until the next reissue.
 func (s *Store) cardCode(root, generation int64) string {
 	return string(s.seal(nil, kindCode, uint64(generation), root))
 }
@@ -16,7 +16,7 @@ func (s *Store) cardCode(root, generation int64) string {
 // chainCols are what every query of a chain selects.
 var chainCols = append([]string{epochColumn, "c.id", "c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.live", "c.first_location_id IS NULL", "c.last_stamp_at"}, cardCols...)
 
-// Of a chain that is known by its root, and of one that a card of it names.
+// The chain of a root, and the chain of any of its cards.
 const (
 	chainOfRoot = " FROM cards c WHERE (c.id=?1 OR c.root_id=?1) AND c.deleted_at IS NULL"
 	chainOfCard = " FROM (SELECT ifnull(root_id, id) AS root FROM cards WHERE id=?1 AND shop_id=?2) r" +
@@ -28,10 +28,10 @@ var (
 	chainOfCardSQL = "SELECT " + columns(chainCols...) + chainOfCard
 )
 
-// readChain reads every instance of a chain, oldest first, with a query that
-// has chainCols; more, if set, is called at each card's row. It also gives the
-// auth epoch that came along.
-func (s *Store) readChain(c *conn, now Time, more func(*card) error, sql string, args ...any) (all []*card, epoch int64, err error) {
+// readChain reads all cards of a chain, oldest first, and the auth epoch, with a
+// query that selects chainCols. It calls eachCard, unless it is nil, while the query
+// is at the card's row.
+func (s *Store) readChain(c *conn, now Time, eachCard func(*card) error, sql string, args ...any) (all []*card, epoch int64, err error) {
 	r := c.query(sql, args...)
 	for r.next() {
 		epoch = r.int()
@@ -40,9 +40,9 @@ func (s *Store) readChain(c *conn, now Time, more func(*card) error, sql string,
 		i := s.scanCard(r, key, now)
 		i.neverPresented, i.lastStamp = unplaced, lastStamp
 		i.child, i.cycle, i.generation, i.live = child, cycle, generation, live
-		if more != nil {
-			if merr := more(&i); merr != nil {
-				return nil, 0, errors.Join(merr, r.close())
+		if eachCard != nil {
+			if err := eachCard(&i); err != nil {
+				return nil, 0, errors.Join(err, r.close())
 			}
 		}
 		all = append(all, &i)
@@ -57,13 +57,13 @@ func (s *Store) readChain(c *conn, now Time, more func(*card) error, sql string,
 	return all, epoch, nil
 }
 
-// asTyped takes out what people put between the groups of a code they type,
-// and reads the letters that codes do not have as the digits they look like.
+// typedCode removes spaces and hyphens from a typed code, and replaces letters that
+// codes do not contain by the digits that they look like.
 var typedCode = strings.NewReplacer(" ", "", "-", "", "o", "0", "i", "1", "l", "1")
 
-// namedChain reads the chain that a card's id or code names; none where there
-// is no such card in the shop, or the code is an old one.
-func (s *Store) chainByIDOrCode(c *conn, shop int64, text string, now Time, more func(*card) error, sql string, args ...any) (all []*card, epoch int64, err error) {
+// chainByIDOrCode reads the chain that a card's id or code names. It returns no cards
+// if the shop has no such card, or the code was replaced.
+func (s *Store) chainByIDOrCode(c *conn, shop int64, text string, now Time, eachCard func(*card) error, sql string, args ...any) (all []*card, epoch int64, err error) {
 	generation, isCode := uint64(0), false
 	key, ok := s.Key(KindCard, text)
 	if !ok {
@@ -71,7 +71,7 @@ func (s *Store) chainByIDOrCode(c *conn, shop int64, text string, now Time, more
 			return nil, 0, nil
 		}
 	}
-	all, epoch, err = s.readChain(c, now, more, sql, append([]any{key, shop}, args...)...)
+	all, epoch, err = s.readChain(c, now, eachCard, sql, append([]any{key, shop}, args...)...)
 	if isCode && len(all) > 0 && all[0].generation != int64(generation) {
 		return nil, epoch, err
 	}

@@ -2,11 +2,11 @@ package store
 
 import "punchcard/store/event"
 
-// EraseCard removes a person: the whole chain reads as not_found from now on,
-// its personal data is gone from cards, ledger metadata, event payloads and
-// remembered responses; the ledger's rows stay. A retry of a request whose
-// response is gone is answered not_found and makes no second card. Operators
-// only (contract section 4, "Delete = erase").
+// EraseCard deletes a chain and its holder's personal data: all of its cards are
+// not_found from now on, and cards, ledger metadata, event payloads and remembered
+// responses lose the data. The ledger's rows stay. A retry of a request whose
+// response was removed is refused as not_found and makes no second card. Only
+// operators erase cards.
 func (tx *Tx) EraseCard(shop int64, id string) error {
 	c, err := tx.card(Access{Shop: shop}, id)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// personal marks what only the holder's data holds; nothing of it may be left
-// anywhere in the file's tables.
+// personal is a text in all of the holder's data; an erasure may leave it nowhere in the
+// file's tables.
 const personal = "Zebedee"
 
 // erasable is a chain of two cards with everything that a person leaves
@@ -144,7 +144,7 @@ func TestErasedPayloads(t *testing.T) {
 			t.Errorf("the payload is %v, want %v", is, was)
 		}
 	}
-	// The event that tells of it names no one, one for each instance.
+	// There is one card.deleted event for each card, without personal data.
 	for _, p := range e.lines("SELECT CAST(payload_v2 AS TEXT) FROM events WHERE name='card.deleted'") {
 		var env struct {
 			Card struct {
@@ -231,7 +231,7 @@ func TestEraseOverwrites(t *testing.T) {
 	f.sound()
 }
 
-// bytesNaming counts a mark in a file and its log, as it stands and in lower
+// bytesNaming counts a mark in a file and its log, as it is and in lower
 // case. It reads through a copy: opening the file itself would drop its locks.
 func bytesNaming(t *testing.T, path, mark string) (n int) {
 	t.Helper()

@@ -14,8 +14,9 @@ type HolderCard struct {
 	ShopName      string
 }
 
-// byToken finds the chain of an install token, and until when the token is good;
-// it must be the current one. The hash is compared in constant time.
+// cardByInstallToken finds the chain of an install token, and the time until which
+// the token is valid. A token that was replaced or has expired is refused as gone.
+// The hash is compared in constant time.
 func (c *conn) cardByInstallToken(s *Store, token string, now Time) (shop, root int64, until Time, err error) {
 	if len(token) != 2*blockLen {
 		return 0, 0, 0, notFound("card")
@@ -41,7 +42,7 @@ func (c *conn) cardByInstallToken(s *Store, token string, now Time) (shop, root 
 	return shop, key, ends.V, nil
 }
 
-// usable refuses a card that an install link is of no use for.
+// checkInstallable refuses a card whose status does not let it be installed.
 func checkInstallable(status string) error {
 	switch status {
 	case StatusExpired:
@@ -54,7 +55,7 @@ func checkInstallable(status string) error {
 	return nil
 }
 
-// HolderCard shows the card of an install link. It changes nothing.
+// HolderCard returns the card of an install link.
 func (v *View) HolderCard(token string) (h HolderCard, err error) {
 	err = v.snapshot(func() error {
 		shop, root, until, err := v.cardByInstallToken(v.s, token, v.Now)
@@ -81,9 +82,9 @@ type InstallFields struct {
 	Platform Opt[string] `json:"platform" req:"true" enum:"apple,google" doc:"The device family."`
 }
 
-// Install puts the card of a link on a device: from then on holder fields and
-// expiry are frozen, and the program's template. An installed card stays as it
-// is, without event.
+// Install records that the card of a link was installed on a device. From then on
+// the holder fields, the expiry and the program are frozen. A card that is installed
+// already stays as it is, and no event is emitted.
 func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
 	shop, root, _, err := tx.cardByInstallToken(tx.s, token, tx.Now)
 	if err != nil {
@@ -114,7 +115,7 @@ func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
 	if n, err := tx.exec("UPDATE programs SET has_installed_cards=1 WHERE id=? AND has_installed_cards=0", shown.program); err != nil {
 		return d, err
 	} else if n > 0 {
-		if err := tx.bumpAuth(); err != nil { // programs are kept for an epoch
+		if err := tx.bumpAuth(); err != nil { // programs are cached by epoch
 			return d, err
 		}
 	}
@@ -122,8 +123,5 @@ func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
 		return d, err
 	}
 	tx.emit(pendingEvent{name: event.CardRegistered, shop: shop, program: shown.program, card: shown.key, platform: f.Platform.V})
-	if err := tx.audit(shop, "card.install", KindCard, shown.key, ""); err != nil {
-		return d, err
-	}
-	return tx.cardDetail(a, shown.ID)
+	return tx.auditedCard(a, "card.install", *shown)
 }

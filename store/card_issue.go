@@ -7,7 +7,7 @@ import (
 	"punchcard/store/event"
 )
 
-// Ways in which a card comes to be (spec event card.added).
+// The sources of cards.
 const (
 	SourceAPI           = "api"
 	SourceCounter       = "counter"
@@ -17,26 +17,26 @@ const (
 var issueSQL = "SELECT " + columns("p.name", "p.published_at", "p.suspended_at", "p.initial_balance_cents", "p.default_expire_after_days",
 	"s.max_cards", "s.live_cards", "(SELECT ifnull(max(id), 0)+1 FROM cards)") + " FROM programs p JOIN shops s ON s.id=p.shop_id WHERE p.id=? AND p.shop_id=? AND p.deleted_at IS NULL"
 
-// IssueCard mints a card from a published program and makes its install link
-// (contract section 4, "Issuing").
+// IssueCard issues a card of a published program and makes its install link.
 func (tx *Tx) IssueCard(a Access, programID string, f CardFields, source string) (out IssuedCard, err error) {
 	return tx.issue(a, programID, f, source, Null[int64]{})
 }
 
-// CounterFields is the body of an issue at a till.
+// CounterFields is the body of issuing a card at a till.
 type CounterFields struct {
 	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200"`
 	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
 	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" doc:"One live card per program."`
 }
 
-// IssueAtCounter mints a card at a till: active at once.
-func (tx *Tx) IssueAtCounter(at Till, programID string, f CounterFields) (IssuedCard, error) {
-	a := Access{Shop: at.Shop, Restricted: true, Locations: []int64{at.Location}}
-	return tx.issue(a, programID, CardFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef}, SourceCounter, Some(at.Location))
+// IssueAtCounter issues a card at a till. It is active at once.
+func (tx *Tx) IssueAtCounter(till Till, programID string, f CounterFields) (IssuedCard, error) {
+	a := Access{Shop: till.Shop, Restricted: true, Locations: []int64{till.Location}}
+	return tx.issue(a, programID, CardFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef}, SourceCounter, Some(till.Location))
 }
 
-// issue mints a card; counter is the location of a till that does.
+// issue issues a card. counter is the location of the till, or null if the card is
+// not issued at a till.
 func (tx *Tx) issue(a Access, programID string, f CardFields, source string, counter Null[int64]) (out IssuedCard, err error) {
 	if details := f.Check(tx.Now); details != nil {
 		return out, Invalid(details...)
@@ -47,11 +47,11 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	}
 	var name string
 	var published, suspended Null[Time]
-	var balance, days, most Null[int64]
-	var live, card int64 // the card's key is known beforehand: its install link holds it, and so one INSERT writes it all
+	var balance, days, maxCards Null[int64]
+	var live, card int64 // the card's key is needed for the install link, which the INSERT writes too
 	ok, err = tx.one(func(r *rows) {
 		name, published, suspended = r.str(), r.nullTime(), r.nullTime()
-		balance, days, most, live, card = r.nullInt(), r.nullInt(), r.nullInt(), r.int(), r.int()
+		balance, days, maxCards, live, card = r.nullInt(), r.nullInt(), r.nullInt(), r.int(), r.int()
 	}, issueSQL, key, a.Shop)
 	if err != nil {
 		return out, err
@@ -60,17 +60,8 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 		return out, notFound("program")
 	}
 	card = max(card, tx.s.floors["cards"]+1)
-	if a.Restricted {
-		n, err := tx.number("SELECT count(*) FROM programs p WHERE p.id=? AND "+withinRestriction, key, jsonKeys(a.Locations))
-		if err != nil {
-			return out, err
-		}
-		if n == 0 && counter.Valid {
-			return out, refuse(Unprocessable, "The program's cards do not work at this location.")
-		}
-		if n == 0 {
-			return out, refuse(Unauthorized, "This key is restricted to locations where the program's cards do not work.")
-		}
+	if err = tx.checkIssueLocations(a, key, counter.Valid); err != nil {
+		return out, err
 	}
 	switch {
 	case suspended.Valid:
@@ -78,7 +69,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	case !published.Valid:
 		return out, refuse(Unprocessable, "The program is not published; no cards can be issued.")
 	}
-	if err = tx.checkMaxCards(a.Shop, most, live); err != nil {
+	if err = tx.checkMaxCards(a.Shop, maxCards, live); err != nil {
 		return out, err
 	}
 	if err = tx.checkExternalRef(a.Shop, key, 0, f.ExternalRef.Value()); err != nil {
@@ -120,7 +111,23 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	return out, tx.audit(a.Shop, "card.issue", KindCard, card, "")
 }
 
-// freshExpiry is now plus the program's default, or none.
+// checkIssueLocations refuses a restricted caller, the till or a key, if the program's
+// cards work at none of its locations.
+func (tx *Tx) checkIssueLocations(a Access, program int64, till bool) error {
+	if !a.Restricted {
+		return nil
+	}
+	n, err := tx.number("SELECT count(*) FROM programs p WHERE p.id=? AND "+withinRestriction, program, jsonKeys(a.Locations))
+	switch {
+	case err != nil || n > 0:
+		return err
+	case till:
+		return refuse(Unprocessable, "The program's cards do not work at this location.")
+	}
+	return refuse(Unauthorized, "This key is restricted to locations where the program's cards do not work.")
+}
+
+// defaultExpiry returns now plus the program's default number of days, or null.
 func (tx *Tx) defaultExpiry(days Null[int64]) Null[Time] {
 	if !days.Valid {
 		return Null[Time]{}
@@ -135,22 +142,23 @@ func checkFuture(at Opt[Time], now Time) (details []Detail) {
 	return nil
 }
 
-// Check holds a new card to the rules that one field alone cannot break.
+// Check validates the fields of a new card against the time and each other.
 func (f CardFields) Check(now Time) []Detail {
 	return append(checkFuture(f.ExpiresAt, now), checkSendEmail(f.SendEmail, f.HolderEmail.Value())...)
 }
 
-// Check is that of CardFields.
+// Check validates the changes of a card against the time.
 func (f CardPatch) Check(now Time) []Detail { return checkFuture(f.ExpiresAt, now) }
 
-// Check is that of CardFields.
+// Check validates the fields of a reissue against the time.
 func (f ReissueFields) Check(now Time) []Detail { return checkFuture(f.ExpiresAt, now) }
 
-// room refuses a further live card over the shop's max_cards. The counter
-// still holds cards that expired by time alone; they are subtracted exactly,
-// and written off a batch at a time.
-func (tx *Tx) checkMaxCards(shop int64, most Null[int64], live int64) error {
-	if !most.Valid || live < most.V {
+// checkMaxCards refuses a further live card if the shop has maxCards already. live
+// is the shop's counter, which includes cards that have expired since they were
+// counted. These do not count here; when the limit is met, up to 500 of them are
+// taken off the counter.
+func (tx *Tx) checkMaxCards(shop int64, maxCards Null[int64], live int64) error {
+	if !maxCards.Valid || live < maxCards.V {
 		return nil
 	}
 	const due = " FROM cards WHERE shop_id=? AND live=1 AND expires_at IS NOT NULL AND expires_at<=?"
@@ -158,7 +166,7 @@ func (tx *Tx) checkMaxCards(shop int64, most Null[int64], live int64) error {
 	if err != nil {
 		return err
 	}
-	if live-n >= most.V {
+	if live-n >= maxCards.V {
 		return refuse(Unprocessable, "The shop has %d live cards, which is its maximum.", live-n)
 	}
 	swept, err := tx.exec("UPDATE cards SET live=0 WHERE id IN (SELECT id"+due+" LIMIT 500)", shop, tx.Now)
@@ -169,8 +177,8 @@ func (tx *Tx) checkMaxCards(shop int64, most Null[int64], live int64) error {
 	return err
 }
 
-// mustBeOnlyCard refuses a second live card of one person in one program;
-// root is the chain that may have it (0: none).
+// checkExternalRef refuses a second live card with the same external_ref in a
+// program. root is the chain that may have it, or 0.
 func (tx *Tx) checkExternalRef(shop, program, root int64, ref Null[string]) error {
 	if !ref.Valid {
 		return nil
@@ -186,8 +194,8 @@ func (tx *Tx) checkExternalRef(shop, program, root int64, ref Null[string]) erro
 	return nil
 }
 
-// link makes a new install link for a chain and returns its token; storing the
-// hash of that ends the link before.
+// makeInstallLink makes a new install link for a chain and returns its token. The
+// earlier link ends when the caller stores the hash of the token.
 func (tx *Tx) makeInstallLink(out *IssuedCard, root int64) (token string, err error) {
 	tx.touchCard(root)
 	token, err = tx.s.newInstallToken(root)
@@ -196,22 +204,25 @@ func (tx *Tx) makeInstallLink(out *IssuedCard, root int64) (token string, err er
 	return token, err
 }
 
-// relink is link for a card that exists.
-func (tx *Tx) replaceInstallLink(out *IssuedCard, c card, send Opt[bool]) error {
-	token, err := tx.makeInstallLink(out, c.root)
+// replaceInstallLink makes a new install link for an existing card, stores it and,
+// if send is true, mails it.
+func (tx *Tx) replaceInstallLink(c card, send Opt[bool]) (out IssuedCard, err error) {
+	out = IssuedCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, ExpiresAt: c.ExpiresAt}
+	token, err := tx.makeInstallLink(&out, c.root)
 	if err != nil {
-		return err
+		return out, err
 	}
 	if _, err = tx.exec("UPDATE cards SET install_hash=?, install_expires_at=? WHERE id=?", Hash(token), out.InstallURLExpiresAt, c.root); err != nil {
-		return err
+		return out, err
 	}
 	if err = tx.deleteMail(c.root); err != nil {
-		return err
+		return out, err
 	}
-	return tx.sendMail(*out, c.root, token, c.ProgramName, send)
+	return out, tx.sendMail(out, c.root, token, c.ProgramName, send)
 }
 
-// revive counts a chain as live again after it had expired.
+// makeLive counts an expired chain as live again, if max_cards and its external_ref
+// allow it.
 func (tx *Tx) makeLive(shop int64, c card, ref Null[string]) error {
 	if err := tx.checkExternalRef(shop, c.program, c.root, ref); err != nil {
 		return err
@@ -226,7 +237,8 @@ func (tx *Tx) makeLive(shop int64, c card, ref Null[string]) error {
 	return tx.setLive(shop, c.root, true)
 }
 
-// setLive counts a chain in or out of its shop's live cards, once.
+// setLive adds a chain to its shop's live cards or takes it off, unless that was
+// done before.
 func (tx *Tx) setLive(shop, root int64, live bool) error {
 	n, err := tx.exec("UPDATE cards SET live=?2 WHERE id=?1 AND live<>?2", root, live)
 	if err != nil || n == 0 {

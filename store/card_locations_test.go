@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A card's locations are kept in memory between reads; every change of a
+// A card's locations are cached between reads; every change of a
 // location shows in the very next one, whichever process made it.
 func TestCardShowsLocationsOfTheMoment(t *testing.T) {
 	f := start(t, Options{})

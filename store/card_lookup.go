@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// LadderPrize is a prize as it stands on one card.
+// LadderPrize is a prize with its state on one card.
 type LadderPrize struct {
 	Prize
 	Available bool `json:"available" doc:"The card has reached the threshold and none of its options was taken in this cycle."`
@@ -18,7 +18,8 @@ type EarlierCard struct {
 	Prizes []LadderPrize `json:"prizes"`
 }
 
-// Lookup is a card as a till shows it: the instance that takes the next stamp.
+// Lookup is a card as a till shows it: the card of the chain that takes the next
+// stamp.
 type Lookup struct {
 	Card         CardDetail    `json:"card"`
 	Program      Program       `json:"program"`
@@ -27,18 +28,19 @@ type Lookup struct {
 	Transactions []Transaction `json:"transactions" doc:"The chain's last ten, newest first."`
 }
 
-// Most chains are of one card: this finds only those, and need not search for
-// the rest of the chain by two ways.
+// singleCardSQL finds chains of one card, which most are. It is cheaper than
+// chainOfCardSQL, which searches for the other cards of the chain.
 var singleCardSQL = "SELECT " + columns(chainCols...) + " FROM cards c WHERE c.id=?1 AND c.shop_id=?2 AND c.root_id IS NULL AND c.deleted_at IS NULL" +
 	" AND NOT EXISTS (SELECT 1 FROM cards o WHERE o.root_id=?1)"
 
+// shownTransactions is the most transactions of a Lookup.
 const shownTransactions = 10
 
-// Lookup shows what a card's id or code stands for. It never writes.
-func (v *View) Lookup(at Till, code string) (l Lookup, err error) {
-	x := lookup{View: v, at: at}
+// Lookup returns the card that an id or code names.
+func (v *View) Lookup(till Till, code string) (l Lookup, err error) {
+	x := lookup{View: v, till: till}
 	for _, sql := range []string{singleCardSQL, chainOfCardSQL} {
-		if x.all, x.epoch, err = v.s.chainByIDOrCode(v.conn, at.Shop, code, v.Now, x.readDetails, sql); err != nil {
+		if x.all, x.epoch, err = v.s.chainByIDOrCode(v.conn, till.Shop, code, v.Now, x.readDetails, sql); err != nil {
 			return l, err
 		}
 		if len(x.all) > 0 {
@@ -49,9 +51,10 @@ func (v *View) Lookup(at Till, code string) (l Lookup, err error) {
 	return l, notFound("card")
 }
 
-// lookupRoot is Lookup of a chain by its root, inside a snapshot.
-func (v *View) lookupRoot(at Till, root int64) (l Lookup, generation int64, err error) {
-	x := lookup{View: v, at: at}
+// lookupRoot is Lookup for the root of a chain, inside a snapshot. It also returns
+// the generation of the chain's code.
+func (v *View) lookupRoot(till Till, root int64) (l Lookup, generation int64, err error) {
+	x := lookup{View: v, till: till}
 	if x.all, x.epoch, err = v.s.readChain(v.conn, v.Now, x.readDetails, chainOfRootSQL, root); err != nil {
 		return l, 0, err
 	}
@@ -59,10 +62,10 @@ func (v *View) lookupRoot(at Till, root int64) (l Lookup, generation int64, err 
 	return l, x.all[0].generation, err
 }
 
-// lookup is a Lookup in the making.
+// lookup collects what a Lookup consists of.
 type lookup struct {
 	*View
-	at        Till
+	till      Till
 	epoch     int64
 	all       []*card
 	claims    map[int64]map[int64]int64 // by card; see claimed
@@ -71,7 +74,7 @@ type lookup struct {
 	chain     *cardChain
 }
 
-// lookupRow is a row of the ledger as the file has it.
+// lookupRow is a row of the ledger that a lookup may show.
 type lookupRow struct {
 	card          *card
 	key, location int64
@@ -82,20 +85,20 @@ type lookupRow struct {
 	created       Time
 }
 
-// more reads what a lookup shows of a card besides its row: the claims of its
-// cycle and its last ten rows of the ledger. It does so while the statement that
-// found the card is still at its row, which holds the snapshot: all of a lookup
-// is of one moment, and needs no transaction around it.
+// readDetails reads the claims of a card's cycle and its last ten rows of the ledger.
+// It is called while the statement that found the card is still at its row: that
+// statement holds the snapshot, so that a lookup is consistent without a transaction
+// around it.
 func (x *lookup) readDetails(c *card) error {
-	taken, err := x.claimedPrizes(c)
+	claimed, err := x.claimedPrizes(c)
 	if err != nil {
 		return err
 	}
-	if taken != nil {
+	if claimed != nil {
 		if x.claims == nil {
 			x.claims = map[int64]map[int64]int64{}
 		}
-		x.claims[c.key] = taken
+		x.claims[c.key] = claimed
 	}
 	x.rows = slices.Grow(x.rows, shownTransactions)
 	r := x.query("SELECT id, location_id, type, stamps_delta, value_delta, prize_id, reversed_at, created_at FROM transactions WHERE card_id=? ORDER BY id DESC LIMIT ?", c.key, shownTransactions)
@@ -105,14 +108,15 @@ func (x *lookup) readDetails(c *card) error {
 	return r.close()
 }
 
+// result makes the Lookup of what was read.
 func (x *lookup) result() (l Lookup, err error) {
-	x.chain = newCardChain(x.at, x.all)
-	program, err := x.cachedProgram(x.at.Shop, x.chain.newest.program, x.epoch)
+	x.chain = newCardChain(x.till, x.all)
+	program, err := x.cachedProgram(x.till.Shop, x.chain.newest.program, x.epoch)
 	if err != nil {
 		return l, err
 	}
 	x.chain.setProgram(program)
-	if x.locations, err = x.s.cachedLocations(x.conn, x.at.Shop, x.epoch); err != nil {
+	if x.locations, err = x.s.cachedLocations(x.conn, x.till.Shop, x.epoch); err != nil {
 		return l, err
 	}
 	shown := x.chain.nextToStamp()
@@ -127,21 +131,21 @@ func (x *lookup) result() (l Lookup, err error) {
 	return l, nil
 }
 
-// detail is a card of the chain with the locations it works at.
-func (p *cardChain) cardDetail(c *card, at shopLocations) CardDetail {
-	d := CardDetail{Card: c.Card, AllLocations: p.program.LocationScope == "all_locations", Locations: at.named}
+// cardDetail returns a card of the chain with the locations at which it works.
+func (p *cardChain) cardDetail(c *card, locations shopLocations) CardDetail {
+	d := CardDetail{Card: c.Card, AllLocations: p.program.LocationScope == allLocations, Locations: locations.named}
 	if !d.AllLocations {
-		d.Locations = slices.DeleteFunc(slices.Clone(at.named), func(l NamedLocation) bool { return !slices.Contains(p.program.ScopedLocationIDs, l.ID) })
+		d.Locations = slices.DeleteFunc(slices.Clone(locations.named), func(l NamedLocation) bool { return !slices.Contains(p.program.ScopedLocationIDs, l.ID) })
 	}
 	return d
 }
 
-// ladder is the program's prizes as they stand on a card.
+// ladder returns the program's prizes with their state on a card.
 func (x *lookup) ladder(c *card) (prizes []LadderPrize) {
 	prizes = make([]LadderPrize, 0, len(x.chain.program.Prizes))
 	for _, z := range x.chain.program.Prizes {
 		l := LadderPrize{Prize: z, Available: c.StampsCount >= z.Threshold}
-		if prize, taken := x.claims[c.key][z.Threshold]; taken {
+		if prize, claimed := x.claims[c.key][z.Threshold]; claimed {
 			l.Available, l.Claimed = false, x.s.ID(KindPrize, prize) == z.ID
 		}
 		prizes = append(prizes, l)
@@ -149,7 +153,7 @@ func (x *lookup) ladder(c *card) (prizes []LadderPrize) {
 	return prizes
 }
 
-// transactions are the newest ten of the whole chain.
+// transactions returns the newest ten transactions of the chain.
 func (x *lookup) transactions() []Transaction {
 	slices.SortFunc(x.rows, func(a, b lookupRow) int { return cmp.Compare(b.key, a.key) })
 	shown := x.rows[:min(shownTransactions, len(x.rows))]

@@ -10,9 +10,8 @@ type ReissueFields struct {
 	SendEmail   Opt[bool]   `json:"send_email" doc:"Mail the install link; needs a holder_email, given or on the card, and a configured mail server."`
 }
 
-// ReissueCard makes the same card as good as new: id, ledger, stamps and
-// balance stay; the old QR code and install links die and the status is
-// invited (contract section 3).
+// ReissueCard replaces a card's QR code and install link: the old ones end and the
+// status becomes invited. Id, ledger, stamps and balance stay.
 func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard, err error) {
 	if details := f.Check(tx.Now); details != nil {
 		return out, Invalid(details...)
@@ -48,8 +47,8 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 		c.HolderName, c.HolderEmail, emailKey(c.HolderEmail), c.ExpiresAt, tx.Now, c.root, c.root); err != nil {
 		return out, err
 	}
-	// The root speaks for the chain, also once it was completed and archived. In a
-	// restored file reissues may be lost, whose codes must not come to life again.
+	// The root has the generation of the chain, also once it is archived. A restored
+	// file may lack reissues, whose codes must not become valid again.
 	if _, err = tx.exec("UPDATE cards SET code_generation=max(code_generation, ?)+1, expires_at=? WHERE id=?", tx.s.floors[reissues], c.ExpiresAt, c.root); err != nil {
 		return out, err
 	}
@@ -57,8 +56,7 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 		return out, err
 	}
 	tx.emit(pendingEvent{name: event.CardReissued, shop: a.Shop, program: c.program, card: c.key})
-	out = issuedCard(c)
-	return out, tx.replaceInstallLink(&out, c, f.SendEmail)
+	return tx.replaceInstallLink(c, f.SendEmail)
 }
 
 // LinkFields is the body of POST /cards/{id}/install-link.
@@ -90,6 +88,5 @@ func (tx *Tx) NewInstallLink(a Access, id string, f LinkFields) (out IssuedCard,
 	if err = tx.audit(a.Shop, "card.install_link", KindCard, c.key, ""); err != nil {
 		return out, err
 	}
-	out = issuedCard(c)
-	return out, tx.replaceInstallLink(&out, c, f.SendEmail)
+	return tx.replaceInstallLink(c, f.SendEmail)
 }

@@ -2,8 +2,8 @@ package store
 
 import "punchcard/store/event"
 
-// stands finds a card and the state of its chain, which operators' actions are
-// about: the oldest live instance, or nil where all are archived.
+// cardAndLiveInstance finds a card and the oldest live card of its chain, which has
+// the chain's state. The latter is nil if all are archived.
 func (tx *Tx) cardAndLiveInstance(a Access, id string) (c card, live *card, err error) {
 	if c, err = tx.card(a, id); err != nil {
 		return c, nil, err
@@ -15,9 +15,9 @@ func (tx *Tx) cardAndLiveInstance(a Access, id string) (c card, live *card, err 
 	return c, p.oldestLive(), nil
 }
 
-// SetCardLocked locks or unlocks every live instance of the card's chain. To
-// ask for the state it is in is a no-op; an archived or expired chain is a
-// conflict. Operators only.
+// SetCardLocked locks or unlocks all live cards of a chain. It changes nothing if the
+// chain is in that state already, and refuses an archived or expired chain with
+// conflict. Only operators lock cards.
 func (tx *Tx) SetCardLocked(shop int64, id string, lock bool) (d CardDetail, err error) {
 	a := Access{Shop: shop}
 	c, live, err := tx.cardAndLiveInstance(a, id)
@@ -41,14 +41,11 @@ func (tx *Tx) SetCardLocked(shop int64, id string, lock bool) (d CardDetail, err
 			return d, err
 		}
 	}
-	if err = tx.audit(shop, action, KindCard, c.key, ""); err != nil {
-		return d, err
-	}
-	return tx.cardDetail(a, id)
+	return tx.auditedCard(a, action, c)
 }
 
-// ArchiveCard archives every live instance of the card's chain; an archived
-// chain stays as it is, without event. Operators only.
+// ArchiveCard archives all live cards of a chain. An archived chain stays as it is,
+// and no event is emitted. Only operators archive cards.
 func (tx *Tx) ArchiveCard(shop int64, id string) (d CardDetail, err error) {
 	a := Access{Shop: shop}
 	c, live, err := tx.cardAndLiveInstance(a, id)
@@ -70,14 +67,11 @@ func (tx *Tx) ArchiveCard(shop int64, id string) (d CardDetail, err error) {
 	if err = tx.deleteMail(c.root); err != nil {
 		return d, err
 	}
-	if err = tx.audit(shop, "card.archive", KindCard, c.key, ""); err != nil {
-		return d, err
-	}
-	return tx.cardDetail(a, id)
+	return tx.auditedCard(a, "card.archive", c)
 }
 
-// eachInstance emits an event for every instance of c's chain that meets the
-// condition, oldest first.
+// emitForInstances emits an event for every card of c's chain that meets a condition,
+// oldest first.
 func (tx *Tx) emitForInstances(shop int64, c card, name event.Name, cond string) error {
 	r := tx.query("SELECT id FROM cards WHERE "+cond+inChain+" ORDER BY id", c.root, c.root)
 	for r.next() {

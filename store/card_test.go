@@ -49,7 +49,7 @@ func (m *liveModel) live() (n int) {
 	return n
 }
 
-// taken tells whether another card has this person in the program.
+// refIsTaken reports whether another live card of the program has the reference.
 func (m *liveModel) refIsTaken(program, ref string, but *liveCard) bool {
 	return ref != "" && slices.ContainsFunc(m.cards, func(c *liveCard) bool {
 		return c != but && c.program == program && c.ref == ref && m.isLive(c)
@@ -82,8 +82,8 @@ func (m *liveModel) ref() string {
 
 func optional(s string) Opt[string] { return Opt[string]{V: s, Set: s != ""} }
 
-// expect compares an operation's outcome with what the model says: a code, or
-// empty for success.
+// expect compares the result of an operation with the model's: a code, or empty for
+// success.
 func (m *liveModel) expect(what string, err error, code Code) {
 	m.t.Helper()
 	e, ok := AsError(err)
@@ -124,7 +124,7 @@ func (m *liveModel) issue() {
 	}
 }
 
-// revivable tells what bringing an expired card back is answered with.
+// checkRevival returns the code with which making an expired card live is refused, or "".
 func (m *liveModel) checkRevival(c *liveCard, ref string) Code {
 	switch {
 	case m.refIsTaken(c.program, ref, c):
@@ -243,7 +243,7 @@ func (m *liveModel) deleteProgram() {
 	m.programs[id] = true
 }
 
-// compare holds every card and the counter to the model.
+// compare compares all cards and the counter with the model.
 func (m *liveModel) compare() {
 	m.t.Helper()
 	m.sound()

@@ -1,10 +1,11 @@
 package store
 
-// chain selects every instance of an overflow chain by its root.
+// inChain is the condition that a card belongs to the chain of a root.
 const inChain = "(id=? OR root_id=?) AND deleted_at IS NULL"
 
-// UpdateCard changes what f names, by the order of refusals in contract
-// section 4, "PATCH a card". Nothing named changes nothing in every state.
+// UpdateCard changes the fields that f sets. If f sets none, it changes nothing, in
+// every state of the card. An archived card is refused first, then an installed and
+// then an expired one.
 func (tx *Tx) UpdateCard(a Access, id string, f CardPatch) (d CardDetail, err error) {
 	if details := f.Check(tx.Now); details != nil {
 		return d, Invalid(details...)
@@ -16,13 +17,13 @@ func (tx *Tx) UpdateCard(a Access, id string, f CardPatch) (d CardDetail, err er
 	if !namesAnyField(&f) {
 		return tx.cardDetail(a, id)
 	}
-	held := f.HolderName.Set || f.HolderEmail.Set || f.ExpiresAt.Set
+	holder := f.HolderName.Set || f.HolderEmail.Set || f.ExpiresAt.Set
 	switch {
 	case c.Status == StatusArchived:
 		return d, refuse(Conflict, "The card is archived.")
-	case c.InstalledAt.Valid && held:
+	case c.InstalledAt.Valid && holder:
 		return d, refuse(CardLocked, "The card is installed on a device; holder fields and expiry are frozen. Reissue the card instead.")
-	case c.Status == StatusExpired && held && !f.ExpiresAt.Set:
+	case c.Status == StatusExpired && holder && !f.ExpiresAt.Set:
 		return d, refuse(CardExpired, "The card has expired; give it a future expires_at, or null, in the same request.")
 	}
 	ref, name, email := f.ExternalRef.Apply(c.ExternalRef), f.HolderName.Apply(c.HolderName), f.HolderEmail.Apply(c.HolderEmail)
@@ -38,19 +39,20 @@ func (tx *Tx) UpdateCard(a Access, id string, f CardPatch) (d CardDetail, err er
 		ref, name, email, emailKey(email), f.ExpiresAt.Apply(c.ExpiresAt), tx.Now, c.root, c.root); err != nil {
 		return d, err
 	}
-	if err = tx.audit(a.Shop, "card.update", KindCard, c.key, ""); err != nil {
-		return d, err
-	}
-	return tx.cardDetail(a, id)
+	return tx.auditedCard(a, "card.update", c)
 }
 
-// detail returns a card for a write's answer.
+// auditedCard audits a change of a card and returns the card.
+func (tx *Tx) auditedCard(a Access, action string, c card) (d CardDetail, err error) {
+	if err = tx.audit(a.Shop, action, KindCard, c.key, ""); err != nil {
+		return d, err
+	}
+	return tx.cardDetail(a, c.ID)
+}
+
+// cardDetail returns a card for a write's answer.
 func (tx *Tx) cardDetail(a Access, id string) (CardDetail, error) {
 	tx.Touches(id)
 	d, _, err := tx.s.cardDetail(tx.conn, a, id, tx.Now, func(*conn, int64, int64) (shopLocations, error) { return tx.cachedLocations(a.Shop) })
 	return d, err
-}
-
-func issuedCard(c card) IssuedCard {
-	return IssuedCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, ExpiresAt: c.ExpiresAt}
 }

@@ -8,23 +8,22 @@ import (
 	"time"
 )
 
-// IdempotencyKey is one idempotency key of one caller, with the request that it
-// was sent with.
+// IdempotencyKey is an idempotency key of a caller, with a hash of its request.
 type IdempotencyKey struct {
 	Scope       int64 // KeyScope or DeviceScope
 	Hash        [16]byte
 	Fingerprint [32]byte
 }
 
-// KeyScope returns the scope of the idempotency keys of an API key and its
-// rotation successors.
+// KeyScope returns the scope of the idempotency keys of an API key and its rotation
+// successors.
 func KeyScope(family int64) int64 { return 2 * family }
 
 // DeviceScope returns the scope of a device's idempotency keys.
 func DeviceScope(device int64) int64 { return 2*device + 1 }
 
-// NewIdempotencyKey hashes what is compared of a key: its text, and the request
-// by method, path and body.
+// NewIdempotencyKey hashes the text of a key, and the method, path and body of its
+// request.
 func NewIdempotencyKey(scope int64, value, method, path string, body []byte) IdempotencyKey {
 	k := IdempotencyKey{Scope: scope}
 	sum := sha256.Sum256([]byte(value))
@@ -39,26 +38,26 @@ func NewIdempotencyKey(scope int64, value, method, path string, body []byte) Ide
 	return k
 }
 
-// Remembered is a response kept for replays.
+// Remembered is a stored response, for replays.
 type Remembered struct {
 	Status int
 	Body   []byte
 }
 
-// Recall returns the response remembered for a key: nil when there is none or
-// its window is over, idempotency_conflict when the key was used for another
-// request.
+// Recall returns the response remembered for a key, or nil if there is none or it is
+// too old. A key that was used for another request is refused as
+// idempotency_conflict.
 func (v *View) Recall(k IdempotencyKey) (*Remembered, error) {
 	var m *Remembered
 	var other bool
 	_, err := v.one(func(r *rows) {
 		at := r.time()
-		print := r.bytes()
+		fingerprint := r.bytes()
 		status := int(r.int())
 		if at.Add(time.Duration(v.s.opts.Limits.IdempotencyHours)*time.Hour) <= v.Now {
 			return
 		}
-		other = !bytes.Equal(print, k.Fingerprint[:])
+		other = !bytes.Equal(fingerprint, k.Fingerprint[:])
 		m = &Remembered{Status: status, Body: r.bytes()}
 	}, "SELECT "+columns("created_at", "fingerprint", "status", "body")+" FROM idempotency WHERE caller=? AND key_hash=?", k.Scope, k.Hash[:])
 	if err != nil {
@@ -71,8 +70,8 @@ func (v *View) Recall(k IdempotencyKey) (*Remembered, error) {
 }
 
 // Remember stores a response in the transaction that made it, with the card whose
-// data a success holds (see Touches). An older response under the same key has
-// outlived its window and gives way.
+// data a success contains (see Touches). It replaces an older response of the same
+// key, which Recall found too old.
 func (tx *Tx) Remember(k IdempotencyKey, m Remembered) error {
 	card := Null[int64]{}
 	if m.Status < 400 && len(tx.touched) > 0 {
@@ -86,13 +85,13 @@ func (tx *Tx) Remember(k IdempotencyKey, m Remembered) error {
 		}
 	}
 	_, err := tx.exec(`INSERT OR REPLACE INTO idempotency (caller, key_hash, fingerprint, status, body, card_id, created_at) VALUES (?,?,?,?,?,?,?)`,
-		k.Scope, k.Hash[:], k.Fingerprint[:], m.Status, append([]byte{}, m.Body...), card, tx.Now) // never null, also for a 204
+		k.Scope, k.Hash[:], k.Fingerprint[:], m.Status, append([]byte{}, m.Body...), card, tx.Now) // the column is NOT NULL, and the body of a 204 is nil
 	return err
 }
 
-// Touches reports that the write's answer contains data of a card, so that
-// erasing the card finds the answer where it is remembered. Operations that
-// answer with a card of the store have reported it already.
+// Touches records that the write's answer contains data of a card, so that erasing
+// the card also erases the remembered answer. Methods of Tx that return a card have
+// recorded it already.
 func (tx *Tx) Touches(cardID string) {
 	if key, ok := tx.s.Key(KindCard, cardID); ok {
 		tx.touchCard(key)
@@ -105,9 +104,9 @@ func (tx *Tx) touchCard(card int64) {
 	}
 }
 
-// PruneIdempotency deletes remembered responses whose window is over, at most
-// most of them, and tells how many.
-func (tx *Tx) PruneIdempotency(most int) (int64, error) {
+// PruneIdempotency deletes up to limit remembered responses that are too old, and
+// returns how many.
+func (tx *Tx) PruneIdempotency(limit int) (int64, error) {
 	end := tx.Now.Add(-time.Duration(tx.Limits.IdempotencyHours) * time.Hour)
-	return tx.exec("DELETE FROM idempotency WHERE id IN (SELECT id FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT ?) WHERE created_at<=?)", most, end)
+	return tx.exec("DELETE FROM idempotency WHERE id IN (SELECT id FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT ?) WHERE created_at<=?)", limit, end)
 }

@@ -19,7 +19,8 @@ func (f *fixture) remember(c IdempotencyKey, status int, body string) {
 	f.must(func(tx *Tx) error { return tx.Remember(c, Remembered{Status: status, Body: []byte(body)}) })
 }
 
-// recalls fails the test unless the claim is answered so; status 0: not at all.
+// recalls fails the test unless this response is remembered for the key; status 0 means
+// none.
 func (f *fixture) recalls(c IdempotencyKey, status int, body string) {
 	f.t.Helper()
 	m, err := f.recall(c)
@@ -134,7 +135,7 @@ func TestPruneIdempotency(t *testing.T) {
 	f.recalls(idempotencyKey(2, "new0", "again"), 200, "again")
 }
 
-// The response is there exactly when its effect is.
+// A response is remembered if and only if its write is committed.
 func TestRefusedWriteRemembersNothing(t *testing.T) {
 	f := start(t, Options{})
 	c := idempotencyKey(2, "key", "request")

@@ -42,9 +42,9 @@ const blockLen = 26 // characters of one AES block in base32
 
 var alphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// IDs turns integer keys into opaque ids and back: an id is one AES block over
-// (kind, extra, key) under a secret of the file. It needs no column and no
-// index, tells nothing of how many rows there are, and cannot be guessed.
+// IDs turns integer keys into opaque ids and back. An id is one AES block over (kind,
+// extra, key) with a secret of the file. It needs no column and no index, does not
+// show how many rows there are, and cannot be guessed.
 type IDs struct {
 	block cipher.Block
 	cache *idCache
@@ -55,9 +55,8 @@ func newIDs(secret []byte) (IDs, error) {
 	return IDs{b, &idCache{ids: map[idCacheKey]string{}}}, err
 }
 
-// fewIDs caches the ids of programs and locations, of which there are few and
-// which are in every row of a list. BenchmarkPlainList of server/app shows what
-// that saves.
+// idCache caches the ids of programs and locations: there are few of them, and every
+// row of a list contains them. BenchmarkPlainList of server/app measures the effect.
 type idCache struct {
 	mu  sync.RWMutex
 	ids map[idCacheKey]string
@@ -68,7 +67,7 @@ type idCacheKey struct {
 	key  int64
 }
 
-// get returns the cached id of a row, or the one that g makes. Only the first
+// get returns the cached id of a row, or the one that g makes. The first cacheSize
 // ids are cached.
 func (f *idCache) get(g IDs, kind Kind, key int64) string {
 	f.mu.RLock()
@@ -78,7 +77,7 @@ func (f *idCache) get(g IDs, kind Kind, key int64) string {
 	if ok {
 		return id
 	}
-	id = g.newID(kind, key)
+	id = g.newID(kind, 0, key)
 	if !full {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -87,6 +86,7 @@ func (f *idCache) get(g IDs, kind Kind, key int64) string {
 	return id
 }
 
+// seal appends the text of (kind, extra, key) to dst. extra has at most 56 bits.
 func (g IDs) seal(dst []byte, kind Kind, extra uint64, key int64) []byte {
 	var plain [16]byte
 	binary.BigEndian.PutUint64(plain[:8], extra)
@@ -96,15 +96,14 @@ func (g IDs) seal(dst []byte, kind Kind, extra uint64, key int64) []byte {
 	return alphabet.AppendEncode(dst, plain[:])
 }
 
-// open reverses seal. It accepts nothing but what seal made: the eight bytes
-// of kind and extra are the check on a forged text.
+// open reverses seal. It accepts only texts that seal made: a forged text would have
+// to match the eight bytes of kind and extra.
 func (g IDs) open(kind Kind, extra uint64, text string) (key int64, ok bool) {
 	have, key, ok := g.openAny(kind, text)
 	return key, ok && have == extra
 }
 
-// openAny is open for a text whose extra is not known beforehand; the caller
-// must check it.
+// openAny is open for a text whose extra is not known; the caller must check it.
 func (g IDs) openAny(kind Kind, text string) (extra uint64, key int64, ok bool) {
 	if len(text) != blockLen {
 		return 0, 0, false
@@ -114,10 +113,10 @@ func (g IDs) openAny(kind Kind, text string) (extra uint64, key int64, ok bool) 
 	if err != nil || n != 16 {
 		return 0, 0, false
 	}
-	// Two spare bits at the end would give one id four spellings.
-	var again [blockLen]byte
-	alphabet.Encode(again[:], buf[:16])
-	if string(again[:]) != text {
+	// The last character has two unused bits, so four texts decode alike.
+	var canonical [blockLen]byte
+	alphabet.Encode(canonical[:], buf[:16])
+	if string(canonical[:]) != text {
 		return 0, 0, false
 	}
 	g.block.Decrypt(buf[:16], buf[:16])
@@ -131,27 +130,38 @@ func (g IDs) ID(kind Kind, key int64) string {
 	if kind == KindProgram || kind == KindLocation {
 		return g.cache.get(g, kind, key)
 	}
-	return g.newID(kind, key)
+	return g.newID(kind, 0, key)
 }
 
-func (g IDs) newID(kind Kind, key int64) string {
+// newID makes an id: the prefix of its kind and a sealed block.
+func (g IDs) newID(kind Kind, extra uint64, key int64) string {
 	var buf [4 + blockLen]byte
-	return string(g.seal(append(buf[:0], prefixes[kind]...), kind, 0, key))
+	return string(g.seal(append(buf[:0], prefixes[kind]...), kind, extra, key))
 }
 
-// Key returns the row that a public id names; ok is false for any text that
-// this file did not make for that kind. It says nothing of whether the row
-// exists.
-func (g IDs) Key(kind Kind, id string) (key int64, ok bool) {
+// openID reverses newID.
+func (g IDs) openID(kind Kind, extra uint64, id string) (key int64, ok bool) {
 	p := prefixes[kind]
 	if len(id) != len(p)+blockLen || id[:len(p)] != p {
 		return 0, false
 	}
-	return g.open(kind, 0, id[len(p):])
+	return g.open(kind, extra, id[len(p):])
 }
 
-// A cursor is bound to its list and shop, so that one of another list or shop
-// is as unknown as a forged one.
+// Key returns the key of the row that a public id names. ok is false for any text
+// that is not an id of this file and kind. The row need not exist.
+func (g IDs) Key(kind Kind, id string) (key int64, ok bool) { return g.openID(kind, 0, id) }
+
+// keyOrNone returns the key that the id of a filter names, or -1, which no row has.
+func (g IDs) keyOrNone(kind Kind, id string) int64 {
+	if key, ok := g.Key(kind, id); ok {
+		return key
+	}
+	return -1
+}
+
+// cursor makes a cursor. It is bound to its list and shop, so that a cursor of
+// another list or shop is refused like a forged one.
 func (g IDs) cursor(list byte, shop, key int64) string {
 	return string(g.seal(nil, kindCursor, uint64(list)<<48|uint64(shop), key))
 }
@@ -160,24 +170,19 @@ func (g IDs) cursorKey(list byte, shop int64, cursor string) (int64, bool) {
 	return g.open(kindCursor, uint64(list)<<48|uint64(shop), cursor)
 }
 
-// A delivery is known by its webhook and its event together, under a kind of
-// its own for the log's id and for the receiver's event_id.
+// deliveryID makes an id of a webhook's delivery of an event: KindDelivery for the id
+// in the log, KindEvent for the receiver's event_id.
 func (g IDs) deliveryID(kind Kind, webhook, event int64) string {
-	var buf [4 + blockLen]byte
-	return string(g.seal(append(buf[:0], prefixes[kind]...), kind, uint64(webhook), event))
+	return g.newID(kind, uint64(webhook), event)
 }
 
-// DeliveryID is the id that a delivery has in its webhook's log.
+// DeliveryID returns the id of a delivery in its webhook's log.
 func (g IDs) DeliveryID(webhook, event int64) string {
 	return g.deliveryID(KindDelivery, webhook, event)
 }
 
-// DeliveryKey is the event of a delivery in a webhook's log; ok is false for any
-// other text.
+// DeliveryKey returns the event of a delivery by its id in the webhook's log. ok is
+// false for any other text.
 func (g IDs) DeliveryKey(webhook int64, id string) (event int64, ok bool) {
-	p := prefixes[KindDelivery]
-	if len(id) != len(p)+blockLen || id[:len(p)] != p {
-		return 0, false
-	}
-	return g.open(KindDelivery, uint64(webhook), id[len(p):])
+	return g.openID(KindDelivery, uint64(webhook), id)
 }

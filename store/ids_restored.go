@@ -8,34 +8,33 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// What is restored at two times, also from one backup, begins to count at two
-// places that are further apart than the keys that any database hands out in
-// between.
+// Keys of a restored file begin far above the last key of the backup, and at a number
+// that grows with time: files restored at two times, also from one backup, give
+// out different keys.
 const (
-	skippedKeys = 1 << 32    // behind the backup's last key
-	keysASecond = 1 << 15    // since keysBegan
-	keysBegan   = 1767225600 // 2026-01-01, in unix seconds
+	skippedKeys   = 1 << 32    // added to the backup's last key
+	keysPerSecond = 1 << 15    // since keyEpoch
+	keyEpoch      = 1767225600 // 2026-01-01, in unix seconds
 )
 
-// reissues is the name in sqlite_sequence under which the least generation of
-// new card codes stands.
+// reissues is the name in sqlite_sequence of the least generation of new card codes.
 const reissues = "code_generation"
 
-// Tables whose rows have ids: sequenced ones have AUTOINCREMENT, floored ones
-// have not.
+// The tables whose rows have ids: sequenced ones have AUTOINCREMENT, floored ones do
+// not.
 var (
 	sequenced = []string{"prizes", "webhooks", "events"}
 	floored   = []string{"shops", "keys", "devices", "locations", "programs", "cards", "transactions"}
 )
 
-// SkipKeys makes every table whose rows have ids go on counting far behind its
-// last row. It is for a file that was copied from a backup. Else a card that is
-// made after the restore would have the id, and answer to the QR code, of one
-// that was issued after the backup and is lost; and events would have the ids of
-// events that were sent, so that receivers would drop them as repeats.
+// SkipKeys makes all tables whose rows have ids continue far above their last key. It
+// is for a file that was copied from a backup. Otherwise a card made after the
+// restore would have the id and QR code of one that was issued after the backup and
+// is lost, and events would have ids that were sent before, so that receivers would
+// drop them as repeats.
 //
-// SQLite counts by sqlite_sequence where a table has AUTOINCREMENT. For the
-// others it takes no notice of the row, and nextKey does.
+// SQLite uses sqlite_sequence for tables with AUTOINCREMENT. For the others, nextKey
+// uses it.
 func SkipKeys(path string, now time.Time) (err error) {
 	c, err := openConn(path, sqlite.Create, "journal_mode=OFF", "synchronous=OFF")
 	if err != nil {
@@ -54,15 +53,15 @@ func SkipKeys(path string, now time.Time) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := set(table, max(last+skippedKeys, (now.Unix()-keysBegan)*keysASecond)); err != nil {
+		if err := set(table, max(last+skippedKeys, (now.Unix()-keyEpoch)*keysPerSecond)); err != nil {
 			return err
 		}
 	}
-	return set(reissues, max(0, now.Unix()-keysBegan)) // no card is reissued every second
+	return set(reissues, max(0, now.Unix()-keyEpoch)) // more than any card was reissued: none is every second
 }
 
-// readFloors reads what SkipKeys wrote for floored tables and for reissues. It
-// leaves out tables that are past it by now.
+// readFloors reads what SkipKeys wrote for floored tables and for reissues. It leaves
+// out tables whose keys have reached it.
 func (s *Store) readFloors() error {
 	s.floors = map[string]int64{}
 	r := s.writer.query("SELECT " + columns("name", "seq") + " FROM sqlite_sequence")
@@ -90,10 +89,9 @@ func (s *Store) readFloors() error {
 	return nil
 }
 
-// nextKey returns the key of a table's next row if that is not simply one more
-// than the last, and null else: in a restored file the keys behind the backup's
-// last may have been given before, and what was known by their ids must not
-// become something else. See SkipKeys.
+// nextKey returns the key of a floored table's next row if it must not be the last
+// one plus 1, else null. In a restored file those keys may have been given out
+// before; see SkipKeys.
 func (tx *Tx) nextKey(table string) (key Null[int64], err error) {
 	floor := tx.s.floors[table]
 	if floor == 0 {

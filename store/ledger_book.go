@@ -18,9 +18,9 @@ type entry struct {
 	reversed   string // type of the row reversed
 }
 
-// book writes one ledger row and what follows from it in the card's counts and
-// in events. It is the only place where either count changes. The row that it
-// answers lacks the location's name.
+// book writes a ledger row, updates the card's stamps and balance, and emits the
+// event of the row. Nothing else changes a card's stamps or balance. The returned
+// transaction lacks the name of its location.
 func (tx *Tx) book(p *cardChain, c *card, e entry) (t Transaction, key int64, err error) {
 	null := func(n int64) Null[int64] { return Null[int64]{n, n != 0} }
 	id, err := tx.nextKey("transactions")
@@ -52,11 +52,12 @@ func (tx *Tx) book(p *cardChain, c *card, e entry) (t Transaction, key int64, er
 	return t, key, tx.audit(p.Shop, "transaction."+e.kind, KindTransaction, key, "")
 }
 
-// countBooked counts a row that book writes, and what it changes of its card.
+// countEntry adds a row to the sums that statistics read, with what the row changes
+// of its card. had reports whether the card had stamps before the row.
 func (tx *Tx) countEntry(p *cardChain, c *card, e entry, had bool) error {
 	tx.countRow(p.Shop, p.program.key, p.Location, tx.Now, e.kind, e.stamps.V, e.value.V, 1)
 	t := totals{balance: e.value.V}
-	if e.kind == "stamp" {
+	if e.kind == TransactionStamp {
 		if c.lastStamp.Valid {
 			t.span, t.gaps = int64(tx.Now-c.lastStamp.V), 1
 		}
@@ -64,7 +65,7 @@ func (tx *Tx) countEntry(p *cardChain, c *card, e entry, had bool) error {
 	}
 	if has := c.StampsCount > 0; has != had {
 		t.open = oneIf(has) - oneIf(had)
-		if e.kind == "expiry" { // of a completed cycle's stamps: it was not open
+		if e.kind == TransactionExpiry { // a completed cycle does not count as open
 			n, err := tx.number("SELECT count(*) FROM cycles WHERE card_id=? AND cycle=?", c.key, c.cycle)
 			if err != nil {
 				return err
@@ -89,7 +90,8 @@ func oneIf(b bool) int64 {
 	return 0
 }
 
-// accept makes an accepted presentation of an invited card its activation.
+// activateInvited activates the chain's invited cards: the first accepted
+// presentation of a card activates it.
 func (tx *Tx) activateInvited(p *cardChain) error {
 	for _, c := range p.instances {
 		if c.Status != StatusInvited {
@@ -104,7 +106,7 @@ func (tx *Tx) activateInvited(p *cardChain) error {
 	return nil
 }
 
-// archive ends an instance whose place others have taken.
+// archiveInstance archives a card of a chain in which another card is live.
 func (tx *Tx) archiveInstance(p *cardChain, c *card) error {
 	if _, err := tx.exec("UPDATE cards SET archived_at=?, updated_at=? WHERE id=?", tx.Now, tx.Now, c.key); err != nil {
 		return err
@@ -115,7 +117,7 @@ func (tx *Tx) archiveInstance(p *cardChain, c *card) error {
 	return nil
 }
 
-// complete ends the card's cycle as a completed one.
+// completeCycle records that the card's cycle is complete.
 func (tx *Tx) completeCycle(c *card) error {
 	n, err := tx.exec("INSERT OR IGNORE INTO cycles (card_id, cycle, completed_at) VALUES (?,?,?)", c.key, c.cycle, tx.Now)
 	if err == nil && n > 0 {
@@ -124,7 +126,8 @@ func (tx *Tx) completeCycle(c *card) error {
 	return err
 }
 
-// newCycle starts claims afresh.
+// startCycle starts a new cycle of the card, in which every threshold can be
+// claimed again.
 func (tx *Tx) startCycle(c *card) error {
 	c.cycle++
 	_, err := tx.exec("UPDATE cards SET cycle=? WHERE id=?", c.cycle, c.key)

@@ -28,8 +28,8 @@ func startEvents(t *testing.T, fields ProgramFields, previews bool, thresholds .
 	return c
 }
 
-// events are those of one write in order, each with its card's number, as it
-// was first seen, and with what its data says of the row.
+// expectEvents compares the events of an action, in their order. Each has the number of its
+// card, in the order in which cards were first seen, and what its data says of the row.
 func (c eventsCase) expectEvents(what string, cards []string, action func() error, want ...string) {
 	c.t.Helper()
 	before := c.number("SELECT ifnull(max(id), 0) FROM events")

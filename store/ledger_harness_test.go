@@ -85,7 +85,7 @@ func (k till) lookup(card string) (l Lookup) {
 	return l
 }
 
-// ok is the answer of an action that has to succeed.
+// ok returns the answer of an action, and fails the test if it was refused.
 func (k till) ok(s Stamped, err error) Stamped {
 	k.t.Helper()
 	if err != nil {
@@ -94,7 +94,7 @@ func (k till) ok(s Stamped, err error) Stamped {
 	return s
 }
 
-// refuses demands a refusal that leaves the ledger as it is.
+// refuses fails the test unless the action is refused with code and writes no row.
 func (k till) refuses(code Code, action func() (Stamped, error)) {
 	k.t.Helper()
 	before := k.rows()
@@ -130,7 +130,7 @@ func (k till) get(card string) CardDetail {
 	return d
 }
 
-// ladder are stamp programs of ten stamps with a prize at each threshold.
+// ladder creates a program of ten stamps with a prize at each threshold.
 func (k till) ladder(repeat bool, thresholds ...int64) (program string, prizes []string) {
 	k.t.Helper()
 	fields := stamps("Coffee")

@@ -1,7 +1,20 @@
 package store
 
-// Transaction is a row of the ledger: proof that a real card was presented at
-// a real place (spec Transaction).
+// The types of ledger rows. A use of a discount or access card has the type of
+// its program.
+const (
+	TransactionStamp      = "stamp"
+	TransactionRedemption = "redemption"
+	TransactionReversal   = "reversal"
+	TransactionExpiry     = "expiry"
+	TransactionTopUp      = "topup"
+	TransactionSpend      = "spend"
+	TransactionDiscount   = "discount"
+	TransactionAccess     = "access"
+)
+
+// Transaction is a row of the ledger: it proves that a card was presented at a
+// location.
 type Transaction struct {
 	ID           string       `json:"id" min:"1" doc:"Opaque."`
 	CardID       string       `json:"card_id"`
@@ -29,14 +42,14 @@ type TransactionFilter struct {
 var transactionCols = columns(epochColumn, "t.id", "t.card_id", "t.program_id", "t.type", "t.location_id", "l.name", "t.stamps_delta", "t.value_delta",
 	"t.prize_id", "t.reversed_at", "t.created_at")
 
-// Transactions is a page of the ledger, newest first.
+// Transactions returns a page of the ledger, newest first.
 func (v *View) Transactions(a Access, f TransactionFilter, q PageQuery) (p Page[Transaction], err error) {
 	if f.From.Set && f.To.Set && f.From.V > f.To.V {
 		return p, Invalid(Detail{"from", "invalid_value", "must not be after to"})
 	}
 	err = v.snapshot(func() error {
 		w := listQuery{list: listTransactions, shop: a.Shop, table: "transactions t", alias: "t", join: " JOIN locations l ON l.id=t.location_id"}
-		v.followTransactions(&w, a, f)
+		v.filterTransactions(&w, a, f)
 		if err := v.boundByTime(&w, a.Shop, f); err != nil {
 			return err
 		}
@@ -46,33 +59,27 @@ func (v *View) Transactions(a Access, f TransactionFilter, q PageQuery) (p Page[
 	return p, err
 }
 
-// followTransactions picks the index: of the card, the location, the program
-// or the shop, in this order of selectiveness.
-func (v *View) followTransactions(w *listQuery, a Access, f TransactionFilter) {
-	key := func(kind Kind, id string) int64 {
-		k, ok := v.s.Key(kind, id)
-		if !ok {
-			return -1
-		}
-		return k
-	}
+// filterTransactions applies the filters other than from and to. It uses the index
+// of the card, the location, the program or the shop: the first of these that is
+// given, since it selects the fewest rows.
+func (v *View) filterTransactions(w *listQuery, a Access, f TransactionFilter) {
 	type column struct {
 		name string
 		opt  Opt[string]
 		kind Kind
 	}
-	followed := false
+	indexed := false
 	for _, c := range []column{{"t.card_id", f.CardID, KindCard}, {"t.location_id", f.LocationID, KindLocation}, {"t.program_id", f.ProgramID, KindProgram}} {
 		switch {
 		case !c.opt.Set:
-		case !followed:
-			w.useIndex(c.name+"=? AND t.shop_id=?", key(c.kind, c.opt.V), a.Shop)
-			followed = true
+		case !indexed:
+			w.useIndex(c.name+"=? AND t.shop_id=?", v.s.keyOrNone(c.kind, c.opt.V), a.Shop)
+			indexed = true
 		default:
-			w.filter("+"+c.name+"=?", key(c.kind, c.opt.V))
+			w.filter("+"+c.name+"=?", v.s.keyOrNone(c.kind, c.opt.V))
 		}
 	}
-	if !followed {
+	if !indexed {
 		w.useIndex("t.shop_id=?", a.Shop)
 	}
 	if f.Type.Set {
@@ -83,8 +90,8 @@ func (v *View) followTransactions(w *listQuery, a Access, f TransactionFilter) {
 	}
 }
 
-// boundByTime turns from and to into bounds on the key: keys grow with
-// created_at, so two searches in an index replace a filter on every row.
+// boundByTime turns from and to into bounds on the key. Keys grow with created_at,
+// so two searches in an index replace a filter on every row.
 func (v *View) boundByTime(w *listQuery, shop int64, f TransactionFilter) error {
 	const first = "SELECT id FROM transactions WHERE shop_id=? AND created_at>=? ORDER BY created_at, id LIMIT 1"
 	if f.From.Set {
@@ -93,7 +100,7 @@ func (v *View) boundByTime(w *listQuery, shop int64, f TransactionFilter) error 
 			return err
 		}
 		if w.above = key - 1; key == 0 {
-			w.above = 1<<62 - 1 // nothing so late
+			w.above = 1<<62 - 1 // no row is so late
 		}
 	}
 	if f.To.Set {
@@ -101,7 +108,7 @@ func (v *View) boundByTime(w *listQuery, shop int64, f TransactionFilter) error 
 		if err != nil {
 			return err
 		}
-		w.below = key // 0: everything is earlier
+		w.below = key // 0 if all rows are earlier
 	}
 	return nil
 }

@@ -2,10 +2,9 @@ package store
 
 import "slices"
 
-// A model of the till, written from the contract and not from the store's
-// code: what each operation answers and what becomes of the cards. Where the
-// contract leaves a point open, "choice" marks what the model holds the store
-// to.
+// A model of the till, written from the rules in README.md and not from the store's
+// code: the answer of each operation and the cards after it. Where the
+// rules leave a point open, "choice" marks what the model expects of the store.
 
 type simPrize struct {
 	id        string
@@ -77,7 +76,7 @@ type tillModel struct {
 	rows   []*simRow
 }
 
-// result is what an operation must have done.
+// result is the expected result of an operation.
 type result struct {
 	code          Code // empty: accepted
 	rows          []*simRow
@@ -128,7 +127,7 @@ func (c *simCard) status(now Time) string {
 	return StatusActive
 }
 
-// shown takes the next stamp: the oldest live instance that is not full.
+// shown returns the card that takes the next stamp: the oldest live one that is not full.
 // Choice: the newest where all are full, and the newest of all where none is
 // live.
 func (h *simChain) shown() *simCard {
@@ -170,7 +169,7 @@ func (h *simChain) setDefaultExpiry(now Time) {
 	}
 }
 
-// taken tells whether another live chain of the program has the reference.
+// refIsTaken reports whether another live chain of the program has the reference.
 func (m *tillModel) refIsTaken(p *simProgram, ref string, but *simChain) bool {
 	return ref != "" && slices.ContainsFunc(m.chains, func(h *simChain) bool {
 		return h != but && h.program == p && h.ref == ref && !h.erased && !h.expired(m.now) && len(h.live()) > 0
@@ -189,7 +188,7 @@ func (m *tillModel) book(r *result, c *simCard, row simRow) *simRow {
 	return &row
 }
 
-// common is the order of refusals that all actions share.
+// checkAction applies the refusals that all actions share, in their order.
 func (m *tillModel) checkAction(h *simChain, location int, kinds ...string) (r result) {
 	p := h.program
 	switch {
@@ -216,8 +215,8 @@ func (m *tillModel) checkAction(h *simChain, location int, kinds ...string) (r r
 	return r
 }
 
-// age expires old stamps. Choice: those exactly so many days old too, and one
-// row for each instance that lost some.
+// expireStamps expires old stamps. Choice: stamps of exactly so many days expire too, and
+// there is one row for each card that lost some.
 func (m *tillModel) expireStamps(r *result, h *simChain, location int) {
 	if h.program.stampDays == 0 {
 		return

@@ -1,40 +1,39 @@
 package store
 
-import (
-	"slices"
-)
+import "slices"
 
-// At is where and by what a card is presented.
+// Till is the device at which a card is presented, with its location and shop.
 type Till struct {
 	Shop, Location, Device int64
 }
 
-// presentation is a card in the hands of a till: its whole chain and its
-// program. A code stands for its chain (contract section 4).
+// cardChain is a card that is presented at a till: all cards of its chain, and
+// its program. Every id and code of a card names its whole chain.
 type cardChain struct {
 	Till
-	program   *program // shared: not to be changed
+	program   *program // cached: must not be changed
 	instances []*card  // neither archived nor erased, oldest first
 	newest    *card    // of all that are not erased, archived or not
 }
 
-// present looks a card up and applies the refusals that every action at a till
-// has in common, in the order of contract section 4. actions are the program
-// types that the action is for.
-func (tx *Tx) chainForAction(at Till, text string, types ...string) (p *cardChain, err error) {
-	all, _, err := tx.s.chainByIDOrCode(tx.conn, at.Shop, text, tx.Now, nil, chainOfCardSQL)
+// chainForAction finds a card by its id or code and applies the refusals that all
+// actions at a till have in common (see checkAction). types are the program types
+// that the action is for.
+func (tx *Tx) chainForAction(till Till, text string, types ...string) (p *cardChain, err error) {
+	all, _, err := tx.s.chainByIDOrCode(tx.conn, till.Shop, text, tx.Now, nil, chainOfCardSQL)
 	if err != nil {
 		return nil, err
 	}
 	if len(all) == 0 {
 		return nil, notFound("card")
 	}
-	return tx.checkAction(newCardChain(at, all), types...)
+	return tx.checkAction(newCardChain(till, all), types...)
 }
 
-// inHand is a chain that was read, without its program.
-func newCardChain(at Till, all []*card) *cardChain {
-	p := &cardChain{Till: at, newest: all[len(all)-1]}
+// newCardChain returns the chain of cards that were read, oldest first, without
+// its program.
+func newCardChain(till Till, all []*card) *cardChain {
+	p := &cardChain{Till: till, newest: all[len(all)-1]}
 	for _, c := range all {
 		if c.Status != StatusArchived {
 			p.instances = append(p.instances, c)
@@ -43,16 +42,16 @@ func newCardChain(at Till, all []*card) *cardChain {
 	return p
 }
 
-// chain is the chain of a root that exists.
-func (tx *Tx) chainByRoot(at Till, root int64) (*cardChain, error) {
+// chainByRoot returns the chain of a root that exists, without its program.
+func (tx *Tx) chainByRoot(till Till, root int64) (*cardChain, error) {
 	all, _, err := tx.s.readChain(tx.conn, tx.Now, nil, chainOfRootSQL, root)
 	if err != nil {
 		return nil, err
 	}
-	return newCardChain(at, all), nil
+	return newCardChain(till, all), nil
 }
 
-// of notes the program of the chain's cards.
+// setProgram sets the program of the chain and of its cards.
 func (p *cardChain) setProgram(program *program) {
 	p.program = program
 	p.newest.setProgram(program)
@@ -61,8 +60,8 @@ func (p *cardChain) setProgram(program *program) {
 	}
 }
 
-// oldest is the live instance that has the chain's state; nil where all are
-// archived.
+// oldestLive returns the live instance that has the chain's state, or nil if all
+// are archived.
 func (p *cardChain) oldestLive() *card {
 	if len(p.instances) == 0 {
 		return nil
@@ -70,6 +69,9 @@ func (p *cardChain) oldestLive() *card {
 	return p.instances[0]
 }
 
+// checkAction sets the chain's program and applies the refusals that all actions
+// at a till have in common, in the order that store/README.md states under "The
+// till's rules".
 func (tx *Tx) checkAction(p *cardChain, types ...string) (*cardChain, error) {
 	program, err := tx.cachedProgram(p.Shop, p.newest.program)
 	if err != nil {
@@ -93,46 +95,42 @@ func (tx *Tx) checkAction(p *cardChain, types ...string) (*cardChain, error) {
 	return p, nil
 }
 
-// worksAt tells whether the program's scope has a location.
+// worksAt reports whether the program's cards work at a location.
 func (p *program) worksAt(s *Store, location int64) bool {
-	return p.LocationScope == "all_locations" || slices.Contains(p.ScopedLocationIDs, s.ID(KindLocation, location))
+	return p.LocationScope == allLocations || slices.Contains(p.ScopedLocationIDs, s.ID(KindLocation, location))
 }
 
-// presentedExpired refuses an expired card and writes that down, once for each
-// date of expiry.
+// refuseExpired refuses an expired card. It writes an expiry row for the first
+// presentation after each date of expiry.
 func (tx *Tx) refuseExpired(p *cardChain) error {
 	c := p.nextToStamp()
 	refusal := refuse(CardExpired, "The card expired on %s.", c.ExpiresAt.V)
 	n, err := tx.exec("UPDATE cards SET expiry_noted=?1 WHERE id=?2 AND ifnull(expiry_noted, 0)<>?1", c.ExpiresAt, c.root)
-	if err != nil || n == 0 {
-		return keepBut(refusal, err)
+	if err != nil {
+		return err
 	}
-	if _, _, err := tx.book(p, c, entry{kind: "expiry"}); err != nil {
+	if n == 0 {
+		return refusal
+	}
+	if _, _, err := tx.book(p, c, entry{kind: TransactionExpiry}); err != nil {
 		return err
 	}
 	return &CommittedRefusal{refusal}
 }
 
-func keepBut(refusal *Error, err error) error {
-	if err != nil {
-		return err
-	}
-	return refusal
-}
-
-// Kept is a refusal beside which the write's changes stay.
+// CommittedRefusal is a refusal that does not undo the changes made before it.
 type CommittedRefusal struct{ Refusal *Error }
 
 func (k *CommittedRefusal) Error() string { return k.Refusal.Error() }
 
-// Unwrap gives the refusal.
+// Unwrap returns the refusal.
 func (k *CommittedRefusal) Unwrap() error { return k.Refusal }
 
-// full tells whether an instance has all its stamps.
+// isFull reports whether a card has all its stamps.
 func (p *cardChain) isFull(c *card) bool { return c.StampsCount >= p.program.TotalStamps.V }
 
-// next is the instance that takes the next stamp: the oldest that is not full,
-// or the newest where all are.
+// nextToStamp returns the card that takes the next stamp: the oldest live one that
+// is not full, or the newest if all are full.
 func (p *cardChain) nextToStamp() *card {
 	for _, c := range p.instances {
 		if !p.isFull(c) {
@@ -145,8 +143,7 @@ func (p *cardChain) nextToStamp() *card {
 	return p.instances[len(p.instances)-1]
 }
 
-// after are the live instances newer than c.
+// youngerThan returns the live instances that are newer than c.
 func (p *cardChain) youngerThan(c *card) []*card {
-	i := slices.Index(p.instances, c)
-	return p.instances[i+1:]
+	return p.instances[slices.Index(p.instances, c)+1:]
 }

@@ -87,8 +87,7 @@ func setFlag(t *testing.T, name, value string) {
 	t.Cleanup(func() { f.Value.Set(old) })
 }
 
-// even gives every number of 16 bits alike often; the tester's own numbers are
-// mostly small ones.
+// even draws 16-bit numbers with equal probability; rapid's own numbers are mostly small.
 var even = rapid.Custom(func(t *rapid.T) (n int) {
 	for range 16 {
 		n <<= 1
@@ -103,12 +102,12 @@ func (s *simulation) draw(what string, low, high int) int {
 	return low + even.Draw(s.T, what)*(high-low+1)>>16
 }
 
-// chance is true once in so many times.
+// chance returns true once in so many times.
 func (s *simulation) chance(what string, in int) bool { return s.draw(what, 1, in) == in }
 
 func pick[T any](s *simulation, what string, of ...T) T { return of[s.draw(what, 0, len(of)-1)] }
 
-// begin makes programs: two of stamps, as luck has it, and one of each other type.
+// start makes two random stamp programs, and one program of each other type.
 func (s *simulation) start() {
 	f := s.f
 	s.model.now = f.clock.at()
@@ -161,7 +160,7 @@ func (s *simulation) anyProgram() *simProgram {
 	return pick(s, "program", s.programs...)
 }
 
-// card picks a chain, mostly one that is of use, and one of its instances.
+// card picks a chain, mostly one that fits, and one of its cards.
 func (s *simulation) card(fits func(*simProgram) bool) *simCard {
 	var all, fit []*simChain
 	for _, h := range s.model.chains {
@@ -181,8 +180,8 @@ func (s *simulation) card(fits func(*simProgram) bool) *simCard {
 
 func anyType(*simProgram) bool { return true }
 
-// names is a text that a till may have for the card: the id of an instance,
-// the code, or a code that a reissue ended.
+// idOrCode returns a text that a till may have for the card: the id of a card of the
+// chain, the code, or a code that a reissue replaced.
 func (s *simulation) idOrCode(c *simCard) (text string, dead bool) {
 	switch h := c.chain; s.draw("text", 0, 15) {
 	case 0, 1, 2, 3:
@@ -233,7 +232,7 @@ func (h *simChain) setLink(out IssuedCard) {
 	h.link, h.linkUntil = path.Base(out.InstallURL), out.InstallURLExpiresAt
 }
 
-// act makes a till's action in both worlds and compares them.
+// act makes a till's action in the store and in the model, and compares the results.
 func (s *simulation) act(c *simCard, do func(tx *Tx, at Till, text string) (Stamped, error), expect func(h *simChain, location int) result) {
 	location := s.location()
 	text, dead := s.idOrCode(c)
@@ -372,7 +371,7 @@ func (s *simulation) lock() {
 	}
 }
 
-// archive ends a card, or erases it.
+// archive archives or erases a card.
 func (s *simulation) archive() {
 	switch c := s.card(anyType); {
 	case c == nil:
@@ -400,7 +399,7 @@ func (s *simulation) reissue() {
 	s.checkOperation(c, code, err)
 }
 
-// soon is a coming expiry, or none.
+// expiry returns an expiry in the next three days, or 0 for none.
 func (s *simulation) expiry() Time {
 	if s.chance("no expiry", 3) {
 		return 0
@@ -462,7 +461,7 @@ func (s *simulation) checkCode(want Code, err error) {
 	}
 }
 
-// same compares a chain with its cards in the store, and with the lookup.
+// compareChain compares a chain with its cards in the store and with the lookup.
 func (s *simulation) compareChain(h *simChain) {
 	f := s.f
 	if h.cards[0].id == "" { // just issued: the newest card
@@ -525,7 +524,7 @@ func (s *simulation) compareLadder(c *simCard, id string, prizes []LadderPrize) 
 	}
 }
 
-// ledger compares the rows that the last operation wrote.
+// compareLedger compares the rows that the last operation wrote.
 func (s *simulation) compareLedger(want []*simRow) {
 	f := s.f
 	var got []string
@@ -557,8 +556,8 @@ func (s *simulation) compareLedger(want []*simRow) {
 	}
 }
 
-// end demands a sound file, and of every card that is not archived that it has
-// what its ledger adds up to.
+// finish checks the invariants of the file, and that the stamps and balance of every card
+// that is not archived are the sums of its ledger.
 func (s *simulation) finish() {
 	found, err := s.f.Check()
 	if err != nil || len(found) > 0 {

@@ -6,10 +6,11 @@ type RedeemFields struct {
 	Metadata
 }
 
-// Redeem gives one option of a threshold to the oldest live instance that has
-// reached it and not claimed it in this cycle (contract section 4, "Redeem").
-func (tx *Tx) Redeem(at Till, code string, f RedeemFields) (out Stamped, err error) {
-	p, err := tx.chainForAction(at, code, "standard", "private")
+// Redeem redeems a prize on the oldest live card of the chain that has reached its
+// threshold and has not claimed it in this cycle. The rules are in store/README.md,
+// "The till's rules".
+func (tx *Tx) Redeem(till Till, code string, f RedeemFields) (out Stamped, err error) {
+	p, err := tx.chainForAction(till, code, ProgramStandard, ProgramPrivate)
 	if err != nil {
 		return out, err
 	}
@@ -28,7 +29,7 @@ func (tx *Tx) Redeem(at Till, code string, f RedeemFields) (out Stamped, err err
 	top, _ := p.program.highestThreshold()
 	completes := z.Threshold == top && p.isFull(c)
 	younger := len(p.youngerThan(c)) > 0
-	e := entry{kind: "redemption", stamps: Some[int64](0), prize: prize, metadata: f.text()}
+	e := entry{kind: TransactionRedemption, stamps: Some[int64](0), prize: prize, metadata: f.text()}
 	if completes && p.program.RepeatAfterReset && !younger {
 		e.stamps.V = -c.StampsCount
 	}
@@ -57,17 +58,13 @@ func (tx *Tx) Redeem(at Till, code string, f RedeemFields) (out Stamped, err err
 			return out, err
 		}
 	}
-	return tx.tillAnswer(p, t, c, Transaction{}, nil)
+	return tx.tillAnswer(p, writtenRow{t, c})
 }
 
+// planRedemption finds the prize, and the card that it is redeemed on.
 func (tx *Tx) planRedemption(p *cardChain, prizeID string) (z Prize, c *card, err error) {
-	for _, z = range p.program.Prizes {
-		if z.ID == prizeID {
-			break
-		}
-	}
-	if z.ID != prizeID {
-		return z, nil, notFound("prize")
+	if z, err = p.program.prize(prizeID); err != nil {
+		return z, nil, err
 	}
 	reached := false
 	for _, c := range p.instances {
@@ -95,19 +92,19 @@ type AmountFields struct {
 	Metadata
 }
 
-// TopUp adds to a prepaid card's balance.
-func (tx *Tx) TopUp(at Till, code string, f AmountFields) (Stamped, error) {
-	return tx.changeBalance(at, code, "topup", f.AmountCents.V, f.text())
+// TopUp adds an amount to a prepaid card's balance.
+func (tx *Tx) TopUp(till Till, code string, f AmountFields) (Stamped, error) {
+	return tx.changeBalance(till, code, TransactionTopUp, f.AmountCents.V, f.text())
 }
 
-// Spend takes from a prepaid card's balance; over it is
-// prepaid_insufficient_balance.
-func (tx *Tx) Spend(at Till, code string, f AmountFields) (Stamped, error) {
-	return tx.changeBalance(at, code, "spend", -f.AmountCents.V, f.text())
+// Spend takes an amount from a prepaid card's balance. An amount above the balance
+// is refused as prepaid_insufficient_balance.
+func (tx *Tx) Spend(till Till, code string, f AmountFields) (Stamped, error) {
+	return tx.changeBalance(till, code, TransactionSpend, -f.AmountCents.V, f.text())
 }
 
-func (tx *Tx) changeBalance(at Till, code, kind string, cents int64, metadata Null[string]) (out Stamped, err error) {
-	p, err := tx.chainForAction(at, code, "prepaid")
+func (tx *Tx) changeBalance(till Till, code, kind string, cents int64, metadata Null[string]) (out Stamped, err error) {
+	p, err := tx.chainForAction(till, code, ProgramPrepaid)
 	if err != nil {
 		return out, err
 	}
@@ -122,15 +119,17 @@ func errInsufficientBalance(c *card) error {
 	return refuse(PrepaidInsufficientBalance, "The card's balance is %d cents.", c.CurrentValue.V)
 }
 
-// Use presents an access or discount card.
-func (tx *Tx) Use(at Till, code string, f Metadata) (out Stamped, err error) {
-	p, err := tx.chainForAction(at, code, "access", "discount")
+// Use records the use of an access or discount card.
+func (tx *Tx) Use(till Till, code string, f Metadata) (out Stamped, err error) {
+	p, err := tx.chainForAction(till, code, ProgramAccess, ProgramDiscount)
 	if err != nil {
 		return out, err
 	}
 	return tx.useCard(p, entry{kind: p.program.Type, metadata: f.text()})
 }
 
+// useCard activates an invited card and writes e for the oldest live card of the
+// chain.
 func (tx *Tx) useCard(p *cardChain, e entry) (out Stamped, err error) {
 	if err = tx.activateInvited(p); err != nil {
 		return out, err
@@ -139,5 +138,5 @@ func (tx *Tx) useCard(p *cardChain, e entry) (out Stamped, err error) {
 	if err != nil {
 		return out, err
 	}
-	return tx.tillAnswer(p, t, p.instances[0], Transaction{}, nil)
+	return tx.tillAnswer(p, writtenRow{t, p.instances[0]})
 }

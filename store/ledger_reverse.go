@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// ledgerRow is a row as a reversal needs it.
+// ledgerRow has the columns of a ledger row that a reversal needs.
 type ledgerRow struct {
 	key, card, location, cycle int64
 	kind                       string
@@ -26,19 +26,20 @@ func (c *conn) ledgerRow(cond string, args ...any) (t ledgerRow, found bool, err
 	return t, found, err
 }
 
-// Reverse takes back a row of the device's own location, once (contract
-// section 4, "Reverse"). Either row of an overflow takes both back.
-func (tx *Tx) Reverse(at Till, id string, f Metadata) (out Stamped, err error) {
+// Reverse reverses a ledger row of the device's own location, which is possible
+// once. Reversing either row of an overflow reverses both. The rules are in
+// store/README.md, "The till's rules".
+func (tx *Tx) Reverse(till Till, id string, f Metadata) (out Stamped, err error) {
 	key, ok := tx.s.Key(KindTransaction, id)
 	if !ok {
 		return out, notFound("transaction")
 	}
-	t, ok, err := tx.ledgerRow("t.id=? AND t.shop_id=?", key, at.Shop)
+	t, ok, err := tx.ledgerRow("t.id=? AND t.shop_id=?", key, till.Shop)
 	if err != nil {
 		return out, err
 	}
 	root := int64(0)
-	if ok && t.location == at.Location {
+	if ok && t.location == till.Location {
 		if root, err = tx.number("SELECT ifnull(root_id, id) FROM cards WHERE id=? AND deleted_at IS NULL", t.card); err != nil {
 			return out, err
 		}
@@ -46,7 +47,7 @@ func (tx *Tx) Reverse(at Till, id string, f Metadata) (out Stamped, err error) {
 	if root == 0 {
 		return out, notFound("transaction")
 	}
-	p, err := tx.chainByRoot(at, root)
+	p, err := tx.chainByRoot(till, root)
 	if err == nil {
 		p, err = tx.checkAction(p, programTypes...)
 	}
@@ -62,31 +63,28 @@ func (tx *Tx) Reverse(at Till, id string, f Metadata) (out Stamped, err error) {
 			return out, err
 		}
 	}
-	var written []Transaction
-	var cards []*card
+	var written []writtenRow
 	for _, row := range pair {
-		t, c, err := tx.reverseRow(p, row, f.text())
+		b, err := tx.reverseRow(p, row, f.text())
 		if err != nil {
 			return out, err
 		}
-		written, cards = append(written, t), append(cards, c)
+		written = append(written, b)
 	}
-	if t.kind == "stamp" {
-		if err := tx.archiveEmptied(p, slices.Clone(cards)); err != nil {
+	if t.kind == TransactionStamp {
+		if err := tx.archiveEmptied(p, slices.Clone(written)); err != nil {
 			return out, err
 		}
 	}
-	if len(pair) == 1 {
-		return tx.tillAnswer(p, written[0], cards[0], Transaction{}, nil)
-	}
-	return tx.tillAnswer(p, written[0], cards[0], written[1], cards[1])
+	return tx.tillAnswer(p, written...)
 }
 
-// archiveEmptied archives a child that a reversal left with nothing: it has no
-// reason to be. The youngest goes first, and the last live card stays.
-func (tx *Tx) archiveEmptied(p *cardChain, cards []*card) error {
-	slices.SortFunc(cards, func(a, b *card) int { return cmp.Compare(b.key, a.key) })
-	for _, c := range cards {
+// archiveEmptied archives the children that a reversal left without stamps. It
+// archives the youngest first, and never the last live card.
+func (tx *Tx) archiveEmptied(p *cardChain, written []writtenRow) error {
+	slices.SortFunc(written, func(a, b writtenRow) int { return cmp.Compare(b.card.key, a.card.key) })
+	for _, b := range written {
+		c := b.card
 		if c.child && c.StampsCount == 0 && c.Status != StatusArchived && len(p.instances) > 1 {
 			if err := tx.archiveInstance(p, c); err != nil {
 				return err
@@ -96,12 +94,12 @@ func (tx *Tx) archiveEmptied(p *cardChain, cards []*card) error {
 	return nil
 }
 
-// pairOf is a row and the other row of its overflow, the named one first.
+// overflowPair returns t, followed by the other row of its overflow if there is one.
 func (tx *Tx) overflowPair(t ledgerRow) ([]ledgerRow, error) {
 	other, found, err := ledgerRow{}, false, error(nil)
 	if t.overflowOf != 0 {
 		other, found, err = tx.ledgerRow("t.id=?", t.overflowOf)
-	} else if t.kind == "stamp" {
+	} else if t.kind == TransactionStamp {
 		other, found, err = tx.ledgerRow("t.overflow_of=?", t.key)
 	}
 	if err != nil || !found {
@@ -110,9 +108,9 @@ func (tx *Tx) overflowPair(t ledgerRow) ([]ledgerRow, error) {
 	return []ledgerRow{t, other}, nil
 }
 
-// reversible tells why a row cannot be taken back.
+// checkReversible returns the reason why a row cannot be reversed, or nil.
 func (tx *Tx) checkReversible(p *cardChain, t ledgerRow) error {
-	if !slices.Contains([]string{"stamp", "redemption", "topup", "spend", "discount", "access"}, t.kind) {
+	if !slices.Contains([]string{TransactionStamp, TransactionRedemption, TransactionTopUp, TransactionSpend, TransactionDiscount, TransactionAccess}, t.kind) {
 		return refuse(Unprocessable, "A row of type %s cannot be reversed.", t.kind)
 	}
 	if t.reversed {
@@ -140,54 +138,54 @@ func (tx *Tx) checkReversible(p *cardChain, t ledgerRow) error {
 	return nil
 }
 
-// instance is the live instance with a key; nil when it is archived.
+// instance returns the live card with a key, or nil if it is archived.
 func (p *cardChain) instance(key int64) *card {
-	for _, c := range p.instances {
-		if c.key == key {
-			return c
-		}
+	if i := slices.IndexFunc(p.instances, func(c *card) bool { return c.key == key }); i >= 0 {
+		return p.instances[i]
 	}
 	return nil
 }
 
-func (tx *Tx) reverseRow(p *cardChain, t ledgerRow, metadata Null[string]) (written Transaction, c *card, err error) {
-	c = p.instance(t.card)
-	if t.kind == "stamp" {
+// reverseRow writes the reversal of a row.
+func (tx *Tx) reverseRow(p *cardChain, t ledgerRow, metadata Null[string]) (b writtenRow, err error) {
+	c := p.instance(t.card)
+	if t.kind == TransactionStamp {
 		if err = tx.removeFromStampSpan(c, t.key); err != nil {
-			return written, nil, err
+			return b, err
 		}
 	}
 	tx.countRow(p.Shop, p.program.key, t.location, t.created, t.kind, t.stamps.V, t.value.V, -1)
 	opposite := func(n Null[int64]) Null[int64] { return Null[int64]{-n.V, n.Valid} }
-	if written, _, err = tx.book(p, c, entry{kind: "reversal", stamps: opposite(t.stamps), value: opposite(t.value), prize: t.prize.V, reverses: t.key,
-		reversed: t.kind, metadata: metadata}); err != nil {
-		return written, nil, err
+	row, _, err := tx.book(p, c, entry{kind: TransactionReversal, stamps: opposite(t.stamps), value: opposite(t.value), prize: t.prize.V, reverses: t.key,
+		reversed: t.kind, metadata: metadata})
+	if err != nil {
+		return b, err
 	}
 	if _, err = tx.exec("UPDATE transactions SET reversed_at=? WHERE id=?", tx.Now, t.key); err != nil {
-		return written, nil, err
+		return b, err
 	}
-	if t.kind == "redemption" {
+	if t.kind == TransactionRedemption {
 		_, err = tx.exec("DELETE FROM claims WHERE transaction_id=?", t.key)
 	}
-	return written, c, err
+	return writtenRow{row, c}, err
 }
 
-// unspan takes a stamp row, about to be reversed, out of the card's first and
-// last one.
+// removeFromStampSpan removes a stamp row that is about to be reversed from the
+// sums over the times between a card's stamps.
 func (tx *Tx) removeFromStampSpan(c *card, row int64) error {
-	type stretch struct {
+	type span struct {
 		first, last, n int64
 	}
-	of := func(but int64) (s stretch, err error) {
+	spanWithout := func(row int64) (s span, err error) {
 		_, err = tx.one(func(r *rows) { s.first, s.last, s.n = r.int(), r.int(), r.int() }, "SELECT "+columns("ifnull(min(created_at), 0)", "ifnull(max(created_at), 0)", "count(*)")+
-			" FROM transactions WHERE card_id=? AND type='stamp' AND reversed_at IS NULL AND id<>?", c.key, but)
+			" FROM transactions WHERE card_id=? AND type='stamp' AND reversed_at IS NULL AND id<>?", c.key, row)
 		return s, err
 	}
-	before, err := of(0)
+	before, err := spanWithout(0)
 	if err != nil {
 		return err
 	}
-	after, err := of(row)
+	after, err := spanWithout(row)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 // The till's rules where two of them meet: what a reversal shares with a
 // presentation, what a refusal leaves, and chains whose cards are not alike.
 
-// history is the ledger as "type delta" of each row, oldest first.
+// history returns the ledger as "type delta" of each row, oldest first.
 func (k till) history() string {
 	k.t.Helper()
 	return strings.Join(k.lines("SELECT concat_ws(' ', type, stamps_delta, value_delta) FROM transactions ORDER BY id"), ", ")

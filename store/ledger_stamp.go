@@ -2,13 +2,15 @@ package store
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"punchcard/store/event"
 )
 
-// Stamped is the answer of every action at a till: the row and the card, and
-// where stamps overflowed those of the second card.
+// Stamped is the answer of every action at a till: the ledger row and the card, and
+// the same of the second card if stamps overflowed. The till's OpenAPI document
+// calls its schema by this name.
 type Stamped struct {
 	Transaction         Transaction  `json:"transaction"`
 	Card                CardDetail   `json:"card"`
@@ -16,8 +18,8 @@ type Stamped struct {
 	OverflowCard        *CardDetail  `json:"overflow_card,omitempty"`
 }
 
-// Metadata is what every action takes: a JSON object of at most 4 KiB, passed
-// to webhooks.
+// Metadata is a part of every action's body: a JSON object of at most 4 KiB that is
+// passed to webhooks.
 type Metadata struct {
 	Metadata Opt[json.RawMessage] `json:"metadata" max:"4096" doc:"Any JSON object of at most 4 KiB, with numbers within the range of a double; passed to v2 webhook payloads."`
 }
@@ -33,10 +35,10 @@ type StampFields struct {
 	Metadata
 }
 
-// Stamp gives stamps to the oldest live instance that is not full; what goes
-// over goes to the next one (contract section 4, "Stamp").
-func (tx *Tx) Stamp(at Till, code string, f StampFields) (out Stamped, err error) {
-	p, err := tx.chainForAction(at, code, "standard", "private")
+// Stamp gives stamps to the oldest live card of the chain that is not full, and the
+// rest to the next one. The rules are in store/README.md, "The till's rules".
+func (tx *Tx) Stamp(till Till, code string, f StampFields) (out Stamped, err error) {
+	p, err := tx.chainForAction(till, code, ProgramStandard, ProgramPrivate)
 	if err != nil {
 		return out, err
 	}
@@ -54,7 +56,8 @@ func (tx *Tx) Stamp(at Till, code string, f StampFields) (out Stamped, err error
 	return tx.bookStamps(p, plan, f.text())
 }
 
-// kept lets rows that were written before an action stay when it is refused.
+// commitRefusal returns err. If err is a refusal and rows were written before it, it
+// returns a CommittedRefusal, so that the rows stay.
 func commitRefusal(written bool, err error) error {
 	if e, ok := AsError(err); ok && written {
 		return &CommittedRefusal{e}
@@ -62,7 +65,7 @@ func commitRefusal(written bool, err error) error {
 	return err
 }
 
-// spend holds a purchase to what the program demands.
+// checkSpend checks a purchase against the minimum that the program demands.
 func (p *program) checkSpend(cents Opt[int64]) error {
 	switch {
 	case p.minSpendCents.Valid && !cents.Set:
@@ -75,14 +78,15 @@ func (p *program) checkSpend(cents Opt[int64]) error {
 	return nil
 }
 
-// stampPlan is what a stamp will do: first gets so many, and what goes over
-// goes to second, or to a child yet to be made of parent.
+// stampPlan says how stamps are spread over cards: first gets stamps, and second, or
+// a new child of parent, gets overflow. If first is nil, the child gets stamps.
 type stampPlan struct {
 	first, second    *card
-	parent           *card // a child is made of it
+	parent           *card
 	stamps, overflow int64
 }
 
+// planStamps spreads n stamps over the live cards and, if necessary, a new one.
 func (p *cardChain) planStamps(n int64) (plan stampPlan, err error) {
 	total := p.program.TotalStamps.V
 	var open []*card
@@ -96,29 +100,26 @@ func (p *cardChain) planStamps(n int64) (plan stampPlan, err error) {
 		if !p.program.RepeatAfterReset {
 			return plan, refuse(CardFullNoRepeat, "The card is full and the program does not repeat.")
 		}
-		// The new card is the first one touched.
-		plan = stampPlan{parent: last, stamps: min(n, total)}
 		if n > total {
 			return plan, tooManyStamps()
 		}
-		return plan, nil
+		return stampPlan{parent: last, stamps: n}, nil
 	}
 	plan.first = open[0]
 	plan.stamps = min(n, total-plan.first.StampsCount)
-	rest := n - plan.stamps
-	switch {
-	case rest == 0 || !p.program.RepeatAfterReset:
+	if plan.stamps == n || !p.program.RepeatAfterReset {
 		return plan, nil
-	case len(open) > 1:
-		plan.second, plan.overflow = open[1], rest
-		if rest > total-open[1].StampsCount {
-			return plan, tooManyStamps()
-		}
-	default:
-		plan.parent, plan.overflow = last, rest
-		if rest > total {
-			return plan, tooManyStamps()
-		}
+	}
+	plan.overflow = n - plan.stamps
+	room := total
+	if len(open) > 1 {
+		plan.second = open[1]
+		room -= plan.second.StampsCount
+	} else {
+		plan.parent = last
+	}
+	if plan.overflow > room {
+		return plan, tooManyStamps()
 	}
 	return plan, nil
 }
@@ -127,6 +128,8 @@ func tooManyStamps() error {
 	return refuse(Unprocessable, "So many stamps would need a third card; give fewer at once.")
 }
 
+// bookStamps writes the rows of a plan, adds a card if the plan needs one, and
+// archives the cards that are complete.
 func (tx *Tx) bookStamps(p *cardChain, plan stampPlan, metadata Null[string]) (out Stamped, err error) {
 	if err = tx.activateInvited(p); err != nil {
 		return out, err
@@ -143,23 +146,25 @@ func (tx *Tx) bookStamps(p *cardChain, plan stampPlan, metadata Null[string]) (o
 			second = child
 		}
 	}
-	t, firstKey, err := tx.book(p, first, entry{kind: "stamp", stamps: Some(plan.stamps), metadata: metadata})
+	t, firstKey, err := tx.book(p, first, entry{kind: TransactionStamp, stamps: Some(plan.stamps), metadata: metadata})
 	if err != nil {
 		return out, err
 	}
-	var t2 Transaction
+	written := []writtenRow{{t, first}}
 	if second != nil {
-		if t2, _, err = tx.book(p, second, entry{kind: "stamp", stamps: Some(plan.overflow), overflowOf: firstKey, metadata: metadata}); err != nil {
+		if t, _, err = tx.book(p, second, entry{kind: TransactionStamp, stamps: Some(plan.overflow), overflowOf: firstKey, metadata: metadata}); err != nil {
 			return out, err
 		}
+		written = append(written, writtenRow{t, second})
 	}
 	if err = tx.archiveCompleted(p); err != nil {
 		return out, err
 	}
-	return tx.tillAnswer(p, t, first, t2, second)
+	return tx.tillAnswer(p, written...)
 }
 
-// overflow makes the child that takes what a full card has no room for.
+// addOverflowCard adds a child to the chain, which takes the stamps that its full
+// parent cannot.
 func (tx *Tx) addOverflowCard(p *cardChain, parent *card) (*card, error) {
 	id, err := tx.nextKey("cards")
 	if err != nil {
@@ -175,18 +180,18 @@ func (tx *Tx) addOverflowCard(p *cardChain, parent *card) (*card, error) {
 	c := &card{Card: parent.Card, key: key, program: parent.program, root: parent.root, child: true, activatedAt: parent.activatedAt}
 	c.ID, c.StampsCount, c.CreatedAt = tx.s.ID(KindCard, key), 0, tx.Now
 	p.instances = append(p.instances, c)
-	tx.counts.addTotals(c.program, totals{active: 1}) // as its parent is, which was just presented
+	tx.counts.addTotals(c.program, totals{active: 1}) // its parent is active: it was just presented
 	tx.emit(pendingEvent{name: event.CardAdded, shop: p.Shop, program: p.program.key, card: key, location: p.Location})
 	return c, nil
 }
 
-// archiveComplete archives every full card whose highest prize is taken, or
-// that has none, once a younger one has taken its place.
+// archiveCompleted archives every full card that has a younger card in its chain and
+// whose highest threshold is claimed, or whose program has no prizes.
 func (tx *Tx) archiveCompleted(p *cardChain) error {
 	if !p.program.RepeatAfterReset {
 		return nil
 	}
-	for _, c := range append([]*card(nil), p.instances...) {
+	for _, c := range slices.Clone(p.instances) {
 		if !p.isFull(c) || len(p.youngerThan(c)) == 0 {
 			continue
 		}
@@ -207,7 +212,8 @@ func (tx *Tx) archiveCompleted(p *cardChain) error {
 	return nil
 }
 
-// highest is the top threshold of the ladder.
+// highestThreshold returns the highest threshold of the ladder; has is false if
+// there are no prizes.
 func (p *program) highestThreshold() (threshold int64, has bool) {
 	for _, z := range p.Prizes {
 		threshold, has = max(threshold, z.Threshold), true
@@ -215,8 +221,8 @@ func (p *program) highestThreshold() (threshold int64, has bool) {
 	return threshold, has
 }
 
-// claimed maps the thresholds taken in the card's cycle to the prize taken; nil
-// where none is.
+// claimedPrizes returns the prizes claimed in the card's cycle by threshold, or nil
+// if there are none.
 func (c *conn) claimedPrizes(of *card) (m map[int64]int64, err error) {
 	r := c.query("SELECT threshold, prize_id FROM claims WHERE card_id=? AND cycle=?", of.key, of.cycle)
 	for r.next() {
@@ -229,9 +235,9 @@ func (c *conn) claimedPrizes(of *card) (m map[int64]int64, err error) {
 	return m, r.close()
 }
 
-// expireStamps takes back the stamps that are too old, one row per instance,
-// before whatever the card is presented for. Claims survive, but a card that
-// comes to nothing starts a new cycle, which does not count as completed.
+// expireStamps writes an expiry row for each card of the chain that has stamps which
+// are too old, and reports whether there were any. Claims stay, but a card that is
+// left without stamps starts a new cycle, which does not count as completed.
 func (tx *Tx) expireStamps(p *cardChain) (any bool, err error) {
 	if !p.program.stampsExpireAfterDays.Valid {
 		return false, nil
@@ -249,7 +255,7 @@ func (tx *Tx) expireStamps(p *cardChain) (any bool, err error) {
 		if _, err := tx.exec("UPDATE transactions SET expired_at=? WHERE id IN (SELECT id"+old+")", tx.Now, c.key, c.cycle, before); err != nil {
 			return any, err
 		}
-		if _, _, err := tx.book(p, c, entry{kind: "expiry", stamps: Some(-n)}); err != nil {
+		if _, _, err := tx.book(p, c, entry{kind: TransactionExpiry, stamps: Some(-n)}); err != nil {
 			return any, err
 		}
 		any = true
@@ -262,19 +268,30 @@ func (tx *Tx) expireStamps(p *cardChain) (any bool, err error) {
 	return any, nil
 }
 
-// answer tells what was written. All of it is in memory: the cards are kept up
-// with by those who write them.
-func (tx *Tx) tillAnswer(p *cardChain, t Transaction, c *card, t2 Transaction, c2 *card) (out Stamped, err error) {
-	where, err := tx.cachedLocations(p.Shop)
+// writtenRow is a ledger row that was written, with its card.
+type writtenRow struct {
+	row  Transaction
+	card *card
+}
+
+// tillAnswer returns the answer for the rows that were written: one, or two with an
+// overflow. It reads no cards, since book and the other writes keep those in memory
+// up to date.
+func (tx *Tx) tillAnswer(p *cardChain, written ...writtenRow) (out Stamped, err error) {
+	locations, err := tx.cachedLocations(p.Shop)
 	if err != nil {
 		return out, err
 	}
-	t.LocationName, t2.LocationName = where.all[p.Location].Name, where.all[p.Location].Name
-	tx.touchCard(c.key)
-	out.Transaction, out.Card = t, p.cardDetail(c, where)
-	if c2 != nil {
-		d := p.cardDetail(c2, where)
-		out.OverflowTransaction, out.OverflowCard = &t2, &d
+	tx.touchCard(written[0].card.key)
+	for i, b := range written {
+		b.row.LocationName = locations.all[p.Location].Name
+		d := p.cardDetail(b.card, locations)
+		if i == 0 {
+			out.Transaction, out.Card = b.row, d
+		} else {
+			row, detail := b.row, d // so that only these are allocated
+			out.OverflowTransaction, out.OverflowCard = &row, &detail
+		}
 	}
 	return out, nil
 }

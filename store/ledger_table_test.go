@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The till's rules (contract section 4) one by one.
+// The till's rules (see README.md), one by one.
 
 // Each case adds a further reason to refuse; the one added last is asked first.
 func TestOrderOfRefusals(t *testing.T) {
@@ -213,7 +213,7 @@ func TestChildInheritsAndNothingElseIsAsked(t *testing.T) {
 	if n := k.number("SELECT live_cards FROM shops WHERE id=?", k.a.Shop); n != 1 {
 		t.Errorf("the chain counts as %d live cards", n)
 	}
-	// Every text that stands for the chain leads to the same next stamp.
+	// Every id and code of the chain leads to the same next stamp.
 	for i, text := range []string{parent.ID, child.ID, k.cardCode(k.key(KindCard, parent.ID), 0)} {
 		if s := k.ok(k.stamp(text, 1)); s.Card.ID != child.ID || s.Card.StampsCount != int64(i)+3 {
 			t.Errorf("a stamp went to %+v", s.Card)

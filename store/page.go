@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// PageQuery asks for one page of a list (contract section 1, "Lists").
+// PageQuery asks for one page of a list.
 type PageQuery struct {
 	Limit  Opt[int64]  `json:"limit" min:"1" doc:"Page size: 50, or the maximum page size where that is smaller. Above the maximum it is clamped; the answer states the effective limit."`
 	Cursor Opt[string] `json:"cursor" doc:"next_cursor of the previous page. Repeat the filters with it."`
@@ -27,13 +27,13 @@ const (
 	listAudit
 )
 
-// ClampLimit is the page size for a request: 50 or the maximum page size,
-// whichever is smaller, when none is given; never more than the maximum.
+// ClampLimit returns the page size for a request: the given one or 50, but at most
+// the maximum page size.
 func (l Limits) ClampLimit(asked Opt[int64]) int {
 	return int(min(asked.Or(50), int64(l.MaxPageSize)))
 }
 
-// walk describes a list: which index it follows and what it leaves out.
+// listQuery describes a list: the index that it uses and its filters.
 type listQuery struct {
 	list       byte
 	shop       int64
@@ -58,18 +58,12 @@ func (w *listQuery) filter(cond string, args ...any) {
 	w.filterArgs = append(w.filterArgs, args...)
 }
 
-// errCursor is the refusal of a cursor that this server did not make for this
-// list.
-func errCursor() *Error {
-	return Invalid(Detail{Field: "cursor", Code: "invalid_format", Message: "is not a cursor of this list"})
-}
-
-// page fetches one page by keyset. Where a walk has conditions beside its
-// index it visits at most PageVisits rows and then ends the page early, with a
-// cursor to go on from there; so no filter makes a request unbounded.
+// page reads one page, from the cursor's key down. If the list has filters beside its
+// index, page visits at most PageVisits rows and then ends the page early, with a
+// cursor to continue from, so that the work of a request is bounded.
 //
-// cols is the packed SELECT list, whose first column must be the auth epoch
-// and whose second the key; scan reads what follows.
+// cols is the list of columns to select, as columns returns it. The first must be the
+// auth epoch and the second the key; scan reads the rest.
 func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *rows, key int64) T) (p Page[T], err error) {
 	if len(w.filters) > 0 && !v.inSnapshot { // two queries that must agree
 		err = v.snapshot(func() (err error) {
@@ -84,7 +78,7 @@ func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *ro
 	if q.Cursor.Set {
 		key, ok := v.s.cursorKey(w.list, w.shop, q.Cursor.V)
 		if !ok {
-			return p, errCursor()
+			return p, Invalid(Detail{Field: "cursor", Code: "invalid_format", Message: "is not a cursor of this list"})
 		}
 		from = key
 	}
@@ -126,7 +120,7 @@ func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *ro
 		return p, err
 	}
 	if !more && len(w.filters) > 0 {
-		// Short: is the list at its end, or only this page's visits?
+		// The page is short. The list goes on if the query visited all rows it may.
 		_, err := v.one(func(r *rows) {
 			more = r.int() == int64(v.s.opts.PageVisits)
 			last = r.nullInt().V

@@ -10,7 +10,7 @@ import (
 // What a page visits is bounded at the default, on lists of a million rows: no
 // filter makes a request read more than its share, however little it finds.
 
-// sizes are how long a list is and how many of its rows a page visits: a
+// sizes returns the length of a list and how many of its rows a page may visit: a
 // million and the default. The race detector makes SQLite fifty times slower;
 // under it both are smaller, and what is asked of a page is the same.
 func sizes() (rows, share int64, opts Options) {
@@ -20,8 +20,8 @@ func sizes() (rows, share int64, opts Options) {
 	return 1_000_000, 2000, Options{}
 }
 
-// heap is a list of so many rows of one shop. Their keys follow one another,
-// so a page's cursor tells how many it has visited.
+// largeTable is a list of so many rows of one shop with consecutive keys, so that a page's
+// cursor shows how many it visited.
 type largeTable struct {
 	*fixture
 	list        byte
@@ -29,10 +29,9 @@ type largeTable struct {
 	rows, share int64
 }
 
-// visits walks at most pages pages down from key, and demands of each that it
-// finds nothing and hands out a cursor after exactly its share of rows, until
-// less than a share is left above floor: that page is the last one. It returns
-// how many pages it took.
+// visits reads at most pages pages down from key. Each must be empty and return a cursor
+// after exactly its share of rows; the last one is that with less than a share of rows
+// above floor. visits returns how many pages it read.
 func (h largeTable) visits(t *testing.T, key, floor int64, pages int, page func(PageQuery) Page[string]) (n int) {
 	t.Helper()
 	for n = 1; ; n++ {
@@ -60,7 +59,7 @@ func (h largeTable) visits(t *testing.T, key, floor int64, pages int, page func(
 	}
 }
 
-// bounded looks at the first pages of a walk without a match, down from the
+// bounded reads the first pages of a list without a match, down from the
 // row before from to the one at floor, at some in its middle and at its last.
 func (h largeTable) bounded(t *testing.T, from, floor int64, page func(PageQuery) Page[string]) {
 	t.Helper()

@@ -8,8 +8,8 @@ import (
 
 // Filters that no index serves visit a bounded number of rows per page.
 
-// visiting walks a filtered list to its end. Each page must be full or have
-// visited exactly visits of the walk's rows (newest first), as its cursor
+// expectVisits reads a filtered list to its end. Each page must be full or have
+// visited exactly visits of the list's rows (newest first), as its cursor
 // tells, and all pages together must give want.
 func expectVisits(t *testing.T, f *fixture, list byte, walked []int64, visits, limit int, page func(PageQuery) Page[string], want []string) (pages int) {
 	t.Helper()

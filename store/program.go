@@ -1,6 +1,6 @@
 package store
 
-// Program is a card template (spec Program): the list's shape.
+// Program is a card template as lists show it.
 type Program struct {
 	ID                     string        `json:"id" min:"1" doc:"Opaque."`
 	Name                   string        `json:"name"`
@@ -27,14 +27,14 @@ type Program struct {
 	UpdatedAt              Time          `json:"updated_at"`
 }
 
-// ProgramDetail is a program as every single read and action answers it.
+// ProgramDetail is a program as single reads and actions return it.
 type ProgramDetail struct {
 	Program
 	Prizes            []Prize `json:"prizes" doc:"The prize ladder in order."`
 	HasInstalledCards bool    `json:"has_installed_cards" doc:"The edit lock: true once any card minted from the program was installed on a device; never false again."`
 }
 
-// ProgramFields is the body of POST and PATCH program (contract section 4).
+// ProgramFields is the body of creating and updating a program.
 type ProgramFields struct {
 	Name                     Opt[string]            `json:"name" req:"true" min:"1" max:"200"`
 	NameLocalizations        Opt[map[string]string] `json:"name_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" patch:"default" doc:"By language. In a PATCH, null empties it."`
@@ -60,14 +60,29 @@ type ProgramFields struct {
 	ScopedLocationIDs        Opt[[]string]          `json:"scoped_location_ids" max:"1000" doc:"Required and not empty with selected_locations; each one of the shop's own."`
 }
 
-var programTypes = []string{"standard", "private", "discount", "access", "prepaid"}
+// The types of programs.
+const (
+	ProgramStandard = "standard"
+	ProgramPrivate  = "private"
+	ProgramDiscount = "discount"
+	ProgramAccess   = "access"
+	ProgramPrepaid  = "prepaid"
+)
 
-// Stamps tells whether programs of this type collect stamps.
+// The location scopes of programs.
+const (
+	allLocations      = "all_locations"
+	selectedLocations = "selected_locations"
+)
+
+var programTypes = []string{ProgramStandard, ProgramPrivate, ProgramDiscount, ProgramAccess, ProgramPrepaid}
+
+// CollectsStamps reports whether programs of this type collect stamps.
 func CollectsStamps(programType string) bool {
-	return programType == "standard" || programType == "private"
+	return programType == ProgramStandard || programType == ProgramPrivate
 }
 
-// program is a row with the columns that no resource shows.
+// program is a ProgramDetail with the columns that no answer shows.
 type program struct {
 	ProgramDetail
 	key                      int64
@@ -103,30 +118,31 @@ var programByKeySQL = "SELECT " + columns(append(append([]string{"p.id"}, progra
 
 // program finds a program of the shop by its id, with its ladder.
 func (s *Store) program(c *conn, a Access, id string) (p program, err error) {
-	key, ok := s.Key(KindProgram, id)
-	if !ok {
-		return p, notFound("program")
+	if key, ok := s.Key(KindProgram, id); ok {
+		p, err = s.readProgram(c, programByKeySQL+" AND p.deleted_at IS NULL", key, a.Shop)
 	}
-	ok, err = c.one(func(r *rows) { s.scanWholeProgram(r, &p) }, programByKeySQL+" AND p.deleted_at IS NULL", key, a.Shop)
-	if err != nil {
+	if err == nil && p.key == 0 {
+		err = notFound("program")
+	}
+	return p, err
+}
+
+// readProgram reads a program with its ladder. Its key is 0 if there is none.
+func (s *Store) readProgram(c *conn, sql string, key, shop int64) (p program, err error) {
+	if _, err = c.one(func(r *rows) {
+		p.key = r.int()
+		p.Program = s.scanProgram(r, p.key)
+		p.HasInstalledCards, p.nameLocalizations, p.descriptionLocalizations = r.bool(), r.str(), r.str()
+		p.stampsExpireAfterDays, p.minSpendCents, p.visibleInCatalog, p.borderEnabled = r.nullInt(), r.nullInt(), r.bool(), r.bool()
+	}, sql, key, shop); err != nil {
 		return p, err
-	}
-	if !ok {
-		return p, notFound("program")
 	}
 	p.Prizes, err = s.ladder(c, key)
 	return p, err
 }
 
-func (s *Store) scanWholeProgram(r *rows, p *program) {
-	p.key = r.int()
-	p.Program = s.scanProgram(r, p.key)
-	p.HasInstalledCards, p.nameLocalizations, p.descriptionLocalizations = r.bool(), r.str(), r.str()
-	p.stampsExpireAfterDays, p.minSpendCents, p.visibleInCatalog, p.borderEnabled = r.nullInt(), r.nullInt(), r.bool(), r.bool()
-}
-
-// Programs is a page of the shop's programs, newest first: unpublished ones
-// and all types, or only one type. Location restrictions do not matter here.
+// Programs returns a page of the shop's programs, newest first, including unpublished
+// ones: all, or those of one type. A key's restriction to locations does not matter.
 func (v *View) Programs(a Access, programType Opt[string], q PageQuery) (Page[Program], error) {
 	w := listQuery{list: listPrograms, shop: a.Shop, table: "programs p", alias: "p"}
 	w.useIndex("p.shop_id=? AND p.deleted_at IS NULL", a.Shop)
@@ -136,7 +152,7 @@ func (v *View) Programs(a Access, programType Opt[string], q PageQuery) (Page[Pr
 	return page(v, w, q, columns(append([]string{epochColumn, "p.id"}, programCols...)...), v.s.scanProgram)
 }
 
-// Program is one program with its prize ladder.
+// Program returns a program with its prize ladder.
 func (v *View) Program(a Access, id string) (d ProgramDetail, err error) {
 	err = v.snapshot(func() error {
 		p, err := v.s.program(v.conn, a, id)

@@ -6,7 +6,7 @@ import (
 	"punchcard/store/event"
 )
 
-// Actions on a program's lifecycle.
+// The actions that change a program's state.
 const (
 	Publish   = "publish"
 	Unpublish = "unpublish"
@@ -14,9 +14,9 @@ const (
 	Unsuspend = "unsuspend"
 )
 
-// ProgramAction moves a program along the lifecycle table of contract section
-// 4: a step to where it already is changes nothing, a step that the table has
-// not is a conflict.
+// ProgramAction publishes, unpublishes, suspends or unsuspends a program. An action
+// that leads to the program's state changes nothing; an action that is not possible
+// in its state is a conflict. The table is in store/README.md, "Programs and prizes".
 func (tx *Tx) ProgramAction(a Access, id, action string) (d ProgramDetail, err error) {
 	p, err := tx.s.program(tx.conn, a, id)
 	if err != nil {
@@ -47,8 +47,8 @@ func (tx *Tx) ProgramAction(a Access, id, action string) (d ProgramDetail, err e
 		Publish: event.ProgramPublished, Unpublish: event.ProgramUnpublished, Suspend: event.ProgramSuspended, Unsuspend: event.ProgramUnsuspended}[action])
 }
 
-// SetMinSpend sets what a stamp must cost at least, in cents; null takes the
-// demand away, absent leaves it. Only operators do this, also on a frozen program.
+// SetMinSpend sets the minimum purchase for a stamp, in cents; null removes it, an
+// absent value leaves it. Only operators set it, also on a frozen program.
 func (tx *Tx) SetMinSpend(shop int64, id string, cents Opt[int64]) (d ProgramDetail, err error) {
 	p, err := tx.s.program(tx.conn, Access{Shop: shop}, id)
 	if err != nil || !cents.Set {
@@ -60,8 +60,8 @@ func (tx *Tx) SetMinSpend(shop int64, id string, cents Opt[int64]) (d ProgramDet
 	return tx.recordProgramChange(Access{Shop: shop}, p.key, "program.update", event.ProgramUpdated)
 }
 
-// DeleteProgram makes a program not_found and archives all its cards; its
-// webhooks go, its ledger stays. Operators only (spec "What the service does").
+// DeleteProgram deletes a program and its webhooks, and archives its cards. Its ledger
+// stays. Only operators delete programs.
 func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	p, err := tx.s.program(tx.conn, Access{Shop: shop}, id)
 	if err != nil {
@@ -77,11 +77,13 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	if _, err := tx.exec("UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=? AND live=1 AND deleted_at IS NULL) WHERE id=?", p.key, shop); err != nil {
 		return err
 	}
-	if _, err := tx.exec("UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2 AND deleted_at IS NULL AND (archived_at IS NULL OR live=1)", tx.Now, p.key); err != nil {
-		return err
-	}
-	if _, err := tx.exec("UPDATE programs SET deleted_at=?1, updated_at=?1 WHERE id=?2", tx.Now, p.key); err != nil {
-		return err
+	for _, sql := range []string{
+		"UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2 AND deleted_at IS NULL AND (archived_at IS NULL OR live=1)",
+		"UPDATE programs SET deleted_at=?1, updated_at=?1 WHERE id=?2",
+	} {
+		if _, err := tx.exec(sql, tx.Now, p.key); err != nil {
+			return err
+		}
 	}
 	if err := tx.deleteProgramWebhooks(p.key); err != nil {
 		return err

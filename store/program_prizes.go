@@ -2,7 +2,7 @@ package store
 
 import "punchcard/store/event"
 
-// Prize is one option of a program's ladder (spec Prize).
+// Prize is an option of a program's prize ladder.
 type Prize struct {
 	ID          string `json:"id" min:"1" doc:"Opaque."`
 	ProgramID   string `json:"program_id"`
@@ -14,7 +14,7 @@ type Prize struct {
 	UpdatedAt   Time   `json:"updated_at"`
 }
 
-// PrizeFields is the body of POST and PATCH prize.
+// PrizeFields is the body of creating and updating a prize.
 type PrizeFields struct {
 	Threshold                Opt[int64]             `json:"threshold" req:"true" min:"0" doc:"At most the program's total_stamps."`
 	Name                     Opt[string]            `json:"name" req:"true" min:"1" limit:"prize_name"`
@@ -24,7 +24,7 @@ type PrizeFields struct {
 	Ordinal                  Opt[int64]             `json:"ordinal" min:"0" max:"1000000" doc:"Default: after the last one."`
 }
 
-// ladder is the program's prizes by (ordinal, id).
+// ladder returns the program's prizes by (ordinal, id).
 func (s *Store) ladder(c *conn, program int64) (prizes []Prize, err error) {
 	prizes = []Prize{}
 	r := c.query("SELECT "+columns("id", "threshold", "name", "description", "ordinal", "created_at", "updated_at")+
@@ -36,8 +36,8 @@ func (s *Store) ladder(c *conn, program int64) (prizes []Prize, err error) {
 	return prizes, r.close()
 }
 
-// AddPrize adds an option to a stamp program's ladder (spec Prize, "Ladder
-// rules"); what the ladder has no room for is unprocessable.
+// AddPrize adds a prize to a stamp program's ladder. A prize that breaks the rules of
+// the ladder is refused as unprocessable (see checkLadder).
 func (tx *Tx) AddPrize(a Access, programID string, f PrizeFields) (z Prize, err error) {
 	p, err := tx.s.program(tx.conn, a, programID)
 	if err != nil {
@@ -64,7 +64,7 @@ func (tx *Tx) AddPrize(a Access, programID string, f PrizeFields) (z Prize, err 
 	return z, tx.recordLadderChange(a, p, "prize.create", key)
 }
 
-// mayEditLadder refuses what has no ladder, and a frozen one.
+// checkLadderEditable refuses a program that has no ladder, or a frozen one.
 func (p *program) checkLadderEditable() error {
 	switch {
 	case !CollectsStamps(p.Type):
@@ -75,7 +75,8 @@ func (p *program) checkLadderEditable() error {
 	return nil
 }
 
-// fits checks the ladder rules for z among the program's other prizes.
+// checkLadder checks that z and the program's other prizes are within total_stamps and
+// the numbers of thresholds and of options of a threshold.
 func (tx *Tx) checkLadder(p program, z Prize) error {
 	if z.Threshold > p.TotalStamps.V {
 		return refuse(Unprocessable, "The threshold %d is above the program's total_stamps of %d.", z.Threshold, p.TotalStamps.V)
@@ -97,34 +98,39 @@ func (tx *Tx) checkLadder(p program, z Prize) error {
 	return nil
 }
 
-// changedLadder records a change of the ladder; to subscribers it is one of
-// the program.
+// recordLadderChange audits a change of the ladder and emits program.updated.
 func (tx *Tx) recordLadderChange(a Access, p program, action string, prize int64) error {
 	if _, err := tx.exec("UPDATE programs SET updated_at=? WHERE id=?", tx.Now, p.key); err != nil {
 		return err
 	}
-	if err := tx.bumpAuth(); err != nil { // programs are kept for an epoch
+	if err := tx.bumpAuth(); err != nil { // programs are cached by epoch
 		return err
 	}
 	tx.emit(pendingEvent{name: event.ProgramUpdated, shop: a.Shop, program: p.key})
 	return tx.audit(a.Shop, action, KindPrize, prize, "")
 }
 
-// prizeOf finds a program and one of its prizes.
+// programAndPrize finds a program and one of its prizes.
 func (tx *Tx) programAndPrize(a Access, programID, prizeID string) (p program, key int64, z Prize, err error) {
 	if p, err = tx.s.program(tx.conn, a, programID); err != nil {
 		return p, 0, z, err
 	}
-	for _, z = range p.Prizes {
-		if z.ID == prizeID {
-			key, _ = tx.s.Key(KindPrize, prizeID)
-			return p, key, z, nil
-		}
-	}
-	return p, 0, Prize{}, notFound("prize")
+	key, _ = tx.s.Key(KindPrize, prizeID)
+	z, err = p.prize(prizeID)
+	return p, key, z, err
 }
 
-// UpdatePrize changes what f names; nothing named changes nothing.
+// prize returns a prize of the program's ladder.
+func (p *program) prize(id string) (Prize, error) {
+	for _, z := range p.Prizes {
+		if z.ID == id {
+			return z, nil
+		}
+	}
+	return Prize{}, notFound("prize")
+}
+
+// UpdatePrize changes the fields that f sets. If f sets none, it changes nothing.
 func (tx *Tx) UpdatePrize(a Access, programID, prizeID string, f PrizeFields) (z Prize, err error) {
 	p, key, z, err := tx.programAndPrize(a, programID, prizeID)
 	if err != nil || !namesAnyField(&f) {
@@ -151,8 +157,8 @@ func (tx *Tx) UpdatePrize(a Access, programID, prizeID string, f PrizeFields) (z
 	return z, tx.recordLadderChange(a, p, "prize.update", key)
 }
 
-// DeletePrize takes an option off the ladder, unless it was ever redeemed
-// (conflict) or the program is frozen.
+// DeletePrize deletes a prize. One that was ever redeemed is refused with conflict, and
+// so is any prize of a frozen program, with program_has_installed_cards.
 func (tx *Tx) DeletePrize(a Access, programID, prizeID string) error {
 	p, key, _, err := tx.programAndPrize(a, programID, prizeID)
 	if err != nil {

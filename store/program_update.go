@@ -7,11 +7,11 @@ import (
 	"punchcard/store/event"
 )
 
-// CreateProgram makes an unpublished program.
+// CreateProgram creates an unpublished program.
 func (tx *Tx) CreateProgram(a Access, f ProgramFields) (d ProgramDetail, err error) {
 	p := program{}
 	p.Type, p.Category, p.BrandColorHex, p.BgColorHex, p.TextColorHex = f.Type.V, "other", "#1F2937", "#FFFFFF", "#111827"
-	p.LocationScope, p.visibleInCatalog = "all_locations", true
+	p.LocationScope, p.visibleInCatalog = allLocations, true
 	scope, err := tx.merge(a, &p, f)
 	if err != nil {
 		return d, err
@@ -33,25 +33,18 @@ func (tx *Tx) CreateProgram(a Access, f ProgramFields) (d ProgramDetail, err err
 	if _, err = tx.exec("INSERT INTO program_counts (program_id) VALUES (?)", p.key); err != nil {
 		return d, err
 	}
-	if err = tx.audit(a.Shop, "program.create", KindProgram, p.key, ""); err != nil {
-		return d, err
-	}
-	if err = tx.bumpAuth(); err != nil { // taken back, its key may be another's
-		return d, err
-	}
-	tx.emit(pendingEvent{name: event.ProgramCreated, shop: a.Shop, program: p.key})
-	p, err = tx.s.program(tx.conn, a, tx.s.ID(KindProgram, p.key))
-	return p.ProgramDetail, err
+	return tx.recordProgramChange(a, p.key, "program.create", event.ProgramCreated)
 }
 
+// columns returns the values of the columns that creating and updating write.
 func (p *program) columns() []any {
 	return []any{p.Name, p.nameLocalizations, p.Description, p.descriptionLocalizations, p.Category, p.TotalStamps, p.RepeatAfterReset,
 		p.stampsExpireAfterDays, p.DiscountPercent, p.InitialBalanceCents, p.DefaultExpireAfterDays, p.LogoURL, p.AccessImageURL,
 		p.BrandColorHex, p.BgColorHex, p.TextColorHex, p.IconKey, p.visibleInCatalog, p.borderEnabled, p.LocationScope}
 }
 
-// UpdateProgram changes what f names. Once a card was installed the template
-// is frozen: any named field is refused.
+// UpdateProgram changes the fields that f sets. Once a card was installed, the program
+// is frozen and any field is refused.
 func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDetail, err error) {
 	p, err := tx.s.program(tx.conn, a, id)
 	if err != nil || !namesAnyField(&f) {
@@ -85,11 +78,15 @@ func errInstalled() *Error {
 	return refuse(ProgramHasInstalledCards, "A card of this program is installed on a device; the program and its prizes are frozen.")
 }
 
+// recordProgramChange audits a change of a program, emits its event and returns the
+// program.
 func (tx *Tx) recordProgramChange(a Access, key int64, action string, name event.Name) (d ProgramDetail, err error) {
 	if err = tx.audit(a.Shop, action, KindProgram, key, ""); err != nil {
 		return d, err
 	}
-	if err = tx.bumpAuth(); err != nil { // programs are kept for an epoch
+	// Programs are cached by epoch. The key of a created one may become another's
+	// after a rollback.
+	if err = tx.bumpAuth(); err != nil {
 		return d, err
 	}
 	tx.emit(pendingEvent{name: name, shop: a.Shop, program: key})
@@ -97,9 +94,9 @@ func (tx *Tx) recordProgramChange(a Access, key int64, action string, name event
 	return p.ProgramDetail, err
 }
 
-// merge puts f's fields over p and applies the rules that need both: which
-// fields a type takes and needs, and the location scope. It returns the keys
-// of the scoped locations.
+// merge sets f's fields in p and applies the rules that need both: which fields the
+// type allows and requires, and the location scope. It returns the keys of the scoped
+// locations.
 func (tx *Tx) merge(a Access, p *program, f ProgramFields) (scope []int64, err error) {
 	p.Name = f.Name.Or(p.Name)
 	p.Category = f.Category.Or(p.Category)
@@ -123,7 +120,7 @@ func (tx *Tx) merge(a Access, p *program, f ProgramFields) (scope []int64, err e
 	return scope, nil
 }
 
-// localized is the stored form of a localisation object after a change.
+// localizedJSON returns the stored form of a localization object after a change.
 func localizedJSON(f Opt[map[string]string], old string) string {
 	if f.Set || old == "" {
 		v := f.Or(nil)
@@ -136,26 +133,26 @@ func localizedJSON(f Opt[map[string]string], old string) string {
 	return old
 }
 
-// Check finds the fields that a new program's type does not take, or lacks. In
-// a patch, which names no type, the program itself decides.
+// Check finds the fields that the type of a new program does not allow or lacks. For
+// a PATCH, which has no type, UpdateProgram does that.
 func (f ProgramFields) Check(Time) []Detail {
 	if !slices.Contains(programTypes, f.Type.V) {
-		return nil // absent, or at fault itself
+		return nil // the type is absent or invalid
 	}
 	p := program{}
 	p.Type = f.Type.V
 	return append(p.mergeTypeFields(f), p.mergeScopeField(f)...)
 }
 
-// mergeTyped applies the fields that belong to one type of program: another
-// type may only name them null (or false), its own type may not lack them.
+// mergeTypeFields sets the fields that belong to certain types of program. Other types
+// may only set them to null (or false); their own type may require them.
 func (p *program) mergeTypeFields(f ProgramFields) (details []Detail) {
 	stamps := CollectsStamps(p.Type)
-	rule := func(field string, mine, given, present, required bool) {
+	rule := func(field string, allowed, given, present, required bool) {
 		switch {
-		case !mine && given:
+		case !allowed && given:
 			details = append(details, Detail{field, "not_allowed", "does not apply to programs of type " + p.Type})
-		case mine && required && !present:
+		case allowed && required && !present:
 			details = append(details, Detail{field, "required", "is required for programs of type " + p.Type})
 		}
 	}
@@ -171,18 +168,18 @@ func (p *program) mergeTypeFields(f ProgramFields) (details []Detail) {
 	p.RepeatAfterReset = f.RepeatAfterReset.Or(p.RepeatAfterReset)
 	rule("repeat_after_reset", stamps, f.RepeatAfterReset.Or(false), true, false)
 	p.DiscountPercent = f.DiscountPercent.Apply(p.DiscountPercent)
-	rule("discount_percent", p.Type == "discount", f.DiscountPercent.Value().Valid, p.DiscountPercent.Valid, true)
+	rule("discount_percent", p.Type == ProgramDiscount, f.DiscountPercent.Value().Valid, p.DiscountPercent.Valid, true)
 	p.AccessImageURL = f.AccessImageURL.Apply(p.AccessImageURL)
-	rule("access_image_url", p.Type == "access", f.AccessImageURL.Value().Valid, p.AccessImageURL.Valid, true)
+	rule("access_image_url", p.Type == ProgramAccess, f.AccessImageURL.Value().Valid, p.AccessImageURL.Valid, true)
 	p.InitialBalanceCents = f.InitialBalanceCents.Apply(p.InitialBalanceCents)
-	rule("initial_balance_cents", p.Type == "prepaid", f.InitialBalanceCents.Value().Valid, p.InitialBalanceCents.Valid, true)
+	rule("initial_balance_cents", p.Type == ProgramPrepaid, f.InitialBalanceCents.Value().Valid, p.InitialBalanceCents.Valid, true)
 	return details
 }
 
-// mergeScope applies location_scope and scoped_location_ids and returns the
-// keys of the scoped locations. Going back to all locations forgets them.
+// mergeScope sets location_scope and returns the keys of the scoped locations, which
+// are none with all_locations.
 func (tx *Tx) mergeScope(a Access, p *program, f ProgramFields) (scope []int64, details []Detail, err error) {
-	if details = p.mergeScopeField(f); details != nil || p.LocationScope != "selected_locations" {
+	if details = p.mergeScopeField(f); details != nil || p.LocationScope != selectedLocations {
 		return nil, details, nil
 	}
 	ids := p.ScopedLocationIDs
@@ -192,11 +189,11 @@ func (tx *Tx) mergeScope(a Access, p *program, f ProgramFields) (scope []int64, 
 	return tx.ownLocations(a.Shop, "scoped_location_ids", ids)
 }
 
-// scopeShape merges location_scope into p and tells whether the list of
-// locations fits it.
+// mergeScopeField sets location_scope in p, and checks that scoped_location_ids is
+// empty or not empty as the scope demands.
 func (p *program) mergeScopeField(f ProgramFields) []Detail {
 	p.LocationScope = f.LocationScope.Or(p.LocationScope)
-	selected := p.LocationScope == "selected_locations"
+	selected := p.LocationScope == selectedLocations
 	given := len(f.ScopedLocationIDs.V)
 	switch {
 	case !selected && given > 0:

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Time is an instant in unix milliseconds, the only form in which the store
-// keeps or compares time. It reads as 2026-01-02T03:04:05.678Z on the wire:
-// always UTC, always three decimals.
+// Time is an instant in unix milliseconds, the only form in which the store keeps and
+// compares times. On the wire it is 2026-01-02T03:04:05.678Z: always UTC, always with
+// three decimals.
 type Time int64
 
-// TimeOf converts t, dropping what is finer than a millisecond.
+// TimeOf converts t and drops fractions of a millisecond.
 func TimeOf(t time.Time) Time { return Time(t.UnixMilli()) }
 
 // Std returns t as a time.Time in UTC.
 func (t Time) Std() time.Time { return time.UnixMilli(int64(t)).UTC() }
 
-// Add returns t moved by d.
+// Add returns t+d.
 func (t Time) Add(d time.Duration) Time { return t + Time(d.Milliseconds()) }
 
-// String formats t as it is written on the wire.
+// String returns the wire form of t.
 func (t Time) String() string { return string(t.Append(nil)) }
 
 // Append appends the wire form of t, without quotes.
@@ -42,7 +42,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Null is a value that may be absent in the database and null on the wire.
+// Null is a value that may be NULL in the database and null on the wire.
 type Null[T any] struct {
 	V     T
 	Valid bool
@@ -57,9 +57,9 @@ func (n *Null[T]) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &n.V)
 }
 
-// Opt is a field of a request: absent (neither flag), null, or a value. In a
-// create request null equals absence, so Set is false for both; in a patch
-// {Set, Null} asks to clear the field.
+// Opt is a field of a request: absent (neither flag), null, or a value. In a create
+// request null means absent, so Set is false for both; in a PATCH {Set, Null} asks to
+// clear the field.
 type Opt[T any] struct {
 	V    T
 	Set  bool
@@ -69,7 +69,7 @@ type Opt[T any] struct {
 // Given returns a field with the value v.
 func Given[T any](v T) Opt[T] { return Opt[T]{V: v, Set: true} }
 
-// Or returns the value, or def when the field is absent or null.
+// Or returns the value, or def if the field is absent or null.
 func (o Opt[T]) Or(def T) T {
 	if o.Set && !o.Null {
 		return o.V
@@ -77,11 +77,11 @@ func (o Opt[T]) Or(def T) T {
 	return def
 }
 
-// Value returns the field as a nullable value; absent and null are the same.
+// Value returns the field as a nullable value: null if it is absent or null.
 func (o Opt[T]) Value() Null[T] { return Null[T]{V: o.V, Valid: o.Set && !o.Null} }
 
-// Apply returns old with the field's change made to it: unchanged when the
-// field is absent, cleared when it is null.
+// Apply returns the new value of a field: old if the field is absent, null if it is
+// null.
 func (o Opt[T]) Apply(old Null[T]) Null[T] {
 	if !o.Set {
 		return old
@@ -89,7 +89,7 @@ func (o Opt[T]) Apply(old Null[T]) Null[T] {
 	return o.Value()
 }
 
-// named tells whether a request names any of its fields. f is a pointer to a
+// namesAnyField reports whether a request sets any of its fields. f is a pointer to a
 // struct of Opt fields.
 func namesAnyField(f any) bool {
 	v := reflect.ValueOf(f).Elem()

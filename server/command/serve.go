@@ -22,6 +22,7 @@ import (
 	"punchcard/server/dev/seed"
 	"punchcard/server/metrics"
 	"punchcard/server/openapi"
+	"punchcard/store"
 	"punchcard/webhook"
 )
 
@@ -243,7 +244,7 @@ func (c *Dev) checkReadyFile() error {
 
 // firstProgram returns the id of the program whose cards are the easiest to try.
 func firstProgram(r *seed.Ready) string {
-	for _, kind := range []string{"standard", "private", "access", "discount", "prepaid"} {
+	for _, kind := range []string{store.ProgramStandard, store.ProgramPrivate, store.ProgramAccess, store.ProgramDiscount, store.ProgramPrepaid} {
 		if id, ok := r.ProgramIDs[kind]; ok {
 			return id
 		}

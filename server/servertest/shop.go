@@ -9,7 +9,7 @@ import (
 )
 
 // Types are the program types.
-var Types = []string{"standard", "private", "discount", "access", "prepaid"}
+var Types = []string{store.ProgramStandard, store.ProgramPrivate, store.ProgramDiscount, store.ProgramAccess, store.ProgramPrepaid}
 
 // Programs has the required fields of a program of each type.
 var Programs = map[string]Fields{

@@ -181,17 +181,17 @@ func demoPrograms(tx *store.Tx, a store.Access) error {
 		f      store.ProgramFields
 		prizes []store.PrizeFields
 	}{
-		{store.ProgramFields{Type: store.Given("standard"), Name: store.Given("Coffee card"), Description: store.Given("Ten coffees, the next one is on us."), Category: store.Given("coffee"),
+		{store.ProgramFields{Type: store.Given(store.ProgramStandard), Name: store.Given("Coffee card"), Description: store.Given("Ten coffees, the next one is on us."), Category: store.Given("coffee"),
 			TotalStamps: store.Given[int64](10), RepeatAfterReset: store.Given(true), IconKey: store.Given("coffee")},
 			[]store.PrizeFields{
 				{Threshold: store.Given[int64](5), Name: store.Given("Croissant")},
 				{Threshold: store.Given[int64](10), Name: store.Given("Free coffee")},
 				{Threshold: store.Given[int64](10), Name: store.Given("Slice of cake")},
 			}},
-		{store.ProgramFields{Type: store.Given("private"), Name: store.Given("Regulars"), Category: store.Given("coffee"), TotalStamps: store.Given[int64](10), RepeatAfterReset: store.Given(true), IconKey: store.Given("star")}, nil},
-		{store.ProgramFields{Type: store.Given("discount"), Name: store.Given("Friends, 10% off"), Category: store.Given("coffee"), DiscountPercent: store.Given(10.0)}, nil},
-		{store.ProgramFields{Type: store.Given("access"), Name: store.Given("Reading room"), Category: store.Given("club"), AccessImageURL: store.Given("https://example.com/reading-room.png")}, nil},
-		{store.ProgramFields{Type: store.Given("prepaid"), Name: store.Given("Prepaid card"), Category: store.Given("coffee"), InitialBalanceCents: store.Given[int64](0)}, nil},
+		{store.ProgramFields{Type: store.Given(store.ProgramPrivate), Name: store.Given("Regulars"), Category: store.Given("coffee"), TotalStamps: store.Given[int64](10), RepeatAfterReset: store.Given(true), IconKey: store.Given("star")}, nil},
+		{store.ProgramFields{Type: store.Given(store.ProgramDiscount), Name: store.Given("Friends, 10% off"), Category: store.Given("coffee"), DiscountPercent: store.Given(10.0)}, nil},
+		{store.ProgramFields{Type: store.Given(store.ProgramAccess), Name: store.Given("Reading room"), Category: store.Given("club"), AccessImageURL: store.Given("https://example.com/reading-room.png")}, nil},
+		{store.ProgramFields{Type: store.Given(store.ProgramPrepaid), Name: store.Given("Prepaid card"), Category: store.Given("coffee"), InitialBalanceCents: store.Given[int64](0)}, nil},
 	} {
 		made, err := tx.CreateProgram(a, p.f)
 		if err != nil {
