@@ -96,7 +96,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// checkShape holds a body against the spec's field tables, so that golden files
+// checkShape holds a body against the tables of fields, so that golden files
 // written anew cannot pin a mistake.
 func checkShape(t *testing.T, in Info, version string, body []byte) {
 	t.Helper()
