@@ -126,6 +126,7 @@ func checkScopes(class string, asked Opt[[]string]) (scopes []string, details []
 }
 
 // addKey inserts a key and returns its secret.
+// addKey inserts a key. It is restricted unless locations is nil.
 func (tx *Tx) addKey(shop int64, sh Shop, class, name string, scopes []string, locations []int64, expires Null[Time], family Null[int64], secret string) (key int64, _ string, err error) {
 	if secret == "" {
 		prefix := map[string]string{"api": "tsk_", "mcp": "tmk_"}[class] + sh.Mode + "_"
@@ -169,14 +170,18 @@ func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k K
 	if err != nil {
 		return k, "", err
 	}
+	var family int64
+	var restricted bool
+	if _, err = tx.one(func(r *rows) { family, restricted = r.int(), r.bool() }, "SELECT "+columns("ifnull(family_id, id)", "restricted")+" FROM keys WHERE id=?", oldKey); err != nil {
+		return k, "", err
+	}
 	var locations []int64
+	if restricted { // also when none of its locations is left
+		locations = []int64{}
+	}
 	for _, l := range old.LocationIDs {
 		n, _ := tx.s.Key(KindLocation, l)
 		locations = append(locations, n)
-	}
-	family, err := tx.number("SELECT ifnull(family_id, id) FROM keys WHERE id=?", oldKey)
-	if err != nil {
-		return k, "", err
 	}
 	if _, err = tx.exec("UPDATE keys SET retires_at=? WHERE id=?", tx.Now.Add(overlap.V), oldKey); err != nil {
 		return k, "", err

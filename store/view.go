@@ -6,7 +6,8 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// ErrEpoch means that what the caller has cached of keys, shops and locations is
+// ErrEpoch means that what the caller has cached of keys, devices, shops, locations
+// and programs is
 // out of date: the caller reads it again and repeats the request.
 var ErrEpoch = errors.New("the caller's identity has to be read again")
 

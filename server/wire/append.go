@@ -3,6 +3,19 @@
 // structs and tags, so that the published description always matches what the
 // server accepts.
 //
+// Request fields are store.Opt. The struct tags that have a meaning:
+//
+//	json:"name"      the field's name; json:"name,omitempty" in answers
+//	req:"true"       must be given when something is created
+//	min, max         characters, items, bytes of an object, or the number itself
+//	gt:"0"           the number must be greater
+//	limit:"name"     the maximum is the deployment's setting of this name (Limits)
+//	enum, keys       the texts, or the keys of a map, that are allowed
+//	pattern, format  the form of a text (formats has the forms)
+//	patch:"nullable" null clears the field in a patch; "default" sets its default;
+//	                 "not_allowed" refuses the field
+//	doc              the description in documents
+//
 // A mistake in a struct's tags is a programming error, and panics when the type is
 // first used.
 package wire
