@@ -7,8 +7,7 @@ import (
 )
 
 // ErrEpoch means that what the caller has cached of keys, devices, shops, locations
-// and programs is
-// out of date: the caller reads it again and repeats the request.
+// and programs is out of date: the caller reads it again and repeats the request.
 var ErrEpoch = errors.New("the caller's identity has to be read again")
 
 // View is one read on a query-only connection.
