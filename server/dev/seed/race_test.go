@@ -1,6 +1,6 @@
 //go:build race
 
-package dev
+package seed
 
 // Everything takes ten times as long under the race detector.
 func init() { seedSize = 100 }
