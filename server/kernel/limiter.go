@@ -49,29 +49,32 @@ const (
 	perSecond = cost / 60 // tokens gained in a second, for each request of the limit
 )
 
+// unlimited is what the headers show where there is no limit, as a 32-bit number:
+// clients that wait according to the headers never do.
+const unlimited = "2147483647"
+
 // Take counts a request of a caller and sets the RateLimit headers. It reports
 // whether the request is within the limit; if not, it also sets Retry-After.
 func (l *Limiter) Take(h http.Header, caller int64, now store.Time) bool {
 	if l.perMinute == 0 {
-		// Clients that wait according to the headers never do.
-		setLimitHeaders(h, math.MaxInt32, math.MaxInt32, 0)
+		setLimitHeaders(h, unlimited, unlimited, "0")
 		return true
 	}
 	b, t := l.bucket(caller), now.Std()
 	ok := b.AllowN(t, cost)
 	left := int(math.Round(b.TokensAt(t)))
-	setLimitHeaders(h, l.perMinute, left/cost, l.seconds(l.perMinute*cost-left))
+	setLimitHeaders(h, strconv.Itoa(l.perMinute), strconv.Itoa(left/cost), strconv.Itoa(l.seconds(l.perMinute*cost-left)))
 	if !ok {
 		h["Retry-After"] = []string{strconv.Itoa(max(1, l.seconds(cost-left)))}
 	}
 	return ok
 }
 
-// setLimitHeaders sets the RateLimit headers, in the case of the documentation.
-func setLimitHeaders(h http.Header, limit, remaining, reset int) {
-	h["RateLimit-Limit"] = []string{strconv.Itoa(limit)}
-	h["RateLimit-Remaining"] = []string{strconv.Itoa(remaining)}
-	h["RateLimit-Reset"] = []string{strconv.Itoa(reset)}
+// setLimitHeaders sets the RateLimit headers. One array holds the three values:
+// every answer has them.
+func setLimitHeaders(h http.Header, limit, remaining, reset string) {
+	v := [3]string{limit, remaining, reset}
+	h["RateLimit-Limit"], h["RateLimit-Remaining"], h["RateLimit-Reset"] = v[0:1:1], v[1:2:2], v[2:3:3]
 }
 
 // seconds returns how many seconds a bucket takes to gain some tokens, rounded up.
