@@ -100,7 +100,6 @@ func (x *lookup) readDetails(c *card) error {
 		}
 		x.claims[c.key] = claimed
 	}
-	x.rows = slices.Grow(x.rows, shownTransactions)
 	r := x.query("SELECT id, location_id, type, stamps_delta, value_delta, prize_id, reversed_at, created_at FROM transactions WHERE card_id=? ORDER BY id DESC LIMIT ?", c.key, shownTransactions)
 	for r.next() {
 		x.rows = append(x.rows, lookupRow{c, r.int(), r.int(), r.str(), r.nullInt(), r.nullInt(), r.nullInt(), r.nullTime(), r.time()})

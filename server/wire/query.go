@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"punchcard/store"
 )
@@ -80,6 +79,3 @@ func isInteger(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	return digits != "" && strings.Trim(digits, "0123456789") == ""
 }
-
-// validText reports whether s is UTF-8 without NUL.
-func validText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }

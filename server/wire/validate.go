@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"punchcard/store"
 )
@@ -82,7 +83,7 @@ func (r *rule) checkString(path, s string, lim Limits, out *details) {
 
 // checkUTF8 checks that s could come from a JSON body, and adds a detail otherwise.
 func checkUTF8(path, s string, out *details) bool {
-	if validText(s) {
+	if utf8.ValidString(s) && !strings.Contains(s, "\x00") {
 		return true
 	}
 	out.add(path, CodeInvalidValue, "must be UTF-8 text without the character U+0000")
