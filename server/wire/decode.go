@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -94,13 +95,13 @@ func DecodeBody(body []byte, dst any, mode Mode, lim Limits) []Detail {
 		}
 		named = append(named, r)
 		switch {
-		case mode == Patch && r.patch == nullNever:
+		case mode == Patch && r.patch == notAllowed:
 			out.add(r.name, CodeNotAllowed, "cannot be changed after creation")
 		case m.value[0] != 'n':
 			r.decode(m.value, r.in(v), lim, &out)
 		case mode == Create && r.required:
 			out.add(r.name, CodeRequired, "is required")
-		case mode == Patch && r.patch == nullRefused:
+		case mode == Patch && r.patch == "":
 			out.add(r.name, CodeInvalidType, "must not be null")
 		case mode == Patch:
 			field := r.in(v)
@@ -218,26 +219,17 @@ func (r *rule) list(value []byte, lim Limits, out *details) []string {
 // apply.
 func (r *rule) dictionary(value []byte, lim Limits, out *details) map[string]string {
 	m := make(map[string]string)
-	dec := jsontext.NewDecoder(bytes.NewBuffer(value))
-	dec.ReadToken()
-	for dec.PeekKind() != jsontext.KindEndObject {
-		name, err := dec.ReadToken()
-		if err != nil { // impossible: the body was checked
-			return m
-		}
-		key := name.String()
-		item, err := dec.ReadValue()
-		path := r.name + "." + key
+	pairs, _ := scan(value, math.MaxInt) // never fails: the body was checked
+	for _, item := range pairs {
+		path := r.name + "." + item.name
 		switch {
-		case err != nil:
-			return m
-		case r.keys != nil && !slices.Contains(r.keys, key):
+		case r.keys != nil && !slices.Contains(r.keys, item.name):
 			out.add(path, CodeUnknownField, "must be one of "+strings.Join(r.keys, ", "))
-		case item.Kind() != jsontext.KindString:
+		case item.value[0] != '"':
 			out.add(path, CodeInvalidType, "must be a string")
 		default:
-			m[key] = unquote(item)
-			r.checkText(path, m[key], lim, out)
+			m[item.name] = unquote(item.value)
+			r.checkText(path, m[item.name], lim, out)
 		}
 	}
 	return m
