@@ -34,15 +34,9 @@ var (
 	// metadata are the addresses at which clouds give credentials to their
 	// machines: Amazon (EC2, ECS, EKS), Google, Azure, Oracle, Alibaba, Tencent,
 	// Scaleway, and all who use 169.254.169.254.
-	metadata = func() map[netip.Addr]bool {
-		set := map[netip.Addr]bool{}
-		for s := range strings.FieldsSeq(`169.254.169.254 169.254.170.2 169.254.170.23
-			fd00:ec2::254 fd00:ec2::23 fd20:ce::254 168.63.129.16 192.0.0.192
-			100.100.100.200 169.254.0.23 169.254.42.42 fd00:42::42`) {
-			set[netip.MustParseAddr(s)] = true
-		}
-		return set
-	}()
+	metadata = prefixes(`169.254.169.254/32 169.254.170.2/32 169.254.170.23/32 fd00:ec2::254/128
+		fd00:ec2::23/128 fd20:ce::254/128 168.63.129.16/32 192.0.0.192/32 100.100.100.200/32
+		169.254.0.23/32 169.254.42.42/32 fd00:42::42/128`)
 
 	nat64      = netip.MustParsePrefix("64:ff9b::/96")
 	nat64Local = netip.MustParsePrefix("64:ff9b:1::/48")
@@ -69,8 +63,8 @@ func containsAddr(ps []netip.Prefix, ip netip.Addr) bool {
 // tunnel. The last four bytes are examined in every network, because an
 // operator's own NAT64 prefix cannot be told from another network.
 func isMetadata(ip netip.Addr) bool {
-	if metadata[ip] || ip.Is4() {
-		return metadata[ip]
+	if known := containsAddr(metadata, ip); known || ip.Is4() {
+		return known
 	}
 	b := ip.As16()
 	embedded := [][4]byte{[4]byte(b[12:])}
@@ -82,7 +76,7 @@ func isMetadata(ip netip.Addr) bool {
 	case teredo.Contains(ip): // the relay, and the client with its bits inverted
 		embedded = append(embedded, [4]byte(b[4:8]), [4]byte{^b[12], ^b[13], ^b[14], ^b[15]})
 	}
-	return slices.ContainsFunc(embedded, func(b [4]byte) bool { return metadata[netip.AddrFrom4(b)] })
+	return slices.ContainsFunc(embedded, func(b [4]byte) bool { return containsAddr(metadata, netip.AddrFrom4(b)) })
 }
 
 // isLoopback reports whether ip, mapped or not, is a loopback address.

@@ -24,15 +24,7 @@ const (
 // neither the URL, which may have secrets, nor the addresses that a name resolved
 // to.
 func (s *Sender) errorText(ctx context.Context, err error) string {
-	var (
-		dns     *net.DNSError
-		host    x509.HostnameError
-		unknown x509.UnknownAuthorityError
-		invalid x509.CertificateInvalidError
-		verify  *tls.CertificateVerificationError
-		record  tls.RecordHeaderError
-		op      *net.OpError
-	)
+	op, isOp := errors.AsType[*net.OpError](err)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return fmt.Sprintf("no whole answer within %d ms", s.conf.Timeout.Milliseconds())
@@ -42,15 +34,15 @@ func (s *Sender) errorText(ctx context.Context, err error) string {
 		return ErrNotPublic.Error()
 	case errors.Is(err, ErrPlainHTTP):
 		return ErrPlainHTTP.Error()
-	case errors.As(err, &dns):
+	case isA[*net.DNSError](err):
 		return "the host name does not resolve"
-	case errors.As(err, &host):
+	case isA[x509.HostnameError](err):
 		return "TLS: the certificate is for another host"
-	case errors.As(err, &unknown):
+	case isA[x509.UnknownAuthorityError](err):
 		return "TLS: the certificate is from an unknown authority"
-	case errors.As(err, &invalid), errors.As(err, &verify):
+	case isA[x509.CertificateInvalidError](err), isA[*tls.CertificateVerificationError](err):
 		return "TLS: the certificate is not valid"
-	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
+	case isA[tls.RecordHeaderError](err), errors.Is(err, http.ErrSchemeMismatch):
 		return handshakeFailed
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "the connection was refused"
@@ -58,9 +50,9 @@ func (s *Sender) errorText(ctx context.Context, err error) string {
 		return connectionReset
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection ended in the middle of the answer"
-	case errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error"): // a TLS alert
+	case isOp && (op.Op == "remote error" || op.Op == "local error"): // a TLS alert
 		return handshakeFailed
-	case errors.As(err, &op):
+	case isOp:
 		return "the connection failed: " + op.Op
 	}
 	for _, e := range untypedErrors {
@@ -69,6 +61,12 @@ func (s *Sender) errorText(ctx context.Context, err error) string {
 		}
 	}
 	return "the answer is not valid HTTP"
+}
+
+// isA reports whether err is or wraps an error of type E.
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // untypedErrors are the errors that only their texts identify, by a part of it.
