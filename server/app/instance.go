@@ -187,7 +187,7 @@ func (i *instance) makeServices(c *Config, guard *webhook.Guard, observe func(*s
 		i.services = append(i.services, i.webhooks)
 	}
 	if c.Mail != nil && c.Dev == nil && !c.HoldWebhooks {
-		var observe func(string)
+		observe := func(string) {}
 		if c.Metrics != nil {
 			observe = c.Metrics.Mail
 		}
