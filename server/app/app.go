@@ -69,6 +69,9 @@ func Start(c Config) (*App, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
+	if c.Dev != nil && c.Dev.Clock == nil {
+		c.Dev.Clock = c.Dev.newClock()
+	}
 	if err := c.Limits.Check(); err != nil {
 		return nil, err
 	}

@@ -157,11 +157,11 @@ type Config struct {
 	Guard *webhook.Guard
 	// HoldWebhooks queues webhooks and mail but sends none.
 	HoldWebhooks bool
-	// Mail returns the service that sends the mail that st queues. It calls observe,
-	// unless that is nil, with the outcome of each attempt. If Mail is nil, requests
-	// with send_email are refused, except by a fixture, which keeps mail in memory.
-	// It is a function so that a program that only needs a fixture links no SMTP
-	// library; the implementation is server/mail.
+	// Mail returns the service that sends the mail that st queues. It calls observe
+	// with the outcome of each attempt. If Mail is nil, requests with send_email are
+	// refused, except by a fixture, which keeps mail in memory. It is a function so
+	// that a program that only needs a fixture links no SMTP library; the
+	// implementation is server/mail.
 	Mail func(st *store.Store, log *slog.Logger, observe func(outcome string)) Service
 	// CustomHeaders sends the custom headers of webhooks with each delivery.
 	CustomHeaders bool
@@ -187,6 +187,9 @@ type Metrics interface {
 
 // Dev is the configuration that only a fixture has.
 type Dev struct {
+	// Clock is the fixture's clock. If it is nil, Start sets it: it stands still at
+	// the time of the seed or, if Deterministic, at 2026-01-01T09:00:00Z, and runs
+	// otherwise.
 	Clock *Clock
 	// Seed is the initial content; nil for the demo shop.
 	Seed *seed.File
@@ -198,6 +201,17 @@ type Dev struct {
 	// Bare leaves out the journal and the faults, so that benchmarks measure what
 	// serve does. Such a fixture must not be reset.
 	Bare bool
+}
+
+// newClock returns the clock that Start sets.
+func (d *Dev) newClock() *Clock {
+	switch {
+	case d.Seed != nil && !d.Seed.Now.IsZero():
+		return NewClock(d.Seed.Now)
+	case d.Deterministic:
+		return NewClock(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
+	}
+	return NewClock(time.Time{})
 }
 
 // setOptions sets the options of a fixture's store; see rand for history.

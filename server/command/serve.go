@@ -168,26 +168,22 @@ func (c *Dev) Run() error {
 	if !c.AllowRemote && !loopback(c.Listen) {
 		return fmt.Errorf("--listen (PUNCHCARD_LISTEN): %s is not a loopback address; the demo keys are public knowledge, so this needs --allow-remote", c.Listen)
 	}
-	var at time.Time
+	conf.DB = c.DB
+	conf.Dev = &app.Dev{Deterministic: c.DeterministicIDs}
 	if c.Clock != "" {
-		if at, err = time.Parse(time.RFC3339, c.Clock); err != nil {
+		at, err := time.Parse(time.RFC3339, c.Clock)
+		if err != nil {
 			return fmt.Errorf("--clock (PUNCHCARD_CLOCK): must be a time such as 2026-01-31T09:00:00Z")
 		}
 		if at.Before(time.Unix(0, 0)) {
 			return fmt.Errorf("--clock (PUNCHCARD_CLOCK): must not be before 1970")
 		}
+		conf.Dev.Clock = app.NewClock(at)
 	}
-	var file *seed.File
 	if c.Seed != "" {
-		if file, err = seed.Read(c.Seed); err != nil {
+		if conf.Dev.Seed, err = seed.Read(c.Seed); err != nil {
 			return fmt.Errorf("--seed (PUNCHCARD_SEED): %w", err)
 		}
-		if at.IsZero() {
-			at = file.Now
-		}
-	}
-	if c.DeterministicIDs && at.IsZero() {
-		at = time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	}
 	if c.ReadyFile != "" { // an older file would describe a server that has ended
 		if err := c.checkReadyFile(); err != nil {
@@ -198,8 +194,6 @@ func (c *Dev) Run() error {
 		}
 	}
 	conf.Guard.Loopback, conf.Guard.Unresolved = !c.StrictWebhookTargets, !c.StrictWebhookTargets
-	conf.DB = c.DB
-	conf.Dev = &app.Dev{Clock: app.NewClock(at), Deterministic: c.DeterministicIDs, Seed: file}
 	return c.run(conf, func(a *app.App) error {
 		line, err := json.Marshal(a.Ready)
 		if err != nil {

@@ -42,6 +42,13 @@ func (s *Server) operate(method, path string, body, out any) {
 	}
 }
 
+// ask is operate that returns the decoded answer.
+func ask[T any](s *Server, method, path string, body any) (answer T) {
+	s.t.Helper()
+	s.operate(method, path, body, &answer)
+	return answer
+}
+
 func (s *Server) send(ctx context.Context, method, url, key string, body any, headers ...string) *Response {
 	r := &Response{request: method + " " + strings.TrimPrefix(url, s.Origin), t: s.t}
 	if r.err = s.roundTrip(ctx, r, method, url, key, body, headers); r.err != nil {

@@ -38,10 +38,9 @@ type Settled struct {
 
 // Settle delivers webhooks until none is due. A receiver then has everything that it
 // will get before the clock advances or something else happens.
-func (s *Server) Settle() (done Settled) {
+func (s *Server) Settle() Settled {
 	s.t.Helper()
-	s.operate(http.MethodPost, "/settle", nil, &done)
-	return done
+	return ask[Settled](s, http.MethodPost, "/settle", nil)
 }
 
 // Receiver is a target for webhooks in the server itself. It answers 200 until

@@ -47,7 +47,7 @@ type Server struct {
 func Start(t testing.TB, options ...func(*app.Config)) *Server {
 	t.Helper()
 	c := app.Config{DB: filepath.Join(t.TempDir(), "test.db"), Listen: "127.0.0.1:0", Limits: app.DefaultLimits(),
-		Log: slog.New(slog.DiscardHandler), Dev: &app.Dev{Clock: app.NewClock(time.Time{})}}
+		Log: slog.New(slog.DiscardHandler), Dev: &app.Dev{}}
 	for _, o := range options {
 		o(&c)
 	}
