@@ -19,13 +19,9 @@ func (c *Audit) Run() error {
 	if c.Limit < 0 {
 		return fmt.Errorf("--limit: must not be negative")
 	}
-	rows, err := pages[store.AuditRow](c.OfShop, operation.ListAudit, c.Limit)
-	if err != nil {
-		return err
-	}
-	return c.show(&rows, func(w io.Writer) {
+	return list(c.OfShop, operation.ListAudit, c.Limit, func(w io.Writer, rows ...store.AuditRow) {
 		fmt.Fprintln(w, "AT\tACTOR\tACTION\tTARGET")
-		for _, a := range rows.Data {
+		for _, a := range rows {
 			actor := a.ActorType
 			if a.ActorID.Valid {
 				actor += " " + a.ActorID.V

@@ -11,10 +11,8 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"punchcard/server/api"
@@ -83,7 +81,7 @@ func networks(flag string, texts []string) (list []netip.Prefix, err error) {
 // It calls ready when the server serves.
 func (s Server) run(conf app.Config, ready func(*app.App) error) error {
 	// Catch signals before anything starts, so that none is missed.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible()
 	defer stop()
 	a, err := app.Start(conf)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -144,24 +145,12 @@ func Decode[T any](r *Reply) (v T) {
 }
 
 // At returns the value at a dotted path of the body: nil when null or absent.
-func (r *Reply) At(path string) any {
+func (r *Reply) At(path string) (v any) {
 	r.T.Helper()
-	var v any
-	r.Decode(&v)
-	for _, p := range strings.Split(path, ".") {
-		switch x := v.(type) {
-		case map[string]any:
-			v = x[p]
-		case []any:
-			var i int
-			if _, err := fmt.Sscan(p, &i); err != nil || i >= len(x) {
-				return nil
-			}
-			v = x[i]
-		default:
-			return nil
-		}
+	if !json.Valid(r.Body) {
+		r.T.Fatalf("%s: no JSON: %.1000s", r.What, r.Body)
 	}
+	json.Unmarshal(r.find(path), &v)
 	return v
 }
 
@@ -175,18 +164,28 @@ func (r *Reply) Str(path string) string {
 // Raw returns the JSON at a dotted path; the whole body for the empty path.
 func (r *Reply) Raw(path string) json.RawMessage {
 	r.T.Helper()
+	raw := r.find(path)
+	if raw == nil {
+		r.T.Fatalf("%s: nothing at %s: %.300s", r.What, path, r.Body)
+	}
+	return raw
+}
+
+// find returns the JSON at a dotted path, nil if there is none.
+func (r *Reply) find(path string) json.RawMessage {
 	raw := json.RawMessage(r.Body)
 	for _, p := range strings.FieldsFunc(path, func(c rune) bool { return c == '.' }) {
 		var object map[string]json.RawMessage
-		var list []json.RawMessage
-		var i int
-		if json.Unmarshal(raw, &object) == nil && object[p] != nil {
+		if json.Unmarshal(raw, &object) == nil {
 			raw = object[p]
-		} else if _, err := fmt.Sscan(p, &i); err == nil && json.Unmarshal(raw, &list) == nil && i < len(list) {
-			raw = list[i]
-		} else {
-			r.T.Fatalf("%s: nothing at %s: %.300s", r.What, path, r.Body)
+			continue
 		}
+		var list []json.RawMessage
+		i, err := strconv.Atoi(p)
+		if err != nil || json.Unmarshal(raw, &list) != nil || i >= len(list) {
+			return nil
+		}
+		raw = list[i]
 	}
 	return raw
 }

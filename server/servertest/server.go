@@ -11,7 +11,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -180,8 +179,11 @@ func Simultaneously[R any](n int, f func(int) R) []R {
 	return out
 }
 
-// newTransport returns a transport with connections of its own, so that a test
-// can end them without ending those of others.
-func newTransport() *http.Transport {
-	return &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: Patience}
+// Sized returns the full size of a benchmark or, with go test -short, a small one
+// that only shows that the benchmark works.
+func Sized[T any](full, small T) T {
+	if testing.Short() {
+		return small
+	}
+	return full
 }
