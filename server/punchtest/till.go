@@ -26,7 +26,7 @@ func (s *Server) Till(location string) *Till {
 	defer s.mu.Unlock()
 	token, made := s.tills[location]
 	if !made {
-		token = ok(s.newDevice(location))(s.t)
+		token = s.newDevice(location)
 		s.tills[location] = token
 	}
 	return &Till{Location: location, Token: token, s: s}
@@ -35,13 +35,12 @@ func (s *Server) Till(location string) *Till {
 // NewTill creates a further device at a location.
 func (s *Server) NewTill(location string) *Till {
 	s.t.Helper()
-	return &Till{Location: location, Token: ok(s.newDevice(location))(s.t), s: s}
+	return &Till{Location: location, Token: s.newDevice(location), s: s}
 }
 
-func (s *Server) newDevice(location string) (token string, err error) {
-	var device struct{ Token string }
-	err = s.control(http.MethodPost, "/devices", map[string]string{"location_id": location}, &device)
-	return device.Token, err
+func (s *Server) newDevice(location string) (token string) {
+	s.t.Helper()
+	return ask[struct{ Token string }](s, http.MethodPost, "/devices", map[string]string{"location_id": location}).Token
 }
 
 // PIN returns the same till with a staff PIN in its requests.
@@ -177,9 +176,6 @@ func (t *TryTill) act(card, action string, body any) (TillResult, error) {
 
 // call calls the till API and returns the decoded answer.
 func call[T any](t *TryTill, method, path string, body any) (answer T, err error) {
-	r := t.t.s.send(context.Background(), method, t.t.s.TillURL+path, t.t.Token, body, t.t.headers...)
-	if err = r.Err(); err == nil {
-		err = r.decode(&answer)
-	}
+	err = t.t.s.send(context.Background(), method, t.t.s.TillURL+path, t.t.Token, body, t.t.headers...).decode(&answer)
 	return answer, err
 }

@@ -157,9 +157,6 @@ func (r *Receiver) fetch(ctx context.Context, wanted int, timeout time.Duration)
 	if answer.Status == http.StatusNotFound {
 		return nil, errors.New("the server was reset after this receiver was made")
 	}
-	if err := answer.Err(); err != nil {
-		return nil, err
-	}
 	var shown struct {
 		Requests []struct {
 			Event   string            `json:"event"`

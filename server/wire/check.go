@@ -99,8 +99,8 @@ func (r *rule) checkNumber(compare func(bound) int, over int, tooSmall, tooLarge
 }
 
 // parseWhole parses a JSON number, such as 3, 3.0 or 30e-1. whole is false if it
-// has a fractional part. over is -1 or 1 if it is below or above the range of an
-// int64; n is the nearest int64 then.
+// has a fractional part or is another JSON value. over is -1 or 1 if it is below or
+// above the range of an int64; n is the nearest int64 then.
 func parseWhole(literal string) (n int64, over int, whole bool) {
 	if n, err := strconv.ParseInt(literal, 10, 64); err == nil {
 		return n, 0, true
@@ -122,9 +122,9 @@ func parseWhole(literal string) (n int64, over int, whole bool) {
 	// With twenty digits the number is out of range; more make no difference.
 	n, err := strconv.ParseInt(significant+strings.Repeat("0", min(exponent, 19)), 10, 64)
 	if err != nil {
-		over = cmp.Compare(n, 0)
+		over = cmp.Compare(n, 0) // 0 for a text that is no number
 	}
-	return n, over, true
+	return n, over, err == nil || over != 0
 }
 
 // cutExponent splits 12e3 into 12 and 3. It limits the exponent to ten million, as
