@@ -131,11 +131,9 @@ func backoff(base time.Duration, attempt int, jitter float64) time.Duration {
 // by a date: at most maxRetryAfter, and 0 if it is in the past or malformed.
 func retryAfter(h string, now time.Time) time.Duration {
 	h = strings.TrimSpace(h)
-	if n, err := strconv.ParseUint(h, 10, 64); err == nil {
+	n, err := strconv.ParseUint(h, 10, 64)
+	if err == nil || errors.Is(err, strconv.ErrRange) { // n is the greatest uint64 then
 		return time.Duration(min(n, uint64(maxRetryAfter/time.Second))) * time.Second
-	}
-	if h != "" && strings.Trim(h, "0123456789") == "" { // a number beyond 64 bits
-		return maxRetryAfter
 	}
 	t, err := http.ParseTime(h)
 	if err != nil {

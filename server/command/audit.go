@@ -1,8 +1,10 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"punchcard/server/operation"
 	"punchcard/store"
@@ -22,12 +24,7 @@ func (c *Audit) Run() error {
 	return list(c.OfShop, operation.ListAudit, c.Limit, func(w io.Writer, rows ...store.AuditRow) {
 		fmt.Fprintln(w, "AT\tACTOR\tACTION\tTARGET")
 		for _, a := range rows {
-			actor := a.ActorType
-			if a.ActorID.Valid {
-				actor += " " + a.ActorID.V
-			} else if a.ActorName.Valid {
-				actor += " " + a.ActorName.V
-			}
+			actor := strings.TrimSpace(a.ActorType + " " + cmp.Or(a.ActorID.V, a.ActorName.V))
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.At, actor, a.Action, a.TargetID)
 		}
 	})

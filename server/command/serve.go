@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -206,9 +207,10 @@ func (c *Dev) Run() error {
 		if _, err := Out.Write(line); err != nil {
 			return err
 		}
-		r := a.Ready
+		r, ids := a.Ready, a.Ready.ProgramIDs
+		program := cmp.Or(ids[store.ProgramStandard], ids[store.ProgramPrivate], ids[store.ProgramAccess], ids[store.ProgramDiscount], ids[store.ProgramPrepaid], "{id}")
 		fmt.Fprintf(os.Stderr, "\npunchcard is ready. Try:\n\n  curl -H 'Authorization: Bearer %s' %s/me\n\n  curl -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\\n    -d '{\"holder_name\": \"Ada\"}' %s/programs/%s/cards\n\nReference: %s/docs    End with Ctrl-C.\n\n",
-			r.APIKey, r.BaseURL, r.APIKey, r.BaseURL, firstProgram(r), r.Origin)
+			r.APIKey, r.BaseURL, r.APIKey, r.BaseURL, program, r.Origin)
 		return nil
 	})
 }
@@ -232,16 +234,6 @@ func (c *Dev) checkReadyFile() error {
 		}
 	}
 	return nil
-}
-
-// firstProgram returns the id of the program whose cards are the easiest to try.
-func firstProgram(r *seed.Ready) string {
-	for _, kind := range []string{store.ProgramStandard, store.ProgramPrivate, store.ProgramAccess, store.ProgramDiscount, store.ProgramPrepaid} {
-		if id, ok := r.ProgramIDs[kind]; ok {
-			return id
-		}
-	}
-	return "{id}"
 }
 
 // loopback reports whether an address can be reached from this machine only.

@@ -1,6 +1,7 @@
 package punchtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"encoding/json"
@@ -90,23 +91,16 @@ func (r *Receiver) TryWait(event string) (Delivery, error) {
 		left := time.Until(deadline)
 		all, err := r.fetch(r.s.t.Context(), wanted, left)
 		if err != nil {
-			return Delivery{}, fmt.Errorf("waiting for a delivery of %s: %w", eventName(event), err)
+			return Delivery{}, fmt.Errorf("waiting for a delivery of %s: %w", cmp.Or(event, "any event"), err)
 		}
 		if d, found := r.take(event, all); found {
 			return d, nil
 		}
 		if left <= 0 {
-			return Delivery{}, fmt.Errorf("no delivery of %s within %v; there came %s", eventName(event), r.Timeout, r.summary(all))
+			return Delivery{}, fmt.Errorf("no delivery of %s within %v; there came %s", cmp.Or(event, "any event"), r.Timeout, r.summary(all))
 		}
 		wanted = len(all) + 1
 	}
-}
-
-func eventName(event string) string {
-	if event == "" {
-		return "any event"
-	}
-	return event
 }
 
 // take returns the first delivery of an event that Wait has not returned, and marks

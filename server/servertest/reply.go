@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"punchcard/store"
 )
 
 // A Reply is an answer with its whole body.
@@ -35,13 +37,7 @@ func (r *Reply) Check() {
 		r.T.Errorf("%.200s: X-Request-Id is %q", r.What, id)
 	}
 	if r.Status >= 400 && len(r.Body) > 0 {
-		var e struct {
-			Error struct {
-				Code      string
-				RequestID string `json:"request_id"`
-			}
-		}
-		if err := json.Unmarshal(r.Body, &e); err != nil || e.Error.Code == "" || e.Error.RequestID != id {
+		if !json.Valid(r.Body) || r.Str("error.code") == "" || r.Str("error.request_id") != id {
 			r.T.Errorf("%.200s: an error without the API's shape: %d %s", r.What, r.Status, r.Body)
 		}
 	}
@@ -208,10 +204,11 @@ func (r *Reply) IDs() (list []string) {
 // Details returns the validation details as "field code", in order.
 func (r *Reply) Details() (list []string) {
 	r.T.Helper()
-	items, _ := r.At("error.details").([]any)
-	for _, d := range items {
-		m := d.(map[string]any)
-		list = append(list, fmt.Sprintf("%s %s", m["field"], m["code"]))
+	body := Decode[struct {
+		Error struct{ Details []store.Detail }
+	}](r)
+	for _, d := range body.Error.Details {
+		list = append(list, d.Field+" "+d.Code)
 	}
 	return list
 }
