@@ -29,7 +29,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -258,16 +257,20 @@ var escapes = event.NewEscapes("\n\r\t")
 // replaces invalid UTF-8 by U+FFFD.
 func AppendString(b []byte, s string) []byte { return escapes.AppendString(b, s) }
 
-// appendTime appends the same as t.Append, but faster: times take the longest part of
-// encoding most responses.
+// appendTime appends the same as t.Append, without interpreting a layout: times
+// take the longest part of encoding most responses.
 func appendTime(b []byte, t store.Time) []byte {
 	std := t.Std()
-	if year := std.Year(); year < 0 || year > 9999 {
+	year, month, day := std.Date()
+	if year < 0 || year > 9999 {
 		return t.Append(b)
 	}
+	hour, minute, second := std.Clock()
 	ms := std.Nanosecond() / 1e6
-	b = std.AppendFormat(b, time.RFC3339) // the layout that the package time need not interpret
-	return append(b[:len(b)-len("Z")], '.', digit(ms/100), digit(ms/10), digit(ms), 'Z')
+	b = append(b, digit(year/1000), digit(year/100), digit(year/10), digit(year), '-')
+	b = append(b, digit(int(month)/10), digit(int(month)), '-', digit(day/10), digit(day), 'T')
+	b = append(b, digit(hour/10), digit(hour), ':', digit(minute/10), digit(minute), ':')
+	return append(b, digit(second/10), digit(second), '.', digit(ms/100), digit(ms/10), digit(ms), 'Z')
 }
 
 // digit returns the last decimal digit of n.
