@@ -33,7 +33,7 @@ type About struct {
 	Guard func(*kernel.Route) []store.Code
 	// Status returns the HTTP status of a code.
 	Status func(store.Code) int
-	// When replaces texts of errorTexts.
+	// When replaces texts of kernel.Codes.
 	When map[store.Code]string
 	// Examples are field values for the sample requests, by operation. They replace
 	// values derived from the schema, and add fields that the schema does not
