@@ -111,7 +111,7 @@ func (a *App) serveFixture(w http.ResponseWriter, r *http.Request) {
 	}
 	defer a.gate.RUnlock()
 	if a.resetErr != nil {
-		i.refuse(w, a.resetErr)
+		i.kernel.AnswerError(w, a.resetErr)
 		return
 	}
 	x := &request{ResponseWriter: w, hasBody: r.ContentLength != 0}

@@ -132,7 +132,8 @@ func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Pa
 		p.refuse(w, r, err)
 		return
 	}
-	p.Kernel.SeeOther(w, r, "/i/"+ps.ByName("token"))
+	w.Header().Set("Location", "/i/"+ps.ByName("token"))
+	p.Kernel.HTML(w, http.StatusSeeOther, nil)
 }
 
 // installCard marks the card of the link as installed.
