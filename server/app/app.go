@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -66,9 +67,7 @@ const (
 // Start listens, opens the store and serves. Its errors are one line for the
 // operator.
 func Start(c Config) (*App, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	if err := c.Limits.Check(); err != nil {
 		return nil, err
 	}
@@ -85,9 +84,7 @@ func Start(c Config) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--listen (PUNCHCARD_LISTEN): %w", err)
 	}
-	if c.MaxConnections == 0 {
-		c.MaxConnections = max(1, min(maxConnections, openFiles()-reservedFiles))
-	}
+	c.MaxConnections = cmp.Or(c.MaxConnections, max(1, min(maxConnections, openFiles()-reservedFiles)))
 	ln = limitConnections(ln, c.MaxConnections)
 	scheme := "http://"
 	if c.TLSCert != "" || c.TLSKey != "" {
@@ -99,15 +96,9 @@ func Start(c Config) (*App, error) {
 		scheme, ln = "https://", tls.NewListener(ln, own.config())
 	}
 	a := &App{Origin: scheme + ln.Addr().String(), pricing: pricing, served: make(chan error, 2), resets: make(chan struct{}, 1), stopping: make(chan struct{})}
-	if c.PublicURL == "" {
-		c.PublicURL = a.Origin
-	}
-	if c.ReadTimeout == 0 {
-		c.ReadTimeout = readTimeout
-	}
-	if c.WriteTimeout == 0 {
-		c.WriteTimeout = writeTimeout
-	}
+	c.PublicURL = cmp.Or(c.PublicURL, a.Origin)
+	c.ReadTimeout = cmp.Or(c.ReadTimeout, readTimeout)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, writeTimeout)
 	a.conf = c
 	var metrics net.Listener
 	if c.Metrics != nil {
@@ -159,16 +150,6 @@ func (a *App) trackUnused(c net.Conn, state http.ConnState) {
 	}
 }
 
-// closeUnusedConnections closes the connections on which no request has come, for
-// which Shutdown would wait for five seconds. Go's http.Transport leaves such
-// connections.
-func (a *App) closeUnusedConnections() {
-	a.unused.Range(func(c, _ any) bool {
-		c.(net.Conn).Close()
-		return true
-	})
-}
-
 // server returns an HTTP server with the limits of every connection. Over HTTP/2 a
 // time-out is sent to the client as a frame; WriteByteTimeout cuts off a client
 // that does not read it.
@@ -203,7 +184,12 @@ func (a *App) Stop(ctx context.Context) error {
 	// after the next start.
 	var services sync.WaitGroup
 	services.Go(func() { a.instance.stopServices(ctx) })
-	a.closeUnusedConnections()
+	// Shutdown would wait for five seconds for connections on which no request has
+	// come. Go's http.Transport leaves such connections.
+	a.unused.Range(func(c, _ any) bool {
+		c.(net.Conn).Close()
+		return true
+	})
 	err := a.http.Shutdown(ctx)
 	if err != nil && a.conf.Dev != nil {
 		a.http.Close() // the process goes on, so leave nothing of the fixture
