@@ -10,13 +10,10 @@ var GetProgramStats = kernel.Read(
 	analytics.reads("getProgramStats", "Read a program's statistics",
 		"Every figure is computed by itself and null where that failed: null means unavailable, never zero. A location-restricted key is refused.",
 		store.NotFound, store.LocationScopeUnsupported),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.ProgramStats, error) {
-		return v.ProgramStats(c.Access, c.Param("id"))
-	})
+	byID((*store.View).ProgramStats))
 
 // GetAnalyticsSummary returns the main figures of the shop.
-var GetAnalyticsSummary = kernel.Read(
-	analytics.reads("getAnalyticsSummary", "Read the shop's summary", "", store.LocationScopeUnsupported),
+var GetAnalyticsSummary = kernel.Read(analytics.reads("getAnalyticsSummary", "Read the shop's summary", "", store.LocationScopeUnsupported),
 	func(v *store.View, c *kernel.Call, _ struct{}) (store.AnalyticsSummary, error) {
 		return v.Summary(c.Access)
 	})

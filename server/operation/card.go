@@ -46,11 +46,7 @@ var ListCards = kernel.Read(
 	})
 
 // GetCard returns one card.
-var GetCard = kernel.Read(
-	cards.reads("getCard", "Read a card", "", store.NotFound),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.CardDetail, error) {
-		return v.Card(c.Access, c.Param("id"))
-	})
+var GetCard = kernel.Read(cards.reads("getCard", "Read a card", "", store.NotFound), byID((*store.View).Card))
 
 // UpdateCard changes a card's holder, reference or expiry.
 var UpdateCard = kernel.Write(
@@ -74,8 +70,7 @@ var CreateInstallLink = withQRCode(kernel.Write(
 	wire.Create, withID((*store.Tx).NewInstallLink)))
 
 // EnrollCard issues a card by web enrolment.
-var EnrollCard = withQRCode(kernel.Write(
-	cards.only(operator, "enrollCard", "Enrol a holder", "", store.NotFound, store.Conflict, store.Unprocessable),
+var EnrollCard = withQRCode(kernel.Write(cards.only(operator, "enrollCard", "Enrol a holder", "", store.NotFound, store.Conflict, store.Unprocessable),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CardFields) (store.IssuedCard, error) {
 		return tx.IssueCard(c.Access, c.Param("id"), f, store.SourceWebEnrollment)
 	}))
@@ -97,9 +92,6 @@ var (
 
 // cardAction returns the operation of an action on a card.
 func cardAction[O any](id, title string, act func(*store.Tx, int64, string) (O, error)) *kernel.Operation {
-	return kernel.Write(
-		cards.only(manager, id, title, "", store.NotFound, store.Conflict),
-		wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (O, error) {
-			return act(tx, c.Access.Shop, c.Param("id"))
-		})
+	return kernel.Write(cards.only(manager, id, title, "", store.NotFound, store.Conflict),
+		wire.Create, inShop(act))
 }

@@ -19,8 +19,7 @@ type CreatedDevice struct {
 }
 
 // CreateDevice creates a device with a token.
-var CreateDevice = kernel.Write(
-	devices.only(manager, "createDevice", "Create a device", "", store.NotFound),
+var CreateDevice = kernel.Write(devices.only(manager, "createDevice", "Create a device", "", store.NotFound),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f DeviceFields) (d CreatedDevice, err error) {
 		d.Device, d.Token, err = tx.CreateDevice(c.Access.Shop, f.LocationID.V, f.Name.Or("Till"), "")
 		return d, err
@@ -28,16 +27,12 @@ var CreateDevice = kernel.Write(
 
 // ListDevices lists all devices of the shop, newest first, including the revoked
 // ones.
-var ListDevices = kernel.Read(
-	devices.only(manager, "listDevices", "List the devices", ""),
+var ListDevices = kernel.Read(devices.only(manager, "listDevices", "List the devices", ""),
 	func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Device], error) {
 		devices, err := v.Devices(c.Access.Shop)
 		return List[store.Device]{devices}, err
 	})
 
 // RevokeDevice ends a device's token.
-var RevokeDevice = kernel.Write(
-	devices.only(manager, "revokeDevice", "Revoke a device", "", store.NotFound),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Device, error) {
-		return tx.RevokeDevice(c.Access.Shop, c.Param("id"))
-	})
+var RevokeDevice = kernel.Write(devices.only(manager, "revokeDevice", "Revoke a device", "", store.NotFound),
+	wire.Create, inShop((*store.Tx).RevokeDevice))

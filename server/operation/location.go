@@ -43,8 +43,7 @@ var EnableLocation = kernel.Write(
 	})
 
 // CreateLocation adds a location to the shop.
-var CreateLocation = kernel.Write(
-	locations.only(owner, "createLocation", "Create a location", "", store.Unprocessable),
+var CreateLocation = kernel.Write(locations.only(owner, "createLocation", "Create a location", "", store.Unprocessable),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.LocationFields) (store.Location, error) {
 		return tx.CreateLocation(c.Access.Shop, f)
 	})
@@ -55,8 +54,7 @@ type StaffPINFields struct {
 }
 
 // SetStaffPIN sets or removes the staff PIN of a location.
-var SetStaffPIN = kernel.Write(
-	locations.only(manager, "setStaffPIN", "Set a location's staff PIN", "", store.NotFound),
+var SetStaffPIN = kernel.Write(locations.only(manager, "setStaffPIN", "Set a location's staff PIN", "", store.NotFound),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f StaffPINFields) (store.Location, error) {
 		return tx.SetStaffPIN(c.Access.Shop, c.Param("id"), f.StaffPIN.Or(""))
 	})

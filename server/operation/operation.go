@@ -88,8 +88,19 @@ func (s section) only(callers kernel.Callers, id, title, doc string, codes ...st
 	}
 }
 
-// withID returns the function of an operation that calls f with the caller's access
+// byID returns the function of an operation that calls f with the caller's access
 // and the id in the path.
+func byID[O any](f func(*store.View, store.Access, string) (O, error)) func(*store.View, *kernel.Call, struct{}) (O, error) {
+	return func(v *store.View, c *kernel.Call, _ struct{}) (O, error) { return f(v, c.Access, c.Param("id")) }
+}
+
+// withID does the same for a write, with the fields.
 func withID[F, O any](f func(*store.Tx, store.Access, string, F) (O, error)) func(*store.Tx, *kernel.Call, F) (O, error) {
 	return func(tx *store.Tx, c *kernel.Call, fields F) (O, error) { return f(tx, c.Access, c.Param("id"), fields) }
+}
+
+// inShop does the same for a write without fields that only persons make, in their
+// shop.
+func inShop[O any](f func(*store.Tx, int64, string) (O, error)) func(*store.Tx, *kernel.Call, struct{}) (O, error) {
+	return func(tx *store.Tx, c *kernel.Call, _ struct{}) (O, error) { return f(tx, c.Access.Shop, c.Param("id")) }
 }

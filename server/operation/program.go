@@ -29,11 +29,7 @@ var CreateProgram = kernel.Write(
 	})
 
 // GetProgram returns one program with its prizes.
-var GetProgram = kernel.Read(
-	programs.reads("getProgram", "Read a program", "", store.NotFound),
-	func(v *store.View, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
-		return v.Program(c.Access, c.Param("id"))
-	})
+var GetProgram = kernel.Read(programs.reads("getProgram", "Read a program", "", store.NotFound), byID((*store.View).Program))
 
 // UpdateProgram changes a program's fields.
 var UpdateProgram = kernel.Write(
@@ -52,8 +48,7 @@ var (
 
 // programAction returns the operation of an action that changes a program's state.
 func programAction(action, title, doc string) *kernel.Operation {
-	return kernel.Write(
-		programs.manages(action+"Program", title, doc, store.NotFound, store.Conflict),
+	return kernel.Write(programs.manages(action+"Program", title, doc, store.NotFound, store.Conflict),
 		wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
 			return tx.ProgramAction(c.Access, c.Param("id"), action)
 		})
@@ -65,15 +60,13 @@ type MinSpendFields struct {
 }
 
 // SetMinSpend sets or removes the minimum purchase for a stamp.
-var SetMinSpend = kernel.Write(
-	programs.only(manager, "setMinSpend", "Set the purchase that a stamp demands", "", store.NotFound),
+var SetMinSpend = kernel.Write(programs.only(manager, "setMinSpend", "Set the purchase that a stamp demands", "", store.NotFound),
 	wire.Patch, func(tx *store.Tx, c *kernel.Call, f MinSpendFields) (store.ProgramDetail, error) {
 		return tx.SetMinSpend(c.Access.Shop, c.Param("id"), f.MinSpendCents)
 	})
 
 // DeleteProgram deletes a program and archives its cards.
-var DeleteProgram = kernel.Write(
-	programs.only(manager, "deleteProgram", "Delete a program", "", store.NotFound),
+var DeleteProgram = kernel.Write(programs.only(manager, "deleteProgram", "Delete a program", "", store.NotFound),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
 		return kernel.None{}, tx.DeleteProgram(c.Access.Shop, c.Param("id"))
 	})

@@ -9,8 +9,7 @@ import (
 )
 
 // GetDevice describes the device that calls it.
-var GetDevice = kernel.Read(
-	ownDevice.only(device, "getDevice", "Inspect the device", ""),
+var GetDevice = kernel.Read(ownDevice.only(device, "getDevice", "Inspect the device", ""),
 	func(v *store.View, c *kernel.Call, _ struct{}) (store.TillMe, error) {
 		return v.TillMe(c.Device.Till)
 	})
@@ -49,8 +48,7 @@ var refusals = []store.Code{store.NotFound, store.Unprocessable, store.CardSuspe
 
 // presentation returns the operation of an action on a presented card.
 func presentation[F any](id, title, doc string, act func(*store.Tx, store.Till, string, F) (store.Stamped, error), more ...store.Code) *kernel.Operation {
-	return kernel.Write(
-		cards.only(device, id, title, doc, slices.Concat(refusals, more)...),
+	return kernel.Write(cards.only(device, id, title, doc, slices.Concat(refusals, more)...),
 		wire.Create, func(tx *store.Tx, c *kernel.Call, f F) (store.Stamped, error) {
 			return act(tx, c.Device.Till, c.Param("code"), f)
 		})

@@ -62,8 +62,7 @@ var CreateWebhook = kernel.Write(
 	})
 
 // GetWebhook returns one webhook.
-var GetWebhook = kernel.Read(
-	webhooks.reads("getWebhook", "Read a webhook", "Without its secret.", store.NotFound),
+var GetWebhook = kernel.Read(webhooks.reads("getWebhook", "Read a webhook", "Without its secret.", store.NotFound),
 	func(v *store.View, c *kernel.Call, _ struct{}) (store.Webhook, error) {
 		return v.Webhook(c.Access, c.Param("id"), c.Param("webhookId"))
 	})
