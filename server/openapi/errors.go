@@ -60,14 +60,13 @@ func (d *Document) AllErrors() []refusal {
 
 // codes returns the codes of all operations, sorted.
 func (d *Document) codes() (list []any) {
-	var all []string
+	used := map[string]bool{}
 	for _, o := range d.Operations {
 		for _, e := range o.Errors {
-			all = append(all, string(e.Code))
+			used[string(e.Code)] = true
 		}
 	}
-	slices.Sort(all)
-	for _, c := range slices.Compact(all) {
+	for _, c := range slices.Sorted(maps.Keys(used)) {
 		list = append(list, c)
 	}
 	return list
