@@ -35,14 +35,14 @@ type App struct {
 	served  chan error   // errors of the two servers
 
 	// The rest is used with a fixture only.
-	resetErr *kernel.Error  // of the last reset; guarded by gate
-	gate     sync.RWMutex   // held for reading by requests and for writing while the instance is replaced
-	inFlight sync.Map       // requests that are being answered: *request
-	unused   sync.Map       // connections that have sent nothing yet: net.Conn
-	resets   chan struct{}  // holds one element while a Reset or Stop runs
-	stopping chan struct{}  // closed by Stop, so that no Reset begins any more
-	stopOnce sync.Once      // closes stopping
-	closing  sync.WaitGroup // of instances that were replaced
+	resetErr *kernel.Error      // of the last reset; guarded by gate
+	gate     sync.RWMutex       // held for reading by requests and for writing while the instance is replaced
+	inFlight sync.Map           // requests that are being answered: *request
+	unused   sync.Map           // connections that have sent nothing yet: net.Conn
+	resets   chan struct{}      // holds one element while a Reset or Stop runs
+	stopping context.Context    // done from Stop on, so that no Reset begins any more
+	stop     context.CancelFunc // ends stopping
+	closing  sync.WaitGroup     // of instances that were replaced
 }
 
 // Limits of every connection. A client that sends its headers or its body too
@@ -95,7 +95,8 @@ func Start(c Config) (*App, error) {
 		}
 		scheme, ln = "https://", tls.NewListener(ln, own.config())
 	}
-	a := &App{Origin: scheme + ln.Addr().String(), pricing: pricing, served: make(chan error, 2), resets: make(chan struct{}, 1), stopping: make(chan struct{})}
+	a := &App{Origin: scheme + ln.Addr().String(), pricing: pricing, served: make(chan error, 2), resets: make(chan struct{}, 1)}
+	a.stopping, a.stop = context.WithCancel(context.Background())
 	c.PublicURL = cmp.Or(c.PublicURL, a.Origin)
 	c.ReadTimeout = cmp.Or(c.ReadTimeout, readTimeout)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, writeTimeout)
@@ -143,10 +144,8 @@ func (a *App) trackUnused(c net.Conn, state http.ConnState) {
 		return
 	}
 	a.unused.Store(c, nil)
-	select {
-	case <-a.stopping:
+	if a.stopping.Err() != nil {
 		c.Close()
-	default:
 	}
 }
 
@@ -176,7 +175,7 @@ func (a *App) Wait() <-chan error { return a.served }
 // Stop accepts no more requests, waits until ctx is done for those in flight, and
 // closes the store.
 func (a *App) Stop(ctx context.Context) error {
-	a.stopOnce.Do(func() { close(a.stopping) })
+	a.stop()
 	a.resets <- struct{}{}
 	defer func() { <-a.resets }()
 	// Requests and services stop at the same time, so that a slow request does not
