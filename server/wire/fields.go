@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -16,8 +17,9 @@ type field struct {
 }
 
 // fieldsOf returns the fields of struct t in the order of their declaration, with
-// those of embedded structs in place. It panics on a field that has no json tag or
-// is not exported, and if two fields have the same name.
+// those of embedded structs in place, except those that its omit tag names. It panics
+// on a field that has no json tag or is not exported, and if two fields have the same
+// name.
 func fieldsOf(t reflect.Type) []field {
 	fields := appendFields(nil, t, nil)
 	seen := make(map[string]bool, len(fields))
@@ -41,7 +43,12 @@ func appendFields(fields []field, t reflect.Type, parent []int) []field {
 		name, option, _ := strings.Cut(tag, ",")
 		switch {
 		case f.Anonymous && tag == "" && f.Type.Kind() == reflect.Struct:
-			fields = appendFields(fields, f.Type, path)
+			omitted := split(f.Tag.Get("omit"))
+			for _, inner := range appendFields(nil, f.Type, path) {
+				if !slices.Contains(omitted, inner.name) {
+					fields = append(fields, inner)
+				}
+			}
 			continue
 		case name == "":
 			panic(fmt.Sprintf("wire: field %s of %s has no json tag", f.Name, t))

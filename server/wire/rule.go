@@ -145,6 +145,15 @@ func newRule(f field) *rule {
 	return r
 }
 
+// item returns the struct type of the items if the field is an Opt of a list of
+// objects, and otherwise nil.
+func (r *rule) item() reflect.Type {
+	if !r.opt || r.kind != kindList || r.elem.Elem().Kind() != reflect.Pointer {
+		return nil
+	}
+	return r.elem.Elem().Elem()
+}
+
 // text returns the value of a tag. It panics if the tag is present and fits is
 // false.
 func (r *rule) text(tag string, fits bool) string {

@@ -70,7 +70,6 @@ func (f *File) Apply(st *store.Store, clock Clock) (*Ready, error) {
 // application is the state of applying a seed to one store.
 type application struct {
 	problems
-	file  *File
 	st    *store.Store
 	start store.Time
 	ids   []string // public ids, by number of the object
@@ -79,7 +78,7 @@ type application struct {
 }
 
 func (f *File) application(st *store.Store, start store.Time) *application {
-	return &application{problems: problems{source: f.source}, file: f, st: st, start: start, ids: make([]string, len(f.objects)), keys: make([]int64, len(f.objects))}
+	return &application{problems: problems{file: f}, st: st, start: start, ids: make([]string, len(f.objects)), keys: make([]int64, len(f.objects))}
 }
 
 // write writes one object.
@@ -134,22 +133,22 @@ func (s *shop) write(a *application, tx *store.Tx) error {
 	}
 	a.keys[s.n] = shop
 	a.ids[s.n] = made.ID
-	for _, l := range s.Locations {
+	for _, l := range s.Locations.V {
 		if err := a.write(tx, l); err != nil {
 			return err
 		}
 	}
 	if s == a.file.shops[0] {
-		if err := demoKeys(tx, shop, a.ids[s.Locations[0].n]); err != nil {
+		if err := demoKeys(tx, shop, a.ids[s.Locations.V[0].n]); err != nil {
 			return err
 		}
 	}
-	for _, k := range s.Keys {
+	for _, k := range s.Keys.V {
 		if err := a.write(tx, k); err != nil {
 			return err
 		}
 	}
-	for _, g := range s.Programs {
+	for _, g := range s.Programs.V {
 		if err := a.write(tx, g); err != nil {
 			return err
 		}
@@ -166,7 +165,7 @@ func (l *location) write(a *application, tx *store.Tx) error {
 		return err
 	}
 	name, token := "Till", ""
-	if l == a.file.shops[0].Locations[0] {
+	if l == a.file.shops[0].Locations.V[0] {
 		name, token = "Demo till", TillToken
 	}
 	d, _, err := tx.CreateDevice(shop, made.ID, name, token)
@@ -195,7 +194,7 @@ func (g *program) write(a *application, tx *store.Tx) error {
 		return err
 	}
 	a.ids[g.n] = made.ID
-	for _, z := range g.Prizes {
+	for _, z := range g.Prizes.V {
 		a.path = z.path
 		prize, err := tx.AddPrize(a.access(g), made.ID, z.PrizeFields)
 		if err != nil {

@@ -10,18 +10,26 @@ import (
 	"punchcard/store"
 )
 
-// link checks the rules that concern more than one object, and resolves refs.
-func (p *parser) link() {
-	refs := p.file.refs
-	for _, o := range p.file.objects {
-		ref := o.self().ref
-		if first, taken := refs[ref]; taken {
-			p.require(false, o, "ref", "%q is taken by %s; a ref is there once in the whole file", ref, first.self().path)
-		} else if ref != "" {
-			refs[ref] = o
+// linker checks the rules that concern more than one object, and resolves refs.
+type linker struct {
+	problems
+	secrets map[string]string // paths of the keys by secret; empty for demo keys
+}
+
+// link links all objects.
+func (p *linker) link() {
+	addObjects(p, nil, "shops", p.file.shops)
+	for _, s := range p.file.shops {
+		addObjects(p, s, s.path+".locations", s.Locations.V)
+		addObjects(p, s, s.path+".programs", s.Programs.V)
+		for _, g := range s.Programs.V {
+			addObjects(p, s, g.path+".prizes", g.Prizes.V)
 		}
+		addObjects(p, s, s.path+".keys", s.Keys.V)
+		addObjects(p, s, s.path+".cards", s.Cards.V)
+		addObjects(p, s, s.path+".webhooks", s.Webhooks.V)
+		addObjects(p, s, s.path+".activity", s.Activity.V)
 	}
-	p.secrets = map[string]string{APIKey: "", RestrictedAPIKey: "", MCPKey: ""}
 	first := p.file.shops[0]
 	p.require(first.Mode.Or("test") == "test", first, "mode", "must be test: the first shop has the demo keys, which are test keys")
 	for _, o := range p.file.objects {
@@ -29,39 +37,54 @@ func (p *parser) link() {
 	}
 }
 
+// addObjects adds the objects of the list at path, in a shop, to the file.
+func addObjects[T object](p *linker, in *shop, path string, list []T) {
+	for i, o := range list {
+		e, ref := o.self(), o.name()
+		*e = entry{n: len(p.file.objects), path: join(path, strconv.Itoa(i)), ref: ref, shop: in}
+		if s, ok := object(o).(*shop); ok {
+			e.shop = s
+		}
+		p.file.objects = append(p.file.objects, o)
+		if first, taken := p.file.refs[ref]; taken {
+			p.require(false, o, "ref", "%q is taken by %s; a ref is there once in the whole file", ref, first.self().path)
+		} else if ref != "" {
+			p.file.refs[ref] = o
+		}
+	}
+}
+
 // find returns the object that a field of o refers to. If that is not a T in the
 // shop of o it adds a problem and returns nil.
-func find[T object](p *parser, o object, field string, ref store.Opt[string]) (none T) {
+func find[T object](p *linker, o object, field string, ref store.Opt[string]) (none T) {
 	if !ref.Set {
 		return none
 	}
-	wanted := func() string { return withArticle(reflect.TypeFor[T]().Elem().Name()) }
 	other, known := p.file.refs[ref.V]
-	if !known {
-		p.require(false, o, field, "%q is no ref of this file; it must be that of %s", ref.V, wanted())
-		return none
-	}
-	e := other.self()
 	switch found, ok := other.(T); {
+	case !known:
+		p.require(false, o, field, "%q is no ref of this file; it must be that of %s", ref.V, kind(found))
 	case !ok:
-		p.require(false, o, field, "%q is %s, %s; it must be %s", ref.V, withArticle(e.kind), e.path, wanted())
-	case e.shop != o.self().shop:
-		p.require(false, o, field, "%q is %s of another shop, %s", ref.V, wanted(), e.path)
+		p.require(false, o, field, "%q is %s, %s; it must be %s", ref.V, kind(other), other.self().path, kind(found))
+	case other.self().shop != o.self().shop:
+		p.require(false, o, field, "%q is %s of another shop, %s", ref.V, kind(found), other.self().path)
 	default:
 		return found
 	}
 	return none
 }
 
-func withArticle(kind string) string {
-	if kind == "activity" {
+// kind returns what o is, such as "a card". o may be a nil pointer.
+func kind(o object) string {
+	name := reflect.TypeOf(o).Elem().Name()
+	if name == "activity" {
 		return "an activity"
 	}
-	return "a " + kind
+	return "a " + name
 }
 
 // findAll checks the refs of a list as find does.
-func findAll[T object](p *parser, o object, field string, refs store.Opt[[]string]) {
+func findAll[T object](p *linker, o object, field string, refs store.Opt[[]string]) {
 	for i, ref := range refs.V {
 		item := field + "." + strconv.Itoa(i)
 		if slices.Contains(refs.V[:i], ref) {
@@ -73,16 +96,16 @@ func findAll[T object](p *parser, o object, field string, refs store.Opt[[]strin
 }
 
 // check adds a problem if the instant of o is given in both ways.
-func (w when) check(p *parser, o object) {
+func (w when) check(p *linker, o object) {
 	p.require(!w.At.Set || !w.Ago.Set, o, "ago", "cannot be given beside at")
 }
 
-func (s *shop) link(p *parser) {
+func (s *shop) link(p *linker) {
 	p.details(s.path, store.CheckTimezone(s.Timezone))
 	s.when.check(p, s)
 }
 
-func (g *program) link(p *parser) {
+func (g *program) link(p *linker) {
 	findAll[*location](p, g, "scoped_location_refs", g.ScopedLocationRefs)
 	f := g.ProgramFields
 	f.ScopedLocationIDs = g.ScopedLocationRefs // the rules for ids hold for refs too
@@ -91,10 +114,10 @@ func (g *program) link(p *parser) {
 	}
 	stamps := store.CollectsStamps(g.Type.V)
 	p.require(stamps || !g.MinSpendCents.Set, g, "min_spend_cents", "does not apply to programs of type %s", g.Type.V)
-	p.require(stamps || len(g.Prizes) == 0, g, "prizes", "do not apply to programs of type %s", g.Type.V)
+	p.require(stamps || len(g.Prizes.V) == 0, g, "prizes", "do not apply to programs of type %s", g.Type.V)
 }
 
-func (k *key) link(p *parser) {
+func (k *key) link(p *linker) {
 	findAll[*location](p, k, "location_refs", k.LocationRefs)
 	for i, scope := range k.Scopes.V {
 		p.require(slices.Contains(store.Scopes, scope), k, "scopes."+strconv.Itoa(i), "must be one of %s", strings.Join(store.Scopes, ", "))
@@ -116,7 +139,7 @@ func (k *key) link(p *parser) {
 	p.secrets[k.Secret.V] = k.path
 }
 
-func (c *card) link(p *parser) {
+func (c *card) link(p *linker) {
 	c.when.check(p, c)
 	g := find[*program](p, c, "program", c.Program)
 	p.require(g == nil || !g.Draft.V, c, "program", "%q is a draft, which has no cards", c.Program.V)
@@ -124,14 +147,14 @@ func (c *card) link(p *parser) {
 	p.require(!c.ExpiresAt.Set || !c.ExpiresIn.Set, c, "expires_in", "cannot be given beside expires_at")
 }
 
-func (w *webhook) link(p *parser) {
+func (w *webhook) link(p *linker) {
 	find[*program](p, w, "program", w.Program)
 	findAll[*program](p, w, "program_refs", w.ProgramRefs)
 	findAll[*location](p, w, "location_refs", w.LocationRefs)
 	p.details(w.path, operation.WebhookFields{WebhookFields: w.WebhookFields}.Check(0))
 }
 
-func (x *activity) link(p *parser) {
+func (x *activity) link(p *linker) {
 	x.when.check(p, x)
 	p.require(x.At.Set || x.Ago.Set, x, "at", "is required, or ago")
 	x.linkAction(p)
@@ -146,13 +169,13 @@ func (x *activity) link(p *parser) {
 		x.linkPrize(p)
 	}
 	if !x.Location.Set {
-		p.require(len(x.shop.Locations) == 1, x, "location", "is required: the shop has several")
-		x.location = x.shop.Locations[0]
+		p.require(len(x.shop.Locations.V) == 1, x, "location", "is required: the shop has several")
+		x.location = x.shop.Locations.V[0]
 	}
 }
 
 // linkAction sets the action and checks that there is exactly one.
-func (x *activity) linkAction(p *parser) {
+func (x *activity) linkAction(p *linker) {
 	for _, action := range []struct {
 		name  string
 		given bool
@@ -170,7 +193,7 @@ func (x *activity) linkAction(p *parser) {
 
 // linkReversal checks that the card and the location of a reversal, if given, are
 // those of the reversed activity.
-func (x *activity) linkReversal(p *parser) {
+func (x *activity) linkReversal(p *linker) {
 	o := find[*activity](p, x, "reverse", x.Reverse)
 	x.reverses = o
 	if o == nil {
@@ -185,13 +208,13 @@ func (x *activity) linkReversal(p *parser) {
 }
 
 // linkPrize sets the redeemed prize, which is given by its ref or its name.
-func (x *activity) linkPrize(p *parser) {
+func (x *activity) linkPrize(p *linker) {
 	g, ok := p.file.refs[x.card.Program.V].(*program)
 	if !ok { // which is a problem of the card
 		return
 	}
 	named := 0
-	for _, z := range g.Prizes {
+	for _, z := range g.Prizes.V {
 		if z.ref == x.Redeem.V {
 			x.prize = z
 			return

@@ -94,18 +94,18 @@ func (a *application) plan() (steps []step, err error) {
 // for a card is the time of its first activity, and that for the shop the time of
 // its first card or activity.
 func (s *shop) resolveTimes(start store.Time, times []store.Time) {
-	for _, c := range s.Cards {
+	for _, c := range s.Cards.V {
 		times[c.n] = start
 	}
 	first := start
-	for _, x := range s.Activity {
+	for _, x := range s.Activity.V {
 		times[x.n] = x.when.resolve(start, start)
 		first = min(first, times[x.n])
 		if x.card != nil {
 			times[x.card.n] = min(times[x.card.n], times[x.n])
 		}
 	}
-	for _, c := range s.Cards {
+	for _, c := range s.Cards.V {
 		times[c.n] = c.when.resolve(start, times[c.n])
 		first = min(first, times[c.n])
 	}

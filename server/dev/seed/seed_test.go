@@ -83,8 +83,8 @@ func account(t *testing.T, st *store.Store, s *File, ready *Ready) string {
 	}
 	shop := s.shops[0]
 	if err := st.View(0, func(v *store.View) error {
-		fmt.Fprintf(&b, "%d locations, %d programs, %d cards\n", len(ready.LocationIDs), len(shop.Programs), len(shop.Cards))
-		for _, g := range shop.Programs {
+		fmt.Fprintf(&b, "%d locations, %d programs, %d cards\n", len(ready.LocationIDs), len(shop.Programs.V), len(shop.Cards.V))
+		for _, g := range shop.Programs.V {
 			p, err := v.Program(a, ready.Refs[g.ref])
 			if err != nil {
 				return err
@@ -178,7 +178,7 @@ func TestLedgerIsTheActivity(t *testing.T) {
 		got, booked := map[row]int{}, map[string]int64{}
 		if err := st.View(0, func(v *store.View) error {
 			a := store.Access{Shop: ready.shop}
-			for _, c := range s.shops[0].Cards {
+			for _, c := range s.shops[0].Cards.V {
 				lookup, err := v.Lookup(store.Till{Shop: ready.shop}, ready.Refs[c.ref])
 				if err != nil {
 					return err
@@ -289,7 +289,7 @@ func TestReadyLine(t *testing.T) {
 func TestPINAndKeys(t *testing.T) {
 	s := readSeed(t, "gym.json")
 	st, ready := apply(t, s)
-	k, _, err := st.Identify(store.Hash(s.shops[0].Keys[0].Secret.V))
+	k, _, err := st.Identify(store.Hash(s.shops[0].Keys.V[0].Secret.V))
 	if err != nil || k == nil || k.KeyID != ready.Refs["turnstile"] || !slices.Equal(k.Scopes, []string{"cards:read"}) || !slices.Equal(k.LocationIDs, ready.LocationIDs) {
 		t.Errorf("%+v %v", k, err)
 	}
