@@ -13,9 +13,10 @@ import (
 // structs.
 type object interface {
 	self() *entry
-	name() string                        // the object's ref; empty if it has none
-	link(*linker)                        // checks and resolves the refs
-	write(*application, *store.Tx) error // writes the object into a store
+	name() string // the object's ref; empty if it has none
+	link(*linker) // checks and resolves the refs
+	// write writes the object into a store and returns its public id.
+	write(*application, *store.Tx) (string, error)
 }
 
 // entry has what all objects have in common. The doc tag of an embedded entry
@@ -30,8 +31,8 @@ type entry struct {
 func (e *entry) self() *entry { return e }
 
 // link and write do nothing. Most types of objects have methods of their own.
-func (e *entry) link(*linker)                        {}
-func (e *entry) write(*application, *store.Tx) error { return nil }
+func (e *entry) link(*linker)                                  {}
+func (e *entry) write(*application, *store.Tx) (string, error) { return "", nil }
 
 // name returns the ref.
 func (r requiredRef) name() string { return r.Ref.V }

@@ -21,11 +21,11 @@ func (p *linker) link() {
 	addObjects(p, nil, "shops", p.file.shops)
 	for _, s := range p.file.shops {
 		addObjects(p, s, s.path+".locations", s.Locations.V)
+		addObjects(p, s, s.path+".keys", s.Keys.V)
 		addObjects(p, s, s.path+".programs", s.Programs.V)
 		for _, g := range s.Programs.V {
 			addObjects(p, s, g.path+".prizes", g.Prizes.V)
 		}
-		addObjects(p, s, s.path+".keys", s.Keys.V)
 		addObjects(p, s, s.path+".cards", s.Cards.V)
 		addObjects(p, s, s.path+".webhooks", s.Webhooks.V)
 		addObjects(p, s, s.path+".activity", s.Activity.V)
@@ -57,11 +57,9 @@ func addObjects[T object](p *linker, in *shop, path string, list []T) {
 // find returns the object that a field of o refers to. If that is not a T in the
 // shop of o it adds a problem and returns nil.
 func find[T object](p *linker, o object, field string, ref store.Opt[string]) (none T) {
-	if !ref.Set {
-		return none
-	}
 	other, known := p.file.refs[ref.V]
 	switch found, ok := other.(T); {
+	case !ref.Set:
 	case !known:
 		p.require(false, o, field, "%q is no ref of this file; it must be that of %s", ref.V, kind(found))
 	case !ok:
