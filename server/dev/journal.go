@@ -12,7 +12,6 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/kernel"
-	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -182,11 +181,7 @@ type journalAnswer struct {
 // list answers GET /dev/requests?limit=&kind= with the newest entries, oldest
 // first. limit is 100 by default and at most 1000. Without kind it lists the
 // requests to both APIs and no deliveries.
-func (j *Journal) list(r *http.Request, _ httprouter.Params, _ struct{}) (a journalAnswer, err error) {
-	var q journalQuery
-	if details := wire.DecodeQuery(r.URL.Query(), &q, nil); details != nil {
-		return a, store.Invalid(details...)
-	}
+func (j *Journal) list(_ *http.Request, _ httprouter.Params, q journalQuery) (a journalAnswer, _ error) {
 	limit := int(min(q.Limit.Or(journalPage), journalEntries))
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -157,7 +157,7 @@ func (rec *recording) finish() {
 	if rec.entry.Method == http.MethodHead { // net/http does not send the body
 		rec.out = bodyPrefix{}
 	}
-	rec.finishAs(response{Status: rec.status, message: message{joinHeaders(h), rec.out.json(), rec.out.truncated()}})
+	rec.finishAs(response{Status: rec.status, message: rec.out.message(joinHeaders(h), true)})
 }
 
 // finishAs adds the entry with the answer a to the journal.
@@ -166,12 +166,7 @@ func (rec *recording) finishAs(a response) {
 	e := &rec.entry
 	e.Response, e.DurationMS = a, time.Since(rec.start).Milliseconds()
 	whole := rec.in.whole()
-	e.Request.Truncated = !whole || rec.in.prefix.truncated()
-	if e.Request.Truncated {
-		e.Request.Body = rec.in.prefix.text()
-	} else {
-		e.Request.Body = rec.in.prefix.json()
-	}
+	e.Request = rec.in.prefix.message(e.Request.Headers, whole)
 	rec.info.body = [32]byte(rec.in.sum.Sum(nil))
 	size := 1024 + len(e.Path) + len(e.Query) + e.Request.size() + e.Response.size()
 
@@ -231,23 +226,14 @@ func (p *bodyPrefix) add(b []byte) {
 	p.head = append(p.head, b[:min(len(b), journalBody-len(p.head))]...)
 }
 
-func (p *bodyPrefix) truncated() bool { return p.total > int64(len(p.head)) }
-
-// json returns the body for an entry: as it is if it is whole and valid JSON, else
-// as a string.
-func (p *bodyPrefix) json() json.RawMessage {
-	if !p.truncated() && json.Valid(p.head) && utf8.Valid(p.head) {
-		return p.head
+// message returns the message with the body. whole is false if it was not read to
+// its end.
+func (p *bodyPrefix) message(headers map[string]string, whole bool) message {
+	m := message{headers, p.head, !whole || p.total > int64(len(p.head))}
+	if len(p.head) > 0 && (m.Truncated || !json.Valid(p.head) || !utf8.Valid(p.head)) {
+		m.Body = wire.AppendString(nil, string(p.head))
 	}
-	return p.text()
-}
-
-// text returns the body as a JSON string, or nil if it is empty.
-func (p *bodyPrefix) text() json.RawMessage {
-	if len(p.head) == 0 {
-		return nil
-	}
-	return wire.AppendString(nil, string(p.head))
+	return m
 }
 
 // joinHeaders returns the headers with the values of each name joined by commas.
