@@ -24,7 +24,6 @@ type object interface {
 type entry struct {
 	n    int    // the object's number in the file
 	path string // such as shops.0.cards.3
-	ref  string // empty if it has none
 	shop *shop  // that it belongs to, which is itself for a shop
 }
 
