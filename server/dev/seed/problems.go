@@ -65,25 +65,20 @@ func (m *problems) err() error {
 	if len(m.found) == 0 {
 		return nil
 	}
-	offsets := map[string]int{} // of the problems' paths and all that lead to them
+	offsets := map[string]int{"": 0} // of the problems' paths and all that lead to them
 	for _, x := range m.found {
 		for path := x.path; path != ""; path = parent(path) {
 			offsets[path] = 0
 		}
 	}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(m.file.raw))
-	start := 0
 	for {
 		if _, err := dec.ReadToken(); err != nil {
 			return m.file.syntaxError(dec, err)
 		}
-		end := int(dec.InputOffset())
-		if start == 0 {
-			start = end
-		}
 		path := dotted(dec.StackPointer())
 		if offset, wanted := offsets[path]; wanted && offset == 0 {
-			offsets[path] = end - 1 // of the last byte of a token, which has no line break
+			offsets[path] = int(dec.InputOffset()) // the end of a token, which has no line break
 		}
 		if dec.StackDepth() == 0 {
 			break
@@ -93,11 +88,11 @@ func (m *problems) err() error {
 		return errors.New(m.file.line(len(m.file.raw)-len(rest), "", "goes on after its end"))
 	}
 	for i, x := range m.found {
-		offset := 0
-		for path := x.path; offset == 0 && path != ""; path = parent(path) {
-			offset = offsets[path]
+		path := x.path
+		for offsets[path] == 0 {
+			path = parent(path)
 		}
-		m.found[i].offset = cmp.Or(offset, start)
+		m.found[i].offset = offsets[path]
 	}
 	slices.SortStableFunc(m.found, func(a, b problem) int { return a.offset - b.offset })
 	var lines []string
