@@ -14,11 +14,10 @@ type AuditRow struct {
 
 // audit inserts an audit row for the write that tx makes. detail is a JSON object
 // or empty. It must not contain personal data or secrets.
-func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail string) error {
-	_, err := tx.exec(`INSERT INTO audit (shop_id, actor_type, actor_id, actor_name, action, target_kind, target_id, detail, created_at)
+func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail string) {
+	tx.exec(`INSERT INTO audit (shop_id, actor_type, actor_id, actor_name, action, target_kind, target_id, detail, created_at)
 		VALUES (?,?,?,?,?,?,?,?,?)`, shop, tx.Actor.Type, Null[int64]{tx.Actor.Key, tx.Actor.Key != 0},
 		Null[string]{tx.Actor.Name, tx.Actor.Name != ""}, action, kind, target, Null[string]{detail, detail != ""}, tx.Now)
-	return err
 }
 
 // AuditLog returns a page of a shop's audit rows, newest first.

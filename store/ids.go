@@ -152,7 +152,7 @@ func (g IDs) openID(kind Kind, extra uint64, id string) (key int64, ok bool) {
 // that is not an id of this file and kind. The row need not exist.
 func (g IDs) Key(kind Kind, id string) (key int64, ok bool) { return g.openID(kind, 0, id) }
 
-// keyOrNone returns the key that the id of a filter names, or -1, which no row has.
+// keyOrNone returns the key that an id names, or -1, which no row has.
 func (g IDs) keyOrNone(kind Kind, id string) int64 {
 	if key, ok := g.Key(kind, id); ok {
 		return key
