@@ -27,9 +27,7 @@ func (v *View) AuditLog(shop int64, q PageQuery) (Page[AuditRow], error) {
 	return page(v, w, q, columns(epochColumn, "a.id", "a.created_at", "a.actor_type", "a.actor_id", "a.actor_name", "a.action", "a.target_kind", "a.target_id", "a.detail"),
 		func(r *rows, key int64) AuditRow {
 			row := AuditRow{ID: key, At: r.time(), ActorType: r.str()}
-			if id := r.nullInt(); id.Valid {
-				row.ActorID = Some(v.s.ID(Actor{Type: row.ActorType}.kind(), id.V))
-			}
+			row.ActorID = v.s.nullID(Actor{Type: row.ActorType}.kind(), r.nullInt())
 			row.ActorName, row.Action = r.nullStr(), r.str()
 			kind := Kind(r.int())
 			row.TargetID = v.s.ID(kind, r.int())

@@ -110,6 +110,7 @@ func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
 		tx.bumpAuth() // programs are cached by epoch
 	}
 	tx.deleteMail(root)
-	tx.emit(pendingEvent{name: event.CardRegistered, shop: shop, program: shown.program, card: shown.key, platform: f.Platform.V})
+	tx.emit(pendingEvent{name: event.CardRegistered, shop: shop, program: shown.program, card: shown.key,
+		data: event.Data{"card_instance_id", shown.ID, "platform", f.Platform.V}})
 	return tx.auditedCard(a, "card.install", *shown)
 }

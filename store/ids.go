@@ -133,6 +133,14 @@ func (g IDs) ID(kind Kind, key int64) string {
 	return g.newID(kind, 0, key)
 }
 
+// nullID is ID of a key that may be null.
+func (g IDs) nullID(kind Kind, key Null[int64]) (id Null[string]) {
+	if key.Valid {
+		id = Some(g.ID(kind, key.V))
+	}
+	return id
+}
+
 // newID makes an id: the prefix of its kind and a sealed block.
 func (g IDs) newID(kind Kind, extra uint64, key int64) string {
 	var buf [4 + blockLen]byte

@@ -34,10 +34,7 @@ func (tx *Tx) book(p *cardChain, c *card, e entry) (t Transaction, key int64) {
 		c.StampsCount, c.CurrentValue, p.Location, c.lastStamp, tx.Now, c.key)
 	tx.emitLedger(p, c, key, e)
 	t = Transaction{ID: tx.s.ID(KindTransaction, key), CardID: c.ID, ProgramID: c.ProgramID, Type: e.kind, LocationID: tx.s.ID(KindLocation, p.Location),
-		StampsDelta: e.stamps, ValueDelta: e.value, CreatedAt: tx.Now}
-	if e.prize != 0 {
-		t.PrizeID = Some(tx.s.ID(KindPrize, e.prize))
-	}
+		StampsDelta: e.stamps, ValueDelta: e.value, PrizeID: tx.s.nullID(KindPrize, null(e.prize)), CreatedAt: tx.Now}
 	tx.audit(p.Shop, "transaction."+e.kind, KindTransaction, key, "")
 	return t, key
 }

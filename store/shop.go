@@ -3,6 +3,8 @@ package store
 import (
 	"slices"
 	"time"
+
+	"punchcard/store/event"
 )
 
 // Access says which data an operation may read and write: those of one shop, and,
@@ -158,7 +160,7 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields) (sh Shop, err error) {
 	}
 	tx.audit(key, "shop.update", KindShop, key, "")
 	if to := f.SubscriptionState.Or(old.SubscriptionState); to != old.SubscriptionState {
-		tx.emitSubscription(key, old.SubscriptionState, to)
+		tx.emit(pendingEvent{name: event.SubscriptionStateChanged, shop: key, data: event.Data{"from_state", old.SubscriptionState, "to_state", to, "reason", ""}})
 	}
 	return tx.s.shop(tx.conn, key)
 }

@@ -39,11 +39,8 @@ const deliveryTables = " FROM deliveries d JOIN events e ON e.id=d.event_id"
 func (s *Store) scanDelivery(r *rows, webhook string) Delivery {
 	hook, eventKey := r.int(), r.int()
 	d := Delivery{ID: s.deliveryID(KindDelivery, hook, eventKey), WebhookID: webhook, Event: r.str(), EventID: s.deliveryID(KindEvent, hook, eventKey), RequestHeaders: json.RawMessage(r.str()),
-		ResponseStatus: r.nullInt(), Attempts: r.int(), LastError: r.nullStr(), DurationMS: r.int()}
-	if card := r.nullInt(); card.Valid {
-		d.CardInstanceID = Some(s.ID(KindCard, card.V))
-	}
-	d.DeliveredAt, d.CreatedAt = r.nullTime(), r.time()
+		ResponseStatus: r.nullInt(), Attempts: r.int(), LastError: r.nullStr(), DurationMS: r.int(),
+		CardInstanceID: s.nullID(KindCard, r.nullInt()), DeliveredAt: r.nullTime(), CreatedAt: r.time()}
 	d.RequestPayload = event.Splice(r.bytes(), d.EventID)
 	return d
 }
@@ -90,7 +87,7 @@ func (tx *Tx) TestWebhook(a Access, programID, id string) (d Delivery, err error
 	if err != nil {
 		return d, err
 	}
-	env := &event.Envelope{Event: event.TestPing, OccurredAt: tx.Now.String(), ShopID: sh.ID, ShopName: sh.Name, Data: event.TestPingData{Message: pingMessage}}
+	env := &event.Envelope{Event: event.TestPing, OccurredAt: tx.Now.String(), ShopID: sh.ID, ShopName: sh.Name, Data: event.Data{"message", pingMessage, "sample", true}}
 	var p1, p2 []byte
 	if w.PayloadVersion == event.V2 {
 		p2 = event.AppendV2(nil, env)
