@@ -62,8 +62,10 @@ func (c *conn) keys(sql string, args ...any) ([]int64, error) {
 	return list(c, (*rows).int, sql, args...)
 }
 
-// list returns what scan reads from each row of a query, nil if there is none.
-func list[T any](c *conn, scan func(*rows) T, sql string, args ...any) (all []T, err error) {
+// list returns what scan reads from each row of a query. It is never nil, which
+// is null in JSON.
+func list[T any](c *conn, scan func(*rows) T, sql string, args ...any) ([]T, error) {
+	all := []T{}
 	r := c.query(sql, args...)
 	for r.next() {
 		all = append(all, scan(r))

@@ -25,12 +25,12 @@ type PrizeFields struct {
 }
 
 // ladder returns the program's prizes by (ordinal, id).
-func (s *Store) ladder(c *conn, program int64) (prizes []Prize, err error) {
-	prizes, err = list(c, func(r *rows) Prize {
+func (s *Store) ladder(c *conn, program int64) ([]Prize, error) {
+	return list(c, func(r *rows) Prize {
 		return Prize{ID: s.ID(KindPrize, r.int()), ProgramID: s.ID(KindProgram, program), Threshold: r.int(), Name: r.str(), Description: r.str(),
 			Ordinal: r.int(), CreatedAt: r.time(), UpdatedAt: r.time()}
 	}, "SELECT "+columns("id", "threshold", "name", "description", "ordinal", "created_at", "updated_at")+" FROM prizes WHERE program_id=? ORDER BY ordinal, id", program)
-	return append([]Prize{}, prizes...), err
+
 }
 
 // AddPrize adds a prize to a stamp program's ladder. A prize that breaks the rules of

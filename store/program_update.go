@@ -126,32 +126,33 @@ func (f ProgramFields) Check(Time) []Detail {
 // may only set them to null (or false); their own type may require them.
 func (p *program) mergeTypeFields(f ProgramFields) (details []Detail) {
 	stamps := CollectsStamps(p.Type)
-	rule := func(field string, allowed, given, present, required bool) {
+	rule := func(field string, allowed, given, missing bool) {
 		switch {
 		case !allowed && given:
 			details = append(details, Detail{field, "not_allowed", "does not apply to programs of type " + p.Type})
-		case allowed && required && !present:
+		case allowed && missing:
 			details = append(details, Detail{field, "required", "is required for programs of type " + p.Type})
 		}
 	}
-	p.TotalStamps = f.TotalStamps.Apply(p.TotalStamps)
-	rule("total_stamps", stamps, f.TotalStamps.Value().Valid, p.TotalStamps.Valid, true)
-	p.IconKey = f.IconKey.Apply(p.IconKey)
-	rule("icon_key", stamps, f.IconKey.Value().Valid, p.IconKey.Valid, true)
+	mergeTypeField(rule, "total_stamps", stamps, &p.TotalStamps, f.TotalStamps)
+	mergeTypeField(rule, "icon_key", stamps, &p.IconKey, f.IconKey)
 	p.stampsExpireAfterDays = f.StampsExpireAfterDays.Apply(p.stampsExpireAfterDays)
-	rule("stamps_expire_after_days", stamps, f.StampsExpireAfterDays.Value().Valid, true, false)
+	rule("stamps_expire_after_days", stamps, f.StampsExpireAfterDays.Value().Valid, false)
 	if stamps && f.RepeatAfterReset.Null {
 		details = append(details, Detail{"repeat_after_reset", "invalid_type", "must be a boolean"})
 	}
 	p.RepeatAfterReset = f.RepeatAfterReset.Or(p.RepeatAfterReset)
-	rule("repeat_after_reset", stamps, f.RepeatAfterReset.Or(false), true, false)
-	p.DiscountPercent = f.DiscountPercent.Apply(p.DiscountPercent)
-	rule("discount_percent", p.Type == ProgramDiscount, f.DiscountPercent.Value().Valid, p.DiscountPercent.Valid, true)
-	p.AccessImageURL = f.AccessImageURL.Apply(p.AccessImageURL)
-	rule("access_image_url", p.Type == ProgramAccess, f.AccessImageURL.Value().Valid, p.AccessImageURL.Valid, true)
-	p.InitialBalanceCents = f.InitialBalanceCents.Apply(p.InitialBalanceCents)
-	rule("initial_balance_cents", p.Type == ProgramPrepaid, f.InitialBalanceCents.Value().Valid, p.InitialBalanceCents.Valid, true)
+	rule("repeat_after_reset", stamps, f.RepeatAfterReset.Or(false), false)
+	mergeTypeField(rule, "discount_percent", p.Type == ProgramDiscount, &p.DiscountPercent, f.DiscountPercent)
+	mergeTypeField(rule, "access_image_url", p.Type == ProgramAccess, &p.AccessImageURL, f.AccessImageURL)
+	mergeTypeField(rule, "initial_balance_cents", p.Type == ProgramPrepaid, &p.InitialBalanceCents, f.InitialBalanceCents)
 	return details
+}
+
+// mergeTypeField sets a field that the types that allow it require.
+func mergeTypeField[T any](rule func(field string, allowed, given, missing bool), field string, allowed bool, to *Null[T], f Opt[T]) {
+	*to = f.Apply(*to)
+	rule(field, allowed, f.Value().Valid, !to.Valid)
 }
 
 // mergeScope sets location_scope and returns the keys of the scoped locations, which

@@ -27,7 +27,7 @@ func (tx *Tx) MarkExpiredCards(n int) (more bool, err error) {
 // activeCards returns the exact number of a program's active cards: the stored
 // count less the cards that expired since the last housekeeping.
 func (v *View) activeCards(program int64) (*int64, error) {
-	n, err := v.count("SELECT active FROM program_counts WHERE program_id=?", program)
+	n, err := v.programCount(program, "active")
 	if err != nil {
 		return nil, err
 	}
