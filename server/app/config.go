@@ -58,25 +58,23 @@ type Limits struct {
 
 // DefaultLimits returns the limits with their defaults.
 func DefaultLimits() (l Limits) {
-	setDefaults(reflect.ValueOf(&l).Elem())
+	v := reflect.ValueOf(&l).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if f.Tag.Get("default") != "" {
+			v.FieldByIndex(f.Index).SetInt(tagged(f, "default"))
+		}
+	}
 	return l
 }
 
-// setDefaults sets the fields of a struct of limits to their defaults.
-func setDefaults(v reflect.Value) {
-	for i := range v.NumField() {
-		f, def := v.Field(i), v.Type().Field(i).Tag.Get("default")
-		switch f.Interface().(type) {
-		case int:
-			n, _ := strconv.Atoi(def)
-			f.SetInt(int64(n))
-		case time.Duration:
-			d, _ := time.ParseDuration(def)
-			f.SetInt(int64(d))
-		case KeyLimits:
-			setDefaults(f)
-		}
+// tagged returns the number or duration in a tag of a limit.
+func tagged(f reflect.StructField, tag string) int64 {
+	if f.Type == reflect.TypeFor[time.Duration]() {
+		d, _ := time.ParseDuration(f.Tag.Get(tag))
+		return int64(d)
 	}
+	n, _ := strconv.ParseInt(f.Tag.Get(tag), 10, 64)
+	return n
 }
 
 // Check returns an error for the first limit that is out of its bounds, with its
@@ -86,30 +84,15 @@ func (l Limits) Check() error { return check(reflect.ValueOf(l)) }
 // Check does the same for the limits of keys.
 func (l KeyLimits) Check() error { return check(reflect.ValueOf(l)) }
 
-func check(v reflect.Value) error {
-	for i := range v.NumField() {
-		f, t := v.Field(i), v.Type().Field(i)
-		if k, ok := f.Interface().(KeyLimits); ok {
-			if err := k.Check(); err != nil {
-				return err
-			}
+func check(limits reflect.Value) error {
+	for _, f := range reflect.VisibleFields(limits.Type()) {
+		v := reflect.Indirect(limits.FieldByIndex(f.Index))
+		if !v.CanInt() { // KeyLimits, or a limit that is not given
 			continue
 		}
-		if f.Kind() == reflect.Pointer {
-			if f.IsNil() {
-				continue
-			}
-			f = f.Elem()
-		}
-		bound := func(tag string) int64 {
-			if d, err := time.ParseDuration(t.Tag.Get(tag)); err == nil && t.Type == reflect.TypeFor[time.Duration]() {
-				return int64(d)
-			}
-			n, _ := strconv.ParseInt(t.Tag.Get(tag), 10, 64)
-			return n
-		}
-		if n := f.Int(); n < bound("min") || n > bound("max") {
-			return fmt.Errorf("--%s (%s): must be from %s to %s", t.Tag.Get("name"), Variable(t.Tag.Get("name"), t.Tag.Get("env")), t.Tag.Get("min"), t.Tag.Get("max"))
+		if v.Int() < tagged(f, "min") || v.Int() > tagged(f, "max") {
+			name := f.Tag.Get("name")
+			return fmt.Errorf("--%s (%s): must be from %s to %s", name, Variable(name, f.Tag.Get("env")), f.Tag.Get("min"), f.Tag.Get("max"))
 		}
 	}
 	return nil
