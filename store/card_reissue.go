@@ -4,7 +4,7 @@ import "punchcard/store/event"
 
 // ReissueFields is the body of POST /cards/{id}/reissue.
 type ReissueFields struct {
-	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200"`
+	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200" format:"line"`
 	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
 	ExpiresAt   Opt[Time]   `json:"expires_at" doc:"In the future. An expired card that is given none gets a fresh default."`
 	SendEmail   Opt[bool]   `json:"send_email" doc:"Mail the install link; needs a holder_email, given or on the card, and a configured mail server."`

@@ -62,7 +62,7 @@ func runOperations(f *fixture) {
 	must(f, func(tx *Tx) (Key, error) { return tx.RevokeKey(f.a.Shop, key.ID) })
 	must(f, func(tx *Tx) (Location, error) { return tx.UpdateLocation(f.a, other, LocationPatch{Name: set("New")}) })
 	must(f, func(tx *Tx) (Location, error) { return tx.SetLocationActive(f.a, other, false) })
-	must(f, func(tx *Tx) (Location, error) { return tx.SetStaffPIN(f.a.Shop, other, "1234") })
+	must(f, func(tx *Tx) (Location, error) { return tx.SetStaffPIN(f.a.Shop, other, Some("1234")) })
 	scope := ProgramFields{LocationScope: set("selected_locations"), ScopedLocationIDs: set([]string{l.location})}
 	must(f, func(tx *Tx) (ProgramDetail, error) { return tx.UpdateProgram(f.a, l.program, scope) })
 	must(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetMinSpend(f.a.Shop, l.program, set(int64(100))) })

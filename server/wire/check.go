@@ -16,7 +16,8 @@ import (
 )
 
 // checkText checks a string and adds at most one detail: for its length, else for
-// its value, else for its format. path is the path of the field.
+// its value, else for its format. A line without a visible character is too short.
+// path is the path of the field.
 func (r *rule) checkText(path, s string, lim Limits, out *details) {
 	switch minimum, maximum := r.min, r.upper(lim); {
 	case minimum.set && runesBelow(s, minimum.whole):
@@ -26,10 +27,12 @@ func (r *rule) checkText(path, s string, lim Limits, out *details) {
 	case r.enum != nil && !slices.Contains(r.enum, s):
 		out.add(path, CodeInvalidValue, "must be one of "+strings.Join(r.enum, ", "))
 	case r.pattern != nil && !r.pattern.MatchString(s):
-		out.add(path, CodeInvalidFormat, "must match the pattern "+r.pattern.String())
+		out.add(path, CodeInvalidFormat, r.words)
+	case r.format == oneLine && isBlank(s):
+		out.add(path, CodeTooShort, "must have a visible character")
 	case r.format != "":
 		f, code := formats[r.format], CodeInvalidFormat
-		if r.format == httpsURL && isURL(s) {
+		if (r.format == httpsURL || r.format == targetURL) && (isURL(s) || hasOtherScheme(s)) {
 			code = CodeInvalidValue
 		}
 		if !f.valid(s) {
