@@ -21,7 +21,10 @@ func (v *View) CheckProgramFields(a Access, id string, f ProgramFields, faulty f
 		return invalid(details)
 	}
 	if !faulty("location_scope") {
-		details = append(details, p.mergeScopeField(f)...)
+		scope := p.mergeScopeField(f)
+		if details = append(details, scope...); scope != nil {
+			return invalid(details)
+		}
 	}
 	more, err := v.foreignIDs(KindLocation, a.Shop, "scoped_location_ids", f.ScopedLocationIDs)
 	if err != nil {
