@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// TestDiskFailsUnderABackup has the disk refuse what a backup writes and syncs:
-// it is not made then, and nothing is left of it.
+// TestDiskFailsUnderABackup makes each call fail with which a backup writes and syncs, and checks
+// that no backup is made and no file is left.
 func TestDiskFailsUnderABackup(t *testing.T) {
 	t.Parallel()
-	db, dir := soundFile(t), t.TempDir()
+	db, dir := newDatabase(t), t.TempDir()
 	file, trace := filepath.Join(dir, "copy.db"), filepath.Join(t.TempDir(), "trace")
 	for _, c := range []struct {
 		call, on string
@@ -43,5 +43,5 @@ func TestDiskFailsUnderABackup(t *testing.T) {
 	if r := execute(t, nil, "backup", file, "--db", db); r.code != 0 {
 		t.Fatalf("%+v", r)
 	}
-	soundCopy(t, file)
+	checkFile(t, file)
 }

@@ -9,8 +9,8 @@ import (
 	"punchcard/server/servertest"
 )
 
-// newClient returns a client of an API, or of a whole address for what is
-// outside of the APIs. All clients share their connections.
+// newClient returns a client of an API, or of an origin for paths outside the APIs. All clients
+// share their connections.
 func newClient(t testing.TB, url, key string) *servertest.Client {
 	return servertest.NewClient(t, url, key).Via(http.DefaultClient)
 }
@@ -25,8 +25,7 @@ func (p *process) till(token string) *servertest.Client {
 
 func (p *process) outside() *servertest.Client { return newClient(p.t, p.origin, "") }
 
-// wantDetail ends the test unless the answer is validation_failed with this
-// detail.
+// wantDetail ends the test unless the answer is validation_failed with the given detail.
 func wantDetail(r *servertest.Reply, field, code string) {
 	r.T.Helper()
 	if !slices.Contains(r.Want(400, "validation_failed").Details(), field+" "+code) {
@@ -34,7 +33,7 @@ func wantDetail(r *servertest.Reply, field, code string) {
 	}
 }
 
-// card is what tests read of a card, in all of its forms.
+// card has the fields of a card that tests read, in any of its representations.
 type card struct {
 	ID          string  `json:"id"`
 	ProgramID   string  `json:"program_id"`
@@ -47,7 +46,7 @@ type card struct {
 	LinkEnds    string  `json:"install_url_expires_at"`
 }
 
-// issueCard makes a card, which must succeed.
+// issueCard issues a card, which must succeed.
 func issueCard(c *servertest.Client, program string, fields any) (made card) {
 	c.T.Helper()
 	c.Post("/programs/"+program+"/cards", fields).Want(201).Decode(&made)
@@ -60,7 +59,7 @@ func readCard(c *servertest.Client, id string) (found card) {
 	return found
 }
 
-// listCards reads the whole list, limit at a time.
+// listCards reads the whole list of cards in pages of limit.
 func listCards(c *servertest.Client, limit int) (all []card) {
 	c.T.Helper()
 	for cursor := ""; ; {
@@ -77,7 +76,7 @@ func listCards(c *servertest.Client, limit int) (all []card) {
 	}
 }
 
-// newProgram makes a published program, which must succeed.
+// newProgram creates a published program, which must succeed.
 func newProgram(c *servertest.Client, fields any) (id string) {
 	c.T.Helper()
 	var made struct{ ID string }

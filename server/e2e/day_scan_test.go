@@ -11,8 +11,8 @@ import (
 
 var bars = regexp.MustCompile(`(?:M(\d+) (\d+)\.5|m(\d+) 0)h(\d+)`)
 
-// scan reads the QR code of a page as a till's camera does, trusting that no
-// module is damaged: byte mode, level M, mask 0, at most version 9.
+// scan decodes the QR code of a page without error correction: byte mode, level M, mask 0, at most
+// version 9.
 func scan(t *testing.T, page string) string {
 	t.Helper()
 	_, svg, found := strings.Cut(page, "<svg")
@@ -52,7 +52,7 @@ func scan(t *testing.T, page string) string {
 	}
 	length := int(raw[0]&15)<<4 | int(raw[1]>>4)
 	if raw[0]>>4 != 4 || length+2 > len(raw) {
-		t.Fatalf("the QR code holds % x", raw)
+		t.Fatalf("the QR code contains % x", raw)
 	}
 	text := make([]byte, length)
 	for i := range text {

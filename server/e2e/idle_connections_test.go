@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestIdleConnections opens five thousand connections that send nothing, or as
-// many as the machine lets a test have. The server goes on serving others, and
-// ends when it is told to.
+// TestIdleConnections opens five thousand connections that send nothing, or as many as the machine
+// allows, and checks that the server still answers others and stops.
 func TestIdleConnections(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "shop.db")
 	seeded := startDev(t, "--db", db)
@@ -28,7 +27,7 @@ func TestIdleConnections(t *testing.T) {
 		if err != nil && len(idle) < 200 {
 			t.Fatal(err)
 		}
-		if err != nil { // no more files for this process: leave some to the requests
+		if err != nil { // out of files: leave some for the requests
 			for _, c := range idle[len(idle)-50:] {
 				c.Close()
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 )
 
-// What a scrape tells of a served shop: by patterns, in good form, and without
-// anything that belongs to somebody.
+// TestMetrics checks a scrape of a shop: the lines match patterns, are well-formed, and contain no
+// personal data or secrets.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "shop.db")
@@ -55,7 +55,7 @@ func TestMetrics(t *testing.T) {
 	}
 	for _, secret := range []string{"grace", "Hopper", card.ID, ready.APIKey, card.InstallURL, ready.ShopID} {
 		if strings.Contains(text, secret) {
-			t.Errorf("the scrape holds %s", secret)
+			t.Errorf("the scrape contains %s", secret)
 		}
 	}
 	problems, err := promlint.New(strings.NewReader(text)).Lint()

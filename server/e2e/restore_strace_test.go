@@ -10,12 +10,10 @@ import (
 	"testing"
 )
 
-// TestRestoreKilledAtEachCall kills at the first, second, third … call that
-// changes a name, a size or a content: there is no place between two lines where
-// it was not.
+// TestRestoreKilledAtEachCall kills a restore at each call that changes a name, a size or content.
 func TestRestoreKilledAtEachCall(t *testing.T) {
 	t.Parallel()
-	old, backup := crashed(t), backupOf(t, "Bar Nero")
+	old, backup := crashedFolder(t), backupOf(t, "Bar Nero")
 	for _, call := range []string{"?rename,renameat", "?link,linkat", "?unlink,unlinkat", "fsync", "ftruncate", "pwrite64"} {
 		step, swapped := 1, 0
 		for n := 1; ; n += step {
