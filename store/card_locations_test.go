@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// A card's locations are cached between reads; every change of a
-// location shows in the very next one, whichever process made it.
-func TestCardShowsLocationsOfTheMoment(t *testing.T) {
+// TestCardShowsCurrentLocations checks that a change of a location by any process is visible to the
+// next read of a card, although its locations are cached.
+func TestCardShowsCurrentLocations(t *testing.T) {
 	f := start(t, Options{})
 	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
 	north, south := f.location(f.a), f.location(f.a)

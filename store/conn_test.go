@@ -2,8 +2,7 @@ package store
 
 import "testing"
 
-// TestNullColumns: null and values of the domain's types are read as they were
-// bound.
+// TestNullColumns checks that null and values of the domain's types are read as they were bound.
 func TestNullColumns(t *testing.T) {
 	f := start(t, Options{})
 	f.view(func(v *View) error {

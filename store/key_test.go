@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestRotationKeepsTheRestriction: the successor of a restricted key is
-// restricted, even when none of the key's locations is left.
+// TestRotationKeepsTheRestriction checks that the successor of a restricted key is restricted, even
+// if none of the key's locations exists any more.
 func TestRotationKeepsTheRestriction(t *testing.T) {
 	f := start(t, Options{})
 	location := must(f, func(tx *Tx) (Location, error) { return tx.CreateLocation(f.a.Shop, LocationFields{}) })

@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// BenchmarkCounting: stamps by 64 callers at four locations, each answer on
-// disk (synchronous=FULL), against the same where nothing is counted: every
-// write's counts are dropped before the group's commit, so that writeCounts
-// has none to write, and the trigger on cards is gone. What is left there is
-// the adding up in memory, whose time is reported beside it.
+// BenchmarkCounting measures stamps by 64 callers at four locations, each answer on disk
+// (synchronous=FULL), and compares them with stamps that are not counted: the counts are dropped
+// before the group's commit, so that writeCounts has nothing to write, and there is no trigger on
+// cards. The time for adding up in memory, which remains, is reported separately.
 func BenchmarkCounting(b *testing.B) {
 	const callers = 64
 	cards, rounds, each := 100_000, 9, 2*time.Second
@@ -23,7 +22,7 @@ func BenchmarkCounting(b *testing.B) {
 	ready := func(count bool) func() float64 {
 		f := durable(b, Options{})
 		fields := stamps("Coffee")
-		fields.RepeatAfterReset = set(true) // a full card goes on with the next one
+		fields.RepeatAfterReset = set(true) // a full card continues with the next one
 		program := f.program(f.a, fields)
 		var tills []till
 		for range 4 {
@@ -96,8 +95,8 @@ func BenchmarkCounting(b *testing.B) {
 	}
 }
 
-// adding is what a stamp's counting takes before anything is written, in
-// microseconds: of sixty-four at four locations, in one group.
+// adding returns the time in microseconds that counting one stamp takes before the write, for
+// sixty-four stamps at four locations in one group.
 func adding() float64 {
 	const n = 200_000
 	group := make([]*job, 0, 64)

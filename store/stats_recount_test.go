@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// TestRecountInAGroup: what members of the group before a recount wrote is in
-// it once, what those after it write is added, and a recount that is rolled back
-// leaves all as it was.
+// TestRecountInAGroup checks that a recount includes what earlier members of its group wrote once,
+// that later members add to it, and that a recount that is rolled back changes nothing.
 func TestRecountInAGroup(t *testing.T) {
 	k := startTill(t)
 	program, _ := k.ladder(true)
@@ -33,7 +32,7 @@ func TestRecountInAGroup(t *testing.T) {
 		{[]Write{stamp, recount, failing, recount, stamp}, 4}, {[]Write{both, stamp, both}, 10},
 	} {
 		k.group(c.writes...)
-		k.sound()
+		k.checkFile()
 		stamped += c.stamps
 		if n := k.number("SELECT stamps FROM program_counts WHERE program_id=?", k.key(KindProgram, program)); n != stamped {
 			t.Errorf("%d stamps, want %d", n, stamped)

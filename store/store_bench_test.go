@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// The writes below wait for the disk: name the cost of one fsync beside them.
+// BenchmarkFsync measures one fsync, which the writes of the other benchmarks wait for.
 func BenchmarkFsync(b *testing.B) {
 	file, err := os.Create(filepath.Join(b.TempDir(), "log"))
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer file.Close()
-	frame := make([]byte, 4096+24) // a page in the write-ahead log
+	frame := make([]byte, 4096+24) // a page in the WAL
 	for b.Loop() {
 		if _, err := file.Write(frame); err != nil {
 			b.Fatal(err)
@@ -28,7 +28,7 @@ func BenchmarkFsync(b *testing.B) {
 	}
 }
 
-// durable is a fixture on a file that keeps what it answers.
+// durable returns a fixture on a file with synchronous=FULL.
 func durable(b *testing.B, opts Options) *fixture {
 	f := &fixture{t: b, clock: newClock()}
 	opts.Now = f.clock.now
@@ -37,7 +37,7 @@ func durable(b *testing.B, opts Options) *fixture {
 	return f
 }
 
-// 64 callers issue cards and have the response remembered, with fsync.
+// BenchmarkWriteGrouped issues cards by 64 callers with remembered responses and fsync.
 func BenchmarkWriteGrouped(b *testing.B) {
 	for _, most := range []int{0, 1} {
 		b.Run(fmt.Sprintf("MaxGroup=%d", most), func(b *testing.B) {

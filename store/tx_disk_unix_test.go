@@ -17,10 +17,9 @@ import (
 
 func init() { children["fail"] = failChild }
 
-// failChild writes the same group again and again on a disk that fails some
-// bytes further on each time, until it fits. A limit on the size of files plays
-// the failing disk, since a write beyond it is an I/O error. Of each round it
-// prints what the members were answered.
+// failChild writes the same group repeatedly on a disk that fails some bytes later each time, until
+// the group fits. RLIMIT_FSIZE simulates the disk, since a write beyond it is an I/O error. In each
+// round it prints the results of the members.
 func failChild(path string) {
 	s, err := Open(path, Options{})
 	if err != nil {
@@ -44,7 +43,7 @@ func failChild(path string) {
 		var jobs []*job
 		for _, do := range []func(*Tx) error{
 			func(tx *Tx) error { return note(tx, fmt.Sprint(round, " first")) },
-			stuff(fmt.Sprint(round, " big"), 2, 9000),
+			rememberRows(fmt.Sprint(round, " big"), 2, 9000),
 			func(tx *Tx) error { return note(tx, fmt.Sprint(round, " last")) },
 		} {
 			jobs = append(jobs, f.enqueue(do))
@@ -74,8 +73,8 @@ func failChild(path string) {
 	}
 }
 
-// When the commit itself fails, every member is told, nothing is in the file,
-// and the store goes on without reopening.
+// TestFailingDisk checks that if a commit fails, every member gets an error, nothing is in the
+// file, and the store continues without being opened again.
 func TestFailingDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cards.db")
 	first := open(t, path, Options{})
@@ -106,5 +105,5 @@ func TestFailingDisk(t *testing.T) {
 	if got := notes(f); !slices.Equal(got, want) {
 		t.Errorf("the file has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	f.sound()
+	f.checkFile()
 }

@@ -18,9 +18,9 @@ import (
 
 func init() { children["wipe"] = wipeChild }
 
-// wipeChild erases a person on a disk that takes the log but not what follows
-// from it: a limit on the size of files that the log is far from and the file
-// beyond. It prints what became of the erase and of the write after it.
+// wipeChild erases a card on a disk where the WAL can be written but the file cannot: RLIMIT_FSIZE
+// is beyond the WAL's size but below the file's. It prints the results of the erasure and of the
+// write after it.
 func wipeChild(path string) {
 	var told bytes.Buffer
 	s, err := Open(path, Options{Log: slog.New(slog.NewTextHandler(&told, nil))})
@@ -50,14 +50,14 @@ func wipeChild(path string) {
 	s.Close()
 }
 
-// An erase is made although the log cannot be emptied after it, and the write
-// that follows it is not refused for that.
+// TestFailingWipe checks that an erasure succeeds although the WAL cannot be emptied after it, and
+// so does the next write.
 func TestFailingWipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cards.db")
 	first := open(t, path, Options{})
-	// The last page is the one that the note below goes to.
+	// The note below goes to the last page.
 	if err := (&fixture{Store: first, t: t}).do(func(tx *Tx) error {
-		if err := stuff("big", 50, 9000)(tx); err != nil {
+		if err := rememberRows("big", 50, 9000)(tx); err != nil {
 			return err
 		}
 		for i := range 300 {
@@ -79,11 +79,11 @@ func TestFailingWipe(t *testing.T) {
 		t.Error(err)
 	}
 	if want := []string{"erase <nil>", "lines 1 true", "next <nil>", fmt.Sprintf("timeout %d <nil>", commandBusyTimeout)}; !slices.Equal(got, want) {
-		t.Errorf("the child said\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("the child printed\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	f := &fixture{Store: open(t, path, Options{}), t: t}
 	if all := notes(f); !slices.Equal(all[len(all)-2:], []string{"erased", "next"}) {
 		t.Errorf("the file ends with %q", all[len(all)-2:])
 	}
-	f.sound()
+	f.checkFile()
 }

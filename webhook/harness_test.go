@@ -170,7 +170,7 @@ func (h hook) wait() time.Duration {
 	h.s.T.Helper()
 	at, ok := h.due()
 	if !ok {
-		h.s.T.Fatal("nothing waits")
+		h.s.T.Fatal("nothing is due")
 	}
 	return at.Sub(h.s.clock.Now())
 }
@@ -277,8 +277,8 @@ func (w writer) Write(line []byte) (int, error) {
 
 func set[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
 
-// clean checks that a text of the log contains neither the URL, which may have
-// secrets, nor addresses to which its host resolved.
+// clean checks that a text of the log contains neither the URL, which may have secrets, nor the
+// addresses of its host.
 func clean(t *testing.T, text string) {
 	t.Helper()
 	for _, secret := range []string{"127.0.0.1", "::1", "localhost", "http://", "https://", "secret", "Bearer", "whsec_", "\n"} {

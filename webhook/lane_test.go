@@ -46,7 +46,7 @@ func TestHangingReceiver(t *testing.T) {
 		}
 	}
 	if n := s.rows("SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.url=? AND d.attempts>0", hanging.url); n[0] != "0" {
-		t.Errorf("%s attempts at the one that hangs are over", n[0])
+		t.Errorf("%s attempts at the hanging receiver have ended", n[0])
 	}
 }
 
@@ -91,7 +91,7 @@ func TestManyHangingShops(t *testing.T) {
 		}
 		return nil
 	})
-	for range 256 { // all the prompt places
+	for range 256 { // all prompt slots
 		hanging.next()
 	}
 	for range 5 {
@@ -99,7 +99,7 @@ func TestManyHangingShops(t *testing.T) {
 		prompt.next()
 	}
 	if n := s.rows("SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.url=? AND d.attempts>0", hanging.url); n[0] != "0" {
-		t.Errorf("%s attempts at those that hang are over", n[0])
+		t.Errorf("%s attempts at hanging receivers have ended", n[0])
 	}
 }
 
@@ -126,7 +126,7 @@ func TestNoDuplicateWhileInFlight(t *testing.T) {
 		r.next()
 	}
 	if n := s.rows("SELECT count(*) FROM deliveries WHERE attempts=0"); n[0] < "4" {
-		t.Errorf("%s are under way, want the first four", n[0])
+		t.Errorf("%s are in progress, want the first four", n[0])
 	}
 	close(release)
 	s.settle()
@@ -185,7 +185,7 @@ func TestSendsWhileOutcomesWait(t *testing.T) {
 	s.hook(r.url)
 	s.exec("CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'refused'); END")
 	s.burst(300)
-	for range 249 { // laneMaxUnwritten, less what a lane does not read one by one
+	for range 249 { // laneMaxUnwritten, less what a lane does not read individually
 		r.next()
 	}
 	s.exec("DROP TRIGGER refuse")
@@ -195,8 +195,7 @@ func TestSendsWhileOutcomesWait(t *testing.T) {
 	r.once(300)
 }
 
-// TestHeldWebhooks checks that held deliveries are queued, and sent when they are
-// held no longer.
+// TestHeldWebhooks checks that held deliveries are queued, and sent when they are no longer held.
 func TestHeldWebhooks(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.HoldWebhooks = true })
 	r := listen(t)

@@ -51,7 +51,7 @@ func TestScheduleOfAttempts(t *testing.T) {
 				}
 				checkWait(t, h.wait(), least)
 				if again := h.next(r); string(again.Body) != string(first.Body) || again.EventID != first.EventID {
-					t.Errorf("attempt %d brings %s", i+2, again.Body)
+					t.Errorf("attempt %d has %s", i+2, again.Body)
 				}
 			}
 			if _, ok := h.due(); ok {
@@ -87,7 +87,7 @@ func TestFifteenFailuresDisable(t *testing.T) {
 		s.settle()
 	}
 	s.burst(14)
-	s.advance(42 * time.Second) // the fourth attempt of all is over, the fifth of none is due
+	s.advance(42 * time.Second) // the fourth attempts are over, and no fifth one is due
 	is("four attempts of fourteen", 0, true)
 	s.advance(time.Hour)
 	is("fourteen", 14, true)
@@ -194,7 +194,7 @@ func TestLimitsOfFlags(t *testing.T) {
 		s.settle()
 		r.next()
 		for _, wait := range []time.Duration{1, 2, 4} {
-			if got := h.wait(); got != wait*time.Millisecond { // a tenth is lost in the rounding
+			if got := h.wait(); got != wait*time.Millisecond { // rounding removes the added tenth
 				t.Errorf("due after %v, want %d ms", got, wait)
 			}
 			s.advance(h.wait())
@@ -249,7 +249,7 @@ func TestSuspendedShop(t *testing.T) {
 			to("active")
 			s.settle()
 			both := map[string]bool{}
-			for range 2 { // on connections of their own: either may be read first
+			for range 2 { // on separate connections, so either may be read first
 				got := r.next()
 				both[got.Event+got.Card] = true
 			}
@@ -317,7 +317,7 @@ func TestDeletedWebhook(t *testing.T) {
 			if _, ok := h.due(); ok {
 				t.Error("something is due")
 			}
-			s.advance(time.Hour) // sweeps
+			s.advance(time.Hour) // sweeps the log
 			r.none("deleted")
 			for _, table := range []string{"deliveries", "webhooks"} {
 				if got := s.rows("SELECT count(*) FROM " + table); got[0] != "0" {

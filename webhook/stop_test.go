@@ -61,7 +61,7 @@ func TestStopWaits(t *testing.T) {
 	_, done := s.stopping()
 	select {
 	case err := <-done:
-		t.Fatalf("stopped with attempts under way: %v", err)
+		t.Fatalf("stopped with attempts in progress: %v", err)
 	default:
 	}
 	close(release)
@@ -73,9 +73,9 @@ func TestStopWaits(t *testing.T) {
 	}
 }
 
-// TestStopBreaksOff checks that an attempt which Stop cancels is no failure, and is
-// repeated after a restart.
-func TestStopBreaksOff(t *testing.T) {
+// TestStopCancelsAttempts checks that an attempt which Stop cancels is no failure, and is repeated
+// after a restart.
+func TestStopCancelsAttempts(t *testing.T) {
 	s := start(t, longTimeout)
 	r := listen(t)
 	cut := make(chan struct{}, 10)
@@ -87,7 +87,7 @@ func TestStopBreaksOff(t *testing.T) {
 		}
 	})
 	s.hook(r.url)
-	s.burst(12) // more than a lane begins at once
+	s.burst(12) // more than a lane starts at once
 	for range 8 {
 		r.next()
 	}
@@ -99,7 +99,7 @@ func TestStopBreaksOff(t *testing.T) {
 	}
 	r.none("after Stop")
 	if n := s.withoutOutcome(); n != "12" {
-		t.Errorf("%s are as they were, want 12", n)
+		t.Errorf("%s are unchanged, want 12", n)
 	}
 	before := map[string]bool{}
 	for _, got := range r.requests() {
@@ -111,16 +111,15 @@ func TestStopBreaksOff(t *testing.T) {
 		delete(before, r.next().EventID)
 	}
 	if len(before) > 0 {
-		t.Errorf("not made again: %v", before)
+		t.Errorf("not repeated: %v", before)
 	}
 	if got := s.settle(); got.Pending != 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestStopBeginsNothing checks that attempts which wait for their turn are not
-// started.
-func TestStopBeginsNothing(t *testing.T) {
+// TestStopStartsNothing checks that attempts which wait for their turn are not started.
+func TestStopStartsNothing(t *testing.T) {
 	s := start(t, longTimeout)
 	reached, release := make(chan struct{}, 16), make(chan struct{})
 	hold := listenRaw(t, nil, func(net.Conn) {
@@ -140,7 +139,7 @@ func TestStopBeginsNothing(t *testing.T) {
 	hold.mu.Lock()
 	defer hold.mu.Unlock()
 	if hold.count != 1 || s.withoutOutcome() != "4" {
-		t.Errorf("%d connections, %s deliveries untouched; want 1 and 4", hold.count, s.withoutOutcome())
+		t.Errorf("%d connections, %s deliveries unchanged; want 1 and 4", hold.count, s.withoutOutcome())
 	}
 }
 
@@ -170,10 +169,9 @@ func TestStopLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestStopBreaksOffWhatPassesASuspension checks that a cancelled delivery of
-// subscription.state_changed is repeated after a restart, also if a later one has
-// succeeded.
-func TestStopBreaksOffWhatPassesASuspension(t *testing.T) {
+// TestStopCancelsSuspensionEvent checks that a cancelled delivery of subscription.state_changed is
+// repeated after a restart, also if a later one has succeeded.
+func TestStopCancelsSuspensionEvent(t *testing.T) {
 	s := start(t, longTimeout)
 	r := listen(t)
 	r.answers(r.hang)

@@ -128,8 +128,8 @@ func TestCardFields(t *testing.T) {
 	for _, c := range []struct {
 		field string
 		value any
-		want  any    // as shown
-		code  string // of the detail instead
+		want  any    // in the answer
+		code  string // code of the detail, if the value is refused
 	}{
 		{"holder_name", "A", "A", ""}, {"holder_name", long(200), long(200), ""}, {"holder_name", "", nil, "too_short"}, {"holder_name", long(201), nil, "too_long"}, {"holder_name", 5, nil, "invalid_type"},
 		{"holder_email", "Ada@Example.com", "Ada@Example.com", ""}, {"holder_email", longest, longest, ""}, {"holder_email", "ada", nil, "invalid_format"}, {"holder_email", "a b@example.com", nil, "invalid_format"},
@@ -213,7 +213,7 @@ func TestCardExpiryDefault(t *testing.T) {
 		r.Shows(fields{"expires_at": c.want})
 		card := "/cards/" + r.Str("id")
 		s.Get(card).Shows(fields{"expires_at": c.want})
-		// Cleared on demand; a reissue of a live card leaves what it has.
+		// null clears the expiry; a reissue of a live card keeps it.
 		s.Post(card+"/reissue", nil).Want(200).Shows(fields{"expires_at": c.want})
 		s.Patch(card, fields{"expires_at": nil}).Want(200).Shows(fields{"expires_at": nil})
 		s.Post(card+"/reissue", nil).Want(200).Shows(fields{"expires_at": nil})
@@ -255,7 +255,7 @@ func TestInstallLink(t *testing.T) {
 			r = s.Post(card+"/"+op, nil).Want(200)
 			until = fmt.Sprintf("2026-03-31T%02d:00:00.000Z", 9+i)
 			if slices.Contains(seen, r.Str("install_url")) {
-				t.Errorf("%s gave a known link", op)
+				t.Errorf("%s returned an earlier link", op)
 			}
 			seen = append(seen, r.Str("install_url"))
 		}
@@ -298,7 +298,7 @@ func TestSendEmail(t *testing.T) {
 			t.Fatalf("%d mails, want %d", len(mail()), n)
 		}
 		if m := mail()[n-1]; m.To != to || m.CardID != r.Str("id") || !strings.Contains(m.Text, r.Str("install_url")) || !strings.Contains(m.Subject, "Tea & cake") {
-			t.Errorf("mailed %+v", m)
+			t.Errorf("sent %+v", m)
 		}
 	}
 	issue := "/programs/" + program + "/cards"
@@ -316,7 +316,7 @@ func TestSendEmail(t *testing.T) {
 	s.Post(without+"/reissue", fields{"send_email": true}).Invalid("holder_email required")
 	s.Post(without+"/install-link", fields{"send_email": false}).Want(200)
 	s.Post(without+"/install-link", fields{"holder_email": "x@example.com"}).Invalid("holder_email unknown_field")
-	// What is refused mails nothing.
+	// Refused requests send no mail.
 	s.Control("POST", without+"/archive", fields{})
 	s.Post(without+"/reissue", fields{"send_email": true, "holder_email": "x@example.com"}).Want(409, "conflict")
 	if len(mail()) != n {
@@ -344,9 +344,9 @@ func TestSendEmailWithoutServer(t *testing.T) {
 	s.Post(card+"/reissue", fields{"send_email": true}).Want(422, "unprocessable_entity")
 	s.Post(card+"/install-link", fields{"send_email": true}).Want(422, "unprocessable_entity")
 	if ids := s.Get("/cards").Want(200).IDs(); len(ids) != 1 {
-		t.Errorf("a refused card is there: %q", ids)
+		t.Errorf("a refused card was created: %q", ids)
 	}
 	if r := s.Fetch("GET", s.Origin+"/dev/clock", nil, nil); r.Status != 404 {
-		t.Errorf("there is a control API: %d", r.Status)
+		t.Errorf("the control API answers %d", r.Status)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzBodies sends any bytes as a body: the answer is never a fault of the
-// server, always as documented, and a success only for JSON.
+// FuzzBodies sends arbitrary bodies. The answer must never be a server error, must conform to the
+// document, and may be a success only for JSON.
 func FuzzBodies(f *testing.F) {
 	server := servertest.Start(f)
 	for _, c := range brokenBodies {

@@ -11,7 +11,7 @@ import (
 	"punchcard/store"
 )
 
-// openBeside opens the server's file a second time, as the command line does.
+// openBeside opens the server's file a second time, as commands do.
 func openBeside(s *servertest.Server) *store.Store {
 	s.T.Helper()
 	now := func() time.Time { return s.App.Store.Now().Std() }
@@ -23,7 +23,7 @@ func openBeside(s *servertest.Server) *store.Store {
 	return st
 }
 
-// change writes through another process's store.
+// change writes with another process's store.
 func change(t *testing.T, st *store.Store, do func(*store.Tx) error) {
 	t.Helper()
 	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "operator"}, Do: do}); err != nil {
@@ -92,7 +92,7 @@ func TestRevokedByAnotherProcess(t *testing.T) {
 				exhaustLimit(k)
 			}
 			state := snapshot(s, th.program)
-			k.Get("/cards/" + th.card) // last, so that the server knows the key, and by the newest epoch
+			k.Get("/cards/" + th.card) // last, so that the server has cached the key with the newest epoch
 			change(t, other, func(tx *store.Tx) error { _, err := tx.RevokeKey(shop, id); return err })
 			got := request(k).Want(401, "unauthenticated")
 			for _, h := range []string{"RateLimit-Limit", "RateLimit-Remaining", "Retry-After", "Idempotent-Replayed"} {
@@ -103,7 +103,7 @@ func TestRevokedByAnotherProcess(t *testing.T) {
 			if snapshot(s, th.program) != state {
 				t.Error("the request changed something")
 			}
-			s.Control("POST", "/clock", map[string]any{"advance": "1m"}) // for s's own bucket
+			s.Control("POST", "/clock", map[string]any{"advance": "1m"}) // gives s requests of its rate limit back
 		})
 	}
 }
@@ -148,7 +148,7 @@ func TestChangedByAnotherProcess(t *testing.T) {
 		k.Get("/programs").Want(200)
 	}
 
-	// A key made and one rotated elsewhere work at once, too.
+	// Keys that another process creates or rotates also work at once.
 	var secret, id string
 	change(t, other, func(tx *store.Tx) error {
 		key, sec, err := tx.CreateKey(shop, store.KeyFields{})

@@ -53,7 +53,7 @@ func TestLocationPatch(t *testing.T) {
 	for _, c := range []struct {
 		field string
 		value any
-		want  string // code of the detail; empty: accepted
+		want  string // code of the detail; empty if accepted
 	}{
 		{"name", "Piazza", ""}, {"name", "x", ""}, {"name", long(200), ""}, {"name", "", "too_short"}, {"name", long(201), "too_long"}, {"name", 5, "invalid_type"},
 		{"address", "Via Roma 1", ""}, {"address", long(200), ""}, {"address", "", "too_short"}, {"address", long(201), "too_long"},
@@ -91,7 +91,7 @@ func TestLocationPatch(t *testing.T) {
 			}
 		})
 	}
-	// Every offending field at once, and none of the sound ones is changed.
+	// Every invalid field is reported at once, and no valid one is changed.
 	s.Patch(path, fields{"name": "", "lat": 91, "city": "Rome", "x": 1}).Invalid("lat too_large", "name too_short", "x unknown_field")
 }
 
@@ -117,7 +117,7 @@ func TestLocationStates(t *testing.T) {
 			r := s.Post(path+"/"+c.action, nil).Want(200)
 			if !c.moved {
 				if string(r.Body) != string(before.Body) || countAudits(s) != audits {
-					t.Errorf("no no-op: %s, was %s", r.Body, before.Body)
+					t.Errorf("not a no-op: %s, was %s", r.Body, before.Body)
 				}
 				return
 			}

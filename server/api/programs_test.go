@@ -37,7 +37,7 @@ const programDetailTable = programTable + `
 	prizes list
 	has_installed_cards boolean`
 
-// blank are the fields that are null in a program made from its base.
+// blank are the fields that are null if a program has only the required fields.
 var blank = map[string]string{
 	"standard": "discount_percent initial_balance_cents default_expire_after_days logo_url access_image_url",
 	"private":  "discount_percent initial_balance_cents default_expire_after_days logo_url access_image_url",
@@ -67,7 +67,7 @@ func TestProgramShape(t *testing.T) {
 	page := s.Get("/programs?limit=2").Want(200)
 	page.Shaped("", pageTable, "")
 	page.Shows(fields{"limit": 2})
-	// The ladder is inside the detail; nothing is null in a program that has all.
+	// The detail includes the ladder. No field is null in a program that has all.
 	full := s.Get("/programs/" + s.ProgramIDs["standard"]).Want(200)
 	full.Shaped("prizes.2", prizeTable, "")
 	id := s.NewProgram("standard", true, fields{"default_expire_after_days": 30, "logo_url": "https://example.com/l.png"})
@@ -156,7 +156,7 @@ func TestProgramUnknown(t *testing.T) {
 		s.Call("DELETE", path+"/prizes/"+prize, nil).Want(404, "not_found")
 		s.Post(path+"/cards", nil).Want(404, "not_found")
 	}
-	// The cards of a deleted program are archived and stay.
+	// The cards of a deleted program are archived and listed.
 	s.Get("/cards/" + card).Want(200).Shows(fields{"status": "archived", "program_id": gone, "program_name": "S", "external_ref": "r"})
 	if ids := s.Get("/programs?limit=100").Want(200).IDs(); slices.Contains(ids, gone) || len(ids) != 5 {
 		t.Errorf("listed %q", ids)

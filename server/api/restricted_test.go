@@ -10,8 +10,8 @@ import (
 	"punchcard/store"
 )
 
-// TestRestrictedLocations calls every operation on a location with a restricted
-// key: inside of its locations, outside, another shop's, and none.
+// TestRestrictedLocations calls every operation on a location with a restricted key: on one of its
+// locations, on others, on another shop's, and on an unknown one.
 func TestRestrictedLocations(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -24,14 +24,14 @@ func TestRestrictedLocations(t *testing.T) {
 	for _, c := range []struct{ id, want string }{{inside, "200"}, {outside, "403 unauthorized"}, {foreign, missing}, {"x", missing}, {s.App.Store.ID(store.KindLocation, 999), missing}} {
 		r.Patch("/locations/"+c.id, fields{"name": "N"}).WantOutcome(c.want)
 		r.Patch("/locations/"+c.id, fields{}).WantOutcome(c.want)
-		// In this order the location stays enabled.
+		// The order of the calls leaves the location enabled.
 		r.Post("/locations/"+c.id+"/enable", nil).WantOutcome(c.want)
 	}
 	r.Post("/locations/"+outside+"/disable", nil).WantOutcome("403 unauthorized")
 	r.Post("/locations/"+foreign+"/disable", nil).WantOutcome(missing)
 	s.Get("/locations").Want(200).Shows(fields{"data.0.name": "Stazione", "data.0.active": true, "data.1.name": "N"})
 
-	// Of several, in pages, newest first.
+	// With several locations, the list has pages, newest first.
 	ids := []string{inside}
 	for i := range 5 {
 		id := s.Control("POST", "/locations", fields{"name": fmt.Sprint(i)}).Str("id")
@@ -64,21 +64,22 @@ func TestRestrictedPrograms(t *testing.T) {
 			}
 			r.Patch(path, fields{"name": "N"}).Want(200).Shows(fields{"name": "N", "scoped_location_ids": scope.body["scoped_location_ids"]})
 			if a, b := r.Get(path), s.Get(path); string(a.Body) != string(b.Body) {
-				t.Errorf("sees %s, not %s", a.Body, b.Body)
+				t.Errorf("the answer is %s, want %s", a.Body, b.Body)
 			}
 			r.Call("DELETE", prize, nil).Want(204)
 		})
 	}
 	if a, b := r.Get("/programs").Want(200), s.Get("/programs"); string(a.Body) != string(b.Body) {
-		t.Errorf("lists %s, not %s", a.Body, b.Body)
+		t.Errorf("the list is %s, want %s", a.Body, b.Body)
 	}
 	r.Post("/programs", servertest.Merge(servertest.Programs["access"], fields{"location_scope": "selected_locations", "scoped_location_ids": s.LocationIDs})).Want(201)
 }
 
+// scope is a program's scope.
 type scope struct {
 	name string
 	body fields
-	own  bool // within the restriction to the first location
+	own  bool // whether it includes the key's location, the first
 }
 
 func scopes(s *servertest.Server) []scope {
@@ -148,7 +149,7 @@ func TestRestrictedCards(t *testing.T) {
 			t.Errorf("limit %s: %q, want %q", limit, ids, seen)
 		}
 	}
-	// Moving the program's scope moves its cards in and out of sight.
+	// Changing the program's scope hides its cards or shows them.
 	program := s.NewProgram("access", true, nil)
 	card := "/cards/" + s.Issue(program, nil)
 	r.Get(card).Want(200)
@@ -156,7 +157,7 @@ func TestRestrictedCards(t *testing.T) {
 	r.Get(card).Want(404, "not_found")
 	newKeyAt(s, s.LocationIDs[1]).Get(card).Want(200)
 	newKeyAt(s, s.LocationIDs...).Get(card).Want(200).Shows(fields{"locations": []fields{{"id": s.LocationIDs[1], "name": "Stazione"}}})
-	// A name that is taken by a card out of sight is taken all the same.
+	// An external_ref is also taken by a card that the key cannot see.
 	s.Patch("/programs/"+program, fields{"scoped_location_ids": []string{s.LocationIDs[1], s.LocationIDs[0]}}).Want(200)
 	s.Issue(program, fields{"external_ref": "taken"})
 	r.Post("/programs/"+program+"/cards", fields{"external_ref": "taken"}).Want(409, "conflict")
@@ -223,12 +224,12 @@ func TestRestrictedAllDisabled(t *testing.T) {
 	} {
 		t.Run(c.method+" "+strings.SplitAfter(c.path, "_")[0], func(t *testing.T) { r.On(t).Call(c.method, c.path, nil).WantOutcome(c.want) })
 	}
-	// One of two is enough, and a key of no restriction has no such rule.
+	// One enabled location of two is enough, and an unrestricted key is not affected.
 	both.Get("/cards/" + card).Want(200).Shows(fields{"locations": []fields{{"id": two, "name": "Stazione"}}})
 	s.Post("/locations/"+two+"/disable", nil).Want(200)
 	both.Get("/cards").Want(402, "location_disabled")
 	s.Get("/cards/" + card).Want(200).Shows(fields{"locations": []fields{}, "all_locations": true})
-	// The key itself brings its location back, on the next request.
+	// The key can enable its location, with effect on the next request.
 	r.Post("/locations/"+one+"/enable", nil).Want(200)
 	r.Get("/cards/" + card).Want(200)
 	both.Get("/cards").Want(200)

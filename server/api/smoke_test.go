@@ -2,7 +2,7 @@ package api_test
 
 import "testing"
 
-// TestFirstFiveMinutes is what a newcomer tries first.
+// TestFirstFiveMinutes makes the first requests of a new user.
 func TestFirstFiveMinutes(t *testing.T) {
 	s := start(t)
 	s.Get("/me").Want(200)

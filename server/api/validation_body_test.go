@@ -11,8 +11,7 @@ import (
 	"punchcard/server/servertest"
 )
 
-// brokenBodies are at fault as a whole or in a place inside; the answer names
-// the place.
+// brokenBodies are invalid bodies with the path of the detail.
 var brokenBodies = map[string]struct{ body, detail string }{
 	"not JSON":                  {`hello`, " invalid_format"},
 	"cut off":                   {`{"holder_name":"Ada"`, " invalid_format"},
@@ -85,8 +84,8 @@ func TestBrokenBodies(t *testing.T) {
 	}
 }
 
-// TestBodiesThatAreFine checks that everything which JSON allows is accepted.
-func TestBodiesThatAreFine(t *testing.T) {
+// TestValidBodies checks that everything which JSON allows is accepted.
+func TestValidBodies(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	cards := "/programs/" + s.ProgramIDs["standard"] + "/cards"
@@ -109,7 +108,7 @@ func TestBodiesThatAreFine(t *testing.T) {
 			t.Errorf("%.80s: holder_name %q, want %q", body, got.Str("holder_name"), want)
 		}
 	}
-	// Numbers may be written in any of JSON's ways.
+	// Numbers may be written in any form of JSON.
 	location := "/locations/" + s.LocationIDs[0]
 	for text, want := range map[string]float64{"1": 1, "-0": 0, "1e1": 10, "4.5E+1": 45, "1e-400": 0, "0.1": 0.1, "-89.99999999999999": -89.99999999999999} {
 		if got := s.Patch(location, `{"lat":`+text+`}`).Want(200); got.At("lat") != want {
@@ -122,8 +121,7 @@ func TestBodiesThatAreFine(t *testing.T) {
 	}
 }
 
-// sendReader makes a request whose length is not told beforehand, with a
-// Content-Type only if one is given.
+// sendReader makes a request of unknown length, with a Content-Type only if one is given.
 func sendReader(s *servertest.Server, method, path string, body io.Reader, contentType ...string) *servertest.Reply {
 	s.T.Helper()
 	r := s.FetchReader(method, s.URL+path, io.MultiReader(body), http.Header{"Authorization": {"Bearer " + s.Key}, "Content-Type": contentType})
@@ -162,7 +160,7 @@ func TestContentType(t *testing.T) {
 		"application/merge-patch+json", "application/vnd.api+json; x=y"} {
 		sendReader(s, "PATCH", path, strings.NewReader(`{"holder_name":"Ada"}`), v).Want(200)
 	}
-	sendReader(s, "PATCH", path, strings.NewReader(`{"holder_name":"Ada"}`)).Want(200) // absent
+	sendReader(s, "PATCH", path, strings.NewReader(`{"holder_name":"Ada"}`)).Want(200) // no Content-Type
 	for _, v := range []string{"text/plain", "text/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml",
 		"application/jsonp", "application/octet-stream", "json", "application", "*/*", "application/*", "application/json, text/plain", "\"application/json\"", "application/json; charset"} {
 		if got := sendReader(s, "PATCH", path, strings.NewReader(`{"holder_name":"Eve"}`), v); got.Status != 415 || got.Str("error.code") != "bad_request" {

@@ -7,8 +7,8 @@ import (
 	"punchcard/server/servertest"
 )
 
-// hookScopes are location_ids of a webhook, and whether a key restricted to
-// the first location may have such a one.
+// hookScopes returns location_ids of webhooks, and whether a key restricted to the first location
+// may use such a webhook.
 func hookScopes(s *servertest.Server) map[string]struct {
 	ids []string
 	own bool
@@ -46,7 +46,7 @@ func TestRestrictedWebhookCreation(t *testing.T) {
 	r.Post(all, servertest.Merge(leastHook, fields{"location_ids": nil})).Want(403, "unauthorized")
 	r.Post(all, servertest.Merge(leastHook, fields{"location_ids": []string{s.LocationIDs[0], "x"}})).Invalid("location_ids.1 invalid_value")
 	r.Post("/programs/none/webhooks", leastHook).Want(404, "not_found")
-	// Of several locations any part will do.
+	// With several locations any subset is allowed.
 	both := newKeyAt(s, s.LocationIDs...)
 	for name, scope := range hookScopes(s) {
 		answer := both.Post(all, servertest.Merge(leastHook, fields{"location_ids": scope.ids}))

@@ -157,8 +157,8 @@ func TestReceiverWaits(t *testing.T) {
 	}
 }
 
-// TestReceiverLetsGoAtTheEnd checks that stopping does not wait for a receiver with a delay.
-func TestReceiverLetsGoAtTheEnd(t *testing.T) {
+// TestStopEndsReceiverDelays checks that stopping does not wait for a receiver with a delay.
+func TestStopEndsReceiverDelays(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	to := newReceiver(r, fields{"delay_ms": 60000})

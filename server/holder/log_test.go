@@ -28,9 +28,8 @@ func (l *logText) String() string {
 	return l.text.String()
 }
 
-// TestLogOfServerErrors: a request that fails for a fault of the server is
-// logged with its id, whether it came from a browser or a program, and without
-// the token of the link.
+// TestLogOfServerErrors checks that a request with a server error is logged with its id, for
+// browsers and programs, and without the link's token.
 func TestLogOfServerErrors(t *testing.T) {
 	t.Parallel()
 	log := &logText{}

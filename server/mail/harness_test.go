@@ -232,7 +232,7 @@ func (f *fixture) nextMessage() mailtest.Message {
 		synctest.Wait()
 		return m
 	case <-time.After(60 * 24 * time.Hour):
-		f.t.Fatalf("no mail came:\n%s", f.log)
+		f.t.Fatalf("no mail arrived:\n%s", f.log)
 	}
 	panic("not reached")
 }

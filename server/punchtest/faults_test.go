@@ -20,7 +20,7 @@ func TestFaults(t *testing.T) {
 		return len(page.Data)
 	}
 
-	// Before: nothing happens, and the key is not used up.
+	// A fault before the operation has no effect and leaves the key unused.
 	id := s.Fault(punchtest.Fault{Method: "POST", Path: "/programs/*/cards", Status: 503, Headers: map[string]string{"Retry-After": "7"}})
 	err := refusal(t, issue("one").Want(503).Err())
 	if err.Code != "internal_error" || err.Header.Get("Retry-After") != "7" || cards() != 0 {
@@ -31,18 +31,18 @@ func TestFaults(t *testing.T) {
 	}
 	issue("one").Want(201)
 
-	// After: the card is there, and a repetition gets the answer that was lost.
+	// After a fault behind the operation the card exists, and a retry gets the lost answer.
 	s.Fault(punchtest.Fault{Path: "/api/public/v1/**", Status: 502, Code: "bad_gateway", When: punchtest.After, Count: 2})
 	for range 2 {
 		if err := refusal(t, issue("two").Want(502).Err()); err.Code != "bad_gateway" {
-			t.Errorf("the fault is %v", err)
+			t.Errorf("the error is %v", err)
 		}
 	}
 	if again := issue("two").Want(201); again.Header.Get("Idempotent-Replayed") != "true" || cards() != 2 {
-		t.Errorf("the repetition was not a replay; there are %d cards", cards())
+		t.Errorf("the retry was not a replay; there are %d cards", cards())
 	}
 
-	// Cut connections, on the till API too.
+	// Connections are cut, also of the till API.
 	s.Fault(punchtest.Fault{Status: punchtest.Cut, When: punchtest.After})
 	var refused *punchtest.Error
 	if cut := issue("three"); cut.Status != 0 || cut.Err() == nil || errors.As(cut.Err(), &refused) {
@@ -57,7 +57,7 @@ func TestFaults(t *testing.T) {
 		t.Errorf("the stamp gave %v; there are %d", err, s.Card(card).StampsCount)
 	}
 
-	// Delays let requests through.
+	// Delayed requests are served.
 	s.Fault(punchtest.Fault{Method: "GET", Path: "/me", Delay: 30 * time.Millisecond})
 	start := time.Now()
 	s.Do("GET", "/me", s.APIKey, nil).Want(200)
@@ -73,12 +73,12 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestFaultThatCannotStrike(t *testing.T) {
+func TestFaultWithoutEffect(t *testing.T) {
 	t.Parallel()
 	r := &recorder{TB: t}
 	r.run(func(t testing.TB) { punchtest.Start(t).Fault(punchtest.Fault{Path: "/cards/*"}) })
 	if !r.failed {
-		t.Error("a fault that does nothing was taken")
+		t.Error("a fault without an effect was accepted")
 	}
 }
 
@@ -106,13 +106,13 @@ func TestClock(t *testing.T) {
 	r := &recorder{TB: t}
 	r.run(func(t testing.TB) { s.For(t).Clock.Set(at) })
 	if !r.failed {
-		t.Error("the clock went back")
+		t.Error("the clock accepted an earlier time")
 	}
 
 	running := punchtest.Start(t)
 	before := running.Clock.Now()
 	running.Clock.Advance(time.Hour)
 	if now := running.Clock.Now(); now.Sub(before) < time.Hour || now.Sub(before) > 2*time.Hour {
-		t.Errorf("the clock went from %v to %v", before, now)
+		t.Errorf("the clock changed from %v to %v", before, now)
 	}
 }

@@ -15,7 +15,7 @@ func TestTillActions(t *testing.T) {
 		t.Error("a location has two tills")
 	}
 	if another := s.NewTill(s.Locations[0]); another.Token == till.Token {
-		t.Error("a new till is the old one")
+		t.Error("a new till equals the old one")
 	}
 
 	card := till.Issue(s.Programs["standard"], punchtest.CardFields{ExternalRef: "member-17"})
@@ -55,14 +55,14 @@ func TestTillActions(t *testing.T) {
 		t.Errorf("the use is %+v", use)
 	}
 
-	// The same key does the same thing once, and on another till another.
+	// The same key repeats an action once; on another till it is another key.
 	keyed := till.IdempotencyKey("sale-1")
 	once, twice := keyed.TopUp(purse, 100), keyed.TopUp(purse, 100)
 	if once.Transaction.ID != twice.Transaction.ID || *s.Card(purse).CurrentValue != 1750 {
-		t.Errorf("a repetition made %s beside %s", twice.Transaction.ID, once.Transaction.ID)
+		t.Errorf("the retry made %s beside %s", twice.Transaction.ID, once.Transaction.ID)
 	}
 	if last := s.Requests(); !last[len(last)-2].Replayed || last[len(last)-3].Replayed {
-		t.Error("the journal does not tell which was replayed")
+		t.Error("the journal does not show which was replayed")
 	}
 }
 
@@ -115,6 +115,6 @@ func TestTillRefusals(t *testing.T) {
 	till.Stamp(locked, 1)
 	s.UpdateShop(s.Shop, punchtest.ShopFields{SubscriptionState: "suspended"})
 	if _, err := till.Try().Stamp(card, 1); refusal(t, err).Code != "subscription_suspended" {
-		t.Errorf("of a shop that is suspended: %v", err)
+		t.Errorf("for a suspended shop: %v", err)
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"punchcard/server/till"
 )
 
-// samples are bodies with which the operations succeed.
+// samples returns bodies with which the operations succeed.
 func samples(prize string) map[string]fields {
 	return map[string]fields{"issueCardAtCounter": {}, "stampCard": {"count": 1}, "redeemPrize": {"prize_id": prize}, "topUpCard": {"amount_cents": 100},
 		"spendFromCard": {"amount_cents": 100}, "useCard": {}, "reverseTransaction": {}}
 }
 
-// TestEveryOperationRefuses calls every operation as each device that may not
-// invoke it. The refusal is the expected one, and nothing is written.
+// TestEveryOperationRefuses calls every operation as each device that may not invoke it, and checks
+// the refusal and that nothing is written.
 func TestEveryOperationRefuses(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -101,7 +101,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 					continue
 				}
 				var headers []string
-				if r.Writes() && want != "404 not_found" { // what the gate refuses is not remembered
+				if r.Writes() && want != "404 not_found" { // refusals by the guard are not remembered
 					headers = []string{"Idempotency-Key", r.ID}
 				}
 				s.On(t).Unchanged(func() {
@@ -118,7 +118,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 			}
 		})
 	}
-	// The same requests of the device whose they are succeed.
+	// The same requests by the right device succeed.
 	for _, id := range []string{"reverseTransaction", "stampCard", "issueCardAtCounter"} {
 		r := till.Routes()[slices.IndexFunc(till.Routes(), func(r faces.Route) bool { return r.ID == id })]
 		s.Post(path(r), bodies[id]).Want(201)

@@ -93,7 +93,7 @@ const (
 	prize2 = prizeFields + "\navailable boolean\nclaimed boolean"
 )
 
-const bare = "external_ref holder_name holder_email current_value expires_at installed_at" // what a new stamp card has not
+const bare = "external_ref holder_name holder_email current_value expires_at installed_at" // fields that are null in a new stamp card
 
 func TestMe(t *testing.T) {
 	t.Parallel()
@@ -107,7 +107,7 @@ func TestMe(t *testing.T) {
 	r.Shows(fields{"device.name": "Demo till", "location.id": s.LocationIDs[0], "shop.id": s.ShopID, "shop.timezone": "Europe/Rome",
 		"programs.0.type": "prepaid", "programs.4.id": s.ProgramIDs["standard"], "programs.4.prizes.0.threshold": 5})
 
-	// Only programs whose cards work here; a deleted one is gone.
+	// Only programs whose cards are accepted here are listed, without deleted ones.
 	there := s.NewProgram("access", true, fields{"location_scope": "selected_locations", "scoped_location_ids": []string{s.LocationIDs[1]}})
 	here := s.NewProgram("access", true, fields{"location_scope": "selected_locations", "scoped_location_ids": s.LocationIDs})
 	s.Control("DELETE", "/programs/"+s.ProgramIDs["discount"], nil)
@@ -144,7 +144,7 @@ func TestLookup(t *testing.T) {
 		"earlier_cards.0.prizes.0.claimed": true, "earlier_cards.0.prizes.0.available": false, "earlier_cards.0.prizes.1.available": true, "earlier_cards.0.prizes.1.claimed": false,
 		"transactions.0.stamps_delta": 3, "transactions.1.stamps_delta": 2, "transactions.2.type": "redemption", "transactions.3.stamps_delta": 8, "transactions.4": nil})
 
-	// The last ten and no more.
+	// The last ten transactions are listed.
 	for range 8 {
 		giveStamps(s, card, 1)
 	}
@@ -235,7 +235,7 @@ func TestEveryAction(t *testing.T) {
 		s.Post("/transactions/"+r.Str("transaction.id")+"/reversal", nil).Want(201).Shows(fields{"transaction.type": "reversal", "transaction.stamps_delta": nil})
 	}
 
-	// A pair goes back together, the named row first.
+	// Both rows of a pair are reversed, the named one first.
 	pair := s.Issue(s.ProgramIDs["standard"], nil)
 	giveStamps(s, pair, 8)
 	over = giveStamps(s, pair, 5)
@@ -243,7 +243,7 @@ func TestEveryAction(t *testing.T) {
 	r.Shaped("", answer+"\noverflow_transaction object\noverflow_card object", "")
 	r.Shows(fields{"transaction.stamps_delta": -3, "overflow_transaction.stamps_delta": -2, "card.status": "archived", "overflow_card.stamps_count": 8, "overflow_card.id": pair})
 
-	// A full card without prizes is complete once a younger one is there.
+	// A full card without prizes is complete once a younger card exists.
 	pair = s.Issue(s.ProgramIDs["private"], nil)
 	over = giveStamps(s, pair, 11)
 	over.Shows(fields{"card.status": "archived", "overflow_card.stamps_count": 1})

@@ -22,7 +22,7 @@ func openFile(t *testing.T, path string, pragmas ...string) *Conn {
 	return c
 }
 
-// TestLimitStatements: a connection that keeps few statements runs any number,
+// TestLimitStatements checks that a connection with a limit of cached statements runs any number,
 // and finalizes none whose rows are open.
 func TestLimitStatements(t *testing.T) {
 	const limit = 3
@@ -38,7 +38,7 @@ func TestLimitStatements(t *testing.T) {
 			}
 		}
 		if kept := len(c.Statements()); kept > 2*limit+1 {
-			t.Fatalf("%d statements are kept", kept)
+			t.Fatalf("%d statements are cached", kept)
 		}
 	}
 	if err := r.Close(); err != nil || sum != 45 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRows: columns come as they are, and a column of another type than the one
-// it is read as ends the rows with an error.
+// TestRows checks that columns are read as they are, and that reading a column as another type ends
+// the rows with an error.
 func TestRows(t *testing.T) {
 	c := open(t)
 	for _, text := range []string{"", "a\x00b", "é\u2028", strings.Repeat("x", 100_000)} {
@@ -39,8 +39,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestBindCounts: a statement that is used again has no arguments left from its
-// last use.
+// TestBindCounts checks that a statement keeps no arguments of its last use.
 func TestBindCounts(t *testing.T) {
 	c := open(t)
 	if n, err := c.Number("SELECT ?1", 5); n != 5 || err != nil {
@@ -49,8 +48,8 @@ func TestBindCounts(t *testing.T) {
 	panics(t, "an argument too few", func() { c.Number("SELECT ?1") })
 }
 
-// TestBindNamedTypes: arguments of named integer and string types are bound as
-// what they are made of; those of other types are a mistake of the program.
+// TestBindNamedTypes checks that arguments of named integer and string types are bound by their
+// underlying types, and that others panic.
 func TestBindNamedTypes(t *testing.T) {
 	type instant int64
 	type kind byte
@@ -66,8 +65,8 @@ func TestBindNamedTypes(t *testing.T) {
 	panics(t, "an argument of an unknown type", func() { c.Number("SELECT ?", struct{}{}) })
 }
 
-// TestRowHoldsSnapshot: what is read while a statement stands at its row is of
-// the same moment as the row, whatever is written meanwhile.
+// TestRowHoldsSnapshot checks that reads while a statement's row is open see the same snapshot as
+// the row, whatever is written meanwhile.
 func TestRowHoldsSnapshot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	writer := openFile(t, path, "journal_mode=WAL")
@@ -101,8 +100,8 @@ func TestRowHoldsSnapshot(t *testing.T) {
 	}
 }
 
-// TestStatementsAreNotShared: a statement whose rows are open is not run, rows
-// at their end stay there, and a second statement is not passed over.
+// TestStatementsAreNotShared checks that a statement with open rows is not run again, that rows
+// stay at their end, and that a second statement is used.
 func TestStatementsAreNotShared(t *testing.T) {
 	c := open(t)
 	r := c.Query("SELECT 1")
@@ -114,14 +113,14 @@ func TestStatementsAreNotShared(t *testing.T) {
 	panics(t, "two statements", func() { c.Exec("SELECT 1; SELECT 2") })
 	for range 2 {
 		if r.Next() {
-			t.Error("the rows begin again")
+			t.Error("the rows start again")
 		}
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
 	if r.Next() {
-		t.Error("the rows go on after their end")
+		t.Error("there are rows after the end")
 	}
 }
 

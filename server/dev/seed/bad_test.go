@@ -166,7 +166,7 @@ func TestInvalidSeeds(t *testing.T) {
 	} {
 		text := strings.Replace(validSeed, c.old, c.new, 1)
 		if text == validSeed {
-			t.Errorf("%s is not in the sound seed", c.old)
+			t.Errorf("%s is not in the valid seed", c.old)
 		}
 		got := fmt.Sprint(try(t, text))
 		if want := "tern.json:" + c.want; got != want {
