@@ -152,7 +152,7 @@ func TestChangedWhileQueued(t *testing.T) {
 	t.Cleanup(letGo)
 	h := s.hook(strings.Replace(hold.url, "http:", "https:", 1)) // hangs in the handshake
 	s.burst(3)
-	await(t, reached, "a connection")
+	servertest.Await(t, reached, "a connection")
 	other := listen(t)
 	secret := h.patch(fields{"url": other.url, "rotate_secret": true}).Secret
 	letGo()

@@ -59,7 +59,7 @@ func TestScheduleOfAttempts(t *testing.T) {
 			}
 			s.advance(24 * time.Hour)
 			r.none("after five attempts")
-			if got := s.rows("SELECT concat_ws(' ', outcome, attempts) FROM deliveries"); !slices.Equal(got, []string{"failed 5"}) {
+			if got := s.Values("SELECT concat_ws(' ', outcome, attempts) FROM deliveries"); !slices.Equal(got, []string{"failed 5"}) {
 				t.Errorf("the row is %q", got)
 			}
 			if w := h.get(); w.ConsecutiveFailures != 1 || !w.Active {
@@ -118,7 +118,7 @@ func TestFifteenFailuresDisable(t *testing.T) {
 	if n := len(h.log()); n != entries {
 		t.Errorf("%d entries were queued while inactive", n-entries)
 	}
-	if got := s.rows("SELECT detail FROM audit WHERE action='webhook.disable'"); !slices.Equal(got, []string{`{"consecutive_failures":15}`}) {
+	if got := s.Values("SELECT detail FROM audit WHERE action='webhook.disable'"); !slices.Equal(got, []string{`{"consecutive_failures":15}`}) {
 		t.Errorf("audit %q", got)
 	}
 	h.patch(fields{"active": true})
@@ -320,7 +320,7 @@ func TestDeletedWebhook(t *testing.T) {
 			s.advance(time.Hour) // sweeps the log
 			r.none("deleted")
 			for _, table := range []string{"deliveries", "webhooks"} {
-				if got := s.rows("SELECT count(*) FROM " + table); got[0] != "0" {
+				if got := s.Values("SELECT count(*) FROM " + table); got[0] != "0" {
 					t.Errorf("%s rows of %s are left", got[0], table)
 				}
 			}

@@ -39,7 +39,7 @@ func (s *server) stopping() (giveUp context.CancelFunc, done <-chan error) {
 	s.CloseIdleConnections()
 	a := s.App
 	go func() { answer <- a.Stop(w) }()
-	await(s.t, w.waiting, "the sender is told to stop")
+	servertest.Await(s.t, w.waiting, "the sender is told to stop")
 	return cancel, answer
 }
 
@@ -65,10 +65,10 @@ func TestStopWaits(t *testing.T) {
 	default:
 	}
 	close(release)
-	if err := await(t, done, "the end of Stop"); err != nil {
+	if err := servertest.Await(t, done, "the end of Stop"); err != nil {
 		t.Error(err)
 	}
-	if got := s.rows("SELECT outcome FROM deliveries"); strings.Join(got, " ") != "delivered delivered delivered" {
+	if got := s.Values("SELECT outcome FROM deliveries"); strings.Join(got, " ") != "delivered delivered delivered" {
 		t.Errorf("%q", got)
 	}
 }
@@ -93,9 +93,9 @@ func TestStopCancelsAttempts(t *testing.T) {
 	}
 	giveUp, done := s.stopping()
 	giveUp()
-	await(t, done, "the end of Stop")
+	servertest.Await(t, done, "the end of Stop")
 	for range 8 {
-		await(t, cut, "the end of a request")
+		servertest.Await(t, cut, "the end of a request")
 	}
 	r.none("after Stop")
 	if n := s.withoutOutcome(); n != "12" {
@@ -130,10 +130,10 @@ func TestStopStartsNothing(t *testing.T) {
 	t.Cleanup(letGo)
 	s.hook(strings.Replace(hold.url, "http:", "https:", 1)) // hangs in the handshake
 	s.burst(5)
-	await(t, reached, "a connection")
+	servertest.Await(t, reached, "a connection")
 	_, done := s.stopping()
 	letGo()
-	if err := await(t, done, "the end of Stop"); err != nil {
+	if err := servertest.Await(t, done, "the end of Stop"); err != nil {
 		t.Error(err)
 	}
 	hold.mu.Lock()
@@ -161,7 +161,7 @@ func TestStopLeavesNothing(t *testing.T) {
 	hanging.next()
 	giveUp, done := s.stopping()
 	giveUp()
-	await(t, done, "the end of Stop")
+	servertest.Await(t, done, "the end of Stop")
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	// The receivers' connections end when the sender closes them.
 	if err := goleak.Find(before); err != nil {
@@ -182,7 +182,7 @@ func TestStopCancelsSuspensionEvent(t *testing.T) {
 	r.answers(status(200))
 	to("active")
 	r.next()
-	for late := time.After(servertest.Patience); s.rows("SELECT count(*) FROM deliveries WHERE outcome='delivered'")[0] != "1"; {
+	for late := time.After(servertest.Patience); s.Value("SELECT count(*) FROM deliveries WHERE outcome='delivered'") != "1"; {
 		select {
 		case <-late:
 			t.Fatal("the second is not accepted")
@@ -191,7 +191,7 @@ func TestStopCancelsSuspensionEvent(t *testing.T) {
 	}
 	giveUp, done := s.stopping()
 	giveUp()
-	await(t, done, "the end of Stop")
+	servertest.Await(t, done, "the end of Stop")
 	s.run()
 	if got := s.settle(); got.Pending != 0 {
 		t.Fatalf("%+v", got)

@@ -12,36 +12,6 @@ import (
 	"punchcard/store"
 )
 
-const cardTable = `
-	id id
-	program_id id
-	program_name string
-	program_type string
-	external_ref string|null
-	holder_name string|null
-	holder_email string|null
-	status string
-	stamps_count integer
-	current_value integer|null
-	expires_at date-time|null
-	installed_at date-time|null
-	created_at date-time`
-
-const cardDetailTable = cardTable + `
-	all_locations boolean
-	locations list`
-
-const issuedTable = `
-	id id
-	program_id id
-	external_ref string|null
-	holder_name string|null
-	holder_email string|null
-	expires_at date-time|null
-	install_url string
-	install_url_expires_at date-time
-	install_qr_svg string`
-
 func TestCardShape(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -52,23 +22,23 @@ func TestCardShape(t *testing.T) {
 			value = ""
 		}
 		issued := s.Post("/programs/"+s.ProgramIDs[kind]+"/cards", nil).Want(201)
-		issued.Shaped("", issuedTable, bare+"expires_at")
+		issued.Shaped("", servertest.IssuedCardTable, bare+"expires_at")
 		path := "/cards/" + issued.Str("id")
-		s.Get(path).Want(200).Shaped("", cardDetailTable, bare+value+"expires_at installed_at")
-		s.Get("/cards?limit=1").Want(200).Shaped("data.0", cardTable, bare+value+"expires_at installed_at")
+		s.Get(path).Want(200).Shaped("", servertest.CardDetailTable, bare+value+"expires_at installed_at")
+		s.Get("/cards?limit=1").Want(200).Shaped("data.0", servertest.CardTable, bare+value+"expires_at installed_at")
 		s.Patch(path, fields{"external_ref": "r", "holder_name": "n", "holder_email": "n@example.com", "expires_at": "2030-01-01T00:00:00Z"}).
-			Want(200).Shaped("", cardDetailTable, value+"installed_at")
-		s.Post(path+"/install-link", nil).Want(200).Shaped("", issuedTable, "")
-		s.Post(path+"/reissue", nil).Want(200).Shaped("", issuedTable, "")
+			Want(200).Shaped("", servertest.CardDetailTable, value+"installed_at")
+		s.Post(path+"/install-link", nil).Want(200).Shaped("", servertest.IssuedCardTable, "")
+		s.Post(path+"/reissue", nil).Want(200).Shaped("", servertest.IssuedCardTable, "")
 		s.Install(issued.Str("id"))
 		full := s.Get(path).Want(200)
-		full.Shaped("", cardDetailTable, value)
+		full.Shaped("", servertest.CardDetailTable, value)
 		full.Shaped("locations.0", "id id\nname string", "")
 		full.Shows(fields{"program_id": s.ProgramIDs[kind], "program_type": kind, "stamps_count": 0, "status": "active", "all_locations": true,
 			"locations":  []fields{{"id": s.LocationIDs[0], "name": "Centrale"}, {"id": s.LocationIDs[1], "name": "Stazione"}},
 			"created_at": "2026-03-01T09:00:00.000Z", "installed_at": "2026-03-01T09:00:00.000Z", "expires_at": "2030-01-01T00:00:00.000Z"})
 		list := s.Get("/cards?limit=1").Want(200)
-		list.Shaped("data.0", cardTable, value)
+		list.Shaped("data.0", servertest.CardTable, value)
 		for _, name := range servertest.Names(list.Raw("data.0")) {
 			if string(list.Raw("data.0."+name)) != string(full.Raw(name)) {
 				t.Errorf("the list's %s differs: %s", name, list.Raw("data.0."+name))

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	_ "modernc.org/sqlite"
@@ -90,29 +89,11 @@ func TestReplayAfterRestart(t *testing.T) {
 	}
 }
 
-// logText is a log that can be read while it is written.
-type logText struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (j *logText) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.Write(p)
-}
-
-func (j *logText) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.b.String()
-}
-
 // TestNoSecretIsStored checks that the log, and after the window the file, contain no keys, install
 // tokens or personal data.
 func TestNoSecretIsStored(t *testing.T) {
 	t.Parallel()
-	var log logText
+	var log servertest.Log
 	s := start(t, servertest.Frozen, func(c *app.Config) {
 		c.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})

@@ -9,21 +9,6 @@ import (
 	"punchcard/store"
 )
 
-const locationTable = `
-	id id
-	name string
-	address string
-	city string
-	postal_code string
-	country_code string
-	lat number
-	lon number
-	require_staff_pin boolean
-	active boolean
-	disabled_at date-time|null
-	created_at date-time
-	updated_at date-time`
-
 const pageTable = `
 	data list
 	next_cursor string|null
@@ -34,13 +19,13 @@ func TestLocationShape(t *testing.T) {
 	s := start(t, servertest.Frozen)
 	page := s.Get("/locations?limit=1").Want(200)
 	page.Shaped("", pageTable, "")
-	page.Shaped("data.0", locationTable, "disabled_at")
+	page.Shaped("data.0", servertest.LocationTable, "disabled_at")
 	page.Shows(fields{"limit": 1})
 	s.Get("/locations").Want(200).Shaped("", pageTable, "next_cursor")
 	path := "/locations/" + s.LocationIDs[0]
-	s.Patch(path, nil).Want(200).Shaped("", locationTable, "disabled_at")
-	s.Post(path+"/disable", nil).Want(200).Shaped("", locationTable, "")
-	s.Post(path+"/enable", nil).Want(200).Shaped("", locationTable, "disabled_at")
+	s.Patch(path, nil).Want(200).Shaped("", servertest.LocationTable, "disabled_at")
+	s.Post(path+"/disable", nil).Want(200).Shaped("", servertest.LocationTable, "")
+	s.Post(path+"/enable", nil).Want(200).Shaped("", servertest.LocationTable, "disabled_at")
 	if page.Str("data.0.country_code") != "IT" {
 		t.Errorf("%s", page.Body)
 	}

@@ -9,19 +9,6 @@ import (
 	"punchcard/store"
 )
 
-const transactionTable = `
-	id id
-	card_id id
-	program_id id
-	type string
-	location_id id
-	location_name string
-	stamps_delta integer|null
-	value_delta integer|null
-	prize_id string|null
-	reversed_at date-time|null
-	created_at date-time`
-
 func escape(s string) string { return url.QueryEscape(s) }
 
 // ledgerRow is a row that a till writes.
@@ -63,8 +50,8 @@ func TestTransactionShape(t *testing.T) {
 	s.Advance("1s")
 	full := addTransaction(s, ledgerRow{card: card, location: s.LocationIDs[0], kind: "redemption", stamps: -10, value: 250, prize: prize, reversed: true})
 	r := s.Get("/transactions").Want(200)
-	r.Shaped("data.0", transactionTable, "")
-	r.Shaped("data.1", transactionTable, "stamps_delta value_delta prize_id reversed_at")
+	r.Shaped("data.0", servertest.TransactionTable, "")
+	r.Shaped("data.1", servertest.TransactionTable, "stamps_delta value_delta prize_id reversed_at")
 	at := "2026-03-01T09:00:01.000Z"
 	r.Shows(fields{
 		"data.0": fields{"id": full, "card_id": card, "program_id": s.ProgramIDs["standard"], "type": "redemption", "location_id": s.LocationIDs[0], "location_name": "Centrale",

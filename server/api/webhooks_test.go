@@ -124,7 +124,7 @@ func TestWebhookList(t *testing.T) {
 // it, and its replays.
 func TestWebhookSecrets(t *testing.T) {
 	t.Parallel()
-	var log logText
+	var log servertest.Log
 	s := start(t, func(c *app.Config) {
 		c.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -24,7 +25,7 @@ type backupsTest struct {
 	t    *testing.T
 	st   *store.Store
 	dir  string
-	log  *logBuffer // of the services since start
+	log  *servertest.Log // of the services since start
 	stop func()
 }
 
@@ -49,7 +50,7 @@ func withBackups(t *testing.T, test func(s *backupsTest)) {
 
 // start starts the backups as the server does.
 func (s *backupsTest) start(b app.Backups) {
-	s.log = new(logBuffer)
+	s.log = new(servertest.Log)
 	b.Dir = s.dir
 	service := app.NewBackups(&b, s.st, slog.New(slog.NewTextHandler(s.log, nil)))
 	if err := service.Start(); err != nil {
@@ -183,12 +184,10 @@ func TestBackupsContinueAfterAFailure(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := s.st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+		servertest.Write(t, s.st, func(tx *store.Tx) error {
 			_, _, err := tx.CreateShop(store.ShopFields{Name: opt("Bar Lux")})
 			return err
-		}}); err != nil {
-			t.Fatal(err)
-		}
+		})
 		corrupt("+1")
 		s.advance(day)
 		s.wantFiles("shop-20000101T000000Z.db")

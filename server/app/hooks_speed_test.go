@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"fmt"
 	"io"
@@ -33,16 +32,9 @@ func startReceiver(b *testing.B, h http.HandlerFunc) (url string) {
 	return "http://" + listen(b, h) + "/hook"
 }
 
-func write(b *testing.B, a *app.App, do func(*store.Tx) error) {
-	b.Helper()
-	if err := a.Store.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: do}); err != nil {
-		b.Fatal(err)
-	}
-}
-
 // subscribe registers a webhook at the demo shop.
 func subscribe(b *testing.B, a *app.App, url string, events ...string) {
-	write(b, a, func(tx *store.Tx) error {
+	servertest.Write(b, a.Store, func(tx *store.Tx) error {
 		tx.CheckedTarget = url
 		_, err := tx.CreateWebhook(store.Access{Shop: a.Ready.Shop()}, a.Ready.ProgramIDs["standard"],
 			store.WebhookFields{URL: opt(url), Events: opt(events)})
@@ -58,7 +50,7 @@ func stamper(b *testing.B, a *app.App) func() {
 		b.Fatal(till, err)
 	}
 	return func() {
-		write(b, a, func(tx *store.Tx) error {
+		servertest.Write(b, a.Store, func(tx *store.Tx) error {
 			_, err := tx.Stamp(till.Till, ids[rand.IntN(len(ids))], store.StampFields{})
 			return err
 		})

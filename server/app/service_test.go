@@ -20,6 +20,7 @@ import (
 	"punchcard/server/app"
 	"punchcard/server/dev/seed"
 	"punchcard/server/mail"
+	"punchcard/server/servertest"
 	"punchcard/store"
 	"punchcard/store/backup"
 	"punchcard/webhook"
@@ -65,16 +66,14 @@ func (b *serviceTest) queue() {
 		b.t.Fatal(err)
 	}
 	shop, program := store.Access{Shop: ready.Shop()}, ready.ProgramIDs["standard"]
-	if err := b.st.Write(b.t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+	servertest.Write(b.t, b.st, func(tx *store.Tx) error {
 		tx.CheckedTarget = b.receiver.URL
 		if _, err := tx.CreateWebhook(shop, program, store.WebhookFields{URL: opt(b.receiver.URL), Events: opt([]string{"card.added"})}); err != nil {
 			return err
 		}
 		_, err := tx.IssueCard(shop, program, store.CardFields{HolderName: opt("Ada"), HolderEmail: opt("ada@example.com"), SendEmail: opt(true)}, store.SourceAPI)
 		return err
-	}}); err != nil {
-		b.t.Fatal(err)
-	}
+	})
 }
 
 func opt[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }

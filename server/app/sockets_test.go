@@ -3,22 +3,15 @@ package app_test
 import (
 	"bufio"
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -102,7 +95,9 @@ func TestSlowReader(t *testing.T) {
 // connection, and the limits that the server announces. MaxConnections is one, so the next
 // connection is answered only after the first was closed.
 func TestSlowReaderHTTP2(t *testing.T) {
-	cert, key := selfSigned(t)
+	dir := t.TempDir()
+	servertest.WriteCertificate(t, dir, "server")
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	a := startServer(t, func(c *app.Config) {
 		c.MaxConnections, c.WriteTimeout, c.TLSCert, c.TLSKey = 1, 200*time.Millisecond, cert, key
 	})
@@ -154,7 +149,9 @@ func TestSlowReaderHTTP2(t *testing.T) {
 // TestSlowHandshake checks that a connection without a TLS handshake is closed like one with slow
 // headers.
 func TestSlowHandshake(t *testing.T) {
-	cert, key := selfSigned(t)
+	dir := t.TempDir()
+	servertest.WriteCertificate(t, dir, "server")
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	a := startServer(t, func(c *app.Config) {
 		c.ReadTimeout, c.TLSCert, c.TLSKey = 200*time.Millisecond, cert, key
 	})
@@ -190,30 +187,9 @@ func TestSlowScraper(t *testing.T) {
 	}
 }
 
-// logBuffer is a log that can be read while it is written.
-type logBuffer struct {
-	mu   sync.Mutex
-	seen []string
-}
-
-func (l *logBuffer) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.seen = append(l.seen, string(b))
-	return len(b), nil
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Join(l.seen, "")
-}
-
-func (l *logBuffer) has(text string) bool { return strings.Contains(l.String(), text) }
-
 // TestConnectionsAreBounded checks that a connection beyond the limit waits until another is closed.
 func TestConnectionsAreBounded(t *testing.T) {
-	log := &logBuffer{}
+	log := &servertest.Log{}
 	a := startServer(t, func(c *app.Config) {
 		c.MaxConnections, c.AccessLog, c.Log = 3, true, slog.New(slog.NewTextHandler(log, nil))
 	})
@@ -245,38 +221,12 @@ func TestConnectionsAreBounded(t *testing.T) {
 			readAnswer(c)
 		}
 	}
-	if log.has("/i/") {
+	if log.Has("/i/") {
 		t.Error("a fourth connection was accepted")
 	}
 	accepted[1].Close()
 	readAnswer(waiting)
-	if !log.has("/i/") {
+	if !log.Has("/i/") {
 		t.Error("the request that waited was not logged")
 	}
-}
-
-// selfSigned creates a certificate and returns its files.
-func selfSigned(t *testing.T) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for name, b := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: raw}} {
-		if err := os.WriteFile(name, pem.EncodeToMemory(b), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return cert, key
 }

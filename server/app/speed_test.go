@@ -198,7 +198,7 @@ func issueCards(b *testing.B, a *app.App, n, want int) (ids []string) {
 	n = servertest.Sized(n, min(n, 1000))
 	every := max(1, n/want)
 	for done := 0; done < n; {
-		write(b, a, func(tx *store.Tx) error {
+		servertest.Write(b, a.Store, func(tx *store.Tx) error {
 			for range min(5000, n-done) {
 				out, err := tx.IssueCard(access, a.Ready.ProgramIDs["standard"], store.CardFields{
 					HolderName:  opt("Giulia Bianchi"),

@@ -10,6 +10,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/dev/seed"
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -54,7 +55,7 @@ func stampAll(b *testing.B, a *app.App, ids []string, times int) {
 		b.Fatal(till, err)
 	}
 	for from := 0; from < len(ids); from += 1000 {
-		write(b, a, func(tx *store.Tx) error {
+		servertest.Write(b, a.Store, func(tx *store.Tx) error {
 			for _, id := range ids[from:min(from+1000, len(ids))] {
 				for range times {
 					if _, err := tx.Stamp(till.Till, id, store.StampFields{}); err != nil {

@@ -283,7 +283,7 @@ func TestFaultAndClientThatLeaves(t *testing.T) {
 				}
 			}
 		}()
-		if e := await(t, noted, "the entry of a request whose client left"); e.Response.Status != 0 || string(e.Request.Body) != `{"holder_name":"Ada"}` {
+		if e := servertest.Await(t, noted, "the entry of a request whose client left"); e.Response.Status != 0 || string(e.Request.Body) != `{"holder_name":"Ada"}` {
 			t.Errorf("%+v", e)
 		}
 		if n := countCards(r); n != want {
@@ -302,7 +302,7 @@ func TestStopEndsDelays(t *testing.T) {
 	for faultsLeft(r) != "" { // until the fault is applied
 	}
 	go r.Stop()
-	if got := await(t, answer, "the answer of a server that stops").Want(503, "internal_error"); servertest.Decode[failure](got).Error.Message != "The fixture was reset." {
+	if got := servertest.Await(t, answer, "the answer of a server that stops").Want(503, "internal_error"); servertest.Decode[failure](got).Error.Message != "The fixture was reset." {
 		t.Errorf("%s", got.Body)
 	}
 }

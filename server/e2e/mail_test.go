@@ -114,7 +114,7 @@ func TestMail(t *testing.T) {
 func TestMailOverTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	writeCertificate(t, dir, "mail")
+	servertest.WriteCertificate(t, dir, "mail")
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	own, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {

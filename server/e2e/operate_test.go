@@ -2,16 +2,10 @@ package e2e
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
-	"math/big"
-	"net"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,6 +13,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"punchcard/server/servertest"
 )
 
 // TestAccessLog checks that the access log has the caller and route of each request, and no content
@@ -84,38 +82,6 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// writeCertificate writes a certificate for 127.0.0.1 and its key, and returns a pool that trusts
-// it.
-func writeCertificate(t *testing.T, dir, name string) *x509.CertPool {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, BasicConstraintsValid: true, IsCA: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: raw}} {
-		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(cert)
-	return pool
-}
-
 // TestOwnCertificate checks that a server with its own certificate speaks HTTP/2 and 1.1 and uses a
 // renewed certificate without a restart, and that it keeps the old one while the new one is
 // invalid.
@@ -123,7 +89,7 @@ func TestOwnCertificate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	first := writeCertificate(t, dir, "first")
+	first := servertest.WriteCertificate(t, dir, "first")
 	p := startServe(t, filepath.Join(dir, "shop.db"), "--tls-cert", cert, "--tls-key", key)
 	if !strings.HasPrefix(p.origin, "https://127.0.0.1:") {
 		t.Fatalf("the origin is %s", p.origin)
@@ -150,7 +116,7 @@ func TestOwnCertificate(t *testing.T) {
 		c.Close()
 		t.Error("TLS 1.1 was accepted")
 	}
-	second := writeCertificate(t, dir, "second")
+	second := servertest.WriteCertificate(t, dir, "second")
 	later := time.Now().Add(time.Second) // a file system may have a resolution of a second
 	os.Chtimes(cert, later, later)
 	if name, _, err := ask(second); name != "second" || err != nil {
@@ -184,4 +150,68 @@ func TestOwnCertificate(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", c.args, r, c.want)
 		}
 	}
+}
+
+// TestMetrics checks a scrape of a shop: the lines match patterns, are well-formed, and contain no
+// personal data or secrets.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "shop.db")
+	seeded := startDev(t, "--db", db)
+	ready := seeded.ready
+	seeded.stop()
+	p := startServe(t, db, "--metrics-listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
+	api := p.api(ready.APIKey)
+	card := issueCard(api, ready.ProgramIDs["standard"], map[string]string{"holder_name": "Grace Hopper", "holder_email": "grace@example.com"})
+	for range 3 {
+		api.Get("/cards/" + card.ID).Want(200)
+	}
+	api.Get("/cards/crd_nothing").Want(404)
+	p.outside().Get("/somewhere/grace@example.com").Want(404)
+	p.api(ready.APIKey).Call("BREW", "/cards", nil).Want(405, "bad_request")
+	p.outside().Get("/i/" + card.InstallURL[strings.LastIndexByte(card.InstallURL, '/')+1:])
+
+	resp, err := http.Get(p.metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil || resp.StatusCode != 200 {
+		t.Fatal(resp.Status, err)
+	}
+	text := string(raw)
+	for _, line := range []string{
+		`punchcard_http_requests_total{code="200",method="GET",route="/api/public/v1/cards/:id"} 3`,
+		`punchcard_http_requests_total{code="404",method="GET",route="/api/public/v1/cards/:id"} 1`,
+		`punchcard_http_requests_total{code="201",method="POST",route="/api/public/v1/programs/:id/cards"} 1`,
+		`punchcard_http_requests_total{code="404",method="any",route=""} 1`,
+		`punchcard_http_requests_total{code="200",method="GET",route="/i/:token"} 1`,
+		`punchcard_http_request_duration_seconds_count{method="GET",route="/api/public/v1/cards/:id"} 4`,
+		`punchcard_webhook_queue 0`,
+		`punchcard_build_info{version="` + version(t) + `"} 1`,
+	} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("the scrape lacks %s", line)
+		}
+	}
+	for _, secret := range []string{"grace", "Hopper", card.ID, ready.APIKey, card.InstallURL, ready.ShopID} {
+		if strings.Contains(text, secret) {
+			t.Errorf("the scrape contains %s", secret)
+		}
+	}
+	problems, err := promlint.New(strings.NewReader(text)).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range problems {
+		if strings.HasPrefix(f.Metric, "punchcard_") {
+			t.Errorf("%s: %s", f.Metric, f.Text)
+		}
+	}
+	p.outside().Get("/metrics").Want(404, "not_found")
+}
+
+func version(t *testing.T) string {
+	return strings.Fields(execute(t, nil, "version").stdout)[1]
 }

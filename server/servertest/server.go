@@ -185,3 +185,15 @@ func Simultaneously[R any](n int, f func(int) R) []R {
 func newTransport() *http.Transport {
 	return &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: Patience}
 }
+
+// Await receives from a channel, and ends the test if that takes longer than Patience.
+func Await[T any](t testing.TB, c <-chan T, what string) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+		return v
+	case <-time.After(Patience):
+		t.Fatalf("timed out waiting for: %s", what)
+	}
+	return v
+}

@@ -186,7 +186,7 @@ func TestErasedReplay(t *testing.T) {
 	giveStamps(s, card, 8)
 	over := s.Post("/cards/"+card+"/stamps", `{"count":5}`, idempotent, "over").Want(201)
 	s.Post("/transactions/"+over.Str("transaction.id")+"/reversal", "{}", idempotent, "back").Want(201)
-	writeBeside(s, t, func(tx *store.Tx) error { return tx.EraseCard(s.Shop(), card) })
+	servertest.Write(t, s.Beside(), func(tx *store.Tx) error { return tx.EraseCard(s.Shop(), card) })
 	if n := s.Value("SELECT count(*) FROM idempotency WHERE instr(body, 'Lovelace')>0"); n != "0" {
 		t.Errorf("%s answers still contain the name", n)
 	}

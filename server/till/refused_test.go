@@ -1,13 +1,16 @@
 package till_test
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"punchcard/server/kernel"
 	faces "punchcard/server/kernel"
 	"punchcard/server/servertest"
 	"punchcard/server/till"
+	"punchcard/store"
 )
 
 // samples returns bodies with which the operations succeed.
@@ -122,5 +125,20 @@ func TestEveryOperationRefuses(t *testing.T) {
 	for _, id := range []string{"reverseTransaction", "stampCard", "issueCardAtCounter"} {
 		r := till.Routes()[slices.IndexFunc(till.Routes(), func(r faces.Route) bool { return r.ID == id })]
 		s.Post(path(r), bodies[id]).Want(201)
+	}
+}
+
+// TestStatuses checks that the till API answers 422 where a till cannot resolve
+// the refusal, and has the statuses of the REST API otherwise.
+func TestStatuses(t *testing.T) {
+	differ := map[store.Code]bool{store.SubscriptionSuspended: true, store.LocationDisabled: true, store.CardExpired: true}
+	for code, status := range kernel.Statuses {
+		want := status
+		if differ[code] {
+			want = http.StatusUnprocessableEntity
+		}
+		if got := till.Status(code); got != want {
+			t.Errorf("%s: %d, want %d", code, got, want)
+		}
 	}
 }

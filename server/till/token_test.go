@@ -1,7 +1,6 @@
 package till_test
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -16,7 +15,7 @@ func TestToken(t *testing.T) {
 	s := start(t)
 	revoked := s.NewDevice(s.LocationIDs[0])
 	id := revoked.Get("/me").Want(200).Str("device.id")
-	writeBeside(s, t, func(tx *store.Tx) error { _, err := tx.RevokeDevice(s.Shop(), id); return err })
+	servertest.Write(t, s.Beside(), func(tx *store.Tx) error { _, err := tx.RevokeDevice(s.Shop(), id); return err })
 	for name, c := range map[string]struct {
 		h       http.Header
 		message string
@@ -54,19 +53,6 @@ func TestToken(t *testing.T) {
 	s.Fetch("GET", s.URL+"/me", nil, http.Header{"Authorization": {"bearer " + s.TillToken}}).Want(200)
 }
 
-// writeBeside writes with another store on the same file, as commands do.
-func writeBeside(s *servertest.Server, t *testing.T, do func(*store.Tx) error) {
-	t.Helper()
-	st, err := store.Open(s.App.Store.Path(), store.Options{Limits: store.DefaultLimits()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "cli"}, Do: do}); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestRevoked checks that changes by another process take effect with the next
 // request.
 func TestRevoked(t *testing.T) {
@@ -86,13 +72,13 @@ func TestRevoked(t *testing.T) {
 		d := s.NewDevice(s.LocationIDs[0])
 		id := d.Get("/me").Want(200).Str("device.id")
 		ask(d)
-		writeBeside(s, t, func(tx *store.Tx) error { _, err := tx.RevokeDevice(s.Shop(), id); return err })
+		servertest.Write(t, s.Beside(), func(tx *store.Tx) error { _, err := tx.RevokeDevice(s.Shop(), id); return err })
 		s.Unchanged(func() { ask(d).Want(401, "unauthenticated") })
 	}
 	// The same holds for the state of the location and the shop.
 	giveStamps(s, card, 1)
 	off := func(active bool) {
-		writeBeside(s, t, func(tx *store.Tx) error {
+		servertest.Write(t, s.Beside(), func(tx *store.Tx) error {
 			_, err := tx.SetLocationActive(store.Access{Shop: s.Shop()}, s.LocationIDs[0], active)
 			return err
 		})

@@ -3,6 +3,7 @@ package store
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 // TestCardShowsCurrentLocations checks that a change of a location by any process is visible to the
@@ -60,4 +61,26 @@ func TestCardShowsCurrentLocations(t *testing.T) {
 		return err
 	})
 	show("one more", []string{"Alley", "South", "Zenith"}, []string{"South"})
+}
+
+// TestRotationKeepsTheRestriction checks that the successor of a restricted key is restricted, even
+// if none of the key's locations exists any more.
+func TestRotationKeepsTheRestriction(t *testing.T) {
+	f := start(t, Options{})
+	location := must(f, func(tx *Tx) (Location, error) { return tx.CreateLocation(f.a.Shop, LocationFields{}) })
+	key := must(f, func(tx *Tx) (Key, error) {
+		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{Name: set("Office"), LocationIDs: set([]string{location.ID})})
+		return k, err
+	})
+	secret := must(f, func(tx *Tx) (string, error) {
+		if _, err := tx.exec("DELETE FROM key_locations"); err != nil {
+			return "", err
+		}
+		_, secret, err := tx.RotateKey(f.a.Shop, key.ID, Null[time.Duration]{})
+		return secret, err
+	})
+	id, _, err := f.Identify(Hash(secret))
+	if err != nil || !id.Restricted || len(id.Locations) != 0 {
+		t.Errorf("%+v, %v", id, err)
+	}
 }
