@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"punchcard/server/api"
-	faces "punchcard/server/kernel"
+	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 	"punchcard/store"
 )
@@ -176,7 +176,7 @@ func TestEveryOperationNeedsItsScope(t *testing.T) {
 
 // scopeOf returns the scope that a route must need: of the resource in its path, to read for GET
 // and else to write. Statistics have their own.
-func scopeOf(r faces.Route) string {
+func scopeOf(r kernel.Route) string {
 	verb := ":write"
 	if r.Method == "GET" {
 		verb = ":read"

@@ -13,7 +13,7 @@ import (
 
 	"punchcard/server/api"
 	"punchcard/server/app"
-	faces "punchcard/server/kernel"
+	"punchcard/server/kernel"
 	"punchcard/server/openapi"
 )
 
@@ -148,7 +148,7 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	doc := readDocument(s)
-	want := map[string]faces.Route{}
+	want := map[string]kernel.Route{}
 	for _, r := range api.Routes() {
 		parts := strings.Split(r.Path, "/")
 		for i, p := range parts {

@@ -10,7 +10,7 @@ import (
 
 	"punchcard/server/api"
 	"punchcard/server/app"
-	faces "punchcard/server/kernel"
+	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 )
 
@@ -39,7 +39,7 @@ func newThings(s *servertest.Server) things {
 }
 
 // fill replaces the parameters of a route's path by ids.
-func (th things) fill(t testing.TB, r faces.Route) string {
+func (th things) fill(t testing.TB, r kernel.Route) string {
 	t.Helper()
 	ids := map[string]string{"locations": th.location, "programs": th.program, "prizes": th.prize, "cards": th.card, "webhooks": th.webhook, "deliveries": th.delivery,
 		"card-types": th.cardType}
@@ -75,7 +75,7 @@ var sampleBodies = map[string]string{
 var firstActions = map[string]string{"publishProgram": "unpublish", "unsuspendProgram": "suspend"}
 
 // prepareThings brings th into a state in which the operation changes something.
-func prepareThings(s *servertest.Server, r faces.Route, th things) {
+func prepareThings(s *servertest.Server, r kernel.Route, th things) {
 	s.T.Helper()
 	if a, ok := firstActions[r.ID]; ok {
 		s.Post("/programs/"+th.program+"/"+a, nil).Want(200)
@@ -96,7 +96,7 @@ func failDelivery(s *servertest.Server, delivery string) {
 }
 
 // doRoute makes the sample request of an operation.
-func doRoute(s *servertest.Server, r faces.Route, th things, headers ...string) *servertest.Reply {
+func doRoute(s *servertest.Server, r kernel.Route, th things, headers ...string) *servertest.Reply {
 	s.T.Helper()
 	if b, ok := sampleBodies[r.ID]; ok {
 		return s.Call(r.Method, th.fill(s.T, r), b, headers...)
@@ -111,8 +111,8 @@ func restoreThings(s *servertest.Server, th things) {
 }
 
 // writingRoutes returns the routes that write.
-func writingRoutes() []faces.Route {
-	return slices.DeleteFunc(api.Routes(), func(r faces.Route) bool { return !r.Writes() })
+func writingRoutes() []kernel.Route {
+	return slices.DeleteFunc(api.Routes(), func(r kernel.Route) bool { return !r.Writes() })
 }
 
 // manyKeys allows more keys than the default.

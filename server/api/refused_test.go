@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"punchcard/server/api"
-	faces "punchcard/server/kernel"
+	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 	"punchcard/store"
 )
@@ -106,10 +106,10 @@ func TestEveryOperationRefuses(t *testing.T) {
 	none, _ := s.NewKey(fields{"scopes": []string{}})
 
 	const unauthenticated = "401 unauthenticated"
-	always := func(want string) func(faces.Route) string { return func(faces.Route) string { return want } }
+	always := func(want string) func(kernel.Route) string { return func(kernel.Route) string { return want } }
 	// named returns the outcome for paths of which so many ids are another shop's.
-	named := func(ids int) func(faces.Route) string {
-		return func(r faces.Route) string {
+	named := func(ids int) func(kernel.Route) string {
+		return func(r kernel.Route) string {
 			if n := strings.Count(r.Path, ":"); n < ids || n == 0 || strings.Contains(r.Path, ":type") {
 				return letIn // types are the same in all shops
 			}
@@ -120,7 +120,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 		caller string
 		key    *servertest.Server
 		ids    things
-		want   func(faces.Route) string
+		want   func(kernel.Route) string
 	}{
 		{"no key", s.With(""), th, always(unauthenticated)},
 		{"malformed key", s.With(s.Key[:51]), th, always(unauthenticated)},
@@ -135,7 +135,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 		{"suspended shop", suspended, suspendedOwn, always("402 subscription_suspended")},
 		{"cancelled shop", cancelled, cancelledOwn, always("402 subscription_suspended")},
 		{"suspended shop, another's ids", suspended, th, always("402 subscription_suspended")},
-		{"key without a scope", none, th, func(r faces.Route) string {
+		{"key without a scope", none, th, func(r kernel.Route) string {
 			if r.Scope() == "" {
 				return letIn
 			}
@@ -145,7 +145,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 		{"another shop's key, its own program", other, things{program: own.program, prize: th.prize, webhook: th.webhook, delivery: th.delivery}, named(2)},
 		{"another shop's key, its own webhook", other, things{program: own.program, webhook: own.webhook, delivery: th.delivery}, named(3)},
 		{"another program of the shop", s, things{program: s.ProgramIDs["private"], prize: th.prize, webhook: th.webhook, delivery: th.delivery}, named(2)},
-		{"restricted key, outside", s.With(s.RestrictedAPIKey), outside, func(r faces.Route) string {
+		{"restricted key, outside", s.With(s.RestrictedAPIKey), outside, func(r kernel.Route) string {
 			want, known := restriction[r.ID]
 			if !known {
 				t.Errorf("restriction has no entry for %s", r.ID)
@@ -178,7 +178,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 		})
 	}
 	for id := range restriction {
-		if !slices.ContainsFunc(api.Routes(), func(r faces.Route) bool { return r.ID == id }) {
+		if !slices.ContainsFunc(api.Routes(), func(r kernel.Route) bool { return r.ID == id }) {
 			t.Errorf("no operation %s", id)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"punchcard/server/api"
-	faces "punchcard/server/kernel"
+	"punchcard/server/kernel"
 )
 
 // queries are the parameters of each list.
@@ -20,7 +20,7 @@ var queries = map[string]string{
 	"getHeatmap":       "from to program_id",
 }
 
-func listRoutes(t *testing.T) (lists []faces.Route) {
+func listRoutes(t *testing.T) (lists []kernel.Route) {
 	for _, r := range api.Routes() {
 		if strings.Contains(queries[r.ID], "cursor") {
 			lists = append(lists, r)

@@ -12,7 +12,7 @@ import (
 
 	"punchcard/server/api"
 	"punchcard/server/app"
-	faces "punchcard/server/kernel"
+	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 )
 
@@ -37,7 +37,7 @@ func dig(v any, path ...string) any {
 }
 
 // bodySchema returns the schema of an operation's body; nil if it has none.
-func bodySchema(doc schema, r faces.Route) schema {
+func bodySchema(doc schema, r kernel.Route) schema {
 	path := strings.Split(r.Path, "/")
 	for i, p := range path {
 		if name, ok := strings.CutPrefix(p, ":"); ok {
@@ -195,7 +195,7 @@ func text(s schema, add func(value any, code string)) {
 }
 
 // base returns a body that the operation accepts and in which the field applies.
-func base(r faces.Route, field string) map[string]any {
+func base(r kernel.Route, field string) map[string]any {
 	m := map[string]any{}
 	switch r.ID {
 	case "createProgram":
@@ -221,7 +221,7 @@ var template = map[string]string{"discount_percent": "discount", "access_image_u
 func wideLadder(c *app.Config) { c.Limits.PrizeMaxOptions, c.Limits.PrizeMaxThresholds = 1000, 1000 }
 
 // onTemplate returns th with a program that has the field.
-func onTemplate(s *servertest.Server, th things, r faces.Route, field string) things {
+func onTemplate(s *servertest.Server, th things, r kernel.Route, field string) things {
 	if r.ID == "updateProgram" && template[field] != "" {
 		th.program = s.ProgramIDs[template[field]]
 	}

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/julienschmidt/httprouter"
@@ -54,9 +55,7 @@ type Handler[B, R any] struct {
 
 // Handle returns the handler function.
 func (h Handler[B, R]) Handle(k *Kernel) httprouter.Handle {
-	if h.Limit == 0 {
-		h.Limit = MaxBody
-	}
+	h.Limit = cmp.Or(h.Limit, MaxBody)
 	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 		k.requestID(w)
 		setSecurityHeaders(w.Header())

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"punchcard/server/kernel"
-	faces "punchcard/server/kernel"
 	"punchcard/server/servertest"
 	"punchcard/server/till"
 	"punchcard/store"
@@ -29,7 +28,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 	card := s.Issue(program, nil)
 	row := giveStamps(s, card, 5).Str("transaction.id")
 	bodies := samples(prize)
-	path := func(r faces.Route) string {
+	path := func(r kernel.Route) string {
 		id := program
 		if strings.HasPrefix(r.Path, "/transactions") {
 			id = row
@@ -53,9 +52,9 @@ func TestEveryOperationRefuses(t *testing.T) {
 	}
 
 	const letIn = ""
-	always := func(want string) func(faces.Route) string { return func(faces.Route) string { return want } }
-	writes := func(want string) func(faces.Route) string {
-		return func(r faces.Route) string {
+	always := func(want string) func(kernel.Route) string { return func(kernel.Route) string { return want } }
+	writes := func(want string) func(kernel.Route) string {
+		return func(r kernel.Route) string {
 			if r.Writes() {
 				return want
 			}
@@ -65,7 +64,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 	for _, c := range []struct {
 		caller string
 		key    *servertest.Server
-		want   func(faces.Route) string
+		want   func(kernel.Route) string
 	}{
 		{"no token", s.With(""), always("401 unauthenticated")},
 		{"malformed token", s.With(s.TillToken[:51]), always("401 unauthenticated")},
@@ -79,13 +78,13 @@ func TestEveryOperationRefuses(t *testing.T) {
 		{"location that demands a PIN and has none", unset, writes("401 invalid_credentials")},
 		{"suspended shop", shop("suspended"), writes("422 subscription_suspended")},
 		{"cancelled shop", shop("cancelled"), writes("422 subscription_suspended")},
-		{"another shop's token", shop(""), func(r faces.Route) string {
+		{"another shop's token", shop(""), func(r kernel.Route) string {
 			if !strings.Contains(r.Path, ":") {
 				return letIn
 			}
 			return "404 not_found"
 		}},
-		{"another location's reversal", elsewhere, func(r faces.Route) string {
+		{"another location's reversal", elsewhere, func(r kernel.Route) string {
 			if r.ID == "reverseTransaction" {
 				return "404 not_found"
 			}
@@ -123,7 +122,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 	}
 	// The same requests by the right device succeed.
 	for _, id := range []string{"reverseTransaction", "stampCard", "issueCardAtCounter"} {
-		r := till.Routes()[slices.IndexFunc(till.Routes(), func(r faces.Route) bool { return r.ID == id })]
+		r := till.Routes()[slices.IndexFunc(till.Routes(), func(r kernel.Route) bool { return r.ID == id })]
 		s.Post(path(r), bodies[id]).Want(201)
 	}
 }
@@ -132,8 +131,8 @@ func TestEveryOperationRefuses(t *testing.T) {
 // the refusal, and has the statuses of the REST API otherwise.
 func TestStatuses(t *testing.T) {
 	differ := map[store.Code]bool{store.SubscriptionSuspended: true, store.LocationDisabled: true, store.CardExpired: true}
-	for code, status := range kernel.Statuses {
-		want := status
+	for code, meaning := range kernel.Codes {
+		want := meaning.Status
 		if differ[code] {
 			want = http.StatusUnprocessableEntity
 		}
