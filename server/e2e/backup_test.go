@@ -22,10 +22,7 @@ import (
 // query returns the text values that a statement selects from a database file.
 func query(t *testing.T, path, statement string) (values []string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(sql.Open("sqlite", "file:"+path+"?mode=ro"))
 	defer db.Close()
 	rows, err := db.Query(statement)
 	if err != nil {
@@ -290,7 +287,7 @@ func TestBackupCannotWrite(t *testing.T) {
 	}
 	finish(t, cmd, nil).refused(t, filepath.Join(closed, "copy.db"), "cannot write in the folder", "permission denied")
 
-	size := fileSize(os.Stat(db))
+	size := must(os.Stat(db)).Size()
 	dir, tries := t.TempDir(), 0
 	for limit := int64(70); limit*512 < size+4096; limit += 1 + size/512/25 {
 		// RLIMIT_FSIZE simulates the full disk. The smallest limit is above the size of the -shm
@@ -319,13 +316,6 @@ func TestBackupCannotWrite(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("a backup on a full disk left %v", left)
 	}
-}
-
-func fileSize(info os.FileInfo, err error) int64 {
-	if err != nil {
-		panic(err)
-	}
-	return info.Size()
 }
 
 // TestBackupHasNothingErased checks that the bytes of a backup do not contain data that was erased.

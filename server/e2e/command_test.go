@@ -271,10 +271,7 @@ func TestOperatorsCommands(t *testing.T) {
 		}
 	}
 	f.json(&log, "audit", "--limit", "0")
-	me, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	me := must(user.Current())
 	done := map[string]bool{}
 	for _, row := range log.Data {
 		done[row.Action+" "+row.TargetID] = true

@@ -72,15 +72,9 @@ func (d *day) activeCards(program string) (n int64) {
 // run.
 func (d *day) statistics(rows []ledgerRow) (lines []string) {
 	t := d.t
-	rome, err := time.LoadLocation("Europe/Rome")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rome := must(time.LoadLocation("Europe/Rome"))
 	local := func(r ledgerRow) time.Time {
-		at, err := time.Parse(time.RFC3339, r.CreatedAt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must(time.Parse(time.RFC3339, r.CreatedAt))
 		return at.In(rome)
 	}
 	counted := filterRows(rows, func(r ledgerRow) bool { return r.ReversedAt == nil && r.Type != "reversal" && r.Type != "expiry" })

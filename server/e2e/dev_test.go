@@ -272,17 +272,11 @@ func asRequest(t *testing.T, text string) int {
 			url = words[i]
 		}
 	}
-	req, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must(http.NewRequest(method, url, strings.NewReader(body)))
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must(http.DefaultClient.Do(req))
 	resp.Body.Close()
 	return resp.StatusCode
 }

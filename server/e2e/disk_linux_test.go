@@ -31,10 +31,7 @@ func TestWALCannotGrow(t *testing.T) {
 	pid := d.server.cmd.Process.Pid
 	d.checkLeaks(func() {
 		for _, more := range []int64{0, 10, 4000, 9000} { // each less than one write
-			info, err := os.Stat(d.db + "-wal")
-			if err != nil {
-				t.Fatal(err)
-			}
+			info := must(os.Stat(d.db + "-wal"))
 			free := limitFiles(t, pid, uint64(info.Size()+more))
 			d.wantRefused(int(more) / (frameHeader + pageSize))
 			limitFiles(t, pid, free)

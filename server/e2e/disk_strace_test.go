@@ -126,10 +126,7 @@ func TestDiskFailsInAnErase(t *testing.T) {
 				r.refused(t, "the disk failed")
 			}
 			d.wantWorking()
-			raw, err := os.ReadFile(trace)
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := must(os.ReadFile(trace))
 			if !bytes.Contains(raw, []byte("(INJECTED)")) {
 				break
 			}
@@ -149,10 +146,7 @@ func TestDiskFailsInACheckpoint(t *testing.T) {
 	const due = 4000 * (frameHeader + pageSize)
 	d := newDisk(t, t.TempDir())
 	log := func() int64 {
-		info, err := os.Stat(d.db + "-wal")
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must(os.Stat(d.db + "-wal"))
 		return info.Size()
 	}
 	for _, fault := range []string{"pwrite64:error=EIO", "fsync:error=EIO", "pwrite64:error=ENOSPC"} {

@@ -214,10 +214,7 @@ func (d *disk) checkLog() {
 // resources returns the numbers of goroutines and open files of the server.
 func (d *disk) resources() (goroutines, files int) {
 	d.t.Helper()
-	resp, err := d.http.Get(d.server.metrics)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	resp := must(d.http.Get(d.server.metrics))
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
@@ -228,10 +225,7 @@ func (d *disk) resources() (goroutines, files int) {
 	if goroutines == 0 {
 		d.t.Fatal("the metrics have no go_goroutines")
 	}
-	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.server.cmd.Process.Pid))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	open := must(os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.server.cmd.Process.Pid)))
 	return goroutines, len(open)
 }
 

@@ -20,10 +20,7 @@ import (
 // byte, and after a reset: ids, secrets, request ids, times, and what webhooks receive.
 func TestDeterministicIDs(t *testing.T) {
 	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must(net.Listen("tcp", "127.0.0.1:0"))
 	var mu sync.Mutex
 	var received []string // bodies that the receiver got
 	hooks := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

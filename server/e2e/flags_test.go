@@ -31,10 +31,7 @@ var otherLimits = []string{"idempotency-key-max-length", "webhook-delivery-attem
 func serverFlags(t *testing.T, name string) (flags []*kong.Flag) {
 	t.Helper()
 	var cli command.CLI
-	parser, err := kong.New(&cli, kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parser := must(kong.New(&cli, kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD")))
 	for _, node := range parser.Model.Children {
 		if node.Name != name {
 			continue

@@ -16,10 +16,7 @@ import (
 // next server. It uses the store because the API's delivery log is limited in length.
 func (o *crashedShop) inspectFile(when string, read func(s *store.Store, v *store.View) error) {
 	o.t.Helper()
-	dir, err := os.MkdirTemp(o.t.TempDir(), "")
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	dir := must(os.MkdirTemp(o.t.TempDir(), ""))
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "shop.db")
 	for _, end := range []string{"", "-wal"} {

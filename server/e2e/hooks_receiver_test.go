@@ -102,10 +102,7 @@ type webhook struct {
 func newEndpoint(t *testing.T, name string, progress *progress) *endpoint {
 	t.Helper()
 	e := &endpoint{t: t, name: name, progress: progress, own: newProgress(), arrivals: map[string]*arrival{}, ids: map[happening]string{}, open: map[net.Conn]bool{}}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must(net.Listen("tcp", "127.0.0.1:0"))
 	e.url = "http://" + ln.Addr().String()
 	srv := &http.Server{Handler: e, ConnState: e.connection}
 	ended := make(chan struct{})
@@ -227,10 +224,7 @@ func verifyStandard(secret string, h http.Header, body []byte) error {
 func (e *endpoint) waitForConnections() {
 	e.t.Helper()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitLimit}
-	resp, err := client.Get(e.url)
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	resp := must(client.Get(e.url))
 	resp.Body.Close()
 	if !e.own.waitUntil(func() bool {
 		e.mu.Lock()

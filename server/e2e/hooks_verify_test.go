@@ -153,10 +153,7 @@ func checkReceiver(t *testing.T, command ...string) {
 
 	post := func(signature string, body []byte) int {
 		t.Helper()
-		req, err := http.NewRequest("POST", url, strings.NewReader(string(body)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := must(http.NewRequest("POST", url, strings.NewReader(string(body))))
 		if signature != "" {
 			req.Header.Set("X-Service-Signature", signature)
 		}

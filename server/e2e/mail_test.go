@@ -26,10 +26,7 @@ import (
 // mailServer serves s on a local port until the test ends.
 func mailServer(t *testing.T, s *mailtest.Server, addr string) (at string) {
 	t.Helper()
-	ln, err := net.Listen("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must(net.Listen("tcp", addr))
 	s.Serve(ln)
 	t.Cleanup(s.Close)
 	return ln.Addr().String()
@@ -91,10 +88,7 @@ func TestMail(t *testing.T) {
 	api.Post("/programs/"+program+"/cards", `{"holder_email":"quiet@example.com"}`).Want(201)
 	api.Post("/programs/"+program+"/cards", `{"holder_email":"last@example.com","send_email":true}`).Want(201).Decode(&made)
 	check(made, "last@example.com")
-	resp, err := http.Get(f.server.metrics)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must(http.Get(f.server.metrics))
 	scrape, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	for _, line := range []string{`punchcard_mail_attempts_total{outcome="failed"} 0`, `punchcard_mail_attempts_total{outcome="sent"} `, "punchcard_mail_queue "} {
@@ -116,10 +110,7 @@ func TestMailOverTLS(t *testing.T) {
 	dir := t.TempDir()
 	servertest.WriteCertificate(t, dir, "mail")
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	own, err := tls.LoadX509KeyPair(cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must(tls.LoadX509KeyPair(cert, key))
 	conf := &tls.Config{Certificates: []tls.Certificate{own}}
 	secret := filepath.Join(dir, "password")
 	if err := os.WriteFile(secret, []byte("sésame: ouvre-toi\n"), 0o600); err != nil {
@@ -131,10 +122,7 @@ func TestMailOverTLS(t *testing.T) {
 	seeded.stop()
 	for _, scheme := range []string{"smtp", "smtps"} {
 		s := &mailtest.Server{TLS: conf, Password: "sésame: ouvre-toi"}
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		ln := must(net.Listen("tcp", "127.0.0.1:0"))
 		at := ln.Addr().String()
 		if scheme == "smtps" {
 			ln = tls.NewListener(ln, conf)

@@ -23,15 +23,9 @@ type member struct{ ref, name, email, program string }
 
 func readMembers(t *testing.T) (members []member) {
 	t.Helper()
-	f, err := os.Open("testdata/members.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.Open("testdata/members.csv"))
 	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := must(csv.NewReader(f).ReadAll())
 	for _, l := range lines[1:] {
 		members = append(members, member{l[0], l[1], l[2], l[3]})
 	}

@@ -171,10 +171,7 @@ func TestMetrics(t *testing.T) {
 	p.api(ready.APIKey).Call("BREW", "/cards", nil).Want(405, "bad_request")
 	p.outside().Get("/i/" + card.InstallURL[strings.LastIndexByte(card.InstallURL, '/')+1:])
 
-	resp, err := http.Get(p.metrics)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must(http.Get(p.metrics))
 	raw, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	if err != nil || resp.StatusCode != 200 {
@@ -200,10 +197,7 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("the scrape contains %s", secret)
 		}
 	}
-	problems, err := promlint.New(strings.NewReader(text)).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	problems := must(promlint.New(strings.NewReader(text)).Lint())
 	for _, f := range problems {
 		if strings.HasPrefix(f.Metric, "punchcard_") {
 			t.Errorf("%s: %s", f.Metric, f.Text)

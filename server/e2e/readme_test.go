@@ -25,10 +25,7 @@ const (
 // TestReadmeFlags checks that the tables of flags agree with the code.
 func TestReadmeFlags(t *testing.T) {
 	var cli command.CLI
-	parser, err := kong.New(&cli, kong.DefaultEnvars("PUNCHCARD"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parser := must(kong.New(&cli, kong.DefaultEnvars("PUNCHCARD")))
 	serve, dev := flagsOf(parser, "serve"), flagsOf(parser, "dev")
 	var b strings.Builder
 	b.WriteString("| flag of `serve` and `dev` | variable | default | what |\n|---|---|---|---|\n")
@@ -73,20 +70,14 @@ func TestReadmeEvents(t *testing.T) {
 // TestReadmeReceivers checks that the receivers in the documents are those that other tests run.
 func TestReadmeReceivers(t *testing.T) {
 	for name, language := range map[string]string{"verify.go": "go", "verify.mjs": "js", "verify.py": "python"} {
-		code, err := os.ReadFile(absolute("testdata/verify/" + name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		code := must(os.ReadFile(absolute("testdata/verify/" + name)))
 		section(t, webhookDoc, name, "```"+language+"\n"+string(code)+"```\n")
 	}
 }
 
 // TestReadmeRecipe checks that the recipe in the document is the one that is run.
 func TestReadmeRecipe(t *testing.T) {
-	code, err := os.ReadFile(absolute("testdata/recipes/shop.sh"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := must(os.ReadFile(absolute("testdata/recipes/shop.sh")))
 	section(t, devDoc, "shop.sh", "```sh\n"+string(code)+"```\n")
 }
 
@@ -119,10 +110,7 @@ func writeFlag(b *strings.Builder, f *kong.Flag) {
 // section compares the part of a document between two markers with want, or writes it.
 func section(t *testing.T, file, name, want string) {
 	t.Helper()
-	raw, err := os.ReadFile(absolute(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile(absolute(file)))
 	open, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
 	before, rest, ok1 := strings.Cut(string(raw), open)
 	got, after, ok2 := strings.Cut(rest, end)

@@ -19,10 +19,7 @@ import (
 // sqlExec runs statements on a database file, not by the program.
 func sqlExec(t *testing.T, path, statements string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(sql.Open("sqlite", path))
 	db.SetMaxOpenConns(1)
 	if _, err := db.Exec(statements); err != nil {
 		t.Fatal(err)
@@ -54,10 +51,7 @@ func corruptIndex(t *testing.T, path, from, to string) {
 
 func copyFile(t *testing.T, path string) (copied string) {
 	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile(path))
 	copied = filepath.Join(t.TempDir(), "copy.db")
 	if err := os.WriteFile(copied, raw, 0o644); err != nil {
 		t.Fatal(err)
@@ -69,10 +63,7 @@ func copyFile(t *testing.T, path string) (copied string) {
 func unchanged(t *testing.T, path string) func() {
 	t.Helper()
 	sum := func() [32]byte {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must(os.ReadFile(path))
 		return sha256.Sum256(raw)
 	}
 	before := sum()
@@ -104,10 +95,7 @@ func TestServeRefusesForeignFiles(t *testing.T) {
 		}
 		return path
 	}
-	raw, err := os.ReadFile(db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile(db))
 	foreign, foreignWAL, newer := write(""), write(""), copyFile(t, db)
 	sqlExec(t, foreign, "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('mine')")
 	sqlExec(t, foreignWAL, "PRAGMA journal_mode=WAL; CREATE TABLE notes (text TEXT)")
@@ -211,9 +199,10 @@ func TestServeWithoutPermission(t *testing.T) {
 	}
 }
 
-func must(b []byte, err error) []byte {
+// must returns v and panics if err is not nil.
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return b
+	return v
 }

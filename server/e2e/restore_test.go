@@ -40,10 +40,7 @@ func crashedFolder(t *testing.T) (dir string) {
 func copyFolder(t *testing.T, from string) (to string) {
 	t.Helper()
 	to = t.TempDir()
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(os.ReadDir(from))
 	for _, e := range entries {
 		if err := os.WriteFile(filepath.Join(to, e.Name()), must(os.ReadFile(filepath.Join(from, e.Name()))), 0o600); err != nil {
 			t.Fatal(err)

@@ -28,10 +28,7 @@ type rawConn struct {
 
 func (p *process) dial(t *testing.T) *rawConn {
 	t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(p.origin, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(net.Dial("tcp", strings.TrimPrefix(p.origin, "http://")))
 	t.Cleanup(func() { c.Close() })
 	c.SetDeadline(time.Now().Add(waitLimit))
 	return &rawConn{t, c, bufio.NewReader(c)}

@@ -64,10 +64,7 @@ func (tr *tracer) detach() string {
 		<-tr.ended
 		tr.t.Fatalf("strace did not end:\n%s", tr.stderr)
 	}
-	raw, err := os.ReadFile(tr.file)
-	if err != nil {
-		tr.t.Fatal(err)
-	}
+	raw := must(os.ReadFile(tr.file))
 	os.Remove(tr.file)
 	return string(raw)
 }
