@@ -3,7 +3,8 @@
 // structs and tags, so that the published description always matches what the
 // server accepts.
 //
-// Request fields are store.Opt. The struct tags that have a meaning:
+// Request fields are store.Opt; a list of objects is an Opt of a slice of pointers to
+// request structs. The struct tags that have a meaning:
 //
 //	json:"name"      the field's name; json:"name,omitempty" in answers
 //	req:"true"       must be given when something is created
@@ -15,6 +16,7 @@
 //	patch:"nullable" null clears the field in a patch; "default" sets its default;
 //	                 "not_allowed" refuses the field
 //	doc              the description in documents
+//	omit:"a,b"       fields of an embedded struct that the outer one does not have
 //
 // A mistake in a struct's tags is a programming error, and panics when the type is
 // first used.

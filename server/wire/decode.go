@@ -32,6 +32,7 @@ const (
 type plan struct {
 	rules  []*rule // in struct order
 	byName map[string]*rule
+	depth  int // maximum depth of nested objects and arrays
 }
 
 // plans caches the *plan of each reflect.Type of a request struct.
@@ -42,7 +43,7 @@ func planFor(t reflect.Type) *plan {
 	if p, ok := plans.Load(t); ok {
 		return p.(*plan)
 	}
-	p := &plan{byName: make(map[string]*rule)}
+	p := &plan{byName: make(map[string]*rule), depth: maxDepth}
 	for _, f := range fieldsOf(t) {
 		r := newRule(f)
 		if !r.opt {
@@ -50,6 +51,9 @@ func planFor(t reflect.Type) *plan {
 		}
 		p.rules = append(p.rules, r)
 		p.byName[f.name] = r
+		if item := r.item(); item != nil {
+			p.depth = max(p.depth, 2+planFor(item).depth)
+		}
 	}
 	plans.Store(t, p)
 	return p
@@ -82,7 +86,7 @@ func (r *rule) in(v reflect.Value) reflect.Value {
 func DecodeBody(body []byte, dst any, mode Mode, lim Limits) []Detail {
 	p, v := target(dst, lim)
 	// Names are unique: with more members the details are full.
-	pairs, fault := scan(body, store.MaxDetails+len(p.rules))
+	pairs, fault := scan(body, store.MaxDetails+len(p.rules), p.depth)
 	if fault != nil {
 		return []Detail{*fault}
 	}
@@ -163,7 +167,13 @@ func (r *rule) decode(value []byte, field reflect.Value, lim Limits, out *detail
 			opt.Set, opt.V = true, r.object(value, lim, out)
 		}
 	default:
-		panic(fmt.Sprintf("wire: cannot read field %q of type %s", r.name, r.typ))
+		if r.item() == nil {
+			panic(fmt.Sprintf("wire: cannot read field %q of type %s", r.name, r.typ))
+		}
+		if r.expect(first == '[', "must be an array of objects", out) {
+			field.FieldByName("Set").SetBool(true)
+			field.FieldByName("V").Set(r.objects(value, lim, out))
+		}
 	}
 }
 
@@ -208,11 +218,41 @@ func (r *rule) list(value []byte, lim Limits, out *details) []string {
 	return items
 }
 
+// objects decodes an array of objects. Each of them is validated as the body of a
+// request in mode Create is. If there are too many, that is the only detail.
+func (r *rule) objects(value []byte, lim Limits, out *details) reflect.Value {
+	items := reflect.MakeSlice(r.elem, 0, 0)
+	before := out.list
+	dec := jsontext.NewDecoder(bytes.NewBuffer(value))
+	dec.ReadToken()
+	for dec.PeekKind() != jsontext.KindEndArray {
+		body, err := dec.ReadValue()
+		if err != nil { // impossible: the body was checked
+			return items
+		}
+		path := r.name + "." + strconv.Itoa(items.Len())
+		item := reflect.New(r.item())
+		items = reflect.Append(items, item)
+		if body.Kind() != jsontext.KindBeginObject {
+			out.add(path, CodeInvalidType, "must be an object")
+			continue
+		}
+		for _, d := range DecodeBody(body, item.Interface(), Create, lim) {
+			out.add(strings.TrimSuffix(path+"."+d.Field, "."), d.Code, d.Message)
+		}
+	}
+	if maximum := r.upper(lim); maximum.set && int64(items.Len()) > maximum.whole {
+		out.list = before
+	}
+	r.checkCount(items.Len(), lim, out)
+	return items
+}
+
 // dictionary decodes an object of strings, to each of which the rules of the field
 // apply.
 func (r *rule) dictionary(value []byte, lim Limits, out *details) map[string]string {
 	m := make(map[string]string)
-	pairs, _ := scan(value, math.MaxInt) // never fails: the body was checked
+	pairs, _ := scan(value, math.MaxInt, math.MaxInt) // never fails: the body was checked
 	for _, item := range pairs {
 		path := r.name + "." + item.name
 		switch {

@@ -135,6 +135,15 @@ func newRule(f field) *rule {
 	return r
 }
 
+// item returns the struct type of the items if the field is an Opt of a list of
+// objects, and otherwise nil.
+func (r *rule) item() reflect.Type {
+	if !r.opt || r.kind != kindList || r.elem.Elem().Kind() != reflect.Pointer {
+		return nil
+	}
+	return r.elem.Elem().Elem()
+}
+
 // text returns the value of a tag. It panics if the tag is present and fits is
 // false.
 func (r *rule) text(tag string, fits bool) string {
@@ -193,8 +202,9 @@ type field struct {
 }
 
 // fieldsOf returns the fields of struct t in the order of their declaration, with
-// those of embedded structs in place. It panics on a field that has no json tag or
-// is not exported, and if two fields have the same name.
+// those of embedded structs in place, except those that its omit tag names. It panics
+// on a field that has no json tag or is not exported, and if two fields have the same
+// name.
 func fieldsOf(t reflect.Type) []field {
 	fields := appendFields(nil, t, nil)
 	seen := make(map[string]bool, len(fields))
@@ -218,7 +228,12 @@ func appendFields(fields []field, t reflect.Type, parent []int) []field {
 		name, option, _ := strings.Cut(tag, ",")
 		switch {
 		case f.Anonymous && tag == "" && f.Type.Kind() == reflect.Struct:
-			fields = appendFields(fields, f.Type, path)
+			omitted := split(f.Tag.Get("omit"))
+			for _, inner := range appendFields(nil, f.Type, path) {
+				if !slices.Contains(omitted, inner.name) {
+					fields = append(fields, inner)
+				}
+			}
 			continue
 		case name == "":
 			panic(fmt.Sprintf("wire: field %s of %s has no json tag", f.Name, t))

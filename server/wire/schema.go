@@ -234,6 +234,9 @@ func (g *generator) constrain(s *JSONSchema, r *rule) {
 		s.Minimum, s.Maximum, s.ExclusiveMinimum = minimum, maximum, json.Number(r.above.text)
 	case kindList:
 		s.MinItems, s.MaxItems = minimum, maximum
+		if item := r.item(); item != nil { // no item is null
+			s.Items = g.typeOf(item)
+		}
 	case kindObject:
 		s.MaxBytes = maximum
 	case kindMap:
