@@ -249,6 +249,18 @@ type result struct {
 	stdout, stderr string
 }
 
+// memoryDir returns a temporary folder in memory if the system has /dev/shm, else on the disk. It is
+// for tests with thousands of writes that kill the server but do not depend on the disk: a kill loses
+// nothing that was written to a file, synced or not.
+func memoryDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "punchcard-e2e-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 // execute runs the binary until it exits.
 func execute(t *testing.T, env []string, args ...string) (r result) {
 	t.Helper()

@@ -141,7 +141,7 @@ const pin = "246810"
 
 // openShop creates the shop and plans the day.
 func openShop(t *testing.T, seed uint64, kills int) *day {
-	d := &day{t: t, f: &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}, programs: map[string]string{}, names: map[string]string{},
+	d := &day{t: t, f: &shopFile{t: t, db: filepath.Join(memoryDir(t), "shop.db")}, programs: map[string]string{}, names: map[string]string{},
 		kills: kills, kill: make(chan struct{}, kills), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}}
 	t.Cleanup(d.http.CloseIdleConnections)
 	var shop, other struct{ ID string }
