@@ -124,7 +124,7 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 	var counts []int64
 	// Delivery rows are written at the end of the group; the events show what will be written.
 	count := write(func(tx *Tx) error {
-		n, err := tx.number("SELECT count(*) FROM events")
+		n, err := tx.conn.number("SELECT count(*) FROM events")
 		counts = append(counts, n)
 		return err
 	})
