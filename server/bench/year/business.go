@@ -83,26 +83,16 @@ func busy(t time.Time) float64 {
 
 // run simulates the year hour by hour.
 func (y *year) run() {
-	type hour struct {
-		at int64
-		up float64 // weight of all hours up to its end
+	start, all, past := y.end.AddDate(-1, 0, 0), 0.0, 0.0
+	for t := start; t.Before(y.end); t = t.Add(time.Hour) {
+		all += busy(t)
 	}
-	var hours []hour
-	sum := 0.0
-	for d := y.end.AddDate(-1, 0, 0); d.Before(y.end); d = d.AddDate(0, 0, 1) {
-		for h := range 24 {
-			t := time.Date(d.Year(), d.Month(), d.Day(), h, 0, 0, 0, d.Location())
-			if w := busy(t); w > 0 {
-				sum += w
-				hours = append(hours, hour{t.UnixMilli(), sum})
-			}
-		}
-	}
-	for _, h := range hours {
-		from, to := y.rows, int(float64(y.want)*h.up/sum+0.5)
+	for t := start; t.Before(y.end); t = t.Add(time.Hour) {
+		past += busy(t)
+		from, to := y.rows, int(float64(y.want)*past/all+0.5)
 		for y.rows < to {
 			share := (float64(y.rows-from) + y.rng.Float64()) / float64(to-from)
-			y.next(h.at + int64(share*3_600_000))
+			y.next(t.UnixMilli() + int64(share*3_600_000))
 		}
 	}
 	y.save(&y.last)
