@@ -23,12 +23,10 @@ func (a *App) Reset() error {
 	select {
 	case a.resets <- struct{}{}:
 		defer func() { <-a.resets }()
-	case <-a.stopping:
+	case <-a.stopping.Done():
 	}
-	select {
-	case <-a.stopping:
+	if a.stopping.Err() != nil {
 		return errStopped
-	default:
 	}
 	// Services stop before the gate is locked: a delivery to the fixture's own
 	// receiver is a request that has to end.
@@ -111,7 +109,7 @@ func (a *App) serveFixture(w http.ResponseWriter, r *http.Request) {
 	}
 	defer a.gate.RUnlock()
 	if a.resetErr != nil {
-		i.refuse(w, a.resetErr)
+		i.kernel.AnswerError(w, a.resetErr)
 		return
 	}
 	x := &request{ResponseWriter: w, hasBody: r.ContentLength != 0}

@@ -91,8 +91,8 @@ func TestCheckContentType(t *testing.T) {
 
 // TestAsError checks which parts of an error the caller gets.
 func TestAsError(t *testing.T) {
-	for code, status := range Statuses {
-		if p := AsError(&store.Error{Code: code, Message: "m"}, StatusOf); p.Status != status || p.Code != code {
+	for code, meaning := range Codes {
+		if p := AsError(&store.Error{Code: code, Message: "m"}, StatusOf); p.Status != meaning.Status || p.Code != code {
 			t.Errorf("%s: %v", code, p)
 		}
 	}

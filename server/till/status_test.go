@@ -13,8 +13,8 @@ import (
 // the refusal, and has the statuses of the REST API otherwise.
 func TestStatuses(t *testing.T) {
 	differ := map[store.Code]bool{store.SubscriptionSuspended: true, store.LocationDisabled: true, store.CardExpired: true}
-	for code, status := range kernel.Statuses {
-		want := status
+	for code, meaning := range kernel.Codes {
+		want := meaning.Status
 		if differ[code] {
 			want = http.StatusUnprocessableEntity
 		}

@@ -298,6 +298,51 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+type order struct {
+	Lines store.Opt[[]*line] `json:"lines" req:"true" min:"1" max:"3"`
+}
+
+type line struct {
+	noted `omit:"note"`
+	Name  store.Opt[string]          `json:"name" req:"true" min:"1"`
+	Parts store.Opt[[]*part]         `json:"parts" max:"2"`
+	Extra store.Opt[json.RawMessage] `json:"extra"`
+}
+
+type noted struct {
+	Note store.Opt[string] `json:"note"`
+	Ref  store.Opt[string] `json:"external_ref"`
+}
+
+type part struct {
+	Count store.Opt[int64] `json:"count" max:"9"`
+}
+
+// TestDecodeLists checks lists of objects: the paths of details, the bounds, and the
+// depth, of which each list has two levels more.
+func TestDecodeLists(t *testing.T) {
+	deep := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
+	for _, c := range []struct{ body, want string }{
+		{`{"lines":[{"name":"a","parts":[{"count":9},{}]},{"name":"b","parts":null,"external_ref":"r"}]}`, ""},
+		{`{}`, "lines required"},
+		{`{"lines":null}`, "lines required"},
+		{`{"lines":[]}`, "lines too_short"},
+		{`{"lines":{}}`, "lines invalid_type"},
+		{`{"lines":[{"name":"a"},7,null]}`, "lines.1 invalid_type; lines.2 invalid_type"},
+		{`{"lines":[{},{},{},{}]}`, "lines too_many"},
+		{`{"lines":[{"name":"a"},{"name":"","note":1,"parts":[{"count":10,"x":1}]}]}`, "lines.1.name too_short; lines.1.note unknown_field; lines.1.parts.0.count too_large; lines.1.parts.0.x unknown_field"},
+		{`{"lines":[{"name":"a","extra":` + deep(17) + `}]}`, ""},
+		{`{"lines":[{"name":"a","parts":[{}],"extra":` + deep(18) + `}]}`, " invalid_format"},
+	} {
+		var dst order
+		if got := brief(DecodeBody([]byte(c.body), &dst, Create, limits)); got != c.want {
+			t.Errorf("%s\n got  %s\n want %s", c.body, got, c.want)
+		} else if got == "" && (!dst.Lines.Set || dst.Lines.V[0].Name.V != "a") {
+			t.Errorf("%s: %+v", c.body, dst)
+		}
+	}
+}
+
 func TestDecodePanics(t *testing.T) {
 	mustPanic(t, "missing limit", func() { DecodeBody(nil, new(request), Create, nil) })
 	for name, dst := range map[string]any{
