@@ -28,9 +28,9 @@ type sum struct{ rows, stamps, cents int64 }
 type client struct {
 	*load
 	n        int
+	conn     conn
 	rng      *rand.Rand
-	buffer   bytes.Buffer // of the latest answer
-	began    time.Time    // when the request in progress began or, with a rate, was due
+	began    time.Time // when the request in progress began or, with a rate, was due
 	cards    []*card
 	keys     int            // Idempotency-Keys used so far
 	cursor   string         // of the next page of the list; empty for the first
@@ -98,9 +98,9 @@ func (c *client) step() {
 }
 
 // ask makes a request and records its time. ok is false if the connection failed or
-// the answer has another status. The body is valid until the next request.
+// the answer has another status.
 func (c *client) ask(kind string, r request, status int) (a answer, ok bool) {
-	a, err := c.server.do(r, &c.buffer)
+	a, err := c.conn.do(r)
 	c.note(kind, time.Since(c.began))
 	c.lost = err != nil
 	if err != nil {

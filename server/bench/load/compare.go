@@ -22,7 +22,7 @@ func (l *load) compareCards() error {
 			Data []instance
 			Next *string `json:"next_cursor"`
 		}
-		if err := l.server.call(request{face: office, path: "/cards?limit=100" + cursor}, &page); err != nil {
+		if err := l.conn.call(request{face: office, path: "/cards?limit=100" + cursor}, &page); err != nil {
 			return err
 		}
 		for _, got := range page.Data {

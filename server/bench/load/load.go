@@ -16,6 +16,7 @@ type load struct {
 	shop
 	webhooks
 	server  *server
+	conn    conn // for requests that are not measured
 	clients []*client
 	readers []*client
 	filling bool // cards are being issued before the webhook exists
@@ -53,7 +54,7 @@ func (l *load) note(kind string, took time.Duration) {
 // the tables.
 func (l *load) fill(ctx context.Context) error {
 	for n := range l.options.clients + readers {
-		l.clients = append(l.clients, &client{load: l, n: n, rng: rand.New(rand.NewPCG(1, uint64(n))), answered: map[string]sum{}})
+		l.clients = append(l.clients, &client{load: l, n: n, conn: conn{addr: l.server.addr}, rng: rand.New(rand.NewPCG(1, uint64(n))), answered: map[string]sum{}})
 	}
 	l.clients, l.readers = l.clients[:l.options.clients], l.clients[l.options.clients:]
 	l.filling = true

@@ -144,16 +144,13 @@ func newLoad(o options, path string) *load {
 		l.periods = append(l.periods, newPeriod())
 	}
 	l.server = &server{fail: l.fail, binary: o.binary, db: path}
-	l.server.transport.MaxIdleConnsPerHost = o.clients + readers
-	l.server.transport.IdleConnTimeout = 30 * time.Second // sooner than the server ends them
-	l.server.transport.ResponseHeaderTimeout = time.Minute
-	l.server.transport.DisableCompression = true
 	return l
 }
 
 // serve is what happens while the server is up, and the comparisons at the end. It
 // returns the number of the ledger's rows.
 func (l *load) serve(ctx context.Context) (rows int64, err error) {
+	l.conn.addr = l.server.addr
 	if err := l.readShop(); err != nil {
 		return 0, err
 	}

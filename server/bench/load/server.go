@@ -20,13 +20,12 @@ import (
 
 // server is "punchcard serve" as a process, on a file of its own.
 type server struct {
-	fail            func(format string, args ...any)
-	binary, db      string
-	cmd             *exec.Cmd
-	ended           chan struct{}
-	err             error // of the process; valid after ended is closed
-	origin, metrics string
-	transport       http.Transport
+	fail          func(format string, args ...any)
+	binary, db    string
+	cmd           *exec.Cmd
+	ended         chan struct{}
+	err           error // of the process; valid after ended is closed
+	addr, metrics string
 }
 
 // start starts the server and returns when it serves. Each warning and error in its
@@ -47,8 +46,8 @@ func (s *server) start() error {
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {
 			var entry struct{ Level, Msg, Origin, Metrics string }
 			err := json.Unmarshal(lines.Bytes(), &entry)
-			if err == nil && entry.Msg == "serving" && s.origin == "" {
-				s.origin, s.metrics = entry.Origin, entry.Metrics
+			if err == nil && entry.Msg == "serving" && s.addr == "" {
+				s.addr, s.metrics = strings.TrimPrefix(entry.Origin, "http://"), entry.Metrics
 				close(serving)
 			} else if err != nil || entry.Level != "INFO" && !strings.HasPrefix(entry.Msg, "the database was made by dev") {
 				s.fail("the server's log: %.500s", lines.Bytes())
@@ -78,58 +77,6 @@ func (s *server) stop() error {
 		return fmt.Errorf("serve ended: %w", s.err)
 	}
 	return nil
-}
-
-// request is a GET or, with an Idempotency-Key, a POST of JSON text.
-type request struct {
-	face
-	path, key, body string
-}
-
-// answer is an answer of the server.
-type answer struct {
-	status   int
-	replayed bool // Idempotent-Replayed
-	body     []byte
-}
-
-// do makes a request and reads the answer into the buffer. After an error it is unknown
-// whether the server did what it was asked.
-func (s *server) do(r request, into *bytes.Buffer) (a answer, err error) {
-	method := "GET"
-	if r.key != "" {
-		method = "POST"
-	}
-	req, err := http.NewRequest(method, s.origin+r.base+r.path, strings.NewReader(r.body))
-	if err != nil {
-		return a, err
-	}
-	req.Header.Set("Authorization", "Bearer "+r.bearer)
-	if r.key != "" {
-		req.Header.Set("Idempotency-Key", r.key)
-		req.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := s.transport.RoundTrip(req)
-	if err != nil {
-		return a, err
-	}
-	defer resp.Body.Close()
-	into.Reset()
-	_, err = into.ReadFrom(resp.Body)
-	return answer{resp.StatusCode, resp.Header.Get("Idempotent-Replayed") == "true", into.Bytes()}, err
-}
-
-// call makes a request that is not measured and decodes the answer, whose status must
-// be 2xx, into v.
-func (s *server) call(r request, v any) error {
-	a, err := s.do(r, &bytes.Buffer{})
-	if err != nil {
-		return err
-	}
-	if a.status/100 != 2 {
-		return fmt.Errorf("%s: status %d: %.300s", r.path, a.status, a.body)
-	}
-	return json.Unmarshal(a.body, v)
 }
 
 // scrape returns the values of /metrics, by name and labels.

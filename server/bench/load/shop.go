@@ -40,5 +40,5 @@ func (l *load) readShop() error {
 	program := struct {
 		Prizes *[]struct{ ID string }
 	}{&l.prizes}
-	return l.server.call(request{face: office, path: "/programs/" + l.program}, &program)
+	return l.conn.call(request{face: office, path: "/programs/" + l.program}, &program)
 }

@@ -33,7 +33,7 @@ func (l *load) subscribe() error {
 	go http.Serve(ln, http.HandlerFunc(l.receive))
 	var made struct{ Secret string }
 	body := `{"url":"http://` + ln.Addr().String() + `/hook","events":["*"]}`
-	err = l.server.call(request{face: office, path: "/programs/" + l.program + "/webhooks", key: "subscribe", body: body}, &made)
+	err = l.conn.call(request{face: office, path: "/programs/" + l.program + "/webhooks", key: "subscribe", body: body}, &made)
 	l.secret = made.Secret
 	return err
 }
