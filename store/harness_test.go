@@ -109,9 +109,9 @@ func (f *fixture) must(fn func(*Tx) error) {
 func (f *fixture) sql(sql string, args ...any) (n int64) {
 	f.t.Helper()
 	f.byHand = true
-	f.must(func(tx *Tx) (err error) {
-		n, err = tx.exec(sql, args...)
-		return err
+	f.must(func(tx *Tx) error {
+		n = tx.exec(sql, args...)
+		return nil
 	})
 	return n
 }
@@ -223,7 +223,7 @@ func (f *fixture) child(parent string) (id string) {
 	f.t.Helper()
 	f.byHand = true
 	f.must(func(tx *Tx) error {
-		key, err := tx.insert(`INSERT INTO cards (shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, expires_at,
+		key, err := tx.conn.insert(`INSERT INTO cards (shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, expires_at,
 			activated_at, installed_at, live, created_at, updated_at) SELECT shop_id, program_id, ifnull(root_id, id), id, 'overflow', external_ref, holder_name,
 			holder_email, email_key, expires_at, activated_at, installed_at, 0, ?, ? FROM cards WHERE id=?`, tx.Now, tx.Now, f.key(KindCard, parent))
 		id = f.ID(KindCard, key)
@@ -239,14 +239,14 @@ func (f *fixture) ledger(a Access, card, program, location, kind string, n int) 
 	f.byHand = true
 	f.must(func(tx *Tx) error {
 		for range n {
-			key, err := tx.insert(`INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, metadata, created_at) VALUES (?,?,?,?,?,1,'{"till":1}',?)`,
+			key, err := tx.conn.insert(`INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, metadata, created_at) VALUES (?,?,?,?,?,1,'{"till":1}',?)`,
 				a.Shop, f.key(KindCard, card), f.key(KindProgram, program), f.key(KindLocation, location), kind, tx.Now)
 			if err != nil {
 				return err
 			}
 			keys = append(keys, key)
 		}
-		_, err := tx.exec("UPDATE cards SET stamps_count=stamps_count+? WHERE id=?", n, f.key(KindCard, card))
+		_, err := tx.conn.exec("UPDATE cards SET stamps_count=stamps_count+? WHERE id=?", n, f.key(KindCard, card))
 		return err
 	})
 	return keys

@@ -173,7 +173,7 @@ func TestSchema(t *testing.T) {
 	}
 	durable := &fixture{Store: open(t, filepath.Join(t.TempDir(), "cards.db"), Options{}), t: t}
 	durable.must(func(tx *Tx) error {
-		if n, err := tx.number("PRAGMA synchronous"); n != 2 || err != nil {
+		if n, err := tx.conn.number("PRAGMA synchronous"); n != 2 || err != nil {
 			t.Errorf("the writer's synchronous is %d, %v, want 2 (FULL)", n, err)
 		}
 		return nil

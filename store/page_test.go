@@ -121,7 +121,10 @@ func TestPagesWhileRowsAreAdded(t *testing.T) {
 	newLocation := func(l ledgerCase) string { return f.location(l.a) }
 	newRow := func(l ledgerCase) string { return f.row(l, "stamp") }
 	newAudit := func(l ledgerCase) string {
-		f.must(func(tx *Tx) error { return tx.audit(l.a.Shop, "mark", KindShop, l.a.Shop, "") })
+		f.must(func(tx *Tx) error {
+			tx.audit(l.a.Shop, "mark", KindShop, l.a.Shop, "")
+			return tx.failed
+		})
 		return f.lines("SELECT max(id) FROM audit")[0]
 	}
 	for _, c := range []struct {

@@ -315,7 +315,7 @@ var (
 	}
 	// recounts compute all sums again, for which they read the whole ledger.
 	recounts = []string{"DELETE FROM program_counts", "INSERT INTO program_counts SELECT p.id", "INSERT INTO place_counts SELECT", "INSERT INTO quarter_counts SELECT",
-		"UPDATE cards SET last_stamp_at=(SELECT max(created_at)", "SELECT p.id FROM programs p ORDER BY p.id"}
+		"UPDATE cards SET last_stamp_at=(SELECT max(created_at)", "SELECT p.id, s.timezone FROM programs p JOIN shops s ON s.id=p.shop_id ORDER BY p.id"}
 )
 
 // wide are the searches that may visit any number of rows, and wholeShops the

@@ -110,7 +110,7 @@ func adding() float64 {
 		tx := Tx{}
 		tx.countRow(1, 1, 1+i%4, 1_800_000_000_000, "stamp", 1, 0, 1)
 		tx.counts.addTotals(1, totals{span: i, gaps: 1})
-		group = append(group, &job{counts: tx.counts})
+		group = append(group, &job{effects: tx.effects})
 	}
 	return float64(time.Since(start).Nanoseconds()) / 1000 / n
 }

@@ -18,14 +18,14 @@ import (
 func (f *fixture) limit(more int) {
 	f.t.Helper()
 	f.must(func(tx *Tx) error {
-		n, err := tx.number("PRAGMA page_count")
+		n, err := tx.conn.number("PRAGMA page_count")
 		if err != nil {
 			return err
 		}
 		if n += int64(more); more < 0 {
 			n = 1 << 30
 		}
-		_, err = tx.number(fmt.Sprintf("PRAGMA max_page_count=%d", n))
+		_, err = tx.conn.number(fmt.Sprintf("PRAGMA max_page_count=%d", n))
 		return err
 	})
 }
@@ -131,7 +131,7 @@ func TestFullDiskInAStatementOnManyRows(t *testing.T) {
 			if err := note(tx, "same member"); err != nil {
 				return err
 			}
-			_, err := tx.exec("UPDATE cards SET holder_name=? WHERE shop_id=?", strings.Repeat("n", 4000), f.a.Shop)
+			_, err := tx.conn.exec("UPDATE cards SET holder_name=? WHERE shop_id=?", strings.Repeat("n", 4000), f.a.Shop)
 			return err
 		}), noting("last")}
 	})
@@ -143,7 +143,7 @@ func TestFullDiskNotNoticed(t *testing.T) {
 	for name, big := range map[string]func(*Tx) error{
 		"one row": stuff("big", 1, 60000),
 		"many rows": func(tx *Tx) error {
-			_, err := tx.exec("UPDATE cards SET holder_name=?", strings.Repeat("n", 4000))
+			_, err := tx.conn.exec("UPDATE cards SET holder_name=?", strings.Repeat("n", 4000))
 			return err
 		},
 	} {
@@ -192,10 +192,11 @@ func TestFullDiskLeavesNoMemory(t *testing.T) {
 	f.hook(f.a, program, hookFields{})
 	f.limit(8)
 	errs := f.group(write(func(tx *Tx) error {
-		if _, err := tx.exec("UPDATE webhooks SET active=0"); err != nil {
+		if _, err := tx.conn.exec("UPDATE webhooks SET active=0"); err != nil {
 			return err
 		}
-		return tx.bumpAuth()
+		tx.bumpAuth()
+		return tx.failed
 	}), f.issuing(program, "x"), write(func(tx *Tx) error {
 		stuff("big", 1, 90000)(tx)
 		return nil

@@ -14,7 +14,10 @@ import (
 )
 
 // note leaves a mark in the file that a test finds again.
-func note(tx *Tx, text string) error { return tx.audit(0, text, KindShop, 1, "") }
+func note(tx *Tx, text string) error {
+	tx.audit(0, text, KindShop, 1, "")
+	return tx.failed
+}
 
 func notes(f *fixture) []string {
 	return f.lines("SELECT action FROM audit WHERE shop_id=0 ORDER BY id")
@@ -96,8 +99,9 @@ func TestOneMemberFailsAlone(t *testing.T) {
 	before := f.commits()
 	errs := f.group(member("first", fine), member("error", func(*Tx) error { return mine }), member("second", fine), member("panic", walking),
 		member("refusal", func(*Tx) error { return notFound("thing") }), member("constraint", func(tx *Tx) error {
-			_, err := tx.exec("INSERT INTO meta (id, id_secret) VALUES (2, x'00')")
-			return err
+			tx.exec("INSERT INTO meta (id, id_secret) VALUES (2, x'00')")
+			tx.exec("UPDATE meta SET auth_epoch=auth_epoch+1") // does nothing
+			return notFound("thing")
 		}), member("third", fine))
 	if !errors.Is(errs[1], mine) {
 		t.Errorf("the failed write got %v", errs[1])

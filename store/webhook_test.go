@@ -125,7 +125,7 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 	// Delivery rows are written when the whole group is through; what is to be
 	// written shows in the events.
 	count := write(func(tx *Tx) error {
-		n, err := tx.number("SELECT count(*) FROM events")
+		n, err := tx.conn.number("SELECT count(*) FROM events")
 		counts = append(counts, n)
 		return err
 	})

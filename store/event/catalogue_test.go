@@ -63,7 +63,7 @@ func TestCatalogueSets(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", c.what, g, c.want)
 		}
 	}
-	if got, want := Prefixes(), strings.Fields("card stamp prize value transaction program location subscription"); !reflect.DeepEqual(got, want) {
+	if got, want := prefixes, strings.Fields("card stamp prize value transaction program location subscription"); !reflect.DeepEqual(got, want) {
 		t.Errorf("prefixes: %v, want %v", got, want)
 	}
 }

@@ -124,7 +124,7 @@ func FuzzStored(f *testing.F) {
 		e.Transaction.Metadata = meta
 		e.Location = &Location{name, email}
 		e.Actor = &Actor{label, &ref}
-		e.Data = PrizeRedeemedData{name, ref, label, email}
+		e.Data = data(PrizeRedeemed, name, ref, label, email)
 
 		stored := AppendV2(nil, e)
 		sent := Splice(stored, id)

@@ -48,7 +48,7 @@ func TestConflicts(t *testing.T) {
 	if Conflicts(nil) || Conflicts([]string{"transaction.created"}) {
 		t.Error("conflict with nothing")
 	}
-	for _, p := range append(Prefixes(), "*") {
+	for _, p := range append(slices.Clone(prefixes), "*") {
 		if Conflicts([]string{"transaction.created", p + ".*"}) {
 			t.Errorf("firehose conflicts with the wildcard of %s", p)
 		}
@@ -168,7 +168,7 @@ func TestEveryEvent(t *testing.T) {
 	for _, n := range Subscribable() {
 		patterns = append(patterns, string(n))
 	}
-	for _, p := range Prefixes() {
+	for _, p := range prefixes {
 		patterns = append(patterns, p+".*")
 	}
 	// These cannot be saved, and would not match if they were.
