@@ -107,7 +107,7 @@ func (s *Store) ownKeys(number func(sql string, args ...any) int64, kind Kind, s
 // LocationFields are the fields of a new location. Absent ones are empty.
 type LocationFields struct {
 	LocationPatch
-	StaffPIN Opt[string] `json:"staff_pin" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be digits from 0 to 9" doc:"4 to 8 digits that tills ask for. Giving one switches require_staff_pin on, unless that is false in the same request."`
+	StaffPIN Opt[string] `json:"staff_pin" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be 4 to 8 digits from 0 to 9" doc:"4 to 8 digits that tills ask for. Giving one switches require_staff_pin on, unless that is false in the same request."`
 }
 
 // CreateLocation creates a location. More locations than the shop's

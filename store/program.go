@@ -40,7 +40,7 @@ type ProgramFields struct {
 	NameLocalizations        Opt[map[string]string] `json:"name_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" min:"1" format:"line" patch:"default" doc:"By language. In a PATCH, null empties it."`
 	Description              Opt[string]            `json:"description" max:"2000" patch:"default" doc:"Default empty; in a PATCH, null empties it."`
 	DescriptionLocalizations Opt[map[string]string] `json:"description_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" patch:"default" doc:"By language. In a PATCH, null empties it."`
-	Category                 Opt[string]            `json:"category" max:"64" pattern:"^[a-z0-9_]+$" words:"must be lower-case letters from a to z, digits and underscores" doc:"Default other."`
+	Category                 Opt[string]            `json:"category" max:"64" pattern:"^[a-z0-9_]+$" words:"must be 1 to 64 lower-case letters from a to z, digits and underscores" doc:"Default other."`
 	Type                     Opt[string]            `json:"type" req:"true" enum:"standard,private,discount,access,prepaid" patch:"not_allowed"`
 	BrandColorHex            Opt[string]            `json:"brand_color_hex" format:"hex-color" doc:"Default #1F2937."`
 	BgColorHex               Opt[string]            `json:"bg_color_hex" format:"hex-color" doc:"Default #FFFFFF."`

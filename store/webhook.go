@@ -47,7 +47,7 @@ type UpdatedWebhook struct {
 type WebhookFields struct {
 	URL                   Opt[string]            `json:"url" req:"true" min:"1" max:"2048" format:"target-url" doc:"https, without user info; every address of the host must be public."`
 	Events                Opt[[]string]          `json:"events" req:"true" min:"1" max:"50" doc:"Event keys, * for all, or a prefix such as card.* for all of its events. Duplicates are dropped. transaction.created excludes the exact events of single transactions."`
-	BearerToken           Opt[string]            `json:"bearer_token" min:"1" max:"1024" pattern:"^[!-~]*$" words:"must be visible ASCII characters without spaces" patch:"nullable" doc:"Sent as Authorization: Bearer …; visible ASCII. In a PATCH, null removes it."`
+	BearerToken           Opt[string]            `json:"bearer_token" min:"1" max:"1024" pattern:"^[!-~]*$" words:"must be 1 to 1024 visible ASCII characters without spaces" patch:"nullable" doc:"Sent as Authorization: Bearer …; visible ASCII. In a PATCH, null removes it."`
 	Active                Opt[bool]              `json:"active" doc:"Default true. In a PATCH, true also sets consecutive_failures to 0, and what is pending goes on."`
 	Description           Opt[string]            `json:"description" max:"500" patch:"default" doc:"Default empty; in a PATCH, null empties it."`
 	ProgramIDs            Opt[[]string]          `json:"program_ids" max:"1000" patch:"default" doc:"Only events of these programs. Empty or null: of all."`

@@ -101,6 +101,6 @@ func TestSetPinDemandsIt(t *testing.T) {
 			t.Errorf("create %q: require_staff_pin %v", args, l.RequireStaffPIN)
 		}
 	}
-	f.refused("location", "set-pin", here, "123")("PIN", "at least 4")
-	f.refused("location", "set-pin", here, "123456789")("PIN", "at most 8")
+	f.refused("location", "set-pin", here, "123")("PIN", "4 to 8 digits")
+	f.refused("location", "set-pin", here, "123456789")("PIN", "4 to 8 digits")
 }

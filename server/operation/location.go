@@ -50,7 +50,7 @@ var CreateLocation = kernel.Write(locations.only(owner, "createLocation", "Creat
 
 // StaffPINFields are the fields of SetStaffPIN.
 type StaffPINFields struct {
-	StaffPIN store.Opt[string] `json:"staff_pin" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be digits from 0 to 9" doc:"4 to 8 digits, which tills ask for from then on (require_staff_pin is switched on); absent takes the PIN away."`
+	StaffPIN store.Opt[string] `json:"staff_pin" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be 4 to 8 digits from 0 to 9" doc:"4 to 8 digits, which tills ask for from then on (require_staff_pin is switched on); absent takes the PIN away."`
 }
 
 // SetStaffPIN sets or removes the staff PIN of a location.

@@ -16,8 +16,8 @@
 //	format           the form of a text, or of the texts of a map: email, url,
 //	                 https-url, target-url (of a webhook), date-time, date, hex-color,
 //	                 country, or line, which is one line with a visible character
-//	pattern, words   the form of a text as a regular expression, and in the words
-//	                 of a message
+//	pattern, words   the form of a text as a regular expression, and the message for
+//	                 texts of another form or length
 //	patch:"nullable" null clears the field in a patch; "default" sets its default;
 //	                 "not_allowed" refuses the field
 //	doc              the description in documents

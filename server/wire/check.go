@@ -21,9 +21,9 @@ import (
 func (r *rule) checkText(path, s string, lim Limits, out *details) {
 	switch minimum, maximum := r.min, r.upper(lim); {
 	case minimum.set && runesBelow(s, minimum.whole):
-		out.add(path, CodeTooShort, "must have at least "+minimum.text+" "+plural(minimum, "character"))
+		out.add(path, CodeTooShort, cmp.Or(r.words, "must have at least "+minimum.text+" "+plural(minimum, "character")))
 	case maximum.set && int64(len(s)) > maximum.whole && int64(utf8.RuneCountInString(s)) > maximum.whole:
-		out.add(path, CodeTooLong, "must be at most "+maximum.text+" "+plural(maximum, "character"))
+		out.add(path, CodeTooLong, cmp.Or(r.words, "must be at most "+maximum.text+" "+plural(maximum, "character")))
 	case r.enum != nil && !slices.Contains(r.enum, s):
 		out.add(path, CodeInvalidValue, "must be one of "+strings.Join(r.enum, ", "))
 	case r.pattern != nil && !r.pattern.MatchString(s):

@@ -80,7 +80,7 @@ type rule struct {
 	limit    string // name of the upper bound in Limits
 	format   string
 	pattern  *regexp.Regexp
-	words    string // what the pattern allows, for messages
+	words    string // what is allowed, for the messages of a field with a pattern
 	enum     []string
 	keys     []string
 }

@@ -98,7 +98,7 @@ func TestInvalidSeeds(t *testing.T) {
 		{`"discount_percent": 5`, `"discount_percent": 5, "min_spend_cents": 1`, `15: shops.0.programs.2.min_spend_cents: does not apply to programs of type discount`},
 		{`"discount_percent": 5`, `"discount_percent": 5, "prizes": [{"threshold": 1, "name": "x"}]`, `15: shops.0.programs.2.prizes: do not apply to programs of type discount`},
 		{`"lat": 59.9`, `"lat": 95`, `7: shops.0.locations.0.lat: must be at most 90`},
-		{`"1234"`, `"12"`, `8: shops.0.locations.1.staff_pin: must have at least 4 characters`},
+		{`"1234"`, `"12"`, `8: shops.0.locations.1.staff_pin: must be 4 to 8 digits from 0 to 9`},
 		{`"name": "Tea"`, `"name": ""`, `13: shops.0.programs.0.prizes.1.name: must have at least 1 character`},
 		{`"name": "Tea"`, `"name": "` + strings.Repeat("x", 201) + `"`, `13: shops.0.programs.0.prizes.1.name: must be at most 200 characters`},
 		{`"Europe/Oslo"`, `"Oslo"`, `5: shops.0.timezone: must be an IANA time zone, such as Europe/Rome`},
@@ -118,7 +118,7 @@ func TestInvalidSeeds(t *testing.T) {
 
 		// References.
 		{`"ref": "cat"`, `"ref": "quay"`, `21: shops.0.cards.2.ref: "quay" is taken by shops.0.locations.0; a ref is there once in the whole file`},
-		{`"ref": "cat"`, `"ref": "a cat"`, `21: shops.0.cards.2.ref: must be letters from A to Z, digits, underscores, periods and hyphens`},
+		{`"ref": "cat"`, `"ref": "a cat"`, `21: shops.0.cards.2.ref: must be 1 to 64 letters from A to Z, digits, underscores, periods and hyphens`},
 		{`"ref": "cat", `, ``, `21: shops.0.cards.2.ref: is required`},
 		{`"ref": "cat", "program": "stamps"`, `"ref": "cat", "program": "latte"`, `21: shops.0.cards.2.program: "latte" is no ref of this file; it must be that of a program`},
 		{`"ref": "cat", "program": "stamps"`, `"ref": "cat", "program": "quay"`, `21: shops.0.cards.2.program: "quay" is a location, shops.0.locations.0; it must be a program`},
@@ -184,7 +184,7 @@ func TestManyProblems(t *testing.T) {
 	text := strings.NewReplacer(`"lat": 59.9`, `"lat": 95, "lon": "west"`, `"1234"`, `"12"`, `"name": "Purse"`, `"name": ""`).Replace(validSeed)
 	want := "tern.json:7: shops.0.locations.0.lat: must be at most 90\n" +
 		"tern.json:7: shops.0.locations.0.lon: must be a number\n" +
-		"tern.json:8: shops.0.locations.1.staff_pin: must have at least 4 characters\n" +
+		"tern.json:8: shops.0.locations.1.staff_pin: must be 4 to 8 digits from 0 to 9\n" +
 		"tern.json:14: shops.0.programs.1.name: must have at least 1 character"
 	if got := fmt.Sprint(try(t, text)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -38,11 +38,11 @@ func (r requiredRef) name() string { return r.Ref.V }
 func (r optionalRef) name() string { return r.Ref.V }
 
 type requiredRef struct {
-	Ref store.Opt[string] `json:"ref" req:"true" min:"1" max:"64" pattern:"^[A-Za-z0-9_.-]+$" words:"must be letters from A to Z, digits, underscores, periods and hyphens" doc:"The entry's name in this file: others refer to it by this, and the ready line maps it to the public id. Once in the whole file."`
+	Ref store.Opt[string] `json:"ref" req:"true" min:"1" max:"64" pattern:"^[A-Za-z0-9_.-]+$" words:"must be 1 to 64 letters from A to Z, digits, underscores, periods and hyphens" doc:"The entry's name in this file: others refer to it by this, and the ready line maps it to the public id. Once in the whole file."`
 }
 
 type optionalRef struct {
-	Ref store.Opt[string] `json:"ref" min:"1" max:"64" pattern:"^[A-Za-z0-9_.-]+$" words:"must be letters from A to Z, digits, underscores, periods and hyphens" doc:"The entry's name in this file; the ready line maps it to the public id. Once in the whole file."`
+	Ref store.Opt[string] `json:"ref" min:"1" max:"64" pattern:"^[A-Za-z0-9_.-]+$" words:"must be 1 to 64 letters from A to Z, digits, underscores, periods and hyphens" doc:"The entry's name in this file; the ready line maps it to the public id. Once in the whole file."`
 }
 
 // when is an instant, given in one of two ways.
@@ -75,7 +75,7 @@ type location struct {
 	entry `json:"-" doc:"A site with a till. Fields without a default of their own have that of a made-up address."`
 	requiredRef
 	store.LocationPatch
-	StaffPIN store.Opt[string] `json:"staff_pin" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be digits from 0 to 9" doc:"4 to 8 digits. Giving one switches require_staff_pin on, unless that is false here. It binds tills, not the activity of this file."`
+	StaffPIN store.Opt[string] `json:"staff_pin" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be 4 to 8 digits from 0 to 9" doc:"4 to 8 digits. Giving one switches require_staff_pin on, unless that is false here. It binds tills, not the activity of this file."`
 }
 
 type program struct {
