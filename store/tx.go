@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -40,6 +41,7 @@ type Tx struct {
 	lastEvents    []pendingEvent // after all others
 	dueWebhooks   []int64        // webhooks with deliveries that are due
 	queuedEvents  []queuedEvent
+	sequences     map[int64]int64 // by shop: events.sequence of its last event in this write; see nextSequence
 	counts        counts
 	// recounted says that all sums were computed again from the ledger. They
 	// include the counts of this write until then, and those of the writes before
@@ -182,6 +184,9 @@ func (s *Store) commitGroup(group []*job) {
 		err = s.insertDeliveries(group)
 	}
 	if err == nil {
+		err = s.writeSequences()
+	}
+	if err == nil {
 		err = s.writeCounts(group)
 	}
 	if err == nil {
@@ -237,6 +242,7 @@ func (s *Store) begin() error {
 		s.newest = max(s.newest, Time(r.int()))
 	}, "SELECT "+columns("auth_epoch", "hook_epoch", "ifnull((SELECT created_at FROM audit ORDER BY id DESC LIMIT 1),0)")+" FROM meta")
 	s.groupEpoch = s.epoch
+	clear(s.sequences)
 	if hooks != s.hookEpoch {
 		s.hookEpoch, s.subscribers = hooks, map[int64][]subscriber{}
 	}
@@ -274,6 +280,7 @@ func (s *Store) runJob(j *job) error {
 	if _, err := s.writer.exec("RELEASE job"); err != nil {
 		return err
 	}
+	maps.Copy(s.sequences, tx.sequences)
 	j.afterCommit, j.dueWebhooks, j.queuedEvents, j.counts, j.recounted, j.erases = tx.afterCommit, tx.dueWebhooks, tx.queuedEvents, tx.counts, tx.recounted, tx.erases
 	return nil
 }
@@ -281,7 +288,7 @@ func (s *Store) runJob(j *job) error {
 // rollbackJob rolls back to the job's savepoint and drops what the job collected
 // for after it. After an error of the disk it fails.
 func (tx *Tx) rollbackJob() error {
-	tx.afterCommit, tx.touched, tx.dueWebhooks, tx.queuedEvents, tx.counts, tx.recounted, tx.erases = nil, nil, nil, nil, counts{}, false, false
+	tx.afterCommit, tx.touched, tx.dueWebhooks, tx.queuedEvents, tx.sequences, tx.counts, tx.recounted, tx.erases = nil, nil, nil, nil, nil, counts{}, false, false
 	s := tx.s
 	s.writer.db().CloseRows()
 	if _, err := s.writer.exec("ROLLBACK TO job"); err != nil {

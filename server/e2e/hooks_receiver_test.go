@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -87,6 +88,8 @@ type endpoint struct {
 	hook     webhook
 	life     int // of the server: how often it was killed before
 	arrivals map[string]*arrival
+	roots    map[string]string    // of cards that overflowed from others
+	newest   map[string]int64     // by root: the sequence of the last event that came for the first time
 	ids      map[happening]string // event_id
 	open     map[net.Conn]bool
 	lost     []map[string]bool // at each kill: event_ids accepted since the one before without the file knowing
@@ -102,7 +105,7 @@ type webhook struct {
 
 func newEndpoint(t *testing.T, name string, beats *pulse) *endpoint {
 	t.Helper()
-	e := &endpoint{t: t, name: name, beats: beats, own: newPulse(), arrivals: map[string]*arrival{}, ids: map[happening]string{}, open: map[net.Conn]bool{}}
+	e := &endpoint{t: t, name: name, beats: beats, own: newPulse(), arrivals: map[string]*arrival{}, roots: map[string]string{}, newest: map[string]int64{}, ids: map[happening]string{}, open: map[net.Conn]bool{}}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -172,6 +175,7 @@ func (e *endpoint) take(h http.Header, body []byte) (a arrival, err error) {
 		EventID string `json:"event_id"`
 		Data    struct {
 			Card        string `json:"card_instance_id"`
+			Parent      string `json:"parent_card_instance_id"`
 			Transaction string `json:"transaction_id"`
 		}
 	}
@@ -194,6 +198,9 @@ func (e *endpoint) take(h http.Header, body []byte) (a arrival, err error) {
 	e.ids[what] = told.EventID
 	known := e.arrivals[told.EventID]
 	if known == nil {
+		if err := e.follows(h, told.Data.Card, told.Data.Parent); err != nil {
+			return a, err
+		}
 		known = &arrival{happening: what, body: body}
 		e.arrivals[told.EventID] = known
 	}
@@ -205,6 +212,31 @@ func (e *endpoint) take(h http.Header, body []byte) (a arrival, err error) {
 		e.hear(h)
 	}
 	return *known, nil
+}
+
+// follows checks that an event that comes for the first time is later than all that
+// came about its card and those that the card overflowed from or into.
+func (e *endpoint) follows(h http.Header, card, parent string) error {
+	root := card
+	if known, ok := e.roots[card]; ok {
+		root = known
+	}
+	if parent != "" {
+		root = parent
+		if known, ok := e.roots[parent]; ok {
+			root = known
+		}
+		e.roots[card] = root
+	}
+	sequence, err := strconv.ParseInt(h.Get("X-Service-Sequence"), 10, 64)
+	if err != nil {
+		return err
+	}
+	if sequence <= e.newest[root] {
+		return fmt.Errorf("its sequence is %d, and %d of its card came before", sequence, e.newest[root])
+	}
+	e.newest[root] = sequence
+	return nil
 }
 
 // verified checks a delivery with Stripe's library and that of the Standard
