@@ -14,11 +14,10 @@ type AuditRow struct {
 
 // audit inserts an audit row for the write that tx makes. detail is a JSON object
 // or empty. It must not contain personal data or secrets.
-func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail string) error {
-	_, err := tx.exec(`INSERT INTO audit (shop_id, actor_type, actor_id, actor_name, action, target_kind, target_id, detail, created_at)
+func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail string) {
+	tx.exec(`INSERT INTO audit (shop_id, actor_type, actor_id, actor_name, action, target_kind, target_id, detail, created_at)
 		VALUES (?,?,?,?,?,?,?,?,?)`, shop, tx.Actor.Type, Null[int64]{tx.Actor.Key, tx.Actor.Key != 0},
 		Null[string]{tx.Actor.Name, tx.Actor.Name != ""}, action, kind, target, Null[string]{detail, detail != ""}, tx.Now)
-	return err
 }
 
 // AuditLog returns a page of a shop's audit rows, newest first.
@@ -28,9 +27,7 @@ func (v *View) AuditLog(shop int64, q PageQuery) (Page[AuditRow], error) {
 	return page(v, w, q, columns(epochColumn, "a.id", "a.created_at", "a.actor_type", "a.actor_id", "a.actor_name", "a.action", "a.target_kind", "a.target_id", "a.detail"),
 		func(r *rows, key int64) AuditRow {
 			row := AuditRow{ID: key, At: r.time(), ActorType: r.str()}
-			if id := r.nullInt(); id.Valid {
-				row.ActorID = Some(v.s.ID(Actor{Type: row.ActorType}.kind(), id.V))
-			}
+			row.ActorID = v.s.nullID(Actor{Type: row.ActorType}.kind(), r.nullInt())
 			row.ActorName, row.Action = r.nullStr(), r.str()
 			kind := Kind(r.int())
 			row.TargetID = v.s.ID(kind, r.int())

@@ -92,8 +92,7 @@ type card struct {
 	lockedAt       Null[Time]
 	archivedAt     Null[Time]
 	activatedAt    Null[Time]
-	generation     int64
-	live           bool
+	generation     int64 // of the chain's code; set by readChain
 	cycle          int64
 	neverPresented bool // never presented, and not issued at a counter
 	lastStamp      Null[Time]
@@ -222,23 +221,15 @@ func (v *View) Card(a Access, id string) (d CardDetail, err error) {
 
 // cardDetail reads a card. source returns the locations of its shop.
 func (s *Store) cardDetail(c *conn, a Access, id string, now Time, source locationSource) (d CardDetail, epoch int64, err error) {
-	key, ok := s.Key(KindCard, id)
-	if !ok {
-		return d, 0, notFound("card")
-	}
-	sql, args := a.restrict(cardDetailSQL, key, a.Shop)
+	sql, args := a.restrict(cardDetailSQL, s.keyOrNone(KindCard, id), a.Shop)
 	var scope []int64
-	ok, err = c.one(func(r *rows) {
+	if err = c.find("card", func(r *rows) {
 		epoch = r.int()
 		d.Card = s.scanCard(r, r.int(), now).Card
 		d.scanProgram(r)
 		d.AllLocations = r.bool()
 		scope = r.keys()
-	}, sql, args...)
-	if err == nil && !ok {
-		err = notFound("card")
-	}
-	if err != nil {
+	}, sql, args...); err != nil {
 		return d, 0, err
 	}
 	all, err := source(c, a.Shop, epoch)
@@ -256,25 +247,14 @@ func (s *Store) cardDetail(c *conn, a Access, id string, now Time, source locati
 
 // card finds a card of the shop with all columns that writes need.
 func (tx *Tx) card(a Access, id string) (c card, err error) {
-	key, ok := tx.s.Key(KindCard, id)
-	if !ok {
-		return c, notFound("card")
-	}
 	sql, args := a.restrict("SELECT "+columns(slices.Concat([]string{"c.id", "ifnull(c.root_id, c.id)", "c.root_id IS NOT NULL"}, cardCols, cardProgramCols)...)+
-		" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL", key, a.Shop)
-	ok, err = tx.one(func(r *rows) {
+		" FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.id=? AND c.shop_id=? AND c.deleted_at IS NULL", tx.s.keyOrNone(KindCard, id), a.Shop)
+	err = tx.find("card", func(r *rows) {
 		key, root, child := r.int(), r.int(), r.bool()
 		c = tx.s.scanCard(r, key, tx.Now)
 		c.scanProgram(r)
 		c.root, c.child = root, child
 	}, sql, args...)
-	if err != nil {
-		return c, err
-	}
-	if !ok {
-		return c, notFound("card")
-	}
-	_, err = tx.one(func(r *rows) { c.generation, c.live = r.int(), r.bool() }, "SELECT "+columns("code_generation", "live")+" FROM cards WHERE id=?", c.root)
 	return c, err
 }
 

@@ -14,7 +14,7 @@ func (s *Store) cardCode(root, generation int64) string {
 }
 
 // chainCols are what every query of a chain selects.
-var chainCols = append([]string{epochColumn, "c.id", "c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.live", "c.first_location_id IS NULL", "c.last_stamp_at"}, cardCols...)
+var chainCols = append([]string{epochColumn, "c.id", "c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.first_location_id IS NULL", "c.last_stamp_at"}, cardCols...)
 
 // The chain of a root, and the chain of any of its cards.
 const (
@@ -35,11 +35,11 @@ func (s *Store) readChain(c *conn, now Time, eachCard func(*card) error, sql str
 	r := c.query(sql, args...)
 	for r.next() {
 		epoch = r.int()
-		key, child, cycle, generation, live := r.int(), r.bool(), r.int(), r.int(), r.bool()
+		key, child, cycle, generation := r.int(), r.bool(), r.int(), r.int()
 		unplaced, lastStamp := r.bool(), r.nullTime()
 		i := s.scanCard(r, key, now)
 		i.neverPresented, i.lastStamp = unplaced, lastStamp
-		i.child, i.cycle, i.generation, i.live = child, cycle, generation, live
+		i.child, i.cycle, i.generation = child, cycle, generation
 		if eachCard != nil {
 			if err := eachCard(&i); err != nil {
 				return nil, 0, errors.Join(err, r.close())

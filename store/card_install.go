@@ -27,13 +27,11 @@ func (c *conn) cardByInstallToken(s *Store, token string, now Time) (shop, root 
 	}
 	var hash []byte
 	var ends Null[Time]
-	found, err := c.one(func(r *rows) { shop, hash, ends = r.int(), r.bytes(), r.nullTime() },
+	err = c.find("card", func(r *rows) { shop, hash, ends = r.int(), r.bytes(), r.nullTime() },
 		"SELECT "+columns("shop_id", "install_hash", "install_expires_at")+" FROM cards WHERE id=? AND deleted_at IS NULL", key)
 	switch {
 	case err != nil:
 		return 0, 0, 0, err
-	case !found:
-		return 0, 0, 0, notFound("card")
 	case subtle.ConstantTimeCompare(hash, Hash(token)) != 1:
 		return 0, 0, 0, refuse(Gone, "This link was replaced by a newer one.")
 	case ends.V <= now:
@@ -106,22 +104,13 @@ func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
 		return tx.cardDetail(a, shown.ID)
 	}
 	p.program = &program{key: shown.program}
-	if err := tx.activateInvited(p); err != nil {
-		return d, err
+	tx.activateInvited(p)
+	tx.exec("UPDATE cards SET installed_at=?, platform=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, tx.Now, f.Platform.V, tx.Now, root, root)
+	if tx.exec("UPDATE programs SET has_installed_cards=1 WHERE id=? AND has_installed_cards=0", shown.program) > 0 {
+		tx.bumpAuth() // programs are cached by epoch
 	}
-	if _, err := tx.exec("UPDATE cards SET installed_at=?, platform=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, tx.Now, f.Platform.V, tx.Now, root, root); err != nil {
-		return d, err
-	}
-	if n, err := tx.exec("UPDATE programs SET has_installed_cards=1 WHERE id=? AND has_installed_cards=0", shown.program); err != nil {
-		return d, err
-	} else if n > 0 {
-		if err := tx.bumpAuth(); err != nil { // programs are cached by epoch
-			return d, err
-		}
-	}
-	if err := tx.deleteMail(root); err != nil {
-		return d, err
-	}
-	tx.emit(pendingEvent{name: event.CardRegistered, shop: shop, program: shown.program, card: shown.key, platform: f.Platform.V})
+	tx.deleteMail(root)
+	tx.emit(pendingEvent{name: event.CardRegistered, shop: shop, program: shown.program, card: shown.key,
+		data: event.Data{"card_instance_id", shown.ID, "platform", f.Platform.V}})
 	return tx.auditedCard(a, "card.install", *shown)
 }

@@ -41,23 +41,16 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	if details := f.Check(tx.Now); details != nil {
 		return out, Invalid(details...)
 	}
-	key, ok := tx.s.Key(KindProgram, programID)
-	if !ok {
-		return out, notFound("program")
-	}
+	key := tx.s.keyOrNone(KindProgram, programID)
 	var name string
 	var published, suspended Null[Time]
 	var balance, days, maxCards Null[int64]
 	var live, card int64 // the card's key is needed for the install link, which the INSERT writes too
-	ok, err = tx.one(func(r *rows) {
+	if err = tx.find("program", func(r *rows) {
 		name, published, suspended = r.str(), r.nullTime(), r.nullTime()
 		balance, days, maxCards, live, card = r.nullInt(), r.nullInt(), r.nullInt(), r.int(), r.int()
-	}, issueSQL, key, a.Shop)
-	if err != nil {
+	}, issueSQL, key, a.Shop); err != nil {
 		return out, err
-	}
-	if !ok {
-		return out, notFound("program")
 	}
 	card = max(card, tx.s.floors["cards"]+1)
 	if err = tx.checkIssueLocations(a, key, counter.Valid); err != nil {
@@ -88,15 +81,11 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	if err != nil {
 		return out, err
 	}
-	if _, err = tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value, initial_value, expires_at,
+	tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value, initial_value, expires_at,
 		activated_at, first_location_id, install_hash, install_expires_at, live, created_at, updated_at) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,?11,?12,?13,?14,1,?15,?15)`,
 		card, a.Shop, key, source, out.ExternalRef, out.HolderName, out.HolderEmail, emailKey(out.HolderEmail), balance, expires,
-		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now); err != nil {
-		return out, err
-	}
-	if _, err = tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", a.Shop); err != nil {
-		return out, err
-	}
+		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now)
+	tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", a.Shop)
 	tx.countCard(a.Shop, key)
 	t := totals{balance: balance.V}
 	if counter.Valid {
@@ -105,10 +94,9 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	}
 	tx.counts.addTotals(key, t)
 	tx.emit(pendingEvent{name: event.CardAdded, shop: a.Shop, program: key, card: card, location: counter.V})
-	if err = tx.sendMail(out, card, token, name, f.SendEmail); err != nil {
-		return out, err
-	}
-	return out, tx.audit(a.Shop, "card.issue", KindCard, card, "")
+	tx.sendMail(out, card, token, name, f.SendEmail)
+	tx.audit(a.Shop, "card.issue", KindCard, card, "")
+	return out, tx.failed
 }
 
 // checkIssueLocations refuses a restricted caller, the till or a key, if the program's
@@ -117,10 +105,10 @@ func (tx *Tx) checkIssueLocations(a Access, program int64, till bool) error {
 	if !a.Restricted {
 		return nil
 	}
-	n, err := tx.number("SELECT count(*) FROM programs p WHERE p.id=? AND "+withinRestriction, program, jsonKeys(a.Locations))
+	n := tx.number("SELECT count(*) FROM programs p WHERE p.id=? AND "+withinRestriction, program, jsonKeys(a.Locations))
 	switch {
-	case err != nil || n > 0:
-		return err
+	case n > 0:
+		return nil
 	case till:
 		return refuse(Unprocessable, "The program's cards do not work at this location.")
 	}
@@ -162,19 +150,13 @@ func (tx *Tx) checkMaxCards(shop int64, maxCards Null[int64], live int64) error 
 		return nil
 	}
 	const due = " FROM cards WHERE shop_id=? AND live=1 AND expires_at IS NOT NULL AND expires_at<=?"
-	n, err := tx.number("SELECT count(*)"+due, shop, tx.Now)
-	if err != nil {
-		return err
-	}
+	n := tx.number("SELECT count(*)"+due, shop, tx.Now)
 	if live-n >= maxCards.V {
 		return refuse(Unprocessable, "The shop has %d live cards, which is its maximum.", live-n)
 	}
-	swept, err := tx.exec("UPDATE cards SET live=0 WHERE id IN (SELECT id"+due+" LIMIT 500)", shop, tx.Now)
-	if err != nil {
-		return err
-	}
-	_, err = tx.exec("UPDATE shops SET live_cards=live_cards-? WHERE id=?", swept, shop)
-	return err
+	swept := tx.exec("UPDATE cards SET live=0 WHERE id IN (SELECT id"+due+" LIMIT 500)", shop, tx.Now)
+	tx.exec("UPDATE shops SET live_cards=live_cards-? WHERE id=?", swept, shop)
+	return nil
 }
 
 // checkExternalRef refuses a second live card with the same external_ref in a
@@ -183,11 +165,8 @@ func (tx *Tx) checkExternalRef(shop, program, root int64, ref Null[string]) erro
 	if !ref.Valid {
 		return nil
 	}
-	n, err := tx.number(`SELECT count(*) FROM cards WHERE shop_id=? AND external_ref=? AND program_id=? AND archived_at IS NULL AND deleted_at IS NULL
+	n := tx.number(`SELECT count(*) FROM cards WHERE shop_id=? AND external_ref=? AND program_id=? AND archived_at IS NULL AND deleted_at IS NULL
 		AND (expires_at IS NULL OR expires_at>?) AND ifnull(root_id, id)<>?`, shop, ref.V, program, tx.Now, root)
-	if err != nil {
-		return err
-	}
 	if n > 0 {
 		return refuse(Conflict, "This external_ref already has a live card in the program.")
 	}
@@ -212,13 +191,10 @@ func (tx *Tx) replaceInstallLink(c card, send Opt[bool]) (out IssuedCard, err er
 	if err != nil {
 		return out, err
 	}
-	if _, err = tx.exec("UPDATE cards SET install_hash=?, install_expires_at=? WHERE id=?", Hash(token), out.InstallURLExpiresAt, c.root); err != nil {
-		return out, err
-	}
-	if err = tx.deleteMail(c.root); err != nil {
-		return out, err
-	}
-	return out, tx.sendMail(out, c.root, token, c.ProgramName, send)
+	tx.exec("UPDATE cards SET install_hash=?, install_expires_at=? WHERE id=?", Hash(token), out.InstallURLExpiresAt, c.root)
+	tx.deleteMail(c.root)
+	tx.sendMail(out, c.root, token, c.ProgramName, send)
+	return out, tx.failed
 }
 
 // makeLive counts an expired chain as live again, if max_cards and its external_ref
@@ -228,25 +204,20 @@ func (tx *Tx) makeLive(shop int64, c card, ref Null[string]) error {
 		return err
 	}
 	most, live := Null[int64]{}, int64(math.MaxInt64)
-	if _, err := tx.one(func(r *rows) { most, live = r.nullInt(), r.int() }, "SELECT "+columns("max_cards", "live_cards")+" FROM shops WHERE id=?", shop); err != nil {
-		return err
-	}
+	tx.one(func(r *rows) { most, live = r.nullInt(), r.int() }, "SELECT "+columns("max_cards", "live_cards")+" FROM shops WHERE id=?", shop)
 	if err := tx.checkMaxCards(shop, most, live); err != nil {
 		return err
 	}
-	return tx.setLive(shop, c.root, true)
+	tx.setLive(shop, c.root, true)
+	return nil
 }
 
 // setLive adds a chain to its shop's live cards or takes it off, unless that was
 // done before.
-func (tx *Tx) setLive(shop, root int64, live bool) error {
-	n, err := tx.exec("UPDATE cards SET live=?2 WHERE id=?1 AND live<>?2", root, live)
-	if err != nil || n == 0 {
-		return err
-	}
+func (tx *Tx) setLive(shop, root int64, live bool) {
+	n := tx.exec("UPDATE cards SET live=?2 WHERE id=?1 AND live<>?2", root, live)
 	if !live {
 		n = -n
 	}
-	_, err = tx.exec("UPDATE shops SET live_cards=live_cards+? WHERE id=?", n, shop)
-	return err
+	tx.exec("UPDATE shops SET live_cards=live_cards+? WHERE id=?", n, shop)
 }

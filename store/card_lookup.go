@@ -160,10 +160,7 @@ func (x *lookup) transactions() []Transaction {
 	for i := range shown {
 		t, at := &shown[i], x.locations.all[shown[i].location]
 		list[i] = Transaction{ID: x.s.ID(KindTransaction, t.key), CardID: t.card.ID, ProgramID: t.card.ProgramID, Type: t.kind, LocationID: at.ID, LocationName: at.Name,
-			StampsDelta: t.stamps, ValueDelta: t.value, ReversedAt: t.reversed, CreatedAt: t.created}
-		if t.prize.Valid {
-			list[i].PrizeID = Some(x.s.ID(KindPrize, t.prize.V))
-		}
+			StampsDelta: t.stamps, ValueDelta: t.value, PrizeID: x.s.nullID(KindPrize, t.prize), ReversedAt: t.reversed, CreatedAt: t.created}
 	}
 	return list
 }

@@ -36,25 +36,17 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 			return out, err
 		}
 		var days Null[int64]
-		if _, err = tx.one(func(r *rows) { days = r.nullInt() }, "SELECT default_expire_after_days FROM programs WHERE id=?", c.program); err != nil {
-			return out, err
-		}
+		tx.one(func(r *rows) { days = r.nullInt() }, "SELECT default_expire_after_days FROM programs WHERE id=?", c.program)
 		c.ExpiresAt = tx.defaultExpiry(days)
 	}
 	c.ExpiresAt = f.ExpiresAt.Apply(c.ExpiresAt)
-	if _, err = tx.exec(`UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=?, installed_at=NULL, platform=NULL, activated_at=NULL, locked_at=NULL,
+	tx.exec(`UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=?, installed_at=NULL, platform=NULL, activated_at=NULL, locked_at=NULL,
 		updated_at=? WHERE archived_at IS NULL AND `+inChain,
-		c.HolderName, c.HolderEmail, emailKey(c.HolderEmail), c.ExpiresAt, tx.Now, c.root, c.root); err != nil {
-		return out, err
-	}
+		c.HolderName, c.HolderEmail, emailKey(c.HolderEmail), c.ExpiresAt, tx.Now, c.root, c.root)
 	// The root has the generation of the chain, also once it is archived. A restored
 	// file may lack reissues, whose codes must not become valid again.
-	if _, err = tx.exec("UPDATE cards SET code_generation=max(code_generation, ?)+1, expires_at=? WHERE id=?", tx.s.floors[reissues], c.ExpiresAt, c.root); err != nil {
-		return out, err
-	}
-	if err = tx.audit(a.Shop, "card.reissue", KindCard, c.key, ""); err != nil {
-		return out, err
-	}
+	tx.exec("UPDATE cards SET code_generation=max(code_generation, ?)+1, expires_at=? WHERE id=?", tx.s.floors[reissues], c.ExpiresAt, c.root)
+	tx.audit(a.Shop, "card.reissue", KindCard, c.key, "")
 	tx.emit(pendingEvent{name: event.CardReissued, shop: a.Shop, program: c.program, card: c.key})
 	return tx.replaceInstallLink(c, f.SendEmail)
 }
@@ -85,8 +77,6 @@ func (tx *Tx) NewInstallLink(a Access, id string, f LinkFields) (out IssuedCard,
 	if err = tx.requireMailServer(f.SendEmail); err != nil {
 		return out, err
 	}
-	if err = tx.audit(a.Shop, "card.install_link", KindCard, c.key, ""); err != nil {
-		return out, err
-	}
+	tx.audit(a.Shop, "card.install_link", KindCard, c.key, "")
 	return tx.replaceInstallLink(c, f.SendEmail)
 }

@@ -33,13 +33,9 @@ func (tx *Tx) SetCardLocked(shop int64, id string, lock bool) (d CardDetail, err
 	if lock {
 		at, action = Some(tx.Now), "card.lock"
 	}
-	if _, err = tx.exec("UPDATE cards SET locked_at=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, at, tx.Now, c.root, c.root); err != nil {
-		return d, err
-	}
+	tx.exec("UPDATE cards SET locked_at=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, at, tx.Now, c.root, c.root)
 	if !lock {
-		if err = tx.releaseMail(c.root); err != nil {
-			return d, err
-		}
+		tx.releaseMail(c.root)
 	}
 	return tx.auditedCard(a, action, c)
 }
@@ -55,27 +51,17 @@ func (tx *Tx) ArchiveCard(shop int64, id string) (d CardDetail, err error) {
 	if live == nil {
 		return tx.cardDetail(a, id)
 	}
-	if err = tx.emitForInstances(shop, c, event.CardArchived, "archived_at IS NULL AND "); err != nil {
-		return d, err
-	}
-	if _, err = tx.exec("UPDATE cards SET archived_at=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, tx.Now, tx.Now, c.root, c.root); err != nil {
-		return d, err
-	}
-	if err = tx.setLive(shop, c.root, false); err != nil {
-		return d, err
-	}
-	if err = tx.deleteMail(c.root); err != nil {
-		return d, err
-	}
+	tx.emitForInstances(shop, c, event.CardArchived, "archived_at IS NULL AND ")
+	tx.exec("UPDATE cards SET archived_at=?, updated_at=? WHERE archived_at IS NULL AND "+inChain, tx.Now, tx.Now, c.root, c.root)
+	tx.setLive(shop, c.root, false)
+	tx.deleteMail(c.root)
 	return tx.auditedCard(a, "card.archive", c)
 }
 
 // emitForInstances emits an event for every card of c's chain that meets a condition,
 // oldest first.
-func (tx *Tx) emitForInstances(shop int64, c card, name event.Name, cond string) error {
-	r := tx.query("SELECT id FROM cards WHERE "+cond+inChain+" ORDER BY id", c.root, c.root)
-	for r.next() {
-		tx.emit(pendingEvent{name: name, shop: shop, program: c.program, card: r.int()})
+func (tx *Tx) emitForInstances(shop int64, c card, name event.Name, cond string) {
+	for _, key := range tx.keys("SELECT id FROM cards WHERE "+cond+inChain+" ORDER BY id", c.root, c.root) {
+		tx.emit(pendingEvent{name: name, shop: shop, program: c.program, card: key})
 	}
-	return r.close()
 }

@@ -42,6 +42,15 @@ func (c *conn) one(scan func(*rows), sql string, args ...any) (found bool, err e
 	return found, r.close()
 }
 
+// find is one for a row that must exist: without it the error is not_found.
+func (c *conn) find(what string, scan func(*rows), sql string, args ...any) error {
+	found, err := c.one(scan, sql, args...)
+	if err == nil && !found {
+		err = notFound(what)
+	}
+	return err
+}
+
 // number returns the integer of a query of one row and column, 0 if there is no
 // row.
 func (c *conn) number(sql string, args ...any) (n int64, err error) {
@@ -49,12 +58,19 @@ func (c *conn) number(sql string, args ...any) (n int64, err error) {
 }
 
 // keys returns the integers of a query of one column.
-func (c *conn) keys(sql string, args ...any) (keys []int64, err error) {
+func (c *conn) keys(sql string, args ...any) ([]int64, error) {
+	return list(c, (*rows).int, sql, args...)
+}
+
+// list returns what scan reads from each row of a query. It is never nil, which
+// is null in JSON.
+func list[T any](c *conn, scan func(*rows) T, sql string, args ...any) ([]T, error) {
+	all := []T{}
 	r := c.query(sql, args...)
 	for r.next() {
-		keys = append(keys, r.int())
+		all = append(all, scan(r))
 	}
-	return keys, r.close()
+	return all, r.close()
 }
 
 // bindable replaces arguments of type Null by nil or their value, in place.

@@ -28,18 +28,9 @@ func (tx *Tx) CreateDevice(shop int64, locationID, name, secret string) (d Devic
 			return d, "", err
 		}
 	}
-	id, err := tx.nextKey("devices")
-	if err != nil {
-		return d, "", err
-	}
-	key, err := tx.insert("INSERT INTO devices (id, shop_id, location_id, name, prefix, hash, created_at) VALUES (?,?,?,?,?,?,?)",
-		id, shop, loc, name, token[:12], Hash(token), tx.Now)
-	if err != nil {
-		return d, "", err
-	}
-	if err = tx.audit(shop, "device.create", KindDevice, key, ""); err != nil {
-		return d, "", err
-	}
+	key := tx.insert("INSERT INTO devices (id, shop_id, location_id, name, prefix, hash, created_at) VALUES (?,?,?,?,?,?,?)",
+		tx.nextKey("devices"), shop, loc, name, token[:12], Hash(token), tx.Now)
+	tx.audit(shop, "device.create", KindDevice, key, "")
 	d, err = tx.s.device(tx.conn, shop, key)
 	return d, token, err
 }
@@ -51,41 +42,25 @@ func (s *Store) scanDevice(r *rows) Device {
 }
 
 func (s *Store) device(c *conn, shop, key int64) (d Device, err error) {
-	ok, err := c.one(func(r *rows) { d = s.scanDevice(r) }, "SELECT "+deviceCols+" FROM devices WHERE id=? AND shop_id=?", key, shop)
-	if err == nil && !ok {
-		err = notFound("device")
-	}
+	err = c.find("device", func(r *rows) { d = s.scanDevice(r) }, "SELECT "+deviceCols+" FROM devices WHERE id=? AND shop_id=?", key, shop)
 	return d, err
 }
 
 // Devices returns a shop's devices, newest first, the revoked ones too.
-func (v *View) Devices(shop int64) (list []Device, err error) {
-	r := v.query("SELECT "+deviceCols+" FROM devices WHERE shop_id=? ORDER BY id DESC", shop)
-	for r.next() {
-		list = append(list, v.s.scanDevice(r))
-	}
-	return list, r.close()
+func (v *View) Devices(shop int64) ([]Device, error) {
+	return list(v.conn, v.s.scanDevice, "SELECT "+deviceCols+" FROM devices WHERE shop_id=? ORDER BY id DESC", shop)
 }
 
 // RevokeDevice revokes a device's token from the next request on. Revoking a
 // revoked device changes nothing.
 func (tx *Tx) RevokeDevice(shop int64, id string) (d Device, err error) {
-	key, ok := tx.s.Key(KindDevice, id)
-	if !ok {
-		return d, notFound("device")
-	}
+	key := tx.s.keyOrNone(KindDevice, id)
 	if d, err = tx.s.device(tx.conn, shop, key); err != nil || d.RevokedAt.Valid {
 		return d, err
 	}
-	if _, err = tx.exec("UPDATE devices SET revoked_at=? WHERE id=?", tx.Now, key); err != nil {
-		return d, err
-	}
-	if err = tx.bumpAuth(); err != nil {
-		return d, err
-	}
-	if err = tx.audit(shop, "device.revoke", KindDevice, key, ""); err != nil {
-		return d, err
-	}
+	tx.exec("UPDATE devices SET revoked_at=? WHERE id=?", tx.Now, key)
+	tx.bumpAuth()
+	tx.audit(shop, "device.revoke", KindDevice, key, "")
 	return tx.s.device(tx.conn, shop, key)
 }
 
@@ -155,12 +130,8 @@ func (v *View) TillMe(at Till) (me TillMe, err error) {
 			return err
 		}
 		me.Shop = NamedShop{sh.ID, sh.Name, sh.Timezone}
-		var keys []int64
-		r := v.query("SELECT p.id FROM programs p WHERE p.shop_id=? AND p.deleted_at IS NULL AND "+withinRestriction+" ORDER BY p.id DESC", at.Shop, fmt.Sprintf("[%d]", at.Location))
-		for r.next() {
-			keys = append(keys, r.int())
-		}
-		if err := r.close(); err != nil {
+		keys, err := v.keys("SELECT p.id FROM programs p WHERE p.shop_id=? AND p.deleted_at IS NULL AND "+withinRestriction+" ORDER BY p.id DESC", at.Shop, fmt.Sprintf("[%d]", at.Location))
+		if err != nil {
 			return err
 		}
 		for _, k := range keys {

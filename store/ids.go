@@ -133,6 +133,14 @@ func (g IDs) ID(kind Kind, key int64) string {
 	return g.newID(kind, 0, key)
 }
 
+// nullID is ID of a key that may be null.
+func (g IDs) nullID(kind Kind, key Null[int64]) (id Null[string]) {
+	if key.Valid {
+		id = Some(g.ID(kind, key.V))
+	}
+	return id
+}
+
 // newID makes an id: the prefix of its kind and a sealed block.
 func (g IDs) newID(kind Kind, extra uint64, key int64) string {
 	var buf [4 + blockLen]byte
@@ -152,7 +160,7 @@ func (g IDs) openID(kind Kind, extra uint64, id string) (key int64, ok bool) {
 // that is not an id of this file and kind. The row need not exist.
 func (g IDs) Key(kind Kind, id string) (key int64, ok bool) { return g.openID(kind, 0, id) }
 
-// keyOrNone returns the key that the id of a filter names, or -1, which no row has.
+// keyOrNone returns the key that an id names, or -1, which no row has.
 func (g IDs) keyOrNone(kind Kind, id string) int64 {
 	if key, ok := g.Key(kind, id); ok {
 		return key

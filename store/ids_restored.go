@@ -104,14 +104,10 @@ func (s *Store) readFloors() error {
 // nextKey returns the key of a floored table's next row if it must not be the last
 // one plus 1, else null. In a restored file those keys may have been given out
 // before; see SkipKeys.
-func (tx *Tx) nextKey(table string) (key Null[int64], err error) {
+func (tx *Tx) nextKey(table string) Null[int64] {
 	floor := tx.s.floors[table]
-	if floor == 0 {
-		return key, nil
+	if floor == 0 || tx.number("SELECT ifnull(max(id), 0) FROM "+table) >= floor {
+		return Null[int64]{}
 	}
-	last, err := tx.number("SELECT ifnull(max(id), 0) FROM " + table)
-	if err == nil && last < floor {
-		key = Some(floor + 1)
-	}
-	return key, err
+	return Some(floor + 1)
 }

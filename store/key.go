@@ -3,7 +3,6 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"slices"
@@ -69,10 +68,7 @@ func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err erro
 	}
 	class := f.Class.Or("api")
 	scopes, details := checkScopes(class, f.Scopes)
-	locations, d, err := tx.ownLocations(shop, "location_ids", f.LocationIDs.Or(nil))
-	if err != nil {
-		return k, "", err
-	}
+	locations, d := tx.ownLocations(shop, "location_ids", f.LocationIDs.Or(nil))
 	details = append(details, d...)
 	if f.ExpiresAt.Set && f.ExpiresAt.V <= tx.Now {
 		details = append(details, Detail{"expires_at", "must_be_future", "must be in the future"})
@@ -84,11 +80,8 @@ func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err erro
 	if class == "mcp" {
 		most = tx.Limits.MCPKeysPerShop
 	}
-	have, err := tx.number("SELECT count(*) FROM keys WHERE shop_id=? AND class=? AND revoked_at IS NULL AND retires_at IS NULL AND (expires_at IS NULL OR expires_at>?)",
+	have := tx.number("SELECT count(*) FROM keys WHERE shop_id=? AND class=? AND revoked_at IS NULL AND retires_at IS NULL AND (expires_at IS NULL OR expires_at>?)",
 		shop, class, tx.Now)
-	if err != nil {
-		return k, "", err
-	}
 	if have >= int64(most) {
 		return k, "", refuse(Unprocessable, "The shop has %d usable %s keys, which is the maximum.", have, class)
 	}
@@ -96,9 +89,7 @@ func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err erro
 	if err != nil {
 		return k, "", err
 	}
-	if err = tx.audit(shop, "key.create", KindKey, key, ""); err != nil {
-		return k, "", err
-	}
+	tx.audit(shop, "key.create", KindKey, key, "")
 	k, err = tx.s.key(tx.conn, shop, key)
 	return k, secret, err
 }
@@ -125,8 +116,8 @@ func checkScopes(class string, asked Opt[[]string]) (scopes []string, details []
 	return scopes, details
 }
 
-// addKey inserts a key and returns its secret.
-// addKey inserts a key. It is restricted unless locations is nil.
+// addKey inserts a key and returns its secret. The key is restricted unless
+// locations is nil.
 func (tx *Tx) addKey(shop int64, sh Shop, class, name string, scopes []string, locations []int64, expires Null[Time], family Null[int64], secret string) (key int64, _ string, err error) {
 	if secret == "" {
 		prefix := map[string]string{"api": "tsk_", "mcp": "tmk_"}[class] + sh.Mode + "_"
@@ -135,21 +126,13 @@ func (tx *Tx) addKey(shop int64, sh Shop, class, name string, scopes []string, l
 		}
 	}
 	suspended := Null[Time]{tx.Now, class == "api" && !sh.APIAddon}
-	id, err := tx.nextKey("keys")
-	if err != nil {
-		return 0, "", err
-	}
-	key, err = tx.insert("INSERT INTO keys (id, shop_id, class, name, prefix, hash, scopes, restricted, family_id, created_at, expires_at, disabled_by_plan_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-		id, shop, class, name, secret[:12], Hash(secret), strings.Join(scopes, ","), locations != nil, family, tx.Now, expires, suspended)
-	if err != nil {
-		return 0, "", err
-	}
+	key = tx.insert("INSERT INTO keys (id, shop_id, class, name, prefix, hash, scopes, restricted, family_id, created_at, expires_at, disabled_by_plan_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+		tx.nextKey("keys"), shop, class, name, secret[:12], Hash(secret), strings.Join(scopes, ","), locations != nil, family, tx.Now, expires, suspended)
 	for _, l := range locations {
-		if _, err = tx.exec("INSERT INTO key_locations (key_id, location_id) VALUES (?,?)", key, l); err != nil {
-			return 0, "", err
-		}
+		tx.exec("INSERT INTO key_locations (key_id, location_id) VALUES (?,?)", key, l)
 	}
-	return key, secret, tx.bumpAuth()
+	tx.bumpAuth()
+	return key, secret, nil
 }
 
 // RotateKey creates a successor with the same scopes, locations and expiry, and
@@ -172,9 +155,7 @@ func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k K
 	}
 	var family int64
 	var restricted bool
-	if _, err = tx.one(func(r *rows) { family, restricted = r.int(), r.bool() }, "SELECT "+columns("ifnull(family_id, id)", "restricted")+" FROM keys WHERE id=?", oldKey); err != nil {
-		return k, "", err
-	}
+	tx.one(func(r *rows) { family, restricted = r.int(), r.bool() }, "SELECT "+columns("ifnull(family_id, id)", "restricted")+" FROM keys WHERE id=?", oldKey)
 	var locations []int64
 	if restricted { // also when none of its locations is left
 		locations = []int64{}
@@ -183,16 +164,12 @@ func (tx *Tx) RotateKey(shop int64, id string, overlap Null[time.Duration]) (k K
 		n, _ := tx.s.Key(KindLocation, l)
 		locations = append(locations, n)
 	}
-	if _, err = tx.exec("UPDATE keys SET retires_at=? WHERE id=?", tx.Now.Add(overlap.V), oldKey); err != nil {
-		return k, "", err
-	}
+	tx.exec("UPDATE keys SET retires_at=? WHERE id=?", tx.Now.Add(overlap.V), oldKey)
 	key, secret, err := tx.addKey(shop, sh, old.Class, old.Name, old.Scopes, locations, old.ExpiresAt, Some(family), "")
 	if err != nil {
 		return k, "", err
 	}
-	if err = tx.audit(shop, "key.rotate", KindKey, oldKey, fmt.Sprintf(`{"successor":%q}`, tx.s.ID(KindKey, key))); err != nil {
-		return k, "", err
-	}
+	tx.audit(shop, "key.rotate", KindKey, oldKey, fmt.Sprintf(`{"successor":%q}`, tx.s.ID(KindKey, key)))
 	k, err = tx.s.key(tx.conn, shop, key)
 	return k, secret, err
 }
@@ -217,34 +194,22 @@ func (tx *Tx) RevokeKey(shop int64, id string) (k Key, err error) {
 	if err != nil || k.RevokedAt.Valid {
 		return k, err
 	}
-	if _, err = tx.exec("UPDATE keys SET revoked_at=? WHERE id=?", tx.Now, key); err != nil {
-		return k, err
-	}
-	if err = tx.bumpAuth(); err != nil {
-		return k, err
-	}
-	if err = tx.audit(shop, "key.revoke", KindKey, key, ""); err != nil {
-		return k, err
-	}
+	tx.exec("UPDATE keys SET revoked_at=? WHERE id=?", tx.Now, key)
+	tx.bumpAuth()
+	tx.audit(shop, "key.revoke", KindKey, key, "")
 	return tx.s.key(tx.conn, shop, key)
 }
 
 // RevokeAllKeys revokes every key of the shop and returns their number.
 func (tx *Tx) RevokeAllKeys(shop int64) (n int64, err error) {
-	if n, err = tx.exec("UPDATE keys SET revoked_at=? WHERE shop_id=? AND revoked_at IS NULL", tx.Now, shop); err != nil {
-		return 0, err
-	}
-	if err = tx.bumpAuth(); err != nil {
-		return 0, err
-	}
-	return n, tx.audit(shop, "key.revoke_all", KindShop, shop, fmt.Sprintf(`{"keys":%d}`, n))
+	n = tx.exec("UPDATE keys SET revoked_at=? WHERE shop_id=? AND revoked_at IS NULL", tx.Now, shop)
+	tx.bumpAuth()
+	tx.audit(shop, "key.revoke_all", KindShop, shop, fmt.Sprintf(`{"keys":%d}`, n))
+	return n, tx.failed
 }
 
 func (tx *Tx) findKey(shop int64, id string) (key int64, k Key, err error) {
-	key, ok := tx.s.Key(KindKey, id)
-	if !ok {
-		return 0, k, notFound("key")
-	}
+	key = tx.s.keyOrNone(KindKey, id)
 	k, err = tx.s.key(tx.conn, shop, key)
 	return key, k, err
 }
@@ -269,20 +234,13 @@ func splitList(s string) []string {
 }
 
 func (s *Store) key(c *conn, shop, key int64) (k Key, err error) {
-	ok, err := c.one(func(r *rows) { k = s.scanKey(r) }, "SELECT "+keyCols+" FROM keys WHERE id=? AND shop_id=?", key, shop)
-	if err == nil && !ok {
-		err = notFound("key")
-	}
+	err = c.find("key", func(r *rows) { k = s.scanKey(r) }, "SELECT "+keyCols+" FROM keys WHERE id=? AND shop_id=?", key, shop)
 	return k, err
 }
 
 // Keys returns a shop's keys, newest first, the revoked and expired ones too.
-func (v *View) Keys(shop int64) (list []Key, err error) {
-	r := v.query("SELECT "+keyCols+" FROM keys WHERE shop_id=? ORDER BY id DESC", shop)
-	for r.next() {
-		list = append(list, v.s.scanKey(r))
-	}
-	return list, r.close()
+func (v *View) Keys(shop int64) ([]Key, error) {
+	return list(v.conn, v.s.scanKey, "SELECT "+keyCols+" FROM keys WHERE shop_id=? ORDER BY id DESC", shop)
 }
 
 // Identity is all that a guard needs to know of a key. It is read once and cached
@@ -336,21 +294,17 @@ func (id *Identity) APIAccess(now Time) (source Null[string]) {
 func (s *Store) Identify(hash []byte) (id *Identity, stored []byte, err error) {
 	err = s.View(0, func(v *View) error {
 		return v.snapshot(func() error {
-			var hexHash string
 			ok, err := v.one(func(r *rows) {
 				id = &Identity{Epoch: r.int(), Key: r.int()}
 				id.Shop = r.int()
 				id.Family, id.Class, id.Scopes, id.Restricted = r.int(), r.str(), splitList(r.str()), r.bool()
 				id.ExpiresAt, id.RetiresAt, id.RevokedAt = r.nullTime(), r.nullTime(), r.nullTime()
 				id.Subscription, id.APIAddon, id.MCPAccess, id.GrantExpiresAt, id.ShopMode = r.str(), r.bool(), r.bool(), r.nullTime(), r.str()
-				hexHash = r.str()
+				stored = r.bytes()
 			}, "SELECT "+columns(epochColumn, "k.id", "k.shop_id", "ifnull(k.family_id, k.id)", "k.class", "k.scopes", "k.restricted", "k.expires_at", "k.retires_at",
-				"k.revoked_at", "s.subscription_state", "s.api_addon", "s.mcp_access", "s.grant_expires_at", "s.mode", "hex(k.hash)")+
+				"k.revoked_at", "s.subscription_state", "s.api_addon", "s.mcp_access", "s.grant_expires_at", "s.mode", "k.hash")+
 				" FROM keys k JOIN shops s ON s.id=k.shop_id WHERE k.hash=?", hash)
 			if err != nil || !ok {
-				return err
-			}
-			if stored, err = hex.DecodeString(hexHash); err != nil {
 				return err
 			}
 			id.KeyID, id.ShopID = s.ID(KindKey, id.Key), s.ID(KindShop, id.Shop)

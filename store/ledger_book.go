@@ -21,40 +21,27 @@ type entry struct {
 // book writes a ledger row, updates the card's stamps and balance, and emits the
 // event of the row. Nothing else changes a card's stamps or balance. The returned
 // transaction lacks the name of its location.
-func (tx *Tx) book(p *cardChain, c *card, e entry) (t Transaction, key int64, err error) {
+func (tx *Tx) book(p *cardChain, c *card, e entry) (t Transaction, key int64) {
 	null := func(n int64) Null[int64] { return Null[int64]{n, n != 0} }
-	id, err := tx.nextKey("transactions")
-	if err != nil {
-		return t, 0, err
-	}
-	key, err = tx.insert(`INSERT INTO transactions (id, shop_id, card_id, program_id, location_id, device_id, type, stamps_delta, value_delta, prize_id, cycle,
-		reverses_id, overflow_of, metadata, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, id, p.Shop, c.key, p.program.key, p.Location, p.Device, e.kind,
+	key = tx.insert(`INSERT INTO transactions (id, shop_id, card_id, program_id, location_id, device_id, type, stamps_delta, value_delta, prize_id, cycle,
+		reverses_id, overflow_of, metadata, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, tx.nextKey("transactions"), p.Shop, c.key, p.program.key, p.Location, p.Device, e.kind,
 		e.stamps, e.value, null(e.prize), c.cycle, null(e.reverses), null(e.overflowOf), e.metadata, tx.Now)
-	if err != nil {
-		return t, 0, err
-	}
 	had := c.StampsCount > 0
 	c.StampsCount += e.stamps.V
 	c.CurrentValue.V += e.value.V
-	if err = tx.countEntry(p, c, e, had); err != nil {
-		return t, 0, err
-	}
-	if _, err = tx.exec("UPDATE cards SET stamps_count=?, current_value=?, first_location_id=ifnull(first_location_id, ?), last_stamp_at=?, updated_at=? WHERE id=?",
-		c.StampsCount, c.CurrentValue, p.Location, c.lastStamp, tx.Now, c.key); err != nil {
-		return t, 0, err
-	}
+	tx.countEntry(p, c, e, had)
+	tx.exec("UPDATE cards SET stamps_count=?, current_value=?, first_location_id=ifnull(first_location_id, ?), last_stamp_at=?, updated_at=? WHERE id=?",
+		c.StampsCount, c.CurrentValue, p.Location, c.lastStamp, tx.Now, c.key)
 	tx.emitLedger(p, c, key, e)
 	t = Transaction{ID: tx.s.ID(KindTransaction, key), CardID: c.ID, ProgramID: c.ProgramID, Type: e.kind, LocationID: tx.s.ID(KindLocation, p.Location),
-		StampsDelta: e.stamps, ValueDelta: e.value, CreatedAt: tx.Now}
-	if e.prize != 0 {
-		t.PrizeID = Some(tx.s.ID(KindPrize, e.prize))
-	}
-	return t, key, tx.audit(p.Shop, "transaction."+e.kind, KindTransaction, key, "")
+		StampsDelta: e.stamps, ValueDelta: e.value, PrizeID: tx.s.nullID(KindPrize, null(e.prize)), CreatedAt: tx.Now}
+	tx.audit(p.Shop, "transaction."+e.kind, KindTransaction, key, "")
+	return t, key
 }
 
 // countEntry adds a row to the sums that statistics read, with what the row changes
 // of its card. had reports whether the card had stamps before the row.
-func (tx *Tx) countEntry(p *cardChain, c *card, e entry, had bool) error {
+func (tx *Tx) countEntry(p *cardChain, c *card, e entry, had bool) {
 	tx.countRow(p.Shop, p.program.key, p.Location, tx.Now, e.kind, e.stamps.V, e.value.V, 1)
 	t := totals{balance: e.value.V}
 	if e.kind == TransactionStamp {
@@ -65,14 +52,8 @@ func (tx *Tx) countEntry(p *cardChain, c *card, e entry, had bool) error {
 	}
 	if has := c.StampsCount > 0; has != had {
 		t.open = oneIf(has) - oneIf(had)
-		if e.kind == TransactionExpiry { // a completed cycle does not count as open
-			n, err := tx.number("SELECT count(*) FROM cycles WHERE card_id=? AND cycle=?", c.key, c.cycle)
-			if err != nil {
-				return err
-			}
-			if n > 0 {
-				t.open = 0
-			}
+		if e.kind == TransactionExpiry && tx.isCompleted(c.key, c.cycle) { // does not count as open
+			t.open = 0
 		}
 	}
 	if c.neverPresented && !c.child {
@@ -80,7 +61,11 @@ func (tx *Tx) countEntry(p *cardChain, c *card, e entry, had bool) error {
 	}
 	c.neverPresented = false
 	tx.counts.addTotals(p.program.key, t)
-	return nil
+}
+
+// isCompleted reports whether a cycle of a card was completed.
+func (tx *Tx) isCompleted(card, cycle int64) bool {
+	return tx.number("SELECT count(*) FROM cycles WHERE card_id=? AND cycle=?", card, cycle) > 0
 }
 
 func oneIf(b bool) int64 {
@@ -92,44 +77,35 @@ func oneIf(b bool) int64 {
 
 // activateInvited activates the chain's invited cards: the first accepted
 // presentation of a card activates it.
-func (tx *Tx) activateInvited(p *cardChain) error {
+func (tx *Tx) activateInvited(p *cardChain) {
 	for _, c := range p.instances {
 		if c.Status != StatusInvited {
 			continue
 		}
-		if _, err := tx.exec("UPDATE cards SET activated_at=?, updated_at=? WHERE id=?", tx.Now, tx.Now, c.key); err != nil {
-			return err
-		}
+		tx.exec("UPDATE cards SET activated_at=?, updated_at=? WHERE id=?", tx.Now, tx.Now, c.key)
 		c.activatedAt, c.Status = Some(tx.Now), StatusActive
 		tx.emit(pendingEvent{name: event.CardActivated, shop: p.Shop, program: p.program.key, card: c.key})
 	}
-	return nil
 }
 
 // archiveInstance archives a card of a chain in which another card is live.
-func (tx *Tx) archiveInstance(p *cardChain, c *card) error {
-	if _, err := tx.exec("UPDATE cards SET archived_at=?, updated_at=? WHERE id=?", tx.Now, tx.Now, c.key); err != nil {
-		return err
-	}
+func (tx *Tx) archiveInstance(p *cardChain, c *card) {
+	tx.exec("UPDATE cards SET archived_at=?, updated_at=? WHERE id=?", tx.Now, tx.Now, c.key)
 	c.archivedAt, c.Status = Some(tx.Now), StatusArchived
 	p.instances = slices.DeleteFunc(p.instances, func(i *card) bool { return i == c })
 	tx.emitLast(pendingEvent{name: event.CardArchived, shop: p.Shop, program: p.program.key, card: c.key})
-	return nil
 }
 
 // completeCycle records that the card's cycle is complete.
-func (tx *Tx) completeCycle(c *card) error {
-	n, err := tx.exec("INSERT OR IGNORE INTO cycles (card_id, cycle, completed_at) VALUES (?,?,?)", c.key, c.cycle, tx.Now)
-	if err == nil && n > 0 {
+func (tx *Tx) completeCycle(c *card) {
+	if tx.exec("INSERT OR IGNORE INTO cycles (card_id, cycle, completed_at) VALUES (?,?,?)", c.key, c.cycle, tx.Now) > 0 {
 		tx.counts.addTotals(c.program, totals{completed: 1, open: -oneIf(c.StampsCount > 0)})
 	}
-	return err
 }
 
 // startCycle starts a new cycle of the card, in which every threshold can be
 // claimed again.
-func (tx *Tx) startCycle(c *card) error {
+func (tx *Tx) startCycle(c *card) {
 	c.cycle++
-	_, err := tx.exec("UPDATE cards SET cycle=? WHERE id=?", c.cycle, c.key)
-	return err
+	tx.exec("UPDATE cards SET cycle=? WHERE id=?", c.cycle, c.key)
 }

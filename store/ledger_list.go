@@ -114,11 +114,6 @@ func (v *View) boundByTime(w *listQuery, shop int64, f TransactionFilter) error 
 }
 
 func (s *Store) scanTransaction(r *rows, key int64) Transaction {
-	t := Transaction{ID: s.ID(KindTransaction, key), CardID: s.ID(KindCard, r.int()), ProgramID: s.ID(KindProgram, r.int()), Type: r.str(),
-		LocationID: s.ID(KindLocation, r.int()), LocationName: r.str(), StampsDelta: r.nullInt(), ValueDelta: r.nullInt()}
-	if z := r.nullInt(); z.Valid {
-		t.PrizeID = Some(s.ID(KindPrize, z.V))
-	}
-	t.ReversedAt, t.CreatedAt = r.nullTime(), r.time()
-	return t
+	return Transaction{ID: s.ID(KindTransaction, key), CardID: s.ID(KindCard, r.int()), ProgramID: s.ID(KindProgram, r.int()), Type: r.str(),
+		LocationID: s.ID(KindLocation, r.int()), LocationName: r.str(), StampsDelta: r.nullInt(), ValueDelta: r.nullInt(), PrizeID: s.nullID(KindPrize, r.nullInt()), ReversedAt: r.nullTime(), CreatedAt: r.time()}
 }

@@ -105,16 +105,10 @@ func (p *program) worksAt(s *Store, location int64) bool {
 func (tx *Tx) refuseExpired(p *cardChain) error {
 	c := p.nextToStamp()
 	refusal := refuse(CardExpired, "The card expired on %s.", c.ExpiresAt.V)
-	n, err := tx.exec("UPDATE cards SET expiry_noted=?1 WHERE id=?2 AND ifnull(expiry_noted, 0)<>?1", c.ExpiresAt, c.root)
-	if err != nil {
-		return err
-	}
-	if n == 0 {
+	if tx.exec("UPDATE cards SET expiry_noted=?1 WHERE id=?2 AND ifnull(expiry_noted, 0)<>?1", c.ExpiresAt, c.root) == 0 {
 		return refusal
 	}
-	if _, _, err := tx.book(p, c, entry{kind: TransactionExpiry}); err != nil {
-		return err
-	}
+	tx.book(p, c, entry{kind: TransactionExpiry})
 	return &CommittedRefusal{refusal}
 }
 

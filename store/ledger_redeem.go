@@ -14,17 +14,12 @@ func (tx *Tx) Redeem(till Till, code string, f RedeemFields) (out Stamped, err e
 	if err != nil {
 		return out, err
 	}
-	expired, err := tx.expireStamps(p)
-	if err != nil {
-		return out, err
-	}
+	expired := tx.expireStamps(p)
 	z, c, err := tx.planRedemption(p, f.PrizeID.V)
 	if err != nil {
 		return out, commitRefusal(expired, err)
 	}
-	if err = tx.activateInvited(p); err != nil {
-		return out, err
-	}
+	tx.activateInvited(p)
 	prize, _ := tx.s.Key(KindPrize, z.ID)
 	top, _ := p.program.highestThreshold()
 	completes := z.Threshold == top && p.isFull(c)
@@ -33,29 +28,17 @@ func (tx *Tx) Redeem(till Till, code string, f RedeemFields) (out Stamped, err e
 	if completes && p.program.RepeatAfterReset && !younger {
 		e.stamps.V = -c.StampsCount
 	}
-	t, key, err := tx.book(p, c, e)
-	if err != nil {
-		return out, err
-	}
-	if _, err = tx.exec("INSERT INTO claims (card_id, cycle, threshold, prize_id, transaction_id) VALUES (?,?,?,?,?)", c.key, c.cycle, z.Threshold, prize, key); err != nil {
-		return out, err
-	}
-	if _, err = tx.exec("UPDATE prizes SET redemptions=redemptions+1 WHERE id=?", prize); err != nil {
-		return out, err
-	}
+	t, key := tx.book(p, c, e)
+	tx.exec("INSERT INTO claims (card_id, cycle, threshold, prize_id, transaction_id) VALUES (?,?,?,?,?)", c.key, c.cycle, z.Threshold, prize, key)
+	tx.exec("UPDATE prizes SET redemptions=redemptions+1 WHERE id=?", prize)
 	if completes {
-		if err = tx.completeCycle(c); err != nil {
-			return out, err
-		}
+		tx.completeCycle(c)
 		switch {
 		case !p.program.RepeatAfterReset:
 		case younger:
-			err = tx.archiveInstance(p, c)
+			tx.archiveInstance(p, c)
 		default:
-			err = tx.startCycle(c)
-		}
-		if err != nil {
-			return out, err
+			tx.startCycle(c)
 		}
 	}
 	return tx.tillAnswer(p, writtenRow{t, c})
@@ -131,12 +114,7 @@ func (tx *Tx) Use(till Till, code string, f Metadata) (out Stamped, err error) {
 // useCard activates an invited card and writes e for the oldest live card of the
 // chain.
 func (tx *Tx) useCard(p *cardChain, e entry) (out Stamped, err error) {
-	if err = tx.activateInvited(p); err != nil {
-		return out, err
-	}
-	t, _, err := tx.book(p, p.instances[0], e)
-	if err != nil {
-		return out, err
-	}
+	tx.activateInvited(p)
+	t, _ := tx.book(p, p.instances[0], e)
 	return tx.tillAnswer(p, writtenRow{t, p.instances[0]})
 }

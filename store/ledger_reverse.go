@@ -30,20 +30,11 @@ func (c *conn) ledgerRow(cond string, args ...any) (t ledgerRow, found bool, err
 // once. Reversing either row of an overflow reverses both. The rules are in
 // store/README.md, "The till's rules".
 func (tx *Tx) Reverse(till Till, id string, f Metadata) (out Stamped, err error) {
-	key, ok := tx.s.Key(KindTransaction, id)
-	if !ok {
-		return out, notFound("transaction")
-	}
-	t, ok, err := tx.ledgerRow("t.id=? AND t.shop_id=?", key, till.Shop)
+	t, _, err := tx.ledgerRow("t.id=? AND t.shop_id=? AND t.location_id=?", tx.s.keyOrNone(KindTransaction, id), till.Shop, till.Location)
 	if err != nil {
 		return out, err
 	}
-	root := int64(0)
-	if ok && t.location == till.Location {
-		if root, err = tx.number("SELECT ifnull(root_id, id) FROM cards WHERE id=? AND deleted_at IS NULL", t.card); err != nil {
-			return out, err
-		}
-	}
+	root := tx.number("SELECT ifnull(root_id, id) FROM cards WHERE id=? AND deleted_at IS NULL", t.card)
 	if root == 0 {
 		return out, notFound("transaction")
 	}
@@ -65,33 +56,24 @@ func (tx *Tx) Reverse(till Till, id string, f Metadata) (out Stamped, err error)
 	}
 	var written []writtenRow
 	for _, row := range pair {
-		b, err := tx.reverseRow(p, row, f.text())
-		if err != nil {
-			return out, err
-		}
-		written = append(written, b)
+		written = append(written, tx.reverseRow(p, row, f.text()))
 	}
 	if t.kind == TransactionStamp {
-		if err := tx.archiveEmptied(p, slices.Clone(written)); err != nil {
-			return out, err
-		}
+		tx.archiveEmptied(p, slices.Clone(written))
 	}
 	return tx.tillAnswer(p, written...)
 }
 
 // archiveEmptied archives the children that a reversal left without stamps. It
 // archives the youngest first, and never the last live card.
-func (tx *Tx) archiveEmptied(p *cardChain, written []writtenRow) error {
+func (tx *Tx) archiveEmptied(p *cardChain, written []writtenRow) {
 	slices.SortFunc(written, func(a, b writtenRow) int { return cmp.Compare(b.card.key, a.card.key) })
 	for _, b := range written {
 		c := b.card
 		if c.child && c.StampsCount == 0 && c.Status != StatusArchived && len(p.instances) > 1 {
-			if err := tx.archiveInstance(p, c); err != nil {
-				return err
-			}
+			tx.archiveInstance(p, c)
 		}
 	}
-	return nil
 }
 
 // overflowPair returns t, followed by the other row of its overflow if there is one.
@@ -116,11 +98,7 @@ func (tx *Tx) checkReversible(p *cardChain, t ledgerRow) error {
 	if t.reversed {
 		return refuse(Conflict, "The transaction was reversed already.")
 	}
-	n, err := tx.number("SELECT count(*) FROM cycles WHERE card_id=? AND cycle=?", t.card, t.cycle)
-	if err != nil {
-		return err
-	}
-	if n > 0 {
+	if tx.isCompleted(t.card, t.cycle) {
 		return refuse(CannotReverseCompletedCycle, "The transaction belongs to a completed cycle.")
 	}
 	if t.expired {
@@ -147,49 +125,34 @@ func (p *cardChain) instance(key int64) *card {
 }
 
 // reverseRow writes the reversal of a row.
-func (tx *Tx) reverseRow(p *cardChain, t ledgerRow, metadata Null[string]) (b writtenRow, err error) {
+func (tx *Tx) reverseRow(p *cardChain, t ledgerRow, metadata Null[string]) writtenRow {
 	c := p.instance(t.card)
 	if t.kind == TransactionStamp {
-		if err = tx.removeFromStampSpan(c, t.key); err != nil {
-			return b, err
-		}
+		tx.removeFromStampSpan(c, t.key)
 	}
 	tx.countRow(p.Shop, p.program.key, t.location, t.created, t.kind, t.stamps.V, t.value.V, -1)
 	opposite := func(n Null[int64]) Null[int64] { return Null[int64]{-n.V, n.Valid} }
-	row, _, err := tx.book(p, c, entry{kind: TransactionReversal, stamps: opposite(t.stamps), value: opposite(t.value), prize: t.prize.V, reverses: t.key,
+	row, _ := tx.book(p, c, entry{kind: TransactionReversal, stamps: opposite(t.stamps), value: opposite(t.value), prize: t.prize.V, reverses: t.key,
 		reversed: t.kind, metadata: metadata})
-	if err != nil {
-		return b, err
-	}
-	if _, err = tx.exec("UPDATE transactions SET reversed_at=? WHERE id=?", tx.Now, t.key); err != nil {
-		return b, err
-	}
+	tx.exec("UPDATE transactions SET reversed_at=? WHERE id=?", tx.Now, t.key)
 	if t.kind == TransactionRedemption {
-		_, err = tx.exec("DELETE FROM claims WHERE transaction_id=?", t.key)
+		tx.exec("DELETE FROM claims WHERE transaction_id=?", t.key)
 	}
-	return writtenRow{row, c}, err
+	return writtenRow{row, c}
 }
 
 // removeFromStampSpan removes a stamp row that is about to be reversed from the
 // sums over the times between a card's stamps.
-func (tx *Tx) removeFromStampSpan(c *card, row int64) error {
+func (tx *Tx) removeFromStampSpan(c *card, row int64) {
 	type span struct {
 		first, last, n int64
 	}
-	spanWithout := func(row int64) (s span, err error) {
-		_, err = tx.one(func(r *rows) { s.first, s.last, s.n = r.int(), r.int(), r.int() }, "SELECT "+columns("ifnull(min(created_at), 0)", "ifnull(max(created_at), 0)", "count(*)")+
+	spanWithout := func(row int64) (s span) {
+		tx.one(func(r *rows) { s.first, s.last, s.n = r.int(), r.int(), r.int() }, "SELECT "+columns("ifnull(min(created_at), 0)", "ifnull(max(created_at), 0)", "count(*)")+
 			" FROM transactions WHERE card_id=? AND type='stamp' AND reversed_at IS NULL AND id<>?", c.key, row)
-		return s, err
+		return s
 	}
-	before, err := spanWithout(0)
-	if err != nil {
-		return err
-	}
-	after, err := spanWithout(row)
-	if err != nil {
-		return err
-	}
+	before, after := spanWithout(0), spanWithout(row)
 	tx.counts.addTotals(c.program, totals{span: (after.last - after.first) - (before.last - before.first), gaps: max(after.n-1, 0) - max(before.n-1, 0)})
 	c.lastStamp = Null[Time]{Time(after.last), after.n > 0}
-	return nil
 }

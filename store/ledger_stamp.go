@@ -42,10 +42,7 @@ func (tx *Tx) Stamp(till Till, code string, f StampFields) (out Stamped, err err
 	if err != nil {
 		return out, err
 	}
-	expired, err := tx.expireStamps(p)
-	if err != nil {
-		return out, err
-	}
+	expired := tx.expireStamps(p)
 	if err = p.program.checkSpend(f.SpendCents); err != nil {
 		return out, commitRefusal(expired, err)
 	}
@@ -131,30 +128,20 @@ func tooManyStamps() error {
 // bookStamps writes the rows of a plan, adds a card if the plan needs one, and
 // archives the cards that are complete.
 func (tx *Tx) bookStamps(p *cardChain, plan stampPlan, metadata Null[string]) (out Stamped, err error) {
-	if err = tx.activateInvited(p); err != nil {
-		return out, err
-	}
+	tx.activateInvited(p)
 	first, second := plan.first, plan.second
-	var child *card
 	if plan.parent != nil {
-		if child, err = tx.addOverflowCard(p, plan.parent); err != nil {
-			return out, err
-		}
+		child := tx.addOverflowCard(p, plan.parent)
 		if first == nil {
 			first = child
 		} else {
 			second = child
 		}
 	}
-	t, firstKey, err := tx.book(p, first, entry{kind: TransactionStamp, stamps: Some(plan.stamps), metadata: metadata})
-	if err != nil {
-		return out, err
-	}
+	t, firstKey := tx.book(p, first, entry{kind: TransactionStamp, stamps: Some(plan.stamps), metadata: metadata})
 	written := []writtenRow{{t, first}}
 	if second != nil {
-		if t, _, err = tx.book(p, second, entry{kind: TransactionStamp, stamps: Some(plan.overflow), overflowOf: firstKey, metadata: metadata}); err != nil {
-			return out, err
-		}
+		t, _ = tx.book(p, second, entry{kind: TransactionStamp, stamps: Some(plan.overflow), overflowOf: firstKey, metadata: metadata})
 		written = append(written, writtenRow{t, second})
 	}
 	if err = tx.archiveCompleted(p); err != nil {
@@ -165,24 +152,17 @@ func (tx *Tx) bookStamps(p *cardChain, plan stampPlan, metadata Null[string]) (o
 
 // addOverflowCard adds a child to the chain, which takes the stamps that its full
 // parent cannot.
-func (tx *Tx) addOverflowCard(p *cardChain, parent *card) (*card, error) {
-	id, err := tx.nextKey("cards")
-	if err != nil {
-		return nil, err
-	}
-	key, err := tx.insert(`INSERT INTO cards (id, shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, expires_at,
+func (tx *Tx) addOverflowCard(p *cardChain, parent *card) *card {
+	key := tx.insert(`INSERT INTO cards (id, shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, expires_at,
 		activated_at, installed_at, platform, first_location_id, live, created_at, updated_at)
 		SELECT ?1, shop_id, program_id, ?2, id, 'overflow', external_ref, holder_name, holder_email, email_key, expires_at, activated_at, installed_at, platform, ?3, 0, ?4, ?4
-		FROM cards WHERE id=?5`, id, parent.root, p.Location, tx.Now, parent.key)
-	if err != nil {
-		return nil, err
-	}
+		FROM cards WHERE id=?5`, tx.nextKey("cards"), parent.root, p.Location, tx.Now, parent.key)
 	c := &card{Card: parent.Card, key: key, program: parent.program, root: parent.root, child: true, activatedAt: parent.activatedAt}
 	c.ID, c.StampsCount, c.CreatedAt = tx.s.ID(KindCard, key), 0, tx.Now
 	p.instances = append(p.instances, c)
 	tx.counts.addTotals(c.program, totals{active: 1}) // its parent is active: it was just presented
 	tx.emit(pendingEvent{name: event.CardAdded, shop: p.Shop, program: p.program.key, card: key, location: p.Location})
-	return c, nil
+	return c
 }
 
 // archiveCompleted archives every full card that has a younger card in its chain and
@@ -202,12 +182,8 @@ func (tx *Tx) archiveCompleted(p *cardChain) error {
 		if top, has := p.program.highestThreshold(); has && claimed[top] == 0 {
 			continue
 		}
-		if err := tx.completeCycle(c); err != nil {
-			return err
-		}
-		if err := tx.archiveInstance(p, c); err != nil {
-			return err
-		}
+		tx.completeCycle(c)
+		tx.archiveInstance(p, c)
 	}
 	return nil
 }
@@ -238,34 +214,25 @@ func (c *conn) claimedPrizes(of *card) (m map[int64]int64, err error) {
 // expireStamps writes an expiry row for each card of the chain that has stamps which
 // are too old, and reports whether there were any. Claims stay, but a card that is
 // left without stamps starts a new cycle, which does not count as completed.
-func (tx *Tx) expireStamps(p *cardChain) (any bool, err error) {
+func (tx *Tx) expireStamps(p *cardChain) (any bool) {
 	if !p.program.stampsExpireAfterDays.Valid {
-		return false, nil
+		return false
 	}
 	before := tx.Now.Add(-time.Duration(p.program.stampsExpireAfterDays.V) * 24 * time.Hour)
 	const old = " FROM transactions WHERE card_id=? AND cycle=? AND type='stamp' AND reversed_at IS NULL AND expired_at IS NULL AND created_at<=?"
 	for _, c := range p.instances {
-		n, err := tx.number("SELECT ifnull(sum(stamps_delta), 0)"+old, c.key, c.cycle, before)
-		if err != nil {
-			return any, err
-		}
+		n := tx.number("SELECT ifnull(sum(stamps_delta), 0)"+old, c.key, c.cycle, before)
 		if n == 0 {
 			continue
 		}
-		if _, err := tx.exec("UPDATE transactions SET expired_at=? WHERE id IN (SELECT id"+old+")", tx.Now, c.key, c.cycle, before); err != nil {
-			return any, err
-		}
-		if _, _, err := tx.book(p, c, entry{kind: TransactionExpiry, stamps: Some(-n)}); err != nil {
-			return any, err
-		}
+		tx.exec("UPDATE transactions SET expired_at=? WHERE id IN (SELECT id"+old+")", tx.Now, c.key, c.cycle, before)
+		tx.book(p, c, entry{kind: TransactionExpiry, stamps: Some(-n)})
 		any = true
 		if c.StampsCount == 0 {
-			if err := tx.startCycle(c); err != nil {
-				return any, err
-			}
+			tx.startCycle(c)
 		}
 	}
-	return any, nil
+	return any
 }
 
 // writtenRow is a ledger row that was written, with its card.

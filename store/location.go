@@ -42,7 +42,7 @@ type LocationPatch struct {
 	RequireStaffPIN Opt[bool]    `json:"require_staff_pin"`
 }
 
-var locationCols = columns("id", "name", "address", "city", "postal_code", "country_code", "lat", "lon", "require_staff_pin", "disabled_at", "created_at", "updated_at")
+var locationCols = columns("l.name", "address", "city", "postal_code", "country_code", "lat", "lon", "require_staff_pin", "disabled_at", "created_at", "updated_at")
 
 func (s *Store) scanLocation(r *rows, key int64) Location {
 	l := Location{ID: s.ID(KindLocation, key), Name: r.str(), Address: r.str(), City: r.str(), PostalCode: r.str(), CountryCode: r.str(),
@@ -54,16 +54,9 @@ func (s *Store) scanLocation(r *rows, key int64) Location {
 // location returns a location by its id. One of another shop is not_found, one
 // outside the key's restriction unauthorized.
 func (s *Store) location(c *conn, a Access, id string) (key int64, l Location, err error) {
-	key, ok := s.Key(KindLocation, id)
-	if !ok {
-		return 0, l, notFound("location")
-	}
-	ok, err = c.one(func(r *rows) { l = s.scanLocation(r, r.int()) }, "SELECT "+locationCols+" FROM locations WHERE id=? AND shop_id=?", key, a.Shop)
-	switch {
-	case err != nil:
-	case !ok:
-		err = notFound("location")
-	case !a.allows(key):
+	key = s.keyOrNone(KindLocation, id)
+	err = c.find("location", func(r *rows) { l = s.scanLocation(r, key) }, "SELECT "+locationCols+" FROM locations l WHERE id=? AND shop_id=?", key, a.Shop)
+	if err == nil && !a.allows(key) {
 		err = refuse(Unauthorized, "This key is restricted to other locations.")
 	}
 	return key, l, err
@@ -77,8 +70,7 @@ func (v *View) Locations(a Access, q PageQuery) (Page[Location], error) {
 	if a.Restricted {
 		w.filter("l.id IN (SELECT value FROM json_each(?))", jsonKeys(a.Locations))
 	}
-	cols := columns(epochColumn, "l.id", "l.name", "address", "city", "postal_code", "country_code", "lat", "lon", "require_staff_pin", "disabled_at", "created_at", "updated_at")
-	return page(v, w, q, cols, v.s.scanLocation)
+	return page(v, w, q, columns(epochColumn, "l.id", locationCols), v.s.scanLocation)
 }
 
 // jsonKeys returns keys as a JSON array for json_each.
@@ -88,18 +80,23 @@ func jsonKeys(keys []int64) string {
 
 // ownLocations returns the keys of locations of the shop, each once, and an
 // invalid_value detail for every id that is not one of them.
-func (tx *Tx) ownLocations(shop int64, field string, ids []string) (keys []int64, details []Detail, err error) {
+func (tx *Tx) ownLocations(shop int64, field string, ids []string) (keys []int64, details []Detail) {
+	return tx.ownKeys("SELECT count(*) FROM locations WHERE id=? AND shop_id=?", KindLocation, shop, field, ids)
+}
+
+// ownKeys is ownLocations for any kind of resource. count is a query that counts
+// the row of a key and a shop.
+func (tx *Tx) ownKeys(count string, kind Kind, shop int64, field string, ids []string) (keys []int64, details []Detail) {
 	for i, id := range ids {
-		key, _, err := tx.s.location(tx.conn, Access{Shop: shop}, id)
-		if _, refused := AsError(err); refused {
-			details = append(details, Detail{fmt.Sprintf("%s.%d", field, i), "invalid_value", "is not a location of this shop"})
-		} else if err != nil {
-			return nil, nil, err
-		} else if !slices.Contains(keys, key) {
+		key := tx.s.keyOrNone(kind, id)
+		switch {
+		case tx.number(count, key, shop) == 0:
+			details = append(details, Detail{fmt.Sprintf("%s.%d", field, i), "invalid_value", "is not a " + nouns[kind] + " of this shop"})
+		case !slices.Contains(keys, key):
 			keys = append(keys, key)
 		}
 	}
-	return keys, details, nil
+	return keys, details
 }
 
 // LocationFields are the fields of a new location. Absent ones are empty.
@@ -115,10 +112,7 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields) (l Location, err erro
 	if err != nil {
 		return l, err
 	}
-	have, err := tx.number("SELECT count(*) FROM locations WHERE shop_id=?", shop)
-	if err != nil {
-		return l, err
-	}
+	have := tx.number("SELECT count(*) FROM locations WHERE shop_id=?", shop)
 	if sh.MaxLocations.Valid && have >= sh.MaxLocations.V {
 		return l, refuse(Unprocessable, "The shop has %d locations, which is its maximum.", have)
 	}
@@ -126,30 +120,22 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields) (l Location, err erro
 	if err != nil {
 		return l, err
 	}
-	id, err := tx.nextKey("locations")
-	if err != nil {
-		return l, err
-	}
-	key, err := tx.insert(`INSERT INTO locations (id, shop_id, name, address, city, postal_code, country_code, lat, lon, require_staff_pin, staff_pin, created_at, updated_at)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, id, shop, f.Name.V, f.Address.V, f.City.V, f.PostalCode.V,
+	key := tx.insert(`INSERT INTO locations (id, shop_id, name, address, city, postal_code, country_code, lat, lon, require_staff_pin, staff_pin, created_at, updated_at)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, tx.nextKey("locations"), shop, f.Name.V, f.Address.V, f.City.V, f.PostalCode.V,
 		f.CountryCode.V, f.Lat.V, f.Lon.V, f.RequireStaffPIN.V, hash, tx.Now, tx.Now)
-	if err != nil {
-		return l, err
-	}
-	if err = tx.auditLocation(shop, "location.create", key); err != nil {
-		return l, err
-	}
-	tx.emit(pendingEvent{name: event.LocationCreated, shop: shop, location: key})
-	_, l, err = tx.s.location(tx.conn, Access{Shop: shop}, tx.s.ID(KindLocation, key))
-	return l, err
+	return tx.recordLocationChange(Access{Shop: shop}, key, "location.create", event.LocationCreated)
 }
 
-// auditLocation records a change of a location and ends the caching of it.
-func (tx *Tx) auditLocation(shop int64, action string, key int64) error {
-	if err := tx.bumpAuth(); err != nil {
-		return err
+// recordLocationChange audits a change of a location, ends the caching of it, emits
+// its event, if it has one, and returns the location.
+func (tx *Tx) recordLocationChange(a Access, key int64, action string, name event.Name) (l Location, err error) {
+	tx.bumpAuth()
+	tx.audit(a.Shop, action, KindLocation, key, "")
+	if name != "" {
+		tx.emit(pendingEvent{name: name, shop: a.Shop, location: key})
 	}
-	return tx.audit(shop, action, KindLocation, key, "")
+	_, l, err = tx.s.location(tx.conn, a, tx.s.ID(KindLocation, key))
+	return l, err
 }
 
 // UpdateLocation changes the fields that f names. Without any it changes nothing.
@@ -158,17 +144,10 @@ func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (l Location, 
 	if err != nil || !namesAnyField(&f) {
 		return l, err
 	}
-	if _, err = tx.exec("UPDATE locations SET name=?, address=?, city=?, postal_code=?, country_code=?, lat=?, lon=?, require_staff_pin=?, updated_at=? WHERE id=?",
+	tx.exec("UPDATE locations SET name=?, address=?, city=?, postal_code=?, country_code=?, lat=?, lon=?, require_staff_pin=?, updated_at=? WHERE id=?",
 		f.Name.Or(l.Name), f.Address.Or(l.Address), f.City.Or(l.City), f.PostalCode.Or(l.PostalCode), f.CountryCode.Or(l.CountryCode),
-		f.Lat.Or(l.Lat), f.Lon.Or(l.Lon), f.RequireStaffPIN.Or(l.RequireStaffPIN), tx.Now, key); err != nil {
-		return l, err
-	}
-	if err = tx.auditLocation(a.Shop, "location.update", key); err != nil {
-		return l, err
-	}
-	tx.emit(pendingEvent{name: event.LocationUpdated, shop: a.Shop, location: key})
-	_, l, err = tx.s.location(tx.conn, a, id)
-	return l, err
+		f.Lat.Or(l.Lat), f.Lon.Or(l.Lon), f.RequireStaffPIN.Or(l.RequireStaffPIN), tx.Now, key)
+	return tx.recordLocationChange(a, key, "location.update", event.LocationUpdated)
 }
 
 // SetLocationActive disables or enables a location. It does nothing if the
@@ -182,21 +161,15 @@ func (tx *Tx) SetLocationActive(a Access, id string, active bool) (l Location, e
 	if active {
 		at, action, name = Null[Time]{}, "location.enable", event.LocationEnabled
 	}
-	if _, err = tx.exec("UPDATE locations SET disabled_at=?, updated_at=? WHERE id=?", at, tx.Now, key); err != nil {
-		return l, err
-	}
-	if err = tx.auditLocation(a.Shop, action, key); err != nil {
-		return l, err
-	}
-	tx.emit(pendingEvent{name: name, shop: a.Shop, location: key})
-	_, l, err = tx.s.location(tx.conn, a, id)
-	return l, err
+	tx.exec("UPDATE locations SET disabled_at=?, updated_at=? WHERE id=?", at, tx.Now, key)
+	return tx.recordLocationChange(a, key, action, name)
 }
 
 // SetStaffPIN sets the PIN of 4 to 8 digits that tills of the location ask for;
 // "" removes it. Only its argon2id hash is stored.
 func (tx *Tx) SetStaffPIN(shop int64, id, pin string) (l Location, err error) {
-	key, l, err := tx.s.location(tx.conn, Access{Shop: shop}, id)
+	a := Access{Shop: shop}
+	key, l, err := tx.s.location(tx.conn, a, id)
 	if err != nil {
 		return l, err
 	}
@@ -204,14 +177,8 @@ func (tx *Tx) SetStaffPIN(shop int64, id, pin string) (l Location, err error) {
 	if err != nil {
 		return l, err
 	}
-	if _, err = tx.exec("UPDATE locations SET staff_pin=?, updated_at=? WHERE id=?", hash, tx.Now, key); err != nil {
-		return l, err
-	}
-	if err = tx.auditLocation(shop, "location.set_pin", key); err != nil {
-		return l, err
-	}
-	_, l, err = tx.s.location(tx.conn, Access{Shop: shop}, id)
-	return l, err
+	tx.exec("UPDATE locations SET staff_pin=?, updated_at=? WHERE id=?", hash, tx.Now, key)
+	return tx.recordLocationChange(a, key, "location.set_pin", "")
 }
 
 // hashPIN returns the argon2id hash of a PIN in PHC form, null for null.

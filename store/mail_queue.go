@@ -35,19 +35,18 @@ func (tx *Tx) requireMailServer(send Opt[bool]) error {
 
 // sendMail sends the new install link of a chain if send is true: it passes the
 // message to Options.Mail after the commit, or queues it in the transaction.
-func (tx *Tx) sendMail(out IssuedCard, root int64, token, program string, send Opt[bool]) error {
+func (tx *Tx) sendMail(out IssuedCard, root int64, token, program string, send Opt[bool]) {
 	if !send.Or(false) {
-		return nil
+		return
 	}
 	if deliver := tx.s.opts.Mail; deliver != nil {
 		m := Mail{CardID: out.ID, To: out.HolderEmail.V, Program: program, Link: out.InstallURL, At: tx.Now}
 		tx.AfterCommit(func() { deliver(m) })
-		return nil
+		return
 	}
 	tx.notifyMail()
-	_, err := tx.exec("INSERT INTO mails (card_id, token, ends_at, due_at, created_at) VALUES (?1,?2,?3,?4,?4)",
+	tx.exec("INSERT INTO mails (card_id, token, ends_at, due_at, created_at) VALUES (?1,?2,?3,?4,?4)",
 		root, token, out.InstallURLExpiresAt, tx.Now)
-	return err
 }
 
 // notifyMail has the function of OnMail called after the commit.
@@ -60,17 +59,15 @@ func (tx *Tx) notifyMail() {
 }
 
 // releaseMail makes the message of an unlocked chain due at once.
-func (tx *Tx) releaseMail(root int64) error {
+func (tx *Tx) releaseMail(root int64) {
 	tx.notifyMail()
-	_, err := tx.exec("UPDATE mails SET due_at=? WHERE card_id=?", tx.Now, root)
-	return err
+	tx.exec("UPDATE mails SET due_at=? WHERE card_id=?", tx.Now, root)
 }
 
 // deleteMail deletes the queued message of a chain, whose link has ended or is no
 // longer needed.
-func (tx *Tx) deleteMail(root int64) error {
-	_, err := tx.exec("DELETE FROM mails WHERE card_id=?", root)
-	return err
+func (tx *Tx) deleteMail(root int64) {
+	tx.exec("DELETE FROM mails WHERE card_id=?", root)
 }
 
 // OnMail sets the function that is called after each commit that queued mail or
@@ -136,54 +133,46 @@ func (v *View) CountMails(most int64) (int64, error) {
 // DequeueMail deletes a message that was sent or is not to be sent. It leaves a
 // message of the same card with a newer link.
 func (tx *Tx) DequeueMail(m *QueuedMail) error {
-	_, err := tx.exec("DELETE FROM mails WHERE card_id=? AND token=?", m.root, m.Token)
-	return err
+	tx.exec("DELETE FROM mails WHERE card_id=? AND token=?", m.root, m.Token)
+	return tx.failed
 }
 
 // RejectMail does the same as DequeueMail for a message that the mail server
 // refused, and writes the code of its answer to the shop's audit log. Code 0
 // means that the message was given up after attempts of unknown result.
 func (tx *Tx) RejectMail(m *QueuedMail, code int) error {
-	shop, err := tx.number("SELECT shop_id FROM cards WHERE id=?", m.root)
-	if err != nil {
-		return err
-	}
-	if err := tx.audit(shop, "card.mail_refused", KindCard, m.root, `{"smtp_code":`+strconv.Itoa(code)+`}`); err != nil {
-		return err
-	}
+	shop := tx.number("SELECT shop_id FROM cards WHERE id=?", m.root)
+	tx.audit(shop, "card.mail_refused", KindCard, m.root, `{"smtp_code":`+strconv.Itoa(code)+`}`)
 	return tx.DequeueMail(m)
 }
 
 // DelayMail counts a failed attempt and sets the time of the next one.
 func (tx *Tx) DelayMail(m *QueuedMail, wait time.Duration) error {
-	_, err := tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
-	return err
+	tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
+	return tx.failed
 }
 
 // DelayUnsureMail does the same as DelayMail after an attempt of which it is not
 // known whether the message arrived.
 func (tx *Tx) DelayUnsureMail(m *QueuedMail, wait time.Duration) error {
-	_, err := tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1, unsure=unsure+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
-	return err
+	tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1, unsure=unsure+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
+	return tx.failed
 }
 
 // HoldMail sets the time at which a message is due, without counting an attempt.
 // It does nothing if that time has changed since the message was read, as when
 // the card was unlocked meanwhile.
 func (tx *Tx) HoldMail(m *QueuedMail, due Time) error {
-	_, err := tx.exec("UPDATE mails SET due_at=? WHERE card_id=? AND token=? AND due_at=?", due, m.root, m.Token, m.Due)
-	return err
+	tx.exec("UPDATE mails SET due_at=? WHERE card_id=? AND token=? AND due_at=?", due, m.root, m.Token, m.Due)
+	return tx.failed
 }
 
 // PruneMails deletes up to n messages whose links have ended and returns the ids
 // of their cards.
 func (tx *Tx) PruneMails(n int) (cards []string, err error) {
-	roots, err := tx.keys("SELECT card_id FROM mails WHERE ends_at<=? LIMIT ?", tx.Now, n)
-	for _, root := range roots {
-		if err := tx.deleteMail(root); err != nil {
-			return nil, err
-		}
+	for _, root := range tx.keys("SELECT card_id FROM mails WHERE ends_at<=? LIMIT ?", tx.Now, n) {
+		tx.deleteMail(root)
 		cards = append(cards, tx.s.ID(KindCard, root))
 	}
-	return cards, err
+	return cards, tx.failed
 }

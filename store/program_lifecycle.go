@@ -40,9 +40,7 @@ func (tx *Tx) ProgramAction(a Access, id, action string) (d ProgramDetail, err e
 	case "conflict":
 		return d, refuse(Conflict, "Cannot %s a program that is %s.", action, state)
 	}
-	if _, err = tx.exec(step, tx.Now, p.key); err != nil {
-		return d, err
-	}
+	tx.exec(step, tx.Now, p.key)
 	return tx.recordProgramChange(a, p.key, "program."+action, map[string]event.Name{
 		Publish: event.ProgramPublished, Unpublish: event.ProgramUnpublished, Suspend: event.ProgramSuspended, Unsuspend: event.ProgramUnsuspended}[action])
 }
@@ -54,9 +52,7 @@ func (tx *Tx) SetMinSpend(shop int64, id string, cents Opt[int64]) (d ProgramDet
 	if err != nil || !cents.Set {
 		return p.ProgramDetail, err
 	}
-	if _, err = tx.exec("UPDATE programs SET min_spend_cents=?, updated_at=? WHERE id=?", cents.Value(), tx.Now, p.key); err != nil {
-		return d, err
-	}
+	tx.exec("UPDATE programs SET min_spend_cents=?, updated_at=? WHERE id=?", cents.Value(), tx.Now, p.key)
 	return tx.recordProgramChange(Access{Shop: shop}, p.key, "program.update", event.ProgramUpdated)
 }
 
@@ -67,33 +63,16 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	if err != nil {
 		return err
 	}
-	r := tx.query("SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL AND archived_at IS NULL ORDER BY id", p.key)
-	for r.next() {
-		tx.emit(pendingEvent{name: event.CardArchived, shop: shop, program: p.key, card: r.int()})
+	for _, key := range tx.keys("SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL AND archived_at IS NULL ORDER BY id", p.key) {
+		tx.emit(pendingEvent{name: event.CardArchived, shop: shop, program: p.key, card: key})
 	}
-	if err := r.close(); err != nil {
-		return err
-	}
-	if _, err := tx.exec("UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=? AND live=1 AND deleted_at IS NULL) WHERE id=?", p.key, shop); err != nil {
-		return err
-	}
-	for _, sql := range []string{
-		"UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2 AND deleted_at IS NULL AND (archived_at IS NULL OR live=1)",
-		"UPDATE programs SET deleted_at=?1, updated_at=?1 WHERE id=?2",
-	} {
-		if _, err := tx.exec(sql, tx.Now, p.key); err != nil {
-			return err
-		}
-	}
-	if err := tx.deleteProgramWebhooks(p.key); err != nil {
-		return err
-	}
-	if _, err := tx.exec("DELETE FROM mails WHERE card_id IN (SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL)", p.key); err != nil {
-		return err
-	}
-	if err := tx.audit(shop, "program.delete", KindProgram, p.key, ""); err != nil {
-		return err
-	}
+	tx.exec("UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=? AND live=1 AND deleted_at IS NULL) WHERE id=?", p.key, shop)
+	tx.exec("UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2 AND deleted_at IS NULL AND (archived_at IS NULL OR live=1)", tx.Now, p.key)
+	tx.exec("UPDATE programs SET deleted_at=?1, updated_at=?1 WHERE id=?2", tx.Now, p.key)
+	tx.exec("UPDATE webhooks SET deleted_at=? WHERE program_id=? AND deleted_at IS NULL", tx.Now, p.key) // also ends their pending deliveries
+	tx.exec("DELETE FROM mails WHERE card_id IN (SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL)", p.key)
+	tx.audit(shop, "program.delete", KindProgram, p.key, "")
 	tx.emit(pendingEvent{name: event.ProgramDeleted, shop: shop, program: p.key})
-	return tx.bumpAuth()
+	tx.bumpAuth()
+	return tx.failed
 }

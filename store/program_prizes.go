@@ -25,15 +25,12 @@ type PrizeFields struct {
 }
 
 // ladder returns the program's prizes by (ordinal, id).
-func (s *Store) ladder(c *conn, program int64) (prizes []Prize, err error) {
-	prizes = []Prize{}
-	r := c.query("SELECT "+columns("id", "threshold", "name", "description", "ordinal", "created_at", "updated_at")+
-		" FROM prizes WHERE program_id=? ORDER BY ordinal, id", program)
-	for r.next() {
-		prizes = append(prizes, Prize{ID: s.ID(KindPrize, r.int()), ProgramID: s.ID(KindProgram, program), Threshold: r.int(), Name: r.str(), Description: r.str(),
-			Ordinal: r.int(), CreatedAt: r.time(), UpdatedAt: r.time()})
-	}
-	return prizes, r.close()
+func (s *Store) ladder(c *conn, program int64) ([]Prize, error) {
+	return list(c, func(r *rows) Prize {
+		return Prize{ID: s.ID(KindPrize, r.int()), ProgramID: s.ID(KindProgram, program), Threshold: r.int(), Name: r.str(), Description: r.str(),
+			Ordinal: r.int(), CreatedAt: r.time(), UpdatedAt: r.time()}
+	}, "SELECT "+columns("id", "threshold", "name", "description", "ordinal", "created_at", "updated_at")+" FROM prizes WHERE program_id=? ORDER BY ordinal, id", program)
+
 }
 
 // AddPrize adds a prize to a stamp program's ladder. A prize that breaks the rules of
@@ -54,12 +51,9 @@ func (tx *Tx) AddPrize(a Access, programID string, f PrizeFields) (z Prize, err 
 	if err = tx.checkLadder(p, z); err != nil {
 		return z, err
 	}
-	key, err := tx.insert(`INSERT INTO prizes (program_id, threshold, name, name_localizations, description, description_localizations, ordinal, created_at, updated_at)
+	key := tx.insert(`INSERT INTO prizes (program_id, threshold, name, name_localizations, description, description_localizations, ordinal, created_at, updated_at)
 		VALUES (?,?,?,?,?,?,?,?,?)`, p.key, z.Threshold, z.Name, localizedJSON(f.NameLocalizations, ""), z.Description, localizedJSON(f.DescriptionLocalizations, ""),
 		z.Ordinal, tx.Now, tx.Now)
-	if err != nil {
-		return z, err
-	}
 	z.ID = tx.s.ID(KindPrize, key)
 	return z, tx.recordLadderChange(a, p, "prize.create", key)
 }
@@ -100,14 +94,11 @@ func (tx *Tx) checkLadder(p program, z Prize) error {
 
 // recordLadderChange audits a change of the ladder and emits program.updated.
 func (tx *Tx) recordLadderChange(a Access, p program, action string, prize int64) error {
-	if _, err := tx.exec("UPDATE programs SET updated_at=? WHERE id=?", tx.Now, p.key); err != nil {
-		return err
-	}
-	if err := tx.bumpAuth(); err != nil { // programs are cached by epoch
-		return err
-	}
+	tx.exec("UPDATE programs SET updated_at=? WHERE id=?", tx.Now, p.key)
+	tx.bumpAuth() // programs are cached by epoch
 	tx.emit(pendingEvent{name: event.ProgramUpdated, shop: a.Shop, program: p.key})
-	return tx.audit(a.Shop, action, KindPrize, prize, "")
+	tx.audit(a.Shop, action, KindPrize, prize, "")
+	return tx.failed
 }
 
 // programAndPrize finds a program and one of its prizes.
@@ -147,13 +138,9 @@ func (tx *Tx) UpdatePrize(a Access, programID, prizeID string, f PrizeFields) (z
 		return z, err
 	}
 	var names, descriptions string
-	if _, err = tx.one(func(r *rows) { names, descriptions = r.str(), r.str() }, "SELECT "+columns("name_localizations", "description_localizations")+" FROM prizes WHERE id=?", key); err != nil {
-		return z, err
-	}
-	if _, err = tx.exec("UPDATE prizes SET threshold=?, name=?, name_localizations=?, description=?, description_localizations=?, ordinal=?, updated_at=? WHERE id=?",
-		z.Threshold, z.Name, localizedJSON(f.NameLocalizations, names), z.Description, localizedJSON(f.DescriptionLocalizations, descriptions), z.Ordinal, tx.Now, key); err != nil {
-		return z, err
-	}
+	tx.one(func(r *rows) { names, descriptions = r.str(), r.str() }, "SELECT "+columns("name_localizations", "description_localizations")+" FROM prizes WHERE id=?", key)
+	tx.exec("UPDATE prizes SET threshold=?, name=?, name_localizations=?, description=?, description_localizations=?, ordinal=?, updated_at=? WHERE id=?",
+		z.Threshold, z.Name, localizedJSON(f.NameLocalizations, names), z.Description, localizedJSON(f.DescriptionLocalizations, descriptions), z.Ordinal, tx.Now, key)
 	return z, tx.recordLadderChange(a, p, "prize.update", key)
 }
 
@@ -167,15 +154,9 @@ func (tx *Tx) DeletePrize(a Access, programID, prizeID string) error {
 	if err := p.checkLadderEditable(); err != nil {
 		return err
 	}
-	redeemed, err := tx.number("SELECT redemptions FROM prizes WHERE id=?", key)
-	if err != nil {
-		return err
-	}
-	if redeemed > 0 {
+	if tx.number("SELECT redemptions FROM prizes WHERE id=?", key) > 0 {
 		return refuse(Conflict, "The prize was redeemed before and stays in the ledger.")
 	}
-	if _, err := tx.exec("DELETE FROM prizes WHERE id=?", key); err != nil {
-		return err
-	}
+	tx.exec("DELETE FROM prizes WHERE id=?", key)
 	return tx.recordLadderChange(a, p, "prize.delete", key)
 }

@@ -16,23 +16,12 @@ func (tx *Tx) CreateProgram(a Access, f ProgramFields) (d ProgramDetail, err err
 	if err != nil {
 		return d, err
 	}
-	id, err := tx.nextKey("programs")
-	if err != nil {
-		return d, err
-	}
-	p.key, err = tx.insert(`INSERT INTO programs (id, shop_id, type, name, name_localizations, description, description_localizations, category, total_stamps,
+	p.key = tx.insert(`INSERT INTO programs (id, shop_id, type, name, name_localizations, description, description_localizations, category, total_stamps,
 		repeat_after_reset, stamps_expire_after_days, discount_percent, initial_balance_cents, default_expire_after_days, logo_url, access_image_url,
 		brand_color_hex, bg_color_hex, text_color_hex, icon_key, visible_in_catalog, border_enabled, location_scope, created_at, updated_at)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, append(append([]any{id, a.Shop, p.Type}, p.columns()...), tx.Now, tx.Now)...)
-	if err != nil {
-		return d, err
-	}
-	if err = tx.setScope(p.key, scope); err != nil {
-		return d, err
-	}
-	if _, err = tx.exec("INSERT INTO program_counts (program_id) VALUES (?)", p.key); err != nil {
-		return d, err
-	}
+		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, append(append([]any{tx.nextKey("programs"), a.Shop, p.Type}, p.columns()...), tx.Now, tx.Now)...)
+	tx.setScope(p.key, scope)
+	tx.exec("INSERT INTO program_counts (program_id) VALUES (?)", p.key)
 	return tx.recordProgramChange(a, p.key, "program.create", event.ProgramCreated)
 }
 
@@ -62,15 +51,11 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 			return d, refuse(Unprocessable, "total_stamps cannot be below the prize threshold %d.", z.Threshold)
 		}
 	}
-	if _, err = tx.exec(`UPDATE programs SET name=?, name_localizations=?, description=?, description_localizations=?, category=?, total_stamps=?,
+	tx.exec(`UPDATE programs SET name=?, name_localizations=?, description=?, description_localizations=?, category=?, total_stamps=?,
 		repeat_after_reset=?, stamps_expire_after_days=?, discount_percent=?, initial_balance_cents=?, default_expire_after_days=?, logo_url=?, access_image_url=?,
 		brand_color_hex=?, bg_color_hex=?, text_color_hex=?, icon_key=?, visible_in_catalog=?, border_enabled=?, location_scope=?, updated_at=? WHERE id=?`,
-		append(p.columns(), tx.Now, p.key)...); err != nil {
-		return d, err
-	}
-	if err = tx.setScope(p.key, scope); err != nil {
-		return d, err
-	}
+		append(p.columns(), tx.Now, p.key)...)
+	tx.setScope(p.key, scope)
 	return tx.recordProgramChange(a, p.key, "program.update", event.ProgramUpdated)
 }
 
@@ -81,14 +66,10 @@ func errInstalled() *Error {
 // recordProgramChange audits a change of a program, emits its event and returns the
 // program.
 func (tx *Tx) recordProgramChange(a Access, key int64, action string, name event.Name) (d ProgramDetail, err error) {
-	if err = tx.audit(a.Shop, action, KindProgram, key, ""); err != nil {
-		return d, err
-	}
+	tx.audit(a.Shop, action, KindProgram, key, "")
 	// Programs are cached by epoch. The key of a created one may become another's
 	// after a rollback.
-	if err = tx.bumpAuth(); err != nil {
-		return d, err
-	}
+	tx.bumpAuth()
 	tx.emit(pendingEvent{name: name, shop: a.Shop, program: key})
 	p, err := tx.s.program(tx.conn, a, tx.s.ID(KindProgram, key))
 	return p.ProgramDetail, err
@@ -110,10 +91,7 @@ func (tx *Tx) merge(a Access, p *program, f ProgramFields) (scope []int64, err e
 	p.descriptionLocalizations = localizedJSON(f.DescriptionLocalizations, p.descriptionLocalizations)
 
 	details := p.mergeTypeFields(f)
-	scope, more, err := tx.mergeScope(a, p, f)
-	if err != nil {
-		return nil, err
-	}
+	scope, more := tx.mergeScope(a, p, f)
 	if details = append(details, more...); details != nil {
 		return nil, Invalid(details...)
 	}
@@ -148,39 +126,40 @@ func (f ProgramFields) Check(Time) []Detail {
 // may only set them to null (or false); their own type may require them.
 func (p *program) mergeTypeFields(f ProgramFields) (details []Detail) {
 	stamps := CollectsStamps(p.Type)
-	rule := func(field string, allowed, given, present, required bool) {
+	rule := func(field string, allowed, given, missing bool) {
 		switch {
 		case !allowed && given:
 			details = append(details, Detail{field, "not_allowed", "does not apply to programs of type " + p.Type})
-		case allowed && required && !present:
+		case allowed && missing:
 			details = append(details, Detail{field, "required", "is required for programs of type " + p.Type})
 		}
 	}
-	p.TotalStamps = f.TotalStamps.Apply(p.TotalStamps)
-	rule("total_stamps", stamps, f.TotalStamps.Value().Valid, p.TotalStamps.Valid, true)
-	p.IconKey = f.IconKey.Apply(p.IconKey)
-	rule("icon_key", stamps, f.IconKey.Value().Valid, p.IconKey.Valid, true)
+	mergeTypeField(rule, "total_stamps", stamps, &p.TotalStamps, f.TotalStamps)
+	mergeTypeField(rule, "icon_key", stamps, &p.IconKey, f.IconKey)
 	p.stampsExpireAfterDays = f.StampsExpireAfterDays.Apply(p.stampsExpireAfterDays)
-	rule("stamps_expire_after_days", stamps, f.StampsExpireAfterDays.Value().Valid, true, false)
+	rule("stamps_expire_after_days", stamps, f.StampsExpireAfterDays.Value().Valid, false)
 	if stamps && f.RepeatAfterReset.Null {
 		details = append(details, Detail{"repeat_after_reset", "invalid_type", "must be a boolean"})
 	}
 	p.RepeatAfterReset = f.RepeatAfterReset.Or(p.RepeatAfterReset)
-	rule("repeat_after_reset", stamps, f.RepeatAfterReset.Or(false), true, false)
-	p.DiscountPercent = f.DiscountPercent.Apply(p.DiscountPercent)
-	rule("discount_percent", p.Type == ProgramDiscount, f.DiscountPercent.Value().Valid, p.DiscountPercent.Valid, true)
-	p.AccessImageURL = f.AccessImageURL.Apply(p.AccessImageURL)
-	rule("access_image_url", p.Type == ProgramAccess, f.AccessImageURL.Value().Valid, p.AccessImageURL.Valid, true)
-	p.InitialBalanceCents = f.InitialBalanceCents.Apply(p.InitialBalanceCents)
-	rule("initial_balance_cents", p.Type == ProgramPrepaid, f.InitialBalanceCents.Value().Valid, p.InitialBalanceCents.Valid, true)
+	rule("repeat_after_reset", stamps, f.RepeatAfterReset.Or(false), false)
+	mergeTypeField(rule, "discount_percent", p.Type == ProgramDiscount, &p.DiscountPercent, f.DiscountPercent)
+	mergeTypeField(rule, "access_image_url", p.Type == ProgramAccess, &p.AccessImageURL, f.AccessImageURL)
+	mergeTypeField(rule, "initial_balance_cents", p.Type == ProgramPrepaid, &p.InitialBalanceCents, f.InitialBalanceCents)
 	return details
+}
+
+// mergeTypeField sets a field that the types that allow it require.
+func mergeTypeField[T any](rule func(field string, allowed, given, missing bool), field string, allowed bool, to *Null[T], f Opt[T]) {
+	*to = f.Apply(*to)
+	rule(field, allowed, f.Value().Valid, !to.Valid)
 }
 
 // mergeScope sets location_scope and returns the keys of the scoped locations, which
 // are none with all_locations.
-func (tx *Tx) mergeScope(a Access, p *program, f ProgramFields) (scope []int64, details []Detail, err error) {
+func (tx *Tx) mergeScope(a Access, p *program, f ProgramFields) (scope []int64, details []Detail) {
 	if details = p.mergeScopeField(f); details != nil || p.LocationScope != selectedLocations {
-		return nil, details, nil
+		return nil, details
 	}
 	ids := p.ScopedLocationIDs
 	if f.ScopedLocationIDs.Set {
@@ -204,14 +183,9 @@ func (p *program) mergeScopeField(f ProgramFields) []Detail {
 	return nil
 }
 
-func (tx *Tx) setScope(program int64, scope []int64) error {
-	if _, err := tx.exec("DELETE FROM program_locations WHERE program_id=?", program); err != nil {
-		return err
-	}
+func (tx *Tx) setScope(program int64, scope []int64) {
+	tx.exec("DELETE FROM program_locations WHERE program_id=?", program)
 	for i, l := range scope {
-		if _, err := tx.exec("INSERT INTO program_locations (program_id, location_id, position) VALUES (?,?,?)", program, l, i); err != nil {
-			return err
-		}
+		tx.exec("INSERT INTO program_locations (program_id, location_id, position) VALUES (?,?,?)", program, l, i)
 	}
-	return nil
 }

@@ -3,6 +3,8 @@ package store
 import (
 	"slices"
 	"time"
+
+	"punchcard/store/event"
 )
 
 // Access says which data an operation may read and write: those of one shop, and,
@@ -52,19 +54,14 @@ type ShopFields struct {
 var shopCols = columns("id", "name", "mode", "timezone", "subscription_state", "api_addon", "mcp_access", "grant_expires_at",
 	"included_locations", "max_locations", "max_cards", "created_at", "updated_at")
 
-func (s *Store) scanShop(r *rows) (key int64, sh Shop) {
-	key = r.int()
-	sh = Shop{ID: s.ID(KindShop, key), Name: r.str(), Mode: r.str(), Timezone: r.str(), SubscriptionState: r.str(), APIAddon: r.bool(), MCPAccess: r.bool(),
+func (s *Store) scanShop(r *rows) Shop {
+	return Shop{ID: s.ID(KindShop, r.int()), Name: r.str(), Mode: r.str(), Timezone: r.str(), SubscriptionState: r.str(), APIAddon: r.bool(), MCPAccess: r.bool(),
 		GrantExpiresAt: r.nullTime(), IncludedLocations: r.int(), MaxLocations: r.nullInt(), MaxCards: r.nullInt(), CreatedAt: r.time(), UpdatedAt: r.time()}
-	return key, sh
 }
 
 // shop returns a shop by its key. Without one the error is not_found.
 func (s *Store) shop(c *conn, key int64) (sh Shop, err error) {
-	ok, err := c.one(func(r *rows) { _, sh = s.scanShop(r) }, "SELECT "+shopCols+" FROM shops WHERE id=?", key)
-	if err == nil && !ok {
-		err = notFound("shop")
-	}
+	err = c.find("shop", func(r *rows) { sh = s.scanShop(r) }, "SELECT "+shopCols+" FROM shops WHERE id=?", key)
 	return sh, err
 }
 
@@ -79,42 +76,28 @@ var (
 func (s *Store) ResolveShop(id string) (key int64, err error) {
 	err = s.View(0, func(v *View) error {
 		if id != "" {
-			k, ok := s.Key(KindShop, id)
-			if !ok {
-				return notFound("shop")
-			}
-			key = k
-			_, err := s.shop(v.conn, k)
+			key = s.keyOrNone(KindShop, id)
+			_, err := s.shop(v.conn, key)
 			return err
 		}
-		r := v.query("SELECT id FROM shops LIMIT 2")
-		n := 0
-		for r.next() {
-			key = r.int()
-			n++
-		}
-		if err := r.close(); err != nil {
+		keys, err := v.keys("SELECT id FROM shops LIMIT 2")
+		switch {
+		case err != nil:
 			return err
-		}
-		switch n {
-		case 0:
+		case len(keys) == 0:
 			return ErrNoShop
-		case 2:
+		case len(keys) == 2:
 			return ErrSeveralShops
 		}
+		key = keys[0]
 		return nil
 	})
 	return key, err
 }
 
 // Shops returns all shops of the file, oldest first.
-func (v *View) Shops() (list []Shop, err error) {
-	r := v.query("SELECT " + shopCols + " FROM shops ORDER BY id")
-	for r.next() {
-		_, sh := v.s.scanShop(r)
-		list = append(list, sh)
-	}
-	return list, r.close()
+func (v *View) Shops() ([]Shop, error) {
+	return list(v.conn, v.s.scanShop, "SELECT "+shopCols+" FROM shops ORDER BY id")
 }
 
 // CheckTimezone returns a detail if the name is not that of a time zone.
@@ -137,20 +120,11 @@ func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
 	if d := CheckTimezone(f.Timezone); d != nil {
 		return 0, sh, Invalid(d...)
 	}
-	id, err := tx.nextKey("shops")
-	if err != nil {
-		return 0, sh, err
-	}
-	key, err = tx.insert(`INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, grant_expires_at,
+	key = tx.insert(`INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, grant_expires_at,
 		included_locations, max_locations, max_cards, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-		id, f.Name.V, f.Mode.Or("live"), f.Timezone.Or("UTC"), f.SubscriptionState.Or("active"), f.APIAddon.Or(true), f.MCPAccess.Or(true),
+		tx.nextKey("shops"), f.Name.V, f.Mode.Or("live"), f.Timezone.Or("UTC"), f.SubscriptionState.Or("active"), f.APIAddon.Or(true), f.MCPAccess.Or(true),
 		f.GrantExpiresAt.Value(), f.IncludedLocations.Or(1), f.MaxLocations.Value(), f.MaxCards.Value(), tx.Now, tx.Now)
-	if err != nil {
-		return 0, sh, err
-	}
-	if err = tx.audit(key, "shop.create", KindShop, key, ""); err != nil {
-		return 0, sh, err
-	}
+	tx.audit(key, "shop.create", KindShop, key, "")
 	sh, err = tx.s.shop(tx.conn, key)
 	return key, sh, err
 }
@@ -166,46 +140,37 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields) (sh Shop, err error) {
 	if err != nil || !namesAnyField(&f) {
 		return old, err
 	}
-	if _, err = tx.exec(`UPDATE shops SET name=?, timezone=?, subscription_state=?, api_addon=?, mcp_access=?, grant_expires_at=?,
+	tx.exec(`UPDATE shops SET name=?, timezone=?, subscription_state=?, api_addon=?, mcp_access=?, grant_expires_at=?,
 		included_locations=?, max_locations=?, max_cards=?, updated_at=? WHERE id=?`,
 		f.Name.Or(old.Name), f.Timezone.Or(old.Timezone), f.SubscriptionState.Or(old.SubscriptionState), f.APIAddon.Or(old.APIAddon),
 		f.MCPAccess.Or(old.MCPAccess), f.GrantExpiresAt.Apply(old.GrantExpiresAt), f.IncludedLocations.Or(old.IncludedLocations),
-		f.MaxLocations.Apply(old.MaxLocations), f.MaxCards.Apply(old.MaxCards), tx.Now, key); err != nil {
-		return sh, err
-	}
+		f.MaxLocations.Apply(old.MaxLocations), f.MaxCards.Apply(old.MaxCards), tx.Now, key)
 	if addon := f.APIAddon.Or(old.APIAddon); addon != old.APIAddon {
 		at := Some(tx.Now)
 		if addon {
 			at = Null[Time]{}
 		}
-		if _, err = tx.exec("UPDATE keys SET disabled_by_plan_at=? WHERE shop_id=? AND class='api' AND revoked_at IS NULL", at, key); err != nil {
-			return sh, err
-		}
+		tx.exec("UPDATE keys SET disabled_by_plan_at=? WHERE shop_id=? AND class='api' AND revoked_at IS NULL", at, key)
 	}
-	if err = tx.bumpAuth(); err != nil {
-		return sh, err
-	}
+	tx.bumpAuth()
 	if f.Timezone.Or(old.Timezone) != old.Timezone {
 		if err = tx.s.recountLocal(" WHERE p.shop_id=?", key); err != nil {
 			return sh, err
 		}
 	}
-	if err = tx.audit(key, "shop.update", KindShop, key, ""); err != nil {
-		return sh, err
-	}
+	tx.audit(key, "shop.update", KindShop, key, "")
 	if to := f.SubscriptionState.Or(old.SubscriptionState); to != old.SubscriptionState {
-		tx.emitSubscription(key, old.SubscriptionState, to)
+		tx.emit(pendingEvent{name: event.SubscriptionStateChanged, shop: key, data: event.Data{"from_state", old.SubscriptionState, "to_state", to, "reason", ""}})
 	}
 	return tx.s.shop(tx.conn, key)
 }
 
 // bumpAuth makes every process read identities, and whatever else it caches for
 // an epoch, again before it answers its next request.
-func (tx *Tx) bumpAuth() error {
+func (tx *Tx) bumpAuth() {
 	tx.s.subscribers = map[int64][]subscriber{}
 	tx.s.epoch++
-	_, err := tx.exec("UPDATE meta SET auth_epoch=auth_epoch+1, hook_epoch=hook_epoch+1 WHERE id=1")
-	return err
+	tx.exec("UPDATE meta SET auth_epoch=auth_epoch+1, hook_epoch=hook_epoch+1 WHERE id=1")
 }
 
 // OwnShop returns the caller's shop and the number of its locations.
@@ -217,20 +182,15 @@ func (v *View) OwnShop(a Access) (sh Shop, locations int64, err error) {
 	return sh, locations, err
 }
 
-// owners maps the kinds of ids to the tables whose rows belong to a shop.
-var owners = map[Kind]string{KindProgram: "programs", KindCard: "cards", KindLocation: "locations", KindKey: "keys", KindDevice: "devices"}
+// nouns are the kinds of resources that belong to a shop. The table of each has
+// its plural as its name.
+var nouns = map[Kind]string{KindProgram: "program", KindCard: "card", KindLocation: "location", KindKey: "key", KindDevice: "device"}
 
 // Owner returns the shop that a program, card, location, key or device belongs
 // to, since operators name a resource by its id alone.
 func (s *Store) Owner(kind Kind, id string) (shop int64, err error) {
-	err = s.View(0, func(v *View) (err error) {
-		if key, ok := s.Key(kind, id); ok {
-			shop, err = v.number("SELECT shop_id FROM "+owners[kind]+" WHERE id=?", key)
-		}
-		if err == nil && shop == 0 {
-			err = notFound(map[Kind]string{KindProgram: "program", KindCard: "card", KindLocation: "location", KindKey: "key", KindDevice: "device"}[kind])
-		}
-		return err
+	err = s.View(0, func(v *View) error {
+		return v.find(nouns[kind], func(r *rows) { shop = r.int() }, "SELECT shop_id FROM "+nouns[kind]+"s WHERE id=?", s.keyOrNone(kind, id))
 	})
 	return shop, err
 }

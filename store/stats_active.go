@@ -14,12 +14,12 @@ const lapsing = " FROM cards WHERE program_id=? AND expires_at IS NOT NULL AND e
 func (tx *Tx) MarkExpiredCards(n int) (more bool, err error) {
 	program := int64(0)
 	for {
-		if program, err = tx.number("SELECT ifnull(min(program_id), 0) FROM cards WHERE expires_at IS NOT NULL AND "+activeCard+" AND program_id>?", program); err != nil || program == 0 {
-			return false, err
+		program = tx.number("SELECT ifnull(min(program_id), 0) FROM cards WHERE expires_at IS NOT NULL AND "+activeCard+" AND program_id>?", program)
+		if program == 0 {
+			return false, tx.failed
 		}
-		done, err := tx.exec("UPDATE cards SET lapsed=1 WHERE id IN (SELECT id"+lapsing+" LIMIT ?)", program, tx.Now, n)
-		if err != nil || done > 0 {
-			return done > 0, err
+		if tx.exec("UPDATE cards SET lapsed=1 WHERE id IN (SELECT id"+lapsing+" LIMIT ?)", program, tx.Now, n) > 0 {
+			return true, nil
 		}
 	}
 }
@@ -27,7 +27,7 @@ func (tx *Tx) MarkExpiredCards(n int) (more bool, err error) {
 // activeCards returns the exact number of a program's active cards: the stored
 // count less the cards that expired since the last housekeeping.
 func (v *View) activeCards(program int64) (*int64, error) {
-	n, err := v.count("SELECT active FROM program_counts WHERE program_id=?", program)
+	n, err := v.programCount(program, "active")
 	if err != nil {
 		return nil, err
 	}

@@ -191,11 +191,15 @@ func (s *Store) writeCounts(group []*job) error {
 	if err := s.writer.db().InsertRows(quartersInsert, args); err != nil {
 		return err
 	}
-	tx := Tx{conn: s.writer, s: s}
-	return s.addLocalSums(all.buckets, func(b bucket) (string, error) {
+	l, tx := newLocalSums(), Tx{conn: s.writer, s: s}
+	for b, h := range all.buckets {
 		sh, err := tx.cachedShop(b.shop)
-		return sh.Timezone, err
-	})
+		if err != nil {
+			return err
+		}
+		l.add(b, h, sh.Timezone)
+	}
+	return s.writeLocalSums(l)
 }
 
 type (
@@ -228,30 +232,18 @@ func (l localSums) add(b bucket, h activity, zone string) {
 
 // zero reports whether all sums are 0.
 func (l localSums) zero() bool {
+	zero := true
 	for _, h := range l.days {
-		if h != (activity{}) {
-			return false
-		}
+		zero = zero && h == activity{}
 	}
 	for _, n := range l.hours {
-		if n != 0 {
-			return false
-		}
+		zero = zero && n == 0
 	}
-	return true
+	return zero
 }
 
-// addLocalSums adds buckets to the stored sums by day and hour. zone returns the
-// time zone of a bucket's shop.
-func (s *Store) addLocalSums(buckets map[bucket]activity, zone func(bucket) (string, error)) error {
-	l := newLocalSums()
-	for b, h := range buckets {
-		z, err := zone(b)
-		if err != nil {
-			return err
-		}
-		l.add(b, h, z)
-	}
+// writeLocalSums adds sums to the stored ones by day and hour, and empties l.
+func (s *Store) writeLocalSums(l localSums) error {
 	var args []any
 	// Sorted by key, since a rebuild writes many rows.
 	for _, d := range slices.SortedFunc(maps.Keys(l.days), func(a, b localDay) int {
@@ -267,5 +259,7 @@ func (s *Store) addLocalSums(buckets map[bucket]activity, zone func(bucket) (str
 	for h, n := range l.hours {
 		args = append(args, h.program, h.weekday, h.hour, n)
 	}
+	clear(l.days)
+	clear(l.hours)
 	return s.writer.db().InsertRows(hoursInsert, args)
 }

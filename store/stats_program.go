@@ -135,14 +135,10 @@ func (v *View) ProgramStats(a Access, id string) (st ProgramStats, err error) {
 		}
 		st.Timezone = sh.Timezone
 		today := v.today(sh.Timezone)
-		one := func(column string) func() (*int64, error) {
-			return func() (*int64, error) {
-				return v.count("SELECT "+column+" FROM program_counts WHERE program_id=?", p.key)
-			}
-		}
+
 		st.ActiveCards = available(v, "active_cards", func() (*int64, error) { return v.activeCards(p.key) })
-		st.TotalStampsAwarded = available(v, "total_stamps_awarded", one("stamps"))
-		st.PrizesRedeemed = available(v, "prizes_redeemed", one("redemptions"))
+		st.TotalStampsAwarded = available(v, "total_stamps_awarded", func() (*int64, error) { return v.programCount(p.key, "stamps") })
+		st.PrizesRedeemed = available(v, "prizes_redeemed", func() (*int64, error) { return v.programCount(p.key, "redemptions") })
 		st.CompletionRate = available(v, "completion_rate", func() (*float64, error) {
 			return v.ratio("SELECT "+columns("completed", "completed+open_cards")+" FROM program_counts WHERE program_id=?", 1, p.key)
 		})
@@ -162,13 +158,19 @@ func (v *View) ProgramStats(a Access, id string) (st ProgramStats, err error) {
 
 var errNoCounts = errors.New("there is no row of counts")
 
-// count returns the number of a single row, which must exist.
-func (v *View) count(sql string, args ...any) (*int64, error) {
-	var n int64
-	ok, err := v.one(func(r *rows) { n = r.int() }, sql, args...)
+// programCounts reads columns of a program's row of counts, which must exist.
+func (v *View) programCounts(scan func(*rows), program int64, cols ...string) error {
+	ok, err := v.one(scan, "SELECT "+columns(cols...)+" FROM program_counts WHERE program_id=?", program)
 	if err == nil && !ok {
 		err = errNoCounts
 	}
+	return err
+}
+
+// programCount returns a column of a program's row of counts.
+func (v *View) programCount(program int64, column string) (*int64, error) {
+	var n int64
+	err := v.programCounts(func(r *rows) { n = r.int() }, program, column)
 	return &n, err
 }
 
@@ -203,28 +205,17 @@ func (v *View) byDay(column, cond string, from, to int64, args ...any) (*[]DayCo
 }
 
 func (v *View) byLocation(column string, program int64) (*[]PlaceCount, error) {
-	list := []PlaceCount{}
-	r := v.query("SELECT "+columns("c.location_id", "l.name", "c."+column)+" FROM place_counts c JOIN locations l ON l.id=c.location_id WHERE c.program_id=? AND c."+column+"<>0 ORDER BY l.name, l.id", program)
-	for r.next() {
-		list = append(list, PlaceCount{v.s.ID(KindLocation, r.int()), r.str(), r.int()})
-	}
-	return &list, r.close()
+	places, err := list(v.conn, func(r *rows) PlaceCount { return PlaceCount{v.s.ID(KindLocation, r.int()), r.str(), r.int()} }, "SELECT "+columns("c.location_id", "l.name", "c."+column)+" FROM place_counts c JOIN locations l ON l.id=c.location_id WHERE c.program_id=? AND c."+column+"<>0 ORDER BY l.name, l.id", program)
+	return &places, err
 }
 
 func (v *View) byHour(program int64) (*[]HourCount, error) {
-	list := []HourCount{}
-	r := v.query("SELECT "+columns("weekday", "hour", "stamps")+" FROM hour_counts WHERE program_id=? AND stamps<>0 ORDER BY weekday, hour", program)
-	for r.next() {
-		list = append(list, HourCount{r.int(), r.int(), r.int()})
-	}
-	return &list, r.close()
+	hours, err := list(v.conn, func(r *rows) HourCount { return HourCount{r.int(), r.int(), r.int()} }, "SELECT "+columns("weekday", "hour", "stamps")+" FROM hour_counts WHERE program_id=? AND stamps<>0 ORDER BY weekday, hour", program)
+	return &hours, err
 }
 
 func (v *View) platforms(program int64) (*Platforms, error) {
 	var p Platforms
-	ok, err := v.one(func(r *rows) { p.Apple, p.Google = r.int(), r.int() }, "SELECT "+columns("apple", "google")+" FROM program_counts WHERE program_id=?", program)
-	if err == nil && !ok {
-		err = errNoCounts
-	}
+	err := v.programCounts(func(r *rows) { p.Apple, p.Google = r.int(), r.int() }, program, "apple", "google")
 	return &p, err
 }

@@ -1,6 +1,6 @@
 package store
 
-import "fmt"
+import "errors"
 
 // The queries below compute the sums from the ledger: for a file of a version
 // without sums, for "punchcard check" and for its --rebuild.
@@ -56,17 +56,23 @@ func (s *Store) recountLocal(where string, args ...any) error {
 			return err
 		}
 	}
-	programs, err := s.writer.keys("SELECT p.id FROM programs p"+where+" ORDER BY p.id", args...)
+	programs, err := s.writer.programZones(where, args...)
 	if err != nil {
 		return err
 	}
-	for _, program := range programs {
-		shop, zone, err := s.writer.programZone(program)
-		if err != nil {
-			return err
+	for _, p := range programs {
+		l := newLocalSums()
+		err := s.writer.eachQuarter(p.key, func(b bucket, h activity) error {
+			l.add(b, h, p.zone)
+			if len(l.days) < 20_000 { // bounds the memory
+				return nil
+			}
+			return s.writeLocalSums(l)
+		})
+		if err == nil {
+			err = s.writeLocalSums(l)
 		}
-		inZone := func(bucket) (string, error) { return zone, nil }
-		if err := s.writer.eachQuarter(shop, program, func(b map[bucket]activity) error { return s.addLocalSums(b, inZone) }); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -77,102 +83,67 @@ func (s *Store) recountLocal(where string, args ...any) error {
 // writes wait meanwhile.
 func (tx *Tx) RecountStats() error {
 	tx.counts, tx.recounted = counts{}, true
-	shops, err := tx.keys("SELECT id FROM shops ORDER BY id")
-	for _, shop := range shops {
-		if err == nil {
-			err = tx.audit(shop, "statistics.rebuild", KindShop, shop, "")
-		}
-	}
-	if err != nil {
-		return err
+	for _, shop := range tx.keys("SELECT id FROM shops ORDER BY id") {
+		tx.audit(shop, "statistics.rebuild", KindShop, shop, "")
 	}
 	return tx.s.recountAll()
 }
 
-// eachQuarter calls use with a program's sums by quarter hour, in parts of at
-// most 20,000 rows. All rows of a quarter hour are in the same part.
-func (c *conn) eachQuarter(shop, program int64, use func(map[bucket]activity) error) error {
-	const most = 20000 // rows in memory at once
-	type row struct {
-		bucket
-		activity
+// eachQuarter calls use with each of a program's sums by quarter hour.
+func (c *conn) eachQuarter(program int64, use func(bucket, activity) error) error {
+	var err error
+	r := c.query("SELECT "+columns("quarter", "location_id", "activity", "stamps", "cards")+" FROM quarter_counts WHERE program_id=? ORDER BY quarter", program)
+	for err == nil && r.next() {
+		err = use(bucket{program: program, quarter: r.int(), location: r.int()}, activity{r.int(), r.int(), r.int()})
 	}
-	from := int64(-1 << 62)
-	for more := true; more; {
-		var rows []row
-		r := c.query("SELECT "+columns("quarter", "location_id", "activity", "stamps", "cards")+" FROM quarter_counts WHERE program_id=? AND quarter>? ORDER BY quarter LIMIT ?", program, from, most)
-		for r.next() {
-			rows = append(rows, row{bucket{shop: shop, program: program, quarter: r.int(), location: r.int()}, activity{r.int(), r.int(), r.int()}})
-		}
-		if err := r.close(); err != nil {
-			return err
-		}
-		// The last quarter hour may have more rows, so it is left to the next part.
-		if more = len(rows) == most; more {
-			last := rows[most-1].quarter
-			for len(rows) > 0 && rows[len(rows)-1].quarter == last {
-				rows = rows[:len(rows)-1]
-			}
-			if len(rows) == 0 {
-				return fmt.Errorf("more than %d locations in a quarter of an hour", most)
-			}
-			from = rows[len(rows)-1].quarter
-		}
-		part := make(map[bucket]activity, len(rows))
-		for _, x := range rows {
-			part[x.bucket] = x.activity
-		}
-		if err := use(part); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(err, r.close())
 }
 
-// programZone returns a program's shop and time zone. It does not read the whole
-// shop, since s.shop needs the secret of the ids, which migrate reads last.
-func (c *conn) programZone(program int64) (shop int64, zone string, err error) {
-	_, err = c.one(func(r *rows) { shop, zone = r.int(), r.str() }, "SELECT "+columns("s.id", "s.timezone")+" FROM programs p JOIN shops s ON s.id=p.shop_id WHERE p.id=?", program)
-	return shop, zone, err
+// programZone is a program with the time zone of its shop.
+type programZone struct {
+	key  int64
+	zone string
+}
+
+// programZones returns the programs p that the clause where selects. It does not
+// read whole shops, since s.shop needs the secret of the ids, which migrate reads
+// last.
+func (c *conn) programZones(where string, args ...any) ([]programZone, error) {
+	return list(c, func(r *rows) programZone { return programZone{r.int(), r.str()} },
+		"SELECT "+columns("p.id", "s.timezone")+" FROM programs p JOIN shops s ON s.id=p.shop_id"+where+" ORDER BY p.id", args...)
 }
 
 // checkLocalSums returns a finding for each program whose sums by day and hour
 // differ from those by quarter hour in the shop's time zone.
 func (v *View) checkLocalSums() (findings []string, err error) {
-	programs, err := v.keys("SELECT id FROM programs ORDER BY id")
+	programs, err := v.programZones("")
 	if err != nil {
 		return nil, err
 	}
-	for _, program := range programs {
-		shop, zone, err := v.programZone(program)
-		if err != nil {
-			return nil, err
-		}
+	for _, p := range programs {
 		l := newLocalSums()
-		if err := v.eachQuarter(shop, program, func(b map[bucket]activity) error {
-			for k, h := range b {
-				l.add(k, h, zone)
-			}
+		if err := v.eachQuarter(p.key, func(b bucket, h activity) error {
+			l.add(b, h, p.zone)
 			return nil
 		}); err != nil {
 			return nil, err
 		}
-		r := v.query("SELECT "+columns("day", "location_id", "activity", "stamps", "cards")+" FROM day_counts WHERE program_id=?", program)
+		r := v.query("SELECT "+columns("day", "location_id", "activity", "stamps", "cards")+" FROM day_counts WHERE program_id=?", p.key)
 		for r.next() {
-			l.addDay(localDay{program, r.int(), r.int()}, activity{-r.int(), -r.int(), -r.int()})
+			l.addDay(localDay{p.key, r.int(), r.int()}, activity{-r.int(), -r.int(), -r.int()})
 		}
 		if err := r.close(); err != nil {
 			return nil, err
 		}
-		r = v.query("SELECT "+columns("weekday", "hour", "stamps")+" FROM hour_counts WHERE program_id=?", program)
+		r = v.query("SELECT "+columns("weekday", "hour", "stamps")+" FROM hour_counts WHERE program_id=?", p.key)
 		for r.next() {
-			l.hours[localHour{program, r.int(), r.int()}] -= r.int()
+			l.hours[localHour{p.key, r.int(), r.int()}] -= r.int()
 		}
 		if err := r.close(); err != nil {
 			return nil, err
 		}
 		if !l.zero() {
-			findings = append(findings, "statistics that differ from the ledger: days and hours of program: "+v.s.ID(KindProgram, program))
+			findings = append(findings, "statistics that differ from the ledger: days and hours of program: "+v.s.ID(KindProgram, p.key))
 		}
 	}
 	return findings, nil

@@ -68,11 +68,7 @@ func (v *View) Heatmap(a Access, q HeatmapQuery) (h ActivityHeatmap, err error) 
 		}
 		cond, args := programsOfShop, []any{a.Shop}
 		if q.ProgramID.Set {
-			key, ok := v.s.Key(KindProgram, q.ProgramID.V)
-			if !ok {
-				key = -1
-			}
-			cond, args = programsOfShop+" AND program_id=?", append(args, key)
+			cond, args = programsOfShop+" AND program_id=?", append(args, v.s.keyOrNone(KindProgram, q.ProgramID.V))
 		}
 		if a.Restricted {
 			cond, args = cond+" AND location_id IN (SELECT value FROM json_each(?))", append(args, jsonKeys(a.Locations))
@@ -112,13 +108,11 @@ func (v *View) Distribution(a Access) (d CardTypeDistribution, err error) {
 func (v *View) activeOfType(shop int64, programType string) (n int64, err error) {
 	programs, err := v.keys("SELECT id FROM programs WHERE shop_id=? AND type=? AND deleted_at IS NULL", shop, programType)
 	for _, p := range programs {
+		k, err := v.activeCards(p)
 		if err != nil {
 			return 0, err
 		}
-		var k *int64
-		if k, err = v.activeCards(p); err == nil {
-			n += *k
-		}
+		n += *k
 	}
 	return n, err
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,19 +36,69 @@ type Tx struct {
 	// CheckedTarget is the URL whose addresses the caller has checked. The store
 	// takes no other for a webhook.
 	CheckedTarget string
-	afterCommit   []func()
-	touched       []int64 // cards whose data the answer holds; see Touches
-	events        []pendingEvent
-	lastEvents    []pendingEvent // after all others
-	dueWebhooks   []int64        // webhooks with deliveries that are due
-	queuedEvents  []queuedEvent
-	sequences     map[int64]int64 // by shop: events.sequence of its last event in this write; see nextSequence
-	counts        counts
+	// failed is the first error of exec, insert, number, keys or one. The write
+	// fails with it, whatever Do returns, and those methods do nothing more. So a
+	// function that makes several changes looks at it once, at its end.
+	failed     error
+	touched    []int64 // cards whose data the answer holds; see Touches
+	events     []pendingEvent
+	lastEvents []pendingEvent // after all others
+	effects
+}
+
+// effects are what a write leaves to be done after it, in its group's transaction
+// or after the commit.
+type effects struct {
+	afterCommit  []func()
+	dueWebhooks  []int64 // webhooks with deliveries that are due
+	queuedEvents []queuedEvent
+	sequences    map[int64]int64 // by shop: events.sequence of its last event in this write; see nextSequence
+	counts       counts
 	// recounted says that all sums were computed again from the ledger. They
 	// include the counts of this write until then, and those of the writes before
 	// it in the group.
 	recounted bool
 	erases    bool // the log must be emptied of what this write erased
+}
+
+// exec runs a statement of the write.
+func (tx *Tx) exec(sql string, args ...any) (changes int64) {
+	if tx.failed == nil {
+		changes, tx.failed = tx.conn.exec(sql, args...)
+	}
+	return changes
+}
+
+// insert runs an INSERT and returns the new row's key.
+func (tx *Tx) insert(sql string, args ...any) (key int64) {
+	if tx.failed == nil {
+		key, tx.failed = tx.conn.insert(sql, args...)
+	}
+	return key
+}
+
+// number is conn.number within the write.
+func (tx *Tx) number(sql string, args ...any) (n int64) {
+	if tx.failed == nil {
+		n, tx.failed = tx.conn.number(sql, args...)
+	}
+	return n
+}
+
+// keys is conn.keys within the write.
+func (tx *Tx) keys(sql string, args ...any) (keys []int64) {
+	if tx.failed == nil {
+		keys, tx.failed = tx.conn.keys(sql, args...)
+	}
+	return keys
+}
+
+// one is conn.one within the write.
+func (tx *Tx) one(scan func(*rows), sql string, args ...any) (found bool) {
+	if tx.failed == nil {
+		found, tx.failed = tx.conn.one(scan, sql, args...)
+	}
+	return found
 }
 
 // AfterCommit registers f to be called once the write is on disk. f must be
@@ -58,12 +109,9 @@ func (tx *Tx) AfterCommit(f func()) { tx.afterCommit = append(tx.afterCommit, f)
 // the disk and fails if any other write would. SQLite does not write a row that
 // is set to the same values.
 func (tx *Tx) Probe() error {
-	for _, sql := range []string{"UPDATE meta SET auth_epoch=auth_epoch+1 WHERE id=1", "UPDATE meta SET auth_epoch=auth_epoch-1 WHERE id=1"} {
-		if _, err := tx.exec(sql); err != nil {
-			return err
-		}
-	}
-	return nil
+	tx.exec("UPDATE meta SET auth_epoch=auth_epoch+1 WHERE id=1")
+	tx.exec("UPDATE meta SET auth_epoch=auth_epoch-1 WHERE id=1")
+	return tx.failed
 }
 
 // Write is one unit of work for the single writer.
@@ -79,14 +127,9 @@ type Write struct {
 
 type job struct {
 	Write
-	err          error
-	afterCommit  []func()
-	dueWebhooks  []int64
-	queuedEvents []queuedEvent
-	counts       counts
-	recounted    bool
-	erases       bool
-	done         chan struct{}
+	effects
+	err  error
+	done chan struct{}
 }
 
 // Write hands w to the writer goroutine and returns when it is on disk or has
@@ -257,11 +300,11 @@ func (s *Store) runJob(j *job) error {
 	}
 	s.newest = max(s.newest, TimeOf(s.opts.Now()))
 	tx := &Tx{conn: s.writer, s: s, Now: s.newest, Actor: j.Actor, Epoch: s.epoch, Limits: s.opts.Limits}
-	j.err = recoverPanic(func() error { return j.Do(tx) })
+	j.err = tx.run(func() error { return j.Do(tx) })
 	var kept *CommittedRefusal
 	keep := j.err == nil || errors.As(j.err, &kept)
 	if keep {
-		if err := recoverPanic(tx.flushEvents); err != nil {
+		if err := tx.run(tx.flushEvents); err != nil {
 			j.err, keep = err, false
 		}
 	}
@@ -271,7 +314,7 @@ func (s *Store) runJob(j *job) error {
 		}
 	}
 	if j.Finish != nil {
-		if j.err = recoverPanic(func() error { return j.Finish(tx, j.err) }); j.err != nil {
+		if j.err = tx.run(func() error { return j.Finish(tx, j.err) }); j.err != nil {
 			if err := tx.rollbackJob(); err != nil {
 				return err
 			}
@@ -281,14 +324,14 @@ func (s *Store) runJob(j *job) error {
 		return err
 	}
 	maps.Copy(s.sequences, tx.sequences)
-	j.afterCommit, j.dueWebhooks, j.queuedEvents, j.counts, j.recounted, j.erases = tx.afterCommit, tx.dueWebhooks, tx.queuedEvents, tx.counts, tx.recounted, tx.erases
+	j.effects = tx.effects
 	return nil
 }
 
 // rollbackJob rolls back to the job's savepoint and drops what the job collected
 // for after it. After an error of the disk it fails.
 func (tx *Tx) rollbackJob() error {
-	tx.afterCommit, tx.touched, tx.dueWebhooks, tx.queuedEvents, tx.sequences, tx.counts, tx.recounted, tx.erases = nil, nil, nil, nil, nil, counts{}, false, false
+	tx.effects, tx.touched, tx.failed = effects{}, nil, nil
 	s := tx.s
 	s.writer.db().CloseRows()
 	if _, err := s.writer.exec("ROLLBACK TO job"); err != nil {
@@ -302,6 +345,12 @@ func (tx *Tx) rollbackJob() error {
 	var err error
 	s.epoch, err = s.writer.number("SELECT auth_epoch FROM meta")
 	return err
+}
+
+// run calls f and returns the write's first error, or else the one of f.
+func (tx *Tx) run(f func() error) error {
+	err := recoverPanic(f)
+	return cmp.Or(tx.failed, err)
 }
 
 // recoverPanic calls f and returns a panic as an error, so that one bad write

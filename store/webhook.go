@@ -121,14 +121,9 @@ func (w *webhook) visibleTo(a Access) bool {
 // webhook returns a webhook by its id and its program's id. A deleted one and
 // one that the key may not see are both not_found.
 func (s *Store) webhook(c *conn, a Access, programID, id string) (w webhook, err error) {
-	program, ok := s.Key(KindProgram, programID)
-	key, known := s.Key(KindWebhook, id)
-	if !ok || !known {
-		return w, notFound("webhook")
-	}
-	ok, err = c.one(func(r *rows) { w = s.scanWebhook(r, a.Shop) },
-		"SELECT "+webhookCols+" FROM webhooks WHERE id=? AND shop_id=? AND program_id=? AND deleted_at IS NULL", key, a.Shop, program)
-	if err == nil && (!ok || !w.visibleTo(a)) {
+	err = c.find("webhook", func(r *rows) { w = s.scanWebhook(r, a.Shop) },
+		"SELECT "+webhookCols+" FROM webhooks WHERE id=? AND shop_id=? AND program_id=? AND deleted_at IS NULL", s.keyOrNone(KindWebhook, id), a.Shop, s.keyOrNone(KindProgram, programID))
+	if err == nil && !w.visibleTo(a) {
 		err = notFound("webhook")
 	}
 	return w, err
@@ -171,24 +166,17 @@ func (tx *Tx) CreateWebhook(a Access, programID string, f WebhookFields) (c Crea
 	if err = tx.mergeWebhook(a, &w, f); err != nil {
 		return c, err
 	}
-	have, err := tx.number("SELECT count(*) FROM webhooks WHERE shop_id=? AND deleted_at IS NULL", a.Shop)
-	if err != nil {
-		return c, err
-	}
+	have := tx.number("SELECT count(*) FROM webhooks WHERE shop_id=? AND deleted_at IS NULL", a.Shop)
 	if have >= int64(tx.Limits.Webhooks) {
 		return c, refuse(Unprocessable, "The shop has %d webhooks, which is the maximum.", have)
 	}
 	if w.secret, err = tx.s.newWebhookSecret(); err != nil {
 		return c, err
 	}
-	if w.key, err = tx.insert(`INSERT INTO webhooks (shop_id, program_id, payload_version, url, events, program_ids, location_ids, include_shop_wide_events, active, description,
+	w.key = tx.insert(`INSERT INTO webhooks (shop_id, program_id, payload_version, url, events, program_ids, location_ids, include_shop_wide_events, active, description,
 		bearer_token, secret, http_method, custom_headers, consecutive_failures, updated_at, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-		append(append([]any{a.Shop, p.key, w.PayloadVersion}, w.columns(tx.Now)...), tx.Now)...); err != nil {
-		return c, err
-	}
-	if err = tx.auditWebhook(a, "webhook.create", w.key, ""); err != nil {
-		return c, err
-	}
+		append(append([]any{a.Shop, p.key, w.PayloadVersion}, w.columns(tx.Now)...), tx.Now)...)
+	tx.auditWebhook(a, "webhook.create", w.key, "")
 	made, err := tx.s.webhook(tx.conn, a, programID, tx.s.ID(KindWebhook, w.key))
 	return CreatedWebhook{made.Webhook, made.secret}, err
 }
@@ -231,17 +219,13 @@ func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u U
 		w.ConsecutiveFailures = 0
 		tx.notifyDue(w.key)
 	}
-	if _, err = tx.exec(`UPDATE webhooks SET url=?, events=?, program_ids=?, location_ids=?, include_shop_wide_events=?, active=?, description=?,
-		bearer_token=?, secret=?, http_method=?, custom_headers=?, consecutive_failures=?, updated_at=? WHERE id=?`, append(w.columns(tx.Now), w.key)...); err != nil {
-		return u, err
-	}
-	if err = tx.auditWebhook(a, "webhook.update", w.key, detail); err != nil {
-		return u, err
-	}
+	tx.exec(`UPDATE webhooks SET url=?, events=?, program_ids=?, location_ids=?, include_shop_wide_events=?, active=?, description=?,
+		bearer_token=?, secret=?, http_method=?, custom_headers=?, consecutive_failures=?, updated_at=? WHERE id=?`, append(w.columns(tx.Now), w.key)...)
+	tx.auditWebhook(a, "webhook.update", w.key, detail)
 	w.UpdatedAt = tx.Now
 	w.setShownFields(tx.s)
 	u.Webhook = w.Webhook
-	return u, nil
+	return u, tx.failed
 }
 
 // DeleteWebhook deletes a webhook. Its pending deliveries are not sent.
@@ -250,27 +234,23 @@ func (tx *Tx) DeleteWebhook(a Access, programID, id string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = tx.exec("UPDATE webhooks SET deleted_at=?1, updated_at=?1 WHERE id=?2", tx.Now, w.key); err != nil {
-		return err
-	}
-	return tx.auditWebhook(a, "webhook.delete", w.key, "")
+	tx.exec("UPDATE webhooks SET deleted_at=?1, updated_at=?1 WHERE id=?2", tx.Now, w.key)
+	tx.auditWebhook(a, "webhook.delete", w.key, "")
+	return tx.failed
 }
 
 // auditWebhook records a change of a webhook and ends the caching of webhooks.
-func (tx *Tx) auditWebhook(a Access, action string, key int64, detail string) error {
-	if err := tx.bumpHookEpoch(); err != nil {
-		return err
-	}
-	return tx.audit(a.Shop, action, KindWebhook, key, detail)
+func (tx *Tx) auditWebhook(a Access, action string, key int64, detail string) {
+	tx.bumpHookEpoch()
+	tx.audit(a.Shop, action, KindWebhook, key, detail)
 }
 
 // bumpHookEpoch makes every process read webhooks again before it next matches
 // or sends. It empties the writer's own cache at once, since later writes of the
 // same group do not read the epoch again.
-func (tx *Tx) bumpHookEpoch() error {
+func (tx *Tx) bumpHookEpoch() {
 	tx.s.subscribers = map[int64][]subscriber{}
-	_, err := tx.exec("UPDATE meta SET hook_epoch=hook_epoch+1 WHERE id=1")
-	return err
+	tx.exec("UPDATE meta SET hook_epoch=hook_epoch+1 WHERE id=1")
 }
 
 // mergeWebhook sets the fields of w that f names, and applies the rules that
@@ -290,15 +270,11 @@ func (tx *Tx) mergeWebhook(a Access, w *webhook, f WebhookFields) (err error) {
 	details := f.Check(tx.Now)
 	var more []Detail
 	if f.ProgramIDs.Set {
-		if w.programs, more, err = tx.ownPrograms(a.Shop, "program_ids", f.ProgramIDs.Or(nil)); err != nil {
-			return err
-		}
+		w.programs, more = tx.ownPrograms(a.Shop, "program_ids", f.ProgramIDs.Or(nil))
 		details = append(details, more...)
 	}
 	if f.LocationIDs.Set {
-		if w.locations, more, err = tx.ownLocations(a.Shop, "location_ids", f.LocationIDs.Or(nil)); err != nil {
-			return err
-		}
+		w.locations, more = tx.ownLocations(a.Shop, "location_ids", f.LocationIDs.Or(nil))
 		details = append(details, more...)
 	}
 	if f.CustomHeaders.Set {

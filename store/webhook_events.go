@@ -7,9 +7,8 @@ import "punchcard/store/event"
 type pendingEvent struct {
 	name                    event.Name
 	shop                    int64
-	program, location, card int64 // 0: none
-	fromState, toState      string
-	platform                string // card.registered
+	program, location, card int64      // 0: none
+	data                    event.Data // nil: what the event says follows from the keys
 	row                     *eventRow
 }
 
@@ -51,10 +50,6 @@ func (tx *Tx) emitLedger(p *cardChain, c *card, key int64, e entry) {
 			tx.emit(pendingEvent{name: name, shop: p.Shop, program: p.program.key, location: p.Location, card: c.key, row: &row})
 		}
 	}
-}
-
-func (tx *Tx) emitSubscription(shop int64, from, to string) {
-	tx.emit(pendingEvent{name: event.SubscriptionStateChanged, shop: shop, fromState: from, toState: to})
 }
 
 // flushEvents writes the events that match a webhook, and queues their delivery
@@ -121,10 +116,7 @@ func (tx *Tx) queueEvent(e pendingEvent, to []int64, v1, v2 bool) error {
 	if v2 {
 		p2 = event.AppendV2(nil, env)
 	}
-	key, err := tx.recordEvent(e.shop, e.name, Null[int64]{e.card, e.card != 0}, p1, p2)
-	if err != nil {
-		return err
-	}
+	key := tx.recordEvent(e.shop, e.name, Null[int64]{e.card, e.card != 0}, p1, p2)
 	special := 0
 	if e.name == event.SubscriptionStateChanged {
 		special = specialSuspension
@@ -136,11 +128,8 @@ func (tx *Tx) queueEvent(e pendingEvent, to []int64, v1, v2 bool) error {
 
 // recordEvent inserts an event with the shop's next sequence and its rendered
 // payloads, of which one may be nil.
-func (tx *Tx) recordEvent(shop int64, name event.Name, card Null[int64], v1, v2 []byte) (key int64, err error) {
-	sequence, err := tx.nextSequence(shop)
-	if err != nil {
-		return 0, err
-	}
+func (tx *Tx) recordEvent(shop int64, name event.Name, card Null[int64], v1, v2 []byte) (key int64) {
+	sequence := tx.nextSequence(shop)
 	return tx.insert("INSERT INTO events (shop_id, name, card_id, payload_v1, payload_v2, occurred_at, sequence) VALUES (?,?,?,?,?,?,?)", shop, string(name), card, v1, v2, tx.Now, sequence)
 }
 
@@ -182,7 +171,7 @@ func (tx *Tx) envelope(e pendingEvent) (*event.Envelope, error) {
 			return nil, err
 		}
 		env.Program = &event.Program{ID: p.ID, Name: p.Name, Type: p.Type}
-		env.Data = event.ProgramData{ProgramID: p.ID}
+		env.Data = event.Data{"program_id", p.ID}
 	}
 	if e.location != 0 {
 		at, err := tx.cachedLocations(e.shop)
@@ -190,105 +179,75 @@ func (tx *Tx) envelope(e pendingEvent) (*event.Envelope, error) {
 			return nil, err
 		}
 		env.Location = &event.Location{ID: at.all[e.location].ID, Name: at.all[e.location].Name}
-		env.Data = event.LocationData{LocationID: env.Location.ID}
-	}
-	if e.name == event.SubscriptionStateChanged {
-		env.Data = event.SubscriptionStateChangedData{FromState: e.fromState, ToState: e.toState}
+		env.Data = event.Data{"location_id", env.Location.ID}
 	}
 	if e.card != 0 {
-		return env, tx.addCard(env, e)
+		tx.addCard(env, e)
+	}
+	if e.data != nil {
+		env.Data = e.data
 	}
 	return env, nil
 }
 
 // addCard sets the card of the envelope, and the data of an event of a card.
-func (tx *Tx) addCard(env *event.Envelope, e pendingEvent) error {
+func (tx *Tx) addCard(env *event.Envelope, e pendingEvent) {
 	c := &event.Card{ID: tx.s.ID(KindCard, e.card)}
 	var source string
-	var parent *string
-	_, err := tx.one(func(r *rows) {
+	var parent Null[string]
+	tx.one(func(r *rows) {
 		source = r.str()
-		if p := r.nullInt(); p.Valid {
-			id := tx.s.ID(KindCard, p.V)
-			parent = &id
-		}
-		c.ExternalRef, c.HolderName, c.HolderEmail, c.State = pointerToString(r.nullStr()), pointerToString(r.nullStr()), pointerToString(r.nullStr()), r.str()
+		parent = tx.s.nullID(KindCard, r.nullInt())
+		c.ExternalRef, c.HolderName, c.HolderEmail, c.State = pointer(r.nullStr()), pointer(r.nullStr()), pointer(r.nullStr()), r.str()
 	}, "SELECT "+columns("c.source", "c.parent_id", "c.external_ref", "c.holder_name", "c.holder_email", statusSQL)+" FROM cards c WHERE c.id=?", tx.Now, e.card)
-	if err != nil {
-		return err
-	}
 	env.Card = c
 	if e.row != nil {
-		return tx.addRow(env, e)
+		tx.addRow(env, e)
+		return
 	}
-	switch e.name {
-	case event.CardRegistered:
-		env.Data = event.CardRegisteredData{CardInstanceID: c.ID, Platform: e.platform}
-	case event.CardAdded:
-		env.Data = event.CardAddedData{CardInstanceID: c.ID, ParentCardInstanceID: parent, Source: source}
-	case event.CardDeleted:
-		c.State = "deleted"
-		env.Data = event.CardData{CardInstanceID: c.ID}
-	default:
-		env.Data = event.CardData{CardInstanceID: c.ID}
+	env.Data = event.Data{"card_instance_id", c.ID}
+	if e.name == event.CardAdded {
+		env.Data = append(env.Data, "parent_card_instance_id", pointer(parent), "source", source)
 	}
-	return nil
 }
 
 // addRow sets the transaction and the data of an event of a ledger row.
-func (tx *Tx) addRow(env *event.Envelope, e pendingEvent) error {
+func (tx *Tx) addRow(env *event.Envelope, e pendingEvent) {
 	r, card := e.row, env.Card.ID
 	id := tx.s.ID(KindTransaction, r.key)
 	env.Transaction = &event.Transaction{ID: id, Type: r.kind, Metadata: []byte(r.metadata.V)}
 	switch e.name {
 	case event.StampAssigned:
-		env.Data = event.StampAssignedData{CardInstanceID: card, StampsDelta: r.stamps.V, StampsCount: r.stampsAfter, TransactionID: id}
+		env.Data = event.Data{"card_instance_id", card, "stamps_delta", r.stamps.V, "stamps_count", r.stampsAfter, "transaction_id", id}
 	case event.PrizeRedeemed:
 		var label string
-		if _, err := tx.one(func(r *rows) { label = r.str() }, "SELECT name FROM prizes WHERE id=?", r.prize); err != nil {
-			return err
-		}
-		env.Data = event.PrizeRedeemedData{CardInstanceID: card, PrizeID: tx.s.ID(KindPrize, r.prize), PrizeLabel: label, TransactionID: id}
+		tx.one(func(r *rows) { label = r.str() }, "SELECT name FROM prizes WHERE id=?", r.prize)
+		env.Data = event.Data{"card_instance_id", card, "prize_id", tx.s.ID(KindPrize, r.prize), "prize_label", label, "transaction_id", id}
 	case event.ValueChanged:
-		env.Data = event.ValueChangedData{CardInstanceID: card, TxType: r.kind, Delta: r.value.V, Balance: r.valueAfter, TransactionID: id}
+		env.Data = event.Data{"card_instance_id", card, "tx_type", r.kind, "delta", r.value.V, "balance", r.valueAfter, "transaction_id", id}
 	case event.TransactionReversed:
 		delta := r.stamps.V
 		if r.value.Valid {
 			delta = r.value.V
 		}
-		env.Data = event.TransactionReversedData{OriginalTransactionID: tx.s.ID(KindTransaction, r.reverses), ReversalTransactionID: id, CardInstanceID: card, ReversedDelta: delta}
+		env.Data = event.Data{"original_transaction_id", tx.s.ID(KindTransaction, r.reverses), "reversal_transaction_id", id, "card_instance_id", card, "reversed_delta", delta}
 	case event.CardUsed:
-		env.Data = event.CardUsedData{CardInstanceID: card, TransactionID: id, ProgramType: env.Program.Type}
+		env.Data = event.Data{"card_instance_id", card, "transaction_id", id, "program_type", env.Program.Type}
 	case event.CardExpired:
 		at := tx.Now
 		var expires Null[Time]
-		if _, err := tx.one(func(r *rows) { expires = r.nullTime() }, "SELECT expires_at FROM cards WHERE id=?", e.card); err != nil {
-			return err
-		}
+		tx.one(func(r *rows) { expires = r.nullTime() }, "SELECT expires_at FROM cards WHERE id=?", e.card)
 		if !r.stamps.Valid && expires.Valid { // the card expired, not its stamps
 			at = expires.V
 		}
-		env.Data = event.CardExpiredData{CardInstanceID: card, TransactionID: id, ExpiredAt: at.String()}
+		env.Data = event.Data{"card_instance_id", card, "transaction_id", id, "expired_at", at.String()}
 	case event.TransactionCreated:
-		env.Data = event.TransactionCreatedData{TransactionID: id, CardInstanceID: card, TxType: r.kind, StampsDelta: pointerToInt(r.stamps), ValueDelta: pointerToInt(r.value)}
+		env.Data = event.Data{"transaction_id", id, "card_instance_id", card, "tx_type", r.kind, "stamps_delta", pointer(r.stamps), "value_delta", pointer(r.value)}
 	}
-	return nil
-}
-
-func pointerToInt(n Null[int64]) *int64 {
-	if !n.Valid {
-		return nil
-	}
-	return &n.V
 }
 
 func (tx *Tx) actor() *event.Actor {
-	a := &event.Actor{Type: tx.Actor.Type}
-	if tx.Actor.Key != 0 {
-		id := tx.s.ID(tx.Actor.kind(), tx.Actor.Key)
-		a.ID = &id
-	}
-	return a
+	return &event.Actor{Type: tx.Actor.Type, ID: pointer(tx.s.nullID(tx.Actor.kind(), Null[int64]{tx.Actor.Key, tx.Actor.Key != 0}))}
 }
 
 // kind returns the kind of the actor's id.
@@ -302,7 +261,8 @@ func (a Actor) kind() Kind {
 	return KindKey
 }
 
-func pointerToString(n Null[string]) *string {
+// pointer returns a nullable value as a pointer, nil for null.
+func pointer[T any](n Null[T]) *T {
 	if !n.Valid {
 		return nil
 	}
@@ -311,23 +271,10 @@ func pointerToString(n Null[string]) *string {
 
 // scrubEvents erases the holder from the payloads of the chain's events, sent
 // and queued ones.
-func (tx *Tx) scrubEvents(root int64) error {
-	type row struct {
-		id int64
-		v2 []byte
+func (tx *Tx) scrubEvents(root int64) {
+	for _, key := range tx.keys("SELECT id FROM events WHERE payload_v2 IS NOT NULL AND card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)", root) {
+		var v2 []byte
+		tx.one(func(r *rows) { v2 = r.bytes() }, "SELECT payload_v2 FROM events WHERE id=?", key)
+		tx.exec("UPDATE events SET payload_v2=? WHERE id=?", event.Scrub(v2), key)
 	}
-	var list []row
-	r := tx.query("SELECT "+columns("id", "payload_v2")+" FROM events WHERE payload_v2 IS NOT NULL AND card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)", root)
-	for r.next() {
-		list = append(list, row{r.int(), r.bytes()})
-	}
-	if err := r.close(); err != nil {
-		return err
-	}
-	for _, e := range list {
-		if _, err := tx.exec("UPDATE events SET payload_v2=? WHERE id=?", event.Scrub(e.v2), e.id); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -2,7 +2,7 @@ package store
 
 import (
 	"fmt"
-	"slices"
+
 	"strings"
 
 	"punchcard/store/event"
@@ -52,22 +52,6 @@ func (l Limits) checkHeaders(headers map[string]string) (details []Detail) {
 
 // ownPrograms returns the keys of programs of the shop, each once, and an
 // invalid_value detail for every id that is not one of them.
-func (tx *Tx) ownPrograms(shop int64, field string, ids []string) (keys []int64, details []Detail, err error) {
-	for i, id := range ids {
-		key, ok := tx.s.Key(KindProgram, id)
-		if ok {
-			n, err := tx.number("SELECT count(*) FROM programs WHERE id=? AND shop_id=? AND deleted_at IS NULL", key, shop)
-			if err != nil {
-				return nil, nil, err
-			}
-			ok = n == 1
-		}
-		switch {
-		case !ok:
-			details = append(details, Detail{fmt.Sprintf("%s.%d", field, i), "invalid_value", "is not a program of this shop"})
-		case !slices.Contains(keys, key):
-			keys = append(keys, key)
-		}
-	}
-	return keys, details, nil
+func (tx *Tx) ownPrograms(shop int64, field string, ids []string) (keys []int64, details []Detail) {
+	return tx.ownKeys("SELECT count(*) FROM programs WHERE id=? AND shop_id=? AND deleted_at IS NULL", KindProgram, shop, field, ids)
 }

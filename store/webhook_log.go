@@ -39,11 +39,8 @@ const deliveryTables = " FROM deliveries d JOIN events e ON e.id=d.event_id"
 func (s *Store) scanDelivery(r *rows, webhook string) Delivery {
 	hook, eventKey := r.int(), r.int()
 	d := Delivery{ID: s.deliveryID(KindDelivery, hook, eventKey), WebhookID: webhook, Event: r.str(), EventID: s.deliveryID(KindEvent, hook, eventKey), RequestHeaders: json.RawMessage(r.str()),
-		ResponseStatus: r.nullInt(), Attempts: r.int(), LastError: r.nullStr(), DurationMS: r.int()}
-	if card := r.nullInt(); card.Valid {
-		d.CardInstanceID = Some(s.ID(KindCard, card.V))
-	}
-	d.DeliveredAt, d.CreatedAt = r.nullTime(), r.time()
+		ResponseStatus: r.nullInt(), Attempts: r.int(), LastError: r.nullStr(), DurationMS: r.int(),
+		CardInstanceID: s.nullID(KindCard, r.nullInt()), DeliveredAt: r.nullTime(), CreatedAt: r.time()}
 	d.RequestPayload = event.Splice(r.bytes(), d.EventID)
 	return d
 }
@@ -69,13 +66,10 @@ func (v *View) Deliveries(a Access, programID, id string, q DeliveriesQuery) (li
 
 // delivery returns the entry of an event in a webhook's log.
 func (tx *Tx) delivery(w webhook, eventKey int64) (d Delivery, err error) {
-	ok, err := tx.one(func(r *rows) {
+	err = tx.find("delivery", func(r *rows) {
 		r.int() // the epoch, which a write knows
 		d = tx.s.scanDelivery(r, w.ID)
 	}, "SELECT "+deliveryCols+deliveryTables+" WHERE d.webhook_id=?2 AND d.event_id=?3", w.PayloadVersion, w.key, eventKey)
-	if err == nil && !ok {
-		err = notFound("delivery")
-	}
 	tx.Touches(d.CardInstanceID.V)
 	return d, err
 }
@@ -93,24 +87,17 @@ func (tx *Tx) TestWebhook(a Access, programID, id string) (d Delivery, err error
 	if err != nil {
 		return d, err
 	}
-	env := &event.Envelope{Event: event.TestPing, OccurredAt: tx.Now.String(), ShopID: sh.ID, ShopName: sh.Name, Data: event.TestPingData{Message: pingMessage}}
+	env := &event.Envelope{Event: event.TestPing, OccurredAt: tx.Now.String(), ShopID: sh.ID, ShopName: sh.Name, Data: event.Data{"message", pingMessage, "sample", true}}
 	var p1, p2 []byte
 	if w.PayloadVersion == event.V2 {
 		p2 = event.AppendV2(nil, env)
 	} else {
 		p1 = event.AppendV1(nil, env)
 	}
-	eventKey, err := tx.recordEvent(a.Shop, event.TestPing, Null[int64]{}, p1, p2)
-	if err != nil {
-		return d, err
-	}
-	if _, err = tx.exec("INSERT INTO deliveries (webhook_id, event_id, special, due_at) VALUES (?,?,?,?)", w.key, eventKey, specialTest, tx.Now); err != nil {
-		return d, err
-	}
+	eventKey := tx.recordEvent(a.Shop, event.TestPing, Null[int64]{}, p1, p2)
+	tx.exec("INSERT INTO deliveries (webhook_id, event_id, special, due_at) VALUES (?,?,?,?)", w.key, eventKey, specialTest, tx.Now)
 	tx.notifyDue(w.key)
-	if err = tx.audit(a.Shop, "webhook.test", KindWebhook, w.key, ""); err != nil {
-		return d, err
-	}
+	tx.audit(a.Shop, "webhook.test", KindWebhook, w.key, "")
 	return tx.delivery(w, eventKey)
 }
 
@@ -122,29 +109,20 @@ func (tx *Tx) Redeliver(a Access, programID, id, deliveryID string) (d Delivery,
 	if err != nil {
 		return d, err
 	}
-	eventKey, ok := tx.s.DeliveryKey(w.key, deliveryID)
-	if !ok {
-		return d, notFound("delivery")
-	}
+	eventKey, _ := tx.s.DeliveryKey(w.key, deliveryID) // no event has the key 0
 	pending := false
-	if ok, err = tx.one(func(r *rows) { pending = r.bool() }, "SELECT outcome IS NULL FROM deliveries WHERE webhook_id=? AND event_id=?", w.key, eventKey); err != nil {
-		return d, err
-	}
+	err = tx.find("delivery", func(r *rows) { pending = r.bool() }, "SELECT outcome IS NULL FROM deliveries WHERE webhook_id=? AND event_id=?", w.key, eventKey)
 	switch {
-	case !ok:
-		return d, notFound("delivery")
+	case err != nil:
+		return d, err
 	case pending:
 		return d, refuse(Conflict, "The delivery is still pending.")
 	case !w.Active:
 		return d, refuse(Unprocessable, "The webhook is inactive; a PATCH with active true enables it.")
 	}
-	if _, err = tx.exec(`UPDATE deliveries SET outcome=NULL, due_at=?, attempts=0, response_status=NULL, last_error=NULL, duration_ms=0,
-		request_headers=NULL, delivered_at=NULL WHERE webhook_id=? AND event_id=?`, tx.Now, w.key, eventKey); err != nil {
-		return d, err
-	}
+	tx.exec(`UPDATE deliveries SET outcome=NULL, due_at=?, attempts=0, response_status=NULL, last_error=NULL, duration_ms=0,
+		request_headers=NULL, delivered_at=NULL WHERE webhook_id=? AND event_id=?`, tx.Now, w.key, eventKey)
 	tx.notifyDue(w.key)
-	if err = tx.audit(a.Shop, "webhook.redeliver", KindWebhook, w.key, `{"delivery_id":"`+deliveryID+`"}`); err != nil {
-		return d, err
-	}
+	tx.audit(a.Shop, "webhook.redeliver", KindWebhook, w.key, `{"delivery_id":"`+deliveryID+`"}`)
 	return tx.delivery(w, eventKey)
 }

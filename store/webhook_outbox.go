@@ -256,17 +256,17 @@ type Outcome struct {
 func (tx *Tx) RecordOutcome(o Outcome) error {
 	took := o.Duration.Milliseconds()
 	if o.Success {
-		n, err := tx.exec("UPDATE deliveries SET outcome='delivered', attempts=attempts+1, response_status=?, last_error=NULL, duration_ms=?, request_headers=?, delivered_at=? WHERE webhook_id=? AND event_id=? AND outcome IS NULL",
+		n := tx.exec("UPDATE deliveries SET outcome='delivered', attempts=attempts+1, response_status=?, last_error=NULL, duration_ms=?, request_headers=?, delivered_at=? WHERE webhook_id=? AND event_id=? AND outcome IS NULL",
 			o.Status, took, o.Headers, tx.Now, o.Webhook, o.Event)
-		if err != nil || n == 0 || o.Test {
-			return err
+		if n == 0 || o.Test {
+			return tx.failed
 		}
-		_, err = tx.exec("UPDATE webhooks SET consecutive_failures=0, sent_through=max(sent_through, ?) WHERE id=?", o.SentThrough, o.Webhook)
-		return err
+		tx.exec("UPDATE webhooks SET consecutive_failures=0, sent_through=max(sent_through, ?) WHERE id=?", o.SentThrough, o.Webhook)
+		return tx.failed
 	}
-	attempts, err := tx.number("SELECT attempts+1 FROM deliveries WHERE webhook_id=? AND event_id=? AND outcome IS NULL", o.Webhook, o.Event)
-	if err != nil || attempts == 0 {
-		return err
+	attempts := tx.number("SELECT attempts+1 FROM deliveries WHERE webhook_id=? AND event_id=? AND outcome IS NULL", o.Webhook, o.Event)
+	if attempts == 0 {
+		return tx.failed
 	}
 	final := o.Gone || o.Test || attempts >= int64(tx.Limits.DeliveryAttempts)
 	var outcome Null[string]
@@ -274,54 +274,35 @@ func (tx *Tx) RecordOutcome(o Outcome) error {
 		outcome = Some("failed")
 	}
 	if !o.Test {
-		if _, err := tx.exec("UPDATE webhooks SET sent_through=max(sent_through, ?) WHERE id=?", o.SentThrough, o.Webhook); err != nil {
-			return err
-		}
+		tx.exec("UPDATE webhooks SET sent_through=max(sent_through, ?) WHERE id=?", o.SentThrough, o.Webhook)
 	}
-	if _, err := tx.exec("UPDATE deliveries SET outcome=?, due_at=?, attempts=?, response_status=?, last_error=?, duration_ms=?, request_headers=? WHERE webhook_id=? AND event_id=?",
-		outcome, tx.Now.Add(o.RetryAfter), attempts, o.Status, o.Error, took, o.Headers, o.Webhook, o.Event); err != nil {
-		return err
+	tx.exec("UPDATE deliveries SET outcome=?, due_at=?, attempts=?, response_status=?, last_error=?, duration_ms=?, request_headers=? WHERE webhook_id=? AND event_id=?",
+		outcome, tx.Now.Add(o.RetryAfter), attempts, o.Status, o.Error, took, o.Headers, o.Webhook, o.Event)
+	if final && !o.Test {
+		tx.countFailure(o)
 	}
-	if !final || o.Test {
-		return nil
-	}
-	return tx.countFailure(o)
+	return tx.failed
 }
 
 // NextAttempt returns when a delivery is to be attempted again, null if it is
 // not.
 func (tx *Tx) NextAttempt(webhook, event int64) (at Null[Time], err error) {
-	_, err = tx.one(func(r *rows) { at = r.nullTime() }, "SELECT "+columns("due_at")+" FROM deliveries WHERE webhook_id=? AND event_id=? AND outcome IS NULL", webhook, event)
-	return at, err
+	tx.one(func(r *rows) { at = r.nullTime() }, "SELECT due_at FROM deliveries WHERE webhook_id=? AND event_id=? AND outcome IS NULL", webhook, event)
+	return at, tx.failed
 }
 
 // countFailure counts a delivery whose attempts are used up. It deactivates the
 // webhook after a 410, and after Limits.DeliveryFailures of them in a row.
-func (tx *Tx) countFailure(o Outcome) error {
+func (tx *Tx) countFailure(o Outcome) {
 	var shop, failures int64
 	var active bool
-	if _, err := tx.one(func(r *rows) { shop, failures, active = r.int(), r.int()+1, r.bool() },
-		"SELECT "+columns("shop_id", "consecutive_failures", "active")+" FROM webhooks WHERE id=?", o.Webhook); err != nil {
-		return err
-	}
-	if _, err := tx.exec("UPDATE webhooks SET consecutive_failures=? WHERE id=?", failures, o.Webhook); err != nil {
-		return err
-	}
+	tx.one(func(r *rows) { shop, failures, active = r.int(), r.int()+1, r.bool() },
+		"SELECT "+columns("shop_id", "consecutive_failures", "active")+" FROM webhooks WHERE id=?", o.Webhook)
+	tx.exec("UPDATE webhooks SET consecutive_failures=? WHERE id=?", failures, o.Webhook)
 	if !active || !o.Gone && failures < int64(tx.Limits.DeliveryFailures) {
-		return nil
+		return
 	}
-	if _, err := tx.exec("UPDATE webhooks SET active=0, updated_at=? WHERE id=?", tx.Now, o.Webhook); err != nil {
-		return err
-	}
-	if err := tx.bumpHookEpoch(); err != nil {
-		return err
-	}
-	return tx.audit(shop, "webhook.disable", KindWebhook, o.Webhook, `{"consecutive_failures":`+strconv.FormatInt(failures, 10)+`}`)
-}
-
-// deleteProgramWebhooks deletes a program's webhooks. Their pending deliveries
-// are not sent.
-func (tx *Tx) deleteProgramWebhooks(program int64) error {
-	_, err := tx.exec("UPDATE webhooks SET deleted_at=? WHERE program_id=? AND deleted_at IS NULL", tx.Now, program)
-	return err
+	tx.exec("UPDATE webhooks SET active=0, updated_at=? WHERE id=?", tx.Now, o.Webhook)
+	tx.bumpHookEpoch()
+	tx.audit(shop, "webhook.disable", KindWebhook, o.Webhook, `{"consecutive_failures":`+strconv.FormatInt(failures, 10)+`}`)
 }

@@ -49,7 +49,7 @@ func TestSequenceOfEvents(t *testing.T) {
 			t.Errorf("event_sequence of shop %d is %d", shop, got)
 		}
 	}
-	f.sound()
+	f.checkFile()
 }
 
 // The count goes on where the ids of an older file end, since its events are sent
@@ -81,7 +81,7 @@ func TestSequenceAfterMigration(t *testing.T) {
 	if !slices.Equal(sent, []int64{41, 43}) {
 		t.Errorf("sent with the sequences %v", sent)
 	}
-	f.sound()
+	f.checkFile()
 }
 
 // A new delivery comes with the chain of its card: the root, also for overflow

@@ -2,6 +2,10 @@ package webhook
 
 import (
 	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,11 +33,9 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 	// Wait before reading the delivery: the previous attempt may take seconds to
 	// connect, and the delivery may change until then.
 	<-t.previous
-	select {
-	case <-l.s.stop:
+	if l.s.stopping.Err() != nil {
 		release()
 		return
-	default:
 	}
 	var a store.Attempt
 	var ok bool
@@ -73,7 +75,7 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 // again. It reports whether the outcome was written before the sender stopped.
 // If there is an observer, record sets o.Next of a failed attempt.
 func (s *Sender) record(o *store.Outcome) bool {
-	written := s.conf.Store.RetryWrite(s.stop, func(tx *store.Tx) (err error) {
+	written := s.conf.Store.RetryWrite(s.stopping.Done(), func(tx *store.Tx) (err error) {
 		if err = tx.RecordOutcome(*o); err == nil && !o.Success && s.conf.Observe != nil {
 			o.NextAttempt, err = tx.NextAttempt(o.Webhook, o.Event)
 		}
@@ -107,6 +109,34 @@ func (s *Sender) logWriteError(err error) {
 func (s *Sender) pause() {
 	select {
 	case <-time.After(time.Second):
-	case <-s.stop:
+	case <-s.stopping.Done():
 	}
+}
+
+const (
+	maxRetryAfter = time.Hour      // longest wait that a receiver can ask for
+	maxBackoff    = 24 * time.Hour // longest wait before the jitter
+)
+
+// backoff returns the wait after the given number of failed attempts: base,
+// doubled for each further one, plus up to a tenth, so that deliveries that
+// failed together are not all retried together. jitter is from 0 to 1.
+func backoff(base time.Duration, attempt int, jitter float64) time.Duration {
+	wait := time.Duration(min(math.Ldexp(float64(base), attempt-1), float64(maxBackoff)))
+	return wait + time.Duration(jitter*float64(wait)/10)
+}
+
+// retryAfter returns the wait that a Retry-After header asks for, in seconds or
+// by a date: at most maxRetryAfter, and 0 if it is in the past or malformed.
+func retryAfter(h string, now time.Time) time.Duration {
+	h = strings.TrimSpace(h)
+	n, err := strconv.ParseUint(h, 10, 64)
+	if err == nil || errors.Is(err, strconv.ErrRange) { // n is the greatest uint64 then
+		return time.Duration(min(n, uint64(maxRetryAfter/time.Second))) * time.Second
+	}
+	t, err := http.ParseTime(h)
+	if err != nil {
+		return 0
+	}
+	return min(max(t.Sub(now), 0), maxRetryAfter)
 }

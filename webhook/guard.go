@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -114,3 +116,79 @@ func (g *Guard) CheckScheme(u *url.URL) error {
 	}
 	return fmt.Errorf("%s: %w", u.Scheme, ErrPlainHTTP)
 }
+
+// prefixes parses network prefixes separated by spaces.
+func prefixes(list string) (ps []netip.Prefix) {
+	for s := range strings.FieldsSeq(list) {
+		ps = append(ps, netip.MustParsePrefix(s))
+	}
+	return ps
+}
+
+var (
+	// deny4 is IANA's whole IPv4 special-purpose registry, with multicast and
+	// class E. 192.0.0.9 and 192.0.0.10 are globally reachable anycast services,
+	// but no web servers, so their network is denied as a whole.
+	deny4 = prefixes(`0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16
+		172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.31.196.0/24 192.52.193.0/24
+		192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24
+		203.0.113.0/24 224.0.0.0/4 240.0.0.0/4`)
+
+	// allow6 is global unicast. It excludes loopback, mapped, NAT64,
+	// discard-only, SRv6, unique local, link local and multicast addresses.
+	// deny6 is what the IPv6 special-purpose registry has in that range:
+	// protocol assignments (with Teredo, ORCHID and benchmarking), two networks
+	// for documentation, 6to4 and AS112.
+	allow6 = netip.MustParsePrefix("2000::/3")
+	deny6  = prefixes(`2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20`)
+
+	// metadata are the addresses at which clouds give credentials to their
+	// machines: Amazon (EC2, ECS, EKS), Google, Azure, Oracle, Alibaba, Tencent,
+	// Scaleway, and all who use 169.254.169.254.
+	metadata = prefixes(`169.254.169.254/32 169.254.170.2/32 169.254.170.23/32 fd00:ec2::254/128
+		fd00:ec2::23/128 fd20:ce::254/128 168.63.129.16/32 192.0.0.192/32 100.100.100.200/32
+		169.254.0.23/32 169.254.42.42/32 fd00:42::42/128`)
+
+	nat64      = netip.MustParsePrefix("64:ff9b::/96")
+	nat64Local = netip.MustParsePrefix("64:ff9b:1::/48")
+	sixToFour  = netip.MustParsePrefix("2002::/16")
+	teredo     = netip.MustParsePrefix("2001::/32")
+)
+
+// isPublic reports whether ip, which is not a mapped address, is globally
+// reachable.
+func isPublic(ip netip.Addr) bool {
+	if ip.Is4() {
+		return !containsAddr(deny4, ip)
+	}
+	return allow6.Contains(ip) && !containsAddr(deny6, ip)
+}
+
+// containsAddr reports whether one of the prefixes contains ip.
+func containsAddr(ps []netip.Prefix, ip netip.Addr) bool {
+	return slices.ContainsFunc(ps, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+// isMetadata reports whether ip, which is not a mapped address, is a metadata
+// address, or an IPv6 address with one embedded in it for a translator or a
+// tunnel. The last four bytes are examined in every network, because an
+// operator's own NAT64 prefix cannot be told from another network.
+func isMetadata(ip netip.Addr) bool {
+	if known := containsAddr(metadata, ip); known || ip.Is4() {
+		return known
+	}
+	b := ip.As16()
+	embedded := [][4]byte{[4]byte(b[12:])}
+	switch {
+	case nat64Local.Contains(ip): // RFC 6052, prefixes of 48, 56 and 64 bits
+		embedded = append(embedded, [4]byte{b[6], b[7], b[9], b[10]}, [4]byte{b[7], b[9], b[10], b[11]}, [4]byte(b[9:13]))
+	case sixToFour.Contains(ip):
+		embedded = append(embedded, [4]byte(b[2:6]))
+	case teredo.Contains(ip): // the relay, and the client with its bits inverted
+		embedded = append(embedded, [4]byte(b[4:8]), [4]byte{^b[12], ^b[13], ^b[14], ^b[15]})
+	}
+	return slices.ContainsFunc(embedded, func(b [4]byte) bool { return containsAddr(metadata, netip.AddrFrom4(b)) })
+}
+
+// isLoopback reports whether ip, mapped or not, is a loopback address.
+func isLoopback(ip netip.Addr) bool { return ip.Zone() == "" && ip.Unmap().IsLoopback() }

@@ -65,15 +65,15 @@ func (l *lane) run() {
 	defer l.s.wg.Done()
 	for {
 		select {
-		case <-l.s.stop:
-			l.remove()
+		case <-l.s.stopping.Done():
+			l.remove(true)
 			return
 		case <-l.wake:
 		}
 		l.start(l.beginReady())
 		events, err := l.nextEvents()
 		if errors.Is(err, store.ErrClosed) {
-			l.remove()
+			l.remove(true)
 			return
 		}
 		if err != nil {
@@ -83,7 +83,7 @@ func (l *lane) run() {
 			continue
 		}
 		l.start(events)
-		if len(events) == 0 && l.removeIfIdle() {
+		if len(events) == 0 && l.remove(false) {
 			return
 		}
 	}
@@ -271,36 +271,25 @@ func (l *lane) finish(event int64, recorded bool) {
 		l.returned++
 	}
 	delete(l.inFlight, event)
-	l.signal() // under the lock, for removeIfIdle
+	l.signal() // under the lock, for remove
 }
 
-// removeIfIdle removes the lane from the sender unless something is in flight or
-// the lane was signalled, and reports whether it did.
-func (l *lane) removeIfIdle() bool {
+// remove removes the lane from the sender, unless force is false and something is in
+// flight or the lane was signalled. It reports whether it did.
+func (l *lane) remove(force bool) bool {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
 	l.mu.Lock()
-	busy := len(l.inFlight) > 0
+	busy := len(l.inFlight) > 0 || len(l.wake) > 0
 	l.mu.Unlock()
-	if busy || len(l.wake) > 0 {
+	if busy && !force {
 		return false
 	}
-	l.removeLocked()
-	return true
-}
-
-// remove removes the lane from the sender, whatever is in flight.
-func (l *lane) remove() {
-	l.s.mu.Lock()
-	defer l.s.mu.Unlock()
-	l.removeLocked()
-}
-
-func (l *lane) removeLocked() {
 	delete(l.s.lanes, l.webhook)
 	if len(l.s.lanes) == 0 {
 		l.s.idle.Broadcast()
 	}
+	return true
 }
 
 // acquireSlot waits for a slot and returns what releases it; ok is false if the
@@ -314,7 +303,7 @@ func (l *lane) acquireSlot() (release func(), ok bool) {
 	l.mu.Unlock()
 	select {
 	case slots <- struct{}{}:
-	case <-l.s.stop:
+	case <-l.s.stopping.Done():
 		return nil, false
 	}
 	free := sync.OnceFunc(func() { <-slots })

@@ -103,7 +103,7 @@ func (w *witness) check(s *server, chains, rows map[string]int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	key, _ := s.App.Store.Key(store.KindWebhook, w.hook.id)
-	if all := s.rows("SELECT count(*) FROM deliveries WHERE webhook_id=?", key)[0]; all != strconv.Itoa(len(w.firsts)) {
+	if all := s.Value("SELECT count(*) FROM deliveries WHERE webhook_id=?", key); all != strconv.Itoa(len(w.firsts)) {
 		s.T.Errorf("%d events came, want %s", len(w.firsts), all)
 	}
 	var order []*seen
@@ -228,12 +228,12 @@ func TestOrderOfRandomDays(t *testing.T) {
 	for s.settle().Pending > 0 {
 	}
 	chains, rows := map[string]int64{}, map[string]int64{}
-	for _, line := range s.rows("SELECT concat_ws(' ', id, ifnull(root_id, id)) FROM cards") {
+	for _, line := range s.Values("SELECT concat_ws(' ', id, ifnull(root_id, id)) FROM cards") {
 		id, root := pair(t, line)
 		chains[s.App.Store.ID(store.KindCard, id)] = root
 	}
 	overflows := 0
-	for _, line := range s.rows("SELECT concat_ws(' ', id, ifnull(overflow_of, 0)) FROM transactions") {
+	for _, line := range s.Values("SELECT concat_ws(' ', id, ifnull(overflow_of, 0)) FROM transactions") {
 		id, of := pair(t, line)
 		rows[s.App.Store.ID(store.KindTransaction, id)] = id
 		if of != 0 {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"punchcard/server/servertest"
 	"punchcard/webhook"
 )
 
@@ -159,7 +160,7 @@ func TestOrderAfterStop(t *testing.T) {
 	s.stamp(card, 3)
 	giveUp, done := s.stopping()
 	giveUp()
-	await(t, done, "the end of Stop")
+	servertest.Await(t, done, "the end of Stop")
 	r.none("after Stop")
 	r.answers(status(200))
 	s.run()

@@ -62,10 +62,11 @@ type Sender struct {
 	unwritten        atomic.Int64  // attempts that have ended and whose outcome is not written
 	writeErrorLogged atomic.Int64  // unix time at which a write error was last logged
 
-	ctx    context.Context // of attempts; ends with the context of Stop
-	cancel context.CancelFunc
-	stop   chan struct{} // closed by Stop
-	wg     sync.WaitGroup
+	stopping context.Context // ends when Stop is called
+	stop     context.CancelFunc
+	ctx      context.Context // of attempts; ends with the context of Stop
+	cancel   context.CancelFunc
+	wg       sync.WaitGroup
 
 	scanning sync.Mutex          // held by a scan; guards mark
 	mark     store.OutboxVersion // of the last scan for first attempts
@@ -73,7 +74,6 @@ type Sender struct {
 	mu      sync.Mutex
 	lanes   map[int64]*lane // by webhook
 	started bool
-	stopped bool
 	idle    *sync.Cond // lanes has become empty, or the sender stopped
 	count   Count
 }
@@ -88,10 +88,10 @@ func New(conf Config) *Sender {
 		client: conf.Guard.Transport(promptSlots),
 		prompt: make(chan struct{}, promptSlots),
 		slow:   make(chan struct{}, slowSlots),
-		stop:   make(chan struct{}),
 		lanes:  map[int64]*lane{},
 	}
 	s.idle = sync.NewCond(&s.mu)
+	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	if conf.Idle != 0 {
 		s.client.IdleConnTimeout = conf.Idle
@@ -104,11 +104,8 @@ func New(conf Config) *Sender {
 func (s *Sender) Start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.stopped:
-		return context.Canceled
-	case s.started:
-		return nil
+	if err := s.stopping.Err(); err != nil || s.started {
+		return err
 	}
 	s.started = true
 	s.conf.Store.OnDue(s.wake)
@@ -121,11 +118,8 @@ func (s *Sender) Start() error {
 // without Start, and more than once.
 func (s *Sender) Stop(ctx context.Context) {
 	s.mu.Lock()
-	if !s.stopped {
-		s.stopped = true
-		close(s.stop)
-		s.idle.Broadcast()
-	}
+	s.stop()
+	s.idle.Broadcast()
 	s.mu.Unlock()
 	release := context.AfterFunc(ctx, s.cancel)
 	defer release()
@@ -139,7 +133,7 @@ func (s *Sender) Stop(ctx context.Context) {
 func (s *Sender) wake(webhooks []int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped {
+	if s.stopping.Err() != nil {
 		return
 	}
 	for _, w := range webhooks {
@@ -162,7 +156,7 @@ func (s *Sender) scanQueue() {
 	defer timer.Stop()
 	for {
 		select {
-		case <-s.stop:
+		case <-s.stopping.Done():
 			return
 		case <-timer.C:
 		}
@@ -217,12 +211,11 @@ func (s *Sender) Settle() error {
 		}
 		s.mu.Lock()
 		idle := len(s.lanes) == 0
-		for len(s.lanes) > 0 && !s.stopped {
+		for len(s.lanes) > 0 && s.stopping.Err() == nil {
 			s.idle.Wait()
 		}
-		stopped := s.stopped
 		s.mu.Unlock()
-		if idle || stopped {
+		if idle || s.stopping.Err() != nil {
 			return nil
 		}
 	}

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/netip"
@@ -169,15 +170,7 @@ func (g *Guard) checkAddrs(u *url.URL, ips []netip.Addr) *Problem {
 
 // lookup returns the addresses of a host.
 func (g *Guard) lookup(ctx context.Context, host string) ([]netip.Addr, error) {
-	limit := g.LookupTimeout
-	if limit <= 0 {
-		limit = lookupTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(g.LookupTimeout, lookupTimeout))
 	defer cancel()
-	var r Resolver = net.DefaultResolver
-	if g.Resolver != nil {
-		r = g.Resolver
-	}
-	return r.LookupNetIP(ctx, "ip", host)
+	return cmp.Or[Resolver](g.Resolver, net.DefaultResolver).LookupNetIP(ctx, "ip", host)
 }

@@ -16,6 +16,16 @@ const (
 	webhookPath  = webhooksPath + "/:webhookId"
 )
 
+// The kinds of routes.
+var (
+	get    = kernel.RouteOf(http.MethodGet, http.StatusOK)
+	create = kernel.RouteOf(http.MethodPost, http.StatusCreated)
+	patch  = kernel.RouteOf(http.MethodPatch, http.StatusOK)
+	act    = kernel.RouteOf(http.MethodPost, http.StatusOK)       // an action on an existing resource
+	queue  = kernel.RouteOf(http.MethodPost, http.StatusAccepted) // takes effect after the answer
+	remove = kernel.RouteOf(http.MethodDelete, http.StatusNoContent)
+)
+
 // Routes returns the whole REST API, in the order of the documents.
 func Routes() []kernel.Route {
 	return []kernel.Route{
@@ -64,30 +74,4 @@ func Routes() []kernel.Route {
 		get("/analytics/card-types", operation.GetCardTypes),
 		get("/analytics/card-types/:type", operation.GetCardTypeStats),
 	}
-}
-
-func get(path string, op *kernel.Operation) kernel.Route {
-	return kernel.Route{Method: http.MethodGet, Path: path, Status: http.StatusOK, Operation: op}
-}
-
-func create(path string, op *kernel.Operation) kernel.Route {
-	return kernel.Route{Method: http.MethodPost, Path: path, Status: http.StatusCreated, Operation: op}
-}
-
-func patch(path string, op *kernel.Operation) kernel.Route {
-	return kernel.Route{Method: http.MethodPatch, Path: path, Status: http.StatusOK, Operation: op}
-}
-
-// act returns the route of an action on an existing resource.
-func act(path string, op *kernel.Operation) kernel.Route {
-	return kernel.Route{Method: http.MethodPost, Path: path, Status: http.StatusOK, Operation: op}
-}
-
-// queue returns the route of an operation that takes effect after the answer.
-func queue(path string, op *kernel.Operation) kernel.Route {
-	return kernel.Route{Method: http.MethodPost, Path: path, Status: http.StatusAccepted, Operation: op}
-}
-
-func remove(path string, op *kernel.Operation) kernel.Route {
-	return kernel.Route{Method: http.MethodDelete, Path: path, Status: http.StatusNoContent, Operation: op}
 }

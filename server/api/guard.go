@@ -26,8 +26,6 @@ func NewGuard(st *store.Store, perMinute int) *Guard {
 
 var keyPattern = regexp.MustCompile(`^tsk_(live|test)_[A-Za-z0-9_-]{43}$`)
 
-var errMalformed = kernel.Unauthenticated("The key is malformed; the REST API expects a key beginning tsk_.")
-
 // Identify returns the caller whose key is the bearer token of a request. It
 // refuses a key that is malformed, unknown, revoked, expired or of another class.
 func (g *Guard) Identify(r *http.Request) (c kernel.Caller, err error) {
@@ -40,29 +38,21 @@ func (g *Guard) Identify(r *http.Request) (c kernel.Caller, err error) {
 	}
 	id, err := g.keys.Get(token, func(hash []byte) (*store.Identity, error) {
 		if !keyPattern.MatchString(token) {
-			return nil, errMalformed
+			return nil, kernel.Unauthenticated("The key is malformed; the REST API expects a key beginning tsk_.")
 		}
-		return g.find(hash)
+		id, stored, err := g.st.Identify(hash)
+		if err == nil && (id == nil || subtle.ConstantTimeCompare(stored, hash) != 1 || id.Class != "api") {
+			err = kernel.Unauthenticated("No such key.")
+		}
+		return id, err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return c, err
-	case id == nil:
-		return c, kernel.Unauthenticated("No such key.")
 	}
 	if reason := id.EndReason(g.st.Now()); reason != "" {
 		return c, kernel.Unauthenticated("The key is " + reason + ".")
 	}
 	return kernel.KeyCaller(id), nil
-}
-
-// find returns the API key with a hash, or nil if there is none.
-func (g *Guard) find(hash []byte) (*store.Identity, error) {
-	id, stored, err := g.st.Identify(hash)
-	if err != nil || id == nil || subtle.ConstantTimeCompare(stored, hash) != 1 || id.Class != "api" {
-		return nil, err
-	}
-	return id, nil
 }
 
 // Limit refuses requests over the rate limit of the key.

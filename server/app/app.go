@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -34,14 +35,14 @@ type App struct {
 	served  chan error   // errors of the two servers
 
 	// The rest is used with a fixture only.
-	resetErr *kernel.Error  // of the last reset; guarded by gate
-	gate     sync.RWMutex   // held for reading by requests and for writing while the instance is replaced
-	inFlight sync.Map       // requests that are being answered: *request
-	unused   sync.Map       // connections that have sent nothing yet: net.Conn
-	resets   chan struct{}  // holds one element while a Reset or Stop runs
-	stopping chan struct{}  // closed by Stop, so that no Reset begins any more
-	stopOnce sync.Once      // closes stopping
-	closing  sync.WaitGroup // of instances that were replaced
+	resetErr *kernel.Error      // of the last reset; guarded by gate
+	gate     sync.RWMutex       // held for reading by requests and for writing while the instance is replaced
+	inFlight sync.Map           // requests that are being answered: *request
+	unused   sync.Map           // connections that have sent nothing yet: net.Conn
+	resets   chan struct{}      // holds one element while a Reset or Stop runs
+	stopping context.Context    // done from Stop on, so that no Reset begins any more
+	stop     context.CancelFunc // ends stopping
+	closing  sync.WaitGroup     // of instances that were replaced
 }
 
 // Limits of every connection. A client that sends its headers or its body too
@@ -66,8 +67,9 @@ const (
 // Start listens, opens the store and serves. Its errors are one line for the
 // operator.
 func Start(c Config) (*App, error) {
-	if c.Log == nil {
-		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	if c.Dev != nil && c.Dev.Clock == nil {
+		c.Dev.Clock = c.Dev.newClock()
 	}
 	if err := c.Limits.Check(); err != nil {
 		return nil, err
@@ -85,9 +87,7 @@ func Start(c Config) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--listen (PUNCHCARD_LISTEN): %w", err)
 	}
-	if c.MaxConnections == 0 {
-		c.MaxConnections = max(1, min(maxConnections, openFiles()-reservedFiles))
-	}
+	c.MaxConnections = cmp.Or(c.MaxConnections, max(1, min(maxConnections, openFiles()-reservedFiles)))
 	ln = limitConnections(ln, c.MaxConnections)
 	scheme := "http://"
 	if c.TLSCert != "" || c.TLSKey != "" {
@@ -98,16 +98,11 @@ func Start(c Config) (*App, error) {
 		}
 		scheme, ln = "https://", tls.NewListener(ln, own.config())
 	}
-	a := &App{Origin: scheme + ln.Addr().String(), pricing: pricing, served: make(chan error, 2), resets: make(chan struct{}, 1), stopping: make(chan struct{})}
-	if c.PublicURL == "" {
-		c.PublicURL = a.Origin
-	}
-	if c.ReadTimeout == 0 {
-		c.ReadTimeout = readTimeout
-	}
-	if c.WriteTimeout == 0 {
-		c.WriteTimeout = writeTimeout
-	}
+	a := &App{Origin: scheme + ln.Addr().String(), pricing: pricing, served: make(chan error, 2), resets: make(chan struct{}, 1)}
+	a.stopping, a.stop = context.WithCancel(context.Background())
+	c.PublicURL = cmp.Or(c.PublicURL, a.Origin)
+	c.ReadTimeout = cmp.Or(c.ReadTimeout, readTimeout)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, writeTimeout)
 	a.conf = c
 	var metrics net.Listener
 	if c.Metrics != nil {
@@ -152,21 +147,9 @@ func (a *App) trackUnused(c net.Conn, state http.ConnState) {
 		return
 	}
 	a.unused.Store(c, nil)
-	select {
-	case <-a.stopping:
+	if a.stopping.Err() != nil {
 		c.Close()
-	default:
 	}
-}
-
-// closeUnusedConnections closes the connections on which no request has come, for
-// which Shutdown would wait for five seconds. Go's http.Transport leaves such
-// connections.
-func (a *App) closeUnusedConnections() {
-	a.unused.Range(func(c, _ any) bool {
-		c.(net.Conn).Close()
-		return true
-	})
 }
 
 // server returns an HTTP server with the limits of every connection. Over HTTP/2 a
@@ -195,7 +178,7 @@ func (a *App) Wait() <-chan error { return a.served }
 // Stop accepts no more requests, waits until ctx is done for those in flight, and
 // closes the store.
 func (a *App) Stop(ctx context.Context) error {
-	a.stopOnce.Do(func() { close(a.stopping) })
+	a.stop()
 	a.resets <- struct{}{}
 	defer func() { <-a.resets }()
 	// Requests and services stop at the same time, so that a slow request does not
@@ -203,7 +186,12 @@ func (a *App) Stop(ctx context.Context) error {
 	// after the next start.
 	var services sync.WaitGroup
 	services.Go(func() { a.instance.stopServices(ctx) })
-	a.closeUnusedConnections()
+	// Shutdown would wait for five seconds for connections on which no request has
+	// come. Go's http.Transport leaves such connections.
+	a.unused.Range(func(c, _ any) bool {
+		c.(net.Conn).Close()
+		return true
+	})
 	err := a.http.Shutdown(ctx)
 	if err != nil && a.conf.Dev != nil {
 		a.http.Close() // the process goes on, so leave nothing of the fixture

@@ -58,25 +58,23 @@ type Limits struct {
 
 // DefaultLimits returns the limits with their defaults.
 func DefaultLimits() (l Limits) {
-	setDefaults(reflect.ValueOf(&l).Elem())
+	v := reflect.ValueOf(&l).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if f.Tag.Get("default") != "" {
+			v.FieldByIndex(f.Index).SetInt(tagged(f, "default"))
+		}
+	}
 	return l
 }
 
-// setDefaults sets the fields of a struct of limits to their defaults.
-func setDefaults(v reflect.Value) {
-	for i := range v.NumField() {
-		f, def := v.Field(i), v.Type().Field(i).Tag.Get("default")
-		switch f.Interface().(type) {
-		case int:
-			n, _ := strconv.Atoi(def)
-			f.SetInt(int64(n))
-		case time.Duration:
-			d, _ := time.ParseDuration(def)
-			f.SetInt(int64(d))
-		case KeyLimits:
-			setDefaults(f)
-		}
+// tagged returns the number or duration in a tag of a limit.
+func tagged(f reflect.StructField, tag string) int64 {
+	if f.Type == reflect.TypeFor[time.Duration]() {
+		d, _ := time.ParseDuration(f.Tag.Get(tag))
+		return int64(d)
 	}
+	n, _ := strconv.ParseInt(f.Tag.Get(tag), 10, 64)
+	return n
 }
 
 // Check returns an error for the first limit that is out of its bounds, with its
@@ -86,30 +84,15 @@ func (l Limits) Check() error { return check(reflect.ValueOf(l)) }
 // Check does the same for the limits of keys.
 func (l KeyLimits) Check() error { return check(reflect.ValueOf(l)) }
 
-func check(v reflect.Value) error {
-	for i := range v.NumField() {
-		f, t := v.Field(i), v.Type().Field(i)
-		if k, ok := f.Interface().(KeyLimits); ok {
-			if err := k.Check(); err != nil {
-				return err
-			}
+func check(limits reflect.Value) error {
+	for _, f := range reflect.VisibleFields(limits.Type()) {
+		v := reflect.Indirect(limits.FieldByIndex(f.Index))
+		if !v.CanInt() { // KeyLimits, or a limit that is not given
 			continue
 		}
-		if f.Kind() == reflect.Pointer {
-			if f.IsNil() {
-				continue
-			}
-			f = f.Elem()
-		}
-		bound := func(tag string) int64 {
-			if d, err := time.ParseDuration(t.Tag.Get(tag)); err == nil && t.Type == reflect.TypeFor[time.Duration]() {
-				return int64(d)
-			}
-			n, _ := strconv.ParseInt(t.Tag.Get(tag), 10, 64)
-			return n
-		}
-		if n := f.Int(); n < bound("min") || n > bound("max") {
-			return fmt.Errorf("--%s (%s): must be from %s to %s", t.Tag.Get("name"), Variable(t.Tag.Get("name"), t.Tag.Get("env")), t.Tag.Get("min"), t.Tag.Get("max"))
+		if v.Int() < tagged(f, "min") || v.Int() > tagged(f, "max") {
+			name := f.Tag.Get("name")
+			return fmt.Errorf("--%s (%s): must be from %s to %s", name, Variable(name, f.Tag.Get("env")), f.Tag.Get("min"), f.Tag.Get("max"))
 		}
 	}
 	return nil
@@ -157,11 +140,11 @@ type Config struct {
 	Guard *webhook.Guard
 	// HoldWebhooks queues webhooks and mail but sends none.
 	HoldWebhooks bool
-	// Mail returns the service that sends the mail that st queues. It calls observe,
-	// unless that is nil, with the outcome of each attempt. If Mail is nil, requests
-	// with send_email are refused, except by a fixture, which keeps mail in memory.
-	// It is a function so that a program that only needs a fixture links no SMTP
-	// library; the implementation is server/mail.
+	// Mail returns the service that sends the mail that st queues. It calls observe
+	// with the outcome of each attempt. If Mail is nil, requests with send_email are
+	// refused, except by a fixture, which keeps mail in memory. It is a function so
+	// that a program that only needs a fixture links no SMTP library; the
+	// implementation is server/mail.
 	Mail func(st *store.Store, log *slog.Logger, observe func(outcome string)) Service
 	// CustomHeaders sends the custom headers of webhooks with each delivery.
 	CustomHeaders bool
@@ -187,6 +170,9 @@ type Metrics interface {
 
 // Dev is the configuration that only a fixture has.
 type Dev struct {
+	// Clock is the fixture's clock. If it is nil, Start sets it: it stands still at
+	// the time of the seed or, if Deterministic, at 2026-01-01T09:00:00Z, and runs
+	// otherwise.
 	Clock *Clock
 	// Seed is the initial content; nil for the demo shop.
 	Seed *seed.File
@@ -198,6 +184,17 @@ type Dev struct {
 	// Bare leaves out the journal and the faults, so that benchmarks measure what
 	// serve does. Such a fixture must not be reset.
 	Bare bool
+}
+
+// newClock returns the clock that Start sets.
+func (d *Dev) newClock() *Clock {
+	switch {
+	case d.Seed != nil && !d.Seed.Now.IsZero():
+		return NewClock(d.Seed.Now)
+	case d.Deterministic:
+		return NewClock(time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC))
+	}
+	return NewClock(time.Time{})
 }
 
 // setOptions sets the options of a fixture's store; see rand for history.

@@ -16,7 +16,8 @@ type limitListener struct {
 	once sync.Once
 }
 
-// limitConnections returns a listener that accepts at most n connections at once.
+// limitConnections returns a listener that accepts at most n connections at once
+// from ln, a listener for TCP.
 func limitConnections(ln net.Listener, n int) net.Listener {
 	return &limitListener{Listener: ln, open: make(chan struct{}, n), done: make(chan struct{})}
 }
@@ -32,7 +33,7 @@ func (b *limitListener) Accept() (net.Conn, error) {
 		<-b.open
 		return nil, err
 	}
-	return &limitConn{Conn: c, release: sync.OnceFunc(func() { <-b.open })}, nil
+	return &limitConn{c.(*net.TCPConn), sync.OnceFunc(func() { <-b.open })}, nil
 }
 
 func (b *limitListener) Close() error {
@@ -41,18 +42,11 @@ func (b *limitListener) Close() error {
 }
 
 type limitConn struct {
-	net.Conn
+	*net.TCPConn
 	release func()
 }
 
 func (c *limitConn) Close() error {
 	defer c.release()
-	return c.Conn.Close()
-}
-
-func (c *limitConn) CloseWrite() error {
-	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return w.CloseWrite()
-	}
-	return nil
+	return c.TCPConn.Close()
 }

@@ -9,8 +9,8 @@ import (
 	"punchcard/store"
 )
 
-// How often housekeeping runs, and the batches in which it writes. They are small,
-// with pauses in between, so that other writes wait only briefly.
+// How often housekeeping runs, and the sizes of its batches. Batches are small, with pauses between
+// them, so that other writes wait only briefly.
 const (
 	housekeepingInterval = time.Minute
 	batchRows            = 25
@@ -43,16 +43,7 @@ func (h *housekeeping) runPeriodically(ctx context.Context) {
 			return
 		case <-t.C:
 		}
-		err := h.pruneIdempotency(ctx)
-		if err == nil {
-			err = h.expireCards(ctx, batchPause)
-		}
-		if err == nil {
-			err = h.pruneDeliveries(ctx, batchPause)
-		}
-		if err == nil {
-			err = h.pruneMail(ctx)
-		}
+		err := errors.Join(h.pruneIdempotency(ctx), h.expireCards(ctx, batchPause), h.pruneDeliveries(ctx, batchPause), h.pruneMail(ctx))
 		if err != nil && !errors.Is(err, store.ErrClosed) {
 			h.log.Error("housekeeping failed", "error", err)
 		}

@@ -2,9 +2,9 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -30,7 +30,6 @@ type instance struct {
 	Store *store.Store
 	Ready *seed.Ready // nil with serve
 
-	refuse func(http.ResponseWriter, error)
 	kernel *kernel.Kernel
 
 	services     services
@@ -90,23 +89,23 @@ func (i *instance) build(a *App, start *image) (err error) {
 			return fmt.Errorf("%s: %w", c.DB, err)
 		}
 	}
-	guard := c.guard()
+	targets := c.guard()
 	var journal *dev.Journal
-	var observe func(*store.Attempt, store.Outcome)
+	var onAttempt func(*store.Attempt, store.Outcome)
 	if c.Dev != nil {
 		journal = dev.NewJournal(c.Dev.Clock.Now, st.IDs, fixtureAPIs)
 		if !c.Dev.Bare {
-			observe = journal.Delivered
+			onAttempt = journal.Delivered
 		}
 	}
-	var watch func(method, route string) func(int)
+	var onRequest func(method, route string) func(int)
 	if c.Metrics != nil {
-		observe, watch = c.Metrics.Attempt, c.Metrics.Request
+		onAttempt, onRequest = c.Metrics.Attempt, c.Metrics.Request
 	}
-	i.makeServices(&c, guard, observe)
+	i.makeServices(&c, targets, onAttempt)
 	k := kernel.New(st, kernel.Config{IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
-		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: watch, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, CheckTarget: checkTarget(guard)})
-	i.refuse, i.kernel = k.AnswerError, k
+		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: onRequest, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, CheckTarget: checkTarget(targets)})
+	i.kernel = k
 	router := k.Router()
 	k.Mount(router, api.Prefix, restRoutes(), api.NewGuard(st, c.rate()))
 	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st))
@@ -164,18 +163,18 @@ func (i *instance) prepareFixture(c *Config, opts *store.Options, start *image) 
 }
 
 // makeServices creates the services of the configuration, in the order in which
-// they start. observe is called with each attempt to deliver a webhook.
-func (i *instance) makeServices(c *Config, guard *webhook.Guard, observe func(*store.Attempt, store.Outcome)) {
+// they start. onAttempt is called with each attempt to deliver a webhook.
+func (i *instance) makeServices(c *Config, targets *webhook.Guard, onAttempt func(*store.Attempt, store.Outcome)) {
 	if !c.HoldWebhooks {
 		conf := webhook.Config{
 			Store:         i.Store,
-			Guard:         guard,
+			Guard:         targets,
 			Timeout:       time.Duration(c.Limits.WebhookDeliveryTimeoutMS) * time.Millisecond,
 			BackoffBase:   c.Limits.WebhookBackoffBase,
 			CustomHeaders: c.CustomHeaders,
 			UserAgent:     "punchcard-webhook/" + Version,
 			Log:           c.Log,
-			Observe:       observe,
+			Observe:       onAttempt,
 		}
 		if c.Dev != nil {
 			conf.Deterministic = c.Dev.Deterministic
@@ -187,11 +186,11 @@ func (i *instance) makeServices(c *Config, guard *webhook.Guard, observe func(*s
 		i.services = append(i.services, i.webhooks)
 	}
 	if c.Mail != nil && c.Dev == nil && !c.HoldWebhooks {
-		var observe func(string)
+		onMail := func(string) {}
 		if c.Metrics != nil {
-			observe = c.Metrics.Mail
+			onMail = c.Metrics.Mail
 		}
-		i.services = append(i.services, c.Mail(i.Store, c.Log, observe))
+		i.services = append(i.services, c.Mail(i.Store, c.Log, onMail))
 	}
 	i.services = append(i.services, i.housekeeping)
 	if c.Backups != nil {
@@ -204,9 +203,7 @@ func (c *Config) requestSeed() uint64 {
 	if c.Dev != nil && c.Dev.Deterministic {
 		return 0
 	}
-	var seed [8]byte
-	rand.Read(seed[:])
-	return kernel.Seed(seed)
+	return rand.Uint64()
 }
 
 // stopServices stops the services and ends the requests that wait in real time.

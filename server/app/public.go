@@ -22,14 +22,12 @@ func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel) {
 		k.Handle(r, http.MethodGet, path, k.Static(contentType, make))
 	}
 	whole := func(b []byte) func() []byte { return func() []byte { return b } }
-	rest := func() *openapi.Document {
-		return openapi.New(api.About, api.Routes(), c.Limits.Fields(), c.PublicURL+api.Prefix)
+	document := func(about openapi.About, routes []kernel.Route, prefix string) *openapi.Document {
+		return openapi.New(about, routes, c.Limits.Fields(), c.PublicURL+prefix)
 	}
-	static("/openapi.json", "application/json", func() []byte { return rest().JSON() })
-	static("/docs", "text/html; charset=utf-8", func() []byte { return rest().HTML() })
-	static("/till/openapi.json", "application/json", func() []byte {
-		return openapi.New(till.About, till.Routes(), c.Limits.Fields(), c.PublicURL+till.Prefix).JSON()
-	})
+	static("/openapi.json", "application/json", func() []byte { return document(api.About, restRoutes(), api.Prefix).JSON() })
+	static("/docs", "text/html; charset=utf-8", func() []byte { return document(api.About, restRoutes(), api.Prefix).HTML() })
+	static("/till/openapi.json", "application/json", func() []byte { return document(till.About, tillRoutes(), till.Prefix).JSON() })
 	if a.pricing != nil {
 		static("/pricing", "application/json", whole(a.pricing))
 	}

@@ -23,12 +23,10 @@ func (a *App) Reset() error {
 	select {
 	case a.resets <- struct{}{}:
 		defer func() { <-a.resets }()
-	case <-a.stopping:
+	case <-a.stopping.Done():
 	}
-	select {
-	case <-a.stopping:
+	if a.stopping.Err() != nil {
 		return errStopped
-	default:
 	}
 	// Services stop before the gate is locked: a delivery to the fixture's own
 	// receiver is a request that has to end.
@@ -91,9 +89,9 @@ func (a *App) deleteDatabase() error {
 
 const resetPath = "/dev/reset"
 
-// How long a reset waits for a client that does not send its body, whose request is
-// then refused, and for one that does not read its answer, whose connection is then
-// closed.
+// slowBody is how long a reset waits for a client that does not send its body, whose request is
+// then refused. slowReader is how long it waits for one that does not read its answer, whose
+// connection is then closed.
 const (
 	slowBody   = 200 * time.Millisecond
 	slowReader = 2 * time.Second
@@ -111,7 +109,7 @@ func (a *App) serveFixture(w http.ResponseWriter, r *http.Request) {
 	}
 	defer a.gate.RUnlock()
 	if a.resetErr != nil {
-		i.refuse(w, a.resetErr)
+		i.kernel.AnswerError(w, a.resetErr)
 		return
 	}
 	x := &request{ResponseWriter: w, hasBody: r.ContentLength != 0}
@@ -143,8 +141,8 @@ func (x *request) FlushError() error {
 	return http.NewResponseController(x.ResponseWriter).Flush()
 }
 
-// failSlowRequests lets the requests fail that wait for their clients, until locked
-// is closed.
+// failSlowRequests sets deadlines that end the requests which wait for their clients. It returns
+// when locked is closed.
 func (a *App) failSlowRequests(locked <-chan struct{}) {
 	start := time.Now()
 	t := time.NewTicker(slowBody)

@@ -54,8 +54,7 @@ type loop struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	mu      sync.Mutex
-	started bool
+	once    sync.Once // begins the work, or prevents it after Stop
 	running sync.WaitGroup
 }
 
@@ -68,21 +67,14 @@ func newLoop(run func(context.Context)) *loop {
 
 // Start runs the function in a goroutine.
 func (l *loop) Start() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := l.ctx.Err(); err != nil || l.started {
-		return err
-	}
-	l.started = true
-	l.running.Go(func() { l.run(l.ctx) })
-	return nil
+	l.once.Do(func() { l.running.Go(func() { l.run(l.ctx) }) })
+	return l.ctx.Err()
 }
 
 // Stop cancels the function's context and waits until the function returns. It
 // ignores its argument.
 func (l *loop) Stop(context.Context) {
-	l.mu.Lock()
 	l.cancel()
-	l.mu.Unlock()
+	l.once.Do(func() {})
 	l.running.Wait()
 }

@@ -21,10 +21,7 @@ func (i *instance) settle() (s dev.Settled, err error) {
 		s.Delivered, s.Failed = n.Delivered, n.Failed
 	}
 	ctx := context.Background()
-	if err := i.housekeeping.pruneIdempotency(ctx); err != nil {
-		return s, err
-	}
-	if err := errors.Join(i.housekeeping.expireCards(ctx, 0), i.housekeeping.pruneDeliveries(ctx, 0)); err != nil {
+	if err := errors.Join(i.housekeeping.pruneIdempotency(ctx), i.housekeeping.expireCards(ctx, 0), i.housekeeping.pruneDeliveries(ctx, 0)); err != nil {
 		return s, err
 	}
 	err = i.Store.View(0, func(v *store.View) (err error) {

@@ -28,36 +28,31 @@ func newCertificate(cert, key string, log *slog.Logger) (*certificate, error) {
 		return nil, fmt.Errorf("--tls-cert (PUNCHCARD_TLS_CERT): is required with --tls-key")
 	}
 	c := &certificate{cert: cert, key: key, log: log}
-	changed, err := c.times()
-	if err == nil {
-		err = c.load(changed)
-	}
-	if err != nil {
+	if _, err := c.load(); err != nil {
 		return nil, fmt.Errorf("--tls-cert, --tls-key (PUNCHCARD_TLS_CERT, PUNCHCARD_TLS_KEY): %w", err)
 	}
 	return c, nil
 }
 
-// times returns the modification times of the files.
-func (c *certificate) times() (changed [2]time.Time, err error) {
+// load reads the files if they were changed since the last attempt to.
+func (c *certificate) load() (changed bool, err error) {
+	var times [2]time.Time
 	for i, name := range []string{c.cert, c.key} {
 		info, err := os.Stat(name)
 		if err != nil {
-			return changed, err
+			return false, err
 		}
-		changed[i] = info.ModTime()
+		times[i] = info.ModTime()
 	}
-	return changed, nil
-}
-
-// load reads the files, which were changed at these times.
-func (c *certificate) load(changed [2]time.Time) error {
-	c.changed = changed
+	if times == c.changed {
+		return false, nil
+	}
+	c.changed = times
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err == nil {
 		c.loaded = &pair
 	}
-	return err
+	return true, err
 }
 
 // get returns the certificate for a handshake. It checks the files each time, which
@@ -66,12 +61,11 @@ func (c *certificate) load(changed [2]time.Time) error {
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if changed, err := c.times(); err == nil && changed != c.changed {
-		if err := c.load(changed); err != nil {
-			c.log.Error("the new certificate is not taken", "cert", c.cert, "error", err)
-		} else {
-			c.log.Info("a new certificate", "cert", c.cert, "ends", c.loaded.Leaf.NotAfter)
-		}
+	switch changed, err := c.load(); {
+	case changed && err != nil:
+		c.log.Error("the new certificate is not taken", "cert", c.cert, "error", err)
+	case changed:
+		c.log.Info("a new certificate", "cert", c.cert, "ends", c.loaded.Leaf.NotAfter)
 	}
 	return c.loaded, nil
 }

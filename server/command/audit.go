@@ -1,8 +1,10 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"punchcard/server/operation"
 	"punchcard/store"
@@ -19,19 +21,10 @@ func (c *Audit) Run() error {
 	if c.Limit < 0 {
 		return fmt.Errorf("--limit: must not be negative")
 	}
-	rows, err := pages[store.AuditRow](c.OfShop, operation.ListAudit, c.Limit)
-	if err != nil {
-		return err
-	}
-	return c.show(&rows, func(w io.Writer) {
+	return list(c.OfShop, operation.ListAudit, c.Limit, func(w io.Writer, rows ...store.AuditRow) {
 		fmt.Fprintln(w, "AT\tACTOR\tACTION\tTARGET")
-		for _, a := range rows.Data {
-			actor := a.ActorType
-			if a.ActorID.Valid {
-				actor += " " + a.ActorID.V
-			} else if a.ActorName.Valid {
-				actor += " " + a.ActorName.V
-			}
+		for _, a := range rows {
+			actor := strings.TrimSpace(a.ActorType + " " + cmp.Or(a.ActorID.V, a.ActorName.V))
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.At, actor, a.Action, a.TargetID)
 		}
 	})

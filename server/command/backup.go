@@ -28,8 +28,7 @@ type Copy struct {
 
 func (c Copy) options() backup.Options { return backup.Options{Force: c.Force, Quick: c.Quick} }
 
-// interruptible returns a context that SIGINT and SIGTERM cancel, so that nothing
-// incomplete is left.
+// interruptible returns a context that SIGINT and SIGTERM cancel.
 func interruptible() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 }

@@ -3,6 +3,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,9 +158,7 @@ func plain(err error) error {
 // flagOf returns the flag of a field, such as "--scope (value 2)" for scopes.1.
 func flagOf(field string) string {
 	name, index, inList := strings.Cut(field, ".")
-	if short, ok := map[string]string{"scopes": "scope", "location_ids": "location", "expires_at": "expires"}[name]; ok {
-		name = short
-	}
+	name = cmp.Or(map[string]string{"scopes": "scope", "location_ids": "location", "expires_at": "expires"}[name], name)
 	flag := "--" + strings.ReplaceAll(name, "_", "-")
 	if n, err := strconv.Atoi(index); inList && err == nil {
 		flag += fmt.Sprintf(" (value %d)", n+1)

@@ -55,17 +55,14 @@ type LocationList struct{ OfShop }
 
 // Run lists the locations.
 func (c *LocationList) Run() error {
-	all, err := pages[store.Location](c.OfShop, operation.ListLocations, 0)
-	if err != nil {
-		return err
-	}
-	return c.show(&all, func(w io.Writer) { printLocations(w, all.Data...) })
+	return list(c.OfShop, operation.ListLocations, 0, printLocations)
 }
 
-// pages returns the items of all pages of a list, at most limit items unless limit
-// is 0.
-func pages[T any](c OfShop, op *kernel.Operation, limit int) (all operation.List[T], err error) {
-	err = c.with(store.Options{MustExist: true, Readers: 1}, func(st *store.Store) error {
+// list prints the items of all pages of a list, at most limit items unless limit is
+// 0, with human unless the output is JSON.
+func list[T any](c OfShop, op *kernel.Operation, limit int, human func(io.Writer, ...T)) error {
+	var all operation.List[T]
+	err := c.with(store.Options{MustExist: true, Readers: 1}, func(st *store.Store) error {
 		shop, err := st.ResolveShop(c.Shop)
 		if err != nil {
 			return err
@@ -87,7 +84,10 @@ func pages[T any](c OfShop, op *kernel.Operation, limit int) (all operation.List
 			q.Cursor = store.Given(p.NextCursor.V)
 		}
 	})
-	return all, err
+	if err != nil {
+		return err
+	}
+	return c.show(&all, func(w io.Writer) { human(w, all.Data...) })
 }
 
 // LocationSetPin is the command that sets or removes the staff PIN.

@@ -36,47 +36,43 @@ const (
 // newMail returns the function that creates the service that sends mail; nil if no
 // mail server is given.
 func (f MailFlags) newMail() (func(*store.Store, *slog.Logger, func(string)) app.Service, error) {
-	c, ok, err := f.config()
-	if err != nil || !ok {
-		return nil, err
-	}
-	return func(st *store.Store, log *slog.Logger, observe func(outcome string)) app.Service {
-		c.Store, c.Log, c.Observe = st, log, observe
-		return mail.New(c)
-	}, nil
-}
-
-// config returns the configuration for sending mail; ok is false if no mail server
-// is given.
-func (f MailFlags) config() (c mail.Config, ok bool, err error) {
 	if f.SMTPURL == "" {
 		for flag, value := range map[string]string{mailFrom: f.MailFrom, passwordFile: f.SMTPPasswordFile} {
 			if value != "" {
-				return c, false, fmt.Errorf("%s: needs %s", flag, smtpURL)
+				return nil, fmt.Errorf("%s: needs %s", flag, smtpURL)
 			}
 		}
-		return c, false, nil
+		return nil, nil
 	}
+	c, err := f.config()
+	return func(st *store.Store, log *slog.Logger, observe func(outcome string)) app.Service {
+		c.Store, c.Log, c.Observe = st, log, observe
+		return mail.New(c)
+	}, err
+}
+
+// config returns the configuration for sending mail.
+func (f MailFlags) config() (c mail.Config, err error) {
 	if c.Server, err = readSMTP(f.SMTPURL); err != nil {
-		return c, false, fmt.Errorf("%s: %w", smtpURL, err)
+		return c, fmt.Errorf("%s: %w", smtpURL, err)
 	}
 	if f.MailFrom == "" {
-		return c, false, fmt.Errorf("%s: needs %s", smtpURL, mailFrom)
+		return c, fmt.Errorf("%s: needs %s", smtpURL, mailFrom)
 	}
 	if c.From, err = readSender(f.MailFrom); err != nil {
-		return c, false, fmt.Errorf("%s: %w", mailFrom, err)
+		return c, fmt.Errorf("%s: %w", mailFrom, err)
 	}
 	switch {
 	case c.Server.User != "" && f.SMTPPasswordFile == "":
-		return c, false, fmt.Errorf("%s: names a user, and so needs %s", smtpURL, passwordFile)
+		return c, fmt.Errorf("%s: names a user, and so needs %s", smtpURL, passwordFile)
 	case c.Server.User == "" && f.SMTPPasswordFile != "":
-		return c, false, fmt.Errorf("%s: needs a user in %s, such as smtp://cards@mail.example.com", passwordFile, smtpURL)
+		return c, fmt.Errorf("%s: needs a user in %s, such as smtp://cards@mail.example.com", passwordFile, smtpURL)
 	case f.SMTPPasswordFile != "":
 		if c.Server.Password, err = readPassword(f.SMTPPasswordFile); err != nil {
-			return c, false, fmt.Errorf("%s: %w", passwordFile, err)
+			return c, fmt.Errorf("%s: %w", passwordFile, err)
 		}
 	}
-	return c, true, nil
+	return c, nil
 }
 
 // readSMTP parses the URL of a mail server.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,10 +12,8 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"punchcard/server/api"
@@ -83,7 +82,7 @@ func networks(flag string, texts []string) (list []netip.Prefix, err error) {
 // It calls ready when the server serves.
 func (s Server) run(conf app.Config, ready func(*app.App) error) error {
 	// Catch signals before anything starts, so that none is missed.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible()
 	defer stop()
 	a, err := app.Start(conf)
 	if err != nil {
@@ -168,26 +167,22 @@ func (c *Dev) Run() error {
 	if !c.AllowRemote && !loopback(c.Listen) {
 		return fmt.Errorf("--listen (PUNCHCARD_LISTEN): %s is not a loopback address; the demo keys are public knowledge, so this needs --allow-remote", c.Listen)
 	}
-	var at time.Time
+	conf.DB = c.DB
+	conf.Dev = &app.Dev{Deterministic: c.DeterministicIDs}
 	if c.Clock != "" {
-		if at, err = time.Parse(time.RFC3339, c.Clock); err != nil {
+		at, err := time.Parse(time.RFC3339, c.Clock)
+		if err != nil {
 			return fmt.Errorf("--clock (PUNCHCARD_CLOCK): must be a time such as 2026-01-31T09:00:00Z")
 		}
 		if at.Before(time.Unix(0, 0)) {
 			return fmt.Errorf("--clock (PUNCHCARD_CLOCK): must not be before 1970")
 		}
+		conf.Dev.Clock = app.NewClock(at)
 	}
-	var file *seed.File
 	if c.Seed != "" {
-		if file, err = seed.Read(c.Seed); err != nil {
+		if conf.Dev.Seed, err = seed.Read(c.Seed); err != nil {
 			return fmt.Errorf("--seed (PUNCHCARD_SEED): %w", err)
 		}
-		if at.IsZero() {
-			at = file.Now
-		}
-	}
-	if c.DeterministicIDs && at.IsZero() {
-		at = time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	}
 	if c.ReadyFile != "" { // an older file would describe a server that has ended
 		if err := c.checkReadyFile(); err != nil {
@@ -198,8 +193,6 @@ func (c *Dev) Run() error {
 		}
 	}
 	conf.Guard.Loopback, conf.Guard.Unresolved = !c.StrictWebhookTargets, !c.StrictWebhookTargets
-	conf.DB = c.DB
-	conf.Dev = &app.Dev{Clock: app.NewClock(at), Deterministic: c.DeterministicIDs, Seed: file}
 	return c.run(conf, func(a *app.App) error {
 		line, err := json.Marshal(a.Ready)
 		if err != nil {
@@ -214,9 +207,10 @@ func (c *Dev) Run() error {
 		if _, err := Out.Write(line); err != nil {
 			return err
 		}
-		r := a.Ready
+		r, ids := a.Ready, a.Ready.ProgramIDs
+		program := cmp.Or(ids[store.ProgramStandard], ids[store.ProgramPrivate], ids[store.ProgramAccess], ids[store.ProgramDiscount], ids[store.ProgramPrepaid], "{id}")
 		fmt.Fprintf(os.Stderr, "\npunchcard is ready. Try:\n\n  curl -H 'Authorization: Bearer %s' %s/me\n\n  curl -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \\\n    -d '{\"holder_name\": \"Ada\"}' %s/programs/%s/cards\n\nReference: %s/docs    End with Ctrl-C.\n\n",
-			r.APIKey, r.BaseURL, r.APIKey, r.BaseURL, firstProgram(r), r.Origin)
+			r.APIKey, r.BaseURL, r.APIKey, r.BaseURL, program, r.Origin)
 		return nil
 	})
 }
@@ -240,16 +234,6 @@ func (c *Dev) checkReadyFile() error {
 		}
 	}
 	return nil
-}
-
-// firstProgram returns the id of the program whose cards are the easiest to try.
-func firstProgram(r *seed.Ready) string {
-	for _, kind := range []string{store.ProgramStandard, store.ProgramPrivate, store.ProgramAccess, store.ProgramDiscount, store.ProgramPrepaid} {
-		if id, ok := r.ProgramIDs[kind]; ok {
-			return id
-		}
-	}
-	return "{id}"
 }
 
 // loopback reports whether an address can be reached from this machine only.

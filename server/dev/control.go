@@ -184,11 +184,7 @@ type auditQuery struct {
 }
 
 // audit answers GET /dev/audit.
-func (c *Control) audit(r *http.Request, _ httprouter.Params, _ struct{}) (page store.Page[store.AuditRow], err error) {
-	var q auditQuery
-	if details := wire.DecodeQuery(r.URL.Query(), &q, nil); details != nil {
-		return page, store.Invalid(details...)
-	}
+func (c *Control) audit(r *http.Request, _ httprouter.Params, q auditQuery) (page store.Page[store.AuditRow], err error) {
 	shop, err := c.resolveShop(q.ShopID)
 	if err != nil {
 		return page, err

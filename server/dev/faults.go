@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -181,14 +182,11 @@ var defaultCodes = map[int]store.Code{
 
 // defaultCode returns the error code of a fault that names none.
 func defaultCode(status int) string {
-	code, ok := defaultCodes[status]
-	switch {
-	case ok:
-		return string(code)
-	case status < 500:
-		return string(store.BadRequest)
+	general := store.BadRequest
+	if status >= 500 {
+		general = store.InternalError
 	}
-	return string(store.InternalError)
+	return string(cmp.Or(defaultCodes[status], general))
 }
 
 type faultsAnswer struct {

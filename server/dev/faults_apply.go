@@ -24,12 +24,10 @@ func NewFaults(ctx context.Context, k *kernel.Kernel, apis APIs) *Faults {
 // answers. It belongs outside the router and inside the journal.
 func (f *Faults) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		kind, depth := f.apis.find(r.URL.Path)
-		if kind == "" {
-			next.ServeHTTP(w, r)
-			return
+		var x *fault
+		if kind, depth := f.apis.find(r.URL.Path); kind != "" {
+			x = f.next(r.Method, splitPath(r.URL.EscapedPath()), depth)
 		}
-		x := f.next(r.Method, splitPath(r.URL.EscapedPath()), depth)
 		if x == nil {
 			next.ServeHTTP(w, r)
 			return
@@ -92,40 +90,30 @@ func (f *Faults) fail(w http.ResponseWriter, x *fault) {
 // request, if the fixture was reset meanwhile, and ends the handler if the client
 // left.
 func (f *Faults) delay(w http.ResponseWriter, r *http.Request, x *fault) bool {
-	switch sleep(w, r, f.done, time.Duration(x.DelayMS)*time.Millisecond) {
-	case clientLeft:
+	err := sleep(w, r, f.done, x.DelayMS)
+	if err == errReset {
+		f.k.AnswerError(w, err)
+	} else if err != nil {
 		panic(http.ErrAbortHandler)
-	case fixtureEnded:
-		f.k.AnswerError(w, errReset)
-		return false
 	}
-	return true
+	return err == nil
 }
 
-// wakeReason is why a sleep ended.
-type wakeReason int
-
-const (
-	delayPassed wakeReason = iota
-	clientLeft
-	fixtureEnded
-)
-
-// sleep waits for d of real time, or until the client leaves or done is closed.
-func sleep(w http.ResponseWriter, r *http.Request, done <-chan struct{}, d time.Duration) wakeReason {
-	if d == 0 {
-		return delayPassed
+// sleep waits for so many milliseconds of real time. It returns an error if the
+// client leaves first, and errReset if done is closed first.
+func sleep(w http.ResponseWriter, r *http.Request, done <-chan struct{}, ms int64) error {
+	if ms == 0 {
+		return nil
 	}
+	d := time.Duration(ms) * time.Millisecond
 	extend(w, d)
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
-		return delayPassed
+	case <-time.After(d):
+		return nil
 	case <-r.Context().Done():
-		return clientLeft
+		return r.Context().Err()
 	case <-done:
-		return fixtureEnded
+		return errReset
 	}
 }
 
@@ -140,23 +128,14 @@ func extend(w http.ResponseWriter, d time.Duration) {
 // leaves only after the body was read.
 func bufferBody(r *http.Request) *http.Request {
 	var b bytes.Buffer
-	_, err := io.CopyN(&b, r.Body, kernel.MaxBody+1)
-	rest := io.Reader(r.Body)
-	if err != nil {
-		rest = errorReader{err}
-	}
+	io.CopyN(&b, r.Body, kernel.MaxBody+1) // an error comes again after what was read
 	r = r.WithContext(r.Context())
 	r.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(&b, rest), r.Body}
+	}{io.MultiReader(&b, r.Body), r.Body}
 	return r
 }
-
-// errorReader fails each read with err.
-type errorReader struct{ err error }
-
-func (e errorReader) Read([]byte) (int, error) { return 0, e.err }
 
 // bufferedWriter keeps an answer in memory until send. The API bounds its size.
 type bufferedWriter struct {

@@ -31,14 +31,6 @@ type listedHint struct {
 	DeliveryID store.Null[string] `json:"delivery_id"` // null for requests
 }
 
-// listHints returns the hints of an entry for the list of all hints.
-func listHints(hints []Hint, kind string, seq int64, delivery store.Null[string]) (list []listedHint) {
-	for _, h := range hints {
-		list = append(list, listedHint{h, kind, seq, delivery})
-	}
-	return list
-}
-
 // Bounds of what is remembered for hints.
 const (
 	repeatWindow  = 10 * time.Minute // by the fixture's clock
@@ -154,11 +146,6 @@ func (h *history) checkRepeat(r *requestInfo, status int, seq int64) (hints []Hi
 		h.posts.put(same, post{r.at, seq})
 	}
 	return hints
-}
-
-// timeoutHint returns the hint on an attempt whose receiver took too long.
-func timeoutHint(e *deliveryEntry) Hint {
-	return Hint{hintTimedOut, fmt.Sprintf("The receiver had not answered attempt %d at %s after %d ms, which counts as a failure; please answer 2xx first and do the work afterwards.", e.Attempt, e.Event, e.DurationMS)}
 }
 
 // formatDuration returns a duration in whole seconds, for people.

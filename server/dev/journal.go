@@ -2,6 +2,7 @@ package dev
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,7 +13,6 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/kernel"
-	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -55,10 +55,12 @@ func NewJournal(now func() time.Time, ids store.IDs, apis APIs) *Journal {
 
 // record is an entry of the journal. It never changes.
 type record struct {
-	kind  string
-	hints []listedHint
-	size  int // bytes, approximately
-	entry any // *requestEntry or *deliveryEntry
+	kind     string
+	seq      int64
+	delivery store.Null[string] // null for requests
+	hints    []Hint
+	size     int // bytes, approximately
+	entry    any // *requestEntry or *deliveryEntry
 }
 
 // ring holds the newest entries, oldest first.
@@ -147,13 +149,13 @@ func (j *Journal) Delivered(a *store.Attempt, o store.Outcome) {
 		DeliveryID: j.ids.DeliveryID(a.Webhook, a.Event), URL: maskURL(a.URL), Event: envelope.Event, EventID: a.EventID, Attempt: a.Attempts + 1,
 		Status: o.Status, Success: o.Success, Error: store.Null[string]{V: o.Error, Valid: o.Error != ""}, NextAttemptAt: o.NextAttempt}
 	if o.TimedOut {
-		e.Hints = append(e.Hints, timeoutHint(e))
+		e.Hints = []Hint{{hintTimedOut, fmt.Sprintf("The receiver had not answered attempt %d at %s after %d ms, which counts as a failure; please answer 2xx first and do the work afterwards.", e.Attempt, e.Event, e.DurationMS)}}
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.seq++
 	e.Seq = j.seq
-	j.deliveries.add(record{kindDelivery, listHints(e.Hints, e.Kind, e.Seq, store.Some(e.DeliveryID)), 512 + len(e.URL) + len(o.Error), e})
+	j.deliveries.add(record{kindDelivery, e.Seq, store.Some(e.DeliveryID), e.Hints, 512 + len(e.URL) + len(o.Error), e})
 }
 
 // maskURL returns a receiver's URL without its user info and query.
@@ -182,11 +184,7 @@ type journalAnswer struct {
 // list answers GET /dev/requests?limit=&kind= with the newest entries, oldest
 // first. limit is 100 by default and at most 1000. Without kind it lists the
 // requests to both APIs and no deliveries.
-func (j *Journal) list(r *http.Request, _ httprouter.Params, _ struct{}) (a journalAnswer, err error) {
-	var q journalQuery
-	if details := wire.DecodeQuery(r.URL.Query(), &q, nil); details != nil {
-		return a, store.Invalid(details...)
-	}
+func (j *Journal) list(_ *http.Request, _ httprouter.Params, q journalQuery) (a journalAnswer, _ error) {
 	limit := int(min(q.Limit.Or(journalPage), journalEntries))
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -204,7 +202,9 @@ func (j *Journal) list(r *http.Request, _ httprouter.Params, _ struct{}) (a jour
 	}
 	slices.Reverse(a.Data)
 	for _, e := range slices.Concat(j.requests.list, j.deliveries.list) {
-		a.Hints = append(a.Hints, e.hints...)
+		for _, h := range e.hints {
+			a.Hints = append(a.Hints, listedHint{h, e.kind, e.seq, e.delivery})
+		}
 	}
 	slices.SortStableFunc(a.Hints, func(x, y listedHint) int { return int(x.Seq - y.Seq) })
 	return a, nil

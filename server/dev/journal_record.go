@@ -33,17 +33,10 @@ func (j *Journal) Wrap(next http.Handler) http.Handler {
 			return
 		}
 		rec, r := j.begin(kind, w, r)
-		defer func() {
-			p := recover()
-			if p != nil {
-				rec.cut()
-			}
-			rec.finish()
-			if p != nil {
-				panic(p)
-			}
-		}()
+		cut := true
+		defer func() { rec.finish(cut) }()
 		next.ServeHTTP(rec, r)
+		cut = false
 	})
 }
 
@@ -118,7 +111,7 @@ func (rec *recording) Write(b []byte) (int, error) {
 	rec.beginAnswer(http.StatusOK)
 	rec.out.add(b)
 	if n, err := strconv.ParseInt(rec.Header().Get("Content-Length"), 10, 64); err == nil && rec.out.total >= n {
-		rec.finish()
+		rec.finish(false)
 	}
 	return rec.ResponseWriter.Write(b)
 }
@@ -128,7 +121,7 @@ func (rec *recording) Write(b []byte) (int, error) {
 func (rec *recording) FlushError() error {
 	rec.beginAnswer(http.StatusOK)
 	if rec.status == http.StatusNoContent || rec.status == http.StatusNotModified || rec.entry.Method == http.MethodHead || rec.Header().Get("Content-Length") == "0" {
-		rec.finish()
+		rec.finish(false)
 	}
 	return http.NewResponseController(rec.ResponseWriter).Flush()
 }
@@ -136,42 +129,30 @@ func (rec *recording) FlushError() error {
 // Flush makes a recording an http.Flusher.
 func (rec *recording) Flush() { rec.FlushError() }
 
-// cut records that the connection ends without an answer.
-func (rec *recording) cut() {
-	if !rec.done {
-		rec.finishAs(response{message: message{Headers: map[string]string{}}})
-	}
-}
-
-// finish adds the entry to the journal, once.
-func (rec *recording) finish() {
+// finish adds the entry to the journal, once. cut says that the connection ends
+// without an answer.
+func (rec *recording) finish(cut bool) {
 	if rec.done {
 		return
 	}
-	rec.beginAnswer(http.StatusOK) // as net/http does if the handler writes nothing
-	h := rec.Header()
-	if id := h.Get("X-Request-Id"); id != "" {
-		rec.entry.RequestID = store.Some(id)
-	}
-	rec.entry.Replayed = h.Get("Idempotent-Replayed") == "true"
-	if rec.entry.Method == http.MethodHead { // net/http does not send the body
-		rec.out = bodyPrefix{}
-	}
-	rec.finishAs(response{Status: rec.status, message: message{joinHeaders(h), rec.out.json(), rec.out.truncated()}})
-}
-
-// finishAs adds the entry with the answer a to the journal.
-func (rec *recording) finishAs(a response) {
 	rec.done = true
 	e := &rec.entry
-	e.Response, e.DurationMS = a, time.Since(rec.start).Milliseconds()
-	whole := rec.in.whole()
-	e.Request.Truncated = !whole || rec.in.prefix.truncated()
-	if e.Request.Truncated {
-		e.Request.Body = rec.in.prefix.text()
+	if cut {
+		e.Response.Headers = map[string]string{}
 	} else {
-		e.Request.Body = rec.in.prefix.json()
+		rec.beginAnswer(http.StatusOK) // as net/http does if the handler writes nothing
+		h := rec.Header()
+		id := h.Get("X-Request-Id")
+		e.RequestID = store.Null[string]{V: id, Valid: id != ""}
+		e.Replayed = h.Get("Idempotent-Replayed") == "true"
+		if e.Method == http.MethodHead { // net/http does not send the body
+			rec.out = bodyPrefix{}
+		}
+		e.Response = response{rec.status, rec.out.message(joinHeaders(h), true)}
 	}
+	e.DurationMS = time.Since(rec.start).Milliseconds()
+	whole := rec.in.whole()
+	e.Request = rec.in.prefix.message(e.Request.Headers, whole)
 	rec.info.body = [32]byte(rec.in.sum.Sum(nil))
 	size := 1024 + len(e.Path) + len(e.Query) + e.Request.size() + e.Response.size()
 
@@ -182,10 +163,10 @@ func (rec *recording) finishAs(a response) {
 	j.seq++
 	e.Seq = j.seq
 	if whole {
-		e.Hints = append(e.Hints, j.history.checkRepeat(&rec.info, a.Status, e.Seq)...)
+		e.Hints = append(e.Hints, j.history.checkRepeat(&rec.info, e.Response.Status, e.Seq)...)
 	}
-	j.history.addWait(&rec.info, a.Status, a.Headers["Retry-After"], e.Fault.Valid, now, e.Seq)
-	j.requests.add(record{e.Kind, listHints(e.Hints, e.Kind, e.Seq, store.Null[string]{}), size, e})
+	j.history.addWait(&rec.info, e.Response.Status, e.Response.Headers["Retry-After"], e.Fault.Valid, now, e.Seq)
+	j.requests.add(record{kind: e.Kind, seq: e.Seq, hints: e.Hints, size: size, entry: e})
 }
 
 // bodyRecorder records what is read of a request's body.
@@ -231,23 +212,14 @@ func (p *bodyPrefix) add(b []byte) {
 	p.head = append(p.head, b[:min(len(b), journalBody-len(p.head))]...)
 }
 
-func (p *bodyPrefix) truncated() bool { return p.total > int64(len(p.head)) }
-
-// json returns the body for an entry: as it is if it is whole and valid JSON, else
-// as a string.
-func (p *bodyPrefix) json() json.RawMessage {
-	if !p.truncated() && json.Valid(p.head) && utf8.Valid(p.head) {
-		return p.head
+// message returns the message with the body. whole is false if it was not read to
+// its end.
+func (p *bodyPrefix) message(headers map[string]string, whole bool) message {
+	m := message{headers, p.head, !whole || p.total > int64(len(p.head))}
+	if len(p.head) > 0 && (m.Truncated || !json.Valid(p.head) || !utf8.Valid(p.head)) {
+		m.Body = wire.AppendString(nil, string(p.head))
 	}
-	return p.text()
-}
-
-// text returns the body as a JSON string, or nil if it is empty.
-func (p *bodyPrefix) text() json.RawMessage {
-	if len(p.head) == 0 {
-		return nil
-	}
-	return wire.AppendString(nil, string(p.head))
+	return m
 }
 
 // joinHeaders returns the headers with the values of each name joined by commas.

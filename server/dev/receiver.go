@@ -21,7 +21,6 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/kernel"
-	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -71,17 +70,24 @@ func reachable(origin string) string {
 
 // receiver is one target. All of it is guarded by the mutex of Receivers.
 type receiver struct {
-	id       string
-	answer   receiverAnswer
+	receiverState
 	requests []*received   // in the order of their arrival
 	arrived  chan struct{} // closed and replaced when a request arrives
 }
 
-// receiverAnswer is how a receiver answers.
-type receiverAnswer struct {
-	status  int // 0: it cuts the connection
-	delay   time.Duration
-	headers map[string]string
+// receiverState is how the control API shows a receiver, and how the receiver
+// answers.
+type receiverState struct {
+	ID      string            `json:"id"`
+	URL     string            `json:"url"`
+	Status  int               `json:"status"` // 0: it cuts the connection
+	DelayMS int64             `json:"delay_ms"`
+	Headers map[string]string `json:"headers"`
+}
+
+type receiverDetail struct {
+	receiverState
+	Requests []*received `json:"requests"`
 }
 
 // received is a request that a receiver got. The values of a repeated header are
@@ -115,26 +121,9 @@ func (b receiverBodyFields) Check(store.Time) (details []store.Detail) {
 	return append(details, checkHeaders(b.Headers.Or(nil))...)
 }
 
-func (b receiverBodyFields) answer() receiverAnswer {
-	return receiverAnswer{int(b.Status.Or(http.StatusOK)), time.Duration(b.DelayMS.Or(0)) * time.Millisecond, b.Headers.Or(map[string]string{})}
-}
-
-// receiverState is a receiver as the control API shows it.
-type receiverState struct {
-	ID      string            `json:"id"`
-	URL     string            `json:"url"`
-	Status  int               `json:"status"`
-	DelayMS int64             `json:"delay_ms"`
-	Headers map[string]string `json:"headers"`
-}
-
-type receiverDetail struct {
-	receiverState
-	Requests []*received `json:"requests"`
-}
-
-func (rs *Receivers) state(rc *receiver) receiverState {
-	return receiverState{rc.id, rs.origin + "/dev/receiver/" + rc.id, rc.answer.status, rc.answer.delay.Milliseconds(), rc.answer.headers}
+// state returns the state of a receiver with the answer that the fields describe.
+func (rs *Receivers) state(id string, b receiverBodyFields) receiverState {
+	return receiverState{id, rs.origin + "/dev/receiver/" + id, int(b.Status.Or(http.StatusOK)), b.DelayMS.Or(0), b.Headers.Or(map[string]string{})}
 }
 
 var errNoReceiver = &store.Error{Code: store.NotFound, Message: "No such receiver."}
@@ -161,9 +150,9 @@ func (rs *Receivers) create(_ *http.Request, _ httprouter.Params, b receiverBody
 	if _, err := io.ReadFull(rs.Rand, id[:]); err != nil {
 		return receiverState{}, err
 	}
-	rc := &receiver{id: "rcv_" + hex.EncodeToString(id[:]), answer: b.answer(), arrived: make(chan struct{})}
-	rs.byID[rc.id] = rc
-	return rs.state(rc), nil
+	rc := &receiver{receiverState: rs.state("rcv_"+hex.EncodeToString(id[:]), b), arrived: make(chan struct{})}
+	rs.byID[rc.ID] = rc
+	return rc.receiverState, nil
 }
 
 // update answers PUT /dev/receiver/{id}. Absent fields get their default. Requests
@@ -175,8 +164,8 @@ func (rs *Receivers) update(_ *http.Request, p httprouter.Params, b receiverBody
 	if err != nil {
 		return receiverState{}, err
 	}
-	rc.answer = b.answer()
-	return rs.state(rc), nil
+	rc.receiverState = rs.state(rc.ID, b)
+	return rc.receiverState, nil
 }
 
 // clear answers DELETE /dev/receiver/{id}/requests.
@@ -209,11 +198,7 @@ const (
 // shows only the requests of that event. With wait it answers as soon as that many
 // requests are there, or with those that are there when the time-out has passed
 // or the fixture ends.
-func (rs *Receivers) show(r *http.Request, p httprouter.Params, _ struct{}) (d receiverDetail, err error) {
-	var q receiverQuery
-	if details := wire.DecodeQuery(r.URL.Query(), &q, nil); details != nil {
-		return d, store.Invalid(details...)
-	}
+func (rs *Receivers) show(r *http.Request, p httprouter.Params, q receiverQuery) (receiverDetail, error) {
 	timeout := time.NewTimer(time.Duration(q.TimeoutMS.Or(defaultReceiverWait)) * time.Millisecond)
 	defer timeout.Stop()
 	for {
@@ -242,7 +227,7 @@ func (rs *Receivers) detail(id string, event store.Opt[string]) (d receiverDetai
 	if err != nil {
 		return d, nil, err
 	}
-	d.receiverState = rs.state(rc)
+	d.receiverState = rc.receiverState
 	for _, one := range rc.requests {
 		if !event.Set || one.Event.Valid && one.Event.V == event.V {
 			d.Requests = append(d.Requests, one)
@@ -284,17 +269,17 @@ func (rs *Receivers) receive(w http.ResponseWriter, r *http.Request, p httproute
 		rs.k.AnswerError(w, err)
 		return
 	}
-	if sleep(w, r, rs.done, answer.delay) != delayPassed || answer.status == 0 {
+	if sleep(w, r, rs.done, answer.DelayMS) != nil || answer.Status == 0 {
 		panic(http.ErrAbortHandler)
 	}
-	for name, value := range answer.headers {
+	for name, value := range answer.Headers {
 		w.Header().Set(name, value)
 	}
-	w.WriteHeader(answer.status)
+	w.WriteHeader(answer.Status)
 }
 
 // record adds a request to a receiver and returns how to answer it.
-func (rs *Receivers) record(id string, headers map[string]string, body string) (receiverAnswer, error) {
+func (rs *Receivers) record(id string, headers map[string]string, body string) (receiverState, error) {
 	var envelope struct {
 		Event   store.Null[string] `json:"event"`
 		EventID store.Null[string] `json:"event_id"`
@@ -313,7 +298,7 @@ func (rs *Receivers) record(id string, headers map[string]string, body string) (
 	defer rs.mu.Unlock()
 	rc, err := rs.find(id)
 	if err != nil {
-		return receiverAnswer{}, err
+		return receiverState{}, err
 	}
 	rs.seq++
 	one.seq = rs.seq
@@ -327,7 +312,7 @@ func (rs *Receivers) record(id string, headers map[string]string, body string) (
 	}
 	close(rc.arrived)
 	rc.arrived = make(chan struct{})
-	return rc.answer, nil
+	return rc.receiverState, nil
 }
 
 // dropOldest drops a receiver's oldest request.

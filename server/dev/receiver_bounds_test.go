@@ -10,6 +10,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/kernel"
+	"punchcard/store"
 )
 
 // TestReceiversAreBounded checks that the requests of all receivers together take at most 64 MiB,
@@ -54,7 +55,7 @@ func TestWaitEndsWithTheFixture(t *testing.T) {
 	rs.record(shown.ID, map[string]string{}, "{}")
 	time.AfterFunc(10*time.Millisecond, end)
 	before := time.Now()
-	d, err := rs.show(httptest.NewRequest("GET", "/?wait=2&timeout_ms=60000", nil), httprouter.Params{{Key: "id", Value: shown.ID}}, struct{}{})
+	d, err := rs.show(httptest.NewRequest("GET", "/", nil), httprouter.Params{{Key: "id", Value: shown.ID}}, receiverQuery{Wait: store.Given[int64](2), TimeoutMS: store.Given[int64](60000)})
 	if err != nil || len(d.Requests) != 1 || time.Since(before) > 30*time.Second {
 		t.Errorf("%d requests after %s, %v", len(d.Requests), time.Since(before), err)
 	}

@@ -41,7 +41,7 @@ type view struct {
 	Missing        int64 // stamps missing for the next prize
 	Prizes         []store.LadderPrize
 	Earlier        []store.EarlierCard
-	Balance        string
+	Balance        string // in whole units of the currency, which is not named
 	QR             template.HTML
 	CardStyle      template.HTML // the style element of this card
 	Code           []string      // text of the QR code, in groups for typing
@@ -98,22 +98,13 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Param
 		x.Code = append(x.Code, string(group))
 	}
 	if h.Card.CurrentValue.Valid {
-		x.Balance = amount(h.Card.CurrentValue.V)
+		x.Balance = fmt.Sprintf("%.2f", float64(h.Card.CurrentValue.V)/100)
 	}
 	p.html(w, http.StatusOK, x)
 }
 
 // maxDrawn is the maximum number of stamps that are drawn one by one.
 const maxDrawn = 60
-
-// amount formats cents as a decimal amount, without a currency.
-func amount(cents int64) string {
-	sign := ""
-	if cents < 0 {
-		sign, cents = "-", -cents
-	}
-	return fmt.Sprintf("%s%d.%02d", sign, cents/100, cents%100)
-}
 
 // install answers a form, which the page sends, or JSON.
 func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
@@ -132,7 +123,8 @@ func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Pa
 		p.refuse(w, r, err)
 		return
 	}
-	p.Kernel.SeeOther(w, r, "/i/"+ps.ByName("token"))
+	w.Header().Set("Location", "/i/"+ps.ByName("token"))
+	p.Kernel.HTML(w, http.StatusSeeOther, nil)
 }
 
 // installCard marks the card of the link as installed.

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -33,48 +34,49 @@ func refuseAs(status int, code store.Code, message string) *Error {
 	return &Error{Status: status, Code: code, Message: message}
 }
 
-// Statuses are the HTTP statuses of all codes on the REST API.
-var Statuses = map[store.Code]int{
-	store.BadRequest:               http.StatusBadRequest,
-	store.ValidationFailed:         http.StatusBadRequest,
-	store.BusinessAPIRequired:      http.StatusUnauthorized,
-	store.MCPAccessRequired:        http.StatusUnauthorized,
-	store.Unauthenticated:          http.StatusUnauthorized,
-	store.LocationDisabled:         http.StatusPaymentRequired,
-	store.SubscriptionSuspended:    http.StatusPaymentRequired,
-	store.Unauthorized:             http.StatusForbidden,
-	store.LocationScopeUnsupported: http.StatusForbidden,
-	store.NotFound:                 http.StatusNotFound,
-	store.CardExpired:              http.StatusConflict,
-	store.CardLocked:               http.StatusConflict,
-	store.Conflict:                 http.StatusConflict,
-	store.IdempotencyConflict:      http.StatusConflict,
-	store.ProgramHasInstalledCards: http.StatusConflict,
-	store.Unprocessable:            http.StatusUnprocessableEntity,
-	store.RateLimited:              http.StatusTooManyRequests,
-	store.InternalError:            http.StatusInternalServerError,
+// Meaning says what a code means on the REST API.
+type Meaning struct {
+	Status int    // of HTTP
+	When   string // when the server answers with the code; empty: the documents leave it out
+}
+
+// Codes are all codes of errors.
+var Codes = map[store.Code]Meaning{
+	store.BadRequest:               {http.StatusBadRequest, "The request cannot be satisfied as written, or its body could not be read to its end."},
+	store.ValidationFailed:         {http.StatusBadRequest, "Body, query, path or header failed validation; `details` lists every offending field."},
+	store.BusinessAPIRequired:      {http.StatusUnauthorized, "The shop has no active Business API add-on and no grant. The key is intact."},
+	store.MCPAccessRequired:        {http.StatusUnauthorized, ""},
+	store.Unauthenticated:          {http.StatusUnauthorized, "No, malformed, unknown, revoked or expired key, or one of the wrong class (`tmk_`)."},
+	store.LocationDisabled:         {http.StatusPaymentRequired, "Every location of a restricted key is disabled."},
+	store.SubscriptionSuspended:    {http.StatusPaymentRequired, "The shop's subscription is suspended or cancelled. The key is intact."},
+	store.Unauthorized:             {http.StatusForbidden, "The key lacks the scope, or its location restriction excludes the target."},
+	store.LocationScopeUnsupported: {http.StatusForbidden, "A restricted key called an endpoint that is not derived from transactions."},
+	store.NotFound:                 {http.StatusNotFound, "No such resource in this shop, or none that a restricted key may see."},
+	store.CardExpired:              {http.StatusConflict, "The card's expires_at has passed."},
+	store.CardLocked:               {http.StatusConflict, "The card is installed on a device."},
+	store.Conflict:                 {http.StatusConflict, "The write conflicts with the current state: a duplicate, or a transition that is not allowed."},
+	store.IdempotencyConflict:      {http.StatusConflict, "The Idempotency-Key was used for another request, or one that is still running. Do not retry with the same key."},
+	store.ProgramHasInstalledCards: {http.StatusConflict, "A card of the program is installed; template and ladder are frozen."},
+	store.Unprocessable:            {http.StatusUnprocessableEntity, "The domain rejects the request; the message names the rule."},
+	store.RateLimited:              {http.StatusTooManyRequests, "The key's requests for this minute are used up; `Retry-After` says how many seconds to wait."},
+	store.InternalError:            {http.StatusInternalServerError, "Unhandled failure. Retry with the same Idempotency-Key."},
 
 	// Codes of the till API and the holder's page only.
-	store.AmountBelowMinStamp:         http.StatusBadRequest,
-	store.CannotReverseCompletedCycle: http.StatusUnprocessableEntity,
-	store.CardFullNoRepeat:            http.StatusUnprocessableEntity,
-	store.CardSuspended:               http.StatusUnprocessableEntity,
-	store.Gone:                        http.StatusGone,
-	store.InvalidCredentials:          http.StatusUnauthorized,
-	store.PrepaidInsufficientBalance:  http.StatusUnprocessableEntity,
-	store.SpendNotEnabled:             http.StatusBadRequest,
-	store.SpendRequired:               http.StatusUnprocessableEntity,
-	store.ThresholdAlreadyClaimed:     http.StatusUnprocessableEntity,
+	store.AmountBelowMinStamp:         {http.StatusBadRequest, "The purchase is below what a stamp demands."},
+	store.CannotReverseCompletedCycle: {http.StatusUnprocessableEntity, "The transaction belongs to a completed cycle."},
+	store.CardFullNoRepeat:            {http.StatusUnprocessableEntity, "The card is full and the program does not repeat."},
+	store.CardSuspended:               {http.StatusUnprocessableEntity, "The program is suspended, or the card is locked."},
+	store.Gone:                        {http.StatusGone, ""},
+	store.InvalidCredentials:          {http.StatusUnauthorized, "The staff PIN is missing, wrong, or not set."},
+	store.PrepaidInsufficientBalance:  {http.StatusUnprocessableEntity, "The balance would fall below zero."},
+	store.SpendNotEnabled:             {http.StatusBadRequest, "spend_cents is given though the program demands no purchase."},
+	store.SpendRequired:               {http.StatusUnprocessableEntity, "The program demands a purchase: spend_cents is missing."},
+	store.ThresholdAlreadyClaimed:     {http.StatusUnprocessableEntity, "A prize of this threshold was redeemed in this cycle."},
 }
 
 // StatusOf returns the HTTP status of a code on the REST API; 500 for a code that
-// is not in Statuses.
-func StatusOf(code store.Code) int {
-	if status, ok := Statuses[code]; ok {
-		return status
-	}
-	return http.StatusInternalServerError
-}
+// is not in Codes.
+func StatusOf(code store.Code) int { return cmp.Or(Codes[code].Status, http.StatusInternalServerError) }
 
 // AsError returns the answer for an error, with the status of its code. For errors
 // that are no refusals it is an internal error that does not show the cause.

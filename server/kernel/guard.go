@@ -54,7 +54,7 @@ type Identities[T any] struct {
 }
 
 // Get returns the identity for a secret from the cache or, if it is not there, from
-// find. Both return nil if there is none.
+// find, which returns an error if there is none.
 func (c *Identities[T]) Get(secret string, find func(hash []byte) (*T, error)) (*T, error) {
 	hash := [32]byte(store.Hash(secret))
 	c.mu.RLock()
@@ -64,7 +64,7 @@ func (c *Identities[T]) Get(secret string, find func(hash []byte) (*T, error)) (
 		return id, nil
 	}
 	id, err := find(hash[:])
-	if err != nil || id == nil {
+	if err != nil {
 		return nil, err
 	}
 	c.mu.Lock()

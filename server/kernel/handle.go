@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/julienschmidt/httprouter"
@@ -44,7 +45,8 @@ func (s *statusWriter) WriteHeader(status int) {
 func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // Handler handles requests by the API's rules for bodies and errors, but without a
-// caller and an idempotency key. B is the struct of the body and R the answer.
+// caller and an idempotency key. B is the struct of the body, or of a GET's query,
+// and R the answer.
 type Handler[B, R any] struct {
 	Status int       // of a success; the answer to a 204 is not sent
 	Mode   wire.Mode // meaning of null and absent fields
@@ -54,9 +56,7 @@ type Handler[B, R any] struct {
 
 // Handle returns the handler function.
 func (h Handler[B, R]) Handle(k *Kernel) httprouter.Handle {
-	if h.Limit == 0 {
-		h.Limit = MaxBody
-	}
+	h.Limit = cmp.Or(h.Limit, MaxBody)
 	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 		k.requestID(w)
 		setSecurityHeaders(w.Header())
@@ -72,7 +72,7 @@ func (h Handler[B, R]) Handle(k *Kernel) httprouter.Handle {
 	}
 }
 
-// answer decodes and validates the body and calls Do.
+// answer decodes and validates the body or the query and calls Do.
 func (h Handler[B, R]) answer(k *Kernel, w http.ResponseWriter, r *http.Request, p httprouter.Params) (out R, err error) {
 	var raw []byte
 	if r.Method == http.MethodPost || r.Method == http.MethodPatch || r.Method == http.MethodPut {
@@ -84,7 +84,12 @@ func (h Handler[B, R]) answer(k *Kernel, w http.ResponseWriter, r *http.Request,
 		return out, err
 	}
 	b := new(B)
-	details := wire.DecodeBody(raw, b, h.Mode, k.conf.Fields)
+	var details []store.Detail
+	if r.Method == http.MethodGet {
+		details = wire.DecodeQuery(r.URL.Query(), b, k.conf.Fields)
+	} else {
+		details = wire.DecodeBody(raw, b, h.Mode, k.conf.Fields)
+	}
 	if c, ok := any(*b).(Checker); ok {
 		details = wire.Join(details, c.Check(k.st.Now())...)
 	}

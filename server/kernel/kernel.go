@@ -13,10 +13,11 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
-	"encoding/binary"
 	"log/slog"
 	"net/netip"
+	"net/url"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -32,7 +33,8 @@ type Config struct {
 	Fields                  wire.Limits   // the bounds of fields that are settings
 	Log                     *slog.Logger  // nil: nothing is logged
 	// CheckTarget returns what is wrong with a URL to which requests are to be
-	// sent, or nil. It may use the network. Nil allows all https URLs.
+	// sent, or nil; its Field is url. It may use the network. Nil allows all https
+	// URLs.
 	CheckTarget func(ctx context.Context, url string) *store.Detail
 	// RequestSeed is the number of the first request id. It must be random so that
 	// ids of two runs differ, unless ids are to be deterministic.
@@ -59,16 +61,23 @@ type Kernel struct {
 
 // New returns a kernel that works on a store.
 func New(st *store.Store, conf Config) *Kernel {
-	if conf.Log == nil {
-		conf.Log = slog.New(slog.DiscardHandler)
+	conf.Log = cmp.Or(conf.Log, slog.New(slog.DiscardHandler))
+	if conf.CheckTarget == nil {
+		conf.CheckTarget = requireHTTPS
 	}
 	k := &Kernel{st: st, conf: conf, keyLocks: newKeyLocks(conf.IdempotencyWait), pins: newStaffPINs()}
 	k.requests.Store(conf.RequestSeed &^ (1 << 63))
 	return k
 }
 
-// Seed returns the RequestSeed for 8 random bytes.
-func Seed(b [8]byte) uint64 { return binary.BigEndian.Uint64(b[:]) >> 1 }
+// requireHTTPS requires an https URL, since other URLs would send secrets
+// unencrypted.
+func requireHTTPS(_ context.Context, target string) *store.Detail {
+	if u, err := url.Parse(target); err != nil || u.Scheme != "https" {
+		return &store.Detail{Field: "url", Code: wire.CodeInvalidValue, Message: "must be an https URL"}
+	}
+	return nil
+}
 
 // Store returns the store that the kernel works on.
 func (k *Kernel) Store() *store.Store { return k.st }

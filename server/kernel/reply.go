@@ -96,14 +96,6 @@ func (k *Kernel) HTML(w http.ResponseWriter, status int, body []byte, styles ...
 	w.Write(body)
 }
 
-// SeeOther redirects the browser to a page after it has sent a form.
-func (k *Kernel) SeeOther(w http.ResponseWriter, r *http.Request, path string) {
-	k.requestID(w)
-	setPageHeaders(w.Header(), "text/html; charset=utf-8")
-	w.Header()["Cache-Control"] = noStore
-	http.Redirect(w, r, path, http.StatusSeeOther)
-}
-
 // Static returns a handler that serves the bytes which make returns. It calls make
 // once, with the first request. An HTML page may have one style element and no
 // script.

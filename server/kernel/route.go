@@ -24,6 +24,11 @@ type Route struct {
 	*Operation
 }
 
+// RouteOf returns a function that makes routes of a method and a status.
+func RouteOf(method string, status int) func(path string, op *Operation) Route {
+	return func(path string, op *Operation) Route { return Route{method, path, status, op} }
+}
+
 // Router returns a router whose answers all have a request id and whose errors have
 // the API's form.
 func (k *Kernel) Router() *httprouter.Router {

@@ -20,8 +20,7 @@ const (
 // time. The digests are only in memory.
 type staffPINs struct {
 	secret  [32]byte // key of the digests
-	mu      sync.Mutex
-	devices map[int64]*pinState
+	devices sync.Map // int64 to *pinState
 }
 
 // pinState is the state of a device.
@@ -33,27 +32,16 @@ type pinState struct {
 }
 
 func newStaffPINs() *staffPINs {
-	p := &staffPINs{devices: map[int64]*pinState{}}
+	p := &staffPINs{}
 	rand.Read(p.secret[:])
 	return p
-}
-
-// of returns the state of a device.
-func (p *staffPINs) of(device int64) *pinState {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s := p.devices[device]
-	if s == nil {
-		s = &pinState{}
-		p.devices[device] = s
-	}
-	return s
 }
 
 // check returns an error if the PIN of a write is missing or wrong, or if the
 // device is locked because of wrong PINs.
 func (p *staffPINs) check(id *store.TillIdentity, given []string, now store.Time) error {
-	s := p.of(id.Device)
+	known, _ := p.devices.LoadOrStore(id.Device, &pinState{})
+	s := known.(*pinState)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now < s.locked {

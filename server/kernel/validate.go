@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"context"
-	"net/url"
 	"slices"
 
 	"punchcard/server/wire"
@@ -48,24 +47,12 @@ func (k *Kernel) validate(ctx context.Context, op *Operation, in Input, now stor
 	}
 	if t, ok := fields.(Targeter); ok && t.Target() != "" && !slices.ContainsFunc(details, func(d store.Detail) bool { return d.Field == "url" }) {
 		target = t.Target()
-		if d := k.conf.checkTarget(ctx, target); d != nil {
-			details = append(details, store.Detail{Field: "url", Code: d.Code, Message: d.Message})
+		if d := k.conf.CheckTarget(ctx, target); d != nil {
+			details = append(details, *d)
 		}
 	}
 	if details != nil {
 		return nil, "", store.Invalid(details...)
 	}
 	return fields, target, nil
-}
-
-// checkTarget calls CheckTarget. If that is nil, it requires an https URL, since
-// other URLs would send secrets unencrypted.
-func (c *Config) checkTarget(ctx context.Context, target string) *store.Detail {
-	if c.CheckTarget != nil {
-		return c.CheckTarget(ctx, target)
-	}
-	if u, err := url.Parse(target); err != nil || u.Scheme != "https" {
-		return &store.Detail{Code: wire.CodeInvalidValue, Message: "must be an https URL"}
-	}
-	return nil
 }

@@ -158,16 +158,12 @@ func (s *Server) options() []smtp.Option {
 		smtp.WithTLSConfig(s.tlsConfig()),
 		smtp.WithoutNoop(),
 		smtp.WithoutRset(),
-	}
-	switch s.Security {
-	case ImplicitTLS:
-		options = append(options, smtp.WithSSL())
-	case StartTLS:
-		options = append(options, smtp.WithTLSPolicy(smtp.TLSMandatory))
-	case MaybeTLS:
-		options = append(options, smtp.WithTLSPolicy(smtp.TLSOpportunistic))
-	case Unencrypted:
-		options = append(options, smtp.WithTLSPolicy(smtp.NoTLS))
+		map[Security]smtp.Option{
+			ImplicitTLS: smtp.WithSSL(),
+			StartTLS:    smtp.WithTLSPolicy(smtp.TLSMandatory),
+			MaybeTLS:    smtp.WithTLSPolicy(smtp.TLSOpportunistic),
+			Unencrypted: smtp.WithTLSPolicy(smtp.NoTLS),
+		}[s.Security],
 	}
 	if s.User != "" {
 		options = append(options, smtp.WithUsername(s.User), smtp.WithPassword(s.Password),

@@ -20,8 +20,7 @@ type Config struct {
 	From   *mail.Address // the address must be ASCII
 	Store  *store.Store  // whose queue is sent
 	Log    *slog.Logger
-	// Observe is called with the outcome of each attempt after it was written. It
-	// may be nil.
+	// Observe is called with the outcome of each attempt after it was written.
 	Observe func(outcome string)
 }
 
@@ -76,9 +75,6 @@ type Sender struct {
 
 // New returns a sender that does nothing before Start.
 func New(conf Config) *Sender {
-	if conf.Observe == nil {
-		conf.Observe = func(string) {}
-	}
 	s := &Sender{conf: conf, wake: make(chan struct{}, 1), refusals: maxRefusals}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -95,7 +91,6 @@ func (s *Sender) Start() error {
 	}
 	s.started = true
 	s.conf.Store.OnMail(s.notify)
-	s.notify()
 	s.running.Go(s.run)
 	return nil
 }
@@ -123,7 +118,7 @@ func (s *Sender) notify() {
 
 // run sends messages when they are queued or become due.
 func (s *Sender) run() {
-	due, idle := newStoppedTimer(), newStoppedTimer()
+	due, idle := time.NewTimer(0), time.NewTimer(idleTime)
 	defer due.Stop()
 	defer idle.Stop()
 	for {
@@ -192,11 +187,4 @@ func (s *Sender) sendDue() (wait time.Duration, waiting bool) {
 		}
 	}
 	return 0, false
-}
-
-// newStoppedTimer returns a timer that fires only after a Reset.
-func newStoppedTimer() *time.Timer {
-	t := time.NewTimer(time.Hour)
-	t.Stop()
-	return t
 }

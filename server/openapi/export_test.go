@@ -1,6 +1,3 @@
 package openapi
 
-var (
-	ErrorTexts = errorTexts
-	Prose      = prose
-)
+var Prose = prose

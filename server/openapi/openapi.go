@@ -33,7 +33,7 @@ type About struct {
 	Guard func(*kernel.Route) []store.Code
 	// Status returns the HTTP status of a code.
 	Status func(store.Code) int
-	// When replaces texts of errorTexts.
+	// When replaces texts of kernel.Codes.
 	When map[store.Code]string
 	// Examples are field values for the sample requests, by operation. They replace
 	// values derived from the schema, and add fields that the schema does not
@@ -74,6 +74,7 @@ type info struct {
 	Version     string `json:"version"`
 }
 
+// tag is a name for operations that belong together.
 type tag struct {
 	Name       string       `json:"name"`
 	Operations []*Operation `json:"-"`
@@ -194,12 +195,18 @@ func (d *Document) add(r *kernel.Route) {
 	}
 	d.Paths[o.Path][strings.ToLower(r.Method)] = o
 	d.Operations = append(d.Operations, o)
-	at := slices.IndexFunc(d.Tags, func(t *tag) bool { return t.Name == r.Group })
+	d.Tags = addTo(d.Tags, r.Group, o)
+}
+
+// addTo adds an operation to the tag with a name, which it appends if there is none.
+func addTo(tags []*tag, name string, o *Operation) []*tag {
+	at := slices.IndexFunc(tags, func(t *tag) bool { return t.Name == name })
 	if at < 0 {
-		at = len(d.Tags)
-		d.Tags = append(d.Tags, &tag{Name: r.Group})
+		at = len(tags)
+		tags = append(tags, &tag{Name: name})
 	}
-	d.Tags[at].Operations = append(d.Tags[at].Operations, o)
+	tags[at].Operations = append(tags[at].Operations, o)
+	return tags
 }
 
 // pathOf returns a path such as /cards/:id in the form /cards/{id}.

@@ -55,25 +55,14 @@ func (t *tag) Anchor() string {
 	return "tag-" + strings.ToLower(strings.ReplaceAll(t.Name, " ", "-"))
 }
 
-// Scopes returns the ids of the operations that each scope permits.
-func (d *Document) Scopes() (list []scope) {
+// Scopes returns the scopes, with the operations that each permits.
+func (d *Document) Scopes() (scopes []*tag) {
 	for _, o := range d.Operations {
-		if o.Route.Scope() == "" {
-			continue
+		if scope := o.Route.Scope(); scope != "" {
+			scopes = addTo(scopes, scope, o)
 		}
-		at := slices.IndexFunc(list, func(s scope) bool { return s.Name == o.Route.Scope() })
-		if at < 0 {
-			at = len(list)
-			list = append(list, scope{Name: o.Route.Scope()})
-		}
-		list[at].Operations = append(list[at].Operations, o.ID)
 	}
-	return list
-}
-
-type scope struct {
-	Name       string
-	Operations []string
+	return scopes
 }
 
 // IsFirst reports whether no operation before o has an answer of the same

@@ -6,59 +6,40 @@ import (
 )
 
 // GetProgramStats returns the statistics of a program.
-var GetProgramStats = kernel.Read(kernel.Operation{
-	ID:      "getProgramStats",
-	Group:   "Analytics",
-	Title:   "Read a program's statistics",
-	Doc:     "Every figure is computed by itself and null where that failed: null means unavailable, never zero. A location-restricted key is refused.",
-	Callers: reads("analytics:read"),
-	Codes:   []store.Code{store.NotFound, store.LocationScopeUnsupported},
-}, func(v *store.View, c *kernel.Call, _ struct{}) (store.ProgramStats, error) {
-	return v.ProgramStats(c.Access, c.Param("id"))
-})
+var GetProgramStats = kernel.Read(
+	analytics.reads("getProgramStats", "Read a program's statistics",
+		"Every figure is computed by itself and null where that failed: null means unavailable, never zero. A location-restricted key is refused.",
+		store.NotFound, store.LocationScopeUnsupported),
+	byID((*store.View).ProgramStats))
 
 // GetAnalyticsSummary returns the main figures of the shop.
-var GetAnalyticsSummary = kernel.Read(kernel.Operation{
-	ID:      "getAnalyticsSummary",
-	Group:   "Analytics",
-	Title:   "Read the shop's summary",
-	Callers: reads("analytics:read"),
-	Codes:   []store.Code{store.LocationScopeUnsupported},
-}, func(v *store.View, c *kernel.Call, _ struct{}) (store.AnalyticsSummary, error) {
-	return v.Summary(c.Access)
-})
+var GetAnalyticsSummary = kernel.Read(analytics.reads("getAnalyticsSummary", "Read the shop's summary", "", store.LocationScopeUnsupported),
+	func(v *store.View, c *kernel.Call, _ struct{}) (store.AnalyticsSummary, error) {
+		return v.Summary(c.Access)
+	})
 
 // GetHeatmap returns the activity of each day.
-var GetHeatmap = kernel.Read(kernel.Operation{
-	ID:      "getHeatmap",
-	Group:   "Analytics",
-	Title:   "Read the activity of each day",
-	Doc:     "Rows of the ledger that are neither reversed nor reversals or expiries, by day of the shop's calendar. For a location-restricted key it is computed from its own locations.",
-	Callers: reads("analytics:read"),
-}, func(v *store.View, c *kernel.Call, q store.HeatmapQuery) (store.ActivityHeatmap, error) {
-	return v.Heatmap(c.Access, q)
-})
+var GetHeatmap = kernel.Read(
+	analytics.reads("getHeatmap", "Read the activity of each day",
+		"Rows of the ledger that are neither reversed nor reversals or expiries, by day of the shop's calendar. For a location-restricted key it is computed from its own locations."),
+	func(v *store.View, c *kernel.Call, q store.HeatmapQuery) (store.ActivityHeatmap, error) {
+		return v.Heatmap(c.Access, q)
+	})
 
 // GetCardTypes returns how many cards there are of each type.
-var GetCardTypes = kernel.Read(kernel.Operation{
-	ID:      "getCardTypes",
-	Group:   "Analytics",
-	Title:   "Read the distribution of card types",
-	Doc:     "All five types, also those without cards.",
-	Callers: reads("analytics:read"),
-	Codes:   []store.Code{store.LocationScopeUnsupported},
-}, func(v *store.View, c *kernel.Call, _ struct{}) (store.CardTypeDistribution, error) {
-	return v.Distribution(c.Access)
-})
+var GetCardTypes = kernel.Read(
+	analytics.reads("getCardTypes", "Read the distribution of card types",
+		"All five types, also those without cards.",
+		store.LocationScopeUnsupported),
+	func(v *store.View, c *kernel.Call, _ struct{}) (store.CardTypeDistribution, error) {
+		return v.Distribution(c.Access)
+	})
 
 // GetCardTypeStats returns the figures of one card type.
-var GetCardTypeStats = kernel.Read(kernel.Operation{
-	ID:      "getCardTypeStats",
-	Group:   "Analytics",
-	Title:   "Read the figures of a card type",
-	Doc:     "`kpis` of stamp types: active_cards, stamps_awarded, prizes_redeemed, completion_rate; of discount: active_cards, uses; of access: active_cards, entries; of prepaid: active_cards, balance_cents, topped_up_cents, spent_cents.",
-	Callers: reads("analytics:read"),
-	Codes:   []store.Code{store.NotFound, store.LocationScopeUnsupported},
-}, func(v *store.View, c *kernel.Call, _ struct{}) (store.CardStats, error) {
-	return v.CardStats(c.Access, c.Param("type"))
-})
+var GetCardTypeStats = kernel.Read(
+	analytics.reads("getCardTypeStats", "Read the figures of a card type",
+		"`kpis` of stamp types: active_cards, stamps_awarded, prizes_redeemed, completion_rate; of discount: active_cards, uses; of access: active_cards, entries; of prepaid: active_cards, balance_cents, topped_up_cents, spent_cents.",
+		store.NotFound, store.LocationScopeUnsupported),
+	func(v *store.View, c *kernel.Call, _ struct{}) (store.CardStats, error) {
+		return v.CardStats(c.Access, c.Param("type"))
+	})

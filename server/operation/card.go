@@ -23,16 +23,13 @@ func withQRCode(op *kernel.Operation) *kernel.Operation {
 }
 
 // IssueCard issues a card of a published program.
-var IssueCard = withQRCode(kernel.Write(kernel.Operation{
-	ID:      "issueCard",
-	Group:   "Cards",
-	Title:   "Issue a card",
-	Doc:     "The program must be published and not suspended, the shop below its max_cards. An external_ref has at most one live card (invited, active, locked) per program: conflict otherwise. The card is `invited` until it is installed or presented. A restricted key may issue where the program's scope is all locations or meets its own; else 403.",
-	Callers: manages("cards:write"),
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CardFields) (store.IssuedCard, error) {
-	return tx.IssueCard(c.Access, c.Param("id"), f, store.SourceAPI)
-}))
+var IssueCard = withQRCode(kernel.Write(
+	cards.manages("issueCard", "Issue a card",
+		"The program must be published and not suspended, the shop below its max_cards. An external_ref has at most one live card (invited, active, locked) per program: conflict otherwise. The card is `invited` until it is installed or presented. A restricted key may issue where the program's scope is all locations or meets its own; else 403.",
+		store.NotFound, store.Conflict, store.Unprocessable),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CardFields) (store.IssuedCard, error) {
+		return tx.IssueCard(c.Access, c.Param("id"), f, store.SourceAPI)
+	}))
 
 // CardsQuery is the query of ListCards.
 type CardsQuery struct {
@@ -41,73 +38,42 @@ type CardsQuery struct {
 }
 
 // ListCards lists the cards of the shop.
-var ListCards = kernel.Read(kernel.Operation{
-	ID:      "listCards",
-	Group:   "Cards",
-	Title:   "List cards",
-	Doc:     "Newest first. A page may be shorter than limit, even empty, while next_cursor is not null: the server visits a bounded number of rows.",
-	Callers: reads("cards:read"),
-}, func(v *store.View, c *kernel.Call, q CardsQuery) (store.Page[store.Card], error) {
-	return v.Cards(c.Access, q.CardFilter, q.PageQuery)
-})
+var ListCards = kernel.Read(
+	cards.reads("listCards", "List cards",
+		"Newest first. A page may be shorter than limit, even empty, while next_cursor is not null: the server visits a bounded number of rows."),
+	func(v *store.View, c *kernel.Call, q CardsQuery) (store.Page[store.Card], error) {
+		return v.Cards(c.Access, q.CardFilter, q.PageQuery)
+	})
 
 // GetCard returns one card.
-var GetCard = kernel.Read(kernel.Operation{
-	ID:      "getCard",
-	Group:   "Cards",
-	Title:   "Read a card",
-	Callers: reads("cards:read"),
-	Codes:   []store.Code{store.NotFound},
-}, func(v *store.View, c *kernel.Call, _ struct{}) (store.CardDetail, error) {
-	return v.Card(c.Access, c.Param("id"))
-})
+var GetCard = kernel.Read(cards.reads("getCard", "Read a card", "", store.NotFound), byID((*store.View).Card))
 
 // UpdateCard changes a card's holder, reference or expiry.
-var UpdateCard = kernel.Write(kernel.Operation{
-	ID:      "updateCard",
-	Group:   "Cards",
-	Title:   "Update a card",
-	Doc:     "Null clears a field. An installed card's holder fields and expiry are frozen (card_locked), its external_ref is not. An expired card comes back with a future or null expires_at.",
-	Callers: manages("cards:write"),
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable},
-}, wire.Patch, func(tx *store.Tx, c *kernel.Call, f store.CardPatch) (store.CardDetail, error) {
-	return tx.UpdateCard(c.Access, c.Param("id"), f)
-})
+var UpdateCard = kernel.Write(
+	cards.manages("updateCard", "Update a card",
+		"Null clears a field. An installed card's holder fields and expiry are frozen (card_locked), its external_ref is not. An expired card comes back with a future or null expires_at.",
+		store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable),
+	wire.Patch, withID((*store.Tx).UpdateCard))
 
 // ReissueCard gives a card a new code and a new install link.
-var ReissueCard = withQRCode(kernel.Write(kernel.Operation{
-	ID:      "reissueCard",
-	Group:   "Cards",
-	Title:   "Reissue a card",
-	Doc:     "Same id, ledger, stamps and balance; the old QR code and install links die and the status becomes `invited`.",
-	Callers: manages("cards:write"),
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.ReissueFields) (store.IssuedCard, error) {
-	return tx.ReissueCard(c.Access, c.Param("id"), f)
-}))
+var ReissueCard = withQRCode(kernel.Write(
+	cards.manages("reissueCard", "Reissue a card",
+		"Same id, ledger, stamps and balance; the old QR code and install links die and the status becomes `invited`.",
+		store.NotFound, store.Conflict, store.Unprocessable),
+	wire.Create, withID((*store.Tx).ReissueCard)))
 
 // CreateInstallLink replaces the install link of a card that is not installed.
-var CreateInstallLink = withQRCode(kernel.Write(kernel.Operation{
-	ID:      "createInstallLink",
-	Group:   "Cards",
-	Title:   "Make a new install link",
-	Doc:     "For a card that is not installed (else card_locked). The earlier link ends.",
-	Callers: manages("cards:write"),
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable},
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.LinkFields) (store.IssuedCard, error) {
-	return tx.NewInstallLink(c.Access, c.Param("id"), f)
-}))
+var CreateInstallLink = withQRCode(kernel.Write(
+	cards.manages("createInstallLink", "Make a new install link",
+		"For a card that is not installed (else card_locked). The earlier link ends.",
+		store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable),
+	wire.Create, withID((*store.Tx).NewInstallLink)))
 
 // EnrollCard issues a card by web enrolment.
-var EnrollCard = withQRCode(kernel.Write(kernel.Operation{
-	ID:      "enrollCard",
-	Group:   "Cards",
-	Title:   "Enrol a holder",
-	Callers: operators,
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CardFields) (store.IssuedCard, error) {
-	return tx.IssueCard(c.Access, c.Param("id"), f, store.SourceWebEnrollment)
-}))
+var EnrollCard = withQRCode(kernel.Write(cards.only(operator, "enrollCard", "Enrol a holder", "", store.NotFound, store.Conflict, store.Unprocessable),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CardFields) (store.IssuedCard, error) {
+		return tx.IssueCard(c.Access, c.Param("id"), f, store.SourceWebEnrollment)
+	}))
 
 // The actions on a card that only persons may take. Each applies to the whole chain
 // of cards that overflowed from one another.
@@ -126,13 +92,6 @@ var (
 
 // cardAction returns the operation of an action on a card.
 func cardAction[O any](id, title string, act func(*store.Tx, int64, string) (O, error)) *kernel.Operation {
-	return kernel.Write(kernel.Operation{
-		ID:      id,
-		Group:   "Cards",
-		Title:   title,
-		Callers: managers,
-		Codes:   []store.Code{store.NotFound, store.Conflict},
-	}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (O, error) {
-		return act(tx, c.Access.Shop, c.Param("id"))
-	})
+	return kernel.Write(cards.only(manager, id, title, "", store.NotFound, store.Conflict),
+		wire.Create, inShop(act))
 }

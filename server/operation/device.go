@@ -19,36 +19,20 @@ type CreatedDevice struct {
 }
 
 // CreateDevice creates a device with a token.
-var CreateDevice = kernel.Write(kernel.Operation{
-	ID:      "createDevice",
-	Group:   "Devices",
-	Title:   "Create a device",
-	Callers: managers,
-	Codes:   []store.Code{store.NotFound},
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, f DeviceFields) (d CreatedDevice, err error) {
-	d.Device, d.Token, err = tx.CreateDevice(c.Access.Shop, f.LocationID.V, f.Name.Or("Till"), "")
-	return d, err
-})
+var CreateDevice = kernel.Write(devices.only(manager, "createDevice", "Create a device", "", store.NotFound),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f DeviceFields) (d CreatedDevice, err error) {
+		d.Device, d.Token, err = tx.CreateDevice(c.Access.Shop, f.LocationID.V, f.Name.Or("Till"), "")
+		return d, err
+	})
 
 // ListDevices lists all devices of the shop, newest first, including the revoked
 // ones.
-var ListDevices = kernel.Read(kernel.Operation{
-	ID:      "listDevices",
-	Group:   "Devices",
-	Title:   "List the devices",
-	Callers: managers,
-}, func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Device], error) {
-	devices, err := v.Devices(c.Access.Shop)
-	return List[store.Device]{devices}, err
-})
+var ListDevices = kernel.Read(devices.only(manager, "listDevices", "List the devices", ""),
+	func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Device], error) {
+		devices, err := v.Devices(c.Access.Shop)
+		return List[store.Device]{devices}, err
+	})
 
 // RevokeDevice ends a device's token.
-var RevokeDevice = kernel.Write(kernel.Operation{
-	ID:      "revokeDevice",
-	Group:   "Devices",
-	Title:   "Revoke a device",
-	Callers: managers,
-	Codes:   []store.Code{store.NotFound},
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Device, error) {
-	return tx.RevokeDevice(c.Access.Shop, c.Param("id"))
-})
+var RevokeDevice = kernel.Write(devices.only(manager, "revokeDevice", "Revoke a device", "", store.NotFound),
+	wire.Create, inShop((*store.Tx).RevokeDevice))

@@ -15,27 +15,18 @@ type CreatedKey struct {
 }
 
 // CreateKey creates an API or MCP key.
-var CreateKey = kernel.Write(kernel.Operation{
-	ID:      "createKey",
-	Group:   "Keys",
-	Title:   "Create a key",
-	Callers: owners,
-	Codes:   []store.Code{store.Unprocessable},
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.KeyFields) (k CreatedKey, err error) {
-	k.Key, k.Secret, err = tx.CreateKey(c.Access.Shop, f)
-	return k, err
-})
+var CreateKey = kernel.Write(keys.only(owner, "createKey", "Create a key", "", store.Unprocessable),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.KeyFields) (k CreatedKey, err error) {
+		k.Key, k.Secret, err = tx.CreateKey(c.Access.Shop, f)
+		return k, err
+	})
 
 // ListKeys lists all keys of the shop, newest first, including the ended ones.
-var ListKeys = kernel.Read(kernel.Operation{
-	ID:      "listKeys",
-	Group:   "Keys",
-	Title:   "List the keys",
-	Callers: owners,
-}, func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Key], error) {
-	keys, err := v.Keys(c.Access.Shop)
-	return List[store.Key]{keys}, err
-})
+var ListKeys = kernel.Read(keys.only(owner, "listKeys", "List the keys", ""),
+	func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Key], error) {
+		keys, err := v.Keys(c.Access.Shop)
+		return List[store.Key]{keys}, err
+	})
 
 // RotateFields are the fields of RotateKey.
 type RotateFields struct {
@@ -43,28 +34,16 @@ type RotateFields struct {
 }
 
 // RotateKey replaces a key by a new one; the old one stays valid for some hours.
-var RotateKey = kernel.Write(kernel.Operation{
-	ID:      "rotateKey",
-	Group:   "Keys",
-	Title:   "Rotate a key",
-	Callers: owners,
-	Codes:   []store.Code{store.NotFound, store.Conflict},
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, f RotateFields) (k CreatedKey, err error) {
-	grace := store.Null[time.Duration]{V: time.Duration(f.GraceHours.V * float64(time.Hour)), Valid: f.GraceHours.Set}
-	k.Key, k.Secret, err = tx.RotateKey(c.Access.Shop, c.Param("id"), grace)
-	return k, err
-})
+var RotateKey = kernel.Write(keys.only(owner, "rotateKey", "Rotate a key", "", store.NotFound, store.Conflict),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f RotateFields) (k CreatedKey, err error) {
+		grace := store.Null[time.Duration]{V: time.Duration(f.GraceHours.V * float64(time.Hour)), Valid: f.GraceHours.Set}
+		k.Key, k.Secret, err = tx.RotateKey(c.Access.Shop, c.Param("id"), grace)
+		return k, err
+	})
 
 // RevokeKey ends a key.
-var RevokeKey = kernel.Write(kernel.Operation{
-	ID:      "revokeKey",
-	Group:   "Keys",
-	Title:   "Revoke a key",
-	Callers: owners,
-	Codes:   []store.Code{store.NotFound},
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Key, error) {
-	return tx.RevokeKey(c.Access.Shop, c.Param("id"))
-})
+var RevokeKey = kernel.Write(keys.only(owner, "revokeKey", "Revoke a key", "", store.NotFound),
+	wire.Create, inShop((*store.Tx).RevokeKey))
 
 // RevokedKeys is the answer of RevokeAllKeys.
 type RevokedKeys struct {
@@ -72,12 +51,8 @@ type RevokedKeys struct {
 }
 
 // RevokeAllKeys ends every key of the shop.
-var RevokeAllKeys = kernel.Write(kernel.Operation{
-	ID:      "revokeAllKeys",
-	Group:   "Keys",
-	Title:   "Revoke all keys",
-	Callers: owners,
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (RevokedKeys, error) {
-	n, err := tx.RevokeAllKeys(c.Access.Shop)
-	return RevokedKeys{n}, err
-})
+var RevokeAllKeys = kernel.Write(keys.only(owner, "revokeAllKeys", "Revoke all keys", ""),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (RevokedKeys, error) {
+		n, err := tx.RevokeAllKeys(c.Access.Shop)
+		return RevokedKeys{n}, err
+	})

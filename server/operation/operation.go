@@ -3,7 +3,10 @@
 // the command line call these operations and add no rules of their own.
 package operation
 
-import "punchcard/server/kernel"
+import (
+	"punchcard/server/kernel"
+	"punchcard/store"
+)
 
 // All returns every operation, in the order of the documents.
 func All() []*kernel.Operation {
@@ -27,21 +30,77 @@ type List[T any] struct {
 	Data []T `json:"data"`
 }
 
-// The callers of operations that no key may invoke.
+// The callers of operations that no key may invoke. A role includes those above it.
 var (
-	devices   = kernel.Callers{Device: true}
-	managers  = kernel.Callers{Person: kernel.Manager}
-	owners    = kernel.Callers{Person: kernel.Owner}
-	operators = kernel.Callers{Person: kernel.Operator}
-	holders   = kernel.Callers{Holder: true}
+	device   = kernel.Callers{Device: true}
+	holder   = kernel.Callers{Holder: true}
+	manager  = kernel.Callers{Person: kernel.Manager}
+	owner    = kernel.Callers{Person: kernel.Owner}
+	operator = kernel.Callers{Person: kernel.Operator}
 )
 
-// reads admits keys with the scope, and persons from Viewer on.
-func reads(scope string) kernel.Callers {
-	return kernel.Callers{APIKey: scope, Person: kernel.Viewer}
+// section is a heading of the documents, under which operations are declared.
+type section struct {
+	heading          string
+	resource         string // in scopes, such as cards in cards:read; empty: no key may invoke the operations
+	withoutLocations bool   // of the operations; see kernel.Operation
 }
 
-// manages admits keys with the scope, and persons from Manager on.
-func manages(scope string) kernel.Callers {
-	return kernel.Callers{APIKey: scope, Person: kernel.Manager}
+// The sections.
+var (
+	analytics    = section{heading: "Analytics", resource: "analytics"}
+	cards        = section{heading: "Cards", resource: "cards"}
+	devices      = section{heading: "Devices"}
+	holderPage   = section{heading: "Holder"}
+	keys         = section{heading: "Keys"}
+	ledger       = section{heading: "Ledger"}
+	locations    = section{heading: "Locations", resource: "locations", withoutLocations: true}
+	ownDevice    = section{heading: "Device"}
+	prizes       = section{heading: "Prizes", resource: "programs"}
+	programs     = section{heading: "Programs", resource: "programs"}
+	shops        = section{heading: "Shops"}
+	transactions = section{heading: "Transactions", resource: "transactions"}
+	webhooks     = section{heading: "Webhooks", resource: "webhooks"}
+)
+
+// reads declares an operation for keys with the scope to read the resource, and for
+// persons from Viewer on. codes are the refusals of the operation itself.
+func (s section) reads(id, title, doc string, codes ...store.Code) kernel.Operation {
+	return s.only(kernel.Callers{APIKey: s.resource + ":read", Person: kernel.Viewer}, id, title, doc, codes...)
+}
+
+// manages declares an operation for keys with the scope to write the resource, and
+// for persons from Manager on.
+func (s section) manages(id, title, doc string, codes ...store.Code) kernel.Operation {
+	return s.only(kernel.Callers{APIKey: s.resource + ":write", Person: kernel.Manager}, id, title, doc, codes...)
+}
+
+// only declares an operation for some callers.
+func (s section) only(callers kernel.Callers, id, title, doc string, codes ...store.Code) kernel.Operation {
+	return kernel.Operation{
+		ID:               id,
+		Group:            s.heading,
+		Title:            title,
+		Doc:              doc,
+		Callers:          callers,
+		Codes:            codes,
+		WithoutLocations: s.withoutLocations,
+	}
+}
+
+// byID returns the function of an operation that calls f with the caller's access
+// and the id in the path.
+func byID[O any](f func(*store.View, store.Access, string) (O, error)) func(*store.View, *kernel.Call, struct{}) (O, error) {
+	return func(v *store.View, c *kernel.Call, _ struct{}) (O, error) { return f(v, c.Access, c.Param("id")) }
+}
+
+// withID does the same for a write, with the fields.
+func withID[F, O any](f func(*store.Tx, store.Access, string, F) (O, error)) func(*store.Tx, *kernel.Call, F) (O, error) {
+	return func(tx *store.Tx, c *kernel.Call, fields F) (O, error) { return f(tx, c.Access, c.Param("id"), fields) }
+}
+
+// inShop does the same for a write without fields that only persons make, in their
+// shop.
+func inShop[O any](f func(*store.Tx, int64, string) (O, error)) func(*store.Tx, *kernel.Call, struct{}) (O, error) {
+	return func(tx *store.Tx, c *kernel.Call, _ struct{}) (O, error) { return f(tx, c.Access.Shop, c.Param("id")) }
 }

@@ -13,49 +13,30 @@ type ProgramsQuery struct {
 }
 
 // ListPrograms lists the programs of the shop.
-var ListPrograms = kernel.Read(kernel.Operation{
-	ID:      "listPrograms",
-	Group:   "Programs",
-	Title:   "List programs",
-	Doc:     "Newest first, unpublished ones and all types included. Programs are shop-wide: a location-restricted key sees the same.",
-	Callers: reads("programs:read"),
-}, func(v *store.View, c *kernel.Call, q ProgramsQuery) (store.Page[store.Program], error) {
-	return v.Programs(c.Access, q.Type, q.PageQuery)
-})
+var ListPrograms = kernel.Read(
+	programs.reads("listPrograms", "List programs",
+		"Newest first, unpublished ones and all types included. Programs are shop-wide: a location-restricted key sees the same."),
+	func(v *store.View, c *kernel.Call, q ProgramsQuery) (store.Page[store.Program], error) {
+		return v.Programs(c.Access, q.Type, q.PageQuery)
+	})
 
 // CreateProgram creates an unpublished program.
-var CreateProgram = kernel.Write(kernel.Operation{
-	ID:      "createProgram",
-	Group:   "Programs",
-	Title:   "Create a program",
-	Doc:     "The program is created unpublished. Stamp programs (`standard`, `private`) need total_stamps and icon_key, `discount` needs discount_percent, `access` needs access_image_url, `prepaid` needs initial_balance_cents; a field that belongs to another type is `not_allowed`, unless it is null (or, for repeat_after_reset, false). Images are supplied as URLs. The localisations, stamps_expire_after_days, visible_in_catalog and border_enabled are stored but shown by no answer.",
-	Callers: manages("programs:write"),
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.ProgramFields) (store.ProgramDetail, error) {
-	return tx.CreateProgram(c.Access, f)
-})
+var CreateProgram = kernel.Write(
+	programs.manages("createProgram", "Create a program",
+		"The program is created unpublished. Stamp programs (`standard`, `private`) need total_stamps and icon_key, `discount` needs discount_percent, `access` needs access_image_url, `prepaid` needs initial_balance_cents; a field that belongs to another type is `not_allowed`, unless it is null (or, for repeat_after_reset, false). Images are supplied as URLs. The localisations, stamps_expire_after_days, visible_in_catalog and border_enabled are stored but shown by no answer."),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.ProgramFields) (store.ProgramDetail, error) {
+		return tx.CreateProgram(c.Access, f)
+	})
 
 // GetProgram returns one program with its prizes.
-var GetProgram = kernel.Read(kernel.Operation{
-	ID:      "getProgram",
-	Group:   "Programs",
-	Title:   "Read a program",
-	Callers: reads("programs:read"),
-	Codes:   []store.Code{store.NotFound},
-}, func(v *store.View, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
-	return v.Program(c.Access, c.Param("id"))
-})
+var GetProgram = kernel.Read(programs.reads("getProgram", "Read a program", "", store.NotFound), byID((*store.View).Program))
 
 // UpdateProgram changes a program's fields.
-var UpdateProgram = kernel.Write(kernel.Operation{
-	ID:      "updateProgram",
-	Group:   "Programs",
-	Title:   "Update a program",
-	Doc:     "Once a card of the program was installed the template is frozen: any named field is program_has_installed_cards. total_stamps below a prize's threshold is unprocessable_entity. Going back to all_locations forgets scoped_location_ids.",
-	Callers: manages("programs:write"),
-	Codes:   []store.Code{store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable},
-}, wire.Patch, func(tx *store.Tx, c *kernel.Call, f store.ProgramFields) (store.ProgramDetail, error) {
-	return tx.UpdateProgram(c.Access, c.Param("id"), f)
-})
+var UpdateProgram = kernel.Write(
+	programs.manages("updateProgram", "Update a program",
+		"Once a card of the program was installed the template is frozen: any named field is program_has_installed_cards. total_stamps below a prize's threshold is unprocessable_entity. Going back to all_locations forgets scoped_location_ids.",
+		store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable),
+	wire.Patch, withID((*store.Tx).UpdateProgram))
 
 // The actions that change a program's state.
 var (
@@ -67,16 +48,10 @@ var (
 
 // programAction returns the operation of an action that changes a program's state.
 func programAction(action, title, doc string) *kernel.Operation {
-	return kernel.Write(kernel.Operation{
-		ID:      action + "Program",
-		Group:   "Programs",
-		Title:   title,
-		Doc:     doc,
-		Callers: manages("programs:write"),
-		Codes:   []store.Code{store.NotFound, store.Conflict},
-	}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
-		return tx.ProgramAction(c.Access, c.Param("id"), action)
-	})
+	return kernel.Write(programs.manages(action+"Program", title, doc, store.NotFound, store.Conflict),
+		wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
+			return tx.ProgramAction(c.Access, c.Param("id"), action)
+		})
 }
 
 // MinSpendFields are the fields of SetMinSpend.
@@ -85,23 +60,13 @@ type MinSpendFields struct {
 }
 
 // SetMinSpend sets or removes the minimum purchase for a stamp.
-var SetMinSpend = kernel.Write(kernel.Operation{
-	ID:      "setMinSpend",
-	Group:   "Programs",
-	Title:   "Set the purchase that a stamp demands",
-	Callers: managers,
-	Codes:   []store.Code{store.NotFound},
-}, wire.Patch, func(tx *store.Tx, c *kernel.Call, f MinSpendFields) (store.ProgramDetail, error) {
-	return tx.SetMinSpend(c.Access.Shop, c.Param("id"), f.MinSpendCents)
-})
+var SetMinSpend = kernel.Write(programs.only(manager, "setMinSpend", "Set the purchase that a stamp demands", "", store.NotFound),
+	wire.Patch, func(tx *store.Tx, c *kernel.Call, f MinSpendFields) (store.ProgramDetail, error) {
+		return tx.SetMinSpend(c.Access.Shop, c.Param("id"), f.MinSpendCents)
+	})
 
 // DeleteProgram deletes a program and archives its cards.
-var DeleteProgram = kernel.Write(kernel.Operation{
-	ID:      "deleteProgram",
-	Group:   "Programs",
-	Title:   "Delete a program",
-	Callers: managers,
-	Codes:   []store.Code{store.NotFound},
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
-	return kernel.None{}, tx.DeleteProgram(c.Access.Shop, c.Param("id"))
-})
+var DeleteProgram = kernel.Write(programs.only(manager, "deleteProgram", "Delete a program", "", store.NotFound),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+		return kernel.None{}, tx.DeleteProgram(c.Access.Shop, c.Param("id"))
+	})

@@ -9,38 +9,28 @@ import (
 )
 
 // GetDevice describes the device that calls it.
-var GetDevice = kernel.Read(kernel.Operation{
-	ID:      "getDevice",
-	Group:   "Device",
-	Title:   "Inspect the device",
-	Callers: devices,
-}, func(v *store.View, c *kernel.Call, _ struct{}) (store.TillMe, error) {
-	return v.TillMe(c.Device.Till)
-})
+var GetDevice = kernel.Read(ownDevice.only(device, "getDevice", "Inspect the device", ""),
+	func(v *store.View, c *kernel.Call, _ struct{}) (store.TillMe, error) {
+		return v.TillMe(c.Device.Till)
+	})
 
 // LookupCard returns the card of a code.
-var LookupCard = kernel.Read(kernel.Operation{
-	ID:      "lookupCard",
-	Group:   "Cards",
-	Title:   "Look a card up",
-	Doc:     "`code` is the card's id or what its QR code holds; it stands for the whole chain of cards that overflowed from one another. Never writes.",
-	Callers: devices,
-	Codes:   []store.Code{store.NotFound},
-}, func(v *store.View, c *kernel.Call, _ struct{}) (store.Lookup, error) {
-	return v.Lookup(c.Device.Till, c.Param("code"))
-})
+var LookupCard = kernel.Read(
+	cards.only(device, "lookupCard", "Look a card up",
+		"`code` is the card's id or what its QR code holds; it stands for the whole chain of cards that overflowed from one another. Never writes.",
+		store.NotFound),
+	func(v *store.View, c *kernel.Call, _ struct{}) (store.Lookup, error) {
+		return v.Lookup(c.Device.Till, c.Param("code"))
+	})
 
 // IssueCardAtCounter issues a card that is active at once.
-var IssueCardAtCounter = withQRCode(kernel.Write(kernel.Operation{
-	ID:      "issueCardAtCounter",
-	Group:   "Cards",
-	Title:   "Issue a card at the counter",
-	Doc:     "The card is active at once.",
-	Callers: devices,
-	Codes:   []store.Code{store.NotFound, store.Unprocessable, store.Conflict},
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CounterFields) (store.IssuedCard, error) {
-	return tx.IssueAtCounter(c.Device.Till, c.Param("id"), f)
-}))
+var IssueCardAtCounter = withQRCode(kernel.Write(
+	cards.only(device, "issueCardAtCounter", "Issue a card at the counter",
+		"The card is active at once.",
+		store.NotFound, store.Unprocessable, store.Conflict),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CounterFields) (store.IssuedCard, error) {
+		return tx.IssueAtCounter(c.Device.Till, c.Param("id"), f)
+	}))
 
 // The actions on a card that is presented at a till.
 var (
@@ -58,26 +48,17 @@ var refusals = []store.Code{store.NotFound, store.Unprocessable, store.CardSuspe
 
 // presentation returns the operation of an action on a presented card.
 func presentation[F any](id, title, doc string, act func(*store.Tx, store.Till, string, F) (store.Stamped, error), more ...store.Code) *kernel.Operation {
-	return kernel.Write(kernel.Operation{
-		ID:      id,
-		Group:   "Cards",
-		Title:   title,
-		Doc:     doc,
-		Callers: devices,
-		Codes:   slices.Concat(refusals, more),
-	}, wire.Create, func(tx *store.Tx, c *kernel.Call, f F) (store.Stamped, error) {
-		return act(tx, c.Device.Till, c.Param("code"), f)
-	})
+	return kernel.Write(cards.only(device, id, title, doc, slices.Concat(refusals, more)...),
+		wire.Create, func(tx *store.Tx, c *kernel.Call, f F) (store.Stamped, error) {
+			return act(tx, c.Device.Till, c.Param("code"), f)
+		})
 }
 
 // ReverseTransaction reverses a row of the ledger.
-var ReverseTransaction = kernel.Write(kernel.Operation{
-	ID:      "reverseTransaction",
-	Group:   "Ledger",
-	Title:   "Reverse a transaction",
-	Doc:     "Takes back a row of the device's own location, once. It is a correction and no presentation: it activates no card and lets no stamps expire. Either row of an overflow takes both back: the named one's reversal is `transaction`, the other's `overflow_transaction`.",
-	Callers: devices,
-	Codes:   slices.Concat(refusals, []store.Code{store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance}),
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, f store.Metadata) (store.Stamped, error) {
-	return tx.Reverse(c.Device.Till, c.Param("id"), f)
-})
+var ReverseTransaction = kernel.Write(
+	ledger.only(device, "reverseTransaction", "Reverse a transaction",
+		"Takes back a row of the device's own location, once. It is a correction and no presentation: it activates no card and lets no stamps expire. Either row of an overflow takes both back: the named one's reversal is `transaction`, the other's `overflow_transaction`.",
+		slices.Concat(refusals, []store.Code{store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance})...),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.Metadata) (store.Stamped, error) {
+		return tx.Reverse(c.Device.Till, c.Param("id"), f)
+	})

@@ -15,17 +15,14 @@ type Subscriptions struct {
 }
 
 // ListWebhooks lists the webhooks whose paths name a program.
-var ListWebhooks = kernel.Read(kernel.Operation{
-	ID:      "listWebhooks",
-	Group:   "Webhooks",
-	Title:   "List a program's webhooks",
-	Doc:     "Those that are addressed through the program, newest first; not paginated, without secrets. A restricted key sees those whose location_ids are not empty and all its own.",
-	Callers: reads("webhooks:read"),
-	Codes:   []store.Code{store.NotFound},
-}, func(v *store.View, c *kernel.Call, _ struct{}) (Subscriptions, error) {
-	list, err := v.Webhooks(c.Access, c.Param("id"))
-	return Subscriptions{list}, err
-})
+var ListWebhooks = kernel.Read(
+	webhooks.reads("listWebhooks", "List a program's webhooks",
+		"Those that are addressed through the program, newest first; not paginated, without secrets. A restricted key sees those whose location_ids are not empty and all its own.",
+		store.NotFound),
+	func(v *store.View, c *kernel.Call, _ struct{}) (Subscriptions, error) {
+		list, err := v.Webhooks(c.Access, c.Param("id"))
+		return Subscriptions{list}, err
+	})
 
 // WebhookFields are the fields of a new webhook.
 type WebhookFields struct{ store.WebhookFields }
@@ -56,52 +53,37 @@ func validateCustomHeaders(headers store.Opt[map[string]string]) []store.Detail 
 }
 
 // CreateWebhook creates a webhook and returns its secret.
-var CreateWebhook = kernel.Write(kernel.Operation{
-	ID:      "createWebhook",
-	Group:   "Webhooks",
-	Title:   "Create a webhook",
-	Doc:     "The answer shows the signing secret, once. The program in the path is only the webhook's address: it filters nothing, use program_ids for that. A restricted key must name location_ids, all of them its own: else 403. Over the shop's maximum of webhooks: unprocessable_entity. Custom headers and methods other than POST are stored and not sent.",
-	Callers: manages("webhooks:write"),
-	Codes:   []store.Code{store.NotFound, store.Unprocessable},
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, f WebhookFields) (store.CreatedWebhook, error) {
-	return tx.CreateWebhook(c.Access, c.Param("id"), f.WebhookFields)
-})
+var CreateWebhook = kernel.Write(
+	webhooks.manages("createWebhook", "Create a webhook",
+		"The answer shows the signing secret, once. The program in the path is only the webhook's address: it filters nothing, use program_ids for that. A restricted key must name location_ids, all of them its own: else 403. Over the shop's maximum of webhooks: unprocessable_entity. Custom headers and methods other than POST are stored and not sent.",
+		store.NotFound, store.Unprocessable),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f WebhookFields) (store.CreatedWebhook, error) {
+		return tx.CreateWebhook(c.Access, c.Param("id"), f.WebhookFields)
+	})
 
 // GetWebhook returns one webhook.
-var GetWebhook = kernel.Read(kernel.Operation{
-	ID:      "getWebhook",
-	Group:   "Webhooks",
-	Title:   "Read a webhook",
-	Doc:     "Without its secret.",
-	Callers: reads("webhooks:read"),
-	Codes:   []store.Code{store.NotFound},
-}, func(v *store.View, c *kernel.Call, _ struct{}) (store.Webhook, error) {
-	return v.Webhook(c.Access, c.Param("id"), c.Param("webhookId"))
-})
+var GetWebhook = kernel.Read(webhooks.reads("getWebhook", "Read a webhook", "Without its secret.", store.NotFound),
+	func(v *store.View, c *kernel.Call, _ struct{}) (store.Webhook, error) {
+		return v.Webhook(c.Access, c.Param("id"), c.Param("webhookId"))
+	})
 
 // UpdateWebhook changes a webhook.
-var UpdateWebhook = kernel.Write(kernel.Operation{
-	ID:      "updateWebhook",
-	Group:   "Webhooks",
-	Title:   "Update a webhook",
-	Doc:     "An absent field is left alone. rotate_secret makes a new secret, shown once, that signs from now on: update the receiver in the same change. active true enables a webhook that was switched off by failures.",
-	Callers: manages("webhooks:write"),
-	Codes:   []store.Code{store.NotFound},
-}, wire.Patch, func(tx *store.Tx, c *kernel.Call, f WebhookPatch) (store.UpdatedWebhook, error) {
-	return tx.UpdateWebhook(c.Access, c.Param("id"), c.Param("webhookId"), f.WebhookPatch)
-})
+var UpdateWebhook = kernel.Write(
+	webhooks.manages("updateWebhook", "Update a webhook",
+		"An absent field is left alone. rotate_secret makes a new secret, shown once, that signs from now on: update the receiver in the same change. active true enables a webhook that was switched off by failures.",
+		store.NotFound),
+	wire.Patch, func(tx *store.Tx, c *kernel.Call, f WebhookPatch) (store.UpdatedWebhook, error) {
+		return tx.UpdateWebhook(c.Access, c.Param("id"), c.Param("webhookId"), f.WebhookPatch)
+	})
 
 // DeleteWebhook deletes a webhook.
-var DeleteWebhook = kernel.Write(kernel.Operation{
-	ID:      "deleteWebhook",
-	Group:   "Webhooks",
-	Title:   "Delete a webhook",
-	Doc:     "What is pending for it is not sent any more.",
-	Callers: manages("webhooks:write"),
-	Codes:   []store.Code{store.NotFound},
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
-	return kernel.None{}, tx.DeleteWebhook(c.Access, c.Param("id"), c.Param("webhookId"))
-})
+var DeleteWebhook = kernel.Write(
+	webhooks.manages("deleteWebhook", "Delete a webhook",
+		"What is pending for it is not sent any more.",
+		store.NotFound),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+		return kernel.None{}, tx.DeleteWebhook(c.Access, c.Param("id"), c.Param("webhookId"))
+	})
 
 // DeliveryLog is the newest part of a webhook's delivery log.
 type DeliveryLog struct {
@@ -109,38 +91,29 @@ type DeliveryLog struct {
 }
 
 // ListDeliveries returns the newest part of a webhook's delivery log.
-var ListDeliveries = kernel.Read(kernel.Operation{
-	ID:      "listDeliveries",
-	Group:   "Webhooks",
-	Title:   "Read the delivery log",
-	Doc:     "Newest first; one entry for each event, as of its latest attempt. A limit above the maximum is refused, not clamped.",
-	Callers: reads("webhooks:read"),
-	Codes:   []store.Code{store.NotFound},
-}, func(v *store.View, c *kernel.Call, q store.DeliveriesQuery) (DeliveryLog, error) {
-	list, err := v.Deliveries(c.Access, c.Param("id"), c.Param("webhookId"), q)
-	return DeliveryLog{list}, err
-})
+var ListDeliveries = kernel.Read(
+	webhooks.reads("listDeliveries", "Read the delivery log",
+		"Newest first; one entry for each event, as of its latest attempt. A limit above the maximum is refused, not clamped.",
+		store.NotFound),
+	func(v *store.View, c *kernel.Call, q store.DeliveriesQuery) (DeliveryLog, error) {
+		list, err := v.Deliveries(c.Access, c.Param("id"), c.Param("webhookId"), q)
+		return DeliveryLog{list}, err
+	})
 
 // TestWebhook sends test.ping to a webhook.
-var TestWebhook = kernel.Write(kernel.Operation{
-	ID:      "testWebhook",
-	Group:   "Webhooks",
-	Title:   "Send a test event",
-	Doc:     "Sends `test.ping` once, also to an inactive webhook; a failure does not count. The answer is the log entry as it is before the attempt.",
-	Callers: manages("webhooks:write"),
-	Codes:   []store.Code{store.NotFound},
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
-	return tx.TestWebhook(c.Access, c.Param("id"), c.Param("webhookId"))
-})
+var TestWebhook = kernel.Write(
+	webhooks.manages("testWebhook", "Send a test event",
+		"Sends `test.ping` once, also to an inactive webhook; a failure does not count. The answer is the log entry as it is before the attempt.",
+		store.NotFound),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
+		return tx.TestWebhook(c.Access, c.Param("id"), c.Param("webhookId"))
+	})
 
 // Redeliver sends a delivery again.
-var Redeliver = kernel.Write(kernel.Operation{
-	ID:      "redeliver",
-	Group:   "Webhooks",
-	Title:   "Send a delivery again",
-	Doc:     "The same entry, event_id and body once more, with all its attempts. While it is pending: conflict. On an inactive webhook: unprocessable_entity.",
-	Callers: manages("webhooks:write"),
-	Codes:   []store.Code{store.NotFound, store.Conflict, store.Unprocessable},
-}, wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
-	return tx.Redeliver(c.Access, c.Param("id"), c.Param("webhookId"), c.Param("deliveryId"))
-})
+var Redeliver = kernel.Write(
+	webhooks.manages("redeliver", "Send a delivery again",
+		"The same entry, event_id and body once more, with all its attempts. While it is pending: conflict. On an inactive webhook: unprocessable_entity.",
+		store.NotFound, store.Conflict, store.Unprocessable),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
+		return tx.Redeliver(c.Access, c.Param("id"), c.Param("webhookId"), c.Param("deliveryId"))
+	})

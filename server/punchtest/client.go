@@ -27,11 +27,7 @@ func (s *Server) Do(method, path, key string, body any, headers ...string) *Resp
 // control calls the control API and decodes the answer into out, unless that
 // is nil.
 func (s *Server) control(method, path string, body, out any) error {
-	r := s.send(context.Background(), method, s.Origin+"/dev"+path, "", body)
-	if err := r.Err(); err != nil || out == nil {
-		return err
-	}
-	return r.decode(out)
+	return s.send(context.Background(), method, s.Origin+"/dev"+path, "", body).decode(out)
 }
 
 // operate is control that fails the test after an error.
@@ -40,6 +36,13 @@ func (s *Server) operate(method, path string, body, out any) {
 	if err := s.control(method, path, body, out); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// ask is operate that returns the decoded answer.
+func ask[T any](s *Server, method, path string, body any) (answer T) {
+	s.t.Helper()
+	s.operate(method, path, body, &answer)
+	return answer
 }
 
 func (s *Server) send(ctx context.Context, method, url, key string, body any, headers ...string) *Response {
@@ -109,16 +112,15 @@ func (r *Response) Err() error {
 	if r.err != nil || r.Status < 400 {
 		return r.err
 	}
-	var b struct{ Error *Error }
-	b.Error = &Error{}
-	if json.Unmarshal(r.Body, &b) != nil || b.Error == nil || b.Error.Code == "" {
-		b.Error = &Error{Message: string(r.Body)} // not from the API
+	var b struct{ Error Error }
+	if json.Unmarshal(r.Body, &b) != nil || b.Error.Code == "" {
+		b.Error = Error{Message: string(r.Body)} // not from the API
 	}
 	b.Error.Request, b.Error.Status, b.Error.Header = r.request, r.Status, r.Header
 	if b.Error.RequestID == "" {
 		b.Error.RequestID = r.Header.Get("X-Request-Id")
 	}
-	return b.Error
+	return &b.Error
 }
 
 // Want fails the test unless the answer has the status. It returns the answer.
@@ -138,16 +140,17 @@ func (r *Response) Want(status int) *Response {
 // the body is not such JSON.
 func (r *Response) Decode(v any) {
 	r.t.Helper()
-	err := r.Err()
-	if err == nil {
-		err = r.decode(v)
-	}
-	if err != nil {
+	if err := r.decode(v); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
+// decode unmarshals the body into v, unless v is nil. It returns the error of Err, or
+// one that says that the body is not such JSON.
 func (r *Response) decode(v any) error {
+	if err := r.Err(); err != nil || v == nil {
+		return err
+	}
 	if err := json.Unmarshal(r.Body, v); err != nil {
 		return fmt.Errorf("%s: %w: %s", r.request, err, r.Body)
 	}

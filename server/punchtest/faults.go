@@ -20,44 +20,35 @@ const (
 // the client under test, by itself repeats a GET, and any request with an
 // Idempotency-Key whose body it can send again.
 type Fault struct {
-	Method string // any if empty
+	Method string `json:"method,omitempty"` // any if empty
 	// Path is a pattern for the whole path (/api/public/v1/cards/*) or the path below
 	// the API (/cards/*). * stands for one segment, ** at the end for any number of
 	// segments. An empty Path matches any.
-	Path    string
-	Status  int               // from 400 to 599, or Cut; 0 serves the request after Delay
-	Code    string            // of the error; by default the API's usual one for the status
-	Delay   time.Duration     // real time, at most a minute
-	Count   int               // number of requests that it applies to; 0 means one
-	When    string            // Before (default) or After
-	Headers map[string]string // of the answer, such as Retry-After, which 429 and 503 have by default
+	Path    string            `json:"path,omitempty"`
+	Status  int               `json:"-"`                // from 400 to 599, or Cut; 0 serves the request after Delay
+	Code    string            `json:"code,omitempty"`   // of the error; by default the API's usual one for the status
+	Delay   time.Duration     `json:"-"`                // real time, at most a minute
+	Count   int               `json:"count"`            // number of requests that it applies to; 0 means one
+	When    string            `json:"when,omitempty"`   // Before (default) or After
+	Headers map[string]string `json:"headers,omitzero"` // of the answer, such as Retry-After, which 429 and 503 have by default
 }
 
 // Fault adds a fault and returns its id, which [Request] has in its field Fault. Of
 // several faults that match a request the one added first is applied.
 func (s *Server) Fault(f Fault) (id string) {
 	s.t.Helper()
-	body := map[string]any{"count": max(f.Count, 1)}
-	for name, value := range map[string]string{"method": f.Method, "path": f.Path, "code": f.Code, "when": f.When} {
-		if value != "" {
-			body[name] = value
-		}
+	f.Count = max(f.Count, 1)
+	body := struct {
+		Fault
+		Status  *int  `json:"status,omitempty"`
+		DelayMS int64 `json:"delay_ms,omitempty"`
+	}{Fault: f, DelayMS: f.Delay.Milliseconds()}
+	if f.Status == Cut {
+		body.Status = new(int)
+	} else if f.Status != 0 {
+		body.Status = &f.Status
 	}
-	switch f.Status {
-	case 0:
-	case Cut:
-		body["status"] = 0
-	default:
-		body["status"] = f.Status
-	}
-	if f.Delay != 0 {
-		body["delay_ms"] = f.Delay.Milliseconds()
-	}
-	if f.Headers != nil {
-		body["headers"] = f.Headers
-	}
-	var made struct{ ID string }
-	s.operate(http.MethodPost, "/faults", body, &made)
+	made := ask[struct{ ID string }](s, http.MethodPost, "/faults", body)
 	if f.Status == Cut {
 		s.transport.CloseIdleConnections() // otherwise the transport would repeat requests of this package
 	}

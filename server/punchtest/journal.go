@@ -1,9 +1,9 @@
 package punchtest
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -95,26 +95,22 @@ func (s *Server) journal() string {
 	if err := s.control(http.MethodGet, "/requests?limit=1000&kind=delivery", nil, &attempts); err != nil {
 		return "punchtest: the deliveries cannot be shown: " + err.Error()
 	}
-	type line struct {
-		seq  int64
-		text string
-	}
-	var lines []line
+	lines := map[int64]string{}
 	for _, r := range requests {
-		lines = append(lines, line{r.Seq, r.String()})
+		lines[r.Seq] = r.String()
 	}
 	for _, a := range attempts.Data {
-		lines = append(lines, line{a.Seq, a.String()})
+		lines[a.Seq] = a.String()
 	}
-	slices.SortFunc(lines, func(a, b line) int { return cmp.Compare(a.seq, b.seq) })
+	order := slices.Sorted(maps.Keys(lines))
 	var b strings.Builder
 	fmt.Fprintf(&b, "punchtest: %d requests and %d attempts at webhooks at %s since its start or reset", len(requests), len(attempts.Data), s.Origin)
-	if left := len(lines) - shownEntries; left > 0 {
+	if left := len(order) - shownEntries; left > 0 {
 		fmt.Fprintf(&b, "; %d older ones are left out", left)
-		lines = lines[left:]
+		order = order[left:]
 	}
-	for _, l := range lines {
-		b.WriteString("\n" + l.text)
+	for _, seq := range order {
+		b.WriteString("\n" + lines[seq])
 	}
 	return b.String()
 }

@@ -91,15 +91,5 @@ func configure(options []Option) (app.Config, error) {
 	for _, o := range options {
 		o(&c)
 	}
-	if c.Dev.Clock == nil {
-		var at time.Time // zero: it runs
-		if c.Dev.Seed != nil {
-			at = c.Dev.Seed.Now
-		}
-		if at.IsZero() && c.Dev.Deterministic {
-			at = time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
-		}
-		c.Dev.Clock = app.NewClock(at)
-	}
 	return c.Config, c.err
 }

@@ -32,9 +32,7 @@ type KeyFields struct {
 // NewKey creates a key and returns its secret.
 func (s *Server) NewKey(fields KeyFields) string {
 	s.t.Helper()
-	var made struct{ Key string }
-	s.operate(http.MethodPost, "/keys", fields, &made)
-	return made.Key
+	return ask[struct{ Key string }](s, http.MethodPost, "/keys", fields).Key
 }
 
 // Shop is a shop beside the demo shop.
@@ -59,9 +57,7 @@ type ShopFields struct {
 // NewShop creates a shop with one location, a key and a till, and no programs.
 func (s *Server) NewShop(fields ShopFields) Shop {
 	s.t.Helper()
-	var made Shop
-	s.operate(http.MethodPost, "/shops", fields, &made)
-	return made
+	return ask[Shop](s, http.MethodPost, "/shops", fields)
 }
 
 // UpdateShop changes a shop. The next request sees the change.
@@ -81,9 +77,7 @@ type LocationFields struct {
 // NewLocation creates a location.
 func (s *Server) NewLocation(fields LocationFields) Location {
 	s.t.Helper()
-	var made Location
-	s.operate(http.MethodPost, "/locations", fields, &made)
-	return made
+	return ask[Location](s, http.MethodPost, "/locations", fields)
 }
 
 // Issue issues a card of the demo shop over the REST API. Its status is invited
@@ -145,7 +139,5 @@ func (s *Server) onCard(card, action string) {
 // Emails returns the mail that the server would have sent, oldest first.
 func (s *Server) Emails() []Email {
 	s.t.Helper()
-	var l list[Email]
-	s.operate(http.MethodGet, "/emails", nil, &l)
-	return l.Data
+	return ask[list[Email]](s, http.MethodGet, "/emails", nil).Data
 }

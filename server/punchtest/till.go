@@ -26,7 +26,7 @@ func (s *Server) Till(location string) *Till {
 	defer s.mu.Unlock()
 	token, made := s.tills[location]
 	if !made {
-		token = ok(s.newDevice(location))(s.t)
+		token = s.newDevice(location)
 		s.tills[location] = token
 	}
 	return &Till{Location: location, Token: token, s: s}
@@ -35,13 +35,12 @@ func (s *Server) Till(location string) *Till {
 // NewTill creates a further device at a location.
 func (s *Server) NewTill(location string) *Till {
 	s.t.Helper()
-	return &Till{Location: location, Token: ok(s.newDevice(location))(s.t), s: s}
+	return &Till{Location: location, Token: s.newDevice(location), s: s}
 }
 
-func (s *Server) newDevice(location string) (token string, err error) {
-	var device struct{ Token string }
-	err = s.control(http.MethodPost, "/devices", map[string]string{"location_id": location}, &device)
-	return device.Token, err
+func (s *Server) newDevice(location string) (token string) {
+	s.t.Helper()
+	return ask[struct{ Token string }](s, http.MethodPost, "/devices", map[string]string{"location_id": location}).Token
 }
 
 // PIN returns the same till with a staff PIN in its requests.
@@ -134,15 +133,13 @@ func (t *Till) Try() *TryTill { return &TryTill{t} }
 type TryTill struct{ t *Till }
 
 // Lookup is [Till.Lookup].
-func (t *TryTill) Lookup(card string) (l Lookup, err error) {
-	err = t.call(http.MethodGet, "/cards/"+url.PathEscape(card), nil, &l)
-	return l, err
+func (t *TryTill) Lookup(card string) (Lookup, error) {
+	return call[Lookup](t, http.MethodGet, "/cards/"+url.PathEscape(card), nil)
 }
 
 // Issue is [Till.Issue].
-func (t *TryTill) Issue(program string, fields CardFields) (c IssuedCard, err error) {
-	err = t.call(http.MethodPost, "/programs/"+url.PathEscape(program)+"/cards", fields, &c)
-	return c, err
+func (t *TryTill) Issue(program string, fields CardFields) (IssuedCard, error) {
+	return call[IssuedCard](t, http.MethodPost, "/programs/"+url.PathEscape(program)+"/cards", fields)
 }
 
 // Stamp is [Till.Stamp].
@@ -169,20 +166,16 @@ func (t *TryTill) Spend(card string, cents int64) (TillResult, error) {
 func (t *TryTill) Use(card string) (TillResult, error) { return t.act(card, "uses", nil) }
 
 // Reverse is [Till.Reverse].
-func (t *TryTill) Reverse(transaction string) (s TillResult, err error) {
-	err = t.call(http.MethodPost, "/transactions/"+url.PathEscape(transaction)+"/reversal", nil, &s)
-	return s, err
+func (t *TryTill) Reverse(transaction string) (TillResult, error) {
+	return call[TillResult](t, http.MethodPost, "/transactions/"+url.PathEscape(transaction)+"/reversal", nil)
 }
 
-func (t *TryTill) act(card, action string, body any) (s TillResult, err error) {
-	err = t.call(http.MethodPost, "/cards/"+url.PathEscape(card)+"/"+action, body, &s)
-	return s, err
+func (t *TryTill) act(card, action string, body any) (TillResult, error) {
+	return call[TillResult](t, http.MethodPost, "/cards/"+url.PathEscape(card)+"/"+action, body)
 }
 
-func (t *TryTill) call(method, path string, body, out any) error {
-	r := t.t.s.send(context.Background(), method, t.t.s.TillURL+path, t.t.Token, body, t.t.headers...)
-	if err := r.Err(); err != nil {
-		return err
-	}
-	return r.decode(out)
+// call calls the till API and returns the decoded answer.
+func call[T any](t *TryTill, method, path string, body any) (answer T, err error) {
+	err = t.t.s.send(context.Background(), method, t.t.s.TillURL+path, t.t.Token, body, t.t.headers...).decode(&answer)
+	return answer, err
 }

@@ -1,6 +1,7 @@
 package punchtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"encoding/json"
@@ -38,10 +39,9 @@ type Settled struct {
 
 // Settle delivers webhooks until none is due. A receiver then has everything that it
 // will get before the clock advances or something else happens.
-func (s *Server) Settle() (done Settled) {
+func (s *Server) Settle() Settled {
 	s.t.Helper()
-	s.operate(http.MethodPost, "/settle", nil, &done)
-	return done
+	return ask[Settled](s, http.MethodPost, "/settle", nil)
 }
 
 // Receiver is a target for webhooks in the server itself. It answers 200 until
@@ -111,23 +111,16 @@ func (r *Receiver) TryWait(event string) (Delivery, error) {
 		left := time.Until(deadline)
 		all, err := r.fetch(r.s.t.Context(), wanted, left)
 		if err != nil {
-			return Delivery{}, fmt.Errorf("waiting for a delivery of %s: %w", eventName(event), err)
+			return Delivery{}, fmt.Errorf("waiting for a delivery of %s: %w", cmp.Or(event, "any event"), err)
 		}
 		if d, found := r.take(event, all); found {
 			return d, nil
 		}
 		if left <= 0 {
-			return Delivery{}, fmt.Errorf("no delivery of %s within %v; there came %s", eventName(event), r.Timeout, r.summary(all))
+			return Delivery{}, fmt.Errorf("no delivery of %s within %v; there came %s", cmp.Or(event, "any event"), r.Timeout, r.summary(all))
 		}
 		wanted = len(all) + 1
 	}
-}
-
-func eventName(event string) string {
-	if event == "" {
-		return "any event"
-	}
-	return event
 }
 
 // take returns the first delivery of an event that Wait has not returned, and marks
@@ -180,9 +173,6 @@ func (r *Receiver) fetch(ctx context.Context, wanted int, timeout time.Duration)
 	answer := r.s.send(ctx, http.MethodGet, r.s.Origin+"/dev/receiver/"+r.ID+query, "", nil)
 	if answer.Status == http.StatusNotFound {
 		return nil, errors.New("the server was reset after this receiver was made")
-	}
-	if err := answer.Err(); err != nil {
-		return nil, err
 	}
 	var shown struct {
 		Requests []struct {

@@ -43,15 +43,10 @@ func SVG(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	side := int64(code.Size + 2*margin)
+	side := code.Size + 2*margin
 	b := make([]byte, 0, 4<<10)
-	b = append(b, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 "...)
-	b = append(strconv.AppendInt(b, side, 10), ' ')
-	b = strconv.AppendInt(b, side, 10)
-	b = append(b, "' shape-rendering='crispEdges' role='img' aria-label='QR code'><path fill='#fff' d='M0 0h"...)
-	b = append(strconv.AppendInt(b, side, 10), 'v')
-	b = strconv.AppendInt(b, side, 10)
-	b = append(b, "H0z'/><path stroke='#000' d='"...)
+	b = fmt.Appendf(b, "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %[1]d %[1]d' shape-rendering='crispEdges' role='img' aria-label='QR code'>"+
+		"<path fill='#fff' d='M0 0h%[1]dv%[1]dH0z'/><path stroke='#000' d='", side)
 	for y := range code.Size {
 		b = appendRow(b, code, y)
 	}

@@ -1,13 +1,18 @@
 package servertest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"punchcard/store"
 )
 
 // A Reply is an answer with its whole body.
@@ -32,13 +37,7 @@ func (r *Reply) Check() {
 		r.T.Errorf("%.200s: X-Request-Id is %q", r.What, id)
 	}
 	if r.Status >= 400 && len(r.Body) > 0 {
-		var e struct {
-			Error struct {
-				Code      string
-				RequestID string `json:"request_id"`
-			}
-		}
-		if err := json.Unmarshal(r.Body, &e); err != nil || e.Error.Code == "" || e.Error.RequestID != id {
+		if !json.Valid(r.Body) || r.Str("error.code") == "" || r.Str("error.request_id") != id {
 			r.T.Errorf("%.200s: an error without the API's shape: %d %s", r.What, r.Status, r.Body)
 		}
 	}
@@ -144,24 +143,12 @@ func Decode[T any](r *Reply) (v T) {
 }
 
 // At returns the value at a dotted path of the body: nil when null or absent.
-func (r *Reply) At(path string) any {
+func (r *Reply) At(path string) (v any) {
 	r.T.Helper()
-	var v any
-	r.Decode(&v)
-	for _, p := range strings.Split(path, ".") {
-		switch x := v.(type) {
-		case map[string]any:
-			v = x[p]
-		case []any:
-			var i int
-			if _, err := fmt.Sscan(p, &i); err != nil || i >= len(x) {
-				return nil
-			}
-			v = x[i]
-		default:
-			return nil
-		}
+	if !json.Valid(r.Body) {
+		r.T.Fatalf("%s: no JSON: %.1000s", r.What, r.Body)
 	}
+	json.Unmarshal(r.find(path), &v)
 	return v
 }
 
@@ -175,18 +162,28 @@ func (r *Reply) Str(path string) string {
 // Raw returns the JSON at a dotted path; the whole body for the empty path.
 func (r *Reply) Raw(path string) json.RawMessage {
 	r.T.Helper()
+	raw := r.find(path)
+	if raw == nil {
+		r.T.Fatalf("%s: nothing at %s: %.300s", r.What, path, r.Body)
+	}
+	return raw
+}
+
+// find returns the JSON at a dotted path, nil if there is none.
+func (r *Reply) find(path string) json.RawMessage {
 	raw := json.RawMessage(r.Body)
 	for _, p := range strings.FieldsFunc(path, func(c rune) bool { return c == '.' }) {
 		var object map[string]json.RawMessage
-		var list []json.RawMessage
-		var i int
-		if json.Unmarshal(raw, &object) == nil && object[p] != nil {
+		if json.Unmarshal(raw, &object) == nil {
 			raw = object[p]
-		} else if _, err := fmt.Sscan(p, &i); err == nil && json.Unmarshal(raw, &list) == nil && i < len(list) {
-			raw = list[i]
-		} else {
-			r.T.Fatalf("%s: nothing at %s: %.300s", r.What, path, r.Body)
+			continue
 		}
+		var list []json.RawMessage
+		i, err := strconv.Atoi(p)
+		if err != nil || json.Unmarshal(raw, &list) != nil || i >= len(list) {
+			return nil
+		}
+		raw = list[i]
 	}
 	return raw
 }
@@ -207,10 +204,11 @@ func (r *Reply) IDs() (list []string) {
 // Details returns the validation details as "field code", in order.
 func (r *Reply) Details() (list []string) {
 	r.T.Helper()
-	items, _ := r.At("error.details").([]any)
-	for _, d := range items {
-		m := d.(map[string]any)
-		list = append(list, fmt.Sprintf("%s %s", m["field"], m["code"]))
+	body := Decode[struct {
+		Error struct{ Details []store.Detail }
+	}](r)
+	for _, d := range body.Error.Details {
+		list = append(list, d.Field+" "+d.Code)
 	}
 	return list
 }
@@ -236,4 +234,67 @@ func (r *Reply) Shows(want Fields) {
 			r.T.Errorf("%s: %s is %v, want %v", r.What, name, have, expect)
 		}
 	}
+}
+
+// types are the types of the tables of Shaped, by the JSON of their values.
+var types = map[string]*regexp.Regexp{
+	"string":    regexp.MustCompile(`^"`),
+	"id":        regexp.MustCompile(`^"[^"]`),
+	"date-time": regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"$`),
+	"color":     regexp.MustCompile(`^"#[0-9A-Fa-f]{6}"$`),
+	"integer":   regexp.MustCompile(`^-?\d+$`),
+	"number":    regexp.MustCompile(`^[-\d]`),
+	"boolean":   regexp.MustCompile(`^[tf]`),
+	"list":      regexp.MustCompile(`^\[`),
+	"string[]":  regexp.MustCompile(`^\[("([^"\\]|\\.)*",?)*\]$`),
+	"object":    regexp.MustCompile(`^\{`),
+}
+
+// Shaped checks the object at a path against a table of its fields, one "name
+// type" a line: the names are in that order, none is missing, none is added, and
+// each value is of its type. nulls names the fields that must be null; all
+// others must not be.
+func (r *Reply) Shaped(path, table, nulls string) {
+	r.T.Helper()
+	raw := r.Raw(path)
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &values); err != nil {
+		r.T.Fatalf("no object: %s", raw)
+	}
+	var want, empty []string
+	for line := range strings.Lines(strings.TrimSpace(table)) {
+		name, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
+		kind, nullable := strings.CutSuffix(kind, "|null")
+		want = append(want, name)
+		v, ok := values[name]
+		switch {
+		case !ok:
+			r.T.Errorf("%s is missing: %s", name, raw)
+		case nullable && string(v) == "null":
+			empty = append(empty, name)
+		case !types[kind].Match(v):
+			r.T.Errorf("%s is no %s: %s", name, kind, v)
+		}
+	}
+	if have := Names(raw); !slices.Equal(have, want) {
+		r.T.Errorf("fields\n%q, want\n%q", have, want)
+	}
+	if expect := strings.Fields(nulls); !slices.Equal(empty, expect) {
+		r.T.Errorf("null are %q, want %q: %s", empty, expect, raw)
+	}
+}
+
+// Names returns the names of an object's fields, in order.
+func Names(raw json.RawMessage) (list []string) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.Token()
+	for d.More() {
+		t, _ := d.Token()
+		list = append(list, t.(string))
+		var skip json.RawMessage
+		if d.Decode(&skip) != nil {
+			return list
+		}
+	}
+	return list
 }

@@ -11,7 +11,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -47,7 +46,7 @@ type Server struct {
 func Start(t testing.TB, options ...func(*app.Config)) *Server {
 	t.Helper()
 	c := app.Config{DB: filepath.Join(t.TempDir(), "test.db"), Listen: "127.0.0.1:0", Limits: app.DefaultLimits(),
-		Log: slog.New(slog.DiscardHandler), Dev: &app.Dev{Clock: app.NewClock(time.Time{})}}
+		Log: slog.New(slog.DiscardHandler), Dev: &app.Dev{}}
 	for _, o := range options {
 		o(&c)
 	}
@@ -180,8 +179,23 @@ func Simultaneously[R any](n int, f func(int) R) []R {
 	return out
 }
 
-// newTransport returns a transport with connections of its own, so that a test
-// can end them without ending those of others.
-func newTransport() *http.Transport {
-	return &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: Patience}
+// Sized returns the full size of a benchmark or, with go test -short, a small one
+// that only shows that the benchmark works.
+func Sized[T any](full, small T) T {
+	if testing.Short() {
+		return small
+	}
+	return full
+}
+
+// Await receives from a channel, and ends the test if that takes longer than Patience.
+func Await[T any](t testing.TB, c <-chan T, what string) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+		return v
+	case <-time.After(Patience):
+		t.Fatalf("timed out waiting for: %s", what)
+	}
+	return v
 }

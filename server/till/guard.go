@@ -19,8 +19,6 @@ func NewGuard(st *store.Store) *Guard { return &Guard{st: st} }
 
 var tokenPattern = regexp.MustCompile(`^tdk_(live|test)_[A-Za-z0-9_-]{43}$`)
 
-var errMalformed = kernel.Unauthenticated("The till API expects a device token beginning tdk_.")
-
 // Identify returns the device whose token is the bearer token of a request, with
 // the staff PIN of the request. It refuses a token that is malformed, unknown or
 // revoked.
@@ -31,16 +29,18 @@ func (g *Guard) Identify(r *http.Request) (c kernel.Caller, err error) {
 	}
 	id, err := g.devices.Get(token, func(hash []byte) (*store.TillIdentity, error) {
 		if !tokenPattern.MatchString(token) {
-			return nil, errMalformed
+			return nil, kernel.Unauthenticated("The till API expects a device token beginning tdk_.")
 		}
-		return g.st.IdentifyTill(hash)
+		id, err := g.st.IdentifyTill(hash)
+		if err == nil && id == nil {
+			err = kernel.Unauthenticated("No such device.")
+		}
+		return id, err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return c, err
-	case id == nil:
-		return c, kernel.Unauthenticated("No such device.")
-	case id.Revoked:
+	}
+	if id.Revoked {
 		return c, kernel.Unauthenticated("The device is revoked.")
 	}
 	return kernel.DeviceCaller(id, r.Header.Values("X-Staff-Pin")), nil

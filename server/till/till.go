@@ -12,6 +12,12 @@ import (
 // Prefix is the beginning of all paths of the API.
 const Prefix = "/till/v1"
 
+// The kinds of routes.
+var (
+	get   = kernel.RouteOf(http.MethodGet, http.StatusOK)
+	write = kernel.RouteOf(http.MethodPost, http.StatusCreated)
+)
+
 // Routes returns the whole till API, in the order of its document.
 func Routes() []kernel.Route {
 	return []kernel.Route{
@@ -25,12 +31,4 @@ func Routes() []kernel.Route {
 		write("/cards/:code/uses", operation.UseCard),
 		write("/transactions/:id/reversal", operation.ReverseTransaction),
 	}
-}
-
-func get(path string, op *kernel.Operation) kernel.Route {
-	return kernel.Route{Method: http.MethodGet, Path: path, Status: http.StatusOK, Operation: op}
-}
-
-func write(path string, op *kernel.Operation) kernel.Route {
-	return kernel.Route{Method: http.MethodPost, Path: path, Status: http.StatusCreated, Operation: op}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -30,6 +32,7 @@ const (
 type plan struct {
 	rules  []*rule // in struct order
 	byName map[string]*rule
+	depth  int // maximum depth of nested objects and arrays
 }
 
 // plans caches the *plan of each reflect.Type of a request struct.
@@ -40,7 +43,7 @@ func planFor(t reflect.Type) *plan {
 	if p, ok := plans.Load(t); ok {
 		return p.(*plan)
 	}
-	p := &plan{byName: make(map[string]*rule)}
+	p := &plan{byName: make(map[string]*rule), depth: maxDepth}
 	for _, f := range fieldsOf(t) {
 		r := newRule(f)
 		if !r.opt {
@@ -48,6 +51,9 @@ func planFor(t reflect.Type) *plan {
 		}
 		p.rules = append(p.rules, r)
 		p.byName[f.name] = r
+		if item := r.item(); item != nil {
+			p.depth = max(p.depth, 2+planFor(item).depth)
+		}
 	}
 	plans.Store(t, p)
 	return p
@@ -80,7 +86,7 @@ func (r *rule) in(v reflect.Value) reflect.Value {
 func DecodeBody(body []byte, dst any, mode Mode, lim Limits) []Detail {
 	p, v := target(dst, lim)
 	// Names are unique: with more members the details are full.
-	pairs, fault := scan(body, store.MaxDetails+len(p.rules))
+	pairs, fault := scan(body, store.MaxDetails+len(p.rules), p.depth)
 	if fault != nil {
 		return []Detail{*fault}
 	}
@@ -94,13 +100,13 @@ func DecodeBody(body []byte, dst any, mode Mode, lim Limits) []Detail {
 		}
 		named = append(named, r)
 		switch {
-		case mode == Patch && r.patch == nullNever:
+		case mode == Patch && r.patch == notAllowed:
 			out.add(r.name, CodeNotAllowed, "cannot be changed after creation")
 		case m.value[0] != 'n':
 			r.decode(m.value, r.in(v), lim, &out)
 		case mode == Create && r.required:
 			out.add(r.name, CodeRequired, "is required")
-		case mode == Patch && r.patch == nullRefused:
+		case mode == Patch && r.patch == "":
 			out.add(r.name, CodeInvalidType, "must not be null")
 		case mode == Patch:
 			field := r.in(v)
@@ -131,7 +137,7 @@ func (r *rule) decode(value []byte, field reflect.Value, lim Limits, out *detail
 			opt.Set, opt.V = true, first == 't'
 		}
 	case *store.Opt[int64]:
-		if n, over, whole := parseIf(digit, value); r.expect(whole, "must be a whole number", out) {
+		if n, over, whole := parseWhole(string(value)); r.expect(whole, "must be a whole number", out) {
 			opt.Set, opt.V = true, n
 			r.checkWhole(n, over, lim, out)
 		}
@@ -161,7 +167,13 @@ func (r *rule) decode(value []byte, field reflect.Value, lim Limits, out *detail
 			opt.Set, opt.V = true, r.object(value, lim, out)
 		}
 	default:
-		panic(fmt.Sprintf("wire: cannot read field %q of type %s", r.name, r.typ))
+		if r.item() == nil {
+			panic(fmt.Sprintf("wire: cannot read field %q of type %s", r.name, r.typ))
+		}
+		if r.expect(first == '[', "must be an array of objects", out) {
+			field.FieldByName("Set").SetBool(true)
+			field.FieldByName("V").Set(r.objects(value, lim, out))
+		}
 	}
 }
 
@@ -171,14 +183,6 @@ func (r *rule) expect(ok bool, message string, out *details) bool {
 		out.add(r.name, CodeInvalidType, message)
 	}
 	return ok
-}
-
-// parseIf is parseWhole if digit is true.
-func parseIf(digit bool, value []byte) (n int64, over int, whole bool) {
-	if !digit {
-		return 0, 0, false
-	}
-	return parseWhole(string(value))
 }
 
 // unquote returns the value of a JSON string, which must be valid.
@@ -214,30 +218,51 @@ func (r *rule) list(value []byte, lim Limits, out *details) []string {
 	return items
 }
 
+// objects decodes an array of objects. Each of them is validated as the body of a
+// request in mode Create is. If there are too many, that is the only detail.
+func (r *rule) objects(value []byte, lim Limits, out *details) reflect.Value {
+	items := reflect.MakeSlice(r.elem, 0, 0)
+	before := out.list
+	dec := jsontext.NewDecoder(bytes.NewBuffer(value))
+	dec.ReadToken()
+	for dec.PeekKind() != jsontext.KindEndArray {
+		body, err := dec.ReadValue()
+		if err != nil { // impossible: the body was checked
+			return items
+		}
+		path := r.name + "." + strconv.Itoa(items.Len())
+		item := reflect.New(r.item())
+		items = reflect.Append(items, item)
+		if body.Kind() != jsontext.KindBeginObject {
+			out.add(path, CodeInvalidType, "must be an object")
+			continue
+		}
+		for _, d := range DecodeBody(body, item.Interface(), Create, lim) {
+			out.add(strings.TrimSuffix(path+"."+d.Field, "."), d.Code, d.Message)
+		}
+	}
+	if maximum := r.upper(lim); maximum.set && int64(items.Len()) > maximum.whole {
+		out.list = before
+	}
+	r.checkCount(items.Len(), lim, out)
+	return items
+}
+
 // dictionary decodes an object of strings, to each of which the rules of the field
 // apply.
 func (r *rule) dictionary(value []byte, lim Limits, out *details) map[string]string {
 	m := make(map[string]string)
-	dec := jsontext.NewDecoder(bytes.NewBuffer(value))
-	dec.ReadToken()
-	for dec.PeekKind() != jsontext.KindEndObject {
-		name, err := dec.ReadToken()
-		if err != nil { // impossible: the body was checked
-			return m
-		}
-		key := name.String()
-		item, err := dec.ReadValue()
-		path := r.name + "." + key
+	pairs, _ := scan(value, math.MaxInt, math.MaxInt) // never fails: the body was checked
+	for _, item := range pairs {
+		path := r.name + "." + item.name
 		switch {
-		case err != nil:
-			return m
-		case r.keys != nil && !slices.Contains(r.keys, key):
+		case r.keys != nil && !slices.Contains(r.keys, item.name):
 			out.add(path, CodeUnknownField, "must be one of "+strings.Join(r.keys, ", "))
-		case item.Kind() != jsontext.KindString:
+		case item.value[0] != '"':
 			out.add(path, CodeInvalidType, "must be a string")
 		default:
-			m[key] = unquote(item)
-			r.checkText(path, m[key], lim, out)
+			m[item.name] = unquote(item.value)
+			r.checkText(path, m[item.name], lim, out)
 		}
 	}
 	return m
@@ -272,4 +297,74 @@ func numbersInRange(raw jsontext.Value) bool {
 			return false
 		}
 	}
+}
+
+// DecodeQuery decodes a query string into the struct that dst points to, whose
+// fields must be store.Opt of string, bool, int64, float64 or store.Time, and
+// validates it. It ignores unknown parameters; a known one that is empty or repeated
+// is invalid_value. It returns nil if the query is valid, and otherwise a detail for
+// each offending parameter, in the order of the struct.
+//
+// An integer out of the range of an int64 is decoded as the nearest int64 if the
+// field has no bound on that side, so that an operation can clamp a page size of any
+// magnitude.
+func DecodeQuery(q url.Values, dst any, lim Limits) []Detail {
+	p, v := target(dst, lim)
+	var out details
+	for _, r := range p.rules {
+		switch values := q[r.name]; {
+		case len(values) == 0 && r.required:
+			out.add(r.name, CodeRequired, "is required")
+		case len(values) == 0:
+		case len(values) > 1:
+			out.add(r.name, CodeInvalidValue, "must not be repeated")
+		case values[0] == "":
+			out.add(r.name, CodeInvalidValue, "must not be empty")
+		default:
+			r.parse(values[0], r.in(v), lim, &out)
+		}
+	}
+	return out.list
+}
+
+// parse parses a parameter, which is not empty, into the store.Opt in field.
+func (r *rule) parse(s string, field reflect.Value, lim Limits, out *details) {
+	switch opt := field.Addr().Interface().(type) {
+	case *store.Opt[string]:
+		opt.Set, opt.V = true, s
+		r.checkString(r.name, s, lim, out)
+	case *store.Opt[bool]:
+		if r.expect(s == "true" || s == "false", "must be true or false", out) {
+			opt.Set, opt.V = true, s == "true"
+		}
+	case *store.Opt[int64]:
+		if r.expect(isInteger(s), "must be a whole number", out) {
+			n, over, _ := parseWhole(s)
+			if over > 0 && !r.upper(lim).set || over < 0 && !r.min.set && !r.above.set {
+				over = 0
+			}
+			opt.Set, opt.V = true, n
+			r.checkWhole(n, over, lim, out)
+		}
+	case *store.Opt[float64]:
+		f, err := strconv.ParseFloat(s, 64)
+		plain := strings.Trim(s, "+-.0123456789eE") == "" // not 0x1p-2, 1_000, NaN
+		if r.expect(plain && (err == nil || math.IsInf(f, 0)), "must be a number", out) {
+			opt.Set, opt.V = true, f+0 // -0 becomes 0
+			r.checkFloat(f, lim, out)
+		}
+	case *store.Opt[store.Time]:
+		if opt.V, opt.Set = parseTime(s); !opt.Set {
+			out.add(r.name, CodeInvalidFormat, formats["date-time"].words)
+		}
+	default:
+		panic("wire: parameter " + strconv.Quote(r.name) + " cannot be of type " + r.typ.String())
+	}
+}
+
+// isInteger reports whether s is an optional minus sign and digits. A plus sign
+// means a space in a query.
+func isInteger(s string) bool {
+	digits := strings.TrimPrefix(s, "-")
+	return digits != "" && strings.Trim(digits, "0123456789") == ""
 }

@@ -42,9 +42,10 @@ type request struct {
 
 var limits = Limits{"name": 5}
 
-// full makes the smallest valid create body with more members added.
+// full returns the smallest valid create body with more members.
 func full(more string) string { return `{"name":"n","kind":"stamp",` + more + `}` }
 
+// brief returns details as "field code" pairs.
 func brief(details []Detail) string {
 	var list []string
 	for _, d := range details {
@@ -134,7 +135,7 @@ func TestDecodeBodyRules(t *testing.T) {
 		{full(`"metadata":"{}"`), `metadata invalid_type`}, {full(`"metadata":{"a":"23456789012345"}`), `metadata too_large`},
 		{full(`"metadata":{ "a" :     "234567890123" }`), ``},
 		{full(`"external_ref":"12345678901"`), `external_ref too_long`},
-		// In Create null equals absence, whatever the patch tag says.
+		// With Create, null equals absence, whatever the patch tag is.
 		{full(`"on":null,"count":null,"tags":null,"metadata":null,"email":null,"names":null,"at":null`), ``},
 	} {
 		var dst request
@@ -176,7 +177,7 @@ func TestDecodeBodyValues(t *testing.T) {
 	if details := DecodeBody(body, &dst, Create, limits); details != nil {
 		t.Fatal(details)
 	}
-	clear(body) // nothing in dst may refer to it
+	clear(body) // the result must not refer to body
 	want := request{
 		Name: opt(`a"è`), Kind: opt("stamp"), On: opt(true), Count: opt(int64(10)), Lat: opt(0.0),
 		At:   opt(store.TimeOf(time.Date(2026, 1, 2, 2, 4, 5, 678e6, time.UTC))),
@@ -298,6 +299,51 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+type order struct {
+	Lines store.Opt[[]*line] `json:"lines" req:"true" min:"1" max:"3"`
+}
+
+type line struct {
+	noted `omit:"note"`
+	Name  store.Opt[string]          `json:"name" req:"true" min:"1"`
+	Parts store.Opt[[]*part]         `json:"parts" max:"2"`
+	Extra store.Opt[json.RawMessage] `json:"extra"`
+}
+
+type noted struct {
+	Note store.Opt[string] `json:"note"`
+	Ref  store.Opt[string] `json:"external_ref"`
+}
+
+type part struct {
+	Count store.Opt[int64] `json:"count" max:"9"`
+}
+
+// TestDecodeLists checks lists of objects: the paths of details, the bounds, and the
+// depth, of which each list has two levels more.
+func TestDecodeLists(t *testing.T) {
+	deep := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
+	for _, c := range []struct{ body, want string }{
+		{`{"lines":[{"name":"a","parts":[{"count":9},{}]},{"name":"b","parts":null,"external_ref":"r"}]}`, ""},
+		{`{}`, "lines required"},
+		{`{"lines":null}`, "lines required"},
+		{`{"lines":[]}`, "lines too_short"},
+		{`{"lines":{}}`, "lines invalid_type"},
+		{`{"lines":[{"name":"a"},7,null]}`, "lines.1 invalid_type; lines.2 invalid_type"},
+		{`{"lines":[{},{},{},{}]}`, "lines too_many"},
+		{`{"lines":[{"name":"a"},{"name":"","note":1,"parts":[{"count":10,"x":1}]}]}`, "lines.1.name too_short; lines.1.note unknown_field; lines.1.parts.0.count too_large; lines.1.parts.0.x unknown_field"},
+		{`{"lines":[{"name":"a","extra":` + deep(17) + `}]}`, ""},
+		{`{"lines":[{"name":"a","parts":[{}],"extra":` + deep(18) + `}]}`, " invalid_format"},
+	} {
+		var dst order
+		if got := brief(DecodeBody([]byte(c.body), &dst, Create, limits)); got != c.want {
+			t.Errorf("%s\n got  %s\n want %s", c.body, got, c.want)
+		} else if got == "" && (!dst.Lines.Set || dst.Lines.V[0].Name.V != "a") {
+			t.Errorf("%s: %+v", c.body, dst)
+		}
+	}
+}
+
 func TestDecodePanics(t *testing.T) {
 	mustPanic(t, "missing limit", func() { DecodeBody(nil, new(request), Create, nil) })
 	for name, dst := range map[string]any{
@@ -408,7 +454,7 @@ func FuzzDecodeBody(f *testing.F) {
 		}
 		checkTexts(t, reflect.ValueOf(dst))
 		if patch == dst.Kind.Set || !patch && !dst.Name.Set {
-			t.Fatalf("accepted without what is required or with what is not allowed: %+v", dst)
+			t.Fatalf("accepted without a required value or with an invalid one: %+v", dst)
 		}
 		if dst.Metadata.Set && !dst.Metadata.Null && !json.Valid(dst.Metadata.V) {
 			t.Fatalf("metadata %q", dst.Metadata.V)
@@ -416,7 +462,7 @@ func FuzzDecodeBody(f *testing.F) {
 	})
 }
 
-// codes are all that the table of codes in Detail's schema names.
+// codes are the codes in Detail's schema.
 var codes = newRule(fieldsOf(reflect.TypeFor[Detail]())[1]).enum
 
 func checkDetail(t *testing.T, d Detail) {
@@ -430,7 +476,7 @@ func checkDetail(t *testing.T, d Detail) {
 	}
 }
 
-// checkTexts fails when a string anywhere in v is not clean text.
+// checkTexts fails the test if a string anywhere in v is not clean text.
 func checkTexts(t *testing.T, v reflect.Value) {
 	t.Helper()
 	switch v.Kind() {

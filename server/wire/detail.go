@@ -3,7 +3,6 @@ package wire
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"punchcard/store"
 )
@@ -60,9 +59,6 @@ func Join(list []Detail, more ...Detail) []Detail {
 
 // capName shortens a field name, which may come from the caller.
 func capName(name string) string {
-	if len(name) <= maxFieldName || utf8.RuneCountInString(name) <= maxFieldName {
-		return name
-	}
 	n := 0
 	for i := range name {
 		if n == maxFieldName {

@@ -1,42 +1,39 @@
 package wire
 
 import (
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/net/http/httpguts"
+
 	"punchcard/store"
 )
 
 // format is a named rule for strings.
 type format struct {
-	check func(string) (code string) // returns "" if the string is valid
-	words string                     // message for other strings
+	valid func(string) bool
+	words string // message for other strings
 	// schemaFormat and schemaPattern are the rule in a JSON Schema.
 	schemaFormat, schemaPattern string
 }
 
-var formats = map[string]*format{
-	"email":     {orFormat(isEmail), "must be an email address", "email", ""},
-	"url":       {orFormat(isURL), "must be an absolute http or https URL without user info", "uri", ""},
-	"https-url": {checkHTTPS, "must be an absolute https URL without user info", "uri", "^[Hh][Tt][Tt][Pp][Ss]://"},
-	"date-time": {orFormat(isTime), "must be an RFC 3339 date-time with an offset", "date-time", ""},
-	"date":      {orFormat(isDate), "must be a calendar date in the form YYYY-MM-DD", "date", ""},
-	"hex-color": {orFormat(isColor), "must be a colour in the form #RRGGBB", "", "^#[0-9A-Fa-f]{6}$"},
-	"country":   {orFormat(isCountry), "must be two letters from A to Z", "", "^[A-Z]{2}$"},
-}
+// httpsURL is the format whose message has another code for an http URL.
+const httpsURL = "https-url"
 
-// orFormat returns a check with the code invalid_format.
-func orFormat(ok func(string) bool) func(string) string {
-	return func(s string) string {
-		if ok(s) {
-			return ""
-		}
-		return CodeInvalidFormat
-	}
+var formats = map[string]*format{
+	"email":     {isEmail, "must be an email address", "email", ""},
+	"url":       {isURL, "must be an absolute http or https URL without user info", "uri", ""},
+	httpsURL:    {isHTTPS, "must be an absolute https URL without user info", "uri", "^[Hh][Tt][Tt][Pp][Ss]://"},
+	"date-time": {isTime, "must be an RFC 3339 date-time with an offset", "date-time", ""},
+	"date":      {isDate, "must be a calendar date in the form YYYY-MM-DD", "date", ""},
+	"hex-color": {isColor, "must be a colour in the form #RRGGBB", "", "^#[0-9A-Fa-f]{6}$"},
+	"country":   {isCountry, "must be two letters from A to Z", "", "^[A-Z]{2}$"},
 }
 
 // isEmail reports whether s is a mail address: a dot-atom local part of at most 64
@@ -67,17 +64,7 @@ func isEmail(s string) bool {
 
 func isURL(s string) bool { return scheme(s) != "" }
 
-// checkHTTPS returns invalid_value for an http URL and invalid_format for anything
-// else that is not an https URL.
-func checkHTTPS(s string) string {
-	switch scheme(s) {
-	case "https":
-		return ""
-	case "http":
-		return CodeInvalidValue
-	}
-	return CodeInvalidFormat
-}
+func isHTTPS(s string) bool { return scheme(s) == "https" }
 
 // scheme returns http or https if s is an absolute URL with a host and without user
 // info, and "" otherwise.
@@ -122,73 +109,50 @@ func isTime(s string) bool {
 // truncates it to milliseconds. The year must be from 1 to 9999, also in UTC. Leap
 // seconds are refused, since unix time cannot represent them.
 func parseTime(s string) (store.Time, bool) {
-	const shape = "0000-00-00T00:00:00"
-	if len(s) <= len(shape) {
+	s = strings.ToUpper(s) // t and z are allowed
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil || t.Year() < 1 {
 		return 0, false
 	}
-	for i := range len(shape) {
-		c, want := s[i], shape[i]
-		if want == '0' && !isDigit(rune(c)) || want != '0' && c != want && (want != 'T' || c != 't') {
-			return 0, false
-		}
-	}
-	rest := s[len(shape):]
-	nanos := 0
-	if rest[0] == '.' {
-		n := 1
-		for n < len(rest) && isDigit(rune(rest[n])) {
-			n++
-		}
-		if n < 2 || n > 10 {
-			return 0, false
-		}
-		nanos = number((rest[1:n] + "00000000")[:9])
-		rest = rest[n:]
-	}
-	offset, ok := parseOffset(rest)
-	year, month, day := number(s[:4]), time.Month(number(s[5:7])), number(s[8:10])
-	hour, minute, second := number(s[11:13]), number(s[14:16]), number(s[17:19])
-	if !ok || year < 1 || hour > 23 || minute > 59 || second > 59 {
+	// time.Parse accepts more than RFC 3339 in four places.
+	n := len(s)
+	_, decimals, _ := strings.Cut(s, ".")
+	oneDigitHour, comma := s[len("2006-01-02T15")] != ':', strings.Contains(s, ",")
+	tooManyDecimals := len(decimals)-len(strings.TrimLeft(decimals, "0123456789")) > 9
+	wrongOffset := s[n-1] != 'Z' && (s[n-5:n-3] > "23" || s[n-2:] > "59")
+	if oneDigitHour || comma || tooManyDecimals || wrongOffset {
 		return 0, false
 	}
-	t := time.Date(year, month, day, hour, minute, second, nanos, time.UTC)
-	if t.Month() != month || t.Day() != day {
-		return 0, false
-	}
-	t = t.Add(-offset)
+	t = t.UTC()
 	return store.TimeOf(t), t.Year() >= 1 && t.Year() <= 9999
 }
-
-// parseOffset parses Z, z, or an offset such as +02:00.
-func parseOffset(s string) (time.Duration, bool) {
-	if s == "Z" || s == "z" {
-		return 0, true
-	}
-	if len(s) != 6 || s[0] != '+' && s[0] != '-' || s[3] != ':' ||
-		!isDigit(rune(s[1])) || !isDigit(rune(s[2])) || !isDigit(rune(s[4])) || !isDigit(rune(s[5])) {
-		return 0, false
-	}
-	hour, minute := number(s[1:3]), number(s[4:6])
-	d := time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute
-	if s[0] == '-' {
-		d = -d
-	}
-	return d, hour <= 23 && minute <= 59
-}
-
-// number returns the value of a few decimal digits.
-func number(s string) int {
-	n := 0
-	for _, c := range []byte(s) {
-		n = n*10 + int(c-'0')
-	}
-	return n
-}
-
-func isDigit(c rune) bool { return '0' <= c && c <= '9' }
 
 // isWord reports whether c is a letter, digit or mark of any script. It refuses
 // invisible characters and those that change the direction of writing.
 func isWord(c rune) bool {
 	return unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c)
+}
+
+// ValidateHeaders validates the HTTP headers in a field, and refuses those that
+// reserved reports by their lower-case name. reason is the message for them.
+func ValidateHeaders(field string, headers map[string]string, reserved func(name string) bool, reason string) (list []Detail) {
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		lower := strings.ToLower(name)
+		add := func(code, message string) {
+			list = append(list, Detail{Field: field + "." + name, Code: code, Message: message})
+		}
+		switch {
+		case !httpguts.ValidHeaderFieldName(name):
+			add(CodeInvalidFormat, "is not the name of an HTTP header")
+		case reserved(lower):
+			add(CodeNotAllowed, reason)
+		case seen[lower]:
+			add(CodeInvalidValue, "is there already; the case of a header's name does not matter")
+		case strings.ContainsFunc(headers[name], func(c rune) bool { return c != '\t' && (c < ' ' || c > '~') }):
+			add(CodeInvalidFormat, "must be visible ASCII characters, spaces and tabs")
+		}
+		seen[lower] = true
+	}
+	return list
 }

@@ -60,14 +60,9 @@ type bound struct {
 	text  string // for messages
 }
 
-// nullRule says what null means in mode Patch.
-type nullRule int
-
-const (
-	nullRefused nullRule = iota
-	nullClears           // patch:"nullable" and patch:"default"
-	nullNever            // patch:"not_allowed": the field must be absent
-)
+// notAllowed is the patch tag of a field that must be absent in mode Patch. With the
+// other patch tags null is allowed.
+const notAllowed = "not_allowed"
 
 // rule has the rules for a field, from its tags.
 type rule struct {
@@ -78,7 +73,7 @@ type rule struct {
 	nullable bool         // the field is a store.Null or a pointer
 	doc      string
 	required bool
-	patch    nullRule
+	patch    string // the patch tag
 	min      bound
 	max      bound
 	above    bound  // exclusive lower bound
@@ -136,13 +131,17 @@ func newRule(f field) *rule {
 			r.fail("format")
 		}
 	}
-	switch r.option("patch", "nullable default not_allowed", r.opt) {
-	case "nullable", "default":
-		r.patch = nullClears
-	case "not_allowed":
-		r.patch = nullNever
-	}
+	r.patch = r.option("patch", "nullable default "+notAllowed, r.opt)
 	return r
+}
+
+// item returns the struct type of the items if the field is an Opt of a list of
+// objects, and otherwise nil.
+func (r *rule) item() reflect.Type {
+	if !r.opt || r.kind != kindList || r.elem.Elem().Kind() != reflect.Pointer {
+		return nil
+	}
+	return r.elem.Elem().Elem()
 }
 
 // text returns the value of a tag. It panics if the tag is present and fits is
@@ -191,4 +190,59 @@ func split(s string) []string {
 		return nil
 	}
 	return strings.Split(s, ",")
+}
+
+// field is a struct field with its name in JSON.
+type field struct {
+	name string
+	omit bool  // tagged omitempty
+	path []int // indices from the outer struct through embedded ones
+	typ  reflect.Type
+	tag  reflect.StructTag
+}
+
+// fieldsOf returns the fields of struct t in the order of their declaration, with
+// those of embedded structs in place, except those that its omit tag names. It panics
+// on a field that has no json tag or is not exported, and if two fields have the same
+// name.
+func fieldsOf(t reflect.Type) []field {
+	fields := appendFields(nil, t, nil)
+	seen := make(map[string]bool, len(fields))
+	for _, f := range fields {
+		if seen[f.name] {
+			panic(fmt.Sprintf("wire: %s has two fields named %q", t, f.name))
+		}
+		seen[f.name] = true
+	}
+	return fields
+}
+
+func appendFields(fields []field, t reflect.Type, parent []int) []field {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag := f.Tag.Get("json")
+		if tag == "-" {
+			continue
+		}
+		path := append(parent[:len(parent):len(parent)], i)
+		name, option, _ := strings.Cut(tag, ",")
+		switch {
+		case f.Anonymous && tag == "" && f.Type.Kind() == reflect.Struct:
+			omitted := split(f.Tag.Get("omit"))
+			for _, inner := range appendFields(nil, f.Type, path) {
+				if !slices.Contains(omitted, inner.name) {
+					fields = append(fields, inner)
+				}
+			}
+			continue
+		case name == "":
+			panic(fmt.Sprintf("wire: field %s of %s has no json tag", f.Name, t))
+		case !f.IsExported():
+			panic(fmt.Sprintf("wire: field %s of %s is not exported", f.Name, t))
+		case option != "" && option != "omitempty":
+			panic(fmt.Sprintf("wire: field %s of %s: unknown json option %q", f.Name, t, option))
+		}
+		fields = append(fields, field{name: name, omit: option == "omitempty", path: path, typ: f.Type, tag: f.Tag})
+	}
+	return fields
 }

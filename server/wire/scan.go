@@ -12,6 +12,7 @@ import (
 )
 
 // maxDepth is the maximum depth of nested objects and arrays; that of the body is 1.
+// Each object of a list of objects may have it again.
 const maxDepth = 16
 
 const space = " \t\r\n"
@@ -23,9 +24,9 @@ type pair struct {
 }
 
 // scan checks that body is a valid JSON object, and returns its first members, at
-// most keep of them. It is not recursive, so that deeply nested arrays need no
+// most keep of them. maxDepth is the maximum depth. It is not recursive, so that deeply nested arrays need no
 // stack.
-func scan(body []byte, keep int) ([]pair, *Detail) {
+func scan(body []byte, keep, maxDepth int) ([]pair, *Detail) {
 	if len(bytes.Trim(body, space)) == 0 {
 		return nil, nil
 	}

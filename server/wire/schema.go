@@ -98,8 +98,7 @@ type generator struct {
 
 // typeOf returns the schema of type t without the rules of tags.
 func (g *generator) typeOf(t reflect.Type) *JSONSchema {
-	switch {
-	case isNull(t):
+	if isNull(t) {
 		return orNull(g.typeOf(t.Field(0).Type))
 	}
 	switch kindOf(t) {
@@ -196,7 +195,7 @@ func (g *generator) structOf(s *JSONSchema, t reflect.Type) *JSONSchema {
 			// fields which are added later.
 			s.AdditionalProperties = false
 		}
-		if r.opt && g.mode == Patch && r.patch == nullNever {
+		if r.opt && g.mode == Patch && r.patch == notAllowed {
 			continue
 		}
 		s.Properties[r.name] = g.property(r)
@@ -216,7 +215,7 @@ func (g *generator) property(r *rule) *JSONSchema {
 	if r.opt && g.mode == Create {
 		null = !r.required
 	} else if r.opt {
-		null = r.patch == nullClears
+		null = r.patch != ""
 	}
 	if null {
 		s = orNull(s)
@@ -235,6 +234,9 @@ func (g *generator) constrain(s *JSONSchema, r *rule) {
 		s.Minimum, s.Maximum, s.ExclusiveMinimum = minimum, maximum, json.Number(r.above.text)
 	case kindList:
 		s.MinItems, s.MaxItems = minimum, maximum
+		if item := r.item(); item != nil { // no item is null
+			s.Items = g.typeOf(item)
+		}
 	case kindObject:
 		s.MaxBytes = maximum
 	case kindMap:

@@ -3,6 +3,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,7 +56,9 @@ func Create(ctx context.Context, db, file string, o Options) (size int64, err er
 		return 0, err
 	}
 	defer p.discard()
-	from, err := copySource(db)
+	// Not read-only, since the last connection to close, which may be this one,
+	// empties the log.
+	from, err := sqlite.Open(db, sqlite.ReadWrite, "busy_timeout=5000", "query_only=1")
 	if err != nil {
 		return 0, store.OpenError(db, err)
 	}
@@ -63,12 +66,11 @@ func Create(ctx context.Context, db, file string, o Options) (size int64, err er
 		err = copyDatabase(ctx, from, p.raw())
 	}
 	if err == nil {
-		emptyLog(from)
+		// The log goes into the database as far as other connections allow it, so that
+		// no writer has to move all that the log got during the copy.
+		from.Exec("PRAGMA wal_checkpoint(PASSIVE)")
 	}
-	if cerr := from.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
+	if err = cmp.Or(err, from.Close()); err == nil {
 		err = finishCopy(p.raw(), db, false) // it is removed later
 	}
 	if err != nil {

@@ -14,13 +14,6 @@ import (
 // context. They take a few milliseconds.
 const copyPages = 256
 
-// copySource opens a database to copy it while others use it. It is not opened
-// read-only, since the last connection to close, which may be this one, empties
-// the log.
-func copySource(path string) (*sqlite.Conn, error) {
-	return sqlite.Open(path, sqlite.ReadWrite, "busy_timeout=5000", "query_only=1")
-}
-
 // copyDatabase copies all pages of the source, as they are at one moment, to the
 // existing empty file to.
 //
@@ -87,10 +80,6 @@ func rewrite(ctx context.Context, from, to string) (err error) {
 	}
 	return err
 }
-
-// emptyLog moves the log into the database as far as other connections allow it,
-// so that no writer has to move all that the log got during a copy.
-func emptyLog(c *sqlite.Conn) { c.Exec("PRAGMA wal_checkpoint(PASSIVE)") }
 
 // The write and read versions in the header of SQLite's file format.
 const (

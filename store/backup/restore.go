@@ -1,11 +1,13 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -102,7 +104,7 @@ func removeLinks(db string) error {
 	if err != nil {
 		return nil
 	}
-	names, err := filepath.Glob(escapeGlob(db) + ".before-restore-*")
+	names, err := filepath.Glob(globEscaper.Replace(db) + ".before-restore-*")
 	if err != nil {
 		return fmt.Errorf("%s: %w", db, err)
 	}
@@ -116,20 +118,8 @@ func removeLinks(db string) error {
 	return nil
 }
 
-// escapeGlob returns a pattern for filepath.Glob that matches the path only.
-func escapeGlob(path string) (escaped string) {
-	for _, r := range path {
-		switch r {
-		case '*', '?', '[':
-			escaped += "[" + string(r) + "]"
-		case '\\':
-			escaped += `\\`
-		default:
-			escaped += string(r)
-		}
-	}
-	return escaped
-}
+// globEscaper turns a path into a pattern for filepath.Glob that matches it only.
+var globEscaper = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", `\`, `\\`)
 
 // copyBackup copies the backup into p, verifies the copy, and syncs it.
 func copyBackup(ctx context.Context, p *partial, backup string, now time.Time, quick bool) error {
@@ -149,10 +139,7 @@ func copyBackup(ctx context.Context, p *partial, backup string, now time.Time, q
 			err = copyError(ctx, p.name, backup, err)
 		}
 	}
-	if cerr := from.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
+	if err = cmp.Or(err, from.Close()); err != nil {
 		return err
 	}
 	if err := verify(ctx, p.path, backup, quick); err != nil {

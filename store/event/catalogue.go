@@ -109,7 +109,9 @@ var table = []Info{
 }
 
 var (
-	byName   = index()
+	byName = index()
+	// prefixes are those that a subscription may name before ".*", in the order of
+	// the catalogue: card, stamp, prize, and so on, but not test.
 	prefixes = collectPrefixes()
 )
 
@@ -168,15 +170,11 @@ func Lookup(n Name) (Info, bool) {
 
 // Subscribable returns the 25 events that a webhook may name: all but test.ping.
 func Subscribable() []Name {
-	out := make([]Name, 0, len(table))
-	for i := range table {
-		if n := table[i].Name; n != TestPing {
-			out = append(out, n)
+	var out []Name
+	for _, in := range table {
+		if in.Name != TestPing {
+			out = append(out, in.Name)
 		}
 	}
 	return out
 }
-
-// Prefixes returns the prefixes that a subscription may name before ".*", in the
-// order of the catalogue: card, stamp, prize, and so on, but not test.
-func Prefixes() []string { return slices.Clone(prefixes) }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The catalogue has the documented numbers of events.
+// TestCatalogueCounts compares the numbers of events with the documented ones.
 func TestCatalogueCounts(t *testing.T) {
 	all := All()
 	count := func(f func(Info) bool) (n int) {
@@ -36,7 +36,7 @@ func TestCatalogueCounts(t *testing.T) {
 	}
 }
 
-// The sets of events are written out again here.
+// TestCatalogueSets compares the sets of events with a second list of them.
 func TestCatalogueSets(t *testing.T) {
 	shopWideSet := "card.registered card.activated card.reissued card.archived card.deleted " +
 		"program.created program.updated program.published program.unpublished program.suspended program.unsuspended program.deleted " +
@@ -63,7 +63,7 @@ func TestCatalogueSets(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", c.what, g, c.want)
 		}
 	}
-	if got, want := Prefixes(), strings.Fields("card stamp prize value transaction program location subscription"); !reflect.DeepEqual(got, want) {
+	if got, want := prefixes, strings.Fields("card stamp prize value transaction program location subscription"); !reflect.DeepEqual(got, want) {
 		t.Errorf("prefixes: %v, want %v", got, want)
 	}
 }

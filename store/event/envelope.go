@@ -105,8 +105,8 @@ const versionV2 = `,"payload_version":"v2"`
 // transaction, and test.ping has nothing but data.
 func (e *Envelope) normalise() {
 	in, ok := byName[e.Event]
-	if !ok || e.Data == nil || !e.Data.fits(e.Event) {
-		panic(fmt.Sprintf("event: %q with data %T", e.Event, e.Data))
+	if !ok || !e.Data.fits(in) {
+		panic(fmt.Sprintf("event: %q with data %v", e.Event, e.Data))
 	}
 	if !in.location {
 		e.Location = nil

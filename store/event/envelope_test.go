@@ -14,8 +14,16 @@ import (
 
 var update = flag.Bool("update", false, "write the golden envelopes anew")
 
-// sample is one envelope of the event with all context set, also what the event
-// never carries. Strings hold what must not be escaped, and what must.
+// data returns the fields of an event with these values.
+func data(n Name, values ...any) (d Data) {
+	for i, name := range byName[n].Fields {
+		d = append(d, name, values[i])
+	}
+	return d
+}
+
+// sample returns an envelope of the event with all context, even that which the event never has.
+// Its strings have characters that must be escaped and others that must not.
 func sample(n Name) *Envelope {
 	e := &Envelope{
 		Event: n, OccurredAt: "2026-01-02T03:04:05.678Z", ShopID: "shp_1", ShopName: `Caffè <"Uno"> & Söhne`,
@@ -28,45 +36,45 @@ func sample(n Name) *Envelope {
 	}
 	switch n {
 	case CardAdded:
-		e.Data = CardAddedData{"crd_1", nil, "counter"}
+		e.Data = data(n, "crd_1", (*string)(nil), "counter")
 	case CardRegistered:
 		e.Actor = &Actor{Type: "holder"}
-		e.Data = CardRegisteredData{"crd_1", "apple"}
+		e.Data = data(n, "crd_1", "apple")
 	case StampAssigned:
-		e.Data = StampAssignedData{"crd_1", 2, 5, "txn_1"}
+		e.Data = data(n, "crd_1", int64(2), int64(5), "txn_1")
 	case PrizeRedeemed:
 		e.Transaction.Metadata = nil
-		e.Data = PrizeRedeemedData{"crd_1", "prz_1", "Espresso \\ \"doppio\"", "txn_1"}
+		e.Data = data(n, "crd_1", "prz_1", "Espresso \\ \"doppio\"", "txn_1")
 	case ValueChanged:
-		e.Data = ValueChangedData{"crd_1", "spend", -350, 1650, "txn_1"}
+		e.Data = data(n, "crd_1", "spend", int64(-350), int64(1650), "txn_1")
 	case TransactionReversed:
-		e.Data = TransactionReversedData{"txn_0", "txn_1", "crd_1", -2}
+		e.Data = data(n, "txn_0", "txn_1", "crd_1", int64(-2))
 	case CardUsed:
 		e.Card.ExternalRef, e.Card.HolderName, e.Card.HolderEmail = nil, nil, nil
-		e.Data = CardUsedData{"crd_1", "txn_1", "access"}
+		e.Data = data(n, "crd_1", "txn_1", "access")
 	case CardExpired:
-		e.Data = CardExpiredData{"crd_1", "txn_1", "2026-01-01T00:00:00.000Z"}
+		e.Data = data(n, "crd_1", "txn_1", "2026-01-01T00:00:00.000Z")
 	case TransactionCreated:
-		e.Data = TransactionCreatedData{"txn_1", "crd_1", "stamp", new(int64(2)), nil}
+		e.Data = data(n, "txn_1", "crd_1", "stamp", new(int64(2)), (*int64)(nil))
 	case CardActivated, CardReissued, CardArchived, CardDeleted:
-		e.Data = CardData{"crd_1"}
+		e.Data = data(n, "crd_1")
 	case SubscriptionStateChanged:
 		e.Actor = &Actor{Type: "system"}
-		e.Data = SubscriptionStateChangedData{"active", "suspended", "payment overdue"}
+		e.Data = data(n, "active", "suspended", "payment overdue")
 	case TestPing:
-		e.Data = TestPingData{"This is a test."}
+		e.Data = data(n, "This is a test.", true)
 	default:
 		if n.prefix() == "program" {
-			e.Data = ProgramData{"prg_1"}
+			e.Data = data(n, "prg_1")
 		} else {
-			e.Data = LocationData{"loc_1"}
+			e.Data = data(n, "loc_1")
 		}
 	}
 	return e
 }
 
-// The bytes of every event in both versions are pinned: a change here is a
-// change to what receivers verify and parse.
+// TestGolden compares the bytes of every event in both versions with golden files, since receivers
+// verify and parse them.
 func TestGolden(t *testing.T) {
 	for _, in := range All() {
 		for version, render := range map[string]func([]byte, *Envelope) []byte{V1: AppendV1, V2: AppendV2} {
@@ -96,8 +104,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// checkShape holds a body against the tables of fields, so that golden files
-// written anew cannot pin a mistake.
+// checkShape compares a body with the tables of fields, so that updated golden files cannot contain
+// an error.
 func checkShape(t *testing.T, in Info, version string, body []byte) {
 	t.Helper()
 	var top map[string]json.RawMessage
@@ -150,7 +158,7 @@ func checkShape(t *testing.T, in Info, version string, body []byte) {
 	}
 }
 
-// keys returns the keys of a JSON object in the order of the bytes.
+// keys returns the keys of a JSON object in their order.
 func keys(t *testing.T, object []byte) []string {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(object))
@@ -172,10 +180,10 @@ func keys(t *testing.T, object []byte) []string {
 	return out
 }
 
-// What applies but is not there is null in v2 and program_id is left out of v1.
+// TestAbsentContext checks that absent context is null in v2, and that v1 omits program_id.
 func TestAbsentContext(t *testing.T) {
 	e := &Envelope{Event: TransactionCreated, OccurredAt: "2026-01-02T03:04:05.678Z", ShopID: "shp_1",
-		Data: TransactionCreatedData{"txn_1", "crd_1", "topup", nil, new(int64(-1))}}
+		Data: data(TransactionCreated, "txn_1", "crd_1", "topup", (*int64)(nil), new(int64(-1)))}
 	want1 := `{"event":"transaction.created","event_id":"","shop_id":"shp_1","occurred_at":"2026-01-02T03:04:05.678Z",` +
 		`"data":{"transaction_id":"txn_1","card_instance_id":"crd_1","tx_type":"topup","stamps_delta":null,"value_delta":-1}}`
 	if got := string(AppendV1(nil, e)); got != want1 {
@@ -188,13 +196,14 @@ func TestAbsentContext(t *testing.T) {
 		t.Errorf("v2\n got %s\nwant %s", got, want2)
 	}
 	over := sample(CardAdded)
-	over.Data = CardAddedData{"crd_2", new("crd_1"), "overflow"}
+	over.Data = data(CardAdded, "crd_2", new("crd_1"), "overflow")
 	if got := string(AppendV1(nil, over)); !strings.HasSuffix(got, `"parent_card_instance_id":"crd_1","source":"overflow"}}`) {
 		t.Errorf("overflow: %s", got)
 	}
 }
 
-// The caller's envelope serves both versions, so that rendering must not touch it.
+// TestRenderLeavesTheEnvelope checks that rendering does not change the envelope, which serves both
+// versions.
 func TestRenderLeavesTheEnvelope(t *testing.T) {
 	for _, in := range All() {
 		e := sample(in.Name)
@@ -220,13 +229,13 @@ func TestWrongDataPanics(t *testing.T) {
 				in, _ := Lookup(n)
 				var top struct{ Data json.RawMessage }
 				if err := json.Unmarshal(b, &top); err != nil || !slices.Equal(keys(t, top.Data), in.Fields) {
-					t.Errorf("%s took %T", n, d)
+					t.Errorf("%s accepted %v", n, d)
 				}
 				taken++
 			}()
 		}
 		if _, ok := Lookup(n); ok != (taken > 0) {
-			t.Errorf("%q took %d kinds of data", n, taken)
+			t.Errorf("%q accepted %d types of data", n, taken)
 		}
 	}
 }
@@ -243,7 +252,7 @@ func TestAppendString(t *testing.T) {
 			t.Errorf("%q: %v", s, err)
 		}
 		if back != asJSON(s) {
-			t.Errorf("%q came back as %q", s, back)
+			t.Errorf("%q was decoded as %q", s, back)
 		}
 		if utf8.ValidString(s) && !strings.ContainsAny(s, "\u2028\u2029") {
 			var buf bytes.Buffer
@@ -255,11 +264,11 @@ func TestAppendString(t *testing.T) {
 		}
 	}
 	if got := string(appendString(nil, "<a & b> é \u2028")); got != "\"<a & b> é \u2028\"" {
-		t.Errorf("escaped more than JSON demands: %s", got)
+		t.Errorf("escaped more than JSON requires: %s", got)
 	}
 }
 
-// asJSON is s as JSON can carry it.
+// asJSON returns s as JSON can encode it.
 func asJSON(s string) string { return string([]rune(s)) }
 
 func TestRenderAllocatesNothing(t *testing.T) {

@@ -2,7 +2,8 @@ package event
 
 import (
 	"bytes"
-	"strings"
+	"encoding/json"
+	"fmt"
 )
 
 // Every rendered body begins with eventKey, the event's name, which needs no
@@ -39,7 +40,7 @@ func eventIDAt(p []byte) (start, end int, ok bool) {
 		return 0, 0, false
 	}
 	start = at + len(eventIDKey) - 1
-	end = valueEnd(p, start)
+	end = stringEnd(p, start)
 	return start, end, end > 0
 }
 
@@ -53,110 +54,60 @@ func Scrub(payload []byte) []byte {
 	if !ok || !bytes.HasPrefix(payload[at:], []byte(versionV2)) {
 		return payload
 	}
-	out := make([]byte, 0, len(payload))
-	copied := 0 // bytes of payload that out has
-	blank := func(start, end int) bool {
-		if start < copied { // inside a value that was replaced: not rendered by this package
-			return false
-		}
-		out = append(append(out, payload[copied:start]...), "null"...)
-		copied = end
-		return true
-	}
-	holder := func(key string, start, end int) bool {
-		return key != "name" && key != "email" || blank(start, end)
-	}
-	card := func(key string, start, end int) bool {
-		switch key {
-		case "external_ref":
-			return blank(start, end)
-		case "holder":
-			return members(payload, start, holder)
-		}
-		return true
-	}
-	transaction := func(key string, start, end int) bool {
-		return key != "metadata" || blank(start, end)
-	}
-	ok = members(payload, 0, func(key string, start, end int) bool {
-		switch key {
-		case "card":
-			return members(payload, start, card)
-		case "transaction":
-			return members(payload, start, transaction)
-		}
-		return true
-	})
-	if !ok {
+	sc := scrubber{payload: payload, dec: json.NewDecoder(bytes.NewReader(payload))}
+	if err := sc.object(""); err != nil {
 		// A body that cannot be parsed may contain personal data anywhere.
 		return []byte("null")
 	}
-	return append(out, payload[copied:]...)
+	return append(sc.out, payload[sc.copied:]...)
 }
 
-// members calls f with each member of the object that begins at p[i], and the
-// bounds of its value. A null has no members. It reports whether the whole object
-// could be parsed and f returned true each time. It accepts only objects as this
-// package writes them, without blanks between tokens and escapes in keys.
-func members(p []byte, i int, f func(key string, start, end int) bool) bool {
-	if bytes.HasPrefix(p[i:], []byte("null")) {
-		return true
-	}
-	if i >= len(p) || p[i] != '{' {
-		return false
-	}
-	for {
-		i++ // past '{' or ','
-		keyEnd := valueEnd(p, i)
-		if keyEnd < 0 || p[i] != '"' || keyEnd+1 >= len(p) || p[keyEnd] != ':' {
-			return false
-		}
-		start := keyEnd + 1
-		end := valueEnd(p, start)
-		if end < 0 || end >= len(p) || !f(string(p[i+1:keyEnd-1]), start, end) {
-			return false
-		}
-		switch i = end; p[i] {
-		case ',':
-		case '}':
-			return true
-		default:
-			return false
-		}
-	}
+// scrubber copies a body while it replaces values.
+type scrubber struct {
+	payload []byte
+	dec     *json.Decoder
+	out     []byte
+	copied  int64 // bytes of payload that out has
 }
 
-// valueEnd returns the index after the JSON value that begins at p[i], -1 if it
-// does not end. It does not validate the inside of objects and arrays, which may
-// be metadata of the caller with blanks.
-func valueEnd(p []byte, i int) int {
-	depth := 0
-	for i < len(p) {
-		switch p[i] {
-		case '"':
-			if i = stringEnd(p, i); i < 0 {
-				return -1
-			}
-		case '{', '[':
-			depth++
-			i++
-		case '}', ']':
-			depth--
-			i++
-		default:
-			i++
-			if depth > 0 {
-				continue
-			}
-			for i < len(p) && strings.IndexByte(",}] \t\r\n", p[i]) < 0 {
-				i++
-			}
+// object walks the members of the object or null that comes next, which is at path.
+func (sc *scrubber) object(path string) error {
+	open, err := sc.dec.Token()
+	if err != nil || open == nil {
+		return err
+	}
+	if open != json.Delim('{') {
+		return fmt.Errorf("%v is not an object", open)
+	}
+	for sc.dec.More() {
+		key, err := sc.dec.Token()
+		if err == nil {
+			err = sc.member(fmt.Sprint(path, ".", key))
 		}
-		if depth <= 0 {
-			return i
+		if err != nil {
+			return err
 		}
 	}
-	return -1
+	_, err = sc.dec.Token()
+	return err
+}
+
+// member replaces the value that comes next, which is at path, if it is of the
+// holder.
+func (sc *scrubber) member(path string) error {
+	switch path {
+	case ".card", ".card.holder", ".transaction":
+		return sc.object(path)
+	}
+	var value json.RawMessage
+	err := sc.dec.Decode(&value)
+	switch path {
+	case ".card.external_ref", ".card.holder.name", ".card.holder.email", ".transaction.metadata":
+		end := sc.dec.InputOffset()
+		sc.out = append(append(sc.out, sc.payload[sc.copied:end-int64(len(value))]...), "null"...)
+		sc.copied = end
+	}
+	return err
 }
 
 // stringEnd returns the index after the string that begins at p[i], -1 if it does

@@ -14,7 +14,7 @@ var specific = []Name{StampAssigned, PrizeRedeemed, ValueChanged, TransactionRev
 func ExclusiveWith() []Name { return slices.Clone(specific) }
 
 // ValidPattern reports whether a webhook's events may contain s: an event of the
-// catalogue other than test.ping, "*", or one of Prefixes followed by ".*".
+// catalogue other than test.ping, "*", or the prefix of such an event followed by ".*".
 func ValidPattern(s string) bool {
 	if s == "*" {
 		return true
@@ -30,15 +30,7 @@ func ValidPattern(s string) bool {
 // the specific transaction events. Wildcards never conflict: for them
 // [Subscription.Matches] decides at each transaction.
 func Conflicts(patterns []string) bool {
-	if !slices.Contains(patterns, string(TransactionCreated)) {
-		return false
-	}
-	for _, n := range specific {
-		if slices.Contains(patterns, string(n)) {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(patterns, string(TransactionCreated)) && slices.ContainsFunc(specific, func(n Name) bool { return slices.Contains(patterns, string(n)) })
 }
 
 // Subscription is what a webhook subscribes to. Events are valid patterns. Empty

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,11 +73,8 @@ func (r *Rows) Close() error {
 		if err := r.s.end(); err != nil && r.err == nil {
 			r.err = r.c.fail(err)
 		}
-		for i, o := range r.c.open {
-			if o == r {
-				r.c.open = append(r.c.open[:i], r.c.open[i+1:]...)
-				break
-			}
+		if i := slices.Index(r.c.open, r); i >= 0 {
+			r.c.open = slices.Delete(r.c.open, i, i+1)
 		}
 	}
 	return r.err

@@ -41,17 +41,16 @@ func (f *File) Apply(st *store.Store, clock Clock) (*Ready, error) {
 	}
 	for _, x := range steps {
 		clock.Set(x.at.Std())
-		err := st.Write(context.Background(), store.Write{Do: func(tx *store.Tx) error {
+		err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) (err error) {
 			if tx.Now != x.at {
 				return errLate
 			}
 			tx.Limits = store.DefaultLimits() // a seed does not depend on the deployment's limits
 			tx.Limits.InstallLinkTTL = st.Limits().InstallLinkTTL
-			return a.write(tx, x.object)
+			a.path = x.self().path
+			a.ids[x.self().n], err = x.write(a, tx)
+			return err
 		}})
-		if errors.Is(err, errLate) {
-			return nil, fmt.Errorf("%s: %w", st.Path(), err)
-		}
 		if err != nil {
 			return nil, a.writeError(err)
 		}
@@ -70,7 +69,6 @@ func (f *File) Apply(st *store.Store, clock Clock) (*Ready, error) {
 // application is the state of applying a seed to one store.
 type application struct {
 	problems
-	file  *File
 	st    *store.Store
 	start store.Time
 	ids   []string // public ids, by number of the object
@@ -79,19 +77,15 @@ type application struct {
 }
 
 func (f *File) application(st *store.Store, start store.Time) *application {
-	return &application{problems: problems{source: f.source}, file: f, st: st, start: start, ids: make([]string, len(f.objects)), keys: make([]int64, len(f.objects))}
-}
-
-// write writes one object.
-func (a *application) write(tx *store.Tx, o object) error {
-	a.path = o.self().path
-	return o.write(a, tx)
+	return &application{problems: problems{file: f}, st: st, start: start, ids: make([]string, len(f.objects)), keys: make([]int64, len(f.objects))}
 }
 
 // writeError returns the error of a write with the line of the object.
 func (a *application) writeError(err error) error {
 	refused, ok := store.AsError(err)
 	switch {
+	case errors.Is(err, errLate):
+		return fmt.Errorf("%s: %w", a.st.Path(), err)
 	case !ok:
 		a.add(a.path, "")
 		return fmt.Errorf("%v%w", a.err(), err)
@@ -125,105 +119,82 @@ func (a *application) idsOf(refs store.Opt[[]string]) (ids store.Opt[[]string]) 
 	return ids
 }
 
-// write creates the shop with its locations, keys and programs.
-func (s *shop) write(a *application, tx *store.Tx) error {
-	tx.Actor = store.Actor{Type: "system"}
-	shop, made, err := tx.CreateShop(ShopFields(s.ShopFields))
-	if err != nil {
-		return err
-	}
-	a.keys[s.n] = shop
-	a.ids[s.n] = made.ID
-	for _, l := range s.Locations {
-		if err := a.write(tx, l); err != nil {
-			return err
-		}
-	}
-	if s == a.file.shops[0] {
-		if err := demoKeys(tx, shop, a.ids[s.Locations[0].n]); err != nil {
-			return err
-		}
-	}
-	for _, k := range s.Keys {
-		if err := a.write(tx, k); err != nil {
-			return err
-		}
-	}
-	for _, g := range s.Programs {
-		if err := a.write(tx, g); err != nil {
-			return err
-		}
-	}
-	return nil
+// write creates the shop.
+func (s *shop) write(a *application, tx *store.Tx) (string, error) {
+	key, made, err := tx.CreateShop(ShopFields(s.ShopFields))
+	a.keys[s.n] = key
+	return made.ID, err
 }
 
 // write creates the location with a till, which is the demo till in the first
-// location.
-func (l *location) write(a *application, tx *store.Tx) error {
+// location. The last location of the first shop is followed by the demo keys.
+func (l *location) write(a *application, tx *store.Tx) (string, error) {
 	shop := a.access(l).Shop
 	made, err := tx.CreateLocation(shop, LocationFields(store.LocationFields{LocationPatch: l.LocationPatch, StaffPIN: l.StaffPIN}))
 	if err != nil {
-		return err
+		return "", err
 	}
+	a.ids[l.n] = made.ID
 	name, token := "Till", ""
-	if l == a.file.shops[0].Locations[0] {
+	locations := a.file.shops[0].Locations.V
+	if l == locations[0] {
 		name, token = "Demo till", TillToken
 	}
 	d, _, err := tx.CreateDevice(shop, made.ID, name, token)
-	a.ids[l.n] = made.ID
 	a.keys[l.n], _ = a.st.Key(store.KindDevice, d.ID)
-	return err
+	if err == nil && l == locations[len(locations)-1] {
+		err = demoKeys(tx, shop, a.ids[locations[0].n])
+	}
+	return made.ID, err
 }
 
 // write creates the key.
-func (k *key) write(a *application, tx *store.Tx) error {
+func (k *key) write(a *application, tx *store.Tx) (string, error) {
 	f := k.KeyFields
 	f.Secret = k.Secret.V
 	f.LocationIDs = a.idsOf(k.LocationRefs)
 	made, _, err := tx.CreateKey(a.access(k).Shop, f)
-	a.ids[k.n] = made.ID
-	return err
+	return made.ID, err
 }
 
 // write creates the program with its prizes, and publishes it unless it is a
 // draft.
-func (g *program) write(a *application, tx *store.Tx) error {
+func (g *program) write(a *application, tx *store.Tx) (string, error) {
 	f := g.ProgramFields
 	f.ScopedLocationIDs = a.idsOf(g.ScopedLocationRefs)
 	made, err := tx.CreateProgram(a.access(g), f)
 	if err != nil {
-		return err
+		return "", err
 	}
-	a.ids[g.n] = made.ID
-	for _, z := range g.Prizes {
+	for _, z := range g.Prizes.V {
 		a.path = z.path
 		prize, err := tx.AddPrize(a.access(g), made.ID, z.PrizeFields)
 		if err != nil {
-			return err
+			return "", err
 		}
 		a.ids[z.n] = prize.ID
 	}
 	if g.MinSpendCents.Set {
 		a.path = join(g.path, "min_spend_cents")
 		if _, err := tx.SetMinSpend(a.access(g).Shop, made.ID, g.MinSpendCents); err != nil {
-			return err
+			return "", err
 		}
 	}
 	a.path = g.path
 	if !g.Draft.V {
 		_, err = tx.ProgramAction(a.access(g), made.ID, store.Publish)
 	}
-	return err
+	return made.ID, err
 }
 
 // write issues the card, at a counter or over the API, and installs it if the seed
 // says so.
-func (c *card) write(a *application, tx *store.Tx) (err error) {
+func (c *card) write(a *application, tx *store.Tx) (string, error) {
 	f, program := c.CardFields, a.id(c.Program.V)
 	f.ExpiresAt = c.expiry(a.start)
 	var out store.IssuedCard
+	var err error
 	if c.counter == nil {
-		tx.Actor = store.Actor{Type: "system"}
 		out, err = tx.IssueCard(a.access(c), program, f, store.SourceAPI)
 	} else {
 		var at store.Till
@@ -233,16 +204,15 @@ func (c *card) write(a *application, tx *store.Tx) (err error) {
 			_, err = tx.UpdateCard(a.access(c), out.ID, store.CardPatch{ExpiresAt: f.ExpiresAt})
 		}
 	}
-	a.ids[c.n] = out.ID
 	if err == nil && c.Installed.Set {
 		a.path = join(c.path, "installed")
 		_, err = tx.Install(path.Base(out.InstallURL), store.InstallFields{Platform: c.Installed})
 	}
-	return err
+	return out.ID, err
 }
 
 // write writes the transaction of the activity.
-func (x *activity) write(a *application, tx *store.Tx) (err error) {
+func (x *activity) write(a *application, tx *store.Tx) (_ string, err error) {
 	a.path = join(x.path, x.action)
 	where := x.location
 	if x.reverses != nil {
@@ -269,29 +239,27 @@ func (x *activity) write(a *application, tx *store.Tx) (err error) {
 	case "reverse":
 		out, err = tx.Reverse(at, a.ids[x.reverses.n], x.Metadata)
 	}
-	a.ids[x.n] = out.Transaction.ID
-	return err
+	return out.Transaction.ID, err
 }
 
 // lock is the step that locks a card.
 type lock struct{ *card }
 
 // write locks the card.
-func (l lock) write(a *application, tx *store.Tx) error {
+func (l lock) write(a *application, tx *store.Tx) (string, error) {
 	a.path = join(l.path, "locked")
 	tx.Actor = store.Actor{Type: "user", Name: "seed"}
 	_, err := tx.SetCardLocked(a.access(l).Shop, a.ids[l.n], true)
-	return err
+	return a.ids[l.n], err
 }
 
 // write creates the webhook.
-func (w *webhook) write(a *application, tx *store.Tx) error {
+func (w *webhook) write(a *application, tx *store.Tx) (string, error) {
 	tx.Actor = store.Actor{Type: "user", Name: "seed"}
 	f := w.WebhookFields
 	f.LocationIDs = a.idsOf(w.LocationRefs)
 	f.ProgramIDs = a.idsOf(w.ProgramRefs)
 	tx.CheckedTarget = f.URL.V // the sender checks the target at each delivery
 	made, err := tx.CreateWebhook(a.access(w), a.id(w.Program.V), f)
-	a.ids[w.n] = made.ID
-	return err
+	return made.ID, err
 }

@@ -5,25 +5,18 @@ import "punchcard/store"
 // ShopFields returns the fields of a new shop of the fixture: those of f, and
 // defaults for the name and the mode.
 func ShopFields(f store.ShopFields) store.ShopFields {
-	setDefault(&f.Name, "My shop")
-	setDefault(&f.Mode, "test")
+	f.Name = store.Given(f.Name.Or("My shop"))
+	f.Mode = store.Given(f.Mode.Or("test"))
 	return f
 }
 
 // LocationFields returns the fields of a new location of the fixture: those of
 // f, and defaults for the name and the address.
 func LocationFields(f store.LocationFields) store.LocationFields {
-	setDefault(&f.Name, "Main street")
-	setDefault(&f.Address, "Main street 1")
-	setDefault(&f.City, "Springfield")
-	setDefault(&f.PostalCode, "00000")
-	setDefault(&f.CountryCode, "IT")
+	f.Name = store.Given(f.Name.Or("Main street"))
+	f.Address = store.Given(f.Address.Or("Main street 1"))
+	f.City = store.Given(f.City.Or("Springfield"))
+	f.PostalCode = store.Given(f.PostalCode.Or("00000"))
+	f.CountryCode = store.Given(f.CountryCode.Or("IT"))
 	return f
-}
-
-// setDefault sets a field to v if the field is absent.
-func setDefault(field *store.Opt[string], v string) {
-	if !field.Set {
-		*field = store.Given(v)
-	}
 }

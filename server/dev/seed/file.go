@@ -4,16 +4,12 @@ package seed
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"reflect"
-	"slices"
-	"strconv"
+	"regexp"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"punchcard/server/wire"
 )
@@ -29,9 +25,10 @@ type File struct {
 	// chooses another. It is zero if the file has none.
 	Now time.Time
 
-	source
+	name    string
+	raw     []byte
 	shops   []*shop
-	objects []object // in the order of the file
+	objects []object // shop by shop
 	refs    map[string]object
 }
 
@@ -58,136 +55,37 @@ func Read(path string) (*File, error) {
 //
 // Apply reports in the same form what only the store can refuse.
 func Parse(name string, raw []byte) (*File, error) {
-	f := &File{source: source{name, raw}, refs: map[string]object{}}
-	if err := f.checkEncoding(); err != nil {
-		return nil, err
-	}
+	f := &File{name: name, raw: raw, refs: map[string]object{}}
+	l := &linker{problems: problems{file: f}, secrets: map[string]string{APIKey: "", RestrictedAPIKey: "", MCPKey: ""}}
 	top := &root{}
-	p := &parser{problems: problems{source: f.source}, file: f, dec: jsontext.NewDecoder(bytes.NewBuffer(raw))}
-	if err := p.readObject(top, listsOf(reflect.TypeFor[root]()), "", nil); err != nil {
-		return nil, f.syntaxError(p.dec, err)
-	}
-	if rest := bytes.TrimLeft(raw[p.dec.InputOffset():], " \t\r\n"); len(rest) > 0 {
-		return nil, errors.New(f.line(len(raw)-len(rest), "", "goes on after its end"))
+	switch {
+	case len(raw) > maxSize:
+		return nil, errors.New(f.line(0, "", "must be at most 16 MiB"))
+	case !bytes.HasPrefix(bytes.TrimLeft(raw, space), []byte("{")):
+		l.add("", "must be an object")
+	default:
+		for _, d := range wire.DecodeBody(raw, top, wire.Create, limits) {
+			l.add(d.Field, cmp.Or(omitted[numbers.ReplaceAllString(d.Field, ".")], d.Message))
+		}
 	}
 	// Return now, or a ref to an object that could not be read would be a second
 	// problem.
-	if err := p.err(); err != nil {
+	if err := l.err(); err != nil {
 		return nil, err
 	}
-	f.shops = top.Shops
+	f.shops = top.Shops.V
 	if top.Now.Set {
 		f.Now = top.Now.V.Std()
 	}
-	p.link()
-	if err := p.err(); err != nil {
+	l.link()
+	if err := l.err(); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// parser reads a file and collects the problems in it.
-type parser struct {
-	problems
-	file    *File
-	dec     *jsontext.Decoder
-	secrets map[string]string // paths of the keys by secret; empty for demo keys
-}
+// numbers matches the numbers in a path.
+var numbers = regexp.MustCompile(`\.[0-9]+\.`)
 
-// readObject reads the next JSON value into o. path is its path in the file, in the
-// shop it belongs to, and lists are those of o's fields that are lists of objects.
-// It returns syntax errors only.
-func (p *parser) readObject(o object, lists []reflect.StructField, path string, in *shop) error {
-	if p.dec.PeekKind() != jsontext.KindBeginObject {
-		p.add(path, "must be an object")
-		return p.dec.SkipValue()
-	}
-	v := reflect.ValueOf(o).Elem()
-	e := o.self()
-	*e = entry{n: len(p.file.objects), kind: v.Type().Name(), path: path, shop: in}
-	if s, ok := o.(*shop); ok {
-		e.shop = s
-	}
-	p.file.objects = append(p.file.objects, o)
-	fields := []byte{'{'} // the object without its lists, for the wire package
-	p.dec.ReadToken()
-	for p.dec.PeekKind() != jsontext.KindEndObject {
-		token, err := p.dec.ReadToken()
-		if err != nil {
-			return err
-		}
-		name := token.String()
-		if i := slices.IndexFunc(lists, func(f reflect.StructField) bool { return f.Tag.Get("list") == name }); i >= 0 {
-			if err := p.readList(lists[i], v.FieldByIndex(lists[i].Index), e); err != nil {
-				return err
-			}
-			continue
-		}
-		value, err := p.dec.ReadValue()
-		if err != nil {
-			return err
-		}
-		if rule, ok := absent[e.kind+"."+name]; ok {
-			p.add(join(path, name), rule)
-			continue
-		}
-		if name == "ref" && value.Kind() == jsontext.KindString {
-			ref, _ := jsontext.AppendUnquote(nil, value)
-			e.ref = string(ref)
-		}
-		if len(fields) > 1 {
-			fields = append(fields, ',')
-		}
-		fields = append(append(wire.AppendString(fields, name), ':'), value...)
-	}
-	p.details(path, wire.DecodeBody(append(fields, '}'), o, wire.Create, limits))
-	for _, f := range lists {
-		p.require(f.Tag.Get("req") == "" || !v.FieldByIndex(f.Index).IsNil(), o, f.Tag.Get("list"), "is required")
-	}
-	_, err := p.dec.ReadToken()
-	return err
-}
-
-// readList reads the next JSON value into dst, the field f of the object e. It
-// leaves dst nil only for null, which equals absence as in the REST API.
-func (p *parser) readList(f reflect.StructField, dst reflect.Value, e *entry) error {
-	path := join(e.path, f.Tag.Get("list"))
-	kind := p.dec.PeekKind()
-	if kind == jsontext.KindNull {
-		return p.dec.SkipValue()
-	}
-	dst.Set(reflect.MakeSlice(f.Type, 0, 0))
-	if kind != jsontext.KindBeginArray {
-		p.add(path, "must be an array of objects")
-		return p.dec.SkipValue()
-	}
-	p.dec.ReadToken()
-	before := len(p.found)
-	of := f.Type.Elem().Elem()
-	lists := listsOf(of)
-	for i := 0; p.dec.PeekKind() != jsontext.KindEndArray; i++ {
-		item := reflect.New(of)
-		if err := p.readObject(item.Interface().(object), lists, join(path, strconv.Itoa(i)), e.shop); err != nil {
-			return err
-		}
-		dst.Set(reflect.Append(dst, item))
-	}
-	if most, _ := strconv.Atoi(f.Tag.Get("max")); dst.Len() > most {
-		p.found = p.found[:before] // the problems of the items do not matter
-		p.add(path, fmt.Sprintf("must have at most %d items", most))
-	} else if dst.Len() == 0 && f.Tag.Get("req") != "" {
-		p.add(path, "must have at least 1 item")
-	}
-	_, err := p.dec.ReadToken()
-	return err
-}
-
-// listsOf returns the fields of a struct that are lists of objects.
-func listsOf(t reflect.Type) (lists []reflect.StructField) {
-	for f := range t.Fields() {
-		if f.Tag.Get("list") != "" {
-			lists = append(lists, f)
-		}
-	}
-	return lists
-}
+// space is the white space of JSON.
+const space = " \t\r\n"

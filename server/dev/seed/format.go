@@ -5,33 +5,37 @@ import (
 	"punchcard/store"
 )
 
-// The structs below are the format of a seed file. The package wire reads and
-// describes their fields of type store.Opt. A field with a list tag is an array of
-// objects, which this package reads itself: the tags req and max say whether the
-// list is required and how many items it may have.
+// The structs below are the format of a seed file, which the package wire reads and
+// describes. Fields that an omit tag names have ids, which are not known before the
+// seed is applied, or cannot have an effect.
 
-// object is an object of a seed file: a pointer to one of these structs.
+// object is an object of a seed file below its root: a pointer to one of these
+// structs.
 type object interface {
 	self() *entry
-	link(*parser)                        // checks and resolves the refs
-	write(*application, *store.Tx) error // writes the object into a store
+	name() string // the object's ref; empty if it has none
+	link(*linker) // checks and resolves the refs
+	// write writes the object into a store and returns its public id.
+	write(*application, *store.Tx) (string, error)
 }
 
 // entry has what all objects have in common. The doc tag of an embedded entry
 // describes the type of object.
 type entry struct {
-	n    int    // the object's number in the file, in reading order
-	kind string // such as card
+	n    int    // the object's number in the file
 	path string // such as shops.0.cards.3
-	ref  string // empty if it has none
-	shop *shop  // that it belongs to; nil for the file itself
+	shop *shop  // that it belongs to, which is itself for a shop
 }
 
 func (e *entry) self() *entry { return e }
 
 // link and write do nothing. Most types of objects have methods of their own.
-func (e *entry) link(*parser)                        {}
-func (e *entry) write(*application, *store.Tx) error { return nil }
+func (e *entry) link(*linker)                                  {}
+func (e *entry) write(*application, *store.Tx) (string, error) { return "", nil }
+
+// name returns the ref.
+func (r requiredRef) name() string { return r.Ref.V }
+func (r optionalRef) name() string { return r.Ref.V }
 
 type requiredRef struct {
 	Ref store.Opt[string] `json:"ref" req:"true" min:"1" max:"64" pattern:"^[A-Za-z0-9_.-]+$" doc:"The entry's name in this file: others refer to it by this, and the ready line maps it to the public id. Once in the whole file."`
@@ -49,10 +53,9 @@ type when struct {
 
 // root is the file itself.
 type root struct {
-	entry  `json:"-"`
 	Schema store.Opt[string]     `json:"$schema" max:"2048" doc:"The address of this schema, for editors."`
 	Now    store.Opt[store.Time] `json:"now" doc:"The start: where the clock stands at first, unless the command line sets it. Default: the real time."`
-	Shops  []*shop               `json:"-" list:"shops" req:"true" max:"100" doc:"The first one has the demo credentials of the ready line, and so mode test."`
+	Shops  store.Opt[[]*shop]    `json:"shops" req:"true" min:"1" max:"100" doc:"The first one has the demo credentials of the ready line, and so mode test."`
 }
 
 type shop struct {
@@ -60,12 +63,12 @@ type shop struct {
 	optionalRef
 	when
 	store.ShopFields
-	Locations []*location `json:"-" list:"locations" req:"true" max:"1000" doc:"The first one is that of the demo till and of the restricted demo key."`
-	Programs  []*program  `json:"-" list:"programs" max:"1000" doc:"In the order in which they were made."`
-	Keys      []*key      `json:"-" list:"keys" max:"100" doc:"Besides the demo keys of the first shop."`
-	Cards     []*card     `json:"-" list:"cards" max:"100000" doc:"In any order."`
-	Webhooks  []*webhook  `json:"-" list:"webhooks" max:"1000" doc:"At most 50 of a shop."`
-	Activity  []*activity `json:"-" list:"activity" max:"1000000" doc:"In any order; of one instant in that of the file."`
+	Locations store.Opt[[]*location] `json:"locations" req:"true" min:"1" max:"1000" doc:"The first one is that of the demo till and of the restricted demo key."`
+	Programs  store.Opt[[]*program]  `json:"programs" max:"1000" doc:"In the order in which they were made."`
+	Keys      store.Opt[[]*key]      `json:"keys" max:"100" doc:"Besides the demo keys of the first shop."`
+	Cards     store.Opt[[]*card]     `json:"cards" max:"100000" doc:"In any order."`
+	Webhooks  store.Opt[[]*webhook]  `json:"webhooks" max:"1000" doc:"At most 50 of a shop."`
+	Activity  store.Opt[[]*activity] `json:"activity" max:"1000000" doc:"In any order; of one instant in that of the file."`
 }
 
 type location struct {
@@ -78,11 +81,11 @@ type location struct {
 type program struct {
 	entry `json:"-" doc:"A card template."`
 	requiredRef
-	store.ProgramFields
-	ScopedLocationRefs store.Opt[[]string] `json:"scoped_location_refs" max:"1000" doc:"Required and not empty with selected_locations."`
-	MinSpendCents      store.Opt[int64]    `json:"min_spend_cents" min:"1" max:"100000000" doc:"Stamp programs: what a stamp's purchase must cost at least."`
-	Draft              store.Opt[bool]     `json:"draft" doc:"True leaves the program unpublished; it can have no cards. Default false."`
-	Prizes             []*prize            `json:"-" list:"prizes" max:"100" doc:"The ladder, stamp programs only: at most 3 thresholds of at most 3 options each."`
+	store.ProgramFields `omit:"scoped_location_ids"`
+	ScopedLocationRefs  store.Opt[[]string] `json:"scoped_location_refs" max:"1000" doc:"Required and not empty with selected_locations."`
+	MinSpendCents       store.Opt[int64]    `json:"min_spend_cents" min:"1" max:"100000000" doc:"Stamp programs: what a stamp's purchase must cost at least."`
+	Draft               store.Opt[bool]     `json:"draft" doc:"True leaves the program unpublished; it can have no cards. Default false."`
+	Prizes              store.Opt[[]*prize] `json:"prizes" max:"100" doc:"The ladder, stamp programs only: at most 3 thresholds of at most 3 options each."`
 }
 
 type prize struct {
@@ -94,9 +97,9 @@ type prize struct {
 type key struct {
 	entry `json:"-" doc:"A further key of the shop. Shops have at most 10 API keys and 5 MCP keys; in the first shop two and one of them are the demo keys."`
 	requiredRef
-	store.KeyFields
-	LocationRefs store.Opt[[]string] `json:"location_refs" min:"1" max:"1000" doc:"The only locations that the key reaches. Default: no restriction."`
-	Secret       store.Opt[string]   `json:"key" pattern:"^t[sm]k_(live|test)_[A-Za-z0-9_-]{43}$" doc:"The whole secret, tsk_ for class api and tmk_ for class mcp, live or test as the shop is. Default: made at random and shown nowhere."`
+	store.KeyFields `omit:"location_ids"`
+	LocationRefs    store.Opt[[]string] `json:"location_refs" min:"1" max:"1000" doc:"The only locations that the key reaches. Default: no restriction."`
+	Secret          store.Opt[string]   `json:"key" pattern:"^t[sm]k_(live|test)_[A-Za-z0-9_-]{43}$" doc:"The whole secret, tsk_ for class api and tmk_ for class mcp, live or test as the shop is. Default: made at random and shown nowhere."`
 }
 
 type card struct {
@@ -104,11 +107,11 @@ type card struct {
 	requiredRef
 	Program store.Opt[string] `json:"program" req:"true" min:"1" max:"64" doc:"The ref of a program of the same shop that is no draft."`
 	when
-	store.CardFields
-	ExpiresIn  store.Opt[string] `json:"expires_in" min:"2" max:"30" pattern:"^([0-9]{1,5}d)?([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$" doc:"Instead of expires_at: how long after the start, such as 720h or 30d."`
-	AtLocation store.Opt[string] `json:"at_location" min:"1" max:"64" doc:"The ref of the location at whose counter the card was issued, active at once. Default: it was issued over the API, as an invitation."`
-	Installed  store.Opt[string] `json:"installed" enum:"apple,google" doc:"The device family on which the card is installed, as soon as it is issued. Default: it is not."`
-	Locked     store.Opt[bool]   `json:"locked" doc:"True locks the card at the start, after all activity. Default false."`
+	store.CardFields `omit:"send_email"`
+	ExpiresIn        store.Opt[string] `json:"expires_in" min:"2" max:"30" pattern:"^([0-9]{1,5}d)?([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$" doc:"Instead of expires_at: how long after the start, such as 720h or 30d."`
+	AtLocation       store.Opt[string] `json:"at_location" min:"1" max:"64" doc:"The ref of the location at whose counter the card was issued, active at once. Default: it was issued over the API, as an invitation."`
+	Installed        store.Opt[string] `json:"installed" enum:"apple,google" doc:"The device family on which the card is installed, as soon as it is issued. Default: it is not."`
+	Locked           store.Opt[bool]   `json:"locked" doc:"True locks the card at the start, after all activity. Default false."`
 
 	counter *location `json:"-"` // nil if the card was issued over the API
 }
@@ -116,10 +119,10 @@ type card struct {
 type webhook struct {
 	entry `json:"-" doc:"A subscription, made at the start after everything else: it gets what happens from then on. Its secret is random; make a new one by PATCH with rotate_secret."`
 	requiredRef
-	Program store.Opt[string] `json:"program" req:"true" min:"1" max:"64" doc:"The ref of the program in whose path the webhook is addressed."`
-	store.WebhookFields
-	ProgramRefs  store.Opt[[]string] `json:"program_refs" max:"1000" doc:"Only events of these programs. Default: of all."`
-	LocationRefs store.Opt[[]string] `json:"location_refs" max:"1000" doc:"Only events at these locations. Default: at all."`
+	Program             store.Opt[string] `json:"program" req:"true" min:"1" max:"64" doc:"The ref of the program in whose path the webhook is addressed."`
+	store.WebhookFields `omit:"program_ids,location_ids"`
+	ProgramRefs         store.Opt[[]string] `json:"program_refs" max:"1000" doc:"Only events of these programs. Default: of all."`
+	LocationRefs        store.Opt[[]string] `json:"location_refs" max:"1000" doc:"Only events at these locations. Default: at all."`
 }
 
 type activity struct {
@@ -144,15 +147,13 @@ type activity struct {
 	reverses *activity `json:"-"` // nil unless it is a reversal
 }
 
-// absent are the fields of the store's structs that a seed does not have, with the
-// message for a file that has them. Public ids are not known before the seed is
-// applied.
-var absent = map[string]string{
-	"program.scoped_location_ids": "is not a field of a seed; give scoped_location_refs",
-	"key.location_ids":            "is not a field of a seed; give location_refs",
-	"card.send_email":             "is not a field of a seed",
-	"webhook.program_ids":         "is not a field of a seed; give program_refs",
-	"webhook.location_ids":        "is not a field of a seed; give location_refs",
+// omitted are the messages for omitted fields, by their paths without the numbers.
+var omitted = map[string]string{
+	"shops.programs.scoped_location_ids": "is not a field of a seed; give scoped_location_refs",
+	"shops.keys.location_ids":            "is not a field of a seed; give location_refs",
+	"shops.cards.send_email":             "is not a field of a seed",
+	"shops.webhooks.program_ids":         "is not a field of a seed; give program_refs",
+	"shops.webhooks.location_ids":        "is not a field of a seed; give location_refs",
 }
 
 // docs describes the fields of the store's structs that have no doc tag.

@@ -61,13 +61,15 @@ func (a *application) plan() (steps []step, err error) {
 		s.resolveTimes(a.start, times)
 	}
 	for _, o := range a.file.objects {
-		at := times[o.self().n]
+		at, shopAt := times[o.self().n], times[o.self().shop.n]
 		switch o := o.(type) {
 		case *shop:
-			a.checkTime(o, o.when, at, earliest, "must not be before 1990")
+			a.checkTime(o, o.when, at, 0, "")
 			steps = append(steps, step{at, 1, o})
+		case *location, *key, *program:
+			steps = append(steps, step{shopAt, 1, o})
 		case *card:
-			a.checkTime(o, o.when, at, times[o.shop.n], "is before its shop was made")
+			a.checkTime(o, o.when, at, shopAt, "is before its shop was made")
 			a.checkExpiry(o, at)
 			steps = append(steps, step{at, 2, o})
 			if o.Locked.V {
@@ -77,7 +79,7 @@ func (a *application) plan() (steps []step, err error) {
 			if o.card != nil {
 				a.checkTime(o, o.when, at, times[o.card.n], "is before its card was issued")
 			} else {
-				a.checkTime(o, o.when, at, times[o.shop.n], "is before its shop was made")
+				a.checkTime(o, o.when, at, shopAt, "is before its shop was made")
 			}
 			r := o.reverses
 			a.require(r == nil || times[r.n] < at || times[r.n] == at && r.n < o.n, o, "reverse", "the reversed activity comes later")
@@ -86,7 +88,9 @@ func (a *application) plan() (steps []step, err error) {
 			steps = append(steps, step{a.start, 5, o})
 		}
 	}
-	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), a.order-b.order) })
+	slices.SortStableFunc(steps, func(a, b step) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), a.order-b.order, a.self().shop.n-b.self().shop.n)
+	})
 	return steps, a.err()
 }
 
@@ -94,26 +98,27 @@ func (a *application) plan() (steps []step, err error) {
 // for a card is the time of its first activity, and that for the shop the time of
 // its first card or activity.
 func (s *shop) resolveTimes(start store.Time, times []store.Time) {
-	for _, c := range s.Cards {
+	for _, c := range s.Cards.V {
 		times[c.n] = start
 	}
 	first := start
-	for _, x := range s.Activity {
+	for _, x := range s.Activity.V {
 		times[x.n] = x.when.resolve(start, start)
 		first = min(first, times[x.n])
 		if x.card != nil {
 			times[x.card.n] = min(times[x.card.n], times[x.n])
 		}
 	}
-	for _, c := range s.Cards {
+	for _, c := range s.Cards.V {
 		times[c.n] = c.when.resolve(start, times[c.n])
 		first = min(first, times[c.n])
 	}
 	times[s.n] = s.when.resolve(start, first)
 }
 
-// checkTime adds a problem if the instant t of o, which w gives, is out of bounds.
-// Default instants follow from others, which are checked themselves.
+// checkTime adds a problem if the instant t of o, which w gives, is out of bounds;
+// rule is that for an instant before from. Default instants follow from others, which
+// are checked themselves.
 func (a *application) checkTime(o object, w when, t, from store.Time, rule string) {
 	field := "at"
 	if w.Ago.Set {
@@ -123,10 +128,10 @@ func (a *application) checkTime(o object, w when, t, from store.Time, rule strin
 	case !w.At.Set && !w.Ago.Set:
 	case t > a.start:
 		a.require(false, o, field, "is after the start, %s", a.start)
-	case t < from:
-		a.require(false, o, field, "%s", rule)
+	case t < earliest:
+		a.require(false, o, field, "must not be before 1990")
 	default:
-		a.require(t >= earliest, o, field, "must not be before 1990")
+		a.require(t >= from, o, field, "%s", rule)
 	}
 }
 

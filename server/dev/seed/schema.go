@@ -2,6 +2,7 @@ package seed
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
 
@@ -13,8 +14,24 @@ import (
 // express rules about several objects, such as that a ref exists, so Parse and
 // Apply refuse more.
 func Schema() []byte {
-	defs := map[string]*wire.JSONSchema{}
-	top := describe(reflect.TypeFor[root](), defs)
+	reg := &wire.Registry{}
+	top := wire.Schema(reflect.TypeFor[root](), wire.Create, limits, reg).Target
+	delete(reg.Schemas, top.Name)
+	reference(top)
+	for kind, s := range reg.Schemas {
+		reference(s)
+		for name, property := range s.Properties {
+			property.Description = cmp.Or(docs[kind+"."+name], property.Description)
+		}
+	}
+	for _, o := range []object{&shop{}, &location{}, &program{}, &prize{}, &key{}, &card{}, &webhook{}, &activity{}} {
+		t := reflect.TypeOf(o).Elem()
+		f, _ := t.FieldByName("entry")
+		reg.Schemas[t.Name()].Description = f.Tag.Get("doc")
+	}
+	reg.Schemas["activity"].AllOf = []*wire.JSONSchema{oneOf("at", "ago"), oneOf("stamp", "redeem", "top_up", "spend", "use", "reverse")}
+	reg.Schemas["shop"].Not = requireFields("at", "ago")
+	reg.Schemas["card"].AllOf = []*wire.JSONSchema{{Not: requireFields("at", "ago")}, {Not: requireFields("expires_at", "expires_in")}}
 	top.Dialect = "https://json-schema.org/draft/2020-12/schema"
 	top.Title = "Seed of a punchcard fixture"
 	top.Description = "The content that `punchcard dev --seed FILE` starts with. " +
@@ -23,7 +40,7 @@ func Schema() []byte {
 		"Times are RFC 3339, or durations counted from the start (the time at which the fixture's clock stands at first), so that a file can stay fresh. " +
 		"Every rule of the REST API and the till holds, with the default limits; a mistake stops the start with a line that names its place. " +
 		"While the seed is applied nothing is mailed and no webhook is called."
-	top.Defs = defs
+	top.Defs = reg.Schemas
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
@@ -34,41 +51,14 @@ func Schema() []byte {
 	return out.Bytes()
 }
 
-// describe returns the schema of a type of object. It adds the schemas of the
-// objects in its lists to defs.
-func describe(t reflect.Type, defs map[string]*wire.JSONSchema) *wire.JSONSchema {
-	s := wire.Schema(t, wire.Create, limits, &wire.Registry{}).Target
-	for name, property := range s.Properties {
-		id := t.Name() + "." + name
-		if doc := docs[id]; doc != "" {
-			property.Description = doc
-		}
-		if _, ok := absent[id]; ok {
-			delete(s.Properties, name)
+// reference corrects the references of the lists in s, which are to an OpenAPI
+// document.
+func reference(s *wire.JSONSchema) {
+	for _, property := range s.Properties {
+		if item := property.Items; item != nil && item.Target != nil {
+			item.Ref = "#/$defs/" + item.Target.Name
 		}
 	}
-	for _, f := range listsOf(t) {
-		name, item := f.Tag.Get("list"), f.Type.Elem().Elem()
-		defs[item.Name()] = describe(item, defs)
-		list := &wire.JSONSchema{Type: wire.Types{"array", "null"}, Items: &wire.JSONSchema{Ref: "#/$defs/" + item.Name()},
-			MaxItems: json.Number(f.Tag.Get("max")), Description: f.Tag.Get("doc")}
-		if f.Tag.Get("req") != "" {
-			list.Type, list.MinItems = wire.Types{"array"}, "1"
-			s.Required = append(s.Required, name)
-		}
-		s.Properties[name] = list
-	}
-	entry, _ := t.FieldByName("entry")
-	s.Description = entry.Tag.Get("doc")
-	switch t {
-	case reflect.TypeFor[activity]():
-		s.AllOf = []*wire.JSONSchema{oneOf("at", "ago"), oneOf("stamp", "redeem", "top_up", "spend", "use", "reverse")}
-	case reflect.TypeFor[shop]():
-		s.Not = requireFields("at", "ago")
-	case reflect.TypeFor[card]():
-		s.AllOf = []*wire.JSONSchema{{Not: requireFields("at", "ago")}, {Not: requireFields("expires_at", "expires_in")}}
-	}
-	return s
 }
 
 // requireFields returns a schema that requires all fields, with values other than

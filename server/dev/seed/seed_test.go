@@ -83,9 +83,9 @@ func account(t *testing.T, st *store.Store, s *File, ready *Ready) string {
 	}
 	shop := s.shops[0]
 	if err := st.View(0, func(v *store.View) error {
-		fmt.Fprintf(&b, "%d locations, %d programs, %d cards\n", len(ready.LocationIDs), len(shop.Programs), len(shop.Cards))
-		for _, g := range shop.Programs {
-			p, err := v.Program(a, ready.Refs[g.ref])
+		fmt.Fprintf(&b, "%d locations, %d programs, %d cards\n", len(ready.LocationIDs), len(shop.Programs.V), len(shop.Cards.V))
+		for _, g := range shop.Programs.V {
+			p, err := v.Program(a, ready.Refs[g.Ref.V])
 			if err != nil {
 				return err
 			}
@@ -93,7 +93,7 @@ func account(t *testing.T, st *store.Store, s *File, ready *Ready) string {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(&b, "program %s %s active=%t prizes=%d webhooks=%d made=%s\n", g.ref, p.Type, p.Active, len(p.Prizes), len(hooks), p.CreatedAt)
+			fmt.Fprintf(&b, "program %s %s active=%t prizes=%d webhooks=%d made=%s\n", g.Ref.V, p.Type, p.Active, len(p.Prizes), len(hooks), p.CreatedAt)
 		}
 		// Oldest first; cards without a ref come from overflows.
 		cards, err := all(func(q store.PageQuery) (store.Page[store.Card], error) { return v.Cards(a, store.CardFilter{}, q) })
@@ -178,8 +178,8 @@ func TestLedgerIsTheActivity(t *testing.T) {
 		got, booked := map[row]int{}, map[string]int64{}
 		if err := st.View(0, func(v *store.View) error {
 			a := store.Access{Shop: ready.shop}
-			for _, c := range s.shops[0].Cards {
-				lookup, err := v.Lookup(store.Till{Shop: ready.shop}, ready.Refs[c.ref])
+			for _, c := range s.shops[0].Cards.V {
+				lookup, err := v.Lookup(store.Till{Shop: ready.shop}, ready.Refs[c.Ref.V])
 				if err != nil {
 					return err
 				}
@@ -187,7 +187,7 @@ func TestLedgerIsTheActivity(t *testing.T) {
 				for _, e := range lookup.EarlierCards {
 					chain = append(chain, e.ID)
 				}
-				for i, id := range append(chain, ready.Refs[c.ref]) {
+				for i, id := range append(chain, ready.Refs[c.Ref.V]) {
 					if i == len(chain) && slices.Contains(chain, id) {
 						break // the first card is still among those in use
 					}
@@ -198,7 +198,7 @@ func TestLedgerIsTheActivity(t *testing.T) {
 					for _, x := range ledger {
 						kind := strings.NewReplacer("access", "use", "discount", "use").Replace(x.Type)
 						// An overflow is one activity and two rows.
-						got[row{c.ref, kind, x.CreatedAt.Std().Format(time.RFC3339)}] = 1
+						got[row{c.Ref.V, kind, x.CreatedAt.Std().Format(time.RFC3339)}] = 1
 						if kind != "reversal" && kind != "redemption" {
 							booked[kind] += x.StampsDelta.V + x.ValueDelta.V
 						}
@@ -289,7 +289,7 @@ func TestReadyLine(t *testing.T) {
 func TestPINAndKeys(t *testing.T) {
 	s := readSeed(t, "gym.json")
 	st, ready := apply(t, s)
-	k, _, err := st.Identify(store.Hash(s.shops[0].Keys[0].Secret.V))
+	k, _, err := st.Identify(store.Hash(s.shops[0].Keys.V[0].Secret.V))
 	if err != nil || k == nil || k.KeyID != ready.Refs["turnstile"] || !slices.Equal(k.Scopes, []string{"cards:read"}) || !slices.Equal(k.LocationIDs, ready.LocationIDs) {
 		t.Errorf("%+v %v", k, err)
 	}
@@ -322,7 +322,7 @@ func TestSameAgain(t *testing.T) {
 			t.Errorf("%s: twice the same seed, two stores", name)
 		}
 		if strings.Count(a, "\n") < 200 {
-			t.Errorf("%s: the comparison sees too little:\n%s", name, a)
+			t.Errorf("%s: the comparison has too little content:\n%s", name, a)
 		}
 	}
 }
