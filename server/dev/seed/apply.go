@@ -26,8 +26,7 @@ var errLate = errors.New("the database was written to before the seed, or its cl
 //
 // The store must be new: its time never goes back, so after a write it accepts no
 // older ones. The ready line has no origin; see Ready.At. Errors have the form of
-// those of Parse. After an error the store is
-// incomplete and must not be used.
+// those of Parse. After an error the store is incomplete and must not be used.
 func (f *File) Apply(st *store.Store, clock Clock) (*Ready, error) {
 	now := clock.Now()
 	defer clock.Set(now)
