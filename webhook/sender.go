@@ -1,6 +1,7 @@
 // Package webhook sends the deliveries that the store has queued: signed, at
-// least once, and by default to public addresses only. Each webhook has a lane
-// of its own, so that a slow or failing receiver delays no other.
+// least once, and by default to public addresses only. Each webhook with
+// deliveries has a goroutine and limits of its own, a lane, so that a slow or
+// failing receiver delays no other.
 package webhook
 
 import (
