@@ -84,8 +84,8 @@ type rule struct {
 	keys     []string
 }
 
-// Limits are the upper bounds that are settings, by the names in limit tags. A tag
-// whose name is missing panics when it is used.
+// Limits are the upper bounds that are settings, by the names in limit tags. Using a
+// name that is not in Limits panics.
 type Limits map[string]int
 
 // upper returns the field's upper bound.
