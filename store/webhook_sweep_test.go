@@ -21,7 +21,8 @@ func (f *fixture) sweep(n int) (batches int) {
 	return batches
 }
 
-// sent makes n deliveries of each of a webhook's events, all delivered.
+// sent issues n cards, whose events are delivered, and returns the keys of the first and the last
+// event.
 func (f *fixture) sent(program string, n int) (first, last int64) {
 	f.t.Helper()
 	for range n {
