@@ -1,8 +1,8 @@
 // Package store is the domain and its database file: shops, keys, programs, cards,
 // the ledger, webhooks and statistics, with every rule that must be atomic. It
-// knows nothing of HTTP, and no package of the server that uses it contains SQL.
-// Methods of Tx write, methods of View read; the prefix of a file's name is the part
-// of the domain that it is about.
+// knows nothing of HTTP; in turn, faces and services contain no SQL. Methods of Tx
+// write, methods of View read; the prefix of a file's name is the part of the domain
+// that it is about.
 //
 // All writes go through Store.Write to one goroutine that commits them in
 // groups with synchronous=FULL, so a write that was answered survives power
