@@ -111,33 +111,33 @@ type DueDeliveries struct {
 // those of the events in skip. It looks for new ones after the event after, or,
 // if that is negative, after the webhook's sent_through.
 func (v *View) DueDeliveries(webhook, after int64, skip []int64, n int) (d DueDeliveries, err error) {
-	var sendable, through int64 // sendable is the value of sendableSQL
-	found, err := v.one(func(r *rows) { sendable, through = r.int(), r.int() }, "SELECT "+columns(sendableSQL, "w.sent_through")+webhooksAndShops+" WHERE w.id=?", webhook)
+	var least, through int64
+	found, err := v.one(func(r *rows) { least, through = r.int(), r.int() }, "SELECT "+columns(sendableSQL, "w.sent_through")+webhooksAndShops+" WHERE w.id=?", webhook)
 	if after < 0 {
 		after = through
 	}
 	d.Last = after
-	if err != nil || !found || sendable == 3 {
+	if err != nil || !found || least == 3 {
 		return d, err
 	}
-	timed := [...]string{"", " AND special>0 AND special=1", " AND special>0 AND special=2"}[sendable]
+	timed := [...]string{"", " AND special>0 AND special=1", " AND special>0 AND special=2"}[least]
 	not := ""
 	args := []any{webhook, v.Now, n}
 	if len(skip) > 0 {
 		not = " AND event_id NOT IN (SELECT value FROM json_each(?4))"
 		args = append(args, jsonKeys(skip))
 	}
-	if d.Scheduled, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND outcome IS NULL AND due_at IS NOT NULL AND due_at<=?2"+timed+not+" ORDER BY due_at LIMIT ?3", args...); err != nil || sendable > 1 || len(d.Scheduled) == n {
+	if d.Scheduled, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND outcome IS NULL AND due_at IS NOT NULL AND due_at<=?2"+timed+not+" ORDER BY due_at LIMIT ?3", args...); err != nil || least > 1 || len(d.Scheduled) == n {
 		return d, err
 	}
 	index, first := "", ""
 	args[1], args[2] = after, n-len(d.Scheduled)
-	if sendable == 1 {
+	if least == 1 {
 		// These deliveries pass others that wait, so the next call begins at the same
 		// event. Without the index SQLite would walk the whole log for the few.
 		args[1], index, first = 0, " INDEXED BY deliveries_special", " AND special>0 AND special=1"
 	}
-	if d.New, err = v.keys("SELECT event_id FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+newDelivery+first+not+" ORDER BY event_id LIMIT ?3", args...); err == nil && sendable == 0 && len(d.New) > 0 {
+	if d.New, err = v.keys("SELECT event_id FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+newDelivery+first+not+" ORDER BY event_id LIMIT ?3", args...); err == nil && least == 0 && len(d.New) > 0 {
 		d.Last = d.New[len(d.New)-1]
 	}
 	return d, err
