@@ -92,10 +92,16 @@ func (tx *Tx) checkLadder(p program, z Prize) error {
 	return nil
 }
 
-// recordLadderChange audits a change of the ladder and emits program.updated.
-func (tx *Tx) recordLadderChange(a Access, p program, action string, prize int64) error {
+// recordLadderChange audits a change of the ladder and emits program.updated. p is
+// the program before the change.
+func (tx *Tx) recordLadderChange(a Access, p program, action string, prize int64) (err error) {
 	tx.exec("UPDATE programs SET updated_at=? WHERE id=?", tx.Now, p.key)
 	tx.bumpAuth() // programs are cached by epoch
+	changed := p
+	if changed.Prizes, err = tx.s.ladder(tx.conn, p.key); err != nil {
+		return err
+	}
+	tx.countLadder(&p, &changed)
 	tx.emit(pendingEvent{name: event.ProgramUpdated, shop: a.Shop, program: p.key})
 	tx.audit(a.Shop, action, KindPrize, prize, "")
 	return tx.failed

@@ -42,6 +42,7 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 	if p.HasInstalledCards {
 		return d, errInstalled()
 	}
+	old := p
 	scope, err := tx.merge(a, &p, f)
 	if err != nil {
 		return d, err
@@ -56,6 +57,7 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 		brand_color_hex=?, bg_color_hex=?, text_color_hex=?, icon_key=?, visible_in_catalog=?, border_enabled=?, location_scope=?, updated_at=? WHERE id=?`,
 		append(p.columns(), tx.Now, p.key)...)
 	tx.setScope(p.key, scope)
+	tx.countLadder(&old, &p)
 	return tx.recordProgramChange(a, p.key, "program.update", event.ProgramUpdated)
 }
 
