@@ -29,7 +29,8 @@ CREATE TABLE shops (
   max_cards          INTEGER,
   live_cards         INTEGER NOT NULL DEFAULT 0, -- roots with cards.live = 1
   created_at         INTEGER NOT NULL,
-  updated_at         INTEGER NOT NULL
+  updated_at         INTEGER NOT NULL,
+  event_sequence     INTEGER NOT NULL DEFAULT 0 -- of its last event
 ) STRICT;
 
 CREATE TABLE keys (
@@ -304,7 +305,8 @@ CREATE TABLE events (
   card_id     INTEGER,                    -- whose data the payload holds, so that an erase finds it
   payload_v1  BLOB,                       -- null: no webhook of that version matched
   payload_v2  BLOB,
-  occurred_at INTEGER NOT NULL
+  occurred_at INTEGER NOT NULL,
+  sequence    INTEGER                     -- grows by one with each event of the shop; null: written before version 6, its id counts
 ) STRICT;
 CREATE INDEX events_card ON events (card_id) WHERE card_id IS NOT NULL;
 

@@ -120,7 +120,7 @@ type Store struct {
 
 	// Only the writer goroutine uses these.
 	writer      *conn            // used between taking it from idleWriter and putting it back
-	floors      map[string]int64 // the least keys by table and the least code generation, in a restored file; see SkipKeys
+	floors      map[string]int64 // the least keys by table, the least code generation and event sequence, in a restored file; see SkipKeys
 	newest      Time
 	epoch       int64 // meta.auth_epoch in the current group
 	groupEpoch  int64 // meta.auth_epoch when the group began
@@ -128,6 +128,7 @@ type Store struct {
 	wipeTried   time.Time
 	hookEpoch   int64
 	subscribers map[int64][]subscriber
+	sequences   map[int64]int64 // by shop: events.sequence of its last event in the current group
 }
 
 // How long a connection waits for a lock of another process, in milliseconds. A
@@ -179,7 +180,7 @@ func Open(path string, opts Options) (*Store, error) {
 	if opts.Limits == (Limits{}) {
 		opts.Limits = DefaultLimits()
 	}
-	s := &Store{opts: opts, path: path, queue: make(chan *job, queueSize), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), idleWriter: make(chan *conn, 1), subscribers: map[int64][]subscriber{}}
+	s := &Store{opts: opts, path: path, queue: make(chan *job, queueSize), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), idleWriter: make(chan *conn, 1), subscribers: map[int64][]subscriber{}, sequences: map[int64]int64{}}
 	if err := s.open(); err != nil {
 		s.release()
 		return nil, err

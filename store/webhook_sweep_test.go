@@ -62,8 +62,11 @@ func (f *fixture) record(o Outcome) (n int) {
 func (f *fixture) due(webhook int64, skip []int64, n int) (events []int64) {
 	f.t.Helper()
 	f.view(func(v *View) error {
-		d, err := v.DueDeliveries(webhook, -1, skip, n)
-		events = append(d.Scheduled, d.New...)
+		d, err := v.DueDeliveries(webhook, -1, skip, n, n)
+		events = d.Scheduled
+		for _, fresh := range d.New {
+			events = append(events, fresh.Event)
+		}
 		return err
 	})
 	return events

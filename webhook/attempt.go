@@ -13,7 +13,8 @@ import (
 )
 
 // turn puts the attempts of a lane in order: each sends its request after the
-// previous one has written its own. None waits for the answer to another.
+// previous one has written its own. None waits here for the answer to another:
+// those of one chain do in chainOrder, before they are started.
 type turn struct {
 	previous <-chan struct{} // closed when the previous attempt has written its request
 	written  chan struct{}
@@ -26,10 +27,8 @@ func (t *turn) end() { t.once.Do(func() { close(t.written) }) }
 // attempt sends one delivery and records the outcome.
 func (l *lane) attempt(event int64, release func(), t *turn) {
 	recorded := false
-	answered := sync.OnceFunc(l.answered)
 	defer l.s.wg.Done()
 	defer func() { l.finish(event, recorded) }()
-	defer answered()
 	defer t.end()
 	// Wait before reading the delivery: the previous attempt may take seconds to
 	// connect, and the delivery may change until then.
@@ -65,7 +64,7 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 		}
 	}
 	o.SentThrough = l.sentThrough(event)
-	answered()
+	l.answered(event)
 	if recorded = l.s.record(&o); recorded && l.s.conf.Observe != nil {
 		l.s.conf.Observe(&a, o)
 	}
