@@ -495,6 +495,8 @@ func (m *tillModel) reissue(c *simCard, until Time) Code {
 		return NotFound
 	case c.archived:
 		return Conflict
+	case h.program.suspended:
+		return Unprocessable
 	case h.expired(m.now):
 		if m.refIsTaken(h.program, h.ref, h) {
 			return Conflict
