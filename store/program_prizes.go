@@ -127,7 +127,8 @@ func (p *program) prize(id string) (Prize, error) {
 	return Prize{}, notFound("prize")
 }
 
-// UpdatePrize changes the fields that f sets. If f sets none, it changes nothing.
+// UpdatePrize changes the fields that f sets. If f sets none, it changes nothing,
+// also in a frozen program. A prize that has the values already stays as it is.
 func (tx *Tx) UpdatePrize(a Access, programID, prizeID string, f PrizeFields) (z Prize, err error) {
 	p, key, z, err := tx.programAndPrize(a, programID, prizeID)
 	if err != nil || !namesAnyField(&f) {
@@ -136,17 +137,23 @@ func (tx *Tx) UpdatePrize(a Access, programID, prizeID string, f PrizeFields) (z
 	if err = p.checkLadderEditable(); err != nil {
 		return z, err
 	}
-	z.Threshold, z.Name, z.Ordinal, z.UpdatedAt = f.Threshold.Or(z.Threshold), f.Name.Or(z.Name), f.Ordinal.Or(z.Ordinal), tx.Now
+	old := z
+	z.Threshold, z.Name, z.Ordinal = f.Threshold.Or(z.Threshold), f.Name.Or(z.Name), f.Ordinal.Or(z.Ordinal)
 	if f.Description.Set {
 		z.Description = f.Description.Or("")
+	}
+	var oldNames, oldDescriptions string
+	tx.one(func(r *rows) { oldNames, oldDescriptions = r.str(), r.str() }, "SELECT "+columns("name_localizations", "description_localizations")+" FROM prizes WHERE id=?", key)
+	names, descriptions := localizedJSON(f.NameLocalizations, oldNames), localizedJSON(f.DescriptionLocalizations, oldDescriptions)
+	if z == old && names == oldNames && descriptions == oldDescriptions {
+		return z, tx.failed
 	}
 	if err = tx.checkLadder(p, z); err != nil {
 		return z, err
 	}
-	var names, descriptions string
-	tx.one(func(r *rows) { names, descriptions = r.str(), r.str() }, "SELECT "+columns("name_localizations", "description_localizations")+" FROM prizes WHERE id=?", key)
+	z.UpdatedAt = tx.Now
 	tx.exec("UPDATE prizes SET threshold=?, name=?, name_localizations=?, description=?, description_localizations=?, ordinal=?, updated_at=? WHERE id=?",
-		z.Threshold, z.Name, localizedJSON(f.NameLocalizations, names), z.Description, localizedJSON(f.DescriptionLocalizations, descriptions), z.Ordinal, tx.Now, key)
+		z.Threshold, z.Name, names, z.Description, descriptions, z.Ordinal, tx.Now, key)
 	return z, tx.recordLadderChange(a, p, "prize.update", key)
 }
 

@@ -63,7 +63,7 @@ var operations = []struct {
 		"expired": expired, "active expired": expired, "installed expired": locked, "locked expired": expired, "installed locked expired": locked,
 		"archived": conflict, "locked archived": conflict, "installed archived": conflict, "archived expired": conflict}},
 	{"PATCH holder_name unchanged", fields{"holder_name": "Ada"}, map[string]string{
-		"invited": "invited", "active": "active", "installed": locked, "locked": "locked", "active locked": "locked", "installed locked": locked,
+		"invited": "=invited", "active": "=active", "installed": locked, "locked": "=locked", "active locked": "=locked", "installed locked": locked,
 		"expired": expired, "active expired": expired, "installed expired": locked, "locked expired": expired, "installed locked expired": locked,
 		"archived": conflict, "locked archived": conflict, "installed archived": conflict, "archived expired": conflict}},
 	{"PATCH expires_at", fields{"expires_at": future}, map[string]string{
@@ -71,7 +71,7 @@ var operations = []struct {
 		"expired": "invited", "active expired": "active", "installed expired": locked, "locked expired": "locked", "installed locked expired": locked,
 		"archived": conflict, "locked archived": conflict, "installed archived": conflict, "archived expired": conflict}},
 	{"PATCH expires_at null", fields{"expires_at": nil}, map[string]string{
-		"invited": "invited", "active": "active", "installed": locked, "locked": "locked", "active locked": "locked", "installed locked": locked,
+		"invited": "=invited", "active": "=active", "installed": locked, "locked": "=locked", "active locked": "=locked", "installed locked": locked,
 		"expired": "invited", "active expired": "active", "installed expired": locked, "locked expired": "locked", "installed locked expired": locked,
 		"archived": conflict, "locked archived": conflict, "installed archived": conflict, "archived expired": conflict}},
 	{"PATCH all", fields{"expires_at": future, "holder_name": "new", "holder_email": nil, "external_ref": "new"}, map[string]string{
