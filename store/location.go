@@ -140,15 +140,23 @@ func (tx *Tx) recordLocationChange(a Access, key int64, action string, name even
 	return l, err
 }
 
-// UpdateLocation changes the fields that f names. Without any it changes nothing.
+// UpdateLocation changes the fields that f names. A location that has the values
+// already stays as it is.
 func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (l Location, err error) {
 	key, l, err := tx.s.location(tx.conn, a, id)
-	if err != nil || !namesAnyField(&f) {
+	if err != nil {
 		return l, err
 	}
+	old := l
+	l.Name, l.Address, l.City = f.Name.Or(l.Name), f.Address.Or(l.Address), f.City.Or(l.City)
+	l.PostalCode, l.CountryCode = f.PostalCode.Or(l.PostalCode), f.CountryCode.Or(l.CountryCode)
+	l.Lat, l.Lon = f.Lat.Or(l.Lat), f.Lon.Or(l.Lon)
+	l.RequireStaffPIN = f.RequireStaffPIN.Or(l.RequireStaffPIN)
+	if l == old {
+		return l, nil
+	}
 	tx.exec("UPDATE locations SET name=?, address=?, city=?, postal_code=?, country_code=?, lat=?, lon=?, require_staff_pin=?, updated_at=? WHERE id=?",
-		f.Name.Or(l.Name), f.Address.Or(l.Address), f.City.Or(l.City), f.PostalCode.Or(l.PostalCode), f.CountryCode.Or(l.CountryCode),
-		f.Lat.Or(l.Lat), f.Lon.Or(l.Lon), f.RequireStaffPIN.Or(l.RequireStaffPIN), tx.Now, key)
+		l.Name, l.Address, l.City, l.PostalCode, l.CountryCode, l.Lat, l.Lon, l.RequireStaffPIN, tx.Now, key)
 	return tx.recordLocationChange(a, key, "location.update", event.LocationUpdated)
 }
 

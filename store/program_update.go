@@ -33,7 +33,8 @@ func (p *program) columns() []any {
 }
 
 // UpdateProgram changes the fields that f sets. Once a card was installed, the program
-// is frozen and any field is refused.
+// is frozen and any field is refused. A program that has the values already stays as it
+// is.
 func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDetail, err error) {
 	p, err := tx.s.program(tx.conn, a, id)
 	if err != nil || !namesAnyField(&f) {
@@ -42,9 +43,13 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 	if p.HasInstalledCards {
 		return d, errInstalled()
 	}
+	old := p
 	scope, err := tx.merge(a, &p, f)
 	if err != nil {
 		return d, err
+	}
+	if slices.Equal(p.columns(), old.columns()) && slices.EqualFunc(scope, old.ScopedLocationIDs, func(key int64, id string) bool { return tx.s.ID(KindLocation, key) == id }) {
+		return p.ProgramDetail, nil
 	}
 	for _, z := range p.Prizes {
 		if p.TotalStamps.Valid && z.Threshold > p.TotalStamps.V {
@@ -56,6 +61,7 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 		brand_color_hex=?, bg_color_hex=?, text_color_hex=?, icon_key=?, visible_in_catalog=?, border_enabled=?, location_scope=?, updated_at=? WHERE id=?`,
 		append(p.columns(), tx.Now, p.key)...)
 	tx.setScope(p.key, scope)
+	tx.countLadder(&old, &p)
 	return tx.recordProgramChange(a, p.key, "program.update", event.ProgramUpdated)
 }
 

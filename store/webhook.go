@@ -197,14 +197,15 @@ func (s *Store) newWebhookSecret() (string, error) {
 	return "whsec_" + base64.StdEncoding.EncodeToString(b[:]), err
 }
 
-// UpdateWebhook changes the fields that f names. Without any it changes nothing.
-// The answer contains the secret only if it is new.
+// UpdateWebhook changes the fields that f names. A webhook that has the values
+// already stays as it is. The answer contains the secret only if it is new.
 func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u UpdatedWebhook, err error) {
 	w, err := tx.s.webhook(tx.conn, a, programID, id)
 	rotate := f.RotateSecret.Or(false)
 	if err != nil || !namesAnyField(&f.WebhookFields) && !rotate {
 		return UpdatedWebhook{Webhook: w.Webhook}, err
 	}
+	old, before := w.Webhook, w.columns(0)
 	if err = tx.mergeWebhook(a, &w, f.WebhookFields); err != nil {
 		return u, err
 	}
@@ -218,6 +219,9 @@ func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u U
 	if f.Active.Or(false) {
 		w.ConsecutiveFailures = 0
 		tx.notifyDue(w.key)
+	}
+	if !rotate && slices.Equal(w.columns(0), before) {
+		return UpdatedWebhook{Webhook: old}, nil
 	}
 	tx.exec(`UPDATE webhooks SET url=?, events=?, program_ids=?, location_ids=?, include_shop_wide_events=?, active=?, description=?,
 		bearer_token=?, secret=?, http_method=?, custom_headers=?, consecutive_failures=?, updated_at=? WHERE id=?`, append(w.columns(tx.Now), w.key)...)
