@@ -48,7 +48,7 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 	tx.exec("UPDATE cards SET code_generation=max(code_generation, ?)+1, expires_at=? WHERE id=?", tx.s.floors[reissues], c.ExpiresAt, c.root)
 	tx.audit(a.Shop, "card.reissue", KindCard, c.key, "")
 	tx.emit(pendingEvent{name: event.CardReissued, shop: a.Shop, program: c.program, card: c.key})
-	return tx.replaceInstallLink(c, f.SendEmail)
+	return tx.replaceInstallLink(a.Shop, c, f.SendEmail)
 }
 
 // LinkFields is the body of POST /cards/{id}/install-link.
@@ -78,5 +78,5 @@ func (tx *Tx) NewInstallLink(a Access, id string, f LinkFields) (out IssuedCard,
 		return out, err
 	}
 	tx.audit(a.Shop, "card.install_link", KindCard, c.key, "")
-	return tx.replaceInstallLink(c, f.SendEmail)
+	return tx.replaceInstallLink(a.Shop, c, f.SendEmail)
 }

@@ -18,7 +18,10 @@ const applicationID = 0x706e6368
 
 // migrations[i] brings a file from version i+1 to i+2. A migrated file must
 // have the schema of a fresh one; the tests compare the two for every version.
-var migrations = []string{to2, to3, to4, to5}
+var migrations = []string{to2, to3, to4, to5, to6}
+
+//go:embed migrations/6.sql
+var to6 string
 
 //go:embed migrations/5.sql
 var to5 string

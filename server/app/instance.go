@@ -31,6 +31,7 @@ type instance struct {
 	Ready *seed.Ready // nil with serve
 
 	kernel *kernel.Kernel
+	mail   dev.Mailbox // of a fixture
 
 	services     services
 	webhooks     *webhook.Sender // one of the services; nil if webhooks are held
@@ -68,10 +69,9 @@ func (i *instance) build(a *App, start *image) (err error) {
 	if c.Metrics != nil {
 		opts.Observe = c.Metrics.Group
 	}
-	mail := &dev.Mailbox{} // of a fixture
 	var before string
 	if c.Dev != nil {
-		opts.Mail = mail.Put
+		opts.Mail = i.mail.Put
 		if start, before, err = i.prepareFixture(&c, &opts, start); err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 		}
 		faults, receivers := dev.NewFaults(i.ctx, k, fixtureAPIs), dev.NewReceivers(i.ctx, k, c.Dev.Clock.Now, a.Origin)
 		receivers.Rand = c.Dev.rand(before)
-		(&dev.Control{Store: st, Kernel: k, Clock: c.Dev.Clock, Mail: mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx,
+		(&dev.Control{Store: st, Kernel: k, Clock: c.Dev.Clock, Mail: &i.mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx,
 			Journal: journal, Faults: faults, Receivers: receivers}).Mount(router)
 		if !c.Dev.Bare {
 			i.Handler = journal.Wrap(faults.Wrap(i.Handler))

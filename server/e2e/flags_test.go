@@ -23,9 +23,10 @@ var specSettings = []string{"API_KEY_MAX_PER_SHOP", "API_KEY_RATE_LIMIT_PER_MINU
 	"CREDENTIAL_ROTATION_GRACE_HOURS", "WEBHOOK_MAX_PER_SHOP", "WEBHOOK_DELIVERY_TIMEOUT_MS", "WEBHOOK_MAX_CONSECUTIVE_FAILURES", "WEBHOOK_DELIVERY_RETENTION_DAYS",
 	"WEBHOOK_MAX_CUSTOM_HEADERS", "WEBHOOK_CUSTOM_HEADERS_MAX_BYTES", "MCP_KEY_MAX_PER_SHOP", "MCP_KEY_RATE_LIMIT_PER_MINUTE", "MCP_KEY_DAILY_CALL_BUDGET"}
 
-// otherLimits are the rows of the table without a name, as flags.
+// otherLimits are the rows of the table without a name, as flags, and the limits that
+// are not in the table.
 var otherLimits = []string{"idempotency-key-max-length", "webhook-delivery-attempts", "webhook-backoff-base", "delivery-log-max-limit", "prize-max-thresholds",
-	"prize-max-options", "prize-name-max-length", "prize-description-max-length", "localization-max-length"}
+	"prize-max-options", "prize-name-max-length", "prize-description-max-length", "localization-max-length", "mail-per-hour"}
 
 // serverFlags are the flags of a command in the command tree.
 func serverFlags(t *testing.T, name string) (flags []*kong.Flag) {
