@@ -49,7 +49,7 @@ func (m *mailing) send() (to []string) {
 			return tx.SentMail(&q)
 		})
 	}
-	m.sound()
+	m.checkFile()
 	return to
 }
 

@@ -27,7 +27,7 @@ func TestAttackMailFlood(t *testing.T) {
 		last = issue([]string{"zoe@example.com", "ZOE@EXAMPLE.com"}[i%2])
 	}
 	for range 5 {
-		mailed(t, s)
+		waitForMail(t, s)
 	}
 	f.server.signal(syscall.SIGKILL)
 	f.server.wait()
@@ -36,7 +36,7 @@ func TestAttackMailFlood(t *testing.T) {
 		issue(fmt.Sprintf("p%d@example.com", i))
 	}
 	for range 3 {
-		mailed(t, s)
+		waitForMail(t, s)
 	}
 	f.server.await(f.server.stderr, func(text string) bool { return strings.Count(text, "mail waits for a quota") >= 3 })
 	newClient(t, f.server.origin+last.InstallURL[strings.Index(last.InstallURL, "/i/"):], "").Get("").Want(200) // the link of a mail that waits
@@ -65,7 +65,7 @@ func TestAttackMailName(t *testing.T) {
 	sqlExec(t, f.db, "UPDATE programs SET name = 'Prize' || char(13, 10, 13, 10) || 'Pay at ' || char(8238) || 'http://evil.example' || char(10)")
 	f.server = startServe(t, f.db, flags...)
 	made := issueCard(f.api(k), program, `{"holder_email":"zoe@example.com","send_email":true}`)
-	h, body := mailed(t, s).Parsed(t)
+	h, body := waitForMail(t, s).Parsed(t)
 	if want := "Open this link on your phone to add the card Prize Pay at http://evil.example:\r\n\r\n" + made.InstallURL + "\r\n"; body != want {
 		t.Errorf("the text is %q, want %q", body, want)
 	}
