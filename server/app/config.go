@@ -175,6 +175,9 @@ type Dev struct {
 	// the time of the seed or, if Deterministic, at 2026-01-01T09:00:00Z, and runs
 	// otherwise.
 	Clock *Clock
+	// AllowHosts are the host names and addresses, without a port, that requests may
+	// name besides loopback and the host of PublicURL.
+	AllowHosts []string
 	// Seed is the initial content; nil for the demo shop.
 	Seed *seed.File
 	// Deterministic makes request ids and secrets the same at each start.

@@ -109,9 +109,9 @@ func (i *instance) build(a *App, start *image) (err error) {
 	router := k.Router()
 	k.Mount(router, api.Prefix, restRoutes(), api.NewGuard(st, c.rate()))
 	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st))
-	(&holder.Pages{Kernel: k}).Mount(router)
+	(&holder.Pages{Kernel: k, Hosts: a.hosts}).Mount(router)
 	a.mountPublic(router, k)
-	i.Handler = kernel.KeepEscapedSlashes(router)
+	i.Handler = kernel.KeepEscapedSlashes(k.RefuseEmptySegments(router))
 	if c.Dev == nil {
 		if id, _, err := st.Identify(store.Hash(seed.APIKey)); err == nil && id != nil && id.EndReason(st.Now()) == "" {
 			c.Log.Warn("the database was made by dev: its demo keys are public knowledge and open it to anyone", "db", c.DB)
