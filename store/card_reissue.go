@@ -52,7 +52,7 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 	tx.exec("UPDATE cards SET code_generation=max(code_generation, ?)+1, expires_at=? WHERE id=?", tx.s.floors[reissues], c.ExpiresAt, c.root)
 	tx.audit(a.Shop, "card.reissue", KindCard, c.key, "")
 	tx.emitForInstances(a.Shop, c, event.CardReissued, "archived_at IS NULL AND ")
-	return tx.replaceInstallLink(c, f.SendEmail)
+	return tx.replaceInstallLink(a.Shop, c, f.SendEmail)
 }
 
 // unsuspendedProgram returns the program of a card that is to get a new link, and
@@ -97,5 +97,5 @@ func (tx *Tx) NewInstallLink(a Access, id string, f LinkFields) (out IssuedCard,
 		return out, err
 	}
 	tx.audit(a.Shop, "card.install_link", KindCard, c.key, "")
-	return tx.replaceInstallLink(c, f.SendEmail)
+	return tx.replaceInstallLink(a.Shop, c, f.SendEmail)
 }

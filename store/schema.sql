@@ -343,10 +343,25 @@ CREATE TABLE mails (
   due_at     INTEGER NOT NULL,           -- of the next attempt
   attempts   INTEGER NOT NULL DEFAULT 0,
   unsure     INTEGER NOT NULL DEFAULT 0, -- attempts after which nobody knows whether it arrived
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  shop_id    INTEGER NOT NULL REFERENCES shops,
+  quota      TEXT    CHECK (quota = 'shop' OR quota = 'address') -- that it has waited for; null: none. Its link is renewed when it is sent
 ) STRICT;
 CREATE INDEX mails_due  ON mails (due_at);
 CREATE INDEX mails_ends ON mails (ends_at);
+CREATE INDEX mails_shop ON mails (shop_id, due_at) WHERE quota = 'shop';
+
+-- The messages of the last day, which the quotas count (store/mail_quota.go).
+CREATE TABLE sent_mails (
+  id      INTEGER PRIMARY KEY,
+  shop_id INTEGER NOT NULL REFERENCES shops,
+  card_id INTEGER NOT NULL REFERENCES cards, -- the root of the chain; erasing it deletes the row
+  address BLOB    NOT NULL,                  -- keyed hash of the address
+  sent_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX sent_mails_shop    ON sent_mails (shop_id, sent_at);
+CREATE INDEX sent_mails_address ON sent_mails (address, sent_at);
+CREATE INDEX sent_mails_card    ON sent_mails (card_id);
 
 -- The sums that statistics read. Every write to the ledger updates them in its own
 -- transaction. They include deleted programs. "punchcard check" compares them with

@@ -21,8 +21,9 @@ import (
 
 // Mailbox keeps the mail that a fixture would send, in memory.
 type Mailbox struct {
-	mu   sync.Mutex
-	mail []store.Mail
+	mu         sync.Mutex
+	mail       []store.Mail
+	delivering sync.Mutex // held by Deliver
 }
 
 // Put adds a message.
@@ -206,6 +207,9 @@ type email struct {
 
 // emails answers GET /dev/emails.
 func (c *Control) emails(*http.Request, httprouter.Params, struct{}) (a emailsAnswer, err error) {
+	if err := c.Mail.Deliver(c.Store); err != nil {
+		return a, err
+	}
 	c.Mail.mu.Lock()
 	defer c.Mail.mu.Unlock()
 	for _, m := range c.Mail.mail {
