@@ -52,7 +52,7 @@ type WebhookFields struct {
 	Description           Opt[string]            `json:"description" max:"500" patch:"default" doc:"Default empty; in a PATCH, null empties it."`
 	ProgramIDs            Opt[[]string]          `json:"program_ids" max:"1000" patch:"default" doc:"Only events of these programs. Empty or null: of all."`
 	LocationIDs           Opt[[]string]          `json:"location_ids" max:"1000" patch:"default" doc:"Only events at these locations. Empty or null: at all. A restricted key must name some, all of them its own."`
-	IncludeShopWideEvents Opt[bool]              `json:"include_shop_wide_events" doc:"Default true."`
+	IncludeShopWideEvents Opt[bool]              `json:"include_shop_wide_events" doc:"Default true; false for a restricted key, which may not set it to true."`
 	HTTPMethod            Opt[string]            `json:"http_method" enum:"POST,PUT,PATCH" doc:"Default POST. Stored only: deliveries are POST."`
 	CustomHeaders         Opt[map[string]string] `json:"custom_headers" patch:"default" doc:"Replaces all. Names are HTTP tokens, each once whatever its case, and none that deliveries set themselves; values are visible ASCII, spaces and tabs. In a PATCH, null empties it."`
 	PayloadVersion        Opt[string]            `json:"payload_version" enum:"v1,v2" patch:"not_allowed" doc:"Default v2; fixed from then on."`
@@ -113,9 +113,9 @@ func (w *webhook) setShownFields(s *Store) {
 
 // visibleTo reports whether a key may see and write the webhook. A key that is
 // restricted to locations may only if the webhook names locations, all of them
-// the key's own.
+// the key's own, and gets no shop-wide events.
 func (w *webhook) visibleTo(a Access) bool {
-	return !a.Restricted || len(w.locations) > 0 && !slices.ContainsFunc(w.locations, func(l int64) bool { return !a.allows(l) })
+	return !a.Restricted || len(w.locations) > 0 && !w.IncludeShopWideEvents && !slices.ContainsFunc(w.locations, func(l int64) bool { return !a.allows(l) })
 }
 
 // webhook returns a webhook by its id and its program's id. A deleted one and
@@ -162,7 +162,7 @@ func (tx *Tx) CreateWebhook(a Access, programID string, f WebhookFields) (c Crea
 		return c, err
 	}
 	w := webhook{headers: map[string]string{}}
-	w.Active, w.IncludeShopWideEvents, w.HTTPMethod, w.PayloadVersion = true, true, "POST", f.PayloadVersion.Or("v2")
+	w.Active, w.IncludeShopWideEvents, w.HTTPMethod, w.PayloadVersion = true, !a.Restricted, "POST", f.PayloadVersion.Or("v2")
 	if err = tx.mergeWebhook(a, &w, f); err != nil {
 		return c, err
 	}
@@ -285,7 +285,7 @@ func (tx *Tx) mergeWebhook(a Access, w *webhook, f WebhookFields) (err error) {
 	case details != nil:
 		return Invalid(details...)
 	case !w.visibleTo(a):
-		return refuse(Unauthorized, "This key is restricted to locations: location_ids must name some, all of them its own.")
+		return refuse(Unauthorized, "This key is restricted to locations: location_ids must name some, all of them its own, and include_shop_wide_events must be false.")
 	}
 	return nil
 }

@@ -63,6 +63,13 @@ func TestRestrictedPrograms(t *testing.T) {
 				r.Post(path+"/"+a, nil).Want(200)
 			}
 			r.Patch(path, fields{"name": "N"}).Want(200).Shows(fields{"name": "N", "scoped_location_ids": scope.body["scoped_location_ids"]})
+			was := s.Get(path)
+			for _, more := range []fields{scope.body, {"location_scope": "all_locations"}, {"scoped_location_ids": s.LocationIDs[:1]}, {"scoped_location_ids": []string{}, "name": "M"}} {
+				r.Patch(path, more).Want(403, "unauthorized")
+			}
+			if now := s.Get(path); string(now.Body) != string(was.Body) {
+				t.Errorf("changed to %s", now.Body)
+			}
 			if a, b := r.Get(path), s.Get(path); string(a.Body) != string(b.Body) {
 				t.Errorf("sees %s, not %s", a.Body, b.Body)
 			}
@@ -72,6 +79,7 @@ func TestRestrictedPrograms(t *testing.T) {
 	if a, b := r.Get("/programs").Want(200), s.Get("/programs"); string(a.Body) != string(b.Body) {
 		t.Errorf("lists %s, not %s", a.Body, b.Body)
 	}
+	r.Patch("/programs/none", fields{"location_scope": "all_locations"}).Want(404, "not_found")
 	r.Post("/programs", servertest.Merge(servertest.Programs["access"], fields{"location_scope": "selected_locations", "scoped_location_ids": s.LocationIDs})).Want(201)
 }
 

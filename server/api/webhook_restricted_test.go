@@ -7,17 +7,17 @@ import (
 	"punchcard/server/servertest"
 )
 
-// hookScopes are location_ids of a webhook, and whether a key restricted to
-// the first location may have such a one.
-func hookScopes(s *servertest.Server) map[string]struct {
-	ids []string
-	own bool
-} {
-	type scope = struct {
-		ids []string
-		own bool
-	}
-	return map[string]scope{"none": {[]string{}, false}, "own": {s.LocationIDs[:1], true}, "other": {s.LocationIDs[1:2], false}, "both": {s.LocationIDs[:2], false}}
+// hookScope is what a webhook of some locations gets, and whether a key that is
+// restricted to the first location may have such a webhook.
+type hookScope struct {
+	ids  []string
+	wide bool // with shop-wide events
+	own  bool
+}
+
+// hookScopes returns scopes without shop-wide events.
+func hookScopes(s *servertest.Server) map[string]hookScope {
+	return map[string]hookScope{"none": {ids: []string{}}, "own": {ids: s.LocationIDs[:1], own: true}, "other": {ids: s.LocationIDs[1:2]}, "both": {ids: s.LocationIDs[:2]}}
 }
 
 // TestRestrictedWebhookCreation checks that a restricted key must name locations,
@@ -33,7 +33,7 @@ func TestRestrictedWebhookCreation(t *testing.T) {
 			before := s.Value("SELECT count(*) FROM webhooks")
 			answer := r.Post(all, servertest.Merge(leastHook, fields{"location_ids": scope.ids}))
 			if scope.own {
-				answer.Want(201).Shows(fields{"location_ids": scope.ids})
+				answer.Want(201).Shows(fields{"location_ids": scope.ids, "include_shop_wide_events": false})
 				return
 			}
 			answer.Want(403, "unauthorized")
@@ -44,6 +44,9 @@ func TestRestrictedWebhookCreation(t *testing.T) {
 	}
 	r.Post(all, leastHook).Want(403, "unauthorized")
 	r.Post(all, servertest.Merge(leastHook, fields{"location_ids": nil})).Want(403, "unauthorized")
+	for value, status := range map[any]int{true: 403, false: 201, nil: 201} {
+		r.Post(all, servertest.Merge(leastHook, fields{"location_ids": s.LocationIDs[:1], "include_shop_wide_events": value})).Want(status)
+	}
 	r.Post(all, servertest.Merge(leastHook, fields{"location_ids": []string{s.LocationIDs[0], "x"}})).Invalid("location_ids.1 invalid_value")
 	r.Post("/programs/none/webhooks", leastHook).Want(404, "not_found")
 	// Of several locations any part will do.
@@ -65,10 +68,12 @@ func TestRestrictedWebhookAccess(t *testing.T) {
 	s := start(t)
 	r := s.With(s.RestrictedAPIKey)
 	program := s.ProgramIDs["standard"]
-	for name, scope := range hookScopes(s) {
+	scopes := hookScopes(s)
+	scopes["own, shop-wide"] = hookScope{ids: s.LocationIDs[:1], wide: true}
+	for name, scope := range scopes {
 		t.Run(name, func(t *testing.T) {
 			s, r := s.On(t), r.On(t)
-			path, made := newWebhook(s, program, fields{"location_ids": scope.ids})
+			path, made := newWebhook(s, program, fields{"location_ids": scope.ids, "include_shop_wide_events": scope.wide})
 			ping := s.Post(path+"/test", nil).Want(202).Str("id")
 			failDelivery(s, ping)
 			listed := slices.Contains(r.Get("/programs/"+program+"/webhooks").Want(200).IDs(), made.Str("id"))
@@ -86,6 +91,7 @@ func TestRestrictedWebhookAccess(t *testing.T) {
 				{func() *servertest.Reply { return r.Patch(path, fields{"description": "x"}) }, 200},
 				{func() *servertest.Reply { return r.Patch(path, fields{"rotate_secret": true}) }, 200},
 				{func() *servertest.Reply { return r.Patch(path, fields{"location_ids": s.LocationIDs[:1]}) }, 200},
+				{func() *servertest.Reply { return r.Patch(path, fields{"include_shop_wide_events": false}) }, 200},
 				{func() *servertest.Reply { return r.Post(path+"/test", nil) }, 202},
 				{func() *servertest.Reply { return r.Post(path+"/deliveries/"+ping+"/redeliver", nil) }, 202},
 				{func() *servertest.Reply { return r.Call("DELETE", path, nil) }, 204},
@@ -119,6 +125,8 @@ func TestRestrictedWebhookChange(t *testing.T) {
 		}
 	}
 	r.Patch(path, fields{"location_ids": nil}).Want(403, "unauthorized")
+	r.Patch(path, fields{"include_shop_wide_events": true}).Want(403, "unauthorized")
+	r.Patch(path, fields{"include_shop_wide_events": true, "location_ids": s.LocationIDs[:1], "rotate_secret": true}).Want(403, "unauthorized")
 	r.Patch(path, fields{"location_ids": []string{"x"}}).Invalid("location_ids.0 invalid_value")
 	if now := s.Get(path); string(now.Body) != string(was.Body) {
 		t.Errorf("changed to %s", now.Body)
@@ -131,6 +139,9 @@ func TestRestrictedWebhookChange(t *testing.T) {
 			t.Errorf("%v: listed %q", ids, listed)
 		}
 	}
-	s.Patch(path, fields{"location_ids": s.LocationIDs[:1]}).Want(200)
+	s.Patch(path, fields{"location_ids": s.LocationIDs[:1], "include_shop_wide_events": true}).Want(200)
+	r.Get(path).Want(404, "not_found")
+	r.Patch(path, fields{"include_shop_wide_events": false}).Want(404, "not_found")
+	s.Patch(path, fields{"include_shop_wide_events": false}).Want(200)
 	r.Get(path).Want(200).Shows(fields{"id": made.Str("id")})
 }

@@ -17,7 +17,7 @@ type Subscriptions struct {
 // ListWebhooks lists the webhooks whose paths name a program.
 var ListWebhooks = kernel.Read(
 	webhooks.reads("listWebhooks", "List a program's webhooks",
-		"Those that are addressed through the program, newest first; not paginated, without secrets. A restricted key sees those whose location_ids are not empty and all its own.",
+		"Those that are addressed through the program, newest first; not paginated, without secrets. A restricted key sees those whose location_ids are not empty and all its own and whose include_shop_wide_events is false.",
 		store.NotFound),
 	func(v *store.View, c *kernel.Call, _ struct{}) (Subscriptions, error) {
 		list, err := v.Webhooks(c.Access, c.Param("id"))
@@ -55,7 +55,7 @@ func validateCustomHeaders(headers store.Opt[map[string]string]) []store.Detail 
 // CreateWebhook creates a webhook and returns its secret.
 var CreateWebhook = kernel.Write(
 	webhooks.manages("createWebhook", "Create a webhook",
-		"The answer shows the signing secret, once. The program in the path is only the webhook's address: it filters nothing, use program_ids for that. A restricted key must name location_ids, all of them its own: else 403. Over the shop's maximum of webhooks: unprocessable_entity. Custom headers and methods other than POST are stored and not sent.",
+		"The answer shows the signing secret, once. The program in the path is only the webhook's address: it filters nothing, use program_ids for that. A restricted key must name location_ids, all of them its own, and gets no shop-wide events: else 403. Over the shop's maximum of webhooks: unprocessable_entity. Custom headers and methods other than POST are stored and not sent.",
 		store.NotFound, store.Unprocessable),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f WebhookFields) (store.CreatedWebhook, error) {
 		return tx.CreateWebhook(c.Access, c.Param("id"), f.WebhookFields)
@@ -70,7 +70,7 @@ var GetWebhook = kernel.Read(webhooks.reads("getWebhook", "Read a webhook", "Wit
 // UpdateWebhook changes a webhook.
 var UpdateWebhook = kernel.Write(
 	webhooks.manages("updateWebhook", "Update a webhook",
-		"An absent field is left alone. rotate_secret makes a new secret, shown once, that signs from now on: update the receiver in the same change. active true enables a webhook that was switched off by failures.",
+		"An absent field is left alone. rotate_secret makes a new secret, shown once, that signs from now on: update the receiver in the same change. active true enables a webhook that was switched off by failures. What a restricted key may have is judged on the result: location_ids all its own and no shop-wide events, else 403.",
 		store.NotFound),
 	wire.Patch, func(tx *store.Tx, c *kernel.Call, f WebhookPatch) (store.UpdatedWebhook, error) {
 		return tx.UpdateWebhook(c.Access, c.Param("id"), c.Param("webhookId"), f.WebhookPatch)
