@@ -79,18 +79,19 @@ func jsonKeys(keys []int64) string {
 }
 
 // ownLocations returns the keys of locations of the shop, each once, and an
-// invalid_value detail for every id that is not one of them.
-func (tx *Tx) ownLocations(shop int64, field string, ids []string) (keys []int64, details []Detail) {
-	return tx.ownKeys("SELECT count(*) FROM locations WHERE id=? AND shop_id=?", KindLocation, shop, field, ids)
+// invalid_value detail for every id that is not one of them. The keys in have are
+// not looked up.
+func (tx *Tx) ownLocations(shop int64, field string, ids []string, have ...int64) (keys []int64, details []Detail) {
+	return tx.ownKeys("SELECT count(*) FROM locations WHERE id=? AND shop_id=?", KindLocation, shop, field, ids, have)
 }
 
 // ownKeys is ownLocations for any kind of resource. count is a query that counts
 // the row of a key and a shop.
-func (tx *Tx) ownKeys(count string, kind Kind, shop int64, field string, ids []string) (keys []int64, details []Detail) {
+func (tx *Tx) ownKeys(count string, kind Kind, shop int64, field string, ids []string, have []int64) (keys []int64, details []Detail) {
 	for i, id := range ids {
 		key := tx.s.keyOrNone(kind, id)
 		switch {
-		case tx.number(count, key, shop) == 0:
+		case !slices.Contains(have, key) && tx.number(count, key, shop) == 0:
 			details = append(details, Detail{fmt.Sprintf("%s.%d", field, i), "invalid_value", "is not a " + nouns[kind] + " of this shop"})
 		case !slices.Contains(keys, key):
 			keys = append(keys, key)

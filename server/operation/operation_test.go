@@ -173,7 +173,7 @@ func TestFieldsFromGo(t *testing.T) {
 		"http_method invalid_value":         func(f *store.WebhookFields) { f.HTTPMethod = store.Given("TRACE") },
 		"bearer_token invalid_format":       func(f *store.WebhookFields) { f.BearerToken = store.Given("a b") },
 		"description invalid_value":         func(f *store.WebhookFields) { f.Description = store.Given("\xff") },
-		"custom_headers.Host not_allowed":   func(f *store.WebhookFields) { f.CustomHeaders = store.Given(map[string]string{"Host": "x"}) },
+		"custom_headers.Host invalid_value": func(f *store.WebhookFields) { f.CustomHeaders = store.Given(map[string]string{"Host": "x"}) },
 		"program_ids.0 invalid_value":       func(f *store.WebhookFields) { f.ProgramIDs = store.Given([]string{"prg_x"}) },
 		"payload_version invalid_value":     func(f *store.WebhookFields) { f.PayloadVersion = store.Given("v3") },
 		"custom_headers.X-Ö invalid_format": func(f *store.WebhookFields) { f.CustomHeaders = store.Given(map[string]string{"X-Ö": "x"}) },

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,29 +28,56 @@ var ListWebhooks = kernel.Read(
 // WebhookFields are the fields of a new webhook.
 type WebhookFields struct{ store.WebhookFields }
 
-// Check validates the custom headers, and what the store checks.
+// Check validates what is sent along, and what the store checks.
 func (f WebhookFields) Check(now store.Time) []store.Detail {
-	return append(validateCustomHeaders(f.CustomHeaders), f.WebhookFields.Check(now)...)
+	return append(validateSecrets(f.WebhookFields), f.WebhookFields.Check(now)...)
 }
 
 // WebhookPatch are the fields of a change to a webhook.
 type WebhookPatch struct{ store.WebhookPatch }
 
-// Check validates the custom headers, and what the store checks.
+// Check validates what is sent along, and what the store checks.
 func (f WebhookPatch) Check(now store.Time) []store.Detail {
-	return append(validateCustomHeaders(f.CustomHeaders), f.WebhookPatch.Check(now)...)
+	return append(validateSecrets(f.WebhookFields), f.WebhookPatch.Check(now)...)
 }
 
-// reservedHeaders are the headers that a delivery sets itself and those that
-// belong to the connection. Headers that begin with webhook- are reserved too.
-var reservedHeaders = []string{"host", "content-length", "content-type", "user-agent", "authorization", "x-service-signature",
-	"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
+// deliveryHeaders are the headers that a delivery sets itself. Headers that begin
+// with webhook- are reserved too.
+var deliveryHeaders = []string{"content-type", "user-agent", "authorization", "x-service-signature"}
 
-func validateCustomHeaders(headers store.Opt[map[string]string]) []store.Detail {
-	reserved := func(name string) bool {
-		return slices.Contains(reservedHeaders, name) || strings.HasPrefix(name, "webhook-")
+// connectionHeaders are the headers that belong to the connection or the browser.
+// Headers that begin with proxy- do as well.
+var connectionHeaders = []string{"host", "cookie", "connection", "content-length", "http2-settings", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
+
+// mask is what answers and the delivery log show in place of a secret.
+const mask = "***"
+
+// validateSecrets validates the bearer token and the custom headers.
+func validateSecrets(f store.WebhookFields) (details []store.Detail) {
+	const unmasked = "must be the value itself, not the *** that is shown in its place"
+	if f.BearerToken.V == mask {
+		details = append(details, store.Detail{Field: "bearer_token", Code: wire.CodeInvalidValue, Message: unmasked})
 	}
-	return wire.ValidateHeaders("custom_headers", headers.Or(nil), reserved, "is set by the delivery itself or belongs to the connection")
+	headers := maps.Clone(f.CustomHeaders.Or(nil))
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		message := ""
+		switch lower := strings.ToLower(name); {
+		case slices.Contains(connectionHeaders, lower), strings.HasPrefix(lower, "proxy-"):
+			message = "must be a header of the request, not one of the connection or a cookie"
+		case strings.Contains(name, "_"):
+			message = "must be a name without an underscore, which many servers take for a hyphen"
+		case strings.TrimSpace(headers[name]) == mask:
+			message = unmasked
+		default:
+			continue
+		}
+		details = append(details, store.Detail{Field: "custom_headers." + name, Code: wire.CodeInvalidValue, Message: message})
+		delete(headers, name)
+	}
+	reserved := func(name string) bool {
+		return slices.Contains(deliveryHeaders, name) || strings.HasPrefix(name, "webhook-")
+	}
+	return append(details, wire.ValidateHeaders("custom_headers", headers, reserved, "is set by the delivery itself")...)
 }
 
 // CreateWebhook creates a webhook and returns its secret.
@@ -79,7 +107,7 @@ var UpdateWebhook = kernel.Write(
 // DeleteWebhook deletes a webhook.
 var DeleteWebhook = kernel.Write(
 	webhooks.manages("deleteWebhook", "Delete a webhook",
-		"What is pending for it is not sent any more.",
+		"What is pending for it is not sent any more, and its secret, bearer token and custom headers are removed at once.",
 		store.NotFound),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
 		return kernel.None{}, tx.DeleteWebhook(c.Access, c.Param("id"), c.Param("webhookId"))

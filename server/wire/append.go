@@ -11,6 +11,7 @@
 //	min, max         characters, items, bytes of an object, or the number itself
 //	gt:"0"           the number must be greater
 //	limit:"name"     the maximum is the deployment's setting of this name (Limits)
+//	distinct:"true"  the items of an array are counted without repetitions
 //	enum, keys       the texts, or the keys of a map, that are allowed
 //	pattern, format  the form of a text (formats has the forms)
 //	patch:"nullable" null clears the field in a patch; "default" sets its default;

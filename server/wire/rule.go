@@ -82,6 +82,7 @@ type rule struct {
 	pattern  *regexp.Regexp
 	enum     []string
 	keys     []string
+	distinct bool // the items of a list are counted without repetitions
 }
 
 // Limits are the upper bounds that are settings, by the names in limit tags. The
@@ -131,6 +132,7 @@ func newRule(f field) *rule {
 			r.fail("format")
 		}
 	}
+	r.distinct = r.option("distinct", "true", r.kind == kindList) != ""
 	r.patch = r.option("patch", "nullable default "+notAllowed, r.opt)
 	return r
 }
