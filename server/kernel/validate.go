@@ -38,21 +38,33 @@ func (op *Operation) fields(in Input, lim wire.Limits, now store.Time) (any, []s
 	return fields, details, err
 }
 
-// validate decodes and validates the operation's fields, and checks their URL if
-// they are a Targeter. target is the checked URL.
-func (k *Kernel) validate(ctx context.Context, op *Operation, in Input, now store.Time) (fields any, target string, err error) {
-	fields, details, err := op.fields(in, k.conf.Fields, now)
+// validate decodes and validates the call's fields, and checks their URL if they are
+// a Targeter. target is the checked URL.
+func (k *Kernel) validate(ctx context.Context, op *Operation, call *Call) (fields any, target string, err error) {
+	fields, details, err := op.fields(call.in, k.conf.Fields, call.now)
 	if err != nil {
 		return nil, "", err
 	}
 	if t, ok := fields.(Targeter); ok && t.Target() != "" && !slices.ContainsFunc(details, func(d store.Detail) bool { return d.Field == "url" }) {
 		target = t.Target()
 		if d := k.conf.CheckTarget(ctx, target); d != nil {
-			details = append(details, *d)
+			details = append(details, hideLookup(&call.Caller, *d))
 		}
 	}
 	if details != nil {
 		return nil, "", store.Invalid(details...)
 	}
 	return fields, target, nil
+}
+
+// hideLookup returns the detail about a URL as the caller may see it. Only operators
+// are told whether a host resolves to other than public addresses or not at all:
+// others could find out with it which names there are in the operator's network.
+func hideLookup(c *Caller, d store.Detail) store.Detail {
+	operator := c.Kind == Person && c.Role == Operator
+	if !operator && (d.Code == wire.CodeNotPublic || d.Code == wire.CodeUnresolvable) {
+		d.Code = wire.CodeNotPublic
+		d.Message = "The URL's host must be a public address, or a name that resolves to public addresses only."
+	}
+	return d
 }

@@ -201,6 +201,35 @@ func TestFieldsFromGo(t *testing.T) {
 	}
 }
 
+// TestWhoSeesLookups checks that only operators are told whether the host of a URL
+// resolves.
+func TestWhoSeesLookups(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	code := ""
+	k := kernel.New(s.st, kernel.Config{Fields: app.DefaultLimits().Fields(), CheckTarget: func(context.Context, string) *store.Detail {
+		return &store.Detail{Field: "url", Code: code, Message: "Said to operators."}
+	}})
+	url := store.WebhookFields{URL: store.Given("https://hooks.example.com/"), Events: store.Given([]string{"*"})}
+	args := kernel.Args{Params: map[string]string{"id": s.ProgramIDs["standard"]}, Fields: operation.WebhookFields{WebhookFields: url}}
+	for _, caller := range []kernel.Caller{kernel.KeyCaller(s.key), s.person(kernel.Manager), s.person(kernel.Owner), s.person(kernel.Operator)} {
+		var messages []string
+		for _, code = range []string{"not_public", "unresolvable", "invalid_value"} {
+			_, err := k.Invoke(t.Context(), caller, operation.CreateWebhook, args)
+			e, ok := store.AsError(err)
+			if !ok {
+				t.Fatal(err)
+			}
+			messages = append(messages, e.Details[0].Code+" "+e.Details[0].Message)
+		}
+		const said = " Said to operators."
+		told := caller.Role == kernel.Operator
+		if (messages[0] == messages[1]) == told || told != (messages[1] == "unresolvable"+said) || messages[2] != "invalid_value"+said {
+			t.Errorf("role %d is told %q", caller.Role, messages)
+		}
+	}
+}
+
 // details lists the fields and codes of a refusal.
 func details(err error) string {
 	e, ok := store.AsError(err)
