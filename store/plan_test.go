@@ -77,7 +77,7 @@ func runOperations(f *fixture) {
 	})
 	f.must(func(tx *Tx) error { return tx.DeletePrize(f.a, l.program, prize.ID) })
 	must(f, func(tx *Tx) (Shop, error) {
-		return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(3)), APIAddon: set(false)})
+		return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(3)), APIAddon: set(false)}, "")
 	})
 	soon := CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute)), ExternalRef: set("ref"), HolderEmail: set("ada@example.com")}
 	claim := NewIdempotencyKey(2, "key", "POST", "/", nil)
@@ -91,7 +91,7 @@ func runOperations(f *fixture) {
 	f.clock.move(time.Hour)
 	f.card(f.a, l.program, CardFields{})
 	f.card(f.a, l.program, CardFields{}) // there is room only because one expired
-	must(f, func(tx *Tx) (Shop, error) { return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: null[int64]()}) })
+	must(f, func(tx *Tx) (Shop, error) { return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: null[int64]()}, "") })
 	must(f, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(restricted, expired, ReissueFields{}) })
 	must(f, func(tx *Tx) (CardDetail, error) {
 		return tx.UpdateCard(f.a, l.card, CardPatch{ExternalRef: set("other")})
@@ -193,7 +193,7 @@ func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 		more = must(f, func(tx *Tx) (bool, error) { return tx.MarkExpiredCards(1) })
 	}
 	must(f, func(tx *Tx) (Shop, error) {
-		return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set("Europe/Rome")})
+		return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set("Europe/Rome")}, "")
 	})
 	f.must((*Tx).RecountStats)
 	f.view(func(v *View) error {
@@ -225,7 +225,7 @@ func runWebhookOperations(f *fixture, program string) (hook, delivery string) {
 func runDeliveries(f *fixture, hook int64) {
 	shop := func(state string) {
 		must(f, func(tx *Tx) (Shop, error) {
-			return tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set(state)})
+			return tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set(state)}, "")
 		})
 	}
 	look := func() {
