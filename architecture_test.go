@@ -30,7 +30,7 @@ var mayImport = map[string]string{
 	"server/mail/mailtext": "store",
 	"server/metrics":       "store",
 	"server/qr":            "",
-	"server/bench/load":    "store/sqlite",
+	"server/bench/load":    "server/dev/seed store store/sqlite webhook",
 	"server/bench/year":    "server/dev/seed store store/sqlite",
 	"webhook":              "store",
 	"store/backup":         "store store/sqlite",

@@ -8,11 +8,10 @@ import (
 	"time"
 )
 
-// Programs and locations are cached, and a till's answer is made of
-// what is there. Both must say what the file says: a new store on the
-// same file, which has nothing cached, gives the expected answers.
+// Programs and locations are cached, and answers at a till use the cache. The tests compare them
+// with those of a new store on the same file, which has nothing cached.
 
-// text returns a value as JSON, to compare answers.
+// text returns a value as JSON, for comparisons.
 func text(t testing.TB, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)
@@ -37,7 +36,7 @@ func (k till) lookupsMatchNewStore(when string, cards ...string) {
 	cold := k.withNewStore()
 	defer cold.Close()
 	for _, card := range cards {
-		for range 2 { // read, then cached
+		for range 2 { // from the file, then from the cache
 			if got, want := text(k.t, k.lookup(card)), text(k.t, cold.lookup(card)); got != want {
 				k.t.Errorf("%s: the lookup shows %s\nwant %s", when, got, want)
 			}
@@ -53,7 +52,7 @@ type cacheChange struct {
 	then Code
 }
 
-// cacheChanges returns the changes in their order: each leaves what the next one needs.
+// cacheChanges returns the changes in order; each leaves the state that the next one needs.
 func (k till) cacheChanges(program string, prize *string) []cacheChange {
 	update := func(f ProgramFields) func(*Tx) error {
 		return func(tx *Tx) error { _, err := tx.UpdateProgram(k.a, program, f); return err }
@@ -101,8 +100,8 @@ func (k till) cacheChanges(program string, prize *string) []cacheChange {
 	}
 }
 
-// Each change shows in the very next lookup and holds for the very next stamp,
-// whichever process made it.
+// TestCachedProgramsFollowTheFile checks that each change, by any process, is visible to the next
+// lookup and applies to the next stamp.
 func TestCachedProgramsFollowTheFile(t *testing.T) {
 	for _, who := range []string{"this process", "another process", "a write that is taken back", "the same group"} {
 		t.Run(who, func(t *testing.T) {
@@ -125,14 +124,14 @@ func TestCachedProgramsFollowTheFile(t *testing.T) {
 				}
 			}
 			for _, c := range k.cacheChanges(program, &prize) {
-				k.lookup(card) // so that the state before is cached
+				k.lookup(card) // caches the state before
 				switch who {
 				case "this process":
 					k.must(c.do)
 				case "another process":
 					other.must(c.do)
 				case "a write that is taken back":
-					// What the write itself sees of its change is gone with it.
+					// A change is rolled back together with what the write has cached.
 					err := k.do(func(tx *Tx) error {
 						if err := c.do(tx); err != nil {
 							t.Fatalf("%s: %v", c.name, err)
@@ -145,7 +144,7 @@ func TestCachedProgramsFollowTheFile(t *testing.T) {
 					})
 					refused(t, err, NotFound)
 					k.lookupsMatchNewStore("taken back: "+c.name, card)
-					k.must(c.do) // the next one needs it
+					k.must(c.do) // the next change needs it
 				case "the same group":
 					var s Stamped
 					errs := k.group(
@@ -163,7 +162,7 @@ func TestCachedProgramsFollowTheFile(t *testing.T) {
 				s, err := attempt(k.fixture, stamp)
 				holds(c, s, err)
 			}
-			k.sound()
+			k.checkFile()
 		})
 	}
 }
@@ -176,7 +175,7 @@ func ignored(err error) error {
 	return err
 }
 
-// The answer of each action at a till is what a reading of the file gives.
+// TestAnswersEqualTheFile checks that the answer of each action at a till equals what the file has.
 func TestAnswersEqualTheFile(t *testing.T) {
 	k := startTill(t)
 	fields := stamps("Coffee")
@@ -242,16 +241,16 @@ func TestAnswersEqualTheFile(t *testing.T) {
 	stamp(9) // overflows
 	reverse(last())
 	stamp(7)
-	stamp(2) // opens a card of its own
+	stamp(2) // starts another card
 	redeem(0)
 	redeem(1)
-	redeem(2) // archives the first
+	redeem(2) // archives the first card
 	stamp(8)
-	redeem(2) // takes all stamps back
+	redeem(2) // removes all stamps
 	stamp(20)
 	redeem(2)
 	k.clock.move(days(10))
-	stamp(4) // beside stamps that expire
+	stamp(4) // on a card whose stamps expire
 	live := k.lookup(issued.ID).Card.ID
 	must(k.fixture, func(tx *Tx) (IssuedCard, error) {
 		return tx.ReissueCard(k.a, live, ReissueFields{HolderName: set("Grace")})
@@ -271,11 +270,11 @@ func TestAnswersEqualTheFile(t *testing.T) {
 		s, err := c.do()
 		same(c.name, s, err)
 	}
-	k.sound()
+	k.checkFile()
 }
 
-// A code reads as typed by hand; an old one is dead however it is spelt, and a
-// card's id is no code.
+// TestTypedCodes checks that codes are accepted as typed by hand, that old codes are not, and that
+// a card's id is not a code.
 func TestTypedCodes(t *testing.T) {
 	k := startTill(t)
 	program, _ := k.ladder(true)
@@ -288,7 +287,7 @@ func TestTypedCodes(t *testing.T) {
 	old := k.cardCode(root, 0)
 	for i, spelt := range spellings(old) {
 		if s := k.ok(k.stamp(spelt, 1)); s.Card.ID != card || s.Card.StampsCount != int64(i)+1 || k.lookup(spelt).Card.ID != card {
-			t.Errorf("%q led to %+v", spelt, s.Card)
+			t.Errorf("%q found %+v", spelt, s.Card)
 		}
 	}
 	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, card, ReissueFields{}) })

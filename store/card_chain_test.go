@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// An overflow chain: a first card and the children that took its stamps. The
-// till does not make them yet, so the tests insert the children by hand.
+// chainCase is an overflow chain: a card and children that took its stamps. The tests insert the
+// children directly.
 
 type chainCase struct {
 	*fixture
@@ -28,7 +28,7 @@ func startChain(t *testing.T, fields CardFields, limits ShopFields) chainCase {
 	return c
 }
 
-// finish archives the first card alone, as completing it will.
+// finish archives the first card alone, as completing it does.
 func (c chainCase) finish() {
 	c.sql("UPDATE cards SET archived_at=? WHERE id=?", c.clock.at(), c.key(KindCard, c.cards[0]))
 }
@@ -50,7 +50,7 @@ func (c chainCase) expectStatuses(when string, want ...string) {
 	if got := c.statuses(); !slices.Equal(got, want) {
 		c.t.Errorf("%s: the chain is %v, want %v", when, got, want)
 	}
-	c.sound()
+	c.checkFile()
 }
 
 func (c chainCase) live() int64 {
@@ -58,7 +58,7 @@ func (c chainCase) live() int64 {
 }
 
 func TestOperatorsActOnTheWholeChain(t *testing.T) {
-	for i := range 3 { // whichever instance is named
+	for i := range 3 { // the instance that the operation names
 		c := startChain(t, CardFields{ExternalRef: set("ada"), HolderName: set("Ada")}, ShopFields{})
 		named := c.cards[i]
 		c.expectStatuses("at first", StatusActive, StatusActive, StatusActive)
@@ -84,7 +84,7 @@ func TestOperatorsActOnTheWholeChain(t *testing.T) {
 		})
 		c.expectStatuses("reissued", StatusInvited, StatusInvited, StatusInvited)
 		if n := c.number("SELECT code_generation FROM cards WHERE id=?", c.key(KindCard, c.cards[0])); n != 1 {
-			t.Errorf("after a reissue the chain's code has generation %d, want 1", n)
+			t.Errorf("after a reissue the generation of the chain's code is %d, want 1", n)
 		}
 		if n := c.live(); n != 1 {
 			t.Errorf("the chain counts as %d live cards", n)
@@ -99,7 +99,7 @@ func TestOperatorsActOnTheWholeChain(t *testing.T) {
 			_, err := c.read(id)
 			refused(t, err, NotFound)
 		}
-		c.sound()
+		c.checkFile()
 	}
 }
 
@@ -117,7 +117,7 @@ func TestChainCountsAsOne(t *testing.T) {
 	}
 	refused(t, issue(""), Unprocessable)
 
-	// Its own reference is no conflict with itself.
+	// Its own reference does not conflict.
 	for _, id := range c.cards {
 		for _, ref := range []string{"grace", "ada"} {
 			if err := c.do(func(tx *Tx) error { _, err := tx.UpdateCard(c.a, id, CardPatch{ExternalRef: set(ref)}); return err }); err != nil {
@@ -125,15 +125,19 @@ func TestChainCountsAsOne(t *testing.T) {
 			}
 		}
 	}
-	// A child that lives on keeps the person's place.
+	// A live child counts for the whole chain.
 	c.finish()
-	c.sound()
+	c.checkFile()
 	refused(t, issue(""), Unprocessable)
-	c.must(func(tx *Tx) error { _, err := tx.UpdateShop(c.a.Shop, ShopFields{MaxCards: set(int64(3))}, ""); return err })
+	c.must(func(tx *Tx) error {
+		_, err := tx.UpdateShop(c.a.Shop, ShopFields{MaxCards: set(int64(3))}, "")
+		return err
+	})
 	refused(t, issue("ada"), Conflict)
 }
 
-// The first card was completed and archived; its children live on.
+// TestChainWithoutItsFirstCard checks operations on a chain whose first card was completed and
+// archived.
 func TestChainWithoutItsFirstCard(t *testing.T) {
 	t.Run("archive", func(t *testing.T) {
 		c := startChain(t, CardFields{}, ShopFields{})
@@ -157,10 +161,10 @@ func TestChainWithoutItsFirstCard(t *testing.T) {
 		c.must(func(tx *Tx) error { _, err := tx.ReissueCard(c.a, c.cards[1], ReissueFields{}); return err })
 		c.expectStatuses("reissued", StatusArchived, StatusInvited, StatusInvited)
 		if n := c.number("SELECT code_generation FROM cards WHERE root_id IS NULL"); n != 1 {
-			t.Errorf("the old QR code lives on: generation %d, want 1", n)
+			t.Errorf("the old QR code is still valid: generation %d, want 1", n)
 		}
 		if after := c.lines("SELECT hex(install_hash) FROM cards WHERE root_id IS NULL"); slices.Equal(after, before) {
-			t.Error("the old install link lives on")
+			t.Error("the old install link is still valid")
 		}
 	})
 	t.Run("reissue with an expiry", func(t *testing.T) {
@@ -196,12 +200,13 @@ func TestChainWithoutItsFirstCard(t *testing.T) {
 		if n := c.live(); n != 0 {
 			t.Errorf("live_cards is %d", n)
 		}
-		c.sound()
+		c.checkFile()
 	})
 }
 
-// Coming back to life takes one place, whichever way.
-func TestExpiredChainComesBackOnce(t *testing.T) {
+// TestExpiredChainBecomesLiveOnce checks that a chain that becomes live again counts as one card,
+// whichever operation does it.
+func TestExpiredChainBecomesLiveOnce(t *testing.T) {
 	for name, back := range map[string]func(*Tx, chainCase, string) error{
 		"patch": func(tx *Tx, c chainCase, id string) error {
 			_, err := tx.UpdateCard(c.a, id, CardPatch{ExpiresAt: null[Time]()})
@@ -228,7 +233,7 @@ func TestExpiredChainComesBackOnce(t *testing.T) {
 				if n := c.live(); n != 1 {
 					t.Errorf("live_cards is %d", n)
 				}
-				c.sound()
+				c.checkFile()
 			}
 		})
 	}

@@ -9,12 +9,11 @@ import (
 	"time"
 )
 
-// personal is a text in all of the holder's data; an erasure may leave it nowhere in the
-// file's tables.
+// personal is a text in all data of the holder. After an erasure it must not be in any table.
 const personal = "Zebedee"
 
-// erasable is a chain of two cards with everything that a person leaves
-// behind: remembered responses, events of both versions, ledger metadata.
+// erasable is a chain of two cards with all data that a holder leaves: remembered responses, events
+// of both versions, and metadata in the ledger.
 type erasable struct {
 	*fixture
 	l      ledgerCase
@@ -61,9 +60,10 @@ func startErasable(t *testing.T) erasable {
 	return e
 }
 
+// traces returns the rows that contain personal.
 func (e erasable) traces() (lines []string) {
 	for _, line := range strings.Split(e.dump(), "\n") {
-		// Blobs are quoted in hexadecimal.
+		// Blobs are quoted as hexadecimal.
 		for _, mark := range []string{personal, strings.ToLower(personal), fmt.Sprintf("%X", personal), fmt.Sprintf("%X", strings.ToLower(personal))} {
 			if strings.Contains(line, mark) {
 				lines = append(lines, line)
@@ -75,7 +75,7 @@ func (e erasable) traces() (lines []string) {
 }
 
 func TestEraseLeavesNothingOfThePerson(t *testing.T) {
-	for i := range 2 { // whichever instance is named
+	for i := range 2 { // the instance that the operation names
 		e := startErasable(t)
 		if n := len(e.traces()); n < 2+3+2+4 { // cards, responses, v2 events, ledger rows
 			t.Fatalf("only %d rows name the person before the erase", n)
@@ -106,11 +106,12 @@ func TestEraseLeavesNothingOfThePerson(t *testing.T) {
 			refused(t, err, NotFound)
 			refused(t, e.do(func(tx *Tx) error { return tx.EraseCard(e.a.Shop, id) }), NotFound)
 		}
-		e.sound()
+		e.checkFile()
 	}
 }
 
-// The payloads stay valid and say the same of everything but the person.
+// TestErasedPayloads checks that payloads stay valid and are unchanged except for the holder's
+// data.
 func TestErasedPayloads(t *testing.T) {
 	e := startErasable(t)
 	payloads := func(version string) []string {
@@ -144,7 +145,7 @@ func TestErasedPayloads(t *testing.T) {
 			t.Errorf("the payload is %v, want %v", is, was)
 		}
 	}
-	// There is one card.deleted event for each card, without personal data.
+	// Each card has one card.deleted event without personal data.
 	for _, p := range e.lines("SELECT CAST(payload_v2 AS TEXT) FROM events WHERE name='card.deleted'") {
 		var env struct {
 			Card struct {
@@ -161,7 +162,8 @@ func TestErasedPayloads(t *testing.T) {
 	}
 }
 
-// A retry of a request whose card is gone hears not_found and makes nothing.
+// TestRetryAfterErase checks that retrying a request for an erased card returns not_found and
+// creates nothing.
 func TestRetryAfterErase(t *testing.T) {
 	e := startErasable(t)
 	e.must(func(tx *Tx) error { return tx.EraseCard(e.a.Shop, e.cards[0]) })
@@ -173,7 +175,7 @@ func TestRetryAfterErase(t *testing.T) {
 			return err
 		})
 		if kept == nil {
-			t.Fatal("the claim is free again: a retry would make a second card")
+			t.Fatal("the idempotency key is free again, so a retry would make a second card")
 		}
 		var body struct{ Code Code }
 		if err := json.Unmarshal(kept.Body, &body); err != nil || kept.Status != 404 || body.Code != NotFound {
@@ -183,11 +185,12 @@ func TestRetryAfterErase(t *testing.T) {
 	if n := e.number("SELECT count(*) FROM cards"); n != cards {
 		t.Errorf("%d cards, were %d", n, cards)
 	}
-	// The person is free to have a new card.
+	// The holder can have a new card.
 	e.card(e.a, e.l.program, CardFields{ExternalRef: set(personal + "-1")})
 }
 
-// An event of the same write is rendered after the erase.
+// TestEraseInTheWriteThatIssued checks that an event of the same write is rendered after the
+// erasure.
 func TestEraseInTheWriteThatIssued(t *testing.T) {
 	e := startErasable(t)
 	e.must(func(tx *Tx) error {
@@ -207,11 +210,11 @@ func TestEraseInTheWriteThatIssued(t *testing.T) {
 	}
 }
 
-// Not even the bytes of the file and of its log tell of the person, whatever
-// was written, moved about and deleted before.
+// TestEraseOverwrites checks that not even the bytes of the file and its WAL contain personal data,
+// whatever was written, moved and deleted before.
 func TestEraseOverwrites(t *testing.T) {
 	e := startErasable(t)
-	// Payloads that need pages of their own, and neighbours that come and go.
+	// These payloads need their own pages, and their neighbours are deleted.
 	long := fmt.Sprintf(`{"note":"%s"}`, strings.Repeat(personal+" ", 400))
 	f, till := e.fixture, e.fixture.till(e.a)
 	f.must(func(tx *Tx) error {
@@ -222,17 +225,17 @@ func TestEraseOverwrites(t *testing.T) {
 		f.card(f.a, e.l.program, CardFields{HolderName: set(fmt.Sprint("Neighbour ", i))})
 	}
 	if n := bytesNaming(t, f.path, personal); n == 0 {
-		t.Fatal("the file does not name the person before the erase")
+		t.Fatal("the file does not contain the name before the erasure")
 	}
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, e.cards[0]) })
 	if n := bytesNaming(t, f.path, personal); n != 0 {
-		t.Errorf("the file and its log name the person %d times after the erase", n)
+		t.Errorf("the file and its WAL contain the name %d times after the erasure", n)
 	}
-	f.sound()
+	f.checkFile()
 }
 
-// bytesNaming counts a mark in a file and its log, as it is and in lower
-// case. It reads through a copy: opening the file itself would drop its locks.
+// bytesNaming counts the occurrences of a mark in a file and its WAL, also in lower case. It reads
+// copies, since closing the file itself would release its locks.
 func bytesNaming(t *testing.T, path, mark string) (n int) {
 	t.Helper()
 	for _, p := range []string{path, path + "-wal"} {

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// liveModel is what a shop's cards must be after a run of random operations,
-// kept without the store's counters.
+// liveModel is the expected state of a shop's cards after random operations. It does not use the
+// store's counters.
 type liveModel struct {
 	*fixture
 	rng      *rand.Rand
-	most     int             // max_cards
+	most     int             // false if deleted
 	programs map[string]bool // false: deleted
 	cards    []*liveCard
 }
@@ -246,7 +246,7 @@ func (m *liveModel) deleteProgram() {
 // compare compares all cards and the counter with the model.
 func (m *liveModel) compare() {
 	m.t.Helper()
-	m.sound()
+	m.checkFile()
 	for _, c := range m.cards {
 		d, err := m.read(c.id)
 		if c.erased {
@@ -257,8 +257,7 @@ func (m *liveModel) compare() {
 			m.t.Fatalf("card %s is %s, %v, %v, %v; the model says %s, %q, %v", c.id, d.Status, d.ExternalRef, d.ExpiresAt, err, m.status(c), c.ref, c.expires)
 		}
 	}
-	// The counter may still hold cards that expired by time alone, each of them
-	// findable by what is due.
+	// The counter may include cards that have expired but are not yet marked, each of which is due.
 	counted := m.number("SELECT live_cards FROM shops WHERE id=?", m.a.Shop)
 	due := m.number("SELECT count(*) FROM cards WHERE shop_id=? AND live=1 AND expires_at<=?", m.a.Shop, m.clock.at())
 	if got := counted - due; got != int64(m.live()) {
@@ -314,7 +313,8 @@ func TestCardsUnderRandomOperations(t *testing.T) {
 	}
 }
 
-// More cards expire at one moment than are written off in one batch.
+// TestMaxCardsWithManyExpired checks max_cards when more cards expire at one instant than one batch
+// marks.
 func TestMaxCardsWithManyExpired(t *testing.T) {
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Coffee"))
@@ -344,5 +344,5 @@ func TestMaxCardsWithManyExpired(t *testing.T) {
 	if n := f.number("SELECT live_cards FROM shops"); n < 700 {
 		t.Errorf("live_cards is %d with 700 live", n)
 	}
-	f.sound()
+	f.checkFile()
 }

@@ -9,8 +9,8 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// Every rule of Check finds the file that breaks it, and names the row.
-func TestCheckFindsWhatIsBroken(t *testing.T) {
+// TestCheckFindings violates each rule of Check and compares the findings, which must name the row.
+func TestCheckFindings(t *testing.T) {
 	type broken struct {
 		says string
 		sql  []string
@@ -22,7 +22,7 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 	const daysAndHours = "statistics that differ from the ledger: days and hours of program"
 	const hooked = `INSERT INTO webhooks (id, shop_id, program_id, url, events, program_ids, location_ids, include_shop_wide_events, active, description, secret, http_method,
 		custom_headers, payload_version, created_at, updated_at) SELECT 1, shop_id, id, 'https://hooks.invalid/', '["*"]', '[]', '[]', 1, 1, '', 'whsec_', 'POST', '{}', 'v2', 1, 1 FROM programs LIMIT 1`
-	const mailed = "INSERT INTO mails (card_id, token, ends_at, due_at, created_at) SELECT id, 'token', install_expires_at, 1, 1 FROM cards"
+	const startMail = "INSERT INTO mails (card_id, token, ends_at, due_at, created_at) SELECT id, 'token', install_expires_at, 1, 1 FROM cards"
 	cases := []broken{
 		{"live_cards is not the number of live chains of shop", []string{"UPDATE shops SET live_cards=7"}, KindShop, nil},
 		{"counted live though no instance of the chain is unarchived", []string{"UPDATE cards SET archived_at=1"}, KindCard, card},
@@ -33,10 +33,10 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 		{"erased card that still names a person", []string{"UPDATE cards SET deleted_at=1, holder_email='a@example.com', install_hash=NULL"}, KindCard, card},
 		{"erased card that still names a person", []string{"UPDATE cards SET deleted_at=1, email_key='a@example.com', install_hash=NULL"}, KindCard, card},
 		{"erased card that still names a person", []string{"UPDATE cards SET deleted_at=1"}, KindCard, card},
-		{"mail that waits to take a link to a card that has none", []string{mailed, "UPDATE cards SET install_hash=NULL"}, KindCard, card},
-		{"mail that waits to take a link to a card that has none", []string{mailed, "UPDATE cards SET install_expires_at=NULL"}, KindCard, card},
-		{"mail that waits to take a link to a card that has none", []string{mailed, "UPDATE mails SET ends_at=ends_at+1"}, KindCard, card},
-		{"mail that waits to take a link to a card that has none", []string{mailed, "UPDATE cards SET root_id=id"}, KindCard, card},
+		{"mail that waits to take a link to a card that has none", []string{startMail, "UPDATE cards SET install_hash=NULL"}, KindCard, card},
+		{"mail that waits to take a link to a card that has none", []string{startMail, "UPDATE cards SET install_expires_at=NULL"}, KindCard, card},
+		{"mail that waits to take a link to a card that has none", []string{startMail, "UPDATE mails SET ends_at=ends_at+1"}, KindCard, card},
+		{"mail that waits to take a link to a card that has none", []string{startMail, "UPDATE cards SET root_id=id"}, KindCard, card},
 		{"prize above the program's total_stamps", []string{"UPDATE programs SET total_stamps=4"}, KindPrize, nil},
 		{"prize above the program's total_stamps", []string{"UPDATE programs SET total_stamps=NULL"}, KindPrize, nil},
 		{"stamps_count is not the sum of its ledger", []string{"UPDATE cards SET stamps_count=7"}, KindCard, card},
@@ -80,7 +80,7 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 	must(f, func(tx *Tx) (Prize, error) {
 		return tx.AddPrize(f.a, l.program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
 	})
-	f.sound()
+	f.checkFile()
 	f.Close()
 	whole, err := os.ReadFile(f.path)
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// children are what this binary does when a test starts it again as a process
-// of its own.
+// children are functions that this binary runs when a test starts it as another process.
 var children = map[string]func(path string){"serve": serveChild, "issue": issueChild}
 
 func TestMain(m *testing.M) {
@@ -31,7 +30,7 @@ func TestMain(m *testing.M) {
 
 var seedFlag = flag.Uint64("store.seed", 0, "seed of the random tests; 0: a new one")
 
-// chance is a source of random choices whose seed a failing test prints.
+// chance returns a source of random numbers whose seed is logged.
 func chance(t testing.TB) *rand.Rand {
 	seed := *seedFlag
 	if seed == 0 {
@@ -41,7 +40,7 @@ func chance(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// clock is the store's time; it moves only when told to.
+// clock is the store's clock, which changes only by move.
 type clock struct{ ms atomic.Int64 }
 
 func newClock() *clock {
@@ -59,13 +58,12 @@ type fixture struct {
 	*Store
 	t     testing.TB
 	clock *clock
-	a     Access // to the shop
-	// byHand tells that rows were written past the sums that statistics read.
+	a     Access // of the shop
+	// byHand is set when rows were written directly, so that statistics are out of date.
 	byHand bool
 }
 
-// start opens a store on a fresh file. It gives up durability: what these
-// tests ask of a commit does not depend on the disk.
+// start opens a store on a new file, with synchronous=OFF for speed.
 func start(t testing.TB, opts Options) *fixture {
 	t.Helper()
 	opts.Ephemeral = true
@@ -97,7 +95,7 @@ func (f *fixture) do(fn func(*Tx) error) error {
 	return f.Write(context.Background(), Write{Actor: operator, Do: fn})
 }
 
-// must makes a write that has to succeed.
+// must makes a write that must succeed.
 func (f *fixture) must(fn func(*Tx) error) {
 	f.t.Helper()
 	if err := f.do(fn); err != nil {
@@ -105,7 +103,7 @@ func (f *fixture) must(fn func(*Tx) error) {
 	}
 }
 
-// sql changes rows by hand and tells how many.
+// sql changes rows directly and returns their number.
 func (f *fixture) sql(sql string, args ...any) (n int64) {
 	f.t.Helper()
 	f.byHand = true
@@ -116,7 +114,7 @@ func (f *fixture) sql(sql string, args ...any) (n int64) {
 	return n
 }
 
-// number asks the file for one integer.
+// number returns the integer that a query selects.
 func (f *fixture) number(sql string, args ...any) (n int64) {
 	f.t.Helper()
 	f.view(func(v *View) (err error) {
@@ -126,7 +124,7 @@ func (f *fixture) number(sql string, args ...any) (n int64) {
 	return n
 }
 
-// lines are the rows of a query of one column.
+// lines returns the rows of a query with one column.
 func (f *fixture) lines(sql string, args ...any) (out []string) {
 	f.t.Helper()
 	f.view(func(v *View) error {
@@ -146,9 +144,9 @@ func (f *fixture) view(fn func(*View) error) {
 	}
 }
 
-// sound fails the test if Check has findings. It first recounts the sums if the
-// test wrote rows directly.
-func (f *fixture) sound() {
+// checkFile fails the test if Check has findings. It first recounts the sums if the test wrote rows
+// directly.
+func (f *fixture) checkFile() {
 	f.t.Helper()
 	if f.byHand {
 		f.must((*Tx).RecountStats)
@@ -182,12 +180,12 @@ func (f *fixture) location(a Access) (id string) {
 	return id
 }
 
-// stamps are the fields of a program that collects ten stamps.
+// stamps returns the fields of a program of ten stamps.
 func stamps(name string) ProgramFields {
 	return ProgramFields{Name: set(name), Type: set("standard"), TotalStamps: set(int64(10)), IconKey: set("star")}
 }
 
-// draft makes an unpublished program, program a published one.
+// draft creates an unpublished program.
 func (f *fixture) draft(a Access, fields ProgramFields) (id string) {
 	f.t.Helper()
 	f.must(func(tx *Tx) error {
@@ -198,6 +196,7 @@ func (f *fixture) draft(a Access, fields ProgramFields) (id string) {
 	return id
 }
 
+// program creates a published program.
 func (f *fixture) program(a Access, fields ProgramFields) string {
 	f.t.Helper()
 	id := f.draft(a, fields)
@@ -218,7 +217,7 @@ func (f *fixture) card(a Access, program string, fields CardFields) (id string) 
 	return id
 }
 
-// child adds an overflow instance to a chain by hand, without any stamps.
+// child inserts an overflow instance without stamps into a chain.
 func (f *fixture) child(parent string) (id string) {
 	f.t.Helper()
 	f.byHand = true
@@ -232,8 +231,7 @@ func (f *fixture) child(parent string) (id string) {
 	return id
 }
 
-// ledger adds n rows of one stamp each to the ledger by hand, whatever their
-// type, and returns their keys.
+// ledger inserts n rows of one stamp each, of any type, and returns their keys.
 func (f *fixture) ledger(a Access, card, program, location, kind string, n int) (keys []int64) {
 	f.t.Helper()
 	f.byHand = true
@@ -280,8 +278,8 @@ func refused(t testing.TB, err error, code Code) {
 	}
 }
 
-// enqueue gives the writer a job without waiting for it, so that a test
-// decides the order.
+// enqueue passes a write to the writer without waiting for it, so that the test determines the
+// order.
 func (f *fixture) enqueue(do func(*Tx) error) *job {
 	return f.enqueueWrite(Write{Actor: operator, Do: do})
 }
@@ -297,8 +295,8 @@ func (j *job) wait() error {
 	return j.err
 }
 
-// hold stops the writer inside a group of its own until release is called;
-// what is queued meanwhile then makes up the next groups.
+// hold blocks the writer in a group of its own until release is called. Writes that are queued
+// meanwhile form the next groups.
 func (f *fixture) hold() (release func()) {
 	running, end := make(chan struct{}), make(chan struct{})
 	j := f.enqueue(func(*Tx) error {
@@ -313,7 +311,7 @@ func (f *fixture) hold() (release func()) {
 	}
 }
 
-// group makes all writes in one transaction, in this order.
+// group makes all writes in one transaction in this order.
 func (f *fixture) group(writes ...Write) (errs []error) {
 	release := f.hold()
 	jobs := make([]*job, len(writes))
@@ -327,8 +325,7 @@ func (f *fixture) group(writes ...Write) (errs []error) {
 	return errs
 }
 
-// commits counts the transactions in the write-ahead log: the frames that end
-// one, since the log was last begun anew.
+// commits counts the transactions in the WAL since it was last reset.
 func (f *fixture) commits() (n int) {
 	f.t.Helper()
 	b, err := os.ReadFile(f.path + "-wal")
@@ -347,7 +344,7 @@ func (f *fixture) commits() (n int) {
 	return n
 }
 
-// dump is the content of every table.
+// dump returns the content of every table.
 func (f *fixture) dump() string {
 	f.t.Helper()
 	var b strings.Builder

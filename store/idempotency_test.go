@@ -53,7 +53,7 @@ func TestIdempotencyKeysAreSeparate(t *testing.T) {
 	first := idempotencyKey(KeyScope(1), "key", "request")
 	f.remember(first, 201, "first")
 	f.recalls(idempotencyKey(KeyScope(2), "key", "request"), 0, "")   // another caller
-	f.recalls(idempotencyKey(KeyScope(1)+1, "key", "request"), 0, "") // the device of that number
+	f.recalls(idempotencyKey(KeyScope(1)+1, "key", "request"), 0, "") // the device with the same number
 	f.recalls(idempotencyKey(KeyScope(1), "KEY", "request"), 0, "")
 	for what, c := range map[string]IdempotencyKey{
 		"another body":   idempotencyKey(KeyScope(1), "key", "request "),
@@ -70,13 +70,13 @@ func TestIdempotencyKeysAreSeparate(t *testing.T) {
 	f.recalls(first, 201, "first")
 }
 
-// The window runs from the first request, by the store's clock.
+// TestIdempotencyWindow checks that the window starts with the first request, by the store's clock.
 func TestIdempotencyWindow(t *testing.T) {
 	f := start(t, Options{Limits: func() Limits { l := DefaultLimits(); l.IdempotencyHours = 2; return l }()})
 	c := idempotencyKey(2, "key", "request")
 	f.remember(c, 201, "first")
 	f.clock.move(time.Hour)
-	f.recalls(c, 201, "first") // which does not lengthen it
+	f.recalls(c, 201, "first") // does not extend the window
 	f.clock.move(time.Hour - time.Millisecond)
 	f.recalls(c, 201, "first")
 	_, err := f.recall(idempotencyKey(2, "key", "other"))
@@ -85,7 +85,7 @@ func TestIdempotencyWindow(t *testing.T) {
 	f.recalls(c, 0, "")
 	f.recalls(idempotencyKey(2, "key", "other"), 0, "")
 
-	// The key is free: for another request too, which then has its own window.
+	// The key is free for any request, which starts a new window.
 	other := idempotencyKey(2, "key", "other")
 	f.remember(other, 404, "second")
 	if n := f.number("SELECT count(*) FROM idempotency"); n != 1 {
@@ -126,7 +126,7 @@ func TestPruneIdempotency(t *testing.T) {
 	for i := range 10 {
 		f.recalls(idempotencyKey(2, fmt.Sprint("new", i), ""), 200, "new")
 	}
-	// A row that was used again has a new place in the order.
+	// A key that was used again is pruned by its new window.
 	f.remember(idempotencyKey(2, "new0", "again"), 200, "again")
 	f.clock.move(time.Hour)
 	if n := prune(100); n != 9 {
@@ -135,7 +135,8 @@ func TestPruneIdempotency(t *testing.T) {
 	f.recalls(idempotencyKey(2, "new0", "again"), 200, "again")
 }
 
-// A response is remembered if and only if its write is committed.
+// TestRefusedWriteRemembersNothing checks that a response is remembered if and only if its write is
+// committed.
 func TestRefusedWriteRemembersNothing(t *testing.T) {
 	f := start(t, Options{})
 	c := idempotencyKey(2, "key", "request")
@@ -155,7 +156,7 @@ func TestRefusedWriteRemembersNothing(t *testing.T) {
 	refused(t, issue(notFound("thing")), NotFound)
 	f.recalls(c, 0, "")
 	if n := f.number("SELECT count(*) FROM cards"); n != 0 {
-		t.Errorf("%d cards of a write that was taken back", n)
+		t.Errorf("%d cards of a write that was rolled back", n)
 	}
 	if err := issue(nil); err != nil {
 		t.Fatal(err)

@@ -32,14 +32,14 @@ func TestIDRoundTrip(t *testing.T) {
 				t.Errorf("%s opens as %d, %t, want %d", id, got, ok, key)
 			}
 			if seen[id[4:]] {
-				t.Errorf("%s stands for two rows", id)
+				t.Errorf("%s is the id of two rows", id)
 			}
 			seen[id[4:]] = true
 		}
 	}
 }
 
-// Neither the prefix nor the block alone makes an id of another kind.
+// TestIDOpensAsItsKindOnly checks that prefix and block must both be of the same kind.
 func TestIDOpensAsItsKindOnly(t *testing.T) {
 	g := idsOf(t, "0123456789abcdef")
 	for _, kind := range kinds {
@@ -68,25 +68,25 @@ func TestIDRefusesWhatWasNotMade(t *testing.T) {
 		for _, c := range letters + "ABCilou-_ \x00é" {
 			text := id[:at] + string(c) + id[at+1:]
 			if _, ok := g.Key(KindCard, text); ok && text != id {
-				t.Errorf("%q, changed at %d, is taken", text, at)
+				t.Errorf("%q, changed at %d, is accepted", text, at)
 			}
 		}
 	}
-	// The last character holds three bits of the block and two to spare.
+	// The last character has three bits of the block and two unused ones.
 	last := strings.IndexByte(letters, id[29])
 	for spare := 1; spare < 4; spare++ {
 		if _, ok := g.Key(KindCard, id[:29]+string(letters[last^spare])); ok {
-			t.Errorf("a second spelling of %s is taken, with %d in the spare bits", id, spare)
+			t.Errorf("a second spelling of %s is accepted, with %d in the unused bits", id, spare)
 		}
 	}
 	for _, text := range []string{"", "crd_", id[:29], id + "0", " " + id, id + "\n", strings.ToUpper(id), "CRD_" + id[4:], id[4:], "crd_" + strings.Repeat("0", 26), strings.Repeat("crd_", 8)} {
 		if key, ok := g.Key(KindCard, text); ok {
-			t.Errorf("%q is taken as %d", text, key)
+			t.Errorf("%q is accepted as %d", text, key)
 		}
 	}
 	for _, key := range []int64{0, -1, math.MinInt64} {
 		if got, ok := g.Key(KindCard, g.ID(KindCard, key)); ok {
-			t.Errorf("key %d, which no row has, is taken as %d", key, got)
+			t.Errorf("key %d, which no row has, is accepted as %d", key, got)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestIDsOfAnotherFile(t *testing.T) {
 	for _, key := range someKeys {
 		id := a.ID(KindCard, key)
 		if id == b.ID(KindCard, key) {
-			t.Errorf("two files call row %d %s", key, id)
+			t.Errorf("in two files row %d is %s", key, id)
 		}
 		if got, ok := b.Key(KindCard, id); ok {
 			t.Errorf("%s of one file opens in another as %d", id, got)
@@ -140,14 +140,14 @@ func FuzzIDs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, n byte, shop int64) {
 		if kind := Kind(n); kind >= KindShop && kind <= KindRequest {
 			if key, ok := g.Key(kind, text); ok && (key <= 0 || g.ID(kind, key) != text) {
-				t.Errorf("%q is taken as row %d of kind %d, whose id is %q", text, key, kind, g.ID(kind, key))
+				t.Errorf("%q is accepted as row %d of kind %d, whose id is %q", text, key, kind, g.ID(kind, key))
 			}
 		}
 		if shop < 0 || shop >= 1<<48 {
 			return
 		}
 		if key, ok := g.cursorKey(n, shop, text); ok && (key <= 0 || g.cursor(n, shop, key) != text) {
-			t.Errorf("%q is taken as a cursor at %d of list %d, shop %d, which is %q", text, key, n, shop, g.cursor(n, shop, key))
+			t.Errorf("%q is accepted as a cursor at %d of list %d, shop %d, which is %q", text, key, n, shop, g.cursor(n, shop, key))
 		}
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// eventsCase has one webhook for the specific events and one for the firehose,
-// which no subscription may name together.
+// eventsCase has one webhook for specific events and one for the firehose, which no webhook may
+// combine.
 type eventsCase struct {
 	till
 	program string
@@ -28,8 +28,8 @@ func startEvents(t *testing.T, fields ProgramFields, previews bool, thresholds .
 	return c
 }
 
-// expectEvents compares the events of an action, in their order. Each has the number of its
-// card, in the order in which cards were first seen, and what its data says of the row.
+// expectEvents compares the events of an action in order. Each has the number of its card, in the
+// order of first appearance, and the data of the row.
 func (c eventsCase) expectEvents(what string, cards []string, action func() error, want ...string) {
 	c.t.Helper()
 	before := c.number("SELECT ifnull(max(id), 0) FROM events")
@@ -74,10 +74,10 @@ func (c eventsCase) expectEvents(what string, cards []string, action func() erro
 	if !slices.Equal(got, want) {
 		c.t.Errorf("%s fired\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	// Of each event the firehose has its own, and the other webhook all else
-	// and what has no specific event.
+	// The firehose has its event for each row. The other webhook has all other events, and those of
+	// rows without a specific event.
 	if n := c.number(`SELECT count(*) FROM events e JOIN deliveries d ON d.event_id=e.id GROUP BY e.id HAVING count(*)<>1 AND e.name<>'transaction.created'`); n > 0 {
-		c.t.Errorf("%s: an event went out %d times", what, n)
+		c.t.Errorf("%s: an event was sent %d times", what, n)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestEventsOfStampPrograms(t *testing.T) {
 		"prize.redeemed #2 active", "transaction.created #2 active tx_type=redemption stamps_delta=-10 value_delta=<nil>")
 	c.ok(c.stamp(root, 2))
 	c.clock.move(days(30))
-	// Expiry has no specific event that is sent, so both hear of the row.
+	// Expiry has no specific event that is sent, so both webhooks get the row's event.
 	c.expectEvents("stamps that expire beside a refusal", cards, func() error { return errorOf(c.redeem(root, c.prizes[1])) },
 		"transaction.created #2 active tx_type=expiry stamps_delta=-2 value_delta=<nil>")
 	c.expectEvents("install", cards, func() error {
@@ -135,10 +135,10 @@ func TestEventsOfStampPrograms(t *testing.T) {
 		cards = append(cards, out.ID)
 		return errorOf(c.install(out.InstallURL))
 	}, "card.added #3 invited source=api", "card.activated #3 active", "card.registered #3 active")
-	c.sound()
+	c.checkFile()
 }
 
-// The state that events show is the one after the whole write.
+// TestCompleteCardArchivedLast checks that events have the state after the whole write.
 func TestCompleteCardArchivedLast(t *testing.T) {
 	fields := stamps("Coffee")
 	fields.RepeatAfterReset = set(true)
@@ -180,7 +180,7 @@ func TestEventsOfOtherPrograms(t *testing.T) {
 		"card.activated #0 active", "transaction.created #0 active tx_type=discount stamps_delta=<nil> value_delta=<nil>")
 }
 
-// card.expired is not sent yet; where not-yet events are, it tells the date.
+// TestEventsOfExpiry checks that card.expired, which is sent only as a preview, has the date.
 func TestEventsOfExpiry(t *testing.T) {
 	for _, previews := range []bool{false, true} {
 		fields := stamps("Coffee")

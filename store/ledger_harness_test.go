@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// till is a device at a location, with what it can do.
+// till is a device at a location.
 type till struct {
 	*fixture
 	device   Till
@@ -118,7 +118,7 @@ func (k till) expect(card, status string, stamps int64) {
 	if d.Status != status || d.StampsCount != stamps {
 		k.t.Errorf("the card is %s with %d stamps, want %s with %d", d.Status, d.StampsCount, status, stamps)
 	}
-	k.sound()
+	k.checkFile()
 }
 
 func (k till) get(card string) CardDetail {

@@ -2,9 +2,9 @@ package store
 
 import "slices"
 
-// A model of the till, written from the rules in README.md and not from the store's
-// code: the answer of each operation and the cards after it. Where the
-// rules leave a point open, "choice" marks what the model expects of the store.
+// tillModel is a model of the till, written from the rules in README.md and not from the store's
+// code: the answer of each operation and the cards after it. Where the rules allow several results,
+// "choice" marks the one that the store gives.
 
 type simPrize struct {
 	id        string
@@ -16,27 +16,27 @@ type simProgram struct {
 	total     int64
 	repeat    bool
 	prizes    []simPrize
-	stampDays int   // stamps_expire_after_days; 0: never
-	cardDays  int   // default_expire_after_days; 0: never
-	minSpend  int64 // 0: none demanded
-	initial   int64 // of prepaid
+	stampDays int   // stamps_expire_after_days; 0 for none
+	cardDays  int   // default_expire_after_days; 0 for none
+	minSpend  int64 // minimum spend; 0 for none
+	initial   int64 // initial balance, prepaid only
 	scoped    bool  // only at the first location
 	suspended bool
 }
 
 // simCard is one instance of a chain.
 type simCard struct {
-	id       string // empty until it was read back
+	id       string // empty until it was read
 	chain    *simChain
 	stamps   int64
 	value    int64
 	archived bool
 	cycle    int
-	done     map[int]bool // cycles that were completed
+	done     map[int]bool // completed cycles
 	claims   map[int64]*simRow
 }
 
-// simChain is a person's card: what all its instances have in common.
+// simChain is a holder's card: what all its instances share.
 type simChain struct {
 	program       *simProgram
 	cards         []*simCard
@@ -45,10 +45,10 @@ type simChain struct {
 	installed     bool
 	locked        bool
 	erased        bool
-	expires       Time // 0: never
-	noted         Time // the expiry that the ledger has a row for
+	expires       Time // 0 for none
+	noted         Time // the expiry that has a row in the ledger
 	made          Time
-	firstLocation int // location of the counter issue or first presentation; -1: none yet
+	firstLocation int // of the counter issue or first presentation; -1 for none yet
 	link          string
 	linkUntil     Time
 	generation    int64
@@ -78,9 +78,9 @@ type tillModel struct {
 
 // result is the expected result of an operation.
 type result struct {
-	code          Code // empty: accepted
+	code          Code // empty if accepted
 	rows          []*simRow
-	first, second *simRow // that the answer names
+	first, second *simRow // in the answer
 }
 
 func resultOf(code Code) result { return result{code: code} }
@@ -96,7 +96,8 @@ func (p *simProgram) highestThreshold() (int64, bool) {
 
 func (c *simCard) isFull() bool { return c.stamps >= c.chain.program.total }
 
-// complete: a full card whose highest threshold is claimed, or without prizes.
+// isComplete reports whether a card is full and its highest threshold is claimed or the program has
+// no prizes.
 func (c *simCard) isComplete() bool {
 	top, has := c.chain.program.highestThreshold()
 	return c.isFull() && (!has || c.claims[top] != nil)
@@ -127,9 +128,8 @@ func (c *simCard) status(now Time) string {
 	return StatusActive
 }
 
-// shown returns the card that takes the next stamp: the oldest live one that is not full.
-// Choice: the newest where all are full, and the newest of all where none is
-// live.
+// shown returns the card that takes the next stamp: the oldest live one that is not full. Choice:
+// the newest if all are full, and the newest of all if none is live.
 func (h *simChain) shown() *simCard {
 	live := h.live()
 	for _, c := range live {
@@ -176,10 +176,10 @@ func (m *tillModel) refIsTaken(p *simProgram, ref string, but *simChain) bool {
 	})
 }
 
-func (m *tillModel) book(r *result, c *simCard, row simRow) *simRow {
+func (m *tillModel) addRow(r *result, c *simCard, row simRow) *simRow {
 	row.card, row.at, row.cycle = c, m.now, c.cycle
 	if c.chain.firstLocation < 0 {
-		c.chain.firstLocation = row.location // choice: a refusal that leaves a row is a presentation
+		c.chain.firstLocation = row.location // choice: a refusal that writes a row is a presentation
 	}
 	c.stamps += row.stamps.V
 	c.value += row.value.V
@@ -188,7 +188,7 @@ func (m *tillModel) book(r *result, c *simCard, row simRow) *simRow {
 	return &row
 }
 
-// checkAction applies the refusals that all actions share, in their order.
+// checkAction returns the refusals that all actions share, in order.
 func (m *tillModel) checkAction(h *simChain, location int, kinds ...string) (r result) {
 	p := h.program
 	switch {
@@ -206,7 +206,7 @@ func (m *tillModel) checkAction(h *simChain, location int, kinds ...string) (r r
 		r = resultOf(CardExpired)
 		if h.noted != h.expires {
 			h.noted = h.expires
-			m.book(&r, h.shown(), simRow{kind: "expiry", location: location}) // choice: on the instance that is shown
+			m.addRow(&r, h.shown(), simRow{kind: "expiry", location: location}) // choice: on the instance that is shown
 		}
 		return r
 	case h.locked:
@@ -215,8 +215,8 @@ func (m *tillModel) checkAction(h *simChain, location int, kinds ...string) (r r
 	return r
 }
 
-// expireStamps expires old stamps. Choice: stamps of exactly so many days expire too, and
-// there is one row for each card that lost some.
+// expireStamps expires old stamps. Choice: stamps of exactly that age expire too, and there is one
+// row for each card that lost stamps.
 func (m *tillModel) expireStamps(r *result, h *simChain, location int) {
 	if h.program.stampDays == 0 {
 		return
@@ -232,7 +232,7 @@ func (m *tillModel) expireStamps(r *result, h *simChain, location int) {
 		if lost == 0 {
 			continue
 		}
-		m.book(r, c, simRow{kind: "expiry", location: location, stamps: Some(-lost)})
+		m.addRow(r, c, simRow{kind: "expiry", location: location, stamps: Some(-lost)})
 		if c.stamps == 0 {
 			c.startCycle()
 		}
@@ -262,9 +262,9 @@ func (m *tillModel) stamp(h *simChain, location int, n int64, spend Null[int64])
 	if r.code != "" {
 		return r
 	}
-	// Fill the open instances in order, then a new one; at most two in all.
+	// The stamps fill the open instances in order, then a new one; at most two in all.
 	type share struct {
-		c *simCard // nil: a new one
+		c *simCard // nil for a new one
 		n int64
 	}
 	var shares []share
@@ -274,7 +274,7 @@ func (m *tillModel) stamp(h *simChain, location int, n int64, spend Null[int64])
 			shares = append(shares, share{c, min(room, rest)})
 			rest -= min(room, rest)
 			if !p.repeat {
-				rest = 0 // what goes over is dropped
+				rest = 0 // the rest is dropped
 			}
 		}
 	}
@@ -287,7 +287,7 @@ func (m *tillModel) stamp(h *simChain, location int, n int64, spend Null[int64])
 		shares = append(shares, share{nil, min(rest, p.total)})
 		fresh++
 	}
-	// Choice: a full card counts as the first, so a stamp opens one card at most.
+	// Choice: a full card is one of the two, so a stamp opens one card at most.
 	if len(shares) > 2 || fresh > 1 {
 		r.code = Unprocessable
 		return r
@@ -297,7 +297,7 @@ func (m *tillModel) stamp(h *simChain, location int, n int64, spend Null[int64])
 		if s.c == nil {
 			s.c = h.addChild()
 		}
-		row := m.book(&r, s.c, simRow{kind: "stamp", location: location, stamps: Some(s.n)})
+		row := m.addRow(&r, s.c, simRow{kind: "stamp", location: location, stamps: Some(s.n)})
 		if i == 0 {
 			r.first = row
 			continue
@@ -305,8 +305,8 @@ func (m *tillModel) stamp(h *simChain, location int, n int64, spend Null[int64])
 		r.second, row.overflow = row, true
 		row.pair, r.first.pair = r.first, row
 	}
-	// Choice: a complete card with a younger live one is archived by any stamp,
-	// also by the one that filled it and went over.
+	// Choice: a complete card with a younger live one is archived by any stamp, also by the one
+	// that filled it and overflowed.
 	live := h.live()
 	for _, c := range live[:len(live)-1] {
 		if p.repeat && c.isComplete() {
@@ -331,7 +331,7 @@ func (m *tillModel) redeem(h *simChain, location int, prize string) result {
 	}
 	threshold := p.prizes[i].threshold
 	var c *simCard
-	// Choice: already claimed where any live instance reached it, else not reached.
+	// Choice: already claimed if any live instance has reached it, else not reached.
 	r.code = Unprocessable
 	live := h.live()
 	for _, l := range live {
@@ -353,7 +353,7 @@ func (m *tillModel) redeem(h *simChain, location int, prize string) result {
 	if completes && p.repeat && alone {
 		row.stamps.V = -c.stamps
 	}
-	r.first = m.book(&r, c, row)
+	r.first = m.addRow(&r, c, row)
 	c.claims[threshold] = r.first
 	if completes {
 		c.done[c.cycle] = true
@@ -376,7 +376,7 @@ func (m *tillModel) changeBalance(h *simChain, location int, kind string, cents 
 		return resultOf(PrepaidInsufficientBalance)
 	}
 	h.active = true
-	r.first = m.book(&r, c, simRow{kind: kind, location: location, value: Some(cents)})
+	r.first = m.addRow(&r, c, simRow{kind: kind, location: location, value: Some(cents)})
 	return r
 }
 
@@ -386,14 +386,13 @@ func (m *tillModel) use(h *simChain, location int) result {
 		return r
 	}
 	h.active = true
-	r.first = m.book(&r, h.live()[0], simRow{kind: h.program.kind, location: location})
+	r.first = m.addRow(&r, h.live()[0], simRow{kind: h.program.kind, location: location})
 	return r
 }
 
-// reverse. Choices: it neither activates a card nor lets old stamps expire;
-// the rules are asked of the named row first, then of the other of its pair,
-// and in this order: type, once, completed cycle, expired stamps, archived,
-// below zero.
+// reverse reverses a row. Choices: it neither activates a card nor expires stamps. The rules are
+// checked for the named row first, then for the other of its pair, in this order: type, reversed
+// already, completed cycle, expired stamps, archived, below zero.
 func (m *tillModel) reverse(t *simRow, location int) result {
 	h := t.card.chain
 	if t.location != location {
@@ -429,7 +428,7 @@ func (m *tillModel) reverse(t *simRow, location int) result {
 	for i, row := range pair {
 		opposite := simRow{kind: "reversal", location: location, prize: row.prize, reverses: row,
 			stamps: Null[int64]{-row.stamps.V, row.stamps.Valid}, value: Null[int64]{-row.value.V, row.value.Valid}}
-		back := m.book(&r, row.card, opposite)
+		back := m.addRow(&r, row.card, opposite)
 		row.reversed = true
 		for threshold, claim := range row.card.claims {
 			if claim == row {
@@ -442,8 +441,8 @@ func (m *tillModel) reverse(t *simRow, location int) result {
 			r.second = back
 		}
 	}
-	// A child left with nothing is archived. Choices: whichever stamp left it
-	// so, the younger one first, and never the last live card of its chain.
+	// A child without stamps is archived. Choices: whichever reversal removed them, the younger one
+	// first, and never the last live card of its chain.
 	for i := len(h.cards) - 1; i > 0; i-- {
 		c := h.cards[i]
 		touched := slices.ContainsFunc(pair, func(row *simRow) bool { return row.card == c && row.kind == "stamp" })
@@ -454,12 +453,12 @@ func (m *tillModel) reverse(t *simRow, location int) result {
 	return r
 }
 
-// lock and archive act on the whole chain, whichever instance is named.
+// lock and archive change the whole chain, whichever instance is named.
 func (m *tillModel) lock(c *simCard, lock bool) Code {
 	switch h := c.chain; {
 	case h.erased:
 		return NotFound
-	case len(h.live()) == 0 || h.expired(m.now): // it is about the chain, by whichever card's id it comes
+	case len(h.live()) == 0 || h.expired(m.now): // the rule is about the chain, whichever card is named
 		return Conflict
 	default:
 		h.locked = lock
@@ -485,8 +484,8 @@ func (m *tillModel) erase(c *simCard) Code {
 	return ""
 }
 
-// reissue; until 0 gives no expires_at. Choice: of an archived instance it is
-// refused, also while others of its chain are live; patch likewise.
+// reissue reissues a chain; until is 0 without expires_at. Choice: an archived instance is refused,
+// also while others of its chain are live, as by patch.
 func (m *tillModel) reissue(c *simCard, until Time) Code {
 	h := c.chain
 	switch {
@@ -508,7 +507,7 @@ func (m *tillModel) reissue(c *simCard, until Time) Code {
 	return ""
 }
 
-// patch names expires_at (0: null), or the reference alone.
+// patch changes expires_at (0 for null) or the reference.
 func (m *tillModel) patch(c *simCard, expires Null[Time], ref string) Code {
 	h := c.chain
 	switch {

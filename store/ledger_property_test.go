@@ -15,10 +15,10 @@ import (
 
 var daysFlag = flag.Int("days", 12, "days that each of the ledger's random histories lasts, of about ten operations each")
 
-// racing: under the race detector, which makes all this many times slower.
+// racing is whether the race detector is on, which makes these tests many times slower.
 var racing bool
 
-// simulation drives a store and its model with the same operations.
+// simulation applies the same operations to a store and its model.
 type simulation struct {
 	*rapid.T
 	f        *fixture
@@ -32,7 +32,7 @@ type simulation struct {
 func TestLedgerFollowsItsModel(t *testing.T) {
 	setFlag(t, "rapid.steps", fmt.Sprint(10**daysFlag))
 	setFlag(t, "rapid.shrinktime", "5s")
-	setFlag(t, "rapid.nofailfile", "true") // the seed tells enough
+	setFlag(t, "rapid.nofailfile", "true") // the log has the seed
 	if racing {
 		setFlag(t, "rapid.checks", "5")
 	}
@@ -74,7 +74,7 @@ func TestLedgerFollowsItsModel(t *testing.T) {
 	}
 }
 
-// setFlag sets a flag of the property tester for one test, unless it was given.
+// setFlag sets a flag of rapid for one test, unless it was given.
 func setFlag(t *testing.T, name, value string) {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
@@ -87,8 +87,8 @@ func setFlag(t *testing.T, name, value string) {
 	t.Cleanup(func() { f.Value.Set(old) })
 }
 
-// even draws 16-bit numbers with equal probability; rapid's own numbers are mostly small.
-var even = rapid.Custom(func(t *rapid.T) (n int) {
+// uniform draws 16-bit numbers with equal probability, since rapid prefers small ones.
+var uniform = rapid.Custom(func(t *rapid.T) (n int) {
 	for range 16 {
 		n <<= 1
 		if rapid.Bool().Draw(t, "bit") {
@@ -99,15 +99,15 @@ var even = rapid.Custom(func(t *rapid.T) (n int) {
 })
 
 func (s *simulation) draw(what string, low, high int) int {
-	return low + even.Draw(s.T, what)*(high-low+1)>>16
+	return low + uniform.Draw(s.T, what)*(high-low+1)>>16
 }
 
-// chance returns true once in so many times.
+// chance returns true with a probability of one in in.
 func (s *simulation) chance(what string, in int) bool { return s.draw(what, 1, in) == in }
 
 func pick[T any](s *simulation, what string, of ...T) T { return of[s.draw(what, 0, len(of)-1)] }
 
-// start makes two random stamp programs, and one program of each other type.
+// start creates two random stamp programs and one program of each other type.
 func (s *simulation) start() {
 	f := s.f
 	s.model.now = f.clock.at()
@@ -160,7 +160,7 @@ func (s *simulation) anyProgram() *simProgram {
 	return pick(s, "program", s.programs...)
 }
 
-// card picks a chain, mostly one that fits, and one of its cards.
+// card returns a card of a random chain, mostly one that fits.
 func (s *simulation) card(fits func(*simProgram) bool) *simCard {
 	var all, fit []*simChain
 	for _, h := range s.model.chains {
@@ -180,8 +180,8 @@ func (s *simulation) card(fits func(*simProgram) bool) *simCard {
 
 func anyType(*simProgram) bool { return true }
 
-// idOrCode returns a text that a till may have for the card: the id of a card of the
-// chain, the code, or a code that a reissue replaced.
+// idOrCode returns a text that a till may scan or type for the card: the id of a card of the chain,
+// the code, or a code that a reissue replaced.
 func (s *simulation) idOrCode(c *simCard) (text string, dead bool) {
 	switch h := c.chain; s.draw("text", 0, 15) {
 	case 0, 1, 2, 3:
@@ -232,7 +232,7 @@ func (h *simChain) setLink(out IssuedCard) {
 	h.link, h.linkUntil = path.Base(out.InstallURL), out.InstallURLExpiresAt
 }
 
-// act makes a till's action in the store and in the model, and compares the results.
+// act performs a till's action in the store and in the model, and compares the results.
 func (s *simulation) act(c *simCard, do func(tx *Tx, at Till, text string) (Stamped, error), expect func(h *simChain, location int) result) {
 	location := s.location()
 	text, dead := s.idOrCode(c)
@@ -399,7 +399,7 @@ func (s *simulation) reissue() {
 	s.checkOperation(c, code, err)
 }
 
-// expiry returns an expiry in the next three days, or 0 for none.
+// expiry returns an expiry within three days, or 0 for none.
 func (s *simulation) expiry() Time {
 	if s.chance("no expiry", 3) {
 		return 0
@@ -464,7 +464,7 @@ func (s *simulation) checkCode(want Code, err error) {
 // compareChain compares a chain with its cards in the store and with the lookup.
 func (s *simulation) compareChain(h *simChain) {
 	f := s.f
-	if h.cards[0].id == "" { // just issued: the newest card
+	if h.cards[0].id == "" { // just issued, so it is the newest card
 		h.cards[0].id = f.ID(KindCard, f.number("SELECT max(id) FROM cards"))
 	}
 	root := f.key(KindCard, h.cards[0].id)
@@ -556,8 +556,8 @@ func (s *simulation) compareLedger(want []*simRow) {
 	}
 }
 
-// finish checks the invariants of the file, and that the stamps and balance of every card
-// that is not archived are the sums of its ledger.
+// finish checks the invariants of the file, and that the stamps and balance of every card that is
+// not archived are the sums of its ledger.
 func (s *simulation) finish() {
 	found, err := s.f.Check()
 	if err != nil || len(found) > 0 {

@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// The till's rules where two of them meet: what a reversal shares with a
-// presentation, what a refusal leaves, and chains whose cards are not alike.
+// These tests check combinations of the till's rules: what a reversal has in common with a
+// presentation, what a refusal leaves, and chains whose cards differ.
 
-// history returns the ledger as "type delta" of each row, oldest first.
+// history returns "type delta" of each row of the ledger, oldest first.
 func (k till) history() string {
 	k.t.Helper()
 	return strings.Join(k.lines("SELECT concat_ws(' ', type, stamps_delta, value_delta) FROM transactions ORDER BY id"), ", ")
 }
 
-// A reversal is refused as a presentation of its card is, in the same order.
+// TestReversalIsRefusedLikeAPresentation checks that a reversal has the same refusals as a
+// presentation, in the same order.
 func TestReversalIsRefusedLikeAPresentation(t *testing.T) {
 	k := startTill(t)
 	program, _ := k.ladder(true)
@@ -38,7 +39,7 @@ func TestReversalIsRefusedLikeAPresentation(t *testing.T) {
 	k.refuses(CardSuspended, reverse)
 	byLock := refusal()
 	k.clock.move(time.Hour)
-	if _, err := reverse(); err == nil { // and the expiry is written down, once
+	if _, err := reverse(); err == nil { // the expiry gets its row, once
 		t.Error("a row of an expired card was reversed")
 	}
 	k.refuses(CardExpired, reverse)
@@ -47,7 +48,7 @@ func TestReversalIsRefusedLikeAPresentation(t *testing.T) {
 	k.action(program, Suspend)
 	k.refuses(CardSuspended, reverse)
 	if bySuspension := refusal(); bySuspension == byLock {
-		t.Errorf("a suspended program and a locked card are refused alike: %s", byLock)
+		t.Errorf("a suspended program and a locked card have the same message: %s", byLock)
 	}
 	elsewhere := k.fixture.location(k.a)
 	must(k.fixture, func(tx *Tx) (ProgramDetail, error) {
@@ -57,11 +58,11 @@ func TestReversalIsRefusedLikeAPresentation(t *testing.T) {
 	if got := k.history(); got != "stamp 3, expiry" {
 		t.Errorf("the ledger has %s", got)
 	}
-	k.sound()
+	k.checkFile()
 }
 
-// The location is what counts, not the device; and a reversal is a row of the
-// device that made it.
+// TestAnyDeviceOfTheLocationReverses checks that any device of the row's location may reverse it,
+// and that the reversal has the device that made it.
 func TestAnyDeviceOfTheLocationReverses(t *testing.T) {
 	k := startTill(t)
 	program, _ := k.ladder(true)
@@ -87,10 +88,10 @@ func TestExpiryRowsAreNotReversed(t *testing.T) {
 	card := k.card(k.a, k.program(k.a, fields), CardFields{ExpiresAt: set(k.clock.at().Add(days(11)))})
 	k.ok(k.stamp(card, 3))
 	k.clock.move(days(10))
-	k.ok(k.stamp(card, 1)) // the three have expired
+	k.ok(k.stamp(card, 1)) // the three stamps have expired
 	k.clock.move(days(1))
-	if _, err := k.stamp(card, 1); err == nil { // the card has
-		t.Fatal("an expired card took a stamp")
+	if _, err := k.stamp(card, 1); err == nil { // the card has expired
+		t.Fatal("an expired card accepted a stamp")
 	}
 	must(k.fixture, func(tx *Tx) (CardDetail, error) {
 		return tx.UpdateCard(k.a, card, CardPatch{ExpiresAt: null[Time]()})
@@ -106,8 +107,8 @@ func TestExpiryRowsAreNotReversed(t *testing.T) {
 	k.expect(card, StatusActive, 1)
 }
 
-// A chain expires as one: one row, whichever of its cards is presented, and
-// whatever for.
+// TestExpiryRowOnceForAChain checks that a chain gets one expiry row, whichever of its cards is
+// presented and for whatever action.
 func TestExpiryRowOnceForAChain(t *testing.T) {
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 10)
@@ -128,10 +129,11 @@ func TestExpiryRowOnceForAChain(t *testing.T) {
 			t.Errorf("after presentation %d the ledger has %s", i+1, got)
 		}
 	}
-	k.sound()
+	k.checkFile()
 }
 
-// A refusal never activates, not even one beside which a row stays.
+// TestCommittedRefusalsDoNotActivate checks that a refusal does not activate a card, even if it
+// writes a row.
 func TestCommittedRefusalsDoNotActivate(t *testing.T) {
 	t.Run("expired card", func(t *testing.T) {
 		k := startTill(t)
@@ -166,8 +168,8 @@ func TestCommittedRefusalsDoNotActivate(t *testing.T) {
 	})
 }
 
-// What a program demands of a purchase is asked after old stamps are gone, and
-// their row stays beside each of these refusals.
+// TestStampsExpireBesideARefusedPurchase checks that old stamps expire before the rules of a
+// purchase are checked, and that their row stays after the refusal.
 func TestStampsExpireBesideARefusedPurchase(t *testing.T) {
 	for code, c := range map[Code]struct{ demanded, spent Opt[int64] }{
 		SpendRequired:       {demanded: set(int64(500))},
@@ -197,7 +199,8 @@ func TestStampsExpireBesideARefusedPurchase(t *testing.T) {
 	}
 }
 
-// An archived card's stamps are history: they grow no older.
+// TestStampsOfArchivedCardsDoNotExpire checks that only stamps of cards that are not archived
+// expire.
 func TestStampsOfArchivedCardsDoNotExpire(t *testing.T) {
 	k := startTill(t)
 	fields := stamps("Coffee")
@@ -214,8 +217,8 @@ func TestStampsOfArchivedCardsDoNotExpire(t *testing.T) {
 	k.expect(child, StatusActive, 1)
 }
 
-// A child that was given prizes goes with its stamps all the same; the claims
-// of the older card stay.
+// TestReversedOverflowOfAChildWithAPrize checks that a child with a redemption loses its stamps
+// like any other, and that the older card's claims stay.
 func TestReversedOverflowOfAChildWithAPrize(t *testing.T) {
 	k := startTill(t)
 	program, prizes := k.ladder(true, 2, 10)
@@ -233,13 +236,13 @@ func TestReversedOverflowOfAChildWithAPrize(t *testing.T) {
 	k.expect(child, StatusArchived, 0)
 	k.refuses(Conflict, func() (Stamped, error) { return k.reverse(second.Transaction.ID) })
 	k.refuses(ThresholdAlreadyClaimed, func() (Stamped, error) { return k.redeem(root, prizes[0]) })
-	k.ok(k.reverse(first.Transaction.ID)) // frees the claim of the card that lives
+	k.ok(k.reverse(first.Transaction.ID)) // frees the claim of the live card
 	k.ok(k.redeem(child, prizes[0]))
 	k.expect(root, StatusActive, 8)
 }
 
-// Where an older card lost its stamps again, a prize is taken from the younger
-// one that has reached it; stamps and the lookup go by the older.
+// TestRedeemOnTheYoungerCard checks that a prize is redeemed on the younger card if only that has
+// reached it, while stamps and the lookup use the older card.
 func TestRedeemOnTheYoungerCard(t *testing.T) {
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 10)
@@ -250,7 +253,7 @@ func TestRedeemOnTheYoungerCard(t *testing.T) {
 	k.ok(k.stamp(root, 6))
 	k.ok(k.reverse(over.OverflowTransaction.ID))
 	k.ok(k.reverse(early))
-	k.expect(root, StatusActive, 0) // it is no child: it stays
+	k.expect(root, StatusActive, 0) // it is not a child, so it stays
 	k.expect(child, StatusActive, 6)
 	l := k.lookup(child)
 	if l.Card.ID != root || l.Prizes[0].Available || len(l.EarlierCards) != 1 || l.EarlierCards[0].ID != child || !l.EarlierCards[0].Prizes[0].Available {
@@ -260,7 +263,7 @@ func TestRedeemOnTheYoungerCard(t *testing.T) {
 		t.Errorf("redeemed on %+v", s.Card)
 	}
 	k.refuses(ThresholdAlreadyClaimed, func() (Stamped, error) { return k.redeem(root, prizes[0]) })
-	// The next stamps fill the older card, then the younger, and make no third.
+	// The next stamps fill the older card, then the younger, without a third.
 	s := k.ok(k.stamp(child, 14))
 	if s.Card.ID != root || s.Transaction.StampsDelta != Some[int64](10) || s.OverflowCard.ID != child || s.OverflowTransaction.StampsDelta != Some[int64](4) {
 		t.Errorf("the stamps went to %+v", s)
@@ -269,10 +272,11 @@ func TestRedeemOnTheYoungerCard(t *testing.T) {
 	k.expect(child, StatusActive, 10)
 }
 
-// A card inherits from the one it overflowed from, however far down the chain.
+// TestGrandchildInherits checks that a card inherits from the one it overflowed from, at any
+// position in the chain.
 func TestGrandchildInherits(t *testing.T) {
 	k := startTill(t)
-	program, _ := k.ladder(true) // no prizes: a full card ends with its next stamp
+	program, _ := k.ladder(true) // without prizes a full card ends with its next stamp
 	root := must(k.fixture, func(tx *Tx) (IssuedCard, error) {
 		return tx.IssueCard(k.a, program, CardFields{ExternalRef: set("ada"), HolderEmail: set("Ada@example.com"), ExpiresAt: set(tx.Now.Add(days(9)))}, SourceAPI)
 	})
@@ -297,22 +301,22 @@ func TestGrandchildInherits(t *testing.T) {
 		t.Errorf("the grandchild is %+v\nwant %+v", grandchild.Card, want)
 	}
 	if got := k.lines("SELECT concat_ws(',', source, platform, email_key, activated_at IS NOT NULL) FROM cards WHERE id=?", k.key(KindCard, grandchild.ID)); got[0] != "overflow,apple,"+foldCase("ada@example.com")+",1" {
-		t.Errorf("the grandchild came as %q", got)
+		t.Errorf("the grandchild is %q", got)
 	}
-	// Its code is the chain's, and after a reissue nothing is installed.
+	// It has the chain's code. After a reissue it is not installed.
 	if s := k.ok(k.stamp(k.cardCode(k.key(KindCard, root.ID), 0), 1)); s.Card.ID != grandchild.ID {
-		t.Errorf("the code led to %+v", s.Card)
+		t.Errorf("the code found %+v", s.Card)
 	}
 	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, grandchild.ID, ReissueFields{}) })
 	last := k.ok(k.stamp(root.ID, 9)).OverflowCard
 	if last.InstalledAt.Valid || k.number("SELECT count(*) FROM cards WHERE id=? AND platform IS NOT NULL", k.key(KindCard, last.ID)) > 0 {
 		t.Errorf("after a reissue the next card is installed: %+v", last.Card)
 	}
-	k.sound()
+	k.checkFile()
 }
 
-// A deleted program's cards are archived: looked at, they are there; presented,
-// they are refused as such.
+// TestCardsOfADeletedProgram checks that the cards of a deleted program are archived: a lookup
+// finds them, and other actions are refused.
 func TestCardsOfADeletedProgram(t *testing.T) {
 	k := startTill(t)
 	program, prizes := k.ladder(true, 1, 10)
@@ -329,5 +333,5 @@ func TestCardsOfADeletedProgram(t *testing.T) {
 	} {
 		k.refuses(Conflict, action)
 	}
-	k.sound()
+	k.checkFile()
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// The till's rules (see README.md), one by one.
+// These tests check the till's rules (see README.md) one by one.
 
-// Each case adds a further reason to refuse; the one added last is asked first.
+// TestOrderOfRefusals adds reasons for a refusal one by one. The last one added must be reported.
 func TestOrderOfRefusals(t *testing.T) {
 	k := startTill(t)
 	fields := stamps("Coffee")
@@ -21,7 +21,7 @@ func TestOrderOfRefusals(t *testing.T) {
 	card := k.card(k.a, program, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
 	action := func() (Stamped, error) { return k.stamp(card, 1) }
 	must(k.fixture, func(tx *Tx) (ProgramDetail, error) { return tx.SetMinSpend(k.a.Shop, program, set(int64(100))) })
-	k.refuses(SpendRequired, action) // the action's own rules come last
+	k.refuses(SpendRequired, action) // the action's own rules are checked last
 	k.lock(card, true)
 	k.refuses(CardSuspended, action)
 	k.clock.move(2 * time.Hour)
@@ -43,7 +43,7 @@ func TestOrderOfRefusals(t *testing.T) {
 	for _, text := range []string{"", "crd_", "no card", k.ID(KindCard, 1<<40), k.ID(KindProgram, 1)} {
 		k.refuses(NotFound, func() (Stamped, error) { return k.stamp(text, 1) })
 	}
-	k.sound()
+	k.checkFile()
 }
 
 func TestCardOfAnotherShopIsUnknown(t *testing.T) {
@@ -83,7 +83,7 @@ func TestEveryActionIsForItsTypes(t *testing.T) {
 					t.Errorf("%s of a %s card: %v", name, kind, err)
 				}
 			case name == "redeem" && (kind == "standard" || kind == "private"):
-				refused(t, err, NotFound) // that prize
+				refused(t, err, NotFound) // there is no such prize
 			default:
 				refused(t, err, Unprocessable)
 			}
@@ -95,7 +95,7 @@ func TestEveryActionIsForItsTypes(t *testing.T) {
 			t.Errorf("a use is %+v", s)
 		}
 	}
-	k.sound()
+	k.checkFile()
 }
 
 func TestExpiryRowOncePerExpiryDate(t *testing.T) {
@@ -114,7 +114,7 @@ func TestExpiryRowOncePerExpiryDate(t *testing.T) {
 		}
 	}
 	stamp := func() (Stamped, error) { return k.stamp(card, 1) }
-	k.clock.move(time.Hour) // to the very instant
+	k.clock.move(time.Hour) // to the instant of the expiry
 	expire(1, stamp)
 	expire(0, stamp)
 	expire(0, func() (Stamped, error) { return k.redeem(card, prizes[0]) })
@@ -130,7 +130,7 @@ func TestExpiryRowOncePerExpiryDate(t *testing.T) {
 	k.clock.move(2 * time.Hour)
 	expire(1, func() (Stamped, error) { return k.reverse(row) })
 	expire(0, stamp)
-	k.sound()
+	k.checkFile()
 }
 
 func TestStampFillsAndOverflows(t *testing.T) {
@@ -138,8 +138,8 @@ func TestStampFillsAndOverflows(t *testing.T) {
 		have, give       int64
 		repeat           bool
 		code             Code
-		first, second    int64 // deltas
-		parent, childHas int64 // afterwards
+		first, second    int64 // stamps of the two rows
+		parent, childHas int64 // stamps on the cards afterwards
 	}{
 		{have: 0, give: 4, repeat: true, first: 4, parent: 4},
 		{have: 7, give: 3, repeat: true, first: 3, parent: 10},
@@ -199,7 +199,10 @@ func TestChildInheritsAndNothingElseIsAsked(t *testing.T) {
 	if _, err := k.install(issued.InstallURL); err != nil {
 		t.Fatal(err)
 	}
-	k.must(func(tx *Tx) error { _, err := tx.UpdateShop(k.a.Shop, ShopFields{MaxCards: set(int64(1))}, ""); return err })
+	k.must(func(tx *Tx) error {
+		_, err := tx.UpdateShop(k.a.Shop, ShopFields{MaxCards: set(int64(1))}, "")
+		return err
+	})
 	k.action(program, Unpublish)
 	parent, child := k.get(issued.ID).Card, k.ok(k.stamp(issued.ID, 12)).OverflowCard.Card
 	want := parent
@@ -208,18 +211,18 @@ func TestChildInheritsAndNothingElseIsAsked(t *testing.T) {
 		t.Errorf("the child is %+v\nwant %+v", child, want)
 	}
 	if got := k.lines("SELECT concat_ws(',', source, platform, parent_id, root_id) FROM cards WHERE id=?", k.key(KindCard, child.ID)); got[0] != fmt.Sprintf("overflow,apple,%[1]d,%[1]d", k.key(KindCard, parent.ID)) {
-		t.Errorf("the child came as %q", got)
+		t.Errorf("the source of the child is %q", got)
 	}
 	if n := k.number("SELECT live_cards FROM shops WHERE id=?", k.a.Shop); n != 1 {
 		t.Errorf("the chain counts as %d live cards", n)
 	}
-	// Every id and code of the chain leads to the same next stamp.
+	// Every id and code of the chain leads to the same card.
 	for i, text := range []string{parent.ID, child.ID, k.cardCode(k.key(KindCard, parent.ID), 0)} {
 		if s := k.ok(k.stamp(text, 1)); s.Card.ID != child.ID || s.Card.StampsCount != int64(i)+3 {
 			t.Errorf("a stamp went to %+v", s.Card)
 		}
 	}
-	k.sound()
+	k.checkFile()
 }
 
 func TestReissueEndsTheCode(t *testing.T) {
@@ -245,7 +248,7 @@ func TestCompleteCardIsArchivedAtItsNextStamp(t *testing.T) {
 			if prizes != nil {
 				s := k.ok(k.redeem(card, prizes[1]))
 				if s.Transaction.StampsDelta != Some[int64](0) || s.Card.StampsCount != 9 {
-					t.Errorf("a redemption that does not complete is %+v", s)
+					t.Errorf("a redemption of a lower prize is %+v", s)
 				}
 			}
 			k.ok(k.stamp(card, 1))
@@ -259,7 +262,7 @@ func TestCompleteCardIsArchivedAtItsNextStamp(t *testing.T) {
 			if n := k.number("SELECT count(*) FROM cycles WHERE card_id=?", k.key(KindCard, card)); n != 1 {
 				t.Errorf("%d completed cycles", n)
 			}
-			// The archived first card is still a name of the chain.
+			// The id of the archived first card still finds the chain.
 			if s := k.ok(k.stamp(card, 1)); s.Card.StampsCount != 3 {
 				t.Errorf("a stamp by the first card's id gives %+v", s.Card)
 			}
@@ -279,10 +282,10 @@ func TestRedeemGoesToTheOldestLiveInstance(t *testing.T) {
 		}
 	}
 	redeem(prizes[0], root)
-	redeem(prizes[1], child) // the other option of that threshold is gone on the first card
+	redeem(prizes[1], child) // the other option of that threshold is used up on the first card
 	k.refuses(ThresholdAlreadyClaimed, func() (Stamped, error) { return k.redeem(root, prizes[0]) })
 	redeem(prizes[2], root)
-	k.expect(root, StatusArchived, 10) // with a child the card is archived
+	k.expect(root, StatusArchived, 10) // it has a child, so it is archived
 	k.expect(child, StatusActive, 7)
 	k.refuses(Unprocessable, func() (Stamped, error) { return k.redeem(root, prizes[2]) })
 	_, foreign := k.ladder(true, 1)
@@ -330,7 +333,7 @@ func TestRedeemingTheHighestCompletesTheCycle(t *testing.T) {
 			t.Errorf("the row is %+v", s.Transaction)
 		}
 		k.expect(card, StatusActive, 10)
-		lower := k.ok(k.redeem(card, prizes[0])).Transaction.ID // remains redeemable
+		lower := k.ok(k.redeem(card, prizes[0])).Transaction.ID // can still be redeemed
 		k.refuses(ThresholdAlreadyClaimed, func() (Stamped, error) { return k.redeem(card, prizes[1]) })
 		k.refuses(CardFullNoRepeat, func() (Stamped, error) { return k.stamp(card, 1) })
 		for _, row := range []string{stamped, lower} {
@@ -354,7 +357,7 @@ func TestMinimumSpend(t *testing.T) {
 	k.refuses(AmountBelowMinStamp, stamp(set(int64(499))))
 	k.expect(card, StatusInvited, 0)
 	k.ok(stamp(set(int64(500)))())
-	k.expect(card, StatusActive, 1) // count defaults to one
+	k.expect(card, StatusActive, 1) // count is one by default
 }
 
 func TestPrepaid(t *testing.T) {
@@ -365,7 +368,7 @@ func TestPrepaid(t *testing.T) {
 		if d := k.get(card); d.CurrentValue != Some(want) {
 			t.Errorf("the balance is %v, want %d", d.CurrentValue, want)
 		}
-		k.sound()
+		k.checkFile()
 	}
 	balance(1000)
 	k.refuses(PrepaidInsufficientBalance, func() (Stamped, error) { return k.spend(card, 1001) })
@@ -409,7 +412,7 @@ func TestReversal(t *testing.T) {
 		}
 		k.refuses(Conflict, func() (Stamped, error) { return k.reverse(row.ID) })
 		k.refuses(Unprocessable, func() (Stamped, error) { return k.reverse(back.Transaction.ID) })
-		// The claim stayed when the stamps went; reversing the redemption frees it.
+		// The claim stays after the stamps are reversed; reversing the redemption frees it.
 		k.ok(k.stamp(card, 6))
 		k.refuses(ThresholdAlreadyClaimed, func() (Stamped, error) { return k.redeem(card, prizes[0]) })
 		if r := k.ok(k.reverse(redeemed.ID)).Transaction; r.PrizeID != Some(prizes[0]) || r.StampsDelta != Some[int64](0) {
@@ -438,7 +441,7 @@ func TestReversal(t *testing.T) {
 			}
 			k.refuses(Conflict, func() (Stamped, error) { return k.reverse(row) })
 		}
-		k.sound()
+		k.checkFile()
 	})
 	t.Run("card refused", func(t *testing.T) {
 		k := startTill(t)
@@ -465,7 +468,7 @@ func TestReversingAnOverflowIsAllOrNothing(t *testing.T) {
 		s := k.ok(k.stamp(root, 5))
 		return k, root, s.OverflowCard.ID, []string{s.Transaction.ID, s.OverflowTransaction.ID}, prizes
 	}
-	for i := range 2 { // whichever row is named
+	for i := range 2 { // the row that is reversed
 		t.Run(fmt.Sprint("row ", i), func(t *testing.T) {
 			k, root, child, rows, _ := begin(t)
 			cards, deltas := []string{root, child}, []int64{-2, -3}
@@ -474,7 +477,7 @@ func TestReversingAnOverflowIsAllOrNothing(t *testing.T) {
 				t.Errorf("the answer is %+v", s)
 			}
 			k.expect(root, StatusActive, 8)
-			k.expect(child, StatusArchived, 0) // left with nothing
+			k.expect(child, StatusArchived, 0) // without stamps
 			for _, row := range rows {
 				k.refuses(Conflict, func() (Stamped, error) { return k.reverse(row) })
 			}
@@ -489,7 +492,7 @@ func TestReversingAnOverflowIsAllOrNothing(t *testing.T) {
 		k.ok(k.reverse(rows[1]))
 		k.expect(root, StatusActive, 8)
 		k.expect(child, StatusActive, 1)
-		// Now both are open: the oldest takes the next stamps, and the existing child the rest.
+		// Both cards have room: the oldest takes the next stamps, and the existing child the rest.
 		s := k.ok(k.stamp(root, 4))
 		if s.Card.ID != root || s.OverflowCard == nil || s.OverflowCard.ID != child {
 			t.Errorf("the stamps went to %+v", s)
@@ -547,10 +550,10 @@ func TestStampsExpire(t *testing.T) {
 		k.clock.move(days(6))
 		k.ok(k.stamp(card, 3))
 		k.clock.move(days(4) - time.Millisecond)
-		k.ok(k.stamp(card, 1)) // not yet too old
+		k.ok(k.stamp(card, 1)) // not yet expired
 		k.clock.move(time.Millisecond)
 		if k.get(card).StampsCount != 7 || k.lookup(card).Card.StampsCount != 7 {
-			t.Error("a look expired stamps")
+			t.Error("a lookup expired stamps")
 		}
 		if s := k.ok(k.stamp(card, 1)); s.Transaction.StampsDelta != Some[int64](1) || s.Card.StampsCount != 5 {
 			t.Errorf("the answer is %+v", s)
@@ -559,7 +562,7 @@ func TestStampsExpire(t *testing.T) {
 			t.Errorf("the ledger has %s", got)
 		}
 		k.refuses(Unprocessable, func() (Stamped, error) { return k.reverse(old) })
-		k.sound()
+		k.checkFile()
 	})
 	t.Run("the row stays although the action is refused", func(t *testing.T) {
 		k, card, prizes := begin(t, true)
@@ -587,7 +590,7 @@ func TestStampsExpire(t *testing.T) {
 		k.clock.move(days(10))
 		k.ok(k.stamp(card, 3))
 		k.expect(card, StatusActive, 3)
-		k.ok(k.redeem(card, prizes[0])) // a new cycle
+		k.ok(k.redeem(card, prizes[0])) // starts a new cycle
 		if n := k.number("SELECT count(*) FROM cycles"); n != 0 {
 			t.Errorf("%d cycles count as completed", n)
 		}
@@ -671,9 +674,9 @@ func TestIssueAtTheCounter(t *testing.T) {
 		t.Errorf("the card is %+v", d.Card)
 	}
 	if got := k.lines("SELECT concat_ws(',', source, first_location_id) FROM cards"); got[0] != fmt.Sprint("counter,", k.device.Location) {
-		t.Errorf("the card came as %q", got)
+		t.Errorf("the source of the card is %q", got)
 	}
-	// One live card per person and program, whoever issues.
+	// A holder has one live card in a program, whoever issues it.
 	_, err = issue("ada")
 	refused(t, err, Conflict)
 	_, err = attempt(k.fixture, func(tx *Tx) (IssuedCard, error) {
@@ -687,10 +690,16 @@ func TestIssueAtTheCounter(t *testing.T) {
 	if _, err = issue("ada"); err != nil {
 		t.Error(err)
 	}
-	k.must(func(tx *Tx) error { _, err := tx.UpdateShop(k.a.Shop, ShopFields{MaxCards: set(int64(1))}, ""); return err })
+	k.must(func(tx *Tx) error {
+		_, err := tx.UpdateShop(k.a.Shop, ShopFields{MaxCards: set(int64(1))}, "")
+		return err
+	})
 	_, err = issue("")
 	refused(t, err, Unprocessable)
-	k.must(func(tx *Tx) error { _, err := tx.UpdateShop(k.a.Shop, ShopFields{MaxCards: null[int64]()}, ""); return err })
+	k.must(func(tx *Tx) error {
+		_, err := tx.UpdateShop(k.a.Shop, ShopFields{MaxCards: null[int64]()}, "")
+		return err
+	})
 	k.action(program, Suspend)
 	_, err = issue("")
 	refused(t, err, Unprocessable)
@@ -705,7 +714,7 @@ func TestIssueAtTheCounter(t *testing.T) {
 	program = "prg_"
 	_, err = issue("")
 	refused(t, err, NotFound)
-	k.sound()
+	k.checkFile()
 }
 
 func TestLookup(t *testing.T) {
@@ -737,7 +746,7 @@ func TestLookup(t *testing.T) {
 		}
 	}
 	for range 9 {
-		k.ok(k.stamp(k.card(k.a, program, CardFields{}), 1)) // of others
+		k.ok(k.stamp(k.card(k.a, program, CardFields{}), 1)) // of other cards
 		k.ok(k.reverse(k.ok(k.stamp(root, 1)).Transaction.ID))
 	}
 	l := k.lookup(root)
@@ -749,7 +758,7 @@ func TestLookup(t *testing.T) {
 	if !slices.Equal(got, want) || len(got) != 10 || l.Transactions[0].Type != "reversal" {
 		t.Errorf("the last ten are %v, want %v", got, want)
 	}
-	// Whatever state the card is in, a look is not refused; but it must exist.
+	// A lookup is refused in no state of the card, but the card must exist.
 	k.lock(root, true)
 	if l := k.lookup(root); l.Card.Status != StatusLocked {
 		t.Errorf("a locked card is %+v", l.Card)
@@ -810,7 +819,7 @@ func TestInstall(t *testing.T) {
 	if detail().HasInstalledCards {
 		t.Error("the program is locked before any card was installed")
 	}
-	// The whole chain is installed, and stays so at a second time.
+	// The whole chain is installed, also if that is repeated.
 	c := issue(CardFields{HolderName: set("Ada")})
 	child := k.ok(k.stamp(c.ID, 13)).OverflowCard.ID
 	installed := k.clock.at()
@@ -835,17 +844,17 @@ func TestInstall(t *testing.T) {
 		return tx.UpdateCard(k.a, child, CardPatch{HolderName: set("Grace")})
 	})
 	refused(t, err, CardLocked)
-	// The program's lock outlives every card.
+	// The program stays locked without any card.
 	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, c.ID, ReissueFields{}) })
 	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, c.ID) })
 	if !detail().HasInstalledCards {
-		t.Error("the program is open again")
+		t.Error("the program is unlocked")
 	}
 	_, err = attempt(k.fixture, func(tx *Tx) (ProgramDetail, error) {
 		return tx.UpdateProgram(k.a, program, ProgramFields{Name: set("Tea")})
 	})
 	refused(t, err, ProgramHasInstalledCards)
-	k.sound()
+	k.checkFile()
 }
 
 func TestEraseScrubsTheLedger(t *testing.T) {
@@ -868,13 +877,13 @@ func TestEraseScrubsTheLedger(t *testing.T) {
 	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, s.OverflowCard.ID) })
 	for _, line := range strings.Split(k.dump(), "\n") {
 		if strings.Contains(line, personal) || strings.Contains(line, fmt.Sprintf("%X", personal)) {
-			t.Errorf("left behind: %s", line)
+			t.Errorf("the ledger still has %s", line)
 		}
 	}
 	if k.rows() != rows {
 		t.Error("the ledger lost rows")
 	}
-	k.sound()
+	k.checkFile()
 }
 
 func TestRedeemedPrizeStays(t *testing.T) {
@@ -883,12 +892,13 @@ func TestRedeemedPrizeStays(t *testing.T) {
 	card := k.card(k.a, program, CardFields{})
 	k.ok(k.stamp(card, 1))
 	k.ok(k.reverse(k.ok(k.redeem(card, prizes[0])).Transaction.ID))
-	// A prize that was redeemed stays in the ledger, reversed or not.
+	// A redeemed prize cannot be deleted, even if the redemption was reversed.
 	refused(t, k.do(func(tx *Tx) error { return tx.DeletePrize(k.a, program, prizes[0]) }), Conflict)
 	k.must(func(tx *Tx) error { return tx.DeletePrize(k.a, program, prizes[1]) })
 }
 
-// Of two emptied cards without an older one the younger goes.
+// TestReversalKeepsTheOlderOfTwoEmptyCards checks that of two cards without stamps the younger is
+// archived.
 func TestReversalKeepsTheOlderOfTwoEmptyCards(t *testing.T) {
 	for named := range 2 {
 		k := startTill(t)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// nextMail is what the queue has first, which must be something.
+// nextMail returns the first mail of the queue, which must not be empty.
 func (f *fixture) nextMail() (m QueuedMail) {
 	f.t.Helper()
 	f.view(func(v *View) error {
@@ -25,8 +25,8 @@ func (f *fixture) nextMail() (m QueuedMail) {
 
 func (f *fixture) queued() int64 { f.t.Helper(); return f.number("SELECT count(*) FROM mails") }
 
-// mailed is a store that queues mail, and a card whose link waits to be sent.
-func mailed(t *testing.T) (f *fixture, program string, card IssuedCard) {
+// startMail returns a store that queues mail, a program, and a card whose link is queued.
+func startMail(t *testing.T) (f *fixture, program string, card IssuedCard) {
 	t.Helper()
 	f = start(t, Options{QueueMail: true, PublicURL: "https://cards.example.com/shop"})
 	program = f.program(f.a, stamps("Tea & cake"))
@@ -37,13 +37,13 @@ func mailed(t *testing.T) (f *fixture, program string, card IssuedCard) {
 }
 
 func TestQueuedMail(t *testing.T) {
-	f, _, card := mailed(t)
+	f, _, card := startMail(t)
 	m := f.nextMail()
 	want := Mail{CardID: card.ID, To: "ada@example.com", Program: "Tea & cake", Link: card.InstallURL, At: f.clock.at()}
 	if m.Mail != want || m.Status != MailReady || m.Due != f.clock.at() || m.Attempts != 0 || m.Token != path.Base(card.InstallURL) {
 		t.Errorf("queued %+v, want %+v", m, want)
 	}
-	// What is read is what the file says now.
+	// The queue has the current values.
 	must(f, func(tx *Tx) (CardDetail, error) {
 		return tx.UpdateCard(f.a, card.ID, CardPatch{HolderEmail: set("lovelace@example.com")})
 	})
@@ -61,11 +61,11 @@ func TestQueuedMail(t *testing.T) {
 	if m := f.nextMail(); m.Status != MailObsolete || m.To != "" {
 		t.Errorf("without an address %+v", m)
 	}
-	f.sound()
+	f.checkFile()
 }
 
-// A link that has ended, for any reason, is not mailed.
-func TestMailOfDeadLinks(t *testing.T) {
+// TestMailOfInvalidLinks checks that a link that has ended for any reason is not mailed.
+func TestMailOfInvalidLinks(t *testing.T) {
 	for what, kill := range map[string]func(f *fixture, tx *Tx, program string, card IssuedCard) error{
 		"a newer link": func(f *fixture, tx *Tx, _ string, card IssuedCard) error {
 			_, err := tx.NewInstallLink(f.a, card.ID, LinkFields{})
@@ -88,42 +88,42 @@ func TestMailOfDeadLinks(t *testing.T) {
 			return tx.DeleteProgram(f.a.Shop, program)
 		},
 	} {
-		f, program, card := mailed(t)
+		f, program, card := startMail(t)
 		other := f.card(f.a, f.program(f.a, stamps("Other")), CardFields{HolderEmail: set("eve@example.com"), SendEmail: set(true)})
 		token := path.Base(card.InstallURL)
 		if !strings.Contains(f.dump(), token) {
-			t.Fatal("the token is nowhere before")
+			t.Fatal("the file does not contain the token before")
 		}
 		f.must(func(tx *Tx) error { return kill(f, tx, program, card) })
 		if strings.Contains(f.dump(), token) {
-			t.Errorf("%s leaves the token in the file", what)
+			t.Errorf("after %s the file still contains the token", what)
 		}
 		if m := f.nextMail(); f.queued() != 1 || m.CardID != other {
-			t.Errorf("%s leaves %d queued, first %+v", what, f.queued(), m)
+			t.Errorf("after %s %d are queued, first %+v", what, f.queued(), m)
 		}
-		f.sound()
+		f.checkFile()
 	}
 }
 
-// A new link that is to be mailed takes the place of the one that waited.
+// TestMailOfNewerLink checks that a new link that is to be mailed replaces the queued one.
 func TestMailOfNewerLink(t *testing.T) {
-	f, _, card := mailed(t)
+	f, _, card := startMail(t)
 	old := f.nextMail()
 	again := must(f, func(tx *Tx) (IssuedCard, error) {
 		return tx.ReissueCard(f.a, card.ID, ReissueFields{HolderEmail: set("new@example.com"), SendEmail: set(true)})
 	})
-	// The outcome of the former one comes late.
+	// The outcome of the first mail is recorded late.
 	f.must(func(tx *Tx) error { return tx.DelayMail(&old, time.Hour) })
 	f.must(func(tx *Tx) error { return tx.DequeueMail(&old) })
 	if m := f.nextMail(); m.Token != path.Base(again.InstallURL) || m.To != "new@example.com" || m.Attempts != 0 || m.Due != f.clock.at() {
 		t.Errorf("queued %+v", m)
 	}
-	f.sound()
+	f.checkFile()
 }
 
-// A write that is refused or rolled back queues nothing.
+// TestMailOfNoCard checks that a write that is refused or rolled back queues nothing.
 func TestMailOfNoCard(t *testing.T) {
-	f, program, _ := mailed(t)
+	f, program, _ := startMail(t)
 	if err := f.do(func(tx *Tx) error {
 		if _, err := tx.IssueCard(f.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)}, SourceAPI); err != nil {
 			t.Error(err)
@@ -141,7 +141,7 @@ func TestMailOfNoCard(t *testing.T) {
 }
 
 func TestMailOutcomes(t *testing.T) {
-	f, program, first := mailed(t)
+	f, program, first := startMail(t)
 	f.clock.move(time.Second)
 	second := f.card(f.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)})
 	m := f.nextMail()
@@ -165,12 +165,12 @@ func TestMailOutcomes(t *testing.T) {
 	if want := []string{fmt.Sprintf(`card.mail_refused %d {"smtp_code":550} %d`, f.key(KindCard, first.ID), f.a.Shop)}; !slices.Equal(got, want) {
 		t.Errorf("the audit log has %q, want %q", got, want)
 	}
-	f.sound()
+	f.checkFile()
 }
 
-// A mail goes with its link, and with no other.
+// TestMailEndsWithItsLink checks that mail is pruned with its own link only.
 func TestMailEndsWithItsLink(t *testing.T) {
-	f, program, first := mailed(t)
+	f, program, first := startMail(t)
 	f.clock.move(time.Minute)
 	second := f.card(f.a, program, CardFields{HolderEmail: set("b@example.com"), SendEmail: set(true)})
 	prune := func() []string { return must(f, func(tx *Tx) ([]string, error) { return tx.PruneMails(10) }) }
@@ -188,13 +188,13 @@ func TestMailEndsWithItsLink(t *testing.T) {
 	if m := f.nextMail(); m.CardID != second || m.Status != MailReady {
 		t.Errorf("the second is %+v", m)
 	}
-	f.sound()
+	f.checkFile()
 }
 
-// A locked card's mail waits without an attempt, and is due once it is unlocked,
-// also if the look at it comes late.
+// TestMailOfLockedCard checks that mail of a locked card waits without an attempt and is due once
+// the card is unlocked, even if the sender looks late.
 func TestMailOfLockedCard(t *testing.T) {
-	f, _, card := mailed(t)
+	f, _, card := startMail(t)
 	rung := 0
 	f.OnMail(func() { rung++ })
 	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, true) })
@@ -202,20 +202,20 @@ func TestMailOfLockedCard(t *testing.T) {
 	f.must(func(tx *Tx) error { return tx.HoldMail(&m, f.clock.at().Add(time.Hour)) })
 	held := f.nextMail()
 	if held.Due != f.clock.at().Add(time.Hour) || held.Attempts != 0 || held.Status != MailHeld || rung != 0 {
-		t.Errorf("held %+v, rung %d times", held, rung)
+		t.Errorf("held %+v, notified %d times", held, rung)
 	}
 	f.clock.move(time.Minute)
 	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, card.ID, false) })
 	f.must(func(tx *Tx) error { return tx.HoldMail(&held, held.Due) })
 	if m := f.nextMail(); m.Due != f.clock.at() || m.Attempts != 0 || m.Status != MailReady || rung != 1 {
-		t.Errorf("unlocked %+v, rung %d times", m, rung)
+		t.Errorf("unlocked %+v, notified %d times", m, rung)
 	}
-	f.sound()
+	f.checkFile()
 }
 
-// Attempts that may have arrived are counted on their own, for one link.
+// TestMailUnsure checks that attempts that may have arrived are counted separately, for each link.
 func TestMailUnsure(t *testing.T) {
-	f, _, card := mailed(t)
+	f, _, card := startMail(t)
 	m := f.nextMail()
 	f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Minute) })
 	f.must(func(tx *Tx) error { return tx.DelayUnsureMail(&m, time.Hour) })
@@ -228,5 +228,5 @@ func TestMailUnsure(t *testing.T) {
 	if m := f.nextMail(); m.Attempts != 0 || m.Unsure != 0 {
 		t.Errorf("with a newer link %+v", m)
 	}
-	f.sound()
+	f.checkFile()
 }

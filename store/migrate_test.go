@@ -42,7 +42,8 @@ func checkMigrations(t *testing.T, schemaOf func(version int64) string) {
 	}
 }
 
-// Every migration comes with the schema that it starts from, in testdata.
+// TestMigratedEqualsFresh checks that each older schema, which is in testdata, is migrated to the
+// current one.
 func TestMigratedEqualsFresh(t *testing.T) {
 	checkMigrations(t, savedSchema(t))
 }
@@ -51,13 +52,14 @@ func savedSchema(t *testing.T) func(v int64) string {
 	return func(v int64) string {
 		b, err := os.ReadFile(fmt.Sprintf("testdata/schema_v%d.sql", v))
 		if err != nil {
-			t.Fatalf("the schema of version %d is not kept: %v", v, err)
+			t.Fatalf("the schema of version %d is missing: %v", v, err)
 		}
 		return string(b)
 	}
 }
 
-// Rows of deliveries are the same after the migration that replaced their table.
+// TestMigrationKeepsDeliveries checks that delivery rows are the same after the migration that
+// replaced their table.
 func TestMigrationKeepsDeliveries(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "older.db")
 	createOlder(t, path, savedSchema(t)(3)+`; INSERT INTO deliveries (webhook_id, event_id, state, special, due_at, attempts, response_status, last_error, duration_ms, request_headers, delivered_at) VALUES
@@ -113,10 +115,10 @@ func TestMigrationRunsOnce(t *testing.T) {
 			t.Errorf("the step that adds a row left %d", n)
 		}
 		if n := f.number("PRAGMA user_version"); n != version() {
-			t.Errorf("the file says version %d after two steps to %d", n, version())
+			t.Errorf("the file has version %d after two steps to %d", n, version())
 		}
 		if id != f.ID(KindCard, 1) {
-			t.Error("the ids are others after a migration")
+			t.Error("the ids differ after a migration")
 		}
 		f.Close()
 	}
@@ -156,7 +158,7 @@ func TestFailedMigrationLeavesTheFile(t *testing.T) {
 
 func TestSchema(t *testing.T) {
 	if to, err := os.Readlink("../schema.sql"); err != nil || to != "store/schema.sql" {
-		t.Errorf("schema.sql at the root leads to %q, %v", to, err)
+		t.Errorf("schema.sql at the root is a link to %q, %v", to, err)
 	}
 	f := start(t, Options{})
 	loose := f.lines("SELECT name FROM pragma_table_list WHERE schema='main' AND type='table' AND strict=0 AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
@@ -164,7 +166,7 @@ func TestSchema(t *testing.T) {
 		t.Errorf("not STRICT: %v", loose)
 	}
 	if n := f.number("SELECT count(*) FROM pragma_table_list WHERE schema='main' AND type='table' AND strict=1"); n < 10 {
-		t.Errorf("only %d tables were looked at", n)
+		t.Errorf("only %d tables were checked", n)
 	}
 	for pragma, want := range map[string]string{"foreign_keys": "1", "journal_mode": "wal", "temp_store": "2", "application_id": fmt.Sprint(applicationID)} {
 		if got := f.lines("PRAGMA " + pragma); len(got) != 1 || got[0] != want {

@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// What a page visits is bounded at the default, on lists of a million rows: no
-// filter makes a request read more than its share, however little it finds.
+// These tests check on lists of a million rows that a page visits at most the default number of
+// rows with any filter.
 
-// sizes returns the length of a list and how many of its rows a page may visit: a
-// million and the default. The race detector makes SQLite fifty times slower;
-// under it both are smaller, and what is asked of a page is the same.
+// sizes returns the length of a list and how many of its rows a page may visit: a million and the
+// default. With the race detector, which makes SQLite fifty times slower, both are smaller.
 func sizes() (rows, share int64, opts Options) {
 	if racing {
 		return 10_000, 100, Options{PageVisits: 100}
@@ -20,18 +19,18 @@ func sizes() (rows, share int64, opts Options) {
 	return 1_000_000, 2000, Options{}
 }
 
-// largeTable is a list of so many rows of one shop with consecutive keys, so that a page's
-// cursor shows how many it visited.
+// largeTable is a list of rows of one shop with consecutive keys, so that a page's cursor shows how
+// many rows it visited.
 type largeTable struct {
 	*fixture
 	list        byte
-	oldest, end int64 // keys: of the first row, and the one after the last
+	oldest, end int64 // keys of the first row and of the row after the last
 	rows, share int64
 }
 
-// visits reads at most pages pages down from key. Each must be empty and return a cursor
-// after exactly its share of rows; the last one is that with less than a share of rows
-// above floor. visits returns how many pages it read.
+// visits reads at most pages pages down from key. Each must be empty and return a cursor after
+// exactly its share of rows; the last one is that with less than a share of rows above floor. visits
+// returns how many pages it read.
 func (h largeTable) visits(t *testing.T, key, floor int64, pages int, page func(PageQuery) Page[string]) (n int) {
 	t.Helper()
 	for n = 1; ; n++ {
@@ -59,8 +58,8 @@ func (h largeTable) visits(t *testing.T, key, floor int64, pages int, page func(
 	}
 }
 
-// bounded reads the first pages of a list without a match, down from the
-// row before from to the one at floor, at some in its middle and at its last.
+// bounded reads the first pages of a list without a match, starting at from, in its middle, and
+// near floor.
 func (h largeTable) bounded(t *testing.T, from, floor int64, page func(PageQuery) Page[string]) {
 	t.Helper()
 	for _, c := range []struct {
@@ -70,7 +69,7 @@ func (h largeTable) bounded(t *testing.T, from, floor int64, page func(PageQuery
 	}{
 		{"at the beginning", from, 3, 3},
 		{"in the middle", floor + (from-floor)/2, 2, 2},
-		// That a full share was the last one only the next page can tell.
+		// The last page visits a full share, so another page follows.
 		{"two shares before the end", floor + 2*h.share, 9, 3},
 		{"less than two before the end", floor + 2*h.share - 1, 9, 2},
 		{"at the end", floor, 9, 1},
@@ -81,8 +80,8 @@ func (h largeTable) bounded(t *testing.T, from, floor int64, page func(PageQuery
 	}
 }
 
-// ledgerHeap is a ledger of one card's rows at one location, a millisecond
-// apart. They are stamps but for the oldest, which is of another type.
+// largeLedger returns a ledger of one card's rows at one location, a millisecond apart. The oldest
+// one has another type than the others, which are stamps.
 func largeLedger(t *testing.T) (h largeTable, l ledgerCase) {
 	rows, share, opts := sizes()
 	f := start(t, opts)
@@ -99,16 +98,17 @@ func largeLedger(t *testing.T) (h largeTable, l ledgerCase) {
 }
 
 func TestTransactionsAmongAMillion(t *testing.T) {
+	t.Parallel()
 	h, l := largeLedger(t)
 	f := h.fixture
-	other := f.withLedger(f.a) // a card, a program and a location without any row
-	first := f.clock.at()      // of the oldest row
+	other := f.withLedger(f.a) // a card, a program and a location without rows
+	first := f.clock.at()      // time of the oldest row
 	last := first + Time(h.rows) - 1
 	f.clock.move(time.Hour)
 	elsewhere := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, other.location)}}
 	nowhere := Access{Shop: f.a.Shop, Restricted: true}
 	card, program, location := set(l.card), set(l.program), set(l.location)
-	none := set("topup") // a type that no row has
+	none := set("topup") // a type without rows
 
 	for name, c := range map[string]struct {
 		a Access
@@ -134,14 +134,14 @@ func TestTransactionsAmongAMillion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h.bounded(t, h.end, h.oldest, f.transactions(c.a, c.f))
-			// from and to are bounds of the walk: what lies beyond is not visited.
+			// from and to limit the rows that are visited.
 			quarter := h.rows / 4
 			c.f.From, c.f.To = set(first+Time(quarter)), set(last+1-Time(quarter))
 			h.bounded(t, h.end-quarter, h.oldest+quarter, f.transactions(c.a, c.f))
 		})
 	}
 
-	// What an index answers alone, or no row can be in, visits none.
+	// These are answered by an index alone or cannot match, so no row is visited.
 	for name, c := range map[string]struct {
 		a Access
 		f TransactionFilter
@@ -167,25 +167,22 @@ func TestTransactionsAmongAMillion(t *testing.T) {
 		})
 	}
 
-	t.Run("to the end", func(t *testing.T) {
-		want := int(h.rows/h.share) + 1
-		if n := h.visits(t, h.end, h.oldest, 2*want, f.transactions(f.a, TransactionFilter{Type: none})); n != want {
-			t.Errorf("%d pages, want %d", n, want)
-		}
-	})
-
-	// The oldest row alone matches: it is on the last page that has a share.
+	// Only the oldest row matches. It is on the last page that visits a full share, so one more page
+	// follows.
 	t.Run("the oldest", func(t *testing.T) {
-		pages, at := 0, 0
-		got := allPages(t, f.transactions(f.a, TransactionFilter{Type: set("access")}), func(p Page[string]) {
-			if pages++; len(p.Data) > 0 {
-				at = pages
-			}
-		})
-		if want := int(h.rows / h.share); !slices.Equal(got, []string{f.ID(KindTransaction, h.oldest)}) || at != want || pages != want+1 {
-			t.Errorf("found %q on page %d of %d, want it on %d of %d", got, at, pages, want, want+1)
+		page, full := f.transactions(f.a, TransactionFilter{Type: set("access")}), int(h.rows/h.share)
+		got := []string{f.ID(KindTransaction, h.oldest)}
+		if n := h.visits(t, h.end, h.oldest, full-1, page); n != full-1 {
+			t.Errorf("%d pages without a match, want %d", n, full-1)
 		}
-		// An index that leads to it, or a bound, finds it at once.
+		p := page(PageQuery{Cursor: set(h.cursor(h.list, h.a.Shop, h.oldest+h.share))})
+		if !slices.Equal(p.Data, got) || !p.NextCursor.Valid {
+			t.Fatalf("found %q, and more: %v", p.Data, p.NextCursor.Valid)
+		}
+		if p = page(PageQuery{Cursor: set(p.NextCursor.V)}); len(p.Data) > 0 || p.NextCursor.Valid {
+			t.Errorf("found %q after the oldest, and more: %v", p.Data, p.NextCursor.Valid)
+		}
+		// With an index or a bound, the first page has it.
 		for _, filter := range []TransactionFilter{{To: set(first + 1)}, {To: set(first + Time(h.share)), Type: set("access")}} {
 			if p := f.transactions(f.a, filter)(PageQuery{}); !slices.Equal(p.Data, got) {
 				t.Errorf("%+v finds %q on its first page", filter, p.Data)
@@ -195,13 +192,14 @@ func TestTransactionsAmongAMillion(t *testing.T) {
 }
 
 func TestCardsAmongAMillion(t *testing.T) {
+	t.Parallel()
 	rows, share, opts := sizes()
 	f := start(t, opts)
 	here, elsewhere := f.location(f.a), f.location(f.a)
 	fields := stamps("Here only")
 	fields.LocationScope, fields.ScopedLocationIDs = set("selected_locations"), set([]string{here})
 	program, other := f.program(f.a, fields), f.program(f.a, stamps("None has it"))
-	// All are of one person by e-mail, and the oldest alone is locked.
+	// All cards have the same e-mail, and only the oldest is locked.
 	oldest := f.card(f.a, program, CardFields{HolderEmail: set("ada@example.com")})
 	f.must(func(tx *Tx) error { _, err := tx.SetCardLocked(f.a.Shop, oldest, true); return err })
 	h := largeTable{fixture: f, list: listCards, rows: rows, share: share, oldest: f.key(KindCard, oldest)}
@@ -243,7 +241,7 @@ func TestCardsAmongAMillion(t *testing.T) {
 	}
 	t.Run("the oldest", func(t *testing.T) {
 		locked := f.cards(f.a, CardFilter{Status: set(StatusLocked)})
-		// Not on the pages before, and on the last one that has a share.
+		// It is not on the pages before the last one.
 		h.visits(t, h.end, h.oldest, 3, locked)
 		before := h.oldest + 2*share
 		h.visits(t, before, h.oldest, 1, locked)

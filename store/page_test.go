@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// allPages reads a list to its end; between, if set, runs after each page.
+// allPages reads a list to its end. It calls between, if not nil, after each page.
 func allPages[T any](t testing.TB, page func(PageQuery) Page[T], between func(Page[T])) (all []T) {
 	t.Helper()
 	var q PageQuery
@@ -27,6 +27,7 @@ func allPages[T any](t testing.TB, page func(PageQuery) Page[T], between func(Pa
 	}
 }
 
+// ids returns a page with the ids of its items.
 // ids returns a page with the ids of its items.
 func ids[T any](p Page[T], err error, id func(T) string) (Page[string], error) {
 	q := Page[string]{NextCursor: p.NextCursor, Limit: p.Limit}
@@ -96,7 +97,7 @@ func (f *fixture) auditLog(a Access) func(PageQuery) Page[string] {
 	}
 }
 
-// ledgerCase is a shop with what its ledger's rows need.
+// ledgerCase is a shop with the resources that rows of its ledger need.
 type ledgerCase struct {
 	a                       Access
 	program, card, location string
@@ -111,8 +112,8 @@ func (f *fixture) row(l ledgerCase, kind string) string {
 	return f.ID(KindTransaction, f.ledger(l.a, l.card, l.program, l.location, kind, 1)[0])
 }
 
-// Rows that were there when the reading began come once each, newest first,
-// whatever is added on the way and whatever other shops hold.
+// TestPagesWhileRowsAreAdded checks that rows that existed at the first page are listed once each,
+// newest first, while rows are added and other shops have rows.
 func TestPagesWhileRowsAreAdded(t *testing.T) {
 	f := start(t, Options{})
 	mine, theirs := f.withLedger(f.a), f.withLedger(f.shop(ShopFields{}))
@@ -157,7 +158,7 @@ func TestPagesWhileRowsAreAdded(t *testing.T) {
 				}, func(p Page[string]) {
 					pages++
 					if int64(p.Limit) != limit || p.NextCursor.Valid && int64(len(p.Data)) != limit {
-						t.Errorf("page %d has %d items and says limit %d, asked for %d", pages, len(p.Data), p.Limit, limit)
+						t.Errorf("page %d has %d items and limit %d, asked for %d", pages, len(p.Data), p.Limit, limit)
 					}
 					if pages%3 == 1 {
 						added = append([]string{c.add(mine)}, added...)
@@ -191,10 +192,10 @@ func TestPageLimits(t *testing.T) {
 	if got := DefaultLimits().ClampLimit(Opt[int64]{}); got != 50 {
 		t.Errorf("the default page has %d items, want 50", got)
 	}
-	// A last page that is exactly full has no next one.
+	// A full last page has no next page.
 	p := f.cards(f.a, CardFilter{})(PageQuery{Limit: set(int64(20))})
 	if p = f.cards(f.a, CardFilter{})(PageQuery{Limit: set(int64(5)), Cursor: set(p.NextCursor.V)}); len(p.Data) != 5 || p.NextCursor.Valid {
-		t.Errorf("the last 5 of 25 come as %d items, next %v", len(p.Data), p.NextCursor)
+		t.Errorf("the last 5 of 25 are %d items, next %v", len(p.Data), p.NextCursor)
 	}
 }
 
@@ -224,7 +225,7 @@ func TestForeignCursors(t *testing.T) {
 	}
 }
 
-// from is inclusive, to exclusive, both on created_at.
+// TestTransactionsByTime checks that from is inclusive and to exclusive, both on created_at.
 func TestTransactionsByTime(t *testing.T) {
 	f := start(t, Options{})
 	mine, theirs := f.withLedger(f.a), f.withLedger(f.shop(ShopFields{}))

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// Filters that no index serves visit a bounded number of rows per page.
+// These tests check that filters without an index visit a bounded number of rows per page.
 
-// expectVisits reads a filtered list to its end. Each page must be full or have
-// visited exactly visits of the list's rows (newest first), as its cursor
-// tells, and all pages together must give want.
+// expectVisits reads a filtered list to its end. Each page must be full or have visited exactly
+// visits of the list's rows (newest first), according to its cursor, and all pages together must
+// give want.
 func expectVisits(t *testing.T, f *fixture, list byte, walked []int64, visits, limit int, page func(PageQuery) Page[string], want []string) (pages int) {
 	t.Helper()
 	from := 0
@@ -24,12 +24,12 @@ func expectVisits(t *testing.T, f *fixture, list byte, walked []int64, visits, l
 		}
 		key, ok := f.cursorKey(list, f.a.Shop, p.NextCursor.V)
 		if !ok {
-			t.Fatalf("page %d has a cursor that does not open", pages)
+			t.Fatalf("page %d has an invalid cursor", pages)
 		}
 		to := slices.Index(walked, key) + 1
 		switch moved := to - from; {
 		case to == 0:
-			t.Fatalf("page %d ends at key %d, which is not in the walk", pages, key)
+			t.Fatalf("page %d ends at key %d, which is not in the list", pages, key)
 		case len(p.Data) == limit && moved <= visits:
 		case moved != visits:
 			t.Fatalf("page %d has %d items and visited %d rows, want %d", pages, len(p.Data), moved, visits)
@@ -37,7 +37,7 @@ func expectVisits(t *testing.T, f *fixture, list byte, walked []int64, visits, l
 		from = to
 	})
 	if left := len(walked) - from; left > visits {
-		t.Errorf("the last page left %d rows behind", left)
+		t.Errorf("the last page left %d rows unread", left)
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %d items %v\nwant %d items %v", len(got), got, len(want), want)
@@ -62,7 +62,7 @@ func TestCardFiltersVisitBoundedRows(t *testing.T) {
 	closed := f.program(f.a, narrow)
 	other := f.withLedger(f.shop(ShopFields{}))
 
-	// 205 cards of one person by e-mail, each tenth of one by reference.
+	// There are 205 cards with one e-mail, every tenth with the same reference.
 	type row struct {
 		key             int64
 		id              string
@@ -91,7 +91,7 @@ func TestCardFiltersVisitBoundedRows(t *testing.T) {
 		name   string
 		a      Access
 		filter CardFilter
-		walk   func(row) bool // rows of the index
+		walk   func(row) bool // rows in the index
 		match  func(row) bool
 	}{
 		{"a status that no card has", f.a, CardFilter{Status: set(StatusArchived)}, nil, func(row) bool { return false }},
@@ -126,7 +126,7 @@ func TestCardFiltersVisitBoundedRows(t *testing.T) {
 		})
 	}
 
-	// Two filters with an index each: the more selective one is followed.
+	// Of two filters with an index, the more selective one is used.
 	r := rows[70]
 	for _, filter := range []CardFilter{
 		{ExternalRef: set(r.ref), HolderEmail: set("ADA@example.com")},
@@ -223,8 +223,8 @@ func TestOtherFiltersVisitBoundedRows(t *testing.T) {
 	}
 }
 
-// Filters that nothing meets: every page but the last is empty and has visited
-// its share, whatever the filter and however small the share.
+// TestTransactionsWithoutAMatch checks that without a match every page but the last is empty and
+// has visited its share, for any filter and share.
 func TestTransactionsWithoutAMatch(t *testing.T) {
 	for _, visits := range []int{1, 3, 7} {
 		f := start(t, Options{PageVisits: visits})
@@ -254,7 +254,7 @@ func TestTransactionsWithoutAMatch(t *testing.T) {
 				t.Errorf("%+v: %d rows without a match took %d pages of %d visits", c.filter, len(rows), pages, visits)
 			}
 		}
-		// What an index answers alone visits nothing.
+		// A filter that an index answers alone visits no rows.
 		for _, filter := range []TransactionFilter{
 			{CardID: set(other.card)}, {LocationID: set(other.location), Type: set("stamp")}, {ProgramID: set(theirs.program)}, {CardID: set("crd_")}, {Type: set("access"), To: now},
 		} {
@@ -265,8 +265,8 @@ func TestTransactionsWithoutAMatch(t *testing.T) {
 	}
 }
 
-// A page with a filter asks twice: for the rows, and how far it came. Both
-// must see the same state of the file, whatever is written in between.
+// TestFilteredPageSeesOneState checks that the two statements of a page with a filter, for the rows
+// and for the position, see the same state of the file while others write.
 func TestFilteredPageSeesOneState(t *testing.T) {
 	for name, meanwhile := range map[string]func(*fixture, string, []string){
 		"a card is added": func(f *fixture, program string, _ []string) { f.card(f.a, program, CardFields{}) },

@@ -12,13 +12,13 @@ import (
 
 var parameter = regexp.MustCompile(`\?(\d*)`)
 
-// plan is what SQLite intends to do for a statement, a line per step.
+// plan returns the steps of SQLite's query plan for a statement.
 func plan(t *testing.T, c *conn, sql string) (steps []string) {
 	t.Helper()
 	var args []any
 	for _, p := range parameter.FindAllStringSubmatch(sql, -1) {
 		number, err := strconv.Atoi(p[1])
-		if err != nil { // it has none
+		if err != nil { // the statement has no plan
 			number = len(args) + 1
 		}
 		for len(args) < number {
@@ -38,8 +38,8 @@ func plan(t *testing.T, c *conn, sql string) (steps []string) {
 	return steps
 }
 
-// runOperations runs each operation of the store at least once, lists with all
-// their filters, so that every statement is prepared.
+// runOperations runs each operation of the store at least once, lists with all their filters, so
+// that every statement is prepared.
 func runOperations(f *fixture) {
 	key := must(f, func(tx *Tx) (Key, error) {
 		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{LocationIDs: set([]string{})})
@@ -90,7 +90,7 @@ func runOperations(f *fixture) {
 	}).ID
 	f.clock.move(time.Hour)
 	f.card(f.a, l.program, CardFields{})
-	f.card(f.a, l.program, CardFields{}) // there is room only because one expired
+	f.card(f.a, l.program, CardFields{}) // there is room because one has expired
 	must(f, func(tx *Tx) (Shop, error) { return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: null[int64]()}, "") })
 	must(f, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(restricted, expired, ReissueFields{}) })
 	must(f, func(tx *Tx) (CardDetail, error) {
@@ -147,7 +147,7 @@ func runOperations(f *fixture) {
 	f.must(func(tx *Tx) error { _, err := tx.RevokeAllKeys(f.a.Shop); return err })
 }
 
-// runTillActions is everything for what tills and holders do.
+// runTillActions runs all operations of tills and holders.
 func runTillActions(f *fixture) {
 	k := f.till(f.a)
 	fields := stamps("Till")
@@ -185,7 +185,7 @@ func runTillActions(f *fixture) {
 	must(f, func(tx *Tx) (Device, error) { return tx.RevokeDevice(f.a.Shop, f.ID(KindDevice, k.device.Device)) })
 }
 
-// runStatistics is everything for statistics.
+// runStatistics runs all operations of statistics.
 func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 	f.card(f.a, l.program, CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute))})
 	f.clock.move(time.Hour)
@@ -211,7 +211,7 @@ func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 	})
 }
 
-// runWebhookOperations makes a webhook and a test delivery to it.
+// runWebhookOperations creates a webhook and a test delivery for it.
 func runWebhookOperations(f *fixture, program string) (hook, delivery string) {
 	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"}), ProgramIDs: set([]string{program})}
 	hook = must(f, func(tx *Tx) (CreatedWebhook, error) { return tx.CreateWebhook(f.a, program, unchecked(tx, fields)) }).ID
@@ -221,7 +221,7 @@ func runWebhookOperations(f *fixture, program string) (hook, delivery string) {
 	return hook, must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, hook) }).ID
 }
 
-// runDeliveries runs what a sender asks of the store.
+// runDeliveries runs all operations of the sender.
 func runDeliveries(f *fixture, hook int64) {
 	shop := func(state string) {
 		must(f, func(tx *Tx) (Shop, error) {
@@ -254,7 +254,7 @@ func runDeliveries(f *fixture, hook int64) {
 	f.must(func(tx *Tx) error { _, err := tx.SweepDeliveries(&DeliverySweep{}, 10); return err })
 }
 
-// runMailQueue is everything for mail.
+// runMailQueue runs all operations of mail.
 func runMailQueue(f *fixture) {
 	program := f.program(f.a, stamps("Mailed"))
 	for range 2 {
@@ -269,7 +269,7 @@ func runMailQueue(f *fixture) {
 	must(f, func(tx *Tx) ([]string, error) { return tx.PruneMails(5) })
 }
 
-// must makes a write that has to succeed and returns what it made.
+// must makes a write that must succeed and returns its result.
 func must[T any](f *fixture, fn func(*Tx) (T, error)) (out T) {
 	f.t.Helper()
 	f.must(func(tx *Tx) (err error) {
@@ -279,7 +279,7 @@ func must[T any](f *fixture, fn func(*Tx) (T, error)) (out T) {
 	return out
 }
 
-// check stops a test whose fixture is wrong.
+// check returns v and panics if err is not nil.
 func check[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -287,8 +287,8 @@ func check[T any](v T, err error) T {
 	return v
 }
 
-// smallWalks are the statements that may look at every row of a table, each
-// with its reason; smallSorts those that may sort, by the step before.
+// smallWalks are the statements that may scan a table, each with its reason, and smallSorts those
+// that may sort, by the step before.
 var (
 	smallWalks = map[string]string{
 		"SELECT id FROM shops ORDER BY id":                                   "every shop once, for a rebuild",
@@ -313,13 +313,13 @@ var (
 		"SEARCH programs USING INTEGER PRIMARY KEY (rowid=?)":            "the same of one program",
 		"CREATE BLOOM FILTER": "the same at the locations of a key",
 	}
-	// recounts compute all sums again, for which they read the whole ledger.
+	// recounts compute all sums again, for which they scan the whole ledger.
 	recounts = []string{"DELETE FROM program_counts", "INSERT INTO program_counts SELECT p.id", "INSERT INTO place_counts SELECT", "INSERT INTO quarter_counts SELECT",
 		"UPDATE cards SET last_stamp_at=(SELECT max(created_at)", "SELECT p.id, s.timezone FROM programs p JOIN shops s ON s.id=p.shop_id ORDER BY p.id"}
 )
 
-// wide are the searches that may visit any number of rows, and wholeShops the
-// statements that are meant to.
+// wide are the searches that may visit any number of rows, and wholeShops the statements that need
+// them.
 var (
 	wide       = regexp.MustCompile(`INDEX (cards_shop|cards_program|transactions_shop|transactions_time|transactions_program|transactions_location|audit_shop) \((shop|program|location)_id=\?\)`)
 	wholeShops = []string{ // deleting a program archives all its cards
@@ -328,9 +328,8 @@ var (
 	}
 )
 
-// walked are the steps of a plan that look at every row of a table. A step
-// "CO-ROUTINE c" allows one "SCAN c": that of its own result. A recursive one
-// reads in each step what the step before gave.
+// walked returns the steps of a plan that scan a table. A step "CO-ROUTINE c" allows one "SCAN c",
+// of its own result. A recursive step reads the result of the step before.
 func walked(steps []string) (found []string) {
 	routines, latest := map[string]int{}, ""
 	for _, step := range steps {
@@ -358,7 +357,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 	runOperations(f)
 	statements := map[string]bool{}
 	c := <-f.readers
-	for _, sql := range slices.Concat(c.db().Statements(), f.writer.db().Statements()) { // idle: all writes were answered
+	for _, sql := range slices.Concat(c.db().Statements(), f.writer.db().Statements()) { // all writes were answered, so the writer is idle
 		statements[sql] = true
 	}
 	if len(statements) < 100 {
@@ -381,9 +380,9 @@ func TestStatementsFollowIndexes(t *testing.T) {
 				t.Errorf("sorts: %s\nplan %s", sql, strings.Join(steps, " | "))
 			}
 		}
-		// Searching an index by the shop alone is a walk of all the shop has.
+		// Searching an index by the shop alone visits all rows of the shop.
 		if m := wide.FindString(strings.Join(steps, " | ")); m != "" && !strings.Contains(sql, "LIMIT") && !slices.ContainsFunc(wholeShops, func(part string) bool { return strings.Contains(sql, part) }) {
-			t.Errorf("walks all of a shop or program, %q: %s\nplan %s", m, sql, strings.Join(steps, " | "))
+			t.Errorf("visits all rows of a shop or program, %q: %s\nplan %s", m, sql, strings.Join(steps, " | "))
 		}
 		small := false
 		for part := range smallWalks {
@@ -391,7 +390,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 		}
 		steps = slices.DeleteFunc(steps, func(step string) bool { return strings.HasSuffix(step, "-ROW VALUES CLAUSE") })
 		if found := walked(steps); len(found) > 0 && !small {
-			t.Errorf("walks a table, %q: %s\nplan %s", found, sql, strings.Join(steps, " | "))
+			t.Errorf("scans a table, %q: %s\nplan %s", found, sql, strings.Join(steps, " | "))
 		}
 	}
 	f.readers <- c

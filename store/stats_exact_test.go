@@ -1,14 +1,14 @@
 package store
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
 )
 
-// TestReversedRowsLeaveTheirOwnDay: what is taken back days later goes from the
-// day, hour and location where it was counted, and the reversal itself counts
-// nowhere.
+// TestReversedRowsLeaveTheirOwnDay checks that a reversal removes a row from the day, hour and
+// location where it was counted, and that the reversal itself is not counted.
 func TestReversedRowsLeaveTheirOwnDay(t *testing.T) {
 	k := startTill(t)
 	program, prizes := k.ladder(true, 5, 10)
@@ -37,7 +37,7 @@ func TestReversedRowsLeaveTheirOwnDay(t *testing.T) {
 			sum += d.Count
 		}
 		if sum != 3*stamps {
-			t.Errorf("places, hours and days add up to %d, want %d each", sum, stamps)
+			t.Errorf("locations, hours and days add up to %d, want %d each", sum, stamps)
 		}
 		k.view(func(v *View) error {
 			h := check(v.Heatmap(k.a, HeatmapQuery{}))
@@ -50,7 +50,7 @@ func TestReversedRowsLeaveTheirOwnDay(t *testing.T) {
 			}
 			return nil
 		})
-		k.sound()
+		k.checkFile()
 	}
 	expect(7, 1, true, [3]float64{550, 500, 50}, DayCount{"2026-01-02", 2}, DayCount{"2026-01-05", 3})
 	k.ok(k.reverse(prize))
@@ -65,9 +65,8 @@ func TestReversedRowsLeaveTheirOwnDay(t *testing.T) {
 	expect(0, 0, false, [3]float64{100, 0, 0})
 }
 
-// TestOverflowIsOneCard: the children of a chain are no new cards, whoever
-// issues the first and wherever they appear, and each completed cycle counts
-// once.
+// TestOverflowIsOneCard checks that the children of a chain are no new cards, whoever issues the
+// first and wherever they are stamped, and that each completed cycle counts once.
 func TestOverflowIsOneCard(t *testing.T) {
 	k := startTill(t)
 	elsewhere := k.till(k.a)
@@ -92,17 +91,17 @@ func TestOverflowIsOneCard(t *testing.T) {
 		if rate < 0 != (st.CompletionRate == nil) || rate >= 0 && *st.CompletionRate != rate {
 			t.Errorf("completion rate %v, want %v", st.CompletionRate, rate)
 		}
-		k.sound()
+		k.checkFile()
 	}
-	expect(0, 1, 0, -1) // never presented: nowhere
+	expect(0, 1, 0, -1) // not presented, so it has no location
 	k.ok(k.stamp(issued, 8))
 	expect(1, 1, 1, 0)
-	elsewhere.ok(elsewhere.stamp(issued, 5)) // ten and three
+	elsewhere.ok(elsewhere.stamp(issued, 5)) // ten stamps and three
 	expect(2, 1, 1, 0)
-	k.ok(k.redeem(issued, prizes[0])) // completes and archives the first
+	k.ok(k.redeem(issued, prizes[0])) // completes and archives the first card
 	expect(1, 1, 1, 0.5)
 	k.ok(k.stamp(issued, 7))
-	k.ok(k.redeem(issued, prizes[0])) // completes, and starts again from nothing
+	k.ok(k.redeem(issued, prizes[0])) // completes the cycle and starts the next
 	expect(1, 1, 1, 1)
 	_, err := k.redeem(issued, prizes[0])
 	refused(t, err, Unprocessable)
@@ -112,15 +111,15 @@ func TestOverflowIsOneCard(t *testing.T) {
 	expect(2, 2, 2, 2.0/3)
 }
 
-// TestExpiredByTimeAlone: active cards are exact at every millisecond, whether
-// or not the housekeeping came by, also after a card was brought back.
+// TestExpiredByTimeAlone checks that the number of active cards is exact at every millisecond, with
+// or without housekeeping, also after a card became live again.
 func TestExpiredByTimeAlone(t *testing.T) {
 	for name, lapse := range map[string]bool{"without housekeeping": false, "with housekeeping": true} {
 		t.Run(name, func(t *testing.T) {
 			k := startTill(t)
 			program, _ := k.ladder(true, 10)
 			end := k.clock.at().Add(time.Hour)
-			// Both expire, one of them on a device; a third never does.
+			// Two cards expire, one of them installed; a third never does.
 			patched := k.card(k.a, program, CardFields{ExpiresAt: set(end)})
 			chain := k.card(k.a, program, CardFields{ExpiresAt: set(end)})
 			k.ok(k.stamp(patched, 1))
@@ -139,7 +138,7 @@ func TestExpiredByTimeAlone(t *testing.T) {
 					if n := *k.statistics(program).ActiveCards; n != want || d.Distribution[0].Count != want || *s.KPIs["active_cards"] != float64(want) {
 						t.Errorf("%d active, want %d", n, want)
 					}
-					k.sound()
+					k.checkFile()
 					for more := lapse; more; {
 						more = must(k.fixture, func(tx *Tx) (bool, error) { return tx.MarkExpiredCards(1) })
 					}
@@ -173,7 +172,7 @@ func TestExpiredByTimeAlone(t *testing.T) {
 			active(4)
 			k.lock(chain, true)
 			active(2)
-			at(end, 2, 2) // locked, it was not counted
+			at(end, 2, 2) // locked, so it was not counted
 			must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, chain, ReissueFields{}) })
 			must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, invited, ReissueFields{}) })
 			k.ok(k.stamp(invited, 1))
@@ -182,5 +181,40 @@ func TestExpiredByTimeAlone(t *testing.T) {
 			must(k.fixture, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(k.a.Shop, chain) })
 			active(3)
 		})
+	}
+}
+
+// TestRecountInAGroup checks that a recount includes what earlier members of its group wrote once,
+// that later members add to it, and that a recount that is rolled back changes nothing.
+func TestRecountInAGroup(t *testing.T) {
+	k := startTill(t)
+	program, _ := k.ladder(true)
+	card := k.card(k.a, program, CardFields{})
+	stamp := Write{Actor: operator, Do: func(tx *Tx) error {
+		_, err := tx.Stamp(k.device, card, StampFields{Count: set(int64(2))})
+		return err
+	}}
+	recount := Write{Actor: operator, Do: (*Tx).RecountStats}
+	failing := Write{Actor: operator, Do: func(tx *Tx) error {
+		if _, err := tx.Stamp(k.device, card, StampFields{}); err != nil {
+			return err
+		}
+		return errors.Join(tx.RecountStats(), errors.New("taken back"))
+	}}
+	both := Write{Actor: operator, Do: func(tx *Tx) error { return errors.Join(stamp.Do(tx), tx.RecountStats(), stamp.Do(tx)) }}
+	stamped := int64(0)
+	for _, c := range []struct {
+		writes []Write
+		stamps int64
+	}{
+		{[]Write{stamp, recount}, 2}, {[]Write{recount, stamp}, 2}, {[]Write{stamp, recount, stamp}, 4}, {[]Write{stamp, failing, stamp}, 4},
+		{[]Write{stamp, recount, failing, recount, stamp}, 4}, {[]Write{both, stamp, both}, 10},
+	} {
+		k.group(c.writes...)
+		k.checkFile()
+		stamped += c.stamps
+		if n := k.number("SELECT stamps FROM program_counts WHERE program_id=?", k.key(KindProgram, program)); n != stamped {
+			t.Errorf("%d stamps, want %d", n, stamped)
+		}
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// countTables are those that a file before schema 3 has not.
+// countTables are the tables that files before schema 3 lack.
 var countTables = []string{"program_counts", "place_counts", "quarter_counts", "day_counts", "hour_counts"}
 
-// sumsOf are all sums of a file, those that are nothing left out, and what
-// cards keep for them.
+// sumsOf returns all sums of a file that are not zero, and the columns of cards that belong to
+// them.
 func (f *fixture) sumsOf() string {
 	f.t.Helper()
 	var b strings.Builder
@@ -32,8 +32,8 @@ func (f *fixture) sumsOf() string {
 	return b.String()
 }
 
-// TestOlderFilesAreCounted: a file of each older version, full of what tills
-// do, has at its opening the sums that a file has which counted all along.
+// TestOlderFilesAreCounted checks that a file of an older version gets, when it is opened, the sums
+// of a file that counted from the start.
 func TestOlderFilesAreCounted(t *testing.T) {
 	k := startTill(t)
 	k.inZone("Australia/Lord_Howe")
@@ -76,12 +76,12 @@ func TestOlderFilesAreCounted(t *testing.T) {
 	dropped := k.program(k.a, stamps("Dropped"))
 	k.ok(k.stamp(k.card(k.a, dropped, CardFields{}), 2))
 	k.must(func(tx *Tx) error { return tx.DeleteProgram(k.a.Shop, dropped) })
-	k.sound()
+	k.checkFile()
 	want := k.sumsOf()
 	tables := k.lines("SELECT name FROM sqlite_schema WHERE type='table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")
 	k.Close()
 
-	for v := int64(1); v < 3; v++ { // of those before the sums
+	for v := int64(1); v < 3; v++ { // versions before the sums
 		t.Run(fmt.Sprintf("version %d", v), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "older.db")
 			createOlder(t, path, savedSchema(t)(v), v)
@@ -111,14 +111,14 @@ func TestOlderFilesAreCounted(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := &fixture{Store: open(t, path, Options{Now: k.clock.now}), t: t, clock: k.clock, a: k.a}
-			f.sound()
+			f.checkFile()
 			if got := f.sumsOf(); got != want {
 				t.Errorf("counted at the opening:\n%s\nall along:\n%s", got, want)
 			}
-			// And it counts on.
+			// It continues to count.
 			on := till{fixture: f, device: k.device, location: k.location}
 			on.ok(on.stamp(short, 1))
-			f.sound()
+			f.checkFile()
 		})
 	}
 }

@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// What the statistics must be, added up from the model's rows in the contract's
-// words and by nothing that the store does.
+// These methods compute the expected statistics from the model's rows by the documented rules,
+// without the store's code.
 
-// dates are the last n days up to today in the shop's calendar. Noon is there
-// on every day whatever the clocks do, and a date that a zone left out is
-// counted all the same.
+// dates returns the last n days up to today in the shop's calendar. It uses noon, which every day
+// has, and includes dates that a zone skipped.
 func (y *year) dates(n int) (list []string) {
 	today := y.date(y.model.now)
 	noon, err := time.Parse(time.DateOnly, today)
@@ -42,7 +41,7 @@ func (y *year) byDay(n int, counts map[string]int64) *[]DayCount {
 	return &list
 }
 
-func (y *year) byPlace(counts map[int]int64) *[]PlaceCount {
+func (y *year) byLocation(counts map[int]int64) *[]PlaceCount {
 	list := []PlaceCount{}
 	for i, k := range y.tills {
 		if counts[i] != 0 {
@@ -62,6 +61,7 @@ func (y *year) byPlace(counts map[int]int64) *[]PlaceCount {
 	return &list
 }
 
+// where returns the locations.
 func (y *year) where() (list []Location) {
 	y.f.view(func(v *View) error {
 		list = check(v.Locations(y.f.a, PageQuery{})).Data
@@ -70,7 +70,7 @@ func (y *year) where() (list []Location) {
 	return list
 }
 
-// counted are the rows that count: neither reversed nor reversals or expiries.
+// counted returns the rows that count: not reversed, and neither reversals nor expiries.
 func (y *year) counted(of func(*simProgram) bool) (list []*simRow) {
 	for _, r := range y.model.rows {
 		if of(r.card.chain.program) && !r.reversed && r.kind != "reversal" && r.kind != "expiry" {
@@ -80,7 +80,7 @@ func (y *year) counted(of func(*simProgram) bool) (list []*simRow) {
 	return list
 }
 
-// sums are the plain figures of some programs.
+// sums are the figures of some programs.
 type sums struct {
 	active, stamps, redemptions, completed, open, balance, up, spent, uses int64
 }
@@ -173,13 +173,13 @@ func (y *year) program(p *simProgram) ProgramStats {
 	}
 	st.AvgDaysBetweenStamps = ratio(float64(between.Milliseconds())/(24*60*60*1000), float64(gaps))
 	st.CardsByDay, st.StampsByDay = y.byDay(90, cards), y.byDay(90, stamps)
-	st.CardsByLocation, st.StampsByLocation = y.byPlace(cardsAt), y.byPlace(stampsAt)
-	// Choice: a chain is on a device once, and as long as its first card is.
+	st.CardsByLocation, st.StampsByLocation = y.byLocation(cardsAt), y.byLocation(stampsAt)
+	// Choice: a chain counts as installed once, while its first card is.
 	st.PlatformSplit = &Platforms{Google: y.f.number("SELECT count(*) FROM cards WHERE program_id=? AND root_id IS NULL AND installed_at IS NOT NULL", y.f.key(KindProgram, p.id))}
 	return st
 }
 
-// activity is the number of counted rows by day, of all locations or one.
+// activity returns the number of counted rows by day, of all locations or one.
 func (y *year) activity(of func(*simProgram) bool, location int) map[string]int64 {
 	counts := map[string]int64{}
 	for _, r := range y.counted(of) {

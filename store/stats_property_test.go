@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// year drives the same tills as simulation, through months and time zones, and
-// holds the statistics to what the model adds up from its own rows.
+// year applies the operations of simulation through months and time zones, and compares the
+// statistics with those computed from the model's rows.
 type year struct {
 	*simulation
 	zone string
@@ -37,8 +37,8 @@ func TestCountsFollowTheLedger(t *testing.T) {
 		for _, a := range []struct {
 			weight int
 			do     func()
-		}{{4, y.issue}, {2, y.counter}, {14, y.stamp}, {10, y.redeem}, {4, y.changeBalance}, {2, y.use}, {14, y.reverse}, {6, y.leap}, {12, y.burst},
-			{2, y.lock}, {1, y.archive}, {2, y.reissue}, {3, y.patch}, {3, y.install}, {2, y.suspend}, {3, y.move}, {3, y.lapse}, {1, y.drop}, {1, y.recount}, {6, y.compare}} {
+		}{{4, y.issue}, {2, y.counter}, {14, y.stamp}, {10, y.redeem}, {4, y.changeBalance}, {2, y.use}, {14, y.reverse}, {6, y.advanceFar}, {12, y.burst},
+			{2, y.lock}, {1, y.archive}, {2, y.reissue}, {3, y.patch}, {3, y.install}, {2, y.suspend}, {3, y.move}, {3, y.lapse}, {1, y.deleteProgram}, {1, y.recount}, {6, y.compare}} {
 			for range a.weight {
 				actions = append(actions, a.do)
 			}
@@ -53,7 +53,7 @@ func TestCountsFollowTheLedger(t *testing.T) {
 		y.finish()
 	})
 	t.Logf("%d operations: %v", ops, tally)
-	// Chance leaves the rare ones out of a short run; each has a test of its own.
+	// Rare operations may not occur in a short run; each has a test of its own.
 	for _, what := range []string{"stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access", "overflow", "completed", "zone", "lapsed", "dropped", "burst", "taken back"} {
 		if tally[what] == 0 && ops > 20000 && !t.Failed() {
 			t.Errorf("of %d operations none came to %q: %v", ops, what, tally)
@@ -61,8 +61,8 @@ func TestCountsFollowTheLedger(t *testing.T) {
 	}
 }
 
-// leap is time without any member: a day, or a season with its change of clocks.
-func (y *year) leap() {
+// advanceFar advances the clock by a day, or by a season with its change of clocks.
+func (y *year) advanceFar() {
 	y.wait(time.Duration(y.draw("days", 1, pick(y.simulation, "season", 3, 10, 120))) * 24 * time.Hour)
 }
 
@@ -85,8 +85,8 @@ func (y *year) lapse() {
 
 func (y *year) recount() { y.f.must((*Tx).RecountStats) }
 
-// drop deletes a program.
-func (y *year) drop() {
+// deleteProgram deletes a program.
+func (y *year) deleteProgram() {
 	if len(y.programs) < 4 || !y.chance("drop", 3) {
 		return
 	}
@@ -105,8 +105,7 @@ func (y *year) drop() {
 	y.tally["dropped"]++
 }
 
-// burst makes several stamps in one transaction, among writes that are taken
-// back.
+// burst makes several stamps in one transaction, among writes that are rolled back.
 func (y *year) burst() {
 	type one struct {
 		h    *simChain
@@ -122,7 +121,7 @@ func (y *year) burst() {
 		}
 		zone := pick(y.simulation, "zone", yearZones...)
 		writes = append(writes, Write{Actor: operator, Do: func(tx *Tx) error {
-			tx.Stamp(y.tills[0].device, c.id, StampFields{Count: set(int64(2))}) // whatever it gives: a refusal may leave a row, to be taken back too
+			tx.Stamp(y.tills[0].device, c.id, StampFields{Count: set(int64(2))}) // any result; a refusal may leave a row, which is rolled back too
 			y.setZone(tx, zone)
 			return errors.New("taken back")
 		}})
@@ -134,7 +133,7 @@ func (y *year) burst() {
 		failing()
 		c := y.card((*simProgram).collectsStamps)
 		if c == nil {
-			return // nothing was predicted of any other either
+			return // the result of the others is not predicted
 		}
 		n, location, o := int64(y.draw("count", 1, 9)), y.location(), &one{h: c.chain}
 		o.want = y.model.stamp(o.h, location, n, Null[int64]{})
@@ -167,8 +166,8 @@ func (y *year) burst() {
 	y.tally["burst"]++
 }
 
-// compare holds every program's statistics, and those of the shop, to the
-// model's, and the sums to the ledger's.
+// compare compares every program's statistics, those of the shop, and the sums of the ledger with
+// the model's.
 func (y *year) compare() {
 	y.f.view(func(v *View) error {
 		for _, p := range y.programs {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// startIn is a till of a shop in a zone, at a time.
+// startIn returns a till of a shop in a zone at a time.
 func startIn(t *testing.T, zone, at string) till {
 	c := &clock{}
 	c.set(t, at)
@@ -43,7 +43,7 @@ func (f *fixture) statistics(program string) (st ProgramStats) {
 	return st
 }
 
-// someDays are those of a list that have something.
+// someDays returns the days of a list that are not zero.
 func someDays(list *[]DayCount) (some []DayCount) {
 	for _, d := range *list {
 		if d.Count != 0 {
@@ -53,8 +53,8 @@ func someDays(list *[]DayCount) (some []DayCount) {
 	return some
 }
 
-// TestDaysAndHoursOfZones: a stamp belongs to the date and the hour that the
-// clock on the shop's wall shows, here the ones written before the offset.
+// TestDaysAndHoursOfZones checks that a stamp counts for the date and hour of the shop's local
+// time, here those before the offset.
 func TestDaysAndHoursOfZones(t *testing.T) {
 	for _, c := range []struct {
 		name, zone string
@@ -99,7 +99,7 @@ func TestDaysAndHoursOfZones(t *testing.T) {
 				if got := someDays(st.StampsByDay); !slices.Equal(got, days) || (*st.StampsByDay)[89].Date != date {
 					t.Fatalf("at %s the days are %v up to %s, want %v", at, got, (*st.StampsByDay)[89].Date, days)
 				}
-				for j, d := range *st.StampsByDay { // every date, one after the other
+				for j, d := range *st.StampsByDay { // every date in sequence
 					noon, _ := time.Parse(time.DateOnly, date)
 					if want := noon.AddDate(0, 0, j-89).Format(time.DateOnly); d.Date != want || (*st.CardsByDay)[j].Date != want {
 						t.Fatalf("day %d is %s, want %s", j, d.Date, want)
@@ -118,23 +118,22 @@ func TestDaysAndHoursOfZones(t *testing.T) {
 					}
 				}
 			}
-			k.sound()
+			k.checkFile()
 			before := k.statistics(program)
 			for _, zone := range append([]string{"UTC"}, yearZones...) {
 				k.inZone(zone)
-				k.sound()
+				k.checkFile()
 			}
 			k.inZone(c.zone)
-			k.sound()
+			k.checkFile()
 			if after := k.statistics(program); !slices.Equal(*after.StampsByDay, *before.StampsByDay) || !slices.Equal(*after.StampsByHourDow, *before.StampsByHourDow) || !slices.Equal(*after.CardsByDay, *before.CardsByDay) {
-				t.Error("back in its own zone the shop has other days")
+				t.Error("after the return to its own zone the shop has other days")
 			}
 		})
 	}
 }
 
-// TestTodayEndsAtMidnight: the last 90 days take in today to its last
-// millisecond and no longer.
+// TestTodayEndsAtMidnight checks that the last 90 days include today up to its last millisecond.
 func TestTodayEndsAtMidnight(t *testing.T) {
 	for zone, midnight := range map[string]string{"Europe/Rome": "2026-03-30T00:00:00+02:00", "Australia/Lord_Howe": "2026-04-06T00:00:00+10:30", "Asia/Kathmandu": "2026-05-02T00:00:00+05:45", "UTC": "2026-05-02T00:00:00Z"} {
 		t.Run(zone, func(t *testing.T) {
@@ -155,10 +154,10 @@ func TestTodayEndsAtMidnight(t *testing.T) {
 					sum += d.Count
 				}
 				if sum != want || want > 0 && (*st.StampsByDay)[89-at].Count != want || h.Days[364-at].Count != 1 {
-					t.Errorf("%d days on: %v", at, someDays(st.StampsByDay))
+					t.Errorf("%d days later: %v", at, someDays(st.StampsByDay))
 				}
 				if recent := int64(min(1, max(0, 30-at))); s.Activity30d != recent || s.NewCards30d != recent {
-					t.Errorf("%d days on: %+v", at, s)
+					t.Errorf("%d days later: %+v", at, s)
 				}
 			}
 			day := Date(Day(k.clock.now().In(Zone(zone))))
@@ -175,10 +174,9 @@ func TestTodayEndsAtMidnight(t *testing.T) {
 	}
 }
 
-// TestShopMoves: another zone computes all days and hours again, in one
-// transaction with the stamps around it; a move that is rolled back changes
-// nothing, and other shops never.
-func TestShopMoves(t *testing.T) {
+// TestChangeOfZone checks that another zone recounts all days and hours in one transaction with the
+// stamps around it, and that a change that is rolled back, or of another shop, changes nothing.
+func TestChangeOfZone(t *testing.T) {
 	k := startIn(t, "Europe/Rome", "2026-03-29T23:30:00+02:00")
 	other := k.shop(ShopFields{Timezone: set("Asia/Kathmandu")})
 	program, _ := k.ladder(true)
@@ -197,7 +195,7 @@ func TestShopMoves(t *testing.T) {
 	}
 	days := func(want string, hour int64, n int64) {
 		t.Helper()
-		k.sound()
+		k.checkFile()
 		st := k.statistics(program)
 		if got := someDays(st.StampsByDay); len(got) != 1 || got[0] != (DayCount{want, n}) || len(*st.StampsByHourDow) != 1 || (*st.StampsByHourDow)[0].Hour != hour {
 			t.Errorf("%v %v, want %s at %d", got, *st.StampsByHourDow, want, hour)
@@ -211,11 +209,11 @@ func TestShopMoves(t *testing.T) {
 	before := k.dump()
 	for _, err := range k.group(move("Asia/Kolkata", errors.New("taken back"))) {
 		if err == nil {
-			t.Error("the move was made")
+			t.Error("the change was made")
 		}
 	}
 	if after := k.dump(); after != before {
-		t.Errorf("a move that was taken back changed rows: %s", firstDifference(before, after))
+		t.Errorf("a change that was rolled back changed rows: %s", firstDifference(before, after))
 	}
 	k.group(stamp, move("Asia/Kolkata", nil), stamp)
 	days("2026-03-30", 3, 3)
@@ -232,7 +230,7 @@ func TestShopMoves(t *testing.T) {
 	days("2026-03-29", 23, 8)
 }
 
-// TestZonesAreInTheBinary: whatever the machine has or lacks.
+// TestZonesAreInTheBinary checks that time zones do not depend on the machine.
 func TestZonesAreInTheBinary(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -246,11 +244,11 @@ func TestZonesAreInTheBinary(t *testing.T) {
 		t.Error("the zones are not linked")
 	}
 	if z := Zone("Europe/Atlantis"); z != time.UTC {
-		t.Errorf("a zone that is none reads as %s", z)
+		t.Errorf("an unknown zone is read as %s", z)
 	}
 	for _, name := range yearZones {
 		if z := Zone(name); z.String() != name || strings.Contains(z.String(), "UTC") != (name == "UTC") {
-			t.Errorf("%s reads as %s", name, z)
+			t.Errorf("%s is read as %s", name, z)
 		}
 	}
 }

@@ -28,8 +28,8 @@ func serveChild(path string) {
 	s.Close()
 }
 
-// childProcess starts this binary again to do something to path, and returns
-// what it prints and the end of its input.
+// childProcess starts this binary to run a child function on path, and returns its output and the
+// end of its input.
 func childProcess(t *testing.T, does, path string) (cmd *exec.Cmd, out *bufio.Scanner, stdin io.Closer) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -54,8 +54,7 @@ func childProcess(t *testing.T, does, path string) (cmd *exec.Cmd, out *bufio.Sc
 	return cmd, bufio.NewScanner(stdout), in
 }
 
-// fingerprint returns a hash of a file, or a description of what else has its
-// name.
+// fingerprint returns a hash of a file, or a description of anything else with its name.
 func fingerprint(t *testing.T, path string) string {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -73,8 +72,8 @@ func fingerprint(t *testing.T, path string) string {
 	return fmt.Sprintf("%s %x", info.Mode(), sha256.Sum256(b))
 }
 
-// refuses opens path, which must fail with one line that names the file and
-// says why, and must leave the file as it is.
+// refuses opens path, which must fail with one line that has the path and the reason, and must not
+// change the file.
 func refuses(t *testing.T, path string, opts Options, why string) {
 	t.Helper()
 	before := fingerprint(t, path)
@@ -84,14 +83,14 @@ func refuses(t *testing.T, path string, opts Options, why string) {
 		t.Fatal("it was opened")
 	}
 	if msg := err.Error(); !strings.HasPrefix(msg, path+": ") || !strings.Contains(msg, why) || strings.ContainsAny(msg, "\r\n") || strings.Contains(msg, "%!") {
-		t.Errorf("the refusal reads %q, want one line that begins with the path and says %q", msg, why)
+		t.Errorf("the refusal is %q, want one line that begins with the path and contains %q", msg, why)
 	}
 	if after := fingerprint(t, path); after != before {
-		t.Errorf("the file was %s and is %s", before, after)
+		t.Errorf("the file changed from %s to %s", before, after)
 	}
 }
 
-// createWithScript makes a SQLite file by hand.
+// createWithScript creates a SQLite file from a script.
 func createWithScript(t *testing.T, path, script string) {
 	t.Helper()
 	c, err := openConn(path, sqlite.Create)
@@ -155,7 +154,7 @@ func TestOpenRefuses(t *testing.T) {
 				log := fingerprint(t, path+"-wal")
 				refuses(t, path, opts, "is a SQLite database, but not one of punchcard")
 				if after := fingerprint(t, path+"-wal"); after != log {
-					t.Errorf("its log was %s and is %s", log, after)
+					t.Errorf("its WAL changed from %s to %s", log, after)
 				}
 			})
 			t.Run("a newer schema", func(t *testing.T) {
@@ -171,7 +170,7 @@ func TestOpenRefuses(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				copy(b[100:], strings.Repeat("\xff", 60)) // the schema's own page
+				copy(b[100:], strings.Repeat("\xff", 60)) // the first page, which has the schema
 				text(t, path, string(b))
 				refuses(t, path, opts, sqlite.ErrCorrupt.Error())
 			})
@@ -205,7 +204,7 @@ func TestOpenRefuses(t *testing.T) {
 				}
 				refuses(t, path, opts, why)
 			})
-			if os.Geteuid() != 0 { // nothing stops root
+			if os.Geteuid() != 0 { // permissions do not apply to root
 				t.Run("no permission", func(t *testing.T) {
 					for mode, why := range map[os.FileMode]string{0: sqlite.ErrCantOpen.Error(), 0o400: sqlite.ErrReadOnly.Error()} {
 						path := at(t)
@@ -230,33 +229,33 @@ func TestOneServerPerFile(t *testing.T) {
 
 	server := open(t, path, Options{Serve: true})
 	refuses(t, path, Options{Serve: true}, why)
-	open(t, path, Options{}).Close() // the command line beside a server
+	open(t, path, Options{}).Close() // a command beside a server
 	_, out, _ := childProcess(t, "serve", path)
 	if out.Scan(); out.Text() != path+": "+why {
-		t.Errorf("another process beside the server said %q", out.Text())
+		t.Errorf("another process beside the server printed %q", out.Text())
 	}
 	server.Close()
 
 	cmd, out, stdin := childProcess(t, "serve", path)
 	if out.Scan(); out.Text() != "serving" {
-		t.Fatalf("another process after the server said %q", out.Text())
+		t.Fatalf("another process after the server printed %q", out.Text())
 	}
 	refuses(t, path, Options{Serve: true}, why)
 	stdin.Close()
 	cmd.Wait()
 	open(t, path, Options{Serve: true}).Close()
 
-	// A server that was killed leaves no lock behind.
+	// A killed server leaves no lock.
 	cmd, out, _ = childProcess(t, "serve", path)
 	if out.Scan(); out.Text() != "serving" {
-		t.Fatalf("another process said %q", out.Text())
+		t.Fatalf("another process printed %q", out.Text())
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
 	open(t, path, Options{Serve: true}).Close()
 }
 
-// A refused Open gives up the lock it took.
+// TestRefusalFreesTheLock checks that a refused Open releases its lock.
 func TestRefusalFreesTheLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cards.db")
 	if err := os.WriteFile(path, []byte("text"), 0o644); err != nil {
@@ -294,7 +293,7 @@ func TestOpenCreates(t *testing.T) {
 	})
 }
 
-func TestOpenTakesAnyPath(t *testing.T) {
+func TestOpenAcceptsAnyPath(t *testing.T) {
 	for _, name := range []string{"with space.db", "what?.db", "what?mode=memory", "a#b.db", "100%41.db", "50%.db", `quo"te's.db`, "naïve-日本-🎟.db", "a&b=c;d.db",
 		"+plus.db", `back\slash.db`, "file:cards.db", ":memory:", "tab\tname.db", "no-extension", "-dash"} {
 		t.Run(url.PathEscape(name), func(t *testing.T) {
@@ -341,4 +340,24 @@ func TestReadersCannotWrite(t *testing.T) {
 	if err := f.Write(context.Background(), noting("the writer can")); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestNullColumns checks that null and values of the domain's types are read as they were bound.
+func TestNullColumns(t *testing.T) {
+	f := start(t, Options{})
+	f.view(func(v *View) error {
+		_, err := v.one(func(r *rows) {
+			if at, n, x := r.nullTime(), r.nullInt(), r.nullFloat(); at.Valid || n.Valid || x.Valid {
+				t.Errorf("null is read as %v, %v and %v", at, n, x)
+			}
+			if at, n, x, s := r.nullTime(), r.nullInt(), r.nullFloat(), r.nullStr(); at != Some(Time(1<<40)) || n != Some(int64(-7)) || x != Some(0.5) || s != Some("a") {
+				t.Errorf("values are read as %v, %v, %v and %v", at, n, x, s)
+			}
+			if at, kind, code, s := r.time(), r.int(), r.str(), r.nullStr(); at != 1<<40 || kind != int64(KindCard) || code != string(Gone) || s.Valid {
+				t.Errorf("plain values are read as %v, %v, %v and %v", at, kind, code, s)
+			}
+		}, "SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?", Null[Time]{}, Null[int64]{}, Null[float64]{}, Some(Time(1<<40)), Some(int64(-7)), Some(0.5), Some("a"),
+			Time(1<<40), KindCard, Gone, Null[string]{})
+		return err
+	})
 }

@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// crashWriters is how many of the child's goroutines write at once, so that
-// most transactions hold several cards.
+// crashWriters is the number of goroutines of the child that write at the same time, so that most
+// transactions have several cards.
 const crashWriters = 16
 
-// issueChild issues numbered cards as fast as it can until it is killed, and
-// prints the number of each card that was acknowledged.
+// issueChild issues numbered cards without a pause until it is killed, and prints the number of
+// each card that was acknowledged.
 func issueChild(path string) {
 	s, err := Open(path, Options{Serve: true})
 	if err != nil {
@@ -53,9 +53,9 @@ func issueChild(path string) {
 	wg.Wait()
 }
 
-// A process that is killed at any moment has kept every write that it
-// answered, and none by halves.
-func TestKilledProcessKeepsWhatItAnswered(t *testing.T) {
+// TestKilledProcessKeepsAcknowledgedWrites kills a process at random moments. The file must have
+// every acknowledged write, and none partly.
+func TestKilledProcessKeepsAcknowledgedWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cards.db")
 	reopen := func() *fixture {
 		return &fixture{Store: open(t, path, Options{Serve: true}), t: t, a: Access{Shop: 1}}
@@ -71,7 +71,7 @@ func TestKilledProcessKeepsWhatItAnswered(t *testing.T) {
 		lines, kill := 0, 1+rng.IntN(150)
 		for out.Scan() {
 			if !strings.HasPrefix(out.Text(), "n") {
-				t.Fatalf("round %d: the child said %q", round, out.Text())
+				t.Fatalf("round %d: the child printed %q", round, out.Text())
 			}
 			answered[out.Text()] = true
 			if lines++; lines == kill {
@@ -83,7 +83,7 @@ func TestKilledProcessKeepsWhatItAnswered(t *testing.T) {
 		}
 
 		f := reopen()
-		f.sound()
+		f.checkFile()
 		there := map[string]bool{}
 		for _, ref := range f.lines("SELECT external_ref FROM cards") {
 			there[ref] = true
@@ -98,7 +98,7 @@ func TestKilledProcessKeepsWhatItAnswered(t *testing.T) {
 			t.Fatalf("round %d, killed after %d answers: %d of %d answered cards are lost", round, kill, lost, len(answered))
 		}
 		if more := len(there) - len(answered); more > crashWriters {
-			t.Errorf("round %d: %d cards more than were answered, though only %d could be under way", round, more, crashWriters)
+			t.Errorf("round %d: %d cards more than were answered, though only %d could be in progress", round, more, crashWriters)
 		}
 		for what, sql := range map[string]string{
 			"remembered responses": "SELECT count(*) FROM idempotency i JOIN cards c ON c.id=i.card_id AND i.created_at=c.created_at",
@@ -112,7 +112,7 @@ func TestKilledProcessKeepsWhatItAnswered(t *testing.T) {
 			}
 		}
 		f.Close()
-		// What was under way at the kill and got there is there to stay.
+		// Writes in progress at the kill that are in the file stay there.
 		for n := range there {
 			answered[n] = true
 		}

@@ -3,8 +3,10 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,10 +19,9 @@ import (
 
 func init() { children["fail"] = failChild }
 
-// failChild writes the same group again and again on a disk that fails some
-// bytes further on each time, until it fits. A limit on the size of files plays
-// the failing disk, since a write beyond it is an I/O error. Of each round it
-// prints what the members were answered.
+// failChild writes the same group repeatedly on a disk that fails some bytes later each time, until
+// the group fits. RLIMIT_FSIZE simulates the disk, since a write beyond it is an I/O error. In each
+// round it prints the results of the members.
 func failChild(path string) {
 	s, err := Open(path, Options{})
 	if err != nil {
@@ -44,7 +45,7 @@ func failChild(path string) {
 		var jobs []*job
 		for _, do := range []func(*Tx) error{
 			func(tx *Tx) error { return note(tx, fmt.Sprint(round, " first")) },
-			stuff(fmt.Sprint(round, " big"), 2, 9000),
+			rememberRows(fmt.Sprint(round, " big"), 2, 9000),
 			func(tx *Tx) error { return note(tx, fmt.Sprint(round, " last")) },
 		} {
 			jobs = append(jobs, f.enqueue(do))
@@ -74,8 +75,8 @@ func failChild(path string) {
 	}
 }
 
-// When the commit itself fails, every member is told, nothing is in the file,
-// and the store goes on without reopening.
+// TestFailingDisk checks that if a commit fails, every member gets an error, nothing is in the
+// file, and the store continues without being opened again.
 func TestFailingDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cards.db")
 	first := open(t, path, Options{})
@@ -106,5 +107,77 @@ func TestFailingDisk(t *testing.T) {
 	if got := notes(f); !slices.Equal(got, want) {
 		t.Errorf("the file has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	f.sound()
+	f.checkFile()
+}
+
+func init() { children["wipe"] = wipeChild }
+
+// wipeChild erases a card on a disk where the WAL can be written but the file cannot: RLIMIT_FSIZE
+// is beyond the WAL's size but below the file's. It prints the results of the erasure and of the
+// write after it.
+func wipeChild(path string) {
+	var told bytes.Buffer
+	s, err := Open(path, Options{Log: slog.New(slog.NewTextHandler(&told, nil))})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	f := &fixture{Store: s}
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	free := limit.Cur
+	limit.Cur = 200_000
+	syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)
+	fmt.Println("erase", f.do(func(tx *Tx) error {
+		tx.erases = true
+		return note(tx, "erased")
+	}))
+	limit.Cur = free
+	syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit)
+	fmt.Println("lines", strings.Count(told.String(), "\n"), strings.Contains(told.String(), sqlite.ErrIO.Error()))
+	fmt.Println("next", f.do(func(tx *Tx) error { return note(tx, "next") }))
+	n, err := s.writer.number("PRAGMA busy_timeout")
+	fmt.Println("timeout", n, err)
+	s.Close()
+}
+
+// TestFailingWipe checks that an erasure succeeds although the WAL cannot be emptied after it, and
+// so does the next write.
+func TestFailingWipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cards.db")
+	first := open(t, path, Options{})
+	// The note below goes to the last page.
+	if err := (&fixture{Store: first, t: t}).do(func(tx *Tx) error {
+		if err := rememberRows("big", 50, 9000)(tx); err != nil {
+			return err
+		}
+		for i := range 300 {
+			if err := note(tx, fmt.Sprint("before ", i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	first.Close()
+	cmd, out, _ := childProcess(t, "wipe", path)
+	var got []string
+	for out.Scan() {
+		got = append(got, out.Text())
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if want := []string{"erase <nil>", "lines 1 true", "next <nil>", fmt.Sprintf("timeout %d <nil>", commandBusyTimeout)}; !slices.Equal(got, want) {
+		t.Errorf("the child printed\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	f := &fixture{Store: open(t, path, Options{}), t: t}
+	if all := notes(f); !slices.Equal(all[len(all)-2:], []string{"erased", "next"}) {
+		t.Errorf("the file ends with %q", all[len(all)-2:])
+	}
+	f.checkFile()
 }

@@ -9,12 +9,11 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// A full disk, played by a limit on the file's pages. What SQLite then does
-// with the transaction differs by statement: mostly it rolls all of it back
-// without a word, sometimes only the statement. To callers it is the same: the
-// whole group is not made.
+// These tests simulate a full disk by a limit on the file's pages. Depending on the statement,
+// SQLite rolls back the whole transaction silently or only the statement. In both cases the whole
+// group must fail.
 
-// limit lets the file grow by so many pages from now on; negative: freely.
+// limit lets the file grow by at most more pages from now on; without a limit if more is negative.
 func (f *fixture) limit(more int) {
 	f.t.Helper()
 	f.must(func(tx *Tx) error {
@@ -30,10 +29,9 @@ func (f *fixture) limit(more int) {
 	})
 }
 
-// raiseLimitUntilFits makes the group again and again with one more page to spare,
-// until it fits. Short of that every member must get sqlite.ErrFull and nothing of
-// any may be in the file; the write after it must be made, without reopening.
-// The group must have been too big for at least least limits.
+// raiseLimitUntilFits repeats the group with one more page each time until it fits. Until then
+// every member must get sqlite.ErrFull, nothing of any may be in the file, and the write after it
+// must succeed. The group must have been too large for at least least limits.
 func raiseLimitUntilFits(t *testing.T, least int, members func(f *fixture, program string) []Write) {
 	t.Helper()
 	f := start(t, Options{})
@@ -56,10 +54,10 @@ func raiseLimitUntilFits(t *testing.T, least int, members func(f *fixture, progr
 		f.limit(-1)
 		if errors.Join(errs...) == nil {
 			if called != len(writes) {
-				t.Errorf("with %d pages all fits, but AfterCommit ran %d times", more, called)
+				t.Errorf("with %d pages the group fits, but AfterCommit ran %d times", more, called)
 			}
 			if more < least {
-				t.Errorf("the group fitted into %d pages: the fault hit too few statements", more)
+				t.Errorf("the group fitted into %d pages, so too few statements failed", more)
 			}
 			break
 		}
@@ -78,7 +76,7 @@ func raiseLimitUntilFits(t *testing.T, least int, members func(f *fixture, progr
 			t.Fatalf("after a group that had %d pages, the next write got: %v", more, err)
 		}
 	}
-	f.sound()
+	f.checkFile()
 }
 
 func firstDifference(before, after string) string {
@@ -94,8 +92,8 @@ func firstDifference(before, after string) string {
 	return "rows are missing"
 }
 
-// stuff remembers rows bodies of size bytes: some pages of the file.
-func stuff(name string, rows, size int) func(*Tx) error {
+// rememberRows remembers rows responses of size bytes, which need several pages.
+func rememberRows(name string, rows, size int) func(*Tx) error {
 	return func(tx *Tx) error {
 		for i := range rows {
 			c := NewIdempotencyKey(1, fmt.Sprint(name, i), "POST", "/", nil)
@@ -118,13 +116,13 @@ func (f *fixture) issuing(program, name string) Write {
 
 func TestFullDisk(t *testing.T) {
 	raiseLimitUntilFits(t, 20, func(f *fixture, program string) []Write {
-		return []Write{noting("small"), f.issuing(program, "before"), write(stuff("first", 4, 9000)), noting("between"),
-			write(stuff("second", 3, 14000)), f.issuing(program, "after"), noting("last")}
+		return []Write{noting("small"), f.issuing(program, "before"), write(rememberRows("first", 4, 9000)), noting("between"),
+			write(rememberRows("second", 3, 14000)), f.issuing(program, "after"), noting("last")}
 	})
 }
 
-// A statement on many rows has a journal of its own, so that SQLite takes back
-// only the statement and the transaction lives on.
+// TestFullDiskInAStatementOnManyRows uses a statement that has its own journal, so that SQLite
+// rolls back only the statement.
 func TestFullDiskInAStatementOnManyRows(t *testing.T) {
 	raiseLimitUntilFits(t, 20, func(f *fixture, program string) []Write {
 		return []Write{noting("small"), write(func(tx *Tx) error {
@@ -137,11 +135,11 @@ func TestFullDiskInAStatementOnManyRows(t *testing.T) {
 	})
 }
 
-// A member that takes the fault for a success, and one that goes on with other
+// TestFullDiskNotNoticed uses a member that ignores the error, and one that executes other
 // statements after it.
 func TestFullDiskNotNoticed(t *testing.T) {
 	for name, big := range map[string]func(*Tx) error{
-		"one row": stuff("big", 1, 60000),
+		"one row": rememberRows("big", 1, 60000),
 		"many rows": func(tx *Tx) error {
 			_, err := tx.conn.exec("UPDATE cards SET holder_name=?", strings.Repeat("n", 4000))
 			return err
@@ -161,11 +159,11 @@ func TestFullDiskNotNoticed(t *testing.T) {
 	}
 }
 
-// Finish runs after the error of the disk. What it writes must not be committed
-// alone.
-func TestFullDiskBeforeSettle(t *testing.T) {
+// TestFullDiskBeforeFinish checks that what Finish writes after the error of the disk is not
+// committed alone.
+func TestFullDiskBeforeFinish(t *testing.T) {
 	raiseLimitUntilFits(t, 10, func(f *fixture, program string) []Write {
-		w := write(stuff("big", 2, 30000))
+		w := write(rememberRows("big", 2, 30000))
 		w.Finish = func(tx *Tx, err error) error {
 			if err := note(tx, "settled"); err != nil {
 				return err
@@ -176,17 +174,17 @@ func TestFullDiskBeforeSettle(t *testing.T) {
 	})
 }
 
-func TestFullDiskInSettle(t *testing.T) {
+func TestFullDiskInFinish(t *testing.T) {
 	raiseLimitUntilFits(t, 10, func(f *fixture, program string) []Write {
 		w := noting("do")
-		w.Finish = func(tx *Tx, err error) error { return errors.Join(err, stuff("big", 2, 30000)(tx)) }
+		w.Finish = func(tx *Tx, err error) error { return errors.Join(err, rememberRows("big", 2, 30000)(tx)) }
 		return []Write{noting("small"), w, noting("last")}
 	})
 }
 
-// What the writer learnt inside a group that was not made must be forgotten:
-// here, that a webhook is inactive.
-func TestFullDiskLeavesNoMemory(t *testing.T) {
+// TestFullDiskLeavesNoCache checks that what the writer cached in a failed group is dropped: here,
+// that a webhook is inactive.
+func TestFullDiskLeavesNoCache(t *testing.T) {
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Coffee"))
 	f.hook(f.a, program, hookFields{})
@@ -198,7 +196,7 @@ func TestFullDiskLeavesNoMemory(t *testing.T) {
 		tx.bumpAuth()
 		return tx.failed
 	}), f.issuing(program, "x"), write(func(tx *Tx) error {
-		stuff("big", 1, 90000)(tx)
+		rememberRows("big", 1, 90000)(tx)
 		return nil
 	}))
 	for _, err := range errs {

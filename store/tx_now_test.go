@@ -17,11 +17,11 @@ func TestNowNeverGoesBack(t *testing.T) {
 			f.clock.move(time.Duration(rng.IntN(5000)) * time.Millisecond)
 		case 1:
 			f.clock.move(-time.Duration(rng.IntN(5000)) * time.Millisecond)
-		} // else it stands still
+		} // otherwise the clock stands still
 		clock := f.clock.at()
 		f.must(func(tx *Tx) error {
 			if tx.Now < last {
-				t.Errorf("Now went back from %s to %s", last, tx.Now)
+				t.Errorf("Now decreased from %s to %s", last, tx.Now)
 			}
 			if tx.Now != max(last, clock) {
 				t.Errorf("Now is %s, want the later of %s and the clock's %s", tx.Now, last, clock)
@@ -30,7 +30,7 @@ func TestNowNeverGoesBack(t *testing.T) {
 			return note(tx, "tick")
 		})
 	}
-	// Also among the members of one group.
+	// The same holds for the members of one group.
 	times := make([]Time, 20)
 	var writes []Write
 	for i := range times {
@@ -42,14 +42,14 @@ func TestNowNeverGoesBack(t *testing.T) {
 	}
 	f.group(writes...)
 	if !slices.IsSorted(times) {
-		t.Errorf("Now went back within a group: %v", times)
+		t.Errorf("Now decreased within a group: %v", times)
 	}
 	if n := f.number("SELECT count(*) FROM (SELECT created_at, lag(created_at) OVER (ORDER BY id) AS before FROM audit) WHERE created_at<before"); n > 0 {
 		t.Errorf("%d audit rows are older than the one before them", n)
 	}
 }
 
-// The file itself knows its newest instant: for a second process with an
+// TestNowFollowsTheFile checks that the newest time in the file counts for a second process with an
 // earlier clock, and after a restart.
 func TestNowFollowsTheFile(t *testing.T) {
 	f := start(t, Options{})
@@ -103,7 +103,7 @@ func TestRowsOfOneInstantKeepCommitOrder(t *testing.T) {
 	for _, c := range cards {
 		got = append(got, c.ID)
 		if c.CreatedAt != cards[0].CreatedAt {
-			t.Fatalf("created_at %s and %s, though time never went on", c.CreatedAt, cards[0].CreatedAt)
+			t.Fatalf("created_at %s and %s, though the clock stands still", c.CreatedAt, cards[0].CreatedAt)
 		}
 	}
 	if !slices.Equal(got, want) {

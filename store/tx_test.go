@@ -13,7 +13,7 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// note leaves a mark in the file that a test finds again.
+// note writes an audit row with a text.
 func note(tx *Tx, text string) error {
 	tx.audit(0, text, KindShop, 1, "")
 	return tx.failed
@@ -51,7 +51,7 @@ func TestWritesOfOneMomentShareACommit(t *testing.T) {
 	}
 }
 
-// The same from the outside: callers that wait at the same time.
+// TestConcurrentCallersShareACommit checks the same with concurrent callers.
 func TestConcurrentCallersShareACommit(t *testing.T) {
 	f := start(t, Options{})
 	before := f.commits()
@@ -115,7 +115,7 @@ func TestOneMemberFailsAlone(t *testing.T) {
 	}
 	for _, i := range []int{0, 2, 6} {
 		if errs[i] != nil {
-			t.Errorf("a bystander got %v", errs[i])
+			t.Errorf("another member got %v", errs[i])
 		}
 	}
 	want := []string{"first", "second", "third"}
@@ -153,7 +153,7 @@ func TestAfterCommitSeesTheWrite(t *testing.T) {
 	}
 }
 
-func TestSettle(t *testing.T) {
+func TestFinish(t *testing.T) {
 	mine, other := errors.New("mine"), errors.New("other")
 	ok := func(tx *Tx) error { return note(tx, "do") }
 	bad := func(tx *Tx) error { note(tx, "do"); return mine }
@@ -161,8 +161,8 @@ func TestSettle(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		do       func(*Tx) error
-		end      error // what Settle returns
-		blow     bool  // Settle panics instead
+		end      error // what Finish returns
+		blow     bool  // Finish panics
 		want     []string
 		err      error
 		fragment string
@@ -194,7 +194,7 @@ func TestSettle(t *testing.T) {
 				return c.end
 			}}, noting("after"))
 			if errs[0] != nil || errs[2] != nil {
-				t.Errorf("the neighbours got %v and %v", errs[0], errs[2])
+				t.Errorf("the other members got %v and %v", errs[0], errs[2])
 			}
 			switch {
 			case c.fragment != "":
@@ -205,7 +205,7 @@ func TestSettle(t *testing.T) {
 				t.Errorf("the write got %v, want %v", errs[1], c.err)
 			}
 			if doFailed := !slices.Contains([]string{"both good", "settle fails", "settle panics"}, c.name); (heard != nil) != doFailed {
-				t.Errorf("Settle heard %v", heard)
+				t.Errorf("Finish got %v", heard)
 			}
 			want := append(append([]string{"before"}, c.want...), "after")
 			if got := notes(f); !slices.Equal(got, want) {
@@ -236,7 +236,7 @@ func TestCloseFinishesWhatIsQueued(t *testing.T) {
 		isClosed = f.Store.closed
 		f.closing.RUnlock()
 	}
-	// The writer is still busy with what came before.
+	// The writer is still busy with earlier writes.
 	if err := f.do(func(*Tx) error { t.Error("a write after Close was made"); return nil }); !errors.Is(err, ErrClosed) {
 		t.Errorf("a write after Close got %v", err)
 	}
@@ -285,7 +285,7 @@ func TestCloseWaitsForReads(t *testing.T) {
 func TestCallerGone(t *testing.T) {
 	f := start(t, Options{})
 
-	// While its write waits in the queue, or runs.
+	// The caller leaves while its write waits in the queue, or runs.
 	release := f.hold()
 	ctx, cancel := context.WithCancel(context.Background())
 	got := make(chan error)
@@ -303,14 +303,14 @@ func TestCallerGone(t *testing.T) {
 		t.Errorf("a write whose caller left while it ran got %v", err)
 	}
 
-	// Before there was a place in the queue: never made.
+	// The caller leaves before there is room in the queue, so the write is never made.
 	release = f.hold()
 	var filled []*job
 	for range cap(f.queue) {
 		filled = append(filled, f.enqueue(func(*Tx) error { return nil }))
 	}
 	if err := f.Write(ctx, noting("refused")); !errors.Is(err, context.Canceled) {
-		t.Errorf("a write that found no place got %v", err)
+		t.Errorf("a write that was not queued got %v", err)
 	}
 	release()
 	for _, j := range filled {
@@ -321,14 +321,15 @@ func TestCallerGone(t *testing.T) {
 	}
 }
 
-// A read that panics must not leave its connection in a transaction.
+// TestReaderSurvivesAPanic checks that a panic in a read does not leave its connection in a
+// transaction.
 func TestReaderSurvivesAPanic(t *testing.T) {
 	f := start(t, Options{Readers: 1})
 	for range 3 {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Error("the panic was swallowed")
+					t.Error("View did not panic")
 				}
 			}()
 			f.View(0, func(v *View) error {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// fired runs a write and returns the names of the events it left, in order.
+// fired runs a write and returns the names of its events in order.
 func (f *fixture) fired(write func(*Tx) error) (names []string) {
 	f.t.Helper()
 	before := f.number("SELECT ifnull(max(id), 0) FROM events")
@@ -18,7 +18,7 @@ func (f *fixture) fired(write func(*Tx) error) (names []string) {
 }
 
 func TestOperationsFireTheirEvents(t *testing.T) {
-	const preview = "(preview) " // sent only where not-yet events are
+	const preview = "(preview) " // sent only with previews
 	for _, previews := range []bool{false, true} {
 		t.Run(fmt.Sprintf("preview %t", previews), func(t *testing.T) {
 			limits := DefaultLimits()
@@ -128,7 +128,7 @@ func TestOperationsFireTheirEvents(t *testing.T) {
 			if n := f.number("SELECT count(*) FROM events e WHERE 1<>(SELECT count(*) FROM deliveries WHERE event_id=e.id)"); n > 0 {
 				t.Errorf("%d events have not exactly one delivery for one webhook", n)
 			}
-			f.sound()
+			f.checkFile()
 		})
 	}
 }
@@ -162,7 +162,7 @@ func TestEventPayloads(t *testing.T) {
 	}
 	shop := f.ID(KindShop, f.a.Shop)
 	at := f.clock.at().String()
-	// The paths of each payload that must hold a value.
+	// The paths in each payload that must have a value.
 	for name, want := range map[string]map[string]map[string]any{
 		"card.added": {
 			"v1": {"event": "card.added", "shop_id": shop, "program_id": program, "occurred_at": at, "data.card_instance_id": card, "data.source": "api", "data.parent_card_instance_id": nil},
@@ -199,11 +199,11 @@ func TestEventPayloads(t *testing.T) {
 					got = m[step]
 				}
 				if got != want {
-					t.Errorf("%s %s says %s is %v, want %v", name, version, path, got, want)
+					t.Errorf("%s %s: %s is %v, want %v", name, version, path, got, want)
 				}
 			}
 			if _, ok := payload["program_id"]; name != "card.added" && version == "v1" && ok {
-				t.Errorf("%s v1 names a program: %s", name, rows[0])
+				t.Errorf("%s v1 has a program: %s", name, rows[0])
 			}
 		}
 	}
@@ -216,6 +216,6 @@ func TestNoWebhookNoEvent(t *testing.T) {
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, everything.card) })
 	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, everything.program) })
 	if n := f.number("SELECT count(*) FROM events"); n != 0 {
-		t.Errorf("%d events though nobody listens", n)
+		t.Errorf("%d events without a webhook", n)
 	}
 }

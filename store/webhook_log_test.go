@@ -18,7 +18,8 @@ func (f *fixture) log(program, hook string) (list []Delivery) {
 	return list
 }
 
-// A test goes out in the webhook's own version, once, whatever it listens to.
+// TestPingDelivery checks that a test is sent once, in the webhook's version, whatever events it
+// subscribes to.
 func TestPingDelivery(t *testing.T) {
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
@@ -45,8 +46,8 @@ func TestPingDelivery(t *testing.T) {
 	}
 }
 
-// A redelivery is the same row as it was before its first attempt, due now.
-func TestRedeliveryStartsAnew(t *testing.T) {
+// TestRedelivery checks that a redelivered row is as before its first attempt and due now.
+func TestRedelivery(t *testing.T) {
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	w := f.subscribe(program, func(w *WebhookFields) { w.Events = set([]string{"card.added"}) })
@@ -72,7 +73,7 @@ func TestRedeliveryStartsAnew(t *testing.T) {
 			t.Errorf("%s: answers %s, want %s", state, a, b)
 		}
 	}
-	// Of an erased card the scrubbed body goes out.
+	// Of an erased card, the scrubbed body is sent.
 	f.sql("UPDATE deliveries SET outcome='failed'")
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, fresh.CardInstanceID.V) })
 	d := must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, program, w.ID, fresh.ID) })
@@ -88,7 +89,8 @@ func TestRedeliveryStartsAnew(t *testing.T) {
 	}
 }
 
-// The log has each webhook's own entries, in its own version, newest first.
+// TestDeliveryLogPerWebhook checks that the log of a webhook has its own entries, in its version,
+// newest first.
 func TestDeliveryLogPerWebhook(t *testing.T) {
 	lim := DefaultLimits()
 	lim.DeliveryLogLimit = 4

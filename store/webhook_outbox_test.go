@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// hookFields are a webhook's; what is left out is: active, v2, all events.
+// hookFields are the fields of a webhook; the defaults are active, v2, all events.
 type hookFields struct {
 	events              []string
 	programs, locations []int64
@@ -16,7 +16,7 @@ type hookFields struct {
 	v1, inactive        bool
 }
 
-// hook adds a webhook by hand and returns its key.
+// hook inserts a webhook and returns its key.
 func (f *fixture) hook(a Access, program string, h hookFields) (key int64) {
 	f.t.Helper()
 	if h.events == nil {
@@ -39,8 +39,8 @@ func (f *fixture) hook(a Access, program string, h hookFields) (key int64) {
 	return key
 }
 
-// A webhook per filter; each event goes to those that match, as one row with
-// one delivery each.
+// TestDeliveriesPerMatchingWebhook has a webhook for each filter, and checks that each event is one
+// row with one delivery for each webhook that matches.
 func TestDeliveriesPerMatchingWebhook(t *testing.T) {
 	f := start(t, Options{})
 	tea, coffee := f.program(f.a, stamps("Tea")), f.program(f.a, stamps("Coffee"))
@@ -110,9 +110,9 @@ func TestDeliveriesPerMatchingWebhook(t *testing.T) {
 	}
 }
 
-// A write that is rolled back leaves no event, and none of its changes to the
-// webhooks stays in the writer's memory.
-func TestTakenBackLeavesNoEvent(t *testing.T) {
+// TestRolledBackWriteLeavesNoEvent checks that a write that is rolled back leaves no event, and
+// that the writer does not keep its changes of webhooks.
+func TestRolledBackWriteLeavesNoEvent(t *testing.T) {
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	hook := f.hook(f.a, program, hookFields{})
@@ -134,7 +134,7 @@ func TestTakenBackLeavesNoEvent(t *testing.T) {
 	}
 	f.group(write(func(tx *Tx) error { issue(tx); return mine }), write(func(tx *Tx) error { issue(tx); panic("after") }), settled, flip(true, mine))
 	if n := f.number("SELECT (SELECT count(*) FROM events)+(SELECT count(*) FROM deliveries)+(SELECT count(*) FROM cards)"); n != 0 {
-		t.Errorf("%d rows of writes that were taken back", n)
+		t.Errorf("%d rows of writes that were rolled back", n)
 	}
 	// In one group: deactivated and rolled back, deactivated, and activated again.
 	undone := flip(false, nil) // after its events were matched
@@ -150,8 +150,8 @@ func TestTakenBackLeavesNoEvent(t *testing.T) {
 	}
 }
 
-// A webhook that another process adds or takes away counts from the next
-// write on.
+// TestWebhooksOfAnotherProcess checks that webhooks that another process adds or removes take
+// effect with the next write.
 func TestWebhooksOfAnotherProcess(t *testing.T) {
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
@@ -171,11 +171,12 @@ func TestWebhooksOfAnotherProcess(t *testing.T) {
 	})
 	f.card(f.a, program, CardFields{})
 	if n := f.number("SELECT count(*) FROM events"); n != 1 {
-		t.Errorf("%d events after it was switched off, want 1", n)
+		t.Errorf("%d events after it was disabled, want 1", n)
 	}
 }
 
-// Deleting a program takes its own webhooks along; the others hear of it.
+// TestDeletedProgramDropsItsWebhooks checks that deleting a program deletes its webhooks, and that
+// the others get the event.
 func TestDeletedProgramDropsItsWebhooks(t *testing.T) {
 	f := start(t, Options{})
 	doomed, other := f.program(f.a, stamps("Doomed")), f.program(f.a, stamps("Other"))
@@ -187,10 +188,10 @@ func TestDeletedProgramDropsItsWebhooks(t *testing.T) {
 		t.Errorf("webhooks %v are left, want %d", got, stays)
 	}
 	if n := f.number("SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.deleted_at IS NULL AND d.webhook_id<>?", stays); n != 0 {
-		t.Errorf("%d deliveries to a webhook that is gone", n)
+		t.Errorf("%d deliveries to a deleted webhook", n)
 	}
 	if got := f.lines("SELECT e.name FROM deliveries d JOIN events e ON e.id=d.event_id WHERE d.webhook_id=? ORDER BY d.event_id", stays); !slices.Equal(got, []string{"card.added", "card.archived"}) {
-		t.Errorf("the other webhook hears %v", got)
+		t.Errorf("the other webhook gets %v", got)
 	}
-	f.sound()
+	f.checkFile()
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// sweep runs one walk in batches of n, and returns how many it took.
+// sweep deletes in batches of n until there is nothing more, and returns the number of batches.
 func (f *fixture) sweep(n int) (batches int) {
 	f.t.Helper()
 	var at DeliverySweep
@@ -21,7 +21,7 @@ func (f *fixture) sweep(n int) (batches int) {
 	return batches
 }
 
-// sent makes n deliveries of each of a webhook's events and has them accepted.
+// sent makes n deliveries of each of a webhook's events, all delivered.
 func (f *fixture) sent(program string, n int) (first, last int64) {
 	f.t.Helper()
 	for range n {
@@ -32,7 +32,7 @@ func (f *fixture) sent(program string, n int) (first, last int64) {
 	return last - int64(n) + 1, last
 }
 
-// record gives everything that is due this outcome.
+// record records this outcome for everything that is due.
 func (f *fixture) record(o Outcome) (n int) {
 	f.t.Helper()
 	var hooks []int64
@@ -58,7 +58,7 @@ func (f *fixture) record(o Outcome) (n int) {
 	return n
 }
 
-// due are a webhook's, by their events: those that have a time, then the fresh.
+// due returns a webhook's due deliveries as events: those with a time first, then the new ones.
 func (f *fixture) due(webhook int64, skip []int64, n int) (events []int64) {
 	f.t.Helper()
 	f.view(func(v *View) error {
@@ -81,7 +81,7 @@ func (f *fixture) has(want string) {
 	}
 }
 
-// The log is kept for 30 days to the millisecond, and its events as long.
+// TestRetentionOfTheLog checks that the log and its events are kept for exactly 30 days.
 func TestRetentionOfTheLog(t *testing.T) {
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
@@ -98,15 +98,15 @@ func TestRetentionOfTheLog(t *testing.T) {
 	f.clock.move(time.Millisecond)
 	f.sweep(100)
 	f.has("0 deliveries, 0 events")
-	// The key of a deleted event is not reused, so that an event_id never repeats.
+	// The key of a deleted event is not reused, so that an event_id is never repeated.
 	if first, _ := f.sent(program, 1); first != 6 {
 		t.Errorf("the next delivery is number %d, want 6", first)
 	}
-	f.sound()
+	f.checkFile()
 }
 
-// What is pending stays, however old, and so does its event, until the last
-// of an event's rows is gone.
+// TestSweepLeavesPending checks that pending deliveries of any age stay, and an event until its
+// last delivery is deleted.
 func TestSweepLeavesPending(t *testing.T) {
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
@@ -131,13 +131,14 @@ func TestSweepLeavesPending(t *testing.T) {
 		return err
 	})
 	if n := f.record(Outcome{Success: true, Headers: "{}"}); n != 4 {
-		t.Errorf("%d went out when it was enabled, want 4", n)
+		t.Errorf("%d were sent when it was enabled, want 4", n)
 	}
 	f.sweep(3)
 	f.has("0 deliveries, 0 events")
 }
 
-// A redelivered row of the log is pending: it goes with the sweep after it.
+// TestSweepLeavesRedelivered checks that a redelivered row is pending, so that it is deleted by a
+// later sweep only.
 func TestSweepLeavesRedelivered(t *testing.T) {
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
@@ -154,8 +155,8 @@ func TestSweepLeavesRedelivered(t *testing.T) {
 	f.has("0 deliveries, 0 events")
 }
 
-// One walk visits each row once, also where rows that stay are in front: its
-// batches are as many as the rows fill, and each deletes no more than its size.
+// TestSweepVisitsOnce checks that a sweep visits each row once, also if rows that stay come first:
+// it needs as many batches as the rows fill, and a batch deletes at most its size.
 func TestSweepVisitsOnce(t *testing.T) {
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
@@ -171,7 +172,7 @@ func TestSweepVisitsOnce(t *testing.T) {
 	f.sent(program, 30)
 	f.clock.move(days(31))
 	f.sent(program, 5)
-	if n := f.sweep(10); n != 9 { // 80 old events and one batch that ends short
+	if n := f.sweep(10); n != 9 { // 80 old events and an incomplete batch
 		t.Errorf("%d batches of ten for 80 events", n)
 	}
 	f.has("55 deliveries, 55 events")
@@ -188,8 +189,8 @@ func TestSweepVisitsOnce(t *testing.T) {
 	}
 }
 
-// The log of a deleted webhook goes in batches and then the webhook itself,
-// pending rows too; others keep theirs, and the events that they share.
+// TestSweepOfDeletedWebhooks checks that the log of a deleted webhook, pending rows included, is
+// deleted in batches, then the webhook. Others keep their rows and the shared events.
 func TestSweepOfDeletedWebhooks(t *testing.T) {
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
@@ -220,7 +221,7 @@ func TestSweepOfDeletedWebhooks(t *testing.T) {
 	if w := f.subscribe(program, nil); w.ID == one.ID || w.ID == two.ID {
 		t.Error("the id of a deleted webhook is used again")
 	}
-	// An outcome that comes late finds nothing to write to.
+	// A late outcome has no row to change.
 	before := f.dump()
 	f.must(func(tx *Tx) error { return tx.RecordOutcome(Outcome{Event: 1, Webhook: 1, Gone: true, Headers: "{}"}) })
 	f.must(func(tx *Tx) error {
@@ -229,11 +230,11 @@ func TestSweepOfDeletedWebhooks(t *testing.T) {
 	if after := f.dump(); after != before {
 		t.Errorf("a late outcome changed %s", firstDifference(before, after))
 	}
-	f.sound()
+	f.checkFile()
 }
 
-// A webhook that its failures switched off hears of nothing that comes after,
-// in this process and in others.
+// TestDisabledAtOnceEverywhere checks that a webhook that failures disabled gets no later event, in
+// any process.
 func TestDisabledAtOnceEverywhere(t *testing.T) {
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
@@ -256,10 +257,9 @@ func TestDisabledAtOnceEverywhere(t *testing.T) {
 	f.has("2 deliveries, 2 events")
 }
 
-// What may go out, in each state of webhook and shop: all that is due, what
-// passes a suspension, tests, or nothing. The queue, the look at it and the
-// attempt agree.
-func TestWhatMayGoOut(t *testing.T) {
+// TestWhatIsDue checks what is due in each state of webhook and shop: everything, the event that is
+// sent despite a suspension, tests, or nothing. The queue, its listing and the attempt must agree.
+func TestWhatIsDue(t *testing.T) {
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	w := f.subscribe(program, nil)
@@ -270,7 +270,7 @@ func TestWhatMayGoOut(t *testing.T) {
 	})
 	must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, w.ID) })
 	f.card(f.a, program, CardFields{})
-	// Of the four, 1 and 4 are plain, 2 passes a suspension, 3 is a test.
+	// Of the four deliveries, 1 and 4 are ordinary, 2 is sent despite a suspension, 3 is a test.
 	for _, c := range []struct {
 		active, deleted bool
 		states          string
@@ -316,7 +316,7 @@ func TestWhatMayGoOut(t *testing.T) {
 	if got := f.due(hook, []int64{1}, 2); !slices.Equal(got, []int64{3, 2}) {
 		t.Errorf("two of those but the first: %v", got)
 	}
-	// Retries go behind what was due before them.
+	// A retry is behind the deliveries that were due before it.
 	f.must(func(tx *Tx) error {
 		return tx.RecordOutcome(Outcome{Event: 1, Webhook: hook, Headers: "{}", RetryAfter: time.Second})
 	})

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// subscribe makes a webhook of all events through the front door.
+// subscribe creates a webhook of all events through the public operation.
 func (f *fixture) subscribe(program string, change func(*WebhookFields)) CreatedWebhook {
 	f.t.Helper()
 	fields := WebhookFields{URL: set("https://hooks.invalid/"), Events: set([]string{"*"})}
@@ -20,7 +20,7 @@ func (f *fixture) subscribe(program string, change func(*WebhookFields)) Created
 	return must(f, func(tx *Tx) (CreatedWebhook, error) { return tx.CreateWebhook(f.a, program, unchecked(tx, fields)) })
 }
 
-// unchecked lets a webhook have any URL.
+// unchecked accepts any URL for a webhook.
 func unchecked(tx *Tx, f WebhookFields) WebhookFields {
 	tx.CheckedTarget = f.URL.V
 	return f
@@ -31,7 +31,7 @@ func uncheckedPatch(tx *Tx, p WebhookPatch) WebhookPatch {
 	return p
 }
 
-// woken collects what the sender is told.
+// dueWebhooks records the webhooks that the sender is notified of.
 type dueWebhooks struct {
 	mu   sync.Mutex
 	keys []int64
@@ -45,8 +45,8 @@ func (w *dueWebhooks) take() []int64 {
 	return keys
 }
 
-// recordDue records the calls of the function of OnDue from now on. The fixture has written already, so it is the
-// writer's goroutine that takes the listener.
+// recordDue records the calls of OnDue's function from now on. The writer uses the function from
+// the next write.
 func (f *fixture) recordDue() *dueWebhooks {
 	w := &dueWebhooks{}
 	f.must(func(*Tx) error {
@@ -60,7 +60,7 @@ func (f *fixture) recordDue() *dueWebhooks {
 	return w
 }
 
-// settled waits until the writer is through with what follows a commit.
+// settled waits until the writer has finished the work after a commit.
 func (f *fixture) settled() { f.must(func(*Tx) error { return nil }) }
 
 func TestWebhookSecretIsFromTheStoresRand(t *testing.T) {
@@ -81,7 +81,7 @@ func TestWebhookSecretIsFromTheStoresRand(t *testing.T) {
 	if stored := f.lines("SELECT secret FROM webhooks"); stored[0] != u.Secret || u.Secret == "" {
 		t.Errorf("stored %q, shown %q, was %q", stored, u.Secret, was)
 	}
-	// No chance, no webhook.
+	// Without random bytes no webhook is created.
 	f = start(t, Options{Rand: bytes.NewReader(nil), IDSecret: make([]byte, 16)})
 	program = f.program(f.a, stamps("Tea"))
 	err := f.do(func(tx *Tx) error {
@@ -93,8 +93,8 @@ func TestWebhookSecretIsFromTheStoresRand(t *testing.T) {
 	}
 }
 
-// What one member of a group does to a webhook holds for the next, and what is
-// taken back for none.
+// TestWebhookChangesCountInTheirGroup checks that what one member of a group changes applies to the
+// next, unless it is rolled back.
 func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
@@ -122,8 +122,7 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 	other.Events = set([]string{"card.archived"})
 	remove := write(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, id) })
 	var counts []int64
-	// Delivery rows are written when the whole group is through; what is to be
-	// written shows in the events.
+	// Delivery rows are written at the end of the group; the events show what will be written.
 	count := write(func(tx *Tx) error {
 		n, err := tx.conn.number("SELECT count(*) FROM events")
 		counts = append(counts, n)
@@ -155,10 +154,11 @@ func TestWebhookChangesCountInTheirGroup(t *testing.T) {
 	if n := f.number("SELECT count(*) FROM deliveries"); n != before {
 		t.Error("a delivery to a webhook that another process deleted")
 	}
-	f.sound()
+	f.checkFile()
 }
 
-// The epoch tells senders in other processes; a change of nothing does not.
+// TestWebhookChangesMoveTheEpoch checks that changes increase the epoch, by which senders in other
+// processes notice them, and no-ops do not.
 func TestWebhookChangesMoveTheEpoch(t *testing.T) {
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
@@ -195,12 +195,12 @@ func TestWebhookChangesMoveTheEpoch(t *testing.T) {
 	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, program, w.ID) })
 	moved("delete", true)
 	if now := f.number("SELECT auth_epoch FROM meta"); now != auth {
-		t.Error("the keys' epoch moved too")
+		t.Error("the keys' epoch changed too")
 	}
 }
 
-// The function of OnDue is called when deliveries become due, and only then.
-func TestWebhookWakes(t *testing.T) {
+// TestOnDue checks that OnDue's function is called when deliveries become due, and only then.
+func TestOnDue(t *testing.T) {
 	f := start(t, Options{})
 	due := f.recordDue()
 	program := f.program(f.a, stamps("Tea"))
@@ -243,8 +243,8 @@ func TestWebhookWakes(t *testing.T) {
 	told("delete", false)
 }
 
-// An active webhook's failures go back to nothing by active true alone.
-func TestActiveForgivesFailures(t *testing.T) {
+// TestActiveResetsFailures checks that only active true resets the failures of an active webhook.
+func TestActiveResetsFailures(t *testing.T) {
 	f := start(t, Options{})
 	program := f.program(f.a, stamps("Tea"))
 	w := f.subscribe(program, nil)
@@ -264,8 +264,8 @@ func TestActiveForgivesFailures(t *testing.T) {
 	}
 }
 
-// However many come at once, the shop has its maximum and no more; what was
-// deleted makes room.
+// TestWebhookMaximumHoldsInAGroup checks that concurrent creations do not exceed the shop's
+// maximum, and that a deletion makes room.
 func TestWebhookMaximumHoldsInAGroup(t *testing.T) {
 	lim := DefaultLimits()
 	lim.Webhooks = 3
@@ -300,8 +300,8 @@ func TestWebhookMaximumHoldsInAGroup(t *testing.T) {
 	}
 }
 
-// Deleted is gone for every operation, by itself and with its program; row and
-// log stay for the sweep.
+// TestDeletedWebhookIsNotFound checks that no operation finds a deleted webhook or one of a deleted
+// program. Its row and log stay for the sweep.
 func TestDeletedWebhookIsNotFound(t *testing.T) {
 	f := start(t, Options{})
 	program, doomed := f.program(f.a, stamps("Tea")), f.program(f.a, stamps("Doomed"))
@@ -340,5 +340,5 @@ func TestDeletedWebhookIsNotFound(t *testing.T) {
 	if n := f.number("SELECT count(*) FROM deliveries"); n < 2 {
 		t.Errorf("%d deliveries", n)
 	}
-	f.sound()
+	f.checkFile()
 }

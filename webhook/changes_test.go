@@ -67,7 +67,7 @@ func TestBearerToken(t *testing.T) {
 		}
 		shown, ok := h.only().RequestHeaders["Authorization"]
 		if ok != (want != "") || ok && shown != "***" {
-			t.Errorf("the log shows %q", shown)
+			t.Errorf("the log has %q", shown)
 		}
 	}
 	holds(got, "Bearer old-token")
@@ -139,9 +139,9 @@ func TestChangedURL(t *testing.T) {
 	r.none("the URL is another now")
 }
 
-// TestChangedWhileWaitingForItsTurn checks that a delivery which waits for the
-// previous one to connect is sent with changes of the webhook made meanwhile.
-func TestChangedWhileWaitingForItsTurn(t *testing.T) {
+// TestChangedWhileQueued checks that a delivery which waits for the previous one to connect is sent
+// with changes of the webhook made meanwhile.
+func TestChangedWhileQueued(t *testing.T) {
 	s := start(t)
 	reached, release := make(chan struct{}, 16), make(chan struct{})
 	hold := listenRaw(t, nil, func(net.Conn) {
@@ -152,7 +152,7 @@ func TestChangedWhileWaitingForItsTurn(t *testing.T) {
 	t.Cleanup(letGo)
 	h := s.hook(strings.Replace(hold.url, "http:", "https:", 1)) // hangs in the handshake
 	s.burst(3)
-	await(t, reached, "a connection")
+	servertest.Await(t, reached, "a connection")
 	other := listen(t)
 	secret := h.patch(fields{"url": other.url, "rotate_secret": true}).Secret
 	letGo()
@@ -256,7 +256,7 @@ func TestAnotherProcess(t *testing.T) {
 	s.issue()
 	s.settle()
 	moved.none("switched off")
-	// One process holds deliveries back, and the other sends them.
+	// One process holds deliveries, and the other sends them.
 	moved.answers(status(500))
 	h.patch(fields{"active": true})
 	waits := s.issue()

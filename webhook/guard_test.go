@@ -61,7 +61,7 @@ func TestPermits(t *testing.T) {
 		}
 		isLoop := s == "::1" || loop.Contains(ip.Unmap())
 		if (&Guard{Loopback: true}).Permits(ip) != isLoop {
-			t.Errorf("%s with Loopback: %v", s, !isLoop)
+			t.Errorf("%s with Loopback: permitted %v", s, !isLoop)
 		}
 	}
 	for _, s := range allowed {

@@ -352,9 +352,9 @@ func TestResolvers(t *testing.T) {
 		t.Error("no address, no error:", p)
 	}
 	if g.Dialer().Resolver != nil {
-		t.Error("the dialer took a resolver that is none of its kind")
+		t.Error("the dialer uses a resolver that is no *net.Resolver")
 	}
 	if r := new(net.Resolver); (&Guard{Resolver: r}).Dialer().Resolver != r {
-		t.Error("the dialer asks somebody else")
+		t.Error("the dialer uses another resolver")
 	}
 }

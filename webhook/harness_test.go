@@ -1,12 +1,9 @@
 package webhook_test
 
 import (
-	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -170,7 +167,7 @@ func (h hook) wait() time.Duration {
 	h.s.T.Helper()
 	at, ok := h.due()
 	if !ok {
-		h.s.T.Fatal("nothing waits")
+		h.s.T.Fatal("nothing is due")
 	}
 	return at.Sub(h.s.clock.Now())
 }
@@ -188,7 +185,7 @@ func (s *server) issue(more ...fields) string {
 // burst issues n cards in one commit.
 func (s *server) burst(n int) (cards []string) {
 	s.T.Helper()
-	s.write(func(tx *store.Tx) error {
+	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {
 		cards = nil
 		for range n {
 			c, err := tx.IssueCard(store.Access{Shop: s.Shop()}, s.program(), store.CardFields{}, store.SourceAPI)
@@ -200,64 +197,6 @@ func (s *server) burst(n int) (cards []string) {
 		return nil
 	})
 	return cards
-}
-
-func (s *server) write(do func(*store.Tx) error) {
-	s.T.Helper()
-	if err := s.App.Store.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: do}); err != nil {
-		s.T.Fatal(err)
-	}
-}
-
-// file opens the database file, as another process does.
-func (s *server) file() *sql.DB {
-	s.T.Helper()
-	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: s.conf.DB}).EscapedPath()+"?_pragma=busy_timeout(5000)")
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	return db
-}
-
-func (s *server) exec(query string, args ...any) {
-	s.T.Helper()
-	db := s.file()
-	defer db.Close()
-	if _, err := db.Exec(query, args...); err != nil {
-		s.T.Fatal(err)
-	}
-}
-
-// rows returns the values of a query with one column.
-func (s *server) rows(query string, args ...any) (list []string) {
-	s.T.Helper()
-	db := s.file()
-	defer db.Close()
-	r, err := db.Query(query, args...)
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	defer r.Close()
-	for r.Next() {
-		var v sql.NullString
-		if err := r.Scan(&v); err != nil {
-			s.T.Fatal(err)
-		}
-		list = append(list, v.String)
-	}
-	return list
-}
-
-// await receives from a channel, within a time limit.
-func await[T any](t *testing.T, c <-chan T, what string) (v T) {
-	t.Helper()
-	select {
-	case v = <-c:
-		return v
-	case <-time.After(servertest.Patience):
-		t.Fatalf("timed out waiting for: %s", what)
-	}
-	return v
 }
 
 // logTo returns a log that sends its lines to a channel.
@@ -277,8 +216,8 @@ func (w writer) Write(line []byte) (int, error) {
 
 func set[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
 
-// clean checks that a text of the log contains neither the URL, which may have
-// secrets, nor addresses to which its host resolved.
+// clean checks that a text of the log contains neither the URL, which may have secrets, nor the
+// addresses of its host.
 func clean(t *testing.T, text string) {
 	t.Helper()
 	for _, secret := range []string{"127.0.0.1", "::1", "localhost", "http://", "https://", "secret", "Bearer", "whsec_", "\n"} {

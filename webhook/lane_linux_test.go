@@ -85,7 +85,7 @@ func TestOrderOfRequests(t *testing.T) {
 	if !slices.Equal(r.cards, want) {
 		for i := range min(len(r.cards), len(want)) {
 			if r.cards[i] != want[i] {
-				t.Fatalf("request %d of %d is that of commit %d", i, len(r.cards), slices.Index(want, r.cards[i]))
+				t.Fatalf("request %d of %d belongs to commit %d", i, len(r.cards), slices.Index(want, r.cards[i]))
 			}
 		}
 		t.Errorf("%d requests, want %d", len(r.cards), len(want))

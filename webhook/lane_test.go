@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -17,7 +18,7 @@ func longTimeout(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 600000 }
 // withoutOutcome counts the deliveries without a recorded attempt.
 func (s *server) withoutOutcome() string {
 	s.T.Helper()
-	return s.rows("SELECT count(*) FROM deliveries WHERE attempts=0 AND outcome IS NULL")[0]
+	return s.Value("SELECT count(*) FROM deliveries WHERE attempts=0 AND outcome IS NULL")
 }
 
 // TestHangingReceiver checks that a receiver that hangs does not delay the shop's
@@ -45,8 +46,8 @@ func TestHangingReceiver(t *testing.T) {
 			r.next()
 		}
 	}
-	if n := s.rows("SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.url=? AND d.attempts>0", hanging.url); n[0] != "0" {
-		t.Errorf("%s attempts at the one that hangs are over", n[0])
+	if n := s.Values("SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.url=? AND d.attempts>0", hanging.url); n[0] != "0" {
+		t.Errorf("%s attempts at the hanging receiver have ended", n[0])
 	}
 }
 
@@ -58,7 +59,7 @@ func TestManyHangingShops(t *testing.T) {
 	hanging.answers(hanging.hang)
 	const shops, cards = 300, 2
 	issue := map[int64]string{} // programs by shop
-	s.write(func(tx *store.Tx) error {
+	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {
 		for range shops {
 			shop, _, err := tx.CreateShop(store.ShopFields{})
 			if err != nil {
@@ -81,7 +82,7 @@ func TestManyHangingShops(t *testing.T) {
 		return nil
 	})
 	s.hook(prompt.url)
-	s.write(func(tx *store.Tx) error {
+	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {
 		for shop, program := range issue {
 			for range cards {
 				if _, err := tx.IssueCard(store.Access{Shop: shop}, program, store.CardFields{}, store.SourceAPI); err != nil {
@@ -91,15 +92,15 @@ func TestManyHangingShops(t *testing.T) {
 		}
 		return nil
 	})
-	for range 256 { // all the prompt places
+	for range 256 { // all prompt slots
 		hanging.next()
 	}
 	for range 5 {
 		s.issue()
 		prompt.next()
 	}
-	if n := s.rows("SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.url=? AND d.attempts>0", hanging.url); n[0] != "0" {
-		t.Errorf("%s attempts at those that hang are over", n[0])
+	if n := s.Values("SELECT count(*) FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id WHERE w.url=? AND d.attempts>0", hanging.url); n[0] != "0" {
+		t.Errorf("%s attempts at hanging receivers have ended", n[0])
 	}
 }
 
@@ -125,8 +126,8 @@ func TestNoDuplicateWhileInFlight(t *testing.T) {
 		s.issue()
 		r.next()
 	}
-	if n := s.rows("SELECT count(*) FROM deliveries WHERE attempts=0"); n[0] < "4" {
-		t.Errorf("%s are under way, want the first four", n[0])
+	if n := s.Values("SELECT count(*) FROM deliveries WHERE attempts=0"); n[0] < "4" {
+		t.Errorf("%s are in progress, want the first four", n[0])
 	}
 	close(release)
 	s.settle()
@@ -157,17 +158,17 @@ func TestOutcomeThatCannotBeWritten(t *testing.T) {
 	s := start(t, longTimeout, func(c *app.Config) { c.Log = logTo(failed) })
 	r := listen(t)
 	s.hook(r.url)
-	s.exec("CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'refused'); END")
+	s.SQL("CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'refused'); END")
 	s.issue()
 	r.next()
-	for !strings.Contains(await(t, failed, "the failure's line"), "outcomes of deliveries cannot be written") {
+	for !strings.Contains(servertest.Await(t, failed, "the failure's line"), "outcomes of deliveries cannot be written") {
 	}
 	for range 10 {
 		s.issue()
 		r.next()
 	}
 	r.once(11)
-	s.exec("DROP TRIGGER refuse")
+	s.SQL("DROP TRIGGER refuse")
 	if got := s.settle(); fmt.Sprint(got) != "{11 0 0}" {
 		t.Errorf("%+v", got)
 	}
@@ -183,20 +184,19 @@ func TestSendsWhileOutcomesWait(t *testing.T) {
 	s := start(t, longTimeout, func(c *app.Config) { c.Log = logTo(make(chan string, 10000)) })
 	r := listen(t)
 	s.hook(r.url)
-	s.exec("CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'refused'); END")
+	s.SQL("CREATE TRIGGER refuse BEFORE UPDATE ON deliveries BEGIN SELECT RAISE(ABORT, 'refused'); END")
 	s.burst(300)
-	for range 249 { // laneMaxUnwritten, less what a lane does not read one by one
+	for range 249 { // laneMaxUnwritten, less what a lane does not read individually
 		r.next()
 	}
-	s.exec("DROP TRIGGER refuse")
+	s.SQL("DROP TRIGGER refuse")
 	if got := s.settle(); fmt.Sprint(got) != "{300 0 0}" {
 		t.Errorf("%+v", got)
 	}
 	r.once(300)
 }
 
-// TestHeldWebhooks checks that held deliveries are queued, and sent when they are
-// held no longer.
+// TestHeldWebhooks checks that held deliveries are queued, and sent when they are no longer held.
 func TestHeldWebhooks(t *testing.T) {
 	s := start(t, func(c *app.Config) { c.HoldWebhooks = true })
 	r := listen(t)

@@ -25,7 +25,7 @@ type receiverCase struct {
 	url  string
 	hook hook
 
-	want  string // outcome; what is empty after the colon is a success
+	want  string // outcome; an empty text after the colon is a success
 	over  bool   // there is no second attempt
 	least time.Duration
 	most  time.Duration // of the wait for it; 0: the first backoff's
@@ -177,7 +177,7 @@ func TestReceiverAnswers(t *testing.T) {
 
 // TestReceiverConnections checks the same for receivers that violate the protocol.
 func TestReceiverConnections(t *testing.T) {
-	zeros() // packed beforehand: within an attempt it would take of its time
+	zeros() // compressed beforehand, since it would take time of the attempt
 	trusted, stranger := newAuthority(t), newAuthority(t)
 	dns := webhook.ServeDNS(t, map[string][2][]string{"moved.secret.test.": {nil, {"10.0.0.1"}}})
 	s := start(t, trusted.trusted, func(c *app.Config) { c.Guard.Resolver = dns })
@@ -188,8 +188,8 @@ func TestReceiverConnections(t *testing.T) {
 	const silently, halfway = " without an answer", " in the middle of its answer"
 	const oversize, malformed = "the answer's headers are too long", "the answer is not valid HTTP"
 	const noAddress = "the host has no public address, or its name does not resolve"
-	wildly := func(act func(net.Conn)) string { return listenRaw(t, nil, act).url }
-	securely := func(act func(net.Conn)) string { return strings.Replace(wildly(act), "http:", "https:", 1) }
+	rawURL := func(act func(net.Conn)) string { return listenRaw(t, nil, act).url }
+	securely := func(act func(net.Conn)) string { return strings.Replace(rawURL(act), "http:", "https:", 1) }
 	secure := func(c *tls.Config) string {
 		return listenRaw(t, c, answerText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")).url
 	}
@@ -232,51 +232,51 @@ func TestReceiverConnections(t *testing.T) {
 			io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
 			waitForClose(c)
 		}), want: "null after 1: the receiver does not speak TLS on this port"},
-		{name: "TLS on a plain port", url: wildly(answerText("\x15\x03\x01\x00\x02\x02\x0a")), want: "null after 1: " + malformed},
+		{name: "TLS on a plain port", url: rawURL(answerText("\x15\x03\x01\x00\x02\x02\x0a")), want: "null after 1: " + malformed},
 		{name: "nobody listens", url: "http://localhost:" + port + "/secret", want: "null after 1: the connection was refused"},
 		{name: "no such name", url: "https://none.secret.test/secret", want: "null after 1: " + noAddress},
 		{name: "a private address", url: "https://moved.secret.test/secret", want: "null after 1: " + noAddress},
 		{name: "a name server that fails", url: "https://broken.secret.test/secret", want: "null after 1: the host's name could not be looked up"},
-		{name: "closes in the status line", url: wildly(answerText("HTTP/1.1 20")), want: "null after 1: " + malformed},
-		{name: "closes without an answer", url: wildly(func(c net.Conn) { readRequest(c) }), want: "null after 1: " + cut + silently},
-		{name: "resets without an answer", url: wildly(func(c net.Conn) {
+		{name: "closes in the status line", url: rawURL(answerText("HTTP/1.1 20")), want: "null after 1: " + malformed},
+		{name: "closes without an answer", url: rawURL(func(c net.Conn) { readRequest(c) }), want: "null after 1: " + cut + silently},
+		{name: "resets without an answer", url: rawURL(func(c net.Conn) {
 			readRequest(c)
 			raw(c).SetLinger(0)
 		}), want: "null after 1: " + reset + silently},
-		{name: "resets in the middle", url: wildly(func(c net.Conn) {
+		{name: "resets in the middle", url: rawURL(func(c net.Conn) {
 			readRequest(c)
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
 			raw(c).SetLinger(0)
 		}), want: "200 after 1: " + reset + halfway},
-		{name: "closes in the middle", url: wildly(answerText("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")), want: "200 after 1: " + cut + halfway},
-		{name: "closes in a header", url: wildly(answerText("HTTP/1.1 200 OK\r\nContent-Le")), want: "null after 1: " + malformed},
-		{name: "closes in a chunk", url: wildly(answerText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nhalf")), want: "200 after 1: " + cut + halfway},
-		{name: "410, cut off", url: wildly(answerText("HTTP/1.1 410 Gone\r\nContent-Length: 100\r\n\r\nhalf")), want: "410 after 1: the receiver answered 410", over: true},
-		{name: "no HTTP", url: wildly(answerText("220 secret ESMTP\r\n")), want: "null after 1: " + malformed},
-		{name: "no number", url: wildly(answerText("HTTP/1.1 secret\r\n\r\n")), want: "null after 1: " + malformed},
-		{name: "a wrong chunk", url: wildly(answerText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nsecret\r\n")), want: "200 after 1: " + malformed},
-		{name: "two lengths", url: wildly(answerText("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n")), want: "null after 1: " + malformed},
-		{name: "endless body", url: wildly(func(c net.Conn) {
+		{name: "closes in the middle", url: rawURL(answerText("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")), want: "200 after 1: " + cut + halfway},
+		{name: "closes in a header", url: rawURL(answerText("HTTP/1.1 200 OK\r\nContent-Le")), want: "null after 1: " + malformed},
+		{name: "closes in a chunk", url: rawURL(answerText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nhalf")), want: "200 after 1: " + cut + halfway},
+		{name: "410, cut off", url: rawURL(answerText("HTTP/1.1 410 Gone\r\nContent-Length: 100\r\n\r\nhalf")), want: "410 after 1: the receiver answered 410", over: true},
+		{name: "no HTTP", url: rawURL(answerText("220 secret ESMTP\r\n")), want: "null after 1: " + malformed},
+		{name: "no number", url: rawURL(answerText("HTTP/1.1 secret\r\n\r\n")), want: "null after 1: " + malformed},
+		{name: "a wrong chunk", url: rawURL(answerText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nsecret\r\n")), want: "200 after 1: " + malformed},
+		{name: "two lengths", url: rawURL(answerText("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n")), want: "null after 1: " + malformed},
+		{name: "endless body", url: rawURL(func(c net.Conn) {
 			readRequest(c)
 			io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
 			endless.Store(repeat(c, "endless"))
 		}), want: "200 after 1: "},
-		{name: "endless body of a 500", url: wildly(func(c net.Conn) {
+		{name: "endless body of a 500", url: rawURL(func(c net.Conn) {
 			readRequest(c)
 			io.WriteString(c, "HTTP/1.1 500 No\r\n\r\n")
 			repeat(c, "endless")
 		}), want: "500 after 1: the receiver answered 500"},
 		{name: "gzip bomb", url: answerer(t, bomb), want: "200 after 1: "},
-		{name: "endless 103", url: wildly(func(c net.Conn) {
+		{name: "endless 103", url: rawURL(func(c net.Conn) {
 			readRequest(c)
 			repeat(c, "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
 		}), want: "null after 1: " + oversize},
-		{name: "huge header", url: wildly(func(c net.Conn) {
+		{name: "huge header", url: rawURL(func(c net.Conn) {
 			readRequest(c)
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nX-Huge: ")
 			repeat(c, "huge")
 		}), want: "null after 1: " + oversize},
-		{name: "many headers", url: wildly(func(c net.Conn) {
+		{name: "many headers", url: rawURL(func(c net.Conn) {
 			readRequest(c)
 			io.WriteString(c, "HTTP/1.1 200 OK\r\n")
 			repeat(c, "X-Many: headers\r\n")
@@ -315,23 +315,23 @@ var zeros = sync.OnceValue(func() []byte {
 func TestReceiverHangs(t *testing.T) {
 	trusted := newAuthority(t)
 	s := start(t, trusted.trusted, func(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 700 })
-	wildly := func(act func(net.Conn)) string { return listenRaw(t, nil, act).url }
+	rawURL := func(act func(net.Conn)) string { return listenRaw(t, nil, act).url }
 	holding := func(text string) string {
-		return wildly(func(c net.Conn) {
+		return rawURL(func(c net.Conn) {
 			answerText(text)(c)
 			waitForClose(c)
 		})
 	}
 	const unmade, unanswered, unended = "no connection was made within 700 ms", "the receiver did not answer within 700 ms", "the receiver did not end its answer within 700 ms"
 	list := []*receiverCase{
-		{name: "no answer", url: wildly(waitForClose), want: "null after 1: " + unanswered},
-		{name: "no TLS", url: strings.Replace(wildly(waitForClose), "http:", "https:", 1), want: "null after 1: " + unmade},
+		{name: "no answer", url: rawURL(waitForClose), want: "null after 1: " + unanswered},
+		{name: "no TLS", url: strings.Replace(rawURL(waitForClose), "http:", "https:", 1), want: "null after 1: " + unmade},
 		{name: "half a status line", url: holding("HTTP/1.1 2"), want: "null after 1: " + unended},
 		{name: "no end of the headers", url: holding("HTTP/1.1 200 OK\r\nA: b\r\n"), want: "null after 1: " + unended},
 		{name: "103 and no more", url: holding("HTTP/1.1 103 Early Hints\r\n\r\n"), want: "null after 1: " + unended},
 		{name: "no body", url: holding("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"), want: "200 after 1: " + unended},
 		{name: "no end of the body", url: holding("HTTP/1.1 200 OK\r\n\r\nhello"), want: "200 after 1: " + unended},
-		{name: "a byte at a time", url: wildly(drip), want: "200 after 1: " + unended},
+		{name: "a byte at a time", url: rawURL(drip), want: "200 after 1: " + unended},
 		{name: "410 without an end", url: holding("HTTP/1.1 410 Gone\r\nContent-Length: 10\r\n\r\n"), want: "410 after 1: the receiver answered 410", over: true},
 		{name: "another protocol", url: holding("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: secret\r\n\r\n"), want: "101 after 1: the receiver answered 101"},
 		{name: "another protocol, not named", url: holding("HTTP/1.1 101 Switching Protocols\r\n\r\n"), want: "101 after 1: the receiver answered 101"},

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"punchcard/server/servertest"
 )
 
 // request is a request to a receiver.
@@ -124,7 +126,7 @@ func (r *receiver) requests() []request {
 // next waits for the next request and returns it.
 func (r *receiver) next() request {
 	r.t.Helper()
-	return await(r.t, r.got, "a request")
+	return servertest.Await(r.t, r.got, "a request")
 }
 
 // none checks that there is no further request.

@@ -51,7 +51,7 @@ func TestScheduleOfAttempts(t *testing.T) {
 				}
 				checkWait(t, h.wait(), least)
 				if again := h.next(r); string(again.Body) != string(first.Body) || again.EventID != first.EventID {
-					t.Errorf("attempt %d brings %s", i+2, again.Body)
+					t.Errorf("attempt %d has %s", i+2, again.Body)
 				}
 			}
 			if _, ok := h.due(); ok {
@@ -59,7 +59,7 @@ func TestScheduleOfAttempts(t *testing.T) {
 			}
 			s.advance(24 * time.Hour)
 			r.none("after five attempts")
-			if got := s.rows("SELECT concat_ws(' ', outcome, attempts) FROM deliveries"); !slices.Equal(got, []string{"failed 5"}) {
+			if got := s.Values("SELECT concat_ws(' ', outcome, attempts) FROM deliveries"); !slices.Equal(got, []string{"failed 5"}) {
 				t.Errorf("the row is %q", got)
 			}
 			if w := h.get(); w.ConsecutiveFailures != 1 || !w.Active {
@@ -87,7 +87,7 @@ func TestFifteenFailuresDisable(t *testing.T) {
 		s.settle()
 	}
 	s.burst(14)
-	s.advance(42 * time.Second) // the fourth attempt of all is over, the fifth of none is due
+	s.advance(42 * time.Second) // the fourth attempts are over, and no fifth one is due
 	is("four attempts of fourteen", 0, true)
 	s.advance(time.Hour)
 	is("fourteen", 14, true)
@@ -118,7 +118,7 @@ func TestFifteenFailuresDisable(t *testing.T) {
 	if n := len(h.log()); n != entries {
 		t.Errorf("%d entries were queued while inactive", n-entries)
 	}
-	if got := s.rows("SELECT detail FROM audit WHERE action='webhook.disable'"); !slices.Equal(got, []string{`{"consecutive_failures":15}`}) {
+	if got := s.Values("SELECT detail FROM audit WHERE action='webhook.disable'"); !slices.Equal(got, []string{`{"consecutive_failures":15}`}) {
 		t.Errorf("audit %q", got)
 	}
 	h.patch(fields{"active": true})
@@ -194,7 +194,7 @@ func TestLimitsOfFlags(t *testing.T) {
 		s.settle()
 		r.next()
 		for _, wait := range []time.Duration{1, 2, 4} {
-			if got := h.wait(); got != wait*time.Millisecond { // a tenth is lost in the rounding
+			if got := h.wait(); got != wait*time.Millisecond { // rounding removes the added tenth
 				t.Errorf("due after %v, want %d ms", got, wait)
 			}
 			s.advance(h.wait())
@@ -249,7 +249,7 @@ func TestSuspendedShop(t *testing.T) {
 			to("active")
 			s.settle()
 			both := map[string]bool{}
-			for range 2 { // on connections of their own: either may be read first
+			for range 2 { // on separate connections, so either may be read first
 				got := r.next()
 				both[got.Event+got.Card] = true
 			}
@@ -317,10 +317,10 @@ func TestDeletedWebhook(t *testing.T) {
 			if _, ok := h.due(); ok {
 				t.Error("something is due")
 			}
-			s.advance(time.Hour) // sweeps
+			s.advance(time.Hour) // sweeps the log
 			r.none("deleted")
 			for _, table := range []string{"deliveries", "webhooks"} {
-				if got := s.rows("SELECT count(*) FROM " + table); got[0] != "0" {
+				if got := s.Values("SELECT count(*) FROM " + table); got[0] != "0" {
 					t.Errorf("%s rows of %s are left", got[0], table)
 				}
 			}

@@ -39,7 +39,7 @@ func (s *server) stopping() (giveUp context.CancelFunc, done <-chan error) {
 	s.CloseIdleConnections()
 	a := s.App
 	go func() { answer <- a.Stop(w) }()
-	await(s.t, w.waiting, "the sender is told to stop")
+	servertest.Await(s.t, w.waiting, "the sender is told to stop")
 	return cancel, answer
 }
 
@@ -61,21 +61,21 @@ func TestStopWaits(t *testing.T) {
 	_, done := s.stopping()
 	select {
 	case err := <-done:
-		t.Fatalf("stopped with attempts under way: %v", err)
+		t.Fatalf("stopped with attempts in progress: %v", err)
 	default:
 	}
 	close(release)
-	if err := await(t, done, "the end of Stop"); err != nil {
+	if err := servertest.Await(t, done, "the end of Stop"); err != nil {
 		t.Error(err)
 	}
-	if got := s.rows("SELECT outcome FROM deliveries"); strings.Join(got, " ") != "delivered delivered delivered" {
+	if got := s.Values("SELECT outcome FROM deliveries"); strings.Join(got, " ") != "delivered delivered delivered" {
 		t.Errorf("%q", got)
 	}
 }
 
-// TestStopBreaksOff checks that an attempt which Stop cancels is no failure, and is
-// repeated after a restart.
-func TestStopBreaksOff(t *testing.T) {
+// TestStopCancelsAttempts checks that an attempt which Stop cancels is no failure, and is repeated
+// after a restart.
+func TestStopCancelsAttempts(t *testing.T) {
 	s := start(t, longTimeout)
 	r := listen(t)
 	cut := make(chan struct{}, 10)
@@ -87,19 +87,19 @@ func TestStopBreaksOff(t *testing.T) {
 		}
 	})
 	s.hook(r.url)
-	s.burst(12) // more than a lane begins at once
+	s.burst(12) // more than a lane starts at once
 	for range 8 {
 		r.next()
 	}
 	giveUp, done := s.stopping()
 	giveUp()
-	await(t, done, "the end of Stop")
+	servertest.Await(t, done, "the end of Stop")
 	for range 8 {
-		await(t, cut, "the end of a request")
+		servertest.Await(t, cut, "the end of a request")
 	}
 	r.none("after Stop")
 	if n := s.withoutOutcome(); n != "12" {
-		t.Errorf("%s are as they were, want 12", n)
+		t.Errorf("%s are unchanged, want 12", n)
 	}
 	before := map[string]bool{}
 	for _, got := range r.requests() {
@@ -111,16 +111,15 @@ func TestStopBreaksOff(t *testing.T) {
 		delete(before, r.next().EventID)
 	}
 	if len(before) > 0 {
-		t.Errorf("not made again: %v", before)
+		t.Errorf("not repeated: %v", before)
 	}
 	if got := s.settle(); got.Pending != 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestStopBeginsNothing checks that attempts which wait for their turn are not
-// started.
-func TestStopBeginsNothing(t *testing.T) {
+// TestStopStartsNothing checks that attempts which wait for their turn are not started.
+func TestStopStartsNothing(t *testing.T) {
 	s := start(t, longTimeout)
 	reached, release := make(chan struct{}, 16), make(chan struct{})
 	hold := listenRaw(t, nil, func(net.Conn) {
@@ -131,16 +130,16 @@ func TestStopBeginsNothing(t *testing.T) {
 	t.Cleanup(letGo)
 	s.hook(strings.Replace(hold.url, "http:", "https:", 1)) // hangs in the handshake
 	s.burst(5)
-	await(t, reached, "a connection")
+	servertest.Await(t, reached, "a connection")
 	_, done := s.stopping()
 	letGo()
-	if err := await(t, done, "the end of Stop"); err != nil {
+	if err := servertest.Await(t, done, "the end of Stop"); err != nil {
 		t.Error(err)
 	}
 	hold.mu.Lock()
 	defer hold.mu.Unlock()
 	if hold.count != 1 || s.withoutOutcome() != "4" {
-		t.Errorf("%d connections, %s deliveries untouched; want 1 and 4", hold.count, s.withoutOutcome())
+		t.Errorf("%d connections, %s deliveries unchanged; want 1 and 4", hold.count, s.withoutOutcome())
 	}
 }
 
@@ -162,7 +161,7 @@ func TestStopLeavesNothing(t *testing.T) {
 	hanging.next()
 	giveUp, done := s.stopping()
 	giveUp()
-	await(t, done, "the end of Stop")
+	servertest.Await(t, done, "the end of Stop")
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	// The receivers' connections end when the sender closes them.
 	if err := goleak.Find(before); err != nil {
@@ -170,10 +169,9 @@ func TestStopLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestStopBreaksOffWhatPassesASuspension checks that a cancelled delivery of
-// subscription.state_changed is repeated after a restart, also if a later one has
-// succeeded.
-func TestStopBreaksOffWhatPassesASuspension(t *testing.T) {
+// TestStopCancelsSuspensionEvent checks that a cancelled delivery of subscription.state_changed is
+// repeated after a restart, also if a later one has succeeded.
+func TestStopCancelsSuspensionEvent(t *testing.T) {
 	s := start(t, longTimeout)
 	r := listen(t)
 	r.answers(r.hang)
@@ -184,7 +182,7 @@ func TestStopBreaksOffWhatPassesASuspension(t *testing.T) {
 	r.answers(status(200))
 	to("active")
 	r.next()
-	for late := time.After(servertest.Patience); s.rows("SELECT count(*) FROM deliveries WHERE outcome='delivered'")[0] != "1"; {
+	for late := time.After(servertest.Patience); s.Value("SELECT count(*) FROM deliveries WHERE outcome='delivered'") != "1"; {
 		select {
 		case <-late:
 			t.Fatal("the second is not accepted")
@@ -193,7 +191,7 @@ func TestStopBreaksOffWhatPassesASuspension(t *testing.T) {
 	}
 	giveUp, done := s.stopping()
 	giveUp()
-	await(t, done, "the end of Stop")
+	servertest.Await(t, done, "the end of Stop")
 	s.run()
 	if got := s.settle(); got.Pending != 0 {
 		t.Fatalf("%+v", got)

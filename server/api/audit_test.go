@@ -8,6 +8,7 @@ import (
 	"punchcard/server/servertest"
 )
 
+// auditRow is a row of the audit log.
 type auditRow struct{ actorType, actor, action, target string }
 
 // readAudit returns the shop's audit log, newest first, read in pages.
@@ -35,8 +36,7 @@ func readAudit(s *servertest.Server, limit int) (rows []auditRow, raw string) {
 	}
 }
 
-// auditActions is what each operation is called in the log; "{id}" stands for
-// the id in the answer.
+// auditActions maps operations to their actions in the log; "{id}" stands for the id in the answer.
 var auditActions = map[string]struct{ action, target string }{
 	"updateLocation": {"location.update", "{id}"}, "disableLocation": {"location.disable", "{id}"}, "enableLocation": {"location.enable", "{id}"},
 	"createProgram": {"program.create", "{id}"}, "updateProgram": {"program.update", "{id}"},
@@ -172,7 +172,7 @@ func TestOperatorsAreAudited(t *testing.T) {
 		if rotated != "" && !strings.Contains(raw, rotated) {
 			t.Error("the rotation does not name the successor")
 		}
-		// Again: no-ops and refusals make no row.
+		// Repeated, these are no-ops and refusals, which add no row.
 		if strings.Contains("key.revoke card.archive card.delete program.delete card.unlock", c.action) {
 			s.Fetch(c.method, s.Origin+"/dev"+c.path, []byte(`{}`), nil)
 			if again, _ := readAudit(s, 100); len(again) != len(after) {
@@ -242,6 +242,6 @@ func TestAuditHoldsNoPersonalData(t *testing.T) {
 		}
 	}
 	if !strings.Contains(raw, issued.Str("id")) {
-		t.Error("the card is not in the log: the test is blind")
+		t.Error("the card is not in the log, so the test proves nothing")
 	}
 }

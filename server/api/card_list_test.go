@@ -27,7 +27,7 @@ func TestCardFilters(t *testing.T) {
 		}
 		r.id = s.Issue(r.program, body)
 		bringInto(s, r.status, r.id)
-		if r.ref != "" { // without the rule of one live card
+		if r.ref != "" { // without an external_ref several cards may be live
 			s.SQL("UPDATE cards SET external_ref=? WHERE id=?", r.ref, s.Row(store.KindCard, r.id))
 		}
 		rows = append(rows, r)
@@ -40,7 +40,7 @@ func TestCardFilters(t *testing.T) {
 			for email, stored := range fold {
 				for _, status := range append([]string{""}, statuses...) {
 					if calls++; calls%3 > 0 && program != "" && ref != "" && email != "" {
-						continue // enough of those that name all
+						continue // the rest of the combinations of all four filters is skipped
 					}
 					var want, query []string
 					for _, f := range [][2]string{{"program_id", program}, {"external_ref", ref}, {"holder_email", email}, {"status", status}} {
@@ -102,10 +102,10 @@ func TestCardEmailCase(t *testing.T) {
 	} {
 		move.do().Want(200)
 		if ids, _ := s.All("/cards", "holder_email", move.from); len(ids) != 0 {
-			t.Errorf("still at %s", move.from)
+			t.Errorf("still found by %s", move.from)
 		}
 		if ids, _ := s.All("/cards", "holder_email", move.to); !slices.Equal(ids, []string{card}) {
-			t.Errorf("not at %s", move.to)
+			t.Errorf("not found by %s", move.to)
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"punchcard/server/servertest"
 )
 
-// bringInto brings a card into a state: one of the words of card status, or
-// deleted. An expired one waits for the clock to pass soon.
+// bringInto brings a card into a status, or deletes it. A card that is to expire expires when the
+// clock is advanced.
 func bringInto(s *servertest.Server, state, card string) {
 	s.T.Helper()
 	switch state {
@@ -45,7 +45,7 @@ func TestOneLiveCard(t *testing.T) {
 			foreign := other.NewProgram("access", true, nil)
 			holder := s.Issue(program, servertest.Merge(fields{"external_ref": "r"}, expiry(state)))
 			bringInto(s, state, holder)
-			// What is expired may come back; it got the name while it was.
+			// An expired card may come back, since it got the name while expired.
 			patched, both, cleared := s.Issue(program, expiry("expired")), s.Issue(program, expiry("expired")), s.Issue(program, expiry("expired"))
 			again := s.Issue(program, expiry("expired"))
 			free := s.Issue(program, nil)
@@ -61,8 +61,8 @@ func TestOneLiveCard(t *testing.T) {
 				r.WantOutcome(status)
 				return r
 			}
-			// Each makes a live card of that name where it may, which is
-			// taken away again.
+			// Each operation makes another live card with that name if it is allowed to. The card
+			// is deleted afterwards.
 			end := func(card string) {
 				if !blocks {
 					s.Control("POST", "/cards/"+card+"/archive", fields{})
@@ -78,7 +78,7 @@ func TestOneLiveCard(t *testing.T) {
 			want(s.Post("/cards/"+again+"/reissue", nil), "200")
 			end(again)
 
-			// None of these is a second one.
+			// None of these makes a second card.
 			s.Patch("/cards/"+cleared, fields{"expires_at": future, "external_ref": nil}).Want(200).Shows(fields{"status": "invited"})
 			s.Issue(program, fields{"external_ref": "R"})
 			s.Issue(program, fields{"external_ref": "r "})
@@ -112,7 +112,7 @@ func TestMaxCards(t *testing.T) {
 			old := s.Issue(program, expiry("expired"))
 			s.Post("/programs/"+program+"/cards", nil).WantOutcome(full)
 			bringInto(s, state, card)
-			s.Advance("3h") // old is expired now
+			s.Advance("3h") // the card old has expired
 			if s.Issue(program, nil); counted {
 				s.Post("/programs/"+program+"/cards", nil).WantOutcome(full)
 				s.Patch("/cards/"+card, fields{"external_ref": "r"}).Want(200)
@@ -120,8 +120,8 @@ func TestMaxCards(t *testing.T) {
 			} else {
 				s.Issue(program, nil)
 			}
-			// Full in either case: what is expired cannot come back, but may
-			// be named.
+			// The shop is full in either case: an expired card cannot become live, but its fields
+			// can be changed.
 			s.Post("/programs/"+s.ProgramIDs["prepaid"]+"/cards", nil).WantOutcome(full)
 			s.Patch("/cards/"+old, fields{"expires_at": future}).WantOutcome(full)
 			s.Patch("/cards/"+old, fields{"expires_at": nil}).WantOutcome(full)

@@ -8,8 +8,8 @@ import (
 	"punchcard/store"
 )
 
-// states are what a card can be brought into, and how. Those that name expiry
-// have an expires_at that passes before the operation.
+// states are the states of a card and how to reach them. Those with an expiry have an expires_at
+// that passes before the operation.
 var states = []struct{ name, steps string }{
 	{"invited", ""},
 	{"active", "activate"},
@@ -35,12 +35,11 @@ const (
 	future = "2027-01-01T00:00:00Z"
 )
 
-// operations are what can be done to a card, and what each does in each state:
-// the status shown afterwards, with "=" before it where nothing may change, or a
-// refusal, after which nothing may have changed.
+// operations are the operations on a card with their outcome in each state: the status afterwards,
+// with "=" before it if nothing may change, or a refusal, which may change nothing.
 var operations = []struct {
 	name string
-	body fields // of a PATCH; else the operation's
+	body fields // of a PATCH; nil for the operation's own
 	want map[string]string
 }{
 	{"GET", nil, map[string]string{
@@ -158,7 +157,7 @@ func TestCardStates(t *testing.T) {
 			cards[state.name+op.name] = card
 		}
 	}
-	// An instant before they expire nothing has; at it, all have.
+	// The cards expire at this instant and not before.
 	s.Advance("2h59m59.999s")
 	s.Get("/cards/" + cards["expiredGET"]).Shows(fields{"status": "invited"})
 	s.Advance("1ms")
@@ -168,7 +167,7 @@ func TestCardStates(t *testing.T) {
 				s, card := s.On(t), cards[state.name+op.name]
 				want, body := op.want[state.name], servertest.Merge(op.body, nil)
 				if body["external_ref"] != nil {
-					body["external_ref"] = card // no other card's
+					body["external_ref"] = card // which no other card has
 				}
 				if strings.Contains(state.name, "deleted") {
 					want = missing
@@ -193,13 +192,13 @@ func TestCardStates(t *testing.T) {
 					}
 				}
 				if refused && countAudits(s) != audits {
-					t.Errorf("a change was written")
+					t.Errorf("something was written")
 				}
 				if refused && after.Status == 200 && string(after.Body) != string(was.Body) {
 					t.Errorf("changed %s to %s", was.Body, after.Body)
 				}
 				if !refused && countAudits(s) == audits {
-					t.Errorf("no change was written")
+					t.Errorf("nothing was written")
 				}
 				if !refused {
 					checkEffect(s, after, op.name, body)
@@ -232,7 +231,7 @@ func TestCardRepeats(t *testing.T) {
 	card := s.Issue(s.ProgramIDs["access"], nil)
 	for _, op := range []string{"lock", "unlock", "lock", "archive"} {
 		first := s.Control("POST", "/cards/"+card+"/"+op, fields{})
-		first.Shaped("", cardDetailTable, "external_ref holder_name holder_email current_value expires_at installed_at")
+		first.Shaped("", servertest.CardDetailTable, "external_ref holder_name holder_email current_value expires_at installed_at")
 		audits := countAudits(s)
 		second := s.Control("POST", "/cards/"+card+"/"+op, fields{})
 		if string(first.Body) != string(second.Body) || countAudits(s) != audits {
@@ -307,7 +306,7 @@ func TestCardChain(t *testing.T) {
 		s.Get("/cards/" + b).Want(200).Shows(want)
 	}
 	a, b := chain("one")
-	s.Patch("/cards/"+b, fields{"external_ref": "one", "holder_name": "Grace"}).Want(200) // no conflict with itself
+	s.Patch("/cards/"+b, fields{"external_ref": "one", "holder_name": "Grace"}).Want(200) // the chain does not conflict with itself
 	both(a, b, fields{"holder_name": "Grace", "external_ref": "one"})
 	s.Post("/programs/"+program+"/cards", fields{"external_ref": "one"}).Want(409, "conflict")
 	s.Control("PATCH", "/shops/"+s.ShopID, fields{"max_cards": 2})
@@ -317,7 +316,7 @@ func TestCardChain(t *testing.T) {
 		s.Control("POST", "/cards/"+c.on+"/"+c.op, fields{})
 		both(a, b, fields{"status": c.status})
 	}
-	s.Issue(program, fields{"external_ref": "one"}) // archived as a whole, it gave its place and its name free
+	s.Issue(program, fields{"external_ref": "one"}) // the archived chain no longer counts, and its name is free
 	s.Control("PATCH", "/shops/"+s.ShopID, fields{"max_cards": nil})
 	a, b = chain("two")
 	s.Control("POST", "/cards/"+b+"/delete", fields{})

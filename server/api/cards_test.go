@@ -12,36 +12,6 @@ import (
 	"punchcard/store"
 )
 
-const cardTable = `
-	id id
-	program_id id
-	program_name string
-	program_type string
-	external_ref string|null
-	holder_name string|null
-	holder_email string|null
-	status string
-	stamps_count integer
-	current_value integer|null
-	expires_at date-time|null
-	installed_at date-time|null
-	created_at date-time`
-
-const cardDetailTable = cardTable + `
-	all_locations boolean
-	locations list`
-
-const issuedTable = `
-	id id
-	program_id id
-	external_ref string|null
-	holder_name string|null
-	holder_email string|null
-	expires_at date-time|null
-	install_url string
-	install_url_expires_at date-time
-	install_qr_svg string`
-
 func TestCardShape(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -52,23 +22,23 @@ func TestCardShape(t *testing.T) {
 			value = ""
 		}
 		issued := s.Post("/programs/"+s.ProgramIDs[kind]+"/cards", nil).Want(201)
-		issued.Shaped("", issuedTable, bare+"expires_at")
+		issued.Shaped("", servertest.IssuedCardTable, bare+"expires_at")
 		path := "/cards/" + issued.Str("id")
-		s.Get(path).Want(200).Shaped("", cardDetailTable, bare+value+"expires_at installed_at")
-		s.Get("/cards?limit=1").Want(200).Shaped("data.0", cardTable, bare+value+"expires_at installed_at")
+		s.Get(path).Want(200).Shaped("", servertest.CardDetailTable, bare+value+"expires_at installed_at")
+		s.Get("/cards?limit=1").Want(200).Shaped("data.0", servertest.CardTable, bare+value+"expires_at installed_at")
 		s.Patch(path, fields{"external_ref": "r", "holder_name": "n", "holder_email": "n@example.com", "expires_at": "2030-01-01T00:00:00Z"}).
-			Want(200).Shaped("", cardDetailTable, value+"installed_at")
-		s.Post(path+"/install-link", nil).Want(200).Shaped("", issuedTable, "")
-		s.Post(path+"/reissue", nil).Want(200).Shaped("", issuedTable, "")
+			Want(200).Shaped("", servertest.CardDetailTable, value+"installed_at")
+		s.Post(path+"/install-link", nil).Want(200).Shaped("", servertest.IssuedCardTable, "")
+		s.Post(path+"/reissue", nil).Want(200).Shaped("", servertest.IssuedCardTable, "")
 		s.Install(issued.Str("id"))
 		full := s.Get(path).Want(200)
-		full.Shaped("", cardDetailTable, value)
+		full.Shaped("", servertest.CardDetailTable, value)
 		full.Shaped("locations.0", "id id\nname string", "")
 		full.Shows(fields{"program_id": s.ProgramIDs[kind], "program_type": kind, "stamps_count": 0, "status": "active", "all_locations": true,
 			"locations":  []fields{{"id": s.LocationIDs[0], "name": "Centrale"}, {"id": s.LocationIDs[1], "name": "Stazione"}},
 			"created_at": "2026-03-01T09:00:00.000Z", "installed_at": "2026-03-01T09:00:00.000Z", "expires_at": "2030-01-01T00:00:00.000Z"})
 		list := s.Get("/cards?limit=1").Want(200)
-		list.Shaped("data.0", cardTable, value)
+		list.Shaped("data.0", servertest.CardTable, value)
 		for _, name := range servertest.Names(list.Raw("data.0")) {
 			if string(list.Raw("data.0."+name)) != string(full.Raw(name)) {
 				t.Errorf("the list's %s differs: %s", name, list.Raw("data.0."+name))
@@ -128,8 +98,8 @@ func TestCardFields(t *testing.T) {
 	for _, c := range []struct {
 		field string
 		value any
-		want  any    // as shown
-		code  string // of the detail instead
+		want  any    // in the answer
+		code  string // code of the detail, if the value is refused
 	}{
 		{"holder_name", "A", "A", ""}, {"holder_name", long(200), long(200), ""}, {"holder_name", "", nil, "too_short"}, {"holder_name", long(201), nil, "too_long"}, {"holder_name", 5, nil, "invalid_type"},
 		{"holder_email", "Ada@Example.com", "Ada@Example.com", ""}, {"holder_email", longest, longest, ""}, {"holder_email", "ada", nil, "invalid_format"}, {"holder_email", "a b@example.com", nil, "invalid_format"},
@@ -213,7 +183,7 @@ func TestCardExpiryDefault(t *testing.T) {
 		r.Shows(fields{"expires_at": c.want})
 		card := "/cards/" + r.Str("id")
 		s.Get(card).Shows(fields{"expires_at": c.want})
-		// Cleared on demand; a reissue of a live card leaves what it has.
+		// null clears the expiry; a reissue of a live card keeps it.
 		s.Post(card+"/reissue", nil).Want(200).Shows(fields{"expires_at": c.want})
 		s.Patch(card, fields{"expires_at": nil}).Want(200).Shows(fields{"expires_at": nil})
 		s.Post(card+"/reissue", nil).Want(200).Shows(fields{"expires_at": nil})
@@ -255,7 +225,7 @@ func TestInstallLink(t *testing.T) {
 			r = s.Post(card+"/"+op, nil).Want(200)
 			until = fmt.Sprintf("2026-03-31T%02d:00:00.000Z", 9+i)
 			if slices.Contains(seen, r.Str("install_url")) {
-				t.Errorf("%s gave a known link", op)
+				t.Errorf("%s returned an earlier link", op)
 			}
 			seen = append(seen, r.Str("install_url"))
 		}
@@ -298,7 +268,7 @@ func TestSendEmail(t *testing.T) {
 			t.Fatalf("%d mails, want %d", len(mail()), n)
 		}
 		if m := mail()[n-1]; m.To != to || m.CardID != r.Str("id") || !strings.Contains(m.Text, r.Str("install_url")) || !strings.Contains(m.Subject, "Tea & cake") {
-			t.Errorf("mailed %+v", m)
+			t.Errorf("sent %+v", m)
 		}
 	}
 	issue := "/programs/" + program + "/cards"
@@ -316,7 +286,7 @@ func TestSendEmail(t *testing.T) {
 	s.Post(without+"/reissue", fields{"send_email": true}).Invalid("holder_email required")
 	s.Post(without+"/install-link", fields{"send_email": false}).Want(200)
 	s.Post(without+"/install-link", fields{"holder_email": "x@example.com"}).Invalid("holder_email unknown_field")
-	// What is refused mails nothing.
+	// Refused requests send no mail.
 	s.Control("POST", without+"/archive", fields{})
 	s.Post(without+"/reissue", fields{"send_email": true, "holder_email": "x@example.com"}).Want(409, "conflict")
 	if len(mail()) != n {
@@ -344,9 +314,9 @@ func TestSendEmailWithoutServer(t *testing.T) {
 	s.Post(card+"/reissue", fields{"send_email": true}).Want(422, "unprocessable_entity")
 	s.Post(card+"/install-link", fields{"send_email": true}).Want(422, "unprocessable_entity")
 	if ids := s.Get("/cards").Want(200).IDs(); len(ids) != 1 {
-		t.Errorf("a refused card is there: %q", ids)
+		t.Errorf("a refused card was created: %q", ids)
 	}
 	if r := s.Fetch("GET", s.Origin+"/dev/clock", nil, nil); r.Status != 404 {
-		t.Errorf("there is a control API: %d", r.Status)
+		t.Errorf("the control API answers %d", r.Status)
 	}
 }

@@ -14,13 +14,13 @@ type fields = servertest.Fields
 
 func TestMain(m *testing.M) { servertest.Main(m, api.Routes()) }
 
-// start serves a new demo shop that sends no webhooks. Their targets are names
-// of a resolver's own. Changes to its Config come as options.
+// start serves a new demo shop that sends no webhooks and resolves the names of webhook targets
+// itself. Options change its Config.
 func start(t testing.TB, options ...func(*app.Config)) *servertest.Server {
 	t.Helper()
 	return servertest.Start(t, append([]func(*app.Config){func(c *app.Config) {
 		c.HoldWebhooks = true
-		c.Limits.WebhookMaxPerShop = 1000 // each test of all operations makes many
+		c.Limits.WebhookMaxPerShop = 1000 // tests of all operations create many
 		guarded(&resolver{})(c)
 	}}, options...)...)
 }
@@ -40,7 +40,8 @@ func eventKey(s *servertest.Server, delivery string) int64 {
 // countAudits counts the rows of the audit log.
 func countAudits(s *servertest.Server) string { return s.Value("SELECT count(*) FROM audit") }
 
-// newKeyAt returns a client of a new key of every scope. Locations restrict it.
+// newKeyAt returns a client with a new key of every scope, restricted to locations if there are
+// any.
 func newKeyAt(s *servertest.Server, locations ...string) *servertest.Server {
 	s.T.Helper()
 	body := fields{}
@@ -51,13 +52,14 @@ func newKeyAt(s *servertest.Server, locations ...string) *servertest.Server {
 	return k
 }
 
-// newOtherShop returns a client of another shop in the file, and its location.
+// newOtherShop returns a client of another shop in the same file, and its location.
 func newOtherShop(s *servertest.Server) (other *servertest.Server, location string) {
 	s.T.Helper()
 	other = s.NewShop(fields{"name": "Elsewhere"})
 	return other, other.LocationIDs[0]
 }
 
+// number parses an integer.
 func number(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
@@ -66,4 +68,5 @@ func number(s string) int64 {
 	return n
 }
 
+// long returns a string of n characters of two bytes each.
 func long(n int) string { return strings.Repeat("é", n) }

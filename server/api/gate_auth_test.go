@@ -70,8 +70,8 @@ func TestUnauthenticated(t *testing.T) {
 			t.Errorf("%s: the key is in the answer: %s", name, got.Body)
 		}
 	}
-	// The scheme's case does not matter (RFC 9110), nor does white space around
-	// a header's value, which is no part of it.
+	// The case of the scheme is ignored (RFC 9110), and so is white space around the header's
+	// value.
 	for _, v := range []string{"Bearer " + key, "bearer " + key, "BEARER " + key, "bEaReR " + key, "Bearer " + key + "  ", "  Bearer " + key} {
 		if got := s.Fetch("GET", s.URL+"/me", nil, bearer(v)); got.Status != 200 {
 			t.Errorf("%.10q…: %d %s", v, got.Status, got.Body)
@@ -108,7 +108,7 @@ func TestRotation(t *testing.T) {
 		t.Errorf("%s", r.Body)
 	}
 
-	// Both work, with the same rights and a bucket each.
+	// Both keys work, with the same rights and separate rate limits.
 	before, after := old.Get("/me").Want(200), next.Get("/me").Want(200)
 	for _, field := range []string{"api_key.scopes", "api_key.location_ids", "shop", "entitlements"} {
 		if a, b := jsonText(t, before.At(field)), jsonText(t, after.At(field)); a != b {
@@ -127,10 +127,10 @@ func TestRotation(t *testing.T) {
 	next.Get("/cards").Want(200)
 	next.Get("/programs").Want(403, "unauthorized")
 
-	// One rotation at a time; the successor can be rotated in its turn.
+	// A key is rotated once at a time; its successor can be rotated.
 	s.Fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil).Want(409, "conflict")
 
-	// The overlap ends by the clock.
+	// The overlap ends by the server's clock.
 	s.Control("POST", "/clock", map[string]any{"advance": "1h59m59.999s"})
 	old.Get("/me").Want(200)
 	s.Control("POST", "/clock", map[string]any{"advance": "1ms"})
@@ -138,7 +138,7 @@ func TestRotation(t *testing.T) {
 	next.Get("/me").Want(200)
 	s.Fetch("POST", s.Origin+"/dev/keys/"+id+"/rotate", nil, nil).Want(409, "conflict")
 
-	// The default overlap is a day; 0 retires the old key at once.
+	// By default the overlap lasts a day; with 0 the old key ends at once.
 	third := s.Control("POST", "/keys/"+r.Str("id")+"/rotate", map[string]any{})
 	s.Control("POST", "/clock", map[string]any{"advance": "23h59m"})
 	next.Get("/me").Want(200)
@@ -163,7 +163,7 @@ func TestRevokingOneOfTwoLeavesTheOther(t *testing.T) {
 		s.Control("POST", "/keys/"+ended+"/revoke", map[string]any{})
 		end.Get("/me").Want(401, "unauthenticated")
 		stay.Get("/me").Want(200)
-		s.Control("POST", "/keys/"+ended+"/revoke", map[string]any{}) // again: no error
+		s.Control("POST", "/keys/"+ended+"/revoke", map[string]any{}) // repeating is no error
 		s.Fetch("POST", s.Origin+"/dev/keys/"+ended+"/rotate", nil, nil).Want(409, "conflict")
 	}
 }
@@ -181,7 +181,7 @@ func TestKeysInOverlapDoNotCount(t *testing.T) {
 		ids = append(ids, id)
 	}
 	s.Fetch("POST", s.Origin+"/dev/keys", body, nil).Want(422, "unprocessable_entity")
-	s.Control("POST", "/keys/"+ids[0]+"/rotate", map[string]any{}) // at the maximum
+	s.Control("POST", "/keys/"+ids[0]+"/rotate", map[string]any{}) // the shop has the maximum of keys
 	s.Fetch("POST", s.Origin+"/dev/keys", body, nil).Want(422, "unprocessable_entity")
 	s.Control("POST", "/keys/"+ids[1]+"/revoke", map[string]any{})
 	s.Fetch("POST", s.Origin+"/dev/keys", body, nil).Want(201)

@@ -7,15 +7,13 @@ import (
 	"punchcard/server/servertest"
 )
 
-// rateHeaders is what an answer says of the rate limit: limit, remaining, reset and
-// what to wait.
+// rateHeaders returns the headers about the rate limit: limit, remaining, reset and Retry-After.
 func rateHeaders(r *servertest.Reply) string {
 	h := r.Header
 	return fmt.Sprintf("%s %s %s %s", h.Get("RateLimit-Limit"), h.Get("RateLimit-Remaining"), h.Get("RateLimit-Reset"), h.Get("Retry-After"))
 }
 
-// TestRateLimit checks the limit with four requests a minute, so one more every
-// 15 seconds.
+// TestRateLimit checks a limit of four requests a minute, which allows one more every 15 seconds.
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, perMinute(4))
@@ -23,7 +21,7 @@ func TestRateLimit(t *testing.T) {
 	step := func(status int, want string) {
 		t.Helper()
 		if got := k.Get("/me").Want(status); rateHeaders(got) != want {
-			t.Errorf("pace %q, want %q", rateHeaders(got), want)
+			t.Errorf("rate limit %q, want %q", rateHeaders(got), want)
 		}
 	}
 	advance := func(d string) { t.Helper(); s.Control("POST", "/clock", map[string]any{"advance": d}) }
@@ -33,30 +31,30 @@ func TestRateLimit(t *testing.T) {
 	step(200, "4 1 45 ")
 	step(200, "4 0 60 ")
 	step(429, "4 0 60 15")
-	step(429, "4 0 60 15") // a refusal costs nothing
+	step(429, "4 0 60 15") // a refusal does not count
 	advance("14.999s")
 	step(429, "4 0 46 1")
 	advance("1ms")
 	step(200, "4 0 60 ")
 	advance("7.5s")
 	step(429, "4 0 53 8")
-	advance("8s") // Retry-After honoured
+	advance("8s") // the time of Retry-After
 	step(200, "4 0 60 ")
-	advance("29.5s") // 0.5 s were left over
+	advance("29.5s") // 0.5 s were unused
 	step(200, "4 1 45 ")
 	step(200, "4 0 60 ")
-	advance("1h") // it holds one minute's worth
+	advance("1h") // at most one minute's requests accumulate
 	step(200, "4 3 15 ")
 
-	s.Get("/me").Want(200) // another key has its own
+	s.Get("/me").Want(200) // another key has its own limit
 	k.Get("/cards/none").Want(404)
 	k.Post("/programs", `{`).Want(400)
-	step(200, "4 0 60 ") // refusals after the count cost one each
+	step(200, "4 0 60 ") // requests that are refused after the count take one each
 	if got := k.Get("/nothing").Want(404); rateHeaders(got) != "   " {
-		t.Errorf("pace of an unknown path %q", rateHeaders(got))
+		t.Errorf("rate limit of an unknown path %q", rateHeaders(got))
 	}
 	if got := k.Call("PUT", "/cards", nil).Want(405); rateHeaders(got) != "   " {
-		t.Errorf("pace of a wrong method %q", rateHeaders(got))
+		t.Errorf("rate limit of a wrong method %q", rateHeaders(got))
 	}
 }
 
@@ -79,21 +77,21 @@ func TestRateLimitedIsNotRemembered(t *testing.T) {
 		t.Errorf("first %v\nagain %v", first.Header, again.Header)
 	}
 	if rateHeaders(again) != "2 0 60 " {
-		t.Errorf("pace of a replay %q", rateHeaders(again))
+		t.Errorf("rate limit of a replay %q", rateHeaders(again))
 	}
 }
 
-// TestRateLimitHoldsWhileIdentitiesChange checks that a request whose key is out
-// of date is counted once.
-func TestRateLimitHoldsWhileIdentitiesChange(t *testing.T) {
+// TestRateLimitWithStaleIdentity checks that a request whose cached identity is stale is counted
+// once.
+func TestRateLimitWithStaleIdentity(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, perMinute(3))
 	k, _ := s.NewKey(map[string]any{})
 	for i := range 6 {
-		s.Control("POST", "/locations", map[string]any{}) // moves the auth epoch
+		s.Control("POST", "/locations", map[string]any{}) // changes the epoch
 		want := []int{200, 200, 200, 429, 429, 429}[i]
 		if got := k.Get("/me"); got.Status != want || want == 200 && rateHeaders(got) != fmt.Sprintf("3 %d %d ", 2-i, 20*(i+1)) {
-			t.Errorf("request %d: %d, want %d; pace %q", i+1, got.Status, want, rateHeaders(got))
+			t.Errorf("request %d: %d, want %d; rate limit %q", i+1, got.Status, want, rateHeaders(got))
 		}
 	}
 }
@@ -103,7 +101,7 @@ func TestNoRateLimit(t *testing.T) {
 	s := start(t, servertest.Frozen, perMinute(0))
 	for range 400 {
 		if got := s.Get("/me").Want(200); rateHeaders(got) != "2147483647 2147483647 0 " {
-			t.Fatalf("pace %q", rateHeaders(got))
+			t.Fatalf("rate limit %q", rateHeaders(got))
 		}
 	}
 }

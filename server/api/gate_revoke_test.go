@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,32 +10,12 @@ import (
 	"punchcard/store"
 )
 
-// openBeside opens the server's file a second time, as the command line does.
-func openBeside(s *servertest.Server) *store.Store {
-	s.T.Helper()
-	now := func() time.Time { return s.App.Store.Now().Std() }
-	st, err := store.Open(s.App.Store.Path(), store.Options{MustExist: true, Now: now})
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	s.T.Cleanup(func() { st.Close() })
-	return st
-}
-
-// change writes through another process's store.
-func change(t *testing.T, st *store.Store, do func(*store.Tx) error) {
-	t.Helper()
-	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "operator"}, Do: do}); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestRevokedByAnotherProcess checks that the next request with a revoked key is
 // answered 401, whatever it is.
 func TestRevokedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, manyKeys, perMinute(20))
-	other := openBeside(s)
+	other := s.Beside()
 	shop, err := other.ResolveShop(s.ShopID)
 	if err != nil {
 		t.Fatal(err)
@@ -92,8 +71,8 @@ func TestRevokedByAnotherProcess(t *testing.T) {
 				exhaustLimit(k)
 			}
 			state := snapshot(s, th.program)
-			k.Get("/cards/" + th.card) // last, so that the server knows the key, and by the newest epoch
-			change(t, other, func(tx *store.Tx) error { _, err := tx.RevokeKey(shop, id); return err })
+			k.Get("/cards/" + th.card) // last, so that the server has cached the key with the newest epoch
+			servertest.Write(t, other, func(tx *store.Tx) error { _, err := tx.RevokeKey(shop, id); return err })
 			got := request(k).Want(401, "unauthenticated")
 			for _, h := range []string{"RateLimit-Limit", "RateLimit-Remaining", "Retry-After", "Idempotent-Replayed"} {
 				if v := got.Header.Get(h); v != "" {
@@ -103,7 +82,7 @@ func TestRevokedByAnotherProcess(t *testing.T) {
 			if snapshot(s, th.program) != state {
 				t.Error("the request changed something")
 			}
-			s.Control("POST", "/clock", map[string]any{"advance": "1m"}) // for s's own bucket
+			s.Control("POST", "/clock", map[string]any{"advance": "1m"}) // gives s requests of its rate limit back
 		})
 	}
 }
@@ -113,21 +92,21 @@ func TestRevokedByAnotherProcess(t *testing.T) {
 func TestChangedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	other := openBeside(s)
+	other := s.Beside()
 	shop, err := other.ResolveShop(s.ShopID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	k := s.With(s.RestrictedAPIKey)
 	set := func(f store.ShopFields) {
-		change(t, other, func(tx *store.Tx) error { _, err := tx.UpdateShop(shop, f, ""); return err })
+		servertest.Write(t, other, func(tx *store.Tx) error { _, err := tx.UpdateShop(shop, f, ""); return err })
 	}
 	state := func(v string) store.ShopFields {
 		return store.ShopFields{SubscriptionState: store.Opt[string]{V: v, Set: true}}
 	}
 	addon := func(v bool) store.ShopFields { return store.ShopFields{APIAddon: store.Opt[bool]{V: v, Set: true}} }
 	location := func(active bool) {
-		change(t, other, func(tx *store.Tx) error {
+		servertest.Write(t, other, func(tx *store.Tx) error {
 			_, err := tx.SetLocationActive(store.Access{Shop: shop}, s.LocationIDs[0], active)
 			return err
 		})
@@ -148,21 +127,21 @@ func TestChangedByAnotherProcess(t *testing.T) {
 		k.Get("/programs").Want(200)
 	}
 
-	// A key made and one rotated elsewhere work at once, too.
+	// Keys that another process creates or rotates also work at once.
 	var secret, id string
-	change(t, other, func(tx *store.Tx) error {
+	servertest.Write(t, other, func(tx *store.Tx) error {
 		key, sec, err := tx.CreateKey(shop, store.KeyFields{})
 		secret, id = sec, key.ID
 		return err
 	})
 	s.With(secret).Get("/me").Want(200)
-	change(t, other, func(tx *store.Tx) error {
+	servertest.Write(t, other, func(tx *store.Tx) error {
 		_, _, err := tx.RotateKey(shop, id, store.Some(time.Duration(0)))
 		return err
 	})
 	s.With(secret).Get("/me").Want(401, "unauthenticated")
 
-	change(t, other, func(tx *store.Tx) error { _, err := tx.RevokeAllKeys(shop); return err })
+	servertest.Write(t, other, func(tx *store.Tx) error { _, err := tx.RevokeAllKeys(shop); return err })
 	s.Get("/me").Want(401, "unauthenticated")
 	k.Get("/me").Want(401, "unauthenticated")
 }

@@ -7,21 +7,20 @@ import (
 	"testing"
 
 	"punchcard/server/api"
-	faces "punchcard/server/kernel"
+	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
-// A fault makes one check of the gate fail, and says what that check answers.
+// fault is a request's fault that one check of the guard refuses, with the answer of that check.
 type fault struct {
 	stage  string
 	status int
 	code   string
-	field  string // of the only detail, where there are details
+	field  string // of the only detail, if there are details
 }
 
-// faults are the checks of a request in the order in which they are made. The
-// idempotency check fails in two ways.
+// faults are the faults in the order of the checks. The idempotency check has two.
 var faults = []fault{
 	{"path", 404, "not_found", ""},
 	{"method", 405, "bad_request", ""},
@@ -38,8 +37,8 @@ var faults = []fault{
 	{"resource", 404, "not_found", ""},
 }
 
-// impossible are the pairs that one request cannot have: a key without the
-// scope has nothing remembered, a header that is refused names no key.
+// impossible are the pairs that no request can have: without the scope nothing is remembered, and
+// an invalid Idempotency-Key names no key.
 var impossible = [][2]string{{"path", "method"}, {"scope", "conflict"}, {"header", "conflict"}}
 
 func TestOrderOfChecks(t *testing.T) {
@@ -56,8 +55,7 @@ func TestOrderOfChecks(t *testing.T) {
 	t.Run("none", func(t *testing.T) { orderCase(t, s) })
 }
 
-// orderCase makes a shop where all the faults hold, and one request: it must
-// get the first fault's answer.
+// orderCase sends a request with all the given faults, which must get the first one's answer.
 func orderCase(t *testing.T, demo *servertest.Server, have ...fault) {
 	has := func(stage string) bool {
 		return slices.ContainsFunc(have, func(f fault) bool { return f.stage == stage })
@@ -129,7 +127,7 @@ func orderCase(t *testing.T, demo *servertest.Server, have ...fault) {
 	if want.field != "" && (len(got.Details()) != 1 || got.Str("error.details.0.field") != want.field) {
 		t.Errorf("details %q, want only %s", got.Details(), want.field)
 	}
-	// The rate headers are there from that check on.
+	// The headers of the rate limit are present from that check on.
 	if stage := slices.Index(faults, want); (got.Header["Ratelimit-Limit"] != nil) != (stage >= 3) {
 		t.Errorf("RateLimit-Limit %q", got.Header["Ratelimit-Limit"])
 	}
@@ -176,9 +174,9 @@ func TestEveryOperationNeedsItsScope(t *testing.T) {
 	}
 }
 
-// scopeOf returns the scope that a route must need: that of what its path names,
-// to read with GET and to write else; statistics have one of their own.
-func scopeOf(r faces.Route) string {
+// scopeOf returns the scope that a route must need: of the resource in its path, to read for GET
+// and else to write. Statistics have their own.
+func scopeOf(r kernel.Route) string {
 	verb := ":write"
 	if r.Method == "GET" {
 		verb = ":read"
@@ -195,9 +193,8 @@ func scopeOf(r faces.Route) string {
 	}
 }
 
-// TestAddonLapsesAndReturns checks that a key works again when the add-on is
-// back.
-func TestAddonLapsesAndReturns(t *testing.T) {
+// TestAddonReturns checks that a key works again when the add-on is back.
+func TestAddonReturns(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
 	o := s.NewShop(nil)
@@ -205,7 +202,7 @@ func TestAddonLapsesAndReturns(t *testing.T) {
 	s.Control("PATCH", "/shops/"+o.ShopID, map[string]any{"api_addon": false})
 	refused := o.Get("/me").Want(401, "business_api_required")
 	if h := refused.Header.Get("WWW-Authenticate"); h != "" {
-		t.Errorf("WWW-Authenticate %q: the credential is good", h)
+		t.Errorf("WWW-Authenticate %q, though the key is valid", h)
 	}
 	s.Get("/me").Want(200) // another shop's key
 	s.Control("PATCH", "/shops/"+o.ShopID, map[string]any{"grant_expires_at": "2026-03-01T10:00:00Z"})
@@ -236,9 +233,9 @@ func TestSubscriptionStates(t *testing.T) {
 	}
 }
 
-// TestLocationsGone checks which operations a key may still call whose locations
-// are all disabled.
-func TestLocationsGone(t *testing.T) {
+// TestAllLocationsDisabled checks which operations are allowed for a key whose locations are all
+// disabled.
+func TestAllLocationsDisabled(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	k := s.With(s.RestrictedAPIKey)
@@ -257,11 +254,11 @@ func TestLocationsGone(t *testing.T) {
 	restoreThings(s, th)
 	k.Get("/programs").Want(200)
 
-	// One of two locations left is enough.
+	// One enabled location of two is enough.
 	both, _ := s.NewKey(map[string]any{"location_ids": s.LocationIDs})
 	s.Post("/locations/"+s.LocationIDs[0]+"/disable", nil).Want(200)
 	both.Get("/programs").Want(200)
 	s.Post("/locations/"+s.LocationIDs[1]+"/disable", nil).Want(200)
 	both.Get("/programs").Want(402, "location_disabled")
-	s.Get("/programs").Want(200) // an unrestricted key does not mind
+	s.Get("/programs").Want(200) // an unrestricted key is not affected
 }

@@ -24,7 +24,7 @@ func TestOtherShop(t *testing.T) {
 		"whk_00000000000000000000000000", "dlv_00000000000000000000000000", "stamps"}
 	for _, r := range api.Routes() {
 		switch {
-		case strings.Contains(r.Path, ":type"): // the types are every shop's
+		case strings.Contains(r.Path, ":type"): // types are the same in all shops
 			doRoute(o, r, never).Want(404, "not_found")
 			for _, kind := range servertest.Types {
 				doRoute(o, r, things{cardType: kind}).Want(200)
@@ -34,7 +34,7 @@ func TestOtherShop(t *testing.T) {
 			if a.Stable() != b.Stable() {
 				t.Errorf("%s:\n%s\n%s", r.ID, a.Body, b.Body)
 			}
-			// The same when only the second id is another's.
+			// The same holds if only the second id is another shop's.
 			if strings.Contains(r.Path, ":prizeId") {
 				a, b := doRoute(o, r, things{program: mine, prize: th.prize}).Want(404), doRoute(o, r, things{program: mine, prize: never.prize}).Want(404)
 				if a.Stable() != b.Stable() {
@@ -49,7 +49,8 @@ func TestOtherShop(t *testing.T) {
 				}
 				doRoute(s, r, things{program: s.ProgramIDs["private"], webhook: th.webhook, delivery: th.delivery}).Want(404)
 			}
-			// A wrong body is told before the resource, so it tells nothing of it.
+			// An invalid body is refused before the resource is looked up, so the answers are
+			// equal.
 			if r.Writes() && r.Method != "DELETE" {
 				a, b := o.Call(r.Method, th.fill(t, r), `{"x":1}`).Want(400), o.Call(r.Method, never.fill(t, r), `{"x":1}`).Want(400)
 				if a.Stable() != b.Stable() {
@@ -91,14 +92,14 @@ func TestOtherShop(t *testing.T) {
 			t.Errorf("%s\n%s", a.Body, b.Body)
 		}
 		other := map[string]string{"/programs": "/locations", "/locations": "/programs"}[list]
-		s.Get(other+"?cursor="+cursor).Want(400, "validation_failed") // of another list
+		s.Get(other+"?cursor="+cursor).Want(400, "validation_failed") // a cursor of another list
 	}
 	// The same Idempotency-Key in two shops is two keys.
 	s.Post("/programs/"+th.program+"/cards", nil, "Idempotency-Key", "k").Want(201)
 	o.Post("/programs/"+th.program+"/cards", nil, "Idempotency-Key", "k").Want(404).First()
 	o.Post("/programs/"+mine+"/publish", nil).Want(200)
 	if o.Post("/programs/"+mine+"/cards", `{"external_ref":"m-1"}`).Want(201); o.Count("/cards") != 1 {
-		t.Error("the second shop does not see its own card alone")
+		t.Error("the second shop does not see exactly its own card")
 	}
 	after := snapshot(s, th.program)
 	if strings.Count(after, `"crd_`) != strings.Count(state, `"crd_`)+1 || strings.Count(after, `"prg_`) != strings.Count(state, `"prg_`)+1 {
@@ -146,7 +147,7 @@ func TestTextIsData(t *testing.T) {
 			t.Errorf("%q came back as %s", text, z.Body)
 		}
 	}
-	// Nothing but the exact text matches.
+	// Only the exact text matches.
 	for _, ref := range []string{"%%", "__", "' or '1'='1", "e\u0301", "ss", "É ", " É", "SS"} {
 		if got := s.Get("/cards?external_ref=" + url.QueryEscape(ref)).Want(200); len(got.At("data").([]any)) != 0 {
 			t.Errorf("external_ref=%q: %s", ref, got.Body)

@@ -13,15 +13,14 @@ import (
 	"punchcard/server/servertest"
 )
 
-// strangeIDs are texts that no resource has as its id.
+// strangeIDs are texts that are no resource's id.
 var strangeIDs = []string{"none", "0", "-1", "1", "null", "undefined", "NaN", ".", "..", "...", "../me", "a/b", "a//b", "/", "a/", `a\b`, "%", "%2F", "%00", "\x00", "crd_\x00",
 	"\xff", "é", "名前", "\u202e", "😀", "' OR 1=1 --", `"; DROP TABLE cards; --`, "crd_", "crd_00000000000000000000000000", "crd_zzzzzzzzzzzzzzzzzzzzzzzzzz", "CRD_00000000000000000000000000",
 	"*", "?", "#", "a?b", "a#b", "a b", "+", "a=b&c", ";", ":id", "{id}", "<script>", strings.Repeat("x", 10_000)}
 
 func isUTF8(s string) bool { return utf8.ValidString(s) }
 
-// escaped writes an id so that every byte of it that means something in a URL
-// is escaped, dots and slashes too.
+// escaped percent-encodes every byte of an id that is special in a URL, including dots and slashes.
 func escaped(id string) string {
 	var b strings.Builder
 	for _, c := range []byte(id) {
@@ -48,7 +47,7 @@ func TestStrangeIDs(t *testing.T) {
 		for _, id := range []string{th.location, th.program, th.prize, th.card, s.ShopID, s.Get("/me").Str("api_key.id")} {
 			ids = append(ids, id+"\x00", id+"/", id+" ", strings.ToUpper(id), id[:len(id)-1], id+"0")
 			if !strings.HasSuffix(strings.Split(r.Path, "/")[1], "s") || !strings.HasPrefix(id, map[string]string{"locations": "loc_", "programs": "prg_", "cards": "crd_"}[strings.Split(r.Path, "/")[1]]) {
-				ids = append(ids, id) // of another kind
+				ids = append(ids, id) // the id of another kind of resource
 			}
 		}
 		for _, id := range ids {
@@ -114,7 +113,7 @@ func TestSlashesOfIDs(t *testing.T) {
 	if got := s.Get("/programs/" + th.program).Want(200); got.At("published_at") == nil || got.At("prizes.0.id") != th.prize || got.At("prizes.1") != nil {
 		t.Errorf("%s", got.Body)
 	}
-	// Other escapes are only another spelling.
+	// Other escapes are another spelling of the same path.
 	s.Get("/cards/" + strings.Replace(th.card, "_", "%5F", 1)).Want(200)
 	if got := s.Fetch("GET", s.URL+"/m%65", nil, http.Header{"Authorization": {"Bearer " + s.Key}}); got.Status != 200 {
 		t.Errorf("/m%%65: %d", got.Status)
@@ -129,10 +128,10 @@ func TestUnknownPaths(t *testing.T) {
 		"//cards", "/cards//reissue", "/cards/" + th.card + "//reissue", "/cards/" + th.card + "/Reissue", "/cards/" + th.card + "/stamps", "/programs//cards", "/programs/" + th.program + "/",
 		"/programs/" + th.program + "/prizes/", "/programs/" + th.program + "/prizes/" + th.prize + "/x", "/programs/" + th.program + "/delete", "/shops", "/keys", "/users", "/devices", "/mcp",
 		"/me%00", "/me%20", "/me;a=b", "/me.json", "/%", "/openapi.json", "/transactions/1", "/webhooks"} {
-		for _, k := range []*servertest.Server{s, s.With("")} { // the route comes before the key
+		for _, k := range []*servertest.Server{s, s.With("")} { // the route is checked before the key
 			for _, method := range []string{"GET", "POST", "DELETE"} {
 				if path == "/%" {
-					continue // no URL
+					continue // no valid URL
 				}
 				if got := k.Call(method, path, nil); got.Status != 404 || got.Str("error.code") != "not_found" {
 					t.Errorf("%s %s: %d %s", method, path, got.Status, got.Body)
@@ -177,9 +176,8 @@ func TestOtherMethods(t *testing.T) {
 	}
 }
 
-// TestRequestIDIsOurs checks that the request id never comes from the caller and
-// is unique.
-func TestRequestIDIsOurs(t *testing.T) {
+// TestRequestID checks that the request id never comes from the caller and is unique.
+func TestRequestID(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	seen := map[string]bool{}

@@ -32,7 +32,7 @@ func TestEveryWriteReplays(t *testing.T) {
 			t.Errorf("%s: the replay changed something", r.ID)
 		}
 		if strings.Contains(string(first.Body), "install_url") != strings.Contains(string(again.Body), "<svg") {
-			t.Errorf("%s: the picture is missing: %s", r.ID, again.Body)
+			t.Errorf("%s: the QR code is missing: %s", r.ID, again.Body)
 		}
 		restoreThings(s, th)
 	}
@@ -67,17 +67,17 @@ func TestFingerprint(t *testing.T) {
 		send(c.method, c.path, c.body).Want(409, "idempotency_conflict").First()
 	}
 	send("PATCH", path, `{"holder_name":"Ada"}`).Replays(first) // a conflict is not remembered
-	// The query and other headers are no part of it.
+	// The query and other headers are not part of the fingerprint.
 	send("PATCH", path+"?x=1", `{"holder_name":"Ada"}`, "X-Anything", "1").Replays(first)
-	// Reads do not take the header.
+	// Reads ignore the header.
 	send("GET", path, nil).Want(200).First()
 	s.Get("/cards", "Idempotency-Key", "").Want(200).First()
 	s.Get("/cards", "Idempotency-Key", strings.Repeat("x", 300)).Want(200).First()
 
-	// A body that is not sent equals none that is empty.
+	// No body equals an empty one.
 	empty := s.Post(path+"/install-link", nil, "Idempotency-Key", "e").Want(200)
 	s.Post(path+"/install-link", "", "Idempotency-Key", "e").Want(200).Replays(empty)
-	// DELETE ignores its body, so that it cannot conflict by it.
+	// DELETE ignores its body, which therefore cannot conflict.
 	prize := "/programs/" + th.program + "/prizes/" + th.prize
 	gone := s.Call("DELETE", prize, `{"a":1}`, "Idempotency-Key", "d").Want(204).First()
 	s.Call("DELETE", prize, nil, "Idempotency-Key", "d").Want(204).Replays(gone)
@@ -112,8 +112,8 @@ func TestRefusalsThatAreRemembered(t *testing.T) {
 	}
 }
 
-// TestRefusalsThatAreNotRemembered: what the gate refuses leaves the key free.
-// TestRateLimitedIsNotRemembered has 429.
+// TestRefusalsThatAreNotRemembered checks that a refusal by the guard does not use up the key. For
+// 429 see TestRateLimitedIsNotRemembered.
 func TestRefusalsThatAreNotRemembered(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -135,7 +135,7 @@ func TestRefusalsThatAreNotRemembered(t *testing.T) {
 	first := post("401").Want(200).First()
 	post("401").Replays(first)
 
-	// The same family without, then with: 403 by the operation itself.
+	// The same family of keys: here the operation itself refuses with 403.
 	k := s.With(s.RestrictedAPIKey)
 	k.Post("/locations/"+s.LocationIDs[1]+"/disable", nil, key("403")...).Want(403, "unauthorized").First()
 	k.Post("/locations/"+s.LocationIDs[0]+"/disable", nil, key("403")...).Want(200).First()
@@ -148,7 +148,7 @@ func TestRefusalsThatAreNotRemembered(t *testing.T) {
 	s.Fetch("PATCH", s.URL+card, []byte(`{"holder_name":"Cleo"}`), h).Want(415, "bad_request").First()
 	s.Patch(card, `{"holder_name":"Cleo"}`, key("415")...).Want(200).First()
 
-	// 400s that the operation finds are none of its answers either.
+	// A 400 by the operation is not remembered either.
 	bare := s.Post("/programs/"+th.program+"/cards", nil).Want(201).Str("id")
 	s.Post("/cards/"+bare+"/install-link", `{"send_email":true}`, key("mail")...).Want(400, "validation_failed").First()
 	s.Patch("/cards/"+bare, `{"holder_email":"ada@example.com"}`).Want(200)
@@ -212,7 +212,7 @@ func TestIdempotencyScope(t *testing.T) {
 // first request, regardless of replays.
 func TestIdempotencyWindow(t *testing.T) {
 	t.Parallel()
-	// The clock is moved from here, so that nothing clears away what is over.
+	// The test advances the clock in a way that starts no housekeeping.
 	clock := app.NewClock(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC))
 	s := start(t, func(c *app.Config) { c.Dev.Clock = clock })
 	path := "/programs/" + s.ProgramIDs["standard"] + "/cards"
@@ -226,7 +226,7 @@ func TestIdempotencyWindow(t *testing.T) {
 	clock.Advance(time.Millisecond)
 	second := s.Post(path, `{"holder_name":"Ada"}`, "Idempotency-Key", "k").Want(201).First()
 	if second.Str("id") == first.Str("id") {
-		t.Error("the same card")
+		t.Error("both requests have the same card")
 	}
 	clock.Advance(23 * time.Hour)
 	s.Post(path, `{"holder_name":"Ada"}`, "Idempotency-Key", "k").Replays(second)

@@ -11,9 +11,9 @@ import (
 	"punchcard/server/servertest"
 )
 
-// twenty fills every list of the shop to twenty rows, of one and the same
-// instant, and returns their ids, newest first.
-func twenty(s *servertest.Server) map[string][]string {
+// fillLists fills every list of the shop with twenty rows of the same instant, and returns their
+// ids, newest first.
+func fillLists(s *servertest.Server) map[string][]string {
 	s.T.Helper()
 	have := map[string][]string{}
 	add := func(list, id string) { have[list] = append([]string{id}, have[list]...) }
@@ -37,10 +37,11 @@ func twenty(s *servertest.Server) map[string][]string {
 }
 
 // TestPaging reads every list with every limit to its end.
+// TestPaging reads every list with every limit to its end.
 func TestPaging(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
-	have := twenty(s)
+	have := fillLists(s)
 	newOtherShop(s)
 	for list, want := range have {
 		for _, limit := range []int{1, 2, 3, 4, 5, 6, 7, 19, 20, 21, 100} {
@@ -60,7 +61,7 @@ func TestPageLimit(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	small := start(t, func(c *app.Config) { c.Limits.PublicAPIMaxPageSize = 3 })
-	twenty(small)
+	fillLists(small)
 	for _, list := range []string{"/locations", "/programs", "/cards", "/transactions"} {
 		for _, c := range []struct {
 			query string
@@ -85,7 +86,7 @@ func TestPageLimit(t *testing.T) {
 func TestCursors(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
-	have := twenty(s)
+	have := fillLists(s)
 	other, _ := newOtherShop(s)
 	other.Control("POST", "/locations", fields{"shop_id": shopOf(other)})
 	foreign := other.Get("/locations?limit=1").Want(200).Str("next_cursor")
@@ -114,15 +115,16 @@ func TestCursors(t *testing.T) {
 		}
 		s.Get(list + "?cursor=").Invalid("cursor invalid_value")
 		s.Get(list + "?cursor=" + own + "&cursor=" + own).Invalid("cursor invalid_value")
-		// The same cursor gives the same page again, under any limit.
+		// A cursor gives the same page every time, with any limit.
 		if ids := s.Get(list + "?limit=2&cursor=" + own).Want(200).IDs(); !slices.Equal(ids, have[list][3:5]) {
-			t.Errorf("%s goes on with %q", list, ids)
+			t.Errorf("%s continues with %q", list, ids)
 		}
 	}
 	other.Get("/locations?cursor=" + foreign).Want(200)
 	other.Get("/locations?cursor=" + cursors["/locations"]).Invalid("cursor invalid_format")
 }
 
+// shopOf returns the id of the client's shop.
 func shopOf(s *servertest.Server) string { return s.Get("/me").Want(200).Str("shop.id") }
 
 // TestPagingWhileWriting checks that rows added meanwhile neither appear nor
@@ -130,7 +132,7 @@ func shopOf(s *servertest.Server) string { return s.Get("/me").Want(200).Str("sh
 func TestPagingWhileWriting(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
-	have := twenty(s)
+	have := fillLists(s)
 	for _, list := range []string{"/cards", "/programs", "/locations", "/transactions"} {
 		var ids []string
 		cursor := ""

@@ -9,21 +9,6 @@ import (
 	"punchcard/store"
 )
 
-const locationTable = `
-	id id
-	name string
-	address string
-	city string
-	postal_code string
-	country_code string
-	lat number
-	lon number
-	require_staff_pin boolean
-	active boolean
-	disabled_at date-time|null
-	created_at date-time
-	updated_at date-time`
-
 const pageTable = `
 	data list
 	next_cursor string|null
@@ -34,13 +19,13 @@ func TestLocationShape(t *testing.T) {
 	s := start(t, servertest.Frozen)
 	page := s.Get("/locations?limit=1").Want(200)
 	page.Shaped("", pageTable, "")
-	page.Shaped("data.0", locationTable, "disabled_at")
+	page.Shaped("data.0", servertest.LocationTable, "disabled_at")
 	page.Shows(fields{"limit": 1})
 	s.Get("/locations").Want(200).Shaped("", pageTable, "next_cursor")
 	path := "/locations/" + s.LocationIDs[0]
-	s.Patch(path, nil).Want(200).Shaped("", locationTable, "disabled_at")
-	s.Post(path+"/disable", nil).Want(200).Shaped("", locationTable, "")
-	s.Post(path+"/enable", nil).Want(200).Shaped("", locationTable, "disabled_at")
+	s.Patch(path, nil).Want(200).Shaped("", servertest.LocationTable, "disabled_at")
+	s.Post(path+"/disable", nil).Want(200).Shaped("", servertest.LocationTable, "")
+	s.Post(path+"/enable", nil).Want(200).Shaped("", servertest.LocationTable, "disabled_at")
 	if page.Str("data.0.country_code") != "IT" {
 		t.Errorf("%s", page.Body)
 	}
@@ -53,7 +38,7 @@ func TestLocationPatch(t *testing.T) {
 	for _, c := range []struct {
 		field string
 		value any
-		want  string // code of the detail; empty: accepted
+		want  string // code of the detail; empty if accepted
 	}{
 		{"name", "Piazza", ""}, {"name", "x", ""}, {"name", long(200), ""}, {"name", "", "too_short"}, {"name", long(201), "too_long"}, {"name", 5, "invalid_type"},
 		{"address", "Via Roma 1", ""}, {"address", long(200), ""}, {"address", "", "too_short"}, {"address", long(201), "too_long"},
@@ -91,7 +76,7 @@ func TestLocationPatch(t *testing.T) {
 			}
 		})
 	}
-	// Every offending field at once, and none of the sound ones is changed.
+	// Every invalid field is reported at once, and no valid one is changed.
 	s.Patch(path, fields{"name": "", "lat": 91, "city": "Rome", "x": 1}).Invalid("lat too_large", "name too_short", "x unknown_field")
 }
 
@@ -117,7 +102,7 @@ func TestLocationStates(t *testing.T) {
 			r := s.Post(path+"/"+c.action, nil).Want(200)
 			if !c.moved {
 				if string(r.Body) != string(before.Body) || countAudits(s) != audits {
-					t.Errorf("no no-op: %s, was %s", r.Body, before.Body)
+					t.Errorf("not a no-op: %s, was %s", r.Body, before.Body)
 				}
 				return
 			}

@@ -39,7 +39,7 @@ func TestMe(t *testing.T) {
 	})
 	s.With(s.RestrictedAPIKey).Get("/me").Want(200).Shows(fields{"api_key.location_ids": s.LocationIDs[:1], "api_key.scopes": allScopes, "shop.id": s.ShopID})
 
-	// What the operator sets shows on the next request.
+	// Changes by the operator are visible to the next request.
 	set := func(body fields) *servertest.Reply { s.Control("PATCH", "/shops/"+s.ShopID, body); return s.Get("/me") }
 	r = set(fields{"included_locations": 7, "max_locations": 9, "max_cards": 1000, "mcp_access": false, "grant_expires_at": "2026-04-01T00:00:00Z"})
 	shape(r, "", "")
@@ -49,11 +49,11 @@ func TestMe(t *testing.T) {
 		"entitlements.source.api_access": "grant"})
 	s.Advance("734h59m59.999s")
 	s.Get("/me").Want(200)
-	s.Advance("1ms") // the grant ends
+	s.Advance("1ms") // when the grant ends
 	s.Get("/me").Want(401, "business_api_required")
 	set(fields{"api_addon": true, "grant_expires_at": nil}).Want(200).Shows(fields{"entitlements.source.api_access": "addon", "entitlements.grant_expires_at": nil})
 
-	// A disabled location is billed still.
+	// A disabled location is still billed.
 	s.Control("POST", "/locations", fields{"name": "Third"})
 	s.Post("/locations/"+s.LocationIDs[0]+"/disable", nil).Want(200)
 	s.Get("/me").Shows(fields{"shop.billable_locations": 3})
@@ -86,4 +86,16 @@ func TestMeKeys(t *testing.T) {
 	for _, method := range []string{"POST", "PATCH", "DELETE"} {
 		s.Call(method, "/me", nil).Want(405, "bad_request")
 	}
+}
+
+// TestFirstFiveMinutes makes the first requests of a new user.
+func TestFirstFiveMinutes(t *testing.T) {
+	s := start(t)
+	s.Get("/me").Want(200)
+	card := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", map[string]any{"holder_name": "Ada", "external_ref": "m-1"}).Want(201)
+	got := s.Get("/cards/" + card.Str("id")).Want(200)
+	if got.Str("status") != "invited" || got.Str("holder_name") != "Ada" {
+		t.Errorf("%s", got.Body)
+	}
+	s.Get("/cards?external_ref=m-1").Want(200)
 }

@@ -13,11 +13,11 @@ import (
 
 	"punchcard/server/api"
 	"punchcard/server/app"
-	faces "punchcard/server/kernel"
+	"punchcard/server/kernel"
 	"punchcard/server/openapi"
 )
 
-// requestFields are the fields of the bodies; a star marks required ones.
+// requestFields are the fields of request bodies; a star marks required ones.
 var requestFields = map[string]string{
 	"updateLocation": "name address city postal_code country_code lat lon require_staff_pin",
 	"createProgram": "name* name_localizations description description_localizations category brand_color_hex logo_url total_stamps repeat_after_reset " +
@@ -36,7 +36,7 @@ var requestFields = map[string]string{
 	"updateWebhook":     "url events bearer_token active description rotate_secret program_ids location_ids include_shop_wide_events http_method custom_headers",
 }
 
-// nullableInPatch are the fields that null clears or sets to their default.
+// nullableInPatch are the fields that null clears or resets to their default.
 var nullableInPatch = map[string]string{
 	"updateProgram": "name_localizations description description_localizations logo_url total_stamps repeat_after_reset stamps_expire_after_days icon_key " +
 		"discount_percent access_image_url initial_balance_cents default_expire_after_days",
@@ -53,8 +53,8 @@ const (
 		"payload_version consecutive_failures created_at updated_at"
 )
 
-// responseFields are the fields of each resource; a question mark marks what may
-// be null. Every field is always there.
+// responseFields are the fields of each resource, which are always present; a question mark marks
+// nullable ones.
 var responseFields = map[string]string{
 	"Card": cardFields, "CardDetail": cardFields + " all_locations locations", "NamedLocation": "id name",
 	"IssuedCard": "id program_id external_ref? holder_name? holder_email? expires_at? install_url install_url_expires_at install_qr_svg",
@@ -79,7 +79,7 @@ var responseFields = map[string]string{
 // sometimes are the fields that an answer may lack.
 var sometimes = map[string]string{"UpdatedWebhook": "secret"}
 
-// enums are every closed list of values, by schema and field.
+// enums are the closed lists of values, by schema and field.
 var enums = map[string]string{
 	"Card.status": "active locked invited archived expired", "CardDetail.status": "active locked invited archived expired",
 	"Card.program_type": "standard private discount access prepaid", "CardDetail.program_type": "standard private discount access prepaid",
@@ -95,7 +95,7 @@ var enums = map[string]string{
 	"Webhook.payload_version": "v1 v2", "WebhookFields.payload_version": "v1 v2 <nil>",
 }
 
-// codeStatuses are the codes that the REST API returns, with their statuses here.
+// codeStatuses are the codes of the REST API with their statuses.
 var codeStatuses = map[string]string{
 	"bad_request": "400 405 413 415", "business_api_required": "401", "card_expired": "409", "card_locked": "409", "conflict": "409", "idempotency_conflict": "409",
 	"internal_error": "500", "location_disabled": "402", "location_scope_unsupported": "403", "not_found": "404", "program_has_installed_cards": "409", "rate_limited": "429",
@@ -148,7 +148,7 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	doc := readDocument(s)
-	want := map[string]faces.Route{}
+	want := map[string]kernel.Route{}
 	for _, r := range api.Routes() {
 		parts := strings.Split(r.Path, "/")
 		for i, p := range parts {
@@ -255,7 +255,7 @@ func TestDocumentedShapes(t *testing.T) {
 	doc := readDocument(s)
 	schemas := dig(doc, "components", "schemas").(schema)
 	found := map[string]string{}
-	// Bodies are closed; answers are open, so that fields may be added to them.
+	// Request schemas are closed; response schemas are open, so that fields can be added.
 	closed := map[string]any{"CardFields": false, "CardPatch": false, "LinkFields": false, "LocationPatch": false, "PrizeFields": false, "PrizeFieldsPatch": false,
 		"ProgramFields": false, "ProgramFieldsPatch": false, "ReissueFields": false, "WebhookFields": false, "WebhookPatch": false}
 	for name, v := range schemas {
@@ -315,7 +315,7 @@ func TestDocumentedRequests(t *testing.T) {
 		list, ok := requestFields[r.ID]
 		if !ok {
 			if sc != nil {
-				t.Errorf("%s: a body that the operation must not have", r.ID)
+				t.Errorf("%s: the operation must not have a body", r.ID)
 			}
 			continue
 		}
@@ -336,9 +336,8 @@ func TestDocumentedRequests(t *testing.T) {
 	}
 }
 
-// TestDocumentFollowsTheDeployment checks that the document shows bounds as they
-// are set.
-func TestDocumentFollowsTheDeployment(t *testing.T) {
+// TestDocumentHasConfiguredBounds checks that the document has the configured bounds.
+func TestDocumentHasConfiguredBounds(t *testing.T) {
 	t.Parallel()
 	lim := app.DefaultLimits()
 	lim.PrizeNameMaxLength, lim.PrizeDescriptionMaxLength, lim.LocalizationMaxLength, lim.IdempotencyKeyMaxLength = 21, 22, 23, 24

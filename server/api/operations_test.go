@@ -10,11 +10,11 @@ import (
 
 	"punchcard/server/api"
 	"punchcard/server/app"
-	faces "punchcard/server/kernel"
+	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 )
 
-// things are resources that the operations' paths name.
+// things are the resources that paths of operations name.
 type things struct {
 	location, program, prize, card, webhook, delivery string
 	cardType                                          string
@@ -23,9 +23,9 @@ type things struct {
 // nowhere are ids that no resource has.
 var nowhere = things{"l", "p", "z", "c", "w", "d", "t"}
 
-// newThings makes a published program with a prize, a card and a webhook that was
-// sent a test. The location is the demo shop's second. What the webhook listens
-// to does not happen, so that nothing is sent to it meanwhile.
+// newThings creates a published program with a prize, a card and a webhook with a test delivery.
+// The location is the demo shop's second. The webhook's events do not occur, so that nothing else
+// is sent to it.
 func newThings(s *servertest.Server) things {
 	s.T.Helper()
 	th := things{location: s.LocationIDs[1], cardType: "standard"}
@@ -39,7 +39,7 @@ func newThings(s *servertest.Server) things {
 }
 
 // fill replaces the parameters of a route's path by ids.
-func (th things) fill(t testing.TB, r faces.Route) string {
+func (th things) fill(t testing.TB, r kernel.Route) string {
 	t.Helper()
 	ids := map[string]string{"locations": th.location, "programs": th.program, "prizes": th.prize, "cards": th.card, "webhooks": th.webhook, "deliveries": th.delivery,
 		"card-types": th.cardType}
@@ -56,8 +56,8 @@ func (th things) fill(t testing.TB, r faces.Route) string {
 	return strings.Join(parts, "/")
 }
 
-// sampleBodies are bodies with which the operations succeed; those that are
-// not here take none, or succeed without.
+// sampleBodies are bodies with which operations succeed. Operations that are missing here have no
+// body or need none.
 var sampleBodies = map[string]string{
 	"updateLocation": `{"name":"New name"}`,
 	"createProgram":  `{"type":"standard","name":"Sample","total_stamps":10,"icon_key":"star"}`,
@@ -71,12 +71,11 @@ var sampleBodies = map[string]string{
 	"updateWebhook":  `{"description":"CRM"}`,
 }
 
-// firstActions are those that a program must have had, so that another is
-// more than a no-op.
+// firstActions are the actions that a program needs before another is not a no-op.
 var firstActions = map[string]string{"publishProgram": "unpublish", "unsuspendProgram": "suspend"}
 
 // prepareThings brings th into a state in which the operation changes something.
-func prepareThings(s *servertest.Server, r faces.Route, th things) {
+func prepareThings(s *servertest.Server, r kernel.Route, th things) {
 	s.T.Helper()
 	if a, ok := firstActions[r.ID]; ok {
 		s.Post("/programs/"+th.program+"/"+a, nil).Want(200)
@@ -97,7 +96,7 @@ func failDelivery(s *servertest.Server, delivery string) {
 }
 
 // doRoute makes the sample request of an operation.
-func doRoute(s *servertest.Server, r faces.Route, th things, headers ...string) *servertest.Reply {
+func doRoute(s *servertest.Server, r kernel.Route, th things, headers ...string) *servertest.Reply {
 	s.T.Helper()
 	if b, ok := sampleBodies[r.ID]; ok {
 		return s.Call(r.Method, th.fill(s.T, r), b, headers...)
@@ -111,12 +110,12 @@ func restoreThings(s *servertest.Server, th things) {
 	s.Post("/locations/"+th.location+"/enable", nil).Want(200)
 }
 
-// writingRoutes are the routes that change something.
-func writingRoutes() []faces.Route {
-	return slices.DeleteFunc(api.Routes(), func(r faces.Route) bool { return !r.Writes() })
+// writingRoutes returns the routes that write.
+func writingRoutes() []kernel.Route {
+	return slices.DeleteFunc(api.Routes(), func(r kernel.Route) bool { return !r.Writes() })
 }
 
-// manyKeys lets a test make more keys than the default allows.
+// manyKeys allows more keys than the default.
 func manyKeys(c *app.Config) { c.Limits.APIKeyMaxPerShop = 1000 }
 
 // perMinute limits every key to n requests per minute.
@@ -124,7 +123,7 @@ func perMinute(n int) func(*app.Config) {
 	return func(c *app.Config) { c.Limits.APIKeyRateLimitPerMinute = &n }
 }
 
-// snapshot is all that reads can show, for comparing before and after.
+// snapshot returns everything that reads return, for comparisons.
 func snapshot(s *servertest.Server, programs ...string) string {
 	s.T.Helper()
 	paths := []string{"/locations", "/programs?limit=100", "/cards?limit=100", "/transactions?limit=100"}
@@ -149,8 +148,7 @@ func parseObject(t testing.TB, text string) (m map[string]any) {
 	return m
 }
 
-// withFields is base with the changes in it; a change to leaveOut takes a
-// field out.
+// withFields returns base with the changes. A value of leaveOut removes the field.
 func withFields(base, changes map[string]any) map[string]any {
 	m := map[string]any{}
 	maps.Copy(m, base)
@@ -159,11 +157,10 @@ func withFields(base, changes map[string]any) map[string]any {
 	return m
 }
 
-// leaveOut is a pointer, so that comparing anything with it is safe.
+// leaveOut is a pointer, so that comparing any value with it cannot panic.
 var leaveOut any = new(int)
 
-// TestSamplesSucceed checks that all sample requests succeed, on which other
-// tests rely.
+// TestSamplesSucceed checks that all sample requests succeed, which other tests rely on.
 func TestSamplesSucceed(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -188,7 +185,7 @@ func jsonText(t testing.TB, v any) string {
 	return string(b)
 }
 
-// exhaustLimit uses up the requests that the key has left in this minute.
+// exhaustLimit uses up the key's requests of this minute.
 func exhaustLimit(s *servertest.Server) {
 	s.T.Helper()
 	for range 100 {

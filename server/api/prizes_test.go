@@ -10,16 +10,6 @@ import (
 	"punchcard/store"
 )
 
-const prizeTable = `
-	id id
-	program_id id
-	threshold integer
-	name string
-	description string
-	ordinal integer
-	created_at date-time
-	updated_at date-time`
-
 func TestPrizeShape(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -31,20 +21,20 @@ func TestPrizeShape(t *testing.T) {
 		t.Errorf("%s", empty.Body)
 	}
 	made := s.Post(path, fields{"threshold": 5, "name": "Croissant"}).Want(201)
-	made.Shaped("", prizeTable, "")
+	made.Shaped("", servertest.PrizeTable, "")
 	now := "2026-03-01T09:00:00.000Z"
 	made.Shows(fields{"program_id": program, "threshold": 5, "name": "Croissant", "description": "", "ordinal": 0, "created_at": now, "updated_at": now})
 	s.Advance("1m")
 	changed := s.Patch(path+"/"+made.Str("id"), fields{"description": "Warm."}).Want(200)
-	changed.Shaped("", prizeTable, "")
+	changed.Shaped("", servertest.PrizeTable, "")
 	changed.Shows(fields{"id": made.Str("id"), "description": "Warm.", "created_at": now, "updated_at": "2026-03-01T09:01:00.000Z"})
 	for _, in := range []struct{ path, at string }{{path, "data.0"}, {"/programs/" + program, "prizes.0"}} {
 		r := s.Get(in.path).Want(200)
-		if r.Shaped(in.at, prizeTable, ""); string(r.Raw(in.at)) != string(changed.Body) {
+		if r.Shaped(in.at, servertest.PrizeTable, ""); string(r.Raw(in.at)) != string(changed.Body) {
 			t.Errorf("%s has %s, want %s", in.path, r.Raw(in.at), changed.Body)
 		}
 	}
-	// A change of the ladder is one of the program.
+	// A change of the ladder also changes the program.
 	s.Get("/programs/" + program).Shows(fields{"updated_at": "2026-03-01T09:01:00.000Z"})
 }
 
@@ -55,7 +45,7 @@ func TestPrizeFields(t *testing.T) {
 	for _, c := range []struct {
 		field        string
 		value        any
-		made, change string // details; empty: accepted
+		made, change string // the details when created and changed; empty if accepted
 	}{
 		{"threshold", 0, "", ""}, {"threshold", 10, "", ""}, {"threshold", -1, "too_small", "too_small"}, {"threshold", 1.5, "invalid_type", "invalid_type"},
 		{"threshold", "5", "invalid_type", "invalid_type"}, {"threshold", nil, "required", "invalid_type"},
@@ -109,8 +99,8 @@ func TestPrizeFields(t *testing.T) {
 	}
 }
 
-// TestLadder: thresholds × options. Each row adds to a ladder and is refused
-// or not; the program has ten stamps.
+// TestLadder checks the limits of thresholds and options. Each case adds a prize to a program of
+// ten stamps.
 func TestLadder(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -156,12 +146,12 @@ func TestLadderMoves(t *testing.T) {
 	s := start(t)
 	for _, c := range []struct {
 		have     []int
-		move, to int // which one, and where to
+		move, to int // the index of the prize and its new threshold
 		ok       bool
 	}{
 		{[]int{1}, 0, 10, true}, {[]int{1}, 0, 11, false}, {[]int{1}, 0, 1, true},
-		{[]int{1, 2, 3}, 0, 4, true},     // its own threshold goes with it
-		{[]int{1, 1, 2, 3}, 0, 4, false}, // here it stays, so four would be
+		{[]int{1, 2, 3}, 0, 4, true},     // its old threshold is no longer used
+		{[]int{1, 1, 2, 3}, 0, 4, false}, // its old threshold remains, so there would be four
 		{[]int{1, 1, 2, 3}, 0, 2, true}, {[]int{1, 2, 2, 2}, 0, 2, false}, {[]int{2, 2, 2}, 1, 2, true}, {[]int{2, 2, 2}, 1, 3, true},
 	} {
 		t.Run(fmt.Sprint(c.have, " ", c.move, " to ", c.to), func(t *testing.T) {
@@ -244,17 +234,17 @@ func TestPrizeDelete(t *testing.T) {
 	s.Call("DELETE", "/programs/"+s.ProgramIDs["private"]+"/prizes/"+ids[1], nil).Want(404, "not_found")
 	s.Patch("/programs/"+s.ProgramIDs["private"]+"/prizes/"+ids[1], fields{"name": "x"}).Want(404, "not_found")
 
-	// Redeemed once, it stays; that does not freeze it.
+	// After a redemption a prize cannot be deleted, but can be changed.
 	s.SQL("UPDATE prizes SET redemptions=1 WHERE id=?", s.Row(store.KindPrize, ids[1]))
 	s.Call("DELETE", path+"/"+ids[1], nil).Want(409, "conflict")
 	s.Patch(path+"/"+ids[1], fields{"name": "Y"}).Want(200)
-	// A freed id is not given out again.
+	// A deleted prize's id is not used again.
 	s.Call("DELETE", path+"/"+ids[2], nil).Want(204)
 	if again := s.Post(path, fields{"threshold": 9, "name": "Z"}).Want(201).Str("id"); slices.Contains(ids, again) {
 		t.Errorf("%s is a new prize", again)
 	}
 
-	// The lock.
+	// Prizes cannot be deleted while the program is locked.
 	s.Install(s.Issue(program, nil))
 	was := s.Get(path)
 	for _, id := range []string{ids[1], was.IDs()[1]} {

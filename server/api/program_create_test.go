@@ -28,12 +28,12 @@ func TestProgramDefaults(t *testing.T) {
 		}
 		if v := s.Value("SELECT name_localizations||description_localizations||visible_in_catalog||border_enabled||ifnull(stamps_expire_after_days,'none') FROM programs WHERE id=?",
 			s.Row(store.KindProgram, made.Str("id"))); v != "{}{}10none" {
-			t.Errorf("%s: the fields that no answer shows are %s", kind, v)
+			t.Errorf("%s: the fields that are in no answer are %s", kind, v)
 		}
 	}
 }
 
-// typed are the fields that belong to some types only.
+// typed are the fields that only some program types have.
 var typed = []struct {
 	field    string
 	value    any
@@ -49,9 +49,8 @@ var typed = []struct {
 	{"initial_balance_cents", 0, "prepaid", true},
 }
 
-// TestProgramTyped combines each field that belongs to some types with every
-// type: given, null, absent, and false if it is boolean; on creation and in
-// PATCH.
+// TestProgramTyped combines each of these fields with every type, on creation and in PATCH: with a
+// value, null, absent, and false if it is boolean.
 func TestProgramTyped(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -89,7 +88,7 @@ func TestProgramTyped(t *testing.T) {
 			})
 		}
 	}
-	// Everything at once.
+	// All invalid fields are reported at once.
 	s.Post("/programs", nil).Invalid("name required", "type required")
 	s.Post("/programs", fields{"name": nil, "type": nil}).Invalid("name required", "type required")
 	s.Post("/programs", fields{"name": "x", "type": "standard"}).Invalid("total_stamps required", "icon_key required")
@@ -98,8 +97,8 @@ func TestProgramTyped(t *testing.T) {
 	s.Post("/programs", fields{"name": "x", "type": 5}).Invalid("type invalid_type")
 }
 
-// bounds are values of program fields with the code that each gets; those
-// without a code are accepted and shown as given.
+// bounds are values of program fields and the code with which each is refused; empty if it is
+// accepted and returned as sent.
 var bounds = []struct {
 	kind, field string
 	value       any
@@ -153,7 +152,7 @@ func TestProgramBounds(t *testing.T) {
 	}
 }
 
-// TestProgramHiddenFields checks that fields which no answer shows are stored.
+// TestProgramHiddenFields checks that fields which are in no answer are stored.
 func TestProgramHiddenFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -161,7 +160,7 @@ func TestProgramHiddenFields(t *testing.T) {
 	for _, c := range []struct {
 		field string
 		value any
-		want  string // as stored; a detail where there is a space
+		want  string // as stored, or a detail, which contains a space
 	}{
 		{"stamps_expire_after_days", 1, "1"}, {"stamps_expire_after_days", 3650, "3650"},
 		{"visible_in_catalog", true, "1"}, {"visible_in_catalog", false, "0"},
@@ -195,7 +194,7 @@ func TestProgramHiddenFields(t *testing.T) {
 			t.Errorf("%s: created as %.100s, changed to %.100s, want %.100s", c.field, a, b, c.want)
 		}
 	}
-	// Another change leaves them alone; null brings the defaults back.
+	// Changes of other fields keep them; null restores the defaults.
 	all := func() string {
 		return s.Value("SELECT ifnull(stamps_expire_after_days,'none')||visible_in_catalog||border_enabled||length(name_localizations)||' '||length(description_localizations) FROM programs WHERE id=?",
 			s.Row(store.KindProgram, id))
@@ -218,7 +217,7 @@ func TestProgramScope(t *testing.T) {
 	one, two := s.LocationIDs[0], s.LocationIDs[1]
 	const all, selected = "all_locations", "selected_locations"
 	for i, c := range []struct {
-		first, then fields // then: a PATCH
+		first, then fields // bodies of the POST and of a later PATCH
 		want        string // the details, or the scope and locations
 		ids         []string
 	}{

@@ -42,7 +42,7 @@ func TestProgramPatch(t *testing.T) {
 			}
 		})
 	}
-	// An empty patch changes nothing, in every state.
+	// An empty PATCH changes nothing in any state.
 	for _, step := range []string{"", "suspend", "unsuspend", "unpublish"} {
 		if step != "" {
 			s.Post(paths["access"]+"/"+step, nil).Want(200)
@@ -66,7 +66,7 @@ func TestProgramPatchNull(t *testing.T) {
 	path := "/programs/" + s.NewProgram("standard", false, fields{"description": "d", "logo_url": "https://example.com/l.png", "default_expire_after_days": 5,
 		"stamps_expire_after_days": 5, "category": "tea", "repeat_after_reset": true})
 	for _, c := range []struct {
-		field, detail string // no detail: accepted
+		field, detail string // empty if accepted
 		after         any
 	}{
 		{"name", "invalid_type", nil}, {"category", "invalid_type", nil}, {"brand_color_hex", "invalid_type", nil}, {"bg_color_hex", "invalid_type", nil},
@@ -123,8 +123,8 @@ func TestProgramLock(t *testing.T) {
 				t.Errorf("%s: %s, was %s", kind, r.Body, was.Body)
 			}
 		}
-		// No operation on the card takes the lock away, and the lock does not
-		// stop the lifecycle.
+		// No operation on the card unlocks the program, and a locked program can still change its
+		// state.
 		s.Post("/cards/"+card+"/reissue", nil).Want(200)
 		s.Get(path).Shows(fields{"has_installed_cards": true})
 		s.Control("POST", "/cards/"+card+"/archive", fields{})
@@ -155,9 +155,8 @@ func TestProgramTotalStamps(t *testing.T) {
 	s.Patch(path, fields{"total_stamps": 4}).Want(200).Shows(fields{"total_stamps": 4})
 }
 
-// TestProgramPatchScopeMovesCards checks that cards work where their program
-// does.
-func TestProgramPatchScopeMovesCards(t *testing.T) {
+// TestProgramPatchScope checks that cards are accepted where their program is.
+func TestProgramPatchScope(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	program := s.NewProgram("access", true, nil)

@@ -8,36 +8,7 @@ import (
 	"punchcard/store"
 )
 
-const programTable = `
-	id id
-	name string
-	description string
-	category string
-	type string
-	active boolean
-	published_at date-time|null
-	suspended_at date-time|null
-	total_stamps integer|null
-	repeat_after_reset boolean
-	discount_percent number|null
-	initial_balance_cents integer|null
-	default_expire_after_days integer|null
-	logo_url string|null
-	access_image_url string|null
-	brand_color_hex color
-	bg_color_hex color
-	text_color_hex color
-	icon_key string|null
-	location_scope string
-	scoped_location_ids string[]
-	created_at date-time
-	updated_at date-time`
-
-const programDetailTable = programTable + `
-	prizes list
-	has_installed_cards boolean`
-
-// blank are the fields that are null in a program made from its base.
+// blank are the fields that are null if a program has only the required fields.
 var blank = map[string]string{
 	"standard": "discount_percent initial_balance_cents default_expire_after_days logo_url access_image_url",
 	"private":  "discount_percent initial_balance_cents default_expire_after_days logo_url access_image_url",
@@ -51,27 +22,27 @@ func TestProgramShape(t *testing.T) {
 	s := start(t)
 	for _, kind := range servertest.Types {
 		made := s.Post("/programs", servertest.Programs[kind]).Want(201)
-		made.Shaped("", programDetailTable, "published_at suspended_at "+blank[kind])
+		made.Shaped("", servertest.ProgramDetailTable, "published_at suspended_at "+blank[kind])
 		id := made.Str("id")
 		path := "/programs/" + id
-		s.Get(path).Want(200).Shaped("", programDetailTable, "published_at suspended_at "+blank[kind])
-		s.Patch(path, fields{"name": "N"}).Want(200).Shaped("", programDetailTable, "published_at suspended_at "+blank[kind])
-		s.Get("/programs?limit=1").Want(200).Shaped("data.0", programTable, "published_at suspended_at "+blank[kind])
+		s.Get(path).Want(200).Shaped("", servertest.ProgramDetailTable, "published_at suspended_at "+blank[kind])
+		s.Patch(path, fields{"name": "N"}).Want(200).Shaped("", servertest.ProgramDetailTable, "published_at suspended_at "+blank[kind])
+		s.Get("/programs?limit=1").Want(200).Shaped("data.0", servertest.ProgramTable, "published_at suspended_at "+blank[kind])
 		for _, step := range []struct{ action, nulls string }{
 			{"publish", "suspended_at "}, {"suspend", ""}, {"unsuspend", "suspended_at "}, {"unpublish", "published_at suspended_at "},
 		} {
-			s.Post(path+"/"+step.action, nil).Want(200).Shaped("", programDetailTable, step.nulls+blank[kind])
-			s.Get("/programs?limit=1").Want(200).Shaped("data.0", programTable, step.nulls+blank[kind])
+			s.Post(path+"/"+step.action, nil).Want(200).Shaped("", servertest.ProgramDetailTable, step.nulls+blank[kind])
+			s.Get("/programs?limit=1").Want(200).Shaped("data.0", servertest.ProgramTable, step.nulls+blank[kind])
 		}
 	}
 	page := s.Get("/programs?limit=2").Want(200)
 	page.Shaped("", pageTable, "")
 	page.Shows(fields{"limit": 2})
-	// The ladder is inside the detail; nothing is null in a program that has all.
+	// The detail includes the ladder. No field is null in a program that has all.
 	full := s.Get("/programs/" + s.ProgramIDs["standard"]).Want(200)
-	full.Shaped("prizes.2", prizeTable, "")
+	full.Shaped("prizes.2", servertest.PrizeTable, "")
 	id := s.NewProgram("standard", true, fields{"default_expire_after_days": 30, "logo_url": "https://example.com/l.png"})
-	s.Post("/programs/"+id+"/suspend", nil).Want(200).Shaped("", programDetailTable, "discount_percent initial_balance_cents access_image_url")
+	s.Post("/programs/"+id+"/suspend", nil).Want(200).Shaped("", servertest.ProgramDetailTable, "discount_percent initial_balance_cents access_image_url")
 }
 
 // TestProgramLifecycle checks every action in every state of a program.
@@ -156,7 +127,7 @@ func TestProgramUnknown(t *testing.T) {
 		s.Call("DELETE", path+"/prizes/"+prize, nil).Want(404, "not_found")
 		s.Post(path+"/cards", nil).Want(404, "not_found")
 	}
-	// The cards of a deleted program are archived and stay.
+	// The cards of a deleted program are archived and listed.
 	s.Get("/cards/" + card).Want(200).Shows(fields{"status": "archived", "program_id": gone, "program_name": "S", "external_ref": "r"})
 	if ids := s.Get("/programs?limit=100").Want(200).IDs(); slices.Contains(ids, gone) || len(ids) != 5 {
 		t.Errorf("listed %q", ids)

@@ -37,7 +37,7 @@ func TestPublic(t *testing.T) {
 			t.Errorf("%s allows %q", c.path, allow)
 		}
 	}
-	// None of it is below the API's prefix, nor is the rest of the API above.
+	// These paths do not exist below the API's prefix, nor paths of the API outside of it.
 	for _, path := range []string{"/healthz", "/openapi.json", "/docs", "/pricing"} {
 		s.Get(path).Want(404, "not_found")
 	}
@@ -73,10 +73,10 @@ func TestOpenAPI(t *testing.T) {
 			t.Errorf("no %s", want)
 		}
 	}
-	// There is no such thing, by design.
+	// These do not exist.
 	for _, none := range []string{"POST /locations", "DELETE /locations/{id}", "DELETE /programs/{id}", "DELETE /cards/{id}", "POST /transactions", "POST /keys"} {
 		if slices.Contains(have, none) {
-			t.Errorf("there is %s", none)
+			t.Errorf("the document has %s", none)
 		}
 	}
 	issue := s.URL + "/programs/" + s.ProgramIDs["access"] + "/cards"

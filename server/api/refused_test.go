@@ -11,13 +11,13 @@ import (
 	"testing"
 
 	"punchcard/server/api"
-	faces "punchcard/server/kernel"
+	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
-// fileVersion returns a function that returns how many transactions have changed
-// the file, as SQLite counts them for other connections.
+// fileVersion returns a function that returns SQLite's data_version, which changes with every
+// transaction of another connection.
 func fileVersion(s *servertest.Server) func() string {
 	s.T.Helper()
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: s.App.Store.Path()}).EscapedPath()+"?mode=ro&_pragma=busy_timeout(5000)")
@@ -38,10 +38,9 @@ func fileVersion(s *servertest.Server) func() string {
 	}
 }
 
-// restriction is what a key restricted to one location is answered about what
-// is outside: about a location, about a card whose program is not accepted
-// there, about a webhook that listens elsewhere. letIn stands where the
-// restriction changes nothing, or narrows a list (TestRestricted…).
+// restriction has the outcome for a key restricted to one location when it asks for something
+// outside: a location, a card whose program is not accepted there, a webhook of other locations.
+// letIn means that the restriction changes nothing or filters a list (see TestRestricted…).
 const letIn = ""
 
 var restriction = map[string]string{
@@ -58,14 +57,14 @@ var restriction = map[string]string{
 
 const unsupported = "403 location_scope_unsupported"
 
-// TestEveryOperationRefuses calls every operation as each caller that may not
-// invoke it. The refusal is the expected one, and nothing is written.
+// TestEveryOperationRefuses calls every operation as each caller that may not invoke it, and checks
+// the refusal and that nothing is written.
 func TestEveryOperationRefuses(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen, manyKeys)
 	th := newThings(s)
 
-	// What the restricted key, of the first location, must not reach.
+	// Resources that the restricted key must not reach. Its location is the first.
 	outside := newThings(s)
 	s.Patch("/programs/"+outside.program, fields{"location_scope": "selected_locations", "scoped_location_ids": s.LocationIDs[1:2]}).Want(200)
 	s.Patch("/programs/"+outside.program+"/webhooks/"+outside.webhook, fields{"location_ids": s.LocationIDs[1:2]}).Want(200)
@@ -74,7 +73,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 
 	ended := func(how string) *servertest.Server {
 		k, id := s.NewKey(fields{"expires_at": "2026-03-01T10:00:00Z"})
-		k.Get("/me").Want(200) // so that the server knows the key
+		k.Get("/me").Want(200) // the server caches the key
 		switch how {
 		case "revoked":
 			s.Control("POST", "/keys/"+id+"/revoke", fields{})
@@ -107,12 +106,12 @@ func TestEveryOperationRefuses(t *testing.T) {
 	none, _ := s.NewKey(fields{"scopes": []string{}})
 
 	const unauthenticated = "401 unauthenticated"
-	always := func(want string) func(faces.Route) string { return func(faces.Route) string { return want } }
-	// named tells that so many of the path's ids are another shop's.
-	named := func(ids int) func(faces.Route) string {
-		return func(r faces.Route) string {
+	always := func(want string) func(kernel.Route) string { return func(kernel.Route) string { return want } }
+	// named returns the outcome for paths of which so many ids are another shop's.
+	named := func(ids int) func(kernel.Route) string {
+		return func(r kernel.Route) string {
 			if n := strings.Count(r.Path, ":"); n < ids || n == 0 || strings.Contains(r.Path, ":type") {
-				return letIn // the types are every shop's
+				return letIn // types are the same in all shops
 			}
 			return missing
 		}
@@ -121,7 +120,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 		caller string
 		key    *servertest.Server
 		ids    things
-		want   func(faces.Route) string
+		want   func(kernel.Route) string
 	}{
 		{"no key", s.With(""), th, always(unauthenticated)},
 		{"malformed key", s.With(s.Key[:51]), th, always(unauthenticated)},
@@ -136,7 +135,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 		{"suspended shop", suspended, suspendedOwn, always("402 subscription_suspended")},
 		{"cancelled shop", cancelled, cancelledOwn, always("402 subscription_suspended")},
 		{"suspended shop, another's ids", suspended, th, always("402 subscription_suspended")},
-		{"key without a scope", none, th, func(r faces.Route) string {
+		{"key without a scope", none, th, func(r kernel.Route) string {
 			if r.Scope() == "" {
 				return letIn
 			}
@@ -146,10 +145,10 @@ func TestEveryOperationRefuses(t *testing.T) {
 		{"another shop's key, its own program", other, things{program: own.program, prize: th.prize, webhook: th.webhook, delivery: th.delivery}, named(2)},
 		{"another shop's key, its own webhook", other, things{program: own.program, webhook: own.webhook, delivery: th.delivery}, named(3)},
 		{"another program of the shop", s, things{program: s.ProgramIDs["private"], prize: th.prize, webhook: th.webhook, delivery: th.delivery}, named(2)},
-		{"restricted key, outside", s.With(s.RestrictedAPIKey), outside, func(r faces.Route) string {
+		{"restricted key, outside", s.With(s.RestrictedAPIKey), outside, func(r kernel.Route) string {
 			want, known := restriction[r.ID]
 			if !known {
-				t.Errorf("say what a restricted key may do with %s", r.ID)
+				t.Errorf("restriction has no entry for %s", r.ID)
 			}
 			return want
 		}},
@@ -162,7 +161,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 				if want == letIn {
 					continue
 				}
-				// What the gate refuses is not remembered either.
+				// A refusal by the guard is not remembered either.
 				var headers []string
 				if r.Writes() && want != missing && r.ID != "issueCard" && r.ID != "createWebhook" {
 					headers = []string{"Idempotency-Key", r.ID}
@@ -179,12 +178,12 @@ func TestEveryOperationRefuses(t *testing.T) {
 		})
 	}
 	for id := range restriction {
-		if !slices.ContainsFunc(api.Routes(), func(r faces.Route) bool { return r.ID == id }) {
-			t.Errorf("there is no %s", id)
+		if !slices.ContainsFunc(api.Routes(), func(r kernel.Route) bool { return r.ID == id }) {
+			t.Errorf("no operation %s", id)
 		}
 	}
 
-	// The owner's same requests do write, and that shows.
+	// The same requests by the owner do write, which the file version shows.
 	version := fileVersion(s)
 	for _, r := range api.Routes() {
 		fresh := newThings(s)
@@ -198,14 +197,13 @@ func TestEveryOperationRefuses(t *testing.T) {
 	}
 }
 
-// TestForeignIDsInBodiesAndQueries takes every field and parameter that holds
-// ids from the types of the operations: another shop's id is what one is that
-// never was.
+// TestForeignIDsInBodiesAndQueries takes every field and parameter with ids from the operations'
+// types, and checks that an id of another shop gets the same answer as one that does not exist.
 func TestForeignIDsInBodiesAndQueries(t *testing.T) {
 	t.Parallel()
 	s := start(t, manyKeys)
 	th := newThings(s)
-	th.location = s.LocationIDs[0] // the till's
+	th.location = s.LocationIDs[0] // the till's location
 	s.Fetch("POST", s.Origin+"/till/v1/cards/"+th.card+"/stamps", nil, http.Header{"Authorization": {"Bearer " + s.TillToken}}).Want(201)
 	o := s.NewShop(nil)
 	own := things{program: o.Post("/programs", sampleBodies["createProgram"]).Want(201).Str("id")}
@@ -250,7 +248,7 @@ func TestForeignIDsInBodiesAndQueries(t *testing.T) {
 				t.Errorf("%s, %s:\n%s\n%s", r.ID, name, a.Body, b.Body)
 			}
 			if mine := s.Get(th.fill(t, r) + "?" + name + "=" + foreign[kind]).Want(200); string(mine.Body) == string(a.Body) {
-				t.Errorf("%s, %s: shows nothing to its owner: %s", r.ID, name, mine.Body)
+				t.Errorf("%s, %s: empty for its owner: %s", r.ID, name, mine.Body)
 			}
 			found++
 		}
@@ -260,7 +258,7 @@ func TestForeignIDsInBodiesAndQueries(t *testing.T) {
 	}
 }
 
-// idFields are the names of a type's fields that hold ids.
+// idFields returns the fields of a type that contain ids.
 func idFields(t reflect.Type) (list []string) {
 	if t == nil {
 		return nil
@@ -274,13 +272,13 @@ func idFields(t reflect.Type) (list []string) {
 	return list
 }
 
-// kindOf is what the ids in a field name.
+// kindOf returns the kind of the ids in a field.
 func kindOf(t *testing.T, field string) string {
 	for _, kind := range []string{"location", "program", "card"} {
 		if strings.HasSuffix(strings.TrimSuffix(field, "s"), kind+"_id") {
 			return kind
 		}
 	}
-	t.Fatalf("what does %s name?", field)
+	t.Fatalf("unknown kind of id in %s", field)
 	return ""
 }

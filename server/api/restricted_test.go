@@ -10,8 +10,8 @@ import (
 	"punchcard/store"
 )
 
-// TestRestrictedLocations calls every operation on a location with a restricted
-// key: inside of its locations, outside, another shop's, and none.
+// TestRestrictedLocations calls every operation on a location with a restricted key: on one of its
+// locations, on others, on another shop's, and on an unknown one.
 func TestRestrictedLocations(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -24,14 +24,14 @@ func TestRestrictedLocations(t *testing.T) {
 	for _, c := range []struct{ id, want string }{{inside, "200"}, {outside, "403 unauthorized"}, {foreign, missing}, {"x", missing}, {s.App.Store.ID(store.KindLocation, 999), missing}} {
 		r.Patch("/locations/"+c.id, fields{"name": "N"}).WantOutcome(c.want)
 		r.Patch("/locations/"+c.id, fields{}).WantOutcome(c.want)
-		// In this order the location stays enabled.
+		// The order of the calls leaves the location enabled.
 		r.Post("/locations/"+c.id+"/enable", nil).WantOutcome(c.want)
 	}
 	r.Post("/locations/"+outside+"/disable", nil).WantOutcome("403 unauthorized")
 	r.Post("/locations/"+foreign+"/disable", nil).WantOutcome(missing)
 	s.Get("/locations").Want(200).Shows(fields{"data.0.name": "Stazione", "data.0.active": true, "data.1.name": "N"})
 
-	// Of several, in pages, newest first.
+	// With several locations, the list has pages, newest first.
 	ids := []string{inside}
 	for i := range 5 {
 		id := s.Control("POST", "/locations", fields{"name": fmt.Sprint(i)}).Str("id")
@@ -71,22 +71,23 @@ func TestRestrictedPrograms(t *testing.T) {
 				t.Errorf("changed to %s", now.Body)
 			}
 			if a, b := r.Get(path), s.Get(path); string(a.Body) != string(b.Body) {
-				t.Errorf("sees %s, not %s", a.Body, b.Body)
+				t.Errorf("the answer is %s, want %s", a.Body, b.Body)
 			}
 			r.Call("DELETE", prize, nil).Want(204)
 		})
 	}
 	if a, b := r.Get("/programs").Want(200), s.Get("/programs"); string(a.Body) != string(b.Body) {
-		t.Errorf("lists %s, not %s", a.Body, b.Body)
+		t.Errorf("the list is %s, want %s", a.Body, b.Body)
 	}
 	r.Patch("/programs/none", fields{"location_scope": "all_locations"}).Want(404, "not_found")
 	r.Post("/programs", servertest.Merge(servertest.Programs["access"], fields{"location_scope": "selected_locations", "scoped_location_ids": s.LocationIDs})).Want(201)
 }
 
+// scope is a program's scope.
 type scope struct {
 	name string
 	body fields
-	own  bool // within the restriction to the first location
+	own  bool // whether it includes the key's location, the first
 }
 
 func scopes(s *servertest.Server) []scope {
@@ -156,7 +157,7 @@ func TestRestrictedCards(t *testing.T) {
 			t.Errorf("limit %s: %q, want %q", limit, ids, seen)
 		}
 	}
-	// Moving the program's scope moves its cards in and out of sight.
+	// Changing the program's scope hides its cards or shows them.
 	program := s.NewProgram("access", true, nil)
 	card := "/cards/" + s.Issue(program, nil)
 	r.Get(card).Want(200)
@@ -164,7 +165,7 @@ func TestRestrictedCards(t *testing.T) {
 	r.Get(card).Want(404, "not_found")
 	newKeyAt(s, s.LocationIDs[1]).Get(card).Want(200)
 	newKeyAt(s, s.LocationIDs...).Get(card).Want(200).Shows(fields{"locations": []fields{{"id": s.LocationIDs[1], "name": "Stazione"}}})
-	// A name that is taken by a card out of sight is taken all the same.
+	// An external_ref is also taken by a card that the key cannot see.
 	s.Patch("/programs/"+program, fields{"scoped_location_ids": []string{s.LocationIDs[1], s.LocationIDs[0]}}).Want(200)
 	s.Issue(program, fields{"external_ref": "taken"})
 	r.Post("/programs/"+program+"/cards", fields{"external_ref": "taken"}).Want(409, "conflict")
@@ -231,13 +232,152 @@ func TestRestrictedAllDisabled(t *testing.T) {
 	} {
 		t.Run(c.method+" "+strings.SplitAfter(c.path, "_")[0], func(t *testing.T) { r.On(t).Call(c.method, c.path, nil).WantOutcome(c.want) })
 	}
-	// One of two is enough, and a key of no restriction has no such rule.
+	// One enabled location of two is enough, and an unrestricted key is not affected.
 	both.Get("/cards/" + card).Want(200).Shows(fields{"locations": []fields{{"id": two, "name": "Stazione"}}})
 	s.Post("/locations/"+two+"/disable", nil).Want(200)
 	both.Get("/cards").Want(402, "location_disabled")
 	s.Get("/cards/" + card).Want(200).Shows(fields{"locations": []fields{}, "all_locations": true})
-	// The key itself brings its location back, on the next request.
+	// The key can enable its location, with effect on the next request.
 	r.Post("/locations/"+one+"/enable", nil).Want(200)
 	r.Get("/cards/" + card).Want(200)
 	both.Get("/cards").Want(200)
+}
+
+// hookScope is what a webhook of some locations gets, and whether a key that is
+// restricted to the first location may have such a webhook.
+type hookScope struct {
+	ids  []string
+	wide bool // with shop-wide events
+	own  bool
+}
+
+// hookScopes returns scopes without shop-wide events.
+func hookScopes(s *servertest.Server) map[string]hookScope {
+	return map[string]hookScope{"none": {ids: []string{}}, "own": {ids: s.LocationIDs[:1], own: true}, "other": {ids: s.LocationIDs[1:2]}, "both": {ids: s.LocationIDs[:2]}}
+}
+
+// TestRestrictedWebhookCreation checks that a restricted key must name locations,
+// all of them its own.
+func TestRestrictedWebhookCreation(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	r := s.With(s.RestrictedAPIKey)
+	all := "/programs/" + s.ProgramIDs["standard"] + "/webhooks"
+	for name, scope := range hookScopes(s) {
+		t.Run(name, func(t *testing.T) {
+			s, r := s.On(t), r.On(t)
+			before := s.Value("SELECT count(*) FROM webhooks")
+			answer := r.Post(all, servertest.Merge(leastHook, fields{"location_ids": scope.ids}))
+			if scope.own {
+				answer.Want(201).Shows(fields{"location_ids": scope.ids, "include_shop_wide_events": false})
+				return
+			}
+			answer.Want(403, "unauthorized")
+			if after := s.Value("SELECT count(*) FROM webhooks"); after != before {
+				t.Errorf("%s webhooks, were %s", after, before)
+			}
+		})
+	}
+	r.Post(all, leastHook).Want(403, "unauthorized")
+	r.Post(all, servertest.Merge(leastHook, fields{"location_ids": nil})).Want(403, "unauthorized")
+	for value, status := range map[any]int{true: 403, false: 201, nil: 201} {
+		r.Post(all, servertest.Merge(leastHook, fields{"location_ids": s.LocationIDs[:1], "include_shop_wide_events": value})).Want(status)
+	}
+	r.Post(all, servertest.Merge(leastHook, fields{"location_ids": []string{s.LocationIDs[0], "x"}})).Invalid("location_ids.1 invalid_value")
+	r.Post("/programs/none/webhooks", leastHook).Want(404, "not_found")
+	// With several locations any subset is allowed.
+	both := newKeyAt(s, s.LocationIDs...)
+	for name, scope := range hookScopes(s) {
+		answer := both.Post(all, servertest.Merge(leastHook, fields{"location_ids": scope.ids}))
+		if name == "none" {
+			answer.Want(403, "unauthorized")
+		} else {
+			answer.Want(201)
+		}
+	}
+}
+
+// TestRestrictedWebhookAccess combines every operation with the locations of the
+// webhook.
+func TestRestrictedWebhookAccess(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	r := s.With(s.RestrictedAPIKey)
+	program := s.ProgramIDs["standard"]
+	scopes := hookScopes(s)
+	scopes["own, shop-wide"] = hookScope{ids: s.LocationIDs[:1], wide: true}
+	for name, scope := range scopes {
+		t.Run(name, func(t *testing.T) {
+			s, r := s.On(t), r.On(t)
+			path, made := newWebhook(s, program, fields{"location_ids": scope.ids, "include_shop_wide_events": scope.wide})
+			ping := s.Post(path+"/test", nil).Want(202).Str("id")
+			failDelivery(s, ping)
+			listed := slices.Contains(r.Get("/programs/"+program+"/webhooks").Want(200).IDs(), made.Str("id"))
+			if listed != scope.own {
+				t.Errorf("listed: %v", listed)
+			}
+			was, audits := s.Get(path), countAudits(s)
+			for _, c := range []struct {
+				op   func() *servertest.Reply
+				want int
+			}{
+				{func() *servertest.Reply { return r.Get(path) }, 200},
+				{func() *servertest.Reply { return r.Get(path + "/deliveries") }, 200},
+				{func() *servertest.Reply { return r.Patch(path, nil) }, 200},
+				{func() *servertest.Reply { return r.Patch(path, fields{"description": "x"}) }, 200},
+				{func() *servertest.Reply { return r.Patch(path, fields{"rotate_secret": true}) }, 200},
+				{func() *servertest.Reply { return r.Patch(path, fields{"location_ids": s.LocationIDs[:1]}) }, 200},
+				{func() *servertest.Reply { return r.Patch(path, fields{"include_shop_wide_events": false}) }, 200},
+				{func() *servertest.Reply { return r.Post(path+"/test", nil) }, 202},
+				{func() *servertest.Reply { return r.Post(path+"/deliveries/"+ping+"/redeliver", nil) }, 202},
+				{func() *servertest.Reply { return r.Call("DELETE", path, nil) }, 204},
+			} {
+				if scope.own {
+					c.op().Want(c.want)
+				} else {
+					c.op().Want(404, "not_found")
+				}
+			}
+			if scope.own {
+				s.Get(path).Want(404)
+			} else if now := s.Get(path).Want(200); string(now.Body) != string(was.Body) || countAudits(s) != audits {
+				t.Errorf("changed to %s", now.Body)
+			}
+		})
+	}
+}
+
+// TestRestrictedWebhookChange checks that a restricted key cannot move a webhook
+// beyond its locations, and does not see one that others moved there.
+func TestRestrictedWebhookChange(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	r := s.With(s.RestrictedAPIKey)
+	path, made := newWebhook(r, s.ProgramIDs["standard"], fields{"location_ids": s.LocationIDs[:1]})
+	was := s.Get(path)
+	for name, scope := range hookScopes(s) {
+		if !scope.own {
+			r.Patch(path, fields{"location_ids": scope.ids, "description": name}).Want(403, "unauthorized")
+		}
+	}
+	r.Patch(path, fields{"location_ids": nil}).Want(403, "unauthorized")
+	r.Patch(path, fields{"include_shop_wide_events": true}).Want(403, "unauthorized")
+	r.Patch(path, fields{"include_shop_wide_events": true, "location_ids": s.LocationIDs[:1], "rotate_secret": true}).Want(403, "unauthorized")
+	r.Patch(path, fields{"location_ids": []string{"x"}}).Invalid("location_ids.0 invalid_value")
+	if now := s.Get(path); string(now.Body) != string(was.Body) {
+		t.Errorf("changed to %s", now.Body)
+	}
+	r.Patch(path, fields{"location_ids": s.LocationIDs[:1], "active": false}).Want(200).Shows(fields{"active": false})
+	for _, ids := range [][]string{s.LocationIDs, {}, s.LocationIDs[1:]} {
+		s.Patch(path, fields{"location_ids": ids}).Want(200)
+		r.Get(path).Want(404, "not_found")
+		if listed := r.Get("/programs/" + s.ProgramIDs["standard"] + "/webhooks").IDs(); len(listed) != 0 {
+			t.Errorf("%v: listed %q", ids, listed)
+		}
+	}
+	s.Patch(path, fields{"location_ids": s.LocationIDs[:1], "include_shop_wide_events": true}).Want(200)
+	r.Get(path).Want(404, "not_found")
+	r.Patch(path, fields{"include_shop_wide_events": false}).Want(404, "not_found")
+	s.Patch(path, fields{"include_shop_wide_events": false}).Want(200)
+	r.Get(path).Want(200).Shows(fields{"id": made.Str("id")})
 }

@@ -9,22 +9,9 @@ import (
 	"punchcard/store"
 )
 
-const transactionTable = `
-	id id
-	card_id id
-	program_id id
-	type string
-	location_id id
-	location_name string
-	stamps_delta integer|null
-	value_delta integer|null
-	prize_id string|null
-	reversed_at date-time|null
-	created_at date-time`
-
 func escape(s string) string { return url.QueryEscape(s) }
 
-// ledgerRow is what a till writes.
+// ledgerRow is a row that a till writes.
 type ledgerRow struct {
 	card, location, kind string
 	stamps, value        any
@@ -63,8 +50,8 @@ func TestTransactionShape(t *testing.T) {
 	s.Advance("1s")
 	full := addTransaction(s, ledgerRow{card: card, location: s.LocationIDs[0], kind: "redemption", stamps: -10, value: 250, prize: prize, reversed: true})
 	r := s.Get("/transactions").Want(200)
-	r.Shaped("data.0", transactionTable, "")
-	r.Shaped("data.1", transactionTable, "stamps_delta value_delta prize_id reversed_at")
+	r.Shaped("data.0", servertest.TransactionTable, "")
+	r.Shaped("data.1", servertest.TransactionTable, "stamps_delta value_delta prize_id reversed_at")
 	at := "2026-03-01T09:00:01.000Z"
 	r.Shows(fields{
 		"data.0": fields{"id": full, "card_id": card, "program_id": s.ProgramIDs["standard"], "type": "redemption", "location_id": s.LocationIDs[0], "location_name": "Centrale",
@@ -72,7 +59,7 @@ func TestTransactionShape(t *testing.T) {
 		"data.1": fields{"id": bare, "card_id": card, "program_id": s.ProgramIDs["standard"], "type": "expiry", "location_id": s.LocationIDs[1], "location_name": "Stazione",
 			"stamps_delta": nil, "value_delta": nil, "prize_id": nil, "reversed_at": nil, "created_at": "2026-03-01T09:00:00.000Z"},
 	})
-	// The ledger outlives what it tells of.
+	// Transactions remain when what they name is deleted.
 	s.Control("POST", "/cards/"+card+"/delete", fields{})
 	s.Control("DELETE", "/programs/"+s.ProgramIDs["standard"], fields{})
 	s.Post("/locations/"+s.LocationIDs[0]+"/disable", nil).Want(200)
@@ -81,7 +68,7 @@ func TestTransactionShape(t *testing.T) {
 	}
 }
 
-// ledger is forty rows, an hour apart, newest first, and what they are about.
+// ledger has forty rows, an hour apart, newest first, and the resources that they name.
 type ledger struct {
 	rows            []ledgerRow
 	ids, times      []string
@@ -120,9 +107,9 @@ func TestTransactionFilters(t *testing.T) {
 		for _, program := range []string{"", l.programs[0], s.ProgramIDs["access"]} {
 			for _, card := range []string{"", l.cards[0], l.cards[1], s.LocationIDs[0]} {
 				for _, kind := range []string{"", "stamp", "access"} {
-					for _, span := range [][2]int{{-1, -1}, {9, -1}, {-1, 9}, {30, 9}} { // indices of rows: from, to
+					for _, span := range [][2]int{{-1, -1}, {9, -1}, {-1, 9}, {30, 9}} { // indices of rows, from and to; -1 for none
 						if calls++; calls%2 > 0 && location != "" && program != "" && card != "" {
-							continue // enough of those that name all
+							continue // the rest of the combinations of all filters is skipped
 						}
 						var query, want, inside []string
 						add := func(name, v string) {
@@ -191,7 +178,7 @@ func TestTransactionTime(t *testing.T) {
 	one := addTransaction(s, ledgerRow{card: card, location: s.LocationIDs[0], kind: "stamp"}) // 09:00:00.000
 	s.Advance("1ms")
 	two := addTransaction(s, ledgerRow{card: card, location: s.LocationIDs[0], kind: "stamp"})
-	twin := addTransaction(s, ledgerRow{card: card, location: s.LocationIDs[0], kind: "stamp"}) // the same instant
+	twin := addTransaction(s, ledgerRow{card: card, location: s.LocationIDs[0], kind: "stamp"}) // at the same instant
 	for _, c := range []struct {
 		from, to string
 		want     []string

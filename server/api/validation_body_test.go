@@ -11,8 +11,7 @@ import (
 	"punchcard/server/servertest"
 )
 
-// brokenBodies are at fault as a whole or in a place inside; the answer names
-// the place.
+// brokenBodies are invalid bodies with the path of the detail.
 var brokenBodies = map[string]struct{ body, detail string }{
 	"not JSON":                  {`hello`, " invalid_format"},
 	"cut off":                   {`{"holder_name":"Ada"`, " invalid_format"},
@@ -85,8 +84,8 @@ func TestBrokenBodies(t *testing.T) {
 	}
 }
 
-// TestBodiesThatAreFine checks that everything which JSON allows is accepted.
-func TestBodiesThatAreFine(t *testing.T) {
+// TestValidBodies checks that everything which JSON allows is accepted.
+func TestValidBodies(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	cards := "/programs/" + s.ProgramIDs["standard"] + "/cards"
@@ -109,7 +108,7 @@ func TestBodiesThatAreFine(t *testing.T) {
 			t.Errorf("%.80s: holder_name %q, want %q", body, got.Str("holder_name"), want)
 		}
 	}
-	// Numbers may be written in any of JSON's ways.
+	// Numbers may be written in any form of JSON.
 	location := "/locations/" + s.LocationIDs[0]
 	for text, want := range map[string]float64{"1": 1, "-0": 0, "1e1": 10, "4.5E+1": 45, "1e-400": 0, "0.1": 0.1, "-89.99999999999999": -89.99999999999999} {
 		if got := s.Patch(location, `{"lat":`+text+`}`).Want(200); got.At("lat") != want {
@@ -122,8 +121,7 @@ func TestBodiesThatAreFine(t *testing.T) {
 	}
 }
 
-// sendReader makes a request whose length is not told beforehand, with a
-// Content-Type only if one is given.
+// sendReader makes a request of unknown length, with a Content-Type only if one is given.
 func sendReader(s *servertest.Server, method, path string, body io.Reader, contentType ...string) *servertest.Reply {
 	s.T.Helper()
 	r := s.FetchReader(method, s.URL+path, io.MultiReader(body), http.Header{"Authorization": {"Bearer " + s.Key}, "Content-Type": contentType})
@@ -162,7 +160,7 @@ func TestContentType(t *testing.T) {
 		"application/merge-patch+json", "application/vnd.api+json; x=y"} {
 		sendReader(s, "PATCH", path, strings.NewReader(`{"holder_name":"Ada"}`), v).Want(200)
 	}
-	sendReader(s, "PATCH", path, strings.NewReader(`{"holder_name":"Ada"}`)).Want(200) // absent
+	sendReader(s, "PATCH", path, strings.NewReader(`{"holder_name":"Ada"}`)).Want(200) // no Content-Type
 	for _, v := range []string{"text/plain", "text/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml",
 		"application/jsonp", "application/octet-stream", "json", "application", "*/*", "application/*", "application/json, text/plain", "\"application/json\"", "application/json; charset"} {
 		if got := sendReader(s, "PATCH", path, strings.NewReader(`{"holder_name":"Eve"}`), v); got.Status != 415 || got.Str("error.code") != "bad_request" {
@@ -205,4 +203,45 @@ func TestBodyOfGetIsIgnored(t *testing.T) {
 			sendReader(s, "GET", th.fill(t, r), strings.NewReader(body), "text/plain").Want(200)
 		}
 	}
+}
+
+// FuzzBodies sends arbitrary bodies. The answer must never be a server error, must conform to the
+// document, and may be a success only for JSON.
+func FuzzBodies(f *testing.F) {
+	server := servertest.Start(f)
+	for _, c := range brokenBodies {
+		if len(c.body) < 10_000 {
+			f.Add([]byte(c.body))
+		}
+	}
+	for _, body := range sampleBodies {
+		f.Add([]byte(body))
+	}
+	for _, body := range []string{``, `{}`, `{"holder_name":"\ud83d\ude00","holder_email":"a@b.example","external_ref":"x","expires_at":"2999-12-31T23:59:59.999999999+23:59","send_email":false}`,
+		`{"total_stamps":1e3,"discount_percent":null,"name_localizations":{"it":"a","fr":"b"},"scoped_location_ids":[],"location_scope":"all_locations"}`,
+		`{"total_stamps":123456789012345678901234567890,"default_expire_after_days":-1e400,"repeat_after_reset":null}`,
+		`{"expires_at":"9999-12-31T23:59:59-23:59"}`, `{"expires_at":"0001-01-01T00:00:00+23:59"}`} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		s := server.On(t)
+		h := http.Header{"Authorization": {"Bearer " + s.Key}}
+		for _, c := range []struct{ method, path string }{
+			{"POST", "/programs/" + s.ProgramIDs["standard"] + "/cards"},
+			{"PATCH", "/programs/" + s.ProgramIDs["private"]},
+		} {
+			got := s.Fetch(c.method, s.URL+c.path, body, h)
+			got.Check()
+			switch {
+			case got.Status >= 500:
+				t.Errorf("%s %s: %d %s", c.method, c.path, got.Status, got.Body)
+			case got.Status < 300 && len(strings.Trim(string(body), " \t\r\n")) > 0:
+				parseObject(t, string(body))
+			case got.Status == 400:
+				if len(got.Details()) == 0 {
+					t.Errorf("no details: %s", got.Body)
+				}
+			}
+		}
+	})
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"punchcard/server/api"
-	faces "punchcard/server/kernel"
+	"punchcard/server/kernel"
 )
 
 // queries are the parameters of each list.
@@ -20,7 +20,7 @@ var queries = map[string]string{
 	"getHeatmap":       "from to program_id",
 }
 
-func listRoutes(t *testing.T) (lists []faces.Route) {
+func listRoutes(t *testing.T) (lists []kernel.Route) {
 	for _, r := range api.Routes() {
 		if strings.Contains(queries[r.ID], "cursor") {
 			lists = append(lists, r)
@@ -42,7 +42,7 @@ func TestQueryParameters(t *testing.T) {
 			t.Errorf("%.100s: %q, want %q", path, got.Details(), detail)
 		}
 	}
-	// Values that are fine, for repeating.
+	// Valid values, for repeated parameters.
 	good := map[string]string{"limit": "5", "external_ref": "a", "holder_email": "a@example.com", "program_id": "p", "location_id": "l", "card_id": "c",
 		"from": "2026-01-01T00:00:00Z", "to": "2026-01-01T00:00:00Z", "status": "active"}
 	th := newThings(s)
@@ -65,7 +65,7 @@ func TestQueryParameters(t *testing.T) {
 				s.Get(at + url.QueryEscape(value)).Want(200)
 				continue
 			}
-			// A cursor that this server did not make, for this list and shop.
+			// A cursor that this server did not make for this list and shop.
 			for _, v := range []string{"x", "0", "null", "%20", "../..", strings.Repeat("0", 26), strings.Repeat("z", 26), strings.Repeat("a", 25), strings.Repeat("a", 27),
 				strings.Repeat("a", 255), strings.Repeat("a", 256), strings.Repeat("a", 5000), "é", "crd_" + strings.Repeat("0", 26)} {
 				bad(at+v, "cursor invalid_format")
@@ -85,14 +85,14 @@ func TestQueryParameters(t *testing.T) {
 		if got := s.Get(r.Path).Want(200); got.At("limit") != 50.0 {
 			t.Errorf("%s: limit %v", r.Path, got.At("limit"))
 		}
-		// Unknown parameters are ignored, repeated ones and empty ones too.
+		// Unknown, repeated and empty parameters are ignored.
 		plain := string(s.Get(r.Path).Want(200).Body)
 		for _, q := range []string{"?x=1", "?x=1&x=2", "?x=", "?x", "?&&", "?=", "?LIMIT=0", "?limit[]=0", "?offset=5&page=2", "?x=%00&y=%FF", "?%00=1", "?"} {
 			if got := s.Get(r.Path + q).Want(200); string(got.Body) != plain {
 				t.Errorf("%s%s: %s", r.Path, q, got.Body)
 			}
 		}
-		// A query that is none.
+		// The query is not well-formed.
 		for _, q := range []string{"?x=%zz", "?limit=%", "?limit=5%2", "?a;b", "?%=1"} {
 			s.Get(r.Path+q).Want(400, "validation_failed")
 		}
@@ -104,7 +104,7 @@ func TestQueryParameters(t *testing.T) {
 	bad("/cards?holder_email=ada", "holder_email invalid_format")
 	bad("/transactions?from=2026-01-01", "from invalid_format")
 	bad("/transactions?to=yesterday", "to invalid_format")
-	bad("/transactions?from=2026-01-01T00:00:00+01:00", "from invalid_format") // a plus is a space
+	bad("/transactions?from=2026-01-01T00:00:00+01:00", "from invalid_format") // the plus is decoded as a space
 	s.Get("/transactions?from=2026-01-01T00:00:00%2B01:00").Want(200)
 	bad("/transactions?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", "from invalid_value")
 	got := s.Get("/cards?limit=0&status=x&holder_email=y&program_id=").Want(400)
@@ -113,8 +113,8 @@ func TestQueryParameters(t *testing.T) {
 	}
 }
 
-// TestFiltersByIDsThatAreNone checks that the form of an id does not matter.
-func TestFiltersByIDsThatAreNone(t *testing.T) {
+// TestFiltersByInvalidIDs checks that the form of an id does not matter in a filter.
+func TestFiltersByInvalidIDs(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	newThings(s)

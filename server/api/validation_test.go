@@ -12,7 +12,7 @@ import (
 
 	"punchcard/server/api"
 	"punchcard/server/app"
-	faces "punchcard/server/kernel"
+	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 )
 
@@ -22,7 +22,7 @@ var detailCodes = strings.Fields("required unknown_field invalid_type invalid_fo
 
 type schema = map[string]any
 
-// readDocument is the OpenAPI document as JSON.
+// readDocument returns the OpenAPI document.
 func readDocument(s *servertest.Server) schema {
 	s.T.Helper()
 	return parseObject(s.T, string(s.Fetch("GET", s.Origin+"/openapi.json", nil, nil).Body))
@@ -36,8 +36,8 @@ func dig(v any, path ...string) any {
 	return v
 }
 
-// bodySchema is the schema of an operation's body; nil where it has none.
-func bodySchema(doc schema, r faces.Route) schema {
+// bodySchema returns the schema of an operation's body; nil if it has none.
+func bodySchema(doc schema, r kernel.Route) schema {
 	path := strings.Split(r.Path, "/")
 	for i, p := range path {
 		if name, ok := strings.CutPrefix(p, ":"); ok {
@@ -49,7 +49,7 @@ func bodySchema(doc schema, r faces.Route) schema {
 	return s
 }
 
-// typesOf are the JSON types that a schema allows.
+// typesOf returns the JSON types that a schema allows.
 func typesOf(s schema) (types []string) {
 	switch t := s["type"].(type) {
 	case string:
@@ -66,14 +66,14 @@ func typesOf(s schema) (types []string) {
 	return types
 }
 
-// A try is a value for a field, and what is wrong with it: "" is nothing.
+// try is a value for a field with the code of its detail; empty if it is valid.
 type try struct {
 	value any
 	code  string
-	at    string // of the detail, below the field's name
+	at    string // path of the detail below the field
 }
 
-// tries makes values for a field out of its schema.
+// tries returns values for a field according to its schema.
 func tries(s schema) (list []try) {
 	add := func(value any, code string) { list = append(list, try{value, code, ""}) }
 	types := typesOf(s)
@@ -122,7 +122,7 @@ func tries(s schema) (list []try) {
 		if n, ok := number("maxItems"); ok {
 			add(slices.Repeat([]any{"x"}, int(n)+1), "too_many")
 		}
-	case has("object") && s["properties"] == nil: // any names
+	case has("object") && s["properties"] == nil: // with any names
 		for _, v := range []any{7, true, nil, schema{}, []any{}} {
 			list = append(list, try{schema{"X-Shop": v}, "invalid_type", ".X-Shop"})
 		}
@@ -145,8 +145,8 @@ func tries(s schema) (list []try) {
 	return list
 }
 
-// text makes strings out of a schema. A letter of three bytes shows that
-// bounds count characters.
+// text adds strings according to a schema. They have characters of three bytes, since bounds count
+// characters.
 func text(s schema, add func(value any, code string)) {
 	least, hasLeast := s["minLength"].(float64)
 	most, hasMost := s["maxLength"].(float64)
@@ -194,8 +194,8 @@ func text(s schema, add func(value any, code string)) {
 	}
 }
 
-// base is a body that the operation accepts, in which the field has a meaning.
-func base(r faces.Route, field string) map[string]any {
+// base returns a body that the operation accepts and in which the field applies.
+func base(r kernel.Route, field string) map[string]any {
 	m := map[string]any{}
 	switch r.ID {
 	case "createProgram":
@@ -215,23 +215,22 @@ func base(r faces.Route, field string) map[string]any {
 	return m
 }
 
-// template is the program that a PATCH of the field goes to.
+// template is the program that a PATCH of the field changes.
 var template = map[string]string{"discount_percent": "discount", "access_image_url": "access", "initial_balance_cents": "prepaid"}
 
 func wideLadder(c *app.Config) { c.Limits.PrizeMaxOptions, c.Limits.PrizeMaxThresholds = 1000, 1000 }
 
-// onTemplate is th with a program that has the field.
-func onTemplate(s *servertest.Server, th things, r faces.Route, field string) things {
+// onTemplate returns th with a program that has the field.
+func onTemplate(s *servertest.Server, th things, r kernel.Route, field string) things {
 	if r.ID == "updateProgram" && template[field] != "" {
 		th.program = s.ProgramIDs[template[field]]
 	}
 	return th
 }
 
-// TestEveryFieldIsChecked sends each field of each body with each wrong type,
-// beyond each bound, and in bad form, as the document describes them: the
-// answer names exactly that field, and nothing changes. Values at the bounds
-// are accepted, save for rules that only the domain knows.
+// TestEveryFieldIsChecked sends each field of each body with each wrong type, beyond each bound,
+// and in an invalid format, according to the document. The answer must name exactly that field, and
+// nothing may change. Values at the bounds are accepted, except for rules of the domain.
 func TestEveryFieldIsChecked(t *testing.T) {
 	t.Parallel()
 	s := start(t, wideLadder)
@@ -270,7 +269,7 @@ func TestEveryFieldIsChecked(t *testing.T) {
 		}
 	}
 	if refused < 400 || accepted < 30 {
-		t.Errorf("only %d values to refuse and %d to accept: the generator is blind", refused, accepted)
+		t.Errorf("only %d invalid and %d valid values, so the test proves nothing", refused, accepted)
 	}
 }
 
@@ -280,7 +279,7 @@ func TestNull(t *testing.T) {
 	t.Parallel()
 	s := start(t, wideLadder)
 	doc := readDocument(s)
-	// Fields that are nullable, but not on the program type that they belong to.
+	// Fields that are nullable, but not on the program type that has them.
 	const needed = " total_stamps icon_key discount_percent access_image_url initial_balance_cents "
 	for _, r := range writingRoutes() {
 		sc := bodySchema(doc, r)
@@ -354,7 +353,7 @@ func TestAllOffendingFieldsAtOnce(t *testing.T) {
 			}
 		}
 	}
-	// A rule across fields is told together with a field's own.
+	// A rule across fields is reported together with the rules of single fields.
 	got := s.Post("/programs", `{"type":"discount","total_stamps":5,"name":"","location_scope":"selected_locations"}`).Want(400)
 	if have := slices.Sorted(slices.Values(got.Details())); !slices.Equal(have, []string{"discount_percent required", "name too_short", "scoped_location_ids required", "total_stamps not_allowed"}) {
 		t.Errorf("%q", have)
@@ -363,7 +362,7 @@ func TestAllOffendingFieldsAtOnce(t *testing.T) {
 	if have := slices.Sorted(slices.Values(got.Details())); !slices.Equal(have, []string{"expires_at must_be_future", "external_ref too_short", "holder_email required"}) {
 		t.Errorf("%q", have)
 	}
-	// A hundred is enough.
+	// An answer has at most a hundred details.
 	many := map[string]any{}
 	for i := range 300 {
 		many[fmt.Sprint("field", i)] = i

@@ -12,7 +12,7 @@ import (
 	"punchcard/store/event"
 )
 
-// hookTable is the shape of a webhook; the secret comes after it.
+// hookTable is the shape of a webhook without the secret.
 const hookTable = `
 	id id
 	shop_id id
@@ -35,7 +35,7 @@ const hookTable = `
 const hookTableWithSecret = hookTable + `
 	secret id`
 
-// leastHook is the least that a webhook is made from.
+// leastHook has the required fields of a webhook.
 var leastHook = fields{"url": "https://hooks.invalid/a", "events": []string{"card.added"}}
 
 // newWebhook creates a webhook and returns its path and the answer.
@@ -69,7 +69,7 @@ func TestWebhookFields(t *testing.T) {
 	}
 	headers := func(name, value string) fields { return fields{name: value} }
 	url2048 := "https://hooks.invalid/" + strings.Repeat("a", 2048-22)
-	type shown struct{ v any } // what the answer shows, where it is not the value
+	type shown struct{ v any } // the value in the answer, if it is another
 	for _, c := range []struct {
 		field        string
 		value        any
@@ -213,7 +213,7 @@ func TestExclusiveEvents(t *testing.T) {
 			s.Post("/programs/"+program+"/webhooks", servertest.Merge(leastHook, fields{"events": list})).Invalid("events mutually_exclusive")
 			s.Patch(path, fields{"events": list, "description": "x"}).Invalid("events mutually_exclusive")
 		}
-		s.Patch(path, fields{"events": []string{e}}).Want(200) // replaces, so that nothing is beside it
+		s.Patch(path, fields{"events": []string{e}}).Want(200) // replaces the list, so that no other event is in it
 		s.Patch(path, fields{"events": []string{"transaction.created"}}).Want(200).Shows(fields{"events": []string{"transaction.created"}})
 	}
 	s.Patch(path, fields{"description": "y"}).Want(200).Shows(fields{"events": []string{"transaction.created"}})

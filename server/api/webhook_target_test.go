@@ -14,13 +14,12 @@ import (
 	"punchcard/webhook"
 )
 
-// resolver is one that asks no network: every name is a public address, but for
-// those that begin with "private", which have a private one, and with "missing",
-// which do not exist. It notes what it is asked.
+// resolver resolves every name to a public address, except names that begin with "private", which
+// have a private one, and with "missing", which do not exist. It records the names.
 type resolver struct {
 	mu    sync.Mutex
 	hosts []string
-	first func() // before it answers
+	first func() // called before the first answer
 }
 
 func (n *resolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
@@ -39,6 +38,7 @@ func (n *resolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr,
 	return []netip.Addr{netip.MustParseAddr("93.184.215.14")}, nil
 }
 
+// take returns the names since the last call.
 func (n *resolver) take() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -47,14 +47,14 @@ func (n *resolver) take() []string {
 	return hosts
 }
 
-// guarded has a server hold targets to the rules of a fixture, by these names.
+// guarded makes a server check targets like a fixture, with n as its resolver.
 func guarded(n *resolver) func(*app.Config) {
 	return func(c *app.Config) { c.Guard = &webhook.Guard{Loopback: true, Resolver: n} }
 }
 
-// TestTargetIsAskedOnce checks that a valid URL is looked up once, also if other
-// fields are invalid, and not for a replay.
-func TestTargetIsAskedOnce(t *testing.T) {
+// TestTargetLookups checks that a valid URL is looked up once, also if other fields are invalid,
+// and not for a replay.
+func TestTargetLookups(t *testing.T) {
 	t.Parallel()
 	var a resolver
 	s := start(t, guarded(&a))
@@ -62,7 +62,7 @@ func TestTargetIsAskedOnce(t *testing.T) {
 	wants := func(what string, hosts ...string) {
 		t.Helper()
 		if have := a.take(); !slices.Equal(have, hosts) {
-			t.Errorf("%s: asked %q, want %q", what, have, hosts)
+			t.Errorf("%s: looked up %q, want %q", what, have, hosts)
 		}
 	}
 	first := s.Post(all, leastHook, "Idempotency-Key", "k").Want(201).First()
@@ -92,11 +92,11 @@ func TestTargetIsAskedOnce(t *testing.T) {
 	wants("no scope")
 }
 
-// TestTargetHoldsUpNobody checks that others can write during a slow lookup.
-func TestTargetHoldsUpNobody(t *testing.T) {
+// TestSlowLookupBlocksNobody checks that others can write during a slow lookup.
+func TestSlowLookupBlocksNobody(t *testing.T) {
 	t.Parallel()
 	var s *servertest.Server
-	// It never ends where the writer waits for it.
+	// The lookup would never end if the writer waited for it.
 	s = start(t, guarded(&resolver{first: func() { s.Issue(s.ProgramIDs["standard"], nil) }}))
 	path, _ := newWebhook(s, s.ProgramIDs["standard"], nil)
 	s.Patch(path, fields{"url": "https://hooks.invalid/b"}).Want(200)

@@ -44,7 +44,7 @@ func TestWebhookLifecycle(t *testing.T) {
 		t.Errorf("read %s, made %s", r.Body, made.Body)
 	}
 	s.Advance("1m")
-	// Nothing named changes nothing.
+	// An empty PATCH changes nothing.
 	for _, body := range []any{nil, "{}", fields{"rotate_secret": false}} {
 		if r := s.Patch(path, body).Want(200); string(r.Body) != secretless {
 			t.Errorf("PATCH %v: %s", body, r.Body)
@@ -59,7 +59,7 @@ func TestWebhookLifecycle(t *testing.T) {
 		t.Errorf("read %s, changed %s", r.Body, changed.Body)
 	}
 
-	// Switched off by failures; active true forgives them, also where it is on.
+	// Failures have disabled the webhook; active true resets their count, also if it is active.
 	for _, active := range []int{0, 1} {
 		s.SQL("UPDATE webhooks SET active=?, consecutive_failures=15", active)
 		s.Patch(path, fields{"description": "x"}).Want(200).Shows(fields{"active": active == 1, "consecutive_failures": 15})
@@ -99,7 +99,7 @@ func TestWebhookList(t *testing.T) {
 			t.Errorf("listed %d, want %d: %q", len(r.IDs()), len(want[program]), r.IDs())
 		}
 	}
-	// The program is an address: another's does not lead there.
+	// Webhooks belong to a program: the path of another one is not found.
 	for _, sub := range []string{"", "/deliveries"} {
 		s.Get("/programs/"+two+"/webhooks/"+want[one][0]+sub).Want(404, "not_found")
 	}
@@ -112,7 +112,7 @@ func TestWebhookList(t *testing.T) {
 	s.Get("/programs/"+one+"/webhooks/"+want[one][0]).Want(404, "not_found")
 	s.Post("/programs/"+one+"/webhooks", leastHook).Want(404, "not_found")
 	s.Get("/programs/" + two + "/webhooks/" + want[two][0]).Want(200)
-	// An installed card freezes the template, not its webhooks.
+	// An installed card locks the program but not its webhooks.
 	s.Post("/programs/"+two+"/publish", nil).Want(200)
 	s.Install(s.Issue(two, nil))
 	path, _ := newWebhook(s, two, nil)
@@ -124,7 +124,7 @@ func TestWebhookList(t *testing.T) {
 // it, and its replays.
 func TestWebhookSecrets(t *testing.T) {
 	t.Parallel()
-	var log journal
+	var log servertest.Log
 	s := start(t, func(c *app.Config) {
 		c.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
@@ -161,7 +161,7 @@ func TestWebhookSecrets(t *testing.T) {
 	for i, r := range answers {
 		for _, secret := range append(secrets, "tok-3b1f", "val-77aa") {
 			if strings.Contains(string(r.Body), secret) {
-				t.Errorf("answer %d shows %q: %s", i, secret, r.Body)
+				t.Errorf("answer %d contains %q: %s", i, secret, r.Body)
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func TestWebhookSecrets(t *testing.T) {
 		}
 	}
 	if !strings.Contains(audited, "webhook.update") {
-		t.Error("the test is blind")
+		t.Error("the secret is nowhere, so the test proves nothing")
 	}
 }
 
@@ -208,7 +208,7 @@ func TestWebhookMaximum(t *testing.T) {
 	}
 	other, _ := newOtherShop(s)
 	newWebhook(other, other.NewProgram("access", false, nil), nil)
-	s.Patch(path, fields{"active": false}).Want(200) // counts all the same
+	s.Patch(path, fields{"active": false}).Want(200) // an inactive webhook counts too
 	s.Post("/programs/"+one+"/webhooks", leastHook).Want(422, "unprocessable_entity")
 	s.Call("DELETE", path, nil).Want(204)
 	newWebhook(s, two, nil)
@@ -249,7 +249,7 @@ func TestWebhookTestAndRedelivery(t *testing.T) {
 	}
 	s.Post(entry+"/redeliver", nil).Want(409, "conflict")
 
-	// An entry belongs to its webhook.
+	// An entry belongs to one webhook.
 	other, _ := newWebhook(s, s.ProgramIDs["standard"], nil)
 	failDelivery(s, ping.Str("id"))
 	s.Post(other+"/deliveries/"+ping.Str("id")+"/redeliver", nil).Want(404, "not_found")
@@ -314,7 +314,7 @@ func TestErasedCardInTheLog(t *testing.T) {
 	failDelivery(s, log.Str("items.0.id"))
 	s.Post(entry+"/redeliver", nil, "Idempotency-Key", "k").Want(202)
 	if !strings.Contains(strings.Join(storedAnswers(s), ""), "Xenia") {
-		t.Error("the test is blind")
+		t.Error("the name is nowhere, so the test proves nothing")
 	}
 	s.Control("POST", "/cards/"+card+"/delete", fields{})
 	if kept := strings.Join(storedAnswers(s), ""); strings.Contains(kept, "Xenia") || strings.Contains(kept, "crm-xq") {

@@ -20,21 +20,20 @@ import (
 	"punchcard/store/backup"
 )
 
-// paced is when answers came and how long they took.
-type paced struct {
+// latencies has the time at which each answer came and how long it took.
+type latencies struct {
 	mu   sync.Mutex
 	at   []time.Time
 	took []time.Duration
 }
 
-// between gives the rate, the 99th percentile and the longest of those that
-// were answered in a span of time.
-func (p *paced) between(from, till time.Time) (rate float64, p99, most time.Duration) {
+// between returns the rate, the 99th percentile and the maximum of the answers between two times.
+func (p *latencies) between(start, stop time.Time) (rate float64, p99, most time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var took []time.Duration
 	for i, at := range p.at {
-		if at.After(from) && at.Before(till) {
+		if at.After(start) && at.Before(stop) {
 			took = append(took, p.took[i])
 		}
 	}
@@ -42,20 +41,20 @@ func (p *paced) between(from, till time.Time) (rate float64, p99, most time.Dura
 		return 0, 0, 0
 	}
 	slices.Sort(took)
-	return float64(len(took)) / till.Sub(from).Seconds(), took[len(took)*99/100], took[len(took)-1]
+	return float64(len(took)) / stop.Sub(start).Seconds(), took[len(took)*99/100], took[len(took)-1]
 }
 
-// busy is a server in a process of its own, and clients that stamp random cards
-// as fast as they go.
-type busy struct {
-	paced
+// loadedServer is a server in another process, with clients that stamp random cards without a
+// pause.
+type loadedServer struct {
+	latencies
 	db     string
 	stderr *bufio.Scanner
-	end    func()
+	stop   func()
 }
 
-// begin starts the server with these flags.
-func begin(b *testing.B, binary, db string, ids []string, serial *atomic.Int64, flags ...string) *busy {
+// startLoaded starts the server with the given flags, and its clients.
+func startLoaded(b *testing.B, binary, db string, ids []string, serial *atomic.Int64, flags ...string) *loadedServer {
 	cmd := exec.Command(binary, append([]string{"serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json"}, flags...)...)
 	pipe, err := cmd.StderrPipe()
 	if err == nil {
@@ -64,14 +63,14 @@ func begin(b *testing.B, binary, db string, ids []string, serial *atomic.Int64, 
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := &busy{db: db, stderr: bufio.NewScanner(pipe)}
+	s := &loadedServer{db: db, stderr: bufio.NewScanner(pipe)}
 	stop := sync.OnceFunc(func() {
 		cmd.Process.Signal(os.Interrupt)
 		cmd.Wait()
 	})
 	b.Cleanup(stop)
 	var ready struct{ Origin string }
-	s.await(b, "serving", &ready)
+	s.waitForLog(b, "serving", &ready)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for range clients {
@@ -93,7 +92,7 @@ func begin(b *testing.B, binary, db string, ids []string, serial *atomic.Int64, 
 			}
 		})
 	}
-	s.end = func() {
+	s.stop = func() {
 		cancel()
 		wg.Wait()
 		stop()
@@ -101,15 +100,15 @@ func begin(b *testing.B, binary, db string, ids []string, serial *atomic.Int64, 
 	return s
 }
 
-// await reads the server's log up to a message.
-func (s *busy) await(b *testing.B, message string, into any) {
+// waitForLog reads the server's log up to a message and decodes that line into v.
+func (s *loadedServer) waitForLog(b *testing.B, message string, v any) {
 	for s.stderr.Scan() {
 		var line struct{ Level, Msg string }
 		if err := json.Unmarshal(s.stderr.Bytes(), &line); err != nil || line.Level == "ERROR" {
 			b.Fatalf("the server logs %s", s.stderr.Bytes())
 		}
 		if line.Msg == message {
-			if err := json.Unmarshal(s.stderr.Bytes(), into); err != nil {
+			if err := json.Unmarshal(s.stderr.Bytes(), v); err != nil {
 				b.Fatal(err)
 			}
 			return
@@ -118,8 +117,8 @@ func (s *busy) await(b *testing.B, message string, into any) {
 	b.Fatalf("the server ended without %q", message)
 }
 
-// log is the size of the database's log in MiB.
-func (s *busy) log() float64 {
+// walSize returns the size of the database's WAL in MiB.
+func (s *loadedServer) walSize() float64 {
 	info, err := os.Stat(s.db + "-wal")
 	if err != nil {
 		return 0
@@ -127,49 +126,49 @@ func (s *busy) log() float64 {
 	return float64(info.Size()) / (1 << 20)
 }
 
-// warm is how long the clients have been at work when a backup begins; the part
-// of it that is measured is quiet.
-func warm() time.Duration  { return servertest.Sized(5*time.Second, time.Second) }
-func quiet() time.Duration { return servertest.Sized(3*time.Second, time.Second/2) }
+// warmUp is the time from the start of the clients to the start of a backup, and beforeBackup the
+// last part of it, which is measured.
+func warmUp() time.Duration       { return servertest.Sized(5*time.Second, time.Second) }
+func beforeBackup() time.Duration { return servertest.Sized(3*time.Second, time.Second/2) }
 
-// byCommand makes a backup beside the server, and says from when till when.
-func byCommand(b *testing.B, binary, db string, ids []string, serial *atomic.Int64) (s *busy, file string, from, till time.Time) {
-	s = begin(b, binary, db, ids, serial)
+// backupByCommand makes a backup with the command and returns its start and end.
+func backupByCommand(b *testing.B, binary, db string, ids []string, serial *atomic.Int64) (s *loadedServer, file string, start, stop time.Time) {
+	s = startLoaded(b, binary, db, ids, serial)
 	file = filepath.Join(b.TempDir(), "copy.db")
-	time.Sleep(warm())
-	from = time.Now()
+	time.Sleep(warmUp())
+	start = time.Now()
 	if out, err := exec.Command(binary, "backup", file, "--db", db).CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
-	return s, file, from, time.Now()
+	return s, file, start, time.Now()
 }
 
-// bySchedule has the server make one: the name of an older one tells it when.
-func bySchedule(b *testing.B, binary, db string, ids []string, serial *atomic.Int64) (s *busy, file string, from, till time.Time) {
+// backupBySchedule lets the server make a backup. An empty older backup, whose name has its time,
+// sets the time of the next one.
+func backupBySchedule(b *testing.B, binary, db string, ids []string, serial *atomic.Int64) (s *loadedServer, file string, start, stop time.Time) {
 	dir := b.TempDir()
-	older := filepath.Join(dir, "b-"+time.Now().UTC().Add(warm()+time.Second-time.Minute).Format(backup.TimeLayout)+".db")
+	older := filepath.Join(dir, "b-"+time.Now().UTC().Add(warmUp()+time.Second-time.Minute).Format(backup.TimeLayout)+".db")
 	if err := os.WriteFile(older, nil, 0o600); err != nil {
 		b.Fatal(err)
 	}
-	s = begin(b, binary, db, ids, serial, "--backup-every", "1m", "--backup-dir", dir)
+	s = startLoaded(b, binary, db, ids, serial, "--backup-every", "1m", "--backup-dir", dir)
 	var made struct {
 		File string
 		Took time.Duration
 	}
-	s.await(b, "backup made", &made)
-	till = time.Now()
-	return s, made.File, till.Add(-made.Took), till
+	s.waitForLog(b, "backup made", &made)
+	stop = time.Now()
+	return s, made.File, stop.Add(-made.Took), stop
 }
 
-// BenchmarkBackup: stamps on 200,000 random cards by 64 clients, as fast as they
-// go, before and during a backup, in turns one by the command beside the server
-// and one by the server's own schedule; how long one takes, and how far the log
-// grows.
+// BenchmarkBackup measures stamps on 200,000 random cards by 64 clients before and during a backup,
+// alternately by the command and by the server's schedule. It also reports how long the backup
+// takes and the size of the WAL after it.
 func BenchmarkBackup(b *testing.B) {
 	dir := b.TempDir()
 	db, binary := filepath.Join(dir, "b.db"), filepath.Join(dir, "punchcard")
 	a := serve(b, db)
-	ids := issue(b, a, 200_000, 200_000)
+	ids := issueCards(b, a, 200_000, 200_000)
 	if err := a.Stop(context.Background()); err != nil {
 		b.Fatal(err)
 	}
@@ -180,34 +179,34 @@ func BenchmarkBackup(b *testing.B) {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	kinds := []struct {
 		name string
-		make func(b *testing.B, binary, db string, ids []string, serial *atomic.Int64) (*busy, string, time.Time, time.Time)
-	}{{"command", byCommand}, {"schedule", bySchedule}}
+		make func(b *testing.B, binary, db string, ids []string, serial *atomic.Int64) (*loadedServer, string, time.Time, time.Time)
+	}{{"command", backupByCommand}, {"schedule", backupBySchedule}}
 	for b.Loop() {
 		rounds := servertest.Sized(3, 1)
 		figures := map[string][]float64{}
 		for range rounds {
 			for _, kind := range kinds {
-				note := func(figure string, v float64) {
+				record := func(figure string, v float64) {
 					figures[figure+"-"+kind.name] = append(figures[figure+"-"+kind.name], v)
 				}
-				s, file, from, till := kind.make(b, binary, db, ids, &serial)
-				note("MiB-log-after", s.log())
-				s.end()
+				s, file, start, stop := kind.make(b, binary, db, ids, &serial)
+				record("MiB-log-after", s.walSize())
+				s.stop()
 				info, err := os.Stat(file)
 				if err != nil {
 					b.Fatal(err)
 				}
 				for _, span := range []struct {
-					name       string
-					from, till time.Time
-				}{{"before", from.Add(-quiet()), from}, {"during", from, till}} {
-					rate, p99, most := s.between(span.from, span.till)
-					note("stamps/s-"+span.name, rate)
-					note("ms-p99-"+span.name, ms(p99))
-					note("ms-longest-"+span.name, ms(most))
+					name        string
+					start, stop time.Time
+				}{{"before", start.Add(-beforeBackup()), start}, {"during", start, stop}} {
+					rate, p99, most := s.between(span.start, span.stop)
+					record("stamps/s-"+span.name, rate)
+					record("ms-p99-"+span.name, ms(p99))
+					record("ms-longest-"+span.name, ms(most))
 				}
-				note("s-backup", till.Sub(from).Seconds())
-				note("MiB-copy", float64(info.Size())/(1<<20))
+				record("s-backup", stop.Sub(start).Seconds())
+				record("MiB-copy", float64(info.Size())/(1<<20))
 				if err := os.Remove(file); err != nil {
 					b.Fatal(err)
 				}

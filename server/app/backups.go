@@ -20,8 +20,8 @@ type Backups struct {
 	Copy func(ctx context.Context, db, file string, o backup.Options) (size int64, err error)
 }
 
-// clockInterval is how often the clock is read until the next backup is due. A
-// machine that sleeps, or whose clock is set, is therefore late by no more.
+// clockInterval is how often the clock is read while waiting for the next backup. After the machine
+// slept or its clock was set, a backup is late by at most this time.
 const clockInterval = time.Minute
 
 // newBackups returns the Service that makes backups of st on schedule. Stop cancels

@@ -16,20 +16,22 @@ import (
 	"github.com/gofrs/flock"
 
 	"punchcard/server/app"
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
-// scheduled is a database with scheduled backups, in a synctest bubble.
-type scheduled struct {
+// backupsTest is a database with scheduled backups in a synctest bubble.
+type backupsTest struct {
 	t    *testing.T
 	st   *store.Store
 	dir  string
-	log  *lines // of the present run
+	log  *servertest.Log // of the services since start
 	stop func()
 }
 
-// bubble runs the test with a database shop.db; its time begins in 2000.
-func bubble(t *testing.T, test func(s *scheduled)) {
+// withBackups runs the test with a database shop.db in a synctest bubble, whose time starts in
+// 2000.
+func withBackups(t *testing.T, test func(s *backupsTest)) {
 	t.Helper()
 	db, dir := filepath.Join(t.TempDir(), "shop.db"), t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -37,7 +39,7 @@ func bubble(t *testing.T, test func(s *scheduled)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &scheduled{t: t, st: st, dir: dir}
+		s := &backupsTest{t: t, st: st, dir: dir}
 		test(s)
 		s.stop()
 		if err := st.Close(); err != nil {
@@ -46,9 +48,9 @@ func bubble(t *testing.T, test func(s *scheduled)) {
 	})
 }
 
-// run starts the backups, as the server does.
-func (s *scheduled) run(b app.Backups) {
-	s.log = new(lines)
+// start starts the backups as the server does.
+func (s *backupsTest) start(b app.Backups) {
+	s.log = new(servertest.Log)
 	b.Dir = s.dir
 	service := app.NewBackups(&b, s.st, slog.New(slog.NewTextHandler(s.log, nil)))
 	if err := service.Start(); err != nil {
@@ -58,14 +60,14 @@ func (s *scheduled) run(b app.Backups) {
 	synctest.Wait()
 }
 
-// pass lets time go by.
-func (s *scheduled) pass(d time.Duration) {
-	time.Sleep(d) // of the bubble: no one waits
+// advance advances the bubble's time by d.
+func (s *backupsTest) advance(d time.Duration) {
+	time.Sleep(d) // returns at once in the bubble
 	synctest.Wait()
 }
 
-// has checks which files are in the folder.
-func (s *scheduled) has(names ...string) {
+// wantFiles checks which files are in the folder.
+func (s *backupsTest) wantFiles(names ...string) {
 	s.t.Helper()
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -81,7 +83,7 @@ func (s *scheduled) has(names ...string) {
 	}
 }
 
-func (s *scheduled) logged(level string, want int) {
+func (s *backupsTest) wantLog(level string, want int) {
 	s.t.Helper()
 	if n := strings.Count(s.log.String(), "level="+level); n != want {
 		s.t.Errorf("%d lines of %s, want %d:\n%s", n, level, want, s.log)
@@ -91,8 +93,8 @@ func (s *scheduled) logged(level string, want int) {
 const day = 24 * time.Hour
 
 func TestBackupsOnSchedule(t *testing.T) {
-	bubble(t, func(s *scheduled) {
-		// Nothing of this is a backup of shop.db, whatever it looks like.
+	withBackups(t, func(s *backupsTest) {
+		// None of these files is a backup of shop.db, though their names are similar.
 		others := []string{"other-19990101T000000Z.db", "shop-19990101T000000Z.db.txt", "shop-19990101.db", "shop-19991301T000000Z.db", "notes.txt", "shop.db", "xshop-19990101T000000Z.db", "shop-19990101T000000Z.db.partial.old"}
 		for _, name := range others {
 			if err := os.WriteFile(filepath.Join(s.dir, name), []byte("mine"), 0o644); err != nil {
@@ -105,19 +107,19 @@ func TestBackupsOnSchedule(t *testing.T) {
 		others = append(others, "shop-19990102T000000Z.db")
 		with := func(names ...string) []string { return append(slices.Clone(others), names...) }
 
-		s.run(app.Backups{Every: day, Keep: 2})
-		s.has(with("shop-20000101T000000Z.db")...)
-		s.pass(day - time.Second)
-		s.has(with("shop-20000101T000000Z.db")...)
-		s.pass(time.Second)
-		s.has(with("shop-20000101T000000Z.db", "shop-20000102T000000Z.db")...)
-		s.pass(day)
-		s.has(with("shop-20000102T000000Z.db", "shop-20000103T000000Z.db")...)
-		s.logged("INFO", 3)
-		s.logged("ERROR", 0)
+		s.start(app.Backups{Every: day, Keep: 2})
+		s.wantFiles(with("shop-20000101T000000Z.db")...)
+		s.advance(day - time.Second)
+		s.wantFiles(with("shop-20000101T000000Z.db")...)
+		s.advance(time.Second)
+		s.wantFiles(with("shop-20000101T000000Z.db", "shop-20000102T000000Z.db")...)
+		s.advance(day)
+		s.wantFiles(with("shop-20000102T000000Z.db", "shop-20000103T000000Z.db")...)
+		s.wantLog("INFO", 3)
+		s.wantLog("ERROR", 0)
 		for _, part := range []string{"bytes=2", "took=", "removed=1", filepath.Join(s.dir, "shop-20000103T000000Z.db")} {
 			if !strings.Contains(s.log.String(), part) {
-				t.Errorf("the log does not tell of %s:\n%s", part, s.log)
+				t.Errorf("the log does not contain %s:\n%s", part, s.log)
 			}
 		}
 		for _, name := range others[:len(others)-1] {
@@ -130,49 +132,49 @@ func TestBackupsOnSchedule(t *testing.T) {
 
 // TestBackupsAfterARestart checks that a restart neither adds a backup nor delays the next.
 func TestBackupsAfterARestart(t *testing.T) {
-	bubble(t, func(s *scheduled) {
-		s.run(app.Backups{Every: day, Keep: 7})
-		s.pass(5 * time.Hour)
+	withBackups(t, func(s *backupsTest) {
+		s.start(app.Backups{Every: day, Keep: 7})
+		s.advance(5 * time.Hour)
 		s.stop()
-		s.pass(10 * time.Hour)
-		s.run(app.Backups{Every: day, Keep: 7})
-		s.has("shop-20000101T000000Z.db")
-		s.pass(9 * time.Hour)
-		s.has("shop-20000101T000000Z.db", "shop-20000102T000000Z.db")
+		s.advance(10 * time.Hour)
+		s.start(app.Backups{Every: day, Keep: 7})
+		s.wantFiles("shop-20000101T000000Z.db")
+		s.advance(9 * time.Hour)
+		s.wantFiles("shop-20000101T000000Z.db", "shop-20000102T000000Z.db")
 		s.stop()
-		s.pass(3*day + 30*time.Minute) // one is overdue: it is made at once
-		s.run(app.Backups{Every: day, Keep: 7})
-		s.has("shop-20000101T000000Z.db", "shop-20000102T000000Z.db", "shop-20000105T003000Z.db")
+		s.advance(3*day + 30*time.Minute) // the overdue backup is made at once
+		s.start(app.Backups{Every: day, Keep: 7})
+		s.wantFiles("shop-20000101T000000Z.db", "shop-20000102T000000Z.db", "shop-20000105T003000Z.db")
 		s.stop()
-		s.run(app.Backups{Every: time.Hour, Keep: 1}) // other flags take effect
-		s.pass(time.Hour)
-		s.has("shop-20000105T013000Z.db")
+		s.start(app.Backups{Every: time.Hour, Keep: 1}) // the new flags apply
+		s.advance(time.Hour)
+		s.wantFiles("shop-20000105T013000Z.db")
 	})
 }
 
 // TestBackupsAfterTheClockWasSetBack checks that backups are made although the newest one is dated in the future,
 // since the clock was set back.
 func TestBackupsAfterTheClockWasSetBack(t *testing.T) {
-	bubble(t, func(s *scheduled) {
+	withBackups(t, func(s *backupsTest) {
 		future := "shop-20300101T000000Z.db"
 		if err := os.WriteFile(filepath.Join(s.dir, future), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s.run(app.Backups{Every: day, Keep: 1})
-		s.has(future)
-		s.pass(day)
-		s.has(future, "shop-20000102T000000Z.db") // the new one is never the one that goes
+		s.start(app.Backups{Every: day, Keep: 1})
+		s.wantFiles(future)
+		s.advance(day)
+		s.wantFiles(future, "shop-20000102T000000Z.db") // the newest backup is not removed
 	})
 }
 
-// TestBackupsGoOnAfterAFailure checks that a failure is logged and that the next attempt is an interval
+// TestBackupsContinueAfterAFailure checks that a failure is logged and that the next attempt is an interval
 // later, and that no older backup is removed before a newer one is complete.
-func TestBackupsGoOnAfterAFailure(t *testing.T) {
-	bubble(t, func(s *scheduled) {
-		s.run(app.Backups{Every: day, Keep: 1})
-		s.has("shop-20000101T000000Z.db")
-		// An unsound database: the copy does not pass.
-		spoil := func(by string) {
+func TestBackupsContinueAfterAFailure(t *testing.T) {
+	withBackups(t, func(s *backupsTest) {
+		s.start(app.Backups{Every: day, Keep: 1})
+		s.wantFiles("shop-20000101T000000Z.db")
+		// The backup fails the checks because the database is inconsistent.
+		corrupt := func(by string) {
 			db, err := sql.Open("sqlite", s.st.Path())
 			if err != nil {
 				t.Fatal(err)
@@ -182,42 +184,40 @@ func TestBackupsGoOnAfterAFailure(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := s.st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
-			_, _, err := tx.CreateShop(store.ShopFields{Name: store.Opt[string]{V: "Bar Lux", Set: true}})
+		servertest.Write(t, s.st, func(tx *store.Tx) error {
+			_, _, err := tx.CreateShop(store.ShopFields{Name: opt("Bar Lux")})
 			return err
-		}}); err != nil {
-			t.Fatal(err)
-		}
-		spoil("+1")
-		s.pass(day)
-		s.has("shop-20000101T000000Z.db")
-		s.logged("ERROR", 1)
+		})
+		corrupt("+1")
+		s.advance(day)
+		s.wantFiles("shop-20000101T000000Z.db")
+		s.wantLog("ERROR", 1)
 		if !strings.Contains(s.log.String(), "live_cards is not the number of live chains") {
 			t.Errorf("the log does not say why:\n%s", s.log)
 		}
-		// The folder is away.
+		// The folder is missing.
 		away := s.dir + "-away"
 		if err := os.Rename(s.dir, away); err != nil {
 			t.Fatal(err)
 		}
-		s.pass(day)
-		s.logged("ERROR", 2)
+		s.advance(day)
+		s.wantLog("ERROR", 2)
 		if err := os.Rename(away, s.dir); err != nil {
 			t.Fatal(err)
 		}
-		spoil("-1")
-		s.pass(day - time.Second)
-		s.has("shop-20000101T000000Z.db")
-		s.pass(time.Second)
-		s.has("shop-20000104T000000Z.db")
-		s.logged("ERROR", 2)
+		corrupt("-1")
+		s.advance(day - time.Second)
+		s.wantFiles("shop-20000101T000000Z.db")
+		s.advance(time.Second)
+		s.wantFiles("shop-20000104T000000Z.db")
+		s.wantLog("ERROR", 2)
 	})
 }
 
 // TestBackupsRemoveLeftovers checks that the files of a killed backup are removed before the next backup,
 // and that those of another process stay.
 func TestBackupsRemoveLeftovers(t *testing.T) {
-	bubble(t, func(s *scheduled) {
+	withBackups(t, func(s *backupsTest) {
 		left, written := "shop-19991230T000000Z.db.partial", "shop-19991231T000000Z.db.partial"
 		foreign := "other-19991230T000000Z.db.partial"
 		for _, name := range []string{left, written, foreign} {
@@ -229,10 +229,10 @@ func TestBackupsRemoveLeftovers(t *testing.T) {
 		if ok, err := lock.TryLock(); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
-		s.run(app.Backups{Every: day, Keep: 7})
-		s.has(written, foreign, "shop-20000101T000000Z.db")
+		s.start(app.Backups{Every: day, Keep: 7})
+		s.wantFiles(written, foreign, "shop-20000101T000000Z.db")
 		lock.Close()
-		s.pass(day)
-		s.has(foreign, "shop-20000101T000000Z.db", "shop-20000102T000000Z.db")
+		s.advance(day)
+		s.wantFiles(foreign, "shop-20000101T000000Z.db", "shop-20000102T000000Z.db")
 	})
 }

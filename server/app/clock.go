@@ -13,8 +13,7 @@ type Clock struct {
 	frozen bool      // it stands still
 	at     time.Time // the time it shows while it stands still
 
-	// How far a clock that runs is ahead of real time. A Duration would end at 292
-	// years.
+	// How far a running clock is ahead of real time. A Duration would overflow after 292 years.
 	seconds, nanos int64
 }
 

@@ -12,10 +12,10 @@ import (
 	"punchcard/server/servertest"
 )
 
-// startWatched serves a demo shop, and metrics.
-func startWatched(t *testing.T, changes ...func(*app.Config)) *app.App {
+// startWithMetrics starts a demo shop that serves metrics.
+func startWithMetrics(t *testing.T, changes ...func(*app.Config)) *app.App {
 	t.Helper()
-	return serving(t, func(c *app.Config) {
+	return startServer(t, func(c *app.Config) {
 		c.HoldWebhooks, c.Metrics, c.MetricsListen = true, metrics.New(), "127.0.0.1:0"
 		for _, change := range changes {
 			change(c)
@@ -23,14 +23,14 @@ func startWatched(t *testing.T, changes ...func(*app.Config)) *app.App {
 	})
 }
 
-// ask makes a request with the headers given, which are name, value pairs.
-func ask(t *testing.T, method, url string, headers ...string) *servertest.Reply {
+// fetch makes a request with the given headers, which are name, value pairs.
+func fetch(t *testing.T, method, url string, headers ...string) *servertest.Reply {
 	t.Helper()
 	h := http.Header{}
 	for i := 0; i+1 < len(headers); i += 2 {
 		h.Set(headers[i], headers[i+1])
 	}
-	return anywhere.On(t).Fetch(method, url, nil, h)
+	return anyURL.On(t).Fetch(method, url, nil, h)
 }
 
 var (
@@ -38,39 +38,39 @@ var (
 	param  = regexp.MustCompile(`:\w+`)
 )
 
-// checkHeaders checks what a browser must be told of an answer.
+// checkHeaders checks the headers that protect a browser.
 func checkHeaders(t *testing.T, r *servertest.Reply) {
 	t.Helper()
 	h, path := r.Header, r.Request.URL.Path
 	at := r.Request.Method + " " + path
 	if h.Get("X-Content-Type-Options") != "nosniff" {
-		t.Errorf("%s: %d may be taken for another type", at, r.Status)
+		t.Errorf("%s: %d without nosniff", at, r.Status)
 	}
 	for _, name := range []string{"Server", "X-Powered-By", "Access-Control-Allow-Origin", "Set-Cookie"} {
 		if v := h.Get(name); v != "" {
 			t.Errorf("%s: %s: %s", at, name, v)
 		}
 	}
-	// Browsers do not ask by themselves for what only a bearer gets.
+	// The rest does not apply to answers that need a bearer token, which browsers do not send by
+	// themselves.
 	if r.Status < 300 && (strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/till/v1/")) {
 		return
 	}
 	csp := h.Get("Content-Security-Policy")
 	page := strings.HasPrefix(h.Get("Content-Type"), "text/html") && r.Status != http.StatusSeeOther
 	if rest := hashes.ReplaceAllString(csp, ""); rest != "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'" || (rest != csp) != page {
-		t.Errorf("%s: %d with the policy %q", at, r.Status, csp)
+		t.Errorf("%s: %d has the policy %q", at, r.Status, csp)
 	}
 	if h.Get("Referrer-Policy") != "no-referrer" {
-		t.Errorf("%s: %d tells others its address", at, r.Status)
+		t.Errorf("%s: %d may send a Referer", at, r.Status)
 	}
 }
 
-// TestHeadersOfEveryAnswer calls every route there is, as a browser and as a
-// program, with and without a key, found and not found, and paths and methods
-// that there are not.
+// TestHeadersOfEveryAnswer calls every route as a browser and as a program, with and without a key,
+// with known and unknown ids, and also unknown paths and methods.
 func TestHeadersOfEveryAnswer(t *testing.T) {
-	a := startWatched(t)
-	issued := ask(t, "POST", a.Ready.BaseURL+"/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", "Authorization", "Bearer "+a.Ready.APIKey)
+	a := startWithMetrics(t)
+	issued := fetch(t, "POST", a.Ready.BaseURL+"/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", "Authorization", "Bearer "+a.Ready.APIKey)
 	var card struct {
 		InstallURL string `json:"install_url"`
 	}
@@ -85,13 +85,13 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 			{"Accept", "text/html"}, {"Accept", "application/json"}, {},
 			{"Authorization", "Bearer " + a.Ready.APIKey}, {"Authorization", "Bearer " + a.Ready.TillToken}, {"Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded"},
 		} {
-			resp := ask(t, method, a.Origin+path, headers...)
+			resp := fetch(t, method, a.Origin+path, headers...)
 			checkHeaders(t, resp)
 			statuses[resp.Status]++
 			if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
 				pages++
 				if regexp.MustCompile(`(?i)<script|<[^>]*\sstyle=|\son\w+="`).Match(resp.Body) {
-					t.Errorf("%s %s runs or styles something inline", method, path)
+					t.Errorf("%s %s has an inline script or style", method, path)
 				}
 			}
 		}
@@ -126,34 +126,34 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 	if pages < 10 {
 		t.Errorf("only %d pages", pages)
 	}
-	// The page's form, which leads back to the page.
-	resp := anywhere.On(t).Fetch("POST", card.InstallURL+"/install", []byte("platform=apple"), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}).Want(http.StatusSeeOther)
+	// The form on the holder's page leads back to the page.
+	resp := anyURL.On(t).Fetch("POST", card.InstallURL+"/install", []byte("platform=apple"), http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}).Want(http.StatusSeeOther)
 	checkHeaders(t, resp)
 }
 
-// TestMetricsAlone: on the address of metrics there is the scrape and nothing
-// else, and it changes nothing.
+// TestMetricsAlone checks that the metrics address serves nothing but the metrics and writes
+// nothing.
 func TestMetricsAlone(t *testing.T) {
-	a := startWatched(t)
+	a := startWithMetrics(t)
 	base := strings.TrimSuffix(a.MetricsURL, "/metrics")
-	queued := func() string {
-		return string(ask(t, "GET", a.Origin+"/dev/audit").Body)
+	audits := func() string {
+		return string(fetch(t, "GET", a.Origin+"/dev/audit").Body)
 	}
-	before := queued()
+	before := audits()
 	for _, route := range append(a.Routes(), "GET /", "POST /metrics", "DELETE /metrics", "PUT /metrics", "GET /metrics/", "GET /debug/pprof/", "POST /dev/reset") {
 		method, path, _ := strings.Cut(route, " ")
-		resp := ask(t, method, base+param.ReplaceAllString(path, "x"), "Authorization", "Bearer "+a.Ready.APIKey)
+		resp := fetch(t, method, base+param.ReplaceAllString(path, "x"), "Authorization", "Bearer "+a.Ready.APIKey)
 		if want := map[bool]int{true: http.StatusMethodNotAllowed, false: http.StatusNotFound}[path == "/metrics"]; resp.Status != want {
 			t.Errorf("%s: %d, want %d: %s", route, resp.Status, want, resp.Body)
 		}
 		checkHeaders(t, resp)
 	}
-	resp := ask(t, "GET", a.MetricsURL)
+	resp := fetch(t, "GET", a.MetricsURL)
 	if resp.Status != http.StatusOK || !strings.Contains(string(resp.Body), "punchcard_build_info") {
 		t.Errorf("%d %s", resp.Status, resp.Body)
 	}
 	checkHeaders(t, resp)
-	if after := queued(); after != before {
+	if after := audits(); after != before {
 		t.Errorf("something was written: %s", after)
 	}
 }

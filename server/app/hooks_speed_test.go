@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"fmt"
 	"io"
@@ -20,44 +19,38 @@ import (
 	"punchcard/store"
 )
 
-// sink is a receiver that answers at once and hands on when a request came.
-func sink(b *testing.B, came func(at time.Time)) (url string) {
-	return receive(b, func(w http.ResponseWriter, r *http.Request) {
+// newReceiver starts a receiver that answers at once and calls received with the time of each
+// request.
+func newReceiver(b *testing.B, received func(at time.Time)) (url string) {
+	return startReceiver(b, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
-		came(time.Now())
+		received(time.Now())
 	})
 }
 
-func receive(b *testing.B, h http.HandlerFunc) (url string) {
+func startReceiver(b *testing.B, h http.HandlerFunc) (url string) {
 	return "http://" + listen(b, h) + "/hook"
-}
-
-func write(b *testing.B, a *app.App, do func(*store.Tx) error) {
-	b.Helper()
-	if err := a.Store.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: do}); err != nil {
-		b.Fatal(err)
-	}
 }
 
 // subscribe registers a webhook at the demo shop.
 func subscribe(b *testing.B, a *app.App, url string, events ...string) {
-	write(b, a, func(tx *store.Tx) error {
+	servertest.Write(b, a.Store, func(tx *store.Tx) error {
 		tx.CheckedTarget = url
 		_, err := tx.CreateWebhook(store.Access{Shop: a.Ready.Shop()}, a.Ready.ProgramIDs["standard"],
-			store.WebhookFields{URL: store.Opt[string]{V: url, Set: true}, Events: store.Opt[[]string]{V: events, Set: true}})
+			store.WebhookFields{URL: opt(url), Events: opt(events)})
 		return err
 	})
 }
 
-// stamper gives single stamps to random cards, each committed by itself.
+// stamper returns a function that gives a random card one stamp, in a commit of its own.
 func stamper(b *testing.B, a *app.App) func() {
-	ids := issue(b, a, 20_000, 20_000)
+	ids := issueCards(b, a, 20_000, 20_000)
 	till, err := a.Store.IdentifyTill(store.Hash(seed.TillToken))
 	if err != nil || till == nil {
 		b.Fatal(till, err)
 	}
 	return func() {
-		write(b, a, func(tx *store.Tx) error {
+		servertest.Write(b, a.Store, func(tx *store.Tx) error {
 			_, err := tx.Stamp(till.Till, ids[rand.IntN(len(ids))], store.StampFields{})
 			return err
 		})
@@ -70,59 +63,59 @@ func percentile(v []time.Duration, p float64) time.Duration {
 	return v[min(len(v)-1, int(float64(len(v))*p))]
 }
 
-// BenchmarkDelivery: from handing a stamp to the store until its webhook's
-// receiver has the request, commit included, against one commit of a stamp that
-// nobody listens to and one bare POST of the same size to the same receiver.
+// BenchmarkDelivery measures the time from a stamp's write to its arrival at the webhook's
+// receiver, the commit included. It compares it with the sum of one commit of a stamp without a
+// webhook and one POST of the same size to the same receiver.
 func BenchmarkDelivery(b *testing.B) {
-	came := make(chan time.Time, 1)
-	url := sink(b, func(at time.Time) { came <- at })
-	heard, silent := serve(b, filepath.Join(b.TempDir(), "heard.db")), serve(b, filepath.Join(b.TempDir(), "silent.db"))
-	stamp, quiet := stamper(b, heard), stamper(b, silent)
-	subscribe(b, heard, url, "stamp.assigned")
+	received := make(chan time.Time, 1)
+	url := newReceiver(b, func(at time.Time) { received <- at })
+	withWebhook, withoutWebhook := serve(b, filepath.Join(b.TempDir(), "webhook.db")), serve(b, filepath.Join(b.TempDir(), "none.db"))
+	stamp, stampWithout := stamper(b, withWebhook), stamper(b, withoutWebhook)
+	subscribe(b, withWebhook, url, "stamp.assigned")
 	body := bytes.Repeat([]byte("x"), 800)
-	bare := func() {
+	post := func() {
 		resp, err := http.Post(url, "application/json", bytes.NewReader(body))
 		if err != nil {
 			b.Fatal(err)
 		}
 		resp.Body.Close()
-		<-came
+		<-received
 	}
 	for b.Loop() {
-		var delivery, commit, post []time.Duration
+		var delivery, commit, posts []time.Duration
 		for range servertest.Sized(2000, 20) {
 			start := time.Now()
 			stamp()
-			delivery = append(delivery, (<-came).Sub(start))
+			delivery = append(delivery, (<-received).Sub(start))
 			start = time.Now()
-			quiet()
+			stampWithout()
 			commit = append(commit, time.Since(start))
 			start = time.Now()
-			bare()
-			post = append(post, time.Since(start))
+			post()
+			posts = append(posts, time.Since(start))
 		}
-		base := percentile(commit, 0.5) + percentile(post, 0.5)
+		base := percentile(commit, 0.5) + percentile(posts, 0.5)
 		b.ReportMetric(float64(percentile(delivery, 0.5).Microseconds()), "µs-median")
 		b.ReportMetric(float64(percentile(delivery, 0.99).Microseconds()), "µs-p99")
 		b.ReportMetric(float64(percentile(commit, 0.5).Microseconds()), "µs-commit")
-		b.ReportMetric(float64(percentile(post, 0.5).Microseconds()), "µs-bare-post")
+		b.ReportMetric(float64(percentile(posts, 0.5).Microseconds()), "µs-bare-post")
 		b.ReportMetric(float64(percentile(delivery, 0.5))/float64(base), "x-commit-and-post")
 	}
 }
 
-// BenchmarkIsolation: fifty endpoints hear every stamp; the 99th percentile of
-// the time until forty-nine have it, when the fiftieth hangs and when it does
-// not.
+// BenchmarkIsolation has fifty webhooks that match every stamp. It compares the 99th percentile of
+// the time until forty-nine receivers have the delivery when the fiftieth hangs with that when it
+// does not.
 func BenchmarkIsolation(b *testing.B) {
 	const others = 49
 	run := func(hang bool) func() float64 {
-		came := make(chan time.Time, others)
+		received := make(chan time.Time, others)
 		a := serve(b, filepath.Join(b.TempDir(), fmt.Sprint(hang)))
 		stamp := stamper(b, a)
 		for range others {
-			subscribe(b, a, sink(b, func(at time.Time) { came <- at }), "stamp.assigned")
+			subscribe(b, a, newReceiver(b, func(at time.Time) { received <- at }), "stamp.assigned")
 		}
-		subscribe(b, a, receive(b, func(w http.ResponseWriter, r *http.Request) {
+		subscribe(b, a, startReceiver(b, func(w http.ResponseWriter, r *http.Request) {
 			io.Copy(io.Discard, r.Body)
 			if hang {
 				select {
@@ -137,7 +130,7 @@ func BenchmarkIsolation(b *testing.B) {
 				start := time.Now()
 				stamp()
 				for range others {
-					took = append(took, (<-came).Sub(start))
+					took = append(took, (<-received).Sub(start))
 				}
 			}
 			return float64(percentile(took, 0.99).Microseconds())
@@ -145,49 +138,48 @@ func BenchmarkIsolation(b *testing.B) {
 	}
 	hanging, healthy := run(true), run(false)
 	for b.Loop() {
-		h, base, ratio := turns(7, hanging, healthy)
+		h, base, ratio := alternate(7, hanging, healthy)
 		b.ReportMetric(h, "µs-p99-one-hangs")
 		b.ReportMetric(base, "µs-p99-none-hangs")
 		b.ReportMetric(ratio, "ratio")
 	}
 }
 
-// BenchmarkFanOut: stamps over HTTP with fifty webhooks that match each of
-// them, with fifty that match none, and without any. The queue is held, so that
-// this is what writing it costs.
+// BenchmarkFanOut compares the rate of stamps over HTTP with fifty webhooks that match, with fifty
+// that do not, and with none. No delivery is sent, so that only the cost of queueing is measured.
 func BenchmarkFanOut(b *testing.B) {
 	ready := func(name string, webhooks int, event string) func() float64 {
 		a := serve(b, filepath.Join(b.TempDir(), name), func(c *app.Config) { c.HoldWebhooks = true })
-		ids := issue(b, a, 50_000, 50_000)
+		ids := issueCards(b, a, 50_000, 50_000)
 		for i := range webhooks {
 			subscribe(b, a, fmt.Sprintf("http://127.0.0.1:9/%d", i), event)
 		}
 		return func() float64 {
-			return load(b, a.Origin[len("http://"):], clients, 2*time.Second, 201, func(int, int) []byte {
+			return load(b, a.Origin[len("http://"):], 2*time.Second, 201, func() []byte {
 				return request("POST", "/till/v1/cards/"+ids[rand.IntN(len(ids))]+"/stamps", seed.TillToken, "", `{"count":1}`)
 			})
 		}
 	}
-	fifty, deaf, none := ready("fifty.db", 50, "stamp.assigned"), ready("deaf.db", 50, "location.created"), ready("none.db", 0, "")
+	fifty, unmatched, none := ready("fifty.db", 50, "stamp.assigned"), ready("unmatched.db", 50, "location.created"), ready("none.db", 0, "")
 	for b.Loop() {
-		f, n, ratio := turns(5, fifty, none)
+		f, n, ratio := alternate(5, fifty, none)
 		b.ReportMetric(f, "stamps/s-50-match")
 		b.ReportMetric(n, "stamps/s-no-webhook")
 		b.ReportMetric(1/ratio, "x-cost-50-match")
-		_, _, ratio = turns(5, deaf, none)
+		_, _, ratio = alternate(5, unmatched, none)
 		b.ReportMetric(1/ratio, "x-cost-none-matches")
 	}
 }
 
-// BenchmarkSweep: the 99th percentile of a stamp's commit while a million old
-// rows of the delivery log are deleted, against the same before.
+// BenchmarkSweep compares the 99th percentile of a stamp's commit while a million old rows of the
+// delivery log are deleted with that before.
 func BenchmarkSweep(b *testing.B) {
 	old := servertest.Sized(1_000_000, 2000)
 	file := filepath.Join(b.TempDir(), "sweep.db")
 	a := serve(b, file, func(c *app.Config) { c.HoldWebhooks = true })
 	stamp := stamper(b, a)
 	subscribe(b, a, "http://127.0.0.1:9/", "stamp.assigned")
-	oldLog(b, file, old)
+	addOldDeliveries(b, file, old)
 	for b.Loop() {
 		before := commits(stamp, func(n int) bool { return n < servertest.Sized(4000, 50) })
 		var wg sync.WaitGroup
@@ -224,8 +216,8 @@ func commits(stamp func(), more func(n int) bool) (took []time.Duration) {
 	return took
 }
 
-// oldLog writes so many deliveries of the year before last into the file.
-func oldLog(b *testing.B, file string, n int) {
+// addOldDeliveries adds n deliveries of November 2023 to the file.
+func addOldDeliveries(b *testing.B, file string, n int) {
 	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(60000)&_txlock=immediate")
 	if err != nil {
 		b.Fatal(err)

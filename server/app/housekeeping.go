@@ -9,8 +9,8 @@ import (
 	"punchcard/store"
 )
 
-// How often housekeeping runs, and the batches in which it writes. They are small,
-// with pauses in between, so that other writes wait only briefly.
+// How often housekeeping runs, and the sizes of its batches. Batches are small, with pauses between
+// them, so that other writes wait only briefly.
 const (
 	housekeepingInterval = time.Minute
 	batchRows            = 25

@@ -15,7 +15,7 @@ import (
 	"punchcard/server/dev/seed"
 )
 
-// plainCard is a card of a list as a server would have it that takes no pains.
+// plainCard is a card of a list, for encoding/json.
 type plainCard struct {
 	ID           string     `json:"id"`
 	ProgramID    string     `json:"program_id"`
@@ -36,9 +36,9 @@ const plainList = `SELECT c.id, c.program_id, p.name, p.type, c.external_ref, c.
 	c.expires_at, c.installed_at, c.created_at, c.archived_at, c.locked_at, c.activated_at
 	FROM cards c JOIN programs p ON p.id=c.program_id WHERE c.shop_id=? AND c.deleted_at IS NULL ORDER BY c.id DESC LIMIT 100`
 
-// plainServer lists the newest hundred cards of the file with database/sql and
-// encoding/json: a prepared statement that is scanned into structs. It knows no
-// keys, and its ids are the file's own numbers.
+// plainServer serves the newest hundred cards of the file in the usual way: a prepared statement of
+// database/sql, scanned into structs, and encoding/json. It checks no keys, and its ids are the
+// file's integer keys.
 func plainServer(b *testing.B, file string, shop int64) (addr string) {
 	db, err := sql.Open("sqlite", "file:"+file+"?mode=ro&_pragma=busy_timeout(5000)&_pragma=cache_size(-8000)&_pragma=query_only(1)")
 	if err != nil {
@@ -113,10 +113,10 @@ func plainServer(b *testing.B, file string, shop int64) (addr string) {
 	return listen(b, r)
 }
 
-// BenchmarkPlainList: GET /cards?limit=100 of a million cards, authenticated,
-// against plainServer on the same file.
+// BenchmarkPlainList compares GET /cards?limit=100 of a million cards with plainServer on the same
+// file.
 func BenchmarkPlainList(b *testing.B) {
-	a := serve(b, million(b))
+	a := serve(b, millionCards(b))
 	addr := a.Origin[len("http://"):]
 	ours := request("GET", "/api/public/v1/cards?limit=100", seed.APIKey, "", "")
 	plain := plainServer(b, a.Store.Path(), a.Ready.Shop())
@@ -135,14 +135,14 @@ func BenchmarkPlainList(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		o, p, ratio := turns(7, func() float64 {
-			return load(b, addr, clients, time.Second, 200, func(int, int) []byte { return ours })
+		o, p, ratio := alternate(7, func() float64 {
+			return load(b, addr, time.Second, 200, func() []byte { return ours })
 		}, func() float64 {
-			return load(b, plain, clients, time.Second, 200, func(int, int) []byte { return theirs })
+			return load(b, plain, time.Second, 200, func() []byte { return theirs })
 		})
 		b.ReportMetric(o, "lists/s")
 		b.ReportMetric(p, "plain/s")
 		b.ReportMetric(ratio, "ratio")
-		allocations(b, addr, 200, func(int, int) []byte { return ours })
+		allocations(b, addr, 200, func() []byte { return ours })
 	}
 }

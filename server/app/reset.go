@@ -89,9 +89,9 @@ func (a *App) deleteDatabase() error {
 
 const resetPath = "/dev/reset"
 
-// How long a reset waits for a client that does not send its body, whose request is
-// then refused, and for one that does not read its answer, whose connection is then
-// closed.
+// slowBody is how long a reset waits for a client that does not send its body, whose request is
+// then refused. slowReader is how long it waits for one that does not read its answer, whose
+// connection is then closed.
 const (
 	slowBody   = 200 * time.Millisecond
 	slowReader = 2 * time.Second
@@ -141,8 +141,8 @@ func (x *request) FlushError() error {
 	return http.NewResponseController(x.ResponseWriter).Flush()
 }
 
-// failSlowRequests lets the requests fail that wait for their clients, until locked
-// is closed.
+// failSlowRequests sets deadlines that end the requests which wait for their clients. It returns
+// when locked is closed.
 func (a *App) failSlowRequests(locked <-chan struct{}) {
 	start := time.Now()
 	t := time.NewTicker(slowBody)

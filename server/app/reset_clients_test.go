@@ -17,9 +17,9 @@ import (
 	"punchcard/server/servertest"
 )
 
-// TestResetCutsOffWhoDoesNotRead checks that a client that does not read its answers is cut off and does not
+// TestResetCutsOffSlowReader checks that a client that does not read its answers is cut off and does not
 // block a reset.
-func TestResetCutsOffWhoDoesNotRead(t *testing.T) {
+func TestResetCutsOffSlowReader(t *testing.T) {
 	a := startFixture(t)
 	_, body := call(t, "POST", a.Origin+"/dev/receiver", "", "")
 	var target struct{ URL, ID string }
@@ -52,8 +52,8 @@ func TestResetCutsOffWhoDoesNotRead(t *testing.T) {
 	}
 }
 
-// TestStopAmongResets checks that a fixture stops at once while several resets wait.
-func TestStopAmongResets(t *testing.T) {
+// TestStopDuringResets checks that a fixture stops at once while several resets wait.
+func TestStopDuringResets(t *testing.T) {
 	for range 10 {
 		a := servertest.Start(t, func(c *app.Config) { c.DB = "" })
 		var wg sync.WaitGroup
@@ -63,7 +63,7 @@ func TestStopAmongResets(t *testing.T) {
 				resp, err := http.Post(a.Origin+"/dev/reset", "", nil)
 				first <- struct{}{}
 				if err != nil {
-					return // it came too late
+					return // the fixture stopped before
 				}
 				resp.Body.Close()
 				if resp.StatusCode != 200 && resp.StatusCode != 503 {
@@ -81,22 +81,22 @@ func TestStopAmongResets(t *testing.T) {
 // TestClockToTheEndOfTime checks that the clock can be advanced to the end of the year 9999, in any
 // steps, and never goes back.
 func TestClockToTheEndOfTime(t *testing.T) {
-	for name, first := range map[string]time.Time{"runs": {}, "stands": time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)} {
+	for name, first := range map[string]time.Time{"running": {}, "stopped": time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)} {
 		t.Run(name, func(t *testing.T) {
 			a := startFixture(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(first) })
-			move := func(body, want string) {
+			setClock := func(body, want string) {
 				t.Helper()
 				status, got := call(t, "POST", a.Origin+"/dev/clock", "", body)
 				if !strings.Contains(fmt.Sprint(status, got), want) {
 					t.Errorf("%s: %d %s, want %s", body, status, got, want)
 				}
 			}
-			move(`{"advance": "2500000h"}`, `200{"now":"23`)
-			move(`{"advance": "2500000h"}`, `200{"now":"25`)
-			move(`{"now": "5000-01-01T00:00:00Z"}`, `200{"now":"5000-01-01T00:00:00.`)
-			move(`{"now": "9999-12-31T00:00:00Z"}`, `200{"now":"9999-12-31T00:00:00.`)
-			move(`{"advance": "24h"}`, `"field":"advance"`)
-			move(`{"advance": "23h"}`, `200{"now":"9999-12-31T23:00:00.`)
+			setClock(`{"advance": "2500000h"}`, `200{"now":"23`)
+			setClock(`{"advance": "2500000h"}`, `200{"now":"25`)
+			setClock(`{"now": "5000-01-01T00:00:00Z"}`, `200{"now":"5000-01-01T00:00:00.`)
+			setClock(`{"now": "9999-12-31T00:00:00Z"}`, `200{"now":"9999-12-31T00:00:00.`)
+			setClock(`{"advance": "24h"}`, `"field":"advance"`)
+			setClock(`{"advance": "23h"}`, `200{"now":"9999-12-31T23:00:00.`)
 			if status, body := call(t, "GET", a.Ready.BaseURL+"/me", a.Ready.APIKey, ""); status != 200 {
 				t.Errorf("at the end of time: %d %s", status, body)
 			}
@@ -104,8 +104,8 @@ func TestClockToTheEndOfTime(t *testing.T) {
 	}
 }
 
-// TestAdvancesAddUp checks that simultaneous advances add up.
-func TestAdvancesAddUp(t *testing.T) {
+// TestConcurrentAdvances checks that simultaneous advances add up.
+func TestConcurrentAdvances(t *testing.T) {
 	a := startFixture(t, func(c *app.Config) { c.Dev.Clock = app.NewClock(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)) })
 	var wg sync.WaitGroup
 	for range 24 {
@@ -121,24 +121,24 @@ func TestAdvancesAddUp(t *testing.T) {
 	}
 }
 
-// TestResetThatFails checks that after a failed reset the fixture refuses requests until a reset
+// TestFailedReset checks that after a failed reset the fixture refuses requests until a reset
 // succeeds.
-func TestResetThatFails(t *testing.T) {
+func TestFailedReset(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "temporary")
-	there := func(there bool) {
+	setFolder := func(exists bool) {
 		t.Helper()
 		err := os.RemoveAll(folder)
-		if err == nil && there {
+		if err == nil && exists {
 			err = os.Mkdir(folder, 0o700)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	there(true)
+	setFolder(true)
 	t.Setenv("TMPDIR", folder)
 	a := startFixture(t)
-	there(false)
+	setFolder(false)
 	for _, step := range []struct {
 		method, path string
 		status       int
@@ -147,7 +147,7 @@ func TestResetThatFails(t *testing.T) {
 			t.Errorf("%s: %d %s", step.path, status, body)
 		}
 	}
-	there(true)
+	setFolder(true)
 	for _, step := range [][2]string{{"POST", "/dev/reset"}, {"GET", "/api/public/v1/me"}, {"POST", "/dev/settle"}} {
 		if status, body := call(t, step[0], a.Origin+step[1], a.Ready.APIKey, ""); status != 200 {
 			t.Errorf("%s: %d %s", step, status, body)

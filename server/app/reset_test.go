@@ -15,17 +15,17 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
+	"punchcard/store"
 )
 
-// startFixture starts a server as "punchcard dev" does, whose file is thrown
-// away.
+// startFixture starts a server as "punchcard dev" does, with a temporary file.
 func startFixture(t testing.TB, options ...func(*app.Config)) *app.App {
 	t.Helper()
 	return servertest.Start(t, append([]func(*app.Config){func(c *app.Config) { c.DB = "" }}, options...)...).App
 }
 
-// anywhere is a client that calls any URL.
-var anywhere = servertest.NewClient(nil, "", "")
+// anyURL is a client that calls any URL.
+var anyURL = servertest.NewClient(nil, "", "")
 
 // call makes one request and returns its status and body.
 func call(t testing.TB, method, url, key, body string) (int, string) {
@@ -34,7 +34,7 @@ func call(t testing.TB, method, url, key, body string) (int, string) {
 	if body != "" {
 		content = body
 	}
-	r := anywhere.On(t).With(key).Try(context.Background(), method, url, content)
+	r := anyURL.On(t).With(key).Try(context.Background(), method, url, content)
 	if r.Err != nil {
 		t.Fatal(r.Err)
 	}
@@ -44,20 +44,20 @@ func call(t testing.TB, method, url, key, body string) (int, string) {
 // TestReset changes everything that can change, and checks that after a reset everything
 // is as it was at the start.
 func TestReset(t *testing.T) {
-	for _, kind := range []string{"thrown away", "kept"} {
+	for _, kind := range []string{"temporary file", "named file"} {
 		t.Run(kind, func(t *testing.T) {
 			a := startFixture(t, func(c *app.Config) {
 				c.Dev.Clock = app.NewClock(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC))
 				c.Dev.Deterministic = true
 				five := 5
 				c.Limits.APIKeyRateLimitPerMinute = &five
-				if kind == "kept" {
+				if kind == "named file" {
 					c.DB = filepath.Join(t.TempDir(), "kept.db")
 				}
 			})
 			control, key := a.Origin+"/dev", a.Ready.APIKey
 			first, _ := json.Marshal(a.Ready)
-			seen := func() string {
+			state := func() string {
 				var all []string
 				for _, path := range []string{"/me", "/programs", "/locations", "/cards", "/transactions"} {
 					status, body := call(t, "GET", a.Ready.BaseURL+path, key, "")
@@ -69,7 +69,7 @@ func TestReset(t *testing.T) {
 				}
 				return strings.Join(all, "\n")
 			}
-			before := seen()
+			before := state()
 			if status, body := call(t, "GET", a.Ready.BaseURL+"/me", key, ""); status != 429 {
 				t.Fatalf("the sixth request: %d %s", status, body)
 			}
@@ -92,7 +92,7 @@ func TestReset(t *testing.T) {
 			if status != 200 || body != string(first) {
 				t.Errorf("the reset answers %d %s, want the ready line %s", status, body, first)
 			}
-			if after := seen(); after != before {
+			if after := state(); after != before {
 				t.Errorf("after the reset\n%s\nat the start\n%s", after, before)
 			}
 		})
@@ -142,9 +142,9 @@ func TestResetUnderLoad(t *testing.T) {
 	}
 }
 
-// TestResetRefusesWhatDoesNotCome checks that a client that never sends its body is refused and does not block
+// TestResetRefusesMissingBody checks that a client that never sends its body is refused and does not block
 // a reset.
-func TestResetRefusesWhatDoesNotCome(t *testing.T) {
+func TestResetRefusesMissingBody(t *testing.T) {
 	a := startFixture(t)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(a.Origin, "http://"))
 	if err != nil {
@@ -152,7 +152,7 @@ func TestResetRefusesWhatDoesNotCome(t *testing.T) {
 	}
 	defer conn.Close()
 	fmt.Fprintf(conn, "POST /api/public/v1/programs/%s/cards HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", a.Ready.ProgramIDs["standard"], a.Ready.APIKey)
-	// The server asks for the body: the request is inside.
+	// The server asks for the body, so it is answering the request.
 	in := bufio.NewReader(conn)
 	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("%q, %v", line, err)
@@ -170,12 +170,68 @@ func TestResetRefusesWhatDoesNotCome(t *testing.T) {
 	}
 }
 
-func TestResetAfterTheEnd(t *testing.T) {
+func TestResetAfterStop(t *testing.T) {
 	a := startFixture(t)
 	if err := a.Stop(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Reset(); err == nil {
 		t.Error("a fixture that has ended was reset")
+	}
+}
+
+// TestResetBesideCommands checks that commands which write to the fixture's file during a reset always
+// find a complete file, and that their earlier writes are gone after it.
+func TestResetBesideCommands(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kept.db")
+	a := startFixture(t, func(c *app.Config) { c.DB = file })
+	ready := *a.Ready
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				st, err := store.Open(file, store.Options{})
+				if err != nil {
+					t.Errorf("a command cannot open the file: %v", err)
+					return
+				}
+				err = st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+					_, _, err := tx.CreateShop(store.ShopFields{Name: opt("Second")})
+					return err
+				}})
+				if err != nil {
+					t.Errorf("a command cannot write: %v", err)
+				}
+				if err := st.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 25 {
+		if err := a.Reset(); err != nil {
+			t.Error(err)
+		}
+		if status, body := call(t, "GET", ready.BaseURL+"/me", ready.APIKey, ""); status != 200 {
+			t.Errorf("after a reset: %d %s", status, body)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	if err := a.Reset(); err != nil {
+		t.Fatal(err)
+	}
+	var shops []store.Shop
+	if err := a.Store.View(0, func(v *store.View) (err error) {
+		shops, err = v.Shops()
+		return err
+	}); err != nil || len(shops) != 1 {
+		t.Errorf("after the last reset there are %d shops (%v)", len(shops), err)
 	}
 }

@@ -20,33 +20,33 @@ import (
 	"punchcard/server/app"
 	"punchcard/server/dev/seed"
 	"punchcard/server/mail"
+	"punchcard/server/servertest"
 	"punchcard/store"
 	"punchcard/store/backup"
 	"punchcard/webhook"
 )
 
-// background makes the server's services on one store. Whatever they have to do
-// takes until it is broken off.
-type background struct {
+// serviceTest makes the server's services on one store. Their work continues until it is canceled.
+type serviceTest struct {
 	t        *testing.T
 	st       *store.Store
 	receiver *httptest.Server
-	begun    map[string]chan struct{} // of the services that can have work under way
+	begun    map[string]chan struct{} // by service; each start of work sends an element
 }
 
-func newBackground(t *testing.T) *background {
+func newServiceTest(t *testing.T) *serviceTest {
 	t.Helper()
 	st, err := store.Open(filepath.Join(t.TempDir(), "shop.db"), store.Options{QueueMail: true, PublicURL: "https://cards.example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &background{t: t, st: st, begun: map[string]chan struct{}{}}
+	b := &serviceTest{t: t, st: st, begun: map[string]chan struct{}{}}
 	for _, name := range []string{"webhooks", "mail", "backups"} {
 		b.begun[name] = make(chan struct{}, 100)
 	}
 	b.receiver = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		b.begun["webhooks"] <- struct{}{}
-		io.Copy(io.Discard, r.Body) // the server sees a client leave only after that
+		io.Copy(io.Discard, r.Body) // the server notices that the client has left only after that
 		<-r.Context().Done()
 	}))
 	t.Cleanup(func() {
@@ -58,30 +58,28 @@ func newBackground(t *testing.T) *background {
 	return b
 }
 
-// queue has the store queue one webhook and one mail.
-func (b *background) queue() {
+// queue queues one webhook and one mail.
+func (b *serviceTest) queue() {
 	b.t.Helper()
 	ready, err := seed.Demo(b.st, "")
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	shop, program := store.Access{Shop: ready.Shop()}, ready.ProgramIDs["standard"]
-	if err := b.st.Write(b.t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+	servertest.Write(b.t, b.st, func(tx *store.Tx) error {
 		tx.CheckedTarget = b.receiver.URL
-		if _, err := tx.CreateWebhook(shop, program, store.WebhookFields{URL: some(b.receiver.URL), Events: some([]string{"card.added"})}); err != nil {
+		if _, err := tx.CreateWebhook(shop, program, store.WebhookFields{URL: opt(b.receiver.URL), Events: opt([]string{"card.added"})}); err != nil {
 			return err
 		}
-		_, err := tx.IssueCard(shop, program, store.CardFields{HolderName: some("Ada"), HolderEmail: some("ada@example.com"), SendEmail: some(true)}, store.SourceAPI)
+		_, err := tx.IssueCard(shop, program, store.CardFields{HolderName: opt("Ada"), HolderEmail: opt("ada@example.com"), SendEmail: opt(true)}, store.SourceAPI)
 		return err
-	}}); err != nil {
-		b.t.Fatal(err)
-	}
+	})
 }
 
-func some[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
+func opt[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
 
-// service returns the service with a name.
-func (b *background) service(name string) app.Service {
+// service returns the service of that name.
+func (b *serviceTest) service(name string) app.Service {
 	b.t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	switch name {
@@ -106,16 +104,16 @@ func (b *background) service(name string) app.Service {
 	case "all":
 		return app.Services{b.service("webhooks"), b.service("mail"), b.service("housekeeping"), b.service("backups")}
 	}
-	b.t.Fatalf("no service is called %s", name)
+	b.t.Fatalf("unknown service %s", name)
 	return nil
 }
 
-// each runs a test with each service alone and with all together, and checks
-// that they leave no goroutine.
-func each(t *testing.T, queue bool, test func(t *testing.T, b *background, name string)) {
+// forEachService runs a test with each service and with all together, twice on the same store, and
+// checks that no goroutine is left.
+func forEachService(t *testing.T, queue bool, test func(t *testing.T, b *serviceTest, name string)) {
 	for _, name := range []string{"webhooks", "mail", "housekeeping", "backups", "all"} {
 		t.Run(name, func(t *testing.T) {
-			b := newBackground(t)
+			b := newServiceTest(t)
 			if queue {
 				b.queue()
 			}
@@ -138,7 +136,7 @@ func mustStart(t *testing.T, s app.Service, want error) {
 }
 
 func TestServiceStartsAndStopsOnce(t *testing.T) {
-	each(t, false, func(t *testing.T, b *background, name string) {
+	forEachService(t, false, func(t *testing.T, b *serviceTest, name string) {
 		s := b.service(name)
 		for range 2 {
 			mustStart(t, s, nil)
@@ -151,7 +149,7 @@ func TestServiceStartsAndStopsOnce(t *testing.T) {
 }
 
 func TestServiceStopsWithoutStart(t *testing.T) {
-	each(t, true, func(t *testing.T, b *background, name string) {
+	forEachService(t, true, func(t *testing.T, b *serviceTest, name string) {
 		s := b.service(name)
 		for range 2 {
 			s.Stop(context.Background())
@@ -159,19 +157,19 @@ func TestServiceStopsWithoutStart(t *testing.T) {
 		}
 		for name, begun := range b.begun {
 			if len(begun) > 0 {
-				t.Errorf("%s did something", name)
+				t.Errorf("%s did some work", name)
 			}
 		}
 	})
 }
 
-// TestServiceBreaksOff checks that work in progress is canceled when the context of a Stop is done,
-// also that of a later Stop, and that it is done after the next start.
-func TestServiceBreaksOff(t *testing.T) {
+// TestServiceCancelsWork checks that work in progress is canceled when the context of a Stop is
+// done, also if an earlier Stop waits, and that the next start does the work again.
+func TestServiceCancelsWork(t *testing.T) {
 	expired, cancel := context.WithCancel(context.Background())
 	cancel()
-	each(t, true, func(t *testing.T, b *background, name string) {
-		for _, patient := range []bool{false, true} {
+	forEachService(t, true, func(t *testing.T, b *serviceTest, name string) {
+		for _, waiting := range []bool{false, true} {
 			s := b.service(name)
 			mustStart(t, s, nil)
 			for other, begun := range b.begun {
@@ -180,7 +178,7 @@ func TestServiceBreaksOff(t *testing.T) {
 				}
 			}
 			var first sync.WaitGroup
-			if patient {
+			if waiting {
 				first.Go(func() { s.Stop(context.Background()) })
 			}
 			s.Stop(expired)
@@ -205,7 +203,7 @@ func TestServiceBreaksOff(t *testing.T) {
 func TestServiceIsSafeForConcurrentUse(t *testing.T) {
 	expired, cancel := context.WithCancel(context.Background())
 	cancel()
-	each(t, true, func(t *testing.T, b *background, name string) {
+	forEachService(t, true, func(t *testing.T, b *serviceTest, name string) {
 		for range 10 {
 			s := b.service(name)
 			var all sync.WaitGroup
@@ -219,20 +217,20 @@ func TestServiceIsSafeForConcurrentUse(t *testing.T) {
 	})
 }
 
-// slow is a service that uses up all the time that it gets to stop.
-type slow struct {
+// slowService is a service whose Stop takes until its context is done.
+type slowService struct {
 	fails            error
 	started, stopped bool
 }
 
-func (s *slow) Start() error { s.started = s.fails == nil; return s.fails }
+func (s *slowService) Start() error { s.started = s.fails == nil; return s.fails }
 
-func (s *slow) Stop(ctx context.Context) { <-ctx.Done(); s.stopped = true }
+func (s *slowService) Stop(ctx context.Context) { <-ctx.Done(); s.stopped = true }
 
 func TestServicesShareTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fails := errors.New("cannot start")
-		list := []*slow{{}, {}, {fails: fails}, {}}
+		list := []*slowService{{}, {}, {fails: fails}, {}}
 		all := app.Services{list[0], list[1], list[2], list[3]}
 		mustStart(t, all, fails)
 		begun := time.Now()

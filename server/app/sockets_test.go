@@ -3,22 +3,15 @@ package app_test
 import (
 	"bufio"
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -26,18 +19,20 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"punchcard/server/app"
+	"punchcard/server/dev/seed"
 	"punchcard/server/servertest"
 )
 
-// serving starts a demo shop with its Config changed.
-func serving(t *testing.T, change func(*app.Config)) *app.App {
+// startServer starts a demo shop with a changed Config.
+func startServer(t *testing.T, change func(*app.Config)) *app.App {
 	t.Helper()
 	return servertest.Start(t, change).App
 }
 
-func dialed(t *testing.T, a *app.App) net.Conn {
+// dialServer connects to an address of the server, such as its Origin.
+func dialServer(t *testing.T, origin string) net.Conn {
 	t.Helper()
-	_, address, _ := strings.Cut(a.Origin, "://")
+	_, address, _ := strings.Cut(origin, "://")
 	c, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -47,35 +42,66 @@ func dialed(t *testing.T, a *app.App) net.Conn {
 	return c
 }
 
-// cutOff fails the test unless err means that the other side closed the connection.
-func cutOff(t *testing.T, err error) {
+// wantClosed fails the test unless err means that the other side closed the connection.
+func wantClosed(t *testing.T, err error) {
 	t.Helper()
 	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("the connection was not cut off: %v", err)
+		t.Errorf("the server did not close the connection: %v", err)
+	}
+}
+
+// TestSlowClients checks that a client that never finishes its request is cut off: without an
+// answer during the headers, with one during the body. The server goes on serving others.
+func TestSlowClients(t *testing.T) {
+	a := startServer(t, func(c *app.Config) { c.ReadTimeout = 200 * time.Millisecond })
+	head := "POST /api/public/v1/programs/" + a.Ready.ProgramIDs["standard"] + "/cards HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + seed.APIKey +
+		"\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"
+	for name, sent := range map[string]string{"headers": head, "body": head + "\r\n{\"holder_name\":"} {
+		t.Run(name, func(t *testing.T) {
+			c := dialServer(t, a.Origin)
+			if _, err := c.Write([]byte(sent)); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if name == "headers" {
+				if err == nil {
+					t.Fatalf("answered %s", resp.Status)
+				}
+				return
+			}
+			if err != nil || resp.StatusCode != http.StatusBadRequest || !resp.Close {
+				t.Fatalf("%v, %v", resp, err)
+			}
+		})
+	}
+	if status, body := call(t, "GET", a.Ready.BaseURL+"/cards", seed.APIKey, ""); status != http.StatusOK {
+		t.Fatal(status, body)
 	}
 }
 
 // TestSlowReader checks that a client that makes requests and reads no answers is cut off.
 func TestSlowReader(t *testing.T) {
-	a := serving(t, func(c *app.Config) { c.WriteTimeout = 200 * time.Millisecond })
-	c := dialed(t, a)
-	ask := []byte(strings.Repeat("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", 20))
+	a := startServer(t, func(c *app.Config) { c.WriteTimeout = 200 * time.Millisecond })
+	c := dialServer(t, a.Origin)
+	requests := []byte(strings.Repeat("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", 20))
 	var err error
 	for err == nil {
-		_, err = c.Write(ask)
+		_, err = c.Write(requests)
 	}
-	cutOff(t, err)
+	wantClosed(t, err)
 }
 
-// The same by HTTP/2, where a request's end is no end of the connection. There is
-// room for one connection, so that the next is answered when this one is cut
-// off. It also says how many requests it takes at once.
+// TestSlowReaderHTTP2 checks the same with HTTP/2, where a request's end does not close the
+// connection, and the limits that the server announces. MaxConnections is one, so the next
+// connection is answered only after the first was closed.
 func TestSlowReaderHTTP2(t *testing.T) {
-	cert, key := selfSigned(t)
-	a := serving(t, func(c *app.Config) {
+	dir := t.TempDir()
+	servertest.WriteCertificate(t, dir, "server")
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	a := startServer(t, func(c *app.Config) {
 		c.MaxConnections, c.WriteTimeout, c.TLSCert, c.TLSKey = 1, 200*time.Millisecond, cert, key
 	})
-	c := tls.Client(dialed(t, a), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	c := tls.Client(dialServer(t, a.Origin), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 	if err := c.Handshake(); err != nil || c.ConnectionState().NegotiatedProtocol != "h2" {
 		t.Fatal(err, c.ConnectionState().NegotiatedProtocol)
 	}
@@ -93,7 +119,7 @@ func TestSlowReaderHTTP2(t *testing.T) {
 		t.Fatal(first, err)
 	}
 	if n, ok := settings.Value(http2.SettingMaxConcurrentStreams); !ok || n != 100 {
-		t.Errorf("%d requests at once, %v", n, ok)
+		t.Errorf("%d concurrent requests, %v", n, ok)
 	}
 	if n, ok := settings.Value(http2.SettingMaxHeaderListSize); !ok || n > 64<<10 {
 		t.Errorf("headers of %d bytes, %v", n, ok)
@@ -101,7 +127,7 @@ func TestSlowReaderHTTP2(t *testing.T) {
 	framer.WriteSettingsAck()
 	var block bytes.Buffer
 	h := hpack.NewEncoder(&block)
-	for stream := uint32(1); stream < 200; stream += 2 { // 100 answers of 100 KiB and more
+	for stream := uint32(1); stream < 200; stream += 2 { // 100 answers of at least 100 KiB
 		block.Reset()
 		for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "x"}, {":path", "/openapi.json"}} {
 			h.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
@@ -113,82 +139,58 @@ func TestSlowReaderHTTP2(t *testing.T) {
 	if err := out.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	next := tls.Client(dialed(t, a), &tls.Config{InsecureSkipVerify: true})
+	next := tls.Client(dialServer(t, a.Origin), &tls.Config{InsecureSkipVerify: true})
 	io.WriteString(next, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
 	if resp, err := http.ReadResponse(bufio.NewReader(next), nil); err != nil || resp.StatusCode != http.StatusOK {
-		t.Errorf("the connection was not cut off: %v", err)
+		t.Errorf("the server did not close the connection: %v", err)
 	}
 }
 
 // TestSlowHandshake checks that a connection without a TLS handshake is closed like one with slow
 // headers.
 func TestSlowHandshake(t *testing.T) {
-	cert, key := selfSigned(t)
-	a := serving(t, func(c *app.Config) {
+	dir := t.TempDir()
+	servertest.WriteCertificate(t, dir, "server")
+	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	a := startServer(t, func(c *app.Config) {
 		c.ReadTimeout, c.TLSCert, c.TLSKey = 200*time.Millisecond, cert, key
 	})
 	for _, sent := range []string{"", "\x16\x03\x01\x02\x00\x01"} {
-		c := dialed(t, a)
+		c := dialServer(t, a.Origin)
 		io.WriteString(c, sent)
 		_, err := io.ReadAll(c)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("after %q the server waits on", sent)
+			t.Errorf("after %q the server keeps waiting", sent)
 		}
 	}
 }
 
 // TestSlowScraper checks that the metrics address has the same time-outs.
 func TestSlowScraper(t *testing.T) {
-	a := startWatched(t, func(c *app.Config) { c.ReadTimeout, c.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond })
-	host := strings.TrimSuffix(strings.TrimPrefix(a.MetricsURL, "http://"), "/metrics")
+	a := startWithMetrics(t, func(c *app.Config) { c.ReadTimeout, c.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond })
 	for _, sent := range []string{"GET /metrics HTTP/1.1\r\nHo", strings.Repeat("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", 20)} {
-		c, err := net.Dial("tcp", host)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		c.SetDeadline(time.Now().Add(servertest.Patience))
+		c := dialServer(t, strings.TrimSuffix(a.MetricsURL, "/metrics"))
 		if !strings.HasSuffix(sent, "\r\n") {
 			if _, err := io.WriteString(c, sent); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Error("half a header keeps the connection")
+				t.Error("a connection with half a header was not closed")
 			}
 			continue
 		}
+		var err error
 		for err == nil {
 			_, err = io.WriteString(c, sent)
 		}
-		cutOff(t, err)
+		wantClosed(t, err)
 	}
 }
 
-// lines is a log that can be read while it is written.
-type lines struct {
-	mu   sync.Mutex
-	seen []string
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.seen = append(l.seen, string(b))
-	return len(b), nil
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Join(l.seen, "")
-}
-
-func (l *lines) has(text string) bool { return strings.Contains(l.String(), text) }
-
 // TestConnectionsAreBounded checks that a connection beyond the limit waits until another is closed.
 func TestConnectionsAreBounded(t *testing.T) {
-	log := &lines{}
-	a := serving(t, func(c *app.Config) {
+	log := &servertest.Log{}
+	a := startServer(t, func(c *app.Config) {
 		c.MaxConnections, c.AccessLog, c.Log = 3, true, slog.New(slog.NewTextHandler(log, nil))
 	})
 	ask := func(c net.Conn, path string) {
@@ -196,7 +198,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	answered := func(c net.Conn) {
+	readAnswer := func(c net.Conn) {
 		t.Helper()
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil {
@@ -204,53 +206,27 @@ func TestConnectionsAreBounded(t *testing.T) {
 		}
 		io.Copy(io.Discard, resp.Body)
 	}
-	var taken []net.Conn
+	var accepted []net.Conn
 	for range 3 {
-		c := dialed(t, a)
+		c := dialServer(t, a.Origin)
 		ask(c, "/healthz")
-		answered(c)
-		taken = append(taken, c)
+		readAnswer(c)
+		accepted = append(accepted, c)
 	}
-	waits := dialed(t, a)
-	ask(waits, "/i/waits")
+	waiting := dialServer(t, a.Origin)
+	ask(waiting, "/i/waits")
 	for range 50 {
-		for _, c := range taken {
+		for _, c := range accepted {
 			ask(c, "/healthz")
-			answered(c)
+			readAnswer(c)
 		}
 	}
-	if log.has("/i/") {
-		t.Error("a fourth connection was taken")
+	if log.Has("/i/") {
+		t.Error("a fourth connection was accepted")
 	}
-	taken[1].Close()
-	answered(waits)
-	if !log.has("/i/") {
-		t.Error("the request that waited is not in the log")
+	accepted[1].Close()
+	readAnswer(waiting)
+	if !log.Has("/i/") {
+		t.Error("the request that waited was not logged")
 	}
-}
-
-// selfSigned creates a certificate and returns its files.
-func selfSigned(t *testing.T) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for name, b := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: raw}} {
-		if err := os.WriteFile(name, pem.EncodeToMemory(b), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return cert, key
 }

@@ -3,7 +3,6 @@ package app_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -29,20 +28,18 @@ import (
 	"punchcard/store"
 )
 
-// The figures of server/bench/README.md come from here:
+// The benchmarks of this package give the figures of server/bench/README.md:
 //
 //	go test ./server/app -run '^$' -bench . -benchtime 1x -timeout 30m
 //
 // With -short all sizes are small and the figures mean nothing.
 //
-// Each benchmark measures the server and its baseline in turns within one
-// run, so that a machine whose speed drifts drifts for both, and prints the
-// ratio.
+// A benchmark measures the server and its baseline alternately, so that changes of the machine's
+// speed affect both, and reports the median of their ratios.
 
 const clients = 64
 
-// conn is a keep-alive connection that costs as little as possible: what is
-// to be measured is the server.
+// conn is a keep-alive connection that uses little CPU time, since the server is what is measured.
 type conn struct {
 	c net.Conn
 	r *bufio.Reader
@@ -56,8 +53,8 @@ func dial(tb testing.TB, addr string) *conn {
 	return &conn{c, bufio.NewReaderSize(c, 64<<10)}
 }
 
-// roundTrip sends a whole request and reads the answer, whose length it must
-// state; it returns the status and, if wanted, the body.
+// roundTrip sends a request and reads the answer, which must state its length. It returns the
+// status and, if keep is set, the body.
 func (c *conn) roundTrip(req []byte, keep bool) (status int, body []byte, err error) {
 	if _, err = c.c.Write(req); err != nil {
 		return 0, nil, err
@@ -87,12 +84,12 @@ func (c *conn) roundTrip(req []byte, keep bool) (status int, body []byte, err er
 	return status, nil, err
 }
 
-// load runs clients for a while, each sending what next makes, and returns
-// answers per second. Any answer but want fails the benchmark.
-func load(b *testing.B, addr string, n int, d time.Duration, want int, next func(client, i int) []byte) float64 {
+// load sends requests from all clients for d, each made by next, and returns the answers per
+// second. The benchmark fails if an answer's status is not want.
+func load(b *testing.B, addr string, d time.Duration, want int, next func() []byte) float64 {
 	b.Helper()
 	d = servertest.Sized(d, 20*time.Millisecond)
-	conns := make([]*conn, n)
+	conns := make([]*conn, clients)
 	for i := range conns {
 		conns[i] = dial(b, addr)
 		defer conns[i].c.Close()
@@ -103,15 +100,15 @@ func load(b *testing.B, addr string, n int, d time.Duration, want int, next func
 	stop := time.AfterFunc(d, func() { done.Store(true) })
 	defer stop.Stop()
 	start := time.Now()
-	for w, c := range conns {
+	for _, c := range conns {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
 			i := 0
 			for ; !done.Load(); i++ {
-				status, body, err := c.roundTrip(next(w, i), want == 0)
-				if err != nil || (want != 0 && status != want) {
-					b.Errorf("status %d, %v %.300s", status, err, body)
+				status, _, err := c.roundTrip(next(), false)
+				if err != nil || status != want {
+					b.Errorf("status %d, %v", status, err)
 					return
 				}
 			}
@@ -122,13 +119,13 @@ func load(b *testing.B, addr string, n int, d time.Duration, want int, next func
 	return float64(total.Load()) / time.Since(start).Seconds()
 }
 
-// allocations reports what the process allocates for one request, net/http's
-// part included. next is called before the counting begins.
-func allocations(b *testing.B, addr string, want int, next func(client, i int) []byte) {
+// allocations reports the allocations of the process for one request, those of net/http included.
+// It calls next before it starts to count.
+func allocations(b *testing.B, addr string, want int, next func() []byte) {
 	b.Helper()
 	reqs := make([][]byte, 2000)
 	for i := range reqs {
-		reqs[i] = next(0, i)
+		reqs[i] = next()
 	}
 	c := dial(b, addr)
 	defer c.c.Close()
@@ -144,9 +141,8 @@ func allocations(b *testing.B, addr string, want int, next func(client, i int) [
 	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(len(reqs)), "B/request")
 }
 
-// median of rounds in which a and b are measured in turns, and of their
-// ratios.
-func turns(rounds int, a, b func() float64) (ma, mb, ratio float64) {
+// alternate measures a and b alternately, and returns the median of each and of their ratios.
+func alternate(rounds int, a, b func() float64) (ma, mb, ratio float64) {
 	var as, bs, rs []float64
 	for range servertest.Sized(rounds, 1) {
 		x, y := a(), b()
@@ -167,11 +163,13 @@ func request(method, path, key, extra, body string) []byte {
 	return []byte(h + extra + "\r\n" + body)
 }
 
-// bare is a httprouter server with one handler and a constant body.
-func bare(b *testing.B, body []byte) (addr string) {
+// serveConstant serves a httprouter server that answers GET /cards/:id with body.
+func serveConstant(b *testing.B, body []byte) (addr string) {
+	length := strconv.Itoa(len(body))
 	r := httprouter.New()
 	r.GET("/cards/:id", func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
 		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", length)
 		w.Write(body)
 	})
 	return listen(b, r)
@@ -189,23 +187,23 @@ func listen(b *testing.B, h http.Handler) (addr string) {
 	return ln.Addr().String()
 }
 
-// serve starts a demo shop without the control API.
+// serve starts a demo shop without the journal and faults of a fixture.
 func serve(b *testing.B, db string, options ...func(*app.Config)) *app.App {
 	return servertest.Start(b, append([]func(*app.Config){func(c *app.Config) { c.DB, c.Dev.Bare = db, true }}, options...)...).App
 }
 
-// issue puts cards into the demo shop, past HTTP, and returns some ids.
-func issue(b *testing.B, a *app.App, n, want int) (ids []string) {
+// issueCards issues n cards in the demo shop, not over HTTP, and returns about want of their ids.
+func issueCards(b *testing.B, a *app.App, n, want int) (ids []string) {
 	access := store.Access{Shop: a.Ready.Shop()}
 	n = servertest.Sized(n, min(n, 1000))
 	every := max(1, n/want)
 	for done := 0; done < n; {
-		err := a.Store.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+		servertest.Write(b, a.Store, func(tx *store.Tx) error {
 			for range min(5000, n-done) {
 				out, err := tx.IssueCard(access, a.Ready.ProgramIDs["standard"], store.CardFields{
-					HolderName:  store.Opt[string]{V: "Giulia Bianchi", Set: true},
-					HolderEmail: store.Opt[string]{V: fmt.Sprintf("m%d@example.com", done), Set: true},
-					ExternalRef: store.Opt[string]{V: fmt.Sprintf("member-%d", done), Set: true},
+					HolderName:  opt("Giulia Bianchi"),
+					HolderEmail: opt(fmt.Sprintf("m%d@example.com", done)),
+					ExternalRef: opt(fmt.Sprintf("member-%d", done)),
 				}, store.SourceAPI)
 				if err != nil {
 					return err
@@ -216,55 +214,58 @@ func issue(b *testing.B, a *app.App, n, want int) (ids []string) {
 				done++
 			}
 			return nil
-		}})
-		if err != nil {
-			b.Fatal(err)
-		}
+		})
 	}
 	return ids
 }
 
-// BenchmarkCardRead: GET /cards/{id}, authenticated, over random cards,
-// against a bare handler with a body of the same size.
+// BenchmarkCardRead compares GET /cards/{id} of random cards with a handler that answers with a
+// constant body of the same size.
 func BenchmarkCardRead(b *testing.B) {
 	a := serve(b, filepath.Join(b.TempDir(), "c.db"))
-	ids := issue(b, a, 10_000, 10_000)
+	compareWithConstant(b, a, issueCards(b, a, 10_000, 10_000), "/api/public/v1/cards/", seed.APIKey, "cards/s")
+}
+
+// compareWithConstant compares GET of path followed by a random id with serveConstant. unit names
+// the rate of answers.
+func compareWithConstant(b *testing.B, a *app.App, ids []string, path, key, unit string) {
 	addr := a.Origin[len("http://"):]
-	reqs, bareReqs := make([][]byte, len(ids)), make([][]byte, len(ids))
+	reqs, baseReqs := make([][]byte, len(ids)), make([][]byte, len(ids))
 	for i, id := range ids {
-		reqs[i] = request("GET", "/api/public/v1/cards/"+id, seed.APIKey, "", "")
-		bareReqs[i] = request("GET", "/cards/"+id, seed.APIKey, "", "")
+		reqs[i] = request("GET", path+id, key, "", "")
+		baseReqs[i] = request("GET", "/cards/"+id, key, "", "")
 	}
-	_, body, err := dial(b, addr).roundTrip(reqs[0], true)
-	if err != nil {
-		b.Fatal(err)
+	status, body, err := dial(b, addr).roundTrip(reqs[0], true)
+	if err != nil || status != 200 {
+		b.Fatal(status, err)
 	}
-	plain := bare(b, body)
+	baseAddr := serveConstant(b, body)
 	for b.Loop() {
-		card, base, ratio := turns(7, func() float64 {
-			return load(b, addr, clients, time.Second, 200, func(int, int) []byte { return reqs[rand.IntN(len(reqs))] })
+		rate, base, ratio := alternate(7, func() float64 {
+			return load(b, addr, time.Second, 200, func() []byte { return reqs[rand.IntN(len(reqs))] })
 		}, func() float64 {
-			return load(b, plain, clients, time.Second, 200, func(int, int) []byte { return bareReqs[rand.IntN(len(bareReqs))] })
+			return load(b, baseAddr, time.Second, 200, func() []byte { return baseReqs[rand.IntN(len(baseReqs))] })
 		})
-		b.ReportMetric(card, "cards/s")
+		b.ReportMetric(rate, unit)
 		b.ReportMetric(base, "bare/s")
 		b.ReportMetric(ratio, "ratio")
-		allocations(b, addr, 200, func(int, int) []byte { return reqs[rand.IntN(len(reqs))] })
+		b.ReportMetric(float64(len(body)), "bytes")
+		allocations(b, addr, 200, func() []byte { return reqs[rand.IntN(len(reqs))] })
 	}
 }
 
-// BenchmarkList: GET /cards?limit=100 over a million cards, the last page
-// against the first.
+// BenchmarkList compares the last page with the first one of GET /cards?limit=100 of a million
+// cards.
 func BenchmarkList(b *testing.B) {
-	a := serve(b, million(b))
+	a := serve(b, millionCards(b))
 	addr := a.Origin[len("http://"):]
 	first := request("GET", "/api/public/v1/cards?limit=100", seed.APIKey, "", "")
 	last := lastPage(b, a)
 	for b.Loop() {
-		f, l, ratio := turns(7, func() float64 {
-			return load(b, addr, clients, time.Second, 200, func(int, int) []byte { return first })
+		f, l, ratio := alternate(7, func() float64 {
+			return load(b, addr, time.Second, 200, func() []byte { return first })
 		}, func() float64 {
-			return load(b, addr, clients, time.Second, 200, func(int, int) []byte { return last })
+			return load(b, addr, time.Second, 200, func() []byte { return last })
 		})
 		b.ReportMetric(f, "first/s")
 		b.ReportMetric(l, "last/s")
@@ -272,36 +273,35 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// million makes a file of a million cards, once for all benchmarks.
-func million(b *testing.B) string {
-	millionOnce.Do(func() {
+// millionCards returns a file with a million cards, which the first call creates.
+func millionCards(b *testing.B) string {
+	millionCardsOnce.Do(func() {
 		dir, err := os.MkdirTemp("", "punchcard-bench-")
 		if err != nil {
 			b.Fatal(err)
 		}
-		millionFile = filepath.Join(dir, "million.db")
-		s := servertest.Start(b, func(c *app.Config) { c.DB = millionFile })
-		issue(b, s.App, 1_000_000, 1)
+		millionCardsFile = filepath.Join(dir, "million.db")
+		s := servertest.Start(b, func(c *app.Config) { c.DB = millionCardsFile })
+		issueCards(b, s.App, 1_000_000, 1)
 		s.Stop()
 	})
-	return millionFile
+	return millionCardsFile
 }
 
 var (
-	millionOnce sync.Once
-	millionFile string
+	millionCardsOnce sync.Once
+	millionCardsFile string
 )
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if millionFile != "" {
-		os.RemoveAll(filepath.Dir(millionFile))
+	if millionCardsFile != "" {
+		os.RemoveAll(filepath.Dir(millionCardsFile))
 	}
 	os.Exit(code)
 }
 
-// lastPage is the request for the last hundred cards. It is found by paging
-// to the end, which is part of what the benchmark shows to work.
+// lastPage returns the request for the last hundred cards, which it finds by reading all pages.
 func lastPage(b *testing.B, a *app.App) []byte {
 	c := dial(b, a.Origin[len("http://"):])
 	defer c.c.Close()
@@ -325,67 +325,63 @@ func lastPage(b *testing.B, a *app.App) []byte {
 	}
 }
 
-// BenchmarkIssue: POST /programs/{id}/cards with an Idempotency-Key, each
-// answer on disk (synchronous=FULL), against the same server that commits
-// every write by itself.
+// issueLoad returns a function that returns requests to issue a card, each with an Idempotency-Key.
+func issueLoad(a *app.App, serial *atomic.Int64) func() []byte {
+	return func() []byte {
+		n := serial.Add(1)
+		return request("POST", "/api/public/v1/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", seed.APIKey, fmt.Sprintf("Idempotency-Key: import-%d\r\n", n),
+			fmt.Sprintf(`{"external_ref":"member-%d","holder_name":"Giulia Bianchi","holder_email":"m%d@example.com"}`, n, n))
+	}
+}
+
+// BenchmarkIssue compares POST /programs/{id}/cards with an Idempotency-Key, each answer on disk
+// (synchronous=FULL), with the same server committing every write separately.
 func BenchmarkIssue(b *testing.B) {
 	grouped := serve(b, filepath.Join(b.TempDir(), "grouped.db"))
 	single := serve(b, filepath.Join(b.TempDir(), "single.db"), func(c *app.Config) { c.MaxGroup = 1 })
 	var serial atomic.Int64
-	post := func(a *app.App) func(int, int) []byte {
-		return func(int, int) []byte {
-			n := serial.Add(1)
-			return request("POST", "/api/public/v1/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", seed.APIKey, fmt.Sprintf("Idempotency-Key: import-%d\r\n", n),
-				fmt.Sprintf(`{"external_ref":"member-%d","holder_name":"Giulia Bianchi","holder_email":"m%d@example.com"}`, n, n))
-		}
-	}
 	for b.Loop() {
-		g, s, ratio := turns(5, func() float64 {
-			return load(b, grouped.Origin[len("http://"):], clients, 2*time.Second, 201, post(grouped))
+		g, s, ratio := alternate(5, func() float64 {
+			return load(b, grouped.Origin[len("http://"):], 2*time.Second, 201, issueLoad(grouped, &serial))
 		}, func() float64 {
-			return load(b, single.Origin[len("http://"):], clients, 2*time.Second, 201, post(single))
+			return load(b, single.Origin[len("http://"):], 2*time.Second, 201, issueLoad(single, &serial))
 		})
 		b.ReportMetric(g, "cards/s")
 		b.ReportMetric(s, "groups-of-one/s")
 		b.ReportMetric(ratio, "ratio")
 		b.ReportMetric(float64(fsync(b).Microseconds()), "µs/fsync")
-		allocations(b, grouped.Origin[len("http://"):], 201, post(grouped))
+		allocations(b, grouped.Origin[len("http://"):], 201, issueLoad(grouped, &serial))
 	}
 }
 
-// BenchmarkIssueHeard is BenchmarkIssue with a webhook that matches each card:
-// once the deliveries are only queued, once they are sent meanwhile, to a
-// receiver on the same processors, against nobody listening.
-func BenchmarkIssueHeard(b *testing.B) {
+// BenchmarkIssueWithWebhook is BenchmarkIssue with a webhook that matches each card, compared with
+// no webhook. In one case deliveries are only queued, in the other they are also sent, to a
+// receiver on the same processors.
+func BenchmarkIssueWithWebhook(b *testing.B) {
 	var serial atomic.Int64
 	ready := func(name string, hold bool, events ...string) func() float64 {
 		a := serve(b, filepath.Join(b.TempDir(), name), func(c *app.Config) { c.HoldWebhooks = hold })
 		if len(events) > 0 {
-			subscribe(b, a, sink(b, func(time.Time) {}), events...)
+			subscribe(b, a, newReceiver(b, func(time.Time) {}), events...)
 		}
 		return func() float64 {
-			return load(b, a.Origin[len("http://"):], clients, 2*time.Second, 201, func(int, int) []byte {
-				n := serial.Add(1)
-				return request("POST", "/api/public/v1/programs/"+a.Ready.ProgramIDs["standard"]+"/cards", seed.APIKey, fmt.Sprintf("Idempotency-Key: import-%d\r\n", n),
-					fmt.Sprintf(`{"external_ref":"member-%d","holder_name":"Giulia Bianchi","holder_email":"m%d@example.com"}`, n, n))
-			})
+			return load(b, a.Origin[len("http://"):], 2*time.Second, 201, issueLoad(a, &serial))
 		}
 	}
-	queued, sent, unheard := ready("queued.db", true, "card.added"), ready("sent.db", false, "card.added"), ready("unheard.db", false)
+	queued, sent, none := ready("queued.db", true, "card.added"), ready("sent.db", false, "card.added"), ready("none.db", false)
 	for b.Loop() {
-		q, u, ratio := turns(5, queued, unheard)
-		b.ReportMetric(u, "cards/s-unheard")
+		q, n, ratio := alternate(5, queued, none)
+		b.ReportMetric(n, "cards/s-no-webhook")
 		b.ReportMetric(q, "cards/s-queued")
 		b.ReportMetric(1/ratio, "x-cost-queued")
-		s, _, ratio := turns(5, sent, unheard)
+		s, _, ratio := alternate(5, sent, none)
 		b.ReportMetric(s, "cards/s-sent")
 		b.ReportMetric(1/ratio, "x-cost-sent")
 		b.ReportMetric(float64(fsync(b).Microseconds()), "µs/fsync")
 	}
 }
 
-// fsync is the median cost of syncing a small append to a file beside the
-// databases.
+// fsync returns the median time of syncing 4 KiB appended to a file.
 func fsync(b *testing.B) time.Duration {
 	f, err := os.Create(filepath.Join(b.TempDir(), "fsync"))
 	if err != nil {

@@ -17,20 +17,20 @@ import (
 	"punchcard/store"
 )
 
-// Statistics are measured on a year of a shop (server/bench/year) with a card for
-// every ten transactions; a file of ten million takes some minutes to make:
+// The benchmarks of statistics use a year of a shop (server/bench/year) with a card for every ten
+// transactions. Creating a file of ten million transactions takes some minutes:
 //
 //	go test ./server/app -run '^$' -bench 'Stats|Heatmap|Analytics' -benchtime 1x -transactions 10000000 -timeout 1h
 //
-// -year takes one that is there already, made with the same number.
+// The flag -year names an existing file with the same number of transactions.
 var (
 	transactions = flag.Int("transactions", 1_000_000, "transactions in the big file that statistics are measured on")
-	yearDB       = flag.String("year", "", "that file, where there is one already")
+	yearDB       = flag.String("year", "", "an existing file to use instead")
 )
 
 const yearEnd = "2026-07-01"
 
-// yearFile makes a file of so many transactions, or takes the one there is.
+// yearFile returns a file with n transactions. It creates the file unless the flag -year names it.
 func yearFile(tb testing.TB, n int) string {
 	if *yearDB != "" && n == *transactions {
 		return *yearDB
@@ -43,9 +43,8 @@ func yearFile(tb testing.TB, n int) string {
 	return path
 }
 
-// TestYearIsSound checks that the file of the benchmarks is one that the program
-// could have written: else they are worth nothing.
-func TestYearIsSound(t *testing.T) {
+// TestYearFileIsConsistent checks that the benchmarks' file passes the checks of the program.
+func TestYearFileIsConsistent(t *testing.T) {
 	st, err := store.Open(yearFile(t, 20_000), store.Options{MustExist: true})
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +55,7 @@ func TestYearIsSound(t *testing.T) {
 	}
 }
 
-// atYearEnd sets a server's clock to the end of the file's year, or so much
-// later.
+// atYearEnd sets a server's clock to the end of the file's year plus later.
 func atYearEnd(later time.Duration) func(*app.Config) {
 	return func(c *app.Config) {
 		end, _ := time.Parse(time.DateOnly, yearEnd)
@@ -65,9 +63,9 @@ func atYearEnd(later time.Duration) func(*app.Config) {
 	}
 }
 
-// one asks n times, one request after the other, and returns the median and
-// the longest time in milliseconds.
-func one(b *testing.B, a *app.App, n int, key, path string) (median, longest float64) {
+// getTimes makes n requests in sequence and returns the median and the longest time in
+// milliseconds.
+func getTimes(b *testing.B, a *app.App, n int, key, path string) (median, longest float64) {
 	b.Helper()
 	c := dial(b, a.Origin[len("http://"):])
 	defer c.c.Close()
@@ -85,43 +83,43 @@ func one(b *testing.B, a *app.App, n int, key, path string) (median, longest flo
 	return took[n/2], took[n-1]
 }
 
-// BenchmarkStats: GET /programs/{id}/stats of the program that has nearly all
-// transactions, against that of a file with a hundredth of them.
+// BenchmarkStats compares GET /programs/{id}/stats of the program that has nearly all transactions
+// with the same in a file that has a hundredth of them.
 func BenchmarkStats(b *testing.B) {
 	stats := func(n int) func() float64 {
 		a := serve(b, yearFile(b, n), atYearEnd(0))
 		path := "/programs/" + a.Ready.ProgramIDs["standard"] + "/stats"
-		one(b, a, 20, seed.APIKey, path) // warm
+		getTimes(b, a, 20, seed.APIKey, path) // warm
 		return func() float64 {
-			ms, _ := one(b, a, 100, seed.APIKey, path)
+			ms, _ := getTimes(b, a, 100, seed.APIKey, path)
 			return ms
 		}
 	}
 	big, small := stats(*transactions), stats(*transactions/100)
 	for b.Loop() {
-		ms, base, ratio := turns(7, big, small)
+		ms, base, ratio := alternate(7, big, small)
 		b.ReportMetric(ms, "ms")
 		b.ReportMetric(base, "hundredth-ms")
 		b.ReportMetric(ratio, "ratio")
 	}
 }
 
-// BenchmarkHeatmap: GET /analytics/heatmap of a year, of the whole shop and as
-// a key of one location sees it.
+// BenchmarkHeatmap measures GET /analytics/heatmap of a year, with a key of all locations and with
+// a key of one.
 func BenchmarkHeatmap(b *testing.B) {
 	a := serve(b, yearFile(b, *transactions), atYearEnd(0))
 	for b.Loop() {
-		ms, longest := one(b, a, 200, seed.APIKey, "/analytics/heatmap")
-		place, _ := one(b, a, 200, seed.RestrictedAPIKey, "/analytics/heatmap")
+		ms, longest := getTimes(b, a, 200, seed.APIKey, "/analytics/heatmap")
+		restricted, _ := getTimes(b, a, 200, seed.RestrictedAPIKey, "/analytics/heatmap")
 		b.ReportMetric(ms, "ms")
 		b.ReportMetric(longest, "max-ms")
-		b.ReportMetric(place, "one-location-ms")
+		b.ReportMetric(restricted, "one-location-ms")
 	}
 }
 
-// BenchmarkAnalytics: the longest that any request for statistics takes, and
-// so holds a reader: the first time, warm, and of a server that has not yet
-// noticed what expired in the two hundred days in which it did not run.
+// BenchmarkAnalytics measures the longest time of a request for statistics, which occupies a reader
+// for that long: of the first requests, of later ones, and of a server that has not run for 200
+// days and has not yet marked the cards that expired since.
 func BenchmarkAnalytics(b *testing.B) {
 	db := yearFile(b, *transactions)
 	longest := func(later time.Duration, rounds int) (most float64) {
@@ -134,7 +132,7 @@ func BenchmarkAnalytics(b *testing.B) {
 		}
 		slices.Sort(paths)
 		for _, p := range paths {
-			median, ms := one(b, a, rounds, seed.APIKey, p)
+			median, ms := getTimes(b, a, rounds, seed.APIKey, p)
 			most = max(most, ms)
 			if testing.Verbose() {
 				fmt.Fprintf(os.Stderr, "%9.3f median %9.3f max ms %s\n", median, ms, p)

@@ -57,7 +57,7 @@ func TestFaultBefore(t *testing.T) {
 		t.Errorf("%d cards of a request that failed before", n)
 	}
 	if again := callREST(r, "POST", cardsPath(r), fields{"holder_name": "Ada"}, "Idempotency-Key", "k").Want(201); again.Header.Get("Idempotent-Replayed") != "" {
-		t.Error("what never was is replayed")
+		t.Error("the first effect is a replay")
 	}
 	if left := faultsLeft(r); left != "" {
 		t.Errorf("%s are left", left)
@@ -73,7 +73,7 @@ func TestFaultAfter(t *testing.T) {
 		e := lastEntry(r)
 		if status == 0 {
 			if got.Err == nil || e.Response.Status != 0 || e.RequestID != nil || string(e.Response.Body) != "null" {
-				t.Errorf("answered %d, noted as %d", got.Status, e.Response.Status)
+				t.Errorf("answered %d, recorded as %d", got.Status, e.Response.Status)
 			}
 		} else if got.Want(500, "internal_error"); got.Header.Get("RateLimit-Limit") == "" {
 			t.Errorf("%v", got.Header)
@@ -194,7 +194,7 @@ func TestFaultOrder(t *testing.T) {
 	}
 }
 
-func TestFaultStrikesExactly(t *testing.T) {
+func TestFaultCounts(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	newFault(r, fields{"status": 500, "count": 25})
@@ -271,7 +271,7 @@ func TestFaultAndClientThatLeaves(t *testing.T) {
 		if got := send(r, ctx, "POST", r.BaseURL+cardsPath(r), fields{"holder_name": "Ada"}, "Authorization", "Bearer "+r.APIKey); got.Err == nil {
 			t.Fatalf("answered %d", got.Status)
 		}
-		// The entry is there once the server has noticed it.
+		// The entry is recorded when the server has noticed it.
 		noted := make(chan entry)
 		go func() {
 			for {
@@ -283,7 +283,7 @@ func TestFaultAndClientThatLeaves(t *testing.T) {
 				}
 			}
 		}()
-		if e := await(t, noted, "the entry of a request whose client left"); e.Response.Status != 0 || string(e.Request.Body) != `{"holder_name":"Ada"}` {
+		if e := servertest.Await(t, noted, "the entry of a request whose client left"); e.Response.Status != 0 || string(e.Request.Body) != `{"holder_name":"Ada"}` {
 			t.Errorf("%+v", e)
 		}
 		if n := countCards(r); n != want {
@@ -302,7 +302,7 @@ func TestStopEndsDelays(t *testing.T) {
 	for faultsLeft(r) != "" { // until the fault is applied
 	}
 	go r.Stop()
-	if got := await(t, answer, "the answer of a server that stops").Want(503, "internal_error"); servertest.Decode[failure](got).Error.Message != "The fixture was reset." {
+	if got := servertest.Await(t, answer, "the answer of a server that stops").Want(503, "internal_error"); servertest.Decode[failure](got).Error.Message != "The fixture was reset." {
 		t.Errorf("%s", got.Body)
 	}
 }

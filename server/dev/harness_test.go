@@ -148,14 +148,3 @@ func advance(r *servertest.Server, by time.Duration) {
 	r.T.Helper()
 	callControl(r, "POST", "/clock", fields{"advance": by.String()}).Want(200)
 }
-
-func await[T any](t *testing.T, c <-chan T, what string) (v T) {
-	t.Helper()
-	select {
-	case v = <-c:
-		return v
-	case <-time.After(servertest.Patience):
-		t.Fatal("timed out: " + what)
-	}
-	return v
-}

@@ -126,7 +126,7 @@ func TestDeliveriesInTheJournal(t *testing.T) {
 	}
 	log := servertest.Decode[struct{ Items []struct{ ID string } }](callREST(r, "GET", hook.path+"/deliveries", nil).Want(200)).Items
 	if len(log) != 1 || log[0].ID != first.DeliveryID {
-		t.Errorf("the log has %v, the journal %s", log, first.DeliveryID)
+		t.Errorf("the log has %v, the journal has %s", log, first.DeliveryID)
 	}
 	for _, e := range readJournal(r, "").Data {
 		if e.Kind == "delivery" || strings.HasPrefix(e.Path, "/dev") {

@@ -38,10 +38,10 @@ func TestJournalHasEveryAnswer(t *testing.T) {
 		e := lastEntry(r)
 		prefix := map[string]string{"rest": "/api/public/v1", "till": "/till/v1"}[c.kind]
 		if e.RequestID == nil || *e.RequestID != got.Header.Get("X-Request-Id") || e.Kind != c.kind || e.Method != c.method || e.Path != prefix+c.path || e.Response.Status != c.status {
-			t.Errorf("%s %s %d is noted as %+v", c.method, c.path, c.status, e)
+			t.Errorf("%s %s %d is recorded as %+v", c.method, c.path, c.status, e)
 		}
 		if string(e.Response.Body) != string(got.Body) {
-			t.Errorf("the answer %s is noted as %s", got.Body, e.Response.Body)
+			t.Errorf("the answer %s is recorded as %s", got.Body, e.Response.Body)
 		}
 		if e.At != "2026-03-01T09:00:00.000Z" || e.Fault != nil || e.Replayed {
 			t.Errorf("%+v", e)
@@ -52,7 +52,7 @@ func TestJournalHasEveryAnswer(t *testing.T) {
 		send(r, context.Background(), "GET", r.Origin+path, nil)
 	}
 	if now := lastEntry(r).Seq; now != before {
-		t.Errorf("%d entries of what is neither API", now-before)
+		t.Errorf("%d entries of paths outside the APIs", now-before)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestJournalKeepsUp(t *testing.T) {
 					found = found || e.RequestID != nil && *e.RequestID == id
 				}
 				if !found {
-					t.Errorf("GET %s was answered and is not in the journal", path)
+					t.Errorf("GET %s was answered but is not in the journal", path)
 				}
 			}
 		})
@@ -129,13 +129,13 @@ func TestJournalBodies(t *testing.T) {
 		send(r, context.Background(), "POST", r.BaseURL+cardsPath(r)+"?a=b&a=%20", c.sent).Want(401) // the handler reads no body
 		e := lastEntry(r)
 		if string(e.Request.Body) != c.want || e.Request.Truncated || e.Query != "a=b&a=%20" {
-			t.Errorf("%q is noted as %+v", c.sent, e.Request)
+			t.Errorf("%q is recorded as %+v", c.sent, e.Request)
 		}
 	}
 	for _, size := range []string{long, strings.Repeat("1", 2<<20)} {
 		callREST(r, "POST", cardsPath(r), size)
 		if e := lastEntry(r); !e.Request.Truncated || len(e.Request.Body) > 6*64<<10+2 {
-			t.Errorf("%d bytes are noted as %d, truncated %v", len(size), len(e.Request.Body), e.Request.Truncated)
+			t.Errorf("%d bytes are recorded as %d, truncated %v", len(size), len(e.Request.Body), e.Request.Truncated)
 		}
 	}
 	var kept string

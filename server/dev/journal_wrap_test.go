@@ -73,9 +73,9 @@ func TestEntryComesBeforeTheLastByte(t *testing.T) {
 	}
 }
 
-// TestJournalLetsThrough checks that an answer streams as it does without a journal, and that its
+// TestJournalStreams checks that an answer streams as it does without a journal, and that its
 // handler can control the connection.
-func TestJournalLetsThrough(t *testing.T) {
+func TestJournalStreams(t *testing.T) {
 	read := make(chan struct{})
 	j, url := wrapped(t, func(w http.ResponseWriter, r *http.Request) {
 		c := http.NewResponseController(w)

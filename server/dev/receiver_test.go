@@ -129,7 +129,7 @@ func TestReceiverWaits(t *testing.T) {
 	default:
 	}
 	post(`{"event":"b"}`)
-	if a := await(t, answers, "two of b"); len(a.Requests) != 2 || *a.Requests[0].Event != "b" {
+	if a := servertest.Await(t, answers, "two of b"); len(a.Requests) != 2 || *a.Requests[0].Event != "b" {
 		t.Errorf("%+v", a.Requests)
 	}
 	if a := readReceiver(r, to.ID, "?wait=6"); len(a.Requests) != 6 {
@@ -157,8 +157,8 @@ func TestReceiverWaits(t *testing.T) {
 	}
 }
 
-// TestReceiverLetsGoAtTheEnd checks that stopping does not wait for a receiver with a delay.
-func TestReceiverLetsGoAtTheEnd(t *testing.T) {
+// TestStopEndsReceiverDelays checks that stopping does not wait for a receiver with a delay.
+func TestStopEndsReceiverDelays(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	to := newReceiver(r, fields{"delay_ms": 60000})
@@ -168,7 +168,7 @@ func TestReceiverLetsGoAtTheEnd(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	go r.Stop()
-	if got := await(t, sent, "the target"); got.Err == nil {
+	if got := servertest.Await(t, sent, "the target"); got.Err == nil {
 		t.Errorf("answered %d", got.Status)
 	}
 }

@@ -19,13 +19,10 @@ import (
 	"testing"
 )
 
-// query reads a list of texts from a file, behind the program's back.
+// query returns the text values that a statement selects from a database file.
 func query(t *testing.T, path, statement string) (values []string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro")
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(sql.Open("sqlite", "file:"+path+"?mode=ro"))
 	defer db.Close()
 	rows, err := db.Query(statement)
 	if err != nil {
@@ -45,30 +42,30 @@ func query(t *testing.T, path, statement string) (values []string) {
 	return values
 }
 
-// sound holds a database that nobody uses to check.
-func soundCopy(t *testing.T, path string) {
+// checkFile runs check on a database that no server has open.
+func checkFile(t *testing.T, path string) {
 	t.Helper()
 	if r := execute(t, nil, "check", "--db", path); r.code != 0 || r.stdout != "ok\n" {
 		t.Errorf("check of %s: %+v", path, r)
 	}
 }
 
-// busyShop is a served shop whose writers issue and stamp cards until the end.
+// busyShop is a served shop with writers that issue and stamp cards until stopWriters.
 type busyShop struct {
 	*shopFile
 	program string
-	over    chan struct{}
+	stopped chan struct{}
 	writers sync.WaitGroup
 
-	mu       sync.Mutex
-	begun    []int // per writer: cards asked for
-	answered []int // per writer: cards answered for, one after the other
-	beat     chan struct{}
+	mu        sync.Mutex
+	requested []int // cards requested, by writer
+	answered  []int // cards answered, by writer
+	answer    chan struct{}
 }
 
 func newBusyShop(t *testing.T, writers int) *busyShop {
 	t.Helper()
-	b := &busyShop{shopFile: newShop(t, "--api-key-rate-limit-per-minute", "0"), over: make(chan struct{}), begun: make([]int, writers), answered: make([]int, writers), beat: make(chan struct{}, 1)}
+	b := &busyShop{shopFile: newShop(t, "--api-key-rate-limit-per-minute", "0"), stopped: make(chan struct{}), requested: make([]int, writers), answered: make([]int, writers), answer: make(chan struct{}, 1)}
 	b.server.clientsLeave = true
 	k := b.makeKey("create", "--name", "Office")
 	var device struct{ Token string }
@@ -76,13 +73,13 @@ func newBusyShop(t *testing.T, writers int) *busyShop {
 	b.program = newProgram(b.api(k), `{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`)
 	transport := &http.Transport{MaxIdleConnsPerHost: writers}
 	t.Cleanup(transport.CloseIdleConnections)
-	post := func(key, url, body string, into any) bool {
+	post := func(key, url, body string, v any) bool {
 		r := newClient(t, url, key).Via(&http.Client{Transport: transport}).Try(context.Background(), "POST", "", body)
 		if r.Err != nil || r.Status != 201 {
 			t.Errorf("%d %s, %v", r.Status, r.Body, r.Err)
 			return false
 		}
-		if err := json.Unmarshal(r.Body, into); err != nil {
+		if err := json.Unmarshal(r.Body, v); err != nil {
 			t.Error(err)
 			return false
 		}
@@ -92,61 +89,61 @@ func newBusyShop(t *testing.T, writers int) *busyShop {
 		b.writers.Go(func() {
 			for n := 0; ; n++ {
 				select {
-				case <-b.over:
+				case <-b.stopped:
 					return
 				default:
 				}
-				b.note(b.begun, w)
+				b.increment(b.requested, w)
 				var made card
 				if !post(k.Secret, b.server.origin+"/api/public/v1/programs/"+b.program+"/cards", fmt.Sprintf(`{"external_ref":"%d-%d"}`, w, n), &made) ||
 					!post(device.Token, b.server.origin+"/till/v1/cards/"+made.ID+"/stamps", `{"count":3}`, &struct{}{}) {
 					return
 				}
-				b.note(b.answered, w)
+				b.increment(b.answered, w)
 				select {
-				case b.beat <- struct{}{}:
+				case b.answer <- struct{}{}:
 				default:
 				}
 			}
 		})
 	}
-	t.Cleanup(b.rest)
+	t.Cleanup(b.stopWriters)
 	return b
 }
 
-func (b *busyShop) note(counts []int, w int) {
+func (b *busyShop) increment(counts []int, w int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	counts[w]++
 }
 
-func (b *busyShop) now(counts []int) []int {
+func (b *busyShop) countsNow(counts []int) []int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]int(nil), counts...)
 }
 
-// after waits for so many more answers.
-func (b *busyShop) after(n int) {
+// waitForAnswers waits for n more answers.
+func (b *busyShop) waitForAnswers(n int) {
 	for range n {
-		<-b.beat
+		<-b.answer
 	}
 }
 
-// rest ends the writers.
-func (b *busyShop) rest() {
+// stopWriters stops the writers and waits for them.
+func (b *busyShop) stopWriters() {
 	select {
-	case <-b.over:
+	case <-b.stopped:
 	default:
-		close(b.over)
+		close(b.stopped)
 	}
 	b.writers.Wait()
 }
 
-// holds checks a copy: of each writer it has the cards up to some one, with
-// their stamps, no fewer than had been answered before the backup began, and
-// no more than had been asked for when it had ended.
-func (b *busyShop) holds(copied string, before, begun []int) {
+// checkBackup checks the content of a backup. Of each writer it must have the cards from the first
+// up to some card, with their stamps: at least those that were answered before the backup started,
+// and at most those that were requested before it ended.
+func (b *busyShop) checkBackup(copied string, before, requested []int) {
 	b.t.Helper()
 	stamps := map[string]string{}
 	for _, line := range query(b.t, copied, "SELECT external_ref||' '||stamps_count FROM cards WHERE external_ref IS NOT NULL") {
@@ -162,27 +159,27 @@ func (b *busyShop) holds(copied string, before, begun []int) {
 			}
 		}
 		total += n
-		if n < before[w] || n > begun[w] {
-			b.t.Errorf("writer %d had answers for %d cards before, and asked for %d until the end; the copy has %d", w, before[w], begun[w], n)
+		if n < before[w] || n > requested[w] {
+			b.t.Errorf("writer %d had %d cards answered before and %d requested by the end; the backup has %d", w, before[w], requested[w], n)
 		}
 	}
 	if total != len(stamps) {
-		b.t.Errorf("the copy has %d cards, and of the writers' cards up to the first that is missing %d", len(stamps), total)
+		b.t.Errorf("the backup has %d cards, but %d in the writers' unbroken sequences", len(stamps), total)
 	}
-	soundCopy(b.t, copied)
+	checkFile(b.t, copied)
 }
 
-// TestBackupUnderLoad copies a database while it is written to.
+// TestBackupUnderLoad makes backups of a database that is written to.
 func TestBackupUnderLoad(t *testing.T) {
 	t.Parallel()
 	b := newBusyShop(t, 8)
 	dir := t.TempDir()
 	for round := range 6 {
-		b.after(50)
+		b.waitForAnswers(50)
 		file := filepath.Join(dir, fmt.Sprint("copy", round, ".db"))
-		before := b.now(b.answered)
+		before := b.countsNow(b.answered)
 		out := b.run("backup", file)
-		begun := b.now(b.begun)
+		requested := b.countsNow(b.requested)
 		if !strings.HasPrefix(out, file+": ") || !strings.Contains(out, "verified") {
 			t.Errorf("backup printed %q", out)
 		}
@@ -190,14 +187,14 @@ func TestBackupUnderLoad(t *testing.T) {
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%v, %v", info, err)
 		}
-		b.holds(file, before, begun)
+		b.checkBackup(file, before, requested)
 	}
-	b.rest()
+	b.stopWriters()
 	b.server.stop()
-	soundCopy(t, b.db)
+	checkFile(t, b.db)
 }
 
-// TestBackupRefusals: each refusal is one line and leaves everything as it was.
+// TestBackupRefusals checks that each refusal is one line and changes nothing.
 func TestBackupRefusals(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
@@ -211,18 +208,18 @@ func TestBackupRefusals(t *testing.T) {
 	}
 	there, text, empty, live := write("there", "mine"), write("text.txt", strings.Repeat("mine\n", 500)), write("empty.db", ""), write("live.db", "mine")
 	write("live.db-wal", "")
-	newer, foreign, broken := copyFile(t, soundFile(t)), write("foreign.db", ""), copyFile(t, soundFile(t))
+	newer, foreign, broken := copyFile(t, newDatabase(t)), write("foreign.db", ""), copyFile(t, newDatabase(t))
 	sqlExec(t, newer, "PRAGMA user_version=1000")
 	sqlExec(t, foreign, "CREATE TABLE notes (text TEXT)")
 	sqlExec(t, broken, "UPDATE shops SET live_cards=7")
 	f.makeKey("create", "--name", "CRM")
 	f.run("backup", at("damaged.db"))
 	damaged := at("damaged.db")
-	mixPages(t, damaged, "keys_hash", "keys_shop")
+	corruptIndex(t, damaged, "keys_hash", "keys_shop")
 	if err := errors.Join(os.Symlink(f.db, at("link.db")), os.Link(f.db, at("hard.db"))); err != nil {
 		t.Fatal(err)
 	}
-	same := untouched(t, there)
+	same := unchanged(t, there)
 	for _, c := range []struct {
 		args []string
 		says []string
@@ -263,14 +260,14 @@ func TestBackupRefusals(t *testing.T) {
 		t.Errorf("--quick: %+v", r)
 	}
 	f.run("backup", there, "--force")
-	soundCopy(t, there)
+	checkFile(t, there)
 }
 
-// TestBackupWhereNothingCanBeWritten: a folder that is closed, and a disk that
-// is full at any point.
-func TestBackupWhereNothingCanBeWritten(t *testing.T) {
+// TestBackupCannotWrite makes a backup in a folder without write permission and on a disk that
+// becomes full at any point.
+func TestBackupCannotWrite(t *testing.T) {
 	t.Parallel()
-	db := soundFile(t)
+	db := newDatabase(t)
 	closed := t.TempDir()
 	for _, path := range []string{db, filepath.Dir(db)} {
 		if err := os.Chmod(path, 0o777); err != nil {
@@ -285,16 +282,16 @@ func TestBackupWhereNothingCanBeWritten(t *testing.T) {
 	}
 	t.Cleanup(func() { os.Chmod(closed, 0o755) })
 	cmd := exec.Command(binary(), "backup", filepath.Join(closed, "copy.db"), "--db", db)
-	if os.Geteuid() == 0 { // whom permissions do not hold
+	if os.Geteuid() == 0 { // permissions do not apply to root
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	}
 	finish(t, cmd, nil).refused(t, filepath.Join(closed, "copy.db"), "cannot write in the folder", "permission denied")
 
-	size := must64(os.Stat(db))
+	size := must(os.Stat(db)).Size()
 	dir, tries := t.TempDir(), 0
 	for limit := int64(70); limit*512 < size+4096; limit += 1 + size/512/25 {
-		// The limit on a file's size plays the full disk. It begins above the
-		// size of the -shm that reading the database needs.
+		// RLIMIT_FSIZE simulates the full disk. The smallest limit is above the size of the -shm
+		// file, which reading the database needs.
 		cmd := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, limit), binary(), "backup", filepath.Join(dir, "copy.db"), "--db", db)
 		r := finish(t, cmd, nil)
 		if limit*512 >= size {
@@ -311,7 +308,7 @@ func TestBackupWhereNothingCanBeWritten(t *testing.T) {
 	}
 
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=100k", "none", dir).CombinedOutput(); err != nil {
-		t.Logf("NOT TESTED: a disk that is really full, since none can be mounted here: %v %s", err, out)
+		t.Logf("NOT TESTED: a full disk, since no tmpfs can be mounted here: %v %s", err, out)
 		return
 	}
 	defer exec.Command("umount", dir).Run()
@@ -321,14 +318,7 @@ func TestBackupWhereNothingCanBeWritten(t *testing.T) {
 	}
 }
 
-func must64(info os.FileInfo, err error) int64 {
-	if err != nil {
-		panic(err)
-	}
-	return info.Size()
-}
-
-// TestBackupHasNothingErased: what was erased before is nowhere in the bytes.
+// TestBackupHasNothingErased checks that the bytes of a backup do not contain data that was erased.
 func TestBackupHasNothingErased(t *testing.T) {
 	t.Parallel()
 	b := newBusyShop(t, 2)
@@ -349,17 +339,17 @@ func TestBackupHasNothingErased(t *testing.T) {
 		raw := must(os.ReadFile(filepath.Join(dir, name)))
 		for _, mark := range []string{person, "zebedee", "gone-"} {
 			if got := bytes.Contains(raw, []byte(mark)); got != want {
-				t.Errorf("%q is in %s: %t", mark, name, got)
+				t.Errorf("%q found in %s: %t", mark, name, got)
 			}
 		}
 	}
 }
 
-// TestServeMakesBackups: at once where there is none, none where one is new,
-// and the flags are held to their bounds.
+// TestServeMakesBackups checks that serve makes a backup at once if there is none and not if there
+// is a recent one, and that the flags have bounds.
 func TestServeMakesBackups(t *testing.T) {
 	t.Parallel()
-	db, dir := soundFile(t), t.TempDir()
+	db, dir := newDatabase(t), t.TempDir()
 	left := filepath.Join(dir, "shop-20260101T000000Z.db.partial")
 	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
@@ -374,7 +364,7 @@ func TestServeMakesBackups(t *testing.T) {
 	if len(files) != 1 || !strings.HasPrefix(filepath.Base(files[0]), "shop-2") {
 		t.Fatalf("the folder has %q", files)
 	}
-	soundCopy(t, files[0])
+	checkFile(t, files[0])
 	again := startServe(t, db, "--backup-every", "24h", "--backup-dir", dir)
 	again.outside().Get("/readyz").Want(200)
 	again.stop()

@@ -18,13 +18,12 @@ import (
 	"punchcard/server/servertest"
 )
 
-// binaryDir is the folder that binary builds into.
+// binaryDir is the folder of the built binary.
 var binaryDir string
 
-// binary returns the path of the real binary, which the first call builds. It
-// first walks the folders of the sources: the cache of go test records the
-// folders that tests open, with the sizes and times of the files in them, and by
-// itself knows only the packages that this one imports.
+// binary returns the path of the binary, which the first call builds. Before that it reads the
+// folders of the sources: the cache of go test records the folders that a test opens and the sizes
+// and times of the files in them, but otherwise knows only the packages that this one imports.
 var binary = sync.OnceValue(func() string {
 	err := filepath.WalkDir(absolute("."), func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() == ".git" {
@@ -67,10 +66,10 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// waitLimit ends a wait that would otherwise hang the test. No test measures with it.
+// waitLimit is the time after which a wait that does not end fails the test.
 const waitLimit = 60 * time.Second
 
-// output collects what a process prints. Readers can wait for more.
+// output collects what a process prints, and lets readers wait for more.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -108,12 +107,12 @@ type process struct {
 	origin         string
 	metrics        string // URL of the metrics, or empty
 	ready          ready
-	line           string // the whole ready line of dev
+	line           string // the ready line of dev
 	reaped         bool
-	clientsLeave   bool // clients leave during requests, which the server may log
+	clientsLeave   bool // clients disconnect during requests, so the server may log errors
 }
 
-// ready is what a test reads of dev's ready line.
+// ready has the fields of dev's ready line that tests read.
 type ready struct {
 	BaseURL          string            `json:"base_url"`
 	Origin           string            `json:"origin"`
@@ -126,14 +125,13 @@ type ready struct {
 	LocationIDs      []string          `json:"location_ids"`
 }
 
-// environment returns the environment of a user who has configured nothing, with env
-// added.
+// environment returns the environment of a user without any configuration, with env added.
 func environment(env []string) []string {
 	all := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "USER=" + os.Getenv("USER"), "TMPDIR=" + os.TempDir()}
 	return append(all, env...)
 }
 
-// launch starts a server with the variables env.
+// launch starts a server with the environment variables env.
 func launch(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(binary(), args...), stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
@@ -172,7 +170,7 @@ func (p *process) await(o *output, found func(text string) bool) {
 	}
 }
 
-// startDev starts the fixture on a free port, unless args name one.
+// startDev starts the fixture, on a free port unless args name one.
 func startDev(t *testing.T, args ...string) *process { return startDevWith(t, nil, args...) }
 
 func startDevWith(t *testing.T, env []string, args ...string) *process {
@@ -190,8 +188,7 @@ func startDevWith(t *testing.T, env []string, args ...string) *process {
 	return p
 }
 
-// startServe starts the server on a file and a free port, unless args name
-// one.
+// startServe starts the server on a file, on a free port unless args name one.
 func startServe(t *testing.T, db string, args ...string) *process {
 	t.Helper()
 	p := launch(t, nil, append([]string{"serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "debug"}, args...)...)
@@ -208,7 +205,7 @@ func startServe(t *testing.T, db string, args ...string) *process {
 	return p
 }
 
-// wait waits for the end of the process and returns its error.
+// wait waits until the process ends and returns its error.
 func (p *process) wait() error {
 	p.t.Helper()
 	p.reaped = true
@@ -229,7 +226,7 @@ func (p *process) signal(s os.Signal) {
 	}
 }
 
-// stop ends the server with SIGTERM. It must exit with 0 and have logged no error.
+// stop ends the server with SIGTERM and checks that it exits with 0 and has logged no error.
 func (p *process) stop() {
 	p.t.Helper()
 	if p.reaped {
@@ -252,7 +249,19 @@ type result struct {
 	stdout, stderr string
 }
 
-// execute runs the binary to its end.
+// memoryDir returns a temporary folder in memory if the system has /dev/shm, else on the disk. It is
+// for tests with thousands of writes that kill the server but do not depend on the disk: a kill loses
+// nothing that was written to a file, synced or not.
+func memoryDir(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "punchcard-e2e-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// execute runs the binary until it exits.
 func execute(t *testing.T, env []string, args ...string) (r result) {
 	t.Helper()
 	cmd := exec.Command(binary(), args...)
@@ -285,7 +294,7 @@ func (r result) refused(t *testing.T, says ...string) {
 	}
 	for _, s := range says {
 		if !strings.Contains(line, s) {
-			t.Errorf("the line does not say %q: %q", s, line)
+			t.Errorf("the line does not contain %q: %q", s, line)
 		}
 	}
 }

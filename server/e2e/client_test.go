@@ -3,14 +3,19 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
+
+	"rsc.io/qr/coding"
 
 	"punchcard/server/servertest"
 )
 
-// newClient returns a client of an API, or of a whole address for what is
-// outside of the APIs. All clients share their connections.
+// newClient returns a client of an API, or of an origin for paths outside the APIs. All clients
+// share their connections.
 func newClient(t testing.TB, url, key string) *servertest.Client {
 	return servertest.NewClient(t, url, key).Via(http.DefaultClient)
 }
@@ -25,8 +30,7 @@ func (p *process) till(token string) *servertest.Client {
 
 func (p *process) outside() *servertest.Client { return newClient(p.t, p.origin, "") }
 
-// wantDetail ends the test unless the answer is validation_failed with this
-// detail.
+// wantDetail ends the test unless the answer is validation_failed with the given detail.
 func wantDetail(r *servertest.Reply, field, code string) {
 	r.T.Helper()
 	if !slices.Contains(r.Want(400, "validation_failed").Details(), field+" "+code) {
@@ -34,7 +38,7 @@ func wantDetail(r *servertest.Reply, field, code string) {
 	}
 }
 
-// card is what tests read of a card, in all of its forms.
+// card has the fields of a card that tests read, in any of its representations.
 type card struct {
 	ID          string  `json:"id"`
 	ProgramID   string  `json:"program_id"`
@@ -47,7 +51,7 @@ type card struct {
 	LinkEnds    string  `json:"install_url_expires_at"`
 }
 
-// issueCard makes a card, which must succeed.
+// issueCard issues a card, which must succeed.
 func issueCard(c *servertest.Client, program string, fields any) (made card) {
 	c.T.Helper()
 	c.Post("/programs/"+program+"/cards", fields).Want(201).Decode(&made)
@@ -60,7 +64,7 @@ func readCard(c *servertest.Client, id string) (found card) {
 	return found
 }
 
-// listCards reads the whole list, limit at a time.
+// listCards reads the whole list of cards in pages of limit.
 func listCards(c *servertest.Client, limit int) (all []card) {
 	c.T.Helper()
 	for cursor := ""; ; {
@@ -77,11 +81,63 @@ func listCards(c *servertest.Client, limit int) (all []card) {
 	}
 }
 
-// newProgram makes a published program, which must succeed.
+// newProgram creates a published program, which must succeed.
 func newProgram(c *servertest.Client, fields any) (id string) {
 	c.T.Helper()
 	var made struct{ ID string }
 	c.Post("/programs", fields).Want(201).Decode(&made)
 	c.Post("/programs/"+made.ID+"/publish", nil).Want(200)
 	return made.ID
+}
+
+var bars = regexp.MustCompile(`(?:M(\d+) (\d+)\.5|m(\d+) 0)h(\d+)`)
+
+// scan decodes the QR code of a page without error correction: byte mode, level M, mask 0, at most
+// version 9.
+func scan(t *testing.T, page string) string {
+	t.Helper()
+	_, svg, found := strings.Cut(page, "<svg")
+	svg, _, closed := strings.Cut(svg, "</svg>")
+	_, box, _ := strings.Cut(svg, "viewBox='0 0 ")
+	side, err := strconv.Atoi(box[:max(0, strings.IndexByte(box, ' '))])
+	if !found || !closed || err != nil {
+		t.Fatalf("no QR code: %v in %s", err, page)
+	}
+	dark := map[[2]int]bool{}
+	x, y := 0, 0
+	for _, m := range bars.FindAllStringSubmatch(svg, -1) {
+		n := func(i int) int { v, _ := strconv.Atoi(m[i]); return v }
+		if m[1] != "" {
+			x, y = n(1), n(2)
+		} else {
+			x += n(3)
+		}
+		for range n(4) {
+			dark[[2]int{x, y}] = true
+			x++
+		}
+	}
+	const quiet = 4
+	plan, err := coding.NewPlan(coding.Version((side-2*quiet-17)/4), coding.M, 0)
+	if err != nil || plan.Version > 9 {
+		t.Fatalf("a QR code of side %d: %v", side, err)
+	}
+	raw := make([]byte, plan.DataBytes)
+	for y, row := range plan.Pixel {
+		for x, pixel := range row {
+			o := pixel.Offset()
+			if pixel.Role() == coding.Data && dark[[2]int{x + quiet, y + quiet}] != (pixel&coding.Black != 0) {
+				raw[o/8] |= 0x80 >> (o & 7)
+			}
+		}
+	}
+	length := int(raw[0]&15)<<4 | int(raw[1]>>4)
+	if raw[0]>>4 != 4 || length+2 > len(raw) {
+		t.Fatalf("the QR code contains % x", raw)
+	}
+	text := make([]byte, length)
+	for i := range text {
+		text[i] = raw[i+1]<<4 | raw[i+2]>>4
+	}
+	return string(text)
 }

@@ -10,9 +10,9 @@ import (
 	"punchcard/server/servertest"
 )
 
-// One clock moves everything: what follows from an advance is as if the time had
-// passed, in its order.
-func TestOneClock(t *testing.T) {
+// TestAdvance checks that everything that depends on time follows an advance of the clock, in the
+// order of its times.
+func TestAdvance(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	p := startDev(t, "--clock", start.Format(time.RFC3339), "--api-key-rate-limit-per-minute", "30", "--webhook-delivery-timeout-ms", "200")
@@ -45,8 +45,7 @@ func TestOneClock(t *testing.T) {
 		return w.ID
 	}
 
-	// Two endpoints fail, the second from seven seconds later on, and a third
-	// asks for two minutes of peace.
+	// Two receivers fail, the second one 7 s later. A third answers with Retry-After: 120.
 	first, second, third := receiver(`{"status": 500}`), receiver(`{"status": 503}`), receiver(`{"status": 429, "headers": {"Retry-After": "120"}}`)
 	subscribe(first, "card.added")
 	subscribe(third, "card.added")
@@ -61,7 +60,7 @@ func TestOneClock(t *testing.T) {
 		t.Helper()
 		ok := len(times) == len(want)
 		for i := 0; ok && i < len(want); i++ {
-			// Each wait may be longer by a tenth, and they add up.
+			// Each delay has up to 10 % added, and the delays add up.
 			ok = times[i] >= want[i] && times[i] <= want[i]+want[i]/10+time.Second
 		}
 		if !ok {
@@ -71,7 +70,7 @@ func TestOneClock(t *testing.T) {
 	near("the first", got(first), 0, 5*time.Second, 15*time.Second, 35*time.Second, 75*time.Second)
 	near("the second", got(second), 7*time.Second, 12*time.Second, 22*time.Second, 42*time.Second, 82*time.Second)
 	near("the third", got(third), 0, 120*time.Second, 240*time.Second, 360*time.Second, 480*time.Second)
-	// The journal has them in the order of their times.
+	// The journal lists the attempts by time.
 	var journal struct {
 		Data []struct {
 			At  time.Time
@@ -89,7 +88,7 @@ func TestOneClock(t *testing.T) {
 		t.Errorf("the attempts in the journal: %v", journal.Data)
 	}
 
-	// A receiver that is slower than its time-out is pointed out.
+	// The journal has a hint about a receiver slower than its time-out.
 	slow := receiver(`{"delay_ms": 60000}`)
 	subscribe(slow, "card.registered")
 	out.Call("POST", "/i/"+card.InstallURL[strings.LastIndexByte(card.InstallURL, '/')+1:]+"/install", `{"platform": "apple"}`)
@@ -99,7 +98,8 @@ func TestOneClock(t *testing.T) {
 		t.Errorf("the hints are %v", journal.Hints)
 	}
 
-	// A rotated key, a remembered answer, a limit, a log entry, an expiry.
+	// The overlap of a rotated key, an idempotency window, a rate limit, the retention of the
+	// delivery log, and the expiry of a card.
 	var key, rotated struct{ ID, Key string }
 	out.Call("POST", "/dev/keys", `{"name": "Old"}`).Want(201).Decode(&key)
 	out.Call("POST", "/dev/keys/"+key.ID+"/rotate", `{"grace_hours": 1}`).Want(201).Decode(&rotated)
@@ -126,7 +126,7 @@ func TestOneClock(t *testing.T) {
 	issue(p.api(rotated.Key), 201, "true")
 	advance("2m")
 	late := issueCard(api, standard, map[string]string{"expires_at": start.Add(48 * time.Hour).Format(time.RFC3339)})
-	issue(p.api(rotated.Key), 409, "") // done anew: the ref is taken by now
+	issue(p.api(rotated.Key), 409, "") // executed again: the external_ref is taken by now
 	hooks := "/programs/" + standard + "/webhooks/" + log + "/deliveries"
 	count := func() int {
 		var a struct{ Items []struct{ ID string } }
@@ -134,18 +134,19 @@ func TestOneClock(t *testing.T) {
 		return len(a.Items)
 	}
 	if n := count(); n == 0 {
-		t.Error("the log is empty before its time")
+		t.Error("the log is empty before its retention ended")
 	}
 	till.Call("POST", "/cards/"+late.ID+"/stamps", `{}`).Want(201)
 	advance("24h")
 	till.Call("POST", "/cards/"+late.ID+"/stamps", `{}`).Want(422, "card_expired")
 	advance("744h")
 	if n := count(); n != 0 {
-		t.Errorf("%d entries of the log outlive their thirty days", n)
+		t.Errorf("%d entries are left after the retention of 30 days", n)
 	}
 }
 
-// A reset also ends what is known in memory alone: the lock-out of a PIN.
+// TestResetEndsLockOut checks that a reset also ends the lock-out of a PIN, which is only in
+// memory.
 func TestResetEndsLockOut(t *testing.T) {
 	t.Parallel()
 	p := startDev(t, "--seed", "testdata/seeds/bakery.json")
@@ -163,6 +164,6 @@ func TestResetEndsLockOut(t *testing.T) {
 	}
 	p.outside().Call("POST", "/dev/reset", nil).Want(200)
 	if again := try(); !slices.Equal(again, before) {
-		t.Errorf("after the reset a wrong PIN gives %v, at the start %v", again, before)
+		t.Errorf("after the reset wrong PINs give %v, before it %v", again, before)
 	}
 }

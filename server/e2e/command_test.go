@@ -13,17 +13,17 @@ import (
 	"punchcard/server/servertest"
 )
 
-// shopFile is a served file with one shop, and the command line beside it.
+// shopFile is a database with one shop and a server, for running commands beside the server.
 type shopFile struct {
 	t       *testing.T
 	db      string
 	server  *process
 	shop    string
 	secrets []string
-	printed strings.Builder // by every command that should print no secret
+	printed strings.Builder // by all commands that should print no secret
 }
 
-// key is a key as the command line prints it.
+// key is a key as printed by commands.
 type key struct {
 	ID               string   `json:"id"`
 	Class            string   `json:"class"`
@@ -38,7 +38,7 @@ type key struct {
 	Secret           string   `json:"key"`
 }
 
-// newShop makes a file with a shop by the command line and serves it.
+// newShop creates a database with a shop by command and serves it.
 func newShop(t *testing.T, args ...string) *shopFile {
 	t.Helper()
 	f := &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}
@@ -49,7 +49,7 @@ func newShop(t *testing.T, args ...string) *shopFile {
 	return f
 }
 
-// run runs a command on the file, which must succeed.
+// run runs a command on the database, which must succeed, and returns its output.
 func (f *shopFile) run(args ...string) string {
 	f.t.Helper()
 	r := execute(f.t, nil, append(args, "--db", f.db)...)
@@ -62,7 +62,7 @@ func (f *shopFile) run(args ...string) string {
 	return r.stdout
 }
 
-// list is run for a command that prints no secret; it prints in both forms.
+// list is run for a command that prints no secret. It also runs the command with --json.
 func (f *shopFile) list(args ...string) string {
 	f.t.Helper()
 	out := f.run(args...)
@@ -71,7 +71,7 @@ func (f *shopFile) list(args ...string) string {
 	return out
 }
 
-// json runs a command and decodes what it prints.
+// json runs a command with --json and decodes its output.
 func (f *shopFile) json(v any, args ...string) {
 	f.t.Helper()
 	out := f.run(append(args, "--json")...)
@@ -90,7 +90,7 @@ func (f *shopFile) refused(args ...string) func(says ...string) {
 	return func(says ...string) { f.t.Helper(); r.refused(f.t, says...) }
 }
 
-// makeKey makes or rotates a key and remembers its secret.
+// makeKey creates or rotates a key and records its secret.
 func (f *shopFile) makeKey(args ...string) (k key) {
 	f.t.Helper()
 	f.json(&k, append([]string{"key"}, args...)...)
@@ -111,22 +111,23 @@ func (f *shopFile) keys() (byID map[string]key) {
 
 func (f *shopFile) api(k key) *servertest.Client { return f.server.api(k.Secret) }
 
-// keepsSecrets checks that nothing but their own making showed a secret.
-func (f *shopFile) keepsSecrets() {
+// checkSecrets checks that secrets were printed only when they were created and are not in the log
+// or the files.
+func (f *shopFile) checkSecrets() {
 	f.t.Helper()
 	for _, s := range f.secrets {
 		if strings.Contains(f.printed.String(), s) {
-			f.t.Errorf("the command line printed the secret %s again", s)
+			f.t.Errorf("a command printed the secret %s again", s)
 		}
 		if strings.Contains(f.server.stderr.String(), s) || strings.Contains(f.server.stdout.String(), s) {
-			f.t.Errorf("the log holds the secret %s", s)
+			f.t.Errorf("the log contains the secret %s", s)
 		}
 	}
 	for _, name := range []string{f.db, f.db + "-wal"} {
 		if raw, err := os.ReadFile(name); err == nil {
 			for _, s := range f.secrets {
 				if strings.Contains(string(raw), s) {
-					f.t.Errorf("%s holds the secret %s", filepath.Base(name), s)
+					f.t.Errorf("%s contains the secret %s", filepath.Base(name), s)
 				}
 			}
 		}
@@ -150,7 +151,7 @@ func TestPlanAndSubscription(t *testing.T) {
 	f.list("shop", "update", "--no-api-addon")
 	api.Get("/me").Want(401, "business_api_required")
 	if f.keys()[k.ID].DisabledByPlanAt == nil || !strings.Contains(f.list("key", "list"), "suspended") {
-		t.Errorf("the list does not show the key suspended:\n%s", f.list("key", "list"))
+		t.Errorf("the list does not show the key as suspended:\n%s", f.list("key", "list"))
 	}
 	f.list("shop", "update", "--grant-expires-at", "30d")
 	api.Get("/me").Want(200)
@@ -190,7 +191,7 @@ func TestPlanAndSubscription(t *testing.T) {
 	if text := f.list("shop", "list"); !strings.Contains(text, "Lux") || !strings.Contains(text, "Second") {
 		t.Errorf("the list of shops:\n%s", text)
 	}
-	f.keepsSecrets()
+	f.checkSecrets()
 }
 
 func TestOperatorsCommands(t *testing.T) {
@@ -270,10 +271,7 @@ func TestOperatorsCommands(t *testing.T) {
 		}
 	}
 	f.json(&log, "audit", "--limit", "0")
-	me, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	me := must(user.Current())
 	done := map[string]bool{}
 	for _, row := range log.Data {
 		done[row.Action+" "+row.TargetID] = true
@@ -281,7 +279,7 @@ func TestOperatorsCommands(t *testing.T) {
 		case row.ActorType == "user" && row.ActorName != nil && *row.ActorName == me.Username:
 		case row.ActorType == "api_key" && row.ActorID != nil && *row.ActorID == k.ID:
 		default:
-			t.Errorf("nobody known did %+v", row)
+			t.Errorf("%+v has an unknown actor", row)
 		}
 	}
 	for _, want := range []string{"shop.create " + f.shop, "location.create " + home, "location.set_pin " + home, "key.create " + k.ID, "card.lock " + made.ID, "card.unlock " + made.ID,
@@ -291,7 +289,7 @@ func TestOperatorsCommands(t *testing.T) {
 		}
 	}
 	if text := f.list("audit"); !strings.Contains(text, "user "+me.Username) {
-		t.Errorf("the audit log names nobody:\n%s", text)
+		t.Errorf("the audit log has no actor:\n%s", text)
 	}
 	f.json(&log, "audit", "--limit", "2")
 	if len(log.Data) != 2 {
@@ -299,7 +297,7 @@ func TestOperatorsCommands(t *testing.T) {
 	}
 	f.refused("audit", "--limit", "-1")("--limit")
 	f.list("check")
-	f.keepsSecrets()
+	f.checkSecrets()
 }
 
 func TestCommandsOnNoFile(t *testing.T) {
@@ -321,7 +319,7 @@ func TestCommandsOnNoFile(t *testing.T) {
 	}
 	execute(t, nil, "shop", "create", "--name", "x", "--db", filepath.Join(dir, "no", "x.db")).refused(t, "folder")
 	if found, _ := os.ReadDir(dir); len(found) != 0 {
-		t.Errorf("made %v", found)
+		t.Errorf("created %v", found)
 	}
 }
 
@@ -351,7 +349,7 @@ func TestCommandsWithoutFile(t *testing.T) {
 	}
 }
 
-// TestCheckFindings breaks files one invariant at a time.
+// TestCheckFindings violates one invariant at a time and checks what check prints.
 func TestCheckFindings(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
@@ -370,7 +368,7 @@ func TestCheckFindings(t *testing.T) {
 	}
 	f.json(&answer, "check")
 	if !answer.OK || answer.Findings == nil || len(answer.Findings) != 0 {
-		t.Errorf("check --json of a sound file: %+v", answer)
+		t.Errorf("check --json of a consistent file: %+v", answer)
 	}
 	for says, damage := range map[string]string{
 		"live_cards":   "UPDATE shops SET live_cards=live_cards+1",
@@ -381,7 +379,7 @@ func TestCheckFindings(t *testing.T) {
 	} {
 		broken := copyFile(t, f.db)
 		if damage == "" {
-			mixPages(t, broken, "cards_program", "cards_ref")
+			corruptIndex(t, broken, "cards_program", "cards_ref")
 		} else {
 			sqlExec(t, broken, damage)
 		}

@@ -11,7 +11,7 @@ import (
 
 var rowTypes = []string{"stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access"}
 
-// ledger reads the whole ledger, newest first.
+// ledger reads the whole list of transactions, newest first.
 func (d *day) ledger(c *servertest.Client, query string) (rows []ledgerRow) {
 	d.t.Helper()
 	for cursor := ""; ; {
@@ -34,7 +34,7 @@ func (d *day) ledger(c *servertest.Client, query string) (rows []ledgerRow) {
 	return rows
 }
 
-// totals are what rows add up to, by type and location.
+// totals returns the sums of rows by type and location.
 func (d *day) totals(rows []ledgerRow) map[string][3]int64 {
 	sums := map[string][3]int64{}
 	for _, r := range rows {
@@ -51,34 +51,33 @@ func (d *day) totals(rows []ledgerRow) map[string][3]int64 {
 	return sums
 }
 
-// close checks the ledger and returns the end state without what differs
-// between runs.
-func (d *day) close() (end []string) {
+// checkEnd checks the ledger and returns the end state without values that differ between runs.
+func (d *day) checkEnd() (end []string) {
 	t := d.t
-	var told []ledgerRow
+	var answered []ledgerRow
 	owner := map[string]*cardHolder{}
 	for _, p := range d.cardHolders {
 		for _, r := range p.rows {
-			told = append(told, *r)
+			answered = append(answered, *r)
 		}
 		for _, id := range p.cards {
 			owner[id] = p
 		}
 	}
 	rows := d.ledger(d.api, "")
-	d.sameRows("the ledger", rows, told)
+	d.sameRows("the ledger", rows, answered)
 	at := func(location string) func(ledgerRow) bool {
 		return func(r ledgerRow) bool { return r.LocationID == location }
 	}
 	for i, id := range d.locations {
-		d.sameRows("location "+fmt.Sprint(i+1), d.ledger(d.api, "&location_id="+id), only(told, at(id)))
+		d.sameRows("location "+fmt.Sprint(i+1), d.ledger(d.api, "&location_id="+id), filterRows(answered, at(id)))
 	}
-	d.sameRows("the restricted key", d.ledger(d.near, ""), only(told, at(d.locations[0])))
-	d.sameRows("the restricted key elsewhere", d.ledger(d.near, "&location_id="+d.locations[1]), nil)
+	d.sameRows("the restricted key", d.ledger(d.firstLocation, ""), filterRows(answered, at(d.locations[0])))
+	d.sameRows("the restricted key elsewhere", d.ledger(d.firstLocation, "&location_id="+d.locations[1]), nil)
 	sum := 0
 	for _, kind := range rowTypes {
 		of := d.ledger(d.api, "&type="+kind)
-		d.sameRows("type "+kind, of, only(told, func(r ledgerRow) bool { return r.Type == kind }))
+		d.sameRows("type "+kind, of, filterRows(answered, func(r ledgerRow) bool { return r.Type == kind }))
 		if sum += len(of); len(of) < 20 && kind != "expiry" {
 			t.Errorf("only %d rows of type %s", len(of), kind)
 		}
@@ -86,7 +85,7 @@ func (d *day) close() (end []string) {
 	if sum != len(rows) {
 		t.Errorf("the types have %d rows together, the ledger %d", sum, len(rows))
 	}
-	if got, want := d.totals(rows), d.totals(told); !maps.Equal(got, want) {
+	if got, want := d.totals(rows), d.totals(answered); !maps.Equal(got, want) {
 		t.Errorf("totals %v, want %v", got, want)
 	}
 	end = append(end, d.cards(rows, owner)...)
@@ -97,14 +96,15 @@ func (d *day) close() (end []string) {
 	slices.Sort(end)
 	d.outcomes()
 	d.lookups()
-	d.nextDoor(rows)
+	d.checkOtherShop(rows)
 	if out := d.f.run("check"); out != "ok\n" {
 		t.Errorf("check printed %q", out)
 	}
 	return end
 }
 
-func only(rows []ledgerRow, keep func(ledgerRow) bool) (kept []ledgerRow) {
+// filterRows returns the rows for which keep returns true.
+func filterRows(rows []ledgerRow, keep func(ledgerRow) bool) (kept []ledgerRow) {
 	for _, r := range rows {
 		if keep(r) {
 			kept = append(kept, r)
@@ -113,7 +113,7 @@ func only(rows []ledgerRow, keep func(ledgerRow) bool) (kept []ledgerRow) {
 	return kept
 }
 
-// sameRows compares rows of the ledger with those that tills were told.
+// sameRows compares rows of the ledger with those of the tills' answers.
 func (d *day) sameRows(what string, got, want []ledgerRow) {
 	d.t.Helper()
 	left := map[string]ledgerRow{}
@@ -137,17 +137,16 @@ func (d *day) sameRows(what string, got, want []ledgerRow) {
 	for _, r := range got {
 		w, found := left[r.ID]
 		if delete(left, r.ID); (!found || flat(r) != flat(w) || (r.ReversedAt != nil) != w.reversed) && wrong < 5 {
-			d.t.Errorf("%s has %s, reversed %v; the till was told %s, reversed %t", what, flat(r), r.ReversedAt != nil, flat(w), w.reversed)
+			d.t.Errorf("%s has %s, reversed %v; the answer was %s, reversed %t", what, flat(r), r.ReversedAt != nil, flat(w), w.reversed)
 			wrong++
 		}
 	}
 	if len(left) > 0 {
-		d.t.Errorf("%s lacks %d rows that tills were told", what, len(left))
+		d.t.Errorf("%s lacks %d rows that were answered", what, len(left))
 	}
 }
 
-// cards checks every card against the rows on it and returns each member's in
-// words.
+// cards checks each card against its rows and returns a line about each member's cards.
 func (d *day) cards(rows []ledgerRow, owner map[string]*cardHolder) (lines []string) {
 	stamps, value := map[string]int64{}, map[string]int64{}
 	for _, r := range rows {
@@ -169,7 +168,7 @@ func (d *day) cards(rows []ledgerRow, owner map[string]*cardHolder) (lines []str
 		for _, c := range page.Data {
 			byID[c.ID] = c
 			if owner[c.ID] == nil {
-				d.t.Errorf("a card that no till was told of: %+v", c)
+				d.t.Errorf("a card that was never answered: %+v", c)
 			}
 			if c.StampsCount != stamps[c.ID] || c.CurrentValue != nil && *c.CurrentValue != 500+value[c.ID] {
 				d.t.Errorf("%+v; its rows add up to %d stamps and %d cents", c, stamps[c.ID], value[c.ID])
@@ -195,7 +194,7 @@ func (d *day) cards(rows []ledgerRow, owner map[string]*cardHolder) (lines []str
 		}
 		line += fmt.Sprintf(" %d cents", p.value)
 		for _, r := range p.rows {
-			line += "; " + d.line(p, r)
+			line += "; " + d.describe(p, r)
 		}
 		lines = append(lines, line)
 	}
@@ -205,7 +204,7 @@ func (d *day) cards(rows []ledgerRow, owner map[string]*cardHolder) (lines []str
 	return lines
 }
 
-// outcomes checks that the day had everything in it.
+// outcomes checks that every kind of outcome occurred.
 func (d *day) outcomes() {
 	seen := map[string]int{}
 	for _, line := range d.transcript() {
@@ -226,7 +225,7 @@ func (d *day) outcomes() {
 	}
 }
 
-// lookups checks that a till is shown what tills were told.
+// lookups checks that a till's lookup returns the same as the earlier answers.
 func (d *day) lookups() {
 	for _, p := range d.cardHolders {
 		if p.n%10 != 0 && !p.lost {
@@ -240,12 +239,12 @@ func (d *day) lookups() {
 		d.tills[p.n%3].api.Get("/cards/" + p.id).Want(200).Decode(&found)
 		for _, c := range append(found.Earlier, found.Card) {
 			if c.StampsCount != p.stamps[c.ID] || !slices.Contains(p.cards, c.ID) {
-				d.t.Errorf("the till is shown %+v of member %d, who has %v", c, p.n, p.stamps)
+				d.t.Errorf("the till reads %+v of member %d, who has %v", c, p.n, p.stamps)
 			}
 		}
 		last := p.rows[max(0, len(p.rows)-10):]
 		if len(found.Transactions) != len(last) {
-			d.t.Errorf("the till is shown %d rows of member %d, want %d", len(found.Transactions), p.n, len(last))
+			d.t.Errorf("the till reads %d rows of member %d, want %d", len(found.Transactions), p.n, len(last))
 			continue
 		}
 		for i, r := range found.Transactions {
@@ -256,14 +255,14 @@ func (d *day) lookups() {
 	}
 }
 
-// nextDoor checks that another shop sees nothing.
-func (d *day) nextDoor(rows []ledgerRow) {
-	d.sameRows("the other shop", d.ledger(d.stranger, ""), nil)
+// checkOtherShop checks that another shop sees no data.
+func (d *day) checkOtherShop(rows []ledgerRow) {
+	d.sameRows("the other shop", d.ledger(d.otherShop, ""), nil)
 	for _, query := range []string{"card_id=" + rows[0].CardID, "program_id=" + rows[0].ProgramID, "location_id=" + rows[0].LocationID} {
-		d.sameRows("the other shop's "+query, d.ledger(d.stranger, "&"+query), nil)
+		d.sameRows("the other shop's "+query, d.ledger(d.otherShop, "&"+query), nil)
 	}
-	if n := len(listCards(d.stranger, 100)); n != 0 {
+	if n := len(listCards(d.otherShop, 100)); n != 0 {
 		d.t.Errorf("the other shop sees %d cards", n)
 	}
-	d.stranger.Get("/cards/"+rows[0].CardID).Want(404, "not_found")
+	d.otherShop.Get("/cards/"+rows[0].CardID).Want(404, "not_found")
 }

@@ -10,7 +10,7 @@ import (
 	"punchcard/server/servertest"
 )
 
-// dayStats are a program's statistics as they are answered.
+// dayStats has the fields of a program's statistics.
 type dayStats struct {
 	ActiveCards        int64    `json:"active_cards"`
 	TotalStampsAwarded int64    `json:"total_stamps_awarded"`
@@ -37,8 +37,8 @@ type dated struct {
 	Count int64
 }
 
-// some are the days that have something; there are n in all.
-func (d *day) some(what string, list []dated, n int) map[string]int64 {
+// nonZeroDays returns the days whose value is not zero. The list must have n days.
+func (d *day) nonZeroDays(what string, list []dated, n int) map[string]int64 {
 	d.t.Helper()
 	if len(list) != n {
 		d.t.Errorf("%s: %d days, want %d", what, len(list), n)
@@ -52,7 +52,7 @@ func (d *day) some(what string, list []dated, n int) map[string]int64 {
 	return m
 }
 
-// activeCards counts what the list shows as active.
+// activeCards counts the cards that are listed as active.
 func (d *day) activeCards(program string) (n int64) {
 	for cursor := ""; ; {
 		var page struct {
@@ -68,31 +68,25 @@ func (d *day) activeCards(program string) (n int64) {
 	}
 }
 
-// statistics compares what the API says of the day with the ledger, and returns
-// what of it is the same in every run.
+// statistics compares the statistics with the ledger and returns those that are the same in every
+// run.
 func (d *day) statistics(rows []ledgerRow) (lines []string) {
 	t := d.t
-	rome, err := time.LoadLocation("Europe/Rome")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rome := must(time.LoadLocation("Europe/Rome"))
 	local := func(r ledgerRow) time.Time {
-		at, err := time.Parse(time.RFC3339, r.CreatedAt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must(time.Parse(time.RFC3339, r.CreatedAt))
 		return at.In(rome)
 	}
-	counted := only(rows, func(r ledgerRow) bool { return r.ReversedAt == nil && r.Type != "reversal" && r.Type != "expiry" })
+	counted := filterRows(rows, func(r ledgerRow) bool { return r.ReversedAt == nil && r.Type != "reversal" && r.Type != "expiry" })
 	d.api.Get("/programs/none/stats").Want(404, "not_found")
 	for kind, id := range d.programs {
-		d.near.Get("/programs/"+id+"/stats").Want(403, "location_scope_unsupported")
-		d.stranger.Get("/programs/"+id+"/stats").Want(404, "not_found")
+		d.firstLocation.Get("/programs/"+id+"/stats").Want(403, "location_scope_unsupported")
+		d.otherShop.Get("/programs/"+id+"/stats").Want(404, "not_found")
 		var st dayStats
 		d.api.Get("/programs/" + id + "/stats").Want(200).Decode(&st)
 		var stamps, prizes, gaps int64
 		var between time.Duration
-		byDay, byPlace, byHour := map[string]int64{}, map[string]int64{}, map[string]int64{}
+		byDay, byLocation, byHour := map[string]int64{}, map[string]int64{}, map[string]int64{}
 		newest, oldest, n := map[string]time.Time{}, map[string]time.Time{}, map[string]int64{}
 		for _, r := range counted { // newest first
 			if r.ProgramID != id {
@@ -105,7 +99,7 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 				at := local(r)
 				stamps += *r.StampsDelta
 				byDay[at.Format(time.DateOnly)] += *r.StampsDelta
-				byPlace[r.LocationName+" "+r.LocationID] += *r.StampsDelta
+				byLocation[r.LocationName+" "+r.LocationID] += *r.StampsDelta
 				byHour[fmt.Sprint(int(at.Weekday()), at.Hour())] += *r.StampsDelta
 				if oldest[r.CardID] = at; n[r.CardID] == 0 {
 					newest[r.CardID] = at
@@ -117,9 +111,9 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 			between += newest[card].Sub(oldest[card])
 			gaps += k - 1
 		}
-		places, hours := map[string]int64{}, map[string]int64{}
+		locations, hours := map[string]int64{}, map[string]int64{}
 		for _, p := range st.StampsByLocation {
-			places[p.LocationName+" "+p.LocationID] = p.Count
+			locations[p.LocationName+" "+p.LocationID] = p.Count
 		}
 		for _, h := range st.StampsByHourDow {
 			hours[fmt.Sprint(h.DayOfWeek, h.Hour)] = h.Count
@@ -131,14 +125,14 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 			}
 		}
 		var cards int64
-		for _, k := range d.some("cards_by_day", st.CardsByDay, 90) {
+		for _, k := range d.nonZeroDays("cards_by_day", st.CardsByDay, 90) {
 			cards += k
 		}
 		if st.ActiveCards != active || st.TotalStampsAwarded != stamps || st.PrizesRedeemed != prizes || cards != issued || st.Timezone != "Europe/Rome" {
 			t.Errorf("%s: %d active cards, %d stamps, %d prizes, %d cards, in %s; the ledger has %d, %d, %d, %d", kind, st.ActiveCards, st.TotalStampsAwarded, st.PrizesRedeemed, cards, st.Timezone, active, stamps, prizes, issued)
 		}
-		if days := d.some("stamps_by_day", st.StampsByDay, 90); !maps.Equal(days, byDay) || !maps.Equal(places, byPlace) || !maps.Equal(hours, byHour) {
-			t.Errorf("%s: stamps %v %v %v; the ledger has %v %v %v", kind, days, places, hours, byDay, byPlace, byHour)
+		if days := d.nonZeroDays("stamps_by_day", st.StampsByDay, 90); !maps.Equal(days, byDay) || !maps.Equal(locations, byLocation) || !maps.Equal(hours, byHour) {
+			t.Errorf("%s: stamps %v %v %v; the ledger has %v %v %v", kind, days, locations, hours, byDay, byLocation, byHour)
 		}
 		if want := between.Hours() / 24 / float64(gaps); gaps == 0 != (st.Average == nil) || gaps > 0 && math.Abs(*st.Average-want) > 1e-9 {
 			t.Errorf("%s: %v days between stamps, the ledger has %v", kind, st.Average, want)
@@ -151,27 +145,27 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 	heat := func(c *servertest.Client, query string) map[string]int64 {
 		var h struct{ Days []dated }
 		c.Get("/analytics/heatmap" + query).Want(200).Decode(&h)
-		return d.some("heatmap", h.Days, 365)
+		return d.nonZeroDays("heatmap", h.Days, 365)
 	}
 	activity := func(of func(ledgerRow) bool) map[string]int64 {
 		m := map[string]int64{}
-		for _, r := range only(counted, of) {
+		for _, r := range filterRows(counted, of) {
 			m[local(r).Format(time.DateOnly)]++
 		}
 		return m
 	}
-	near := func(r ledgerRow) bool { return r.LocationID == d.locations[0] }
+	firstLocation := func(r ledgerRow) bool { return r.LocationID == d.locations[0] }
 	coffee := d.programs["standard"]
-	for what, pair := range map[string][2]map[string]int64{
-		"the shop":             {heat(d.api, ""), activity(func(ledgerRow) bool { return true })},
-		"a program":            {heat(d.api, "?program_id="+coffee), activity(func(r ledgerRow) bool { return r.ProgramID == coffee })},
-		"a location":           {heat(d.near, ""), activity(near)},
-		"a program there":      {heat(d.near, "?program_id="+coffee), activity(func(r ledgerRow) bool { return near(r) && r.ProgramID == coffee })},
-		"the shop next door":   {heat(d.stranger, ""), {}},
-		"next door, a program": {heat(d.stranger, "?program_id="+coffee), {}},
+	for what, figures := range map[string][2]map[string]int64{
+		"the shop":        {heat(d.api, ""), activity(func(ledgerRow) bool { return true })},
+		"a program":       {heat(d.api, "?program_id="+coffee), activity(func(r ledgerRow) bool { return r.ProgramID == coffee })},
+		"a location":      {heat(d.firstLocation, ""), activity(firstLocation)},
+		"a program there": {heat(d.firstLocation, "?program_id="+coffee), activity(func(r ledgerRow) bool { return firstLocation(r) && r.ProgramID == coffee })},
+		"the other shop":  {heat(d.otherShop, ""), {}},
+		"its program":     {heat(d.otherShop, "?program_id="+coffee), {}},
 	} {
-		if !reflect.DeepEqual(pair[0], pair[1]) {
-			t.Errorf("activity of %s is %v, the ledger has %v", what, pair[0], pair[1])
+		if !reflect.DeepEqual(figures[0], figures[1]) {
+			t.Errorf("activity of %s is %v, the ledger has %v", what, figures[0], figures[1])
 		}
 	}
 	var s struct {
@@ -182,11 +176,11 @@ func (d *day) statistics(rows []ledgerRow) (lines []string) {
 	if s.Activity30d != int64(len(counted)) || s.NewCards30d != int64(len(d.cardHolders)) {
 		t.Errorf("%+v; the ledger has %d rows and %d cards", s, len(counted), len(d.cardHolders))
 	}
-	return append(lines, d.money(counted))
+	return append(lines, d.prepaidFigures(counted))
 }
 
-// money compares the figures of prepaid cards.
-func (d *day) money(counted []ledgerRow) string {
+// prepaidFigures compares the figures of prepaid cards with the ledger.
+func (d *day) prepaidFigures(counted []ledgerRow) string {
 	var balance, up, spent float64
 	for _, p := range d.cardHolders {
 		if p.program == "prepaid" {

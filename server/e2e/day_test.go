@@ -18,31 +18,31 @@ import (
 	"punchcard/server/servertest"
 )
 
-// TestDay is a shop's day: three tills at two locations serve a thousand
-// members, once with the server left alone and once with the server killed ten
-// times. Both end in the same state.
+// TestDay simulates a day of a shop in which three tills at two locations serve a thousand members:
+// once without interruption, and once while the server is killed ten times. Both must end in the
+// wantSame state.
 func TestDay(t *testing.T) {
 	t.Parallel()
 	const seed = 20260214
 	t.Logf("seed %d", seed)
 	kills := []int{0, 10}
-	ends, told := make([][]string, len(kills)), make([][]string, len(kills))
+	ends, transcripts := make([][]string, len(kills)), make([][]string, len(kills))
 	t.Run("runs", func(t *testing.T) {
 		for i, n := range kills {
 			t.Run(fmt.Sprintf("%d kills", n), func(t *testing.T) {
 				t.Parallel()
 				d := openShop(t, seed, n)
-				d.work()
-				told[i], ends[i] = d.transcript(), d.close()
+				d.run()
+				transcripts[i], ends[i] = d.transcript(), d.checkEnd()
 			})
 		}
 	})
-	same(t, "what the tills were told", told[0], told[1])
-	same(t, "the end state", ends[0], ends[1])
+	wantSame(t, "the transcript", transcripts[0], transcripts[1])
+	wantSame(t, "the end state", ends[0], ends[1])
 }
 
-// same compares two runs line by line.
-func same(t *testing.T, what string, a, b []string) {
+// wantSame compares two runs line by line.
+func wantSame(t *testing.T, what string, a, b []string) {
 	t.Helper()
 	if len(a) == 0 || len(a) != len(b) {
 		t.Errorf("%s: %d lines without kills, %d with", what, len(a), len(b))
@@ -55,23 +55,23 @@ func same(t *testing.T, what string, a, b []string) {
 	}
 }
 
-// cardHolder is a member of the shop and what the tills were told of their card.
-// One till at a time has the card, so nothing here is locked.
+// cardHolder is a member of the shop with what the tills' answers said about their cards. Only one
+// till at a time uses a card, so there is no lock.
 type cardHolder struct {
 	member
 	n        int
-	rest     bool // the card is issued over REST, without a till
+	rest     bool // the card is issued over the REST API
 	lost     bool
 	id, link string
-	liveID   string // of a lost card: the instance that takes the next stamp
+	liveID   string // of a lost card: the instance that gets the next stamp
 	oldCode  string
 	rows     []*ledgerRow
 	cards    []string         // instances of the chain, oldest first
-	stamps   map[string]int64 // by instance, as the rows add up
+	stamps   map[string]int64 // by instance, as the sum of the rows
 	value    int64
 }
 
-// ledgerRow is a transaction as answers and lists show it.
+// ledgerRow is a transaction in answers and lists.
 type ledgerRow struct {
 	ID           string  `json:"id"`
 	CardID       string  `json:"card_id"`
@@ -85,63 +85,63 @@ type ledgerRow struct {
 	ReversedAt   *string `json:"reversed_at"`
 	CreatedAt    string  `json:"created_at"`
 
-	partner  *ledgerRow // the other row of an overflow
-	reversed bool       // as the till was told
+	partner  *ledgerRow // the other row of an overflow; nil for none
+	reversed bool       // according to the answers
 }
 
-// stampedCard is a card as lists and single reads show it.
+// stampedCard is a card in answers and lists.
 type stampedCard struct {
 	card
 	StampsCount  int64  `json:"stamps_count"`
 	CurrentValue *int64 `json:"current_value"`
 }
 
-// act is one thing that a till does.
-type act struct {
+// action is one request of a till.
+type action struct {
 	p      *cardHolder
 	kind   string
-	n      int64 // stamps, cents, or which prize
-	again  int   // 1: sent again at once, though answered; 2: at the end of the shift
-	badPIN bool  // the clerk mistypes the PIN first
+	n      int64 // stamps, cents, or the index of a prize
+	repeat int   // 1: repeated immediately after the answer; 2: repeated at the end of the shift
+	badPIN bool  // a wrong PIN is sent first
 }
 
-// counter is a till.
-type counter struct {
+// dayTill is a till.
+type dayTill struct {
 	name     string
 	location int
 	api      *servertest.Client
-	scripts  [2][]act // of the morning and the afternoon
-	lines    []string // what it was told, without what differs between runs
+	scripts  [2][]action // for the morning and the afternoon
+	lines    []string    // what was answered, without values that differ between runs
 	later    []func()
 }
 
 type day struct {
-	t           *testing.T
-	f           *shopFile
-	http        *http.Client
-	origin      string
-	api         *servertest.Client
-	stranger    *servertest.Client
-	near        *servertest.Client // a key of the first location
-	locations   [2]string
-	programs    map[string]string
-	prizes      []string
-	names       map[string]string // of prizes and locations, by id
-	cardHolders []*cardHolder
-	tills       []*counter
+	t             *testing.T
+	f             *shopFile
+	http          *http.Client
+	origin        string
+	api           *servertest.Client
+	otherShop     *servertest.Client
+	firstLocation *servertest.Client // key restricted to the first location
+	locations     [2]string
+	programs      map[string]string
+	prizes        []string
+	names         map[string]string // of prizes and locations, by id
+	cardHolders   []*cardHolder
+	tills         []*dayTill
 
-	kills    int
-	after    []int64 // answers after which the server is killed
-	answered atomic.Int64
-	kill     chan struct{}
-	away     sync.RWMutex // held while the server is being restarted
+	kills      int
+	after      []int64 // numbers of answers after which the server is killed
+	answered   atomic.Int64
+	kill       chan struct{}
+	restarting sync.RWMutex // locked while the server restarts
 }
 
 const pin = "246810"
 
-// openShop makes the shop, and everything that will happen on the day.
+// openShop creates the shop and plans the day.
 func openShop(t *testing.T, seed uint64, kills int) *day {
-	d := &day{t: t, f: &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}, programs: map[string]string{}, names: map[string]string{},
+	d := &day{t: t, f: &shopFile{t: t, db: filepath.Join(memoryDir(t), "shop.db")}, programs: map[string]string{}, names: map[string]string{},
 		kills: kills, kill: make(chan struct{}, kills), http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}}
 	t.Cleanup(d.http.CloseIdleConnections)
 	var shop, other struct{ ID string }
@@ -155,7 +155,7 @@ func openShop(t *testing.T, seed uint64, kills int) *day {
 	}
 	servertest.WeakenPIN(t, d.f.db, pin)
 	full := d.f.makeKey("create", "--name", "Office")
-	near := d.f.makeKey("create", "--name", "Centrale's office", "--location", d.locations[0])
+	firstLocation := d.f.makeKey("create", "--name", "Centrale's office", "--location", d.locations[0])
 	var tokens []string
 	for i, at := range []int{0, 0, 1} {
 		var made struct{ Token string }
@@ -167,9 +167,9 @@ func openShop(t *testing.T, seed uint64, kills int) *day {
 	d.f.shop = shop.ID
 	d.f.server = startServe(t, d.f.db, "--listen", fmt.Sprintf("127.0.0.1:%d", freePort(t)), "--api-key-rate-limit-per-minute", "0")
 	d.origin = d.f.server.origin
-	d.api, d.near, d.stranger = d.f.api(full), d.f.api(near), d.f.api(next)
+	d.api, d.firstLocation, d.otherShop = d.f.api(full), d.f.api(firstLocation), d.f.api(next)
 	for i, at := range []int{0, 0, 1} {
-		d.tills = append(d.tills, &counter{name: fmt.Sprintf("till-%d", i+1), location: at, api: newClient(t, d.origin+"/till/v1", tokens[i])})
+		d.tills = append(d.tills, &dayTill{name: fmt.Sprintf("till-%d", i+1), location: at, api: newClient(t, d.origin+"/till/v1", tokens[i])})
 	}
 	d.api.Call("PATCH", "/locations/"+d.locations[1], `{"require_staff_pin":true}`).Want(200)
 	for _, p := range []string{`{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`,
@@ -187,24 +187,24 @@ func openShop(t *testing.T, seed uint64, kills int) *day {
 		d.api.Post("/programs/"+d.programs[z.program]+"/prizes", map[string]any{"threshold": z.at, "name": name}).Want(201).Decode(&made)
 		d.prizes, d.names[made.ID] = append(d.prizes, made.ID), name
 	}
-	d.plan(rand.New(rand.NewPCG(seed, 0)))
+	d.planActions(rand.New(rand.NewPCG(seed, 0)))
 	total := 0
 	for _, c := range d.tills {
 		total += len(c.scripts[0]) + len(c.scripts[1])
 	}
-	chance := rand.New(rand.NewPCG(seed, 1))
+	random := rand.New(rand.NewPCG(seed, 1))
 	for range kills {
-		d.after = append(d.after, 50+chance.Int64N(int64(total-100)))
+		d.after = append(d.after, 50+random.Int64N(int64(total-100)))
 	}
 	return d
 }
 
-// plan writes the script of every till. It is the same for the same chance.
-func (d *day) plan(chance *rand.Rand) {
+// planActions plans the actions of each till, which depend on random only.
+func (d *day) planActions(random *rand.Rand) {
 	seen := map[[2]string]bool{}
 	lost := 0
 	for i, m := range readMembers(d.t) {
-		p := &cardHolder{member: m, n: i, rest: chance.IntN(3) == 0, stamps: map[string]int64{}}
+		p := &cardHolder{member: m, n: i, rest: random.IntN(3) == 0, stamps: map[string]int64{}}
 		if other := map[int]string{5: "access", 6: "discount", 7: "private"}[i%8]; other != "" {
 			p.program = other
 		}
@@ -222,34 +222,34 @@ func (d *day) plan(chance *rand.Rand) {
 		d.cardHolders = append(d.cardHolders, p)
 	}
 	for half := range 2 {
-		queues := make([][][]act, len(d.tills))
+		queues := make([][][]action, len(d.tills))
 		for _, p := range d.cardHolders {
-			var visits []act
+			var visits []action
 			if half == 0 {
-				visits = append(visits, act{p: p, kind: "issue"})
-				if p.ref != "" && chance.IntN(10) == 0 {
-					visits = append(visits, act{p: p, kind: "second card"})
+				visits = append(visits, action{p: p, kind: "issue"})
+				if p.ref != "" && random.IntN(10) == 0 {
+					visits = append(visits, action{p: p, kind: "second card"})
 				}
 			}
 			if half == 1 && p.lost {
-				visits = append(visits, act{p: p, kind: "locked"}, act{p: p, kind: "reissue"})
+				visits = append(visits, action{p: p, kind: "locked"}, action{p: p, kind: "reissue"})
 			}
-			for range 1 + chance.IntN(3) {
-				visits = append(visits, d.visit(p, chance)...)
+			for range 1 + random.IntN(3) {
+				visits = append(visits, d.visitActions(p, random)...)
 			}
 			for i := range visits {
-				if chance.IntN(12) == 0 {
-					visits[i].again = 1 + chance.IntN(2)
+				if random.IntN(12) == 0 {
+					visits[i].repeat = 1 + random.IntN(2)
 				}
-				visits[i].badPIN = chance.IntN(40) == 0
+				visits[i].badPIN = random.IntN(40) == 0
 			}
-			n := chance.IntN(len(d.tills))
+			n := random.IntN(len(d.tills))
 			queues[n] = append(queues[n], visits)
 		}
 		for n, c := range d.tills {
-			// Members come and go between one another's visits.
+			// Actions of different members are interleaved.
 			for q := queues[n]; len(q) > 0; {
-				k := chance.IntN(min(len(q), 40))
+				k := random.IntN(min(len(q), 40))
 				c.scripts[half] = append(c.scripts[half], q[k][0])
 				if q[k] = q[k][1:]; len(q[k]) == 0 {
 					q = slices.Delete(q, k, k+1)
@@ -259,49 +259,49 @@ func (d *day) plan(chance *rand.Rand) {
 	}
 }
 
-// visit is what a member comes for.
-func (d *day) visit(p *cardHolder, chance *rand.Rand) (acts []act) {
+// visitActions returns the actions of one visit.
+func (d *day) visitActions(p *cardHolder, random *rand.Rand) (actions []action) {
 	reverse := func() {
-		if chance.IntN(6) == 0 {
-			acts = append(acts, act{p: p, kind: "reverse"})
+		if random.IntN(6) == 0 {
+			actions = append(actions, action{p: p, kind: "reverse"})
 		}
 	}
-	add := func(kind string, n int64) { acts = append(acts, act{p: p, kind: kind, n: n}) }
+	add := func(kind string, n int64) { actions = append(actions, action{p: p, kind: kind, n: n}) }
 	switch p.program {
 	case "standard", "private":
-		n := 1 + chance.Int64N(4)
-		switch chance.IntN(12) {
+		n := 1 + random.Int64N(4)
+		switch random.IntN(12) {
 		case 0, 1, 2:
-			n = 6 + chance.Int64N(9)
+			n = 6 + random.Int64N(9)
 		case 3:
 			n = 30
 		}
 		add("stamp", n)
 		reverse()
-		if chance.IntN(2) == 0 {
+		if random.IntN(2) == 0 {
 			prize := 3
 			if p.program == "standard" {
-				prize = chance.IntN(3)
+				prize = random.IntN(3)
 			}
 			add("redeem", int64(prize))
 			reverse()
 		}
 	case "prepaid":
-		if chance.IntN(2) == 0 {
-			add("topup", 100*(1+chance.Int64N(50)))
+		if random.IntN(2) == 0 {
+			add("topup", 100*(1+random.Int64N(50)))
 			reverse()
 		}
-		add("spend", 1+chance.Int64N(1500))
+		add("spend", 1+random.Int64N(1500))
 		reverse()
 	default:
 		add("use", 0)
 		reverse()
 	}
-	return acts
+	return actions
 }
 
-// work is the day itself.
-func (d *day) work() {
+// run executes the planned day.
+func (d *day) run() {
 	done := make(chan struct{})
 	killed := 0
 	go func() {
@@ -316,17 +316,17 @@ func (d *day) work() {
 		for _, c := range d.tills {
 			wg.Go(func() {
 				for i, a := range c.scripts[half] {
-					d.do(c, fmt.Sprintf("%s-%d-%d", c.name, half, i), a)
+					d.perform(c, fmt.Sprintf("%s-%d-%d", c.name, half, i), a)
 				}
-				for _, again := range c.later {
-					again()
+				for _, repeat := range c.later {
+					repeat()
 				}
 				c.later = nil
 			})
 		}
 		wg.Wait()
 		if half == 0 && !d.t.Failed() {
-			d.noon()
+			d.betweenShifts()
 		}
 	}
 	close(d.kill)
@@ -340,15 +340,15 @@ func (d *day) work() {
 }
 
 func (d *day) restart() {
-	d.away.Lock()
-	defer d.away.Unlock()
+	d.restarting.Lock()
+	defer d.restarting.Unlock()
 	d.f.server.signal(syscall.SIGKILL)
 	d.f.server.wait()
 	d.f.server = startServe(d.t, d.f.db, "--listen", strings.TrimPrefix(d.origin, "http://"), "--api-key-rate-limit-per-minute", "0")
 	d.f.server.clientsLeave = true
 }
 
-// ask makes a request until there is an answer, each time the same.
+// ask repeats a request until there is an answer.
 func (d *day) ask(c *servertest.Client, method, path string, body any, headers ...string) *servertest.Reply {
 	d.t.Helper()
 	for range 1000 {
@@ -367,20 +367,20 @@ func (d *day) ask(c *servertest.Client, method, path string, body any, headers .
 		if d.kills == 0 {
 			d.t.Fatalf("%s: %v", r.What, r.Err)
 		}
-		d.untilBack()
+		d.waitForServer()
 	}
 	d.t.Fatalf("%s %s: no answer after 1000 tries", method, path)
 	return nil
 }
 
-// untilBack waits while the server is away.
-func (d *day) untilBack() {
-	d.away.RLock()
-	defer d.away.RUnlock()
+// waitForServer waits while the server restarts.
+func (d *day) waitForServer() {
+	d.restarting.RLock()
+	defer d.restarting.RUnlock()
 }
 
-// do does one thing and notes the answer.
-func (d *day) do(c *counter, key string, a act) {
+// perform executes one action and records the answer.
+func (d *day) perform(c *dayTill, key string, a action) {
 	p := a.p
 	api, path, body := c.api, "/cards/"+p.id, any(nil)
 	want := []string{"201"}
@@ -447,31 +447,31 @@ func (d *day) do(c *counter, key string, a act) {
 	line := fmt.Sprintf("%s: %s member %d %d: %s", key, a.kind, p.n, a.n, got)
 	switch {
 	case got == "201" && a.kind == "issue", a.kind == "reissue":
-		d.issued(p, r, a)
+		d.recordIssue(p, r, a)
 	case got == "201":
 		before, rows := maps.Clone(p.stamps), len(p.rows)
-		line += d.told(c, p, r, target)
-		d.counted(p, a, before, p.rows[rows:])
+		line += d.recordRows(c, p, r, target)
+		d.checkRows(p, a, before, p.rows[rows:])
 	}
 	c.lines = append(c.lines, line)
-	if a.again > 0 {
+	if a.repeat > 0 {
 		c.lines = append(c.lines, fmt.Sprintf("%s: retry member %d 0: %s", key, p.n, got[:1]))
 	}
-	again := func() {
+	repeat := func() {
 		second := d.ask(api, "POST", path, body, headers...)
 		if second.Header.Get("Idempotent-Replayed") != "true" || second.Outcome() != got || r.Status < 400 && !bytes.Equal(second.Body, r.Body) {
-			d.t.Errorf("%s: the retry of %s was answered (%v) %d %s, at first %d %s", key, a.kind, second.Header, second.Status, second.Body, r.Status, r.Body)
+			d.t.Errorf("%s: the retry of %s got (%v) %d %s, the first request %d %s", key, a.kind, second.Header, second.Status, second.Body, r.Status, r.Body)
 		}
 	}
-	switch a.again {
+	switch a.repeat {
 	case 1:
-		again()
+		repeat()
 	case 2:
-		c.later = append(c.later, again)
+		c.later = append(c.later, repeat)
 	}
 }
 
-func (d *day) issued(p *cardHolder, r *servertest.Reply, a act) {
+func (d *day) recordIssue(p *cardHolder, r *servertest.Reply, a action) {
 	var made card
 	r.Decode(&made)
 	if made.asMember(d.programs) != p.member || p.id != "" && made.ID != p.liveID || made.InstallURL == p.link {
@@ -483,20 +483,20 @@ func (d *day) issued(p *cardHolder, r *servertest.Reply, a act) {
 		p.id, p.cards = made.ID, []string{made.ID}
 		return
 	}
-	// The code of the lost card is dead, the new one works.
+	// The code of the lost card is invalid and the new one works.
 	c := d.tills[0].api
 	d.ask(c, "GET", "/cards/"+p.oldCode, nil).Want(404, "not_found")
 	d.ask(c, "POST", "/cards/"+p.oldCode+"/stamps", nil).Want(404, "not_found")
 	d.ask(newClient(d.t, d.origin, ""), "GET", old, nil).Want(410, "gone")
-	if code := d.codeOf(p); code == p.oldCode {
+	if code := d.readCode(p); code == p.oldCode {
 		d.t.Errorf("member %d has the same code after the reissue", p.n)
 	} else if found := d.lookup(c, code); found.ID != p.liveID || found.Status != "invited" {
 		d.t.Errorf("member %d's new code finds %+v, want %s", p.n, found, p.liveID)
 	}
 }
 
-// codeOf reads the code on a card's page.
-func (d *day) codeOf(p *cardHolder) string {
+// readCode reads the code on a card's page.
+func (d *day) readCode(p *cardHolder) string {
 	d.t.Helper()
 	r := d.ask(newClient(d.t, d.origin, ""), "GET", p.link, nil, "Accept", "text/html")
 	return scan(d.t, string(r.Want(200).Body))
@@ -509,9 +509,8 @@ func (d *day) lookup(c *servertest.Client, code string) stampedCard {
 	return found.Card
 }
 
-// told notes the rows that a till was answered, and checks that the cards
-// beside them add up.
-func (d *day) told(c *counter, p *cardHolder, r *servertest.Reply, reversed *ledgerRow) (line string) {
+// recordRows records the rows of an answer and checks that the cards in it have their sums.
+func (d *day) recordRows(c *dayTill, p *cardHolder, r *servertest.Reply, reversed *ledgerRow) (line string) {
 	var answer struct {
 		Transaction         *ledgerRow   `json:"transaction"`
 		Card                stampedCard  `json:"card"`
@@ -534,7 +533,7 @@ func (d *day) told(c *counter, p *cardHolder, r *servertest.Reply, reversed *led
 			d.t.Errorf("member %d, with %v stamps and %d cents: %s", p.n, p.stamps, p.value, r.Body)
 		}
 		p.rows = append(p.rows, row)
-		line += "; " + d.line(p, row) + fmt.Sprintf(" -> %s %d", on.Status, on.StampsCount)
+		line += "; " + d.describe(p, row) + fmt.Sprintf(" -> %s %d", on.Status, on.StampsCount)
 	}
 	note(answer.Transaction, answer.Card)
 	if over := answer.OverflowTransaction; over != nil {
@@ -542,17 +541,17 @@ func (d *day) told(c *counter, p *cardHolder, r *servertest.Reply, reversed *led
 		answer.Transaction.partner, over.partner = over, answer.Transaction
 	}
 	if reversed != nil {
-		opposite(d.t, reversed, answer.Transaction)
+		checkReversal(d.t, reversed, answer.Transaction)
 		if reversed.partner != nil {
-			opposite(d.t, reversed.partner, answer.OverflowTransaction)
+			checkReversal(d.t, reversed.partner, answer.OverflowTransaction)
 		}
 	}
 	return line
 }
 
-// counted checks that the rows say what the till asked for; before are the
-// stamps on each instance until then.
-func (d *day) counted(p *cardHolder, a act, before map[string]int64, rows []*ledgerRow) {
+// checkRows checks that the rows are what the till requested. before are the stamps of each
+// instance before the request.
+func (d *day) checkRows(p *cardHolder, a action, before map[string]int64, rows []*ledgerRow) {
 	first, ok := rows[0], true
 	switch a.kind {
 	case "stamp":
@@ -579,8 +578,8 @@ func (d *day) counted(p *cardHolder, a act, before map[string]int64, rows []*led
 	}
 }
 
-// opposite checks a reversal.
-func opposite(t *testing.T, row, reversal *ledgerRow) {
+// checkReversal checks that reversal is the reversal of row.
+func checkReversal(t *testing.T, row, reversal *ledgerRow) {
 	row.reversed = true
 	negated := func(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == -*b }
 	text := func(s *string) string {
@@ -595,8 +594,8 @@ func opposite(t *testing.T, row, reversal *ledgerRow) {
 	}
 }
 
-// line is a row without what differs between runs.
-func (d *day) line(p *cardHolder, r *ledgerRow) string {
+// describe returns a row as text, without values that differ between runs.
+func (d *day) describe(p *cardHolder, r *ledgerRow) string {
 	show := func(n *int64) string {
 		if n == nil {
 			return "-"
@@ -611,27 +610,27 @@ func (d *day) line(p *cardHolder, r *ledgerRow) string {
 		show(r.StampsDelta), show(r.ValueDelta), prize, r.reversed)
 }
 
-// noon is when a location is disabled for a while and lost cards are locked.
-// The server stays up meanwhile.
-func (d *day) noon() {
-	d.away.RLock()
-	defer d.away.RUnlock()
+// betweenShifts disables a location for a while and locks the lost cards. The server is not killed
+// during it.
+func (d *day) betweenShifts() {
+	d.restarting.RLock()
+	defer d.restarting.RUnlock()
 	there, here := d.tills[2], d.tills[0]
 	served := d.cardHolders[slices.IndexFunc(d.cardHolders, func(p *cardHolder) bool { return p.program == "standard" && !p.lost && p.stamps[p.id] > 0 })]
-	stamp := func(c *counter, key string) *servertest.Reply {
+	stamp := func(c *dayTill, key string) *servertest.Reply {
 		return d.ask(c.api, "POST", "/cards/"+served.id+"/stamps", `{"count":1}`, "Idempotency-Key", key, "X-Staff-Pin", pin)
 	}
 	d.ask(d.api, "POST", "/locations/"+d.locations[1]+"/disable", nil).Want(200)
 	stamp(there, "noon").Want(422, "location_disabled")
 	d.ask(there.api, "POST", "/programs/"+d.programs["standard"]+"/cards", nil).Want(422, "location_disabled")
 	d.lookup(there.api, served.id)
-	d.told(here, served, stamp(here, "noon").Want(201), nil)
+	d.recordRows(here, served, stamp(here, "noon").Want(201), nil)
 	d.ask(d.api, "POST", "/locations/"+d.locations[1]+"/enable", nil).Want(200)
-	d.told(there, served, stamp(there, "noon").Want(201), nil) // nothing was remembered
+	d.recordRows(there, served, stamp(there, "noon").Want(201), nil) // the 402 was not remembered
 
 	for _, p := range d.cardHolders {
 		if p.lost {
-			p.oldCode = d.codeOf(p)
+			p.oldCode = d.readCode(p)
 			p.liveID = d.lookup(here.api, p.id).ID
 			if found := d.lookup(here.api, p.oldCode); found.ID != p.liveID || !slices.Contains(p.cards, found.ID) {
 				d.t.Errorf("member %d's code finds %s, the id %s, of %v", p.n, found.ID, p.liveID, p.cards)
@@ -641,7 +640,7 @@ func (d *day) noon() {
 	}
 }
 
-// transcript is what every till was told, in its order.
+// transcript returns all lines of all tills in order.
 func (d *day) transcript() (lines []string) {
 	for _, c := range d.tills {
 		lines = append(lines, c.lines...)

@@ -16,7 +16,7 @@ import (
 	"punchcard/server/servertest"
 )
 
-// withoutAddress is a ready line without what the port decides.
+// withoutAddress returns the ready line without the fields that depend on the port.
 func (p *process) withoutAddress() ready {
 	r := p.ready
 	r.BaseURL, r.Origin = "", ""
@@ -59,13 +59,13 @@ func TestDevReadyLine(t *testing.T) {
 
 	written, err := os.ReadFile(file)
 	if err != nil || string(written) != first.line {
-		t.Errorf("the ready file holds %q (%v), the line is %q", written, err, first.line)
+		t.Errorf("the ready file contains %q (%v), the line is %q", written, err, first.line)
 	}
 	if beside, _ := os.ReadDir(filepath.Dir(file)); len(beside) != 1 {
-		t.Errorf("beside the ready file lie %v", beside)
+		t.Errorf("there are other files beside the ready file: %v", beside)
 	}
 	if got := first.stdout.String(); got != first.line {
-		t.Errorf("stdout holds more than the line: %q", got)
+		t.Errorf("stdout has more than the line: %q", got)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestDevKeepsItsFile(t *testing.T) {
 	}
 	api := second.api(second.ready.APIKey)
 	if found := readCard(api, made.ID); found.ExternalRef == nil || *found.ExternalRef != "M-1" {
-		t.Errorf("the card came back as %+v", found)
+		t.Errorf("after the restart the card is %+v", found)
 	}
 	if all := listCards(api, 50); len(all) != 1 {
 		t.Errorf("%d cards after the restart", len(all))
@@ -229,7 +229,7 @@ func TestDevRefusesBadFlags(t *testing.T) {
 	}
 }
 
-// TestDevCurl runs what a newcomer pastes.
+// TestDevCurl runs the commands that dev prints on stderr.
 func TestDevCurl(t *testing.T) {
 	t.Parallel()
 	p := startDev(t)
@@ -244,7 +244,7 @@ func TestDevCurl(t *testing.T) {
 			t.Errorf("%s\nanswered %d, want %d", text, got, want)
 		}
 		if _, err := exec.LookPath("curl"); err != nil {
-			continue // the same request was made without it
+			continue // the line before made the same request
 		}
 		out, err := exec.Command("sh", "-c", text+` -s -o /dev/null -w '%{http_code}'`).CombinedOutput()
 		if err != nil || string(out) != fmt.Sprint(want) {
@@ -254,7 +254,7 @@ func TestDevCurl(t *testing.T) {
 	p.outside().Get("/docs").Want(200)
 }
 
-// asRequest makes the request that a curl command stands for.
+// asRequest makes the request of a curl command and returns the status.
 func asRequest(t *testing.T, text string) int {
 	t.Helper()
 	words := regexp.MustCompile(`'[^']*'|[^\s\\']+`).FindAllString(text, -1)
@@ -272,17 +272,11 @@ func asRequest(t *testing.T, text string) int {
 			url = words[i]
 		}
 	}
-	req, err := http.NewRequest(method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must(http.NewRequest(method, url, strings.NewReader(body)))
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must(http.DefaultClient.Do(req))
 	resp.Body.Close()
 	return resp.StatusCode
 }

@@ -8,7 +8,7 @@ import (
 	"punchcard/server/servertest"
 )
 
-// device is a till as the command line prints it.
+// device is a till as printed by commands.
 type device struct {
 	ID         string  `json:"id"`
 	LocationID string  `json:"location_id"`
@@ -39,15 +39,15 @@ func TestDevices(t *testing.T) {
 	f := newShop(t)
 	api := f.api(f.makeKey("create", "--name", "Office"))
 	if out := f.run("device", "list"); strings.Count(out, "\n") != 1 {
-		t.Errorf("a shop without devices lists %q", out)
+		t.Errorf("the list of a shop without devices is %q", out)
 	}
 	here, there := f.location("Centrale"), f.location("Stazione")
 	made := f.makeDevice("--location", here, "--name", "Left till")
 	if !strings.HasPrefix(made.Token, "tdk_live_") || len(made.Token) != 52 || !strings.HasPrefix(made.Token, made.Prefix) || len(made.Prefix) > 16 ||
 		made.LocationID != here || made.Name != "Left till" || made.RevokedAt != nil || made.CreatedAt == "" {
-		t.Errorf("made %+v", made)
+		t.Errorf("created %+v", made)
 	}
-	// Read by people, too, the token comes once, on a line of its own.
+	// The text output has the token once, on a line of its own.
 	text := f.run("device", "create", "--location", there)
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	second := lines[len(lines)-1]
@@ -61,10 +61,10 @@ func TestDevices(t *testing.T) {
 		t.Errorf("the list is %+v", all)
 	}
 	if out := f.list("device", "list"); !strings.Contains(out, made.ID) || !strings.Contains(out, "Left till") || strings.Count(out, "valid") != 2 {
-		t.Errorf("the list reads\n%s", out)
+		t.Errorf("the list is\n%s", out)
 	}
 
-	// Both work at once, each at its own location.
+	// Both tills work at once, each at its own location.
 	for token, location := range map[string]string{made.Token: here, second: there} {
 		var me struct {
 			Device, Location, Shop struct{ ID string }
@@ -80,12 +80,12 @@ func TestDevices(t *testing.T) {
 	till.Post("/programs/"+program+"/cards", nil).Want(201).Decode(&issued)
 	till.Post("/cards/"+issued.ID+"/uses", nil).Want(201)
 
-	// A token is no API key, and a key no token.
+	// A device's token is not valid as an API key, nor the reverse.
 	f.server.api(made.Token).Get("/me").Want(401, "unauthenticated")
 	f.server.till(api.Key).Get("/me").Want(401, "unauthenticated")
 	f.server.till(second[:51]+"!").Get("/me").Want(401, "unauthenticated")
 
-	// Revoked from the very next request on, also in the middle of a retry.
+	// A revoked token is refused from the next request on, also when a request is retried.
 	till.Call("POST", "/cards/"+issued.ID+"/uses", nil, "Idempotency-Key", "last").Want(201)
 	var revoked device
 	f.json(&revoked, "device", "revoke", made.ID)
@@ -102,13 +102,13 @@ func TestDevices(t *testing.T) {
 		t.Errorf("revoked again: %+v", again)
 	}
 	if out := f.list("device", "list"); strings.Count(out, "revoked") != 1 || strings.Count(out, "valid") != 1 {
-		t.Errorf("the list reads\n%s", out)
+		t.Errorf("the list is\n%s", out)
 	}
 	if out := f.run("audit"); strings.Count(out, "device.create") != 2 || strings.Count(out, "device.revoke") != 1 || !strings.Contains(out, "device "+made.ID) {
-		t.Errorf("the audit log reads\n%s", out)
+		t.Errorf("the audit log is\n%s", out)
 	}
 	f.printed.WriteString(f.run("audit", "--json"))
-	f.keepsSecrets()
+	f.checkSecrets()
 	if out := f.run("check"); out != "ok\n" {
 		t.Errorf("check printed %q", out)
 	}
@@ -138,35 +138,34 @@ func TestDeviceRefusals(t *testing.T) {
 	refused("device", "revoke", "dev_none")("device")
 	refused("device", "revoke", here)("device")
 
-	// Another shop's location and device are not found.
+	// Locations and devices of another shop are not found.
 	f.refused("device", "create", "--location", here, "--shop", other.ID)("location")
 	f.refused("device", "revoke", made.ID, "--shop", other.ID)("device")
 	f.refused("location", "set-pin", here, "1234", "--shop", other.ID)("location")
 	f.server.till(made.Token).Get("/me").Want(200)
 	if out := f.run("device", "list", "--shop", other.ID); strings.Contains(out, made.ID) {
-		t.Errorf("the other shop lists\n%s", out)
+		t.Errorf("the list of the other shop is\n%s", out)
 	}
 
-	// A test shop's tokens say so.
+	// Tokens of a test shop have another prefix.
 	var site struct{ ID string }
 	f.json(&site, "location", "create", "--shop", other.ID, "--name", "Prova", "--address", "Via Po 2", "--city", "Torino", "--postal-code", "10123", "--country-code", "IT")
 	if test := f.makeDevice("--location", site.ID, "--shop", other.ID); !strings.HasPrefix(test.Token, "tdk_test_") {
-		t.Errorf("made %s", test.Token)
+		t.Errorf("created %s", test.Token)
 	}
 
-	// A file that is not there is not made.
+	// A missing file is not created.
 	missing := filepath.Join(t.TempDir(), "none.db")
 	for _, args := range [][]string{{"device", "create", "--location", here}, {"device", "list"}, {"device", "revoke", made.ID}, {"location", "set-pin", here, "1234"}} {
 		execute(t, nil, append(args, "--db", missing)...).refused(t, "none.db")
 		if found, _ := filepath.Glob(missing + "*"); len(found) > 0 {
-			t.Errorf("%v made %v", args, found)
+			t.Errorf("%v created %v", args, found)
 		}
 	}
-	f.keepsSecrets()
+	f.checkSecrets()
 }
 
-// TestSetPIN sets a location's PIN from the command line and asks for it at
-// the till.
+// TestSetPIN sets a location's PIN by command and checks that the till requires it.
 func TestSetPIN(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
@@ -187,7 +186,7 @@ func TestSetPIN(t *testing.T) {
 	use("").Want(201)
 	api.Call("PATCH", "/locations/"+here, `{"require_staff_pin":true}`).Want(200)
 	if r := use("4711").Want(401, "invalid_credentials"); !strings.Contains(r.Str("error.message"), "set-pin") {
-		t.Errorf("without a PIN the till is told %s", r.Body)
+		t.Errorf("without a PIN the till gets %s", r.Body)
 	}
 	for _, wrong := range []string{"123", "123456789", "12a4", "12 4", "１２３４"} {
 		f.refused("location", "set-pin", here, wrong)("PIN")
@@ -200,15 +199,15 @@ func TestSetPIN(t *testing.T) {
 	use("").Want(401, "invalid_credentials")
 	use("47114712").Want(401, "invalid_credentials")
 	use("47114711").Want(201)
-	till.Get("/cards/" + made.ID).Want(200) // what writes nothing asks for none
+	till.Get("/cards/" + made.ID).Want(200) // reads need no PIN
 	elsewhere.Post("/cards/"+made.ID+"/uses", nil).Want(201)
 
-	// A new PIN counts from the very next request on, the old one no more.
+	// After a change, the new PIN is valid for the next request and the old one is not.
 	f.list("location", "set-pin", here, "2468")
 	use("47114711").Want(401, "invalid_credentials")
 	use("2468").Want(201)
 
-	// Five wrong ones in a row lock this device, and no other.
+	// Five wrong PINs in a row lock this device and no other.
 	twin := f.server.till(f.makeDevice("--location", here).Token)
 	for range 4 {
 		use("1111").Want(401, "invalid_credentials")
@@ -218,16 +217,16 @@ func TestSetPIN(t *testing.T) {
 		use("1111").Want(401, "invalid_credentials")
 	}
 	if r := use("2468").Want(429, "rate_limited"); r.Header.Get("Retry-After") == "" {
-		t.Error("the locked device is not told when to come again")
+		t.Error("the refusal of the locked device has no Retry-After")
 	}
 	till.Get("/me").Want(200)
 	twin.Call("POST", "/cards/"+made.ID+"/uses", nil, "X-Staff-Pin", "2468").Want(201)
 
-	// Without a PIN the demand stays, until it is dropped.
+	// After the PIN is removed, the requirement stays until require_staff_pin is false.
 	f.list("location", "set-pin", here)
 	twin.Call("POST", "/cards/"+made.ID+"/uses", nil, "X-Staff-Pin", "2468").Want(401, "invalid_credentials")
 	api.Call("PATCH", "/locations/"+here, `{"require_staff_pin":false}`).Want(200)
 	twin.Post("/cards/"+made.ID+"/uses", nil).Want(201)
 	f.list("audit")
-	f.keepsSecrets()
+	f.checkSecrets()
 }

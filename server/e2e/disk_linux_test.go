@@ -7,8 +7,7 @@ import (
 	"unsafe"
 )
 
-// limitFiles bounds the size of the files that a running process writes, and
-// returns what the bound was.
+// limitFiles sets RLIMIT_FSIZE of a running process and returns the limit from before.
 func limitFiles(t *testing.T, pid int, size uint64) (before uint64) {
 	t.Helper()
 	const prlimit64, fsize = syscall.SYS_PRLIMIT64, syscall.RLIMIT_FSIZE
@@ -24,25 +23,22 @@ func limitFiles(t *testing.T, pid int, size uint64) (before uint64) {
 	return old.Cur
 }
 
-// A log that can grow no further has every write refused and nothing else, and
-// the server works again as soon as it can.
-func TestLogThatCannotGrow(t *testing.T) {
+// TestWALCannotGrow checks that writes, but not reads, are refused while the WAL cannot grow, and
+// that the server works again when it can.
+func TestWALCannotGrow(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t, t.TempDir())
 	pid := d.server.cmd.Process.Pid
-	d.leaks(func() {
-		for _, more := range []int64{0, 10, 4000, 9000} { // none of which is a whole write
-			info, err := os.Stat(d.db + "-wal")
-			if err != nil {
-				t.Fatal(err)
-			}
+	d.checkLeaks(func() {
+		for _, more := range []int64{0, 10, 4000, 9000} { // each less than one write
+			info := must(os.Stat(d.db + "-wal"))
 			free := limitFiles(t, pid, uint64(info.Size()+more))
-			d.failing(int(more) / (frameHeader + pageSize))
+			d.wantRefused(int(more) / (frameHeader + pageSize))
 			limitFiles(t, pid, free)
-			d.sound()
-			d.there()
+			d.wantWorking()
+			d.checkCards()
 		}
 	})
-	d.killed()
-	d.sound()
+	d.killAndRestart()
+	d.wantWorking()
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,15 +16,15 @@ import (
 	"testing"
 )
 
-// Every call that a write makes of the disk fails once: the write is refused,
-// nothing of it is there, and the next one is made.
+// TestDiskFailsOnce makes each system call of a write fail once, and checks that the write is
+// refused, leaves nothing, and that the next write succeeds.
 func TestDiskFailsOnce(t *testing.T) {
 	d := newDisk(t, t.TempDir())
-	d.leaks(func() {
+	d.checkLeaks(func() {
 		for _, call := range []string{"pwrite64", "fsync"} {
 			n := 1
-			for ; d.failsOnce(call, n); n++ {
-				d.there()
+			for ; d.failCall(call, n); n++ {
+				d.checkCards()
 			}
 			if least := map[string]int{"pwrite64": 10, "fsync": 1}[call]; n <= least {
 				t.Errorf("a write makes %d calls of %s", n-1, call)
@@ -31,25 +32,25 @@ func TestDiskFailsOnce(t *testing.T) {
 			t.Logf("%d calls of %s", n-1, call)
 		}
 	})
-	d.killed()
-	d.sound()
+	d.killAndRestart()
+	d.wantWorking()
 }
 
-// failsOnce has the nth call fail that one write makes; false if it makes fewer.
-func (d *disk) failsOnce(call string, n int) bool {
+// failCall makes the nth system call of one write fail. It returns false if a write makes fewer.
+func (d *disk) failCall(call string, n int) bool {
 	d.t.Helper()
-	// strace counts by thread, and the writer may change its thread in between:
-	// then no call has failed, and the write is tried again.
+	// strace counts by thread. If the writer has changed its thread, no call fails, and the write
+	// is repeated.
 	for range 50 {
 		tr := d.server.attach("-e", "trace=pwrite64,fsync,ftruncate", "-e", fmt.Sprintf("inject=%s:error=EIO:when=%d", call, n))
 		status := d.write()
 		trace := tr.detach()
-		struck := strings.Contains(trace, "(INJECTED)")
-		if struck != (status == 500) {
-			d.t.Errorf("%s number %d failed: %t; the write is answered %d:\n%s", call, n, struck, status, trace)
+		injected := strings.Contains(trace, "(INJECTED)")
+		if injected != (status == 500) {
+			d.t.Errorf("%s number %d failed: %t; the status of the write is %d:\n%s", call, n, injected, status, trace)
 		}
-		if struck {
-			d.sound()
+		if injected {
+			d.wantWorking()
 			return true
 		}
 		if strings.Count(trace, call+"(") < n {
@@ -60,56 +61,55 @@ func (d *disk) failsOnce(call string, n int) bool {
 	return false
 }
 
-// during has the disk fail in some way while work goes on, and sees that nothing
-// of it is left afterwards.
-func (d *disk) during(fault string, work func()) {
+// withFault injects a fault while work runs, and checks that everything works afterwards.
+func (d *disk) withFault(fault string, work func()) {
 	d.t.Helper()
 	tr := d.server.attach("-e", "trace=pwrite64,fsync,ftruncate", "-e", "inject="+fault)
 	work()
 	if trace := tr.detach(); !strings.Contains(trace, "(INJECTED)") {
 		d.t.Errorf("%s: nothing failed", fault)
 	}
-	d.sound()
-	d.there()
+	d.wantWorking()
+	d.checkCards()
 }
 
-// A disk that fails for a while, in each of the ways that it can, while many
-// write: it is as if the server were read-only, and then as if nothing had been.
+// TestDiskFailsForAWhile makes the disk fail in each way during many writes. The server must answer
+// as a read-only one, and work again afterwards.
 func TestDiskFailsForAWhile(t *testing.T) {
 	d := newDisk(t, t.TempDir())
-	d.leaks(func() {
+	d.checkLeaks(func() {
 		for _, fault := range []string{"pwrite64:error=EIO", "pwrite64:error=ENOSPC", "pwrite64:error=EDQUOT", "pwrite64:error=EROFS", "pwrite64:error=EPERM", "pwrite64:retval=0", "fsync:error=EIO", "fsync:error=ENOSPC"} {
-			d.during(fault, func() { d.failing(0) })
+			d.withFault(fault, func() { d.wantRefused(0) })
 		}
 	})
-	d.killed()
-	d.sound()
+	d.killAndRestart()
+	d.wantWorking()
 }
 
-// The disk fails at any moment of the work of many writers.
+// TestDiskFailsNowAndThen makes calls fail at intervals while many clients write.
 func TestDiskFailsNowAndThen(t *testing.T) {
 	d := newDisk(t, t.TempDir())
-	d.leaks(func() {
+	d.checkLeaks(func() {
 		for _, fault := range []string{"pwrite64:error=EIO:when=7+23", "fsync:error=EIO:when=2+3"} {
-			d.during(fault, func() {
-				var all sync.WaitGroup
+			d.withFault(fault, func() {
+				var writers sync.WaitGroup
 				for range 8 {
-					all.Go(func() {
+					writers.Go(func() {
 						for range 10 {
 							d.write()
 						}
 					})
 				}
-				all.Wait()
+				writers.Wait()
 			})
 		}
 	})
-	d.killed()
-	d.sound()
+	d.killAndRestart()
+	d.wantWorking()
 }
 
-// An erase at the command line ends with a log that is emptied into the file.
-// Whichever call of it fails: what it says has happened has.
+// TestDiskFailsInAnErase makes each system call fail of a command that erases a card, which ends
+// with a checkpoint. The card is erased if and only if the command succeeds.
 func TestDiskFailsInAnErase(t *testing.T) {
 	d := newDisk(t, t.TempDir())
 	for _, call := range []string{"pwrite64", "fsync", "ftruncate"} {
@@ -117,68 +117,62 @@ func TestDiskFailsInAnErase(t *testing.T) {
 		for n := 1; ; n++ {
 			id := issueCard(d.api(), d.program, map[string]string{"external_ref": fmt.Sprint("erased-", call, n)}).ID
 			trace := filepath.Join(t.TempDir(), "trace")
-			r := finish(t, straced(trace, call, n, "card", "delete", id, "--db", d.db), nil)
-			gone := d.ask(d.api(), "GET", "/cards/"+id, nil).Status == 404
-			if gone != (r.code == 0) {
-				t.Errorf("%s number %d failed: erase ended with %d, the card is gone: %t\n%s", call, n, r.code, gone, r.stderr)
+			r := finish(t, straceCommand(trace, call, n, "card", "delete", id, "--db", d.db), nil)
+			erased := d.ask(d.api(), "GET", "/cards/"+id, nil).Status == 404
+			if erased != (r.code == 0) {
+				t.Errorf("%s number %d failed: the exit code is %d, the card is erased: %t\n%s", call, n, r.code, erased, r.stderr)
 			}
 			if r.code != 0 {
 				r.refused(t, "the disk failed")
 			}
-			d.sound()
-			raw, err := os.ReadFile(trace)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d.wantWorking()
+			raw := must(os.ReadFile(trace))
 			if !bytes.Contains(raw, []byte("(INJECTED)")) {
 				break
 			}
 			failed++
 		}
 		if failed == 0 {
-			t.Errorf("no %s of an erase failed", call)
+			t.Errorf("no call of %s failed", call)
 		}
 		t.Logf("%d calls of %s", failed, call)
 	}
-	d.killed()
+	d.killAndRestart()
 }
 
-// A write is made once it is in the log. That the log cannot be moved into the
-// file takes nothing from it, and the log is kept until it can.
+// TestDiskFailsInACheckpoint checks that writes succeed while checkpoints fail, and that the WAL is
+// kept until a checkpoint succeeds.
 func TestDiskFailsInACheckpoint(t *testing.T) {
 	const due = 4000 * (frameHeader + pageSize)
 	d := newDisk(t, t.TempDir())
 	log := func() int64 {
-		info, err := os.Stat(d.db + "-wal")
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must(os.Stat(d.db + "-wal"))
 		return info.Size()
 	}
 	for _, fault := range []string{"pwrite64:error=EIO", "fsync:error=EIO", "pwrite64:error=ENOSPC"} {
-		for log() < due-40*pageSize { // the writes below go past it
+		for log() < due-40*pageSize { // the writes below exceed the checkpoint size
 			d.write()
 		}
 		before := log()
 		tr := d.server.attach("-e", "trace=pwrite64,fsync,ftruncate", "-P", d.db, "-e", "inject="+fault)
 		for range 20 {
 			if status := d.write(); status != 201 {
-				t.Errorf("%s: a write whose log is sound is answered %d", fault, status)
+				t.Errorf("%s: the status of a write is %d", fault, status)
 			}
 		}
-		d.there()
-		struck := strings.Count(tr.detach(), "(INJECTED)")
-		if struck == 0 || log() < before {
-			t.Errorf("%s: %d calls failed, and the log went from %d to %d bytes", fault, struck, before, log())
+		d.checkCards()
+		injected := strings.Count(tr.detach(), "(INJECTED)")
+		if injected == 0 || log() < before {
+			t.Errorf("%s: %d calls failed, and the WAL changed from %d to %d bytes", fault, injected, before, log())
 		}
-		d.killed() // with a file that is half written
-		d.sound()
-		d.there()
+		d.killAndRestart() // the database file is partly written
+		d.wantWorking()
+		d.checkCards()
 	}
 }
 
-// ballast fills a disk to the last byte.
-func ballast(t *testing.T, path string) {
+// fillDisk fills a disk to the last byte.
+func fillDisk(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)
 	if err != nil {
@@ -195,8 +189,8 @@ func ballast(t *testing.T, path string) {
 	}
 }
 
-// A disk that is really full: the server works again as soon as something is
-// deleted, and a full disk does not keep it from stopping and starting.
+// TestDiskFull uses a full disk. The server must work again when a file is deleted, and must be
+// able to stop and start meanwhile.
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=8m"); err != nil {
@@ -205,31 +199,97 @@ func TestDiskFull(t *testing.T) {
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
 	d := newDisk(t, dir)
 	fill := filepath.Join(dir, "ballast")
-	d.leaks(func() {
+	d.checkLeaks(func() {
 		for range 3 {
-			ballast(t, fill)
-			// What the log's last block has left is less than a page.
-			d.failing(0)
+			fillDisk(t, fill)
+			// The rest of the WAL's last block is less than a page.
+			d.wantRefused(0)
 			if err := os.Remove(fill); err != nil {
 				t.Fatal(err)
 			}
-			d.sound()
-			d.there()
+			d.wantWorking()
+			d.checkCards()
 		}
 	})
-	ballast(t, fill)
-	d.failing(0)
-	d.http.CloseIdleConnections() // one that was never used would be waited for
+	fillDisk(t, fill)
+	d.wantRefused(0)
+	d.http.CloseIdleConnections() // Shutdown would wait for a connection that was never used
 	d.server.signal(syscall.SIGTERM)
 	if err := d.server.wait(); err != nil {
-		t.Errorf("the server on a full disk ended with %v:\n%s", err, d.server.stderr)
+		t.Errorf("the server on a full disk exited with %v:\n%s", err, d.server.stderr)
 	}
-	d.told()
+	d.checkLog()
 	if err := os.Remove(fill); err != nil {
 		t.Fatal(err)
 	}
 	d.serve()
-	d.there()
-	d.sound()
-	d.killed()
+	d.checkCards()
+	d.wantWorking()
+	d.killAndRestart()
+}
+
+// TestRestoreKilledAtEachCall kills a restore at each call that changes a name, a size or content.
+func TestRestoreKilledAtEachCall(t *testing.T) {
+	t.Parallel()
+	old, backup := crashedFolder(t), backupOf(t, "Bar Nero")
+	for _, call := range []string{"?rename,renameat", "?link,linkat", "?unlink,unlinkat", "fsync", "ftruncate", "pwrite64"} {
+		step, swapped := 1, 0
+		for n := 1; ; n += step {
+			what := fmt.Sprintf("killed at %s %d", call, n)
+			s, whole := killRestore(t, old, backup, what, func(args ...string) bool {
+				cmd := exec.Command("strace", append([]string{"-f", "-qq", "-o", os.DevNull, "-e", "trace=" + call, "-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n), binary()}, args...)...)
+				cmd.Env = environment(nil)
+				out, err := cmd.CombinedOutput()
+				if err != nil && !strings.Contains(err.Error(), "killed") {
+					t.Fatalf("%s: %v: %s", what, err, out)
+				}
+				return err == nil
+			})
+			if s {
+				swapped++
+			}
+			if whole {
+				t.Logf("%s: %d kills", call, (n-1+step-1)/step)
+				break
+			}
+			if call == "pwrite64" && n > 6 {
+				step = 9
+			}
+		}
+	}
+}
+
+// TestDiskFailsUnderABackup makes each call fail with which a backup writes and syncs, and checks
+// that no backup is made and no file is left.
+func TestDiskFailsUnderABackup(t *testing.T) {
+	t.Parallel()
+	db, dir := newDatabase(t), t.TempDir()
+	file, trace := filepath.Join(dir, "copy.db"), filepath.Join(t.TempDir(), "trace")
+	for _, c := range []struct {
+		call, on string
+		when     []int
+		says     string
+	}{
+		{"pwrite64", file + ".partial-raw", []int{1, 2, 10, 30}, "the disk failed"},
+		{"pwrite64", file + ".partial", []int{1, 2, 10, 30}, "the disk failed"},
+		{"fsync", file + ".partial", []int{1}, "input/output error"},
+	} {
+		for _, n := range c.when {
+			cmd := exec.Command("strace", "-f", "-qq", "-o", trace, "-P", c.on, "-e", "trace="+c.call, "-e", fmt.Sprintf("inject=%s:error=EIO:when=%d", c.call, n), binary(), "backup", file, "--db", db)
+			r := finish(t, cmd, nil)
+			calls := must(os.ReadFile(trace))
+			if !strings.Contains(string(calls), "(INJECTED)") {
+				t.Errorf("%s %d of %s did not fail; it printed %q", c.call, n, c.on, r.stdout)
+				continue
+			}
+			r.refused(t, file, c.says)
+			if left, _ := os.ReadDir(dir); len(left) > 0 {
+				t.Fatalf("%s %d of %s left %v", c.call, n, c.on, left)
+			}
+		}
+	}
+	if r := execute(t, nil, "backup", file, "--db", db); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	checkFile(t, file)
 }

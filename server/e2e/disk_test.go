@@ -19,19 +19,19 @@ import (
 	"punchcard/server/servertest"
 )
 
-// disk is a shop on a disk that fails at times.
+// disk is a shop whose disk fails.
 type disk struct {
 	*shopFile
 	t       *testing.T
 	http    *http.Client
 	key     string
 	program string
-	card    string // that is read all the time
+	card    string // id of the card that reads ask for
 
 	mu      sync.Mutex
 	n       int
-	made    map[string]bool // refs of the writes that were answered 201
-	refused map[string]bool // and of those that were answered 5xx
+	made    map[string]bool // external_refs of the writes that were answered 201
+	refused map[string]bool // external_refs of the writes that were answered 500
 }
 
 // newDisk serves a shop from a file in dir.
@@ -67,13 +67,12 @@ func (d *disk) ask(c *servertest.Client, method, path string, body any, headers 
 	return r
 }
 
-// write issues a card to a new person and returns the status, which is 201 or
-// 500 and nothing else.
+// write issues a card with a new external_ref and returns the status, which must be 201 or 500.
 func (d *disk) write() int {
 	d.t.Helper()
 	d.mu.Lock()
 	d.n++
-	ref := fmt.Sprintf("member-%d.", d.n) // with an end that can be found in a page
+	ref := fmt.Sprintf("member-%d.", d.n) // the dot makes the text unique within a page
 	d.mu.Unlock()
 	r := d.ask(d.api(), "POST", "/programs/"+d.program+"/cards", map[string]string{"external_ref": ref, "holder_name": "Zoë " + ref}, "Idempotency-Key", ref)
 	d.mu.Lock()
@@ -84,58 +83,57 @@ func (d *disk) write() int {
 	case 500:
 		d.refused[ref] = true
 	default:
-		d.t.Errorf("%s was answered %d %s", ref, r.Status, r.Body)
+		d.t.Errorf("%s: status %d %s", ref, r.Status, r.Body)
 	}
 	return r.Status
 }
 
-// failing checks what holds while no write can be made: writes are refused,
-// alone or many at once, reads go on, and the server says that it is not ready.
-// Asking for that writes a page; where a few pages, but no write, have room
-// left, as many answers may come before.
-func (d *disk) failing(pages int) {
+// wantRefused checks the server while no write can succeed: single and concurrent writes are
+// refused, reads work, and /readyz is 503. /readyz writes one page, so it may succeed pages times
+// where there is room for pages but not for a write.
+func (d *disk) wantRefused(pages int) {
 	d.t.Helper()
 	outside := d.server.outside()
 	if status := d.write(); status != 500 {
-		d.t.Errorf("a write on a failing disk is answered %d", status)
+		d.t.Errorf("the status of a write on a failing disk is %d", status)
 	}
-	var all sync.WaitGroup
+	var writers sync.WaitGroup
 	for range 8 {
-		all.Go(func() {
+		writers.Go(func() {
 			for range 3 {
 				if status := d.write(); status != 500 {
-					d.t.Errorf("a write on a failing disk is answered %d", status)
+					d.t.Errorf("the status of a write on a failing disk is %d", status)
 				}
 				if r := d.ask(d.api(), "GET", "/cards/"+d.card, nil); r.Status != 200 {
-					d.t.Errorf("a read on a failing disk is answered %d %s", r.Status, r.Body)
+					d.t.Errorf("the status of a read on a failing disk is %d %s", r.Status, r.Body)
 				}
 			}
 		})
 	}
-	all.Wait()
+	writers.Wait()
 	for range pages {
 		d.ask(outside, "GET", "/readyz", nil)
 	}
 	for path, want := range map[string]int{"/readyz": 503, "/healthz": 200} {
 		if r := d.ask(outside, "GET", path, nil); r.Status != want {
-			d.t.Errorf("%s on a failing disk is answered %d", path, r.Status)
+			d.t.Errorf("the status of %s on a failing disk is %d", path, r.Status)
 		}
 	}
-	d.there()
+	d.checkCards()
 }
 
-// sound checks that the server works as if nothing had been.
-func (d *disk) sound() {
+// wantWorking checks that writes and /readyz work.
+func (d *disk) wantWorking() {
 	d.t.Helper()
 	if status := d.write(); status != 201 {
-		d.t.Errorf("the first write on a disk that is sound again is answered %d", status)
+		d.t.Errorf("the status of the first write after the fault is %d", status)
 	}
 	if r := d.ask(d.server.outside(), "GET", "/readyz", nil); r.Status != 200 {
-		d.t.Errorf("/readyz on a disk that is sound again is answered %d", r.Status)
+		d.t.Errorf("the status of /readyz after the fault is %d", r.Status)
 	}
 }
 
-// refs are the cards that the server lists.
+// refs returns the external_refs of the listed cards.
 func (d *disk) refs() map[string]bool {
 	d.t.Helper()
 	refs := map[string]bool{}
@@ -145,30 +143,29 @@ func (d *disk) refs() map[string]bool {
 	return refs
 }
 
-// there checks that the running server has all that it answered with 201, and
-// nothing that it refused.
-func (d *disk) there() {
+// checkCards checks that the list has every card that was answered 201 and none that was refused.
+func (d *disk) checkCards() {
 	d.t.Helper()
 	have := d.refs()
 	for ref := range d.made {
 		if !have[ref] {
-			d.t.Errorf("%s was answered 201 and is not there", ref)
+			d.t.Errorf("%s was answered 201 but is not listed", ref)
 		}
 	}
 	for ref := range d.refused {
 		if have[ref] {
-			d.t.Errorf("%s was answered 500 and is there", ref)
+			d.t.Errorf("%s was answered 500 but is listed", ref)
 		}
 	}
 }
 
-// killed kills the server and starts it on the same file: what was answered
-// with 201 is still there.
-func (d *disk) killed() {
+// killAndRestart kills the server, starts it on the same file, and checks that every card that was
+// answered 201 is there.
+func (d *disk) killAndRestart() {
 	d.t.Helper()
 	d.server.signal(syscall.SIGKILL)
 	d.server.wait()
-	d.told()
+	d.checkLog()
 	if out := execute(d.t, nil, "check", "--db", d.db); out.stdout != "ok\n" {
 		d.t.Errorf("check printed %q %q", out.stdout, out.stderr)
 	}
@@ -176,17 +173,17 @@ func (d *disk) killed() {
 	have := d.refs()
 	for ref := range d.made {
 		if !have[ref] {
-			d.t.Errorf("%s was answered 201 and is lost after a kill", ref)
+			d.t.Errorf("%s was answered 201 but is lost after the kill", ref)
 		}
 	}
 }
 
-// causes are how the log names what is wrong with a disk.
+// causes are the descriptions in the log of errors of a disk.
 var causes = []string{"the disk or the database is full", "the disk failed"}
 
-// told checks the log of a server that ended: one line for each refusal, which
-// names the cause, and nothing of anybody in any.
-func (d *disk) told() {
+// checkLog checks the log of a server that ended: it has one line with the cause for each refusal
+// and no personal data or secrets.
+func (d *disk) checkLog() {
 	d.t.Helper()
 	errors := 0
 	text := d.server.stderr.String()
@@ -205,22 +202,19 @@ func (d *disk) told() {
 	}
 	for _, secret := range []string{d.key, "member-", "Zoë", "first"} {
 		if strings.Contains(text, secret) {
-			d.t.Errorf("the log holds %s", secret)
+			d.t.Errorf("the log contains %s", secret)
 		}
 	}
 	if errors < len(d.refused) {
 		d.t.Errorf("%d lines about %d refusals", errors, len(d.refused))
 	}
-	clear(d.refused) // may be there after a restart, as a request without an answer may
+	clear(d.refused) // they may be in the file after a restart, as any request without an answer may
 }
 
-// held are the goroutines and the open files of the server.
-func (d *disk) held() (goroutines, files int) {
+// resources returns the numbers of goroutines and open files of the server.
+func (d *disk) resources() (goroutines, files int) {
 	d.t.Helper()
-	resp, err := d.http.Get(d.server.metrics)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	resp := must(d.http.Get(d.server.metrics))
 	defer resp.Body.Close()
 	lines := bufio.NewScanner(resp.Body)
 	for lines.Scan() {
@@ -229,32 +223,29 @@ func (d *disk) held() (goroutines, files int) {
 		}
 	}
 	if goroutines == 0 {
-		d.t.Fatal("no goroutines are counted")
+		d.t.Fatal("the metrics have no go_goroutines")
 	}
-	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.server.cmd.Process.Pid))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	open := must(os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.server.cmd.Process.Pid)))
 	return goroutines, len(open)
 }
 
-// leaks runs f and waits until the server holds no more than before it.
-func (d *disk) leaks(f func()) {
+// checkLeaks runs f and waits until the server has no more goroutines and open files than before.
+func (d *disk) checkLeaks(f func()) {
 	d.t.Helper()
 	d.http.CloseIdleConnections()
 	http.DefaultClient.CloseIdleConnections()
-	d.write() // opens what a first write opens
-	goroutines, files := d.held()
+	d.write() // opens the files that a first write opens
+	goroutines, files := d.resources()
 	f()
 	for late := time.Now().Add(waitLimit); ; {
 		d.http.CloseIdleConnections()
 		http.DefaultClient.CloseIdleConnections()
-		g, n := d.held()
+		g, n := d.resources()
 		if g <= goroutines && n <= files {
 			return
 		}
 		if time.Now().After(late) {
-			d.t.Errorf("the server has %d goroutines and %d open files, and had %d and %d before", g, n, goroutines, files)
+			d.t.Errorf("the server has %d goroutines and %d open files, before it had %d and %d", g, n, goroutines, files)
 			return
 		}
 	}

@@ -22,9 +22,8 @@ var (
 	noAnchor  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// absolute returns the absolute path of a file. The cache of go test does not
-// know that TestMain changes the folder, so it notices changes of files by
-// absolute paths only.
+// absolute returns the absolute path of a file. TestMain changes the folder, which the cache of go
+// test does not consider, so it notices changes of files by absolute paths only.
 func absolute(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -33,8 +32,7 @@ func absolute(path string) string {
 	return abs
 }
 
-// files reads every file of the project whose name ends with suffix, by its
-// path from the root.
+// files returns the content of each file of the repository whose name ends with suffix, by path.
 func files(t *testing.T, suffix string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -56,8 +54,7 @@ func files(t *testing.T, suffix string) map[string]string {
 	return all
 }
 
-// anchors returns the anchors of a document's headings, as hosts of
-// repositories make them.
+// anchors returns the anchors of a document's headings, as GitHub makes them.
 func anchors(text string) (list []string) {
 	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
 		plain := noAnchor.ReplaceAllString(strings.ToLower(m[1]), "")
@@ -66,7 +63,7 @@ func anchors(text string) (list []string) {
 	return list
 }
 
-// exists reports whether one of the paths is there.
+// exists reports whether one of the paths exists.
 func exists(paths ...string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool {
 		_, err := os.Stat(absolute(path))
@@ -74,8 +71,8 @@ func exists(paths ...string) bool {
 	})
 }
 
-// TestReadmeLinks follows every relative link of the documents, to its heading
-// too, and looks for every path that they name in backticks.
+// TestReadmeLinks checks that the target of each relative link in the documents exists, including
+// its heading, and each path that they name in backticks.
 func TestReadmeLinks(t *testing.T) {
 	all := files(t, ".md")
 	for path, text := range all {
@@ -107,7 +104,7 @@ func TestReadmeLinks(t *testing.T) {
 	}
 }
 
-// TestReadmeTests looks for every test that the documents name.
+// TestReadmeTests checks that each test named in the documents exists.
 func TestReadmeTests(t *testing.T) {
 	var tests strings.Builder
 	for _, text := range files(t, "_test.go") {
@@ -130,12 +127,11 @@ func TestReadmeTests(t *testing.T) {
 	}
 }
 
-// TestReadmePackages holds the README to its length, and its table of packages
-// to the packages there are.
+// TestReadmePackages checks the length of the README and that its table of packages is complete.
 func TestReadmePackages(t *testing.T) {
 	text := files(t, ".md")["README.md"]
 	if n := strings.Count(text, "\n"); n > 300 {
-		t.Errorf("README.md has %d lines; 300 are its most", n)
+		t.Errorf("README.md has %d lines; the maximum is 300", n)
 	}
 	out, err := exec.Command("go", "list", "./...").CombinedOutput()
 	if err != nil {

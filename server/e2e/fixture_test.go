@@ -16,61 +16,58 @@ import (
 	"punchcard/server/servertest"
 )
 
-// One script gets the same answers in every run, byte for byte, and again after
-// a reset: ids, secrets, request ids, times, and what its webhooks receive.
+// TestDeterministicIDs checks that the same requests get the same answers in every run, byte for
+// byte, and after a reset: ids, secrets, request ids, times, and what webhooks receive.
 func TestDeterministicIDs(t *testing.T) {
 	t.Parallel()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must(net.Listen("tcp", "127.0.0.1:0"))
 	var mu sync.Mutex
-	var got []string // what the receiver got
+	var received []string // bodies that the receiver got
 	hooks := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		mu.Lock()
 		defer mu.Unlock()
-		got = append(got, fmt.Sprint(r.Header.Get("Webhook-Signature"), r.Header.Get("X-Service-Signature"), r.Header.Get("Webhook-Id"), string(body)))
+		received = append(received, fmt.Sprint(r.Header.Get("Webhook-Signature"), r.Header.Get("X-Service-Signature"), r.Header.Get("Webhook-Id"), string(body)))
 	})}
 	go hooks.Serve(ln)
 	t.Cleanup(func() { hooks.Close() })
 
 	script := func(p *process) string {
 		var seen []string
-		note := func(r *servertest.Reply) *servertest.Reply {
-			r.Header.Del("Date") // real time, as of every HTTP server
+		record := func(r *servertest.Reply) *servertest.Reply {
+			r.Header.Del("Date") // real time, as for every HTTP server
 			seen = append(seen, fmt.Sprint(r.What, r.Status, r.Header, string(r.Body)))
 			return r
 		}
 		mu.Lock()
-		got = nil
+		received = nil
 		mu.Unlock()
 		api, out := p.api(p.ready.APIKey), p.outside()
 		var made card
 		var hook struct{ ID string }
 		hooks := "/programs/" + p.ready.ProgramIDs["standard"] + "/webhooks"
-		note(api.Call("POST", hooks, map[string]any{"url": "http://" + ln.Addr().String() + "/hook", "events": []string{"*"}, "payload_version": "v2"})).Want(201).Decode(&hook)
-		note(api.Call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/cards", `{"holder_name": "Ada"}`, "Idempotency-Key", "one")).Want(201).Decode(&made)
-		note(out.Call("POST", "/dev/receiver", nil)).Want(201)
-		note(out.Call("POST", "/dev/keys", `{"name": "Another"}`)).Want(201)
-		note(out.Call("POST", "/dev/shops", `{"name": "Second"}`)).Want(201)
-		note(p.till(p.ready.TillToken).Call("POST", "/cards/"+made.ID+"/stamps", `{"count": 2}`)).Want(201)
-		note(api.Call("GET", "/nowhere", nil)).Want(404)
-		note(out.Call("POST", "/dev/settle", nil)).Want(200)
-		note(out.Call("POST", "/dev/clock", `{"advance": "90m"}`)).Want(200)
-		note(api.Call("GET", "/transactions", nil)).Want(200)
-		note(api.Call("GET", hooks+"/"+hook.ID+"/deliveries", nil)).Want(200)
-		note(out.Call("GET", "/dev/audit", nil)).Want(200)
+		record(api.Call("POST", hooks, map[string]any{"url": "http://" + ln.Addr().String() + "/hook", "events": []string{"*"}, "payload_version": "v2"})).Want(201).Decode(&hook)
+		record(api.Call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/cards", `{"holder_name": "Ada"}`, "Idempotency-Key", "one")).Want(201).Decode(&made)
+		record(out.Call("POST", "/dev/receiver", nil)).Want(201)
+		record(out.Call("POST", "/dev/keys", `{"name": "Another"}`)).Want(201)
+		record(out.Call("POST", "/dev/shops", `{"name": "Second"}`)).Want(201)
+		record(p.till(p.ready.TillToken).Call("POST", "/cards/"+made.ID+"/stamps", `{"count": 2}`)).Want(201)
+		record(api.Call("GET", "/nowhere", nil)).Want(404)
+		record(out.Call("POST", "/dev/settle", nil)).Want(200)
+		record(out.Call("POST", "/dev/clock", `{"advance": "90m"}`)).Want(200)
+		record(api.Call("GET", "/transactions", nil)).Want(200)
+		record(api.Call("GET", hooks+"/"+hook.ID+"/deliveries", nil)).Want(200)
+		record(out.Call("GET", "/dev/audit", nil)).Want(200)
 		mu.Lock()
 		defer mu.Unlock()
-		slices.Sort(got)                                                                             // they come over several connections
-		return strings.ReplaceAll(strings.Join(append(seen, got...), "\n"), p.origin, "http://here") // but for the port
+		slices.Sort(received)                                                                             // they arrive over several connections
+		return strings.ReplaceAll(strings.Join(append(seen, received...), "\n"), p.origin, "http://here") // all but the port is the same
 	}
 	args := []string{"--deterministic-ids", "--public-url", "https://cards.example.com"}
 	first, second := startDev(t, args...), startDev(t, append(args, "--db", filepath.Join(t.TempDir(), "kept.db"))...)
 	want := script(first)
 	if !strings.Contains(want, "stamp.assigned") || !strings.Contains(want, "2026-01-01T09:00:00") {
-		t.Fatalf("the script shows too little:\n%s", want)
+		t.Fatalf("the script covers too little:\n%s", want)
 	}
 	if again := script(second); again != want {
 		t.Errorf("two runs differ:\n%s", difference(want, again))
@@ -83,9 +80,9 @@ func TestDeterministicIDs(t *testing.T) {
 	}
 }
 
-// A kept file never gets a secret twice, though each start of the fixture makes
-// the same ones after the same past.
-func TestDeterministicIDsOfAKeptFile(t *testing.T) {
+// TestDeterministicIDsOfAnExistingFile checks that starts of the fixture on an existing file make
+// new secrets.
+func TestDeterministicIDsOfAnExistingFile(t *testing.T) {
 	t.Parallel()
 	type secrets struct{ Key, Secret, URL string }
 	made := map[secrets]bool{}
@@ -99,7 +96,7 @@ func TestDeterministicIDsOfAKeptFile(t *testing.T) {
 		receiver.URL = strings.TrimPrefix(receiver.URL, p.origin)
 		for _, one := range []secrets{hook, key, receiver} {
 			if made[one] {
-				t.Errorf("made again: %+v", one)
+				t.Errorf("the same secret again: %+v", one)
 			}
 			made[one] = true
 		}
@@ -107,7 +104,8 @@ func TestDeterministicIDsOfAKeptFile(t *testing.T) {
 	}
 }
 
-// A ready file replaces an older one, and nothing else that may be there.
+// TestReadyFileReplacesNothingElse checks that the ready file replaces an older ready file but no
+// other file.
 func TestReadyFileReplacesNothingElse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -121,11 +119,11 @@ func TestReadyFileReplacesNothingElse(t *testing.T) {
 		}
 	}
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		t.Errorf("the folder is gone: %v", err)
+		t.Errorf("the folder is missing: %v", err)
 	}
 }
 
-// difference is the first line that two texts do not share.
+// difference returns the first lines in which two texts differ.
 func difference(a, b string) string {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range x {
@@ -136,7 +134,7 @@ func difference(a, b string) string {
 	return "the second goes on"
 }
 
-// No flag of serve gives it a control API.
+// TestServeHasNoControlAPI checks that no flag of serve enables the control API.
 func TestServeHasNoControlAPI(t *testing.T) {
 	t.Parallel()
 	p := startServe(t, filepath.Join(t.TempDir(), "shop.db"), "--listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-preview-events", "--webhook-send-custom-headers", "--webhook-hold", "--log-level", "debug",
@@ -146,7 +144,7 @@ func TestServeHasNoControlAPI(t *testing.T) {
 			p.outside().Call(method, path, nil).Want(404, "not_found")
 		}
 	}
-	// Nor does a variable, or a flag that dev has.
+	// Neither does a variable, nor a flag of dev.
 	for _, flag := range []string{"--dev", "--clock", "--seed", "--ready-file", "--deterministic-ids", "--allow-remote", "--strict-webhook-targets"} {
 		if r := execute(t, nil, "serve", "--db", filepath.Join(t.TempDir(), "shop.db"), flag); r.code == 0 || !strings.Contains(r.stderr, "unknown flag "+flag) {
 			t.Errorf("serve %s: %+v", flag, r)
@@ -154,8 +152,8 @@ func TestServeHasNoControlAPI(t *testing.T) {
 	}
 }
 
-// A fixture of a seed: its content is there, its refs lead to it, a reset brings
-// it back, and a file that is kept keeps what was added.
+// TestDevSeed checks the content of a seed, its refs in the ready line, that a reset restores it,
+// and that a named file keeps its additions over a restart.
 func TestDevSeed(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "kept.db")
@@ -177,11 +175,11 @@ func TestDevSeed(t *testing.T) {
 	p = startDev(t, args...)
 	api = p.api(p.ready.APIKey)
 	if n := len(listCards(api, 100)); n != cards+1 {
-		t.Errorf("%d cards after a second start, want the %d of the seed and one", n, cards)
+		t.Errorf("%d cards after a second start, want %d of the seed and one more", n, cards)
 	}
 	p.outside().Call("POST", "/dev/reset", nil).Want(200)
 	if n := len(listCards(api, 100)); n != cards {
-		t.Errorf("%d cards after the reset, want the %d of the seed", n, cards)
+		t.Errorf("%d cards after the reset, want %d of the seed", n, cards)
 	}
 	if again := string(api.Get("/cards/" + line.Refs["bread-01"]).Want(200).Body); again != first {
 		t.Errorf("after the reset the card is %s, was %s", again, first)

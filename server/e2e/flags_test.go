@@ -18,23 +18,20 @@ import (
 	"punchcard/server/command"
 )
 
-// specSettings are the variables that must have exactly these names.
+// specSettings are the environment variables whose names must not change.
 var specSettings = []string{"API_KEY_MAX_PER_SHOP", "API_KEY_RATE_LIMIT_PER_MINUTE", "PUBLIC_API_MAX_PAGE_SIZE", "IDEMPOTENCY_DEDUPE_WINDOW_HOURS",
 	"CREDENTIAL_ROTATION_GRACE_HOURS", "WEBHOOK_MAX_PER_SHOP", "WEBHOOK_DELIVERY_TIMEOUT_MS", "WEBHOOK_MAX_CONSECUTIVE_FAILURES", "WEBHOOK_DELIVERY_RETENTION_DAYS",
 	"WEBHOOK_MAX_CUSTOM_HEADERS", "WEBHOOK_CUSTOM_HEADERS_MAX_BYTES", "MCP_KEY_MAX_PER_SHOP", "MCP_KEY_RATE_LIMIT_PER_MINUTE", "MCP_KEY_DAILY_CALL_BUDGET"}
 
-// otherLimits are the rows of the table without a name, as flags.
+// otherLimits are the flags of all other limits.
 var otherLimits = []string{"idempotency-key-max-length", "webhook-delivery-attempts", "webhook-backoff-base", "delivery-log-max-limit", "prize-max-thresholds",
 	"prize-max-options", "prize-name-max-length", "prize-description-max-length", "localization-max-length"}
 
-// serverFlags are the flags of a command in the command tree.
+// serverFlags returns the flags of a command.
 func serverFlags(t *testing.T, name string) (flags []*kong.Flag) {
 	t.Helper()
 	var cli command.CLI
-	parser, err := kong.New(&cli, kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parser := must(kong.New(&cli, kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD")))
 	for _, node := range parser.Model.Children {
 		if node.Name != name {
 			continue
@@ -77,7 +74,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 				t.Errorf("%s: --%s has the variable %s", name, f.Name, env)
 			}
 			if f.Help == "" || !strings.Contains(help, "--"+f.Name) || !strings.Contains(help, "($"+env+")") {
-				t.Errorf("%s --help does not tell of --%s and %s", name, f.Name, env)
+				t.Errorf("%s --help does not contain --%s and %s", name, f.Name, env)
 			}
 			if isLimit(f) {
 				limits = append(limits, f.Name)
@@ -99,8 +96,7 @@ func TestEveryFlagHasAVariable(t *testing.T) {
 	}
 }
 
-// TestBadLimitsStopTheStart gives every limit what it cannot be, by flag and
-// by variable.
+// TestBadLimitsStopTheStart sets each limit to invalid values, by flag and by variable.
 func TestBadLimitsStopTheStart(t *testing.T) {
 	t.Parallel()
 	type attempt struct{ flag, env, value string }
@@ -145,11 +141,11 @@ func TestBadLimitsStopTheStart(t *testing.T) {
 	close(attempts)
 	wg.Wait()
 	if found, _ := os.ReadDir(dir); len(found) != 0 {
-		t.Errorf("a refused start left %v", found)
+		t.Errorf("the refused starts left %v", found)
 	}
 }
 
-// try is execute for other goroutines than the test's.
+// try is execute for goroutines other than the test's.
 func try(env []string, args ...string) (r result, err error) {
 	cmd := exec.Command(binary(), args...)
 	var stdout, stderr strings.Builder
@@ -192,7 +188,7 @@ func TestRateLimit(t *testing.T) {
 	}
 	other.Get("/me").Want(200)
 
-	// The default of serve, and what the variable says.
+	// The default of serve and the environment variable.
 	if limit := newShop(t).defaultRate(); limit != "300" {
 		t.Errorf("serve has the limit %s", limit)
 	}
@@ -241,10 +237,10 @@ func TestLimitsTakeEffect(t *testing.T) {
 
 	made := issueCard(api, p.ready.ProgramIDs["prepaid"], nil)
 	if !strings.HasPrefix(made.InstallURL, "https://cards.example.com/shop/i/") || made.LinkEnds != "2026-01-31T09:00:00.000Z" {
-		t.Errorf("the install link is %s until %s", made.InstallURL, made.LinkEnds)
+		t.Errorf("the install link is %s and ends at %s", made.InstallURL, made.LinkEnds)
 	}
 	if got := string(p.outside().Get("/pricing").Want(200).Body); got != `{"plan":"free"}` {
-		t.Errorf("/pricing answers %s", got)
+		t.Errorf("/pricing is %s", got)
 	}
 	p.outside().Post("/dev/keys", `{"name":"Third"}`).Want(422, "unprocessable_entity")
 
@@ -280,12 +276,11 @@ func TestControlAPIIsOnlyInDev(t *testing.T) {
 	}
 }
 
-// TestOwnTimeZones holds the binary to need nothing of the system for a
-// shop's time zone.
+// TestOwnTimeZones checks that the binary contains the time zones.
 func TestOwnTimeZones(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil || !slices.Contains(strings.Fields(string(out)), "time/tzdata") {
-		t.Errorf("the binary lacks the time zones (%v)", err)
+		t.Errorf("the binary does not contain the time zones (%v)", err)
 	}
 }

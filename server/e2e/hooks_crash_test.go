@@ -18,11 +18,11 @@ import (
 
 var killsFlag = flag.Int("kills", 50, "how often TestWebhooksSurviveKills kills the server")
 
-// laneTaken is how many attempts at one endpoint the sender makes before their
-// outcomes are written.
-const laneTaken = 256
+// maxUnrecorded is how many attempts for one endpoint the sender makes before it writes their
+// outcomes.
+const maxUnrecorded = 256
 
-// crashedShop is a shop at work while its server is killed again and again.
+// crashedShop is a shop that is written to while its server is killed repeatedly.
 type crashedShop struct {
 	t         *testing.T
 	f         *shopFile
@@ -31,18 +31,18 @@ type crashedShop struct {
 	program   string
 	args      []string
 	endpoints []*endpoint
-	beats     *pulse
+	progress  *progress
 	over      chan struct{}
-	away      sync.RWMutex // held while no server runs
+	away      sync.RWMutex // locked while no server runs
 
-	mu   sync.Mutex
-	told map[happening]bool // what the answers say has happened
-	link map[string]bool    // cards that were issued, against those that overflowed
+	mu          sync.Mutex
+	answered    map[happening]bool // events that follow from the answers
+	issuedCards map[string]bool    // ids of the cards that were issued, not of those that an overflow made
 }
 
-// TestWebhooksSurviveKills kills the server at random moments, while it is
-// written to and while it delivers. What was answered arrives; what arrives
-// twice is what was under way at a kill; nothing arrives that did not happen.
+// TestWebhooksSurviveKills kills the server at random moments while it is written to and delivers.
+// All that was answered must be delivered, nothing else may be, and only deliveries in progress at
+// a kill may be repeated.
 func TestWebhooksSurviveKills(t *testing.T) {
 	t.Parallel()
 	const seed = 20260301
@@ -53,17 +53,17 @@ func TestWebhooksSurviveKills(t *testing.T) {
 	for n := range 6 {
 		writers.Go(func() { o.write(n) })
 	}
-	var left []map[string]bool // pending at the last kill, by endpoint
+	var left []map[string]bool // event_ids pending at the last kill, by endpoint
 	for round := range *killsFlag {
 		switch {
-		case round%10 == 4: // as soon as it runs
+		case round%10 == 4: // as soon as it is started
 			o.f.server = launch(t, nil, o.args...)
-		case round%10 == 9: // as soon as it can be heard: it delivers before it is ready
-			_, beat := o.beats.read()
+		case round%10 == 9: // as soon as it listens: it delivers before it is ready
+			_, step := o.progress.read()
 			o.f.server = launch(t, nil, o.args...)
 			if text, print := o.f.server.stderr.read(); text == "" {
 				select {
-				case <-beat:
+				case <-step:
 				case <-print:
 				case <-o.f.server.ended:
 					t.Fatalf("round %d: %v\n%s", round, o.f.server.err, o.f.server.stderr)
@@ -72,9 +72,9 @@ func TestWebhooksSurviveKills(t *testing.T) {
 		default:
 			o.start()
 			o.away.Unlock()
-			from, wait := o.beats.count(), 1+chance.Int64N(1+[]int64{3, 150, 4 * laneTaken}[chance.IntN(3)])
-			if !o.beats.until(func() bool { return o.beats.count() >= from+wait }) {
-				t.Fatalf("round %d: nothing happens:\n%s", round, o.f.server.stderr)
+			from, wait := o.progress.count(), 1+chance.Int64N(1+[]int64{3, 150, 4 * maxUnrecorded}[chance.IntN(3)])
+			if !o.progress.waitUntil(func() bool { return o.progress.count() >= from+wait }) {
+				t.Fatalf("round %d: no progress:\n%s", round, o.f.server.stderr)
 			}
 			o.away.Lock()
 		}
@@ -82,21 +82,21 @@ func TestWebhooksSurviveKills(t *testing.T) {
 	}
 	o.start()
 	o.away.Unlock()
-	from := o.beats.count()
-	o.beats.until(func() bool { return o.beats.count() >= from+100 })
+	from := o.progress.count()
+	o.progress.waitUntil(func() bool { return o.progress.count() >= from+100 })
 	close(o.over)
 	writers.Wait()
 	o.drain(left)
-	o.compare()
+	o.compareAll()
 	o.f.server.stop()
-	o.look("the end", o.log)
-	o.repeats()
+	o.inspectFile("the end", o.checkLog)
+	o.checkRepeats()
 }
 
 func newCrashedShop(t *testing.T) *crashedShop {
 	t.Helper()
-	o := &crashedShop{t: t, f: &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}, beats: newPulse(), over: make(chan struct{}),
-		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}, told: map[happening]bool{}, link: map[string]bool{}}
+	o := &crashedShop{t: t, f: &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}, progress: newProgress(), over: make(chan struct{}),
+		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}, answered: map[happening]bool{}, issuedCards: map[string]bool{}}
 	t.Cleanup(o.http.CloseIdleConnections)
 	o.f.run("shop", "create", "--name", "Bar Lux")
 	k := o.f.makeKey("create", "--name", "Office")
@@ -113,10 +113,10 @@ func newCrashedShop(t *testing.T) *crashedShop {
 	o.endpoint("prompt", `{"events":["*"]}`, func(event string) bool { return event != "transaction.created" },
 		func(arrival, <-chan struct{}) int { return http.StatusOK })
 	o.endpoint("slow", `{"events":["card.*","stamp.assigned"],"payload_version":"v1"}`,
-		func(event string) bool { return event == "stamp.assigned" || strings.HasPrefix(event, "card.") }, o.late)
+		func(event string) bool { return event == "stamp.assigned" || strings.HasPrefix(event, "card.") }, o.slowAnswer)
 	o.endpoint("moody", `{"events":["transaction.created","card.added"]}`, func(event string) bool { return event == "transaction.created" || event == "card.added" },
 		func(a arrival, _ <-chan struct{}) int {
-			// Some fail once, some twice, so that no delivery uses up its five.
+			// Some fail once, some twice, so that no delivery uses up its five attempts.
 			if bad := hash(a.id) % 8; a.seen <= int(bad) && bad <= 2 {
 				return http.StatusInternalServerError
 			}
@@ -126,10 +126,10 @@ func newCrashedShop(t *testing.T) *crashedShop {
 	return o
 }
 
-// late answers when others have got a good deal more.
-func (o *crashedShop) late(_ arrival, gone <-chan struct{}) int {
-	for from := o.beats.count(); ; {
-		n, more := o.beats.read()
+// slowAnswer answers when other endpoints have received many more deliveries.
+func (o *crashedShop) slowAnswer(_ arrival, gone <-chan struct{}) int {
+	for from := o.progress.count(); ; {
+		n, more := o.progress.read()
 		if n >= from+60 {
 			return http.StatusOK
 		}
@@ -143,12 +143,12 @@ func (o *crashedShop) late(_ arrival, gone <-chan struct{}) int {
 	}
 }
 
-func (o *crashedShop) endpoint(name, fields string, takes func(string) bool, answer func(arrival, <-chan struct{}) int) {
+func (o *crashedShop) endpoint(name, fields string, matches func(string) bool, answer func(arrival, <-chan struct{}) int) {
 	o.t.Helper()
-	e := newEndpoint(o.t, name, o.beats)
+	e := newEndpoint(o.t, name, o.progress)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.takes, e.answer = takes, answer
+	e.matches, e.answer = matches, answer
 	o.api.Post("/programs/"+o.program+"/webhooks", strings.TrimSuffix(fields, "}")+`,"url":"`+e.url+`/hook"}`).Want(201).Decode(&e.hook)
 	o.endpoints = append(o.endpoints, e)
 }
@@ -159,7 +159,8 @@ func (o *crashedShop) start() {
 	o.f.server.clientsLeave = true
 }
 
-// kill ends the server and returns what it left to be sent, by endpoint. The caller holds away.
+// kill kills the server and returns the event_ids that were pending, by endpoint. The caller holds
+// away.
 func (o *crashedShop) kill(round int) (left []map[string]bool) {
 	o.t.Helper()
 	o.f.server.signal(syscall.SIGKILL)
@@ -170,23 +171,23 @@ func (o *crashedShop) kill(round int) (left []map[string]bool) {
 		}
 	}
 	for _, e := range o.endpoints {
-		e.settled()
+		e.waitForConnections()
 	}
-	o.look(fmt.Sprint("kill ", round), func(s *store.Store, v *store.View) error {
+	o.inspectFile(fmt.Sprint("kill ", round), func(s *store.Store, v *store.View) error {
 		for _, e := range o.endpoints {
 			pending, err := e.pending(s, v)
 			if err != nil {
 				return err
 			}
 			left = append(left, pending)
-			e.killed(round, pending)
+			e.recordKill(round, pending)
 		}
 		return nil
 	})
 	return left
 }
 
-// write issues cards and stamps them until the end.
+// write issues and stamps cards until the test ends.
 func (o *crashedShop) write(n int) {
 	chance := rand.New(rand.NewPCG(uint64(n), 7))
 	for i := 0; ; i++ {
@@ -195,9 +196,9 @@ func (o *crashedShop) write(n int) {
 		if !o.ask(o.api, "/programs/"+o.program+"/cards", map[string]string{"external_ref": key, "holder_name": "Zoë " + key}, key, &made) {
 			return
 		}
-		o.happened(made.ID, "card.added")
+		o.recordEvents(made.ID, "card.added")
 		o.mu.Lock()
-		o.link[made.ID] = true
+		o.issuedCards[made.ID] = true
 		o.mu.Unlock()
 		for s := range 1 + chance.IntN(5) {
 			var stamped struct {
@@ -209,33 +210,33 @@ func (o *crashedShop) write(n int) {
 			if !o.ask(o.till, "/cards/"+made.ID+"/stamps", map[string]int64{"count": 1 + chance.Int64N(8)}, fmt.Sprint(key, "-", s), &stamped) {
 				return
 			}
-			o.happened(made.ID, "card.activated")
-			o.happened(stamped.Card.ID, "card.added")
-			o.happened(stamped.Transaction.ID, "stamp.assigned", "transaction.created")
+			o.recordEvents(made.ID, "card.activated")
+			o.recordEvents(stamped.Card.ID, "card.added")
+			o.recordEvents(stamped.Transaction.ID, "stamp.assigned", "transaction.created")
 			if stamped.OverflowTransaction != nil {
-				o.happened(stamped.OverflowCard.ID, "card.added")
-				o.happened(stamped.OverflowTransaction.ID, "stamp.assigned", "transaction.created")
+				o.recordEvents(stamped.OverflowCard.ID, "card.added")
+				o.recordEvents(stamped.OverflowTransaction.ID, "stamp.assigned", "transaction.created")
 			}
 		}
 	}
 }
 
-// untilBack waits while no server runs.
-func (o *crashedShop) untilBack() {
+// waitForServer waits while no server runs.
+func (o *crashedShop) waitForServer() {
 	o.away.RLock()
 	defer o.away.RUnlock()
 }
 
-func (o *crashedShop) happened(id string, events ...string) {
+func (o *crashedShop) recordEvents(id string, events ...string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, event := range events {
-		o.told[happening{event, id}] = true
+		o.answered[happening{event, id}] = true
 	}
 }
 
-// ask makes a write until there is an answer. It is false at the end of the
-// test, before the first try.
+// ask repeats a write until there is an answer. It returns false if the test ended before the first
+// attempt.
 func (o *crashedShop) ask(c *servertest.Client, path string, body any, key string, into any) bool {
 	select {
 	case <-o.over:
@@ -247,14 +248,14 @@ func (o *crashedShop) ask(c *servertest.Client, path string, body any, key strin
 		if r.Err == nil {
 			r.Check()
 			if r.Status != 201 {
-				o.t.Errorf("%s: answered %d %s", key, r.Status, r.Body)
+				o.t.Errorf("%s: status %d %s", key, r.Status, r.Body)
 				return false
 			}
 			r.Decode(into)
-			o.beats.beat()
+			o.progress.add()
 			return true
 		}
-		o.untilBack()
+		o.waitForServer()
 	}
 	o.t.Errorf("%s: no answer", key)
 	return false

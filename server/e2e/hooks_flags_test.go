@@ -8,12 +8,12 @@ import (
 	"punchcard/server/servertest"
 )
 
-// hooks are the webhooks of a program, under the flags of the file's server.
+// hooks returns a client with a key and the path of the webhooks of a program.
 func (f *shopFile) hooks(k key, program string) (c *servertest.Client, path string) {
 	return f.api(k), "/programs/" + program + "/webhooks"
 }
 
-// TestWebhookTargets holds the flags to what webhook/README.md says they relax.
+// TestWebhookTargets checks which targets the flags allow, as described in webhook/README.md.
 func TestWebhookTargets(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
@@ -22,7 +22,7 @@ func TestWebhookTargets(t *testing.T) {
 	const here, plain, private, metadata = "https://127.0.0.1/hook", "http://127.0.0.1/hook", "https://10.1.2.3/hook", "https://169.254.169.254/hook"
 	for _, run := range []struct {
 		flags []string
-		codes map[string]string // empty: taken
+		codes map[string]string // by URL; empty if the URL is allowed
 	}{
 		{nil, map[string]string{here: "not_public", plain: "invalid_value", private: "not_public", metadata: "not_public"}},
 		{[]string{"--webhook-allow-http"}, map[string]string{here: "not_public", plain: "not_public", private: "not_public", metadata: "not_public"}},
@@ -58,11 +58,11 @@ func TestWebhookTargets(t *testing.T) {
 	}
 }
 
-// TestHeldWebhooks queues under --webhook-hold what goes out without it, with
-// the headers that webhook/README.md lists.
+// TestHeldWebhooks checks that serve queues but does not send deliveries with --webhook-hold, sends
+// them without it, and sends the headers listed in webhook/README.md.
 func TestHeldWebhooks(t *testing.T) {
 	t.Parallel()
-	e := newEndpoint(t, "held", newPulse())
+	e := newEndpoint(t, "held", newProgress())
 	relaxed := []string{"--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-send-custom-headers"}
 	f := newShop(t, append(relaxed, "--webhook-hold")...)
 	k := f.makeKey("create", "--name", "Office")
@@ -70,20 +70,20 @@ func TestHeldWebhooks(t *testing.T) {
 	c, path := f.hooks(k, program)
 	headers := make(chan http.Header, 100)
 	e.mu.Lock()
-	e.takes = func(string) bool { return true }
+	e.matches = func(string) bool { return true }
 	e.answer = func(arrival, <-chan struct{}) int { return http.StatusOK }
-	e.hear = func(h http.Header) { headers <- h }
+	e.onDelivery = func(h http.Header) { headers <- h }
 	c.Post(path, map[string]any{"url": e.url, "events": []string{"card.added"}, "bearer_token": "sesame", "custom_headers": map[string]string{"X-Shop": "Lux"}}).Want(201).Decode(&e.hook)
 	e.mu.Unlock()
-	told := map[happening]bool{}
+	answered := map[happening]bool{}
 	for i := range 20 {
-		told[happening{"card.added", issueCard(f.api(k), program, map[string]string{"external_ref": fmt.Sprint(i)}).ID}] = true
+		answered[happening{"card.added", issueCard(f.api(k), program, map[string]string{"external_ref": fmt.Sprint(i)}).ID}] = true
 	}
 	var log struct{ Items []delivered }
 	c.Get(path + "/" + e.hook.ID + "/deliveries").Want(200).Decode(&log)
 	for _, d := range log.Items {
 		if d.Attempts != 0 {
-			t.Errorf("sent: %+v", d)
+			t.Errorf("sent although held: %+v", d)
 		}
 	}
 	f.server.stop()
@@ -91,8 +91,8 @@ func TestHeldWebhooks(t *testing.T) {
 		t.Errorf("%d of %d queued deliveries were sent", n, len(log.Items))
 	}
 	f.server = startServe(t, f.db, relaxed...)
-	if !e.own.until(func() bool { _, some := e.missing(told); return !some }) {
-		t.Fatal("not all came")
+	if !e.own.waitUntil(func() bool { _, some := e.missing(answered); return !some }) {
+		t.Fatal("not all deliveries arrived")
 	}
 	h := <-headers
 	for name, want := range map[string]string{"Content-Type": "application/json", "Authorization": "Bearer sesame", "X-Shop": "Lux"} {

@@ -11,21 +11,21 @@ import (
 	"testing"
 )
 
-// These need Node, Python and Stripe's package, which .ci/verify sees to: the
+// The tests in this file need Node, Python and Stripe's package, which .ci/verify provides. All
 // other tests need Go alone.
 
 func TestVerifyNode(t *testing.T) {
 	t.Parallel()
-	verifies(t, "node", "testdata/verify/verify.mjs")
+	checkReceiver(t, "node", "testdata/verify/verify.mjs")
 }
 
 func TestVerifyPython(t *testing.T) {
 	t.Parallel()
-	verifies(t, "python3", "testdata/verify/verify.py")
+	checkReceiver(t, "python3", "testdata/verify/verify.py")
 }
 
-// TestVerifyStripeNode has Stripe's library for Node verify a delivery. The
-// variable STRIPE_VERIFY is stripe.mjs beside the installed package.
+// TestVerifyStripeNode verifies a delivery with Stripe's library for Node. The variable
+// STRIPE_VERIFY is the path of stripe.mjs beside the installed package.
 func TestVerifyStripeNode(t *testing.T) {
 	t.Parallel()
 	s, came := subscribe(t)
@@ -43,9 +43,9 @@ func TestVerifyStripeNode(t *testing.T) {
 		return strings.TrimSpace(string(out)), cmd.ProcessState.ExitCode()
 	}
 	if id, code := verify(sent.body); id != d.EventID || code != 0 {
-		t.Errorf("a genuine delivery: %q, exit %d", id, code)
+		t.Errorf("an unchanged delivery: %q, exit %d", id, code)
 	}
 	if id, code := verify(bytes.Replace(sent.body, []byte("guest-1"), []byte("guest-2"), 1)); id != "" || code != 3 {
-		t.Errorf("a tampered one: %q, exit %d", id, code)
+		t.Errorf("a changed delivery: %q, exit %d", id, code)
 	}
 }

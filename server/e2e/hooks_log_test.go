@@ -12,15 +12,11 @@ import (
 	"punchcard/store"
 )
 
-// look reads the file and has it checked, both on a copy: what a kill left is
-// for the next server to recover. The file's own reader lists what is pending
-// in a queue of any length, which the delivery log of the API does not.
-func (o *crashedShop) look(when string, read func(s *store.Store, v *store.View) error) {
+// inspectFile reads and checks a copy of the database, since recovery after a kill is left to the
+// next server. It uses the store because the API's delivery log is limited in length.
+func (o *crashedShop) inspectFile(when string, read func(s *store.Store, v *store.View) error) {
 	o.t.Helper()
-	dir, err := os.MkdirTemp(o.t.TempDir(), "")
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	dir := must(os.MkdirTemp(o.t.TempDir(), ""))
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "shop.db")
 	for _, end := range []string{"", "-wal"} {
@@ -40,7 +36,7 @@ func (o *crashedShop) look(when string, read func(s *store.Store, v *store.View)
 	}
 	limits := store.DefaultLimits()
 	limits.DeliveryLogLimit = 1 << 30
-	// Tomorrow every retry is due, and what is due is what is pending.
+	// The time is tomorrow, so that every retry and thus every pending delivery is due.
 	tomorrow := func() time.Time { return time.Now().Add(24 * time.Hour) }
 	s, err := store.Open(path, store.Options{MustExist: true, Now: tomorrow, Limits: limits})
 	if err != nil {
@@ -52,11 +48,11 @@ func (o *crashedShop) look(when string, read func(s *store.Store, v *store.View)
 	}
 }
 
-// pending are the event_ids of an endpoint that the file says are to be sent.
+// pending returns the event_ids that are to be sent to an endpoint according to the file.
 func (e *endpoint) pending(s *store.Store, v *store.View) (ids map[string]bool, err error) {
 	hook, _ := s.Key(store.KindWebhook, e.hook.ID)
-	// From the oldest event on: the mark of what was sent is the server's, and
-	// this asks for the truth.
+	// The search starts at the oldest event, since the position of the sender belongs to the
+	// server.
 	due, err := v.DueDeliveries(hook, 0, nil, 1<<30)
 	ids = map[string]bool{}
 	for _, event := range append(due.Scheduled, due.New...) {
@@ -69,8 +65,8 @@ func (e *endpoint) pending(s *store.Store, v *store.View) (ids map[string]bool, 
 	return ids, err
 }
 
-// log checks what the file says of every delivery in the end.
-func (o *crashedShop) log(s *store.Store, v *store.View) error {
+// checkLog checks the outcome of every delivery in the file.
+func (o *crashedShop) checkLog(s *store.Store, v *store.View) error {
 	shop, err := s.ResolveShop("")
 	if err != nil {
 		return err
@@ -81,26 +77,26 @@ func (o *crashedShop) log(s *store.Store, v *store.View) error {
 			return err
 		}
 		if len(log) != len(e.arrivals) {
-			o.t.Errorf("%s: %d events in the log, %d have come", e.name, len(log), len(e.arrivals))
+			o.t.Errorf("%s: %d events in the log, %d arrived", e.name, len(log), len(e.arrivals))
 		}
 		for _, d := range log {
 			a := e.arrivals[d.EventID]
 			switch {
 			case a == nil || a.event != d.Event || !bytes.Equal(a.body, d.RequestPayload):
-				o.t.Errorf("%s: the log has %s (%s), which is not what came", e.name, d.EventID, d.Event)
+				o.t.Errorf("%s: the log has %s (%s), which did not arrive", e.name, d.EventID, d.Event)
 			case !d.DeliveredAt.Valid:
 				o.t.Errorf("%s: %s is not delivered", e.name, d.EventID)
 			case d.Attempts > int64(a.seen):
-				o.t.Errorf("%s: %s came %d times, the log tells of %d", e.name, d.EventID, a.seen, d.Attempts)
+				o.t.Errorf("%s: %s arrived %d times, the log has %d attempts", e.name, d.EventID, a.seen, d.Attempts)
 			}
 		}
 	}
 	return nil
 }
 
-// repeats checks that what an endpoint accepted more than once is exactly what
-// was lost at kills: each time that the outcome was not in the file, once more.
-func (o *crashedShop) repeats() {
+// checkRepeats checks that an endpoint accepted a delivery again only, and exactly, when a kill had
+// lost the outcome.
+func (o *crashedShop) checkRepeats() {
 	o.t.Helper()
 	for _, e := range o.endpoints {
 		lost, most, repeated, requests := 0, 0, 0, 0
@@ -109,16 +105,16 @@ func (o *crashedShop) repeats() {
 		}
 		for id, a := range e.arrivals {
 			requests += a.seen
-			for i, life := range a.good {
+			for i, generation := range a.good {
 				if i == 0 {
 					continue
 				}
 				repeated++
 				switch before := a.good[i-1]; {
-				case before == life:
-					o.t.Errorf("%s: accepted %s twice from one server", e.name, id)
+				case before == generation:
+					o.t.Errorf("%s: accepted %s twice from the same server process", e.name, id)
 				case !e.lost[before][id]:
-					o.t.Errorf("%s: accepted %s again after kill %d, when the file knew of it", e.name, id, before)
+					o.t.Errorf("%s: accepted %s again after kill %d although its outcome was in the file", e.name, id, before)
 				}
 			}
 		}
@@ -129,33 +125,33 @@ func (o *crashedShop) repeats() {
 	}
 }
 
-// drain waits until all that happened has arrived, and what was pending at the
-// last kill has come after it.
+// drain waits until all deliveries have arrived, and those pending at the last kill have arrived
+// after it.
 func (o *crashedShop) drain(left []map[string]bool) {
 	o.t.Helper()
 	for i, e := range o.endpoints {
-		if !e.own.until(func() bool {
+		if !e.own.waitUntil(func() bool {
 			for id := range left[i] {
 				if !e.has(id, *killsFlag) {
 					return false
 				}
 			}
-			_, some := e.missing(o.told)
+			_, some := e.missing(o.answered)
 			return !some
 		}) {
-			what, some := e.missing(o.told)
-			o.t.Fatalf("%s: not all has arrived, such as %v (%t):\n%s", e.name, what, some, o.f.server.stderr)
+			what, some := e.missing(o.answered)
+			o.t.Fatalf("%s: not everything arrived, such as %v (%t):\n%s", e.name, what, some, o.f.server.stderr)
 		}
 	}
 }
 
-// compare holds answers, file and deliveries against one another.
-func (o *crashedShop) compare() {
+// compareAll compares the answers, the file and the deliveries.
+func (o *crashedShop) compareAll() {
 	o.t.Helper()
 	exists := map[happening]bool{}
 	for _, c := range listCards(o.api, 100) {
 		exists[happening{"card.added", c.ID}] = true
-		if o.link[c.ID] && c.Status != "invited" {
+		if o.issuedCards[c.ID] && c.Status != "invited" {
 			exists[happening{"card.activated", c.ID}] = true
 		}
 		if c.Status == "archived" {
@@ -166,22 +162,22 @@ func (o *crashedShop) compare() {
 		exists[happening{"stamp.assigned", r.ID}] = true
 		exists[happening{"transaction.created", r.ID}] = true
 	}
-	for what := range o.told {
+	for what := range o.answered {
 		if !exists[what] {
-			o.t.Errorf("%v was answered and is not in the file", what)
+			o.t.Errorf("%v was answered but is not in the file", what)
 		}
 	}
 	for _, e := range o.endpoints {
-		e.own.until(func() bool { _, some := e.missing(exists); return !some })
+		e.own.waitUntil(func() bool { _, some := e.missing(exists); return !some })
 		if what, some := e.missing(exists); some {
-			o.t.Errorf("%s: never got %v", e.name, what)
+			o.t.Errorf("%s: %v did not arrive", e.name, what)
 		}
 		e.mu.Lock()
 		got := slices.Collect(maps.Keys(e.ids))
 		e.mu.Unlock()
 		for _, what := range got {
 			if !exists[what] {
-				o.t.Errorf("%s: got %v, which is not in the file", e.name, what)
+				o.t.Errorf("%s: %v arrived but is not in the file", e.name, what)
 			}
 		}
 		var w webhook
@@ -191,8 +187,8 @@ func (o *crashedShop) compare() {
 		}
 	}
 	for what := range exists {
-		if what.event != "card.archived" && !o.told[what] {
-			o.t.Errorf("%v is in the file and was not answered, though every write was repeated until it was", what)
+		if what.event != "card.archived" && !o.answered[what] {
+			o.t.Errorf("%v is in the file but was not answered, though every write was repeated until answered", what)
 		}
 	}
 }

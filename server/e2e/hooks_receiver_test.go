@@ -17,16 +17,16 @@ import (
 	stripe "github.com/stripe/stripe-go/v85/webhook"
 )
 
-// pulse counts what happens, for those who wait for some of it to happen.
-type pulse struct {
+// progress counts steps and lets goroutines wait for them.
+type progress struct {
 	mu   sync.Mutex
 	n    int64
 	more chan struct{}
 }
 
-func newPulse() *pulse { return &pulse{more: make(chan struct{})} }
+func newProgress() *progress { return &progress{more: make(chan struct{})} }
 
-func (p *pulse) beat() {
+func (p *progress) add() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.n++
@@ -34,18 +34,18 @@ func (p *pulse) beat() {
 	p.more = make(chan struct{})
 }
 
-func (p *pulse) count() int64 { n, _ := p.read(); return n }
+func (p *progress) count() int64 { n, _ := p.read(); return n }
 
-func (p *pulse) read() (n int64, more <-chan struct{}) {
+func (p *progress) read() (n int64, more <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.n, p.more
 }
 
-// until waits for done to hold, which it asks again after each beat. It is
-// false when that took longer than anybody waits.
-func (p *pulse) until(done func() bool) bool {
-	late := time.After(waitLimit)
+// waitUntil waits until done returns true, which it calls after each step. It returns false after
+// waitLimit.
+func (p *progress) waitUntil(done func() bool) bool {
+	timeout := time.After(waitLimit)
 	for {
 		_, more := p.read()
 		if done() {
@@ -53,46 +53,45 @@ func (p *pulse) until(done func() bool) bool {
 		}
 		select {
 		case <-more:
-		case <-late:
+		case <-timeout:
 			return false
 		}
 	}
 }
 
-// happening is what an event tells of: its name, and the card or transaction.
+// happening is an event's name with the id of its card or transaction.
 type happening struct{ event, id string }
 
-// arrival is what a receiver knows of one event_id.
+// arrival is what a receiver recorded about one event_id.
 type arrival struct {
 	happening
 	body []byte
-	seen int   // requests that came whole
-	good []int // the lives of the server in which one was answered with 200
+	seen int   // complete requests
+	good []int // for each 200, how often the server had been killed before
 }
 
-// endpoint is a webhook's receiver: it verifies and records what it gets.
-// answer decides on the status, told how often the event came and what ends
-// when the sender goes away.
+// endpoint is a webhook's receiver, which verifies and records deliveries. answer returns the
+// status; gone is closed when the sender disconnects.
 type endpoint struct {
-	t      *testing.T
-	name   string
-	url    string
-	takes  func(event string) bool
-	answer func(a arrival, gone <-chan struct{}) int
-	hear   func(http.Header) // may be nil; what every delivery came with
-	beats  *pulse            // of all endpoints and writers
-	own    *pulse            // of this endpoint's requests and connections
+	t          *testing.T
+	name       string
+	url        string
+	matches    func(event string) bool
+	answer     func(a arrival, gone <-chan struct{}) int
+	onDelivery func(http.Header) // called with the headers of each delivery, if not nil
+	progress   *progress         // of all endpoints and writers
+	own        *progress         // of the requests and connections of this endpoint
 
-	mu       sync.Mutex
-	hook     webhook
-	life     int // of the server: how often it was killed before
-	arrivals map[string]*arrival
-	ids      map[happening]string // event_id
-	open     map[net.Conn]bool
-	lost     []map[string]bool // at each kill: event_ids accepted since the one before without the file knowing
+	mu         sync.Mutex
+	hook       webhook
+	generation int // how often the server was killed before
+	arrivals   map[string]*arrival
+	ids        map[happening]string // event_id
+	open       map[net.Conn]bool
+	lost       []map[string]bool // for each kill, the event_ids accepted before it whose outcome the file does not have
 }
 
-// webhook is what tests read of a webhook.
+// webhook has the fields of a webhook that tests read.
 type webhook struct {
 	ID       string `json:"id"`
 	Secret   string `json:"secret"`
@@ -100,13 +99,10 @@ type webhook struct {
 	Failures int    `json:"consecutive_failures"`
 }
 
-func newEndpoint(t *testing.T, name string, beats *pulse) *endpoint {
+func newEndpoint(t *testing.T, name string, progress *progress) *endpoint {
 	t.Helper()
-	e := &endpoint{t: t, name: name, beats: beats, own: newPulse(), arrivals: map[string]*arrival{}, ids: map[happening]string{}, open: map[net.Conn]bool{}}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := &endpoint{t: t, name: name, progress: progress, own: newProgress(), arrivals: map[string]*arrival{}, ids: map[happening]string{}, open: map[net.Conn]bool{}}
+	ln := must(net.Listen("tcp", "127.0.0.1:0"))
 	e.url = "http://" + ln.Addr().String()
 	srv := &http.Server{Handler: e, ConnState: e.connection}
 	ended := make(chan struct{})
@@ -130,44 +126,44 @@ func (e *endpoint) connection(c net.Conn, s http.ConnState) {
 		delete(e.open, c)
 	}
 	e.mu.Unlock()
-	e.own.beat()
+	e.own.add()
 }
 
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == "GET" {
-		return // see settled
+		return // see waitForConnections
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the sender was killed in the middle of it
+		return // the sender was killed while it sent
 	}
-	a, err := e.take(r.Header, body)
+	a, err := e.record(r.Header, body)
 	if err != nil {
 		e.t.Errorf("%s: %v: %s", e.name, err, body)
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	e.beats.beat()
+	e.progress.add()
 	status := e.answer(a, r.Context().Done())
 	if status == http.StatusOK {
 		e.mu.Lock()
 		known := e.arrivals[r.Header.Get("Webhook-Id")]
-		known.good = append(known.good, e.life)
+		known.good = append(known.good, e.generation)
 		e.mu.Unlock()
 	}
 	w.WriteHeader(status)
-	e.own.beat()
-	e.beats.beat()
+	e.own.add()
+	e.progress.add()
 }
 
-// take verifies a delivery and records it.
-func (e *endpoint) take(h http.Header, body []byte) (a arrival, err error) {
+// record verifies a delivery and records it.
+func (e *endpoint) record(h http.Header, body []byte) (a arrival, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := verified(e.hook.Secret, h, body); err != nil {
+	if err := verifyDelivery(e.hook.Secret, h, body); err != nil {
 		return a, err
 	}
-	var told struct {
+	var payload struct {
 		Event   string
 		EventID string `json:"event_id"`
 		Data    struct {
@@ -175,48 +171,47 @@ func (e *endpoint) take(h http.Header, body []byte) (a arrival, err error) {
 			Transaction string `json:"transaction_id"`
 		}
 	}
-	if err := json.Unmarshal(body, &told); err != nil {
+	if err := json.Unmarshal(body, &payload); err != nil {
 		return a, err
 	}
-	if id := h.Get("Webhook-Id"); id == "" || id != told.EventID {
+	if id := h.Get("Webhook-Id"); id == "" || id != payload.EventID {
 		return a, fmt.Errorf("webhook-id is %q", id)
 	}
-	what := happening{told.Event, told.Data.Card}
-	if told.Data.Transaction != "" {
-		what.id = told.Data.Transaction
+	what := happening{payload.Event, payload.Data.Card}
+	if payload.Data.Transaction != "" {
+		what.id = payload.Data.Transaction
 	}
-	if !e.takes(told.Event) || what.id == "" {
+	if !e.matches(payload.Event) || what.id == "" {
 		return a, errors.New("nobody asked for it")
 	}
-	if id, ok := e.ids[what]; ok && id != told.EventID {
-		return a, fmt.Errorf("came as %s before", id)
+	if id, ok := e.ids[what]; ok && id != payload.EventID {
+		return a, fmt.Errorf("had the webhook-id %s before", id)
 	}
-	e.ids[what] = told.EventID
-	known := e.arrivals[told.EventID]
+	e.ids[what] = payload.EventID
+	known := e.arrivals[payload.EventID]
 	if known == nil {
 		known = &arrival{happening: what, body: body}
-		e.arrivals[told.EventID] = known
+		e.arrivals[payload.EventID] = known
 	}
 	if !bytes.Equal(known.body, body) {
-		return a, fmt.Errorf("came before as %s", known.body)
+		return a, fmt.Errorf("had another body before: %s", known.body)
 	}
 	known.seen++
-	if e.hear != nil {
-		e.hear(h)
+	if e.onDelivery != nil {
+		e.onDelivery(h)
 	}
 	return *known, nil
 }
 
-// verified checks a delivery with Stripe's library and that of the Standard
-// Webhooks.
-func verified(secret string, h http.Header, body []byte) error {
+// verifyDelivery verifies a delivery with Stripe's library and that of Standard Webhooks.
+func verifyDelivery(secret string, h http.Header, body []byte) error {
 	if err := stripe.ValidatePayload(body, h.Get("X-Service-Signature"), secret); err != nil {
 		return err
 	}
-	return verifiedStandard(secret, h, body)
+	return verifyStandard(secret, h, body)
 }
 
-func verifiedStandard(secret string, h http.Header, body []byte) error {
+func verifyStandard(secret string, h http.Header, body []byte) error {
 	w, err := standard.NewWebhook(secret)
 	if err != nil {
 		return err
@@ -224,61 +219,57 @@ func verifiedStandard(secret string, h http.Header, body []byte) error {
 	return w.Verify(body, h)
 }
 
-// settled returns when nothing of a server that was killed is left to come:
-// all of its connections are taken up and closed. Those that wait to be taken
-// up come before the one that is made here.
-func (e *endpoint) settled() {
+// waitForConnections returns when all connections of a killed server have been accepted and closed.
+// Waiting connections are accepted before the one made here.
+func (e *endpoint) waitForConnections() {
 	e.t.Helper()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitLimit}
-	resp, err := client.Get(e.url)
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	resp := must(client.Get(e.url))
 	resp.Body.Close()
-	if !e.own.until(func() bool {
+	if !e.own.waitUntil(func() bool {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		return len(e.open) == 0
 	}) {
-		e.t.Fatalf("%s: connections of a dead server are open", e.name)
+		e.t.Fatalf("%s: connections of a killed server are open", e.name)
 	}
 }
 
-// killed notes a kill, after which these were pending. What was accepted
-// without the file knowing was under way, and of one endpoint no more than
-// laneTaken can be.
-func (e *endpoint) killed(round int, pending map[string]bool) {
+// recordKill records a kill, after which these event_ids were pending. Deliveries that were
+// accepted, but whose outcome is not in the file, were in progress; there are at most maxUnrecorded
+// for an endpoint.
+func (e *endpoint) recordKill(round int, pending map[string]bool) {
 	e.t.Helper()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	lost := map[string]bool{}
 	for id := range pending {
-		if a := e.arrivals[id]; a != nil && len(a.good) > 0 && a.good[len(a.good)-1] == e.life {
+		if a := e.arrivals[id]; a != nil && len(a.good) > 0 && a.good[len(a.good)-1] == e.generation {
 			lost[id] = true
 		}
 	}
-	if len(lost) > laneTaken {
-		e.t.Errorf("kill %d: %s has accepted %d deliveries that the file does not know of", round, e.name, len(lost))
+	if len(lost) > maxUnrecorded {
+		e.t.Errorf("kill %d: %s accepted %d deliveries whose outcome is not in the file", round, e.name, len(lost))
 	}
 	e.lost = append(e.lost, lost)
-	e.life++
+	e.generation++
 }
 
-// has tells whether the event was accepted, in a life from then on.
+// has reports whether the event was accepted after the server had been killed from times or more.
 func (e *endpoint) has(id string, from int) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	a := e.arrivals[id]
-	return a != nil && slices.ContainsFunc(a.good, func(life int) bool { return life >= from })
+	return a != nil && slices.ContainsFunc(a.good, func(generation int) bool { return generation >= from })
 }
 
-// missing is one of the happenings that was never accepted, if there is one.
+// missing returns one of the events that were never accepted, if there is one.
 func (e *endpoint) missing(all map[happening]bool) (happening, bool) {
 	for what := range all {
 		e.mu.Lock()
 		id := e.ids[what]
 		e.mu.Unlock()
-		if e.takes(what.event) && !e.has(id, 0) {
+		if e.matches(what.event) && !e.has(id, 0) {
 			return what, true
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"punchcard/server/servertest"
 )
 
-// delivered is an entry of a delivery log.
+// delivered is an entry of the delivery log.
 type delivered struct {
 	EventID        string `json:"event_id"`
 	ResponseStatus *int   `json:"response_status"`
@@ -26,7 +26,7 @@ type delivered struct {
 	DeliveredAt    *string `json:"delivered_at"`
 }
 
-// subscriber is a webhook of the demo shop, and what makes it send.
+// subscriber is a webhook of the demo shop and the requests that make it send.
 type subscriber struct {
 	t    *testing.T
 	p    *process
@@ -36,23 +36,23 @@ type subscriber struct {
 	n    int
 }
 
-// parcel is a delivery as it came.
-type parcel struct {
+// sentRequest is a delivery as received.
+type sentRequest struct {
 	header http.Header
 	body   []byte
 }
 
-// subscribe makes a webhook for cards whose receiver keeps what comes.
-func subscribe(t *testing.T) (s *subscriber, came chan parcel) {
+// subscribe creates a webhook for card events whose receiver keeps the deliveries.
+func subscribe(t *testing.T) (s *subscriber, came chan sentRequest) {
 	t.Helper()
 	p := startDev(t)
-	came = make(chan parcel, 100)
+	came = make(chan sentRequest, 100)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)
 		}
-		came <- parcel{r.Header, body}
+		came <- sentRequest{r.Header, body}
 	}))
 	t.Cleanup(receiver.Close)
 	s = &subscriber{t: t, p: p, api: p.api(p.ready.APIKey), path: "/programs/" + p.ready.ProgramIDs["standard"] + "/webhooks"}
@@ -67,7 +67,7 @@ func (s *subscriber) patch(fields any) {
 	s.api.Call("PATCH", s.path, fields).Want(200).Decode(&s.hook)
 }
 
-// send has one event sent and returns what the log says of it.
+// send issues a card and returns the log entry of its delivery.
 func (s *subscriber) send() delivered {
 	s.t.Helper()
 	s.n++
@@ -78,8 +78,7 @@ func (s *subscriber) send() delivered {
 	return log.Items[0]
 }
 
-// TestDeliveriesVerify has other people's libraries verify what the binary
-// sends.
+// TestDeliveriesVerify verifies deliveries of the binary with third-party libraries.
 func TestDeliveriesVerify(t *testing.T) {
 	t.Parallel()
 	s, came := subscribe(t)
@@ -93,35 +92,34 @@ func TestDeliveriesVerify(t *testing.T) {
 			t.Fatalf("not delivered: %+v", d)
 		}
 		sent := <-came
-		if err := verified(secret, sent.header, sent.body); err != nil {
+		if err := verifyDelivery(secret, sent.header, sent.body); err != nil {
 			t.Errorf("%v: %s %v", err, sent.body, sent.header)
 		}
 		for i := range sent.body {
 			tampered := append([]byte(nil), sent.body...)
 			tampered[i] ^= 1
-			if verified(secret, sent.header, tampered) == nil || verifiedStandard(secret, sent.header, tampered) == nil {
-				t.Fatalf("byte %d was changed and nobody saw it", i)
+			if verifyDelivery(secret, sent.header, tampered) == nil || verifyStandard(secret, sent.header, tampered) == nil {
+				t.Fatalf("byte %d was changed and the delivery is still valid", i)
 			}
 		}
-		if secret != first && verified(first, sent.header, sent.body) == nil {
-			t.Error("the old secret still signs")
+		if secret != first && verifyDelivery(first, sent.header, sent.body) == nil {
+			t.Error("deliveries are still signed with the old secret")
 		}
 	}
 }
 
-// TestVerifyGo runs the receiver in Go of webhook/README.md.
+// TestVerifyGo runs the Go receiver of webhook/README.md.
 func TestVerifyGo(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "verify")
 	if out, err := exec.Command("go", "build", "-o", path, "testdata/verify/verify.go").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	verifies(t, path)
+	checkReceiver(t, path)
 }
 
-// verifies runs a receiver, which must take what the binary sends and nothing
-// else.
-func verifies(t *testing.T, command ...string) {
+// checkReceiver runs a receiver, which must accept the binary's deliveries and nothing else.
+func checkReceiver(t *testing.T, command ...string) {
 	t.Helper()
 	s, came := subscribe(t)
 	s.send()
@@ -149,16 +147,13 @@ func verifies(t *testing.T, command ...string) {
 	s.patch(map[string]string{"url": url})
 	d := s.send()
 	if d.DeliveredAt == nil || d.ResponseStatus == nil || *d.ResponseStatus/100 != 2 || d.Attempts != 1 {
-		t.Errorf("a genuine delivery: %+v\n%s", d, r.stderr)
+		t.Errorf("an unchanged delivery: %+v\n%s", d, r.stderr)
 	}
 	r.await(r.stdout, func(text string) bool { return strings.Contains(text, "card.added "+d.EventID+"\n") })
 
 	post := func(signature string, body []byte) int {
 		t.Helper()
-		req, err := http.NewRequest("POST", url, strings.NewReader(string(body)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := must(http.NewRequest("POST", url, strings.NewReader(string(body))))
 		if signature != "" {
 			req.Header.Set("X-Service-Signature", signature)
 		}
@@ -171,11 +166,11 @@ func verifies(t *testing.T, command ...string) {
 	}
 	signature := sent.header.Get("X-Service-Signature")
 	if status := post(signature, sent.body); status/100 != 2 {
-		t.Errorf("a repeat was answered %d", status)
+		t.Errorf("the status of a repeated delivery is %d", status)
 	}
-	at := func(when time.Time) string { return signed(s.hook.Secret, when, sent.body) }
+	at := func(when time.Time) string { return signatureHeader(s.hook.Secret, when, sent.body) }
 	if status := post(at(time.Now().Add(-4*time.Minute)), sent.body); status/100 != 2 {
-		t.Errorf("what was signed four minutes ago was answered %d", status)
+		t.Errorf("the status of a delivery signed four minutes ago is %d", status)
 	}
 	now, mac, _ := strings.Cut(strings.TrimPrefix(signature, "t="), ",v1=")
 	for name, forged := range map[string]struct {
@@ -192,13 +187,13 @@ func verifies(t *testing.T, command ...string) {
 		"the digest alone":  {"v1=" + mac, string(sent.body)},
 		"another time":      {"t=1" + now + ",v1=" + mac, string(sent.body)},
 		"not a digest":      {"t=" + now + ",v1=" + strings.Repeat("é", 32), string(sent.body)},
-		"another secret":    {signed("whsec_AAAA", time.Now(), sent.body), string(sent.body)},
+		"another secret":    {signatureHeader("whsec_AAAA", time.Now(), sent.body), string(sent.body)},
 		"ten minutes ago":   {at(time.Now().Add(-10 * time.Minute)), string(sent.body)},
 		"in ten minutes":    {at(time.Now().Add(10 * time.Minute)), string(sent.body)},
 		"the secret's name": {"whsec_", string(sent.body)},
 	} {
 		if status := post(forged.signature, []byte(forged.body)); status/100 != 4 {
-			t.Errorf("%s: answered %d", name, status)
+			t.Errorf("%s: status %d", name, status)
 		}
 	}
 
@@ -208,8 +203,8 @@ func verifies(t *testing.T, command ...string) {
 	}
 }
 
-// signed is a signature header as webhook/README.md describes it.
-func signed(secret string, at time.Time, body []byte) string {
+// signatureHeader returns a signature header as described in webhook/README.md.
+func signatureHeader(secret string, at time.Time, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	fmt.Fprintf(mac, "%d.%s", at.Unix(), body)
 	return fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil)))

@@ -3,7 +3,9 @@ package e2e
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,14 +14,14 @@ import (
 	"punchcard/server/servertest"
 )
 
-// request writes a whole request with a body.
+// request returns the text of a request with a body.
 func request(method, path, key, headers, body string) string {
-	return head(method, path, key) + headers + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
+	return requestHead(method, path, key) + headers + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
 }
 
-// hostile is a server for clients that misbehave, and a good client that
-// sees whether the others left anything behind.
-func hostile(t *testing.T) (p *process, api *servertest.Client, issue string) {
+// startForRawClients starts a server and returns it, a client for checking it afterwards, and the
+// path for issuing cards.
+func startForRawClients(t *testing.T) (p *process, api *servertest.Client, issue string) {
 	t.Helper()
 	p = startDev(t)
 	p.clientsLeave = true
@@ -28,7 +30,7 @@ func hostile(t *testing.T) (p *process, api *servertest.Client, issue string) {
 
 func TestAmbiguousHeaders(t *testing.T) {
 	t.Parallel()
-	p, api, issue := hostile(t)
+	p, api, issue := startForRawClients(t)
 	key := p.ready.APIKey
 	ask := func(text string) *servertest.Reply {
 		t.Helper()
@@ -41,12 +43,12 @@ func TestAmbiguousHeaders(t *testing.T) {
 	for _, headers := range []string{"Host: other\r\n", "Content-Length: 1\r\n", "Content-Length: -1\r\n", "Authorization : Bearer x\r\n", " folded: x\r\n", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
 		"Transfer-Encoding: xchunked\r\n", "X-Name: a\x00b\r\n"} {
 		if r := ask(request("POST", issue, key, headers, "{}")); r.Status < 400 || r.Status == 500 {
-			t.Errorf("%q: answered %d %s", headers, r.Status, r.Body)
+			t.Errorf("%q: status %d %s", headers, r.Status, r.Body)
 		}
 	}
 	for _, line := range []string{"POST", "POST /", "POST  / HTTP/1.1", "POST / HTTP/9.9", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "GET http://[::1 HTTP/1.1", "PRI * HTTP/2.0"} {
 		if r := ask(line + "\r\nHost: x\r\n\r\n"); r.Status < 400 || r.Status == 500 {
-			t.Errorf("%q: answered %d %s", line, r.Status, r.Body)
+			t.Errorf("%q: status %d %s", line, r.Status, r.Body)
 		}
 	}
 	for _, bad := range []string{"", "Bearer", "Bearer ", "Basic " + key, "Bearer  " + key, "Bearer " + key + "x", "Bearer " + key + " " + key, "Token " + key, "Bearer " + key[:51] + "é"} {
@@ -54,39 +56,38 @@ func TestAmbiguousHeaders(t *testing.T) {
 	}
 	p.api("").Call("GET", "/me", nil, "Authorization", "bearer "+key).Want(200)
 	if n := len(listCards(api, 50)); n != 0 {
-		t.Errorf("%d cards were made", n)
+		t.Errorf("%d cards were issued", n)
 	}
 }
 
 func TestOversizedRequests(t *testing.T) {
 	t.Parallel()
-	p, api, issue := hostile(t)
+	p, api, issue := startForRawClients(t)
 	key := p.ready.APIKey
 
-	// What is too long to be read is refused and the connection closed; the
-	// writer may not get rid of all of it.
+	// Requests that are too long are refused and the connection is closed, so writing may fail.
 	big := func(text string, status int) {
 		t.Helper()
 		w := p.dial(t)
 		go io.WriteString(w.Conn, text)
 		if r := w.receive("POST"); r.Status != status {
-			t.Errorf("%.60q: answered %d %s, want %d", text, r.Status, r.Body, status)
+			t.Errorf("%.60q: status %d %s, want %d", text, r.Status, r.Body, status)
 		}
-		w.closed()
+		w.wantClosed()
 	}
-	big(head("GET", "/cards?external_ref="+strings.Repeat("x", 100_000), key)+"\r\n", 431)
-	big(head("GET", "/me", key)+"X-Long: "+strings.Repeat("x", 100_000)+"\r\n\r\n", 431)
-	big(head("GET", "/me", key)+strings.Repeat("X-Many: x\r\n", 10_000)+"\r\n", 431)
+	big(requestHead("GET", "/cards?external_ref="+strings.Repeat("x", 100_000), key)+"\r\n", 431)
+	big(requestHead("GET", "/me", key)+"X-Long: "+strings.Repeat("x", 100_000)+"\r\n\r\n", 431)
+	big(requestHead("GET", "/me", key)+strings.Repeat("X-Many: x\r\n", 10_000)+"\r\n", 431)
 	big(request("POST", issue, key, "", `{"holder_name":"`+strings.Repeat("x", 2<<20)+`"}`), 413)
 	big(request("POST", issue, key, "", strings.Repeat(" ", 1<<20)+"{}"), 413)
-	big(head("POST", issue, key)+"Content-Length: 9000000000000000000\r\n\r\n", 413)
+	big(requestHead("POST", issue, key)+"Content-Length: 9000000000000000000\r\n\r\n", 413)
 	chunk := fmt.Sprintf("%x\r\n%s\r\n", 64<<10, strings.Repeat(" ", 64<<10))
-	big(head("POST", issue, key)+"Transfer-Encoding: chunked\r\n\r\n"+strings.Repeat(chunk, 17)+"2\r\n{}\r\n0\r\n\r\n", 413)
+	big(requestHead("POST", issue, key)+"Transfer-Encoding: chunked\r\n\r\n"+strings.Repeat(chunk, 17)+"2\r\n{}\r\n0\r\n\r\n", 413)
 
-	// Exactly 1 MiB is fine, also in chunks and in single bytes.
+	// A body of exactly 1 MiB is accepted, also in chunks and in single bytes.
 	full := "{}" + strings.Repeat(" ", 1<<20-2)
 	p.dial(t).send(request("POST", issue, key, "", full)).receive("POST").Want(201)
-	p.dial(t).send(head("POST", issue, key) + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n" + strings.Repeat(chunk, 15) + "0\r\n\r\n").receive("POST").Want(201)
+	p.dial(t).send(requestHead("POST", issue, key) + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n" + strings.Repeat(chunk, 15) + "0\r\n\r\n").receive("POST").Want(201)
 	w := p.dial(t)
 	for _, b := range []byte(request("POST", issue, key, "", `{"holder_name":"Byte"}`)) {
 		w.send(string(b))
@@ -104,7 +105,7 @@ func TestOversizedRequests(t *testing.T) {
 
 func TestStrangeBodies(t *testing.T) {
 	t.Parallel()
-	p, api, issue := hostile(t)
+	p, api, issue := startForRawClients(t)
 	var wide []byte
 	for _, u := range append([]uint16{0xFEFF}, utf16.Encode([]rune(`{"holder_name":"Ada"}`))...) {
 		wide = append(wide, byte(u), byte(u>>8))
@@ -129,13 +130,13 @@ func TestStrangeBodies(t *testing.T) {
 
 func TestOtherMethods(t *testing.T) {
 	t.Parallel()
-	p, api, issue := hostile(t)
+	p, api, issue := startForRawClients(t)
 	for path, allowed := range map[string]string{"/me": "GET", "/cards": "GET", issue: "POST", "/locations": "GET", "/programs": "GET, POST", "/cards/crd_x": "GET, PATCH"} {
 		for _, method := range []string{"HEAD", "OPTIONS", "TRACE", "PUT", "get", "LINK"} {
 			r := p.dial(t).send(request(method, path, api.Key, "", "")).receive(method)
 			allow := slices.DeleteFunc(strings.Split(r.Header.Get("Allow"), ", "), func(m string) bool { return m == "OPTIONS" })
 			if r.Status != 405 || strings.Join(allow, ", ") != allowed {
-				t.Errorf("%s %s: answered %d, Allow %q", method, path, r.Status, r.Header.Get("Allow"))
+				t.Errorf("%s %s: status %d, Allow %q", method, path, r.Status, r.Header.Get("Allow"))
 			}
 			if method == "HEAD" {
 				if len(r.Body) != 0 {
@@ -147,8 +148,8 @@ func TestOtherMethods(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/", "/Me", "/me/", "//me", "/me/../me", "/%6de", "/cards/a/b", "/.env", "/cards/%00", "/cards/%2e%2e%2fme"} {
-		if r := p.dial(t).send(head("GET", path, api.Key) + "\r\n").receive("GET"); r.Status != 404 && (path != "/%6de" || r.Status != 200) {
-			t.Errorf("GET %s: answered %d %s", path, r.Status, r.Body)
+		if r := p.dial(t).send(requestHead("GET", path, api.Key) + "\r\n").receive("GET"); r.Status != 404 && (path != "/%6de" || r.Status != 200) {
+			t.Errorf("GET %s: status %d %s", path, r.Status, r.Body)
 		}
 	}
 	p.dial(t).send("GET " + p.origin + "/api/public/v1/me HTTP/1.1\r\nHost: cards\r\nAuthorization: Bearer " + api.Key + "\r\n\r\n").receive("GET").Want(200)
@@ -156,23 +157,22 @@ func TestOtherMethods(t *testing.T) {
 
 func TestOldAndPipelinedHTTP(t *testing.T) {
 	t.Parallel()
-	p, api, issue := hostile(t)
+	p, api, issue := startForRawClients(t)
 	old := p.dial(t).send("GET /api/public/v1/me HTTP/1.0\r\nAuthorization: Bearer " + api.Key + "\r\n\r\n")
 	old.receive("GET").Want(200)
-	old.closed()
+	old.wantClosed()
 	kept := p.dial(t)
 	for range 2 {
 		kept.send("GET /api/public/v1/me HTTP/1.0\r\nConnection: keep-alive\r\nAuthorization: Bearer " + api.Key + "\r\n\r\n").receive("GET").Want(200)
 	}
 
-	// Several requests in one packet are answered in order, refusals between
-	// them too.
+	// Pipelined requests are answered in order, including refusals.
 	var line strings.Builder
 	for i := range 50 {
 		line.WriteString(request("POST", issue, api.Key, "", fmt.Sprintf(`{"external_ref":"%d"}`, i)))
 		line.WriteString(request("POST", issue, api.Key, "", fmt.Sprintf(`{"external_ref":"%d"}`, i)))
 		line.WriteString(request("POST", issue, api.Key, "", `{`))
-		line.WriteString(head("GET", "/cards?external_ref="+fmt.Sprint(i), api.Key) + "\r\n")
+		line.WriteString(requestHead("GET", "/cards?external_ref="+fmt.Sprint(i), api.Key) + "\r\n")
 	}
 	w := p.dial(t)
 	go io.WriteString(w.Conn, line.String())
@@ -180,72 +180,109 @@ func TestOldAndPipelinedHTTP(t *testing.T) {
 		var made card
 		w.receive("POST").Want(201).Decode(&made)
 		if made.ExternalRef == nil || *made.ExternalRef != fmt.Sprint(i) {
-			t.Fatalf("answer %d is of %+v", i, made)
+			t.Fatalf("answer %d is %+v", i, made)
 		}
 		w.receive("POST").Want(409, "conflict")
 		w.receive("POST").Want(400, "validation_failed")
 		var page struct{ Data []card }
 		w.receive("GET").Want(200).Decode(&page)
 		if len(page.Data) != 1 || page.Data[0].ID != made.ID {
-			t.Fatalf("request %d was answered %+v", i, page)
+			t.Fatalf("answer %d is %+v", i, page)
 		}
 	}
 }
 
 func TestExpectContinue(t *testing.T) {
 	t.Parallel()
-	p, api, issue := hostile(t)
+	p, api, issue := startForRawClients(t)
 	const body = `{"holder_name":"Expected"}`
 	expect := fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
-	w := p.dial(t).send(head("POST", issue, api.Key) + expect)
+	w := p.dial(t).send(requestHead("POST", issue, api.Key) + expect)
 	if resp, err := http.ReadResponse(w.in, nil); err != nil || resp.StatusCode != 100 {
 		t.Fatalf("%v, %v", resp, err)
 	}
 	w.send(body).receive("POST").Want(201)
 
-	// Who is refused by the head is not asked for the body.
-	p.dial(t).send(head("POST", issue, api.Key[:51]+"x")+expect).receive("POST").Want(401, "unauthenticated")
-	p.dial(t).send(head("POST", "/nowhere", api.Key)+expect).receive("POST").Want(404, "not_found")
-	p.dial(t).send(head("POST", issue, api.Key)+"Expect: 100-continue\r\nContent-Length: 2000000\r\n\r\n").receive("POST").Want(413, "bad_request")
-	if r := p.dial(t).send(head("POST", issue, api.Key) + "Expect: wonders\r\nContent-Length: 2\r\n\r\n{}").receive("POST"); r.Status != 417 {
-		t.Errorf("another expectation: answered %d", r.Status)
+	// A request that is refused because of its head gets no 100 Continue.
+	p.dial(t).send(requestHead("POST", issue, api.Key[:51]+"x")+expect).receive("POST").Want(401, "unauthenticated")
+	p.dial(t).send(requestHead("POST", "/nowhere", api.Key)+expect).receive("POST").Want(404, "not_found")
+	p.dial(t).send(requestHead("POST", issue, api.Key)+"Expect: 100-continue\r\nContent-Length: 2000000\r\n\r\n").receive("POST").Want(413, "bad_request")
+	if r := p.dial(t).send(requestHead("POST", issue, api.Key) + "Expect: wonders\r\nContent-Length: 2\r\n\r\n{}").receive("POST"); r.Status != 417 {
+		t.Errorf("another expectation: status %d", r.Status)
 	}
 }
 
-// TestClientsThatLeave has clients leave at every byte of a request.
-func TestClientsThatLeave(t *testing.T) {
+// TestClientsDisconnect disconnects after every byte of a request.
+func TestClientsDisconnect(t *testing.T) {
 	t.Parallel()
-	p, api, issue := hostile(t)
+	p, api, issue := startForRawClients(t)
 	text := request("POST", issue, api.Key, "Idempotency-Key: left\r\n", `{"external_ref":"left"}`)
 	for cut := 1; cut < len(text); cut += 3 {
 		p.dial(t).send(text[:cut]).Close()
 	}
-	chunked := head("POST", issue, api.Key) + "Transfer-Encoding: chunked\r\n\r\n10\r\n"
+	chunked := requestHead("POST", issue, api.Key) + "Transfer-Encoding: chunked\r\n\r\n10\r\n"
 	for _, part := range []string{"", `{}`, `{"external_ref":`, `{}              `, "{}              \r\n", "{}              \r\n0\r\n"} {
 		p.dial(t).send(chunked + part).Close()
 	}
-	// Half a body is none, also when the server is told that no more comes.
+	// Half a body is no request, also when the client closes its side.
 	w := p.dial(t).send(text[:len(text)-1])
 	if err := w.Conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
 	w.receive("POST").Want(400, "bad_request")
-	w.closed()
+	w.wantClosed()
 	if n := len(listCards(api, 50)); n != 0 {
-		t.Fatalf("%d cards of requests that were not sent whole", n)
+		t.Fatalf("%d cards of incomplete requests", n)
 	}
-	// Nor is a key spent on it.
+	// The Idempotency-Key is still unused.
 	made := p.dial(t).send(text).receive("POST").Want(201)
 	again := p.dial(t).send(text).receive("POST").Want(201)
 	if string(made.Body) != string(again.Body) || again.Header.Get("Idempotent-Replayed") != "true" {
-		t.Errorf("replayed as %s", again.Body)
+		t.Errorf("replayed: %s", again.Body)
 	}
 
-	// Whoever leaves after the last byte has the card all the same.
+	// A client that disconnects after the last byte has the card.
 	whole := request("POST", issue, api.Key, "Idempotency-Key: whole\r\n", `{"external_ref":"whole"}`)
 	p.dial(t).send(whole).Close()
 	p.dial(t).send(whole).receive("POST").Want(201)
 	if n := len(listCards(api, 50)); n != 2 {
 		t.Errorf("%d cards, want 2", n)
 	}
+}
+
+// TestIdleConnections opens five thousand connections that send nothing, or as many as the machine
+// allows, and checks that the server still answers others and stops.
+func TestIdleConnections(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "shop.db")
+	seeded := startDev(t, "--db", db)
+	ready := seeded.ready
+	seeded.stop()
+	p := startServe(t, db, "--api-key-rate-limit-per-minute", "0")
+	_, address, _ := strings.Cut(p.origin, "://")
+	var idle []net.Conn
+	defer func() {
+		for _, c := range idle {
+			c.Close()
+		}
+	}()
+	for len(idle) < 5000 {
+		c, err := net.Dial("tcp", address)
+		if err != nil && len(idle) < 200 {
+			t.Fatal(err)
+		}
+		if err != nil { // out of files: leave some for the requests
+			for _, c := range idle[len(idle)-50:] {
+				c.Close()
+			}
+			idle = idle[:len(idle)-50]
+			break
+		}
+		idle = append(idle, c)
+		if len(idle)%500 == 0 {
+			card := issueCard(p.api(ready.APIKey), ready.ProgramIDs["standard"], map[string]string{})
+			p.api(ready.APIKey).Get("/cards/" + card.ID).Want(200)
+		}
+	}
+	t.Logf("%d connections", len(idle))
+	p.stop()
 }

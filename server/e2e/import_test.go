@@ -16,12 +16,12 @@ import (
 	"punchcard/server/servertest"
 )
 
-// TestImport is the acceptance test: a list of a thousand members comes in
-// over bad connections while others read, and nobody else sees any of it.
+// TestImport imports a list of a thousand members over unreliable connections while other clients
+// read, and checks that another shop sees none of it.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	members := readMembers(t)
-	p := startDev(t, "--db", filepath.Join(t.TempDir(), "shop.db")) // a file is as durable as under serve
+	p := startDev(t, "--db", filepath.Join(t.TempDir(), "shop.db")) // dev is as durable as serve on a named file
 	p.clientsLeave = true
 	var other struct {
 		ShopID string `json:"shop_id"`
@@ -49,13 +49,13 @@ func TestImport(t *testing.T) {
 				seen := map[string]bool{}
 				for _, c := range listCards(im.api, limit) {
 					if seen[c.ID] {
-						t.Errorf("limit %d: %s came twice in one pass", limit, c.ID)
+						t.Errorf("limit %d: %s is listed twice", limit, c.ID)
 					}
 					seen[c.ID] = true
 				}
 				for _, id := range before {
 					if !seen[id] {
-						t.Errorf("limit %d: %s existed before the pass and did not come", limit, id)
+						t.Errorf("limit %d: %s existed before but is not listed", limit, id)
 					}
 				}
 				passes.Add(1)
@@ -69,17 +69,17 @@ func TestImport(t *testing.T) {
 		t.Errorf("only %d passes", passes.Load())
 	}
 	im.check(members)
-	findsEveryone(t, im, members)
+	checkSearch(t, im, members)
 
 	if all := listCards(next, 100); len(all) != 1 || all[0].ID != theirs.ID {
 		t.Errorf("the other shop sees %d cards", len(all))
 	}
-	seesNothing(t, next, p, im)
-	restricted(t, p, im)
+	checkIsolation(t, next, p, im)
+	checkRestrictedKey(t, p, im)
 }
 
-// findsEveryone looks people up as a till or a shop system does.
-func findsEveryone(t *testing.T, im *importer, members []member) {
+// checkSearch looks up members by reference and by email.
+func checkSearch(t *testing.T, im *importer, members []member) {
 	t.Helper()
 	programs, household := map[string]map[string]bool{}, map[string]int{}
 	for m, n := range first(expected(members)) {
@@ -95,7 +95,7 @@ func findsEveryone(t *testing.T, im *importer, members []member) {
 		if len(in) > 1 && ref != "" {
 			both++
 		} else if len(ref) > 0 && ref[0] == 'M' {
-			continue // the plain ones are all alike
+			continue // all others are alike
 		}
 		im.api.Get("/cards?external_ref=" + url.QueryEscape(ref)).Decode(&page)
 		if ref != "" && len(page.Data) != len(in) {
@@ -103,7 +103,7 @@ func findsEveryone(t *testing.T, im *importer, members []member) {
 		}
 	}
 	if both < 30 {
-		t.Errorf("only %d people are in both programs", both)
+		t.Errorf("only %d members are in both programs", both)
 	}
 	families := 0
 	for email, n := range household {
@@ -123,14 +123,14 @@ func findsEveryone(t *testing.T, im *importer, members []member) {
 
 func first[T, U any](v T, _ U) T { return v }
 
-// seesNothing checks that a shop cannot tell what another has.
-func seesNothing(t *testing.T, next *servertest.Client, p *process, im *importer) {
+// checkIsolation checks that a shop cannot see another shop's data.
+func checkIsolation(t *testing.T, next *servertest.Client, p *process, im *importer) {
 	t.Helper()
 	missing := next.Get("/cards/crd_none").Want(404, "not_found").Str("error.message")
 	for _, id := range im.existing()[:20] {
 		for method, path := range map[string]string{"GET": "/cards/" + id, "PATCH": "/cards/" + id, "POST": "/cards/" + id + "/reissue", "post": "/cards/" + id + "/install-link"} {
 			if r := next.Call(strings.ToUpper(method), path, nil).Want(404, "not_found"); r.Str("error.message") != missing {
-				t.Errorf("%s answers %s", r.What, r.Body)
+				t.Errorf("%s: %s", r.What, r.Body)
 			}
 		}
 	}
@@ -145,16 +145,16 @@ func seesNothing(t *testing.T, next *servertest.Client, p *process, im *importer
 	for _, path := range []string{"/cards?program_id=" + standard, "/cards?external_ref=M-000002", "/transactions?program_id=" + standard, "/transactions?card_id=" + im.existing()[0]} {
 		next.Get(path).Want(200).Decode(&page)
 		if len(page.Data) != 0 {
-			t.Errorf("%s shows the other shop %d rows", path, len(page.Data))
+			t.Errorf("%s has %d rows for the other shop", path, len(page.Data))
 		}
 	}
 	for _, path := range []string{"/programs", "/locations"} {
 		next.Get(path).Want(200).Decode(&page)
 		if len(page.Data) != 1 {
-			t.Errorf("%s shows the other shop %d rows, want its own one", path, len(page.Data))
+			t.Errorf("%s has %d rows for the other shop, want 1", path, len(page.Data))
 		}
 	}
-	// A cursor of one shop is none of another's.
+	// A cursor of one shop is invalid for another.
 	var cursor struct {
 		NextCursor string `json:"next_cursor"`
 	}
@@ -162,8 +162,8 @@ func seesNothing(t *testing.T, next *servertest.Client, p *process, im *importer
 	wantDetail(next.Get("/cards?cursor="+cursor.NextCursor), "cursor", "invalid_format")
 }
 
-// restricted checks what a key of one location sees of a shop with two.
-func restricted(t *testing.T, p *process, im *importer) {
+// checkRestrictedKey checks what a key of one location sees of a shop with two.
+func checkRestrictedKey(t *testing.T, p *process, im *importer) {
 	t.Helper()
 	here, elsewhere := p.ready.LocationIDs[0], p.ready.LocationIDs[1]
 	program := func(location string) string {
@@ -179,17 +179,17 @@ func restricted(t *testing.T, p *process, im *importer) {
 	}
 	for _, id := range im.existing() {
 		if !seen[id] {
-			t.Errorf("the key does not see %s, whose program is valid everywhere", id)
+			t.Errorf("the key does not see %s, whose program is valid at all locations", id)
 		}
 	}
 	if !seen[shown.ID] || seen[hidden.ID] || len(seen) != len(im.existing())+1 {
-		t.Errorf("the key sees %d cards; of the near program: %t, of the far: %t", len(seen), seen[shown.ID], seen[hidden.ID])
+		t.Errorf("the key sees %d cards; of its location's program: %t, of the other: %t", len(seen), seen[shown.ID], seen[hidden.ID])
 	}
 	var list struct{ Data []struct{ ID string } }
 	for _, query := range []string{"external_ref=far+away", "program_id=" + far} {
 		key.Get("/cards?" + query).Want(200).Decode(&list)
 		if len(list.Data) != 0 {
-			t.Errorf("%s shows %v", query, list.Data)
+			t.Errorf("%s: %v", query, list.Data)
 		}
 	}
 	key.Get("/cards/"+hidden.ID).Want(404, "not_found")
@@ -207,7 +207,7 @@ func restricted(t *testing.T, p *process, im *importer) {
 	}
 	key.Get("/cards/" + im.existing()[0]).Want(200).Decode(&detail)
 	if !detail.AllLocations || len(detail.Locations) != 1 || detail.Locations[0].ID != here {
-		t.Errorf("a card of every location works, says the key, at %+v", detail)
+		t.Errorf("a card of all locations has the locations %+v", detail)
 	}
 	key.Get("/locations").Want(200).Decode(&list)
 	if len(list.Data) != 1 || list.Data[0].ID != here {
@@ -217,7 +217,7 @@ func restricted(t *testing.T, p *process, im *importer) {
 	key.Post("/locations/"+elsewhere+"/disable", nil).Want(403, "unauthorized")
 	key.Get("/transactions?location_id=" + elsewhere).Want(200).Decode(&list)
 	if len(list.Data) != 0 {
-		t.Errorf("transactions elsewhere: %v", list.Data)
+		t.Errorf("transactions at other locations: %v", list.Data)
 	}
 	key.Post("/locations/"+here+"/disable", nil).Want(200)
 	key.Get("/cards").Want(402, "location_disabled")
@@ -226,8 +226,7 @@ func restricted(t *testing.T, p *process, im *importer) {
 	key.Get("/cards").Want(200)
 }
 
-// TestImportSurvivesKills kills the server five times in the middle of the
-// same import.
+// TestImportSurvivesKills kills the server five times during the same import.
 func TestImportSurvivesKills(t *testing.T) {
 	t.Parallel()
 	members := readMembers(t)
@@ -249,7 +248,7 @@ func TestImportSurvivesKills(t *testing.T) {
 	const seed = 7411
 	t.Logf("seed %d", seed)
 	chance := rand.New(rand.NewPCG(seed, 0))
-	var after []int64 // answered lines, counted over the whole import
+	var after []int64 // numbers of answered lines, counted over the whole import
 	for range 5 {
 		after = append(after, 20+chance.Int64N(900))
 	}
@@ -258,16 +257,16 @@ func TestImportSurvivesKills(t *testing.T) {
 	im := newImporter(t, api, programs, seed)
 	kill, done := make(chan struct{}, len(after)), make(chan struct{})
 	var answered atomic.Int64
-	im.each = func() {
+	im.onAnswer = func() {
 		for n, i := answered.Add(1), 0; i < len(after); i++ {
 			if after[i] == n {
 				kill <- struct{}{}
 			}
 		}
 	}
-	// While the server is away a worker waits here.
+	// Workers wait here while the server restarts.
 	var away sync.RWMutex
-	im.down = func() {
+	im.waitForServer = func() {
 		away.RLock()
 		defer away.RUnlock()
 	}

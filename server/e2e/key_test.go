@@ -13,7 +13,7 @@ func TestKeyCreateFlags(t *testing.T) {
 
 	plain := f.makeKey("create", "--name", "CRM")
 	if plain.Class != "api" || len(plain.Scopes) != 10 || len(plain.LocationIDs) != 0 || plain.ExpiresAt != nil || plain.Name != "CRM" {
-		t.Errorf("a plain key is %+v", plain)
+		t.Errorf("a key without flags is %+v", plain)
 	}
 	if !strings.HasPrefix(plain.Secret, "tsk_live_") || plain.Prefix != plain.Secret[:12] {
 		t.Errorf("prefix %q of %q", plain.Prefix, plain.Secret)
@@ -62,13 +62,13 @@ func TestKeyCreateFlags(t *testing.T) {
 	f.refused("key", "create", "--name", "x", "--api-key-max-per-shop", "4")("maximum")
 	f.refused("key", "create", "--name", "x", "--class", "mcp", "--mcp-key-max-per-shop", "1")("maximum")
 	if r := execute(t, []string{"API_KEY_MAX_PER_SHOP=4"}, "key", "create", "--name", "x", "--db", f.db); r.code != 1 || !strings.Contains(r.stderr, "maximum") {
-		t.Errorf("the variable is not read: %+v", r)
+		t.Errorf("the environment variable is ignored: %+v", r)
 	}
 	if n := len(f.keys()); n != 5 {
 		t.Errorf("%d keys after the refusals, want 5", n)
 	}
 	f.list("key", "list")
-	f.keepsSecrets()
+	f.checkSecrets()
 }
 
 func TestKeyRotateAndRevoke(t *testing.T) {
@@ -89,7 +89,7 @@ func TestKeyRotateAndRevoke(t *testing.T) {
 		t.Errorf("after the rotation: %+v", all)
 	}
 	if text := f.list("key", "list"); !strings.Contains(text, "until ") {
-		t.Errorf("the list does not tell of the overlap:\n%s", text)
+		t.Errorf("the list does not show the overlap:\n%s", text)
 	}
 	f.refused("key", "rotate", old.ID)("rotated")
 	f.refused("key", "rotate", "key_none")("No such key")
@@ -102,7 +102,7 @@ func TestKeyRotateAndRevoke(t *testing.T) {
 	f.list("key", "revoke", last.ID)
 	f.api(last).Get("/me").Want(401, "unauthenticated")
 	f.api(other).Get("/me").Want(200)
-	f.list("key", "revoke", last.ID) // again is no error
+	f.list("key", "revoke", last.ID) // repeating is no error
 	f.refused("key", "rotate", last.ID)("revoked")
 
 	var n struct{ Revoked int }
@@ -118,5 +118,5 @@ func TestKeyRotateAndRevoke(t *testing.T) {
 			t.Errorf("%s is not revoked", id)
 		}
 	}
-	f.keepsSecrets()
+	f.checkSecrets()
 }

@@ -11,9 +11,8 @@ import (
 	"testing"
 )
 
-// TestLoad runs the program server/bench/load for some seconds. The program compares
-// everything itself and exits with 1 if something is wrong. Its speed does not matter
-// here.
+// TestLoad runs server/bench/load for some seconds. The program checks all results itself and exits
+// with 1 if something is wrong. Its speed is not checked here.
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "load")
@@ -25,7 +24,7 @@ func TestLoad(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*waitLimit)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, program, append([]string{"-binary", binary(), "-dir", t.TempDir()}, args...)...)
-		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends its server
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // lets it stop its server
 		cmd.WaitDelay = waitLimit
 		var o, e bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &o, &e
@@ -52,7 +51,7 @@ func TestLoad(t *testing.T) {
 			}
 		})
 	}
-	// A log of a megabyte is outgrown while the cards are issued.
+	// The WAL exceeds one megabyte while the cards are issued.
 	t.Run("finds what breaks a bound", func(t *testing.T) {
 		t.Parallel()
 		code, stdout, stderr := run(t, "-minutes", "0.01", "-cards", "400", "-clients", "8", "-wal-bound", "1")

@@ -23,26 +23,23 @@ import (
 	"punchcard/server/servertest"
 )
 
-// mailServer serves s on a port of this machine until the test ends.
+// mailServer serves s on a local port until the test ends.
 func mailServer(t *testing.T, s *mailtest.Server, addr string) (at string) {
 	t.Helper()
-	ln, err := net.Listen("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := must(net.Listen("tcp", addr))
 	s.Serve(ln)
 	t.Cleanup(s.Close)
 	return ln.Addr().String()
 }
 
-// mailed waits for a message.
-func mailed(t *testing.T, s *mailtest.Server) mailtest.Message {
+// waitForMail waits for a message.
+func waitForMail(t *testing.T, s *mailtest.Server) mailtest.Message {
 	t.Helper()
 	select {
 	case m := <-s.Got:
 		return m
 	case <-time.After(waitLimit):
-		t.Fatal("no mail came")
+		t.Fatal("no mail arrived")
 	}
 	panic("not reached")
 }
@@ -51,8 +48,7 @@ const sender = "Caffè Lux <cards@example.com>"
 
 var linkInMail = regexp.MustCompile(`https?://\S+/i/[0-9a-z]+`)
 
-// TestMail has links mailed as each request can ask for it. They open the
-// holder's page.
+// TestMail requests install links by mail in each way and opens them on the holder's page.
 func TestMail(t *testing.T) {
 	t.Parallel()
 	s := &mailtest.Server{}
@@ -65,10 +61,10 @@ func TestMail(t *testing.T) {
 	secrets := []string{"@example.com", "Zoë", "/i/"}
 	check := func(r card, to string) {
 		t.Helper()
-		m := mailed(t, s)
+		m := waitForMail(t, s)
 		h, body := m.Parsed(t)
 		if link := linkInMail.FindString(body); m.From != "cards@example.com" || m.To != to || link != r.InstallURL {
-			t.Errorf("from %s to %s comes %s, want %s", m.From, m.To, link, r.InstallURL)
+			t.Errorf("the mail from %s to %s has %s, want %s", m.From, m.To, link, r.InstallURL)
 		}
 		if from, err := h.AddressList("From"); err != nil || from[0].Name != "Caffè Lux" || h.Get("Bcc") != "" || h.Get("Auto-Submitted") != "auto-generated" {
 			t.Errorf("the header is %v", h)
@@ -83,7 +79,7 @@ func TestMail(t *testing.T) {
 	newClient(t, made.InstallURL, "").Get("").Want(410)
 	api.Post("/cards/"+made.ID+"/reissue", `{"send_email":true,"holder_email":"new@example.com"}`).Want(200).Decode(&again)
 	check(again, "new@example.com")
-	// The same request again is an answer, and no message.
+	// A repeated request is answered but sends no mail.
 	body := `{"holder_email":"twice@example.com","send_email":true}`
 	for range 2 {
 		api.Call("POST", "/programs/"+program+"/cards", body, "Idempotency-Key", "row-1").Want(201).Decode(&made)
@@ -92,10 +88,7 @@ func TestMail(t *testing.T) {
 	api.Post("/programs/"+program+"/cards", `{"holder_email":"quiet@example.com"}`).Want(201)
 	api.Post("/programs/"+program+"/cards", `{"holder_email":"last@example.com","send_email":true}`).Want(201).Decode(&made)
 	check(made, "last@example.com")
-	resp, err := http.Get(f.server.metrics)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must(http.Get(f.server.metrics))
 	scrape, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	for _, line := range []string{`punchcard_mail_attempts_total{outcome="failed"} 0`, `punchcard_mail_attempts_total{outcome="sent"} `, "punchcard_mail_queue "} {
@@ -106,22 +99,18 @@ func TestMail(t *testing.T) {
 	f.server.stop()
 	for _, secret := range secrets {
 		if strings.Contains(f.server.stderr.String(), secret) {
-			t.Errorf("the log holds %s", secret)
+			t.Errorf("the log contains %s", secret)
 		}
 	}
 }
 
-// TestMailOverTLS gives the password to a server only that a certificate vouches
-// for.
+// TestMailOverTLS checks that the password is sent only to a server with a trusted certificate.
 func TestMailOverTLS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	pair(t, dir, "mail")
+	servertest.WriteCertificate(t, dir, "mail")
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	own, err := tls.LoadX509KeyPair(cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must(tls.LoadX509KeyPair(cert, key))
 	conf := &tls.Config{Certificates: []tls.Certificate{own}}
 	secret := filepath.Join(dir, "password")
 	if err := os.WriteFile(secret, []byte("sésame: ouvre-toi\n"), 0o600); err != nil {
@@ -133,10 +122,7 @@ func TestMailOverTLS(t *testing.T) {
 	seeded.stop()
 	for _, scheme := range []string{"smtp", "smtps"} {
 		s := &mailtest.Server{TLS: conf, Password: "sésame: ouvre-toi"}
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		ln := must(net.Listen("tcp", "127.0.0.1:0"))
 		at := ln.Addr().String()
 		if scheme == "smtps" {
 			ln = tls.NewListener(ln, conf)
@@ -153,7 +139,7 @@ func TestMailOverTLS(t *testing.T) {
 			})
 			return p
 		}
-		p := serve() // nobody knows that certificate
+		p := serve() // the certificate is not trusted
 		card := issueCard(p.api(ready.APIKey), ready.ProgramIDs["standard"], `{"holder_email":"zoe@example.com","send_email":true}`)
 		p.await(p.stderr, func(text string) bool {
 			return strings.Contains(text, "cannot be used") && strings.Contains(text, "x509")
@@ -164,20 +150,20 @@ func TestMailOverTLS(t *testing.T) {
 			t.Errorf("%s: %d mails; the log:\n%s", scheme, n, p.stderr)
 		}
 		p = serve("SSL_CERT_FILE=" + cert)
-		m := mailed(t, s)
+		m := waitForMail(t, s)
 		if _, body := m.Parsed(t); !m.TLS || m.User != "cards@example.com" || m.To != "zoe@example.com" || !strings.Contains(body, card.InstallURL[strings.Index(card.InstallURL, "/i/"):]) {
-			t.Errorf("%s: came %+v", scheme, m)
+			t.Errorf("%s: got %+v", scheme, m)
 		}
 		p.stop()
 		for _, secret := range []string{"ouvre", "zoe@", "@example.com"} {
 			if strings.Contains(p.stderr.String(), secret) {
-				t.Errorf("%s: the log holds %s", scheme, secret)
+				t.Errorf("%s: the log contains %s", scheme, secret)
 			}
 		}
 	}
 }
 
-// TestMailServerDown issues cards while the mail server is away.
+// TestMailServerDown issues cards while the mail server is down.
 func TestMailServerDown(t *testing.T) {
 	t.Parallel()
 	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
@@ -195,18 +181,18 @@ func TestMailServerDown(t *testing.T) {
 	api.Post("/cards/"+cards[2].ID+"/install-link", nil).Want(200).Decode(&again)
 	s := &mailtest.Server{}
 	mailServer(t, s, addr)
-	if m := mailed(t, s); m.To != "p3@example.com" {
+	if m := waitForMail(t, s); m.To != "p3@example.com" {
 		t.Errorf("sent to %s", m.To)
 	}
 	f.server.stop()
 	if all := s.All(); len(all) != 1 {
-		t.Errorf("%d were sent, want one: the others' links are dead", len(all))
+		t.Errorf("%d mails were sent, want one: the other links have been replaced", len(all))
 	}
 	f.list("check")
 }
 
-// TestMailHeld queues under --webhook-hold, and without a mail server keeps
-// what is queued.
+// TestMailHeld checks that mail is queued with --webhook-hold, and that the queue is kept without a
+// mail server.
 func TestMailHeld(t *testing.T) {
 	t.Parallel()
 	s := &mailtest.Server{}
@@ -224,27 +210,26 @@ func TestMailHeld(t *testing.T) {
 		t.Errorf("%d connections though mail is held", n)
 	}
 	f.server = startServe(t, f.db, flags...)
-	mailed(t, s)
+	waitForMail(t, s)
 	f.server.stop()
 }
 
-// TestMailSurvivesKills kills the server at random moments while it mails.
-// Every link that was answered for arrives; what arrives twice was under way at
-// a kill, and has the same Message-ID.
+// TestMailSurvivesKills kills the server at random moments while it sends mail. Every link that was
+// answered must arrive. Only mail in progress at a kill may arrive again, with the same Message-ID.
 func TestMailSurvivesKills(t *testing.T) {
 	t.Parallel()
 	const seed, rounds = 20261121, 12
 	t.Logf("seed %d", seed)
 	chance := rand.New(rand.NewPCG(seed, rounds))
-	taken := newPulse()
-	s := &mailtest.Server{Data: func(*mailtest.Message) error { taken.beat(); return nil }}
+	accepted := newProgress()
+	s := &mailtest.Server{Data: func(*mailtest.Message) error { accepted.add(); return nil }}
 	flags := []string{"--smtp-url", "smtp://" + mailServer(t, s, "127.0.0.1:0"), "--mail-from", sender, "--api-key-rate-limit-per-minute", "0"}
 	f := newShop(t, flags...)
 	k := f.makeKey("create", "--name", "CRM")
 	program := newProgram(f.api(k), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
-	links := map[string]string{} // recipients by the link answered for
+	links := map[string]string{} // recipients by the links in the answers
 	for round := range rounds {
-		from := taken.count()
+		from := accepted.count()
 		var writers sync.WaitGroup
 		var mu sync.Mutex
 		for w := range 4 {
@@ -252,7 +237,7 @@ func TestMailSurvivesKills(t *testing.T) {
 				for i := 0; ; i++ {
 					to := fmt.Sprintf("p%d-%d-%d@example.com", round, w, i)
 					var made card
-					if !issuedMailed(t, f.api(k), program, to, &made) {
+					if !issueWithMail(t, f.api(k), program, to, &made) {
 						return
 					}
 					mu.Lock()
@@ -262,7 +247,7 @@ func TestMailSurvivesKills(t *testing.T) {
 			})
 		}
 		want := from + 1 + chance.Int64N(40)
-		if !taken.until(func() bool { return taken.count() >= want }) {
+		if !accepted.waitUntil(func() bool { return accepted.count() >= want }) {
 			t.Fatalf("round %d: no mail:\n%s", round, f.server.stderr)
 		}
 		f.server.signal(syscall.SIGKILL)
@@ -270,7 +255,7 @@ func TestMailSurvivesKills(t *testing.T) {
 		writers.Wait()
 		f.server = startServe(t, f.db, flags...)
 	}
-	read, ids := 0, map[string]map[string]int{} // how often each Message-ID came, by link
+	read, ids := 0, map[string]map[string]int{} // how often each Message-ID arrived, by link
 	missing := func() (n int) {
 		all := s.All()
 		for _, m := range all[read:] {
@@ -282,7 +267,7 @@ func TestMailSurvivesKills(t *testing.T) {
 			}
 			ids[link][h.Get("Message-Id")]++
 			if to, known := links[link]; known && to != m.To {
-				t.Errorf("a link for %s went to %s", to, m.To)
+				t.Errorf("a link for %s was sent to %s", to, m.To)
 			}
 		}
 		read = len(all)
@@ -306,36 +291,37 @@ func TestMailSurvivesKills(t *testing.T) {
 	repeats := 0
 	for link, seen := range ids {
 		if len(seen) != 1 {
-			t.Errorf("%s came as %v", link, seen)
+			t.Errorf("%s arrived as %v", link, seen)
 		}
 		for _, n := range seen {
 			repeats += n - 1
 		}
 	}
 	if repeats > rounds {
-		t.Errorf("%d came again after %d kills", repeats, rounds)
+		t.Errorf("%d mails arrived again after %d kills", repeats, rounds)
 	}
 	t.Logf("%d links, %d again", len(links), repeats)
 	f.list("check")
 }
 
-// issuedMailed issues a card whose link is mailed; false: there was no answer.
-func issuedMailed(t *testing.T, c *servertest.Client, program, to string, into *card) bool {
+// issueWithMail issues a card and requests its link by mail. It returns false if there was no
+// answer.
+func issueWithMail(t *testing.T, c *servertest.Client, program, to string, v *card) bool {
 	r := c.On(t).Try(context.Background(), "POST", "/programs/"+program+"/cards", fmt.Sprintf(`{"holder_email":%q,"send_email":true}`, to))
-	return r.Err == nil && r.Status == 201 && json.Unmarshal(r.Body, into) == nil
+	return r.Err == nil && r.Status == 201 && json.Unmarshal(r.Body, v) == nil
 }
 
-// TestMailAfterKill holds a message in the mail server's hands when the server
-// is killed: the answer was given, the message not taken.
+// TestMailAfterKill kills the server while the mail server has a message that it has not yet
+// accepted, after the request for the mail was answered.
 func TestMailAfterKill(t *testing.T) {
 	t.Parallel()
 	reached, release := make(chan struct{}, 10), make(chan struct{})
 	var once sync.Once
 	s := &mailtest.Server{Rcpt: func(string) error {
 		reached <- struct{}{}
-		held := false
-		once.Do(func() { held = true })
-		if held {
+		first := false
+		once.Do(func() { first = true })
+		if first {
 			<-release
 			return errors.New("too late")
 		}
@@ -350,16 +336,16 @@ func TestMailAfterKill(t *testing.T) {
 	f.server.wait()
 	close(release)
 	if n := len(s.All()); n != 0 {
-		t.Fatalf("%d were taken before", n)
+		t.Fatalf("%d mails were accepted before", n)
 	}
 	f.server = startServe(t, f.db, flags...)
-	if _, body := mailed(t, s).Parsed(t); !strings.Contains(body, made.InstallURL[strings.Index(made.InstallURL, "/i/"):]) {
-		t.Errorf("came %q", body)
+	if _, body := waitForMail(t, s).Parsed(t); !strings.Contains(body, made.InstallURL[strings.Index(made.InstallURL, "/i/"):]) {
+		t.Errorf("got %q", body)
 	}
 	f.server.stop()
 }
 
-// TestBadMailFlags gives each flag of mail what it cannot be.
+// TestBadMailFlags sets each flag of mail to invalid values.
 func TestBadMailFlags(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -429,12 +415,12 @@ func TestBadMailFlags(t *testing.T) {
 		for _, r := range []result{execute(t, nil, args...), execute(t, env, args[:5]...)} {
 			r.refused(t, c.says...)
 			if strings.Contains(r.stderr, "hunter2") {
-				t.Errorf("%s: a password is shown: %s", c.url, r.stderr)
+				t.Errorf("%s: the output has a password: %s", c.url, r.stderr)
 			}
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "x.db")); err == nil {
-		t.Error("a refused start made a database")
+		t.Error("a refused start created a database")
 	}
 	for _, ok := range []string{"smtp://cards@mail.example.com", "smtps://cards%40example.com@mail.example.com:465/", "smtp://cards@[::1]:25?tls=none", "smtp://cards@localhost?tls=none"} {
 		startServe(t, filepath.Join(t.TempDir(), "shop.db"), url, ok, pass, good, from, "cards@example.com")

@@ -18,20 +18,14 @@ import (
 	"punchcard/server/servertest"
 )
 
-// member is a line of the list that a merchant imports.
+// member is a line of the list that a shop imports.
 type member struct{ ref, name, email, program string }
 
 func readMembers(t *testing.T) (members []member) {
 	t.Helper()
-	f, err := os.Open("testdata/members.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.Open("testdata/members.csv"))
 	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := must(csv.NewReader(f).ReadAll())
 	for _, l := range lines[1:] {
 		members = append(members, member{l[0], l[1], l[2], l[3]})
 	}
@@ -41,8 +35,8 @@ func readMembers(t *testing.T) (members []member) {
 	return members
 }
 
-// expected are the cards that the list must end as: one for each person in
-// each program, and one for each line without a reference.
+// expected returns the cards that the import must result in: one for each person and program, and
+// one for each line without a reference.
 func expected(members []member) (cards map[member]int, people int) {
 	cards, seen := map[member]int{}, map[[2]string]bool{}
 	for _, m := range members {
@@ -56,7 +50,7 @@ func expected(members []member) (cards map[member]int, people int) {
 	return cards, people
 }
 
-// fields is the body that issues the member's card.
+// fields returns the body that issues the member's card.
 func (m member) fields() map[string]string {
 	f := map[string]string{"holder_name": m.name}
 	if m.ref != "" {
@@ -68,7 +62,7 @@ func (m member) fields() map[string]string {
 	return f
 }
 
-// asMember is the reverse of fields, for a card of the program.
+// asMember returns the member of a card; it is the inverse of fields.
 func (c card) asMember(programs map[string]string) member {
 	text := func(s *string) string {
 		if s == nil {
@@ -85,7 +79,7 @@ func (c card) asMember(programs map[string]string) member {
 	return m
 }
 
-// The three ways in which the import loses a connection.
+// The three ways in which a connection of the import is lost.
 const (
 	lostBefore = iota
 	lostWithin
@@ -95,17 +89,16 @@ const (
 
 var errLost = errors.New("the connection was lost")
 
-// dropper is a transport that loses one in twenty connections. What it does
-// to a request depends on the request's Idempotency-Key and how often it was
-// tried, and so not on the order in which requests are made.
-type dropper struct {
+// lossyTransport is a transport that loses one in twenty connections. What happens to a request
+// depends on its Idempotency-Key and the number of attempts, and so not on the order of requests.
+type lossyTransport struct {
 	seed  uint64
 	next  http.RoundTripper
 	tries sync.Map // Idempotency-Key: *atomic.Uint64
 	lost  [lostWays]atomic.Int64
 }
 
-func (d *dropper) RoundTrip(req *http.Request) (*http.Response, error) {
+func (d *lossyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	key := req.Header.Get("Idempotency-Key")
 	n, _ := d.tries.LoadOrStore(key, new(atomic.Uint64))
 	chance := rand.New(rand.NewPCG(d.seed, n.(*atomic.Uint64).Add(1)<<32|hash(key)))
@@ -135,28 +128,28 @@ func hash(key string) (h uint64) {
 	return h & (1<<32 - 1)
 }
 
-// importer sends a list of members with 16 workers, each line under a key of
-// its own that every retry repeats.
+// importer imports a list of members with 16 workers. Each line has its own Idempotency-Key, which
+// every retry repeats.
 type importer struct {
-	t        *testing.T
-	api      *servertest.Client
-	programs map[string]string // ids by name
-	http     *http.Client
-	dropper  *dropper
-	// down, if set, returns when a server that is being restarted is back.
-	down func()
-	// each, if set, is told of every answered line.
-	each func()
+	t              *testing.T
+	api            *servertest.Client
+	programs       map[string]string // ids by name
+	http           *http.Client
+	lossyTransport *lossyTransport
+	// waitForServer, if not nil, returns when the server has restarted.
+	waitForServer func()
+	// onAnswer, if not nil, is called after every answered line.
+	onAnswer func()
 
-	mu    sync.Mutex
-	cards map[string]member // by id, as answered
-	known []string          // ids in the order of their answers
-	twice map[member]int    // refusals of a person who has the card
+	mu         sync.Mutex
+	cards      map[string]member // by id in the answer
+	known      []string          // ids in the order of the answers
+	duplicates map[member]int    // number of conflicts of a member who has the card
 }
 
 func newImporter(t *testing.T, api *servertest.Client, programs map[string]string, seed uint64) *importer {
-	d := &dropper{seed: seed, next: &http.Transport{MaxIdleConnsPerHost: 16}}
-	return &importer{t: t, api: api, programs: programs, http: &http.Client{Transport: d}, dropper: d, cards: map[string]member{}, twice: map[member]int{}}
+	d := &lossyTransport{seed: seed, next: &http.Transport{MaxIdleConnsPerHost: 16}}
+	return &importer{t: t, api: api, programs: programs, http: &http.Client{Transport: d}, lossyTransport: d, cards: map[string]member{}, duplicates: map[member]int{}}
 }
 
 func (im *importer) run(members []member) {
@@ -187,8 +180,8 @@ func (im *importer) line(i int, m member) {
 			im.answered(r, m)
 			return
 		}
-		if im.down != nil {
-			im.down()
+		if im.waitForServer != nil {
+			im.waitForServer()
 		} else if !errors.Is(r.Err, errLost) {
 			im.t.Errorf("line %d: %v", i, r.Err)
 			return
@@ -206,31 +199,31 @@ func (im *importer) answered(r *servertest.Reply, m member) {
 		var made card
 		r.Decode(&made)
 		if before, again := im.cards[made.ID]; again {
-			im.t.Errorf("%s was answered for %+v and for %+v", made.ID, before, m)
+			im.t.Errorf("%s is the answer for %+v and for %+v", made.ID, before, m)
 		}
 		if made.asMember(im.programs) != m {
-			im.t.Errorf("%+v was answered with %+v", m, made)
+			im.t.Errorf("the answer for %+v is %+v", m, made)
 		}
 		im.cards[made.ID] = m
 		im.known = append(im.known, made.ID)
 	case r.Status == 409 && r.Str("error.code") == "conflict":
-		im.twice[m]++
+		im.duplicates[m]++
 	default:
-		im.t.Errorf("%+v: answered %d %s", m, r.Status, r.Body)
+		im.t.Errorf("%+v: status %d %s", m, r.Status, r.Body)
 	}
-	if im.each != nil {
-		im.each()
+	if im.onAnswer != nil {
+		im.onAnswer()
 	}
 }
 
-// existing are the cards that were answered until now.
+// existing returns the ids of the cards that were answered so far.
 func (im *importer) existing() []string {
 	im.mu.Lock()
 	defer im.mu.Unlock()
 	return im.known[:len(im.known):len(im.known)]
 }
 
-// check compares the end state with the list.
+// check compares the cards with the list of members.
 func (im *importer) check(members []member) {
 	im.t.Helper()
 	want, people := expected(members)
@@ -238,7 +231,7 @@ func (im *importer) check(members []member) {
 		im.t.Errorf("%d cards were answered, want %d", n, people)
 	}
 	refused := 0
-	for m, n := range im.twice {
+	for m, n := range im.duplicates {
 		if m.ref == "" {
 			im.t.Errorf("%+v was refused", m)
 		}
@@ -250,10 +243,10 @@ func (im *importer) check(members []member) {
 	for _, c := range listCards(im.api, 100) {
 		m := c.asMember(im.programs)
 		if want[m]--; want[m] < 0 {
-			im.t.Errorf("a card too many: %+v", m)
+			im.t.Errorf("unexpected card: %+v", m)
 		}
 		if im.cards[c.ID] != m {
-			im.t.Errorf("%s is of %+v, but was answered for %+v", c.ID, m, im.cards[c.ID])
+			im.t.Errorf("%s is of %+v, but was the answer for %+v", c.ID, m, im.cards[c.ID])
 		}
 		if c.Status != "invited" {
 			im.t.Errorf("%s is %s", c.ID, c.Status)
@@ -264,8 +257,8 @@ func (im *importer) check(members []member) {
 			im.t.Errorf("%d cards are missing of %+v", n, m)
 		}
 	}
-	for way := range im.dropper.lost {
-		if n := im.dropper.lost[way].Load(); n < 5 {
+	for way := range im.lossyTransport.lost {
+		if n := im.lossyTransport.lost[way].Load(); n < 5 {
 			im.t.Errorf("only %d connections were lost in way %d", n, way)
 		}
 	}

@@ -2,16 +2,10 @@ package e2e
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
-	"math/big"
-	"net"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,10 +13,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"punchcard/server/servertest"
 )
 
-// The log of requests tells who called which route, and nothing of what was in
-// the calls.
+// TestAccessLog checks that the access log has the caller and route of each request, and no content
+// of it.
 func TestAccessLog(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "shop.db")
@@ -42,7 +40,7 @@ func TestAccessLog(t *testing.T) {
 	for from, client := range map[string]string{
 		"203.0.113.7":                        "203.0.113.7",
 		"203.0.113.7, 10.1.2.3":              "203.0.113.7",
-		"198.51.100.1, 203.0.113.7,10.1.2.3": "203.0.113.7", // what stands before it anybody can have sent
+		"198.51.100.1, 203.0.113.7,10.1.2.3": "203.0.113.7", // clients can forge what precedes it
 		"2001:db8::1":                        "2001:db8::1",
 		"nonsense":                           "127.0.0.1",
 		"203.0.113.7, grace@example.com":     "127.0.0.1",
@@ -72,62 +70,31 @@ func TestAccessLog(t *testing.T) {
 	}
 	want := []string{"POST /api/public/v1/programs/:id/cards Created key_", "GET /api/public/v1/cards OK key_", "PATCH /api/public/v1/cards/:id Bad Request key_",
 		"GET /api/public/v1/me Unauthorized ", "GET /i/:token OK ", "GET  Not Found ", "POST /till/v1/cards/:code/stamps Created dev_"}
-	slices.Sort(got) // a line is written behind its answer
+	slices.Sort(got) // a line is written after its answer
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		t.Errorf("the log tells of\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("the log has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for _, secret := range []string{"Grace", "Hopper", "grace", "member-77", token, ready.APIKey, ready.TillToken, "tsk_test_guessed", "47110815", "order-of-grace"} {
 		if strings.Contains(text, secret) {
-			t.Errorf("the log holds %s", secret)
+			t.Errorf("the log contains %s", secret)
 		}
 	}
 }
 
-// pair writes a certificate for 127.0.0.1 and its key, and returns a pool that
-// trusts it.
-func pair(t *testing.T, dir, name string) *x509.CertPool {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, BasicConstraintsValid: true, IsCA: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: der}, "key.pem": {Type: "PRIVATE KEY", Bytes: raw}} {
-		if err := os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(cert)
-	return pool
-}
-
-// A server with its own certificate speaks HTTP/2 and 1.1, and takes a renewed
-// certificate without a restart; a bad one does not take the old one away.
+// TestOwnCertificate checks that a server with its own certificate speaks HTTP/2 and 1.1 and uses a
+// renewed certificate without a restart, and that it keeps the old one while the new one is
+// invalid.
 func TestOwnCertificate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	first := pair(t, dir, "first")
+	first := servertest.WriteCertificate(t, dir, "first")
 	p := startServe(t, filepath.Join(dir, "shop.db"), "--tls-cert", cert, "--tls-key", key)
 	if !strings.HasPrefix(p.origin, "https://127.0.0.1:") {
 		t.Fatalf("the origin is %s", p.origin)
 	}
-	// A connection of its own each time, since the handshake is what is tested.
+	// Each request has a new connection, since the test is about the handshake.
 	ask := func(pool *x509.CertPool, protocols ...string) (name, proto string, err error) {
 		tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, NextProtos: protocols}, ForceAttemptHTTP2: len(protocols) == 0, DisableKeepAlives: true}
 		defer tr.CloseIdleConnections()
@@ -147,10 +114,10 @@ func TestOwnCertificate(t *testing.T) {
 	old := &tls.Config{RootCAs: first, MaxVersion: tls.VersionTLS11}
 	if c, err := tls.Dial("tcp", strings.TrimPrefix(p.origin, "https://"), old); err == nil {
 		c.Close()
-		t.Error("TLS 1.1 was taken")
+		t.Error("TLS 1.1 was accepted")
 	}
-	second := pair(t, dir, "second")
-	later := time.Now().Add(time.Second) // a file system may not tell times apart that are near
+	second := servertest.WriteCertificate(t, dir, "second")
+	later := time.Now().Add(time.Second) // a file system may have a resolution of a second
 	os.Chtimes(cert, later, later)
 	if name, _, err := ask(second); name != "second" || err != nil {
 		t.Errorf("after the renewal: %s %v", name, err)
@@ -159,11 +126,11 @@ func TestOwnCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if name, _, err := ask(second); name != "second" || err != nil {
-		t.Errorf("beside a bad key: %s %v", name, err)
+		t.Errorf("with a bad key: %s %v", name, err)
 	}
-	p.clientsLeave = true // the log tells of the bad key
+	p.clientsLeave = true // the server logs the bad key
 	if !strings.Contains(p.stderr.String(), "the new certificate is not taken") {
-		t.Errorf("the log does not tell of the bad key:\n%s", p.stderr)
+		t.Errorf("the log does not contain the bad key:\n%s", p.stderr)
 	}
 	p.signal(os.Interrupt)
 	if err := p.wait(); err != nil {
@@ -183,4 +150,62 @@ func TestOwnCertificate(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", c.args, r, c.want)
 		}
 	}
+}
+
+// TestMetrics checks a scrape of a shop: the lines match patterns, are well-formed, and contain no
+// personal data or secrets.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "shop.db")
+	seeded := startDev(t, "--db", db)
+	ready := seeded.ready
+	seeded.stop()
+	p := startServe(t, db, "--metrics-listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
+	api := p.api(ready.APIKey)
+	card := issueCard(api, ready.ProgramIDs["standard"], map[string]string{"holder_name": "Grace Hopper", "holder_email": "grace@example.com"})
+	for range 3 {
+		api.Get("/cards/" + card.ID).Want(200)
+	}
+	api.Get("/cards/crd_nothing").Want(404)
+	p.outside().Get("/somewhere/grace@example.com").Want(404)
+	p.api(ready.APIKey).Call("BREW", "/cards", nil).Want(405, "bad_request")
+	p.outside().Get("/i/" + card.InstallURL[strings.LastIndexByte(card.InstallURL, '/')+1:])
+
+	resp := must(http.Get(p.metrics))
+	raw, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil || resp.StatusCode != 200 {
+		t.Fatal(resp.Status, err)
+	}
+	text := string(raw)
+	for _, line := range []string{
+		`punchcard_http_requests_total{code="200",method="GET",route="/api/public/v1/cards/:id"} 3`,
+		`punchcard_http_requests_total{code="404",method="GET",route="/api/public/v1/cards/:id"} 1`,
+		`punchcard_http_requests_total{code="201",method="POST",route="/api/public/v1/programs/:id/cards"} 1`,
+		`punchcard_http_requests_total{code="404",method="any",route=""} 1`,
+		`punchcard_http_requests_total{code="200",method="GET",route="/i/:token"} 1`,
+		`punchcard_http_request_duration_seconds_count{method="GET",route="/api/public/v1/cards/:id"} 4`,
+		`punchcard_webhook_queue 0`,
+		`punchcard_build_info{version="` + version(t) + `"} 1`,
+	} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("the scrape lacks %s", line)
+		}
+	}
+	for _, secret := range []string{"grace", "Hopper", card.ID, ready.APIKey, card.InstallURL, ready.ShopID} {
+		if strings.Contains(text, secret) {
+			t.Errorf("the scrape contains %s", secret)
+		}
+	}
+	problems := must(promlint.New(strings.NewReader(text)).Lint())
+	for _, f := range problems {
+		if strings.HasPrefix(f.Metric, "punchcard_") {
+			t.Errorf("%s: %s", f.Metric, f.Text)
+		}
+	}
+	p.outside().Get("/metrics").Want(404, "not_found")
+}
+
+func version(t *testing.T) string {
+	return strings.Fields(execute(t, nil, "version").stdout)[1]
 }

@@ -11,10 +11,9 @@ import (
 	"testing"
 )
 
-// An answer tells of a write only after the log with that write's commit was
-// synced, by a sync that began when all of it was written: that is what makes
-// it survive power loss. The system calls of the server show it, with many
-// writers at once.
+// TestSyncedBeforeAnswered checks, in the system calls of a server with many writers, that a write
+// is answered only after its commit was synced, by a sync that began after the commit was written.
+// Only such a write survives a power loss.
 func TestSyncedBeforeAnswered(t *testing.T) {
 	const writers, each = 12, 25
 	d := newDisk(t, t.TempDir())
@@ -31,7 +30,7 @@ func TestSyncedBeforeAnswered(t *testing.T) {
 	}
 	all.Wait()
 	trace := tr.detach()
-	j := judge(trace)
+	j := analyze(trace)
 	for _, finding := range j.findings {
 		t.Error(finding)
 	}
@@ -40,11 +39,11 @@ func TestSyncedBeforeAnswered(t *testing.T) {
 	}
 	t.Logf("%d answers of %d commits with %d syncs", j.answers, j.commits, j.syncs)
 
-	// The judge has to see it when no sync comes, or one that begins too early.
-	if bad := judge(unsynced.ReplaceAllString(trace, "")); len(bad.findings) != j.answers {
-		t.Errorf("without any sync, %d of %d answers are found to come too early", len(bad.findings), j.answers)
+	// The analysis must notice missing syncs and syncs that begin too early.
+	if bad := analyze(unsynced.ReplaceAllString(trace, "")); len(bad.findings) != j.answers {
+		t.Errorf("without syncs, %d of %d answers are found to be too early", len(bad.findings), j.answers)
 	}
-	d.killed()
+	d.killAndRestart()
 }
 
 var (
@@ -58,33 +57,33 @@ var (
 	idempotent = regexp.MustCompile(`(?i)\r\nIdempotency-Key: (member-\d+\.)\r\n`)
 )
 
-// verdict is what a trace shows.
-type verdict struct {
+// analysis is the result of analyzing a trace.
+type analysis struct {
 	findings                []string
 	answers, commits, syncs int
 }
 
-// call is a system call from its begin on.
+// call is a system call that has begun.
 type call struct {
-	name, fd, path string
-	data           string
-	held           []string // by a sync: what was committed when it began
+	name, fd, path  string
+	data            string
+	committedBefore []string // of a sync: the writes that were committed when it began
 }
 
-// judge reads a trace in the order of its lines. A line without an end is where
-// a call began; one that is resumed is where it ended.
-func judge(trace string) (v verdict) {
-	under := map[string]*call{}     // by thread
-	asked := map[string]string{}    // the write that was asked for last, by socket
-	durable := map[string]bool{}    // writes whose commit was synced
-	seen := map[string]bool{}       // writes that are in the log
-	var written, committed []string // without their commit; with it, not synced
+// analyze reads a trace line by line. A line without a result begins a call, and a resumed line
+// ends it.
+func analyze(trace string) (v analysis) {
+	under := map[string]*call{}     // calls in progress, by thread
+	asked := map[string]string{}    // the last requested write, by socket
+	durable := map[string]bool{}    // writes whose commit is synced
+	seen := map[string]bool{}       // writes that are in the WAL
+	var written, committed []string // writes without a commit; writes with a commit that is not synced
 	commit := false                 // the frame that is being written ends a commit
 	begin := func(c *call) {
 		switch c.name {
 		case "fsync":
 			if strings.HasSuffix(c.path, "-wal") {
-				c.held = committed
+				c.committedBefore = committed
 				committed = nil
 			}
 		case "write", "writev", "sendto":
@@ -99,11 +98,11 @@ func judge(trace string) (v verdict) {
 	}
 	end := func(c *call, good bool) {
 		switch {
-		case c.name == "read" && idempotent.MatchString(c.data): // its first byte may have come before
+		case c.name == "read" && idempotent.MatchString(c.data): // the first byte may have been read before
 			asked[c.fd] = idempotent.FindStringSubmatch(c.data)[1]
 		case c.name == "fsync" && strings.HasSuffix(c.path, "-wal") && good:
 			v.syncs++
-			for _, who := range c.held {
+			for _, who := range c.committedBefore {
 				durable[who] = true
 			}
 		case c.name == "pwrite64" && strings.HasSuffix(c.path, "-wal") && len(c.data) == frameHeader:
@@ -148,7 +147,7 @@ func judge(trace string) (v verdict) {
 	return v
 }
 
-// unquote is the data in the arguments of a call.
+// unquote returns the data in the arguments of a call.
 func unquote(args string) string {
 	m := text.FindStringSubmatch(args)
 	if m == nil {
@@ -157,7 +156,7 @@ func unquote(args string) string {
 	return unhex(m[1])
 }
 
-// unhex reads text of which each byte is written as \x and two digits.
+// unhex decodes text in which each byte is written as \x and two digits.
 func unhex(text string) string {
 	raw, _ := hex.DecodeString(strings.ReplaceAll(text, `\x`, ""))
 	return string(raw)

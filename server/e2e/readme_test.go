@@ -15,20 +15,17 @@ import (
 
 var update = flag.Bool("update", false, "write the generated parts of the documents")
 
-// The documents with generated parts.
+// The paths of the documents with generated parts.
 const (
 	commandDoc = "server/command/README.md"
 	devDoc     = "server/dev/README.md"
 	webhookDoc = "webhook/README.md"
 )
 
-// TestReadmeFlags keeps the tables of flags equal to the code.
+// TestReadmeFlags checks that the tables of flags agree with the code.
 func TestReadmeFlags(t *testing.T) {
 	var cli command.CLI
-	parser, err := kong.New(&cli, kong.DefaultEnvars("PUNCHCARD"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parser := must(kong.New(&cli, kong.DefaultEnvars("PUNCHCARD")))
 	serve, dev := flagsOf(parser, "serve"), flagsOf(parser, "dev")
 	var b strings.Builder
 	b.WriteString("| flag of `serve` and `dev` | variable | default | what |\n|---|---|---|---|\n")
@@ -50,7 +47,7 @@ func TestReadmeFlags(t *testing.T) {
 	section(t, commandDoc, "flags", b.String())
 }
 
-// TestReadmeEvents keeps the table of events equal to the catalogue.
+// TestReadmeEvents checks that the table of events agrees with the catalogue.
 func TestReadmeEvents(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| event | sent | when | `data` | of |\n|---|---|---|---|---|\n")
@@ -70,24 +67,17 @@ func TestReadmeEvents(t *testing.T) {
 	section(t, webhookDoc, "events", b.String())
 }
 
-// TestReadmeReceivers keeps the receivers that are shown equal to those that
-// other tests run.
+// TestReadmeReceivers checks that the receivers in the documents are those that other tests run.
 func TestReadmeReceivers(t *testing.T) {
 	for name, language := range map[string]string{"verify.go": "go", "verify.mjs": "js", "verify.py": "python"} {
-		code, err := os.ReadFile(absolute("testdata/verify/" + name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		code := must(os.ReadFile(absolute("testdata/verify/" + name)))
 		section(t, webhookDoc, name, "```"+language+"\n"+string(code)+"```\n")
 	}
 }
 
-// TestReadmeRecipe keeps the recipe that is shown equal to the one that is run.
+// TestReadmeRecipe checks that the recipe in the document is the one that is run.
 func TestReadmeRecipe(t *testing.T) {
-	code, err := os.ReadFile(absolute("testdata/recipes/shop.sh"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := must(os.ReadFile(absolute("testdata/recipes/shop.sh")))
 	section(t, devDoc, "shop.sh", "```sh\n"+string(code)+"```\n")
 }
 
@@ -117,14 +107,10 @@ func writeFlag(b *strings.Builder, f *kong.Flag) {
 	fmt.Fprintf(b, "| `--%s` | `%s` | %s | %s |\n", f.Name, f.Envs[0], def, f.Help)
 }
 
-// section compares the part of a document between two markers with what it
-// should be, or writes it.
+// section compares the part of a document between two markers with want, or writes it.
 func section(t *testing.T, file, name, want string) {
 	t.Helper()
-	raw, err := os.ReadFile(absolute(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile(absolute(file)))
 	open, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
 	before, rest, ok1 := strings.Cut(string(raw), open)
 	got, after, ok2 := strings.Cut(rest, end)
@@ -135,7 +121,7 @@ func section(t *testing.T, file, name, want string) {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s, section %s is not what the code says; run: go test ./server/e2e -run TestReadme -update\n%s", file, name, want)
+		t.Fatalf("%s, section %s differs from the code; run: go test ./server/e2e -run TestReadme -update\n%s", file, name, want)
 	}
 	if err := os.WriteFile(file, []byte(before+open+want+end+after), 0o644); err != nil {
 		t.Fatal(err)

@@ -16,13 +16,10 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// sqlExec changes a file behind the program's back.
+// sqlExec runs statements on a database file, not by the program.
 func sqlExec(t *testing.T, path, statements string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(sql.Open("sqlite", path))
 	db.SetMaxOpenConns(1)
 	if _, err := db.Exec(statements); err != nil {
 		t.Fatal(err)
@@ -32,8 +29,8 @@ func sqlExec(t *testing.T, path, statements string) {
 	}
 }
 
-// mixPages writes the first page of one index over that of another.
-func mixPages(t *testing.T, path, from, to string) {
+// corruptIndex overwrites the first page of one index with that of another.
+func corruptIndex(t *testing.T, path, from, to string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -54,10 +51,7 @@ func mixPages(t *testing.T, path, from, to string) {
 
 func copyFile(t *testing.T, path string) (copied string) {
 	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile(path))
 	copied = filepath.Join(t.TempDir(), "copy.db")
 	if err := os.WriteFile(copied, raw, 0o644); err != nil {
 		t.Fatal(err)
@@ -65,14 +59,11 @@ func copyFile(t *testing.T, path string) (copied string) {
 	return copied
 }
 
-// untouched returns a check that a file still has the bytes it has now.
-func untouched(t *testing.T, path string) func() {
+// unchanged returns a function that checks that the file has the same bytes as now.
+func unchanged(t *testing.T, path string) func() {
 	t.Helper()
 	sum := func() [32]byte {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must(os.ReadFile(path))
 		return sha256.Sum256(raw)
 	}
 	before := sum()
@@ -84,8 +75,8 @@ func untouched(t *testing.T, path string) func() {
 	}
 }
 
-// soundFile is a file with a shop in it.
-func soundFile(t *testing.T) string {
+// newDatabase returns a database with a shop.
+func newDatabase(t *testing.T) string {
 	t.Helper()
 	db := filepath.Join(t.TempDir(), "shop.db")
 	if r := execute(t, nil, "shop", "create", "--name", "Bar Lux", "--db", db); r.code != 0 {
@@ -96,7 +87,7 @@ func soundFile(t *testing.T) string {
 
 func TestServeRefusesForeignFiles(t *testing.T) {
 	t.Parallel()
-	sound := soundFile(t)
+	db := newDatabase(t)
 	write := func(text string) string {
 		path := filepath.Join(t.TempDir(), "file.db")
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -104,11 +95,8 @@ func TestServeRefusesForeignFiles(t *testing.T) {
 		}
 		return path
 	}
-	raw, err := os.ReadFile(sound)
-	if err != nil {
-		t.Fatal(err)
-	}
-	foreign, foreignWAL, newer := write(""), write(""), copyFile(t, sound)
+	raw := must(os.ReadFile(db))
+	foreign, foreignWAL, newer := write(""), write(""), copyFile(t, db)
 	sqlExec(t, foreign, "CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('mine')")
 	sqlExec(t, foreignWAL, "PRAGMA journal_mode=WAL; CREATE TABLE notes (text TEXT)")
 	sqlExec(t, newer, "PRAGMA user_version=1000")
@@ -124,10 +112,10 @@ func TestServeRefusesForeignFiles(t *testing.T) {
 		{"foreign in WAL mode", foreignWAL, []string{"not one of punchcard"}},
 		{"newer", newer, []string{"newer punchcard", "1000"}},
 	} {
-		same := untouched(t, c.path)
+		same := unchanged(t, c.path)
 		for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"dev", "--listen", "127.0.0.1:0"}, {"shop", "create", "--name", "x"}, {"check"}, {"key", "list"}} {
 			r := execute(t, nil, append(args, "--db", c.path)...)
-			if c.name == "cut short" && args[0] == "check" && r.stdout != "" { // check may also say what it finds
+			if c.name == "cut short" && args[0] == "check" && r.stdout != "" { // check may also print findings
 				if r.code != 1 {
 					t.Errorf("check of a file cut short: %+v", r)
 				}
@@ -147,36 +135,36 @@ func TestServeRefusesForeignFiles(t *testing.T) {
 
 func TestServeRefusesAServedFile(t *testing.T) {
 	t.Parallel()
-	db := soundFile(t)
+	db := newDatabase(t)
 	p := startServe(t, db)
-	same := untouched(t, db)
+	same := unchanged(t, db)
 	for _, server := range []string{"serve", "dev"} {
 		execute(t, nil, server, "--listen", "127.0.0.1:0", "--db", db).refused(t, db, "another punchcard")
 	}
 	same()
 	p.outside().Get("/readyz").Want(200)
 	port := strings.TrimPrefix(p.origin, "http://")
-	execute(t, nil, "serve", "--listen", port, "--db", soundFile(t)).refused(t, "--listen", "PUNCHCARD_LISTEN", "in use")
+	execute(t, nil, "serve", "--listen", port, "--db", newDatabase(t)).refused(t, "--listen", "PUNCHCARD_LISTEN", "in use")
 	p.stop()
 	startServe(t, db)
 }
 
-// TestDevRefusesRealShops keeps the demo keys, which anybody knows, out of a
-// file that was made for real.
+// TestDevRefusesRealShops checks that dev does not put the demo keys, which are public, into a
+// database with a shop.
 func TestDevRefusesRealShops(t *testing.T) {
 	t.Parallel()
-	db := soundFile(t)
-	same := untouched(t, db)
+	db := newDatabase(t)
+	same := unchanged(t, db)
 	execute(t, nil, "dev", "--listen", "127.0.0.1:0", "--db", db).refused(t, db, "dev")
 	execute(t, []string{"PUNCHCARD_DB=" + db}, "dev", "--listen", "127.0.0.1:0").refused(t, db)
 	same()
 }
 
-// TestServeRefusesWhatItCannotWrite runs as somebody who may not write.
-func TestServeRefusesWhatItCannotWrite(t *testing.T) {
+// TestServeWithoutPermission runs the binary as a user without write permission.
+func TestServeWithoutPermission(t *testing.T) {
 	t.Parallel()
-	sound := soundFile(t)
-	open := filepath.Dir(copyFile(t, sound)) // a folder that anybody may write to
+	db := newDatabase(t)
+	open := filepath.Dir(copyFile(t, db)) // a folder with write permission for everybody
 	for dir := open; dir != filepath.Dir(dir) && dir != os.TempDir(); dir = filepath.Dir(dir) {
 		if err := os.Chmod(dir, 0o777); err != nil {
 			t.Fatal(err)
@@ -184,7 +172,7 @@ func TestServeRefusesWhatItCannotWrite(t *testing.T) {
 	}
 	locked := t.TempDir()
 	for _, path := range []string{filepath.Join(open, "copy.db"), filepath.Join(locked, "shop.db")} {
-		if err := os.WriteFile(path, must(os.ReadFile(sound)), 0o444); err != nil {
+		if err := os.WriteFile(path, must(os.ReadFile(db)), 0o444); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Chmod(path, 0o444); err != nil {
@@ -198,12 +186,12 @@ func TestServeRefusesWhatItCannotWrite(t *testing.T) {
 	for _, path := range []string{filepath.Join(open, "copy.db"), filepath.Join(locked, "shop.db"), filepath.Join(locked, "new.db")} {
 		for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"shop", "create", "--name", "x"}} {
 			cmd := exec.Command(binary(), append(args, "--db", path)...)
-			if os.Geteuid() == 0 { // whom permissions do not hold
+			if os.Geteuid() == 0 { // permissions do not apply to root
 				cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 			}
 			check := func() {}
 			if _, err := os.Stat(path); err == nil {
-				check = untouched(t, path)
+				check = unchanged(t, path)
 			}
 			finish(t, cmd, nil).refused(t, path)
 			check()
@@ -211,9 +199,10 @@ func TestServeRefusesWhatItCannotWrite(t *testing.T) {
 	}
 }
 
-func must(b []byte, err error) []byte {
+// must returns v and panics if err is not nil.
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return b
+	return v
 }

@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// shopNames are the shops in a file, by which one database is told from another.
+// shopNames returns the names of the shops in a file, which tell databases apart.
 func shopNames(t *testing.T, path string) string {
 	t.Helper()
 	return strings.Join(query(t, path, "SELECT name FROM shops ORDER BY id"), ",")
 }
 
-// crashed is a folder with shop.db as a killed server left it: what was written
-// last is in its log alone.
-func crashed(t *testing.T) (dir string) {
+// crashedFolder returns a folder with shop.db as a killed server left it: the last writes are in
+// its WAL only.
+func crashedFolder(t *testing.T) (dir string) {
 	t.Helper()
 	f := newShop(t)
-	f.server.signal(syscall.SIGSTOP) // its connections keep the log from being emptied
+	f.server.signal(syscall.SIGSTOP) // the server's connections prevent a checkpoint
 	f.run("shop", "create", "--name", "In the log")
 	f.server.signal(syscall.SIGKILL)
 	f.server.wait()
@@ -36,14 +36,11 @@ func crashed(t *testing.T) (dir string) {
 	return filepath.Dir(f.db)
 }
 
-// copyFolder copies a folder's files to a new one.
+// copyFolder copies the files of a folder to a new one.
 func copyFolder(t *testing.T, from string) (to string) {
 	t.Helper()
 	to = t.TempDir()
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(os.ReadDir(from))
 	for _, e := range entries {
 		if err := os.WriteFile(filepath.Join(to, e.Name()), must(os.ReadFile(filepath.Join(from, e.Name()))), 0o600); err != nil {
 			t.Fatal(err)
@@ -54,7 +51,7 @@ func copyFolder(t *testing.T, from string) (to string) {
 
 const oldShops, newShops = "Bar Lux,In the log", "Bar Nero"
 
-// backupOf is a backup of a database with one shop.
+// backupOf returns a backup of a database with one shop.
 func backupOf(t *testing.T, name string) (file string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -67,8 +64,9 @@ func backupOf(t *testing.T, name string) (file string) {
 	return file
 }
 
-// kept is the one database that a restore put aside in the folder; empty: none.
-func kept(t *testing.T, dir string) (file string) {
+// asideFile returns the one database that a restore put aside in the folder; empty if there is
+// none.
+func asideFile(t *testing.T, dir string) (file string) {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(dir, "shop.db.before-restore-*"))
 	if err != nil || len(all) > 1 {
@@ -79,8 +77,8 @@ func kept(t *testing.T, dir string) (file string) {
 
 func TestRestore(t *testing.T) {
 	t.Parallel()
-	dir, backup := copyFolder(t, crashed(t)), backupOf(t, "Bar Nero")
-	db, same := filepath.Join(dir, "shop.db"), untouched(t, backup)
+	dir, backup := copyFolder(t, crashedFolder(t)), backupOf(t, "Bar Nero")
+	db, same := filepath.Join(dir, "shop.db"), unchanged(t, backup)
 	if err := os.Chmod(db, 0o640); err != nil {
 		t.Fatal(err)
 	}
@@ -96,15 +94,15 @@ func TestRestore(t *testing.T) {
 	if info, err := os.Stat(db); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("the mode of the file before was not kept: %v, %v", info, err)
 	}
-	aside := kept(t, dir)
+	aside := asideFile(t, dir)
 	if got := shopNames(t, aside); got != oldShops {
 		t.Errorf("put aside: %s", got)
 	}
-	soundCopy(t, db)
-	soundCopy(t, aside)
+	checkFile(t, db)
+	checkFile(t, aside)
 	startServe(t, db).stop()
 
-	// What was put aside is a backup too; the way back is the same.
+	// The database that was put aside is a backup too, so the restore can be reverted.
 	if r := execute(t, nil, "restore", aside, "--db", db, "--force"); r.code != 0 {
 		t.Fatalf("%+v", r)
 	}
@@ -115,11 +113,11 @@ func TestRestore(t *testing.T) {
 	var names []string
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), "-shm") || strings.HasSuffix(e.Name(), "-wal") {
-			continue // of the test's own reading
+			continue // opened by this test
 		}
 		names = append(names, strings.TrimRight(e.Name(), "0123456789TZ"))
 	}
-	if slices.Sort(names); !slices.ContainsFunc(names, func(n string) bool { return n == "shop.db" }) || len(names) != 4 { // and .lock, and two put aside
+	if slices.Sort(names); !slices.ContainsFunc(names, func(n string) bool { return n == "shop.db" }) || len(names) != 4 { // shop.db.lock and two that were put aside
 		t.Errorf("the folder has %q", names)
 	}
 
@@ -130,10 +128,10 @@ func TestRestore(t *testing.T) {
 	if info, err := os.Stat(fresh); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	soundCopy(t, fresh)
+	checkFile(t, fresh)
 }
 
-// TestRestoreRefusals: nothing is changed by what is refused.
+// TestRestoreRefusals checks that refused restores change nothing.
 func TestRestoreRefusals(t *testing.T) {
 	t.Parallel()
 	f, backup := newShop(t), backupOf(t, "Bar Nero")
@@ -156,7 +154,7 @@ func TestRestoreRefusals(t *testing.T) {
 	sqlExec(t, newer, "PRAGMA user_version=1000")
 	sqlExec(t, foreign, "CREATE TABLE notes (text TEXT)")
 	sqlExec(t, broken, "UPDATE shops SET live_cards=7")
-	same := untouched(t, f.db)
+	same := unchanged(t, f.db)
 	for _, c := range []struct{ backup, says string }{
 		{f.db, "is the database itself"}, {filepath.Join(dir, "none"), "no such database"}, {dir, "is a folder"},
 		{file("text", strings.Repeat("mine\n", 500)), "is not a database"}, {file("short", "x"), "is not a database"}, {file("empty", ""), "not a database"},
@@ -165,11 +163,11 @@ func TestRestoreRefusals(t *testing.T) {
 		execute(t, nil, "restore", c.backup, "--db", f.db, "--force").refused(t, c.backup, c.says)
 	}
 	same()
-	if entries, _ := filepath.Glob(f.db + "*"); len(entries) != 2 { // and its lock
+	if entries, _ := filepath.Glob(f.db + "*"); len(entries) != 2 { // the database and its lock
 		t.Errorf("refused restores left %q", entries)
 	}
-	// An orphan of a log must not be played into what is restored.
-	orphan := filepath.Join(copyFolder(t, crashed(t)), "shop.db")
+	// A WAL without its database must not be applied to the restored database.
+	orphan := filepath.Join(copyFolder(t, crashedFolder(t)), "shop.db")
 	if err := os.Remove(orphan); err != nil {
 		t.Fatal(err)
 	}
@@ -177,17 +175,17 @@ func TestRestoreRefusals(t *testing.T) {
 	if r := execute(t, nil, "restore", backup, "--db", orphan, "--force"); r.code != 0 || shopNames(t, orphan) != newShops {
 		t.Errorf("%+v", r)
 	}
-	soundCopy(t, orphan)
-	// What is no database at all gives way, and is kept.
+	checkFile(t, orphan)
+	// A file that is no database is replaced and put aside.
 	bad := file("shop.db", "garbage")
-	if r := execute(t, nil, "restore", backup, "--db", bad, "--force"); r.code != 0 || shopNames(t, bad) != newShops || string(must(os.ReadFile(kept(t, dir)))) != "garbage" {
+	if r := execute(t, nil, "restore", backup, "--db", bad, "--force"); r.code != 0 || shopNames(t, bad) != newShops || string(must(os.ReadFile(asideFile(t, dir)))) != "garbage" {
 		t.Errorf("%+v", r)
 	}
 }
 
-// killRestore restores over what a crash left, and checks what a kill in the
-// midst of it leaves: the old database with all that was in its log, or the new
-// one and the old put aside. It tells which.
+// killRestore restores over the database of a crash and checks the state after a kill: either the
+// old database with everything in its WAL, or the new database with the old one put aside. swapped
+// tells which; whole is false if the restore was killed.
 func killRestore(t *testing.T, old, backup, what string, run func(args ...string) (whole bool)) (swapped, whole bool) {
 	t.Helper()
 	dir := copyFolder(t, old)
@@ -202,13 +200,13 @@ func killRestore(t *testing.T, old, backup, what string, run func(args ...string
 	switch got := look(db); {
 	case got == newShops:
 		swapped = true
-		if aside := look(kept(t, dir)); aside != oldShops {
+		if aside := look(asideFile(t, dir)); aside != oldShops {
 			t.Fatalf("%s: put aside: %s", what, aside)
 		}
 	case got != oldShops || whole:
 		t.Fatalf("%s: the database has %s", what, got)
 	}
-	// The next one is not in its way.
+	// The next restore is not prevented by what is left.
 	if r := execute(t, nil, "restore", backup, "--db", db, "--force"); r.code != 0 || shopNames(t, db) != newShops {
 		t.Fatalf("%s: the next restore: %+v", what, r)
 	}
@@ -226,7 +224,7 @@ func killRestore(t *testing.T, old, backup, what string, run func(args ...string
 	return swapped, whole
 }
 
-// killAfter runs the binary and kills it after a while, if it still runs.
+// killAfter runs the binary and kills it after d if it still runs.
 func killAfter(t *testing.T, d time.Duration, args ...string) (whole bool) {
 	t.Helper()
 	cmd := exec.Command(binary(), args...)
@@ -239,8 +237,8 @@ func killAfter(t *testing.T, d time.Duration, args ...string) (whole bool) {
 	return cmd.Wait() == nil
 }
 
-// took is how long a command takes, undisturbed.
-func took(t *testing.T, args ...string) time.Duration {
+// duration returns how long a command takes.
+func duration(t *testing.T, args ...string) time.Duration {
 	t.Helper()
 	start := time.Now()
 	if r := execute(t, nil, args...); r.code != 0 {
@@ -252,15 +250,15 @@ func took(t *testing.T, args ...string) time.Duration {
 func TestRestoreSurvivesKills(t *testing.T) {
 	t.Parallel()
 	chance := rand.New(rand.NewPCG(20260301, 1))
-	old, backup := crashed(t), backupOf(t, "Bar Nero")
-	usual := took(t, "restore", backup, "--db", filepath.Join(copyFolder(t, old), "shop.db"), "--force")
+	old, backup := crashedFolder(t), backupOf(t, "Bar Nero")
+	usual := duration(t, "restore", backup, "--db", filepath.Join(copyFolder(t, old), "shop.db"), "--force")
 	swapped, killed := 0, 0
 	for round := range 48 {
 		d := time.Duration(chance.Int64N(int64(usual) * 3 / 2))
 		s, whole := killRestore(t, old, backup, fmt.Sprintf("round %d, killed after %v", round, d), func(args ...string) bool {
 			begin := time.Now()
 			whole := killAfter(t, d, args...)
-			if whole { // a machine that was busy at first may be so no more
+			if whole { // the machine may have been slower before
 				usual = time.Since(begin)
 			}
 			return whole
@@ -278,33 +276,33 @@ func TestRestoreSurvivesKills(t *testing.T) {
 	}
 }
 
-// TestBackupSurvivesKills kills backups at random moments, while the database is
-// written to: the file is the one before or a whole new one.
+// TestBackupSurvivesKills kills backups at random moments while the database is written to. The
+// file must be the old backup or a complete new one.
 func TestBackupSurvivesKills(t *testing.T) {
 	t.Parallel()
 	chance := rand.New(rand.NewPCG(20260301, 2))
 	b := newBusyShop(t, 2)
-	b.after(20)
+	b.waitForAnswers(20)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "copy.db")
-	usual := took(t, "backup", file, "--db", b.db)
+	usual := duration(t, "backup", file, "--db", b.db)
 	killed := 0
 	for round := range 48 {
 		before := must(os.ReadFile(file))
 		d := time.Duration(chance.Int64N(int64(usual) * 3 / 2))
-		answered := b.now(b.answered)
+		answered := b.countsNow(b.answered)
 		whole := killAfter(t, d, "backup", file, "--db", b.db, "--force")
-		begun := b.now(b.begun)
+		begun := b.countsNow(b.requested)
 		if !whole {
 			killed++
 		}
 		if after := must(os.ReadFile(file)); string(after) == string(before) {
 			if whole {
-				t.Fatalf("round %d: a whole backup changed nothing", round)
+				t.Fatalf("round %d: a complete backup changed nothing", round)
 			}
 			continue
 		}
-		b.holds(copyFile(t, file), answered, begun)
+		b.checkBackup(copyFile(t, file), answered, begun)
 	}
 	b.run("backup", file, "--force")
 	if entries, _ := os.ReadDir(dir); len(entries) != 1 {

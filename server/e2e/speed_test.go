@@ -22,8 +22,8 @@ import (
 	"punchcard/store"
 )
 
-// BenchmarkDev: exec to the ready line of dev, and the memory of the idle
-// process, of a new database and with a million cards in the file.
+// BenchmarkDev measures the time from exec to the ready line of dev and the memory of the idle
+// process, with a new database and with a million cards.
 //
 //	go test ./server/e2e -run '^$' -bench . -benchtime 1x -timeout 30m
 //
@@ -52,7 +52,7 @@ func measureDev(b *testing.B, rounds int, args ...string) {
 	}
 }
 
-// timeDev runs dev once: how long to its ready line, and what it then holds.
+// timeDev runs dev once and returns the time to its ready line and its memory in KiB.
 func timeDev(b *testing.B, args ...string) (took time.Duration, kb int64) {
 	cmd := exec.Command(binary(), append([]string{"dev", "--listen", "127.0.0.1:0"}, args...)...)
 	out, err := cmd.StdoutPipe()
@@ -73,7 +73,7 @@ func timeDev(b *testing.B, args ...string) (took time.Duration, kb int64) {
 	return took, kb
 }
 
-// memory reads a line of a process's status, in KiB.
+// memory returns a value of a process's status in KiB.
 func memory(pid int, line string) (kb int64) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -85,7 +85,7 @@ func memory(pid int, line string) (kb int64) {
 	return kb
 }
 
-// fillDev makes a dev file with so many cards.
+// fillDev creates a dev file with n cards.
 func fillDev(b *testing.B, file string, n int) {
 	st, err := store.Open(file, store.Options{IDSecret: seed.IDSecret, Ephemeral: true})
 	if err != nil {
@@ -115,9 +115,8 @@ func fillDev(b *testing.B, file string, n int) {
 	}
 }
 
-// BenchmarkDrain: a hundred thousand queued deliveries to one receiver that
-// answers at once, from the first to the last that arrives; the outcome of each
-// is in the file. The memory is the most that the process ever held.
+// BenchmarkDrain measures the time from the first to the last arrival of a hundred thousand queued
+// deliveries to one receiver that answers at once. The memory is the maximum of the process.
 func BenchmarkDrain(b *testing.B) {
 	queued := servertest.Sized(100_000, 1000)
 	for b.Loop() {
@@ -158,7 +157,7 @@ func BenchmarkDrain(b *testing.B) {
 	}
 }
 
-// fillHooked makes a file with a webhook and so many deliveries that wait.
+// fillHooked creates a file with a webhook and n pending deliveries.
 func fillHooked(b *testing.B, file, url string, n int) {
 	fillDev(b, file, 0)
 	st, err := store.Open(file, store.Options{IDSecret: seed.IDSecret, Ephemeral: true})

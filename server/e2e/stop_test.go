@@ -19,26 +19,23 @@ import (
 	"punchcard/server/servertest"
 )
 
-// wire is a raw connection to a server.
-type wire struct {
+// rawConn is a connection to a server for tests that write HTTP themselves.
+type rawConn struct {
 	t *testing.T
 	net.Conn
 	in *bufio.Reader
 }
 
-func (p *process) dial(t *testing.T) *wire {
+func (p *process) dial(t *testing.T) *rawConn {
 	t.Helper()
-	c, err := net.Dial("tcp", strings.TrimPrefix(p.origin, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(net.Dial("tcp", strings.TrimPrefix(p.origin, "http://")))
 	t.Cleanup(func() { c.Close() })
 	c.SetDeadline(time.Now().Add(waitLimit))
-	return &wire{t, c, bufio.NewReader(c)}
+	return &rawConn{t, c, bufio.NewReader(c)}
 }
 
-// send writes text, its line ends as they are.
-func (w *wire) send(text string) *wire {
+// send writes text, which must have its line ends.
+func (w *rawConn) send(text string) *rawConn {
 	w.t.Helper()
 	if _, err := io.WriteString(w.Conn, text); err != nil {
 		w.t.Fatal(err)
@@ -46,8 +43,8 @@ func (w *wire) send(text string) *wire {
 	return w
 }
 
-// receive reads one answer to a request of the method.
-func (w *wire) receive(method string) *servertest.Reply {
+// receive reads one answer to a request with the method.
+func (w *rawConn) receive(method string) *servertest.Reply {
 	w.t.Helper()
 	resp, err := http.ReadResponse(w.in, &http.Request{Method: method})
 	if err != nil {
@@ -55,25 +52,25 @@ func (w *wire) receive(method string) *servertest.Reply {
 	}
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		w.t.Fatalf("half an answer: %v", err)
+		w.t.Fatalf("incomplete answer: %v", err)
 	}
 	return &servertest.Reply{T: w.t, What: method, Status: resp.StatusCode, Header: resp.Header, Body: body}
 }
 
-// closed checks that the server ended the connection without a further byte.
-func (w *wire) closed() {
+// wantClosed checks that the server closed the connection and sent nothing more.
+func (w *rawConn) wantClosed() {
 	w.t.Helper()
 	if b, err := w.in.ReadByte(); err == nil {
-		w.t.Errorf("the connection is open and gave %q", b)
+		w.t.Errorf("the connection is open and sent %q", b)
 	}
 }
 
-// head is a request's head up to where more header lines may follow.
-func head(method, path, key string) string {
+// requestHead returns the head of a request, to which header lines may be added.
+func requestHead(method, path, key string) string {
 	return method + " /api/public/v1" + path + " HTTP/1.1\r\nHost: cards\r\nAuthorization: Bearer " + key + "\r\n"
 }
 
-// TestGracefulStop ends a server under load.
+// TestGracefulStop stops a server under load.
 func TestGracefulStop(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
@@ -83,13 +80,13 @@ func TestGracefulStop(t *testing.T) {
 	}
 	program := newProgram(f.api(keys[0]), `{"type":"prepaid","name":"Prepaid","initial_balance_cents":0}`)
 
-	// Requests whose head the server has taken up, and whose body is to come:
-	// it says so by asking for the body.
+	// These are requests whose head the server has read and whose body is missing: it has sent 100
+	// Continue.
 	const body = `{"holder_name":"Slow"}`
-	var slow []*wire
+	var slow []*rawConn
 	for i := range 10 {
 		w := f.server.dial(t)
-		w.send(head("POST", "/programs/"+program+"/cards", keys[i%len(keys)].Secret) + fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body)))
+		w.send(requestHead("POST", "/programs/"+program+"/cards", keys[i%len(keys)].Secret) + fmt.Sprintf("Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body)))
 		if line, err := w.in.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
 			t.Fatalf("%q, %v", line, err)
 		}
@@ -106,11 +103,11 @@ func TestGracefulStop(t *testing.T) {
 		defer mu.Unlock()
 		var made card
 		if err := json.Unmarshal(raw, &made); err != nil || status != 201 {
-			t.Errorf("answered %d %s (%v)", status, raw, err)
+			t.Errorf("status %d %s (%v)", status, raw, err)
 		}
 		answered[made.ID] = true
 	}
-	var gone atomic.Int64 // requests without an answer
+	var unanswered atomic.Int64 // requests without an answer
 	started := make(chan struct{}, 1000)
 	var wg sync.WaitGroup
 	for i, k := range keys {
@@ -119,15 +116,15 @@ func TestGracefulStop(t *testing.T) {
 			defer wg.Done()
 			for n := 0; n < 250; n++ {
 				r := f.server.api(k.Secret).Try(context.Background(), "POST", "/programs/"+program+"/cards", fmt.Sprintf(`{"external_ref":"%d-%d"}`, i, n))
-				if r.Err != nil && r.Status == 0 { // the server has gone
+				if r.Err != nil && r.Status == 0 { // the server has ended
 					if errors.Is(r.Err, io.ErrUnexpectedEOF) {
-						t.Errorf("half an answer: %v", r.Err)
+						t.Errorf("incomplete answer: %v", r.Err)
 					}
-					gone.Add(1)
+					unanswered.Add(1)
 					return
 				}
 				if r.Err != nil {
-					t.Errorf("half an answer: %v", r.Err)
+					t.Errorf("incomplete answer: %v", r.Err)
 					return
 				}
 				note(r.Status, r.Body)
@@ -138,7 +135,7 @@ func TestGracefulStop(t *testing.T) {
 	for range 100 {
 		<-started
 	}
-	go func() { // nobody waits for the rest
+	go func() { // the answer is not read
 		for range started {
 		}
 	}()
@@ -149,27 +146,27 @@ func TestGracefulStop(t *testing.T) {
 	for {
 		c, err := net.Dial("tcp", address)
 		if err != nil {
-			break // refused, while requests are still in flight
+			break // refused while requests are in progress
 		}
 		c.Close()
 	}
 	select {
 	case <-f.server.ended:
-		t.Fatal("the server ended before the requests in flight")
+		t.Fatal("the server ended before the requests in progress")
 	default:
 	}
 	for i, w := range slow {
 		w.send(body[i:])
 		r := w.receive("POST")
 		note(r.Status, r.Body)
-		w.closed()
+		w.wantClosed()
 	}
 	if err := f.server.wait(); err != nil {
 		t.Errorf("the server ended with %v:\n%s", err, f.server.stderr)
 	}
 	close(started)
 	if _, err := net.Dial("tcp", address); err == nil {
-		t.Error("something still listens")
+		t.Error("the address still accepts connections")
 	}
 	if out := f.run("check"); out != "ok\n" {
 		t.Errorf("check printed %q", out)
@@ -177,23 +174,23 @@ func TestGracefulStop(t *testing.T) {
 
 	again := startServe(t, f.db, "--api-key-rate-limit-per-minute", "0")
 	all, had := listCards(again.api(keys[0].Secret), 100), len(answered)
-	if n := len(all) - had; n > int(gone.Load()) {
-		t.Errorf("%d cards that nobody was told of, and %d requests without an answer", n, gone.Load())
+	if n := len(all) - had; n > int(unanswered.Load()) {
+		t.Errorf("%d cards that were not answered, but only %d requests without an answer", n, unanswered.Load())
 	}
 	for _, c := range all {
 		delete(answered, c.ID)
 	}
 	if len(answered) > 0 {
-		t.Errorf("%d cards that were answered with 201 are not in the file", len(answered))
+		t.Errorf("%d cards that were answered 201 are not in the file", len(answered))
 	}
 }
 
-// TestSecondSignal ends a server that waits for a client which sends no more.
+// TestSecondSignal checks that a second signal ends a server that waits for a client.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
 	k := f.makeKey("create", "--name", "CRM")
-	w := f.server.dial(t).send(head("POST", "/programs", k.Secret) + "Expect: 100-continue\r\nContent-Length: 10\r\n\r\n")
+	w := f.server.dial(t).send(requestHead("POST", "/programs", k.Secret) + "Expect: 100-continue\r\nContent-Length: 10\r\n\r\n")
 	if line, err := w.in.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
 		t.Fatalf("%q, %v", line, err)
 	}
@@ -207,7 +204,7 @@ func TestSecondSignal(t *testing.T) {
 	}
 	f.server.signal(syscall.SIGTERM)
 	if err := f.server.wait(); err == nil {
-		t.Error("a server cut short ended with 0")
+		t.Error("the server exited with 0")
 	}
 	if out := f.run("check"); out != "ok\n" {
 		t.Errorf("check printed %q", out)

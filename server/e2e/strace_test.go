@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// tracer is strace at a running server. It sees system calls, and has them
-// fail, from when it was attached until it is detached.
+// tracer is strace attached to a running server. It records system calls, or makes them fail, until
+// detach.
 type tracer struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -23,7 +23,7 @@ type tracer struct {
 	file   string
 }
 
-// attach traces a server with these options.
+// attach attaches strace to a server with these options.
 func (p *process) attach(args ...string) *tracer {
 	p.t.Helper()
 	tr := &tracer{t: p.t, stderr: newOutput(), ended: make(chan struct{}), file: filepath.Join(p.t.TempDir(), "trace")}
@@ -38,7 +38,7 @@ func (p *process) attach(args ...string) *tracer {
 	}()
 	late := time.After(waitLimit)
 	for {
-		// It says so once all threads that there are have been attached to.
+		// strace prints this after it has attached to all threads.
 		text, more := tr.stderr.read()
 		if strings.Contains(text, " attached") {
 			return tr
@@ -53,7 +53,7 @@ func (p *process) attach(args ...string) *tracer {
 	}
 }
 
-// detach lets the server run on alone and returns the trace.
+// detach detaches strace and returns the trace.
 func (tr *tracer) detach() string {
 	tr.t.Helper()
 	tr.cmd.Process.Signal(syscall.SIGINT)
@@ -64,16 +64,13 @@ func (tr *tracer) detach() string {
 		<-tr.ended
 		tr.t.Fatalf("strace did not end:\n%s", tr.stderr)
 	}
-	raw, err := os.ReadFile(tr.file)
-	if err != nil {
-		tr.t.Fatal(err)
-	}
+	raw := must(os.ReadFile(tr.file))
 	os.Remove(tr.file)
 	return string(raw)
 }
 
-// straced is a command whose nth call of some kind fails.
-func straced(trace, call string, n int, args ...string) *exec.Cmd {
+// straceCommand returns a command of the binary whose nth call of some kind fails.
+func straceCommand(trace, call string, n int, args ...string) *exec.Cmd {
 	return exec.Command("strace", append([]string{"-f", "-o", trace, "-e", "trace=pwrite64,fsync,ftruncate",
 		"-e", fmt.Sprintf("inject=%s:error=EIO:when=%d", call, n), binary()}, args...)...)
 }

@@ -12,74 +12,73 @@ import (
 	"punchcard/store"
 )
 
-// The log beside the file begins with a header; then come frames, each a header
-// and a page. A frame's header says in its second word how many pages the file
-// has after the commit that the frame ends, or nothing.
+// The WAL starts with a header, followed by frames, each a header and a page. The second word of a
+// frame's header is the number of pages of the database if the frame ends a commit, else zero.
 const walHeader, frameHeader, pageSize = 32, 24, 4096
 
-// cutFile is what a server that was killed left, and what it had answered.
-type cutFile struct {
+// killedFile is the database that a killed server left, and what it had answered.
+type killedFile struct {
 	db, wal []byte
-	answers []answered // in their order
-	commits []int      // where in the log each commit ends
+	answers []answered // in order
+	commits []int      // the offset in the WAL at which each commit ends
 	dir     string
 }
 
-// answered is a write whose answer came when the log had so many bytes.
+// answered is a write, with the length of the WAL when the answer arrived.
 type answered struct {
 	ref     string
 	logSize int
 }
 
-// A log that ends anywhere, in the middle of a frame or in nonsense, gives back
-// every write whose commit lies before that, and nothing of any other.
-func TestLogCutAnywhere(t *testing.T) {
+// TestWALCutAnywhere cuts off or damages the WAL at any place, and checks that the database has
+// every write whose commit is before that place and nothing of later ones.
+func TestWALCutAnywhere(t *testing.T) {
 	t.Parallel()
-	c := killed(t, 12)
+	c := newKilledFile(t, 12)
 	frames := (len(c.wal) - walHeader) / (frameHeader + pageSize)
 	if len(c.commits) < len(c.answers) || frames < 3*len(c.answers) {
 		t.Fatalf("%d frames with %d commits for %d answers", frames, len(c.commits), len(c.answers))
 	}
 	for frame := range frames + 1 {
 		end := walHeader + frame*(frameHeader+pageSize)
-		c.opens(t, fmt.Sprintf("cut behind frame %d", frame), c.wal[:end], end)
+		c.checkOpens(t, fmt.Sprintf("cut behind frame %d", frame), c.wal[:end], end)
 		if frame == frames {
 			break
 		}
-		// What follows the cut is torn, at a place that moves on with the frames.
+		// The damage after the cut differs from frame to frame.
 		torn := end + 1 + (frame*977)%(frameHeader+pageSize-1)
 		switch frame % 4 {
 		case 0:
-			c.opens(t, fmt.Sprintf("torn in frame %d", frame), c.wal[:torn], end)
+			c.checkOpens(t, fmt.Sprintf("torn in frame %d", frame), c.wal[:torn], end)
 		case 1:
 			flipped := bytes.Clone(c.wal)
 			flipped[torn-1] ^= 1 << (frame % 8)
-			c.opens(t, fmt.Sprintf("a bit flipped in frame %d", frame), flipped, end)
-		case 2: // the frame has its place, but no sector of its end got there
+			c.checkOpens(t, fmt.Sprintf("a bit flipped in frame %d", frame), flipped, end)
+		case 2: // the frame has its space, but its last sector was not written
 			zeroed := bytes.Clone(c.wal)
 			clear(zeroed[torn : end+frameHeader+pageSize])
 			if !bytes.Equal(zeroed, c.wal) {
-				c.opens(t, fmt.Sprintf("frame %d ends in zeros", frame), zeroed, end)
+				c.checkOpens(t, fmt.Sprintf("frame %d ends in zeros", frame), zeroed, end)
 			}
-		case 3: // later frames got there, this one did not
+		case 3: // later frames were written, this one was not
 			hole := bytes.Clone(c.wal)
 			clear(hole[end : end+frameHeader+pageSize])
-			c.opens(t, fmt.Sprintf("frame %d is missing", frame), hole, end)
+			c.checkOpens(t, fmt.Sprintf("frame %d is missing", frame), hole, end)
 		}
 	}
 	t.Logf("%d frames, %d commits, %d answers", frames, len(c.commits), len(c.answers))
 }
 
-// killed has a server answer n writes, one after the other, and kills it.
-func killed(t *testing.T, n int) *cutFile {
+// newKilledFile lets a server answer n writes, one after the other, and kills it.
+func newKilledFile(t *testing.T, n int) *killedFile {
 	t.Helper()
 	f := newShop(t)
 	k := f.makeKey("create", "--name", "Office")
-	f.server.stop() // which moves all there is into the file
+	f.server.stop() // moves everything into the database file
 	f.server = startServe(t, f.db)
 	api := f.api(k)
 	program := newProgram(api, stampCard)
-	c := &cutFile{dir: t.TempDir()}
+	c := &killedFile{dir: t.TempDir()}
 	for i := range n {
 		ref := fmt.Sprintf("member-%d", i)
 		issueCard(api, program, map[string]string{"external_ref": ref})
@@ -106,11 +105,11 @@ func killed(t *testing.T, n int) *cutFile {
 	return c
 }
 
-// stampCard is a program whose cards anybody can have.
+// stampCard is a stamp program that every location accepts.
 const stampCard = `{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`
 
-// opens opens the file with a log of which the first whole bytes are sound.
-func (c *cutFile) opens(t *testing.T, what string, wal []byte, whole int) {
+// checkOpens opens the database with a WAL whose first whole bytes are undamaged.
+func (c *killedFile) checkOpens(t *testing.T, what string, wal []byte, whole int) {
 	t.Helper()
 	path := filepath.Join(c.dir, "shop.db")
 	for name, content := range map[string][]byte{path: c.db, path + "-wal": wal} {
@@ -147,8 +146,8 @@ func (c *cutFile) opens(t *testing.T, what string, wal []byte, whole int) {
 	}); err != nil {
 		t.Errorf("%s: %v", what, err)
 	}
-	// A write is there from its commit on: the first that the log got after the
-	// answer before it, and no later than its own answer.
+	// A write is there if its commit is. Its commit is the first one after the previous answer, at
+	// the latest the last one before its own answer.
 	before := 0
 	for i, a := range c.answers {
 		if i > 0 {
@@ -159,9 +158,9 @@ func (c *cutFile) opens(t *testing.T, what string, wal []byte, whole int) {
 			begun = begun || commit > before && commit <= whole
 		}
 		if must := a.logSize <= whole; must && !there[a.ref] {
-			t.Errorf("%s: %s is lost, whose commit is among the first %d bytes", what, a.ref, whole)
+			t.Errorf("%s: %s is lost although its commit is in the first %d bytes", what, a.ref, whole)
 		} else if there[a.ref] && !begun {
-			t.Errorf("%s: %s is there without its commit", what, a.ref)
+			t.Errorf("%s: %s exists without its commit", what, a.ref)
 		}
 	}
 }

@@ -43,6 +43,7 @@ func callTill(s *servertest.Server, method, path string, body any) *servertest.R
 	return s.Till(s.TillToken).Call(method, path, body)
 }
 
+// readPage reads a card's page.
 func readPage(s *servertest.Server, link string) *servertest.Reply {
 	s.T.Helper()
 	return fetch(s, "GET", link, "", "Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8")
@@ -63,7 +64,7 @@ func issueCard(s *servertest.Server, program string, f fields) (card, link strin
 	return r.Str("id"), r.Str("install_url")
 }
 
-// dump is all that the file says of cards, ledger, events and audit.
+// dump returns everything in the file about cards, ledger, events and audit.
 func dump(s *servertest.Server) string {
 	s.T.Helper()
 	var b bytes.Buffer
@@ -74,6 +75,7 @@ func dump(s *servertest.Server) string {
 	return b.String()
 }
 
+// checkUnchanged checks that do writes nothing.
 func checkUnchanged(s *servertest.Server, do func()) {
 	s.T.Helper()
 	before := dump(s)
@@ -98,7 +100,7 @@ func checkText(r *servertest.Reply, parts ...string) {
 	r.T.Helper()
 	for _, p := range parts {
 		if !strings.Contains(pageText(r), p) {
-			r.T.Errorf("the page does not say %q: %s", p, pageText(r))
+			r.T.Errorf("the page does not contain %q: %s", p, pageText(r))
 		}
 	}
 }
@@ -112,7 +114,7 @@ func pageCode(r *servertest.Reply) string {
 	return html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(m[1], ""))
 }
 
-// checkPage checks what holds for every page.
+// checkPage checks the rules for every page.
 func checkPage(r *servertest.Reply) {
 	r.T.Helper()
 	csp := r.Header.Get("Content-Security-Policy")
@@ -123,7 +125,7 @@ func checkPage(r *servertest.Reply) {
 	}
 	checkStyles(r)
 	if strings.Contains(csp, "script-src") || regexp.MustCompile(`(?i)<script|\son\w+=|javascript:|<iframe|<link|src=|url\(|@import`).MatchString(string(r.Body)) {
-		r.T.Errorf("the page loads or runs something: %q %s", csp, r.Body)
+		r.T.Errorf("the page loads or executes something: %q %s", csp, r.Body)
 	}
 	for name, want := range map[string]string{"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"} {
 		if r.Header.Get(name) != want {
@@ -131,11 +133,11 @@ func checkPage(r *servertest.Reply) {
 		}
 	}
 	if strings.Contains(string(r.Body), "ZgotmplZ") {
-		r.T.Error("a value was not fit for its place in the page")
+		r.T.Error("the template refused a value")
 	}
 }
 
-// styled: a page's style is what the policy has the hashes of, and nothing else.
+// checkStyles checks that the policy has the hashes of the page's styles and no others.
 func checkStyles(r *servertest.Reply) {
 	r.T.Helper()
 	csp := r.Header.Get("Content-Security-Policy")
@@ -159,7 +161,7 @@ func TestPage(t *testing.T) {
 		checkPage(p)
 		checkText(p, "Caffè Centrale", "Coffee card", "Ada Lovelace", "0 of 10 stamps", "5 more for Croissant", "Free coffee 10 stamps", "Slice of cake", "Show this code at the till", "Keep it on my iPhone", "Ten coffees")
 	})
-	// The QR code holds what a till takes.
+	// The QR code has the card's code, which a till accepts.
 	p := readPage(s, link)
 	code := pageCode(p)
 	svg, err := qr.SVG(code)
@@ -169,7 +171,7 @@ func TestPage(t *testing.T) {
 	callTill(s, "POST", "/cards/"+code+"/stamps", fields{"count": 6}).Want(201)
 	p = readPage(s, link)
 	if n := strings.Count(string(p.Body), `<li class="on">`); n != 6 || strings.Count(string(p.Body), "<li></li>") != 4 {
-		t.Errorf("%d stamps are drawn as given", n)
+		t.Errorf("%d stamps are drawn as awarded", n)
 	}
 	checkText(p, "6 of 10 stamps", "4 more for Free coffee", "Croissant Ready")
 	prize := regexp.MustCompile(`prz_\w+`).FindString(string(callTill(s, "GET", "/cards/"+card, nil).Body))
@@ -198,7 +200,7 @@ func TestPage(t *testing.T) {
 			checkText(readPage(s, link), "12.05 Balance")
 		}
 	}
-	// Sixty are drawn, more are a bar.
+	// Up to sixty stamps are drawn; more are shown as a bar.
 	for _, n := range []int{60, 61} {
 		card, link := issueCard(s, newProgram(s, fields{"type": "standard", "name": "Many", "total_stamps": n, "icon_key": "x"}), fields{})
 		callTill(s, "POST", "/cards/"+card+"/stamps", fields{"count": 30}).Want(201)
@@ -226,10 +228,10 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	if n := strings.Count(pageText(p), evil); n != 7 { // title, name, holder, next prize, prize, its description, description
-		t.Errorf("the text is there %d times: %s", n, pageText(p))
+		t.Errorf("the page has the text %d times: %s", n, pageText(p))
 	}
 	checkStyles(p)
-	// Text that could not be read on its ground gives way.
+	// A text colour without contrast is replaced.
 	if !strings.Contains(string(p.Body), `<style>.card{--bg:#FFFFFF;--ink:#111111;--brand:#abcdef;--on-brand:#111111}`) {
 		t.Errorf("%s", p.Body)
 	}
@@ -262,14 +264,14 @@ func TestInstall(t *testing.T) {
 					t.Errorf("%s: %s", body, r.Body)
 				}
 			}
-			// Anybody may send this: little of it is read.
+			// Everybody can send this, so only a small body is read.
 			if r := fetch(s, "POST", link+"/install", strings.Repeat(" ", 4<<10+1), "Content-Type", "application/json").Want(413, "bad_request"); !strings.Contains(string(r.Body), "4 KiB") {
 				t.Errorf("%s", r.Body)
 			}
 			fetch(s, "POST", link+"/install", "apple", "Content-Type", "text/plain").Want(415, "bad_request")
 			fetch(s, "POST", link+"/install", `{"platform":"nokia"}`, "Accept", "text/html").Want(400)
 		})
-		// Until then all may be changed.
+		// Before that, every field can be changed.
 		s.Call("PATCH", "/cards/"+card, fields{"holder_name": "Bea"}).Want(200)
 		s.Call("PATCH", "/programs/"+program, fields{"name": "B"}).Want(200)
 
@@ -295,7 +297,7 @@ func TestInstall(t *testing.T) {
 		if got := s.Call("GET", "/programs/"+program, nil).At("has_installed_cards"); got != true {
 			t.Errorf("has_installed_cards %v", got)
 		}
-		// Again, on whatever phone: no change.
+		// Repeated, on any platform, it changes nothing.
 		checkUnchanged(s, func() { install("apple"); install("google") })
 		p := readPage(s, link).Want(200)
 		checkPage(p)
@@ -303,7 +305,7 @@ func TestInstall(t *testing.T) {
 		if strings.Contains(string(p.Body), "<form") {
 			t.Error("an installed card still asks to be installed")
 		}
-		// The holder's fields and the program are frozen.
+		// The holder's fields and the program are locked.
 		for _, f := range []fields{{"holder_name": "Cid"}, {"holder_name": "Bea"}, {"holder_email": "a@example.com"}, {"expires_at": nil}} {
 			s.Call("PATCH", "/cards/"+card, f).Want(409, "card_locked")
 		}
@@ -313,7 +315,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// TestLinks checks links that lead nowhere, with a page and with JSON.
+// TestLinks checks invalid links, as a page and as JSON.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -343,7 +345,7 @@ func TestLinks(t *testing.T) {
 	for _, forged := range []string{"x", token[:51], token + "0", strings.ToUpper(token), token[1:] + token[:1], token[26:] + token[:26], strings.Repeat("0", 52), card, url.PathEscape("../" + token[3:]), "%F0%9F%99%82"} {
 		gone(at+forged, 404, "not_found", "No such card")
 	}
-	// The right card, other random bits: as a link of before.
+	// The right card with other random bits, like an earlier link.
 	_, other := issueCard(s, s.ProgramIDs["access"], fields{})
 	gone(at+token[:26]+other[len(other)-26:], 410, "gone", "replaced")
 
@@ -369,7 +371,7 @@ func TestLinks(t *testing.T) {
 	s.Control("POST", "/cards/"+mortal+"/delete", fields{})
 	gone(link, 404, "not_found", "No such card")
 
-	// A link lives for thirty days, to the second.
+	// A link is valid for thirty days.
 	_, link = issueCard(s, s.ProgramIDs["access"], fields{})
 	s.Control("POST", "/clock", fields{"advance": "719h59m59s"})
 	readPage(s, link).Want(200)

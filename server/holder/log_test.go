@@ -3,37 +3,17 @@ package holder_test
 import (
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"punchcard/server/app"
 	"punchcard/server/servertest"
 )
 
-// logText collects a log.
-type logText struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logText) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logText) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-// TestLogOfServerErrors: a request that fails for a fault of the server is
-// logged with its id, whether it came from a browser or a program, and without
-// the token of the link.
+// TestLogOfServerErrors checks that a request with a server error is logged with its id, for
+// browsers and programs, and without the link's token.
 func TestLogOfServerErrors(t *testing.T) {
 	t.Parallel()
-	log := &logText{}
+	log := &servertest.Log{}
 	s := servertest.Start(t, servertest.Frozen, func(c *app.Config) { c.Log = slog.New(slog.NewTextHandler(log, nil)) })
 	link := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", nil).Want(201).Str("install_url")
 	token := link[strings.LastIndexByte(link, '/')+1:]
@@ -46,11 +26,11 @@ func TestLogOfServerErrors(t *testing.T) {
 		fetch(s, "POST", link+"/install", `{"platform":"apple"}`, "Content-Type", "application/json"),
 		fetch(s, "POST", link+"/install", "platform=apple", "Content-Type", "application/x-www-form-urlencoded", "Accept", "text/html"),
 	} {
-		if r.Status != 500 || !strings.Contains(log.String(), "request_id="+r.Header.Get("X-Request-Id")) {
+		if r.Status != 500 || !log.Has("request_id="+r.Header.Get("X-Request-Id")) {
 			t.Errorf("%s: %d, not logged: %s", r.What, r.Status, log)
 		}
 	}
-	if strings.Contains(log.String(), token) {
+	if log.Has(token) {
 		t.Errorf("the link's token is logged: %s", log)
 	}
 }

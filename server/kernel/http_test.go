@@ -103,7 +103,7 @@ func TestAsError(t *testing.T) {
 	if p := AsError(errors.New("disk /var/db on fire"), StatusOf); p.Status != 500 || p.Code != store.InternalError || strings.Contains(string(p.render("req_1")), "fire") {
 		t.Errorf("%s", p.render("req_1"))
 	}
-	// What is remembered of a refusal gives the same answer under a new id.
+	// A remembered refusal gives the same answer with a new request id.
 	p := AsError(&store.Error{Code: store.Conflict, Message: `a "quoted" message <b>`}, StatusOf)
 	m := p.remembered()
 	if strings.Contains(string(m.Body), "request_id") {
@@ -128,7 +128,7 @@ func TestKeepEscapedSlashes(t *testing.T) {
 			t.Errorf("%s: %q, want %q", target, got, want)
 		}
 	}
-	// Two spellings of one path stay two fingerprints, or one: never a panic.
+	// The spellings of a path must not panic.
 	r := httptest.NewRequest("GET", "/a%2Fb", nil)
 	KeepEscapedSlashes(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.EscapedPath() != "/a%252Fb" {

@@ -151,7 +151,7 @@ func TestIdempotencyKey(t *testing.T) {
 		if c.values != nil {
 			r.Header["Idempotency-Key"] = c.values
 		}
-		in := &request{r: r, rt: &Route{Method: http.MethodPost}, g: anyone{}, maxKey: 10}
+		in := &request{r: r, rt: &Route{Method: http.MethodPost}, g: statusGuard{}, maxKey: 10}
 		key, err := in.IdempotencyKey()
 		if c.code == "" {
 			if err != nil || (key == nil) != (c.values == nil) || key != nil && key.Value != c.values[0] {
@@ -166,7 +166,7 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
-// anyone is a guard of which only the statuses are used.
-type anyone struct{ Guard }
+// statusGuard is a guard of which only Status is used.
+type statusGuard struct{ Guard }
 
-func (anyone) Status(code store.Code) int { return StatusOf(code) }
+func (statusGuard) Status(code store.Code) int { return StatusOf(code) }

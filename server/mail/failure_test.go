@@ -38,7 +38,7 @@ func TestOneMessageDelaysNoOther(t *testing.T) {
 				f.nextMessage()
 			}
 			if took := time.Since(begun); took > time.Minute || f.queued() != 1 {
-				t.Errorf("%s: the others came after %v, %d queued:\n%s", at, took, f.queued(), f.log)
+				t.Errorf("%s: the others arrived after %v, %d queued:\n%s", at, took, f.queued(), f.log)
 			}
 			time.Sleep(6 * time.Hour)
 			if f.queued() != 1 || strings.Contains(f.log.String(), "put off") {
@@ -47,7 +47,7 @@ func TestOneMessageDelaysNoOther(t *testing.T) {
 			refusing = false
 			begun = time.Now()
 			if m := f.nextMessage(); m.To != "ill@example.com" || time.Since(begun) > 2*maxServerWait {
-				t.Errorf("%s: then the message to %s came after %v", at, m.To, time.Since(begun))
+				t.Errorf("%s: then the message to %s arrived after %v", at, m.To, time.Since(begun))
 			}
 		})
 	}
@@ -76,7 +76,7 @@ func TestSlowServer(t *testing.T) {
 		f.nextMessage()
 		time.Sleep(24 * time.Hour)
 		if outcomes := f.takeOutcomes(); outcomes != Sent || len(f.srv.All()) != 1 {
-			t.Errorf("told %q, it came %d times:\n%s", outcomes, len(f.srv.All()), f.log)
+			t.Errorf("outcomes %q, it arrived %d times:\n%s", outcomes, len(f.srv.All()), f.log)
 		}
 	})
 }
@@ -106,7 +106,7 @@ func TestUnsure(t *testing.T) {
 		f.startSender()
 		time.Sleep(4 * 24 * time.Hour)
 		if n := len(f.srv.All()); n != maxUnsure || f.queued() != 1 {
-			t.Errorf("it came %d times, %d queued", n, f.queued())
+			t.Errorf("it arrived %d times, %d queued", n, f.queued())
 		}
 		if got := f.audited(card.ID); len(got) != 1 || got[0] != `{"smtp_code":0}` {
 			t.Errorf("the audit log has %q", got)
@@ -115,7 +115,7 @@ func TestUnsure(t *testing.T) {
 			t.Errorf("the audit log has %q of the other", got)
 		}
 		if outcomes := f.takeOutcomes(); strings.Count(outcomes, Refused) != 1 || strings.Contains(outcomes, Sent) || !strings.Contains(f.log.String(), "given up") {
-			t.Errorf("told %s", outcomes)
+			t.Errorf("outcomes %s", outcomes)
 		}
 	})
 }
@@ -132,10 +132,10 @@ func TestUnlocked(t *testing.T) {
 		f.write(func(tx *store.Tx) error { _, err := tx.SetCardLocked(f.shop.Shop, card.ID, false); return err })
 		f.nextMessage()
 		if took := time.Since(begun); took != 0 {
-			t.Errorf("it came %v after the card was unlocked", took)
+			t.Errorf("it arrived %v after the card was unlocked", took)
 		}
 		if n := len(f.srv.All()); n != 1 {
-			t.Errorf("%d came", n)
+			t.Errorf("%d arrived", n)
 		}
 	})
 }
@@ -166,10 +166,10 @@ func TestServerRefusesAll(t *testing.T) {
 			time.Sleep(48 * time.Hour)
 			lost := before * maxRefusals
 			if outcomes := f.takeOutcomes(); f.queued() != int64(10-lost) || strings.Count(outcomes, Refused) != lost {
-				t.Errorf("%d taken before: %d queued, %d refused", before, f.queued(), strings.Count(outcomes, Refused))
+				t.Errorf("%d accepted before: %d queued, %d refused", before, f.queued(), strings.Count(outcomes, Refused))
 			}
 			if n := strings.Count(f.log.String(), "has taken none of late"); n < 10 || n > 48*6+20 || !strings.Contains(f.log.String(), `"ERROR"`) || strings.Contains(f.log.String(), "put off") {
-				t.Errorf("%d taken before: logged %d times", before, n)
+				t.Errorf("%d accepted before: logged %d times", before, n)
 			}
 			refusing = false
 			for range 10 - lost {
@@ -177,7 +177,7 @@ func TestServerRefusesAll(t *testing.T) {
 			}
 			gone := slices.DeleteFunc(cards, func(card string) bool { return len(f.audited(card)) == 0 })
 			if len(gone) != lost || f.queued() != 0 {
-				t.Errorf("%d taken before: at the end %d are in the audit log, %d queued", before, len(gone), f.queued())
+				t.Errorf("%d accepted before: at the end %d are in the audit log, %d queued", before, len(gone), f.queued())
 			}
 		})
 	}
@@ -197,7 +197,7 @@ func TestPanic(t *testing.T) {
 			f.net.mu.Unlock()
 			f.nextMessage()
 			if n := len(f.srv.All()); n != 1 {
-				t.Errorf("%s: it came %d times", at, n)
+				t.Errorf("%s: it arrived %d times", at, n)
 			}
 		})
 	}

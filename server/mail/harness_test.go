@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"punchcard/server/mail/mailtest"
+	"punchcard/server/servertest"
 	"punchcard/store"
 )
 
@@ -34,28 +35,10 @@ type fixture struct {
 	net     *pipeNet
 	conf    Config
 	sender  *Sender
-	log     *logBuffer
+	log     *servertest.Log
 
 	mu       sync.Mutex
 	outcomes []string
-}
-
-// logBuffer is a log that may be read while it is written.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // pipeNet is a listener and its dialler, connected by pipes, since the time of a
@@ -138,7 +121,7 @@ const password = "sesame-opens"
 func run(t *testing.T, prepare func(f *fixture), test func(f *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		f := &fixture{t: t, ctx: t.Context(), srv: &mailtest.Server{Got: make(chan mailtest.Message, 1000)}, log: &logBuffer{},
+		f := &fixture{t: t, ctx: t.Context(), srv: &mailtest.Server{Got: make(chan mailtest.Message, 1000)}, log: &servertest.Log{},
 			net: &pipeNet{conns: make(chan net.Conn, 100), closed: make(chan struct{})}}
 		f.conf = Config{From: &mail.Address{Name: "Caffè Lux", Address: "cards@example.com"},
 			Server: Server{Host: "mail.example.com", Port: 587, Security: Unencrypted, Dial: f.net.dial}}
@@ -232,7 +215,7 @@ func (f *fixture) nextMessage() mailtest.Message {
 		synctest.Wait()
 		return m
 	case <-time.After(60 * 24 * time.Hour):
-		f.t.Fatalf("no mail came:\n%s", f.log)
+		f.t.Fatalf("no mail arrived:\n%s", f.log)
 	}
 	panic("not reached")
 }

@@ -42,7 +42,7 @@ func TestSent(t *testing.T) {
 			t.Errorf("the header is %v", h)
 		}
 		if n, outcomes := f.queued(), f.takeOutcomes(); n != 0 || outcomes != Sent {
-			t.Errorf("%d are queued, told %q", n, outcomes)
+			t.Errorf("%d are queued, outcomes %q", n, outcomes)
 		}
 	})
 }
@@ -62,12 +62,12 @@ func TestOneConnection(t *testing.T) {
 		time.Sleep(idleTime / 2)
 		f.issue("ada@example.com")
 		if m := f.nextMessage(); m.Conn != 1 {
-			t.Errorf("the sixth came over connection %d", m.Conn)
+			t.Errorf("the sixth arrived over connection %d", m.Conn)
 		}
 		time.Sleep(idleTime + time.Second)
 		f.issue("ada@example.com")
 		if m := f.nextMessage(); m.Conn != 2 {
-			t.Errorf("the seventh came over connection %d", m.Conn)
+			t.Errorf("the seventh arrived over connection %d", m.Conn)
 		}
 	})
 }
@@ -85,7 +85,7 @@ func TestStaleConnection(t *testing.T) {
 		f.issue("ada@example.com")
 		f.nextMessage()
 		if outcomes := f.takeOutcomes(); outcomes != Sent+" "+Sent || f.log.String() != "" {
-			t.Errorf("told %q, logged %s", outcomes, f.log)
+			t.Errorf("outcomes %q, logged %s", outcomes, f.log)
 		}
 	})
 }
@@ -106,7 +106,7 @@ func TestClosingConnection(t *testing.T) {
 		f.nextMessage()
 		f.issue("ada@example.com")
 		if m := f.nextMessage(); m.Conn != 2 || f.takeOutcomes() != Sent+" "+Sent || f.log.String() != "" {
-			t.Errorf("came %+v, logged %s", m, f.log)
+			t.Errorf("got %+v, logged %s", m, f.log)
 		}
 	})
 }
@@ -142,7 +142,7 @@ func TestTemporary(t *testing.T) {
 			}
 		}
 		if outcomes := f.takeOutcomes(); outcomes != "failed sent failed failed sent" || f.queued() != 0 {
-			t.Errorf("told %q, %d queued", outcomes, f.queued())
+			t.Errorf("outcomes %q, %d queued", outcomes, f.queued())
 		}
 		if n := strings.Count(f.log.String(), `"code":45`); n != 3 {
 			t.Errorf("%d failures are logged:\n%s", n, f.log)
@@ -171,7 +171,7 @@ func TestRefused(t *testing.T) {
 			f.issue("ada@example.com")
 			f.nextMessage()
 			if outcomes := f.takeOutcomes(); outcomes != "sent refused sent" || f.queued() != 0 || f.srv.Conns() != 1 {
-				t.Errorf("%s: told %q, %d queued, %d connections", at, outcomes, f.queued(), f.srv.Conns())
+				t.Errorf("%s: outcomes %q, %d queued, %d connections", at, outcomes, f.queued(), f.srv.Conns())
 			}
 			if !strings.Contains(f.log.String(), card.ID) {
 				t.Errorf("the log does not name the card:\n%s", f.log)
@@ -242,7 +242,7 @@ func TestServerRefusesSender(t *testing.T) {
 			f.issue("eve@example.com")
 			time.Sleep(48 * time.Hour)
 			if outcomes := f.takeOutcomes(); f.queued() != 2 || strings.ReplaceAll(outcomes, "failed ", "") != "failed" || strings.Count(outcomes, " ") > 48*6+12 {
-				t.Errorf("%s: %d queued, told %.60q…", name, f.queued(), outcomes)
+				t.Errorf("%s: %d queued, outcomes %.60q…", name, f.queued(), outcomes)
 			}
 			if strings.Contains(f.log.String(), `"ERROR"`) != (name != "closing") || strings.Contains(f.log.String(), "put off") {
 				t.Errorf("%s: the log\n%.1000s", name, f.log)
@@ -251,7 +251,7 @@ func TestServerRefusesSender(t *testing.T) {
 			repair()
 			first, second := f.nextMessage(), f.nextMessage()
 			if to := []string{first.To, second.To}; !slices.Contains(to, "ada@example.com") || !slices.Contains(to, "eve@example.com") || first.User != "cards" {
-				t.Errorf("%s: then came mail to %v, from the user %q", name, to, first.User)
+				t.Errorf("%s: then got mail to %v, from the user %q", name, to, first.User)
 			}
 		})
 	}
@@ -295,13 +295,13 @@ func TestNoTLS(t *testing.T) {
 			f.issue("ada@example.com")
 			if c.sent {
 				if m := f.nextMessage(); m.User != "cards" || m.TLS != (c.server != nil) {
-					t.Errorf("%s: came %+v", name, m)
+					t.Errorf("%s: got %+v", name, m)
 				}
 				return
 			}
 			time.Sleep(10 * time.Minute)
 			if f.queued() != 1 || asked || !strings.Contains(f.log.String(), "cannot be used") {
-				t.Errorf("%s: %d queued, the server was asked %t; the log:\n%s", name, f.queued(), asked, f.log)
+				t.Errorf("%s: %d queued, the server got MAIL %t; the log:\n%s", name, f.queued(), asked, f.log)
 			}
 		})
 	}
@@ -334,13 +334,12 @@ func TestServerHangs(t *testing.T) {
 			t.Errorf("sent as %v at %v", ids, at)
 		}
 		if outcomes := f.takeOutcomes(); outcomes != "failed sent" || f.queued() != 0 {
-			t.Errorf("told %q, %d queued", outcomes, f.queued())
+			t.Errorf("outcomes %q, %d queued", outcomes, f.queued())
 		}
 	})
 }
 
-// TestServerIsSilent checks the same for a server that accepts connections and
-// says nothing.
+// TestServerIsSilent checks the same for a server that accepts connections and sends nothing.
 func TestServerIsSilent(t *testing.T) {
 	run(t, func(f *fixture) {
 		hello := 0
@@ -388,9 +387,9 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestUseless checks that a message is dropped if its card was erased or expired
-// while it waited, and held while the card is locked.
-func TestUseless(t *testing.T) {
+// TestObsoleteMessage checks that a message is dropped if its card was erased or expired while it
+// waited, and held while the card is locked.
+func TestObsoleteMessage(t *testing.T) {
 	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
 		erased, locked, expired := f.issue("erased@example.com"), f.issue("locked@example.com"), f.issue("expired@example.com")
 		synctest.Wait()

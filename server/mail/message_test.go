@@ -18,8 +18,7 @@ var from = &mail.Address{Name: "Caffè, \"Lux\"", Address: "cards@example.com"}
 // headers are the headers of every message.
 var headers = []string{"Auto-Submitted", "Content-Transfer-Encoding", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Subject", "To"}
 
-// holds checks that the message has these headers once each, a subject that
-// reads as given, and the text.
+// checkMessage checks that the message has these headers once each, the subject, and the text.
 func checkMessage(t *testing.T, m *store.QueuedMail, subject string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -38,7 +37,7 @@ func checkMessage(t *testing.T, m *store.QueuedMail, subject string) {
 	}
 	for _, name := range headers {
 		if n := len(textproto.MIMEHeader(h).Values(name)); n != 1 {
-			t.Errorf("%q: %s is there %d times", subject, name, n)
+			t.Errorf("%q: %s occurs %d times", subject, name, n)
 		}
 	}
 	got, err := new(mime.WordDecoder).DecodeHeader(h.Get("Subject"))

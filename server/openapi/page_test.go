@@ -29,17 +29,17 @@ func restAPI(routes []kernel.Route) *openapi.Document {
 	return openapi.New(api.About, routes, limits, base)
 }
 
-// sheet is the reference page taken apart.
+// sheet is the parsed reference page.
 type sheet struct {
 	ids   map[string]bool
 	links []string                     // of href and src
-	codes map[string]bool              // what stands in code elements
+	codes map[string]bool              // texts of code elements
 	parts map[string]map[string]string // by operation and element, the text
 	rows  map[string][][]string        // by operation, the cells of its tables
 }
 
-// readSheet takes the page apart by the rules of XML, which are stricter than
-// those of HTML: every element is closed, every attribute quoted.
+// readSheet parses the page as XML, which is stricter than HTML: every element is closed and every
+// attribute quoted.
 func readSheet(t *testing.T, page []byte) *sheet {
 	t.Helper()
 	s := &sheet{ids: map[string]bool{}, codes: map[string]bool{}, parts: map[string]map[string]string{}, rows: map[string][][]string{}}
@@ -110,7 +110,7 @@ func readSheet(t *testing.T, page []byte) *sheet {
 	return s
 }
 
-// row is the row of an operation that begins with a name.
+// row returns the table row of an operation that begins with a name.
 func (s *sheet) row(operation, name string) []string {
 	for _, r := range s.rows[operation] {
 		if len(r) > 0 && (r[0] == name || strings.HasPrefix(r[0], name+" ")) {
@@ -148,7 +148,7 @@ func TestDocsComplete(t *testing.T) {
 			}
 		}
 		if want := fmt.Sprint(r.Status, " ", http.StatusText(r.Status)); !strings.Contains(part["summary"]+part["p"], want) {
-			t.Errorf("%s does not say %s", r.ID, want)
+			t.Errorf("%s does not contain %s", r.ID, want)
 		}
 		for _, e := range o.Errors {
 			if !slices.ContainsFunc(s.rows[r.ID], func(row []string) bool {
@@ -187,7 +187,7 @@ func TestDocsStandAlone(t *testing.T) {
 	for _, l := range s.links {
 		if id, ok := strings.CutPrefix(l, "#"); ok {
 			if !s.ids[id] {
-				t.Errorf("%s leads nowhere", l)
+				t.Errorf("the target of %s does not exist", l)
 			}
 		} else if l != "openapi.json" {
 			t.Errorf("the page refers to %s", l)
@@ -199,7 +199,7 @@ func TestDocsStandAlone(t *testing.T) {
 		}
 	}
 	if !bytes.Equal(page, restAPI(api.Routes()).HTML()) {
-		t.Error("the page differs from one drawing to the next")
+		t.Error("two renderings of the page differ")
 	}
 }
 
@@ -227,7 +227,7 @@ func TestDocsFields(t *testing.T) {
 			t.Errorf("%s: %s: %q", c.operation, c.field, row)
 		}
 	}
-	// The order of the declaration, not of the alphabet.
+	// Fields have the order of their declaration.
 	var names []string
 	for _, r := range s.rows["updateLocation"] {
 		if len(r) > 0 {
@@ -239,7 +239,7 @@ func TestDocsFields(t *testing.T) {
 	}
 }
 
-// The examples' bodies are accepted as they stand.
+// TestDocsExamples checks that the operations accept the bodies of the examples.
 func TestDocsExamples(t *testing.T) {
 	routes := api.Routes()
 	s := readSheet(t, restAPI(routes).HTML())
@@ -267,7 +267,7 @@ func TestDocsExamples(t *testing.T) {
 			t.Errorf("%s: %s: %+v", r.ID, body, d)
 		}
 		if r.Mode == wire.Patch && !sends {
-			t.Errorf("%s changes nothing: %s", r.ID, command)
+			t.Errorf("%s is an empty change: %s", r.ID, command)
 		}
 	}
 }
@@ -316,7 +316,7 @@ func TestDocsOfAnyRoute(t *testing.T) {
 		t.Errorf("%q", r)
 	}
 	if r := s.row("addLid", "children[].name"); r != nil {
-		t.Errorf("a type inside itself is shown again: %q", r)
+		t.Errorf("a recursive type is repeated: %q", r)
 	}
 	if r := s.row("addLid", "any"); len(r) != 3 || r[1] != "any JSON value" {
 		t.Errorf("%q", r)

@@ -128,7 +128,7 @@ func TestCallers(t *testing.T) {
 		} {
 			_, err := s.Invoke(t.Context(), c.caller, op, kernel.Args{})
 			if refused := err != nil && kernel.AsError(err, kernel.StatusOf).Code == store.Unauthorized; refused == c.may {
-				t.Errorf("%s by %s: may %t, answered %v", op.ID, name, c.may, err)
+				t.Errorf("%s by %s: allowed %t, got %v", op.ID, name, c.may, err)
 			}
 		}
 	}
@@ -142,7 +142,7 @@ func TestNoCallers(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	op := kernel.Write(kernel.Operation{ID: "forgotten"}, wire.Create, func(*store.Tx, *kernel.Call, struct{}) (kernel.None, error) {
-		t.Error("it was done")
+		t.Error("the operation was executed")
 		return kernel.None{}, nil
 	})
 	for kind := range kernel.CallerKind(20) {
@@ -357,8 +357,8 @@ func TestDoOfAReplay(t *testing.T) {
 	}
 }
 
-// TestActorOfAPerson: what a person writes is audited with the person's id, and
-// not as a key's.
+// TestActorOfAPerson checks that writes by a person are audited with the person's id and not a
+// key's.
 func TestActorOfAPerson(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -14,9 +14,9 @@ import (
 	"punchcard/server/servertest"
 )
 
-// BenchmarkStart: from Start to the first answered request.
+// BenchmarkStart measures the time from Start to the first answer.
 func BenchmarkStart(b *testing.B) {
-	start(b).Close() // the first one of a process makes the demo shop
+	start(b).Close() // the first server of a process creates the demo shop
 	for b.Loop() {
 		s := start(b)
 		s.Do("GET", "/me", s.APIKey, nil).Want(200)
@@ -26,8 +26,8 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// BenchmarkReset: a reset of a server with a thousand cards, up to the first
-// answered request.
+// BenchmarkReset measures the time from the start of a reset of a server with a thousand cards to
+// the next answer.
 func BenchmarkReset(b *testing.B) {
 	s := punchtest.Start(b)
 	for b.Loop() {
@@ -41,9 +41,8 @@ func BenchmarkReset(b *testing.B) {
 	}
 }
 
-// BenchmarkTwoHundred: two hundred servers side by side, each of which has
-// answered requests of every kind. Memory is that of the process, with all that
-// the test binary holds besides.
+// BenchmarkTwoHundred starts two hundred servers, each of which answers requests of every kind. The
+// memory is that of the whole process.
 func BenchmarkTwoHundred(b *testing.B) {
 	servers := servertest.Sized(200, 10)
 	for b.Loop() {
@@ -64,7 +63,7 @@ func BenchmarkTwoHundred(b *testing.B) {
 		}
 		ready.Wait()
 		b.ReportMetric(resident(b), "MB")
-		debug.FreeOSMemory() // what the runtime gives back by and by
+		debug.FreeOSMemory() // returns memory that the runtime would return over time
 		b.ReportMetric(resident(b), "MB-after-GC")
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
@@ -89,8 +88,7 @@ func start(tb testing.TB) *punchtest.Server {
 	return s
 }
 
-// resident is the memory of the process in MB; 0 where the system does not
-// tell.
+// resident returns the memory of the process in MB; 0 if the system does not report it.
 func resident(tb testing.TB) (mb float64) {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"punchcard/server/punchtest"
 )
 
-// A test has punchtest.Start(t) instead of the first five lines.
+// Example issues and stamps a card. A test calls punchtest.Start(t) instead of the first five
+// lines.
 func Example() {
 	s, err := punchtest.New()
 	if err != nil {
@@ -78,8 +79,8 @@ func ExampleTill_Try() {
 	// Output: true 422 prepaid_insufficient_balance
 }
 
-// The effect takes place and its answer is lost. With the same Idempotency-Key
-// the client gets the answer after all.
+// ExampleServer_Fault lets an answer be lost after the effect. With the same Idempotency-Key the
+// client gets the answer.
 func ExampleServer_Fault() {
 	s, err := punchtest.New()
 	if err != nil {

@@ -23,8 +23,8 @@ func run(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// What a test links is not what the command line needs, and the binary links
-// nothing of tests.
+// TestDependencies checks that the fixture does not link what only the command line needs, and that
+// the binary links nothing of tests.
 func TestDependencies(t *testing.T) {
 	t.Parallel()
 	deps := func(path string) []string { return strings.Fields(run(t, root, "list", "-deps", path)) }
@@ -44,9 +44,8 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// Another module uses the fixture as the documentation says. Its tests run with
-// the environment's GOFLAGS and GOPROXY, and need no network once the modules
-// are cached.
+// TestOtherModule uses the fixture from another module, as documented. Its tests run with GOFLAGS
+// and GOPROXY of the environment and need no network once the modules are cached.
 func TestOtherModule(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(root, "testdata", "consumer")

@@ -19,13 +19,12 @@ import (
 	"punchcard/server/punchtest"
 )
 
-// crash is the environment variable that has this binary run TestChild as a
-// process of its own.
+// crash is the environment variable with which this binary runs TestChild in another process.
 const crash = "PUNCHTEST_CHILD"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A hundred servers side by side know nothing of one another.
+// TestHundredServers checks that a hundred servers in a process are independent.
 func TestHundredServers(t *testing.T) {
 	t.Parallel()
 	for i := range 100 {
@@ -69,7 +68,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", c.name, got.Status, got.Body, c.status)
 		}
 	}
-	for range 20 { // more than a shop may have by default
+	for range 20 { // more than the default maximum of a shop
 		s.Key()
 	}
 	no := false
@@ -102,7 +101,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Two deterministic servers, and one after its reset, give equal answers.
+// TestDeterministic checks that two deterministic servers, and one after a reset, give equal
+// answers.
 func TestDeterministic(t *testing.T) {
 	t.Parallel()
 	options := []punchtest.Option{punchtest.Deterministic(), punchtest.PublicURL("https://cards.example.com")}
@@ -117,11 +117,11 @@ func TestDeterministic(t *testing.T) {
 		t.Errorf("the time is not that of the documentation: %s", want)
 	}
 	if got := script(b); got != want {
-		t.Errorf("another server gives\n%s\nand not\n%s", got, want)
+		t.Errorf("another server gives\n%s\nwant\n%s", got, want)
 	}
 	a.Reset()
 	if got := script(a); got != want {
-		t.Errorf("after a reset\n%s\nand not\n%s", got, want)
+		t.Errorf("after a reset\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestReset(t *testing.T) {
 		t.Errorf("the clock shows %v", now)
 	}
 	if got, mail := s.Requests(), s.Emails(); len(got) > 0 || len(mail) > 0 {
-		t.Errorf("left are %v, %v", got, mail)
+		t.Errorf("after the reset there are %v, %v", got, mail)
 	}
 	s.Do("GET", "/programs/"+s.Programs["standard"], s.APIKey, nil).Want(200)
 	s.Do("GET", "/cards/"+card.ID, s.APIKey, nil).Want(404)
@@ -151,25 +151,25 @@ func TestReset(t *testing.T) {
 		s.Do("GET", "/me", gone, nil).Want(401)
 	}
 	if _, err := till.Try().Lookup(card.ID); refusal(t, err).Status != 401 {
-		t.Errorf("the till from before: %v", err)
+		t.Errorf("the till of before the reset: %v", err)
 	}
 	again := s.Till(s.Locations[0])
 	if again.Token == till.Token {
-		t.Error("the till is the one from before")
+		t.Error("the till is that of before the reset")
 	}
 	again.Stamp(again.Issue(s.Programs["standard"], punchtest.CardFields{}).ID, 1)
 }
 
-// recorder is a test that fails without failing the one that watches it.
+// recorder is a testing.TB that records failures without failing the test.
 type recorder struct {
 	testing.TB
-	mu     sync.Mutex
-	failed bool
-	log    strings.Builder
-	last   []func()
+	mu       sync.Mutex
+	failed   bool
+	log      strings.Builder
+	cleanups []func()
 }
 
-func (r *recorder) note(failed bool, args []any) {
+func (r *recorder) record(failed bool, args []any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failed = r.failed || failed
@@ -177,14 +177,13 @@ func (r *recorder) note(failed bool, args []any) {
 }
 
 func (r *recorder) Helper()                   {}
-func (r *recorder) Log(args ...any)           { r.note(false, args) }
-func (r *recorder) Errorf(f string, a ...any) { r.note(true, []any{fmt.Sprintf(f, a...)}) }
-func (r *recorder) Cleanup(f func())          { r.last = append(r.last, f) }
+func (r *recorder) Log(args ...any)           { r.record(false, args) }
+func (r *recorder) Errorf(f string, a ...any) { r.record(true, []any{fmt.Sprintf(f, a...)}) }
+func (r *recorder) Cleanup(f func())          { r.cleanups = append(r.cleanups, f) }
 func (r *recorder) Failed() bool              { return r.failed }
-func (r *recorder) Fatal(args ...any)         { r.note(true, args); panic(r) }
+func (r *recorder) Fatal(args ...any)         { r.record(true, args); panic(r) }
 
-// run runs a test function and what it wanted done at its end, and returns its
-// log.
+// run runs a test function and its cleanups, and returns the log.
 func (r *recorder) run(f func(t testing.TB)) string {
 	func() {
 		defer func() {
@@ -194,8 +193,8 @@ func (r *recorder) run(f func(t testing.TB)) string {
 		}()
 		f(r)
 	}()
-	for i := len(r.last) - 1; i >= 0; i-- {
-		r.last[i]()
+	for i := len(r.cleanups) - 1; i >= 0; i-- {
+		r.cleanups[i]()
 	}
 	return r.log.String()
 }
@@ -207,7 +206,7 @@ func TestFailureShowsJournal(t *testing.T) {
 		s := punchtest.Start(t)
 		hook := s.Receiver()
 		s.Webhook(s.Programs["standard"], hook.URL, "card.added")
-		for range 2 { // the second bears the hint
+		for range 2 { // the second one has a hint
 			s.Do("POST", "/programs/"+s.Programs["standard"]+"/cards", s.APIKey, `{"holder_name": "Ada"}`).Want(201)
 		}
 		hook.Wait("card.added")
@@ -217,7 +216,7 @@ func TestFailureShowsJournal(t *testing.T) {
 		panic("not reached")
 	})
 	if !r.failed {
-		t.Error("the refusal has not failed the test")
+		t.Error("the refusal did not fail the test")
 	}
 	for _, want := range []string{
 		"/till/v1/cards/no-such-card/stamps: 404 not_found",
@@ -240,11 +239,11 @@ func TestFailureShowsJournal(t *testing.T) {
 		s := punchtest.Start(t)
 		s.Card(s.Issue(s.Programs["access"], punchtest.CardFields{}).ID)
 	}); log != "" || quiet.failed {
-		t.Errorf("a test that passes logs %s", log)
+		t.Errorf("a passing test logs %s", log)
 	}
 }
 
-// A subtest's failure is its own.
+// TestFor checks that a failed subtest does not fail its parent.
 func TestFor(t *testing.T) {
 	t.Parallel()
 	s := punchtest.Start(t)
@@ -255,7 +254,7 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// A test that panics shows its journal too, and leaves no file.
+// TestPanic checks that a panicking test logs the journal and leaves no file.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	left := t.TempDir()
@@ -268,7 +267,7 @@ func TestPanic(t *testing.T) {
 	}
 	entries, err := os.ReadDir(left)
 	if err != nil || len(entries) > 0 {
-		t.Errorf("left are %v, %v", entries, err)
+		t.Errorf("the files left are %v, %v", entries, err)
 	}
 }
 
@@ -281,8 +280,8 @@ func TestChild(t *testing.T) {
 	panic("a bug in the code under test")
 }
 
-// Clients that keep connections, used or not, do not hold a server up at its
-// end; nor does it take itself for failed.
+// TestCloseDespiteClients checks that connections of clients, used or unused, do not delay Close
+// and do not fail the test.
 func TestCloseDespiteClients(t *testing.T) {
 	t.Parallel()
 	s, err := punchtest.New()
@@ -310,11 +309,11 @@ func TestCloseDespiteClients(t *testing.T) {
 		t.Error("the connection is open")
 	}
 	if got := s.Do("GET", "/me", s.APIKey, nil); got.Status != 0 || got.Err() == nil {
-		t.Errorf("a server that is closed answers %d", got.Status)
+		t.Errorf("a closed server answers %d", got.Status)
 	}
 }
 
-// refusal is the error as one of the server's.
+// refusal returns the error as one of the server's.
 func refusal(t testing.TB, err error) *punchtest.Error {
 	t.Helper()
 	var e *punchtest.Error
@@ -324,8 +323,8 @@ func refusal(t testing.TB, err error) *punchtest.Error {
 	return e
 }
 
-// A server of a seed has what the file describes; a reset brings it back, and a
-// bad file is an error that names line and path.
+// TestSeed checks that a server of a seed has its content, that a reset restores it, and that the
+// error of an invalid file names line and path.
 func TestSeed(t *testing.T) {
 	t.Parallel()
 	s := punchtest.Start(t, punchtest.Seed("../../testdata/seeds/bakery.json"))
@@ -335,7 +334,7 @@ func TestSeed(t *testing.T) {
 		t.Errorf("the seed gives %+v, %v, %v", before, s.Locations, s.Programs)
 	}
 	if now := s.Clock.Now(); now.Year() > 2026 || now.IsZero() {
-		t.Errorf("the clock stands at %s, not where the seed says", now)
+		t.Errorf("the clock is at %s, not at the seed's start", now)
 	}
 	s.Lock(id)
 	s.Reset()

@@ -19,7 +19,7 @@ func TestReceiver(t *testing.T) {
 	}
 	till := s.Till(s.Locations[0])
 	came := make(chan punchtest.Delivery)
-	go func() { // waits before there is anything
+	go func() { // waits before any delivery
 		d, err := r.TryWait("stamp.assigned")
 		if err != nil {
 			t.Error(err)
@@ -42,14 +42,14 @@ func TestReceiver(t *testing.T) {
 	if err := d.Verify(secret); err != nil {
 		t.Error(err)
 	}
-	// The oldest that was not handed out, and of any event what is left.
+	// Wait returns the oldest matching delivery that was not returned before.
 	till.Stamp(card, 1)
 	second := r.Wait("stamp.assigned")
 	if second.ID == d.ID {
-		t.Error("a delivery was handed out twice")
+		t.Error("a delivery was returned twice")
 	}
 	if added := r.Wait(""); added.Event != "card.added" {
-		t.Errorf("left was %s", added.Event)
+		t.Errorf("the other delivery is %s", added.Event)
 	}
 	if settled := s.Settle(); settled.Pending != 0 || settled.Delivered != 3 {
 		t.Errorf("settled: %+v", settled)
@@ -90,12 +90,12 @@ func TestVerifyRefuses(t *testing.T) {
 		}
 	}
 	if good.Verify(secret+"A") == nil || good.Verify("") == nil {
-		t.Error("another secret verifies")
+		t.Error("the delivery is valid for another secret")
 	}
 }
 
-// A wait that is in vain fails the test and says what came instead.
-func TestWaitInVain(t *testing.T) {
+// TestWaitTimesOut checks that a wait without a match fails the test and logs the other deliveries.
+func TestWaitTimesOut(t *testing.T) {
 	t.Parallel()
 	r := &recorder{TB: t}
 	log := r.run(func(t testing.TB) {
@@ -116,8 +116,8 @@ func TestWaitInVain(t *testing.T) {
 	}
 }
 
-// A wait ends with a reset, long before its time-out, and a receiver from
-// before says what is wrong with it.
+// TestWaitAcrossReset checks that a reset ends a wait before its time-out, and that the error of an
+// old receiver tells why.
 func TestWaitAcrossReset(t *testing.T) {
 	t.Parallel()
 	s := punchtest.Start(t)
@@ -137,11 +137,11 @@ func TestWaitAcrossReset(t *testing.T) {
 	s.Reset()
 	for range waits {
 		if err := <-errs; err == nil || !strings.Contains(err.Error(), "reset") {
-			t.Errorf("the wait gave %v", err)
+			t.Errorf("the wait returned %v", err)
 		}
 	}
 	if _, err := r.TryWait(""); err == nil || !strings.Contains(err.Error(), "reset") {
-		t.Errorf("a wait after the reset gave %v", err)
+		t.Errorf("a wait after the reset returned %v", err)
 	}
 	again := s.Receiver()
 	s.Webhook(s.Programs["standard"], again.URL)
@@ -149,7 +149,7 @@ func TestWaitAcrossReset(t *testing.T) {
 	again.Wait("card.added")
 }
 
-// A receiver that refuses gets the same delivery again when its time has come.
+// TestReceiverAnswers checks that a delivery is repeated when it is due after a refusal.
 func TestReceiverAnswers(t *testing.T) {
 	t.Parallel()
 	s := punchtest.Start(t, punchtest.Clock(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)), punchtest.WebhookTimeout(50*time.Millisecond))
@@ -161,16 +161,16 @@ func TestReceiverAnswers(t *testing.T) {
 	if settled := s.Settle(); settled.Failed != 1 || settled.Pending != 1 {
 		t.Errorf("after a refusal: %+v", settled)
 	}
-	r.Answer(http.StatusOK, time.Second, nil) // over the time-out
+	r.Answer(http.StatusOK, time.Second, nil) // longer than the time-out
 	s.Clock.Advance(6 * time.Second)
 	second := r.Wait("card.added")
 	r.Answer(http.StatusServiceUnavailable, 0, map[string]string{"Retry-After": "600"})
 	s.Clock.Advance(12 * time.Second)
 	third := r.Wait("card.added")
-	r.Answer(0, 0, nil) // cuts the connection
+	r.Answer(0, 0, nil) // closes the connection
 	s.Clock.Advance(590 * time.Second)
 	if all := r.Deliveries(); len(all) != 3 {
-		t.Errorf("%d deliveries before Retry-After has passed, want 3", len(all))
+		t.Errorf("%d deliveries before Retry-After, want 3", len(all))
 	}
 	s.Clock.Advance(20 * time.Second)
 	fourth := r.Wait("card.added")
@@ -178,10 +178,10 @@ func TestReceiverAnswers(t *testing.T) {
 	s.Clock.Advance(time.Minute)
 	for _, d := range []punchtest.Delivery{first, second, third, fourth, r.Wait("card.added")} {
 		if err := d.Verify(secret); err != nil || d.ID != first.ID || string(d.Body) != string(first.Body) {
-			t.Errorf("an attempt is another: %s %s, %v", d.ID, d.Body, err)
+			t.Errorf("an attempt differs: %s %s, %v", d.ID, d.Body, err)
 		}
 	}
 	if settled := s.Settle(); settled.Pending != 0 {
-		t.Errorf("in the end: %+v", settled)
+		t.Errorf("at the end: %+v", settled)
 	}
 }

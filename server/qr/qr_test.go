@@ -16,15 +16,14 @@ import (
 
 const link = "https://cards.example.com/install/a8Fq2Lx0Zk7mPq3R5tUv9wXy"
 
-// raster is the picture as a reader sees it: true is dark, margin included.
+// raster is the picture's modules, margin included; true is dark.
 type raster [][]bool
 
-// A bar is a stroke along the middle of its row: the first of a row from a
-// point, each further one a gap after the one before.
+// bar matches a bar, a stroke along the middle of its row: the first bar of a row has a start, each
+// further one a distance from the one before.
 var bar = regexp.MustCompile(`(?:M(\d+) (\d+)\.5|m(\d+) 0)h(\d+)`)
 
-// draw paints the markup's bars. It refuses all that is not one white square
-// over everything and dark bars on top of it.
+// draw renders the markup. It fails the test unless the markup is a white square with dark bars.
 func draw(t testing.TB, svg string) raster {
 	t.Helper()
 	var doc struct {
@@ -44,7 +43,7 @@ func draw(t testing.TB, svg string) raster {
 		t.Fatalf("viewBox %q", doc.ViewBox)
 	}
 	if len(doc.Paths) != 2 || doc.Paths[0].Fill != "#fff" || doc.Paths[0].D != fmt.Sprintf("M0 0h%dv%dH0z", side, side) {
-		t.Fatalf("no white ground: %d paths", len(doc.Paths))
+		t.Fatalf("no white background: %d paths", len(doc.Paths))
 	}
 	if p := doc.Paths[1]; p.Stroke != "#000" || p.Fill != "" {
 		t.Fatalf("the modules are %q, not black", p.Stroke)
@@ -57,11 +56,11 @@ func draw(t testing.TB, svg string) raster {
 	x, y := 0, 0
 	for _, m := range bar.FindAllStringSubmatch(dark, -1) {
 		if m[1] != "" {
-			x, y = whole(t, m[1]), whole(t, m[2])
+			x, y = integer(t, m[1]), integer(t, m[2])
 		} else {
-			x += whole(t, m[3])
+			x += integer(t, m[3])
 		}
-		width := whole(t, m[4])
+		width := integer(t, m[4])
 		if width == 0 || y >= side || x+width > side {
 			t.Fatalf("bar %q in a square of %d", m[0], side)
 		}
@@ -74,12 +73,12 @@ func draw(t testing.TB, svg string) raster {
 		x += width
 	}
 	if rest := bar.ReplaceAllString(dark, ""); rest != "" {
-		t.Fatalf("the path holds more than bars: %.40q", rest)
+		t.Fatalf("the path has more than bars: %.40q", rest)
 	}
 	return picture
 }
 
-func whole(t testing.TB, s string) int {
+func integer(t testing.TB, s string) int {
 	t.Helper()
 	n, err := strconv.Atoi(s)
 	if err != nil {
@@ -88,10 +87,10 @@ func whole(t testing.TB, s string) int {
 	return n
 }
 
-// bytesOf is text that no denser mode than bytes can hold.
+// bytesOf returns text of n bytes that needs byte mode.
 func bytesOf(n int) string { return strings.Repeat("a/B-_9", n/6+1)[:n] }
 
-// smallest is the least version that holds n bytes at level M.
+// smallest returns the smallest version that has room for n bytes at level M.
 func smallest(t testing.TB, n int) coding.Version {
 	t.Helper()
 	for v := coding.Version(1); v <= coding.MaxVersion; v++ {
@@ -103,7 +102,7 @@ func smallest(t testing.TB, n int) coding.Version {
 			return v
 		}
 	}
-	t.Fatalf("no version holds %d bytes", n)
+	t.Fatalf("no version has room for %d bytes", n)
 	return 0
 }
 
@@ -147,9 +146,8 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// What a camera looks for first: three finder patterns with a light rim, the
-// timing lines between them, the one module that is always dark, and a margin
-// of four modules.
+// TestMarks checks the function patterns: three finder patterns with a light border, the timing
+// patterns between them, the dark module, and a margin of four modules.
 func TestMarks(t *testing.T) {
 	svg, err := SVG(link)
 	if err != nil {
@@ -185,14 +183,14 @@ func TestMarks(t *testing.T) {
 	if !at(8, n-8) {
 		t.Fatal("the dark module is light")
 	}
-	// The level is in the two bits beside the top left finder, under the mask
-	// 10 of the standard: M is 00.
+	// The format information beside the top left finder has the level in two bits, which are masked
+	// with 10; M is 00.
 	if !at(0, 8) || at(1, 8) {
-		t.Fatal("the format does not say level M")
+		t.Fatal("the format is not level M")
 	}
 }
 
-// The markup goes into JSON as it is.
+// TestNothingToEscape checks that the markup needs no escaping in JSON.
 func TestNothingToEscape(t *testing.T) {
 	for _, s := range []string{link, "\"<&>'\\", "ünï ✓", "\x00\xff"} {
 		svg, err := SVG(s)
@@ -227,13 +225,14 @@ func TestConcurrent(t *testing.T) {
 		}
 		for i := range got {
 			if got[i][k] != want {
-				t.Fatalf("text %d came out differently", k)
+				t.Fatalf("text %d has another picture", k)
 			}
 		}
 	}
 }
 
-// A stricter reading than Unmarshal's, which stops at the root's end.
+// TestOneDocument checks that the markup is one XML document, which Unmarshal does not check beyond
+// the root's end.
 func TestOneDocument(t *testing.T) {
 	svg, err := SVG(link)
 	if err != nil {
@@ -258,7 +257,7 @@ func TestOneDocument(t *testing.T) {
 		case xml.EndElement:
 			depth--
 		case xml.CharData:
-			t.Fatal("there is text beside the picture")
+			t.Fatal("there is text outside the elements")
 		}
 	}
 	if roots != 1 || depth != 0 {

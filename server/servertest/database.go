@@ -1,11 +1,13 @@
 package servertest
 
 import (
+	"context"
 	"database/sql"
 	"encoding/base64"
 	"fmt"
 	"net/url"
 	"testing"
+	"time"
 
 	"golang.org/x/crypto/argon2"
 	_ "modernc.org/sqlite" // the driver of Database
@@ -81,6 +83,25 @@ func (s *Server) Values(query string, args ...any) (list []string) {
 		return rows.Err()
 	})
 	return list
+}
+
+// Beside opens the file with a second store, as commands do.
+func (s *Server) Beside() *store.Store {
+	s.T.Helper()
+	st, err := store.Open(s.App.Store.Path(), store.Options{MustExist: true, Now: func() time.Time { return s.App.Store.Now().Std() }, Limits: store.DefaultLimits()})
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	s.T.Cleanup(func() { st.Close() })
+	return st
+}
+
+// Write makes a write of an operator, which must succeed.
+func Write(t testing.TB, st *store.Store, do func(*store.Tx) error) {
+	t.Helper()
+	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "operator"}, Do: do}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Row returns the key of the row that an id names.

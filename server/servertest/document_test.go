@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDocument changes answers that are as documented in ways that are not: each
-// change is found.
+// TestDocument changes answers in ways that violate the document, and checks that each violation is
+// found.
 func TestDocument(t *testing.T) {
 	s := Start(t)
 	for _, c := range []struct {
@@ -35,7 +35,7 @@ func TestDocument(t *testing.T) {
 			changed.Request = request
 			change(&changed)
 			var err error
-			for range raceSample { // one of them is checked under the race detector
+			for range raceSample { // the race detector build checks a sample only
 				if e := c.client.source.get(c.client.Client).check(&changed); e != nil {
 					err = e
 				}

@@ -187,3 +187,15 @@ func Sized[T any](full, small T) T {
 	}
 	return full
 }
+
+// Await receives from a channel, and ends the test if that takes longer than Patience.
+func Await[T any](t testing.TB, c <-chan T, what string) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+		return v
+	case <-time.After(Patience):
+		t.Fatalf("timed out waiting for: %s", what)
+	}
+	return v
+}

@@ -30,7 +30,7 @@ func cardCode(s *servertest.Server, card string) string {
 	return html.UnescapeString(markup.ReplaceAllString(string(m[1]), ""))
 }
 
-// TestCodes checks that only a card's id and its code name its chain.
+// TestCodes checks that a chain is found only by a card's id and its code.
 func TestCodes(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -46,7 +46,7 @@ func TestCodes(t *testing.T) {
 		t.Errorf("a new link has changed the code: %s, %s", got, code)
 	}
 
-	// The old code dies with a reissue, the id does not.
+	// A reissue ends the old code but not the id.
 	s.REST().Post("/cards/"+card+"/reissue", nil).Want(200)
 	s.Unchanged(func() {
 		s.Get("/cards/"+code).Want(404, "not_found")
@@ -59,7 +59,7 @@ func TestCodes(t *testing.T) {
 	s.Get("/cards/" + again).Want(200).Shows(fields{"card.status": "invited"})
 	giveStamps(s, card, 1).Shows(fields{"card.id": child, "card.status": "active"})
 
-	// As people type it, from the groups that the page shows.
+	// The code is also accepted as typed in the groups of the page.
 	typed := regexp.MustCompile("....").ReplaceAllString(strings.NewReplacer("0", "O", "1", "l").Replace(strings.ToUpper(again)), "$0 ")
 	for _, spelt := range []string{strings.ToUpper(again), typed, strings.ReplaceAll(typed, " ", "-")} {
 		s.Get("/cards/" + url.PathEscape(spelt)).Want(200).Shows(fields{"card.id": child})
@@ -72,7 +72,7 @@ func TestCodes(t *testing.T) {
 			s.Post("/cards/"+none+"/stamps", nil).Want(404, "not_found")
 		})
 	}
-	// Erased: as if it had never been.
+	// After an erasure, it is not found.
 	s.Control("POST", "/cards/"+card+"/delete", fields{})
 	for _, none := range []string{card, child, again} {
 		s.Get("/cards/"+none).Want(404, "not_found")

@@ -21,12 +21,12 @@ func TestCounterDefaults(t *testing.T) {
 	s.Get("/cards/" + card).Want(200).Shows(fields{"card.status": "active", "card.current_value": 725, "card.installed_at": nil, "transactions": []any{}})
 	s.Post("/cards/"+card+"/spends", fields{"amount_cents": 726}).Want(422, "prepaid_insufficient_balance")
 	s.Post("/cards/"+card+"/spends", fields{"amount_cents": 725}).Want(201).Shows(fields{"card.current_value": 0})
-	// To its instant it may be presented, from then on no more.
+	// The card is accepted up to the instant of its expiry and not after it.
 	s.Advance("719h59m59.999s")
 	s.Post("/cards/"+card+"/topups", fields{"amount_cents": 1}).Want(201)
 	s.Advance("1ms")
 	s.Post("/cards/"+card+"/topups", fields{"amount_cents": 1}).Want(422, "card_expired")
-	// Nor may its link be used, which ended at the same instant.
+	// Its link ended at the same instant.
 	if r := s.Fetch("GET", r.Str("install_url"), nil, nil); r.Status != 410 {
 		t.Errorf("the link answers %d %s", r.Status, r.Body)
 	}
@@ -51,8 +51,7 @@ func TestPINTriesOfAllActions(t *testing.T) {
 			t.Errorf("Retry-After %q", r.Header.Get("Retry-After"))
 		}
 	}
-	// A right PIN of a request that is refused for another reason is right all
-	// the same: it begins the count again.
+	// A right PIN resets the count even if the request is refused for another reason.
 	try(twin, "/cards/crd_none/stamps", "2468").Want(404, "not_found")
 	for range 4 {
 		try(twin, "/cards/"+card+"/stamps", "1111").Want(401, "invalid_credentials")
@@ -84,7 +83,7 @@ func TestGateBeforeEveryWrite(t *testing.T) {
 	refused(422, "location_disabled")
 	for _, state := range []string{"suspended", "cancelled"} {
 		s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": state})
-		refused(422, "subscription_suspended") // before the location
+		refused(422, "subscription_suspended") // checked before the location
 	}
 	s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "past_due"})
 	s.REST().Post("/locations/"+location+"/enable", nil).Want(200)
@@ -118,9 +117,9 @@ func TestRestrictedSeesItsRowsOfACard(t *testing.T) {
 	own.Get("/cards/" + over.Str("overflow_card.id")).Want(200).Shows(fields{"stamps_count": 1, "locations": []fields{{"id": s.LocationIDs[0], "name": "Centrale"}}})
 }
 
-// TestMetadataIsKeptWhole checks that every action accepts and stores 4096 bytes
-// of metadata without whitespace, and refuses one more.
-func TestMetadataIsKeptWhole(t *testing.T) {
+// TestMetadataIsComplete checks that every action accepts and stores 4096 bytes of metadata without
+// whitespace, and refuses one more.
+func TestMetadataIsComplete(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
 	stamped, program := newCard(s, "standard", nil)
@@ -146,7 +145,7 @@ func TestMetadataIsKeptWhole(t *testing.T) {
 		})
 		row = s.Post(c.path, `{`+c.more+`"metadata":`+strings.Replace(whole(4096), ",", " ,\n ", 1)+" }").Want(201).Str("transaction.id")
 		if got := s.Value("SELECT metadata FROM transactions WHERE id=?", s.Row(store.KindTransaction, row)); got != whole(4096) {
-			t.Errorf("%s: kept as %d bytes, %.60q", c.path, len(got), got)
+			t.Errorf("%s: stored as %d bytes, %.60q", c.path, len(got), got)
 		}
 	}
 }
@@ -173,7 +172,7 @@ func TestExpiredCardRevived(t *testing.T) {
 			rows(i + 1)
 		}
 	}
-	// A refused presentation has activated nothing.
+	// The refused presentation did not activate the card.
 	s.REST().Patch("/cards/"+card, fields{"expires_at": nil}).Want(200).Shows(fields{"status": "invited"})
 	s.Post("/cards/"+card+"/uses", nil).Want(201).Shows(fields{"card.status": "active"})
 	rows(3)

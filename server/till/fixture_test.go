@@ -12,8 +12,7 @@ type fields = servertest.Fields
 
 func TestMain(m *testing.M) { servertest.Main(m, till.Routes()) }
 
-// start serves a new demo shop and returns a client of the till API. Changes to
-// its Config come as options.
+// start serves a new demo shop and returns a client of the till API. Options change its Config.
 func start(t *testing.T, options ...func(*app.Config)) *servertest.Server {
 	t.Helper()
 	s := servertest.Start(t, options...)

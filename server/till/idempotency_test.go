@@ -18,7 +18,7 @@ func TestReplay(t *testing.T) {
 	path, other := "/cards/"+card+"/stamps", "/cards/"+cardCode(s, card)+"/stamps"
 	first := s.Post(path, `{"count":2}`, idempotent, "k").Want(201)
 	if first.Header.Get("Idempotent-Replayed") != "" {
-		t.Error("the first one is no replay")
+		t.Error("the first answer is a replay")
 	}
 	s.Unchanged(func() {
 		s.Post(path, `{"count":2}`, idempotent, "k").Replays(first)
@@ -33,15 +33,15 @@ func TestReplay(t *testing.T) {
 	}
 	s.REST().Post("/programs/"+s.ProgramIDs["standard"]+"/cards", `{"count":2}`, idempotent, "k").Want(400)
 
-	// An issued card's picture is drawn again.
+	// The QR code of an issued card is made again.
 	issue := "/programs/" + s.ProgramIDs["standard"] + "/cards"
 	made := s.Post(issue, "{}", idempotent, "issue").Want(201)
 	s.Post(issue, "{}", idempotent, "issue").Replays(made)
 	if made.Str("install_qr_svg") == "" {
-		t.Error("no picture")
+		t.Error("no QR code")
 	}
 
-	// A day later it is a new request.
+	// After a day it is a new request.
 	s.Advance("23h59m59s")
 	s.Post(path, `{"count":2}`, idempotent, "k").Replays(first)
 	s.Advance("1s")
@@ -75,7 +75,7 @@ func TestRefusalsRemembered(t *testing.T) {
 	}
 	s.Post("/cards/"+full+"/redemptions", fields{"prize_id": prize}, idempotent, "another").Want(201)
 
-	// Not remembered: 400, both of form and of the operation, and the gate's.
+	// These are not remembered: 400, also by the operation, and refusals by the guard.
 	s.Unchanged(func() {
 		s.Post("/cards/"+full+"/stamps", `{"count":0}`, idempotent, "form").Want(400, "validation_failed")
 		s.Post("/cards/"+full+"/stamps", `{"spend_cents":100}`, idempotent, "spend").Want(400, "spend_not_enabled")
@@ -103,13 +103,13 @@ func TestPINFailureNotRemembered(t *testing.T) {
 		d.Post(path, "{}", idempotent, "k", pinHeader, "1111").Want(401)
 	})
 	first := d.Post(path, "{}", idempotent, "k", pinHeader, "2468").Want(201)
-	// Whoever wants the answer again must know the PIN as well.
+	// A replay requires the PIN as well.
 	d.Post(path, "{}", idempotent, "k", pinHeader, "1111").Want(401)
 	d.Post(path, "{}", idempotent, "k", pinHeader, "2468").Replays(first)
 }
 
-// TestAtOnceOnce checks that a hundred concurrent equal requests write one row.
-func TestAtOnceOnce(t *testing.T) {
+// TestConcurrentDuplicates checks that a hundred concurrent equal requests write one row.
+func TestConcurrentDuplicates(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	card := s.Issue(s.ProgramIDs["standard"], nil)
@@ -150,7 +150,7 @@ func TestExpiryOnce(t *testing.T) {
 	})
 	s.Get("/cards/" + card).Shows(fields{"card.stamps_count": 0})
 
-	// A refusal that is not remembered keeps it as well.
+	// The row also stays after a refusal that is not remembered.
 	giveStamps(s, card, 2)
 	s.Advance("720h")
 	for range 2 {
@@ -158,7 +158,7 @@ func TestExpiryOnce(t *testing.T) {
 	}
 	s.REST().Get("/transactions?type=expiry&card_id=" + card).Shows(fields{"data.0.stamps_delta": -2, "data.1.stamps_delta": -7, "data.2": nil})
 
-	// So does the row of a card that expired itself.
+	// The same holds for the row of a card that expired itself.
 	s.REST().Patch("/cards/"+card, fields{"expires_at": timeIn(s, 1e9)}).Want(200)
 	s.Advance("1s")
 	first = s.Post("/cards/"+card+"/stamps", "{}", idempotent, "late").Want(422, "card_expired")
@@ -167,7 +167,7 @@ func TestExpiryOnce(t *testing.T) {
 		s.Post("/cards/"+card+"/stamps", "{}").Want(422, "card_expired")
 		servertest.Outcomes(servertest.Simultaneously(20, func(int) *servertest.Reply { return s.Post("/cards/"+card+"/stamps", "{}") }))
 	})
-	// Once for each date of expiry.
+	// There is one row for each expiry date.
 	s.REST().Patch("/cards/"+card, fields{"expires_at": timeIn(s, 1e9)}).Want(200)
 	s.Advance("1s")
 	servertest.Simultaneously(20, func(int) *servertest.Reply { return s.Post("/cards/"+card+"/stamps", "{}") })
@@ -186,9 +186,9 @@ func TestErasedReplay(t *testing.T) {
 	giveStamps(s, card, 8)
 	over := s.Post("/cards/"+card+"/stamps", `{"count":5}`, idempotent, "over").Want(201)
 	s.Post("/transactions/"+over.Str("transaction.id")+"/reversal", "{}", idempotent, "back").Want(201)
-	writeBeside(s, t, func(tx *store.Tx) error { return tx.EraseCard(s.Shop(), card) })
+	servertest.Write(t, s.Beside(), func(tx *store.Tx) error { return tx.EraseCard(s.Shop(), card) })
 	if n := s.Value("SELECT count(*) FROM idempotency WHERE instr(body, 'Lovelace')>0"); n != "0" {
-		t.Errorf("%s answers still tell the name", n)
+		t.Errorf("%s answers still contain the name", n)
 	}
 	s.Unchanged(func() { s.Post("/cards/"+card+"/stamps", "{}", idempotent, "k").Want(404, "not_found") })
 }

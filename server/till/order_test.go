@@ -9,8 +9,8 @@ import (
 	"punchcard/store"
 )
 
-// TestOrderOfRefusals takes every pair of refusals that can hold at once: the
-// earlier one in the list below is given, and nothing is written.
+// TestOrderOfRefusals combines every two refusals that can occur together. The one that is earlier
+// in the list below must be given, and nothing may be written.
 func TestOrderOfRefusals(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -22,7 +22,7 @@ func TestOrderOfRefusals(t *testing.T) {
 	refusals := []struct {
 		name, want string
 		set        func(*scene)
-		clear      func(*scene) // where it is not the scene's own
+		clear      func(*scene) // nil for the scene's own
 	}{
 		{"subscription", "422 subscription_suspended", func(c *scene) { s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "suspended"}) },
 			func(c *scene) { s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "active"}) }},
@@ -45,14 +45,14 @@ func TestOrderOfRefusals(t *testing.T) {
 		}, nil},
 		{"own", "422 card_full_no_repeat", func(c *scene) { s.SQL("UPDATE cards SET stamps_count=10 WHERE id=?", s.Row(store.KindCard, c.card)) }, nil},
 	}
-	// Of two refusals with one code the message tells which it is.
+	// Two refusals with the same code differ in their message.
 	messages := map[string]string{}
 	for i := range refusals {
 		for j := i; j < len(refusals); j++ {
 			first, second := refusals[i], refusals[j]
 			t.Run(first.name+" before "+second.name, func(t *testing.T) {
 				s := s.On(t)
-				required := fields{} // a PIN only where one is refused: checking it is slow
+				required := fields{} // a PIN only if it is under test, since hashing is slow
 				if first.name == "PIN" || second.name == "PIN" {
 					required = fields{"require_staff_pin": true, "staff_pin": "1234"}
 				}
@@ -66,7 +66,7 @@ func TestOrderOfRefusals(t *testing.T) {
 						}
 					}
 				}()
-				second.set(c) // the card's name last
+				second.set(c) // after the first, since it may change the card's name
 				if i != j {
 					if first.name == "card" {
 						first.set(c)
@@ -95,7 +95,7 @@ func TestOrderOfRefusals(t *testing.T) {
 	seen := map[string]string{}
 	for name, m := range messages {
 		if other, ok := seen[m]; ok {
-			t.Errorf("%s and %s say the same: %q", name, other, m)
+			t.Errorf("%s and %s have the same message: %q", name, other, m)
 		}
 		seen[m] = name
 	}
@@ -138,7 +138,7 @@ func TestOrderEverywhere(t *testing.T) {
 	}
 }
 
-// timeIn is an instant of the server's clock to come.
+// timeIn returns the time that the server's clock shows after d.
 func timeIn(s *servertest.Server, d time.Duration) string {
 	return s.App.Store.Now().Std().Add(d).Format(time.RFC3339Nano)
 }

@@ -28,16 +28,16 @@ func stampWithPIN(s *servertest.Server, card, pin string) *servertest.Reply {
 	return s.Post("/cards/"+card+"/stamps", nil, pinHeader, pin)
 }
 
-// TestPINEverywhere checks that every write requires the PIN before anything is
-// read or written, and lookups do not.
-func TestPINEverywhere(t *testing.T) {
+// TestPINRequired checks that every write requires the PIN before anything is read or written, and
+// lookups do not.
+func TestPINRequired(t *testing.T) {
 	t.Parallel()
 	s, d, location, card := guarded(t)
 	d.Get("/me").Want(200).Shows(fields{"location.require_staff_pin": true})
 	d.Get("/cards/" + card).Want(200)
 	for _, path := range []string{"/programs/" + s.ProgramIDs["standard"] + "/cards", "/cards/" + card + "/stamps", "/cards/" + card + "/redemptions",
 		"/cards/" + card + "/topups", "/cards/" + card + "/spends", "/cards/" + card + "/uses", "/transactions/txn_none/reversal"} {
-		first, second := s.NewDevice(location), s.NewDevice(location) // two, so that neither is locked
+		first, second := s.NewDevice(location), s.NewDevice(location) // two devices, so that none is locked
 		s.Unchanged(func() {
 			for i, c := range []struct {
 				headers []string
@@ -67,7 +67,7 @@ func TestPINEverywhere(t *testing.T) {
 	}
 	stampWithPIN(d, card, "2468").Want(201)
 
-	// Demanded and not set: the message says so.
+	// If a PIN is required but not set, the message says so.
 	none, at := newTill(s, fields{"require_staff_pin": true})
 	s.Unchanged(func() {
 		for _, pin := range []string{"", "2468"} {
@@ -103,11 +103,11 @@ func TestPINLock(t *testing.T) {
 			}
 		})
 	}
-	// The right one, and no other, begins the count again.
+	// Only the right PIN resets the count.
 	wrong(4)
 	stampWithPIN(d, card, "2468").Want(201)
 	wrong(2)
-	stampWithPIN(d, card, "").Want(401) // no try
+	stampWithPIN(d, card, "").Want(401) // a missing PIN does not count
 	d.Get("/cards/" + card).Want(200)
 	wrong(2)
 	stampWithPIN(d, card, "2468").Want(201)
@@ -119,7 +119,7 @@ func TestPINLock(t *testing.T) {
 	locked("1")
 	s.Advance("500ms")
 	stampWithPIN(d, card, "2468").Want(201)
-	// A lock that ended leaves five tries, not one.
+	// After the lock there are five tries again.
 	wrong(5)
 	s.Advance("60s")
 	wrong(4)
@@ -132,7 +132,7 @@ func TestPINChanged(t *testing.T) {
 	t.Parallel()
 	s, d, location, card := guarded(t)
 	change := func(pin string) {
-		writeBeside(s, t, func(tx *store.Tx) error { _, err := tx.SetStaffPIN(s.Shop(), location, pin); return err })
+		servertest.Write(t, s.Beside(), func(tx *store.Tx) error { _, err := tx.SetStaffPIN(s.Shop(), location, pin); return err })
 	}
 	stampWithPIN(d, card, "2468").Want(201)
 	change("1111")
@@ -142,15 +142,15 @@ func TestPINChanged(t *testing.T) {
 	change("3333")
 	s.Unchanged(func() { stampWithPIN(d, card, "9999").Want(401, "invalid_credentials") })
 	stampWithPIN(d, card, "3333").Want(201)
-	// Any change behind the server's back has the gate ask anew; one request
-	// is one try all the same.
+	// After any change in the file the guard reads it again, and the request still counts as one
+	// try.
 	for range 4 {
 		s.REST().Post("/locations/"+s.LocationIDs[1]+"/disable", nil).Want(200)
 		s.Unchanged(func() { stampWithPIN(d, card, "9999").Want(401, "invalid_credentials") })
 		s.REST().Post("/locations/"+s.LocationIDs[1]+"/enable", nil).Want(200)
 	}
 	stampWithPIN(d, card, "3333").Want(201)
-	// A PIN taken away lets nobody in; one demanded from now on is asked for.
+	// Without a PIN no write is possible; if a PIN is required again, it is asked for.
 	change("")
 	stampWithPIN(d, card, "3333").Want(401, "invalid_credentials")
 	s.REST().Patch("/locations/"+location, fields{"require_staff_pin": false}).Want(200)
@@ -161,8 +161,8 @@ func TestPINChanged(t *testing.T) {
 	stampWithPIN(d, card, "4444").Want(201)
 }
 
-// TestPINAtOnce checks that concurrent wrong PINs are counted exactly.
-func TestPINAtOnce(t *testing.T) {
+// TestConcurrentPINs checks that concurrent wrong PINs are counted exactly.
+func TestConcurrentPINs(t *testing.T) {
 	t.Parallel()
 	_, d, _, card := guarded(t)
 	for _, n := range []int{4, 12} {
@@ -172,7 +172,7 @@ func TestPINAtOnce(t *testing.T) {
 			want["429 rate_limited"] = n - 5
 		}
 		if !maps.Equal(got, want) {
-			t.Errorf("%d wrong ones at once: %v, want %v", n, got, want)
+			t.Errorf("%d concurrent wrong PINs: %v, want %v", n, got, want)
 		}
 		if n == 4 {
 			stampWithPIN(d, card, "2468").Want(201)

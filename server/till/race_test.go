@@ -14,7 +14,7 @@ func checkTotals(s *servertest.Server) {
 	s.T.Helper()
 	if n := s.Value(`SELECT count(*) FROM cards c WHERE c.archived_at IS NULL AND (c.stamps_count<>(SELECT ifnull(sum(stamps_delta),0) FROM transactions WHERE card_id=c.id)
 		OR ifnull(c.current_value,0)<>ifnull(c.initial_value,0)+(SELECT ifnull(sum(value_delta),0) FROM transactions WHERE card_id=c.id) OR c.stamps_count<0 OR c.current_value<0)`); n != "0" {
-		s.T.Errorf("the ledger is at odds with %s cards", n)
+		s.T.Errorf("the ledger disagrees with %s cards", n)
 	}
 }
 
@@ -40,7 +40,7 @@ func TestTwoTills(t *testing.T) {
 	if got := s.Value("SELECT count(*) FROM audit WHERE action='transaction.stamp'"); got != "34" {
 		t.Errorf("%s audited", got)
 	}
-	// Without repeat there is room for ten.
+	// A program that does not repeat has room for ten.
 	card, _ = newCard(s, "private", nil)
 	same(t, servertest.Outcomes(servertest.Simultaneously(16, func(i int) *servertest.Reply { return tills[i%2].Post("/cards/"+card+"/stamps", nil) })), map[string]int{"201": 10, "422 card_full_no_repeat": 6})
 	checkTotals(s)
@@ -60,7 +60,7 @@ func TestOneRedemption(t *testing.T) {
 			return tills[i%2].Post("/cards/"+card+"/redemptions", fields{"prize_id": prizes[i%2]})
 		})), map[string]int{"201": 1, "422 threshold_already_claimed": 7})
 	}
-	// The prize that ends a cycle: the next one has no stamps yet.
+	// The redemption ends a cycle, and the next one has no stamps yet.
 	card, program := newCard(s, "standard", fields{"repeat_after_reset": true})
 	top := s.NewPrize(program, 10)
 	giveStamps(s, card, 10)
@@ -106,8 +106,8 @@ func TestReversalRaces(t *testing.T) {
 	checkTotals(s)
 }
 
-// TestSpendingAtOnce checks that concurrent spends never exceed the balance.
-func TestSpendingAtOnce(t *testing.T) {
+// TestConcurrentSpends checks that concurrent spends never exceed the balance.
+func TestConcurrentSpends(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	card, _ := newCard(s, "prepaid", fields{"initial_balance_cents": 1000})

@@ -1,23 +1,25 @@
 package till_test
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
-	faces "punchcard/server/kernel"
+	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 	"punchcard/server/till"
+	"punchcard/store"
 )
 
-// samples are bodies with which the operations succeed.
+// samples returns bodies with which the operations succeed.
 func samples(prize string) map[string]fields {
 	return map[string]fields{"issueCardAtCounter": {}, "stampCard": {"count": 1}, "redeemPrize": {"prize_id": prize}, "topUpCard": {"amount_cents": 100},
 		"spendFromCard": {"amount_cents": 100}, "useCard": {}, "reverseTransaction": {}}
 }
 
-// TestEveryOperationRefuses calls every operation as each device that may not
-// invoke it. The refusal is the expected one, and nothing is written.
+// TestEveryOperationRefuses calls every operation as each device that may not invoke it, and checks
+// the refusal and that nothing is written.
 func TestEveryOperationRefuses(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)
@@ -26,7 +28,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 	card := s.Issue(program, nil)
 	row := giveStamps(s, card, 5).Str("transaction.id")
 	bodies := samples(prize)
-	path := func(r faces.Route) string {
+	path := func(r kernel.Route) string {
 		id := program
 		if strings.HasPrefix(r.Path, "/transactions") {
 			id = row
@@ -50,9 +52,9 @@ func TestEveryOperationRefuses(t *testing.T) {
 	}
 
 	const letIn = ""
-	always := func(want string) func(faces.Route) string { return func(faces.Route) string { return want } }
-	writes := func(want string) func(faces.Route) string {
-		return func(r faces.Route) string {
+	always := func(want string) func(kernel.Route) string { return func(kernel.Route) string { return want } }
+	writes := func(want string) func(kernel.Route) string {
+		return func(r kernel.Route) string {
 			if r.Writes() {
 				return want
 			}
@@ -62,7 +64,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 	for _, c := range []struct {
 		caller string
 		key    *servertest.Server
-		want   func(faces.Route) string
+		want   func(kernel.Route) string
 	}{
 		{"no token", s.With(""), always("401 unauthenticated")},
 		{"malformed token", s.With(s.TillToken[:51]), always("401 unauthenticated")},
@@ -76,13 +78,13 @@ func TestEveryOperationRefuses(t *testing.T) {
 		{"location that demands a PIN and has none", unset, writes("401 invalid_credentials")},
 		{"suspended shop", shop("suspended"), writes("422 subscription_suspended")},
 		{"cancelled shop", shop("cancelled"), writes("422 subscription_suspended")},
-		{"another shop's token", shop(""), func(r faces.Route) string {
+		{"another shop's token", shop(""), func(r kernel.Route) string {
 			if !strings.Contains(r.Path, ":") {
 				return letIn
 			}
 			return "404 not_found"
 		}},
-		{"another location's reversal", elsewhere, func(r faces.Route) string {
+		{"another location's reversal", elsewhere, func(r kernel.Route) string {
 			if r.ID == "reverseTransaction" {
 				return "404 not_found"
 			}
@@ -101,7 +103,7 @@ func TestEveryOperationRefuses(t *testing.T) {
 					continue
 				}
 				var headers []string
-				if r.Writes() && want != "404 not_found" { // what the gate refuses is not remembered
+				if r.Writes() && want != "404 not_found" { // refusals by the guard are not remembered
 					headers = []string{"Idempotency-Key", r.ID}
 				}
 				s.On(t).Unchanged(func() {
@@ -118,9 +120,24 @@ func TestEveryOperationRefuses(t *testing.T) {
 			}
 		})
 	}
-	// The same requests of the device whose they are succeed.
+	// The same requests by the right device succeed.
 	for _, id := range []string{"reverseTransaction", "stampCard", "issueCardAtCounter"} {
-		r := till.Routes()[slices.IndexFunc(till.Routes(), func(r faces.Route) bool { return r.ID == id })]
+		r := till.Routes()[slices.IndexFunc(till.Routes(), func(r kernel.Route) bool { return r.ID == id })]
 		s.Post(path(r), bodies[id]).Want(201)
+	}
+}
+
+// TestStatuses checks that the till API answers 422 where a till cannot resolve
+// the refusal, and has the statuses of the REST API otherwise.
+func TestStatuses(t *testing.T) {
+	differ := map[store.Code]bool{store.SubscriptionSuspended: true, store.LocationDisabled: true, store.CardExpired: true}
+	for code, meaning := range kernel.Codes {
+		want := meaning.Status
+		if differ[code] {
+			want = http.StatusUnprocessableEntity
+		}
+		if got := till.Status(code); got != want {
+			t.Errorf("%s: %d, want %d", code, got, want)
+		}
 	}
 }

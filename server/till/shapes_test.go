@@ -8,92 +8,12 @@ import (
 	"punchcard/store"
 )
 
-// The shapes of a card, a transaction, a program, a location and a prize.
 const (
-	cardFields = `id id
-		program_id id
-		program_name string
-		program_type string
-		external_ref string|null
-		holder_name string|null
-		holder_email string|null
-		status string
-		stamps_count integer
-		current_value integer|null
-		expires_at date-time|null
-		installed_at date-time|null
-		created_at date-time
-		all_locations boolean
-		locations list`
-	rowFields = `id id
-		card_id id
-		program_id id
-		type string
-		location_id id
-		location_name string
-		stamps_delta integer|null
-		value_delta integer|null
-		prize_id id|null
-		reversed_at date-time|null
-		created_at date-time`
-	programFields = `id id
-		name string
-		description string
-		category string
-		type string
-		active boolean
-		published_at date-time|null
-		suspended_at date-time|null
-		total_stamps integer|null
-		repeat_after_reset boolean
-		discount_percent number|null
-		initial_balance_cents integer|null
-		default_expire_after_days integer|null
-		logo_url string|null
-		access_image_url string|null
-		brand_color_hex color
-		bg_color_hex color
-		text_color_hex color
-		icon_key string|null
-		location_scope string
-		scoped_location_ids string[]
-		created_at date-time
-		updated_at date-time`
-	prizeFields = `id id
-		program_id id
-		threshold integer
-		name string
-		description string
-		ordinal integer
-		created_at date-time
-		updated_at date-time`
-	locationFields = `id id
-		name string
-		address string
-		city string
-		postal_code string
-		country_code string
-		lat number
-		lon number
-		require_staff_pin boolean
-		active boolean
-		disabled_at date-time|null
-		created_at date-time
-		updated_at date-time`
-	issuedFields = `id id
-		program_id id
-		external_ref string|null
-		holder_name string|null
-		holder_email string|null
-		expires_at date-time|null
-		install_url string
-		install_url_expires_at date-time
-		install_qr_svg string`
 	answer = "transaction object\ncard object"
-	prize2 = prizeFields + "\navailable boolean\nclaimed boolean"
+	prize2 = servertest.PrizeTable + "\navailable boolean\nclaimed boolean"
 )
 
-const bare = "external_ref holder_name holder_email current_value expires_at installed_at" // what a new stamp card has not
+const bare = "external_ref holder_name holder_email current_value expires_at installed_at" // fields that are null in a new stamp card
 
 func TestMe(t *testing.T) {
 	t.Parallel()
@@ -102,12 +22,12 @@ func TestMe(t *testing.T) {
 	r.Shaped("", "device object\nlocation object\nshop object\nprograms list", "")
 	r.Shaped("device", "id id\nname string", "")
 	r.Shaped("shop", "id id\nname string\ntimezone string", "")
-	r.Shaped("location", locationFields, "disabled_at")
-	r.Shaped("programs.0", programFields+"\nprizes list\nhas_installed_cards boolean", "suspended_at total_stamps discount_percent default_expire_after_days logo_url access_image_url icon_key")
+	r.Shaped("location", servertest.LocationTable, "disabled_at")
+	r.Shaped("programs.0", servertest.ProgramDetailTable, "suspended_at total_stamps discount_percent default_expire_after_days logo_url access_image_url icon_key")
 	r.Shows(fields{"device.name": "Demo till", "location.id": s.LocationIDs[0], "shop.id": s.ShopID, "shop.timezone": "Europe/Rome",
 		"programs.0.type": "prepaid", "programs.4.id": s.ProgramIDs["standard"], "programs.4.prizes.0.threshold": 5})
 
-	// Only programs whose cards work here; a deleted one is gone.
+	// Only programs whose cards are accepted here are listed, without deleted ones.
 	there := s.NewProgram("access", true, fields{"location_scope": "selected_locations", "scoped_location_ids": []string{s.LocationIDs[1]}})
 	here := s.NewProgram("access", true, fields{"location_scope": "selected_locations", "scoped_location_ids": s.LocationIDs})
 	s.Control("DELETE", "/programs/"+s.ProgramIDs["discount"], nil)
@@ -126,8 +46,8 @@ func TestLookup(t *testing.T) {
 	r := s.Get("/cards/" + card).Want(200)
 	const whole = "card object\nprogram object\nprizes list\nearlier_cards list\ntransactions list"
 	r.Shaped("", whole, "")
-	r.Shaped("card", cardFields, bare)
-	r.Shaped("program", programFields, "suspended_at discount_percent initial_balance_cents default_expire_after_days logo_url access_image_url")
+	r.Shaped("card", servertest.CardDetailTable, bare)
+	r.Shaped("program", servertest.ProgramTable, "suspended_at discount_percent initial_balance_cents default_expire_after_days logo_url access_image_url")
 	r.Shaped("prizes.2", prize2, "")
 	r.Shows(fields{"card.id": card, "card.status": "invited", "card.locations.0.id": s.LocationIDs[0], "prizes.0.available": false, "earlier_cards": []any{}, "transactions": []any{}})
 
@@ -137,14 +57,14 @@ func TestLookup(t *testing.T) {
 	giveStamps(s, card, 5)
 	r = s.Get("/cards/" + card).Want(200)
 	r.Shaped("", whole, "")
-	r.Shaped("earlier_cards.0", cardFields+"\nprizes list", bare)
+	r.Shaped("earlier_cards.0", servertest.CardDetailTable+"\nprizes list", bare)
 	r.Shaped("earlier_cards.0.prizes.0", prize2, "")
-	r.Shaped("transactions.2", rowFields, "value_delta reversed_at")
+	r.Shaped("transactions.2", servertest.TransactionTable, "value_delta reversed_at")
 	r.Shows(fields{"card.stamps_count": 3, "earlier_cards.0.id": card, "earlier_cards.0.stamps_count": 10, "prizes.0.available": false, "prizes.0.claimed": false,
 		"earlier_cards.0.prizes.0.claimed": true, "earlier_cards.0.prizes.0.available": false, "earlier_cards.0.prizes.1.available": true, "earlier_cards.0.prizes.1.claimed": false,
 		"transactions.0.stamps_delta": 3, "transactions.1.stamps_delta": 2, "transactions.2.type": "redemption", "transactions.3.stamps_delta": 8, "transactions.4": nil})
 
-	// The last ten and no more.
+	// The last ten transactions are listed.
 	for range 8 {
 		giveStamps(s, card, 1)
 	}
@@ -159,7 +79,7 @@ func TestIssueAtCounter(t *testing.T) {
 	s := start(t)
 	path := "/programs/" + s.ProgramIDs["prepaid"] + "/cards"
 	r := s.Post(path, fields{"holder_name": "Ada", "holder_email": "ada@example.com", "external_ref": "m-1"}).Want(201)
-	r.Shaped("", issuedFields, "expires_at")
+	r.Shaped("", servertest.IssuedCardTable, "expires_at")
 	r.Shows(fields{"holder_name": "Ada", "holder_email": "ada@example.com", "external_ref": "m-1", "program_id": s.ProgramIDs["prepaid"]})
 	if !strings.HasPrefix(r.Str("install_url"), s.Origin+"/i/") || !strings.HasPrefix(r.Str("install_qr_svg"), "<svg") {
 		t.Errorf("%s", r.Body)
@@ -168,7 +88,7 @@ func TestIssueAtCounter(t *testing.T) {
 	if got := s.Value("SELECT source FROM cards WHERE id=?", s.Row(store.KindCard, r.Str("id"))); got != "counter" {
 		t.Error(got)
 	}
-	s.Post(path, nil).Want(201).Shaped("", issuedFields, "external_ref holder_name holder_email expires_at")
+	s.Post(path, nil).Want(201).Shaped("", servertest.IssuedCardTable, "external_ref holder_name holder_email expires_at")
 	s.Post(path, fields{"external_ref": "m-1"}).Want(409, "conflict")
 	s.Post("/programs/"+s.ProgramIDs["access"]+"/cards", fields{"external_ref": "m-1"}).Want(201)
 	s.Post("/programs/nope/cards", nil).Want(404, "not_found")
@@ -189,37 +109,37 @@ func TestEveryAction(t *testing.T) {
 	standard := s.Issue(s.ProgramIDs["standard"], nil)
 	r := s.Post("/cards/"+standard+"/stamps", nil).Want(201)
 	r.Shaped("", answer, "")
-	r.Shaped("transaction", rowFields, "value_delta prize_id reversed_at")
-	r.Shaped("card", cardFields, bare)
+	r.Shaped("transaction", servertest.TransactionTable, "value_delta prize_id reversed_at")
+	r.Shaped("card", servertest.CardDetailTable, bare)
 	r.Shows(fields{"transaction.type": "stamp", "transaction.stamps_delta": 1, "transaction.card_id": standard, "transaction.location_id": s.LocationIDs[0],
 		"transaction.location_name": "Centrale", "card.stamps_count": 1, "card.status": "active"})
 
 	over := giveStamps(s, standard, 12)
 	over.Shaped("", answer+"\noverflow_transaction object\noverflow_card object", "")
-	over.Shaped("overflow_transaction", rowFields, "value_delta prize_id reversed_at")
-	over.Shaped("overflow_card", cardFields, bare)
+	over.Shaped("overflow_transaction", servertest.TransactionTable, "value_delta prize_id reversed_at")
+	over.Shaped("overflow_card", servertest.CardDetailTable, bare)
 	over.Shows(fields{"transaction.stamps_delta": 9, "overflow_transaction.stamps_delta": 3, "card.id": standard, "card.stamps_count": 10, "overflow_card.stamps_count": 3,
 		"overflow_transaction.card_id": over.Str("overflow_card.id")})
 
 	top := s.Get("/cards/" + standard).Str("prizes.1.id")
 	r = s.Post("/cards/"+standard+"/redemptions", fields{"prize_id": top}).Want(201)
 	r.Shaped("", answer, "")
-	r.Shaped("transaction", rowFields, "value_delta reversed_at")
+	r.Shaped("transaction", servertest.TransactionTable, "value_delta reversed_at")
 	r.Shows(fields{"transaction.type": "redemption", "transaction.stamps_delta": 0, "transaction.prize_id": top, "card.id": standard, "card.status": "archived"})
 
 	prepaid := s.Issue(s.ProgramIDs["prepaid"], nil)
 	r = s.Post("/cards/"+prepaid+"/topups", fields{"amount_cents": 500}).Want(201)
 	r.Shaped("", answer, "")
-	r.Shaped("transaction", rowFields, "stamps_delta prize_id reversed_at")
+	r.Shaped("transaction", servertest.TransactionTable, "stamps_delta prize_id reversed_at")
 	r.Shows(fields{"transaction.type": "topup", "transaction.value_delta": 500, "card.current_value": 500})
 	r = s.Post("/cards/"+prepaid+"/spends", fields{"amount_cents": 120}).Want(201)
-	r.Shaped("transaction", rowFields, "stamps_delta prize_id reversed_at")
+	r.Shaped("transaction", servertest.TransactionTable, "stamps_delta prize_id reversed_at")
 	r.Shows(fields{"transaction.type": "spend", "transaction.value_delta": -120, "card.current_value": 380})
 	s.Post("/cards/"+prepaid+"/spends", fields{"amount_cents": 381}).Want(422, "prepaid_insufficient_balance")
 
 	back := s.Post("/transactions/"+r.Str("transaction.id")+"/reversal", nil).Want(201)
 	back.Shaped("", answer, "")
-	back.Shaped("transaction", rowFields, "stamps_delta prize_id reversed_at")
+	back.Shaped("transaction", servertest.TransactionTable, "stamps_delta prize_id reversed_at")
 	back.Shows(fields{"transaction.type": "reversal", "transaction.value_delta": 120, "card.current_value": 500})
 	s.Post("/transactions/"+r.Str("transaction.id")+"/reversal", nil).Want(409, "conflict")
 	s.Post("/transactions/"+back.Str("transaction.id")+"/reversal", nil).Want(422, "unprocessable_entity")
@@ -230,12 +150,12 @@ func TestEveryAction(t *testing.T) {
 		card := s.Issue(s.ProgramIDs[kind], nil)
 		r = s.Post("/cards/"+card+"/uses", fields{"metadata": fields{"table": 4}}).Want(201)
 		r.Shaped("", answer, "")
-		r.Shaped("transaction", rowFields, "stamps_delta value_delta prize_id reversed_at")
+		r.Shaped("transaction", servertest.TransactionTable, "stamps_delta value_delta prize_id reversed_at")
 		r.Shows(fields{"transaction.type": kind, "card.status": "active"})
 		s.Post("/transactions/"+r.Str("transaction.id")+"/reversal", nil).Want(201).Shows(fields{"transaction.type": "reversal", "transaction.stamps_delta": nil})
 	}
 
-	// A pair goes back together, the named row first.
+	// Both rows of a pair are reversed, the named one first.
 	pair := s.Issue(s.ProgramIDs["standard"], nil)
 	giveStamps(s, pair, 8)
 	over = giveStamps(s, pair, 5)
@@ -243,7 +163,7 @@ func TestEveryAction(t *testing.T) {
 	r.Shaped("", answer+"\noverflow_transaction object\noverflow_card object", "")
 	r.Shows(fields{"transaction.stamps_delta": -3, "overflow_transaction.stamps_delta": -2, "card.status": "archived", "overflow_card.stamps_count": 8, "overflow_card.id": pair})
 
-	// A full card without prizes is complete once a younger one is there.
+	// A full card without prizes is complete once a younger card exists.
 	pair = s.Issue(s.ProgramIDs["private"], nil)
 	over = giveStamps(s, pair, 11)
 	over.Shows(fields{"card.status": "archived", "overflow_card.stamps_count": 1})

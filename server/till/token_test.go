@@ -1,7 +1,6 @@
 package till_test
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,14 +9,13 @@ import (
 	"punchcard/store"
 )
 
-// TestToken checks that without a valid device token nothing is served or
-// written.
+// TestToken checks that nothing is served or written without a valid device token.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	revoked := s.NewDevice(s.LocationIDs[0])
 	id := revoked.Get("/me").Want(200).Str("device.id")
-	writeBeside(s, t, func(tx *store.Tx) error { _, err := tx.RevokeDevice(s.Shop(), id); return err })
+	servertest.Write(t, s.Beside(), func(tx *store.Tx) error { _, err := tx.RevokeDevice(s.Shop(), id); return err })
 	for name, c := range map[string]struct {
 		h       http.Header
 		message string
@@ -45,28 +43,14 @@ func TestToken(t *testing.T) {
 			}
 		})
 	}
-	// A device's token is no key of the REST API.
+	// A device's token is not a key of the REST API.
 	s.REST().With(s.TillToken).Get("/me").Want(401, "unauthenticated")
 	s.With("").Get("/nope").Want(404, "not_found")
 	if r := s.Call("DELETE", "/me", nil).Want(405, "bad_request"); r.Header.Get("Allow") != "GET" {
 		t.Error(r.Header)
 	}
-	// The scheme is named without regard to case.
+	// The case of the scheme is ignored.
 	s.Fetch("GET", s.URL+"/me", nil, http.Header{"Authorization": {"bearer " + s.TillToken}}).Want(200)
-}
-
-// writeBeside writes through another store on the same file, as the command line
-// does.
-func writeBeside(s *servertest.Server, t *testing.T, do func(*store.Tx) error) {
-	t.Helper()
-	st, err := store.Open(s.App.Store.Path(), store.Options{Limits: store.DefaultLimits()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "cli"}, Do: do}); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestRevoked checks that changes by another process take effect with the next
@@ -88,13 +72,13 @@ func TestRevoked(t *testing.T) {
 		d := s.NewDevice(s.LocationIDs[0])
 		id := d.Get("/me").Want(200).Str("device.id")
 		ask(d)
-		writeBeside(s, t, func(tx *store.Tx) error { _, err := tx.RevokeDevice(s.Shop(), id); return err })
+		servertest.Write(t, s.Beside(), func(tx *store.Tx) error { _, err := tx.RevokeDevice(s.Shop(), id); return err })
 		s.Unchanged(func() { ask(d).Want(401, "unauthenticated") })
 	}
-	// So does a location's state, and the shop's.
+	// The same holds for the state of the location and the shop.
 	giveStamps(s, card, 1)
 	off := func(active bool) {
-		writeBeside(s, t, func(tx *store.Tx) error {
+		servertest.Write(t, s.Beside(), func(tx *store.Tx) error {
 			_, err := tx.SetLocationActive(store.Access{Shop: s.Shop()}, s.LocationIDs[0], active)
 			return err
 		})
@@ -109,7 +93,7 @@ func TestRevoked(t *testing.T) {
 	s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "cancelled"})
 	s.Post("/cards/"+card+"/stamps", nil).Want(422, "subscription_suspended")
 	s.Get("/me").Want(200)
-	// The add-on is of the REST API alone.
+	// The add-on is for the REST API only.
 	s.Control("PATCH", "/shops/"+s.ShopID, fields{"subscription_state": "active", "api_addon": false})
 	giveStamps(s, card, 1)
 }

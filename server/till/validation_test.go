@@ -79,7 +79,7 @@ func TestValidation(t *testing.T) {
 		s.Post(stamps, `{"metadata":{"a":"`+strings.Repeat("x", 1<<20)+`"}}`).Want(413, "bad_request")
 	})
 
-	// What just fits, and null, which is absence.
+	// These are within the bounds; null equals absence.
 	whole := `{"a":"` + strings.Repeat("x", 4088) + `"}`
 	for _, c := range [][2]string{
 		{stamps, `{"count":null,"spend_cents":null,"metadata":null}`}, {stamps, `{"metadata":{}}`}, {stamps, ``}, {stamps, `{"count":1.0}`},
@@ -92,7 +92,7 @@ func TestValidation(t *testing.T) {
 	}
 	s.Post("/cards/"+s.Issue(s.NewProgram("standard", true, fields{"total_stamps": 200}), nil)+"/stamps", `{"count":100}`).Want(201)
 	fresh := s.Issue(s.ProgramIDs["standard"], nil)
-	// More at once than two cards hold.
+	// More stamps than two cards have room for.
 	s.Unchanged(func() {
 		s.Post("/cards/"+fresh+"/stamps", `{"count":21}`).Want(422, "unprocessable_entity")
 	})

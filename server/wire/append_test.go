@@ -148,7 +148,7 @@ type plainSample struct {
 	O string            `json:"o,omitempty"`
 }
 
-func TestAppendMeansWhatEncodingJSONMeans(t *testing.T) {
+func TestAppendEqualsEncodingJSON(t *testing.T) {
 	text := func() string {
 		b := make([]byte, rand.IntN(12))
 		for i := range b {
@@ -203,7 +203,7 @@ func TestAppendPanics(t *testing.T) {
 	}
 }
 
-// structOf makes structs that vet would not let pass.
+// structOf returns a struct with fields that go vet would refuse.
 func structOf(fields ...reflect.StructField) any {
 	return reflect.Zero(reflect.StructOf(fields)).Interface()
 }
@@ -277,8 +277,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkEncodingJSON writes the same bytes from ready-made strings and
-// pointers, so it does not pay for times.
+// BenchmarkEncodingJSON writes the same bytes from prepared strings and pointers, without
+// formatting times.
 func BenchmarkEncodingJSON(b *testing.B) {
 	type plain struct {
 		ID       string          `json:"id"`

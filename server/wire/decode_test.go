@@ -42,9 +42,10 @@ type request struct {
 
 var limits = Limits{"name": 5}
 
-// full makes the smallest valid create body with more members added.
+// full returns the smallest valid create body with more members.
 func full(more string) string { return `{"name":"n","kind":"stamp",` + more + `}` }
 
+// brief returns details as "field code" pairs.
 func brief(details []Detail) string {
 	var list []string
 	for _, d := range details {
@@ -134,7 +135,7 @@ func TestDecodeBodyRules(t *testing.T) {
 		{full(`"metadata":"{}"`), `metadata invalid_type`}, {full(`"metadata":{"a":"23456789012345"}`), `metadata too_large`},
 		{full(`"metadata":{ "a" :     "234567890123" }`), ``},
 		{full(`"external_ref":"12345678901"`), `external_ref too_long`},
-		// In Create null equals absence, whatever the patch tag says.
+		// With Create, null equals absence, whatever the patch tag is.
 		{full(`"on":null,"count":null,"tags":null,"metadata":null,"email":null,"names":null,"at":null`), ``},
 	} {
 		var dst request
@@ -176,7 +177,7 @@ func TestDecodeBodyValues(t *testing.T) {
 	if details := DecodeBody(body, &dst, Create, limits); details != nil {
 		t.Fatal(details)
 	}
-	clear(body) // nothing in dst may refer to it
+	clear(body) // the result must not refer to body
 	want := request{
 		Name: opt(`a"è`), Kind: opt("stamp"), On: opt(true), Count: opt(int64(10)), Lat: opt(0.0),
 		At:   opt(store.TimeOf(time.Date(2026, 1, 2, 2, 4, 5, 678e6, time.UTC))),
@@ -453,7 +454,7 @@ func FuzzDecodeBody(f *testing.F) {
 		}
 		checkTexts(t, reflect.ValueOf(dst))
 		if patch == dst.Kind.Set || !patch && !dst.Name.Set {
-			t.Fatalf("accepted without what is required or with what is not allowed: %+v", dst)
+			t.Fatalf("accepted without a required value or with an invalid one: %+v", dst)
 		}
 		if dst.Metadata.Set && !dst.Metadata.Null && !json.Valid(dst.Metadata.V) {
 			t.Fatalf("metadata %q", dst.Metadata.V)
@@ -461,7 +462,7 @@ func FuzzDecodeBody(f *testing.F) {
 	})
 }
 
-// codes are all that the table of codes in Detail's schema names.
+// codes are the codes in Detail's schema.
 var codes = newRule(fieldsOf(reflect.TypeFor[Detail]())[1]).enum
 
 func checkDetail(t *testing.T, d Detail) {
@@ -475,7 +476,7 @@ func checkDetail(t *testing.T, d Detail) {
 	}
 }
 
-// checkTexts fails when a string anywhere in v is not clean text.
+// checkTexts fails the test if a string anywhere in v is not clean text.
 func checkTexts(t *testing.T, v reflect.Value) {
 	t.Helper()
 	switch v.Kind() {

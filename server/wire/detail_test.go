@@ -9,8 +9,8 @@ import (
 	"punchcard/store"
 )
 
-// Further rules speak only of what is not reported yet, in whole or in part,
-// and within the bounds of an answer.
+// TestJoin checks that Join adds only details for fields that are not yet reported, neither
+// themselves nor a part of them, and keeps the maximum number.
 func TestJoin(t *testing.T) {
 	at := func(field string) Detail { return Detail{Field: field, Code: CodeInvalidValue, Message: "m"} }
 	have := []Detail{at("url"), at("events.1")}
@@ -23,7 +23,7 @@ func TestJoin(t *testing.T) {
 			t.Errorf("%s: %v", c.field, got)
 		}
 	}
-	// What the further rules find does not hide what else they find.
+	// A detail that is dropped does not hide later ones.
 	if got := Join(nil, at("events.0"), at("events")); len(got) != 2 {
 		t.Errorf("%v", got)
 	}

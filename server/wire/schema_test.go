@@ -53,7 +53,7 @@ func newDescribed() described {
 	}
 }
 
-// encoded is v as JSON.
+// encoded returns v as JSON.
 func encoded(t *testing.T, v any) string {
 	t.Helper()
 	raw, err := json.Marshal(v)
@@ -63,8 +63,8 @@ func encoded(t *testing.T, v any) string {
 	return string(raw)
 }
 
-// load puts the schemas of several types into one OpenAPI document and returns
-// them resolved by kin-openapi.
+// load puts the schemas of several types into one OpenAPI document and returns it resolved by
+// kin-openapi.
 func load(t *testing.T, reg *Registry, tops map[string]*JSONSchema, parameters any) *openapi3.T {
 	t.Helper()
 	schemas := map[string]*JSONSchema{}
@@ -146,7 +146,7 @@ func TestSchemaFitsWhatAppendWrites(t *testing.T) {
 	if accepts(t, doc, "described", []byte(`{}`)) == nil {
 		t.Error("the schema accepts {}")
 	}
-	// An answer may grow: clients tolerate fields that they do not know.
+	// Schemas of answers allow unknown fields.
 	if err := accepts(t, doc, "described", []byte(strings.Replace(string(Append(nil, newDescribed())), `{`, `{"more":1,`, 1))); err != nil {
 		t.Error(err)
 	}
@@ -185,8 +185,8 @@ func TestSchemaProperties(t *testing.T) {
 	}
 }
 
-// What the schema of a request refuses must be what DecodeBody refuses, for
-// every rule that JSON Schema can express.
+// TestSchemaAgreesWithDecodeBody checks that a request's schema and DecodeBody refuse the same
+// bodies, for every rule that JSON Schema can express.
 func TestSchemaAgreesWithDecodeBody(t *testing.T) {
 	reg := new(Registry)
 	tops := map[string]*JSONSchema{

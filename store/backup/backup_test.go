@@ -14,12 +14,12 @@ import (
 	"punchcard/store"
 )
 
-// A backup that is broken off at any look at its context leaves nothing, and
-// what it was to replace.
-func TestBackupBrokenOff(t *testing.T) {
+// TestBackupCanceled cancels a backup at every check of its context, and checks that it leaves no
+// file and keeps the one that it was to replace.
+func TestBackupCanceled(t *testing.T) {
 	f := start(t)
 	must(f, func(tx *store.Tx) (any, error) {
-		for i := range 900 { // some pages of the file
+		for i := range 900 { // fills several pages of the file
 			key := store.NewIdempotencyKey(1, fmt.Sprint(i), "POST", "/", nil)
 			if err := tx.Remember(key, store.Remembered{Status: 200, Body: []byte(strings.Repeat("x", 9000))}); err != nil {
 				return nil, err
@@ -33,28 +33,28 @@ func TestBackupBrokenOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := 0; ; n++ {
-		_, err := Create(&ends{context.Background(), n}, f.Path(), file, Options{Force: true})
+		_, err := Create(&countdown{context.Background(), n}, f.Path(), file, Options{Force: true})
 		if got := folder(t, dir); !slices.Equal(got, []string{"copy.db"}) {
-			t.Fatalf("ended after %d looks, the folder has %q", n, got)
+			t.Fatalf("canceled at check %d, the folder has %q", n, got)
 		}
 		if err == nil {
 			if n < 5 {
-				t.Errorf("the context was looked at only %d times", n)
+				t.Errorf("the context was checked only %d times", n)
 			}
 			break
 		}
 		if b, _ := os.ReadFile(file); !errors.Is(err, context.Canceled) || string(b) != "old" {
-			t.Fatalf("ended after %d looks: %v, the file has %.10q", n, err, b)
+			t.Fatalf("canceled at check %d: %v, the file has %.10q", n, err, b)
 		}
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	f.sound()
+	f.checkFile()
 }
 
-// A copy is one file, without a log, and has all that the database had: also
-// what is in its log alone.
+// TestBackupIsOneFile checks that a backup is one file without a WAL and has everything in the
+// database, including what is only in its WAL.
 func TestBackupIsOneFile(t *testing.T) {
 	f := start(t)
 	program := f.program("Coffee")
@@ -64,7 +64,7 @@ func TestBackupIsOneFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "copy.db")
 	size, err := Create(context.Background(), f.Path(), file, Options{Copied: func() {
-		// Whatever there is meanwhile has people's names in it.
+		// Temporary files contain personal data too.
 		for _, name := range folder(t, dir) {
 			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("%s can be read by others: %v, %v", name, info.Mode(), err)
@@ -78,8 +78,7 @@ func TestBackupIsOneFile(t *testing.T) {
 	if err != nil || int64(len(raw)) != size || raw[18] != 1 || raw[19] != 1 {
 		t.Errorf("%d bytes of %d, %v, versions %v", len(raw), size, err, raw[18:20])
 	}
-	// It can be restored from where it can only be read, and is the same database
-	// to the last row.
+	// The backup can be restored from a read-only file, and gives the same rows.
 	if err := os.Chmod(file, 0o400); err != nil {
 		t.Fatal(err)
 	}
@@ -97,11 +96,11 @@ func TestBackupIsOneFile(t *testing.T) {
 	if before, after := f.dump(), again.dump(); before != after {
 		t.Errorf("the copy differs:\n%.2000s\n%.2000s", before, after)
 	}
-	again.sound()
+	again.checkFile()
 }
 
-// A file of an older version is copied as it is: before an upgrade a backup is
-// what is wanted.
+// TestBackupOfAnOlderSchema checks that a file of an older version is copied without a migration,
+// so that a backup can be made before an upgrade.
 func TestBackupOfAnOlderSchema(t *testing.T) {
 	f := start(t)
 	f.Close()
@@ -123,9 +122,9 @@ func TestBackupOfAnOlderSchema(t *testing.T) {
 	}
 }
 
-// While a restore is under way nobody else gets at the database, and one that
-// was killed is in nobody's way.
-func TestRestoreKeepsOthersOut(t *testing.T) {
+// TestRestoreExcludesOthers checks that nobody can open the database during a restore, and that a
+// killed restore excludes nobody.
+func TestRestoreExcludesOthers(t *testing.T) {
 	f := start(t)
 	f.Close()
 	lock, err := lockForRestore(f.Path())
@@ -144,7 +143,7 @@ func TestRestoreKeepsOthersOut(t *testing.T) {
 	if _, err := Restore(context.Background(), f.Path(), f.Path()+"2", time.Now(), Options{}); err != nil {
 		t.Errorf("a restore of another database: %v", err)
 	}
-	lock.Close() // as the end of the process does: the mark stays
+	lock.Close() // as at the end of the process; the mark stays
 	for _, o := range []store.Options{{}, {Serve: true}} {
 		s, err := store.Open(f.Path(), o)
 		if err != nil {
@@ -157,8 +156,8 @@ func TestRestoreKeepsOthersOut(t *testing.T) {
 	}
 }
 
-// A connection that was there before the restore began keeps it from replacing
-// the file.
+// TestRestoreUnderAnOpenConnection checks that a restore does not replace a file that another
+// connection has open.
 func TestRestoreUnderAnOpenConnection(t *testing.T) {
 	f := start(t)
 	file := filepath.Join(t.TempDir(), "copy.db")
@@ -170,18 +169,17 @@ func TestRestoreUnderAnOpenConnection(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	f.card(f.program("Coffee"), store.CardFields{})
-	f.sound()
+	f.checkFile()
 	for _, name := range folder(t, filepath.Dir(f.Path())) {
 		if strings.Contains(name, "partial") || strings.Contains(name, "before") {
-			t.Errorf("%s is left", name)
+			t.Errorf("%s was not removed", name)
 		}
 	}
 }
 
-// After a restore nothing has the id of what was made after the backup: not of
-// an event, which receivers would take for a repeat, and not of a card, whose
-// code somebody may still show. That goes for the second restore too, and for
-// what is opened again.
+// TestRestoreReusesNoID checks that nothing created after a restore has the id of something created
+// after the backup: receivers would take an event for a duplicate, and a code may still be in use.
+// This also holds for a second restore and for stores opened later.
 func TestRestoreReusesNoID(t *testing.T) {
 	f := start(t)
 	program := f.program("Coffee")
@@ -197,7 +195,7 @@ func TestRestoreReusesNoID(t *testing.T) {
 	stamp(f, 1)
 	tables := []string{"prizes", "webhooks", "events", "shops", "keys", "devices", "locations", "programs", "cards", "transactions"}
 	last := map[string]int64{}
-	everything := func(f *fixture) { // a row of each kind, twice
+	everything := func(f *fixture) { // adds a row of each kind, twice
 		t.Helper()
 		begin := map[string]int64{}
 		for _, table := range tables {
@@ -209,7 +207,7 @@ func TestRestoreReusesNoID(t *testing.T) {
 				return tx.AddPrize(f.a, p, store.PrizeFields{Threshold: set(int64(10)), Name: set("Cup")})
 			})
 			f.webhook(p)
-			if s := stamp(f, 13); s.OverflowCard == nil { // of ten
+			if s := stamp(f, 13); s.OverflowCard == nil { // of ten stamps
 				t.Fatal(s)
 			}
 			must(f, func(tx *store.Tx) (store.Key, error) {
@@ -224,14 +222,14 @@ func TestRestoreReusesNoID(t *testing.T) {
 		for _, table := range tables {
 			first := f.number("SELECT min(id) FROM "+table+" WHERE id>?", begin[table])
 			if first <= last[table] {
-				t.Errorf("%s: up to %d were given, and then %d", table, last[table], first)
+				t.Errorf("%s: keys up to %d were used, and then %d", table, last[table], first)
 			}
 			last[table] = max(last[table], f.number("SELECT max(id) FROM "+table))
 			if rows := f.number("SELECT max(id)-min(id)+1-count(*) FROM "+table+" WHERE id>?", begin[table]); rows != 0 {
-				t.Errorf("%s: %d keys were left out", table, rows)
+				t.Errorf("%s: %d keys were skipped", table, rows)
 			}
 		}
-		f.sound()
+		f.checkFile()
 	}
 	file := filepath.Join(t.TempDir(), "copy.db")
 	if _, err := Create(context.Background(), f.Path(), file, Options{}); err != nil {
@@ -244,7 +242,7 @@ func TestRestoreReusesNoID(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := f.on(restored)
-		if n == 0 { // one that wrote nothing yet
+		if n == 0 { // a store that has not written yet
 			again.Close()
 			again = f.on(restored)
 		}
@@ -259,8 +257,9 @@ func TestRestoreReusesNoID(t *testing.T) {
 	}
 }
 
-// A reissue after a restore makes no code that a reissue before made.
-func TestRestoreRevivesNoCode(t *testing.T) {
+// TestRestoreReusesNoCode checks that a reissue after a restore gives no code that an earlier
+// reissue gave.
+func TestRestoreReusesNoCode(t *testing.T) {
 	f := start(t)
 	card := f.card(f.program("Coffee"), store.CardFields{})
 	file := filepath.Join(t.TempDir(), "copy.db")
@@ -278,7 +277,7 @@ func TestRestoreRevivesNoCode(t *testing.T) {
 			t.Errorf("%s was the card's code before", code)
 		}
 		known[code] = true
-		f.sound()
+		f.checkFile()
 	}
 	reissue(f)
 	reissue(f)

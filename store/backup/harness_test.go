@@ -24,7 +24,7 @@ type fixture struct {
 	a store.Access // to the shop
 }
 
-// start opens a store on a fresh file.
+// start opens a store on a new file.
 func start(t testing.TB) *fixture {
 	t.Helper()
 	f := &fixture{t: t, Store: open(t, filepath.Join(t.TempDir(), "cards.db"))}
@@ -45,13 +45,13 @@ func open(t testing.TB, path string) *store.Store {
 	return s
 }
 
-// on is the fixture with another file.
+// on returns the fixture for a store on another file.
 func (f *fixture) on(path string) *fixture {
 	f.t.Helper()
 	return &fixture{Store: open(f.t, path), t: f.t, a: f.a}
 }
 
-// must makes a write that has to succeed.
+// must makes a write that must succeed and returns its result.
 func must[T any](f *fixture, fn func(*store.Tx) (T, error)) (out T) {
 	f.t.Helper()
 	if err := f.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "ada"}, Do: func(tx *store.Tx) (err error) {
@@ -65,7 +65,7 @@ func must[T any](f *fixture, fn func(*store.Tx) (T, error)) (out T) {
 
 func set[T any](v T) store.Opt[T] { return store.Opt[T]{V: v, Set: true} }
 
-// program makes a published program that collects ten stamps and repeats.
+// program creates a published program of ten stamps that repeats.
 func (f *fixture) program(name string) (id string) {
 	f.t.Helper()
 	return must(f, func(tx *store.Tx) (string, error) {
@@ -93,7 +93,7 @@ func (f *fixture) webhook(program string) {
 	})
 }
 
-// till makes a location with a device.
+// till creates a location with a device.
 func (f *fixture) till() (at store.Till) {
 	f.t.Helper()
 	return must(f, func(tx *store.Tx) (at store.Till, err error) {
@@ -109,7 +109,7 @@ func (f *fixture) till() (at store.Till) {
 	})
 }
 
-// code is what the QR code of a card holds whose install link this is.
+// code returns the QR code's text of the card with this install link.
 func (f *fixture) code(installURL string) (code string) {
 	f.t.Helper()
 	if err := f.View(0, func(v *store.View) error {
@@ -122,15 +122,15 @@ func (f *fixture) code(installURL string) (code string) {
 	return code
 }
 
-// sound demands that nothing in the file is amiss.
-func (f *fixture) sound() {
+// checkFile fails the test if Check has findings.
+func (f *fixture) checkFile() {
 	f.t.Helper()
 	if found, err := f.Check(); err != nil || len(found) > 0 {
 		f.t.Fatalf("check: %q, %v", found, err)
 	}
 }
 
-// number asks the file for one integer.
+// number returns the integer that a query selects.
 func (f *fixture) number(sql string, args ...any) int64 {
 	f.t.Helper()
 	c := connect(f.t, f.Path())
@@ -142,7 +142,7 @@ func (f *fixture) number(sql string, args ...any) int64 {
 	return n
 }
 
-// dump is the content of every table.
+// dump returns the content of every table.
 func (f *fixture) dump() string {
 	f.t.Helper()
 	c := connect(f.t, f.Path())
@@ -177,20 +177,20 @@ func connect(t testing.TB, path string) *sqlite.Conn {
 	return c
 }
 
-// ends is a context that ends when it has been asked so many times.
-type ends struct {
+// countdown is a context that is canceled after its error was read a number of times.
+type countdown struct {
 	context.Context
 	after int
 }
 
-func (e *ends) Err() error {
+func (e *countdown) Err() error {
 	if e.after--; e.after < 0 {
 		return context.Canceled
 	}
 	return nil
 }
 
-// folder are the names of what is in a folder.
+// folder returns the names of the files in a folder.
 func folder(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The catalogue has the documented numbers of events.
+// TestCatalogueCounts compares the numbers of events with the documented ones.
 func TestCatalogueCounts(t *testing.T) {
 	all := All()
 	count := func(f func(Info) bool) (n int) {
@@ -36,7 +36,7 @@ func TestCatalogueCounts(t *testing.T) {
 	}
 }
 
-// The sets of events are written out again here.
+// TestCatalogueSets compares the sets of events with a second list of them.
 func TestCatalogueSets(t *testing.T) {
 	shopWideSet := "card.registered card.activated card.reissued card.archived card.deleted " +
 		"program.created program.updated program.published program.unpublished program.suspended program.unsuspended program.deleted " +

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden envelopes anew")
 
-// data gives the fields of an event their values.
+// data returns the fields of an event with these values.
 func data(n Name, values ...any) (d Data) {
 	for i, name := range byName[n].Fields {
 		d = append(d, name, values[i])
@@ -22,8 +22,8 @@ func data(n Name, values ...any) (d Data) {
 	return d
 }
 
-// sample is one envelope of the event with all context set, also what the event
-// never carries. Strings hold what must not be escaped, and what must.
+// sample returns an envelope of the event with all context, even that which the event never has.
+// Its strings have characters that must be escaped and others that must not.
 func sample(n Name) *Envelope {
 	e := &Envelope{
 		Event: n, OccurredAt: "2026-01-02T03:04:05.678Z", ShopID: "shp_1", ShopName: `Caffè <"Uno"> & Söhne`,
@@ -73,8 +73,8 @@ func sample(n Name) *Envelope {
 	return e
 }
 
-// The bytes of every event in both versions are pinned: a change here is a
-// change to what receivers verify and parse.
+// TestGolden compares the bytes of every event in both versions with golden files, since receivers
+// verify and parse them.
 func TestGolden(t *testing.T) {
 	for _, in := range All() {
 		for version, render := range map[string]func([]byte, *Envelope) []byte{V1: AppendV1, V2: AppendV2} {
@@ -104,8 +104,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// checkShape holds a body against the tables of fields, so that golden files
-// written anew cannot pin a mistake.
+// checkShape compares a body with the tables of fields, so that updated golden files cannot contain
+// an error.
 func checkShape(t *testing.T, in Info, version string, body []byte) {
 	t.Helper()
 	var top map[string]json.RawMessage
@@ -158,7 +158,7 @@ func checkShape(t *testing.T, in Info, version string, body []byte) {
 	}
 }
 
-// keys returns the keys of a JSON object in the order of the bytes.
+// keys returns the keys of a JSON object in their order.
 func keys(t *testing.T, object []byte) []string {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(object))
@@ -180,7 +180,7 @@ func keys(t *testing.T, object []byte) []string {
 	return out
 }
 
-// What applies but is not there is null in v2 and program_id is left out of v1.
+// TestAbsentContext checks that absent context is null in v2, and that v1 omits program_id.
 func TestAbsentContext(t *testing.T) {
 	e := &Envelope{Event: TransactionCreated, OccurredAt: "2026-01-02T03:04:05.678Z", ShopID: "shp_1",
 		Data: data(TransactionCreated, "txn_1", "crd_1", "topup", (*int64)(nil), new(int64(-1)))}
@@ -202,7 +202,8 @@ func TestAbsentContext(t *testing.T) {
 	}
 }
 
-// The caller's envelope serves both versions, so that rendering must not touch it.
+// TestRenderLeavesTheEnvelope checks that rendering does not change the envelope, which serves both
+// versions.
 func TestRenderLeavesTheEnvelope(t *testing.T) {
 	for _, in := range All() {
 		e := sample(in.Name)
@@ -228,13 +229,13 @@ func TestWrongDataPanics(t *testing.T) {
 				in, _ := Lookup(n)
 				var top struct{ Data json.RawMessage }
 				if err := json.Unmarshal(b, &top); err != nil || !slices.Equal(keys(t, top.Data), in.Fields) {
-					t.Errorf("%s took %v", n, d)
+					t.Errorf("%s accepted %v", n, d)
 				}
 				taken++
 			}()
 		}
 		if _, ok := Lookup(n); ok != (taken > 0) {
-			t.Errorf("%q took %d kinds of data", n, taken)
+			t.Errorf("%q accepted %d types of data", n, taken)
 		}
 	}
 }
@@ -251,7 +252,7 @@ func TestAppendString(t *testing.T) {
 			t.Errorf("%q: %v", s, err)
 		}
 		if back != asJSON(s) {
-			t.Errorf("%q came back as %q", s, back)
+			t.Errorf("%q was decoded as %q", s, back)
 		}
 		if utf8.ValidString(s) && !strings.ContainsAny(s, "\u2028\u2029") {
 			var buf bytes.Buffer
@@ -263,11 +264,11 @@ func TestAppendString(t *testing.T) {
 		}
 	}
 	if got := string(appendString(nil, "<a & b> é \u2028")); got != "\"<a & b> é \u2028\"" {
-		t.Errorf("escaped more than JSON demands: %s", got)
+		t.Errorf("escaped more than JSON requires: %s", got)
 	}
 }
 
-// asJSON is s as JSON can carry it.
+// asJSON returns s as JSON can encode it.
 func asJSON(s string) string { return string([]rune(s)) }
 
 func TestRenderAllocatesNothing(t *testing.T) {

@@ -26,7 +26,8 @@ func TestSplice(t *testing.T) {
 	}
 }
 
-// A body written elsewhere has no place for an event_id, and no holder known.
+// TestForeignBodies checks that bodies which this package did not render are returned unchanged by
+// Splice and Scrub.
 func TestForeignBodies(t *testing.T) {
 	for _, s := range []string{"", "{}", "null", "{", `{"event":"`, `{"event":"x"`, `{"event":"x","event_id":`, `{"event":"x","event_id":"`,
 		`{"event":"x","event_id":"\"`, `{"event":"x","other":"","event_id":""}`, `{"event_id":"","event":"x"}`} {
@@ -39,7 +40,7 @@ func TestForeignBodies(t *testing.T) {
 	}
 }
 
-// A v2 body that breaks off anywhere must not come back with a name in it.
+// TestScrubTruncated checks that a truncated v2 body does not keep a name.
 func TestScrubTruncated(t *testing.T) {
 	whole := AppendV2(nil, sample(StampAssigned))
 	head := bytes.Index(whole, []byte(versionV2)) + len(versionV2)
@@ -57,7 +58,7 @@ func TestScrub(t *testing.T) {
 		if got := Scrub(v1); !bytes.Equal(got, v1) {
 			t.Errorf("%s: v1 was changed: %s", in.Name, got)
 		}
-		// What scrubbing must arrive at is what an unknown holder renders to.
+		// The result must equal the body rendered without a holder.
 		bare := *e
 		bare.Card = &Card{ID: e.Card.ID, State: e.Card.State}
 		bare.Transaction = &Transaction{ID: e.Transaction.ID, Type: e.Transaction.Type}
@@ -77,7 +78,7 @@ func TestScrub(t *testing.T) {
 		}
 		for _, secret := range []string{"badge/7", "Zoë", "zoe@", "till"} {
 			if bytes.Contains(Scrub(v2), []byte(secret)) {
-				t.Errorf("%s: %s is still there", in.Name, secret)
+				t.Errorf("%s: the body still contains %s", in.Name, secret)
 			}
 		}
 	}
@@ -99,7 +100,7 @@ func TestScrubMetadata(t *testing.T) {
 	}
 }
 
-// The event that tells of an erase is written with nothing to erase.
+// TestCardDeletedNamesNobody checks that card.deleted has no personal data.
 func TestCardDeletedNamesNobody(t *testing.T) {
 	body := AppendV2(nil, sample(CardDeleted))
 	want := `"card":{"id":"crd_1","external_ref":null,"state":"deleted","holder":{"name":null,"email":null}}`
@@ -108,14 +109,14 @@ func TestCardDeletedNamesNobody(t *testing.T) {
 	}
 }
 
-// FuzzStored renders arbitrary strings and holds what Splice and Scrub make of
-// the body against what encoding/json reads in it.
+// FuzzStored renders arbitrary strings and compares the results of Splice and Scrub with what
+// encoding/json decodes.
 func FuzzStored(f *testing.F) {
 	f.Add("Zoë", "badge", "z@example.com", "Shop", "Label", "evt_1", []byte(`{"a":1}`))
 	f.Add(`","event_id":"`, `"}}`, `\`, "\x00\xff", "</script>", `"`, []byte(` [ "}" , "\"" ] `))
 	f.Add("", `,"payload_version":"v2"`, "\u2028", "null", "\\\"", "", []byte(``))
 	f.Fuzz(func(t *testing.T, name, ref, email, shop, label, id string, meta []byte) {
-		if json.Unmarshal(meta, new(any)) != nil { // numbers out of range are refused, too
+		if json.Unmarshal(meta, new(any)) != nil { // numbers out of range are refused too
 			meta = nil
 		}
 		e := sample(PrizeRedeemed)
@@ -169,7 +170,7 @@ func decode(t *testing.T, body []byte) map[string]any {
 	return m
 }
 
-// Any bytes at all may be handed in; nothing may panic or hang.
+// FuzzForeign checks that no bytes make Splice or Scrub panic or hang.
 func FuzzForeign(f *testing.F) {
 	f.Add([]byte(`{"event":"a","event_id":"","payload_version":"v2","card":{"holder":{"name":`))
 	f.Add(AppendV2(nil, sample(StampAssigned)))

@@ -55,15 +55,15 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// Where and in which program the events of these tests happen.
+// Locations and programs of the events in these tests.
 const (
 	here, elsewhere, nowhere int64 = 10, 11, 0
 	ours, theirs, none       int64 = 20, 21, 0
 )
 
-// The rules of filters by location, case by case.
+// TestLocationFilter checks the rules of location filters.
 func TestLocationFilter(t *testing.T) {
-	// An event that is neither shop-wide nor located: a card issued over REST.
+	// The event has no location and is not shop-wide: a card issued over REST.
 	located, shopwide := CardAdded, CardRegistered
 	for _, c := range []struct {
 		filter  bool
@@ -72,7 +72,7 @@ func TestLocationFilter(t *testing.T) {
 		at      int64
 		want    bool
 	}{
-		// location_ids empty: include_shop_wide_events is ignored.
+		// Without location_ids, include_shop_wide_events is ignored.
 		{false, true, located, here, true},
 		{false, true, located, elsewhere, true},
 		{false, true, located, nowhere, true},
@@ -83,7 +83,7 @@ func TestLocationFilter(t *testing.T) {
 		{false, false, located, nowhere, true},
 		{false, false, shopwide, nowhere, true},
 		{false, false, shopwide, here, true},
-		// non-empty, true: the listed locations and the shop-wide events.
+		// With location_ids and true: the listed locations and the shop-wide events.
 		{true, true, located, here, true},
 		{true, true, located, elsewhere, false},
 		{true, true, located, nowhere, false},
@@ -91,7 +91,7 @@ func TestLocationFilter(t *testing.T) {
 		{true, true, shopwide, here, true},
 		{true, true, shopwide, elsewhere, true},
 		{true, true, LocationCreated, elsewhere, true},
-		// non-empty, false: the listed locations only.
+		// With location_ids and false: the listed locations only.
 		{true, false, located, here, true},
 		{true, false, located, elsewhere, false},
 		{true, false, located, nowhere, false},
@@ -132,7 +132,7 @@ func TestProgramFilter(t *testing.T) {
 		{true, LocationUpdated, none, false},
 		{true, LocationDisabled, none, false},
 		{true, LocationEnabled, none, false},
-		// A program has no business here, so it must not open the filter.
+		// A shop-wide event has no program, so none may match it.
 		{true, LocationCreated, ours, false},
 		{true, SubscriptionStateChanged, ours, false},
 	} {
@@ -146,7 +146,7 @@ func TestProgramFilter(t *testing.T) {
 	}
 }
 
-// Both filters must hold.
+// TestBothFilters checks that an event must match both filters.
 func TestBothFilters(t *testing.T) {
 	s := Subscription{Events: []string{"*"}, ProgramIDs: []int64{ours}, LocationIDs: []int64{here}, IncludeShopWide: true}
 	for _, c := range []struct {
@@ -162,7 +162,7 @@ func TestBothFilters(t *testing.T) {
 	}
 }
 
-// Every event against every form of subscription, with and without preview.
+// TestEveryEvent combines every event with every form of subscription, with and without preview.
 func TestEveryEvent(t *testing.T) {
 	patterns := []string{"*"}
 	for _, n := range Subscribable() {
@@ -171,7 +171,7 @@ func TestEveryEvent(t *testing.T) {
 	for _, p := range prefixes {
 		patterns = append(patterns, p+".*")
 	}
-	// These cannot be saved, and would not match if they were.
+	// These patterns cannot be saved, and must not match anyway.
 	patterns = append(patterns, "test.ping", "test.*", "car.*", ".*")
 	for _, p := range patterns {
 		for _, in := range All() {
@@ -200,7 +200,7 @@ func TestEveryEvent(t *testing.T) {
 	}
 }
 
-// What one ledger row sends: its events in order, each asked for on its own.
+// TestOneTransaction checks the events of one ledger row in order, each with its own call.
 func TestOneTransaction(t *testing.T) {
 	rows := map[string][]Name{
 		"stamp":     {StampAssigned},
@@ -248,7 +248,7 @@ func TestOneTransaction(t *testing.T) {
 		{"discount", "*", false, ""},
 		{"discount", "* transaction.created", false, "transaction.created"},
 		{"discount", "card.* transaction.*", false, "transaction.created"},
-		// Not sent yet, so it must not silence the firehose.
+		// The event is not sent yet, so the firehose gets the row.
 		{"expiry", "card.* transaction.created", false, "transaction.created"},
 		{"expiry", "* transaction.created", false, "transaction.created"},
 		{"expiry", "card.expired transaction.*", false, "transaction.created"},
@@ -259,8 +259,7 @@ func TestOneTransaction(t *testing.T) {
 		{"expiry", "*", false, ""},
 		{"wrongname", "* transaction.created", true, "transaction.created"},
 	} {
-		// A filter that lets the row through, or holds it back, must not change
-		// which of the two is meant.
+		// A filter that matches the row or not must not change which of the two events is sent.
 		for _, filter := range []string{"open", "fitting", "other"} {
 			s := Subscription{Events: strings.Fields(c.patterns), IncludeShopWide: true}
 			want := c.want

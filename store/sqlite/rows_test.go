@@ -1,13 +1,14 @@
 package sqlite
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// TestRows: columns come as they are, and a column of another type than the one
-// it is read as ends the rows with an error.
+// TestRows checks that columns are read as they are, and that reading a column as another type ends
+// the rows with an error.
 func TestRows(t *testing.T) {
 	c := open(t)
 	for _, text := range []string{"", "a\x00b", "é\u2028", strings.Repeat("x", 100_000)} {
@@ -39,8 +40,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestBindCounts: a statement that is used again has no arguments left from its
-// last use.
+// TestBindCounts checks that a statement keeps no arguments of its last use.
 func TestBindCounts(t *testing.T) {
 	c := open(t)
 	if n, err := c.Number("SELECT ?1", 5); n != 5 || err != nil {
@@ -49,8 +49,8 @@ func TestBindCounts(t *testing.T) {
 	panics(t, "an argument too few", func() { c.Number("SELECT ?1") })
 }
 
-// TestBindNamedTypes: arguments of named integer and string types are bound as
-// what they are made of; those of other types are a mistake of the program.
+// TestBindNamedTypes checks that arguments of named integer and string types are bound by their
+// underlying types, and that others panic.
 func TestBindNamedTypes(t *testing.T) {
 	type instant int64
 	type kind byte
@@ -66,8 +66,8 @@ func TestBindNamedTypes(t *testing.T) {
 	panics(t, "an argument of an unknown type", func() { c.Number("SELECT ?", struct{}{}) })
 }
 
-// TestRowHoldsSnapshot: what is read while a statement stands at its row is of
-// the same moment as the row, whatever is written meanwhile.
+// TestRowHoldsSnapshot checks that reads while a statement's row is open see the same snapshot as
+// the row, whatever is written meanwhile.
 func TestRowHoldsSnapshot(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	writer := openFile(t, path, "journal_mode=WAL")
@@ -101,8 +101,8 @@ func TestRowHoldsSnapshot(t *testing.T) {
 	}
 }
 
-// TestStatementsAreNotShared: a statement whose rows are open is not run, rows
-// at their end stay there, and a second statement is not passed over.
+// TestStatementsAreNotShared checks that a statement with open rows is not run again, that rows
+// stay at their end, and that a second statement is used.
 func TestStatementsAreNotShared(t *testing.T) {
 	c := open(t)
 	r := c.Query("SELECT 1")
@@ -114,14 +114,14 @@ func TestStatementsAreNotShared(t *testing.T) {
 	panics(t, "two statements", func() { c.Exec("SELECT 1; SELECT 2") })
 	for range 2 {
 		if r.Next() {
-			t.Error("the rows begin again")
+			t.Error("the rows start again")
 		}
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
 	if r.Next() {
-		t.Error("the rows go on after their end")
+		t.Error("there are rows after the end")
 	}
 }
 
@@ -134,4 +134,44 @@ func panics(t *testing.T, what string, do func()) {
 		}
 	}()
 	do()
+}
+
+// open opens a new file, and closes it when the test ends.
+func open(t *testing.T) *Conn {
+	t.Helper()
+	return openFile(t, filepath.Join(t.TempDir(), "test.db"))
+}
+
+func openFile(t *testing.T, path string, pragmas ...string) *Conn {
+	t.Helper()
+	c, err := Open(path, Create, pragmas...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// TestLimitStatements checks that a connection with a limit of cached statements runs any number,
+// and finalizes none whose rows are open.
+func TestLimitStatements(t *testing.T) {
+	const limit = 3
+	c := open(t)
+	c.LimitStatements(limit)
+	r := c.Query("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 9) SELECT i FROM n")
+	var sum int64
+	for r.Next() {
+		sum += r.Int()
+		for i := range 40 {
+			if n, err := c.Number(fmt.Sprintf("SELECT %d", i)); err != nil || n != int64(i) {
+				t.Errorf("statement %d gives %d, %v", i, n, err)
+			}
+		}
+		if kept := len(c.Statements()); kept > 2*limit+1 {
+			t.Fatalf("%d statements are cached", kept)
+		}
+	}
+	if err := r.Close(); err != nil || sum != 45 {
+		t.Errorf("the rows give %d, %v", sum, err)
+	}
 }

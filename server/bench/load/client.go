@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"strconv"
+	"time"
 )
 
 // card is the state of a card according to the answers so far. Only one client
@@ -24,67 +24,36 @@ type card struct {
 // sum is the sum of the ledger's rows of a type.
 type sum struct{ rows, stamps, cents int64 }
 
-// client is a connection with the cards that it uses. It has the key of the office
-// and the token of a till.
+// client makes one request after the other, with cards of its own.
 type client struct {
-	n            int
-	load         *load
-	c            conn
-	rng          *rand.Rand
-	office, till *caller
-	standard     []*card
-	prepaid      []*card
-	issued       int
-	keys         int            // Idempotency-Keys used so far
-	cursor       string         // of the next page of the list; empty for the first
-	answered     map[string]sum // what the answers wrote to the ledger, by type of row
-	last         reversible
-	retry        *retry // a request to send again
-	err          error  // of the connection, after which the client stops
+	*load
+	n        int
+	conn     conn
+	rng      *rand.Rand
+	began    time.Time // when the request in progress began or, with a rate, was due
+	cards    []*card
+	keys     int            // Idempotency-Keys used so far
+	cursor   string         // of the next page of the list; empty for the first
+	answered map[string]sum // what the answers wrote to the ledger, by type of row
+	last     reversible
+	retry    *retry // a request to send again
+	lost     bool   // the connection failed, after which the client stops
 }
 
 // reversible is the newest row that the client wrote, while it can be reversed.
 // Reversing it a second time is refused.
 type reversible struct {
-	card    *card
-	row     string
-	kind    string // the row's type
-	stamps  int64
-	cents   int64
-	reverse bool // it was reversed already
+	card     *card
+	row      row
+	reversed bool
 }
 
 // retry is a request that was answered, with its answer.
 type retry struct {
-	kind   kind
-	req    []byte
+	request
+	kind   string
 	status int
 	body   []byte
-}
-
-// instance is a card in a till's answer.
-type instance struct {
-	ID     string `json:"id"`
-	Status string `json:"status"`
-	Stamps int64  `json:"stamps_count"`
-	Cents  *int64 `json:"current_value"`
-}
-
-// row is a row of the ledger in a till's answer.
-type row struct {
-	ID     string `json:"id"`
-	Card   string `json:"card_id"`
-	Type   string `json:"type"`
-	Stamps *int64 `json:"stamps_delta"`
-	Cents  *int64 `json:"value_delta"`
-}
-
-// visit is a till's answer.
-type visit struct {
-	Row      row      `json:"transaction"`
-	Card     instance `json:"card"`
-	OverRow  row      `json:"overflow_transaction"`
-	OverCard instance `json:"overflow_card"`
 }
 
 // step makes one request. This is the mix:
@@ -107,13 +76,16 @@ func (c *client) step() {
 	}
 	switch x := c.rng.IntN(100); {
 	case x < 42:
-		c.readCard()
+		k := c.cards[c.rng.IntN(len(c.cards))]
+		c.read("card", office, k.live, k)
 	case x < 60:
-		c.lookUp()
+		k := c.cards[c.rng.IntN(len(c.cards))]
+		c.read("lookup", till, k.id, k)
 	case x < 69:
 		c.list()
 	case x < 70:
-		c.statistics()
+		paths := []string{"/programs/" + c.program + "/stats", "/analytics/summary", "/analytics/heatmap"}
+		c.get("stats", office, paths[c.rng.IntN(len(paths))])
 	case x < 85:
 		c.visit()
 	case x < 89:
@@ -127,75 +99,62 @@ func (c *client) step() {
 
 // ask makes a request and records its time. ok is false if the connection failed or
 // the answer has another status.
-func (c *client) ask(k kind, req []byte, status int) (answer, bool) {
-	a, err := c.c.roundTrip(req)
-	c.load.note(k, c.load.begun(c.n))
+func (c *client) ask(kind string, r request, status int) (a answer, ok bool) {
+	a, err := c.conn.do(r)
+	c.note(kind, time.Since(c.began))
+	c.lost = err != nil
 	if err != nil {
-		c.err = err
-		c.load.failures.add("%s: the connection ended: %v", k, err)
-		return a, false
+		c.fail("%s: the connection ended: %v", kind, err)
+	} else if a.status != status {
+		text := a.body
+		if a.status < 400 {
+			text = nil // it may contain secrets
+		}
+		c.fail("%s: status %d where %d had to come: %.300s", kind, a.status, status, text)
 	}
-	if a.status != status {
-		c.load.failures.add("%s: status %d where %d had to come: %s", k, a.status, status, refusal(a))
-		return a, false
-	}
-	return a, true
+	return a, err == nil && a.status == status
 }
 
-// refusal returns the body of an error. Other bodies may contain secrets.
-func refusal(a answer) string {
-	if a.status < 400 {
-		return fmt.Sprintf("%d bytes", len(a.body))
-	}
-	return fmt.Sprintf("%.300s", a.body)
+func (c *client) get(kind string, f face, path string) (answer, bool) {
+	return c.ask(kind, request{face: f, path: path}, 200)
 }
 
-// randomCard returns one of the client's cards.
-func (c *client) randomCard() *card {
-	if n := c.rng.IntN(len(c.standard) + len(c.prepaid)); n < len(c.standard) {
-		return c.standard[n]
-	} else {
-		return c.prepaid[n-len(c.standard)]
+// pick returns one of the client's cards of a type.
+func (c *client) pick(prepaid bool) *card {
+	for {
+		if k := c.cards[c.rng.IntN(len(c.cards))]; k.prepaid == prepaid {
+			return k
+		}
 	}
 }
 
-// json returns the part that every answer about the card has.
-func (k *card) json() string {
+// read reads a card, whose state must be that of its last write.
+func (c *client) read(kind string, f face, id string, k *card) {
+	want := fmt.Sprintf(`"stamps_count":%d,"current_value":null,`, k.stamps)
 	if k.prepaid {
-		return `"stamps_count":0,"current_value":` + strconv.FormatInt(k.cents, 10) + `,`
+		want = fmt.Sprintf(`"stamps_count":0,"current_value":%d,`, k.cents)
 	}
-	return `"stamps_count":` + strconv.FormatInt(k.stamps, 10) + `,"current_value":null,`
-}
-
-func (c *client) readCard() {
-	k := c.randomCard()
-	if a, ok := c.ask(cardRead, c.office.get(api, "/cards/", k.live), 200); ok && !bytes.Contains(a.body, []byte(k.json())) {
-		c.load.failures.add("%s %s: a read does not show %s", cardRead, k.live, k.json())
-	}
-}
-
-func (c *client) lookUp() {
-	k := c.randomCard()
-	a, ok := c.ask(lookup, c.till.get(tillAPI, "/cards/", k.id), 200)
-	if shown, _, _ := bytes.Cut(a.body, []byte(`"program":`)); ok && !bytes.Contains(shown, []byte(k.json())) {
-		c.load.failures.add("%s %s: it does not show %s", lookup, k.live, k.json())
+	a, ok := c.get(kind, f, "/cards/"+id)
+	// A lookup shows the older instance after the program.
+	if shown, _, _ := bytes.Cut(a.body, []byte(`"program":`)); ok && !bytes.Contains(shown, []byte(want)) {
+		c.fail("%s %s: it does not show %s", kind, k.live, want)
 	}
 }
 
 func (c *client) list() {
 	switch c.rng.IntN(4) {
 	case 0:
-		c.ask(list, c.office.get(api, "/transactions?limit=100"), 200)
+		c.get("list", office, "/transactions?limit=100")
 	case 1:
-		c.ask(list, c.office.get(api, "/cards?limit=100"), 200)
+		c.get("list", office, "/cards?limit=100")
 	default:
-		c.page(list)
+		c.page("list")
 	}
 }
 
 // page reads the next page of all cards, or the first one after the last.
-func (c *client) page(k kind) {
-	a, ok := c.ask(k, c.office.get(api, "/cards?limit=100", c.cursor), 200)
+func (c *client) page(kind string) {
+	a, ok := c.get(kind, office, "/cards?limit=100"+c.cursor)
 	if c.cursor = ""; ok {
 		_, next, _ := bytes.Cut(a.body[max(0, len(a.body)-400):], []byte(`"next_cursor":"`))
 		if next, _, ok := bytes.Cut(next, []byte(`"`)); ok {
@@ -204,37 +163,20 @@ func (c *client) page(k kind) {
 	}
 }
 
-func (c *client) statistics() {
-	sh := c.load.shop
-	switch c.rng.IntN(3) {
-	case 0:
-		c.ask(stats, c.office.get(api, "/programs/", sh.standard, "/stats"), 200)
-	case 1:
-		c.ask(stats, c.office.get(api, "/analytics/summary"), 200)
-	default:
-		c.ask(stats, c.office.get(api, "/analytics/heatmap"), 200)
-	}
-}
-
-// key returns a new Idempotency-Key.
-func (c *client) key() string {
-	c.keys++
-	return "load-" + strconv.Itoa(c.n) + "-" + strconv.Itoa(c.keys)
-}
-
 // post makes a write that must be answered with the status and, if that is not 201,
-// the error code.
-func (c *client) post(k kind, req []byte, status int, code string) (answer, bool) {
-	a, ok := c.ask(k, req, status)
-	if !ok {
+// the error code. ok is false if a write was refused, as it had to be or not.
+func (c *client) post(kind string, f face, path, body string, status int, code string) (a answer, ok bool) {
+	c.keys++
+	r := request{f, path, fmt.Sprintf("load-%d-%d", c.n, c.keys), body}
+	if a, ok = c.ask(kind, r, status); !ok {
 		return a, false
 	}
 	if a.replayed || code != "" && !bytes.Contains(a.body, []byte(`"code":"`+code+`"`)) {
-		c.load.failures.add("%s: %d, replayed %t, where %s had to come: %s", k, a.status, a.replayed, code, refusal(a))
+		c.fail("%s: %d, replayed %t, where %q had to come", kind, a.status, a.replayed, code)
 		return a, false
 	}
-	if !c.load.filling && c.rng.IntN(50) == 0 {
-		c.retry = &retry{k, bytes.Clone(req), status, bytes.Clone(a.body)}
+	if !c.filling && c.rng.IntN(50) == 0 {
+		c.retry = &retry{r, kind, status, bytes.Clone(a.body)}
 	}
 	return a, status == 201
 }
@@ -243,44 +185,29 @@ func (c *client) post(k kind, req []byte, status int, code string) (answer, bool
 func (c *client) sendAgain() {
 	r := c.retry
 	c.retry = nil
-	a, ok := c.ask(r.kind, r.req, r.status)
+	a, ok := c.ask(r.kind, r.request, r.status)
 	if ok && (!a.replayed || a.status == 201 && !bytes.Equal(a.body, r.body)) {
-		c.load.failures.add("%s: sent again it was answered anew", r.kind)
+		c.fail("%s: sent again it was answered anew", r.kind)
 	}
 }
 
 // issue issues a card over REST; one in five is prepaid.
 func (c *client) issue() {
-	sh := c.load.shop
-	k := &card{prepaid: c.issued%5 == 4}
-	c.issued++
-	program := sh.standard
-	if k.prepaid {
-		program, k.cents = sh.prepaid, 500
+	k, program, n := &card{}, c.program, len(c.cards)
+	if n%5 == 4 {
+		k.prepaid, program = true, c.prepaidProgram
 	}
-	ref := strconv.Itoa(c.n) + "-" + strconv.Itoa(c.issued)
-	body := `{"external_ref":"member-` + ref + `","holder_name":"Giulia Bianchi","holder_email":"m` + ref + `@example.com"}`
-	a, ok := c.post(issue, c.office.post(c.key(), body, api, "/programs/", program, "/cards"), 201, "")
+	body := fmt.Sprintf(`{"external_ref":"member-%d-%d","holder_name":"Giulia Bianchi","holder_email":"m%[1]d-%d@example.com"}`, c.n, n)
+	a, ok := c.post("issue", office, "/programs/"+program+"/cards", body, 201, "")
 	if !ok {
 		return
 	}
 	var made instance
 	if err := json.Unmarshal(a.body, &made); err != nil || made.ID == "" {
-		c.load.failures.add("%s: the answer names no card", issue)
+		c.fail("issue: the answer names no card")
 		return
 	}
 	k.id, k.live = made.ID, made.ID
-	if k.prepaid {
-		c.prepaid = append(c.prepaid, k)
-	} else {
-		c.standard = append(c.standard, k)
-	}
+	c.cards = append(c.cards, k)
 	c.expect("card.added", k.id)
-}
-
-// expect notes that the webhook must send an event.
-func (c *client) expect(event, id string) {
-	if !c.load.filling {
-		c.load.webhooks.expect(event, id)
-	}
 }

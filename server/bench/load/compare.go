@@ -2,7 +2,8 @@ package main
 
 import (
 	"errors"
-	"fmt"
+	"maps"
+	"os/exec"
 
 	"punchcard/store/sqlite"
 )
@@ -12,7 +13,7 @@ import (
 func (l *load) compareCards() error {
 	want := map[string]*card{}
 	for _, c := range l.clients {
-		for _, k := range append(c.standard, c.prepaid...) {
+		for _, k := range c.cards {
 			want[k.live] = k
 		}
 	}
@@ -21,7 +22,7 @@ func (l *load) compareCards() error {
 			Data []instance
 			Next *string `json:"next_cursor"`
 		}
-		if err := l.server.call(l.shop.office, "GET", api+"/cards?limit=100"+cursor, "", &page); err != nil {
+		if err := l.conn.call(request{face: office, path: "/cards?limit=100" + cursor}, &page); err != nil {
 			return err
 		}
 		for _, got := range page.Data {
@@ -34,8 +35,8 @@ func (l *load) compareCards() error {
 			if k.active {
 				status = "active"
 			}
-			if got.Status != status || got.Stamps != k.stamps || k.prepaid != (got.Cents != nil) || value(got.Cents) != k.cents {
-				l.failures.add("card %s is %s with %d stamps and %d cents; the tills were told %s, %d and %d", got.ID, got.Status, got.Stamps, value(got.Cents), status, k.stamps, k.cents)
+			if got.Status != status || got.Stamps != k.stamps || got.Cents != k.cents {
+				l.fail("card %s is %s with %d stamps and %d cents; the tills were told %s, %d and %d", got.ID, got.Status, got.Stamps, got.Cents, status, k.stamps, k.cents)
 			}
 		}
 		if page.Next == nil {
@@ -44,89 +45,63 @@ func (l *load) compareCards() error {
 		cursor = "&cursor=" + *page.Next
 	}
 	for id := range want {
-		l.failures.add("card %s was issued and is not there", id)
+		l.fail("card %s was issued and is not there", id)
 	}
 	return nil
 }
 
-// compareWebhook checks that the webhook is active and has no failures.
-func (l *load) compareWebhook() error {
-	var hook struct {
-		Active   bool
-		Failures int `json:"consecutive_failures"`
-	}
-	if err := l.server.call(l.shop.office, "GET", api+"/programs/"+l.shop.standard+"/webhooks/"+l.shop.webhook, "", &hook); err != nil {
-		return err
-	}
-	if !hook.Active || hook.Failures != 0 {
-		l.failures.add("the webhook is active: %t, with %d failures in a row", hook.Active, hook.Failures)
-	}
-	return nil
-}
-
-// compareLedger compares the ledger in the file, which is no longer served, with the
+// compareFile compares the ledger in the file, which is no longer served, with the
 // answers of the tills, and the deliveries with the requests that arrived.
-func (l *load) compareLedger() (rows int64, err error) {
+func (l *load) compareFile() (rows int64, err error) {
 	answered, cards := map[string]sum{}, int64(0)
 	for _, c := range l.clients {
 		for kind, s := range c.answered {
 			t := answered[kind]
 			answered[kind] = sum{t.rows + s.rows, t.stamps + s.stamps, t.cents + s.cents}
 		}
-		cards += int64(len(c.standard) + len(c.prepaid))
+		cards += int64(len(c.cards))
 	}
 	db, err := sqlite.Open(l.server.db, sqlite.ReadOnly)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	written := db.Query("SELECT type, count(*), ifnull(sum(stamps_delta), 0), ifnull(sum(value_delta), 0) FROM transactions GROUP BY type")
-	for written.Next() {
-		kind := written.Text()
-		s := sum{written.Int(), written.Int(), written.Int()}
-		if rows += s.rows; s != answered[kind] {
-			l.failures.add("the ledger has rows of type %s, stamps and cents: %d; the tills were told %d", kind, s, answered[kind])
-		}
-		delete(answered, kind)
+	written := map[string]sum{}
+	r := db.Query("SELECT type, count(*), ifnull(sum(stamps_delta), 0), ifnull(sum(value_delta), 0) FROM transactions GROUP BY type")
+	for r.Next() {
+		kind := r.Text()
+		written[kind] = sum{r.Int(), r.Int(), r.Int()}
+		rows += written[kind].rows
 	}
-	if err := written.Close(); err != nil {
+	if err := r.Close(); err != nil {
 		return 0, err
 	}
-	for kind, s := range answered {
-		l.failures.add("the ledger has nothing of type %s; the tills were told %d", kind, s)
+	if !maps.Equal(written, answered) {
+		l.fail("the ledger has rows, stamps and cents, by type: %v; the tills were told %v", written, answered)
 	}
-	issued, err := db.Number("SELECT count(*) FROM cards WHERE root_id IS NULL")
-	if err != nil {
-		return 0, err
-	}
-	var delivered, other int64
-	r := db.Query("SELECT count(*) FILTER (WHERE outcome='delivered'), count(*) FILTER (WHERE outcome IS NOT 'delivered') FROM deliveries")
+	want, got := [3]int64{cards, int64(len(l.seen)), 0}, [3]int64{}
+	r = db.Query(`SELECT (SELECT count(*) FROM cards WHERE root_id IS NULL), (SELECT count(*) FROM deliveries WHERE outcome='delivered'),
+		(SELECT count(*) FROM deliveries WHERE outcome IS NOT 'delivered')`)
 	if r.Next() {
-		delivered, other = r.Int(), r.Int()
+		got = [3]int64{r.Int(), r.Int(), r.Int()}
 	}
-	err = r.Close()
-	if issued != cards {
-		l.failures.add("%d cards were issued and %d are there", cards, issued)
+	if got != want {
+		l.fail("the file has %d issued cards, delivered webhooks and others; it should have %d", got, want)
 	}
-	if int(delivered) != l.webhooks.came || other != 0 {
-		l.failures.add("%d webhooks came; the file has %d delivered and %d that are not", l.webhooks.came, delivered, other)
-	}
-	return rows, err
+	return rows, r.Close()
 }
 
-// finish stops the server and compares everything.
+// finish stops the server and compares everything. It returns the number of the
+// ledger's rows.
 func (l *load) finish() (rows int64, err error) {
-	err = errors.Join(l.compareCards(), l.compareWebhook())
-	if serr := l.server.stop(); serr != nil {
-		return 0, errors.Join(err, serr)
+	if err := errors.Join(l.compareCards(), l.server.stop()); err != nil {
+		return 0, err
 	}
-	l.webhooks.close()
-	if cerr := l.server.check(); cerr != nil {
-		l.failures.add("%v", cerr)
+	for what, n := range l.open {
+		l.fail("webhook %s: %d more were to come than came", what, n)
 	}
-	rows, lerr := l.compareLedger()
-	if lerr != nil {
-		lerr = fmt.Errorf("the file: %w", lerr)
+	if err := run(exec.Command(l.server.binary, "check", "--db", l.server.db)); err != nil {
+		l.fail("%v", err)
 	}
-	return rows, errors.Join(err, lerr)
+	return l.compareFile()
 }

@@ -1,5 +1,5 @@
 // Command load puts the mix of a shop's busy day on the real server, as a
-// process on a file of its own, and fails when anything answered is lost:
+// process on a file with the demo shop, and fails when anything answered is lost:
 //
 //	go run ./server/bench/load -minutes 15
 //	go run ./server/bench/load -minutes 2 -rate 500
@@ -31,7 +31,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"syscall"
 	"time"
 )
@@ -40,14 +39,15 @@ import (
 type options struct {
 	minutes float64
 	clients int
-	readers int
 	cards   int
 	rate    float64
 	bound   int // MiB
-	seed    uint64
 	binary  string
 	dir     string
 }
+
+// readers is the number of clients that walk the list of cards without a pause.
+const readers = 2
 
 func main() {
 	log.SetFlags(0)
@@ -55,11 +55,9 @@ func main() {
 	var o options
 	flag.Float64Var(&o.minutes, "minutes", 15, "how long to measure, from 0.01 to 1440 minutes")
 	flag.IntVar(&o.clients, "clients", 64, "connections that carry the mix, 1 to 1000")
-	flag.IntVar(&o.readers, "readers", 2, "connections that walk the list of cards without a pause, 0 to 1000")
 	flag.IntVar(&o.cards, "cards", 100_000, "cards that are there at first, ten for each client at least")
 	flag.Float64Var(&o.rate, "rate", 0, "requests per second of all clients, readers not counted, up to 1000000; 0: as many as are answered")
 	flag.IntVar(&o.bound, "wal-bound", 64, "MiB that the write-ahead log must not exceed")
-	flag.Uint64Var(&o.seed, "seed", 1, "seed of what clients do")
 	flag.StringVar(&o.binary, "binary", "", "punchcard's binary; without it one is built")
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "folder in which the temporary one is made; it should be on a disk")
 	flag.Parse()
@@ -84,8 +82,6 @@ func (o *options) check() error {
 		return errors.New("-minutes must be from 0.01 to 1440")
 	case o.clients < 1 || o.clients > 1000:
 		return errors.New("-clients must be from 1 to 1000")
-	case o.readers < 0 || o.readers > 1000:
-		return errors.New("-readers must be from 0 to 1000")
 	case o.cards < 10*o.clients:
 		return errors.New("-cards must be ten for each client at least")
 	case !(o.rate >= 0 && o.rate <= 1e6):
@@ -119,28 +115,20 @@ func (o *options) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	l := &load{options: *o, failures: &failures{}, length: time.Duration(o.minutes * float64(time.Minute))}
-	// A row a minute, and six at least: as many in each third.
-	for range 3 * max(2, int(math.Ceil(o.minutes/3))) {
-		l.rows = append(l.rows, &period{})
-	}
-	l.webhooks = newWebhooks(l.failures)
-	l.server = &server{binary: o.binary, db: filepath.Join(dir, "shop.db"), failures: l.failures}
+	l := newLoad(*o, filepath.Join(dir, "shop.db"))
 	pace := "as fast as they are answered"
 	if o.rate > 0 {
 		pace = fmt.Sprintf("%g requests/s", o.rate)
 	}
-	fmt.Printf("%d clients, %s; %d readers; %d cards; %g minutes; one fsync %s ms\n", o.clients, pace, o.readers, o.cards, o.minutes, ms(sync))
-	if l.shop, err = makeFile(l.server); err != nil {
+	fmt.Printf("%d clients, %s; %d readers; %d cards; %g minutes; one fsync %.2f ms\n", o.clients, pace, readers, o.cards, o.minutes, sync)
+	if err := l.makeShop(); err != nil {
 		return err
 	}
-	if err = l.server.start(); err != nil {
+	if err := l.server.start(); err != nil {
 		return err
 	}
 	rows, err := l.serve(ctx)
-	select {
-	case <-l.server.ended:
-	default:
+	if err != nil {
 		err = errors.Join(err, l.server.stop())
 	}
 	if ctx.Err() != nil {
@@ -149,84 +137,78 @@ func (o *options) run(ctx context.Context) (err error) {
 	return l.verdict(err, rows)
 }
 
-// serve is what happens while the server is up, and the books at the end.
+func newLoad(o options, path string) *load {
+	l := &load{options: o, length: time.Duration(o.minutes * float64(time.Minute)), webhooks: webhooks{open: map[string]int{}, seen: map[string]bool{}}}
+	// A period a minute, and six at least: as many in each third.
+	for range 3 * max(2, int(math.Ceil(o.minutes/3))) {
+		l.periods = append(l.periods, newPeriod())
+	}
+	l.server = &server{fail: l.fail, binary: o.binary, db: path}
+	return l
+}
+
+// serve is what happens while the server is up, and the comparisons at the end. It
+// returns the number of the ledger's rows.
 func (l *load) serve(ctx context.Context) (rows int64, err error) {
-	receiver, err := newReceiver(l.webhooks)
-	if err != nil {
+	l.conn.addr = l.server.addr
+	if err := l.readShop(); err != nil {
 		return 0, err
 	}
-	defer receiver.close()
-	if err := l.shop.open(l.server); err != nil {
-		return 0, err
-	}
-	l.connect(time.Now().Add(l.length + time.Hour))
-	defer l.disconnect()
 	began := time.Now()
 	if err := l.fill(ctx); err != nil {
 		return 0, err
 	}
-	if err := l.shop.subscribe(l.server, receiver); err != nil {
+	if err := l.subscribe(); err != nil {
 		return 0, err
 	}
-	if l.before, err = l.server.scrape(); err != nil {
-		return 0, err
-	}
-	l.filled = l.before["punchcard_db_bytes"]
-	fmt.Printf("filled in %.0f s: %.0f MiB\n", time.Since(began).Seconds(), l.filled/mib)
-	l.header(os.Stdout)
-	if err := l.run(ctx, func(row int) { l.report(os.Stdout, row) }); err != nil {
-		return 0, err
-	}
-	l.summary(os.Stdout)
-	took, err := l.drain(ctx)
+	before, err := l.server.scrape()
 	if err != nil {
-		l.webhooks.close()
 		return 0, err
 	}
-	fmt.Printf("%d webhooks were to come and %d came, the last %.1f s after the load; %d came more than once\n", l.webhooks.wanted, l.webhooks.came, took.Seconds(), l.webhooks.repeats)
+	l.periods[0].from = before
+	fmt.Printf("filled in %.0f s: %.0f MiB\n", time.Since(began).Seconds(), before[fileSize]/mib)
+	if err := l.run(ctx); err != nil {
+		return 0, err
+	}
+	l.summary()
+	if err := l.drain(ctx); err != nil {
+		return 0, err
+	}
 	return l.finish()
 }
 
 // verdict is the end: nil if all is as it must be.
 func (l *load) verdict(err error, rows int64) error {
-	most := 0.0
-	for _, p := range l.rows {
-		most = max(most, p.wal)
+	most := join(l.periods).wal / mib
+	if most > float64(l.bound) {
+		l.fail("the write-ahead log grew to %.1f MiB; -wal-bound is %d", most, l.bound)
 	}
-	if most > float64(l.bound)*mib {
-		l.failures.add("the write-ahead log grew to %.1f MiB; -wal-bound is %d", most/mib, l.bound)
-	}
-	for _, f := range l.failures.first {
-		fmt.Println("FAULT", f)
-	}
-	if n := l.failures.count(); n > 0 {
+	if n := l.faults.Load(); n > 0 {
 		err = errors.Join(err, fmt.Errorf("%d faults", n))
 	}
 	if err == nil {
-		fmt.Printf("check found nothing; the ledger's %d rows and all cards are as the tills were told; log at most %.1f MiB\n", rows, most/mib)
+		fmt.Printf("check found nothing; the ledger's %d rows and all cards are as the tills were told; log at most %.1f MiB\n", rows, most)
 	}
 	return err
 }
 
-// fsync is the median cost of syncing a small append in the folder.
-func fsync(dir string) (time.Duration, error) {
+// fsync returns the median cost of syncing a small append in the folder, in
+// milliseconds.
+func fsync(dir string) (float64, error) {
 	f, err := os.Create(filepath.Join(dir, "fsync"))
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	var took []time.Duration
+	var took histogram
 	page := make([]byte, 4096)
 	for range 101 {
 		start := time.Now()
-		if _, err := f.Write(page); err != nil {
+		_, err := f.Write(page)
+		if err = errors.Join(err, f.Sync()); err != nil {
 			return 0, err
 		}
-		if err := f.Sync(); err != nil {
-			return 0, err
-		}
-		took = append(took, time.Since(start))
+		took.add(time.Since(start))
 	}
-	slices.Sort(took)
-	return took[len(took)/2], nil
+	return took.quantile(0.5), nil
 }

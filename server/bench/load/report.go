@@ -2,135 +2,137 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
-	"strconv"
-	"strings"
 	"time"
 )
 
+// kinds are the columns of the table: requests, those of the till writes alone, and
+// webhooks, whose time is that from the event to its arrival. A walk is a page of the
+// list that the readers walk.
+var kinds = []string{"card", "lookup", "list", "stats", "till", "issue", "walk", "webhook"}
+
+// histogram counts durations in buckets whose bounds are 2^(n/16) microseconds.
+type histogram [512]int
+
+func (h *histogram) add(d time.Duration) {
+	h[min(int(16*math.Log2(max(1, d.Seconds()*1e6))), len(h)-1)]++
+}
+
+func (h *histogram) total() (n int) {
+	for _, count := range h {
+		n += count
+	}
+	return n
+}
+
+// quantile returns the milliseconds that a share q of the durations does not exceed,
+// at most 5 % too large; 0 if there are none.
+func (h *histogram) quantile(q float64) float64 {
+	rest := int(math.Ceil(q * float64(h.total())))
+	for i, count := range h {
+		if rest -= count; count > 0 && rest <= 0 {
+			return math.Exp2(float64(i+1)/16) / 1000
+		}
+	}
+	return 0
+}
+
+// period is what was measured in a part of the time. Sizes are in bytes.
+type period struct {
+	took            map[string]*histogram // by kind
+	rss, wal, queue float64               // largest values
+	from, to        map[string]float64    // the server's metrics when it began and when it ended
+}
+
+func newPeriod() *period {
+	p := &period{took: map[string]*histogram{}}
+	for _, k := range kinds {
+		p.took[k] = &histogram{}
+	}
+	return p
+}
+
+// join returns periods that follow each other as one.
+func join(list []*period) *period {
+	sum := newPeriod()
+	sum.from, sum.to = list[0].from, list[len(list)-1].to
+	for _, p := range list {
+		for k, h := range p.took {
+			for i, count := range h {
+				sum.took[k][i] += count
+			}
+		}
+		sum.rss, sum.wal = max(sum.rss, p.rss), max(sum.wal, p.wal)
+	}
+	return sum
+}
+
+// grown returns how much a metric grew.
+func (p *period) grown(name string) float64 { return p.to[name] - p.from[name] }
+
 const mib = 1 << 20
 
-func ms(d time.Duration) string { return strconv.FormatFloat(d.Seconds()*1000, 'f', 2, 64) }
-
-// header prints the header of the table.
-func (l *load) header(w io.Writer) {
-	fmt.Fprintf(w, "\n%-10s", "ended at")
-	for k := range kinds {
-		fmt.Fprintf(w, "%10s", k)
+// line prints a line of the table.
+func line(text string, value func(kind string) string) {
+	text = fmt.Sprintf("%-10s", text)
+	for _, k := range kinds {
+		text += fmt.Sprintf("%10s", value(k))
 	}
-	fmt.Fprintln(w)
+	fmt.Println(text)
 }
 
-// report prints the lines of a period.
-func (l *load) report(w io.Writer, at int) {
-	p, seconds := l.rows[at], l.length.Seconds()/float64(len(l.rows))
-	line := func(name string, value func(h *histogram) string) {
-		fmt.Fprintf(w, "%-10s", name)
-		for k := range kinds {
-			fmt.Fprintf(w, "%10s", value(&p.took[k]))
-		}
-		fmt.Fprintln(w)
+// report prints the lines of a period, and the table's header before the first.
+func (l *load) report(at int) {
+	l.mu.Lock() // a client may still be adding to the period
+	defer l.mu.Unlock()
+	if at == 0 {
+		fmt.Println()
+		line("ended at", func(kind string) string { return kind })
 	}
-	line(time.Duration(math.Round(seconds*float64(at+1)*10)*1e8).String(), func(h *histogram) string { return fmt.Sprintf("%.0f/s", float64(h.total())/seconds) })
-	line("  p50 ms", func(h *histogram) string { return ms(h.quantile(0.5)) })
-	line("  p99 ms", func(h *histogram) string { return ms(h.quantile(0.99)) })
-	before := l.before
-	if at > 0 {
-		before = l.rows[at-1].metrics
-	}
-	fmt.Fprintf(w, "  RSS %.0f MiB, file %.0f MiB, log at most %.1f MiB; %.1f writes a commit; webhooks %.0f/s, p99 of their lag %s, at most %.0f wait; errors %d\n",
-		p.rss/mib, p.db/mib, p.wal/mib, (p.metrics[groups+"_sum"]-before[groups+"_sum"])/max(1, p.metrics[groups+"_count"]-before[groups+"_count"]),
-		(p.metrics[delivered]-before[delivered])/seconds, lag(before, p.metrics), p.queue, p.faults)
+	p, seconds := l.periods[at], l.every().Seconds()
+	end := (l.every() * time.Duration(at+1)).Round(100 * time.Millisecond)
+	line(end.String(), func(kind string) string { return fmt.Sprintf("%.0f/s", float64(p.took[kind].total())/seconds) })
+	line("  p50 ms", func(kind string) string { return fmt.Sprintf("%.2f", p.took[kind].quantile(0.5)) })
+	line("  p99 ms", func(kind string) string { return fmt.Sprintf("%.2f", p.took[kind].quantile(0.99)) })
+	const groups = "punchcard_write_group_size"
+	fmt.Printf("  RSS %.0f MiB, file %.0f MiB, log at most %.1f MiB; %.1f writes a commit; at most %.0f webhooks wait; errors %d\n",
+		p.rss/mib, p.to[fileSize]/mib, p.wal/mib, p.grown(groups+"_sum")/max(1, p.grown(groups+"_count")), p.queue, l.faults.Load())
 }
 
-const (
-	delivered = `punchcard_webhook_attempts_total{outcome="delivered"}`
-	groups    = "punchcard_write_group_size"
-)
-
-// lag returns the 99th percentile of the lag of webhooks between two scrapes, rounded
-// up to the bound of a bucket.
-func lag(before, now map[string]float64) string {
-	const name = "punchcard_webhook_lag_seconds"
-	n := now[name+"_count"] - before[name+"_count"]
-	if n <= 0 {
-		return "-"
-	}
-	least := math.Inf(1)
-	for series, count := range now {
-		bound, ok := strings.CutPrefix(series, name+`_bucket{le="`)
-		if at, err := strconv.ParseFloat(strings.TrimSuffix(bound, `"}`), 64); ok && err == nil && count-before[series] >= 0.99*n {
-			least = min(least, at)
-		}
-	}
-	if math.IsInf(least, 1) {
-		return "past the buckets"
-	}
-	return "≤ " + time.Duration(least*float64(time.Second)).String()
-}
-
-// third is the sum of the periods in a third of the time.
-type third struct {
-	took     [kinds]histogram
-	rss, wal float64
-	written  uint64
-	grown    float64 // of the file, in bytes
-}
-
-// third returns the sum of the n-th third of the periods.
-func (l *load) third(n int) *third {
-	size := len(l.rows) / 3
-	from := n * size
-	t := &third{}
-	for _, p := range l.rows[from : from+size] {
-		for k := range kinds {
-			t.took[k].merge(&p.took[k])
-		}
-		t.rss, t.wal = max(t.rss, p.rss), max(t.wal, p.wal)
-	}
-	start := l.filled
-	if from > 0 {
-		start = l.rows[from-1].db
-	}
-	t.written = t.took[till].total() + t.took[issue].total()
-	t.grown = l.rows[from+size-1].db - start
-	return t
-}
+const fileSize = "punchcard_db_bytes"
 
 // summary compares the last third with the first, which shows whether the server
 // becomes slower or larger.
-func (l *load) summary(w io.Writer) {
-	first, last := l.third(0), l.third(2)
-	seconds := l.length.Seconds() / 3
-	ratio := func(name, unit string, a, b float64) {
-		text := "-"
+func (l *load) summary() {
+	third := len(l.periods) / 3
+	first, last := join(l.periods[:third]), join(l.periods[2*third:])
+	fmt.Printf("\n%-22s%12s%12s  %-12s%8s\n", "", "first third", "last third", "", "ratio")
+	ratio := func(name, unit string, value func(p *period) float64) {
+		a, b, text := value(first), value(last), "-"
 		if a > 0 {
 			text = fmt.Sprintf("%.2f", b/a)
 		}
-		fmt.Fprintf(w, "%-22s%12.2f%12.2f  %-12s%8s\n", name, a, b, unit, text)
+		fmt.Printf("%-22s%12.2f%12.2f  %-12s%8s\n", name, a, b, unit, text)
 	}
-	fmt.Fprintf(w, "\n%-22s%12s%12s  %-12s%8s\n", "", "first third", "last third", "", "ratio")
-	for k := range kinds {
-		a, b := &first.took[k], &last.took[k]
-		ratio(k.String(), "/s", float64(a.total())/seconds, float64(b.total())/seconds)
-		ratio(k.String()+", p50", "ms", a.quantile(0.5).Seconds()*1000, b.quantile(0.5).Seconds()*1000)
-		ratio(k.String()+", p99", "ms", a.quantile(0.99).Seconds()*1000, b.quantile(0.99).Seconds()*1000)
+	for _, k := range kinds {
+		ratio(k, "/s", func(p *period) float64 { return float64(p.took[k].total()) / (l.length.Seconds() / 3) })
+		ratio(k+", p50", "ms", func(p *period) float64 { return p.took[k].quantile(0.5) })
+		ratio(k+", p99", "ms", func(p *period) float64 { return p.took[k].quantile(0.99) })
 	}
-	ratio("resident memory", "MiB, most", first.rss/mib, last.rss/mib)
-	ratio("log", "MiB, most", first.wal/mib, last.wal/mib)
-	ratio("file", "bytes/write", first.grown/float64(max(1, first.written)), last.grown/float64(max(1, last.written)))
-	var n uint64
-	for k := range kinds {
-		var all histogram
-		for _, p := range l.rows {
-			all.merge(&p.took[k])
+	ratio("resident memory", "MiB, most", func(p *period) float64 { return p.rss / mib })
+	ratio("log", "MiB, most", func(p *period) float64 { return p.wal / mib })
+	ratio("file", "bytes/write", func(p *period) float64 {
+		return p.grown(fileSize) / float64(max(1, p.took["till"].total()+p.took["issue"].total()))
+	})
+	n := 0
+	for kind, h := range join(l.periods).took {
+		if kind != "webhook" {
+			n += h.total()
 		}
-		n += all.total()
 	}
-	fmt.Fprintf(w, "\n%d answers, %.0f/s", n, float64(n)/l.length.Seconds())
-	if behind := l.unsent.Load(); behind > 0 {
-		fmt.Fprintf(w, "; %d requests were due and could not be sent any more", behind)
+	fmt.Printf("\n%d answers, %.0f/s", n, float64(n)/l.length.Seconds())
+	if l.unsent > 0 {
+		fmt.Printf("; %d requests were due and could not be sent any more", l.unsent)
 	}
-	fmt.Fprintln(w)
+	fmt.Println()
 }

@@ -1,7 +1,10 @@
 package seed
 
 import (
+	"bytes"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -166,7 +169,7 @@ func TestInvalidSeeds(t *testing.T) {
 	} {
 		text := strings.Replace(validSeed, c.old, c.new, 1)
 		if text == validSeed {
-			t.Errorf("%s is not in the sound seed", c.old)
+			t.Errorf("%s is not in the valid seed", c.old)
 		}
 		got := fmt.Sprint(try(t, text))
 		if want := "tern.json:" + c.want; got != want {
@@ -198,5 +201,47 @@ func TestAmbiguousPrize(t *testing.T) {
 	want := `tern.json:25: shops.0.activity.1.redeem: "Tea" is the name of 2 prizes; give the ref of one`
 	if got := fmt.Sprint(try(t, text)); got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+var faultLine = regexp.MustCompile(`^seed\.json:([1-9][0-9]*): [^\n]+: [^\n]+$`)
+
+// FuzzParse checks that Parse accepts any file or returns errors of the documented
+// form, with lines that the file has.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(validSeed))
+	for _, text := range []string{``, `[]`, `{"shops":[{"locations":[{"ref":"a"}]}]}`, `{"shops":[{"locations":[{"ref":"a"}],"x.y":1,"cards":[{"ref":"b","program":"a"}]}]}`,
+		`{"shops":[{"name":"\u2028","locations":[{"ref":"a","\n":{"z":[0]}}]}]}`, strings.Repeat("[", 200)} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		s, err := Parse("seed.json", raw)
+		if (s == nil) == (err == nil) {
+			t.Fatalf("%v and %v", s, err)
+		}
+		if err != nil {
+			checkFaults(t, raw, err)
+			return
+		}
+		if _, err := s.application(nil, 1_780_000_000_000).plan(); err != nil {
+			checkFaults(t, raw, err)
+		}
+	})
+}
+
+func checkFaults(t *testing.T, raw []byte, err error) {
+	t.Helper()
+	lines := strings.Split(err.Error(), "\n")
+	if len(lines) > maxProblems {
+		t.Errorf("%d lines", len(lines))
+	}
+	for _, l := range lines {
+		m := faultLine.FindStringSubmatch(l)
+		if m == nil {
+			t.Fatalf("%q", l)
+		}
+		if n, _ := strconv.Atoi(m[1]); n > 1+bytes.Count(raw, []byte("\n")) {
+			t.Errorf("%q is beyond the end of the file", l)
+		}
 	}
 }

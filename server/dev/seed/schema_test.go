@@ -113,13 +113,13 @@ func TestSchemaRefuses(t *testing.T) {
 	} {
 		text := strings.Replace(validSeed, c.old, c.new, 1)
 		if text == validSeed {
-			t.Errorf("%s is not in the sound seed", c.old)
+			t.Errorf("%s is not in the valid seed", c.old)
 		}
 		if err := valid([]byte(text)); err == nil {
-			t.Errorf("%s: the schema lets it pass", c.new)
+			t.Errorf("%s: the schema accepts it", c.new)
 		}
 		if err := try(t, text); err == nil {
-			t.Errorf("%s: the reader lets it pass", c.new)
+			t.Errorf("%s: Parse accepts it", c.new)
 		}
 	}
 }

@@ -322,7 +322,7 @@ func TestSameAgain(t *testing.T) {
 			t.Errorf("%s: twice the same seed, two stores", name)
 		}
 		if strings.Count(a, "\n") < 200 {
-			t.Errorf("%s: the comparison sees too little:\n%s", name, a)
+			t.Errorf("%s: the comparison has too little content:\n%s", name, a)
 		}
 	}
 }

@@ -3,11 +3,12 @@ package store
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
-// A card's locations are cached between reads; every change of a
-// location shows in the very next one, whichever process made it.
-func TestCardShowsLocationsOfTheMoment(t *testing.T) {
+// TestCardShowsCurrentLocations checks that a change of a location by any process is visible to the
+// next read of a card, although its locations are cached.
+func TestCardShowsCurrentLocations(t *testing.T) {
 	f := start(t, Options{})
 	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
 	north, south := f.location(f.a), f.location(f.a)
@@ -60,4 +61,26 @@ func TestCardShowsLocationsOfTheMoment(t *testing.T) {
 		return err
 	})
 	show("one more", []string{"Alley", "South", "Zenith"}, []string{"South"})
+}
+
+// TestRotationKeepsTheRestriction checks that the successor of a restricted key is restricted, even
+// if none of the key's locations exists any more.
+func TestRotationKeepsTheRestriction(t *testing.T) {
+	f := start(t, Options{})
+	location := must(f, func(tx *Tx) (Location, error) { return tx.CreateLocation(f.a.Shop, LocationFields{}) })
+	key := must(f, func(tx *Tx) (Key, error) {
+		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{Name: set("Office"), LocationIDs: set([]string{location.ID})})
+		return k, err
+	})
+	secret := must(f, func(tx *Tx) (string, error) {
+		if _, err := tx.conn.exec("DELETE FROM key_locations"); err != nil {
+			return "", err
+		}
+		_, secret, err := tx.RotateKey(f.a.Shop, key.ID, Null[time.Duration]{})
+		return secret, err
+	})
+	id, _, err := f.Identify(Hash(secret))
+	if err != nil || !id.Restricted || len(id.Locations) != 0 {
+		t.Errorf("%+v, %v", id, err)
+	}
 }
