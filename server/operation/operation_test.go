@@ -371,7 +371,7 @@ func TestActorOfAPerson(t *testing.T) {
 	if err != nil || len(page.Data) == 0 {
 		t.Fatal(page, err)
 	}
-	if row := page.Data[0]; row.ActorType != "user" || row.ActorID.V != s.st.ID(store.KindUser, 7) || !strings.HasPrefix(row.ActorID.V, "usr_") {
+	if row := page.Data[0]; row.Actor.Type != "user" || row.Actor.ID.V != s.st.ID(store.KindUser, 7) || !strings.HasPrefix(row.Actor.ID.V, "usr_") {
 		t.Errorf("%+v", row)
 	}
 }
