@@ -1,15 +1,22 @@
 package store
 
+import "encoding/json"
+
 // AuditRow is an entry of the audit log: one write and who made it.
 type AuditRow struct {
-	ID        int64        `json:"id"`
-	At        Time         `json:"at"`
-	ActorType string       `json:"actor_type" enum:"api_key,device,user,holder,system"`
-	ActorID   Null[string] `json:"actor_id"`
-	ActorName Null[string] `json:"actor_name"`
-	Action    string       `json:"action"`
-	TargetID  string       `json:"target_id"`
-	Detail    Null[string] `json:"detail"`
+	ID       int64           `json:"id"`
+	At       Time            `json:"at"`
+	Actor    AuditActor      `json:"actor"`
+	Action   string          `json:"action"`
+	TargetID string          `json:"target_id"`
+	Detail   json.RawMessage `json:"detail" doc:"What the action does not say; empty for most."`
+}
+
+// AuditActor is who made a write.
+type AuditActor struct {
+	Type string       `json:"type" enum:"api_key,device,user,holder,system"`
+	ID   Null[string] `json:"id"`
+	Name Null[string] `json:"name" doc:"Of a person at the command line: the system account."`
 }
 
 // audit inserts an audit row for the write that tx makes. detail is a JSON object
@@ -35,14 +42,14 @@ func (tx *Tx) AuditPINLock(shop int64, kind Kind, key int64) error {
 func (v *View) AuditLog(shop int64, q PageQuery) (Page[AuditRow], error) {
 	w := listQuery{list: listAudit, shop: shop, table: "audit a", alias: "a"}
 	w.useIndex("a.shop_id=?", shop)
-	return page(v, w, q, columns(epochColumn, "a.id", "a.created_at", "a.actor_type", "a.actor_id", "a.actor_name", "a.action", "a.target_kind", "a.target_id", "a.detail"),
+	return page(v, w, q, columns(epochColumn, "a.id", "a.created_at", "a.actor_type", "a.actor_id", "a.actor_name", "a.action", "a.target_kind", "a.target_id", "ifnull(a.detail, '{}')"),
 		func(r *rows, key int64) AuditRow {
-			row := AuditRow{ID: key, At: r.time(), ActorType: r.str()}
-			row.ActorID = v.s.nullID(Actor{Type: row.ActorType}.kind(), r.nullInt())
-			row.ActorName, row.Action = r.nullStr(), r.str()
+			row := AuditRow{ID: key, At: r.time(), Actor: AuditActor{Type: r.str()}}
+			row.Actor.ID = v.s.nullID(Actor{Type: row.Actor.Type}.kind(), r.nullInt())
+			row.Actor.Name, row.Action = r.nullStr(), r.str()
 			kind := Kind(r.int())
 			row.TargetID = v.s.ID(kind, r.int())
-			row.Detail = r.nullStr()
+			row.Detail = json.RawMessage(r.str())
 			return row
 		})
 }

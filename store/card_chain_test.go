@@ -17,7 +17,7 @@ type chainCase struct {
 
 func startChain(t *testing.T, fields CardFields, limits ShopFields) chainCase {
 	f := start(t, Options{})
-	f.must(func(tx *Tx) error { _, err := tx.UpdateShop(f.a.Shop, limits); return err })
+	f.must(func(tx *Tx) error { _, err := tx.UpdateShop(f.a.Shop, limits, ""); return err })
 	repeat := stamps("Coffee")
 	repeat.RepeatAfterReset = set(true)
 	c := chainCase{fixture: f, program: f.program(f.a, repeat)}
@@ -129,7 +129,10 @@ func TestChainCountsAsOne(t *testing.T) {
 	c.finish()
 	c.checkFile()
 	refused(t, issue(""), Unprocessable)
-	c.must(func(tx *Tx) error { _, err := tx.UpdateShop(c.a.Shop, ShopFields{MaxCards: set(int64(3))}); return err })
+	c.must(func(tx *Tx) error {
+		_, err := tx.UpdateShop(c.a.Shop, ShopFields{MaxCards: set(int64(3))}, "")
+		return err
+	})
 	refused(t, issue("ada"), Conflict)
 }
 

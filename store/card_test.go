@@ -271,7 +271,7 @@ func TestCardsUnderRandomOperations(t *testing.T) {
 		f := start(t, Options{})
 		m := &liveModel{fixture: f, rng: rng, most: 5 + rng.IntN(25), programs: map[string]bool{}}
 		m.must(func(tx *Tx) error {
-			_, err := tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(m.most))})
+			_, err := tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(m.most))}, "")
 			return err
 		})
 		for range 2 {
@@ -299,7 +299,7 @@ func TestCardsUnderRandomOperations(t *testing.T) {
 			default:
 				m.most = 3 + rng.IntN(25)
 				m.must(func(tx *Tx) error {
-					_, err := tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(m.most))})
+					_, err := tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(m.most))}, "")
 					return err
 				})
 			}
@@ -325,7 +325,7 @@ func TestMaxCardsWithManyExpired(t *testing.T) {
 				return err
 			}
 		}
-		_, err := tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(700))})
+		_, err := tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(700))}, "")
 		return err
 	})
 	issue := func() error {

@@ -33,18 +33,29 @@ func (v *View) CheckProgramFields(a Access, id string, f ProgramFields, faulty f
 	return invalid(append(details, more...))
 }
 
-// CheckWebhookFields checks the filters and the custom headers of a webhook.
-func (v *View) CheckWebhookFields(a Access, f WebhookFields, faulty func(field string) bool) error {
+// CheckWebhookFields checks the filters, the secrets and the custom headers of a
+// change to the webhook of an id, or of a new webhook if the id is empty.
+func (v *View) CheckWebhookFields(a Access, programID, id string, f WebhookFields, faulty func(field string) bool) (err error) {
+	w := webhook{}
+	if id != "" {
+		if w, err = v.s.webhook(v.conn, a, programID, id); err != nil {
+			return err
+		}
+	}
 	var details []Detail
+	if !faulty("url") {
+		details = w.movedSecrets(f)
+	}
 	for _, list := range []struct {
 		kind  Kind
 		field string
 		ids   Opt[[]string]
-	}{{KindProgram, "program_ids", f.ProgramIDs}, {KindLocation, "location_ids", f.LocationIDs}} {
+		have  []int64
+	}{{KindProgram, "program_ids", f.ProgramIDs, w.programs}, {KindLocation, "location_ids", f.LocationIDs, w.locations}} {
 		if faulty(list.field) {
 			continue
 		}
-		more, err := v.foreignIDs(list.kind, a.Shop, list.field, list.ids)
+		more, err := v.foreignIDs(list.kind, a.Shop, list.field, list.ids, list.have...)
 		if err != nil {
 			return err
 		}
@@ -91,14 +102,14 @@ func (v *View) CheckPrize(till Till, code, prize string) error {
 }
 
 // foreignIDs returns an invalid_value detail for every id that is not of a resource
-// of the shop.
-func (v *View) foreignIDs(kind Kind, shop int64, field string, ids Opt[[]string]) (details []Detail, err error) {
+// of the shop. The keys in have are not looked up.
+func (v *View) foreignIDs(kind Kind, shop int64, field string, ids Opt[[]string], have ...int64) (details []Detail, err error) {
 	_, details = v.s.ownKeys(func(sql string, args ...any) (n int64) {
 		if err == nil {
 			n, err = v.number(sql, args...)
 		}
 		return n
-	}, kind, shop, field, ids.Or(nil))
+	}, kind, shop, field, ids.Or(nil), have)
 	return details, err
 }
 

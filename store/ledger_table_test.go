@@ -201,7 +201,10 @@ func TestChildInheritsAndNothingElseIsAsked(t *testing.T) {
 	if _, err := k.install(issued.InstallURL); err != nil {
 		t.Fatal(err)
 	}
-	k.must(func(tx *Tx) error { _, err := tx.UpdateShop(k.a.Shop, ShopFields{MaxCards: set(int64(1))}); return err })
+	k.must(func(tx *Tx) error {
+		_, err := tx.UpdateShop(k.a.Shop, ShopFields{MaxCards: set(int64(1))}, "")
+		return err
+	})
 	k.action(program, Unpublish)
 	parent, child := k.get(issued.ID).Card, k.ok(k.stamp(issued.ID, 12)).OverflowCard.Card
 	want := parent
@@ -691,10 +694,16 @@ func TestIssueAtTheCounter(t *testing.T) {
 	if _, err = issue("ada"); err != nil {
 		t.Error(err)
 	}
-	k.must(func(tx *Tx) error { _, err := tx.UpdateShop(k.a.Shop, ShopFields{MaxCards: set(int64(1))}); return err })
+	k.must(func(tx *Tx) error {
+		_, err := tx.UpdateShop(k.a.Shop, ShopFields{MaxCards: set(int64(1))}, "")
+		return err
+	})
 	_, err = issue("")
 	refused(t, err, Unprocessable)
-	k.must(func(tx *Tx) error { _, err := tx.UpdateShop(k.a.Shop, ShopFields{MaxCards: null[int64]()}); return err })
+	k.must(func(tx *Tx) error {
+		_, err := tx.UpdateShop(k.a.Shop, ShopFields{MaxCards: null[int64]()}, "")
+		return err
+	})
 	k.action(program, Suspend)
 	_, err = issue("")
 	refused(t, err, Unprocessable)

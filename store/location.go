@@ -79,9 +79,10 @@ func jsonKeys(keys []int64) string {
 }
 
 // ownLocations returns the keys of locations of the shop, each once, and an
-// invalid_value detail for every id that is not one of them.
-func (tx *Tx) ownLocations(shop int64, field string, ids []string) (keys []int64, details []Detail) {
-	return tx.s.ownKeys(tx.number, KindLocation, shop, field, ids)
+// invalid_value detail for every id that is not one of them. The keys in have are
+// not looked up.
+func (tx *Tx) ownLocations(shop int64, field string, ids []string, have ...int64) (keys []int64, details []Detail) {
+	return tx.s.ownKeys(tx.number, KindLocation, shop, field, ids, have)
 }
 
 // countOwn are queries that count the row of a key and a shop.
@@ -91,11 +92,11 @@ var countOwn = map[Kind]string{
 }
 
 // ownKeys is ownLocations for any kind of resource in countOwn. number runs a query.
-func (s *Store) ownKeys(number func(sql string, args ...any) int64, kind Kind, shop int64, field string, ids []string) (keys []int64, details []Detail) {
+func (s *Store) ownKeys(number func(sql string, args ...any) int64, kind Kind, shop int64, field string, ids []string, have []int64) (keys []int64, details []Detail) {
 	for i, id := range ids {
 		key := s.keyOrNone(kind, id)
 		switch {
-		case number(countOwn[kind], key, shop) == 0:
+		case !slices.Contains(have, key) && number(countOwn[kind], key, shop) == 0:
 			details = append(details, Detail{fmt.Sprintf("%s.%d", field, i), "invalid_value", "must be the id of a " + nouns[kind] + " of this shop"})
 		case !slices.Contains(keys, key):
 			keys = append(keys, key)

@@ -82,7 +82,7 @@ func runOperations(f *fixture) {
 	})
 	f.must(func(tx *Tx) error { return tx.DeletePrize(f.a, l.program, prize.ID) })
 	must(f, func(tx *Tx) (Shop, error) {
-		return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(3)), APIAddon: set(false)})
+		return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(3)), APIAddon: set(false)}, "")
 	})
 	soon := CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute)), ExternalRef: set("ref"), HolderEmail: set("ada@example.com")}
 	claim := NewIdempotencyKey(2, "key", "POST", "/", nil)
@@ -96,7 +96,7 @@ func runOperations(f *fixture) {
 	f.clock.move(time.Hour)
 	f.card(f.a, l.program, CardFields{})
 	f.card(f.a, l.program, CardFields{}) // there is room because one has expired
-	must(f, func(tx *Tx) (Shop, error) { return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: null[int64]()}) })
+	must(f, func(tx *Tx) (Shop, error) { return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: null[int64]()}, "") })
 	must(f, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(restricted, expired, ReissueFields{}) })
 	must(f, func(tx *Tx) (CardDetail, error) {
 		return tx.UpdateCard(f.a, l.card, CardPatch{ExternalRef: set("other")})
@@ -198,7 +198,7 @@ func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 		more = must(f, func(tx *Tx) (bool, error) { return tx.MarkExpiredCards(1) })
 	}
 	must(f, func(tx *Tx) (Shop, error) {
-		return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set("Europe/Rome")})
+		return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set("Europe/Rome")}, "")
 	})
 	f.must((*Tx).RecountStats)
 	f.view(func(v *View) error {
@@ -230,7 +230,7 @@ func runWebhookOperations(f *fixture, program string) (hook, delivery string) {
 func runDeliveries(f *fixture, hook int64) {
 	shop := func(state string) {
 		must(f, func(tx *Tx) (Shop, error) {
-			return tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set(state)})
+			return tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set(state)}, "")
 		})
 	}
 	look := func() {

@@ -77,7 +77,7 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	tx.exec("UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=? AND live=1 AND deleted_at IS NULL) WHERE id=?", p.key, shop)
 	tx.exec("UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2 AND deleted_at IS NULL AND (archived_at IS NULL OR live=1)", tx.Now, p.key)
 	tx.exec("UPDATE programs SET deleted_at=?1, updated_at=?1 WHERE id=?2", tx.Now, p.key)
-	tx.exec("UPDATE webhooks SET deleted_at=? WHERE program_id=? AND deleted_at IS NULL", tx.Now, p.key) // also ends their pending deliveries
+	tx.exec(deleteWebhooks+"program_id=?2 AND deleted_at IS NULL", tx.Now, p.key)
 	tx.exec("DELETE FROM mails WHERE card_id IN (SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL)", p.key)
 	tx.audit(shop, "program.delete", KindProgram, p.key, "")
 	tx.emit(pendingEvent{name: event.ProgramDeleted, shop: shop, program: p.key})

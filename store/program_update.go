@@ -33,12 +33,16 @@ func (p *program) columns() []any {
 }
 
 // UpdateProgram changes the fields that f sets. Once a card was installed, the program
-// is frozen and any field is refused. A program that has the values already stays as it
-// is.
+// is frozen and any field is refused. A restricted key may not set the locations, since
+// they decide which cards such keys see. A program that has the values already stays as
+// it is.
 func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDetail, err error) {
 	p, err := tx.s.program(tx.conn, a, id)
 	if err != nil || !namesAnyField(&f) {
 		return p.ProgramDetail, err
+	}
+	if a.Restricted && (f.LocationScope.Set || f.ScopedLocationIDs.Set) {
+		return d, refuse(Unauthorized, "This key is restricted to locations and cannot change location_scope or scoped_location_ids.")
 	}
 	if p.HasInstalledCards {
 		return d, errInstalled()

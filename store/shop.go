@@ -131,8 +131,9 @@ func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
 
 // UpdateShop changes the fields that f names. Removing the API add-on sets
 // disabled_by_plan_at of the shop's keys, and adding it clears that. Both hold
-// from the next request on. A shop that has the values already stays as it is.
-func (tx *Tx) UpdateShop(key int64, f ShopFields) (sh Shop, err error) {
+// from the next request on. A shop that has the values already stays as it is. reason
+// is for the event of a changed subscription and may be empty.
+func (tx *Tx) UpdateShop(key int64, f ShopFields, reason string) (sh Shop, err error) {
 	if d := CheckTimezone(f.Timezone); d != nil {
 		return sh, Invalid(d...)
 	}
@@ -167,7 +168,7 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields) (sh Shop, err error) {
 	}
 	tx.audit(key, "shop.update", KindShop, key, "")
 	if to := changed.SubscriptionState; to != old.SubscriptionState {
-		tx.emit(pendingEvent{name: event.SubscriptionStateChanged, shop: key, data: event.Data{"from_state", old.SubscriptionState, "to_state", to, "reason", ""}})
+		tx.emit(pendingEvent{name: event.SubscriptionStateChanged, shop: key, data: event.Data{"from_state", old.SubscriptionState, "to_state", to, "reason", reason}})
 	}
 	return tx.s.shop(tx.conn, key)
 }

@@ -68,7 +68,7 @@ func (y *year) advanceFar() {
 }
 
 func (y *year) setZone(tx *Tx, zone string) error {
-	_, err := tx.UpdateShop(y.f.a.Shop, ShopFields{Timezone: set(zone)})
+	_, err := tx.UpdateShop(y.f.a.Shop, ShopFields{Timezone: set(zone)}, "")
 	return err
 }
 

@@ -31,7 +31,7 @@ func (c *clock) set(t testing.TB, at string) {
 
 func (f *fixture) inZone(zone string) {
 	f.t.Helper()
-	must(f, func(tx *Tx) (Shop, error) { return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set(zone)}) })
+	must(f, func(tx *Tx) (Shop, error) { return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set(zone)}, "") })
 }
 
 func (f *fixture) statistics(program string) (st ProgramStats) {
@@ -189,7 +189,7 @@ func TestChangeOfZone(t *testing.T) {
 	}}
 	move := func(zone string, then error) Write {
 		return Write{Actor: operator, Do: func(tx *Tx) error {
-			_, err := tx.UpdateShop(k.a.Shop, ShopFields{Timezone: set(zone)})
+			_, err := tx.UpdateShop(k.a.Shop, ShopFields{Timezone: set(zone)}, "")
 			return errors.Join(err, then)
 		}}
 	}

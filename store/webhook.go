@@ -46,15 +46,15 @@ type UpdatedWebhook struct {
 // rotate_secret.
 type WebhookFields struct {
 	URL                   Opt[string]            `json:"url" req:"true" min:"1" max:"2048" format:"target-url" doc:"https, without user info; every address of the host must be public."`
-	Events                Opt[[]string]          `json:"events" req:"true" min:"1" max:"50" doc:"Event keys, * for all, or a prefix such as card.* for all of its events. Duplicates are dropped. transaction.created excludes the exact events of single transactions."`
-	BearerToken           Opt[string]            `json:"bearer_token" min:"1" max:"1024" pattern:"^[!-~]*$" words:"must be 1 to 1024 visible ASCII characters without spaces" patch:"nullable" doc:"Sent as Authorization: Bearer …; visible ASCII. In a PATCH, null removes it."`
+	Events                Opt[[]string]          `json:"events" req:"true" min:"1" max:"50" distinct:"true" doc:"Event keys, * for all, or a prefix such as card.* for all of its events; at most 50 after duplicates are dropped. transaction.created excludes the exact events of single transactions."`
+	BearerToken           Opt[string]            `json:"bearer_token" min:"1" max:"1024" pattern:"^[!-~]*$" words:"must be 1 to 1024 visible ASCII characters without spaces" patch:"nullable" doc:"Sent as Authorization: Bearer …; visible ASCII, but not ***. In a PATCH, null removes it; a PATCH that changes the URL's scheme, host or port must name it where there is one."`
 	Active                Opt[bool]              `json:"active" doc:"Default true. In a PATCH, true also sets consecutive_failures to 0, and what is pending goes on."`
 	Description           Opt[string]            `json:"description" max:"500" patch:"default" doc:"Default empty; in a PATCH, null empties it."`
-	ProgramIDs            Opt[[]string]          `json:"program_ids" max:"1000" patch:"default" doc:"Only events of these programs. Empty or null: of all."`
+	ProgramIDs            Opt[[]string]          `json:"program_ids" max:"1000" patch:"default" doc:"Only events of these programs. Empty or null: of all. A PATCH may name those again that the webhook has and that are gone."`
 	LocationIDs           Opt[[]string]          `json:"location_ids" max:"1000" patch:"default" doc:"Only events at these locations. Empty or null: at all. A restricted key must name some, all of them its own."`
-	IncludeShopWideEvents Opt[bool]              `json:"include_shop_wide_events" doc:"Default true."`
+	IncludeShopWideEvents Opt[bool]              `json:"include_shop_wide_events" doc:"Default true; false for a restricted key, which may not set it to true."`
 	HTTPMethod            Opt[string]            `json:"http_method" enum:"POST,PUT,PATCH" doc:"Default POST. Stored only: deliveries are POST."`
-	CustomHeaders         Opt[map[string]string] `json:"custom_headers" patch:"default" doc:"Replaces all. Names are HTTP tokens, each once whatever its case, and none that deliveries set themselves; values are visible ASCII and spaces. In a PATCH, null empties it."`
+	CustomHeaders         Opt[map[string]string] `json:"custom_headers" patch:"default" doc:"Replaces all. Names are HTTP tokens without an underscore, each once whatever its case, and none that deliveries set themselves or that belong to the connection, nor Cookie; values are visible ASCII and spaces, but not ***. In a PATCH, null empties it; a PATCH that changes the URL's scheme, host or port must name it where there are some."`
 	PayloadVersion        Opt[string]            `json:"payload_version" enum:"v1,v2" patch:"not_allowed" doc:"Default v2; fixed from then on."`
 }
 
@@ -113,9 +113,9 @@ func (w *webhook) setShownFields(s *Store) {
 
 // visibleTo reports whether a key may see and write the webhook. A key that is
 // restricted to locations may only if the webhook names locations, all of them
-// the key's own.
+// the key's own, and gets no shop-wide events.
 func (w *webhook) visibleTo(a Access) bool {
-	return !a.Restricted || len(w.locations) > 0 && !slices.ContainsFunc(w.locations, func(l int64) bool { return !a.allows(l) })
+	return !a.Restricted || len(w.locations) > 0 && !w.IncludeShopWideEvents && !slices.ContainsFunc(w.locations, func(l int64) bool { return !a.allows(l) })
 }
 
 // webhook returns a webhook by its id and its program's id. A deleted one and
@@ -162,7 +162,7 @@ func (tx *Tx) CreateWebhook(a Access, programID string, f WebhookFields) (c Crea
 		return c, err
 	}
 	w := webhook{headers: map[string]string{}}
-	w.Active, w.IncludeShopWideEvents, w.HTTPMethod, w.PayloadVersion = true, true, "POST", f.PayloadVersion.Or("v2")
+	w.Active, w.IncludeShopWideEvents, w.HTTPMethod, w.PayloadVersion = true, !a.Restricted, "POST", f.PayloadVersion.Or("v2")
 	if err = tx.mergeWebhook(a, &w, f); err != nil {
 		return c, err
 	}
@@ -232,13 +232,17 @@ func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u U
 	return u, tx.failed
 }
 
+// deleteWebhooks marks webhooks as deleted, which also ends their pending
+// deliveries, and removes what they sign and authenticate with. ?1 is the time.
+const deleteWebhooks = "UPDATE webhooks SET deleted_at=?1, updated_at=?1, secret='', bearer_token=NULL, custom_headers='{}' WHERE "
+
 // DeleteWebhook deletes a webhook. Its pending deliveries are not sent.
 func (tx *Tx) DeleteWebhook(a Access, programID, id string) error {
 	w, err := tx.s.webhook(tx.conn, a, programID, id)
 	if err != nil {
 		return err
 	}
-	tx.exec("UPDATE webhooks SET deleted_at=?1, updated_at=?1 WHERE id=?2", tx.Now, w.key)
+	tx.exec(deleteWebhooks+"id=?2", tx.Now, w.key)
 	tx.auditWebhook(a, "webhook.delete", w.key, "")
 	return tx.failed
 }
@@ -260,6 +264,7 @@ func (tx *Tx) bumpHookEpoch() {
 // mergeWebhook sets the fields of w that f names, and applies the rules that
 // need the file or the deployment's limits.
 func (tx *Tx) mergeWebhook(a Access, w *webhook, f WebhookFields) (err error) {
+	moved := w.movedSecrets(f)
 	w.URL, w.bearer, w.Active = f.URL.Or(w.URL), f.BearerToken.Apply(w.bearer), f.Active.Or(w.Active)
 	w.IncludeShopWideEvents, w.HTTPMethod = f.IncludeShopWideEvents.Or(w.IncludeShopWideEvents), f.HTTPMethod.Or(w.HTTPMethod)
 	if f.Description.Set {
@@ -271,14 +276,14 @@ func (tx *Tx) mergeWebhook(a Access, w *webhook, f WebhookFields) (err error) {
 	if f.URL.Set && f.URL.V != tx.CheckedTarget {
 		return fmt.Errorf("store: the webhook's URL was not checked")
 	}
-	details := f.Check(tx.Now)
+	details := append(f.Check(tx.Now), moved...)
 	var more []Detail
 	if f.ProgramIDs.Set {
-		w.programs, more = tx.ownPrograms(a.Shop, "program_ids", f.ProgramIDs.Or(nil))
+		w.programs, more = tx.ownPrograms(a.Shop, "program_ids", f.ProgramIDs.Or(nil), w.programs...)
 		details = append(details, more...)
 	}
 	if f.LocationIDs.Set {
-		w.locations, more = tx.ownLocations(a.Shop, "location_ids", f.LocationIDs.Or(nil))
+		w.locations, more = tx.ownLocations(a.Shop, "location_ids", f.LocationIDs.Or(nil), w.locations...)
 		details = append(details, more...)
 	}
 	if f.CustomHeaders.Set {
@@ -289,17 +294,19 @@ func (tx *Tx) mergeWebhook(a Access, w *webhook, f WebhookFields) (err error) {
 	case details != nil:
 		return Invalid(details...)
 	case !w.visibleTo(a):
-		return refuse(Unauthorized, "This key is restricted to locations: location_ids must name some, all of them its own.")
+		return refuse(Unauthorized, "This key is restricted to locations: location_ids must name some, all of them its own, and include_shop_wide_events must be false.")
 	}
 	return nil
 }
 
 // unique returns the list without repetitions, in its order.
 func unique(list []string) (out []string) {
+	seen := make(map[string]bool, len(list))
 	for _, s := range list {
-		if !slices.Contains(out, s) {
+		if !seen[s] {
 			out = append(out, s)
 		}
+		seen[s] = true
 	}
 	return out
 }

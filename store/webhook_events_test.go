@@ -37,7 +37,7 @@ func TestOperationsFireTheirEvents(t *testing.T) {
 			}
 			state := func(s string) func(*Tx) error {
 				return func(tx *Tx) error {
-					_, err := tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set(s)})
+					_, err := tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set(s)}, "")
 					return err
 				}
 			}
@@ -157,7 +157,7 @@ func TestEventPayloads(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set("past_due")})
+		_, err = tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set("past_due")}, "")
 		return err
 	}}
 	if err := errors.Join(f.group(w)...); err != nil {

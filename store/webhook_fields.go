@@ -1,28 +1,31 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
-
+	"net/netip"
+	"net/url"
+	"slices"
 	"strings"
 
 	"punchcard/store/event"
 )
 
-// maxPatterns is the maximum number of patterns in a webhook's events, counted
-// before repetitions are dropped. The tag of WebhookFields.Events has the same
-// number.
+// maxPatterns is the maximum number of different patterns in a webhook's events.
+// The tag of WebhookFields.Events has the same number.
 const maxPatterns = 50
 
 // Check returns a detail for each pattern that matches no event, and one for
 // patterns that exclude each other.
 func (f WebhookFields) Check(Time) (details []Detail) {
-	patterns := f.Events.Or(nil)
+	patterns := unique(f.Events.Or(nil))
 	if len(patterns) > maxPatterns {
 		return details // reported as too_many
 	}
-	for i, p := range patterns {
+	for _, p := range patterns {
 		if !event.ValidPattern(p) {
-			details = append(details, Detail{fmt.Sprintf("events.%d", i), "invalid_value", "must be an event, *, or a prefix of events followed by .*"})
+			path := fmt.Sprintf("events.%d", slices.Index(f.Events.V, p))
+			details = append(details, Detail{path, "invalid_value", "must be an event, *, or a prefix of events followed by .*"})
 		}
 	}
 	if event.Conflicts(patterns) {
@@ -51,7 +54,42 @@ func (l Limits) checkHeaders(headers map[string]string) (details []Detail) {
 }
 
 // ownPrograms returns the keys of programs of the shop, each once, and an
-// invalid_value detail for every id that is not one of them.
-func (tx *Tx) ownPrograms(shop int64, field string, ids []string) (keys []int64, details []Detail) {
-	return tx.s.ownKeys(tx.number, KindProgram, shop, field, ids)
+// invalid_value detail for every id that is not one of them. The keys in have are
+// not looked up.
+func (tx *Tx) ownPrograms(shop int64, field string, ids []string, have ...int64) (keys []int64, details []Detail) {
+	return tx.s.ownKeys(tx.number, KindProgram, shop, field, ids, have)
+}
+
+// movedSecrets returns a required detail for each of bearer_token and
+// custom_headers that the webhook has and f does not name, if f changes the
+// scheme, host or port of the URL. Without this rule, a key that may write
+// webhooks could have secrets that it cannot read sent to itself.
+func (w *webhook) movedSecrets(f WebhookFields) (details []Detail) {
+	if w.URL == "" || !f.URL.Set || origin(f.URL.V) == origin(w.URL) {
+		return nil
+	}
+	const reason = "must be named, with a value or null, because the URL has another scheme, host or port"
+	if w.bearer.Valid && !f.BearerToken.Set {
+		details = append(details, Detail{"bearer_token", "required", reason})
+	}
+	if len(w.headers) > 0 && !f.CustomHeaders.Set {
+		details = append(details, Detail{"custom_headers", "required", reason})
+	}
+	return details
+}
+
+// origin returns the scheme, host and port of a URL in a form that is the same for
+// all ways to write them. The hosts of webhooks are names in ASCII or addresses.
+func origin(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if ip, err := netip.ParseAddr(host); err == nil {
+		host = ip.Unmap().String()
+	}
+	standard := map[string]string{"https": "443", "http": "80"}[u.Scheme]
+	port := cmp.Or(strings.TrimLeft(u.Port(), "0"), standard)
+	return u.Scheme + "://" + host + ":" + port
 }

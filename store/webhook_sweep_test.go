@@ -270,7 +270,7 @@ func TestWhatIsDue(t *testing.T) {
 	hook := f.key(KindWebhook, w.ID)
 	f.card(f.a, program, CardFields{})
 	must(f, func(tx *Tx) (Shop, error) {
-		return tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set("past_due")})
+		return tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set("past_due")}, "")
 	})
 	must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, w.ID) })
 	f.card(f.a, program, CardFields{})

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -33,6 +34,10 @@ type Guard struct {
 	Resolver Resolver
 	// LookupTimeout limits one such lookup; 0 means five seconds.
 	LookupTimeout time.Duration
+	// Networks returns the addresses of the machine's interfaces with their
+	// networks; nil means net.InterfaceAddrs. Public IPv6 addresses in these
+	// networks are forbidden.
+	Networks func() ([]net.Addr, error)
 	// Roots are the certificate authorities that are trusted instead of the
 	// system's; nil means the system's. To add to those, start from
 	// x509.SystemCertPool.
@@ -71,7 +76,54 @@ func (g *Guard) Permits(ip netip.Addr) bool {
 		// Allowing a translator's prefix does not allow the networks behind it.
 		return false
 	}
-	return isPublic(ip) || g.Loopback && ip.IsLoopback() || containsAddr(g.AllowCIDR, ip)
+	return g.Loopback && ip.IsLoopback() || containsAddr(g.AllowCIDR, ip) || isPublic(ip) && !g.isOnLink(ip)
+}
+
+// isOnLink reports whether ip is an IPv6 address in a network of one of the
+// machine's interfaces. Hosts beside the machine often have public addresses there
+// and no firewall in between. If the networks are not known, every address counts.
+func (g *Guard) isOnLink(ip netip.Addr) bool {
+	if ip.Is4() {
+		return false
+	}
+	networks := g.Networks
+	if networks == nil {
+		networks = interfaceAddrs
+	}
+	list, err := networks()
+	return err != nil || slices.ContainsFunc(list, func(a net.Addr) bool {
+		p, err := netip.ParsePrefix(a.String())
+		return err == nil && p.Contains(ip)
+	})
+}
+
+// interfaceAddrs is net.InterfaceAddrs, for Linux also where a service may not open
+// netlink sockets.
+func interfaceAddrs() ([]net.Addr, error) {
+	list, err := net.InterfaceAddrs()
+	if err == nil {
+		return list, nil
+	}
+	raw, err := os.ReadFile("/proc/net/if_inet6")
+	if err != nil {
+		return nil, err
+	}
+	return parseInterfaces(string(raw))
+}
+
+// parseInterfaces parses /proc/net/if_inet6. Each line has an address in 32
+// hexadecimal digits, the number of the interface, and the length of the network's
+// prefix in hexadecimal.
+func parseInterfaces(table string) (list []net.Addr, err error) {
+	for line := range strings.Lines(table) {
+		var ip []byte
+		var index, bits int
+		if _, err := fmt.Sscanf(line, "%32x %x %x", &ip, &index, &bits); err != nil || len(ip) != net.IPv6len {
+			return nil, fmt.Errorf("a line of the interfaces' addresses: %q", line)
+		}
+		list = append(list, &net.IPNet{IP: ip, Mask: net.CIDRMask(bits, 8*net.IPv6len)})
+	}
+	return list, nil
 }
 
 // Control refuses connections to addresses that are not permitted. It is a

@@ -210,6 +210,18 @@ type answers func(n int) []string
 
 func always(ips ...string) answers { return func(int) []string { return ips } }
 
+// ServeDNS starts a DNS server for tests of the other package. Each name has the
+// addresses of its first answers of a type, and of all later ones. The lookup of a
+// name that begins with broken fails.
+func ServeDNS(t *testing.T, names map[string][2][]string) *net.Resolver {
+	t.Helper()
+	known := map[string]answers{}
+	for name, ips := range names {
+		known[name] = func(n int) []string { return ips[min(n, 2)-1] }
+	}
+	return serveDNS(t, known)
+}
+
 // serveDNS starts a DNS server on loopback for these names, and returns a resolver
 // that uses it. Other names do not exist.
 func serveDNS(t *testing.T, names map[string]answers) *net.Resolver {
@@ -251,6 +263,10 @@ func answer(query []byte, names map[string]answers, asked map[string]int) []byte
 	reply := append([]byte(nil), query[:end]...)
 	binary.BigEndian.PutUint16(reply[2:], 0x8580) // an answer, authoritative
 	copy(reply[4:12], []byte{0, 1, 0, 0, 0, 0, 0, 0})
+	if strings.HasPrefix(name, "broken") {
+		reply[3] |= 2 // the server failed
+		return reply
+	}
 	if !ok {
 		reply[3] |= 3 // no such name
 		return reply

@@ -2,8 +2,11 @@ package webhook
 
 import (
 	"errors"
+	"net"
 	"net/netip"
 	"net/url"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -162,5 +165,91 @@ func TestCheckScheme(t *testing.T) {
 		if err := c.g.CheckScheme(u); c.want != (err == nil) || err != nil && !errors.Is(err, ErrPlainHTTP) {
 			t.Errorf("%+v %s: %v", c.g, c.url, err)
 		}
+	}
+}
+
+// TestOnLink checks that public IPv6 addresses in the networks of the machine's own
+// interfaces are denied, and IPv4 addresses are not.
+func TestOnLink(t *testing.T) {
+	networks := func() (list []net.Addr, err error) {
+		for _, s := range []string{"127.0.0.1/8", "::1/128", "fe80::1/64", "8.8.8.1/24", "2a00:1450:4001:80e::5/64", "2606:4700::1/128"} {
+			ip, n, err := net.ParseCIDR(s)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, &net.IPNet{IP: ip, Mask: n.Mask})
+		}
+		return append(list, &net.UnixAddr{Name: "x", Net: "unix"}), nil
+	}
+	for s, want := range map[string]bool{
+		"2a00:1450:4001:80e::5":     false,
+		"2a00:1450:4001:80e:1::200": false,
+		"2a00:1450:4001:80f::5":     true,
+		"2606:4700::1":              false,
+		"2606:4700::2":              true,
+		"8.8.8.1":                   true,
+		"8.8.8.8":                   true,
+		"::ffff:8.8.8.8":            true,
+		"::1":                       false,
+		"fe80::2":                   false,
+	} {
+		ip := netip.MustParseAddr(s)
+		g := &Guard{Networks: networks}
+		if g.Permits(ip) != want {
+			t.Errorf("%s: %v", s, !want)
+		}
+		if !want && ip.IsGlobalUnicast() {
+			if p := g.CheckURL(t.Context(), "https://["+s+"]/"); p == nil || p.Code != "not_public" {
+				t.Errorf("%s: %v", s, p)
+			}
+			if err := g.Control(t.Context(), "tcp6", "["+s+"]:443", nil); !errors.Is(err, ErrNotPublic) {
+				t.Errorf("%s: %v", s, err)
+			}
+		}
+		if (&Guard{Networks: networks, AllowCIDR: prefixes("2a00::/16")}).Permits(ip) != (want || strings.HasPrefix(s, "2a00:")) {
+			t.Errorf("%s with a permitted network", s)
+		}
+	}
+	unknown := &Guard{Networks: func() ([]net.Addr, error) { return nil, errors.New("no") }}
+	if unknown.Permits(netip.MustParseAddr("2606:4700::2")) || !unknown.Permits(netip.MustParseAddr("8.8.8.8")) {
+		t.Error("with unknown networks")
+	}
+}
+
+// TestInterfaces checks that the two ways to read the networks of the machine agree.
+func TestInterfaces(t *testing.T) {
+	if list, err := parseInterfaces("20010db8000000010000000000000005 02 40 00 80     eth0\n"); err != nil || len(list) != 1 || list[0].String() != "2001:db8:0:1::5/64" {
+		t.Errorf("%v %v", list, err)
+	}
+	for _, bad := range []string{"x", "20010db8 02 40 00 80 eth0\n", "zz010db8000000010000000000000005 02 40 00 80 eth0\n"} {
+		if list, err := parseInterfaces(bad); err == nil {
+			t.Errorf("%q: %v", bad, list)
+		}
+	}
+	raw, err := os.ReadFile("/proc/net/if_inet6")
+	if err != nil {
+		t.Skip("no table of the kernel:", err)
+	}
+	list, err := parseInterfaces(string(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table, calls []string
+	for _, a := range list {
+		table = append(table, a.String())
+	}
+	for _, a := range own {
+		if strings.Contains(a.String(), ":") {
+			calls = append(calls, a.String())
+		}
+	}
+	slices.Sort(table)
+	slices.Sort(calls)
+	if !slices.Equal(table, calls) {
+		t.Errorf("the table has %q, the system call %q", table, calls)
 	}
 }

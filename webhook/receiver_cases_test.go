@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/tls"
-
 	"io"
-
 	"net"
 	"net/http"
 	"slices"
@@ -17,6 +15,7 @@ import (
 	"time"
 
 	"punchcard/server/app"
+	"punchcard/webhook"
 )
 
 // receiverCase is a receiver with a certain behaviour, and what the log must have
@@ -180,13 +179,17 @@ func TestReceiverAnswers(t *testing.T) {
 func TestReceiverConnections(t *testing.T) {
 	zeros() // compressed beforehand, since it would take time of the attempt
 	trusted, stranger := newAuthority(t), newAuthority(t)
-	s := start(t, trusted.trusted)
+	dns := webhook.ServeDNS(t, map[string][2][]string{"moved.secret.test.": {nil, {"10.0.0.1"}}})
+	s := start(t, trusted.trusted, func(c *app.Config) { c.Guard.Resolver = dns })
 	soon := time.Now().Add(time.Hour)
 	good := trusted.server("localhost", soon)
 	var endless atomic.Int64
-	const reset, cut, oversize = "the connection was reset", "the connection ended in the middle of the answer", "the answer's headers are too long"
-	const handshake, malformed = "TLS: the handshake failed", "the answer is not valid HTTP"
+	const reset, cut = "the receiver reset the connection", "the receiver closed the connection"
+	const silently, halfway = " without an answer", " in the middle of its answer"
+	const oversize, malformed = "the answer's headers are too long", "the answer is not valid HTTP"
+	const noAddress = "the host has no public address, or its name does not resolve"
 	rawURL := func(act func(net.Conn)) string { return listenRaw(t, nil, act).url }
+	securely := func(act func(net.Conn)) string { return strings.Replace(rawURL(act), "http:", "https:", 1) }
 	secure := func(c *tls.Config) string {
 		return listenRaw(t, c, answerText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")).url
 	}
@@ -209,32 +212,45 @@ func TestReceiverConnections(t *testing.T) {
 	list := []*receiverCase{
 		{name: "TLS", url: secure(good), want: "200 after 1: "},
 		{name: "HTTP/2", url: h2.at(h2.srv.URL).url, want: "200 after 1: "},
-		{name: "HTTP/2, aborted", url: aborting.at(aborting.srv.URL).url, want: "200 after 1: " + reset},
-		{name: "TLS 1.1", url: secure(&tls.Config{Certificates: good.Certificates, MaxVersion: tls.VersionTLS11}), want: "null after 1: " + handshake},
-		{name: "unknown authority", url: secure(stranger.server("localhost", soon)), want: "null after 1: TLS: the certificate is from an unknown authority"},
-		{name: "wrong host", url: secure(trusted.server("example.com", soon)), want: "null after 1: TLS: the certificate is for another host"},
-		{name: "expired", url: secure(trusted.server("localhost", time.Now().Add(-time.Hour))), want: "null after 1: TLS: the certificate is not valid"},
-		{name: "plain HTTP on a TLS port", url: strings.Replace(rawURL(func(c net.Conn) {
+		{name: "HTTP/2, aborted", url: aborting.at(aborting.srv.URL).url, want: "200 after 1: " + reset + halfway},
+		{name: "TLS 1.1", url: secure(&tls.Config{Certificates: good.Certificates, MaxVersion: tls.VersionTLS11}), want: "null after 1: the receiver does not speak TLS 1.2 or newer"},
+		{name: "demands a certificate", url: secure(&tls.Config{Certificates: good.Certificates, ClientAuth: tls.RequireAnyClientCert}), want: "null after 1: the receiver refused the TLS connection"},
+		{name: "closes in the handshake", url: securely(func(c net.Conn) { c.Read(make([]byte, 1<<16)) }), want: "null after 1: " + cut + " during the TLS handshake"},
+		{name: "resets in the handshake", url: securely(func(c net.Conn) {
+			c.Read(make([]byte, 1))
+			raw(c).SetLinger(0)
+		}), want: "null after 1: " + reset + " while it was made"},
+		{name: "a wrong handshake", url: securely(func(c net.Conn) {
+			c.Read(make([]byte, 1<<16))
+			io.WriteString(c, "\x16\x03\x03\x00\x04\x0e\x00\x00\x00")
+			waitForClose(c)
+		}), want: "null after 1: the TLS handshake failed"},
+		{name: "unknown authority", url: secure(stranger.server("localhost", soon)), want: "null after 1: the certificate is from an unknown authority"},
+		{name: "wrong host", url: secure(trusted.server("example.com", soon)), want: "null after 1: the certificate is not valid for this name"},
+		{name: "expired", url: secure(trusted.server("localhost", time.Now().Add(-time.Hour))), want: "null after 1: the certificate has expired or is not valid yet"},
+		{name: "plain HTTP on a TLS port", url: securely(func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
 			waitForClose(c)
-		}), "http:", "https:", 1), want: "null after 1: " + handshake},
+		}), want: "null after 1: the receiver does not speak TLS on this port"},
 		{name: "TLS on a plain port", url: rawURL(answerText("\x15\x03\x01\x00\x02\x02\x0a")), want: "null after 1: " + malformed},
 		{name: "nobody listens", url: "http://localhost:" + port + "/secret", want: "null after 1: the connection was refused"},
-		{name: "no such name", url: "https://secret.invalid/secret", want: "null after 1: the host name does not resolve"},
+		{name: "no such name", url: "https://none.secret.test/secret", want: "null after 1: " + noAddress},
+		{name: "a private address", url: "https://moved.secret.test/secret", want: "null after 1: " + noAddress},
+		{name: "a name server that fails", url: "https://broken.secret.test/secret", want: "null after 1: the host's name could not be looked up"},
 		{name: "closes in the status line", url: rawURL(answerText("HTTP/1.1 20")), want: "null after 1: " + malformed},
-		{name: "closes without an answer", url: rawURL(func(c net.Conn) { readRequest(c) }), want: "null after 1: " + cut},
+		{name: "closes without an answer", url: rawURL(func(c net.Conn) { readRequest(c) }), want: "null after 1: " + cut + silently},
 		{name: "resets without an answer", url: rawURL(func(c net.Conn) {
 			readRequest(c)
 			raw(c).SetLinger(0)
-		}), want: "null after 1: " + reset},
+		}), want: "null after 1: " + reset + silently},
 		{name: "resets in the middle", url: rawURL(func(c net.Conn) {
 			readRequest(c)
 			io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
 			raw(c).SetLinger(0)
-		}), want: "200 after 1: " + reset},
-		{name: "closes in the middle", url: rawURL(answerText("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")), want: "200 after 1: " + cut},
+		}), want: "200 after 1: " + reset + halfway},
+		{name: "closes in the middle", url: rawURL(answerText("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")), want: "200 after 1: " + cut + halfway},
 		{name: "closes in a header", url: rawURL(answerText("HTTP/1.1 200 OK\r\nContent-Le")), want: "null after 1: " + malformed},
-		{name: "closes in a chunk", url: rawURL(answerText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nhalf")), want: "200 after 1: " + cut},
+		{name: "closes in a chunk", url: rawURL(answerText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10\r\nhalf")), want: "200 after 1: " + cut + halfway},
 		{name: "410, cut off", url: rawURL(answerText("HTTP/1.1 410 Gone\r\nContent-Length: 100\r\n\r\nhalf")), want: "410 after 1: the receiver answered 410", over: true},
 		{name: "no HTTP", url: rawURL(answerText("220 secret ESMTP\r\n")), want: "null after 1: " + malformed},
 		{name: "no number", url: rawURL(answerText("HTTP/1.1 secret\r\n\r\n")), want: "null after 1: " + malformed},
@@ -306,16 +322,16 @@ func TestReceiverHangs(t *testing.T) {
 			waitForClose(c)
 		})
 	}
-	const late = "no whole answer within 700 ms"
+	const unmade, unanswered, unended = "no connection was made within 700 ms", "the receiver did not answer within 700 ms", "the receiver did not end its answer within 700 ms"
 	list := []*receiverCase{
-		{name: "no answer", url: rawURL(waitForClose), want: "null after 1: " + late},
-		{name: "no TLS", url: strings.Replace(rawURL(waitForClose), "http:", "https:", 1), want: "null after 1: " + late},
-		{name: "half a status line", url: holding("HTTP/1.1 2"), want: "null after 1: " + late},
-		{name: "no end of the headers", url: holding("HTTP/1.1 200 OK\r\nA: b\r\n"), want: "null after 1: " + late},
-		{name: "103 and no more", url: holding("HTTP/1.1 103 Early Hints\r\n\r\n"), want: "null after 1: " + late},
-		{name: "no body", url: holding("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"), want: "200 after 1: " + late},
-		{name: "no end of the body", url: holding("HTTP/1.1 200 OK\r\n\r\nhello"), want: "200 after 1: " + late},
-		{name: "a byte at a time", url: rawURL(drip), want: "200 after 1: " + late},
+		{name: "no answer", url: rawURL(waitForClose), want: "null after 1: " + unanswered},
+		{name: "no TLS", url: strings.Replace(rawURL(waitForClose), "http:", "https:", 1), want: "null after 1: " + unmade},
+		{name: "half a status line", url: holding("HTTP/1.1 2"), want: "null after 1: " + unended},
+		{name: "no end of the headers", url: holding("HTTP/1.1 200 OK\r\nA: b\r\n"), want: "null after 1: " + unended},
+		{name: "103 and no more", url: holding("HTTP/1.1 103 Early Hints\r\n\r\n"), want: "null after 1: " + unended},
+		{name: "no body", url: holding("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"), want: "200 after 1: " + unended},
+		{name: "no end of the body", url: holding("HTTP/1.1 200 OK\r\n\r\nhello"), want: "200 after 1: " + unended},
+		{name: "a byte at a time", url: rawURL(drip), want: "200 after 1: " + unended},
 		{name: "410 without an end", url: holding("HTTP/1.1 410 Gone\r\nContent-Length: 10\r\n\r\n"), want: "410 after 1: the receiver answered 410", over: true},
 		{name: "another protocol", url: holding("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: secret\r\n\r\n"), want: "101 after 1: the receiver answered 101"},
 		{name: "another protocol, not named", url: holding("HTTP/1.1 101 Switching Protocols\r\n\r\n"), want: "101 after 1: the receiver answered 101"},

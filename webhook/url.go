@@ -14,7 +14,8 @@ import (
 
 // Problem is the code and message of a validation detail that says why a URL may
 // not be saved. It names no address that a lookup returned, since callers could
-// use that to map a private network.
+// use that to map a private network. For the same reason most callers are not told
+// whether it is not_public or unresolvable; see server/kernel.
 type Problem struct{ Code, Message string }
 
 // The problems of a URL.
@@ -59,10 +60,10 @@ func (g *Guard) CheckURL(ctx context.Context, raw string) *Problem {
 	switch {
 	case err == nil && len(ips) > 0:
 		return g.checkAddrs(u, ips)
-	case !g.Unresolved:
-		return unresolvable
 	case u.Scheme == "http" && !g.AllowHTTP:
 		return httpLoopback // the host is not known to be one
+	case !g.Unresolved:
+		return unresolvable
 	}
 	return nil
 }

@@ -20,11 +20,15 @@ func readAudit(s *servertest.Server, limit int) (rows []auditRow, raw string) {
 		raw += string(r.Body)
 		for _, v := range r.At("data").([]any) {
 			m := v.(map[string]any)
-			actor, _ := m["actor_id"].(string)
-			if name, ok := m["actor_name"].(string); ok {
+			by := m["actor"].(map[string]any)
+			actor, _ := by["id"].(string)
+			if name, ok := by["name"].(string); ok {
 				actor = name
 			}
-			rows = append(rows, auditRow{m["actor_type"].(string), actor, m["action"].(string), m["target_id"].(string)})
+			if _, ok := m["detail"].(map[string]any); !ok || len(by) != 3 || len(m) != 6 {
+				s.T.Errorf("a row of another form: %v", m)
+			}
+			rows = append(rows, auditRow{by["type"].(string), actor, m["action"].(string), m["target_id"].(string)})
 		}
 		if r.At("next_cursor") == nil {
 			return rows, raw

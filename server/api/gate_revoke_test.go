@@ -99,7 +99,7 @@ func TestChangedByAnotherProcess(t *testing.T) {
 	}
 	k := s.With(s.RestrictedAPIKey)
 	set := func(f store.ShopFields) {
-		servertest.Write(t, other, func(tx *store.Tx) error { _, err := tx.UpdateShop(shop, f); return err })
+		servertest.Write(t, other, func(tx *store.Tx) error { _, err := tx.UpdateShop(shop, f, ""); return err })
 	}
 	state := func(v string) store.ShopFields {
 		return store.ShopFields{SubscriptionState: store.Opt[string]{V: v, Set: true}}

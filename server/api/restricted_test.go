@@ -63,6 +63,13 @@ func TestRestrictedPrograms(t *testing.T) {
 				r.Post(path+"/"+a, nil).Want(200)
 			}
 			r.Patch(path, fields{"name": "N"}).Want(200).Shows(fields{"name": "N", "scoped_location_ids": scope.body["scoped_location_ids"]})
+			was := s.Get(path)
+			for _, more := range []fields{scope.body, {"location_scope": "all_locations"}, {"scoped_location_ids": s.LocationIDs[:1]}, {"scoped_location_ids": []string{}, "name": "M"}} {
+				r.Patch(path, more).Want(403, "unauthorized")
+			}
+			if now := s.Get(path); string(now.Body) != string(was.Body) {
+				t.Errorf("changed to %s", now.Body)
+			}
 			if a, b := r.Get(path), s.Get(path); string(a.Body) != string(b.Body) {
 				t.Errorf("the answer is %s, want %s", a.Body, b.Body)
 			}
@@ -72,6 +79,7 @@ func TestRestrictedPrograms(t *testing.T) {
 	if a, b := r.Get("/programs").Want(200), s.Get("/programs"); string(a.Body) != string(b.Body) {
 		t.Errorf("the list is %s, want %s", a.Body, b.Body)
 	}
+	r.Patch("/programs/none", fields{"location_scope": "all_locations"}).Want(404, "not_found")
 	r.Post("/programs", servertest.Merge(servertest.Programs["access"], fields{"location_scope": "selected_locations", "scoped_location_ids": s.LocationIDs})).Want(201)
 }
 
@@ -235,17 +243,17 @@ func TestRestrictedAllDisabled(t *testing.T) {
 	both.Get("/cards").Want(200)
 }
 
-// hookScopes returns location_ids of webhooks, and whether a key restricted to the first location
-// may use such a webhook.
-func hookScopes(s *servertest.Server) map[string]struct {
-	ids []string
-	own bool
-} {
-	type scope = struct {
-		ids []string
-		own bool
-	}
-	return map[string]scope{"none": {[]string{}, false}, "own": {s.LocationIDs[:1], true}, "other": {s.LocationIDs[1:2], false}, "both": {s.LocationIDs[:2], false}}
+// hookScope is what a webhook of some locations gets, and whether a key that is
+// restricted to the first location may have such a webhook.
+type hookScope struct {
+	ids  []string
+	wide bool // with shop-wide events
+	own  bool
+}
+
+// hookScopes returns scopes without shop-wide events.
+func hookScopes(s *servertest.Server) map[string]hookScope {
+	return map[string]hookScope{"none": {ids: []string{}}, "own": {ids: s.LocationIDs[:1], own: true}, "other": {ids: s.LocationIDs[1:2]}, "both": {ids: s.LocationIDs[:2]}}
 }
 
 // TestRestrictedWebhookCreation checks that a restricted key must name locations,
@@ -261,7 +269,7 @@ func TestRestrictedWebhookCreation(t *testing.T) {
 			before := s.Value("SELECT count(*) FROM webhooks")
 			answer := r.Post(all, servertest.Merge(leastHook, fields{"location_ids": scope.ids}))
 			if scope.own {
-				answer.Want(201).Shows(fields{"location_ids": scope.ids})
+				answer.Want(201).Shows(fields{"location_ids": scope.ids, "include_shop_wide_events": false})
 				return
 			}
 			answer.Want(403, "unauthorized")
@@ -272,6 +280,9 @@ func TestRestrictedWebhookCreation(t *testing.T) {
 	}
 	r.Post(all, leastHook).Want(403, "unauthorized")
 	r.Post(all, servertest.Merge(leastHook, fields{"location_ids": nil})).Want(403, "unauthorized")
+	for value, status := range map[any]int{true: 403, false: 201, nil: 201} {
+		r.Post(all, servertest.Merge(leastHook, fields{"location_ids": s.LocationIDs[:1], "include_shop_wide_events": value})).Want(status)
+	}
 	r.Post(all, servertest.Merge(leastHook, fields{"location_ids": []string{s.LocationIDs[0], "x"}})).Invalid("location_ids.1 invalid_value")
 	r.Post("/programs/none/webhooks", leastHook).Want(404, "not_found")
 	// With several locations any subset is allowed.
@@ -293,10 +304,12 @@ func TestRestrictedWebhookAccess(t *testing.T) {
 	s := start(t)
 	r := s.With(s.RestrictedAPIKey)
 	program := s.ProgramIDs["standard"]
-	for name, scope := range hookScopes(s) {
+	scopes := hookScopes(s)
+	scopes["own, shop-wide"] = hookScope{ids: s.LocationIDs[:1], wide: true}
+	for name, scope := range scopes {
 		t.Run(name, func(t *testing.T) {
 			s, r := s.On(t), r.On(t)
-			path, made := newWebhook(s, program, fields{"location_ids": scope.ids})
+			path, made := newWebhook(s, program, fields{"location_ids": scope.ids, "include_shop_wide_events": scope.wide})
 			ping := s.Post(path+"/test", nil).Want(202).Str("id")
 			failDelivery(s, ping)
 			listed := slices.Contains(r.Get("/programs/"+program+"/webhooks").Want(200).IDs(), made.Str("id"))
@@ -314,6 +327,7 @@ func TestRestrictedWebhookAccess(t *testing.T) {
 				{func() *servertest.Reply { return r.Patch(path, fields{"description": "x"}) }, 200},
 				{func() *servertest.Reply { return r.Patch(path, fields{"rotate_secret": true}) }, 200},
 				{func() *servertest.Reply { return r.Patch(path, fields{"location_ids": s.LocationIDs[:1]}) }, 200},
+				{func() *servertest.Reply { return r.Patch(path, fields{"include_shop_wide_events": false}) }, 200},
 				{func() *servertest.Reply { return r.Post(path+"/test", nil) }, 202},
 				{func() *servertest.Reply { return r.Post(path+"/deliveries/"+ping+"/redeliver", nil) }, 202},
 				{func() *servertest.Reply { return r.Call("DELETE", path, nil) }, 204},
@@ -347,6 +361,8 @@ func TestRestrictedWebhookChange(t *testing.T) {
 		}
 	}
 	r.Patch(path, fields{"location_ids": nil}).Want(403, "unauthorized")
+	r.Patch(path, fields{"include_shop_wide_events": true}).Want(403, "unauthorized")
+	r.Patch(path, fields{"include_shop_wide_events": true, "location_ids": s.LocationIDs[:1], "rotate_secret": true}).Want(403, "unauthorized")
 	r.Patch(path, fields{"location_ids": []string{"x"}}).Invalid("location_ids.0 invalid_value")
 	if now := s.Get(path); string(now.Body) != string(was.Body) {
 		t.Errorf("changed to %s", now.Body)
@@ -359,6 +375,9 @@ func TestRestrictedWebhookChange(t *testing.T) {
 			t.Errorf("%v: listed %q", ids, listed)
 		}
 	}
-	s.Patch(path, fields{"location_ids": s.LocationIDs[:1]}).Want(200)
+	s.Patch(path, fields{"location_ids": s.LocationIDs[:1], "include_shop_wide_events": true}).Want(200)
+	r.Get(path).Want(404, "not_found")
+	r.Patch(path, fields{"include_shop_wide_events": false}).Want(404, "not_found")
+	s.Patch(path, fields{"include_shop_wide_events": false}).Want(200)
 	r.Get(path).Want(200).Shows(fields{"id": made.Str("id")})
 }

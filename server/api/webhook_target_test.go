@@ -2,8 +2,10 @@ package api_test
 
 import (
 	"context"
+	"net"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -12,8 +14,8 @@ import (
 	"punchcard/webhook"
 )
 
-// resolver resolves every name to a public address, except names that begin with "private", and
-// records the names.
+// resolver resolves every name to a public address, except names that begin with "private", which
+// have a private one, and with "missing", which do not exist. It records the names.
 type resolver struct {
 	mu    sync.Mutex
 	hosts []string
@@ -27,8 +29,11 @@ func (n *resolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr,
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.hosts = append(n.hosts, host)
-	if len(host) > 7 && host[:7] == "private" {
+	switch {
+	case strings.HasPrefix(host, "private"):
 		return []netip.Addr{netip.MustParseAddr("10.1.1.1")}, nil
+	case strings.HasPrefix(host, "missing"):
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
 	return []netip.Addr{netip.MustParseAddr("93.184.215.14")}, nil
 }
@@ -110,4 +115,28 @@ func TestStrictTargets(t *testing.T) {
 	}
 	s.Patch(path, fields{"url": "https://127.0.0.1/"}).Invalid("url not_public")
 	s.Patch(path, fields{"url": "HTTPS://hooks.invalid/b"}).Want(200)
+}
+
+// TestNamesOfTheNetwork checks that a key cannot learn from the answers which names
+// there are in the operator's network.
+func TestNamesOfTheNetwork(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(c *app.Config) { c.Guard = &webhook.Guard{Resolver: &resolver{}} })
+	path, _ := newWebhook(s, s.ProgramIDs["standard"], nil)
+	for _, call := range []func(url string) *servertest.Reply{
+		func(url string) *servertest.Reply {
+			return s.Post("/programs/"+s.ProgramIDs["standard"]+"/webhooks", servertest.Merge(leastHook, fields{"url": url}))
+		},
+		func(url string) *servertest.Reply { return s.Patch(path, fields{"url": url}) },
+	} {
+		var answers []string
+		for _, url := range []string{"https://private.test/", "https://missing.test/", "https://localhost/", "https://10.1.1.1/"} {
+			r := call(url)
+			r.Invalid("url not_public")
+			answers = append(answers, strings.ReplaceAll(string(r.Body), r.Str("error.request_id"), ""))
+		}
+		if answers = slices.Compact(answers); len(answers) != 1 {
+			t.Errorf("the answers differ: %s", answers)
+		}
+	}
 }

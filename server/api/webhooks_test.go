@@ -175,7 +175,7 @@ func TestWebhookSecrets(t *testing.T) {
 			t.Errorf("%q is in the audit log or in the log", secret)
 		}
 	}
-	if !strings.Contains(audited, "webhook.update") {
+	if !strings.Contains(audited, `"webhook.update","target_id":"`+first.Str("id")+`","detail":{"rotated":true}`) {
 		t.Error("the secret is nowhere, so the test proves nothing")
 	}
 }

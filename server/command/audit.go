@@ -24,7 +24,7 @@ func (c *Audit) Run() error {
 	return list(c.OfShop, operation.ListAudit, c.Limit, func(w io.Writer, rows ...store.AuditRow) {
 		fmt.Fprintln(w, "AT\tACTOR\tACTION\tTARGET")
 		for _, a := range rows {
-			actor := strings.TrimSpace(a.ActorType + " " + cmp.Or(a.ActorID.V, a.ActorName.V))
+			actor := strings.TrimSpace(a.Actor.Type + " " + cmp.Or(a.Actor.ID.V, a.Actor.Name.V))
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.At, actor, a.Action, a.TargetID)
 		}
 	})

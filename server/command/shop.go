@@ -94,6 +94,7 @@ func (c *ShopList) Run() error {
 type ShopUpdate struct {
 	OfShop
 	ShopFlags
+	Reason *string `env:"-" placeholder:"TEXT" help:"Why the subscription changes, for webhooks; one line."`
 }
 
 // Run changes the settings.
@@ -102,5 +103,5 @@ func (c *ShopUpdate) Run() error {
 	if err != nil {
 		return err
 	}
-	return run(c.OfShop, operation.UpdateShop, kernel.Args{Fields: f}, printShop)
+	return run(c.OfShop, operation.UpdateShop, kernel.Args{Fields: operation.ShopPatch{ShopFields: f, Reason: given(c.Reason)}}, printShop)
 }

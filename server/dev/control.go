@@ -67,7 +67,7 @@ func (c *Control) Mount(r *httprouter.Router) {
 	r.POST("/dev/settle", handle(k, http.StatusOK, c.settle))
 
 	r.POST("/dev/shops", bind[store.ShopFields, shopAnswer](c, http.StatusCreated, createShop, noShop, whole))
-	r.PATCH("/dev/shops/:id", bind[store.ShopFields, store.Shop](c, http.StatusOK, operation.UpdateShop, func(p httprouter.Params, _ store.ShopFields) (int64, error) {
+	r.PATCH("/dev/shops/:id", bind[operation.ShopPatch, store.Shop](c, http.StatusOK, operation.UpdateShop, func(p httprouter.Params, _ operation.ShopPatch) (int64, error) {
 		return c.Store.ResolveShop(p.ByName("id"))
 	}, whole))
 	r.POST("/dev/keys", bind[keyBody, operation.CreatedKey](c, http.StatusCreated, operation.CreateKey, func(_ httprouter.Params, b keyBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b keyBody) any { return b.KeyFields }))

@@ -118,7 +118,7 @@ func TestDeliveriesInTheJournal(t *testing.T) {
 		}
 	}
 	first := j.Data[0]
-	if first.Status != nil || len(first.Hints) != 1 || *first.Error != "no whole answer within 1000 ms" || first.DurationMS < 1000 || *j.Data[1].Status != 500 || *j.Data[2].Status != 200 {
+	if first.Status != nil || len(first.Hints) != 1 || *first.Error != "the receiver did not answer within 1 s" || first.DurationMS < 1000 || *j.Data[1].Status != 500 || *j.Data[2].Status != 200 {
 		t.Errorf("%+v", j.Data)
 	}
 	if at, err := time.Parse(time.RFC3339, *first.NextAttemptAt); err != nil || at.Before(time.Date(2026, 3, 1, 9, 0, 5, 0, time.UTC)) || at.After(time.Date(2026, 3, 1, 9, 0, 6, 0, time.UTC)) {

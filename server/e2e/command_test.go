@@ -268,11 +268,13 @@ func TestOperatorsCommands(t *testing.T) {
 
 	var log struct {
 		Data []struct {
-			ActorType string  `json:"actor_type"`
-			ActorID   *string `json:"actor_id"`
-			ActorName *string `json:"actor_name"`
-			Action    string
-			TargetID  string `json:"target_id"`
+			Actor struct {
+				Type     string
+				ID, Name *string
+			}
+			Action   string
+			TargetID string `json:"target_id"`
+			Detail   map[string]any
 		}
 	}
 	f.json(&log, "audit", "--limit", "0")
@@ -281,8 +283,10 @@ func TestOperatorsCommands(t *testing.T) {
 	for _, row := range log.Data {
 		done[row.Action+" "+row.TargetID] = true
 		switch {
-		case row.ActorType == "user" && row.ActorName != nil && *row.ActorName == me.Username:
-		case row.ActorType == "api_key" && row.ActorID != nil && *row.ActorID == k.ID:
+		case row.Detail == nil:
+			t.Errorf("%+v has no object as detail", row)
+		case row.Actor.Type == "user" && row.Actor.Name != nil && *row.Actor.Name == me.Username:
+		case row.Actor.Type == "api_key" && row.Actor.ID != nil && *row.Actor.ID == k.ID:
 		default:
 			t.Errorf("%+v has an unknown actor", row)
 		}

@@ -52,7 +52,7 @@ func (k *Kernel) validate(ctx context.Context, op *Operation, call *Call) (field
 	if t, ok := fields.(Targeter); ok && t.Target() != "" && !slices.ContainsFunc(details, func(d store.Detail) bool { return d.Field == "url" }) {
 		target = t.Target()
 		if d := k.conf.CheckTarget(ctx, target); d != nil {
-			details = append(details, *d)
+			details = append(details, hideLookup(&call.Caller, *d))
 		}
 	}
 	if details != nil {
@@ -79,4 +79,16 @@ func (k *Kernel) lookUp(op *Operation, call *Call, fields any, details []store.D
 		return details, nil
 	}
 	return details, err
+}
+
+// hideLookup returns the detail about a URL as the caller may see it. Only operators
+// are told whether a host resolves to other than public addresses or not at all:
+// others could find out with it which names there are in the operator's network.
+func hideLookup(c *Caller, d store.Detail) store.Detail {
+	operator := c.Kind == Person && c.Role == Operator
+	if !operator && (d.Code == wire.CodeNotPublic || d.Code == wire.CodeUnresolvable) {
+		d.Code = wire.CodeNotPublic
+		d.Message = "The URL's host must be a public address, or a name that resolves to public addresses only."
+	}
+	return d
 }

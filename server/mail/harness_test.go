@@ -248,8 +248,8 @@ func (f *fixture) audited(card string) (details []string) {
 		f.t.Fatal(err)
 	}
 	for _, row := range log.Data {
-		if row.Action == "card.mail_refused" && row.TargetID == card && row.ActorType == "system" {
-			details = append(details, row.Detail.V)
+		if row.Action == "card.mail_refused" && row.TargetID == card && row.Actor.Type == "system" {
+			details = append(details, string(row.Detail))
 		}
 	}
 	return details

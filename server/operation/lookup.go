@@ -48,10 +48,10 @@ var _ = []*kernel.Operation{
 		return v.CheckSendEmail(c.Access, c.Param("id"), f.SendEmail, store.Opt[string]{})
 	}),
 	kernel.LookUp(CreateWebhook, func(v *store.View, c *kernel.Call, f WebhookFields, faulty func(string) bool) error {
-		return v.CheckWebhookFields(c.Access, f.WebhookFields, faulty)
+		return v.CheckWebhookFields(c.Access, "", "", f.WebhookFields, faulty)
 	}),
 	kernel.LookUp(UpdateWebhook, func(v *store.View, c *kernel.Call, f WebhookPatch, faulty func(string) bool) error {
-		return v.CheckWebhookFields(c.Access, f.WebhookFields, faulty)
+		return v.CheckWebhookFields(c.Access, c.Param("id"), c.Param("webhookId"), f.WebhookFields, faulty)
 	}),
 	kernel.LookUp(CreateKey, func(v *store.View, c *kernel.Call, f store.KeyFields, faulty func(string) bool) error {
 		return v.CheckKeyFields(c.Access.Shop, f, faulty)

@@ -174,7 +174,7 @@ func TestFieldsFromGo(t *testing.T) {
 		"http_method invalid_value":         func(f *store.WebhookFields) { f.HTTPMethod = store.Given("TRACE") },
 		"bearer_token invalid_format":       func(f *store.WebhookFields) { f.BearerToken = store.Given("a b") },
 		"description invalid_value":         func(f *store.WebhookFields) { f.Description = store.Given("\xff") },
-		"custom_headers.Host not_allowed":   func(f *store.WebhookFields) { f.CustomHeaders = store.Given(map[string]string{"Host": "x"}) },
+		"custom_headers.Host invalid_value": func(f *store.WebhookFields) { f.CustomHeaders = store.Given(map[string]string{"Host": "x"}) },
 		"program_ids.0 invalid_value":       func(f *store.WebhookFields) { f.ProgramIDs = store.Given([]string{"prg_x"}) },
 		"payload_version invalid_value":     func(f *store.WebhookFields) { f.PayloadVersion = store.Given("v3") },
 		"custom_headers.X-Ö invalid_format": func(f *store.WebhookFields) { f.CustomHeaders = store.Given(map[string]string{"X-Ö": "x"}) },
@@ -199,6 +199,35 @@ func TestFieldsFromGo(t *testing.T) {
 	}})
 	if _, refused := store.AsError(err); err == nil || refused {
 		t.Errorf("a URL that was not checked: %v", err)
+	}
+}
+
+// TestWhoSeesLookups checks that only operators are told whether the host of a URL
+// resolves.
+func TestWhoSeesLookups(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	code := ""
+	k := kernel.New(s.st, kernel.Config{Fields: app.DefaultLimits().Fields(), CheckTarget: func(context.Context, string) *store.Detail {
+		return &store.Detail{Field: "url", Code: code, Message: "Said to operators."}
+	}})
+	url := store.WebhookFields{URL: store.Given("https://hooks.example.com/"), Events: store.Given([]string{"*"})}
+	args := kernel.Args{Params: map[string]string{"id": s.ProgramIDs["standard"]}, Fields: operation.WebhookFields{WebhookFields: url}}
+	for _, caller := range []kernel.Caller{kernel.KeyCaller(s.key), s.person(kernel.Manager), s.person(kernel.Owner), s.person(kernel.Operator)} {
+		var messages []string
+		for _, code = range []string{"not_public", "unresolvable", "invalid_value"} {
+			_, err := k.Invoke(t.Context(), caller, operation.CreateWebhook, args)
+			e, ok := store.AsError(err)
+			if !ok {
+				t.Fatal(err)
+			}
+			messages = append(messages, e.Details[0].Code+" "+e.Details[0].Message)
+		}
+		const said = " Said to operators."
+		told := caller.Role == kernel.Operator
+		if (messages[0] == messages[1]) == told || told != (messages[1] == "unresolvable"+said) || messages[2] != "invalid_value"+said {
+			t.Errorf("role %d is told %q", caller.Role, messages)
+		}
 	}
 }
 
@@ -343,7 +372,7 @@ func TestActorOfAPerson(t *testing.T) {
 	if err != nil || len(page.Data) == 0 {
 		t.Fatal(page, err)
 	}
-	if row := page.Data[0]; row.ActorType != "user" || row.ActorID.V != s.st.ID(store.KindUser, 7) || !strings.HasPrefix(row.ActorID.V, "usr_") {
+	if row := page.Data[0]; row.Actor.Type != "user" || row.Actor.ID.V != s.st.ID(store.KindUser, 7) || !strings.HasPrefix(row.Actor.ID.V, "usr_") {
 		t.Errorf("%+v", row)
 	}
 }

@@ -34,7 +34,7 @@ var GetProgram = kernel.Read(programs.reads("getProgram", "Read a program", "", 
 // UpdateProgram changes a program's fields.
 var UpdateProgram = kernel.Write(
 	programs.manages("updateProgram", "Update a program",
-		"Once a card of the program was installed the template is frozen: any named field is program_has_installed_cards. total_stamps below a prize's threshold is unprocessable_entity. Going back to all_locations forgets scoped_location_ids.",
+		"Once a card of the program was installed the template is frozen: any named field is program_has_installed_cards. total_stamps below a prize's threshold is unprocessable_entity. Going back to all_locations forgets scoped_location_ids. A restricted key that names location_scope or scoped_location_ids gets 403.",
 		store.NotFound, store.ProgramHasInstalledCards, store.Unprocessable),
 	wire.Patch, withID((*store.Tx).UpdateProgram))
 

@@ -20,10 +20,16 @@ var ListShops = kernel.Read(shops.only(operator, "listShops", "List the shops", 
 		return List[store.Shop]{shops}, err
 	})
 
+// ShopPatch are the fields of UpdateShop.
+type ShopPatch struct {
+	store.ShopFields
+	Reason store.Opt[string] `json:"reason" min:"1" max:"200" format:"line" doc:"Why subscription_state changes, for subscription.state_changed. Default empty."`
+}
+
 // UpdateShop changes a shop's plan, subscription or limits.
 var UpdateShop = kernel.Write(shops.only(operator, "updateShop", "Update a shop", "", store.NotFound),
-	wire.Patch, func(tx *store.Tx, c *kernel.Call, f store.ShopFields) (store.Shop, error) {
-		return tx.UpdateShop(c.Access.Shop, f)
+	wire.Patch, func(tx *store.Tx, c *kernel.Call, f ShopPatch) (store.Shop, error) {
+		return tx.UpdateShop(c.Access.Shop, f.ShopFields, f.Reason.V)
 	})
 
 // ListAudit lists the audit log of the shop.

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ type Subscriptions struct {
 // ListWebhooks lists the webhooks whose paths name a program.
 var ListWebhooks = kernel.Read(
 	webhooks.reads("listWebhooks", "List a program's webhooks",
-		"Those that are addressed through the program, newest first; not paginated, without secrets. A restricted key sees those whose location_ids are not empty and all its own.",
+		"Those that are addressed through the program, newest first; not paginated, without secrets. A restricted key sees those whose location_ids are not empty and all its own and whose include_shop_wide_events is false.",
 		store.NotFound),
 	func(v *store.View, c *kernel.Call, _ struct{}) (Subscriptions, error) {
 		list, err := v.Webhooks(c.Access, c.Param("id"))
@@ -27,35 +28,62 @@ var ListWebhooks = kernel.Read(
 // WebhookFields are the fields of a new webhook.
 type WebhookFields struct{ store.WebhookFields }
 
-// Check validates the custom headers, and what the store checks.
+// Check validates what is sent along, and what the store checks.
 func (f WebhookFields) Check(now store.Time) []store.Detail {
-	return append(validateCustomHeaders(f.CustomHeaders), f.WebhookFields.Check(now)...)
+	return append(validateSecrets(f.WebhookFields), f.WebhookFields.Check(now)...)
 }
 
 // WebhookPatch are the fields of a change to a webhook.
 type WebhookPatch struct{ store.WebhookPatch }
 
-// Check validates the custom headers, and what the store checks.
+// Check validates what is sent along, and what the store checks.
 func (f WebhookPatch) Check(now store.Time) []store.Detail {
-	return append(validateCustomHeaders(f.CustomHeaders), f.WebhookPatch.Check(now)...)
+	return append(validateSecrets(f.WebhookFields), f.WebhookPatch.Check(now)...)
 }
 
-// reservedHeaders are the headers that a delivery sets itself and those that
-// belong to the connection. Headers that begin with webhook- are reserved too.
-var reservedHeaders = []string{"host", "content-length", "content-type", "user-agent", "authorization", "x-service-signature", "x-service-sequence",
-	"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
+// deliveryHeaders are the headers that a delivery sets itself. Headers that begin
+// with webhook- are reserved too.
+var deliveryHeaders = []string{"content-type", "user-agent", "authorization", "x-service-signature", "x-service-sequence"}
 
-func validateCustomHeaders(headers store.Opt[map[string]string]) []store.Detail {
-	reserved := func(name string) bool {
-		return slices.Contains(reservedHeaders, name) || strings.HasPrefix(name, "webhook-")
+// connectionHeaders are the headers that belong to the connection or the browser.
+// Headers that begin with proxy- do as well.
+var connectionHeaders = []string{"host", "cookie", "connection", "content-length", "http2-settings", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"}
+
+// mask is what answers and the delivery log show in place of a secret.
+const mask = "***"
+
+// validateSecrets validates the bearer token and the custom headers.
+func validateSecrets(f store.WebhookFields) (details []store.Detail) {
+	const unmasked = "must be the value itself, not the *** that is shown in its place"
+	if f.BearerToken.V == mask {
+		details = append(details, store.Detail{Field: "bearer_token", Code: wire.CodeInvalidValue, Message: unmasked})
 	}
-	return wire.ValidateHeaders("custom_headers", headers.Or(nil), reserved, "is set by the delivery itself or belongs to the connection")
+	headers := maps.Clone(f.CustomHeaders.Or(nil))
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		message := ""
+		switch lower := strings.ToLower(name); {
+		case slices.Contains(connectionHeaders, lower), strings.HasPrefix(lower, "proxy-"):
+			message = "must be a header of the request, not one of the connection or a cookie"
+		case strings.Contains(name, "_"):
+			message = "must be a name without an underscore, which many servers take for a hyphen"
+		case strings.TrimSpace(headers[name]) == mask:
+			message = unmasked
+		default:
+			continue
+		}
+		details = append(details, store.Detail{Field: "custom_headers." + name, Code: wire.CodeInvalidValue, Message: message})
+		delete(headers, name)
+	}
+	reserved := func(name string) bool {
+		return slices.Contains(deliveryHeaders, name) || strings.HasPrefix(name, "webhook-")
+	}
+	return append(details, wire.ValidateHeaders("custom_headers", headers, reserved, "is set by the delivery itself")...)
 }
 
 // CreateWebhook creates a webhook and returns its secret.
 var CreateWebhook = kernel.Write(
 	webhooks.manages("createWebhook", "Create a webhook",
-		"The answer shows the signing secret, once. The program in the path is only the webhook's address: it filters nothing, use program_ids for that. A restricted key must name location_ids, all of them its own: else 403. Over the shop's maximum of webhooks: unprocessable_entity. Custom headers and methods other than POST are stored and not sent.",
+		"The answer shows the signing secret, once. The program in the path is only the webhook's address: it filters nothing, use program_ids for that. A restricted key must name location_ids, all of them its own, and gets no shop-wide events: else 403. Over the shop's maximum of webhooks: unprocessable_entity. Custom headers and methods other than POST are stored and not sent.",
 		store.NotFound, store.Unprocessable),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f WebhookFields) (store.CreatedWebhook, error) {
 		return tx.CreateWebhook(c.Access, c.Param("id"), f.WebhookFields)
@@ -70,7 +98,7 @@ var GetWebhook = kernel.Read(webhooks.reads("getWebhook", "Read a webhook", "Wit
 // UpdateWebhook changes a webhook.
 var UpdateWebhook = kernel.Write(
 	webhooks.manages("updateWebhook", "Update a webhook",
-		"An absent field is left alone. rotate_secret makes a new secret, shown once, that signs from now on: update the receiver in the same change. active true enables a webhook that was switched off by failures.",
+		"An absent field is left alone. rotate_secret makes a new secret, shown once, that signs from now on: update the receiver in the same change. active true enables a webhook that was switched off by failures. What a restricted key may have is judged on the result: location_ids all its own and no shop-wide events, else 403.",
 		store.NotFound),
 	wire.Patch, func(tx *store.Tx, c *kernel.Call, f WebhookPatch) (store.UpdatedWebhook, error) {
 		return tx.UpdateWebhook(c.Access, c.Param("id"), c.Param("webhookId"), f.WebhookPatch)
@@ -79,7 +107,7 @@ var UpdateWebhook = kernel.Write(
 // DeleteWebhook deletes a webhook.
 var DeleteWebhook = kernel.Write(
 	webhooks.manages("deleteWebhook", "Delete a webhook",
-		"What is pending for it is not sent any more.",
+		"What is pending for it is not sent any more, and its secret, bearer token and custom headers are removed at once.",
 		store.NotFound),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
 		return kernel.None{}, tx.DeleteWebhook(c.Access, c.Param("id"), c.Param("webhookId"))

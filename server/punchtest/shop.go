@@ -52,6 +52,7 @@ type ShopFields struct {
 	SubscriptionState string `json:"subscription_state,omitempty"` // active, past_due, suspended, cancelled
 	APIAddon          *bool  `json:"api_addon,omitempty"`          // false: its keys are refused
 	MaxCards          *int   `json:"max_cards,omitempty"`
+	Reason            string `json:"reason,omitempty"` // why the subscription changes, for webhooks; in an update only
 }
 
 // NewShop creates a shop with one location, a key and a till, and no programs.

@@ -12,6 +12,7 @@
 //	                 a text with a pattern or format has a min of 1 at least
 //	gt:"0"           the number must be greater
 //	limit:"name"     the maximum is the deployment's setting of this name (Limits)
+//	distinct:"true"  the items of an array are counted without repetitions
 //	enum, keys       the texts, or the keys of a map, that are allowed
 //	format           the form of a text, or of the texts of a map: email, url,
 //	                 https-url, target-url (of a webhook), date-time, date, hex-color,

@@ -183,7 +183,7 @@ func (r *rule) check(field any, lim Limits, out *details) {
 		r.checkFloat(opt.V, lim, out)
 	case *store.Opt[bool], *store.Opt[store.Time]:
 	case *store.Opt[[]string]:
-		r.checkCount(len(opt.V), lim, out)
+		r.checkCount(r.count(opt.V), lim, out)
 		for i, s := range opt.V {
 			checkUTF8(r.name+"."+strconv.Itoa(i), s, out)
 		}

@@ -214,8 +214,21 @@ func (r *rule) list(value []byte, lim Limits, out *details) []string {
 			}
 		}
 	}
-	r.checkCount(n, lim, out)
+	r.checkCount(r.count(items), lim, out)
 	return items
+}
+
+// count returns the number of items of an array, without repetitions if the field is
+// tagged distinct.
+func (r *rule) count(items []string) int {
+	if !r.distinct {
+		return len(items)
+	}
+	seen := make(map[string]bool, len(items))
+	for _, item := range items {
+		seen[item] = true
+	}
+	return len(seen)
 }
 
 // objects decodes an array of objects. Each of them is validated as the body of a

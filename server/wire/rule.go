@@ -83,6 +83,7 @@ type rule struct {
 	words    string // what is allowed, for the messages of a field with a pattern
 	enum     []string
 	keys     []string
+	distinct bool // the items of a list are counted without repetitions
 }
 
 // Limits are the upper bounds that are settings, by the names in limit tags. Using a
@@ -138,6 +139,7 @@ func newRule(f field) *rule {
 	if r.opt && text && (r.format != "" || r.pattern != nil) && !r.min.set {
 		r.min = bound{set: true, whole: 1, float: 1, text: "1"} // no form allows the empty text
 	}
+	r.distinct = r.option("distinct", "true", r.kind == kindList) != ""
 	r.patch = r.option("patch", "nullable default "+notAllowed, r.opt)
 	return r
 }

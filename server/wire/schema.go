@@ -233,7 +233,10 @@ func (g *generator) constrain(s *JSONSchema, r *rule) {
 	case kindInt, kindFloat:
 		s.Minimum, s.Maximum, s.ExclusiveMinimum = minimum, maximum, json.Number(r.above.text)
 	case kindList:
-		s.MinItems, s.MaxItems = minimum, maximum
+		s.MinItems = minimum
+		if !r.distinct { // JSON Schema cannot count without repetitions
+			s.MaxItems = maximum
+		}
 		if item := r.item(); item != nil { // no item is null
 			s.Items = g.typeOf(item)
 		}
