@@ -177,7 +177,7 @@ func fillHooked(b *testing.B, file, url string, n int) {
 	}
 	write(func(tx *store.Tx) error {
 		tx.CheckedTarget = url
-		_, err := tx.CreateWebhook(access, program, store.WebhookFields{URL: store.Opt[string]{V: url, Set: true}, Events: store.Opt[[]string]{V: []string{"card.added"}, Set: true}})
+		_, err := tx.CreateWebhook(access, program, store.WebhookFields{URL: store.Opt[string]{V: url, Set: true}, Events: store.Opt[[]string]{V: []string{"*"}, Set: true}})
 		return err
 	})
 	for done := 0; done < n; {
