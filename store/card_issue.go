@@ -24,9 +24,9 @@ func (tx *Tx) IssueCard(a Access, programID string, f CardFields, source string)
 
 // CounterFields is the body of issuing a card at a till.
 type CounterFields struct {
-	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200"`
+	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200" format:"line"`
 	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
-	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" doc:"One live card per program."`
+	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" format:"line" doc:"One live card per program."`
 }
 
 // IssueAtCounter issues a card at a till. It is active at once.
@@ -82,9 +82,9 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 		return out, err
 	}
 	tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value, initial_value, expires_at,
-		activated_at, first_location_id, install_hash, install_expires_at, live, created_at, updated_at) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,?11,?12,?13,?14,1,?15,?15)`,
+		activated_at, first_location_id, install_hash, install_expires_at, live, created_at, updated_at, short_code) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,?11,?12,?13,?14,1,?15,?15,?16)`,
 		card, a.Shop, key, source, out.ExternalRef, out.HolderName, out.HolderEmail, emailKey(out.HolderEmail), balance, expires,
-		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now)
+		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now, tx.newShortCode(a.Shop, card, 0))
 	tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", a.Shop)
 	tx.countCard(a.Shop, key)
 	t := totals{balance: balance.V}
@@ -94,13 +94,13 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	}
 	tx.counts.addTotals(key, t)
 	tx.emit(pendingEvent{name: event.CardAdded, shop: a.Shop, program: key, card: card, location: counter.V})
-	tx.sendMail(out, card, token, name, f.SendEmail)
+	tx.sendMail(out, a.Shop, card, token, name, f.SendEmail)
 	tx.audit(a.Shop, "card.issue", KindCard, card, "")
 	return out, tx.failed
 }
 
-// checkIssueLocations refuses a restricted caller, the till or a key, if the program's
-// cards work at none of its locations.
+// checkIssueLocations refuses a till or a restricted key if the program's cards work
+// at none of its locations.
 func (tx *Tx) checkIssueLocations(a Access, program int64, till bool) error {
 	if !a.Restricted {
 		return nil
@@ -185,7 +185,7 @@ func (tx *Tx) makeInstallLink(out *IssuedCard, root int64) (token string, err er
 
 // replaceInstallLink makes a new install link for an existing card, stores it and,
 // if send is true, mails it.
-func (tx *Tx) replaceInstallLink(c card, send Opt[bool]) (out IssuedCard, err error) {
+func (tx *Tx) replaceInstallLink(shop int64, c card, send Opt[bool]) (out IssuedCard, err error) {
 	out = IssuedCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, ExpiresAt: c.ExpiresAt}
 	token, err := tx.makeInstallLink(&out, c.root)
 	if err != nil {
@@ -193,7 +193,7 @@ func (tx *Tx) replaceInstallLink(c card, send Opt[bool]) (out IssuedCard, err er
 	}
 	tx.exec("UPDATE cards SET install_hash=?, install_expires_at=? WHERE id=?", Hash(token), out.InstallURLExpiresAt, c.root)
 	tx.deleteMail(c.root)
-	tx.sendMail(out, c.root, token, c.ProgramName, send)
+	tx.sendMail(out, shop, c.root, token, c.ProgramName, send)
 	return out, tx.failed
 }
 

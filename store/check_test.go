@@ -22,7 +22,7 @@ func TestCheckFindings(t *testing.T) {
 	const daysAndHours = "statistics that differ from the ledger: days and hours of program"
 	const hooked = `INSERT INTO webhooks (id, shop_id, program_id, url, events, program_ids, location_ids, include_shop_wide_events, active, description, secret, http_method,
 		custom_headers, payload_version, created_at, updated_at) SELECT 1, shop_id, id, 'https://hooks.invalid/', '["*"]', '[]', '[]', 1, 1, '', 'whsec_', 'POST', '{}', 'v2', 1, 1 FROM programs LIMIT 1`
-	const startMail = "INSERT INTO mails (card_id, token, ends_at, due_at, created_at) SELECT id, 'token', install_expires_at, 1, 1 FROM cards"
+	const startMail = "INSERT INTO mails (card_id, token, ends_at, due_at, created_at, shop_id) SELECT id, 'token', install_expires_at, 1, 1, shop_id FROM cards"
 	cases := []broken{
 		{"live_cards is not the number of live chains of shop", []string{"UPDATE shops SET live_cards=7"}, KindShop, nil},
 		{"counted live though no instance of the chain is unarchived", []string{"UPDATE cards SET archived_at=1"}, KindCard, card},
@@ -53,6 +53,7 @@ func TestCheckFindings(t *testing.T) {
 		{"delivery of an event that does not exist, to webhook", []string{hooked, "INSERT INTO deliveries (webhook_id, event_id) VALUES (1, 7)"}, KindWebhook, nil},
 		{"delivery to a webhook that does not exist", []string{"INSERT INTO events (id, shop_id, name, occurred_at) VALUES (7, 1, 'card.added', 1)", "INSERT INTO deliveries (webhook_id, event_id) VALUES (1, 7)"}, KindWebhook, nil},
 		{"first attempt where nobody looks for it, behind the mark of webhook", []string{hooked, "INSERT INTO events (id, shop_id, name, occurred_at) VALUES (7, 1, 'card.added', 1)", "INSERT INTO deliveries (webhook_id, event_id) VALUES (1, 7)", "UPDATE webhooks SET sent_through=7"}, KindWebhook, nil},
+		{"events beyond event_sequence of shop", []string{"INSERT INTO events (shop_id, name, occurred_at, sequence) VALUES (1, 'card.added', 1, 7)", "UPDATE shops SET event_sequence=6"}, KindShop, nil},
 		{"statistics that differ from the ledger: totals of program", []string{"DELETE FROM program_counts"}, KindProgram, program},
 		{"statistics that differ from the ledger: locations of program", []string{"UPDATE place_counts SET stamps=stamps-1"}, KindProgram, program},
 		{"statistics that differ from the ledger: locations of program", []string{"INSERT INTO place_counts SELECT program_id, 0, 1, 0 FROM place_counts"}, KindProgram, program},
@@ -60,6 +61,7 @@ func TestCheckFindings(t *testing.T) {
 		{"statistics that differ from the ledger: quarter hours of program", []string{"DELETE FROM quarter_counts WHERE location_id=0"}, KindProgram, program},
 		{"time of the last stamp that is not the ledger's, of card", []string{"UPDATE cards SET last_stamp_at=NULL"}, KindCard, card},
 		{"time of the last stamp that is not the ledger's, of card", []string{"UPDATE cards SET last_stamp_at=last_stamp_at-1"}, KindCard, card},
+		{"location of the first presentation that is not the ledger's, of card", []string{"UPDATE cards SET first_location_id=NULL"}, KindCard, card},
 		{daysAndHours, []string{"UPDATE day_counts SET activity=activity+1 WHERE location_id>0"}, KindProgram, program},
 		{daysAndHours, []string{"UPDATE day_counts SET cards=0"}, KindProgram, program},
 		{daysAndHours, []string{"UPDATE day_counts SET stamps=stamps-1"}, KindProgram, program},

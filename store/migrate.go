@@ -18,7 +18,10 @@ const applicationID = 0x706e6368
 
 // migrations[i] brings a file from version i+1 to i+2. A migrated file must
 // have the schema of a fresh one; the tests compare the two for every version.
-var migrations = []string{to2, to3, to4, to5}
+var migrations = []string{to2, to3, to4, to5, to6}
+
+//go:embed migrations/6.sql
+var to6 string
 
 //go:embed migrations/5.sql
 var to5 string
@@ -31,6 +34,10 @@ var to3 string
 
 //go:embed migrations/2.sql
 var to2 string
+
+// countedSince is the version since which the sums of the statistics have their
+// meaning. Files of older versions are counted when they are migrated.
+const countedSince = 6
 
 func version() int64 { return int64(len(migrations)) + 1 }
 
@@ -163,10 +170,15 @@ func (s *Store) migrateTo(want int64) error {
 			if err := w.script(migrations[v-1]); err != nil {
 				return fmt.Errorf("from schema %d to %d: %w", v, v+1, err)
 			}
-			if v == 2 {
-				if err := s.recountAll(); err != nil {
-					return fmt.Errorf("counting for schema 3: %w", err)
-				}
+		}
+		if have < countedSince {
+			if err := s.recountAll(); err != nil {
+				return fmt.Errorf("counting for schema %d: %w", countedSince, err)
+			}
+		}
+		if have < shortCodesSince {
+			if err := w.fillShortCodes(); err != nil {
+				return fmt.Errorf("short codes for schema %d: %w", shortCodesSince, err)
 			}
 		}
 	}

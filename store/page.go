@@ -38,12 +38,12 @@ type listQuery struct {
 	list       byte
 	shop       int64
 	table      string   // with its alias
-	alias      string   //
+	alias      string   // of table, such as c
 	join       string   // joins of the outer query
 	index      []string // conditions that the index serves together with the order by key
 	indexArgs  []any    // of index
-	filters    []string // further conditions, each costing a visit for a row it drops
-	filterArgs []any    // of keep
+	filters    []string // further conditions; a row that they drop was visited too
+	filterArgs []any    // of filters
 	above      int64    // keys must be greater than this (0: no bound)
 	below      int64    // keys must be smaller than this (0: no bound)
 }
@@ -78,7 +78,7 @@ func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *ro
 	if q.Cursor.Set {
 		key, ok := v.s.cursorKey(w.list, w.shop, q.Cursor.V)
 		if !ok {
-			return p, Invalid(Detail{Field: "cursor", Code: "invalid_format", Message: "is not a cursor of this list"})
+			return p, Invalid(Detail{Field: "cursor", Code: "invalid_format", Message: "must be the next_cursor of a page of this list"})
 		}
 		from = key
 	}

@@ -50,7 +50,10 @@ func runOperations(f *fixture) {
 	restricted := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, l.location)}}
 	f.hook(f.a, l.program, hookFields{})
 	f.row(l, "stamp")
-	f.must(func(tx *Tx) error { _, _, err := tx.CreateDevice(f.a.Shop, l.location, "Till", ""); return err })
+	f.must(func(tx *Tx) error {
+		_, _, err := tx.CreateDevice(f.a.Shop, NewDevice{LocationID: l.location, Name: "Till"})
+		return err
+	})
 	must(f, func(tx *Tx) (Key, error) {
 		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{LocationIDs: set([]string{l.location})})
 		return k, err
@@ -62,10 +65,12 @@ func runOperations(f *fixture) {
 	must(f, func(tx *Tx) (Key, error) { return tx.RevokeKey(f.a.Shop, key.ID) })
 	must(f, func(tx *Tx) (Location, error) { return tx.UpdateLocation(f.a, other, LocationPatch{Name: set("New")}) })
 	must(f, func(tx *Tx) (Location, error) { return tx.SetLocationActive(f.a, other, false) })
-	must(f, func(tx *Tx) (Location, error) { return tx.SetStaffPIN(f.a.Shop, other, "1234") })
+	must(f, func(tx *Tx) (Location, error) { return tx.SetStaffPIN(f.a.Shop, other, StaffPIN{Some("$argon2id")}) })
 	scope := ProgramFields{LocationScope: set("selected_locations"), ScopedLocationIDs: set([]string{l.location})}
 	must(f, func(tx *Tx) (ProgramDetail, error) { return tx.UpdateProgram(f.a, l.program, scope) })
-	must(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetMinSpend(f.a.Shop, l.program, set(int64(100))) })
+	must(f, func(tx *Tx) (ProgramDetail, error) {
+		return tx.UpdateProgramSettings(f.a.Shop, l.program, ProgramSettings{MinSpendCents: set(int64(100)), MaxStampsPerDay: set(int64(100))})
+	})
 	for _, action := range []string{Suspend, Unsuspend, Unpublish, Publish} {
 		must(f, func(tx *Tx) (ProgramDetail, error) { return tx.ProgramAction(f.a, l.program, action) })
 	}
@@ -234,8 +239,8 @@ func runDeliveries(f *fixture, hook int64) {
 			check(v.WebhooksWithScheduledDeliveries())
 			check(v.CountPendingDeliveries(5))
 			check(v.WebhooksWithNewDeliveries())
-			check(v.DueDeliveries(hook, -1, nil, 5))
-			check(v.DueDeliveries(hook, 0, []int64{1, 2}, 5))
+			check(v.DueDeliveries(hook, -1, nil, 5, 5))
+			check(v.DueDeliveries(hook, 0, []int64{1, 2}, 5, 5))
 			_, _, err := v.Attempt(hook, 1)
 			return err
 		})
@@ -267,6 +272,14 @@ func runMailQueue(f *fixture) {
 	f.must(func(tx *Tx) error { return tx.HoldMail(&m, f.clock.at()) })
 	f.must(func(tx *Tx) error { return tx.RejectMail(&m, 550) })
 	must(f, func(tx *Tx) ([]string, error) { return tx.PruneMails(5) })
+	m.over, m.slot = quotaShop, f.clock.at()
+	f.must(func(tx *Tx) error { return tx.WaitForQuota(&m) })
+	f.must((*Tx).ReplanMail)
+	f.opts.Limits.MailPerHour = 1
+	f.card(f.a, program, CardFields{HolderEmail: set("ada@example.com"), SendEmail: set(true)})
+	m = f.nextMail()
+	f.must(func(tx *Tx) error { return tx.SentMail(&m) })
+	must(f, func(tx *Tx) (bool, error) { return tx.PruneSentMails(5) })
 }
 
 // must makes a write that must succeed and returns its result.
@@ -299,6 +312,8 @@ var (
 		"FROM webhooks w CROSS JOIN deliveries d ON":                         "every webhook once, and what lies behind its mark, as far as the caller says",
 		"WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w":    "every webhook once",
 		"FROM mails ORDER BY due_at LIMIT 1":                                 "one row, the first",
+		"UPDATE mails SET due_at=? WHERE quota='shop'":                       "the messages that wait for a quota, at a start",
+		"FROM (SELECT id, sent_at FROM sent_mails ORDER BY id LIMIT":         "a bounded batch in key order",
 		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                    "its own result, a row for each webhook",
 		"FROM sqlite_sequence":                                               "a row for each table at most",
 		"SELECT ?1, shop_id, program_id, ?2, id, 'overflow'":                 "looks for rows that waited for the new key, and none may wait: never run",
@@ -315,6 +330,7 @@ var (
 	}
 	// recounts compute all sums again, for which they scan the whole ledger.
 	recounts = []string{"DELETE FROM program_counts", "INSERT INTO program_counts SELECT p.id", "INSERT INTO place_counts SELECT", "INSERT INTO quarter_counts SELECT",
+		"UPDATE cards SET first_location_id=(SELECT location_id FROM transactions",
 		"UPDATE cards SET last_stamp_at=(SELECT max(created_at)", "SELECT p.id, s.timezone FROM programs p JOIN shops s ON s.id=p.shop_id ORDER BY p.id"}
 )
 
@@ -322,9 +338,9 @@ var (
 // them.
 var (
 	wide       = regexp.MustCompile(`INDEX (cards_shop|cards_program|transactions_shop|transactions_time|transactions_program|transactions_location|audit_shop) \((shop|program|location)_id=\?\)`)
-	wholeShops = []string{ // deleting a program archives all its cards
+	wholeShops = []string{ // deleting a program archives all its cards, and a change of its ladder may complete them
 		"UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2", "SELECT id FROM cards WHERE program_id=?",
-		"UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=?",
+		"UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=?", "SELECT ifnull(sum((k.stamps_count>=",
 	}
 )
 
@@ -397,7 +413,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 	for _, index := range []string{"cards_shop", "cards_program", "cards_ref", "cards_email", "cards_chain", "cards_due", "transactions_shop", "transactions_time", "transactions_prize", "transactions_card",
 		"transactions_program", "transactions_location", "idempotency_key", "idempotency_card", "events_card", "audit_shop", "programs_shop", "locations_shop",
 		"keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "webhooks_deleted", "deliveries_due", "deliveries_special", "prizes_program",
-		"transactions_overflow", "claims_transaction", "devices_hash", "devices_shop", "cards_lapse", "mails_due", "mails_ends"} {
+		"transactions_overflow", "claims_transaction", "devices_hash", "devices_shop", "cards_lapse", "cards_installed_lapse", "cards_erased", "mails_due", "mails_ends", "mails_shop", "sent_mails_shop", "sent_mails_address", "sent_mails_card"} {
 		if !used[index] {
 			t.Errorf("no statement uses the index %s", index)
 		}

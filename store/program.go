@@ -36,11 +36,11 @@ type ProgramDetail struct {
 
 // ProgramFields is the body of creating and updating a program.
 type ProgramFields struct {
-	Name                     Opt[string]            `json:"name" req:"true" min:"1" max:"200"`
-	NameLocalizations        Opt[map[string]string] `json:"name_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" patch:"default" doc:"By language. In a PATCH, null empties it."`
+	Name                     Opt[string]            `json:"name" req:"true" min:"1" max:"200" format:"line"`
+	NameLocalizations        Opt[map[string]string] `json:"name_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" min:"1" format:"line" patch:"default" doc:"By language. In a PATCH, null empties it."`
 	Description              Opt[string]            `json:"description" max:"2000" patch:"default" doc:"Default empty; in a PATCH, null empties it."`
 	DescriptionLocalizations Opt[map[string]string] `json:"description_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" patch:"default" doc:"By language. In a PATCH, null empties it."`
-	Category                 Opt[string]            `json:"category" min:"1" pattern:"^[a-z0-9_]{1,64}$" doc:"Default other."`
+	Category                 Opt[string]            `json:"category" max:"64" pattern:"^[a-z0-9_]+$" words:"must be 1 to 64 lower-case letters from a to z, digits and underscores" doc:"Default other."`
 	Type                     Opt[string]            `json:"type" req:"true" enum:"standard,private,discount,access,prepaid" patch:"not_allowed"`
 	BrandColorHex            Opt[string]            `json:"brand_color_hex" format:"hex-color" doc:"Default #1F2937."`
 	BgColorHex               Opt[string]            `json:"bg_color_hex" format:"hex-color" doc:"Default #FFFFFF."`
@@ -49,7 +49,7 @@ type ProgramFields struct {
 	TotalStamps              Opt[int64]             `json:"total_stamps" min:"1" max:"1000" patch:"nullable" doc:"Required for stamp programs, not allowed for others."`
 	RepeatAfterReset         Opt[bool]              `json:"repeat_after_reset" patch:"nullable" doc:"Stamp programs. Default false."`
 	StampsExpireAfterDays    Opt[int64]             `json:"stamps_expire_after_days" min:"1" max:"3650" patch:"nullable" doc:"Stamp programs."`
-	IconKey                  Opt[string]            `json:"icon_key" min:"1" max:"64" patch:"nullable" doc:"Required for stamp programs, not allowed for others."`
+	IconKey                  Opt[string]            `json:"icon_key" min:"1" max:"64" format:"line" patch:"nullable" doc:"Required for stamp programs, not allowed for others."`
 	DiscountPercent          Opt[float64]           `json:"discount_percent" gt:"0" max:"100" patch:"nullable" doc:"Required for discount programs, not allowed for others."`
 	AccessImageURL           Opt[string]            `json:"access_image_url" format:"url" max:"2048" patch:"nullable" doc:"Required for access programs, not allowed for others."`
 	InitialBalanceCents      Opt[int64]             `json:"initial_balance_cents" min:"0" max:"100000000" patch:"nullable" doc:"Required for prepaid programs, not allowed for others."`
@@ -90,6 +90,7 @@ type program struct {
 	descriptionLocalizations string
 	stampsExpireAfterDays    Null[int64]
 	minSpendCents            Null[int64]
+	maxStampsPerDay          Null[int64]
 	visibleInCatalog         bool
 	borderEnabled            bool
 }
@@ -114,7 +115,7 @@ func (s *Store) scanProgram(r *rows, key int64) Program {
 }
 
 var programByKeySQL = "SELECT " + columns(append(append([]string{"p.id"}, programCols...), "p.has_installed_cards", "p.name_localizations", "p.description_localizations",
-	"p.stamps_expire_after_days", "p.min_spend_cents", "p.visible_in_catalog", "p.border_enabled")...) + " FROM programs p WHERE p.id=? AND p.shop_id=?"
+	"p.stamps_expire_after_days", "p.min_spend_cents", "p.visible_in_catalog", "p.border_enabled", "p.max_stamps_per_day")...) + " FROM programs p WHERE p.id=? AND p.shop_id=?"
 
 // program finds a program of the shop by its id, with its ladder.
 func (s *Store) program(c *conn, a Access, id string) (p program, err error) {
@@ -133,7 +134,7 @@ func (s *Store) readProgram(c *conn, sql string, key, shop int64) (p program, er
 		p.key = r.int()
 		p.Program = s.scanProgram(r, p.key)
 		p.HasInstalledCards, p.nameLocalizations, p.descriptionLocalizations = r.bool(), r.str(), r.str()
-		p.stampsExpireAfterDays, p.minSpendCents, p.visibleInCatalog, p.borderEnabled = r.nullInt(), r.nullInt(), r.bool(), r.bool()
+		p.stampsExpireAfterDays, p.minSpendCents, p.visibleInCatalog, p.borderEnabled, p.maxStampsPerDay = r.nullInt(), r.nullInt(), r.bool(), r.bool(), r.nullInt()
 	}, sql, key, shop); err != nil {
 		return p, err
 	}

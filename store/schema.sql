@@ -5,14 +5,15 @@
 -- (store/ids.go) and have no column. Times are INTEGER unix milliseconds.
 -- Keys grow with created_at in every table, so the order by key is the order by
 -- (created_at, key). A key is never reused: tables whose rows are deleted use
--- AUTOINCREMENT. In a restored file the others have a row in sqlite_sequence
--- too, and their new keys are above its seq.
+-- AUTOINCREMENT. In a restored file the other tables have a row in
+-- sqlite_sequence too, and their new keys are greater than its seq
+-- (store/ids_restored.go).
 
 CREATE TABLE meta (
   id         INTEGER PRIMARY KEY CHECK (id = 1),
   id_secret  BLOB    NOT NULL,            -- AES-128 key behind ids, cursors and card codes
-  auth_epoch INTEGER NOT NULL DEFAULT 1,  -- moves with whatever the gate caches: keys, shops, locations
-  hook_epoch INTEGER NOT NULL DEFAULT 1   -- moves with whatever event matching caches: webhooks, shops
+  auth_epoch INTEGER NOT NULL DEFAULT 1,  -- raised by each change of what the server caches of keys, devices, shops, locations and programs
+  hook_epoch INTEGER NOT NULL DEFAULT 1   -- raised by each change of what event matching caches: webhooks, shops
 ) STRICT;
 
 CREATE TABLE shops (
@@ -29,7 +30,8 @@ CREATE TABLE shops (
   max_cards          INTEGER,
   live_cards         INTEGER NOT NULL DEFAULT 0, -- roots with cards.live = 1
   created_at         INTEGER NOT NULL,
-  updated_at         INTEGER NOT NULL
+  updated_at         INTEGER NOT NULL,
+  event_sequence     INTEGER NOT NULL DEFAULT 0 -- of its last event
 ) STRICT;
 
 CREATE TABLE keys (
@@ -83,7 +85,8 @@ CREATE TABLE devices (
   prefix      TEXT    NOT NULL,
   hash        BLOB    NOT NULL,           -- SHA-256 of the whole token
   created_at  INTEGER NOT NULL,
-  revoked_at  INTEGER
+  revoked_at  INTEGER,
+  accepts_card_ids INTEGER NOT NULL DEFAULT 0 -- 1: its writes may name a card by its id
 ) STRICT;
 CREATE UNIQUE INDEX devices_hash ON devices (hash);
 CREATE INDEX devices_shop ON devices (shop_id);
@@ -118,7 +121,8 @@ CREATE TABLE programs (
   has_installed_cards       INTEGER NOT NULL DEFAULT 0, -- sticky: nothing sets it back
   created_at                INTEGER NOT NULL,
   updated_at                INTEGER NOT NULL,
-  deleted_at                INTEGER
+  deleted_at                INTEGER,
+  max_stamps_per_day        INTEGER       -- that a chain may be given on a day of the shop's calendar; set by operators
 ) STRICT;
 CREATE INDEX programs_shop ON programs (shop_id);
 
@@ -177,7 +181,8 @@ CREATE TABLE cards (
   created_at         INTEGER NOT NULL,
   updated_at         INTEGER NOT NULL,
   last_stamp_at      INTEGER,             -- of its unreversed stamp rows; null: it has none
-  lapsed             INTEGER NOT NULL DEFAULT 0 -- 1: known to have expired, and no longer in program_counts.active
+  lapsed             INTEGER NOT NULL DEFAULT 0, -- 1: known to have expired, and no longer in program_counts.active
+  short_code         TEXT                 -- on roots: the code that people type; a reissue replaces it
 ) STRICT;
 CREATE INDEX cards_shop    ON cards (shop_id) WHERE deleted_at IS NULL;
 CREATE INDEX cards_program ON cards (program_id) WHERE deleted_at IS NULL;
@@ -185,6 +190,8 @@ CREATE INDEX cards_ref     ON cards (shop_id, external_ref) WHERE external_ref I
 CREATE INDEX cards_email   ON cards (shop_id, email_key) WHERE email_key IS NOT NULL;
 CREATE INDEX cards_chain   ON cards (root_id) WHERE root_id IS NOT NULL;
 CREATE INDEX cards_due     ON cards (shop_id, expires_at) WHERE live = 1 AND expires_at IS NOT NULL;
+CREATE INDEX cards_erased  ON cards (program_id) WHERE deleted_at IS NOT NULL;
+CREATE UNIQUE INDEX cards_short_code ON cards (shop_id, short_code) WHERE short_code IS NOT NULL;
 
 -- The ledger. Rows are only added: a reversal is a row of its own. Of older rows
 -- only reversed_at, expired_at and, on erasure, metadata change.
@@ -288,7 +295,7 @@ CREATE TABLE webhooks (
   created_at               INTEGER NOT NULL,
   updated_at               INTEGER NOT NULL,
   sent_through             INTEGER NOT NULL DEFAULT 0, -- no event up to this one waits for its first attempt
-  deleted_at               INTEGER            -- gone for every caller; the sweep takes its log and then the row
+  deleted_at               INTEGER            -- 404 for every caller; housekeeping deletes its log and then the row
 ) STRICT;
 CREATE INDEX webhooks_shop ON webhooks (shop_id);
 CREATE INDEX webhooks_program ON webhooks (program_id) WHERE deleted_at IS NULL;
@@ -303,19 +310,20 @@ CREATE TABLE events (
   card_id     INTEGER,                    -- whose data the payload holds, so that an erase finds it
   payload_v1  BLOB,                       -- null: no webhook of that version matched
   payload_v2  BLOB,
-  occurred_at INTEGER NOT NULL
+  occurred_at INTEGER NOT NULL,
+  sequence    INTEGER                     -- grows by one with each event of the shop; null: written before version 6, its id counts
 ) STRICT;
 CREATE INDEX events_card ON events (card_id) WHERE card_id IS NOT NULL;
 
 -- The queue and the log of deliveries: one row for each event and webhook. A new
--- row has no id, no index entry and no foreign key to look up, so that a stamp
--- that is sent to fifty webhooks remains cheap. Before its first attempt due_at
--- is null; such rows are after the webhook's sent_through, in the order of the
--- commits.
+-- row has no id, no index entry, no foreign key to look up, and nothing but nulls
+-- and defaults beside its keys, so that a stamp that is sent to fifty webhooks
+-- remains cheap. Before its first attempt due_at is null; the event_ids of such
+-- rows are greater than the webhook's sent_through, in the order of the commits.
 CREATE TABLE deliveries (
   webhook_id      INTEGER NOT NULL,
   event_id        INTEGER NOT NULL,
-  outcome         TEXT    CHECK (outcome = 'delivered' OR outcome = 'failed'), -- null: pending. What a fresh row needs not say it does not, to be small
+  outcome         TEXT    CHECK (outcome = 'delivered' OR outcome = 'failed'), -- null: pending. New rows leave out every column that has a default, to be small
   special         INTEGER NOT NULL DEFAULT 0, -- 1: goes out though the shop is suspended; 2: a test, once, also where the webhook is inactive
   due_at          INTEGER,                    -- of the next attempt; null: the first one, at once
   attempts        INTEGER NOT NULL DEFAULT 0,
@@ -339,10 +347,25 @@ CREATE TABLE mails (
   due_at     INTEGER NOT NULL,           -- of the next attempt
   attempts   INTEGER NOT NULL DEFAULT 0,
   unsure     INTEGER NOT NULL DEFAULT 0, -- attempts after which nobody knows whether it arrived
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  shop_id    INTEGER NOT NULL REFERENCES shops,
+  quota      TEXT    CHECK (quota = 'shop' OR quota = 'address') -- that it has waited for; null: none. Its link is renewed when it is sent
 ) STRICT;
 CREATE INDEX mails_due  ON mails (due_at);
 CREATE INDEX mails_ends ON mails (ends_at);
+CREATE INDEX mails_shop ON mails (shop_id, due_at) WHERE quota = 'shop';
+
+-- The messages of the last day, which the quotas count (store/mail_quota.go).
+CREATE TABLE sent_mails (
+  id      INTEGER PRIMARY KEY,
+  shop_id INTEGER NOT NULL REFERENCES shops,
+  card_id INTEGER NOT NULL REFERENCES cards, -- the root of the chain; erasing it deletes the row
+  address BLOB    NOT NULL,                  -- keyed hash of the address
+  sent_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX sent_mails_shop    ON sent_mails (shop_id, sent_at);
+CREATE INDEX sent_mails_address ON sent_mails (address, sent_at);
+CREATE INDEX sent_mails_card    ON sent_mails (card_id);
 
 -- The sums that statistics read. Every write to the ledger updates them in its own
 -- transaction. They include deleted programs. "punchcard check" compares them with
@@ -350,13 +373,13 @@ CREATE INDEX mails_ends ON mails (ends_at);
 CREATE TABLE program_counts (
   program_id  INTEGER PRIMARY KEY REFERENCES programs,
   active      INTEGER NOT NULL DEFAULT 0, -- cards of status active, and those that expired but are not yet marked lapsed
-  apple       INTEGER NOT NULL DEFAULT 0, -- installed cards, overflow children left out
+  apple       INTEGER NOT NULL DEFAULT 0, -- chains with an installed card, archived and lapsed cards left out
   google      INTEGER NOT NULL DEFAULT 0,
   balance     INTEGER NOT NULL DEFAULT 0, -- cents on cards that are not archived
   stamps      INTEGER NOT NULL DEFAULT 0, -- from here on without what was reversed
   redemptions INTEGER NOT NULL DEFAULT 0,
-  completed   INTEGER NOT NULL DEFAULT 0, -- cycles
-  open_cards  INTEGER NOT NULL DEFAULT 0, -- with a stamp in a cycle that is not completed
+  completed   INTEGER NOT NULL DEFAULT 0, -- cycles, and full cards on which nothing is left to claim
+  open_cards  INTEGER NOT NULL DEFAULT 0, -- all others with a stamp in a cycle that is not completed
   span_ms     INTEGER NOT NULL DEFAULT 0, -- from the first to the last stamp row, over all cards
   gaps        INTEGER NOT NULL DEFAULT 0, -- stamp rows less one, over all cards that have any
   uses        INTEGER NOT NULL DEFAULT 0,
@@ -379,7 +402,7 @@ CREATE TABLE place_counts (
 CREATE TABLE quarter_counts (
   program_id  INTEGER NOT NULL,
   quarter     INTEGER NOT NULL,           -- of an hour, since 1970 in UTC
-  location_id INTEGER NOT NULL,           -- 0: cards, which were made nowhere
+  location_id INTEGER NOT NULL,           -- 0: new cards, which count at no location
   activity    INTEGER NOT NULL DEFAULT 0, -- rows that are neither reversed nor reversals or expiries
   stamps      INTEGER NOT NULL DEFAULT 0,
   cards       INTEGER NOT NULL DEFAULT 0, -- created, overflow children left out
@@ -405,22 +428,35 @@ CREATE TABLE hour_counts (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX cards_lapse ON cards (program_id, expires_at) WHERE expires_at IS NOT NULL AND activated_at IS NOT NULL AND locked_at IS NULL AND archived_at IS NULL AND deleted_at IS NULL AND lapsed = 0;
+CREATE INDEX cards_installed_lapse ON cards (program_id, expires_at) WHERE expires_at IS NOT NULL AND installed_at IS NOT NULL AND archived_at IS NULL AND deleted_at IS NULL AND lapsed = 0;
 
 -- Changes of a card's state are rare and made in many places, so a trigger counts
 -- them. The code that writes new cards and ledger rows counts those.
-CREATE TRIGGER cards_counted AFTER UPDATE OF activated_at, locked_at, archived_at, deleted_at, lapsed, installed_at, platform ON cards BEGIN
+CREATE TRIGGER cards_counted AFTER UPDATE OF activated_at, locked_at, archived_at, deleted_at, lapsed ON cards BEGIN
   UPDATE program_counts SET
     active = active + (new.activated_at IS NOT NULL AND new.locked_at IS NULL AND new.archived_at IS NULL AND new.deleted_at IS NULL AND new.lapsed = 0)
                     - (old.activated_at IS NOT NULL AND old.locked_at IS NULL AND old.archived_at IS NULL AND old.deleted_at IS NULL AND old.lapsed = 0),
-    apple  = apple  + (new.root_id IS NULL AND new.installed_at IS NOT NULL AND new.platform IS 'apple')
-                    - (old.root_id IS NULL AND old.installed_at IS NOT NULL AND old.platform IS 'apple'),
-    google = google + (new.root_id IS NULL AND new.installed_at IS NOT NULL AND new.platform IS 'google')
-                    - (old.root_id IS NULL AND old.installed_at IS NOT NULL AND old.platform IS 'google'),
     balance = balance + iif(new.archived_at IS NULL, ifnull(new.current_value, 0), 0) - iif(old.archived_at IS NULL, ifnull(old.current_value, 0), 0)
   WHERE program_id = new.program_id;
 END;
 
--- A lapsed card whose expires_at changes is counted as active again until then.
+-- A chain is counted as installed once, however many of its cards are. So a card
+-- changes the count only where no other card of its chain is counted. All cards of
+-- a chain that are counted have the same platform.
+CREATE TRIGGER cards_installed AFTER UPDATE OF installed_at, platform, archived_at, deleted_at, lapsed ON cards
+WHEN (old.installed_at IS NOT NULL OR new.installed_at IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM cards o
+  WHERE (o.id = ifnull(new.root_id, new.id) OR o.root_id = ifnull(new.root_id, new.id)) AND o.id <> new.id
+  AND o.installed_at IS NOT NULL AND o.archived_at IS NULL AND o.deleted_at IS NULL AND o.lapsed = 0) BEGIN
+  UPDATE program_counts SET
+    apple  = apple  + (new.platform IS 'apple' AND new.installed_at IS NOT NULL AND new.archived_at IS NULL AND new.deleted_at IS NULL AND new.lapsed = 0)
+                    - (old.platform IS 'apple' AND old.installed_at IS NOT NULL AND old.archived_at IS NULL AND old.deleted_at IS NULL AND old.lapsed = 0),
+    google = google + (new.platform IS 'google' AND new.installed_at IS NOT NULL AND new.archived_at IS NULL AND new.deleted_at IS NULL AND new.lapsed = 0)
+                    - (old.platform IS 'google' AND old.installed_at IS NOT NULL AND old.archived_at IS NULL AND old.deleted_at IS NULL AND old.lapsed = 0)
+  WHERE program_id = new.program_id;
+END;
+
+-- A lapsed card whose expires_at changes is counted as active again until the new
+-- expires_at.
 CREATE TRIGGER cards_revived AFTER UPDATE OF expires_at ON cards WHEN new.lapsed = 1 AND new.expires_at IS NOT old.expires_at BEGIN
   UPDATE cards SET lapsed = 0 WHERE id = new.id;
 END;

@@ -25,7 +25,7 @@ func (f WebhookFields) Check(Time) (details []Detail) {
 	for _, p := range patterns {
 		if !event.ValidPattern(p) {
 			path := fmt.Sprintf("events.%d", slices.Index(f.Events.V, p))
-			details = append(details, Detail{path, "invalid_value", "is not an event, *, or a prefix of events followed by .*"})
+			details = append(details, Detail{path, "invalid_value", "must be an event, *, or a prefix of events followed by .*"})
 		}
 	}
 	if event.Conflicts(patterns) {
@@ -33,7 +33,7 @@ func (f WebhookFields) Check(Time) (details []Detail) {
 		for _, n := range event.ExclusiveWith() {
 			names = append(names, string(n))
 		}
-		details = append(details, Detail{"events", "mutually_exclusive", "transaction.created cannot be named beside " + strings.Join(names, ", ")})
+		details = append(details, Detail{"events", "mutually_exclusive", "must not name transaction.created beside " + strings.Join(names, ", ")})
 	}
 	return details
 }
@@ -48,16 +48,16 @@ func (l Limits) checkHeaders(headers map[string]string) (details []Detail) {
 		details = append(details, Detail{"custom_headers", "too_many", fmt.Sprintf("must have at most %d entries", l.HookHeaders)})
 	}
 	if size > l.HookHeaderBytes {
-		details = append(details, Detail{"custom_headers", "too_long", fmt.Sprintf("names and values together must be at most %d bytes", l.HookHeaderBytes)})
+		details = append(details, Detail{"custom_headers", "too_long", fmt.Sprintf("must be at most %d bytes, names and values together", l.HookHeaderBytes)})
 	}
 	return details
 }
 
 // ownPrograms returns the keys of programs of the shop, each once, and an
 // invalid_value detail for every id that is not one of them. The keys in have are
-// not looked up.
+// accepted without a look.
 func (tx *Tx) ownPrograms(shop int64, field string, ids []string, have ...int64) (keys []int64, details []Detail) {
-	return tx.ownKeys("SELECT count(*) FROM programs WHERE id=? AND shop_id=? AND deleted_at IS NULL", KindProgram, shop, field, ids, have)
+	return tx.s.ownKeys(tx.number, KindProgram, shop, field, ids, have)
 }
 
 // movedSecrets returns a required detail for each of bearer_token and

@@ -10,7 +10,8 @@ import (
 )
 
 // How often housekeeping runs, and the sizes of its batches. Batches are small, with pauses between
-// them, so that other writes wait only briefly.
+// them, so that other writes wait only briefly. Remembered responses are cheaper to delete: their
+// batches are larger and have no pauses.
 const (
 	housekeepingInterval = time.Minute
 	batchRows            = 25
@@ -26,7 +27,7 @@ type housekeeping struct {
 	log   *slog.Logger
 }
 
-// newHousekeeping returns the housekeeping of a store.
+// newHousekeeping returns the Service that does the housekeeping of a store.
 func newHousekeeping(st *store.Store, log *slog.Logger) *housekeeping {
 	h := &housekeeping{store: st, log: log}
 	h.loop = newLoop(h.runPeriodically)
@@ -70,9 +71,11 @@ func (h *housekeeping) pruneDeliveries(ctx context.Context, pause int) error {
 	return h.writeBatches(ctx, pause, func(tx *store.Tx) (bool, error) { return tx.SweepDeliveries(&at, batchRows) })
 }
 
-// pruneMail deletes the queued mail whose links have expired.
+// pruneMail deletes the queued mail whose links have expired, and the sent mail that
+// no quota counts any longer.
 func (h *housekeeping) pruneMail(ctx context.Context) error {
-	return h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) {
+	sent := h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.PruneSentMails(batchRows) })
+	return errors.Join(sent, h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) {
 		cards, err := tx.PruneMails(batchRows)
 		tx.AfterCommit(func() {
 			for _, card := range cards {
@@ -80,7 +83,7 @@ func (h *housekeeping) pruneMail(ctx context.Context) error {
 			}
 		})
 		return len(cards) > 0, err
-	})
+	}))
 }
 
 // writeBatches calls do, each time in a write of its own, until there is no more

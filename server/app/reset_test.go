@@ -151,7 +151,7 @@ func TestResetRefusesMissingBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST /api/public/v1/programs/%s/cards HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", a.Ready.ProgramIDs["standard"], a.Ready.APIKey)
+	fmt.Fprintf(conn, "POST /api/public/v1/programs/%s/cards HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", a.Ready.ProgramIDs["standard"], a.Ready.APIKey)
 	// The server asks for the body, so it is answering the request.
 	in := bufio.NewReader(conn)
 	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
@@ -166,7 +166,7 @@ func TestResetRefusesMissingBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	if resp.StatusCode != 400 {
-		t.Errorf("the request that met the reset got %s", resp.Status)
+		t.Errorf("the request in progress during the reset got %s, want 400", resp.Status)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestResetAfterStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := a.Reset(); err == nil {
-		t.Error("a fixture that has ended was reset")
+		t.Error("a fixture was reset after Stop")
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package dev is what only a fixture has: the control API below /dev, faults, the
-// journal of requests and deliveries, receivers for webhooks, and a mailbox. See
-// README.md in this folder.
+// Package dev contains what a fixture has and a real server has not: the control API
+// below /dev, faults, the journal of requests and deliveries, receivers for webhooks,
+// and a mailbox. See README.md in this folder. Package app puts the parts together.
 package dev
 
 import (
@@ -21,8 +21,9 @@ import (
 
 // Mailbox keeps the mail that a fixture would send, in memory.
 type Mailbox struct {
-	mu   sync.Mutex
-	mail []store.Mail
+	mu         sync.Mutex
+	mail       []store.Mail
+	delivering sync.Mutex // held by Deliver
 }
 
 // Put adds a message.
@@ -59,9 +60,10 @@ type Control struct {
 // Mount adds the control API to a router.
 func (c *Control) Mount(r *httprouter.Router) {
 	k := c.Kernel
-	r.GET("/dev/clock", handle(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }))
+	get := func(path string, h httprouter.Handle) { kernel.Register(r, http.MethodGet, path, h) }
+	get("/dev/clock", handle(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }))
 	r.POST("/dev/clock", handle(k, http.StatusOK, c.moveClock))
-	r.GET("/dev/seed.schema.json", k.Static("application/schema+json", seed.Schema))
+	get("/dev/seed.schema.json", k.Static("application/schema+json", seed.Schema))
 	r.POST("/dev/settle", handle(k, http.StatusOK, c.settle))
 
 	r.POST("/dev/shops", bind[store.ShopFields, shopAnswer](c, http.StatusCreated, createShop, noShop, whole))
@@ -74,8 +76,8 @@ func (c *Control) Mount(r *httprouter.Router) {
 	r.POST("/dev/locations", bind[locationBody, store.Location](c, http.StatusCreated, operation.CreateLocation, func(_ httprouter.Params, b locationBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b locationBody) any { return seed.LocationFields(b.LocationFields) }))
 	r.POST("/dev/devices", bind[operation.DeviceFields, operation.CreatedDevice](c, http.StatusCreated, operation.CreateDevice, func(_ httprouter.Params, b operation.DeviceFields) (int64, error) {
 		return c.Store.Owner(store.KindLocation, b.LocationID.V)
-	}, whole))
-	r.PATCH("/dev/programs/:id", onResource[operation.MinSpendFields, store.ProgramDetail](c, store.KindProgram, http.StatusOK, operation.SetMinSpend))
+	}, func(b operation.DeviceFields) any { return deviceFields(b) }))
+	r.PATCH("/dev/programs/:id", onResource[store.ProgramSettings, store.ProgramDetail](c, store.KindProgram, http.StatusOK, operation.UpdateProgramSettings))
 	r.DELETE("/dev/programs/:id", onResource[struct{}, kernel.None](c, store.KindProgram, http.StatusNoContent, operation.DeleteProgram))
 	r.POST("/dev/programs/:id/enroll", onResource[store.CardFields, operation.IssuedCard](c, store.KindProgram, http.StatusCreated, operation.EnrollCard))
 	r.POST("/dev/cards/:id/lock", onResource[struct{}, store.CardDetail](c, store.KindCard, http.StatusOK, operation.LockCard))
@@ -83,16 +85,16 @@ func (c *Control) Mount(r *httprouter.Router) {
 	r.POST("/dev/cards/:id/archive", onResource[struct{}, store.CardDetail](c, store.KindCard, http.StatusOK, operation.ArchiveCard))
 	r.POST("/dev/cards/:id/reissue", onResource[store.ReissueFields, operation.IssuedCard](c, store.KindCard, http.StatusOK, operation.ReissueCard))
 	r.POST("/dev/cards/:id/delete", onResource[struct{}, kernel.None](c, store.KindCard, http.StatusNoContent, operation.EraseCard))
-	r.GET("/dev/audit", handle(k, http.StatusOK, c.audit))
-	r.GET("/dev/emails", handle(k, http.StatusOK, c.emails))
+	get("/dev/audit", handle(k, http.StatusOK, c.audit))
+	get("/dev/emails", handle(k, http.StatusOK, c.emails))
 
-	r.GET("/dev/requests", handle(k, http.StatusOK, c.Journal.list))
+	get("/dev/requests", handle(k, http.StatusOK, c.Journal.list))
 	r.DELETE("/dev/requests", handle(k, http.StatusNoContent, c.Journal.clear))
 	r.POST("/dev/faults", handle(k, http.StatusCreated, c.Faults.add))
-	r.GET("/dev/faults", handle(k, http.StatusOK, c.Faults.show))
+	get("/dev/faults", handle(k, http.StatusOK, c.Faults.show))
 	r.DELETE("/dev/faults", handle(k, http.StatusNoContent, c.Faults.clear))
 	r.POST("/dev/receiver", handle(k, http.StatusCreated, c.Receivers.create))
-	r.GET("/dev/receiver/:id", extendDeadline(maxReceiverWait, handle(k, http.StatusOK, c.Receivers.show)))
+	get("/dev/receiver/:id", extendDeadline(maxReceiverWait, handle(k, http.StatusOK, c.Receivers.show)))
 	r.PUT("/dev/receiver/:id", handle(k, http.StatusOK, c.Receivers.update))
 	r.DELETE("/dev/receiver/:id/requests", handle(k, http.StatusNoContent, c.Receivers.clear))
 	r.POST("/dev/receiver/:id", c.Receivers.receive)
@@ -104,9 +106,8 @@ func handle[B, R any](k *kernel.Kernel, status int, do func(*http.Request, httpr
 }
 
 // bind returns the handler of a route that runs an operation as the operator, in
-// the shop that shop returns the key of. B is the type of the route's body, from
-// which fields returns the operation's fields, and O that of the operation's
-// answer.
+// the shop whose key the function shop returns. B is the type of the route's body;
+// fields converts a body to the operation's fields. O is the type of the answer.
 func bind[B, O any](c *Control, status int, op *kernel.Operation, shop func(httprouter.Params, B) (int64, error), fields func(B) any) httprouter.Handle {
 	return kernel.Handler[B, O]{Status: status, Mode: op.Mode, Do: func(r *http.Request, p httprouter.Params, b B) (out O, err error) {
 		key, err := shop(p, b)
@@ -117,16 +118,16 @@ func bind[B, O any](c *Control, status int, op *kernel.Operation, shop func(http
 	}}.Handle(c.Kernel)
 }
 
-// onResource is bind for an operation on the resource that the path names, in the
-// shop that owns it.
+// onResource calls bind for an operation on the resource that the path names, in the
+// shop that owns the resource. The body has the operation's fields.
 func onResource[B, O any](c *Control, kind store.Kind, status int, op *kernel.Operation) httprouter.Handle {
 	return bind[B, O](c, status, op, func(p httprouter.Params, _ B) (int64, error) { return c.Store.Owner(kind, p.ByName("id")) }, whole)
 }
 
-// whole returns the whole body, for operations whose fields it is.
+// whole returns b: the body of the route has the operation's fields and no others.
 func whole[B any](b B) any { return b }
 
-// noShop returns the key of no shop, for operations that belong to none.
+// noShop returns 0, for operations that do not act on a shop.
 func noShop[B any](httprouter.Params, B) (int64, error) { return 0, nil }
 
 // operator returns the caller of the control API.
@@ -156,7 +157,7 @@ var createShop = kernel.Write(kernel.Operation{ID: "createTestShop", Callers: ke
 		if err != nil {
 			return a, err
 		}
-		loc, err := tx.CreateLocation(key, seed.LocationFields(store.LocationFields{}))
+		loc, err := tx.CreateLocation(key, seed.LocationFields(store.LocationFields{}), store.StaffPIN{})
 		if err != nil {
 			return a, err
 		}
@@ -164,7 +165,7 @@ var createShop = kernel.Write(kernel.Operation{ID: "createTestShop", Callers: ke
 		if err != nil {
 			return a, err
 		}
-		_, token, err := tx.CreateDevice(key, loc.ID, "Till", "")
+		_, token, err := tx.CreateDevice(key, store.NewDevice{LocationID: loc.ID, Name: "Till", AcceptsCardIDs: true})
 		return shopAnswer{shop.ID, secret, token, loc.ID}, err
 	})
 
@@ -176,6 +177,15 @@ type keyBody struct {
 type locationBody struct {
 	ShopID store.Opt[string] `json:"shop_id" min:"1" max:"255"`
 	store.LocationFields
+}
+
+// deviceFields returns the fields of a new device of the fixture: those of f, and
+// that it accepts card ids, so that tests need not read the codes of cards.
+func deviceFields(f operation.DeviceFields) operation.DeviceFields {
+	if !f.AcceptCardIDs.Set {
+		f.AcceptCardIDs = store.Given(true)
+	}
+	return f
 }
 
 type auditQuery struct {
@@ -206,6 +216,9 @@ type email struct {
 
 // emails answers GET /dev/emails.
 func (c *Control) emails(*http.Request, httprouter.Params, struct{}) (a emailsAnswer, err error) {
+	if err := c.Mail.Deliver(c.Store); err != nil {
+		return a, err
+	}
 	c.Mail.mu.Lock()
 	defer c.Mail.mu.Unlock()
 	for _, m := range c.Mail.mail {

@@ -52,7 +52,7 @@ func (d *disk) api() *servertest.Client { return d.server.api(d.key) }
 
 func (d *disk) serve() {
 	d.t.Helper()
-	d.server = startServe(d.t, d.db, "--api-key-rate-limit-per-minute", "0", "--metrics-listen", "127.0.0.1:0")
+	d.server = startServe(d.t, d.db, "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0", "--metrics-listen", "127.0.0.1:0")
 }
 
 // ask makes a request, which must get an answer.
@@ -89,8 +89,8 @@ func (d *disk) write() int {
 }
 
 // wantRefused checks the server while no write can succeed: single and concurrent writes are
-// refused, reads work, and /readyz is 503. /readyz writes one page, so it may succeed pages times
-// where there is room for pages but not for a write.
+// refused, reads work, and /readyz is 503. /readyz writes one page: pages is how often it may succeed
+// because there is room for so many pages, but not for a write.
 func (d *disk) wantRefused(pages int) {
 	d.t.Helper()
 	outside := d.server.outside()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"punchcard/server/servertest"
+	"punchcard/store"
 )
 
 // commanded is a delivery of an event that a command caused.
@@ -83,6 +84,32 @@ func TestWebhooksOfCommands(t *testing.T) {
 	}
 }
 
+// fillHook creates a dev file with a webhook for an event.
+func fillHook(b *testing.B, file, url, event string) {
+	fillDev(b, file, 0)
+	st, err := store.Open(file, store.Options{MustExist: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer st.Close()
+	shop, err := st.ResolveShop("")
+	if err != nil {
+		b.Fatal(err)
+	}
+	err = st.Write(b.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error {
+		tx.CheckedTarget = url
+		p, err := tx.CreateProgram(store.Access{Shop: shop}, store.ProgramFields{Type: store.Given("access"), Name: store.Given("Door"), AccessImageURL: store.Given("https://example.com/a.png")})
+		if err != nil {
+			return err
+		}
+		_, err = tx.CreateWebhook(store.Access{Shop: shop}, p.ID, store.WebhookFields{URL: store.Given(url), Events: store.Given([]string{event})})
+		return err
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
 // BenchmarkCommand measures the time from the write of a command beside a server to
 // the arrival of its webhook, with one command after the other and with pauses.
 func BenchmarkCommand(b *testing.B) {
@@ -90,7 +117,7 @@ func BenchmarkCommand(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			url, got := receiveCommanded(b)
 			file := filepath.Join(b.TempDir(), "command.db")
-			fillHooked(b, file, url, 0)
+			fillHook(b, file, url, "location.created")
 			cmd := exec.Command(binary(), "serve", "--db", file, "--listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
 			if err := cmd.Start(); err != nil {
 				b.Fatal(err)

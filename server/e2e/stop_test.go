@@ -67,7 +67,7 @@ func (w *rawConn) wantClosed() {
 
 // requestHead returns the head of a request, to which header lines may be added.
 func requestHead(method, path, key string) string {
-	return method + " /api/public/v1" + path + " HTTP/1.1\r\nHost: cards\r\nAuthorization: Bearer " + key + "\r\n"
+	return method + " /api/public/v1" + path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + key + "\r\n"
 }
 
 // TestGracefulStop stops a server under load.
@@ -172,7 +172,7 @@ func TestGracefulStop(t *testing.T) {
 		t.Errorf("check printed %q", out)
 	}
 
-	again := startServe(t, f.db, "--api-key-rate-limit-per-minute", "0")
+	again := startServe(t, f.db, "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0")
 	all, had := listCards(again.api(keys[0].Secret), 100), len(answered)
 	if n := len(all) - had; n > int(unanswered.Load()) {
 		t.Errorf("%d cards that were not answered, but only %d requests without an answer", n, unanswered.Load())

@@ -1,5 +1,5 @@
 // Package holder serves the page of a card for its holder, at the card's install
-// link.
+// link, and installs the card.
 package holder
 
 import (
@@ -25,7 +25,8 @@ var cardHTML string
 
 var page = template.Must(template.New("card").Parse(cardHTML))
 
-// style is the source of the style element that all pages have.
+// style is the source expression, for the content security policy, of the style
+// element that all pages have.
 var style = kernel.StyleSource(cardHTML)
 
 // view is the data of the page.
@@ -36,7 +37,7 @@ type view struct {
 	Program        store.Program
 	Ink, OnBrand   string // text colours on the background and on the brand colour
 	Stamps         []bool // whether each is filled; nil if there are more than maxDrawn
-	Percent        int64  // of the stamps, for the bar that is shown instead
+	Percent        int64  // of the stamps, for the bar that is shown if Stamps is nil
 	Next           *store.LadderPrize
 	Missing        int64 // stamps missing for the next prize
 	Prizes         []store.LadderPrize
@@ -44,19 +45,28 @@ type view struct {
 	Balance        string // in whole units of the currency, which is not named
 	QR             template.HTML
 	CardStyle      template.HTML // the style element of this card
-	Code           []string      // text of the QR code, in groups for typing
+	ShortCode      string        // in capitals and groups, for reading out; empty if the card has none
 	Token          string
 	Installed      bool
 	Until          store.Time // end of the install link
 }
 
 // Pages serves the holder's pages.
-type Pages struct{ Kernel *kernel.Kernel }
+type Pages struct {
+	Kernel *kernel.Kernel
+	Hosts  *kernel.Hosts // whose pages may send the form
+}
 
 // Mount adds the pages to a router.
 func (p *Pages) Mount(r *httprouter.Router) {
 	p.Kernel.Handle(r, http.MethodGet, "/i/:token", p.show)
 	p.Kernel.Handle(r, http.MethodPost, "/i/:token/install", p.install)
+}
+
+// IsForm reports whether a request may be for the installation of a card, which
+// checks the origin itself (see [kernel.Hosts.CheckFormOrigin]).
+func IsForm(r *http.Request) bool {
+	return r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/i/")
 }
 
 func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
@@ -79,6 +89,7 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Param
 		Prizes:    h.Prizes,
 		Earlier:   h.EarlierCards,
 		QR:        template.HTML(svg),
+		ShortCode: groupCode(h.ShortCode),
 		Token:     ps.ByName("token"),
 		Installed: h.Card.InstalledAt.Valid,
 		Until:     h.LinkExpiresAt,
@@ -94,13 +105,19 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Param
 			x.Next, x.Missing = &h.Prizes[i], missing
 		}
 	}
-	for group := range slices.Chunk([]byte(h.Code), 4) {
-		x.Code = append(x.Code, string(group))
-	}
 	if h.Card.CurrentValue.Valid {
 		x.Balance = fmt.Sprintf("%.2f", float64(h.Card.CurrentValue.V)/100)
 	}
 	p.html(w, http.StatusOK, x)
+}
+
+// groupCode returns a code in capitals and groups of four, such as K7QM-2X9P.
+func groupCode(code string) string {
+	var groups []string
+	for group := range slices.Chunk([]byte(strings.ToUpper(code)), 4) {
+		groups = append(groups, string(group))
+	}
+	return strings.Join(groups, "-")
 }
 
 // maxDrawn is the maximum number of stamps that are drawn one by one.
@@ -108,9 +125,13 @@ const maxDrawn = 60
 
 // install answers a form, which the page sends, or JSON.
 func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
+	if err := p.Hosts.CheckFormOrigin(r); err != nil {
+		p.refuse(w, r, err)
+		return
+	}
 	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if contentType != "application/x-www-form-urlencoded" {
-		kernel.Handler[store.InstallFields, store.CardDetail]{Status: http.StatusOK, Limit: kernel.SmallBody, Do: p.installCard}.Handle(p.Kernel)(w, r, ps)
+		kernel.Handler[store.InstallFields, store.Installation]{Status: http.StatusOK, Limit: kernel.SmallBody, Do: p.installCard}.Handle(p.Kernel)(w, r, ps)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, kernel.SmallBody)
@@ -128,8 +149,8 @@ func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Pa
 }
 
 // installCard marks the card of the link as installed.
-func (p *Pages) installCard(r *http.Request, ps httprouter.Params, f store.InstallFields) (store.CardDetail, error) {
-	return kernel.Do[store.CardDetail](r.Context(), p.Kernel, kernel.HolderCaller(), operation.InstallCard, args(ps, f))
+func (p *Pages) installCard(r *http.Request, ps httprouter.Params, f store.InstallFields) (store.Installation, error) {
+	return kernel.Do[store.Installation](r.Context(), p.Kernel, kernel.HolderCaller(), operation.InstallCard, args(ps, f))
 }
 
 // args returns the input of an operation with the link's token.

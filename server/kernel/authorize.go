@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"slices"
 
 	"punchcard/store"
@@ -8,19 +9,35 @@ import (
 
 // authorize returns an error if the caller may not invoke the operation. Before it
 // refuses, it confirms that the identity is up to date.
-func (k *Kernel) authorize(c *Caller, op *Operation, now store.Time) error {
+func (k *Kernel) authorize(ctx context.Context, c *Caller, op *Operation, now store.Time) error {
 	if err := op.admit(c, now); err != nil {
 		return k.confirm(c, err)
 	}
 	if c.Kind != Device || !op.Writes() || !c.Device.PINRequired {
 		return nil
 	}
-	// Only the current PIN counts as right or wrong. If the identity changes
-	// later, the call is repeated with this check.
+	// Check the PIN only with an identity that is up to date, since an attempt must
+	// not be counted against a PIN that was replaced. If the identity changes after
+	// this, the call is repeated, and so is this check.
 	if err := k.confirm(c, nil); err != nil {
 		return err
 	}
-	return k.pins.check(c.Device, c.StaffPIN, now)
+	return k.checkPIN(ctx, c, now)
+}
+
+// checkPIN checks the staff PIN of a device's write. It audits each lock in a
+// transaction of its own, since that of the write is not made. A lock that cannot be
+// audited holds nevertheless.
+func (k *Kernel) checkPIN(ctx context.Context, c *Caller, now store.Time) error {
+	locks, err := k.pins.check(c.Device, c.StaffPIN, now)
+	for _, l := range locks {
+		if err := k.st.Write(context.WithoutCancel(ctx), store.Write{Actor: c.Actor, Do: func(tx *store.Tx) error {
+			return tx.AuditPINLock(c.Device.Shop, l.kind, l.key)
+		}}); err != nil {
+			k.conf.Log.Error("a lock after wrong staff PINs was not audited", "device", c.ID, "error", err)
+		}
+	}
+	return err
 }
 
 // confirm returns the refusal, which may be nil, if the caller's identity is up to
@@ -32,8 +49,8 @@ func (k *Kernel) confirm(c *Caller, refusal error) error {
 	return refusal
 }
 
-// Scope returns the scope that a key of the REST API needs, or "" if any key will
-// do or none.
+// Scope returns the scope that a key of the REST API needs. It is "" if every key may
+// invoke the operation, and if no key may.
 func (op *Operation) Scope() string {
 	if op.Callers.APIKey == AnyKey {
 		return ""

@@ -1,8 +1,7 @@
 // Package kernel is what all faces of the server share. Whatever a caller can do
 // is an [Operation]; [Kernel.Invoke] authorizes the caller, validates the
 // fields, makes the change once for each idempotency key, and remembers the
-// answer. A face only binds operations: to routes ([Route]), commands, forms or
-// tools.
+// answer. A face only binds operations: to routes ([Route]), commands or forms.
 //
 // A write over HTTP takes this way: Mount's handler calls serve, which has the
 // [Guard] identify the caller and count the request; Invoke authorizes the caller
@@ -55,6 +54,7 @@ type Kernel struct {
 	conf     Config
 	keyLocks *keyLocks
 	pins     *staffPINs
+	codes    *shortCodes
 	requests atomic.Uint64 // number of the last request id
 	routes   []string      // method and pattern
 }
@@ -65,7 +65,7 @@ func New(st *store.Store, conf Config) *Kernel {
 	if conf.CheckTarget == nil {
 		conf.CheckTarget = requireHTTPS
 	}
-	k := &Kernel{st: st, conf: conf, keyLocks: newKeyLocks(conf.IdempotencyWait), pins: newStaffPINs()}
+	k := &Kernel{st: st, conf: conf, keyLocks: newKeyLocks(conf.IdempotencyWait), pins: newStaffPINs(), codes: &shortCodes{devices: map[int64]*guesses{}}}
 	k.requests.Store(conf.RequestSeed &^ (1 << 63))
 	return k
 }

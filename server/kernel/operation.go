@@ -27,11 +27,16 @@ type Operation struct {
 	Mode wire.Mode    // meaning of null and absent fields
 
 	decode   func(Input, wire.Limits) (any, []store.Detail, error)
+	prepare  func(any) any // see WritePrepared; may be nil
 	read     func(*store.View, *Call, any) (any, error)
 	write    func(*store.Tx, *Call, any) (any, error)
 	complete func(any) (any, error)    // see Complete; may be nil
 	restore  func([]byte) (any, error) // decodes a remembered answer
+	lookUp   lookUp                    // see LookUp; may be nil
 }
+
+// lookUp finds faults of fields in the store.
+type lookUp func(v *store.View, c *Call, fields any, faulty func(field string) bool) error
 
 // None is the answer type of an operation without an answer.
 type None struct{}
@@ -75,6 +80,16 @@ func Write[I, O any](op Operation, mode wire.Mode, fn func(*store.Tx, *Call, I) 
 	return &op
 }
 
+// WritePrepared returns an operation like Write whose fields are prepared before the
+// transaction, by work that is too slow for the store's single writer. fn gets what
+// prepare makes of the valid fields.
+func WritePrepared[I, P, O any](op Operation, mode wire.Mode, prepare func(I) P, fn func(*store.Tx, *Call, P) (O, error)) *Operation {
+	w := Write(op, mode, fn)
+	w.In, w.decode = reflect.TypeFor[I](), decodeInto[I](mode)
+	w.prepare = func(in any) any { return prepare(in.(I)) }
+	return w
+}
+
 // Complete adds to the answer of an operation what need not be stored, since it
 // can be computed from the rest. The answer S of op is what is remembered; f turns
 // it into the answer O that callers get.
@@ -84,6 +99,15 @@ func Complete[S, O any](op *Operation, f func(S) (O, error)) *Operation {
 		out, err := f(*stored.(*S))
 		return &out, err
 	}
+	return op
+}
+
+// LookUp adds to an operation how its fields are checked against the store if some
+// of them are invalid already, so that a refusal reports all of them. f returns nil
+// or a refusal, whose details are added; faulty reports whether a field is reported
+// already. Where the fields are valid, the operation makes the same checks itself.
+func LookUp[I any](op *Operation, f func(v *store.View, c *Call, in I, faulty func(field string) bool) error) *Operation {
+	op.lookUp = func(v *store.View, c *Call, in any, faulty func(string) bool) error { return f(v, c, in.(I), faulty) }
 	return op
 }
 

@@ -39,10 +39,6 @@ func (k *Kernel) Router() *httprouter.Router {
 		h := w.Header()
 		methods := strings.Split(h.Get("Allow"), ", ") // of the routes, and OPTIONS, which the router adds
 		h.Del("Allow")
-		if hasEmptySegment(r.URL) {
-			k.refusePath(w, r)
-			return
-		}
 		h.Set("Allow", strings.Join(slices.DeleteFunc(methods, func(m string) bool { return m == http.MethodOptions }), ", "))
 		k.observe(w, r, "")(http.StatusMethodNotAllowed, "")
 		k.sendError(w, refuseAs(http.StatusMethodNotAllowed, store.BadRequest, "The path does not take this method; see Allow."))
@@ -57,17 +53,14 @@ func (k *Kernel) Router() *httprouter.Router {
 	return r
 }
 
-// Mount adds routes to a router, under a prefix and behind a guard.
+// Mount adds routes to a router, under a prefix and behind a guard. GET routes
+// answer HEAD too.
 func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route, g Guard) {
 	for i := range routes {
 		rt := &routes[i]
 		pattern := prefix + rt.Path
 		k.routes = append(k.routes, rt.Method+" "+pattern)
-		r.Handle(rt.Method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
-			if hasEmptySegment(r.URL) {
-				k.refusePath(w, r)
-				return
-			}
+		Register(r, rt.Method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 			status, caller := http.StatusInternalServerError, "" // of a panic
 			end := k.observe(w, r, pattern)
 			defer func() { end(status, caller) }()
@@ -82,6 +75,18 @@ func (k *Kernel) refusePath(w http.ResponseWriter, r *http.Request) {
 	k.sendError(w, refuseAs(http.StatusNotFound, store.NotFound, "No such path."))
 }
 
+// RefuseEmptySegments returns a handler that takes a path with an empty segment as one
+// that matches no route, on every face.
+func (k *Kernel) RefuseEmptySegments(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if hasEmptySegment(r.URL) {
+			k.refusePath(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
 // hasEmptySegment reports whether the path has an empty segment, which the router
 // would accept as an id.
 func hasEmptySegment(u *url.URL) bool { return strings.Contains(u.Path, "//") }
@@ -90,7 +95,7 @@ var escapedSlashes = strings.NewReplacer("%2F", "%252F", "%2f", "%252F")
 
 // KeepEscapedSlashes returns a handler that leaves escaped slashes in the path
 // escaped, so that the router, which uses the unescaped path, takes them as part
-// of an id. No id has a slash, so that ids stay escaped does not matter.
+// of an id. The ids of resources contain no slash, so none of them is changed.
 func KeepEscapedSlashes(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if escaped := escapedSlashes.Replace(r.URL.RawPath); escaped != r.URL.RawPath {
@@ -161,8 +166,8 @@ type request struct {
 	rt      *Route
 	g       Guard
 	maxKey  int   // maximum length of an idempotency key, in characters
-	counted bool  // the rate limit was asked
-	limited error // its answer
+	counted bool  // the guard's Limit was called
+	limited error // what it returned
 	body    []byte
 	read    bool // body was read
 }

@@ -1,4 +1,4 @@
-// Package mail sends the messages that the store has queued by SMTP: at least
+// Package mail sends by SMTP the messages that the store has queued: at least
 // once, one after the other, over a connection that stays open while there are
 // more.
 package mail
@@ -24,9 +24,9 @@ type Config struct {
 	Observe func(outcome string)
 }
 
-// Retries double their wait with each failure. A server that is down is tried
-// again sooner than a single message that the server deferred, by which it means
-// minutes.
+// The waits before a retry, which double with each failure. They are shorter after a
+// failure of the server, which may last a second, than after the server has deferred
+// one message, which it does for minutes.
 const (
 	serverWait     = time.Second
 	maxServerWait  = 10 * time.Minute
@@ -116,11 +116,13 @@ func (s *Sender) notify() {
 	}
 }
 
-// run sends messages when they are queued or become due.
+// run sends messages when they are queued or become due. What waits for a quota is
+// looked at again at first, since the quota may have changed.
 func (s *Sender) run() {
 	due, idle := time.NewTimer(0), time.NewTimer(idleTime)
 	defer due.Stop()
 	defer idle.Stop()
+	s.write((*store.Tx).ReplanMail)
 	for {
 		select {
 		case <-s.stopping.Done():
@@ -177,6 +179,10 @@ func (s *Sender) sendDue() (wait time.Duration, waiting bool) {
 			}
 		case m.Status == store.MailHeld:
 			ok = s.hold(&m, now.Add(clockInterval))
+		case m.Status == store.MailOverQuota:
+			if ok = s.write(func(tx *store.Tx) error { return tx.WaitForQuota(&m) }); ok {
+				s.conf.Log.Info("mail waits for a quota", "card", m.CardID)
+			}
 		case s.retryAt > now:
 			return s.retryAt.Std().Sub(now.Std()), true
 		default:

@@ -23,7 +23,7 @@ var ListShops = kernel.Read(shops.only(operator, "listShops", "List the shops", 
 // ShopPatch are the fields of UpdateShop.
 type ShopPatch struct {
 	store.ShopFields
-	Reason store.Opt[string] `json:"reason" min:"1" max:"200" pattern:"^[^\\p{Cc}\\p{Zl}\\p{Zp}\\x{061C}\\x{200E}\\x{200F}\\x{202A}-\\x{202E}\\x{2066}-\\x{2069}]*$" doc:"Why subscription_state changes, for subscription.state_changed. Default empty."`
+	Reason store.Opt[string] `json:"reason" min:"1" max:"200" format:"line" doc:"Why subscription_state changes, for subscription.state_changed. Default empty."`
 }
 
 // UpdateShop changes a shop's plan, subscription or limits.

@@ -43,7 +43,7 @@ func (f WebhookPatch) Check(now store.Time) []store.Detail {
 
 // deliveryHeaders are the headers that a delivery sets itself. Headers that begin
 // with webhook- are reserved too.
-var deliveryHeaders = []string{"content-type", "user-agent", "authorization", "x-service-signature"}
+var deliveryHeaders = []string{"content-type", "user-agent", "authorization", "x-service-signature", "x-service-sequence"}
 
 // connectionHeaders are the headers that belong to the connection or the browser.
 // Headers that begin with proxy- do as well.
@@ -77,7 +77,7 @@ func validateSecrets(f store.WebhookFields) (details []store.Detail) {
 	reserved := func(name string) bool {
 		return slices.Contains(deliveryHeaders, name) || strings.HasPrefix(name, "webhook-")
 	}
-	return append(details, wire.ValidateHeaders("custom_headers", headers, reserved, "is set by the delivery itself")...)
+	return append(details, wire.ValidateHeaders("custom_headers", headers, reserved, "must not be a header that deliveries set themselves")...)
 }
 
 // CreateWebhook creates a webhook and returns its secret.

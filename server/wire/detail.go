@@ -29,6 +29,19 @@ const (
 	CodeMutuallyExclusive = "mutually_exclusive"
 )
 
+// Sentence returns the message of a detail as a sentence, whose subject is the
+// field. Messages are predicates, such as "must be at most 5", or whole sentences
+// already; without a field they are sentences that lack capital and period.
+func Sentence(d Detail) string {
+	switch {
+	case strings.HasSuffix(d.Message, "."):
+		return d.Message
+	case d.Field == "":
+		return strings.ToUpper(d.Message[:1]) + d.Message[1:] + "."
+	}
+	return d.Field + " " + d.Message + "."
+}
+
 // maxFieldName is the maximum length of a field name in a detail, in characters.
 const maxFieldName = 100
 
@@ -44,8 +57,8 @@ func (d *details) add(field, code, message string) {
 }
 
 // Join appends the details of further rules to those of a body, up to
-// store.MaxDetails. It leaves out fields that list has already, itself or a part
-// of it.
+// store.MaxDetails. It leaves out a field if list has a detail for the field or for a
+// part of it.
 func Join(list []Detail, more ...Detail) []Detail {
 	out := details{list}
 	for _, d := range more {

@@ -24,10 +24,9 @@ var errLate = errors.New("the database was written to before the seed, or its cl
 // of the clock at the call is the start. Apply sets the clock to the time of each
 // write, and back to the start when it returns.
 //
-// Nothing may have been written to the store before: its time never goes back, so
-// that nothing can be older than an earlier write. The ready line has no origin;
-// see Ready.At. Errors have the form of those of Parse. After an error the store is
-// incomplete and must not be used.
+// The store must be new: its time never goes back, so after a write it accepts no
+// older ones. The ready line has no origin; see Ready.At. Errors have the form of
+// those of Parse. After an error the store is incomplete and must not be used.
 func (f *File) Apply(st *store.Store, clock Clock) (*Ready, error) {
 	now := clock.Now()
 	defer clock.Set(now)
@@ -100,7 +99,7 @@ func (a *application) writeError(err error) error {
 // till returns the till of a location, as an actor and as a device.
 func (a *application) till(l *location) (store.Actor, store.Till) {
 	key, _ := a.st.Key(store.KindLocation, a.ids[l.n])
-	return store.Actor{Type: "device", Key: a.keys[l.n]}, store.Till{Shop: a.keys[l.shop.n], Location: key, Device: a.keys[l.n]}
+	return store.Actor{Type: "device", Key: a.keys[l.n]}, store.Till{Shop: a.keys[l.shop.n], Location: key, Device: a.keys[l.n], AcceptsCardIDs: true}
 }
 
 // access returns unrestricted access to an object's shop.
@@ -126,11 +125,11 @@ func (s *shop) write(a *application, tx *store.Tx) (string, error) {
 	return made.ID, err
 }
 
-// write creates the location with a till, which is the demo till in the first
-// location. The last location of the first shop is followed by the demo keys.
+// write creates the location and its till. The till of the first shop's first location
+// is the demo till. After the first shop's last location it creates the demo keys.
 func (l *location) write(a *application, tx *store.Tx) (string, error) {
 	shop := a.access(l).Shop
-	made, err := tx.CreateLocation(shop, LocationFields(store.LocationFields{LocationPatch: l.LocationPatch, StaffPIN: l.StaffPIN}))
+	made, err := tx.CreateLocation(shop, LocationFields(store.LocationFields{LocationPatch: l.LocationPatch}), store.HashStaffPIN(l.StaffPIN.Value()))
 	if err != nil {
 		return "", err
 	}
@@ -140,7 +139,7 @@ func (l *location) write(a *application, tx *store.Tx) (string, error) {
 	if l == locations[0] {
 		name, token = "Demo till", TillToken
 	}
-	d, _, err := tx.CreateDevice(shop, made.ID, name, token)
+	d, _, err := tx.CreateDevice(shop, store.NewDevice{LocationID: made.ID, Name: name, AcceptsCardIDs: true, Secret: token})
 	a.keys[l.n], _ = a.st.Key(store.KindDevice, d.ID)
 	if err == nil && l == locations[len(locations)-1] {
 		err = demoKeys(tx, shop, a.ids[locations[0].n])
@@ -174,13 +173,10 @@ func (g *program) write(a *application, tx *store.Tx) (string, error) {
 		}
 		a.ids[z.n] = prize.ID
 	}
-	if g.MinSpendCents.Set {
-		a.path = join(g.path, "min_spend_cents")
-		if _, err := tx.SetMinSpend(a.access(g).Shop, made.ID, g.MinSpendCents); err != nil {
-			return "", err
-		}
-	}
 	a.path = g.path
+	if _, err := tx.UpdateProgramSettings(a.access(g).Shop, made.ID, store.ProgramSettings{MinSpendCents: g.MinSpendCents, MaxStampsPerDay: g.MaxStampsPerDay}); err != nil {
+		return "", err
+	}
 	if !g.Draft.V {
 		_, err = tx.ProgramAction(a.access(g), made.ID, store.Publish)
 	}

@@ -298,7 +298,7 @@ func TestPINAndKeys(t *testing.T) {
 	st, ready = apply(t, s)
 	token := ""
 	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "dev"}, Do: func(tx *store.Tx) (err error) {
-		_, token, err = tx.CreateDevice(ready.shop, ready.LocationIDs[1], "Ours", "")
+		_, token, err = tx.CreateDevice(ready.shop, store.NewDevice{LocationID: ready.LocationIDs[1], Name: "Ours", AcceptsCardIDs: true})
 		return err
 	}}); err != nil {
 		t.Fatal(err)
@@ -319,7 +319,7 @@ func TestSameAgain(t *testing.T) {
 		third, _ := apply(t, readSeed(t, name))
 		a := dump(t, first)
 		if a != dump(t, second) || a != dump(t, third) || fmt.Sprint(r1) != fmt.Sprint(r2) {
-			t.Errorf("%s: twice the same seed, two stores", name)
+			t.Errorf("%s: two stores with the same seed differ", name)
 		}
 		if strings.Count(a, "\n") < 200 {
 			t.Errorf("%s: the comparison has too little content:\n%s", name, a)
