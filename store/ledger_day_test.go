@@ -60,7 +60,9 @@ func TestMaxStampsPerDay(t *testing.T) {
 // its last hour.
 func TestMaxStampsOfALongDay(t *testing.T) {
 	k := startTill(t)
-	must(k.fixture, func(tx *Tx) (Shop, error) { return tx.UpdateShop(k.a.Shop, ShopFields{Timezone: set("Europe/Rome")}, "") })
+	must(k.fixture, func(tx *Tx) (Shop, error) {
+		return tx.UpdateShop(k.a.Shop, ShopFields{Timezone: set("Europe/Rome")}, "")
+	})
 	program, _ := k.ladder(true)
 	must(k.fixture, func(tx *Tx) (ProgramDetail, error) {
 		return tx.UpdateProgramSettings(k.a.Shop, program, ProgramSettings{MaxStampsPerDay: set(int64(2))})

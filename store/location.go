@@ -80,7 +80,7 @@ func jsonKeys(keys []int64) string {
 
 // ownLocations returns the keys of locations of the shop, each once, and an
 // invalid_value detail for every id that is not one of them. The keys in have are
-// not looked up.
+// accepted without a look.
 func (tx *Tx) ownLocations(shop int64, field string, ids []string, have ...int64) (keys []int64, details []Detail) {
 	return tx.s.ownKeys(tx.number, KindLocation, shop, field, ids, have)
 }

@@ -89,6 +89,22 @@ func TestMigrationKeepsMail(t *testing.T) {
 	}
 }
 
+// TestMigrationBlanksDeletedWebhooks checks that webhooks that were deleted before
+// version 6 lose their secrets, and others keep them.
+func TestMigrationBlanksDeletedWebhooks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "older.db")
+	hook := func(deleted string) string {
+		return `; INSERT INTO webhooks (shop_id, program_id, url, events, program_ids, location_ids, include_shop_wide_events, active, description, bearer_token, secret,
+			http_method, custom_headers, payload_version, created_at, updated_at, deleted_at) VALUES (1, 1, 'https://hooks.invalid/', '[]', '[]', '[]', 1, 1, '', 'token', 'whsec_', 'POST', '{"X":"y"}', 'v2', 1, 1, ` + deleted + `)`
+	}
+	createOlder(t, path, savedSchema(t)(5)+hook("NULL")+hook("7"), 5)
+	f := &fixture{Store: open(t, path, Options{}), t: t}
+	got := f.lines("SELECT concat_ws('|', secret, quote(bearer_token), custom_headers) FROM webhooks ORDER BY id")
+	if want := []string{`whsec_|'token'|{"X":"y"}`, "|NULL|{}"}; !slices.Equal(got, want) {
+		t.Errorf("after the migration %q, want %q", got, want)
+	}
+}
+
 // withSteps adds migrations for the duration of a test.
 func withSteps(t *testing.T, steps ...string) {
 	oldSchema, oldSteps := schema, migrations

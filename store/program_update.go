@@ -33,9 +33,9 @@ func (p *program) columns() []any {
 }
 
 // UpdateProgram changes the fields that f sets. Once a card was installed, the program
-// is frozen and any field is refused. A restricted key may not set the locations, since
-// they decide which cards such keys see. A program that has the values already stays as
-// it is.
+// is frozen and any field is refused. A program that has the values already stays as it
+// is. A restricted key may not set the locations, since they decide which cards such keys
+// see.
 func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDetail, err error) {
 	p, err := tx.s.program(tx.conn, a, id)
 	if err != nil || !namesAnyField(&f) {

@@ -55,7 +55,7 @@ func (l Limits) checkHeaders(headers map[string]string) (details []Detail) {
 
 // ownPrograms returns the keys of programs of the shop, each once, and an
 // invalid_value detail for every id that is not one of them. The keys in have are
-// not looked up.
+// accepted without a look.
 func (tx *Tx) ownPrograms(shop int64, field string, ids []string, have ...int64) (keys []int64, details []Detail) {
 	return tx.s.ownKeys(tx.number, KindProgram, shop, field, ids, have)
 }

@@ -51,7 +51,7 @@ const (
 	promptSlots      = 256
 	slowSlots        = 256
 	promptLimit      = time.Second
-	scanInterval     = time.Second // maximum time between scans for retries and for what other processes queued
+	scanInterval     = time.Second // maximum time between scans for retries
 )
 
 // Sender sends deliveries. It cannot be started again after Stop.
@@ -111,6 +111,7 @@ func (s *Sender) Start() error {
 	s.started = true
 	s.conf.Store.OnDue(s.wake)
 	s.wg.Go(s.scanQueue)
+	s.wg.Go(func() { s.conf.Store.Watch(s.stopping, s.wakeNew) })
 	return nil
 }
 
@@ -150,8 +151,7 @@ func (s *Sender) wake(webhooks []int64) {
 }
 
 // scanQueue wakes the lanes of deliveries that the store did not announce:
-// retries that became due, deliveries that another process queued, and those of
-// webhooks that were enabled again.
+// retries that became due, and what wakeNew has missed.
 func (s *Sender) scanQueue() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -162,11 +162,44 @@ func (s *Sender) scanQueue() {
 		case <-timer.C:
 		}
 		next, err := s.wakeDue()
-		if err != nil && !errors.Is(err, store.ErrClosed) {
-			s.conf.Log.Error("the webhook queue cannot be read", "error", err)
-		}
+		s.logReadError(err)
 		timer.Reset(min(max(next, scanInterval/100), scanInterval))
 	}
+}
+
+// logReadError logs that the queue cannot be read, if err is not nil.
+func (s *Sender) logReadError(err error) {
+	if err != nil && !errors.Is(err, store.ErrClosed) {
+		s.conf.Log.Error("the webhook queue cannot be read", "error", err)
+	}
+}
+
+// wakeNew wakes the lanes of all webhooks with first attempts to make, if there may
+// be new ones: deliveries that another process queued, and those of webhooks that
+// were enabled again.
+func (s *Sender) wakeNew() {
+	s.scanning.Lock()
+	defer s.scanning.Unlock()
+	var fresh []int64
+	s.logReadError(s.conf.Store.View(0, func(v *store.View) (err error) {
+		fresh, err = s.newDeliveries(v)
+		return err
+	}))
+	s.wake(fresh)
+}
+
+// newDeliveries returns the webhooks with first attempts to make, or none if nothing
+// has changed since the last call. The caller holds s.scanning.
+func (s *Sender) newDeliveries(v *store.View) ([]int64, error) {
+	mark, err := v.OutboxVersion()
+	if err != nil || mark == s.mark {
+		return nil, err
+	}
+	fresh, err := v.WebhooksWithNewDeliveries()
+	if err == nil {
+		s.mark = mark
+	}
+	return fresh, err
 }
 
 // wakeDue wakes the lanes of all webhooks with something due. It returns the time
@@ -176,9 +209,8 @@ func (s *Sender) wakeDue() (next time.Duration, err error) {
 	defer s.scanning.Unlock()
 	next = scanInterval
 	var due []int64
-	err = s.conf.Store.View(0, func(v *store.View) error {
-		mark, err := v.OutboxVersion()
-		if err != nil {
+	err = s.conf.Store.View(0, func(v *store.View) (err error) {
+		if due, err = s.newDeliveries(v); err != nil {
 			return err
 		}
 		list, err := v.WebhooksWithScheduledDeliveries()
@@ -189,14 +221,6 @@ func (s *Sender) wakeDue() (next time.Duration, err error) {
 				next = min(next, w.Due.Std().Sub(v.Now.Std()))
 			}
 		}
-		if err != nil || mark == s.mark {
-			return err
-		}
-		fresh, err := v.WebhooksWithNewDeliveries()
-		if err == nil {
-			s.mark = mark
-		}
-		due = append(due, fresh...)
 		return err
 	})
 	s.wake(due)

@@ -61,6 +61,18 @@ func (k *Kernel) validate(ctx context.Context, op *Operation, call *Call) (field
 	return fields, target, nil
 }
 
+// hideLookup returns the detail about a URL as the caller may see it. Only operators
+// are told whether a host resolves to other than public addresses or not at all:
+// others could find out with it which names there are in the operator's network.
+func hideLookup(c *Caller, d store.Detail) store.Detail {
+	operator := c.Kind == Person && c.Role == Operator
+	if !operator && (d.Code == wire.CodeNotPublic || d.Code == wire.CodeUnresolvable) {
+		d.Code = wire.CodeNotPublic
+		d.Message = "The URL's host must be a public address, or a name that resolves to public addresses only."
+	}
+	return d
+}
+
 // lookUp adds to the details of invalid fields those that only the store shows. It
 // adds none if the body or query as a whole is at fault, or if the operation would
 // be refused for another reason than its fields.
@@ -79,16 +91,4 @@ func (k *Kernel) lookUp(op *Operation, call *Call, fields any, details []store.D
 		return details, nil
 	}
 	return details, err
-}
-
-// hideLookup returns the detail about a URL as the caller may see it. Only operators
-// are told whether a host resolves to other than public addresses or not at all:
-// others could find out with it which names there are in the operator's network.
-func hideLookup(c *Caller, d store.Detail) store.Detail {
-	operator := c.Kind == Person && c.Role == Operator
-	if !operator && (d.Code == wire.CodeNotPublic || d.Code == wire.CodeUnresolvable) {
-		d.Code = wire.CodeNotPublic
-		d.Message = "The URL's host must be a public address, or a name that resolves to public addresses only."
-	}
-	return d
 }

@@ -77,7 +77,7 @@ func validateSecrets(f store.WebhookFields) (details []store.Detail) {
 	reserved := func(name string) bool {
 		return slices.Contains(deliveryHeaders, name) || strings.HasPrefix(name, "webhook-")
 	}
-	return append(details, wire.ValidateHeaders("custom_headers", headers, reserved, "is set by the delivery itself")...)
+	return append(details, wire.ValidateHeaders("custom_headers", headers, reserved, "must not be a header that deliveries set themselves")...)
 }
 
 // CreateWebhook creates a webhook and returns its secret.

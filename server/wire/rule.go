@@ -136,10 +136,10 @@ func newRule(f field) *rule {
 			r.fail("format")
 		}
 	}
+	r.distinct = r.option("distinct", "true", r.kind == kindList) != ""
 	if r.opt && text && (r.format != "" || r.pattern != nil) && !r.min.set {
 		r.min = bound{set: true, whole: 1, float: 1, text: "1"} // no form allows the empty text
 	}
-	r.distinct = r.option("distinct", "true", r.kind == kindList) != ""
 	r.patch = r.option("patch", "nullable default "+notAllowed, r.opt)
 	return r
 }

@@ -121,3 +121,7 @@ UPDATE sqlite_schema SET sql = replace(sql, '  deleted_at                INTEGER
 PRAGMA writable_schema = RESET;
 UPDATE devices SET accepts_card_ids = 1;
 CREATE UNIQUE INDEX cards_short_code ON cards (shop_id, short_code) WHERE short_code IS NOT NULL;
+
+-- Deleted webhooks keep nothing that signs or authenticates. Their rows stay until
+-- their logs are deleted.
+UPDATE webhooks SET secret = '', bearer_token = NULL, custom_headers = '{}' WHERE deleted_at IS NOT NULL;

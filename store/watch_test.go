@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+)
+
+// TestWatch checks that the function of Watch is called after another process has
+// written to the file, also where there is no file to watch, and that Watch ends with
+// its context.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	f := start(t, Options{})
+	other := open(t, f.Path(), Options{MustExist: true})
+	for name, watched := range map[string]*Store{"announced": f.Store, "polled": {path: filepath.Join(t.TempDir(), "none")}} {
+		t.Run(name, func(t *testing.T) {
+			ctx, stop := context.WithCancel(t.Context())
+			calls, ended := make(chan struct{}), make(chan struct{})
+			go func() {
+				defer close(ended)
+				watched.Watch(ctx, func() {
+					select {
+					case calls <- struct{}{}:
+					case <-ctx.Done():
+					}
+				})
+			}()
+			for range 3 {
+				if err := other.Write(ctx, Write{Actor: operator, Do: (*Tx).Probe}); err != nil {
+					t.Fatal(err)
+				}
+				<-calls
+			}
+			stop()
+			<-ended
+		})
+	}
+	(&Store{opts: Options{Small: true}}).Watch(t.Context(), nil) // ends at once
+}
