@@ -35,6 +35,10 @@ var to3 string
 //go:embed migrations/2.sql
 var to2 string
 
+// countedSince is the version since which the sums of the statistics have their
+// meaning. Files of older versions are counted when they are migrated.
+const countedSince = 6
+
 func version() int64 { return int64(len(migrations)) + 1 }
 
 // Inspect returns an error for a file that is not a punchcard database, or is one
@@ -166,10 +170,10 @@ func (s *Store) migrateTo(want int64) error {
 			if err := w.script(migrations[v-1]); err != nil {
 				return fmt.Errorf("from schema %d to %d: %w", v, v+1, err)
 			}
-			if v == 2 {
-				if err := s.recountAll(); err != nil {
-					return fmt.Errorf("counting for schema 3: %w", err)
-				}
+		}
+		if have < countedSince {
+			if err := s.recountAll(); err != nil {
+				return fmt.Errorf("counting for schema %d: %w", countedSince, err)
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func TestBackupsOnSchedule(t *testing.T) {
 		s.wantFiles(with("shop-20000102T000000Z.db", "shop-20000103T000000Z.db")...)
 		s.wantLog("INFO", 3)
 		s.wantLog("ERROR", 0)
-		for _, part := range []string{"bytes=2", "took=", "removed=1", filepath.Join(s.dir, "shop-20000103T000000Z.db")} {
+		for _, part := range []string{"bytes=3", "took=", "removed=1", filepath.Join(s.dir, "shop-20000103T000000Z.db")} {
 			if !strings.Contains(s.log.String(), part) {
 				t.Errorf("the log does not contain %s:\n%s", part, s.log)
 			}
