@@ -86,3 +86,17 @@ CREATE TABLE sent_mails (
 CREATE INDEX sent_mails_shop    ON sent_mails (shop_id, sent_at);
 CREATE INDEX sent_mails_address ON sent_mails (address, sent_at);
 CREATE INDEX sent_mails_card    ON sent_mails (card_id);
+
+-- Comments in plainer words.
+PRAGMA writable_schema = ON;
+UPDATE sqlite_schema SET sql = replace(sql, 'moves with whatever the gate caches: keys, shops, locations',
+  'raised by each change of what the server caches of keys, devices, shops, locations and programs') WHERE name = 'meta';
+UPDATE sqlite_schema SET sql = replace(sql, 'moves with whatever event matching caches: webhooks, shops',
+  'raised by each change of what event matching caches: webhooks, shops') WHERE name = 'meta';
+UPDATE sqlite_schema SET sql = replace(sql, 'null: pending. What a fresh row needs not say it does not, to be small',
+  'null: pending. New rows leave out every column that has a default, to be small') WHERE name = 'deliveries';
+UPDATE sqlite_schema SET sql = replace(sql, '0: cards, which were made nowhere',
+  '0: new cards, which count at no location') WHERE name = 'quarter_counts';
+UPDATE sqlite_schema SET sql = replace(sql, 'gone for every caller; the sweep takes its log and then the row',
+  '404 for every caller; housekeeping deletes its log and then the row') WHERE name = 'webhooks';
+PRAGMA writable_schema = RESET;
