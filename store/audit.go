@@ -20,6 +20,17 @@ func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail s
 		Null[string]{tx.Actor.Name, tx.Actor.Name != ""}, action, kind, target, Null[string]{detail, detail != ""}, tx.Now)
 }
 
+// AuditPINLock records that wrong staff PINs locked a device or, with KindLocation,
+// the PIN entry of a location. The lock itself is not stored.
+func (tx *Tx) AuditPINLock(shop int64, kind Kind, key int64) error {
+	action := "device.pin_locked"
+	if kind == KindLocation {
+		action = "location.pin_locked"
+	}
+	tx.audit(shop, action, kind, key, "")
+	return tx.failed
+}
+
 // AuditLog returns a page of a shop's audit rows, newest first.
 func (v *View) AuditLog(shop int64, q PageQuery) (Page[AuditRow], error) {
 	w := listQuery{list: listAudit, shop: shop, table: "audit a", alias: "a"}

@@ -64,7 +64,10 @@ func (k till) cacheChanges(program string, prize *string) []cacheChange {
 		return update(ProgramFields{LocationScope: set("selected_locations"), ScopedLocationIDs: set(ids)})
 	}
 	minimum := func(cents Opt[int64]) func(*Tx) error {
-		return func(tx *Tx) error { _, err := tx.SetMinSpend(k.a.Shop, program, cents); return err }
+		return func(tx *Tx) error {
+			_, err := tx.UpdateProgramSettings(k.a.Shop, program, ProgramSettings{MinSpendCents: cents})
+			return err
+		}
 	}
 	elsewhere := k.fixture.location(k.a)
 	return []cacheChange{
@@ -93,7 +96,7 @@ func (k till) cacheChanges(program string, prize *string) []cacheChange {
 		{name: "location disabled", do: func(tx *Tx) error { _, err := tx.SetLocationActive(k.a, elsewhere, false); return err }},
 		{name: "location enabled", do: func(tx *Tx) error { _, err := tx.SetLocationActive(k.a, elsewhere, true); return err }},
 		{name: "location added", do: func(tx *Tx) error {
-			_, err := tx.CreateLocation(k.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("Annexe")}})
+			_, err := tx.CreateLocation(k.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("Annexe")}}, StaffPIN{})
 			return err
 		}},
 		{name: "program deleted", do: func(tx *Tx) error { return tx.DeleteProgram(k.a.Shop, program) }, then: Conflict},

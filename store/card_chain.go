@@ -4,17 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"strings"
 )
 
-// cardCode returns the content of a card's QR code. It names the chain and is valid
-// until the next reissue.
-func (s *Store) cardCode(root, generation int64) string {
-	return string(s.seal(nil, kindCode, uint64(generation), root))
-}
-
 // chainCols are what every query of a chain selects.
-var chainCols = append([]string{epochColumn, "c.id", "c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.first_location_id IS NULL", "c.last_stamp_at"}, cardCols...)
+var chainCols = append([]string{epochColumn, "c.id", "c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.first_location_id IS NULL", "c.last_stamp_at", "c.short_code"}, cardCols...)
 
 // The chain of a root, and the chain of any of its cards.
 const (
@@ -36,9 +29,9 @@ func (s *Store) readChain(c *conn, now Time, eachCard func(*card) error, sql str
 	for r.next() {
 		epoch = r.int()
 		key, child, cycle, generation := r.int(), r.bool(), r.int(), r.int()
-		unplaced, lastStamp := r.bool(), r.nullTime()
+		unplaced, lastStamp, short := r.bool(), r.nullTime(), r.nullStr()
 		i := s.scanCard(r, key, now)
-		i.neverPresented, i.lastStamp = unplaced, lastStamp
+		i.neverPresented, i.lastStamp, i.shortCode = unplaced, lastStamp, short
 		i.child, i.cycle, i.generation = child, cycle, generation
 		if eachCard != nil {
 			if err := eachCard(&i); err != nil {
@@ -57,23 +50,35 @@ func (s *Store) readChain(c *conn, now Time, eachCard func(*card) error, sql str
 	return all, epoch, nil
 }
 
-// typedCode removes spaces and hyphens from a typed code, and replaces letters that
-// codes do not contain by the digits that they look like.
-var typedCode = strings.NewReplacer(" ", "", "-", "", "o", "0", "i", "1", "l", "1")
-
-// chainByIDOrCode reads the chain that a card's id or code names. It returns no cards
-// if the shop has no such card, or the code was replaced.
-func (s *Store) chainByIDOrCode(c *conn, shop int64, text string, now Time, eachCard func(*card) error, sql string, args ...any) (all []*card, epoch int64, err error) {
-	generation, isCode := uint64(0), false
-	key, ok := s.Key(KindCard, text)
-	if !ok {
-		if generation, key, isCode = s.IDs.openAny(kindCode, typedCode.Replace(strings.ToLower(text))); !isCode {
-			return nil, 0, nil
+// chainByIDOrCode reads the chain that a card's id, the content of its QR code or its
+// short code names. It returns no cards if the shop has no such card, or the code was
+// replaced.
+func (s *Store) chainByIDOrCode(c *conn, shop int64, text string, now Time, eachCard func(*card) error, sql string) (all []*card, epoch int64, err error) {
+	var code string
+	var generation uint64
+	key, known := s.Key(KindCard, text)
+	isShort := false
+	isQR := false
+	if !known {
+		code = normalizeCode(text)
+		if isShort = IsShortCode(code); isShort {
+			key, err = c.number("SELECT ifnull((SELECT id FROM cards WHERE shop_id=? AND short_code=?), 0)", shop, code)
+			known = key != 0
+		} else {
+			generation, key, isQR = s.IDs.openAny(kindCode, code)
+			known = isQR
 		}
 	}
-	all, epoch, err = s.readChain(c, now, eachCard, sql, append([]any{key, shop}, args...)...)
-	if isCode && len(all) > 0 && all[0].generation != int64(generation) {
+	if err != nil || !known {
+		return nil, 0, err
+	}
+	if all, epoch, err = s.readChain(c, now, eachCard, sql, key, shop); err != nil || len(all) == 0 {
 		return nil, epoch, err
 	}
-	return all, epoch, err
+	// A code names the chain only as long as the chain has it.
+	root := all[0]
+	if isShort && root.shortCode.V != code || isQR && root.generation != int64(generation) {
+		return nil, epoch, nil
+	}
+	return all, epoch, nil
 }

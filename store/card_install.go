@@ -10,6 +10,7 @@ import (
 type HolderCard struct {
 	Lookup
 	Code          string // what the QR code holds
+	ShortCode     string // what the holder can read out, in its normal form
 	LinkExpiresAt Time   // when the link ends
 	ShopName      string
 }
@@ -60,14 +61,14 @@ func (v *View) HolderCard(token string) (h HolderCard, err error) {
 		if err != nil {
 			return err
 		}
-		var generation int64
-		if h.Lookup, generation, err = v.lookupRoot(Till{Shop: shop}, root); err != nil {
+		var chain *card
+		if h.Lookup, chain, err = v.lookupRoot(Till{Shop: shop}, root); err != nil {
 			return err
 		}
 		if err := checkInstallable(h.Card.Status); err != nil {
 			return err
 		}
-		h.Code, h.LinkExpiresAt = v.s.cardCode(root, generation), until
+		h.Code, h.ShortCode, h.LinkExpiresAt = v.s.cardCode(root, chain.generation), chain.shortCode.V, until
 		sh, err := v.s.shop(v.conn, shop)
 		h.ShopName = sh.Name
 		return err
@@ -80,28 +81,38 @@ type InstallFields struct {
 	Platform Opt[string] `json:"platform" req:"true" enum:"apple,google" doc:"The device family."`
 }
 
+// Installation is the answer to an installation. It has no id of the card: a holder
+// knows codes and links, which end with a reissue.
+type Installation struct {
+	CardURL     string `json:"card_url"`
+	Platform    string `json:"platform"`
+	InstalledAt Time   `json:"installed_at"`
+}
+
 // Install records that the card of a link was installed on a device. From then on
 // the holder fields, the expiry and the program are frozen. A card that is installed
 // already stays as it is, and no event is emitted.
-func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
+func (tx *Tx) Install(token string, f InstallFields) (out Installation, err error) {
 	shop, root, _, err := tx.cardByInstallToken(tx.s, token, tx.Now)
 	if err != nil {
-		return d, err
+		return out, err
 	}
 	p, err := tx.chainByRoot(Till{Shop: shop}, root)
 	if err != nil {
-		return d, err
+		return out, err
 	}
 	shown := p.oldestLive()
 	if shown == nil {
 		shown = p.newest
 	}
 	if err := checkInstallable(shown.Status); err != nil {
-		return d, err
+		return out, err
 	}
-	a := Access{Shop: shop}
+	out = Installation{CardURL: tx.s.installURL(token), Platform: f.Platform.V, InstalledAt: tx.Now}
 	if shown.InstalledAt.Valid {
-		return tx.cardDetail(a, shown.ID)
+		out.InstalledAt = shown.InstalledAt.V
+		tx.one(func(r *rows) { out.Platform = r.str() }, "SELECT platform FROM cards WHERE id=?", shown.key)
+		return out, tx.failed
 	}
 	p.program = &program{key: shown.program}
 	tx.activateInvited(p)
@@ -112,5 +123,6 @@ func (tx *Tx) Install(token string, f InstallFields) (d CardDetail, err error) {
 	tx.deleteMail(root)
 	tx.emit(pendingEvent{name: event.CardRegistered, shop: shop, program: shown.program, card: shown.key,
 		data: event.Data{"card_instance_id", shown.ID, "platform", f.Platform.V}})
-	return tx.auditedCard(a, "card.install", *shown)
+	tx.audit(shop, "card.install", KindCard, shown.key, "")
+	return out, tx.failed
 }

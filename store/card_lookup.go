@@ -48,18 +48,18 @@ func (v *View) Lookup(till Till, code string) (l Lookup, err error) {
 			return x.result()
 		}
 	}
-	return l, notFound("card")
+	return l, ErrUnknownCode
 }
 
 // lookupRoot is Lookup for the root of a chain, inside a snapshot. It also returns
-// the generation of the chain's code.
-func (v *View) lookupRoot(till Till, root int64) (l Lookup, generation int64, err error) {
+// the root.
+func (v *View) lookupRoot(till Till, key int64) (l Lookup, root *card, err error) {
 	x := lookup{View: v, till: till}
-	if x.all, x.epoch, err = v.s.readChain(v.conn, v.Now, x.readDetails, chainOfRootSQL, root); err != nil {
-		return l, 0, err
+	if x.all, x.epoch, err = v.s.readChain(v.conn, v.Now, x.readDetails, chainOfRootSQL, key); err != nil {
+		return l, nil, err
 	}
 	l, err = x.result()
-	return l, x.all[0].generation, err
+	return l, x.all[0], err
 }
 
 // lookup collects what a Lookup consists of.

@@ -4,41 +4,49 @@ import "fmt"
 
 // Device is a till's device as operators see it, without its token.
 type Device struct {
-	ID         string     `json:"id"`
-	LocationID string     `json:"location_id"`
-	Name       string     `json:"name"`
-	Prefix     string     `json:"prefix"`
-	CreatedAt  Time       `json:"created_at"`
-	RevokedAt  Null[Time] `json:"revoked_at"`
+	ID             string     `json:"id"`
+	LocationID     string     `json:"location_id"`
+	Name           string     `json:"name"`
+	Prefix         string     `json:"prefix"`
+	CreatedAt      Time       `json:"created_at"`
+	RevokedAt      Null[Time] `json:"revoked_at"`
+	AcceptsCardIDs bool       `json:"accepts_card_ids"`
 }
 
-// CreateDevice creates a device at a location and returns its token, which is not
-// stored. secret, if not empty, is the whole token.
-func (tx *Tx) CreateDevice(shop int64, locationID, name, secret string) (d Device, token string, err error) {
+// NewDevice is a device to create.
+type NewDevice struct {
+	LocationID     string // the location that it stands at
+	Name           string
+	AcceptsCardIDs bool   // its writes may name a card by its id
+	Secret         string // if not empty, the whole token
+}
+
+// CreateDevice creates a device and returns its token, which is not stored.
+func (tx *Tx) CreateDevice(shop int64, n NewDevice) (d Device, token string, err error) {
 	sh, err := tx.s.shop(tx.conn, shop)
 	if err != nil {
 		return d, "", err
 	}
-	loc, _, err := tx.s.location(tx.conn, Access{Shop: shop}, locationID)
+	loc, _, err := tx.s.location(tx.conn, Access{Shop: shop}, n.LocationID)
 	if err != nil {
 		return d, "", err
 	}
-	if token = secret; token == "" {
+	if token = n.Secret; token == "" {
 		if token, err = tx.s.newSecret("tdk_" + sh.Mode + "_"); err != nil {
 			return d, "", err
 		}
 	}
-	key := tx.insert("INSERT INTO devices (id, shop_id, location_id, name, prefix, hash, created_at) VALUES (?,?,?,?,?,?,?)",
-		tx.nextKey("devices"), shop, loc, name, token[:12], Hash(token), tx.Now)
+	key := tx.insert("INSERT INTO devices (id, shop_id, location_id, name, prefix, hash, created_at, accepts_card_ids) VALUES (?,?,?,?,?,?,?,?)",
+		tx.nextKey("devices"), shop, loc, n.Name, token[:12], Hash(token), tx.Now, n.AcceptsCardIDs)
 	tx.audit(shop, "device.create", KindDevice, key, "")
 	d, err = tx.s.device(tx.conn, shop, key)
 	return d, token, err
 }
 
-var deviceCols = columns("id", "location_id", "name", "prefix", "created_at", "revoked_at")
+var deviceCols = columns("id", "location_id", "name", "prefix", "created_at", "revoked_at", "accepts_card_ids")
 
 func (s *Store) scanDevice(r *rows) Device {
-	return Device{ID: s.ID(KindDevice, r.int()), LocationID: s.ID(KindLocation, r.int()), Name: r.str(), Prefix: r.str(), CreatedAt: r.time(), RevokedAt: r.nullTime()}
+	return Device{ID: s.ID(KindDevice, r.int()), LocationID: s.ID(KindLocation, r.int()), Name: r.str(), Prefix: r.str(), CreatedAt: r.time(), RevokedAt: r.nullTime(), AcceptsCardIDs: r.bool()}
 }
 
 func (s *Store) device(c *conn, shop, key int64) (d Device, err error) {
@@ -83,10 +91,10 @@ func (s *Store) IdentifyTill(hash []byte) (id *TillIdentity, err error) {
 	err = s.View(0, func(v *View) error {
 		_, err := v.one(func(r *rows) {
 			id = &TillIdentity{Epoch: r.int()}
-			id.Device, id.Shop, id.Location = r.int(), r.int(), r.int()
+			id.Device, id.Shop, id.Location, id.AcceptsCardIDs = r.int(), r.int(), r.int(), r.bool()
 			id.Revoked, id.Subscription, id.LocationDisabled, id.PINRequired, id.PIN = r.bool(), r.str(), r.bool(), r.bool(), r.str()
 			id.DeviceID = s.ID(KindDevice, id.Device)
-		}, "SELECT "+columns(epochColumn, "d.id", "d.shop_id", "d.location_id", "d.revoked_at IS NOT NULL", "s.subscription_state", "l.disabled_at IS NOT NULL",
+		}, "SELECT "+columns(epochColumn, "d.id", "d.shop_id", "d.location_id", "d.accepts_card_ids", "d.revoked_at IS NOT NULL", "s.subscription_state", "l.disabled_at IS NOT NULL",
 			"l.require_staff_pin", "l.staff_pin")+" FROM devices d JOIN shops s ON s.id=d.shop_id JOIN locations l ON l.id=d.location_id WHERE d.hash=?", hash)
 		return err
 	})
@@ -95,10 +103,11 @@ func (s *Store) IdentifyTill(hash []byte) (id *TillIdentity, err error) {
 
 // TillMe describes a device, its location and its shop.
 type TillMe struct {
-	Device   NamedDevice     `json:"device"`
-	Location Location        `json:"location"`
-	Shop     NamedShop       `json:"shop"`
-	Programs []ProgramDetail `json:"programs" doc:"The programs whose cards work at the location, newest first."`
+	Device         NamedDevice     `json:"device"`
+	Location       Location        `json:"location"`
+	Shop           NamedShop       `json:"shop"`
+	Programs       []ProgramDetail `json:"programs" doc:"The programs whose cards work at the location, newest first."`
+	AcceptsCardIDs bool            `json:"accepts_card_ids" doc:"Whether the device's writes may name a card by its id; lookups always may."`
 }
 
 // NamedDevice is a device by id and name.
@@ -121,7 +130,7 @@ func (v *View) TillMe(at Till) (me TillMe, err error) {
 		if err != nil {
 			return err
 		}
-		me.Device = NamedDevice{d.ID, d.Name}
+		me.Device, me.AcceptsCardIDs = NamedDevice{d.ID, d.Name}, d.AcceptsCardIDs
 		if _, me.Location, err = v.s.location(v.conn, Access{Shop: at.Shop}, d.LocationID); err != nil {
 			return err
 		}

@@ -73,6 +73,9 @@ func Invalid(details ...Detail) *Error {
 	return &Error{Code: ValidationFailed, Message: "One or more fields are invalid; see details.", Details: details[:min(len(details), MaxDetails)]}
 }
 
+// ErrUnknownCode refuses a card's id or code at a till that names no card of the shop.
+var ErrUnknownCode = notFound("card")
+
 func notFound(what string) *Error { return refuse(NotFound, "No such %s.", what) }
 
 // AsError returns the refusal in err, if it is one.

@@ -173,7 +173,7 @@ func (f *fixture) shop(fields ShopFields) (a Access) {
 func (f *fixture) location(a Access) (id string) {
 	f.t.Helper()
 	f.must(func(tx *Tx) error {
-		l, err := tx.CreateLocation(a.Shop, LocationFields{})
+		l, err := tx.CreateLocation(a.Shop, LocationFields{}, StaffPIN{})
 		id = l.ID
 		return err
 	})

@@ -27,20 +27,24 @@ const (
 	KindUser
 	KindDevice
 	KindRequest
-	kindInstall // first half of an install token
-	kindCursor  // plus the list's number, below
-	kindCode    // plus the generation: what a QR code holds
+	kindInstall   // first half of an install token
+	kindCursor    // plus the list's number, below
+	kindCode      // plus the generation: what a QR code holds
+	kindShortCode // plus generation and attempt: its beginning is a short code
 )
 
 var prefixes = [...]string{
 	KindShop: "shp_", KindProgram: "prg_", KindPrize: "prz_", KindCard: "crd_", KindLocation: "loc_",
 	KindTransaction: "txn_", KindWebhook: "whk_", KindDelivery: "dlv_", KindEvent: "evt_", KindKey: "key_",
-	KindUser: "usr_", KindDevice: "dev_", KindRequest: "req_", kindInstall: "", kindCursor: "", kindCode: "",
+	KindUser: "usr_", KindDevice: "dev_", KindRequest: "req_", kindInstall: "", kindCursor: "", kindCode: "", kindShortCode: "",
 }
 
 const blockLen = 26 // characters of one AES block in base32
 
-var alphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+// codeAlphabet is that of Crockford's base32, in which no two characters look alike.
+const codeAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
+
+var alphabet = base32.NewEncoding(codeAlphabet).WithPadding(base32.NoPadding)
 
 // IDs turns integer keys into opaque ids and back. An id is one AES block over (kind,
 // extra, key) with a secret of the file. It needs no column and no index, does not

@@ -19,10 +19,10 @@ func (f *fixture) till(a Access) till {
 	f.t.Helper()
 	t := till{fixture: f, location: f.location(a)}
 	d := must(f, func(tx *Tx) (Device, error) {
-		d, _, err := tx.CreateDevice(a.Shop, t.location, "Till", "")
+		d, _, err := tx.CreateDevice(a.Shop, NewDevice{LocationID: t.location, Name: "Till", AcceptsCardIDs: true})
 		return d, err
 	})
-	t.device = Till{Shop: a.Shop, Location: f.key(KindLocation, t.location), Device: f.key(KindDevice, d.ID)}
+	t.device = Till{Shop: a.Shop, Location: f.key(KindLocation, t.location), Device: f.key(KindDevice, d.ID), AcceptsCardIDs: true}
 	return t
 }
 
@@ -70,8 +70,8 @@ func (k till) use(card string) (Stamped, error) {
 	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Use(k.device, card, Metadata{}) })
 }
 
-func (k till) install(url string) (CardDetail, error) {
-	return attempt(k.fixture, func(tx *Tx) (CardDetail, error) {
+func (k till) install(url string) (Installation, error) {
+	return attempt(k.fixture, func(tx *Tx) (Installation, error) {
 		return tx.Install(path.Base(url), InstallFields{Platform: set("apple")})
 	})
 }

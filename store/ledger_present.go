@@ -5,6 +5,7 @@ import "slices"
 // Till is the device at which a card is presented, with its location and shop.
 type Till struct {
 	Shop, Location, Device int64
+	AcceptsCardIDs         bool // in writes; lookups take ids from every device
 }
 
 // cardChain is a card that is presented at a till: all cards of its chain, and
@@ -17,15 +18,19 @@ type cardChain struct {
 }
 
 // chainForAction finds a card by its id or code and applies the refusals that all
-// actions at a till have in common (see checkAction). types are the program types
+// actions at a till have in common (see checkAction). A device that does not accept
+// card ids is refused with unprocessable_entity. types are the program types
 // that the action is for.
 func (tx *Tx) chainForAction(till Till, text string, types ...string) (p *cardChain, err error) {
+	if isCardID(text) && !till.AcceptsCardIDs {
+		return nil, refuse(Unprocessable, "This device cannot use a card's id to write; send the content of the QR code, or the short code.")
+	}
 	all, _, err := tx.s.chainByIDOrCode(tx.conn, till.Shop, text, tx.Now, nil, chainOfCardSQL)
 	if err != nil {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, notFound("card")
+		return nil, ErrUnknownCode
 	}
 	return tx.checkAction(newCardChain(till, all), types...)
 }

@@ -135,7 +135,10 @@ func (s *simulation) start() {
 		}
 		if s.chance("min spend", 4) {
 			p.minSpend = 500
-			f.must(func(tx *Tx) error { _, err := tx.SetMinSpend(f.a.Shop, p.id, set(p.minSpend)); return err })
+			f.must(func(tx *Tx) error {
+				_, err := tx.UpdateProgramSettings(f.a.Shop, p.id, ProgramSettings{MinSpendCents: set(p.minSpend)})
+				return err
+			})
 		}
 	}
 	initial := int64(s.draw("initial", 0, 10)) * 100
@@ -181,13 +184,15 @@ func (s *simulation) card(fits func(*simProgram) bool) *simCard {
 func anyType(*simProgram) bool { return true }
 
 // idOrCode returns a text that a till may scan or type for the card: the id of a card of the chain,
-// the code, or a code that a reissue replaced.
+// the code, the short code, or a code that a reissue replaced.
 func (s *simulation) idOrCode(c *simCard) (text string, dead bool) {
 	switch h := c.chain; s.draw("text", 0, 15) {
 	case 0, 1, 2, 3:
 		return s.f.cardCode(s.f.key(KindCard, h.cards[0].id), h.generation), false
 	case 4:
 		return s.f.cardCode(s.f.key(KindCard, h.cards[0].id), h.generation-1), true
+	case 5, 6:
+		return s.f.shortCode(h.cards[0].id), false
 	default:
 		return c.id, false
 	}
@@ -427,7 +432,7 @@ func (s *simulation) patch() {
 func (s *simulation) install() {
 	if c := s.card(anyType); c != nil {
 		platform := pick(s, "platform", "apple", "google")
-		_, err := attempt(s.f, func(tx *Tx) (CardDetail, error) {
+		_, err := attempt(s.f, func(tx *Tx) (Installation, error) {
 			return tx.Install(c.chain.link, InstallFields{Platform: set(platform)})
 		})
 		s.checkOperation(c, s.model.install(c.chain, platform), err)

@@ -69,7 +69,7 @@ func TestAnyDeviceOfTheLocationReverses(t *testing.T) {
 	card := k.card(k.a, program, CardFields{})
 	row := k.ok(k.stamp(card, 3)).Transaction.ID
 	second := must(k.fixture, func(tx *Tx) (Device, error) {
-		d, _, err := tx.CreateDevice(k.a.Shop, k.location, "Second till", "")
+		d, _, err := tx.CreateDevice(k.a.Shop, NewDevice{LocationID: k.location, Name: "Second till", AcceptsCardIDs: true})
 		return d, err
 	})
 	first := k.device.Device
@@ -184,7 +184,9 @@ func TestStampsExpireBesideARefusedPurchase(t *testing.T) {
 			card := k.card(k.a, program, CardFields{})
 			k.ok(k.stamp(card, 4))
 			if c.demanded.Set {
-				must(k.fixture, func(tx *Tx) (ProgramDetail, error) { return tx.SetMinSpend(k.a.Shop, program, c.demanded) })
+				must(k.fixture, func(tx *Tx) (ProgramDetail, error) {
+					return tx.UpdateProgramSettings(k.a.Shop, program, ProgramSettings{MinSpendCents: c.demanded})
+				})
 			}
 			k.clock.move(days(10))
 			_, err := attempt(k.fixture, func(tx *Tx) (Stamped, error) {

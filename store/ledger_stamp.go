@@ -47,6 +47,9 @@ func (tx *Tx) Stamp(till Till, code string, f StampFields) (out Stamped, err err
 		return out, commitRefusal(expired, err)
 	}
 	plan, err := p.planStamps(f.Count.Or(1))
+	if err == nil {
+		err = tx.checkStampsOfDay(p, plan.stamps+plan.overflow)
+	}
 	if err != nil {
 		return out, commitRefusal(expired, err)
 	}
@@ -73,6 +76,49 @@ func (p *program) checkSpend(cents Opt[int64]) error {
 		return refuse(SpendNotEnabled, "The program demands no purchase: spend_cents is not allowed.")
 	}
 	return nil
+}
+
+// longestDay is longer than any day of a calendar. With a change of the clocks, a day
+// has 25 hours.
+const longestDay = 26 * time.Hour
+
+// checkStampsOfDay refuses stamps over the program's maximum for a chain on a day of
+// the shop's calendar.
+func (tx *Tx) checkStampsOfDay(p *cardChain, n int64) error {
+	most := p.program.maxStampsPerDay
+	if !most.Valid {
+		return nil
+	}
+	given, err := tx.stampsOfDay(p)
+	if err != nil {
+		return err
+	}
+	if given+n > most.V {
+		return refuse(Unprocessable, "The program gives a card at most %d stamps a day; this one has %d of today.", most.V, given)
+	}
+	return nil
+}
+
+// stampsOfDay returns the stamps that a chain was given today, by the shop's calendar.
+// Reversed stamps do not count.
+func (tx *Tx) stampsOfDay(p *cardChain) (given int64, err error) {
+	sh, err := tx.cachedShop(p.Shop)
+	if err != nil {
+		return 0, err
+	}
+	zone := Zone(sh.Timezone)
+	today := Day(tx.Now.Std().In(zone))
+	// Keys grow with created_at, so a bound on the key keeps the query from reading a
+	// card's whole ledger.
+	r := tx.query("SELECT "+columns("created_at", "stamps_delta")+` FROM transactions WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)
+		AND id>=(SELECT id FROM transactions WHERE shop_id=?2 AND created_at>=?3 ORDER BY created_at, id LIMIT 1)
+		AND type='stamp' AND reversed_at IS NULL`, p.newest.root, p.Shop, tx.Now.Add(-longestDay))
+	for r.next() {
+		if at, stamps := r.time(), r.int(); Day(at.Std().In(zone)) == today {
+			given += stamps
+		}
+	}
+	return given, r.close()
 }
 
 // stampPlan says how stamps are spread over cards: first gets stamps, and second, or

@@ -20,7 +20,9 @@ func TestOrderOfRefusals(t *testing.T) {
 	program := k.program(k.a, fields)
 	card := k.card(k.a, program, CardFields{ExpiresAt: set(k.clock.at().Add(time.Hour))})
 	action := func() (Stamped, error) { return k.stamp(card, 1) }
-	must(k.fixture, func(tx *Tx) (ProgramDetail, error) { return tx.SetMinSpend(k.a.Shop, program, set(int64(100))) })
+	must(k.fixture, func(tx *Tx) (ProgramDetail, error) {
+		return tx.UpdateProgramSettings(k.a.Shop, program, ProgramSettings{MinSpendCents: set(int64(100))})
+	})
 	k.refuses(SpendRequired, action) // the action's own rules are checked last
 	k.lock(card, true)
 	k.refuses(CardSuspended, action)
@@ -349,7 +351,9 @@ func TestMinimumSpend(t *testing.T) {
 		}
 	}
 	k.refuses(SpendNotEnabled, stamp(set(int64(500))))
-	must(k.fixture, func(tx *Tx) (ProgramDetail, error) { return tx.SetMinSpend(k.a.Shop, program, set(int64(500))) })
+	must(k.fixture, func(tx *Tx) (ProgramDetail, error) {
+		return tx.UpdateProgramSettings(k.a.Shop, program, ProgramSettings{MinSpendCents: set(int64(500))})
+	})
 	k.refuses(SpendRequired, stamp(Opt[int64]{}))
 	k.refuses(AmountBelowMinStamp, stamp(set(int64(499))))
 	k.expect(card, StatusInvited, 0)
@@ -815,9 +819,9 @@ func TestInstall(t *testing.T) {
 	child := k.ok(k.stamp(c.ID, 13)).OverflowCard.ID
 	installed := k.clock.at()
 	for range 2 {
-		d, err := k.install(c.InstallURL)
-		if err != nil || d.Status != StatusActive || d.InstalledAt != Some(installed) {
-			t.Fatalf("installed is %+v, %v", d, err)
+		out, err := k.install(c.InstallURL)
+		if d := k.get(c.ID); err != nil || out != (Installation{c.InstallURL, "apple", installed}) || d.Status != StatusActive || d.InstalledAt != Some(installed) {
+			t.Fatalf("installed is %+v, %+v, %v", out, d, err)
 		}
 		k.clock.move(time.Hour)
 	}
@@ -826,7 +830,7 @@ func TestInstall(t *testing.T) {
 	}
 	k.view(func(v *View) error {
 		h, err := v.HolderCard(path.Base(c.InstallURL))
-		if err != nil || h.Code != k.cardCode(k.key(KindCard, c.ID), 0) || h.Card.ID != child {
+		if err != nil || h.Code != k.cardCode(k.key(KindCard, c.ID), 0) || h.ShortCode != k.shortCode(c.ID) || h.Card.ID != child {
 			t.Errorf("the holder sees %+v, %v", h, err)
 		}
 		return nil

@@ -110,9 +110,9 @@ type LocationFields struct {
 	StaffPIN Opt[string] `json:"staff_pin" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be 4 to 8 digits from 0 to 9" doc:"4 to 8 digits that tills ask for. Giving one switches require_staff_pin on, unless that is false in the same request."`
 }
 
-// CreateLocation creates a location. More locations than the shop's
-// max_locations are unprocessable.
-func (tx *Tx) CreateLocation(shop int64, f LocationFields) (l Location, err error) {
+// CreateLocation creates a location with a staff PIN, which is that of the fields.
+// More locations than the shop's max_locations are unprocessable.
+func (tx *Tx) CreateLocation(shop int64, f LocationFields, pin StaffPIN) (l Location, err error) {
 	sh, err := tx.s.shop(tx.conn, shop)
 	if err != nil {
 		return l, err
@@ -121,10 +121,9 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields) (l Location, err erro
 	if sh.MaxLocations.Valid && have >= sh.MaxLocations.V {
 		return l, refuse(Unprocessable, "The shop has %d locations, which is its maximum.", have)
 	}
-	hash := hashPIN(f.StaffPIN.Value())
 	key := tx.insert(`INSERT INTO locations (id, shop_id, name, address, city, postal_code, country_code, lat, lon, require_staff_pin, staff_pin, created_at, updated_at)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, tx.nextKey("locations"), shop, f.Name.V, f.Address.V, f.City.V, f.PostalCode.V,
-		f.CountryCode.V, f.Lat.V, f.Lon.V, f.RequireStaffPIN.Or(hash.Valid), hash, tx.Now, tx.Now)
+		f.CountryCode.V, f.Lat.V, f.Lon.V, f.RequireStaffPIN.Or(pin.hash.Valid), pin.hash, tx.Now, tx.Now)
 	return tx.recordLocationChange(Access{Shop: shop}, key, "location.create", event.LocationCreated)
 }
 
@@ -175,30 +174,36 @@ func (tx *Tx) SetLocationActive(a Access, id string, active bool) (l Location, e
 	return tx.recordLocationChange(a, key, action, name)
 }
 
-// SetStaffPIN sets the PIN of 4 to 8 digits that tills of the location ask for from
-// then on, since it sets require_staff_pin too. Null removes the PIN and leaves
-// require_staff_pin as it is. Only the PIN's argon2id hash is stored.
-func (tx *Tx) SetStaffPIN(shop int64, id string, pin Null[string]) (l Location, err error) {
+// SetStaffPIN sets the PIN that tills of the location ask for from then on, since it
+// sets require_staff_pin too. The zero value removes the PIN and leaves
+// require_staff_pin as it is.
+func (tx *Tx) SetStaffPIN(shop int64, id string, pin StaffPIN) (l Location, err error) {
 	a := Access{Shop: shop}
 	key, l, err := tx.s.location(tx.conn, a, id)
 	if err != nil {
 		return l, err
 	}
-	tx.exec("UPDATE locations SET staff_pin=?, require_staff_pin=?, updated_at=? WHERE id=?", hashPIN(pin), l.RequireStaffPIN || pin.Valid, tx.Now, key)
+	tx.exec("UPDATE locations SET staff_pin=?, require_staff_pin=?, updated_at=? WHERE id=?", pin.hash, l.RequireStaffPIN || pin.hash.Valid, tx.Now, key)
 	return tx.recordLocationChange(a, key, "location.set_pin", "")
 }
 
-// hashPIN returns the argon2id hash of a PIN in PHC form, null for null.
-func hashPIN(pin Null[string]) Null[string] {
+// StaffPIN is a staff PIN as it is stored. The zero value is none.
+type StaffPIN struct {
+	hash Null[string] // argon2id in PHC form
+}
+
+// HashStaffPIN hashes a valid PIN; null gives none. It takes tens of milliseconds, so
+// no write should do it.
+func HashStaffPIN(pin Null[string]) StaffPIN {
 	if !pin.Valid {
-		return pin
+		return StaffPIN{}
 	}
 	salt := make([]byte, 16)
 	rand.Read(salt)
 	const time, memory, threads = 2, 19 * 1024, 1 // OWASP's minimum for argon2id
 	sum := argon2.IDKey([]byte(pin.V), salt, time, memory, threads, 32)
 	e := base64.RawStdEncoding
-	return Some(fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, time, threads, e.EncodeToString(salt), e.EncodeToString(sum)))
+	return StaffPIN{Some(fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, time, threads, e.EncodeToString(salt), e.EncodeToString(sum)))}
 }
 
 // CheckPIN compares a PIN with a stored hash in constant time.

@@ -57,7 +57,7 @@ func TestCardShowsCurrentLocations(t *testing.T) {
 	})
 	show("disabled in a write that was taken back", []string{"South", "Zenith"}, []string{"South"})
 	f.must(func(tx *Tx) error {
-		_, err := tx.CreateLocation(f.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("Alley")}})
+		_, err := tx.CreateLocation(f.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("Alley")}}, StaffPIN{})
 		return err
 	})
 	show("one more", []string{"Alley", "South", "Zenith"}, []string{"South"})
@@ -67,7 +67,7 @@ func TestCardShowsCurrentLocations(t *testing.T) {
 // if none of the key's locations exists any more.
 func TestRotationKeepsTheRestriction(t *testing.T) {
 	f := start(t, Options{})
-	location := must(f, func(tx *Tx) (Location, error) { return tx.CreateLocation(f.a.Shop, LocationFields{}) })
+	location := must(f, func(tx *Tx) (Location, error) { return tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{}) })
 	key := must(f, func(tx *Tx) (Key, error) {
 		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{Name: set("Office"), LocationIDs: set([]string{location.ID})})
 		return k, err

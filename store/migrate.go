@@ -176,6 +176,11 @@ func (s *Store) migrateTo(want int64) error {
 				return fmt.Errorf("counting for schema %d: %w", countedSince, err)
 			}
 		}
+		if have < shortCodesSince {
+			if err := w.fillShortCodes(); err != nil {
+				return fmt.Errorf("short codes for schema %d: %w", shortCodesSince, err)
+			}
+		}
 	}
 	return w.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, want))
 }

@@ -50,7 +50,10 @@ func runOperations(f *fixture) {
 	restricted := Access{Shop: f.a.Shop, Restricted: true, Locations: []int64{f.key(KindLocation, l.location)}}
 	f.hook(f.a, l.program, hookFields{})
 	f.row(l, "stamp")
-	f.must(func(tx *Tx) error { _, _, err := tx.CreateDevice(f.a.Shop, l.location, "Till", ""); return err })
+	f.must(func(tx *Tx) error {
+		_, _, err := tx.CreateDevice(f.a.Shop, NewDevice{LocationID: l.location, Name: "Till"})
+		return err
+	})
 	must(f, func(tx *Tx) (Key, error) {
 		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{LocationIDs: set([]string{l.location})})
 		return k, err
@@ -62,10 +65,12 @@ func runOperations(f *fixture) {
 	must(f, func(tx *Tx) (Key, error) { return tx.RevokeKey(f.a.Shop, key.ID) })
 	must(f, func(tx *Tx) (Location, error) { return tx.UpdateLocation(f.a, other, LocationPatch{Name: set("New")}) })
 	must(f, func(tx *Tx) (Location, error) { return tx.SetLocationActive(f.a, other, false) })
-	must(f, func(tx *Tx) (Location, error) { return tx.SetStaffPIN(f.a.Shop, other, Some("1234")) })
+	must(f, func(tx *Tx) (Location, error) { return tx.SetStaffPIN(f.a.Shop, other, StaffPIN{Some("$argon2id")}) })
 	scope := ProgramFields{LocationScope: set("selected_locations"), ScopedLocationIDs: set([]string{l.location})}
 	must(f, func(tx *Tx) (ProgramDetail, error) { return tx.UpdateProgram(f.a, l.program, scope) })
-	must(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetMinSpend(f.a.Shop, l.program, set(int64(100))) })
+	must(f, func(tx *Tx) (ProgramDetail, error) {
+		return tx.UpdateProgramSettings(f.a.Shop, l.program, ProgramSettings{MinSpendCents: set(int64(100)), MaxStampsPerDay: set(int64(100))})
+	})
 	for _, action := range []string{Suspend, Unsuspend, Unpublish, Publish} {
 		must(f, func(tx *Tx) (ProgramDetail, error) { return tx.ProgramAction(f.a, l.program, action) })
 	}

@@ -90,6 +90,7 @@ type program struct {
 	descriptionLocalizations string
 	stampsExpireAfterDays    Null[int64]
 	minSpendCents            Null[int64]
+	maxStampsPerDay          Null[int64]
 	visibleInCatalog         bool
 	borderEnabled            bool
 }
@@ -114,7 +115,7 @@ func (s *Store) scanProgram(r *rows, key int64) Program {
 }
 
 var programByKeySQL = "SELECT " + columns(append(append([]string{"p.id"}, programCols...), "p.has_installed_cards", "p.name_localizations", "p.description_localizations",
-	"p.stamps_expire_after_days", "p.min_spend_cents", "p.visible_in_catalog", "p.border_enabled")...) + " FROM programs p WHERE p.id=? AND p.shop_id=?"
+	"p.stamps_expire_after_days", "p.min_spend_cents", "p.visible_in_catalog", "p.border_enabled", "p.max_stamps_per_day")...) + " FROM programs p WHERE p.id=? AND p.shop_id=?"
 
 // program finds a program of the shop by its id, with its ladder.
 func (s *Store) program(c *conn, a Access, id string) (p program, err error) {
@@ -133,7 +134,7 @@ func (s *Store) readProgram(c *conn, sql string, key, shop int64) (p program, er
 		p.key = r.int()
 		p.Program = s.scanProgram(r, p.key)
 		p.HasInstalledCards, p.nameLocalizations, p.descriptionLocalizations = r.bool(), r.str(), r.str()
-		p.stampsExpireAfterDays, p.minSpendCents, p.visibleInCatalog, p.borderEnabled = r.nullInt(), r.nullInt(), r.bool(), r.bool()
+		p.stampsExpireAfterDays, p.minSpendCents, p.visibleInCatalog, p.borderEnabled, p.maxStampsPerDay = r.nullInt(), r.nullInt(), r.bool(), r.bool(), r.nullInt()
 	}, sql, key, shop); err != nil {
 		return p, err
 	}

@@ -46,14 +46,21 @@ func (tx *Tx) ProgramAction(a Access, id, action string) (d ProgramDetail, err e
 		Publish: event.ProgramPublished, Unpublish: event.ProgramUnpublished, Suspend: event.ProgramSuspended, Unsuspend: event.ProgramUnsuspended}[action])
 }
 
-// SetMinSpend sets the minimum purchase for a stamp, in cents; null removes it, an
-// absent value leaves it. Only operators set it, also on a frozen program.
-func (tx *Tx) SetMinSpend(shop int64, id string, cents Opt[int64]) (d ProgramDetail, err error) {
+// ProgramSettings are what only operators set of a program. Null removes a demand or a
+// limit, and an absent field is left alone.
+type ProgramSettings struct {
+	MinSpendCents   Opt[int64] `json:"min_spend_cents" min:"1" max:"100000000" patch:"nullable" doc:"What a stamp demands at least as a purchase; null takes the demand away."`
+	MaxStampsPerDay Opt[int64] `json:"max_stamps_per_day" min:"1" max:"1000" patch:"nullable" doc:"Stamps that a card may get on a day of the shop's calendar; null takes the limit away."`
+}
+
+// UpdateProgramSettings changes what only operators set, also of a frozen program.
+func (tx *Tx) UpdateProgramSettings(shop int64, id string, f ProgramSettings) (d ProgramDetail, err error) {
 	p, err := tx.s.program(tx.conn, Access{Shop: shop}, id)
-	if err != nil || !cents.Set || cents.Value() == p.minSpendCents {
+	cents, stamps := f.MinSpendCents.Apply(p.minSpendCents), f.MaxStampsPerDay.Apply(p.maxStampsPerDay)
+	if err != nil || cents == p.minSpendCents && stamps == p.maxStampsPerDay {
 		return p.ProgramDetail, err
 	}
-	tx.exec("UPDATE programs SET min_spend_cents=?, updated_at=? WHERE id=?", cents.Value(), tx.Now, p.key)
+	tx.exec("UPDATE programs SET min_spend_cents=?, max_stamps_per_day=?, updated_at=? WHERE id=?", cents, stamps, tx.Now, p.key)
 	return tx.recordProgramChange(Access{Shop: shop}, p.key, "program.update", event.ProgramUpdated)
 }
 

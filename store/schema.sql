@@ -85,7 +85,8 @@ CREATE TABLE devices (
   prefix      TEXT    NOT NULL,
   hash        BLOB    NOT NULL,           -- SHA-256 of the whole token
   created_at  INTEGER NOT NULL,
-  revoked_at  INTEGER
+  revoked_at  INTEGER,
+  accepts_card_ids INTEGER NOT NULL DEFAULT 0 -- 1: its writes may name a card by its id
 ) STRICT;
 CREATE UNIQUE INDEX devices_hash ON devices (hash);
 CREATE INDEX devices_shop ON devices (shop_id);
@@ -120,7 +121,8 @@ CREATE TABLE programs (
   has_installed_cards       INTEGER NOT NULL DEFAULT 0, -- sticky: nothing sets it back
   created_at                INTEGER NOT NULL,
   updated_at                INTEGER NOT NULL,
-  deleted_at                INTEGER
+  deleted_at                INTEGER,
+  max_stamps_per_day        INTEGER       -- that a chain may be given on a day of the shop's calendar; set by operators
 ) STRICT;
 CREATE INDEX programs_shop ON programs (shop_id);
 
@@ -179,7 +181,8 @@ CREATE TABLE cards (
   created_at         INTEGER NOT NULL,
   updated_at         INTEGER NOT NULL,
   last_stamp_at      INTEGER,             -- of its unreversed stamp rows; null: it has none
-  lapsed             INTEGER NOT NULL DEFAULT 0 -- 1: known to have expired, and no longer in program_counts.active
+  lapsed             INTEGER NOT NULL DEFAULT 0, -- 1: known to have expired, and no longer in program_counts.active
+  short_code         TEXT                 -- on roots: the code that people type; a reissue replaces it
 ) STRICT;
 CREATE INDEX cards_shop    ON cards (shop_id) WHERE deleted_at IS NULL;
 CREATE INDEX cards_program ON cards (program_id) WHERE deleted_at IS NULL;
@@ -188,6 +191,7 @@ CREATE INDEX cards_email   ON cards (shop_id, email_key) WHERE email_key IS NOT 
 CREATE INDEX cards_chain   ON cards (root_id) WHERE root_id IS NOT NULL;
 CREATE INDEX cards_due     ON cards (shop_id, expires_at) WHERE live = 1 AND expires_at IS NOT NULL;
 CREATE INDEX cards_erased  ON cards (program_id) WHERE deleted_at IS NOT NULL;
+CREATE UNIQUE INDEX cards_short_code ON cards (shop_id, short_code) WHERE short_code IS NOT NULL;
 
 -- The ledger. Rows are only added: a reversal is a row of its own. Of older rows
 -- only reversed_at, expired_at and, on erasure, metadata change.

@@ -25,7 +25,7 @@ func TestPlatformSplitFollowsTheChain(t *testing.T) {
 			}
 			install := func(link, platform string) {
 				t.Helper()
-				must(k.fixture, func(tx *Tx) (CardDetail, error) {
+				must(k.fixture, func(tx *Tx) (Installation, error) {
 					return tx.Install(path.Base(link), InstallFields{Platform: set(platform)})
 				})
 			}

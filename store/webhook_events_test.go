@@ -68,7 +68,7 @@ func TestOperationsFireTheirEvents(t *testing.T) {
 				{"archive it again", func(tx *Tx) error { _, err := tx.ArchiveCard(f.a.Shop, chain[1]); return err }, ""},
 				{"delete a chain", func(tx *Tx) error { return tx.EraseCard(f.a.Shop, chain[0]) }, "card.deleted card.deleted"},
 				{"location created", func(tx *Tx) error {
-					l, err := tx.CreateLocation(f.a.Shop, LocationFields{})
+					l, err := tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{})
 					location = l.ID
 					return err
 				}, "location.created"},
@@ -86,7 +86,10 @@ func TestOperationsFireTheirEvents(t *testing.T) {
 					return err
 				}, preview + "program.updated"},
 				{"program, nothing named", func(tx *Tx) error { _, err := tx.UpdateProgram(f.a, l.program, ProgramFields{}); return err }, ""},
-				{"minimum spend", func(tx *Tx) error { _, err := tx.SetMinSpend(f.a.Shop, l.program, set(int64(5))); return err }, preview + "program.updated"},
+				{"minimum spend", func(tx *Tx) error {
+					_, err := tx.UpdateProgramSettings(f.a.Shop, l.program, ProgramSettings{MinSpendCents: set(int64(5))})
+					return err
+				}, preview + "program.updated"},
 				{"prize added", func(tx *Tx) error {
 					z, err := tx.AddPrize(f.a, l.program, PrizeFields{Threshold: set(int64(5)), Name: set("Cup")})
 					prize = z.ID
@@ -108,7 +111,7 @@ func TestOperationsFireTheirEvents(t *testing.T) {
 				{"suspended shop", state("suspended"), "subscription.state_changed"},
 				{"suspended again", state("suspended"), ""},
 				{"issue while suspended", func(tx *Tx) error { _, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI); return err }, ""},
-				{"location while suspended", func(tx *Tx) error { _, err := tx.CreateLocation(f.a.Shop, LocationFields{}); return err }, ""},
+				{"location while suspended", func(tx *Tx) error { _, err := tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{}); return err }, ""},
 				{"cancelled while suspended", state("cancelled"), "subscription.state_changed"},
 				{"issue while cancelled", func(tx *Tx) error { _, err := tx.IssueCard(f.a, l.program, CardFields{}, SourceAPI); return err }, ""},
 				{"active again", state("active"), "subscription.state_changed"},
@@ -149,7 +152,7 @@ func TestEventPayloads(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		l, err := tx.CreateLocation(f.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("North")}})
+		l, err := tx.CreateLocation(f.a.Shop, LocationFields{LocationPatch: LocationPatch{Name: set("North")}}, StaffPIN{})
 		location = l.ID
 		if err != nil {
 			return err

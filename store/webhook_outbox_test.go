@@ -78,7 +78,7 @@ func TestDeliveriesPerMatchingWebhook(t *testing.T) {
 		}, 1, true, true, []string{"added", "all", "all v1", "cards", "tea"}},
 		{"a coffee card", func(tx *Tx) error { _, err := tx.IssueCard(f.a, coffee, CardFields{}, SourceAPI); return err }, 1, true, true, []string{"added", "all", "all v1", "cards"}},
 		{"reissue", func(tx *Tx) error { _, err := tx.ReissueCard(f.a, card, ReissueFields{}); return err }, 1, true, true, []string{"all", "all v1", "cards", "here, wide", "tea"}},
-		{"a location", func(tx *Tx) error { _, err := tx.CreateLocation(f.a.Shop, LocationFields{}); return err }, 1, true, true, []string{"all", "all v1", "here, wide", "locations"}},
+		{"a location", func(tx *Tx) error { _, err := tx.CreateLocation(f.a.Shop, LocationFields{}, StaffPIN{}); return err }, 1, true, true, []string{"all", "all v1", "here, wide", "locations"}},
 		{"another shop's card", func(tx *Tx) error {
 			_, err := tx.IssueCard(theirs.a, theirs.program, CardFields{}, SourceAPI)
 			return err

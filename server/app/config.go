@@ -35,6 +35,7 @@ type KeyLimits struct {
 type Limits struct {
 	KeyLimits
 	APIKeyRateLimitPerMinute      *int          `name:"api-key-rate-limit-per-minute" env:"API_KEY_RATE_LIMIT_PER_MINUTE" placeholder:"N" min:"0" max:"1000000" help:"Requests per minute and key; 0 is unlimited. Default: 300 with serve, unlimited with dev."`
+	TillRateLimitPerMinute        *int          `name:"till-rate-limit-per-minute" placeholder:"N" min:"0" max:"1000000" help:"Requests per minute and till; 0 is unlimited. Default: 600 with serve, unlimited with dev."`
 	PublicAPIMaxPageSize          int           `name:"public-api-max-page-size" env:"PUBLIC_API_MAX_PAGE_SIZE" default:"100" min:"1" max:"1000" help:"Largest page of a list; more is clamped."`
 	IdempotencyDedupeWindowHours  int           `name:"idempotency-dedupe-window-hours" env:"IDEMPOTENCY_DEDUPE_WINDOW_HOURS" default:"24" min:"1" max:"8760" help:"Hours that an Idempotency-Key is remembered."`
 	IdempotencyKeyMaxLength       int           `name:"idempotency-key-max-length" default:"255" min:"1" max:"4096" help:"Characters of an Idempotency-Key."`
@@ -220,6 +221,9 @@ func (d *Dev) rand(history string) io.Reader {
 
 // rate returns the requests that a key may make per minute; 0 for no limit.
 func (c *Config) rate() int { return c.given(c.Limits.APIKeyRateLimitPerMinute, 300) }
+
+// tillRate returns the requests that a device may make per minute; 0 for no limit.
+func (c *Config) tillRate() int { return c.given(c.Limits.TillRateLimitPerMinute, 600) }
 
 // given returns a limit if it is given, and otherwise 0 for a fixture and the
 // default of serve for others. 0 means no limit.

@@ -108,7 +108,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 	i.kernel = k
 	router := k.Router()
 	k.Mount(router, api.Prefix, restRoutes(), api.NewGuard(st, c.rate()))
-	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st))
+	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st, c.tillRate()))
 	(&holder.Pages{Kernel: k, Hosts: a.hosts}).Mount(router)
 	a.mountPublic(router, k)
 	i.Handler = kernel.KeepEscapedSlashes(k.RefuseEmptySegments(router))

@@ -18,26 +18,27 @@ type Device struct {
 
 // printDevices prints a table of devices.
 func printDevices(w io.Writer, devices ...store.Device) {
-	fmt.Fprintln(w, "ID\tPREFIX\tNAME\tLOCATION\tSTATE")
+	fmt.Fprintln(w, "ID\tPREFIX\tNAME\tLOCATION\tSTATE\tCARD IDS")
 	for _, d := range devices {
 		state := "valid"
 		if d.RevokedAt.Valid {
 			state = "revoked"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.ID, d.Prefix, d.Name, d.LocationID, state)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%t\n", d.ID, d.Prefix, d.Name, d.LocationID, state, d.AcceptsCardIDs)
 	}
 }
 
 // DeviceCreate is the command that creates a device.
 type DeviceCreate struct {
 	OfShop
-	Location string `env:"-" required:"" help:"The location it stands at."`
-	Name     string `env:"-" default:"Till" help:"What the device is called."`
+	Location      string `env:"-" required:"" help:"The location it stands at."`
+	Name          string `env:"-" default:"Till" help:"What the device is called."`
+	AcceptCardIDs bool   `name:"accept-card-ids" env:"-" help:"Let its writes name a card by its id, for cash registers that know their members. Without it they need the card's code."`
 }
 
 // Run creates the device.
 func (c *DeviceCreate) Run() error {
-	f := operation.DeviceFields{LocationID: store.Given(c.Location), Name: store.Given(c.Name)}
+	f := operation.DeviceFields{LocationID: store.Given(c.Location), Name: store.Given(c.Name), AcceptCardIDs: store.Given(c.AcceptCardIDs)}
 	return run(c.OfShop, operation.CreateDevice, kernel.Args{Fields: f}, func(w io.Writer, d operation.CreatedDevice) {
 		printDevices(w, d.Device)
 		fmt.Fprintf(w, "\nThe token, shown this once:\n\n%s\n", d.Token)

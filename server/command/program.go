@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -18,17 +19,26 @@ type Program struct {
 // ProgramUpdate is the command that changes the settings that only operators set.
 type ProgramUpdate struct {
 	OfShop
-	ID            string  `arg:"" help:"The program."`
-	MinSpendCents *number `env:"-" required:"" placeholder:"N" help:"A stamp demands a purchase of at least this; none takes the demand away."`
+	ID              string  `arg:"" help:"The program."`
+	MinSpendCents   *number `env:"-" placeholder:"N" help:"A stamp demands a purchase of at least this; none takes the demand away."`
+	MaxStampsPerDay *number `env:"-" placeholder:"N" help:"A card gets at most so many stamps on a day of the shop's calendar; none takes the limit away."`
 }
 
 // Run changes the settings.
 func (c *ProgramUpdate) Run() error {
+	if c.MinSpendCents == nil && c.MaxStampsPerDay == nil {
+		return errors.New("missing flags: --min-spend-cents=N or --max-stamps-per-day=N")
+	}
 	cents, err := c.MinSpendCents.opt("min-spend-cents")
 	if err != nil {
 		return err
 	}
-	return run(c.OfShop, operation.SetMinSpend, kernel.Args{Params: on(c.ID), Fields: operation.MinSpendFields{MinSpendCents: cents}}, func(w io.Writer, p store.ProgramDetail) {
+	stamps, err := c.MaxStampsPerDay.opt("max-stamps-per-day")
+	if err != nil {
+		return err
+	}
+	f := store.ProgramSettings{MinSpendCents: cents, MaxStampsPerDay: stamps}
+	return run(c.OfShop, operation.UpdateProgramSettings, kernel.Args{Params: on(c.ID), Fields: f}, func(w io.Writer, p store.ProgramDetail) {
 		fmt.Fprintf(w, "%s  %s\n", p.ID, p.Name)
 	})
 }

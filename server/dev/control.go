@@ -76,8 +76,8 @@ func (c *Control) Mount(r *httprouter.Router) {
 	r.POST("/dev/locations", bind[locationBody, store.Location](c, http.StatusCreated, operation.CreateLocation, func(_ httprouter.Params, b locationBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b locationBody) any { return seed.LocationFields(b.LocationFields) }))
 	r.POST("/dev/devices", bind[operation.DeviceFields, operation.CreatedDevice](c, http.StatusCreated, operation.CreateDevice, func(_ httprouter.Params, b operation.DeviceFields) (int64, error) {
 		return c.Store.Owner(store.KindLocation, b.LocationID.V)
-	}, whole))
-	r.PATCH("/dev/programs/:id", onResource[operation.MinSpendFields, store.ProgramDetail](c, store.KindProgram, http.StatusOK, operation.SetMinSpend))
+	}, func(b operation.DeviceFields) any { return deviceFields(b) }))
+	r.PATCH("/dev/programs/:id", onResource[store.ProgramSettings, store.ProgramDetail](c, store.KindProgram, http.StatusOK, operation.UpdateProgramSettings))
 	r.DELETE("/dev/programs/:id", onResource[struct{}, kernel.None](c, store.KindProgram, http.StatusNoContent, operation.DeleteProgram))
 	r.POST("/dev/programs/:id/enroll", onResource[store.CardFields, operation.IssuedCard](c, store.KindProgram, http.StatusCreated, operation.EnrollCard))
 	r.POST("/dev/cards/:id/lock", onResource[struct{}, store.CardDetail](c, store.KindCard, http.StatusOK, operation.LockCard))
@@ -157,7 +157,7 @@ var createShop = kernel.Write(kernel.Operation{ID: "createTestShop", Callers: ke
 		if err != nil {
 			return a, err
 		}
-		loc, err := tx.CreateLocation(key, seed.LocationFields(store.LocationFields{}))
+		loc, err := tx.CreateLocation(key, seed.LocationFields(store.LocationFields{}), store.StaffPIN{})
 		if err != nil {
 			return a, err
 		}
@@ -165,7 +165,7 @@ var createShop = kernel.Write(kernel.Operation{ID: "createTestShop", Callers: ke
 		if err != nil {
 			return a, err
 		}
-		_, token, err := tx.CreateDevice(key, loc.ID, "Till", "")
+		_, token, err := tx.CreateDevice(key, store.NewDevice{LocationID: loc.ID, Name: "Till", AcceptsCardIDs: true})
 		return shopAnswer{shop.ID, secret, token, loc.ID}, err
 	})
 
@@ -177,6 +177,15 @@ type keyBody struct {
 type locationBody struct {
 	ShopID store.Opt[string] `json:"shop_id" min:"1" max:"255"`
 	store.LocationFields
+}
+
+// deviceFields returns the fields of a new device of the fixture: those of f, and
+// that it accepts card ids, so that tests need not read the codes of cards.
+func deviceFields(f operation.DeviceFields) operation.DeviceFields {
+	if !f.AcceptCardIDs.Set {
+		f.AcceptCardIDs = store.Given(true)
+	}
+	return f
 }
 
 type auditQuery struct {

@@ -65,11 +65,11 @@ type busyShop struct {
 
 func newBusyShop(t *testing.T, writers int) *busyShop {
 	t.Helper()
-	b := &busyShop{shopFile: newShop(t, "--api-key-rate-limit-per-minute", "0"), stopped: make(chan struct{}), requested: make([]int, writers), answered: make([]int, writers), answer: make(chan struct{}, 1)}
+	b := &busyShop{shopFile: newShop(t, "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0"), stopped: make(chan struct{}), requested: make([]int, writers), answered: make([]int, writers), answer: make(chan struct{}, 1)}
 	b.server.clientsLeave = true
 	k := b.makeKey("create", "--name", "Office")
 	var device struct{ Token string }
-	b.json(&device, "device", "create", "--location", b.location("Centrale"), "--name", "Till")
+	b.json(&device, "device", "create", "--location", b.location("Centrale"), "--name", "Till", "--accept-card-ids")
 	b.program = newProgram(b.api(k), `{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`)
 	transport := &http.Transport{MaxIdleConnsPerHost: writers}
 	t.Cleanup(transport.CloseIdleConnections)

@@ -217,6 +217,11 @@ func TestOperatorsCommands(t *testing.T) {
 	f.list("program", "update", program, "--min-spend-cents", "none")
 	f.refused("program", "update", program, "--min-spend-cents", "0")("--min-spend-cents")
 	f.refused("program", "update", "prg_none", "--min-spend-cents", "1")("No such program")
+	f.list("program", "update", program, "--max-stamps-per-day", "3", "--min-spend-cents", "none")
+	f.list("program", "update", program, "--max-stamps-per-day", "none")
+	f.refused("program", "update", program, "--max-stamps-per-day", "0")("--max-stamps-per-day")
+	f.refused("program", "update", program, "--max-stamps-per-day", "many")("--max-stamps-per-day")
+	f.refused("program", "update", program)("--min-spend-cents", "--max-stamps-per-day")
 
 	made := issueCard(api, program, map[string]string{"external_ref": "M-1", "holder_name": "Ada"})
 	is := func(id, status string) {

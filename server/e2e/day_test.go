@@ -139,6 +139,9 @@ type day struct {
 
 const pin = "246810"
 
+// maxBadPINs is how many wrong PINs a day has. Ten would lock the location.
+const maxBadPINs = 8
+
 // openShop creates the shop and plans the day.
 func openShop(t *testing.T, seed uint64, kills int) *day {
 	d := &day{t: t, f: &shopFile{t: t, db: filepath.Join(memoryDir(t), "shop.db")}, programs: map[string]string{}, names: map[string]string{},
@@ -159,13 +162,13 @@ func openShop(t *testing.T, seed uint64, kills int) *day {
 	var tokens []string
 	for i, at := range []int{0, 0, 1} {
 		var made struct{ Token string }
-		d.f.json(&made, "device", "create", "--location", d.locations[at], "--name", fmt.Sprintf("Till %d", i+1))
+		d.f.json(&made, "device", "create", "--location", d.locations[at], "--name", fmt.Sprintf("Till %d", i+1), "--accept-card-ids")
 		tokens = append(tokens, made.Token)
 	}
 	d.f.json(&other, "shop", "create", "--name", "Next door")
 	next := d.f.makeKey("create", "--name", "Stranger", "--shop", other.ID)
 	d.f.shop = shop.ID
-	d.f.server = startServe(t, d.f.db, "--listen", fmt.Sprintf("127.0.0.1:%d", freePort(t)), "--api-key-rate-limit-per-minute", "0")
+	d.f.server = startServe(t, d.f.db, "--listen", fmt.Sprintf("127.0.0.1:%d", freePort(t)), "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0")
 	d.origin = d.f.server.origin
 	d.api, d.firstLocation, d.otherShop = d.f.api(full), d.f.api(firstLocation), d.f.api(next)
 	for i, at := range []int{0, 0, 1} {
@@ -221,6 +224,7 @@ func (d *day) planActions(random *rand.Rand) {
 		}
 		d.cardHolders = append(d.cardHolders, p)
 	}
+	badPINs := 0
 	for half := range 2 {
 		queues := make([][][]action, len(d.tills))
 		for _, p := range d.cardHolders {
@@ -244,6 +248,12 @@ func (d *day) planActions(random *rand.Rand) {
 				visits[i].badPIN = random.IntN(40) == 0
 			}
 			n := random.IntN(len(d.tills))
+			for i := range visits {
+				if visits[i].badPIN && d.tills[n].location == 1 {
+					badPINs++
+					visits[i].badPIN = badPINs <= maxBadPINs
+				}
+			}
 			queues[n] = append(queues[n], visits)
 		}
 		for n, c := range d.tills {
@@ -344,7 +354,7 @@ func (d *day) restart() {
 	defer d.restarting.Unlock()
 	d.f.server.signal(syscall.SIGKILL)
 	d.f.server.wait()
-	d.f.server = startServe(d.t, d.f.db, "--listen", strings.TrimPrefix(d.origin, "http://"), "--api-key-rate-limit-per-minute", "0")
+	d.f.server = startServe(d.t, d.f.db, "--listen", strings.TrimPrefix(d.origin, "http://"), "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0")
 	d.f.server.clientsLeave = true
 }
 

@@ -52,7 +52,7 @@ func (d *disk) api() *servertest.Client { return d.server.api(d.key) }
 
 func (d *disk) serve() {
 	d.t.Helper()
-	d.server = startServe(d.t, d.db, "--api-key-rate-limit-per-minute", "0", "--metrics-listen", "127.0.0.1:0")
+	d.server = startServe(d.t, d.db, "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0", "--metrics-listen", "127.0.0.1:0")
 }
 
 // ask makes a request, which must get an answer.

@@ -101,9 +101,9 @@ func newCrashedShop(t *testing.T) *crashedShop {
 	o.f.run("shop", "create", "--name", "Bar Lux")
 	k := o.f.makeKey("create", "--name", "Office")
 	var device struct{ Token string }
-	o.f.json(&device, "device", "create", "--location", o.f.location("Centrale"), "--name", "Till")
+	o.f.json(&device, "device", "create", "--location", o.f.location("Centrale"), "--name", "Till", "--accept-card-ids")
 	origin := fmt.Sprintf("127.0.0.1:%d", freePort(t))
-	o.args = []string{"serve", "--db", o.f.db, "--listen", origin, "--log-format", "json", "--api-key-rate-limit-per-minute", "0",
+	o.args = []string{"serve", "--db", o.f.db, "--listen", origin, "--log-format", "json", "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0",
 		"--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8", "--webhook-backoff-base", "10ms", "--webhook-delivery-timeout-ms", "60000"}
 	o.away.Lock()
 	o.start()

@@ -172,7 +172,7 @@ func TestGracefulStop(t *testing.T) {
 		t.Errorf("check printed %q", out)
 	}
 
-	again := startServe(t, f.db, "--api-key-rate-limit-per-minute", "0")
+	again := startServe(t, f.db, "--api-key-rate-limit-per-minute", "0", "--till-rate-limit-per-minute", "0")
 	all, had := listCards(again.api(keys[0].Secret), 100), len(answered)
 	if n := len(all) - had; n > int(unanswered.Load()) {
 		t.Errorf("%d cards that were not answered, but only %d requests without an answer", n, unanswered.Load())

@@ -45,7 +45,7 @@ type view struct {
 	Balance        string // in whole units of the currency, which is not named
 	QR             template.HTML
 	CardStyle      template.HTML // the style element of this card
-	Code           []string      // text of the QR code, in groups for typing
+	ShortCode      string        // in capitals and groups, for reading out; empty if the card has none
 	Token          string
 	Installed      bool
 	Until          store.Time // end of the install link
@@ -89,6 +89,7 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Param
 		Prizes:    h.Prizes,
 		Earlier:   h.EarlierCards,
 		QR:        template.HTML(svg),
+		ShortCode: groupCode(h.ShortCode),
 		Token:     ps.ByName("token"),
 		Installed: h.Card.InstalledAt.Valid,
 		Until:     h.LinkExpiresAt,
@@ -104,13 +105,19 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Param
 			x.Next, x.Missing = &h.Prizes[i], missing
 		}
 	}
-	for group := range slices.Chunk([]byte(h.Code), 4) {
-		x.Code = append(x.Code, string(group))
-	}
 	if h.Card.CurrentValue.Valid {
 		x.Balance = fmt.Sprintf("%.2f", float64(h.Card.CurrentValue.V)/100)
 	}
 	p.html(w, http.StatusOK, x)
+}
+
+// groupCode returns a code in capitals and groups of four, such as K7QM-2X9P.
+func groupCode(code string) string {
+	var groups []string
+	for group := range slices.Chunk([]byte(strings.ToUpper(code)), 4) {
+		groups = append(groups, string(group))
+	}
+	return strings.Join(groups, "-")
 }
 
 // maxDrawn is the maximum number of stamps that are drawn one by one.
@@ -124,7 +131,7 @@ func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Pa
 	}
 	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if contentType != "application/x-www-form-urlencoded" {
-		kernel.Handler[store.InstallFields, store.CardDetail]{Status: http.StatusOK, Limit: kernel.SmallBody, Do: p.installCard}.Handle(p.Kernel)(w, r, ps)
+		kernel.Handler[store.InstallFields, store.Installation]{Status: http.StatusOK, Limit: kernel.SmallBody, Do: p.installCard}.Handle(p.Kernel)(w, r, ps)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, kernel.SmallBody)
@@ -142,8 +149,8 @@ func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Pa
 }
 
 // installCard marks the card of the link as installed.
-func (p *Pages) installCard(r *http.Request, ps httprouter.Params, f store.InstallFields) (store.CardDetail, error) {
-	return kernel.Do[store.CardDetail](r.Context(), p.Kernel, kernel.HolderCaller(), operation.InstallCard, args(ps, f))
+func (p *Pages) installCard(r *http.Request, ps httprouter.Params, f store.InstallFields) (store.Installation, error) {
+	return kernel.Do[store.Installation](r.Context(), p.Kernel, kernel.HolderCaller(), operation.InstallCard, args(ps, f))
 }
 
 // args returns the input of an operation with the link's token.

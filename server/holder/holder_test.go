@@ -161,9 +161,16 @@ func TestPage(t *testing.T) {
 		checkPage(p)
 		checkText(p, "Caffè Centrale", "Coffee card", "Ada Lovelace", "0 of 10 stamps", "5 more for Croissant", "Free coffee 10 stamps", "Slice of cake", "Show this code at the till", "Keep it on my iPhone", "Ten coffees")
 	})
-	// The QR code has the card's code, which a till accepts.
+	// The QR code has the card's code, and below it is the short code. A till accepts both.
 	p := readPage(s, link)
-	code := pageCode(p)
+	code, short := s.Codes(link)
+	if shown := pageCode(p); len(shown) != 9 || strings.ToLower(strings.ReplaceAll(shown, "-", "")) != short {
+		t.Errorf("the page shows %q for %q", shown, short)
+	}
+	if strings.Contains(string(p.Body), card) || strings.Contains(string(p.Body), code) {
+		t.Error("the page has the card's id or the text of the QR code")
+	}
+	callTill(s, "GET", "/cards/"+pageCode(p), nil).Want(200)
 	svg, err := qr.SVG(code)
 	if err != nil || !strings.Contains(string(p.Body), svg) {
 		t.Errorf("the picture is not of %q", code)
@@ -284,8 +291,8 @@ func TestInstall(t *testing.T) {
 				return r
 			}
 			r := fetch(s, "POST", link+"/install", `{"platform":"`+platform+`"}`, "Content-Type", "application/json").Want(200)
-			if r.Str("id") != card || r.Str("status") != "active" || r.Str("installed_at") != "2026-03-01T09:00:00.000Z" {
-				t.Errorf("%s", r.Body)
+			if want := `{"card_url":"` + link + `","platform":"` + c.platform + `","installed_at":"2026-03-01T09:00:00.000Z"}`; string(r.Body) != want {
+				t.Errorf("%s, want %s", r.Body, want)
 			}
 			return r
 		}

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"context"
 	"slices"
 
 	"punchcard/store"
@@ -8,7 +9,7 @@ import (
 
 // authorize returns an error if the caller may not invoke the operation. Before it
 // refuses, it confirms that the identity is up to date.
-func (k *Kernel) authorize(c *Caller, op *Operation, now store.Time) error {
+func (k *Kernel) authorize(ctx context.Context, c *Caller, op *Operation, now store.Time) error {
 	if err := op.admit(c, now); err != nil {
 		return k.confirm(c, err)
 	}
@@ -21,7 +22,22 @@ func (k *Kernel) authorize(c *Caller, op *Operation, now store.Time) error {
 	if err := k.confirm(c, nil); err != nil {
 		return err
 	}
-	return k.pins.check(c.Device, c.StaffPIN, now)
+	return k.checkPIN(ctx, c, now)
+}
+
+// checkPIN checks the staff PIN of a device's write. It audits each lock in a
+// transaction of its own, since that of the write is not made. A lock that cannot be
+// audited holds nevertheless.
+func (k *Kernel) checkPIN(ctx context.Context, c *Caller, now store.Time) error {
+	locks, err := k.pins.check(c.Device, c.StaffPIN, now)
+	for _, l := range locks {
+		if err := k.st.Write(context.WithoutCancel(ctx), store.Write{Actor: c.Actor, Do: func(tx *store.Tx) error {
+			return tx.AuditPINLock(c.Device.Shop, l.kind, l.key)
+		}}); err != nil {
+			k.conf.Log.Error("a lock after wrong staff PINs was not audited", "device", c.ID, "error", err)
+		}
+	}
+	return err
 }
 
 // confirm returns the refusal, which may be nil, if the caller's identity is up to

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/julienschmidt/httprouter"
 
 	"punchcard/store"
 )
@@ -140,5 +143,21 @@ func TestKeepEscapedSlashes(t *testing.T) {
 func TestUnknownPath(t *testing.T) {
 	if !hasEmptySegment(httptest.NewRequest("GET", "/a//b", nil).URL) || hasEmptySegment(httptest.NewRequest("GET", "/a/b", nil).URL) {
 		t.Error("hasEmptySegment")
+	}
+}
+
+// TestPanicLog checks that the log of a handler's panic names the request without its
+// path, which may be a link.
+func TestPanicLog(t *testing.T) {
+	var log bytes.Buffer
+	k := &Kernel{conf: Config{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})), AccessLog: true}}
+	router := k.Router()
+	var none *store.Card
+	k.Handle(router, "GET", "/i/:token", func(http.ResponseWriter, *http.Request, httprouter.Params) { _ = none.ID })
+	w := httptest.NewRecorder()
+	w.Header()["X-Request-Id"] = []string{"req_1"}
+	router.ServeHTTP(w, httptest.NewRequest("GET", "/i/link-of-a-card?link-of-a-card", nil))
+	if text := log.String(); w.Code != 500 || strings.Contains(text, "link-of-a-card") || strings.Count(text, "msg=") != 2 || !strings.Contains(text, "route=/i/:token") {
+		t.Errorf("%d, logged: %s", w.Code, text)
 	}
 }

@@ -40,7 +40,7 @@ func (r *Result) AppendJSON(b []byte) []byte {
 // up to date. Refusals are *Error or *store.Error.
 func (k *Kernel) Invoke(ctx context.Context, c Caller, op *Operation, in Input) (Result, error) {
 	now := k.st.Now()
-	if err := k.authorize(&c, op, now); err != nil {
+	if err := k.authorize(ctx, &c, op, now); err != nil {
 		return Result{}, err
 	}
 	call := &Call{Caller: c, in: in, now: now}
@@ -82,6 +82,9 @@ func (k *Kernel) read(ctx context.Context, call *Call, op *Operation) (r Result,
 	if err != nil {
 		return r, k.confirm(&call.Caller, err)
 	}
+	if err := k.codes.check(call); err != nil {
+		return r, k.confirm(&call.Caller, err)
+	}
 	for {
 		err = k.st.View(call.Epoch, func(v *store.View) (err error) {
 			r.value, err = op.read(v, call, fields)
@@ -90,7 +93,7 @@ func (k *Kernel) read(ctx context.Context, call *Call, op *Operation) (r Result,
 		// A view may find that the epoch moved while it read. The face cannot
 		// identify a caller without an epoch again, so the read is repeated here.
 		if call.Epoch != 0 || !errors.Is(err, store.ErrEpoch) || ctx.Err() != nil {
-			return r, err
+			return r, k.codes.count(call, err)
 		}
 	}
 }
@@ -136,13 +139,19 @@ func (k *Kernel) writeOnce(ctx context.Context, call *Call, op *Operation) (r Re
 }
 
 // commit runs the operation in a transaction. With a key it also stores the answer
-// under the key, for replays, if the status is that of a success, or 404, 409 or 422.
-// Nothing else of a refused operation is written, unless the refusal is a
-// [store.CommittedRefusal].
+// under the key, for replays, if the status is that of a success, or 404, 409 or 422,
+// but not if a till's code names no card, which may be mistyped. Nothing else of a
+// refused operation is written, unless the refusal is a [store.CommittedRefusal].
 func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *IdempotencyKey, key *store.IdempotencyKey) (r Result, err error) {
 	fields, target, err := k.validate(ctx, op, call)
 	if err != nil {
 		return r, k.confirm(&call.Caller, err)
+	}
+	if err := k.codes.check(call); err != nil {
+		return r, k.confirm(&call.Caller, err)
+	}
+	if op.prepare != nil {
+		fields = op.prepare(fields)
 	}
 	var refusal error
 	w := store.Write{Actor: call.Actor}
@@ -152,7 +161,7 @@ func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *I
 		}
 		tx.CheckedTarget = target
 		out, err := op.write(tx, call, fields)
-		if err != nil {
+		if err = k.codes.count(call, err); err != nil {
 			return err
 		}
 		r.value = out
@@ -168,6 +177,8 @@ func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *I
 			}
 			var kept *store.CommittedRefusal
 			switch e := AsError(err, given.Status); {
+			case errors.Is(err, store.ErrUnknownCode):
+				return err
 			case slices.Contains([]int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}, e.Status):
 				refusal = err
 				return tx.Remember(*key, e.remembered())

@@ -54,6 +54,7 @@ type Kernel struct {
 	conf     Config
 	keyLocks *keyLocks
 	pins     *staffPINs
+	codes    *shortCodes
 	requests atomic.Uint64 // number of the last request id
 	routes   []string      // method and pattern
 }
@@ -64,7 +65,7 @@ func New(st *store.Store, conf Config) *Kernel {
 	if conf.CheckTarget == nil {
 		conf.CheckTarget = requireHTTPS
 	}
-	k := &Kernel{st: st, conf: conf, keyLocks: newKeyLocks(conf.IdempotencyWait), pins: newStaffPINs()}
+	k := &Kernel{st: st, conf: conf, keyLocks: newKeyLocks(conf.IdempotencyWait), pins: newStaffPINs(), codes: &shortCodes{devices: map[int64]*guesses{}}}
 	k.requests.Store(conf.RequestSeed &^ (1 << 63))
 	return k
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -133,12 +134,13 @@ func TestRemoveLimitHeaders(t *testing.T) {
 }
 
 // TestConcurrentPINs checks that concurrent wrong PINs of a device are counted
-// exactly and separately from other devices, and that only time ends a lock.
+// exactly and separately from devices of other locations, and that only time ends a lock.
 func TestConcurrentPINs(t *testing.T) {
 	p := newStaffPINs()
 	try := func(device int64, now store.Time, given ...string) (status int, after string) {
 		w := httptest.NewRecorder()
-		e := AsError(p.check(&store.TillIdentity{Till: store.Till{Device: device}, PIN: "not a hash"}, given, now), StatusOf)
+		_, err := p.check(&store.TillIdentity{Till: store.Till{Device: device, Location: device}, PIN: "not a hash"}, given, now)
+		e := AsError(err, StatusOf)
 		k := &Kernel{}
 		w.Header()["X-Request-Id"] = []string{"req_1"}
 		k.sendError(w, e)
@@ -157,7 +159,7 @@ func TestConcurrentPINs(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got[401] != pinTries || got[429] != 50-pinTries {
+	if most := devicePINRule.most; got[401] != most || got[429] != 50-most {
 		t.Errorf("%v", got)
 	}
 	for _, c := range []struct {
@@ -176,10 +178,71 @@ func TestConcurrentPINs(t *testing.T) {
 			t.Fatalf("%d", status)
 		}
 	}
-	for range pinTries {
+	for range devicePINRule.most {
 		try(3, start, "1", "2")
 	}
 	if status, _ := try(3, start, "0000"); status != 429 {
 		t.Errorf("%d", status)
+	}
+}
+
+// TestConcurrentPINsOfALocation checks that concurrent wrong PINs of many devices of
+// a location are counted exactly, that right ones between do not matter, and that
+// each lock is reported once.
+func TestConcurrentPINsOfALocation(t *testing.T) {
+	p := newStaffPINs()
+	const start = store.Time(1_800_000_000_000)
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var all []pinLock
+	got := map[int]int{}
+	for i := range 50 {
+		wg.Go(func() {
+			locks, err := p.check(&store.TillIdentity{Till: store.Till{Device: int64(i), Location: 7}, PIN: "not a hash"}, []string{"0000"}, start)
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, locks...)
+			got[AsError(err, StatusOf).Status]++
+		})
+	}
+	wg.Wait()
+	if most := locationPINRule.most; got[401] != most || got[429] != 50-most || !slices.Equal(all, []pinLock{{store.KindLocation, 7}}) {
+		t.Errorf("%v, %v", got, all)
+	}
+	// The window moves on: nine wrong ones, and later nine more.
+	g, now := &guesses{}, start
+	for range 5 {
+		for range locationPINRule.most - 1 {
+			if g.add(locationPINRule, now) {
+				t.Fatalf("locked after %v", now-start)
+			}
+		}
+		now = now.Add(locationPINRule.window)
+	}
+}
+
+// TestLockedShortCodes checks that the outcome of a short code which was looked up
+// before the lock, but counted after it, is not told, whatever it is.
+func TestLockedShortCodes(t *testing.T) {
+	const start = store.Time(1_800_000_000_000)
+	codes := &shortCodes{devices: map[int64]*guesses{}}
+	call := func(device int64, code string, now store.Time) *Call {
+		return &Call{Caller: Caller{Kind: Device, Device: &store.TillIdentity{Till: store.Till{Device: device}}}, in: Args{Params: map[string]string{"code": code}}, now: now}
+	}
+	for range shortCodeRule.most {
+		if err := codes.count(call(1, "ZZZZ-0000", start), store.ErrUnknownCode); err != store.ErrUnknownCode {
+			t.Fatalf("%v", err)
+		}
+	}
+	conflict := Refuse(store.Conflict, "The card is archived.")
+	for _, outcome := range []error{nil, store.ErrUnknownCode, conflict} {
+		if e := AsError(codes.count(call(1, "zzzz0000", start), outcome), StatusOf); e.Status != 429 || e.RetryAfter != shortCodeRule.lock {
+			t.Errorf("%v becomes %+v", outcome, e)
+		}
+		for name, other := range map[string]*Call{"another device": call(2, "zzzz0000", start), "no short code": call(1, "crd_zzzz0000", start), "after the lock": call(1, "zzzz0000", start.Add(shortCodeRule.lock))} {
+			if err := codes.count(other, outcome); err != outcome {
+				t.Errorf("%s: %v becomes %v", name, outcome, err)
+			}
+		}
 	}
 }

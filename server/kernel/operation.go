@@ -27,6 +27,7 @@ type Operation struct {
 	Mode wire.Mode    // meaning of null and absent fields
 
 	decode   func(Input, wire.Limits) (any, []store.Detail, error)
+	prepare  func(any) any // see WritePrepared; may be nil
 	read     func(*store.View, *Call, any) (any, error)
 	write    func(*store.Tx, *Call, any) (any, error)
 	complete func(any) (any, error)    // see Complete; may be nil
@@ -77,6 +78,16 @@ func Write[I, O any](op Operation, mode wire.Mode, fn func(*store.Tx, *Call, I) 
 	}
 	op.restore = restore[O]
 	return &op
+}
+
+// WritePrepared returns an operation like Write whose fields are prepared before the
+// transaction, by work that is too slow for the store's single writer. fn gets what
+// prepare makes of the valid fields.
+func WritePrepared[I, P, O any](op Operation, mode wire.Mode, prepare func(I) P, fn func(*store.Tx, *Call, P) (O, error)) *Operation {
+	w := Write(op, mode, fn)
+	w.In, w.decode = reflect.TypeFor[I](), decodeInto[I](mode)
+	w.prepare = func(in any) any { return prepare(in.(I)) }
+	return w
 }
 
 // Complete adds to the answer of an operation what need not be stored, since it

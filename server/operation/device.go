@@ -8,8 +8,9 @@ import (
 
 // DeviceFields are the fields of CreateDevice.
 type DeviceFields struct {
-	LocationID store.Opt[string] `json:"location_id" req:"true" min:"1" max:"255" doc:"The location that the device stands at."`
-	Name       store.Opt[string] `json:"name" min:"1" max:"200" format:"line" doc:"Default: Till."`
+	LocationID    store.Opt[string] `json:"location_id" req:"true" min:"1" max:"255" doc:"The location that the device stands at."`
+	Name          store.Opt[string] `json:"name" min:"1" max:"200" format:"line" doc:"Default: Till."`
+	AcceptCardIDs store.Opt[bool]   `json:"accept_card_ids" doc:"Whether its writes may name a card by its id. Default false."`
 }
 
 // CreatedDevice is a new device with its token, which is shown only once.
@@ -21,7 +22,7 @@ type CreatedDevice struct {
 // CreateDevice creates a device with a token.
 var CreateDevice = kernel.Write(devices.only(manager, "createDevice", "Create a device", "", store.NotFound),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f DeviceFields) (d CreatedDevice, err error) {
-		d.Device, d.Token, err = tx.CreateDevice(c.Access.Shop, f.LocationID.V, f.Name.Or("Till"), "")
+		d.Device, d.Token, err = tx.CreateDevice(c.Access.Shop, store.NewDevice{LocationID: f.LocationID.V, Name: f.Name.Or("Till"), AcceptsCardIDs: f.AcceptCardIDs.Or(false)})
 		return d, err
 	})
 

@@ -19,6 +19,6 @@ var ShowHolderCard = kernel.Read(
 var InstallCard = kernel.Write(
 	holderPage.only(holder, "installCard", "Install a card on a device", "",
 		store.NotFound, store.CardExpired, store.Conflict, store.Gone),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.InstallFields) (store.CardDetail, error) {
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.InstallFields) (store.Installation, error) {
 		return tx.Install(c.Param("token"), f)
 	})

@@ -43,9 +43,11 @@ var EnableLocation = kernel.Write(
 	})
 
 // CreateLocation adds a location to the shop.
-var CreateLocation = kernel.Write(locations.only(owner, "createLocation", "Create a location", "", store.Unprocessable),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.LocationFields) (store.Location, error) {
-		return tx.CreateLocation(c.Access.Shop, f)
+var CreateLocation = kernel.WritePrepared(locations.only(owner, "createLocation", "Create a location", "", store.Unprocessable),
+	wire.Create,
+	func(f store.LocationFields) hashed[store.LocationFields] { return hashPIN(f, f.StaffPIN) },
+	func(tx *store.Tx, c *kernel.Call, f hashed[store.LocationFields]) (store.Location, error) {
+		return tx.CreateLocation(c.Access.Shop, f.fields, f.pin)
 	})
 
 // StaffPINFields are the fields of SetStaffPIN.
@@ -54,7 +56,20 @@ type StaffPINFields struct {
 }
 
 // SetStaffPIN sets or removes the staff PIN of a location.
-var SetStaffPIN = kernel.Write(locations.only(manager, "setStaffPIN", "Set a location's staff PIN", "", store.NotFound),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f StaffPINFields) (store.Location, error) {
-		return tx.SetStaffPIN(c.Access.Shop, c.Param("id"), f.StaffPIN.Value())
+var SetStaffPIN = kernel.WritePrepared(locations.only(manager, "setStaffPIN", "Set a location's staff PIN", "", store.NotFound),
+	wire.Create,
+	func(f StaffPINFields) hashed[StaffPINFields] { return hashPIN(f, f.StaffPIN) },
+	func(tx *store.Tx, c *kernel.Call, f hashed[StaffPINFields]) (store.Location, error) {
+		return tx.SetStaffPIN(c.Access.Shop, c.Param("id"), f.pin)
 	})
+
+// hashed are the fields of an operation with the hash of the staff PIN among them.
+type hashed[F any] struct {
+	fields F
+	pin    store.StaffPIN
+}
+
+// hashPIN returns the fields with the hash of their staff PIN.
+func hashPIN[F any](f F, pin store.Opt[string]) hashed[F] {
+	return hashed[F]{f, store.HashStaffPIN(pin.Value())}
+}

@@ -13,7 +13,7 @@ func All() []*kernel.Operation {
 	return []*kernel.Operation{
 		GetMe,
 		ListLocations, UpdateLocation, DisableLocation, EnableLocation, CreateLocation, SetStaffPIN,
-		ListPrograms, CreateProgram, GetProgram, UpdateProgram, PublishProgram, UnpublishProgram, SuspendProgram, UnsuspendProgram, SetMinSpend, DeleteProgram,
+		ListPrograms, CreateProgram, GetProgram, UpdateProgram, PublishProgram, UnpublishProgram, SuspendProgram, UnsuspendProgram, UpdateProgramSettings, DeleteProgram,
 		ListPrizes, CreatePrize, UpdatePrize, DeletePrize,
 		IssueCard, ListCards, GetCard, UpdateCard, ReissueCard, CreateInstallLink, EnrollCard, LockCard, UnlockCard, ArchiveCard, EraseCard,
 		ListTransactions,

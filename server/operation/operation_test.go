@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"punchcard/server/app"
 	"punchcard/server/dev/seed"
@@ -26,7 +27,7 @@ var admits = map[string]string{
 	"enableLocation": "key locations:write, manager", "createLocation": "owner", "setStaffPIN": "manager",
 	"listPrograms": "key programs:read, viewer", "createProgram": "key programs:write, manager", "getProgram": "key programs:read, viewer", "updateProgram": "key programs:write, manager",
 	"publishProgram": "key programs:write, manager", "unpublishProgram": "key programs:write, manager", "suspendProgram": "key programs:write, manager",
-	"unsuspendProgram": "key programs:write, manager", "setMinSpend": "manager", "deleteProgram": "manager",
+	"unsuspendProgram": "key programs:write, manager", "updateProgramSettings": "manager", "deleteProgram": "manager",
 	"listPrizes": "key programs:read, viewer", "createPrize": "key programs:write, manager", "updatePrize": "key programs:write, manager", "deletePrize": "key programs:write, manager",
 	"issueCard": "key cards:write, manager", "listCards": "key cards:read, viewer", "getCard": "key cards:read, viewer", "updateCard": "key cards:write, manager",
 	"reissueCard": "key cards:write, manager", "createInstallLink": "key cards:write, manager", "enrollCard": "operator",
@@ -344,5 +345,39 @@ func TestActorOfAPerson(t *testing.T) {
 	}
 	if row := page.Data[0]; row.ActorType != "user" || row.ActorID.V != s.st.ID(store.KindUser, 7) || !strings.HasPrefix(row.ActorID.V, "usr_") {
 		t.Errorf("%+v", row)
+	}
+}
+
+// TestPreparedBeforeWrite checks that the fields of an operation are prepared before its
+// transaction, so while another write keeps the store's writer busy. The hash of a new
+// staff PIN is such work: the store takes only PINs that are hashed.
+func TestPreparedBeforeWrite(t *testing.T) {
+	s := open(t)
+	prepared, begun := make(chan struct{}), make(chan struct{})
+	op := kernel.WritePrepared(kernel.Operation{ID: "prepared", Callers: kernel.Callers{Person: kernel.Manager}}, wire.Create,
+		func(f operation.StaffPINFields) string {
+			close(prepared)
+			return f.StaffPIN.V + " hashed"
+		},
+		func(_ *store.Tx, _ *kernel.Call, hash string) (string, error) { return hash, nil })
+	busy := make(chan error)
+	go func() {
+		busy <- s.st.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(*store.Tx) error {
+			close(begun)
+			select {
+			case <-prepared:
+			case <-time.After(time.Minute):
+				t.Error("the fields are not prepared before the writer is free")
+			}
+			return nil
+		}})
+	}()
+	<-begun
+	out, err := kernel.Do[string](t.Context(), s.Kernel, s.person(kernel.Manager), op, kernel.Args{Fields: operation.StaffPINFields{StaffPIN: store.Given("2468")}})
+	if err != nil || out != "2468 hashed" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if err := <-busy; err != nil {
+		t.Error(err)
 	}
 }

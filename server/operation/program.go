@@ -54,15 +54,10 @@ func programAction(action, title, doc string) *kernel.Operation {
 		})
 }
 
-// MinSpendFields are the fields of SetMinSpend.
-type MinSpendFields struct {
-	MinSpendCents store.Opt[int64] `json:"min_spend_cents" min:"1" max:"100000000" patch:"nullable" doc:"What a stamp demands at least as a purchase; null takes the demand away."`
-}
-
-// SetMinSpend sets or removes the minimum purchase for a stamp.
-var SetMinSpend = kernel.Write(programs.only(manager, "setMinSpend", "Set the purchase that a stamp demands", "", store.NotFound),
-	wire.Patch, func(tx *store.Tx, c *kernel.Call, f MinSpendFields) (store.ProgramDetail, error) {
-		return tx.SetMinSpend(c.Access.Shop, c.Param("id"), f.MinSpendCents)
+// UpdateProgramSettings changes what only operators set of a program.
+var UpdateProgramSettings = kernel.Write(programs.only(manager, "updateProgramSettings", "Set the purchase that a stamp demands, and the stamps of a day", "", store.NotFound),
+	wire.Patch, func(tx *store.Tx, c *kernel.Call, f store.ProgramSettings) (store.ProgramDetail, error) {
+		return tx.UpdateProgramSettings(c.Access.Shop, c.Param("id"), f)
 	})
 
 // DeleteProgram deletes a program and archives its cards.

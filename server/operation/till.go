@@ -17,7 +17,7 @@ var GetDevice = kernel.Read(ownDevice.only(device, "getDevice", "Inspect the dev
 // LookupCard returns the card of a code.
 var LookupCard = kernel.Read(
 	cards.only(device, "lookupCard", "Look a card up",
-		"`code` is the card's id or what its QR code holds; it stands for the whole chain of cards that overflowed from one another. Never writes.",
+		"`code` is what the card's QR code holds, its short code, or its id; it stands for the whole chain of cards that overflowed from one another. Never writes.",
 		store.NotFound),
 	func(v *store.View, c *kernel.Call, _ struct{}) (store.Lookup, error) {
 		return v.Lookup(c.Device.Till, c.Param("code"))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"path"
 
 	"punchcard/store"
 )
@@ -116,4 +117,18 @@ func (s *Server) All(path string, query ...string) (ids []string, pages int) {
 	}
 	s.T.Fatalf("%s does not end", path)
 	return nil, 0
+}
+
+// Codes returns the content of the QR code and the short code of the card of an
+// install link.
+func (s *Server) Codes(installURL string) (qr, short string) {
+	s.T.Helper()
+	if err := s.App.Store.View(0, func(v *store.View) error {
+		h, err := v.HolderCard(path.Base(installURL))
+		qr, short = h.Code, h.ShortCode
+		return err
+	}); err != nil {
+		s.T.Fatal(err)
+	}
+	return qr, short
 }

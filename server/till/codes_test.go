@@ -1,8 +1,8 @@
 package till_test
 
 import (
-	"html"
-	"net/http"
+	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -13,21 +13,17 @@ import (
 	"punchcard/server/servertest"
 )
 
-var (
-	codeText = regexp.MustCompile(`<code class="code">(.*?)</code>`)
-	markup   = regexp.MustCompile(`<[^>]*>`)
-)
+// cardCodes returns the text of a card's QR code, and its short code.
+func cardCodes(s *servertest.Server, card string) (code, short string) {
+	s.T.Helper()
+	return s.Codes(s.REST().Post("/cards/"+card+"/install-link", nil).Want(200).Str("install_url"))
+}
 
-// cardCode returns the text of a card's QR code, from the holder's page.
+// cardCode returns the text of a card's QR code.
 func cardCode(s *servertest.Server, card string) string {
 	s.T.Helper()
-	link := s.REST().Post("/cards/"+card+"/install-link", nil).Want(200).Str("install_url")
-	r := s.Fetch("GET", link, nil, http.Header{"Accept": {"text/html"}}).Want(200)
-	m := codeText.FindSubmatch(r.Body)
-	if m == nil {
-		s.T.Fatalf("no code: %s", r.Body)
-	}
-	return html.UnescapeString(markup.ReplaceAllString(string(m[1]), ""))
+	code, _ := cardCodes(s, card)
+	return code
 }
 
 // TestCodes checks that a chain is found only by a card's id and its code.
@@ -59,7 +55,7 @@ func TestCodes(t *testing.T) {
 	s.Get("/cards/" + again).Want(200).Shows(fields{"card.status": "invited"})
 	giveStamps(s, card, 1).Shows(fields{"card.id": child, "card.status": "active"})
 
-	// The code is also accepted as typed in the groups of the page.
+	// The code is also accepted as typed in groups.
 	typed := regexp.MustCompile("....").ReplaceAllString(strings.NewReplacer("0", "O", "1", "l").Replace(strings.ToUpper(again)), "$0 ")
 	for _, spelt := range []string{strings.ToUpper(again), typed, strings.ReplaceAll(typed, " ", "-")} {
 		s.Get("/cards/" + url.PathEscape(spelt)).Want(200).Shows(fields{"card.id": child})
@@ -77,6 +73,105 @@ func TestCodes(t *testing.T) {
 	for _, none := range []string{card, child, again} {
 		s.Get("/cards/"+none).Want(404, "not_found")
 	}
+}
+
+// TestUnknownShortCodes checks that ten unknown short codes within a minute lock the
+// typed entry of the device for a minute, and nothing else.
+func TestUnknownShortCodes(t *testing.T) {
+	t.Parallel()
+	s := start(t, servertest.Frozen)
+	card := s.Issue(s.ProgramIDs["standard"], nil)
+	code, short := cardCodes(s, card)
+	other := s.NewDevice(s.LocationIDs[0])
+	unknown := func(n int) {
+		t.Helper()
+		for i := range n {
+			text := fmt.Sprintf("zzzz-%04d", i)
+			if i%2 == 0 {
+				s.Get("/cards/"+text).Want(404, "not_found")
+			} else {
+				s.Post("/cards/"+text+"/stamps", nil).Want(404, "not_found")
+			}
+		}
+	}
+	unknown(9)
+	s.Get("/cards/" + short).Want(200)
+	s.Advance("60s") // the nine do not count any more
+	unknown(9)
+	for _, none := range []string{"crd_none", "x", code + "0", "uuuuuuuu"} { // are no short codes
+		s.Get("/cards/"+none).Want(404, "not_found")
+	}
+	prize := fields{"prize_id": "prz_none"}
+	s.Post("/cards/"+short+"/redemptions", prize).Want(404, "not_found") // not for the code
+	s.Get("/cards/" + short).Want(200)
+	unknown(1)
+	s.Unchanged(func() {
+		for _, text := range []string{short, strings.ToUpper(short), "zzzz0000"} {
+			for _, r := range []*servertest.Reply{s.Get("/cards/" + text), s.Post("/cards/"+text+"/stamps", nil), s.Post("/cards/"+text+"/stamps", nil, "Idempotency-Key", "k")} {
+				if r.Want(429, "rate_limited"); r.Header.Get("Retry-After") != "60" {
+					t.Errorf("%s", r.Header)
+				}
+			}
+		}
+	})
+	for _, text := range []string{card, code} {
+		s.Get("/cards/" + text).Want(200)
+		s.Post("/cards/"+text+"/stamps", nil).Want(201)
+	}
+	other.Post("/cards/"+short+"/stamps", nil).Want(201)
+	s.Advance("59.5s")
+	s.Get("/cards/"+short).Want(429, "rate_limited")
+	s.Advance("500ms")
+	s.Get("/cards/" + short).Want(200)
+	s.Post("/cards/"+short+"/stamps", nil, "Idempotency-Key", "k").Want(201)
+
+	// Concurrent ones learn no more than ten outcomes that count.
+	for _, do := range []func(string) *servertest.Reply{
+		func(text string) *servertest.Reply { return s.Get("/cards/" + text) },
+		func(text string) *servertest.Reply { return s.Post("/cards/"+text+"/stamps", nil) },
+	} {
+		got := servertest.Outcomes(servertest.Simultaneously(40, func(i int) *servertest.Reply { return do(fmt.Sprintf("zzzz%04d", i)) }))
+		if want := map[string]int{"404 not_found": 10, "429 rate_limited": 30}; !maps.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+		s.Advance("1m")
+	}
+}
+
+// TestOrdinaryDevice checks a device that does not accept card ids: it reads by
+// them, and writes by codes alone. After a reissue nothing old leads to the card.
+func TestOrdinaryDevice(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	card := s.Issue(s.ProgramIDs["standard"], fields{"holder_name": "Ada"})
+	d := s.Till(s.Control("POST", "/devices", fields{"location_id": s.LocationIDs[0], "accept_card_ids": false}).Str("token"))
+	d.Get("/me").Want(200).Shows(fields{"accepts_card_ids": false})
+	d.Get("/cards/" + card).Want(200)
+	s.Unchanged(func() {
+		for action, body := range map[string]fields{"stamps": {}, "redemptions": {"prize_id": "p"}, "topups": {"amount_cents": 1}, "spends": {"amount_cents": 1}, "uses": {}} {
+			for _, id := range []string{card, "crd_none"} {
+				if r := d.Post("/cards/"+id+"/"+action, body).Want(422, "unprocessable_entity"); !strings.Contains(r.Str("error.message"), "card's id") {
+					t.Errorf("%s", r.Body)
+				}
+			}
+		}
+	})
+	link := s.REST().Post("/cards/"+card+"/install-link", nil).Want(200).Str("install_url")
+	code, short := s.Codes(link)
+	for _, text := range []string{code, short} {
+		d.Post("/cards/"+text+"/stamps", nil).Want(201).Shows(fields{"card.id": card})
+	}
+	s.REST().Post("/cards/"+card+"/reissue", nil).Want(200)
+	s.Unchanged(func() {
+		s.Fetch("GET", link, nil, nil).Want(410, "gone")
+		for _, text := range []string{code, short} {
+			d.Get("/cards/"+text).Want(404, "not_found")
+			d.Post("/cards/"+text+"/stamps", nil).Want(404, "not_found")
+		}
+		d.Post("/cards/"+card+"/stamps", nil).Want(422, "unprocessable_entity")
+	})
+	_, again := cardCodes(s, card)
+	d.Post("/cards/"+again+"/stamps", nil).Want(201)
 }
 
 // TestOtherShop checks that a till cannot see or change anything of another shop.

@@ -51,7 +51,9 @@ func TestPINTriesOfAllActions(t *testing.T) {
 			t.Errorf("Retry-After %q", r.Header.Get("Retry-After"))
 		}
 	}
-	// A right PIN resets the count even if the request is refused for another reason.
+	// A right PIN resets the count even if the request is refused for another reason,
+	// but not that of the location.
+	s.Advance("15m")
 	try(twin, "/cards/crd_none/stamps", "2468").Want(404, "not_found")
 	for range 4 {
 		try(twin, "/cards/"+card+"/stamps", "1111").Want(401, "invalid_credentials")
@@ -176,4 +178,31 @@ func TestExpiredCardRevived(t *testing.T) {
 	s.REST().Patch("/cards/"+card, fields{"expires_at": nil}).Want(200).Shows(fields{"status": "invited"})
 	s.Post("/cards/"+card+"/uses", nil).Want(201).Shows(fields{"card.status": "active"})
 	rows(3)
+}
+
+// TestMaxStampsPerDay checks the limit of stamps per card and day that operators set.
+func TestMaxStampsPerDay(t *testing.T) {
+	t.Parallel()
+	s := start(t, servertest.Frozen) // at ten in the morning of the shop
+	card, program := newCard(s, "standard", nil)
+	for value, code := range map[any]string{0: "too_small", 1001: "too_large", "3": "invalid_type"} {
+		s.Unchanged(func() {
+			s.ControlAPI().Call("PATCH", "/programs/"+program, fields{"max_stamps_per_day": value}).Invalid("max_stamps_per_day " + code)
+		})
+	}
+	s.Control("PATCH", "/programs/"+program, fields{"max_stamps_per_day": 3})
+	reversed := giveStamps(s, card, 2).Str("transaction.id")
+	s.Unchanged(func() {
+		if r := s.Post("/cards/"+card+"/stamps", fields{"count": 2}).Want(422, "unprocessable_entity"); !strings.Contains(r.Str("error.message"), "at most 3 stamps a day") {
+			t.Errorf("%s", r.Body)
+		}
+	})
+	giveStamps(s, card, 1)
+	s.Post("/transactions/"+reversed+"/reversal", nil).Want(201)
+	giveStamps(s, card, 2)
+	s.Unchanged(func() { s.Post("/cards/"+card+"/stamps", nil).Want(422, "unprocessable_entity") })
+	s.Advance("14h") // to midnight
+	giveStamps(s, card, 3)
+	s.Control("PATCH", "/programs/"+program, fields{"max_stamps_per_day": nil})
+	giveStamps(s, card, 1)
 }

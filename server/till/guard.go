@@ -8,14 +8,19 @@ import (
 	"punchcard/store"
 )
 
-// Guard identifies the callers of the till API by their device tokens.
+// Guard identifies the callers of the till API by their device tokens, and limits
+// the rate of each device.
 type Guard struct {
 	st      *store.Store
 	devices kernel.Identities[store.TillIdentity]
+	limit   *kernel.Limiter
 }
 
-// NewGuard returns a guard.
-func NewGuard(st *store.Store) *Guard { return &Guard{st: st} }
+// NewGuard returns a guard that allows each device perMinute requests per minute; 0
+// means no limit.
+func NewGuard(st *store.Store, perMinute int) *Guard {
+	return &Guard{st: st, limit: kernel.NewLimiter(perMinute)}
+}
 
 var tokenPattern = regexp.MustCompile(`^tdk_(live|test)_[A-Za-z0-9_-]{43}$`)
 
@@ -46,8 +51,13 @@ func (g *Guard) Identify(r *http.Request) (c kernel.Caller, err error) {
 	return kernel.DeviceCaller(id, r.Header.Values("X-Staff-Pin")), nil
 }
 
-// Limit does nothing, since devices have no rate limit.
-func (g *Guard) Limit(http.Header, *kernel.Caller, store.Time) error { return nil }
+// Limit refuses requests over the rate limit of the device.
+func (g *Guard) Limit(h http.Header, c *kernel.Caller, now store.Time) error {
+	if g.limit.Take(h, c.Device.Device, now) {
+		return nil
+	}
+	return kernel.Refuse(store.RateLimited, "The device's requests for this minute are used up; see Retry-After.")
+}
 
 // Forget drops the cached identities.
 func (g *Guard) Forget() { g.devices.Forget() }

@@ -60,7 +60,7 @@ func TestRefusalsRemembered(t *testing.T) {
 	reversed := giveStamps(s, full, 10).Str("transaction.id")
 	s.Post("/transactions/"+reversed+"/reversal", nil).Want(201)
 	for name, c := range map[string]struct{ path, body, want string }{
-		"404": {"/cards/nope/stamps", "{}", "not_found"},
+		"404": {"/transactions/txn_none/reversal", "{}", "not_found"},
 		"409": {"/transactions/" + reversed + "/reversal", "{}", "conflict"},
 		"422": {"/cards/" + full + "/redemptions", `{"prize_id":"` + prize + `"}`, "unprocessable_entity"},
 	} {
@@ -91,6 +91,22 @@ func TestRefusalsRemembered(t *testing.T) {
 	s.Post("/cards/"+full+"/stamps", "{}", idempotent, "gate").Want(201)
 	for _, bad := range [][]string{{idempotent, ""}, {idempotent, "a", idempotent, "a"}} {
 		s.Post("/cards/"+full+"/stamps", "{}", bad...).Invalid("Idempotency-Key " + map[bool]string{true: "too_short", false: "invalid_value"}[len(bad) == 2])
+	}
+}
+
+// TestUnknownCodeNotRemembered checks that a code which names no card is not
+// remembered, so that a till may send the right one under the same key.
+func TestUnknownCodeNotRemembered(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	card := s.Issue(s.ProgramIDs["standard"], nil)
+	code, short := cardCodes(s, card)
+	s.REST().Post("/cards/"+card+"/reissue", nil).Want(200)
+	_, valid := cardCodes(s, card)
+	for _, unknown := range []string{code, short, "nope", "crd_none"} {
+		s.Unchanged(func() { s.Post("/cards/"+unknown+"/stamps", "{}", idempotent, unknown).Want(404, "not_found") })
+		r := s.Post("/cards/"+valid+"/stamps", "{}", idempotent, unknown).Want(201)
+		s.Post("/cards/"+valid+"/stamps", "{}", idempotent, unknown).Replays(r)
 	}
 }
 

@@ -3,6 +3,7 @@ package till_test
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,11 +34,12 @@ func stampWithPIN(s *servertest.Server, card, pin string) *servertest.Reply {
 func TestPINRequired(t *testing.T) {
 	t.Parallel()
 	s, d, location, card := guarded(t)
-	d.Get("/me").Want(200).Shows(fields{"location.require_staff_pin": true})
+	d.Get("/me").Want(200).Shows(fields{"location.require_staff_pin": true, "location.id": location})
 	d.Get("/cards/" + card).Want(200)
 	for _, path := range []string{"/programs/" + s.ProgramIDs["standard"] + "/cards", "/cards/" + card + "/stamps", "/cards/" + card + "/redemptions",
 		"/cards/" + card + "/topups", "/cards/" + card + "/spends", "/cards/" + card + "/uses", "/transactions/txn_none/reversal"} {
-		first, second := s.NewDevice(location), s.NewDevice(location) // two devices, so that none is locked
+		first, place := newTill(s, fields{"require_staff_pin": true, "staff_pin": "2468"}) // a location for each, so that none is locked
+		second := s.NewDevice(place)
 		s.Unchanged(func() {
 			for i, c := range []struct {
 				headers []string
@@ -111,6 +113,7 @@ func TestPINLock(t *testing.T) {
 	d.Get("/cards/" + card).Want(200)
 	wrong(2)
 	stampWithPIN(d, card, "2468").Want(201)
+	s.Advance("15m") // for the location, the count begins again
 	wrong(5)
 	locked("60")
 	d.Get("/cards/" + card).Want(200)
@@ -120,10 +123,77 @@ func TestPINLock(t *testing.T) {
 	s.Advance("500ms")
 	stampWithPIN(d, card, "2468").Want(201)
 	// After the lock there are five tries again.
+	s.Advance("15m") // and ten of the location
 	wrong(5)
 	s.Advance("60s")
 	wrong(4)
 	stampWithPIN(d, card, "2468").Want(201)
+}
+
+// pinLocks returns the locks in the audit log, newest first.
+func pinLocks(s *servertest.Server) (locks []string) {
+	for _, row := range s.Control("GET", "/audit?limit=100", nil).At("data").([]any) {
+		if r := row.(map[string]any); strings.HasSuffix(r["action"].(string), ".pin_locked") {
+			locks = append(locks, fmt.Sprint(r["action"], " ", r["target_id"]))
+		}
+	}
+	return locks
+}
+
+// TestPINLockOfLocation checks that ten wrong PINs within 15 minutes lock a
+// location's PIN entry for five minutes, whichever devices send them and whatever
+// right ones come between, and that every lock is in the audit log once.
+func TestPINLockOfLocation(t *testing.T) {
+	t.Parallel()
+	s, d, location, card := guarded(t)
+	other := s.NewDevice(location)
+	elsewhere, _ := newTill(s, fields{"require_staff_pin": true, "staff_pin": "2468"})
+	wrong := func(d *servertest.Server, n int) {
+		t.Helper()
+		for range n {
+			stampWithPIN(d, card, "0000").Want(401, "invalid_credentials")
+		}
+	}
+	wrong(d, 4)
+	stampWithPIN(d, card, "2468").Want(201)
+	s.Advance("14m59s")
+	wrong(other, 4)
+	stampWithPIN(other, card, "2468").Want(201)
+	s.Advance("1s") // the first four do not count any more
+	wrong(d, 4)
+	stampWithPIN(d, card, "2468").Want(201)
+	if locks := pinLocks(s); locks != nil {
+		t.Errorf("locked: %q", locks)
+	}
+	wrong(d, 2)
+	for i, device := range []*servertest.Server{d, other, s.NewDevice(location)} {
+		for _, pin := range []string{"2468", "0000"} {
+			s.Unchanged(func() {
+				if r := stampWithPIN(device, card, pin).Want(429, "rate_limited"); r.Header.Get("Retry-After") != "300" || !strings.Contains(r.Str("error.message"), "location") {
+					t.Errorf("device %d: %s %s", i, r.Header, r.Body)
+				}
+			})
+		}
+		device.Get("/cards/" + card).Want(200)
+	}
+	stampWithPIN(elsewhere, card, "2468").Want(201)
+	s.Advance("4m59s")
+	stampWithPIN(other, card, "2468").Want(429, "rate_limited")
+	s.Advance("1s")
+	stampWithPIN(other, card, "2468").Want(201)
+
+	// The fifth wrong one in a row locks the device too. Then the count of the
+	// location goes on, and its tenth wrong one locks both.
+	s.Advance("15m")
+	stampWithPIN(d, card, "2468").Want(201)
+	wrong(d, 5)
+	stampWithPIN(d, card, "2468").Want(429, "rate_limited")
+	s.Advance("1m")
+	wrong(d, 5)
+	id := d.Get("/me").Str("device.id")
+	if got, want := pinLocks(s), []string{"location.pin_locked " + location, "device.pin_locked " + id, "device.pin_locked " + id, "location.pin_locked " + location}; !slices.Equal(got, want) {
+		t.Errorf("the audit log has %q, want %q", got, want)
+	}
 }
 
 // TestPINChanged checks that a PIN which another process sets is valid with the
@@ -132,7 +202,10 @@ func TestPINChanged(t *testing.T) {
 	t.Parallel()
 	s, d, location, card := guarded(t)
 	change := func(pin string) {
-		servertest.Write(t, s.Beside(), func(tx *store.Tx) error { _, err := tx.SetStaffPIN(s.Shop(), location, store.Some(pin)); return err })
+		servertest.Write(t, s.Beside(), func(tx *store.Tx) error {
+			_, err := tx.SetStaffPIN(s.Shop(), location, store.HashStaffPIN(store.Some(pin)))
+			return err
+		})
 	}
 	stampWithPIN(d, card, "2468").Want(201)
 	change("1111")

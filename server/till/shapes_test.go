@@ -19,12 +19,12 @@ func TestMe(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	r := s.Get("/me").Want(200)
-	r.Shaped("", "device object\nlocation object\nshop object\nprograms list", "")
+	r.Shaped("", "device object\nlocation object\nshop object\nprograms list\naccepts_card_ids boolean", "")
 	r.Shaped("device", "id id\nname string", "")
 	r.Shaped("shop", "id id\nname string\ntimezone string", "")
 	r.Shaped("location", servertest.LocationTable, "disabled_at")
 	r.Shaped("programs.0", servertest.ProgramDetailTable, "suspended_at total_stamps discount_percent default_expire_after_days logo_url access_image_url icon_key")
-	r.Shows(fields{"device.name": "Demo till", "location.id": s.LocationIDs[0], "shop.id": s.ShopID, "shop.timezone": "Europe/Rome",
+	r.Shows(fields{"device.name": "Demo till", "accepts_card_ids": true, "location.id": s.LocationIDs[0], "shop.id": s.ShopID, "shop.timezone": "Europe/Rome",
 		"programs.0.type": "prepaid", "programs.4.id": s.ProgramIDs["standard"], "programs.4.prizes.0.threshold": 5})
 
 	// Only programs whose cards are accepted here are listed, without deleted ones.

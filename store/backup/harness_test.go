@@ -97,12 +97,12 @@ func (f *fixture) webhook(program string) {
 func (f *fixture) till() (at store.Till) {
 	f.t.Helper()
 	return must(f, func(tx *store.Tx) (at store.Till, err error) {
-		l, err := tx.CreateLocation(f.a.Shop, store.LocationFields{})
+		l, err := tx.CreateLocation(f.a.Shop, store.LocationFields{}, store.StaffPIN{})
 		if err != nil {
 			return at, err
 		}
-		d, _, err := tx.CreateDevice(f.a.Shop, l.ID, "Till", "")
-		at.Shop = f.a.Shop
+		d, _, err := tx.CreateDevice(f.a.Shop, store.NewDevice{LocationID: l.ID, Name: "Till", AcceptsCardIDs: true})
+		at.Shop, at.AcceptsCardIDs = f.a.Shop, true
 		at.Location, _ = f.Key(store.KindLocation, l.ID)
 		at.Device, _ = f.Key(store.KindDevice, d.ID)
 		return at, err

@@ -100,3 +100,25 @@ UPDATE sqlite_schema SET sql = replace(sql, '0: cards, which were made nowhere',
 UPDATE sqlite_schema SET sql = replace(sql, 'gone for every caller; the sweep takes its log and then the row',
   '404 for every caller; housekeeping deletes its log and then the row') WHERE name = 'webhooks';
 PRAGMA writable_schema = RESET;
+
+-- Codes that people type, and stamps per day. Devices that exist keep their use of card
+-- ids. The program fills cards.short_code after this script.
+PRAGMA writable_schema = ON;
+UPDATE sqlite_schema SET sql = replace(sql, '  revoked_at  INTEGER
+) STRICT',
+  '  revoked_at  INTEGER,
+  accepts_card_ids INTEGER NOT NULL DEFAULT 0 -- 1: its writes may name a card by its id
+) STRICT') WHERE name = 'devices';
+UPDATE sqlite_schema SET sql = replace(sql, '  lapsed             INTEGER NOT NULL DEFAULT 0 -- 1: known to have expired, and no longer in program_counts.active
+) STRICT',
+  '  lapsed             INTEGER NOT NULL DEFAULT 0, -- 1: known to have expired, and no longer in program_counts.active
+  short_code         TEXT                 -- on roots: the code that people type; a reissue replaces it
+) STRICT') WHERE name = 'cards';
+UPDATE sqlite_schema SET sql = replace(sql, '  deleted_at                INTEGER
+) STRICT',
+  '  deleted_at                INTEGER,
+  max_stamps_per_day        INTEGER       -- that a chain may be given on a day of the shop''s calendar; set by operators
+) STRICT') WHERE name = 'programs';
+PRAGMA writable_schema = RESET;
+UPDATE devices SET accepts_card_ids = 1;
+CREATE UNIQUE INDEX cards_short_code ON cards (shop_id, short_code) WHERE short_code IS NOT NULL;

@@ -48,7 +48,8 @@ func newLoader(path string) (*loader, error) {
 	}
 	drops := []string{"BEGIN"}
 	for _, sql := range l.dropped {
-		drops = append(drops, "DROP INDEX "+strings.Fields(sql)[2])
+		words := strings.Fields(sql) // CREATE INDEX name ON …, or CREATE UNIQUE INDEX name ON …
+		drops = append(drops, "DROP INDEX "+words[slices.Index(words, "ON")-1])
 	}
 	return l, l.exec(drops...)
 }
@@ -115,7 +116,7 @@ var family = []string{"Bianchi", "Rossi", "Ferrari", "Russo", "Romano", "Gallo",
 // cards writes the cards. A few are locked and some archived at the end of the year.
 func (l *loader) cards(y *year) error {
 	rows := l.insert("cards", `id, shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, stamps_count, current_value, initial_value, cycle,
-		expires_at, activated_at, installed_at, platform, locked_at, archived_at, expiry_noted, first_location_id, live, created_at, updated_at, last_stamp_at, lapsed`)
+		expires_at, activated_at, installed_at, platform, locked_at, archived_at, expiry_noted, first_location_id, live, created_at, updated_at, last_stamp_at, lapsed, short_code`)
 	end, known := y.end.UnixMilli(), y.end.AddDate(0, 0, -1).UnixMilli() // cards that expired before known are marked
 	for key := 1; key < len(y.instances); key++ {
 		c := &y.instances[key]
@@ -148,9 +149,19 @@ func (l *loader) cards(y *year) error {
 		rows.add(key, l.shop, l.program[c.kind], null(c.root), null(c.parent), source, fmt.Sprintf("member-%d", root), first[root%8]+" "+family[root%10], mail, mail,
 			c.stamps, unless(c.kind != "prepaid", c.value), unless(c.kind != "prepaid", 0), c.cycle, null(c.expires), null(c.activated), null(c.installed),
 			unless(c.installed == 0, platform), null(c.locked), null(c.archived), unless(!c.noted, c.expires), location, c.root == 0 && !c.gone,
-			c.created, max(c.updated, c.archived, c.locked), null(c.lastStamp), c.expires != 0 && c.expires <= known)
+			c.created, max(c.updated, c.archived, c.locked), null(c.lastStamp), c.expires != 0 && c.expires <= known, unless(c.root != 0, shortCode(key)))
 	}
 	return rows.err
+}
+
+// shortCode returns a code for the root of a chain. The codes of a year are spread over
+// all codes, as those of the store are, and no two are equal.
+func shortCode(key int) string {
+	code := make([]byte, 8)
+	for i, n := 0, uint64(key)*0x9e3779b97f; i < len(code); i, n = i+1, n>>5 {
+		code[i] = "0123456789abcdefghjkmnpqrstvwxyz"[n&31]
+	}
+	return string(code)
 }
 
 // rest fills the tables that follow from the cards and the ledger, and creates the

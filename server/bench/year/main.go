@@ -82,14 +82,14 @@ func makeShop(st *store.Store) error {
 	return write(st, func(tx *store.Tx) error {
 		all := ready.LocationIDs
 		for _, name := range []string{"Mercato", "Fiume"} {
-			loc, err := tx.CreateLocation(ready.Shop(), store.LocationFields{LocationPatch: store.LocationPatch{Name: store.Given(name)}})
+			loc, err := tx.CreateLocation(ready.Shop(), store.LocationFields{LocationPatch: store.LocationPatch{Name: store.Given(name)}}, store.StaffPIN{})
 			if err != nil {
 				return err
 			}
 			all = append(all, loc.ID)
 		}
 		for _, id := range all[1:] { // the first location has its till
-			if _, _, err := tx.CreateDevice(ready.Shop(), id, "Till", ""); err != nil {
+			if _, _, err := tx.CreateDevice(ready.Shop(), store.NewDevice{LocationID: id, Name: "Till"}); err != nil {
 				return err
 			}
 		}

@@ -99,7 +99,7 @@ func (a *application) writeError(err error) error {
 // till returns the till of a location, as an actor and as a device.
 func (a *application) till(l *location) (store.Actor, store.Till) {
 	key, _ := a.st.Key(store.KindLocation, a.ids[l.n])
-	return store.Actor{Type: "device", Key: a.keys[l.n]}, store.Till{Shop: a.keys[l.shop.n], Location: key, Device: a.keys[l.n]}
+	return store.Actor{Type: "device", Key: a.keys[l.n]}, store.Till{Shop: a.keys[l.shop.n], Location: key, Device: a.keys[l.n], AcceptsCardIDs: true}
 }
 
 // access returns unrestricted access to an object's shop.
@@ -129,7 +129,7 @@ func (s *shop) write(a *application, tx *store.Tx) (string, error) {
 // is the demo till. After the first shop's last location it creates the demo keys.
 func (l *location) write(a *application, tx *store.Tx) (string, error) {
 	shop := a.access(l).Shop
-	made, err := tx.CreateLocation(shop, LocationFields(store.LocationFields{LocationPatch: l.LocationPatch, StaffPIN: l.StaffPIN}))
+	made, err := tx.CreateLocation(shop, LocationFields(store.LocationFields{LocationPatch: l.LocationPatch}), store.HashStaffPIN(l.StaffPIN.Value()))
 	if err != nil {
 		return "", err
 	}
@@ -139,7 +139,7 @@ func (l *location) write(a *application, tx *store.Tx) (string, error) {
 	if l == locations[0] {
 		name, token = "Demo till", TillToken
 	}
-	d, _, err := tx.CreateDevice(shop, made.ID, name, token)
+	d, _, err := tx.CreateDevice(shop, store.NewDevice{LocationID: made.ID, Name: name, AcceptsCardIDs: true, Secret: token})
 	a.keys[l.n], _ = a.st.Key(store.KindDevice, d.ID)
 	if err == nil && l == locations[len(locations)-1] {
 		err = demoKeys(tx, shop, a.ids[locations[0].n])
@@ -173,13 +173,10 @@ func (g *program) write(a *application, tx *store.Tx) (string, error) {
 		}
 		a.ids[z.n] = prize.ID
 	}
-	if g.MinSpendCents.Set {
-		a.path = join(g.path, "min_spend_cents")
-		if _, err := tx.SetMinSpend(a.access(g).Shop, made.ID, g.MinSpendCents); err != nil {
-			return "", err
-		}
-	}
 	a.path = g.path
+	if _, err := tx.UpdateProgramSettings(a.access(g).Shop, made.ID, store.ProgramSettings{MinSpendCents: g.MinSpendCents, MaxStampsPerDay: g.MaxStampsPerDay}); err != nil {
+		return "", err
+	}
 	if !g.Draft.V {
 		_, err = tx.ProgramAction(a.access(g), made.ID, store.Publish)
 	}

@@ -95,6 +95,7 @@ func TestInvalidSeeds(t *testing.T) {
 		{`"total_stamps": 5,`, ``, `11: shops.0.programs.0.total_stamps: is required for programs of type standard`},
 		{`"type": "prepaid"`, `"type": "points"`, `14: shops.0.programs.1.type: must be one of standard, private, discount, access, prepaid`},
 		{`"discount_percent": 5`, `"discount_percent": 5, "icon_key": "x"`, `15: shops.0.programs.2.icon_key: is not allowed for programs of type discount`},
+		{`"discount_percent": 5`, `"discount_percent": 5, "max_stamps_per_day": 1`, `15: shops.0.programs.2.max_stamps_per_day: does not apply to programs of type discount`},
 		{`"discount_percent": 5`, `"discount_percent": 5, "min_spend_cents": 1`, `15: shops.0.programs.2.min_spend_cents: does not apply to programs of type discount`},
 		{`"discount_percent": 5`, `"discount_percent": 5, "prizes": [{"threshold": 1, "name": "x"}]`, `15: shops.0.programs.2.prizes: do not apply to programs of type discount`},
 		{`"lat": 59.9`, `"lat": 95`, `7: shops.0.locations.0.lat: must be at most 90`},

@@ -143,7 +143,7 @@ func demoShop(tx *store.Tx) error {
 		{Name: store.Given("Centrale"), Address: store.Given("Via Garibaldi 12"), City: store.Given("Torino"), PostalCode: store.Given("10122"), CountryCode: store.Given("IT"), Lat: store.Given(45.0729), Lon: store.Given(7.6822)},
 		{Name: store.Given("Stazione"), Address: store.Given("Corso Vittorio Emanuele II 58"), City: store.Given("Torino"), PostalCode: store.Given("10121"), CountryCode: store.Given("IT"), Lat: store.Given(45.0621), Lon: store.Given(7.6785)},
 	} {
-		made, err := tx.CreateLocation(shop, store.LocationFields{LocationPatch: l})
+		made, err := tx.CreateLocation(shop, store.LocationFields{LocationPatch: l}, store.StaffPIN{})
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func demoShop(tx *store.Tx) error {
 	if err := demoKeys(tx, shop, first); err != nil {
 		return err
 	}
-	if _, _, err := tx.CreateDevice(shop, first, "Demo till", TillToken); err != nil {
+	if _, _, err := tx.CreateDevice(shop, store.NewDevice{LocationID: first, Name: "Demo till", AcceptsCardIDs: true, Secret: TillToken}); err != nil {
 		return err
 	}
 	return demoPrograms(tx, store.Access{Shop: shop})

@@ -298,7 +298,7 @@ func TestPINAndKeys(t *testing.T) {
 	st, ready = apply(t, s)
 	token := ""
 	if err := st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "user", Name: "dev"}, Do: func(tx *store.Tx) (err error) {
-		_, token, err = tx.CreateDevice(ready.shop, ready.LocationIDs[1], "Ours", "")
+		_, token, err = tx.CreateDevice(ready.shop, store.NewDevice{LocationID: ready.LocationIDs[1], Name: "Ours", AcceptsCardIDs: true})
 		return err
 	}}); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,83 @@
+package kernel
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"punchcard/store"
+)
+
+// guessRule says how many wrong guesses lock, and for how long.
+type guessRule struct {
+	most   int           // wrong guesses that lock
+	window time.Duration // within which they count; 0: until a right guess
+	lock   time.Duration
+}
+
+// guesses are the wrong guesses of one device or location.
+type guesses struct {
+	wrong []store.Time // at most those of the rule
+	until store.Time   // end of the lock
+}
+
+// locked returns how long the lock still lasts, 0 if there is none.
+func (g *guesses) locked(now store.Time) time.Duration {
+	return max(0, g.until.Std().Sub(now.Std()))
+}
+
+// add counts a wrong guess and reports whether it locks. A lock begins the count
+// again.
+func (g *guesses) add(rule guessRule, now store.Time) bool {
+	for rule.window > 0 && len(g.wrong) > 0 && g.wrong[0].Add(rule.window) <= now {
+		g.wrong = g.wrong[1:]
+	}
+	if g.wrong = append(g.wrong, now); len(g.wrong) < rule.most {
+		return false
+	}
+	g.wrong, g.until = nil, now.Add(rule.lock)
+	return true
+}
+
+// refuseLocked returns the refusal of a guess while a lock lasts.
+func refuseLocked(message string, wait time.Duration) *Error {
+	e := Refuse(store.RateLimited, message)
+	e.RetryAfter = wait
+	return e
+}
+
+// shortCodeRule is the rule for unknown short codes of a device.
+var shortCodeRule = guessRule{most: 10, window: time.Minute, lock: time.Minute}
+
+// shortCodes counts the unknown short codes that devices send. Other codes and ids
+// are too long to be guessed.
+type shortCodes struct {
+	mu      sync.Mutex
+	devices map[int64]*guesses
+}
+
+// check refuses a short code while the device is locked.
+func (s *shortCodes) check(call *Call) error { return s.count(call, nil) }
+
+// count counts the outcome of a short code. Once the device is locked, it replaces
+// every outcome by a refusal, so that no number of concurrent requests learns more
+// than the rule allows. Calls without a short code keep their outcome.
+func (s *shortCodes) count(call *Call, outcome error) error {
+	if call.Kind != Device || !store.IsShortCode(call.Param("code")) {
+		return outcome
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.devices[call.Device.Device]
+	if g == nil {
+		g = &guesses{}
+		s.devices[call.Device.Device] = g
+	}
+	if wait := g.locked(call.now); wait > 0 {
+		return refuseLocked("Too many unknown short codes; the device takes none for a minute. Scan the code instead.", wait)
+	}
+	if errors.Is(outcome, store.ErrUnknownCode) {
+		g.add(shortCodeRule, call.now)
+	}
+	return outcome
+}

@@ -1,0 +1,47 @@
+package till_test
+
+import (
+	"fmt"
+	"testing"
+
+	"punchcard/server/app"
+	"punchcard/server/servertest"
+)
+
+// TestRateLimit checks the limit of a device with four requests a minute, so one
+// more every 15 seconds.
+func TestRateLimit(t *testing.T) {
+	t.Parallel()
+	s := start(t, servertest.Frozen, func(c *app.Config) { c.Limits.TillRateLimitPerMinute = new(4) })
+	card := s.Issue(s.ProgramIDs["standard"], nil)
+	step := func(r *servertest.Reply, want string) {
+		t.Helper()
+		h := r.Header
+		if got := fmt.Sprintf("%d %s %s %s %s", r.Status, h.Get("RateLimit-Limit"), h.Get("RateLimit-Remaining"), h.Get("RateLimit-Reset"), h.Get("Retry-After")); got != want {
+			t.Errorf("%s: %q, want %q", r.What, got, want)
+		}
+	}
+	step(s.Get("/me"), "200 4 3 15 ")
+	step(s.Get("/cards/none"), "404 4 2 30 ")
+	step(s.Post("/cards/"+card+"/stamps", nil, idempotent, "k"), "201 4 1 45 ")
+	step(s.Post("/cards/"+card+"/stamps", nil, idempotent, "k"), "201 4 0 60 ") // a replay
+	s.Unchanged(func() {
+		step(s.Get("/me"), "429 4 0 60 15")
+		step(s.Post("/cards/"+card+"/stamps", nil, idempotent, "l"), "429 4 0 60 15")
+	})
+	step(s.With("tdk_test_none").Get("/me"), "401    ")
+	step(s.NewDevice(s.LocationIDs[0]).Get("/me"), "200 4 3 15 ") // another device has its own
+	s.Advance("15s")
+	step(s.Post("/cards/"+card+"/stamps", nil, idempotent, "l"), "201 4 0 60 ")
+}
+
+// TestNoRateLimit checks that the tills of a fixture have no limit by default.
+func TestNoRateLimit(t *testing.T) {
+	t.Parallel()
+	s := start(t, servertest.Frozen)
+	for range 700 {
+		if r := s.Get("/me").Want(200); r.Header.Get("RateLimit-Limit") != "2147483647" {
+			t.Fatalf("%s", r.Header)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package store
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// shortCode returns the short code of a chain by the id of its root; it is empty if
+// the chain has none.
+func (f *fixture) shortCode(root string) string {
+	f.t.Helper()
+	return strings.Join(f.lines("SELECT ifnull(short_code, '') FROM cards WHERE id=?", f.key(KindCard, root)), "")
+}
+
+// TestShortCode checks that a short code names its whole chain, in every form that
+// people type, until a reissue replaces it.
+func TestShortCode(t *testing.T) {
+	k := startTill(t)
+	program, _ := k.ladder(true, 5)
+	root := k.card(k.a, program, CardFields{})
+	code := k.shortCode(root)
+	if !regexp.MustCompile("^[0-9a-hjkmnp-tv-z]{8}$").MatchString(code) {
+		t.Fatalf("the short code is %q", code)
+	}
+	child := k.ok(k.stamp(code, 13)).OverflowCard.ID
+	if k.shortCode(child) != "" {
+		t.Error("a child has a short code of its own")
+	}
+	typed := strings.NewReplacer("0", "O", "1", "l").Replace(strings.ToUpper(code))
+	for _, text := range []string{code, strings.ToUpper(code), typed, strings.ReplaceAll(typed, "l", "i"), typed[:4] + "-" + typed[4:], " " + typed[:4] + " " + typed[4:] + " "} {
+		if l := k.lookup(text); l.Card.ID != child || !IsShortCode(text) {
+			t.Errorf("%q names %s", text, l.Card.ID)
+		}
+	}
+	for _, text := range []string{"", code[1:], code + "0", "u" + code[1:], "é" + code[1:], root} {
+		if IsShortCode(text) {
+			t.Errorf("%q has the form of a short code", text)
+		}
+	}
+
+	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.NewInstallLink(k.a, root, LinkFields{}) })
+	if k.shortCode(root) != code {
+		t.Error("a new link has changed the short code")
+	}
+	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, root, ReissueFields{}) })
+	again := k.shortCode(root)
+	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(code, 1) })
+	k.ok(k.stamp(again, 1))
+
+	// Another shop has no such card.
+	other := k.device
+	other.Shop = k.shop(ShopFields{}).Shop
+	if err := k.View(0, func(v *View) error { _, err := v.Lookup(other, again); return err }); err != ErrUnknownCode {
+		t.Errorf("another shop's till gets %v", err)
+	}
+	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, root) })
+	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(again, 1) })
+	if k.shortCode(root) != "" {
+		t.Error("an erased card has a short code")
+	}
+}
+
+// TestShortCodesAreUnique checks that a candidate which another card of the shop has
+// is not given out again, and that another shop may have it.
+func TestShortCodesAreUnique(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Coffee"))
+	first := f.card(f.a, program, CardFields{})
+	next := f.key(KindCard, first) + 1
+	candidate := string(f.seal(nil, kindShortCode, 0, next)[:shortCodeLen])
+	f.sql("UPDATE cards SET short_code=? WHERE id=?", candidate, f.key(KindCard, first))
+	second := f.card(f.a, program, CardFields{})
+	if code := f.shortCode(second); f.key(KindCard, second) != next || code == candidate || len(code) != shortCodeLen {
+		t.Errorf("the card %d has the code %q beside %q", f.key(KindCard, second), code, candidate)
+	}
+	other := f.shop(ShopFields{})
+	candidate = string(f.seal(nil, kindShortCode, 0, next+1)[:shortCodeLen])
+	f.sql("UPDATE cards SET short_code=? WHERE id=?", candidate, f.key(KindCard, first))
+	if third := f.card(other, f.program(other, stamps("Tea")), CardFields{}); f.shortCode(third) != candidate {
+		t.Errorf("another shop's card has the code %q, not %q", f.shortCode(third), candidate)
+	}
+}
+
+// TestCardIDsInWrites checks that a device which does not accept card ids writes by
+// codes alone, and reads by ids too.
+func TestCardIDsInWrites(t *testing.T) {
+	k := startTill(t)
+	program, prizes := k.ladder(true, 5)
+	card := k.card(k.a, program, CardFields{})
+	pass := k.card(k.a, k.program(k.a, ProgramFields{Name: set("Door"), Type: set("access"), AccessImageURL: set("https://example.com/a.png")}), CardFields{})
+	purse := k.card(k.a, k.program(k.a, ProgramFields{Name: set("Purse"), Type: set("prepaid"), InitialBalanceCents: set(int64(5))}), CardFields{})
+	k.ok(k.stamp(card, 5))
+	k.device.AcceptsCardIDs = false
+	for _, id := range []string{card, "crd_", "crd_none"} {
+		k.refuses(Unprocessable, func() (Stamped, error) { return k.stamp(id, 1) })
+	}
+	k.refuses(Unprocessable, func() (Stamped, error) { return k.redeem(card, prizes[0]) })
+	k.refuses(Unprocessable, func() (Stamped, error) { return k.use(pass) })
+	k.refuses(Unprocessable, func() (Stamped, error) { return k.topUp(purse, 1) })
+	k.refuses(Unprocessable, func() (Stamped, error) { return k.spend(purse, 1) })
+	if l := k.lookup(card); l.Card.ID != card {
+		t.Errorf("the id looks up %+v", l.Card)
+	}
+	k.ok(k.stamp(k.shortCode(card), 1))
+	k.ok(k.stamp(k.cardCode(k.key(KindCard, card), 0), 1))
+}
+
+// TestMigrationFillsShortCodes checks that cards of an older file get short codes,
+// each its own, and that its devices go on to accept card ids.
+func TestMigrationFillsShortCodes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "older.db")
+	rows := `; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at) VALUES (1, 'S', 'test', 'UTC', 'active', 1, 1, 1, 0, 0);
+		INSERT INTO locations (id, shop_id, name, address, city, postal_code, country_code, lat, lon, require_staff_pin, created_at, updated_at) VALUES (1, 1, 'L', '', '', '', 'IT', 0, 0, 0, 0, 0);
+		INSERT INTO devices (id, shop_id, location_id, name, prefix, hash, created_at) VALUES (1, 1, 1, 'Till', 'tdk_test_abc', x'00', 0);
+		INSERT INTO programs (id, shop_id, type, name, name_localizations, description, description_localizations, category, repeat_after_reset, brand_color_hex, bg_color_hex, text_color_hex, visible_in_catalog, border_enabled, location_scope, created_at, updated_at)
+			VALUES (1, 1, 'access', 'P', '{}', '', '{}', 'other', 0, '#000000', '#000000', '#000000', 1, 0, 'all_locations', 0, 0);
+		INSERT INTO program_counts (program_id) VALUES (1)`
+	for i := range 50 {
+		rows += fmt.Sprintf("; INSERT INTO cards (id, shop_id, program_id, source, code_generation, live, created_at, updated_at) VALUES (%d, 1, 1, 'api', %d, 1, 0, 0)", i+1, i%3)
+	}
+	rows += `; INSERT INTO cards (id, shop_id, program_id, root_id, parent_id, source, live, created_at, updated_at) VALUES (60, 1, 1, 1, 1, 'overflow', 0, 0, 0);
+		INSERT INTO cards (id, shop_id, program_id, source, live, deleted_at, created_at, updated_at) VALUES (61, 1, 1, 'api', 0, 5, 0, 0)`
+	createOlder(t, path, savedSchema(t)(5)+rows, 5)
+	f := &fixture{Store: open(t, path, Options{}), t: t}
+	codes := f.lines("SELECT short_code FROM cards WHERE short_code IS NOT NULL ORDER BY id")
+	if slices.Sort(codes); len(codes) != 50 || len(slices.Compact(codes)) != 50 {
+		t.Errorf("the codes are %q", codes)
+	}
+	if n := f.number("SELECT count(*) FROM cards WHERE short_code IS NOT NULL AND (root_id IS NOT NULL OR deleted_at IS NOT NULL)"); n != 0 {
+		t.Errorf("%d cards have a code that need none", n)
+	}
+	if n := f.number("SELECT accepts_card_ids FROM devices"); n != 1 {
+		t.Error("the device does not accept card ids any more")
+	}
+}

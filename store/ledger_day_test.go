@@ -1,0 +1,76 @@
+package store
+
+import (
+	"testing"
+	"time"
+)
+
+// TestMaxStampsPerDay checks the limit of stamps for a chain on a day of the shop's
+// calendar: what is over it is refused, reversed stamps do not count, and the next
+// day begins at the shop's midnight.
+func TestMaxStampsPerDay(t *testing.T) {
+	k := startTill(t)
+	must(k.fixture, func(tx *Tx) (Shop, error) {
+		return tx.UpdateShop(k.a.Shop, ShopFields{Timezone: set("America/New_York")})
+	})
+	program, _ := k.ladder(true, 10)
+	limit := func(f ProgramSettings) {
+		t.Helper()
+		must(k.fixture, func(tx *Tx) (ProgramDetail, error) { return tx.UpdateProgramSettings(k.a.Shop, program, f) })
+	}
+	limit(ProgramSettings{MaxStampsPerDay: set(int64(12))})
+	card, other := k.card(k.a, program, CardFields{}), k.card(k.a, program, CardFields{})
+	over := func(n int64) {
+		t.Helper()
+		before := k.dump()
+		k.refuses(Unprocessable, func() (Stamped, error) { return k.stamp(card, n) })
+		if after := k.dump(); after != before {
+			t.Errorf("a refused stamp wrote %s", firstDifference(before, after))
+		}
+	}
+	// At the beginning it is the evening of the first of January there.
+	over(13)
+	k.ok(k.stamp(card, 8))
+	first := k.ok(k.stamp(card, 4)) // two of them on a second card
+	if first.OverflowCard == nil {
+		t.Fatal("no second card")
+	}
+	over(1)
+	k.ok(k.stamp(other, 12)) // another card
+	k.ok(k.reverse(first.Transaction.ID))
+	over(5)
+	k.ok(k.stamp(card, 4))
+	over(1)
+	midnight := time.Date(2026, 1, 2, 5, 0, 0, 0, time.UTC)
+	k.clock.move(midnight.Sub(k.clock.now()) - time.Millisecond)
+	over(1)
+	k.clock.move(time.Millisecond)
+	k.ok(k.stamp(card, 6))
+	over(7)
+
+	// Other settings leave the limit alone; null takes it away.
+	limit(ProgramSettings{MinSpendCents: null[int64]()})
+	over(7)
+	limit(ProgramSettings{MaxStampsPerDay: null[int64]()})
+	k.ok(k.stamp(card, 7))
+	k.checkFile()
+}
+
+// TestMaxStampsOfALongDay checks a day of 25 hours, whose first stamps still count in
+// its last hour.
+func TestMaxStampsOfALongDay(t *testing.T) {
+	k := startTill(t)
+	must(k.fixture, func(tx *Tx) (Shop, error) { return tx.UpdateShop(k.a.Shop, ShopFields{Timezone: set("Europe/Rome")}) })
+	program, _ := k.ladder(true)
+	must(k.fixture, func(tx *Tx) (ProgramDetail, error) {
+		return tx.UpdateProgramSettings(k.a.Shop, program, ProgramSettings{MaxStampsPerDay: set(int64(2))})
+	})
+	card := k.card(k.a, program, CardFields{})
+	rome := Zone("Europe/Rome")
+	k.clock.move(time.Date(2026, 10, 25, 0, 0, 0, 0, rome).Sub(k.clock.now()))
+	k.ok(k.stamp(card, 2))
+	k.clock.move(time.Date(2026, 10, 25, 23, 59, 59, 0, rome).Sub(k.clock.now()))
+	k.refuses(Unprocessable, func() (Stamped, error) { return k.stamp(card, 1) })
+	k.clock.move(time.Second)
+	k.ok(k.stamp(card, 2))
+}
