@@ -1,5 +1,8 @@
-// Package store is the punchcard file: the schema, every rule that must be
-// atomic, and the only SQL of the program. It knows nothing of HTTP.
+// Package store is the domain and its database file: shops, keys, programs, cards,
+// the ledger, webhooks and statistics, with every rule that must be atomic. It
+// knows nothing of HTTP; in turn, faces and services contain no SQL. Methods of Tx
+// write, methods of View read; the prefix of a file's name is the part of the domain
+// that it is about.
 //
 // All writes go through Store.Write to one goroutine that commits them in
 // groups with synchronous=FULL, so a write that was answered survives power
@@ -299,7 +302,7 @@ func (s *Store) Path() string { return s.path }
 // Limits returns the limits of the deployment.
 func (s *Store) Limits() Limits { return s.opts.Limits }
 
-// Queued returns the number of writes that wait for the writer.
+// QueuedWrites returns the number of writes that wait for the writer.
 func (s *Store) QueuedWrites() int { return len(s.queue) }
 
 // Now returns the time of the store's clock.

@@ -134,17 +134,16 @@ func (l *lane) nextEvents() ([]int64, error) {
 	return l.begin(q, d), nil
 }
 
-// queueQuery is what the queue is asked for, and the state of the lane at that
-// time.
+// queueQuery says which deliveries to read from the queue.
 type queueQuery struct {
 	room     int     // maximum number of deliveries
 	fresh    int     // maximum number of first attempts among them
 	after    int64   // only first attempts of events after this one
-	skip     []int64 // not these events
-	returned int
+	skip     []int64 // events that are in flight
+	returned int     // lane.returned at the time of the query
 }
 
-// nextQuery returns what to ask the queue for. It has no room while the lane
+// nextQuery returns the next query of the queue. It has no room while the lane
 // could start only a few attempts: reading many costs about as much as reading
 // one, so a busy lane waits until it can start a quarter of its limit. Each
 // attempt signals the lane when it ends and when its outcome is written. While as
@@ -271,7 +270,7 @@ func (l *lane) finish(event int64, recorded bool) {
 		l.returned++
 	}
 	delete(l.inFlight, event)
-	l.signal() // under the lock, for remove
+	l.signal() // while l.mu is locked, so that remove sees the signal or the event
 }
 
 // remove removes the lane from the sender, unless force is false and something is in

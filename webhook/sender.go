@@ -1,7 +1,8 @@
 // Package webhook sends the deliveries that the store has queued: signed, at
-// least once, and by default to public addresses only. Each webhook has a lane
-// of its own, so that a slow or failing receiver delays no other. In a lane the
-// first attempts about one card do not overlap.
+// least once, and by default to public addresses only. Each webhook with
+// deliveries has a goroutine and limits of its own, a lane, so that a slow or
+// failing receiver delays no other. In a lane the first attempts about one card do
+// not overlap.
 package webhook
 
 import (

@@ -287,12 +287,12 @@ func (e *endpoint) recordKill(round int, pending map[string]bool) {
 	e.generation++
 }
 
-// has reports whether the event was accepted after the server had been killed from times or more.
-func (e *endpoint) has(id string, from int) bool {
+// has reports whether the event was accepted when the server had been killed at least kills times.
+func (e *endpoint) has(id string, kills int) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	a := e.arrivals[id]
-	return a != nil && slices.ContainsFunc(a.good, func(generation int) bool { return generation >= from })
+	return a != nil && slices.ContainsFunc(a.good, func(generation int) bool { return generation >= kills })
 }
 
 // missing returns one of the events that were never accepted, if there is one.

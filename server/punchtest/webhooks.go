@@ -165,8 +165,8 @@ func (r *Receiver) Deliveries() []Delivery {
 	return ok(r.fetch(context.Background(), 0, 0))(r.s.t)
 }
 
-// fetch returns all deliveries as soon as there are wanted ones, or the timeout has
-// passed.
+// fetch returns all deliveries. It waits until there are at least as many as wanted, or
+// until the timeout has passed.
 func (r *Receiver) fetch(ctx context.Context, wanted int, timeout time.Duration) (all []Delivery, err error) {
 	timeout = min(max(timeout, 0), time.Minute) // the server waits a minute at most
 	query := fmt.Sprintf("?wait=%d&timeout_ms=%d", wanted, timeout.Milliseconds())

@@ -137,7 +137,7 @@ func TestRestoreExcludesOthers(t *testing.T) {
 			s.Close()
 		}
 		if err == nil || err.Error() != f.Path()+": is being restored" {
-			t.Errorf("while it is restored the file is opened: %v", err)
+			t.Errorf("opening the file during the restore: %v", err)
 		}
 	}
 	if _, err := Restore(context.Background(), f.Path(), f.Path()+"2", time.Now(), Options{}); err != nil {
