@@ -21,6 +21,7 @@ func (tx *Tx) EraseCard(shop int64, id string) error {
 		archived_at=ifnull(archived_at, ?2), deleted_at=?2, updated_at=?2 WHERE id `+instances, c.root, tx.Now)
 	tx.scrubEvents(c.root)
 	tx.deleteMail(c.root)
+	tx.exec("DELETE FROM sent_mails WHERE card_id=?", c.root)
 	tx.erases = true
 	tx.audit(shop, "card.delete", KindCard, c.key, "")
 	return tx.failed

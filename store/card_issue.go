@@ -24,9 +24,9 @@ func (tx *Tx) IssueCard(a Access, programID string, f CardFields, source string)
 
 // CounterFields is the body of issuing a card at a till.
 type CounterFields struct {
-	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200"`
+	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200" format:"line"`
 	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
-	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" doc:"One live card per program."`
+	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" format:"line" doc:"One live card per program."`
 }
 
 // IssueAtCounter issues a card at a till. It is active at once.
@@ -94,7 +94,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	}
 	tx.counts.addTotals(key, t)
 	tx.emit(pendingEvent{name: event.CardAdded, shop: a.Shop, program: key, card: card, location: counter.V})
-	tx.sendMail(out, card, token, name, f.SendEmail)
+	tx.sendMail(out, a.Shop, card, token, name, f.SendEmail)
 	tx.audit(a.Shop, "card.issue", KindCard, card, "")
 	return out, tx.failed
 }
@@ -185,7 +185,7 @@ func (tx *Tx) makeInstallLink(out *IssuedCard, root int64) (token string, err er
 
 // replaceInstallLink makes a new install link for an existing card, stores it and,
 // if send is true, mails it.
-func (tx *Tx) replaceInstallLink(c card, send Opt[bool]) (out IssuedCard, err error) {
+func (tx *Tx) replaceInstallLink(shop int64, c card, send Opt[bool]) (out IssuedCard, err error) {
 	out = IssuedCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, ExpiresAt: c.ExpiresAt}
 	token, err := tx.makeInstallLink(&out, c.root)
 	if err != nil {
@@ -193,7 +193,7 @@ func (tx *Tx) replaceInstallLink(c card, send Opt[bool]) (out IssuedCard, err er
 	}
 	tx.exec("UPDATE cards SET install_hash=?, install_expires_at=? WHERE id=?", Hash(token), out.InstallURLExpiresAt, c.root)
 	tx.deleteMail(c.root)
-	tx.sendMail(out, c.root, token, c.ProgramName, send)
+	tx.sendMail(out, shop, c.root, token, c.ProgramName, send)
 	return out, tx.failed
 }
 

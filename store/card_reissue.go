@@ -4,7 +4,7 @@ import "punchcard/store/event"
 
 // ReissueFields is the body of POST /cards/{id}/reissue.
 type ReissueFields struct {
-	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200"`
+	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200" format:"line"`
 	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
 	ExpiresAt   Opt[Time]   `json:"expires_at" doc:"In the future. An expired card that is given none gets a fresh default."`
 	SendEmail   Opt[bool]   `json:"send_email" doc:"Mail the install link; needs a holder_email, given or on the card, and a configured mail server."`
@@ -52,7 +52,7 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 	tx.exec("UPDATE cards SET code_generation=max(code_generation, ?)+1, expires_at=? WHERE id=?", tx.s.floors[reissues], c.ExpiresAt, c.root)
 	tx.audit(a.Shop, "card.reissue", KindCard, c.key, "")
 	tx.emitForInstances(a.Shop, c, event.CardReissued, "archived_at IS NULL AND ")
-	return tx.replaceInstallLink(c, f.SendEmail)
+	return tx.replaceInstallLink(a.Shop, c, f.SendEmail)
 }
 
 // unsuspendedProgram returns the program of a card that is to get a new link, and
@@ -97,5 +97,5 @@ func (tx *Tx) NewInstallLink(a Access, id string, f LinkFields) (out IssuedCard,
 		return out, err
 	}
 	tx.audit(a.Shop, "card.install_link", KindCard, c.key, "")
-	return tx.replaceInstallLink(c, f.SendEmail)
+	return tx.replaceInstallLink(a.Shop, c, f.SendEmail)
 }

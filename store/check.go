@@ -98,7 +98,7 @@ var invariants = []struct {
 	{"erased card that still names a person", KindCard,
 		"SELECT id FROM cards WHERE deleted_at IS NOT NULL AND (external_ref IS NOT NULL OR holder_name IS NOT NULL OR holder_email IS NOT NULL OR email_key IS NOT NULL OR install_hash IS NOT NULL)"},
 	{"mail that waits to take a link to a card that has none", KindCard,
-		"SELECT m.card_id FROM mails m JOIN cards c ON c.id=m.card_id WHERE c.root_id IS NOT NULL OR c.install_hash IS NULL OR c.install_expires_at IS NOT m.ends_at"},
+		"SELECT m.card_id FROM mails m JOIN cards c ON c.id=m.card_id WHERE c.root_id IS NOT NULL OR c.install_hash IS NULL OR c.install_expires_at IS NOT m.ends_at OR c.shop_id<>m.shop_id"},
 	{"prize above the program's total_stamps", KindPrize,
 		"SELECT z.id FROM prizes z JOIN programs p ON p.id=z.program_id WHERE p.total_stamps IS NULL OR z.threshold>p.total_stamps"},
 	{"stamps_count is not the sum of its ledger", KindCard,

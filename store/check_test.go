@@ -22,7 +22,7 @@ func TestCheckFindings(t *testing.T) {
 	const daysAndHours = "statistics that differ from the ledger: days and hours of program"
 	const hooked = `INSERT INTO webhooks (id, shop_id, program_id, url, events, program_ids, location_ids, include_shop_wide_events, active, description, secret, http_method,
 		custom_headers, payload_version, created_at, updated_at) SELECT 1, shop_id, id, 'https://hooks.invalid/', '["*"]', '[]', '[]', 1, 1, '', 'whsec_', 'POST', '{}', 'v2', 1, 1 FROM programs LIMIT 1`
-	const startMail = "INSERT INTO mails (card_id, token, ends_at, due_at, created_at) SELECT id, 'token', install_expires_at, 1, 1 FROM cards"
+	const startMail = "INSERT INTO mails (card_id, token, ends_at, due_at, created_at, shop_id) SELECT id, 'token', install_expires_at, 1, 1, shop_id FROM cards"
 	cases := []broken{
 		{"live_cards is not the number of live chains of shop", []string{"UPDATE shops SET live_cards=7"}, KindShop, nil},
 		{"counted live though no instance of the chain is unarchived", []string{"UPDATE cards SET archived_at=1"}, KindCard, card},

@@ -2,7 +2,7 @@ package store
 
 // RedeemFields is the body of a redemption.
 type RedeemFields struct {
-	PrizeID Opt[string] `json:"prize_id" req:"true" min:"1" max:"255"`
+	PrizeID Opt[string] `json:"prize_id" req:"true" min:"1" max:"255" format:"line"`
 	Metadata
 }
 

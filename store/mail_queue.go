@@ -34,19 +34,32 @@ func (tx *Tx) requireMailServer(send Opt[bool]) error {
 }
 
 // sendMail sends the new install link of a chain if send is true: it passes the
-// message to Options.Mail after the commit, or queues it in the transaction.
-func (tx *Tx) sendMail(out IssuedCard, root int64, token, program string, send Opt[bool]) {
+// message to Options.Mail after the commit, or queues it in the transaction. A
+// message over a quota is queued in either case.
+func (tx *Tx) sendMail(out IssuedCard, shop, root int64, token, program string, send Opt[bool]) {
 	if !send.Or(false) {
 		return
 	}
-	if deliver := tx.s.opts.Mail; deliver != nil {
-		m := Mail{CardID: out.ID, To: out.HolderEmail.V, Program: program, Link: out.InstallURL, At: tx.Now}
-		tx.AfterCommit(func() { deliver(m) })
-		return
+	m := QueuedMail{
+		Mail:  Mail{CardID: out.ID, To: out.HolderEmail.V, Program: program, Link: out.InstallURL, At: tx.Now},
+		Due:   tx.Now,
+		Token: token,
+		root:  root,
+		shop:  shop,
+	}
+	if deliver := tx.s.opts.Mail; deliver != nil && tx.failed == nil {
+		if tx.failed = tx.s.checkQuotas(tx.conn, tx.Now, &m); m.Status == MailReady {
+			tx.recordMail(&m)
+			tx.AfterCommit(func() { deliver(m.Mail) })
+			return
+		}
 	}
 	tx.notifyMail()
-	tx.exec("INSERT INTO mails (card_id, token, ends_at, due_at, created_at) VALUES (?1,?2,?3,?4,?4)",
-		root, token, out.InstallURLExpiresAt, tx.Now)
+	tx.exec("INSERT INTO mails (card_id, token, ends_at, due_at, created_at, shop_id) VALUES (?1,?2,?3,?4,?4,?5)",
+		root, token, out.InstallURLExpiresAt, tx.Now, shop)
+	if m.Status == MailOverQuota {
+		tx.WaitForQuota(&m)
+	}
 }
 
 // notifyMail has the function of OnMail called after the commit.
@@ -79,9 +92,10 @@ type MailStatus int
 
 // The states of a queued message.
 const (
-	MailReady    MailStatus = iota // it is sent when it is due
-	MailHeld                       // it waits: the card is locked, and its page shows nothing
-	MailObsolete                   // it is never sent: the link has ended, or there is no address
+	MailReady     MailStatus = iota // it is sent when it is due
+	MailHeld                        // it waits: the card is locked, and its page shows nothing
+	MailObsolete                    // it is never sent: the link has ended, or there is no address
+	MailOverQuota                   // it waits: the shop or the address has had as many as it may
 )
 
 // QueuedMail is a queued message. Its text, address and status are read right
@@ -95,6 +109,10 @@ type QueuedMail struct {
 	Unsure   int    // attempts of which it is not known whether the message arrived
 	Token    string // of the link: secret, and unique to the message
 	root     int64
+	shop     int64
+	waited   string // quota that it has waited for; empty: none
+	over     string // quota that it is over; empty: none
+	slot     Time   // when that quota lets it be sent
 }
 
 // NextMail returns the queued message that is due first, which may be after
@@ -103,7 +121,8 @@ func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 	err = v.snapshot(func() error {
 		ok, err = v.one(func(r *rows) {
 			m.root, m.Token, m.Due, m.Attempts, m.Unsure, m.At = r.int(), r.str(), r.time(), int(r.int()), int(r.int()), r.time()
-		}, "SELECT "+columns("card_id", "token", "due_at", "attempts", "unsure", "created_at")+" FROM mails ORDER BY due_at LIMIT 1")
+			m.shop, m.waited = r.int(), r.str()
+		}, "SELECT "+columns("card_id", "token", "due_at", "attempts", "unsure", "created_at", "shop_id", "quota")+" FROM mails ORDER BY due_at LIMIT 1")
 		if err != nil || !ok {
 			return err
 		}
@@ -119,6 +138,9 @@ func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 			return err
 		default:
 			m.Mail = Mail{CardID: m.CardID, To: h.Card.HolderEmail.V, Program: h.Program.Name, Link: v.s.installURL(m.Token), At: m.At}
+			if m.Due <= v.Now {
+				return v.s.checkQuotas(v.conn, v.Now, &m)
+			}
 		}
 		return nil
 	})
@@ -130,19 +152,29 @@ func (v *View) CountMails(most int64) (int64, error) {
 	return v.number("SELECT count(*) FROM (SELECT 1 FROM mails WHERE due_at>=0 LIMIT ?)", most)
 }
 
-// DequeueMail deletes a message that was sent or is not to be sent. It leaves a
-// message of the same card with a newer link.
+// DequeueMail deletes a message that is not to be sent. It leaves a message of the
+// same card with a newer link.
 func (tx *Tx) DequeueMail(m *QueuedMail) error {
 	tx.exec("DELETE FROM mails WHERE card_id=? AND token=?", m.root, m.Token)
 	return tx.failed
 }
 
+// SentMail deletes a message that was sent, counts it for the quotas and, if it
+// has waited for one, renews its link.
+func (tx *Tx) SentMail(m *QueuedMail) error {
+	tx.recordMail(m)
+	return tx.DequeueMail(m)
+}
+
 // RejectMail does the same as DequeueMail for a message that the mail server
 // refused, and writes the code of its answer to the shop's audit log. Code 0
-// means that the message was given up after attempts of unknown result.
+// means that the message was given up after attempts of unknown result, the last
+// of which counts for the quotas.
 func (tx *Tx) RejectMail(m *QueuedMail, code int) error {
-	shop := tx.number("SELECT shop_id FROM cards WHERE id=?", m.root)
-	tx.audit(shop, "card.mail_refused", KindCard, m.root, `{"smtp_code":`+strconv.Itoa(code)+`}`)
+	if code == 0 {
+		tx.recordMail(m)
+	}
+	tx.audit(m.shop, "card.mail_refused", KindCard, m.root, `{"smtp_code":`+strconv.Itoa(code)+`}`)
 	return tx.DequeueMail(m)
 }
 
@@ -153,8 +185,9 @@ func (tx *Tx) DelayMail(m *QueuedMail, wait time.Duration) error {
 }
 
 // DelayUnsureMail does the same as DelayMail after an attempt of which it is not
-// known whether the message arrived.
+// known whether the message arrived. The quotas count it as sent.
 func (tx *Tx) DelayUnsureMail(m *QueuedMail, wait time.Duration) error {
+	tx.recordMail(m)
 	tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1, unsure=unsure+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
 	return tx.failed
 }

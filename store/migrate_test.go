@@ -74,6 +74,21 @@ func TestMigrationKeepsDeliveries(t *testing.T) {
 	}
 }
 
+// TestMigrationKeepsMail checks that messages wait after the migration that replaced
+// their table, and that they know their shop.
+func TestMigrationKeepsMail(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "older.db")
+	createOlder(t, path, savedSchema(t)(5)+`; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at)
+		VALUES (3, 'Shop', 'live', 'UTC', 'active', 1, 1, 1, 1, 1);
+		INSERT INTO cards (id, shop_id, program_id, source, live, created_at, updated_at) VALUES (7, 3, 1, 'api', 1, 1, 1);
+		INSERT INTO mails (card_id, token, ends_at, due_at, attempts, unsure, created_at) VALUES (7, 'token', 900, 800, 2, 1, 700)`, 5)
+	f := &fixture{Store: open(t, path, Options{}), t: t}
+	got := f.lines("SELECT concat_ws('|', card_id, token, ends_at, due_at, attempts, unsure, created_at, shop_id, quote(quota)) FROM mails")
+	if want := []string{"7|token|900|800|2|1|700|3|NULL"}; !slices.Equal(got, want) {
+		t.Errorf("after the migration %q, want %q", got, want)
+	}
+}
+
 // withSteps adds migrations for the duration of a test.
 func withSteps(t *testing.T, steps ...string) {
 	oldSchema, oldSteps := schema, migrations

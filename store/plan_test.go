@@ -62,7 +62,7 @@ func runOperations(f *fixture) {
 	must(f, func(tx *Tx) (Key, error) { return tx.RevokeKey(f.a.Shop, key.ID) })
 	must(f, func(tx *Tx) (Location, error) { return tx.UpdateLocation(f.a, other, LocationPatch{Name: set("New")}) })
 	must(f, func(tx *Tx) (Location, error) { return tx.SetLocationActive(f.a, other, false) })
-	must(f, func(tx *Tx) (Location, error) { return tx.SetStaffPIN(f.a.Shop, other, "1234") })
+	must(f, func(tx *Tx) (Location, error) { return tx.SetStaffPIN(f.a.Shop, other, Some("1234")) })
 	scope := ProgramFields{LocationScope: set("selected_locations"), ScopedLocationIDs: set([]string{l.location})}
 	must(f, func(tx *Tx) (ProgramDetail, error) { return tx.UpdateProgram(f.a, l.program, scope) })
 	must(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetMinSpend(f.a.Shop, l.program, set(int64(100))) })
@@ -267,6 +267,14 @@ func runMailQueue(f *fixture) {
 	f.must(func(tx *Tx) error { return tx.HoldMail(&m, f.clock.at()) })
 	f.must(func(tx *Tx) error { return tx.RejectMail(&m, 550) })
 	must(f, func(tx *Tx) ([]string, error) { return tx.PruneMails(5) })
+	m.over, m.slot = quotaShop, f.clock.at()
+	f.must(func(tx *Tx) error { return tx.WaitForQuota(&m) })
+	f.must((*Tx).ReplanMail)
+	f.opts.Limits.MailPerHour = 1
+	f.card(f.a, program, CardFields{HolderEmail: set("ada@example.com"), SendEmail: set(true)})
+	m = f.nextMail()
+	f.must(func(tx *Tx) error { return tx.SentMail(&m) })
+	must(f, func(tx *Tx) (bool, error) { return tx.PruneSentMails(5) })
 }
 
 // must makes a write that must succeed and returns its result.
@@ -299,6 +307,8 @@ var (
 		"FROM webhooks w CROSS JOIN deliveries d ON":                         "every webhook once, and what lies behind its mark, as far as the caller says",
 		"WHEN 0 THEN EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w":    "every webhook once",
 		"FROM mails ORDER BY due_at LIMIT 1":                                 "one row, the first",
+		"UPDATE mails SET due_at=? WHERE quota='shop'":                       "the messages that wait for a quota, at a start",
+		"FROM (SELECT id, sent_at FROM sent_mails ORDER BY id LIMIT":         "a bounded batch in key order",
 		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                    "its own result, a row for each webhook",
 		"FROM sqlite_sequence":                                               "a row for each table at most",
 		"SELECT ?1, shop_id, program_id, ?2, id, 'overflow'":                 "looks for rows that waited for the new key, and none may wait: never run",
@@ -398,7 +408,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 	for _, index := range []string{"cards_shop", "cards_program", "cards_ref", "cards_email", "cards_chain", "cards_due", "transactions_shop", "transactions_time", "transactions_prize", "transactions_card",
 		"transactions_program", "transactions_location", "idempotency_key", "idempotency_card", "events_card", "audit_shop", "programs_shop", "locations_shop",
 		"keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "webhooks_deleted", "deliveries_due", "deliveries_special", "prizes_program",
-		"transactions_overflow", "claims_transaction", "devices_hash", "devices_shop", "cards_lapse", "cards_installed_lapse", "cards_erased", "mails_due", "mails_ends"} {
+		"transactions_overflow", "claims_transaction", "devices_hash", "devices_shop", "cards_lapse", "cards_installed_lapse", "cards_erased", "mails_due", "mails_ends", "mails_shop", "sent_mails_shop", "sent_mails_address", "sent_mails_card"} {
 		if !used[index] {
 			t.Errorf("no statement uses the index %s", index)
 		}

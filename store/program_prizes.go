@@ -17,8 +17,8 @@ type Prize struct {
 // PrizeFields is the body of creating and updating a prize.
 type PrizeFields struct {
 	Threshold                Opt[int64]             `json:"threshold" req:"true" min:"0" doc:"At most the program's total_stamps."`
-	Name                     Opt[string]            `json:"name" req:"true" min:"1" limit:"prize_name"`
-	NameLocalizations        Opt[map[string]string] `json:"name_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" patch:"default" doc:"By language. In a PATCH, null empties it."`
+	Name                     Opt[string]            `json:"name" req:"true" min:"1" limit:"prize_name" format:"line"`
+	NameLocalizations        Opt[map[string]string] `json:"name_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" min:"1" format:"line" patch:"default" doc:"By language. In a PATCH, null empties it."`
 	Description              Opt[string]            `json:"description" limit:"prize_description" patch:"default" doc:"Default empty; in a PATCH, null empties it."`
 	DescriptionLocalizations Opt[map[string]string] `json:"description_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" patch:"default" doc:"By language. In a PATCH, null empties it."`
 	Ordinal                  Opt[int64]             `json:"ordinal" min:"0" max:"1000000" doc:"Default: after the last one."`

@@ -135,7 +135,7 @@ func (p *program) mergeTypeFields(f ProgramFields) (details []Detail) {
 	rule := func(field string, allowed, given, missing bool) {
 		switch {
 		case !allowed && given:
-			details = append(details, Detail{field, "not_allowed", "does not apply to programs of type " + p.Type})
+			details = append(details, Detail{field, "not_allowed", "is not allowed for programs of type " + p.Type})
 		case allowed && missing:
 			details = append(details, Detail{field, "required", "is required for programs of type " + p.Type})
 		}
@@ -145,7 +145,7 @@ func (p *program) mergeTypeFields(f ProgramFields) (details []Detail) {
 	p.stampsExpireAfterDays = f.StampsExpireAfterDays.Apply(p.stampsExpireAfterDays)
 	rule("stamps_expire_after_days", stamps, f.StampsExpireAfterDays.Value().Valid, false)
 	if stamps && f.RepeatAfterReset.Null {
-		details = append(details, Detail{"repeat_after_reset", "invalid_type", "must be a boolean"})
+		details = append(details, Detail{"repeat_after_reset", "invalid_type", "must be true or false"})
 	}
 	p.RepeatAfterReset = f.RepeatAfterReset.Or(p.RepeatAfterReset)
 	rule("repeat_after_reset", stamps, f.RepeatAfterReset.Or(false), false)
@@ -181,6 +181,7 @@ func (p *program) mergeScopeField(f ProgramFields) []Detail {
 	selected := p.LocationScope == selectedLocations
 	given := len(f.ScopedLocationIDs.V)
 	switch {
+	case !selected && p.LocationScope != allLocations: // at fault itself
 	case !selected && given > 0:
 		return []Detail{{"scoped_location_ids", "not_allowed", "must be empty with location_scope all_locations"}}
 	case selected && given == 0 && (f.ScopedLocationIDs.Set || len(p.ScopedLocationIDs) == 0):

@@ -12,8 +12,8 @@
 CREATE TABLE meta (
   id         INTEGER PRIMARY KEY CHECK (id = 1),
   id_secret  BLOB    NOT NULL,            -- AES-128 key behind ids, cursors and card codes
-  auth_epoch INTEGER NOT NULL DEFAULT 1,  -- moves with whatever the gate caches: keys, shops, locations
-  hook_epoch INTEGER NOT NULL DEFAULT 1   -- moves with whatever event matching caches: webhooks, shops
+  auth_epoch INTEGER NOT NULL DEFAULT 1,  -- raised by each change of what the server caches of keys, devices, shops, locations and programs
+  hook_epoch INTEGER NOT NULL DEFAULT 1   -- raised by each change of what event matching caches: webhooks, shops
 ) STRICT;
 
 CREATE TABLE shops (
@@ -291,7 +291,7 @@ CREATE TABLE webhooks (
   created_at               INTEGER NOT NULL,
   updated_at               INTEGER NOT NULL,
   sent_through             INTEGER NOT NULL DEFAULT 0, -- no event up to this one waits for its first attempt
-  deleted_at               INTEGER            -- gone for every caller; the sweep takes its log and then the row
+  deleted_at               INTEGER            -- 404 for every caller; housekeeping deletes its log and then the row
 ) STRICT;
 CREATE INDEX webhooks_shop ON webhooks (shop_id);
 CREATE INDEX webhooks_program ON webhooks (program_id) WHERE deleted_at IS NULL;
@@ -319,7 +319,7 @@ CREATE INDEX events_card ON events (card_id) WHERE card_id IS NOT NULL;
 CREATE TABLE deliveries (
   webhook_id      INTEGER NOT NULL,
   event_id        INTEGER NOT NULL,
-  outcome         TEXT    CHECK (outcome = 'delivered' OR outcome = 'failed'), -- null: pending. What a fresh row needs not say it does not, to be small
+  outcome         TEXT    CHECK (outcome = 'delivered' OR outcome = 'failed'), -- null: pending. New rows leave out every column that has a default, to be small
   special         INTEGER NOT NULL DEFAULT 0, -- 1: goes out though the shop is suspended; 2: a test, once, also where the webhook is inactive
   due_at          INTEGER,                    -- of the next attempt; null: the first one, at once
   attempts        INTEGER NOT NULL DEFAULT 0,
@@ -343,10 +343,25 @@ CREATE TABLE mails (
   due_at     INTEGER NOT NULL,           -- of the next attempt
   attempts   INTEGER NOT NULL DEFAULT 0,
   unsure     INTEGER NOT NULL DEFAULT 0, -- attempts after which nobody knows whether it arrived
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  shop_id    INTEGER NOT NULL REFERENCES shops,
+  quota      TEXT    CHECK (quota = 'shop' OR quota = 'address') -- that it has waited for; null: none. Its link is renewed when it is sent
 ) STRICT;
 CREATE INDEX mails_due  ON mails (due_at);
 CREATE INDEX mails_ends ON mails (ends_at);
+CREATE INDEX mails_shop ON mails (shop_id, due_at) WHERE quota = 'shop';
+
+-- The messages of the last day, which the quotas count (store/mail_quota.go).
+CREATE TABLE sent_mails (
+  id      INTEGER PRIMARY KEY,
+  shop_id INTEGER NOT NULL REFERENCES shops,
+  card_id INTEGER NOT NULL REFERENCES cards, -- the root of the chain; erasing it deletes the row
+  address BLOB    NOT NULL,                  -- keyed hash of the address
+  sent_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX sent_mails_shop    ON sent_mails (shop_id, sent_at);
+CREATE INDEX sent_mails_address ON sent_mails (address, sent_at);
+CREATE INDEX sent_mails_card    ON sent_mails (card_id);
 
 -- The sums that statistics read. Every write to the ledger updates them in its own
 -- transaction. They include deleted programs. "punchcard check" compares them with
@@ -383,7 +398,7 @@ CREATE TABLE place_counts (
 CREATE TABLE quarter_counts (
   program_id  INTEGER NOT NULL,
   quarter     INTEGER NOT NULL,           -- of an hour, since 1970 in UTC
-  location_id INTEGER NOT NULL,           -- 0: cards, which were made nowhere
+  location_id INTEGER NOT NULL,           -- 0: new cards, which count at no location
   activity    INTEGER NOT NULL DEFAULT 0, -- rows that are neither reversed nor reversals or expiries
   stamps      INTEGER NOT NULL DEFAULT 0,
   cards       INTEGER NOT NULL DEFAULT 0, -- created, overflow children left out

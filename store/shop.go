@@ -39,7 +39,7 @@ type Shop struct {
 
 // ShopFields are the fields of a shop that an operator sets.
 type ShopFields struct {
-	Name              Opt[string] `json:"name" min:"1" max:"200"`
+	Name              Opt[string] `json:"name" min:"1" max:"200" format:"line"`
 	Mode              Opt[string] `json:"mode" enum:"live,test" patch:"not_allowed"`
 	Timezone          Opt[string] `json:"timezone" min:"1" max:"64"`
 	SubscriptionState Opt[string] `json:"subscription_state" enum:"active,past_due,suspended,cancelled"`
@@ -106,7 +106,7 @@ func CheckTimezone(name Opt[string]) []Detail {
 		return nil
 	}
 	if _, err := time.LoadLocation(name.V); err != nil || name.V == "" || name.V == "Local" {
-		return []Detail{{Field: "timezone", Code: "invalid_value", Message: "is not an IANA time zone"}}
+		return []Detail{{Field: "timezone", Code: "invalid_value", Message: "must be an IANA time zone, such as Europe/Rome"}}
 	}
 	return nil
 }

@@ -87,6 +87,7 @@ type Limits struct {
 	IdempotencyHours int
 	RotationHours    int
 	InstallLinkTTL   time.Duration
+	MailPerHour      int // messages per hour and shop; 0: any number
 	PreviewEvents    bool
 }
 

@@ -24,11 +24,12 @@ import (
 // App is a running server: listeners, and an instance that answers their requests.
 // Reset replaces the instance of a fixture.
 type App struct {
-	Origin     string // http://host:port as listened on
+	Origin     string // http://host:port as listened on; of a fixture 127.0.0.1 for a wildcard address
 	MetricsURL string // of the Prometheus metrics; empty without them
 	*instance         // guarded by gate
 
 	conf    Config
+	hosts   *kernel.Hosts
 	pricing []byte
 	http    *http.Server
 	metrics *http.Server // nil without metrics
@@ -83,6 +84,10 @@ func Start(c Config) (*App, error) {
 			return nil, err
 		}
 	}
+	hosts, err := c.hosts()
+	if err != nil {
+		return nil, err
+	}
 	ln, err := net.Listen("tcp", c.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("--listen (PUNCHCARD_LISTEN): %w", err)
@@ -98,7 +103,10 @@ func Start(c Config) (*App, error) {
 		}
 		scheme, ln = "https://", tls.NewListener(ln, own.config())
 	}
-	a := &App{Origin: scheme + ln.Addr().String(), pricing: pricing, served: make(chan error, 2), resets: make(chan struct{}, 1)}
+	a := &App{Origin: scheme + ln.Addr().String(), hosts: hosts, pricing: pricing, served: make(chan error, 2), resets: make(chan struct{}, 1)}
+	if c.Dev != nil {
+		a.Origin = reachable(a.Origin)
+	}
 	a.stopping, a.stop = context.WithCancel(context.Background())
 	c.PublicURL = cmp.Or(c.PublicURL, a.Origin)
 	c.ReadTimeout = cmp.Or(c.ReadTimeout, readTimeout)
@@ -127,11 +135,7 @@ func Start(c Config) (*App, error) {
 		a.MetricsURL = "http://" + metrics.Addr().String() + "/metrics"
 		go func() { a.served <- a.metrics.Serve(metrics) }()
 	}
-	var handler http.Handler = a.instance
-	if c.Dev != nil && !c.Dev.Bare {
-		handler = http.HandlerFunc(a.serveFixture)
-	}
-	a.http = a.server(handler)
+	a.http = a.server(a.handler())
 	if c.Dev != nil {
 		a.http.ConnState = a.trackUnused
 	}
@@ -156,7 +160,7 @@ func (a *App) trackUnused(c net.Conn, state http.ConnState) {
 // time-out is sent to the client as a frame; WriteByteTimeout cuts off a client
 // that does not read it.
 func (a *App) server(h http.Handler) *http.Server {
-	return &http.Server{Handler: h, ReadHeaderTimeout: min(headerTimeout, a.conf.ReadTimeout), ReadTimeout: a.conf.ReadTimeout, WriteTimeout: a.conf.WriteTimeout,
+	return &http.Server{Handler: h, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: min(headerTimeout, a.conf.ReadTimeout), ReadTimeout: a.conf.ReadTimeout, WriteTimeout: a.conf.WriteTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: a.conf.WriteTimeout}, ErrorLog: log.New(io.Discard, "", 0)}
 }
 

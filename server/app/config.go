@@ -52,6 +52,7 @@ type Limits struct {
 	PrizeNameMaxLength            int           `name:"prize-name-max-length" default:"200" min:"1" max:"10000" help:"Characters of a prize's name."`
 	PrizeDescriptionMaxLength     int           `name:"prize-description-max-length" default:"2000" min:"1" max:"100000" help:"Characters of a prize's description."`
 	LocalizationMaxLength         int           `name:"localization-max-length" default:"500" min:"1" max:"100000" help:"Characters of a localised name or description."`
+	MailPerHour                   *int          `name:"mail-per-hour" placeholder:"N" min:"0" max:"100000" help:"Messages per hour and shop, over which mail waits; 0 is unlimited. Default: 200 with serve, unlimited with dev."`
 	MCPKeyRateLimitPerMinute      int           `name:"mcp-key-rate-limit-per-minute" env:"MCP_KEY_RATE_LIMIT_PER_MINUTE" default:"60" min:"0" max:"1000000" help:"MCP calls per minute and key; 0 is unlimited."`
 	MCPKeyDailyCallBudget         int           `name:"mcp-key-daily-call-budget" env:"MCP_KEY_DAILY_CALL_BUDGET" default:"5000" min:"0" max:"1000000000" help:"MCP calls per day and key; 0 is unlimited."`
 }
@@ -174,6 +175,9 @@ type Dev struct {
 	// the time of the seed or, if Deterministic, at 2026-01-01T09:00:00Z, and runs
 	// otherwise.
 	Clock *Clock
+	// AllowHosts are the host names and addresses, without a port, that requests may
+	// name besides loopback and the host of PublicURL.
+	AllowHosts []string
 	// Seed is the initial content; nil for the demo shop.
 	Seed *seed.File
 	// Deterministic makes request ids and secrets the same at each start.
@@ -215,14 +219,18 @@ func (d *Dev) rand(history string) io.Reader {
 }
 
 // rate returns the requests that a key may make per minute; 0 for no limit.
-func (c *Config) rate() int {
-	if c.Limits.APIKeyRateLimitPerMinute != nil {
-		return *c.Limits.APIKeyRateLimitPerMinute
-	}
-	if c.Dev != nil {
+func (c *Config) rate() int { return c.given(c.Limits.APIKeyRateLimitPerMinute, 300) }
+
+// given returns a limit if it is given, and otherwise 0 for a fixture and the
+// default of serve for others. 0 means no limit.
+func (c *Config) given(limit *int, serve int) int {
+	switch {
+	case limit != nil:
+		return *limit
+	case c.Dev != nil:
 		return 0
 	}
-	return 300
+	return serve
 }
 
 // Store returns the limits of the store.
@@ -232,7 +240,7 @@ func (c *Config) Store() store.Limits {
 	s.MaxPageSize, s.PrizeThresholds, s.PrizeOptions, s.IdempotencyHours = l.PublicAPIMaxPageSize, l.PrizeMaxThresholds, l.PrizeMaxOptions, l.IdempotencyDedupeWindowHours
 	s.Webhooks, s.HookHeaders, s.HookHeaderBytes, s.DeliveryLogLimit = l.WebhookMaxPerShop, l.WebhookMaxCustomHeaders, l.WebhookCustomHeadersMaxBytes, l.DeliveryLogMaxLimit
 	s.DeliveryAttempts, s.DeliveryBackoff, s.DeliveryFailures, s.DeliveryDays = l.WebhookDeliveryAttempts, l.WebhookBackoffBase, l.WebhookMaxConsecutiveFailures, l.WebhookDeliveryRetentionDays
-	s.PreviewEvents = c.PreviewEvents
+	s.PreviewEvents, s.MailPerHour = c.PreviewEvents, c.given(l.MailPerHour, 200)
 	if c.InstallLinkTTL != 0 {
 		s.InstallLinkTTL = c.InstallLinkTTL
 	}

@@ -34,7 +34,7 @@ func fetch(t *testing.T, method, url string, headers ...string) *servertest.Repl
 }
 
 var (
-	hashes = regexp.MustCompile(`; style-src ('sha256-[A-Za-z0-9+/]{43}=' ?)+$`)
+	hashes = regexp.MustCompile(`; script-src 'none'; img-src 'none'; connect-src 'none'; worker-src 'none'; manifest-src 'none'; style-src ('sha256-[A-Za-z0-9+/]{43}=' ?)+$`)
 	param  = regexp.MustCompile(`:\w+`)
 )
 
@@ -60,6 +60,9 @@ func checkHeaders(t *testing.T, r *servertest.Reply) {
 	page := strings.HasPrefix(h.Get("Content-Type"), "text/html") && r.Status != http.StatusSeeOther
 	if rest := hashes.ReplaceAllString(csp, ""); rest != "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'" || (rest != csp) != page {
 		t.Errorf("%s: %d has the policy %q", at, r.Status, csp)
+	}
+	if got := h.Get("Permissions-Policy"); got != "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()" {
+		t.Errorf("%s: %d permits %q", at, r.Status, got)
 	}
 	if h.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("%s: %d may send a Referer", at, r.Status)

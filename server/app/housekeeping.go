@@ -71,9 +71,11 @@ func (h *housekeeping) pruneDeliveries(ctx context.Context, pause int) error {
 	return h.writeBatches(ctx, pause, func(tx *store.Tx) (bool, error) { return tx.SweepDeliveries(&at, batchRows) })
 }
 
-// pruneMail deletes the queued mail whose links have expired.
+// pruneMail deletes the queued mail whose links have expired, and the sent mail that
+// no quota counts any longer.
 func (h *housekeeping) pruneMail(ctx context.Context) error {
-	return h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) {
+	sent := h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.PruneSentMails(batchRows) })
+	return errors.Join(sent, h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) {
 		cards, err := tx.PruneMails(batchRows)
 		tx.AfterCommit(func() {
 			for _, card := range cards {
@@ -81,7 +83,7 @@ func (h *housekeeping) pruneMail(ctx context.Context) error {
 			}
 		})
 		return len(cards) > 0, err
-	})
+	}))
 }
 
 // writeBatches calls do, each time in a write of its own, until there is no more

@@ -31,6 +31,7 @@ type instance struct {
 	Ready *seed.Ready // nil with serve
 
 	kernel *kernel.Kernel
+	mail   dev.Mailbox // of a fixture
 
 	services     services
 	webhooks     *webhook.Sender // one of the services; nil if webhooks are held
@@ -68,10 +69,9 @@ func (i *instance) build(a *App, start *image) (err error) {
 	if c.Metrics != nil {
 		opts.Observe = c.Metrics.Group
 	}
-	mail := &dev.Mailbox{} // of a fixture
 	var before string
 	if c.Dev != nil {
-		opts.Mail = mail.Put
+		opts.Mail = i.mail.Put
 		if start, before, err = i.prepareFixture(&c, &opts, start); err != nil {
 			return err
 		}
@@ -109,9 +109,9 @@ func (i *instance) build(a *App, start *image) (err error) {
 	router := k.Router()
 	k.Mount(router, api.Prefix, restRoutes(), api.NewGuard(st, c.rate()))
 	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st))
-	(&holder.Pages{Kernel: k}).Mount(router)
+	(&holder.Pages{Kernel: k, Hosts: a.hosts}).Mount(router)
 	a.mountPublic(router, k)
-	i.Handler = kernel.KeepEscapedSlashes(router)
+	i.Handler = kernel.KeepEscapedSlashes(k.RefuseEmptySegments(router))
 	if c.Dev == nil {
 		if id, _, err := st.Identify(store.Hash(seed.APIKey)); err == nil && id != nil && id.EndReason(st.Now()) == "" {
 			c.Log.Warn("the database was made by dev: its demo keys are public knowledge and open it to anyone", "db", c.DB)
@@ -124,7 +124,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 		}
 		faults, receivers := dev.NewFaults(i.ctx, k, fixtureAPIs), dev.NewReceivers(i.ctx, k, c.Dev.Clock.Now, a.Origin)
 		receivers.Rand = c.Dev.rand(before)
-		(&dev.Control{Store: st, Kernel: k, Clock: c.Dev.Clock, Mail: mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx,
+		(&dev.Control{Store: st, Kernel: k, Clock: c.Dev.Clock, Mail: &i.mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx,
 			Journal: journal, Faults: faults, Receivers: receivers}).Mount(router)
 		if !c.Dev.Bare {
 			i.Handler = journal.Wrap(faults.Wrap(i.Handler))

@@ -39,7 +39,7 @@ func TestResetCutsOffSlowReader(t *testing.T) {
 	}
 	defer conn.Close()
 	conn.(*net.TCPConn).SetReadBuffer(4 << 10)
-	fmt.Fprintf(conn, "GET /dev/receiver/%s HTTP/1.1\r\nHost: x\r\n\r\n", target.ID)
+	fmt.Fprintf(conn, "GET /dev/receiver/%s HTTP/1.1\r\nHost: localhost\r\n\r\n", target.ID)
 	if _, err := conn.Read(make([]byte, 1)); err != nil { // the answer is being written
 		t.Fatal(err)
 	}

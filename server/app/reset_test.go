@@ -151,7 +151,7 @@ func TestResetRefusesMissingBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST /api/public/v1/programs/%s/cards HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", a.Ready.ProgramIDs["standard"], a.Ready.APIKey)
+	fmt.Fprintf(conn, "POST /api/public/v1/programs/%s/cards HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", a.Ready.ProgramIDs["standard"], a.Ready.APIKey)
 	// The server asks for the body, so it is answering the request.
 	in := bufio.NewReader(conn)
 	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {

@@ -20,6 +20,9 @@ func (i *instance) settle() (s dev.Settled, err error) {
 		n := i.webhooks.Count()
 		s.Delivered, s.Failed = n.Delivered, n.Failed
 	}
+	if err := i.mail.Deliver(i.Store); err != nil {
+		return s, err
+	}
 	ctx := context.Background()
 	if err := errors.Join(i.housekeeping.pruneIdempotency(ctx), i.housekeeping.expireCards(ctx, 0), i.housekeeping.pruneDeliveries(ctx, 0)); err != nil {
 		return s, err
@@ -31,11 +34,12 @@ func (i *instance) settle() (s dev.Settled, err error) {
 	return s, err
 }
 
-// due returns when the next attempt to deliver a webhook is due; ok is false if
-// there is none.
+// due returns when the next mail or the next attempt to deliver a webhook is due; ok
+// is false if there is none.
 func (i *instance) due() (at time.Time, ok bool, err error) {
-	if i.webhooks == nil {
-		return at, false, nil
+	at, ok, err = i.mail.Due(i.Store)
+	if i.webhooks == nil || err != nil {
+		return at, ok, err
 	}
 	err = i.Store.View(0, func(v *store.View) error {
 		list, err := v.WebhooksWithScheduledDeliveries()

@@ -54,7 +54,7 @@ func wantClosed(t *testing.T, err error) {
 // answer during the headers, with one during the body. The server goes on serving others.
 func TestSlowClients(t *testing.T) {
 	a := startServer(t, func(c *app.Config) { c.ReadTimeout = 200 * time.Millisecond })
-	head := "POST /api/public/v1/programs/" + a.Ready.ProgramIDs["standard"] + "/cards HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + seed.APIKey +
+	head := "POST /api/public/v1/programs/" + a.Ready.ProgramIDs["standard"] + "/cards HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + seed.APIKey +
 		"\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"
 	for name, sent := range map[string]string{"headers": head, "body": head + "\r\n{\"holder_name\":"} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestSlowClients(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	a := startServer(t, func(c *app.Config) { c.WriteTimeout = 200 * time.Millisecond })
 	c := dialServer(t, a.Origin)
-	requests := []byte(strings.Repeat("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", 20))
+	requests := []byte(strings.Repeat("GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n", 20))
 	var err error
 	for err == nil {
 		_, err = c.Write(requests)
@@ -129,7 +129,7 @@ func TestSlowReaderHTTP2(t *testing.T) {
 	h := hpack.NewEncoder(&block)
 	for stream := uint32(1); stream < 200; stream += 2 { // 100 answers of at least 100 KiB
 		block.Reset()
-		for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "x"}, {":path", "/openapi.json"}} {
+		for _, f := range [][2]string{{":method", "GET"}, {":scheme", "https"}, {":authority", "localhost"}, {":path", "/openapi.json"}} {
 			h.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 		}
 		if err := framer.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}); err != nil {
@@ -140,7 +140,7 @@ func TestSlowReaderHTTP2(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := tls.Client(dialServer(t, a.Origin), &tls.Config{InsecureSkipVerify: true})
-	io.WriteString(next, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+	io.WriteString(next, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	if resp, err := http.ReadResponse(bufio.NewReader(next), nil); err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("the server did not close the connection: %v", err)
 	}
@@ -168,7 +168,7 @@ func TestSlowHandshake(t *testing.T) {
 // TestSlowScraper checks that the metrics address has the same time-outs.
 func TestSlowScraper(t *testing.T) {
 	a := startWithMetrics(t, func(c *app.Config) { c.ReadTimeout, c.WriteTimeout = 200*time.Millisecond, 200*time.Millisecond })
-	for _, sent := range []string{"GET /metrics HTTP/1.1\r\nHo", strings.Repeat("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", 20)} {
+	for _, sent := range []string{"GET /metrics HTTP/1.1\r\nHo", strings.Repeat("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 20)} {
 		c := dialServer(t, strings.TrimSuffix(a.MetricsURL, "/metrics"))
 		if !strings.HasSuffix(sent, "\r\n") {
 			if _, err := io.WriteString(c, sent); err != nil {
@@ -194,7 +194,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		c.MaxConnections, c.AccessLog, c.Log = 3, true, slog.New(slog.NewTextHandler(log, nil))
 	})
 	ask := func(c net.Conn, path string) {
-		if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 	}

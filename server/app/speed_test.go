@@ -153,7 +153,7 @@ func alternate(rounds int, a, b func() float64) (ma, mb, ratio float64) {
 }
 
 func request(method, path, key, extra, body string) []byte {
-	h := method + " " + path + " HTTP/1.1\r\nHost: x\r\n"
+	h := method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n"
 	if key != "" {
 		h += "Authorization: Bearer " + key + "\r\n"
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -72,4 +73,19 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 
 func (c *certificate) config() *tls.Config {
 	return &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+}
+
+// strictTransport makes browsers use https alone for this host, for a year after
+// each answer. It leaves out includeSubDomains, since other hosts below the name may
+// be somebody else's and have no https, and preload, which is the domain owner's to
+// ask for and takes months to undo.
+var strictTransport = []string{"max-age=31536000"}
+
+// requireHTTPS returns a handler that tells browsers to use https alone. It is for
+// requests over the server's own TLS: over plain http browsers ignore the header.
+func requireHTTPS(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Strict-Transport-Security"] = strictTransport
+		h.ServeHTTP(w, r)
+	})
 }

@@ -39,14 +39,17 @@ type LocationCreate struct {
 	CountryCode     string  `env:"-" required:"" help:"Two letters A-Z."`
 	Lat             float64 `env:"-" help:"Latitude."`
 	Lon             float64 `env:"-" help:"Longitude."`
-	RequireStaffPIN bool    `name:"require-staff-pin" env:"-" help:"Tills ask for the staff PIN."`
+	RequireStaffPIN bool    `name:"require-staff-pin" env:"-" help:"Tills ask for the staff PIN, as they do anyway if one is set."`
 	StaffPIN        *string `name:"staff-pin" env:"-" help:"4 to 8 digits."`
 }
 
 // Run creates the location.
 func (c *LocationCreate) Run() error {
 	f := store.LocationFields{StaffPIN: given(c.StaffPIN), LocationPatch: store.LocationPatch{Name: store.Given(c.Name), Address: store.Given(c.Address), City: store.Given(c.City),
-		PostalCode: store.Given(c.PostalCode), CountryCode: store.Given(c.CountryCode), Lat: store.Given(c.Lat), Lon: store.Given(c.Lon), RequireStaffPIN: store.Given(c.RequireStaffPIN)}}
+		PostalCode: store.Given(c.PostalCode), CountryCode: store.Given(c.CountryCode), Lat: store.Given(c.Lat), Lon: store.Given(c.Lon)}}
+	if c.RequireStaffPIN { // without the flag a PIN decides
+		f.RequireStaffPIN = store.Given(true)
+	}
 	return run(c.OfShop, operation.CreateLocation, kernel.Args{Fields: f}, printLocation)
 }
 
@@ -99,7 +102,7 @@ type LocationSetPin struct {
 
 // Run sets or removes the PIN.
 func (c *LocationSetPin) Run() error {
-	err := run(c.OfShop, operation.SetStaffPIN, kernel.Args{Params: on(c.ID), Fields: operation.StaffPINFields{StaffPIN: store.Given(c.PIN)}}, printLocation)
+	err := run(c.OfShop, operation.SetStaffPIN, kernel.Args{Params: on(c.ID), Fields: operation.StaffPINFields{StaffPIN: store.Opt[string]{V: c.PIN, Set: c.PIN != ""}}}, printLocation)
 	if err != nil {
 		return fmt.Errorf("%s", strings.Replace(err.Error(), "--staff-pin", "PIN", 1))
 	}

@@ -148,13 +148,14 @@ func (c *Serve) Run() error {
 
 // Dev is the command that serves a fixture.
 type Dev struct {
-	DB                   string `type:"path" placeholder:"FILE" help:"Keep the data in this file between runs. Default: thrown away at the end."`
-	Clock                string `placeholder:"RFC3339" help:"Let time stand still at this instant between advances."`
-	ReadyFile            string `type:"path" placeholder:"FILE" help:"Also write the ready line to this file, whole or not at all."`
-	Seed                 string `type:"path" placeholder:"FILE" help:"Begin with the shops that this JSON file describes, and not with the demo shop; a file named by --db that is there already keeps what it has. GET /dev/seed.schema.json has the form."`
-	DeterministicIDs     bool   `name:"deterministic-ids" help:"Make secrets and the ids of requests the same in every run, and let time stand still at 2026-01-01T09:00:00Z if --clock names no other instant: the same calls then get the same answers, byte for byte. Signatures of webhooks then bear the time of that clock."`
-	StrictWebhookTargets bool   `help:"Hold webhook targets to the rules of serve: public addresses that resolve, by https."`
-	AllowRemote          bool   `help:"Listen on an address that is not loopback, though the demo keys are public knowledge."`
+	DB                   string   `type:"path" placeholder:"FILE" help:"Keep the data in this file between runs. Default: thrown away at the end."`
+	Clock                string   `placeholder:"RFC3339" help:"Let time stand still at this instant between advances."`
+	ReadyFile            string   `type:"path" placeholder:"FILE" help:"Also write the ready line to this file, whole or not at all."`
+	Seed                 string   `type:"path" placeholder:"FILE" help:"Begin with the shops that this JSON file describes, and not with the demo shop; a file named by --db that is there already keeps what it has. GET /dev/seed.schema.json has the form."`
+	DeterministicIDs     bool     `name:"deterministic-ids" help:"Make secrets and the ids of requests the same in every run, and let time stand still at 2026-01-01T09:00:00Z if --clock names no other instant: the same calls then get the same answers, byte for byte. Signatures of webhooks then bear the time of that clock."`
+	StrictWebhookTargets bool     `help:"Hold webhook targets to the rules of serve: public addresses that resolve, by https."`
+	AllowRemote          bool     `help:"Listen on an address that is not loopback, though the demo keys are public knowledge; needs --allow-host."`
+	AllowHost            []string `placeholder:"HOST" help:"Host names or addresses, without a port, that requests may name besides loopback and the host of --public-url, such as the name of a container; requests for others get 403."`
 	Server
 }
 
@@ -167,8 +168,11 @@ func (c *Dev) Run() error {
 	if !c.AllowRemote && !loopback(c.Listen) {
 		return fmt.Errorf("--listen (PUNCHCARD_LISTEN): %s is not a loopback address; the demo keys are public knowledge, so this needs --allow-remote", c.Listen)
 	}
+	if c.AllowRemote && len(c.AllowHost) == 0 {
+		return fmt.Errorf("--allow-remote (PUNCHCARD_ALLOW_REMOTE): needs --allow-host (PUNCHCARD_ALLOW_HOST) with the names by which other machines reach this one; requests that name another host get 403")
+	}
 	conf.DB = c.DB
-	conf.Dev = &app.Dev{Deterministic: c.DeterministicIDs}
+	conf.Dev = &app.Dev{Deterministic: c.DeterministicIDs, AllowHosts: c.AllowHost}
 	if c.Clock != "" {
 		at, err := time.Parse(time.RFC3339, c.Clock)
 		if err != nil {

@@ -201,7 +201,7 @@ func TestJournalWaitsForNoBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	fmt.Fprintf(c, "POST /api/public/v1/x HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
+	fmt.Fprintf(c, "POST /api/public/v1/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
 	line := make([]byte, len("HTTP/1.1 404"))
 	if _, err := c.Read(line); err != nil || string(line) != "HTTP/1.1 404" {
 		t.Fatalf("%q, %v", line, err)

@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,22 +48,10 @@ type Receivers struct {
 }
 
 // NewReceivers returns an empty set of receivers. Requests that wait end with ctx,
-// which ends when the fixture stops or is reset. origin is the server's address;
-// the URLs of receivers have 127.0.0.1 in the place of a wildcard address.
+// which ends when the fixture stops or is reset. The URLs of receivers begin with
+// origin.
 func NewReceivers(ctx context.Context, k *kernel.Kernel, now func() time.Time, origin string) *Receivers {
-	return &Receivers{Rand: rand.Reader, done: ctx.Done(), k: k, now: now, origin: reachable(origin), byID: map[string]*receiver{}}
-}
-
-// reachable returns origin with 127.0.0.1 in the place of a wildcard address.
-func reachable(origin string) string {
-	u, err := url.Parse(origin)
-	if err != nil {
-		return origin
-	}
-	if at, err := netip.ParseAddrPort(u.Host); err == nil && at.Addr().Unmap().IsUnspecified() {
-		u.Host = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String()
-	}
-	return u.String()
+	return &Receivers{Rand: rand.Reader, done: ctx.Done(), k: k, now: now, origin: origin, byID: map[string]*receiver{}}
 }
 
 // receiver is one target. All of it is guarded by the mutex of Receivers.

@@ -211,9 +211,15 @@ func TestDevRefusesOtherMachines(t *testing.T) {
 		execute(t, nil, "dev", "--listen", listen).refused(t, "--listen", "PUNCHCARD_LISTEN", "--allow-remote")
 		execute(t, []string{"PUNCHCARD_LISTEN=" + listen}, "dev").refused(t, "--listen", "--allow-remote")
 	}
-	for _, args := range [][]string{{"--listen", "0.0.0.0:0", "--allow-remote"}, {"--listen", "localhost:0"}} {
+	execute(t, nil, "dev", "--listen", "0.0.0.0:0", "--allow-remote").refused(t, "--allow-remote (PUNCHCARD_ALLOW_REMOTE): needs --allow-host")
+	for _, host := range []string{"http://punchcard", "punchcard:8080", "*.example.com", "a b"} {
+		execute(t, nil, "dev", "--listen", "127.0.0.1:0", "--allow-host", host).refused(t, "--allow-host (PUNCHCARD_ALLOW_HOST): must be host names", host)
+	}
+	for _, args := range [][]string{{"--listen", "0.0.0.0:0", "--allow-remote", "--allow-host", "punchcard"}, {"--listen", "localhost:0"}} {
 		p := startDev(t, args...)
-		p.origin = "http://127.0.0.1" + p.origin[strings.LastIndexByte(p.origin, ':'):]
+		if !strings.HasPrefix(p.origin, "http://127.0.0.1:") {
+			t.Errorf("the ready line of %s has the origin %s", args, p.origin)
+		}
 		p.api(p.ready.APIKey).Get("/me").Want(200)
 	}
 }

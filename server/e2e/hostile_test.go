@@ -47,7 +47,7 @@ func TestAmbiguousHeaders(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"POST", "POST /", "POST  / HTTP/1.1", "POST / HTTP/9.9", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "GET http://[::1 HTTP/1.1", "PRI * HTTP/2.0"} {
-		if r := ask(line + "\r\nHost: x\r\n\r\n"); r.Status < 400 || r.Status == 500 {
+		if r := ask(line + "\r\nHost: localhost\r\n\r\n"); r.Status < 400 || r.Status == 500 {
 			t.Errorf("%q: status %d %s", line, r.Status, r.Body)
 		}
 	}
@@ -131,8 +131,11 @@ func TestStrangeBodies(t *testing.T) {
 func TestOtherMethods(t *testing.T) {
 	t.Parallel()
 	p, api, issue := startForRawClients(t)
-	for path, allowed := range map[string]string{"/me": "GET", "/cards": "GET", issue: "POST", "/locations": "GET", "/programs": "GET, POST", "/cards/crd_x": "GET, PATCH"} {
+	for path, allowed := range map[string]string{"/me": "GET, HEAD", "/cards": "GET, HEAD", issue: "POST", "/locations": "GET, HEAD", "/programs": "GET, HEAD, POST", "/cards/crd_x": "GET, HEAD, PATCH"} {
 		for _, method := range []string{"HEAD", "OPTIONS", "TRACE", "PUT", "get", "LINK"} {
+			if strings.Contains(allowed, method) {
+				continue
+			}
 			r := p.dial(t).send(request(method, path, api.Key, "", "")).receive(method)
 			allow := slices.DeleteFunc(strings.Split(r.Header.Get("Allow"), ", "), func(m string) bool { return m == "OPTIONS" })
 			if r.Status != 405 || strings.Join(allow, ", ") != allowed {
@@ -152,7 +155,7 @@ func TestOtherMethods(t *testing.T) {
 			t.Errorf("GET %s: status %d %s", path, r.Status, r.Body)
 		}
 	}
-	p.dial(t).send("GET " + p.origin + "/api/public/v1/me HTTP/1.1\r\nHost: cards\r\nAuthorization: Bearer " + api.Key + "\r\n\r\n").receive("GET").Want(200)
+	p.dial(t).send("GET " + p.origin + "/api/public/v1/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + api.Key + "\r\n\r\n").receive("GET").Want(200)
 }
 
 func TestOldAndPipelinedHTTP(t *testing.T) {

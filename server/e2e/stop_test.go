@@ -67,7 +67,7 @@ func (w *rawConn) wantClosed() {
 
 // requestHead returns the head of a request, to which header lines may be added.
 func requestHead(method, path, key string) string {
-	return method + " /api/public/v1" + path + " HTTP/1.1\r\nHost: cards\r\nAuthorization: Bearer " + key + "\r\n"
+	return method + " /api/public/v1" + path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + key + "\r\n"
 }
 
 // TestGracefulStop stops a server under load.

@@ -52,12 +52,21 @@ type view struct {
 }
 
 // Pages serves the holder's pages.
-type Pages struct{ Kernel *kernel.Kernel }
+type Pages struct {
+	Kernel *kernel.Kernel
+	Hosts  *kernel.Hosts // whose pages may send the form
+}
 
 // Mount adds the pages to a router.
 func (p *Pages) Mount(r *httprouter.Router) {
 	p.Kernel.Handle(r, http.MethodGet, "/i/:token", p.show)
 	p.Kernel.Handle(r, http.MethodPost, "/i/:token/install", p.install)
+}
+
+// IsForm reports whether a request may be for the installation of a card, which
+// checks the origin itself (see [kernel.Hosts.CheckFormOrigin]).
+func IsForm(r *http.Request) bool {
+	return r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/i/")
 }
 
 func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
@@ -109,6 +118,10 @@ const maxDrawn = 60
 
 // install answers a form, which the page sends, or JSON.
 func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
+	if err := p.Hosts.CheckFormOrigin(r); err != nil {
+		p.refuse(w, r, err)
+		return
+	}
 	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if contentType != "application/x-www-form-urlencoded" {
 		kernel.Handler[store.InstallFields, store.CardDetail]{Status: http.StatusOK, Limit: kernel.SmallBody, Do: p.installCard}.Handle(p.Kernel)(w, r, ps)

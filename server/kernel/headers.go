@@ -19,6 +19,11 @@ func StyleSource(page string) string {
 // closedPolicy is the content security policy of answers that load nothing.
 const closedPolicy = "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+// pagePolicy is the content security policy of pages without scripts, without their
+// style-src. It names what default-src forbids already, so that a page that needs more
+// changes one of these.
+const pagePolicy = closedPolicy + "; script-src 'none'; img-src 'none'; connect-src 'none'; worker-src 'none'; manifest-src 'none'"
+
 // Header values that many answers share. They are never changed.
 var (
 	jsonType   = []string{"application/json"}
@@ -26,13 +31,16 @@ var (
 	noSniff    = []string{"nosniff"}
 	noReferrer = []string{"no-referrer"}
 	closed     = []string{closedPolicy}
+	noDevices  = []string{"camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"}
 )
 
 // setSecurityHeaders sets the headers that stop a browser from loading anything
-// for an answer, from framing it, and from sending its address to others. Answers
-// that need a key do not need them: a browser does not request these by itself.
+// for an answer, from framing it, from sending its address to others, and from
+// letting it use a camera or another device. Answers that need a key do not need
+// them: a browser does not request these by itself.
 func setSecurityHeaders(h http.Header) {
 	h["X-Content-Type-Options"], h["Referrer-Policy"], h["Content-Security-Policy"] = noSniff, noReferrer, closed
+	h["Permissions-Policy"] = noDevices
 }
 
 // SecurityHeaders sets the security headers on every answer of a handler.
@@ -49,6 +57,6 @@ func setPageHeaders(h http.Header, contentType string, styles ...string) {
 	setSecurityHeaders(h)
 	h.Set("Content-Type", contentType)
 	if len(styles) > 0 {
-		h.Set("Content-Security-Policy", closedPolicy+"; style-src "+strings.Join(styles, " "))
+		h.Set("Content-Security-Policy", pagePolicy+"; style-src "+strings.Join(styles, " "))
 	}
 }

@@ -39,10 +39,6 @@ func (k *Kernel) Router() *httprouter.Router {
 		h := w.Header()
 		methods := strings.Split(h.Get("Allow"), ", ") // of the routes, and OPTIONS, which the router adds
 		h.Del("Allow")
-		if hasEmptySegment(r.URL) {
-			k.refusePath(w, r)
-			return
-		}
 		h.Set("Allow", strings.Join(slices.DeleteFunc(methods, func(m string) bool { return m == http.MethodOptions }), ", "))
 		k.observe(w, r, "")(http.StatusMethodNotAllowed, "")
 		k.sendError(w, refuseAs(http.StatusMethodNotAllowed, store.BadRequest, "The path does not take this method; see Allow."))
@@ -57,17 +53,14 @@ func (k *Kernel) Router() *httprouter.Router {
 	return r
 }
 
-// Mount adds routes to a router, under a prefix and behind a guard.
+// Mount adds routes to a router, under a prefix and behind a guard. GET routes
+// answer HEAD too.
 func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route, g Guard) {
 	for i := range routes {
 		rt := &routes[i]
 		pattern := prefix + rt.Path
 		k.routes = append(k.routes, rt.Method+" "+pattern)
-		r.Handle(rt.Method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
-			if hasEmptySegment(r.URL) {
-				k.refusePath(w, r)
-				return
-			}
+		Register(r, rt.Method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 			status, caller := http.StatusInternalServerError, "" // of a panic
 			end := k.observe(w, r, pattern)
 			defer func() { end(status, caller) }()
@@ -80,6 +73,18 @@ func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route, g Gu
 func (k *Kernel) refusePath(w http.ResponseWriter, r *http.Request) {
 	k.observe(w, r, "")(http.StatusNotFound, "")
 	k.sendError(w, refuseAs(http.StatusNotFound, store.NotFound, "No such path."))
+}
+
+// RefuseEmptySegments returns a handler that takes a path with an empty segment as one
+// that matches no route, on every face.
+func (k *Kernel) RefuseEmptySegments(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if hasEmptySegment(r.URL) {
+			k.refusePath(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // hasEmptySegment reports whether the path has an empty segment, which the router

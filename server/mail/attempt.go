@@ -36,7 +36,7 @@ func (s *Sender) send(m *store.QueuedMail) bool {
 	switch a.result {
 	case accepted:
 		s.failures, s.refusals = 0, 0
-		if !s.write(func(tx *store.Tx) error { return tx.DequeueMail(m) }) {
+		if !s.write(func(tx *store.Tx) error { return tx.SentMail(m) }) {
 			return false
 		}
 		s.conf.Observe(Sent)
@@ -166,7 +166,7 @@ func message(m *store.QueuedMail, from *mail.Address) *smtp.Msg {
 	msg := smtp.NewMsg(smtp.WithNoDefaultUserAgent())
 	msg.FromMailAddress(from)
 	msg.ToMailAddress(&mail.Address{Address: m.To})
-	msg.Subject(oneLine(mailtext.Subject(m.Mail)))
+	msg.Subject(breakEncodedWords(mailtext.Subject(m.Mail)))
 	msg.SetDateWithValue(m.At.Std().Truncate(time.Second))
 	msg.SetMessageIDWithValue(messageID(m.Token, from))
 	// This prevents vacation notices in reply (RFC 3834).
@@ -182,17 +182,9 @@ func messageID(token string, from *mail.Address) string {
 	return hex.EncodeToString(sum[:16]) + from.Address[strings.LastIndexByte(from.Address, '@'):]
 }
 
-// oneLine returns text as one line for a header, without anything that looks like
-// an encoded word (RFC 2047), which mail programs would decode.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\ufffd"))
-	return strings.ReplaceAll(s, "=?", "= ?")
-}
+// breakEncodedWords returns text without anything that looks like an encoded word
+// (RFC 2047), which mail programs would decode.
+func breakEncodedWords(s string) string { return strings.ReplaceAll(s, "=?", "= ?") }
 
 // isASCII reports whether s is ASCII. Such an address does not need SMTPUTF8,
 // which many servers lack.

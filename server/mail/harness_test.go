@@ -31,6 +31,7 @@ type fixture struct {
 	store   *store.Store
 	shop    store.Access
 	program string
+	limits  store.Limits // zero: the defaults
 	srv     *mailtest.Server
 	net     *pipeNet
 	conf    Config
@@ -129,7 +130,7 @@ func run(t *testing.T, prepare func(f *fixture), test func(f *fixture)) {
 			prepare(f)
 		}
 		var err error
-		if f.store, err = store.Open(filepath.Join(t.TempDir(), "cards.db"), store.Options{QueueMail: true, PublicURL: "https://cards.example.com"}); err != nil {
+		if f.store, err = store.Open(filepath.Join(t.TempDir(), "cards.db"), store.Options{QueueMail: true, PublicURL: "https://cards.example.com", Limits: f.limits}); err != nil {
 			t.Fatal(err)
 		}
 		f.write(func(tx *store.Tx) (err error) {

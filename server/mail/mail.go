@@ -116,11 +116,13 @@ func (s *Sender) notify() {
 	}
 }
 
-// run sends messages when they are queued or become due.
+// run sends messages when they are queued or become due. What waits for a quota is
+// looked at again at first, since the quota may have changed.
 func (s *Sender) run() {
 	due, idle := time.NewTimer(0), time.NewTimer(idleTime)
 	defer due.Stop()
 	defer idle.Stop()
+	s.write((*store.Tx).ReplanMail)
 	for {
 		select {
 		case <-s.stopping.Done():
@@ -177,6 +179,10 @@ func (s *Sender) sendDue() (wait time.Duration, waiting bool) {
 			}
 		case m.Status == store.MailHeld:
 			ok = s.hold(&m, now.Add(clockInterval))
+		case m.Status == store.MailOverQuota:
+			if ok = s.write(func(tx *store.Tx) error { return tx.WaitForQuota(&m) }); ok {
+				s.conf.Log.Info("mail waits for a quota", "card", m.CardID)
+			}
 		case s.retryAt > now:
 			return s.retryAt.Std().Sub(now.Std()), true
 		default:

@@ -52,8 +52,8 @@ func TestSent(t *testing.T) {
 func TestOneConnection(t *testing.T) {
 	run(t, nil, func(f *fixture) {
 		f.stopSender()
-		for range 5 {
-			f.issue("ada@example.com")
+		for i := range 5 {
+			f.issue(fmt.Sprintf("p%d@example.com", i))
 		}
 		f.startSender()
 		for range 5 {
@@ -424,6 +424,45 @@ func TestRestart(t *testing.T) {
 		f.nextMessage()
 		if wait := time.Since(begun); wait != 0 {
 			t.Errorf("sent after %v", wait)
+		}
+	})
+}
+
+// TestQuota checks that messages over a quota wait, without an attempt, also across
+// a restart, and that a start with another quota sends what waited for it.
+func TestQuota(t *testing.T) {
+	perHour := store.DefaultLimits()
+	perHour.MailPerHour = 2
+	run(t, func(f *fixture) { f.limits = perHour }, func(f *fixture) {
+		for i := range 4 {
+			f.issue(fmt.Sprintf("p%d@example.com", i))
+		}
+		f.nextMessage()
+		f.nextMessage()
+		time.Sleep(time.Hour - time.Minute)
+		f.stopSender()
+		f.startSender()
+		if n, outcomes := f.queued(), f.takeOutcomes(); n != 2 || outcomes != "sent sent" {
+			t.Errorf("within an hour %d are queued, told %q", n, outcomes)
+		}
+		begun := time.Now()
+		f.nextMessage()
+		f.nextMessage()
+		if wait := time.Since(begun); wait < time.Minute || wait > 2*time.Minute {
+			t.Errorf("the others were sent after %v more", wait)
+		}
+	})
+	run(t, nil, func(f *fixture) {
+		for range 6 {
+			f.issue("ada@example.com")
+		}
+		for range 5 {
+			f.nextMessage()
+		}
+		begun := time.Now()
+		f.nextMessage()
+		if wait := time.Since(begun); wait < 23*time.Hour || wait > 24*time.Hour {
+			t.Errorf("the sixth was sent after %v", wait)
 		}
 	})
 }

@@ -55,3 +55,47 @@ WHEN (old.installed_at IS NOT NULL OR new.installed_at IS NOT NULL) AND NOT EXIS
                     - (old.platform IS 'google' AND old.installed_at IS NOT NULL AND old.archived_at IS NULL AND old.deleted_at IS NULL AND old.lapsed = 0)
   WHERE program_id = new.program_id;
 END;
+-- Quotas of mail. What waits knows its shop and the quota that it waits for.
+CREATE TEMP TABLE waiting AS SELECT m.*, c.shop_id FROM mails m JOIN cards c ON c.id = m.card_id;
+DROP TABLE mails;
+CREATE TABLE mails (
+  card_id    INTEGER PRIMARY KEY REFERENCES cards, -- the root of a chain, of which only the newest link is of use
+  token      TEXT    NOT NULL,           -- of the install link, which cannot be had from its hash
+  ends_at    INTEGER NOT NULL,           -- with the link
+  due_at     INTEGER NOT NULL,           -- of the next attempt
+  attempts   INTEGER NOT NULL DEFAULT 0,
+  unsure     INTEGER NOT NULL DEFAULT 0, -- attempts after which nobody knows whether it arrived
+  created_at INTEGER NOT NULL,
+  shop_id    INTEGER NOT NULL REFERENCES shops,
+  quota      TEXT    CHECK (quota = 'shop' OR quota = 'address') -- that it has waited for; null: none. Its link is renewed when it is sent
+) STRICT;
+INSERT INTO mails (card_id, token, ends_at, due_at, attempts, unsure, created_at, shop_id)
+  SELECT card_id, token, ends_at, due_at, attempts, unsure, created_at, shop_id FROM waiting;
+DROP TABLE waiting;
+CREATE INDEX mails_due  ON mails (due_at);
+CREATE INDEX mails_ends ON mails (ends_at);
+CREATE INDEX mails_shop ON mails (shop_id, due_at) WHERE quota = 'shop';
+CREATE TABLE sent_mails (
+  id      INTEGER PRIMARY KEY,
+  shop_id INTEGER NOT NULL REFERENCES shops,
+  card_id INTEGER NOT NULL REFERENCES cards, -- the root of the chain; erasing it deletes the row
+  address BLOB    NOT NULL,                  -- keyed hash of the address
+  sent_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX sent_mails_shop    ON sent_mails (shop_id, sent_at);
+CREATE INDEX sent_mails_address ON sent_mails (address, sent_at);
+CREATE INDEX sent_mails_card    ON sent_mails (card_id);
+
+-- Comments in plainer words.
+PRAGMA writable_schema = ON;
+UPDATE sqlite_schema SET sql = replace(sql, 'moves with whatever the gate caches: keys, shops, locations',
+  'raised by each change of what the server caches of keys, devices, shops, locations and programs') WHERE name = 'meta';
+UPDATE sqlite_schema SET sql = replace(sql, 'moves with whatever event matching caches: webhooks, shops',
+  'raised by each change of what event matching caches: webhooks, shops') WHERE name = 'meta';
+UPDATE sqlite_schema SET sql = replace(sql, 'null: pending. What a fresh row needs not say it does not, to be small',
+  'null: pending. New rows leave out every column that has a default, to be small') WHERE name = 'deliveries';
+UPDATE sqlite_schema SET sql = replace(sql, '0: cards, which were made nowhere',
+  '0: new cards, which count at no location') WHERE name = 'quarter_counts';
+UPDATE sqlite_schema SET sql = replace(sql, 'gone for every caller; the sweep takes its log and then the row',
+  '404 for every caller; housekeeping deletes its log and then the row') WHERE name = 'webhooks';
+PRAGMA writable_schema = RESET;

@@ -1,0 +1,34 @@
+package holder_test
+
+import (
+	"net/http"
+	"testing"
+)
+
+// TestFormOfAnotherOrigin checks that the form and the JSON of an installation are
+// refused from a page of another origin, with an error in the form that is accepted,
+// and that a browser on plain http, which says the origin null, can send the form.
+func TestFormOfAnotherOrigin(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	_, link := issueCard(s, s.ProgramIDs["standard"], fields{})
+	send := func(contentType, body string, headers ...string) int {
+		t.Helper()
+		return fetch(s, "POST", link+"/install", body, append(headers, "Content-Type", contentType)...).Status
+	}
+	checkUnchanged(s, func() {
+		for _, headers := range [][]string{
+			{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"},
+			{"Sec-Fetch-Site", "cross-site", "Origin", "null"},
+		} {
+			for contentType, body := range map[string]string{"application/x-www-form-urlencoded": "platform=apple", "application/json": `{"platform":"apple"}`, "text/plain": `{"platform":"apple"}`, "": ""} {
+				if got := send(contentType, body, headers...); got != http.StatusForbidden {
+					t.Errorf("%v with %q: %d, want 403", headers, contentType, got)
+				}
+			}
+		}
+	})
+	if got := send("application/x-www-form-urlencoded", "platform=apple", "Origin", "null"); got != http.StatusSeeOther {
+		t.Errorf("from plain http: %d, want 303", got)
+	}
+}

@@ -1,0 +1,119 @@
+package kernel
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"punchcard/store"
+)
+
+// Hosts guards what a browser reaches without a key, or with a credential that it
+// adds by itself. It knows the hosts by which the server may be addressed: this
+// machine's loopback names and addresses, that of the public URL, and those that
+// the operator names.
+//
+// A page on the internet can have its own name resolve to this machine (DNS
+// rebinding). Its requests then have its name as Host and are of the same origin
+// for the browser, so only the check of the Host refuses them.
+type Hosts struct {
+	names   []string // lower case, without a port
+	origins *http.CrossOriginProtection
+}
+
+var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9._-]{0,251}[a-z0-9_])?$`)
+
+// NewHosts returns the hosts of a public URL, which may be empty, and of names, each
+// of which is a host name or an address without a port.
+func NewHosts(publicURL string, names []string) (*Hosts, error) {
+	h := &Hosts{origins: http.NewCrossOriginProtection()}
+	for _, name := range names {
+		normal := strings.ToLower(strings.TrimSuffix(name, "."))
+		ip, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(normal, "["), "]"))
+		if err == nil && ip.Zone() == "" {
+			normal = ip.String()
+		} else if !hostName.MatchString(normal) {
+			return nil, fmt.Errorf("must be host names or addresses without a port, such as punchcard or 192.168.1.5, not %q", name)
+		}
+		h.names = append(h.names, normal)
+	}
+	if publicURL == "" {
+		return h, nil
+	}
+	u, err := url.Parse(publicURL)
+	if err != nil {
+		return nil, err
+	}
+	name, ok := splitHost(u.Host)
+	if !ok {
+		return nil, fmt.Errorf("%q has no valid host", publicURL)
+	}
+	h.names = append(h.names, name)
+	return h, h.origins.AddTrustedOrigin(u.Scheme + "://" + u.Host)
+}
+
+// CheckHost returns the error for a request whose Host is none of the hosts. Requests
+// of HTTP/1.0 may have none: they are those of programs, since browsers always send it.
+func (h *Hosts) CheckHost(r *http.Request) error {
+	if r.Host == "" && !r.ProtoAtLeast(1, 1) {
+		return nil
+	}
+	name, ok := splitHost(r.Host)
+	if ok && (name == "localhost" || slices.Contains(h.names, name)) {
+		return nil
+	}
+	if ip, err := netip.ParseAddr(name); ok && err == nil && ip.Unmap().IsLoopback() {
+		return nil
+	}
+	return refuseAs(http.StatusForbidden, store.Unauthorized, "The Host header must name this machine's loopback address, the host of --public-url or one that --allow-host names.")
+}
+
+// CheckOrigin returns the error for a request that a page of another origin makes in
+// a browser and that may change something: one whose method is not GET, HEAD or
+// OPTIONS. Programs other than browsers say no origin and are not refused.
+func (h *Hosts) CheckOrigin(r *http.Request) error {
+	if h.origins.Check(r) != nil {
+		return refuseAs(http.StatusForbidden, store.Unauthorized, "A browser may send this request only from a page of this server.")
+	}
+	return nil
+}
+
+// CheckFormOrigin is CheckOrigin for the form of a page whose address is a secret.
+// Such pages send no referrer, so browsers that do not say Sec-Fetch-Site, as over
+// plain http, say the origin null for the form.
+func (h *Hosts) CheckFormOrigin(r *http.Request) error {
+	if r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "null" {
+		return nil
+	}
+	return h.CheckOrigin(r)
+}
+
+// splitHost returns the name or address in the value of a Host header, in lower case
+// and without brackets and a dot at its end. ok is false if the value is not a host
+// with an optional port.
+func splitHost(host string) (name string, ok bool) {
+	rest := ""
+	if inner, bracketed := strings.CutPrefix(host, "["); bracketed {
+		if name, rest, ok = strings.Cut(inner, "]"); !ok {
+			return "", false
+		}
+		ip, err := netip.ParseAddr(name)
+		if err != nil || !ip.Is6() || ip.Zone() != "" {
+			return "", false
+		}
+		name = ip.String()
+	} else {
+		at := strings.IndexByte(host, ':')
+		if at < 0 {
+			at = len(host)
+		}
+		name, rest = strings.ToLower(strings.TrimSuffix(host[:at], ".")), host[at:]
+	}
+	port, _ := strings.CutPrefix(rest, ":")
+	digits := !strings.ContainsFunc(port, func(r rune) bool { return r < '0' || r > '9' })
+	return name, name != "" && digits
+}

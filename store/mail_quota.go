@@ -1,0 +1,126 @@
+package store
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"time"
+)
+
+// The quotas of mail. A message over a quota waits until the quota lets it be sent.
+// Any 24 hours have at most mailsPerAddress messages to one address, whichever shops
+// send them, and any hour has at most Limits.MailPerHour messages of one shop. Both
+// count the rows of sent_mails.
+const (
+	mailsPerAddress = 5
+	addressPeriod   = 24 * time.Hour
+	shopPeriod      = time.Hour
+)
+
+// The values of mails.quota.
+const (
+	quotaAddress = "address"
+	quotaShop    = "shop"
+)
+
+// slotTolerance is how late a slot may become free because the message before it
+// was sent late. The message keeps its place among those of its shop.
+const slotTolerance = time.Minute
+
+// checkQuotas sets m.Status to MailOverQuota, and m.slot, if a quota does not let
+// the message be sent now.
+func (s *Store) checkQuotas(c *conn, now Time, m *QueuedMail) error {
+	last, found, err := c.time("SELECT sent_at FROM sent_mails WHERE address=? ORDER BY sent_at DESC LIMIT 1 OFFSET ?", s.addressHash(m.To), mailsPerAddress-1)
+	if err != nil {
+		return err
+	}
+	if slot := last.Add(addressPeriod); found && slot > now {
+		m.Status, m.over, m.slot = MailOverQuota, quotaAddress, slot
+		return nil
+	}
+	if s.opts.Limits.MailPerHour == 0 {
+		return nil
+	}
+	slot, err := s.shopSlot(c, now, m)
+	if err == nil && slot > now {
+		m.Status, m.over, m.slot = MailOverQuota, quotaShop, slot
+	}
+	return err
+}
+
+// shopSlot returns the time from which the shop's quota lets a message be sent, 0
+// for any time. Each message that waits has a slot of its own, an hour after the
+// message that is MailPerHour places before it, so that messages go out in the
+// order in which they came and each one is made to wait once.
+func (s *Store) shopSlot(c *conn, now Time, m *QueuedMail) (slot Time, err error) {
+	before := s.opts.Limits.MailPerHour - 1
+	if m.waited == quotaShop {
+		last, found, err := c.time("SELECT sent_at FROM sent_mails WHERE shop_id=? ORDER BY sent_at DESC LIMIT 1 OFFSET ?", m.shop, before)
+		if slot := last.Add(shopPeriod); err != nil || !found || slot <= now.Add(slotTolerance) {
+			return slot, err
+		}
+	}
+	last, found, err := c.time(`SELECT sent_at AS at FROM sent_mails WHERE shop_id=?1
+		UNION ALL SELECT due_at FROM mails WHERE shop_id=?1 AND quota='shop' AND due_at>?2
+		ORDER BY at DESC LIMIT 1 OFFSET ?3`, m.shop, now, before)
+	if found {
+		slot = last.Add(shopPeriod)
+	}
+	return slot, err
+}
+
+// time returns the time of a query of one column and at most one row.
+func (c *conn) time(sql string, args ...any) (t Time, found bool, err error) {
+	found, err = c.one(func(r *rows) { t = r.time() }, sql, args...)
+	return t, found, err
+}
+
+// addressHash returns what sent_mails has of an address. It depends on the file's
+// id secret and is the same for addresses that differ only by case.
+func (s *Store) addressHash(to string) []byte {
+	var key [16]byte
+	s.block.Encrypt(key[:], key[:]) // no id is made of a block of zeros
+	h := hmac.New(sha256.New, key[:])
+	h.Write([]byte("mail address\x00" + foldCase(to)))
+	return h.Sum(nil)[:16]
+}
+
+// WaitForQuota makes a message with the status MailOverQuota wait until its quota
+// lets it be sent. Its link is valid as long as if it was made then.
+func (tx *Tx) WaitForQuota(m *QueuedMail) error {
+	if tx.exec("UPDATE mails SET due_at=?, quota=? WHERE card_id=? AND token=? AND due_at=?", m.slot, m.over, m.root, m.Token, m.Due) > 0 {
+		tx.renewLink(m, m.slot)
+	}
+	return tx.failed
+}
+
+// recordMail counts a message for the quotas. If it has waited for one, its link is
+// renewed.
+func (tx *Tx) recordMail(m *QueuedMail) {
+	tx.exec("INSERT INTO sent_mails (shop_id, card_id, address, sent_at) VALUES (?,?,?,?)", m.shop, m.root, tx.s.addressHash(m.To), tx.Now)
+	if m.waited != "" {
+		tx.renewLink(m, tx.Now)
+	}
+}
+
+// renewLink makes the link of a message valid as if it was made at a time, unless it
+// was replaced.
+func (tx *Tx) renewLink(m *QueuedMail, at Time) {
+	ends := at.Add(tx.Limits.InstallLinkTTL)
+	tx.exec("UPDATE mails SET ends_at=? WHERE card_id=? AND token=?", ends, m.root, m.Token)
+	tx.exec("UPDATE cards SET install_expires_at=? WHERE id=? AND install_hash=?", ends, m.root, Hash(m.Token))
+}
+
+// ReplanMail makes the messages due that wait for the quota of their shop. It is
+// for a start, at which the quota may be another.
+func (tx *Tx) ReplanMail() error {
+	tx.exec("UPDATE mails SET due_at=? WHERE quota='shop' AND due_at>?", tx.Now, tx.Now)
+	return tx.failed
+}
+
+// PruneSentMails deletes up to n rows that no quota counts any longer, and reports
+// whether it deleted any.
+func (tx *Tx) PruneSentMails(n int) (bool, error) {
+	deleted := tx.exec("DELETE FROM sent_mails WHERE id IN (SELECT id FROM (SELECT id, sent_at FROM sent_mails ORDER BY id LIMIT ?) WHERE sent_at<=?)",
+		n, tx.Now.Add(-addressPeriod))
+	return deleted > 0, tx.failed
+}

@@ -1,0 +1,231 @@
+package store
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"testing"
+	"time"
+)
+
+// mailing is a store that queues mail, with a program whose cards have mailed links.
+type mailing struct {
+	*fixture
+	program string
+}
+
+func startMailing(t *testing.T, perHour int) *mailing {
+	t.Helper()
+	limits := DefaultLimits()
+	limits.MailPerHour = perHour
+	f := start(t, Options{QueueMail: true, Limits: limits})
+	return &mailing{f, f.program(f.a, stamps("Tea"))}
+}
+
+// queue issues a card whose link is to be mailed.
+func (m *mailing) queue(to string) IssuedCard {
+	m.t.Helper()
+	return must(m.fixture, func(tx *Tx) (IssuedCard, error) {
+		return tx.IssueCard(m.a, m.program, CardFields{HolderEmail: set(to), SendEmail: set(true)}, SourceAPI)
+	})
+}
+
+// send sends what is due, as a sender does, and returns the addresses.
+func (m *mailing) send() (to []string) {
+	m.t.Helper()
+	for m.queued() > 0 {
+		q := m.nextMail()
+		if q.Due > m.clock.at() {
+			break
+		}
+		m.must(func(tx *Tx) error {
+			switch q.Status {
+			case MailObsolete:
+				return tx.DequeueMail(&q)
+			case MailOverQuota:
+				return tx.WaitForQuota(&q)
+			}
+			to = append(to, q.To)
+			return tx.SentMail(&q)
+		})
+	}
+	m.checkFile()
+	return to
+}
+
+// linkEnd returns when the link of a card ends, after a look at its page.
+func (m *mailing) linkEnd(c IssuedCard) (at Time) {
+	m.t.Helper()
+	m.view(func(v *View) error {
+		h, err := v.HolderCard(path.Base(c.InstallURL))
+		at = h.LinkExpiresAt
+		return err
+	})
+	return at
+}
+
+// TestMailQuotaOfAddress checks that 24 hours have at most five messages to an
+// address, in whatever case it is written, also after a restart.
+func TestMailQuotaOfAddress(t *testing.T) {
+	m := startMailing(t, 0)
+	ttl := DefaultLimits().InstallLinkTTL
+	var last IssuedCard
+	for i := range 7 {
+		last = m.queue([]string{"ada@example.com", "Ada@Example.com"}[i%2])
+	}
+	m.queue("eve@example.com")
+	if to := m.send(); len(to) != 6 || to[5] != "eve@example.com" {
+		t.Fatalf("at first mail was sent to %v", to)
+	}
+	m.clock.move(addressPeriod - time.Millisecond)
+	m.Close()
+	m.Store = open(t, m.path, m.opts)
+	if to := m.send(); len(to) != 0 {
+		t.Errorf("within the day mail was sent to %v", to)
+	}
+	m.clock.move(time.Millisecond)
+	if to := m.send(); len(to) != 2 {
+		t.Errorf("after a day mail was sent to %v", to)
+	}
+	if got, want := m.linkEnd(last), m.clock.at().Add(ttl); got != want {
+		t.Errorf("the link of the mail that waited ends at %v, want %v", got, want)
+	}
+	if n := m.number("SELECT count(DISTINCT address) FROM sent_mails WHERE length(address)=16"); n != 2 {
+		t.Errorf("the rows of sent mail have %d hashes of 16 bytes, want 2", n)
+	}
+}
+
+// TestMailQuotaOfShop checks that any hour has at most as many messages of a shop
+// as the quota says, in the order in which they came, and that another shop is not
+// concerned.
+func TestMailQuotaOfShop(t *testing.T) {
+	m := startMailing(t, 3)
+	other := m.shop(ShopFields{})
+	for i := range 8 {
+		m.queue(fmt.Sprintf("p%d@example.com", i))
+	}
+	m.a, m.program = other, m.fixture.program(other, stamps("Cake"))
+	m.queue("other@example.com")
+	if to := m.send(); strings.Join(to, " ") != "p0@example.com p1@example.com p2@example.com other@example.com" {
+		t.Fatalf("at first mail was sent to %v", to)
+	}
+	var sent []Time
+	var order []string
+	for range 4 * 60 {
+		m.clock.move(time.Minute)
+		for _, to := range m.send() {
+			sent, order = append(sent, m.clock.at()), append(order, to)
+		}
+	}
+	if got := strings.Join(order, " "); got != "p3@example.com p4@example.com p5@example.com p6@example.com p7@example.com" {
+		t.Errorf("then mail was sent to %s", got)
+	}
+	if len(sent) == 5 && (sent[3]-sent[0] < Time(shopPeriod.Milliseconds()) || sent[4]-sent[0] > Time((shopPeriod+2*time.Minute).Milliseconds())) {
+		t.Errorf("at %v", sent)
+	}
+}
+
+// TestMailWaitsOnce checks that each message over the quota is made to wait once,
+// and that new ones do not overtake it.
+func TestMailWaitsOnce(t *testing.T) {
+	m := startMailing(t, 2)
+	for i := range 40 {
+		m.queue(fmt.Sprintf("p%d@example.com", i))
+	}
+	if to := m.send(); len(to) != 2 {
+		t.Fatalf("at first mail was sent to %v", to)
+	}
+	if n := m.number("SELECT count(DISTINCT due_at) FROM mails WHERE quota='shop'"); n != 19 {
+		t.Errorf("the 38 others have %d slots of two, want 19", n)
+	}
+	m.clock.move(shopPeriod + time.Minute)
+	m.queue("late@example.com")
+	if to := m.send(); strings.Join(to, " ") != "p2@example.com p3@example.com" {
+		t.Errorf("after an hour mail was sent to %v", to)
+	}
+	m.clock.move(19 * shopPeriod)
+	for range 30 {
+		m.send()
+		m.clock.move(shopPeriod + time.Minute)
+	}
+	if n := m.queued(); n != 0 {
+		t.Errorf("%d messages still wait", n)
+	}
+}
+
+// TestMailQuotaChanged checks that a start with another quota looks at the messages
+// again that wait.
+func TestMailQuotaChanged(t *testing.T) {
+	m := startMailing(t, 1)
+	for i := range 5 {
+		m.queue(fmt.Sprintf("p%d@example.com", i))
+	}
+	m.send()
+	m.opts.Limits.MailPerHour = 0
+	m.must((*Tx).ReplanMail)
+	if to := m.send(); len(to) != 4 {
+		t.Errorf("without a quota mail was sent to %v", to)
+	}
+}
+
+// TestMailWaitsBeyondItsLink checks that a message that waits for a quota is not
+// lost when its link would have ended, and that the link works when it is sent.
+func TestMailWaitsBeyondItsLink(t *testing.T) {
+	m := startMailing(t, 1)
+	m.opts.Limits.InstallLinkTTL = 10 * time.Minute
+	m.queue("first@example.com")
+	second := m.queue("second@example.com")
+	m.send()
+	m.clock.move(shopPeriod)
+	if pruned := must(m.fixture, func(tx *Tx) ([]string, error) { return tx.PruneMails(10) }); len(pruned) != 0 {
+		t.Errorf("pruned %v", pruned)
+	}
+	if to := m.send(); len(to) != 1 || to[0] != "second@example.com" {
+		t.Errorf("after an hour mail was sent to %v", to)
+	}
+	if got, want := m.linkEnd(second), m.clock.at().Add(10*time.Minute); got != want {
+		t.Errorf("its link ends at %v, want %v", got, want)
+	}
+}
+
+// TestSentMailForgotten checks that the rows of sent mail go after a day, and those
+// of an erased card with it, and that attempts of unknown result count.
+func TestSentMailForgotten(t *testing.T) {
+	m := startMailing(t, 0)
+	erased, kept := m.queue("ada@example.com"), m.queue("eve@example.com")
+	m.send()
+	m.must(func(tx *Tx) error { return tx.EraseCard(m.a.Shop, erased.ID) })
+	if got := m.lines("SELECT card_id FROM sent_mails"); len(got) != 1 || got[0] != fmt.Sprint(m.key(KindCard, kept.ID)) {
+		t.Errorf("after the erasure the cards of sent mail are %v", got)
+	}
+	m.clock.move(addressPeriod - time.Millisecond)
+	m.queue("bob@example.com")
+	q := m.nextMail()
+	m.must(func(tx *Tx) error { return tx.DelayUnsureMail(&q, time.Minute) })
+	m.must(func(tx *Tx) error { return tx.RejectMail(&q, 550) })
+	prune := func() bool { return must(m.fixture, func(tx *Tx) (bool, error) { return tx.PruneSentMails(10) }) }
+	if prune() {
+		t.Error("a row was deleted before its day ended")
+	}
+	m.clock.move(time.Millisecond)
+	if !prune() || prune() || m.number("SELECT count(*) FROM sent_mails") != 1 {
+		t.Error("not the rows of a day ago were deleted")
+	}
+}
+
+// TestMailboxQuota checks the same where messages are passed on after the commit.
+func TestMailboxQuota(t *testing.T) {
+	var got []Mail
+	f := start(t, Options{Mail: func(m Mail) { got = append(got, m) }})
+	m := &mailing{f, f.program(f.a, stamps("Tea"))}
+	for range 6 {
+		m.queue("ada@example.com")
+	}
+	if len(got) != mailsPerAddress || m.queued() != 1 {
+		t.Fatalf("%d passed on, %d queued", len(got), m.queued())
+	}
+	m.clock.move(addressPeriod)
+	if to := m.send(); len(to) != 1 {
+		t.Errorf("after a day mail was sent to %v", to)
+	}
+}
