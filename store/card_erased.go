@@ -1,7 +1,5 @@
 package store
 
-import "strings"
-
 // The journal and the mailbox of a fixture are outside the file. The methods below
 // tell which cards their entries are about, and which cards were erased.
 
@@ -10,10 +8,10 @@ func (v *View) ErasedCards() ([]int64, error) {
 	return v.keys("SELECT id FROM cards WHERE deleted_at IS NOT NULL")
 }
 
-// CardsNamed returns the keys of the cards that any of texts names: a card's id, a
-// code, also one that a reissue replaced, the token of an install link, or the id of
-// a transaction. Of a code or token it is the first card of the chain. The cards need
-// not exist.
+// CardsNamed returns the keys of the cards that any of texts names: a card's id, the
+// content of a QR code, also of one that a reissue replaced, a short code, the token of
+// an install link, or the id of a transaction. Of a code or token it is the first card
+// of the chain. The cards need not exist.
 func (v *View) CardsNamed(texts []string) (keys []int64, err error) {
 	for _, text := range texts {
 		if key, ok := v.s.Key(KindCard, text); ok {
@@ -24,7 +22,13 @@ func (v *View) CardsNamed(texts []string) (keys []int64, err error) {
 				return nil, err
 			}
 			keys = append(keys, found...)
-		} else if _, key, ok := v.s.IDs.openAny(kindCode, typedCode.Replace(strings.ToLower(text))); ok {
+		} else if IsShortCode(text) {
+			found, err := v.keys("SELECT id FROM cards WHERE shop_id IN (SELECT id FROM shops) AND short_code=?", normalizeCode(text))
+			if err != nil {
+				return nil, err
+			}
+			keys = append(keys, found...)
+		} else if _, key, ok := v.s.IDs.openAny(kindCode, normalizeCode(text)); ok {
 			keys = append(keys, key)
 		} else if len(text) == 2*blockLen {
 			if key, ok := v.s.IDs.open(kindInstall, 0, text[:blockLen]); ok {
