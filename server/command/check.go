@@ -38,7 +38,7 @@ func (c *Check) Run() error {
 	answer.OK = len(answer.Findings) == 0
 	if err := c.show(&answer, func(w io.Writer) {
 		for _, f := range answer.Findings {
-			fmt.Fprintln(w, f)
+			printf(w, "%s\n", f)
 		}
 		if answer.OK {
 			fmt.Fprintln(w, "ok")
@@ -47,7 +47,7 @@ func (c *Check) Run() error {
 		return err
 	}
 	if !answer.OK {
-		fmt.Fprintf(os.Stderr, "%s: %d findings\n", c.DB, len(answer.Findings))
+		printf(os.Stderr, "%s: %d findings\n", c.DB, len(answer.Findings))
 		os.Exit(1)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"io"
 
 	"punchcard/server/kernel"
@@ -29,7 +28,7 @@ func (c *ProgramUpdate) Run() error {
 		return err
 	}
 	return run(c.OfShop, operation.SetMinSpend, kernel.Args{Params: on(c.ID), Fields: operation.MinSpendFields{MinSpendCents: cents}}, func(w io.Writer, p store.ProgramDetail) {
-		fmt.Fprintf(w, "%s  %s\n", p.ID, p.Name)
+		printf(w, "%s  %s\n", p.ID, p.Name)
 	})
 }
 
@@ -53,5 +52,5 @@ func remove(c OfShop, op *kernel.Operation, id string) error {
 	if _, err := do[kernel.None](c, existing, op, kernel.Args{Params: on(id)}); err != nil {
 		return err
 	}
-	return c.show(&deleted{id, true}, func(w io.Writer) { fmt.Fprintf(w, "%s deleted\n", id) })
+	return c.show(&deleted{id, true}, func(w io.Writer) { printf(w, "%s deleted\n", id) })
 }

@@ -268,6 +268,14 @@ func execute(t *testing.T, env []string, args ...string) (r result) {
 	return finish(t, cmd, env)
 }
 
+// input runs the binary with text on standard input.
+func input(t *testing.T, text string, args ...string) result {
+	t.Helper()
+	cmd := exec.Command(binary(), args...)
+	cmd.Stdin = strings.NewReader(text)
+	return finish(t, cmd, nil)
+}
+
 func finish(t *testing.T, cmd *exec.Cmd, env []string) (r result) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
