@@ -12,7 +12,8 @@ CREATE TABLE meta (
   id         INTEGER PRIMARY KEY CHECK (id = 1),
   id_secret  BLOB    NOT NULL,            -- AES-128 key behind ids, cursors and card codes
   auth_epoch INTEGER NOT NULL DEFAULT 1,  -- moves with whatever the gate caches: keys, shops, locations
-  hook_epoch INTEGER NOT NULL DEFAULT 1   -- moves with whatever event matching caches: webhooks, shops
+  hook_epoch INTEGER NOT NULL DEFAULT 1,  -- moves with whatever event matching caches: webhooks, shops
+  id_check   BLOB                         -- recognises id_secret; see secretCheck
 ) STRICT;
 
 CREATE TABLE shops (
