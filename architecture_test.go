@@ -8,8 +8,7 @@ import (
 )
 
 // mayImport lists, for each package of the module, the packages of the module
-// that it may import. Below a line there is no arrow up, and no face imports
-// another face.
+// that it may import. There is no cycle, and no face imports another face.
 var mayImport = map[string]string{
 	"":                     "server/command server/app",
 	"server/command":       "server/app server/api server/dev/seed server/kernel server/mail server/metrics server/openapi server/operation server/wire store store/backup webhook",
@@ -40,8 +39,8 @@ var mayImport = map[string]string{
 	"store/file":           "",
 }
 
-// TestImports holds every package to the direction of the layout, as
-// server/README.md draws it.
+// TestImports checks that every package imports only what mayImport permits.
+// server/README.md draws these imports.
 func TestImports(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").CombinedOutput()
 	if err != nil {

@@ -43,8 +43,8 @@ var flagName = regexp.MustCompile(`^--([a-z-]+)(=\S+)?:? `)
 
 var wholeNumber = regexp.MustCompile(`expected a valid 64 bit int but got "[^"]*"`)
 
-// explain returns the error of a flag's value with the name of the flag's environment
-// variable added, since the value may come from there.
+// explain adds the name of the environment variable to the error of a flag's value,
+// since the value may come from there, and replaces the parser's text about a number.
 func explain(err error) error {
 	var perr *kong.ParseError
 	if !errors.As(err, &perr) || perr.Context == nil {

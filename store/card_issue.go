@@ -99,8 +99,8 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	return out, tx.failed
 }
 
-// checkIssueLocations refuses a restricted caller, the till or a key, if the program's
-// cards work at none of its locations.
+// checkIssueLocations refuses a till or a restricted key if the program's cards work
+// at none of its locations.
 func (tx *Tx) checkIssueLocations(a Access, program int64, till bool) error {
 	if !a.Restricted {
 		return nil

@@ -43,8 +43,9 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 	tx.exec(`UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=?, installed_at=NULL, platform=NULL, activated_at=NULL, locked_at=NULL,
 		updated_at=? WHERE archived_at IS NULL AND `+inChain,
 		c.HolderName, c.HolderEmail, emailKey(c.HolderEmail), c.ExpiresAt, tx.Now, c.root, c.root)
-	// The root has the generation of the chain, also once it is archived. A restored
-	// file may lack reissues, whose codes must not become valid again.
+	// The root has the chain's generation, even if the root is archived. In a restored
+	// file the last reissues may be missing; the new generation must be above theirs,
+	// so that their codes do not become valid again.
 	tx.exec("UPDATE cards SET code_generation=max(code_generation, ?)+1, expires_at=? WHERE id=?", tx.s.floors[reissues], c.ExpiresAt, c.root)
 	tx.audit(a.Shop, "card.reissue", KindCard, c.key, "")
 	tx.emit(pendingEvent{name: event.CardReissued, shop: a.Shop, program: c.program, card: c.key})

@@ -127,6 +127,8 @@ var invariants = []struct {
 		"SELECT DISTINCT webhook_id FROM deliveries d WHERE NOT EXISTS (SELECT 1 FROM webhooks WHERE id=d.webhook_id)"},
 	{"first attempt where nobody looks for it, behind the mark of webhook", KindWebhook,
 		"SELECT id FROM webhooks w WHERE EXISTS (SELECT 1 FROM deliveries WHERE webhook_id=w.id AND event_id<=w.sent_through AND outcome IS NULL AND due_at IS NULL)"},
+	{"events beyond event_sequence of shop", KindShop,
+		"SELECT s.id FROM (SELECT shop_id, max(ifnull(sequence, id)) AS last FROM events GROUP BY shop_id) e JOIN shops s ON s.id=e.shop_id WHERE e.last>s.event_sequence"},
 	{"statistics that differ from the ledger: totals of program", KindProgram,
 		differing("program_id", programSums, "SELECT * FROM program_counts")},
 	{"statistics that differ from the ledger: locations of program", KindProgram,

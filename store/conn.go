@@ -50,7 +50,7 @@ func (c *conn) one(scan func(*rows), sql string, args ...any) (found bool, err e
 	return found, r.close()
 }
 
-// find is one for a row that must exist: without it the error is not_found.
+// find does the same as one, but returns not_found if there is no row. what names it.
 func (c *conn) find(what string, scan func(*rows), sql string, args ...any) error {
 	found, err := c.one(scan, sql, args...)
 	if err == nil && !found {

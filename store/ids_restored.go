@@ -17,8 +17,12 @@ const (
 	keyEpoch      = 1767225600 // 2026-01-01, in unix seconds
 )
 
-// reissues is the name in sqlite_sequence of the least generation of new card codes.
-const reissues = "code_generation"
+// The names in sqlite_sequence of other numbers that continue above those that may
+// have been given out.
+const (
+	reissues       = "code_generation" // the least generation of new card codes
+	eventSequences = "event_sequence"  // the least events.sequence of every shop, less 1
+)
 
 // The tables whose rows have ids: sequenced ones have AUTOINCREMENT, floored ones do
 // not.
@@ -57,16 +61,24 @@ func SkipKeys(path string, now time.Time) (err error) {
 			return err
 		}
 	}
+	// No sequence exceeds the key of its event.
+	events, err := c.number("SELECT seq FROM sqlite_sequence WHERE name='events'")
+	if err != nil {
+		return err
+	}
+	if err := set(eventSequences, events); err != nil {
+		return err
+	}
 	return set(reissues, max(0, now.Unix()-keyEpoch)) // more than any card was reissued: none is every second
 }
 
-// readFloors reads what SkipKeys wrote for floored tables and for reissues. It leaves
-// out tables whose keys have reached it.
+// readFloors reads what SkipKeys wrote for floored tables, for reissues and for the
+// sequences of events. It leaves out tables whose keys have reached it.
 func (s *Store) readFloors() error {
 	s.floors = map[string]int64{}
 	r := s.writer.query("SELECT " + columns("name", "seq") + " FROM sqlite_sequence")
 	for r.next() {
-		if name, floor := r.str(), r.int(); name == reissues || slices.Contains(floored, name) {
+		if name, floor := r.str(), r.int(); name == reissues || name == eventSequences || slices.Contains(floored, name) {
 			s.floors[name] = floor
 		}
 	}

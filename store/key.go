@@ -290,7 +290,8 @@ func (id *Identity) APIAccess(now Time) (source Null[string]) {
 	return Null[string]{}
 }
 
-// Identify returns the key with this hash, nil if there is none.
+// Identify returns the key with this hash and the hash as it is stored. It returns
+// nil if there is none.
 func (s *Store) Identify(hash []byte) (id *Identity, stored []byte, err error) {
 	err = s.View(0, func(v *View) error {
 		return v.snapshot(func() error {

@@ -2,9 +2,9 @@ package store
 
 import "slices"
 
-// tillModel is a model of the till, written from the rules in README.md and not from the store's
-// code: the answer of each operation and the cards after it. Where the rules allow several results,
-// "choice" marks the one that the store gives.
+// This file has a model of the till (tillModel), written from the rules in store/README.md and not
+// from the store's code: the answer of each operation and the cards after it. Where the rules allow
+// several results, "choice" marks the one that the store gives.
 
 type simPrize struct {
 	id        string
@@ -46,7 +46,7 @@ type simChain struct {
 	locked        bool
 	erased        bool
 	expires       Time // 0 for none
-	noted         Time // the expiry that has a row in the ledger
+	noted         Time // the date of expiry for which the ledger has a row
 	made          Time
 	firstLocation int // of the counter issue or first presentation; -1 for none yet
 	link          string

@@ -102,8 +102,8 @@ func (s *simulation) draw(what string, low, high int) int {
 	return low + uniform.Draw(s.T, what)*(high-low+1)>>16
 }
 
-// chance returns true with a probability of one in in.
-func (s *simulation) chance(what string, in int) bool { return s.draw(what, 1, in) == in }
+// chance returns true with the probability 1/n.
+func (s *simulation) chance(what string, n int) bool { return s.draw(what, 1, n) == n }
 
 func pick[T any](s *simulation, what string, of ...T) T { return of[s.draw(what, 0, len(of)-1)] }
 

@@ -38,12 +38,12 @@ type listQuery struct {
 	list       byte
 	shop       int64
 	table      string   // with its alias
-	alias      string   //
+	alias      string   // of table, such as c
 	join       string   // joins of the outer query
 	index      []string // conditions that the index serves together with the order by key
 	indexArgs  []any    // of index
-	filters    []string // further conditions, each costing a visit for a row it drops
-	filterArgs []any    // of keep
+	filters    []string // further conditions; a row that they drop was visited too
+	filterArgs []any    // of filters
 	above      int64    // keys must be greater than this (0: no bound)
 	below      int64    // keys must be smaller than this (0: no bound)
 }

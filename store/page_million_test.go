@@ -28,10 +28,10 @@ type largeTable struct {
 	rows, share int64
 }
 
-// visits reads at most pages pages down from key. Each must be empty and return a cursor after
-// exactly its share of rows; the last one is that with less than a share of rows above floor. visits
-// returns how many pages it read.
-func (h largeTable) visits(t *testing.T, key, floor int64, pages int, page func(PageQuery) Page[string]) (n int) {
+// visits reads pages from key downwards, at most limit of them, and returns how many it read. Each
+// must be empty and return a cursor after exactly its share of rows, except for the last page of the
+// list, with less than a share of rows above floor.
+func (h largeTable) visits(t *testing.T, key, floor int64, limit int, page func(PageQuery) Page[string]) (n int) {
 	t.Helper()
 	for n = 1; ; n++ {
 		var q PageQuery
@@ -52,7 +52,7 @@ func (h largeTable) visits(t *testing.T, key, floor int64, pages int, page func(
 		if !ok || key-next != h.share {
 			t.Fatalf("page %d visited %d rows, want %d", n, key-next, h.share)
 		}
-		if key = next; n == pages {
+		if key = next; n == limit {
 			return n
 		}
 	}

@@ -28,7 +28,6 @@ func allPages[T any](t testing.TB, page func(PageQuery) Page[T], between func(Pa
 }
 
 // ids returns a page with the ids of its items.
-// ids returns a page with the ids of its items.
 func ids[T any](p Page[T], err error, id func(T) string) (Page[string], error) {
 	q := Page[string]{NextCursor: p.NextCursor, Limit: p.Limit}
 	for _, item := range p.Data {

@@ -234,8 +234,8 @@ func runDeliveries(f *fixture, hook int64) {
 			check(v.WebhooksWithScheduledDeliveries())
 			check(v.CountPendingDeliveries(5))
 			check(v.WebhooksWithNewDeliveries())
-			check(v.DueDeliveries(hook, -1, nil, 5))
-			check(v.DueDeliveries(hook, 0, []int64{1, 2}, 5))
+			check(v.DueDeliveries(hook, -1, nil, 5, 5))
+			check(v.DueDeliveries(hook, 0, []int64{1, 2}, 5, 5))
 			_, _, err := v.Attempt(hook, 1)
 			return err
 		})

@@ -14,9 +14,10 @@ const (
 	Unsuspend = "unsuspend"
 )
 
-// ProgramAction publishes, unpublishes, suspends or unsuspends a program. An action
-// that leads to the program's state changes nothing; an action that is not possible
-// in its state is a conflict. The table is in store/README.md, "Programs and prizes".
+// ProgramAction publishes, unpublishes, suspends or unsuspends a program. It changes
+// nothing if the program is already in the state that the action leads to. An action
+// that is not possible in the program's state is a conflict. The table is in
+// store/README.md, "Programs and prizes".
 func (tx *Tx) ProgramAction(a Access, id, action string) (d ProgramDetail, err error) {
 	p, err := tx.s.program(tx.conn, a, id)
 	if err != nil {

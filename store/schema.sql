@@ -5,8 +5,9 @@
 -- (store/ids.go) and have no column. Times are INTEGER unix milliseconds.
 -- Keys grow with created_at in every table, so the order by key is the order by
 -- (created_at, key). A key is never reused: tables whose rows are deleted use
--- AUTOINCREMENT. In a restored file the others have a row in sqlite_sequence
--- too, and their new keys are above its seq.
+-- AUTOINCREMENT. In a restored file the other tables have a row in
+-- sqlite_sequence too, and their new keys are greater than its seq
+-- (store/ids_restored.go).
 
 CREATE TABLE meta (
   id         INTEGER PRIMARY KEY CHECK (id = 1),
@@ -30,7 +31,8 @@ CREATE TABLE shops (
   max_cards          INTEGER,
   live_cards         INTEGER NOT NULL DEFAULT 0, -- roots with cards.live = 1
   created_at         INTEGER NOT NULL,
-  updated_at         INTEGER NOT NULL
+  updated_at         INTEGER NOT NULL,
+  event_sequence     INTEGER NOT NULL DEFAULT 0 -- of its last event
 ) STRICT;
 
 CREATE TABLE keys (
@@ -304,15 +306,16 @@ CREATE TABLE events (
   card_id     INTEGER,                    -- whose data the payload holds, so that an erase finds it
   payload_v1  BLOB,                       -- null: no webhook of that version matched
   payload_v2  BLOB,
-  occurred_at INTEGER NOT NULL
+  occurred_at INTEGER NOT NULL,
+  sequence    INTEGER                     -- grows by one with each event of the shop; null: written before version 6, its id counts
 ) STRICT;
 CREATE INDEX events_card ON events (card_id) WHERE card_id IS NOT NULL;
 
 -- The queue and the log of deliveries: one row for each event and webhook. A new
--- row has no id, no index entry and no foreign key to look up, so that a stamp
--- that is sent to fifty webhooks remains cheap. Before its first attempt due_at
--- is null; such rows are after the webhook's sent_through, in the order of the
--- commits.
+-- row has no id, no index entry, no foreign key to look up, and nothing but nulls
+-- and defaults beside its keys, so that a stamp that is sent to fifty webhooks
+-- remains cheap. Before its first attempt due_at is null; the event_ids of such
+-- rows are greater than the webhook's sent_through, in the order of the commits.
 CREATE TABLE deliveries (
   webhook_id      INTEGER NOT NULL,
   event_id        INTEGER NOT NULL,
@@ -421,7 +424,8 @@ CREATE TRIGGER cards_counted AFTER UPDATE OF activated_at, locked_at, archived_a
   WHERE program_id = new.program_id;
 END;
 
--- A lapsed card whose expires_at changes is counted as active again until then.
+-- A lapsed card whose expires_at changes is counted as active again until the new
+-- expires_at.
 CREATE TRIGGER cards_revived AFTER UPDATE OF expires_at ON cards WHEN new.lapsed = 1 AND new.expires_at IS NOT old.expires_at BEGIN
   UPDATE cards SET lapsed = 0 WHERE id = new.id;
 END;

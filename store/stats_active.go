@@ -9,7 +9,7 @@ const activeCard = "activated_at IS NOT NULL AND locked_at IS NULL AND archived_
 // active. The index cards_lapse serves this query.
 const lapsing = " FROM cards WHERE program_id=? AND expires_at IS NOT NULL AND expires_at<=? AND " + activeCard
 
-// Lapse marks up to n expired cards as lapsed, so that activeCards no longer
+// MarkExpiredCards marks up to n expired cards as lapsed, so that activeCards no longer
 // subtracts them one by one. more reports whether there may be others.
 func (tx *Tx) MarkExpiredCards(n int) (more bool, err error) {
 	program := int64(0)

@@ -55,8 +55,8 @@ func (t *totals) add(o totals) {
 type programLocation struct{ program, location int64 }
 
 // tallies are the sums that one write adds, by key. A write changes one or two
-// sums, so that a list is enough. An import changes one sum many times in a row,
-// which is one entry.
+// sums, so that a list is enough. Changes of the same sum that follow one another, as
+// in an import, share one entry.
 type tallies[K comparable, V any] []tally[K, V]
 
 type tally[K comparable, V any] struct {

@@ -79,7 +79,7 @@ func (s *Store) recountLocal(where string, args ...any) error {
 	return nil
 }
 
-// Recount computes all sums of the statistics again from the ledger. Other
+// RecountStats computes all sums of the statistics again from the ledger. Other
 // writes wait meanwhile.
 func (tx *Tx) RecountStats() error {
 	tx.counts, tx.recounted = counts{}, true

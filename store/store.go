@@ -1,5 +1,8 @@
-// Package store is the punchcard file: the schema, every rule that must be
-// atomic, and the only SQL of the program. It knows nothing of HTTP.
+// Package store is the domain and its database file: shops, keys, programs, cards,
+// the ledger, webhooks and statistics, with every rule that must be atomic. It
+// knows nothing of HTTP; in turn, faces and services contain no SQL. Methods of Tx
+// write, methods of View read; the prefix of a file's name is the part of the domain
+// that it is about.
 //
 // All writes go through Store.Write to one goroutine that commits them in
 // groups with synchronous=FULL, so a write that was answered survives power
@@ -123,7 +126,7 @@ type Store struct {
 
 	// Only the writer goroutine uses these.
 	writer      *conn            // used between taking it from idleWriter and putting it back
-	floors      map[string]int64 // the least keys by table and the least code generation, in a restored file; see SkipKeys
+	floors      map[string]int64 // the least keys by table, the least code generation and event sequence, in a restored file; see SkipKeys
 	newest      Time
 	epoch       int64 // meta.auth_epoch in the current group
 	groupEpoch  int64 // meta.auth_epoch when the group began
@@ -131,6 +134,7 @@ type Store struct {
 	wipeTried   time.Time
 	hookEpoch   int64
 	subscribers map[int64][]subscriber
+	sequences   map[int64]int64 // by shop: events.sequence of its last event in the current group
 }
 
 // How long a connection waits for a lock of another process, in milliseconds. A
@@ -185,7 +189,7 @@ func Open(path string, opts Options) (*Store, error) {
 	if opts.Limits == (Limits{}) {
 		opts.Limits = DefaultLimits()
 	}
-	s := &Store{opts: opts, path: path, queue: make(chan *job, queueSize), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), idleWriter: make(chan *conn, 1), subscribers: map[int64][]subscriber{}}
+	s := &Store{opts: opts, path: path, queue: make(chan *job, queueSize), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), idleWriter: make(chan *conn, 1), subscribers: map[int64][]subscriber{}, sequences: map[int64]int64{}}
 	if err := s.open(); err != nil {
 		s.release()
 		if opts.Context.Err() != nil {
@@ -323,7 +327,7 @@ func (s *Store) Path() string { return s.path }
 // Limits returns the limits of the deployment.
 func (s *Store) Limits() Limits { return s.opts.Limits }
 
-// Queued returns the number of writes that wait for the writer.
+// QueuedWrites returns the number of writes that wait for the writer.
 func (s *Store) QueuedWrites() int { return len(s.queue) }
 
 // Now returns the time of the store's clock.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -51,6 +52,7 @@ type effects struct {
 	afterCommit  []func()
 	dueWebhooks  []int64 // webhooks with deliveries that are due
 	queuedEvents []queuedEvent
+	sequences    map[int64]int64 // by shop: events.sequence of its last event in this write; see nextSequence
 	counts       counts
 	// recounted says that all sums were computed again from the ledger. They
 	// include the counts of this write until then, and those of the writes before
@@ -225,6 +227,9 @@ func (s *Store) commitGroup(group []*job) {
 		err = s.insertDeliveries(group)
 	}
 	if err == nil {
+		err = s.writeSequences()
+	}
+	if err == nil {
 		err = s.writeCounts(group)
 	}
 	if err == nil {
@@ -280,6 +285,7 @@ func (s *Store) begin() error {
 		s.newest = max(s.newest, Time(r.int()))
 	}, "SELECT "+columns("auth_epoch", "hook_epoch", "ifnull((SELECT created_at FROM audit ORDER BY id DESC LIMIT 1),0)")+" FROM meta")
 	s.groupEpoch = s.epoch
+	clear(s.sequences)
 	if hooks != s.hookEpoch {
 		s.hookEpoch, s.subscribers = hooks, map[int64][]subscriber{}
 	}
@@ -317,6 +323,7 @@ func (s *Store) runJob(j *job) error {
 	if _, err := s.writer.exec("RELEASE job"); err != nil {
 		return err
 	}
+	maps.Copy(s.sequences, tx.sequences)
 	j.effects = tx.effects
 	return nil
 }

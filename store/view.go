@@ -17,7 +17,7 @@ type View struct {
 	Now        Time
 	epoch      int64 // expected; 0: any
 	rowEpoch   int64 // the argument of the last seeEpoch
-	checked    bool
+	checked    bool  // seeEpoch has found the expected epoch
 	inSnapshot bool
 }
 

@@ -126,10 +126,11 @@ func (tx *Tx) queueEvent(e pendingEvent, to []int64, v1, v2 bool) error {
 	return nil
 }
 
-// recordEvent inserts an event with its rendered payloads, of which one may be
-// nil.
+// recordEvent inserts an event with the shop's next sequence and its rendered
+// payloads, of which one may be nil.
 func (tx *Tx) recordEvent(shop int64, name event.Name, card Null[int64], v1, v2 []byte) (key int64) {
-	return tx.insert("INSERT INTO events (shop_id, name, card_id, payload_v1, payload_v2, occurred_at) VALUES (?,?,?,?,?,?)", shop, string(name), card, v1, v2, tx.Now)
+	sequence := tx.nextSequence(shop)
+	return tx.insert("INSERT INTO events (shop_id, name, card_id, payload_v1, payload_v2, occurred_at, sequence) VALUES (?,?,?,?,?,?,?)", shop, string(name), card, v1, v2, tx.Now, sequence)
 }
 
 // subscribers returns a shop's active webhooks. It caches them until the hook

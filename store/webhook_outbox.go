@@ -74,6 +74,7 @@ type Attempt struct {
 	DueAt          Time
 	Test           bool
 	EventID        string // by which the receiver recognises repetitions
+	Sequence       int64  // of the event among those of the shop
 	Body           []byte
 	URL            string
 	Secret         string
@@ -102,15 +103,24 @@ const newDelivery = "outcome IS NULL AND due_at IS NULL"
 
 // DueDeliveries are deliveries of one webhook, by the keys of their events.
 type DueDeliveries struct {
-	Scheduled []int64 // retries, redeliveries and tests, in the order of their times
-	New       []int64 // first attempts, in the order of the commits
-	Last      int64   // the last of New, to pass as after in the next call
+	Scheduled []int64       // retries, redeliveries and tests, in the order of their times
+	New       []NewDelivery // first attempts, in the order of the commits
+	Last      int64         // the last of New, to pass as after in the next call
 }
 
+// NewDelivery is a delivery without an attempt.
+type NewDelivery struct {
+	Event int64
+	Chain int64 // the root of the card that the event is about and of its overflow children; 0: no card
+}
+
+// chainOf is an expression for the chain of a delivery's event.
+const chainOf = "ifnull((SELECT ifnull(c.root_id, c.id) FROM events e JOIN cards c ON c.id=e.card_id WHERE e.id=event_id), 0)"
+
 // DueDeliveries returns up to n deliveries of a webhook that are due, without
-// those of the events in skip. It looks for new ones after the event after, or,
-// if that is negative, after the webhook's sent_through.
-func (v *View) DueDeliveries(webhook, after int64, skip []int64, n int) (d DueDeliveries, err error) {
+// those of the events in skip. Up to fresh of them are new. It looks for new ones
+// after the event after, or, if that is negative, after the webhook's sent_through.
+func (v *View) DueDeliveries(webhook, after int64, skip []int64, n, fresh int) (d DueDeliveries, err error) {
 	var least, through int64
 	found, err := v.one(func(r *rows) { least, through = r.int(), r.int() }, "SELECT "+columns(sendableSQL, "w.sent_through")+webhooksAndShops+" WHERE w.id=?", webhook)
 	if after < 0 {
@@ -127,18 +137,25 @@ func (v *View) DueDeliveries(webhook, after int64, skip []int64, n int) (d DueDe
 		not = " AND event_id NOT IN (SELECT value FROM json_each(?4))"
 		args = append(args, jsonKeys(skip))
 	}
-	if d.Scheduled, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND outcome IS NULL AND due_at IS NOT NULL AND due_at<=?2"+timed+not+" ORDER BY due_at LIMIT ?3", args...); err != nil || least > 1 || len(d.Scheduled) == n {
+	if d.Scheduled, err = v.keys("SELECT event_id FROM deliveries WHERE webhook_id=?1 AND outcome IS NULL AND due_at IS NOT NULL AND due_at<=?2"+timed+not+" ORDER BY due_at LIMIT ?3", args...); err != nil || least > 1 {
 		return d, err
 	}
+	if fresh = min(fresh, n-len(d.Scheduled)); fresh <= 0 {
+		return d, nil
+	}
 	index, first := "", ""
-	args[1], args[2] = after, n-len(d.Scheduled)
+	args[1], args[2] = after, fresh
 	if least == 1 {
 		// These deliveries pass others that wait, so the next call begins at the same
 		// event. Without the index SQLite would walk the whole log for the few.
 		args[1], index, first = 0, " INDEXED BY deliveries_special", " AND special>0 AND special=1"
 	}
-	if d.New, err = v.keys("SELECT event_id FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+newDelivery+first+not+" ORDER BY event_id LIMIT ?3", args...); err == nil && least == 0 && len(d.New) > 0 {
-		d.Last = d.New[len(d.New)-1]
+	r := v.query("SELECT "+columns("event_id", chainOf)+" FROM deliveries"+index+" WHERE webhook_id=?1 AND event_id>?2 AND "+newDelivery+first+not+" ORDER BY event_id LIMIT ?3", args...)
+	for r.next() {
+		d.New = append(d.New, NewDelivery{r.int(), r.int()})
+	}
+	if err = r.close(); err == nil && least == 0 && len(d.New) > 0 {
+		d.Last = d.New[len(d.New)-1].Event
 	}
 	return d, err
 }
@@ -148,10 +165,10 @@ func (v *View) DueDeliveries(webhook, after int64, skip []int64, n int) (d DueDe
 func (v *View) Attempt(webhook, eventKey int64) (a Attempt, ok bool, err error) {
 	ok, err = v.one(func(r *rows) {
 		a.Attempts, a.Test, a.DueAt = int(r.int()), r.int() == specialTest, r.time()
-		a.URL, a.Secret, a.Bearer = r.str(), r.str(), r.str()
+		a.URL, a.Secret, a.Bearer, a.Sequence = r.str(), r.str(), r.str(), r.int()
 		r.json(&a.Headers)
 		a.Body = r.bytes()
-	}, "SELECT "+columns("d.attempts", "d.special", "ifnull(d.due_at, e.occurred_at)", "w.url", "w.secret", "w.bearer_token", "w.custom_headers",
+	}, "SELECT "+columns("d.attempts", "d.special", "ifnull(d.due_at, e.occurred_at)", "w.url", "w.secret", "w.bearer_token", "ifnull(e.sequence, e.id)", "w.custom_headers",
 		"CASE w.payload_version WHEN 'v1' THEN e.payload_v1 ELSE e.payload_v2 END")+
 		" FROM deliveries d JOIN webhooks w ON w.id=d.webhook_id JOIN shops sh ON sh.id=w.shop_id JOIN events e ON e.id=d.event_id"+
 		" WHERE d.webhook_id=? AND d.event_id=? AND d.outcome IS NULL AND ifnull(d.due_at, 0)<=? AND "+maySend, webhook, eventKey, v.Now)

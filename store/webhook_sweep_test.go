@@ -21,7 +21,8 @@ func (f *fixture) sweep(n int) (batches int) {
 	return batches
 }
 
-// sent makes n deliveries of each of a webhook's events, all delivered.
+// sent issues n cards, whose events are delivered, and returns the keys of the first and the last
+// event.
 func (f *fixture) sent(program string, n int) (first, last int64) {
 	f.t.Helper()
 	for range n {
@@ -62,8 +63,11 @@ func (f *fixture) record(o Outcome) (n int) {
 func (f *fixture) due(webhook int64, skip []int64, n int) (events []int64) {
 	f.t.Helper()
 	f.view(func(v *View) error {
-		d, err := v.DueDeliveries(webhook, -1, skip, n)
-		events = append(d.Scheduled, d.New...)
+		d, err := v.DueDeliveries(webhook, -1, skip, n, n)
+		events = d.Scheduled
+		for _, fresh := range d.New {
+			events = append(events, fresh.Event)
+		}
 		return err
 	})
 	return events
@@ -314,7 +318,7 @@ func TestWhatIsDue(t *testing.T) {
 	f.sql("UPDATE webhooks SET active=1, deleted_at=NULL")
 	f.sql("UPDATE shops SET subscription_state='active'")
 	if got := f.due(hook, []int64{1}, 2); !slices.Equal(got, []int64{3, 2}) {
-		t.Errorf("two of those but the first: %v", got)
+		t.Errorf("with the first skipped and a limit of two: %v", got)
 	}
 	// A retry is behind the deliveries that were due before it.
 	f.must(func(tx *Tx) error {

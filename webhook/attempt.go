@@ -12,8 +12,9 @@ import (
 	"punchcard/store"
 )
 
-// turn puts the attempts of a lane in order: each sends its request after the
-// previous one has written its own. None waits for the answer to another.
+// turn orders the requests of a lane's attempts: each attempt sends its request
+// after the previous attempt has written its own. It does not wait for the answer:
+// chainOrder makes an attempt wait for those of the same chain before it is started.
 type turn struct {
 	previous <-chan struct{} // closed when the previous attempt has written its request
 	written  chan struct{}
@@ -26,10 +27,8 @@ func (t *turn) end() { t.once.Do(func() { close(t.written) }) }
 // attempt sends one delivery and records the outcome.
 func (l *lane) attempt(event int64, release func(), t *turn) {
 	recorded := false
-	answered := sync.OnceFunc(l.answered)
 	defer l.s.wg.Done()
 	defer func() { l.finish(event, recorded) }()
-	defer answered()
 	defer t.end()
 	// Wait before reading the delivery: the previous attempt may take seconds to
 	// connect, and the delivery may change until then.
@@ -65,7 +64,7 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 		}
 	}
 	o.SentThrough = l.sentThrough(event)
-	answered()
+	l.answered(event)
 	if recorded = l.s.record(&o); recorded && l.s.conf.Observe != nil {
 		l.s.conf.Observe(&a, o)
 	}
@@ -74,7 +73,7 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 // record writes an outcome to the store, and retries if that fails, for example
 // because the disk is full: without its outcome the delivery would be made
 // again. It reports whether the outcome was written before the sender stopped.
-// If there is an observer, record sets o.Next of a failed attempt.
+// If there is an observer, record sets o.NextAttempt of a failed attempt.
 func (s *Sender) record(o *store.Outcome) bool {
 	written := s.conf.Store.RetryWrite(s.stopping.Done(), func(tx *store.Tx) (err error) {
 		if err = tx.RecordOutcome(*o); err == nil && !o.Success && s.conf.Observe != nil {

@@ -95,7 +95,7 @@ func TestHeadersOfTheLog(t *testing.T) {
 		if sends {
 			want["X-Customer"], want["X-Other"] = "***", "***"
 		}
-		for _, name := range []string{webhook.HeaderSignature, webhook.HeaderID, webhook.HeaderTimestamp, webhook.HeaderStandardSignature} {
+		for _, name := range []string{webhook.HeaderSignature, webhook.HeaderID, webhook.HeaderTimestamp, webhook.HeaderStandardSignature, webhook.HeaderSequence} {
 			want[http.CanonicalHeaderKey(name)] = got.Header.Get(name)
 		}
 		for name, value := range want {

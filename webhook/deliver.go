@@ -107,6 +107,7 @@ func (s *Sender) send(ctx context.Context, a *store.Attempt, o *store.Outcome) (
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("User-Agent", s.conf.UserAgent)
+	h.Set(HeaderSequence, strconv.FormatInt(a.Sequence, 10))
 	h.Set(HeaderSignature, Sign(a.Secret, now, a.Body))
 	if standard := SignStandard(a.Secret, a.EventID, now, a.Body); standard != "" {
 		h.Set(HeaderID, a.EventID)

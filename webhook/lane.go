@@ -19,13 +19,21 @@ type lane struct {
 	previous chan struct{} // closed when the last attempt that was started has written its request
 
 	mu       sync.Mutex
-	inFlight map[int64]bool // by event; true for first attempts
-	sending  int            // how many of them wait for the receiver
-	after    int64          // first attempts up to this event have been started; -1: not known
-	returned int            // how many first attempts were returned to the queue
-	limit    int            // of sending; it grows while the receiver answers promptly
-	slow     bool           // the receiver answers, but not promptly
-	failing  bool           // the latest attempt failed
+	inFlight map[int64]flight // by event
+	order    chainOrder       // of first attempts; what waits in it takes no place in inFlight
+	sending  int              // how many of inFlight wait for the receiver
+	after    int64            // first attempts up to this event have been started or wait in order; -1: not known
+	returned int              // how many first attempts were returned to the queue
+	limit    int              // of sending; it grows while the receiver answers promptly
+	slow     bool             // the receiver answers, but not promptly
+	failing  bool             // the latest attempt failed
+}
+
+// flight is an attempt that was started and whose outcome is not written.
+type flight struct {
+	first bool
+	chain int64 // of a first attempt, see store.NewDelivery
+	ended bool  // the attempt has ended
 }
 
 func newLane(s *Sender, webhook int64) *lane {
@@ -34,7 +42,8 @@ func newLane(s *Sender, webhook int64) *lane {
 		webhook:  webhook,
 		wake:     make(chan struct{}, 1),
 		previous: make(chan struct{}),
-		inFlight: map[int64]bool{},
+		inFlight: map[int64]flight{},
+		order:    chainOrder{busy: map[int64][]int64{}},
 		after:    -1,
 		limit:    laneStart,
 	}
@@ -61,6 +70,7 @@ func (l *lane) run() {
 			return
 		case <-l.wake:
 		}
+		l.start(l.beginReady())
 		events, err := l.nextEvents()
 		if errors.Is(err, store.ErrClosed) {
 			l.remove(true)
@@ -72,24 +82,42 @@ func (l *lane) run() {
 			l.signal()
 			continue
 		}
-		for _, event := range events {
-			release, ok := l.acquireSlot()
-			if !ok {
-				break
-			}
-			t := turn{previous: l.previous, written: make(chan struct{})}
-			l.previous = t.written
-			l.s.wg.Add(1)
-			go l.attempt(event, release, &t)
-		}
+		l.start(events)
 		if len(events) == 0 && l.remove(false) {
 			return
 		}
 	}
 }
 
-// nextEvents returns the events of the next deliveries, as many as the lane has
-// room for, and marks them as in flight.
+// start starts attempts, in the order of the events given, until the sender stops.
+func (l *lane) start(events []int64) {
+	for _, event := range events {
+		release, ok := l.acquireSlot()
+		if !ok {
+			return
+		}
+		t := turn{previous: l.previous, written: make(chan struct{})}
+		l.previous = t.written
+		l.s.wg.Add(1)
+		go l.attempt(event, release, &t)
+	}
+}
+
+// beginReady marks events whose chain's previous attempt has ended as in flight,
+// as many as the lane has room for, and returns them. They come before newer ones.
+func (l *lane) beginReady() (events []int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, d := range l.order.takeReady(l.room()) {
+		events = append(events, d.Event)
+		l.inFlight[d.Event] = flight{first: true, chain: d.Chain}
+	}
+	l.sending += len(events)
+	return events
+}
+
+// nextEvents returns the events of the next deliveries that may start, as many as
+// the lane has room for, and marks them as in flight.
 func (l *lane) nextEvents() ([]int64, error) {
 	q := l.nextQuery()
 	if q.room <= 0 {
@@ -97,7 +125,7 @@ func (l *lane) nextEvents() ([]int64, error) {
 	}
 	var d store.DueDeliveries
 	err := l.s.conf.Store.View(0, func(v *store.View) (err error) {
-		d, err = v.DueDeliveries(l.webhook, q.after, q.skip, q.room)
+		d, err = v.DueDeliveries(l.webhook, q.after, q.skip, q.room, q.fresh)
 		return err
 	})
 	if err != nil {
@@ -106,51 +134,84 @@ func (l *lane) nextEvents() ([]int64, error) {
 	return l.begin(q, d), nil
 }
 
-// queueQuery is what the queue is asked for, and the state of the lane at that
-// time.
+// queueQuery says which deliveries to read from the queue.
 type queueQuery struct {
 	room     int     // maximum number of deliveries
+	fresh    int     // maximum number of first attempts among them
 	after    int64   // only first attempts of events after this one
-	skip     []int64 // not these events
-	returned int
+	skip     []int64 // events that are in flight
+	returned int     // lane.returned at the time of the query
 }
 
-// nextQuery returns what to ask the queue for. It has no room while the lane
+// nextQuery returns the next query of the queue. It has no room while the lane
 // could start only a few attempts: reading many costs about as much as reading
 // one, so a busy lane waits until it can start a quarter of its limit. Each
-// attempt signals the lane when it ends and when its outcome is written.
+// attempt signals the lane when it ends and when its outcome is written. While as
+// many events wait for their chains as may, it asks for no first attempts.
 func (l *lane) nextQuery() queueQuery {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	room := min(l.limit-l.sending, laneMaxUnwritten-len(l.inFlight))
-	// The unwritten outcomes of a failing webhook may be about to disable it,
-	// and a writer that is far behind must not get more to do.
-	if l.failing || l.s.unwritten.Load() >= maxUnwritten {
-		room = l.limit - len(l.inFlight)
-	}
+	room := l.room()
 	if len(l.inFlight) > 0 && room < l.limit/4 {
 		return queueQuery{}
 	}
-	return queueQuery{room, l.after, slices.Collect(maps.Keys(l.inFlight)), l.returned}
+	fresh := room
+	if l.order.full() {
+		fresh = 0
+	}
+	return queueQuery{room, fresh, l.after, slices.Collect(maps.Keys(l.inFlight)), l.returned}
+}
+
+// room returns how many attempts may start. The caller holds the mutex.
+func (l *lane) room() int {
+	// The unwritten outcomes of a failing webhook may be about to disable it,
+	// and a writer that is far behind must not get more to do.
+	if l.failing || l.s.unwritten.Load() >= maxUnwritten {
+		return l.limit - len(l.inFlight)
+	}
+	return min(l.limit-l.sending, laneMaxUnwritten-len(l.inFlight))
 }
 
 // begin marks the deliveries that a query found as in flight, and returns their
-// events.
+// events. First attempts of chains that are busy wait instead.
 func (l *lane) begin(q queueQuery, d store.DueDeliveries) []int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	// An event that was returned after the query may lie before d.Last.
-	if l.returned == q.returned {
-		l.after = d.Last
-	}
+	events := d.Scheduled
 	for _, event := range d.Scheduled {
-		l.inFlight[event] = false
+		l.inFlight[event] = flight{}
 	}
-	for _, event := range d.New {
-		l.inFlight[event] = true
+	// An event that was returned after the query comes before those of d.New. They
+	// are read again after it.
+	if l.returned == q.returned {
+		events = append(events, l.beginNew(q, d)...)
 	}
-	l.sending += len(d.Scheduled) + len(d.New)
-	return append(d.Scheduled, d.New...)
+	l.sending += len(events)
+	return events
+}
+
+// beginNew is begin for first attempts. It sets l.after. The caller holds the mutex.
+func (l *lane) beginNew(q queueQuery, d store.DueDeliveries) (events []int64) {
+	held := 0
+	for i, n := range d.New {
+		switch {
+		case l.order.start(n):
+			l.inFlight[n.Event] = flight{first: true, chain: n.Chain}
+			events = append(events, n.Event)
+		case l.order.wait(n):
+			held++
+		default: // it is read again when another no longer waits
+			if i > 0 {
+				l.after = d.New[i-1].Event
+			}
+			return events
+		}
+	}
+	l.after = d.Last
+	if held > 0 && len(d.New) == q.fresh {
+		l.signal() // there is room yet, and there may be more
+	}
+	return events
 }
 
 // sentThrough returns the last event up to which no first attempt will be
@@ -159,36 +220,57 @@ func (l *lane) sentThrough(event int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := l.after
-	for other, first := range l.inFlight {
-		if first && other != event {
+	for other, f := range l.inFlight {
+		if f.first && other != event {
 			last = min(last, other-1)
 		}
+	}
+	if first, ok := l.order.first(); ok {
+		last = min(last, first-1)
 	}
 	return last
 }
 
-// answered makes room for another attempt at the receiver while the outcome of
-// one is being written.
-func (l *lane) answered() {
+// answered says that an attempt has ended: while its outcome is being written,
+// another may start, and so may the next of its chain.
+func (l *lane) answered(event int64) {
 	l.s.unwritten.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	f := l.inFlight[event]
+	f.ended = true
+	l.inFlight[event] = f
+	l.order.ended(f.chain)
 	l.sending--
 	l.signal()
 }
 
 // finish removes an event from those in flight. If it has no recorded outcome,
-// it goes back to the queue.
+// it goes back to the queue. So do all events that wait, since those of its chain
+// come after it: they are read again.
 func (l *lane) finish(event int64, recorded bool) {
-	l.s.unwritten.Add(-1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.inFlight[event] && !recorded {
+	f := l.inFlight[event]
+	if f.ended {
+		l.s.unwritten.Add(-1)
+	} else {
+		l.sending--
+	}
+	if f.first && !recorded {
 		l.after = min(l.after, event-1)
+		if first, ok := l.order.first(); ok {
+			l.after = min(l.after, first-1)
+		}
+		chain := f.chain
+		if f.ended {
+			chain = 0 // the next of the chain may be in flight
+		}
+		l.order.drop(chain)
 		l.returned++
 	}
 	delete(l.inFlight, event)
-	l.signal() // under the lock, for remove
+	l.signal() // while l.mu is locked, so that remove sees the signal or the event
 }
 
 // remove removes the lane from the sender, unless force is false and something is in

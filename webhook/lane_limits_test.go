@@ -7,15 +7,23 @@ import (
 	"punchcard/store"
 )
 
+// news returns first attempts of events without a card.
+func news(events ...int64) (list []store.NewDelivery) {
+	for _, event := range events {
+		list = append(list, store.NewDelivery{Event: event})
+	}
+	return list
+}
+
 // TestReturnedWhileQueried returns events to the queue while it is being read.
 // The query skipped them, so its result must not count them as sent.
 func TestReturnedWhileQueried(t *testing.T) {
 	l := newLane(&Sender{}, 1)
-	l.begin(l.nextQuery(), store.DueDeliveries{New: []int64{11, 12}, Last: 12})
+	l.begin(l.nextQuery(), store.DueDeliveries{New: news(11, 12), Last: 12})
 	l.finish(11, false)
 	q := l.nextQuery()
 	l.finish(12, false)
-	l.begin(q, store.DueDeliveries{New: []int64{11, 13}, Last: 13})
+	l.begin(q, store.DueDeliveries{New: news(11, 13), Last: 13})
 	if last := l.sentThrough(13); last >= 11 {
 		t.Errorf("11 and 12 are pending, and sentThrough returned %d", last)
 	}
@@ -37,7 +45,7 @@ func TestLaneBounds(t *testing.T) {
 		for q := l.nextQuery(); q.room > 0; q = l.nextQuery() {
 			var d store.DueDeliveries
 			for range q.room {
-				d.New, next = append(d.New, next), next+1
+				d.New, next = append(d.New, store.NewDelivery{Event: next}), next+1
 			}
 			queue = append(queue, l.begin(q, d)...)
 			if len(queue) > laneMax || len(queue)+len(unwritten) > laneMaxUnwritten {
@@ -45,7 +53,7 @@ func TestLaneBounds(t *testing.T) {
 			}
 		}
 	}
-	answer := func() { queue, unwritten = queue[1:], append(unwritten, queue[0]); l.answered() }
+	answer := func() { l.answered(queue[0]); queue, unwritten = queue[1:], append(unwritten, queue[0]) }
 	fill()
 	if len(queue) != laneMax {
 		t.Fatalf("%d at the receiver at first", len(queue))
@@ -80,10 +88,10 @@ func TestLaneWaitsForWrites(t *testing.T) {
 		"behind":  func(l *lane) { l.s.unwritten.Store(maxUnwritten) },
 	} {
 		l := newLane(&Sender{}, 1)
-		l.begin(l.nextQuery(), store.DueDeliveries{New: []int64{1, 2, 3, 4, 5, 6, 7, 8}, Last: 8})
+		l.begin(l.nextQuery(), store.DueDeliveries{New: news(1, 2, 3, 4, 5, 6, 7, 8), Last: 8})
 		trouble(l)
-		for range 8 {
-			l.answered()
+		for event := range int64(8) {
+			l.answered(event + 1)
 		}
 		if q := l.nextQuery(); q.room > 0 {
 			t.Errorf("%s: room for %d beside 8 unwritten outcomes", name, q.room)

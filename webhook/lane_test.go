@@ -218,7 +218,7 @@ func TestHeldWebhooks(t *testing.T) {
 }
 
 // TestNoneWaitsForAnAnswer checks that no request of a lane waits for the answer to
-// another, over HTTP/1 and HTTP/2.
+// that of another card, over HTTP/1 and HTTP/2.
 func TestNoneWaitsForAnAnswer(t *testing.T) {
 	trusted := newAuthority(t)
 	s := start(t, longTimeout, trusted.trusted)

@@ -1,6 +1,8 @@
 // Package webhook sends the deliveries that the store has queued: signed, at
-// least once, and by default to public addresses only. Each webhook has a lane
-// of its own, so that a slow or failing receiver delays no other.
+// least once, and by default to public addresses only. Each webhook with
+// deliveries has a goroutine and limits of its own, a lane, so that a slow or
+// failing receiver delays no other. In a lane the first attempts about one card do
+// not overlap.
 package webhook
 
 import (
@@ -40,11 +42,12 @@ type Config struct {
 // longer, and lanes known to be slow, use the slow slots. So receivers that hang
 // take slots from one another only.
 const (
-	laneMax          = 32  // attempts of a webhook whose receiver answers promptly
-	laneStart        = 8   // attempts of a new lane
-	laneSlow         = 8   // attempts of a webhook whose receiver answers slowly
-	laneMaxUnwritten = 256 // attempts of a webhook without a written outcome: those that are repeated after a kill
-	maxUnwritten     = 512 // the same of all webhooks together; above it, lanes wait for the writer
+	laneMax          = 32   // attempts of a webhook whose receiver answers promptly
+	laneStart        = 8    // attempts of a new lane
+	laneSlow         = 8    // attempts of a webhook whose receiver answers slowly
+	laneMaxUnwritten = 256  // attempts of a webhook without a written outcome: those that are repeated after a kill
+	laneMaxWaiting   = 1000 // events of a webhook that wait for the attempt of their chain's previous event
+	maxUnwritten     = 512  // the same of all webhooks together; above it, lanes wait for the writer
 	promptSlots      = 256
 	slowSlots        = 256
 	promptLimit      = time.Second

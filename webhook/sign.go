@@ -10,10 +10,14 @@ import (
 	"time"
 )
 
-// The headers with the signatures. Every attempt has new signatures, so that
-// receivers can compare their time with the clock.
+// The headers of a delivery. Every attempt has new signatures, so that receivers
+// can compare their time with the clock.
 const (
 	HeaderSignature = "X-Service-Signature" // [Sign]
+
+	// HeaderSequence has the place of the event among those of the shop. It is not
+	// signed.
+	HeaderSequence = "X-Service-Sequence"
 
 	// The headers of Standard Webhooks.
 	HeaderID                = "webhook-id" // the event_id

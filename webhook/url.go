@@ -32,7 +32,7 @@ var (
 )
 
 // CheckURL returns the problem with raw as the URL of a webhook, or nil if it may
-// be saved. It asks the DNS if the host is a name.
+// be saved. If the host is a name, CheckURL looks it up in the DNS.
 func (g *Guard) CheckURL(ctx context.Context, raw string) *Problem {
 	u, p := g.parse(raw)
 	if p != nil {

@@ -1,4 +1,6 @@
-// Package api binds the operations to the REST API below /api/public/v1.
+// Package api binds the operations to the REST API below /api/public/v1. Its Guard
+// identifies callers by their API keys and limits the rate of each key. Package
+// kernel makes all other checks; the tests of the whole API are in this package.
 package api
 
 import (

@@ -45,7 +45,8 @@ func TestOneLiveCard(t *testing.T) {
 			foreign := other.NewProgram("access", true, nil)
 			holder := s.Issue(program, servertest.Merge(fields{"external_ref": "r"}, expiry(state)))
 			bringInto(s, state, holder)
-			// An expired card may come back, since it got the name while expired.
+			// These cards get the reference while they are expired, which is allowed. They can then
+			// become live again.
 			patched, both, cleared := s.Issue(program, expiry("expired")), s.Issue(program, expiry("expired")), s.Issue(program, expiry("expired"))
 			again := s.Issue(program, expiry("expired"))
 			free := s.Issue(program, nil)
@@ -61,8 +62,8 @@ func TestOneLiveCard(t *testing.T) {
 				r.WantOutcome(status)
 				return r
 			}
-			// Each operation makes another live card with that name if it is allowed to. The card
-			// is deleted afterwards.
+			// Each operation makes another live card with the reference if that is allowed. The card
+			// is archived afterwards.
 			end := func(card string) {
 				if !blocks {
 					s.Control("POST", "/cards/"+card+"/archive", fields{})

@@ -316,7 +316,7 @@ func TestCardChain(t *testing.T) {
 		s.Control("POST", "/cards/"+c.on+"/"+c.op, fields{})
 		both(a, b, fields{"status": c.status})
 	}
-	s.Issue(program, fields{"external_ref": "one"}) // the archived chain no longer counts, and its name is free
+	s.Issue(program, fields{"external_ref": "one"}) // the archived chain no longer counts, and its reference is free
 	s.Control("PATCH", "/shops/"+s.ShopID, fields{"max_cards": nil})
 	a, b = chain("two")
 	s.Control("POST", "/cards/"+b+"/delete", fields{})

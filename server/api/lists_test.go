@@ -37,7 +37,6 @@ func fillLists(s *servertest.Server) map[string][]string {
 }
 
 // TestPaging reads every list with every limit to its end.
-// TestPaging reads every list with every limit to its end.
 func TestPaging(t *testing.T) {
 	t.Parallel()
 	s := start(t, servertest.Frozen)

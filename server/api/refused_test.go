@@ -38,11 +38,12 @@ func fileVersion(s *servertest.Server) func() string {
 	}
 }
 
-// restriction has the outcome for a key restricted to one location when it asks for something
-// outside: a location, a card whose program is not accepted there, a webhook of other locations.
-// letIn means that the restriction changes nothing or filters a list (see TestRestricted…).
+// letIn is the outcome in restriction of operations that a restricted key may call: the restriction
+// changes nothing or filters a list (see TestRestricted…).
 const letIn = ""
 
+// restriction has the outcome for a key restricted to one location when it asks for something
+// outside: a location, a card whose program does not work there, a webhook of other locations.
 var restriction = map[string]string{
 	"getMe": letIn, "listLocations": letIn, "updateLocation": "403 unauthorized", "disableLocation": "403 unauthorized", "enableLocation": "403 unauthorized",
 	"listPrograms": letIn, "createProgram": letIn, "getProgram": letIn, "updateProgram": letIn,

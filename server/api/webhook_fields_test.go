@@ -183,7 +183,7 @@ func TestReservedHeaders(t *testing.T) {
 	s := start(t)
 	program := s.ProgramIDs["standard"]
 	path, _ := newWebhook(s, program, nil)
-	for _, name := range strings.Fields("Host Content-Length Content-Type User-Agent Authorization X-Service-Signature webhook-id webhook-timestamp webhook-signature Webhook-Anything " +
+	for _, name := range strings.Fields("Host Content-Length Content-Type User-Agent Authorization X-Service-Signature X-Service-Sequence webhook-id webhook-timestamp webhook-signature Webhook-Anything " +
 		"Connection Keep-Alive Proxy-Authenticate Proxy-Authorization Proxy-Connection TE Trailer Transfer-Encoding Upgrade") {
 		for _, form := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
 			s.Patch(path, fields{"custom_headers": fields{form: "x"}}).Invalid("custom_headers." + form + " not_allowed")

@@ -10,7 +10,8 @@ import (
 )
 
 // How often housekeeping runs, and the sizes of its batches. Batches are small, with pauses between
-// them, so that other writes wait only briefly.
+// them, so that other writes wait only briefly. Remembered responses are cheaper to delete: their
+// batches are larger and have no pauses.
 const (
 	housekeepingInterval = time.Minute
 	batchRows            = 25
@@ -26,7 +27,7 @@ type housekeeping struct {
 	log   *slog.Logger
 }
 
-// newHousekeeping returns the housekeeping of a store.
+// newHousekeeping returns the Service that does the housekeeping of a store.
 func newHousekeeping(st *store.Store, log *slog.Logger) *housekeeping {
 	h := &housekeeping{store: st, log: log}
 	h.loop = newLoop(h.runPeriodically)

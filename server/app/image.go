@@ -120,7 +120,7 @@ func (d *Dev) fill(path string) (*image, error) {
 }
 
 // refill replaces the content of a file by the image, whatever it holds and whoever
-// has it open. The file is never incomplete, since no start could open it then.
+// has it open. It never leaves the file incomplete, since no server could start on it.
 func (d *Dev) refill(path string) (start *image, err error) {
 	dir, err := tempFolder("punchcard-image-")
 	if err != nil {

@@ -138,8 +138,8 @@ func (i *instance) build(a *App, start *image) (err error) {
 }
 
 // prepareFixture sets the options of a fixture's store and fills its file if that
-// is empty. It returns the image that it filled in, or start, and a digest of what
-// the file held before (see Dev.rand).
+// is empty. It returns the image that the file was filled with, which is start after
+// a reset, and a digest of what the file held before (see Dev.rand).
 func (i *instance) prepareFixture(c *Config, opts *store.Options, start *image) (_ *image, before string, err error) {
 	if c.DB == "" {
 		if i.dir, err = tempFolder("punchcard-dev-"); err != nil {

@@ -21,7 +21,7 @@ func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel) {
 	static := func(path, contentType string, make func() []byte) {
 		k.Handle(r, http.MethodGet, path, k.Static(contentType, make))
 	}
-	whole := func(b []byte) func() []byte { return func() []byte { return b } }
+	constant := func(b []byte) func() []byte { return func() []byte { return b } }
 	document := func(about openapi.About, routes []kernel.Route, prefix string) *openapi.Document {
 		return openapi.New(about, routes, c.Limits.Fields(), c.PublicURL+prefix)
 	}
@@ -29,9 +29,9 @@ func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel) {
 	static("/docs", "text/html; charset=utf-8", func() []byte { return document(api.About, restRoutes(), api.Prefix).HTML() })
 	static("/till/openapi.json", "application/json", func() []byte { return document(till.About, tillRoutes(), till.Prefix).JSON() })
 	if a.pricing != nil {
-		static("/pricing", "application/json", whole(a.pricing))
+		static("/pricing", "application/json", constant(a.pricing))
 	}
-	static("/healthz", "application/json", whole([]byte(`{"status":"ok"}`)))
+	static("/healthz", "application/json", constant([]byte(`{"status":"ok"}`)))
 	k.Handle(r, http.MethodGet, "/readyz", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
 		if err := k.Store().Write(r.Context(), store.Write{Actor: system, Do: (*store.Tx).Probe}); err != nil {
 			c.Log.Error("not ready", "error", err)

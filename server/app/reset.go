@@ -16,9 +16,10 @@ import (
 var errStopped = &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.InternalError, Message: "The fixture has ended."}
 
 // Reset gives a fixture the state of its start: data, clock, keys, limits, faults
-// and everything that was recorded. It cancels deliveries, waits for the requests
-// that came before it, and lets those that come meanwhile wait, so that each
-// request sees the state before or the state after the reset.
+// and everything that was recorded. It cancels deliveries and waits for the requests
+// that came before it (see failSlowRequests for those that never end). Requests that
+// come meanwhile wait for the reset. So each request sees the state before or the
+// state after it.
 func (a *App) Reset() error {
 	select {
 	case a.resets <- struct{}{}:

@@ -166,7 +166,7 @@ func TestResetRefusesMissingBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	if resp.StatusCode != 400 {
-		t.Errorf("the request that met the reset got %s", resp.Status)
+		t.Errorf("the request in progress during the reset got %s, want 400", resp.Status)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestResetAfterStop(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := a.Reset(); err == nil {
-		t.Error("a fixture that has ended was reset")
+		t.Error("a fixture was reset after Stop")
 	}
 }
 

@@ -71,8 +71,8 @@ func (c File) with(opts store.Options, f func(*store.Store) error) error {
 	return plain(err)
 }
 
-// fieldLimits are the bounds of fields that rules refer to by name. Commands have no
-// flags for them.
+// fieldLimits are the bounds of fields that a server can set by flags. Commands have no
+// such flags and use the defaults.
 var fieldLimits = app.DefaultLimits().Fields()
 
 // do runs an operation in the shop, as the person at the command line.
@@ -80,11 +80,11 @@ func do[O any](c OfShop, opts store.Options, op *kernel.Operation, args kernel.A
 	return doIn[O](c.File, opts, func(st *store.Store) (int64, error) { return st.ResolveShop(c.Shop) }, op, args)
 }
 
-// noShop returns the key of no shop, for operations that belong to none.
+// noShop returns 0, for operations that do not act on a shop.
 func noShop(*store.Store) (int64, error) { return 0, nil }
 
-// doIn runs an operation in the shop that resolve returns the key of. It validates
-// the fields before it opens the file, which that may create.
+// doIn runs an operation in the shop whose key resolve returns. It validates the
+// fields first, since opening the file may create it.
 func doIn[O any](c File, opts store.Options, resolve func(*store.Store) (int64, error), op *kernel.Operation, args kernel.Args) (out O, err error) {
 	if err := op.Validate(args, fieldLimits, store.TimeOf(time.Now())); err != nil {
 		return out, plain(err)
@@ -106,8 +106,8 @@ func doIn[O any](c File, opts store.Options, resolve func(*store.Store) (int64, 
 // existing are the store's options for a file that must exist.
 var existing = store.Options{MustExist: true}
 
-// run runs an operation in the shop and prints its answer, with human unless the
-// output is JSON.
+// run runs an operation in the shop and prints its answer: as JSON with --json, and
+// otherwise with human.
 func run[O any](c OfShop, op *kernel.Operation, args kernel.Args, human func(io.Writer, O)) error {
 	out, err := do[O](c, existing, op, args)
 	if err != nil {

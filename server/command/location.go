@@ -62,8 +62,8 @@ func (c *LocationList) Run() error {
 	return list(c.OfShop, operation.ListLocations, 0, printLocations)
 }
 
-// list prints the items of all pages of a list, at most limit items unless limit is
-// 0, with human unless the output is JSON.
+// list prints the items of all pages of a list, or the first limit items if limit is
+// not 0: as JSON with --json, and otherwise with human.
 func list[T any](c OfShop, op *kernel.Operation, limit int, human func(io.Writer, ...T)) error {
 	var all operation.List[T]
 	err := c.with(store.Options{MustExist: true, Readers: 1}, func(st *store.Store) error {

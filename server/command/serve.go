@@ -250,7 +250,8 @@ func loopback(listen string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// writeAtomically writes a file such that a reader finds all of it or no file.
+// writeAtomically writes a file so that readers see the whole content or the state
+// from before, never a part.
 func writeAtomically(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".ready-*")
 	if err != nil {

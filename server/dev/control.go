@@ -1,6 +1,6 @@
-// Package dev is what only a fixture has: the control API below /dev, faults, the
-// journal of requests and deliveries, receivers for webhooks, and a mailbox. See
-// README.md in this folder.
+// Package dev contains what a fixture has and a real server has not: the control API
+// below /dev, faults, the journal of requests and deliveries, receivers for webhooks,
+// and a mailbox. See README.md in this folder. Package app puts the parts together.
 package dev
 
 import (
@@ -104,9 +104,8 @@ func handle[B, R any](k *kernel.Kernel, status int, do func(*http.Request, httpr
 }
 
 // bind returns the handler of a route that runs an operation as the operator, in
-// the shop that shop returns the key of. B is the type of the route's body, from
-// which fields returns the operation's fields, and O that of the operation's
-// answer.
+// the shop whose key the function shop returns. B is the type of the route's body;
+// fields converts a body to the operation's fields. O is the type of the answer.
 func bind[B, O any](c *Control, status int, op *kernel.Operation, shop func(httprouter.Params, B) (int64, error), fields func(B) any) httprouter.Handle {
 	return kernel.Handler[B, O]{Status: status, Mode: op.Mode, Do: func(r *http.Request, p httprouter.Params, b B) (out O, err error) {
 		key, err := shop(p, b)
@@ -117,16 +116,16 @@ func bind[B, O any](c *Control, status int, op *kernel.Operation, shop func(http
 	}}.Handle(c.Kernel)
 }
 
-// onResource is bind for an operation on the resource that the path names, in the
-// shop that owns it.
+// onResource calls bind for an operation on the resource that the path names, in the
+// shop that owns the resource. The body has the operation's fields.
 func onResource[B, O any](c *Control, kind store.Kind, status int, op *kernel.Operation) httprouter.Handle {
 	return bind[B, O](c, status, op, func(p httprouter.Params, _ B) (int64, error) { return c.Store.Owner(kind, p.ByName("id")) }, whole)
 }
 
-// whole returns the whole body, for operations whose fields it is.
+// whole returns b: the body of the route has the operation's fields and no others.
 func whole[B any](b B) any { return b }
 
-// noShop returns the key of no shop, for operations that belong to none.
+// noShop returns 0, for operations that do not act on a shop.
 func noShop[B any](httprouter.Params, B) (int64, error) { return 0, nil }
 
 // operator returns the caller of the control API.

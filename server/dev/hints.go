@@ -53,7 +53,7 @@ func digestOf(parts ...string) digest { return sha256.Sum256(fmt.Appendf(nil, "%
 
 // history is what is remembered of earlier requests, for hints.
 type history struct {
-	posts recent[post] // by all that makes requests equal
+	posts recent[post] // by API, caller, path, query and body
 	waits recent[wait] // by the scope of the wait
 }
 
@@ -109,8 +109,9 @@ func (h *history) checkWait(r *requestInfo) []Hint {
 	return nil
 }
 
-// addWait remembers the Retry-After of an answer. That of a 429 is about the whole
-// API, that of a 503 or a fault about the same method and path.
+// addWait remembers the Retry-After of an answer. After a 429 it applies to all
+// requests of the caller to the API, after a 503 or a fault to the same method and
+// path.
 func (h *history) addWait(r *requestInfo, status int, retryAfter string, fault bool, now time.Time, seq int64) {
 	scope := r.apiScope()
 	switch {

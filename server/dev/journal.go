@@ -17,7 +17,7 @@ import (
 )
 
 // Bounds of a journal. They hold for requests and deliveries separately, so that
-// many of the one do not displace the other.
+// many deliveries do not displace the requests, or the other way round.
 const (
 	journalEntries = 1000
 	journalBytes   = 16 << 20 // bytes of all entries together, approximately

@@ -1,6 +1,7 @@
 package dev
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -11,6 +12,8 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -68,7 +71,7 @@ func reachable(origin string) string {
 // receiver is one target. All of it is guarded by the mutex of Receivers.
 type receiver struct {
 	receiverState
-	requests []*received   // oldest first
+	requests []*received   // in the order of their arrival
 	arrived  chan struct{} // closed and replaced when a request arrives
 }
 
@@ -97,8 +100,9 @@ type received struct {
 	Body      string             `json:"body"`      // the bytes that were signed
 	Truncated bool               `json:"truncated"` // the body was longer
 
-	seq  int64 `json:"-"` // counts the requests of all receivers
-	size int   `json:"-"` // bytes, approximately
+	sequence int64 `json:"-"` // of X-Service-Sequence; 0: none
+	seq      int64 `json:"-"` // counts the requests of all receivers
+	size     int   `json:"-"` // bytes, approximately
 }
 
 // receiverBodyFields is the body of POST /dev/receiver and PUT
@@ -215,7 +219,7 @@ func (rs *Receivers) show(r *http.Request, p httprouter.Params, q receiverQuery)
 }
 
 // detail returns a receiver with the requests that it has now, and a channel that
-// is closed when it gets another.
+// is closed when it gets another. The requests are in the order of bySequence.
 func (rs *Receivers) detail(id string, event store.Opt[string]) (d receiverDetail, more <-chan struct{}, err error) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -229,7 +233,19 @@ func (rs *Receivers) detail(id string, event store.Opt[string]) (d receiverDetai
 			d.Requests = append(d.Requests, one)
 		}
 	}
+	slices.SortStableFunc(d.Requests, bySequence)
 	return d, rc.arrived, nil
+}
+
+// bySequence compares requests by their X-Service-Sequence, and those of one event to
+// several webhooks by their event_id: deliveries about different cards arrive in any
+// order, and are listed in the same one in each run of a script. The others are equal:
+// attempts of one delivery, and requests without the header, which come first.
+func bySequence(a, b *received) int {
+	if a.sequence != b.sequence || a.sequence == 0 {
+		return cmp.Compare(a.sequence, b.sequence)
+	}
+	return cmp.Compare(a.EventID.V, b.EventID.V)
 }
 
 // extendDeadline returns h with the server's write time-out extended by d.
@@ -274,6 +290,7 @@ func (rs *Receivers) record(id string, headers map[string]string, body string) (
 	}
 	json.Unmarshal([]byte(one.Body), &envelope) // a body that is no envelope has no event
 	one.Event, one.EventID = envelope.Event, envelope.EventID
+	one.sequence, _ = strconv.ParseInt(headers["X-Service-Sequence"], 10, 64)
 	for name, value := range headers {
 		one.size += len(name) + len(value)
 	}

@@ -81,6 +81,28 @@ func TestReceiverGetsDeliveries(t *testing.T) {
 	}
 }
 
+// TestReceiverListsBySequence checks the order of what a receiver shows: without a sequence first,
+// then by sequence, by event_id and by arrival.
+func TestReceiverListsBySequence(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	to := newReceiver(r, nil)
+	for _, c := range []struct{ sequence, id, n string }{{"12", "evt_b", "1"}, {"9", "evt_z", "1"}, {"", "evt_y", "0"}, {"12", "evt_a", "1"}, {"12", "evt_b", "2"}, {"x", "evt_x", "0"}, {"9", "evt_z", "2"}} {
+		var headers []string
+		if c.sequence != "" {
+			headers = []string{"X-Service-Sequence", c.sequence}
+		}
+		send(r, context.Background(), "POST", to.URL, `{"event":"card.added","event_id":"`+c.id+`","n":"`+c.n+`"}`, headers...).Want(200)
+	}
+	var got []string
+	for _, q := range readReceiver(r, to.ID, "?event=card.added").Requests {
+		got = append(got, *q.EventID+strings.Trim(q.Body[len(q.Body)-3:], `"}`))
+	}
+	if want := "evt_y0 evt_x0 evt_z1 evt_z2 evt_a1 evt_b1 evt_b2"; strings.Join(got, " ") != want {
+		t.Errorf("listed are %s, want %s", got, want)
+	}
+}
+
 // TestReceiversOfManyWebhooks makes more deliveries than the sender makes at once, each with a delay,
 // and checks that none waits for another and that settle does not block.
 func TestReceiversOfManyWebhooks(t *testing.T) {

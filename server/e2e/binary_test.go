@@ -1,4 +1,5 @@
-// Package e2e tests the built binary as its users start it.
+// Package e2e tests the built binary as its users start it. It also checks the
+// documents: their links, names, generated tables and code blocks.
 package e2e
 
 import (

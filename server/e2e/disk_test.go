@@ -89,8 +89,8 @@ func (d *disk) write() int {
 }
 
 // wantRefused checks the server while no write can succeed: single and concurrent writes are
-// refused, reads work, and /readyz is 503. /readyz writes one page, so it may succeed pages times
-// where there is room for pages but not for a write.
+// refused, reads work, and /readyz is 503. /readyz writes one page: pages is how often it may succeed
+// because there is room for so many pages, but not for a write.
 func (d *disk) wantRefused(pages int) {
 	d.t.Helper()
 	outside := d.server.outside()

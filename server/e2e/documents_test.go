@@ -22,8 +22,9 @@ var (
 	noAnchor  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// absolute returns the absolute path of a file. TestMain changes the folder, which the cache of go
-// test does not consider, so it notices changes of files by absolute paths only.
+// absolute returns the absolute path of a file. The cache of go test records the files that a test
+// opens, but not that TestMain changes the folder, so it would look for relative paths in the wrong
+// place and not notice changes.
 func absolute(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -48,7 +48,14 @@ func TestDeterministicIDs(t *testing.T) {
 		hooks := "/programs/" + p.ready.ProgramIDs["standard"] + "/webhooks"
 		record(api.Call("POST", hooks, map[string]any{"url": "http://" + ln.Addr().String() + "/hook", "events": []string{"*"}, "payload_version": "v2"})).Want(201).Decode(&hook)
 		record(api.Call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/cards", `{"holder_name": "Ada"}`, "Idempotency-Key", "one")).Want(201).Decode(&made)
-		record(out.Call("POST", "/dev/receiver", nil)).Want(201)
+		var receiver struct{ ID, URL string }
+		record(out.Call("POST", "/dev/receiver", nil)).Want(201).Decode(&receiver)
+		for _, version := range []string{"v1", "v2"} {
+			record(api.Call("POST", hooks, map[string]any{"url": receiver.URL, "events": []string{"*"}, "payload_version": version})).Want(201)
+		}
+		for range 20 { // their deliveries arrive in any order
+			record(api.Call("POST", "/programs/"+p.ready.ProgramIDs["standard"]+"/cards", nil)).Want(201)
+		}
 		record(out.Call("POST", "/dev/keys", `{"name": "Another"}`)).Want(201)
 		record(out.Call("POST", "/dev/shops", `{"name": "Second"}`)).Want(201)
 		record(p.till(p.ready.TillToken).Call("POST", "/cards/"+made.ID+"/stamps", `{"count": 2}`)).Want(201)
@@ -57,6 +64,7 @@ func TestDeterministicIDs(t *testing.T) {
 		record(out.Call("POST", "/dev/clock", `{"advance": "90m"}`)).Want(200)
 		record(api.Call("GET", "/transactions", nil)).Want(200)
 		record(api.Call("GET", hooks+"/"+hook.ID+"/deliveries", nil)).Want(200)
+		record(out.Call("GET", "/dev/receiver/"+receiver.ID, nil)).Want(200)
 		record(out.Call("GET", "/dev/audit", nil)).Want(200)
 		mu.Lock()
 		defer mu.Unlock()

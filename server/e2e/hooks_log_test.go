@@ -53,9 +53,12 @@ func (e *endpoint) pending(s *store.Store, v *store.View) (ids map[string]bool, 
 	hook, _ := s.Key(store.KindWebhook, e.hook.ID)
 	// The search starts at the oldest event, since the position of the sender belongs to the
 	// server.
-	due, err := v.DueDeliveries(hook, 0, nil, 1<<30)
+	due, err := v.DueDeliveries(hook, 0, nil, 1<<30, 1<<30)
 	ids = map[string]bool{}
-	for _, event := range append(due.Scheduled, due.New...) {
+	for _, fresh := range due.New {
+		due.Scheduled = append(due.Scheduled, fresh.Event)
+	}
+	for _, event := range due.Scheduled {
 		a, ok, err := v.Attempt(hook, event)
 		if err != nil || !ok {
 			return nil, fmt.Errorf("event %d is due and cannot be sent: %w", event, err)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -86,6 +87,8 @@ type endpoint struct {
 	hook       webhook
 	generation int // how often the server was killed before
 	arrivals   map[string]*arrival
+	roots      map[string]string    // of cards that overflowed from others
+	newest     map[string]int64     // by root: the sequence of the last event that came for the first time
 	ids        map[happening]string // event_id
 	open       map[net.Conn]bool
 	lost       []map[string]bool // for each kill, the event_ids accepted before it whose outcome the file does not have
@@ -101,7 +104,7 @@ type webhook struct {
 
 func newEndpoint(t *testing.T, name string, progress *progress) *endpoint {
 	t.Helper()
-	e := &endpoint{t: t, name: name, progress: progress, own: newProgress(), arrivals: map[string]*arrival{}, ids: map[happening]string{}, open: map[net.Conn]bool{}}
+	e := &endpoint{t: t, name: name, progress: progress, own: newProgress(), arrivals: map[string]*arrival{}, roots: map[string]string{}, newest: map[string]int64{}, ids: map[happening]string{}, open: map[net.Conn]bool{}}
 	ln := must(net.Listen("tcp", "127.0.0.1:0"))
 	e.url = "http://" + ln.Addr().String()
 	srv := &http.Server{Handler: e, ConnState: e.connection}
@@ -168,6 +171,7 @@ func (e *endpoint) record(h http.Header, body []byte) (a arrival, err error) {
 		EventID string `json:"event_id"`
 		Data    struct {
 			Card        string `json:"card_instance_id"`
+			Parent      string `json:"parent_card_instance_id"`
 			Transaction string `json:"transaction_id"`
 		}
 	}
@@ -190,6 +194,9 @@ func (e *endpoint) record(h http.Header, body []byte) (a arrival, err error) {
 	e.ids[what] = payload.EventID
 	known := e.arrivals[payload.EventID]
 	if known == nil {
+		if err := e.follows(h, payload.Data.Card, payload.Data.Parent); err != nil {
+			return a, err
+		}
 		known = &arrival{happening: what, body: body}
 		e.arrivals[payload.EventID] = known
 	}
@@ -201,6 +208,31 @@ func (e *endpoint) record(h http.Header, body []byte) (a arrival, err error) {
 		e.onDelivery(h)
 	}
 	return *known, nil
+}
+
+// follows checks that an event that comes for the first time is later than all that
+// came about its card and those that the card overflowed from or into.
+func (e *endpoint) follows(h http.Header, card, parent string) error {
+	root := card
+	if known, ok := e.roots[card]; ok {
+		root = known
+	}
+	if parent != "" {
+		root = parent
+		if known, ok := e.roots[parent]; ok {
+			root = known
+		}
+		e.roots[card] = root
+	}
+	sequence, err := strconv.ParseInt(h.Get("X-Service-Sequence"), 10, 64)
+	if err != nil {
+		return err
+	}
+	if sequence <= e.newest[root] {
+		return fmt.Errorf("its sequence is %d, and %d of its card came before", sequence, e.newest[root])
+	}
+	e.newest[root] = sequence
+	return nil
 }
 
 // verifyDelivery verifies a delivery with Stripe's library and that of Standard Webhooks.
@@ -255,12 +287,12 @@ func (e *endpoint) recordKill(round int, pending map[string]bool) {
 	e.generation++
 }
 
-// has reports whether the event was accepted after the server had been killed from times or more.
-func (e *endpoint) has(id string, from int) bool {
+// has reports whether the event was accepted when the server had been killed at least kills times.
+func (e *endpoint) has(id string, kills int) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	a := e.arrivals[id]
-	return a != nil && slices.ContainsFunc(a.good, func(generation int) bool { return generation >= from })
+	return a != nil && slices.ContainsFunc(a.good, func(generation int) bool { return generation >= kills })
 }
 
 // missing returns one of the events that were never accepted, if there is one.

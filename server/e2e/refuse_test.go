@@ -16,7 +16,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// sqlExec runs statements on a database file, not by the program.
+// sqlExec runs statements on a database file directly, without the program.
 func sqlExec(t *testing.T, path, statements string) {
 	t.Helper()
 	db := must(sql.Open("sqlite", path))

@@ -117,7 +117,24 @@ func fillDev(b *testing.B, file string, n int) {
 
 // BenchmarkDrain measures the time from the first to the last arrival of a hundred thousand queued
 // deliveries to one receiver that answers at once. The memory is the maximum of the process.
+// They are about as many cards, about a thousand cards in turn, or every tenth about one card:
+// the first attempts about a card do not overlap.
 func BenchmarkDrain(b *testing.B) {
+	thousand := func(i int) int { return i % 1000 }
+	tenth := func(i int) int {
+		if i%10 == 0 {
+			return 1000
+		}
+		return i % 1000
+	}
+	b.Run("OwnCards", func(b *testing.B) { drain(b, nil) })
+	b.Run("ThousandCards", func(b *testing.B) { drain(b, thousand) })
+	b.Run("TenthOnOneCard", func(b *testing.B) { drain(b, tenth) })
+}
+
+// drain is BenchmarkDrain with deliveries about the cards that card returns, of
+// 1,001; nil: each about another.
+func drain(b *testing.B, card func(i int) int) {
 	queued := servertest.Sized(100_000, 1000)
 	for b.Loop() {
 		var arrived atomic.Int64
@@ -133,7 +150,7 @@ func BenchmarkDrain(b *testing.B) {
 			}
 		}))
 		file := filepath.Join(b.TempDir(), "drain.db")
-		fillHooked(b, file, receiver.URL, queued)
+		fillHooked(b, file, receiver.URL, queued, card)
 		cmd := exec.Command(binary(), "serve", "--db", file, "--listen", "127.0.0.1:0", "--webhook-allow-http", "--webhook-allow-cidr", "127.0.0.0/8")
 		if err := cmd.Start(); err != nil {
 			b.Fatal(err)
@@ -157,8 +174,9 @@ func BenchmarkDrain(b *testing.B) {
 	}
 }
 
-// fillHooked creates a file with a webhook and n pending deliveries.
-func fillHooked(b *testing.B, file, url string, n int) {
+// fillHooked creates a file with a webhook and n pending deliveries: of new cards, or of top-ups
+// of the cards that card returns.
+func fillHooked(b *testing.B, file, url string, n int, card func(i int) int) {
 	fillDev(b, file, 0)
 	st, err := store.Open(file, store.Options{IDSecret: seed.IDSecret, Ephemeral: true})
 	if err != nil {
@@ -169,26 +187,48 @@ func fillHooked(b *testing.B, file, url string, n int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	access, program := store.Access{Shop: ready.Shop()}, ready.ProgramIDs["standard"]
+	access, program := store.Access{Shop: ready.Shop()}, ready.ProgramIDs["prepaid"]
+	till, err := st.IdentifyTill(store.Hash(seed.TillToken))
+	if err != nil {
+		b.Fatal(err)
+	}
 	write := func(do func(*store.Tx) error) {
 		if err := st.Write(b.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: do}); err != nil {
 			b.Fatal(err)
 		}
 	}
+	var ids []string
+	issue := func(tx *store.Tx, _ int) error {
+		c, err := tx.IssueCard(access, program, store.CardFields{}, store.SourceAPI)
+		ids = append(ids, c.ID)
+		return err
+	}
+	topUp := func(tx *store.Tx, i int) error {
+		_, err := tx.TopUp(till.Till, ids[card(i)], store.AmountFields{AmountCents: store.Opt[int64]{V: 1, Set: true}})
+		return err
+	}
+	repeat := func(n int, do func(*store.Tx, int) error) {
+		for done := 0; done < n; {
+			write(func(tx *store.Tx) error {
+				for range min(1000, n-done) {
+					if err := do(tx, done); err != nil {
+						return err
+					}
+					done++
+				}
+				return nil
+			})
+		}
+	}
+	event, do := "card.added", issue
+	if card != nil {
+		repeat(1001, issue)
+		event, do = "value.changed", topUp
+	}
 	write(func(tx *store.Tx) error {
 		tx.CheckedTarget = url
-		_, err := tx.CreateWebhook(access, program, store.WebhookFields{URL: store.Opt[string]{V: url, Set: true}, Events: store.Opt[[]string]{V: []string{"card.added"}, Set: true}})
+		_, err := tx.CreateWebhook(access, program, store.WebhookFields{URL: store.Opt[string]{V: url, Set: true}, Events: store.Opt[[]string]{V: []string{event}, Set: true}})
 		return err
 	})
-	for done := 0; done < n; {
-		write(func(tx *store.Tx) error {
-			for range 1000 {
-				if _, err := tx.IssueCard(access, program, store.CardFields{}, store.SourceAPI); err != nil {
-					return err
-				}
-				done++
-			}
-			return nil
-		})
-	}
+	repeat(n, do)
 }

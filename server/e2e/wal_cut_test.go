@@ -108,8 +108,9 @@ func newKilledFile(t *testing.T, n int) *killedFile {
 // stampCard is a stamp program that every location accepts.
 const stampCard = `{"type":"standard","name":"Coffee","total_stamps":10,"repeat_after_reset":true,"icon_key":"coffee"}`
 
-// checkOpens opens the database with a WAL whose first whole bytes are undamaged.
-func (c *killedFile) checkOpens(t *testing.T, what string, wal []byte, whole int) {
+// checkOpens opens the database with a WAL of which only the first intact bytes are undamaged, and
+// checks that the database has exactly the writes of the commits in them.
+func (c *killedFile) checkOpens(t *testing.T, what string, wal []byte, intact int) {
 	t.Helper()
 	path := filepath.Join(c.dir, "shop.db")
 	for name, content := range map[string][]byte{path: c.db, path + "-wal": wal} {
@@ -146,20 +147,20 @@ func (c *killedFile) checkOpens(t *testing.T, what string, wal []byte, whole int
 	}); err != nil {
 		t.Errorf("%s: %v", what, err)
 	}
-	// A write is there if its commit is. Its commit is the first one after the previous answer, at
-	// the latest the last one before its own answer.
+	// A write is there if its commit is. Its commit lies after the previous answer and not after its
+	// own answer.
 	before := 0
 	for i, a := range c.answers {
 		if i > 0 {
 			before = c.answers[i-1].logSize
 		}
-		begun := false
+		may := false
 		for _, commit := range c.commits {
-			begun = begun || commit > before && commit <= whole
+			may = may || commit > before && commit <= intact
 		}
-		if must := a.logSize <= whole; must && !there[a.ref] {
-			t.Errorf("%s: %s is lost although its commit is in the first %d bytes", what, a.ref, whole)
-		} else if there[a.ref] && !begun {
+		if must := a.logSize <= intact; must && !there[a.ref] {
+			t.Errorf("%s: %s is lost although its commit is in the first %d bytes", what, a.ref, intact)
+		} else if there[a.ref] && !may {
 			t.Errorf("%s: %s exists without its commit", what, a.ref)
 		}
 	}

@@ -1,5 +1,5 @@
 // Package holder serves the page of a card for its holder, at the card's install
-// link.
+// link, and installs the card.
 package holder
 
 import (
@@ -25,7 +25,8 @@ var cardHTML string
 
 var page = template.Must(template.New("card").Parse(cardHTML))
 
-// style is the source of the style element that all pages have.
+// style is the source expression, for the content security policy, of the style
+// element that all pages have.
 var style = kernel.StyleSource(cardHTML)
 
 // view is the data of the page.
@@ -36,7 +37,7 @@ type view struct {
 	Program        store.Program
 	Ink, OnBrand   string // text colours on the background and on the brand colour
 	Stamps         []bool // whether each is filled; nil if there are more than maxDrawn
-	Percent        int64  // of the stamps, for the bar that is shown instead
+	Percent        int64  // of the stamps, for the bar that is shown if Stamps is nil
 	Next           *store.LadderPrize
 	Missing        int64 // stamps missing for the next prize
 	Prizes         []store.LadderPrize

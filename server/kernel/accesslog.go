@@ -56,8 +56,8 @@ func knownMethod(method string) string {
 }
 
 // client returns the address of the client: the peer of the connection or, if that
-// is a trusted proxy, the last address in X-Forwarded-For that is not one. The
-// addresses before it cannot be trusted.
+// is a trusted proxy, the last address in X-Forwarded-For that is not a trusted
+// proxy. Anybody may have written the addresses before it.
 func (k *Kernel) client(r *http.Request) string {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

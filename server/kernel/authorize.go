@@ -15,8 +15,9 @@ func (k *Kernel) authorize(c *Caller, op *Operation, now store.Time) error {
 	if c.Kind != Device || !op.Writes() || !c.Device.PINRequired {
 		return nil
 	}
-	// Only the current PIN counts as right or wrong. If the identity changes
-	// later, the call is repeated with this check.
+	// Check the PIN only with an identity that is up to date, since an attempt must
+	// not be counted against a PIN that was replaced. If the identity changes after
+	// this, the call is repeated, and so is this check.
 	if err := k.confirm(c, nil); err != nil {
 		return err
 	}
@@ -32,8 +33,8 @@ func (k *Kernel) confirm(c *Caller, refusal error) error {
 	return refusal
 }
 
-// Scope returns the scope that a key of the REST API needs, or "" if any key will
-// do or none.
+// Scope returns the scope that a key of the REST API needs. It is "" if every key may
+// invoke the operation, and if no key may.
 func (op *Operation) Scope() string {
 	if op.Callers.APIKey == AnyKey {
 		return ""

@@ -87,8 +87,8 @@ func (k *Kernel) read(ctx context.Context, call *Call, op *Operation) (r Result,
 			r.value, err = op.read(v, call, fields)
 			return err
 		})
-		// A view may find that the epoch moved while it read. A caller that is
-		// known by no epoch has nothing to identify again.
+		// A view may find that the epoch moved while it read. The face cannot
+		// identify a caller without an epoch again, so the read is repeated here.
 		if call.Epoch != 0 || !errors.Is(err, store.ErrEpoch) || ctx.Err() != nil {
 			return r, err
 		}
@@ -136,8 +136,8 @@ func (k *Kernel) writeOnce(ctx context.Context, call *Call, op *Operation) (r Re
 }
 
 // commit runs the operation in a transaction. With a key it also stores the answer
-// there, for replays: that of a success, and that of a refusal with status 404, 409
-// or 422. Nothing else of a refused operation is written, unless the refusal is a
+// under the key, for replays, if the status is that of a success, or 404, 409 or 422.
+// Nothing else of a refused operation is written, unless the refusal is a
 // [store.CommittedRefusal].
 func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *IdempotencyKey, key *store.IdempotencyKey) (r Result, err error) {
 	fields, target, err := k.validate(ctx, op, call.in, call.now)
@@ -172,7 +172,7 @@ func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *I
 				refusal = err
 				return tx.Remember(*key, e.remembered())
 			case errors.As(err, &kept):
-				refusal = err // the changes beside it are written, the answer is not
+				refusal = err // its changes are committed, but its answer is not stored
 				return nil
 			}
 			return err

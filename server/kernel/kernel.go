@@ -1,8 +1,7 @@
 // Package kernel is what all faces of the server share. Whatever a caller can do
 // is an [Operation]; [Kernel.Invoke] authorizes the caller, validates the
 // fields, makes the change once for each idempotency key, and remembers the
-// answer. A face only binds operations: to routes ([Route]), commands, forms or
-// tools.
+// answer. A face only binds operations: to routes ([Route]), commands or forms.
 //
 // A write over HTTP takes this way: Mount's handler calls serve, which has the
 // [Guard] identify the caller and count the request; Invoke authorizes the caller

@@ -25,7 +25,7 @@ func (k *Kernel) requestID(w http.ResponseWriter) string {
 }
 
 // buffers holds buffers for answers. They can be reused, since net/http does not
-// keep what was passed to Write, with HTTP/2 neither. BenchmarkPlainList and
+// keep what was passed to Write, not even over HTTP/2. BenchmarkPlainList and
 // BenchmarkLookup of server/app show the effect.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 

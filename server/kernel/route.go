@@ -90,7 +90,7 @@ var escapedSlashes = strings.NewReplacer("%2F", "%252F", "%2f", "%252F")
 
 // KeepEscapedSlashes returns a handler that leaves escaped slashes in the path
 // escaped, so that the router, which uses the unescaped path, takes them as part
-// of an id. No id has a slash, so that ids stay escaped does not matter.
+// of an id. The ids of resources contain no slash, so none of them is changed.
 func KeepEscapedSlashes(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if escaped := escapedSlashes.Replace(r.URL.RawPath); escaped != r.URL.RawPath {
@@ -161,8 +161,8 @@ type request struct {
 	rt      *Route
 	g       Guard
 	maxKey  int   // maximum length of an idempotency key, in characters
-	counted bool  // the rate limit was asked
-	limited error // its answer
+	counted bool  // the guard's Limit was called
+	limited error // what it returned
 	body    []byte
 	read    bool // body was read
 }

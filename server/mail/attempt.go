@@ -102,9 +102,9 @@ func (s *Sender) giveUp(m *store.QueuedMail, reason string, code int) bool {
 	return true
 }
 
-// keep pauses sending because of a refusal that may have nothing to do with the
-// message. It does not count as an attempt at the message, but in case it does
-// have to do with it, the others are sent first.
+// keep pauses sending after a refusal whose reason may be the server or the sender
+// rather than the message. The refusal does not count as an attempt at the message.
+// Other messages are sent before it, since it may be the reason.
 func (s *Sender) keep(m *store.QueuedMail, level slog.Level, text string, code int) bool {
 	s.conf.Observe(Failed)
 	s.pauseServer(level, text, "card", m.CardID, "code", code)

@@ -56,7 +56,7 @@ type connection struct {
 	client *smtp.Client
 	smtp   *protocol.Client
 	raw    *timedConn
-	// detach undoes that the end of connect's context closes the connection.
+	// detach stops the end of connect's context from closing the connection.
 	detach func() bool
 }
 

@@ -1,4 +1,4 @@
-// Package mail sends the messages that the store has queued by SMTP: at least
+// Package mail sends by SMTP the messages that the store has queued: at least
 // once, one after the other, over a connection that stays open while there are
 // more.
 package mail
@@ -24,9 +24,9 @@ type Config struct {
 	Observe func(outcome string)
 }
 
-// Retries double their wait with each failure. A server that is down is tried
-// again sooner than a single message that the server deferred, by which it means
-// minutes.
+// The waits before a retry, which double with each failure. They are shorter after a
+// failure of the server, which may last a second, than after the server has deferred
+// one message, which it does for minutes.
 const (
 	serverWait     = time.Second
 	maxServerWait  = 10 * time.Minute

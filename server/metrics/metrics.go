@@ -1,7 +1,7 @@
 // Package metrics collects the metrics of a server for Prometheus.
 //
-// A request's label is the pattern of its route, never its path, so that labels
-// contain no ids, names or secrets.
+// Requests are labelled with the pattern of their route, never with their path, so
+// that labels contain no ids, names or secrets.
 package metrics
 
 import (
@@ -27,7 +27,7 @@ type Metrics struct {
 	took       *prometheus.HistogramVec
 	groups     prometheus.Histogram
 	commits    prometheus.Histogram
-	refused    prometheus.Counter
+	failed     prometheus.Counter // groups of writes
 	deliveries *prometheus.CounterVec
 	lag        prometheus.Histogram
 	mails      *prometheus.CounterVec
@@ -60,7 +60,7 @@ func New() *Metrics {
 		commits: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "punchcard_write_group_seconds",
 			Help:    "From the beginning of a group's transaction to the end of its commit, fsync included.",
 			Buckets: durations}),
-		refused: prometheus.NewCounter(prometheus.CounterOpts{Name: "punchcard_write_groups_failed_total",
+		failed: prometheus.NewCounter(prometheus.CounterOpts{Name: "punchcard_write_groups_failed_total",
 			Help: "Groups of which nothing was kept: the disk is full or failing, or another process held the file too long."}),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "punchcard_webhook_attempts_total",
 			Help: "Attempts at webhooks: delivered, failed (to be tried again) or given_up."}, []string{"outcome"}),
@@ -71,7 +71,7 @@ func New() *Metrics {
 			Help: "Attempts at mail: sent, failed (to be tried again) or refused."}, []string{"outcome"}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.took, m.groups, m.commits, m.refused, m.deliveries, m.lag, m.mails)
+		m.requests, m.took, m.groups, m.commits, m.failed, m.deliveries, m.lag, m.mails)
 	for _, outcome := range []string{"sent", "failed", "refused"} {
 		m.mails.WithLabelValues(outcome)
 	}
@@ -143,7 +143,7 @@ func (m *Metrics) Group(size int) (end func(error)) {
 	return func(err error) {
 		m.commits.Observe(time.Since(start).Seconds())
 		if err != nil {
-			m.refused.Inc()
+			m.failed.Inc()
 		}
 	}
 }

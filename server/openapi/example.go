@@ -16,8 +16,8 @@ func (d *Document) Curl(o *Operation) string {
 	lines := []string{`curl -H "Authorization: Bearer $KEY"`}
 	if o.Route.Writes() {
 		lines[0] = "curl -X " + o.Route.Method + strings.TrimPrefix(lines[0], "curl")
-		// Not every system has uuidgen. Not every shell has RANDOM, so the id
-		// distinguishes the keys of two commands in the same second.
+		// Not every system has uuidgen, and not every shell has RANDOM. The
+		// operation's id keeps apart the keys of two operations in the same second.
 		lines = append(lines, `-H "Idempotency-Key: `+o.ID+`-$(date +%s)-$RANDOM"`)
 	}
 	if body := d.sampleBody(o); body != "" {

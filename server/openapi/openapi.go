@@ -265,8 +265,9 @@ func (d *Document) errorResponse(o *Operation, status int) *response {
 	return &response{&content{mediaType{schema}}, strings.Join(texts, "\n\n"), d.headers(o.Route, status)}
 }
 
-// headers returns references to the headers of answers with a status. The headers
-// of the rate limit are only on answers to a valid key, so not on every 401 and 405.
+// headers returns references to the headers of answers with a status. Only answers to
+// a valid key have the headers of the rate limit, so those with 401 and 405 need not
+// have them and do not list them.
 func (d *Document) headers(r *kernel.Route, status int) map[string]reference {
 	names := []string{"X-Request-Id", "Cache-Control"}
 	if d.about.RateLimits && status != http.StatusUnauthorized && status != http.StatusMethodNotAllowed {
@@ -291,7 +292,7 @@ func (d *Document) headers(r *kernel.Route, status int) map[string]reference {
 	return refs
 }
 
-// headers are the response headers.
+// headers are the definitions of the response headers, by name.
 var headers = map[string]header{
 	"X-Request-Id":        {"The server's own id for the request.", true, &wire.JSONSchema{Type: wire.Types{"string"}, Pattern: "^req_"}},
 	"Cache-Control":       {"Answers must not be cached.", true, &wire.JSONSchema{Type: wire.Types{"string"}, Const: "no-store"}},

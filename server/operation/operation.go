@@ -99,8 +99,8 @@ func withID[F, O any](f func(*store.Tx, store.Access, string, F) (O, error)) fun
 	return func(tx *store.Tx, c *kernel.Call, fields F) (O, error) { return f(tx, c.Access, c.Param("id"), fields) }
 }
 
-// inShop does the same for a write without fields that only persons make, in their
-// shop.
+// inShop does the same for a write without fields that only persons make. It passes
+// the key of their shop instead of the access.
 func inShop[O any](f func(*store.Tx, int64, string) (O, error)) func(*store.Tx, *kernel.Call, struct{}) (O, error) {
 	return func(tx *store.Tx, c *kernel.Call, _ struct{}) (O, error) { return f(tx, c.Access.Shop, c.Param("id")) }
 }

@@ -42,7 +42,7 @@ func (f WebhookPatch) Check(now store.Time) []store.Detail {
 
 // reservedHeaders are the headers that a delivery sets itself and those that
 // belong to the connection. Headers that begin with webhook- are reserved too.
-var reservedHeaders = []string{"host", "content-length", "content-type", "user-agent", "authorization", "x-service-signature",
+var reservedHeaders = []string{"host", "content-length", "content-type", "user-agent", "authorization", "x-service-signature", "x-service-sequence",
 	"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"}
 
 func validateCustomHeaders(headers store.Opt[map[string]string]) []store.Detail {

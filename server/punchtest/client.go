@@ -30,7 +30,7 @@ func (s *Server) control(method, path string, body, out any) error {
 	return s.send(context.Background(), method, s.Origin+"/dev"+path, "", body).decode(out)
 }
 
-// operate is control that fails the test after an error.
+// operate calls control and fails the test if that returns an error.
 func (s *Server) operate(method, path string, body, out any) {
 	s.t.Helper()
 	if err := s.control(method, path, body, out); err != nil {
@@ -38,7 +38,7 @@ func (s *Server) operate(method, path string, body, out any) {
 	}
 }
 
-// ask is operate that returns the decoded answer.
+// ask calls operate and returns the decoded answer.
 func ask[T any](s *Server, method, path string, body any) (answer T) {
 	s.t.Helper()
 	s.operate(method, path, body, &answer)

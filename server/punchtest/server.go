@@ -54,7 +54,7 @@ type Server struct {
 	MCPKey           string            // which the REST API refuses
 	TillToken        string            // of a device at Locations[0]
 
-	Clock *ServerClock // the server's one clock
+	Clock *ServerClock // the server's clock
 
 	*core
 	t reporter
@@ -211,7 +211,8 @@ func (c *ServerClock) Advance(d time.Duration) {
 	c.s.operate(http.MethodPost, "/clock", map[string]string{"advance": d.String()}, nil)
 }
 
-// Set is [ServerClock.Advance] to an instant, which must not be in the past.
+// Set advances the clock to t, which must not be in its past, as
+// [ServerClock.Advance] does.
 func (c *ServerClock) Set(t time.Time) {
 	c.s.t.Helper()
 	c.s.operate(http.MethodPost, "/clock", map[string]time.Time{"now": t}, nil)

@@ -14,7 +14,7 @@ func (s *Server) Key(scopes ...string) string {
 	return s.NewKey(KeyFields{Scopes: scopes})
 }
 
-// RestrictedKey is [Server.Key] for a key restricted to one location.
+// RestrictedKey creates a key as [Server.Key] does, restricted to one location.
 func (s *Server) RestrictedKey(location string, scopes ...string) string {
 	s.t.Helper()
 	return s.NewKey(KeyFields{Scopes: scopes, Locations: []string{location}})
@@ -122,7 +122,7 @@ func (s *Server) Transactions(card string) (all []Transaction) {
 // Lock locks a card as an operator does.
 func (s *Server) Lock(card string) { s.t.Helper(); s.onCard(card, "lock") }
 
-// Unlock undoes [Server.Lock].
+// Unlock unlocks a card as an operator does.
 func (s *Server) Unlock(card string) { s.t.Helper(); s.onCard(card, "unlock") }
 
 // Archive archives a card as an operator does.

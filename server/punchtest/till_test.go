@@ -143,7 +143,7 @@ func TestFaults(t *testing.T) {
 	}
 	issue("one").Want(201)
 
-	// After a fault behind the operation the card exists, and a retry gets the lost answer.
+	// After a fault that follows the operation the card exists, and a retry gets the lost answer.
 	s.Fault(punchtest.Fault{Path: "/api/public/v1/**", Status: 502, Code: "bad_gateway", When: punchtest.After, Count: 2})
 	for range 2 {
 		if err := refusal(t, issue("two").Want(502).Err()); err.Code != "bad_gateway" {

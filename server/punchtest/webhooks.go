@@ -54,13 +54,13 @@ type Receiver struct {
 
 	s        *Server
 	mu       sync.Mutex
-	returned map[int]bool // indices of the deliveries that Wait has returned
+	returned map[deliveryName]bool // the deliveries that Wait has returned
 }
 
 // Receiver creates a receiver.
 func (s *Server) Receiver() *Receiver {
 	s.t.Helper()
-	r := &Receiver{Timeout: 10 * time.Second, s: s, returned: map[int]bool{}}
+	r := &Receiver{Timeout: 10 * time.Second, s: s, returned: map[deliveryName]bool{}}
 	s.operate(http.MethodPost, "/receiver", nil, r)
 	return r
 }
@@ -75,10 +75,30 @@ type Delivery struct {
 	At     time.Time // by the server's clock
 }
 
-// Wait returns the oldest delivery of an event, or of any event if event is empty,
-// that it has not returned before, and waits for it if necessary. If none arrives
-// within Timeout, or the server is reset, the test fails with a list of those that
-// did arrive.
+// deliveryName names a delivery by its event and its number among those of that
+// event. The name stays the same when a delivery of an earlier event arrives later,
+// which [Receiver.Deliveries] lists before it.
+type deliveryName struct {
+	event, id string
+	n         int
+}
+
+// namesOf returns the names of deliveries.
+func namesOf(all []Delivery) (names []deliveryName) {
+	next := map[deliveryName]int{}
+	for _, d := range all {
+		name := deliveryName{event: d.Event, id: d.ID}
+		next[name]++
+		name.n = next[name]
+		names = append(names, name)
+	}
+	return names
+}
+
+// Wait returns the first delivery of an event, or of any event if event is empty,
+// that it has not returned before, in the order of [Receiver.Deliveries], and waits
+// for it if necessary. If none arrives within Timeout, or the server is reset, the
+// test fails with a list of those that did arrive.
 func (r *Receiver) Wait(event string) Delivery {
 	r.s.t.Helper()
 	return ok(r.TryWait(event))(r.s.t)
@@ -108,9 +128,10 @@ func (r *Receiver) TryWait(event string) (Delivery, error) {
 func (r *Receiver) take(event string, all []Delivery) (d Delivery, found bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	names := namesOf(all)
 	for i, d := range all {
-		if !r.returned[i] && (event == "" || d.Event == event) {
-			r.returned[i] = true
+		if !r.returned[names[i]] && (event == "" || d.Event == event) {
+			r.returned[names[i]] = true
 			return d, true
 		}
 	}
@@ -125,9 +146,10 @@ func (r *Receiver) summary(all []Delivery) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var came []string
+	names := namesOf(all)
 	for i, d := range all {
 		text := d.Event + " " + d.ID
-		if r.returned[i] {
+		if r.returned[names[i]] {
 			text += " (handed out before)"
 		}
 		came = append(came, text)
@@ -135,15 +157,16 @@ func (r *Receiver) summary(all []Delivery) string {
 	return strings.Join(came, ", ")
 }
 
-// Deliveries returns all deliveries so far, oldest first, also those that Wait has
-// returned.
+// Deliveries returns all deliveries so far in the order of the events, which
+// X-Service-Sequence tells, also those that Wait has returned. Attempts of one
+// delivery are in the order of their arrival.
 func (r *Receiver) Deliveries() []Delivery {
 	r.s.t.Helper()
 	return ok(r.fetch(context.Background(), 0, 0))(r.s.t)
 }
 
-// fetch returns all deliveries as soon as there are wanted ones, or the timeout has
-// passed.
+// fetch returns all deliveries. It waits until there are at least as many as wanted, or
+// until the timeout has passed.
 func (r *Receiver) fetch(ctx context.Context, wanted int, timeout time.Duration) (all []Delivery, err error) {
 	timeout = min(max(timeout, 0), time.Minute) // the server waits a minute at most
 	query := fmt.Sprintf("?wait=%d&timeout_ms=%d", wanted, timeout.Milliseconds())

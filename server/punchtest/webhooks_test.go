@@ -59,6 +59,35 @@ func TestReceiver(t *testing.T) {
 	}
 }
 
+// TestWaitReturnsEachOnce checks that Wait returns no delivery twice when one of an
+// earlier event arrives later.
+func TestWaitReturnsEachOnce(t *testing.T) {
+	t.Parallel()
+	r := punchtest.Start(t).Receiver()
+	for _, sent := range []struct{ id, sequence string }{{"evt_b", "7"}, {"evt_a", "3"}, {"evt_b", "7"}} {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", r.URL, strings.NewReader(`{"event":"card.added","event_id":"`+sent.id+`"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Service-Sequence", sent.sequence)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if d := r.Wait("card.added"); d.ID != sent.id {
+			t.Errorf("got %s, want %s", d.ID, sent.id)
+		}
+	}
+	var order []string
+	for _, d := range r.Deliveries() {
+		order = append(order, d.ID)
+	}
+	if got := strings.Join(order, " "); got != "evt_a evt_b evt_b" {
+		t.Errorf("listed are %s", got)
+	}
+}
+
 func TestVerifyRefuses(t *testing.T) {
 	t.Parallel()
 	s := punchtest.Start(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// anyOrigin stands for a server's origin in its document, in which servers
-// differ by their port alone.
+// anyOrigin replaces the server's origin in its document. The documents of servers of
+// equal configurations are then equal and are compiled only once.
 const anyOrigin = "http://punchcard.test"
 
 // raceSample is the number of answers of which one is checked under the race

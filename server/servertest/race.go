@@ -2,4 +2,5 @@
 
 package servertest
 
+// racing is true if the race detector is on.
 const racing = true

@@ -222,8 +222,8 @@ func (r *Reply) Invalid(details ...string) {
 	}
 }
 
-// Shows checks the values at dotted paths of the body; numbers of any Go type
-// compare.
+// Shows checks the values at dotted paths of the body. Numbers are compared by value,
+// whatever their Go types.
 func (r *Reply) Shows(want Fields) {
 	r.T.Helper()
 	for name, v := range want {

@@ -27,8 +27,8 @@ import (
 	"punchcard/server/till"
 )
 
-// Patience ends a wait that would otherwise last for ever. A test that waits so long
-// fails.
+// Patience is the time limit of waits that normally end much sooner. A test that waits
+// so long fails.
 const Patience = 30 * time.Second
 
 // A Server is a running server and a client of its REST API, or of its till API
@@ -145,8 +145,8 @@ func RunMoreAtOnce() {
 	}
 }
 
-// Main runs a package's tests. A run of all tests fails if none of them got a
-// success from one of the routes.
+// Main runs a package's tests. A run of all tests fails unless each of the routes has
+// answered with success at least once.
 func Main(m *testing.M, routes []kernel.Route) {
 	RunMoreAtOnce()
 	code := m.Run()

@@ -55,8 +55,8 @@ func (g *Guard) Forget() { g.devices.Forget() }
 // Status returns the HTTP status of a code.
 func (g *Guard) Status(code store.Code) int { return Status(code) }
 
-// Status returns the HTTP status of a code on the till API. Some differ from the
-// REST API's, as a till cannot resolve these refusals.
+// Status returns the HTTP status of a code on the till API. Three codes are 422 here
+// and 402 or 409 on the REST API, since nothing at the till can change their cause.
 func Status(code store.Code) int {
 	switch code {
 	case store.CardExpired, store.LocationDisabled, store.SubscriptionSuspended:

@@ -1,5 +1,5 @@
 // Package till binds the operations to the till API below /till/v1, by which the
-// devices of a shop write to the ledger.
+// devices of a shop write to the ledger. Its Guard identifies devices by their tokens.
 package till
 
 import (

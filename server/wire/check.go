@@ -79,9 +79,9 @@ func (r *rule) checkFloat(f float64, lim Limits, out *details) {
 	r.checkNumber(func(b bound) int { return cmp.Compare(f, b.float) }, over, outOfRange, outOfRange, lim, out)
 }
 
-// checkNumber checks whether a number is within the bounds, with which compare
-// compares it. If over is -1 or 1, the number is below or above the range of its type,
-// for which tooSmall and tooLarge are the messages.
+// checkNumber checks whether a number is within the bounds. compare compares the number
+// with a bound. If over is -1 or 1, the number is below or above the range of its type;
+// tooSmall and tooLarge are the messages for that.
 func (r *rule) checkNumber(compare func(bound) int, over int, tooSmall, tooLarge string, lim Limits, out *details) {
 	minimum, maximum := r.min, r.upper(lim)
 	switch {
@@ -119,7 +119,7 @@ func parseWhole(literal string) (n int64, over int, whole bool) {
 	case negative:
 		significant = "-" + significant
 	}
-	// With twenty digits the number is out of range; more make no difference.
+	// A number of twenty digits is out of range, so no more zeros need be added.
 	n, err := strconv.ParseInt(significant+strings.Repeat("0", min(exponent, 19)), 10, 64)
 	if err != nil {
 		over = cmp.Compare(n, 0) // 0 for a text that is no number

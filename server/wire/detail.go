@@ -44,8 +44,8 @@ func (d *details) add(field, code, message string) {
 }
 
 // Join appends the details of further rules to those of a body, up to
-// store.MaxDetails. It leaves out fields that list has already, itself or a part
-// of it.
+// store.MaxDetails. It leaves out a field if list has a detail for the field or for a
+// part of it.
 func Join(list []Detail, more ...Detail) []Detail {
 	out := details{list}
 	for _, d := range more {

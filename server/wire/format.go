@@ -18,7 +18,7 @@ import (
 // format is a named rule for strings.
 type format struct {
 	valid func(string) bool
-	words string // message for other strings
+	words string // message for strings that are not valid
 	// schemaFormat and schemaPattern are the rule in a JSON Schema.
 	schemaFormat, schemaPattern string
 }

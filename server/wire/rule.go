@@ -84,8 +84,8 @@ type rule struct {
 	keys     []string
 }
 
-// Limits are the upper bounds that are settings, by the names in limit tags. The
-// use of a name that is missing panics.
+// Limits are the upper bounds that are settings, by the names in limit tags. Using a
+// name that is not in Limits panics.
 type Limits map[string]int
 
 // upper returns the field's upper bound.

@@ -15,6 +15,7 @@ import (
 // Each object of a list of objects may have it again.
 const maxDepth = 16
 
+// space is the white space of JSON.
 const space = " \t\r\n"
 
 // pair is a member of the body.
@@ -23,9 +24,9 @@ type pair struct {
 	value []byte // a slice of the body
 }
 
-// scan checks that body is a valid JSON object, and returns its first members, at
-// most keep of them. maxDepth is the maximum depth. It is not recursive, so that deeply nested arrays need no
-// stack.
+// scan checks that body is a valid JSON object nested at most maxDepth deep, and
+// returns its first members, at most keep of them. It is not recursive, so that deeply
+// nested arrays need no stack.
 func scan(body []byte, keep, maxDepth int) ([]pair, *Detail) {
 	if len(bytes.Trim(body, space)) == 0 {
 		return nil, nil

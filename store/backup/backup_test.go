@@ -130,7 +130,7 @@ func TestRestoreExcludesOthers(t *testing.T) {
 			s.Close()
 		}
 		if err == nil || err.Error() != f.Path()+": is being restored" {
-			t.Errorf("while it is restored the file is opened: %v", err)
+			t.Errorf("opening the file during the restore: %v", err)
 		}
 	}
 	if _, err := Restore(context.Background(), f.Path(), f.Path()+"2", time.Now(), Options{}); err != nil {
@@ -284,5 +284,57 @@ func TestRestoreReusesNoCode(t *testing.T) {
 		reissue(again)
 		reissue(again)
 		at = at.Add(time.Minute)
+	}
+}
+
+// The sequences of events after a restore are above all that were given before,
+// also those of a shop that had no event then.
+func TestRestoreSkipsSequences(t *testing.T) {
+	f := start(t)
+	program := f.program("Coffee")
+	event := func(f *fixture) (sequence int64) {
+		t.Helper()
+		last := f.number("SELECT event_sequence FROM shops WHERE id=?", f.a.Shop)
+		f.card(program, store.CardFields{})
+		if sequence = f.number("SELECT max(sequence) FROM events"); sequence <= last {
+			t.Errorf("%d after %d", sequence, last)
+		}
+		f.checkFile()
+		return sequence
+	}
+	file := filepath.Join(t.TempDir(), "copy.db")
+	if _, err := Create(context.Background(), f.Path(), file, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	f.webhook(program)
+	last := event(f)
+	if last != 1 {
+		t.Errorf("the first event has %d", last)
+	}
+	at := time.Now()
+	for range 3 {
+		restored := filepath.Join(t.TempDir(), "again.db")
+		if _, err := Restore(context.Background(), file, restored, at, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		again := f.on(restored)
+		again.webhook(program)
+		first := event(again)
+		if first <= last {
+			t.Errorf("%d was given before the restore, and then %d", last, first)
+		}
+		if last = event(again); last != first+1 {
+			t.Errorf("%d after %d", last, first)
+		}
+		if last >= 1<<53 {
+			t.Errorf("%d is no exact number in JavaScript", last)
+		}
+		again.Close()
+		again = f.on(restored)
+		if next := event(again); next != last+1 {
+			t.Errorf("%d after %d and a restart", next, last)
+		}
+		last++
+		at = at.Add(time.Second)
 	}
 }

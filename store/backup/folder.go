@@ -17,8 +17,8 @@ import (
 // second, and sortable.
 const TimeLayout = "20060102T150405Z"
 
-// Folder is the folder of the backups of one database, such as
-// punchcard-20260131T090000Z.db of punchcard.db. Two databases of the same file
+// Folder is a folder with the backups of one database. The name of a backup of
+// punchcard.db is punchcard-20260131T090000Z.db, so two databases of the same file
 // name need two folders.
 type Folder struct {
 	DB   string
@@ -94,8 +94,8 @@ func (f Folder) prefix() string {
 	return strings.TrimSuffix(base, filepath.Ext(base)) + "-"
 }
 
-// at returns the time in a backup's name, and false if it is no name of a backup
-// of this database.
+// at returns the time in a backup's name. It returns false if the name is not that of
+// a backup of this database.
 func (f Folder) at(name string) (time.Time, bool) {
 	text, ok := strings.CutPrefix(name, f.prefix())
 	text, ok2 := strings.CutSuffix(text, ".db")

@@ -147,10 +147,10 @@ func copyBackup(ctx context.Context, p *partial, backup string, now time.Time, q
 }
 
 // openBackup opens a backup for reading, together with the log or journal beside
-// it, if there is one. Otherwise it creates no file beside it, since the folder
-// may be read-only.
+// it, if there is one. Without one it creates no file beside the backup, since the
+// folder may be read-only.
 func openBackup(ctx context.Context, path string) (*sqlite.Conn, error) {
-	if small, err := os.Stat(path); err == nil && small.Size() < sqlite.MinSize {
+	if info, err := os.Stat(path); err == nil && info.Size() < sqlite.MinSize {
 		return nil, sqlite.ErrNotADB
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {

@@ -1,6 +1,7 @@
 // Package event contains what a webhook event is, without storage or transport:
 // the catalogue of 26 events, the rules by which subscriptions match them, and
-// the exact bytes of the v1 and v2 envelopes.
+// the exact bytes of the v1 and v2 envelopes. Scrub erases a holder from stored
+// bodies.
 package event
 
 import (

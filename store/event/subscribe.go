@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// specific are the events of single transactions. A webhook gets either them or
-// transaction.created.
+// specific are the events that say what a ledger row is about. For one row a webhook
+// gets either these events or transaction.created, never both.
 var specific = []Name{StampAssigned, PrizeRedeemed, ValueChanged, TransactionReversed, CardUsed, CardExpired}
 
 // ExclusiveWith returns the six specific transaction events, none of which a

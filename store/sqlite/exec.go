@@ -12,7 +12,7 @@ import (
 type statement struct {
 	*sqlite.Stmt
 	rows Rows
-	long bool // bound texts or blobs take memory
+	long bool // texts or blobs are bound, which take memory until they are cleared
 }
 
 // Exec runs one statement that returns no rows. An argument is nil, a []byte or
@@ -44,9 +44,9 @@ func InsertOfRows(before, row, after string) (ins RowsInsert) {
 	return ins
 }
 
-// InsertRows inserts rows; args contains their values, row after row. It inserts
-// as many rows with one statement as there is a prepared size for: a statement
-// costs more than a row, and there cannot be one for each number of rows.
+// InsertRows inserts rows; args contains their values, row after row. It uses the
+// fewest statements of 256, 128 … 1 rows: a statement costs more than a row, and a
+// statement for each number of rows would be too many to keep prepared.
 func (c *Conn) InsertRows(ins RowsInsert, args []any) error {
 	for i := len(ins.sql) - 1; len(args) > 0; {
 		n := ins.columns << i

@@ -21,7 +21,7 @@ func TestRows(t *testing.T) {
 			t.Errorf("%.20q, -7 and null are read as %.20q, %d and null: %v", text, got, n, null)
 		}
 		if x, null, y, b := r.Float(), r.Null(), r.Float(), r.Bytes(); x != 0.1+0.2 || y != 0 || null || string(b) != "\x00\xff" {
-			t.Errorf("three more are read as %v, %v, null: %v, and %x", x, y, null, b)
+			t.Errorf("the last three columns are read as %v, %v, null: %v, and %x", x, y, null, b)
 		}
 		if err := r.Close(); err != nil {
 			t.Error(err)

@@ -110,7 +110,7 @@ func (c *client) ask(kind string, r request, status int) (a answer, ok bool) {
 		if a.status < 400 {
 			text = nil // it may contain secrets
 		}
-		c.fail("%s: status %d where %d had to come: %.300s", kind, a.status, status, text)
+		c.fail("%s: status %d, want %d: %.300s", kind, a.status, status, text)
 	}
 	return a, err == nil && a.status == status
 }
@@ -164,7 +164,8 @@ func (c *client) page(kind string) {
 }
 
 // post makes a write that must be answered with the status and, if that is not 201,
-// the error code. ok is false if a write was refused, as it had to be or not.
+// the error code. ok is true only if the write was made as expected: it is false
+// after every refusal, the expected one too.
 func (c *client) post(kind string, f face, path, body string, status int, code string) (a answer, ok bool) {
 	c.keys++
 	r := request{f, path, fmt.Sprintf("load-%d-%d", c.n, c.keys), body}
@@ -172,7 +173,7 @@ func (c *client) post(kind string, f face, path, body string, status int, code s
 		return a, false
 	}
 	if a.replayed || code != "" && !bytes.Contains(a.body, []byte(`"code":"`+code+`"`)) {
-		c.fail("%s: %d, replayed %t, where %q had to come", kind, a.status, a.replayed, code)
+		c.fail("%s: %d, replayed %t, want %q and no replay", kind, a.status, a.replayed, code)
 		return a, false
 	}
 	if !c.filling && c.rng.IntN(50) == 0 {
@@ -187,7 +188,7 @@ func (c *client) sendAgain() {
 	c.retry = nil
 	a, ok := c.ask(r.kind, r.request, r.status)
 	if ok && (!a.replayed || a.status == 201 && !bytes.Equal(a.body, r.body)) {
-		c.fail("%s: sent again it was answered anew", r.kind)
+		c.fail("%s: the repeated request did not get the first answer", r.kind)
 	}
 }
 

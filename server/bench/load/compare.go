@@ -28,7 +28,7 @@ func (l *load) compareCards() error {
 		for _, got := range page.Data {
 			k := want[got.ID]
 			if k == nil {
-				continue // an instance that was full; its rows are counted below
+				continue // an instance that was full; compareFile counts its rows
 			}
 			delete(want, got.ID)
 			status := "invited"
@@ -98,7 +98,7 @@ func (l *load) finish() (rows int64, err error) {
 		return 0, err
 	}
 	for what, n := range l.open {
-		l.fail("webhook %s: %d more were to come than came", what, n)
+		l.fail("webhook %s: %d did not arrive (a negative number: too many arrived)", what, n)
 	}
 	if err := run(exec.Command(l.server.binary, "check", "--db", l.server.db)); err != nil {
 		l.fail("%v", err)

@@ -12,7 +12,7 @@ import (
 )
 
 // conn is a keep-alive connection. It takes less processor time than an http.Client,
-// which the server that is measured needs, and it never sends a request twice.
+// so that more is left for the server, and it never sends a request twice.
 type conn struct {
 	addr   string
 	c      net.Conn // nil before the first request

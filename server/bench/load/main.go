@@ -1,23 +1,24 @@
-// Command load puts the mix of a shop's busy day on the real server, as a
-// process on a file with the demo shop, and fails when anything answered is lost:
+// Command load runs the real server as a process, on a file with the demo shop,
+// sends it the mix of requests of a shop's busy day, and fails if anything that
+// was answered is lost:
 //
 //	go run ./server/bench/load -minutes 15
 //	go run ./server/bench/load -minutes 2 -rate 500
 //
 // It needs the go command and Linux or macOS; everything stays on loopback and
-// in a temporary folder, and ends by itself. What clients do is written at
-// client.step. Beside them two readers walk the list of all cards without a
-// pause, and a receiver verifies every webhook.
+// in a temporary folder, and ends by itself. The comment of client.step lists
+// what clients do. At the same time two readers walk the list of all cards
+// without a pause, and a receiver verifies every webhook.
 //
 // Without -rate each client sends its next request when the one before it is
 // answered. With -rate requests are due at fixed times, and latencies count
-// from then: a server that stalls does not hide it by being asked less.
+// from then, so that the time for which a server stalls counts for every request
+// that was due.
 //
-// At the end all cards are compared with what the answers said, and the ledger
-// with what tills were told; every webhook must have come; "punchcard check"
-// must find nothing. The exit status is 1 where any of that fails, a status
-// came that had not to come, the server logged a warning or an error, or its
-// write-ahead log grew past -wal-bound.
+// At the end the program compares all cards and the ledger with the answers,
+// waits for every webhook, and runs "punchcard check". The exit status is 1 if
+// any of that fails, if an answer had an unexpected status, if the server logged
+// a warning or an error, or if its write-ahead log grew past -wal-bound.
 package main
 
 import (
@@ -73,7 +74,7 @@ func main() {
 	}
 }
 
-// check tells which flag breaks its rule.
+// check returns an error that names the first flag with an invalid value.
 func (o *options) check() error {
 	switch {
 	case flag.NArg() > 0:
@@ -92,9 +93,10 @@ func (o *options) check() error {
 	return nil
 }
 
-// run makes the shop, loads it and looks at what is left. What failed is kept.
+// run creates the shop, sends the load and compares the results. After a failure it
+// keeps the database.
 func (o *options) run(ctx context.Context) (err error) {
-	debug.SetGCPercent(400) // the server has more use for the processors
+	debug.SetGCPercent(400) // leaves more of the processors to the server
 	dir, err := os.MkdirTemp(o.dir, "punchcard-load-")
 	if err != nil {
 		return err
@@ -139,7 +141,7 @@ func (o *options) run(ctx context.Context) (err error) {
 
 func newLoad(o options, path string) *load {
 	l := &load{options: o, length: time.Duration(o.minutes * float64(time.Minute)), webhooks: webhooks{open: map[string]int{}, seen: map[string]bool{}}}
-	// A period a minute, and six at least: as many in each third.
+	// About one period a minute, at least six, and a number that can be divided by three.
 	for range 3 * max(2, int(math.Ceil(o.minutes/3))) {
 		l.periods = append(l.periods, newPeriod())
 	}
@@ -147,8 +149,8 @@ func newLoad(o options, path string) *load {
 	return l
 }
 
-// serve is what happens while the server is up, and the comparisons at the end. It
-// returns the number of the ledger's rows.
+// serve fills the running server, measures it, and calls finish. It returns the
+// number of the ledger's rows.
 func (l *load) serve(ctx context.Context) (rows int64, err error) {
 	l.conn.addr = l.server.addr
 	if err := l.readShop(); err != nil {
@@ -177,7 +179,8 @@ func (l *load) serve(ctx context.Context) (rows int64, err error) {
 	return l.finish()
 }
 
-// verdict is the end: nil if all is as it must be.
+// verdict returns err, and an error if the log grew too large or anything else went
+// wrong. If there is none it prints that all results agree.
 func (l *load) verdict(err error, rows int64) error {
 	most := join(l.periods).wal / mib
 	if most > float64(l.bound) {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// kinds are the columns of the table: requests, those of the till writes alone, and
-// webhooks, whose time is that from the event to its arrival. A walk is a page of the
-// list that the readers walk.
+// kinds are the columns of the table. Most are kinds of requests: till is the writes at
+// a till, and walk is one page of the list that the readers walk. The time of a webhook
+// is that from the event to its arrival.
 var kinds = []string{"card", "lookup", "list", "stats", "till", "issue", "walk", "webhook"}
 
 // histogram counts durations in buckets whose bounds are 2^(n/16) microseconds.
@@ -25,8 +25,8 @@ func (h *histogram) total() (n int) {
 	return n
 }
 
-// quantile returns the milliseconds that a share q of the durations does not exceed,
-// at most 5 % too large; 0 if there are none.
+// quantile returns the q-quantile of the durations in milliseconds, which may be up to
+// 5 % too large; 0 if there are none.
 func (h *histogram) quantile(q float64) float64 {
 	rest := int(math.Ceil(q * float64(h.total())))
 	for i, count := range h {

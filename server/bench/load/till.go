@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// The stamp card of the demo shop: full at ten, with a lower prize, and repeating.
+// The stamp card of the demo shop repeats after it is full. It has prizes at both of
+// these numbers of stamps.
 const (
 	total = 10
 	lower = 5
@@ -75,7 +76,8 @@ func (c *client) stamp(k *card, n int64) {
 	c.expect("card.added", k.live)
 }
 
-// redemption returns the body that redeems the lower prize, 0, or that of a full card, 1.
+// redemption returns the body that redeems a prize: 0 is the lower one, 1 the first of
+// a full card.
 func (c *client) redemption(prize int) string {
 	return fmt.Sprintf(`{"prize_id":%q}`, c.prizes[prize].ID)
 }
@@ -117,8 +119,8 @@ func (c *client) pay() {
 	c.write(k, want, "/cards/"+k.id+"/"+want.Type+"s", body)
 }
 
-// reverse reverses the client's newest row, or tries that a second time. Without such
-// a row it makes a visit.
+// reverse reverses the client's newest row or, if it was reversed already, checks that
+// a second reversal is refused. If no row can be reversed it makes a visit.
 func (c *client) reverse() {
 	last := c.last
 	if last.card == nil {
@@ -148,8 +150,8 @@ func (c *client) reverse() {
 // events are the webhooks' events of the ledger's rows, by type of row.
 var events = map[string]string{"stamp": "stamp.assigned", "redemption": "prize.redeemed", "spend": "value.changed", "topup": "value.changed", "reversal": "transaction.reversed"}
 
-// write makes a write to a card, which must add the row want to the ledger. The row
-// before it can no longer be reversed.
+// write makes a write to a card, which must add the row want to the ledger. From then
+// on reverse reverses this row and not the one before it.
 func (c *client) write(k *card, want row, path, body string) (v visit, ok bool) {
 	a, ok := c.post("till", till, path, body, 201, "")
 	if c.last = (reversible{}); !ok {
@@ -169,8 +171,8 @@ func (c *client) write(k *card, want row, path, body string) (v visit, ok bool) 
 	return v, c.check(k, v.Row, v.Card, want)
 }
 
-// check checks a row of an answer and the card with it, which must be as it is expected
-// now, and adds the row to the client's sums.
+// check compares a row of an answer with want, and the card of the answer with k, and
+// adds the row to the client's sums.
 func (c *client) check(k *card, got row, shown instance, want row) bool {
 	t := c.answered[got.Type]
 	c.answered[got.Type] = sum{t.rows + 1, t.stamps + got.Stamps, t.cents + got.Cents}

@@ -13,7 +13,7 @@ import (
 	"punchcard/webhook"
 )
 
-// webhooks are the events that are to be sent, compared with those that arrived.
+// webhooks compares the events that the server has to send with those that arrived.
 type webhooks struct {
 	lock    sync.Mutex
 	secret  string
@@ -50,6 +50,8 @@ func (l *load) expect(event, id string) {
 	l.balance(event+" "+id, 1)
 }
 
+// balance adds by to the count of an event and removes the event when the count is 0:
+// it was expected and has arrived.
 func (h *webhooks) balance(what string, by int) {
 	if h.open[what] += by; h.open[what] == 0 {
 		delete(h.open, what)

@@ -25,7 +25,7 @@ type card struct {
 	installed         int64
 	expires, archived int64
 	locked, lastStamp int64
-	noted             bool // of roots: the expiry is in the ledger
+	noted             bool // of roots: the expiry has a row in the ledger
 	gone              bool // of roots: all instances are archived
 	newest, older     int  // of roots: keys of the instance that takes stamps, and of the full one whose prize is not redeemed
 }

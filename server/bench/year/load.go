@@ -9,9 +9,8 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// loader writes to the file without the store, which would take hours. It drops the
-// indexes, which are created again at the end, and has no protection against a
-// crash.
+// loader writes to the file directly, since the store would take hours. It drops the
+// indexes and creates them again at the end. After a crash the file is unusable.
 type loader struct {
 	c        *sqlite.Conn
 	dropped  []string // CREATE INDEX …
@@ -154,8 +153,9 @@ func (l *loader) cards(y *year) error {
 	return rows.err
 }
 
-// rest writes what other tables derive from the cards and the ledger, and the indexes.
-// The store takes the time of the newest audit row for the newest instant in the file.
+// rest fills the tables that follow from the cards and the ledger, and creates the
+// indexes. It adds an audit row at the end of the year, since the store reads the time
+// of the newest change from the newest audit row.
 func (l *loader) rest(y *year) error {
 	err := l.exec(slices.Concat([]string{
 		"INSERT INTO claims SELECT card_id, t.cycle, threshold, prize_id, t.id FROM transactions t CROSS JOIN prizes p ON p.id=prize_id WHERE type='redemption' AND reversed_at IS NULL ORDER BY 1, 2, 3",

@@ -24,10 +24,9 @@ var errLate = errors.New("the database was written to before the seed, or its cl
 // of the clock at the call is the start. Apply sets the clock to the time of each
 // write, and back to the start when it returns.
 //
-// Nothing may have been written to the store before: its time never goes back, so
-// that nothing can be older than an earlier write. The ready line has no origin;
-// see Ready.At. Errors have the form of those of Parse. After an error the store is
-// incomplete and must not be used.
+// The store must be new: its time never goes back, so after a write it accepts no
+// older ones. The ready line has no origin; see Ready.At. Errors have the form of
+// those of Parse. After an error the store is incomplete and must not be used.
 func (f *File) Apply(st *store.Store, clock Clock) (*Ready, error) {
 	now := clock.Now()
 	defer clock.Set(now)
@@ -126,8 +125,8 @@ func (s *shop) write(a *application, tx *store.Tx) (string, error) {
 	return made.ID, err
 }
 
-// write creates the location with a till, which is the demo till in the first
-// location. The last location of the first shop is followed by the demo keys.
+// write creates the location and its till. The till of the first shop's first location
+// is the demo till. After the first shop's last location it creates the demo keys.
 func (l *location) write(a *application, tx *store.Tx) (string, error) {
 	shop := a.access(l).Shop
 	made, err := tx.CreateLocation(shop, LocationFields(store.LocationFields{LocationPatch: l.LocationPatch, StaffPIN: l.StaffPIN}))

@@ -6,8 +6,8 @@ import (
 )
 
 // The structs below are the format of a seed file, which the package wire reads and
-// describes. Fields that an omit tag names have ids, which are not known before the
-// seed is applied, or cannot have an effect.
+// describes. An omit tag leaves out fields of an embedded struct: those that take ids,
+// which are not known before the seed is applied, and those that have no effect here.
 
 // object is an object of a seed file below its root: a pointer to one of these
 // structs.

@@ -45,7 +45,7 @@ func duration(text string) store.Time {
 // step is one write.
 type step struct {
 	at    store.Time
-	order int // among the steps of one instant
+	order int // of steps of the same instant: shops first, then cards, activity, locks, webhooks
 	object
 }
 
@@ -116,9 +116,9 @@ func (s *shop) resolveTimes(start store.Time, times []store.Time) {
 	times[s.n] = s.when.resolve(start, first)
 }
 
-// checkTime adds a problem if the instant t of o, which w gives, is out of bounds;
-// rule is that for an instant before from. Default instants follow from others, which
-// are checked themselves.
+// checkTime adds a problem if w gives o's instant t and t is out of bounds: before from,
+// for which rule is the message, after the start, or before 1990. It does not check a
+// default instant, which follows from instants that are checked themselves.
 func (a *application) checkTime(o object, w when, t, from store.Time, rule string) {
 	field := "at"
 	if w.Ago.Set {

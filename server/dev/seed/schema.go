@@ -51,8 +51,8 @@ func Schema() []byte {
 	return out.Bytes()
 }
 
-// reference corrects the references of the lists in s, which are to an OpenAPI
-// document.
+// reference makes the items of the lists in s refer to $defs. Package wire makes
+// references to the components of an OpenAPI document.
 func reference(s *wire.JSONSchema) {
 	for _, property := range s.Properties {
 		if item := property.Items; item != nil && item.Target != nil {

@@ -319,7 +319,7 @@ func TestSameAgain(t *testing.T) {
 		third, _ := apply(t, readSeed(t, name))
 		a := dump(t, first)
 		if a != dump(t, second) || a != dump(t, third) || fmt.Sprint(r1) != fmt.Sprint(r2) {
-			t.Errorf("%s: twice the same seed, two stores", name)
+			t.Errorf("%s: two stores with the same seed differ", name)
 		}
 		if strings.Count(a, "\n") < 200 {
 			t.Errorf("%s: the comparison has too little content:\n%s", name, a)

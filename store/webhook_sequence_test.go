@@ -1,0 +1,119 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sequences returns the sequences of a shop's events in the order of the events.
+func (f *fixture) sequences(shop int64) string {
+	f.t.Helper()
+	return strings.Join(f.lines("SELECT ifnull(sequence, 'null') FROM events WHERE shop_id=? ORDER BY id", shop), " ")
+}
+
+// The events of each shop are counted by themselves, in their order, and without a
+// gap for a write that was rolled back.
+func TestSequenceOfEvents(t *testing.T) {
+	f := start(t, Options{})
+	tea := f.program(f.a, stamps("Tea"))
+	theirs := f.withLedger(f.shop(ShopFields{}))
+	hook := f.subscribe(tea, func(w *WebhookFields) { w.Events = set([]string{"*"}) })
+	f.hook(theirs.a, theirs.program, hookFields{})
+	mine := errors.New("mine")
+	issue := func(a Access, program string, end error) Write {
+		return write(func(tx *Tx) error {
+			for range 2 {
+				if _, err := tx.IssueCard(a, program, CardFields{}, SourceAPI); err != nil {
+					return err
+				}
+			}
+			return end
+		})
+	}
+	settled := issue(f.a, tea, nil)
+	settled.Finish = func(tx *Tx, err error) error { return mine } // after its events were written
+	f.group(issue(f.a, tea, nil), issue(theirs.a, theirs.program, nil), issue(f.a, tea, mine), settled, issue(f.a, tea, nil), issue(theirs.a, theirs.program, nil))
+	must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, tea, hook.ID) })
+	second := &fixture{Store: open(t, f.path, Options{Ephemeral: true, Now: f.clock.now}), t: t, clock: f.clock, a: f.a}
+	second.card(f.a, tea, CardFields{})
+	f.card(f.a, tea, CardFields{})
+	for shop, want := range map[int64]string{f.a.Shop: "1 2 3 4 5 6 7", theirs.a.Shop: "1 2 3 4"} {
+		if got := f.sequences(shop); got != want {
+			t.Errorf("shop %d has the sequences %s, want %s", shop, got, want)
+		}
+		if got := f.number("SELECT event_sequence FROM shops WHERE id=?", shop); fmt.Sprint(got) != want[len(want)-1:] {
+			t.Errorf("event_sequence of shop %d is %d", shop, got)
+		}
+	}
+	f.checkFile()
+}
+
+// The count goes on where the ids of an older file end, since its events are sent
+// with their ids as sequence.
+func TestSequenceAfterMigration(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "older.db")
+	createOlder(t, path, savedSchema(t)(5)+`; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at) VALUES (1, 'Old', 'live', 'UTC', 'active', 1, 1, 1, 1, 1);
+		INSERT INTO events (id, shop_id, name, payload_v2, occurred_at) VALUES (41, 1, 'card.added', x'7b7d', 1), (42, 1, 'card.added', x'7b7d', 1); DELETE FROM events WHERE id=42`, 5)
+	f := &fixture{Store: open(t, path, Options{}), t: t}
+	a := Access{Shop: 1}
+	program := f.program(a, stamps("Tea"))
+	hook := f.hook(a, program, hookFields{})
+	f.sql("INSERT INTO deliveries (webhook_id, event_id) VALUES (?, 41)", hook)
+	f.card(a, program, CardFields{})
+	if got := f.sequences(1); got != "null 43" {
+		t.Errorf("the sequences are %s", got)
+	}
+	var sent []int64
+	f.view(func(v *View) error {
+		for _, event := range f.due(hook, nil, 10) {
+			at, _, err := v.Attempt(hook, event)
+			sent = append(sent, at.Sequence)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if !slices.Equal(sent, []int64{41, 43}) {
+		t.Errorf("sent with the sequences %v", sent)
+	}
+	f.checkFile()
+}
+
+// A new delivery comes with the chain of its card: the root, also for overflow
+// children and after an erasure; none where no card is concerned.
+func TestChainOfNewDelivery(t *testing.T) {
+	c := startChain(t, CardFields{HolderName: set("Ada")}, ShopFields{})
+	hook := c.hook(c.a, c.program, hookFields{})
+	other := c.card(c.a, c.program, CardFields{})
+	must(c.fixture, func(tx *Tx) (string, error) { return "", tx.EraseCard(c.a.Shop, c.cards[0]) })
+	c.location(c.a)
+	var got []string
+	c.view(func(v *View) error {
+		d, err := v.DueDeliveries(hook, -1, nil, 10, 10)
+		for _, n := range d.New {
+			got = append(got, fmt.Sprint(n.Chain))
+		}
+		if d.Last != d.New[len(d.New)-1].Event {
+			t.Errorf("the last is %d", d.Last)
+		}
+		few, err2 := v.DueDeliveries(hook, -1, nil, 10, 2)
+		if len(few.New) != 2 || few.Last != few.New[1].Event {
+			t.Errorf("two were asked for: %+v", few)
+		}
+		none, err3 := v.DueDeliveries(hook, few.Last, nil, 10, 0)
+		if len(none.New) != 0 || none.Last != few.Last {
+			t.Errorf("none was asked for: %+v", none)
+		}
+		return errors.Join(err, err2, err3)
+	})
+	root := fmt.Sprint(c.key(KindCard, c.cards[0]))
+	want := []string{fmt.Sprint(c.key(KindCard, other)), root, root, root, "0"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the chains are %v, want %v; the events %v", got, want, c.lines("SELECT name FROM events ORDER BY id"))
+	}
+}
