@@ -112,6 +112,8 @@ func OpenError(path string, err error) error {
 		return fmt.Errorf("%s: is not a database", path)
 	case errors.Is(err, sqlite.ErrCantOpen):
 		return fmt.Errorf("%s: %w", path, sqlite.ErrCantOpen)
+	case errors.Is(err, sqlite.ErrEndless):
+		return fmt.Errorf("%s: %w", path, sqlite.ErrEndless)
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }

@@ -46,6 +46,9 @@ func Create(ctx context.Context, db, to string, o Options) (size int64, err erro
 	}
 	// Before anything is written, so that the error names db.
 	if err := store.Inspect(ctx, db); err != nil {
+		if ctx.Err() != nil {
+			err = copyError(ctx, to, db, err)
+		}
 		return 0, err
 	}
 	p, err := newPartial(to)

@@ -14,14 +14,14 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// A statement whose tables fit the file takes a number of SQLite's steps that grows
-// with the file. In a file that was made to do harm a page can be part of its own
-// tree, or of one tree many times, so that a statement never ends. A statement is
-// ended after stepsAtLeast, plus stepsPerByte for each byte of the file and its log.
-// The heaviest statements of check take fewer than 2 steps for each byte.
+// A statement on a sound file takes a number of SQLite's steps that grows with the
+// file: the heaviest of check take less than one step for each byte. In a file that
+// was made to do harm a page can be part of many trees, or of one tree many times, so
+// that a statement never ends. A statement is ended after stepsAtLeast, plus
+// stepsPerByte for each byte of the file and its log.
 const (
-	stepsAtLeast = 200_000_000 // some seconds
-	stepsPerByte = 100
+	stepsAtLeast = 2_000_000
+	stepsPerByte = 20
 	stepsPerCall = 1 << 16 // of the progress handler
 )
 
