@@ -60,19 +60,19 @@ type IssuedCard struct {
 
 // CardFields is the body of issuing a card. Every field is optional.
 type CardFields struct {
-	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200"`
+	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200" format:"line"`
 	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
-	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" doc:"The caller's own id for the person; one live card per program."`
+	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" format:"line" doc:"The caller's own id for the person; one live card per program."`
 	ExpiresAt   Opt[Time]   `json:"expires_at" doc:"In the future. Default: now plus the program's default_expire_after_days."`
 	SendEmail   Opt[bool]   `json:"send_email" doc:"Mail the install link; needs holder_email and a configured mail server."`
 }
 
 // CardPatch is the body of PATCH /cards/{id}.
 type CardPatch struct {
-	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200" patch:"nullable"`
+	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200" format:"line" patch:"nullable"`
 	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254" patch:"nullable"`
 	ExpiresAt   Opt[Time]   `json:"expires_at" patch:"nullable" doc:"In the future, or null for none."`
-	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" patch:"nullable"`
+	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" format:"line" patch:"nullable"`
 }
 
 // CardFilter selects cards of a list by the fields that are set.

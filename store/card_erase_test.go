@@ -124,8 +124,8 @@ func TestErasedPayloads(t *testing.T) {
 		t.Errorf("the v1 payloads are %v, were %v", after, v1)
 	}
 	after := payloads("v2")
-	if len(after) != 2 || len(v2) != 2 { // card.added, card.reissued
-		t.Fatalf("%d payloads after, %d before, want 2", len(after), len(v2))
+	if len(after) != 3 || len(v2) != 3 { // card.added, and card.reissued of each card
+		t.Fatalf("%d payloads after, %d before, want 3", len(after), len(v2))
 	}
 	for i := range after {
 		var was, is map[string]any

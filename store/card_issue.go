@@ -24,9 +24,9 @@ func (tx *Tx) IssueCard(a Access, programID string, f CardFields, source string)
 
 // CounterFields is the body of issuing a card at a till.
 type CounterFields struct {
-	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200"`
+	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200" format:"line"`
 	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
-	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" doc:"One live card per program."`
+	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" format:"line" doc:"One live card per program."`
 }
 
 // IssueAtCounter issues a card at a till. It is active at once.

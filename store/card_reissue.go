@@ -4,14 +4,15 @@ import "punchcard/store/event"
 
 // ReissueFields is the body of POST /cards/{id}/reissue.
 type ReissueFields struct {
-	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200"`
+	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200" format:"line"`
 	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
 	ExpiresAt   Opt[Time]   `json:"expires_at" doc:"In the future. An expired card that is given none gets a fresh default."`
 	SendEmail   Opt[bool]   `json:"send_email" doc:"Mail the install link; needs a holder_email, given or on the card, and a configured mail server."`
 }
 
 // ReissueCard replaces a card's QR code and install link: the old ones end and the
-// status becomes invited. Id, ledger, stamps and balance stay.
+// status becomes invited. Id, ledger, stamps and balance stay. Every live card of
+// the chain fires card.reissued.
 func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard, err error) {
 	if details := f.Check(tx.Now); details != nil {
 		return out, Invalid(details...)
@@ -22,6 +23,10 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 	}
 	if c.Status == StatusArchived {
 		return out, refuse(Conflict, "The card is archived.")
+	}
+	p, err := tx.unsuspendedProgram(a, c)
+	if err != nil {
+		return out, err
 	}
 	email := f.HolderEmail.Apply(c.HolderEmail)
 	if details := checkSendEmail(f.SendEmail, email); details != nil {
@@ -35,9 +40,7 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 		if err = tx.makeLive(a.Shop, c, c.ExternalRef); err != nil {
 			return out, err
 		}
-		var days Null[int64]
-		tx.one(func(r *rows) { days = r.nullInt() }, "SELECT default_expire_after_days FROM programs WHERE id=?", c.program)
-		c.ExpiresAt = tx.defaultExpiry(days)
+		c.ExpiresAt = tx.defaultExpiry(p.DefaultExpireAfterDays)
 	}
 	c.ExpiresAt = f.ExpiresAt.Apply(c.ExpiresAt)
 	tx.exec(`UPDATE cards SET holder_name=?, holder_email=?, email_key=?, expires_at=?, installed_at=NULL, platform=NULL, activated_at=NULL, locked_at=NULL,
@@ -48,8 +51,18 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 	// so that their codes do not become valid again.
 	tx.exec("UPDATE cards SET code_generation=max(code_generation, ?)+1, expires_at=? WHERE id=?", tx.s.floors[reissues], c.ExpiresAt, c.root)
 	tx.audit(a.Shop, "card.reissue", KindCard, c.key, "")
-	tx.emit(pendingEvent{name: event.CardReissued, shop: a.Shop, program: c.program, card: c.key})
+	tx.emitForInstances(a.Shop, c, event.CardReissued, "archived_at IS NULL AND ")
 	return tx.replaceInstallLink(c, f.SendEmail)
+}
+
+// unsuspendedProgram returns the program of a card that is to get a new link, and
+// refuses a suspended one.
+func (tx *Tx) unsuspendedProgram(a Access, c card) (*program, error) {
+	p, err := tx.cachedProgram(a.Shop, c.program)
+	if err == nil && p.SuspendedAt.Valid {
+		err = refuse(Unprocessable, "The program is suspended; its cards get no new links.")
+	}
+	return p, err
 }
 
 // LinkFields is the body of POST /cards/{id}/install-link.
@@ -57,8 +70,8 @@ type LinkFields struct {
 	SendEmail Opt[bool] `json:"send_email" doc:"Mail the install link; needs a holder_email on the card and a configured mail server."`
 }
 
-// NewInstallLink gives a card that is not installed a new link and ends the
-// earlier one.
+// NewInstallLink gives a card that is neither installed nor locked a new link and
+// ends the earlier one.
 func (tx *Tx) NewInstallLink(a Access, id string, f LinkFields) (out IssuedCard, err error) {
 	c, err := tx.card(a, id)
 	if err != nil {
@@ -71,6 +84,11 @@ func (tx *Tx) NewInstallLink(a Access, id string, f LinkFields) (out IssuedCard,
 		return out, refuse(CardLocked, "The card is installed on a device; reissue it to get a new link.")
 	case c.Status == StatusExpired:
 		return out, refuse(CardExpired, "The card has expired.")
+	case c.Status == StatusLocked:
+		return out, refuse(Conflict, "The card is locked.")
+	}
+	if _, err = tx.unsuspendedProgram(a, c); err != nil {
+		return out, err
 	}
 	if details := checkSendEmail(f.SendEmail, c.HolderEmail); details != nil {
 		return out, Invalid(details...)

@@ -5,7 +5,7 @@ const inChain = "(id=? OR root_id=?) AND deleted_at IS NULL"
 
 // UpdateCard changes the fields that f sets. If f sets none, it changes nothing, in
 // every state of the card. An archived card is refused first, then an installed and
-// then an expired one.
+// then an expired one. A card that has the values already stays as it is.
 func (tx *Tx) UpdateCard(a Access, id string, f CardPatch) (d CardDetail, err error) {
 	if details := f.Check(tx.Now); details != nil {
 		return d, Invalid(details...)
@@ -27,6 +27,10 @@ func (tx *Tx) UpdateCard(a Access, id string, f CardPatch) (d CardDetail, err er
 		return d, refuse(CardExpired, "The card has expired; give it a future expires_at, or null, in the same request.")
 	}
 	ref, name, email := f.ExternalRef.Apply(c.ExternalRef), f.HolderName.Apply(c.HolderName), f.HolderEmail.Apply(c.HolderEmail)
+	expires := f.ExpiresAt.Apply(c.ExpiresAt)
+	if ref == c.ExternalRef && name == c.HolderName && email == c.HolderEmail && expires == c.ExpiresAt {
+		return tx.cardDetail(a, id)
+	}
 	if c.Status == StatusExpired && f.ExpiresAt.Set {
 		err = tx.makeLive(a.Shop, c, ref)
 	} else if c.Status != StatusExpired && ref != c.ExternalRef {
@@ -36,7 +40,7 @@ func (tx *Tx) UpdateCard(a Access, id string, f CardPatch) (d CardDetail, err er
 		return d, err
 	}
 	tx.exec("UPDATE cards SET external_ref=?, holder_name=?, holder_email=?, email_key=?, expires_at=?, updated_at=? WHERE "+inChain,
-		ref, name, email, emailKey(email), f.ExpiresAt.Apply(c.ExpiresAt), tx.Now, c.root, c.root)
+		ref, name, email, emailKey(email), expires, tx.Now, c.root, c.root)
 	return tx.auditedCard(a, "card.update", c)
 }
 

@@ -137,6 +137,8 @@ var invariants = []struct {
 		differing("program_id", "SELECT * FROM ("+quarterSums+") WHERE activity<>0 OR stamps<>0 OR cards<>0", "SELECT * FROM quarter_counts WHERE activity<>0 OR stamps<>0 OR cards<>0")},
 	{"time of the last stamp that is not the ledger's, of card", KindCard,
 		"SELECT id FROM cards c WHERE last_stamp_at IS NOT (SELECT max(created_at) FROM transactions WHERE card_id=c.id AND type='stamp' AND reversed_at IS NULL)"},
+	{"location of the first presentation that is not the ledger's, of card", KindCard,
+		"SELECT id FROM cards WHERE " + presentedElsewhere},
 	{"transaction older than the one before it", KindTransaction,
 		"SELECT id FROM (SELECT id, created_at, lag(created_at) OVER (ORDER BY id) AS before FROM transactions) WHERE created_at<before"},
 }

@@ -33,7 +33,7 @@ type Key struct {
 // KeyFields are the fields of a new key.
 type KeyFields struct {
 	Class       Opt[string]   `json:"class" enum:"api,mcp"`
-	Name        Opt[string]   `json:"name" min:"1" max:"200"`
+	Name        Opt[string]   `json:"name" min:"1" max:"200" format:"line"`
 	Scopes      Opt[[]string] `json:"scopes"`
 	LocationIDs Opt[[]string] `json:"location_ids" max:"1000"`
 	ExpiresAt   Opt[Time]     `json:"expires_at"`
@@ -67,13 +67,9 @@ func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err erro
 		return k, "", err
 	}
 	class := f.Class.Or("api")
-	scopes, details := checkScopes(class, f.Scopes)
-	locations, d := tx.ownLocations(shop, "location_ids", f.LocationIDs.Or(nil))
-	details = append(details, d...)
-	if f.ExpiresAt.Set && f.ExpiresAt.V <= tx.Now {
-		details = append(details, Detail{"expires_at", "must_be_future", "must be in the future"})
-	}
-	if details != nil {
+	scopes, _ := checkScopes(class, f.Scopes)
+	locations, foreign := tx.ownLocations(shop, "location_ids", f.LocationIDs.Or(nil))
+	if details := append(f.Check(tx.Now), foreign...); details != nil {
 		return k, "", Invalid(details...)
 	}
 	most := tx.Limits.KeysPerShop
@@ -94,6 +90,12 @@ func (tx *Tx) CreateKey(shop int64, f KeyFields) (k Key, secret string, err erro
 	return k, secret, err
 }
 
+// Check validates the scopes, and the expiry against the time.
+func (f KeyFields) Check(now Time) []Detail {
+	_, details := checkScopes(f.Class.Or("api"), f.Scopes)
+	return append(details, checkFuture(f.ExpiresAt, now)...)
+}
+
 // checkScopes returns the scopes of a new key, in the order of Scopes and each
 // once, and a detail for each unknown one.
 func checkScopes(class string, asked Opt[[]string]) (scopes []string, details []Detail) {
@@ -105,7 +107,7 @@ func checkScopes(class string, asked Opt[[]string]) (scopes []string, details []
 	}
 	for i, sc := range asked.V {
 		if !slices.Contains(Scopes, sc) {
-			details = append(details, Detail{fmt.Sprintf("scopes.%d", i), "invalid_value", "is not one of " + strings.Join(Scopes, ", ")})
+			details = append(details, Detail{fmt.Sprintf("scopes.%d", i), "invalid_value", "must be one of " + strings.Join(Scopes, ", ")})
 		}
 	}
 	for _, sc := range Scopes {

@@ -26,12 +26,12 @@ func (tx *Tx) book(p *cardChain, c *card, e entry) (t Transaction, key int64) {
 	key = tx.insert(`INSERT INTO transactions (id, shop_id, card_id, program_id, location_id, device_id, type, stamps_delta, value_delta, prize_id, cycle,
 		reverses_id, overflow_of, metadata, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, tx.nextKey("transactions"), p.Shop, c.key, p.program.key, p.Location, p.Device, e.kind,
 		e.stamps, e.value, null(e.prize), c.cycle, null(e.reverses), null(e.overflowOf), e.metadata, tx.Now)
-	had := c.StampsCount > 0
+	before := c.StampsCount
 	c.StampsCount += e.stamps.V
 	c.CurrentValue.V += e.value.V
-	tx.countEntry(p, c, e, had)
+	tx.countEntry(p, c, e, before)
 	tx.exec("UPDATE cards SET stamps_count=?, current_value=?, first_location_id=ifnull(first_location_id, ?), last_stamp_at=?, updated_at=? WHERE id=?",
-		c.StampsCount, c.CurrentValue, p.Location, c.lastStamp, tx.Now, c.key)
+		c.StampsCount, c.CurrentValue, Null[int64]{p.Location, e.isPresentation()}, c.lastStamp, tx.Now, c.key)
 	tx.emitLedger(p, c, key, e)
 	t = Transaction{ID: tx.s.ID(KindTransaction, key), CardID: c.ID, ProgramID: c.ProgramID, Type: e.kind, LocationID: tx.s.ID(KindLocation, p.Location),
 		StampsDelta: e.stamps, ValueDelta: e.value, PrizeID: tx.s.nullID(KindPrize, null(e.prize)), CreatedAt: tx.Now}
@@ -39,9 +39,15 @@ func (tx *Tx) book(p *cardChain, c *card, e entry) (t Transaction, key int64) {
 	return t, key
 }
 
+// isPresentation reports whether the row stands for a card that was presented and
+// accepted. Rows of expiries are also written when the presentation is refused.
+func (e entry) isPresentation() bool {
+	return e.kind != TransactionExpiry && e.kind != TransactionReversal
+}
+
 // countEntry adds a row to the sums that statistics read, with what the row changes
-// of its card. had reports whether the card had stamps before the row.
-func (tx *Tx) countEntry(p *cardChain, c *card, e entry, had bool) {
+// of its card, which had the stamps before.
+func (tx *Tx) countEntry(p *cardChain, c *card, e entry, before int64) {
 	tx.countRow(p.Shop, p.program.key, p.Location, tx.Now, e.kind, e.stamps.V, e.value.V, 1)
 	t := totals{balance: e.value.V}
 	if e.kind == TransactionStamp {
@@ -50,16 +56,13 @@ func (tx *Tx) countEntry(p *cardChain, c *card, e entry, had bool) {
 		}
 		c.lastStamp = Some(tx.Now)
 	}
-	if has := c.StampsCount > 0; has != had {
-		t.open = oneIf(has) - oneIf(had)
-		if e.kind == TransactionExpiry && tx.isCompleted(c.key, c.cycle) { // does not count as open
-			t.open = 0
+	t.completed, t.open = tx.countProgress(p, c, e, before)
+	if c.neverPresented && e.isPresentation() {
+		if !c.child {
+			tx.countLocation(p.program.key, p.Location)
 		}
+		c.neverPresented = false
 	}
-	if c.neverPresented && !c.child {
-		tx.countLocation(p.program.key, p.Location)
-	}
-	c.neverPresented = false
 	tx.counts.addTotals(p.program.key, t)
 }
 
@@ -96,11 +99,10 @@ func (tx *Tx) archiveInstance(p *cardChain, c *card) {
 	tx.emitLast(pendingEvent{name: event.CardArchived, shop: p.Shop, program: p.program.key, card: c.key})
 }
 
-// completeCycle records that the card's cycle is complete.
-func (tx *Tx) completeCycle(c *card) {
-	if tx.exec("INSERT OR IGNORE INTO cycles (card_id, cycle, completed_at) VALUES (?,?,?)", c.key, c.cycle, tx.Now) > 0 {
-		tx.counts.addTotals(c.program, totals{completed: 1, open: -oneIf(c.StampsCount > 0)})
-	}
+// completeCycle records that the card's cycle is complete. It reports false if it
+// was before.
+func (tx *Tx) completeCycle(c *card) bool {
+	return tx.exec("INSERT OR IGNORE INTO cycles (card_id, cycle, completed_at) VALUES (?,?,?)", c.key, c.cycle, tx.Now) > 0
 }
 
 // startCycle starts a new cycle of the card, in which every threshold can be

@@ -39,13 +39,21 @@ type TransactionFilter struct {
 	To         Opt[Time]   `json:"to" doc:"Exclusive, on created_at."`
 }
 
+// Check validates from and to against each other.
+func (f TransactionFilter) Check(Time) []Detail {
+	if f.From.Set && f.To.Set && f.From.V > f.To.V {
+		return []Detail{{"from", "invalid_value", "must not be after to"}}
+	}
+	return nil
+}
+
 var transactionCols = columns(epochColumn, "t.id", "t.card_id", "t.program_id", "t.type", "t.location_id", "l.name", "t.stamps_delta", "t.value_delta",
 	"t.prize_id", "t.reversed_at", "t.created_at")
 
 // Transactions returns a page of the ledger, newest first.
 func (v *View) Transactions(a Access, f TransactionFilter, q PageQuery) (p Page[Transaction], err error) {
-	if f.From.Set && f.To.Set && f.From.V > f.To.V {
-		return p, Invalid(Detail{"from", "invalid_value", "must not be after to"})
+	if details := f.Check(v.Now); details != nil {
+		return p, Invalid(details...)
 	}
 	err = v.snapshot(func() error {
 		w := listQuery{list: listTransactions, shop: a.Shop, table: "transactions t", alias: "t", join: " JOIN locations l ON l.id=t.location_id"}

@@ -22,6 +22,7 @@ type simProgram struct {
 	initial   int64 // initial balance, prepaid only
 	scoped    bool  // only at the first location
 	suspended bool
+	frozen    bool // a card was installed
 }
 
 // simCard is one instance of a chain.
@@ -43,12 +44,13 @@ type simChain struct {
 	ref           string
 	active        bool
 	installed     bool
+	platform      string
 	locked        bool
 	erased        bool
 	expires       Time // 0 for none
 	noted         Time // the date of expiry for which the ledger has a row
 	made          Time
-	firstLocation int // of the counter issue or first presentation; -1 for none yet
+	firstLocation int // of the counter issue or first accepted presentation; -1 for none yet
 	link          string
 	linkUntil     Time
 	generation    int64
@@ -178,8 +180,8 @@ func (m *tillModel) refIsTaken(p *simProgram, ref string, but *simChain) bool {
 
 func (m *tillModel) addRow(r *result, c *simCard, row simRow) *simRow {
 	row.card, row.at, row.cycle = c, m.now, c.cycle
-	if c.chain.firstLocation < 0 {
-		c.chain.firstLocation = row.location // choice: a refusal that writes a row is a presentation
+	if c.chain.firstLocation < 0 && row.kind != "expiry" {
+		c.chain.firstLocation = row.location
 	}
 	c.stamps += row.stamps.V
 	c.value += row.value.V
@@ -493,6 +495,8 @@ func (m *tillModel) reissue(c *simCard, until Time) Code {
 		return NotFound
 	case c.archived:
 		return Conflict
+	case h.program.suspended:
+		return Unprocessable
 	case h.expired(m.now):
 		if m.refIsTaken(h.program, h.ref, h) {
 			return Conflict
@@ -530,7 +534,7 @@ func (m *tillModel) patch(c *simCard, expires Null[Time], ref string) Code {
 	return ""
 }
 
-func (m *tillModel) install(h *simChain) Code {
+func (m *tillModel) install(h *simChain, platform string) Code {
 	switch {
 	case h.erased:
 		return NotFound
@@ -543,6 +547,8 @@ func (m *tillModel) install(h *simChain) Code {
 	case h.locked:
 		return Conflict
 	}
-	h.active, h.installed = true, true
+	if !h.installed {
+		h.active, h.installed, h.platform, h.program.frozen = true, true, platform, true
+	}
 	return ""
 }

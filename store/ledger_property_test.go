@@ -426,10 +426,11 @@ func (s *simulation) patch() {
 
 func (s *simulation) install() {
 	if c := s.card(anyType); c != nil {
+		platform := pick(s, "platform", "apple", "google")
 		_, err := attempt(s.f, func(tx *Tx) (CardDetail, error) {
-			return tx.Install(c.chain.link, InstallFields{Platform: set("google")})
+			return tx.Install(c.chain.link, InstallFields{Platform: set(platform)})
 		})
-		s.checkOperation(c, s.model.install(c.chain), err)
+		s.checkOperation(c, s.model.install(c.chain, platform), err)
 	}
 }
 

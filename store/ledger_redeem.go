@@ -2,7 +2,7 @@ package store
 
 // RedeemFields is the body of a redemption.
 type RedeemFields struct {
-	PrizeID Opt[string] `json:"prize_id" req:"true" min:"1" max:"255"`
+	PrizeID Opt[string] `json:"prize_id" req:"true" min:"1" max:"255" format:"line"`
 	Metadata
 }
 
@@ -32,7 +32,9 @@ func (tx *Tx) Redeem(till Till, code string, f RedeemFields) (out Stamped, err e
 	tx.exec("INSERT INTO claims (card_id, cycle, threshold, prize_id, transaction_id) VALUES (?,?,?,?,?)", c.key, c.cycle, z.Threshold, prize, key)
 	tx.exec("UPDATE prizes SET redemptions=redemptions+1 WHERE id=?", prize)
 	if completes {
-		tx.completeCycle(c)
+		if tx.completeCycle(c) {
+			tx.counts.addTotals(c.program, totals{completed: 1, open: -oneIf(c.StampsCount > 0)})
+		}
 		switch {
 		case !p.program.RepeatAfterReset:
 		case younger:

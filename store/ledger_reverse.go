@@ -136,9 +136,18 @@ func (tx *Tx) reverseRow(p *cardChain, t ledgerRow, metadata Null[string]) writt
 		reversed: t.kind, metadata: metadata})
 	tx.exec("UPDATE transactions SET reversed_at=? WHERE id=?", tx.Now, t.key)
 	if t.kind == TransactionRedemption {
-		tx.exec("DELETE FROM claims WHERE transaction_id=?", t.key)
+		tx.freeClaim(p, c, t)
 	}
 	return writtenRow{row, c}
+}
+
+// freeClaim deletes the claim of a redemption that is reversed.
+func (tx *Tx) freeClaim(p *cardChain, c *card, t ledgerRow) {
+	wasFinished := p.isFull(c) && t.cycle == c.cycle && tx.nothingToClaim(p, c)
+	tx.exec("DELETE FROM claims WHERE transaction_id=?", t.key)
+	if wasFinished && !tx.nothingToClaim(p, c) {
+		tx.counts.addTotals(c.program, totals{completed: -1, open: 1})
+	}
 }
 
 // removeFromStampSpan removes a stamp row that is about to be reversed from the

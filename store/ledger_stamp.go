@@ -144,9 +144,7 @@ func (tx *Tx) bookStamps(p *cardChain, plan stampPlan, metadata Null[string]) (o
 		t, _ = tx.book(p, second, entry{kind: TransactionStamp, stamps: Some(plan.overflow), overflowOf: firstKey, metadata: metadata})
 		written = append(written, writtenRow{t, second})
 	}
-	if err = tx.archiveCompleted(p); err != nil {
-		return out, err
-	}
+	tx.archiveCompleted(p)
 	return tx.tillAnswer(p, written...)
 }
 
@@ -167,25 +165,16 @@ func (tx *Tx) addOverflowCard(p *cardChain, parent *card) *card {
 
 // archiveCompleted archives every full card that has a younger card in its chain and
 // whose highest threshold is claimed, or whose program has no prizes.
-func (tx *Tx) archiveCompleted(p *cardChain) error {
+func (tx *Tx) archiveCompleted(p *cardChain) {
 	if !p.program.RepeatAfterReset {
-		return nil
+		return
 	}
 	for _, c := range slices.Clone(p.instances) {
-		if !p.isFull(c) || len(p.youngerThan(c)) == 0 {
-			continue
+		if p.isFull(c) && len(p.youngerThan(c)) > 0 && tx.nothingToClaim(p, c) {
+			tx.completeCycle(c) // statistics count it since it is full and nothing is left to claim
+			tx.archiveInstance(p, c)
 		}
-		claimed, err := tx.claimedPrizes(c)
-		if err != nil {
-			return err
-		}
-		if top, has := p.program.highestThreshold(); has && claimed[top] == 0 {
-			continue
-		}
-		tx.completeCycle(c)
-		tx.archiveInstance(p, c)
 	}
-	return nil
 }
 
 // highestThreshold returns the highest threshold of the ladder; has is false if

@@ -32,10 +32,10 @@ type Location struct {
 
 // LocationPatch is the body of PATCH /locations/{id}.
 type LocationPatch struct {
-	Name            Opt[string]  `json:"name" min:"1" max:"200"`
-	Address         Opt[string]  `json:"address" min:"1" max:"200"`
-	City            Opt[string]  `json:"city" min:"1" max:"200"`
-	PostalCode      Opt[string]  `json:"postal_code" min:"1" max:"20"`
+	Name            Opt[string]  `json:"name" min:"1" max:"200" format:"line"`
+	Address         Opt[string]  `json:"address" min:"1" max:"200" format:"line"`
+	City            Opt[string]  `json:"city" min:"1" max:"200" format:"line"`
+	PostalCode      Opt[string]  `json:"postal_code" min:"1" max:"20" format:"line"`
 	CountryCode     Opt[string]  `json:"country_code" format:"country" doc:"Two letters A-Z, ISO 3166-1."`
 	Lat             Opt[float64] `json:"lat" min:"-90" max:"90"`
 	Lon             Opt[float64] `json:"lon" min:"-180" max:"180"`
@@ -81,17 +81,22 @@ func jsonKeys(keys []int64) string {
 // ownLocations returns the keys of locations of the shop, each once, and an
 // invalid_value detail for every id that is not one of them.
 func (tx *Tx) ownLocations(shop int64, field string, ids []string) (keys []int64, details []Detail) {
-	return tx.ownKeys("SELECT count(*) FROM locations WHERE id=? AND shop_id=?", KindLocation, shop, field, ids)
+	return tx.s.ownKeys(tx.number, KindLocation, shop, field, ids)
 }
 
-// ownKeys is ownLocations for any kind of resource. count is a query that counts
-// the row of a key and a shop.
-func (tx *Tx) ownKeys(count string, kind Kind, shop int64, field string, ids []string) (keys []int64, details []Detail) {
+// countOwn are queries that count the row of a key and a shop.
+var countOwn = map[Kind]string{
+	KindLocation: "SELECT count(*) FROM locations WHERE id=? AND shop_id=?",
+	KindProgram:  "SELECT count(*) FROM programs WHERE id=? AND shop_id=? AND deleted_at IS NULL",
+}
+
+// ownKeys is ownLocations for any kind of resource in countOwn. number runs a query.
+func (s *Store) ownKeys(number func(sql string, args ...any) int64, kind Kind, shop int64, field string, ids []string) (keys []int64, details []Detail) {
 	for i, id := range ids {
-		key := tx.s.keyOrNone(kind, id)
+		key := s.keyOrNone(kind, id)
 		switch {
-		case tx.number(count, key, shop) == 0:
-			details = append(details, Detail{fmt.Sprintf("%s.%d", field, i), "invalid_value", "is not a " + nouns[kind] + " of this shop"})
+		case number(countOwn[kind], key, shop) == 0:
+			details = append(details, Detail{fmt.Sprintf("%s.%d", field, i), "invalid_value", "must be the id of a " + nouns[kind] + " of this shop"})
 		case !slices.Contains(keys, key):
 			keys = append(keys, key)
 		}
@@ -102,7 +107,7 @@ func (tx *Tx) ownKeys(count string, kind Kind, shop int64, field string, ids []s
 // LocationFields are the fields of a new location. Absent ones are empty.
 type LocationFields struct {
 	LocationPatch
-	StaffPIN Opt[string] `json:"staff_pin" doc:"4 to 8 digits that tills ask for."`
+	StaffPIN Opt[string] `json:"staff_pin" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be 4 to 8 digits from 0 to 9" doc:"4 to 8 digits that tills ask for. Giving one switches require_staff_pin on, unless that is false in the same request."`
 }
 
 // CreateLocation creates a location. More locations than the shop's
@@ -116,13 +121,10 @@ func (tx *Tx) CreateLocation(shop int64, f LocationFields) (l Location, err erro
 	if sh.MaxLocations.Valid && have >= sh.MaxLocations.V {
 		return l, refuse(Unprocessable, "The shop has %d locations, which is its maximum.", have)
 	}
-	hash, err := hashPIN(f.StaffPIN.Value())
-	if err != nil {
-		return l, err
-	}
+	hash := hashPIN(f.StaffPIN.Value())
 	key := tx.insert(`INSERT INTO locations (id, shop_id, name, address, city, postal_code, country_code, lat, lon, require_staff_pin, staff_pin, created_at, updated_at)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`, tx.nextKey("locations"), shop, f.Name.V, f.Address.V, f.City.V, f.PostalCode.V,
-		f.CountryCode.V, f.Lat.V, f.Lon.V, f.RequireStaffPIN.V, hash, tx.Now, tx.Now)
+		f.CountryCode.V, f.Lat.V, f.Lon.V, f.RequireStaffPIN.Or(hash.Valid), hash, tx.Now, tx.Now)
 	return tx.recordLocationChange(Access{Shop: shop}, key, "location.create", event.LocationCreated)
 }
 
@@ -138,15 +140,23 @@ func (tx *Tx) recordLocationChange(a Access, key int64, action string, name even
 	return l, err
 }
 
-// UpdateLocation changes the fields that f names. Without any it changes nothing.
+// UpdateLocation changes the fields that f names. A location that has the values
+// already stays as it is.
 func (tx *Tx) UpdateLocation(a Access, id string, f LocationPatch) (l Location, err error) {
 	key, l, err := tx.s.location(tx.conn, a, id)
-	if err != nil || !namesAnyField(&f) {
+	if err != nil {
 		return l, err
 	}
+	old := l
+	l.Name, l.Address, l.City = f.Name.Or(l.Name), f.Address.Or(l.Address), f.City.Or(l.City)
+	l.PostalCode, l.CountryCode = f.PostalCode.Or(l.PostalCode), f.CountryCode.Or(l.CountryCode)
+	l.Lat, l.Lon = f.Lat.Or(l.Lat), f.Lon.Or(l.Lon)
+	l.RequireStaffPIN = f.RequireStaffPIN.Or(l.RequireStaffPIN)
+	if l == old {
+		return l, nil
+	}
 	tx.exec("UPDATE locations SET name=?, address=?, city=?, postal_code=?, country_code=?, lat=?, lon=?, require_staff_pin=?, updated_at=? WHERE id=?",
-		f.Name.Or(l.Name), f.Address.Or(l.Address), f.City.Or(l.City), f.PostalCode.Or(l.PostalCode), f.CountryCode.Or(l.CountryCode),
-		f.Lat.Or(l.Lat), f.Lon.Or(l.Lon), f.RequireStaffPIN.Or(l.RequireStaffPIN), tx.Now, key)
+		l.Name, l.Address, l.City, l.PostalCode, l.CountryCode, l.Lat, l.Lon, l.RequireStaffPIN, tx.Now, key)
 	return tx.recordLocationChange(a, key, "location.update", event.LocationUpdated)
 }
 
@@ -165,37 +175,30 @@ func (tx *Tx) SetLocationActive(a Access, id string, active bool) (l Location, e
 	return tx.recordLocationChange(a, key, action, name)
 }
 
-// SetStaffPIN sets the PIN of 4 to 8 digits that tills of the location ask for;
-// "" removes it. Only its argon2id hash is stored.
-func (tx *Tx) SetStaffPIN(shop int64, id, pin string) (l Location, err error) {
+// SetStaffPIN sets the PIN of 4 to 8 digits that tills of the location ask for from
+// then on, since it sets require_staff_pin too. Null removes the PIN and leaves
+// require_staff_pin as it is. Only the PIN's argon2id hash is stored.
+func (tx *Tx) SetStaffPIN(shop int64, id string, pin Null[string]) (l Location, err error) {
 	a := Access{Shop: shop}
 	key, l, err := tx.s.location(tx.conn, a, id)
 	if err != nil {
 		return l, err
 	}
-	hash, err := hashPIN(Null[string]{pin, pin != ""})
-	if err != nil {
-		return l, err
-	}
-	tx.exec("UPDATE locations SET staff_pin=?, updated_at=? WHERE id=?", hash, tx.Now, key)
+	tx.exec("UPDATE locations SET staff_pin=?, require_staff_pin=?, updated_at=? WHERE id=?", hashPIN(pin), l.RequireStaffPIN || pin.Valid, tx.Now, key)
 	return tx.recordLocationChange(a, key, "location.set_pin", "")
 }
 
 // hashPIN returns the argon2id hash of a PIN in PHC form, null for null.
-func hashPIN(pin Null[string]) (Null[string], error) {
+func hashPIN(pin Null[string]) Null[string] {
 	if !pin.Valid {
-		return pin, nil
-	}
-	digits := strings.Trim(pin.V, "0123456789") == ""
-	if len(pin.V) < 4 || len(pin.V) > 8 || !digits {
-		return pin, Invalid(Detail{"staff_pin", "invalid_format", "must be 4 to 8 digits"})
+		return pin
 	}
 	salt := make([]byte, 16)
 	rand.Read(salt)
 	const time, memory, threads = 2, 19 * 1024, 1 // OWASP's minimum for argon2id
 	sum := argon2.IDKey([]byte(pin.V), salt, time, memory, threads, 32)
 	e := base64.RawStdEncoding
-	return Some(fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, time, threads, e.EncodeToString(salt), e.EncodeToString(sum))), nil
+	return Some(fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, time, threads, e.EncodeToString(salt), e.EncodeToString(sum)))
 }
 
 // CheckPIN compares a PIN with a stored hash in constant time.

@@ -36,6 +36,10 @@ var to3 string
 //go:embed migrations/2.sql
 var to2 string
 
+// countedSince is the version since which the sums of the statistics have their
+// meaning. Files of older versions are counted when they are migrated.
+const countedSince = 6
+
 func version() int64 { return int64(len(migrations)) + 1 }
 
 // Inspect returns an error for a file that is not a punchcard database, or is one
@@ -55,7 +59,10 @@ func Inspect(ctx context.Context, path string) error {
 		return OpenError(path, err)
 	}
 	defer c.Close()
-	_, err = SchemaVersion(c, path)
+	// One snapshot: another process may migrate the file meanwhile.
+	if err = c.Script("BEGIN"); err == nil {
+		_, err = SchemaVersion(c, path)
+	}
 	if errors.Is(err, sqlite.ErrReadOnly) {
 		// A process was killed during a change of the file itself. SQLite must first
 		// roll that back with the journal, for which it writes to the file.
@@ -74,6 +81,7 @@ func Inspect(ctx context.Context, path string) error {
 // and those whose schema or id secret is not the one that punchcard made. Its errors
 // name the file as path.
 func SchemaVersion(c *sqlite.Conn, path string) (v int64, err error) {
+	defer c.FewSteps()()
 	app, err := c.Number("PRAGMA application_id")
 	if err != nil {
 		return 0, OpenError(path, err)
@@ -175,15 +183,15 @@ func (s *Store) migrateTo(want int64) error {
 			if err := w.script(migrations[v-1]); err != nil {
 				return fmt.Errorf("from schema %d to %d: %w", v, v+1, err)
 			}
-			if v == 2 {
-				if err := s.recountAll(); err != nil {
-					return fmt.Errorf("counting for schema 3: %w", err)
-				}
+		}
+		if have < countedSince {
+			if err := s.recountAll(); err != nil {
+				return fmt.Errorf("counting for schema %d: %w", countedSince, err)
 			}
-			if v+1 == secretCheckSince {
-				if err := fillSecretCheck(w.db()); err != nil {
-					return fmt.Errorf("the check value of the id secret for schema 6: %w", err)
-				}
+		}
+		if have < secretCheckSince && want >= secretCheckSince {
+			if err := fillSecretCheck(w.db()); err != nil {
+				return fmt.Errorf("the check value of the id secret: %w", err)
 			}
 		}
 		if err := checkSchema(w.db(), want); err != nil {

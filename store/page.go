@@ -78,7 +78,7 @@ func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *ro
 	if q.Cursor.Set {
 		key, ok := v.s.cursorKey(w.list, w.shop, q.Cursor.V)
 		if !ok {
-			return p, Invalid(Detail{Field: "cursor", Code: "invalid_format", Message: "is not a cursor of this list"})
+			return p, Invalid(Detail{Field: "cursor", Code: "invalid_format", Message: "must be the next_cursor of a page of this list"})
 		}
 		from = key
 	}

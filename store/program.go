@@ -36,11 +36,11 @@ type ProgramDetail struct {
 
 // ProgramFields is the body of creating and updating a program.
 type ProgramFields struct {
-	Name                     Opt[string]            `json:"name" req:"true" min:"1" max:"200"`
-	NameLocalizations        Opt[map[string]string] `json:"name_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" patch:"default" doc:"By language. In a PATCH, null empties it."`
+	Name                     Opt[string]            `json:"name" req:"true" min:"1" max:"200" format:"line"`
+	NameLocalizations        Opt[map[string]string] `json:"name_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" min:"1" format:"line" patch:"default" doc:"By language. In a PATCH, null empties it."`
 	Description              Opt[string]            `json:"description" max:"2000" patch:"default" doc:"Default empty; in a PATCH, null empties it."`
 	DescriptionLocalizations Opt[map[string]string] `json:"description_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" patch:"default" doc:"By language. In a PATCH, null empties it."`
-	Category                 Opt[string]            `json:"category" min:"1" pattern:"^[a-z0-9_]{1,64}$" doc:"Default other."`
+	Category                 Opt[string]            `json:"category" max:"64" pattern:"^[a-z0-9_]+$" words:"must be 1 to 64 lower-case letters from a to z, digits and underscores" doc:"Default other."`
 	Type                     Opt[string]            `json:"type" req:"true" enum:"standard,private,discount,access,prepaid" patch:"not_allowed"`
 	BrandColorHex            Opt[string]            `json:"brand_color_hex" format:"hex-color" doc:"Default #1F2937."`
 	BgColorHex               Opt[string]            `json:"bg_color_hex" format:"hex-color" doc:"Default #FFFFFF."`
@@ -49,7 +49,7 @@ type ProgramFields struct {
 	TotalStamps              Opt[int64]             `json:"total_stamps" min:"1" max:"1000" patch:"nullable" doc:"Required for stamp programs, not allowed for others."`
 	RepeatAfterReset         Opt[bool]              `json:"repeat_after_reset" patch:"nullable" doc:"Stamp programs. Default false."`
 	StampsExpireAfterDays    Opt[int64]             `json:"stamps_expire_after_days" min:"1" max:"3650" patch:"nullable" doc:"Stamp programs."`
-	IconKey                  Opt[string]            `json:"icon_key" min:"1" max:"64" patch:"nullable" doc:"Required for stamp programs, not allowed for others."`
+	IconKey                  Opt[string]            `json:"icon_key" min:"1" max:"64" format:"line" patch:"nullable" doc:"Required for stamp programs, not allowed for others."`
 	DiscountPercent          Opt[float64]           `json:"discount_percent" gt:"0" max:"100" patch:"nullable" doc:"Required for discount programs, not allowed for others."`
 	AccessImageURL           Opt[string]            `json:"access_image_url" format:"url" max:"2048" patch:"nullable" doc:"Required for access programs, not allowed for others."`
 	InitialBalanceCents      Opt[int64]             `json:"initial_balance_cents" min:"0" max:"100000000" patch:"nullable" doc:"Required for prepaid programs, not allowed for others."`

@@ -50,7 +50,7 @@ func (tx *Tx) ProgramAction(a Access, id, action string) (d ProgramDetail, err e
 // absent value leaves it. Only operators set it, also on a frozen program.
 func (tx *Tx) SetMinSpend(shop int64, id string, cents Opt[int64]) (d ProgramDetail, err error) {
 	p, err := tx.s.program(tx.conn, Access{Shop: shop}, id)
-	if err != nil || !cents.Set {
+	if err != nil || !cents.Set || cents.Value() == p.minSpendCents {
 		return p.ProgramDetail, err
 	}
 	tx.exec("UPDATE programs SET min_spend_cents=?, updated_at=? WHERE id=?", cents.Value(), tx.Now, p.key)

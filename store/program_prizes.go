@@ -17,8 +17,8 @@ type Prize struct {
 // PrizeFields is the body of creating and updating a prize.
 type PrizeFields struct {
 	Threshold                Opt[int64]             `json:"threshold" req:"true" min:"0" doc:"At most the program's total_stamps."`
-	Name                     Opt[string]            `json:"name" req:"true" min:"1" limit:"prize_name"`
-	NameLocalizations        Opt[map[string]string] `json:"name_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" patch:"default" doc:"By language. In a PATCH, null empties it."`
+	Name                     Opt[string]            `json:"name" req:"true" min:"1" limit:"prize_name" format:"line"`
+	NameLocalizations        Opt[map[string]string] `json:"name_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" min:"1" format:"line" patch:"default" doc:"By language. In a PATCH, null empties it."`
 	Description              Opt[string]            `json:"description" limit:"prize_description" patch:"default" doc:"Default empty; in a PATCH, null empties it."`
 	DescriptionLocalizations Opt[map[string]string] `json:"description_localizations" keys:"it,en,es,fr,de,pt" limit:"localization" patch:"default" doc:"By language. In a PATCH, null empties it."`
 	Ordinal                  Opt[int64]             `json:"ordinal" min:"0" max:"1000000" doc:"Default: after the last one."`
@@ -92,10 +92,16 @@ func (tx *Tx) checkLadder(p program, z Prize) error {
 	return nil
 }
 
-// recordLadderChange audits a change of the ladder and emits program.updated.
-func (tx *Tx) recordLadderChange(a Access, p program, action string, prize int64) error {
+// recordLadderChange audits a change of the ladder and emits program.updated. p is
+// the program before the change.
+func (tx *Tx) recordLadderChange(a Access, p program, action string, prize int64) (err error) {
 	tx.exec("UPDATE programs SET updated_at=? WHERE id=?", tx.Now, p.key)
 	tx.bumpAuth() // programs are cached by epoch
+	changed := p
+	if changed.Prizes, err = tx.s.ladder(tx.conn, p.key); err != nil {
+		return err
+	}
+	tx.countLadder(&p, &changed)
 	tx.emit(pendingEvent{name: event.ProgramUpdated, shop: a.Shop, program: p.key})
 	tx.audit(a.Shop, action, KindPrize, prize, "")
 	return tx.failed
@@ -121,7 +127,8 @@ func (p *program) prize(id string) (Prize, error) {
 	return Prize{}, notFound("prize")
 }
 
-// UpdatePrize changes the fields that f sets. If f sets none, it changes nothing.
+// UpdatePrize changes the fields that f sets. If f sets none, it changes nothing,
+// also in a frozen program. A prize that has the values already stays as it is.
 func (tx *Tx) UpdatePrize(a Access, programID, prizeID string, f PrizeFields) (z Prize, err error) {
 	p, key, z, err := tx.programAndPrize(a, programID, prizeID)
 	if err != nil || !namesAnyField(&f) {
@@ -130,17 +137,23 @@ func (tx *Tx) UpdatePrize(a Access, programID, prizeID string, f PrizeFields) (z
 	if err = p.checkLadderEditable(); err != nil {
 		return z, err
 	}
-	z.Threshold, z.Name, z.Ordinal, z.UpdatedAt = f.Threshold.Or(z.Threshold), f.Name.Or(z.Name), f.Ordinal.Or(z.Ordinal), tx.Now
+	old := z
+	z.Threshold, z.Name, z.Ordinal = f.Threshold.Or(z.Threshold), f.Name.Or(z.Name), f.Ordinal.Or(z.Ordinal)
 	if f.Description.Set {
 		z.Description = f.Description.Or("")
+	}
+	var oldNames, oldDescriptions string
+	tx.one(func(r *rows) { oldNames, oldDescriptions = r.str(), r.str() }, "SELECT "+columns("name_localizations", "description_localizations")+" FROM prizes WHERE id=?", key)
+	names, descriptions := localizedJSON(f.NameLocalizations, oldNames), localizedJSON(f.DescriptionLocalizations, oldDescriptions)
+	if z == old && names == oldNames && descriptions == oldDescriptions {
+		return z, tx.failed
 	}
 	if err = tx.checkLadder(p, z); err != nil {
 		return z, err
 	}
-	var names, descriptions string
-	tx.one(func(r *rows) { names, descriptions = r.str(), r.str() }, "SELECT "+columns("name_localizations", "description_localizations")+" FROM prizes WHERE id=?", key)
+	z.UpdatedAt = tx.Now
 	tx.exec("UPDATE prizes SET threshold=?, name=?, name_localizations=?, description=?, description_localizations=?, ordinal=?, updated_at=? WHERE id=?",
-		z.Threshold, z.Name, localizedJSON(f.NameLocalizations, names), z.Description, localizedJSON(f.DescriptionLocalizations, descriptions), z.Ordinal, tx.Now, key)
+		z.Threshold, z.Name, names, z.Description, descriptions, z.Ordinal, tx.Now, key)
 	return z, tx.recordLadderChange(a, p, "prize.update", key)
 }
 

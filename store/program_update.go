@@ -33,7 +33,8 @@ func (p *program) columns() []any {
 }
 
 // UpdateProgram changes the fields that f sets. Once a card was installed, the program
-// is frozen and any field is refused.
+// is frozen and any field is refused. A program that has the values already stays as it
+// is.
 func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDetail, err error) {
 	p, err := tx.s.program(tx.conn, a, id)
 	if err != nil || !namesAnyField(&f) {
@@ -42,9 +43,13 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 	if p.HasInstalledCards {
 		return d, errInstalled()
 	}
+	old := p
 	scope, err := tx.merge(a, &p, f)
 	if err != nil {
 		return d, err
+	}
+	if slices.Equal(p.columns(), old.columns()) && slices.EqualFunc(scope, old.ScopedLocationIDs, func(key int64, id string) bool { return tx.s.ID(KindLocation, key) == id }) {
+		return p.ProgramDetail, nil
 	}
 	for _, z := range p.Prizes {
 		if p.TotalStamps.Valid && z.Threshold > p.TotalStamps.V {
@@ -56,6 +61,7 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 		brand_color_hex=?, bg_color_hex=?, text_color_hex=?, icon_key=?, visible_in_catalog=?, border_enabled=?, location_scope=?, updated_at=? WHERE id=?`,
 		append(p.columns(), tx.Now, p.key)...)
 	tx.setScope(p.key, scope)
+	tx.countLadder(&old, &p)
 	return tx.recordProgramChange(a, p.key, "program.update", event.ProgramUpdated)
 }
 
@@ -129,7 +135,7 @@ func (p *program) mergeTypeFields(f ProgramFields) (details []Detail) {
 	rule := func(field string, allowed, given, missing bool) {
 		switch {
 		case !allowed && given:
-			details = append(details, Detail{field, "not_allowed", "does not apply to programs of type " + p.Type})
+			details = append(details, Detail{field, "not_allowed", "is not allowed for programs of type " + p.Type})
 		case allowed && missing:
 			details = append(details, Detail{field, "required", "is required for programs of type " + p.Type})
 		}
@@ -139,7 +145,7 @@ func (p *program) mergeTypeFields(f ProgramFields) (details []Detail) {
 	p.stampsExpireAfterDays = f.StampsExpireAfterDays.Apply(p.stampsExpireAfterDays)
 	rule("stamps_expire_after_days", stamps, f.StampsExpireAfterDays.Value().Valid, false)
 	if stamps && f.RepeatAfterReset.Null {
-		details = append(details, Detail{"repeat_after_reset", "invalid_type", "must be a boolean"})
+		details = append(details, Detail{"repeat_after_reset", "invalid_type", "must be true or false"})
 	}
 	p.RepeatAfterReset = f.RepeatAfterReset.Or(p.RepeatAfterReset)
 	rule("repeat_after_reset", stamps, f.RepeatAfterReset.Or(false), false)
@@ -175,6 +181,7 @@ func (p *program) mergeScopeField(f ProgramFields) []Detail {
 	selected := p.LocationScope == selectedLocations
 	given := len(f.ScopedLocationIDs.V)
 	switch {
+	case !selected && p.LocationScope != allLocations: // at fault itself
 	case !selected && given > 0:
 		return []Detail{{"scoped_location_ids", "not_allowed", "must be empty with location_scope all_locations"}}
 	case selected && given == 0 && (f.ScopedLocationIDs.Set || len(p.ScopedLocationIDs) == 0):

@@ -188,6 +188,7 @@ CREATE INDEX cards_ref     ON cards (shop_id, external_ref) WHERE external_ref I
 CREATE INDEX cards_email   ON cards (shop_id, email_key) WHERE email_key IS NOT NULL;
 CREATE INDEX cards_chain   ON cards (root_id) WHERE root_id IS NOT NULL;
 CREATE INDEX cards_due     ON cards (shop_id, expires_at) WHERE live = 1 AND expires_at IS NOT NULL;
+CREATE INDEX cards_erased  ON cards (program_id) WHERE deleted_at IS NOT NULL;
 
 -- The ledger. Rows are only added: a reversal is a row of its own. Of older rows
 -- only reversed_at, expired_at and, on erasure, metadata change.
@@ -354,13 +355,13 @@ CREATE INDEX mails_ends ON mails (ends_at);
 CREATE TABLE program_counts (
   program_id  INTEGER PRIMARY KEY REFERENCES programs,
   active      INTEGER NOT NULL DEFAULT 0, -- cards of status active, and those that expired but are not yet marked lapsed
-  apple       INTEGER NOT NULL DEFAULT 0, -- installed cards, overflow children left out
+  apple       INTEGER NOT NULL DEFAULT 0, -- chains with an installed card, archived and lapsed cards left out
   google      INTEGER NOT NULL DEFAULT 0,
   balance     INTEGER NOT NULL DEFAULT 0, -- cents on cards that are not archived
   stamps      INTEGER NOT NULL DEFAULT 0, -- from here on without what was reversed
   redemptions INTEGER NOT NULL DEFAULT 0,
-  completed   INTEGER NOT NULL DEFAULT 0, -- cycles
-  open_cards  INTEGER NOT NULL DEFAULT 0, -- with a stamp in a cycle that is not completed
+  completed   INTEGER NOT NULL DEFAULT 0, -- cycles, and full cards on which nothing is left to claim
+  open_cards  INTEGER NOT NULL DEFAULT 0, -- all others with a stamp in a cycle that is not completed
   span_ms     INTEGER NOT NULL DEFAULT 0, -- from the first to the last stamp row, over all cards
   gaps        INTEGER NOT NULL DEFAULT 0, -- stamp rows less one, over all cards that have any
   uses        INTEGER NOT NULL DEFAULT 0,
@@ -409,18 +410,30 @@ CREATE TABLE hour_counts (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX cards_lapse ON cards (program_id, expires_at) WHERE expires_at IS NOT NULL AND activated_at IS NOT NULL AND locked_at IS NULL AND archived_at IS NULL AND deleted_at IS NULL AND lapsed = 0;
+CREATE INDEX cards_installed_lapse ON cards (program_id, expires_at) WHERE expires_at IS NOT NULL AND installed_at IS NOT NULL AND archived_at IS NULL AND deleted_at IS NULL AND lapsed = 0;
 
 -- Changes of a card's state are rare and made in many places, so a trigger counts
 -- them. The code that writes new cards and ledger rows counts those.
-CREATE TRIGGER cards_counted AFTER UPDATE OF activated_at, locked_at, archived_at, deleted_at, lapsed, installed_at, platform ON cards BEGIN
+CREATE TRIGGER cards_counted AFTER UPDATE OF activated_at, locked_at, archived_at, deleted_at, lapsed ON cards BEGIN
   UPDATE program_counts SET
     active = active + (new.activated_at IS NOT NULL AND new.locked_at IS NULL AND new.archived_at IS NULL AND new.deleted_at IS NULL AND new.lapsed = 0)
                     - (old.activated_at IS NOT NULL AND old.locked_at IS NULL AND old.archived_at IS NULL AND old.deleted_at IS NULL AND old.lapsed = 0),
-    apple  = apple  + (new.root_id IS NULL AND new.installed_at IS NOT NULL AND new.platform IS 'apple')
-                    - (old.root_id IS NULL AND old.installed_at IS NOT NULL AND old.platform IS 'apple'),
-    google = google + (new.root_id IS NULL AND new.installed_at IS NOT NULL AND new.platform IS 'google')
-                    - (old.root_id IS NULL AND old.installed_at IS NOT NULL AND old.platform IS 'google'),
     balance = balance + iif(new.archived_at IS NULL, ifnull(new.current_value, 0), 0) - iif(old.archived_at IS NULL, ifnull(old.current_value, 0), 0)
+  WHERE program_id = new.program_id;
+END;
+
+-- A chain is counted as installed once, however many of its cards are. So a card
+-- changes the count only where no other card of its chain is counted. All cards of
+-- a chain that are counted have the same platform.
+CREATE TRIGGER cards_installed AFTER UPDATE OF installed_at, platform, archived_at, deleted_at, lapsed ON cards
+WHEN (old.installed_at IS NOT NULL OR new.installed_at IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM cards o
+  WHERE (o.id = ifnull(new.root_id, new.id) OR o.root_id = ifnull(new.root_id, new.id)) AND o.id <> new.id
+  AND o.installed_at IS NOT NULL AND o.archived_at IS NULL AND o.deleted_at IS NULL AND o.lapsed = 0) BEGIN
+  UPDATE program_counts SET
+    apple  = apple  + (new.platform IS 'apple' AND new.installed_at IS NOT NULL AND new.archived_at IS NULL AND new.deleted_at IS NULL AND new.lapsed = 0)
+                    - (old.platform IS 'apple' AND old.installed_at IS NOT NULL AND old.archived_at IS NULL AND old.deleted_at IS NULL AND old.lapsed = 0),
+    google = google + (new.platform IS 'google' AND new.installed_at IS NOT NULL AND new.archived_at IS NULL AND new.deleted_at IS NULL AND new.lapsed = 0)
+                    - (old.platform IS 'google' AND old.installed_at IS NOT NULL AND old.archived_at IS NULL AND old.deleted_at IS NULL AND old.lapsed = 0)
   WHERE program_id = new.program_id;
 END;
 

@@ -39,7 +39,7 @@ type Shop struct {
 
 // ShopFields are the fields of a shop that an operator sets.
 type ShopFields struct {
-	Name              Opt[string] `json:"name" min:"1" max:"200"`
+	Name              Opt[string] `json:"name" min:"1" max:"200" format:"line"`
 	Mode              Opt[string] `json:"mode" enum:"live,test" patch:"not_allowed"`
 	Timezone          Opt[string] `json:"timezone" min:"1" max:"64"`
 	SubscriptionState Opt[string] `json:"subscription_state" enum:"active,past_due,suspended,cancelled"`
@@ -106,7 +106,7 @@ func CheckTimezone(name Opt[string]) []Detail {
 		return nil
 	}
 	if _, err := time.LoadLocation(name.V); err != nil || name.V == "" || name.V == "Local" {
-		return []Detail{{Field: "timezone", Code: "invalid_value", Message: "is not an IANA time zone"}}
+		return []Detail{{Field: "timezone", Code: "invalid_value", Message: "must be an IANA time zone, such as Europe/Rome"}}
 	}
 	return nil
 }
@@ -131,35 +131,42 @@ func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
 
 // UpdateShop changes the fields that f names. Removing the API add-on sets
 // disabled_by_plan_at of the shop's keys, and adding it clears that. Both hold
-// from the next request on.
+// from the next request on. A shop that has the values already stays as it is.
 func (tx *Tx) UpdateShop(key int64, f ShopFields) (sh Shop, err error) {
 	if d := CheckTimezone(f.Timezone); d != nil {
 		return sh, Invalid(d...)
 	}
 	old, err := tx.s.shop(tx.conn, key)
-	if err != nil || !namesAnyField(&f) {
+	if err != nil {
 		return old, err
+	}
+	changed := old
+	changed.Name, changed.Timezone, changed.SubscriptionState = f.Name.Or(old.Name), f.Timezone.Or(old.Timezone), f.SubscriptionState.Or(old.SubscriptionState)
+	changed.APIAddon, changed.MCPAccess, changed.GrantExpiresAt = f.APIAddon.Or(old.APIAddon), f.MCPAccess.Or(old.MCPAccess), f.GrantExpiresAt.Apply(old.GrantExpiresAt)
+	changed.IncludedLocations = f.IncludedLocations.Or(old.IncludedLocations)
+	changed.MaxLocations, changed.MaxCards = f.MaxLocations.Apply(old.MaxLocations), f.MaxCards.Apply(old.MaxCards)
+	if changed == old {
+		return old, nil
 	}
 	tx.exec(`UPDATE shops SET name=?, timezone=?, subscription_state=?, api_addon=?, mcp_access=?, grant_expires_at=?,
 		included_locations=?, max_locations=?, max_cards=?, updated_at=? WHERE id=?`,
-		f.Name.Or(old.Name), f.Timezone.Or(old.Timezone), f.SubscriptionState.Or(old.SubscriptionState), f.APIAddon.Or(old.APIAddon),
-		f.MCPAccess.Or(old.MCPAccess), f.GrantExpiresAt.Apply(old.GrantExpiresAt), f.IncludedLocations.Or(old.IncludedLocations),
-		f.MaxLocations.Apply(old.MaxLocations), f.MaxCards.Apply(old.MaxCards), tx.Now, key)
-	if addon := f.APIAddon.Or(old.APIAddon); addon != old.APIAddon {
+		changed.Name, changed.Timezone, changed.SubscriptionState, changed.APIAddon, changed.MCPAccess, changed.GrantExpiresAt,
+		changed.IncludedLocations, changed.MaxLocations, changed.MaxCards, tx.Now, key)
+	if changed.APIAddon != old.APIAddon {
 		at := Some(tx.Now)
-		if addon {
+		if changed.APIAddon {
 			at = Null[Time]{}
 		}
 		tx.exec("UPDATE keys SET disabled_by_plan_at=? WHERE shop_id=? AND class='api' AND revoked_at IS NULL", at, key)
 	}
 	tx.bumpAuth()
-	if f.Timezone.Or(old.Timezone) != old.Timezone {
+	if changed.Timezone != old.Timezone {
 		if err = tx.s.recountLocal(" WHERE p.shop_id=?", key); err != nil {
 			return sh, err
 		}
 	}
 	tx.audit(key, "shop.update", KindShop, key, "")
-	if to := f.SubscriptionState.Or(old.SubscriptionState); to != old.SubscriptionState {
+	if to := changed.SubscriptionState; to != old.SubscriptionState {
 		tx.emit(pendingEvent{name: event.SubscriptionStateChanged, shop: key, data: event.Data{"from_state", old.SubscriptionState, "to_state", to, "reason", ""}})
 	}
 	return tx.s.shop(tx.conn, key)

@@ -5,23 +5,35 @@ package store
 // use the same condition, written in the same way.
 const activeCard = "activated_at IS NOT NULL AND locked_at IS NULL AND archived_at IS NULL AND deleted_at IS NULL AND lapsed = 0"
 
-// lapsing selects the expired cards of a program that are still counted as
-// active. The index cards_lapse serves this query.
-const lapsing = " FROM cards WHERE program_id=? AND expires_at IS NOT NULL AND expires_at<=? AND " + activeCard
+// installedCard is the condition under which a card's chain is counted in
+// program_counts.apple or google. The trigger cards_installed and the index
+// cards_installed_lapse use the same condition, written in the same way.
+const installedCard = "installed_at IS NOT NULL AND archived_at IS NULL AND deleted_at IS NULL AND lapsed = 0"
 
-// MarkExpiredCards marks up to n expired cards as lapsed, so that activeCards no longer
-// subtracts them one by one. more reports whether there may be others.
+// The expired cards of a program that are still counted, as active and as
+// installed. The indexes cards_lapse and cards_installed_lapse serve these queries.
+const (
+	lapsingActive    = " FROM cards WHERE program_id=? AND expires_at IS NOT NULL AND expires_at<=? AND " + activeCard
+	lapsingInstalled = " FROM cards WHERE program_id=? AND expires_at IS NOT NULL AND expires_at<=? AND " + installedCard
+)
+
+// MarkExpiredCards marks up to n expired cards as lapsed, so that activeCards and
+// platforms no longer subtract them one by one. more reports whether there may be
+// others.
 func (tx *Tx) MarkExpiredCards(n int) (more bool, err error) {
-	program := int64(0)
-	for {
-		program = tx.number("SELECT ifnull(min(program_id), 0) FROM cards WHERE expires_at IS NOT NULL AND "+activeCard+" AND program_id>?", program)
-		if program == 0 {
-			return false, tx.failed
-		}
-		if tx.exec("UPDATE cards SET lapsed=1 WHERE id IN (SELECT id"+lapsing+" LIMIT ?)", program, tx.Now, n) > 0 {
-			return true, nil
+	for _, of := range []struct{ counted, lapsing string }{{activeCard, lapsingActive}, {installedCard, lapsingInstalled}} {
+		program := int64(0)
+		for {
+			program = tx.number("SELECT ifnull(min(program_id), 0) FROM cards WHERE expires_at IS NOT NULL AND "+of.counted+" AND program_id>?", program)
+			if program == 0 {
+				break
+			}
+			if tx.exec("UPDATE cards SET lapsed=1 WHERE id IN (SELECT id"+of.lapsing+" LIMIT ?)", program, tx.Now, n) > 0 {
+				return true, nil
+			}
 		}
 	}
+	return false, tx.failed
 }
 
 // activeCards returns the exact number of a program's active cards: the stored
@@ -31,7 +43,30 @@ func (v *View) activeCards(program int64) (*int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	expired, err := v.number("SELECT count(*)"+lapsing, program, v.Now)
+	expired, err := v.number("SELECT count(*)"+lapsingActive, program, v.Now)
 	*n -= expired
 	return n, err
+}
+
+// platforms returns the exact numbers of a program's installed chains: the stored
+// counts less the chains that expired since the last housekeeping.
+func (v *View) platforms(program int64) (*Platforms, error) {
+	var p Platforms
+	if err := v.programCounts(func(r *rows) { p.Apple, p.Google = r.int(), r.int() }, program, "apple", "google"); err != nil {
+		return nil, err
+	}
+	seen := map[int64]bool{}
+	r := v.query("SELECT "+columns("ifnull(root_id, id)", "platform")+lapsingInstalled, program, v.Now)
+	for r.next() {
+		root, platform := r.int(), r.str()
+		switch {
+		case seen[root]:
+		case platform == "apple":
+			p.Apple--
+		default:
+			p.Google--
+		}
+		seen[root] = true
+	}
+	return &p, r.close()
 }

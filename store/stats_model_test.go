@@ -94,7 +94,11 @@ func (y *year) sum(of func(*simProgram) bool) (s sums) {
 			if c.status(y.model.now) == StatusActive && !h.erased {
 				s.active++
 			}
-			if c.stamps > 0 && !c.done[c.cycle] {
+			switch {
+			case c.done[c.cycle] || c.stamps == 0:
+			case c.isComplete():
+				s.completed++
+			default:
 				s.open++
 			}
 			if !c.archived && !h.erased {
@@ -174,8 +178,16 @@ func (y *year) program(p *simProgram) ProgramStats {
 	st.AvgDaysBetweenStamps = ratio(float64(between.Milliseconds())/(24*60*60*1000), float64(gaps))
 	st.CardsByDay, st.StampsByDay = y.byDay(90, cards), y.byDay(90, stamps)
 	st.CardsByLocation, st.StampsByLocation = y.byLocation(cardsAt), y.byLocation(stampsAt)
-	// Choice: a chain counts as installed once, while its first card is.
-	st.PlatformSplit = &Platforms{Google: y.f.number("SELECT count(*) FROM cards WHERE program_id=? AND root_id IS NULL AND installed_at IS NOT NULL", y.f.key(KindProgram, p.id))}
+	st.PlatformSplit = &Platforms{}
+	for _, h := range y.model.chains {
+		switch {
+		case !of(h.program) || !h.installed || h.erased || h.expired(y.model.now) || len(h.live()) == 0:
+		case h.platform == "apple":
+			st.PlatformSplit.Apple++
+		default:
+			st.PlatformSplit.Google++
+		}
+	}
 	return st
 }
 

@@ -25,7 +25,7 @@ type HourCount struct {
 	Count     int64 `json:"count"`
 }
 
-// Platforms are the numbers of installed cards by platform.
+// Platforms are the numbers of chains with a live installed card, by platform.
 type Platforms struct {
 	Apple  int64 `json:"apple"`
 	Google int64 `json:"google"`
@@ -37,13 +37,13 @@ type ProgramStats struct {
 	ActiveCards          *int64        `json:"active_cards"`
 	TotalStampsAwarded   *int64        `json:"total_stamps_awarded" doc:"Without reversed ones, like every sum here."`
 	PrizesRedeemed       *int64        `json:"prizes_redeemed"`
-	CompletionRate       *float64      `json:"completion_rate" doc:"Completed cycles, of these and the cards with a stamp in an open cycle; null also where there are none."`
+	CompletionRate       *float64      `json:"completion_rate" doc:"Completed cycles, of these and the cards with a stamp in an open cycle; null also where there are none. A full card on which nothing is left to claim counts as completed."`
 	CardsByDay           *[]DayCount   `json:"cards_by_day" doc:"The last 90 days, today included, every day present. Overflow cards are left out of all cards_by_…"`
 	StampsByDay          *[]DayCount   `json:"stamps_by_day"`
-	CardsByLocation      *[]PlaceCount `json:"cards_by_location" doc:"A card counts where it was issued at a counter or first presented."`
+	CardsByLocation      *[]PlaceCount `json:"cards_by_location" doc:"A card counts where it was issued at a counter or first accepted at a till; one never presented counts nowhere."`
 	StampsByLocation     *[]PlaceCount `json:"stamps_by_location"`
 	StampsByHourDow      *[]HourCount  `json:"stamps_by_hour_dow" doc:"Of all time, cells that are not zero."`
-	PlatformSplit        *Platforms    `json:"platform_split" doc:"Installed cards."`
+	PlatformSplit        *Platforms    `json:"platform_split" doc:"Live installed cards by the device family of the latest installation; a card and those it overflowed into count once."`
 	AvgDaysBetweenStamps *float64      `json:"avg_days_between_stamps" doc:"Null also where no card was stamped twice."`
 	Timezone             string        `json:"timezone" doc:"All days and hours are the shop's."`
 }
@@ -212,10 +212,4 @@ func (v *View) byLocation(column string, program int64) (*[]PlaceCount, error) {
 func (v *View) byHour(program int64) (*[]HourCount, error) {
 	hours, err := list(v.conn, func(r *rows) HourCount { return HourCount{r.int(), r.int(), r.int()} }, "SELECT "+columns("weekday", "hour", "stamps")+" FROM hour_counts WHERE program_id=? AND stamps<>0 ORDER BY weekday, hour", program)
 	return &hours, err
-}
-
-func (v *View) platforms(program int64) (*Platforms, error) {
-	var p Platforms
-	err := v.programCounts(func(r *rows) { p.Apple, p.Google = r.int(), r.int() }, program, "apple", "google")
-	return &p, err
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -38,7 +39,7 @@ func TestCountsFollowTheLedger(t *testing.T) {
 			weight int
 			do     func()
 		}{{4, y.issue}, {2, y.counter}, {14, y.stamp}, {10, y.redeem}, {4, y.changeBalance}, {2, y.use}, {14, y.reverse}, {6, y.advanceFar}, {12, y.burst},
-			{2, y.lock}, {1, y.archive}, {2, y.reissue}, {3, y.patch}, {3, y.install}, {2, y.suspend}, {3, y.move}, {3, y.lapse}, {1, y.deleteProgram}, {1, y.recount}, {6, y.compare}} {
+			{2, y.lock}, {1, y.archive}, {2, y.reissue}, {3, y.patch}, {3, y.install}, {2, y.suspend}, {4, y.ladder}, {3, y.total}, {3, y.move}, {3, y.lapse}, {1, y.deleteProgram}, {1, y.recount}, {6, y.compare}} {
 			for range a.weight {
 				actions = append(actions, a.do)
 			}
@@ -54,7 +55,7 @@ func TestCountsFollowTheLedger(t *testing.T) {
 	})
 	t.Logf("%d operations: %v", ops, tally)
 	// Rare operations may not occur in a short run; each has a test of its own.
-	for _, what := range []string{"stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access", "overflow", "completed", "zone", "lapsed", "dropped", "burst", "taken back"} {
+	for _, what := range []string{"stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access", "overflow", "completed", "zone", "lapsed", "dropped", "burst", "taken back", "ladder", "total", "frozen"} {
 		if tally[what] == 0 && ops > 20000 && !t.Failed() {
 			t.Errorf("of %d operations none came to %q: %v", ops, what, tally)
 		}
@@ -80,6 +81,82 @@ func (y *year) move() {
 func (y *year) lapse() {
 	if must(y.f, func(tx *Tx) (bool, error) { return tx.MarkExpiredCards(y.draw("batch", 1, 5)) }) {
 		y.tally["lapsed"]++
+	}
+}
+
+// ladder adds, changes or deletes a prize.
+func (y *year) ladder() {
+	p := y.anyProgram()
+	if !p.collectsStamps() {
+		return
+	}
+	threshold, code := int64(y.draw("threshold", 0, int(p.total)+1)), Code("")
+	i := y.draw("prize", 0, 2*len(p.prizes)) // above the last one: add
+	changed := slices.Clone(p.prizes)
+	remove := i < len(changed) && y.chance("delete", 2)
+	var err error
+	var z Prize
+	switch {
+	case remove:
+		id := changed[i].id
+		redeemed := slices.ContainsFunc(y.model.rows, func(r *simRow) bool { return r.kind == "redemption" && r.prize == id })
+		if redeemed {
+			code = Conflict
+		}
+		changed = slices.Delete(changed, i, i+1)
+		err = y.f.do(func(tx *Tx) error { return tx.DeletePrize(y.f.a, p.id, id) })
+	case i < len(changed):
+		changed[i].threshold = threshold
+		_, err = attempt(y.f, func(tx *Tx) (Prize, error) {
+			return tx.UpdatePrize(y.f.a, p.id, changed[i].id, PrizeFields{Threshold: set(threshold)})
+		})
+	default:
+		changed = append(changed, simPrize{threshold: threshold})
+		z, err = attempt(y.f, func(tx *Tx) (Prize, error) {
+			return tx.AddPrize(y.f.a, p.id, PrizeFields{Threshold: set(threshold), Name: set("Prize")})
+		})
+		changed[len(changed)-1].id = z.ID
+	}
+	if !remove {
+		options := map[int64]int{}
+		for _, z := range changed {
+			options[z.threshold]++
+		}
+		if threshold > p.total || len(options) > 3 || options[threshold] > 3 {
+			code = Unprocessable
+		}
+	}
+	if p.frozen {
+		code = ProgramHasInstalledCards
+		y.tally["frozen"]++
+	}
+	y.checkCode(code, err)
+	if code == "" {
+		p.prizes = changed
+		y.tally["ladder"]++
+	}
+}
+
+// total changes a program's total_stamps, and whether it repeats.
+func (y *year) total() {
+	p := y.anyProgram()
+	if !p.collectsStamps() {
+		return
+	}
+	total, repeat, code := int64(y.draw("total", 1, 6)), y.chance("repeat", 2), Code("")
+	if top, _ := p.highestThreshold(); top > total {
+		code = Unprocessable
+	}
+	if p.frozen {
+		code = ProgramHasInstalledCards
+	}
+	_, err := attempt(y.f, func(tx *Tx) (ProgramDetail, error) {
+		return tx.UpdateProgram(y.f.a, p.id, ProgramFields{TotalStamps: set(total), RepeatAfterReset: set(repeat)})
+	})
+	y.checkCode(code, err)
+	if code == "" {
+		p.total, p.repeat = total, repeat
+		y.tally["total"]++
 	}
 }
 

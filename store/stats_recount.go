@@ -9,14 +9,30 @@ import "errors"
 // counted.
 const countedRow = "reversed_at IS NULL AND type NOT IN ('reversal', 'expiry')"
 
+// openCycle is the condition on a card k that its cycle was not completed.
+const openCycle = "NOT EXISTS (SELECT 1 FROM cycles WHERE card_id=k.id AND cycle=k.cycle)"
+
+// firstAccepted gives the location of the first accepted presentation of a row of
+// cards.
+const firstAccepted = "(SELECT location_id FROM transactions WHERE card_id=cards.id AND type NOT IN ('reversal', 'expiry') ORDER BY id LIMIT 1)"
+
+// presentedElsewhere is the condition on a row of cards that its first_location_id
+// is not the one of its ledger. Cards of a counter have the location of their issue,
+// and overflow children, which count at no location, that of the stamp.
+const presentedElsewhere = "root_id IS NULL AND source<>'counter' AND first_location_id IS NOT " + firstAccepted
+
 // programSums gives one row for each program, in the order of program_counts.
-const programSums = `SELECT p.id AS program_id, ifnull(c.active, 0) AS active, ifnull(c.apple, 0) AS apple, ifnull(c.google, 0) AS google, ifnull(c.balance, 0) AS balance,
-	ifnull(t.stamps, 0) AS stamps, ifnull(t.redemptions, 0) AS redemptions, ifnull(y.completed, 0) AS completed, ifnull(c.open_cards, 0) AS open_cards,
+var programSums = `SELECT p.id AS program_id, ifnull(c.active, 0) AS active, ifnull(c.apple, 0) AS apple, ifnull(c.google, 0) AS google, ifnull(c.balance, 0) AS balance,
+	ifnull(t.stamps, 0) AS stamps, ifnull(t.redemptions, 0) AS redemptions, ifnull(y.completed, 0)+ifnull(d.finished, 0) AS completed,
+	ifnull(c.open_cards, 0)-ifnull(d.finished, 0) AS open_cards,
 	ifnull(g.span_ms, 0) AS span_ms, ifnull(g.gaps, 0) AS gaps, ifnull(t.uses, 0) AS uses, ifnull(t.entries, 0) AS entries, ifnull(t.topped_up, 0) AS topped_up, ifnull(t.spent, 0) AS spent
 	FROM programs p
-	LEFT JOIN (SELECT program_id, sum(` + activeCard + `) AS active, sum(root_id IS NULL AND installed_at IS NOT NULL AND platform='apple') AS apple,
-		sum(root_id IS NULL AND installed_at IS NOT NULL AND platform='google') AS google, sum(iif(archived_at IS NULL, ifnull(current_value, 0), 0)) AS balance,
-		sum(stamps_count>0 AND NOT EXISTS (SELECT 1 FROM cycles WHERE card_id=k.id AND cycle=k.cycle)) AS open_cards FROM cards k GROUP BY program_id) c ON c.program_id=p.id
+	LEFT JOIN (SELECT program_id, sum(` + activeCard + `) AS active, count(DISTINCT iif(platform='apple' AND ` + installedCard + `, ifnull(root_id, id), NULL)) AS apple,
+		count(DISTINCT iif(platform='google' AND ` + installedCard + `, ifnull(root_id, id), NULL)) AS google, sum(iif(archived_at IS NULL, ifnull(current_value, 0), 0)) AS balance,
+		sum(stamps_count>0 AND ` + openCycle + `) AS open_cards FROM cards k GROUP BY program_id) c ON c.program_id=p.id
+	LEFT JOIN (SELECT k.program_id, count(*) AS finished FROM (SELECT id, total_stamps, (SELECT max(threshold) FROM prizes WHERE program_id=programs.id) AS top FROM programs) e
+		JOIN cards k ON k.program_id=e.id WHERE ` + openCycle + ` AND ` + isFinished("e.total_stamps", "e.top") + `
+		GROUP BY k.program_id) d ON d.program_id=p.id
 	LEFT JOIN (SELECT program_id, sum(iif(type='stamp', stamps_delta, 0)) AS stamps, sum(type='redemption') AS redemptions, sum(type='discount') AS uses, sum(type='access') AS entries,
 		sum(iif(type='topup', value_delta, 0)) AS topped_up, sum(iif(type='spend', -value_delta, 0)) AS spent FROM transactions WHERE ` + countedRow + ` GROUP BY program_id) t ON t.program_id=p.id
 	LEFT JOIN (SELECT k.program_id, count(*) AS completed FROM cycles y JOIN cards k ON k.id=y.card_id GROUP BY k.program_id) y ON y.program_id=p.id
@@ -38,6 +54,7 @@ const quarterSums = `SELECT program_id, quarter, location_id, sum(activity) AS a
 func (s *Store) recountAll() error {
 	for _, sql := range []string{
 		"DELETE FROM program_counts", "DELETE FROM place_counts", "DELETE FROM quarter_counts", "DELETE FROM day_counts", "DELETE FROM hour_counts",
+		"UPDATE cards SET first_location_id=" + firstAccepted + " WHERE " + presentedElsewhere,
 		"INSERT INTO program_counts " + programSums, "INSERT INTO place_counts " + locationSums, "INSERT INTO quarter_counts " + quarterSums,
 		"UPDATE cards SET last_stamp_at=(SELECT max(created_at) FROM transactions WHERE card_id=cards.id AND type='stamp' AND reversed_at IS NULL)",
 	} {

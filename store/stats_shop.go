@@ -64,7 +64,7 @@ func (v *View) Heatmap(a Access, q HeatmapQuery) (h ActivityHeatmap, err error) 
 		case from > to:
 			return Invalid(Detail{"from", "invalid_value", "must not be after to"})
 		case to-from >= maxHeatmapDays:
-			return Invalid(Detail{"from", "too_large", fmt.Sprintf("is more than %d days before to", maxHeatmapDays-1)})
+			return Invalid(Detail{"from", "too_large", fmt.Sprintf("must be at most %d days before to", maxHeatmapDays-1)})
 		}
 		cond, args := programsOfShop, []any{a.Shop}
 		if q.ProgramID.Set {

@@ -45,16 +45,16 @@ type UpdatedWebhook struct {
 // WebhookFields is the body of POST webhook, and of PATCH webhook apart from
 // rotate_secret.
 type WebhookFields struct {
-	URL                   Opt[string]            `json:"url" req:"true" min:"1" max:"2048" format:"url" doc:"https, without user info; every address of the host must be public."`
+	URL                   Opt[string]            `json:"url" req:"true" min:"1" max:"2048" format:"target-url" doc:"https, without user info; every address of the host must be public."`
 	Events                Opt[[]string]          `json:"events" req:"true" min:"1" max:"50" doc:"Event keys, * for all, or a prefix such as card.* for all of its events. Duplicates are dropped. transaction.created excludes the exact events of single transactions."`
-	BearerToken           Opt[string]            `json:"bearer_token" min:"1" max:"1024" pattern:"^[!-~]*$" patch:"nullable" doc:"Sent as Authorization: Bearer …; visible ASCII. In a PATCH, null removes it."`
+	BearerToken           Opt[string]            `json:"bearer_token" min:"1" max:"1024" pattern:"^[!-~]*$" words:"must be 1 to 1024 visible ASCII characters without spaces" patch:"nullable" doc:"Sent as Authorization: Bearer …; visible ASCII. In a PATCH, null removes it."`
 	Active                Opt[bool]              `json:"active" doc:"Default true. In a PATCH, true also sets consecutive_failures to 0, and what is pending goes on."`
 	Description           Opt[string]            `json:"description" max:"500" patch:"default" doc:"Default empty; in a PATCH, null empties it."`
 	ProgramIDs            Opt[[]string]          `json:"program_ids" max:"1000" patch:"default" doc:"Only events of these programs. Empty or null: of all."`
 	LocationIDs           Opt[[]string]          `json:"location_ids" max:"1000" patch:"default" doc:"Only events at these locations. Empty or null: at all. A restricted key must name some, all of them its own."`
 	IncludeShopWideEvents Opt[bool]              `json:"include_shop_wide_events" doc:"Default true."`
 	HTTPMethod            Opt[string]            `json:"http_method" enum:"POST,PUT,PATCH" doc:"Default POST. Stored only: deliveries are POST."`
-	CustomHeaders         Opt[map[string]string] `json:"custom_headers" patch:"default" doc:"Replaces all. Names are HTTP tokens, each once whatever its case, and none that deliveries set themselves; values are visible ASCII, spaces and tabs. In a PATCH, null empties it."`
+	CustomHeaders         Opt[map[string]string] `json:"custom_headers" patch:"default" doc:"Replaces all. Names are HTTP tokens, each once whatever its case, and none that deliveries set themselves; values are visible ASCII and spaces. In a PATCH, null empties it."`
 	PayloadVersion        Opt[string]            `json:"payload_version" enum:"v1,v2" patch:"not_allowed" doc:"Default v2; fixed from then on."`
 }
 
@@ -197,14 +197,15 @@ func (s *Store) newWebhookSecret() (string, error) {
 	return "whsec_" + base64.StdEncoding.EncodeToString(b[:]), err
 }
 
-// UpdateWebhook changes the fields that f names. Without any it changes nothing.
-// The answer contains the secret only if it is new.
+// UpdateWebhook changes the fields that f names. A webhook that has the values
+// already stays as it is. The answer contains the secret only if it is new.
 func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u UpdatedWebhook, err error) {
 	w, err := tx.s.webhook(tx.conn, a, programID, id)
 	rotate := f.RotateSecret.Or(false)
 	if err != nil || !namesAnyField(&f.WebhookFields) && !rotate {
 		return UpdatedWebhook{Webhook: w.Webhook}, err
 	}
+	old, before := w.Webhook, w.columns(0)
 	if err = tx.mergeWebhook(a, &w, f.WebhookFields); err != nil {
 		return u, err
 	}
@@ -218,6 +219,9 @@ func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u U
 	if f.Active.Or(false) {
 		w.ConsecutiveFailures = 0
 		tx.notifyDue(w.key)
+	}
+	if !rotate && slices.Equal(w.columns(0), before) {
+		return UpdatedWebhook{Webhook: old}, nil
 	}
 	tx.exec(`UPDATE webhooks SET url=?, events=?, program_ids=?, location_ids=?, include_shop_wide_events=?, active=?, description=?,
 		bearer_token=?, secret=?, http_method=?, custom_headers=?, consecutive_failures=?, updated_at=? WHERE id=?`, append(w.columns(tx.Now), w.key)...)

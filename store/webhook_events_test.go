@@ -63,7 +63,7 @@ func TestOperationsFireTheirEvents(t *testing.T) {
 				}, ""},
 				{"install link", func(tx *Tx) error { _, err := tx.NewInstallLink(f.a, l.card, LinkFields{}); return err }, ""},
 				{"lock", func(tx *Tx) error { _, err := tx.SetCardLocked(f.a.Shop, l.card, true); return err }, ""},
-				{"reissue", func(tx *Tx) error { _, err := tx.ReissueCard(f.a, l.card, ReissueFields{}); return err }, "card.reissued"},
+				{"reissue", func(tx *Tx) error { _, err := tx.ReissueCard(f.a, l.card, ReissueFields{}); return err }, "card.reissued card.reissued"},
 				{"archive a chain", func(tx *Tx) error { _, err := tx.ArchiveCard(f.a.Shop, chain[1]); return err }, "card.archived card.archived"},
 				{"archive it again", func(tx *Tx) error { _, err := tx.ArchiveCard(f.a.Shop, chain[1]); return err }, ""},
 				{"delete a chain", func(tx *Tx) error { return tx.EraseCard(f.a.Shop, chain[0]) }, "card.deleted card.deleted"},

@@ -22,7 +22,7 @@ func (f WebhookFields) Check(Time) (details []Detail) {
 	}
 	for i, p := range patterns {
 		if !event.ValidPattern(p) {
-			details = append(details, Detail{fmt.Sprintf("events.%d", i), "invalid_value", "is not an event, *, or a prefix of events followed by .*"})
+			details = append(details, Detail{fmt.Sprintf("events.%d", i), "invalid_value", "must be an event, *, or a prefix of events followed by .*"})
 		}
 	}
 	if event.Conflicts(patterns) {
@@ -30,7 +30,7 @@ func (f WebhookFields) Check(Time) (details []Detail) {
 		for _, n := range event.ExclusiveWith() {
 			names = append(names, string(n))
 		}
-		details = append(details, Detail{"events", "mutually_exclusive", "transaction.created cannot be named beside " + strings.Join(names, ", ")})
+		details = append(details, Detail{"events", "mutually_exclusive", "must not name transaction.created beside " + strings.Join(names, ", ")})
 	}
 	return details
 }
@@ -45,7 +45,7 @@ func (l Limits) checkHeaders(headers map[string]string) (details []Detail) {
 		details = append(details, Detail{"custom_headers", "too_many", fmt.Sprintf("must have at most %d entries", l.HookHeaders)})
 	}
 	if size > l.HookHeaderBytes {
-		details = append(details, Detail{"custom_headers", "too_long", fmt.Sprintf("names and values together must be at most %d bytes", l.HookHeaderBytes)})
+		details = append(details, Detail{"custom_headers", "too_long", fmt.Sprintf("must be at most %d bytes, names and values together", l.HookHeaderBytes)})
 	}
 	return details
 }
@@ -53,5 +53,5 @@ func (l Limits) checkHeaders(headers map[string]string) (details []Detail) {
 // ownPrograms returns the keys of programs of the shop, each once, and an
 // invalid_value detail for every id that is not one of them.
 func (tx *Tx) ownPrograms(shop int64, field string, ids []string) (keys []int64, details []Detail) {
-	return tx.ownKeys("SELECT count(*) FROM programs WHERE id=? AND shop_id=? AND deleted_at IS NULL", KindProgram, shop, field, ids)
+	return tx.s.ownKeys(tx.number, KindProgram, shop, field, ids)
 }

@@ -119,7 +119,7 @@ func TestCardFilterInvalid(t *testing.T) {
 	s.Get("/cards?external_ref=").Invalid("external_ref invalid_value")
 	s.Get("/cards?holder_email=ada").Invalid("holder_email invalid_format")
 	s.Get("/cards?program_id=a&program_id=b").Invalid("program_id invalid_value")
-	s.Get("/cards?status=x&limit=0&holder_email=x&cursor=x").Invalid("limit too_small", "holder_email invalid_format", "status invalid_value")
+	s.Get("/cards?status=x&limit=0&holder_email=x&cursor=x").Invalid("limit too_small", "holder_email invalid_format", "status invalid_value", "cursor invalid_format")
 	for _, id := range []string{"x", s.App.Store.ID(store.KindProgram, 999), s.LocationIDs[0], long(300)} {
 		if ids, _ := s.All("/cards", "program_id", id); len(ids) != 0 {
 			t.Errorf("program %s has cards", id)

@@ -63,7 +63,7 @@ var operations = []struct {
 		"expired": expired, "active expired": expired, "installed expired": locked, "locked expired": expired, "installed locked expired": locked,
 		"archived": conflict, "locked archived": conflict, "installed archived": conflict, "archived expired": conflict}},
 	{"PATCH holder_name unchanged", fields{"holder_name": "Ada"}, map[string]string{
-		"invited": "invited", "active": "active", "installed": locked, "locked": "locked", "active locked": "locked", "installed locked": locked,
+		"invited": "=invited", "active": "=active", "installed": locked, "locked": "=locked", "active locked": "=locked", "installed locked": locked,
 		"expired": expired, "active expired": expired, "installed expired": locked, "locked expired": expired, "installed locked expired": locked,
 		"archived": conflict, "locked archived": conflict, "installed archived": conflict, "archived expired": conflict}},
 	{"PATCH expires_at", fields{"expires_at": future}, map[string]string{
@@ -71,7 +71,7 @@ var operations = []struct {
 		"expired": "invited", "active expired": "active", "installed expired": locked, "locked expired": "locked", "installed locked expired": locked,
 		"archived": conflict, "locked archived": conflict, "installed archived": conflict, "archived expired": conflict}},
 	{"PATCH expires_at null", fields{"expires_at": nil}, map[string]string{
-		"invited": "invited", "active": "active", "installed": locked, "locked": "locked", "active locked": "locked", "installed locked": locked,
+		"invited": "=invited", "active": "=active", "installed": locked, "locked": "=locked", "active locked": "=locked", "installed locked": locked,
 		"expired": "invited", "active expired": "active", "installed expired": locked, "locked expired": "locked", "installed locked expired": locked,
 		"archived": conflict, "locked archived": conflict, "installed archived": conflict, "archived expired": conflict}},
 	{"PATCH all", fields{"expires_at": future, "holder_name": "new", "holder_email": nil, "external_ref": "new"}, map[string]string{
@@ -81,7 +81,7 @@ var operations = []struct {
 	{"reissue", nil, reissued},
 	{"operator reissue", nil, reissued},
 	{"install-link", nil, map[string]string{
-		"invited": "invited", "active": "active", "installed": locked, "locked": "locked", "active locked": "locked", "installed locked": locked,
+		"invited": "invited", "active": "active", "installed": locked, "locked": conflict, "active locked": conflict, "installed locked": locked,
 		"expired": expired, "active expired": expired, "installed expired": locked, "locked expired": expired, "installed locked expired": locked,
 		"archived": conflict, "locked archived": conflict, "installed archived": conflict, "archived expired": conflict}},
 	{"operator lock", nil, map[string]string{
@@ -267,6 +267,35 @@ func TestCardReissueExpiry(t *testing.T) {
 		s.Post("/cards/"+card+"/reissue", fields{"expires_at": c.given, "holder_name": "N"}).Want(200).Shows(fields{"expires_at": want, "holder_name": "N"})
 		s.Get("/cards/" + card).Shows(fields{"expires_at": want, "status": "invited", "holder_name": "N"})
 	}
+}
+
+// TestNoLinksWhileSuspended checks that no card of a suspended program gets a new
+// link, over REST or by an operator, and that nothing of the card changes.
+func TestNoLinksWhileSuspended(t *testing.T) {
+	t.Parallel()
+	s := start(t, servertest.Frozen)
+	program := s.NewProgram("standard", true, nil)
+	card := s.Issue(program, nil)
+	late := s.Issue(program, fields{"expires_at": s.App.Store.Now().Add(3600_000_000_000).String()})
+	s.Advance("1h")
+	const suspended = "422 unprocessable_entity"
+	s.Post("/programs/"+program+"/suspend", nil).Want(200)
+	was, audits := s.Get("/cards/"+card), countAudits(s)
+	for _, id := range []string{card, late} {
+		s.Post("/cards/"+id+"/reissue", fields{"holder_name": "Grace", "expires_at": "2027-01-01T00:00:00Z"}).WantOutcome(suspended)
+		s.ControlAPI().Call("POST", "/cards/"+id+"/reissue", fields{}).WantOutcome(suspended)
+	}
+	s.Post("/cards/"+card+"/install-link", nil).WantOutcome(suspended)
+	s.Post("/cards/"+late+"/install-link", nil).WantOutcome(expired) // the card's state comes first
+	if now := s.Get("/cards/" + card); string(now.Body) != string(was.Body) || countAudits(s) != audits {
+		t.Errorf("changed %s to %s", was.Body, now.Body)
+	}
+	s.Post("/programs/"+program+"/unsuspend", nil).Want(200)
+	s.Post("/cards/"+card+"/install-link", nil).Want(200)
+	s.Post("/cards/"+late+"/reissue", nil).Want(200)
+	s.Control("POST", "/cards/"+card+"/lock", fields{})
+	s.Post("/cards/"+card+"/install-link", nil).WantOutcome(conflict)
+	s.Post("/cards/"+card+"/reissue", nil).Want(200)
 }
 
 // TestCardKeepsOnReissue checks that id, ledger, stamps and balance stay the

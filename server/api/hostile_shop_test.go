@@ -113,8 +113,8 @@ func TestTextIsData(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	th := newThings(s)
-	texts := []string{"' OR '1'='1", "'); DROP TABLE cards; --", `" OR ""="`, "x' UNION SELECT hash FROM keys --", "%", "_", "100%", "a%b_c", "*?[a-z]", `\`, `\'`, "\x01\x1f\x7f", "\u0080\u009f",
-		"\u202eevil\u202c", "\u200b", "<img src=x onerror=alert(1)>", "{{7*7}}", "${jndi:ldap://x}", "%s%n", "$(reboot)", "`id`", "NULL", "null", "true", "0", "-1", "1e5", "[]", "{}", " ", "\t\n", "É", "é", "ß", "İ", "ﬃ", "😀", "\uffff", "install_url", `","install_url":"x`}
+	texts := []string{"' OR '1'='1", "'); DROP TABLE cards; --", `" OR ""="`, "x' UNION SELECT hash FROM keys --", "%", "_", "100%", "a%b_c", "*?[a-z]", `\`, `\'`,
+		"\u200bx", "\u00ad-", "<img src=x onerror=alert(1)>", "{{7*7}}", "${jndi:ldap://x}", "%s%n", "$(reboot)", "`id`", "NULL", "null", "true", "0", "-1", "1e5", "[]", "{}", "É", "é", "ß", "İ", "ﬃ", "😀", "\uffff", "install_url", `","install_url":"x`}
 	for _, text := range texts {
 		quoted := jsonText(t, text)
 		body := `{"holder_name":` + quoted + `,"external_ref":` + quoted + `}`

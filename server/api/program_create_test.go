@@ -106,7 +106,7 @@ var bounds = []struct {
 }{
 	{"access", "name", "x", ""}, {"access", "name", long(200), ""}, {"access", "name", long(201), "too_long"}, {"access", "name", "", "too_short"}, {"access", "name", 5, "invalid_type"},
 	{"access", "description", "", ""}, {"access", "description", long(2000), ""}, {"access", "description", long(2001), "too_long"}, {"access", "description", []any{}, "invalid_type"},
-	{"access", "category", "a_1", ""}, {"access", "category", strings.Repeat("z", 64), ""}, {"access", "category", strings.Repeat("z", 65), "invalid_format"},
+	{"access", "category", "a_1", ""}, {"access", "category", strings.Repeat("z", 64), ""}, {"access", "category", strings.Repeat("z", 65), "too_long"},
 	{"access", "category", "Coffee", "invalid_format"}, {"access", "category", "tea room", "invalid_format"}, {"access", "category", "café", "invalid_format"}, {"access", "category", "tea\n", "invalid_format"},
 	{"access", "brand_color_hex", "#aB09fF", ""}, {"access", "brand_color_hex", "#FFF", "invalid_format"}, {"access", "brand_color_hex", "112233", "invalid_format"}, {"access", "brand_color_hex", "#GG0000", "invalid_format"},
 	{"access", "bg_color_hex", "#000000", ""}, {"access", "bg_color_hex", "black", "invalid_format"}, {"access", "bg_color_hex", 0, "invalid_type"},

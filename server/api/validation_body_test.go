@@ -93,8 +93,8 @@ func TestValidBodies(t *testing.T) {
 		" \t\r\n{ \"holder_name\" : \"Ada\" }\n ":                       "Ada",
 		`{"holder\u005fname":"\u0041da"}`:                               "Ada",
 		`{"holder_name":"\ud83d\ude00 😀"}`:                              "😀 😀",
-		`{"holder_name":"\"\\\/\b\f\n\r\t\u0001\u001f\u007f"}`:          "\"\\/\b\f\n\r\t\x01\x1f\x7f",
-		"{\"holder_name\":\"\u2028\u2029\ufeff\ufffe\uffff\u202e\"}":    "\u2028\u2029\ufeff\ufffe\uffff\u202e",
+		`{"holder_name":"\"\\\/"}`:                                      "\"\\/",
+		"{\"holder_name\":\"\ufeff\ufffe\uffff\"}":                      "\ufeff\ufffe\uffff",
 		`{"holder_name":"</script><b>&amp;' OR 1=1; DROP TABLE cards"}`: `</script><b>&amp;' OR 1=1; DROP TABLE cards`,
 		`{"holder_name":" Ada "}`:                                       " Ada ",
 		`{"holder_name":"e\u0301"}`:                                     "e\u0301", // not composed

@@ -126,7 +126,8 @@ func tries(s schema) (list []try) {
 		for _, v := range []any{7, true, nil, schema{}, []any{}} {
 			list = append(list, try{schema{"X-Shop": v}, "invalid_type", ".X-Shop"})
 		}
-		add(schema{"X-Shop": ""}, "")
+		list = append(list, try{schema{"X-Shop": ""}, "too_short", ".X-Shop"})
+		add(schema{"X-Shop": "1"}, "")
 	case has("object"):
 		for _, v := range []any{7, true, nil, schema{}, []any{}} {
 			list = append(list, try{schema{"it": v}, "invalid_type", ".it"})
@@ -148,6 +149,10 @@ func tries(s schema) (list []try) {
 // text adds strings according to a schema. They have characters of three bytes, since bounds count
 // characters.
 func text(s schema, add func(value any, code string)) {
+	badScheme := "invalid_format"
+	if description, _ := s["description"].(string); strings.HasPrefix(description, "https,") { // of a webhook
+		badScheme = "invalid_value"
+	}
 	least, hasLeast := s["minLength"].(float64)
 	most, hasMost := s["maxLength"].(float64)
 	plain := s["format"] == nil && s["pattern"] == nil && s["enum"] == nil
@@ -188,7 +193,10 @@ func text(s schema, add func(value any, code string)) {
 		if pattern != "" && regexp.MustCompile(pattern).MatchString(v) {
 			continue
 		}
-		if v != "" || !hasLeast {
+		switch {
+		case strings.HasPrefix(v, "ftp:") || strings.HasPrefix(v, "javascript:"):
+			add(v, badScheme)
+		case v != "" || !hasLeast:
 			add(v, "invalid_format")
 		}
 	}

@@ -40,7 +40,7 @@ type LocationCreate struct {
 	CountryCode     string  `env:"-" required:"" help:"Two letters A-Z."`
 	Lat             float64 `env:"-" help:"Latitude."`
 	Lon             float64 `env:"-" help:"Longitude."`
-	RequireStaffPIN bool    `name:"require-staff-pin" env:"-" help:"Tills ask for the staff PIN."`
+	RequireStaffPIN bool    `name:"require-staff-pin" env:"-" help:"Tills ask for the staff PIN, and write nothing before set-pin sets one."`
 	StaffPIN        *string `name:"staff-pin" env:"-" hidden:"" help:"Refused: set-pin reads the PIN from standard input."`
 }
 
@@ -50,7 +50,10 @@ func (c *LocationCreate) Run() error {
 		return fmt.Errorf("--staff-pin: %w; make the location without it, and then run: punchcard location set-pin ID", errPINArgument)
 	}
 	f := store.LocationFields{LocationPatch: store.LocationPatch{Name: store.Given(c.Name), Address: store.Given(c.Address), City: store.Given(c.City),
-		PostalCode: store.Given(c.PostalCode), CountryCode: store.Given(c.CountryCode), Lat: store.Given(c.Lat), Lon: store.Given(c.Lon), RequireStaffPIN: store.Given(c.RequireStaffPIN)}}
+		PostalCode: store.Given(c.PostalCode), CountryCode: store.Given(c.CountryCode), Lat: store.Given(c.Lat), Lon: store.Given(c.Lon)}}
+	if c.RequireStaffPIN {
+		f.RequireStaffPIN = store.Given(true)
+	}
 	return run(c.OfShop, operation.CreateLocation, kernel.Args{Fields: f}, printLocation)
 }
 
@@ -117,7 +120,7 @@ func (c *LocationSetPin) Run() error {
 			return fmt.Errorf("PIN: %w", err)
 		}
 	}
-	err := run(c.OfShop, operation.SetStaffPIN, kernel.Args{Params: on(c.ID), Fields: operation.StaffPINFields{StaffPIN: store.Given(pin)}}, printLocation)
+	err := run(c.OfShop, operation.SetStaffPIN, kernel.Args{Params: on(c.ID), Fields: operation.StaffPINFields{StaffPIN: store.Opt[string]{V: pin, Set: !c.None}}}, printLocation)
 	if err != nil {
 		return fmt.Errorf("%s", strings.Replace(err.Error(), "--staff-pin", "PIN", 1))
 	}

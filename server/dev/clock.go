@@ -7,6 +7,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/kernel"
+	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -27,8 +28,19 @@ type clockAnswer struct {
 func (c *Control) clock() clockAnswer { return clockAnswer{store.TimeOf(c.Clock.Now())} }
 
 type clockBody struct {
-	Advance store.Opt[string]     `json:"advance" max:"40"`
+	Advance store.Opt[string]     `json:"advance" min:"1" max:"40"`
 	Now     store.Opt[store.Time] `json:"now"`
+}
+
+// Check validates that one of the fields is given.
+func (b clockBody) Check(store.Time) []store.Detail {
+	switch {
+	case b.Advance.Set && b.Now.Set:
+		return []store.Detail{{Field: "advance", Code: wire.CodeMutuallyExclusive, Message: "must not be given beside now"}}
+	case !b.Advance.Set && !b.Now.Set:
+		return []store.Detail{{Field: "advance", Code: wire.CodeRequired, Message: `is required, such as "26h", unless now is given`}}
+	}
+	return nil
 }
 
 // invalid returns the error of a request whose field has an invalid value.
@@ -43,8 +55,6 @@ func (c *Control) moveClock(_ *http.Request, _ httprouter.Params, b clockBody) (
 	defer c.advancing.Unlock()
 	to := c.Clock.Now()
 	switch {
-	case b.Advance.Set == b.Now.Set:
-		return clockAnswer{}, invalid("advance", "required", `give either advance, such as "26h", or now`)
 	case b.Advance.Set:
 		by, err := time.ParseDuration(b.Advance.V)
 		if err != nil || by < 0 {

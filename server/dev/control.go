@@ -59,9 +59,10 @@ type Control struct {
 // Mount adds the control API to a router.
 func (c *Control) Mount(r *httprouter.Router) {
 	k := c.Kernel
-	r.GET("/dev/clock", handle(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }))
+	get := func(path string, h httprouter.Handle) { kernel.Register(r, http.MethodGet, path, h) }
+	get("/dev/clock", handle(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }))
 	r.POST("/dev/clock", handle(k, http.StatusOK, c.moveClock))
-	r.GET("/dev/seed.schema.json", k.Static("application/schema+json", seed.Schema))
+	get("/dev/seed.schema.json", k.Static("application/schema+json", seed.Schema))
 	r.POST("/dev/settle", handle(k, http.StatusOK, c.settle))
 
 	r.POST("/dev/shops", bind[store.ShopFields, shopAnswer](c, http.StatusCreated, createShop, noShop, whole))
@@ -83,16 +84,16 @@ func (c *Control) Mount(r *httprouter.Router) {
 	r.POST("/dev/cards/:id/archive", onResource[struct{}, store.CardDetail](c, store.KindCard, http.StatusOK, operation.ArchiveCard))
 	r.POST("/dev/cards/:id/reissue", onResource[store.ReissueFields, operation.IssuedCard](c, store.KindCard, http.StatusOK, operation.ReissueCard))
 	r.POST("/dev/cards/:id/delete", onResource[struct{}, kernel.None](c, store.KindCard, http.StatusNoContent, operation.EraseCard))
-	r.GET("/dev/audit", handle(k, http.StatusOK, c.audit))
-	r.GET("/dev/emails", handle(k, http.StatusOK, c.emails))
+	get("/dev/audit", handle(k, http.StatusOK, c.audit))
+	get("/dev/emails", handle(k, http.StatusOK, c.emails))
 
-	r.GET("/dev/requests", handle(k, http.StatusOK, c.Journal.list))
+	get("/dev/requests", handle(k, http.StatusOK, c.Journal.list))
 	r.DELETE("/dev/requests", handle(k, http.StatusNoContent, c.Journal.clear))
 	r.POST("/dev/faults", handle(k, http.StatusCreated, c.Faults.add))
-	r.GET("/dev/faults", handle(k, http.StatusOK, c.Faults.show))
+	get("/dev/faults", handle(k, http.StatusOK, c.Faults.show))
 	r.DELETE("/dev/faults", handle(k, http.StatusNoContent, c.Faults.clear))
 	r.POST("/dev/receiver", handle(k, http.StatusCreated, c.Receivers.create))
-	r.GET("/dev/receiver/:id", extendDeadline(maxReceiverWait, handle(k, http.StatusOK, c.Receivers.show)))
+	get("/dev/receiver/:id", extendDeadline(maxReceiverWait, handle(k, http.StatusOK, c.Receivers.show)))
 	r.PUT("/dev/receiver/:id", handle(k, http.StatusOK, c.Receivers.update))
 	r.DELETE("/dev/receiver/:id/requests", handle(k, http.StatusNoContent, c.Receivers.clear))
 	r.POST("/dev/receiver/:id", c.Receivers.receive)

@@ -59,7 +59,7 @@ type faultBody struct {
 	Method  store.Opt[string]            `json:"method" min:"1" max:"16"`
 	Path    store.Opt[string]            `json:"path" min:"1" max:"2048"`
 	Status  store.Opt[int64]             `json:"status" min:"0" max:"599"`
-	Code    store.Opt[string]            `json:"code" min:"1" max:"64" pattern:"^[a-z_]+$"`
+	Code    store.Opt[string]            `json:"code" min:"1" max:"64" pattern:"^[a-z_]+$" words:"must be 1 to 64 lower-case letters from a to z and underscores"`
 	DelayMS store.Opt[int64]             `json:"delay_ms" min:"0" max:"60000"`
 	Count   store.Opt[int64]             `json:"count" min:"1" max:"1000000"`
 	When    store.Opt[string]            `json:"when" enum:"before,after"`

@@ -131,8 +131,11 @@ func TestStrangeBodies(t *testing.T) {
 func TestOtherMethods(t *testing.T) {
 	t.Parallel()
 	p, api, issue := startForRawClients(t)
-	for path, allowed := range map[string]string{"/me": "GET", "/cards": "GET", issue: "POST", "/locations": "GET", "/programs": "GET, POST", "/cards/crd_x": "GET, PATCH"} {
+	for path, allowed := range map[string]string{"/me": "GET, HEAD", "/cards": "GET, HEAD", issue: "POST", "/locations": "GET, HEAD", "/programs": "GET, HEAD, POST", "/cards/crd_x": "GET, HEAD, PATCH"} {
 		for _, method := range []string{"HEAD", "OPTIONS", "TRACE", "PUT", "get", "LINK"} {
+			if strings.Contains(allowed, method) {
+				continue
+			}
 			r := p.dial(t).send(request(method, path, api.Key, "", "")).receive(method)
 			allow := slices.DeleteFunc(strings.Split(r.Header.Get("Allow"), ", "), func(m string) bool { return m == "OPTIONS" })
 			if r.Status != 405 || strings.Join(allow, ", ") != allowed {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -47,16 +48,21 @@ func tooLarge(w http.ResponseWriter, limit int64) *Error {
 	return refuseAs(http.StatusRequestEntityTooLarge, store.BadRequest, "The body is larger than "+size+".")
 }
 
-// checkContentType returns an error unless Content-Type is JSON or absent, or the
-// body is empty.
+// checkContentType returns an error unless Content-Type is JSON in UTF-8 or absent,
+// or the body is blank.
 func checkContentType(r *http.Request, body []byte) error {
 	v := r.Header["Content-Type"]
-	if len(v) == 0 || len(body) == 0 || v[0] == "application/json" {
+	if len(v) == 0 || v[0] == "application/json" || wire.IsBlankBody(body) {
 		return nil
 	}
-	t, _, err := mime.ParseMediaType(v[0])
-	if err == nil && (t == "application/json" || strings.HasPrefix(t, "application/") && strings.HasSuffix(t, "+json")) {
-		return nil
+	t, params, err := mime.ParseMediaType(v[0])
+	isJSON := t == "application/json" || strings.HasPrefix(t, "application/") && strings.HasSuffix(t, "+json")
+	charset, given := params["charset"]
+	switch {
+	case err != nil || !isJSON:
+		return refuseAs(http.StatusUnsupportedMediaType, store.BadRequest, "The Content-Type must be application/json.")
+	case given && !strings.EqualFold(charset, "utf-8"):
+		return refuseAs(http.StatusUnsupportedMediaType, store.BadRequest, "The charset of the Content-Type must be utf-8.")
 	}
-	return refuseAs(http.StatusUnsupportedMediaType, store.BadRequest, "The Content-Type must be application/json.")
+	return nil
 }

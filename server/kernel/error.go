@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"punchcard/server/wire"
@@ -91,10 +92,19 @@ func AsError(err error, status func(store.Code) int) *Error {
 		return e
 	}
 	if refused, ok := store.AsError(err); ok {
-		return &Error{Status: status(refused.Code), Code: refused.Code, Message: refused.Message, Details: refused.Details}
+		return &Error{Status: status(refused.Code), Code: refused.Code, Message: refused.Message, Details: sentences(refused.Details)}
 	}
 	return &Error{Status: http.StatusInternalServerError, Code: store.InternalError,
 		Message: "Something went wrong on the server. Retry with the same Idempotency-Key."}
+}
+
+// sentences returns details with messages that are whole sentences.
+func sentences(details []store.Detail) []store.Detail {
+	list := slices.Clone(details)
+	for i := range list {
+		list[i].Message = wire.Sentence(list[i])
+	}
+	return list
 }
 
 // ErrorBody is the JSON body of every error.

@@ -11,14 +11,14 @@ import (
 )
 
 // Handle adds a route without an operation. Its requests are observed like those
-// of other routes.
+// of other routes. A GET route answers HEAD too.
 func (k *Kernel) Handle(r *httprouter.Router, method, pattern string, h httprouter.Handle) {
 	k.routes = append(k.routes, method+" "+pattern)
 	if k.conf.Observe == nil && !k.conf.AccessLog {
-		r.Handle(method, pattern, h)
+		Register(r, method, pattern, h)
 		return
 	}
-	r.Handle(method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+	Register(r, method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 		s := &statusWriter{ResponseWriter: w, status: http.StatusInternalServerError} // of a panic
 		end := k.observe(w, r, pattern)
 		defer func() { end(s.status, "") }()
@@ -27,6 +27,15 @@ func (k *Kernel) Handle(r *httprouter.Router, method, pattern string, h httprout
 			s.status = http.StatusOK
 		}
 	})
+}
+
+// Register adds a handler to a router: that of GET for HEAD too, to which net/http
+// sends the headers of the answer alone. Every route is added by it.
+func Register(r *httprouter.Router, method, pattern string, h httprouter.Handle) {
+	r.Handle(method, pattern, h)
+	if method == http.MethodGet {
+		r.Handle(http.MethodHead, pattern, h)
+	}
 }
 
 // statusWriter records the status of an answer.

@@ -78,7 +78,7 @@ func Do[O any](ctx context.Context, k *Kernel, c Caller, op *Operation, in Input
 
 // read runs an operation that only reads.
 func (k *Kernel) read(ctx context.Context, call *Call, op *Operation) (r Result, err error) {
-	fields, _, err := k.validate(ctx, op, call.in, call.now)
+	fields, _, err := k.validate(ctx, op, call)
 	if err != nil {
 		return r, k.confirm(&call.Caller, err)
 	}
@@ -140,7 +140,7 @@ func (k *Kernel) writeOnce(ctx context.Context, call *Call, op *Operation) (r Re
 // Nothing else of a refused operation is written, unless the refusal is a
 // [store.CommittedRefusal].
 func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *IdempotencyKey, key *store.IdempotencyKey) (r Result, err error) {
-	fields, target, err := k.validate(ctx, op, call.in, call.now)
+	fields, target, err := k.validate(ctx, op, call)
 	if err != nil {
 		return r, k.confirm(&call.Caller, err)
 	}

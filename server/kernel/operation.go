@@ -31,7 +31,11 @@ type Operation struct {
 	write    func(*store.Tx, *Call, any) (any, error)
 	complete func(any) (any, error)    // see Complete; may be nil
 	restore  func([]byte) (any, error) // decodes a remembered answer
+	lookUp   lookUp                    // see LookUp; may be nil
 }
+
+// lookUp finds faults of fields in the store.
+type lookUp func(v *store.View, c *Call, fields any, faulty func(field string) bool) error
 
 // None is the answer type of an operation without an answer.
 type None struct{}
@@ -84,6 +88,15 @@ func Complete[S, O any](op *Operation, f func(S) (O, error)) *Operation {
 		out, err := f(*stored.(*S))
 		return &out, err
 	}
+	return op
+}
+
+// LookUp adds to an operation how its fields are checked against the store if some
+// of them are invalid already, so that a refusal reports all of them. f returns nil
+// or a refusal, whose details are added; faulty reports whether a field is reported
+// already. Where the fields are valid, the operation makes the same checks itself.
+func LookUp[I any](op *Operation, f func(v *store.View, c *Call, in I, faulty func(field string) bool) error) *Operation {
+	op.lookUp = func(v *store.View, c *Call, in any, faulty func(string) bool) error { return f(v, c, in.(I), faulty) }
 	return op
 }
 

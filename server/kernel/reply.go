@@ -46,11 +46,14 @@ func send(w http.ResponseWriter, status int, body []byte) {
 	h["Cache-Control"], h["X-Content-Type-Options"] = noStore, noSniff
 	if len(body) > 0 {
 		h["Content-Type"] = jsonType
-		h["Content-Length"] = []string{strconv.Itoa(len(body))}
+		setLength(h, body)
 	}
 	w.WriteHeader(status)
 	w.Write(body)
 }
+
+// setLength sets the length of a body, which net/http would not know for HEAD.
+func setLength(h http.Header, body []byte) { h["Content-Length"] = []string{strconv.Itoa(len(body))} }
 
 // sendError writes an error whose Status is set.
 func (k *Kernel) sendError(w http.ResponseWriter, e *Error) {
@@ -92,6 +95,7 @@ func (k *Kernel) HTML(w http.ResponseWriter, status int, body []byte, styles ...
 	k.requestID(w)
 	setPageHeaders(w.Header(), "text/html; charset=utf-8", styles...)
 	w.Header()["Cache-Control"] = noStore
+	setLength(w.Header(), body)
 	w.WriteHeader(status)
 	w.Write(body)
 }
@@ -111,6 +115,7 @@ func (k *Kernel) Static(contentType string, make func() []byte) httprouter.Handl
 		k.requestID(w)
 		body, styles := content()
 		setPageHeaders(w.Header(), contentType, styles...)
+		setLength(w.Header(), body)
 		w.Write(body)
 	}
 }

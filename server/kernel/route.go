@@ -57,13 +57,14 @@ func (k *Kernel) Router() *httprouter.Router {
 	return r
 }
 
-// Mount adds routes to a router, under a prefix and behind a guard.
+// Mount adds routes to a router, under a prefix and behind a guard. GET routes
+// answer HEAD too.
 func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route, g Guard) {
 	for i := range routes {
 		rt := &routes[i]
 		pattern := prefix + rt.Path
 		k.routes = append(k.routes, rt.Method+" "+pattern)
-		r.Handle(rt.Method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+		Register(r, rt.Method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 			if hasEmptySegment(r.URL) {
 				k.refusePath(w, r)
 				return

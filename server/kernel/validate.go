@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"punchcard/server/wire"
@@ -40,8 +41,11 @@ func (op *Operation) fields(in Input, lim wire.Limits, now store.Time) (any, []s
 
 // validate decodes and validates the operation's fields, and checks their URL if
 // they are a Targeter. target is the checked URL.
-func (k *Kernel) validate(ctx context.Context, op *Operation, in Input, now store.Time) (fields any, target string, err error) {
-	fields, details, err := op.fields(in, k.conf.Fields, now)
+func (k *Kernel) validate(ctx context.Context, op *Operation, call *Call) (fields any, target string, err error) {
+	fields, details, err := op.fields(call.in, k.conf.Fields, call.now)
+	if err == nil && details != nil && op.lookUp != nil {
+		details, err = k.lookUp(op, call, fields, details)
+	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -55,4 +59,24 @@ func (k *Kernel) validate(ctx context.Context, op *Operation, in Input, now stor
 		return nil, "", store.Invalid(details...)
 	}
 	return fields, target, nil
+}
+
+// lookUp adds to the details of invalid fields those that only the store shows. It
+// adds none if the body or query as a whole is at fault, or if the operation would
+// be refused for another reason than its fields.
+func (k *Kernel) lookUp(op *Operation, call *Call, fields any, details []store.Detail) ([]store.Detail, error) {
+	faulty := func(field string) bool {
+		return slices.ContainsFunc(details, func(d store.Detail) bool { return d.Field == field })
+	}
+	if faulty("") {
+		return details, nil
+	}
+	err := k.st.View(call.Epoch, func(v *store.View) error { return op.lookUp(v, call, fields, faulty) })
+	if refusal, ok := store.AsError(err); ok {
+		return wire.Join(details, refusal.Details...), nil
+	}
+	if call.Epoch == 0 && errors.Is(err, store.ErrEpoch) { // see read
+		return details, nil
+	}
+	return details, err
 }

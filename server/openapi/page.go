@@ -89,7 +89,7 @@ func (d *Document) ErrorFields() []field {
 func errorExample() string {
 	raw := wire.Append(nil, &kernel.ErrorBody{Error: kernel.ErrorObject{
 		Code: string(store.ValidationFailed), Message: store.Invalid().Message, RequestID: "req_…",
-		Details: []store.Detail{{Field: "holder_email", Code: "invalid_format", Message: "must be an email address"}}}})
+		Details: []store.Detail{{Field: "holder_email", Code: "invalid_format", Message: "holder_email must be an email address."}}}})
 	var b bytes.Buffer
 	if err := json.Indent(&b, raw, "", "  "); err != nil {
 		panic(err)

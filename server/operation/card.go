@@ -58,14 +58,14 @@ var UpdateCard = kernel.Write(
 // ReissueCard gives a card a new code and a new install link.
 var ReissueCard = withQRCode(kernel.Write(
 	cards.manages("reissueCard", "Reissue a card",
-		"Same id, ledger, stamps and balance; the old QR code and install links die and the status becomes `invited`.",
+		"Same id, ledger, stamps and balance; the old QR code and install links die and the status becomes `invited`. An expired card gets the given expires_at, else a fresh default, else none. The program must not be suspended.",
 		store.NotFound, store.Conflict, store.Unprocessable),
 	wire.Create, withID((*store.Tx).ReissueCard)))
 
 // CreateInstallLink replaces the install link of a card that is not installed.
 var CreateInstallLink = withQRCode(kernel.Write(
 	cards.manages("createInstallLink", "Make a new install link",
-		"For a card that is not installed (else card_locked). The earlier link ends.",
+		"For a card that is not installed (else card_locked), not locked (else conflict), of a program that is not suspended. The earlier link ends.",
 		store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable),
 	wire.Create, withID((*store.Tx).NewInstallLink)))
 

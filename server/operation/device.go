@@ -8,8 +8,8 @@ import (
 
 // DeviceFields are the fields of CreateDevice.
 type DeviceFields struct {
-	LocationID store.Opt[string] `json:"location_id" req:"true" max:"255" doc:"The location that the device stands at."`
-	Name       store.Opt[string] `json:"name" min:"1" max:"200" doc:"Default: Till."`
+	LocationID store.Opt[string] `json:"location_id" req:"true" min:"1" max:"255" doc:"The location that the device stands at."`
+	Name       store.Opt[string] `json:"name" min:"1" max:"200" format:"line" doc:"Default: Till."`
 }
 
 // CreatedDevice is a new device with its token, which is shown only once.

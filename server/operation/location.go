@@ -50,11 +50,11 @@ var CreateLocation = kernel.Write(locations.only(owner, "createLocation", "Creat
 
 // StaffPINFields are the fields of SetStaffPIN.
 type StaffPINFields struct {
-	StaffPIN store.Opt[string] `json:"staff_pin" doc:"4 to 8 digits; absent takes the PIN away."`
+	StaffPIN store.Opt[string] `json:"staff_pin" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be 4 to 8 digits from 0 to 9" doc:"4 to 8 digits, which tills ask for from then on (require_staff_pin is switched on); absent takes the PIN away."`
 }
 
 // SetStaffPIN sets or removes the staff PIN of a location.
 var SetStaffPIN = kernel.Write(locations.only(manager, "setStaffPIN", "Set a location's staff PIN", "", store.NotFound),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f StaffPINFields) (store.Location, error) {
-		return tx.SetStaffPIN(c.Access.Shop, c.Param("id"), f.StaffPIN.Or(""))
+		return tx.SetStaffPIN(c.Access.Shop, c.Param("id"), f.StaffPIN.Value())
 	})

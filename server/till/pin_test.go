@@ -132,7 +132,7 @@ func TestPINChanged(t *testing.T) {
 	t.Parallel()
 	s, d, location, card := guarded(t)
 	change := func(pin string) {
-		servertest.Write(t, s.Beside(), func(tx *store.Tx) error { _, err := tx.SetStaffPIN(s.Shop(), location, pin); return err })
+		servertest.Write(t, s.Beside(), func(tx *store.Tx) error { _, err := tx.SetStaffPIN(s.Shop(), location, store.Some(pin)); return err })
 	}
 	stampWithPIN(d, card, "2468").Want(201)
 	change("1111")

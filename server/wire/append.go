@@ -8,11 +8,16 @@
 //
 //	json:"name"      the field's name; json:"name,omitempty" in answers
 //	req:"true"       must be given when something is created
-//	min, max         characters, items, bytes of an object, or the number itself
+//	min, max         characters, items, bytes of an object, or the number itself;
+//	                 a text with a pattern or format has a min of 1 at least
 //	gt:"0"           the number must be greater
 //	limit:"name"     the maximum is the deployment's setting of this name (Limits)
 //	enum, keys       the texts, or the keys of a map, that are allowed
-//	pattern, format  the form of a text (formats has the forms)
+//	format           the form of a text, or of the texts of a map: email, url,
+//	                 https-url, target-url (of a webhook), date-time, date, hex-color,
+//	                 country, or line, which is one line with a visible character
+//	pattern, words   the form of a text as a regular expression, and the message for
+//	                 texts of another form or length
 //	patch:"nullable" null clears the field in a patch; "default" sets its default;
 //	                 "not_allowed" refuses the field
 //	doc              the description in documents

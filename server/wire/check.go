@@ -16,20 +16,23 @@ import (
 )
 
 // checkText checks a string and adds at most one detail: for its length, else for
-// its value, else for its format. path is the path of the field.
+// its value, else for its format. A line without a visible character is too short.
+// path is the path of the field.
 func (r *rule) checkText(path, s string, lim Limits, out *details) {
 	switch minimum, maximum := r.min, r.upper(lim); {
 	case minimum.set && runesBelow(s, minimum.whole):
-		out.add(path, CodeTooShort, "must have at least "+minimum.text+" "+plural(minimum, "character"))
+		out.add(path, CodeTooShort, cmp.Or(r.words, "must have at least "+minimum.text+" "+plural(minimum, "character")))
 	case maximum.set && int64(len(s)) > maximum.whole && int64(utf8.RuneCountInString(s)) > maximum.whole:
-		out.add(path, CodeTooLong, "must be at most "+maximum.text+" "+plural(maximum, "character"))
+		out.add(path, CodeTooLong, cmp.Or(r.words, "must be at most "+maximum.text+" "+plural(maximum, "character")))
 	case r.enum != nil && !slices.Contains(r.enum, s):
 		out.add(path, CodeInvalidValue, "must be one of "+strings.Join(r.enum, ", "))
 	case r.pattern != nil && !r.pattern.MatchString(s):
-		out.add(path, CodeInvalidFormat, "must match the pattern "+r.pattern.String())
+		out.add(path, CodeInvalidFormat, r.words)
+	case r.format == oneLine && isBlank(s):
+		out.add(path, CodeTooShort, "must have a visible character")
 	case r.format != "":
 		f, code := formats[r.format], CodeInvalidFormat
-		if r.format == httpsURL && isURL(s) {
+		if (r.format == httpsURL || r.format == targetURL) && (isURL(s) || hasOtherScheme(s)) {
 			code = CodeInvalidValue
 		}
 		if !f.valid(s) {

@@ -78,7 +78,7 @@ func (r *rule) in(v reflect.Value) reflect.Value {
 }
 
 // DecodeBody decodes a JSON object into the struct that dst points to, whose fields
-// must all be store.Opt, and validates it. An empty body equals {}. It returns nil
+// must all be store.Opt, and validates it. A blank body equals {}. It returns nil
 // if the body is valid. If the body is not a valid JSON object, it returns one
 // detail; otherwise one for each offending field in the order of the body, and then
 // the required fields that are missing; at most 100. Do not use dst if there are
@@ -355,11 +355,21 @@ func (r *rule) parse(s string, field reflect.Value, lim Limits, out *details) {
 		}
 	case *store.Opt[store.Time]:
 		if opt.V, opt.Set = parseTime(s); !opt.Set {
-			out.add(r.name, CodeInvalidFormat, formats["date-time"].words)
+			out.add(r.name, CodeInvalidFormat, formats["date-time"].words+plusHint(s))
 		}
 	default:
 		panic("wire: parameter " + strconv.Quote(r.name) + " cannot be of type " + r.typ.String())
 	}
+}
+
+// plusHint returns what to add to the message for a time in a query: a hint if it
+// would be valid with a plus sign in place of its blank, which is what a query makes
+// of a plus sign that is not escaped.
+func plusHint(s string) string {
+	if _, ok := parseTime(strings.Replace(s, " ", "+", 1)); ok {
+		return "; write the plus sign of an offset as %2B in a query"
+	}
+	return ""
 }
 
 // isInteger reports whether s is an optional minus sign and digits. A plus sign

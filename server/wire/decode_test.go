@@ -25,7 +25,7 @@ type request struct {
 	Color    store.Opt[string]            `json:"color" format:"hex-color"`
 	Country  store.Opt[string]            `json:"country" format:"country"`
 	Day      store.Opt[string]            `json:"day" format:"date"`
-	Code     store.Opt[string]            `json:"code" pattern:"^[a-z]+$" min:"2"`
+	Code     store.Opt[string]            `json:"code" pattern:"^[a-z]+$" words:"must be lower-case letters" min:"2"`
 	On       store.Opt[bool]              `json:"on"`
 	Count    store.Opt[int64]             `json:"count" min:"1" max:"100"`
 	Free     store.Opt[int64]             `json:"free"`
@@ -78,7 +78,7 @@ func TestDecodeBodyRules(t *testing.T) {
 		{full(`"email":"a@b"`), `email invalid_format`}, {full(`"email":"a@-b.it"`), `email invalid_format`},
 		{full(`"email":"a..b@b.it"`), `email invalid_format`}, {full(`"email":"a b@b.it"`), `email invalid_format`},
 		{full(`"email":"a@b.it\r\nx"`), `email invalid_format`}, {full(`"email":"A <a@b.it>"`), `email invalid_format`},
-		{full(`"email":"a@b..it"`), `email invalid_format`}, {full(`"email":""`), `email invalid_format`},
+		{full(`"email":"a@b..it"`), `email invalid_format`}, {full(`"email":""`), `email too_short`},
 		{full(`"email":"a\u202e@b.it"`), `email invalid_format`},
 		{full(`"email":"` + strings.Repeat("a", 65) + `@b.it"`), `email invalid_format`},
 		{full(`"email":"a@` + strings.Repeat("b", 64) + `.it"`), `email invalid_format`},
@@ -289,7 +289,7 @@ func TestMessages(t *testing.T) {
 		`{"lat":99}`:             "must be at most 90.5",
 		`{"tags":["","","",""]}`: "must have at most 3 items",
 		`{"free":1e30}`:          "must be at most 9223372036854775807",
-		`{"code":"SECRET"}`:      "must match the pattern ^[a-z]+$",
+		`{"code":"SECRET"}`:      "must be lower-case letters",
 		`{"metadata":{"a":"` + strings.Repeat("x", 30) + `"}}`: "must be at most 20 bytes of JSON",
 	} {
 		got := DecodeBody([]byte(body), &dst, Patch, limits)

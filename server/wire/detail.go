@@ -29,6 +29,19 @@ const (
 	CodeMutuallyExclusive = "mutually_exclusive"
 )
 
+// Sentence returns the message of a detail as a sentence, whose subject is the
+// field. Messages are predicates, such as "must be at most 5", or whole sentences
+// already; without a field they are sentences that lack capital and period.
+func Sentence(d Detail) string {
+	switch {
+	case strings.HasSuffix(d.Message, "."):
+		return d.Message
+	case d.Field == "":
+		return strings.ToUpper(d.Message[:1]) + d.Message[1:] + "."
+	}
+	return d.Field + " " + d.Message + "."
+}
+
 // maxFieldName is the maximum length of a field name in a detail, in characters.
 const maxFieldName = 100
 

@@ -23,16 +23,22 @@ type format struct {
 	schemaFormat, schemaPattern string
 }
 
-// httpsURL is the format whose message has another code for an http URL.
-const httpsURL = "https-url"
+// The formats that have codes of their own beside invalid_format.
+const (
+	httpsURL  = "https-url"  // invalid_value for a URL with another scheme
+	targetURL = "target-url" // the same; http is left to the check of the target
+	oneLine   = "line"       // too_short for a text without a visible character
+)
 
 var formats = map[string]*format{
 	"email":     {isEmail, "must be an email address", "email", ""},
 	"url":       {isURL, "must be an absolute http or https URL without user info", "uri", ""},
 	httpsURL:    {isHTTPS, "must be an absolute https URL without user info", "uri", "^[Hh][Tt][Tt][Pp][Ss]://"},
+	targetURL:   {isURL, "must be an absolute https URL without user info", "uri", ""},
 	"date-time": {isTime, "must be an RFC 3339 date-time with an offset", "date-time", ""},
 	"date":      {isDate, "must be a calendar date in the form YYYY-MM-DD", "date", ""},
 	"hex-color": {isColor, "must be a colour in the form #RRGGBB", "", "^#[0-9A-Fa-f]{6}$"},
+	oneLine:     {isLine, "must be one line of text without control and bidirectional formatting characters", "", ""},
 	"country":   {isCountry, "must be two letters from A to Z", "", "^[A-Z]{2}$"},
 }
 
@@ -65,6 +71,16 @@ func isEmail(s string) bool {
 func isURL(s string) bool { return scheme(s) != "" }
 
 func isHTTPS(s string) bool { return scheme(s) == "https" }
+
+// hasOtherScheme reports whether s is a URL with a scheme other than http and https,
+// such as ftp: or javascript:. A host with a port has none.
+func hasOtherScheme(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme == "" || u.Scheme == "http" || u.Scheme == "https" {
+		return false
+	}
+	return u.Opaque == "" || u.Opaque[0] < '0' || u.Opaque[0] > '9'
+}
 
 // scheme returns http or https if s is an absolute URL with a host and without user
 // info, and "" otherwise.
@@ -133,6 +149,21 @@ func isWord(c rune) bool {
 	return unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c)
 }
 
+// isLine reports whether s is one line of text: it has no control, line-break or
+// bidirectional formatting characters.
+func isLine(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool { return unicode.In(c, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control) })
+}
+
+// isBlank reports whether s consists of white space, zero-width characters and
+// letters that are drawn as nothing.
+func isBlank(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool {
+		return c != '\u2800' && (unicode.Is(unicode.Bidi_Control, c) ||
+			!unicode.In(c, unicode.White_Space, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector))
+	})
+}
+
 // ValidateHeaders validates the HTTP headers in a field, and refuses those that
 // reserved reports by their lower-case name. reason is the message for them.
 func ValidateHeaders(field string, headers map[string]string, reserved func(name string) bool, reason string) (list []Detail) {
@@ -144,13 +175,15 @@ func ValidateHeaders(field string, headers map[string]string, reserved func(name
 		}
 		switch {
 		case !httpguts.ValidHeaderFieldName(name):
-			add(CodeInvalidFormat, "is not the name of an HTTP header")
+			add(CodeInvalidFormat, "must be the name of an HTTP header")
 		case reserved(lower):
 			add(CodeNotAllowed, reason)
 		case seen[lower]:
-			add(CodeInvalidValue, "is there already; the case of a header's name does not matter")
-		case strings.ContainsFunc(headers[name], func(c rune) bool { return c != '\t' && (c < ' ' || c > '~') }):
-			add(CodeInvalidFormat, "must be visible ASCII characters, spaces and tabs")
+			add(CodeInvalidValue, "must be named once; the case of a header's name does not matter")
+		case isBlank(headers[name]):
+			add(CodeTooShort, "must have a visible character")
+		case strings.ContainsFunc(headers[name], func(c rune) bool { return c < ' ' || c > '~' }):
+			add(CodeInvalidFormat, "must be visible ASCII characters and spaces")
 		}
 		seen[lower] = true
 	}

@@ -80,6 +80,7 @@ type rule struct {
 	limit    string // name of the upper bound in Limits
 	format   string
 	pattern  *regexp.Regexp
+	words    string // what is allowed, for the messages of a field with a pattern
 	enum     []string
 	keys     []string
 }
@@ -126,10 +127,16 @@ func newRule(f field) *rule {
 	if p := r.text("pattern", text); p != "" {
 		r.pattern = regexp.MustCompile(p)
 	}
-	if r.format = r.text("format", text || r.kind == kindTime); r.format != "" {
+	if r.words = r.text("words", r.pattern != nil); r.opt && r.pattern != nil && r.words == "" {
+		r.fail("words")
+	}
+	if r.format = r.text("format", text || r.kind == kindTime || r.kind == kindMap); r.format != "" {
 		if formats[r.format] == nil || r.kind == kindTime && r.format != "date-time" {
 			r.fail("format")
 		}
+	}
+	if r.opt && text && (r.format != "" || r.pattern != nil) && !r.min.set {
+		r.min = bound{set: true, whole: 1, float: 1, text: "1"} // no form allows the empty text
 	}
 	r.patch = r.option("patch", "nullable default "+notAllowed, r.opt)
 	return r

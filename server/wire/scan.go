@@ -18,6 +18,9 @@ const maxDepth = 16
 // space is the white space of JSON.
 const space = " \t\r\n"
 
+// IsBlankBody reports whether a body has nothing but white space. It equals {}.
+func IsBlankBody(body []byte) bool { return len(bytes.Trim(body, space)) == 0 }
+
 // pair is a member of the body.
 type pair struct {
 	name  string
@@ -28,7 +31,7 @@ type pair struct {
 // returns its first members, at most keep of them. It is not recursive, so that deeply
 // nested arrays need no stack.
 func scan(body []byte, keep, maxDepth int) ([]pair, *Detail) {
-	if len(bytes.Trim(body, space)) == 0 {
+	if IsBlankBody(body) {
 		return nil, nil
 	}
 	if fault := checkEncoding(body); fault != nil {

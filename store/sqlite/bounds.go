@@ -18,10 +18,12 @@ import (
 // file: the heaviest of check take less than one step for each byte. In a file that
 // was made to do harm a page can be part of many trees, or of one tree many times, so
 // that a statement never ends. A statement is ended after stepsAtLeast, plus
-// stepsPerByte for each byte of the file and its log.
+// stepsPerByte for each byte of the file and its log. What is written is in the cache
+// before it is in the log, which stepsAtLeast takes into account.
 const (
-	stepsAtLeast = 2_000_000
+	stepsAtLeast = 10_000_000
 	stepsPerByte = 20
+	fewSteps     = 500_000 // of FewSteps
 	stepsPerCall = 1 << 16 // of the progress handler
 )
 
@@ -36,6 +38,7 @@ type bounds struct {
 	calls int64 // of the progress handler since the statement began
 	most  int64 // calls; grows with the file's size
 	over  bool  // there were more
+	few   bool  // see FewSteps
 
 	ctx    context.Context // of InterruptOn; nil without
 	wait   time.Duration   // for a busy file, if ctx is set
@@ -102,11 +105,10 @@ func progress(_ *libc.TLS, db uintptr) int32 {
 	if c.ctx != nil && c.ctx.Err() != nil {
 		return 1
 	}
-	if c.calls > c.most {
+	if c.calls > c.most && !c.few {
 		c.most = (stepsAtLeast + stepsPerByte*fileSize(c.path)) / stepsPerCall
-		c.over = c.calls > c.most
 	}
-	if c.over {
+	if c.over = c.calls > c.most; c.over {
 		return 1
 	}
 	return 0
@@ -128,6 +130,14 @@ func (c *Conn) begin() {
 	if len(c.open) == 0 {
 		c.calls, c.over = 0, false
 	}
+}
+
+// FewSteps ends statements after fewSteps, whatever the size of the file, until the
+// function that it returns is called. It is for reading the schema and single rows:
+// SQLite's steps take longer while it reads the schema.
+func (c *Conn) FewSteps() (end func()) {
+	c.few, c.most = true, fewSteps/stepsPerCall
+	return func() { c.few, c.most = false, stepsAtLeast/stepsPerCall }
 }
 
 // InterruptOn interrupts the connection when ctx ends, also while it waits for a busy

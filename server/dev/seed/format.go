@@ -38,17 +38,17 @@ func (r requiredRef) name() string { return r.Ref.V }
 func (r optionalRef) name() string { return r.Ref.V }
 
 type requiredRef struct {
-	Ref store.Opt[string] `json:"ref" req:"true" min:"1" max:"64" pattern:"^[A-Za-z0-9_.-]+$" doc:"The entry's name in this file: others refer to it by this, and the ready line maps it to the public id. Once in the whole file."`
+	Ref store.Opt[string] `json:"ref" req:"true" min:"1" max:"64" pattern:"^[A-Za-z0-9_.-]+$" words:"must be 1 to 64 letters from A to Z, digits, underscores, periods and hyphens" doc:"The entry's name in this file: others refer to it by this, and the ready line maps it to the public id. Once in the whole file."`
 }
 
 type optionalRef struct {
-	Ref store.Opt[string] `json:"ref" min:"1" max:"64" pattern:"^[A-Za-z0-9_.-]+$" doc:"The entry's name in this file; the ready line maps it to the public id. Once in the whole file."`
+	Ref store.Opt[string] `json:"ref" min:"1" max:"64" pattern:"^[A-Za-z0-9_.-]+$" words:"must be 1 to 64 letters from A to Z, digits, underscores, periods and hyphens" doc:"The entry's name in this file; the ready line maps it to the public id. Once in the whole file."`
 }
 
 // when is an instant, given in one of two ways.
 type when struct {
 	At  store.Opt[store.Time] `json:"at" doc:"The instant, from 1990 to the start."`
-	Ago store.Opt[string]     `json:"ago" min:"2" max:"30" pattern:"^([0-9]{1,5}d)?([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$" doc:"Instead of at: how long before the start, such as 72h, 21d or 3d4h30m; a day has 24 hours."`
+	Ago store.Opt[string]     `json:"ago" min:"2" max:"30" pattern:"^([0-9]{1,5}d)?([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$" words:"must be a duration such as 72h, 21d or 3d4h30m" doc:"Instead of at: how long before the start, such as 72h, 21d or 3d4h30m; a day has 24 hours."`
 }
 
 // root is the file itself.
@@ -75,7 +75,7 @@ type location struct {
 	entry `json:"-" doc:"A site with a till. Fields without a default of their own have that of a made-up address."`
 	requiredRef
 	store.LocationPatch
-	StaffPIN store.Opt[string] `json:"staff_pin" pattern:"^[0-9]{4,8}$" doc:"4 to 8 digits; asked for where require_staff_pin is true. It binds tills, not the activity of this file."`
+	StaffPIN store.Opt[string] `json:"staff_pin" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be 4 to 8 digits from 0 to 9" doc:"4 to 8 digits. Giving one switches require_staff_pin on, unless that is false here. It binds tills, not the activity of this file."`
 }
 
 type program struct {
@@ -99,7 +99,7 @@ type key struct {
 	requiredRef
 	store.KeyFields `omit:"location_ids"`
 	LocationRefs    store.Opt[[]string] `json:"location_refs" min:"1" max:"1000" doc:"The only locations that the key reaches. Default: no restriction."`
-	Secret          store.Opt[string]   `json:"key" pattern:"^t[sm]k_(live|test)_[A-Za-z0-9_-]{43}$" doc:"The whole secret, tsk_ for class api and tmk_ for class mcp, live or test as the shop is. Default: made at random and shown nowhere."`
+	Secret          store.Opt[string]   `json:"key" pattern:"^t[sm]k_(live|test)_[A-Za-z0-9_-]{43}$" words:"must be tsk_ or tmk_, then live_ or test_, then 43 characters of the base64url alphabet" doc:"The whole secret, tsk_ for class api and tmk_ for class mcp, live or test as the shop is. Default: made at random and shown nowhere."`
 }
 
 type card struct {
@@ -108,7 +108,7 @@ type card struct {
 	Program store.Opt[string] `json:"program" req:"true" min:"1" max:"64" doc:"The ref of a program of the same shop that is no draft."`
 	when
 	store.CardFields `omit:"send_email"`
-	ExpiresIn        store.Opt[string] `json:"expires_in" min:"2" max:"30" pattern:"^([0-9]{1,5}d)?([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$" doc:"Instead of expires_at: how long after the start, such as 720h or 30d."`
+	ExpiresIn        store.Opt[string] `json:"expires_in" min:"2" max:"30" pattern:"^([0-9]{1,5}d)?([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$" words:"must be a duration such as 72h, 21d or 3d4h30m" doc:"Instead of expires_at: how long after the start, such as 720h or 30d."`
 	AtLocation       store.Opt[string] `json:"at_location" min:"1" max:"64" doc:"The ref of the location at whose counter the card was issued, active at once. Default: it was issued over the API, as an invitation."`
 	Installed        store.Opt[string] `json:"installed" enum:"apple,google" doc:"The device family on which the card is installed, as soon as it is issued. Default: it is not."`
 	Locked           store.Opt[bool]   `json:"locked" doc:"True locks the card at the start, after all activity. Default false."`

@@ -1,0 +1,38 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestReissueFiresForEveryLiveCard checks that a reissue fires card.reissued once for each card of
+// the chain that is not archived, whichever of them is named.
+func TestReissueFiresForEveryLiveCard(t *testing.T) {
+	k := startTill(t)
+	program, prizes := k.ladder(true, 10)
+	k.hook(k.a, program, hookFields{})
+	first := k.card(k.a, program, CardFields{})
+	second := k.ok(k.stamp(first, 15)).OverflowCard.ID
+	third := k.ok(k.stamp(first, 9)).OverflowCard.ID
+	reissued := func(named string) []string {
+		t.Helper()
+		before := k.number("SELECT max(id) FROM events")
+		must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, named, ReissueFields{}) })
+		return k.lines("SELECT name || ' ' || card_id || ' ' || (payload_v2->>'$.card.state') FROM events WHERE id>? ORDER BY id", before)
+	}
+	of := func(cards ...string) (list []string) {
+		for _, id := range cards {
+			list = append(list, fmt.Sprintf("card.reissued %d invited", k.key(KindCard, id)))
+		}
+		return list
+	}
+	for _, named := range []string{first, third} {
+		if got, want := reissued(named), of(first, second, third); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	k.ok(k.redeem(first, prizes[0])) // archives the first card
+	if got, want := reissued(second), of(second, third); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

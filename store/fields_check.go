@@ -1,0 +1,111 @@
+package store
+
+// The functions in this file find the faults that only the file shows: of ids, of
+// cursors, and of fields beside those of an existing resource. They are for requests
+// that are refused for the fields' form, so that such a request is told of all faults
+// at once; the operations themselves find the same faults when they run. The
+// parameter faulty reports whether a field has a fault already.
+
+// CheckProgramFields checks the fields of a change to the program of an id, or of a
+// new program if the id is empty.
+func (v *View) CheckProgramFields(a Access, id string, f ProgramFields, faulty func(field string) bool) (err error) {
+	p := program{}
+	var details []Detail
+	if p.LocationScope = allLocations; id != "" {
+		if p, err = v.s.program(v.conn, a, id); err != nil {
+			return err
+		}
+		details = p.mergeTypeFields(f)
+	}
+	if faulty("scoped_location_ids") {
+		return invalid(details)
+	}
+	if !faulty("location_scope") {
+		scope := p.mergeScopeField(f)
+		if details = append(details, scope...); scope != nil {
+			return invalid(details)
+		}
+	}
+	more, err := v.foreignIDs(KindLocation, a.Shop, "scoped_location_ids", f.ScopedLocationIDs)
+	if err != nil {
+		return err
+	}
+	return invalid(append(details, more...))
+}
+
+// CheckWebhookFields checks the filters and the custom headers of a webhook.
+func (v *View) CheckWebhookFields(a Access, f WebhookFields, faulty func(field string) bool) error {
+	var details []Detail
+	for _, list := range []struct {
+		kind  Kind
+		field string
+		ids   Opt[[]string]
+	}{{KindProgram, "program_ids", f.ProgramIDs}, {KindLocation, "location_ids", f.LocationIDs}} {
+		if faulty(list.field) {
+			continue
+		}
+		more, err := v.foreignIDs(list.kind, a.Shop, list.field, list.ids)
+		if err != nil {
+			return err
+		}
+		details = append(details, more...)
+	}
+	return invalid(append(details, v.s.opts.Limits.checkHeaders(f.CustomHeaders.Or(nil))...))
+}
+
+// CheckKeyFields checks the locations of a new key.
+func (v *View) CheckKeyFields(shop int64, f KeyFields, faulty func(field string) bool) error {
+	if faulty("location_ids") {
+		return nil
+	}
+	details, err := v.foreignIDs(KindLocation, shop, "location_ids", f.LocationIDs)
+	if err != nil {
+		return err
+	}
+	return invalid(details)
+}
+
+// CheckSendEmail checks that a card to which an install link is to be mailed has an
+// address, or is given one.
+func (v *View) CheckSendEmail(a Access, id string, send Opt[bool], email Opt[string]) error {
+	c, err := v.Card(a, id)
+	if err != nil {
+		return err
+	}
+	return invalid(checkSendEmail(send, email.Apply(c.HolderEmail)))
+}
+
+// CheckPrize checks that a prize belongs to the program of the card that is
+// presented.
+func (v *View) CheckPrize(till Till, code, prize string) error {
+	l, err := v.Lookup(till, code)
+	if err != nil {
+		return err
+	}
+	for _, z := range l.Prizes {
+		if z.ID == prize {
+			return nil
+		}
+	}
+	return Invalid(Detail{"prize_id", "invalid_value", "must be the id of a prize of the card's program"})
+}
+
+// foreignIDs returns an invalid_value detail for every id that is not of a resource
+// of the shop.
+func (v *View) foreignIDs(kind Kind, shop int64, field string, ids Opt[[]string]) (details []Detail, err error) {
+	_, details = v.s.ownKeys(func(sql string, args ...any) (n int64) {
+		if err == nil {
+			n, err = v.number(sql, args...)
+		}
+		return n
+	}, kind, shop, field, ids.Or(nil))
+	return details, err
+}
+
+// invalid is Invalid without the refusal of a request that has no details.
+func invalid(details []Detail) error {
+	if details == nil {
+		return nil
+	}
+	return Invalid(details...)
+}

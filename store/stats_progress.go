@@ -1,0 +1,59 @@
+package store
+
+// A card is finished if it is full, its cycle is not completed, and nothing is left
+// to claim. Statistics count it as a completed cycle, since nothing but the next
+// stamp, or nothing at all, will complete it.
+
+// countProgress returns what a row of the ledger adds to the completed cycles and to
+// the open cards of the statistics. before is the number of stamps that the card had.
+func (tx *Tx) countProgress(p *cardChain, c *card, e entry, before int64) (completed, open int64) {
+	total := p.program.TotalStamps.V
+	had, has := before > 0, c.StampsCount > 0
+	wasFull, isFull := had && before >= total, has && c.StampsCount >= total
+	if had == has && wasFull == isFull {
+		return 0, 0
+	}
+	// Only an expiry takes the last stamp from a card whose cycle is completed, and no
+	// row gives such a card its first one.
+	if (wasFull != isFull || e.kind == TransactionExpiry) && tx.isCompleted(c.key, c.cycle) {
+		return 0, 0
+	}
+	finished := wasFull != isFull && tx.nothingToClaim(p, c)
+	wasFinished, isFinished := wasFull && finished, isFull && finished
+	return oneIf(isFinished) - oneIf(wasFinished), oneIf(has && !isFinished) - oneIf(had && !wasFinished)
+}
+
+// nothingToClaim reports whether the card's highest threshold is claimed, or its
+// program has no prizes.
+func (tx *Tx) nothingToClaim(p *cardChain, c *card) bool {
+	top, has := p.program.highestThreshold()
+	return !has || tx.number("SELECT count(*) FROM claims WHERE card_id=? AND cycle=? AND threshold=?", c.key, c.cycle, top) > 0
+}
+
+// countLadder counts the finished cards of a program anew, of which the total_stamps
+// or the prizes were changed. It reads all cards of the program, which has none that
+// was ever installed.
+func (tx *Tx) countLadder(old, changed *program) {
+	top := func(p *program) Null[int64] {
+		t, has := p.highestThreshold()
+		return Null[int64]{t, has}
+	}
+	was, is := top(old), top(changed)
+	if was == is && old.TotalStamps == changed.TotalStamps {
+		return
+	}
+	if tx.number("SELECT id FROM transactions WHERE program_id=? LIMIT 1", old.key) == 0 {
+		return
+	}
+	for _, part := range []string{"deleted_at IS NULL", "deleted_at IS NOT NULL"} { // each has an index
+		n := tx.number("SELECT ifnull(sum("+isFinished("?4", "?5")+")-sum("+isFinished("?2", "?3")+"), 0) FROM cards k WHERE program_id=?1 AND "+part+
+			" AND stamps_count>=min(?2, ?4) AND "+openCycle, old.key, old.TotalStamps.V, was, changed.TotalStamps.V, is)
+		tx.counts.addTotals(old.key, totals{completed: n, open: -n})
+	}
+}
+
+// isFinished returns the condition that a card k in an open cycle is finished where
+// the program has total stamps and the highest threshold top, or null.
+func isFinished(total, top string) string {
+	return "(k.stamps_count>=" + total + " AND (" + top + " IS NULL OR EXISTS (SELECT 1 FROM claims WHERE card_id=k.id AND cycle=k.cycle AND threshold=" + top + ")))"
+}
