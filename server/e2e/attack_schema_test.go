@@ -59,7 +59,7 @@ func TestAttackSchema(t *testing.T) {
 		{"CREATE TABLE \"evil\x1b[2J\nname\" (a)", `table "evil\x1b[2J\nname"`},
 		{"PRAGMA user_version=-3", "not one of punchcard"},
 		{"PRAGMA user_version=0", "not one of punchcard"},
-		{"PRAGMA user_version=5", `table "`},
+		{"PRAGMA user_version=5", "which is not punchcard's"},
 	} {
 		file, commands := copyFile(t, sound), commandsOnFile
 		if i > 0 {
