@@ -12,7 +12,7 @@ import (
 var mayImport = map[string]string{
 	"":                     "server/command server/app",
 	"server/command":       "server/app server/api server/dev/seed server/kernel server/mail server/metrics server/openapi server/operation server/wire store store/backup webhook",
-	"server/app":           "server/api server/dev server/dev/seed server/holder server/kernel server/openapi server/till server/wire store store/backup webhook",
+	"server/app":           "server/api server/dev server/dev/seed server/holder server/kernel server/openapi server/till server/wire store store/backup store/file webhook",
 	"server/punchtest":     "server/app server/dev server/dev/seed webhook",
 	"server/servertest":    "server/api server/app server/dev/seed server/kernel server/till store store/sqlite",
 	"server/api":           "server/kernel server/openapi server/operation store",
@@ -32,10 +32,11 @@ var mayImport = map[string]string{
 	"server/bench/load":    "server/dev/seed store store/sqlite webhook",
 	"server/bench/year":    "server/dev/seed store store/sqlite",
 	"webhook":              "store",
-	"store/backup":         "store store/sqlite",
-	"store":                "store/event store/sqlite",
+	"store/backup":         "store store/file store/sqlite",
+	"store":                "store/event store/file store/sqlite",
 	"store/sqlite":         "",
 	"store/event":          "",
+	"store/file":           "",
 }
 
 // TestImports checks that every package imports only what mayImport permits.

@@ -65,6 +65,6 @@ func explain(err error) error {
 
 // fail prints an error and ends the process.
 func fail(err error) {
-	fmt.Fprintln(os.Stderr, "punchcard: "+err.Error())
+	fmt.Fprintln(os.Stderr, "punchcard: "+command.Printable(err.Error()))
 	os.Exit(1)
 }

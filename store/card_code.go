@@ -64,9 +64,10 @@ func (tx *Tx) newShortCode(shop, root, generation int64) (code string) {
 // shortCodesSince is the version of the schema since which every chain has a short code.
 const shortCodesSince = 6
 
-// fillShortCodes gives a short code to every chain that has none and is not erased.
-func (c *conn) fillShortCodes() error {
-	ids, err := c.readIDs()
+// fillShortCodes gives a short code to every chain that has none and is not erased. The
+// file is of version v.
+func (c *conn) fillShortCodes(v int64) error {
+	ids, err := c.readIDs(v)
 	if err != nil {
 		return err
 	}

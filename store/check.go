@@ -6,12 +6,21 @@ import (
 	"punchcard/store/sqlite"
 )
 
-// Check verifies the whole file: SQLite's own integrity, foreign keys, and the
-// invariants that operations rely on. It returns one line for each finding.
-func (s *Store) Check() (findings []string, err error) {
+// Check verifies the whole file: its schema and id secret, as Open does, SQLite's own
+// integrity, foreign keys, and the invariants that operations rely on. It returns one
+// line for each finding.
+func (s *Store) Check() (findings []string, err error) { return s.check(false) }
+
+// CheckQuick is Check without foreign keys and invariants.
+func (s *Store) CheckQuick() (findings []string, err error) { return s.check(true) }
+
+func (s *Store) check(quick bool) (findings []string, err error) {
 	err = s.View(0, func(v *View) error {
 		return v.snapshot(func() error {
-			if findings, err = v.checkIntegrity(); err != nil {
+			if _, err := SchemaVersion(v.db(), s.path); err != nil {
+				return err
+			}
+			if findings, err = v.checkIntegrity(); err != nil || quick {
 				return err
 			}
 			more, err := v.checkInvariants()
@@ -37,7 +46,7 @@ func CheckFile(db *sqlite.Conn, name string, quick bool) (findings []string, err
 	findings, err = c.checkIntegrity()
 	if err == nil && len(findings) == 0 && !quick && v == version() {
 		var ids IDs
-		if ids, err = c.readIDs(); err == nil {
+		if ids, err = c.readIDs(v); err == nil {
 			findings, err = (&View{conn: c, s: &Store{IDs: ids}, inSnapshot: true}).checkInvariants()
 		}
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"strings"
 
 	"punchcard/store/sqlite"
@@ -12,6 +13,13 @@ type conn sqlite.Conn
 
 func openConn(path string, mode sqlite.Mode, pragmas ...string) (*conn, error) {
 	c, err := sqlite.Open(path, mode, pragmas...)
+	return (*conn)(c), err
+}
+
+// openConnContext opens the file for writing. ctx ends what the connection does until
+// NoInterrupt is called.
+func openConnContext(ctx context.Context, path string, pragmas ...string) (*conn, error) {
+	c, err := sqlite.OpenContext(ctx, path, sqlite.ReadWrite, pragmas...)
 	return (*conn)(c), err
 }
 

@@ -40,7 +40,7 @@ var (
 // SQLite uses sqlite_sequence for tables with AUTOINCREMENT. For the others, nextKey
 // uses it.
 func SkipKeys(path string, now time.Time) (err error) {
-	c, err := openConn(path, sqlite.Create, "journal_mode=OFF", "synchronous=OFF")
+	c, err := openConn(path, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF")
 	if err != nil {
 		return err
 	}

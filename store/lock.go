@@ -3,9 +3,8 @@ package store
 import (
 	"errors"
 	"fmt"
-	"os"
 
-	"github.com/gofrs/flock"
+	"punchcard/store/file"
 )
 
 // RestoreMark is the content of the file path.lock while a restore holds its
@@ -13,38 +12,46 @@ import (
 const RestoreMark = "restore\n"
 
 // takeServeLock takes the lock of a file's server, of which there is one at most.
-func takeServeLock(path string) (*flock.Flock, error) {
-	lock := flock.New(path + ".lock")
-	ok, err := lock.TryLock()
+func takeServeLock(path string) (*file.Lock, error) {
+	return TakeLock(path, "") // removes the mark of a killed restore
+}
+
+// TakeLock takes the lock of the database at the path and marks it. Its errors are
+// one line for the operator.
+func TakeLock(path, mark string) (*file.Lock, error) {
+	name := path + ".lock"
+	lock, err := file.TakeLock(name)
+	if errors.Is(err, file.ErrLocked) {
+		return nil, lockedError(path)
+	}
+	if err == nil {
+		if err = lock.Mark(mark, RestoreMark); err != nil {
+			lock.Close()
+		}
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: cannot write next to the database: %w", path, err)
-	}
-	if !ok {
-		return nil, LockedError(path)
-	}
-	if err := os.Truncate(path+".lock", 0); err != nil { // removes the mark of a killed restore
-		return lock, fmt.Errorf("%s: cannot write next to the database: %w", path, errors.Unwrap(err))
+		return nil, fmt.Errorf("%s: cannot write next to the database: %w", path, file.Line(name, err))
 	}
 	return lock, nil
 }
 
 // restoring reports whether a restore is under way: the lock is held and marked.
 // A killed restore leaves the mark.
-func restoring(path string) bool {
-	if mark, err := os.ReadFile(path + ".lock"); err != nil || string(mark) != RestoreMark {
-		return false
+func restoring(path string) bool { return file.Marked(path+".lock", RestoreMark) }
+
+// lockedError returns the error for a file whose lock is held, which says whether
+// a restore or a server holds it. It is a file.ErrLocked.
+func lockedError(path string) error {
+	text := "another punchcard is serving this database"
+	if restoring(path) {
+		text = "is being restored"
 	}
-	l := flock.New(path + ".lock")
-	defer l.Close()
-	free, err := l.TryRLock()
-	return err == nil && !free
+	return lockError{fmt.Sprintf("%s: %s", path, text)}
 }
 
-// LockedError returns the error for a file whose lock is held, which says whether
-// a restore or a server holds it.
-func LockedError(path string) error {
-	if restoring(path) {
-		return fmt.Errorf("%s: is being restored", path)
-	}
-	return fmt.Errorf("%s: another punchcard is serving this database", path)
-}
+// lockError is a file.ErrLocked with another text.
+type lockError struct{ text string }
+
+func (e lockError) Error() string { return e.text }
+
+func (e lockError) Unwrap() error { return file.ErrLocked }

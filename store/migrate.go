@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -45,53 +46,68 @@ func version() int64 { return int64(len(migrations)) + 1 }
 // of a newer version. It does not write to the file. It uses a read-only
 // connection, since opening the file beside SQLite would drop the locks that this
 // process may hold on it.
-func Inspect(path string) error {
-	info, err := os.Stat(path)
+func Inspect(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
 	if errors.Is(err, os.ErrNotExist) || (err == nil && info.Size() == 0) {
 		return nil
 	}
 	if err == nil && info.Size() < sqlite.MinSize {
 		return fmt.Errorf("%s: is not a database", path)
 	}
-	c, err := openConn(path, sqlite.ReadOnly, "busy_timeout=5000")
+	c, err := sqlite.OpenContext(ctx, path, sqlite.ReadOnly, "busy_timeout=5000")
 	if err != nil {
 		return OpenError(path, err)
 	}
-	defer c.close()
-	_, err = SchemaVersion(c.db(), path)
+	defer c.Close()
+	// One snapshot: another process may migrate the file meanwhile.
+	if err = c.Script("BEGIN"); err == nil {
+		_, err = SchemaVersion(c, path)
+	}
 	if errors.Is(err, sqlite.ErrReadOnly) {
 		// A process was killed during a change of the file itself. SQLite must first
 		// roll that back with the journal, for which it writes to the file.
-		var w *conn
-		if w, err = openConn(path, sqlite.ReadWrite, "busy_timeout=5000"); err != nil {
+		var w *sqlite.Conn
+		if w, err = sqlite.OpenContext(ctx, path, sqlite.ReadWrite, "busy_timeout=5000"); err != nil {
 			return OpenError(path, err)
 		}
-		defer w.close()
-		_, err = SchemaVersion(w.db(), path)
+		defer w.Close()
+		_, err = SchemaVersion(w, path)
 	}
 	return err
 }
 
 // SchemaVersion returns the version of the file's schema, 0 for an empty file.
-// It returns an error for files that are not punchcard's and those of a newer
-// version. Its errors name the file as path.
+// It returns an error for files that are not punchcard's, those of a newer version,
+// and those whose schema or id secret is not the one that punchcard made. Its errors
+// name the file as path.
 func SchemaVersion(c *sqlite.Conn, path string) (v int64, err error) {
+	defer c.FewSteps()()
 	app, err := c.Number("PRAGMA application_id")
 	if err != nil {
 		return 0, OpenError(path, err)
 	}
-	tables, err := c.Number("SELECT count(*) FROM sqlite_schema")
+	// Not count(*), which SQLite does not interrupt.
+	tables, err := c.Number("SELECT 1 FROM sqlite_schema LIMIT 1")
 	if err != nil {
 		return 0, OpenError(path, err)
 	}
 	if v, err = c.Number("PRAGMA user_version"); err != nil {
 		return 0, OpenError(path, err)
 	}
-	if empty := app == 0 && v == 0 && tables == 0; app != applicationID && !empty {
+	switch {
+	case app == 0 && v == 0 && tables == 0:
+		return 0, nil
+	case app != applicationID || v < 1:
 		return 0, fmt.Errorf("%s: is a SQLite database, but not one of punchcard", path)
-	}
-	if v > version() {
+	case v > version():
 		return 0, fmt.Errorf("%s: was written by a newer punchcard (schema %d, this one knows %d)", path, v, version())
+	}
+	err = checkSchema(c, v)
+	if err == nil {
+		_, err = (*conn)(c).readIDs(v)
+	}
+	if err != nil {
+		return 0, OpenError(path, err)
 	}
 	return v, nil
 }
@@ -104,6 +120,8 @@ func OpenError(path string, err error) error {
 		return fmt.Errorf("%s: is not a database", path)
 	case errors.Is(err, sqlite.ErrCantOpen):
 		return fmt.Errorf("%s: %w", path, sqlite.ErrCantOpen)
+	case errors.Is(err, sqlite.ErrEndless):
+		return fmt.Errorf("%s: %w", path, sqlite.ErrEndless)
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }
@@ -124,17 +142,8 @@ func (s *Store) migrate() error {
 	if err := s.readFloors(); err != nil {
 		return err
 	}
-	s.IDs, err = s.writer.readIDs()
+	s.IDs, err = s.writer.readIDs(version())
 	return err
-}
-
-// readIDs reads the file's id secret.
-func (c *conn) readIDs() (IDs, error) {
-	var secret []byte
-	if _, err := c.one(func(r *rows) { secret = r.bytes() }, "SELECT id_secret FROM meta"); err != nil {
-		return IDs{}, err
-	}
-	return newIDs(secret)
 }
 
 // migrateTo creates the schema in an empty file, or runs the migrations that an
@@ -162,10 +171,14 @@ func (s *Store) migrateTo(want int64) error {
 				return err
 			}
 		}
-		if _, err := w.exec("INSERT INTO meta (id, id_secret) VALUES (1, ?)", secret); err != nil {
+		if _, err := w.exec("INSERT INTO meta (id, id_secret, id_check) VALUES (1, ?, ?)", secret, secretCheck(secret)); err != nil {
 			return err
 		}
 	} else {
+		if err := w.db().EditSchema(true); err != nil {
+			return err
+		}
+		defer w.db().EditSchema(false)
 		for v := have; v < want; v++ {
 			if err := w.script(migrations[v-1]); err != nil {
 				return fmt.Errorf("from schema %d to %d: %w", v, v+1, err)
@@ -176,10 +189,18 @@ func (s *Store) migrateTo(want int64) error {
 				return fmt.Errorf("counting for schema %d: %w", countedSince, err)
 			}
 		}
-		if have < shortCodesSince {
-			if err := w.fillShortCodes(); err != nil {
+		if have < secretCheckSince && want >= secretCheckSince {
+			if err := fillSecretCheck(w.db()); err != nil {
+				return fmt.Errorf("the check value of the id secret: %w", err)
+			}
+		}
+		if have < shortCodesSince && want >= shortCodesSince {
+			if err := w.fillShortCodes(want); err != nil {
 				return fmt.Errorf("short codes for schema %d: %w", shortCodesSince, err)
 			}
+		}
+		if err := checkSchema(w.db(), want); err != nil {
+			return err
 		}
 	}
 	return w.script(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, want))

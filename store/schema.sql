@@ -13,7 +13,8 @@ CREATE TABLE meta (
   id         INTEGER PRIMARY KEY CHECK (id = 1),
   id_secret  BLOB    NOT NULL,            -- AES-128 key behind ids, cursors and card codes
   auth_epoch INTEGER NOT NULL DEFAULT 1,  -- raised by each change of what the server caches of keys, devices, shops, locations and programs
-  hook_epoch INTEGER NOT NULL DEFAULT 1   -- raised by each change of what event matching caches: webhooks, shops
+  hook_epoch INTEGER NOT NULL DEFAULT 1,  -- raised by each change of what event matching caches: webhooks, shops
+  id_check   BLOB                         -- recognises id_secret; see secretCheck
 ) STRICT;
 
 CREATE TABLE shops (

@@ -97,7 +97,7 @@ func TestOlderFilesAreCounted(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "older.db")
 			createOlder(t, path, savedSchema(t)(v), v)
 			script := fmt.Sprintf("PRAGMA foreign_keys=0; ATTACH '%s' AS full; DELETE FROM meta;", k.path)
-			c := check(openConn(path, sqlite.Create))
+			c := check(openConn(path, sqlite.ReadWrite))
 			has := map[string][]string{}
 			r := c.query("SELECT " + columns("t.name", "c.name") + " FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type='table'")
 			for r.next() {

@@ -10,6 +10,7 @@
 package store
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -21,8 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gofrs/flock"
-
+	"punchcard/store/file"
 	"punchcard/store/sqlite"
 )
 
@@ -42,6 +42,9 @@ type Options struct {
 	Observe func(size int) (end func(error))
 	// Ephemeral gives up durability (synchronous=OFF) for a temporary file.
 	Ephemeral bool
+	// Context, if set, ends Open, which may take minutes where it migrates the file.
+	// It has no effect on the open store.
+	Context context.Context
 	// MustExist refuses to create the file.
 	MustExist bool
 	// MaxGroup bounds the writes that share a transaction; 0: 128.
@@ -103,7 +106,7 @@ type Store struct {
 	IDs
 	opts Options
 	path string
-	lock *flock.Flock
+	lock *file.Lock
 
 	queue   chan *job
 	closing sync.RWMutex
@@ -162,6 +165,9 @@ func Open(path string, opts Options) (*Store, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
+	if opts.Context == nil {
+		opts.Context = context.Background()
+	}
 	if opts.Rand == nil {
 		opts.Rand = rand.Reader
 	}
@@ -187,6 +193,9 @@ func Open(path string, opts Options) (*Store, error) {
 	s := &Store{opts: opts, path: path, queue: make(chan *job, queueSize), readers: make(chan *conn, opts.Readers), unopened: make(chan struct{}, opts.Readers), idleWriter: make(chan *conn, 1), subscribers: map[int64][]subscriber{}, sequences: map[int64]int64{}}
 	if err := s.open(); err != nil {
 		s.release()
+		if opts.Context.Err() != nil {
+			return nil, fmt.Errorf("%s: not opened: %w", path, opts.Context.Err())
+		}
 		return nil, err
 	}
 	s.wg.Add(1)
@@ -198,23 +207,23 @@ func (s *Store) open() error {
 	if n := len(s.opts.IDSecret); s.opts.IDSecret != nil && n != 16 {
 		return fmt.Errorf("%s: the id secret has %d bytes instead of 16", s.path, n)
 	}
-	if err := CheckPath(s.path, s.opts.MustExist); err != nil {
+	var err error
+	if s.path, err = CheckPath(s.path, s.opts.MustExist); err != nil {
 		return err
 	}
-	if !s.opts.Ephemeral { // no other process uses a temporary file
-		if err := Inspect(s.path); err != nil {
+	if !s.opts.Ephemeral { // this process made a temporary file, and no other uses it
+		if err := Inspect(s.opts.Context, s.path); err != nil {
 			return err
 		}
 	}
 	if s.opts.Serve {
-		var err error
 		if s.lock, err = takeServeLock(s.path); err != nil {
 			return err
 		}
 	} else if restoring(s.path) {
-		return LockedError(s.path)
+		return lockedError(s.path)
 	}
-	if err := sqlite.NewFile(s.path); err == nil && s.opts.Small {
+	if err := file.Create(s.path); err == nil && s.opts.Small {
 		if err := smallPages(s.path); err != nil {
 			return s.openError(err)
 		}
@@ -227,7 +236,7 @@ func (s *Store) open() error {
 	if s.opts.Small {
 		all = append(s.pragmas("MEMORY"), "cache_size=-12")
 	}
-	w, err := openConn(s.path, sqlite.Create, append(all, "synchronous="+sync)...)
+	w, err := openConnContext(s.opts.Context, s.path, append(all, "synchronous="+sync)...)
 	if err != nil {
 		return s.openError(err)
 	}
@@ -236,6 +245,7 @@ func (s *Store) open() error {
 	if err := s.migrate(); err != nil {
 		return s.openError(err)
 	}
+	w.db().NoInterrupt()
 	if s.opts.Small {
 		w.db().LimitStatements(smallStatements)
 		s.idleWriter = s.readers
@@ -264,7 +274,7 @@ const smallStatements = 3
 // smallPages sets the page size of a new file to 1 KiB. Each table and index takes
 // at least a page, in the file and in the cache.
 func smallPages(path string) error {
-	c, err := openConn(path, sqlite.Create)
+	c, err := openConn(path, sqlite.ReadWrite)
 	if err != nil {
 		return err
 	}
@@ -273,25 +283,40 @@ func smallPages(path string) error {
 	return errors.Join(c.script("PRAGMA page_size = 1024; VACUUM"), c.close())
 }
 
-// CheckPath returns an error if no database can be at the path, or, with
-// mustExist, if there is no file.
-func CheckPath(path string, mustExist bool) error {
-	info, err := os.Stat(path)
+// BesideSuffixes are the suffixes of the files that SQLite keeps beside a database.
+var BesideSuffixes = []string{"-wal", "-shm", "-journal"}
+
+// CheckPath returns an error if no database can be at the path, or, with mustExist,
+// if there is no file, and if something else than a regular file has the name of a
+// file that belongs to the database.
+//
+// The path may be a symbolic link to a database, or to where one is to be created.
+// CheckPath returns the path that it leads to: all that belongs to a database is
+// beside the file itself, so that processes that use it by several names share its
+// log and lock.
+func CheckPath(path string, mustExist bool) (real string, err error) {
+	if real, err = file.Resolve(path); err != nil {
+		return "", err
+	}
+	info, err := os.Lstat(real)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && mustExist:
-		return fmt.Errorf("%s: no such database", path)
+		return "", fmt.Errorf("%s: no such database", real)
 	case errors.Is(err, os.ErrNotExist):
-		if dir, err := os.Stat(filepath.Dir(path)); err != nil || !dir.IsDir() {
-			return fmt.Errorf("%s: the folder %s does not exist", path, filepath.Dir(path))
+		if dir, err := os.Stat(filepath.Dir(real)); err != nil || !dir.IsDir() {
+			return "", fmt.Errorf("%s: the folder %s does not exist", real, filepath.Dir(real))
 		}
 	case err != nil:
-		return fmt.Errorf("%s: %w", path, errors.Unwrap(err))
+		return "", fmt.Errorf("%s: %w", real, file.Cause(err))
 	case info.IsDir():
-		return fmt.Errorf("%s: is a folder, not a database", path)
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s: is not a regular file", path)
+		return "", fmt.Errorf("%s: is a folder, not a database", real)
 	}
-	return nil
+	for _, suffix := range append([]string{"", ".lock"}, BesideSuffixes...) {
+		if err := file.Check(real + suffix); err != nil {
+			return "", err
+		}
+	}
+	return real, nil
 }
 
 // openError returns an error of Open with the file's name.
@@ -343,7 +368,7 @@ func (s *Store) release() error {
 		errs = append(errs, s.writer.close())
 	}
 	if s.lock != nil {
-		errs = append(errs, s.lock.Unlock())
+		errs = append(errs, s.lock.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/store/file"
 	"punchcard/store/sqlite"
 )
 
@@ -90,10 +92,19 @@ func refuses(t *testing.T, path string, opts Options, why string) {
 	}
 }
 
+// createEmpty creates an empty file, unless there is a file, and returns its path.
+func createEmpty(t *testing.T, path string) string {
+	t.Helper()
+	if err := file.Create(path); err != nil && !errors.Is(err, os.ErrExist) {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // createWithScript creates a SQLite file from a script.
 func createWithScript(t *testing.T, path, script string) {
 	t.Helper()
-	c, err := openConn(path, sqlite.Create)
+	c, err := openConn(createEmpty(t, path), sqlite.ReadWrite)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +147,7 @@ func TestOpenRefuses(t *testing.T) {
 			})
 			t.Run("a foreign database with a write-ahead log", func(t *testing.T) {
 				from, path := at(t), at(t)
-				c, err := openConn(from, sqlite.Create, "journal_mode=WAL")
+				c, err := openConn(createEmpty(t, from), sqlite.ReadWrite, "journal_mode=WAL")
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -108,7 +108,7 @@ func (s *Store) takeReader() (*conn, error) {
 
 // reader opens a reading connection.
 func (s *Store) reader() (*conn, error) {
-	return openConn(s.path, sqlite.Create, append(s.pragmas("WAL"), "query_only=1", "cache_size=-8000")...)
+	return openConn(s.path, sqlite.ReadWrite, append(s.pragmas("WAL"), "query_only=1", "cache_size=-8000")...)
 }
 
 // closeReader closes a reading connection, unless it is also the writing one.

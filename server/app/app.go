@@ -79,6 +79,11 @@ func Start(c Config) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Dev != nil && c.DB != "" {
+		if c.DB, err = store.CheckPath(c.DB, false); err != nil {
+			return nil, err
+		}
+	}
 	if c.PublicURL != "" {
 		if c.PublicURL, err = checkPublicURL(c.PublicURL); err != nil {
 			return nil, err

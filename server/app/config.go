@@ -3,6 +3,7 @@
 package app
 
 import (
+	"context"
 	crand "crypto/rand"
 	"crypto/sha256"
 	"fmt"
@@ -114,6 +115,7 @@ const Version = "0.1.0"
 
 // Config is the configuration of a server.
 type Config struct {
+	Context        context.Context // ends Start; nil if nothing does
 	DB             string
 	Listen         string
 	PublicURL      string         // by default made from the address of the listener

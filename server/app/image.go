@@ -12,6 +12,7 @@ import (
 	"punchcard/server/dev/seed"
 	"punchcard/store"
 	"punchcard/store/backup"
+	"punchcard/store/file"
 )
 
 // image is the initial content of a fixture's file, with its ready line. Writing an
@@ -51,7 +52,7 @@ func loadImage(d *Dev) (*image, error) {
 
 // make creates the image in a temporary folder.
 func (i *image) make(d *Dev) (err error) {
-	dir, err := os.MkdirTemp("", "punchcard-image-")
+	dir, err := tempFolder("punchcard-image-")
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (i *image) make(d *Dev) (err error) {
 func fileDigest(path string) string {
 	sum, size := sha256.New(), int64(0)
 	for _, part := range []string{"", "-wal"} {
-		if f, err := os.Open(path + part); err == nil { // opening the database will return an error otherwise
+		if f, err := file.Open(path+part, os.O_RDONLY); err == nil { // opening the database will return an error otherwise
 			n, _ := io.Copy(sum, f)
 			f.Close()
 			size += n
@@ -101,13 +102,16 @@ func fileDigest(path string) string {
 // fill writes the image to a file that does not exist or is empty. It returns nil
 // and does nothing if the file has content.
 func (d *Dev) fill(path string) (*image, error) {
-	switch info, err := os.Stat(path); {
+	switch info, err := os.Lstat(path); {
 	case err == nil && info.Size() > 0, err != nil && !errors.Is(err, os.ErrNotExist):
 		return nil, nil
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
+	if err := file.Create(path); err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, nil // opening the database will return a better error
+	}
+	f, err := file.Open(path, os.O_WRONLY)
+	if err != nil {
+		return nil, nil // as above
 	}
 	if err := f.Close(); err != nil {
 		return nil, err
@@ -118,7 +122,7 @@ func (d *Dev) fill(path string) (*image, error) {
 // refill replaces the content of a file by the image, whatever it holds and whoever
 // has it open. It never leaves the file incomplete, since no server could start on it.
 func (d *Dev) refill(path string) (start *image, err error) {
-	dir, err := os.MkdirTemp("", "punchcard-image-")
+	dir, err := tempFolder("punchcard-image-")
 	if err != nil {
 		return nil, err
 	}
@@ -136,5 +140,16 @@ func (d *Dev) write(path string) (*image, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := file.Create(path); err != nil {
+		return nil, err
+	}
 	return start, os.WriteFile(path, start.file, 0o600)
+}
+
+// tempFolder creates a temporary folder that its owner can use whatever the umask.
+func tempFolder(pattern string) (dir string, err error) {
+	if dir, err = os.MkdirTemp("", pattern+"*"); err == nil {
+		err = os.Chmod(dir, 0o700)
+	}
+	return dir, err
 }

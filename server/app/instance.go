@@ -65,7 +65,7 @@ func (a *App) newInstance(start *image) (*instance, error) {
 // build opens the store and builds everything that uses it.
 func (i *instance) build(a *App, start *image) (err error) {
 	c := a.conf
-	opts := store.Options{Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup, Log: c.Log, QueueMail: c.Mail != nil}
+	opts := store.Options{Context: c.Context, Serve: true, PublicURL: c.PublicURL, Limits: c.Store(), MaxGroup: c.MaxGroup, Log: c.Log, QueueMail: c.Mail != nil}
 	if c.Metrics != nil {
 		opts.Observe = c.Metrics.Group
 	}
@@ -142,7 +142,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 // a reset, and a digest of what the file held before (see Dev.rand).
 func (i *instance) prepareFixture(c *Config, opts *store.Options, start *image) (_ *image, before string, err error) {
 	if c.DB == "" {
-		if i.dir, err = os.MkdirTemp("", "punchcard-dev-"); err != nil {
+		if i.dir, err = tempFolder("punchcard-dev-"); err != nil {
 			return nil, "", err
 		}
 		c.DB, opts.Ephemeral, opts.Small = filepath.Join(i.dir, "punchcard.db"), true, c.Dev.Small

@@ -25,7 +25,7 @@ func (c *Audit) Run() error {
 		fmt.Fprintln(w, "AT\tACTOR\tACTION\tTARGET")
 		for _, a := range rows {
 			actor := strings.TrimSpace(a.Actor.Type + " " + cmp.Or(a.Actor.ID.V, a.Actor.Name.V))
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.At, actor, a.Action, a.TargetID)
+			printf(w, "%s\t%s\t%s\t%s\n", a.At, actor, a.Action, a.TargetID)
 		}
 	})
 }

@@ -63,7 +63,7 @@ func (c *Backup) Run() error {
 	}
 	out := copyResult{File: c.Target, Bytes: size, Seconds: time.Since(start).Seconds()}
 	return c.show(&out, func(w io.Writer) {
-		fmt.Fprintf(w, "%s: %d bytes, verified, in %.1f s\n", out.File, out.Bytes, out.Seconds)
+		printf(w, "%s: %d bytes, verified, in %.1f s\n", out.File, out.Bytes, out.Seconds)
 	})
 }
 
@@ -87,9 +87,9 @@ func (c *Restore) Run() error {
 	}
 	out := copyResult{File: c.DB, Bytes: r.Size, Seconds: time.Since(start).Seconds(), Kept: store.Null[string]{V: r.Kept, Valid: r.Kept != ""}}
 	return c.show(&out, func(w io.Writer) {
-		fmt.Fprintf(w, "%s: %d bytes, verified, in %.1f s\n", out.File, out.Bytes, out.Seconds)
+		printf(w, "%s: %d bytes, verified, in %.1f s\n", out.File, out.Bytes, out.Seconds)
 		if out.Kept.Valid {
-			fmt.Fprintf(w, "The database before is kept as %s.\n", out.Kept.V)
+			printf(w, "The database before is kept as %s.\n", out.Kept.V)
 		}
 		fmt.Fprintln(w, "What was delivered after the backup was made will be sent again, with the same event_id; serve --webhook-hold sends nothing.")
 	})

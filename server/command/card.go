@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
@@ -29,7 +28,7 @@ type OneCard struct {
 // act runs an operation on the card and prints its status.
 func (c OneCard) act(op *kernel.Operation) error {
 	return run(c.OfShop, op, kernel.Args{Params: on(c.ID)}, func(w io.Writer, d store.CardDetail) {
-		fmt.Fprintf(w, "%s  %s\n", d.ID, d.Status)
+		printf(w, "%s  %s\n", d.ID, d.Status)
 	})
 }
 
@@ -69,6 +68,6 @@ func (c *CardReissue) Run() error {
 		return err
 	}
 	return c.show(&out.IssuedCard, func(w io.Writer) {
-		fmt.Fprintf(w, "%s\n\nInstall link, shown this once:\n\n%s\n", out.ID, out.InstallURL)
+		printf(w, "%s\n\nInstall link, shown this once:\n\n%s\n", out.ID, out.InstallURL)
 	})
 }

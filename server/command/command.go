@@ -66,7 +66,7 @@ func (c File) with(opts store.Options, f func(*store.Store) error) error {
 		err = cerr
 	}
 	if _, refused := store.AsError(err); err != nil && !refused {
-		return fmt.Errorf("%s: %w", c.DB, err)
+		return store.OpenError(c.DB, err)
 	}
 	return plain(err)
 }

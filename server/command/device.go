@@ -24,7 +24,7 @@ func printDevices(w io.Writer, devices ...store.Device) {
 		if d.RevokedAt.Valid {
 			state = "revoked"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%t\n", d.ID, d.Prefix, d.Name, d.LocationID, state, d.AcceptsCardIDs)
+		printf(w, "%s\t%s\t%s\t%s\t%s\t%t\n", d.ID, d.Prefix, d.Name, d.LocationID, state, d.AcceptsCardIDs)
 	}
 }
 
@@ -41,7 +41,7 @@ func (c *DeviceCreate) Run() error {
 	f := operation.DeviceFields{LocationID: store.Given(c.Location), Name: store.Given(c.Name), AcceptCardIDs: store.Given(c.AcceptCardIDs)}
 	return run(c.OfShop, operation.CreateDevice, kernel.Args{Fields: f}, func(w io.Writer, d operation.CreatedDevice) {
 		printDevices(w, d.Device)
-		fmt.Fprintf(w, "\nThe token, shown this once:\n\n%s\n", d.Token)
+		printf(w, "\nThe token, shown this once:\n\n%s\n", d.Token)
 	})
 }
 

@@ -44,7 +44,7 @@ func printKeys(w io.Writer, keys ...store.Key) {
 		if n := len(k.LocationIDs); n > 0 {
 			locations = fmt.Sprint(n)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Prefix, k.Class, k.Name, state, scopes, locations)
+		printf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Prefix, k.Class, k.Name, state, scopes, locations)
 	}
 }
 
@@ -63,7 +63,7 @@ func (c OfShop) create(lim app.KeyLimits, op *kernel.Operation, args kernel.Args
 	}
 	return c.show(&k, func(w io.Writer) {
 		printKey(w, k.Key)
-		fmt.Fprintf(w, "\nThe key, shown this once:\n\n%s\n", k.Secret)
+		printf(w, "\nThe key, shown this once:\n\n%s\n", k.Secret)
 	})
 }
 
@@ -130,6 +130,6 @@ type KeyRevokeAll struct{ OfShop }
 // Run revokes the keys.
 func (c *KeyRevokeAll) Run() error {
 	return run(c.OfShop, operation.RevokeAllKeys, kernel.Args{}, func(w io.Writer, r operation.RevokedKeys) {
-		fmt.Fprintf(w, "%d keys revoked\n", r.Revoked)
+		printf(w, "%d keys revoked\n", r.Revoked)
 	})
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -22,7 +23,7 @@ type Location struct {
 func printLocations(w io.Writer, locations ...store.Location) {
 	fmt.Fprintln(w, "ID\tNAME\tCITY\tACTIVE\tPIN DEMANDED")
 	for _, l := range locations {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%t\t%t\n", l.ID, l.Name, l.City, l.Active, l.RequireStaffPIN)
+		printf(w, "%s\t%s\t%s\t%t\t%t\n", l.ID, l.Name, l.City, l.Active, l.RequireStaffPIN)
 	}
 }
 
@@ -39,15 +40,18 @@ type LocationCreate struct {
 	CountryCode     string  `env:"-" required:"" help:"Two letters A-Z."`
 	Lat             float64 `env:"-" help:"Latitude."`
 	Lon             float64 `env:"-" help:"Longitude."`
-	RequireStaffPIN bool    `name:"require-staff-pin" env:"-" help:"Tills ask for the staff PIN, as they do anyway if one is set."`
-	StaffPIN        *string `name:"staff-pin" env:"-" help:"4 to 8 digits."`
+	RequireStaffPIN bool    `name:"require-staff-pin" env:"-" help:"Tills ask for the staff PIN, and write nothing before set-pin sets one."`
+	StaffPIN        *string `name:"staff-pin" env:"-" hidden:"" help:"Refused: set-pin reads the PIN from standard input."`
 }
 
 // Run creates the location.
 func (c *LocationCreate) Run() error {
-	f := store.LocationFields{StaffPIN: given(c.StaffPIN), LocationPatch: store.LocationPatch{Name: store.Given(c.Name), Address: store.Given(c.Address), City: store.Given(c.City),
+	if c.StaffPIN != nil {
+		return fmt.Errorf("--staff-pin: %w; make the location without it, and then run: punchcard location set-pin ID", errPINArgument)
+	}
+	f := store.LocationFields{LocationPatch: store.LocationPatch{Name: store.Given(c.Name), Address: store.Given(c.Address), City: store.Given(c.City),
 		PostalCode: store.Given(c.PostalCode), CountryCode: store.Given(c.CountryCode), Lat: store.Given(c.Lat), Lon: store.Given(c.Lon)}}
-	if c.RequireStaffPIN { // without the flag a PIN decides
+	if c.RequireStaffPIN {
 		f.RequireStaffPIN = store.Given(true)
 	}
 	return run(c.OfShop, operation.CreateLocation, kernel.Args{Fields: f}, printLocation)
@@ -96,13 +100,27 @@ func list[T any](c OfShop, op *kernel.Operation, limit int, human func(io.Writer
 // LocationSetPin is the command that sets or removes the staff PIN.
 type LocationSetPin struct {
 	OfShop
-	ID  string `arg:"" help:"The location."`
-	PIN string `arg:"" optional:"" help:"4 to 8 digits; absent takes the PIN away."`
+	ID       string `arg:"" help:"The location."`
+	Argument string `arg:"" name:"pin" optional:"" hidden:"" help:"Refused: the PIN is read from standard input."`
+	None     bool   `env:"-" help:"Take the PIN away instead of reading one."`
 }
+
+// errPINArgument is the error of a PIN on the command line.
+var errPINArgument = errors.New("is read from standard input and not taken as an argument, which other users of this machine can read")
 
 // Run sets or removes the PIN.
 func (c *LocationSetPin) Run() error {
-	err := run(c.OfShop, operation.SetStaffPIN, kernel.Args{Params: on(c.ID), Fields: operation.StaffPINFields{StaffPIN: store.Opt[string]{V: c.PIN, Set: c.PIN != ""}}}, printLocation)
+	if c.Argument != "" {
+		return fmt.Errorf("PIN: %w; run the same command without it", errPINArgument)
+	}
+	pin := ""
+	if !c.None {
+		var err error
+		if pin, err = readPIN(); err != nil {
+			return fmt.Errorf("PIN: %w", err)
+		}
+	}
+	err := run(c.OfShop, operation.SetStaffPIN, kernel.Args{Params: on(c.ID), Fields: operation.StaffPINFields{StaffPIN: store.Opt[string]{V: pin, Set: !c.None}}}, printLocation)
 	if err != nil {
 		return fmt.Errorf("%s", strings.Replace(err.Error(), "--staff-pin", "PIN", 1))
 	}

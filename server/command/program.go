@@ -2,7 +2,6 @@ package command
 
 import (
 	"errors"
-	"fmt"
 	"io"
 
 	"punchcard/server/kernel"
@@ -39,7 +38,7 @@ func (c *ProgramUpdate) Run() error {
 	}
 	f := store.ProgramSettings{MinSpendCents: cents, MaxStampsPerDay: stamps}
 	return run(c.OfShop, operation.UpdateProgramSettings, kernel.Args{Params: on(c.ID), Fields: f}, func(w io.Writer, p store.ProgramDetail) {
-		fmt.Fprintf(w, "%s  %s\n", p.ID, p.Name)
+		printf(w, "%s  %s\n", p.ID, p.Name)
 	})
 }
 
@@ -63,5 +62,5 @@ func remove(c OfShop, op *kernel.Operation, id string) error {
 	if _, err := do[kernel.None](c, existing, op, kernel.Args{Params: on(id)}); err != nil {
 		return err
 	}
-	return c.show(&deleted{id, true}, func(w io.Writer) { fmt.Fprintf(w, "%s deleted\n", id) })
+	return c.show(&deleted{id, true}, func(w io.Writer) { printf(w, "%s deleted\n", id) })
 }

@@ -84,6 +84,7 @@ func (s Server) run(conf app.Config, ready func(*app.App) error) error {
 	// Catch signals before anything starts, so that none is missed.
 	ctx, stop := interruptible()
 	defer stop()
+	conf.Context = ctx
 	a, err := app.Start(conf)
 	if err != nil {
 		return err

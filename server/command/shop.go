@@ -47,7 +47,7 @@ func (f ShopFlags) fields() (s store.ShopFields, err error) {
 func printShops(w io.Writer, shops ...store.Shop) {
 	fmt.Fprintln(w, "ID\tNAME\tMODE\tTIMEZONE\tSUBSCRIPTION\tAPI ADD-ON")
 	for _, s := range shops {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%t\n", s.ID, s.Name, s.Mode, s.Timezone, s.SubscriptionState, s.APIAddon)
+		printf(w, "%s\t%s\t%s\t%s\t%s\t%t\n", s.ID, s.Name, s.Mode, s.Timezone, s.SubscriptionState, s.APIAddon)
 	}
 }
 

@@ -89,18 +89,16 @@ func TestSetPinDemandsIt(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
 	here := f.location("Centrale")
-	var l store.Location
-	f.json(&l, "location", "set-pin", here, "4711")
-	if !l.RequireStaffPIN {
+	if out := f.setPIN(here, "4711"); !strings.Contains(out, `"require_staff_pin":true`) {
 		t.Error("set-pin does not demand the PIN")
 	}
-	for i, args := range [][]string{{"--staff-pin", "4711"}, {"--staff-pin", "4711", "--require-staff-pin"}, {"--require-staff-pin"}, nil} {
+	for i, args := range [][]string{{"--require-staff-pin"}, nil} {
 		var l store.Location
 		f.json(&l, append([]string{"location", "create", "--name", "N", "--address", "Via 1", "--city", "Roma", "--postal-code", "00100", "--country-code", "IT"}, args...)...)
-		if l.RequireStaffPIN != (i < 3) {
+		if l.RequireStaffPIN != (i < 1) {
 			t.Errorf("create %q: require_staff_pin %v", args, l.RequireStaffPIN)
 		}
 	}
-	f.refused("location", "set-pin", here, "123")("PIN", "4 to 8 digits")
-	f.refused("location", "set-pin", here, "123456789")("PIN", "4 to 8 digits")
+	f.refusesPIN("123", here)("PIN", "4 to 8 digits")
+	f.refusesPIN("123456789", here)("PIN", "4 to 8 digits")
 }

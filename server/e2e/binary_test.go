@@ -135,8 +135,16 @@ func environment(env []string) []string {
 // launch starts a server with the environment variables env.
 func launch(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(binary(), args...), stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
-	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = environment(env), p.stdout, p.stderr
+	cmd := exec.Command(binary(), args...)
+	cmd.Env = environment(env)
+	return launchCommand(t, cmd)
+}
+
+// launchCommand starts a server.
+func launchCommand(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{t: t, cmd: cmd, stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -193,6 +201,13 @@ func startDevWith(t *testing.T, env []string, args ...string) *process {
 func startServe(t *testing.T, db string, args ...string) *process {
 	t.Helper()
 	p := launch(t, nil, append([]string{"serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json", "--log-level", "debug"}, args...)...)
+	p.awaitServing()
+	return p
+}
+
+// awaitServing waits until serve, which logs in JSON, has logged its origin.
+func (p *process) awaitServing() {
+	p.t.Helper()
 	p.await(p.stderr, func(text string) bool {
 		for line := range strings.Lines(text) {
 			var entry struct{ Msg, Origin, Metrics string }
@@ -203,7 +218,6 @@ func startServe(t *testing.T, db string, args ...string) *process {
 		}
 		return false
 	})
-	return p
 }
 
 // wait waits until the process ends and returns its error.
@@ -267,6 +281,14 @@ func execute(t *testing.T, env []string, args ...string) (r result) {
 	t.Helper()
 	cmd := exec.Command(binary(), args...)
 	return finish(t, cmd, env)
+}
+
+// input runs the binary with text on standard input.
+func input(t *testing.T, text string, args ...string) result {
+	t.Helper()
+	cmd := exec.Command(binary(), args...)
+	cmd.Stdin = strings.NewReader(text)
+	return finish(t, cmd, nil)
 }
 
 func finish(t *testing.T, cmd *exec.Cmd, env []string) (r result) {

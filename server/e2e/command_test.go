@@ -141,6 +141,29 @@ func (f *shopFile) location(name string) (id string) {
 	return l.ID
 }
 
+// setPIN sets a location's PIN, which the command reads from standard input, and
+// returns what it prints.
+func (f *shopFile) setPIN(location, pin string) (out string) {
+	f.t.Helper()
+	for _, form := range []string{"--json=false", "--json"} {
+		r := input(f.t, pin+"\n", "location", "set-pin", location, form, "--db", f.db)
+		if r.code != 0 || r.stderr != "" {
+			f.t.Fatalf("set-pin: exit %d, stderr %q", r.code, r.stderr)
+		}
+		out += r.stdout
+	}
+	f.printed.WriteString(out)
+	return out
+}
+
+// refusesPIN runs set-pin with a PIN on standard input.
+func (f *shopFile) refusesPIN(pin string, args ...string) func(says ...string) {
+	f.t.Helper()
+	r := input(f.t, pin+"\n", append([]string{"location", "set-pin", "--db", f.db}, args...)...)
+	f.printed.WriteString(r.stderr)
+	return func(says ...string) { f.t.Helper(); r.refused(f.t, says...) }
+}
+
 func TestPlanAndSubscription(t *testing.T) {
 	t.Parallel()
 	f := newShop(t)
@@ -203,13 +226,13 @@ func TestOperatorsCommands(t *testing.T) {
 
 	const pin = "90210"
 	f.secrets = append(f.secrets, pin)
-	f.list("location", "set-pin", home, pin)
-	f.refused("location", "set-pin", home, "12")("4 to 8 digits")
-	f.refused("location", "set-pin", "loc_none", pin)("No such location")
+	f.setPIN(home, pin)
+	f.refusesPIN("12", home)("4 to 8 digits")
+	f.refusesPIN(pin, "loc_none")("No such location")
 	if text := f.list("location", "list"); !strings.Contains(text, home) {
 		t.Errorf("the list of locations:\n%s", text)
 	}
-	f.list("location", "set-pin", home)
+	f.list("location", "set-pin", home, "--none")
 	f.refused("location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "Italy", "--lat", "91")("--country-code", "--lat")
 
 	program := newProgram(api, `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee"}`)
@@ -315,7 +338,7 @@ func TestCommandsOnNoFile(t *testing.T) {
 	db := filepath.Join(dir, "none.db")
 	for _, args := range [][]string{
 		{"shop", "list"}, {"shop", "update", "--name", "x"},
-		{"location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "IT"}, {"location", "list"}, {"location", "set-pin", "loc_x", "1234"},
+		{"location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "IT"}, {"location", "list"}, {"location", "set-pin", "loc_x", "--none"},
 		{"key", "create", "--name", "x"}, {"key", "list"}, {"key", "rotate", "key_x"}, {"key", "revoke", "key_x"}, {"key", "revoke-all"},
 		{"program", "update", "prg_x", "--min-spend-cents", "1"}, {"program", "delete", "prg_x"},
 		{"card", "lock", "crd_x"}, {"card", "unlock", "crd_x"}, {"card", "archive", "crd_x"}, {"card", "reissue", "crd_x", "--public-url", "https://x.example"}, {"card", "delete", "crd_x"},

@@ -153,7 +153,7 @@ func openShop(t *testing.T, seed uint64, kills int) *day {
 		d.locations[i] = d.f.location(name)
 		d.names[d.locations[i]] = name
 	}
-	if out := d.f.run("location", "set-pin", d.locations[1], pin); strings.Contains(out, pin) {
+	if out := d.f.setPIN(d.locations[1], pin); strings.Contains(out, pin) {
 		t.Errorf("set-pin printed the PIN: %s", out)
 	}
 	servertest.WeakenPIN(t, d.f.db, pin)

@@ -142,7 +142,7 @@ func TestDeviceRefusals(t *testing.T) {
 	// Locations and devices of another shop are not found.
 	f.refused("device", "create", "--location", here, "--shop", other.ID)("location")
 	f.refused("device", "revoke", made.ID, "--shop", other.ID)("device")
-	f.refused("location", "set-pin", here, "1234", "--shop", other.ID)("location")
+	f.refusesPIN("1234", here, "--shop", other.ID)("location")
 	f.server.till(made.Token).Get("/me").Want(200)
 	if out := f.run("device", "list", "--shop", other.ID); strings.Contains(out, made.ID) {
 		t.Errorf("the list of the other shop is\n%s", out)
@@ -157,7 +157,7 @@ func TestDeviceRefusals(t *testing.T) {
 
 	// A missing file is not created.
 	missing := filepath.Join(t.TempDir(), "none.db")
-	for _, args := range [][]string{{"device", "create", "--location", here}, {"device", "list"}, {"device", "revoke", made.ID}, {"location", "set-pin", here, "1234"}} {
+	for _, args := range [][]string{{"device", "create", "--location", here}, {"device", "list"}, {"device", "revoke", made.ID}, {"location", "set-pin", here, "--none"}} {
 		execute(t, nil, append(args, "--db", missing)...).refused(t, "none.db")
 		if found, _ := filepath.Glob(missing + "*"); len(found) > 0 {
 			t.Errorf("%v created %v", args, found)
@@ -190,13 +190,13 @@ func TestSetPIN(t *testing.T) {
 		t.Errorf("without a PIN the till gets %s", r.Body)
 	}
 	for _, wrong := range []string{"123", "123456789", "12a4", "12 4", "１２３４"} {
-		f.refused("location", "set-pin", here, wrong)("PIN")
+		f.refusesPIN(wrong, here)("PIN")
 	}
-	f.refused("location", "set-pin", "loc_none", "1234")("location")
+	f.refusesPIN("1234", "loc_none")("location")
 	f.refused("location", "set-pin")("id")
 
 	f.secrets = append(f.secrets, "47114711")
-	f.list("location", "set-pin", here, "47114711")
+	f.setPIN(here, "47114711")
 	use("").Want(401, "invalid_credentials")
 	use("47114712").Want(401, "invalid_credentials")
 	use("47114711").Want(201)
@@ -204,7 +204,7 @@ func TestSetPIN(t *testing.T) {
 	elsewhere.Post("/cards/"+made.ID+"/uses", nil).Want(201)
 
 	// After a change, the new PIN is valid for the next request and the old one is not.
-	f.list("location", "set-pin", here, "2468")
+	f.setPIN(here, "2468")
 	use("47114711").Want(401, "invalid_credentials")
 	use("2468").Want(201)
 
@@ -224,7 +224,7 @@ func TestSetPIN(t *testing.T) {
 	twin.Call("POST", "/cards/"+made.ID+"/uses", nil, "X-Staff-Pin", "2468").Want(201)
 
 	// After the PIN is removed, the requirement stays until require_staff_pin is false.
-	f.list("location", "set-pin", here)
+	f.list("location", "set-pin", here, "--none")
 	twin.Call("POST", "/cards/"+made.ID+"/uses", nil, "X-Staff-Pin", "2468").Want(401, "invalid_credentials")
 	api.Call("PATCH", "/locations/"+here, `{"require_staff_pin":false}`).Want(200)
 	twin.Post("/cards/"+made.ID+"/uses", nil).Want(201)

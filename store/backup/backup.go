@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"punchcard/store"
+	"punchcard/store/file"
 	"punchcard/store/sqlite"
 )
 
@@ -27,11 +28,7 @@ type Options struct {
 	Copied func()
 }
 
-// besideSuffixes are the suffixes of the files that SQLite keeps beside a
-// database.
-var besideSuffixes = []string{"-wal", "-shm", "-journal"}
-
-// Create copies the database db to the file while it may be served, also by
+// Create copies the database db to the file to while it may be served, also by
 // another process: the file then holds all that was committed when Create
 // began. It returns the copy's size in bytes.
 //
@@ -40,25 +37,28 @@ var besideSuffixes = []string{"-wal", "-shm", "-journal"}
 // So the file, of mode 0600, is complete or does not exist, and a file that it
 // replaces (Force) exists until then. Create does not change or migrate db, and
 // leaves nothing behind if ctx ends. Its errors are one line that names the file.
-func Create(ctx context.Context, db, file string, o Options) (size int64, err error) {
-	if err := store.CheckPath(db, true); err != nil {
+func Create(ctx context.Context, db, to string, o Options) (size int64, err error) {
+	if db, err = store.CheckPath(db, true); err != nil {
 		return 0, err
 	}
-	if err := checkTarget(db, file, o.Force); err != nil {
+	if err := checkTarget(db, to, o.Force); err != nil {
 		return 0, err
 	}
 	// Before anything is written, so that the error names db.
-	if err := store.Inspect(db); err != nil {
+	if err := store.Inspect(ctx, db); err != nil {
+		if ctx.Err() != nil {
+			err = copyError(ctx, to, db, err)
+		}
 		return 0, err
 	}
-	p, err := newPartial(file)
+	p, err := newPartial(to)
 	if err != nil {
 		return 0, err
 	}
 	defer p.discard()
 	// Not read-only, since the last connection to close, which may be this one,
 	// empties the log.
-	from, err := sqlite.Open(db, sqlite.ReadWrite, "busy_timeout=5000", "query_only=1")
+	from, err := sqlite.OpenContext(ctx, db, sqlite.ReadWrite, "busy_timeout=5000", "query_only=1")
 	if err != nil {
 		return 0, store.OpenError(db, err)
 	}
@@ -74,25 +74,25 @@ func Create(ctx context.Context, db, file string, o Options) (size int64, err er
 		err = finishCopy(p.raw(), db, false) // it is removed later
 	}
 	if err != nil {
-		return 0, copyError(ctx, file, db, err)
+		return 0, copyError(ctx, to, db, err)
 	}
 	if o.Copied != nil {
 		o.Copied()
 	}
 	if err := verify(ctx, p.raw(), db, o.Quick); err != nil {
-		return 0, verifyError(ctx, file, err)
+		return 0, verifyError(ctx, to, err)
 	}
 	if err := rewrite(ctx, p.raw(), p.path); err != nil {
-		return 0, copyError(ctx, file, db, err)
+		return 0, copyError(ctx, to, db, err)
 	}
-	if err := verify(ctx, p.path, file, true); err != nil {
-		return 0, verifyError(ctx, file, err)
+	if err := verify(ctx, p.path, to, true); err != nil {
+		return 0, verifyError(ctx, to, err)
 	}
 	info, err := os.Stat(p.path)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", file, cause(err))
+		return 0, fmt.Errorf("%s: %w", to, file.Cause(err))
 	}
-	if err := checkTarget(db, file, o.Force); err != nil { // it may have been created meanwhile
+	if err := checkTarget(db, to, o.Force); err != nil { // it may have been created meanwhile
 		return 0, err
 	}
 	return info.Size(), p.commit()
@@ -112,7 +112,7 @@ func copyError(ctx context.Context, to, from string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: not made: %w", to, ctx.Err())
 	}
-	return fmt.Errorf("%s: not made from %s: %w", to, from, sqlite.Class(cause(err)))
+	return fmt.Errorf("%s: not made from %s: %w", to, from, sqlite.Class(file.Cause(err)))
 }
 
 // verifyError returns the error of a copy that did not pass the verification.
@@ -130,36 +130,32 @@ func verifyError(ctx context.Context, to string, err error) error {
 // ErrExists is the error of replacing a file without Force.
 var ErrExists = errors.New("exists already")
 
-// checkTarget returns an error if a copy of db must not have the name file.
-func checkTarget(db, file string, force bool) error {
-	if dir, err := os.Stat(filepath.Dir(file)); err != nil || !dir.IsDir() {
-		return fmt.Errorf("%s: the folder %s does not exist", file, filepath.Dir(file))
+// checkTarget returns an error if a copy of db must not have the name to.
+func checkTarget(db, to string, force bool) error {
+	if dir, err := os.Stat(filepath.Dir(to)); err != nil || !dir.IsDir() {
+		return fmt.Errorf("%s: the folder %s does not exist", to, filepath.Dir(to))
 	}
-	target, err := os.Stat(file)
+	target, err := os.Stat(to)
 	exists := err == nil
-	for _, suffix := range append([]string{"", ".lock"}, besideSuffixes...) {
+	for _, suffix := range append([]string{"", ".lock"}, store.BesideSuffixes...) {
 		own, err := os.Stat(db + suffix)
-		if err == nil && exists && os.SameFile(own, target) || samePath(db+suffix, file) {
-			return fmt.Errorf("%s: is the database itself, or belongs to it", file)
+		if err == nil && exists && os.SameFile(own, target) || samePath(db+suffix, to) {
+			return fmt.Errorf("%s: is the database itself, or belongs to it", to)
 		}
 	}
-	for _, suffix := range besideSuffixes {
-		if _, err := os.Lstat(file + suffix); err == nil {
-			return fmt.Errorf("%s: %s is beside it: it is a database in use, or the rest of one", file, filepath.Base(file)+suffix)
+	for _, suffix := range store.BesideSuffixes {
+		if _, err := os.Lstat(to + suffix); err == nil {
+			return fmt.Errorf("%s: %s is beside it: it is a database in use, or the rest of one", to, filepath.Base(to)+suffix)
 		}
 	}
-	info, err := os.Lstat(file)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return nil
-	case err != nil:
-		return fmt.Errorf("%s: %w", file, cause(err))
-	case exists && target.IsDir():
-		return fmt.Errorf("%s: is a folder, not a file", file)
-	case !info.Mode().IsRegular() && info.Mode()&os.ModeSymlink == 0:
-		return fmt.Errorf("%s: is not a regular file", file)
-	case !force:
-		return fmt.Errorf("%s: %w", file, ErrExists)
+	if exists && target.IsDir() {
+		return fmt.Errorf("%s: is a folder, not a file", to)
+	}
+	if err := file.Check(to); err != nil {
+		return err
+	}
+	if exists && !force {
+		return fmt.Errorf("%s: %w", to, ErrExists)
 	}
 	return nil
 }

@@ -102,18 +102,11 @@ func TestBackupIsOneFile(t *testing.T) {
 // TestBackupOfAnOlderSchema checks that a file of an older version is copied without a migration,
 // so that a backup can be made before an upgrade.
 func TestBackupOfAnOlderSchema(t *testing.T) {
-	f := start(t)
-	f.Close()
-	c := connect(t, f.Path())
-	if err := c.Script("PRAGMA user_version=2"); err != nil {
+	older, file := createOlder(t), filepath.Join(t.TempDir(), "copy.db")
+	if _, err := Create(context.Background(), older, file, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	c.Close()
-	file := filepath.Join(t.TempDir(), "copy.db")
-	if _, err := Create(context.Background(), f.Path(), file, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{f.Path(), file} {
+	for _, path := range []string{older, file} {
 		c := connect(t, path)
 		if v, err := c.Number("PRAGMA user_version"); v != 2 || err != nil {
 			t.Errorf("%s has schema %d, %v", path, v, err)

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"punchcard/store"
+	"punchcard/store/file"
 	"punchcard/store/sqlite"
 )
 
@@ -56,7 +57,7 @@ func copyDatabase(ctx context.Context, from *sqlite.Conn, to string) (err error)
 // that is open from the beginning: the system reports an error of the disk once
 // to each open descriptor, but not to one that is opened after another got it.
 func rewrite(ctx context.Context, from, to string) (err error) {
-	f, err := os.OpenFile(to, os.O_RDWR, 0)
+	f, err := file.Open(to, os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func writeHeader(f *os.File, version byte) error {
 
 // setHeader writes the versions of a copy. With sync it syncs the file.
 func setHeader(path string, version byte, sync bool) (err error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := file.Open(path, os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -111,11 +112,7 @@ func setHeader(path string, version byte, sync bool) (err error) {
 // openImmutable opens a database that nobody writes, without touching the files
 // beside it. Its queries end with ctx.
 func openImmutable(ctx context.Context, path string) (*sqlite.Conn, error) {
-	c, err := sqlite.Open(path, sqlite.Immutable, "temp_store=MEMORY", "cache_size=-16000")
-	if err == nil {
-		c.InterruptOn(ctx)
-	}
-	return c, err
+	return sqlite.OpenContext(ctx, path, sqlite.Immutable, "temp_store=MEMORY", "cache_size=-16000")
 }
 
 // verify checks a copy that nobody writes. Its errors name the file as name. With

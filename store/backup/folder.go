@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"punchcard/store/file"
 )
 
 // TimeLayout is the layout of the time in the names of backups: UTC, to the
@@ -78,7 +80,7 @@ func (f Folder) Make(ctx context.Context, now time.Time) (m Made, err error) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(f.Dir, old)); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", filepath.Join(f.Dir, old), cause(err)))
+			errs = append(errs, fmt.Errorf("%s: %w", filepath.Join(f.Dir, old), file.Cause(err)))
 			continue
 		}
 		m.Pruned = append(m.Pruned, old)
@@ -106,7 +108,7 @@ func (f Folder) at(name string) (time.Time, bool) {
 func (f Folder) list(suffix string) (names []string, err error) {
 	entries, err := os.ReadDir(f.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Dir, cause(err))
+		return nil, fmt.Errorf("%s: %w", f.Dir, file.Cause(err))
 	}
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), suffix)

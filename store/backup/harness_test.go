@@ -2,6 +2,7 @@ package backup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -166,6 +167,22 @@ func (f *fixture) dump() string {
 		fmt.Fprintf(&b, "%s\n%s\n", table, strings.Join(lines("SELECT concat_ws(',',"+strings.Join(cols, ",")+") FROM "+table), "\n"))
 	}
 	return b.String()
+}
+
+// createOlder creates a file of version 2.
+func createOlder(t testing.TB) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "older.db")
+	schema, err := os.ReadFile("../testdata/schema_v2.sql")
+	if err := errors.Join(err, os.WriteFile(path, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	c := connect(t, path)
+	defer c.Close()
+	if err := c.Script(string(schema) + "; INSERT INTO meta (id, id_secret) VALUES (1, randomblob(16)); PRAGMA application_id=0x706e6368; PRAGMA user_version=2"); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func connect(t testing.TB, path string) *sqlite.Conn {

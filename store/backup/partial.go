@@ -8,9 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/gofrs/flock"
-
-	"punchcard/store/sqlite"
+	"punchcard/store/file"
 )
 
 // partialSuffix ends the name of a file that is being written.
@@ -22,7 +20,7 @@ const partialSuffix = ".partial"
 type partial struct {
 	path string // name + partialSuffix
 	name string // final name
-	lock *flock.Flock
+	lock *file.Lock
 	done bool // it was renamed
 }
 
@@ -33,61 +31,81 @@ func (p *partial) raw() string { return p.path + "-raw" }
 // errWriting is the error if another process writes the same file.
 var errWriting = errors.New("another process is writing it")
 
-// newPartial creates the file, empty and with mode 0600, or truncates one that a
-// killed process left.
+// tries is how often newPartial tries again after another process has removed or
+// renamed the file, or has left one.
+const tries = 100
+
+// newPartial creates the file, empty and with mode 0600. It removes one that a
+// killed process left, and does not write to it: the file may have a second name.
 func newPartial(name string) (*partial, error) {
 	p := &partial{path: name + partialSuffix, name: name}
-	if err := p.open(); err != nil {
+	if err := file.Check(p.raw()); err != nil {
+		return nil, err
+	}
+	for range tries {
+		err := p.open()
 		if errors.Is(err, errWriting) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		return nil, fmt.Errorf("%s: cannot write in the folder %s: %w", name, filepath.Dir(name), cause(err))
+		empty := false
+		if err == nil {
+			if empty, err = p.lock.Empty(); empty {
+				return p, nil
+			}
+			p.discard()
+		}
+		if cerr := file.Check(p.path); cerr != nil {
+			return nil, cerr
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: cannot write in the folder %s: %w", name, filepath.Dir(name), file.Cause(err))
+		}
 	}
-	err := os.Truncate(p.path, 0)
-	if err == nil {
-		err = os.Chmod(p.path, 0o600)
-	}
-	if err != nil {
-		p.discard()
-		return nil, fmt.Errorf("%s: cannot write in the folder %s: %w", name, filepath.Dir(name), cause(err))
-	}
-	return p, nil
+	return nil, fmt.Errorf("%s: %w", name, errWriting)
 }
 
 // open locks the file, which it creates if it does not exist.
 func (p *partial) open() error {
-	for {
-		p.lock = flock.New(p.path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
-		ok, err := p.lock.TryLock()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			p.lock.Close()
+	for range tries {
+		lock, err := file.TakeLock(p.path)
+		switch {
+		case errors.Is(err, file.ErrLocked):
 			return errWriting
+		case errors.Is(err, fs.ErrNotExist) && exists(filepath.Dir(p.path)): // removed between its creation and its opening
+			continue
+		case err != nil:
+			return err
 		}
 		// Its last writer may have renamed or removed it after it was opened here
 		// and before it was locked: then try again with the new file.
-		locked, err := p.lock.Stat()
-		if err == nil {
-			var current fs.FileInfo
-			if current, err = os.Lstat(p.path); err == nil && os.SameFile(locked, current) {
-				return nil
-			}
+		current, err := lock.Current()
+		if current {
+			p.lock = lock
+			return nil
 		}
-		p.lock.Close()
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		lock.Close()
+		if err != nil {
 			return err
 		}
 	}
+	return errWriting
+}
+
+// exists reports whether there is anything at the path.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // newRaw creates the file raw, and replaces one that a killed process left.
 func (p *partial) newRaw() error {
+	if err := file.Check(p.raw()); err != nil {
+		return err
+	}
 	if err := os.Remove(p.raw()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return sqlite.NewFile(p.raw())
+	return file.Create(p.raw())
 }
 
 // commit renames the file, which is synced, to its final name and syncs the
@@ -95,7 +113,7 @@ func (p *partial) newRaw() error {
 func (p *partial) commit() error {
 	os.Remove(p.raw()) // before the rename, after which the lock no longer covers it
 	if err := os.Rename(p.path, p.name); err != nil {
-		return fmt.Errorf("%s: %w", p.name, cause(err))
+		return fmt.Errorf("%s: %w", p.name, file.Cause(err))
 	}
 	p.done = true
 	return syncFolder(p.name)
@@ -118,7 +136,7 @@ func RemoveLeftover(name string) error {
 	case errors.Is(err, errWriting):
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s: %w", p.path, cause(err))
+		return fmt.Errorf("%s: %w", p.path, file.Cause(err))
 	}
 	p.discard()
 	return nil
@@ -131,23 +149,10 @@ func syncFolder(path string) error {
 	}
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, cause(err))
+		return fmt.Errorf("%s: %w", path, file.Cause(err))
 	}
 	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return fmt.Errorf("%s: the folder cannot be synced: %w", path, cause(err))
+		return fmt.Errorf("%s: the folder cannot be synced: %w", path, file.Cause(err))
 	}
 	return nil
-}
-
-// cause returns the system's error without the name of the call and the path.
-func cause(err error) error {
-	var perr *fs.PathError
-	var lerr *os.LinkError
-	switch {
-	case errors.As(err, &perr):
-		return perr.Err
-	case errors.As(err, &lerr):
-		return lerr.Err
-	}
-	return err
 }

@@ -3,7 +3,10 @@ package backup
 import (
 	"context"
 	"errors"
+	"io/fs"
 
+	"punchcard/store"
+	"punchcard/store/file"
 	"punchcard/store/sqlite"
 )
 
@@ -12,7 +15,13 @@ import (
 // content. If the file were deleted and created again, they would keep the old
 // one, and their log might be applied to the new one.
 func Replace(path, from string) (err error) {
-	c, err := sqlite.Open(path, sqlite.Create, "busy_timeout=5000", "synchronous=OFF")
+	if path, err = store.CheckPath(path, false); err != nil {
+		return err
+	}
+	if err := file.Create(path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	c, err := sqlite.Open(path, sqlite.ReadWrite, "busy_timeout=5000", "synchronous=OFF")
 	if err != nil {
 		return err
 	}

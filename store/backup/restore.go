@@ -10,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"punchcard/store"
+	"punchcard/store/file"
 	"punchcard/store/sqlite"
 )
 
@@ -30,10 +29,10 @@ type Restored struct {
 // A crash at any point leaves the old database or the new one; see swap. Its
 // errors are one line that names the file.
 func Restore(ctx context.Context, backup, db string, now time.Time, o Options) (r Restored, err error) {
-	if err := store.CheckPath(backup, true); err != nil {
+	if backup, err = store.CheckPath(backup, true); err != nil {
 		return r, err
 	}
-	if err := store.CheckPath(db, false); err != nil {
+	if db, err = store.CheckPath(db, false); err != nil {
 		return r, err
 	}
 	if a, err := os.Stat(backup); err == nil {
@@ -53,7 +52,7 @@ func Restore(ctx context.Context, backup, db string, now time.Time, o Options) (
 		return r, err
 	}
 	defer func() {
-		err = errors.Join(err, os.Truncate(db+".lock", 0), lock.Close())
+		err = errors.Join(err, lock.Mark("", store.RestoreMark), lock.Close())
 	}()
 	if err := removeLinks(db); err != nil {
 		return r, err
@@ -71,30 +70,22 @@ func Restore(ctx context.Context, backup, db string, now time.Time, o Options) (
 		err = copyOwner(p.path, db)
 	}
 	if err != nil {
-		return r, fmt.Errorf("%s: %w", db, cause(err))
+		return r, fmt.Errorf("%s: %w", db, file.Cause(err))
 	}
 	r.Size = info.Size()
-	r.Kept, err = swap(p, fmt.Sprintf("%s.before-restore-%s", db, now.UTC().Format(TimeLayout)))
+	r.Kept, err = swap(ctx, p, fmt.Sprintf("%s.before-restore-%s", db, now.UTC().Format(TimeLayout)))
 	return r, err
 }
 
 // lockForRestore takes the lock of the database's server and marks it, so that
 // commands that begin now are refused too. swap finds those that have the
 // database open already.
-func lockForRestore(db string) (*flock.Flock, error) {
-	lock := flock.New(db + ".lock")
-	ok, err := lock.TryLock()
-	if err != nil {
-		return nil, fmt.Errorf("%s: cannot write next to the database: %w", db, cause(err))
+func lockForRestore(db string) (*file.Lock, error) {
+	lock, err := store.TakeLock(db, store.RestoreMark)
+	if errors.Is(err, file.ErrLocked) {
+		return nil, fmt.Errorf("%w; stop it first", err)
 	}
-	if !ok {
-		return nil, fmt.Errorf("%w; stop it first", store.LockedError(db))
-	}
-	if err := os.WriteFile(db+".lock", []byte(store.RestoreMark), 0o600); err != nil {
-		lock.Close()
-		return nil, fmt.Errorf("%s: cannot write next to the database: %w", db, cause(err))
-	}
-	return lock, nil
+	return lock, err
 }
 
 // removeLinks removes the second names that a restore, killed in the middle of
@@ -111,7 +102,7 @@ func removeLinks(db string) error {
 	for _, name := range names {
 		if other, err := os.Lstat(name); err == nil && os.SameFile(own, other) {
 			if err := os.Remove(name); err != nil {
-				return fmt.Errorf("%s: %w", name, cause(err))
+				return fmt.Errorf("%s: %w", name, file.Cause(err))
 			}
 		}
 	}
@@ -164,7 +155,7 @@ func openBackup(ctx context.Context, path string) (*sqlite.Conn, error) {
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if _, err := os.Stat(path + suffix); err == nil {
-			return sqlite.Open(path, sqlite.ReadOnly, "busy_timeout=5000")
+			return sqlite.OpenContext(ctx, path, sqlite.ReadOnly, "busy_timeout=5000")
 		}
 	}
 	return openImmutable(ctx, path)
@@ -197,14 +188,14 @@ func openBackup(ctx context.Context, path string) (*sqlite.Conn, error) {
 // A file that SQLite cannot open (which may be why it is replaced) has no log to
 // move. It is linked, and log and journal are renamed along with it, before the
 // rename of step 4; a crash in between leaves it as unusable as before.
-func swap(p *partial, kept string) (string, error) {
+func swap(ctx context.Context, p *partial, kept string) (string, error) {
 	db := p.name
 	if _, err := os.Stat(db); errors.Is(err, os.ErrNotExist) {
 		// SQLite would apply a log without its database to the new one, so it is
 		// removed first. A crash leaves no database, as before.
-		for _, suffix := range besideSuffixes {
+		for _, suffix := range store.BesideSuffixes {
 			if err := os.Remove(db + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return "", fmt.Errorf("%s: %w", db+suffix, cause(err))
+				return "", fmt.Errorf("%s: %w", db+suffix, file.Cause(err))
 			}
 		}
 		if err := syncFolder(db); err != nil {
@@ -212,10 +203,12 @@ func swap(p *partial, kept string) (string, error) {
 		}
 		return "", p.commit()
 	}
-	old, err := quiesce(db)
+	old, err := quiesce(ctx, db)
 	switch {
 	case err == nil:
 		defer old.Close()
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("%s: not made: %w", db, ctx.Err())
 	case errors.Is(err, sqlite.ErrNotADB), errors.Is(err, sqlite.ErrCorrupt):
 	case errors.Is(err, sqlite.ErrBusy):
 		return "", fmt.Errorf("%s: another process is using the database", db)
@@ -223,9 +216,9 @@ func swap(p *partial, kept string) (string, error) {
 		return "", fmt.Errorf("%s: %w", db, sqlite.Class(err))
 	}
 	if kept, err = linkFree(db, kept); err != nil {
-		return "", fmt.Errorf("%s: cannot be kept: %w", db, cause(err))
+		return "", fmt.Errorf("%s: cannot be kept: %w", db, file.Cause(err))
 	}
-	for _, suffix := range besideSuffixes {
+	for _, suffix := range store.BesideSuffixes {
 		// A file that cannot be opened keeps its log and journal. SQLite creates
 		// the -shm again.
 		if old != nil || suffix == "-shm" {
@@ -234,7 +227,7 @@ func swap(p *partial, kept string) (string, error) {
 			err = os.Rename(db+suffix, kept+suffix)
 		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return "", fmt.Errorf("%s: %w", db+suffix, cause(err))
+			return "", fmt.Errorf("%s: %w", db+suffix, file.Cause(err))
 		}
 	}
 	if err := syncFolder(db); err != nil {
@@ -245,8 +238,8 @@ func swap(p *partial, kept string) (string, error) {
 
 // quiesce moves the log of a database into its file and returns the connection
 // that holds the exclusive lock.
-func quiesce(db string) (*sqlite.Conn, error) {
-	c, err := sqlite.Open(db, sqlite.ReadWrite, "busy_timeout=1000", "locking_mode=EXCLUSIVE", "synchronous=FULL")
+func quiesce(ctx context.Context, db string) (*sqlite.Conn, error) {
+	c, err := sqlite.OpenContext(ctx, db, sqlite.ReadWrite, "busy_timeout=1000", "locking_mode=EXCLUSIVE", "synchronous=FULL")
 	if err != nil {
 		return nil, err
 	}

@@ -126,3 +126,13 @@ CREATE UNIQUE INDEX cards_short_code ON cards (shop_id, short_code) WHERE short_
 -- Deleted webhooks keep nothing that signs or authenticates. Their rows stay until
 -- their logs are deleted.
 UPDATE webhooks SET secret = '', bearer_token = NULL, custom_headers = '{}' WHERE deleted_at IS NOT NULL;
+
+-- A value by which the file recognises its id secret. The program fills it after this
+-- script.
+PRAGMA writable_schema = ON;
+UPDATE sqlite_schema SET sql = replace(sql, '  hook_epoch INTEGER NOT NULL DEFAULT 1   -- raised by each change of what event matching caches: webhooks, shops
+)',
+  '  hook_epoch INTEGER NOT NULL DEFAULT 1,  -- raised by each change of what event matching caches: webhooks, shops
+  id_check   BLOB                         -- recognises id_secret; see secretCheck
+)') WHERE name = 'meta';
+PRAGMA writable_schema = RESET;

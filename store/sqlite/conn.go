@@ -36,6 +36,8 @@ type Conn struct {
 
 	stopOnDiskError bool
 	diskError       error // the first one since Resume
+
+	bounds
 }
 
 // Mode is what a connection may do with its file.
@@ -45,9 +47,7 @@ type Mode struct {
 }
 
 var (
-	// Create reads and writes the file and creates it if there is none.
-	Create = Mode{flags: sqlite.OpenReadWrite | sqlite.OpenCreate}
-	// ReadWrite reads and writes a file that exists.
+	// ReadWrite reads and writes a file that exists. An empty one is a new database.
 	ReadWrite = Mode{flags: sqlite.OpenReadWrite}
 	// ReadOnly reads a file that exists.
 	ReadOnly = Mode{flags: sqlite.OpenReadOnly}
@@ -56,32 +56,77 @@ var (
 	Immutable = Mode{flags: sqlite.OpenReadOnly, query: "?immutable=1"}
 )
 
-// uri returns SQLite's name for a file, whose path may contain any character. An
-// absolute path is neither a special name like ":memory:" nor taken for a host.
-func uri(path string) string {
+// full returns the absolute path of a file. Folders behind symbolic links are
+// replaced by those that they lead to, since Open refuses links.
+func full(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	return path
+}
+
+// uri returns SQLite's name for a file, whose path may contain any character. An
+// absolute path is neither a special name like ":memory:" nor taken for a host.
+func uri(path string) string {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}
 	return u.String()
 }
 
 // Open opens a file and sets pragmas, in their order. It does not wait for a
-// busy file unless busy_timeout is the first of them.
+// busy file unless busy_timeout is the first of them. It does not follow a symbolic
+// link at the end of the path.
 func Open(path string, mode Mode, pragmas ...string) (*Conn, error) {
-	db, err := sqlite.OpenConn(uri(path)+mode.query, mode.flags|sqlite.OpenURI)
+	return OpenContext(context.Background(), path, mode, pragmas...)
+}
+
+// OpenMemory opens a new database in memory, whose schema can be edited.
+func OpenMemory() (*Conn, error) {
+	db, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite)
+	if err != nil {
+		return nil, classify(err)
+	}
+	c := &Conn{db: db, stmts: map[string]*statement{}}
+	if err := c.bound(""); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// OpenContext is Open for a connection that is interrupted when ctx ends, also while
+// it is opened; see InterruptOn.
+func OpenContext(ctx context.Context, path string, mode Mode, pragmas ...string) (*Conn, error) {
+	path = full(path)
+	db, err := sqlite.OpenConn(uri(path)+mode.query, mode.flags|sqlite.OpenURI|sqlite3.SQLITE_OPEN_NOFOLLOW)
 	if err != nil {
 		return nil, classify(err)
 	}
 	db.SetBusyTimeout(0) // by default it waits forever
 	c := &Conn{db: db, stmts: map[string]*statement{}}
-	for _, p := range pragmas {
-		if err := c.Script("PRAGMA " + p); err != nil {
-			return nil, errors.Join(err, c.Close())
+	err = c.bound(path)
+	for i, p := range pragmas {
+		if err == nil {
+			err = c.Script("PRAGMA " + p)
 		}
+		if i == 0 && err == nil && ctx.Done() != nil {
+			err = c.InterruptOn(ctx)
+		}
+	}
+	if err == nil {
+		// Last, since it forbids journal_mode=OFF.
+		err = db.SetDefensive(true)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
+
+// EditSchema lets migrations write to the text of the schema, or forbids it again.
+// It is forbidden by default, so that no statement can damage the file.
+func (c *Conn) EditSchema(allowed bool) error { return c.db.SetDefensive(!allowed) }
 
 // Close finalizes the statements and closes the connection.
 func (c *Conn) Close() error {
@@ -90,12 +135,9 @@ func (c *Conn) Close() error {
 			s.Finalize()
 		}
 	}
+	defer bounded.Delete(c.raw.db)
 	return classify(c.db.Close())
 }
-
-// InterruptOn interrupts the connection when ctx ends, after which it can only be
-// closed. A query that begins at the same moment may still run to its end.
-func (c *Conn) InterruptOn(ctx context.Context) { c.db.SetInterrupt(ctx.Done()) }
 
 // StopOnDiskError makes the connection return its first error of class ErrFull or
 // ErrIO for every later statement until Resume is called: SQLite may have ended
@@ -108,7 +150,7 @@ func (c *Conn) Resume() { c.diskError = nil }
 // fail classifies an error of SQLite. It remembers the error if the connection
 // has to stop.
 func (c *Conn) fail(err error) error {
-	err = classify(err)
+	err = c.classify(err)
 	if c.stopOnDiskError && c.diskError == nil && (errors.Is(err, ErrFull) || errors.Is(err, ErrIO)) {
 		c.diskError = err
 	}
@@ -130,6 +172,7 @@ func (c *Conn) prepare(sql string) (*statement, error) {
 	if c.diskError != nil {
 		return nil, c.diskError
 	}
+	c.begin()
 	if s, ok := c.stmts[sql]; ok {
 		return s, nil
 	}
@@ -173,16 +216,17 @@ func (c *Conn) finalizeOlder() {
 // but white space may follow the last.
 func (c *Conn) Script(sql string) error {
 	for strings.TrimSpace(sql) != "" {
+		c.begin()
 		s, rest, err := c.db.PrepareTransient(sql)
 		if err != nil {
-			return classify(err)
+			return c.classify(err)
 		}
 		for more := true; more && err == nil; {
 			more, err = s.Step()
 		}
 		s.Finalize() // repeats the error
 		if err != nil {
-			return classify(err)
+			return c.classify(err)
 		}
 		sql = sql[len(sql)-rest:]
 	}

@@ -18,6 +18,7 @@ var (
 	ErrUnique   = errors.New("a unique index refused the row")
 	ErrCheck    = errors.New("a constraint refused the row")
 	ErrCantOpen = errors.New("the file cannot be opened")
+	ErrEndless  = errors.New("a query reads more than a file of this size can contain: the database is damaged")
 )
 
 // classes maps primary result codes to the class of the error.
@@ -50,10 +51,19 @@ func classify(err error) error {
 	return fmt.Errorf("%w: %w", class, err)
 }
 
+// classify is the function classify, which also classifies the error of a statement
+// that took too many steps.
+func (c *Conn) classify(err error) error {
+	if c.over && sqlite.ErrCode(err).ToPrimary() == sqlite.ResultInterrupt {
+		return fmt.Errorf("%w: %w", ErrEndless, err)
+	}
+	return classify(err)
+}
+
 // Class returns the class of an error that concerns the whole database file,
 // whose text is meant for operators. It returns any other error unchanged.
 func Class(err error) error {
-	for _, class := range []error{ErrNotADB, ErrReadOnly, ErrCantOpen, ErrFull, ErrIO, ErrBusy, ErrCorrupt} {
+	for _, class := range []error{ErrNotADB, ErrReadOnly, ErrCantOpen, ErrFull, ErrIO, ErrBusy, ErrCorrupt, ErrEndless} {
 		if errors.Is(err, class) {
 			return class
 		}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -144,7 +145,12 @@ func open(t *testing.T) *Conn {
 
 func openFile(t *testing.T, path string, pragmas ...string) *Conn {
 	t.Helper()
-	c, err := Open(path, Create, pragmas...)
+	f, err := os.OpenFile(path, os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	c, err := Open(path, ReadWrite, pragmas...)
 	if err != nil {
 		t.Fatal(err)
 	}

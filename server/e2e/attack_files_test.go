@@ -1,0 +1,241 @@
+//go:build unix
+
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// hostileKinds create something else than a regular file at a path. The key is what
+// the refusal says.
+var hostileKinds = map[string]func(t *testing.T, path, precious string) error{
+	"but a symbolic link": func(t *testing.T, path, precious string) error { return os.Symlink(precious, path) },
+	"but a symbolic link ": func(t *testing.T, path, precious string) error { // to nothing
+		return os.Symlink(precious+"-none", path)
+	},
+	"but a symbolic link  ": func(t *testing.T, path, precious string) error { // to itself
+		return os.Symlink(path, path)
+	},
+	"a folder":         func(t *testing.T, path, precious string) error { return os.Mkdir(path, 0o700) },
+	"but a named pipe": func(t *testing.T, path, precious string) error { return syscall.Mkfifo(path, 0o600) },
+	"but a socket": func(t *testing.T, path, precious string) error {
+		// In a folder of its own first, since the path of a socket must be short.
+		dir, err := os.MkdirTemp("", "s")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		l, err := net.Listen("unix", filepath.Join(dir, "s"))
+		if err != nil {
+			return err
+		}
+		t.Cleanup(func() { l.Close() })
+		return os.Rename(filepath.Join(dir, "s"), path)
+	},
+	"but a device": func(t *testing.T, path, precious string) error {
+		return syscall.Mknod(path, syscall.S_IFCHR|0o600, 1<<8|3) // the null device; only root may
+	},
+}
+
+// TestAttackFiles puts links, folders, pipes, sockets and devices where commands expect
+// files of their own. Each is refused in one line that names it, and nothing changes.
+func TestAttackFiles(t *testing.T) {
+	t.Parallel()
+	sound := must(os.ReadFile(newDatabase(t)))
+	for kind, create := range hostileKinds {
+		for _, c := range []struct {
+			at   string // beside shop.db
+			args string // of commands; DB and TO are paths
+		}{
+			{"copy.db", "backup TO --db DB|backup TO --force --db DB"},
+			{"copy.db.partial", "backup TO --db DB"},
+			{"copy.db.partial-raw", "backup TO --db DB"},
+			{"copy.db-wal", "restore TO --db DB --force"},
+			{"copy.db-journal", "restore TO --db DB --force"},
+			{"shop.db.partial", "restore TO --db DB --force"},
+			{"shop.db.lock", "restore TO --db DB --force|serve --listen 127.0.0.1:0 --db DB|dev --listen 127.0.0.1:0 --db DB|check --db DB|shop list --db DB"},
+			{"shop.db-wal", "backup TO --db DB|restore TO --db DB --force|serve --listen 127.0.0.1:0 --db DB|dev --listen 127.0.0.1:0 --db DB|check --db DB"},
+			{"shop.db-shm", "backup TO --db DB|restore TO --db DB --force|serve --listen 127.0.0.1:0 --db DB|check --db DB|shop list --db DB"},
+			{"shop.db-journal", "backup TO --db DB|restore TO --db DB --force|serve --listen 127.0.0.1:0 --db DB|check --db DB"},
+		} {
+			commands := strings.Split(c.args, "|")
+			if kind != "but a symbolic link" && kind != "but a named pipe" {
+				commands = commands[:1] // that they fail in the same way is shown by these two
+			}
+			for _, command := range commands {
+				dir := t.TempDir()
+				db, to, at, precious := filepath.Join(dir, "shop.db"), filepath.Join(dir, "copy.db"), filepath.Join(dir, c.at), filepath.Join(dir, "precious")
+				err := errors.Join(os.WriteFile(db, sound, 0o600), os.WriteFile(precious, []byte("mine"), 0o600))
+				if strings.HasPrefix(command, "restore") {
+					err = errors.Join(err, os.WriteFile(to, sound, 0o600))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := create(t, at, precious); errors.Is(err, syscall.EPERM) {
+					t.Logf("NOT TESTED: %s, which only root can create", kind)
+					continue
+				} else if err != nil {
+					t.Fatal(err)
+				}
+				before := listing(t, dir)
+				args := strings.Fields(strings.NewReplacer("DB", db, "TO", to).Replace(command))
+				execute(t, nil, args...).refused(t, at, strings.TrimSpace(kind))
+				if after := listing(t, dir); after != before {
+					t.Errorf("%v with %s at %s changed the folder from\n%s\nto\n%s", args, kind, c.at, before, after)
+				}
+				if t.Failed() {
+					return
+				}
+			}
+		}
+	}
+}
+
+// listing returns what is in a folder: names, types, modes and the content of files. It
+// leaves out empty locks and logs and their indexes, which stay after a command.
+func listing(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, e := range must(os.ReadDir(dir)) {
+		info := must(e.Info())
+		if empty := info.Size() == 0 || strings.HasSuffix(e.Name(), "-shm"); info.Mode().IsRegular() && empty {
+			continue
+		}
+		fmt.Fprintf(&b, "%s %s", e.Name(), info.Mode())
+		if info.Mode().IsRegular() {
+			raw := must(os.ReadFile(filepath.Join(dir, e.Name())))
+			fmt.Fprintf(&b, " %d %x", len(raw), raw[max(0, len(raw)-64):])
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// TestAttackLeftovers: a lock file or the leftover of a backup that is a second name of
+// somebody's file is not written to.
+func TestAttackLeftovers(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t)
+	dir := filepath.Dir(db)
+	precious := filepath.Join(dir, "precious")
+	if err := errors.Join(os.WriteFile(precious, []byte("mine"), 0o600), os.Link(precious, db+".lock"), os.Link(precious, filepath.Join(dir, "copy.db.partial")), os.Link(precious, filepath.Join(dir, "copy.db.partial-raw"))); err != nil {
+		t.Fatal(err)
+	}
+	same := unchanged(t, precious)
+	execute(t, nil, "serve", "--listen", "127.0.0.1:0", "--db", db).refused(t, db+".lock", "has content")
+	execute(t, nil, "restore", precious, "--force", "--db", db).refused(t, db+".lock", "has content")
+	if r := execute(t, nil, "backup", filepath.Join(dir, "copy.db"), "--db", db); r.code != 0 {
+		t.Errorf("%+v", r)
+	}
+	same()
+	checkFile(t, filepath.Join(dir, "copy.db"))
+}
+
+// TestDatabaseBehindLink: a symbolic link may lead to the database. The lock, the log
+// and the copies of a restore are beside the file, so that its names exclude each other.
+func TestDatabaseBehindLink(t *testing.T) {
+	t.Parallel()
+	dir, links := t.TempDir(), t.TempDir()
+	db, link := filepath.Join(dir, "shop.db"), filepath.Join(links, "link.db")
+	if err := errors.Join(os.Symlink("../"+filepath.Base(links)+"/second.db", link), os.Symlink(db, filepath.Join(links, "second.db"))); err != nil {
+		t.Fatal(err)
+	}
+	if r := execute(t, nil, "shop", "create", "--name", "Bar Lux", "--db", link); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	p := startServe(t, link)
+	execute(t, nil, "serve", "--listen", "127.0.0.1:0", "--db", db).refused(t, db, "another punchcard")
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	if r := execute(t, nil, "backup", copied, "--db", link); r.code != 0 {
+		t.Errorf("%+v", r)
+	}
+	for _, name := range []string{link, db} {
+		execute(t, nil, "backup", name, "--force", "--db", link).refused(t, "is the database itself")
+	}
+	execute(t, nil, "restore", copied, "--force", "--db", link).refused(t, db, "is serving")
+	p.stop()
+	if r := execute(t, nil, "restore", copied, "--force", "--db", link); r.code != 0 {
+		t.Errorf("%+v", r)
+	}
+	checkFile(t, link)
+	if aside := asideFile(t, dir); aside == "" {
+		t.Error("nothing was put aside in the folder of the file")
+	}
+	if all := must(os.ReadDir(links)); len(all) != 2 {
+		t.Errorf("beside the links is %v", all)
+	}
+	dev := startDev(t, "--db", filepath.Join(links, "none.db"))
+	dev.stop()
+}
+
+// TestAttackModes: new files of a database have mode 0600 whatever the umask, also
+// behind a link.
+func TestAttackModes(t *testing.T) {
+	t.Parallel()
+	for _, umask := range []string{"0000", "0022", "0777"} {
+		dir := t.TempDir()
+		at := func(name string) string { return filepath.Join(dir, name) }
+		if err := errors.Join(os.Symlink("real.db", at("link.db")), os.Symlink("dev-real.db", at("dev.db"))); err != nil {
+			t.Fatal(err)
+		}
+		under := func(args ...string) *exec.Cmd {
+			cmd := exec.Command("sh", append([]string{"-c", "umask " + umask + `; exec "$0" "$@"`, binary()}, args...)...)
+			if os.Geteuid() == 0 { // whom modes do not restrict
+				cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+			}
+			return cmd
+		}
+		allowEverybody(t, dir)
+		run := func(args ...string) {
+			t.Helper()
+			if r := finish(t, under(args...), nil); r.code != 0 {
+				t.Fatalf("umask %s: %v: %+v", umask, args, r)
+			}
+		}
+		run("shop", "create", "--name", "Bar Lux", "--db", at("link.db"))
+		p := launchCommand(t, under("serve", "--db", at("link.db"), "--listen", "127.0.0.1:0", "--log-format", "json"))
+		p.awaitServing()
+		run("shop", "list", "--db", at("link.db"))
+		run("backup", at("copy.db"), "--db", at("link.db"))
+		names := []string{"real.db", "real.db-wal", "real.db-shm", "real.db.lock", "copy.db"}
+		wantModes(t, umask, dir, names)
+		p.stop()
+		run("restore", at("copy.db"), "--db", at("restored.db"))
+		d := launchCommand(t, under("dev", "--db", at("dev.db"), "--listen", "127.0.0.1:0"))
+		d.await(d.stdout, func(text string) bool { return strings.Contains(text, "\n") })
+		wantModes(t, umask, dir, []string{"real.db", "copy.db", "restored.db", "restored.db.lock", "dev-real.db", "dev-real.db-wal", "dev-real.db-shm"})
+		d.stop()
+		temporary := launchCommand(t, under("dev", "--listen", "127.0.0.1:0"))
+		temporary.await(temporary.stdout, func(text string) bool { return strings.Contains(text, "\n") })
+		temporary.stop()
+	}
+}
+
+// allowEverybody lets every user write to a temporary folder.
+func allowEverybody(t *testing.T, dir string) {
+	t.Helper()
+	for ; dir != filepath.Dir(dir) && dir != filepath.Clean(os.TempDir()); dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// wantModes checks that files exist with mode 0600.
+func wantModes(t *testing.T, umask, dir string, names []string) {
+	t.Helper()
+	for _, name := range names {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || info.Mode() != 0o600 {
+			t.Errorf("umask %s: %s: %v, %v", umask, name, info, err)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package store
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"punchcard/store/sqlite"
+)
+
+//go:embed migrations/1.sql
+var first string
+
+// object is a table, index, trigger or view of a schema.
+type object struct{ kind, name, table, sql string }
+
+func (o object) String() string { return fmt.Sprintf("%s %q", o.kind, o.name) }
+
+// tolerated are the objects that a file may have beside its own: SQLite's statistics
+// of tables, which ANALYZE makes, and the two tables of Litestream.
+var tolerated = []object{
+	{"table", "sqlite_stat1", "sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"},
+	{"table", "sqlite_stat4", "sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"},
+	{"table", "_litestream_seq", "_litestream_seq", "CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)"},
+	{"table", "_litestream_lock", "_litestream_lock", "CREATE TABLE _litestream_lock (id INTEGER)"},
+}
+
+// checkSchema returns an error if the schema of a file of version v is not the one
+// that this program makes. The error names the first object that differs. A trigger
+// or a view of somebody else could do what no operation does, with the rights of the
+// server.
+func checkSchema(c *sqlite.Conn, v int64) error {
+	want, err := expectedSchema(v)
+	if err != nil {
+		return err
+	}
+	have, err := readSchema(c)
+	if err != nil {
+		return err
+	}
+	missing := slices.Clone(want)
+	for _, o := range have {
+		if i := slices.Index(missing, o); i >= 0 {
+			missing = slices.Delete(missing, i, i+1)
+			continue
+		}
+		if slices.Contains(tolerated, o) {
+			continue
+		}
+		if slices.ContainsFunc(want, func(w object) bool { return w.kind == o.kind && w.name == o.name }) {
+			return fmt.Errorf("its %s is not the one that punchcard makes", o)
+		}
+		return fmt.Errorf("has the %s, which is not punchcard's", o)
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("lacks the %s", missing[0])
+	}
+	return nil
+}
+
+// readSchema returns the objects of a database, each with its SQL in a form that
+// does not depend on comments and blanks.
+func readSchema(c *sqlite.Conn) (all []object, err error) {
+	r := c.Query("SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema ORDER BY type, name")
+	for r.Next() {
+		all = append(all, object{r.Text(), r.Text(), r.Text(), bareSQL(r.Text())})
+	}
+	return all, r.Close()
+}
+
+// expected caches the objects that a script makes, by script.
+var expected sync.Map // of string to []object
+
+// expectedSchema returns the objects of a new file of version v.
+func expectedSchema(v int64) ([]object, error) {
+	script := schema
+	if v < version() {
+		script = strings.Join(slices.Insert(slices.Clone(migrations[:v-1]), 0, first), ";\n")
+	}
+	if cached, ok := expected.Load(script); ok {
+		return cached.([]object), nil
+	}
+	c, err := sqlite.OpenMemory()
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if err := c.Script(script); err != nil {
+		return nil, fmt.Errorf("the schema of version %d: %w", v, err)
+	}
+	all, err := readSchema(c)
+	if err == nil {
+		expected.Store(script, all)
+	}
+	return all, err
+}
+
+// bareSQL returns SQL without comments, and with one blank for each run of white
+// space, outside of quotes.
+func bareSQL(sql string) string {
+	var b strings.Builder
+	blank := false
+	for i := 0; i < len(sql); {
+		end := i + 1
+		switch c := sql[i]; {
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f':
+			blank = true
+			i = end
+			continue
+		case strings.HasPrefix(sql[i:], "--"):
+			blank, i = true, i+through(sql[i:], "\n")
+			continue
+		case strings.HasPrefix(sql[i:], "/*"):
+			blank, i = true, i+2+through(sql[i+2:], "*/")
+			continue
+		case c == '\'' || c == '"' || c == '`':
+			end = i + 1 + through(sql[i+1:], string(c))
+		case c == '[':
+			end = i + 1 + through(sql[i+1:], "]")
+		}
+		if blank && b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		blank = false
+		b.WriteString(sql[i:end])
+		i = end
+	}
+	return b.String()
+}
+
+// through returns the length of text up to the end of the first mark in it, or of
+// all of it.
+func through(text, mark string) int {
+	if i := strings.Index(text, mark); i >= 0 {
+		return i + len(mark)
+	}
+	return len(text)
+}

@@ -1,0 +1,187 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"reflect"
+	"sync"
+	"time"
+	"unsafe"
+
+	"modernc.org/libc"
+	sqlite3 "modernc.org/sqlite/lib"
+	"zombiezen.com/go/sqlite"
+)
+
+// A statement on a sound file takes a number of SQLite's steps that grows with the
+// file: the heaviest of check take less than one step for each byte. In a file that
+// was made to do harm a page can be part of many trees, or of one tree many times, so
+// that a statement never ends. A statement is ended after stepsAtLeast, plus
+// stepsPerByte for each byte of the file and its log. What is written is in the cache
+// before it is in the log, which stepsAtLeast takes into account.
+const (
+	stepsAtLeast = 10_000_000
+	stepsPerByte = 20
+	fewSteps     = 500_000 // of FewSteps
+	stepsPerCall = 1 << 16 // of the progress handler
+)
+
+// maxValue is the maximum size in bytes of a value, a row and a statement. Bodies of
+// requests, the largest values, have 1 MiB.
+const maxValue = 64 << 20
+
+// bounds holds what a connection's progress handler reads.
+type bounds struct {
+	raw   handle
+	path  string
+	calls int64 // of the progress handler since the statement began
+	most  int64 // calls; grows with the file's size
+	over  bool  // there were more
+	few   bool  // see FewSteps
+
+	ctx    context.Context // of InterruptOn; nil without
+	wait   time.Duration   // for a busy file, if ctx is set
+	waited time.Time       // when the wait for a busy file began
+}
+
+// handle is SQLite's own connection. The library has no methods for what is set with
+// it here.
+type handle struct {
+	tls *libc.TLS
+	db  uintptr
+}
+
+// handleOf returns the handle of a connection. It panics if the library, whose
+// version go.mod states, has other fields.
+func handleOf(db *sqlite.Conn) handle {
+	v := reflect.ValueOf(db).Elem()
+	return handle{(*libc.TLS)(v.FieldByName("tls").UnsafePointer()), uintptr(v.FieldByName("conn").Uint())}
+}
+
+// configure switches an option of sqlite3_db_config on or off.
+func (h handle) configure(option, on int32) error {
+	args := libc.NewVaList(on, uintptr(0))
+	if args == 0 {
+		return fmt.Errorf("%w: no memory", ErrIO)
+	}
+	defer libc.Xfree(h.tls, args)
+	return sqlite.ResultCode(sqlite3.Xsqlite3_db_config(h.tls, h.db, option, args)).ToError()
+}
+
+// callback is a function that SQLite calls. Its first words are those of a Go
+// closure, which is how modernc.org/libc represents functions of C.
+func callback[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&struct{ f F }{f})) }
+
+// bounded are the connections by SQLite's handle, for the handlers.
+var bounded sync.Map // of uintptr to *Conn
+
+// bound makes the connection safe for any content of the file: no statement runs
+// without end, no value takes more memory than maxValue, and views, and functions in
+// the schema that can do more than compute, are errors.
+func (c *Conn) bound(path string) error {
+	c.bounds = bounds{raw: handleOf(c.db), path: path, most: stepsAtLeast / stepsPerCall}
+	h := c.raw
+	bounded.Store(h.db, c)
+	sqlite3.Xsqlite3_progress_handler(h.tls, h.db, stepsPerCall, callback(progress), h.db)
+	c.db.Limit(sqlite.LimitLength, maxValue)
+	if err := h.configure(sqlite3.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0); err != nil {
+		return err
+	}
+	if err := h.configure(sqlite3.SQLITE_DBCONFIG_ENABLE_VIEW, 0); err != nil {
+		return err
+	}
+	return c.Script("PRAGMA cell_size_check=ON")
+}
+
+// progress is SQLite's progress handler. It returns 1 to end the statement.
+func progress(_ *libc.TLS, db uintptr) int32 {
+	v, ok := bounded.Load(db)
+	if !ok {
+		return 0
+	}
+	c := v.(*Conn)
+	c.calls++
+	if c.ctx != nil && c.ctx.Err() != nil {
+		return 1
+	}
+	if c.calls > c.most && !c.few {
+		c.most = (stepsAtLeast + stepsPerByte*fileSize(c.path)) / stepsPerCall
+	}
+	if c.over = c.calls > c.most; c.over {
+		return 1
+	}
+	return 0
+}
+
+// fileSize returns the size of a database and its log in bytes.
+func fileSize(path string) (size int64) {
+	for _, name := range []string{path, path + "-wal"} {
+		if info, err := os.Stat(name); err == nil {
+			size += info.Size()
+		}
+	}
+	return size
+}
+
+// begin begins to count the steps of a statement, unless it runs between the rows of
+// another.
+func (c *Conn) begin() {
+	if len(c.open) == 0 {
+		c.calls, c.over = 0, false
+	}
+}
+
+// FewSteps ends statements after fewSteps, whatever the size of the file, until the
+// function that it returns is called. It is for reading the schema and single rows:
+// SQLite's steps take longer while it reads the schema.
+func (c *Conn) FewSteps() (end func()) {
+	c.few, c.most = true, fewSteps/stepsPerCall
+	return func() { c.few, c.most = false, stepsAtLeast/stepsPerCall }
+}
+
+// InterruptOn interrupts the connection when ctx ends, also while it waits for a busy
+// file, after which it can only be closed. Call it after busy_timeout is set.
+func (c *Conn) InterruptOn(ctx context.Context) error {
+	wait, err := c.Number("PRAGMA busy_timeout")
+	if err != nil {
+		return err
+	}
+	c.ctx, c.wait = ctx, time.Duration(wait)*time.Millisecond
+	c.db.SetInterrupt(ctx.Done())
+	h := c.raw
+	sqlite3.Xsqlite3_busy_handler(h.tls, h.db, callback(busy), h.db)
+	return nil
+}
+
+// NoInterrupt ends what InterruptOn began.
+func (c *Conn) NoInterrupt() {
+	if c.ctx == nil {
+		return
+	}
+	c.db.SetInterrupt(nil)
+	c.ctx = nil
+	c.db.SetBusyTimeout(c.wait)
+}
+
+// busy is SQLite's busy handler of connections with a context. It returns 0 to give
+// up.
+func busy(_ *libc.TLS, db uintptr, count int32) int32 {
+	v, ok := bounded.Load(db)
+	if !ok {
+		return 0
+	}
+	c := v.(*Conn)
+	if count == 0 {
+		c.waited = time.Now()
+	}
+	if time.Since(c.waited) >= c.wait {
+		return 0
+	}
+	select {
+	case <-c.ctx.Done():
+		return 0
+	case <-time.After(min(time.Duration(count+1)*time.Millisecond, 50*time.Millisecond)):
+		return 1
+	}
+}

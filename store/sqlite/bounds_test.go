@@ -1,0 +1,115 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT i FROM n WHERE i<0"
+
+// TestEndlessStatement checks that a statement that takes more steps than the file's size allows is
+// ended, and that the connection can be used after it.
+func TestEndlessStatement(t *testing.T) {
+	c := open(t)
+	if err := c.Script("CREATE TABLE t (a)"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := c.Number(endless); !errors.Is(err, ErrEndless) {
+			t.Errorf("a query without end: %v", err)
+		}
+		if err := c.Script(endless); !errors.Is(err, ErrEndless) {
+			t.Errorf("a script without end: %v", err)
+		}
+		if _, err := c.Exec("INSERT INTO t " + endless); !errors.Is(err, ErrEndless) {
+			t.Errorf("a write without end: %v", err)
+		}
+		if n, err := c.Number("SELECT count(*)+7 FROM t"); n != 7 || err != nil {
+			t.Errorf("after it a query gives %d, %v", n, err)
+		}
+	}
+	// The steps of many statements do not add up.
+	for range 200 {
+		if _, err := c.Number("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<9000) SELECT max(i) FROM n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestInterruptOn checks that the end of a context ends statements, also those that begin after it.
+func TestInterruptOn(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	path := filepath.Join(t.TempDir(), "test.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := OpenContext(ctx, path, ReadWrite, "busy_timeout=5000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	cancel()
+	if _, err := c.Number(endless); err == nil || errors.Is(err, ErrEndless) {
+		t.Errorf("after the end of the context: %v", err)
+	}
+	c.NoInterrupt()
+	if n, err := c.Number("PRAGMA busy_timeout"); n != 5000 || err != nil {
+		t.Errorf("busy_timeout is %d, %v, want 5000", n, err)
+	}
+}
+
+// TestHardened checks that nothing that a file contains can do more than store data.
+func TestHardened(t *testing.T) {
+	c := open(t)
+	if err := c.Script("CREATE TABLE t (a); CREATE VIEW v AS SELECT * FROM t; CREATE TABLE big (a)"); err != nil {
+		t.Fatal(err)
+	}
+	for sql, says := range map[string]string{
+		"SELECT * FROM v":                          "view",
+		"UPDATE sqlite_schema SET sql=''":          "may not be modified",
+		"INSERT INTO big VALUES (zeroblob(1<<27))": "too big",
+	} {
+		if err := c.Script(sql); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", sql, err, says)
+		}
+	}
+	if err := c.Script("PRAGMA writable_schema=ON; PRAGMA trusted_schema=OFF; UPDATE sqlite_schema SET sql='x'"); err == nil {
+		t.Error("the schema can be written")
+	}
+	for _, pragma := range []string{"trusted_schema", "cell_size_check"} {
+		want := int64(0)
+		if pragma == "cell_size_check" {
+			want = 1
+		}
+		if n, err := c.Number("PRAGMA " + pragma); n != want || err != nil {
+			t.Errorf("%s is %d, %v", pragma, n, err)
+		}
+	}
+}
+
+// TestLinks checks that a link at the end of the path is refused, and one before it followed.
+func TestLinks(t *testing.T) {
+	dir := t.TempDir()
+	real, folder := filepath.Join(dir, "real"), filepath.Join(dir, "folder")
+	if err := errors.Join(os.Mkdir(real, 0o700), os.WriteFile(filepath.Join(real, "test.db"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Symlink(real, folder), os.Symlink("test.db", filepath.Join(real, "link.db"))); err != nil {
+		t.Skip(err)
+	}
+	if c, err := Open(filepath.Join(real, "link.db"), ReadWrite); !errors.Is(err, ErrCantOpen) {
+		c.Close()
+		t.Errorf("a link to a file: %v", err)
+	}
+	c, err := Open(filepath.Join(folder, "test.db"), ReadWrite)
+	if err != nil {
+		t.Fatalf("a file in a folder behind a link: %v", err)
+	}
+	if err := errors.Join(c.Script("CREATE TABLE t (a)"), c.Close()); err != nil {
+		t.Error(err)
+	}
+}
