@@ -105,7 +105,7 @@ func TestAttackStaffPIN(t *testing.T) {
 	api := f.api(f.makeKey("create", "--name", "Office"))
 	here := f.location("Centrale")
 	api.Patch("/locations/"+here, map[string]any{"require_staff_pin": true}).Want(200)
-	f.list("location", "set-pin", here, "2468")
+	f.setPIN(here, "2468")
 	var tills []*servertest.Client
 	for range 4 {
 		tills = append(tills, f.server.till(f.makeDevice("--location", here).Token))
