@@ -33,8 +33,8 @@ func (v *View) CheckProgramFields(a Access, id string, f ProgramFields, faulty f
 	return invalid(append(details, more...))
 }
 
-// CheckWebhookFields checks the filters, the custom headers and the change of the host
-// of a webhook, which is new if the id is empty.
+// CheckWebhookFields checks the filters, the secrets and the custom headers of a
+// change to the webhook of an id, or of a new webhook if the id is empty.
 func (v *View) CheckWebhookFields(a Access, programID, id string, f WebhookFields, faulty func(field string) bool) (err error) {
 	w := webhook{}
 	if id != "" {
@@ -102,7 +102,7 @@ func (v *View) CheckPrize(till Till, code, prize string) error {
 }
 
 // foreignIDs returns an invalid_value detail for every id that is not of a resource
-// of the shop. The keys in have are accepted without a look.
+// of the shop. The keys in have are not looked up.
 func (v *View) foreignIDs(kind Kind, shop int64, field string, ids Opt[[]string], have ...int64) (details []Detail, err error) {
 	_, details = v.s.ownKeys(func(sql string, args ...any) (n int64) {
 		if err == nil {

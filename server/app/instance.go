@@ -93,7 +93,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 	var journal *dev.Journal
 	var onAttempt func(*store.Attempt, store.Outcome)
 	if c.Dev != nil {
-		journal = dev.NewJournal(c.Dev.Clock.Now, st.IDs, fixtureAPIs)
+		journal = dev.NewJournal(c.Dev.Clock.Now, st, fixtureAPIs)
 		if !c.Dev.Bare {
 			onAttempt = journal.Delivered
 		}

@@ -214,13 +214,19 @@ type email struct {
 	At      store.Time `json:"at"`
 }
 
-// emails answers GET /dev/emails.
+// emails answers GET /dev/emails. Messages about cards that were erased are dropped
+// first.
 func (c *Control) emails(*http.Request, httprouter.Params, struct{}) (a emailsAnswer, err error) {
 	if err := c.Mail.Deliver(c.Store); err != nil {
 		return a, err
 	}
+	erased, err := erasedCards(c.Store)
+	if err != nil {
+		return a, err
+	}
 	c.Mail.mu.Lock()
 	defer c.Mail.mu.Unlock()
+	c.Mail.dropErased(c.Store, erased)
 	for _, m := range c.Mail.mail {
 		a.Data = append(a.Data, email{m.To, mailtext.Subject(m), mailtext.Text(m), m.CardID, m.At})
 	}

@@ -60,6 +60,9 @@ func (f *Faults) before(w http.ResponseWriter, r *http.Request, next http.Handle
 func (f *Faults) after(w http.ResponseWriter, r *http.Request, next http.Handler, x *fault) {
 	h := &bufferedWriter{ResponseWriter: w, header: http.Header{}}
 	next.ServeHTTP(h, r)
+	if rec := recordingOf(w); rec != nil {
+		rec.lost = h.body.Bytes()
+	}
 	if !f.delay(w, r, x) {
 		return
 	}

@@ -23,7 +23,7 @@ func TestDelayBeyondWriteTimeout(t *testing.T) {
 		if _, err := f.add(nil, httprouter.Params{}, faultBody{DelayMS: store.Given(3 * timeout.Milliseconds()), When: store.Given(when)}); err != nil {
 			t.Fatal(err)
 		}
-		j := NewJournal(time.Now, store.IDs{}, testAPIs)
+		j := NewJournal(time.Now, openStore(t), testAPIs)
 		srv := httptest.NewUnstartedServer(j.Wrap(f.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "late") }))))
 		srv.Config.WriteTimeout = timeout
 		srv.Start()

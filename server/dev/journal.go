@@ -36,9 +36,9 @@ const (
 // their answers, and the newest attempts to deliver webhooks, so that a test can
 // check them. Times are those of the fixture's clock; durations are real time.
 type Journal struct {
-	now  func() time.Time
-	ids  store.IDs
-	apis APIs
+	now   func() time.Time
+	store *store.Store
+	apis  APIs
 
 	mu         sync.Mutex
 	seq        int64
@@ -47,10 +47,10 @@ type Journal struct {
 	history    *history
 }
 
-// NewJournal returns an empty journal. now reads the fixture's clock; ids are those
-// of the store.
-func NewJournal(now func() time.Time, ids store.IDs, apis APIs) *Journal {
-	return &Journal{now: now, ids: ids, apis: apis, history: newHistory()}
+// NewJournal returns an empty journal of the requests to st. now reads the fixture's
+// clock.
+func NewJournal(now func() time.Time, st *store.Store, apis APIs) *Journal {
+	return &Journal{now: now, store: st, apis: apis, history: newHistory()}
 }
 
 // record is an entry of the journal. It never changes.
@@ -60,6 +60,7 @@ type record struct {
 	delivery store.Null[string] // null for requests
 	hints    []Hint
 	size     int // bytes, approximately
+	about    subject
 	entry    any // *requestEntry or *deliveryEntry
 }
 
@@ -145,8 +146,8 @@ func (j *Journal) Delivered(a *store.Attempt, o store.Outcome) {
 		Event string `json:"event"`
 	}
 	json.Unmarshal(a.Body, &envelope) // never fails: the store wrote it
-	e := &deliveryEntry{Kind: kindDelivery, At: store.TimeOf(j.now()), DurationMS: o.Duration.Milliseconds(), WebhookID: j.ids.ID(store.KindWebhook, a.Webhook),
-		DeliveryID: j.ids.DeliveryID(a.Webhook, a.Event), URL: maskURL(a.URL), Event: envelope.Event, EventID: a.EventID, Attempt: a.Attempts + 1,
+	e := &deliveryEntry{Kind: kindDelivery, At: store.TimeOf(j.now()), DurationMS: o.Duration.Milliseconds(), WebhookID: j.store.ID(store.KindWebhook, a.Webhook),
+		DeliveryID: j.store.DeliveryID(a.Webhook, a.Event), URL: maskURL(a.URL), Event: envelope.Event, EventID: a.EventID, Attempt: a.Attempts + 1,
 		Status: o.Status, Success: o.Success, Error: store.Null[string]{V: o.Error, Valid: o.Error != ""}, NextAttemptAt: o.NextAttempt}
 	if o.TimedOut {
 		e.Hints = []Hint{{hintTimedOut, fmt.Sprintf("The receiver had not answered attempt %d at %s after %d ms, which counts as a failure; please answer 2xx first and do the work afterwards.", e.Attempt, e.Event, e.DurationMS)}}
@@ -155,7 +156,7 @@ func (j *Journal) Delivered(a *store.Attempt, o store.Outcome) {
 	defer j.mu.Unlock()
 	j.seq++
 	e.Seq = j.seq
-	j.deliveries.add(record{kindDelivery, e.Seq, store.Some(e.DeliveryID), e.Hints, 512 + len(e.URL) + len(o.Error), e})
+	j.deliveries.add(record{kind: kindDelivery, seq: e.Seq, delivery: store.Some(e.DeliveryID), hints: e.Hints, size: 512 + len(e.URL) + len(o.Error), entry: e})
 }
 
 // maskURL returns a receiver's URL without its user info and query.
@@ -183,11 +184,17 @@ type journalAnswer struct {
 
 // list answers GET /dev/requests?limit=&kind= with the newest entries, oldest
 // first. limit is 100 by default and at most 1000. Without kind it lists the
-// requests to both APIs and no deliveries.
+// requests to both APIs and no deliveries. Requests about cards that were erased are
+// dropped first.
 func (j *Journal) list(_ *http.Request, _ httprouter.Params, q journalQuery) (a journalAnswer, _ error) {
 	limit := int(min(q.Limit.Or(journalPage), journalEntries))
+	erased, err := erasedCards(j.store)
+	if err != nil {
+		return a, err
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.requests.dropErased(erased)
 	from := &j.requests
 	if q.Kind.V == kindDelivery {
 		from = &j.deliveries

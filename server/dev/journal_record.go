@@ -49,7 +49,8 @@ type recording struct {
 	info   requestInfo
 	in     *bodyRecorder
 	out    bodyPrefix
-	status int // 0 until the answer begins
+	lost   []byte // the answer that a fault replaced
+	status int    // 0 until the answer begins
 	done   bool
 }
 
@@ -154,7 +155,8 @@ func (rec *recording) finish(cut bool) {
 	whole := rec.in.whole()
 	e.Request = rec.in.prefix.message(e.Request.Headers, whole)
 	rec.info.body = [32]byte(rec.in.sum.Sum(nil))
-	size := 1024 + len(e.Path) + len(e.Query) + e.Request.size() + e.Response.size()
+	about := subjectOf(rec.j.store, e, rec.lost)
+	size := 1024 + 8*len(about.cards) + len(e.Path) + len(e.Query) + e.Request.size() + e.Response.size()
 
 	j := rec.j
 	now := j.now()
@@ -166,7 +168,7 @@ func (rec *recording) finish(cut bool) {
 		e.Hints = append(e.Hints, j.history.checkRepeat(&rec.info, e.Response.Status, e.Seq)...)
 	}
 	j.history.addWait(&rec.info, e.Response.Status, e.Response.Headers["Retry-After"], e.Fault.Valid, now, e.Seq)
-	j.requests.add(record{kind: e.Kind, seq: e.Seq, hints: e.Hints, size: size, entry: e})
+	j.requests.add(record{kind: e.Kind, seq: e.Seq, hints: e.Hints, size: size, about: about, entry: e})
 }
 
 // bodyRecorder records what is read of a request's body.

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,10 +16,21 @@ import (
 // wrapped serves h behind a journal.
 func wrapped(t *testing.T, h http.HandlerFunc) (*Journal, string) {
 	t.Helper()
-	j := NewJournal(time.Now, store.IDs{}, testAPIs)
+	j := NewJournal(time.Now, openStore(t), testAPIs)
 	srv := httptest.NewServer(j.Wrap(h))
 	t.Cleanup(srv.Close)
 	return j, srv.URL + "/api/public/v1/x"
+}
+
+// openStore opens a store on a new file.
+func openStore(t *testing.T) *store.Store {
+	t.Helper()
+	st, err := store.Open(filepath.Join(t.TempDir(), "cards.db"), store.Options{Ephemeral: true, Readers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return st
 }
 
 func (j *Journal) entries(t *testing.T) (list []*requestEntry) {

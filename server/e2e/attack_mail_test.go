@@ -22,31 +22,37 @@ func TestAttackMailFlood(t *testing.T) {
 	issue := func(to string) card {
 		return issueCard(f.api(k), program, fmt.Sprintf(`{"holder_email":%q,"send_email":true}`, to))
 	}
+	// The message that was under way at the kill may arrive twice, with one Message-ID.
+	to, ids := map[string]int{}, map[string]bool{}
+	receive := func(n int) {
+		t.Helper()
+		for n > 0 {
+			m := waitForMail(t, s)
+			h, _ := m.Parsed(t)
+			if id := h.Get("Message-Id"); !ids[id] {
+				ids[id] = true
+				to[strings.ToLower(m.To)]++
+				n--
+			}
+		}
+	}
 	var last card
 	for i := range 9 {
 		last = issue([]string{"zoe@example.com", "ZOE@EXAMPLE.com"}[i%2])
 	}
-	for range 5 {
-		waitForMail(t, s)
-	}
+	receive(5)
 	f.server.signal(syscall.SIGKILL)
 	f.server.wait()
 	f.server = startServe(t, f.db, flags...)
 	for i := range 6 {
 		issue(fmt.Sprintf("p%d@example.com", i))
 	}
-	for range 3 {
-		waitForMail(t, s)
-	}
+	receive(3)
 	f.server.await(f.server.stderr, func(text string) bool { return strings.Count(text, "mail waits for a quota") >= 3 })
 	newClient(t, f.server.origin+last.InstallURL[strings.Index(last.InstallURL, "/i/"):], "").Get("").Want(200) // the link of a mail that waits
 	f.server.stop()
-	to := map[string]int{}
-	for _, m := range s.All() {
-		to[strings.ToLower(m.To)]++
-	}
-	if len(s.All()) != 8 || to["zoe@example.com"] != 5 {
-		t.Errorf("mail went to %v", to)
+	if n := len(s.All()); n > 9 || to["zoe@example.com"] != 5 || len(to) != 4 {
+		t.Errorf("mail went to %v, %d in all", to, n)
 	}
 	f.list("check")
 }

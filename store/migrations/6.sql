@@ -55,6 +55,7 @@ WHEN (old.installed_at IS NOT NULL OR new.installed_at IS NOT NULL) AND NOT EXIS
                     - (old.platform IS 'google' AND old.installed_at IS NOT NULL AND old.archived_at IS NULL AND old.deleted_at IS NULL AND old.lapsed = 0)
   WHERE program_id = new.program_id;
 END;
+
 -- Quotas of mail. What waits knows its shop and the quota that it waits for.
 CREATE TEMP TABLE waiting AS SELECT m.*, c.shop_id FROM mails m JOIN cards c ON c.id = m.card_id;
 DROP TABLE mails;
