@@ -42,6 +42,7 @@ func TestSecretsStayWithTheHost(t *testing.T) {
 				return
 			}
 			s.Patch(path, change).Invalid("bearer_token required", "custom_headers required")
+			s.Patch(path, servertest.Merge(change, fields{"description": 7})).Invalid("description invalid_type", "bearer_token required", "custom_headers required")
 			s.Patch(path, servertest.Merge(change, fields{"bearer_token": "t"})).Invalid("custom_headers required")
 			s.Patch(path, servertest.Merge(change, fields{"custom_headers": nil})).Invalid("bearer_token required")
 			if now := s.Get(path); string(now.Body) != string(was.Body) {
@@ -124,6 +125,7 @@ func TestFiltersKeepWhatIsGone(t *testing.T) {
 	s.Patch(path, fields{"program_ids": made.At("program_ids"), "description": "x"}).Want(200).Shows(fields{"program_ids": []string{gone, tea}})
 	s.Patch(path, fields{"program_ids": []string{home, gone, gone}}).Want(200).Shows(fields{"program_ids": []string{home, gone}})
 	s.Patch(path, fields{"program_ids": []string{gone, "x"}}).Invalid("program_ids.1 invalid_value")
+	s.Patch(path, fields{"program_ids": []string{gone, "x"}, "description": 7}).Invalid("description invalid_type", "program_ids.1 invalid_value")
 	s.Patch(empty, fields{"program_ids": []string{gone}}).Invalid("program_ids.0 invalid_value")
 	s.Post("/programs/"+home+"/webhooks", servertest.Merge(leastHook, fields{"program_ids": []string{gone}})).Invalid("program_ids.0 invalid_value")
 	s.Patch(path, fields{"program_ids": []string{tea}}).Want(200)

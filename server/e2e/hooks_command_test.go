@@ -20,6 +20,7 @@ type commanded struct {
 	Event      string
 	OccurredAt time.Time `json:"occurred_at"`
 	Data       map[string]any
+	header     http.Header
 	arrived    time.Time
 }
 
@@ -27,7 +28,7 @@ type commanded struct {
 func receiveCommanded(t testing.TB) (url string, got <-chan commanded) {
 	all := make(chan commanded, 1000)
 	r := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		c := commanded{arrived: time.Now()}
+		c := commanded{header: r.Header, arrived: time.Now()}
 		json.NewDecoder(r.Body).Decode(&c)
 		all <- c
 	}))
