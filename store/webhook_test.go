@@ -175,7 +175,7 @@ func TestWebhookChangesMoveTheEpoch(t *testing.T) {
 	w := f.subscribe(program, nil)
 	moved("create", true)
 	for name, p := range map[string]WebhookPatch{
-		"url": {WebhookFields: WebhookFields{URL: set("https://b.invalid/")}}, "token": {WebhookFields: WebhookFields{BearerToken: set("t")}},
+		"url": {WebhookFields: WebhookFields{URL: set("https://hooks.invalid/b")}}, "token": {WebhookFields: WebhookFields{BearerToken: set("t")}},
 		"headers": {WebhookFields: WebhookFields{CustomHeaders: set(map[string]string{"A": "b"})}}, "secret": {RotateSecret: set(true)},
 		"active": {WebhookFields: WebhookFields{Active: set(false)}},
 	} {
