@@ -55,7 +55,7 @@ type loadedServer struct {
 
 // startLoaded starts the server with the given flags, and its clients.
 func startLoaded(b *testing.B, binary, db string, ids []string, serial *atomic.Int64, flags ...string) *loadedServer {
-	cmd := exec.Command(binary, append([]string{"serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json"}, flags...)...)
+	cmd := exec.Command(binary, append([]string{"serve", "--db", db, "--listen", "127.0.0.1:0", "--log-format", "json", "--till-rate-limit-per-minute", "0"}, flags...)...)
 	pipe, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
