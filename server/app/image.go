@@ -148,7 +148,11 @@ func (d *Dev) write(path string) (*image, error) {
 
 // tempFolder creates a temporary folder that its owner can use whatever the umask.
 func tempFolder(pattern string) (dir string, err error) {
-	if dir, err = os.MkdirTemp("", pattern+"*"); err == nil {
+	if dir, err = os.MkdirTemp("", pattern+"*"); err != nil {
+		return "", err
+	}
+	info, err := os.Lstat(dir)
+	if err == nil && info.Mode().Perm() != 0o700 {
 		err = os.Chmod(dir, 0o700)
 	}
 	return dir, err

@@ -76,7 +76,11 @@ func Create(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Chmod(0o600), f.Close())
+	info, err := f.Stat()
+	if err == nil && info.Mode().Perm() != 0o600 {
+		err = f.Chmod(0o600)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // Open opens the regular file at the path. flag is os.O_RDONLY, os.O_WRONLY or
