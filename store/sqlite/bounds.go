@@ -60,8 +60,11 @@ func handleOf(db *sqlite.Conn) handle {
 }
 
 // configure switches an option of sqlite3_db_config on or off.
-func (h handle) configure(option, on int32) error {
-	args := libc.NewVaList(on, uintptr(0))
+func (h handle) configure(option, on int32) error { return h.set(option, on, uintptr(0)) }
+
+// set sets an option of sqlite3_db_config.
+func (h handle) set(option int32, values ...any) error {
+	args := libc.NewVaList(values...)
 	if args == 0 {
 		return fmt.Errorf("%w: no memory", ErrIO)
 	}

@@ -116,7 +116,7 @@ func OpenContext(ctx context.Context, path string, mode Mode, pragmas ...string)
 	}
 	if err == nil {
 		// Last, since it forbids journal_mode=OFF.
-		err = db.SetDefensive(true)
+		err = c.EditSchema(false)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -126,7 +126,15 @@ func OpenContext(ctx context.Context, path string, mode Mode, pragmas ...string)
 
 // EditSchema lets migrations write to the text of the schema, or forbids it again.
 // It is forbidden by default, so that no statement can damage the file.
-func (c *Conn) EditSchema(allowed bool) error { return c.db.SetDefensive(!allowed) }
+//
+// It does not call SetDefensive of the library, which passes one argument to SQLite where
+// SQLite reads two, and so lets SQLite write to any address.
+func (c *Conn) EditSchema(allowed bool) error {
+	if allowed {
+		return c.raw.configure(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, 0)
+	}
+	return c.raw.configure(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, 1)
+}
 
 // Close finalizes the statements and closes the connection.
 func (c *Conn) Close() error {
@@ -160,6 +168,12 @@ func (c *Conn) fail(err error) error {
 // LimitStatements bounds the prepared statements that the connection keeps to
 // the n used last, and up to n more that it used before them.
 func (c *Conn) LimitStatements(n int) { c.limit = n }
+
+// NoLookaside frees the memory that SQLite sets aside for small objects of the
+// connection, 48 kB, and has it allocate each. No statement may be prepared yet.
+func (c *Conn) NoLookaside() error {
+	return c.raw.set(sqlite3.SQLITE_DBCONFIG_LOOKASIDE, uintptr(0), int32(0), int32(0))
+}
 
 // Statements returns the SQL of the statements that the connection keeps
 // prepared.
