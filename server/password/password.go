@@ -1,0 +1,166 @@
+// Package password hashes the passwords of people with argon2id, checks them, and says
+// which ones are too easy to guess.
+package password
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// The rule for the length of a password, in characters.
+const (
+	MinLength = 10
+	MaxLength = 256
+)
+
+// The cost of a hash, which is OWASP's minimum for argon2id.
+const (
+	passes  = 2
+	memory  = 19 * 1024 // KiB
+	threads = 1
+	keySize = 32
+)
+
+// maxWait is how long a password waits for its turn to be hashed.
+const maxWait = 5 * time.Second
+
+// ErrBusy means that too many passwords wait to be hashed.
+var ErrBusy = errors.New("too many passwords wait to be checked")
+
+// Hasher hashes passwords, only so many at once. Each takes 19 MiB and tens of
+// milliseconds of a processor, and requests that need no password must not wait for it.
+type Hasher struct {
+	slots  chan struct{}
+	wait   time.Duration
+	hashes atomic.Int64
+}
+
+// Shared is the hasher of the whole process, which uses at most half of the processors.
+var Shared = New(max(1, runtime.GOMAXPROCS(0)/2), maxWait)
+
+// New returns a hasher that hashes at most n passwords at once. Others wait for their
+// turn, but not longer than wait.
+func New(n int, wait time.Duration) *Hasher {
+	return &Hasher{slots: make(chan struct{}, n), wait: wait}
+}
+
+// Hashes returns how many passwords were hashed.
+func (h *Hasher) Hashes() int64 { return h.hashes.Load() }
+
+// key hashes a password when it is its turn.
+func (h *Hasher) key(ctx context.Context, password string, salt []byte, time_, memory uint32, threads uint8, size uint32) ([]byte, error) {
+	t := time.NewTimer(h.wait)
+	defer t.Stop()
+	select {
+	case h.slots <- struct{}{}:
+	default:
+		select {
+		case h.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-t.C:
+			return nil, ErrBusy
+		}
+	}
+	defer func() { <-h.slots }()
+	h.hashes.Add(1)
+	return argon2.IDKey([]byte(password), salt, time_, memory, threads, size), nil
+}
+
+// Hash returns the hash of a password in PHC form. It takes tens of milliseconds, and
+// ErrBusy is its error if it was not its turn in time.
+func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
+	salt := make([]byte, 16)
+	rand.Read(salt)
+	sum, err := h.key(ctx, password, salt, passes, memory, threads, keySize)
+	if err != nil {
+		return "", err
+	}
+	e := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, memory, passes, threads, e.EncodeToString(salt), e.EncodeToString(sum)), nil
+}
+
+// Check reports whether a password is the one of a hash. If the hash is empty, since
+// there is no such account, it takes as long and reports false.
+func (h *Hasher) Check(ctx context.Context, password, hash string) (bool, error) {
+	if hash == "" {
+		_, err := h.key(ctx, password, make([]byte, 16), passes, memory, threads, keySize)
+		return false, err
+	}
+	var version, m, t, p int
+	parts := strings.Split(hash, "$")
+	if len(parts) != 6 || parts[1] != "argon2id" {
+		return false, errHash
+	}
+	if _, err := fmt.Sscanf(parts[2]+" "+parts[3], "v=%d m=%d,t=%d,p=%d", &version, &m, &t, &p); err != nil || version != argon2.Version {
+		return false, errHash
+	}
+	salt, err1 := base64.RawStdEncoding.DecodeString(parts[4])
+	want, err2 := base64.RawStdEncoding.DecodeString(parts[5])
+	if err1 != nil || err2 != nil || len(want) == 0 || m < 8 || m > 1<<20 || t < 1 || t > 100 || p < 1 || p > 16 {
+		return false, errHash
+	}
+	got, err := h.key(ctx, password, salt, uint32(t), uint32(m), uint8(p), uint32(len(want)))
+	return err == nil && subtle.ConstantTimeCompare(got, want) == 1, err
+}
+
+var errHash = errors.New("password: the stored hash is damaged")
+
+// Weakness says why a new password of the account with an email is too easy to guess,
+// in words that follow its name, such as "must be at least 10 characters". It is empty
+// if the password is good.
+func Weakness(password, email string) string {
+	n := utf8.RuneCountInString(password)
+	lower := strings.ToLower(strings.TrimSpace(password))
+	local, _, _ := strings.Cut(email, "@")
+	switch {
+	case !utf8.ValidString(password):
+		return "must be text"
+	case n < MinLength:
+		return fmt.Sprintf("must be at least %d characters", MinLength)
+	case n > MaxLength:
+		return fmt.Sprintf("must be at most %d characters", MaxLength)
+	case email != "" && (strings.EqualFold(lower, email) || strings.EqualFold(lower, local)):
+		return "must not be the email"
+	case common(lower):
+		return "must not be one of the commonest passwords"
+	}
+	return ""
+}
+
+// list has the commonest passwords of at least MinLength characters, in lower case, one
+// to a line: what lists of passwords that were found most often agree on, and common
+// words and keyboard rows with the usual numbers and years behind them.
+//
+//go:embed common.txt.gz
+var list string
+
+// common reports whether a password in lower case is in the list. The list is not kept
+// in memory, since it is needed only where somebody sets a password.
+func common(lower string) bool {
+	z, err := gzip.NewReader(strings.NewReader(list))
+	if err != nil {
+		panic("password: " + err.Error())
+	}
+	for lines := bufio.NewScanner(io.Reader(z)); lines.Scan(); {
+		if lines.Text() == lower {
+			return true
+		}
+	}
+	return false
+}
