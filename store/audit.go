@@ -1,6 +1,10 @@
 package store
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
 
 // AuditRow is an entry of the audit log: one write and who made it.
 type AuditRow struct {
@@ -16,11 +20,12 @@ type AuditRow struct {
 type AuditActor struct {
 	Type string       `json:"type" enum:"api_key,device,user,holder,system"`
 	ID   Null[string] `json:"id"`
-	Name Null[string] `json:"name" doc:"Of a person at the command line: the system account."`
+	Name Null[string] `json:"name" doc:"Of a person; at the command line, of the system account."`
 }
 
-// audit inserts an audit row for the write that tx makes. detail is a JSON object
-// or empty. It must not contain personal data or secrets.
+// audit inserts an audit row for the write that tx makes. shop is 0 if it concerns no
+// shop, and target is 0 if it concerns nobody who is known. detail is a JSON object or
+// empty. It must not contain personal data or secrets.
 func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail string) {
 	tx.exec(`INSERT INTO audit (shop_id, actor_type, actor_id, actor_name, action, target_kind, target_id, detail, created_at)
 		VALUES (?,?,?,?,?,?,?,?,?)`, shop, tx.Actor.Type, Null[int64]{tx.Actor.Key, tx.Actor.Key != 0},
@@ -38,18 +43,162 @@ func (tx *Tx) AuditPINLock(shop int64, kind Kind, key int64) error {
 	return tx.failed
 }
 
-// AuditLog returns a page of a shop's audit rows, newest first.
+// AuditBackup records that an operator made a backup or downloaded the one with a name.
+func (tx *Tx) AuditBackup(action, name string) error {
+	detail := ""
+	if name != "" {
+		detail = `{"name":` + strconv.Quote(name) + `}`
+	}
+	tx.auditUser(action, tx.Actor.Key, detail)
+	return tx.failed
+}
+
+// AuditFilter selects rows of the audit log by the fields that are set.
+type AuditFilter struct {
+	ActorType Opt[string] `json:"actor_type" enum:"api_key,device,user,holder,system"`
+	ActorID   Opt[string] `json:"actor_id" max:"255" doc:"Of a key, a device or a person."`
+	Action    Opt[string] `json:"action" max:"64" pattern:"^[a-z_.]*$" words:"must be an action or the first part of some with its dot, such as card." doc:"An action such as card.issue, or the first part of some with its dot, such as card."`
+	TargetID  Opt[string] `json:"target_id" max:"255" doc:"Of what was changed."`
+	From      Opt[Time]   `json:"from" doc:"Inclusive."`
+	To        Opt[Time]   `json:"to" doc:"Exclusive."`
+}
+
+// Check validates from and to against each other.
+func (f AuditFilter) Check(Time) []Detail {
+	if f.From.Set && f.To.Set && f.From.V > f.To.V {
+		return []Detail{{"from", "invalid_value", "must not be after to"}}
+	}
+	return nil
+}
+
+// AuditLog returns a page of a shop's audit rows, newest first. Shop 0 stands for those
+// that concern no shop, such as a lock of an address.
 func (v *View) AuditLog(shop int64, q PageQuery) (Page[AuditRow], error) {
-	w := listQuery{list: listAudit, shop: shop, table: "audit a", alias: "a"}
-	w.useIndex("a.shop_id=?", shop)
-	return page(v, w, q, columns(epochColumn, "a.id", "a.created_at", "a.actor_type", "a.actor_id", "a.actor_name", "a.action", "a.target_kind", "a.target_id", "ifnull(a.detail, '{}')"),
-		func(r *rows, key int64) AuditRow {
-			row := AuditRow{ID: key, At: r.time(), Actor: AuditActor{Type: r.str()}}
-			row.Actor.ID = v.s.nullID(Actor{Type: row.Actor.Type}.kind(), r.nullInt())
-			row.Actor.Name, row.Action = r.nullStr(), r.str()
-			kind := Kind(r.int())
-			row.TargetID = v.s.ID(kind, r.int())
-			row.Detail = json.RawMessage(r.str())
-			return row
-		})
+	return v.Activity(shop, AuditFilter{}, q)
+}
+
+// Activity returns a page of those audit rows of a shop that pass a filter, newest
+// first. A page visits a bounded number of rows; from and to are found by a search.
+func (v *View) Activity(shop int64, f AuditFilter, q PageQuery) (p Page[AuditRow], err error) {
+	if details := f.Check(v.Now); details != nil {
+		return p, Invalid(details...)
+	}
+	err = v.snapshot(func() error {
+		w := listQuery{list: listAudit, shop: shop, table: "audit a", alias: "a"}
+		target, isCard := v.s.Key(KindCard, f.TargetID.V)
+		if isCard {
+			w.useIndex("a.target_kind=4 AND a.target_id=? AND a.shop_id=?", target, shop)
+		} else {
+			w.useIndex("a.shop_id=?", shop)
+		}
+		if f.TargetID.Set && !isCard {
+			kind, key := v.s.kindOf(f.TargetID.V)
+			w.filter("a.target_kind=? AND a.target_id=?", kind, key)
+		}
+		if f.ActorType.Set {
+			w.filter("a.actor_type=?", f.ActorType.V)
+		}
+		if f.ActorID.Set {
+			kind, key := v.s.kindOf(f.ActorID.V)
+			w.filter("a.actor_id=? AND a.actor_type=?", key, actorTypes[kind])
+		}
+		if f.Action.Set {
+			if strings.HasSuffix(f.Action.V, ".") {
+				w.filter("substr(a.action, 1, ?)=?", len(f.Action.V), f.Action.V)
+			} else {
+				w.filter("a.action=?", f.Action.V)
+			}
+		}
+		for _, bound := range []struct {
+			at  Opt[Time]
+			key *int64
+			off int64
+		}{{f.From, &w.above, -1}, {f.To, &w.below, 0}} {
+			if bound.at.Set {
+				key, err := v.firstKeyFrom("audit", bound.at.V)
+				if err != nil {
+					return err
+				}
+				*bound.key = key + bound.off
+			}
+		}
+		p, err = page(v, w, q, auditCols, v.s.scanAudit)
+		return err
+	})
+	return p, err
+}
+
+// actorTypes are the types of actors by the kinds of their ids.
+var actorTypes = map[Kind]string{KindKey: "api_key", KindDevice: "device", KindUser: "user"}
+
+// kindOf returns the kind and the key of an id of any kind, or 0 and -1.
+func (g IDs) kindOf(id string) (Kind, int64) {
+	for kind, prefix := range prefixes {
+		if prefix != "" && strings.HasPrefix(id, prefix) {
+			if key, ok := g.Key(Kind(kind), id); ok {
+				return Kind(kind), key
+			}
+		}
+	}
+	return 0, -1
+}
+
+var auditCols = columns(epochColumn, "a.id", "a.created_at", "a.actor_type", "a.actor_id", "ifnull(a.actor_name, (SELECT name FROM users WHERE id=a.actor_id AND a.actor_type='user'))",
+	"a.action", "a.target_kind", "a.target_id", "ifnull(a.detail, '{}')")
+
+func (s *Store) scanAudit(r *rows, key int64) AuditRow {
+	row := AuditRow{ID: key, At: r.time(), Actor: AuditActor{Type: r.str()}}
+	row.Actor.ID = s.nullID(Actor{Type: row.Actor.Type}.kind(), r.nullInt())
+	row.Actor.Name, row.Action = r.nullStr(), r.str()
+	kind := Kind(r.int())
+	if target := r.int(); target != 0 {
+		row.TargetID = s.ID(kind, target)
+	}
+	row.Detail = json.RawMessage(r.str())
+	return row
+}
+
+// CardAudit returns a page of the audit rows about a card and its chain, newest first.
+// Those of its ledger are about the rows of the ledger.
+func (v *View) CardAudit(shop int64, id string, q PageQuery) (p Page[AuditRow], err error) {
+	err = v.snapshot(func() error {
+		keys, err := v.chainPage(&p.NextCursor, &p.Limit, shop, id, listCardAudit, q,
+			"SELECT id FROM audit WHERE target_kind=4 AND target_id=? AND id<? ORDER BY id DESC LIMIT ?")
+		if err != nil {
+			return err
+		}
+		p.Data, err = list(v.conn, func(r *rows) AuditRow {
+			v.seeEpoch(r.int())
+			return v.s.scanAudit(r, r.int())
+		}, "SELECT "+auditCols+" FROM json_each(?) k CROSS JOIN audit a ON a.id=k.value WHERE a.shop_id=?", jsonKeys(keys), shop)
+		return err
+	})
+	return p, err
+}
+
+// actorsOf returns who made rows of the ledger, by their keys.
+func (v *View) actorsOf(shop int64, made []ledgerTime) (map[int64]*AuditActor, error) {
+	actors := map[int64]*AuditActor{}
+	for _, row := range made {
+		// Audit rows have the time of the write. A search by time replaces an index.
+		first, err := v.firstKeyFrom("audit", row.at)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := v.one(func(r *rows) {
+			r.int()
+			a := v.s.scanAudit(r, r.int()).Actor
+			actors[row.key] = &a
+		}, "SELECT "+auditCols+" FROM (SELECT * FROM audit WHERE id>=? ORDER BY id LIMIT ?) a WHERE target_kind=? AND target_id=? AND shop_id=? LIMIT 1",
+			first, v.s.opts.PageVisits, KindTransaction, row.key, shop); err != nil {
+			return nil, err
+		}
+	}
+	return actors, nil
+}
+
+// ledgerTime is a row of the ledger and its time.
+type ledgerTime struct {
+	key int64
+	at  Time
 }

@@ -247,3 +247,32 @@ func bytesNaming(t *testing.T, path, mark string) (n int) {
 	}
 	return n
 }
+
+func TestEraseScrubsTheLedger(t *testing.T) {
+	k := startTill(t)
+	program, prizes := k.ladder(true, 5, 10)
+	k.hook(k.a, program, hookFields{})
+	card := k.card(k.a, program, CardFields{HolderName: set(personal)})
+	note := metadata(`{"note":"` + personal + `"}`)
+	s := must(k.fixture, func(tx *Tx) (Stamped, error) {
+		return tx.Stamp(k.device, card, StampFields{Count: set(int64(12)), Metadata: note})
+	})
+	must(k.fixture, func(tx *Tx) (Stamped, error) {
+		return tx.Redeem(k.device, card, RedeemFields{PrizeID: set(prizes[0]), Metadata: note})
+	})
+	must(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Reverse(k.device, s.Transaction.ID, note) })
+	if n := k.number("SELECT count(*) FROM transactions WHERE metadata IS NOT NULL"); n != 5 {
+		t.Errorf("%d rows with metadata, want 5", n)
+	}
+	rows := k.rows()
+	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, s.OverflowCard.ID) })
+	for _, line := range strings.Split(k.dump(), "\n") {
+		if strings.Contains(line, personal) || strings.Contains(line, fmt.Sprintf("%X", personal)) {
+			t.Errorf("the ledger still has %s", line)
+		}
+	}
+	if k.rows() != rows {
+		t.Error("the ledger lost rows")
+	}
+	k.checkFile()
+}

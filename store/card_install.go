@@ -13,6 +13,7 @@ type HolderCard struct {
 	ShortCode     string // what the holder can read out, in its normal form
 	LinkExpiresAt Time   // when the link ends
 	ShopName      string
+	LogoHash      Null[string] // of the program's logo; null: none was uploaded
 }
 
 // cardByInstallToken finds the chain of an install token, and the time until which
@@ -71,6 +72,10 @@ func (v *View) HolderCard(token string) (h HolderCard, err error) {
 		h.Code, h.ShortCode, h.LinkExpiresAt = v.s.cardCode(root, chain.generation), chain.shortCode.V, until
 		sh, err := v.s.shop(v.conn, shop)
 		h.ShopName = sh.Name
+		if err != nil {
+			return err
+		}
+		_, err = v.one(func(r *rows) { h.LogoHash = r.nullStr() }, "SELECT ifnull(logo_hash, '') FROM programs WHERE id=?", chain.program)
 		return err
 	})
 	return h, err

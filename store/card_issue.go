@@ -85,6 +85,7 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 		activated_at, first_location_id, install_hash, install_expires_at, live, created_at, updated_at, short_code) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,?11,?12,?13,?14,1,?15,?15,?16)`,
 		card, a.Shop, key, source, out.ExternalRef, out.HolderName, out.HolderEmail, emailKey(out.HolderEmail), balance, expires,
 		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now, tx.newShortCode(a.Shop, card, 0))
+	tx.indexName(a.Shop, card, out.HolderName)
 	tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", a.Shop)
 	tx.countCard(a.Shop, key)
 	t := totals{balance: balance.V}

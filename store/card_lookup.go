@@ -131,10 +131,10 @@ func (x *lookup) result() (l Lookup, err error) {
 }
 
 // cardDetail returns a card of the chain with the locations at which it works.
-func (p *cardChain) cardDetail(c *card, locations shopLocations) CardDetail {
-	d := CardDetail{Card: c.Card, AllLocations: p.program.LocationScope == allLocations, Locations: locations.named}
+func (chain *cardChain) cardDetail(c *card, locations shopLocations) CardDetail {
+	d := CardDetail{Card: c.Card, AllLocations: chain.program.LocationScope == allLocations, Locations: locations.named}
 	if !d.AllLocations {
-		d.Locations = slices.DeleteFunc(slices.Clone(locations.named), func(l NamedLocation) bool { return !slices.Contains(p.program.ScopedLocationIDs, l.ID) })
+		d.Locations = slices.DeleteFunc(slices.Clone(locations.named), func(l NamedLocation) bool { return !slices.Contains(chain.program.ScopedLocationIDs, l.ID) })
 	}
 	return d
 }

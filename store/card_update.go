@@ -39,6 +39,7 @@ func (tx *Tx) UpdateCard(a Access, id string, f CardPatch) (d CardDetail, err er
 	if err != nil {
 		return d, err
 	}
+	tx.reindexChain(a.Shop, c.root, true, name)
 	tx.exec("UPDATE cards SET external_ref=?, holder_name=?, holder_email=?, email_key=?, expires_at=?, updated_at=? WHERE "+inChain,
 		ref, name, email, emailKey(email), expires, tx.Now, c.root, c.root)
 	return tx.auditedCard(a, "card.update", c)

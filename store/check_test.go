@@ -54,6 +54,8 @@ func TestCheckFindings(t *testing.T) {
 		{"delivery to a webhook that does not exist", []string{"INSERT INTO events (id, shop_id, name, occurred_at) VALUES (7, 1, 'card.added', 1)", "INSERT INTO deliveries (webhook_id, event_id) VALUES (1, 7)"}, KindWebhook, nil},
 		{"first attempt where nobody looks for it, behind the mark of webhook", []string{hooked, "INSERT INTO events (id, shop_id, name, occurred_at) VALUES (7, 1, 'card.added', 1)", "INSERT INTO deliveries (webhook_id, event_id) VALUES (1, 7)", "UPDATE webhooks SET sent_through=7"}, KindWebhook, nil},
 		{"events beyond event_sequence of shop", []string{"INSERT INTO events (shop_id, name, occurred_at, sequence) VALUES (1, 'card.added', 1, 7)", "UPDATE shops SET event_sequence=6"}, KindShop, nil},
+		{"events beyond event_sequence of shop", []string{"INSERT INTO events (id, shop_id, name, occurred_at) VALUES (7, 1, 'card.added', 1)", "UPDATE shops SET event_sequence=6"}, KindShop, nil},
+		{"events beyond event_sequence of shop", []string{"INSERT INTO events (shop_id, name, occurred_at, sequence) VALUES (1, 'card.added', 1, 7), (2, 'card.added', 1, 9)", "UPDATE shops SET event_sequence=iif(id=1, 6, 9)"}, KindShop, nil},
 		{"statistics that differ from the ledger: totals of program", []string{"DELETE FROM program_counts"}, KindProgram, program},
 		{"statistics that differ from the ledger: locations of program", []string{"UPDATE place_counts SET stamps=stamps-1"}, KindProgram, program},
 		{"statistics that differ from the ledger: locations of program", []string{"INSERT INTO place_counts SELECT program_id, 0, 1, 0 FROM place_counts"}, KindProgram, program},

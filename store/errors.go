@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Code is the reason for which an operation was refused, as answers name it.
@@ -44,6 +45,14 @@ const (
 	ThresholdAlreadyClaimed     Code = "threshold_already_claimed"
 )
 
+// The codes of persons who sign in.
+const (
+	LinkExpired   Code = "link_expired"
+	ProofRequired Code = "proof_required"
+	TOTPInvalid   Code = "totp_invalid"
+	TOTPRequired  Code = "totp_required"
+)
+
 // Detail says what is wrong with one field of a request.
 type Detail struct {
 	Field   string `json:"field" doc:"Dotted path of the body's field, or the name of the query parameter or header; empty when the body as a whole is at fault."`
@@ -57,6 +66,8 @@ type Error struct {
 	Code    Code
 	Message string
 	Details []Detail
+	// RetryAfter is when it may be tried again, from now; 0: not known.
+	RetryAfter time.Duration
 }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }

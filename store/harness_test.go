@@ -144,12 +144,16 @@ func (f *fixture) view(fn func(*View) error) {
 	}
 }
 
-// checkFile fails the test if Check has findings. It first recounts the sums if the test wrote rows
-// directly.
+// checkFile fails the test if Check has findings. It first recounts the sums and fills card_words if
+// the test wrote rows directly.
 func (f *fixture) checkFile() {
 	f.t.Helper()
 	if f.byHand {
 		f.must((*Tx).RecountStats)
+		f.must(func(tx *Tx) error {
+			tx.exec("DELETE FROM card_words")
+			return tx.conn.fillCardWords()
+		})
 		f.byHand = false
 	}
 	found, err := f.Check()

@@ -10,7 +10,7 @@ import (
 
 // IdempotencyKey is an idempotency key of a caller, with a hash of its request.
 type IdempotencyKey struct {
-	Scope       int64 // KeyScope or DeviceScope
+	Scope       int64 // KeyScope, DeviceScope or PersonScope
 	Hash        [16]byte
 	Fingerprint [32]byte
 }
@@ -21,6 +21,9 @@ func KeyScope(family int64) int64 { return 2 * family }
 
 // DeviceScope returns the scope of a device's idempotency keys.
 func DeviceScope(device int64) int64 { return 2*device + 1 }
+
+// PersonScope returns the scope of the idempotency keys of a person's forms.
+func PersonScope(user int64) int64 { return -user }
 
 // NewIdempotencyKey hashes the text of a key, and the method, path and body of its
 // request.

@@ -31,12 +31,15 @@ const (
 	kindCursor    // plus the list's number, below
 	kindCode      // plus the generation: what a QR code holds
 	kindShortCode // plus generation and attempt: its beginning is a short code
+	KindSession
+	KindLink
 )
 
 var prefixes = [...]string{
 	KindShop: "shp_", KindProgram: "prg_", KindPrize: "prz_", KindCard: "crd_", KindLocation: "loc_",
 	KindTransaction: "txn_", KindWebhook: "whk_", KindDelivery: "dlv_", KindEvent: "evt_", KindKey: "key_",
 	KindUser: "usr_", KindDevice: "dev_", KindRequest: "req_", kindInstall: "", kindCursor: "", kindCode: "", kindShortCode: "",
+	KindSession: "ses_", KindLink: "lnk_",
 }
 
 const blockLen = 26 // characters of one AES block in base32

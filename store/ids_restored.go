@@ -27,8 +27,8 @@ const (
 // The tables whose rows have ids: sequenced ones have AUTOINCREMENT, floored ones do
 // not.
 var (
-	sequenced = []string{"prizes", "webhooks", "events"}
-	floored   = []string{"shops", "keys", "devices", "locations", "programs", "cards", "transactions"}
+	sequenced = []string{"prizes", "webhooks", "events", "sessions", "links"}
+	floored   = []string{"shops", "keys", "devices", "locations", "programs", "cards", "transactions", "users"}
 )
 
 // SkipKeys makes all tables whose rows have ids continue far above their last key. It
@@ -53,9 +53,19 @@ func SkipKeys(path string, now time.Time) (err error) {
 		return err
 	}
 	for _, table := range slices.Concat(sequenced, floored) {
-		last, err := c.number("SELECT max(ifnull((SELECT max(id) FROM "+table+"), 0), ifnull((SELECT max(seq) FROM sqlite_sequence WHERE name=?), 0))", table)
+		last, err := c.number("SELECT ifnull((SELECT max(seq) FROM sqlite_sequence WHERE name=?), 0)", table)
 		if err != nil {
 			return err
+		}
+		// A backup of an older version may lack the table.
+		if there, err := c.hasTable(table); err != nil {
+			return err
+		} else if there {
+			rows, err := c.number("SELECT ifnull(max(id), 0) FROM " + table)
+			if err != nil {
+				return err
+			}
+			last = max(last, rows)
 		}
 		if err := set(table, max(last+skippedKeys, (now.Unix()-keyEpoch)*keysPerSecond)); err != nil {
 			return err
@@ -70,6 +80,12 @@ func SkipKeys(path string, now time.Time) (err error) {
 		return err
 	}
 	return set(reissues, max(0, now.Unix()-keyEpoch)) // more than any card was reissued: none is every second
+}
+
+// hasTable reports whether the file has a table.
+func (c *conn) hasTable(name string) (bool, error) {
+	n, err := c.number("SELECT count(*) FROM sqlite_schema WHERE type='table' AND name=?", name)
+	return n > 0, err
 }
 
 // readFloors reads what SkipKeys wrote for floored tables, for reissues and for the

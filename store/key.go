@@ -97,12 +97,14 @@ func (f KeyFields) Check(now Time) []Detail {
 }
 
 // checkScopes returns the scopes of a new key, in the order of Scopes and each
-// once, and a detail for each unknown one.
+// once, and a detail for each unknown one. A key for which none are asked has all of
+// them, an MCP key those that read.
 func checkScopes(class string, asked Opt[[]string]) (scopes []string, details []Detail) {
-	if class == "mcp" {
-		return nil, nil
-	}
-	if !asked.Set {
+	switch {
+	case asked.Set:
+	case class == "mcp":
+		return slices.DeleteFunc(slices.Clone(Scopes), func(sc string) bool { return !strings.HasSuffix(sc, ":read") }), nil
+	default:
 		return Scopes, nil
 	}
 	for i, sc := range asked.V {

@@ -21,21 +21,21 @@ type entry struct {
 // book writes a ledger row, updates the card's stamps and balance, and emits the
 // event of the row. Nothing else changes a card's stamps or balance. The returned
 // transaction lacks the name of its location.
-func (tx *Tx) book(p *cardChain, c *card, e entry) (t Transaction, key int64) {
+func (tx *Tx) book(chain *cardChain, c *card, e entry) (t Transaction, key int64) {
 	null := func(n int64) Null[int64] { return Null[int64]{n, n != 0} }
 	key = tx.insert(`INSERT INTO transactions (id, shop_id, card_id, program_id, location_id, device_id, type, stamps_delta, value_delta, prize_id, cycle,
-		reverses_id, overflow_of, metadata, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, tx.nextKey("transactions"), p.Shop, c.key, p.program.key, p.Location, p.Device, e.kind,
+		reverses_id, overflow_of, metadata, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, tx.nextKey("transactions"), chain.Shop, c.key, chain.program.key, chain.Location, null(chain.Device), e.kind,
 		e.stamps, e.value, null(e.prize), c.cycle, null(e.reverses), null(e.overflowOf), e.metadata, tx.Now)
 	before := c.StampsCount
 	c.StampsCount += e.stamps.V
 	c.CurrentValue.V += e.value.V
-	tx.countEntry(p, c, e, before)
+	tx.countEntry(chain, c, e, before)
 	tx.exec("UPDATE cards SET stamps_count=?, current_value=?, first_location_id=ifnull(first_location_id, ?), last_stamp_at=?, updated_at=? WHERE id=?",
-		c.StampsCount, c.CurrentValue, Null[int64]{p.Location, e.isPresentation()}, c.lastStamp, tx.Now, c.key)
-	tx.emitLedger(p, c, key, e)
-	t = Transaction{ID: tx.s.ID(KindTransaction, key), CardID: c.ID, ProgramID: c.ProgramID, Type: e.kind, LocationID: tx.s.ID(KindLocation, p.Location),
+		c.StampsCount, c.CurrentValue, Null[int64]{chain.Location, e.isPresentation()}, c.lastStamp, tx.Now, c.key)
+	tx.emitLedger(chain, c, key, e)
+	t = Transaction{ID: tx.s.ID(KindTransaction, key), CardID: c.ID, ProgramID: c.ProgramID, Type: e.kind, LocationID: tx.s.ID(KindLocation, chain.Location),
 		StampsDelta: e.stamps, ValueDelta: e.value, PrizeID: tx.s.nullID(KindPrize, null(e.prize)), CreatedAt: tx.Now}
-	tx.audit(p.Shop, "transaction."+e.kind, KindTransaction, key, "")
+	tx.audit(chain.Shop, "transaction."+e.kind, KindTransaction, key, "")
 	return t, key
 }
 
@@ -47,8 +47,8 @@ func (e entry) isPresentation() bool {
 
 // countEntry adds a row to the sums that statistics read, with what the row changes
 // of its card, which had the stamps before.
-func (tx *Tx) countEntry(p *cardChain, c *card, e entry, before int64) {
-	tx.countRow(p.Shop, p.program.key, p.Location, tx.Now, e.kind, e.stamps.V, e.value.V, 1)
+func (tx *Tx) countEntry(chain *cardChain, c *card, e entry, before int64) {
+	tx.countRow(chain.Shop, chain.program.key, chain.Location, tx.Now, e.kind, e.stamps.V, e.value.V, 1)
 	t := totals{balance: e.value.V}
 	if e.kind == TransactionStamp {
 		if c.lastStamp.Valid {
@@ -56,14 +56,14 @@ func (tx *Tx) countEntry(p *cardChain, c *card, e entry, before int64) {
 		}
 		c.lastStamp = Some(tx.Now)
 	}
-	t.completed, t.open = tx.countProgress(p, c, e, before)
+	t.completed, t.open = tx.countProgress(chain, c, e, before)
 	if c.neverPresented && e.isPresentation() {
 		if !c.child {
-			tx.countLocation(p.program.key, p.Location)
+			tx.countLocation(chain.program.key, chain.Location)
 		}
 		c.neverPresented = false
 	}
-	tx.counts.addTotals(p.program.key, t)
+	tx.counts.addTotals(chain.program.key, t)
 }
 
 // isCompleted reports whether a cycle of a card was completed.
@@ -80,23 +80,23 @@ func oneIf(b bool) int64 {
 
 // activateInvited activates the chain's invited cards: the first accepted
 // presentation of a card activates it.
-func (tx *Tx) activateInvited(p *cardChain) {
-	for _, c := range p.instances {
+func (tx *Tx) activateInvited(chain *cardChain) {
+	for _, c := range chain.instances {
 		if c.Status != StatusInvited {
 			continue
 		}
 		tx.exec("UPDATE cards SET activated_at=?, updated_at=? WHERE id=?", tx.Now, tx.Now, c.key)
 		c.activatedAt, c.Status = Some(tx.Now), StatusActive
-		tx.emit(pendingEvent{name: event.CardActivated, shop: p.Shop, program: p.program.key, card: c.key})
+		tx.emit(pendingEvent{name: event.CardActivated, shop: chain.Shop, program: chain.program.key, card: c.key})
 	}
 }
 
 // archiveInstance archives a card of a chain in which another card is live.
-func (tx *Tx) archiveInstance(p *cardChain, c *card) {
+func (tx *Tx) archiveInstance(chain *cardChain, c *card) {
 	tx.exec("UPDATE cards SET archived_at=?, updated_at=? WHERE id=?", tx.Now, tx.Now, c.key)
 	c.archivedAt, c.Status = Some(tx.Now), StatusArchived
-	p.instances = slices.DeleteFunc(p.instances, func(i *card) bool { return i == c })
-	tx.emitLast(pendingEvent{name: event.CardArchived, shop: p.Shop, program: p.program.key, card: c.key})
+	chain.instances = slices.DeleteFunc(chain.instances, func(i *card) bool { return i == c })
+	tx.emitLast(pendingEvent{name: event.CardArchived, shop: chain.Shop, program: chain.program.key, card: c.key})
 }
 
 // completeCycle records that the card's cycle is complete. It reports false if it

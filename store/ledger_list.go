@@ -20,7 +20,7 @@ type Transaction struct {
 	CardID       string       `json:"card_id"`
 	ProgramID    string       `json:"program_id"`
 	Type         string       `json:"type" enum:"stamp,redemption,reversal,expiry,topup,spend,discount,access"`
-	LocationID   string       `json:"location_id" doc:"The site it happened at."`
+	LocationID   string       `json:"location_id" doc:"The location where it happened."`
 	LocationName string       `json:"location_name"`
 	StampsDelta  Null[int64]  `json:"stamps_delta"`
 	ValueDelta   Null[int64]  `json:"value_delta" doc:"In cents."`

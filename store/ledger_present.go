@@ -21,7 +21,7 @@ type cardChain struct {
 // actions at a till have in common (see checkAction). A device that does not accept
 // card ids is refused with unprocessable_entity. types are the program types
 // that the action is for.
-func (tx *Tx) chainForAction(till Till, text string, types ...string) (p *cardChain, err error) {
+func (tx *Tx) chainForAction(till Till, text string, types ...string) (chain *cardChain, err error) {
 	if isCardID(text) && !till.AcceptsCardIDs {
 		return nil, refuse(Unprocessable, "This device cannot use a card's id to write; send the content of the QR code, or the short code.")
 	}
@@ -38,13 +38,13 @@ func (tx *Tx) chainForAction(till Till, text string, types ...string) (p *cardCh
 // newCardChain returns the chain of cards that were read, oldest first, without
 // its program.
 func newCardChain(till Till, all []*card) *cardChain {
-	p := &cardChain{Till: till, newest: all[len(all)-1]}
+	chain := &cardChain{Till: till, newest: all[len(all)-1]}
 	for _, c := range all {
 		if c.Status != StatusArchived {
-			p.instances = append(p.instances, c)
+			chain.instances = append(chain.instances, c)
 		}
 	}
-	return p
+	return chain
 }
 
 // chainByRoot returns the chain of a root that exists, without its program.
@@ -57,47 +57,47 @@ func (tx *Tx) chainByRoot(till Till, root int64) (*cardChain, error) {
 }
 
 // setProgram sets the program of the chain and of its cards.
-func (p *cardChain) setProgram(program *program) {
-	p.program = program
-	p.newest.setProgram(program)
-	for _, c := range p.instances {
+func (chain *cardChain) setProgram(program *program) {
+	chain.program = program
+	chain.newest.setProgram(program)
+	for _, c := range chain.instances {
 		c.setProgram(program)
 	}
 }
 
 // oldestLive returns the live instance that has the chain's state, or nil if all
 // are archived.
-func (p *cardChain) oldestLive() *card {
-	if len(p.instances) == 0 {
+func (chain *cardChain) oldestLive() *card {
+	if len(chain.instances) == 0 {
 		return nil
 	}
-	return p.instances[0]
+	return chain.instances[0]
 }
 
 // checkAction sets the chain's program and applies the refusals that all actions
 // at a till have in common, in the order that store/README.md states under "The
 // till's rules".
-func (tx *Tx) checkAction(p *cardChain, types ...string) (*cardChain, error) {
-	program, err := tx.cachedProgram(p.Shop, p.newest.program)
+func (tx *Tx) checkAction(chain *cardChain, types ...string) (*cardChain, error) {
+	program, err := tx.cachedProgram(chain.Shop, chain.newest.program)
 	if err != nil {
 		return nil, err
 	}
-	p.setProgram(program)
+	chain.setProgram(program)
 	switch {
-	case !slices.Contains(types, p.program.Type):
-		return nil, refuse(Unprocessable, "A card of a %s program does not take this.", p.program.Type)
-	case !p.program.worksAt(tx.s, p.Location):
+	case !slices.Contains(types, chain.program.Type):
+		return nil, refuse(Unprocessable, "A card of a %s program does not take this.", chain.program.Type)
+	case !chain.program.worksAt(tx.s, chain.Location):
 		return nil, refuse(Unprocessable, "The program's cards do not work at this location.")
-	case p.program.SuspendedAt.Valid:
+	case chain.program.SuspendedAt.Valid:
 		return nil, refuse(CardSuspended, "The program is suspended.")
-	case len(p.instances) == 0:
+	case len(chain.instances) == 0:
 		return nil, refuse(Conflict, "The card is archived.")
-	case p.instances[0].Status == StatusExpired:
-		return nil, tx.refuseExpired(p)
-	case p.instances[0].lockedAt.Valid:
+	case chain.instances[0].Status == StatusExpired:
+		return nil, tx.refuseExpired(chain)
+	case chain.instances[0].lockedAt.Valid:
 		return nil, refuse(CardSuspended, "The card is locked.")
 	}
-	return p, nil
+	return chain, nil
 }
 
 // worksAt reports whether the program's cards work at a location.
@@ -107,13 +107,13 @@ func (p *program) worksAt(s *Store, location int64) bool {
 
 // refuseExpired refuses an expired card. It writes an expiry row for the first
 // presentation after each date of expiry.
-func (tx *Tx) refuseExpired(p *cardChain) error {
-	c := p.nextToStamp()
+func (tx *Tx) refuseExpired(chain *cardChain) error {
+	c := chain.nextToStamp()
 	refusal := refuse(CardExpired, "The card expired on %s.", c.ExpiresAt.V)
 	if tx.exec("UPDATE cards SET expiry_noted=?1 WHERE id=?2 AND ifnull(expiry_noted, 0)<>?1", c.ExpiresAt, c.root) == 0 {
 		return refusal
 	}
-	tx.book(p, c, entry{kind: TransactionExpiry})
+	tx.book(chain, c, entry{kind: TransactionExpiry})
 	return &CommittedRefusal{refusal}
 }
 
@@ -126,23 +126,23 @@ func (k *CommittedRefusal) Error() string { return k.Refusal.Error() }
 func (k *CommittedRefusal) Unwrap() error { return k.Refusal }
 
 // isFull reports whether a card has all its stamps.
-func (p *cardChain) isFull(c *card) bool { return c.StampsCount >= p.program.TotalStamps.V }
+func (chain *cardChain) isFull(c *card) bool { return c.StampsCount >= chain.program.TotalStamps.V }
 
 // nextToStamp returns the card that takes the next stamp: the oldest live one that
 // is not full, or the newest if all are full.
-func (p *cardChain) nextToStamp() *card {
-	for _, c := range p.instances {
-		if !p.isFull(c) {
+func (chain *cardChain) nextToStamp() *card {
+	for _, c := range chain.instances {
+		if !chain.isFull(c) {
 			return c
 		}
 	}
-	if len(p.instances) == 0 {
-		return p.newest
+	if len(chain.instances) == 0 {
+		return chain.newest
 	}
-	return p.instances[len(p.instances)-1]
+	return chain.instances[len(chain.instances)-1]
 }
 
 // youngerThan returns the live instances that are newer than c.
-func (p *cardChain) youngerThan(c *card) []*card {
-	return p.instances[slices.Index(p.instances, c)+1:]
+func (chain *cardChain) youngerThan(c *card) []*card {
+	return chain.instances[slices.Index(chain.instances, c)+1:]
 }

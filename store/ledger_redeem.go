@@ -10,65 +10,65 @@ type RedeemFields struct {
 // threshold and has not claimed it in this cycle. The rules are in store/README.md,
 // "The till's rules".
 func (tx *Tx) Redeem(till Till, code string, f RedeemFields) (out Stamped, err error) {
-	p, err := tx.chainForAction(till, code, ProgramStandard, ProgramPrivate)
+	chain, err := tx.chainForAction(till, code, ProgramStandard, ProgramPrivate)
 	if err != nil {
 		return out, err
 	}
-	expired := tx.expireStamps(p)
-	z, c, err := tx.planRedemption(p, f.PrizeID.V)
+	expired := tx.expireStamps(chain)
+	prize, c, err := tx.planRedemption(chain, f.PrizeID.V)
 	if err != nil {
 		return out, commitRefusal(expired, err)
 	}
-	tx.activateInvited(p)
-	prize, _ := tx.s.Key(KindPrize, z.ID)
-	top, _ := p.program.highestThreshold()
-	completes := z.Threshold == top && p.isFull(c)
-	younger := len(p.youngerThan(c)) > 0
-	e := entry{kind: TransactionRedemption, stamps: Some[int64](0), prize: prize, metadata: f.text()}
-	if completes && p.program.RepeatAfterReset && !younger {
+	tx.activateInvited(chain)
+	prizeKey, _ := tx.s.Key(KindPrize, prize.ID)
+	top, _ := chain.program.highestThreshold()
+	completes := prize.Threshold == top && chain.isFull(c)
+	younger := len(chain.youngerThan(c)) > 0
+	e := entry{kind: TransactionRedemption, stamps: Some[int64](0), prize: prizeKey, metadata: f.text()}
+	if completes && chain.program.RepeatAfterReset && !younger {
 		e.stamps.V = -c.StampsCount
 	}
-	t, key := tx.book(p, c, e)
-	tx.exec("INSERT INTO claims (card_id, cycle, threshold, prize_id, transaction_id) VALUES (?,?,?,?,?)", c.key, c.cycle, z.Threshold, prize, key)
-	tx.exec("UPDATE prizes SET redemptions=redemptions+1 WHERE id=?", prize)
+	t, key := tx.book(chain, c, e)
+	tx.exec("INSERT INTO claims (card_id, cycle, threshold, prize_id, transaction_id) VALUES (?,?,?,?,?)", c.key, c.cycle, prize.Threshold, prizeKey, key)
+	tx.exec("UPDATE prizes SET redemptions=redemptions+1 WHERE id=?", prizeKey)
 	if completes {
 		if tx.completeCycle(c) {
 			tx.counts.addTotals(c.program, totals{completed: 1, open: -oneIf(c.StampsCount > 0)})
 		}
 		switch {
-		case !p.program.RepeatAfterReset:
+		case !chain.program.RepeatAfterReset:
 		case younger:
-			tx.archiveInstance(p, c)
+			tx.archiveInstance(chain, c)
 		default:
 			tx.startCycle(c)
 		}
 	}
-	return tx.tillAnswer(p, writtenRow{t, c})
+	return tx.tillAnswer(chain, writtenRow{t, c})
 }
 
 // planRedemption finds the prize, and the card that it is redeemed on.
-func (tx *Tx) planRedemption(p *cardChain, prizeID string) (z Prize, c *card, err error) {
-	if z, err = p.program.prize(prizeID); err != nil {
-		return z, nil, err
+func (tx *Tx) planRedemption(chain *cardChain, prizeID string) (prize Prize, c *card, err error) {
+	if prize, err = chain.program.prize(prizeID); err != nil {
+		return prize, nil, err
 	}
 	reached := false
-	for _, c := range p.instances {
-		if c.StampsCount < z.Threshold {
+	for _, c := range chain.instances {
+		if c.StampsCount < prize.Threshold {
 			continue
 		}
 		reached = true
 		claimed, err := tx.claimedPrizes(c)
 		if err != nil {
-			return z, nil, err
+			return prize, nil, err
 		}
-		if claimed[z.Threshold] == 0 {
-			return z, c, nil
+		if claimed[prize.Threshold] == 0 {
+			return prize, c, nil
 		}
 	}
 	if reached {
-		return z, nil, refuse(ThresholdAlreadyClaimed, "A prize of this threshold was redeemed already.")
+		return prize, nil, refuse(ThresholdAlreadyClaimed, "A prize of this threshold was redeemed already.")
 	}
-	return z, nil, refuse(Unprocessable, "The prize needs %d stamps; the card has %d.", z.Threshold, p.nextToStamp().StampsCount)
+	return prize, nil, refuse(Unprocessable, "The prize needs %d stamps; the card has %d.", prize.Threshold, chain.nextToStamp().StampsCount)
 }
 
 // AmountFields is the body of a top-up or a spend.
@@ -89,15 +89,15 @@ func (tx *Tx) Spend(till Till, code string, f AmountFields) (Stamped, error) {
 }
 
 func (tx *Tx) changeBalance(till Till, code, kind string, cents int64, metadata Null[string]) (out Stamped, err error) {
-	p, err := tx.chainForAction(till, code, ProgramPrepaid)
+	chain, err := tx.chainForAction(till, code, ProgramPrepaid)
 	if err != nil {
 		return out, err
 	}
-	c := p.instances[0]
+	c := chain.instances[0]
 	if c.CurrentValue.V+cents < 0 {
 		return out, errInsufficientBalance(c)
 	}
-	return tx.useCard(p, entry{kind: kind, value: Some(cents), metadata: metadata})
+	return tx.useCard(chain, entry{kind: kind, value: Some(cents), metadata: metadata})
 }
 
 func errInsufficientBalance(c *card) error {
@@ -106,17 +106,17 @@ func errInsufficientBalance(c *card) error {
 
 // Use records the use of an access or discount card.
 func (tx *Tx) Use(till Till, code string, f Metadata) (out Stamped, err error) {
-	p, err := tx.chainForAction(till, code, ProgramAccess, ProgramDiscount)
+	chain, err := tx.chainForAction(till, code, ProgramAccess, ProgramDiscount)
 	if err != nil {
 		return out, err
 	}
-	return tx.useCard(p, entry{kind: p.program.Type, metadata: f.text()})
+	return tx.useCard(chain, entry{kind: chain.program.Type, metadata: f.text()})
 }
 
 // useCard activates an invited card and writes e for the oldest live card of the
 // chain.
-func (tx *Tx) useCard(p *cardChain, e entry) (out Stamped, err error) {
-	tx.activateInvited(p)
-	t, _ := tx.book(p, p.instances[0], e)
-	return tx.tillAnswer(p, writtenRow{t, p.instances[0]})
+func (tx *Tx) useCard(chain *cardChain, e entry) (out Stamped, err error) {
+	tx.activateInvited(chain)
+	t, _ := tx.book(chain, chain.instances[0], e)
+	return tx.tillAnswer(chain, writtenRow{t, chain.instances[0]})
 }

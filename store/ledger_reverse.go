@@ -34,13 +34,38 @@ func (tx *Tx) Reverse(till Till, id string, f Metadata) (out Stamped, err error)
 	if err != nil {
 		return out, err
 	}
+	return tx.reverse(till, t, f)
+}
+
+// ReverseByPerson reverses a ledger row of any location for a person, who uses no
+// device. The rules are those of Reverse.
+func (tx *Tx) ReverseByPerson(shop int64, id string, f Metadata) (out Stamped, err error) {
+	t, _, err := tx.ledgerRow("t.id=? AND t.shop_id=?", tx.s.keyOrNone(KindTransaction, id), shop)
+	if err != nil {
+		return out, err
+	}
+	state, disabled := "", false
+	tx.one(func(r *rows) { state, disabled = r.str(), r.bool() }, "SELECT "+columns("s.subscription_state", "l.disabled_at IS NOT NULL")+
+		" FROM shops s JOIN locations l ON l.shop_id=s.id WHERE s.id=? AND l.id=?", shop, t.location)
+	switch {
+	case state == "suspended" || state == "cancelled":
+		return out, refuse(SubscriptionSuspended, "The shop's subscription is %s.", state)
+	case disabled:
+		return out, refuse(LocationDisabled, "The location of the transaction is disabled.")
+	}
+	return tx.reverse(Till{Shop: shop, Location: t.location}, t, f)
+}
+
+// reverse reverses a row of the location of a till. The till's device is 0 for a
+// person.
+func (tx *Tx) reverse(till Till, t ledgerRow, f Metadata) (out Stamped, err error) {
 	root := tx.number("SELECT ifnull(root_id, id) FROM cards WHERE id=? AND deleted_at IS NULL", t.card)
 	if root == 0 {
 		return out, notFound("transaction")
 	}
-	p, err := tx.chainByRoot(till, root)
+	chain, err := tx.chainByRoot(till, root)
 	if err == nil {
-		p, err = tx.checkAction(p, programTypes...)
+		chain, err = tx.checkAction(chain, programTypes...)
 	}
 	if err != nil {
 		return out, err
@@ -50,28 +75,28 @@ func (tx *Tx) Reverse(till Till, id string, f Metadata) (out Stamped, err error)
 		return out, err
 	}
 	for _, row := range pair {
-		if err := tx.checkReversible(p, row); err != nil {
+		if err := tx.checkReversible(chain, row); err != nil {
 			return out, err
 		}
 	}
 	var written []writtenRow
 	for _, row := range pair {
-		written = append(written, tx.reverseRow(p, row, f.text()))
+		written = append(written, tx.reverseRow(chain, row, f.text()))
 	}
 	if t.kind == TransactionStamp {
-		tx.archiveEmptied(p, slices.Clone(written))
+		tx.archiveEmptied(chain, slices.Clone(written))
 	}
-	return tx.tillAnswer(p, written...)
+	return tx.tillAnswer(chain, written...)
 }
 
 // archiveEmptied archives the children that a reversal left without stamps. It
 // archives the youngest first, and never the last live card.
-func (tx *Tx) archiveEmptied(p *cardChain, written []writtenRow) {
+func (tx *Tx) archiveEmptied(chain *cardChain, written []writtenRow) {
 	slices.SortFunc(written, func(a, b writtenRow) int { return cmp.Compare(b.card.key, a.card.key) })
-	for _, b := range written {
-		c := b.card
-		if c.child && c.StampsCount == 0 && c.Status != StatusArchived && len(p.instances) > 1 {
-			tx.archiveInstance(p, c)
+	for _, w := range written {
+		c := w.card
+		if c.child && c.StampsCount == 0 && c.Status != StatusArchived && len(chain.instances) > 1 {
+			tx.archiveInstance(chain, c)
 		}
 	}
 }
@@ -91,7 +116,7 @@ func (tx *Tx) overflowPair(t ledgerRow) ([]ledgerRow, error) {
 }
 
 // checkReversible returns the reason why a row cannot be reversed, or nil.
-func (tx *Tx) checkReversible(p *cardChain, t ledgerRow) error {
+func (tx *Tx) checkReversible(chain *cardChain, t ledgerRow) error {
 	if !slices.Contains([]string{TransactionStamp, TransactionRedemption, TransactionTopUp, TransactionSpend, TransactionDiscount, TransactionAccess}, t.kind) {
 		return refuse(Unprocessable, "A row of type %s cannot be reversed.", t.kind)
 	}
@@ -104,7 +129,7 @@ func (tx *Tx) checkReversible(p *cardChain, t ledgerRow) error {
 	if t.expired {
 		return refuse(Unprocessable, "Stamps of the transaction have expired.")
 	}
-	c := p.instance(t.card)
+	c := chain.instance(t.card)
 	switch {
 	case c == nil:
 		return refuse(Conflict, "The card is archived.")
@@ -117,35 +142,35 @@ func (tx *Tx) checkReversible(p *cardChain, t ledgerRow) error {
 }
 
 // instance returns the live card with a key, or nil if it is archived.
-func (p *cardChain) instance(key int64) *card {
-	if i := slices.IndexFunc(p.instances, func(c *card) bool { return c.key == key }); i >= 0 {
-		return p.instances[i]
+func (chain *cardChain) instance(key int64) *card {
+	if i := slices.IndexFunc(chain.instances, func(c *card) bool { return c.key == key }); i >= 0 {
+		return chain.instances[i]
 	}
 	return nil
 }
 
 // reverseRow writes the reversal of a row.
-func (tx *Tx) reverseRow(p *cardChain, t ledgerRow, metadata Null[string]) writtenRow {
-	c := p.instance(t.card)
+func (tx *Tx) reverseRow(chain *cardChain, t ledgerRow, metadata Null[string]) writtenRow {
+	c := chain.instance(t.card)
 	if t.kind == TransactionStamp {
 		tx.removeFromStampSpan(c, t.key)
 	}
-	tx.countRow(p.Shop, p.program.key, t.location, t.created, t.kind, t.stamps.V, t.value.V, -1)
+	tx.countRow(chain.Shop, chain.program.key, t.location, t.created, t.kind, t.stamps.V, t.value.V, -1)
 	opposite := func(n Null[int64]) Null[int64] { return Null[int64]{-n.V, n.Valid} }
-	row, _ := tx.book(p, c, entry{kind: TransactionReversal, stamps: opposite(t.stamps), value: opposite(t.value), prize: t.prize.V, reverses: t.key,
+	row, _ := tx.book(chain, c, entry{kind: TransactionReversal, stamps: opposite(t.stamps), value: opposite(t.value), prize: t.prize.V, reverses: t.key,
 		reversed: t.kind, metadata: metadata})
 	tx.exec("UPDATE transactions SET reversed_at=? WHERE id=?", tx.Now, t.key)
 	if t.kind == TransactionRedemption {
-		tx.freeClaim(p, c, t)
+		tx.freeClaim(chain, c, t)
 	}
 	return writtenRow{row, c}
 }
 
 // freeClaim deletes the claim of a redemption that is reversed.
-func (tx *Tx) freeClaim(p *cardChain, c *card, t ledgerRow) {
-	wasFinished := p.isFull(c) && t.cycle == c.cycle && tx.nothingToClaim(p, c)
+func (tx *Tx) freeClaim(chain *cardChain, c *card, t ledgerRow) {
+	wasFinished := chain.isFull(c) && t.cycle == c.cycle && tx.nothingToClaim(chain, c)
 	tx.exec("DELETE FROM claims WHERE transaction_id=?", t.key)
-	if wasFinished && !tx.nothingToClaim(p, c) {
+	if wasFinished && !tx.nothingToClaim(chain, c) {
 		tx.counts.addTotals(c.program, totals{completed: -1, open: 1})
 	}
 }

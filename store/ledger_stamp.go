@@ -38,22 +38,22 @@ type StampFields struct {
 // Stamp gives stamps to the oldest live card of the chain that is not full, and the
 // rest to the next one. The rules are in store/README.md, "The till's rules".
 func (tx *Tx) Stamp(till Till, code string, f StampFields) (out Stamped, err error) {
-	p, err := tx.chainForAction(till, code, ProgramStandard, ProgramPrivate)
+	chain, err := tx.chainForAction(till, code, ProgramStandard, ProgramPrivate)
 	if err != nil {
 		return out, err
 	}
-	expired := tx.expireStamps(p)
-	if err = p.program.checkSpend(f.SpendCents); err != nil {
+	expired := tx.expireStamps(chain)
+	if err = chain.program.checkSpend(f.SpendCents); err != nil {
 		return out, commitRefusal(expired, err)
 	}
-	plan, err := p.planStamps(f.Count.Or(1))
+	plan, err := chain.planStamps(f.Count.Or(1))
 	if err == nil {
-		err = tx.checkStampsOfDay(p, plan.stamps+plan.overflow)
+		err = tx.checkStampsOfDay(chain, plan.stamps+plan.overflow)
 	}
 	if err != nil {
 		return out, commitRefusal(expired, err)
 	}
-	return tx.bookStamps(p, plan, f.text())
+	return tx.bookStamps(chain, plan, f.text())
 }
 
 // commitRefusal returns err. If err is a refusal and rows were written before it, it
@@ -84,12 +84,12 @@ const longestDay = 26 * time.Hour
 
 // checkStampsOfDay refuses stamps over the program's maximum for a chain on a day of
 // the shop's calendar.
-func (tx *Tx) checkStampsOfDay(p *cardChain, n int64) error {
-	most := p.program.maxStampsPerDay
+func (tx *Tx) checkStampsOfDay(chain *cardChain, n int64) error {
+	most := chain.program.maxStampsPerDay
 	if !most.Valid {
 		return nil
 	}
-	given, err := tx.stampsOfDay(p)
+	given, err := tx.stampsOfDay(chain)
 	if err != nil {
 		return err
 	}
@@ -101,8 +101,8 @@ func (tx *Tx) checkStampsOfDay(p *cardChain, n int64) error {
 
 // stampsOfDay returns the stamps that a chain was given today, by the shop's calendar.
 // Reversed stamps do not count.
-func (tx *Tx) stampsOfDay(p *cardChain) (given int64, err error) {
-	sh, err := tx.cachedShop(p.Shop)
+func (tx *Tx) stampsOfDay(chain *cardChain) (given int64, err error) {
+	sh, err := tx.cachedShop(chain.Shop)
 	if err != nil {
 		return 0, err
 	}
@@ -112,7 +112,7 @@ func (tx *Tx) stampsOfDay(p *cardChain) (given int64, err error) {
 	// card's whole ledger.
 	r := tx.query("SELECT "+columns("created_at", "stamps_delta")+` FROM transactions WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1)
 		AND id>=(SELECT id FROM transactions WHERE shop_id=?2 AND created_at>=?3 ORDER BY created_at, id LIMIT 1)
-		AND type='stamp' AND reversed_at IS NULL`, p.newest.root, p.Shop, tx.Now.Add(-longestDay))
+		AND type='stamp' AND reversed_at IS NULL`, chain.newest.root, chain.Shop, tx.Now.Add(-longestDay))
 	for r.next() {
 		if at, stamps := r.time(), r.int(); Day(at.Std().In(zone)) == today {
 			given += stamps
@@ -130,17 +130,17 @@ type stampPlan struct {
 }
 
 // planStamps spreads n stamps over the live cards and, if necessary, a new one.
-func (p *cardChain) planStamps(n int64) (plan stampPlan, err error) {
-	total := p.program.TotalStamps.V
+func (chain *cardChain) planStamps(n int64) (plan stampPlan, err error) {
+	total := chain.program.TotalStamps.V
 	var open []*card
-	for _, c := range p.instances {
-		if !p.isFull(c) {
+	for _, c := range chain.instances {
+		if !chain.isFull(c) {
 			open = append(open, c)
 		}
 	}
-	last := p.instances[len(p.instances)-1]
+	last := chain.instances[len(chain.instances)-1]
 	if len(open) == 0 {
-		if !p.program.RepeatAfterReset {
+		if !chain.program.RepeatAfterReset {
 			return plan, refuse(CardFullNoRepeat, "The card is full and the program does not repeat.")
 		}
 		if n > total {
@@ -150,7 +150,7 @@ func (p *cardChain) planStamps(n int64) (plan stampPlan, err error) {
 	}
 	plan.first = open[0]
 	plan.stamps = min(n, total-plan.first.StampsCount)
-	if plan.stamps == n || !p.program.RepeatAfterReset {
+	if plan.stamps == n || !chain.program.RepeatAfterReset {
 		return plan, nil
 	}
 	plan.overflow = n - plan.stamps
@@ -173,52 +173,53 @@ func tooManyStamps() error {
 
 // bookStamps writes the rows of a plan, adds a card if the plan needs one, and
 // archives the cards that are complete.
-func (tx *Tx) bookStamps(p *cardChain, plan stampPlan, metadata Null[string]) (out Stamped, err error) {
-	tx.activateInvited(p)
+func (tx *Tx) bookStamps(chain *cardChain, plan stampPlan, metadata Null[string]) (out Stamped, err error) {
+	tx.activateInvited(chain)
 	first, second := plan.first, plan.second
 	if plan.parent != nil {
-		child := tx.addOverflowCard(p, plan.parent)
+		child := tx.addOverflowCard(chain, plan.parent)
 		if first == nil {
 			first = child
 		} else {
 			second = child
 		}
 	}
-	t, firstKey := tx.book(p, first, entry{kind: TransactionStamp, stamps: Some(plan.stamps), metadata: metadata})
+	t, firstKey := tx.book(chain, first, entry{kind: TransactionStamp, stamps: Some(plan.stamps), metadata: metadata})
 	written := []writtenRow{{t, first}}
 	if second != nil {
-		t, _ = tx.book(p, second, entry{kind: TransactionStamp, stamps: Some(plan.overflow), overflowOf: firstKey, metadata: metadata})
+		t, _ = tx.book(chain, second, entry{kind: TransactionStamp, stamps: Some(plan.overflow), overflowOf: firstKey, metadata: metadata})
 		written = append(written, writtenRow{t, second})
 	}
-	tx.archiveCompleted(p)
-	return tx.tillAnswer(p, written...)
+	tx.archiveCompleted(chain)
+	return tx.tillAnswer(chain, written...)
 }
 
 // addOverflowCard adds a child to the chain, which takes the stamps that its full
 // parent cannot.
-func (tx *Tx) addOverflowCard(p *cardChain, parent *card) *card {
+func (tx *Tx) addOverflowCard(chain *cardChain, parent *card) *card {
 	key := tx.insert(`INSERT INTO cards (id, shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, expires_at,
 		activated_at, installed_at, platform, first_location_id, live, created_at, updated_at)
 		SELECT ?1, shop_id, program_id, ?2, id, 'overflow', external_ref, holder_name, holder_email, email_key, expires_at, activated_at, installed_at, platform, ?3, 0, ?4, ?4
-		FROM cards WHERE id=?5`, tx.nextKey("cards"), parent.root, p.Location, tx.Now, parent.key)
+		FROM cards WHERE id=?5`, tx.nextKey("cards"), parent.root, chain.Location, tx.Now, parent.key)
+	tx.indexName(chain.Shop, key, parent.HolderName)
 	c := &card{Card: parent.Card, key: key, program: parent.program, root: parent.root, child: true, activatedAt: parent.activatedAt}
 	c.ID, c.StampsCount, c.CreatedAt = tx.s.ID(KindCard, key), 0, tx.Now
-	p.instances = append(p.instances, c)
+	chain.instances = append(chain.instances, c)
 	tx.counts.addTotals(c.program, totals{active: 1}) // its parent is active: it was just presented
-	tx.emit(pendingEvent{name: event.CardAdded, shop: p.Shop, program: p.program.key, card: key, location: p.Location})
+	tx.emit(pendingEvent{name: event.CardAdded, shop: chain.Shop, program: chain.program.key, card: key, location: chain.Location})
 	return c
 }
 
 // archiveCompleted archives every full card that has a younger card in its chain and
 // whose highest threshold is claimed, or whose program has no prizes.
-func (tx *Tx) archiveCompleted(p *cardChain) {
-	if !p.program.RepeatAfterReset {
+func (tx *Tx) archiveCompleted(chain *cardChain) {
+	if !chain.program.RepeatAfterReset {
 		return
 	}
-	for _, c := range slices.Clone(p.instances) {
-		if p.isFull(c) && len(p.youngerThan(c)) > 0 && tx.nothingToClaim(p, c) {
+	for _, c := range slices.Clone(chain.instances) {
+		if chain.isFull(c) && len(chain.youngerThan(c)) > 0 && tx.nothingToClaim(chain, c) {
 			tx.completeCycle(c) // statistics count it since it is full and nothing is left to claim
-			tx.archiveInstance(p, c)
+			tx.archiveInstance(chain, c)
 		}
 	}
 }
@@ -226,8 +227,8 @@ func (tx *Tx) archiveCompleted(p *cardChain) {
 // highestThreshold returns the highest threshold of the ladder; has is false if
 // there are no prizes.
 func (p *program) highestThreshold() (threshold int64, has bool) {
-	for _, z := range p.Prizes {
-		threshold, has = max(threshold, z.Threshold), true
+	for _, prize := range p.Prizes {
+		threshold, has = max(threshold, prize.Threshold), true
 	}
 	return threshold, has
 }
@@ -249,19 +250,19 @@ func (c *conn) claimedPrizes(of *card) (m map[int64]int64, err error) {
 // expireStamps writes an expiry row for each card of the chain that has stamps which
 // are too old, and reports whether there were any. Claims stay, but a card that is
 // left without stamps starts a new cycle, which does not count as completed.
-func (tx *Tx) expireStamps(p *cardChain) (any bool) {
-	if !p.program.stampsExpireAfterDays.Valid {
+func (tx *Tx) expireStamps(chain *cardChain) (any bool) {
+	if !chain.program.stampsExpireAfterDays.Valid {
 		return false
 	}
-	before := tx.Now.Add(-time.Duration(p.program.stampsExpireAfterDays.V) * 24 * time.Hour)
+	before := tx.Now.Add(-time.Duration(chain.program.stampsExpireAfterDays.V) * 24 * time.Hour)
 	const old = " FROM transactions WHERE card_id=? AND cycle=? AND type='stamp' AND reversed_at IS NULL AND expired_at IS NULL AND created_at<=?"
-	for _, c := range p.instances {
+	for _, c := range chain.instances {
 		n := tx.number("SELECT ifnull(sum(stamps_delta), 0)"+old, c.key, c.cycle, before)
 		if n == 0 {
 			continue
 		}
 		tx.exec("UPDATE transactions SET expired_at=? WHERE id IN (SELECT id"+old+")", tx.Now, c.key, c.cycle, before)
-		tx.book(p, c, entry{kind: TransactionExpiry, stamps: Some(-n)})
+		tx.book(chain, c, entry{kind: TransactionExpiry, stamps: Some(-n)})
 		any = true
 		if c.StampsCount == 0 {
 			tx.startCycle(c)
@@ -279,19 +280,19 @@ type writtenRow struct {
 // tillAnswer returns the answer for the rows that were written: one, or two with an
 // overflow. It reads no cards, since book and the other writes keep those in memory
 // up to date.
-func (tx *Tx) tillAnswer(p *cardChain, written ...writtenRow) (out Stamped, err error) {
-	locations, err := tx.cachedLocations(p.Shop)
+func (tx *Tx) tillAnswer(chain *cardChain, written ...writtenRow) (out Stamped, err error) {
+	locations, err := tx.cachedLocations(chain.Shop)
 	if err != nil {
 		return out, err
 	}
 	tx.touchCard(written[0].card.key)
-	for i, b := range written {
-		b.row.LocationName = locations.all[p.Location].Name
-		d := p.cardDetail(b.card, locations)
+	for i, w := range written {
+		w.row.LocationName = locations.all[chain.Location].Name
+		d := chain.cardDetail(w.card, locations)
 		if i == 0 {
-			out.Transaction, out.Card = b.row, d
+			out.Transaction, out.Card = w.row, d
 		} else {
-			row, detail := b.row, d // so that only these are allocated
+			row, detail := w.row, d // so that only these are allocated
 			out.OverflowTransaction, out.OverflowCard = &row, &detail
 		}
 	}

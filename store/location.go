@@ -62,6 +62,12 @@ func (s *Store) location(c *conn, a Access, id string) (key int64, l Location, e
 	return key, l, err
 }
 
+// Location returns a location.
+func (v *View) Location(a Access, id string) (l Location, err error) {
+	_, l, err = v.s.location(v.conn, a, id)
+	return l, err
+}
+
 // Locations returns a page of the shop's locations, newest first. A restricted
 // key gets only its own.
 func (v *View) Locations(a Access, q PageQuery) (Page[Location], error) {

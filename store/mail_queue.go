@@ -5,13 +5,17 @@ import (
 	"time"
 )
 
-// Mail is a message to a holder with the install link of a card.
+// Mail is a message to a holder with the install link of a card, or to a person with a
+// one-time link.
 type Mail struct {
-	CardID  string
-	To      string // address
-	Program string // name
-	Link    string // URL
-	At      Time   // when it was requested
+	CardID   string // empty: a one-time link
+	To       string // address
+	Program  string // name
+	Link     string // URL
+	At       Time   // when it was requested
+	Kind     string // of the one-time link
+	Shop     string // name of the shop of an invitation; empty: to be an operator
+	Language string // of the text of a one-time link
 }
 
 // installURL returns the install link with a token.
@@ -108,6 +112,7 @@ type QueuedMail struct {
 	Attempts int    // made so far
 	Unsure   int    // attempts of which it is not known whether the message arrived
 	Token    string // of the link: secret, and unique to the message
+	link     int64  // key of the one-time link; 0: it is about a card
 	root     int64
 	shop     int64
 	waited   string // quota that it has waited for; empty: none
@@ -119,6 +124,15 @@ type QueuedMail struct {
 // v.Now. It returns false if none is queued.
 func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 	err = v.snapshot(func() error {
+		l, found, err := v.nextLinkMail()
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if found && err == nil && (!ok || l.Due <= m.Due) {
+				m, ok = l, true
+			}
+		}()
 		ok, err = v.one(func(r *rows) {
 			m.root, m.Token, m.Due, m.Attempts, m.Unsure, m.At = r.int(), r.str(), r.time(), int(r.int()), int(r.int()), r.time()
 			m.shop, m.waited = r.int(), r.str()
@@ -155,6 +169,10 @@ func (v *View) CountMails(most int64) (int64, error) {
 // DequeueMail deletes a message that is not to be sent. It leaves a message of the
 // same card with a newer link.
 func (tx *Tx) DequeueMail(m *QueuedMail) error {
+	if m.link != 0 {
+		tx.exec("DELETE FROM link_mails WHERE link_id=? AND token=?", m.link, m.Token)
+		return tx.failed
+	}
 	tx.exec("DELETE FROM mails WHERE card_id=? AND token=?", m.root, m.Token)
 	return tx.failed
 }
@@ -174,12 +192,20 @@ func (tx *Tx) RejectMail(m *QueuedMail, code int) error {
 	if code == 0 {
 		tx.recordMail(m)
 	}
+	if m.link != 0 {
+		tx.audit(m.shop, "user.mail_refused", KindLink, m.link, `{"smtp_code":`+strconv.Itoa(code)+`}`)
+		return tx.DequeueMail(m)
+	}
 	tx.audit(m.shop, "card.mail_refused", KindCard, m.root, `{"smtp_code":`+strconv.Itoa(code)+`}`)
 	return tx.DequeueMail(m)
 }
 
 // DelayMail counts a failed attempt and sets the time of the next one.
 func (tx *Tx) DelayMail(m *QueuedMail, wait time.Duration) error {
+	if m.link != 0 {
+		tx.exec("UPDATE link_mails SET due_at=?, attempts=attempts+1 WHERE link_id=? AND token=?", tx.Now.Add(wait), m.link, m.Token)
+		return tx.failed
+	}
 	tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
 	return tx.failed
 }
@@ -188,6 +214,10 @@ func (tx *Tx) DelayMail(m *QueuedMail, wait time.Duration) error {
 // known whether the message arrived. The quotas count it as sent.
 func (tx *Tx) DelayUnsureMail(m *QueuedMail, wait time.Duration) error {
 	tx.recordMail(m)
+	if m.link != 0 {
+		tx.exec("UPDATE link_mails SET due_at=?, attempts=attempts+1, unsure=unsure+1 WHERE link_id=? AND token=?", tx.Now.Add(wait), m.link, m.Token)
+		return tx.failed
+	}
 	tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1, unsure=unsure+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
 	return tx.failed
 }
@@ -196,6 +226,10 @@ func (tx *Tx) DelayUnsureMail(m *QueuedMail, wait time.Duration) error {
 // It does nothing if that time has changed since the message was read, as when
 // the card was unlocked meanwhile.
 func (tx *Tx) HoldMail(m *QueuedMail, due Time) error {
+	if m.link != 0 {
+		tx.exec("UPDATE link_mails SET due_at=? WHERE link_id=? AND token=? AND due_at=?", due, m.link, m.Token, m.Due)
+		return tx.failed
+	}
 	tx.exec("UPDATE mails SET due_at=? WHERE card_id=? AND token=? AND due_at=?", due, m.root, m.Token, m.Due)
 	return tx.failed
 }

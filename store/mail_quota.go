@@ -96,6 +96,9 @@ func (tx *Tx) WaitForQuota(m *QueuedMail) error {
 // recordMail counts a message for the quotas. If it has waited for one, its link is
 // renewed.
 func (tx *Tx) recordMail(m *QueuedMail) {
+	if m.link != 0 { // see mailRule
+		return
+	}
 	tx.exec("INSERT INTO sent_mails (shop_id, card_id, address, sent_at) VALUES (?,?,?,?)", m.shop, m.root, tx.s.addressHash(m.To), tx.Now)
 	if m.waited != "" {
 		tx.renewLink(m, tx.Now)

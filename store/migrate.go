@@ -19,7 +19,13 @@ const applicationID = 0x706e6368
 
 // migrations[i] brings a file from version i+1 to i+2. A migrated file must
 // have the schema of a fresh one; the tests compare the two for every version.
-var migrations = []string{to2, to3, to4, to5, to6}
+var migrations = []string{to2, to3, to4, to5, to6, to7, to8}
+
+//go:embed migrations/8.sql
+var to8 string
+
+//go:embed migrations/7.sql
+var to7 string
 
 //go:embed migrations/6.sql
 var to6 string
@@ -189,6 +195,11 @@ func (s *Store) migrateTo(want int64) error {
 				return fmt.Errorf("counting for schema %d: %w", countedSince, err)
 			}
 		}
+		if have >= countedSince && have < quarterMoneySince && want >= quarterMoneySince {
+			if err := s.recountQuarters(); err != nil {
+				return fmt.Errorf("counting quarter hours for schema %d: %w", quarterMoneySince, err)
+			}
+		}
 		if have < secretCheckSince && want >= secretCheckSince {
 			if err := fillSecretCheck(w.db()); err != nil {
 				return fmt.Errorf("the check value of the id secret: %w", err)
@@ -197,6 +208,11 @@ func (s *Store) migrateTo(want int64) error {
 		if have < shortCodesSince && want >= shortCodesSince {
 			if err := w.fillShortCodes(want); err != nil {
 				return fmt.Errorf("short codes for schema %d: %w", shortCodesSince, err)
+			}
+		}
+		if have < cardWordsSince && want >= cardWordsSince {
+			if err := w.fillCardWords(); err != nil {
+				return fmt.Errorf("words of names for schema %d: %w", cardWordsSince, err)
 			}
 		}
 		if err := checkSchema(w.db(), want); err != nil {

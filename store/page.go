@@ -25,6 +25,11 @@ const (
 	listCards
 	listTransactions
 	listAudit
+	listCardSearch
+	listCardTransactions
+	listCardAudit
+	listExport
+	listWebhookLog
 )
 
 // ClampLimit returns the page size for a request: the given one or 50, but at most
@@ -78,7 +83,7 @@ func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *ro
 	if q.Cursor.Set {
 		key, ok := v.s.cursorKey(w.list, w.shop, q.Cursor.V)
 		if !ok {
-			return p, Invalid(Detail{Field: "cursor", Code: "invalid_format", Message: "must be the next_cursor of a page of this list"})
+			return p, errCursor()
 		}
 		from = key
 	}
@@ -133,4 +138,9 @@ func page[T any](v *View, w listQuery, q PageQuery, cols string, scan func(r *ro
 		p.NextCursor = Some(v.s.cursor(w.list, w.shop, last))
 	}
 	return p, nil
+}
+
+// errCursor is the refusal of a cursor that is not one of the list.
+func errCursor() error {
+	return Invalid(Detail{Field: "cursor", Code: "invalid_format", Message: "must be the next_cursor of a page of this list"})
 }

@@ -106,9 +106,20 @@ func runOperations(f *fixture) {
 	must(f, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(f.a.Shop, l.card) })
 	f.must(func(tx *Tx) error { _, err := tx.PruneIdempotency(100); return err })
 
+	must(f, func(tx *Tx) (BlankCards, error) {
+		return tx.IssueBlankCards(f.a.Shop, l.program, BlankFields{Count: set[int64](1)})
+	})
+	logo := NewLogo([]byte("logo"))
+	for _, l := range []*Logo{&logo, nil} {
+		draft := f.draft(f.a, stamps("Logo"))
+		must(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetProgramLogo(f.a.Shop, draft, &logo) })
+		must(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetProgramLogo(f.a.Shop, draft, l) })
+	}
+	f.view(func(v *View) error { check(v.Logo(logo.Hash)); return nil })
 	runTillActions(f)
 	runStatistics(f, restricted, l)
 	hook, delivery := runWebhookOperations(f, l.program)
+	runPeoplesReads(f, hook, delivery)
 
 	f.view(func(v *View) error {
 		for _, a := range []Access{f.a, restricted} {
@@ -127,9 +138,24 @@ func runOperations(f *fixture) {
 			check(v.Program(a, l.program))
 			check(v.Webhooks(a, l.program))
 		}
+		for _, text := range []Opt[string]{{}, set("ada b"), set("a@b"), set("abcdefgh"), set(expired)} {
+			for n := range 32 {
+				s := CardSearch{Q: text, PrizeDue: Opt[bool]{V: true, Set: n&1 == 1}, Status: Opt[string]{V: StatusActive, Set: n&2 == 2}, ProgramID: Opt[string]{V: l.program, Set: n&4 == 4}}
+				s.SeenFrom, s.SeenBefore = Opt[Time]{V: 1, Set: n&8 == 8}, Opt[Time]{V: f.clock.at(), Set: n&16 == 16}
+				check(v.SearchCards(f.a.Shop, s, PageQuery{}))
+			}
+			check(v.SearchCards(f.a.Shop, CardSearch{Q: text}, PageQuery{Limit: set[int64](1)}))
+		}
 		check(v.Webhook(f.a, l.program, hook))
 		check(v.Deliveries(f.a, l.program, hook, DeliveriesQuery{}))
 		check(v.AuditLog(f.a.Shop, PageQuery{}))
+		for n := range 64 {
+			on := func(bit int, s string) Opt[string] { return Opt[string]{V: s, Set: n>>bit&1 == 1} }
+			at := Opt[Time]{V: f.clock.at(), Set: n>>4&1 == 1}
+			for _, target := range []string{l.card, l.program} {
+				check(v.Activity(f.a.Shop, AuditFilter{ActorType: on(0, "user"), ActorID: on(1, "usr_"), Action: on(2, "card."), TargetID: on(3, target), From: at, To: Opt[Time]{V: at.V, Set: n>>5 == 1}}, PageQuery{}))
+			}
+		}
 		check(v.Keys(f.a.Shop))
 		check(v.Recall(claim))
 		_, _, err := v.OwnShop(f.a)
@@ -145,6 +171,7 @@ func runOperations(f *fixture) {
 	must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, l.program, hook, delivery) })
 	runDeliveries(f, f.key(KindWebhook, hook))
 	runMailQueue(f)
+	runPeople(f)
 	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, l.program, hook) })
 	f.must(func(tx *Tx) error { _, err := tx.SweepDeliveries(&DeliverySweep{}, 10); return err })
 	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, expired) })
@@ -166,6 +193,8 @@ func runTillActions(f *fixture) {
 	row := k.ok(k.stamp(card, 12)).Transaction.ID
 	k.ok(k.reverse(row))
 	k.ok(k.stamp(card, 13))
+	mistake := k.ok(k.stamp(f.card(f.a, program, CardFields{}), 1)).Transaction.ID
+	must(f, func(tx *Tx) (Stamped, error) { return tx.ReverseByPerson(f.a.Shop, mistake, Metadata{}) })
 	redeemed := k.ok(k.redeem(card, prizes[0])).Transaction.ID
 	k.ok(k.reverse(redeemed))
 	k.ok(k.redeem(card, prizes[1]))
@@ -205,6 +234,21 @@ func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 		check(v.ProgramStats(f.a, l.program))
 		check(v.Summary(f.a))
 		check(v.Distribution(f.a))
+		check(v.Today(f.a.Shop))
+		check(v.CardTransactions(f.a.Shop, l.card, PageQuery{}))
+		check(v.ProgramImpact(f.a, l.program))
+		check(v.DayReport(f.a.Shop, DayReportQuery{}))
+		check(v.Period(f.a.Shop, PeriodQuery{}))
+		check(v.Period(f.a.Shop, PeriodQuery{ProgramID: set(l.program)}))
+		check(v.DayReport(f.a.Shop, DayReportQuery{LocationID: set(l.location)}))
+		check(v.Health())
+		check(v.ProgramForm(f.a.Shop, l.program))
+		check(v.CardAudit(f.a.Shop, l.card, PageQuery{}))
+		check(v.CardOverview(f.a.Shop, l.card))
+		check(v.ExportCard(f.a.Shop, l.card))
+		check(v.ExportCards(f.a.Shop, ExportFilter{}, PageQuery{}))
+		check(v.ExportCards(f.a.Shop, ExportFilter{ProgramID: set(l.program), Status: set(StatusActive)}, PageQuery{}))
+		check(v.actorsOf(f.a.Shop, []ledgerTime{{1, 1}}))
 		for _, a := range []Access{f.a, restricted} {
 			check(v.Heatmap(a, HeatmapQuery{}))
 			check(v.Heatmap(a, HeatmapQuery{ProgramID: set(l.program)}))
@@ -224,6 +268,20 @@ func runWebhookOperations(f *fixture, program string) (hook, delivery string) {
 		return tx.UpdateWebhook(f.a, program, hook, WebhookPatch{RotateSecret: set(true)})
 	})
 	return hook, must(f, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(f.a, program, hook) }).ID
+}
+
+// runPeoplesReads runs what only pages read: of keys, webhooks and the audit log.
+func runPeoplesReads(f *fixture, hook, delivery string) {
+	f.view(func(v *View) error {
+		check(v.KeyInfos(f.a.Shop))
+		check(v.ShopWebhooks(f.a.Shop, WebhooksFilter{}))
+		check(v.ShopWebhook(f.a.Shop, hook))
+		check(v.WebhookLog(f.a.Shop, hook, LogFilter{State: set("failed")}, PageQuery{}))
+		check(v.LoggedDelivery(f.a.Shop, hook, delivery))
+		check(v.ActivityActors(f.a.Shop))
+		check(v.NamedActivity(f.a.Shop, AuditFilter{}, PageQuery{}))
+		return nil
+	})
 }
 
 // runDeliveries runs all operations of the sender.
@@ -306,6 +364,12 @@ var (
 	smallWalks = map[string]string{
 		"SELECT id FROM shops ORDER BY id":                                   "every shop once, for a rebuild",
 		"SELECT id FROM shops LIMIT 2":                                       "two rows at most",
+		"SELECT count(*) FROM shops":                                         "every shop once, for the state of the file",
+		"SELECT ifnull(sum(live_cards), 0) FROM shops":                       "the same",
+		"SELECT ifnull(sum(activity), 0) FROM day_counts":                    "a row for each day, program and location, for the state of the file",
+		"SELECT count(*) FROM devices WHERE accepts_card_ids":                "every device once, for the state of the file",
+		"SELECT count(*) FROM webhooks WHERE active":                         "every webhook once, for the state of the file",
+		"SELECT min(due_at) FROM (SELECT due_at FROM deliveries":             "an index of what waits alone, as far as the statement says",
 		"FROM (SELECT id, created_at FROM idempotency ORDER BY id LIMIT":     "a bounded batch in key order",
 		"SELECT created_at FROM audit ORDER BY id DESC LIMIT 1":              "one row, the last",
 		"FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT": "an index of what waits alone, as far as the caller says",
@@ -315,6 +379,13 @@ var (
 		"UPDATE mails SET due_at=? WHERE quota='shop'":                       "the messages that wait for a quota, at a start",
 		"FROM (SELECT id, sent_at FROM sent_mails ORDER BY id LIMIT":         "a bounded batch in key order",
 		"WITH RECURSIVE q(id) AS (SELECT min(webhook_id)":                    "its own result, a row for each webhook",
+		"DELETE FROM links WHERE":                                            "the open links, of which there are few",
+		"pending FROM sessions ORDER BY created_at LIMIT":                    "a bounded batch in the order of an index",
+		"FROM users WHERE operator=1":                                        "the persons, of whom there are few",
+		"FROM users u ORDER BY u.id":                                         "every person",
+		"updated_at FROM shops ORDER BY id":                                  "every shop",
+		"FROM shops s LEFT JOIN memberships":                                 "every shop, for an operator",
+		"FROM link_mails ORDER BY due_at LIMIT 1":                            "one row, the first",
 		"FROM sqlite_sequence":                                               "a row for each table at most",
 		"SELECT ?1, shop_id, program_id, ?2, id, 'overflow'":                 "looks for rows that waited for the new key, and none may wait: never run",
 	}

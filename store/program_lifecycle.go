@@ -46,14 +46,14 @@ func (tx *Tx) ProgramAction(a Access, id, action string) (d ProgramDetail, err e
 		Publish: event.ProgramPublished, Unpublish: event.ProgramUnpublished, Suspend: event.ProgramSuspended, Unsuspend: event.ProgramUnsuspended}[action])
 }
 
-// ProgramSettings are what only operators set of a program. Null removes a demand or a
-// limit, and an absent field is left alone.
+// ProgramSettings are what only people set of a program, never a key. Null removes a
+// demand or a limit, and an absent field is left alone.
 type ProgramSettings struct {
-	MinSpendCents   Opt[int64] `json:"min_spend_cents" min:"1" max:"100000000" patch:"nullable" doc:"What a stamp demands at least as a purchase; null takes the demand away."`
-	MaxStampsPerDay Opt[int64] `json:"max_stamps_per_day" min:"1" max:"1000" patch:"nullable" doc:"Stamps that a card may get on a day of the shop's calendar; null takes the limit away."`
+	MinSpendCents   Opt[int64] `json:"min_spend_cents" min:"1" max:"100000000" patch:"nullable" doc:"Minimum purchase for a stamp, in cents; null removes the minimum."`
+	MaxStampsPerDay Opt[int64] `json:"max_stamps_per_day" min:"1" max:"1000" patch:"nullable" doc:"Stamps that a card may get on a day of the shop's calendar; null removes the limit."`
 }
 
-// UpdateProgramSettings changes what only operators set, also of a frozen program.
+// UpdateProgramSettings changes what only people set, also of a frozen program.
 func (tx *Tx) UpdateProgramSettings(shop int64, id string, f ProgramSettings) (d ProgramDetail, err error) {
 	p, err := tx.s.program(tx.conn, Access{Shop: shop}, id)
 	cents, stamps := f.MinSpendCents.Apply(p.minSpendCents), f.MaxStampsPerDay.Apply(p.maxStampsPerDay)
@@ -65,7 +65,7 @@ func (tx *Tx) UpdateProgramSettings(shop int64, id string, f ProgramSettings) (d
 }
 
 // DeleteProgram deletes a program and its webhooks, and archives its cards. Its ledger
-// stays. Only operators delete programs.
+// stays. No key deletes programs.
 func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	p, err := tx.s.program(tx.conn, Access{Shop: shop}, id)
 	if err != nil {
@@ -76,7 +76,10 @@ func (tx *Tx) DeleteProgram(shop int64, id string) error {
 	}
 	tx.exec("UPDATE shops SET live_cards=live_cards-(SELECT count(*) FROM cards WHERE program_id=? AND live=1 AND deleted_at IS NULL) WHERE id=?", p.key, shop)
 	tx.exec("UPDATE cards SET archived_at=ifnull(archived_at, ?1), updated_at=?1, live=0 WHERE program_id=?2 AND deleted_at IS NULL AND (archived_at IS NULL OR live=1)", tx.Now, p.key)
-	tx.exec("UPDATE programs SET deleted_at=?1, updated_at=?1 WHERE id=?2", tx.Now, p.key)
+	logo := Null[string]{}
+	tx.one(func(r *rows) { logo = r.nullStr() }, "SELECT ifnull(logo_hash, '') FROM programs WHERE id=?", p.key)
+	tx.exec("UPDATE programs SET deleted_at=?1, updated_at=?1, logo_hash=NULL WHERE id=?2", tx.Now, p.key)
+	tx.dropLogo(logo)
 	tx.exec(deleteWebhooks+"program_id=?2 AND deleted_at IS NULL", tx.Now, p.key)
 	tx.exec("DELETE FROM mails WHERE card_id IN (SELECT id FROM cards WHERE program_id=? AND deleted_at IS NULL)", p.key)
 	tx.audit(shop, "program.delete", KindProgram, p.key, "")

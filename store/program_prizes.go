@@ -1,6 +1,11 @@
 package store
 
-import "punchcard/store/event"
+import (
+	"maps"
+	"slices"
+
+	"punchcard/store/event"
+)
 
 // Prize is an option of a program's prize ladder.
 type Prize struct {
@@ -35,27 +40,27 @@ func (s *Store) ladder(c *conn, program int64) ([]Prize, error) {
 
 // AddPrize adds a prize to a stamp program's ladder. A prize that breaks the rules of
 // the ladder is refused as unprocessable (see checkLadder).
-func (tx *Tx) AddPrize(a Access, programID string, f PrizeFields) (z Prize, err error) {
+func (tx *Tx) AddPrize(a Access, programID string, f PrizeFields) (prize Prize, err error) {
 	p, err := tx.s.program(tx.conn, a, programID)
 	if err != nil {
-		return z, err
+		return prize, err
 	}
 	if err = p.checkLadderEditable(); err != nil {
-		return z, err
+		return prize, err
 	}
-	z = Prize{ProgramID: programID, Threshold: f.Threshold.V, Name: f.Name.V, Description: f.Description.Or(""), CreatedAt: tx.Now, UpdatedAt: tx.Now}
+	prize = Prize{ProgramID: programID, Threshold: f.Threshold.V, Name: f.Name.V, Description: f.Description.Or(""), CreatedAt: tx.Now, UpdatedAt: tx.Now}
 	for _, o := range p.Prizes {
-		z.Ordinal = max(z.Ordinal, o.Ordinal+1)
+		prize.Ordinal = max(prize.Ordinal, o.Ordinal+1)
 	}
-	z.Ordinal = f.Ordinal.Or(z.Ordinal)
-	if err = tx.checkLadder(p, z); err != nil {
-		return z, err
+	prize.Ordinal = f.Ordinal.Or(prize.Ordinal)
+	if err = tx.checkLadder(p, prize); err != nil {
+		return prize, err
 	}
 	key := tx.insert(`INSERT INTO prizes (program_id, threshold, name, name_localizations, description, description_localizations, ordinal, created_at, updated_at)
-		VALUES (?,?,?,?,?,?,?,?,?)`, p.key, z.Threshold, z.Name, localizedJSON(f.NameLocalizations, ""), z.Description, localizedJSON(f.DescriptionLocalizations, ""),
-		z.Ordinal, tx.Now, tx.Now)
-	z.ID = tx.s.ID(KindPrize, key)
-	return z, tx.recordLadderChange(a, p, "prize.create", key)
+		VALUES (?,?,?,?,?,?,?,?,?)`, p.key, prize.Threshold, prize.Name, localizedJSON(f.NameLocalizations, ""), prize.Description, localizedJSON(f.DescriptionLocalizations, ""),
+		prize.Ordinal, tx.Now, tx.Now)
+	prize.ID = tx.s.ID(KindPrize, key)
+	return prize, tx.recordLadderChange(a, p, "prize.create", key)
 }
 
 // checkLadderEditable refuses a program that has no ladder, or a frozen one.
@@ -69,24 +74,24 @@ func (p *program) checkLadderEditable() error {
 	return nil
 }
 
-// checkLadder checks that z and the program's other prizes are within total_stamps and
-// the numbers of thresholds and of options of a threshold.
-func (tx *Tx) checkLadder(p program, z Prize) error {
-	if z.Threshold > p.TotalStamps.V {
-		return refuse(Unprocessable, "The threshold %d is above the program's total_stamps of %d.", z.Threshold, p.TotalStamps.V)
+// checkLadder checks that a prize and the program's other prizes are within
+// total_stamps and the numbers of thresholds and of options of a threshold.
+func (tx *Tx) checkLadder(p program, prize Prize) error {
+	if prize.Threshold > p.TotalStamps.V {
+		return refuse(Unprocessable, "The threshold %d is above the program's total_stamps of %d.", prize.Threshold, p.TotalStamps.V)
 	}
 	options := map[int64]int{}
 	for _, o := range p.Prizes {
-		if o.ID != z.ID {
+		if o.ID != prize.ID {
 			options[o.Threshold]++
 		}
 	}
-	options[z.Threshold]++
+	options[prize.Threshold]++
 	l := tx.Limits
 	if len(options) > l.PrizeThresholds {
 		return refuse(Unprocessable, "A program has at most %d distinct thresholds.", l.PrizeThresholds)
 	}
-	if options[z.Threshold] > l.PrizeOptions {
+	if options[prize.Threshold] > l.PrizeOptions {
 		return refuse(Unprocessable, "A threshold has at most %d options.", l.PrizeOptions)
 	}
 	return nil
@@ -108,20 +113,20 @@ func (tx *Tx) recordLadderChange(a Access, p program, action string, prize int64
 }
 
 // programAndPrize finds a program and one of its prizes.
-func (tx *Tx) programAndPrize(a Access, programID, prizeID string) (p program, key int64, z Prize, err error) {
+func (tx *Tx) programAndPrize(a Access, programID, prizeID string) (p program, key int64, prize Prize, err error) {
 	if p, err = tx.s.program(tx.conn, a, programID); err != nil {
-		return p, 0, z, err
+		return p, 0, prize, err
 	}
 	key, _ = tx.s.Key(KindPrize, prizeID)
-	z, err = p.prize(prizeID)
-	return p, key, z, err
+	prize, err = p.prize(prizeID)
+	return p, key, prize, err
 }
 
 // prize returns a prize of the program's ladder.
 func (p *program) prize(id string) (Prize, error) {
-	for _, z := range p.Prizes {
-		if z.ID == id {
-			return z, nil
+	for _, prize := range p.Prizes {
+		if prize.ID == id {
+			return prize, nil
 		}
 	}
 	return Prize{}, notFound("prize")
@@ -129,32 +134,32 @@ func (p *program) prize(id string) (Prize, error) {
 
 // UpdatePrize changes the fields that f sets. If f sets none, it changes nothing,
 // also in a frozen program. A prize that has the values already stays as it is.
-func (tx *Tx) UpdatePrize(a Access, programID, prizeID string, f PrizeFields) (z Prize, err error) {
-	p, key, z, err := tx.programAndPrize(a, programID, prizeID)
+func (tx *Tx) UpdatePrize(a Access, programID, prizeID string, f PrizeFields) (prize Prize, err error) {
+	p, key, prize, err := tx.programAndPrize(a, programID, prizeID)
 	if err != nil || !namesAnyField(&f) {
-		return z, err
+		return prize, err
 	}
 	if err = p.checkLadderEditable(); err != nil {
-		return z, err
+		return prize, err
 	}
-	old := z
-	z.Threshold, z.Name, z.Ordinal = f.Threshold.Or(z.Threshold), f.Name.Or(z.Name), f.Ordinal.Or(z.Ordinal)
+	old := prize
+	prize.Threshold, prize.Name, prize.Ordinal = f.Threshold.Or(prize.Threshold), f.Name.Or(prize.Name), f.Ordinal.Or(prize.Ordinal)
 	if f.Description.Set {
-		z.Description = f.Description.Or("")
+		prize.Description = f.Description.Or("")
 	}
 	var oldNames, oldDescriptions string
 	tx.one(func(r *rows) { oldNames, oldDescriptions = r.str(), r.str() }, "SELECT "+columns("name_localizations", "description_localizations")+" FROM prizes WHERE id=?", key)
 	names, descriptions := localizedJSON(f.NameLocalizations, oldNames), localizedJSON(f.DescriptionLocalizations, oldDescriptions)
-	if z == old && names == oldNames && descriptions == oldDescriptions {
-		return z, tx.failed
+	if prize == old && names == oldNames && descriptions == oldDescriptions {
+		return prize, tx.failed
 	}
-	if err = tx.checkLadder(p, z); err != nil {
-		return z, err
+	if err = tx.checkLadder(p, prize); err != nil {
+		return prize, err
 	}
-	z.UpdatedAt = tx.Now
+	prize.UpdatedAt = tx.Now
 	tx.exec("UPDATE prizes SET threshold=?, name=?, name_localizations=?, description=?, description_localizations=?, ordinal=?, updated_at=? WHERE id=?",
-		z.Threshold, z.Name, names, z.Description, descriptions, z.Ordinal, tx.Now, key)
-	return z, tx.recordLadderChange(a, p, "prize.update", key)
+		prize.Threshold, prize.Name, names, prize.Description, descriptions, prize.Ordinal, tx.Now, key)
+	return prize, tx.recordLadderChange(a, p, "prize.update", key)
 }
 
 // DeletePrize deletes a prize. One that was ever redeemed is refused with conflict, and
@@ -173,3 +178,52 @@ func (tx *Tx) DeletePrize(a Access, programID, prizeID string) error {
 	tx.exec("DELETE FROM prizes WHERE id=?", key)
 	return tx.recordLadderChange(a, p, "prize.delete", key)
 }
+
+// PrizeOrder are the fields of OrderPrizes.
+type PrizeOrder struct {
+	PrizeIDs Opt[[]string] `json:"prize_ids" req:"true" max:"1000" doc:"All prizes of the program, in the new order."`
+}
+
+// OrderPrizes puts the prizes of a program in another order. It is refused if the ids are
+// not those of all prizes, as after somebody else added one.
+func (tx *Tx) OrderPrizes(a Access, programID string, f PrizeOrder) (d ProgramDetail, err error) {
+	p, err := tx.s.program(tx.conn, a, programID)
+	if err != nil {
+		return d, err
+	}
+	if err = p.checkLadderEditable(); err != nil {
+		return d, err
+	}
+	moved := map[int64]int64{} // the new ordinals of the prizes that move
+	seen := map[string]bool{}
+	for i, id := range f.PrizeIDs.V {
+		z, err := p.prize(id)
+		if err != nil || seen[id] {
+			return d, errOtherPrizes
+		}
+		seen[id] = true
+		if key, _ := tx.s.Key(KindPrize, id); z.Ordinal != int64(i) {
+			moved[key] = int64(i)
+		}
+	}
+	switch {
+	case len(seen) != len(p.Prizes):
+		return d, errOtherPrizes
+	case len(moved) == 0:
+		return p.ProgramDetail, nil
+	}
+	keys := slices.Sorted(maps.Keys(moved))
+	for _, key := range keys {
+		tx.exec("UPDATE prizes SET ordinal=?, updated_at=? WHERE id=?", moved[key], tx.Now, key)
+	}
+	for _, key := range keys[1:] {
+		tx.audit(a.Shop, "prize.update", KindPrize, key, "")
+	}
+	if err := tx.recordLadderChange(a, p, "prize.update", keys[0]); err != nil {
+		return d, err
+	}
+	p, err = tx.s.program(tx.conn, a, programID)
+	return p.ProgramDetail, err
+}
+
+var errOtherPrizes = refuse(Conflict, "The prizes of this program have changed meanwhile. Look at them again.")

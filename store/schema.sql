@@ -12,7 +12,7 @@
 CREATE TABLE meta (
   id         INTEGER PRIMARY KEY CHECK (id = 1),
   id_secret  BLOB    NOT NULL,            -- AES-128 key behind ids, cursors and card codes
-  auth_epoch INTEGER NOT NULL DEFAULT 1,  -- raised by each change of what the server caches of keys, devices, shops, locations and programs
+  auth_epoch INTEGER NOT NULL DEFAULT 1,  -- raised by each change of what the server caches of keys, devices, sessions, shops, locations and programs
   hook_epoch INTEGER NOT NULL DEFAULT 1,  -- raised by each change of what event matching caches: webhooks, shops
   id_check   BLOB                         -- recognises id_secret; see secretCheck
 ) STRICT;
@@ -32,7 +32,10 @@ CREATE TABLE shops (
   live_cards         INTEGER NOT NULL DEFAULT 0, -- roots with cards.live = 1
   created_at         INTEGER NOT NULL,
   updated_at         INTEGER NOT NULL,
-  event_sequence     INTEGER NOT NULL DEFAULT 0 -- of its last event
+  event_sequence     INTEGER NOT NULL DEFAULT 0, -- of its last event
+  currency           TEXT    NOT NULL DEFAULT 'EUR', -- ISO 4217
+  language           TEXT    NOT NULL DEFAULT 'en',
+  require_totp       INTEGER NOT NULL DEFAULT 0 -- 1: owners and managers need a second factor
 ) STRICT;
 
 CREATE TABLE keys (
@@ -123,9 +126,19 @@ CREATE TABLE programs (
   created_at                INTEGER NOT NULL,
   updated_at                INTEGER NOT NULL,
   deleted_at                INTEGER,
-  max_stamps_per_day        INTEGER       -- that a chain may be given on a day of the shop's calendar; set by operators
+  max_stamps_per_day        INTEGER,      -- that a chain may be given on a day of the shop's calendar; set by operators
+  logo_hash                 TEXT          -- of logos; null: none was uploaded
 ) STRICT;
 CREATE INDEX programs_shop ON programs (shop_id);
+CREATE INDEX programs_logo ON programs (logo_hash) WHERE logo_hash IS NOT NULL;
+
+-- Uploaded logos, as PNG of at most 512 pixels in each direction. Programs with the same
+-- logo share a row.
+CREATE TABLE logos (
+  hash         TEXT PRIMARY KEY,          -- SHA-256 of bytes, 16 bytes of it in hexadecimal
+  content_type TEXT NOT NULL,
+  bytes        BLOB NOT NULL
+) STRICT;
 
 CREATE TABLE program_locations (
   program_id  INTEGER NOT NULL REFERENCES programs,
@@ -194,6 +207,15 @@ CREATE INDEX cards_due     ON cards (shop_id, expires_at) WHERE live = 1 AND exp
 CREATE INDEX cards_erased  ON cards (program_id) WHERE deleted_at IS NOT NULL;
 CREATE UNIQUE INDEX cards_short_code ON cards (shop_id, short_code) WHERE short_code IS NOT NULL;
 
+-- The words of holders' names, by which people find cards: without case, accents and
+-- punctuation (store/card_words.go). Erasing a card deletes its rows.
+CREATE TABLE card_words (
+  shop_id INTEGER NOT NULL,
+  word    TEXT    NOT NULL,
+  card_id INTEGER NOT NULL,
+  PRIMARY KEY (shop_id, word, card_id)
+) STRICT, WITHOUT ROWID;
+
 -- The ledger. Rows are only added: a reversal is a row of its own. Of older rows
 -- only reversed_at, expired_at and, on erasure, metadata change.
 CREATE TABLE transactions (
@@ -249,7 +271,7 @@ CREATE TABLE cycles (
 -- Remembered responses. Rows are deleted in the order of their keys.
 CREATE TABLE idempotency (
   id          INTEGER PRIMARY KEY,
-  caller      INTEGER NOT NULL,           -- 2 × key family, or 2 × device + 1
+  caller      INTEGER NOT NULL,           -- 2 × key family, 2 × device + 1, or the negative key of a person
   key_hash    BLOB    NOT NULL,           -- SHA-256 of the Idempotency-Key, 16 bytes of it
   fingerprint BLOB    NOT NULL,           -- SHA-256 of method, path and body
   status      INTEGER NOT NULL,
@@ -264,7 +286,7 @@ CREATE INDEX idempotency_card ON idempotency (card_id) WHERE card_id IS NOT NULL
 -- created_at is the newest time in the file.
 CREATE TABLE audit (
   id          INTEGER PRIMARY KEY,
-  shop_id     INTEGER,
+  shop_id     INTEGER,                    -- 0: it concerns no shop
   actor_type  TEXT    NOT NULL CHECK (actor_type = 'api_key' OR actor_type = 'device' OR actor_type = 'user' OR actor_type = 'holder' OR actor_type = 'system'),
   actor_id    INTEGER,
   actor_name  TEXT,                       -- of a user at the command line: the system's account name
@@ -275,6 +297,98 @@ CREATE TABLE audit (
   created_at  INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX audit_shop ON audit (shop_id);
+CREATE INDEX audit_card ON audit (target_id) WHERE target_kind = 4; -- of cards alone, so that rows of the ledger cost nothing
+
+-- People. A person has one account, which may be of several shops, with a role in
+-- each. An account begins when its invitation is accepted.
+CREATE TABLE users (
+  id                  INTEGER PRIMARY KEY,
+  email               TEXT    NOT NULL,
+  email_key           TEXT    NOT NULL,   -- email without case
+  name                TEXT    NOT NULL,
+  password            TEXT    NOT NULL,   -- argon2id in PHC form
+  language            TEXT    NOT NULL,   -- of pages and mail
+  operator            INTEGER NOT NULL,   -- 1: runs the server, with all its shops
+  disabled_at         INTEGER,
+  totp_secret         BLOB,               -- of the second factor; null: there is none
+  totp_offered        BLOB,               -- a new secret that no code has confirmed yet
+  totp_step           INTEGER NOT NULL DEFAULT 0, -- time step of the last code that was accepted
+  password_changed_at INTEGER NOT NULL,
+  last_sign_in_at     INTEGER,
+  created_at          INTEGER NOT NULL,
+  updated_at          INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX users_email ON users (email_key);
+
+CREATE TABLE memberships (
+  user_id    INTEGER NOT NULL REFERENCES users,
+  shop_id    INTEGER NOT NULL REFERENCES shops,
+  role       TEXT    NOT NULL CHECK (role = 'owner' OR role = 'manager' OR role = 'viewer'),
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (user_id, shop_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX memberships_shop ON memberships (shop_id);
+
+-- The sessions of people who are signed in. A session that ends is deleted.
+CREATE TABLE sessions (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  user_id    INTEGER NOT NULL REFERENCES users,
+  hash       BLOB    NOT NULL,            -- SHA-256 of the token in the cookie
+  shop_id    INTEGER REFERENCES shops,    -- the shop that is looked at; null: the person's first one
+  pending    INTEGER NOT NULL,            -- 1: the password was right, and the second factor is still missing
+  address    TEXT    NOT NULL,            -- from which it was begun; empty: not known
+  agent      TEXT    NOT NULL,            -- User-Agent of the browser
+  created_at INTEGER NOT NULL,
+  used_at    INTEGER NOT NULL,            -- exact to an hour
+  proved_at  INTEGER NOT NULL             -- when the password or a code of the second factor was last given
+) STRICT;
+CREATE UNIQUE INDEX sessions_hash ON sessions (hash);
+CREATE INDEX sessions_user ON sessions (user_id);
+CREATE INDEX sessions_created ON sessions (created_at);
+
+-- One-time links. A link that was used, replaced or cancelled is deleted.
+CREATE TABLE links (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind       TEXT    NOT NULL CHECK (kind = 'setup' OR kind = 'invitation' OR kind = 'reset'),
+  hash       BLOB    NOT NULL,            -- SHA-256 of the token
+  user_id    INTEGER REFERENCES users,    -- whose password a reset sets
+  email      TEXT,                        -- of the person who is invited
+  email_key  TEXT,
+  shop_id    INTEGER REFERENCES shops,    -- of the invitation; null: the person becomes an operator
+  role       TEXT    CHECK (role = 'owner' OR role = 'manager' OR role = 'viewer'),
+  created_by INTEGER REFERENCES users,    -- null: the command line or the server
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX links_hash ON links (hash);
+CREATE INDEX links_shop ON links (shop_id) WHERE shop_id IS NOT NULL;
+CREATE INDEX links_expire ON links (expires_at);
+
+-- The queue of messages with one-time links. Deleting a link deletes its message.
+CREATE TABLE link_mails (
+  link_id  INTEGER PRIMARY KEY REFERENCES links ON DELETE CASCADE,
+  token    TEXT    NOT NULL,              -- of the link, which cannot be had from its hash
+  due_at   INTEGER NOT NULL,              -- of the next attempt
+  attempts INTEGER NOT NULL DEFAULT 0,
+  unsure   INTEGER NOT NULL DEFAULT 0     -- attempts after which nobody knows whether it arrived
+) STRICT;
+CREATE INDEX link_mails_due ON link_mails (due_at);
+
+CREATE TABLE recovery_codes (
+  user_id INTEGER NOT NULL REFERENCES users,
+  hash    BLOB    NOT NULL,               -- SHA-256 of the code; its row is deleted when it is used
+  PRIMARY KEY (user_id, hash)
+) STRICT, WITHOUT ROWID;
+
+-- Wrong passwords and codes, by what the rules count them for (store/user_guess.go).
+CREATE TABLE sign_in_failures (
+  subject      BLOB    NOT NULL PRIMARY KEY, -- keyed hash of an account, an address, or both
+  failed_at    TEXT    NOT NULL,          -- JSON array of times within the rule's window, oldest first
+  locks        INTEGER NOT NULL,          -- since the last one was forgotten; each is longer than the one before
+  locked_until INTEGER NOT NULL,          -- 0: not locked
+  ends_at      INTEGER NOT NULL           -- when all this is forgotten
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sign_in_failures_ends ON sign_in_failures (ends_at);
 
 CREATE TABLE webhooks (
   id                       INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -407,6 +521,9 @@ CREATE TABLE quarter_counts (
   activity    INTEGER NOT NULL DEFAULT 0, -- rows that are neither reversed nor reversals or expiries
   stamps      INTEGER NOT NULL DEFAULT 0,
   cards       INTEGER NOT NULL DEFAULT 0, -- created, overflow children left out
+  redemptions INTEGER NOT NULL DEFAULT 0, -- this and the columns below without what was reversed
+  topped_up   INTEGER NOT NULL DEFAULT 0, -- cents
+  spent       INTEGER NOT NULL DEFAULT 0, -- cents
   PRIMARY KEY (program_id, quarter, location_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -417,6 +534,9 @@ CREATE TABLE day_counts (
   activity    INTEGER NOT NULL DEFAULT 0,
   stamps      INTEGER NOT NULL DEFAULT 0,
   cards       INTEGER NOT NULL DEFAULT 0,
+  redemptions INTEGER NOT NULL DEFAULT 0,
+  topped_up   INTEGER NOT NULL DEFAULT 0,
+  spent       INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (program_id, day, location_id)
 ) STRICT, WITHOUT ROWID;
 

@@ -33,6 +33,9 @@ type Shop struct {
 	IncludedLocations int64       `json:"included_locations"`
 	MaxLocations      Null[int64] `json:"max_locations"`
 	MaxCards          Null[int64] `json:"max_cards"`
+	Currency          string      `json:"currency" doc:"ISO 4217."`
+	Language          string      `json:"language"`
+	RequireTOTP       bool        `json:"require_totp" doc:"Whether owners and managers need a second factor."`
 	CreatedAt         Time        `json:"created_at"`
 	UpdatedAt         Time        `json:"updated_at"`
 }
@@ -49,14 +52,18 @@ type ShopFields struct {
 	IncludedLocations Opt[int64]  `json:"included_locations" min:"0" max:"1000000"`
 	MaxLocations      Opt[int64]  `json:"max_locations" min:"0" max:"1000000" patch:"nullable"`
 	MaxCards          Opt[int64]  `json:"max_cards" min:"0" max:"1000000000" patch:"nullable"`
+	Currency          Opt[string] `json:"currency" min:"3" max:"3" doc:"ISO 4217, such as EUR, which is the default."`
+	Language          Opt[string] `json:"language" enum:"en,it,es,fr,de,pt" doc:"Of the shop's pages and mail. Default en."`
+	RequireTOTP       Opt[bool]   `json:"require_totp" doc:"Whether owners and managers need a second factor. Default false."`
 }
 
 var shopCols = columns("id", "name", "mode", "timezone", "subscription_state", "api_addon", "mcp_access", "grant_expires_at",
-	"included_locations", "max_locations", "max_cards", "created_at", "updated_at")
+	"included_locations", "max_locations", "max_cards", "currency", "language", "require_totp", "created_at", "updated_at")
 
 func (s *Store) scanShop(r *rows) Shop {
 	return Shop{ID: s.ID(KindShop, r.int()), Name: r.str(), Mode: r.str(), Timezone: r.str(), SubscriptionState: r.str(), APIAddon: r.bool(), MCPAccess: r.bool(),
-		GrantExpiresAt: r.nullTime(), IncludedLocations: r.int(), MaxLocations: r.nullInt(), MaxCards: r.nullInt(), CreatedAt: r.time(), UpdatedAt: r.time()}
+		GrantExpiresAt: r.nullTime(), IncludedLocations: r.int(), MaxLocations: r.nullInt(), MaxCards: r.nullInt(),
+		Currency: r.str(), Language: r.str(), RequireTOTP: r.bool(), CreatedAt: r.time(), UpdatedAt: r.time()}
 }
 
 // shop returns a shop by its key. Without one the error is not_found.
@@ -111,19 +118,23 @@ func CheckTimezone(name Opt[string]) []Detail {
 	return nil
 }
 
-// Check validates the time zone.
-func (f ShopFields) Check(Time) []Detail { return CheckTimezone(f.Timezone) }
+// Check validates the time zone and the currency.
+func (f ShopFields) Check(Time) []Detail {
+	return append(CheckTimezone(f.Timezone), CheckCurrency(f.Currency)...)
+}
 
 // CreateShop creates a shop. Unless f says otherwise it is a live shop with an
-// active subscription, API and MCP access, and the time zone UTC.
+// active subscription, API and MCP access, the time zone UTC, euros and English.
 func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
-	if d := CheckTimezone(f.Timezone); d != nil {
+	if d := f.Check(tx.Now); d != nil {
 		return 0, sh, Invalid(d...)
 	}
 	key = tx.insert(`INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, grant_expires_at,
-		included_locations, max_locations, max_cards, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		included_locations, max_locations, max_cards, currency, language, require_totp, created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		tx.nextKey("shops"), f.Name.V, f.Mode.Or("live"), f.Timezone.Or("UTC"), f.SubscriptionState.Or("active"), f.APIAddon.Or(true), f.MCPAccess.Or(true),
-		f.GrantExpiresAt.Value(), f.IncludedLocations.Or(1), f.MaxLocations.Value(), f.MaxCards.Value(), tx.Now, tx.Now)
+		f.GrantExpiresAt.Value(), f.IncludedLocations.Or(1), f.MaxLocations.Value(), f.MaxCards.Value(),
+		f.Currency.Or("EUR"), f.Language.Or("en"), f.RequireTOTP.Or(false), tx.Now, tx.Now)
+	tx.bumpAuth() // operators see all shops
 	tx.audit(key, "shop.create", KindShop, key, "")
 	sh, err = tx.s.shop(tx.conn, key)
 	return key, sh, err
@@ -134,7 +145,7 @@ func (tx *Tx) CreateShop(f ShopFields) (key int64, sh Shop, err error) {
 // from the next request on. A shop that has the values already stays as it is. reason
 // is for the event of a changed subscription and may be empty.
 func (tx *Tx) UpdateShop(key int64, f ShopFields, reason string) (sh Shop, err error) {
-	if d := CheckTimezone(f.Timezone); d != nil {
+	if d := f.Check(tx.Now); d != nil {
 		return sh, Invalid(d...)
 	}
 	old, err := tx.s.shop(tx.conn, key)
@@ -146,13 +157,14 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields, reason string) (sh Shop, err e
 	changed.APIAddon, changed.MCPAccess, changed.GrantExpiresAt = f.APIAddon.Or(old.APIAddon), f.MCPAccess.Or(old.MCPAccess), f.GrantExpiresAt.Apply(old.GrantExpiresAt)
 	changed.IncludedLocations = f.IncludedLocations.Or(old.IncludedLocations)
 	changed.MaxLocations, changed.MaxCards = f.MaxLocations.Apply(old.MaxLocations), f.MaxCards.Apply(old.MaxCards)
+	changed.Currency, changed.Language, changed.RequireTOTP = f.Currency.Or(old.Currency), f.Language.Or(old.Language), f.RequireTOTP.Or(old.RequireTOTP)
 	if changed == old {
 		return old, nil
 	}
 	tx.exec(`UPDATE shops SET name=?, timezone=?, subscription_state=?, api_addon=?, mcp_access=?, grant_expires_at=?,
-		included_locations=?, max_locations=?, max_cards=?, updated_at=? WHERE id=?`,
+		included_locations=?, max_locations=?, max_cards=?, currency=?, language=?, require_totp=?, updated_at=? WHERE id=?`,
 		changed.Name, changed.Timezone, changed.SubscriptionState, changed.APIAddon, changed.MCPAccess, changed.GrantExpiresAt,
-		changed.IncludedLocations, changed.MaxLocations, changed.MaxCards, tx.Now, key)
+		changed.IncludedLocations, changed.MaxLocations, changed.MaxCards, changed.Currency, changed.Language, changed.RequireTOTP, tx.Now, key)
 	if changed.APIAddon != old.APIAddon {
 		at := Some(tx.Now)
 		if changed.APIAddon {

@@ -22,12 +22,15 @@ type bucket struct {
 }
 
 // activity is what a bucket counts.
-type activity struct{ activity, stamps, cards int64 }
+type activity struct{ activity, stamps, cards, redemptions, toppedUp, spent int64 }
 
 func (a *activity) add(o activity) {
 	a.activity += o.activity
 	a.stamps += o.stamps
 	a.cards += o.cards
+	a.redemptions += o.redemptions
+	a.toppedUp += o.toppedUp
+	a.spent += o.spent
 }
 
 // totals are the columns of program_counts that the ledger and new cards change.
@@ -96,15 +99,15 @@ func (tx *Tx) countRow(shop, program, location int64, at Time, kind string, stam
 		h.stamps, t.stamps = sign*stamps, sign*stamps
 		tx.counts.addLocation(program, location, activity{stamps: sign * stamps})
 	case "redemption":
-		t.redemptions = sign
+		h.redemptions, t.redemptions = sign, sign
 	case "discount":
 		t.uses = sign
 	case "access":
 		t.entries = sign
 	case "topup":
-		t.toppedUp = sign * value
+		h.toppedUp, t.toppedUp = sign*value, sign*value
 	case "spend":
-		t.spent = -sign * value
+		h.spent, t.spent = -sign*value, -sign*value
 	}
 	tx.counts.addBucket(bucket{shop, program, int64(at) / quarterHour, location}, h)
 	tx.counts.addTotals(program, t)
@@ -155,13 +158,17 @@ func addTallies[K comparable, V any, P interface {
 	}
 }
 
+// addedUp adds a row of sums of activity to the one that is there.
+const addedUp = ` ON CONFLICT DO UPDATE SET activity=activity+excluded.activity, stamps=stamps+excluded.stamps, cards=cards+excluded.cards,
+	redemptions=redemptions+excluded.redemptions, topped_up=topped_up+excluded.topped_up, spent=spent+excluded.spent`
+
 var (
 	locationsInsert = sqlite.InsertOfRows("INSERT INTO place_counts (program_id, location_id, cards, stamps) VALUES ", "(?,?,?,?)",
 		" ON CONFLICT DO UPDATE SET cards=cards+excluded.cards, stamps=stamps+excluded.stamps")
-	quartersInsert = sqlite.InsertOfRows("INSERT INTO quarter_counts (program_id, quarter, location_id, activity, stamps, cards) VALUES ", "(?,?,?,?,?,?)",
-		" ON CONFLICT DO UPDATE SET activity=activity+excluded.activity, stamps=stamps+excluded.stamps, cards=cards+excluded.cards")
-	daysInsert = sqlite.InsertOfRows("INSERT INTO day_counts (program_id, day, location_id, activity, stamps, cards) VALUES ", "(?,?,?,?,?,?)",
-		" ON CONFLICT DO UPDATE SET activity=activity+excluded.activity, stamps=stamps+excluded.stamps, cards=cards+excluded.cards")
+	quartersInsert = sqlite.InsertOfRows("INSERT INTO quarter_counts (program_id, quarter, location_id, activity, stamps, cards, redemptions, topped_up, spent) VALUES ", "(?,?,?,?,?,?,?,?,?)",
+		addedUp)
+	daysInsert = sqlite.InsertOfRows("INSERT INTO day_counts (program_id, day, location_id, activity, stamps, cards, redemptions, topped_up, spent) VALUES ", "(?,?,?,?,?,?,?,?,?)",
+		addedUp)
 	hoursInsert = sqlite.InsertOfRows("INSERT INTO hour_counts (program_id, weekday, hour, stamps) VALUES ", "(?,?,?,?)",
 		" ON CONFLICT DO UPDATE SET stamps=stamps+excluded.stamps")
 )
@@ -186,7 +193,7 @@ func (s *Store) writeCounts(group []*job) error {
 	}
 	args = args[:0]
 	for b, h := range all.buckets {
-		args = append(args, b.program, b.quarter, b.location, h.activity, h.stamps, h.cards)
+		args = append(args, b.program, b.quarter, b.location, h.activity, h.stamps, h.cards, h.redemptions, h.toppedUp, h.spent)
 	}
 	if err := s.writer.db().InsertRows(quartersInsert, args); err != nil {
 		return err
@@ -250,7 +257,7 @@ func (s *Store) writeLocalSums(l localSums) error {
 		return cmp.Or(cmp.Compare(a.program, b.program), cmp.Compare(a.day, b.day), cmp.Compare(a.location, b.location))
 	}) {
 		h := l.days[d]
-		args = append(args, d.program, d.day, d.location, h.activity, h.stamps, h.cards)
+		args = append(args, d.program, d.day, d.location, h.activity, h.stamps, h.cards, h.redemptions, h.toppedUp, h.spent)
 	}
 	if err := s.writer.db().InsertRows(daysInsert, args); err != nil {
 		return err

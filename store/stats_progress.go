@@ -6,8 +6,8 @@ package store
 
 // countProgress returns what a row of the ledger adds to the completed cycles and to
 // the open cards of the statistics. before is the number of stamps that the card had.
-func (tx *Tx) countProgress(p *cardChain, c *card, e entry, before int64) (completed, open int64) {
-	total := p.program.TotalStamps.V
+func (tx *Tx) countProgress(chain *cardChain, c *card, e entry, before int64) (completed, open int64) {
+	total := chain.program.TotalStamps.V
 	had, has := before > 0, c.StampsCount > 0
 	wasFull, isFull := had && before >= total, has && c.StampsCount >= total
 	if had == has && wasFull == isFull {
@@ -18,15 +18,15 @@ func (tx *Tx) countProgress(p *cardChain, c *card, e entry, before int64) (compl
 	if (wasFull != isFull || e.kind == TransactionExpiry) && tx.isCompleted(c.key, c.cycle) {
 		return 0, 0
 	}
-	finished := wasFull != isFull && tx.nothingToClaim(p, c)
+	finished := wasFull != isFull && tx.nothingToClaim(chain, c)
 	wasFinished, isFinished := wasFull && finished, isFull && finished
 	return oneIf(isFinished) - oneIf(wasFinished), oneIf(has && !isFinished) - oneIf(had && !wasFinished)
 }
 
 // nothingToClaim reports whether the card's highest threshold is claimed, or its
 // program has no prizes.
-func (tx *Tx) nothingToClaim(p *cardChain, c *card) bool {
-	top, has := p.program.highestThreshold()
+func (tx *Tx) nothingToClaim(chain *cardChain, c *card) bool {
+	top, has := chain.program.highestThreshold()
 	return !has || tx.number("SELECT count(*) FROM claims WHERE card_id=? AND cycle=? AND threshold=?", c.key, c.cycle, top) > 0
 }
 

@@ -45,9 +45,25 @@ const locationSums = `SELECT program_id, location_id, sum(cards) AS cards, sum(s
 	UNION ALL SELECT program_id, location_id, 0, stamps_delta FROM transactions WHERE type='stamp' AND reversed_at IS NULL) GROUP BY program_id, location_id`
 
 // quarterSums gives the rows of quarter_counts.
-const quarterSums = `SELECT program_id, quarter, location_id, sum(activity) AS activity, sum(stamps) AS stamps, sum(cards) AS cards FROM (
-	SELECT program_id, created_at/900000 AS quarter, location_id, 1 AS activity, iif(type='stamp', stamps_delta, 0) AS stamps, 0 AS cards FROM transactions WHERE ` + countedRow + `
-	UNION ALL SELECT program_id, created_at/900000, 0, 0, 0, 1 FROM cards WHERE root_id IS NULL) GROUP BY program_id, quarter, location_id`
+const quarterSums = `SELECT program_id, quarter, location_id, sum(activity) AS activity, sum(stamps) AS stamps, sum(cards) AS cards,
+	sum(redemptions) AS redemptions, sum(topped_up) AS topped_up, sum(spent) AS spent FROM (
+	SELECT program_id, created_at/900000 AS quarter, location_id, 1 AS activity, iif(type='stamp', stamps_delta, 0) AS stamps, 0 AS cards,
+		type='redemption' AS redemptions, iif(type='topup', value_delta, 0) AS topped_up, iif(type='spend', -value_delta, 0) AS spent FROM transactions WHERE ` + countedRow + `
+	UNION ALL SELECT program_id, created_at/900000, 0, 0, 0, 1, 0, 0, 0 FROM cards WHERE root_id IS NULL) GROUP BY program_id, quarter, location_id`
+
+// quarterMoneySince is the version of the schema since which quarter_counts and day_counts
+// have sums of redemptions and money.
+const quarterMoneySince = 8
+
+// recountQuarters computes the sums by quarter hour, day and hour again.
+func (s *Store) recountQuarters() error {
+	for _, sql := range []string{"DELETE FROM quarter_counts", "INSERT INTO quarter_counts " + quarterSums} {
+		if _, err := s.writer.exec(sql); err != nil {
+			return err
+		}
+	}
+	return s.recountLocal("")
+}
 
 // recountAll computes all sums again, on the writing connection and inside its
 // transaction.
@@ -109,9 +125,9 @@ func (tx *Tx) RecountStats() error {
 // eachQuarter calls use with each of a program's sums by quarter hour.
 func (c *conn) eachQuarter(program int64, use func(bucket, activity) error) error {
 	var err error
-	r := c.query("SELECT "+columns("quarter", "location_id", "activity", "stamps", "cards")+" FROM quarter_counts WHERE program_id=? ORDER BY quarter", program)
+	r := c.query("SELECT "+columns("quarter", "location_id", "activity", "stamps", "cards", "redemptions", "topped_up", "spent")+" FROM quarter_counts WHERE program_id=? ORDER BY quarter", program)
 	for err == nil && r.next() {
-		err = use(bucket{program: program, quarter: r.int(), location: r.int()}, activity{r.int(), r.int(), r.int()})
+		err = use(bucket{program: program, quarter: r.int(), location: r.int()}, activity{r.int(), r.int(), r.int(), r.int(), r.int(), r.int()})
 	}
 	return errors.Join(err, r.close())
 }
@@ -145,9 +161,9 @@ func (v *View) checkLocalSums() (findings []string, err error) {
 		}); err != nil {
 			return nil, err
 		}
-		r := v.query("SELECT "+columns("day", "location_id", "activity", "stamps", "cards")+" FROM day_counts WHERE program_id=?", p.key)
+		r := v.query("SELECT "+columns("day", "location_id", "activity", "stamps", "cards", "redemptions", "topped_up", "spent")+" FROM day_counts WHERE program_id=?", p.key)
 		for r.next() {
-			l.addDay(localDay{p.key, r.int(), r.int()}, activity{-r.int(), -r.int(), -r.int()})
+			l.addDay(localDay{p.key, r.int(), r.int()}, activity{-r.int(), -r.int(), -r.int(), -r.int(), -r.int(), -r.int()})
 		}
 		if err := r.close(); err != nil {
 			return nil, err

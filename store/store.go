@@ -242,6 +242,11 @@ func (s *Store) open() error {
 	}
 	s.writer = w
 	w.db().StopOnDiskError()
+	if s.opts.Small {
+		if err := w.db().NoLookaside(); err != nil {
+			return s.openError(err)
+		}
+	}
 	if err := s.migrate(); err != nil {
 		return s.openError(err)
 	}

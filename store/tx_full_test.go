@@ -129,7 +129,7 @@ func TestFullDiskInAStatementOnManyRows(t *testing.T) {
 			if err := note(tx, "same member"); err != nil {
 				return err
 			}
-			_, err := tx.conn.exec("UPDATE cards SET holder_name=? WHERE shop_id=?", strings.Repeat("n", 4000), f.a.Shop)
+			_, err := tx.conn.exec("UPDATE cards SET external_ref=? WHERE shop_id=?", strings.Repeat("n", 4000), f.a.Shop)
 			return err
 		}), noting("last")}
 	})
@@ -141,7 +141,7 @@ func TestFullDiskNotNoticed(t *testing.T) {
 	for name, big := range map[string]func(*Tx) error{
 		"one row": rememberRows("big", 1, 60000),
 		"many rows": func(tx *Tx) error {
-			_, err := tx.conn.exec("UPDATE cards SET holder_name=?", strings.Repeat("n", 4000))
+			_, err := tx.conn.exec("UPDATE cards SET external_ref=?", strings.Repeat("n", 4000))
 			return err
 		},
 	} {

@@ -40,14 +40,14 @@ var ledgerEvents = map[string]event.Name{"stamp": event.StampAssigned, "redempti
 
 // emitLedger emits the events of one ledger row: the specific ones, then
 // transaction.created.
-func (tx *Tx) emitLedger(p *cardChain, c *card, key int64, e entry) {
+func (tx *Tx) emitLedger(chain *cardChain, c *card, key int64, e entry) {
 	row := eventRow{entry: e, key: key, stampsAfter: c.StampsCount, valueAfter: c.CurrentValue.V, specific: ledgerEvents[e.kind]}
 	if e.reversed == "topup" || e.reversed == "spend" {
 		row.also = event.ValueChanged
 	}
 	for _, name := range []event.Name{row.specific, row.also, event.TransactionCreated} {
 		if name != "" {
-			tx.emit(pendingEvent{name: name, shop: p.Shop, program: p.program.key, location: p.Location, card: c.key, row: &row})
+			tx.emit(pendingEvent{name: name, shop: chain.Shop, program: chain.program.key, location: chain.Location, card: c.key, row: &row})
 		}
 	}
 }

@@ -52,11 +52,11 @@ func TestSequenceOfEvents(t *testing.T) {
 	f.checkFile()
 }
 
-// The count goes on where the ids of an older file end, since its events are sent
-// with their ids as sequence.
+// The count of every shop, also of one without events, goes on where the ids of an
+// older file end, since its events are sent with their ids as sequence.
 func TestSequenceAfterMigration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "older.db")
-	createOlder(t, path, savedSchema(t)(5)+`; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at) VALUES (1, 'Old', 'live', 'UTC', 'active', 1, 1, 1, 1, 1);
+	createOlder(t, path, savedSchema(t)(5)+`; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at) VALUES (1, 'Old', 'live', 'UTC', 'active', 1, 1, 1, 1, 1), (2, 'Quiet', 'live', 'UTC', 'active', 1, 1, 1, 1, 1);
 		INSERT INTO events (id, shop_id, name, payload_v2, occurred_at) VALUES (41, 1, 'card.added', x'7b7d', 1), (42, 1, 'card.added', x'7b7d', 1); DELETE FROM events WHERE id=42`, 5)
 	f := &fixture{Store: open(t, path, Options{}), t: t}
 	a := Access{Shop: 1}
@@ -66,6 +66,13 @@ func TestSequenceAfterMigration(t *testing.T) {
 	f.card(a, program, CardFields{})
 	if got := f.sequences(1); got != "null 43" {
 		t.Errorf("the sequences are %s", got)
+	}
+	quiet := Access{Shop: 2}
+	tea := f.program(quiet, stamps("Tea"))
+	f.hook(quiet, tea, hookFields{})
+	f.card(quiet, tea, CardFields{})
+	if got := f.sequences(2); got != "43" {
+		t.Errorf("the sequences of a shop without events are %s", got)
 	}
 	var sent []int64
 	f.view(func(v *View) error {

@@ -287,9 +287,15 @@ func TestRestoreReusesNoCode(t *testing.T) {
 	}
 }
 
-// The sequences of events after a restore are above all that were given before,
-// also those of a shop that had no event then.
+// The sequences of events after a restore are above all that were given before, also
+// those of a shop that had no event when the backup was made.
 func TestRestoreSkipsSequences(t *testing.T) {
+	for _, before := range []int64{0, 2} {
+		t.Run(fmt.Sprintf("%d events in the backup", before), func(t *testing.T) { restoreSkipsSequences(t, before) })
+	}
+}
+
+func restoreSkipsSequences(t *testing.T, before int64) {
 	f := start(t)
 	program := f.program("Coffee")
 	event := func(f *fixture) (sequence int64) {
@@ -302,14 +308,20 @@ func TestRestoreSkipsSequences(t *testing.T) {
 		f.checkFile()
 		return sequence
 	}
+	if before > 0 {
+		f.webhook(program)
+	}
+	for range before {
+		event(f)
+	}
 	file := filepath.Join(t.TempDir(), "copy.db")
 	if _, err := Create(context.Background(), f.Path(), file, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	f.webhook(program)
 	last := event(f)
-	if last != 1 {
-		t.Errorf("the first event has %d", last)
+	if last != before+1 {
+		t.Errorf("the first event after the backup has %d", last)
 	}
 	at := time.Now()
 	for range 3 {

@@ -48,6 +48,36 @@ func (f Folder) Newest() (time.Time, error) {
 	return at, nil
 }
 
+// File is a backup in a folder.
+type File struct {
+	Name string
+	At   time.Time // when it was begun
+	Size int64     // bytes
+}
+
+// List returns the backups, oldest first.
+func (f Folder) List() (files []File, err error) {
+	names, err := f.list("")
+	for _, name := range names {
+		info, err := os.Stat(filepath.Join(f.Dir, name))
+		if err != nil { // it was removed meanwhile
+			continue
+		}
+		at, _ := f.at(name)
+		files = append(files, File{Name: name, At: at, Size: info.Size()})
+	}
+	return files, err
+}
+
+// Path returns the path of the backup with a name. It returns false if there is none.
+func (f Folder) Path(name string) (string, bool) {
+	names, err := f.list("")
+	if err != nil || !slices.Contains(names, name) {
+		return "", false
+	}
+	return filepath.Join(f.Dir, name), true
+}
+
 // Make removes the leftovers of killed runs, makes a backup named after now, and
 // then removes those older than the newest Keep. An error together with a Made
 // that has a File means that the backup exists, but removing others failed.

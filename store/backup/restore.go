@@ -19,6 +19,8 @@ import (
 type Restored struct {
 	Size int64  // of the database, in bytes
 	Kept string // the new name of the file that was replaced, "" if there was none
+	// Review lists what is valid again though it may have been revoked after the backup.
+	Review store.Restored
 }
 
 // Restore replaces the database db, which no process may be using, by a copy of
@@ -62,7 +64,7 @@ func Restore(ctx context.Context, backup, db string, now time.Time, o Options) (
 		return r, err
 	}
 	defer p.discard()
-	if err := copyBackup(ctx, p, backup, now, o.Quick); err != nil {
+	if r.Review, err = copyBackup(ctx, p, backup, now, o.Quick); err != nil {
 		return r, err
 	}
 	info, err := os.Stat(p.path)
@@ -112,11 +114,12 @@ func removeLinks(db string) error {
 // globEscaper turns a path into a pattern for filepath.Glob that matches it only.
 var globEscaper = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", `\`, `\\`)
 
-// copyBackup copies the backup into p, verifies the copy, and syncs it.
-func copyBackup(ctx context.Context, p *partial, backup string, now time.Time, quick bool) error {
+// copyBackup copies the backup into p, verifies the copy, ends its sessions and one-time
+// links, which a backup revives, and syncs it.
+func copyBackup(ctx context.Context, p *partial, backup string, now time.Time, quick bool) (review store.Restored, err error) {
 	from, err := openBackup(ctx, backup)
 	if err != nil {
-		return store.OpenError(backup, err)
+		return review, store.OpenError(backup, err)
 	}
 	_, err = store.SchemaVersion(from, backup)
 	if ctx.Err() != nil {
@@ -131,19 +134,22 @@ func copyBackup(ctx context.Context, p *partial, backup string, now time.Time, q
 		}
 	}
 	if err = cmp.Or(err, from.Close()); err != nil {
-		return err
+		return review, err
 	}
 	if err := verify(ctx, p.path, backup, quick); err != nil {
-		return verifyError(ctx, p.name, err)
+		return review, verifyError(ctx, p.name, err)
 	}
 	err = store.SkipKeys(p.path, now)
+	if err == nil {
+		review, err = store.EndRestored(p.path)
+	}
 	if err == nil {
 		err = setHeader(p.path, withLog, true)
 	}
 	if err != nil {
-		return copyError(ctx, p.name, backup, err)
+		return review, copyError(ctx, p.name, backup, err)
 	}
-	return nil
+	return review, nil
 }
 
 // openBackup opens a backup for reading, together with the log or journal beside

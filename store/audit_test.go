@@ -1,0 +1,98 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestActivity compares the filters of the audit log, in pages of all sizes, with a
+// filter in memory, and checks that pages visit a bounded number of rows.
+func TestActivity(t *testing.T) {
+	const visits = 7
+	f := start(t, Options{PageVisits: visits})
+	k := f.till(f.a)
+	program := f.program(f.a, stamps("Coffee"))
+	other := f.shop(ShopFields{})
+	key := must(f, func(tx *Tx) (Key, error) {
+		key, _, err := tx.CreateKey(f.a.Shop, KeyFields{})
+		return key, err
+	})
+	cards := []string{}
+	for i := range 20 {
+		by := []Actor{operator, {Type: "api_key", Key: f.key(KindKey, key.ID)}, {Type: "user", Key: 7}}[i%3]
+		if err := f.Write(t.Context(), Write{Actor: by, Do: func(tx *Tx) error {
+			c, err := tx.IssueCard(f.a, program, CardFields{}, SourceAPI)
+			cards = append(cards, c.ID)
+			return err
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		f.location(other)
+		k.ok(k.stamp(cards[i], 1))
+		f.clock.move(time.Minute)
+	}
+	middle := f.clock.at().Add(-10 * time.Minute)
+	var all []AuditRow
+	f.view(func(v *View) error {
+		p, err := v.AuditLog(f.a.Shop, PageQuery{Limit: set[int64](100)})
+		all = p.Data
+		return err
+	})
+	if len(all) != 46 {
+		t.Fatalf("%d rows", len(all))
+	}
+	row := f.ID(KindTransaction, 3)
+	for name, c := range map[string]struct {
+		filter AuditFilter
+		match  func(AuditRow) bool
+	}{
+		"none":       {AuditFilter{}, func(AuditRow) bool { return true }},
+		"type":       {AuditFilter{ActorType: set("api_key")}, func(r AuditRow) bool { return r.Actor.Type == "api_key" }},
+		"key":        {AuditFilter{ActorID: set(key.ID)}, func(r AuditRow) bool { return r.Actor.ID.V == key.ID }},
+		"person":     {AuditFilter{ActorID: set(f.ID(KindUser, 7))}, func(r AuditRow) bool { return r.Actor.ID.V == f.ID(KindUser, 7) }},
+		"no actor":   {AuditFilter{ActorID: set("usr_x")}, func(AuditRow) bool { return false }},
+		"beginning":  {AuditFilter{Action: set("card.")}, func(r AuditRow) bool { return r.Action == "card.issue" }},
+		"action":     {AuditFilter{Action: set("transaction.stamp")}, func(r AuditRow) bool { return r.Action == "transaction.stamp" }},
+		"wildcards":  {AuditFilter{Action: set("card_")}, func(AuditRow) bool { return false }},
+		"card":       {AuditFilter{TargetID: set(cards[4])}, func(r AuditRow) bool { return r.TargetID == cards[4] }},
+		"row":        {AuditFilter{TargetID: set(row)}, func(r AuditRow) bool { return r.TargetID == row }},
+		"no target":  {AuditFilter{TargetID: set("x")}, func(AuditRow) bool { return false }},
+		"from":       {AuditFilter{From: set(middle)}, func(r AuditRow) bool { return r.At >= middle }},
+		"to":         {AuditFilter{To: set(middle)}, func(r AuditRow) bool { return r.At < middle }},
+		"future":     {AuditFilter{From: set(f.clock.at() + 1)}, func(AuditRow) bool { return false }},
+		"past":       {AuditFilter{To: set(Time(1))}, func(AuditRow) bool { return false }},
+		"everything": {AuditFilter{ActorType: set("user"), Action: set("card."), From: set(middle), To: set(f.clock.at())}, func(r AuditRow) bool { return r.Actor.Type == "user" && r.Action == "card.issue" && r.At >= middle }},
+	} {
+		var want []int64
+		for _, r := range all {
+			if c.match(r) {
+				want = append(want, r.ID)
+			}
+		}
+		for _, limit := range []int64{1, 5, 100} {
+			pages := 0
+			var got []int64
+			allPages(t, func(q PageQuery) (p Page[AuditRow]) {
+				pages++
+				q.Limit = set(limit)
+				f.view(func(v *View) (err error) { p, err = v.Activity(f.a.Shop, c.filter, q); return err })
+				for _, r := range p.Data {
+					got = append(got, r.ID)
+				}
+				return p
+			}, nil)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s by %d: %v, want %v", name, limit, got, want)
+			}
+			if filtered := fmt.Sprint(c.filter.ActorType.Set, c.filter.Action.Set) == "true true"; limit == 100 && filtered && pages != 20/visits+1 {
+				t.Errorf("%s took %d pages", name, pages)
+			}
+		}
+	}
+	refused(t, f.View(0, func(v *View) error {
+		_, err := v.Activity(f.a.Shop, AuditFilter{From: set(Time(2)), To: set(Time(1))}, PageQuery{})
+		return err
+	}), ValidationFailed)
+}

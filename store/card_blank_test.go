@@ -1,0 +1,45 @@
+package store
+
+import "testing"
+
+// TestIssueBlankCards checks that blank cards work at a till by both codes, and that
+// all or none are issued.
+func TestIssueBlankCards(t *testing.T) {
+	k := startTill(t)
+	f := k.fixture
+	program := f.program(f.a, stamps("Coffee"))
+	issue := func(program string, n int64) (BlankCards, error) {
+		return attempt(f, func(tx *Tx) (BlankCards, error) {
+			b, err := tx.IssueBlankCards(f.a.Shop, program, BlankFields{Count: set(n)})
+			if err == nil {
+				err = tx.Remember(NewIdempotencyKey(4, "blank", "POST", "/", nil), Remembered{Status: 201, Body: []byte("{}")})
+			}
+			return b, err
+		})
+	}
+	b, err := issue(program, 200)
+	if err != nil || len(b.Cards) != 200 || b.ProgramName != "Coffee" || b.ProgramID != program {
+		t.Fatal(len(b.Cards), err)
+	}
+	till := k
+	till.device.AcceptsCardIDs = false
+	for _, code := range []string{b.Cards[0].Code, b.Cards[0].ShortCode} {
+		if s := till.ok(till.stamp(code, 1)); s.Card.ID != b.Cards[0].ID || s.Card.HolderName.Valid {
+			t.Errorf("%+v", s.Card)
+		}
+	}
+	_, err = issue(f.draft(f.a, stamps("Draft")), 1)
+	refused(t, err, Unprocessable)
+	_, err = issue("prg_", 1)
+	refused(t, err, NotFound)
+	must(f, func(tx *Tx) (Shop, error) { return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set[int64](205)}, "") })
+	_, err = issue(program, 6)
+	refused(t, err, Unprocessable)
+	if n := f.number("SELECT count(*) FROM cards"); n != 200 {
+		t.Errorf("%d cards", n)
+	}
+	if b, err = issue(program, 5); err != nil || len(b.Cards) != 5 {
+		t.Error(b, err)
+	}
+	f.checkFile()
+}

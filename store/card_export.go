@@ -1,0 +1,145 @@
+package store
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// CardExport is everything that the file holds about the holder of a card, apart from
+// codes and links, which would let their finder use the card.
+type CardExport struct {
+	ExportedAt   Time                  `json:"exported_at"`
+	Shop         NamedShop             `json:"shop"`
+	Cards        []ExportedCard        `json:"cards" doc:"The cards that overflowed from one another, oldest first."`
+	Transactions []ExportedTransaction `json:"transactions" doc:"Oldest first."`
+	Claims       []ExportedClaim       `json:"claims"`
+	Mails        []ExportedMail        `json:"mails"`
+	Complete     bool                  `json:"complete" doc:"False if there are more transactions than an export holds, which is 100,000."`
+}
+
+// ExportedCard is a card with all that is known of it.
+type ExportedCard struct {
+	Card
+	Source      string       `json:"source"`
+	Platform    Null[string] `json:"platform"`
+	Cycle       int64        `json:"cycle"`
+	ActivatedAt Null[Time]   `json:"activated_at"`
+	LockedAt    Null[Time]   `json:"locked_at"`
+	ArchivedAt  Null[Time]   `json:"archived_at"`
+	LastStampAt Null[Time]   `json:"last_stamp_at"`
+	UpdatedAt   Time         `json:"updated_at"`
+}
+
+// ExportedTransaction is a row of the ledger with the metadata that the till sent.
+type ExportedTransaction struct {
+	Transaction
+	Metadata json.RawMessage `json:"metadata"`
+}
+
+// ExportedClaim is a prize that the holder redeemed.
+type ExportedClaim struct {
+	CardID        string `json:"card_id"`
+	Cycle         int64  `json:"cycle"`
+	Threshold     int64  `json:"threshold"`
+	PrizeID       string `json:"prize_id"`
+	PrizeName     string `json:"prize_name"`
+	TransactionID string `json:"transaction_id"`
+}
+
+// ExportedMail is a mail with an install link.
+type ExportedMail struct {
+	State string `json:"state" enum:"waiting,sent"`
+	At    Time   `json:"at" doc:"When it was sent or is due. Sent mails are known for a day."`
+}
+
+// AuditExport records that somebody exports the data of a card.
+func (tx *Tx) AuditExport(shop int64, id string) error {
+	c, err := tx.card(Access{Shop: shop}, id)
+	if err != nil {
+		return err
+	}
+	tx.audit(shop, "card.export", KindCard, c.key, "")
+	return tx.failed
+}
+
+// AuditExportOfAll records that somebody exports all cards of a shop.
+func (tx *Tx) AuditExportOfAll(shop int64) error {
+	tx.audit(shop, "cards.export", KindShop, shop, "")
+	return tx.failed
+}
+
+var (
+	exportedCardCols = columns(slices.Concat([]string{epochColumn, "c.id"}, cardCols, cardProgramCols, []string{"c.source", "ifnull(c.platform, '')", "c.cycle", "c.activated_at", "c.locked_at", "c.archived_at", "c.last_stamp_at", "c.updated_at"})...)
+	exportChainSQL   = "SELECT " + exportedCardCols + " FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value JOIN programs p ON p.id=c.program_id"
+	exportLedgerSQL  = "SELECT " + transactionCols + ", ifnull(t.metadata, 'null')" +
+		" FROM json_each(?) k CROSS JOIN transactions t ON t.card_id=k.value JOIN locations l ON l.id=t.location_id LIMIT ?"
+	exportClaimsSQL = "SELECT " + columns("x.card_id", "x.cycle", "x.threshold", "x.prize_id", "z.name", "x.transaction_id") +
+		" FROM json_each(?) k CROSS JOIN claims x ON x.card_id=k.value JOIN prizes z ON z.id=x.prize_id"
+)
+
+func (s *Store) scanExported(r *rows, key int64, now Time) ExportedCard {
+	c := ExportedCard{Card: s.scanCard(r, key, now).Card}
+	c.scanProgram(r)
+	c.Source, c.Platform, c.Cycle, c.ActivatedAt, c.LockedAt, c.ArchivedAt, c.LastStampAt, c.UpdatedAt = r.str(), r.nullStr(), r.int(), r.nullTime(), r.nullTime(), r.nullTime(), r.nullTime(), r.time()
+	return c
+}
+
+// ExportCard returns everything about the holder of a card.
+func (v *View) ExportCard(shop int64, id string) (x CardExport, err error) {
+	err = v.snapshot(func() error {
+		keys, err := v.chainOf(shop, id)
+		if err != nil {
+			return err
+		}
+		sh, err := v.s.shop(v.conn, shop)
+		if err != nil {
+			return err
+		}
+		x.ExportedAt, x.Shop = v.Now, NamedShop{sh.ID, sh.Name, sh.Timezone}
+		chain := jsonKeys(keys)
+		if x.Cards, err = list(v.conn, func(r *rows) ExportedCard {
+			v.seeEpoch(r.int())
+			return v.s.scanExported(r, r.int(), v.Now)
+		}, exportChainSQL, chain); err != nil {
+			return err
+		}
+		if x.Transactions, err = list(v.conn, func(r *rows) ExportedTransaction {
+			v.seeEpoch(r.int())
+			return ExportedTransaction{v.s.scanTransaction(r, r.int()), json.RawMessage(r.str())}
+		}, exportLedgerSQL, chain, mostDayRows); err != nil {
+			return err
+		}
+		x.Complete = len(x.Transactions) < mostDayRows
+		if x.Claims, err = list(v.conn, func(r *rows) ExportedClaim {
+			return ExportedClaim{v.s.ID(KindCard, r.int()), r.int(), r.int(), v.s.ID(KindPrize, r.int()), r.str(), v.s.ID(KindTransaction, r.int())}
+		}, exportClaimsSQL, chain); err != nil {
+			return err
+		}
+		x.Mails, err = list(v.conn, func(r *rows) ExportedMail { return ExportedMail{r.str(), r.time()} },
+			"SELECT 'sent', sent_at FROM sent_mails WHERE card_id=?1 UNION ALL SELECT 'waiting', due_at FROM mails WHERE card_id=?1", keys[0])
+		return err
+	})
+	return x, err
+}
+
+// ExportFilter selects the cards of an export.
+type ExportFilter struct {
+	ProgramID Opt[string] `json:"program_id"`
+	Status    Opt[string] `json:"status" enum:"active,locked,invited,archived,expired"`
+}
+
+// ExportCards returns a page of the shop's cards with all that is known of them, newest
+// first.
+func (v *View) ExportCards(shop int64, f ExportFilter, q PageQuery) (Page[ExportedCard], error) {
+	w := listQuery{list: listExport, shop: shop, table: "cards c", alias: "c", join: " JOIN programs p ON p.id=c.program_id"}
+	if f.ProgramID.Set {
+		w.useIndex("c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL", v.s.keyOrNone(KindProgram, f.ProgramID.V), shop)
+	} else {
+		w.useIndex("c.shop_id=? AND c.deleted_at IS NULL", shop)
+	}
+	if f.Status.Set {
+		w.filter(statusSQL+"=?", v.Now, f.Status.V)
+	}
+	return page(v, w, q, exportedCardCols,
+		func(r *rows, key int64) ExportedCard { return v.s.scanExported(r, key, v.Now) })
+}

@@ -1,0 +1,89 @@
+package store
+
+import (
+	"path"
+	"testing"
+	"time"
+)
+
+func TestInstall(t *testing.T) {
+	k := startTill(t)
+	program, _ := k.ladder(true, 10)
+	issue := func(f CardFields) IssuedCard {
+		return must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, f, SourceAPI) })
+	}
+	for name, spoil := range map[string]struct {
+		do   func(c IssuedCard)
+		code Code
+	}{
+		"expired link": {func(IssuedCard) { k.clock.move(days(30)) }, Gone},
+		"expired card": {func(c IssuedCard) {
+			must(k.fixture, func(tx *Tx) (CardDetail, error) {
+				return tx.UpdateCard(k.a, c.ID, CardPatch{ExpiresAt: set(tx.Now.Add(time.Hour))})
+			})
+			k.clock.move(time.Hour)
+		}, CardExpired},
+		"locked card": {func(c IssuedCard) { k.lock(c.ID, true) }, Conflict},
+		"archived card": {func(c IssuedCard) {
+			k.must(func(tx *Tx) error { _, err := tx.ArchiveCard(k.a.Shop, c.ID); return err })
+		}, Gone},
+		"replaced link": {func(c IssuedCard) {
+			must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.NewInstallLink(k.a, c.ID, LinkFields{}) })
+		}, Gone},
+		"erased card": {func(c IssuedCard) { k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, c.ID) }) }, NotFound},
+	} {
+		c := issue(CardFields{})
+		spoil.do(c)
+		_, err := k.install(c.InstallURL)
+		if e, ok := AsError(err); !ok || e.Code != spoil.code {
+			t.Errorf("%s: %v, want %s", name, err, spoil.code)
+		}
+		err = k.View(0, func(v *View) error { _, err := v.HolderCard(path.Base(c.InstallURL)); return err })
+		if e, ok := AsError(err); !ok || e.Code != spoil.code {
+			t.Errorf("%s, shown: %v, want %s", name, err, spoil.code)
+		}
+	}
+	detail := func() (d ProgramDetail) {
+		k.view(func(v *View) (err error) { d, err = v.Program(k.a, program); return err })
+		return d
+	}
+	if detail().HasInstalledCards {
+		t.Error("the program is locked before any card was installed")
+	}
+	// The whole chain is installed, also if that is repeated.
+	c := issue(CardFields{HolderName: set("Ada")})
+	child := k.ok(k.stamp(c.ID, 13)).OverflowCard.ID
+	installed := k.clock.at()
+	for range 2 {
+		out, err := k.install(c.InstallURL)
+		if d := k.get(c.ID); err != nil || out != (Installation{c.InstallURL, "apple", installed}) || d.Status != StatusActive || d.InstalledAt != Some(installed) {
+			t.Fatalf("installed is %+v, %+v, %v", out, d, err)
+		}
+		k.clock.move(time.Hour)
+	}
+	if d := k.get(child); d.InstalledAt != Some(installed) {
+		t.Errorf("the child is %+v", d.Card)
+	}
+	k.view(func(v *View) error {
+		h, err := v.HolderCard(path.Base(c.InstallURL))
+		if err != nil || h.Code != k.cardCode(k.key(KindCard, c.ID), 0) || h.ShortCode != k.shortCode(c.ID) || h.Card.ID != child {
+			t.Errorf("the holder sees %+v, %v", h, err)
+		}
+		return nil
+	})
+	_, err := attempt(k.fixture, func(tx *Tx) (CardDetail, error) {
+		return tx.UpdateCard(k.a, child, CardPatch{HolderName: set("Grace")})
+	})
+	refused(t, err, CardLocked)
+	// The program stays locked without any card.
+	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, c.ID, ReissueFields{}) })
+	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, c.ID) })
+	if !detail().HasInstalledCards {
+		t.Error("the program is unlocked")
+	}
+	_, err = attempt(k.fixture, func(tx *Tx) (ProgramDetail, error) {
+		return tx.UpdateProgram(k.a, program, ProgramFields{Name: set("Tea")})
+	})
+	refused(t, err, ProgramHasInstalledCards)
+	k.checkFile()
+}

@@ -1,0 +1,78 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+func TestReissueEndsTheCode(t *testing.T) {
+	k := startTill(t)
+	program, _ := k.ladder(true)
+	card := k.card(k.a, program, CardFields{})
+	old := k.cardCode(k.key(KindCard, card), 0)
+	k.ok(k.stamp(old, 4))
+	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, card, ReissueFields{}) })
+	k.expect(card, StatusInvited, 4)
+	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(old, 1) })
+	k.ok(k.stamp(k.cardCode(k.key(KindCard, card), 1), 1))
+	k.expect(card, StatusActive, 5)
+}
+
+func TestLookup(t *testing.T) {
+	k := startTill(t)
+	program, prizes := k.ladder(true, 5, 5, 10)
+	root := k.card(k.a, program, CardFields{HolderName: set("Ada")})
+	before := k.dump()
+	if l := k.lookup(root); l.Card.ID != root || l.Card.Status != StatusInvited || len(l.Prizes) != 3 || len(l.EarlierCards)+len(l.Transactions) != 0 || l.Program.ID != program {
+		t.Errorf("a fresh card looks like %+v", l)
+	}
+	if k.dump() != before {
+		t.Error("a lookup writes")
+	}
+	child := k.ok(k.stamp(root, 16)).OverflowCard.ID
+	k.ok(k.redeem(root, prizes[1]))
+	state := func(list []LadderPrize) (out string) {
+		for _, z := range list {
+			out += map[[2]bool]string{{true, false}: "available ", {false, true}: "claimed ", {}: "- "}[[2]bool{z.Available, z.Claimed}]
+		}
+		return out
+	}
+	for _, text := range []string{root, child, k.cardCode(k.key(KindCard, root), 0)} {
+		l := k.lookup(text)
+		if l.Card.ID != child || len(l.EarlierCards) != 1 || l.EarlierCards[0].ID != root || l.EarlierCards[0].HolderName.V != "Ada" {
+			t.Fatalf("the lookup shows %+v", l)
+		}
+		if now, earlier := state(l.Prizes), state(l.EarlierCards[0].Prizes); now != "available available - " || earlier != "- claimed available " {
+			t.Errorf("prizes are %q, of the earlier card %q", now, earlier)
+		}
+	}
+	for range 9 {
+		k.ok(k.stamp(k.card(k.a, program, CardFields{}), 1)) // of other cards
+		k.ok(k.reverse(k.ok(k.stamp(root, 1)).Transaction.ID))
+	}
+	l := k.lookup(root)
+	want := k.lines("SELECT id FROM transactions WHERE card_id IN (SELECT id FROM cards WHERE id=?1 OR root_id=?1) ORDER BY id DESC LIMIT 10", k.key(KindCard, root))
+	var got []string
+	for _, row := range l.Transactions {
+		got = append(got, fmt.Sprint(k.key(KindTransaction, row.ID)))
+	}
+	if !slices.Equal(got, want) || len(got) != 10 || l.Transactions[0].Type != "reversal" {
+		t.Errorf("the last ten are %v, want %v", got, want)
+	}
+	// A lookup is refused in no state of the card, but the card must exist.
+	k.lock(root, true)
+	if l := k.lookup(root); l.Card.Status != StatusLocked {
+		t.Errorf("a locked card is %+v", l.Card)
+	}
+	k.action(program, Suspend)
+	k.must(func(tx *Tx) error { _, err := tx.ArchiveCard(k.a.Shop, root); return err })
+	if l := k.lookup(root); l.Card.Status != StatusArchived || len(l.EarlierCards) != 0 {
+		t.Errorf("an archived chain is %+v", l)
+	}
+	k.must(func(tx *Tx) error { return tx.DeleteProgram(k.a.Shop, program) })
+	k.lookup(root)
+	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, root) })
+	err := k.View(0, func(v *View) error { _, err := v.Lookup(k.device, root); return err })
+	refused(t, err, NotFound)
+}

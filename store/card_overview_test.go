@@ -1,0 +1,258 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// startLedger returns a till and the two cards of a chain, with 14 rows in the ledger, a
+// claim, and a waiting mail.
+func startLedger(t *testing.T) (k till, cards []string, rows []string) {
+	f := start(t, Options{QueueMail: true})
+	k = f.till(f.a)
+	fields := stamps("Coffee")
+	fields.RepeatAfterReset = set(true)
+	program, prizes := k.ladderOf(fields, 5, 10)
+	card := f.card(f.a, program, CardFields{HolderName: set("Ada"), HolderEmail: set("ada@example.com"), SendEmail: set(true)})
+	k.ok(k.stamp(f.card(f.a, program, CardFields{HolderName: set("Other")}), 1))
+	note := func(s Stamped) Stamped {
+		rows = append(rows, s.Transaction.ID)
+		if s.OverflowTransaction != nil {
+			rows = append(rows, s.OverflowTransaction.ID)
+		}
+		f.clock.move(time.Minute)
+		return s
+	}
+	for range 9 {
+		note(k.ok(k.stamp(card, 1)))
+	}
+	cards = []string{card, note(k.ok(k.stamp(card, 3))).OverflowCard.ID}
+	note(k.ok(k.redeem(card, prizes[0])))
+	for range 2 {
+		note(k.ok(k.stamp(card, 1)))
+	}
+	slices.Reverse(rows)
+	return k, cards, rows
+}
+
+// TestCardTransactions checks the ledger of a chain in pages, by any of its cards.
+func TestCardTransactions(t *testing.T) {
+	k, cards, rows := startLedger(t)
+	other := k.shop(ShopFields{})
+	for _, card := range cards {
+		for _, limit := range []int64{1, 3, 50} {
+			got := allPages(t, func(q PageQuery) (p Page[string]) {
+				q.Limit = set(limit)
+				k.view(func(v *View) error {
+					all, err := v.CardTransactions(k.a.Shop, card, q)
+					p.NextCursor, p.Limit = all.NextCursor, all.Limit
+					for _, e := range all.Data {
+						p.Data = append(p.Data, e.ID)
+					}
+					return err
+				})
+				return p
+			}, nil)
+			if !slices.Equal(got, rows) {
+				t.Errorf("by %d: %v, want %v", limit, got, rows)
+			}
+		}
+	}
+	refusal := func(shop int64, card string, q PageQuery) error {
+		return k.View(0, func(v *View) error { _, err := v.CardTransactions(shop, card, q); return err })
+	}
+	refused(t, refusal(other.Shop, cards[0], PageQuery{}), NotFound)
+	refused(t, refusal(k.a.Shop, "crd_", PageQuery{}), NotFound)
+	refused(t, refusal(k.a.Shop, cards[0], PageQuery{Cursor: set(k.cursor(listTransactions, k.a.Shop, 1))}), ValidationFailed)
+}
+
+// TestCardAudit checks that the audit rows of a chain are those about its cards.
+func TestCardAudit(t *testing.T) {
+	k, cards, _ := startLedger(t)
+	f := k.fixture
+	must(f, func(tx *Tx) (CardDetail, error) {
+		return tx.UpdateCard(f.a, cards[1], CardPatch{ExternalRef: set("x")})
+	})
+	must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, cards[0], true) })
+	f.must(func(tx *Tx) error { return tx.AuditExport(f.a.Shop, cards[0]) })
+	want := "card.export ada, card.lock ada, card.update ada, card.issue ada"
+	for _, card := range cards {
+		for _, limit := range []int64{1, 50} {
+			var got []string
+			allPages(t, func(q PageQuery) (p Page[AuditRow]) {
+				q.Limit = set(limit)
+				f.view(func(v *View) (err error) { p, err = v.CardAudit(f.a.Shop, card, q); return err })
+				for _, row := range p.Data {
+					got = append(got, row.Action+" "+row.Actor.Name.V)
+				}
+				return p
+			}, nil)
+			if strings.Join(got, ", ") != want {
+				t.Errorf("by %d: %q, want %q", limit, got, want)
+			}
+		}
+	}
+}
+
+// TestCardOverview checks the chain, the prizes and the links of a card.
+func TestCardOverview(t *testing.T) {
+	k, cards, rows := startLedger(t)
+	f := k.fixture
+	overview := func() (o CardOverview) {
+		f.view(func(v *View) (err error) { o, err = v.CardOverview(f.a.Shop, cards[0]); return err })
+		return o
+	}
+	o := overview()
+	if len(o.Chain) != 2 || o.Chain[0].ID != cards[0] || o.Chain[1].ID != cards[1] || o.Chain[0].StampsCount != 10 || o.Source != SourceAPI || o.Card.ID != cards[1] || len(o.EarlierCards) != 1 ||
+		!o.EarlierCards[0].Prizes[0].Claimed || len(o.Transactions) != 10 || o.Transactions[0].ID != rows[0] {
+		t.Errorf("%+v", o)
+	}
+	if !o.InstallLinkExpiresAt.Valid || !o.MailDueAt.Valid || len(o.MailedAt) != 0 || o.Platform.Valid {
+		t.Errorf("the links: %v %v %v", o.InstallLinkExpiresAt, o.MailDueAt, o.MailedAt)
+	}
+	m := f.nextMail()
+	f.must(func(tx *Tx) error { return tx.SentMail(&m) })
+	if o := overview(); o.MailDueAt.Valid || len(o.MailedAt) != 1 {
+		t.Errorf("after the mail: %v %v", o.MailDueAt, o.MailedAt)
+	}
+	f.clock.move(60 * 24 * time.Hour)
+	if o := overview(); o.InstallLinkExpiresAt.Valid {
+		t.Errorf("a link that has ended: %v", o.InstallLinkExpiresAt)
+	}
+	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, cards[0]) })
+	refused(t, f.View(0, func(v *View) error { _, err := v.CardOverview(f.a.Shop, cards[0]); return err }), NotFound)
+}
+
+// TestExportCard checks that an export has the data of the chain and of nobody else.
+func TestExportCard(t *testing.T) {
+	k, cards, rows := startLedger(t)
+	f := k.fixture
+	f.sql("UPDATE transactions SET metadata='{\"receipt\":7}' WHERE id=?", f.key(KindTransaction, rows[0]))
+	var x CardExport
+	f.view(func(v *View) (err error) { x, err = v.ExportCard(f.a.Shop, cards[1]); return err })
+	var ids []string
+	for _, row := range x.Transactions {
+		ids = append([]string{row.ID}, ids...)
+	}
+	slices.Sort(ids)
+	want := slices.Sorted(slices.Values(rows))
+	if !slices.Equal(ids, want) || len(x.Cards) != 2 || x.Cards[0].ID != cards[0] || x.Cards[0].ProgramName != "Coffee" || len(x.Claims) != 1 || x.Claims[0].CardID != cards[0] ||
+		x.Claims[0].Threshold != 5 || len(x.Mails) != 1 || x.Mails[0].State != "waiting" || !x.Complete || x.Shop.Name != "My shop" {
+		t.Errorf("%+v", x)
+	}
+	text := fmt.Sprintf("%+v", x)
+	for _, secret := range f.lines("SELECT short_code FROM cards WHERE short_code IS NOT NULL UNION ALL SELECT token FROM mails") {
+		if strings.Contains(text, secret) {
+			t.Errorf("the export has the code or link %s", secret)
+		}
+	}
+	if strings.Contains(text, "Other") || !slices.ContainsFunc(x.Transactions, func(r ExportedTransaction) bool { return string(r.Metadata) == `{"receipt":7}` }) {
+		t.Errorf("%s", text)
+	}
+	for _, row := range x.Transactions {
+		if !json.Valid(row.Metadata) {
+			t.Errorf("metadata %q", row.Metadata)
+		}
+	}
+}
+
+// TestExportCards checks that all pages of an export have each card once.
+func TestExportCards(t *testing.T) {
+	k, cards, _ := startLedger(t)
+	f := k.fixture
+	program := f.program(f.a, prepaid("Gift", 0))
+	gift := f.card(f.a, program, CardFields{})
+	other := f.shop(ShopFields{})
+	f.card(other, f.program(other, stamps("Other")), CardFields{})
+	count := func(filter ExportFilter) (ids []string) {
+		for _, c := range allPages(t, func(q PageQuery) (p Page[ExportedCard]) {
+			q.Limit = set[int64](1)
+			f.view(func(v *View) (err error) { p, err = v.ExportCards(f.a.Shop, filter, q); return err })
+			return p
+		}, nil) {
+			ids = append(ids, c.ID)
+		}
+		return ids
+	}
+	if got := count(ExportFilter{}); len(got) != 4 || got[0] != gift || got[1] != cards[1] {
+		t.Errorf("%v", got)
+	}
+	if got := count(ExportFilter{ProgramID: set(program)}); !slices.Equal(got, []string{gift}) {
+		t.Errorf("of a program: %v", got)
+	}
+	if got := count(ExportFilter{Status: set(StatusInvited)}); !slices.Equal(got, []string{gift}) {
+		t.Errorf("of a status: %v", got)
+	}
+}
+
+// TestReverseByPerson checks that a person reverses rows of every location by the rules
+// of devices.
+func TestReverseByPerson(t *testing.T) {
+	k, cards, rows := startLedger(t)
+	f := k.fixture
+	reverse := func(shop int64, id string) (Stamped, error) {
+		return attempt(f, func(tx *Tx) (Stamped, error) { return tx.ReverseByPerson(shop, id, Metadata{}) })
+	}
+	elsewhere := f.till(f.a)
+	other := elsewhere.ok(elsewhere.stamp(cards[0], 1)).Transaction
+	for _, id := range []string{other.ID, rows[0]} {
+		s := k.ok(reverse(f.a.Shop, id))
+		if s.Transaction.Type != TransactionReversal || s.Transaction.StampsDelta.V != -1 {
+			t.Errorf("%+v", s.Transaction)
+		}
+		_, err := reverse(f.a.Shop, id)
+		refused(t, err, Conflict)
+	}
+	_, err := reverse(f.shop(ShopFields{}).Shop, rows[1])
+	refused(t, err, NotFound)
+	_, err = reverse(f.a.Shop, "txn_")
+	refused(t, err, NotFound)
+	f.view(func(v *View) error {
+		p, err := v.CardTransactions(f.a.Shop, cards[0], PageQuery{})
+		if err != nil {
+			return err
+		}
+		for i, at := range []string{k.location, elsewhere.location} {
+			e := p.Data[i]
+			if e.DeviceID.Valid || e.DeviceName.Valid || e.Actor == nil || e.Actor.Name != Some("ada") || e.LocationID != at {
+				t.Errorf("entry %d: %+v %+v", i, e, e.Actor)
+			}
+		}
+		if e := p.Data[2]; e.Actor != nil || !e.DeviceID.Valid {
+			t.Errorf("a device's entry: %+v", e)
+		}
+		return nil
+	})
+	must(f, func(tx *Tx) (Location, error) { return tx.SetLocationActive(f.a, k.location, false) })
+	_, err = reverse(f.a.Shop, rows[1])
+	refused(t, err, LocationDisabled)
+	must(f, func(tx *Tx) (Location, error) { return tx.SetLocationActive(f.a, k.location, true) })
+	must(f, func(tx *Tx) (Shop, error) {
+		return tx.UpdateShop(f.a.Shop, ShopFields{SubscriptionState: set("suspended")}, "")
+	})
+	_, err = reverse(f.a.Shop, rows[1])
+	refused(t, err, SubscriptionSuspended)
+	f.checkFile()
+}
+
+// TestLedgerEntry checks that a row is read by its id, and not one of another shop or of a
+// card that was erased.
+func TestLedgerEntry(t *testing.T) {
+	k, cards, rows := startLedger(t)
+	other := k.shop(ShopFields{})
+	var e LedgerEntry
+	read := func(shop int64, id string) error {
+		return k.View(0, func(v *View) (err error) { e, err = v.LedgerEntry(shop, id); return err })
+	}
+	if err := read(k.a.Shop, rows[0]); err != nil || e.ID != rows[0] || e.HolderName.V != "Ada" {
+		t.Errorf("%+v, %v", e, err)
+	}
+	refused(t, read(other.Shop, rows[0]), NotFound)
+	refused(t, read(k.a.Shop, cards[0]), NotFound)
+	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, cards[0]) })
+	refused(t, read(k.a.Shop, rows[0]), NotFound)
+}

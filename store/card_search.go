@@ -1,0 +1,356 @@
+package store
+
+import (
+	"slices"
+	"strings"
+)
+
+// CardSearch selects cards for a person who looks for one. All fields that are set
+// must match.
+type CardSearch struct {
+	Q          Opt[string] `json:"q" max:"254" doc:"Beginnings of words of the holder's name, without regard to case and accents; the beginning of an address (with an @); an external_ref; a short code; what a QR code holds; or a card's id."`
+	ProgramID  Opt[string] `json:"program_id"`
+	Status     Opt[string] `json:"status" enum:"active,locked,invited,archived,expired" doc:"Without it, archived cards that another card of their chain has replaced are left out."`
+	PrizeDue   Opt[bool]   `json:"prize_due" doc:"True: only cards that have reached a prize which was not taken in this cycle."`
+	SeenFrom   Opt[Time]   `json:"seen_from" doc:"Only cards whose newest row in the ledger is from then or later."`
+	SeenBefore Opt[Time]   `json:"seen_before" doc:"Only cards whose newest row in the ledger is from before then, or that have none."`
+	// WholeEmail makes addresses match as a whole and not by their beginning, for
+	// people who may not read them: a search by beginnings would tell them.
+	WholeEmail bool `json:"-"`
+}
+
+// FoundCard is a card as the search shows it.
+type FoundCard struct {
+	ID           string       `json:"id"`
+	ProgramID    string       `json:"program_id"`
+	ProgramName  string       `json:"program_name"`
+	ProgramType  string       `json:"program_type" enum:"standard,private,discount,access,prepaid"`
+	ExternalRef  Null[string] `json:"external_ref" viewer:"masked"`
+	HolderName   Null[string] `json:"holder_name"`
+	HolderEmail  Null[string] `json:"holder_email" viewer:"masked"`
+	Status       string       `json:"status" enum:"active,locked,invited,archived,expired"`
+	StampsCount  int64        `json:"stamps_count"`
+	TotalStamps  Null[int64]  `json:"total_stamps" doc:"Of the program."`
+	CurrentValue Null[int64]  `json:"current_value" doc:"In cents."`
+	PrizeDue     bool         `json:"prize_due"`
+	LastSeenAt   Null[Time]   `json:"last_seen_at" doc:"Of the newest row in the ledger."`
+	ExpiresAt    Null[Time]   `json:"expires_at"`
+	CreatedAt    Time         `json:"created_at"`
+}
+
+// The conditions of a search on a card c.
+const (
+	lastSeenSQL = "(SELECT created_at FROM transactions WHERE card_id=c.id ORDER BY id DESC LIMIT 1)"
+	prizeDueSQL = `(c.archived_at IS NULL AND EXISTS (SELECT 1 FROM prizes z WHERE z.program_id=c.program_id AND z.threshold<=c.stamps_count
+		AND NOT EXISTS (SELECT 1 FROM claims WHERE card_id=c.id AND cycle=c.cycle AND threshold=z.threshold)))`
+	notReplacedSQL = "(c.archived_at IS NULL OR NOT EXISTS (SELECT 1 FROM cards y WHERE y.root_id=ifnull(c.root_id, c.id) AND y.id>c.id AND y.deleted_at IS NULL))"
+)
+
+// conditions returns the filters of a search as a condition on a card c.
+func (v *View) searchConditions(f CardSearch) (sql string, args []any) {
+	conds := []string{"c.deleted_at IS NULL"}
+	add := func(cond string, more ...any) {
+		conds = append(conds, cond)
+		args = append(args, more...)
+	}
+	if f.ProgramID.Set {
+		add("+c.program_id=?", v.s.keyOrNone(KindProgram, f.ProgramID.V))
+	}
+	if f.Status.Set {
+		add(statusSQL+"=?", v.Now, f.Status.V)
+	}
+	if f.Status.Or("") != StatusArchived {
+		add(notReplacedSQL)
+	}
+	if f.SeenFrom.Set {
+		add(lastSeenSQL+">=?", f.SeenFrom.V)
+	}
+	if f.SeenBefore.Set {
+		add("ifnull("+lastSeenSQL+", 0)<?", f.SeenBefore.V)
+	}
+	if f.PrizeDue.Or(false) {
+		add(prizeDueSQL)
+	}
+	return strings.Join(conds, " AND "), args
+}
+
+// Check validates seen_from and seen_before against each other.
+func (f CardSearch) Check(Time) []Detail {
+	if f.SeenFrom.Set && f.SeenBefore.Set && f.SeenFrom.V >= f.SeenBefore.V {
+		return []Detail{{"seen_from", "invalid_value", "must be before seen_before"}}
+	}
+	return nil
+}
+
+// SearchCards returns a page of the shop's cards that a search finds. Cards that q
+// names by id, code or external_ref come first. The others are in the order of the
+// words or addresses that match, or newest first if there is no q. A page visits at
+// most PageVisits cards, as page does.
+func (v *View) SearchCards(shop int64, f CardSearch, q PageQuery) (p Page[FoundCard], err error) {
+	if details := f.Check(v.Now); details != nil {
+		return p, Invalid(details...)
+	}
+	err = v.snapshot(func() error {
+		limit := v.s.opts.Limits.ClampLimit(q.Limit)
+		x := cardSearch{View: v, shop: shop, CardSearch: f, limit: limit}
+		if err := x.run(q.Cursor); err != nil {
+			return err
+		}
+		p = Page[FoundCard]{Limit: limit}
+		if x.more {
+			p.NextCursor = Some(v.s.searchCursor(shop, x.lastWord, x.last))
+		}
+		p.Data, err = v.foundCards(shop, x.found)
+		return err
+	})
+	return p, err
+}
+
+// cardSearch is one run of a search.
+type cardSearch struct {
+	*View
+	CardSearch
+	shop  int64
+	limit int
+
+	words    []string // of q
+	longest  string   // of words; card_words is walked by it
+	exact    []int64  // cards that q names
+	found    []int64
+	last     int64 // the last card that was visited
+	lastWord int   // the place of the word that matched among those of its name
+	more     bool
+}
+
+// run finds the cards of one page.
+func (x *cardSearch) run(cursor Opt[string]) error {
+	text := strings.TrimSpace(x.Q.Or(""))
+	from, word, err := x.position(cursor)
+	if err != nil {
+		return err
+	}
+	only := false
+	if text != "" {
+		if x.exact, only, err = x.namedCards(text); err != nil {
+			return err
+		}
+		if !cursor.Set {
+			if x.found, err = x.matching(x.exact); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case only:
+		return nil
+	case text == "":
+		return x.walkAll(from)
+	case strings.Contains(text, "@"):
+		return x.walkEmails(foldCase(text), from)
+	}
+	x.words = nameWords(text)
+	for _, w := range x.words {
+		if len(w) > len(x.longest) {
+			x.longest = w
+		}
+	}
+	if x.longest == "" {
+		return nil
+	}
+	return x.walkNames(from, word)
+}
+
+// searchCursor makes a cursor of a search: the card at which a page ends and, of a
+// search by name, the place of the word that matched among those of the card's name.
+func (g IDs) searchCursor(shop int64, word int, key int64) string {
+	return string(g.seal(nil, kindCursor, searchExtra(shop, word), key))
+}
+
+func searchExtra(shop int64, word int) uint64 {
+	return uint64(listCardSearch)<<48 | uint64(word)<<40 | uint64(shop)
+}
+
+// position returns where the page before ended: its last card and the place of the
+// word that matched. Without a cursor they are 0.
+func (x *cardSearch) position(cursor Opt[string]) (key int64, word int, err error) {
+	if !cursor.Set {
+		return 0, 0, nil
+	}
+	extra, key, ok := x.s.IDs.openAny(kindCursor, cursor.V)
+	word = int(extra >> 40 & 0xff)
+	if !ok || extra != searchExtra(x.shop, word) {
+		return 0, 0, errCursor()
+	}
+	return key, word, nil
+}
+
+// maxExact is the most cards that q names by an external_ref.
+const maxExact = 20
+
+// namedCards returns the cards that a text names by an id, a code or an external_ref.
+// only reports whether it can be nothing else.
+func (x *cardSearch) namedCards(text string) (keys []int64, only bool, err error) {
+	if key, ok := x.s.Key(KindCard, text); ok {
+		return []int64{key}, true, nil
+	}
+	all, epoch, err := x.s.chainByIDOrCode(x.conn, x.shop, text, x.Now, nil, chainOfCardSQL)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(all) > 0 {
+		chain := newCardChain(Till{Shop: x.shop}, all)
+		program, err := x.cachedProgram(x.shop, chain.newest.program, epoch)
+		if err != nil {
+			return nil, false, err
+		}
+		chain.setProgram(program)
+		keys, only = []int64{chain.nextToStamp().key}, !IsShortCode(text)
+	}
+	refs, err := x.keys("SELECT id FROM cards WHERE shop_id=? AND external_ref=? AND deleted_at IS NULL ORDER BY id DESC LIMIT ?", x.shop, text, maxExact)
+	for _, key := range refs {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, only, err
+}
+
+// matching returns those of the cards that pass the filters.
+func (x *cardSearch) matching(keys []int64) ([]int64, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	conds, args := x.searchConditions(x.CardSearch)
+	return x.keys("SELECT c.id FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value WHERE c.shop_id=? AND "+conds, append([]any{jsonKeys(keys), x.shop}, args...)...)
+}
+
+// walkAll walks the cards of the shop or of the program, newest first.
+func (x *cardSearch) walkAll(from int64) error {
+	below := int64(1<<63 - 1)
+	if from != 0 {
+		below = from
+	}
+	if x.ProgramID.Set {
+		return x.walk("'', c.id, ''", "cards c WHERE c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL AND c.id<? ORDER BY c.id DESC",
+			x.s.keyOrNone(KindProgram, x.ProgramID.V), x.shop, below)
+	}
+	return x.walk("'', c.id, ''", "cards c WHERE c.shop_id=? AND c.deleted_at IS NULL AND c.id<? ORDER BY c.id DESC", x.shop, below)
+}
+
+// walkEmails walks the cards whose address begins with a text, in the order of the
+// addresses. from is the last card of the page before.
+func (x *cardSearch) walkEmails(prefix string, from int64) error {
+	at, end := prefix, prefix+lastText
+	if x.WholeEmail {
+		end = prefix + "\x00"
+	}
+	if from != 0 {
+		var err error
+		if at, err = x.textOf(from, "email_key"); err != nil {
+			return err
+		}
+		if !strings.HasPrefix(at, prefix) {
+			return errCursor()
+		}
+	}
+	return x.walk("'', c.id, ''", "cards c WHERE c.shop_id=? AND c.email_key IS NOT NULL AND (c.email_key, c.id)>(?,?) AND c.email_key<? ORDER BY c.email_key, c.id",
+		x.shop, at, from, end)
+}
+
+// lastText is greater than the rest of any text: no text has such a character.
+const lastText = "\U0010ffff"
+
+// walkNames walks the cards that have a word which begins with the longest of the
+// search, in the order of these words. from is the last card of the page before, and
+// word the place of its word.
+func (x *cardSearch) walkNames(from int64, word int) error {
+	at := x.longest
+	if from != 0 {
+		name, err := x.textOf(from, "holder_name")
+		if err != nil {
+			return err
+		}
+		words := nameWords(name)
+		if word >= len(words) || !strings.HasPrefix(words[word], x.longest) {
+			return errCursor()
+		}
+		at = words[word]
+	}
+	return x.walk("w.word, w.card_id, c.holder_name", "card_words w CROSS JOIN cards c ON c.id=w.card_id WHERE w.shop_id=? AND (w.word, w.card_id)>(?,?) AND w.word<? ORDER BY w.word, w.card_id",
+		x.shop, at, from, x.longest+lastText)
+}
+
+// textOf returns a text column of a card of the shop, empty if it is null.
+func (x *cardSearch) textOf(key int64, column string) (text string, err error) {
+	_, err = x.one(func(r *rows) { text = r.str() }, "SELECT "+column+" FROM cards WHERE id=? AND shop_id=?", key, x.shop)
+	return text, err
+}
+
+// walk reads the cards of a source until the page is full or PageVisits were visited.
+// cols are the word that matched, the key and the name to which the word belongs.
+func (x *cardSearch) walk(cols, source string, args ...any) error {
+	conds, filterArgs := x.searchConditions(x.CardSearch)
+	visits := x.s.opts.PageVisits
+	r := x.query("SELECT "+columns(epochColumn, cols, "ifnull("+conds+", 0)")+" FROM "+source+" LIMIT ?", append(append(filterArgs, args...), visits)...)
+	n := 0
+	for ; r.next(); n++ {
+		x.seeEpoch(r.int())
+		word, key, name, passes := r.str(), r.int(), r.str(), r.bool()
+		place := 0
+		if passes && word != "" {
+			place, passes = x.matchName(word, name)
+		}
+		if passes = passes && !slices.Contains(x.exact, key); passes && len(x.found) >= x.limit {
+			x.more = true
+			break
+		}
+		x.last, x.lastWord = key, place
+		if word != "" && !passes {
+			x.lastWord = max(0, slices.Index(nameWords(name), word))
+		}
+		if passes {
+			x.found = append(x.found, key)
+		}
+	}
+	x.more = x.more || n == visits
+	return r.close()
+}
+
+// matchName reports whether a name has all words of the search, and the place of word
+// in it. A name of which several words match is found by the first of them only.
+func (x *cardSearch) matchName(word, name string) (place int, ok bool) {
+	words := nameWords(name)
+	place = slices.Index(words, word)
+	begins := func(prefix string) int {
+		return slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, prefix) })
+	}
+	return place, begins(x.longest) == place && !slices.ContainsFunc(x.words, func(w string) bool { return begins(w) < 0 })
+}
+
+var foundCardSQL = "SELECT " + columns(slices.Concat([]string{epochColumn, "c.id"}, cardCols, []string{prizeDueSQL, lastSeenSQL})...) +
+	" FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value WHERE c.shop_id=? AND c.deleted_at IS NULL"
+
+// foundCards reads cards of the shop in the order of the keys.
+func (v *View) foundCards(shop int64, keys []int64) (list []FoundCard, err error) {
+	list = make([]FoundCard, 0, len(keys))
+	var programs []int64
+	r := v.query(foundCardSQL, jsonKeys(keys), shop)
+	for r.next() {
+		v.seeEpoch(r.int())
+		c := v.s.scanCard(r, r.int(), v.Now)
+		programs = append(programs, c.program)
+		list = append(list, FoundCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, Status: c.Status,
+			StampsCount: c.StampsCount, CurrentValue: c.CurrentValue, PrizeDue: r.bool(), LastSeenAt: r.nullTime(), ExpiresAt: c.ExpiresAt, CreatedAt: c.CreatedAt})
+	}
+	if err := r.close(); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		p, err := v.cachedProgram(shop, programs[i], v.rowEpoch)
+		if err != nil {
+			return nil, err
+		}
+		list[i].ProgramName, list[i].ProgramType, list[i].TotalStamps = p.Name, p.Type, p.TotalStamps
+	}
+	return list, nil
+}

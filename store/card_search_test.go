@@ -1,0 +1,314 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestNameWords(t *testing.T) {
+	for name, want := range map[string]string{
+		"": "", " ": "", "Ada": "ada", "ADA Lovelace": "ada lovelace", "Lovelace,  Ada ada": "ada lovelace", "José Ñandú": "jose nandu", "Jose\u0301": "jose",
+		"Jean-Luc O’Brien": "brien jean luc o", "Müller-Groß": "gross muller", "Søren Łukasz": "lukasz soren", "Æsop Œuvre": "aesop oeuvre", "İpek Işık": "ipek isik",
+		"ΟΔΥΣΣΕΥΣ Οδυσσεύς": "οδυσσευσ", "Ёлкина": "елкина", "山田 太郎": "太郎 山田", "ﬁona": "fiona", "Ⅳ": "iv", "😀 Zoë 2": "2 zoe", "ẞ": "ss", "שלום": "שלום",
+		strings.Repeat("x", 60): strings.Repeat("x", maxWordLength),
+	} {
+		if got := strings.Join(nameWords(name), " "); got != want {
+			t.Errorf("%q has the words %q, want %q", name, got, want)
+		}
+	}
+	if n := len(nameWords(strings.Join(strings.Split("abcdefghijklmnopqrstuvwxyz", ""), " "))); n != maxNameWords {
+		t.Errorf("%d words", n)
+	}
+}
+
+// searched returns the ids of all pages of a search.
+func (f *fixture) searched(t *testing.T, s CardSearch, limit int) []string {
+	t.Helper()
+	return allPages(t, func(q PageQuery) (p Page[string]) {
+		q.Limit = set(int64(limit))
+		f.view(func(v *View) error {
+			found, err := v.SearchCards(f.a.Shop, s, q)
+			p.NextCursor, p.Limit = found.NextCursor, found.Limit
+			for _, c := range found.Data {
+				p.Data = append(p.Data, c.ID)
+			}
+			return err
+		})
+		return p
+	}, nil)
+}
+
+// TestSearchCards checks what each way of searching finds.
+func TestSearchCards(t *testing.T) {
+	f := start(t, Options{})
+	k := f.till(f.a)
+	fields := stamps("Coffee")
+	fields.RepeatAfterReset = set(true)
+	coffee, prizes := k.ladderOf(fields, 5, 10)
+	gift := f.program(f.a, prepaid("Gift", 0))
+	other := f.shop(ShopFields{})
+	f.card(other, f.program(other, stamps("Other")), CardFields{HolderName: set("Ada Lovelace"), HolderEmail: set("ada@example.com"), ExternalRef: set("customer 7")})
+	ada := f.card(f.a, coffee, CardFields{HolderName: set("Ada Lovelace"), HolderEmail: set("Ada@Example.com"), ExternalRef: set("customer 7")})
+	f.clock.move(time.Hour)
+	jose := f.card(f.a, coffee, CardFields{HolderName: set("José Ada-María"), HolderEmail: set("jose@example.com")})
+	adam := f.card(f.a, gift, CardFields{HolderName: set("Adam")})
+	blank := f.card(f.a, gift, CardFields{})
+	erased := f.card(f.a, gift, CardFields{HolderName: set("Ada Gone"), HolderEmail: set("ada.gone@example.com")})
+	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, erased) })
+	shortOf := func(id string) string {
+		return f.lines("SELECT short_code FROM cards WHERE id=?", f.key(KindCard, id))[0]
+	}
+	k.ok(k.stamp(ada, 7))
+	seen := f.clock.at()
+	f.clock.move(time.Hour)
+	k.ok(k.topUp(adam, 100))
+	locked := must(f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(f.a.Shop, jose, true) }).ID
+
+	for _, c := range []struct {
+		search CardSearch
+		want   []string
+	}{
+		{CardSearch{}, []string{blank, adam, jose, ada}},
+		{CardSearch{Q: set("  ")}, []string{blank, adam, jose, ada}},
+		{CardSearch{Q: set("ada")}, []string{ada, jose, adam}},
+		{CardSearch{Q: set("ADÁ")}, []string{ada, jose, adam}},
+		{CardSearch{Q: set("a")}, []string{ada, jose, adam}},
+		{CardSearch{Q: set("adam")}, []string{adam}},
+		{CardSearch{Q: set("jose maria")}, []string{jose}},
+		{CardSearch{Q: set("a lovelace")}, []string{ada}},
+		{CardSearch{Q: set("lovelaces")}, nil},
+		{CardSearch{Q: set("%")}, nil},
+		{CardSearch{Q: set("ada@")}, []string{ada}},
+		{CardSearch{Q: set("ADA@EXAMPLE.COM")}, []string{ada}},
+		{CardSearch{Q: set("da@example.com")}, nil},
+		{CardSearch{Q: set("ada@"), WholeEmail: true}, nil},
+		{CardSearch{Q: set("ADA@example.com"), WholeEmail: true}, []string{ada}},
+		{CardSearch{Q: set("customer 7")}, []string{ada}},
+		{CardSearch{Q: set("customer")}, nil},
+		{CardSearch{Q: set(ada)}, []string{ada}},
+		{CardSearch{Q: set(erased)}, nil},
+		{CardSearch{Q: set(f.cardCode(f.key(KindCard, adam), 0))}, []string{adam}},
+		{CardSearch{Q: set(strings.ToUpper(shortOf(blank)[:4] + " " + shortOf(blank)[4:]))}, []string{blank}},
+		{CardSearch{ProgramID: set(gift)}, []string{blank, adam}},
+		{CardSearch{ProgramID: set("prg_")}, nil},
+		{CardSearch{ProgramID: set(gift), Q: set("ada")}, []string{adam}},
+		{CardSearch{ProgramID: set(gift), Q: set(ada)}, nil},
+		{CardSearch{Status: set(StatusLocked)}, []string{locked}},
+		{CardSearch{Status: set(StatusInvited), Q: set("ada")}, nil},
+		{CardSearch{PrizeDue: set(true)}, []string{ada}},
+		{CardSearch{SeenFrom: set(seen)}, []string{adam, ada}},
+		{CardSearch{SeenFrom: set(seen + 1)}, []string{adam}},
+		{CardSearch{SeenBefore: set(seen + 1)}, []string{blank, jose, ada}},
+		{CardSearch{SeenFrom: set(seen), SeenBefore: set(seen + 1), Q: set("l")}, []string{ada}},
+	} {
+		for _, limit := range []int{1, 2, 50} {
+			if got := f.searched(t, c.search, limit); !slices.Equal(got, c.want) {
+				t.Errorf("%+v by %d: %v, want %v", c.search, limit, got, c.want)
+			}
+		}
+	}
+
+	// What overflows into a new card is found by the same name. The full card is
+	// found until it is archived.
+	child := k.ok(k.stamp(ada, 5)).OverflowCard.ID
+	if got := f.searched(t, CardSearch{Q: set("lovelace")}, 50); !slices.Equal(got, []string{ada, child}) {
+		t.Errorf("the chain is %v", got)
+	}
+	k.ok(k.redeem(ada, prizes[1]))
+	for want, search := range map[string]CardSearch{child: {Q: set("lovelace")}, ada: {Q: set("lovelace"), Status: set(StatusArchived)}} {
+		if got := f.searched(t, search, 50); !slices.Equal(got, []string{want}) {
+			t.Errorf("%+v finds %v", search, got)
+		}
+	}
+	f.view(func(v *View) error {
+		p, err := v.SearchCards(f.a.Shop, CardSearch{Q: set(f.cardCode(f.key(KindCard, ada), 0))}, PageQuery{})
+		if err != nil || len(p.Data) != 1 {
+			t.Fatal(p, err)
+		}
+		c := p.Data[0]
+		want := FoundCard{ID: child, ProgramID: coffee, ProgramName: "Coffee", ProgramType: ProgramStandard, ExternalRef: Some("customer 7"), HolderName: Some("Ada Lovelace"),
+			HolderEmail: Some("Ada@Example.com"), Status: StatusActive, StampsCount: 2, TotalStamps: Some[int64](10), LastSeenAt: Some(f.clock.at()), CreatedAt: f.clock.at()}
+		if c != want {
+			t.Errorf("%+v\nwant %+v", c, want)
+		}
+		return nil
+	})
+	f.checkFile()
+}
+
+// TestSearchFollowsNames checks that the words of names change with the names.
+func TestSearchFollowsNames(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Coffee"))
+	words := func() string { return strings.Join(f.lines("SELECT word FROM card_words ORDER BY word"), " ") }
+	card := f.card(f.a, program, CardFields{HolderName: set("Ada King")})
+	for _, step := range []struct {
+		want string
+		do   func(tx *Tx) error
+	}{
+		{"ada king", func(*Tx) error { return nil }},
+		{"ada king", func(tx *Tx) error { _, err := tx.UpdateCard(f.a, card, CardPatch{ExternalRef: set("x")}); return err }},
+		{"ada lovelace", func(tx *Tx) error {
+			_, err := tx.UpdateCard(f.a, card, CardPatch{HolderName: set("Ada Lovelace")})
+			return err
+		}},
+		{"augusta byron", func(tx *Tx) error {
+			_, err := tx.ReissueCard(f.a, card, ReissueFields{HolderName: set("Augusta Byron")})
+			return err
+		}},
+		{"", func(tx *Tx) error {
+			_, err := tx.UpdateCard(f.a, card, CardPatch{HolderName: null[string]()})
+			return err
+		}},
+		{"ada", func(tx *Tx) error { _, err := tx.UpdateCard(f.a, card, CardPatch{HolderName: set("Ada")}); return err }},
+		{"", func(tx *Tx) error { return tx.EraseCard(f.a.Shop, card) }},
+	} {
+		f.must(step.do)
+		if got := words(); got != step.want {
+			t.Errorf("the words are %q, want %q", got, step.want)
+		}
+		f.checkFile()
+	}
+	f.card(f.a, program, CardFields{HolderName: set("Ada")})
+	for _, broken := range []string{"DELETE FROM card_words", "INSERT INTO card_words SELECT shop_id, 'left', card_id FROM card_words"} {
+		g := start(t, Options{})
+		g.card(g.a, g.program(g.a, stamps("Coffee")), CardFields{HolderName: set("Ada")})
+		g.sql(broken)
+		if found, err := g.Check(); err != nil || len(found) != 1 || !strings.Contains(found[0], "words") {
+			t.Errorf("after %s check finds %q, %v", broken, found, err)
+		}
+	}
+}
+
+// TestMigrationFillsWords checks that the cards of an older file are found by name.
+func TestMigrationFillsWords(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "older.db")
+	rows := `; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at) VALUES (1, 'Old', 'live', 'UTC', 'active', 1, 1, 1, 1, 1)`
+	var want []string
+	for i := 1; i <= 2500; i++ {
+		rows += fmt.Sprintf("; INSERT INTO cards (id, shop_id, program_id, source, holder_name, live, created_at, updated_at) VALUES (%d, 1, 1, 'api', 'Änne %d', 1, 1, 1)", i, i)
+		want = append(want, fmt.Sprintf("1|%d|%d", i, i), fmt.Sprintf("1|anne|%d", i))
+	}
+	createOlder(t, path, savedSchema(t)(7)+rows, 7)
+	f := &fixture{Store: open(t, path, Options{}), t: t}
+	slices.Sort(want)
+	if got := f.lines("SELECT concat_ws('|', shop_id, word, card_id) AS line FROM card_words ORDER BY line"); !slices.Equal(got, want) {
+		t.Errorf("there are %d words, want %d", len(got), len(want))
+	}
+}
+
+// TestSearchVisitsBoundedRows compares searches of random names, in pages of all sizes,
+// with a search in memory, and checks that no page visits more cards than it may.
+func TestSearchVisitsBoundedRows(t *testing.T) {
+	rng := chance(t)
+	const visits = 7
+	f := start(t, Options{PageVisits: visits})
+	program := f.program(f.a, stamps("Coffee"))
+	parts := []string{"a", "ab", "abc", "b", "ba", "c"}
+	type row struct {
+		id    string
+		key   int64
+		words []string
+		email string
+	}
+	var rows []row
+	for range 60 {
+		var words []string
+		for range 1 + rng.IntN(3) {
+			words = append(words, parts[rng.IntN(len(parts))])
+		}
+		email := parts[rng.IntN(len(parts))] + "@" + parts[rng.IntN(len(parts))]
+		id := f.card(f.a, program, CardFields{HolderName: set(strings.Join(words, " ")), HolderEmail: set(email)})
+		slices.Sort(words)
+		rows = append(rows, row{id, f.key(KindCard, id), slices.Compact(words), email})
+	}
+	for _, text := range append(slices.Clone(parts), "a b", "b a", "ab ab", "ba c a", "a@", "ab@a", "x", "x@") {
+		matches := map[string]row{} // by what they are sorted by
+		for _, r := range rows {
+			if strings.Contains(text, "@") {
+				if strings.HasPrefix(r.email, text) {
+					matches[fmt.Sprintf("%s %09d", r.email, r.key)] = r
+				}
+				continue
+			}
+			longest, all := "", true
+			for _, w := range nameWords(text) {
+				if len(w) > len(longest) {
+					longest = w
+				}
+				all = all && slices.ContainsFunc(r.words, func(have string) bool { return strings.HasPrefix(have, w) })
+			}
+			if i := slices.IndexFunc(r.words, func(w string) bool { return strings.HasPrefix(w, longest) }); all {
+				matches[fmt.Sprintf("%s %09d", r.words[i], r.key)] = r
+			}
+		}
+		var want []string
+		for _, key := range slices.Sorted(maps.Keys(matches)) {
+			want = append(want, matches[key].id)
+		}
+		for _, limit := range []int{1, 2, 5, 50} {
+			if got := f.searched(t, CardSearch{Q: set(text)}, limit); !slices.Equal(got, want) {
+				t.Errorf("%q by %d: %d cards %v, want %d %v", text, limit, len(got), got, len(want), want)
+			}
+		}
+	}
+	// A search without a match ends each page after as many cards as it may visit.
+	for text, all := range map[string]int{"": 60, "@": 60} {
+		pages := 0
+		none := CardSearch{Q: set(text), Status: set(StatusLocked)}
+		if text == "@" {
+			none.Q = set("a@")
+			all = int(f.number("SELECT count(*) FROM cards WHERE email_key>='A@' AND email_key<'A@Z'"))
+		}
+		allPages(t, func(q PageQuery) (p Page[FoundCard]) {
+			pages++
+			f.view(func(v *View) (err error) { p, err = v.SearchCards(f.a.Shop, none, q); return err })
+			return p
+		}, nil)
+		if pages != all/visits+1 {
+			t.Errorf("%q: %d cards without a match took %d pages of %d visits", text, all, pages, visits)
+		}
+	}
+}
+
+// TestSearchCursors checks that a cursor of another list, shop or search is refused.
+func TestSearchCursors(t *testing.T) {
+	f := start(t, Options{})
+	program := f.program(f.a, stamps("Coffee"))
+	cards := []string{}
+	for range 3 {
+		cards = append(cards, f.card(f.a, program, CardFields{HolderName: set("Ada B"), HolderEmail: set("ada@example.com")}))
+	}
+	var cursor string
+	search := func(shop int64, text, cursor string) (p Page[FoundCard], err error) {
+		q := PageQuery{Limit: set[int64](1), Cursor: Opt[string]{V: cursor, Set: cursor != ""}}
+		err = f.View(0, func(v *View) error { p, err = v.SearchCards(shop, CardSearch{Q: set(text)}, q); return err })
+		return p, err
+	}
+	p, err := search(f.a.Shop, "ada", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cursor = p.NextCursor.V
+	if _, err := search(f.a.Shop, "ada", cursor); err != nil {
+		t.Error(err)
+	}
+	other := f.shop(ShopFields{}).Shop
+	for _, c := range []struct {
+		shop         int64
+		text, cursor string
+	}{
+		{other, "ada", cursor}, {f.a.Shop, "b", cursor}, {f.a.Shop, "x@", cursor}, {f.a.Shop, "ada", f.cursor(listCards, f.a.Shop, 1)}, {f.a.Shop, "ada", "x"},
+	} {
+		_, err := search(c.shop, c.text, c.cursor)
+		refused(t, err, ValidationFailed)
+	}
+	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, cards[0]) })
+	_, err = search(f.a.Shop, "ada", cursor)
+	refused(t, err, ValidationFailed)
+}

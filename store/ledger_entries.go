@@ -1,0 +1,123 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+)
+
+// LedgerEntry is a row of the ledger with the names that people know.
+type LedgerEntry struct {
+	Transaction
+	ProgramName string       `json:"program_name"`
+	HolderName  Null[string] `json:"holder_name"`
+	DeviceID    Null[string] `json:"device_id" doc:"Null where a person made the row."`
+	DeviceName  Null[string] `json:"device_name"`
+	Actor       *AuditActor  `json:"actor" doc:"The person who made the row; null where a device made it."`
+	ReversesID  Null[string] `json:"reverses_id" doc:"The row that this one takes back."`
+}
+
+var ledgerEntriesSQL = "SELECT " + transactionCols + ", " + columns("p.name", "ifnull(c.holder_name, '')", "t.device_id", "ifnull(d.name, '')", "t.reverses_id") +
+	` FROM json_each(?) k CROSS JOIN transactions t ON t.id=k.value JOIN locations l ON l.id=t.location_id JOIN programs p ON p.id=t.program_id
+	JOIN cards c ON c.id=t.card_id LEFT JOIN devices d ON d.id=t.device_id`
+
+// ledgerEntries reads rows of the ledger of a shop in the order of the keys.
+func (v *View) ledgerEntries(shop int64, keys []int64) ([]LedgerEntry, error) {
+	var byPersons []ledgerTime
+	entries, err := list(v.conn, func(r *rows) LedgerEntry {
+		v.seeEpoch(r.int())
+		key := r.int()
+		e := LedgerEntry{Transaction: v.s.scanTransaction(r, key), ProgramName: r.str(), HolderName: r.nullStr(),
+			DeviceID: v.s.nullID(KindDevice, r.nullInt()), DeviceName: r.nullStr(), ReversesID: v.s.nullID(KindTransaction, r.nullInt())}
+		if !e.DeviceID.Valid {
+			byPersons = append(byPersons, ledgerTime{key, e.CreatedAt})
+		}
+		return e
+	}, ledgerEntriesSQL, jsonKeys(keys))
+	if err != nil || len(byPersons) == 0 {
+		return entries, err
+	}
+	actors, err := v.actorsOf(shop, byPersons)
+	for i := range entries {
+		if key, _ := v.s.Key(KindTransaction, entries[i].ID); actors[key] != nil {
+			entries[i].Actor = actors[key]
+		}
+	}
+	return entries, err
+}
+
+// LedgerEntry returns a row of the ledger of a shop.
+func (v *View) LedgerEntry(shop int64, id string) (e LedgerEntry, err error) {
+	err = v.snapshot(func() error {
+		key, err := v.number("SELECT ifnull((SELECT t.id FROM transactions t JOIN cards c ON c.id=t.card_id WHERE t.id=? AND t.shop_id=? AND c.deleted_at IS NULL), 0)",
+			v.s.keyOrNone(KindTransaction, id), shop)
+		if err != nil {
+			return err
+		}
+		if key == 0 {
+			return notFound("transaction")
+		}
+		entries, err := v.ledgerEntries(shop, []int64{key})
+		if err == nil {
+			e = entries[0]
+		}
+		return err
+	})
+	return e, err
+}
+
+// CardTransactions returns a page of the ledger of a card and its chain, newest first.
+func (v *View) CardTransactions(shop int64, id string, q PageQuery) (p Page[LedgerEntry], err error) {
+	err = v.snapshot(func() error {
+		keys, err := v.chainPage(&p.NextCursor, &p.Limit, shop, id, listCardTransactions, q, "SELECT id FROM transactions WHERE card_id=? AND id<? ORDER BY id DESC LIMIT ?")
+		if err != nil {
+			return err
+		}
+		p.Data, err = v.ledgerEntries(shop, keys)
+		return err
+	})
+	return p, err
+}
+
+// chainPage returns the keys of one page of a list about a chain, newest first, and
+// sets the cursor and the limit of the page. sql gives the keys of one card below a
+// key: a search in an index for each card of the chain, of a page at most.
+func (v *View) chainPage(next *Null[string], limit *int, shop int64, id string, list byte, q PageQuery, sql string) (keys []int64, err error) {
+	*limit = v.s.opts.Limits.ClampLimit(q.Limit)
+	below := int64(1<<63 - 1)
+	if q.Cursor.Set {
+		ok := false
+		if below, ok = v.s.cursorKey(list, shop, q.Cursor.V); !ok {
+			return nil, errCursor()
+		}
+	}
+	cards, err := v.chainOf(shop, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, card := range cards {
+		some, err := v.keys(sql, card, below, *limit+1)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, some...)
+	}
+	slices.SortFunc(keys, func(a, b int64) int { return cmp.Compare(b, a) })
+	if len(keys) > *limit {
+		keys = keys[:*limit]
+		*next = Some(v.s.cursor(list, shop, keys[*limit-1]))
+	}
+	return keys, nil
+}
+
+// chainOf returns the keys of the cards in the chain of a card of the shop, oldest
+// first.
+func (v *View) chainOf(shop int64, id string) (keys []int64, err error) {
+	all, _, err := v.s.readChain(v.conn, v.Now, nil, chainOfCardSQL, v.s.keyOrNone(KindCard, id), shop)
+	if err == nil && len(all) == 0 {
+		err = notFound("card")
+	}
+	for _, c := range all {
+		keys = append(keys, c.key)
+	}
+	return keys, err
+}

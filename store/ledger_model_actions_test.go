@@ -1,0 +1,310 @@
+package store
+
+import "slices"
+
+func (m *tillModel) stamp(h *simChain, location int, n int64, spend Null[int64]) result {
+	r := m.checkAction(h, location, "standard", "private")
+	if r.code != "" {
+		return r
+	}
+	p := h.program
+	m.expireStamps(&r, h, location)
+	switch {
+	case p.minSpend > 0 && !spend.Valid:
+		r.code = SpendRequired
+	case p.minSpend > 0 && spend.V < p.minSpend:
+		r.code = AmountBelowMinStamp
+	case p.minSpend == 0 && spend.Valid:
+		r.code = SpendNotEnabled
+	}
+	if r.code != "" {
+		return r
+	}
+	// The stamps fill the open instances in order, then a new one; at most two in all.
+	type share struct {
+		c *simCard // nil for a new one
+		n int64
+	}
+	var shares []share
+	rest := n
+	for _, c := range h.live() {
+		if room := p.total - c.stamps; room > 0 && rest > 0 {
+			shares = append(shares, share{c, min(room, rest)})
+			rest -= min(room, rest)
+			if !p.repeat {
+				rest = 0 // the rest is dropped
+			}
+		}
+	}
+	if !p.repeat && len(shares) == 0 {
+		r.code = CardFullNoRepeat
+		return r
+	}
+	fresh := 0
+	for ; rest > 0; rest -= min(rest, p.total) {
+		shares = append(shares, share{nil, min(rest, p.total)})
+		fresh++
+	}
+	// Choice: a full card is one of the two, so a stamp opens one card at most.
+	if len(shares) > 2 || fresh > 1 {
+		r.code = Unprocessable
+		return r
+	}
+	h.active = true
+	for i, s := range shares {
+		if s.c == nil {
+			s.c = h.addChild()
+		}
+		row := m.addRow(&r, s.c, simRow{kind: "stamp", location: location, stamps: Some(s.n)})
+		if i == 0 {
+			r.first = row
+			continue
+		}
+		r.second, row.overflow = row, true
+		row.pair, r.first.pair = r.first, row
+	}
+	// Choice: a complete card with a younger live one is archived by any stamp, also by the one
+	// that filled it and overflowed.
+	live := h.live()
+	for _, c := range live[:len(live)-1] {
+		if p.repeat && c.isComplete() {
+			c.done[c.cycle] = true
+			c.archived = true
+		}
+	}
+	return r
+}
+
+func (m *tillModel) redeem(h *simChain, location int, prize string) result {
+	r := m.checkAction(h, location, "standard", "private")
+	if r.code != "" {
+		return r
+	}
+	p := h.program
+	m.expireStamps(&r, h, location)
+	i := slices.IndexFunc(p.prizes, func(z simPrize) bool { return z.id == prize })
+	if i < 0 {
+		r.code = NotFound
+		return r
+	}
+	threshold := p.prizes[i].threshold
+	var c *simCard
+	// Choice: already claimed if any live instance has reached it, else not reached.
+	r.code = Unprocessable
+	live := h.live()
+	for _, l := range live {
+		if l.stamps >= threshold {
+			r.code = ThresholdAlreadyClaimed
+			if l.claims[threshold] == nil {
+				c, r.code = l, ""
+				break
+			}
+		}
+	}
+	if c == nil {
+		return r
+	}
+	h.active = true
+	top, _ := p.highestThreshold()
+	completes, alone := c.isFull() && threshold == top, live[len(live)-1] == c
+	row := simRow{kind: "redemption", location: location, stamps: Some[int64](0), prize: prize}
+	if completes && p.repeat && alone {
+		row.stamps.V = -c.stamps
+	}
+	r.first = m.addRow(&r, c, row)
+	c.claims[threshold] = r.first
+	if completes {
+		c.done[c.cycle] = true
+		if p.repeat && alone {
+			c.startCycle()
+		} else if p.repeat {
+			c.archived = true
+		}
+	}
+	return r
+}
+
+func (m *tillModel) changeBalance(h *simChain, location int, kind string, cents int64) result {
+	r := m.checkAction(h, location, "prepaid")
+	if r.code != "" {
+		return r
+	}
+	c := h.live()[0]
+	if c.value+cents < 0 {
+		return resultOf(PrepaidInsufficientBalance)
+	}
+	h.active = true
+	r.first = m.addRow(&r, c, simRow{kind: kind, location: location, value: Some(cents)})
+	return r
+}
+
+func (m *tillModel) use(h *simChain, location int) result {
+	r := m.checkAction(h, location, "access", "discount")
+	if r.code != "" {
+		return r
+	}
+	h.active = true
+	r.first = m.addRow(&r, h.live()[0], simRow{kind: h.program.kind, location: location})
+	return r
+}
+
+// reverse reverses a row. Choices: it neither activates a card nor expires stamps. The rules are
+// checked for the named row first, then for the other of its pair, in this order: type, reversed
+// already, completed cycle, expired stamps, archived, below zero.
+func (m *tillModel) reverse(t *simRow, location int) result {
+	h := t.card.chain
+	if t.location != location {
+		return resultOf(NotFound)
+	}
+	r := m.checkAction(h, location, programTypes...)
+	if r.code != "" {
+		return r
+	}
+	pair := []*simRow{t}
+	if t.pair != nil {
+		pair = append(pair, t.pair)
+	}
+	for _, row := range pair {
+		c := row.card
+		switch {
+		case row.kind == "reversal" || row.kind == "expiry":
+			return resultOf(Unprocessable)
+		case row.reversed:
+			return resultOf(Conflict)
+		case c.done[row.cycle]:
+			return resultOf(CannotReverseCompletedCycle)
+		case row.expired:
+			return resultOf(Unprocessable)
+		case c.archived:
+			return resultOf(Conflict)
+		case c.stamps < row.stamps.V:
+			return resultOf(Unprocessable)
+		case c.value < row.value.V:
+			return resultOf(PrepaidInsufficientBalance)
+		}
+	}
+	for i, row := range pair {
+		opposite := simRow{kind: "reversal", location: location, prize: row.prize, reverses: row,
+			stamps: Null[int64]{-row.stamps.V, row.stamps.Valid}, value: Null[int64]{-row.value.V, row.value.Valid}}
+		back := m.addRow(&r, row.card, opposite)
+		row.reversed = true
+		for threshold, claim := range row.card.claims {
+			if claim == row {
+				delete(row.card.claims, threshold)
+			}
+		}
+		if i == 0 {
+			r.first = back
+		} else {
+			r.second = back
+		}
+	}
+	// A child without stamps is archived. Choices: whichever reversal removed them, the younger one
+	// first, and never the last live card of its chain.
+	for i := len(h.cards) - 1; i > 0; i-- {
+		c := h.cards[i]
+		touched := slices.ContainsFunc(pair, func(row *simRow) bool { return row.card == c && row.kind == "stamp" })
+		if touched && c.stamps == 0 && len(h.live()) > 1 {
+			c.archived = true
+		}
+	}
+	return r
+}
+
+// lock and archive change the whole chain, whichever instance is named.
+func (m *tillModel) lock(c *simCard, lock bool) Code {
+	switch h := c.chain; {
+	case h.erased:
+		return NotFound
+	case len(h.live()) == 0 || h.expired(m.now): // the rule is about the chain, whichever card is named
+		return Conflict
+	default:
+		h.locked = lock
+	}
+	return ""
+}
+
+func (m *tillModel) archive(c *simCard) Code {
+	if c.chain.erased {
+		return NotFound
+	}
+	for _, i := range c.chain.cards {
+		i.archived = true
+	}
+	return ""
+}
+
+func (m *tillModel) erase(c *simCard) Code {
+	if c.chain.erased {
+		return NotFound
+	}
+	c.chain.erased = true
+	return ""
+}
+
+// reissue reissues a chain; until is 0 without expires_at. Choice: an archived instance is refused,
+// also while others of its chain are live, as by patch.
+func (m *tillModel) reissue(c *simCard, until Time) Code {
+	h := c.chain
+	switch {
+	case h.erased:
+		return NotFound
+	case c.archived:
+		return Conflict
+	case h.program.suspended:
+		return Unprocessable
+	case h.expired(m.now):
+		if m.refIsTaken(h.program, h.ref, h) {
+			return Conflict
+		}
+		h.setDefaultExpiry(m.now)
+	}
+	if until != 0 {
+		h.expires = until
+	}
+	h.active, h.installed, h.locked = false, false, false
+	h.generation++
+	return ""
+}
+
+// patch changes expires_at (0 for null) or the reference.
+func (m *tillModel) patch(c *simCard, expires Null[Time], ref string) Code {
+	h := c.chain
+	switch {
+	case h.erased:
+		return NotFound
+	case c.archived:
+		return Conflict
+	case !expires.Valid:
+		if !h.expired(m.now) && ref != h.ref && m.refIsTaken(h.program, ref, h) {
+			return Conflict
+		}
+		h.ref = ref
+		return ""
+	case h.installed:
+		return CardLocked
+	case h.expired(m.now) && m.refIsTaken(h.program, h.ref, h):
+		return Conflict
+	}
+	h.expires = expires.V
+	return ""
+}
+
+func (m *tillModel) install(h *simChain, platform string) Code {
+	switch {
+	case h.erased:
+		return NotFound
+	case h.linkUntil <= m.now:
+		return Gone
+	case len(h.live()) == 0:
+		return Gone
+	case h.expired(m.now):
+		return CardExpired
+	case h.locked:
+		return Conflict
+	}
+	if !h.installed {
+		h.active, h.installed, h.platform, h.program.frozen = true, true, platform, true
+	}
+	return ""
+}

@@ -1,0 +1,223 @@
+package store
+
+import (
+	"path"
+	"time"
+)
+
+func (s *simulation) location() int { return s.draw("not here", 0, 7) / 7 }
+
+func (s *simulation) issue() {
+	p, ref := s.anyProgram(), pick(s, "ref", "", "ada", "grace")
+	h, code := s.model.issue(p, ref)
+	out, err := attempt(s.f, func(tx *Tx) (IssuedCard, error) {
+		return tx.IssueCard(s.f.a, p.id, CardFields{ExternalRef: optional(ref)}, SourceAPI)
+	})
+	s.recordIssue(h, code, out, err)
+}
+
+func (s *simulation) counter() {
+	p, ref, at := s.anyProgram(), pick(s, "ref", "", "ada"), s.location()
+	h, code := (*simChain)(nil), Unprocessable
+	if !p.scoped || at == 0 {
+		h, code = s.model.issue(p, ref)
+	}
+	out, err := attempt(s.f, func(tx *Tx) (IssuedCard, error) {
+		return tx.IssueAtCounter(s.tills[at].device, p.id, CounterFields{ExternalRef: optional(ref)})
+	})
+	if h != nil {
+		h.active, h.firstLocation = true, at
+	}
+	s.recordIssue(h, code, out, err)
+}
+
+func (s *simulation) recordIssue(h *simChain, code Code, out IssuedCard, err error) {
+	s.checkCode(code, err)
+	if h != nil {
+		h.setLink(out)
+		s.compareChain(h)
+	}
+	s.compareLedger(nil)
+}
+
+func (h *simChain) setLink(out IssuedCard) {
+	h.link, h.linkUntil = path.Base(out.InstallURL), out.InstallURLExpiresAt
+}
+
+// act performs a till's action in the store and in the model, and compares the results.
+func (s *simulation) act(c *simCard, do func(tx *Tx, at Till, text string) (Stamped, error), expect func(h *simChain, location int) result) {
+	location := s.location()
+	text, dead := s.idOrCode(c)
+	want := resultOf(NotFound)
+	if !dead {
+		want = expect(c.chain, location)
+	}
+	out, err := attempt(s.f, func(tx *Tx) (Stamped, error) { return do(tx, s.tills[location].device, text) })
+	s.compareResult(c.chain, want, out, err)
+}
+
+func (s *simulation) stamp() {
+	c := s.card((*simProgram).collectsStamps)
+	if c == nil {
+		return
+	}
+	n := int64(s.draw("count", 1, 9))
+	var spend Null[int64]
+	if c.chain.program.minSpend > 0 != s.chance("wrong about spending", 10) {
+		spend = Some(pick[int64](s, "spend", 500, 499, 2000))
+	}
+	s.act(c, func(tx *Tx, at Till, text string) (Stamped, error) {
+		return tx.Stamp(at, text, StampFields{Count: set(n), SpendCents: Opt[int64]{V: spend.V, Set: spend.Valid}})
+	}, func(h *simChain, location int) result { return s.model.stamp(h, location, n, spend) })
+}
+
+func (s *simulation) redeem() {
+	c := s.card(func(p *simProgram) bool { return len(p.prizes) > 0 })
+	if c == nil {
+		return
+	}
+	from := c.chain.program
+	if s.chance("foreign prize", 15) {
+		from = s.anyProgram()
+	}
+	prize := "prz_"
+	if len(from.prizes) > 0 {
+		prize = pick(s, "prize", from.prizes...).id
+	}
+	s.act(c, func(tx *Tx, at Till, text string) (Stamped, error) {
+		return tx.Redeem(at, text, RedeemFields{PrizeID: set(prize)})
+	}, func(h *simChain, location int) result { return s.model.redeem(h, location, prize) })
+}
+
+func (s *simulation) changeBalance() {
+	c := s.card(func(p *simProgram) bool { return p.kind == "prepaid" })
+	if c == nil {
+		return
+	}
+	cents, up := int64(s.draw("cents", 1, 1500)), s.chance("top up", 2)
+	s.act(c, func(tx *Tx, at Till, text string) (Stamped, error) {
+		if up {
+			return tx.TopUp(at, text, AmountFields{AmountCents: set(cents)})
+		}
+		return tx.Spend(at, text, AmountFields{AmountCents: set(cents)})
+	}, func(h *simChain, location int) result {
+		if up {
+			return s.model.changeBalance(h, location, "topup", cents)
+		}
+		return s.model.changeBalance(h, location, "spend", -cents)
+	})
+}
+
+func (s *simulation) use() {
+	c := s.card(func(p *simProgram) bool { return p.kind == "access" || p.kind == "discount" })
+	if c == nil {
+		return
+	}
+	s.act(c, func(tx *Tx, at Till, text string) (Stamped, error) { return tx.Use(at, text, Metadata{}) },
+		func(h *simChain, location int) result { return s.model.use(h, location) })
+}
+
+func (s *simulation) reverse() {
+	if len(s.model.rows) == 0 {
+		return
+	}
+	rows := s.model.rows
+	if recent := len(rows) - 12; recent > 0 && !s.chance("any row", 4) {
+		rows = rows[recent:]
+	}
+	row := pick(s, "row", rows...)
+	location := row.location
+	if s.chance("elsewhere", 8) {
+		location = 1 - location
+	}
+	want := s.model.reverse(row, location)
+	out, err := attempt(s.f, func(tx *Tx) (Stamped, error) { return tx.Reverse(s.tills[location].device, row.id, Metadata{}) })
+	s.compareResult(row.card.chain, want, out, err)
+}
+
+func (s *simulation) advanceClock() { s.wait(time.Duration(s.draw("hours", 0, 30)) * time.Hour) }
+
+func (s *simulation) wait(d time.Duration) {
+	s.f.clock.move(d)
+	s.model.now = s.f.clock.at()
+}
+
+func (s *simulation) lock() {
+	if c := s.card(anyType); c != nil {
+		lock := !c.chain.locked != s.chance("as it is", 5)
+		_, err := attempt(s.f, func(tx *Tx) (CardDetail, error) { return tx.SetCardLocked(s.f.a.Shop, c.id, lock) })
+		s.checkOperation(c, s.model.lock(c, lock), err)
+	}
+}
+
+// archive archives or erases a card.
+func (s *simulation) archive() {
+	switch c := s.card(anyType); {
+	case c == nil:
+	case s.chance("erase", 3):
+		s.checkOperation(c, s.model.erase(c), s.f.do(func(tx *Tx) error { return tx.EraseCard(s.f.a.Shop, c.id) }))
+	case s.chance("archive", 2):
+		_, err := attempt(s.f, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(s.f.a.Shop, c.id) })
+		s.checkOperation(c, s.model.archive(c), err)
+	}
+}
+
+func (s *simulation) reissue() {
+	c := s.card(anyType)
+	if c == nil {
+		return
+	}
+	until := s.expiry()
+	out, err := attempt(s.f, func(tx *Tx) (IssuedCard, error) {
+		return tx.ReissueCard(s.f.a, c.id, ReissueFields{ExpiresAt: Opt[Time]{V: until, Set: until != 0}})
+	})
+	code := s.model.reissue(c, until)
+	if code == "" {
+		c.chain.setLink(out)
+	}
+	s.checkOperation(c, code, err)
+}
+
+// expiry returns an expiry within three days, or 0 for none.
+func (s *simulation) expiry() Time {
+	if s.chance("no expiry", 3) {
+		return 0
+	}
+	return s.model.now.Add(time.Duration(s.draw("hours", 1, 72)) * time.Hour)
+}
+
+func (s *simulation) patch() {
+	c := s.card(anyType)
+	if c == nil {
+		return
+	}
+	var p CardPatch
+	expires, ref := Some(s.expiry()), ""
+	if s.chance("reference", 2) {
+		expires, ref = Null[Time]{}, pick(s, "ref", "ada", "grace")
+		p.ExternalRef = set(ref)
+	} else {
+		p.ExpiresAt = Opt[Time]{V: expires.V, Set: true, Null: expires.V == 0}
+	}
+	_, err := attempt(s.f, func(tx *Tx) (CardDetail, error) { return tx.UpdateCard(s.f.a, c.id, p) })
+	s.checkOperation(c, s.model.patch(c, expires, ref), err)
+}
+
+func (s *simulation) install() {
+	if c := s.card(anyType); c != nil {
+		platform := pick(s, "platform", "apple", "google")
+		_, err := attempt(s.f, func(tx *Tx) (Installation, error) {
+			return tx.Install(c.chain.link, InstallFields{Platform: set(platform)})
+		})
+		s.checkOperation(c, s.model.install(c.chain, platform), err)
+	}
+}
+
+func (s *simulation) suspend() {
+	p := s.anyProgram()
+	if !p.suspended && !s.chance("suspend", 3) {
+		return
+	}
+	p.suspended = !p.suspended
+	s.tills[0].action(p.id, map[bool]string{true: Suspend, false: Unsuspend}[p.suspended])
+}

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestProgramLogo checks that logos are shared, replaced and deleted with their last
+// program, and frozen with it.
+func TestProgramLogo(t *testing.T) {
+	k := startTill(t)
+	f := k.fixture
+	one, two := f.draft(f.a, stamps("One")), f.program(f.a, stamps("Two"))
+	first, second := NewLogo([]byte("first")), NewLogo([]byte("second"))
+	logoOf := func(program string) (hash string) {
+		f.view(func(v *View) error {
+			p, err := v.ProgramForm(f.a.Shop, program)
+			hash = p.LogoHash.V
+			return err
+		})
+		return hash
+	}
+	give := func(program string, l *Logo) error {
+		_, err := attempt(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetProgramLogo(f.a.Shop, program, l) })
+		return err
+	}
+	kept := func(want string) {
+		t.Helper()
+		if got := strings.Join(f.lines("SELECT CAST(bytes AS TEXT) FROM logos ORDER BY bytes"), " "); got != want {
+			t.Errorf("the logos are %q, want %q", got, want)
+		}
+	}
+	for _, step := range []struct {
+		program string
+		logo    *Logo
+		kept    string
+	}{{one, &first, "first"}, {two, &first, "first"}, {one, &second, "first second"}, {one, &second, "first second"}, {two, nil, "second"}, {two, nil, "second"}} {
+		if err := give(step.program, step.logo); err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if step.logo != nil {
+			want = step.logo.Hash
+		}
+		if got := logoOf(step.program); got != want || len(second.Hash) != 32 {
+			t.Errorf("the logo is %q, want %q", got, want)
+		}
+		kept(step.kept)
+	}
+	f.view(func(v *View) error {
+		l, err := v.Logo(second.Hash)
+		if err != nil || string(l.Bytes) != "second" || l.ContentType != "image/png" {
+			t.Errorf("%+v, %v", l, err)
+		}
+		_, err = v.Logo(first.Hash)
+		refused(t, err, NotFound)
+		return nil
+	})
+	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, one) })
+	kept("")
+	refused(t, give(one, &first), NotFound)
+	card := must(f, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(f.a, two, CardFields{}, SourceAPI) })
+	if _, err := k.install(card.InstallURL); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, give(two, &first), ProgramHasInstalledCards)
+	f.checkFile()
+}

@@ -1,0 +1,90 @@
+package store
+
+import (
+	"maps"
+	"slices"
+	"testing"
+)
+
+// TestProgramForm checks that people see the fields that no answer for keys shows.
+func TestProgramForm(t *testing.T) {
+	f := start(t, Options{})
+	fields := stamps("Coffee")
+	fields.NameLocalizations = set(map[string]string{"it": "Caffè"})
+	fields.StampsExpireAfterDays = set(int64(90))
+	id := f.draft(f.a, fields)
+	f.must(func(tx *Tx) error {
+		if _, err := tx.UpdateProgramSettings(f.a.Shop, id, ProgramSettings{MinSpendCents: set(int64(300)), MaxStampsPerDay: set(int64(2))}); err != nil {
+			return err
+		}
+		_, err := tx.AddPrize(f.a, id, PrizeFields{Threshold: set(int64(1)), Name: set("Cup"), DescriptionLocalizations: set(map[string]string{"de": "Tasse"})})
+		return err
+	})
+	f.view(func(v *View) error {
+		p, err := v.ProgramForm(f.a.Shop, id)
+		if err != nil {
+			return err
+		}
+		if p.Name != "Coffee" || !maps.Equal(p.NameLocalizations, map[string]string{"it": "Caffè"}) || len(p.DescriptionLocalizations) != 0 || p.StampsExpireAfterDays.V != 90 ||
+			p.MinSpendCents.V != 300 || p.MaxStampsPerDay.V != 2 || !p.VisibleInCatalog || len(p.Prizes) != 1 || p.Prizes[0].Name != "Cup" || p.Prizes[0].DescriptionLocalizations["de"] != "Tasse" {
+			t.Errorf("%+v", p)
+		}
+		_, err = v.ProgramForm(f.a.Shop+1, id)
+		if e, ok := AsError(err); !ok || e.Code != NotFound {
+			t.Errorf("for another shop: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestProgramImpact checks the figures of a program after some use.
+func TestProgramImpact(t *testing.T) {
+	f := start(t, Options{})
+	k := f.till(f.a)
+	coffee, prizes := k.ladderOf(stamps("Coffee"), 2)
+	gift := f.program(f.a, prepaid("Gift", 500))
+	a, b := f.card(f.a, coffee, CardFields{}), f.card(f.a, coffee, CardFields{})
+	k.ok(k.stamp(a, 3))
+	k.ok(k.stamp(b, 1))
+	k.ok(k.redeem(a, prizes[0]))
+	k.ok(k.spend(f.card(f.a, gift, CardFields{}), 120))
+	for id, want := range map[string]ProgramImpact{coffee: {ActiveCards: 2, Stamps: 4, Redemptions: 1}, gift: {ActiveCards: 1, BalanceCents: 380}} {
+		f.view(func(v *View) error {
+			got, err := v.ProgramImpact(f.a, id)
+			if got != want {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+			return err
+		})
+	}
+}
+
+// TestOrderPrizes checks that prizes move, and that ids which are not those of all prizes
+// are refused.
+func TestOrderPrizes(t *testing.T) {
+	f := start(t, Options{})
+	program, z := f.till(f.a).ladderOf(stamps("Coffee"), 1, 2, 3)
+	order := func(ids ...string) (names []string, err error) {
+		err = f.do(func(tx *Tx) error {
+			_, err := tx.OrderPrizes(f.a, program, PrizeOrder{PrizeIDs: set(ids)})
+			return err
+		})
+		f.view(func(v *View) error {
+			p, err := v.Program(f.a, program)
+			for _, z := range p.Prizes {
+				names = append(names, z.ID)
+			}
+			return err
+		})
+		return names, err
+	}
+	want := []string{z[2], z[0], z[1]}
+	if got, err := order(want...); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, want %q (%v)", got, want, err)
+	}
+	for _, ids := range [][]string{{}, {z[0], z[1]}, {z[0], z[0], z[1]}, {z[0], z[1], z[2], z[2]}, {z[0], z[1], "prz_x"}} {
+		if got, err := order(ids...); err == nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %q (%v)", ids, got, err)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// DayReportQuery is the query of a report of a day.
+type DayReportQuery struct {
+	Date       Opt[string] `json:"date" format:"date" doc:"YYYY-MM-DD, of the shop's calendar. Default: today."`
+	LocationID Opt[string] `json:"location_id" doc:"Only rows of this location."`
+}
+
+// DayReport is the ledger of a day by type, till and program. Rows that were reversed,
+// on the same day or later, count as rows and in no sum.
+type DayReport struct {
+	Date       string         `json:"date" format:"date"`
+	Timezone   string         `json:"timezone"`
+	From       Time           `json:"from"`
+	To         Time           `json:"to" doc:"Exclusive."`
+	LocationID Null[string]   `json:"location_id"`
+	Rows       int64          `json:"rows"`
+	Complete   bool           `json:"complete" doc:"False if the day has more than 100,000 rows: then the report is of the earliest."`
+	Total      ReportSums     `json:"total"`
+	ByType     []TypeReport   `json:"by_type"`
+	ByDevice   []DeviceReport `json:"by_device" doc:"By location and till."`
+	ByProgram  []NamedReport  `json:"by_program"`
+	NewCards   int64          `json:"new_cards" doc:"Overflow cards left out. Of a location: those issued at its tills."`
+	Prepaid    PrepaidReport  `json:"prepaid"`
+}
+
+// ReportSums are the sums of a part of a report.
+type ReportSums struct {
+	Rows          int64 `json:"rows"`
+	ReversedRows  int64 `json:"reversed_rows"`
+	Stamps        int64 `json:"stamps"`
+	Redemptions   int64 `json:"redemptions"`
+	Uses          int64 `json:"uses" doc:"Of access and discount cards."`
+	Reversals     int64 `json:"reversals" doc:"Rows that took others back, also of earlier days."`
+	ToppedUpCents int64 `json:"topped_up_cents"`
+	SpentCents    int64 `json:"spent_cents"`
+}
+
+// TypeReport is the part of a report of one type of row.
+type TypeReport struct {
+	Type         string `json:"type" enum:"stamp,redemption,reversal,expiry,topup,spend,discount,access"`
+	Rows         int64  `json:"rows"`
+	ReversedRows int64  `json:"reversed_rows"`
+	Stamps       int64  `json:"stamps"`
+	ValueCents   int64  `json:"value_cents"`
+}
+
+// DeviceReport is the part of a report of one till.
+type DeviceReport struct {
+	LocationID   string       `json:"location_id"`
+	LocationName string       `json:"location_name"`
+	DeviceID     Null[string] `json:"device_id" doc:"Null: rows that persons made."`
+	DeviceName   Null[string] `json:"device_name"`
+	ReportSums
+}
+
+// NamedReport is the part of a report of one program.
+type NamedReport struct {
+	ProgramID   string `json:"program_id"`
+	ProgramName string `json:"program_name"`
+	ReportSums
+}
+
+// PrepaidReport is the money on prepaid cards.
+type PrepaidReport struct {
+	SoldCents        int64 `json:"sold_cents" doc:"Top-ups, and what new cards begin with."`
+	SpentCents       int64 `json:"spent_cents"`
+	OutstandingCents int64 `json:"outstanding_cents" doc:"On all cards of the shop, now."`
+}
+
+// dayRow is a row of the ledger as a report counts it.
+type dayRow struct {
+	kind          string
+	reversed      bool
+	stamps, value int64
+}
+
+func (s *ReportSums) add(t dayRow) {
+	s.Rows++
+	if t.reversed {
+		s.ReversedRows++
+		return
+	}
+	switch t.kind {
+	case TransactionStamp:
+		s.Stamps += t.stamps
+	case TransactionRedemption:
+		s.Redemptions++
+	case TransactionDiscount, TransactionAccess:
+		s.Uses++
+	case TransactionReversal:
+		s.Reversals++
+	case TransactionTopUp:
+		s.ToppedUpCents += t.value
+	case TransactionSpend:
+		s.SpentCents -= t.value
+	}
+}
+
+// DayReport returns the report of a day of the shop's calendar.
+func (v *View) DayReport(shop int64, q DayReportQuery) (d DayReport, err error) {
+	err = v.snapshot(func() error {
+		sh, err := v.s.shop(v.conn, shop)
+		if err != nil {
+			return err
+		}
+		location := int64(0)
+		if q.LocationID.Set {
+			if location, _, err = v.s.location(v.conn, Access{Shop: shop}, q.LocationID.V); err != nil {
+				return err
+			}
+		}
+		zone := Zone(sh.Timezone)
+		day := v.Now.Std().In(zone)
+		if q.Date.Set {
+			if day, err = time.ParseInLocation(time.DateOnly, q.Date.V, zone); err != nil {
+				return Invalid(Detail{"date", "invalid_format", "must be a date such as 2026-01-31"})
+			}
+		}
+		d = DayReport{Date: day.Format(time.DateOnly), Timezone: sh.Timezone, From: startOfDay(day), To: startOfDay(day.AddDate(0, 0, 1)), LocationID: q.LocationID.Value()}
+		if err := v.reportRows(&d, shop, location); err != nil {
+			return err
+		}
+		return v.reportCards(&d, shop, location)
+	})
+	return d, err
+}
+
+// reportRows adds the day's rows of the ledger to a report. location is 0 for all.
+func (v *View) reportRows(d *DayReport, shop, location int64) error {
+	least, greatest, err := v.rowsBetween(shop, d.From, d.To)
+	if err != nil {
+		return err
+	}
+	type till struct{ location, device int64 }
+	types, tills, programs := map[string]*TypeReport{}, map[till]*ReportSums{}, map[int64]*ReportSums{}
+	cond, args := "shop_id=?", []any{shop}
+	if location != 0 {
+		cond, args = "location_id=?", []any{location}
+	}
+	r := v.query("SELECT "+columns("type", "location_id", "ifnull(device_id, 0)", "program_id", "reversed_at IS NOT NULL", "ifnull(stamps_delta, 0)", "ifnull(value_delta, 0)")+
+		" FROM transactions WHERE "+cond+" AND id>=? AND id<=? ORDER BY id LIMIT ?", append(args, least, greatest, mostDayRows+1)...)
+	d.Complete = true
+	for r.next() {
+		t := dayRow{kind: r.str()}
+		at := till{r.int(), r.int()}
+		program := r.int()
+		t.reversed, t.stamps, t.value = r.bool(), r.int(), r.int()
+		if d.Complete = d.Rows < mostDayRows; !d.Complete {
+			break
+		}
+		d.Rows++
+		d.Total.add(t)
+		sumOf(tills, at).add(t)
+		sumOf(programs, program).add(t)
+		k := sumOf(types, t.kind)
+		k.Rows++
+		k.ReversedRows += oneIf(t.reversed)
+		if !t.reversed {
+			k.Stamps += t.stamps
+			k.ValueCents += t.value
+		}
+	}
+	if err := r.close(); err != nil {
+		return err
+	}
+	d.ByType, d.ByDevice, d.ByProgram = []TypeReport{}, []DeviceReport{}, []NamedReport{}
+	for _, kind := range []string{TransactionStamp, TransactionRedemption, TransactionTopUp, TransactionSpend, TransactionDiscount, TransactionAccess, TransactionExpiry, TransactionReversal} {
+		if k := types[kind]; k != nil {
+			k.Type = kind
+			d.ByType = append(d.ByType, *k)
+		}
+	}
+	for at, sums := range tills {
+		b := DeviceReport{LocationID: v.s.ID(KindLocation, at.location), ReportSums: *sums}
+		if at.device != 0 {
+			b.DeviceID = Some(v.s.ID(KindDevice, at.device))
+		}
+		if _, err := v.one(func(r *rows) { b.LocationName, b.DeviceName = r.str(), r.nullStr() },
+			"SELECT name, ifnull((SELECT name FROM devices WHERE id=?), '') FROM locations WHERE id=?", at.device, at.location); err != nil {
+			return err
+		}
+		d.ByDevice = append(d.ByDevice, b)
+	}
+	slices.SortFunc(d.ByDevice, func(a, b DeviceReport) int {
+		return cmp.Or(cmp.Compare(a.LocationName, b.LocationName), cmp.Compare(a.LocationID, b.LocationID), cmp.Compare(a.DeviceName.V, b.DeviceName.V), cmp.Compare(a.DeviceID.V, b.DeviceID.V))
+	})
+	for key, sums := range programs {
+		b := NamedReport{ProgramID: v.s.ID(KindProgram, key), ReportSums: *sums}
+		if _, err := v.one(func(r *rows) { b.ProgramName = r.str() }, "SELECT name FROM programs WHERE id=?", key); err != nil {
+			return err
+		}
+		d.ByProgram = append(d.ByProgram, b)
+	}
+	slices.SortFunc(d.ByProgram, func(a, b NamedReport) int {
+		return cmp.Or(cmp.Compare(a.ProgramName, b.ProgramName), cmp.Compare(a.ProgramID, b.ProgramID))
+	})
+	return nil
+}
+
+// sumOf returns the sum of a key, which is new at first.
+func sumOf[K comparable, V any](sums map[K]*V, key K) *V {
+	s := sums[key]
+	if s == nil {
+		s = new(V)
+		sums[key] = s
+	}
+	return s
+}
+
+// reportCards adds the day's new cards, and the money on prepaid cards, to a report.
+func (v *View) reportCards(d *DayReport, shop, location int64) error {
+	least, err := v.firstKeyFrom("cards", d.From)
+	if err != nil {
+		return err
+	}
+	after, err := v.firstKeyFrom("cards", d.To)
+	if err != nil {
+		return err
+	}
+	begin := int64(0)
+	if _, err = v.one(func(r *rows) { d.NewCards, begin = r.int(), r.int() }, "SELECT "+columns("count(*)", "ifnull(sum(initial_value), 0)")+
+		" FROM (SELECT shop_id, root_id, initial_value, first_location_id, source FROM cards WHERE id>=?1 AND id<?2 ORDER BY id LIMIT ?3) WHERE shop_id=?4 AND root_id IS NULL AND (?5=0 OR first_location_id=?5 AND source='counter')",
+		least, after, mostDayRows, shop, location); err != nil {
+		return err
+	}
+	d.Prepaid = PrepaidReport{SoldCents: d.Total.ToppedUpCents + begin, SpentCents: d.Total.SpentCents}
+	d.Prepaid.OutstandingCents, err = v.number("SELECT ifnull(sum(balance), 0) FROM program_counts WHERE "+programsOfShop, shop)
+	return err
+}

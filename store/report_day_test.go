@@ -1,0 +1,103 @@
+package store
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+)
+
+func (f *fixture) dayReport(t *testing.T, q DayReportQuery) (d DayReport) {
+	t.Helper()
+	f.view(func(v *View) (err error) { d, err = v.DayReport(f.a.Shop, q); return err })
+	return d
+}
+
+// TestDayReport checks a report of a day with rows of all types at two locations, with
+// rows of the days around it and of another shop.
+func TestDayReport(t *testing.T) {
+	f := start(t, Options{})
+	rome := Zone("Europe/Rome")
+	must(f, func(tx *Tx) (Shop, error) {
+		return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set("Europe/Rome")}, "")
+	})
+	f.clock.ms.Store(time.Date(2026, 3, 28, 23, 59, 59, 0, rome).UnixMilli()) // the next day has 23 hours
+	k, second := f.till(f.a), f.till(f.a)
+	coffee, prizes := k.ladderOf(stamps("Coffee"), 2)
+	gift, club := f.program(f.a, prepaid("Gift", 300)), f.program(f.a, access("Club"))
+	other := f.shop(ShopFields{})
+	theirs := f.till(other)
+	card, money := f.card(f.a, coffee, CardFields{}), f.card(f.a, gift, CardFields{})
+	old := k.ok(k.stamp(card, 1)).Transaction.ID
+	f.clock.move(time.Second) // midnight
+	k.ok(k.stamp(card, 3))
+	k.ok(k.redeem(card, prizes[0]))
+	k.ok(k.reverse(old))
+	undone := k.ok(k.topUp(money, 5000)).Transaction.ID
+	k.ok(k.reverse(undone))
+	k.ok(k.topUp(money, 1000))
+	second.ok(second.spend(money, 400))
+	second.ok(second.use(f.card(f.a, club, CardFields{})))
+	f.card(f.a, gift, CardFields{})
+	must(f, func(tx *Tx) (IssuedCard, error) { return tx.IssueAtCounter(second.device, gift, CounterFields{}) })
+	byHand := second.ok(second.stamp(card, 2)).Transaction.ID
+	must(f, func(tx *Tx) (Stamped, error) { return tx.ReverseByPerson(f.a.Shop, byHand, Metadata{}) })
+	theirs.ok(theirs.stamp(f.card(other, f.program(other, stamps("Theirs")), CardFields{}), 1))
+	f.clock.ms.Store(time.Date(2026, 3, 30, 0, 0, 0, 0, rome).UnixMilli())
+	k.ok(k.stamp(card, 1))
+
+	name := func(at till) (string, string) {
+		return at.location, f.lines("SELECT name FROM locations WHERE id=?", f.key(KindLocation, at.location))[0]
+	}
+	device := func(at till, sums ReportSums) DeviceReport {
+		id, label := name(at)
+		return DeviceReport{LocationID: id, LocationName: label, DeviceID: Some(f.ID(KindDevice, at.device.Device)), DeviceName: Some("Till"), ReportSums: sums}
+	}
+	first := ReportSums{Rows: 6, ReversedRows: 1, Stamps: 3, Redemptions: 1, Reversals: 2, ToppedUpCents: 1000}
+	there := ReportSums{Rows: 3, ReversedRows: 1, Uses: 1, SpentCents: 400}
+	person := device(second, ReportSums{Rows: 1, Reversals: 1})
+	person.DeviceID, person.DeviceName = Null[string]{}, Null[string]{}
+	want := DayReport{Date: "2026-03-29", Timezone: "Europe/Rome", From: TimeOf(time.Date(2026, 3, 29, 0, 0, 0, 0, rome)), To: f.clock.at(), Rows: 10, Complete: true,
+		Total:    ReportSums{Rows: 10, ReversedRows: 2, Stamps: 3, Redemptions: 1, Uses: 1, Reversals: 3, ToppedUpCents: 1000, SpentCents: 400},
+		ByType:   []TypeReport{{"stamp", 2, 1, 3, 0}, {"redemption", 1, 0, 0, 0}, {"topup", 2, 1, 0, 1000}, {"spend", 1, 0, 0, -400}, {"access", 1, 0, 0, 0}, {"reversal", 3, 0, -3, -5000}},
+		ByDevice: []DeviceReport{device(k, first), person, device(second, there)},
+		ByProgram: []NamedReport{{club, "Club", ReportSums{Rows: 1, Uses: 1}}, {coffee, "Coffee", ReportSums{Rows: 5, ReversedRows: 1, Stamps: 3, Redemptions: 1, Reversals: 2}},
+			{gift, "Gift", ReportSums{Rows: 4, ReversedRows: 1, Reversals: 1, ToppedUpCents: 1000, SpentCents: 400}}},
+		NewCards: 3, Prepaid: PrepaidReport{SoldCents: 1600, SpentCents: 400, OutstandingCents: 1500},
+	}
+	got := f.dayReport(t, DayReportQuery{Date: set("2026-03-29")})
+	if got.ByDevice[0].LocationID != k.location { // the locations have the same name
+		got.ByDevice = append(got.ByDevice[2:], got.ByDevice[:2]...)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v\nwant\n%+v", got, want)
+	}
+	here := f.dayReport(t, DayReportQuery{Date: set("2026-03-29"), LocationID: set(second.location)})
+	if here.Rows != 4 || len(here.ByDevice) != 2 || here.Total.SpentCents != 400 || here.Total.ToppedUpCents != 0 || here.NewCards != 1 || here.Prepaid != (PrepaidReport{300, 400, 1500}) {
+		t.Errorf("at a location: %+v", here)
+	}
+	if today := f.dayReport(t, DayReportQuery{}); today.Date != "2026-03-30" || today.Rows != 1 {
+		t.Errorf("today: %+v", today)
+	}
+	if empty := f.dayReport(t, DayReportQuery{Date: set("2020-01-01")}); empty.Rows != 0 || !empty.Complete || empty.ByType == nil || empty.ByDevice == nil || empty.ByProgram == nil {
+		t.Errorf("an empty day: %+v", empty)
+	}
+	refused(t, f.View(0, func(v *View) error {
+		_, err := v.DayReport(other.Shop, DayReportQuery{LocationID: set(k.location)})
+		return err
+	}), NotFound)
+}
+
+// TestDayReportOfManyRows checks that a report reads a bounded number of rows and says so.
+func TestDayReportOfManyRows(t *testing.T) {
+	f := start(t, Options{})
+	l := f.withLedger(f.a)
+	for _, n := range []int{mostDayRows, 1} {
+		f.sql(fmt.Sprintf(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<%d) INSERT INTO transactions (shop_id, card_id, program_id, location_id, type, stamps_delta, created_at)
+			SELECT ?, ?, ?, ?, 'stamp', 1, ? FROM n`, n-int(f.number("SELECT count(*) FROM transactions"))%mostDayRows), f.a.Shop, f.key(KindCard, l.card), f.key(KindProgram, l.program), f.key(KindLocation, l.location), f.clock.at())
+		rows := f.number("SELECT count(*) FROM transactions")
+		if d := f.dayReport(t, DayReportQuery{}); d.Rows != mostDayRows || d.Complete != (rows == mostDayRows) {
+			t.Errorf("of %d rows: %d, complete %t", rows, d.Rows, d.Complete)
+		}
+	}
+}

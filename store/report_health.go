@@ -1,0 +1,56 @@
+package store
+
+import "os"
+
+// FileHealth is the state of the file and of its queues.
+type FileHealth struct {
+	SchemaVersion         int64      `json:"schema_version"`
+	FileBytes             int64      `json:"file_bytes"`
+	LogBytes              int64      `json:"log_bytes" doc:"Of the write-ahead log beside the file."`
+	QueuedWrites          int64      `json:"queued_writes"`
+	PendingDeliveries     int64      `json:"pending_deliveries" doc:"Counted to 10,000."`
+	WaitingMails          int64      `json:"waiting_mails" doc:"Counted to 10,000."`
+	Shops                 int64      `json:"shops"`
+	LiveCards             int64      `json:"live_cards"`
+	LedgerRows            int64      `json:"ledger_rows" doc:"Without those that were reversed, reversals and expiries."`
+	DevicesThatAcceptIDs  int64      `json:"devices_that_accept_card_ids"`
+	DeactivatedWebhooks   int64      `json:"deactivated_webhooks" doc:"Switched off, by people or by failures."`
+	OldestPendingDelivery Null[Time] `json:"oldest_pending_delivery" doc:"When the delivery that waits for its next attempt the longest was due."`
+}
+
+const mostQueued = 10_000
+
+// Health returns the state of the file.
+func (v *View) Health() (h FileHealth, err error) {
+	h.QueuedWrites = int64(v.s.QueuedWrites())
+	for suffix, size := range map[string]*int64{"": &h.FileBytes, "-wal": &h.LogBytes} {
+		if info, err := os.Stat(v.s.path + suffix); err == nil {
+			*size = info.Size()
+		}
+	}
+	err = v.snapshot(func() error {
+		if h.SchemaVersion, err = v.number("PRAGMA user_version"); err != nil {
+			return err
+		}
+		if h.PendingDeliveries, err = v.CountPendingDeliveries(mostQueued); err != nil {
+			return err
+		}
+		if h.WaitingMails, err = v.CountMails(mostQueued); err != nil {
+			return err
+		}
+		for sql, n := range map[string]*int64{
+			"SELECT count(*) FROM shops":                                                   &h.Shops,
+			"SELECT ifnull(sum(live_cards), 0) FROM shops":                                 &h.LiveCards,
+			"SELECT ifnull(sum(activity), 0) FROM day_counts":                              &h.LedgerRows,
+			"SELECT count(*) FROM devices WHERE accepts_card_ids=1 AND revoked_at IS NULL": &h.DevicesThatAcceptIDs,
+			"SELECT count(*) FROM webhooks WHERE active=0 AND deleted_at IS NULL":          &h.DeactivatedWebhooks,
+		} {
+			if *n, err = v.number(sql); err != nil {
+				return err
+			}
+		}
+		_, err := v.one(func(r *rows) { h.OldestPendingDelivery = r.nullTime() }, "SELECT min(due_at) FROM (SELECT due_at FROM deliveries WHERE outcome IS NULL AND due_at IS NOT NULL LIMIT ?)", mostQueued)
+		return err
+	})
+	return h, err
+}

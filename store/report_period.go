@@ -1,0 +1,125 @@
+package store
+
+import "fmt"
+
+// PeriodQuery is the query of the report of a period.
+type PeriodQuery struct {
+	From      Opt[string] `json:"from" format:"date" doc:"First day, YYYY-MM-DD, of the shop's calendar. Default: 29 days before to."`
+	To        Opt[string] `json:"to" format:"date" doc:"Last day, inclusive. Default: today. The span is at most 366 days."`
+	ProgramID Opt[string] `json:"program_id" doc:"Only this program."`
+}
+
+// PeriodReport is what happened in a period, by day and by location.
+type PeriodReport struct {
+	From      string           `json:"from" format:"date"`
+	To        string           `json:"to" format:"date" doc:"Inclusive."`
+	Timezone  string           `json:"timezone"`
+	Total     PeriodSums       `json:"total"`
+	Days      []PeriodDay      `json:"days" doc:"Every day is present."`
+	Locations []PeriodLocation `json:"locations" doc:"Those at which there was something, by name."`
+	Hours     []HourCount      `json:"hours" doc:"Stamps by hour of the week, of all time; cells that are not zero."`
+}
+
+// PeriodSums are the sums of a part of a period, without what was reversed.
+type PeriodSums struct {
+	Activity      int64 `json:"activity" doc:"Rows of the ledger that are neither reversed nor reversals or expiries."`
+	Stamps        int64 `json:"stamps"`
+	NewCards      int64 `json:"new_cards" doc:"Overflow cards left out."`
+	Redemptions   int64 `json:"redemptions"`
+	ToppedUpCents int64 `json:"topped_up_cents"`
+	SpentCents    int64 `json:"spent_cents"`
+}
+
+func (s *PeriodSums) add(o PeriodSums) {
+	s.Activity += o.Activity
+	s.Stamps += o.Stamps
+	s.NewCards += o.NewCards
+	s.Redemptions += o.Redemptions
+	s.ToppedUpCents += o.ToppedUpCents
+	s.SpentCents += o.SpentCents
+}
+
+// PeriodDay is the part of a period of one day.
+type PeriodDay struct {
+	Date string `json:"date" format:"date"`
+	PeriodSums
+}
+
+// PeriodLocation is the part of a period of one location. New cards count at none.
+type PeriodLocation struct {
+	LocationID   string `json:"location_id"`
+	LocationName string `json:"location_name"`
+	PeriodSums
+}
+
+var periodSums = columns("sum(activity) AS activity", "sum(stamps) AS stamps", "sum(cards) AS cards", "sum(redemptions) AS redemptions", "sum(topped_up) AS topped_up", "sum(spent) AS spent")
+
+func (r *rows) periodSums() PeriodSums {
+	return PeriodSums{Activity: r.int(), Stamps: r.int(), NewCards: r.int(), Redemptions: r.int(), ToppedUpCents: r.int(), SpentCents: r.int()}
+}
+
+// span returns the first and the last day that the query asks for, by numbers.
+func (q PeriodQuery) span(today int64) (from, to int64, err error) {
+	to = today
+	if q.To.Set {
+		to = dayOf(q.To.V)
+	}
+	from = to - summaryDays + 1
+	if q.From.Set {
+		from = dayOf(q.From.V)
+	}
+	switch {
+	case from > to:
+		return 0, 0, Invalid(Detail{"from", "invalid_value", "must not be after to"})
+	case to-from >= maxHeatmapDays:
+		return 0, 0, Invalid(Detail{"from", "too_large", fmt.Sprintf("must be at most %d days before to", maxHeatmapDays-1)})
+	}
+	return from, to, nil
+}
+
+// hours returns the stamps by hour of the week of the programs that cond selects.
+func (v *View) hours(cond string, args ...any) ([]HourCount, error) {
+	return list(v.conn, func(r *rows) HourCount { return HourCount{r.int(), r.int(), r.int()} },
+		"SELECT "+columns("weekday", "hour", "sum(stamps)")+" FROM hour_counts WHERE "+cond+" GROUP BY weekday, hour HAVING sum(stamps)<>0 ORDER BY weekday, hour", args...)
+}
+
+// Period returns what happened in a period.
+func (v *View) Period(shop int64, q PeriodQuery) (p PeriodReport, err error) {
+	err = v.snapshot(func() error {
+		sh, err := v.s.shop(v.conn, shop)
+		if err != nil {
+			return err
+		}
+		from, to, err := q.span(v.today(sh.Timezone))
+		if err != nil {
+			return err
+		}
+		cond, args := programsOfShop, []any{shop}
+		if q.ProgramID.Set {
+			cond, args = programsOfShop+" AND program_id=?", append(args, v.s.keyOrNone(KindProgram, q.ProgramID.V))
+		}
+		if p.Hours, err = v.hours(cond, args...); err != nil {
+			return err
+		}
+		args = append(args, from, to)
+		p.From, p.To, p.Timezone, p.Days = Date(from), Date(to), sh.Timezone, make([]PeriodDay, 0, to-from+1)
+		for d := from; d <= to; d++ {
+			p.Days = append(p.Days, PeriodDay{Date: Date(d)})
+		}
+		r := v.query("SELECT "+columns("day", periodSums)+" FROM day_counts WHERE "+cond+" AND day>=? AND day<=? GROUP BY day", args...)
+		for r.next() {
+			d := &p.Days[r.int()-from]
+			d.PeriodSums = r.periodSums()
+			p.Total.add(d.PeriodSums)
+		}
+		if err := r.close(); err != nil {
+			return err
+		}
+		p.Locations, err = list(v.conn, func(r *rows) PeriodLocation {
+			return PeriodLocation{v.s.ID(KindLocation, r.int()), r.str(), r.periodSums()}
+		}, "SELECT "+columns("l.id", "l.name", "d.activity", "d.stamps", "d.cards", "d.redemptions", "d.topped_up", "d.spent")+" FROM (SELECT "+columns("location_id", periodSums)+" FROM day_counts WHERE "+cond+" AND day>=? AND day<=? GROUP BY location_id HAVING sum(activity)<>0) d"+
+			" JOIN locations l ON l.id=d.location_id ORDER BY l.name, l.id", args...)
+		return err
+	})
+	return p, err
+}

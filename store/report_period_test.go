@@ -1,0 +1,85 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// TestPeriod compares the sums of a period, across a change of the clocks, with the
+// ledger.
+func TestPeriod(t *testing.T) {
+	rng := chance(t)
+	f := start(t, Options{})
+	rome := Zone("Europe/Rome")
+	f.clock.ms.Store(time.Date(2026, 3, 26, 22, 0, 0, 0, rome).UnixMilli()) // the clocks change on the 29th
+	must(f, func(tx *Tx) (Shop, error) {
+		return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set("Europe/Rome")}, "")
+	})
+	one, two := f.till(f.a), f.till(f.a)
+	coffee, prizes := one.ladderOf(stamps("Coffee"), 1)
+	gift := f.program(f.a, prepaid("Gift", 0))
+	balance := f.card(f.a, gift, CardFields{})
+	for f.clock.now().Before(time.Date(2026, 3, 31, 3, 0, 0, 0, rome)) {
+		k := []till{one, two}[rng.IntN(2)]
+		card := f.card(f.a, coffee, CardFields{})
+		row := k.ok(k.stamp(card, 1+rng.Int64N(3))).Transaction.ID
+		switch rng.IntN(4) {
+		case 0:
+			k.ok(k.redeem(card, prizes[0]))
+		case 1:
+			k.ok(k.topUp(balance, 50))
+			k.ok(k.spend(balance, 20))
+		case 2:
+			k.ok(k.reverse(row))
+		}
+		f.clock.move(time.Duration(1+rng.Int64N(120)) * time.Minute)
+	}
+	period := func(q PeriodQuery) (p PeriodReport) {
+		f.view(func(v *View) (err error) {
+			p, err = v.Period(f.a.Shop, q)
+			return err
+		})
+		return p
+	}
+	p := period(PeriodQuery{From: set("2026-03-25")})
+	if p.From != "2026-03-25" || p.To != "2026-03-31" || len(p.Days) != 7 {
+		t.Fatalf("%s to %s, %d days", p.From, p.To, len(p.Days))
+	}
+	var sum, byLocation PeriodSums
+	for _, d := range p.Days {
+		at, err := time.ParseInLocation(time.DateOnly, d.Date, rome)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := f.totalsByHand(TimeOf(at), TimeOf(at.AddDate(0, 0, 1))-1)
+		if got := (DayTotals{d.Stamps, d.Redemptions, d.NewCards, d.ToppedUpCents, d.SpentCents}); got != want {
+			t.Errorf("%s: %+v, want %+v", d.Date, got, want)
+		}
+		sum.add(d.PeriodSums)
+	}
+	if p.Total != sum || sum.Activity == 0 {
+		t.Errorf("total %+v, of the days %+v", p.Total, sum)
+	}
+	for _, l := range p.Locations {
+		byLocation.add(l.PeriodSums)
+	}
+	if byLocation.NewCards = sum.NewCards; byLocation != sum || len(p.Locations) != 2 {
+		t.Errorf("%d locations: %+v, of the days %+v", len(p.Locations), byLocation, sum)
+	}
+	var programs PeriodSums
+	for _, id := range []string{coffee, gift} {
+		programs.add(period(PeriodQuery{From: set("2026-03-25"), ProgramID: set(id)}).Total)
+	}
+	if programs != sum {
+		t.Errorf("of the programs %+v, of the days %+v", programs, sum)
+	}
+	for _, q := range []PeriodQuery{{From: set("2026-04-01")}, {From: set("2025-03-30")}} {
+		f.view(func(v *View) error {
+			if _, err := v.Period(f.a.Shop, q); err == nil {
+				return fmt.Errorf("%+v is accepted", q)
+			}
+			return nil
+		})
+	}
+}

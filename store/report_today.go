@@ -1,0 +1,240 @@
+package store
+
+import (
+	"net/url"
+	"time"
+)
+
+// Today is what a shop did so far today, beside the same weekday a week before.
+type Today struct {
+	Timezone   string        `json:"timezone"`
+	Date       string        `json:"date" format:"date" doc:"Today, by the shop's calendar."`
+	WeekBefore string        `json:"week_before" format:"date"`
+	Until      Time          `json:"until"`
+	Today      DayTotals     `json:"today"`
+	Before     DayTotals     `json:"before" doc:"Of the day a week before, up to the same time of day."`
+	Events     []LedgerEntry `json:"events" doc:"The last 20 rows of the ledger, newest first."`
+	Attention  []Attention   `json:"attention"`
+	Begun      Begun         `json:"begun"`
+}
+
+// Begun says which of the things that a shop needs it has.
+type Begun struct {
+	Location  bool `json:"location"`
+	Program   bool `json:"program"`
+	Published bool `json:"published" doc:"A program is published, so that cards can be issued."`
+	Till      bool `json:"till"`
+	Card      bool `json:"card"`
+	Prepaid   bool `json:"prepaid" doc:"A program has balances."`
+}
+
+// Done reports whether the shop has all of them. Prepaid cards are not for every shop.
+func (b Begun) Done() bool { return b.Location && b.Program && b.Published && b.Till && b.Card }
+
+// DayTotals are the sums of a part of a day, without what was reversed.
+type DayTotals struct {
+	Stamps        int64 `json:"stamps"`
+	Redemptions   int64 `json:"redemptions"`
+	NewCards      int64 `json:"new_cards" doc:"Overflow cards left out."`
+	ToppedUpCents int64 `json:"topped_up_cents"`
+	SpentCents    int64 `json:"spent_cents"`
+}
+
+// The kinds of Attention.
+const (
+	AttentionWebhookFailing  = "webhook_failing"
+	AttentionWebhookInactive = "webhook_inactive"
+	AttentionProgramDraft    = "program_draft"
+	AttentionNoPrizes        = "program_without_prizes"
+)
+
+// Attention is something that a person of the shop may have to see to.
+type Attention struct {
+	Kind      string       `json:"kind" enum:"webhook_failing,webhook_inactive,program_draft,program_without_prizes"`
+	ProgramID string       `json:"program_id"`
+	WebhookID Null[string] `json:"webhook_id"`
+	Name      string       `json:"name" doc:"The program's name, or the host of the webhook."`
+	Failures  int64        `json:"failures" doc:"Of a webhook: deliveries in a row that failed."`
+}
+
+// The bounds of Today and of reports of a day.
+const (
+	todayEvents   = 20
+	mostAttention = 20 // of a kind
+	mostDayRows   = 100_000
+)
+
+// Today returns what a shop did so far today.
+func (v *View) Today(shop int64) (t Today, err error) {
+	err = v.snapshot(func() error {
+		sh, err := v.s.shop(v.conn, shop)
+		if err != nil {
+			return err
+		}
+		now := v.Now.Std().In(Zone(sh.Timezone))
+		before := now.AddDate(0, 0, -7) // the same time by the clock
+		t = Today{Timezone: sh.Timezone, Date: now.Format(time.DateOnly), WeekBefore: before.Format(time.DateOnly), Until: v.Now}
+		if t.Today, err = v.dayTotals(shop, startOfDay(now), v.Now); err != nil {
+			return err
+		}
+		if t.Before, err = v.dayTotals(shop, startOfDay(before), TimeOf(before)); err != nil {
+			return err
+		}
+		newest, err := v.keys("SELECT id FROM transactions WHERE shop_id=? ORDER BY id DESC LIMIT ?", shop, todayEvents)
+		if err != nil {
+			return err
+		}
+		if t.Events, err = v.ledgerEntries(shop, newest); err != nil {
+			return err
+		}
+		if t.Attention, err = v.attention(shop); err != nil {
+			return err
+		}
+		t.Begun, err = v.begun(shop)
+		return err
+	})
+	return t, err
+}
+
+// begun returns which of the things that it needs a shop has.
+func (v *View) begun(shop int64) (b Begun, err error) {
+	some := func(what string) string { return "EXISTS (SELECT 1 FROM " + what + " LIMIT 1)" }
+	_, err = v.one(func(r *rows) {
+		b = Begun{Location: r.bool(), Program: r.bool(), Published: r.bool(), Till: r.bool(), Card: r.bool(), Prepaid: r.bool()}
+	}, "SELECT "+columns(some("locations WHERE shop_id=?1"), some("programs WHERE shop_id=?1 AND deleted_at IS NULL"),
+		some("programs WHERE shop_id=?1 AND deleted_at IS NULL AND published_at IS NOT NULL"), some("devices WHERE shop_id=?1 AND revoked_at IS NULL"),
+		some("cards WHERE shop_id=?1 AND deleted_at IS NULL"), some("programs WHERE shop_id=?1 AND type='prepaid'")), shop)
+	return b, err
+}
+
+// startOfDay returns the beginning of a time's day in its zone.
+func startOfDay(t time.Time) Time {
+	y, m, d := t.Date()
+	return TimeOf(time.Date(y, m, d, 0, 0, 0, 0, t.Location()))
+}
+
+// dayTotals returns the sums from one time up to and with another. Those of whole
+// quarter hours are maintained; the rest of the last one is counted.
+func (v *View) dayTotals(shop int64, from, to Time) (d DayTotals, err error) {
+	first, last := (int64(from)+quarterHour-1)/quarterHour, (int64(to)+1)/quarterHour
+	if _, err = v.one(func(r *rows) {
+		d.Stamps, d.NewCards, d.Redemptions, d.ToppedUpCents, d.SpentCents = r.int(), r.int(), r.int(), r.int(), r.int()
+	},
+		"SELECT "+columns("ifnull(sum(stamps), 0)", "ifnull(sum(cards), 0)", "ifnull(sum(redemptions), 0)", "ifnull(sum(topped_up), 0)", "ifnull(sum(spent), 0)")+
+			" FROM quarter_counts WHERE "+programsOfShop+" AND quarter>=? AND quarter<?", shop, first, last); err != nil {
+		return d, err
+	}
+	part := max(from, Time(last*quarterHour))
+	if part > to {
+		return d, nil
+	}
+	cards, err := v.cardsMade(shop, part, to)
+	if err != nil {
+		return d, err
+	}
+	d.NewCards += cards
+	earliest, latest, err := v.rowsBetween(shop, part, to+1)
+	if err != nil {
+		return d, err
+	}
+	_, err = v.one(func(r *rows) {
+		d.Stamps += r.int()
+		d.Redemptions += r.int()
+		d.ToppedUpCents += r.int()
+		d.SpentCents += r.int()
+	}, "SELECT "+columns("ifnull(sum(iif(type='stamp', stamps_delta, 0)), 0)", "ifnull(sum(type='redemption'), 0)",
+		"ifnull(sum(iif(type='topup', value_delta, 0)), 0)", "ifnull(sum(iif(type='spend', -value_delta, 0)), 0)")+
+		" FROM (SELECT type, value_delta, stamps_delta, reversed_at FROM transactions WHERE shop_id=? AND id>=? AND id<=? ORDER BY id LIMIT ?) WHERE reversed_at IS NULL",
+		shop, earliest, latest, mostDayRows)
+	return d, err
+}
+
+// rowsBetween returns the least and the greatest key of the shop's rows of the ledger
+// from one time until before another. The least is greater if there are none.
+func (v *View) rowsBetween(shop int64, from, to Time) (least, greatest int64, err error) {
+	var w listQuery
+	if err := v.boundByTime(&w, shop, TransactionFilter{From: Given(from), To: Given(to)}); err != nil {
+		return 0, 0, err
+	}
+	if w.below == 0 {
+		w.below = 1 << 62
+	}
+	return w.above + 1, w.below - 1, nil
+}
+
+// cardsMade returns how many cards of a shop were created from one time up to and with
+// another, overflow cards left out. Keys grow with created_at, so a binary search finds
+// the first of them without an index.
+func (v *View) cardsMade(shop int64, from, to Time) (n int64, err error) {
+	least, err := v.firstKeyFrom("cards", from)
+	if err != nil {
+		return 0, err
+	}
+	after, err := v.firstKeyFrom("cards", to+1)
+	if err != nil || after == least {
+		return 0, err
+	}
+	return v.number("SELECT count(*) FROM (SELECT shop_id, root_id FROM cards WHERE id>=? AND id<? ORDER BY id LIMIT ?) WHERE shop_id=? AND root_id IS NULL", least, after, mostDayRows, shop)
+}
+
+// firstKeyFrom returns a key of a table: no row below it was created at a time or
+// later, and no row from it on before.
+func (v *View) firstKeyFrom(table string, at Time) (key int64, err error) {
+	low, high := int64(1), int64(0)
+	if high, err = v.number("SELECT ifnull(max(id), 0)+1 FROM " + table); err != nil {
+		return 0, err
+	}
+	for low < high {
+		middle := low + (high-low)/2
+		var key, created int64
+		if _, err = v.one(func(r *rows) { key, created = r.int(), r.int() }, "SELECT "+columns("id", "created_at")+" FROM "+table+" WHERE id>=? ORDER BY id LIMIT 1", middle); err != nil {
+			return 0, err
+		}
+		if created < int64(at) {
+			low = key + 1
+		} else {
+			high = middle
+		}
+	}
+	return low, nil
+}
+
+// attention returns what a person of the shop may have to see to.
+func (v *View) attention(shop int64) (all []Attention, err error) {
+	all = []Attention{}
+	r := v.query("SELECT "+columns("id", "program_id", "url", "consecutive_failures", "active")+" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL AND (active=0 OR consecutive_failures>0) ORDER BY id DESC LIMIT ?",
+		shop, mostAttention)
+	for r.next() {
+		a := Attention{Kind: AttentionWebhookFailing, WebhookID: Some(v.s.ID(KindWebhook, r.int())), ProgramID: v.s.ID(KindProgram, r.int()), Name: hostOf(r.str()), Failures: r.int()}
+		if !r.bool() {
+			a.Kind = AttentionWebhookInactive
+		}
+		all = append(all, a)
+	}
+	if err := r.close(); err != nil {
+		return nil, err
+	}
+	for _, kind := range []struct{ kind, cond string }{
+		{AttentionNoPrizes, "published_at IS NOT NULL AND total_stamps IS NOT NULL AND NOT EXISTS (SELECT 1 FROM prizes WHERE program_id=p.id)"},
+		{AttentionProgramDraft, "published_at IS NULL"},
+	} {
+		some, err := list(v.conn, func(r *rows) Attention {
+			return Attention{Kind: kind.kind, ProgramID: v.s.ID(KindProgram, r.int()), Name: r.str()}
+		}, "SELECT "+columns("id", "name")+" FROM programs p WHERE shop_id=? AND deleted_at IS NULL AND "+kind.cond+" ORDER BY id DESC LIMIT ?", shop, mostAttention)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// hostOf returns the host of a webhook's URL, which people recognise it by. The rest
+// may hold a secret.
+func hostOf(target string) string {
+	u, err := url.Parse(target)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}

@@ -1,0 +1,202 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// today reads Today.
+func (f *fixture) today(t *testing.T) (d Today) {
+	t.Helper()
+	f.view(func(v *View) (err error) {
+		d, err = v.Today(f.a.Shop)
+		return err
+	})
+	return d
+}
+
+// totalsByHand sums up the ledger and the cards without the sums that are maintained.
+func (f *fixture) totalsByHand(from, to Time) DayTotals {
+	row := func(sum, kind string) int64 {
+		return f.number("SELECT ifnull(sum("+sum+"), 0) FROM transactions WHERE shop_id=? AND created_at>=? AND created_at<=? AND reversed_at IS NULL AND type=?", f.a.Shop, from, to, kind)
+	}
+	return DayTotals{Stamps: row("stamps_delta", "stamp"), Redemptions: row("1", "redemption"), ToppedUpCents: row("value_delta", "topup"), SpentCents: -row("value_delta", "spend"),
+		NewCards: f.number("SELECT count(*) FROM cards WHERE shop_id=? AND root_id IS NULL AND created_at>=? AND created_at<=?", f.a.Shop, from, to)}
+}
+
+// TestToday compares the sums of today and of the week before, across a change of the
+// clocks, with the ledger.
+func TestToday(t *testing.T) {
+	for _, zone := range []string{"Europe/Rome", "Asia/Kathmandu", "UTC"} {
+		t.Run(zone, func(t *testing.T) {
+			rng := chance(t)
+			f := start(t, Options{})
+			location := Zone(zone)
+			f.clock.ms.Store(time.Date(2026, 3, 23, 5, 0, 0, 0, location).UnixMilli()) // Rome's clocks change on the 29th
+			must(f, func(tx *Tx) (Shop, error) {
+				return tx.UpdateShop(f.a.Shop, ShopFields{Timezone: set(zone)}, "")
+			})
+			k := f.till(f.a)
+			coffee, prizes := k.ladderOf(stamps("Coffee"), 1, 2)
+			gift := f.program(f.a, prepaid("Gift", 0))
+			other := f.shop(ShopFields{})
+			elsewhere := f.till(other)
+			theirs := f.program(other, stamps("Theirs"))
+			balance := f.card(f.a, gift, CardFields{})
+			k.ok(k.topUp(balance, 100_000))
+			for f.clock.now().Before(time.Date(2026, 3, 30, 11, 7, 0, 0, location)) {
+				card := f.card(f.a, coffee, CardFields{})
+				row := k.ok(k.stamp(card, 1+rng.Int64N(9))).Transaction.ID
+				elsewhere.ok(elsewhere.stamp(f.card(other, theirs, CardFields{}), 1))
+				switch rng.IntN(5) {
+				case 0:
+					k.ok(k.redeem(card, prizes[0]))
+				case 1:
+					k.ok(k.topUp(balance, 50))
+				case 2:
+					k.ok(k.spend(balance, 20))
+				case 3:
+					k.ok(k.reverse(row))
+				}
+				f.clock.move(time.Duration(1+rng.Int64N(40)) * time.Minute)
+			}
+			now := f.clock.now().In(location)
+			for range 30 {
+				now = now.Add(time.Duration(rng.Int64N(int64(7 * time.Minute))))
+				f.clock.ms.Store(now.UnixMilli())
+				if rng.IntN(4) == 0 {
+					k.ok(k.stamp(f.card(f.a, coffee, CardFields{}), 1))
+				}
+				before := now.AddDate(0, 0, -7)
+				midnight := func(at time.Time) Time {
+					return TimeOf(time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, location))
+				}
+				got := f.today(t)
+				want := Today{Timezone: zone, Date: now.Format(time.DateOnly), WeekBefore: before.Format(time.DateOnly), Until: TimeOf(now), Today: f.totalsByHand(midnight(now), TimeOf(now)),
+					Before: f.totalsByHand(midnight(before), TimeOf(before))}
+				got.Begun = Begun{}
+				if got.Events, got.Attention = nil, nil; fmt.Sprint(got) != fmt.Sprint(want) {
+					t.Fatalf("at %s\n%+v\nwant\n%+v", now, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestBegun checks what a shop has that has nothing, and one that has all.
+func TestBegun(t *testing.T) {
+	f := start(t, Options{})
+	if got := f.today(t).Begun; got != (Begun{}) {
+		t.Errorf("a new shop has %+v", got)
+	}
+	k := f.till(f.a)
+	k.ok(k.topUp(f.card(f.a, f.program(f.a, prepaid("Gift", 0)), CardFields{}), 100))
+	if got, all := f.today(t).Begun, (Begun{true, true, true, true, true, true}); got != all || !got.Done() {
+		t.Errorf("a shop with all has %+v", got)
+	}
+}
+
+// TestTodayEvents checks the names of the newest rows, and that there are at most 20.
+func TestTodayEvents(t *testing.T) {
+	k := startTill(t)
+	f := k.fixture
+	if got := f.today(t); len(got.Events) != 0 || got.Events == nil {
+		t.Errorf("an empty shop: %+v", got)
+	}
+	program := f.program(f.a, stamps("Coffee"))
+	card := f.card(f.a, program, CardFields{HolderName: set("Ada")})
+	for range 24 {
+		k.ok(k.stamp(f.card(f.a, program, CardFields{}), 1))
+	}
+	row := k.ok(k.stamp(card, 1)).Transaction
+	undone := k.ok(k.reverse(row.ID)).Transaction
+	events := f.today(t).Events
+	if len(events) != 20 {
+		t.Fatalf("%d events", len(events))
+	}
+	row.ReversedAt = Some(f.clock.at())
+	for i, want := range []LedgerEntry{{Transaction: undone, ReversesID: Some(row.ID)}, {Transaction: row}} {
+		want.ProgramName, want.HolderName, want.DeviceID, want.DeviceName = "Coffee", Some("Ada"), Some(f.ID(KindDevice, k.device.Device)), Some("Till")
+		if events[i] != want {
+			t.Errorf("event %d is %+v\nwant %+v", i, events[i], want)
+		}
+	}
+	if e := events[2]; e.HolderName.Valid || e.ReversesID.Valid {
+		t.Errorf("%+v", e)
+	}
+}
+
+// TestTodayAttention checks what a person is told to see to.
+func TestTodayAttention(t *testing.T) {
+	k := startTill(t)
+	f := k.fixture
+	attention := func() string {
+		var lines []string
+		for _, a := range f.today(t).Attention {
+			lines = append(lines, fmt.Sprintf("%s %s %d", a.Kind, a.Name, a.Failures))
+		}
+		slices.Sort(lines)
+		return strings.Join(lines, ", ")
+	}
+	ok, _ := k.ladderOf(stamps("With prizes"), 5)
+	f.program(f.a, prepaid("Gift", 0))
+	hook := func(url string) int64 {
+		return f.key(KindWebhook, must(f, func(tx *Tx) (CreatedWebhook, error) {
+			return tx.CreateWebhook(f.a, ok, unchecked(tx, WebhookFields{URL: set(url), Events: set([]string{"*"})}))
+		}).ID)
+	}
+	good, failing, off, gone := hook("https://good.invalid/"), hook("https://failing.invalid/secret?key=secret"), hook("https://off.invalid/"), hook("https://gone.invalid/")
+	if got := attention(); got != "" {
+		t.Errorf("nothing to see to: %s", got)
+	}
+	f.sql("UPDATE webhooks SET consecutive_failures=3 WHERE id=?", failing)
+	f.sql("UPDATE webhooks SET active=0, consecutive_failures=15 WHERE id=?", off)
+	f.sql("UPDATE webhooks SET active=0, deleted_at=1 WHERE id=?", gone)
+	_ = good
+	f.draft(f.a, stamps("Draft"))
+	f.program(f.a, stamps("No prizes"))
+	deleted := f.draft(f.a, stamps("Deleted"))
+	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, deleted) })
+	f.draft(f.shop(ShopFields{}), stamps("Another shop's"))
+	if got, want := attention(), "program_draft Draft 0, program_without_prizes No prizes 0, webhook_failing failing.invalid 3, webhook_inactive off.invalid 15"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// TestFirstKeyFrom checks the search by time, also with gaps between the keys.
+func TestFirstKeyFrom(t *testing.T) {
+	f := start(t, Options{})
+	search := func(at Time) (key int64) {
+		f.view(func(v *View) (err error) { key, err = v.firstKeyFrom("cards", at); return err })
+		return key
+	}
+	if key := search(1); key != 1 {
+		t.Errorf("without cards %d", key)
+	}
+	program := f.program(f.a, stamps("Coffee"))
+	var keys []int64
+	var times []Time
+	for range 40 {
+		keys = append(keys, f.key(KindCard, f.card(f.a, program, CardFields{})))
+		times = append(times, f.clock.at())
+		f.clock.move(time.Minute)
+		if len(keys) == 20 {
+			f.sql("UPDATE cards SET id=id+(1<<40) WHERE id=?", keys[19])
+			keys[19] += 1 << 40
+		}
+	}
+	for i, at := range times {
+		for _, off := range []Time{-1, 0} {
+			got := search(at + off)
+			if least := f.number("SELECT min(id) FROM cards WHERE id>=?", got); least != keys[i] {
+				t.Errorf("card %d from %d: key %d, so card %d", i, off, got, least)
+			}
+		}
+	}
+	if key := search(times[39] + 1); key <= keys[39] {
+		t.Errorf("after all cards: %d", key)
+	}
+}

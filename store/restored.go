@@ -1,0 +1,86 @@
+package store
+
+import (
+	"errors"
+
+	"punchcard/store/sqlite"
+)
+
+// Restored lists what a restore may have revived: what was revoked, disabled or removed
+// after the backup is valid again.
+type Restored struct {
+	Sessions int64            `json:"sessions_ended"`
+	Links    int64            `json:"links_ended"`
+	Keys     []RestoredSecret `json:"keys"`
+	Devices  []RestoredSecret `json:"devices"`
+	People   []RestoredPerson `json:"people"`
+}
+
+// RestoredSecret is a key or device whose secret works in a restored file.
+type RestoredSecret struct {
+	ID     string `json:"id"`
+	Prefix string `json:"prefix"`
+	Name   string `json:"name"`
+	Shop   string `json:"shop"`
+}
+
+// RestoredPerson is a person who may sign in to a restored file. Role and shop are empty
+// for an operator without a shop.
+type RestoredPerson struct {
+	ID       string `json:"id"`
+	Email    string `json:"email"`
+	Operator bool   `json:"operator"`
+	Role     string `json:"role"`
+	Shop     string `json:"shop"`
+}
+
+// EndRestored ends all sessions and one-time links of a file that was copied from a
+// backup, which may be of an older version, and returns what is to be reviewed.
+func EndRestored(path string) (out Restored, err error) {
+	c, err := openConn(path, sqlite.ReadWrite, "journal_mode=OFF", "synchronous=OFF")
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	version, err := c.number("PRAGMA user_version")
+	if err != nil {
+		return out, err
+	}
+	ids, err := c.readIDs(version)
+	if err != nil {
+		return out, err
+	}
+	secret := func(kind Kind) func(*rows) RestoredSecret {
+		return func(r *rows) RestoredSecret {
+			return RestoredSecret{ID: ids.ID(kind, r.int()), Prefix: r.str(), Name: r.str(), Shop: r.str()}
+		}
+	}
+	if out.Keys, err = list(c, secret(KindKey), "SELECT "+columns("k.id", "k.prefix", "k.name", "s.name")+" FROM keys k JOIN shops s ON s.id=k.shop_id WHERE k.revoked_at IS NULL ORDER BY k.id"); err != nil {
+		return out, err
+	}
+	if out.Devices, err = list(c, secret(KindDevice), "SELECT "+columns("d.id", "d.prefix", "d.name", "s.name")+" FROM devices d JOIN shops s ON s.id=d.shop_id WHERE d.revoked_at IS NULL ORDER BY d.id"); err != nil {
+		return out, err
+	}
+	out.People = []RestoredPerson{}
+	if there, err := c.hasTable("users"); err != nil || !there {
+		return out, err
+	}
+	out.People, err = list(c, func(r *rows) RestoredPerson {
+		return RestoredPerson{ID: ids.ID(KindUser, r.int()), Email: r.str(), Operator: r.bool(), Role: r.str(), Shop: r.str()}
+	}, "SELECT "+columns("u.id", "u.email", "u.operator", "m.role", "s.name")+
+		" FROM users u LEFT JOIN memberships m ON m.user_id=u.id LEFT JOIN shops s ON s.id=m.shop_id WHERE u.disabled_at IS NULL ORDER BY u.id, s.id")
+	if err != nil {
+		return out, err
+	}
+	if out.Sessions, err = c.exec("DELETE FROM sessions"); err != nil {
+		return out, err
+	}
+	if _, err = c.exec("DELETE FROM link_mails"); err != nil {
+		return out, err
+	}
+	if out.Links, err = c.exec("DELETE FROM links"); err != nil {
+		return out, err
+	}
+	_, err = c.exec("UPDATE meta SET auth_epoch=auth_epoch+1")
+	return out, err
+}

@@ -1,0 +1,88 @@
+package store
+
+// The roles of a person in a shop.
+const (
+	RoleOwner   = "owner"
+	RoleManager = "manager"
+	RoleViewer  = "viewer"
+)
+
+// User is a person's account as operators see it.
+type User struct {
+	ID           string     `json:"id"`
+	Email        string     `json:"email"`
+	Name         string     `json:"name"`
+	Language     string     `json:"language"`
+	Operator     bool       `json:"operator"`
+	TOTP         bool       `json:"totp" doc:"Whether there is a second factor."`
+	DisabledAt   Null[Time] `json:"disabled_at"`
+	LastSignInAt Null[Time] `json:"last_sign_in_at"`
+	CreatedAt    Time       `json:"created_at"`
+	UpdatedAt    Time       `json:"updated_at"`
+}
+
+var userCols = columns("u.id", "u.email", "u.name", "u.language", "u.operator", "u.totp_secret IS NOT NULL", "u.disabled_at", "u.last_sign_in_at", "u.created_at", "u.updated_at")
+
+func (s *Store) scanUser(r *rows) User {
+	return User{ID: s.ID(KindUser, r.int()), Email: r.str(), Name: r.str(), Language: r.str(), Operator: r.bool(), TOTP: r.bool(),
+		DisabledAt: r.nullTime(), LastSignInAt: r.nullTime(), CreatedAt: r.time(), UpdatedAt: r.time()}
+}
+
+// user returns a person by the key.
+func (s *Store) user(c *conn, key int64) (u User, err error) {
+	err = c.find("person", func(r *rows) { u = s.scanUser(r) }, "SELECT "+userCols+" FROM users u WHERE u.id=?", key)
+	return u, err
+}
+
+// User returns a person.
+func (v *View) User(key int64) (User, error) { return v.s.user(v.conn, key) }
+
+// Users returns all persons of the file, oldest first.
+func (v *View) Users() ([]User, error) {
+	return list(v.conn, v.s.scanUser, "SELECT "+userCols+" FROM users u ORDER BY u.id")
+}
+
+// UserByEmail returns the id of the person with an email.
+func (v *View) UserByEmail(email string) (id string, err error) {
+	err = v.find("person", func(r *rows) { id = v.s.ID(KindUser, r.int()) }, "SELECT id FROM users WHERE email_key=?", foldCase(email))
+	return id, err
+}
+
+// UserKey returns the key of a person by the id.
+func (tx *Tx) UserKey(id string) (int64, error) {
+	key := tx.s.keyOrNone(KindUser, id)
+	_, err := tx.s.user(tx.conn, key)
+	return key, err
+}
+
+// HasOperator reports whether the file has a person who is an operator and may sign in.
+func (v *View) HasOperator() (bool, error) {
+	n, err := v.number("SELECT count(*) FROM users WHERE operator=1 AND disabled_at IS NULL")
+	return n > 0, err
+}
+
+// NewUser is a person to add.
+type NewUser struct {
+	Email    string
+	Name     string
+	Password string // argon2id in PHC form
+	Language string
+	Operator bool
+}
+
+// AddUser adds a person. An email that another person has is a conflict.
+func (tx *Tx) AddUser(n NewUser) (key int64, err error) {
+	if tx.number("SELECT count(*) FROM users WHERE email_key=?", foldCase(n.Email)) > 0 {
+		return 0, refuse(Conflict, "There is an account with this email already.")
+	}
+	key = tx.insert(`INSERT INTO users (id, email, email_key, name, password, language, operator, password_changed_at, created_at, updated_at)
+		VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?8,?8)`, tx.nextKey("users"), n.Email, foldCase(n.Email), n.Name, n.Password, n.Language, n.Operator, tx.Now)
+	tx.audit(0, "user.create", KindUser, key, "")
+	return key, tx.failed
+}
+
+// auditUser inserts an audit row about a person's account into the log of the first of
+// the person's shops.
+func (tx *Tx) auditUser(action string, user int64, detail string) {
+	tx.audit(tx.number("SELECT ifnull(min(shop_id), 0) FROM memberships WHERE user_id=?", user), action, KindUser, user, detail)
+}

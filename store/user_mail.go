@@ -1,0 +1,58 @@
+package store
+
+import "time"
+
+// mailRule lets five messages with one-time links go to an address within a day.
+var mailRule = guessRule{name: "mail", most: mailsPerAddress, window: addressPeriod, lock: addressPeriod, longest: addressPeriod}
+
+// mailLink sends a new one-time link to its person, if there is a mail server and the
+// address has not had too many, and reports whether it does.
+func (tx *Tx) mailLink(c CreatedLink) bool {
+	deliver := tx.s.opts.Mail
+	if deliver == nil && !tx.s.opts.QueueMail || tx.failed != nil {
+		return false
+	}
+	address := subject{mailRule, tx.s.subjectHash("mail", foldCase(c.Email))}
+	if tx.lockOf(address) > tx.Now {
+		return false
+	}
+	tx.count(address)
+	key, _ := tx.s.Key(KindLink, c.ID)
+	tx.exec("INSERT INTO link_mails (link_id, token, due_at) VALUES (?,?,?)", key, c.Token, tx.Now)
+	if deliver == nil {
+		tx.notifyMail()
+		return true
+	}
+	m, err := tx.s.linkMail(tx.conn, tx.Now, key)
+	if err != nil && tx.failed == nil {
+		tx.failed = err
+	}
+	tx.exec("DELETE FROM link_mails WHERE link_id=?", key)
+	tx.AfterCommit(func() { deliver(m.Mail) })
+	return true
+}
+
+// nextLinkMail returns the queued message with a one-time link that is due first.
+func (v *View) nextLinkMail() (m QueuedMail, ok bool, err error) {
+	var key int64
+	if ok, err = v.one(func(r *rows) { key = r.int() }, "SELECT link_id FROM link_mails ORDER BY due_at LIMIT 1"); err != nil || !ok {
+		return m, ok, err
+	}
+	m, err = v.s.linkMail(v.conn, v.Now, key)
+	return m, err == nil, err
+}
+
+// linkMail returns the queued message with a one-time link.
+func (s *Store) linkMail(c *conn, now Time, key int64) (m QueuedMail, err error) {
+	var expires Time
+	err = c.find("message", func(r *rows) {
+		m = QueuedMail{link: key, Token: r.str(), Due: r.time(), Attempts: int(r.int()), Unsure: int(r.int())}
+		m.Kind, m.To, m.shop, m.At, expires, m.Shop, m.Language = r.str(), r.str(), r.int(), r.time(), r.time(), r.str(), r.str()
+	}, "SELECT "+columns("q.token", "q.due_at", "q.attempts", "q.unsure", "l.kind", "l.email", "ifnull(l.shop_id, 0)", "l.created_at", "l.expires_at", "ifnull(s.name, '')", "ifnull(u.language, ifnull(s.language, 'en'))")+
+		" FROM link_mails q JOIN links l ON l.id=q.link_id LEFT JOIN shops s ON s.id=l.shop_id LEFT JOIN users u ON u.id=l.user_id WHERE q.link_id=?", key)
+	m.Link = s.opts.PublicURL + linkPaths[m.Kind] + m.Token
+	if expires <= now.Add(time.Minute) {
+		m.Status = MailObsolete
+	}
+	return m, err
+}

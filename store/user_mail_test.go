@@ -1,0 +1,56 @@
+package store
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestLinkMail checks that a message with a one-time link waits in the queue, is tried
+// again, and goes with its link.
+func TestLinkMail(t *testing.T) {
+	f := &fixture{Store: open(t, filepath.Join(t.TempDir(), "cards.db"), Options{QueueMail: true, PublicURL: "https://cards.example.com"}), t: t}
+	var shop int64
+	f.must(func(tx *Tx) (err error) {
+		shop, _, err = tx.CreateShop(ShopFields{Name: set("Shop"), Language: set("it")})
+		return err
+	})
+	next := func() (m QueuedMail, ok bool) {
+		f.view(func(v *View) (err error) {
+			m, ok, err = v.NextMail()
+			return err
+		})
+		return m, ok
+	}
+	invite := func() CreatedLink {
+		return must(f, func(tx *Tx) (CreatedLink, error) { return tx.Invite(shop, "ada@example.com", RoleOwner) })
+	}
+	first, second := invite(), invite()
+	m, ok := next()
+	if !ok || !first.Mailed || m.Link != second.URL || m.To != "ada@example.com" || m.Kind != LinkInvitation || m.Shop != "Shop" || m.Language != "it" || m.Status != MailReady {
+		t.Errorf("%+v", m)
+	}
+	f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Minute) })
+	f.must(func(tx *Tx) error { return tx.DelayUnsureMail(&m, time.Minute) })
+	if m, _ = next(); m.Attempts != 2 || m.Unsure != 1 {
+		t.Errorf("%+v", m)
+	}
+	f.must(func(tx *Tx) error { return tx.HoldMail(&m, m.Due.Add(time.Minute)) })
+	m, _ = next()
+	f.must(func(tx *Tx) error { return tx.SentMail(&m) })
+	if _, ok := next(); ok {
+		t.Error("it is sent twice")
+	}
+	third := invite()
+	f.must(func(tx *Tx) error { return tx.CancelInvitation(shop, third.ID) })
+	if _, ok := next(); ok {
+		t.Error("a link that was cancelled is mailed")
+	}
+	refused := invite()
+	m, _ = next()
+	f.must(func(tx *Tx) error { return tx.RejectMail(&m, 550) })
+	if sixth := (invite().Mailed && refused.Mailed) && invite().Mailed; sixth {
+		t.Error("six messages to one address within a day")
+	}
+	f.checkFile()
+}
