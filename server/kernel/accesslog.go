@@ -4,9 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -33,12 +31,12 @@ func (k *Kernel) observe(w http.ResponseWriter, r *http.Request, route string) (
 			return
 		}
 		attrs := []slog.Attr{
-			slog.String("request_id", k.requestID(w)),
+			slog.String("request_id", k.RequestID(w)),
 			slog.String("method", knownMethod(r.Method)),
 			slog.String("route", route),
 			slog.Int("status", status),
 			slog.Float64("ms", float64(time.Since(start).Microseconds())/1000),
-			slog.String("client", k.client(r)),
+			slog.String("client", k.client(r).logged()),
 		}
 		if caller != "" {
 			attrs = append(attrs, slog.String("caller", caller))
@@ -53,29 +51,4 @@ func knownMethod(method string) string {
 		return method
 	}
 	return "other"
-}
-
-// client returns the address of the client: the peer of the connection or, if that
-// is a trusted proxy, the last address in X-Forwarded-For that is not a trusted
-// proxy. Anybody may have written the addresses before it.
-func (k *Kernel) client(r *http.Request) string {
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return ""
-	}
-	ip := peer.Addr().Unmap()
-	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for i := len(hops) - 1; i >= 0 && k.trusts(ip); i-- {
-		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-		if err != nil {
-			break
-		}
-		ip = hop.Unmap().WithZone("")
-	}
-	return ip.String()
-}
-
-// trusts reports whether ip is a trusted proxy.
-func (k *Kernel) trusts(ip netip.Addr) bool {
-	return slices.ContainsFunc(k.conf.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip) })
 }

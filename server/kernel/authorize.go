@@ -3,9 +3,17 @@ package kernel
 import (
 	"context"
 	"slices"
+	"time"
 
 	"punchcard/store"
 )
+
+// Admit returns an error if the caller may not invoke the operation. A page asks it before
+// it shows the operation's form. For a device that has to send a staff PIN with every
+// write, it checks the PIN.
+func (k *Kernel) Admit(ctx context.Context, c Caller, op *Operation) error {
+	return k.authorize(ctx, &c, op, k.st.Now())
+}
 
 // authorize returns an error if the caller may not invoke the operation. Before it
 // refuses, it confirms that the identity is up to date.
@@ -71,16 +79,59 @@ func (op *Operation) admit(c *Caller, now store.Time) error {
 			return op.admitDevice(c.Device)
 		}
 	case Person:
-		admitted = op.Callers.Person != NoRole && c.Role >= op.Callers.Person
+		return op.admitPerson(c, now)
 	case Holder:
 		admitted = op.Callers.Holder
 	case System:
 		admitted = op.Callers.System
+	case Visitor:
+		admitted = op.Callers.Visitor
 	}
 	if !admitted {
-		return Refuse(store.Unauthorized, "The caller may not do this.")
+		return refuseCaller()
 	}
 	return nil
+}
+
+func refuseCaller() *Error { return Refuse(store.Unauthorized, "The caller may not do this.") }
+
+// proofPeriod is how long the password or a code of the second factor counts as a
+// recent proof.
+const proofPeriod = 15 * time.Minute
+
+// admitPerson checks the role of a person, and what the session lacks: the second
+// factor, or a recent proof.
+func (op *Operation) admitPerson(c *Caller, now store.Time) error {
+	id := c.Session
+	byRole := op.Callers.Person != NoRole && c.Role >= op.Callers.Person
+	switch {
+	case id == nil && byRole: // at the command line
+		return nil
+	case id != nil && id.Pending:
+		if op.Callers.Pending {
+			return nil
+		}
+		return Refuse(store.TOTPRequired, "Give the code of your second factor first.")
+	case id == nil, !byRole && !op.Callers.Account:
+		return refuseCaller()
+	case id.MustEnrol && !op.Callers.Enrolling:
+		return Refuse(store.TOTPRequired, "The shop demands a second factor. Set it up first.")
+	case op.Proof:
+		return c.requireProof(now)
+	}
+	return nil
+}
+
+// RequireProof refuses a person who is signed in and has not given the password or a
+// code within the last 15 minutes. It is for operations of which only some calls demand
+// that; see Operation.Proof.
+func (c *Call) RequireProof() error { return c.requireProof(c.now) }
+
+func (c *Caller) requireProof(now store.Time) error {
+	if c.Session == nil || c.Session.ProvedAt.Add(proofPeriod) > now {
+		return nil
+	}
+	return Refuse(store.ProofRequired, "Give your password or a code of your second factor again.")
 }
 
 // admitKey checks the add-on, the subscription, the key's locations and its scope,

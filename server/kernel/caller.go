@@ -1,6 +1,10 @@
 package kernel
 
-import "punchcard/store"
+import (
+	"net/netip"
+
+	"punchcard/store"
+)
 
 // CallerKind is the kind of a caller.
 type CallerKind uint8
@@ -14,6 +18,7 @@ const (
 	Person              // a person who is signed in, or at the command line
 	Holder              // the holder of a card, by its install link
 	System              // the server itself
+	Visitor             // somebody at a page who is not signed in
 )
 
 // Role says what a person may do. Each role includes the ones before it.
@@ -42,6 +47,12 @@ type Caller struct {
 	Device   *store.TillIdentity // of Device
 	StaffPIN []string            // values that a Device sent as staff PIN
 	Role     Role                // of Person
+	// Session is that of a Person who is signed in; nil at the command line.
+	Session *store.SessionIdentity
+	// Address is where the request of a Person or Visitor comes from. The zero value
+	// means that it is not known, as behind a proxy that is not trusted.
+	Address netip.Addr
+	Agent   string // User-Agent of the browser
 }
 
 // KeyCaller returns the caller that a key identifies.
@@ -88,6 +99,31 @@ func OperatorCaller(name string, shop int64) Caller {
 // HolderCaller returns the holder of a card.
 func HolderCaller() Caller { return Caller{Kind: Holder, Actor: store.Actor{Type: "holder"}} }
 
+// SessionCaller returns the person of a session, in the shop that the session looks at.
+func SessionCaller(id *store.SessionIdentity) Caller {
+	c := Caller{
+		Kind:    Person,
+		ID:      id.UserID,
+		Actor:   store.Actor{Type: "user", Key: id.User},
+		Access:  store.Access{Shop: id.Shop},
+		Epoch:   id.Epoch,
+		Session: id,
+		Role:    roles[id.Role],
+	}
+	if id.Operator {
+		c.Role = Operator
+	}
+	return c
+}
+
+// roles are the roles in a shop by their names in the store.
+var roles = map[string]Role{store.RoleViewer: Viewer, store.RoleManager: Manager, store.RoleOwner: Owner}
+
+// VisitorCaller returns somebody who is not signed in, with the address of the request.
+func VisitorCaller(address netip.Addr) Caller {
+	return Caller{Kind: Visitor, Actor: store.Actor{Type: "system"}, Address: address}
+}
+
 // idempotencyScope returns the namespace of the caller's idempotency keys; ok is
 // false if the caller cannot use any.
 func (c *Caller) idempotencyScope() (scope int64, ok bool) {
@@ -96,6 +132,10 @@ func (c *Caller) idempotencyScope() (scope int64, ok bool) {
 		return store.KeyScope(c.Key.Family), true
 	case Device:
 		return store.DeviceScope(c.Device.Device), true
+	case Person:
+		if c.Session != nil {
+			return store.PersonScope(c.Session.User), true
+		}
 	}
 	return 0, false
 }
@@ -108,6 +148,15 @@ type Callers struct {
 	Person Role // the least role; NoRole admits no person
 	Holder bool
 	System bool
+	// Visitor admits those who are not signed in.
+	Visitor bool
+	// Account admits every person who is signed in, whatever the role: the operation
+	// concerns the person's own account.
+	Account bool
+	// Enrolling and Pending also admit persons with such a session: see MustEnrol and
+	// Pending of [store.SessionIdentity]. Other operations refuse them.
+	Enrolling bool
+	Pending   bool
 }
 
 // AnyKey is the scope of an operation that any valid key may invoke.

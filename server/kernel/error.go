@@ -72,6 +72,10 @@ var Codes = map[store.Code]Meaning{
 	store.PrepaidInsufficientBalance:  {http.StatusUnprocessableEntity, "The balance would fall below zero."},
 	store.SpendNotEnabled:             {http.StatusBadRequest, "spend_cents is given though the program demands no purchase."},
 	store.SpendRequired:               {http.StatusUnprocessableEntity, "The program demands a purchase: spend_cents is missing."},
+	store.LinkExpired:                 {http.StatusGone, ""},
+	store.ProofRequired:               {http.StatusForbidden, ""},
+	store.TOTPInvalid:                 {http.StatusUnprocessableEntity, ""},
+	store.TOTPRequired:                {http.StatusUnauthorized, ""},
 	store.ThresholdAlreadyClaimed:     {http.StatusUnprocessableEntity, "A prize of this threshold was redeemed in this cycle."},
 }
 
@@ -92,7 +96,7 @@ func AsError(err error, status func(store.Code) int) *Error {
 		return e
 	}
 	if refused, ok := store.AsError(err); ok {
-		return &Error{Status: status(refused.Code), Code: refused.Code, Message: refused.Message, Details: sentences(refused.Details)}
+		return &Error{Status: status(refused.Code), Code: refused.Code, Message: refused.Message, Details: sentences(refused.Details), RetryAfter: refused.RetryAfter}
 	}
 	return &Error{Status: http.StatusInternalServerError, Code: store.InternalError,
 		Message: "Something went wrong on the server. Retry with the same Idempotency-Key."}

@@ -76,6 +76,13 @@ func (c *Identities[T]) Get(secret string, find func(hash []byte) (*T, error)) (
 	return id, nil
 }
 
+// Drop removes the identity for a secret from the cache.
+func (c *Identities[T]) Drop(secret string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.cached, [32]byte(store.Hash(secret)))
+}
+
 // Forget empties the cache.
 func (c *Identities[T]) Forget() {
 	c.mu.Lock()

@@ -13,7 +13,7 @@ import (
 // Handle adds a route without an operation. Its requests are observed like those
 // of other routes. A GET route answers HEAD too.
 func (k *Kernel) Handle(r *httprouter.Router, method, pattern string, h httprouter.Handle) {
-	k.routes = append(k.routes, method+" "+pattern)
+	k.addRoute(method, pattern)
 	if k.conf.Observe == nil && !k.conf.AccessLog {
 		Register(r, method, pattern, h)
 		return
@@ -67,7 +67,7 @@ type Handler[B, R any] struct {
 func (h Handler[B, R]) Handle(k *Kernel) httprouter.Handle {
 	h.Limit = cmp.Or(h.Limit, MaxBody)
 	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
-		k.requestID(w)
+		k.RequestID(w)
 		setSecurityHeaders(w.Header())
 		out, err := h.answer(k, w, r, p)
 		switch {

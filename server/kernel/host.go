@@ -63,10 +63,7 @@ func (h *Hosts) CheckHost(r *http.Request) error {
 		return nil
 	}
 	name, ok := splitHost(r.Host)
-	if ok && (name == "localhost" || slices.Contains(h.names, name)) {
-		return nil
-	}
-	if ip, err := netip.ParseAddr(name); ok && err == nil && ip.Unmap().IsLoopback() {
+	if ok && (isLoopbackName(name) || slices.Contains(h.names, name)) {
 		return nil
 	}
 	return refuseAs(http.StatusForbidden, store.Unauthorized, "The Host header must name this machine's loopback address, the host of --public-url or one that --allow-host names.")
@@ -90,6 +87,20 @@ func (h *Hosts) CheckFormOrigin(r *http.Request) error {
 		return nil
 	}
 	return h.CheckOrigin(r)
+}
+
+// IsLoopback reports whether the Host of a request names this machine's loopback
+// address. Browsers send such a request to their own machine, so it crosses no network.
+func IsLoopback(r *http.Request) bool {
+	name, ok := splitHost(r.Host)
+	return ok && isLoopbackName(name)
+}
+
+// isLoopbackName reports whether a host name or address, in the form that splitHost
+// returns, is that of loopback.
+func isLoopbackName(name string) bool {
+	ip, err := netip.ParseAddr(name)
+	return name == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
 // splitHost returns the name or address in the value of a Host header, in lower case

@@ -83,3 +83,16 @@ func TestCheckOrigin(t *testing.T) {
 		}
 	}
 }
+
+func TestIsLoopback(t *testing.T) {
+	for host, want := range map[string]bool{
+		"localhost": true, "LocalHost.:8080": true, "127.0.0.1:8080": true, "127.1.2.3": true, "[::1]:8080": true, "[::ffff:127.0.0.1]": true,
+		"": false, "cards.example.com": false, "localhost.example.com": false, "192.168.1.5:8080": false, "0.0.0.0": false, "[::]:80": false, "::1": false, "127.0.0.1:x": false,
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Host = host
+		if got := IsLoopback(r); got != want {
+			t.Errorf("%q: %t, want %t", host, got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 	"slices"
 
 	"punchcard/server/wire"
@@ -28,6 +29,12 @@ func (r *Result) AppendJSON(b []byte) []byte {
 	return append(b, r.json...)
 }
 
+// Secretive is implemented by answers with a secret that the file must not contain, such
+// as a new key. A replay by an idempotency key gets the answer without it.
+type Secretive interface {
+	WithoutSecret() any
+}
+
 // Invoke runs an operation for a caller. In this order, it authorizes the caller,
 // waits for a running call with the same idempotency key, returns the answer that
 // is remembered for that key, validates the fields, and runs the operation. The
@@ -43,7 +50,7 @@ func (k *Kernel) Invoke(ctx context.Context, c Caller, op *Operation, in Input) 
 	if err := k.authorize(ctx, &c, op, now); err != nil {
 		return Result{}, err
 	}
-	call := &Call{Caller: c, in: in, now: now}
+	call := &Call{Caller: c, in: in, now: now, st: k.st, passwords: k.conf.Passwords, health: k.conf.Health, backups: k.conf.Backups}
 	var r Result
 	var err error
 	if op.Writes() {
@@ -85,17 +92,38 @@ func (k *Kernel) read(ctx context.Context, call *Call, op *Operation) (r Result,
 	if err := k.codes.check(call); err != nil {
 		return r, k.confirm(&call.Caller, err)
 	}
+	if op.audit != nil {
+		if err := k.audit(ctx, call, op.audit(call, fields)); err != nil {
+			return r, err
+		}
+	}
 	for {
 		err = k.st.View(call.Epoch, func(v *store.View) (err error) {
 			r.value, err = op.read(v, call, fields)
 			return err
 		})
+		if err == nil && !call.seesContacts() {
+			redact(reflect.ValueOf(r.value))
+		}
 		// A view may find that the epoch moved while it read. The face cannot
 		// identify a caller without an epoch again, so the read is repeated here.
 		if call.Epoch != 0 || !errors.Is(err, store.ErrEpoch) || ctx.Err() != nil {
 			return r, k.codes.count(call, err)
 		}
 	}
+}
+
+// audit writes the audit row of an operation that reads. record may be nil.
+func (k *Kernel) audit(ctx context.Context, call *Call, record func(*store.Tx) error) error {
+	if record == nil {
+		return nil
+	}
+	return k.st.Write(context.WithoutCancel(ctx), store.Write{Actor: call.Actor, Do: func(tx *store.Tx) error {
+		if call.Epoch != 0 && tx.Epoch != call.Epoch {
+			return store.ErrEpoch
+		}
+		return record(tx)
+	}})
 }
 
 // writeOnce runs an operation that writes, once for each idempotency key.
@@ -151,9 +179,12 @@ func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *I
 		return r, k.confirm(&call.Caller, err)
 	}
 	if op.prepare != nil {
-		fields = op.prepare(fields)
+		if fields, err = op.prepare(ctx, call, fields); err != nil {
+			return r, k.confirm(&call.Caller, err)
+		}
 	}
 	var refusal error
+	var stored []byte // the answer as it is remembered
 	w := store.Write{Actor: call.Actor}
 	w.Do = func(tx *store.Tx) error {
 		if call.Epoch != 0 && tx.Epoch != call.Epoch {
@@ -166,14 +197,19 @@ func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *I
 		}
 		r.value = out
 		if key != nil && op.Out != nil {
-			r.json = wire.Append(make([]byte, 0, 512), out)
+			if s, ok := out.(Secretive); ok {
+				stored = wire.Append(nil, s.WithoutSecret())
+			} else {
+				r.json = wire.Append(make([]byte, 0, 512), out)
+				stored = r.json
+			}
 		}
 		return nil
 	}
 	if key != nil {
 		w.Finish = func(tx *store.Tx, err error) error {
 			if err == nil {
-				return tx.Remember(*key, store.Remembered{Status: given.Success, Body: r.json})
+				return tx.Remember(*key, store.Remembered{Status: given.Success, Body: stored})
 			}
 			var kept *store.CommittedRefusal
 			switch e := AsError(err, given.Status); {

@@ -15,12 +15,15 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"punchcard/server/password"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -42,8 +45,17 @@ type Config struct {
 	// returns at the end. route is the pattern, or empty if no route matches.
 	// Observe may be nil.
 	Observe func(method, route string) (end func(status int))
+	// Passwords hashes the passwords of people. Nil: password.Shared.
+	Passwords *password.Hasher
+	// Health returns what the server knows of its state. It may be nil.
+	Health func() ServerHealth
+	// Backups are those of the store. Nil: the server makes none.
+	Backups Backups
 	// AccessLog logs a line for each request.
 	AccessLog bool
+	// ErrorPage answers a request that no route handles with a page, or returns false:
+	// the answer is then JSON. It may be nil.
+	ErrorPage func(w http.ResponseWriter, r *http.Request, e *Error) bool
 	// TrustedProxies are the networks whose X-Forwarded-For is used.
 	TrustedProxies []netip.Prefix
 }
@@ -56,12 +68,18 @@ type Kernel struct {
 	pins     *staffPINs
 	codes    *shortCodes
 	requests atomic.Uint64 // number of the last request id
-	routes   []string      // method and pattern
+
+	routeMu sync.Mutex
+	routes  []string // method and pattern
+	later   []func() // each adds the routes of a MountLater
+
+	untrustedProxy atomic.Bool // see UntrustedProxy
 }
 
 // New returns a kernel that works on a store.
 func New(st *store.Store, conf Config) *Kernel {
 	conf.Log = cmp.Or(conf.Log, slog.New(slog.DiscardHandler))
+	conf.Passwords = cmp.Or(conf.Passwords, password.Shared)
 	if conf.CheckTarget == nil {
 		conf.CheckTarget = requireHTTPS
 	}
@@ -82,5 +100,19 @@ func requireHTTPS(_ context.Context, target string) *store.Detail {
 // Store returns the store that the kernel works on.
 func (k *Kernel) Store() *store.Store { return k.st }
 
+// addRoute adds to what Routes returns.
+func (k *Kernel) addRoute(method, pattern string) {
+	k.routeMu.Lock()
+	defer k.routeMu.Unlock()
+	k.routes = append(k.routes, method+" "+pattern)
+}
+
 // Routes returns the method and pattern of all routes, such as "GET /i/:token".
-func (k *Kernel) Routes() []string { return slices.Clone(k.routes) }
+func (k *Kernel) Routes() []string {
+	for _, add := range k.later {
+		add()
+	}
+	k.routeMu.Lock()
+	defer k.routeMu.Unlock()
+	return slices.Clone(k.routes)
+}

@@ -1,9 +1,11 @@
 package kernel
 
 import (
+	"context"
 	"encoding/json"
 	"reflect"
 
+	"punchcard/server/password"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -21,18 +23,23 @@ type Operation struct {
 	// WithoutLocations also admits a restricted key whose locations are all
 	// disabled.
 	WithoutLocations bool
+	// Proof demands that a person who is signed in has given the password or a code of
+	// the second factor within the last 15 minutes. Others are refused with
+	// store.ProofRequired.
+	Proof bool
 
 	In   reflect.Type // struct of the fields
 	Out  reflect.Type // type of the answer; nil: there is none
 	Mode wire.Mode    // meaning of null and absent fields
 
 	decode   func(Input, wire.Limits) (any, []store.Detail, error)
-	prepare  func(any) any // see WritePrepared; may be nil
+	prepare  func(context.Context, *Call, any) (any, error) // see WritePrepared and WriteAfter; may be nil
 	read     func(*store.View, *Call, any) (any, error)
 	write    func(*store.Tx, *Call, any) (any, error)
-	complete func(any) (any, error)    // see Complete; may be nil
-	restore  func([]byte) (any, error) // decodes a remembered answer
-	lookUp   lookUp                    // see LookUp; may be nil
+	complete func(any) (any, error)                 // see Complete; may be nil
+	audit    func(*Call, any) func(*store.Tx) error // see Audited; may be nil
+	restore  func([]byte) (any, error)              // decodes a remembered answer
+	lookUp   lookUp                                 // see LookUp; may be nil
 }
 
 // lookUp finds faults of fields in the store.
@@ -46,10 +53,27 @@ type Call struct {
 	Caller
 	in  Input
 	now store.Time
+
+	st        *store.Store
+	passwords *password.Hasher
+	health    func() ServerHealth // see Config.Health; may be nil
+	backups   Backups             // may be nil
 }
 
 // Param returns an id from the path or its equivalent.
 func (c *Call) Param(name string) string { return c.in.Param(name) }
+
+// ServerHealth returns what the server knows of its state, the zero value outside of
+// a server.
+func (c *Call) ServerHealth() ServerHealth {
+	if c.health == nil {
+		return ServerHealth{}
+	}
+	return c.health()
+}
+
+// Backups returns those that the server makes, nil if it makes none.
+func (c *Call) Backups() Backups { return c.backups }
 
 // Now returns the time at which the call began.
 func (c *Call) Now() store.Time { return c.now }
@@ -86,7 +110,17 @@ func Write[I, O any](op Operation, mode wire.Mode, fn func(*store.Tx, *Call, I) 
 func WritePrepared[I, P, O any](op Operation, mode wire.Mode, prepare func(I) P, fn func(*store.Tx, *Call, P) (O, error)) *Operation {
 	w := Write(op, mode, fn)
 	w.In, w.decode = reflect.TypeFor[I](), decodeInto[I](mode)
-	w.prepare = func(in any) any { return prepare(in.(I)) }
+	w.prepare = func(_ context.Context, _ *Call, in any) (any, error) { return prepare(in.(I)), nil }
+	return w
+}
+
+// WriteAfter returns an operation like WritePrepared whose preparation may read the
+// store (see Call.View), use Call.HashPassword and Call.CheckPassword, and refuse the
+// call. What it has read may have changed when fn runs, so fn must check it again.
+func WriteAfter[I, P, O any](op Operation, mode wire.Mode, prepare func(context.Context, *Call, I) (P, error), fn func(*store.Tx, *Call, P) (O, error)) *Operation {
+	w := Write(op, mode, fn)
+	w.In, w.decode = reflect.TypeFor[I](), decodeInto[I](mode)
+	w.prepare = func(ctx context.Context, c *Call, in any) (any, error) { return prepare(ctx, c, in.(I)) }
 	return w
 }
 
@@ -99,6 +133,14 @@ func Complete[S, O any](op *Operation, f func(S) (O, error)) *Operation {
 		out, err := f(*stored.(*S))
 		return &out, err
 	}
+	return op
+}
+
+// Audited makes an operation that reads write an audit row before it reads, in a
+// transaction of its own: without the row nothing is read. record returns the function
+// that writes the row, or nil if a call needs none.
+func Audited[I any](op *Operation, record func(c *Call, in I) func(*store.Tx) error) *Operation {
+	op.audit = func(c *Call, in any) func(*store.Tx) error { return record(c, in.(I)) }
 	return op
 }
 

@@ -9,12 +9,13 @@ import (
 
 	"github.com/julienschmidt/httprouter"
 
+	"punchcard/server/static"
 	"punchcard/store"
 )
 
-// requestID returns the request id of an answer, and sets its header on the first
+// RequestID returns the request id of an answer, and sets its header on the first
 // call. It never uses an id that the caller sent.
-func (k *Kernel) requestID(w http.ResponseWriter) string {
+func (k *Kernel) RequestID(w http.ResponseWriter) string {
 	h := w.Header()
 	if v := h["X-Request-Id"]; v != nil {
 		return v[0]
@@ -64,7 +65,7 @@ func (k *Kernel) sendError(w http.ResponseWriter, e *Error) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
 	setSecurityHeaders(w.Header())
-	send(w, e.Status, e.render(k.requestID(w)))
+	send(w, e.Status, e.render(k.RequestID(w)))
 }
 
 // AnswerError answers a request with an error, as JSON.
@@ -74,7 +75,7 @@ func (k *Kernel) AnswerError(w http.ResponseWriter, err error) { k.sendError(w, 
 // under the request's id. An [Error] is what the face chose to answer and is not
 // logged.
 func (k *Kernel) Report(w http.ResponseWriter, err error) *Error {
-	id := k.requestID(w)
+	id := k.RequestID(w)
 	e := AsError(err, StatusOf)
 	if _, chosen := err.(*Error); e.Status >= 500 && !chosen {
 		k.conf.Log.Error("request failed", "request_id", id, "error", err)
@@ -84,38 +85,63 @@ func (k *Kernel) Report(w http.ResponseWriter, err error) *Error {
 
 // Send answers a request that no [Route] handles with JSON.
 func (k *Kernel) Send(w http.ResponseWriter, status int, body []byte) {
-	k.requestID(w)
+	k.RequestID(w)
 	setSecurityHeaders(w.Header())
 	send(w, status, body)
 }
 
-// HTML answers with a page. Browsers run no script in it, and apply only the style
-// elements whose sources are given (see StyleSource).
+// Picture answers with a picture whose path changes with its bytes, so that browsers keep
+// it for a year.
+func (k *Kernel) Picture(w http.ResponseWriter, contentType string, body []byte) {
+	k.RequestID(w)
+	h := w.Header()
+	setSecurityHeaders(h)
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	setLength(h, body)
+	w.WriteHeader(http.StatusOK)
+	w.Write(body)
+}
+
+// HTML answers with a page. Browsers run no script in it, load nothing for it, and apply
+// only the style elements whose sources are given (see StyleSource).
 func (k *Kernel) HTML(w http.ResponseWriter, status int, body []byte, styles ...string) {
-	k.requestID(w)
 	setPageHeaders(w.Header(), "text/html; charset=utf-8", styles...)
+	k.html(w, status, body)
+}
+
+// IllustratedHTML does the same for a page that shows pictures of this server. It has at
+// least one style.
+func (k *Kernel) IllustratedHTML(w http.ResponseWriter, status int, body []byte, styles ...string) {
+	setPageHeaders(w.Header(), "text/html; charset=utf-8", styles...)
+	const policy = "Content-Security-Policy"
+	w.Header().Set(policy, strings.Replace(w.Header().Get(policy), "img-src 'none'", "img-src 'self'", 1))
+	k.html(w, status, body)
+}
+
+func (k *Kernel) html(w http.ResponseWriter, status int, body []byte) {
+	k.RequestID(w)
 	w.Header()["Cache-Control"] = noStore
 	setLength(w.Header(), body)
 	w.WriteHeader(status)
 	w.Write(body)
 }
 
-// Static returns a handler that serves the bytes which make returns. It calls make
-// once, with the first request. An HTML page may have one style element and no
-// script.
+// Static returns a handler that serves the bytes which make returns, compressed if the
+// client accepts that. It calls make once, with the first request. An HTML page may have
+// one style element and no script.
 func (k *Kernel) Static(contentType string, make func() []byte) httprouter.Handle {
-	content := sync.OnceValues(func() (body []byte, styles []string) {
-		body = make()
+	content := static.New(make)
+	styles := sync.OnceValue(func() []string {
 		if strings.HasPrefix(contentType, "text/html") {
-			styles = []string{StyleSource(string(body))}
+			return []string{StyleSource(string(content.Body()))}
 		}
-		return body, styles
+		return nil
 	})
-	return func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
-		k.requestID(w)
-		body, styles := content()
-		setPageHeaders(w.Header(), contentType, styles...)
-		setLength(w.Header(), body)
-		w.Write(body)
+	return func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
+		k.RequestID(w)
+		setPageHeaders(w.Header(), contentType, styles()...)
+		content.ServeHTTP(w, r)
 	}
 }

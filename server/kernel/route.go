@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/julienschmidt/httprouter"
 
@@ -40,15 +41,14 @@ func (k *Kernel) Router() *httprouter.Router {
 		methods := strings.Split(h.Get("Allow"), ", ") // of the routes, and OPTIONS, which the router adds
 		h.Del("Allow")
 		h.Set("Allow", strings.Join(slices.DeleteFunc(methods, func(m string) bool { return m == http.MethodOptions }), ", "))
-		k.observe(w, r, "")(http.StatusMethodNotAllowed, "")
-		k.sendError(w, refuseAs(http.StatusMethodNotAllowed, store.BadRequest, "The path does not take this method; see Allow."))
+		k.RefuseRequest(w, r, refuseAs(http.StatusMethodNotAllowed, store.BadRequest, "The path does not take this method; see Allow."))
 	})
 	r.PanicHandler = func(w http.ResponseWriter, r *http.Request, p any) {
 		if p == http.ErrAbortHandler {
 			panic(p)
 		}
 		k.conf.Log.Error("panic in a handler", "method", r.Method, "panic", p, "stack", string(debug.Stack()))
-		k.sendError(w, AsError(errors.New("panic"), StatusOf))
+		k.answerRefused(w, r, AsError(errors.New("panic"), StatusOf))
 	}
 	return r
 }
@@ -59,7 +59,7 @@ func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route, g Gu
 	for i := range routes {
 		rt := &routes[i]
 		pattern := prefix + rt.Path
-		k.routes = append(k.routes, rt.Method+" "+pattern)
+		k.addRoute(rt.Method, pattern)
 		Register(r, rt.Method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 			status, caller := http.StatusInternalServerError, "" // of a panic
 			end := k.observe(w, r, pattern)
@@ -69,10 +69,47 @@ func (k *Kernel) Mount(r *httprouter.Router, prefix string, routes []Route, g Gu
 	}
 }
 
+// MountLater returns a handler that gives requests whose path begins with one of the
+// segments to a router of its own, and others to next. mount adds the routes to that
+// router on the first such request, so that a server without one, as most in a test
+// process are, needs no memory for them.
+func (k *Kernel) MountLater(next http.Handler, segments []string, mount func(*httprouter.Router)) http.Handler {
+	router := sync.OnceValue(func() *httprouter.Router {
+		r := k.Router()
+		mount(r)
+		return r
+	})
+	k.later = append(k.later, func() { router() })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		if slices.Contains(segments, first) {
+			router().ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // refusePath answers a request whose path matches no route.
 func (k *Kernel) refusePath(w http.ResponseWriter, r *http.Request) {
-	k.observe(w, r, "")(http.StatusNotFound, "")
-	k.sendError(w, refuseAs(http.StatusNotFound, store.NotFound, "No such path."))
+	k.RefuseRequest(w, r, refuseAs(http.StatusNotFound, store.NotFound, "No such path."))
+}
+
+// RefuseRequest answers a request that is given to no route with an error. It is
+// observed like the requests that match none.
+func (k *Kernel) RefuseRequest(w http.ResponseWriter, r *http.Request, err error) {
+	e := k.Report(w, err)
+	k.observe(w, r, "")(e.Status, "")
+	k.answerRefused(w, r, e)
+}
+
+// answerRefused answers a request that no route has answered with an error: with a page
+// if Config.ErrorPage makes one.
+func (k *Kernel) answerRefused(w http.ResponseWriter, r *http.Request, e *Error) {
+	if k.conf.ErrorPage != nil && k.conf.ErrorPage(w, r, e) {
+		return
+	}
+	k.sendError(w, e)
 }
 
 // RefuseEmptySegments returns a handler that takes a path with an empty segment as one
@@ -112,7 +149,7 @@ func KeepEscapedSlashes(h http.Handler) http.Handler {
 // serve answers a request. It checks authentication, then the rate limit, then
 // what Invoke checks.
 func (k *Kernel) serve(w http.ResponseWriter, r *http.Request, p httprouter.Params, rt *Route, g Guard) (status int, caller string) {
-	id := k.requestID(w)
+	id := k.RequestID(w)
 	in := &request{w: w, r: r, params: p, rt: rt, g: g, maxKey: k.conf.IdempotencyKeyMaxLength}
 	c, result, err := k.attempt(in, g)
 	for errors.Is(err, store.ErrEpoch) && r.Context().Err() == nil {

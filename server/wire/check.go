@@ -182,6 +182,10 @@ func (r *rule) check(field any, lim Limits, out *details) {
 	case *store.Opt[float64]:
 		r.checkFloat(opt.V, lim, out)
 	case *store.Opt[bool], *store.Opt[store.Time]:
+	case *store.Opt[[]byte]:
+		if most := r.upper(lim); most.set && int64(len(opt.V)) > most.whole {
+			out.add(r.name, CodeTooLarge, "must have at most "+most.text+" bytes")
+		}
 	case *store.Opt[[]string]:
 		r.checkCount(r.count(opt.V), lim, out)
 		for i, s := range opt.V {

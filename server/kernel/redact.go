@@ -1,0 +1,123 @@
+package kernel
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"punchcard/store"
+)
+
+// Answers have fields that viewers do not see: addresses of holders, and what webhooks
+// send. The struct tag viewer names what they see instead:
+//
+//	viewer:"masked"  an address without most of its characters; other texts as they are
+//	viewer:"hidden"  null, or {} for JSON
+//
+// A masked field is a string or a store.Null[string], a hidden one may also be a
+// json.RawMessage. Every other type panics, which TestViewersSeeNoContacts in
+// server/operation would show.
+
+// seesContacts reports whether the caller sees such fields.
+func (c *Caller) seesContacts() bool { return c.Kind != Person || c.Role >= Manager }
+
+// redactable caches which types have fields with the tag, at any depth.
+var redactable sync.Map // of reflect.Type to bool
+
+func hasRedactable(t reflect.Type) bool {
+	if known, ok := redactable.Load(t); ok {
+		return known.(bool)
+	}
+	redactable.Store(t, false) // of a type that contains itself
+	found := false
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		found = hasRedactable(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			found = found || f.Tag.Get("viewer") != "" || (f.IsExported() || f.Anonymous) && hasRedactable(f.Type)
+		}
+	}
+	redactable.Store(t, found)
+	return found
+}
+
+// redact changes an answer, to which v points, to what a viewer sees.
+func redact(v reflect.Value) {
+	if !hasRedactable(v.Type()) {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			redact(v.Elem())
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			redact(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			switch f.Tag.Get("viewer") {
+			case "masked":
+				maskField(v.Field(i).Addr().Interface())
+			case "hidden":
+				hideField(v.Field(i).Addr().Interface())
+			case "":
+				if f.IsExported() || f.Anonymous {
+					redact(v.Field(i))
+				}
+			default:
+				panic("kernel: unknown viewer tag of field " + f.Name)
+			}
+		}
+	}
+}
+
+func maskField(field any) {
+	switch f := field.(type) {
+	case *string:
+		*f = maskAddress(*f)
+	case *store.Null[string]:
+		f.V = maskAddress(f.V)
+	default:
+		panic("kernel: a masked field must be a text")
+	}
+}
+
+func hideField(field any) {
+	switch f := field.(type) {
+	case *string:
+		*f = ""
+	case *store.Null[string]:
+		*f = store.Null[string]{}
+	case *json.RawMessage:
+		*f = json.RawMessage("{}")
+	default:
+		panic("kernel: a hidden field must be a text or JSON")
+	}
+}
+
+// maskAddress returns an address such as a***@e***.com. Texts that are no addresses
+// stay as they are.
+func maskAddress(text string) string {
+	at := strings.LastIndexByte(text, '@')
+	if at < 0 {
+		return text
+	}
+	local, domain := text[:at], text[at+1:]
+	end := ""
+	if dot := strings.LastIndexByte(domain, '.'); dot > 0 {
+		domain, end = domain[:dot], domain[dot:]
+	}
+	return firstCharacter(local) + "***@" + firstCharacter(domain) + "***" + end
+}
+
+func firstCharacter(text string) string {
+	_, size := utf8.DecodeRuneInString(text)
+	return text[:size]
+}

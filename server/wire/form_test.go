@@ -1,0 +1,109 @@
+package wire
+
+import (
+	"net/url"
+	"reflect"
+	"testing"
+
+	"punchcard/store"
+)
+
+type form struct {
+	Name     store.Opt[string]            `json:"name" min:"1" max:"10" format:"line"`
+	Required store.Opt[string]            `json:"required" req:"true" min:"1"`
+	Nullable store.Opt[string]            `json:"nullable" patch:"nullable"`
+	Count    store.Opt[int64]             `json:"count" min:"1" max:"50" patch:"nullable"`
+	Percent  store.Opt[float64]           `json:"percent" gt:"0" max:"100"`
+	Open     store.Opt[bool]              `json:"open"`
+	IDs      store.Opt[[]string]          `json:"ids" max:"3"`
+	Texts    store.Opt[map[string]string] `json:"texts" keys:"it,en" max:"5"`
+	At       store.Opt[store.Time]        `json:"at"`
+	Rows     store.Opt[[]*formRow]        `json:"rows" max:"2"`
+}
+
+type formRow struct {
+	Name  store.Opt[string] `json:"name" req:"true" min:"1" max:"5"`
+	Count store.Opt[int64]  `json:"count" min:"1"`
+}
+
+func TestDecodeForm(t *testing.T) {
+	for _, c := range []struct {
+		mode       Mode
+		form, want string
+	}{
+		{Create, "required=x", ``},
+		{Create, "", `required required`},
+		{Create, "required=+", `required required`},
+		{Create, "required=x&name=&nullable=&count=&percent=&open=&at=", ``},
+		{Create, "required=x&_key=1&_anything=%ff", ``},
+		{Create, "required=x&other=1", `other unknown_field`},
+		{Create, "required=x&name.it=1", `name.it unknown_field`},
+		{Create, "required=x&texts=1", `texts unknown_field`},
+		{Create, "required=x&name=12345678901", `name too_long`},
+		{Create, "required=x&name=%ff", `name invalid_value`},
+		{Create, "required=x&texts.it=%ff", `texts.it invalid_value`},
+		{Create, "required=x&name=a%00b", `name invalid_value`},
+		{Create, "required=x&count=x", `count invalid_type`}, {Create, "required=x&count=1.5", `count invalid_type`},
+		{Create, "required=x&count=007", ``}, {Create, "required=x&count=0", `count too_small`},
+		{Create, "required=x&count=99999999999999999999", `count too_large`},
+		{Create, "required=x&percent=12,5", ``}, {Create, "required=x&percent=NaN", `percent invalid_type`}, {Create, "required=x&percent=1e1", `percent invalid_type`},
+		{Create, "required=x&open=on", `open invalid_type`},
+		{Create, "required=x&at=yesterday", `at invalid_format`},
+		{Create, "required=x&ids=a&ids=b&ids=c&ids=d", `ids too_many`},
+		{Create, "required=x&texts.xx=a", `texts.xx unknown_field`}, {Create, "required=x&texts.it=123456", `texts.it too_long`},
+		{Create, "required=x&rows=1", `rows unknown_field`}, {Create, "required=x&rows.x.name=a", `rows.x.name unknown_field`}, {Create, "required=x&rows.0.other=a", `rows.0.other unknown_field`},
+		{Create, "required=x&rows.00.name=a", `rows.00.name unknown_field`}, {Create, "required=x&rows.0=a", `rows.0 unknown_field`}, {Create, "required=x&rows.0.name=%ff", `rows.0.name invalid_value`},
+		{Create, "required=x&rows.0.name=a&rows.1.count=2", `rows.1.name required`}, {Create, "required=x&rows.0.name=abcdef", `rows.0.name too_long`}, {Create, "required=x&rows.0.name=a&rows.0.count=b", `rows.0.count invalid_type`},
+		{Create, "required=x&rows.0.name=a&rows.1.name=b&rows.2.name=c", `rows too_many`},
+		{Patch, "", ``},
+		{Patch, "nullable=&count=", ``},
+		{Patch, "name=", `name required`},
+		{Patch, "open=", `open required`},
+	} {
+		values, err := url.ParseQuery(c.form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var dst form
+		if got := brief(DecodeForm(values, &dst, c.mode, nil)); got != c.want {
+			t.Errorf("mode %d, %s: got %s, want %s", c.mode, c.form, got, c.want)
+		}
+	}
+	values, _ := url.ParseQuery("required=+two+lines%0D%0A&count=+7+&percent=12,50&open=false&open=true&ids=&ids=a&ids=+&ids=b&texts.it=ciao&texts.en=&rows.10.name=b&rows.0.name=a&rows.0.count=7&rows.2.name=+&rows.2.count=")
+	var dst form
+	DecodeForm(values, &dst, Create, nil)
+	want := form{Required: opt(" two lines\n"), Count: opt(int64(7)), Percent: opt(12.5), Open: opt(true), IDs: opt([]string{"a", "b"}),
+		Texts: opt(map[string]string{"it": "ciao"}), Rows: opt([]*formRow{{opt("a"), opt(int64(7))}, {Name: opt("b")}})}
+	if !reflect.DeepEqual(dst, want) {
+		t.Errorf("got %+v, want %+v", dst, want)
+	}
+	dst = form{}
+	DecodeForm(url.Values{"nullable": {""}, "count": {" "}, "ids": {""}, "texts.it": {""}}, &dst, Patch, nil)
+	want = form{Nullable: store.Opt[string]{Set: true, Null: true}, Count: store.Opt[int64]{Set: true, Null: true}, IDs: opt([]string{}), Texts: opt(map[string]string{})}
+	if !reflect.DeepEqual(dst, want) {
+		t.Errorf("got %+v, want %+v", dst, want)
+	}
+}
+
+// FuzzDecodeForm checks that no form makes DecodeForm panic, and that fields that it accepts are
+// valid by the rules of DecodeBody.
+func FuzzDecodeForm(f *testing.F) {
+	f.Add("required=x&name=a&count=7&percent=1,5&open=true&ids=a&ids=b&texts.it=ciao&at=2026-01-02T03:04:05Z&_key=k", true)
+	f.Add("name=%ff&count=-0&percent=.&texts.=&ids.0=x&open=on", false)
+	f.Fuzz(func(t *testing.T, text string, patch bool) {
+		values, err := url.ParseQuery(text)
+		if err != nil {
+			return
+		}
+		mode := Create
+		if patch {
+			mode = Patch
+		}
+		var dst form
+		if DecodeForm(values, &dst, mode, nil) == nil {
+			if d := Validate(&dst, mode, nil); d != nil {
+				t.Errorf("%q was accepted as %+v, which is invalid: %v", text, dst, d)
+			}
+		}
+	})
+}
