@@ -31,6 +31,13 @@ var IssueCard = withQRCode(kernel.Write(
 		return tx.IssueCard(c.Access, c.Param("id"), f, store.SourceAPI)
 	}))
 
+// IssueBlankCards issues cards without a holder, to be printed.
+var IssueBlankCards = kernel.Write(
+	cards.only(manager, "issueBlankCards", "Issue blank cards", "", store.NotFound, store.Unprocessable),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.BlankFields) (store.BlankCards, error) {
+		return tx.IssueBlankCards(c.Access.Shop, c.Param("id"), f)
+	})
+
 // CardsQuery is the query of ListCards.
 type CardsQuery struct {
 	store.PageQuery
@@ -75,7 +82,7 @@ var EnrollCard = withQRCode(kernel.Write(cards.only(operator, "enrollCard", "Enr
 		return tx.IssueCard(c.Access, c.Param("id"), f, store.SourceWebEnrollment)
 	}))
 
-// The actions on a card that only persons may take. Each applies to the whole chain
+// The actions on a card that only persons may take. Each of them, and EraseCard, applies to the whole chain
 // of cards that overflowed from one another.
 var (
 	LockCard = cardAction("lockCard", "Lock a card", func(tx *store.Tx, shop int64, id string) (store.CardDetail, error) {
@@ -85,10 +92,13 @@ var (
 		return tx.SetCardLocked(shop, id, false)
 	})
 	ArchiveCard = cardAction("archiveCard", "Archive a card", (*store.Tx).ArchiveCard)
-	EraseCard   = cardAction("eraseCard", "Erase the person of a card", func(tx *store.Tx, shop int64, id string) (kernel.None, error) {
-		return kernel.None{}, tx.EraseCard(shop, id)
-	})
 )
+
+// EraseCard erases the person of a card.
+var EraseCard = kernel.Write(proved(cards.only(manager, "eraseCard", "Erase the person of a card", "", store.NotFound, store.Conflict)),
+	wire.Create, inShop(func(tx *store.Tx, shop int64, id string) (kernel.None, error) {
+		return kernel.None{}, tx.EraseCard(shop, id)
+	}))
 
 // cardAction returns the operation of an action on a card.
 func cardAction[O any](id, title string, act func(*store.Tx, int64, string) (O, error)) *kernel.Operation {

@@ -19,8 +19,11 @@ type CreatedDevice struct {
 	Token string `json:"token"`
 }
 
+// WithoutSecret returns the device as it may be stored.
+func (d CreatedDevice) WithoutSecret() any { return &CreatedDevice{Device: d.Device} }
+
 // CreateDevice creates a device with a token.
-var CreateDevice = kernel.Write(devices.only(manager, "createDevice", "Create a device", "", store.NotFound),
+var CreateDevice = kernel.Write(proved(devices.only(manager, "createDevice", "Create a device", "", store.NotFound)),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f DeviceFields) (d CreatedDevice, err error) {
 		d.Device, d.Token, err = tx.CreateDevice(c.Access.Shop, store.NewDevice{LocationID: f.LocationID.V, Name: f.Name.Or("Till"), AcceptsCardIDs: f.AcceptCardIDs.Or(false)})
 		return d, err
@@ -28,7 +31,7 @@ var CreateDevice = kernel.Write(devices.only(manager, "createDevice", "Create a 
 
 // ListDevices lists all devices of the shop, newest first, including the revoked
 // ones.
-var ListDevices = kernel.Read(devices.only(manager, "listDevices", "List the devices", ""),
+var ListDevices = kernel.Read(devices.only(viewer, "listDevices", "List the devices", ""),
 	func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Device], error) {
 		devices, err := v.Devices(c.Access.Shop)
 		return List[store.Device]{devices}, err

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"strconv"
 	"time"
 
 	"punchcard/server/kernel"
@@ -14,11 +15,71 @@ type CreatedKey struct {
 	Secret string `json:"key"`
 }
 
+// WithoutSecret returns the key as it may be stored.
+func (k CreatedKey) WithoutSecret() any { return &CreatedKey{Key: k.Key} }
+
 // CreateKey creates an API or MCP key.
-var CreateKey = kernel.Write(keys.only(owner, "createKey", "Create a key", "", store.Unprocessable),
+var CreateKey = kernel.Write(proved(keys.only(owner, "createKey", "Create a key", "", store.Unprocessable)),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.KeyFields) (k CreatedKey, err error) {
 		k.Key, k.Secret, err = tx.CreateKey(c.Access.Shop, f)
 		return k, err
+	})
+
+// ChosenKeyFields are the fields of CreateChosenKey.
+type ChosenKeyFields struct {
+	Class       store.Opt[string]   `json:"class" req:"true" enum:"api,mcp"`
+	Name        store.Opt[string]   `json:"name" req:"true" min:"1" max:"200" format:"line"`
+	Scopes      store.Opt[[]string] `json:"scopes"`
+	Locations   store.Opt[string]   `json:"locations" enum:"all,some" doc:"Whether the key is for all locations or for those of location_ids."`
+	LocationIDs store.Opt[[]string] `json:"location_ids" max:"1000"`
+	Expires     store.Opt[string]   `json:"expires" enum:"30,90,365,never" doc:"After so many days, or never."`
+}
+
+// Check refuses a choice that was not made.
+func (f ChosenKeyFields) Check(now store.Time) (details []store.Detail) {
+	missing := func(field, message string) {
+		details = append(details, store.Detail{Field: field, Code: wire.CodeRequired, Message: message})
+	}
+	if len(f.Scopes.V) == 0 {
+		missing("scopes", "Choose at least one thing that the key may do.")
+	}
+	switch {
+	case !f.Locations.Set:
+		missing("locations", "Choose where the key works.")
+	case f.Locations.V == "some" && len(f.LocationIDs.V) == 0:
+		missing("location_ids", "Choose at least one location, or all locations.")
+	}
+	if !f.Expires.Set {
+		missing("expires", "Choose when the key expires.")
+	}
+	return append(details, store.KeyFields{Class: f.Class, Scopes: f.Scopes}.Check(now)...)
+}
+
+// fields returns the fields of the key at a time.
+func (f ChosenKeyFields) fields(now store.Time) store.KeyFields {
+	key := store.KeyFields{Class: f.Class, Name: f.Name, Scopes: f.Scopes}
+	if f.Locations.V == "some" {
+		key.LocationIDs = f.LocationIDs
+	}
+	if days, err := strconv.Atoi(f.Expires.V); err == nil {
+		key.ExpiresAt = store.Given(now.Add(time.Duration(days) * 24 * time.Hour))
+	}
+	return key
+}
+
+// CreateChosenKey creates a key for a person who has said what it may do, where, and for
+// how long. CreateKey has defaults for all of that, for scripts.
+var CreateChosenKey = kernel.Write(proved(keys.only(owner, "createChosenKey", "Create a key without defaults", "", store.Unprocessable)),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f ChosenKeyFields) (k CreatedKey, err error) {
+		k.Key, k.Secret, err = tx.CreateKey(c.Access.Shop, f.fields(tx.Now))
+		return k, err
+	})
+
+// ListKeyInfos lists all keys of the shop like ListKeys, with who made them.
+var ListKeyInfos = kernel.Read(keys.only(owner, "listKeyInfos", "List the keys and who made them", ""),
+	func(v *store.View, c *kernel.Call, _ struct{}) (List[store.KeyInfo], error) {
+		keys, err := v.KeyInfos(c.Access.Shop)
+		return List[store.KeyInfo]{keys}, err
 	})
 
 // ListKeys lists all keys of the shop, newest first, including the ended ones.
@@ -34,7 +95,7 @@ type RotateFields struct {
 }
 
 // RotateKey replaces a key by a new one; the old one stays valid for some hours.
-var RotateKey = kernel.Write(keys.only(owner, "rotateKey", "Rotate a key", "", store.NotFound, store.Conflict),
+var RotateKey = kernel.Write(proved(keys.only(owner, "rotateKey", "Rotate a key", "", store.NotFound, store.Conflict)),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f RotateFields) (k CreatedKey, err error) {
 		grace := store.Null[time.Duration]{V: time.Duration(f.GraceHours.V * float64(time.Hour)), Valid: f.GraceHours.Set}
 		k.Key, k.Secret, err = tx.RotateKey(c.Access.Shop, c.Param("id"), grace)
@@ -42,7 +103,7 @@ var RotateKey = kernel.Write(keys.only(owner, "rotateKey", "Rotate a key", "", s
 	})
 
 // RevokeKey ends a key.
-var RevokeKey = kernel.Write(keys.only(owner, "revokeKey", "Revoke a key", "", store.NotFound),
+var RevokeKey = kernel.Write(proved(keys.only(owner, "revokeKey", "Revoke a key", "", store.NotFound)),
 	wire.Create, inShop((*store.Tx).RevokeKey))
 
 // RevokedKeys is the answer of RevokeAllKeys.
@@ -51,7 +112,7 @@ type RevokedKeys struct {
 }
 
 // RevokeAllKeys ends every key of the shop.
-var RevokeAllKeys = kernel.Write(keys.only(owner, "revokeAllKeys", "Revoke all keys", ""),
+var RevokeAllKeys = kernel.Write(proved(keys.only(owner, "revokeAllKeys", "Revoke all keys", "")),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (RevokedKeys, error) {
 		n, err := tx.RevokeAllKeys(c.Access.Shop)
 		return RevokedKeys{n}, err

@@ -17,6 +17,11 @@ var ListLocations = kernel.Read(
 		return v.Locations(c.Access, q.PageQuery)
 	})
 
+// GetLocation returns a location. Keys list locations instead.
+var GetLocation = kernel.Read(
+	locations.only(viewer, "getLocation", "Get a location", "", store.NotFound),
+	byID((*store.View).Location))
+
 // UpdateLocation changes a location's fields.
 var UpdateLocation = kernel.Write(
 	locations.manages("updateLocation", "Update a location",
@@ -36,7 +41,7 @@ var DisableLocation = kernel.Write(
 // EnableLocation enables a disabled location.
 var EnableLocation = kernel.Write(
 	locations.manages("enableLocation", "Enable a location",
-		"The site accepts cards again immediately. An active location stays as it is.",
+		"The location accepts cards again immediately. An active location stays as it is.",
 		store.NotFound),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Location, error) {
 		return tx.SetLocationActive(c.Access, c.Param("id"), true)
@@ -47,12 +52,15 @@ var CreateLocation = kernel.WritePrepared(locations.only(owner, "createLocation"
 	wire.Create,
 	func(f store.LocationFields) hashed[store.LocationFields] { return hashPIN(f, f.StaffPIN) },
 	func(tx *store.Tx, c *kernel.Call, f hashed[store.LocationFields]) (store.Location, error) {
+		if f.fields.Name.Or("") == "" {
+			return store.Location{}, store.Invalid(store.Detail{Field: "name", Code: wire.CodeRequired, Message: "is required"})
+		}
 		return tx.CreateLocation(c.Access.Shop, f.fields, f.pin)
 	})
 
 // StaffPINFields are the fields of SetStaffPIN.
 type StaffPINFields struct {
-	StaffPIN store.Opt[string] `json:"staff_pin" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be 4 to 8 digits from 0 to 9" doc:"4 to 8 digits, which tills ask for from then on (require_staff_pin is switched on); absent takes the PIN away."`
+	StaffPIN store.Opt[string] `json:"staff_pin" min:"4" max:"8" pattern:"^[0-9]*$" words:"must be 4 to 8 digits from 0 to 9" doc:"4 to 8 digits, which tills require from then on (require_staff_pin becomes true); absent removes the PIN."`
 }
 
 // SetStaffPIN sets or removes the staff PIN of a location.

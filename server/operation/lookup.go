@@ -20,11 +20,22 @@ var _ = []*kernel.Operation{
 		_, err := v.Cards(c.Access, store.CardFilter{}, oneAfter(q.Cursor))
 		return err
 	}),
+	kernel.LookUp(SearchCards, func(v *store.View, c *kernel.Call, q SearchQuery, faulty func(string) bool) error {
+		if faulty("q") {
+			return nil
+		}
+		_, err := v.SearchCards(c.Access.Shop, store.CardSearch{Q: q.Q}, oneAfter(q.Cursor))
+		return err
+	}),
 	kernel.LookUp(ListTransactions, func(v *store.View, c *kernel.Call, q TransactionsQuery, _ func(string) bool) error {
 		_, err := v.Transactions(c.Access, store.TransactionFilter{}, oneAfter(q.Cursor))
 		return err
 	}),
 	kernel.LookUp(ListAudit, func(v *store.View, c *kernel.Call, q PageQuery, _ func(string) bool) error {
+		_, err := v.AuditLog(c.Access.Shop, oneAfter(q.Cursor))
+		return err
+	}),
+	kernel.LookUp(ListActivity, func(v *store.View, c *kernel.Call, q ActivityQuery, _ func(string) bool) error {
 		_, err := v.AuditLog(c.Access.Shop, oneAfter(q.Cursor))
 		return err
 	}),
@@ -37,6 +48,9 @@ var _ = []*kernel.Operation{
 	}),
 	kernel.LookUp(CreateProgram, func(v *store.View, c *kernel.Call, f store.ProgramFields, faulty func(string) bool) error {
 		return v.CheckProgramFields(c.Access, "", f, faulty)
+	}),
+	kernel.LookUp(CreateProgramWithPrizes, func(v *store.View, c *kernel.Call, f NewProgram, faulty func(string) bool) error {
+		return v.CheckProgramFields(c.Access, "", f.ProgramFields, faulty)
 	}),
 	kernel.LookUp(UpdateProgram, func(v *store.View, c *kernel.Call, f store.ProgramFields, faulty func(string) bool) error {
 		return v.CheckProgramFields(c.Access, c.Param("id"), f, faulty)

@@ -12,16 +12,25 @@ import (
 func All() []*kernel.Operation {
 	return []*kernel.Operation{
 		GetMe,
-		ListLocations, UpdateLocation, DisableLocation, EnableLocation, CreateLocation, SetStaffPIN,
+		ListLocations, GetLocation, UpdateLocation, DisableLocation, EnableLocation, CreateLocation, SetStaffPIN,
 		ListPrograms, CreateProgram, GetProgram, UpdateProgram, PublishProgram, UnpublishProgram, SuspendProgram, UnsuspendProgram, UpdateProgramSettings, DeleteProgram,
-		ListPrizes, CreatePrize, UpdatePrize, DeletePrize,
+		GetProgramForm, GetProgramImpact, CreateProgramWithPrizes, SetProgramLogo, RemoveProgramLogo, GetLogo,
+		ListPrizes, CreatePrize, UpdatePrize, DeletePrize, OrderPrizes,
 		IssueCard, ListCards, GetCard, UpdateCard, ReissueCard, CreateInstallLink, EnrollCard, LockCard, UnlockCard, ArchiveCard, EraseCard,
+		SearchCards, GetCardOverview, ListCardTransactions, GetLedgerEntry, ListCardAudit, ExportCard, ExportCards, ReverseByPerson, IssueBlankCards,
 		ListTransactions,
 		ListWebhooks, CreateWebhook, GetWebhook, UpdateWebhook, DeleteWebhook, ListDeliveries, TestWebhook, Redeliver,
-		GetProgramStats, GetAnalyticsSummary, GetHeatmap, GetCardTypes, GetCardTypeStats,
+		ListShopWebhooks, GetShopWebhook, ListWebhookLog, GetDelivery,
+		GetProgramStats, GetAnalyticsSummary, GetHeatmap, GetCardTypes, GetCardTypeStats, GetToday, GetDayReport, GetPeriod, GetHealth, MakeBackup, DownloadBackup,
 		GetDevice, LookupCard, IssueCardAtCounter, StampCard, RedeemPrize, TopUpCard, SpendFromCard, UseCard, ReverseTransaction,
 		ShowHolderCard, InstallCard,
-		CreateShop, ListShops, UpdateShop, CreateKey, ListKeys, RotateKey, RevokeKey, RevokeAllKeys, CreateDevice, ListDevices, RevokeDevice, ListAudit,
+		CreateShop, OpenShop, ListShops, UpdateShop, CreateKey, ListKeys, RotateKey, RevokeKey, RevokeAllKeys, CreateDevice, ListDevices, RevokeDevice, ListAudit, ListActivity, ListActivityActors,
+		CreateChosenKey, ListKeyInfos,
+		SignIn, ConfirmSignIn, SignOut, SignOutEverywhere, ListSessions, EndSession, Prove, SelectShop, SignInAs,
+		ChangePassword, GetProfile, UpdateProfile, StartTOTP, ConfirmTOTP, RemoveTOTP, NewRecoveryCodes,
+		ShowLink, SetUpOperator, AcceptInvitation, ResetPassword, RequestReset,
+		ListPeople, InvitePerson, CancelInvitation, SetRole, RemovePerson, ListUsers, DisableUser, EnableUser, CreateResetLink, SignOutUser,
+		GetShop, UpdateShopSettings,
 	}
 }
 
@@ -32,8 +41,11 @@ type List[T any] struct {
 
 // The callers of operations that no key may invoke. A role includes those above it.
 var (
+	account  = kernel.Callers{Account: true}
 	device   = kernel.Callers{Device: true}
 	holder   = kernel.Callers{Holder: true}
+	visitor  = kernel.Callers{Visitor: true}
+	viewer   = kernel.Callers{Person: kernel.Viewer}
 	manager  = kernel.Callers{Person: kernel.Manager}
 	owner    = kernel.Callers{Person: kernel.Owner}
 	operator = kernel.Callers{Person: kernel.Operator}
@@ -48,6 +60,7 @@ type section struct {
 
 // The sections.
 var (
+	accounts     = section{heading: "Accounts"}
 	analytics    = section{heading: "Analytics", resource: "analytics"}
 	cards        = section{heading: "Cards", resource: "cards"}
 	devices      = section{heading: "Devices"}
@@ -56,8 +69,10 @@ var (
 	ledger       = section{heading: "Ledger"}
 	locations    = section{heading: "Locations", resource: "locations", withoutLocations: true}
 	ownDevice    = section{heading: "Device"}
+	people       = section{heading: "People"}
 	prizes       = section{heading: "Prizes", resource: "programs"}
 	programs     = section{heading: "Programs", resource: "programs"}
+	sessions     = section{heading: "Sessions"}
 	shops        = section{heading: "Shops"}
 	transactions = section{heading: "Transactions", resource: "transactions"}
 	webhooks     = section{heading: "Webhooks", resource: "webhooks"}
@@ -86,6 +101,12 @@ func (s section) only(callers kernel.Callers, id, title, doc string, codes ...st
 		Codes:            codes,
 		WithoutLocations: s.withoutLocations,
 	}
+}
+
+// proved returns the operation with the demand of a recent proof.
+func proved(op kernel.Operation) kernel.Operation {
+	op.Proof = true
+	return op
 }
 
 // byID returns the function of an operation that calls f with the caller's access

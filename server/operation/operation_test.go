@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/netip"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"punchcard/server/app"
 	"punchcard/server/dev/seed"
@@ -19,29 +19,45 @@ import (
 	"punchcard/store"
 )
 
-// admits lists who may invoke each operation: the scope that a key needs, the
-// least role of a person, and the other kinds of callers.
+// admits lists who may invoke each operation: the scope that a key needs, the least role
+// of a person, whether any person who is signed in may (account), also one who must set
+// up a second factor first (enrolling) or has not given it yet (pending), the other kinds
+// of callers, and whether a person must have given the password a short while ago
+// (proof).
 var admits = map[string]string{
 	"getMe":         "key *",
-	"listLocations": "key locations:read, viewer", "updateLocation": "key locations:write, manager", "disableLocation": "key locations:write, manager",
+	"listLocations": "key locations:read, viewer", "getLocation": "viewer", "updateLocation": "key locations:write, manager", "disableLocation": "key locations:write, manager",
 	"enableLocation": "key locations:write, manager", "createLocation": "owner", "setStaffPIN": "manager",
 	"listPrograms": "key programs:read, viewer", "createProgram": "key programs:write, manager", "getProgram": "key programs:read, viewer", "updateProgram": "key programs:write, manager",
 	"publishProgram": "key programs:write, manager", "unpublishProgram": "key programs:write, manager", "suspendProgram": "key programs:write, manager",
 	"unsuspendProgram": "key programs:write, manager", "updateProgramSettings": "manager", "deleteProgram": "manager",
+	"getProgramForm": "viewer", "setProgramLogo": "manager", "removeProgramLogo": "manager", "getLogo": "holder, viewer",
+	"getProgramImpact": "viewer", "createProgramWithPrizes": "manager", "orderPrizes": "manager",
 	"listPrizes": "key programs:read, viewer", "createPrize": "key programs:write, manager", "updatePrize": "key programs:write, manager", "deletePrize": "key programs:write, manager",
 	"issueCard": "key cards:write, manager", "listCards": "key cards:read, viewer", "getCard": "key cards:read, viewer", "updateCard": "key cards:write, manager",
 	"reissueCard": "key cards:write, manager", "createInstallLink": "key cards:write, manager", "enrollCard": "operator",
-	"lockCard": "manager", "unlockCard": "manager", "archiveCard": "manager", "eraseCard": "manager",
+	"lockCard": "manager", "unlockCard": "manager", "archiveCard": "manager", "eraseCard": "manager, proof", "searchCards": "viewer",
+	"getCardOverview": "viewer", "listCardTransactions": "viewer", "getLedgerEntry": "viewer", "listCardAudit": "manager", "exportCard": "owner, proof", "exportCards": "owner, proof", "reverseByPerson": "manager", "issueBlankCards": "manager",
 	"listTransactions": "key transactions:read, viewer",
-	"listWebhooks":     "key webhooks:read, viewer", "createWebhook": "key webhooks:write, manager", "getWebhook": "key webhooks:read, viewer", "updateWebhook": "key webhooks:write, manager",
+	"listWebhooks":     "key webhooks:read, viewer", "createWebhook": "key webhooks:write, manager, proof", "getWebhook": "key webhooks:read, viewer", "updateWebhook": "key webhooks:write, manager",
 	"deleteWebhook": "key webhooks:write, manager", "listDeliveries": "key webhooks:read, viewer", "testWebhook": "key webhooks:write, manager", "redeliver": "key webhooks:write, manager",
 	"getProgramStats": "key analytics:read, viewer", "getAnalyticsSummary": "key analytics:read, viewer", "getHeatmap": "key analytics:read, viewer",
-	"getCardTypes": "key analytics:read, viewer", "getCardTypeStats": "key analytics:read, viewer",
+	"getCardTypes": "key analytics:read, viewer", "getCardTypeStats": "key analytics:read, viewer", "getToday": "viewer", "getDayReport": "viewer", "getPeriod": "viewer", "getHealth": "operator", "makeBackup": "operator", "downloadBackup": "operator, proof",
 	"getDevice": "device", "lookupCard": "device", "issueCardAtCounter": "device", "stampCard": "device", "redeemPrize": "device", "topUpCard": "device",
 	"spendFromCard": "device", "useCard": "device", "reverseTransaction": "device",
 	"showHolderCard": "holder", "installCard": "holder",
-	"createShop": "operator", "listShops": "operator", "updateShop": "operator", "createKey": "owner", "listKeys": "owner", "rotateKey": "owner", "revokeKey": "owner",
-	"revokeAllKeys": "owner", "createDevice": "manager", "listDevices": "manager", "revokeDevice": "manager", "listAudit": "manager",
+	"createShop": "operator", "openShop": "operator", "listShops": "operator", "updateShop": "operator", "createKey": "owner, proof", "listKeys": "owner", "rotateKey": "owner, proof", "revokeKey": "owner, proof",
+	"revokeAllKeys": "owner, proof", "createDevice": "manager, proof", "listDevices": "viewer", "revokeDevice": "manager", "listAudit": "manager",
+	"createChosenKey": "owner, proof", "listKeyInfos": "owner", "listActivity": "manager", "listActivityActors": "manager",
+	"listShopWebhooks": "viewer", "getShopWebhook": "viewer", "listWebhookLog": "viewer", "getDelivery": "viewer",
+	"signIn": "visitor", "confirmSignIn": "pending", "signOut": "account, enrolling, pending", "signOutEverywhere": "account", "listSessions": "account", "endSession": "account",
+	"prove": "account, enrolling", "selectShop": "account, enrolling", "signInAs": "system",
+	"changePassword": "account", "getProfile": "account, enrolling", "updateProfile": "account", "startTOTP": "account, enrolling, proof", "confirmTOTP": "account, enrolling, proof",
+	"removeTOTP": "account, proof", "newRecoveryCodes": "account, proof",
+	"showLink": "visitor", "setUpOperator": "visitor", "acceptInvitation": "visitor", "resetPassword": "visitor", "requestReset": "visitor",
+	"listPeople": "owner", "invitePerson": "owner, proof", "cancelInvitation": "owner, proof", "setRole": "owner, proof", "removePerson": "owner, proof",
+	"listUsers": "operator", "disableUser": "operator, proof", "enableUser": "operator, proof", "createResetLink": "operator, proof", "signOutUser": "operator, proof",
+	"getShop": "viewer", "updateShopSettings": "owner",
 }
 
 // shop is a new store with the demo shop, and a kernel on it.
@@ -78,8 +94,23 @@ func (s shop) person(role kernel.Role) kernel.Caller {
 	return kernel.Caller{Kind: kernel.Person, Role: role, Actor: store.Actor{Type: "user", Name: "ada"}, Access: store.Access{Shop: s.Shop()}}
 }
 
+// signedIn returns a person with a session and a role in the demo shop. change makes the
+// session another one.
+func (s shop) signedIn(role string, change func(*store.SessionIdentity)) kernel.Caller {
+	now := s.st.Now()
+	id := &store.SessionIdentity{Session: 1, User: 1, Shop: s.Shop(), Role: role, CreatedAt: now, UsedAt: now, ProvedAt: now}
+	if role == "operator" {
+		id.Role, id.Operator = store.RoleOwner, true
+	}
+	if change != nil {
+		change(id)
+	}
+	return kernel.SessionCaller(id)
+}
+
 // TestCallers invokes every operation as every kind of caller. Exactly those that
-// admits does not list are refused as unauthorized.
+// admits does not list are refused as unauthorized, or with the code that says what
+// their session lacks.
 func TestCallers(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -108,27 +139,41 @@ func TestCallers(t *testing.T) {
 			roles := []string{"viewer", "manager", "owner", "operator"}
 			return slices.ContainsFunc(want, func(w string) bool { return slices.Contains(roles[:slices.Index(roles, role)+1], w) })
 		}
+		has := func(w string) bool { return slices.Contains(want, w) }
+		signed := func(role string) bool { return has("account") || role != "" && atLeast(role) }
 		for name, c := range map[string]struct {
 			caller kernel.Caller
 			may    bool
 		}{
-			"nobody":                     {kernel.Caller{}, false},
-			"a kind that there is not":   {kernel.Caller{Kind: 99, Role: kernel.Operator}, false},
-			"a key with the scope":       {as(&withScope), scope != ""},
-			"a key with all others":      {as(&without), scope == kernel.AnyKey},
-			"an MCP key":                 {as(&mcp), false},
-			"a device":                   {device, slices.Contains(want, "device")},
-			"a person without a role":    {s.person(kernel.NoRole), false},
-			"a viewer":                   {s.person(kernel.Viewer), atLeast("viewer")},
-			"a manager":                  {s.person(kernel.Manager), atLeast("manager")},
-			"an owner":                   {s.person(kernel.Owner), atLeast("owner")},
-			"an operator":                {s.person(kernel.Operator), atLeast("operator")},
-			"a holder":                   {kernel.HolderCaller(), slices.Contains(want, "holder")},
-			"the system":                 {kernel.Caller{Kind: kernel.System, Actor: store.Actor{Type: "system"}}, slices.Contains(want, "system")},
-			"a role that is no person's": {kernel.Caller{Kind: kernel.Holder, Role: kernel.Operator}, slices.Contains(want, "holder")},
+			"a visitor":                    {kernel.VisitorCaller(netip.Addr{}), has("visitor")},
+			"a signed-in person":           {s.signedIn("", nil), signed("")},
+			"a signed-in viewer":           {s.signedIn("viewer", nil), signed("viewer")},
+			"a signed-in manager":          {s.signedIn("manager", nil), signed("manager")},
+			"a signed-in owner":            {s.signedIn("owner", nil), signed("owner")},
+			"a signed-in operator":         {s.signedIn("operator", nil), signed("operator")},
+			"an operator without a code":   {s.signedIn("operator", func(id *store.SessionIdentity) { id.Pending = true }), has("pending")},
+			"an operator who must enrol":   {s.signedIn("operator", func(id *store.SessionIdentity) { id.MustEnrol = true }), has("enrolling")},
+			"both":                         {s.signedIn("operator", func(id *store.SessionIdentity) { id.MustEnrol, id.Pending = true, true }), has("pending")},
+			"an operator after 15 minutes": {s.signedIn("operator", func(id *store.SessionIdentity) { id.ProvedAt -= 15 * 60_000 }), signed("operator") && !has("proof")},
+			"an operator before that":      {s.signedIn("operator", func(id *store.SessionIdentity) { id.ProvedAt -= 15*60_000 - 5_000 }), signed("operator")},
+			"nobody":                       {kernel.Caller{}, false},
+			"a kind that there is not":     {kernel.Caller{Kind: 99, Role: kernel.Operator}, false},
+			"a key with the scope":         {as(&withScope), scope != ""},
+			"a key with all others":        {as(&without), scope == kernel.AnyKey},
+			"an MCP key":                   {as(&mcp), false},
+			"a device":                     {device, slices.Contains(want, "device")},
+			"a person without a role":      {s.person(kernel.NoRole), false},
+			"a viewer":                     {s.person(kernel.Viewer), atLeast("viewer")},
+			"a manager":                    {s.person(kernel.Manager), atLeast("manager")},
+			"an owner":                     {s.person(kernel.Owner), atLeast("owner")},
+			"an operator":                  {s.person(kernel.Operator), atLeast("operator")},
+			"a holder":                     {kernel.HolderCaller(), slices.Contains(want, "holder")},
+			"the system":                   {kernel.Caller{Kind: kernel.System, Actor: store.Actor{Type: "system"}}, slices.Contains(want, "system")},
+			"a role that is no person's":   {kernel.Caller{Kind: kernel.Holder, Role: kernel.Operator}, slices.Contains(want, "holder")},
 		} {
 			_, err := s.Invoke(t.Context(), c.caller, op, kernel.Args{})
-			if refused := err != nil && kernel.AsError(err, kernel.StatusOf).Code == store.Unauthorized; refused == c.may {
+			refused := err != nil && slices.Contains([]store.Code{store.Unauthorized, store.TOTPRequired, store.ProofRequired}, kernel.AsError(err, kernel.StatusOf).Code)
+			if refused == c.may {
 				t.Errorf("%s by %s: allowed %t, got %v", op.ID, name, c.may, err)
 			}
 		}
@@ -374,39 +419,5 @@ func TestActorOfAPerson(t *testing.T) {
 	}
 	if row := page.Data[0]; row.Actor.Type != "user" || row.Actor.ID.V != s.st.ID(store.KindUser, 7) || !strings.HasPrefix(row.Actor.ID.V, "usr_") {
 		t.Errorf("%+v", row)
-	}
-}
-
-// TestPreparedBeforeWrite checks that the fields of an operation are prepared before its
-// transaction, so while another write keeps the store's writer busy. The hash of a new
-// staff PIN is such work: the store takes only PINs that are hashed.
-func TestPreparedBeforeWrite(t *testing.T) {
-	s := open(t)
-	prepared, begun := make(chan struct{}), make(chan struct{})
-	op := kernel.WritePrepared(kernel.Operation{ID: "prepared", Callers: kernel.Callers{Person: kernel.Manager}}, wire.Create,
-		func(f operation.StaffPINFields) string {
-			close(prepared)
-			return f.StaffPIN.V + " hashed"
-		},
-		func(_ *store.Tx, _ *kernel.Call, hash string) (string, error) { return hash, nil })
-	busy := make(chan error)
-	go func() {
-		busy <- s.st.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(*store.Tx) error {
-			close(begun)
-			select {
-			case <-prepared:
-			case <-time.After(time.Minute):
-				t.Error("the fields are not prepared before the writer is free")
-			}
-			return nil
-		}})
-	}()
-	<-begun
-	out, err := kernel.Do[string](t.Context(), s.Kernel, s.person(kernel.Manager), op, kernel.Args{Fields: operation.StaffPINFields{StaffPIN: store.Given("2468")}})
-	if err != nil || out != "2468 hashed" {
-		t.Errorf("%q, %v", out, err)
-	}
-	if err := <-busy; err != nil {
-		t.Error(err)
 	}
 }

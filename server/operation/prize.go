@@ -44,3 +44,8 @@ var DeletePrize = kernel.Write(
 	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
 		return kernel.None{}, tx.DeletePrize(c.Access, c.Param("id"), c.Param("prizeId"))
 	})
+
+// OrderPrizes puts the prizes of a program in another order.
+var OrderPrizes = kernel.Write(
+	prizes.only(manager, "orderPrizes", "Order a program's prizes", "", store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable),
+	wire.Create, withID((*store.Tx).OrderPrizes))

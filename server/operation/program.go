@@ -31,6 +31,32 @@ var CreateProgram = kernel.Write(
 // GetProgram returns one program with its prizes.
 var GetProgram = kernel.Read(programs.reads("getProgram", "Read a program", "", store.NotFound), byID((*store.View).Program))
 
+// GetProgramImpact says how many cards a change of a program's state concerns.
+var GetProgramImpact = kernel.Read(programs.only(viewer, "getProgramImpact", "Read what a change of a program's state concerns", "", store.NotFound), byID((*store.View).ProgramImpact))
+
+// NewProgram are the fields of CreateProgramWithPrizes.
+type NewProgram struct {
+	store.ProgramFields
+	store.ProgramSettings
+	Prizes store.Opt[[]*store.PrizeFields] `json:"prizes" max:"100" doc:"In their order. Stamp programs only."`
+}
+
+// CreateProgramWithPrizes creates an unpublished program with its settings and prizes,
+// or nothing at all.
+var CreateProgramWithPrizes = kernel.Write(
+	programs.only(manager, "createProgramWithPrizes", "Create a program with its prizes", "", store.Unprocessable),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f NewProgram) (d store.ProgramDetail, err error) {
+		if d, err = tx.CreateProgram(c.Access, f.ProgramFields); err != nil {
+			return d, err
+		}
+		for _, z := range f.Prizes.V {
+			if _, err = tx.AddPrize(c.Access, d.ID, *z); err != nil {
+				return d, err
+			}
+		}
+		return tx.UpdateProgramSettings(c.Access.Shop, d.ID, f.ProgramSettings)
+	})
+
 // UpdateProgram changes a program's fields.
 var UpdateProgram = kernel.Write(
 	programs.manages("updateProgram", "Update a program",
@@ -54,7 +80,7 @@ func programAction(action, title, doc string) *kernel.Operation {
 		})
 }
 
-// UpdateProgramSettings changes what only operators set of a program.
+// UpdateProgramSettings changes what only people set of a program, also of a frozen one.
 var UpdateProgramSettings = kernel.Write(programs.only(manager, "updateProgramSettings", "Set the purchase that a stamp demands, and the stamps of a day", "", store.NotFound),
 	wire.Patch, func(tx *store.Tx, c *kernel.Call, f store.ProgramSettings) (store.ProgramDetail, error) {
 		return tx.UpdateProgramSettings(c.Access.Shop, c.Param("id"), f)

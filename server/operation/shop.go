@@ -13,6 +13,33 @@ var CreateShop = kernel.Write(shops.only(operator, "createShop", "Create a shop"
 		return sh, err
 	})
 
+// NewShopFields are the fields of OpenShop.
+type NewShopFields struct {
+	Name     store.Opt[string] `json:"name" req:"true" min:"1" max:"200" format:"line"`
+	Timezone store.Opt[string] `json:"timezone" req:"true" min:"1" max:"64"`
+	Currency store.Opt[string] `json:"currency" min:"3" max:"3" doc:"ISO 4217. Default EUR."`
+	Language store.Opt[string] `json:"language" enum:"en,it,es,fr,de,pt" doc:"Of the shop's pages and mail. Default en."`
+}
+
+// fields returns the fields of the shop.
+func (f NewShopFields) fields() store.ShopFields {
+	return store.ShopFields{Name: f.Name, Timezone: f.Timezone, Currency: f.Currency, Language: f.Language}
+}
+
+// Check validates the time zone and the currency.
+func (f NewShopFields) Check(now store.Time) []store.Detail { return f.fields().Check(now) }
+
+// OpenShop creates a shop of which an operator knows the name. The session of the operator
+// looks at it from then on.
+var OpenShop = kernel.Write(shops.only(operator, "openShop", "Open a shop", "The session of the operator looks at it from then on."),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f NewShopFields) (sh store.Shop, err error) {
+		key, sh, err := tx.CreateShop(f.fields())
+		if err != nil || c.Session == nil {
+			return sh, err
+		}
+		return sh, tx.SelectShop(&store.SessionIdentity{Session: c.Session.Session, Shops: []store.ShopRole{{Shop: key, ID: sh.ID}}}, sh.ID)
+	})
+
 // ListShops lists all shops, oldest first.
 var ListShops = kernel.Read(shops.only(operator, "listShops", "List the shops", ""),
 	func(v *store.View, c *kernel.Call, _ struct{}) (List[store.Shop], error) {

@@ -82,12 +82,20 @@ func validateSecrets(f store.WebhookFields) (details []store.Detail) {
 
 // CreateWebhook creates a webhook and returns its secret.
 var CreateWebhook = kernel.Write(
-	webhooks.manages("createWebhook", "Create a webhook",
+	proved(webhooks.manages("createWebhook", "Create a webhook",
 		"The answer shows the signing secret, once. The program in the path is only the webhook's address: it filters nothing, use program_ids for that. A restricted key must name location_ids, all of them its own, and gets no shop-wide events: else 403. Over the shop's maximum of webhooks: unprocessable_entity. Custom headers and methods other than POST are stored and not sent.",
-		store.NotFound, store.Unprocessable),
+		store.NotFound, store.Unprocessable)),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f WebhookFields) (store.CreatedWebhook, error) {
-		return tx.CreateWebhook(c.Access, c.Param("id"), f.WebhookFields)
+		w, err := tx.CreateWebhook(c.Access, c.Param("id"), f.WebhookFields)
+		if !maySeeSecrets(c) {
+			w.Secret = ""
+		}
+		return w, err
 	})
+
+// maySeeSecrets reports whether the caller may make and see the signing secrets of
+// webhooks. Managers may not: owners show them by rotating.
+func maySeeSecrets(c *kernel.Call) bool { return c.Kind != kernel.Person || c.Role >= kernel.Owner }
 
 // GetWebhook returns one webhook.
 var GetWebhook = kernel.Read(webhooks.reads("getWebhook", "Read a webhook", "Without its secret.", store.NotFound),
@@ -101,6 +109,14 @@ var UpdateWebhook = kernel.Write(
 		"An absent field is left alone. rotate_secret makes a new secret, shown once, that signs from now on: update the receiver in the same change. active true enables a webhook that was switched off by failures. What a restricted key may have is judged on the result: location_ids all its own and no shop-wide events, else 403.",
 		store.NotFound),
 	wire.Patch, func(tx *store.Tx, c *kernel.Call, f WebhookPatch) (store.UpdatedWebhook, error) {
+		if f.RotateSecret.Or(false) && !maySeeSecrets(c) {
+			return store.UpdatedWebhook{}, kernel.Refuse(store.Unauthorized, "Owners alone rotate the secret of a webhook.")
+		}
+		if f.URL.Set || f.RotateSecret.Set || f.BearerToken.Set || f.CustomHeaders.Set {
+			if err := c.RequireProof(); err != nil {
+				return store.UpdatedWebhook{}, err
+			}
+		}
 		return tx.UpdateWebhook(c.Access, c.Param("id"), c.Param("webhookId"), f.WebhookPatch)
 	})
 
@@ -144,4 +160,37 @@ var Redeliver = kernel.Write(
 		store.NotFound, store.Conflict, store.Unprocessable),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
 		return tx.Redeliver(c.Access, c.Param("id"), c.Param("webhookId"), c.Param("deliveryId"))
+	})
+
+// The operations below are for persons, who see the webhooks of all programs in one list.
+
+// ListShopWebhooks lists the webhooks of the shop with their health.
+var ListShopWebhooks = kernel.Read(webhooks.only(viewer, "listShopWebhooks", "List the shop's webhooks", ""),
+	func(v *store.View, c *kernel.Call, f store.WebhooksFilter) (List[store.WebhookOverview], error) {
+		all, err := v.ShopWebhooks(c.Access.Shop, f)
+		return List[store.WebhookOverview]{all}, err
+	})
+
+// GetShopWebhook returns a webhook by its id alone, with its health.
+var GetShopWebhook = kernel.Read(webhooks.only(viewer, "getShopWebhook", "Read one of the shop's webhooks", "", store.NotFound),
+	func(v *store.View, c *kernel.Call, _ struct{}) (store.WebhookOverview, error) {
+		return v.ShopWebhook(c.Access.Shop, c.Param("id"))
+	})
+
+// WebhookLogQuery is the query of ListWebhookLog.
+type WebhookLogQuery struct {
+	store.PageQuery
+	store.LogFilter
+}
+
+// ListWebhookLog lists the whole delivery log of a webhook.
+var ListWebhookLog = kernel.Read(webhooks.only(viewer, "listWebhookLog", "List the delivery log", "Newest first.", store.NotFound),
+	func(v *store.View, c *kernel.Call, q WebhookLogQuery) (store.Page[store.LoggedDelivery], error) {
+		return v.WebhookLog(c.Access.Shop, c.Param("id"), q.LogFilter, q.PageQuery)
+	})
+
+// GetDelivery returns an entry of a webhook's delivery log.
+var GetDelivery = kernel.Read(webhooks.only(viewer, "getDelivery", "Read an entry of the delivery log", "", store.NotFound),
+	func(v *store.View, c *kernel.Call, _ struct{}) (store.LoggedDelivery, error) {
+		return v.LoggedDelivery(c.Access.Shop, c.Param("id"), c.Param("deliveryId"))
 	})

@@ -11,6 +11,9 @@ import (
 
 // Subject returns the subject of a message, which is one line.
 func Subject(m store.Mail) string {
+	if m.Kind != "" {
+		return linkText(m)[0]
+	}
 	if name := oneLine(m.Program); name != "" {
 		return "Your card: " + name
 	}
@@ -19,6 +22,10 @@ func Subject(m store.Mail) string {
 
 // Text returns the text of a message.
 func Text(m store.Mail) string {
+	if m.Kind != "" {
+		t := linkText(m)
+		return t[1] + "\n\n" + m.Link + "\n\n" + t[2] + "\n"
+	}
 	card := "your card"
 	if name := oneLine(m.Program); name != "" {
 		card = "the card " + name

@@ -1,0 +1,191 @@
+package mail
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"punchcard/server/mail/mailtest"
+)
+
+// TestServerDown checks that an unreachable server is tried with increasing waits,
+// and that this counts as an attempt of no message.
+func TestServerDown(t *testing.T) {
+	run(t, func(f *fixture) { f.net.down = true }, func(f *fixture) {
+		for range 3 {
+			f.issue("ada@example.com")
+		}
+		time.Sleep(26 * time.Hour)
+		f.net.set(false)
+		for range 3 {
+			f.nextMessage()
+		}
+		var n int
+		want := serverWait
+		for i := 1; i < len(f.net.dials)-1; i++ {
+			if wait := f.net.dials[i].Sub(f.net.dials[i-1]); !near(wait, want) {
+				t.Errorf("pause %d is %v, want %v", i, wait, want)
+			}
+			want = min(2*want, maxServerWait)
+			n++
+		}
+		if n < 26*5 || n > 26*6+12 {
+			t.Errorf("%d pauses in a day", n)
+		}
+		if f.queued() != 0 || strings.Contains(f.log.String(), "put off") || strings.Contains(f.log.String(), `"ERROR"`) {
+			t.Errorf("%d queued; the log:\n%.2000s", f.queued(), f.log)
+		}
+	})
+}
+
+// TestServerRefusesSender checks that no message is given up when the server
+// refuses the sender.
+func TestServerRefusesSender(t *testing.T) {
+	for name, misconfigure := range map[string]func(s *mailtest.Server) (repair func()){
+		"authentication": func(s *mailtest.Server) func() {
+			s.Password = "another"
+			return func() { s.Password = password }
+		},
+		"sender": func(s *mailtest.Server) func() {
+			answer := mailtest.Refusal(550, "cards@example.com: not here")
+			s.Mail = func(string) error { return answer }
+			return func() { answer = nil }
+		},
+		"closing": func(s *mailtest.Server) func() {
+			answer := mailtest.Refusal(421, "bye")
+			s.Rcpt = func(string) error { return answer }
+			return func() { answer = nil }
+		},
+	} {
+		var repair func()
+		run(t, func(f *fixture) {
+			// A password is sent unencrypted only to the same machine.
+			f.conf.Server.Host, f.conf.Server.User, f.conf.Server.Password, f.srv.Password = "localhost", "cards", password, password
+			repair = misconfigure(f.srv)
+		}, func(f *fixture) {
+			f.issue("ada@example.com")
+			f.issue("eve@example.com")
+			time.Sleep(48 * time.Hour)
+			if outcomes := f.takeOutcomes(); f.queued() != 2 || strings.ReplaceAll(outcomes, "failed ", "") != "failed" || strings.Count(outcomes, " ") > 48*6+12 {
+				t.Errorf("%s: %d queued, outcomes %.60q…", name, f.queued(), outcomes)
+			}
+			if strings.Contains(f.log.String(), `"ERROR"`) != (name != "closing") || strings.Contains(f.log.String(), "put off") {
+				t.Errorf("%s: the log\n%.1000s", name, f.log)
+			}
+			synctest.Wait()
+			repair()
+			first, second := f.nextMessage(), f.nextMessage()
+			if to := []string{first.To, second.To}; !slices.Contains(to, "ada@example.com") || !slices.Contains(to, "eve@example.com") || first.User != "cards" {
+				t.Errorf("%s: then got mail to %v, from the user %q", name, to, first.User)
+			}
+		})
+	}
+}
+
+// TestNoTLS checks that nothing is sent to another machine without STARTTLS, or if
+// its certificate is not trusted.
+func TestNoTLS(t *testing.T) {
+	made := httptest.NewUnstartedServer(nil)
+	made.StartTLS()
+	conf := &tls.Config{Certificates: made.TLS.Certificates}
+	trusted := x509.NewCertPool()
+	trusted.AddCert(made.Certificate())
+	made.Close()
+	asked := false
+	for name, c := range map[string]struct {
+		security Security
+		server   *tls.Config
+		host     string
+		roots    *x509.CertPool
+		sent     bool
+	}{
+		"no STARTTLS":       {StartTLS, nil, "example.com", trusted, false},
+		"nobody asks who":   {StartTLS, nil, "example.com", trusted, false},
+		"untrusted":         {StartTLS, conf, "example.com", x509.NewCertPool(), false},
+		"another's":         {StartTLS, conf, "mail.example.net", trusted, false},
+		"trusted":           {StartTLS, conf, "example.com", trusted, true},
+		"offered":           {MaybeTLS, conf, "example.com", trusted, true},
+		"offered, but bad":  {MaybeTLS, conf, "mail.example.net", trusted, false},
+		"not offered":       {MaybeTLS, nil, "localhost", trusted, true},
+		"TLS to plain SMTP": {ImplicitTLS, nil, "example.com", trusted, false},
+	} {
+		asked = false
+		run(t, func(f *fixture) {
+			f.conf.Server.Security, f.srv.TLS, f.conf.Server.Host, f.conf.Server.RootCAs = c.security, c.server, c.host, c.roots
+			if name != "nobody asks who" {
+				f.conf.Server.User, f.conf.Server.Password, f.srv.Password = "cards", password, password
+			}
+			f.srv.Mail = func(string) error { asked = true; return nil }
+		}, func(f *fixture) {
+			f.issue("ada@example.com")
+			if c.sent {
+				if m := f.nextMessage(); m.User != "cards" || m.TLS != (c.server != nil) {
+					t.Errorf("%s: got %+v", name, m)
+				}
+				return
+			}
+			time.Sleep(10 * time.Minute)
+			if f.queued() != 1 || asked || !strings.Contains(f.log.String(), "cannot be used") {
+				t.Errorf("%s: %d queued, the server got MAIL %t; the log:\n%s", name, f.queued(), asked, f.log)
+			}
+		})
+	}
+}
+
+// TestServerHangs checks that a server that stops answering is given up in time.
+// It may have accepted the message, and gets the same message again.
+func TestServerHangs(t *testing.T) {
+	hang := make(chan struct{})
+	var ids []string
+	var at []time.Time
+	run(t, func(f *fixture) {
+		f.srv.Data = func(m *mailtest.Message) error {
+			h, _ := m.Parsed(t)
+			ids, at = append(ids, h.Get("Message-Id")), append(at, time.Now())
+			if len(ids) == 1 {
+				f.srv.Sync()
+				<-hang
+			}
+			return nil
+		}
+		hang = make(chan struct{})
+	}, func(f *fixture) {
+		f.issue("ada@example.com")
+		time.Sleep(answerTime + 2*messageWait)
+		close(hang)
+		f.nextMessage()
+		f.nextMessage()
+		if len(ids) != 2 || ids[0] != ids[1] || !near(at[1].Sub(at[0])-answerTime, messageWait) {
+			t.Errorf("sent as %v at %v", ids, at)
+		}
+		if outcomes := f.takeOutcomes(); outcomes != "failed sent" || f.queued() != 0 {
+			t.Errorf("outcomes %q, %d queued", outcomes, f.queued())
+		}
+	})
+}
+
+// TestServerIsSilent checks the same for a server that accepts connections and sends nothing.
+func TestServerIsSilent(t *testing.T) {
+	run(t, func(f *fixture) {
+		hello := 0
+		f.srv.Hello = func() error {
+			if hello++; hello == 1 {
+				f.srv.Sync()
+				time.Sleep(time.Hour)
+			}
+			return nil
+		}
+	}, func(f *fixture) {
+		f.issue("ada@example.com")
+		f.nextMessage()
+		if wait := f.net.dials[1].Sub(f.net.dials[0]); !near(wait-connectTime, serverWait) {
+			t.Errorf("tried again after %v", wait)
+		}
+		time.Sleep(time.Hour)
+	})
+}

@@ -1,0 +1,221 @@
+package operation_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base32"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"punchcard/server/dev/seed"
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/store"
+)
+
+// totp returns the code that an authenticator shows now.
+func (h *house) totp(secret string) string {
+	h.Helper()
+	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
+	if err != nil {
+		h.Fatal(err)
+	}
+	mac := hmac.New(sha1.New, key)
+	binary.Write(mac, binary.BigEndian, h.clock.Now().Unix()/30)
+	sum := mac.Sum(nil)
+	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[sum[19]&15:])&0x7fffffff%1_000_000)
+}
+
+func given(code string) operation.CodeFields { return operation.CodeFields{TOTP: store.Given(code)} }
+
+// enrol gives the person of a session a second factor.
+func (h *house) enrol(token string) (secret string, codes []string) {
+	h.Helper()
+	o := must[operation.OfferedTOTP](h, h.caller(token), operation.StartTOTP, "", nil)
+	if !strings.Contains(o.URI, "secret="+o.Secret) || !strings.HasPrefix(o.URI, "otpauth://totp/punchcard") || !strings.HasPrefix(o.QRSVG, "<svg") {
+		h.Errorf("%+v", o)
+	}
+	if _, code := do[store.RecoveryCodes](h, h.caller(token), operation.ConfirmTOTP, "", given("000000")); code != store.TOTPInvalid {
+		h.Errorf("a wrong code: %q", code)
+	}
+	return o.Secret, must[store.RecoveryCodes](h, h.caller(token), operation.ConfirmTOTP, "", given(h.totp(o.Secret))).Codes
+}
+
+// TestSecondFactor checks the sign-in with a second factor, in which each code is of use
+// once.
+func TestSecondFactor(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	secret, codes := h.enrol(h.token(store.RoleManager))
+	if len(codes) != 10 || len(codes[0]) != 14 {
+		t.Errorf("%q", codes)
+	}
+	pending := func() string {
+		t.Helper()
+		s, code := h.signIn(seed.ManagerEmail, seed.Password, home)
+		if code != "" || !s.Pending {
+			t.Fatalf("%+v, %s", s, code)
+		}
+		return s.Token
+	}
+	confirm := func(token, totp string) (operation.CreatedSession, store.Code) {
+		t.Helper()
+		return do[operation.CreatedSession](h, h.caller(token), operation.ConfirmSignIn, "", given(totp))
+	}
+	token := pending()
+	if _, code := do[store.Page[store.Location]](h, h.caller(token), operation.ListLocations, "", nil); code != store.TOTPRequired {
+		t.Errorf("a read without the code: %q", code)
+	}
+	if _, code := confirm(token, h.totp(secret)); code != store.TOTPInvalid {
+		t.Errorf("the code of the set-up once more: %q", code)
+	}
+	h.advance(30 * time.Second)
+	s, code := confirm(token, h.totp(secret))
+	if code != "" || s.Pending || s.Token == token {
+		t.Fatalf("%+v, %s", s, code)
+	}
+	if _, ok := h.as(token); ok {
+		t.Error("the pending session has not ended")
+	}
+	if c := h.caller(s.Token); c.Role != kernel.Manager || !c.Session.TOTP {
+		t.Errorf("%+v", c.Session)
+	}
+	if _, code := confirm(pending(), h.totp(secret)); code != store.TOTPInvalid {
+		t.Errorf("a replay: %q", code)
+	}
+	// Recovery codes, in any spelling, once.
+	if _, code := confirm(pending(), strings.ToUpper(codes[3])); code != "" {
+		t.Errorf("a recovery code: %q", code)
+	}
+	if _, code := confirm(pending(), codes[3]); code != store.TOTPInvalid {
+		t.Errorf("the same recovery code: %q", code)
+	}
+	if p := must[operation.Profile](h, h.caller(s.Token), operation.GetProfile, "", nil); p.RecoveryCodes != 9 || !p.TOTP {
+		t.Errorf("%+v", p)
+	}
+	more := must[store.RecoveryCodes](h, h.caller(s.Token), operation.NewRecoveryCodes, "", nil).Codes
+	if _, code := confirm(pending(), codes[4]); code != store.TOTPInvalid {
+		t.Errorf("a recovery code that was replaced: %q", code)
+	}
+	if _, code := confirm(pending(), more[0]); code != "" {
+		t.Errorf("a new recovery code: %q", code)
+	}
+	// Wrong codes lock like wrong passwords, and a right password forgets none of them.
+	for i := range 5 {
+		if _, code := confirm(pending(), fmt.Sprintf("00000%d", i)); code != store.TOTPInvalid {
+			t.Fatal(code)
+		}
+	}
+	if _, code := h.signIn(seed.ManagerEmail, seed.Password, home); code != store.RateLimited {
+		t.Errorf("after five wrong codes: %q", code)
+	}
+	h.advance(time.Minute)
+	token = pending()
+	h.advance(10 * time.Minute)
+	if _, ok := h.as(token); ok {
+		t.Error("a pending session lasts for more than ten minutes")
+	}
+	must[kernel.None](h, h.caller(s.Token), operation.RemoveTOTP, "", nil)
+	if s, code := h.signIn(seed.ManagerEmail, seed.Password, home); code != "" || s.Pending {
+		t.Errorf("without the second factor: %+v, %s", s, code)
+	}
+}
+
+// TestProof checks that some operations demand the password or a code of the last 15
+// minutes.
+func TestProof(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	token := h.token(store.RoleOwner)
+	invite := func() store.Code {
+		_, code := do[store.CreatedLink](h, h.caller(token), operation.InvitePerson, "", operation.InviteFields{Email: store.Given("ada@example.com"), Role: store.Given(store.RoleViewer)})
+		return code
+	}
+	h.advance(15 * time.Minute)
+	if code := invite(); code != store.ProofRequired {
+		t.Errorf("after 15 minutes: %q", code)
+	}
+	if _, code := do[kernel.None](h, h.caller(token), operation.Prove, "", operation.ProofFields{Password: store.Given("a wrong password")}); code != store.InvalidCredentials {
+		t.Errorf("a wrong password: %q", code)
+	}
+	if code := invite(); code != store.ProofRequired {
+		t.Errorf("after a wrong password: %q", code)
+	}
+	must[kernel.None](h, h.caller(token), operation.Prove, "", operation.ProofFields{Password: store.Given(seed.Password)})
+	if code := invite(); code != "" {
+		t.Errorf("after the right one: %q", code)
+	}
+	secret, _ := h.enrol(token)
+	h.advance(15 * time.Minute)
+	must[kernel.None](h, h.caller(token), operation.Prove, "", operation.ProofFields{TOTP: store.Given(h.totp(secret))})
+	if code := invite(); code != "" {
+		t.Errorf("after a code: %q", code)
+	}
+	hook := store.WebhookFields{URL: store.Given("https://hooks.example.com/"), Events: store.Given([]string{"card.*"})}
+	w, err := kernel.Do[store.CreatedWebhook](t.Context(), h.Kernel, h.caller(token), operation.CreateWebhook, kernel.Args{Params: map[string]string{"id": h.ProgramIDs["standard"]}, Fields: operation.WebhookFields{WebhookFields: hook}})
+	if err != nil || w.Secret == "" {
+		t.Fatal(err)
+	}
+	h.advance(15 * time.Minute)
+	for want, f := range map[store.Code]store.WebhookPatch{"": {WebhookFields: store.WebhookFields{Description: store.Given("x")}}, store.ProofRequired: {RotateSecret: store.Given(true)}} {
+		_, err := kernel.Do[store.UpdatedWebhook](t.Context(), h.Kernel, h.caller(token), operation.UpdateWebhook, kernel.Args{Params: map[string]string{"id": h.ProgramIDs["standard"], "webhookId": w.ID}, Fields: operation.WebhookPatch{WebhookPatch: f}})
+		if code(err) != want {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	f := operation.WebhookPatch{WebhookPatch: store.WebhookPatch{RotateSecret: store.Given(true)}}
+	if _, err := kernel.Do[store.UpdatedWebhook](t.Context(), h.Kernel, h.person(store.RoleManager), operation.UpdateWebhook, kernel.Args{Params: map[string]string{"id": h.ProgramIDs["standard"], "webhookId": w.ID}, Fields: f}); code(err) != store.Unauthorized {
+		t.Errorf("a manager rotates: %v", err)
+	}
+}
+
+// TestDemandedSecondFactor checks that owners and managers of a shop that demands a
+// second factor can only set it up.
+func TestDemandedSecondFactor(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	token := h.token(store.RoleManager)
+	must[store.Shop](h, h.person(store.RoleOwner), operation.UpdateShopSettings, "", operation.ShopSettings{RequireTOTP: store.Given(true)})
+	list := func(token string) store.Code {
+		_, code := do[store.Page[store.Location]](h, h.caller(token), operation.ListLocations, "", nil)
+		return code
+	}
+	if c := h.caller(token); !c.Session.MustEnrol || list(token) != store.TOTPRequired {
+		t.Errorf("%+v", c.Session)
+	}
+	if code := list(h.token(store.RoleViewer)); code != "" {
+		t.Errorf("a viewer: %q", code)
+	}
+	h.enrol(token)
+	if code := list(token); code != "" {
+		t.Errorf("with a second factor: %q", code)
+	}
+}
+
+// TestChangePassword checks the rules for new passwords.
+func TestChangePassword(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	token := h.token(store.RoleViewer)
+	change := func(current, pass string) store.Code {
+		_, code := do[operation.CreatedSession](h, h.caller(token), operation.ChangePassword, "", operation.PasswordFields{CurrentPassword: store.Given(current), Password: store.Given(pass)})
+		return code
+	}
+	for pass, want := range map[string]store.Code{"short": store.ValidationFailed, "password123": store.ValidationFailed, seed.ViewerEmail: store.ValidationFailed, strings.Repeat("x7", 129): store.ValidationFailed} {
+		if got := change(seed.Password, pass); got != want {
+			t.Errorf("%q: %q", pass, got)
+		}
+	}
+	if got := change("a wrong password", "another kettle 71"); got != store.InvalidCredentials {
+		t.Errorf("a wrong current password: %q", got)
+	}
+	if got := change(seed.Password, "another kettle 71"); got != "" {
+		t.Errorf("%q", got)
+	}
+	if _, code := h.signIn(seed.ViewerEmail, seed.Password, home); code != store.InvalidCredentials {
+		t.Errorf("the old password: %q", code)
+	}
+}

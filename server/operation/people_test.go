@@ -1,0 +1,456 @@
+package operation_test
+
+import (
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"punchcard/server/app"
+	"punchcard/server/dev/seed"
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/server/password"
+	"punchcard/store"
+)
+
+// house is a store with the demo shop and its people, a clock, and the sessions of
+// several browsers.
+type house struct {
+	*testing.T
+	*kernel.Kernel
+	*seed.Ready
+	st       *store.Store
+	path     string
+	clock    *app.Clock
+	hasher   *password.Hasher
+	sessions *kernel.Sessions
+	mail     []store.Mail
+}
+
+// newHouse returns a house without a shop.
+func newHouse(t *testing.T) *house {
+	h := &house{T: t, path: filepath.Join(t.TempDir(), "test.db"), clock: app.NewClock(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)), hasher: password.New(2, time.Minute)}
+	h.reopen()
+	t.Cleanup(func() { h.st.Close() })
+	return h
+}
+
+// openHouse returns a house with the demo shop.
+func openHouse(t *testing.T) *house {
+	h := newHouse(t)
+	var err error
+	if h.Ready, err = seed.Demo(h.st, ""); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// reopen opens the file, as a restart of the server does.
+func (h *house) reopen() {
+	h.Helper()
+	if h.st != nil {
+		h.st.Close()
+	}
+	var err error
+	if h.st, err = store.Open(h.path, store.Options{IDSecret: seed.IDSecret, PublicURL: "https://cards.example.com", Now: h.clock.Now, Mail: func(m store.Mail) { h.mail = append(h.mail, m) }}); err != nil {
+		h.Fatal(err)
+	}
+	h.Kernel = kernel.New(h.st, kernel.Config{Fields: app.DefaultLimits().Fields(), Passwords: h.hasher, IdempotencyWait: time.Minute})
+	h.sessions = kernel.NewSessions(h.st)
+}
+
+func (h *house) advance(d time.Duration) { h.clock.Set(h.clock.Now().Add(d)) }
+
+// at returns a visitor with an address.
+func at(address string) kernel.Caller {
+	if address == "" {
+		return kernel.VisitorCaller(netip.Addr{})
+	}
+	return kernel.VisitorCaller(netip.MustParseAddr(address))
+}
+
+const home = "198.51.100.7"
+
+// code returns the code of a refusal, "" for none.
+func code(err error) store.Code {
+	if err == nil {
+		return ""
+	}
+	return kernel.AsError(err, kernel.StatusOf).Code
+}
+
+// do invokes an operation and returns its answer and the code of its refusal.
+func do[O any](h *house, c kernel.Caller, op *kernel.Operation, id string, fields any) (O, store.Code) {
+	h.Helper()
+	out, err := kernel.Do[O](h.Context(), h.Kernel, c, op, kernel.Args{Params: map[string]string{"id": id, "token": id}, Fields: fields})
+	if code(err) == store.InternalError || err == store.ErrEpoch {
+		h.Fatalf("%s: %v", op.ID, err)
+	}
+	return out, code(err)
+}
+
+// must does the same and fails unless the operation was made.
+func must[O any](h *house, c kernel.Caller, op *kernel.Operation, id string, fields any) O {
+	h.Helper()
+	out, code := do[O](h, c, op, id, fields)
+	if code != "" {
+		h.Fatalf("%s: %s", op.ID, code)
+	}
+	return out
+}
+
+// signIn signs in and returns the token of the session.
+func (h *house) signIn(email, pass, address string) (operation.CreatedSession, store.Code) {
+	h.Helper()
+	return do[operation.CreatedSession](h, at(address), operation.SignIn, "", operation.SignInFields{Email: store.Given(email), Password: store.Given(pass)})
+}
+
+// as returns the caller of a session, and whether the session is valid.
+func (h *house) as(token string) (kernel.Caller, bool) {
+	h.Helper()
+	for {
+		c, err := h.sessions.Identify(token, netip.MustParseAddr(home), "test")
+		if err != nil {
+			return c, false
+		}
+		// A call with an identity that is out of date makes a face forget it.
+		if h.st.View(c.Epoch, func(*store.View) error { return nil }) != store.ErrEpoch {
+			return c, true
+		}
+		h.sessions.Forget()
+	}
+}
+
+// person signs one of the demo shop's people in.
+func (h *house) person(role string) kernel.Caller {
+	h.Helper()
+	return h.caller(h.token(role))
+}
+
+func (h *house) token(role string) string {
+	h.Helper()
+	s, code := h.signIn(seed.Emails[role], seed.Password, home)
+	if code != "" {
+		h.Fatal(code)
+	}
+	return s.Token
+}
+
+// caller returns the caller of a session that must be valid.
+func (h *house) caller(token string) kernel.Caller {
+	h.Helper()
+	c, ok := h.as(token)
+	if !ok {
+		h.Fatal("the session has ended")
+	}
+	return c
+}
+
+// server is the person at the command line.
+func (h *house) server() kernel.Caller { return kernel.OperatorCaller("root", h.Shop()) }
+
+// actions returns the newest actions of the shop's audit log, oldest first.
+func (h *house) actions(n int) string {
+	h.Helper()
+	var page store.Page[store.AuditRow]
+	if err := h.st.View(0, func(v *store.View) (err error) {
+		page, err = v.AuditLog(h.Shop(), store.PageQuery{Limit: store.Given(int64(n))})
+		return err
+	}); err != nil {
+		h.Fatal(err)
+	}
+	var list []string
+	for _, r := range page.Data {
+		list = append([]string{r.Action}, list...)
+	}
+	return strings.Join(list, " ")
+}
+
+// TestSignIn checks that a person signs in with the right password alone, and that the
+// session has the person's role.
+func TestSignIn(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	for role, want := range map[string]kernel.Role{store.RoleOwner: kernel.Operator, store.RoleManager: kernel.Manager, store.RoleViewer: kernel.Viewer} {
+		s, code := h.signIn(strings.ToUpper(seed.Emails[role]), seed.Password, home)
+		if code != "" || len(s.Token) != 43 || s.Pending || s.Address != home {
+			t.Fatalf("%+v, %s", s, code)
+		}
+		c := h.caller(s.Token)
+		if c.Role != want || c.Access.Shop != h.Shop() || c.Session.Email != seed.Emails[role] || c.Kind != kernel.Person {
+			t.Errorf("%s: %+v", role, c)
+		}
+		if _, code := h.signIn(seed.Emails[role], seed.Password+"x", home); code != store.InvalidCredentials {
+			t.Errorf("a wrong password: %q", code)
+		}
+	}
+	if a, b := h.token(store.RoleOwner), h.token(store.RoleOwner); a == b {
+		t.Error("two sessions have one token")
+	}
+	if got := h.actions(3); got != "user.sign_in_failed user.sign_in user.sign_in" {
+		t.Errorf("audited: %s", got)
+	}
+}
+
+// TestUnknownEmail checks that an email without an account costs as many hashes, is
+// refused alike, and locks alike.
+func TestUnknownEmail(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	must[store.User](h, h.server(), operation.DisableUser, h.id(store.RoleViewer), nil)
+	outcome := func(email, address string) (list []string) {
+		for range 7 {
+			before := h.hasher.Hashes()
+			_, err := kernel.Do[operation.CreatedSession](t.Context(), h.Kernel, at(address), operation.SignIn, kernel.Args{Fields: operation.SignInFields{Email: store.Given(email), Password: store.Given("a wrong password")}})
+			e := kernel.AsError(err, kernel.StatusOf)
+			list = append(list, fmt.Sprint(e.Code, e.Message, e.RetryAfter, h.hasher.Hashes()-before))
+		}
+		return list
+	}
+	want := outcome(seed.OwnerEmail, "198.51.100.1")
+	if !strings.HasSuffix(want[0], " 1") || !strings.HasPrefix(want[5], string(store.RateLimited)) || !strings.HasSuffix(want[5], "1m0s 0") {
+		t.Errorf("%q", want)
+	}
+	for i, email := range []string{"nobody@demo.test", seed.ViewerEmail} {
+		if got := outcome(email, fmt.Sprint("198.51.100.", i+2)); strings.Join(got, "|") != strings.Join(want, "|") {
+			t.Errorf("%s: %q, want %q", email, got, want)
+		}
+	}
+}
+
+// id returns the id of one of the demo shop's people.
+func (h *house) id(role string) (id string) {
+	h.Helper()
+	if err := h.st.View(0, func(v *store.View) (err error) {
+		id, err = v.UserByEmail(seed.Emails[role])
+		return err
+	}); err != nil {
+		h.Fatal(err)
+	}
+	return id
+}
+
+// TestLocks checks the locks of wrong passwords, which a restart does not end.
+func TestLocks(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	wrong := func(email, address string) store.Code {
+		_, code := h.signIn(email, "a wrong password", address)
+		return code
+	}
+	fail := func(n int, email, address string) {
+		t.Helper()
+		for i := range n {
+			if got := wrong(email, address); got != store.InvalidCredentials {
+				t.Fatalf("try %d: %q", i, got)
+			}
+		}
+	}
+	right := func(address string) store.Code {
+		_, code := h.signIn(seed.OwnerEmail, seed.Password, address)
+		return code
+	}
+	// The account at the address, also with the right password and after a restart.
+	fail(5, seed.OwnerEmail, home)
+	if got := right(home); got != store.RateLimited {
+		t.Errorf("after five failures: %q", got)
+	}
+	if got := h.actions(6); !strings.HasSuffix(got, "user.sign_in_failed user.lock") {
+		t.Errorf("audited: %s", got)
+	}
+	h.reopen()
+	if got := right(home); got != store.RateLimited {
+		t.Errorf("after a restart: %q", got)
+	}
+	if got := right("198.51.100.8"); got != "" {
+		t.Errorf("at another address: %q", got)
+	}
+	h.advance(time.Minute)
+	if got := right(home); got != "" {
+		t.Errorf("after a minute: %q", got)
+	}
+	// A success forgets the failures; without one the next lock is longer.
+	fail(4, seed.OwnerEmail, home)
+	h.advance(16 * time.Minute)
+	fail(5, seed.ManagerEmail, home)
+	h.advance(time.Minute)
+	h.advance(15 * time.Minute)
+	fail(5, seed.ManagerEmail, home)
+	h.advance(time.Minute)
+	if got := wrong(seed.ManagerEmail, home); got != store.RateLimited {
+		t.Errorf("the second lock lasts no longer: %q", got)
+	}
+	// The address, over all accounts, and for IPv6 its network.
+	h.advance(time.Hour)
+	for i := range 20 {
+		if got := wrong(fmt.Sprintf("nobody%d@demo.test", i), fmt.Sprintf("2001:db8::%x", i)); got != store.InvalidCredentials {
+			t.Fatal(got)
+		}
+	}
+	if got := right("2001:db8::ffff"); got != store.RateLimited {
+		t.Errorf("after 20 failures of the network: %q", got)
+	}
+	if got := right("2001:db8:0:1::1"); got != "" {
+		t.Errorf("from another network: %q", got)
+	}
+	// The account, over all addresses, one try in 30 seconds.
+	h.advance(time.Hour)
+	for i := range 10 {
+		fail(1, seed.ViewerEmail, fmt.Sprint("203.0.113.", i))
+	}
+	tries := func() (n int) {
+		for i := range 5 {
+			if wrong(seed.ViewerEmail, fmt.Sprint("203.0.113.", 100+i)) == store.InvalidCredentials {
+				n++
+			}
+		}
+		return n
+	}
+	if n := tries(); n != 0 {
+		t.Errorf("%d tries at once after ten failures", n)
+	}
+	for range 10 {
+		h.advance(30 * time.Second)
+		if n := tries(); n != 1 {
+			t.Errorf("%d tries in 30 seconds", n)
+		}
+	}
+	h.advance(30 * time.Second)
+	if _, code := h.signIn(seed.ViewerEmail, seed.Password, home); code != "" {
+		t.Errorf("the person is kept out: %q", code)
+	}
+	// Somebody who is signed in at the address is not slowed.
+	if wrong(seed.ViewerEmail, "203.0.113.200") != store.InvalidCredentials || wrong(seed.ViewerEmail, "203.0.113.201") != store.RateLimited {
+		t.Error("the attack is not slowed any more")
+	}
+	if _, code := h.signIn(seed.ViewerEmail, seed.Password, home); code != "" {
+		t.Errorf("the person at a known address is slowed: %q", code)
+	}
+	// Without an address only the account counts.
+	h.advance(time.Hour)
+	fail(10, seed.ManagerEmail, "")
+	if got := wrong(seed.ManagerEmail, ""); got != store.RateLimited {
+		t.Errorf("without an address: %q", got)
+	}
+}
+
+// TestConcurrentGuesses checks that concurrent tries learn no more than the rules allow.
+func TestConcurrentGuesses(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	counts := map[store.Code]int{}
+	for range 40 {
+		wg.Go(func() {
+			_, err := kernel.Do[operation.CreatedSession](t.Context(), h.Kernel, at(home), operation.SignIn, kernel.Args{Fields: operation.SignInFields{Email: store.Given(seed.OwnerEmail), Password: store.Given("a wrong password")}})
+			mu.Lock()
+			defer mu.Unlock()
+			counts[code(err)]++
+		})
+	}
+	wg.Wait()
+	if counts[store.InvalidCredentials] != 5 || counts[store.RateLimited] != 35 {
+		t.Errorf("%v", counts)
+	}
+	if _, code := h.signIn(seed.OwnerEmail, seed.Password, home); code != store.RateLimited {
+		t.Errorf("then the right password: %q", code)
+	}
+}
+
+// TestSessionsEnd checks that a session ends with the next request, whatever ends it.
+func TestSessionsEnd(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	proof := func(pass string) operation.ProofFields { return operation.ProofFields{Password: store.Given(pass)} }
+	for name, end := range map[string]func(token string){
+		"sign-out": func(token string) { must[kernel.None](h, h.caller(token), operation.SignOut, "", nil) },
+		"everywhere": func(token string) {
+			must[operation.EndedSessions](h, h.person(store.RoleManager), operation.SignOutEverywhere, "", nil)
+		},
+		"another session": func(token string) {
+			must[kernel.None](h, h.person(store.RoleManager), operation.EndSession, h.caller(token).Session.SessionID, nil)
+		},
+		"password": func(token string) {
+			f := operation.PasswordFields{CurrentPassword: store.Given(seed.Password), Password: store.Given("another kettle 71")}
+			s := must[operation.CreatedSession](h, h.caller(token), operation.ChangePassword, "", f)
+			back := operation.PasswordFields{CurrentPassword: f.Password, Password: f.CurrentPassword}
+			must[operation.CreatedSession](h, h.caller(s.Token), operation.ChangePassword, "", back)
+		},
+		"reset": func(string) {
+			l := must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleManager), nil)
+			must[kernel.None](h, at(home), operation.ResetPassword, l.Token, operation.ResetFields{Password: store.Given(seed.Password)})
+		},
+		"disabled": func(string) {
+			must[store.User](h, h.server(), operation.DisableUser, h.id(store.RoleManager), nil)
+			must[store.User](h, h.server(), operation.EnableUser, h.id(store.RoleManager), nil)
+		},
+		"operator": func(string) {
+			must[operation.EndedSessions](h, h.server(), operation.SignOutUser, h.id(store.RoleManager), nil)
+		},
+		"role": func(string) {
+			for _, role := range []string{store.RoleViewer, store.RoleManager} {
+				must[store.Member](h, h.person(store.RoleOwner), operation.SetRole, h.id(store.RoleManager), operation.RoleFields{Role: store.Given(role)})
+			}
+		},
+		"age": func(string) { h.advance(7 * 24 * time.Hour) },
+		"file": func(string) {
+			h.write(func(tx *store.Tx) error { return tx.SetPassword(2, "x", "user.reset_password") })
+			h.restorePassword()
+		},
+	} {
+		token := h.token(store.RoleManager)
+		if _, ok := h.as(token); !ok {
+			t.Fatalf("%s: no session", name)
+		}
+		end(token)
+		if _, ok := h.as(token); ok {
+			t.Errorf("%s does not end the session", name)
+		}
+	}
+	token := h.token(store.RoleManager)
+	must[kernel.None](h, h.caller(token), operation.Prove, "", proof(seed.Password))
+	if _, ok := h.as(token); !ok {
+		t.Error("a proof ends the session")
+	}
+	h.reopen()
+	if _, ok := h.as(token); !ok {
+		t.Error("a restart ends the session")
+	}
+	// Used once a day, it lasts for thirty days.
+	for range 29 {
+		h.advance(24 * time.Hour)
+		if _, ok := h.as(token); !ok {
+			t.Fatal("the session ended though it was used")
+		}
+	}
+	h.advance(24 * time.Hour)
+	if _, ok := h.as(token); ok {
+		t.Error("the session is older than thirty days")
+	}
+	h.write(func(tx *store.Tx) error { _, err := tx.PruneSessions(1000); return err })
+	if n := len(must[operation.List[store.Session]](h, h.person(store.RoleManager), operation.ListSessions, "", nil).Data); n != 1 {
+		t.Errorf("%d sessions are left", n)
+	}
+}
+
+// write makes a write of the system.
+func (h *house) write(do func(*store.Tx) error) {
+	h.Helper()
+	if err := h.st.Write(h.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: do}); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// restorePassword gives the manager the demo password again.
+func (h *house) restorePassword() {
+	h.Helper()
+	l := must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleManager), nil)
+	must[kernel.None](h, at(home), operation.ResetPassword, l.Token, operation.ResetFields{Password: store.Given(seed.Password)})
+}
+
+func contains(s, part string) bool { return strings.Contains(s, part) }

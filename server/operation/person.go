@@ -1,0 +1,150 @@
+package operation
+
+import (
+	"punchcard/server/kernel"
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+// People are the members of a shop, and those who are invited.
+type People struct {
+	Members     []store.Member     `json:"members"`
+	Invitations []store.Invitation `json:"invitations"`
+}
+
+// ListPeople lists the members of the shop and the open invitations to it.
+var ListPeople = kernel.Read(people.only(owner, "listPeople", "List the people of the shop", ""),
+	func(v *store.View, c *kernel.Call, _ struct{}) (p People, err error) {
+		if p.Members, err = v.Members(c.Access.Shop); err != nil {
+			return p, err
+		}
+		p.Invitations, err = v.Invitations(c.Access.Shop)
+		return p, err
+	})
+
+// InviteFields are the fields of InvitePerson.
+type InviteFields struct {
+	Email store.Opt[string] `json:"email" req:"true" min:"3" max:"254" format:"email"`
+	Role  store.Opt[string] `json:"role" req:"true" enum:"owner,manager,viewer,operator" doc:"Operators alone invite operators."`
+}
+
+// InvitePerson makes an invitation to the shop, or to be an operator.
+var InvitePerson = kernel.Write(
+	proved(people.only(owner, "invitePerson", "Invite a person", "The link is valid for seven days, and replaces an earlier one for the email.", store.NotFound, store.Conflict)),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f InviteFields) (store.CreatedLink, error) {
+		role := f.Role.V
+		if role == "operator" {
+			if c.Role != kernel.Operator {
+				return store.CreatedLink{}, kernel.Refuse(store.Unauthorized, "Operators alone invite operators.")
+			}
+			role = ""
+		}
+		return tx.Invite(c.Access.Shop, f.Email.V, role)
+	})
+
+// CancelInvitation ends an invitation.
+var CancelInvitation = kernel.Write(proved(people.only(owner, "cancelInvitation", "Cancel an invitation", "", store.NotFound)),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+		return kernel.None{}, tx.CancelInvitation(c.Access.Shop, c.Param("id"))
+	})
+
+// RoleFields are the fields of SetRole.
+type RoleFields struct {
+	Role store.Opt[string] `json:"role" req:"true" enum:"owner,manager,viewer"`
+}
+
+// SetRole changes the role of a member of the shop.
+var SetRole = kernel.Write(
+	proved(people.only(owner, "setRole", "Change a person's role", "The person's sessions end. The last owner keeps the role.", store.NotFound, store.Conflict)),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f RoleFields) (store.Member, error) {
+		return tx.SetRole(c.Access.Shop, c.Param("id"), f.Role.V)
+	})
+
+// RemovePerson takes a member out of the shop.
+var RemovePerson = kernel.Write(
+	proved(people.only(owner, "removePerson", "Remove a person from the shop", "The account stays, and the person's sessions end. The last owner stays.", store.NotFound, store.Conflict)),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (kernel.None, error) {
+		return kernel.None{}, tx.RemoveMember(c.Access.Shop, c.Param("id"))
+	})
+
+// ListUsers lists all accounts of the file, oldest first.
+var ListUsers = kernel.Read(people.only(operator, "listUsers", "List the accounts", ""),
+	func(v *store.View, c *kernel.Call, _ struct{}) (List[store.User], error) {
+		users, err := v.Users()
+		return List[store.User]{users}, err
+	})
+
+// DisableUser disables an account and ends its sessions.
+var DisableUser = kernel.Write(
+	proved(people.only(operator, "disableUser", "Disable an account", "Its sessions and links end. The last operator cannot be disabled.", store.NotFound, store.Conflict)),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.User, error) {
+		return tx.SetUserDisabled(c.Param("id"), true)
+	})
+
+// EnableUser enables a disabled account.
+var EnableUser = kernel.Write(proved(people.only(operator, "enableUser", "Enable an account", "", store.NotFound)),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.User, error) {
+		return tx.SetUserDisabled(c.Param("id"), false)
+	})
+
+// ResetLinkFields are the fields of CreateResetLink.
+type ResetLinkFields struct {
+	RemoveTOTP store.Opt[bool] `json:"remove_totp" doc:"Also remove the second factor, of somebody who has lost it with the recovery codes. Default false."`
+}
+
+// CreateResetLink makes a link by which a person sets a new password.
+var CreateResetLink = kernel.Write(
+	proved(people.only(operator, "createResetLink", "Make a reset link", "It is valid for an hour, and replaces earlier ones.", store.NotFound, store.Conflict)),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f ResetLinkFields) (l store.CreatedLink, err error) {
+		user, err := tx.UserKey(c.Param("id"))
+		if err != nil {
+			return l, err
+		}
+		if f.RemoveTOTP.Or(false) {
+			if err := tx.RemoveTOTP(user); err != nil {
+				return l, err
+			}
+		}
+		return tx.NewResetLink(user)
+	})
+
+// SignOutUser ends all sessions of a person.
+var SignOutUser = kernel.Write(proved(people.only(operator, "signOutUser", "End a person's sessions", "", store.NotFound)),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (EndedSessions, error) {
+		user, err := tx.UserKey(c.Param("id"))
+		if err != nil {
+			return EndedSessions{}, err
+		}
+		n, err := tx.SignOutEverywhere(user)
+		return EndedSessions{n}, err
+	})
+
+// ShopSettings are the settings of a shop that its owners change.
+type ShopSettings struct {
+	Name        store.Opt[string] `json:"name" min:"1" max:"200" format:"line"`
+	Timezone    store.Opt[string] `json:"timezone" min:"1" max:"64"`
+	Currency    store.Opt[string] `json:"currency" min:"3" max:"3" doc:"ISO 4217, such as EUR."`
+	Language    store.Opt[string] `json:"language" enum:"en,it,es,fr,de,pt"`
+	RequireTOTP store.Opt[bool]   `json:"require_totp" doc:"Whether owners and managers need a second factor."`
+}
+
+// fields returns the settings as fields of the shop.
+func (f ShopSettings) fields() store.ShopFields {
+	return store.ShopFields{Name: f.Name, Timezone: f.Timezone, Currency: f.Currency, Language: f.Language, RequireTOTP: f.RequireTOTP}
+}
+
+// Check validates the time zone and the currency.
+func (f ShopSettings) Check(now store.Time) []store.Detail { return f.fields().Check(now) }
+
+// GetShop returns the shop of the caller.
+var GetShop = kernel.Read(shops.only(viewer, "getShop", "Read the shop", "", store.NotFound),
+	func(v *store.View, c *kernel.Call, _ struct{}) (store.Shop, error) {
+		sh, _, err := v.OwnShop(c.Access)
+		return sh, err
+	})
+
+// UpdateShopSettings changes the settings of the shop.
+var UpdateShopSettings = kernel.Write(shops.only(owner, "updateShopSettings", "Update the shop's settings", "", store.NotFound),
+	wire.Patch, func(tx *store.Tx, c *kernel.Call, f ShopSettings) (store.Shop, error) {
+		return tx.UpdateShop(c.Access.Shop, f.fields(), "")
+	})

@@ -1,0 +1,362 @@
+package operation_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"punchcard/server/dev/seed"
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/store"
+)
+
+var newcomer = operation.NewPersonFields{Name: store.Given("Ada"), Password: store.Given("kettle drum 41")}
+
+// TestInvitation checks that an invitation makes an account once, and gives a role to an
+// account that there is.
+func TestInvitation(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	invite := func(email, role string) (store.CreatedLink, store.Code) {
+		return do[store.CreatedLink](h, h.person(store.RoleOwner), operation.InvitePerson, "", operation.InviteFields{Email: store.Given(email), Role: store.Given(role)})
+	}
+	first, _ := invite("Ada@example.com", store.RoleViewer)
+	l, code := invite("ada@example.com", store.RoleManager)
+	if code != "" || l.URL != "https://cards.example.com/invite/"+l.Token || l.ExpiresAt != store.TimeOf(h.clock.Now().Add(7*24*time.Hour)) {
+		t.Fatalf("%+v, %s", l, code)
+	}
+	if _, code := do[store.ShownLink](h, at(home), operation.ShowLink, first.Token, nil); code != store.LinkExpired {
+		t.Errorf("an invitation that was replaced: %q", code)
+	}
+	for range 2 { // showing it does not use it up
+		if s := must[store.ShownLink](h, at(home), operation.ShowLink, l.Token, nil); s.Shop != "Caffè Centrale" || s.Role != store.RoleManager || s.Account {
+			t.Errorf("%+v", s)
+		}
+	}
+	before := h.hasher.Hashes()
+	for _, token := range []string{"", "x", first.Token, l.Token + "x"} {
+		if _, code := do[operation.CreatedSession](h, at(home), operation.AcceptInvitation, token, newcomer); code != store.LinkExpired {
+			t.Errorf("%q: %q", token, code)
+		}
+	}
+	if _, code := do[kernel.None](h, at(home), operation.ResetPassword, l.Token, operation.ResetFields{Password: newcomer.Password}); code != store.LinkExpired {
+		t.Errorf("an invitation as a reset: %q", code)
+	}
+	if n := h.hasher.Hashes() - before; n != 0 {
+		t.Errorf("%d passwords of links that are of no use were hashed", n)
+	}
+	for name, f := range map[string]operation.NewPersonFields{"name": {Password: newcomer.Password}, "password": {Name: newcomer.Name}, "a common password": {Name: newcomer.Name, Password: store.Given("password1234")}} {
+		if _, code := do[operation.CreatedSession](h, at(home), operation.AcceptInvitation, l.Token, f); code != store.ValidationFailed {
+			t.Errorf("%s: %q", name, code)
+		}
+	}
+	s := must[operation.CreatedSession](h, at(home), operation.AcceptInvitation, l.Token, newcomer)
+	if c := h.caller(s.Token); c.Role != kernel.Manager || c.Session.Email != "ada@example.com" {
+		t.Errorf("%+v", c.Session)
+	}
+	if _, code := do[operation.CreatedSession](h, at(home), operation.AcceptInvitation, l.Token, newcomer); code != store.LinkExpired {
+		t.Errorf("a second time: %q", code)
+	}
+	if _, code := invite("ADA@example.com", store.RoleViewer); code != store.Conflict {
+		t.Errorf("a member is invited: %q", code)
+	}
+	expired, _ := invite("bob@example.com", store.RoleViewer)
+	h.advance(7 * 24 * time.Hour)
+	if _, code := do[operation.CreatedSession](h, at(home), operation.AcceptInvitation, expired.Token, newcomer); code != store.LinkExpired {
+		t.Errorf("after seven days: %q", code)
+	}
+	h.otherShop(t)
+}
+
+// otherShop invites a person who has an account to another shop.
+func (h *house) otherShop(t *testing.T) {
+	var other int64
+	h.write(func(tx *store.Tx) (err error) {
+		other, _, err = tx.CreateShop(store.ShopFields{Name: store.Given("Other")})
+		return err
+	})
+	l := must[store.CreatedLink](h, kernel.OperatorCaller("root", other), operation.InvitePerson, "", operation.InviteFields{Email: store.Given("ada@example.com"), Role: store.Given(store.RoleOwner)})
+	if s := must[store.ShownLink](h, at(home), operation.ShowLink, l.Token, nil); !s.Account {
+		t.Errorf("%+v", s)
+	}
+	if s := must[operation.CreatedSession](h, at(home), operation.AcceptInvitation, l.Token, nil); s.Token != "" {
+		t.Error("a link signs in to an account that exists")
+	}
+	s, _ := h.signIn("ada@example.com", newcomer.Password.V, home)
+	c := h.caller(s.Token)
+	if len(c.Session.Shops) != 2 || c.Role != kernel.Manager {
+		t.Errorf("%+v", c.Session)
+	}
+	must[kernel.None](h, c, operation.SelectShop, h.st.ID(store.KindShop, other), nil)
+	if c = h.caller(s.Token); c.Role != kernel.Owner || c.Access.Shop != other {
+		t.Errorf("%+v", c.Session)
+	}
+	if _, code := do[kernel.None](h, h.person(store.RoleViewer), operation.SelectShop, h.st.ID(store.KindShop, other), nil); code != store.NotFound {
+		t.Errorf("a shop of others: %q", code)
+	}
+	// An owner of the other shop has nothing to do with the members of this one.
+	if _, code := do[store.Member](h, c, operation.SetRole, h.id(store.RoleViewer), operation.RoleFields{Role: store.Given(store.RoleOwner)}); code != store.NotFound {
+		t.Errorf("a person of another shop: %q", code)
+	}
+	must[kernel.None](h, h.server(), operation.RemovePerson, c.Session.UserID, nil)
+	if _, ok := h.as(s.Token); ok {
+		t.Error("removing a person does not end the session")
+	}
+	s, code := h.signIn("ada@example.com", newcomer.Password.V, home)
+	if c := h.caller(s.Token); code != "" || len(c.Session.Shops) != 1 || c.Access.Shop != other {
+		t.Errorf("%+v, %s", c.Session, code)
+	}
+}
+
+// TestInviteOperator checks that operators alone invite operators.
+func TestInviteOperator(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	f := operation.InviteFields{Email: store.Given("ada@example.com"), Role: store.Given("operator")}
+	owner := h.person(store.RoleOwner)
+	owner.Role = kernel.Owner
+	if _, code := do[store.CreatedLink](h, owner, operation.InvitePerson, "", f); code != store.Unauthorized {
+		t.Errorf("an owner: %q", code)
+	}
+	l := must[store.CreatedLink](h, kernel.OperatorCaller("root", 0), operation.InvitePerson, "", f)
+	s := must[operation.CreatedSession](h, at(home), operation.AcceptInvitation, l.Token, newcomer)
+	if c := h.caller(s.Token); c.Role != kernel.Operator || len(c.Session.Shops) != 1 {
+		t.Errorf("%+v", c.Session)
+	}
+}
+
+// TestReset checks that a reset link sets a password once, within an hour.
+func TestReset(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	link := func() store.CreatedLink {
+		return must[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleViewer), nil)
+	}
+	reset := func(token, pass string) store.Code {
+		_, code := do[kernel.None](h, at(home), operation.ResetPassword, token, operation.ResetFields{Password: store.Given(pass)})
+		return code
+	}
+	first, second := link(), link()
+	if code := reset(first.Token, "kettle drum 41"); code != store.LinkExpired {
+		t.Errorf("a link that was replaced: %q", code)
+	}
+	if code := reset(second.Token, seed.ViewerEmail); code != store.ValidationFailed {
+		t.Errorf("the email as password: %q", code)
+	}
+	if code := reset(second.Token, "kettle drum 41"); code != "" {
+		t.Errorf("%q", code)
+	}
+	if code := reset(second.Token, "kettle drum 42"); code != store.LinkExpired {
+		t.Errorf("a second time: %q", code)
+	}
+	if _, code := h.signIn(seed.ViewerEmail, "kettle drum 41", home); code != "" {
+		t.Errorf("the new password: %q", code)
+	}
+	expired := link()
+	h.advance(time.Hour)
+	if code := reset(expired.Token, "kettle drum 42"); code != store.LinkExpired {
+		t.Errorf("after an hour: %q", code)
+	}
+	disabled := link()
+	must[store.User](h, h.server(), operation.DisableUser, h.id(store.RoleViewer), nil)
+	if code := reset(disabled.Token, "kettle drum 42"); code != store.LinkExpired {
+		t.Errorf("of a disabled account: %q", code)
+	}
+	if _, code := do[store.CreatedLink](h, h.server(), operation.CreateResetLink, h.id(store.RoleViewer), nil); code != store.Conflict {
+		t.Errorf("a link for a disabled account: %q", code)
+	}
+	for _, email := range []string{seed.ManagerEmail, "nobody@demo.test", seed.ViewerEmail} {
+		if _, code := do[kernel.None](h, at(home), operation.RequestReset, "", operation.RequestFields{Email: store.Given(email)}); code != "" {
+			t.Errorf("%s: %q", email, code)
+		}
+	}
+}
+
+// TestRequestReset checks that a reset link goes to the mailbox of who has an account,
+// and that nobody can have many mailed.
+func TestRequestReset(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	must[store.User](h, h.server(), operation.DisableUser, h.id(store.RoleViewer), nil)
+	ask := func(email, address string) store.Code {
+		_, code := do[kernel.None](h, at(address), operation.RequestReset, "", operation.RequestFields{Email: store.Given(email)})
+		return code
+	}
+	for _, email := range []string{"MANAGER@demo.test", "nobody@demo.test", seed.ViewerEmail} {
+		if code := ask(email, home); code != "" {
+			t.Errorf("%s: %q", email, code)
+		}
+	}
+	if len(h.mail) != 1 || h.mail[0].To != seed.ManagerEmail || h.mail[0].Kind != store.LinkReset {
+		t.Fatalf("%+v", h.mail)
+	}
+	token := h.mail[0].Link[len("https://cards.example.com/reset/"):]
+	must[kernel.None](h, at(home), operation.ResetPassword, token, operation.ResetFields{Password: store.Given("kettle drum 41")})
+	for i := range 20 {
+		if code := ask(seed.ManagerEmail, fmt.Sprint("203.0.113.", i)); code != "" {
+			t.Errorf("%q", code)
+		}
+	}
+	if n := len(h.mail); n != 3 {
+		t.Errorf("%d messages within 15 minutes", n)
+	}
+	for i := range 10 {
+		ask(fmt.Sprintf("nobody%d@demo.test", i), "198.51.100.9")
+	}
+	if code := ask("somebody@demo.test", "198.51.100.9"); code != store.RateLimited {
+		t.Errorf("the eleventh request of an address: %q", code)
+	}
+	l := must[store.CreatedLink](h, h.person(store.RoleOwner), operation.InvitePerson, "", operation.InviteFields{Email: store.Given("ada@example.com"), Role: store.Given(store.RoleViewer)})
+	if m := h.mail[len(h.mail)-1]; !l.Mailed || m.Link != l.URL || m.Shop != "Caffè Centrale" || m.Language != "en" {
+		t.Errorf("%+v, %+v", l, m)
+	}
+}
+
+// TestSetUp checks the set-up link: it makes an operator once, within an hour, and a new
+// one replaces it.
+func TestSetUp(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	var shop int64
+	h.write(func(tx *store.Tx) (err error) {
+		shop, _, err = tx.CreateShop(store.ShopFields{Name: store.Given("Shop")})
+		return err
+	})
+	h.Ready = &seed.Ready{ShopID: h.st.ID(store.KindShop, shop)}
+	link := func() (l store.CreatedLink, ok bool) {
+		h.write(func(tx *store.Tx) (err error) {
+			l, ok, err = tx.NewSetupLink()
+			return err
+		})
+		return l, ok
+	}
+	fields := operation.SetUpFields{Email: store.Given("ada@example.com"), NewPersonFields: newcomer, ShopID: store.Given(h.ShopID)}
+	setUp := func(token string, f operation.SetUpFields) (operation.CreatedSession, store.Code) {
+		return do[operation.CreatedSession](h, at(home), operation.SetUpOperator, token, f)
+	}
+	first, _ := link()
+	second, _ := link()
+	if _, code := setUp(first.Token, fields); code != store.LinkExpired {
+		t.Errorf("a link that was replaced: %q", code)
+	}
+	if s := must[store.ShownLink](h, at(home), operation.ShowLink, second.Token, nil); len(s.Shops) != 1 || s.Shops[0].ID != h.ShopID {
+		t.Errorf("%+v", s)
+	}
+	h.advance(time.Hour)
+	if _, code := setUp(second.Token, fields); code != store.LinkExpired {
+		t.Errorf("after an hour: %q", code)
+	}
+	third, _ := link()
+	for name, change := range map[string]func(*operation.SetUpFields){
+		"no name":       func(f *operation.SetUpFields) { f.Name = store.Opt[string]{} },
+		"no such shop":  func(f *operation.SetUpFields) { f.ShopID = store.Given("shp_x") },
+		"two shops":     func(f *operation.SetUpFields) { f.ShopName = store.Given("New") },
+		"no currency":   func(f *operation.SetUpFields) { f.Currency = store.Given("XYZ") },
+		"no email":      func(f *operation.SetUpFields) { f.Email = store.Given("ada") },
+		"weak password": func(f *operation.SetUpFields) { f.Password = store.Given("ada@example.com") },
+	} {
+		f := fields
+		change(&f)
+		if _, code := setUp(third.Token, f); code != store.ValidationFailed {
+			t.Errorf("%s: %q", name, code)
+		}
+	}
+	s, code := setUp(third.Token, fields)
+	if code != "" {
+		t.Fatal(code)
+	}
+	if c := h.caller(s.Token); c.Role != kernel.Operator || c.Session.Role != store.RoleOwner || c.Access.Shop != shop {
+		t.Errorf("%+v", c.Session)
+	}
+	if _, ok := link(); ok {
+		t.Error("there is a set-up link beside an operator")
+	}
+	if _, code := setUp(third.Token, fields); code != store.LinkExpired {
+		t.Errorf("a second time: %q", code)
+	}
+}
+
+// TestLastOwner checks that no sequence of changes of roles leaves a shop without an
+// owner who may sign in.
+func TestLastOwner(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	ids := []string{h.id(store.RoleOwner), h.id(store.RoleManager), h.id(store.RoleViewer)}
+	random := rand.New(rand.NewPCG(1, 2))
+	refused, made := 0, 0
+	for range 400 {
+		id := ids[random.IntN(len(ids))]
+		var code store.Code
+		switch n := random.IntN(5); n {
+		case 0:
+			if _, code = do[kernel.None](h, h.server(), operation.RemovePerson, id, nil); code == "" {
+				h.write(func(tx *store.Tx) error {
+					key, _ := tx.UserKey(id)
+					return tx.AddMember(key, h.Shop(), store.RoleViewer)
+				})
+			}
+		default:
+			role := []string{store.RoleOwner, store.RoleManager, store.RoleViewer, store.RoleViewer}[n-1]
+			_, code = do[store.Member](h, h.server(), operation.SetRole, id, operation.RoleFields{Role: store.Given(role)})
+		}
+		switch code {
+		case "":
+			made++
+		case store.Conflict:
+			refused++
+		default:
+			t.Fatal(code)
+		}
+		owners := 0
+		for _, m := range must[operation.People](h, h.server(), operation.ListPeople, "", nil).Members {
+			if m.Role == store.RoleOwner {
+				owners++
+			}
+		}
+		if owners == 0 {
+			t.Fatal("the shop has no owner")
+		}
+	}
+	if refused == 0 || made == 0 {
+		t.Errorf("%d refused, %d made", refused, made)
+	}
+	// A disabled owner is none.
+	for _, id := range ids[:2] {
+		must[store.Member](h, h.server(), operation.SetRole, id, operation.RoleFields{Role: store.Given(store.RoleOwner)})
+	}
+	must[store.Member](h, h.server(), operation.SetRole, ids[2], operation.RoleFields{Role: store.Given(store.RoleViewer)})
+	must[store.User](h, h.server(), operation.DisableUser, ids[1], nil)
+	if _, code := do[kernel.None](h, h.server(), operation.RemovePerson, ids[0], nil); code != store.Conflict {
+		t.Errorf("the last owner who may sign in: %q", code)
+	}
+	if _, code := do[store.User](h, h.server(), operation.DisableUser, ids[0], nil); code != store.Conflict {
+		t.Errorf("the last operator: %q", code)
+	}
+}
+
+// TestSecretsAreNotRemembered checks that the answer which is remembered for an
+// idempotency key has no secret.
+func TestSecretsAreNotRemembered(t *testing.T) {
+	t.Parallel()
+	h := openHouse(t)
+	caller := h.person(store.RoleOwner)
+	in := keyed{kernel.Args{Fields: store.KeyFields{Name: store.Given("Key")}}, "one"}
+	var answers []string
+	for range 2 {
+		caller.Epoch = 0 // a new key changes the epoch
+		r, err := h.Invoke(t.Context(), caller, operation.CreateKey, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers = append(answers, fmt.Sprint(r.Replayed, " ", string(r.AppendJSON(nil))))
+	}
+	if a, b := answers[0], answers[1]; a[:5] != "false" || b[:4] != "true" || !contains(a, `"key":"tsk_test_`) || !contains(b, `"key":""`) {
+		t.Errorf("%s\n%s", a, b)
+	}
+	other := h.person(store.RoleManager)
+	if _, err := h.Invoke(t.Context(), other, operation.UpdateProfile, keyed{kernel.Args{Fields: operation.ProfileFields{Name: store.Given("M")}}, "one"}); err != nil {
+		t.Errorf("the same key of another person: %v", err)
+	}
+}

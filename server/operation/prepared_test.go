@@ -1,0 +1,97 @@
+package operation_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+// TestPreparedBeforeWrite checks that the fields of an operation are prepared before its
+// transaction, so while another write keeps the store's writer busy. The hash of a new
+// staff PIN is such work: the store takes only PINs that are hashed.
+func TestPreparedBeforeWrite(t *testing.T) {
+	s := open(t)
+	prepared, begun := make(chan struct{}), make(chan struct{})
+	op := kernel.WritePrepared(kernel.Operation{ID: "prepared", Callers: kernel.Callers{Person: kernel.Manager}}, wire.Create,
+		func(f operation.StaffPINFields) string {
+			close(prepared)
+			return f.StaffPIN.V + " hashed"
+		},
+		func(_ *store.Tx, _ *kernel.Call, hash string) (string, error) { return hash, nil })
+	busy := make(chan error)
+	go func() {
+		busy <- s.st.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(*store.Tx) error {
+			close(begun)
+			select {
+			case <-prepared:
+			case <-time.After(time.Minute):
+				t.Error("the fields are not prepared before the writer is free")
+			}
+			return nil
+		}})
+	}()
+	<-begun
+	out, err := kernel.Do[string](t.Context(), s.Kernel, s.person(kernel.Manager), op, kernel.Args{Fields: operation.StaffPINFields{StaffPIN: store.Given("2468")}})
+	if err != nil || out != "2468 hashed" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if err := <-busy; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPINIsHashedBeforeWrite checks that the operations that set a staff PIN hash it
+// before their transaction: they have allocated the memory of the hash when their
+// write waits for the store's writer, which another write keeps busy.
+func TestPINIsHashedBeforeWrite(t *testing.T) {
+	const hashMemory = 19 << 20 // bytes that argon2id takes; see store.HashStaffPIN
+	s := open(t)
+	pin := store.Given("2468")
+	for _, c := range []struct {
+		op   *kernel.Operation
+		args kernel.Args
+	}{
+		{operation.SetStaffPIN, kernel.Args{Params: map[string]string{"id": s.LocationIDs[0]}, Fields: operation.StaffPINFields{StaffPIN: pin}}},
+		{operation.CreateLocation, kernel.Args{Fields: store.LocationFields{LocationPatch: store.LocationPatch{Name: store.Given("North"), Address: store.Given("Via Po 1"), City: store.Given("Torino"),
+			PostalCode: store.Given("10124"), CountryCode: store.Given("IT")}, StaffPIN: pin}}},
+	} {
+		begun, release, done := make(chan struct{}), make(chan struct{}), make(chan error)
+		go func() {
+			done <- s.st.Write(t.Context(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(*store.Tx) error {
+				close(begun)
+				<-release
+				return nil
+			}})
+		}()
+		<-begun
+		before := allocated()
+		go func() {
+			_, err := s.Invoke(t.Context(), s.person(kernel.Owner), c.op, c.args)
+			done <- err
+		}()
+		for deadline := time.Now().Add(time.Minute); s.st.QueuedWrites() == 0 && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
+		}
+		if n := allocated() - before; s.st.QueuedWrites() != 1 || n < hashMemory {
+			t.Errorf("%s: %d writes wait after %d bytes were allocated, which are too few for the hash", c.op.ID, s.st.QueuedWrites(), n)
+		}
+		close(release)
+		for range 2 {
+			if err := <-done; err != nil {
+				t.Errorf("%s: %v", c.op.ID, err)
+			}
+		}
+	}
+}
+
+// allocated returns the bytes that this process has allocated since its start.
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
+}

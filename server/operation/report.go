@@ -1,0 +1,37 @@
+package operation
+
+import (
+	"punchcard/server/kernel"
+	"punchcard/store"
+)
+
+// GetToday returns what the shop did so far today, beside the same weekday before, and
+// what needs attention.
+var GetToday = kernel.Read(analytics.only(viewer, "getToday", "Read what happens today", ""),
+	func(v *store.View, c *kernel.Call, _ struct{}) (store.Today, error) { return v.Today(c.Access.Shop) })
+
+// GetDayReport returns the ledger of a day by type, till and program.
+var GetDayReport = kernel.Read(analytics.only(viewer, "getDayReport", "Read the report of a day", "", store.NotFound),
+	func(v *store.View, c *kernel.Call, q store.DayReportQuery) (store.DayReport, error) {
+		return v.DayReport(c.Access.Shop, q)
+	})
+
+// GetPeriod returns what happened in a period, by day and by location.
+var GetPeriod = kernel.Read(analytics.only(viewer, "getPeriod", "Read what happened in a period", ""),
+	func(v *store.View, c *kernel.Call, q store.PeriodQuery) (store.PeriodReport, error) {
+		return v.Period(c.Access.Shop, q)
+	})
+
+// Health is the state of the server and of its file.
+type Health struct {
+	Server kernel.ServerHealth `json:"server"`
+	File   store.FileHealth    `json:"file"`
+}
+
+// GetHealth returns the state of the server and of its file.
+var GetHealth = kernel.Read(shops.only(operator, "getHealth", "Read the state of the server", ""),
+	func(v *store.View, c *kernel.Call, _ struct{}) (h Health, err error) {
+		h.Server = c.ServerHealth()
+		h.File, err = v.Health()
+		return h, err
+	})
