@@ -1,0 +1,90 @@
+package web
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// KeyField is the name of the form field that holds the idempotency key.
+const KeyField = "idempotency_key"
+
+// Form is the state of a form: what its fields contain and what is wrong with it.
+// The methods of a nil Form describe an empty one.
+type Form struct {
+	ID      string            // prefix of the ids of the fields, if a page has several forms
+	Key     string            // idempotency key
+	Values  url.Values        // by field
+	Errors  map[string]string // by field
+	Problem string            // what is wrong with the form as a whole
+	Labels  map[string]string // by field, for the summary of errors; those of others are left out
+	Order   []string          // fields in the order of the page, for the summary of errors
+}
+
+// Value returns what a field contains.
+func (f *Form) Value(name string) string {
+	if f == nil {
+		return ""
+	}
+	return f.Values.Get(name)
+}
+
+// Checked reports whether a value is among those of a field.
+func (f *Form) Checked(name, value string) bool {
+	return f != nil && slices.Contains(f.Values[name], value)
+}
+
+// Error returns what is wrong with a field, or an empty string.
+func (f *Form) Error(name string) string {
+	if f == nil {
+		return ""
+	}
+	return f.Errors[name]
+}
+
+// FieldID returns the id of a field's element.
+func (f *Form) FieldID(name string) string {
+	prefix := "f"
+	if f != nil && f.ID != "" {
+		prefix = f.ID
+	}
+	return prefix + "-" + strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':
+			return r
+		}
+		return '-'
+	}, name)
+}
+
+// FieldError is an entry of the summary of errors.
+type FieldError struct {
+	ID      string // of the field's element
+	Label   string // may be empty
+	Message string
+}
+
+// Summary returns the errors of the fields: first those that Order names, then the
+// others by name.
+func (f *Form) Summary() (list []FieldError) {
+	if f == nil {
+		return nil
+	}
+	names := slices.Sorted(maps.Keys(f.Errors))
+	slices.SortStableFunc(names, func(a, b string) int { return f.rank(a) - f.rank(b) })
+	for _, name := range names {
+		list = append(list, FieldError{f.FieldID(name), f.Labels[name], f.Errors[name]})
+	}
+	return list
+}
+
+func (f *Form) rank(name string) int {
+	if i := slices.Index(f.Order, name); i >= 0 {
+		return i
+	}
+	return len(f.Order)
+}
+
+// Failed reports whether there is anything to show in the summary of errors.
+func (f *Form) Failed() bool { return f != nil && (f.Problem != "" || len(f.Errors) > 0) }

@@ -1,0 +1,193 @@
+package web
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// at returns a time in the printer's zone. It takes a time.Time or what has a method
+// Std, and reports whether there is a time at all.
+func (p *Printer) at(t any) (time.Time, bool) {
+	var at time.Time
+	switch t := t.(type) {
+	case time.Time:
+		at = t
+	case *time.Time:
+		if t == nil {
+			return at, false
+		}
+		at = *t
+	case interface{ Std() time.Time }:
+		at = t.Std()
+	default:
+		return at, false
+	}
+	if p.location != nil {
+		at = at.In(p.location)
+	}
+	return at, !at.IsZero()
+}
+
+// pattern fills the placeholders of a date.
+func (p *Printer) pattern(s string, t time.Time) string {
+	l := p.locale
+	return strings.NewReplacer(
+		"{d}", strconv.Itoa(t.Day()),
+		"{m}", l.months[t.Month()-1],
+		"{s}", l.shortMonths[t.Month()-1],
+		"{y}", strconv.Itoa(t.Year()),
+		"{w}", l.weekdays[t.Weekday()],
+	).Replace(s)
+}
+
+// Date returns a day, such as 22 Nov 2026.
+func (p *Printer) Date(t time.Time) string { return p.format(t, p.locale.date) }
+
+// LongDate returns a day with its weekday, such as Sunday, 22 November 2026.
+func (p *Printer) LongDate(t time.Time) string { return p.format(t, p.locale.longDate) }
+
+// DayMonth returns a day without its year, such as 22 Nov.
+func (p *Printer) DayMonth(t time.Time) string { return p.format(t, p.locale.dayMonth) }
+
+// MonthYear returns a month, such as November 2026.
+func (p *Printer) MonthYear(t time.Time) string { return p.format(t, p.locale.monthYear) }
+
+func (p *Printer) format(t time.Time, pattern string) string {
+	t, ok := p.at(t)
+	if !ok {
+		return ""
+	}
+	return p.pattern(pattern, t)
+}
+
+// Time returns the time of day, such as 14:32.
+func (p *Printer) Time(t time.Time) string {
+	t, ok := p.at(t)
+	if !ok {
+		return ""
+	}
+	return t.Format("15:04")
+}
+
+// DateTime returns a day and a time of day, such as 22 Nov 2026, 14:32.
+func (p *Printer) DateTime(t time.Time) string {
+	t, ok := p.at(t)
+	if !ok {
+		return ""
+	}
+	return strings.NewReplacer("{date}", p.pattern(p.locale.date, t), "{time}", t.Format("15:04")).Replace(p.locale.dateTime)
+}
+
+// Weekday returns the name of a weekday.
+func (p *Printer) Weekday(d time.Weekday) string { return p.locale.weekdays[d] }
+
+// ShortWeekday returns the abbreviation of a weekday, such as Mon.
+func (p *Printer) ShortWeekday(d time.Weekday) string { return p.locale.shortDays[d] }
+
+// ShortMonth returns the abbreviation of a month, such as Nov.
+func (p *Printer) ShortMonth(m time.Month) string { return p.locale.shortMonths[m-1] }
+
+// Ago returns how long before now a time was, such as "3 minutes ago"; after a week it
+// returns the day.
+func (p *Printer) Ago(t, now time.Time) string {
+	switch d := now.Sub(t); {
+	case d < 0:
+		return p.DateTime(t)
+	case d < time.Minute:
+		return p.T("just now")
+	case d < time.Hour:
+		return p.T("{0} minute ago|{0} minutes ago", int(d/time.Minute))
+	case d < 24*time.Hour:
+		return p.T("{0} hour ago|{0} hours ago", int(d/time.Hour))
+	case d < 7*24*time.Hour:
+		return p.T("{0} day ago|{0} days ago", int(d/(24*time.Hour)))
+	}
+	return p.Date(t)
+}
+
+// Number returns an integer with groups of three digits, such as 12,345.
+func (p *Printer) Number(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, digits = "−", digits[1:]
+	}
+	return sign + p.groupDigits(digits)
+}
+
+func (p *Printer) groupDigits(digits string) string {
+	if len(digits) < p.locale.groupAt {
+		return digits
+	}
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteString(p.locale.group)
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}
+
+// Decimal returns a number with a number of decimals, such as 4.2.
+func (p *Printer) Decimal(x float64, decimals int) string {
+	s := strconv.FormatFloat(x, 'f', decimals, 64)
+	sign := ""
+	if strings.HasPrefix(s, "-") {
+		sign, s = "−", s[1:]
+	}
+	whole, fraction, ok := strings.Cut(s, ".")
+	s = sign + p.groupDigits(whole)
+	if ok {
+		s += p.locale.decimal + fraction
+	}
+	return s
+}
+
+// Percent returns a share of one as a percentage without decimals, such as 12%.
+func (p *Printer) Percent(share float64) string {
+	return p.Decimal(100*share, 0) + p.locale.percentSpace + "%"
+}
+
+// Money returns an amount in the smallest units of a currency (ISO 4217), such as
+// €12.50 for 1250 EUR.
+func (p *Printer) Money(cents int64, currency string) string {
+	return p.money(cents, currency, false)
+}
+
+// ShortMoney returns an amount as Money does, but without decimals if they are zero.
+func (p *Printer) ShortMoney(cents int64, currency string) string {
+	return p.money(cents, currency, true)
+}
+
+func (p *Printer) money(cents int64, currency string, short bool) string {
+	decimals, ok := currencyDecimals[currency]
+	if !ok {
+		decimals = 2
+	}
+	digits := strconv.FormatInt(cents, 10)
+	sign := ""
+	if cents < 0 {
+		sign, digits = "−", digits[1:]
+	}
+	for len(digits) <= decimals {
+		digits = "0" + digits
+	}
+	whole, fraction := digits[:len(digits)-decimals], digits[len(digits)-decimals:]
+	amount := p.groupDigits(whole)
+	if fraction != "" && !(short && strings.Trim(fraction, "0") == "") {
+		amount += p.locale.decimal + fraction
+	}
+	mark, known := currencySigns[currency]
+	if !known {
+		mark = currency
+	}
+	switch {
+	case !p.locale.moneyBefore:
+		return sign + amount + nbsp + mark
+	case known:
+		return sign + mark + amount
+	}
+	return sign + mark + nbsp + amount
+}

@@ -1,0 +1,148 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+	"time"
+)
+
+// funcs returns the functions of the templates. printer returns the one of the page
+// that is being rendered.
+func funcs(printer func() *Printer) template.FuncMap {
+	at := func(format func(*Printer, time.Time) string) func(any) string {
+		return func(t any) string {
+			when, ok := printer().at(t)
+			if !ok {
+				return ""
+			}
+			return format(printer(), when)
+		}
+	}
+	return template.FuncMap{
+		"t":         func(text string, args ...any) string { return printer().T(text, args...) },
+		"lang":      func() string { return printer().Lang() },
+		"date":      at((*Printer).Date),
+		"longdate":  at((*Printer).LongDate),
+		"daymonth":  at((*Printer).DayMonth),
+		"monthyear": at((*Printer).MonthYear),
+		"clock":     at((*Printer).Time),
+		"datetime":  at((*Printer).DateTime),
+		"time":      func(t any) template.HTML { return timeElement(printer(), t) },
+		"ago":       func(t, now any) template.HTML { return agoElement(printer(), t, now) },
+		"number":    func(n any) (string, error) { return formatNumber(printer(), n) },
+		"money":     func(cents any, currency string) (string, error) { return formatMoney(printer(), cents, currency) },
+		"percent":   func(share float64) string { return printer().Percent(share) },
+		"decimal":   func(x float64, decimals int) string { return printer().Decimal(x, decimals) },
+		"asset":     Asset,
+		"icon":      icon,
+		"dict":      dict,
+		"list":      func(items ...any) []any { return items },
+		"options":   options,
+		"field":     newField,
+		"link":      newAction,
+		"post":      newPost,
+		"badge":     newBadge,
+		"noteicon":  noteIcon,
+		"change":    func(now, before int64) Change { return printer().ChangeOf(now, before) },
+		"keyfield":  func() string { return KeyField },
+		"initials":  initials,
+	}
+}
+
+// timeElement returns a time element with a day and a time of day.
+func timeElement(p *Printer, t any) template.HTML {
+	at, ok := p.at(t)
+	if !ok {
+		return ""
+	}
+	return timeMarkup(at, p.DateTime(at), "")
+}
+
+// agoElement returns a time element that says how long ago a time was.
+func agoElement(p *Printer, t, now any) template.HTML {
+	at, ok := p.at(t)
+	end, known := p.at(now)
+	if !ok || !known {
+		return ""
+	}
+	return timeMarkup(at, p.Ago(at, end), p.DateTime(at))
+}
+
+func timeMarkup(t time.Time, text, title string) template.HTML {
+	var b strings.Builder
+	b.WriteString(`<time datetime="` + t.UTC().Format(time.RFC3339) + `"`)
+	if title != "" {
+		b.WriteString(` title="` + template.HTMLEscapeString(title) + `"`)
+	}
+	b.WriteString(">" + template.HTMLEscapeString(text) + "</time>")
+	return template.HTML(b.String())
+}
+
+func formatNumber(p *Printer, n any) (string, error) {
+	i, ok := toInt([]any{n}, 0)
+	if !ok {
+		return "", fmt.Errorf("number of %T", n)
+	}
+	return p.Number(i), nil
+}
+
+func formatMoney(p *Printer, cents any, currency string) (string, error) {
+	i, ok := toInt([]any{cents}, 0)
+	if !ok {
+		return "", fmt.Errorf("money of %T", cents)
+	}
+	return p.Money(i, currency), nil
+}
+
+// dict returns a map of pairs of a key and a value.
+func dict(pairs ...any) (map[string]any, error) {
+	m := make(map[string]any, len(pairs)/2)
+	if len(pairs)%2 != 0 {
+		return nil, fmt.Errorf("dict: a key has no value")
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		key, ok := pairs[i].(string)
+		if !ok {
+			return nil, fmt.Errorf("dict: %v is not a key", pairs[i])
+		}
+		m[key] = pairs[i+1]
+	}
+	return m, nil
+}
+
+// options returns the choices of pairs of a value and a label.
+func options(pairs ...string) ([]Option, error) {
+	if len(pairs)%2 != 0 {
+		return nil, fmt.Errorf("options: a value has no label")
+	}
+	var list []Option
+	for i := 0; i < len(pairs); i += 2 {
+		list = append(list, Option{Value: pairs[i], Label: pairs[i+1]})
+	}
+	return list, nil
+}
+
+// newBadge is the template function badge.
+func newBadge(label string, tone ...string) Badge {
+	return Badge{Label: label, Tone: strings.Join(tone, "")}
+}
+
+// initials returns the first letters of the first two words of a name.
+func initials(name string) string {
+	var out []rune
+	for _, word := range strings.Fields(name) {
+		if len(out) < 2 {
+			out = append(out, []rune(word)[0])
+		}
+	}
+	return strings.ToUpper(string(out))
+}
+
+// noteIcon returns the icon of a note by its tone, or the icon that it names itself.
+func noteIcon(tone string) string {
+	if tone == "warn" {
+		return "warning"
+	}
+	return tone
+}

@@ -1,0 +1,76 @@
+package web
+
+import (
+	"bytes"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestHeaders checks the policy of a page.
+func TestHeaders(t *testing.T) {
+	h := http.Header{}
+	SetHeaders(h)
+	if got := h.Get("Content-Security-Policy"); got != CSP {
+		t.Errorf("the policy is %q", got)
+	}
+	for _, directive := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'", "worker-src 'none'", "manifest-src 'none'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"} {
+		if !strings.Contains(CSP+";", directive+";") {
+			t.Errorf("the policy lacks %s", directive)
+		}
+	}
+	for name, want := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "Content-Type": "text/html; charset=utf-8", "X-Frame-Options": "DENY"} {
+		if got := h.Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if !strings.Contains(h.Get("Permissions-Policy"), "camera=()") {
+		t.Errorf("Permissions-Policy: %q", h.Get("Permissions-Policy"))
+	}
+	SetHeaders(h, "")
+	if got := h.Get("Content-Security-Policy"); got != CSP {
+		t.Errorf("the policy without a style is %q", got)
+	}
+}
+
+// TestStyle checks that the policy permits the style element of a page as it is written.
+func TestStyle(t *testing.T) {
+	const css = `.preview{--brand:#b0241c}`
+	templates := parseSamples(t)
+	data := newSample(PrinterFor("en"), "Giulia")
+	data.Style = css
+	var b bytes.Buffer
+	if err := templates.Render(&b, "cards", data, PrinterFor("en")); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "<style>"+css+"</style>") {
+		t.Error("the style element is not there, or it is changed")
+	}
+	h := http.Header{}
+	SetHeaders(h, css)
+	policy := h.Get("Content-Security-Policy")
+	if !strings.Contains(policy, "style-src 'self' "+StyleSource(css)+"; img-src") {
+		t.Errorf("the policy is %q", policy)
+	}
+	if strings.Contains(policy, "unsafe") {
+		t.Errorf("the policy is %q", policy)
+	}
+}
+
+var forbidden = regexp.MustCompile(`(?i)<[^>]*\s(style|on[a-z]+)\s*=|<script>|javascript:|https?://[^"']*\.(js|css|png|woff2?)`)
+
+// TestPagesFollowThePolicy checks that no page has what the policy forbids.
+func TestPagesFollowThePolicy(t *testing.T) {
+	templates := parseSamples(t)
+	p := PrinterFor("en")
+	for _, page := range samplePages {
+		var b bytes.Buffer
+		if err := templates.Render(&b, page, sampleData(p, page, "Giulia"), p); err != nil {
+			t.Fatal(err)
+		}
+		if m := forbidden.FindString(b.String()); m != "" {
+			t.Errorf("%s has %q", page, m)
+		}
+	}
+}

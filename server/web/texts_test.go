@@ -1,0 +1,325 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"text/template/parse"
+)
+
+var update = flag.Bool("update", false, "write the golden files, and the tables of translations with empty entries for new texts")
+
+// complete lists the faces whose tables must have a translation of every text. A table
+// of another face may lack some, which are then shown in English.
+var complete = []string{"web"}
+
+// textsOf returns the texts that the pages and the Go files in a folder show.
+func textsOf(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	texts := map[string]bool{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && e.Name() == "testdata":
+			return filepath.SkipDir
+		case strings.HasSuffix(path, ".html"):
+			return addTemplateTexts(texts, path)
+		case strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go"):
+			return addGoTexts(texts, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+// addTemplateTexts adds the literal arguments of the function t.
+func addTemplateTexts(texts map[string]bool, path string) error {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	trees := map[string]*parse.Tree{}
+	tree := parse.New(path)
+	tree.Mode = parse.SkipFuncCheck
+	if _, err := tree.Parse(string(raw), "", "", trees); err != nil {
+		return err
+	}
+	trees[path] = tree
+	for _, tree := range trees {
+		if tree.Root != nil {
+			addNodeTexts(texts, tree.Root)
+		}
+	}
+	return nil
+}
+
+func addNodeTexts(texts map[string]bool, node parse.Node) {
+	branch := func(b *parse.BranchNode) {
+		addNodeTexts(texts, b.Pipe)
+		addNodeTexts(texts, b.List)
+		if b.ElseList != nil {
+			addNodeTexts(texts, b.ElseList)
+		}
+	}
+	switch n := node.(type) {
+	case *parse.ListNode:
+		for _, child := range n.Nodes {
+			addNodeTexts(texts, child)
+		}
+	case *parse.ActionNode:
+		addNodeTexts(texts, n.Pipe)
+	case *parse.TemplateNode:
+		if n.Pipe != nil {
+			addNodeTexts(texts, n.Pipe)
+		}
+	case *parse.IfNode:
+		branch(&n.BranchNode)
+	case *parse.RangeNode:
+		branch(&n.BranchNode)
+	case *parse.WithNode:
+		branch(&n.BranchNode)
+	case *parse.PipeNode:
+		for _, c := range n.Cmds {
+			if f, ok := c.Args[0].(*parse.IdentifierNode); ok && f.Ident == "t" && len(c.Args) > 1 {
+				if s, ok := c.Args[1].(*parse.StringNode); ok {
+					texts[s.Text] = true
+				}
+			}
+			for _, arg := range c.Args {
+				addNodeTexts(texts, arg)
+			}
+		}
+	}
+}
+
+// addGoTexts adds the literal arguments of the method T and the function Text.
+func addGoTexts(texts map[string]bool, path string) error {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	if err != nil {
+		return err
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) == 0 {
+			return true
+		}
+		name := ""
+		switch f := call.Fun.(type) {
+		case *ast.SelectorExpr:
+			name = f.Sel.Name
+		case *ast.Ident:
+			name = f.Name
+		}
+		if text, ok := literal(call.Args[0]); ok && (name == "T" || name == "Text") {
+			texts[text] = true
+		}
+		return true
+	})
+	return nil
+}
+
+// literal returns the value of a string literal, or of several that are added.
+func literal(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		s, err := strconv.Unquote(e.Value)
+		return s, err == nil && e.Kind == token.STRING
+	case *ast.BinaryExpr:
+		a, ok := literal(e.X)
+		b, also := literal(e.Y)
+		return a + b, ok && also && e.Op == token.ADD
+	}
+	return "", false
+}
+
+// faceTexts returns the texts of each face that has any, by the name of its folder in
+// server. What the pages of several faces share, package web has, and a face that uses
+// a text of web has no translation of its own.
+func faceTexts(t *testing.T) map[string]map[string]bool {
+	t.Helper()
+	entries, err := os.ReadDir("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	faces := map[string]map[string]bool{"web": textsOf(t, ".")}
+	for _, e := range entries {
+		if !e.IsDir() || e.Name() == "web" {
+			continue
+		}
+		texts := textsOf(t, filepath.Join("..", e.Name()))
+		maps.DeleteFunc(texts, func(text string, _ bool) bool { return faces["web"][text] })
+		if len(texts) > 0 {
+			faces[e.Name()] = texts
+		}
+	}
+	return faces
+}
+
+// TestTexts checks the tables of translations against the texts that the pages show.
+// With -update it adds the missing texts to the tables, with empty translations, and
+// removes those that no page shows any more.
+func TestTexts(t *testing.T) {
+	faces := faceTexts(t)
+	for _, lang := range Locales[1:] {
+		seen := map[string]string{} // translation by text, over all tables
+		for _, face := range slices.Sorted(maps.Keys(faces)) {
+			file := filepath.Join("text", lang, face+".json")
+			table := readTable(t, file)
+			if *update {
+				table = updateTable(t, file, table, faces[face])
+			}
+			missing := 0
+			for text := range faces[face] {
+				if table[text] == "" {
+					missing++
+					if slices.Contains(complete, face) {
+						t.Errorf("%s: no translation of %q", file, text)
+					}
+				}
+			}
+			if missing > 0 {
+				t.Logf("%s: %d of %d texts are not translated", file, missing, len(faces[face]))
+			}
+			for text, translation := range table {
+				if !faces[face][text] {
+					t.Errorf("%s: no page shows %q", file, text)
+				}
+				if err := compareForms(text, translation); err != nil {
+					t.Errorf("%s: %q: %v", file, text, err)
+				}
+				if other := seen[text]; other != "" && translation != "" && other != translation {
+					t.Errorf("%s: %q has another translation in another table", file, text)
+				}
+				seen[text] = translation
+			}
+		}
+		tables, err := filepath.Glob(filepath.Join("text", lang, "*.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range tables {
+			if faces[strings.TrimSuffix(filepath.Base(file), ".json")] == nil {
+				t.Errorf("%s: there is no such face, or it shows no texts", file)
+			}
+		}
+	}
+}
+
+func readTable(t *testing.T, file string) map[string]string {
+	t.Helper()
+	table := map[string]string{}
+	raw, err := os.ReadFile(file)
+	if os.IsNotExist(err) {
+		return table
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &table)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return table
+}
+
+func updateTable(t *testing.T, file string, table map[string]string, texts map[string]bool) map[string]string {
+	t.Helper()
+	next := map[string]string{}
+	for text := range texts {
+		next[text] = table[text]
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(next); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+var placeholder = regexp.MustCompile(`\{\d\}`)
+
+// compareForms returns what is wrong with the forms and placeholders of a translation.
+func compareForms(text, translation string) error {
+	if translation == "" {
+		return nil
+	}
+	if strings.Count(text, "|") != strings.Count(translation, "|") || strings.Count(text, "|") > 1 {
+		return fmt.Errorf("%q has another number of forms", translation)
+	}
+	want := placeholders(text[strings.Index(text, "|")+1:])
+	if got := placeholders(translation[strings.Index(translation, "|")+1:]); !slices.Equal(got, want) {
+		return fmt.Errorf("%q has the placeholders %v, not %v", translation, got, want)
+	}
+	for _, p := range placeholders(translation) { // the singular may do without the number
+		if !slices.Contains(want, p) {
+			return fmt.Errorf("%q has the placeholder %s", translation, p)
+		}
+	}
+	return nil
+}
+
+func placeholders(s string) []string {
+	found := placeholder.FindAllString(s, -1)
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// TestCompareForms checks which translations are refused.
+func TestCompareForms(t *testing.T) {
+	for _, c := range []struct {
+		text, translation string
+		ok                bool
+	}{
+		{"Save", "Salva", true},
+		{"Hello {0}", "Ciao", false},
+		{"Hello {0}", "Ciao {1}", false},
+		{"{0} of {1}", "{1}: {0}", true},
+		{"{0} card|{0} cards", "{0} tessera", false},
+		{"{0} card|{0} cards", "una tessera|{0} tessere", true},
+		{"{0} card|{0} cards", "{0} tessera|tessere", false},
+		{"{0} card|{0} cards", "{1} tessera|{0} tessere", false},
+		{"Save", "Salva|Salvi", false},
+		{"Save", "", true},
+	} {
+		if err := compareForms(c.text, c.translation); (err == nil) != c.ok {
+			t.Errorf("%q as %q: %v", c.text, c.translation, err)
+		}
+	}
+}
+
+// TestTextsAreFound checks that all ways to write a text are found.
+func TestTextsAreFound(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.html", `{{define "content"}}{{t "one"}}{{if .X}}{{template "x" (dict "label" (t "two {0}" .N))}}{{else}}{{with t "three"}}{{.}}{{end}}{{end}}{{range .Y}}{{t .Label}}{{else}}{{t "four" | print}}{{end}}{{end}}`)
+	write("a.go", "package a\nvar x = web.Text(\"five\")\nfunc f() { p.T(\"six \"+\n\"seven\", 1); p.T(x) }\n")
+	got := slices.Sorted(maps.Keys(textsOf(t, dir)))
+	if want := []string{"five", "four", "one", "six seven", "three", "two {0}"}; !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+}
