@@ -1,0 +1,125 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"punchcard/server/operation"
+	"punchcard/server/web"
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+// cardExportPages download data.
+var cardExportPages = []binding{
+	page("/dashboard/cards.csv", exportCards),
+	page("/dashboard/card/:id/export", exportCard),
+}
+
+// exportCard downloads all that is stored about the holder of a card.
+func exportCard(v *visit) error {
+	x, err := read[store.CardExport](v, operation.ExportCard, v.args(nil))
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, wire.Append(nil, &x), "", "  "); err != nil {
+		return err
+	}
+	b.WriteByte('\n')
+	v.download("application/json", "card-"+x.Cards[0].ID+".json")
+	v.w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	v.w.Write(b.Bytes())
+	return nil
+}
+
+// download sets the headers of a file.
+func (v *visit) download(contentType, name string) {
+	h := v.w.Header()
+	web.SetHeaders(h)
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+}
+
+// exportColumns are the columns of the exported cards.
+var exportColumns = []string{"id", "program", "status", "name", "email", "reference", "stamps", "balance_cents", "source", "platform",
+	"created_at", "activated_at", "installed_at", "last_stamp_at", "expires_at", "locked_at", "archived_at"}
+
+// exportTimeout is how long a client may take to receive one page of an export.
+const exportTimeout = 30 * time.Second
+
+// exportCards downloads the cards as a table, page by page. If a page fails after the
+// first one was sent, the connection is closed, so that the browser reports it.
+func exportCards(v *visit) error {
+	fields := url.Values{"limit": {"100"}}
+	for _, name := range []string{"program_id", "status"} {
+		if value := v.r.URL.Query().Get(name); value != "" {
+			fields.Set(name, value)
+		}
+	}
+	list, err := v.exportPage(fields)
+	if err != nil {
+		return err
+	}
+	v.download("text/csv; charset=utf-8", "cards-"+v.Kernel.Store().Now().Std().In(v.zone()).Format(time.DateOnly)+".csv")
+	out, deadline := csv.NewWriter(v.w), http.NewResponseController(v.w)
+	out.Write(exportColumns)
+	for {
+		deadline.SetWriteDeadline(time.Now().Add(exportTimeout)) // some test servers have none
+		for _, c := range list.Data {
+			out.Write(exportRow(c))
+		}
+		out.Flush()
+		if out.Error() != nil || !list.NextCursor.Valid {
+			return nil
+		}
+		fields.Set("cursor", list.NextCursor.V)
+		if list, err = v.exportPage(fields); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// exportPage reads a page of an export. Unlike a page of HTML, the answer cannot begin
+// again if the store's epoch changes.
+func (v *visit) exportPage(fields url.Values) (store.Page[store.ExportedCard], error) {
+	for {
+		list, err := read[store.Page[store.ExportedCard]](v, operation.ExportCards, filterInput{v, fields})
+		if !errors.Is(err, store.ErrEpoch) || v.r.Context().Err() != nil {
+			return list, err
+		}
+		v.sessions.Forget()
+		if err := v.identify(binding{}); err != nil {
+			return list, err
+		}
+	}
+}
+
+func exportRow(c store.ExportedCard) []string {
+	at := func(t store.Null[store.Time]) string {
+		if !t.Valid {
+			return ""
+		}
+		return t.V.String()
+	}
+	balance := ""
+	if c.CurrentValue.Valid {
+		balance = strconv.FormatInt(c.CurrentValue.V, 10)
+	}
+	row := []string{c.ID, c.ProgramName, c.Status, c.HolderName.V, c.HolderEmail.V, c.ExternalRef.V, strconv.FormatInt(c.StampsCount, 10), balance, c.Source, c.Platform.V,
+		c.CreatedAt.String(), at(c.ActivatedAt), at(c.InstalledAt), at(c.LastStampAt), at(c.ExpiresAt), at(c.LockedAt), at(c.ArchivedAt)}
+	for i, cell := range row {
+		// A spreadsheet takes a text that begins like this as a formula.
+		if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+			row[i] = "'" + cell
+		}
+	}
+	return row
+}

@@ -1,0 +1,203 @@
+package dashboard_test
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"punchcard/server/servertest"
+	"punchcard/store"
+)
+
+// issue issues a card of a new stamp program with a prize at two stamps.
+func (s *site) issue(more servertest.Fields) (card, program string) {
+	s.T.Helper()
+	program = s.NewProgram("standard", false, nil)
+	s.NewPrize(program, 2)
+	s.REST().Post("/programs/"+program+"/publish", nil).Want(200)
+	return s.Issue(program, more), program
+}
+
+// stamp gives a card stamps at the first location and returns the row of the ledger.
+func (s *site) stamp(card string, count int) string {
+	s.T.Helper()
+	return s.stampAt(s.LocationIDs[0], card, count)
+}
+
+func (s *site) stampAt(location, card string, count int) string {
+	s.T.Helper()
+	till := s.Till(s.Control("POST", "/devices", servertest.Fields{"location_id": location, "accept_card_ids": true}).Str("token"))
+	return till.Post("/cards/"+card+"/stamps", servertest.Fields{"count": count}).Want(201).Str("transaction.id")
+}
+
+func TestCardPages(t *testing.T) {
+	s := start(t)
+	card, program := s.issue(servertest.Fields{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com", "external_ref": "C-1"})
+	row := s.stamp(card, 2)
+	at := "/dashboard/card/" + card
+	s.onlyFrom("viewer", "/dashboard/cards", "/dashboard/cards?q=ada&status=active&seen=7&prize_due=true&program_id="+program, at)
+	s.onlyFrom("manager", "/dashboard/new/card", at+"/edit", at+"/lock", at+"/archive", at+"/reissue", at+"/link", at+"/mail", at+"/erase", "/dashboard/transaction/"+row+"/reverse")
+	s.onlyFrom("owner", "/dashboard/cards.csv", at+"/export")
+	for path, fields := range map[string]url.Values{
+		"/dashboard/new/card": {"_program": {program}}, at + "/edit": {"holder_name": {"Eve"}}, at + "/lock": nil, at + "/unlock": nil, at + "/archive": nil, at + "/reissue": nil,
+		at + "/link": nil, at + "/mail": nil, at + "/erase": {"confirmation": {"Ada Lovelace"}}, "/dashboard/transaction/" + row + "/reverse": nil,
+	} {
+		s.refusedBelow("manager", path, fields)
+	}
+	s.as("manager").get(at).has("Ada Lovelace", "ada@", "2 of 10 stamps", "Ready", "Reverse", "Card issued")
+	s.as("viewer").get(at).has("Ada Lovelace", "2 of 10 stamps").lacks("ada@", "Reverse", "/edit", "Show the code")
+	s.as("viewer").get("/dashboard/cards").has("Ada Lovelace").lacks("ada@")
+}
+
+func TestSearchPage(t *testing.T) {
+	s := start(t)
+	manager := s.as("manager")
+	ada, program := s.issue(servertest.Fields{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com", "external_ref": "C-1"})
+	bob := s.Issue(program, servertest.Fields{"holder_name": "Bob"})
+	s.stamp(ada, 2)
+	for query, want := range map[string][]string{
+		"program_id=" + program: {bob, ada}, "q=love": {ada}, "q=ADA%40ex": {ada}, "q=C-1": {ada}, "q=" + bob: {bob}, "q=nobody": nil,
+		"status=invited&program_id=" + program: {bob}, "prize_due=true": {ada}, "seen=7&program_id=" + program: {ada}, "seen=-30&program_id=" + program: {bob},
+		"seen=x&program_id=" + program: {bob, ada}, "q=&program_id=" + program + "&status=&done=card-erased": {bob, ada},
+	} {
+		var have []string
+		for n := range manager.get("/dashboard/cards?" + query).want(200).root.Descendants() {
+			if id, ok := strings.CutPrefix(attribute(n, "href"), "/dashboard/card/"); ok && n.Data == "a" {
+				have = append(have, id)
+			}
+		}
+		if !slices.Equal(have, want) {
+			t.Errorf("%s: %v, want %v", query, have, want)
+		}
+	}
+	wrong := manager.get("/dashboard/cards?status=none").want(http.StatusBadRequest)
+	if wrong.find(func(n *html.Node) bool { return attribute(n, "id") == "filter-status-error" }) == nil {
+		t.Error("a wrong filter is not named")
+	}
+	manager.get("/dashboard/cards?q=nobody").has("No card found")
+}
+
+func TestIssueForm(t *testing.T) {
+	s := start(t)
+	manager := s.as("manager")
+	_, program := s.issue(nil)
+	form := manager.get("/dashboard/new/card?program_id=" + program).form("")
+	form.set("_program", "").send().want(400).problem("_program")
+	form.set("_program", program, "holder_email", "nonsense").send().want(400).problem("holder_email")
+	form.set("holder_email", "", "send_email", "true").send().want(400)
+	form.set("holder_name", "Ada", "expires_at", "2099-12-31", "send_email", "").set("external_ref", "C-9")
+	page := form.sendTwice(s).want(200).has("The card was issued")
+	at := attribute(page.find(func(n *html.Node) bool { return strings.HasPrefix(attribute(n, "href"), "/dashboard/card/") }), "href")
+	manager.get(at).has("Ada", "31 Dec 2099", "C-9")
+	again := manager.get("/dashboard/new/card?program_id=" + program).form("")
+	again.set("external_ref", "C-9").send().want(409).has("already has a live card")
+	s.Unchanged(func() { form.set("_program", s.ProgramIDs["private"]).send().want(409).has("sent already") })
+}
+
+func TestCardForms(t *testing.T) {
+	s := start(t)
+	manager, owner := s.as("manager"), s.as("owner")
+	card, _ := s.issue(servertest.Fields{"holder_name": "Ada  Lovelace", "holder_email": "ada@example.com"})
+	row := s.stamp(card, 2)
+	at := "/dashboard/card/" + card
+
+	edit := manager.get(at + "/edit").form("")
+	edit.set("expires_at", "2020-01-01").send().want(400).problem("expires_at")
+	edit.set("expires_at", "", "external_ref", "C-7").sendTwice(s).next().has("The card was saved.", "C-7", "Never")
+
+	manager.get(at + "/lock").form(at + "/lock").send().next().has("The card is locked.")
+	manager.get(at).form(at + "/unlock").send().next().has("The card is unlocked.")
+	manager.get(at+"/link").form(at+"/link").sendTwice(s).want(200).has("New link", "/i/")
+	manager.get(at + "/mail").form(at + "/mail").sendTwice(s).next().has("on its way by mail")
+
+	reverse := "/dashboard/transaction/" + row + "/reverse"
+	manager.get(reverse).has("+2").form(reverse).sendTwice(s).next().has("The row was reversed.", "0 of 10 stamps", "Reversed", "The manager")
+	manager.post(reverse, nil).want(409).has("reversed already")
+
+	s.Install(card)
+	locked := manager.get(at + "/edit").has("on a phone").form("")
+	locked.set("external_ref", "C-8").send().next().has("C-8")
+	manager.get(at+"/reissue").form("").set("holder_name", "Ada King").send().want(200).has("The card was reissued")
+	manager.get(at).has("Ada King")
+
+	var x store.CardExport
+	if err := json.Unmarshal([]byte(owner.get(at+"/export").want(200).body), &x); err != nil || x.Cards[0].HolderEmail.V != "ada@example.com" || len(x.Transactions) != 2 {
+		t.Errorf("the export has %+v, %v", x, err)
+	}
+
+	manager.get(at + "/archive").form(at + "/archive").send().next().has("Archived").lacks("/edit")
+	erase := manager.get(at + "/erase").form(at + "/erase")
+	for _, typed := range []string{"", "Ada", "erase"} {
+		s.Unchanged(func() { erase.set("confirmation", typed).send().want(400).problem("confirmation") })
+	}
+	erase.set("confirmation", " ada king ").sendTwice(s).next().has("The person was erased.")
+	manager.get(at).want(404)
+}
+
+// TestEraseUnnamed checks what is typed to erase a holder without a name.
+func TestEraseUnnamed(t *testing.T) {
+	s := start(t)
+	card, _ := s.issue(servertest.Fields{"holder_email": "ada@example.com"})
+	at := "/dashboard/card/" + card + "/erase"
+	s.as("manager").post(at, url.Values{"confirmation": {""}}).want(400)
+	s.as("manager").get(at).form(at).set("confirmation", "erase").send().next()
+}
+
+func TestCardsTable(t *testing.T) {
+	s := start(t)
+	_, program := s.issue(servertest.Fields{"holder_name": "=1+1", "external_ref": "a,\"b"})
+	for range 120 {
+		s.Issue(program, nil)
+	}
+	rows, err := csv.NewReader(strings.NewReader(s.as("owner").get("/dashboard/cards.csv?program_id=" + program).want(200).body)).ReadAll()
+	if err != nil || len(rows) != 122 || rows[0][0] != "id" || rows[121][3] != "'=1+1" || rows[121][5] != `a,"b` {
+		t.Errorf("%d rows, %v", len(rows), err)
+	}
+}
+
+// TestForeignCard checks that a card of another shop is like one that never was.
+func TestForeignCard(t *testing.T) {
+	s := start(t)
+	other := s.NewShop(nil)
+	program := other.NewProgram("standard", true, nil)
+	card := other.Issue(program, servertest.Fields{"holder_name": "Ada"})
+	var pages []string
+	forms := map[string]url.Values{"/dashboard/card/{}/unlock": nil}
+	for _, path := range []string{"/edit", "/lock", "/archive", "/reissue", "/link", "/mail", "/erase"} {
+		pages, forms["/dashboard/card/{}"+path] = append(pages, "/dashboard/card/{}"+path), url.Values{"confirmation": {"Ada"}}
+	}
+	forms["/dashboard/card/{}/edit"] = url.Values{"holder_name": {"Eve"}}
+	forms["/dashboard/card/{}/reissue"] = nil
+	s.likeUnknown(card, "crd_none", append(pages, "/dashboard/card/{}", "/dashboard/card/{}/export"), forms)
+	row := s.stampAt(other.LocationIDs[0], card, 1)
+	s.likeUnknown(row, "txn_none", []string{"/dashboard/transaction/{}/reverse"}, map[string]url.Values{"/dashboard/transaction/{}/reverse": nil})
+	s.Unchanged(func() {
+		foreign := s.as("owner").post("/dashboard/new/card", url.Values{"_program": {program}}).want(404)
+		unknown := s.as("owner").post("/dashboard/new/card", url.Values{"_program": {"prg_none"}}).want(404)
+		if foreign.message() != unknown.message() {
+			t.Errorf("%s; %s", foreign.message(), unknown.message())
+		}
+	})
+}
+
+func TestPrintCards(t *testing.T) {
+	s := start(t)
+	_, program := s.issue(nil)
+	s.onlyFrom("manager", "/dashboard/print/cards")
+	s.refusedBelow("manager", "/dashboard/print/cards", url.Values{"_program": {program}, "count": {"3"}})
+	form := s.as("manager").get("/dashboard/print/cards?program_id=" + program).form("")
+	form.set("count", "201").send().want(400).problem("count")
+	form.set("count", "3", "_program", "").send().want(400).problem("_program")
+	sheets := form.set("count", "12", "_program", program).sendTwice(s).want(200).has("12 cards to print", "2 sheets of A4")
+	if n := strings.Count(sheets.body, `class="print-card"`); n != 12 {
+		t.Errorf("there are %d cards", n)
+	}
+	code := textOf(sheets.find(func(n *html.Node) bool { return n.Data == "code" }))
+	s.as("manager").get("/dashboard/cards?q=" + code).has("Card without a name")
+}

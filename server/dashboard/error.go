@@ -1,0 +1,200 @@
+package dashboard
+
+import (
+	"bytes"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"punchcard/server/kernel"
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+// refuse answers with the page of an error. Where a person has to sign in, to give a
+// second factor or to prove who they are, it leads to the page for that.
+func (v *visit) refuse(err error) {
+	e := v.Kernel.Report(v.w, err)
+	switch e.Code {
+	case store.Unauthenticated:
+		v.redirect("/sign-in"+v.returnTo(), "")
+		return
+	case store.TOTPRequired:
+		path := "/sign-in/code"
+		if v.person != nil && v.person.MustEnrol {
+			path = secondFactorPath
+		}
+		v.redirect(path, "")
+		return
+	case store.ProofRequired:
+		if err = askProof(v, nil); err == nil {
+			return
+		}
+		e = v.Kernel.Report(v.w, err)
+	}
+	setRetryAfter(v.w.Header(), e)
+	page := newErrorPage(v.print, e, v.w.Header().Get("X-Request-Id"))
+	page.Frame = v.frame(titleOf(e.Status), "")
+	v.leadOn(&page, e)
+	if err := v.render(e.Status, "error", page); err != nil {
+		v.Kernel.AnswerError(v.w, err)
+	}
+}
+
+// leadOn adds to the page of an error what the person can do next.
+func (v *visit) leadOn(page *web.ErrorPage, e *kernel.Error) {
+	if v.person == nil {
+		page.Back = web.Action{Label: v.print.T("Go to the sign-in page"), Path: v.keepLanguage("/sign-in")}
+	}
+	switch {
+	case e.Code == store.Unauthorized && v.person != nil:
+		page.Message = v.print.T("Your role in this shop does not include this.")
+		page.Hint = v.print.T("Ask an owner of the shop.")
+	case e.Code != store.LinkExpired:
+	case strings.HasPrefix(v.r.URL.Path, "/reset/"):
+		page.Message = v.print.T("This link was used already, was replaced by a newer one, or is more than an hour old.")
+		page.Hint = v.print.T("If your new password works, sign in with it. If not, ask for another link.")
+		page.Back = web.Action{Label: v.print.T("Ask for another link"), Path: v.keepLanguage("/reset")}
+	case strings.HasPrefix(v.r.URL.Path, "/invite/"):
+		page.Message = v.print.T("This invitation was accepted already, was cancelled or replaced, or is more than seven days old.")
+		page.Hint = v.print.T("If you have accepted it, sign in. If not, ask the person who invited you for a new one.")
+	case strings.HasPrefix(v.r.URL.Path, "/setup/"):
+		page.Message = v.print.T("This set-up link was used already, was replaced by a newer one, or is more than an hour old.")
+		page.Hint = v.print.T("If you have set the server up, sign in. If not, start the server again: it prints a new link.")
+	}
+}
+
+// AnswerError answers a request that is given to no page with the page of an error. It
+// returns false if the page cannot be shown.
+func AnswerError(w http.ResponseWriter, r *http.Request, e *kernel.Error) bool {
+	print := languageOf(r)
+	page := newErrorPage(print, e, w.Header().Get("X-Request-Id"))
+	switch e.Status {
+	case http.StatusForbidden: // of this host all pages are refused
+		page.Back = web.Action{}
+	case http.StatusNotFound:
+		page.Message, page.Hint = print.T("There is no page at this address."), ""
+	}
+	var b bytes.Buffer
+	if err := templates().Render(&b, "error", page, print); err != nil {
+		return false
+	}
+	setRetryAfter(w.Header(), e)
+	writePage(w, e.Status, b.Bytes())
+	return true
+}
+
+// newErrorPage returns the page of an error.
+func newErrorPage(print *web.Printer, e *kernel.Error, id string) web.ErrorPage {
+	page := web.ErrorPage{
+		Frame:     web.Frame{Title: print.T(titleOf(e.Status))},
+		Status:    e.Status,
+		Message:   print.T(e.Message),
+		RequestID: id,
+		Back:      web.Action{Label: print.T("Back to the dashboard"), Path: "/dashboard"},
+	}
+	switch {
+	case e.RetryAfter > 0:
+		page.Hint = tryAgain(print, e.RetryAfter)
+	case e.Code == store.InternalError:
+		page.Message = print.T("The server could not do this. Nothing was changed.")
+		page.Hint = print.T("Try again. If it happens again, tell the person who runs the server the number below.")
+	case e.Status == http.StatusMethodNotAllowed:
+		page.Message = print.T("This address belongs to a form and shows nothing by itself.")
+	case e.Status == http.StatusNotFound:
+		page.Hint = print.T("It may have been deleted, or it belongs to another shop.")
+	}
+	return page
+}
+
+// setRetryAfter sets the header that says when a request may be repeated.
+func setRetryAfter(h http.Header, e *kernel.Error) {
+	if e.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
+}
+
+// tryAgain says when something may be tried again.
+func tryAgain(print *web.Printer, after time.Duration) string {
+	if after <= time.Minute {
+		return print.T("Try again in {0} second.|Try again in {0} seconds.", int(math.Ceil(after.Seconds())))
+	}
+	return print.T("Try again in {0} minute.|Try again in {0} minutes.", int(math.Ceil(after.Minutes())))
+}
+
+// titleOf returns the title of the page of an error.
+func titleOf(status int) string {
+	switch status {
+	case http.StatusNotFound:
+		return web.Text("Not found")
+	case http.StatusForbidden:
+		return web.Text("Not allowed")
+	case http.StatusGone:
+		return web.Text("This link has ended")
+	case http.StatusTooManyRequests:
+		return web.Text("Too many attempts")
+	}
+	if status >= http.StatusInternalServerError {
+		return web.Text("Something went wrong")
+	}
+	return web.Text("This cannot be done")
+}
+
+// returnTo returns the query that leads back to the page after signing in. A form is not
+// repeated: its page is shown again.
+func (v *visit) returnTo() string {
+	if v.r.Method != http.MethodGet || !isPagePath(v.r.URL.Path) || v.r.URL.Path == "/dashboard" {
+		return ""
+	}
+	return "?next=" + url.QueryEscape(v.r.URL.RequestURI())
+}
+
+// isPagePath reports whether a path is one of the dashboard, to which a form may lead.
+// Browsers take a path that begins with two slashes, or a slash and a backslash, as one
+// of another host.
+func isPagePath(path string) bool {
+	return (path == "/dashboard" || strings.HasPrefix(path, "/dashboard/") || strings.HasPrefix(path, "/dashboard?")) &&
+		!strings.ContainsAny(path, "\\\r\n")
+}
+
+// nextPath returns where the browser goes after signing in.
+func nextPath(next string) string {
+	if isPagePath(next) {
+		return next
+	}
+	return "/dashboard"
+}
+
+// languageOf returns the printer of who is not signed in: of the language in the query,
+// or else of the browser's.
+func languageOf(r *http.Request) *web.Printer {
+	if lang := chosenLanguage(r); lang != "" {
+		return web.PrinterFor(lang)
+	}
+	return web.PrinterFor(web.Match(r.Header.Get("Accept-Language")))
+}
+
+// chosenLanguage returns the language in the query of a page, or "" if there is none.
+func chosenLanguage(r *http.Request) string {
+	if lang := r.URL.Query().Get("lang"); slices.Contains(web.Locales, lang) {
+		return lang
+	}
+	return ""
+}
+
+// keepLanguage adds the language in the query to the path of another page before the
+// sign-in.
+func (v *visit) keepLanguage(path string) string {
+	lang := chosenLanguage(v.r)
+	switch {
+	case lang == "" || isPagePath(path):
+		return path
+	case strings.Contains(path, "?"):
+		return path + "&lang=" + lang
+	}
+	return path + "?lang=" + lang
+}

@@ -1,0 +1,138 @@
+package dashboard_test
+
+import (
+	"bufio"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"punchcard/server/app"
+	"punchcard/server/servertest"
+)
+
+func TestFigurePages(t *testing.T) {
+	s := start(t)
+	program := "/dashboard/program/" + s.ProgramIDs["standard"] + "/statistics"
+	s.onlyFrom("viewer", "/dashboard", "/dashboard/report", "/dashboard/statistics", "/dashboard/statistics/types", program)
+	s.onlyFrom("operator", "/dashboard/health", "/dashboard/health/limits")
+	s.refusedBelow("operator", "/dashboard/health/backup", nil)
+	s.refusedBelow("operator", "/dashboard/health/download", url.Values{"name": {"x"}})
+	for _, id := range s.ProgramIDs {
+		s.as("viewer").get("/dashboard/program/" + id + "/statistics").want(200)
+	}
+	s.likeUnknown(s.NewShop(nil).NewProgram("standard", true, nil), "prg_none", []string{"/dashboard/program/{}/statistics"}, nil)
+	s.likeUnknown(s.NewShop(nil).LocationIDs[0], "loc_none", []string{"/dashboard/report?location_id={}"}, nil)
+}
+
+// TestFigures checks the figures of a day, a period and a program against what a till did.
+func TestFigures(t *testing.T) {
+	s := start(t, servertest.Frozen)
+	card := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", servertest.Fields{"holder_name": "Ada Lovelace"}).Want(201).Str("id")
+	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", servertest.Fields{"count": 3}).Want(201)
+	viewer := s.as("viewer")
+	viewer.get("/dashboard").has("Ada Lovelace", "3 stamps", "Stamps 3 vs. 0 a week ago", "New cards 1", "Demo till")
+	viewer.get("/dashboard/report").has("Stamps 3", "Stamping 1 0 3 stamps", "Demo till")
+	viewer.get("/dashboard/statistics").has("Stamps 3 vs. 0", "Stamps by day", "Stamps by weekday and hour")
+	viewer.get("/dashboard/statistics?period=365&compare=none").has("Stamps by week")
+	viewer.get("/dashboard/statistics?period=1&program_id=" + s.ProgramIDs["prepaid"]).has("Stamps 0")
+	viewer.get("/dashboard/statistics/types").has("Active cards by type")
+	viewer.get("/dashboard/program/"+s.ProgramIDs["standard"]+"/statistics").has("Stamps 3", "Installed cards by phone")
+}
+
+// TestFigureChoices checks that a choice that is not valid is said beside its field.
+func TestFigureChoices(t *testing.T) {
+	s := start(t)
+	for _, c := range []struct{ path, field string }{
+		{"/dashboard/report?day=yesterday", "day"},
+		{"/dashboard/statistics?period=custom&from=1.5.2026", "from"},
+		{"/dashboard/statistics?period=custom&from=2026-05-02&to=2026-05-01", "from"},
+		{"/dashboard/statistics?period=custom&from=2020-01-01&to=2026-05-01", "from"},
+		{"/dashboard/statistics?compare=custom&compare_from=soon", "compare_from"},
+	} {
+		p := s.as("viewer").get(c.path).want(400)
+		if !strings.Contains(p.body, `id="filter-`+c.field+`-error"`) {
+			t.Errorf("%s says nothing about %s: %.1500s", c.path, c.field, p.text())
+		}
+	}
+}
+
+// TestTodayNew checks what a shop without anything shows.
+func TestTodayNew(t *testing.T) {
+	s := start(t)
+	s.as("owner").get("/dashboard").has("Get started", "Issue the first card")
+	s.as("owner").get("/dashboard").lacks("Continue the set-up")
+}
+
+// TestTodayEvents checks that the page is told of a stamp, and that its stream ends with
+// the session.
+func TestTodayEvents(t *testing.T) {
+	s := start(t)
+	card := s.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", servertest.Fields{"holder_name": "Grace Hopper"}).Want(201).Str("id")
+	owner := s.as("owner")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Origin+"/dashboard/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.AddCookie(owner.cookie)
+	resp, err := s.HTTP.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if got := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || got != "text/event-stream" || resp.Header.Get("X-Accel-Buffering") != "no" {
+		t.Fatalf("%d %s", resp.StatusCode, got)
+	}
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 1<<20)
+	wait := func(text string) {
+		t.Helper()
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), text) {
+				return
+			}
+		}
+		t.Fatalf("the stream ended before %q: %v", text, lines.Err())
+	}
+	wait("today-latest")
+	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", servertest.Fields{"count": 1}).Want(201)
+	wait("Grace Hopper")
+	owner.post("/sign-out", nil).want(303)
+	wait("event: reload")
+	for lines.Scan() {
+	}
+	if err := lines.Err(); err != nil {
+		t.Error(err)
+	}
+	resp = nil
+	visitor, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Origin+"/dashboard/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, err := s.HTTP.Do(visitor); err != nil || resp.StatusCode != http.StatusSeeOther {
+		t.Errorf("without a session: %v %v", resp, err)
+	} else {
+		resp.Body.Close()
+	}
+}
+
+// TestBackups checks the list of backups, that one is made at once, and its download.
+func TestBackups(t *testing.T) {
+	none := start(t)
+	none.as("operator").get("/dashboard/health").has("The server makes no backups", "--backup-every")
+	none.as("operator").post("/dashboard/health/backup", nil).want(422)
+
+	dir := t.TempDir()
+	s := start(t, func(c *app.Config) { c.Backups = &app.Backups{Every: 24 * time.Hour, Keep: 2, Dir: dir, Quick: true} })
+	operator := s.as("operator")
+	p := operator.get("/dashboard/health").form("/dashboard/health/backup").send().next().has("Passed", "The newest 2 are kept")
+	f := p.form("/dashboard/health/download")
+	got := f.send().want(200)
+	if !strings.HasPrefix(got.body, "SQLite format 3\x00") || !strings.Contains(got.header.Get("Content-Disposition"), f.fields.Get("name")) {
+		t.Errorf("%.100q %v", got.body, got.header)
+	}
+	for _, name := range []string{"../punchcard.db", "punchcard.db", f.fields.Get("name") + "/"} {
+		operator.post("/dashboard/health/download", url.Values{"name": {name}}).want(404)
+	}
+}

@@ -1,0 +1,370 @@
+package dashboard_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"punchcard/server/app"
+	"punchcard/server/servertest"
+	"punchcard/store"
+)
+
+func TestMain(m *testing.M) {
+	servertest.RunMoreAtOnce()
+	os.Exit(m.Run())
+}
+
+// roles are the roles of people, each of which includes the ones before it.
+var roles = []string{"viewer", "manager", "owner", "operator"}
+
+// site is a server of the demo shop, of which a person of each role is signed in.
+type site struct {
+	*servertest.Server
+	tokens map[string]string // of the sessions, by role
+}
+
+// start starts a server with people. Their emails are their roles at test.example.
+func start(t testing.TB, options ...func(*app.Config)) *site {
+	t.Helper()
+	logged := func(c *app.Config) {
+		c.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
+	}
+	s := &site{Server: servertest.Start(t, append([]func(*app.Config){logged}, options...)...), tokens: map[string]string{}}
+	shop := s.Row(store.KindShop, s.ShopID)
+	for _, role := range roles {
+		s.tokens[role] = s.signIn(role, shop)
+	}
+	return s
+}
+
+// signIn adds a person to a shop and begins a session of theirs.
+func (s *site) signIn(role string, shop int64) (token string) {
+	s.T.Helper()
+	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {
+		n := store.NewUser{Email: role + "@test.example", Name: "The " + role, Language: "en", Operator: role == "operator"}
+		user, err := tx.AddUser(n)
+		if err == nil && !n.Operator {
+			err = tx.AddMember(user, shop, role)
+		}
+		if err == nil {
+			_, token, err = tx.BeginSession(store.NewSession{User: user, Shop: shop})
+		}
+		return err
+	})
+	return token
+}
+
+// as returns the browser of a person of a role, or of a visitor if the role is empty.
+func (s *site) as(role string) *browser {
+	b := &browser{T: s.T, origin: s.Origin, client: s.HTTP}
+	if token := s.tokens[role]; token != "" {
+		b.cookie = &http.Cookie{Name: "punchcard", Value: token}
+	}
+	return b
+}
+
+// onlyFrom checks that pages are shown to people from a role on, and refused to others.
+func (s *site) onlyFrom(role string, paths ...string) {
+	s.T.Helper()
+	for i, reader := range roles {
+		want := http.StatusOK
+		if i < slices.Index(roles, role) {
+			want = http.StatusForbidden
+		}
+		for _, path := range paths {
+			s.as(reader).get(path).want(want)
+		}
+	}
+}
+
+// refusedBelow checks that a form is refused to people below a role and changes nothing.
+func (s *site) refusedBelow(role, path string, fields url.Values) {
+	s.T.Helper()
+	for _, lesser := range roles[:slices.Index(roles, role)] {
+		s.Unchanged(func() { s.as(lesser).post(path, fields).want(http.StatusForbidden) })
+	}
+}
+
+// browser gets pages and sends forms for one person.
+type browser struct {
+	T      testing.TB
+	origin string
+	client *http.Client
+	cookie *http.Cookie // of the session; nil: nobody is signed in
+	header http.Header  // of all requests
+}
+
+// get gets a page. It follows no redirect.
+func (b *browser) get(path string) *page {
+	b.T.Helper()
+	return b.send(http.MethodGet, path, nil)
+}
+
+// post sends fields to a path, as a form does.
+func (b *browser) post(path string, fields url.Values) *page {
+	b.T.Helper()
+	return b.send(http.MethodPost, path, fields)
+}
+
+func (b *browser) send(method, path string, fields url.Values) *page {
+	b.T.Helper()
+	var body io.Reader
+	if method == http.MethodPost {
+		body = strings.NewReader(fields.Encode())
+	}
+	req, err := http.NewRequestWithContext(context.Background(), method, b.origin+path, body)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	maps.Copy(req.Header, b.header)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	return b.do(req)
+}
+
+// do makes a request with the person's cookie.
+func (b *browser) do(req *http.Request) *page {
+	b.T.Helper()
+	if b.cookie != nil {
+		req.AddCookie(b.cookie)
+	}
+	resp, err := b.client.Do(req)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	p := &page{browser: b, what: req.Method + " " + req.URL.RequestURI(), path: req.URL.Path, status: resp.StatusCode, header: resp.Header, body: string(raw)}
+	if p.root, err = html.Parse(strings.NewReader(p.body)); err != nil {
+		b.T.Fatalf("%s: %v", p.what, err)
+	}
+	return p
+}
+
+// page is an answer, with its elements.
+type page struct {
+	*browser
+	what   string // method and path
+	path   string // without the query
+	status int
+	header http.Header
+	body   string
+	root   *html.Node
+}
+
+// want ends the test unless the page has a status.
+func (p *page) want(status int) *page {
+	p.T.Helper()
+	if p.status != status {
+		p.T.Fatalf("%s: status %d, want %d: %.1500s", p.what, p.status, status, p.text())
+	}
+	return p
+}
+
+// next follows the redirect of a form that succeeded.
+func (p *page) next() *page {
+	p.T.Helper()
+	return p.get(p.want(http.StatusSeeOther).header.Get("Location")).want(http.StatusOK)
+}
+
+// has checks that the page shows texts.
+func (p *page) has(texts ...string) *page {
+	p.T.Helper()
+	shown := p.text()
+	for _, text := range texts {
+		if !strings.Contains(shown, text) {
+			p.T.Errorf("%s does not show %q: %.2000s", p.what, text, shown)
+		}
+	}
+	return p
+}
+
+// lacks checks that the page has texts nowhere, attributes included.
+func (p *page) lacks(texts ...string) *page {
+	p.T.Helper()
+	for _, text := range texts {
+		if strings.Contains(p.body, text) {
+			p.T.Errorf("%s has %q", p.what, text)
+		}
+	}
+	return p
+}
+
+// problem checks that the page says what is wrong with a field, beside it, and returns
+// that.
+func (p *page) problem(field string) string {
+	p.T.Helper()
+	n := p.find(func(n *html.Node) bool { return attribute(n, "id") == "f-"+field+"-error" })
+	if n == nil {
+		p.T.Fatalf("%s says nothing about the field %s: %.1500s", p.what, field, p.text())
+	}
+	return textOf(n)
+}
+
+// text returns the text that the page shows.
+func (p *page) text() string { return textOf(p.root) }
+
+// find returns the first element for which ok is true, nil if there is none.
+func (p *page) find(ok func(*html.Node) bool) *html.Node {
+	for n := range p.root.Descendants() {
+		if n.Type == html.ElementNode && ok(n) {
+			return n
+		}
+	}
+	return nil
+}
+
+// link reports whether the page has a link to a path.
+func (p *page) link(path string) bool {
+	return p.find(func(n *html.Node) bool { return n.Data == "a" && attribute(n, "href") == path }) != nil
+}
+
+// form is a form of a page, with what its fields contain.
+type form struct {
+	*page
+	action string
+	fields url.Values
+}
+
+// form returns the form that is sent to a path; empty: to that of the page.
+func (p *page) form(action string) *form {
+	p.T.Helper()
+	node := p.find(func(n *html.Node) bool {
+		to := attribute(n, "action")
+		return n.Data == "form" && attribute(n, "method") == "post" && (to == action || to == "" && action == p.path || to == p.path && action == "")
+	})
+	if node == nil {
+		p.T.Fatalf("%s has no form for %q: %.1500s", p.what, action, p.text())
+	}
+	f := &form{page: p, action: attribute(node, "action"), fields: url.Values{}}
+	if f.action == "" {
+		f.action = p.path
+	}
+	for n := range node.Descendants() {
+		f.read(n)
+	}
+	return f
+}
+
+// read adds what a field contains.
+func (f *form) read(n *html.Node) {
+	name := attribute(n, "name")
+	if n.Type != html.ElementNode || name == "" || has(n, "disabled") {
+		return
+	}
+	switch n.Data {
+	case "input":
+		if kind := attribute(n, "type"); (kind == "checkbox" || kind == "radio") && !has(n, "checked") {
+			return
+		}
+		f.fields.Add(name, attribute(n, "value"))
+	case "textarea":
+		f.fields.Add(name, textOf(n))
+	case "select":
+		for o := range n.Descendants() {
+			if o.Data == "option" && has(o, "selected") {
+				f.fields.Add(name, attribute(o, "value"))
+			}
+		}
+	}
+}
+
+// set fills in fields, given as pairs of a name and a value.
+func (f *form) set(pairs ...string) *form {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		f.fields.Set(pairs[i], pairs[i+1])
+	}
+	return f
+}
+
+// send sends the form.
+func (f *form) send() *page {
+	f.T.Helper()
+	return f.post(f.action, f.fields)
+}
+
+// sendTwice sends the form twice, as a double click does. It checks that the second
+// answer is that of the first, and that it changed nothing.
+func (f *form) sendTwice(s *site) *page {
+	f.T.Helper()
+	first := f.send()
+	var second *page
+	s.Unchanged(func() { second = f.send() })
+	if second.status != first.status || second.header.Get("Location") != first.header.Get("Location") {
+		f.T.Errorf("%s twice: first %d %s, then %d %s", first.what, first.status, first.header.Get("Location"), second.status, second.header.Get("Location"))
+	}
+	return first
+}
+
+// attribute returns an attribute of an element.
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// has reports whether an element has an attribute.
+func has(n *html.Node, name string) bool {
+	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == name })
+}
+
+// textOf returns the text in an element, with single blanks.
+func textOf(n *html.Node) string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode && !slices.Contains([]string{"script", "style"}, d.Parent.Data) {
+			b.WriteString(d.Data + " ")
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// likeUnknown checks that the pages and forms of a thing of another shop answer as those
+// of one that never was, and that the forms change nothing. {} in a path is the id.
+func (s *site) likeUnknown(foreign, unknown string, pages []string, forms map[string]url.Values) {
+	s.T.Helper()
+	owner := s.as("owner")
+	same := func(one, other *page) {
+		s.T.Helper()
+		one.want(http.StatusNotFound)
+		other.want(http.StatusNotFound)
+		if a, b := one.message(), other.message(); a != b {
+			s.T.Errorf("%s: %s, but of an unknown id %s", one.what, a, b)
+		}
+	}
+	at := func(path, id string) string { return strings.ReplaceAll(path, "{}", id) }
+	for _, path := range pages {
+		same(owner.get(at(path, foreign)), owner.get(at(path, unknown)))
+	}
+	for path, fields := range forms {
+		s.Unchanged(func() { same(owner.post(at(path, foreign), fields), owner.post(at(path, unknown), fields)) })
+	}
+}
+
+// message returns the text of an error page, without the id of the request.
+func (p *page) message() string {
+	p.T.Helper()
+	main := p.find(func(n *html.Node) bool { return n.Data == "main" })
+	if main == nil {
+		p.T.Fatalf("%s is no page: %s", p.what, p.body)
+	}
+	text, _, _ := strings.Cut(textOf(main), "req_")
+	return text
+}

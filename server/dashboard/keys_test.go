@@ -1,0 +1,89 @@
+package dashboard_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"punchcard/server/servertest"
+)
+
+func TestKeyPages(t *testing.T) {
+	s := start(t)
+	_, id := s.NewKey(servertest.Fields{})
+	at := "/dashboard/key/" + id
+	s.onlyFrom("owner", "/dashboard/keys", "/dashboard/new/key", at, at+"/rotate", at+"/revoke", "/dashboard/keys/revoke-all")
+	s.refusedBelow("owner", "/dashboard/new/key", chosenKey)
+	for _, path := range []string{at + "/rotate", at + "/revoke", "/dashboard/keys/revoke-all"} {
+		s.refusedBelow("owner", path, nil)
+	}
+}
+
+var chosenKey = url.Values{"class": {"api"}, "name": {"Newsletter"}, "scopes": {"cards:read"}, "locations": {"all"}, "expires": {"90"}}
+
+func TestKeyForm(t *testing.T) {
+	s := start(t)
+	owner := s.as("owner")
+	form := owner.get("/dashboard/new/key").form("")
+	for _, field := range []string{"name", "scopes", "locations", "expires"} {
+		form.send().want(400).problem(field)
+	}
+	form.set("name", "Newsletter", "scopes", "cards:read", "locations", "some", "expires", "30").send().want(400).problem("location_ids")
+	first := form.set("location_ids", s.LocationIDs[0]).send().want(200).has("The key was created", "tsk_test_", "curl -H")
+	secret := between(first.text(), "tsk_test_", " ")
+	var again *page
+	s.Unchanged(func() { again = form.send() })
+	again.want(200).lacks(secret).has("was shown once")
+
+	list := owner.get("/dashboard/keys").want(200).has("Newsletter", "tsk_test_"+secret[:3]+"…", "See cards", "The owner", "Works").lacks(secret)
+	at := "/dashboard/key/" + between(list.body, `href="/dashboard/key/`, `"`)
+	owner.get(at).want(200).has("Newsletter", "cards:read").lacks(secret)
+
+	rotated := owner.get(at+"/rotate").has("1 hour", "24 hours").form("").set("grace_hours", "1").send().want(200).has("The key was rotated", "works until")
+	if next := between(rotated.text(), "tsk_test_", " "); next == secret {
+		t.Error("the successor has the same secret")
+	}
+	owner.get(at).has("Being replaced")
+	owner.get(at + "/rotate").form("").send().want(409).has("cannot be rotated")
+	owner.get(at + "/revoke").has("Revoke Newsletter?").form(at + "/revoke").sendTwice(s).next().has("The key was revoked.")
+	owner.get(at).has("Revoked")
+	owner.get("/dashboard/keys/revoke-all").has("Revoke all keys?", "Newsletter").form("/dashboard/keys/revoke-all").sendTwice(s).next().has("All keys were revoked", "No key in use")
+}
+
+// between returns the first text after a beginning, up to an end.
+func between(text, begin, end string) string {
+	_, rest, _ := strings.Cut(text, begin)
+	found, _, _ := strings.Cut(rest, end)
+	return found
+}
+
+// TestKeyProof checks that a key is made only after a recent proof, for which the form
+// waits, and so for the other forms about secrets.
+func TestKeyProof(t *testing.T) {
+	s := start(t)
+	_, id := s.NewKey(servertest.Fields{})
+	s.SQL("UPDATE sessions SET proved_at=proved_at-3600000")
+	s.SQL("UPDATE meta SET auth_epoch=auth_epoch+1")
+	owner := s.as("owner")
+	for path, fields := range map[string]url.Values{
+		"/dashboard/new/key": chosenKey, "/dashboard/key/" + id + "/rotate": {"grace_hours": {"1"}}, "/dashboard/key/" + id + "/revoke": nil, "/dashboard/keys/revoke-all": nil,
+		"/dashboard/new/webhook": {"_program_id": {s.ProgramIDs["standard"]}, "url": {"http://127.0.0.1:9/"}, "events": {"*"}},
+	} {
+		s.Unchanged(func() {
+			waiting := owner.post(path, fields).want(403).has("Confirm that it is you").form("/dashboard/prove")
+			for name := range fields {
+				if waiting.fields.Get(name) != fields.Get(name) {
+					t.Errorf("%s loses %s", path, name)
+				}
+			}
+		})
+	}
+}
+
+// TestForeignKey checks that a key of another shop is like one that never was.
+func TestForeignKey(t *testing.T) {
+	s := start(t)
+	_, foreign := s.NewKey(servertest.Fields{"shop_id": s.NewShop(nil).ShopID})
+	s.likeUnknown(foreign, "key_none", []string{"/dashboard/key/{}", "/dashboard/key/{}/rotate", "/dashboard/key/{}/revoke"},
+		map[string]url.Values{"/dashboard/key/{}/rotate": nil, "/dashboard/key/{}/revoke": nil})
+}

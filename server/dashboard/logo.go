@@ -1,0 +1,105 @@
+package dashboard
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+
+	"punchcard/server/kernel"
+	"punchcard/server/logo"
+	"punchcard/server/operation"
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+// logoPages are the pages of the logos of programs.
+var logoPages = []binding{
+	page("/dashboard/program/:id/logo", func(v *visit) error { return showLogo(v, v.newForm(nil)) }),
+	{method: http.MethodPost, pattern: "/dashboard/program/:id/logo", upload: true, handle: setLogo},
+	post("/dashboard/program/:id/logo/delete", action[store.ProgramDetail]{op: operation.RemoveProgramLogo, fields: only(), next: toProgram(logoRemoved)}),
+}
+
+var (
+	logoSaved   = says("logo-saved", web.Text("The logo was saved."))
+	logoRemoved = says("logo-removed", web.Text("The logo was removed."))
+)
+
+// logoPath returns the path of a logo, empty if there is none.
+func logoPath(hash store.Null[string]) string {
+	if !hash.Valid {
+		return ""
+	}
+	return "/logo/" + hash.V + ".png"
+}
+
+// logoPage is the page of the logo of a program.
+type logoPage struct {
+	web.Frame
+	Form    *web.Form
+	Program store.ProgramForm
+	Face    web.HolderCard
+}
+
+func showLogo(v *visit, f *web.Form) error {
+	if err := v.require(operation.SetProgramLogo); err != nil {
+		return err
+	}
+	program, err := findProgram(v)
+	if err != nil {
+		return err
+	}
+	p := logoPage{Frame: v.frame(web.Text("Logo"), programsPath), Form: f, Program: program, Face: v.sampleCard(&program)}
+	p.Style = p.Face.Style()
+	return v.render(v.status(), "program_logo", p)
+}
+
+// setLogo gives the program the uploaded picture. Sending it twice is like sending it
+// once, so the form needs no idempotency key.
+func setLogo(v *visit) error {
+	if err := v.require(operation.SetProgramLogo); err != nil {
+		return err
+	}
+	err := v.readUpload("picture", logo.MaxBytes)
+	if err == nil {
+		fields := operation.LogoFields{Picture: store.Opt[[]byte]{V: v.file, Set: len(v.file) > 0}}
+		_, err = kernel.Do[store.ProgramDetail](v.r.Context(), v.Kernel, v.caller, operation.SetProgramLogo, v.args(fields))
+	}
+	if err == nil {
+		v.redirect(programPath(v.id()), logoSaved)
+		return nil
+	}
+	if !faulty(err) {
+		return err
+	}
+	f := v.faultyForm(err, nil)
+	if e := kernel.AsError(err, kernel.StatusOf); f.Errors["picture"] == "" && len(e.Details) == 0 {
+		f.Problem = v.print.T(e.Message)
+	}
+	return showLogo(v, f)
+}
+
+// readUpload reads a form with a file of at most so many bytes, once.
+func (v *visit) readUpload(field string, most int64) error {
+	if v.form != nil {
+		return nil
+	}
+	v.form = url.Values{}
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, most+maxForm)
+	parts, err := v.r.MultipartReader()
+	for err == nil {
+		part, perr := parts.NextPart()
+		if err = perr; err != nil || part.FormName() != field {
+			continue
+		}
+		v.file, err = io.ReadAll(io.LimitReader(part, most+1))
+	}
+	var large *http.MaxBytesError
+	switch {
+	case int64(len(v.file)) > most || errors.As(err, &large):
+		return store.Invalid(store.Detail{Field: field, Code: "too_large", Message: "must have at most 2 MiB"})
+	case errors.Is(err, io.EOF):
+		return nil
+	}
+	return kernel.Refuse(store.BadRequest, "The form cannot be read.")
+}

@@ -1,0 +1,83 @@
+package dashboard_test
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+)
+
+// upload sends a form with a file.
+func (b *browser) upload(path, field string, content []byte) *page {
+	b.T.Helper()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	part, err := w.CreateFormFile(field, "logo.png")
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	part.Write(content)
+	w.Close()
+	req, err := http.NewRequestWithContext(b.T.Context(), http.MethodPost, b.origin+path, &body)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	req.Header.Set("Content-Type", w.FormDataContentType())
+	return b.do(req)
+}
+
+// picture returns a PNG.
+func picture(t *testing.T) []byte {
+	t.Helper()
+	m := image.NewRGBA(image.Rect(0, 0, 64, 32))
+	for x := range 64 {
+		m.Set(x, x/2, color.RGBA{200, 30, 60, 255})
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestLogo(t *testing.T) {
+	s := start(t)
+	program := s.NewProgram("standard", true, nil)
+	at := "/dashboard/program/" + program
+	s.onlyFrom("manager", at+"/logo")
+	s.Unchanged(func() { s.as("viewer").upload(at+"/logo", "picture", picture(t)).want(403) })
+	s.Unchanged(func() { s.as("").upload(at+"/logo", "picture", picture(t)).want(303) })
+	s.Unchanged(func() { s.as("manager").upload("/dashboard/program/prg_none/logo", "picture", picture(t)).want(404) })
+	manager := s.as("manager")
+	s.Unchanged(func() {
+		for _, bad := range [][]byte{nil, []byte("no picture"), make([]byte, 2<<20+1), make([]byte, 3<<20)} {
+			manager.upload(at+"/logo", "picture", bad).want(400).problem("picture")
+		}
+		manager.upload(at+"/logo", "other", picture(t)).want(400).problem("picture")
+		manager.post(at+"/logo", nil).want(400)
+	})
+	shown := manager.upload(at+"/logo", "picture", picture(t)).next().has("The logo was saved.")
+	img := shown.find(func(n *html.Node) bool { return n.Data == "img" })
+	if img == nil {
+		t.Fatalf("no logo: %s", shown.body)
+	}
+	// The logo is public, as is the page of a card, which shows it too.
+	logo := s.as("").get(attribute(img, "src")).want(200)
+	if logo.header.Get("Content-Type") != "image/png" || !strings.Contains(logo.header.Get("Cache-Control"), "immutable") || !strings.Contains(logo.header.Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Error(logo.header)
+	}
+	s.as("").get("/logo/00000000000000000000000000000000.png").want(404)
+	link := s.REST().Post("/programs/"+program+"/cards", nil).Want(201).Str("install_url")
+	card := s.as("").get(strings.TrimPrefix(link, s.Origin)).want(200)
+	if !strings.Contains(card.body, attribute(img, "src")) || !strings.Contains(card.header.Get("Content-Security-Policy"), "img-src 'self'") {
+		t.Errorf("%s %s", card.header, card.body)
+	}
+	manager.get(at + "/logo").form(at + "/logo/delete").send().next().has("The logo was removed.").lacks("<img")
+	s.as("").get(attribute(img, "src")).want(404)
+}

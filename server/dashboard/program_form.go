@@ -1,0 +1,305 @@
+package dashboard
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+// programForm is the page of the form of a program.
+type programForm struct {
+	web.Frame
+	Form      *web.Form
+	Steps     []web.Step // of the set-up, for the first program
+	Path      string     // of the form
+	Preview   string     // path of the preview
+	Cancel    string
+	Program   *store.ProgramForm // nil: a new one
+	Type      string
+	TypeName  string
+	Stamps    bool // the type collects stamps
+	Frozen    bool
+	Places    []web.Option
+	Languages []web.Option
+	Currency  string
+	Prizes    []int // indexes of the rows of prizes
+	Face      web.HolderCard
+	Cards     int64 // on phones
+}
+
+// OpenLanguages reports whether the part with other languages is open.
+func (p programForm) OpenLanguages() bool { return anyOf(p.Form, "_localizations.") }
+
+// OpenMore reports whether the part for apps is open.
+func (p programForm) OpenMore() bool {
+	return p.Form.Error("icon_key")+p.Form.Error("category")+p.Form.Error("access_image_url") != ""
+}
+
+// anyOf reports whether a form has contents or errors of inputs whose names have a part.
+func anyOf(f *web.Form, part string) bool {
+	for name, values := range f.Values {
+		if strings.Contains(name, part) && values[0] != "" {
+			return true
+		}
+	}
+	for name := range f.Errors {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// programLabels are the labels of the fields of the forms of programs and prizes.
+var programLabels = map[string]string{
+	"name": web.Text("Name"), "description": web.Text("Description"), "name_localizations": web.Text("Name"), "description_localizations": web.Text("Description"),
+	"total_stamps": web.Text("Stamps on a card"), "discount_percent": web.Text("Discount"), "initial_balance_cents": web.Text("Balance of a new card"),
+	"prizes": web.Text("Prize {0}"), "threshold": web.Text("Stamps"), "min_spend_cents": web.Text("Minimum purchase for a stamp"), "max_stamps_per_day": web.Text("Most stamps per card and day"),
+	"default_expire_after_days": web.Text("A card is valid for"), "stamps_expire_after_days": web.Text("Stamps expire after"), "scoped_location_ids": web.Text("Locations"),
+	"icon_key": web.Text("Icon"), "category": web.Text("Category"), "access_image_url": web.Text("Address of a picture"),
+}
+
+// programOrder is the order of the fields of the form.
+var programOrder = []string{"name", "description", "total_stamps", "repeat_after_reset", "discount_percent", "initial_balance_cents", "brand_color_hex", "bg_color_hex", "text_color_hex",
+	"prizes", "min_spend_cents", "max_stamps_per_day", "default_expire_after_days", "stamps_expire_after_days", "location_scope", "scoped_location_ids", "icon_key", "category", "access_image_url"}
+
+// The numbers of rows for prizes in the form of a new program.
+const (
+	blankPrizes = 2
+	maxPrizes   = 12
+)
+
+// newProgram shows the templates, or the form of a new program that one of them fills.
+func newProgram(v *visit) error {
+	q := v.r.URL.Query()
+	values := url.Values{}
+	switch from := q.Get("from"); {
+	case from != "":
+		p, err := read[store.ProgramForm](v, operation.GetProgramForm, kernel.Args{Params: map[string]string{"id": from}})
+		if err != nil {
+			return err
+		}
+		values = v.programValues(&p)
+	case q.Get("template") != "" || q.Get("type") != "":
+		shop, err := read[store.Shop](v, operation.GetShop, kernel.Args{})
+		if err != nil {
+			return err
+		}
+		values = templateValues(v, web.PrinterFor(shop.Language), q.Get("template"), q.Get("type"))
+	}
+	if programTypes[values.Get("type")] == "" {
+		return showTemplates(v)
+	}
+	return showNewProgram(v, v.newForm(values))
+}
+
+// programValues returns what the form of a program contains.
+func (v *visit) programValues(p *store.ProgramForm) url.Values {
+	number := func(n store.Null[int64]) string {
+		if !n.Valid {
+			return ""
+		}
+		return strconv.FormatInt(n.V, 10)
+	}
+	amount := func(n store.Null[int64]) string {
+		if !n.Valid {
+			return ""
+		}
+		return v.print.Amount(n.V, v.shop().Currency)
+	}
+	values := url.Values{
+		"type": {p.Type}, "name": {p.Name}, "description": {p.Description}, "category": {p.Category},
+		"brand_color_hex": {p.BrandColorHex}, "bg_color_hex": {p.BgColorHex}, "text_color_hex": {p.TextColorHex},
+		"total_stamps": {number(p.TotalStamps)}, "repeat_after_reset": {strconv.FormatBool(p.RepeatAfterReset)}, "icon_key": {p.IconKey.V},
+		"stamps_expire_after_days": {number(p.StampsExpireAfterDays)}, "default_expire_after_days": {number(p.DefaultExpireAfterDays)},
+		"initial_balance_cents": {amount(p.InitialBalanceCents)}, "access_image_url": {p.AccessImageURL.V},
+		"location_scope": {p.LocationScope}, "scoped_location_ids": p.ScopedLocationIDs,
+		"min_spend_cents": {amount(p.MinSpendCents)}, "max_stamps_per_day": {number(p.MaxStampsPerDay)},
+	}
+	if p.DiscountPercent.Valid {
+		values.Set("discount_percent", decimal(v, p.DiscountPercent.V))
+	}
+	for lang, text := range p.NameLocalizations {
+		values.Set("name_localizations."+lang, text)
+	}
+	for lang, text := range p.DescriptionLocalizations {
+		values.Set("description_localizations."+lang, text)
+	}
+	for i, z := range p.Prizes {
+		values.Set(fmt.Sprintf("prizes.%d.threshold", i), strconv.FormatInt(z.Threshold, 10))
+		values.Set(fmt.Sprintf("prizes.%d.name", i), z.Name)
+	}
+	return values
+}
+
+// decimal writes a number as the person types it.
+func decimal(v *visit, x float64) string {
+	text := strconv.FormatFloat(x, 'f', -1, 64)
+	if i := strings.IndexByte(text, '.'); i >= 0 {
+		return v.print.Decimal(x, len(text)-i-1)
+	}
+	return text
+}
+
+func showNewProgram(v *visit, f *web.Form) error {
+	if err := v.require(operation.CreateProgramWithPrizes); err != nil {
+		return err
+	}
+	p := programForm{Frame: v.frame(web.Text("New program"), programsPath), Form: f, Path: "/dashboard/new/program", Preview: "/dashboard/new/program/preview",
+		Cancel: "/dashboard/new/program", Type: f.Value("type")}
+	rows := 0
+	for ; rows < maxPrizes && f.Value(fmt.Sprintf("prizes.%d.name", rows))+f.Value(fmt.Sprintf("prizes.%d.threshold", rows)) != ""; rows++ {
+		p.Prizes = append(p.Prizes, rows)
+	}
+	for i := 0; i < blankPrizes && rows < maxPrizes; i, rows = i+1, rows+1 {
+		p.Prizes = append(p.Prizes, rows)
+	}
+	return v.renderProgramForm(p)
+}
+
+func showEditProgram(v *visit, f *web.Form) error {
+	if err := v.require(operation.UpdateProgram); err != nil {
+		return err
+	}
+	program, err := findProgram(v)
+	if err != nil {
+		return err
+	}
+	if f == nil {
+		f = v.newForm(v.programValues(&program))
+	}
+	p := programForm{Frame: v.frame(web.Text("Edit program"), programsPath), Form: f, Path: programPath(program.ID) + "/edit", Preview: programPath(program.ID) + "/preview",
+		Cancel: programPath(program.ID), Program: &program, Type: program.Type, Frozen: program.HasInstalledCards}
+	if p.Frozen {
+		im, err := read[store.ProgramImpact](v, operation.GetProgramImpact, v.args(nil))
+		if err != nil {
+			return err
+		}
+		p.Title, p.Cards = v.print.T("Design"), im.InstalledCards
+	}
+	return v.renderProgramForm(p)
+}
+
+// renderProgramForm adds what both forms show and answers.
+func (v *visit) renderProgramForm(p programForm) error {
+	places, err := shopLocations(v)
+	if err != nil {
+		return err
+	}
+	p.TypeName, p.Stamps, p.Currency, p.Languages = v.print.T(programTypes[p.Type]), store.CollectsStamps(p.Type), v.shop().Currency, languageOptions()
+	slices.SortStableFunc(places, func(a, b store.Location) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	for _, l := range places {
+		p.Places = append(p.Places, web.Option{Value: l.ID, Label: l.Name})
+	}
+	p.Form.Order = programOrder
+	dropBases(p.Form)
+	for _, name := range []string{"initial_balance_cents", "min_spend_cents"} {
+		if p.Form.Errors[name] != "" && amountField(v, p.Form.Value(name)) == p.Form.Value(name) {
+			p.Form.Errors[name] = v.print.T("Enter an amount, such as {0}.", v.print.Amount(350, p.Currency))
+		}
+	}
+	v.name(p.Form, programLabels)
+	p.Face = v.drawnCard(p.Form, p.Type, p.Program)
+	p.Style = p.Face.Style()
+	return v.render(v.status(), "program_form", p)
+}
+
+// dropBases leaves out the errors of fields that have errors of their parts, which have a
+// place of their own in the form.
+func dropBases(f *web.Form) {
+	for name := range maps.Clone(f.Errors) {
+		if base, _, ok := strings.Cut(name, "."); ok {
+			delete(f.Errors, base)
+		}
+	}
+}
+
+// programFields turns the form of a program into the fields of its operation. The type of
+// a program never changes.
+func programFields(v *visit, form url.Values) url.Values {
+	form.Del("type")
+	return fieldsOfProgram(v, form)
+}
+
+// newProgramFields does the same for a new program, whose prizes move together where a
+// row was left empty, so that what is wrong with a row is shown beside it.
+func newProgramFields(v *visit, form url.Values) url.Values {
+	rows := [][2]string{}
+	for i := range maxPrizes {
+		threshold, name := fmt.Sprintf("prizes.%d.threshold", i), fmt.Sprintf("prizes.%d.name", i)
+		if row := [2]string{strings.TrimSpace(form.Get(threshold)), strings.TrimSpace(form.Get(name))}; row != [2]string{} {
+			rows = append(rows, row)
+		}
+		for _, values := range []url.Values{form, v.form} {
+			values.Del(threshold)
+			values.Del(name)
+		}
+	}
+	for i, row := range rows {
+		for _, values := range []url.Values{form, v.form} {
+			values.Set(fmt.Sprintf("prizes.%d.threshold", i), row[0])
+			values.Set(fmt.Sprintf("prizes.%d.name", i), row[1])
+		}
+	}
+	if form.Has("min_spend_cents") {
+		form.Set("min_spend_cents", amountField(v, form.Get("min_spend_cents")))
+	}
+	return fieldsOfProgram(v, form)
+}
+
+// fieldsOfProgram turns what both forms have into fields.
+func fieldsOfProgram(v *visit, form url.Values) url.Values {
+	if form.Has("initial_balance_cents") {
+		form.Set("initial_balance_cents", amountField(v, form.Get("initial_balance_cents")))
+	}
+	if form.Get("location_scope") != "selected_locations" && form.Has("scoped_location_ids") {
+		form["scoped_location_ids"] = []string{""} // boxes that do not count
+	}
+	return form
+}
+
+// amountField turns an amount that a person typed into the smallest units of the shop's
+// currency. What is no amount stays, and the operation refuses it.
+func amountField(v *visit, text string) string {
+	if cents, ok := web.ParseAmount(text, v.shop().Currency); ok {
+		return strconv.FormatInt(cents, 10)
+	}
+	return text
+}
+
+// showRules shows the form of what tills demand, which can be changed also while cards
+// are on phones.
+func showRules(v *visit, f *web.Form) error {
+	if err := v.require(operation.UpdateProgramSettings); err != nil {
+		return err
+	}
+	program, err := findProgram(v)
+	if err != nil {
+		return err
+	}
+	if f == nil {
+		f = v.newForm(v.programValues(&program))
+	}
+	if f.Errors["min_spend_cents"] != "" && amountField(v, f.Value("min_spend_cents")) == f.Value("min_spend_cents") {
+		f.Errors["min_spend_cents"] = v.print.T("Enter an amount, such as {0}.", v.print.Amount(350, v.shop().Currency))
+	}
+	v.name(f, programLabels)
+	frame := v.frame(web.Text("Rules at the till"), programsPath)
+	frame.Width = "narrow"
+	return v.render(v.status(), "program_rules", programForm{Frame: frame, Form: f, Program: &program, Currency: v.shop().Currency})
+}
+
+// ruleFields turns the form of the rules into the fields of their operation.
+func ruleFields(v *visit, form url.Values) url.Values {
+	form.Set("min_spend_cents", amountField(v, form.Get("min_spend_cents")))
+	return form
+}

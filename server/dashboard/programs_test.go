@@ -1,0 +1,199 @@
+package dashboard_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"punchcard/server/servertest"
+)
+
+func TestProgramPages(t *testing.T) {
+	s := start(t)
+	program := s.NewProgram("standard", true, nil)
+	at, prize := "/dashboard/program/"+program, s.NewPrize(program, 5)
+	s.onlyFrom("viewer", "/dashboard/programs", "/dashboard/programs?type=prepaid", at)
+	s.onlyFrom("manager", "/dashboard/new/program", "/dashboard/new/program?template=gift", "/dashboard/new/program?type=access", "/dashboard/new/program?from="+program,
+		at+"/edit", at+"/rules", at+"/publish", at+"/unpublish", at+"/suspend", at+"/unsuspend", at+"/delete", at+"/new-prize", at+"/prize/"+prize, at+"/prize/"+prize+"/delete")
+	for path, fields := range map[string]url.Values{
+		"/dashboard/new/program": {"type": {"standard"}, "name": {"X"}, "total_stamps": {"5"}, "icon_key": {"cup"}}, "/dashboard/new/program/preview": {"type": {"standard"}},
+		at + "/edit": {"name": {"X"}}, at + "/preview": {"name": {"X"}}, at + "/rules": {"max_stamps_per_day": {"2"}},
+		at + "/publish": nil, at + "/unpublish": nil, at + "/suspend": nil, at + "/unsuspend": nil, at + "/delete": nil,
+		at + "/new-prize": {"name": {"X"}, "threshold": {"1"}}, at + "/prizes": {"prize_ids": {prize}}, at + "/prize/" + prize: {"name": {"X"}}, at + "/prize/" + prize + "/delete": nil,
+	} {
+		s.refusedBelow("manager", path, fields)
+	}
+	if p := s.as("viewer").get(at); p.link(at+"/edit") || p.link(at+"/rules") || p.link(at+"/new-prize") {
+		t.Error("a viewer is offered what is refused")
+	}
+}
+
+// TestForeignProgram checks that a program of another shop, and a prize of another
+// program, are like ones that never were.
+func TestForeignProgram(t *testing.T) {
+	s := start(t)
+	foreign := s.NewShop(nil).NewProgram("standard", true, nil)
+	pages, forms := []string{"/dashboard/program/{}", "/dashboard/new/program?from={}"}, map[string]url.Values{
+		"/dashboard/program/{}/edit": {"name": {"x"}}, "/dashboard/program/{}/preview": {"name": {"x"}}, "/dashboard/program/{}/rules": {"max_stamps_per_day": {"2"}},
+		"/dashboard/program/{}/new-prize": {"name": {"x"}, "threshold": {"1"}}, "/dashboard/program/{}/prizes": {"prize_ids": {"prz_x"}},
+	}
+	for _, page := range []string{"edit", "rules", "publish", "unpublish", "suspend", "unsuspend", "delete", "new-prize"} {
+		pages = append(pages, "/dashboard/program/{}/"+page)
+		if forms["/dashboard/program/{}/"+page] == nil {
+			forms["/dashboard/program/{}/"+page] = nil
+		}
+	}
+	s.likeUnknown(foreign, "prg_none", pages, forms)
+	own, other := s.NewProgram("standard", false, nil), s.NewProgram("standard", false, nil)
+	s.likeUnknown(s.NewPrize(other, 5), "prz_none", []string{"/dashboard/program/" + own + "/prize/{}", "/dashboard/program/" + own + "/prize/{}/delete"},
+		map[string]url.Values{"/dashboard/program/" + own + "/prize/{}": {"name": {"x"}}, "/dashboard/program/" + own + "/prize/{}/delete": nil})
+}
+
+// TestTemplatesOfPrograms creates a program from each template, as a form that is sent
+// without changes.
+func TestTemplatesOfPrograms(t *testing.T) {
+	s := start(t)
+	manager := s.as("manager")
+	for template, want := range map[string][]string{
+		"coffee": {"Coffee card", "Croissant", "Free coffee", "Not published"}, "pizza": {"Pizza card", "Soft drink"}, "gym": {"Gym pass", "30 days from issue"},
+		"gift": {"Gift card", "€25.00"}, "discount": {"Friends of the shop", "10 % off"},
+	} {
+		path := "/dashboard/new/program?template=" + template
+		if !manager.get("/dashboard/new/program").link(path) {
+			t.Errorf("no link to %s", path)
+		}
+		manager.get(path).form("/dashboard/new/program").sendTwice(s).next().has(want...).has("The program was created.")
+	}
+}
+
+func TestNewProgram(t *testing.T) {
+	s := start(t)
+	manager := s.as("manager")
+	form := manager.get("/dashboard/new/program?type=standard").form("/dashboard/new/program")
+	form.send().want(400).problem("name")
+	// A row that was left empty is closed up, and what is wrong is beside the row that has it.
+	form.set("name", "Lunch", "total_stamps", "8", "prizes.0.name", "", "prizes.1.name", "Soup")
+	refused := form.send().want(400).has("Prize 1: Fill in this field.")
+	refused.problem("prizes-0-threshold")
+	form = refused.form("/dashboard/new/program").set("prizes.0.threshold", "9")
+	form = form.send().want(422).has("above the program's total_stamps of 8").form("/dashboard/new/program")
+	form.set("prizes.0.threshold", "8", "min_spend_cents", "a lot")
+	if got := form.send().want(400).problem("min_spend_cents"); !strings.Contains(got, "Enter an amount") {
+		t.Error(got)
+	}
+	form.set("min_spend_cents", "2,50", "max_stamps_per_day", "3", "location_scope", "selected_locations")
+	form.send().want(400).problem("scoped_location_ids")
+	form.fields["scoped_location_ids"] = []string{"", s.LocationIDs[0]}
+	form.set("name_localizations.it", "Pranzo", "description_localizations.de", "Mittagstisch")
+	created := form.sendTwice(s).next().has("Lunch", "Soup", "€2.50", "Centrale", "Italiano, Deutsch")
+	// The form of the program has what was stored.
+	edit := manager.get(created.path + "/edit").form(created.path + "/edit")
+	if edit.fields.Get("name_localizations.it") != "Pranzo" || edit.fields.Get("description_localizations.de") != "Mittagstisch" || edit.fields["scoped_location_ids"][1] != s.LocationIDs[0] {
+		t.Errorf("%v", edit.fields)
+	}
+	edit = edit.set("total_stamps", "7").send().want(422).form(created.path + "/edit")
+	edit.set("total_stamps", "9", "location_scope", "all_locations", "name_localizations.it", "").send().next().has("The program was saved.", "At all locations", "Deutsch").lacks("Italiano")
+	manager.get(created.path+"/rules").form("").set("max_stamps_per_day", "x").send().want(400).problem("max_stamps_per_day")
+	manager.get(created.path+"/rules").form("").set("max_stamps_per_day", "", "min_spend_cents", "").send().next().has("No limit")
+	if copied := manager.get("/dashboard/new/program?from=" + strings.TrimPrefix(created.path, "/dashboard/program/")).form("/dashboard/new/program"); copied.fields.Get("prizes.0.name") != "Soup" || copied.fields.Get("name") != "Lunch" {
+		t.Errorf("%v", copied.fields)
+	}
+}
+
+// TestProgramStates publishes, suspends and deletes a program with cards.
+func TestProgramStates(t *testing.T) {
+	s := start(t)
+	manager := s.as("manager")
+	program := s.NewProgram("prepaid", false, servertest.Fields{"initial_balance_cents": 1250})
+	at := "/dashboard/program/" + program
+	do := func(action string, want ...string) *page {
+		t.Helper()
+		return manager.get(at + "/" + action).has(want...).form(at + "/" + action).sendTwice(s)
+	}
+	do("publish", "Publish V?").next().has("Cards can be issued.", "Published")
+	s.Activate(s.Issue(program, nil))
+	s.Activate(s.Issue(program, nil))
+	do("unpublish", "2 cards go on working.").next().has("Not published")
+	do("publish").next()
+	do("suspend", "2 cards stop working at once", "€25.00 of your customers' money").next().has("Suspended")
+	manager.post(at+"/publish", nil).want(409).has("Cannot publish a program that is suspended.")
+	do("unsuspend", "2 cards work again.").next().has("Published")
+	do("delete", "2 cards stop working and are archived for good.", "€25.00").next().has("The program was deleted")
+	manager.get(at).want(404)
+}
+
+// TestFrozenProgram checks that a program with a card on a phone says why it stays as it
+// is, and that its rules can be changed.
+func TestFrozenProgram(t *testing.T) {
+	s := start(t)
+	manager := s.as("manager")
+	program := s.NewProgram("standard", true, nil)
+	at, prize := "/dashboard/program/"+program, s.NewPrize(program, 5)
+	s.Install(s.Issue(program, nil))
+	page := manager.get(at + "/edit").want(200).has("The design stays as it is")
+	if page.find(func(n *html.Node) bool { return n.Data == "fieldset" && has(n, "disabled") }) == nil {
+		t.Error("the fields can be changed")
+	}
+	s.Unchanged(func() { manager.post(at+"/edit", url.Values{"name": {"X"}}).want(409).has("frozen") })
+	if manager.get(at).has("Prizes stay as they are").link(at + "/new-prize") {
+		t.Error("a prize can be added")
+	}
+	s.Unchanged(func() { manager.post(at+"/prize/"+prize, url.Values{"name": {"X"}}).want(409) })
+	manager.get(at+"/rules").form("").set("max_stamps_per_day", "2").send().next().has("The rules at the till were saved.")
+}
+
+func TestPrizes(t *testing.T) {
+	s := start(t)
+	manager := s.as("manager")
+	program := s.NewProgram("standard", false, nil)
+	at := "/dashboard/program/" + program
+	manager.get(at).has("Add a prize", "Without a prize there is nothing to collect stamps for.")
+	form := manager.get(at + "/new-prize").form("")
+	form.send().want(400).problem("threshold")
+	form = form.set("threshold", "11", "name", "Cup").send().want(422).form("")
+	form.set("threshold", "5", "name_localizations.de", "Tasse").sendTwice(s).next().has("The prize was added.", "Cup")
+	second := s.NewPrize(program, 10)
+	up := manager.get(at).form(at + "/prizes")
+	if ordered := up.sendTwice(s).next().text(); strings.Index(ordered, "At 10") > strings.Index(ordered, "Cup") {
+		t.Errorf("the second prize is not the first: %s", ordered)
+	}
+	up.fields.Del("idempotency_key")
+	s.NewPrize(program, 3)
+	s.Unchanged(func() { up.send().want(409).has("have changed meanwhile") })
+	manager.get(at+"/prize/"+second).form("").set("name", "").send().want(400).problem("name")
+	manager.get(at+"/prize/"+second).form("").set("name", "Cake").send().next().has("Cake")
+	manager.get(at + "/prize/" + second + "/delete").has("Delete Cake?").form(at + "/prize/" + second + "/delete").send().next().has("The prize was deleted.").lacks("Cake")
+}
+
+// TestPreview checks that the preview has the card alone for scripts, and the page for
+// browsers without, that its colours are readable, and that it stores nothing.
+func TestPreview(t *testing.T) {
+	s := start(t)
+	manager := s.as("manager")
+	program := s.NewProgram("standard", false, nil)
+	at := "/dashboard/program/" + program
+	form := manager.get(at + "/edit").form(at + "/edit")
+	form.set("name", "<b>Lunch", "total_stamps", "61", "bg_color_hex", "#FFFFFF", "text_color_hex", "#FFFFFE", "brand_color_hex", "red;}")
+	s.Unchanged(func() {
+		fragment := manager.post(at+"/preview", form.fields).want(200).has("<b>Lunch", "24 of 61 stamps", "This text is hard to read", "Cards show black text instead.")
+		for _, want := range []string{"--bg:#FFFFFF;--ink:#111111;--brand:#1F2937", "--width:39%"} {
+			if !strings.Contains(fragment.body, want) {
+				t.Errorf("no %s: %s", want, fragment.body)
+			}
+		}
+		if fragment.lacks("<html", "red;}", "<b>Lunch").header.Get("Content-Type") != "text/html; charset=utf-8" {
+			t.Error(fragment.header)
+		}
+		form.set("_page", "preview")
+		whole := manager.post(at+"/preview", form.fields).want(200).has("24 of 61 stamps")
+		if got := whole.form(at + "/edit").fields.Get("name"); got != "<b>Lunch" {
+			t.Errorf("the form has the name %q", got)
+		}
+		if !strings.Contains(whole.header.Get("Content-Security-Policy"), "'sha256-") {
+			t.Errorf("the colours have no hash: %s", whole.header)
+		}
+		manager.post("/dashboard/new/program/preview", url.Values{"type": {"prepaid"}, "initial_balance_cents": {"12,5"}}).want(200).has("€12.50", "Name of the program")
+	})
+}

@@ -1,0 +1,79 @@
+package dashboard
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"punchcard/server/kernel"
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+// provePage asks for the password or a code again, before a form is carried out.
+type provePage struct {
+	web.Frame
+	Form   *web.Form
+	Hidden url.Values // the form that waits
+	Action string     // its path, or that of the page that waits
+	Method string
+	TOTP   bool // the person has a second factor
+}
+
+// askProof shows the page that asks for the password or a code again. It carries the form
+// that waits for it. f is the page's own form if what was given was wrong.
+func askProof(v *visit, f *web.Form) error {
+	p := provePage{Frame: v.frame(web.Text("Confirm that it is you"), ""), Form: f, Hidden: url.Values{}, Action: v.r.URL.RequestURI(), Method: v.r.Method, TOTP: v.person.TOTP}
+	p.Width = "narrow"
+	if f == nil {
+		p.Form = v.newForm(nil)
+	} else {
+		p.Action, p.Method = v.form.Get("_action"), v.form.Get("_method")
+		for _, name := range []string{"password", "totp"} {
+			if problem := f.Errors[name]; problem != "" {
+				delete(f.Errors, name)
+				f.Errors["_"+name] = problem
+			}
+		}
+		if f.Errors["_password"] != "" && v.formStatus == http.StatusUnauthorized {
+			f.Errors["_password"] = v.print.T("The password is wrong.")
+		}
+	}
+	p.Form.Order = []string{"_password", "_totp"}
+	for name, values := range v.form {
+		if !slices.Contains([]string{"_password", "_totp", "_action", "_method", "_username", web.KeyField}, name) {
+			p.Hidden[name] = values
+		}
+	}
+	return v.render(cmp.Or(v.formStatus, http.StatusForbidden), "prove", p)
+}
+
+// proofFields returns what was given as a proof. The names in the form differ from those of
+// the operation, so that they are none of the form that waits. A code counts for more than
+// a password, which a browser may have filled in.
+func proofFields(v *visit, _ url.Values) url.Values {
+	if code := v.form.Get("_totp"); strings.TrimSpace(code) != "" {
+		return url.Values{"totp": {code}}
+	}
+	return url.Values{"password": v.form["_password"]}
+}
+
+// proofErrors are the fields beside which a wrong proof is shown.
+var proofErrors = map[store.Code]string{store.InvalidCredentials: "_password", store.TOTPInvalid: "_totp"}
+
+// proved goes on with the form that waited: the browser sends it again.
+func proved(v *visit, _ kernel.None) error {
+	path := v.form.Get("_action")
+	if !isPagePath(path) {
+		path = "/dashboard"
+	}
+	if v.form.Get("_method") == http.MethodPost {
+		v.w.Header().Set("Location", path)
+		v.answer(http.StatusTemporaryRedirect, nil)
+		return nil
+	}
+	v.redirect(path, "")
+	return nil
+}

@@ -1,0 +1,442 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"punchcard/server/dashboard"
+	"punchcard/server/servertest"
+	"punchcard/store"
+)
+
+// leastRoles has every page and every form under the least role that may use it.
+// Visitors are not signed in; an account is anybody's who is.
+var leastRoles = map[string]string{
+	"visitor": `
+		GET /setup/:token
+		POST /setup/:token
+		GET /sign-in
+		POST /sign-in
+		GET /reset
+		POST /reset
+		GET /reset/:token
+		POST /reset/:token
+		GET /invite/:token
+		POST /invite/:token`,
+	"account": `
+		GET /sign-in/code
+		POST /sign-in/code
+		POST /sign-out
+		POST /dashboard/shop/:id
+		POST /dashboard/prove
+		GET /dashboard/account
+		POST /dashboard/account
+		GET /dashboard/account/password
+		POST /dashboard/account/password
+		POST /dashboard/account/session/:id/end
+		GET /dashboard/account/sign-out-everywhere
+		POST /dashboard/account/sign-out-everywhere
+		GET /dashboard/account/second-factor
+		POST /dashboard/account/second-factor
+		POST /dashboard/account/second-factor/confirm
+		GET /dashboard/account/second-factor/codes
+		POST /dashboard/account/second-factor/codes
+		GET /dashboard/account/second-factor/remove
+		POST /dashboard/account/second-factor/remove`,
+	"viewer": `
+		GET /dashboard
+		GET /dashboard/events
+		GET /dashboard/setup
+		GET /dashboard/settings
+		GET /dashboard/locations
+		GET /dashboard/location/:id
+		GET /dashboard/tills
+		GET /dashboard/webhooks
+		GET /dashboard/webhook/:id
+		GET /dashboard/webhook/:id/receiver
+		GET /dashboard/webhook/:id/deliveries
+		GET /dashboard/webhook/:id/delivery/:deliveryId
+		GET /dashboard/programs
+		GET /dashboard/program/:id
+		GET /dashboard/cards
+		GET /dashboard/card/:id
+		GET /dashboard/report
+		GET /dashboard/statistics
+		GET /dashboard/statistics/types
+		GET /dashboard/program/:id/statistics
+		GET /dashboard/webhooks
+		GET /dashboard/webhook/:id
+		GET /dashboard/webhook/:id/receiver
+		GET /dashboard/webhook/:id/deliveries
+		GET /dashboard/webhook/:id/delivery/:deliveryId`,
+	"manager": `
+		GET /dashboard/location/:id/edit
+		POST /dashboard/location/:id/edit
+		GET /dashboard/location/:id/disable
+		POST /dashboard/location/:id/disable
+		POST /dashboard/location/:id/enable
+		GET /dashboard/location/:id/pin
+		POST /dashboard/location/:id/pin
+		GET /dashboard/new/card
+		POST /dashboard/new/card
+		GET /dashboard/card/:id/edit
+		POST /dashboard/card/:id/edit
+		GET /dashboard/card/:id/reissue
+		POST /dashboard/card/:id/reissue
+		GET /dashboard/card/:id/link
+		POST /dashboard/card/:id/link
+		GET /dashboard/card/:id/mail
+		POST /dashboard/card/:id/mail
+		GET /dashboard/card/:id/erase
+		POST /dashboard/card/:id/erase
+		GET /dashboard/card/:id/lock
+		POST /dashboard/card/:id/lock
+		POST /dashboard/card/:id/unlock
+		GET /dashboard/card/:id/archive
+		POST /dashboard/card/:id/archive
+		GET /dashboard/transaction/:id/reverse
+		POST /dashboard/transaction/:id/reverse
+		GET /dashboard/print/cards
+		POST /dashboard/print/cards
+		GET /dashboard/new/program
+		POST /dashboard/new/program
+		POST /dashboard/new/program/preview
+		GET /dashboard/program/:id/edit
+		POST /dashboard/program/:id/edit
+		POST /dashboard/program/:id/preview
+		GET /dashboard/program/:id/rules
+		POST /dashboard/program/:id/rules
+		GET /dashboard/program/:id/publish
+		POST /dashboard/program/:id/publish
+		GET /dashboard/program/:id/unpublish
+		POST /dashboard/program/:id/unpublish
+		GET /dashboard/program/:id/suspend
+		POST /dashboard/program/:id/suspend
+		GET /dashboard/program/:id/unsuspend
+		POST /dashboard/program/:id/unsuspend
+		GET /dashboard/program/:id/delete
+		POST /dashboard/program/:id/delete
+		GET /dashboard/program/:id/new-prize
+		POST /dashboard/program/:id/new-prize
+		POST /dashboard/program/:id/prizes
+		GET /dashboard/program/:id/prize/:prizeId
+		POST /dashboard/program/:id/prize/:prizeId
+		GET /dashboard/program/:id/prize/:prizeId/delete
+		POST /dashboard/program/:id/prize/:prizeId/delete
+		GET /dashboard/activity
+		GET /dashboard/new/webhook
+		POST /dashboard/new/webhook
+		GET /dashboard/webhook/:id/edit
+		POST /dashboard/webhook/:id/edit
+		POST /dashboard/webhook/:id/test
+		POST /dashboard/webhook/:id/activate
+		GET /dashboard/webhook/:id/deactivate
+		POST /dashboard/webhook/:id/deactivate
+		GET /dashboard/webhook/:id/delete
+		POST /dashboard/webhook/:id/delete
+		POST /dashboard/webhook/:id/delivery/:deliveryId/redeliver
+		GET /dashboard/program/:id/logo
+		POST /dashboard/program/:id/logo
+		POST /dashboard/program/:id/logo/delete
+		GET /dashboard/new/till
+		POST /dashboard/new/till
+		GET /dashboard/till/:id/revoke
+		POST /dashboard/till/:id/revoke
+		GET /dashboard/activity
+		GET /dashboard/program/:id/logo
+		POST /dashboard/program/:id/logo
+		POST /dashboard/program/:id/logo/delete
+		GET /dashboard/new/webhook
+		POST /dashboard/new/webhook
+		GET /dashboard/webhook/:id/edit
+		POST /dashboard/webhook/:id/edit
+		POST /dashboard/webhook/:id/test
+		POST /dashboard/webhook/:id/activate
+		GET /dashboard/webhook/:id/deactivate
+		POST /dashboard/webhook/:id/deactivate
+		GET /dashboard/webhook/:id/delete
+		POST /dashboard/webhook/:id/delete
+		POST /dashboard/webhook/:id/delivery/:deliveryId/redeliver`,
+	"owner": `
+		GET /dashboard/setup/location
+		POST /dashboard/setup/location
+		GET /dashboard/new/location
+		POST /dashboard/new/location
+		POST /dashboard/settings
+		GET /dashboard/webhook/:id/rotate
+		POST /dashboard/webhook/:id/rotate
+		GET /dashboard/keys
+		GET /dashboard/new/key
+		POST /dashboard/new/key
+		GET /dashboard/key/:id
+		GET /dashboard/key/:id/rotate
+		POST /dashboard/key/:id/rotate
+		GET /dashboard/key/:id/revoke
+		POST /dashboard/key/:id/revoke
+		GET /dashboard/keys/revoke-all
+		POST /dashboard/keys/revoke-all
+		GET /dashboard/cards.csv
+		GET /dashboard/card/:id/export
+		GET /dashboard/people
+		GET /dashboard/people/invite
+		POST /dashboard/people/invite
+		GET /dashboard/invitation/:id/cancel
+		POST /dashboard/invitation/:id/cancel
+		GET /dashboard/person/:id/role
+		POST /dashboard/person/:id/role
+		GET /dashboard/person/:id/remove
+		POST /dashboard/person/:id/remove
+		GET /dashboard/keys
+		GET /dashboard/new/key
+		POST /dashboard/new/key
+		GET /dashboard/key/:id
+		GET /dashboard/key/:id/rotate
+		POST /dashboard/key/:id/rotate
+		GET /dashboard/key/:id/revoke
+		POST /dashboard/key/:id/revoke
+		GET /dashboard/keys/revoke-all
+		POST /dashboard/keys/revoke-all
+		GET /dashboard/webhook/:id/rotate
+		POST /dashboard/webhook/:id/rotate`,
+	"operator": `
+		GET /dashboard/new/shop
+		POST /dashboard/new/shop
+		GET /dashboard/users
+		GET /dashboard/user/:id
+		GET /dashboard/user/:id/disable
+		POST /dashboard/user/:id/disable
+		POST /dashboard/user/:id/enable
+		GET /dashboard/user/:id/reset
+		POST /dashboard/user/:id/reset
+		GET /dashboard/user/:id/sign-out
+		POST /dashboard/user/:id/sign-out
+		GET /dashboard/health
+		GET /dashboard/health/limits
+		POST /dashboard/health/backup
+		POST /dashboard/health/download`,
+}
+
+// streams are pages that do not end. They are opened by those whom they refuse only.
+var streams = []string{"/dashboard/events"}
+
+// leastRole returns the least role of each page and form.
+func leastRole() map[string]string {
+	of := map[string]string{}
+	for role, text := range leastRoles {
+		for line := range strings.Lines(strings.TrimSpace(text)) {
+			of[strings.TrimSpace(line)] = role
+		}
+	}
+	return of
+}
+
+// TestTableOfRoles checks that the table has all pages and forms, and no others.
+func TestTableOfRoles(t *testing.T) {
+	t.Parallel()
+	table := leastRole()
+	for _, b := range dashboard.Bindings() {
+		what := b.Method + " " + b.Pattern
+		if table[what] == "" {
+			t.Errorf("%s is not in the table of roles: add it to leastRoles", what)
+		}
+		delete(table, what)
+	}
+	for what := range table {
+		t.Errorf("%s is in the table of roles, but not bound", what)
+	}
+}
+
+// samples are the ids of a shop's things, by the word before them in paths.
+type samples map[string]string
+
+// sample makes one of each thing in a shop, with a name.
+func (s *site) sample(on *servertest.Server, name string) samples {
+	s.T.Helper()
+	shop := s.Row(store.KindShop, on.ShopID)
+	program := on.NewProgram("standard", false, servertest.Fields{"name": name})
+	prize := on.REST().Post("/programs/"+program+"/prizes", servertest.Fields{"name": name, "threshold": 3}).Want(201).Str("id")
+	on.REST().Post("/programs/"+program+"/publish", nil).Want(200)
+	location := s.Control("POST", "/locations", servertest.Fields{"shop_id": on.ShopID, "name": name}).Str("id")
+	device := s.Control("POST", "/devices", servertest.Fields{"location_id": location, "name": name, "accept_card_ids": true})
+	hook := on.REST().Post("/programs/"+program+"/webhooks", servertest.Fields{"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*"}, "description": name}).Want(201).Str("id")
+	sent := on.REST().Post("/programs/"+program+"/webhooks/"+hook+"/test", nil).Want(202).Str("id")
+	_, key := on.NewKey(servertest.Fields{"shop_id": on.ShopID, "name": name})
+	card := on.Issue(program, servertest.Fields{"holder_name": name})
+	out := samples{"program": program, "prize": prize, "location": location, "till": device.Str("id"), "card": card, "key": key, "webhook": hook, "delivery": sent,
+		"transaction": s.Till(device.Str("token")).Post("/cards/"+card+"/stamps", servertest.Fields{"count": 1}).Want(201).Str("transaction.id")}
+	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {
+		user, err := tx.AddUser(store.NewUser{Email: "m" + on.ShopID + "@test.example", Name: name, Language: "en"})
+		if err != nil {
+			return err
+		}
+		if err := tx.AddMember(user, shop, store.RoleViewer); err != nil {
+			return err
+		}
+		session, _, err := tx.BeginSession(store.NewSession{User: user, Shop: shop})
+		if err != nil {
+			return err
+		}
+		l, err := tx.Invite(shop, "invited@test.example", store.RoleViewer)
+		out["person"], out["invitation"], out["session"] = s.App.Store.ID(store.KindUser, user), l.ID, session.ID
+		return err
+	})
+	out["user"], out["shop"] = out["person"], on.ShopID
+	return out
+}
+
+var parameter = regexp.MustCompile(`/([a-z-]+)/:(\w+)`)
+
+// path returns a pattern with the ids in the place of its parameters.
+func (ids samples) path(t *testing.T, pattern string) string {
+	t.Helper()
+	return parameter.ReplaceAllStringFunc(pattern, func(part string) string {
+		word := parameter.FindStringSubmatch(part)[1]
+		if ids[word] == "" {
+			t.Errorf("%s: there is no sample of a %s", pattern, word)
+		}
+		return "/" + word + "/" + ids[word]
+	})
+}
+
+// TestRoles opens each page and sends each form as people of every role, and as nobody:
+// they get it, or a page that says why not, and a form of a lesser role changes nothing.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	ids := s.sample(s.Server, "Sample")
+	for what, role := range leastRole() {
+		method, pattern, _ := strings.Cut(what, " ")
+		if role == "visitor" {
+			continue
+		}
+		path := ids.path(t, pattern)
+		open := func(as string) *page {
+			if method == http.MethodGet {
+				return s.as(as).get(path)
+			}
+			return s.as(as).post(path, url.Values{})
+		}
+		s.Unchanged(func() {
+			if to := open("").want(http.StatusSeeOther).header.Get("Location"); !strings.HasPrefix(to, "/sign-in") {
+				t.Errorf("%s as nobody leads to %s", what, to)
+			}
+		})
+		for i, reader := range roles {
+			switch lesser := i < slices.Index(roles, role); {
+			case lesser:
+				s.Unchanged(func() { open(reader).want(http.StatusForbidden).has("Your role in this shop does not include this.") })
+			case method == http.MethodGet && role != "account" && !slices.Contains(streams, pattern):
+				if p := open(reader); p.status != http.StatusOK && p.status != http.StatusSeeOther {
+					t.Errorf("%s as %s: status %d: %.500s", what, reader, p.status, p.text())
+				}
+			}
+		}
+	}
+}
+
+// TestForeignIDs checks that pages and forms answer to the ids of another shop as to ids
+// that never were.
+func TestForeignIDs(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	foreign, unknown := s.sample(s.NewShop(nil), "Foreign"), samples{}
+	for word, id := range foreign {
+		prefix, _, _ := strings.Cut(id, "_")
+		unknown[word] = prefix + "_none"
+	}
+	own := s.sample(s.Server, "Own")
+	for what, role := range leastRole() {
+		method, pattern, _ := strings.Cut(what, " ")
+		if role == "operator" || role == "visitor" || !strings.Contains(pattern, "/:") {
+			continue
+		}
+		answer := func(ids samples) (status int, message string) {
+			var p *page
+			s.Unchanged(func() {
+				path := ids.path(t, pattern)
+				if method == http.MethodGet {
+					p = s.as("owner").get(path)
+				} else {
+					p = s.as("owner").post(path, url.Values{"confirmation": {"x"}, "role": {"viewer"}, "name": {"x"}})
+				}
+			})
+			if p.status == http.StatusSeeOther {
+				return p.status, p.header.Get("Location")
+			}
+			text := p.message()
+			for _, id := range ids { // the page may repeat what was asked for
+				text = strings.ReplaceAll(text, id, "ID")
+			}
+			return p.status, text
+		}
+		check := func(foreign samples) {
+			t.Helper()
+			status, message := answer(foreign)
+			if wantStatus, want := answer(unknown); status != wantStatus || message != want || status < 400 {
+				t.Errorf("%s: status %d: %.300s; of an id that never was %d: %.300s", what, status, message, wantStatus, want)
+			}
+		}
+		check(foreign)
+		if prize := ":prizeId"; strings.Contains(pattern, prize) { // of a program of ours
+			mixed := samples{"program": own["program"], "prize": foreign["prize"]}
+			status, message := answer(mixed)
+			if wantStatus, want := answer(samples{"program": own["program"], "prize": unknown["prize"]}); status != wantStatus || message != want || status < 400 {
+				t.Errorf("%s of another shop's prize: %d %.300s, want %d %.300s", what, status, message, wantStatus, want)
+			}
+		}
+	}
+}
+
+// hostileNames are names that pages must show as text.
+var hostileNames = map[string]string{
+	"markup":        `<img src=x onerror=alert(1) data-evil="1"></title><b data-evil>"'&amp;{{.}}</b>`,
+	"right to left": "مقهى النجمة «٪»",
+	"emoji":         "☕️👩‍👩‍👧‍👦🏳️‍🌈",
+	"long":          strings.Repeat("W", 200),
+}
+
+// TestHostileNames opens every page of things, people and a shop with such names.
+func TestHostileNames(t *testing.T) {
+	t.Parallel()
+	for kind, name := range hostileNames {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := start(t)
+			ids := s.sample(s.Server, name)
+			s.as("owner").get("/dashboard/settings").form("").set("name", name).send().next().has(name)
+			for _, role := range []string{"owner", "operator"} {
+				s.as(role).get("/dashboard/account").form("").set("name", name).send().next()
+			}
+			for what := range leastRole() {
+				method, pattern, _ := strings.Cut(what, " ")
+				if method != http.MethodGet || strings.Contains(pattern, ":token") || slices.Contains(streams, pattern) {
+					continue
+				}
+				p := s.as("operator").get(ids.path(t, pattern))
+				if p.status >= 500 {
+					t.Errorf("%s: %d", what, p.status)
+				}
+				if !strings.HasPrefix(p.header.Get("Content-Type"), "text/html") {
+					continue // a download
+				}
+				if n := p.find(func(n *html.Node) bool { return has(n, "data-evil") || attribute(n, "src") == "x" }); n != nil {
+					t.Errorf("%s: the name became markup: %s", what, n.Data)
+				}
+			}
+			for path, where := range map[string]string{
+				"/dashboard/people": "people", "/dashboard/users": "accounts", "/dashboard/locations": "locations", "/dashboard/programs": "programs", "/dashboard/cards": "cards",
+				"/dashboard/program/" + ids["program"]: "a program", "/dashboard/card/" + ids["card"]: "a card", "/dashboard/location/" + ids["location"]: "a location",
+			} {
+				if p := s.as("operator").get(path).want(http.StatusOK); !strings.Contains(p.text(), name) {
+					t.Errorf("%s: the name is not shown", where)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,204 @@
+package dashboard
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+// signInPages are the pages by which people sign in and out, those of one-time links, and
+// the one that asks for a proof.
+var signInPages = anywhere(
+	publicly(page("/sign-in", func(v *visit) error { return showSignIn(v, v.newForm(nil)) })),
+	publicly(post("/sign-in", action[operation.CreatedSession]{op: operation.SignIn, fields: only("email", "password"), again: showSignIn, show: signedIn})),
+	page("/sign-in/code", func(v *visit) error { return showCode(v, v.newForm(nil)) }),
+	post("/sign-in/code", action[operation.CreatedSession]{op: operation.ConfirmSignIn, fields: only("totp"), again: showCode, show: signedIn, at: codeField}),
+	post("/sign-out", action[kernel.None]{op: operation.SignOut, fields: only(), show: signedOut}),
+	post("/dashboard/shop/:id", action[kernel.None]{op: operation.SelectShop, fields: only(), next: toToday}),
+	post("/dashboard/prove", action[kernel.None]{op: operation.Prove, fields: proofFields, again: askProof, show: proved, at: proofErrors}),
+	publicly(page("/reset", func(v *visit) error { return showForgotten(v, v.newForm(nil)) })),
+	publicly(post("/reset", action[kernel.None]{op: operation.RequestReset, fields: only("email"), again: showForgotten, show: showResetSent})),
+	publicly(page("/reset/:token", func(v *visit) error { return showReset(v, v.newForm(nil)) })),
+	publicly(post("/reset/:token", action[kernel.None]{op: operation.ResetPassword, fields: only("password"), again: showReset, next: toSignIn(passwordSet)})),
+	publicly(page("/invite/:token", func(v *visit) error { return showInvitation(v, v.newForm(nil)) })),
+	publicly(post("/invite/:token", action[operation.CreatedSession]{op: operation.AcceptInvitation, fields: newAccount, again: showInvitation, show: accepted})),
+)
+
+var (
+	passwordSet = says("password-set", web.Text("Your new password is set. Sign in with it."))
+	nowAMember  = says("joined", web.Text("You joined the shop. Sign in with your password."))
+)
+
+func toToday(*visit, kernel.None) (path, done string) { return "/dashboard", "" }
+
+// toSignIn returns what leads to the sign-in page.
+func toSignIn(done string) func(*visit, kernel.None) (string, string) {
+	return func(*visit, kernel.None) (string, string) { return "/sign-in", done }
+}
+
+// only returns a function that leaves some fields of a form and drops the others, which
+// are for the page.
+func only(names ...string) func(*visit, url.Values) url.Values {
+	return func(_ *visit, form url.Values) url.Values {
+		out := url.Values{}
+		for _, name := range names {
+			if values, ok := form[name]; ok {
+				out[name] = values
+			}
+		}
+		return out
+	}
+}
+
+// codeField is the field beside which a wrong code is shown.
+var codeField = map[store.Code]string{store.TOTPInvalid: "totp"}
+
+// newAccount leaves the fields of a new account, whose language is that of the page.
+func newAccount(v *visit, form url.Values) url.Values {
+	out := only("name", "password")(v, form)
+	out.Set("language", v.print.Lang())
+	return out
+}
+
+// outsidePage is a page of somebody who is not signed in, or not yet entirely.
+type outsidePage struct {
+	web.Frame
+	Form      *web.Form
+	Next      string           // where a sign-in leads to
+	Link      *store.ShownLink // of the page of a one-time link
+	Role      web.Option       // of an invitation
+	SignIn    string           // paths, which keep the language
+	Forgotten string
+	Languages []web.NavItem
+	// NoCookie says that no session can be kept safely, since the page came over plain
+	// http.
+	NoCookie bool
+}
+
+// outside returns a page without navigation.
+func (v *visit) outside(title string, f *web.Form) outsidePage {
+	_, _, ok := v.cookie()
+	next := v.r.URL.Query().Get("next")
+	if v.form != nil {
+		next = v.form.Get("_next")
+	}
+	return outsidePage{
+		Frame:     web.Frame{Title: v.print.T(title), Flash: v.flash()},
+		Form:      f,
+		Next:      next,
+		SignIn:    v.keepLanguage("/sign-in"),
+		Forgotten: v.keepLanguage("/reset"),
+		Languages: v.languages(),
+		NoCookie:  !ok,
+	}
+}
+
+// languages returns links to the page in the other languages.
+func (v *visit) languages() (list []web.NavItem) {
+	for _, o := range languageOptions() {
+		q := v.r.URL.Query()
+		q.Set("lang", o.Value)
+		list = append(list, web.NavItem{Label: o.Label, Badge: o.Value, Path: v.r.URL.Path + "?" + q.Encode(), Current: o.Value == v.print.Lang()})
+	}
+	return list
+}
+
+func showSignIn(v *visit, f *web.Form) error {
+	return v.render(v.status(), "sign_in", v.outside(web.Text("Sign in"), f))
+}
+
+func showCode(v *visit, f *web.Form) error {
+	if v.person != nil && !v.person.Pending { // the code was given already, in another tab
+		v.redirect(nextPath(v.r.URL.Query().Get("next")), "")
+		return nil
+	}
+	return v.render(v.status(), "sign_in_code", v.outside(web.Text("Second factor"), f))
+}
+
+func showForgotten(v *visit, f *web.Form) error {
+	return v.render(v.status(), "forgotten", v.outside(web.Text("Forgotten password"), f))
+}
+
+func showResetSent(v *visit, _ kernel.None) error {
+	return v.render(http.StatusOK, "reset_sent", v.outside(web.Text("Look into your mailbox"), nil))
+}
+
+func showReset(v *visit, f *web.Form) error {
+	return v.link("reset", web.Text("New password"), f, store.LinkReset)
+}
+
+func showInvitation(v *visit, f *web.Form) error {
+	return v.link("invitation", web.Text("Invitation"), f, store.LinkInvitation)
+}
+
+// link shows the page of a one-time link, which a GET does not use up.
+func (v *visit) link(name, title string, f *web.Form, kind string) error {
+	link, err := read[store.ShownLink](v, operation.ShowLink, v.linkArgs())
+	if err != nil {
+		return err
+	}
+	if link.Kind != kind {
+		return kernel.Refuse(store.LinkExpired, "This link is for something else.")
+	}
+	p := v.outside(title, f)
+	p.Link, p.Role = &link, v.roleOption(cmp.Or(link.Role, "operator"))
+	return v.render(v.status(), name, p)
+}
+
+// linkArgs returns the input of an operation with the token in the path.
+func (v *visit) linkArgs() kernel.Args {
+	return kernel.Args{Params: map[string]string{"token": v.params.ByName("token")}}
+}
+
+// signedIn sets the cookie of a new session.
+func signedIn(v *visit, s operation.CreatedSession) error {
+	if !v.setSession(s.Token) {
+		return kernel.Refuse(store.Unauthorized, "Signing in needs https: a session over plain http could be read on the way.")
+	}
+	to := v.form.Get("_next")
+	switch {
+	case !s.Pending:
+		v.redirect(nextPath(to), "")
+	case isPagePath(to):
+		v.redirect("/sign-in/code?next="+url.QueryEscape(to), "")
+	default:
+		v.redirect("/sign-in/code", "")
+	}
+	return nil
+}
+
+// accepted leads on after an invitation: a new account is signed in.
+func accepted(v *visit, s operation.CreatedSession) error {
+	if s.Token == "" {
+		v.redirect("/sign-in", nowAMember)
+		return nil
+	}
+	return signedIn(v, s)
+}
+
+// signedOut drops the cookie.
+func signedOut(v *visit, _ kernel.None) error {
+	v.setSession("")
+	v.redirect("/sign-in", "")
+	return nil
+}
+
+// setSession sets the cookie to a session's token, or drops it. It reports whether a
+// cookie is safe here.
+func (v *visit) setSession(token string) bool {
+	name, secure, ok := v.cookie()
+	if !ok {
+		return false
+	}
+	c := &http.Cookie{Name: name, Value: token, Path: "/", Secure: secure, HttpOnly: true, SameSite: http.SameSiteLaxMode, MaxAge: int(store.SessionLifetime.Seconds())}
+	if token == "" {
+		c.MaxAge = -1
+	}
+	http.SetCookie(v.w, c)
+	return true
+}

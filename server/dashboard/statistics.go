@@ -1,0 +1,208 @@
+package dashboard
+
+import (
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+const statisticsPath = "/dashboard/statistics"
+
+// statisticsPages are the statistics of the shop and of a program.
+var statisticsPages = []binding{
+	page(statisticsPath, showStatistics),
+	page(statisticsPath+"/types", showTypes),
+	page("/dashboard/program/:id/statistics", showProgramStatistics),
+}
+
+// statisticsPage is the page of the shop's statistics.
+type statisticsPage struct {
+	web.Frame
+	Tabs     []web.NavItem
+	Sub      string
+	Filter   *web.Form
+	Choices  statisticsChoices
+	Custom   bool // the dates are typed
+	Against  bool // so is the beginning of the second period
+	Failed   bool // the choices are not valid, so there are no figures
+	Filtered bool
+	Tiles    []tile
+	First    template.HTML   // the chart of stamps
+	Beside   []template.HTML // charts that share a row
+	Money    []tile          // what was paid to and with cards; nil: nothing
+	ByMoney  []template.HTML
+	Year     template.HTML
+	Program  web.Action // the program's own statistics
+}
+
+// statisticsChoices are those of the filter.
+type statisticsChoices struct {
+	Periods, Compare, Programs []web.Option
+}
+
+// The periods of the filter, in days up to today; "custom" is from one day to another.
+var periods = []int{1, 7, 30, 90, 365}
+
+const (
+	defaultPeriod = "30"
+	customPeriod  = "custom"
+	compareBefore = "before"
+	compareYear   = "year"
+	compareNone   = "none"
+)
+
+func showStatistics(v *visit) error {
+	q := v.r.URL.Query()
+	p := statisticsPage{Frame: v.frame(web.Text("Statistics"), statisticsPath), Tabs: v.statisticsTabs(statisticsPath), Filter: v.statisticsFilter(q), Filtered: len(q) > 0}
+	v.compress = true
+	p.Filter.ID = "filter"
+	p.Custom, p.Against = p.Filter.Value("period") == customPeriod, p.Filter.Value("compare") == customPeriod
+	programs, err := v.programs()
+	if err != nil {
+		return err
+	}
+	p.Choices = v.statisticsChoices(programs)
+	now, before, err := v.periods(p.Filter)
+	if err != nil {
+		if !v.faultyFilter(p.Filter, err) {
+			return err
+		}
+		p.Failed = true
+		return v.render(v.status(), "statistics", p)
+	}
+	p.Sub = v.span(now)
+	if before != nil {
+		p.Sub = v.print.T("{0}, compared with {1}", v.span(now), v.span(*before))
+	}
+	v.addFigures(&p, now, before)
+	p.Beside = append(p.Beside, v.locationChart(now), v.hourChart(now.Hours))
+	if program := q.Get("program_id"); program != "" {
+		p.Program = web.Action{Label: v.print.T("All figures of this program"), Path: "/dashboard/program/" + url.PathEscape(program) + "/statistics", Icon: "chart"}
+	}
+	if p.Year, err = v.yearChart(q.Get("program_id")); err != nil {
+		return err
+	}
+	return v.render(http.StatusOK, "statistics", p)
+}
+
+// statisticsTabs are the pages of the shop's statistics.
+func (v *visit) statisticsTabs(current string) []web.NavItem {
+	return []web.NavItem{
+		{Label: v.print.T("By day"), Path: statisticsPath, Current: current == statisticsPath},
+		{Label: v.print.T("By type of card"), Path: statisticsPath + "/types", Current: current != statisticsPath},
+	}
+}
+
+// statisticsFilter returns the filter with its defaults.
+func (v *visit) statisticsFilter(q url.Values) *web.Form {
+	values := url.Values{"period": {defaultPeriod}, "compare": {compareBefore}}
+	for _, name := range []string{"period", "compare", "program_id", "from", "to", "compare_from"} {
+		if q.Get(name) != "" {
+			values.Set(name, q.Get(name))
+		}
+	}
+	return v.newForm(values)
+}
+
+func (v *visit) statisticsChoices(programs []store.Program) (c statisticsChoices) {
+	for _, days := range periods {
+		label := v.print.T("Last {0} day|Last {0} days", days)
+		switch days {
+		case 1:
+			label = v.print.T("Today")
+		case 365:
+			label = v.print.T("Last year")
+		}
+		c.Periods = append(c.Periods, web.Option{Value: strconv.Itoa(days), Label: label})
+	}
+	c.Periods = append(c.Periods, web.Option{Value: customPeriod, Label: v.print.T("From … to …")})
+	c.Compare = []web.Option{
+		{Value: compareBefore, Label: v.print.T("The period before")},
+		{Value: compareYear, Label: v.print.T("A year before")},
+		{Value: customPeriod, Label: v.print.T("Another period")},
+		{Value: compareNone, Label: v.print.T("Nothing")},
+	}
+	c.Programs = []web.Option{{Value: "", Label: v.print.T("All programs")}}
+	for _, p := range programs {
+		c.Programs = append(c.Programs, web.Option{Value: p.ID, Label: p.Name})
+	}
+	return c
+}
+
+// periods reads the period that the filter asks for, and the one that it is compared
+// with; nil: none.
+func (v *visit) periods(f *web.Form) (now store.PeriodReport, before *store.PeriodReport, err error) {
+	q := store.PeriodQuery{}
+	if f.Value("program_id") != "" {
+		q.ProgramID = store.Given(f.Value("program_id"))
+	}
+	given := func(name string) (o store.Opt[string]) {
+		if f.Value(name) != "" {
+			o = store.Given(f.Value(name))
+		}
+		return o
+	}
+	days, known := strconv.Atoi(f.Value("period"))
+	if known == nil && days > 0 && days <= 366 {
+		today := v.Kernel.Store().Now().Std().In(v.zone())
+		q.To = store.Given(today.Format(time.DateOnly))
+		q.From = store.Given(today.AddDate(0, 0, 1-days).Format(time.DateOnly))
+	} else {
+		q.From, q.To = given("from"), given("to")
+	}
+	if now, err = v.period(q); err != nil {
+		return now, nil, err
+	}
+	from, to := dayAt(now.From), dayAt(now.To)
+	length := int(to.Sub(from).Hours()/24) + 1
+	switch f.Value("compare") {
+	case compareNone:
+		return now, nil, nil
+	case compareYear:
+		from = from.AddDate(-1, 0, 0)
+	case customPeriod:
+		if f.Value("compare_from") == "" {
+			return now, nil, nil
+		}
+		if from, err = time.Parse(time.DateOnly, f.Value("compare_from")); err != nil {
+			return now, nil, store.Invalid(store.Detail{Field: "compare_from", Code: "invalid_format", Message: "must be a date such as 2026-01-31"})
+		}
+	default:
+		from = from.AddDate(0, 0, -length)
+	}
+	q.From, q.To = store.Given(from.Format(time.DateOnly)), store.Given(from.AddDate(0, 0, length-1).Format(time.DateOnly))
+	second, err := v.period(q)
+	return now, &second, err
+}
+
+func (v *visit) period(q store.PeriodQuery) (store.PeriodReport, error) {
+	return read[store.PeriodReport](v, operation.GetPeriod, kernel.Args{Fields: q})
+}
+
+// dayAt returns the beginning of a day in UTC, in which days have 24 hours.
+func dayAt(date string) time.Time {
+	t, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// calendar returns the printer for days without a time, such as those of statistics.
+func (v *visit) calendar() *web.Printer { return v.print.In(time.UTC) }
+
+// span returns a period in words.
+func (v *visit) span(p store.PeriodReport) string {
+	c := v.calendar()
+	if p.From == p.To {
+		return c.Date(dayAt(p.From))
+	}
+	return v.print.T("{0} to {1}", c.Date(dayAt(p.From)), c.Date(dayAt(p.To)))
+}

@@ -1,0 +1,123 @@
+package dashboard
+
+import (
+	"time"
+
+	"punchcard/server/kernel"
+	"punchcard/server/web"
+)
+
+// Status is what only the process itself knows of a server.
+type Status struct {
+	Version      string
+	Started      time.Time
+	Uptime       time.Duration
+	Now          time.Time
+	File         string // path of the database
+	FileBytes    int64
+	LogBytes     int64 // of the write-ahead log beside it
+	DiskFree     int64 // bytes
+	DiskBytes    int64 // 0: not known
+	DiskLow      bool  // somebody should free space
+	Backups      Backups
+	Certificates []Certificate
+	Fixture      bool // the server is for tests, and needs no backups
+	HoldWebhooks bool // neither webhooks nor mail are sent
+	Mail         bool // a mail server is configured
+	Limits       []Limit
+	Errors       []LoggedError // the newest first
+}
+
+// Backups are those that the server makes.
+type Backups struct {
+	Folder  string // empty: the server makes none
+	Every   time.Duration
+	Keep    int
+	Files   []BackupFile // the newest first
+	Problem string       // why the folder cannot be read
+	Overdue bool         // the newest is older than it should be
+	Running bool         // one is being made
+	Failed  time.Time    // when the last attempt failed; zero: it did not
+	Failure string       // why
+}
+
+// BackupFile is a backup, which was checked when it was made.
+type BackupFile struct {
+	Name  string
+	At    time.Time
+	Bytes int64
+}
+
+// Certificate is one of the server's own TLS.
+type Certificate struct {
+	Host     string // empty: it names none
+	Ends     time.Time
+	DaysLeft int
+	Soon     bool   // somebody should look after it
+	Renewed  bool   // the server renews it
+	Problem  string // empty: all is well
+}
+
+// Limit is a limit in force and the flag that sets it.
+type Limit struct {
+	Flag    string // with its dashes
+	Value   string
+	Help    string
+	Changed bool // it is not the default
+}
+
+// LoggedError is an error of the log.
+type LoggedError struct {
+	At      time.Time
+	Message string
+}
+
+// serverAttention returns what an operator should see to.
+func (v *visit) serverAttention() (list []attention) {
+	if !v.allows(kernel.Operator) {
+		return nil
+	}
+	s := v.Status()
+	open := web.Action{Label: v.print.T("Open Health"), Path: healthPath}
+	add := func(tone, title, text string) { list = append(list, attention{tone, title, text, open}) }
+	if s.DiskLow {
+		add("bad", v.print.T("The disk is nearly full"), v.print.T("{0} are left. When it is full, nothing can be stamped any more.", v.bytes(s.DiskFree)))
+	}
+	switch {
+	case s.Backups.Folder == "" && !s.Fixture:
+		add("warn", v.print.T("The server makes no backups"), v.print.T("A damaged disk would cost everything. Start the server with --backup-every and --backup-dir."))
+	case s.Backups.Folder == "":
+	case s.Backups.Problem != "":
+		add("bad", v.print.T("The folder of backups cannot be read"), s.Backups.Problem)
+	case s.Backups.Overdue:
+		add("bad", v.print.T("There is no backup of the last two days"), v.print.T("A damaged disk would cost everything since the last one."))
+	}
+	for _, c := range s.Certificates {
+		switch {
+		case c.Problem != "":
+			add("bad", v.print.T("The certificate of {0} has a problem", c.Host), c.Problem)
+		case c.Soon && c.DaysLeft < 0:
+			add("bad", v.print.T("The certificate of {0} has ended", c.Host), v.print.T("Browsers and tills refuse to connect until there is a new one."))
+		case c.Soon:
+			add("warn", v.print.T("The certificate of {0} ends in {1} days", c.Host, c.DaysLeft), v.print.T("Browsers and tills refuse to connect once it has ended."))
+		}
+	}
+	return list
+}
+
+// bytes returns a size in the unit that suits it.
+func (v *visit) bytes(n int64) string {
+	const kilo = 1000.0
+	size, unit := float64(n)/kilo, "kB"
+	for _, larger := range []string{"MB", "GB", "TB"} {
+		if size < kilo {
+			break
+		}
+		size, unit = size/kilo, larger
+	}
+	decimals := 0
+	if size < 10 && n > 0 {
+		decimals = 1
+	}
+	return v.print.Decimal(size, decimals) + "\u00a0" + unit
+}

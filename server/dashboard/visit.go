@@ -1,0 +1,193 @@
+package dashboard
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/julienschmidt/httprouter"
+
+	"punchcard/server/kernel"
+	"punchcard/server/static"
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+// visit is a request for a page, or of a form, with the person who makes it.
+type visit struct {
+	*Pages
+	w      http.ResponseWriter
+	r      *http.Request
+	params httprouter.Params
+	caller kernel.Caller
+	person *store.SessionIdentity // nil: nobody is signed in
+	print  *web.Printer
+	form   url.Values // of a POST
+	file   []byte     // of an upload
+	// formStatus is the status of the refusal of a form that is shown again.
+	formStatus int
+	// compress sends the page compressed. It is for large pages without secrets.
+	compress bool
+}
+
+// serve returns the handler of a page or a form. If the store's epoch changes while it
+// runs, the person is identified again and the handler repeated, so that no page shows
+// what its reader may no longer see.
+func (p *Pages) serve(b binding) httprouter.Handle {
+	return func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
+		p.Kernel.RequestID(w)
+		v := &visit{Pages: p, w: w, r: r, params: params, print: languageOf(r)}
+		err := v.readForm(b)
+		if err == nil {
+			err = v.run(b)
+		}
+		if err != nil {
+			v.refuse(err)
+		}
+	}
+}
+
+// run identifies the person and calls the handler.
+func (v *visit) run(b binding) error {
+	for {
+		err := v.identify(b)
+		switch {
+		case err != nil:
+		case v.withoutShop() && !b.shopless:
+			err = showNoShop(v)
+		default:
+			err = b.handle(v)
+		}
+		if !errors.Is(err, store.ErrEpoch) || v.r.Context().Err() != nil {
+			return err
+		}
+		v.sessions.Forget()
+	}
+}
+
+// identify sets the caller: the person whose session the cookie names, or a visitor on
+// public pages.
+func (v *visit) identify(b binding) error {
+	name, _, ok := v.cookie()
+	if b.public {
+		v.caller = kernel.VisitorCaller(v.Client(v.r))
+		v.caller.Agent = v.r.UserAgent()
+		return nil
+	}
+	c, err := v.r.Cookie(name)
+	if !ok || err != nil {
+		return kernel.Unauthenticated("Sign in first.")
+	}
+	if v.caller, err = v.sessions.Identify(c.Value, v.Client(v.r), v.r.UserAgent()); err != nil {
+		return err
+	}
+	v.person = v.caller.Session
+	v.print = web.PrinterFor(v.person.Language).In(v.zone())
+	return nil
+}
+
+// shop returns the shop that is looked at, or the zero value if there is none.
+func (v *visit) shop() store.ShopRole {
+	for _, sr := range v.person.Shops {
+		if sr.Shop == v.person.Shop {
+			return sr
+		}
+	}
+	return store.ShopRole{}
+}
+
+// zone returns the time zone of the shop.
+func (v *visit) zone() *time.Location {
+	zone, err := time.LoadLocation(v.shop().Timezone)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
+// cookie returns the name of the session's cookie and whether it is Secure. ok is false
+// where no cookie would be safe.
+func (v *visit) cookie() (name string, secure, ok bool) {
+	return kernel.CookieFor(v.PublicURL, v.InsecureCookies, kernel.IsLoopback(v.r))
+}
+
+// id returns the id in the path.
+func (v *visit) id() string { return v.params.ByName("id") }
+
+// allows reports whether the person has at least a role.
+func (v *visit) allows(role kernel.Role) bool { return v.caller.Role >= role }
+
+// args returns the input of an operation on the resource of the path.
+func (v *visit) args(fields any) kernel.Args {
+	return kernel.Args{Params: map[string]string{"id": v.id()}, Fields: fields}
+}
+
+// read runs an operation for a page.
+func read[O any](v *visit, op *kernel.Operation, in kernel.Input) (O, error) {
+	return kernel.Do[O](v.r.Context(), v.Kernel, v.caller, op, in)
+}
+
+// query returns the input of a list: the resource of the path and the fields in the
+// page's query.
+func (v *visit) query() kernel.Input { return queryInput{v} }
+
+// render answers with a page.
+func (v *visit) render(status int, name string, data any) error {
+	var b bytes.Buffer
+	if err := v.templates.Render(&b, name, data, v.print); err != nil {
+		return err
+	}
+	var styles []string
+	if framed, ok := data.(interface{ Styles() []string }); ok {
+		styles = framed.Styles()
+	}
+	v.answer(status, b.Bytes(), styles...)
+	return nil
+}
+
+// redirect answers a form with the path of the page to go to. done is the word for what
+// was done, which that page says.
+func (v *visit) redirect(path, done string) {
+	if done != "" {
+		path += "?done=" + url.QueryEscape(done)
+	}
+	path = v.keepLanguage(path)
+	v.w.Header().Set("Location", path)
+	v.answer(http.StatusSeeOther, nil)
+}
+
+// answer writes a page with the headers of pages. styles are the texts of its style
+// elements.
+func (v *visit) answer(status int, body []byte, styles ...string) {
+	if v.compress {
+		body = v.compressed(body)
+	}
+	writePage(v.w, status, body, styles...)
+}
+
+func writePage(w http.ResponseWriter, status int, body []byte, styles ...string) {
+	h := w.Header()
+	web.SetHeaders(h, styles...)
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	w.Write(body)
+}
+
+// compressed compresses a page for browsers that accept that.
+func (v *visit) compressed(body []byte) []byte {
+	v.w.Header().Set("Vary", "Accept-Encoding")
+	if !static.AcceptsGzip(v.r.Header) {
+		return body
+	}
+	var b bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // impossible: the level is valid
+	z.Write(body)
+	z.Close()
+	v.w.Header().Set("Content-Encoding", "gzip")
+	return b.Bytes()
+}

@@ -1,0 +1,288 @@
+package dashboard
+
+import (
+	"maps"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/server/web"
+	"punchcard/store"
+	"punchcard/store/event"
+)
+
+// eventGroup is a heading of the event picker with the events below it.
+type eventGroup struct {
+	Label  string
+	Events []web.Option
+	Chosen int // of them
+	Open   bool
+}
+
+// eventGroups returns the event picker: all that a webhook may name, by subject. What it
+// names besides, such as stamp.*, is the last group.
+func (v *visit) eventGroups(f *web.Form) []eventGroup {
+	groups := []eventGroup{{Label: v.print.T("Everything"), Open: true, Events: []web.Option{
+		{Value: "*", Label: "*", Hint: v.print.T("Every event, also those to come, except transaction.created.")},
+	}}}
+	shown := map[string]bool{"*": true}
+	for _, subject := range []struct{ label, families, wildcard, hint string }{
+		{web.Text("At the till"), "stamp prize value transaction", "", ""},
+		{web.Text("Cards"), "card", "card.*", web.Text("Every event of cards, also those to come.")},
+		{web.Text("Programs"), "program", "program.*", web.Text("Every event of programs, also those to come.")},
+		{web.Text("Locations"), "location", "location.*", web.Text("Every event of locations, also those to come.")},
+		{web.Text("Shop"), "subscription", "", ""},
+	} {
+		g := eventGroup{Label: v.print.T(subject.label)}
+		if subject.wildcard != "" {
+			g.Events = append(g.Events, web.Option{Value: subject.wildcard, Label: subject.wildcard, Hint: v.print.T(subject.hint)})
+		}
+		for _, in := range event.All() {
+			family, _, _ := strings.Cut(string(in.Name), ".")
+			if slices.Contains(strings.Fields(subject.families), family) {
+				g.Events = append(g.Events, v.eventOption(in))
+			}
+		}
+		groups = append(groups, g)
+		for _, o := range g.Events {
+			shown[o.Value] = true
+		}
+	}
+	other := eventGroup{Label: v.print.T("Others")}
+	for _, pattern := range f.Values["events"] {
+		if !shown[pattern] && pattern != "" {
+			other.Events = append(other.Events, web.Option{Value: pattern, Label: pattern})
+		}
+	}
+	if other.Events != nil {
+		groups = append(groups, other)
+	}
+	for i := range groups {
+		for _, o := range groups[i].Events {
+			if f.Checked("events", o.Value) {
+				groups[i].Chosen++
+			}
+		}
+		groups[i].Open = groups[i].Open || groups[i].Chosen > 0 || i == 1
+	}
+	return groups
+}
+
+// eventOption returns an event as a choice.
+func (v *visit) eventOption(in event.Info) web.Option {
+	hint := v.print.T(in.Doc)
+	switch {
+	case !in.Sends && !v.Kernel.Store().Limits().PreviewEvents:
+		hint = v.print.T("{0} Not sent yet.", hint)
+	case in.Name == event.TransactionCreated:
+		hint = v.print.T("{0} Not together with the other events here and card.used.", hint)
+	}
+	return web.Option{Value: string(in.Name), Label: string(in.Name), Hint: hint}
+}
+
+// chosenProgram returns the program to which a new webhook belongs.
+func chosenProgram(v *visit) (map[string]string, error) {
+	return map[string]string{"id": v.form.Get("_program_id")}, nil
+}
+
+// webhookFields returns the fields of a new webhook.
+func webhookFields(v *visit, form url.Values) url.Values {
+	addHeaders(form, v.form.Get("_custom_headers"))
+	return form
+}
+
+// addHeaders adds the custom headers that were typed, one on each line. What is no header
+// becomes a name that the operation refuses.
+func addHeaders(form url.Values, typed string) {
+	for line := range strings.Lines(typed) {
+		if line = strings.TrimSpace(line); line != "" {
+			name, value, _ := strings.Cut(line, ":")
+			value = strings.TrimSpace(value)
+			if value == "" {
+				name, value = line, "-"
+			}
+			form.Set("custom_headers."+strings.TrimSpace(name), value)
+		}
+	}
+}
+
+// webhookChanges returns what the form of a webhook changes. The token and the custom
+// headers, which it does not show, stay unless others are typed or they are removed. An
+// address that stays is left out, since a change of it needs a recent proof.
+func webhookChanges(v *visit, form url.Values) url.Values {
+	if w, err := findWebhook(v); err == nil && w.URL == strings.TrimSpace(form.Get("url")) {
+		form.Del("url")
+	}
+	form.Del("payload_version")
+	if form.Get("bearer_token") == "" && v.form.Get("_remove_token") == "" {
+		form.Del("bearer_token")
+	}
+	addHeaders(form, v.form.Get("_custom_headers"))
+	if v.form.Get("_remove_headers") != "" && strings.TrimSpace(v.form.Get("_custom_headers")) == "" {
+		form.Set("custom_headers.removed", "") // without content: no header is left
+	}
+	return form
+}
+
+func headerNames(headers map[string]string) string {
+	return strings.Join(slices.Sorted(maps.Keys(headers)), ", ")
+}
+
+func showNewWebhook(v *visit, f *web.Form) error {
+	if err := v.require(operation.CreateWebhook); err != nil {
+		return err
+	}
+	if f == nil {
+		f = v.newForm(url.Values{"include_shop_wide_events": {"true"}, "payload_version": {"v2"}, "_program_id": {v.r.URL.Query().Get("program_id")}})
+	}
+	p := webhookPage{Frame: v.frame(web.Text("New webhook"), webhooksPath), Form: f}
+	p.Versions = []web.Option{
+		{Value: "v2", Label: v.print.T("v2, with details"), Hint: v.print.T("What happened, and the shop, location, program, card, transaction and actor.")},
+		{Value: "v1", Label: v.print.T("v1, only ids"), Hint: v.print.T("No names or emails leave the shop. The receiver reads the rest with a key.")},
+	}
+	return v.webhookForm(p)
+}
+
+func showEditWebhook(v *visit, f *web.Form) error {
+	if err := v.require(operation.UpdateWebhook); err != nil {
+		return err
+	}
+	w, err := findWebhook(v)
+	if err != nil {
+		return err
+	}
+	if f == nil {
+		f = v.newForm(url.Values{
+			"url": {w.URL}, "description": {w.Description}, "events": w.Webhook.Events, "program_ids": w.ProgramIDs, "location_ids": w.LocationIDs,
+			"include_shop_wide_events": {strconv.FormatBool(w.IncludeShopWideEvents)},
+		})
+	}
+	p := webhookPage{Frame: v.frame(web.Text("Edit webhook"), webhooksPath), Form: f, Webhook: v.webhookRow(w), Headers: headerNames(w.CustomHeaders)}
+	return v.webhookForm(p)
+}
+
+// webhookForm shows the form of a webhook.
+func (v *visit) webhookForm(p webhookPage) error {
+	p.Width, p.Sends = "narrow", v.CustomHeaders
+	f := p.Form
+	f.Order = []string{"url", "description", "events", "program_ids", "location_ids", "include_shop_wide_events", "payload_version", "bearer_token", "_custom_headers"}
+	for name, problem := range f.Errors {
+		switch field, _, nested := strings.Cut(name, "."); {
+		case nested:
+			delete(f.Errors, name) // the field has the same error
+		case field == "custom_headers":
+			delete(f.Errors, name)
+			f.Errors["_custom_headers"] = problem
+		}
+	}
+	p.Groups = v.eventGroups(f)
+	if f.Errors["events"] != "" && strings.Join(f.Values["events"], "") == "" {
+		f.Errors["events"] = v.print.T("Choose at least one event.")
+	}
+	programs, err := v.programs()
+	if err != nil {
+		return err
+	}
+	for _, program := range slices.Backward(programs) {
+		p.Addresses = append(p.Addresses, web.Option{Value: program.ID, Label: program.Name})
+	}
+	locations, err := v.locations()
+	if err != nil {
+		return err
+	}
+	for _, l := range slices.Backward(locations) {
+		p.Locations = append(p.Locations, web.Option{Value: l.ID, Label: l.Name})
+	}
+	p.Programs = withGone(p.Addresses, p.Webhook.Programs)
+	p.Locations = withGone(p.Locations, p.Webhook.Locations)
+	switch {
+	case p.Webhook.ID != "":
+	case len(p.Addresses) == 0:
+		return kernel.Refuse(store.Conflict, "A webhook belongs to a program. Create a program first.")
+	case f.Value("_program_id") == "":
+		f.Values.Set("_program_id", p.Addresses[0].Value)
+	}
+	return v.render(v.status(), "webhook_form", p)
+}
+
+// withGone returns choices with those that a webhook has and that are gone or not listed.
+func withGone(options []web.Option, have []store.Named) []web.Option {
+	options = slices.Clone(options)
+	for _, n := range have {
+		if !slices.ContainsFunc(options, func(o web.Option) bool { return o.Value == n.ID.V }) {
+			options = append(options, web.Option{Value: n.ID.V, Label: n.Name.V})
+		}
+	}
+	return options
+}
+
+// showCreatedWebhook shows the secret of a new webhook.
+func showCreatedWebhook(v *visit, w store.CreatedWebhook) error {
+	p := webhookPage{Frame: v.frame(web.Text("The webhook was created"), webhooksPath), Secret: w.Secret}
+	p.Webhook.Webhook = w.Webhook
+	return v.webhookSecret(p)
+}
+
+// showRotatedWebhook shows the new secret of a webhook. A form that is sent again shows it
+// again, as long as the answer is remembered.
+func showRotatedWebhook(v *visit, w store.UpdatedWebhook) error {
+	p := webhookPage{Frame: v.frame(web.Text("The secret was rotated"), webhooksPath), Secret: w.Secret}
+	p.Webhook.Webhook = w.Webhook
+	return v.webhookSecret(p)
+}
+
+func (v *visit) webhookSecret(p webhookPage) error {
+	p.Form = v.newForm(nil)
+	p.fillReceivers(v)
+	return v.render(http.StatusOK, "webhook_secret", p)
+}
+
+// showReceiver shows an example of a receiver.
+func showReceiver(v *visit) error {
+	w, err := findWebhook(v)
+	if err != nil {
+		return err
+	}
+	p := webhookPage{Frame: v.frame(web.Text("Receiver"), webhooksPath), Webhook: v.webhookRow(w)}
+	p.fillReceivers(v)
+	return v.render(http.StatusOK, "webhook_receiver", p)
+}
+
+func isThisMachine(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// fillReceivers fills the examples in with the webhook: its secret, if it is shown, and
+// the port of its address where that is on this machine.
+func (p *webhookPage) fillReceivers(v *visit) {
+	secret, port := p.Secret, "9000"
+	if secret == "" {
+		secret = "whsec_…"
+	}
+	if u, err := url.Parse(p.Webhook.URL); err == nil && u.Port() != "" && isThisMachine(u.Hostname()) {
+		port = u.Port()
+	}
+	for _, r := range v.Receivers() {
+		r.Text = strings.Replace(r.Text, "whsec_…", secret, 1)
+		r.Run = "WEBHOOK_SECRET='" + secret + "' PORT=" + port + " " + r.Run
+		p.Receivers = append(p.Receivers, r)
+	}
+	p.Current = p.Receivers[0]
+	for _, r := range p.Receivers {
+		path := webhookPath(p.Webhook.ID) + "/receiver?language=" + strings.ToLower(r.Language)
+		here := strings.EqualFold(v.r.URL.Query().Get("language"), r.Language)
+		if here {
+			p.Current = r
+		}
+		p.Tabs = append(p.Tabs, web.NavItem{Label: r.Language, Path: path, Current: here})
+	}
+	if !slices.ContainsFunc(p.Tabs, func(n web.NavItem) bool { return n.Current }) {
+		p.Tabs[0].Current = true
+	}
+}

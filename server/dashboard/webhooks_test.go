@@ -1,0 +1,100 @@
+package dashboard_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"punchcard/server/servertest"
+)
+
+// hook makes a webhook that nobody answers, with the log of a test, and returns its path
+// and that of the delivery.
+func (s *site) hook() (at, delivery string) {
+	program := s.NewProgram("standard", true, nil)
+	made := s.Call("POST", "/programs/"+program+"/webhooks", servertest.Fields{"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*", "stamp.*"}, "bearer_token": "t0ken", "custom_headers": servertest.Fields{"X-Team": "till"}}).Want(201)
+	id := made.Str("id")
+	sent := s.Call("POST", "/programs/"+program+"/webhooks/"+id+"/test", nil).Want(202)
+	at = "/dashboard/webhook/" + id
+	return at, at + "/delivery/" + sent.Str("id")
+}
+
+func TestWebhookPages(t *testing.T) {
+	s := start(t)
+	at, delivery := s.hook()
+	s.onlyFrom("viewer", "/dashboard/webhooks", at, at+"/receiver", at+"/receiver?language=python", at+"/deliveries", at+"/deliveries?state=failed&event=test.ping", delivery)
+	s.onlyFrom("manager", "/dashboard/new/webhook", at+"/edit", at+"/deactivate", at+"/delete")
+	s.onlyFrom("owner", at+"/rotate")
+	s.refusedBelow("owner", at+"/rotate", nil)
+	for _, action := range []string{"/edit", "/test", "/activate", "/deactivate", "/delete"} {
+		s.refusedBelow("manager", at+action, url.Values{"url": {"http://127.0.0.1:9/other"}, "events": {"*"}})
+	}
+	s.refusedBelow("manager", delivery+"/redeliver", nil)
+	s.refusedBelow("manager", "/dashboard/new/webhook", url.Values{"_program_id": {s.ProgramIDs["standard"]}, "url": {"http://127.0.0.1:9/"}, "events": {"*"}})
+	s.as("viewer").get("/dashboard/webhooks").lacks("/dashboard/new/webhook")
+	s.as("viewer").get(delivery).has("test.ping", "Managers and owners").lacks("This is a test delivery")
+	s.as("manager").get(delivery).has("This is a test delivery")
+	s.as("owner").get(at + "/deliveries?state=none").want(400)
+}
+
+func TestWebhookForms(t *testing.T) {
+	s := start(t)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	defer receiver.Close()
+	owner, manager := s.as("owner"), s.as("manager")
+
+	form := manager.get("/dashboard/new/webhook").form("")
+	for _, field := range []string{"url", "events"} {
+		form.send().want(400).problem(field)
+	}
+	form.set("url", "ftp://example.com/", "events", "card.nothing").send().want(400).problem("events")
+	form.set("url", receiver.URL+"/in", "events", "card.*", "description", "Newsletter", "_custom_headers", "X-Team marketing")
+	form.send().want(400).problem("_custom_headers")
+	form.set("_custom_headers", "X-Team: marketing\r\nX-Env: prod", "bearer_token", "t0ken")
+	if made := form.send().want(200).has("The webhook was created", "only owners"); strings.Contains(made.body, "whsec_w") {
+		t.Error("a manager sees the secret")
+	}
+	s.Unchanged(func() { form.send().want(200) })
+	list := manager.get("/dashboard/webhooks").has("Newsletter", "card.*", "Nothing sent yet", "On")
+	at := "/dashboard/webhook/" + between(list.body, `href="/dashboard/webhook/`, `"`)
+
+	edit := manager.get(at+"/edit").has("X-Env, X-Team", "One is stored").form("")
+	edit.set("description", "Accounts").sendTwice(s).next().has("Accounts", "The webhook was saved.", "Sent with each delivery", "X-Env, X-Team")
+	manager.get(at+"/edit").form("").set("url", "http://127.0.0.1:9/elsewhere").send().want(400).problem("bearer_token")
+	manager.get(at+"/edit").form("").set("_remove_token", "true", "_remove_headers", "true").send().next().lacks("X-Env", "Sent with each")
+
+	rotated := owner.get(at+"/rotate").has("Rotate the signing secret?").form(at+"/rotate").send().want(200).has("The secret was rotated", "whsec_", "WEBHOOK_SECRET=", "verify.py")
+	if secret := between(rotated.text(), "WEBHOOK_SECRET='", "'"); len(secret) < 40 || strings.Contains(owner.get(at).body+owner.get(at+"/receiver").body, secret) {
+		t.Error("the secret is", secret)
+	}
+	manager.get(at + "/deactivate").form(at + "/deactivate").sendTwice(s).next().has("The webhook is off")
+	manager.get(at).has("Off").form(at + "/activate").sendTwice(s).next().has("The webhook is on")
+	sent := manager.get(at).form(at+"/test").sendTwice(s).next().has("test.ping", "A test event is on its way.")
+	s.Control("POST", "/settle", nil).Want(200)
+	manager.get(sent.path).has("Delivered", "204 No Content", "X-Service-Signature").form(sent.path + "/redeliver").sendTwice(s).next().has("The event is sent again.")
+	manager.get(at).has("of the newest 1", "Latest deliveries")
+	manager.get(at + "/delete").has("Delete this webhook?").form(at + "/delete").sendTwice(s).next().has("The webhook was deleted.")
+	manager.get(at).want(404)
+}
+
+// TestForeignWebhook checks that a webhook and a delivery of another shop are like those
+// that never were.
+func TestForeignWebhook(t *testing.T) {
+	s := start(t)
+	at, delivery := (&site{Server: s.NewShop(nil)}).hook()
+	foreign := strings.TrimPrefix(at, "/dashboard/webhook/")
+	form := url.Values{"url": {"http://127.0.0.1:9/x"}, "events": {"*"}}
+	s.likeUnknown(foreign, "whk_none",
+		[]string{"/dashboard/webhook/{}", "/dashboard/webhook/{}/edit", "/dashboard/webhook/{}/rotate", "/dashboard/webhook/{}/deactivate", "/dashboard/webhook/{}/delete", "/dashboard/webhook/{}/receiver", "/dashboard/webhook/{}/deliveries"},
+		map[string]url.Values{"/dashboard/webhook/{}/edit": form, "/dashboard/webhook/{}/rotate": nil, "/dashboard/webhook/{}/test": nil, "/dashboard/webhook/{}/activate": nil, "/dashboard/webhook/{}/delete": nil})
+	own, _ := s.hook()
+	id := delivery[strings.LastIndex(delivery, "/")+1:]
+	s.likeUnknown(id, "dlv_none", []string{own + "/delivery/{}"}, map[string]url.Values{own + "/delivery/{}/redeliver": nil})
+	for _, program := range []string{"prg_none", s.NewShop(nil).NewProgram("standard", true, nil)} {
+		s.Unchanged(func() {
+			s.as("owner").post("/dashboard/new/webhook", url.Values{"_program_id": {program}, "url": {"http://127.0.0.1:9/"}, "events": {"*"}}).want(404)
+		})
+	}
+}
