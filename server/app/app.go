@@ -33,7 +33,12 @@ type App struct {
 	pricing []byte
 	http    *http.Server
 	metrics *http.Server // nil without metrics
-	served  chan error   // errors of the two servers
+	plain   *http.Server // leads to https; nil without it
+	certs   certificates // nil over plain http
+	watch   Service      // watches certs; nil over plain http
+	served  chan error   // errors of the servers
+	started time.Time
+	errors  *lastErrors // of the log
 
 	// The rest is used with a fixture only.
 	resetErr *kernel.Error      // of the last reset; guarded by gate
@@ -65,10 +70,14 @@ const (
 	reservedFiles  = 256 // open files that are left for the database, webhooks and mail
 )
 
+// defaultListen is the address without --listen and --tls-auto.
+const defaultListen = "127.0.0.1:8080"
+
 // Start listens, opens the store and serves. Its errors are one line for the
 // operator.
 func Start(c Config) (*App, error) {
-	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	last := &lastErrors{}
+	c.Log = last.remember(cmp.Or(c.Log, slog.New(slog.DiscardHandler)))
 	if c.Dev != nil && c.Dev.Clock == nil {
 		c.Dev.Clock = c.Dev.newClock()
 	}
@@ -84,6 +93,10 @@ func Start(c Config) (*App, error) {
 			return nil, err
 		}
 	}
+	if err := c.setTLSAuto(); err != nil {
+		return nil, err
+	}
+	c.Listen = cmp.Or(c.Listen, defaultListen)
 	if c.PublicURL != "" {
 		if c.PublicURL, err = checkPublicURL(c.PublicURL); err != nil {
 			return nil, err
@@ -93,22 +106,19 @@ func Start(c Config) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	ln, err := net.Listen("tcp", c.Listen)
+	certs, err := newCertificates(&c)
 	if err != nil {
-		return nil, fmt.Errorf("--listen (PUNCHCARD_LISTEN): %w", err)
+		return nil, err
 	}
-	c.MaxConnections = cmp.Or(c.MaxConnections, max(1, min(maxConnections, openFiles()-reservedFiles)))
-	ln = limitConnections(ln, c.MaxConnections)
-	scheme := "http://"
-	if c.TLSCert != "" || c.TLSKey != "" {
-		own, err := newCertificate(c.TLSCert, c.TLSKey, c.Log)
-		if err != nil {
-			ln.Close()
-			return nil, err
-		}
-		scheme, ln = "https://", tls.NewListener(ln, own.config())
+	ln, err := c.listen()
+	if err != nil {
+		return nil, err
 	}
-	a := &App{Origin: scheme + ln.Addr().String(), hosts: hosts, pricing: pricing, served: make(chan error, 2), resets: make(chan struct{}, 1)}
+	scheme, main := "http://", ln.main
+	if certs != nil {
+		scheme, main = "https://", tls.NewListener(main, certs.config())
+	}
+	a := &App{Origin: scheme + main.Addr().String(), hosts: hosts, pricing: pricing, certs: certs, started: time.Now(), errors: last, served: make(chan error, 3), resets: make(chan struct{}, 1)}
 	if c.Dev != nil {
 		a.Origin = reachable(a.Origin)
 	}
@@ -117,19 +127,8 @@ func Start(c Config) (*App, error) {
 	c.ReadTimeout = cmp.Or(c.ReadTimeout, readTimeout)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, writeTimeout)
 	a.conf = c
-	var metrics net.Listener
-	if c.Metrics != nil {
-		if metrics, err = net.Listen("tcp", c.MetricsListen); err != nil {
-			ln.Close()
-			return nil, fmt.Errorf("--metrics-listen (PUNCHCARD_METRICS_LISTEN): %w", err)
-		}
-		metrics = limitConnections(metrics, maxScrapers)
-	}
 	if a.instance, err = a.newInstance(nil); err != nil {
-		ln.Close()
-		if metrics != nil {
-			metrics.Close()
-		}
+		ln.close()
 		return nil, err
 	}
 	if c.Metrics != nil {
@@ -137,14 +136,15 @@ func Start(c Config) (*App, error) {
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", c.Metrics.Handler())
 		a.metrics = a.server(kernel.SecurityHeaders(mux))
-		a.MetricsURL = "http://" + metrics.Addr().String() + "/metrics"
-		go func() { a.served <- a.metrics.Serve(metrics) }()
+		a.MetricsURL = "http://" + ln.metrics.Addr().String() + "/metrics"
+		go func() { a.served <- a.metrics.Serve(ln.metrics) }()
 	}
 	a.http = a.server(a.handler())
 	if c.Dev != nil {
 		a.http.ConnState = a.trackUnused
 	}
-	go func() { a.served <- a.http.Serve(ln) }()
+	go func() { a.served <- a.http.Serve(main) }()
+	a.serveCertificates(ln.plain)
 	return a, nil
 }
 
@@ -180,6 +180,10 @@ func checkTarget(g *webhook.Guard) func(context.Context, string) *store.Detail {
 	}
 }
 
+// Routes returns the method and pattern of all routes, such as "GET /i/:token", but for
+// those of the control API. Tests go through them.
+func (a *App) Routes() []string { return a.kernel.Routes() }
+
 // Wait returns a channel that receives an error if the server stops serving by
 // itself.
 func (a *App) Wait() <-chan error { return a.served }
@@ -195,6 +199,9 @@ func (a *App) Stop(ctx context.Context) error {
 	// after the next start.
 	var services sync.WaitGroup
 	services.Go(func() { a.instance.stopServices(ctx) })
+	if a.watch != nil {
+		services.Go(func() { a.watch.Stop(ctx) })
+	}
 	// Shutdown would wait for five seconds for connections on which no request has
 	// come. Go's http.Transport leaves such connections.
 	a.unused.Range(func(c, _ any) bool {
@@ -205,8 +212,10 @@ func (a *App) Stop(ctx context.Context) error {
 	if err != nil && a.conf.Dev != nil {
 		a.http.Close() // the process goes on, so leave nothing of the fixture
 	}
-	if a.metrics != nil {
-		err = errors.Join(err, a.metrics.Shutdown(ctx))
+	for _, beside := range []*http.Server{a.metrics, a.plain} {
+		if beside != nil {
+			err = errors.Join(err, beside.Shutdown(ctx))
+		}
 	}
 	services.Wait()
 	err = errors.Join(err, a.instance.close())

@@ -3,8 +3,11 @@ package app
 import (
 	"context"
 	"log/slog"
+	"slices"
+	"sync"
 	"time"
 
+	"punchcard/server/dashboard"
 	"punchcard/store"
 	"punchcard/store/backup"
 )
@@ -24,27 +27,65 @@ type Backups struct {
 // slept or its clock was set, a backup is late by at most this time.
 const clockInterval = time.Minute
 
-// newBackups returns the Service that makes backups of st on schedule. Stop cancels
-// a backup that is being made and leaves nothing of it.
-func newBackups(b *Backups, st *store.Store, log *slog.Logger) Service {
-	return newLoop(func(ctx context.Context) { b.run(ctx, st, log) })
+// backups is the Service that makes the backups of a store: on schedule, and when it is
+// asked for one.
+type backups struct {
+	Service
+	conf   *Backups
+	folder backup.Folder
+	st     *store.Store
+	log    *slog.Logger
+	asked  chan chan error // of those who asked for a backup
+
+	mu      sync.Mutex
+	running bool
+	failed  time.Time // when the last attempt failed; zero: it did not
+	failure string
 }
+
+// newBackups returns the Service that makes backups of st. Stop cancels a backup that is
+// being made and leaves nothing of it.
+func newBackups(b *Backups, st *store.Store, log *slog.Logger) *backups {
+	s := &backups{conf: b, st: st, log: log, asked: make(chan chan error)}
+	s.folder = backup.Folder{DB: st.Path(), Dir: b.Dir, Keep: b.Keep, Quick: b.Quick, Copy: b.Copy}
+	s.Service = newLoop(s.run)
+	return s
+}
+
+// Make makes a backup beside those of the schedule, or waits for the one that is being
+// made. If ctx ends, the backup is made nevertheless.
+func (s *backups) Make(ctx context.Context) error {
+	made := make(chan error, 1)
+	select {
+	case s.asked <- made:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-made:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// File returns the path of the backup with a name.
+func (s *backups) File(name string) (path string, ok bool) { return s.folder.Path(name) }
 
 // run makes backups until ctx is done. The first is due an interval after the
 // newest backup in the folder, so that restarts neither add nor skip any. After a
 // failure the next attempt is an interval later.
-func (b *Backups) run(ctx context.Context, st *store.Store, log *slog.Logger) {
-	folder := backup.Folder{DB: st.Path(), Dir: b.Dir, Keep: b.Keep, Quick: b.Quick, Copy: b.Copy}
-	now := func() time.Time { return st.Now().Std() }
-	var due time.Time
-	switch newest, err := folder.Newest(); {
+func (s *backups) run(ctx context.Context) {
+	now := func() time.Time { return s.st.Now().Std() }
+	var due, last time.Time
+	switch newest, err := s.folder.Newest(); {
 	case err != nil:
-		log.Error("the folder of backups cannot be read", "error", err) // the first backup will return the reason
+		s.log.Error("the folder of backups cannot be read", "error", err) // the first backup will return the reason
 	case !newest.IsZero():
 		if n := now(); newest.After(n) { // the clock was set back
 			newest = n
 		}
-		due = newest.Add(b.Every)
+		due = newest.Add(s.conf.Every)
 	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -52,27 +93,75 @@ func (b *Backups) run(ctx context.Context, st *store.Store, log *slog.Logger) {
 		select {
 		case <-ctx.Done():
 			return
+		case made := <-s.asked:
+			at := now()
+			if at.Unix() == last.Unix() { // that one has the name of this
+				made <- nil
+				break
+			}
+			made <- s.make(ctx, at, now)
+			due, last = at.Add(s.conf.Every), at
 		case <-timer.C:
 		}
 		if at := now(); !at.Before(due) {
-			b.make(ctx, folder, at, now, log)
-			due = at.Add(b.Every)
+			s.make(ctx, at, now)
+			due, last = at.Add(s.conf.Every), at
 		}
 		timer.Reset(max(time.Millisecond, min(clockInterval, due.Sub(now()))))
 	}
 }
 
 // make makes one backup and logs the outcome.
-func (b *Backups) make(ctx context.Context, folder backup.Folder, at time.Time, now func() time.Time, log *slog.Logger) {
-	made, err := folder.Make(ctx, at)
+func (s *backups) make(ctx context.Context, at time.Time, now func() time.Time) error {
+	s.set(true, nil, time.Time{})
+	made, err := s.folder.Make(ctx, at)
 	if made.File != "" {
-		log.Info("backup made", "file", made.File, "bytes", made.Size, "took", now().Sub(at), "removed", len(made.Pruned))
+		s.log.Info("backup made", "file", made.File, "bytes", made.Size, "took", now().Sub(at), "removed", len(made.Pruned))
 	}
 	switch {
 	case ctx.Err() != nil: // the server stops
 	case err != nil && made.File != "":
-		log.Error("older backups cannot be removed", "error", err)
+		s.log.Error("older backups cannot be removed", "error", err)
+		err = nil
 	case err != nil:
-		log.Error("backup failed", "error", err, "next", at.Add(b.Every).UTC())
+		s.log.Error("backup failed", "error", err, "next", at.Add(s.conf.Every).UTC())
 	}
+	s.set(false, err, at)
+	return err
+}
+
+// set records whether a backup is being made, and why the last one failed.
+func (s *backups) set(running bool, err error, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running = running; running {
+		return
+	}
+	s.failed, s.failure = time.Time{}, ""
+	if err != nil {
+		s.failed, s.failure = at, err.Error()
+	}
+}
+
+// backupOverdue is the age of the newest backup at which somebody should look after it,
+// unless they are made more rarely.
+const backupOverdue = 48 * time.Hour
+
+// status returns what the page of health shows.
+func (s *backups) status(now time.Time) dashboard.Backups {
+	d := dashboard.Backups{Folder: s.conf.Dir, Every: s.conf.Every, Keep: s.conf.Keep}
+	files, err := s.folder.List()
+	if err != nil {
+		d.Problem = err.Error()
+		return d
+	}
+	for _, f := range slices.Backward(files) {
+		d.Files = append(d.Files, dashboard.BackupFile{Name: f.Name, At: f.At, Bytes: f.Size})
+	}
+	d.Overdue = len(files) == 0 || now.Sub(files[len(files)-1].At) > max(backupOverdue, s.conf.Every+s.conf.Every/2)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d.Running, d.Failed, d.Failure = s.running, s.failed, s.failure
+	d.Overdue = d.Overdue && !d.Running
+	return d
 }

@@ -54,7 +54,7 @@ type Limits struct {
 	PrizeNameMaxLength            int           `name:"prize-name-max-length" default:"200" min:"1" max:"10000" help:"Characters of a prize's name."`
 	PrizeDescriptionMaxLength     int           `name:"prize-description-max-length" default:"2000" min:"1" max:"100000" help:"Characters of a prize's description."`
 	LocalizationMaxLength         int           `name:"localization-max-length" default:"500" min:"1" max:"100000" help:"Characters of a localised name or description."`
-	MailPerHour                   *int          `name:"mail-per-hour" placeholder:"N" min:"0" max:"100000" help:"Messages per hour and shop, over which mail waits; 0 is unlimited. Default: 200 with serve, unlimited with dev."`
+	MailPerHour                   *int          `name:"mail-per-hour" placeholder:"N" min:"0" max:"100000" help:"Messages per hour and shop; further ones wait. 0 is unlimited. Default: 200 with serve, unlimited with dev."`
 	MCPKeyRateLimitPerMinute      int           `name:"mcp-key-rate-limit-per-minute" env:"MCP_KEY_RATE_LIMIT_PER_MINUTE" default:"60" min:"0" max:"1000000" help:"MCP calls per minute and key; 0 is unlimited."`
 	MCPKeyDailyCallBudget         int           `name:"mcp-key-daily-call-budget" env:"MCP_KEY_DAILY_CALL_BUDGET" default:"5000" min:"0" max:"1000000000" help:"MCP calls per day and key; 0 is unlimited."`
 }
@@ -117,19 +117,30 @@ const Version = "0.1.0"
 type Config struct {
 	Context        context.Context // ends Start; nil if nothing does
 	DB             string
-	Listen         string
+	Listen         string         // by default 127.0.0.1:8080, with TLSAuto :443
 	PublicURL      string         // by default made from the address of the listener
 	MetricsListen  string         // address of the metrics; used with Metrics
 	Metrics        Metrics        // nil for none
 	AccessLog      bool           // log a line for each request
-	TrustedProxies []netip.Prefix // whose X-Forwarded-For the access log uses
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 	TLSCert        string         // file of a PEM chain; empty for plain HTTP
 	TLSKey         string         // file of its key
-	PricingFile    string
-	InstallLinkTTL time.Duration
-	PreviewEvents  bool
-	Limits         Limits
-	Log            *slog.Logger
+	TLSAuto        []string       // hosts whose certificates are obtained by ACME
+	TLSCache       string         // folder of these; by default tls beside DB
+	ACMEURL        string         // directory of the CA; by default that of Let's Encrypt
+	HTTPListen     string         // address of plain http beside TLSAuto; empty for none, unless Listen is empty too: then :80
+	// AllowHosts are the host names and addresses, without a port, that requests may
+	// name besides loopback and the host of PublicURL: with Dev all requests, else
+	// those for the pages of people and for assistants.
+	AllowHosts []string
+	// InsecureCookies lets people sign in over plain http to an address that is not
+	// loopback (see kernel.CookieFor).
+	InsecureCookies bool
+	PricingFile     string
+	InstallLinkTTL  time.Duration
+	PreviewEvents   bool
+	Limits          Limits
+	Log             *slog.Logger
 	// ReadTimeout is the time for reading one request, of which the headers have at
 	// most 10 s; by default 30 s.
 	ReadTimeout time.Duration
@@ -178,9 +189,6 @@ type Dev struct {
 	// the time of the seed or, if Deterministic, at 2026-01-01T09:00:00Z, and runs
 	// otherwise.
 	Clock *Clock
-	// AllowHosts are the host names and addresses, without a port, that requests may
-	// name besides loopback and the host of PublicURL.
-	AllowHosts []string
 	// Seed is the initial content; nil for the demo shop.
 	Seed *seed.File
 	// Deterministic makes request ids and secrets the same at each start.

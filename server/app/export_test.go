@@ -10,9 +10,6 @@ import (
 // Sweep runs the housekeeping of the delivery log once.
 func (a *App) Sweep() error { return a.housekeeping.pruneDeliveries(context.Background(), batchPause) }
 
-// Routes returns the routes that are served, without those of the control API.
-func (a *App) Routes() []string { return a.kernel.Routes() }
-
 // Services is a Service made of other services.
 type Services = services
 

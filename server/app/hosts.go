@@ -5,17 +5,20 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
+	"strings"
 
 	"punchcard/server/holder"
 	"punchcard/server/kernel"
 )
 
-// hosts returns the hosts by which browsers may address the server. The default
-// public URL names none.
+// hosts returns the hosts by which browsers may address the server: those that the
+// operator names, and that of the public URL. The default public URL names none, but
+// with serve an address to listen on is one, since it cannot be somebody else's name.
 func (c *Config) hosts() (*kernel.Hosts, error) {
-	var names []string
-	if c.Dev != nil {
-		names = c.Dev.AllowHosts
+	names := c.AllowHosts
+	if at, err := netip.ParseAddrPort(c.Listen); err == nil && c.Dev == nil && c.PublicURL == "" && !at.Addr().IsUnspecified() && at.Addr().Zone() == "" {
+		names = append(slices.Clip(names), at.Addr().String())
 	}
 	h, err := kernel.NewHosts(c.PublicURL, names)
 	if err != nil {
@@ -31,32 +34,84 @@ func (a *App) handler() http.Handler {
 		if !a.conf.Dev.Bare {
 			h = http.HandlerFunc(a.serveFixture)
 		}
-		h = a.refuseForeign(h)
+		h = a.refuseForeign(h, func() *kernel.Kernel {
+			a.gate.RLock()
+			defer a.gate.RUnlock()
+			return a.instance.kernel
+		})
 	}
-	if a.conf.TLSCert != "" {
+	if a.certs != nil {
 		h = requireHTTPS(h)
 	}
 	return h
 }
 
-// refuseForeign returns a handler that answers only requests for the hosts of a
-// fixture, and none that pages of other origins make. The control API has no key, so
-// this is what keeps pages on the internet from using it with the browser of whoever
-// reads them.
-func (a *App) refuseForeign(h http.Handler) http.Handler {
+// audience says who calls a path.
+type audience int
+
+const (
+	anybody    audience = iota // programs with a key, readers of documents, and holders with a secret link
+	people                     // browsers with the session cookie, or on the way to it
+	assistants                 // programs with an MCP key, which may run beside a browser
+)
+
+// peoplesPaths are the first segments of the paths of people. Those of tills are also
+// below /till/v1, which is for programs.
+var peoplesPaths = []string{"setup", "sign-in", "sign-out", "invite", "reset", "dashboard", "till"}
+
+// demoForms are the paths of the forms on a fixture's start page.
+var demoForms = []string{"/dev/sign-in", "/dev/demo-card"}
+
+// publicTillPaths are the second segments below /till that are for anybody.
+var publicTillPaths = []string{"v1", "openapi.json"}
+
+// audienceOf returns the audience of a path, whether it has a route or not.
+func audienceOf(path string) audience {
+	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	second, _, _ := strings.Cut(rest, "/")
+	switch {
+	case first == "mcp":
+		return assistants
+	case first == "till" && slices.Contains(publicTillPaths, second):
+		return anybody
+	case slices.Contains(peoplesPaths, first), slices.Contains(demoForms, path):
+		return people
+	}
+	return anybody
+}
+
+// checkForeign returns the error for a request that names a foreign host, or that a
+// page of another origin makes and that may change something. With serve this concerns
+// the paths of people and assistants. A fixture's control API has no key, so there it
+// concerns every path: nothing else keeps pages on the internet from using the control
+// API with the browser of whoever reads them.
+func (a *App) checkForeign(r *http.Request) error {
+	who := audienceOf(r.URL.Path)
+	if who == anybody && a.conf.Dev == nil {
+		return nil
+	}
+	if err := a.hosts.CheckHost(r); err != nil {
+		return err
+	}
+	switch {
+	case holder.IsForm(r):
+		return nil // it checks the origin itself
+	case who == people && !kernel.IsHTTPS(a.conf.PublicURL):
+		// The pages send no referrer. SameSite keeps the cookie from other sites.
+		return a.hosts.CheckFormOrigin(r)
+	}
+	return a.hosts.CheckOrigin(r)
+}
+
+// refuseForeign returns a handler that answers only the requests to which checkForeign
+// has no objection. k returns the kernel that answers the others.
+func (a *App) refuseForeign(h http.Handler, k func() *kernel.Kernel) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := a.hosts.CheckHost(r)
-		if err == nil && !holder.IsForm(r) {
-			err = a.hosts.CheckOrigin(r)
-		}
-		if err == nil {
-			h.ServeHTTP(w, r)
+		if err := a.checkForeign(r); err != nil {
+			k().RefuseRequest(w, r, err)
 			return
 		}
-		a.gate.RLock()
-		k := a.instance.kernel
-		a.gate.RUnlock()
-		k.AnswerError(w, err)
+		h.ServeHTTP(w, r)
 	})
 }
 

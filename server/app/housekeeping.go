@@ -44,7 +44,7 @@ func (h *housekeeping) runPeriodically(ctx context.Context) {
 			return
 		case <-t.C:
 		}
-		err := errors.Join(h.pruneIdempotency(ctx), h.expireCards(ctx, batchPause), h.pruneDeliveries(ctx, batchPause), h.pruneMail(ctx))
+		err := errors.Join(h.pruneIdempotency(ctx), h.expireCards(ctx, batchPause), h.pruneDeliveries(ctx, batchPause), h.pruneMail(ctx), h.pruneSessions(ctx))
 		if err != nil && !errors.Is(err, store.ErrClosed) {
 			h.log.Error("housekeeping failed", "error", err)
 		}
@@ -84,6 +84,12 @@ func (h *housekeeping) pruneMail(ctx context.Context) error {
 		})
 		return len(cards) > 0, err
 	}))
+}
+
+// pruneSessions deletes the sessions, one-time links and failed sign-ins that have
+// reached their end.
+func (h *housekeeping) pruneSessions(ctx context.Context) error {
+	return h.writeBatches(ctx, batchPause, func(tx *store.Tx) (bool, error) { return tx.PruneSessions(batchRows) })
 }
 
 // writeBatches calls do, each time in a write of its own, until there is no more

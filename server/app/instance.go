@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/api"
+	"punchcard/server/dashboard"
 	"punchcard/server/dev"
 	"punchcard/server/dev/seed"
 	"punchcard/server/holder"
@@ -36,6 +38,7 @@ type instance struct {
 	services     services
 	webhooks     *webhook.Sender // one of the services; nil if webhooks are held
 	housekeeping *housekeeping   // one of the services
+	backups      *backups        // one of the services; nil without backups
 	ctx          context.Context // of requests that wait in real time; ends with the services
 	cancel       context.CancelFunc
 	dir          string // folder of a temporary database, or empty
@@ -104,17 +107,28 @@ func (i *instance) build(a *App, start *image) (err error) {
 	}
 	i.makeServices(&c, targets, onAttempt)
 	k := kernel.New(st, kernel.Config{IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
-		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: onRequest, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, CheckTarget: checkTarget(targets)})
+		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: onRequest, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, CheckTarget: checkTarget(targets), ErrorPage: errorPage, Health: c.health(st), Backups: i.madeBackups()})
 	i.kernel = k
 	router := k.Router()
 	k.Mount(router, api.Prefix, restRoutes(), api.NewGuard(st, c.rate()))
 	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st, c.tillRate()))
 	(&holder.Pages{Kernel: k, Hosts: a.hosts}).Mount(router)
+	pages := dashboard.New(dashboard.Config{
+		Kernel: k, Hosts: a.hosts, PublicURL: c.PublicURL, InsecureCookies: c.InsecureCookies, Client: k.ClientAddress, Context: i.ctx,
+		Status: func() dashboard.Status { return a.status(i) }, CustomHeaders: c.CustomHeaders, Receivers: receivers,
+	})
 	a.mountPublic(router, k)
-	i.Handler = kernel.KeepEscapedSlashes(k.RefuseEmptySegments(router))
+	i.Handler = k.RefuseEmptySegments(pages.Mount(router))
+	if c.Dev == nil { // inside KeepEscapedSlashes, so that the rule sees the paths as the router does
+		i.Handler = a.refuseForeign(i.Handler, func() *kernel.Kernel { return k })
+	}
+	i.Handler = kernel.KeepEscapedSlashes(i.Handler)
 	if c.Dev == nil {
 		if id, _, err := st.Identify(store.Hash(seed.APIKey)); err == nil && id != nil && id.EndReason(st.Now()) == "" {
 			c.Log.Warn("the database was made by dev: its demo keys are public knowledge and open it to anyone", "db", c.DB)
+		}
+		if err := logSetupLink(st, c.Log); err != nil {
+			return fmt.Errorf("%s: %w", c.DB, err)
 		}
 	} else {
 		if start != nil {
@@ -124,7 +138,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 		}
 		faults, receivers := dev.NewFaults(i.ctx, k, fixtureAPIs), dev.NewReceivers(i.ctx, k, c.Dev.Clock.Now, a.Origin)
 		receivers.Rand = c.Dev.rand(before)
-		(&dev.Control{Store: st, Kernel: k, Clock: c.Dev.Clock, Mail: &i.mail, Ready: i.Ready, Settle: i.settle, Due: i.due, Context: i.ctx,
+		(&dev.Control{Store: st, Kernel: k, Clock: c.Dev.Clock, Mail: &i.mail, Ready: i.Ready, PublicURL: c.PublicURL, Settle: i.settle, Due: i.due, Context: i.ctx,
 			Journal: journal, Faults: faults, Receivers: receivers}).Mount(router)
 		if !c.Dev.Bare {
 			i.Handler = journal.Wrap(faults.Wrap(i.Handler))
@@ -194,8 +208,38 @@ func (i *instance) makeServices(c *Config, targets *webhook.Guard, onAttempt fun
 	}
 	i.services = append(i.services, i.housekeeping)
 	if c.Backups != nil {
-		i.services = append(i.services, newBackups(c.Backups, i.Store, c.Log))
+		i.backups = newBackups(c.Backups, i.Store, c.Log)
+		i.services = append(i.services, i.backups)
 	}
+}
+
+// madeBackups returns the backups of the instance, nil if it makes none.
+func (i *instance) madeBackups() kernel.Backups {
+	if i.backups == nil {
+		return nil
+	}
+	return i.backups
+}
+
+// logSetupLink replaces the set-up link and logs it, unless there is an operator. No
+// other line of the log has its token.
+func logSetupLink(st *store.Store, log *slog.Logger) error {
+	var has bool
+	if err := st.View(0, func(v *store.View) (err error) {
+		has, err = v.HasOperator()
+		return err
+	}); err != nil || has {
+		return err
+	}
+	return st.Write(context.Background(), store.Write{Actor: system, Do: func(tx *store.Tx) error {
+		l, ok, err := tx.NewSetupLink()
+		if ok && err == nil {
+			tx.AfterCommit(func() {
+				log.Info("nobody runs this server yet: set it up in a browser", "link", l.URL, "until", l.ExpiresAt.String())
+			})
+		}
+		return err
+	}})
 }
 
 // requestSeed returns the first number of request ids.
@@ -224,4 +268,12 @@ func (i *instance) close() (err error) {
 		err = errors.Join(err, os.RemoveAll(i.dir))
 	}
 	return err
+}
+
+// receivers returns the examples of receivers for the pages of webhooks.
+func receivers() (all []dashboard.Receiver) {
+	for _, r := range webhook.Receivers() {
+		all = append(all, dashboard.Receiver(r))
+	}
+	return all
 }

@@ -2,18 +2,22 @@ package app
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/api"
 	"punchcard/server/kernel"
 	"punchcard/server/openapi"
+	"punchcard/server/operation"
 	"punchcard/server/till"
+	"punchcard/server/web"
 	"punchcard/store"
 )
 
-// mountPublic adds the routes that need no key: the documents, the operator's
-// prices, /healthz (the process runs) and /readyz (the database takes writes). The
+// mountPublic adds the routes that need no key: the way to the dashboard, the documents,
+// the operator's prices, the assets of pages, /healthz (the process runs) and /readyz (the database takes
+// writes). A fixture has its start page in the place of the way to the dashboard. The
 // documents are made on the first request for them, since making them takes longer
 // than the rest of the start.
 func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel) {
@@ -25,6 +29,23 @@ func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel) {
 	document := func(about openapi.About, routes []kernel.Route, prefix string) *openapi.Document {
 		return openapi.New(about, routes, c.Limits.Fields(), c.PublicURL+prefix)
 	}
+	if c.Dev == nil {
+		k.Handle(r, http.MethodGet, "/", func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
+			w.Header().Set("Location", "/dashboard")
+			k.HTML(w, http.StatusSeeOther, nil)
+		})
+	}
+	assets := kernel.SecurityHeaders(web.AssetHandler())
+	k.Handle(r, http.MethodGet, "/assets/:name", func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) { assets.ServeHTTP(w, r) })
+	k.Handle(r, http.MethodGet, "/logo/:name", func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
+		hash, _ := strings.CutSuffix(ps.ByName("name"), ".png")
+		logo, err := kernel.Do[store.Logo](r.Context(), k, kernel.HolderCaller(), operation.GetLogo, kernel.Args{Params: map[string]string{"hash": hash}})
+		if err != nil {
+			k.AnswerError(w, err)
+			return
+		}
+		k.Picture(w, logo.ContentType, logo.Bytes)
+	})
 	static("/openapi.json", "application/json", func() []byte { return document(api.About, restRoutes(), api.Prefix).JSON() })
 	static("/docs", "text/html; charset=utf-8", func() []byte { return document(api.About, restRoutes(), api.Prefix).HTML() })
 	static("/till/openapi.json", "application/json", func() []byte { return document(till.About, tillRoutes(), till.Prefix).JSON() })

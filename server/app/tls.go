@@ -18,7 +18,8 @@ type certificate struct {
 
 	mu      sync.Mutex
 	loaded  *tls.Certificate
-	changed [2]time.Time // modification times at the last attempt to load the files
+	files   [2]os.FileInfo // the files at the last attempt to load them
+	problem error          // of that attempt
 }
 
 func newCertificate(cert, key string, log *slog.Logger) (*certificate, error) {
@@ -37,23 +38,28 @@ func newCertificate(cert, key string, log *slog.Logger) (*certificate, error) {
 
 // load reads the files if they were changed since the last attempt to.
 func (c *certificate) load() (changed bool, err error) {
-	var times [2]time.Time
+	var files [2]os.FileInfo
 	for i, name := range []string{c.cert, c.key} {
-		info, err := os.Stat(name)
-		if err != nil {
+		if files[i], err = os.Stat(name); err != nil {
 			return false, err
 		}
-		times[i] = info.ModTime()
 	}
-	if times == c.changed {
+	if sameFile(files[0], c.files[0]) && sameFile(files[1], c.files[1]) {
 		return false, nil
 	}
-	c.changed = times
+	c.files = files
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err == nil {
 		c.loaded = &pair
 	}
+	c.problem = err
 	return true, err
+}
+
+// sameFile reports whether a file has not changed between two looks at it. It compares
+// more than times, because two writes may fall into one tick of the file system's clock.
+func sameFile(a, b os.FileInfo) bool {
+	return b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 // get returns the certificate for a handshake. It checks the files each time, which
@@ -71,8 +77,26 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.loaded, nil
 }
 
-func (c *certificate) config() *tls.Config {
-	return &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+func (c *certificate) config() *tls.Config { return tlsConfig(c.get) }
+
+func (c *certificate) refresh() time.Duration {
+	c.get(nil)
+	return certificateInterval
+}
+
+func (c *certificate) list() []Certificate {
+	c.get(nil)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	leaf := c.loaded.Leaf
+	one := Certificate{Host: leaf.Subject.CommonName, Begins: leaf.NotBefore, Ends: leaf.NotAfter}
+	if len(leaf.DNSNames) > 0 {
+		one.Host = leaf.DNSNames[0]
+	}
+	if c.problem != nil {
+		one.Problem = c.problem.Error()
+	}
+	return []Certificate{one}
 }
 
 // strictTransport makes browsers use https alone for this host, for a year after

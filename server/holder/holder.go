@@ -4,48 +4,57 @@ package holder
 
 import (
 	"bytes"
-	_ "embed"
+	"embed"
 	"fmt"
 	"html/template"
 	"mime"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/server/qr"
+	"punchcard/server/web"
 	"punchcard/store"
 )
 
 //go:embed card.html
-var cardHTML string
+var files embed.FS
 
-var page = template.Must(template.New("card").Parse(cardHTML))
+// page returns the template of all pages.
+var page = sync.OnceValue(func() *web.Templates {
+	t, err := web.Parse(files)
+	if err != nil {
+		panic(err) // impossible: the pattern is valid
+	}
+	return t
+})
 
-// style is the source expression, for the content security policy, of the style
+// style returns the source expression, for the content security policy, of the style
 // element that all pages have.
-var style = kernel.StyleSource(cardHTML)
+var style = sync.OnceValue(func() string {
+	html, err := files.ReadFile("card.html")
+	if err != nil {
+		panic(err) // impossible: the file is embedded
+	}
+	return kernel.StyleSource(string(html))
+})
 
 // view is the data of the page.
 type view struct {
-	Title, Message string // of an error
-	Shop           string
-	Card           store.CardDetail
-	Program        store.Program
-	Ink, OnBrand   string // text colours on the background and on the brand colour
-	Stamps         []bool // whether each is filled; nil if there are more than maxDrawn
-	Percent        int64  // of the stamps, for the bar that is shown if Stamps is nil
-	Next           *store.LadderPrize
-	Missing        int64 // stamps missing for the next prize
+	Title, Message string         // of an error
+	Face           web.HolderCard // how the card is drawn
+	Styles         []template.CSS // of cards, and of this card
+	Description    string         // of the program
 	Prizes         []store.LadderPrize
 	Earlier        []store.EarlierCard
-	Balance        string // in whole units of the currency, which is not named
 	QR             template.HTML
-	CardStyle      template.HTML // the style element of this card
-	ShortCode      string        // in capitals and groups, for reading out; empty if the card has none
+	ShortCode      string // in capitals and groups, for reading out; empty if the card has none
 	Token          string
 	Installed      bool
 	Until          store.Time // end of the install link
@@ -81,34 +90,55 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Param
 		return
 	}
 	x := view{
-		Shop:      h.ShopName,
-		Card:      h.Card,
-		Program:   h.Program,
-		Ink:       readableColour(h.Program.TextColorHex, h.Program.BgColorHex),
-		OnBrand:   blackOrWhite(h.Program.BrandColorHex),
-		Prizes:    h.Prizes,
-		Earlier:   h.EarlierCards,
-		QR:        template.HTML(svg),
-		ShortCode: groupCode(h.ShortCode),
-		Token:     ps.ByName("token"),
-		Installed: h.Card.InstalledAt.Valid,
-		Until:     h.LinkExpiresAt,
+		Face:        face(&h),
+		Description: h.Program.Description,
+		Prizes:      h.Prizes,
+		Earlier:     h.EarlierCards,
+		QR:          template.HTML(svg),
+		ShortCode:   groupCode(h.ShortCode),
+		Token:       ps.ByName("token"),
+		Installed:   h.Card.InstalledAt.Valid,
+		Until:       h.LinkExpiresAt,
 	}
-	if t := h.Program.TotalStamps; t.Valid {
-		x.Percent = 100 * min(h.Card.StampsCount, t.V) / t.V
-		for i := int64(0); i < t.V && t.V <= maxDrawn; i++ {
-			x.Stamps = append(x.Stamps, i < h.Card.StampsCount)
-		}
+	x.Styles = []template.CSS{web.HolderCardCSS(), x.Face.Style()}
+	p.html(w, http.StatusOK, x)
+}
+
+// face returns how a card is drawn.
+func face(h *store.HolderCard) web.HolderCard {
+	c := web.HolderCard{
+		ID:      "card",
+		Shop:    h.ShopName,
+		Logo:    logoPath(h.LogoHash),
+		Name:    h.Program.Name,
+		Holder:  h.Card.HolderName.V,
+		Program: web.CardColours{Brand: h.Program.BrandColorHex, Background: h.Program.BgColorHex, Text: h.Program.TextColorHex},
+		Stamps:  h.Card.StampsCount,
+		Total:   h.Program.TotalStamps.V,
 	}
-	for i, p := range h.Prizes {
-		if missing := p.Threshold - h.Card.StampsCount; missing > 0 && (x.Next == nil || missing < x.Missing) {
-			x.Next, x.Missing = &h.Prizes[i], missing
+	for _, p := range h.Prizes {
+		if missing := p.Threshold - h.Card.StampsCount; c.Total > 0 && missing > 0 && (c.Next == "" || missing < c.Missing) {
+			c.Next, c.Missing = p.Name, missing
 		}
 	}
 	if h.Card.CurrentValue.Valid {
-		x.Balance = fmt.Sprintf("%.2f", float64(h.Card.CurrentValue.V)/100)
+		c.Balance = fmt.Sprintf("%.2f", float64(h.Card.CurrentValue.V)/100)
 	}
-	p.html(w, http.StatusOK, x)
+	if h.Program.DiscountPercent.Valid {
+		c.Percent = strconv.FormatFloat(h.Program.DiscountPercent.V, 'f', -1, 64)
+	}
+	if h.Card.ExpiresAt.Valid {
+		c.Until = h.Card.ExpiresAt.V.Std().Format("2 January 2006")
+	}
+	return c
+}
+
+// logoPath returns the path of a logo, empty if there is none.
+func logoPath(hash store.Null[string]) string {
+	if !hash.Valid {
+		return ""
+	}
+	return "/logo/" + hash.V + ".png"
 }
 
 // groupCode returns a code in capitals and groups of four, such as K7QM-2X9P.
@@ -119,9 +149,6 @@ func groupCode(code string) string {
 	}
 	return strings.Join(groups, "-")
 }
-
-// maxDrawn is the maximum number of stamps that are drawn one by one.
-const maxDrawn = 60
 
 // install answers a form, which the page sends, or JSON.
 func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
@@ -171,20 +198,18 @@ func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 
 // html answers with the page.
 func (p *Pages) html(w http.ResponseWriter, status int, x view) {
-	styles := []string{style}
-	if x.Message == "" {
-		var s strings.Builder
-		if err := page.ExecuteTemplate(&s, "cardStyle", x); err != nil {
-			p.Kernel.AnswerError(w, err)
-			return
-		}
-		x.CardStyle = template.HTML(s.String())
-		styles = append(styles, kernel.StyleSource(s.String()))
+	styles := []string{style()}
+	for _, css := range x.Styles {
+		styles = append(styles, web.StyleSource(string(css)))
 	}
 	var b bytes.Buffer
-	if err := page.Execute(&b, x); err != nil {
+	if err := page().Fragment(&b, "card", "content", x, web.PrinterFor("en")); err != nil {
 		p.Kernel.AnswerError(w, err)
 		return
 	}
-	p.Kernel.HTML(w, status, b.Bytes(), styles...)
+	answer := p.Kernel.HTML
+	if x.Face.Logo != "" {
+		answer = p.Kernel.IllustratedHTML
+	}
+	answer(w, status, b.Bytes(), styles...)
 }

@@ -130,11 +130,13 @@ func TestPINLock(t *testing.T) {
 	stampWithPIN(d, card, "2468").Want(201)
 }
 
-// pinLocks returns the locks in the audit log, newest first.
+// pinLocks returns the locks in the audit log with the devices whose PIN caused them,
+// newest first.
 func pinLocks(s *servertest.Server) (locks []string) {
 	for _, row := range s.Control("GET", "/audit?limit=100", nil).At("data").([]any) {
 		if r := row.(map[string]any); strings.HasSuffix(r["action"].(string), ".pin_locked") {
-			locks = append(locks, fmt.Sprint(r["action"], " ", r["target_id"]))
+			actor := r["actor"].(map[string]any)
+			locks = append(locks, fmt.Sprint(r["action"], " ", r["target_id"], " by ", actor["type"], " ", actor["id"]))
 		}
 	}
 	return locks
@@ -191,7 +193,8 @@ func TestPINLockOfLocation(t *testing.T) {
 	s.Advance("1m")
 	wrong(d, 5)
 	id := d.Get("/me").Str("device.id")
-	if got, want := pinLocks(s), []string{"location.pin_locked " + location, "device.pin_locked " + id, "device.pin_locked " + id, "location.pin_locked " + location}; !slices.Equal(got, want) {
+	atLocation, atDevice := "location.pin_locked "+location+" by device "+id, "device.pin_locked "+id+" by device "+id
+	if got, want := pinLocks(s), []string{atLocation, atDevice, atDevice, atLocation}; !slices.Equal(got, want) {
 		t.Errorf("the audit log has %q, want %q", got, want)
 	}
 }

@@ -1,0 +1,33 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"punchcard/store"
+)
+
+// TestHealth checks what the server tells of its backups and its disk.
+func TestHealth(t *testing.T) {
+	dir := t.TempDir()
+	st, err := store.Open(filepath.Join(dir, "shop.db"), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	if h := (&Config{}).health(st)(); h.Version != Version || !h.StartedAt.Valid || h.BackupEveryHours.Valid || h.NewestBackupAt.Valid || h.Mail {
+		t.Errorf("without backups: %+v", h)
+	}
+	read := (&Config{Backups: &Backups{Every: 24 * time.Hour, Keep: 7, Dir: dir}}).health(st)
+	if h := read(); h.BackupEveryHours.V != 24 || h.BackupKeep != 7 || h.NewestBackupAt.Valid {
+		t.Errorf("without a backup: %+v", h)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "shop-20260131T090000Z.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if h := read(); h.NewestBackupAt.V.String() != "2026-01-31T09:00:00.000Z" || h.DiskFreeBytes.Valid && h.DiskFreeBytes.V <= 0 {
+		t.Errorf("with a backup: %+v", h)
+	}
+}

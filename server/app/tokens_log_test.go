@@ -1,0 +1,107 @@
+package app_test
+
+import (
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"punchcard/server/app"
+	"punchcard/server/servertest"
+)
+
+// TestTokensOfPathsAreNotLogged calls every route that has a token in its path, and paths that
+// nearly are such routes, by every method, for the server's own host and for another one, with
+// success, refused, and with a server error. The log has the patterns and never the token.
+func TestTokensOfPathsAreNotLogged(t *testing.T) {
+	t.Parallel()
+	const token = "k7qm2x9pk7qm2x9pk7qm2x9pk7qm2x9pk7qm2x9p"
+	db := filepath.Join(t.TempDir(), "test.db")
+	log := &servertest.Log{}
+	logged := func(c *app.Config) {
+		c.DB, c.AccessLog, c.Log = db, true, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	fixture := servertest.Start(t, logged)
+	link := fixture.Post("/programs/"+fixture.ProgramIDs["standard"]+"/cards", nil).Want(201).Str("install_url")
+	made := link[strings.LastIndexByte(link, '/')+1:]
+	patterns := []string{"/c/:token", "/i/:token", "/setup/:token", "/till/pair/:token", "/invite/:token", "/reset/:token"} // those that have no route yet are logged without one
+	walk := func(s *servertest.Server) {
+		routes := 0
+		for _, route := range s.App.Routes() {
+			if _, pattern, _ := strings.Cut(route, " "); strings.Contains(pattern, ":token") {
+				routes++
+				if !slices.Contains(patterns, pattern) {
+					patterns = append(patterns, pattern)
+				}
+			}
+		}
+		if routes < 2 {
+			t.Fatalf("only %d routes have a token", routes)
+		}
+		for _, pattern := range patterns {
+			for _, secret := range []string{token, made} {
+				path := regexp.MustCompile(`:\w+`).ReplaceAllString(pattern, secret)
+				for _, path := range []string{path, path + "/", path + "/x", "/" + path, path + "%2fx", path + "?token=" + secret, strings.Replace(path, secret, "%00"+secret, 1)} {
+					for _, method := range []string{"GET", "HEAD", "POST", "PUT", "DELETE", "BREW"} {
+						for _, accept := range []string{"text/html", "application/json"} {
+							s.Client.With("").Fetch(method, s.Origin+path, []byte("platform=apple&token="+secret), http.Header{"Accept": {accept}, "Content-Type": {"application/x-www-form-urlencoded"}, "Referer": {s.Origin + path}})
+							s.Client.With("").Fetch(method, s.Origin+path, nil, http.Header{"Accept": {accept}, "Origin": {"https://evil.example"}})
+						}
+					}
+				}
+			}
+		}
+	}
+	walk(fixture)
+	if err := fixture.App.Store.Close(); err != nil { // every request fails from now on
+		t.Fatal(err)
+	}
+	walk(fixture)
+	fixture.Stop()
+	walk(servertest.Start(t, logged, func(c *app.Config) { c.Dev = nil }))
+
+	text := log.String()
+	for _, secret := range []string{token, made} {
+		if at := strings.Index(text, secret); at >= 0 {
+			t.Errorf("the log has a token: %s", text[max(0, at-200):at+100])
+		}
+	}
+	for _, want := range []string{"route=/i/:token status=200", "route=/i/:token status=404", "route=/i/:token status=500", "status=403", "route=/i/:token/install status=303", `route="" status=404`, "request failed"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the log has no %s", want)
+		}
+	}
+}
+
+// TestCaddyfileHidesTokens checks that Caddy's log hides the token of each path that has one.
+func TestCaddyfileHidesTokens(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile("../../deploy/Caddyfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	filter := regexp.MustCompile(`request>uri regexp (\S+) (\S+)\n`).FindStringSubmatch(string(file))
+	if filter == nil {
+		t.Fatal("there is no filter")
+	}
+	tokens := regexp.MustCompile(filter[1])
+	for _, route := range append(servertest.Start(t).App.Routes(), "GET /c/:token", "GET /c/:token/events", "GET /setup/:token", "GET /till/pair/:token", "GET /invite/:token", "GET /reset/:token") {
+		_, pattern, _ := strings.Cut(route, " ")
+		if !strings.Contains(pattern, ":token") {
+			continue
+		}
+		got := tokens.ReplaceAllString(strings.ReplaceAll(pattern, ":token", "SECRET")+"?x=1", filter[2])
+		if want := strings.ReplaceAll(pattern, ":token", "hidden") + "?x=1"; got != want {
+			t.Errorf("%s is logged as %s, want %s", pattern, got, want)
+		}
+	}
+	for _, path := range []string{"/api/public/v1/cards/crd_x", "/dashboard/card/crd_x", "/docs", "/till/v1/me", "/"} {
+		if got := tokens.ReplaceAllString(path, filter[2]); got != path {
+			t.Errorf("%s is logged as %s", path, got)
+		}
+	}
+}
