@@ -13,7 +13,7 @@ import (
 // Audit is the command that prints the audit log.
 type Audit struct {
 	OfShop
-	Limit int `default:"100" env:"-" help:"Most rows; 0 for all."`
+	Limit int `default:"100" env:"-" help:"Maximum number of rows; 0 for all."`
 }
 
 // Run prints the audit log, newest first.

@@ -22,8 +22,8 @@ import (
 // Copy has the flags that backup and restore share.
 type Copy struct {
 	File
-	Force bool `env:"-" help:"Replace a file that is there."`
-	Quick bool `env:"-" help:"Verify the integrity alone and not the invariants of check, which take long on a big file."`
+	Force bool `env:"-" help:"Replace an existing file."`
+	Quick bool `env:"-" help:"Verify only the integrity, not the invariants of check, which take long for a large file."`
 }
 
 func (c Copy) options() backup.Options { return backup.Options{Force: c.Force, Quick: c.Quick} }
@@ -43,7 +43,7 @@ type copyResult struct {
 
 // Backup is the command that copies a database to a file.
 type Backup struct {
-	Target string `arg:"" name:"file" type:"path" help:"The file to be written: whole and verified, or not at all."`
+	Target string `arg:"" name:"file" type:"path" help:"The file to write, complete and verified or not at all."`
 	Copy
 }
 
@@ -67,9 +67,46 @@ func (c *Backup) Run() error {
 	})
 }
 
+// restoreResult is the JSON that restore prints.
+type restoreResult struct {
+	copyResult
+	Review store.Restored `json:"review"`
+}
+
+// printReview prints what works again though it may have been revoked, disabled or
+// removed after the backup.
+func printReview(w io.Writer, r store.Restored) {
+	printf(w, "All sessions (%d) and one-time links (%d) have ended.\n", r.Sessions, r.Links)
+	if len(r.Keys)+len(r.Devices)+len(r.People) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nReview these, since what was revoked, disabled or removed after the backup works again:")
+	for _, table := range []struct {
+		heading string
+		rows    []store.RestoredSecret
+	}{{"KEY", r.Keys}, {"DEVICE", r.Devices}} {
+		if len(table.rows) > 0 {
+			printf(w, "\n%s\tPREFIX\tNAME\tSHOP\n", table.heading)
+		}
+		for _, s := range table.rows {
+			printf(w, "%s\t%s\t%s\t%s\n", s.ID, s.Prefix, s.Name, s.Shop)
+		}
+	}
+	if len(r.People) > 0 {
+		fmt.Fprintln(w, "\nPERSON\tEMAIL\tROLE\tSHOP")
+	}
+	for _, p := range r.People {
+		role := p.Role
+		if p.Operator {
+			role = strings.TrimPrefix(role+", operator", ", ")
+		}
+		printf(w, "%s\t%s\t%s\t%s\n", p.ID, p.Email, role, p.Shop)
+	}
+}
+
 // Restore is the command that replaces a database by a backup.
 type Restore struct {
-	Source string `arg:"" name:"backup" type:"path" help:"The backup; it stays as it is."`
+	Source string `arg:"" name:"backup" type:"path" help:"The backup, which is not changed."`
 	Copy
 }
 
@@ -80,27 +117,28 @@ func (c *Restore) Run() error {
 	start := time.Now()
 	r, err := backup.Restore(ctx, c.Source, c.DB, start, c.options())
 	if errors.Is(err, backup.ErrExists) {
-		return fmt.Errorf("%w; --force replaces it and keeps it beside", err)
+		return fmt.Errorf("%w; --force replaces it and keeps the old one beside it", err)
 	}
 	if err != nil {
 		return err
 	}
-	out := copyResult{File: c.DB, Bytes: r.Size, Seconds: time.Since(start).Seconds(), Kept: store.Null[string]{V: r.Kept, Valid: r.Kept != ""}}
+	out := restoreResult{copyResult{File: c.DB, Bytes: r.Size, Seconds: time.Since(start).Seconds(), Kept: store.Null[string]{V: r.Kept, Valid: r.Kept != ""}}, r.Review}
 	return c.show(&out, func(w io.Writer) {
 		printf(w, "%s: %d bytes, verified, in %.1f s\n", out.File, out.Bytes, out.Seconds)
 		if out.Kept.Valid {
-			printf(w, "The database before is kept as %s.\n", out.Kept.V)
+			printf(w, "The previous database is kept as %s.\n", out.Kept.V)
 		}
 		fmt.Fprintln(w, "What was delivered after the backup was made will be sent again, with the same event_id; serve --webhook-hold sends nothing.")
+		printReview(w, r.Review)
 	})
 }
 
 // BackupFlags are the flags of scheduled backups.
 type BackupFlags struct {
-	BackupEvery time.Duration `placeholder:"24h" help:"Make a backup this often, from 1m to 8760h; 0 makes none."`
-	BackupKeep  int           `default:"7" help:"Backups that are kept, from 1 to 10000; older ones of this database's name go once a new one is verified."`
-	BackupDir   string        `type:"path" placeholder:"DIR" help:"Folder of the backups, such as punchcard-20260131T090000Z.db; needs --backup-every. One folder for each database."`
-	BackupQuick bool          `help:"Verify the integrity of backups alone and not the invariants of check, which take long on a big file."`
+	BackupEvery time.Duration `placeholder:"24h" help:"Interval between backups, from 1m to 8760h; 0 makes none."`
+	BackupKeep  int           `default:"7" help:"Number of backups to keep, from 1 to 10000; older ones of this database's name are deleted once a new one is verified."`
+	BackupDir   string        `type:"path" placeholder:"DIR" help:"Folder for backups, which have names such as punchcard-20260131T090000Z.db; needs --backup-every. Use one folder for each database."`
+	BackupQuick bool          `help:"Verify only the integrity of backups, not the invariants of check, which take long for a large file."`
 }
 
 // backups returns the configuration of scheduled backups; nil for none.

@@ -14,9 +14,9 @@ import (
 type Card struct {
 	Lock    CardLock    `cmd:"" help:"Stop a card from earning and redeeming."`
 	Unlock  CardUnlock  `cmd:"" help:"Let a locked card work again."`
-	Archive CardArchive `cmd:"" help:"End a card; its history stays."`
-	Reissue CardReissue `cmd:"" help:"Give the same card a new install link and QR code; the old ones die."`
-	Delete  CardDelete  `cmd:"" help:"Erase a card's person: personal data goes, ledger rows stay."`
+	Archive CardArchive `cmd:"" help:"Archive a card; its history stays."`
+	Reissue CardReissue `cmd:"" help:"Give a card a new install link and QR code; the old ones stop working."`
+	Delete  CardDelete  `cmd:"" help:"Erase the personal data of a card's holder; ledger rows stay."`
 }
 
 // OneCard has the flags of a command on one card.
@@ -44,7 +44,7 @@ type (
 	// CardReissue is the command that gives a card a new install link.
 	CardReissue struct {
 		OneCard
-		PublicURL string `name:"public-url" required:"" placeholder:"URL" help:"What the install link begins with; that of the server."`
+		PublicURL string `name:"public-url" required:"" placeholder:"URL" help:"Base URL of the install link: the public URL of the server."`
 	}
 )
 

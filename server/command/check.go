@@ -14,8 +14,8 @@ import (
 // Check is the command that verifies a file.
 type Check struct {
 	File
-	Quick   bool `env:"-" help:"Verify the schema, the id secret and the integrity alone and not the invariants, which take long on a big file."`
-	Rebuild bool `help:"First make the sums that statistics read anew from the ledger. Other writes wait meanwhile."`
+	Quick   bool `env:"-" help:"Verify only the schema, the id secret and the integrity, not the invariants, which take long for a large file."`
+	Rebuild bool `help:"First compute the sums of the statistics again from the ledger. Other writes wait meanwhile."`
 }
 
 // Run verifies the file and prints the findings. With findings the exit status is 1.

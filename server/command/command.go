@@ -24,20 +24,21 @@ import (
 // CLI is the tree of all commands.
 type CLI struct {
 	Serve       Serve       `cmd:"" help:"Serve a database file."`
-	Dev         Dev         `cmd:"" help:"Serve a throw-away database with a demo shop and a control API, for tests and for trying things."`
+	Dev         Dev         `cmd:"" help:"Serve a temporary database with a demo shop and a control API, for tests and trials."`
 	Shop        Shop        `cmd:"" help:"Create, list and change shops."`
 	Location    Location    `cmd:"" help:"Create and list locations, set a staff PIN."`
 	Device      Device      `cmd:"" help:"Create, list and revoke tills' device tokens."`
 	Key         Key         `cmd:"" help:"Create, list, rotate and revoke keys."`
-	Program     Program     `cmd:"" help:"Operators' settings of a program; delete one."`
+	Program     Program     `cmd:"" help:"Change the operator's settings of a program, or delete it."`
 	Card        Card        `cmd:"" help:"Lock, unlock, archive, reissue and delete cards."`
-	Audit       Audit       `cmd:"" help:"Print who wrote what, newest first."`
+	User        User        `cmd:"" help:"Invite people, list their accounts, reset passwords, end sessions."`
+	Audit       Audit       `cmd:"" help:"Print the audit log, newest first."`
 	Check       Check       `cmd:"" help:"Verify a database file: integrity and invariants."`
 	Backup      Backup      `cmd:"" help:"Copy a database file while it is served; the copy is verified."`
-	Restore     Restore     `cmd:"" help:"Put a backup in the place of a database file that is not served."`
+	Restore     Restore     `cmd:"" help:"Replace a database file that is not served with a backup."`
 	Openapi     Openapi     `cmd:"" help:"Print the OpenAPI document of the REST API."`
 	Version     Version     `cmd:"" help:"Print the version."`
-	Healthcheck Healthcheck `cmd:"" help:"Exit with 0 when a server is ready."`
+	Healthcheck Healthcheck `cmd:"" help:"Exit with status 0 if a server is ready."`
 }
 
 // Out is the output of the commands.
@@ -52,7 +53,7 @@ type File struct {
 // OfShop has the flags of a command on one shop of the file.
 type OfShop struct {
 	File
-	Shop string `placeholder:"ID" help:"The shop; not needed where the file has one."`
+	Shop string `placeholder:"ID" help:"The shop; needed only if the file has several."`
 }
 
 // with opens the file, calls f, and closes the file.

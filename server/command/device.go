@@ -11,9 +11,9 @@ import (
 
 // Device groups the commands on devices.
 type Device struct {
-	Create DeviceCreate `cmd:"" help:"Make a device at a location and print its token, once."`
+	Create DeviceCreate `cmd:"" help:"Create a device at a location and print its token, which is shown only once."`
 	List   DeviceList   `cmd:"" help:"List the shop's devices, newest first."`
-	Revoke DeviceRevoke `cmd:"" help:"End a device's token from the very next request on."`
+	Revoke DeviceRevoke `cmd:"" help:"Revoke a device's token, from the next request on."`
 }
 
 // printDevices prints a table of devices.
@@ -31,9 +31,9 @@ func printDevices(w io.Writer, devices ...store.Device) {
 // DeviceCreate is the command that creates a device.
 type DeviceCreate struct {
 	OfShop
-	Location      string `env:"-" required:"" help:"The location it stands at."`
-	Name          string `env:"-" default:"Till" help:"What the device is called."`
-	AcceptCardIDs bool   `name:"accept-card-ids" env:"-" help:"Let its writes name a card by its id, for cash registers that know their members. Without it they need the card's code."`
+	Location      string `env:"-" required:"" help:"The location of the device."`
+	Name          string `env:"-" default:"Till" help:"Name of the device."`
+	AcceptCardIDs bool   `name:"accept-card-ids" env:"-" help:"Accept the ids of cards in writes, for cash registers that know their members. Otherwise writes need the card's code."`
 }
 
 // Run creates the device.

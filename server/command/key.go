@@ -13,11 +13,11 @@ import (
 
 // Key groups the commands on keys.
 type Key struct {
-	Create    KeyCreate    `cmd:"" help:"Make a key and print it, once."`
+	Create    KeyCreate    `cmd:"" help:"Create a key and print it; it is shown only once."`
 	List      KeyList      `cmd:"" help:"List the shop's keys, newest first."`
-	Rotate    KeyRotate    `cmd:"" help:"Make a successor and print it, once; the old key lives on for the overlap."`
-	Revoke    KeyRevoke    `cmd:"" help:"End a key from the very next request on."`
-	RevokeAll KeyRevokeAll `cmd:"" help:"End every key of the shop."`
+	Rotate    KeyRotate    `cmd:"" help:"Create a successor and print it, only once; the old key stays valid for the overlap."`
+	Revoke    KeyRevoke    `cmd:"" help:"Revoke a key, from the next request on."`
+	RevokeAll KeyRevokeAll `cmd:"" help:"Revoke all keys of the shop."`
 }
 
 // printKeys prints a table of keys.
@@ -72,7 +72,7 @@ type KeyCreate struct {
 	OfShop
 	Name          string   `env:"-" required:"" help:"What the key is for."`
 	Class         string   `env:"-" enum:"api,mcp" default:"api" help:"api or mcp."`
-	Scope         []string `env:"-" help:"Scopes such as cards:read; default: every scope."`
+	Scope         []string `env:"-" help:"Scopes such as cards:read; default: every scope, of an MCP key those that read."`
 	Location      []string `env:"-" help:"Restrict the key to these locations."`
 	Expires       *instant `env:"-" placeholder:"WHEN" help:"A time, a number of days such as 90d, or never. Default: never."`
 	app.KeyLimits `group:"Limits:"`

@@ -14,14 +14,14 @@ import (
 
 // Location groups the commands on locations.
 type Location struct {
-	Create LocationCreate `cmd:"" help:"Make a location."`
+	Create LocationCreate `cmd:"" help:"Create a location."`
 	List   LocationList   `cmd:"" help:"List the shop's locations, newest first."`
-	SetPin LocationSetPin `cmd:"" help:"Set or take away the staff PIN."`
+	SetPin LocationSetPin `cmd:"" help:"Set or remove the staff PIN."`
 }
 
 // printLocations prints a table of locations.
 func printLocations(w io.Writer, locations ...store.Location) {
-	fmt.Fprintln(w, "ID\tNAME\tCITY\tACTIVE\tPIN DEMANDED")
+	fmt.Fprintln(w, "ID\tNAME\tCITY\tACTIVE\tPIN REQUIRED")
 	for _, l := range locations {
 		printf(w, "%s\t%s\t%s\t%t\t%t\n", l.ID, l.Name, l.City, l.Active, l.RequireStaffPIN)
 	}
@@ -33,21 +33,21 @@ func printLocation(w io.Writer, l store.Location) { printLocations(w, l) }
 // LocationCreate is the command that creates a location.
 type LocationCreate struct {
 	OfShop
-	Name            string  `env:"-" required:"" help:"Its name."`
+	Name            string  `env:"-" required:"" help:"Name of the location."`
 	Address         string  `env:"-" required:"" help:"Street and number."`
 	City            string  `env:"-" required:"" help:"City."`
 	PostalCode      string  `env:"-" required:"" help:"Postal code."`
 	CountryCode     string  `env:"-" required:"" help:"Two letters A-Z."`
 	Lat             float64 `env:"-" help:"Latitude."`
 	Lon             float64 `env:"-" help:"Longitude."`
-	RequireStaffPIN bool    `name:"require-staff-pin" env:"-" help:"Tills ask for the staff PIN, and write nothing before set-pin sets one."`
+	RequireStaffPIN bool    `name:"require-staff-pin" env:"-" help:"Require the staff PIN at the location's tills, which cannot write until set-pin sets one."`
 	StaffPIN        *string `name:"staff-pin" env:"-" hidden:"" help:"Refused: set-pin reads the PIN from standard input."`
 }
 
 // Run creates the location.
 func (c *LocationCreate) Run() error {
 	if c.StaffPIN != nil {
-		return fmt.Errorf("--staff-pin: %w; make the location without it, and then run: punchcard location set-pin ID", errPINArgument)
+		return fmt.Errorf("--staff-pin: %w; create the location without it, then run: punchcard location set-pin ID", errPINArgument)
 	}
 	f := store.LocationFields{LocationPatch: store.LocationPatch{Name: store.Given(c.Name), Address: store.Given(c.Address), City: store.Given(c.City),
 		PostalCode: store.Given(c.PostalCode), CountryCode: store.Given(c.CountryCode), Lat: store.Given(c.Lat), Lon: store.Given(c.Lon)}}
@@ -102,7 +102,7 @@ type LocationSetPin struct {
 	OfShop
 	ID       string `arg:"" help:"The location."`
 	Argument string `arg:"" name:"pin" optional:"" hidden:"" help:"Refused: the PIN is read from standard input."`
-	None     bool   `env:"-" help:"Take the PIN away instead of reading one."`
+	None     bool   `env:"-" help:"Remove the PIN instead of reading one."`
 }
 
 // errPINArgument is the error of a PIN on the command line.

@@ -21,7 +21,7 @@ import (
 // MailFlags are the flags for sending mail.
 type MailFlags struct {
 	SMTPURL          string `name:"smtp-url" placeholder:"URL" help:"Mail server for send_email, such as smtp://cards@mail.example.com:587 (STARTTLS) or smtps://cards@mail.example.com:465. Default: none, and send_email is refused."`
-	SMTPPasswordFile string `name:"smtp-password-file" type:"path" placeholder:"FILE" help:"Password of the user in --smtp-url: the only line of this file."`
+	SMTPPasswordFile string `name:"smtp-password-file" type:"path" placeholder:"FILE" help:"File whose only line is the password of the user in --smtp-url."`
 	MailFrom         string `name:"mail-from" placeholder:"ADDRESS" help:"Sender of mail, such as 'Coffee <cards@example.com>'; needed with --smtp-url."`
 }
 

@@ -11,16 +11,16 @@ import (
 
 // Program groups the commands on programs.
 type Program struct {
-	Update ProgramUpdate `cmd:"" help:"Change what only operators set."`
-	Delete ProgramDelete `cmd:"" help:"Delete a program: its cards are archived, its webhooks go, its ledger stays."`
+	Update ProgramUpdate `cmd:"" help:"Change the settings that keys cannot set."`
+	Delete ProgramDelete `cmd:"" help:"Delete a program: its cards are archived, its webhooks are deleted, its ledger stays."`
 }
 
-// ProgramUpdate is the command that changes the settings that only operators set.
+// ProgramUpdate is the command that changes the settings that keys cannot set.
 type ProgramUpdate struct {
 	OfShop
 	ID              string  `arg:"" help:"The program."`
-	MinSpendCents   *number `env:"-" placeholder:"N" help:"A stamp demands a purchase of at least this; none takes the demand away."`
-	MaxStampsPerDay *number `env:"-" placeholder:"N" help:"A card gets at most so many stamps on a day of the shop's calendar; none takes the limit away."`
+	MinSpendCents   *number `env:"-" placeholder:"N" help:"Minimum purchase for a stamp, in cents; none removes the minimum."`
+	MaxStampsPerDay *number `env:"-" placeholder:"N" help:"Maximum number of stamps of a card on one day of the shop's calendar; none removes the limit."`
 }
 
 // Run changes the settings.

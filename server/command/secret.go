@@ -34,7 +34,7 @@ func readPIN() (string, error) {
 	return string(pin), err
 }
 
-var errNoPIN = errors.New("standard input has none; --none takes the PIN away")
+var errNoPIN = errors.New("the first line of standard input is empty; --none removes the PIN")
 
 // readLine reads the only line of an input.
 func readLine(r io.Reader) (string, error) {

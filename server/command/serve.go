@@ -27,18 +27,19 @@ import (
 
 // Server has the flags that serve and dev share.
 type Server struct {
-	Listen          string        `default:"127.0.0.1:8080" help:"Address to listen on; port 0 takes a free one."`
-	PublicURL       string        `name:"public-url" placeholder:"URL" help:"What install links begin with. Default: the address listened on."`
-	PricingFile     string        `type:"path" placeholder:"FILE" help:"JSON that GET /pricing answers; without it that is 404."`
+	Listen          string        `placeholder:"ADDRESS" help:"Address to listen on; port 0 selects a free port. Default: 127.0.0.1:8080, with --tls-auto :443."`
+	PublicURL       string        `name:"public-url" placeholder:"URL" help:"Base URL of install links. Default: the address of --listen, with --tls-auto its first host."`
+	AllowHost       []string      `placeholder:"HOST" help:"Host names or addresses, without a port, that requests may name besides loopback and the host of --public-url, such as the name of a container; others get 403: under dev on every path, under serve on pages for people and /mcp."`
+	PricingFile     string        `type:"path" placeholder:"FILE" help:"JSON file that GET /pricing returns; without it, GET /pricing is 404."`
 	InstallLinkTTL  time.Duration `name:"install-link-ttl" default:"720h" help:"How long an install link is valid."`
-	WebhookPreview  bool          `name:"webhook-preview-events" help:"Also send the events that the catalogue calls not yet."`
-	WebhookHeaders  bool          `name:"webhook-send-custom-headers" help:"Send the custom headers of webhooks along."`
-	WebhookHTTP     bool          `name:"webhook-allow-http" help:"Take http webhook targets as well."`
+	WebhookPreview  bool          `name:"webhook-preview-events" help:"Also send the events that the catalogue marks as not yet sent."`
+	WebhookHeaders  bool          `name:"webhook-send-custom-headers" help:"Send the custom headers of webhooks."`
+	WebhookHTTP     bool          `name:"webhook-allow-http" help:"Also allow webhook targets with plain http."`
 	WebhookCIDR     []string      `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Networks that webhooks may be sent to although they are not public, such as 10.1.0.0/16; metadata addresses stay refused."`
 	WebhookHold     bool          `name:"webhook-hold" help:"Queue webhooks and mail but send none: for a copy of a database that must not reach the real receivers."`
-	ShutdownTimeout time.Duration `default:"20s" help:"How long requests in flight may take to finish at the end."`
-	LogFormat       string        `enum:"text,json" default:"text" help:"Form of the log on stderr: text or json."`
-	LogLevel        string        `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged."`
+	ShutdownTimeout time.Duration `default:"20s" help:"How long to wait at shutdown for requests in flight."`
+	LogFormat       string        `enum:"text,json" default:"text" help:"Format of the log on stderr: text or json."`
+	LogLevel        string        `enum:"debug,info,warn,error" default:"info" help:"Lowest level that is logged."`
 	app.Limits      `group:"Limits:"`
 }
 
@@ -62,7 +63,7 @@ func (s Server) config(stderr io.Writer) (app.Config, error) {
 	if guard.AllowCIDR, err = networks("--webhook-allow-cidr (PUNCHCARD_WEBHOOK_ALLOW_CIDR)", s.WebhookCIDR); err != nil {
 		return app.Config{}, err
 	}
-	return app.Config{Guard: guard, HoldWebhooks: s.WebhookHold, CustomHeaders: s.WebhookHeaders, Listen: s.Listen, PublicURL: s.PublicURL, PricingFile: s.PricingFile, InstallLinkTTL: s.InstallLinkTTL,
+	return app.Config{Guard: guard, HoldWebhooks: s.WebhookHold, CustomHeaders: s.WebhookHeaders, Listen: s.Listen, PublicURL: s.PublicURL, AllowHosts: s.AllowHost, PricingFile: s.PricingFile, InstallLinkTTL: s.InstallLinkTTL,
 		PreviewEvents: s.WebhookPreview, Limits: s.Limits, Log: log}, nil
 }
 
@@ -106,14 +107,19 @@ func (s Server) run(conf app.Config, ready func(*app.App) error) error {
 
 // Serve is the command that serves a database file.
 type Serve struct {
-	DB string `default:"punchcard.db" type:"path" help:"The database file; created when absent."`
+	DB string `default:"punchcard.db" type:"path" help:"The database file; created if it does not exist."`
 	BackupFlags
 	MailFlags
-	MetricsListen string   `placeholder:"ADDRESS" help:"Serve Prometheus metrics at /metrics on this address, which should not be a public one. Default: none."`
-	TLSCert       string   `name:"tls-cert" type:"path" placeholder:"FILE" help:"Speak HTTPS with this PEM certificate chain; read anew when it changes."`
-	TLSKey        string   `name:"tls-key" type:"path" placeholder:"FILE" help:"PEM key of --tls-cert."`
-	AccessLog     bool     `help:"Log a line for each request: route, status, time, client and key, never what was in it."`
-	TrustedProxy  []string `placeholder:"CIDR" help:"Networks of proxies in front, whose X-Forwarded-For is believed for the log."`
+	MetricsListen   string   `placeholder:"ADDRESS" help:"Serve Prometheus metrics at /metrics on this address, which should not be a public one. Default: none."`
+	TLSCert         string   `name:"tls-cert" type:"path" placeholder:"FILE" help:"Serve HTTPS with this PEM certificate chain, which is read again when it changes."`
+	TLSKey          string   `name:"tls-key" type:"path" placeholder:"FILE" help:"PEM private key of --tls-cert."`
+	TLSAuto         []string `name:"tls-auto" placeholder:"HOST" help:"Serve HTTPS with a certificate for this host, obtained and renewed by ACME; may be repeated. With it you accept the terms of the CA."`
+	TLSCache        string   `name:"tls-cache" type:"path" placeholder:"DIR" help:"Folder for the certificates of --tls-auto and their keys. Default: tls beside the database."`
+	ACMEURL         string   `name:"acme-url" placeholder:"URL" help:"Directory of the CA of --tls-auto. Default: that of Let's Encrypt."`
+	HTTPListen      string   `name:"http-listen" placeholder:"ADDRESS" help:"With --tls-auto, address for plain http, where the challenges of the CA are answered and browsers are redirected to https. Default: :80, none with --listen."`
+	AccessLog       bool     `help:"Log a line for each request: route, status, time, client and key, but no content."`
+	TrustedProxy    []string `placeholder:"CIDR" help:"Networks of reverse proxies whose X-Forwarded-For is trusted, for the log and for the limits on guesses by address."`
+	InsecureCookies bool     `help:"Let people sign in over plain http at an address that is not loopback. Anybody on the network path can then take over their sessions."`
 	Server
 }
 
@@ -130,7 +136,8 @@ func (c *Serve) Run() error {
 	if conf.Mail, err = c.newMail(); err != nil {
 		return err
 	}
-	conf.TLSCert, conf.TLSKey, conf.AccessLog = c.TLSCert, c.TLSKey, c.AccessLog
+	conf.TLSCert, conf.TLSKey, conf.AccessLog, conf.InsecureCookies = c.TLSCert, c.TLSKey, c.AccessLog, c.InsecureCookies
+	conf.TLSAuto, conf.TLSCache, conf.ACMEURL, conf.HTTPListen = c.TLSAuto, c.TLSCache, c.ACMEURL, c.HTTPListen
 	if conf.TrustedProxies, err = networks("--trusted-proxy (PUNCHCARD_TRUSTED_PROXY)", c.TrustedProxy); err != nil {
 		return err
 	}
@@ -149,14 +156,13 @@ func (c *Serve) Run() error {
 
 // Dev is the command that serves a fixture.
 type Dev struct {
-	DB                   string   `type:"path" placeholder:"FILE" help:"Keep the data in this file between runs. Default: thrown away at the end."`
-	Clock                string   `placeholder:"RFC3339" help:"Let time stand still at this instant between advances."`
-	ReadyFile            string   `type:"path" placeholder:"FILE" help:"Also write the ready line to this file, whole or not at all."`
-	Seed                 string   `type:"path" placeholder:"FILE" help:"Begin with the shops that this JSON file describes, and not with the demo shop; a file named by --db that is there already keeps what it has. GET /dev/seed.schema.json has the form."`
-	DeterministicIDs     bool     `name:"deterministic-ids" help:"Make secrets and the ids of requests the same in every run, and let time stand still at 2026-01-01T09:00:00Z if --clock names no other instant: the same calls then get the same answers, byte for byte. Signatures of webhooks then bear the time of that clock."`
-	StrictWebhookTargets bool     `help:"Hold webhook targets to the rules of serve: public addresses that resolve, by https."`
-	AllowRemote          bool     `help:"Listen on an address that is not loopback, though the demo keys are public knowledge; needs --allow-host."`
-	AllowHost            []string `placeholder:"HOST" help:"Host names or addresses, without a port, that requests may name besides loopback and the host of --public-url, such as the name of a container; requests for others get 403."`
+	DB                   string `type:"path" placeholder:"FILE" help:"Keep the data in this file between runs. Default: a temporary file."`
+	Clock                string `placeholder:"RFC3339" help:"Stop the clock at this time; it moves only when it is advanced."`
+	ReadyFile            string `type:"path" placeholder:"FILE" help:"Also write the ready line to this file, completely or not at all."`
+	Seed                 string `type:"path" placeholder:"FILE" help:"Start with the shops that this JSON file describes instead of the demo shop. If the file of --db exists already, its content stays. GET /dev/seed.schema.json returns the format."`
+	DeterministicIDs     bool   `name:"deterministic-ids" help:"Make secrets and request ids the same in every run, and stop the clock at 2026-01-01T09:00:00Z unless --clock sets another time. The same calls then get the same answers, byte for byte, and webhook signatures have the time of that clock."`
+	StrictWebhookTargets bool   `help:"Apply the rules of serve to webhook targets: public addresses that resolve, with https."`
+	AllowRemote          bool   `help:"Listen on an address that is not loopback, although the demo keys are public knowledge; needs --allow-host."`
 	Server
 }
 
@@ -173,7 +179,8 @@ func (c *Dev) Run() error {
 		return fmt.Errorf("--allow-remote (PUNCHCARD_ALLOW_REMOTE): needs --allow-host (PUNCHCARD_ALLOW_HOST) with the names by which other machines reach this one; requests that name another host get 403")
 	}
 	conf.DB = c.DB
-	conf.Dev = &app.Dev{Deterministic: c.DeterministicIDs, AllowHosts: c.AllowHost}
+	conf.InsecureCookies = c.AllowRemote // its keys and password are public knowledge anyway
+	conf.Dev = &app.Dev{Deterministic: c.DeterministicIDs}
 	if c.Clock != "" {
 		at, err := time.Parse(time.RFC3339, c.Clock)
 		if err != nil {
@@ -274,7 +281,7 @@ func writeAtomically(path string, content []byte) error {
 
 // Openapi is the command that prints the OpenAPI document.
 type Openapi struct {
-	PublicURL  string `name:"public-url" default:"http://127.0.0.1:8080" help:"What the document's server URL begins with."`
+	PublicURL  string `name:"public-url" default:"http://127.0.0.1:8080" help:"Base URL of the API in the document."`
 	app.Limits `group:"Limits:"`
 }
 

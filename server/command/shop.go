@@ -11,27 +11,30 @@ import (
 
 // Shop groups the commands on shops.
 type Shop struct {
-	Create ShopCreate `cmd:"" help:"Make a shop; creates the file when absent."`
+	Create ShopCreate `cmd:"" help:"Create a shop, and the file if it does not exist."`
 	List   ShopList   `cmd:"" help:"List the shops of the file."`
 	Update ShopUpdate `cmd:"" help:"Change a shop's plan, subscription or limits."`
 }
 
 // ShopFlags are the flags of a shop's settings.
 type ShopFlags struct {
-	Name              *string  `env:"-" help:"Its name."`
+	Name              *string  `env:"-" help:"Name of the shop."`
 	Timezone          *string  `env:"-" help:"IANA time zone, such as Europe/Rome."`
+	Currency          *string  `env:"-" placeholder:"CODE" help:"Of amounts: ISO 4217, such as EUR."`
+	Language          *string  `env:"-" enum:"en,it,es,fr,de,pt" help:"Of its pages and mail: en, it, es, fr, de or pt."`
+	RequireTOTP       *bool    `name:"require-totp" env:"-" negatable:"" help:"Whether its owners and managers need a second factor."`
 	SubscriptionState *string  `env:"-" enum:"active,past_due,suspended,cancelled" help:"active, past_due, suspended or cancelled."`
 	APIAddon          *bool    `name:"api-addon" env:"-" negatable:"" help:"Whether the shop has the Business API add-on."`
 	MCPAccess         *bool    `name:"mcp-access" env:"-" negatable:"" help:"Whether the shop may use the MCP connector."`
-	GrantExpiresAt    *instant `env:"-" placeholder:"TIME" help:"API access without the add-on until then; none takes it away."`
-	IncludedLocations *int64   `env:"-" help:"Locations in the plan."`
-	MaxLocations      *number  `env:"-" placeholder:"N" help:"Most locations; none for no limit."`
-	MaxCards          *number  `env:"-" placeholder:"N" help:"Most live cards; none for no limit."`
+	GrantExpiresAt    *instant `env:"-" placeholder:"TIME" help:"Time until which the shop has API access without the add-on; none ends the access."`
+	IncludedLocations *int64   `env:"-" help:"Number of locations included in the plan."`
+	MaxLocations      *number  `env:"-" placeholder:"N" help:"Maximum number of locations; none for no limit."`
+	MaxCards          *number  `env:"-" placeholder:"N" help:"Maximum number of live cards; none for no limit."`
 }
 
 // fields returns the settings that are given.
 func (f ShopFlags) fields() (s store.ShopFields, err error) {
-	s = store.ShopFields{Name: given(f.Name), Timezone: given(f.Timezone), SubscriptionState: given(f.SubscriptionState), APIAddon: given(f.APIAddon),
+	s = store.ShopFields{Name: given(f.Name), Timezone: given(f.Timezone), Currency: given(f.Currency), Language: given(f.Language), RequireTOTP: given(f.RequireTOTP), SubscriptionState: given(f.SubscriptionState), APIAddon: given(f.APIAddon),
 		MCPAccess: given(f.MCPAccess), IncludedLocations: given(f.IncludedLocations)}
 	if s.GrantExpiresAt, err = f.GrantExpiresAt.opt("grant-expires-at"); err != nil {
 		return s, err
@@ -57,7 +60,7 @@ func printShop(w io.Writer, sh store.Shop) { printShops(w, sh) }
 // ShopCreate is the command that creates a shop.
 type ShopCreate struct {
 	File
-	Mode string `env:"-" enum:"live,test" default:"live" help:"live or test; decides the prefix of its keys."`
+	Mode string `env:"-" enum:"live,test" default:"live" help:"live or test; the prefix of the shop's keys says which."`
 	ShopFlags
 }
 
@@ -94,7 +97,7 @@ func (c *ShopList) Run() error {
 type ShopUpdate struct {
 	OfShop
 	ShopFlags
-	Reason *string `env:"-" placeholder:"TEXT" help:"Why the subscription changes, for webhooks; one line."`
+	Reason *string `env:"-" placeholder:"TEXT" help:"Reason for the change of the subscription, which webhooks send; one line."`
 }
 
 // Run changes the settings.

@@ -41,6 +41,8 @@ type Control struct {
 	Clock  Clock
 	Mail   *Mailbox
 	Ready  *seed.Ready
+	// PublicURL decides the form of the cookie of a session.
+	PublicURL string
 	// Settle does what is due and returns the counts since the fixture's start.
 	Settle func() (Settled, error)
 	// Due returns when the next thing becomes due; ok is false if there is none.
@@ -61,6 +63,8 @@ type Control struct {
 func (c *Control) Mount(r *httprouter.Router) {
 	k := c.Kernel
 	get := func(path string, h httprouter.Handle) { kernel.Register(r, http.MethodGet, path, h) }
+	get("/", c.start)
+	r.POST("/dev/demo-card", c.demoCard)
 	get("/dev/clock", handle(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }))
 	r.POST("/dev/clock", handle(k, http.StatusOK, c.moveClock))
 	get("/dev/seed.schema.json", k.Static("application/schema+json", seed.Schema))
@@ -85,6 +89,7 @@ func (c *Control) Mount(r *httprouter.Router) {
 	r.POST("/dev/cards/:id/archive", onResource[struct{}, store.CardDetail](c, store.KindCard, http.StatusOK, operation.ArchiveCard))
 	r.POST("/dev/cards/:id/reissue", onResource[store.ReissueFields, operation.IssuedCard](c, store.KindCard, http.StatusOK, operation.ReissueCard))
 	r.POST("/dev/cards/:id/delete", onResource[struct{}, kernel.None](c, store.KindCard, http.StatusNoContent, operation.EraseCard))
+	r.POST("/dev/sign-in", c.signIn)
 	get("/dev/audit", handle(k, http.StatusOK, c.audit))
 	get("/dev/emails", handle(k, http.StatusOK, c.emails))
 

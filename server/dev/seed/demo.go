@@ -39,6 +39,9 @@ type Ready struct {
 	TillToken        string            `json:"till_token"`
 	ProgramIDs       map[string]string `json:"program_ids"`
 	LocationIDs      []string          `json:"location_ids"`
+	OwnerEmail       string            `json:"owner_email"`
+	OwnerPassword    string            `json:"owner_password"`
+	DashboardURL     string            `json:"dashboard_url"`
 	// Refs maps the refs of a seed file to public ids. It is nil without a seed.
 	Refs map[string]string `json:"refs,omitempty"`
 
@@ -51,7 +54,7 @@ func (r *Ready) Shop() int64 { return r.shop }
 // At returns the ready line of a server with another origin.
 func (r *Ready) At(origin string) *Ready {
 	c := *r
-	c.BaseURL, c.Origin = origin+"/api/public/v1", origin
+	c.BaseURL, c.Origin, c.DashboardURL = origin+"/api/public/v1", origin, origin+"/dashboard"
 	return &c
 }
 
@@ -74,6 +77,8 @@ func Demo(st *store.Store, origin string) (*Ready, error) {
 		if r, err = readyLine(st); err != nil {
 			return nil, err
 		}
+	} else if err := addPeople(st, r.shop); err != nil {
+		return nil, err
 	}
 	r.LocationIDs = r.LocationIDs[:min(2, len(r.LocationIDs))]
 	return r.At(origin), nil
@@ -97,7 +102,7 @@ func readyLine(st *store.Store) (*Ready, error) {
 		return nil, err
 	}
 	r := &Ready{APIKey: APIKey, RestrictedAPIKey: RestrictedAPIKey, MCPKey: MCPKey, TillToken: TillToken,
-		ShopID: id.ShopID, ProgramIDs: map[string]string{}, shop: id.Shop}
+		OwnerEmail: OwnerEmail, OwnerPassword: Password, ShopID: id.ShopID, ProgramIDs: map[string]string{}, shop: id.Shop}
 	return r, st.View(0, func(v *store.View) error {
 		// The list is newest first, so the oldest program of each type stays.
 		programs, err := all(func(q store.PageQuery) (store.Page[store.Program], error) {
@@ -160,7 +165,7 @@ func demoShop(tx *store.Tx) error {
 	return demoPrograms(tx, store.Access{Shop: shop})
 }
 
-// demoKeys creates the keys of the ready line. The restricted key is restricted to
+// demoKeys creates the keys and the people of the ready line. The restricted key is restricted to
 // the location first.
 func demoKeys(tx *store.Tx, shop int64, first string) error {
 	for _, k := range []store.KeyFields{
@@ -172,7 +177,7 @@ func demoKeys(tx *store.Tx, shop int64, first string) error {
 			return err
 		}
 	}
-	return nil
+	return demoPeople(tx, shop)
 }
 
 // demoPrograms creates and publishes the programs of the demo shop.

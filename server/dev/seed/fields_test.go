@@ -121,7 +121,7 @@ func TestEveryField(t *testing.T) {
 		"2026-05-18T08:30:00.000Z reversal prize=true",
 		"2026-05-18T10:00:00.000Z redemption prize=true",
 		"key api tsk_live_ [cards:read] 2 2026-06-01T00:00:00.000Z",
-		"key mcp tmk_live_ [] 0 -",
+		"key mcp tmk_live_ [locations:read programs:read cards:read transactions:read analytics:read webhooks:read] 0 -",
 	}
 	for i := range got {
 		if strings.HasPrefix(got[i], "key ") { // the rest of the prefix is random

@@ -1,0 +1,50 @@
+package seed
+
+import (
+	"context"
+
+	"punchcard/store"
+)
+
+// The people of the demo shop. The owner is also the operator, as the person is who sets
+// a server up.
+const (
+	OwnerEmail   = "owner@demo.test"
+	ManagerEmail = "manager@demo.test"
+	ViewerEmail  = "viewer@demo.test"
+	// Password is the password of each of them. Like the demo keys, it is public.
+	Password = "punchcard-demo-password"
+	// passwordHash is its hash, since hashing it would take longer than the rest of a
+	// start.
+	passwordHash = "$argon2id$v=19$m=19456,t=2,p=1$XxMHXm/1JKLlLTuPTnXvYA$YssR4bieFQJT/uoXjR2twMongMT6OxUBNfYZARbq4E4"
+)
+
+// Emails are the emails of the demo shop's people by their roles.
+var Emails = map[string]string{store.RoleOwner: OwnerEmail, store.RoleManager: ManagerEmail, store.RoleViewer: ViewerEmail}
+
+// demoPeople creates the people of a shop.
+func demoPeople(tx *store.Tx, shop int64) error {
+	for _, p := range []struct{ role, name string }{{store.RoleOwner, "Olivia Owner"}, {store.RoleManager, "Marco Manager"}, {store.RoleViewer, "Vera Viewer"}} {
+		user, err := tx.AddUser(store.NewUser{Email: Emails[p.role], Name: p.name, Password: passwordHash, Language: "en", Operator: p.role == store.RoleOwner})
+		if err != nil {
+			return err
+		}
+		if err := tx.AddMember(user, shop, p.role); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addPeople creates the people of the demo shop in a file that an older version made
+// without them.
+func addPeople(st *store.Store, shop int64) error {
+	var users []store.User
+	if err := st.View(0, func(v *store.View) (err error) {
+		users, err = v.Users()
+		return err
+	}); err != nil || len(users) > 0 {
+		return err
+	}
+	return st.Write(context.Background(), store.Write{Actor: store.Actor{Type: "system"}, Do: func(tx *store.Tx) error { return demoPeople(tx, shop) }})
+}

@@ -1,0 +1,66 @@
+package dev
+
+import (
+	"mime"
+	"net/http"
+
+	"github.com/julienschmidt/httprouter"
+
+	"punchcard/server/dev/seed"
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/store"
+)
+
+// signInBody is the body of POST /dev/sign-in.
+type signInBody struct {
+	As store.Opt[string] `json:"as" req:"true" enum:"owner,manager,viewer"`
+}
+
+// signInAnswer is the cookie of a new session.
+type signInAnswer struct {
+	Cookie string `json:"cookie"`
+	Token  string `json:"token"`
+}
+
+// signIn answers POST /dev/sign-in: it begins a session of one of the demo shop's people
+// and sets its cookie. The form of the start page leads on to the dashboard.
+func (c *Control) signIn(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+	if mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); mediaType == "application/x-www-form-urlencoded" {
+		r.Body = http.MaxBytesReader(w, r.Body, kernel.MaxBody)
+		cookie, err := c.signInAs(r, r.PostFormValue("as"))
+		if err != nil {
+			c.Kernel.AnswerError(w, err)
+			return
+		}
+		http.SetCookie(w, cookie)
+		w.Header().Set("Location", "/dashboard")
+		c.Kernel.HTML(w, http.StatusSeeOther, nil)
+		return
+	}
+	handle(c.Kernel, http.StatusOK, func(r *http.Request, _ httprouter.Params, b signInBody) (a signInAnswer, err error) {
+		cookie, err := c.signInAs(r, b.As.V)
+		if err != nil {
+			return a, err
+		}
+		http.SetCookie(w, cookie)
+		return signInAnswer{cookie.Name, cookie.Value}, nil
+	})(w, r, p)
+}
+
+// signInAs begins a session of the person with a role.
+func (c *Control) signInAs(r *http.Request, role string) (*http.Cookie, error) {
+	var id string
+	if err := c.Store.View(0, func(v *store.View) (err error) {
+		id, err = v.UserByEmail(seed.Emails[role])
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	caller := kernel.Caller{Kind: kernel.System, Actor: store.Actor{Type: "system"}, Address: c.Kernel.ClientAddress(r), Agent: r.UserAgent()}
+	s, err := kernel.Do[operation.CreatedSession](r.Context(), c.Kernel, caller, operation.SignInAs, kernel.Args{Params: map[string]string{"id": id}})
+	if err != nil {
+		return nil, err
+	}
+	return kernel.SessionCookie(c.PublicURL, s.Token), nil
+}

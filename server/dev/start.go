@@ -1,0 +1,137 @@
+package dev
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"io/fs"
+	"maps"
+	"net/http"
+	"path"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/julienschmidt/httprouter"
+
+	"punchcard/server/dev/seed"
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/server/web"
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+//go:embed pages/*.html
+var pageFiles embed.FS
+
+// pages parses the start page on the first request for it, since the start of a fixture
+// must be fast.
+var pages = sync.OnceValue(func() *web.Templates {
+	files, err := fs.Sub(pageFiles, "pages")
+	if err != nil {
+		panic(err) // impossible: the folder is embedded
+	}
+	t, err := web.Parse(files)
+	if err != nil {
+		panic(err) // impossible: the tests parse it
+	}
+	return t
+})
+
+// startView is the data of the start page.
+type startView struct {
+	web.Frame
+	Actions []web.Action
+	Links   []startLink
+	Values  []startValue
+	Curl    string
+}
+
+type startLink struct{ Path, What string }
+
+// startValue is a value of the ready line.
+type startValue struct{ Name, Value string }
+
+// startLinks are the links to all faces.
+var startLinks = []startLink{
+	{"/dashboard", "Dashboard of the shop"},
+	{"/docs", "Reference of the REST API"},
+	{"/openapi.json", "OpenAPI document of the REST API"},
+	{"/till/openapi.json", "OpenAPI document of the till API"},
+	{"/dev/requests", "Journal of requests"},
+	{"/dev/emails", "Mail that would have been sent"},
+	{"/dev/audit", "Audit log"},
+	{"/dev/clock", "The server's clock"},
+}
+
+// start answers GET / with a page for browsers, and with the ready line for programs.
+func (c *Control) start(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
+	w.Header().Set("Vary", "Accept")
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		c.Kernel.Send(w, http.StatusOK, wire.Append(nil, c.Ready))
+		return
+	}
+	view := startView{
+		Frame:   web.Frame{Title: "punchcard dev", Width: "narrow"},
+		Actions: []web.Action{{Label: "Sign in as the owner", Path: "/dev/sign-in", Post: true, Name: "as", Value: store.RoleOwner, Kind: "primary"}},
+		Links:   startLinks,
+		Values:  readyValues(c.Ready),
+		Curl:    "curl -H 'Authorization: Bearer " + c.Ready.APIKey + "' " + c.Ready.BaseURL + "/me",
+	}
+	if c.demoProgram() != "" {
+		view.Actions = append(view.Actions, web.Action{Label: "Issue a card and open its page", Path: "/dev/demo-card", Post: true})
+	}
+	var b bytes.Buffer
+	if err := pages().Render(&b, "start", view, web.PrinterFor("en")); err != nil {
+		c.Kernel.AnswerError(w, err)
+		return
+	}
+	c.Kernel.RequestID(w)
+	web.SetHeaders(w.Header())
+	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	w.Write(b.Bytes())
+}
+
+// readyValues returns the texts of a ready line in their order, those in maps by name.
+func readyValues(ready *seed.Ready) (list []startValue) {
+	v := reflect.ValueOf(ready).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.IsExported() || name == "" || name == "-" {
+			continue
+		}
+		switch value := v.FieldByIndex(f.Index).Interface().(type) {
+		case string:
+			list = append(list, startValue{name, value})
+		case []string:
+			list = append(list, startValue{name, strings.Join(value, " ")})
+		case map[string]string:
+			for _, key := range slices.Sorted(maps.Keys(value)) {
+				list = append(list, startValue{name + "." + key, value[key]})
+			}
+		}
+	}
+	return list
+}
+
+// demoProgram returns the program of the demo card, or nothing if the shop has none.
+func (c *Control) demoProgram() string {
+	ids := c.Ready.ProgramIDs
+	return cmp.Or(ids[store.ProgramStandard], ids[store.ProgramPrivate], ids[store.ProgramAccess], ids[store.ProgramDiscount], ids[store.ProgramPrepaid])
+}
+
+// demoCard answers POST /dev/demo-card: it issues a card and leads to its page.
+func (c *Control) demoCard(w http.ResponseWriter, r *http.Request, _ httprouter.Params) {
+	made, err := kernel.Do[operation.IssuedCard](r.Context(), c.Kernel, operator(c.Ready.Shop()), operation.EnrollCard,
+		kernel.Args{Params: map[string]string{"id": c.demoProgram()}, Fields: store.CardFields{}})
+	if err != nil {
+		c.Kernel.AnswerError(w, err)
+		return
+	}
+	// The path alone, since the browser may know the fixture by another name.
+	w.Header().Set("Location", "/i/"+path.Base(made.InstallURL))
+	c.Kernel.HTML(w, http.StatusSeeOther, nil)
+}
