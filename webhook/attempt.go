@@ -37,10 +37,10 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 		release()
 		return
 	}
-	var a store.Attempt
+	var attempt store.Attempt
 	var ok bool
 	err := l.s.conf.Store.View(0, func(v *store.View) (err error) {
-		a, ok, err = v.Attempt(l.webhook, event)
+		attempt, ok, err = v.Attempt(l.webhook, event)
 		return err
 	})
 	if err != nil || !ok {
@@ -51,45 +51,45 @@ func (l *lane) attempt(event int64, release func(), t *turn) {
 		}
 		return
 	}
-	o := l.s.post(l.s.ctx, &a, t.end)
+	outcome := l.s.post(l.s.ctx, &attempt, t.end)
 	release()
 	if l.s.ctx.Err() != nil {
 		return // Stop ended the attempt: the receiver has not failed
 	}
-	l.adapt(o)
+	l.adapt(outcome)
 	if l.s.conf.Deterministic {
-		o.Duration = 0
-		if o.TimedOut {
-			o.Duration = l.s.conf.Timeout
+		outcome.Duration = 0
+		if outcome.TimedOut {
+			outcome.Duration = l.s.conf.Timeout
 		}
 	}
-	o.SentThrough = l.sentThrough(event)
+	outcome.SentThrough = l.sentThrough(event)
 	l.answered(event)
-	if recorded = l.s.record(&o); recorded && l.s.conf.Observe != nil {
-		l.s.conf.Observe(&a, o)
+	if recorded = l.s.record(&outcome); recorded && l.s.conf.Observe != nil {
+		l.s.conf.Observe(&attempt, outcome)
 	}
 }
 
 // record writes an outcome to the store, and retries if that fails, for example
 // because the disk is full: without its outcome the delivery would be made
 // again. It reports whether the outcome was written before the sender stopped.
-// If there is an observer, record sets o.NextAttempt of a failed attempt.
-func (s *Sender) record(o *store.Outcome) bool {
+// If there is an observer, record sets outcome.NextAttempt of a failed attempt.
+func (s *Sender) record(outcome *store.Outcome) bool {
 	written := s.conf.Store.RetryWrite(s.stopping.Done(), func(tx *store.Tx) (err error) {
-		if err = tx.RecordOutcome(*o); err == nil && !o.Success && s.conf.Observe != nil {
-			o.NextAttempt, err = tx.NextAttempt(o.Webhook, o.Event)
+		if err = tx.RecordOutcome(*outcome); err == nil && !outcome.Success && s.conf.Observe != nil {
+			outcome.NextAttempt, err = tx.NextAttempt(outcome.Webhook, outcome.Event)
 		}
 		return err
 	}, s.logWriteError)
 	if !written {
 		return false
 	}
-	if !o.Success && o.RetryAfter < scanInterval { // before the next scan
-		time.AfterFunc(o.RetryAfter, func() { s.wake([]int64{o.Webhook}) })
+	if !outcome.Success && outcome.RetryAfter < scanInterval { // before the next scan
+		time.AfterFunc(outcome.RetryAfter, func() { s.wake([]int64{outcome.Webhook}) })
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if o.Success {
+	if outcome.Success {
 		s.count.Delivered++
 	} else {
 		s.count.Failed++
@@ -128,13 +128,13 @@ func backoff(base time.Duration, attempt int, jitter float64) time.Duration {
 
 // retryAfter returns the wait that a Retry-After header asks for, in seconds or
 // by a date: at most maxRetryAfter, and 0 if it is in the past or malformed.
-func retryAfter(h string, now time.Time) time.Duration {
-	h = strings.TrimSpace(h)
-	n, err := strconv.ParseUint(h, 10, 64)
+func retryAfter(header string, now time.Time) time.Duration {
+	header = strings.TrimSpace(header)
+	n, err := strconv.ParseUint(header, 10, 64)
 	if err == nil || errors.Is(err, strconv.ErrRange) { // n is the greatest uint64 then
 		return time.Duration(min(n, uint64(maxRetryAfter/time.Second))) * time.Second
 	}
-	t, err := http.ParseTime(h)
+	t, err := http.ParseTime(header)
 	if err != nil {
 		return 0
 	}

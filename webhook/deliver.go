@@ -27,21 +27,21 @@ const masked = "***"
 // is 2xx and the body ends, or exceeds maxResponse, within the timeout. With any
 // other status an error in the body does not matter. post calls written when the
 // request has been written.
-func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) store.Outcome {
-	o := store.Outcome{
-		Webhook: a.Webhook,
-		Event:   a.Event,
-		Test:    a.Test,
+func (s *Sender) post(ctx context.Context, attempt *store.Attempt, written func()) store.Outcome {
+	outcome := store.Outcome{
+		Webhook: attempt.Webhook,
+		Event:   attempt.Event,
+		Test:    attempt.Test,
 		Headers: "{}",
-		Lag:     s.conf.Store.Now().Std().Sub(a.DueAt.Std()),
+		Lag:     s.conf.Store.Now().Std().Sub(attempt.DueAt.Std()),
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.conf.Timeout)
 	defer cancel()
 	start := time.Now()
-	var at atomic.Int32 // the stage
-	resp, err := s.send(traceStage(traceWritten(ctx, written), &at), a, &o)
+	var reached atomic.Int32 // a stage
+	resp, err := s.send(traceStage(traceWritten(ctx, written), &reached), attempt, &outcome)
 	if err == nil {
-		o.Status = store.Some(int64(resp.StatusCode))
+		outcome.Status = store.Some(int64(resp.StatusCode))
 		// The body of a 101 is a connection that speaks another protocol: no
 		// timeout would end the reading.
 		if resp.StatusCode != http.StatusSwitchingProtocols {
@@ -52,41 +52,41 @@ func (s *Sender) post(ctx context.Context, a *store.Attempt, written func()) sto
 			err = nil
 		}
 	}
-	o.Duration = time.Since(start)
+	outcome.Duration = time.Since(start)
 	switch {
 	case err != nil:
-		o.Error = s.errorText(ctx, err, at.Load())
-		o.TimedOut = errors.Is(ctx.Err(), context.DeadlineExceeded)
+		outcome.Error = s.errorText(ctx, err, reached.Load())
+		outcome.TimedOut = errors.Is(ctx.Err(), context.DeadlineExceeded)
 	case resp.StatusCode >= 200 && resp.StatusCode < 300:
-		o.Success = true
+		outcome.Success = true
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
-		o.Error = fmt.Sprintf("the receiver answered %d; redirects are not followed", resp.StatusCode)
+		outcome.Error = fmt.Sprintf("the receiver answered %d; redirects are not followed", resp.StatusCode)
 	default:
-		o.Error = fmt.Sprintf("the receiver answered %d", resp.StatusCode)
-		o.Gone = resp.StatusCode == http.StatusGone
+		outcome.Error = fmt.Sprintf("the receiver answered %d", resp.StatusCode)
+		outcome.Gone = resp.StatusCode == http.StatusGone
 	}
-	if !o.Success {
-		o.RetryAfter = backoff(s.conf.BackoffBase, a.Attempts+1, s.jitter())
+	if !outcome.Success {
+		outcome.RetryAfter = backoff(s.conf.BackoffBase, attempt.Attempts+1, s.jitter())
 		if resp != nil {
-			o.RetryAfter = max(o.RetryAfter, retryAfter(resp.Header.Get("Retry-After"), time.Now()))
+			outcome.RetryAfter = max(outcome.RetryAfter, retryAfter(resp.Header.Get("Retry-After"), time.Now()))
 		}
 	}
-	return o
+	return outcome
 }
 
-// send signs the request, sends it, and sets o.Headers. Every attempt has new
+// send signs the request, sends it, and sets outcome.Headers. Every attempt has new
 // signatures. Their time is the real one even if the store's clock was set, since
 // receivers compare it with their own clock; only deterministic fixtures use the
 // store's.
-func (s *Sender) send(ctx context.Context, a *store.Attempt, o *store.Outcome) (*http.Response, error) {
-	u, err := url.Parse(a.URL)
+func (s *Sender) send(ctx context.Context, attempt *store.Attempt, outcome *store.Outcome) (*http.Response, error) {
+	u, err := url.Parse(attempt.URL)
 	if err != nil {
 		return nil, errBadURL
 	}
 	if err := s.conf.Guard.CheckScheme(u); err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.URL, bytes.NewReader(a.Body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, attempt.URL, bytes.NewReader(attempt.Body))
 	if err != nil {
 		return nil, errBadURL
 	}
@@ -97,24 +97,24 @@ func (s *Sender) send(ctx context.Context, a *store.Attempt, o *store.Outcome) (
 	h := req.Header
 	var custom map[string]string
 	if s.conf.CustomHeaders {
-		custom = a.Headers
+		custom = attempt.Headers
 	}
 	for k, v := range custom {
 		h.Set(k, v)
 	}
 	h.Set("Content-Type", "application/json")
 	h.Set("User-Agent", s.conf.UserAgent)
-	h.Set(HeaderSequence, strconv.FormatInt(a.Sequence, 10))
-	h.Set(HeaderSignature, Sign(a.Secret, now, a.Body))
-	if standard := SignStandard(a.Secret, a.EventID, now, a.Body); standard != "" {
-		h.Set(HeaderID, a.EventID)
+	h.Set(HeaderSequence, strconv.FormatInt(attempt.Sequence, 10))
+	h.Set(HeaderSignature, Sign(attempt.Secret, now, attempt.Body))
+	if standard := SignStandard(attempt.Secret, attempt.EventID, now, attempt.Body); standard != "" {
+		h.Set(HeaderID, attempt.EventID)
 		h.Set(HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
 		h.Set(HeaderStandardSignature, standard)
 	}
-	if a.Bearer != "" {
-		h.Set("Authorization", "Bearer "+a.Bearer)
+	if attempt.Bearer != "" {
+		h.Set("Authorization", "Bearer "+attempt.Bearer)
 	}
-	o.Headers = loggedHeaders(h, custom)
+	outcome.Headers = loggedHeaders(h, custom)
 	return s.client.RoundTrip(req)
 }
 

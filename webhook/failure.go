@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
@@ -42,7 +41,6 @@ var errBadURL = errors.New("the URL cannot be read")
 const (
 	noAddress        = "the host has no public address, or its name does not resolve"
 	tlsFailed        = "the TLS handshake failed"
-	noTLS            = "the receiver does not speak TLS on this port"
 	headersTooLong   = "the answer's headers are too long"
 	notHTTP          = "the answer is not valid HTTP"
 	connectionFailed = "the connection failed"
@@ -88,8 +86,7 @@ var failures = []failure{
 		return ok && e.Reason == x509.Expired
 	}, "the certificate has expired or is not valid yet"},
 	{isA[*tls.CertificateVerificationError], "the certificate is not valid"},
-	{isA[tls.RecordHeaderError], noTLS},
-	{is(http.ErrSchemeMismatch), noTLS},
+	{isA[tls.RecordHeaderError], "the receiver does not speak TLS on this port"},
 	{is(syscall.ECONNREFUSED), "the connection was refused"},
 	{func(err error) bool {
 		return errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)

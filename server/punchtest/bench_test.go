@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"punchcard/server/punchtest"
-	"punchcard/server/servertest"
 )
 
 // BenchmarkStart measures the time from Start to the first answer.
@@ -32,7 +31,7 @@ func BenchmarkReset(b *testing.B) {
 	s := punchtest.Start(b)
 	for b.Loop() {
 		b.StopTimer()
-		for range servertest.Sized(1000, 20) {
+		for range sized(1000, 20) {
 			s.Issue(s.Programs["standard"], punchtest.CardFields{HolderName: "Ada"})
 		}
 		b.StartTimer()
@@ -44,7 +43,7 @@ func BenchmarkReset(b *testing.B) {
 // BenchmarkTwoHundred starts two hundred servers, each of which answers requests of every kind. The
 // memory is that of the whole process.
 func BenchmarkTwoHundred(b *testing.B) {
-	servers := servertest.Sized(200, 10)
+	servers := sized(200, 10)
 	for b.Loop() {
 		before := resident(b)
 		all := make([]*punchtest.Server, servers)
@@ -101,4 +100,13 @@ func resident(tb testing.TB) (mb float64) {
 		}
 	}
 	return mb / 1e3 // kB
+}
+
+// sized returns full, or short in a run with -short. It repeats servertest.Sized, since the test
+// harness takes memory that the figures would include.
+func sized(full, short int) int {
+	if testing.Short() {
+		return short
+	}
+	return full
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -117,6 +118,7 @@ var family = []string{"Bianchi", "Rossi", "Ferrari", "Russo", "Romano", "Gallo",
 func (l *loader) cards(y *year) error {
 	rows := l.insert("cards", `id, shop_id, program_id, root_id, parent_id, source, external_ref, holder_name, holder_email, email_key, stamps_count, current_value, initial_value, cycle,
 		expires_at, activated_at, installed_at, platform, locked_at, archived_at, expiry_noted, first_location_id, live, created_at, updated_at, last_stamp_at, lapsed, short_code`)
+	named := map[string][]int{}                                          // keys of cards by the words of names
 	end, known := y.end.UnixMilli(), y.end.AddDate(0, 0, -1).UnixMilli() // cards that expired before known are marked
 	for key := 1; key < len(y.instances); key++ {
 		c := &y.instances[key]
@@ -146,12 +148,21 @@ func (l *loader) cards(y *year) error {
 			location = l.location[c.first-1]
 		}
 		mail := fmt.Sprintf("m%d@example.com", root)
-		rows.add(key, l.shop, l.program[c.kind], null(c.root), null(c.parent), source, fmt.Sprintf("member-%d", root), first[root%8]+" "+family[root%10], mail, mail,
+		for _, word := range []string{first[root%8], family[root%10]} {
+			named[strings.ToLower(word)] = append(named[strings.ToLower(word)], key)
+		}
+		rows.add(key, l.shop, l.program[c.kind], null(c.root), null(c.parent), source, fmt.Sprintf("member-%d", root), first[root%8]+" "+family[root%10], mail, strings.ToUpper(mail),
 			c.stamps, unless(c.kind != "prepaid", c.value), unless(c.kind != "prepaid", 0), c.cycle, null(c.expires), null(c.activated), null(c.installed),
 			unless(c.installed == 0, platform), null(c.locked), null(c.archived), unless(!c.noted, c.expires), location, c.root == 0 && !c.gone,
 			c.created, max(c.updated, c.archived, c.locked), null(c.lastStamp), c.expires != 0 && c.expires <= known, unless(c.root != 0, shortCode(key)))
 	}
-	return rows.err
+	words := l.insert("card_words", "shop_id, word, card_id") // the names are two words without accents
+	for _, word := range slices.Sorted(maps.Keys(named)) {
+		for _, key := range named[word] {
+			words.add(l.shop, word, key)
+		}
+	}
+	return errors.Join(rows.err, words.err)
 }
 
 // shortCode returns a code for the root of a chain. The codes of a year are spread over
@@ -169,6 +180,7 @@ func shortCode(key int) string {
 // of the newest change from the newest audit row.
 func (l *loader) rest(y *year) error {
 	err := l.exec(slices.Concat([]string{
+		"COMMIT", "BEGIN", // the statements below may take as many steps as the size of the file allows
 		"INSERT INTO claims SELECT card_id, t.cycle, threshold, prize_id, t.id FROM transactions t CROSS JOIN prizes p ON p.id=prize_id WHERE type='redemption' AND reversed_at IS NULL ORDER BY 1, 2, 3",
 		"INSERT INTO cycles SELECT card_id, t.cycle, t.created_at FROM transactions t CROSS JOIN prizes p ON p.id=prize_id WHERE type='redemption' AND threshold=10 ORDER BY 1, 2",
 	}, l.dropped, []string{

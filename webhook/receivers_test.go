@@ -1,0 +1,16 @@
+package webhook
+
+import (
+	"os"
+	"testing"
+)
+
+// TestReceivers compares the receivers with the files that the tests of server/e2e run.
+func TestReceivers(t *testing.T) {
+	for _, r := range Receivers() {
+		file, err := os.ReadFile("../testdata/verify/" + r.File)
+		if err != nil || r.Text != string(file) {
+			t.Errorf("%s: %v\n%s", r.File, err, r.Text)
+		}
+	}
+}
