@@ -88,7 +88,7 @@ func TestAttackFiles(t *testing.T) {
 				}
 				before := listing(t, dir)
 				args := strings.Fields(strings.NewReplacer("DB", db, "TO", to).Replace(command))
-				execute(t, nil, args...).refused(t, at, strings.TrimSpace(kind))
+				execute(t, nil, args...).refused(t, "punchcard: "+at+": is ", strings.TrimSpace(kind))
 				if after := listing(t, dir); after != before {
 					t.Errorf("%v with %s at %s changed the folder from\n%s\nto\n%s", args, kind, c.at, before, after)
 				}
@@ -127,17 +127,23 @@ func TestAttackLeftovers(t *testing.T) {
 	db := newDatabase(t)
 	dir := filepath.Dir(db)
 	precious := filepath.Join(dir, "precious")
-	if err := errors.Join(os.WriteFile(precious, []byte("mine"), 0o600), os.Link(precious, db+".lock"), os.Link(precious, filepath.Join(dir, "copy.db.partial")), os.Link(precious, filepath.Join(dir, "copy.db.partial-raw"))); err != nil {
+	err := errors.Join(os.WriteFile(precious, []byte("mine"), 0o600), os.Link(precious, db+".lock"))
+	for _, name := range []string{"copy.db.partial", "copy.db.partial-raw", "second.db.partial-raw"} {
+		err = errors.Join(err, os.Link(precious, filepath.Join(dir, name)))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	same := unchanged(t, precious)
 	execute(t, nil, "serve", "--listen", "127.0.0.1:0", "--db", db).refused(t, db+".lock", "has content")
 	execute(t, nil, "restore", precious, "--force", "--db", db).refused(t, db+".lock", "has content")
-	if r := execute(t, nil, "backup", filepath.Join(dir, "copy.db"), "--db", db); r.code != 0 {
-		t.Errorf("%+v", r)
+	for _, name := range []string{"copy.db", "second.db"} {
+		if r := execute(t, nil, "backup", filepath.Join(dir, name), "--db", db); r.code != 0 {
+			t.Errorf("%+v", r)
+		}
+		same()
+		checkFile(t, filepath.Join(dir, name))
 	}
-	same()
-	checkFile(t, filepath.Join(dir, "copy.db"))
 }
 
 // TestDatabaseBehindLink: a symbolic link may lead to the database. The lock, the log

@@ -124,6 +124,9 @@ type ready struct {
 	TillToken        string            `json:"till_token"`
 	ProgramIDs       map[string]string `json:"program_ids"`
 	LocationIDs      []string          `json:"location_ids"`
+	OwnerEmail       string            `json:"owner_email"`
+	OwnerPassword    string            `json:"owner_password"`
+	DashboardURL     string            `json:"dashboard_url"`
 }
 
 // environment returns the environment of a user without any configuration, with env added.

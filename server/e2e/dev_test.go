@@ -19,7 +19,7 @@ import (
 // withoutAddress returns the ready line without the fields that depend on the port.
 func (p *process) withoutAddress() ready {
 	r := p.ready
-	r.BaseURL, r.Origin = "", ""
+	r.BaseURL, r.Origin, r.DashboardURL = "", "", ""
 	return r
 }
 
@@ -32,7 +32,7 @@ func TestDevReadyLine(t *testing.T) {
 	if err := json.Unmarshal([]byte(first.line), &fields); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"api_key", "base_url", "location_ids", "mcp_key", "origin", "program_ids", "restricted_api_key", "shop_id", "till_token"}
+	want := []string{"api_key", "base_url", "dashboard_url", "location_ids", "mcp_key", "origin", "owner_email", "owner_password", "program_ids", "restricted_api_key", "shop_id", "till_token"}
 	if got := sortedKeys(fields); !slices.Equal(got, want) {
 		t.Errorf("the line has %v, want %v", got, want)
 	}
@@ -44,6 +44,9 @@ func TestDevReadyLine(t *testing.T) {
 	}
 	if !strings.HasPrefix(first.ready.Origin, "http://127.0.0.1:") || first.ready.BaseURL != first.ready.Origin+"/api/public/v1" {
 		t.Errorf("origin %s, base_url %s", first.ready.Origin, first.ready.BaseURL)
+	}
+	if first.ready.DashboardURL != first.ready.Origin+"/dashboard" || !strings.Contains(first.ready.OwnerEmail, "@") || first.ready.OwnerPassword == "" {
+		t.Errorf("dashboard_url %s, owner_email %s, owner_password %s", first.ready.DashboardURL, first.ready.OwnerEmail, first.ready.OwnerPassword)
 	}
 	for prefix, secret := range map[string]string{"tsk_test_": first.ready.APIKey, "tmk_test_": first.ready.MCPKey, "tdk_test_": first.ready.TillToken} {
 		if !regexp.MustCompile("^" + prefix + "[A-Za-z0-9_-]{43}$").MatchString(secret) {

@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -19,6 +22,8 @@ var (
 	fileName  = regexp.MustCompile(`^[\w.-]+\.(go|md|sql|html|mjs|py|sh)$`)
 	namedPath = regexp.MustCompile(`^\.?\w+(/[\w.-]+)+/?$`)
 	namedTest = regexp.MustCompile(`^Test[A-Z]\w*…?$`)
+	goName    = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+	statement = regexp.MustCompile("`[^`]+`|[():]|[.;]\\s|\n\n|\n[0-9]+\\. ") // code, and what begins and ends statements about a file
 	noAnchor  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
@@ -126,6 +131,86 @@ func TestReadmeTests(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestReadmeNames checks that each Go name that CONTRIBUTING.md has in backticks beside a file or
+// a package is used there. The names of a list belong to the file if "in" or "of" and the file
+// follow, and else to the file before them, if that has a colon or they are in parentheses after it.
+func TestReadmeNames(t *testing.T) {
+	const doc = "CONTRIBUTING.md"
+	text := fenced.ReplaceAllString(files(t, ".md")[doc], "")
+	checked := 0
+	check := func(path string, names []string) {
+		if path == "" || len(names) == 0 {
+			return
+		}
+		used := namesIn(path)
+		for _, name := range names {
+			if checked++; !used[name] {
+				t.Errorf("%s has %s beside %s, which does not use that name", doc, name, path)
+			}
+		}
+	}
+	var (
+		owner  string   // the file to which names belong unless another follows
+		outer  []string // owners outside of the parentheses
+		path   string   // the code before, if it is a file or package
+		list   []string // names that no file has followed yet
+		end    int      // of the token before
+		listed = []string{",", "and", ", and", "or", ", or"}
+	)
+	for _, at := range statement.FindAllStringIndex(text, -1) {
+		token, between := text[at[0]:at[1]], strings.Join(strings.Fields(text[end:at[0]]), " ")
+		name, before := strings.Trim(token, "`"), path
+		path, end = "", at[1]
+		switch {
+		case token == ":" && before != "":
+			owner = before
+		case token == "(":
+			check(owner, list)
+			outer, owner, list = append(outer, owner), before, nil
+		case token == ")" && len(outer) > 0:
+			check(owner, list)
+			owner, outer, list = outer[len(outer)-1], outer[:len(outer)-1], nil
+		case len(token) > 1 && !strings.HasPrefix(token, "`"):
+			check(owner, list)
+			owner, outer, list = "", nil, nil
+		case strings.HasPrefix(token, "`") && (strings.HasSuffix(name, ".go") || exists(name) && filepath.Ext(name) == ""):
+			if slices.Contains([]string{"in", "of", "is in", "are in"}, between) {
+				check(name, list)
+			} else {
+				check(owner, list)
+			}
+			path, list = name, nil
+		case goName.MatchString(name):
+			if !slices.Contains(listed, between) {
+				check(owner, list)
+				list = nil
+			}
+			list = append(list, name)
+		}
+	}
+	if checked < 50 {
+		t.Errorf("only %d names were checked", checked)
+	}
+}
+
+// namesIn returns the names that a Go file, or those of a package, use.
+func namesIn(path string) map[string]bool {
+	names := map[string]bool{}
+	paths := []string{absolute(path)}
+	if !strings.HasSuffix(path, ".go") {
+		paths = must(filepath.Glob(absolute(path) + "/*.go"))
+	}
+	for _, path := range paths {
+		ast.Inspect(must(parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)), func(n ast.Node) bool {
+			if name, ok := n.(*ast.Ident); ok {
+				names[name.Name] = true
+			}
+			return true
+		})
+	}
+	return names
 }
 
 // TestReadmePackages checks the length of the README and that its table of packages is complete.

@@ -150,6 +150,9 @@ func TestOtherMethods(t *testing.T) {
 			}
 		}
 	}
+	if r := p.dial(t).send("OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n").receive("OPTIONS").Want(405, "bad_request"); r.Header.Get("Allow") == "" {
+		t.Errorf("OPTIONS *: %v", r.Header)
+	}
 	for _, path := range []string{"/", "/Me", "/me/", "//me", "/me/../me", "/%6de", "/cards/a/b", "/.env", "/cards/%00", "/cards/%2e%2e%2fme"} {
 		if r := p.dial(t).send(requestHead("GET", path, api.Key) + "\r\n").receive("GET"); r.Status != 404 && (path != "/%6de" || r.Status != 200) {
 			t.Errorf("GET %s: status %d %s", path, r.Status, r.Body)

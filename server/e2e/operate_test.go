@@ -129,6 +129,9 @@ func TestOwnCertificate(t *testing.T) {
 		t.Errorf("with a bad key: %s %v", name, err)
 	}
 	p.clientsLeave = true // the server logs the bad key
+	if text := p.stderr.String(); !strings.Contains(text, `"msg":"the certificate ends soon","host":"first"`) || !strings.Contains(text, `"days_left":0`) {
+		t.Errorf("the log does not contain that the certificate ends within the hour:\n%s", text)
+	}
 	if !strings.Contains(p.stderr.String(), "the new certificate is not taken") {
 		t.Errorf("the log does not contain the bad key:\n%s", p.stderr)
 	}
@@ -144,6 +147,15 @@ func TestOwnCertificate(t *testing.T) {
 		{"--tls-cert " + cert + " --tls-key " + dir + "/none", "--tls-cert, --tls-key (PUNCHCARD_TLS_CERT, PUNCHCARD_TLS_KEY): "},
 		{"--trusted-proxy 10.0.0.1/8", "--trusted-proxy (PUNCHCARD_TRUSTED_PROXY): must be networks"},
 		{"--metrics-listen nowhere", "--metrics-listen (PUNCHCARD_METRICS_LISTEN): "},
+		{"--tls-auto localhost", "--tls-auto (PUNCHCARD_TLS_AUTO): must be host names such as cards.example.com, not \"localhost\""},
+		{"--tls-auto cards.example.com --tls-cert " + cert + " --tls-key " + key, "--tls-auto (PUNCHCARD_TLS_AUTO): must not be given with --tls-cert or --tls-key"},
+		{"--tls-auto cards.example.com --public-url http://cards.example.com", "--public-url (PUNCHCARD_PUBLIC_URL): must begin with https:// with --tls-auto"},
+		{"--tls-auto cards.example.com --acme-url http://127.0.0.1", "--acme-url (PUNCHCARD_ACME_URL): must be the https URL"},
+		{"--tls-auto cards.example.com --tls-cache " + cert, "--tls-cache (PUNCHCARD_TLS_CACHE): "},
+		{"--tls-auto cards.example.com --http-listen nowhere", "--http-listen (PUNCHCARD_HTTP_LISTEN): "},
+		{"--tls-cache " + dir, "--tls-cache (PUNCHCARD_TLS_CACHE): needs --tls-auto (PUNCHCARD_TLS_AUTO)"},
+		{"--acme-url https://ca.example.com", "--acme-url (PUNCHCARD_ACME_URL): needs --tls-auto (PUNCHCARD_TLS_AUTO)"},
+		{"--http-listen 127.0.0.1:0", "--http-listen (PUNCHCARD_HTTP_LISTEN): needs --tls-auto (PUNCHCARD_TLS_AUTO)"},
 	} {
 		r := execute(t, nil, append([]string{"serve", "--db", filepath.Join(dir, "other.db"), "--listen", "127.0.0.1:0"}, strings.Fields(c.args)...)...)
 		if r.code == 0 || !strings.Contains(r.stderr, c.want) || strings.Count(r.stderr, "\n") != 1 {

@@ -78,7 +78,7 @@ func TestAttackPINArgument(t *testing.T) {
 	if n := len(strings.Split(strings.TrimSpace(f.run("location", "list")), "\n")); n != 2 {
 		t.Errorf("%d lines of locations, want a header and one", n)
 	}
-	for text, says := range map[string]string{"": "has none", "\n": "has none", "\r\n4711": "has none", strings.Repeat("4", 1<<20): "4 to 8 digits", " 4711": "4 to 8 digits", "4711 \n": "4 to 8 digits"} {
+	for text, says := range map[string]string{"": "is empty", "\n": "is empty", "\r\n4711": "is empty", strings.Repeat("4", 1<<20): "4 to 8 digits", " 4711": "4 to 8 digits", "4711 \n": "4 to 8 digits"} {
 		input(t, text, "location", "set-pin", here, "--db", f.db).refused(t, "PIN", says)
 	}
 	for _, text := range []string{"4711", "4711\n", "4711\r\n", "4711\nignored"} {

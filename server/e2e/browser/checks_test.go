@@ -1,0 +1,327 @@
+//go:build browser
+
+package browser
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"punchcard/server/servertest"
+	"punchcard/server/web"
+)
+
+// MaxWeight is the maximum size of a page with all that it loads, as it is sent, in
+// bytes.
+const MaxWeight = 100_000
+
+// Rules are what CheckPage demands beyond the rules for all pages.
+type Rules struct {
+	Cookie *http.Cookie // of the session; nil: none
+	Status int          // 0: 200
+	// MaxWeight in place of the constant; 0: the constant.
+	MaxWeight int64
+	// Public reports that the page is the same for everybody and may be kept.
+	Public bool
+	// Picture is the name of the screenshots; empty: one after the path.
+	Picture string
+}
+
+// CheckPage checks the rules for every page (see checks): the headers, what the browser
+// reports, accessibility, sizes, keyboard, weight, and the page without scripts. It
+// writes screenshots if it is asked to (see Shoot).
+func CheckPage(t *testing.T, url string, rules Rules) {
+	t.Helper()
+	check := func(name string, problems []string) {
+		t.Helper()
+		for _, p := range problems {
+			t.Errorf("%s: %s: %s", url, name, p)
+		}
+	}
+	check("headers", checkHeaders(t, url, rules))
+
+	// The first look is that of most people.
+	p := Open(t, url, View{Cookie: rules.Cookie})
+	if want := cmp.Or(rules.Status, http.StatusOK); p.Status() != want {
+		t.Fatalf("%s: status %d, not %d", url, p.Status(), want)
+	}
+	check("layout shift", checkShift(p))
+	check("requests", checkRequests(p, rules))
+	check("document", checkDocument(p))
+	check("axe", checkAxe(p))
+	withScripts := words(eval[string](p, `() => {
+		for (const e of document.querySelectorAll('[data-needs-script]')) e.style.display = 'none'
+		return document.body.innerText
+	}`))
+
+	narrow := Open(t, url, View{Cookie: rules.Cookie, Width: 360, Dark: true})
+	check("layout shift at 360 px", checkShift(narrow))
+	check("axe at 360 px in the dark", checkAxe(narrow))
+	check("width", checkWidths(narrow))
+
+	check("keyboard", checkKeyboard(Open(t, url, View{Cookie: rules.Cookie, Still: true})))
+	check("without scripts", checkWithoutScripts(Open(t, url, View{Cookie: rules.Cookie, NoScripts: true}), withScripts))
+	Shoot(t, url, rules.Cookie, rules.Picture)
+}
+
+// CheckNow checks the page as it is now, for one that no URL leads to: a form with
+// errors, or a secret that is shown once. It leaves the focus on the last element.
+func (p *Page) CheckNow() {
+	p.t.Helper()
+	check := func(name string, problems []string) {
+		p.t.Helper()
+		for _, problem := range problems {
+			p.t.Errorf("%s: %s: %s", p.Path(), name, problem)
+		}
+	}
+	check("document", checkDocument(p))
+	if !p.View.NoScripts { // axe waits for promises
+		for _, dark := range []bool{!p.View.Dark, p.View.Dark} {
+			p.setMedia(dark, true)
+			check("axe", checkAxe(p))
+		}
+	}
+	check("width", checkWidths(p))
+	p.setSize(p.View.Width, height, p.View.Scale)
+	check("keyboard", checkKeyboard(p))
+	p.setMedia(p.View.Dark, p.View.Still)
+}
+
+// checkHeaders checks the headers that each page has.
+func checkHeaders(t testing.TB, address string, rules Rules) (problems []string) {
+	t.Helper()
+	request, err := http.NewRequest(http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "text/html")
+	if rules.Cookie != nil {
+		request.AddCookie(rules.Cookie)
+	}
+	client := &http.Client{Timeout: servertest.Patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	r, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		t.Fatal(err)
+	}
+	bad := func(format string, arguments ...any) {
+		problems = append(problems, fmt.Sprintf(format, arguments...))
+	}
+	want := map[string]string{"Content-Type": "text/html; charset=utf-8", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+	for name, value := range want {
+		if got := r.Header.Get(name); got != value && !(name == "Cache-Control" && rules.Public) {
+			bad("%s is %q, not %q", name, got, value)
+		}
+	}
+	if id := r.Header.Get("X-Request-Id"); id == "" && !rules.Public {
+		bad("no X-Request-Id")
+	}
+	if p := r.Header.Get("Permissions-Policy"); !strings.Contains(p, "camera=()") || !strings.Contains(p, "microphone=()") || !strings.Contains(p, "geolocation=()") {
+		bad("Permissions-Policy is %q", p)
+	}
+	for _, name := range []string{"Server", "X-Powered-By", "Access-Control-Allow-Origin"} {
+		if v := r.Header.Get(name); v != "" {
+			bad("%s is %q", name, v)
+		}
+	}
+	return append(problems, checkPolicy(r.Header.Values("Content-Security-Policy"))...)
+}
+
+// directives are the directives that each policy names, with the sources that they may
+// have, apart from hashes and nonces of styles.
+var directives = map[string][]string{
+	"default-src":     {"'none'"},
+	"script-src":      {"'none'", "'self'"},
+	"style-src":       {"'none'", "'self'"},
+	"img-src":         {"'none'", "'self'", "data:"},
+	"connect-src":     {"'none'", "'self'"},
+	"worker-src":      {"'none'", "'self'"},
+	"manifest-src":    {"'none'", "'self'"},
+	"frame-ancestors": {"'none'"},
+	"base-uri":        {"'none'"},
+	"form-action":     {"'self'"},
+}
+
+var hash = regexp.MustCompile(`^'sha256-[A-Za-z0-9+/]{43}='$`)
+
+// checkPolicy checks that a content security policy names each directive, and no source
+// but the server.
+func checkPolicy(headers []string) (problems []string) {
+	if len(headers) != 1 {
+		return []string{fmt.Sprintf("%d policies", len(headers))}
+	}
+	named := map[string]bool{}
+	for part := range strings.SplitSeq(headers[0], ";") {
+		fields := strings.Fields(part)
+		if len(fields) == 0 {
+			continue
+		}
+		named[fields[0]] = true
+		for _, source := range fields[1:] {
+			allowed := directives[fields[0]]
+			if allowed == nil { // such as font-src
+				allowed = []string{"'none'", "'self'"}
+			}
+			if !slices.Contains(allowed, source) && !(fields[0] == "style-src" && hash.MatchString(source)) {
+				problems = append(problems, "the policy has "+fields[0]+" "+source)
+			}
+		}
+	}
+	for name := range directives {
+		if !named[name] {
+			problems = append(problems, "the policy does not name "+name)
+		}
+	}
+	return problems
+}
+
+// maxShift is how much of a page may move by itself, as a layout shift is measured: a
+// table that is drawn while it arrives moves its columns a little.
+const maxShift = 0.01
+
+// checkShift waits until the page is drawn and returns what has moved by itself.
+func checkShift(p *Page) (problems []string) {
+	p.t.Helper()
+	total := 0.0
+	for _, s := range eval[[]struct {
+		Value float64
+		Nodes []string
+	}](p, `async () => {
+		await document.fonts.ready
+		for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame)
+		return testShifts().map(s => ({value: s.value, nodes: s.sources.map(n => n.node?.outerHTML?.slice(0, 100) || 'a text')}))
+	}`) {
+		total += s.Value
+		problems = append(problems, fmt.Sprintf("%.4f of %s", s.Value, strings.Join(s.Nodes, ", ")))
+	}
+	if total <= maxShift {
+		return nil
+	}
+	return problems
+}
+
+// checkRequests checks that the page requests nothing from other origins, and weighs it.
+func checkRequests(p *Page, rules Rules) (problems []string) {
+	p.t.Helper()
+	origin, weight := eval[string](p, `() => location.origin`), int64(0)
+	p.seen.mu.Lock()
+	defer p.seen.mu.Unlock()
+	for _, r := range p.seen.requests {
+		weight += r.received
+		u, err := url.Parse(r.url)
+		if err != nil || u.Scheme+"://"+u.Host != origin && u.Scheme != "data" && u.Scheme != "blob" {
+			problems = append(problems, "requests "+r.url)
+		}
+	}
+	limit := cmp.Or(rules.MaxWeight, MaxWeight)
+	if weight >= limit {
+		problems = append(problems, fmt.Sprintf("weighs %d bytes in %d requests, and may weigh %d", weight, len(p.seen.requests), limit))
+	}
+	return problems
+}
+
+// checkDocument checks what makes a page usable and its forms safe. Each form of the
+// dashboard has an idempotency key, but for the buttons of the frame, which do the same
+// thing however often they are pressed. A visitor's forms have none, since keys belong to
+// a person.
+func checkDocument(p *Page) []string {
+	p.t.Helper()
+	return eval[[]string](p, `key => {
+		const bad = []
+		const root = document.documentElement
+		if (document.compatMode !== 'CSS1Compat') bad.push('quirks mode')
+		if (!root.lang) bad.push('no lang')
+		if (!document.title.trim()) bad.push('no title')
+		if (!document.querySelector('meta[name=viewport]')) bad.push('no viewport')
+		if (!getComputedStyle(root).colorScheme.includes('dark') && !document.querySelector('meta[name=color-scheme]')) bad.push('no color-scheme')
+		for (const e of document.querySelectorAll('[style]:not([data-vars]), [onclick], [onchange], [onsubmit], script:not([src])')) bad.push('inline code: ' + e.outerHTML.slice(0, 100))
+		for (const f of document.forms) {
+			const keyless = f.closest('header, nav') && !f.querySelector('input, select, textarea') // signing out, and switching to another shop
+			if (f.getAttribute('method')?.toLowerCase() === 'post' && location.pathname.startsWith('/dashboard') && !keyless && !(f.elements[key]?.value?.length >= 16)) bad.push('a form without an idempotency key: ' + f.outerHTML.slice(0, 100))
+			const to = f.getAttribute('action') ?? '' // f.action may be a field
+			if (new URL(to, location.href).origin !== location.origin) bad.push('a form for another origin: ' + to)
+		}
+		return bad
+	}`, web.KeyField)
+}
+
+// checkWidths checks that the page is no wider than the window: at 360 pixels; at 1280
+// pixels enlarged to 200 %, which leaves 640; and enlarged to 400 %, which leaves 320.
+func checkWidths(p *Page) (problems []string) {
+	p.t.Helper()
+	for _, w := range []struct {
+		what  string
+		width int
+		scale float64
+	}{{"360 px", 360, 1}, {"200 %", 640, 2}, {"400 %", 320, 4}} {
+		p.setSize(w.width, height, w.scale)
+		for _, wide := range eval[[]string](p, `() => {
+			const root = document.scrollingElement, room = root.clientWidth
+			if (root.scrollWidth <= room) return []
+			const scrolls = e => e && e !== root && e !== document.body && (getComputedStyle(e).overflowX !== 'visible' || scrolls(e.parentElement))
+			const wide = [...document.body.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > room + 0.5 && !scrolls(e.parentElement))
+			return ['is ' + root.scrollWidth + ' pixels wide, in ' + room + ': ' + wide.slice(0, 5).map(e => e.outerHTML.slice(0, 100)).join(' | ')]
+		}`) {
+			problems = append(problems, w.what+": "+wide)
+		}
+	}
+	return problems
+}
+
+// requestID matches the id of a request, which an error page shows.
+var requestID = regexp.MustCompile(`req_[0-9a-z]+`)
+
+// checkWithoutScripts checks that the page has the same text without scripts, and forms
+// that can be sent. An element that is for scripts only has the attribute
+// data-needs-script; one that scripts make superfluous has data-nojs.
+func checkWithoutScripts(p *Page, withScripts string) (problems []string) {
+	p.t.Helper()
+	withScripts = requestID.ReplaceAllString(withScripts, "")
+	hidden := eval[[]string](p, `() => [...document.querySelectorAll('[data-nojs]')].map(e => e.innerText.trim())`)
+	for line := range strings.Lines(requestID.ReplaceAllString(eval[string](p, `() => document.body.innerText`), "")) {
+		if line = words(line); !strings.Contains(withScripts, line) && !slices.Contains(hidden, line) {
+			problems = append(problems, fmt.Sprintf("%q is shown without scripts only", line))
+		}
+	}
+	needed := eval[[]string](p, `() => {
+		const bad = []
+		for (const e of document.querySelectorAll('[data-needs-script]')) if (e.checkVisibility()) bad.push('of no use: ' + e.outerHTML.slice(0, 100))
+		for (const e of document.querySelectorAll('button[type=button]')) if (e.checkVisibility()) bad.push('a button that needs a script: ' + e.outerHTML.slice(0, 100))
+		for (const f of document.forms) {
+			if (f.closest('details:not([open])')) continue // such as a menu, whose summary opens it
+			if (f.querySelector(':disabled') && !f.querySelector('button:enabled, select:enabled, textarea:enabled, input:enabled:not([type=hidden])')) continue // it shows what is locked
+			const sends = [...document.querySelectorAll('button, input[type=submit]')].some(b => b.form === f && b.type === 'submit' && b.checkVisibility())
+			if (!sends) bad.push('a form that cannot be sent: ' + f.outerHTML.slice(0, 100))
+		}
+		return bad
+	}`)
+	missing := missingWords(withScripts, requestID.ReplaceAllString(p.Text(), ""))
+	if len(missing) > 0 {
+		problems = append(problems, "with scripts only: "+strings.Join(missing, " "))
+	}
+	return append(problems, needed...)
+}
+
+// missingWords returns the words of a text that another does not have, or has less often.
+func missingWords(of, in string) (missing []string) {
+	count := map[string]int{}
+	for _, w := range strings.Fields(in) {
+		count[w]++
+	}
+	for _, w := range strings.Fields(of) {
+		if count[w]--; count[w] < 0 {
+			missing = append(missing, w)
+		}
+	}
+	return missing
+}

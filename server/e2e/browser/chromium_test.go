@@ -1,0 +1,433 @@
+//go:build browser
+
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/audits"
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/dom"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/inspector"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"punchcard/server/servertest"
+)
+
+// This file is the only one that knows chromedp and the protocol of Chromium's
+// developer tools.
+
+// chromium is the browser of all tests, which the first tab starts.
+var chromium struct {
+	once   sync.Once
+	ctx    context.Context
+	cancel context.CancelFunc
+	err    error
+}
+
+func TestMain(m *testing.M) {
+	servertest.RunMoreAtOnce()
+	code := m.Run()
+	if chromium.cancel != nil {
+		chromium.cancel()
+	}
+	os.Exit(code)
+}
+
+// startChromium starts the browser and returns its context.
+func startChromium(t testing.TB) context.Context {
+	t.Helper()
+	chromium.once.Do(func() {
+		options := append(chromedp.DefaultExecAllocatorOptions[:],
+			chromedp.NoSandbox, // which does not work as root in a container
+			chromedp.Flag("lang", "en-US"),
+			chromedp.Flag("disable-component-update", true),
+			chromedp.Flag("disable-domain-reliability", true))
+		if path := os.Getenv("CHROMIUM"); path != "" {
+			options = append(options, chromedp.ExecPath(path))
+		}
+		allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+		// Events that cdproto does not know are no reason to write to the standard error.
+		ctx, cancel := chromedp.NewContext(allocator, chromedp.WithErrorf(func(string, ...any) {}))
+		chromium.ctx, chromium.cancel = ctx, func() { cancel(); stop() }
+		chromium.err = chromedp.Do(ctx)
+	})
+	if chromium.err != nil {
+		t.Fatalf("start Chromium (.ci/browser installs it): %v", chromium.err)
+	}
+	return chromium.ctx
+}
+
+// A tab is a tab in a browser profile of its own, without cookies and cache.
+type tab struct {
+	t    testing.TB
+	ctx  context.Context
+	seen *traffic
+}
+
+// openTab opens an empty tab, which is closed at the end of the test.
+func openTab(t testing.TB) *tab {
+	t.Helper()
+	parent, seen := startChromium(t), newTraffic()
+	ctx, cancel := chromedp.NewContext(parent, chromedp.WithNewBrowserContext(), chromedp.WithListener(seen.observe))
+	t.Cleanup(cancel)
+	b := &tab{t: t, ctx: ctx, seen: seen}
+	if err := chromedp.Do(ctx); err != nil { // without a time limit, which would close the tab
+		t.Fatal(err)
+	}
+	seen.answer = func(accept bool) {
+		go call(b, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: accept})
+	}
+	b.must(call(b, audits.Enable, cdp.Empty{}))
+	b.must(call(b, runtime.AddBinding, runtime.AddBindingParams{Name: reportBinding}))
+	b.must(call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: observer}))
+	return b
+}
+
+// call sends a command to the tab.
+func call[P, R any](b *tab, command cdp.Command[P, R], params P) (R, error) {
+	ctx, cancel := context.WithTimeout(b.ctx, servertest.Patience)
+	defer cancel()
+	return chromedp.Call(ctx, command, params)
+}
+
+// must ends the test if a command failed.
+func (b *tab) must(_ any, err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// yes is a value for optional parameters.
+var yes = true
+
+// setCookie sets a cookie for the origin of a URL.
+func (b *tab) setCookie(url string, c *http.Cookie) {
+	b.t.Helper()
+	b.must(call(b, network.SetCookie, network.SetCookieParams{Name: c.Name, Value: c.Value, URL: url, Path: "/", HTTPOnly: &yes, Secure: &c.Secure}))
+}
+
+// cookies returns the cookies that are sent to the page.
+func (b *tab) cookies() (out []*http.Cookie) {
+	b.t.Helper()
+	r, err := call(b, network.GetCookies, network.GetCookiesParams{})
+	b.must(r, err)
+	for _, c := range r.Cookies {
+		out = append(out, &http.Cookie{Name: c.Name, Value: c.Value, Path: c.Path, Secure: c.Secure, HttpOnly: c.HTTPOnly})
+	}
+	return out
+}
+
+// setSize sets the size of the window in pixels of CSS, and the number of device pixels
+// for each of them.
+func (b *tab) setSize(width, height int, scale float64) {
+	b.t.Helper()
+	b.must(call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: int64(width), Height: int64(height), DeviceScaleFactor: scale}))
+}
+
+// setMedia sets the theme, and whether the person wants little motion.
+func (b *tab) setMedia(dark, still bool) {
+	b.t.Helper()
+	features := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}, {Name: "prefers-reduced-motion", Value: "no-preference"}}
+	if dark {
+		features[0].Value = "dark"
+	}
+	if still {
+		features[1].Value = "reduce"
+	}
+	b.must(call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}))
+}
+
+// setLanguage sets the language that the browser asks for.
+func (b *tab) setLanguage(language string) {
+	b.t.Helper()
+	b.must(call(b, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": language}}))
+}
+
+// disableScripts has the browser ignore the scripts of pages. The functions of this
+// package still work, but for promises, timers and frames, which never come.
+func (b *tab) disableScripts() {
+	b.t.Helper()
+	b.must(call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
+}
+
+// navigate types a URL and waits until the page is loaded.
+func (b *tab) navigate(url string) error {
+	ctx, cancel := context.WithTimeout(b.ctx, servertest.Patience)
+	defer cancel()
+	return chromedp.Do(ctx, chromedp.Navigate(url))
+}
+
+// eval calls a JavaScript function in the page and returns its result, after the promise
+// if it returns one. The arguments are JSON.
+func (b *tab) eval(out any, function string, arguments ...any) error {
+	expression, err := expressionOf(function, arguments)
+	if err != nil {
+		return err
+	}
+	r, err := call(b, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, ReturnByValue: &yes, AwaitPromise: &yes})
+	return result(out, r.Result, r.ExceptionDetails, err)
+}
+
+func result(out any, value *runtime.RemoteObject, thrown *runtime.ExceptionDetails, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case thrown != nil:
+		return fmt.Errorf("the script failed: %s", exceptionText(thrown))
+	case out == nil || len(value.Value) == 0:
+		return nil
+	}
+	return json.Unmarshal(value.Value, out)
+}
+
+// An element is an element of a page, with its role and name for assistive technology.
+type element struct {
+	role, name string
+	object     runtime.RemoteObjectID // empty until it is resolved
+	node       cdp.BackendNodeID
+}
+
+// elements returns the elements of the page, or of an element in it, that a screen
+// reader finds, in their order in the document.
+func (b *tab) elements(within *element) (out []*element, err error) {
+	var params accessibility.QueryAXTreeParams
+	if within != nil {
+		params.ObjectID = within.object
+	} else {
+		root, err := b.find(`() => document`)
+		if err != nil {
+			return nil, err
+		}
+		params.ObjectID = root.object
+	}
+	r, err := call(b, accessibility.QueryAXTree, params)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range r.Nodes {
+		if n.Ignored || n.BackendDOMNodeID == 0 {
+			continue
+		}
+		out = append(out, &element{role: textOf(n.Role), name: textOf(n.Name), node: n.BackendDOMNodeID})
+	}
+	return out, nil
+}
+
+func textOf(v *accessibility.Value) (s string) {
+	if v != nil {
+		_ = json.Unmarshal(v.Value, &s)
+	}
+	return s
+}
+
+// find returns the element that a JavaScript function returns, or nil.
+func (b *tab) find(function string, arguments ...any) (*element, error) {
+	expression, err := expressionOf(function, arguments)
+	if err != nil {
+		return nil, err
+	}
+	r, err := call(b, runtime.Evaluate, runtime.EvaluateParams{Expression: expression})
+	if err := result(nil, r.Result, r.ExceptionDetails, err); err != nil {
+		return nil, err
+	}
+	if r.Result.ObjectID == "" {
+		return nil, nil
+	}
+	return &element{object: r.Result.ObjectID}, nil
+}
+
+// evalOn calls a JavaScript function with an element as this.
+func (b *tab) evalOn(e *element, out any, function string, arguments ...any) error {
+	if e.object == "" {
+		r, err := call(b, dom.ResolveNode, dom.ResolveNodeParams{BackendNodeID: e.node})
+		if err != nil {
+			return err
+		}
+		e.object = r.Object.ObjectID
+	}
+	params := runtime.CallFunctionOnParams{FunctionDeclaration: function, ObjectID: e.object, ReturnByValue: &yes, AwaitPromise: &yes}
+	for _, a := range arguments {
+		raw, err := json.Marshal(a)
+		if err != nil {
+			return err
+		}
+		params.Arguments = append(params.Arguments, &runtime.CallArgument{Value: raw})
+	}
+	r, err := call(b, runtime.CallFunctionOn, params)
+	return result(out, r.Result, r.ExceptionDetails, err)
+}
+
+// click presses and releases the mouse at a point of the window.
+func (b *tab) click(x, y float64) error {
+	for _, kind := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMouseMoved, input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased} {
+		params := input.DispatchMouseEventParams{Type: kind, X: x, Y: y}
+		if kind != input.DispatchMouseEventTypeMouseMoved {
+			params.Button, params.ClickCount = input.MouseButtonLeft, 1
+		}
+		if _, err := call(b, input.DispatchMouseEvent, params); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insert types a text into the field that has the focus.
+func (b *tab) insert(text string) error {
+	_, err := call(b, input.InsertText, input.InsertTextParams{Text: text})
+	return err
+}
+
+// key presses keys, such as "\t" for Tab.
+func (b *tab) key(keys string) error {
+	ctx, cancel := context.WithTimeout(b.ctx, servertest.Patience)
+	defer cancel()
+	return chromedp.Do(ctx, chromedp.KeyEvent(keys))
+}
+
+// chooseFiles chooses files in a file input.
+func (b *tab) chooseFiles(e *element, paths ...string) error {
+	_, err := call(b, dom.SetFileInputFiles, dom.SetFileInputFilesParams{BackendNodeID: e.node, Files: paths})
+	return err
+}
+
+// saveDownloads has the tab save downloads in a folder.
+func (b *tab) saveDownloads(folder string) error {
+	_, err := chromedp.CallBrowser(b.ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+		Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: folder, BrowserContextID: chromedp.FromContext(b.ctx).BrowserContextID})
+	return err
+}
+
+// maxPicture is the maximum height of a screenshot. What is below looks like what is
+// above: it is a long list.
+const maxPicture = 1800
+
+// screenshot returns a picture of the page as a PNG, which is smaller than the page by a
+// scale.
+func (b *tab) screenshot(scale float64) []byte {
+	b.t.Helper()
+	m, err := call(b, page.GetLayoutMetrics, cdp.Empty{})
+	b.must(m, err)
+	size := m.CSSContentSize
+	b.setSize(int(size.Width), int(min(size.Height, maxPicture)), 1) // the bar at the bottom of a phone is that of the page
+	r, err := call(b, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: &yes,
+		Clip: &page.Viewport{Width: size.Width, Height: min(size.Height, maxPicture), Scale: scale}})
+	b.must(r, err)
+	return r.Data
+}
+
+// wait calls ready until it reports true. The error of the last call is part of the
+// failure. A page that is being replaced makes errors that do not last.
+func (b *tab) wait(what string, ready func() (bool, error)) {
+	b.t.Helper()
+	end := time.After(servertest.Patience)
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		ok, err := ready()
+		if ok {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-end:
+			b.t.Fatalf("waited %v for %s: %v", servertest.Patience, what, err)
+		}
+	}
+}
+
+// observe is called with each event of the tab.
+func (s *traffic) observe(event any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning || e.Type == runtime.ConsoleAPICalledTypeAssert {
+			text := []string{"console " + string(e.Type) + ":"}
+			for _, a := range e.Args {
+				text = append(text, strings.Trim(string(a.Value), `"`)+a.Description)
+			}
+			s.report("%s", strings.Join(text, " "))
+		}
+	case *runtime.EventExceptionThrown:
+		s.report("page error: %s", exceptionText(e.ExceptionDetails))
+	case *runtime.EventBindingCalled:
+		s.report("%s", e.Payload)
+	case *log.EventEntryAdded:
+		if e.Entry.Source != log.EntrySourceNetwork && (e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning) {
+			s.report("log %s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL)
+		}
+	case *audits.EventIssueAdded:
+		// A field that is called name need not be that of the person who fills it in.
+		if g := e.Issue.Details.GenericIssueDetails; g == nil || g.ErrorType != audits.GenericIssueErrorTypeFormInputAssignedAutocompleteValueToIDOrNameAttributeError {
+			details, _ := json.Marshal(e.Issue.Details)
+			s.report("issue %s: %s", e.Issue.Code, details)
+		}
+	case *inspector.EventTargetCrashed:
+		s.report("the tab crashed")
+	case *page.EventJavascriptDialogOpening:
+		s.report("dialog %s: %s", e.Type, e.Message)
+		s.answer(true)
+	case *network.EventRequestWillBeSent:
+		s.requests[string(e.RequestID)] = &request{url: e.Request.URL}
+	case *network.EventResponseReceived:
+		if e.Type == network.ResourceTypeDocument {
+			s.status = int(e.Response.Status)
+		} else if e.Response.Status >= 400 {
+			s.report("request failed: %d %s", e.Response.Status, e.Response.URL)
+		}
+	case *network.EventDataReceived:
+		if r := s.requests[string(e.RequestID)]; r != nil {
+			r.received += e.EncodedDataLength
+		}
+	case *network.EventLoadingFinished:
+		if r := s.requests[string(e.RequestID)]; r != nil {
+			r.received = int64(e.EncodedDataLength)
+		}
+	case *network.EventLoadingFailed:
+		if r := s.requests[string(e.RequestID)]; r != nil && (!e.Canceled || e.BlockedReason != "") {
+			s.report("request failed: %s%s %s", e.ErrorText, e.BlockedReason, r.url)
+		}
+	default:
+		s.follow(event)
+	}
+}
+
+// follow observes where the tab goes. Pages have no frames.
+func (s *traffic) follow(event any) {
+	switch event.(type) {
+	case *page.EventFrameRequestedNavigation, *page.EventFrameStartedNavigating, *page.EventFrameStartedLoading:
+		s.busy = true
+	case *page.EventFrameStoppedLoading:
+		s.busy = false
+	case *page.EventFrameNavigated:
+		s.navigations++
+	case *page.EventNavigatedWithinDocument:
+		s.navigations++
+		s.busy = false
+	}
+}
+
+func exceptionText(e *runtime.ExceptionDetails) string {
+	if e.Exception != nil && e.Exception.Description != "" {
+		return e.Exception.Description
+	}
+	return e.Text
+}

@@ -1,0 +1,277 @@
+//go:build browser
+
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	"punchcard/server/app"
+	"punchcard/server/dev/seed"
+	"punchcard/server/servertest"
+	"punchcard/store"
+)
+
+// A demo is the server that the pages are those of: the demo shop after some days with
+// customers, tills, webhooks and people of each role.
+type demo struct {
+	*servertest.Server
+	name  func(string) string // what things are called
+	ids   map[string]string   // of what the visits name
+	shops map[string]int64    // keys of more shops
+}
+
+// plainNames leaves names as they are.
+func plainNames(name string) string { return name }
+
+// startDemo starts the server. It begins in February, so that there are some weeks to
+// look back on, and stands still at ten o'clock on the first of March in Rome.
+func startDemo(t *testing.T, name func(string) string) *demo {
+	t.Helper()
+	s := servertest.Start(t, func(c *app.Config) {
+		c.Dev.Clock = app.NewClock(time.Date(2026, 2, 11, 9, 0, 0, 0, time.UTC))
+	})
+	d := &demo{Server: s, name: name, ids: map[string]string{"unknown": "unknown"}, shops: map[string]int64{}}
+	d.addPrograms()
+	d.addWebhook()
+	d.addCards()
+	d.addDays()
+	d.addTills()
+	d.addStates()
+	d.addPeople()
+	return d
+}
+
+// make posts to the REST API and keeps the id of what is made.
+func (d *demo) make(as, path string, body fields) *servertest.Reply {
+	d.T.Helper()
+	r := d.Post(path, body).Want(http.StatusCreated)
+	d.ids[as] = r.Str("id")
+	return r
+}
+
+func (d *demo) addPrograms() {
+	d.T.Helper()
+	for kind, id := range d.ProgramIDs {
+		d.ids["program "+kind] = id
+	}
+	d.ids["location"], d.ids["location 2"] = d.LocationIDs[0], d.LocationIDs[1]
+	d.ids["shop"] = d.ShopID
+	d.make("program draft", "/programs", fields{"type": "standard", "name": d.name("Iced coffee summer"), "description": d.name("Six iced coffees, and a latte on us."), "total_stamps": 6, "icon_key": "sun", "brand_color_hex": "#0F766E"})
+	d.make("prize", "/programs/"+d.ids["program draft"]+"/prizes", fields{"threshold": 6, "name": d.name("Iced latte"), "description": d.name("Until the end of August.")})
+	d.make("program suspended", "/programs", fields{"type": "discount", "name": d.name("Students, 15% off"), "discount_percent": 15})
+	d.Post("/programs/"+d.ids["program suspended"]+"/publish", nil).Want(200)
+	d.Post("/programs/"+d.ids["program suspended"]+"/suspend", nil).Want(200)
+	d.make("program empty", "/programs", fields{"type": "access", "name": d.name("Cellar club"), "access_image_url": "https://example.com/cellar.png"})
+	standard := d.ids["program standard"]
+	d.SQL("UPDATE programs SET name=?, description=? WHERE id=?", d.name("Coffee card"), d.name("Ten coffees, the next one is on us."), d.Row(store.KindProgram, standard))
+	d.SQL("UPDATE prizes SET name=? WHERE name='Croissant'", d.name("Croissant"))
+}
+
+// addWebhook adds a webhook, and one that gets no events.
+func (d *demo) addWebhook() {
+	d.T.Helper()
+	receiver := d.Control("POST", "/receiver", nil)
+	d.ids["receiver"] = receiver.Str("id")
+	hooks := "/programs/" + d.ids["program standard"] + "/webhooks"
+	d.make("webhook", hooks, fields{"url": receiver.Str("url"), "events": []string{"card.*", "transaction.created"}})
+	d.make("webhook silent", hooks, fields{"url": receiver.Str("url") + "?long=" + strings.Repeat("path", 40), "events": []string{"program.*"}})
+}
+
+// holders are customers, of whom the first firstHolders come on the first day.
+var holders = []string{"Ada Lovelace", "Bruno Belcourt", "Carla Wexley", "Davide Kestrel", "Elena Marchetti", "Fausto Abarca", "Greta Vandermaas", "Hassan Okonjo", "Ines Brandolin", "Jakob Oduya", "Kalina Sandvik", "Luca Moretti", "Marta Ferrano", "Nils Pallister", "Odile Takeda", "Paolo Dallimore", "Quirin Lindqvist", "Rosa Esposti"}
+
+const firstHolders = 5
+
+// issueTo issues a card of the coffee program to a customer.
+func (d *demo) issueTo(i int) {
+	d.T.Helper()
+	body := fields{"holder_name": d.name(holders[i])}
+	if i%2 == 0 {
+		body["holder_email"] = strings.ToLower(strings.ReplaceAll(holders[i], " ", ".")) + "@example.com"
+	}
+	if i%3 == 0 {
+		body["external_ref"] = fmt.Sprintf("member-%d", 100+i)
+	}
+	r := d.make(fmt.Sprintf("card %d", i), "/programs/"+d.ids["program standard"]+"/cards", body)
+	d.ids[fmt.Sprintf("link %d", i)] = path.Base(r.Str("install_url"))
+}
+
+// addCards issues a card of each program, and cards of the coffee program to the first
+// customers. The others come later.
+func (d *demo) addCards() {
+	d.T.Helper()
+	for i := range firstHolders {
+		d.issueTo(i)
+	}
+	d.ids["card"], d.ids["link"] = d.ids["card 0"], d.ids["link 0"]
+	d.Install(d.ids["card"])
+	for _, kind := range []string{"private", "discount", "access", "prepaid"} {
+		d.make("card "+kind, "/programs/"+d.ids["program "+kind]+"/cards", fields{"holder_name": d.name("Stefano Sandvik"), "holder_email": "stefano@example.com"})
+	}
+}
+
+// addDays lets some weeks pass, in which cards are issued and used. The receiver of the
+// webhook fails for a day.
+func (d *demo) addDays() {
+	d.T.Helper()
+	till, other := d.Till(d.TillToken), d.NewDevice(d.ids["location 2"])
+	prize := d.Get("/programs/" + d.ids["program standard"] + "/prizes").Want(200).IDs()[0]
+	for day := range 18 {
+		for i := range min(len(holders), firstHolders+day) {
+			if d.ids[fmt.Sprintf("card %d", i)] == "" {
+				d.issueTo(i)
+			}
+			if (i*7+day*5)%(3+i%5) != 0 {
+				continue
+			}
+			at, card := till, "/cards/"+d.ids[fmt.Sprintf("card %d", i)]
+			if (i+day)%3 == 0 {
+				at = other
+			}
+			at.Post(card+"/stamps", fields{"count": 1 + (i*day)%2}).Want(201)
+			if (i+day)%2 == 0 {
+				at.Post(card+"/redemptions", fields{"prize_id": prize}) // refused without enough stamps
+			}
+			d.Advance(fmt.Sprintf("%dm", 31+17*((i+day)%4)))
+		}
+		till.Post("/cards/"+d.ids["card prepaid"]+"/topups", fields{"amount_cents": 1500}).Want(201)
+		till.Post("/cards/"+d.ids["card prepaid"]+"/spends", fields{"amount_cents": 1180 + 10*day}).Want(201)
+		till.Post("/cards/"+d.ids["card access"]+"/uses", nil).Want(201)
+		d.Control("POST", "/settle", nil)
+		if status := map[int]int{15: 500, 16: 200}[day]; status != 0 {
+			d.Control("PUT", "/receiver/"+d.ids["receiver"], fields{"status": status})
+		}
+		now := d.App.Store.Now().Std()
+		d.Advance(now.Truncate(24 * time.Hour).Add(32 * time.Hour).Sub(now).String())
+	}
+	d.Advance("2h")
+	card := d.ids["card"]
+	till.Post("/cards/"+card+"/stamps", fields{"count": 3}).Want(201)
+	other.Post("/cards/"+d.ids["card 3"]+"/stamps", nil).Want(201)
+	d.Advance("40m")
+	d.ids["transaction"] = till.Post("/cards/"+card+"/stamps", fields{"count": 1}).Want(201).Str("transaction.id")
+	d.Advance("20m")
+	d.Control("POST", "/settle", nil)
+	log := "/programs/" + d.ids["program standard"] + "/webhooks/" + d.ids["webhook"] + "/deliveries"
+	d.ids["delivery"] = d.Get(log).Want(200).Str("items.0.id")
+	d.ids["delivery failed"] = d.Get(log + "?status=failed").Want(200).Str("items.0.id")
+}
+
+// addTills adds tills, one of which is revoked.
+func (d *demo) addTills() {
+	d.T.Helper()
+	for _, name := range []string{"Counter 1", "Counter 2", "Old till"} {
+		r := d.Control("POST", "/devices", fields{"location_id": d.ids["location 2"], "name": d.name(name)})
+		d.ids["till"] = r.Str("id")
+	}
+	d.SQL("UPDATE devices SET revoked_at=? WHERE id=?", int64(d.App.Store.Now()), d.Row(store.KindDevice, d.ids["till"]))
+	d.ids["till"] = d.Control("POST", "/devices", fields{"location_id": d.ids["location"], "name": d.name("Kitchen")}).Str("id")
+	d.Patch("/locations/"+d.ids["location"], fields{"name": d.name("Centrale")}).Want(200)
+}
+
+// addStates puts cards and locations into their other states.
+func (d *demo) addStates() {
+	d.T.Helper()
+	d.ids["card locked"], d.ids["card archived"], d.ids["card erased"] = d.ids["card 5"], d.ids["card 6"], d.ids["card 7"]
+	d.Control("POST", "/cards/"+d.ids["card locked"]+"/lock", nil)
+	d.Control("POST", "/cards/"+d.ids["card archived"]+"/archive", nil)
+	d.Control("POST", "/cards/"+d.ids["card erased"]+"/delete", nil)
+	d.ids["location closed"] = d.Control("POST", "/locations", fields{"name": d.name("Kiosk in the park"), "city": "Torino", "country_code": "IT"}).Str("id")
+	d.Post("/locations/"+d.ids["location closed"]+"/disable", nil).Want(200)
+	for as, name := range map[string]string{"key": "Reporting", "key rotated": "Cash register", "key revoked": "Newsletter of last year"} {
+		d.ids[as] = d.Control("POST", "/keys", fields{"name": d.name(name), "scopes": []string{"cards:read", "analytics:read"}}).Str("id")
+	}
+	d.Control("POST", "/keys/"+d.ids["key rotated"]+"/rotate", nil)
+	d.Control("POST", "/keys/"+d.ids["key revoked"]+"/revoke", nil)
+}
+
+// addPeople adds more people and shops, and the links of people.
+func (d *demo) addPeople() {
+	d.T.Helper()
+	d.ids["other shop"] = d.Control("POST", "/shops", fields{"name": d.name("Caffè della Stazione")}).Str("shop_id")
+	strict := d.Control("POST", "/shops", fields{"name": d.name("Pizzeria da Gino")}).Str("shop_id")
+	d.shops["strict"] = d.Row(store.KindShop, strict)
+	d.SQL("UPDATE shops SET require_totp=1 WHERE id=?", d.shops["strict"])
+	d.SQL("UPDATE shops SET name=? WHERE id=?", d.name("Caffè Centrale"), d.Row(store.KindShop, d.ShopID))
+	d.SQL("UPDATE users SET totp_secret=zeroblob(20) WHERE email=?", seed.ManagerEmail)
+	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
+		shop := d.Row(store.KindShop, d.ShopID)
+		user := func(name string, shop int64, role string) (int64, error) {
+			key, err := tx.AddUser(store.NewUser{Email: strings.ToLower(name) + "@demo.test", Name: d.name(name), Language: "en"})
+			if err == nil && role != "" {
+				err = tx.AddMember(key, shop, role)
+			}
+			return key, err
+		}
+		for _, p := range []struct {
+			name, role string
+			shop       int64
+		}{{"Disabled", store.RoleViewer, shop}, {"Stranger", "", 0}, {"Enrolling", store.RoleOwner, d.shops["strict"]}, {"Forgetful", store.RoleManager, shop}} {
+			key, err := user(p.name, p.shop, p.role)
+			if err != nil {
+				return err
+			}
+			d.shops["user "+p.name] = key
+		}
+		owner, err := tx.Invite(shop, "new.colleague@example.com", store.RoleManager)
+		if err != nil {
+			return err
+		}
+		d.ids["invitation"], d.ids["invitation link"] = owner.ID, path.Base(owner.URL)
+		reset, err := tx.NewResetLink(d.shops["user Forgetful"])
+		d.ids["reset link"] = path.Base(reset.URL)
+		return err
+	})
+	d.SQL("UPDATE users SET disabled_at=? WHERE email='disabled@demo.test'", int64(d.App.Store.Now()))
+	if err := d.App.Store.View(0, func(v *store.View) (err error) {
+		for name, email := range map[string]string{"person": seed.ManagerEmail, "user disabled": "disabled@demo.test", "owner": seed.OwnerEmail} {
+			if d.ids[name], err = v.UserByEmail(email); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		d.T.Fatal(err)
+	}
+}
+
+// signIn returns the cookie of a session: of the demo shop's owner, who is the operator
+// too, its manager, who has a second factor, or its viewer; of a "stranger", who belongs
+// to no shop; of an owner who is "enrolling", since the shop demands a second factor; or
+// of a manager of whom the sign-in still wants the code ("pending").
+func (d *demo) signIn(as string) *http.Cookie {
+	d.T.Helper()
+	n := store.NewSession{}
+	switch as {
+	case "stranger":
+		n.User = d.shops["user Stranger"]
+	case "enrolling":
+		n.User, n.Shop = d.shops["user Enrolling"], d.shops["strict"]
+	case "pending":
+		n.User, n.Pending = d.Row(store.KindUser, d.ids["person"]), true
+	default:
+		return signIn(d.Server, as)
+	}
+	var token string
+	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) (err error) {
+		_, token, err = tx.BeginSession(n)
+		return err
+	})
+	return &http.Cookie{Name: "punchcard", Value: token}
+}
+
+// signIn returns the cookie of a session of the demo shop's owner, manager or viewer.
+func signIn(s *servertest.Server, as string) *http.Cookie {
+	s.T.Helper()
+	r := s.Fetch(http.MethodPost, s.Origin+"/dev/sign-in", []byte(`{"as":"`+as+`"}`), http.Header{"Content-Type": {"application/json"}})
+	c, err := http.ParseSetCookie(r.Header.Get("Set-Cookie"))
+	if err != nil {
+		s.T.Fatalf("%s as %s: %d %s: %v", r.What, as, r.Status, r.Body, err)
+	}
+	return c
+}

@@ -1,0 +1,109 @@
+//go:build browser
+
+package browser
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var parameter = regexp.MustCompile(`[:*]\w+`)
+
+// TestPages checks each page of the table, and that the table has each page of the
+// server.
+func TestPages(t *testing.T) {
+	d := startDemo(t, plainNames)
+	d.checkTable()
+	d.visitAll(t, func(t *testing.T, address string, v visit) { CheckPage(t, address, v.rules) })
+}
+
+// checkTable checks that the table has each page of the server, and no others.
+func (d *demo) checkTable() {
+	d.T.Helper()
+	patterns := map[string]bool{"/": true} // the start page belongs to the control API
+	for _, route := range d.App.Routes() {
+		method, pattern, _ := strings.Cut(route, " ")
+		if method != http.MethodGet || strings.HasPrefix(pattern, "/api/") || strings.HasPrefix(pattern, "/till/v1/") {
+			continue
+		}
+		patterns[pattern] = true
+		if len(visits[pattern]) == 0 {
+			d.T.Errorf("the table of visits has no entry for %s", pattern)
+		}
+	}
+	for pattern, list := range visits {
+		for _, v := range list {
+			if v.not == "" && !patterns[pattern] {
+				d.T.Errorf("the server has no page %s", pattern)
+			}
+		}
+	}
+}
+
+// visitAll calls check with the address of each page of the table, in a subtest of its
+// own.
+func (d *demo) visitAll(t *testing.T, check func(*testing.T, string, visit)) {
+	t.Helper()
+	cookies := map[string]*http.Cookie{}
+	for pattern, list := range visits {
+		for i, v := range list {
+			if v.not != "" {
+				continue
+			}
+			v.pattern, v.first = pattern, i == 0
+			if v.as == "" && !v.public {
+				v.as = "owner"
+			}
+			if v.as != "" && cookies[v.as] == nil {
+				cookies[v.as] = d.signIn(v.as)
+			}
+			v.rules.Cookie = cookies[v.as]
+			v.rules.Picture = v.picture(pattern)
+			address := d.Origin + v.address(d, pattern)
+			t.Run(v.rules.Picture, func(t *testing.T) {
+				t.Parallel()
+				check(t, address, v)
+			})
+		}
+	}
+}
+
+// picture returns the name of the page's pictures: its pattern, what it shows, and who
+// sees it.
+func (v visit) picture(pattern string) string {
+	parts := append([]string{parameter.ReplaceAllString(pattern, "")}, v.of...)
+	parts = append(parts, v.query)
+	if v.as != "owner" {
+		parts = append(parts, v.as)
+	}
+	name := strings.Trim(regexp.MustCompile(`[^A-Za-z0-9]+`).ReplaceAllString(strings.TrimPrefix(strings.Join(parts, " "), "/dashboard"), "-"), "-")
+	if name == "" && !v.public {
+		name = "today"
+	} else if name == "" {
+		name = "start"
+	}
+	return name
+}
+
+// address returns the path and the query of the page.
+func (v visit) address(d *demo, pattern string) string {
+	d.T.Helper()
+	things := v.of
+	if n := len(parameter.FindAllString(pattern, -1)); n != len(things) {
+		d.T.Fatalf("%s takes %d ids, and the visit has %q", pattern, n, things)
+	}
+	address := parameter.ReplaceAllStringFunc(pattern, func(string) string {
+		id := d.ids[things[0]]
+		if id == "" {
+			d.T.Fatalf("the demo has no %s", things[0])
+		}
+		things = things[1:]
+		return id
+	})
+	if v.query != "" {
+		address += "?" + v.query
+	}
+	return address
+}

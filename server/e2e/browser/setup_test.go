@@ -1,0 +1,162 @@
+//go:build browser
+
+package browser
+
+import (
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+
+	"punchcard/server/app"
+	"punchcard/server/servertest"
+)
+
+// startEmpty starts a server as "punchcard serve" does, and returns its set-up link,
+// which it logs.
+func startEmpty(t *testing.T) (s *servertest.Server, link string) {
+	t.Helper()
+	log := &servertest.Log{}
+	s = servertest.Start(t, func(c *app.Config) {
+		c.Dev = nil
+		c.Log = slog.New(slog.NewTextHandler(log, nil))
+	})
+	found := regexp.MustCompile(`link=(\S+/setup/\S+)`).FindStringSubmatch(log.String())
+	if found == nil {
+		t.Fatalf("the log has no set-up link: %s", log)
+	}
+	return s, found[1]
+}
+
+// TestSetUp goes from the set-up link to the first card. The link is the only URL that is
+// typed.
+func TestSetUp(t *testing.T) {
+	t.Parallel()
+	for _, v := range []View{{}, {Width: 360, Dark: true}, {NoScripts: true}} {
+		t.Run(fmt.Sprintf("width %d scripts %t", v.Width, !v.NoScripts), func(t *testing.T) {
+			t.Parallel()
+			_, link := startEmpty(t)
+			p := Open(t, link, v)
+			p.setUp(t)
+			p.firstProgram(t)
+			p.firstKey(t)
+			p.firstCard(t)
+		})
+	}
+}
+
+// check checks the page as it is, and takes a picture of it.
+func (p *Page) check(picture string) {
+	p.t.Helper()
+	p.CheckNow()
+	p.ShootAs(picture)
+	p.setSize(p.View.Width, height, p.View.Scale)
+}
+
+// setUp makes the account, the shop and its first location.
+func (p *Page) setUp(t *testing.T) {
+	p.Wait("Set up your shop")
+	p.Fill("Name of the shop", "Blue Finch Coffee")
+	p.Choose("Time zone", "Europe/Rome")
+	p.Fill("Your name", "Olivia Owner")
+	p.Fill("Email", "olivia@example.com")
+	p.Fill("Password", "password123456")
+	p.check("setup")
+	p.Press("Continue")
+	p.Wait("Correct this field, then try again.")
+	p.check("setup-refused")
+	p.Fill("Password", "forty green bottles on a wall")
+	p.Press("Continue")
+
+	p.Wait("A location is one of your premises")
+	p.Fill("Name", "Corner")
+	p.Fill("City", "Torino")
+	p.Fill("Country", "IT")
+	p.check("setup-location-first")
+	p.Press("Continue")
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+// firstProgram makes a stamp card of a template, adds a prize and publishes it.
+func (p *Page) firstProgram(t *testing.T) {
+	p.Wait("Start from a template")
+	p.check("setup-program")
+	p.Follow("Coffee card")
+	p.Fill("Name", "Finch card")
+	p.Fill("Stamps on a card", "0") // the browser refuses
+	p.Fill("Stamps on a card", "12")
+	p.Press("Create the program")
+	p.Wait("The program was created")
+	p.check("setup-program-created")
+	p.Follow("Add a prize")
+	p.Fill("Stamps", "12")
+	p.Fill("Prize", "Cake of the day")
+	p.Press("Add the prize")
+	p.Wait("Cake of the day", "Croissant", "Free coffee")
+	p.Follow("Publish")
+	p.Wait("Publish Finch card?")
+	p.check("setup-publish")
+	p.Press("Publish")
+	p.Wait("The program is published.", "Published")
+	p.check("setup-published")
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+// goTo follows a link of the navigation, of which a small window shows a part.
+func (p *Page) goTo(section string) {
+	p.t.Helper()
+	nav := eval[bool](p, `name => {
+		const bar = document.querySelector('nav.bar')
+		return !!bar && bar.checkVisibility() && ![...bar.querySelectorAll('a')].some(a => a.checkVisibility() && a.innerText.trim() === name)
+	}`, section)
+	if nav {
+		p.Press("More")
+	}
+	p.Follow(section)
+}
+
+// firstKey makes a key of the REST API, whose secret is shown once.
+func (p *Page) firstKey(t *testing.T) {
+	p.goTo("Keys")
+	p.Follow("New key")
+	p.Fill("Name", "Newsletter")
+	p.Check("REST")
+	p.Check("See cards")
+	p.Check("At all locations")
+	p.Check("In 90 days")
+	p.check("key-new")
+	p.Press("Create the key")
+	p.Wait("shown only now")
+	secret := regexp.MustCompile(`\bl?[a-z]*sk_live_[A-Za-z0-9_-]+|\btsk_[a-z]+_[A-Za-z0-9_-]+`).FindString(p.Text())
+	if secret == "" {
+		t.Errorf("the page shows no key: %s", p.Text())
+	}
+	p.check("key-created")
+	p.Follow("Done")
+	p.Wait("Newsletter")
+	if strings.Contains(p.Text(), secret) {
+		t.Error("the list of keys shows the whole key")
+	}
+	p.check("keys-first")
+}
+
+// firstCard issues a card, whose link opens the page of its holder.
+func (p *Page) firstCard(t *testing.T) {
+	p.goTo("Cards")
+	p.Follow("Issue a card")
+	p.Fill("Name", "Ada Lovelace")
+	p.Press("Issue the card")
+	p.Wait("Let the holder scan this code")
+	p.check("card-issued")
+	link := regexp.MustCompile(`https?://\S+/i/\S+`).FindString(p.Text())
+	p.Follow("Open the card")
+	p.Wait("Ada Lovelace", "Finch card")
+	p.check("card-first")
+	holder := Open(t, link, View{Width: 360})
+	holder.Wait("Ada Lovelace", "0 of 12 stamps")
+}

@@ -1,0 +1,147 @@
+//go:build browser
+
+package browser
+
+import "net/http"
+
+// A visit is a page that is looked at. The zero value is a page of the dashboard without
+// an id, which the owner sees.
+type visit struct {
+	of     []string // the things of the demo whose ids take the place of the parameters
+	query  string   // such as "status=active"
+	as     string   // who is signed in; "owner" unless it is set; see demo.signIn
+	rules  Rules    // without the cookie
+	public bool     // nobody is signed in
+	not    string   // what the pattern is, if it is no page
+
+	pattern string // set by visitAll
+	first   bool   // of its pattern
+}
+
+// of returns the visits of a page with one id, of different things.
+func of(things ...string) (list []visit) {
+	for _, thing := range things {
+		list = append(list, visit{of: []string{thing}})
+	}
+	return list
+}
+
+// visits has an entry for each pattern of GET, but for those of the REST and the till
+// API. One more visit of a pattern is one with another state of its page.
+var visits = map[string][]visit{
+	"/":     {{public: true}},
+	"/docs": {{public: true, rules: Rules{Public: true}}},
+	"/i/:token": {
+		{public: true, of: []string{"link"}},
+		{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusNotFound}},
+	},
+
+	"/setup/:token":  {{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}}, // see TestSetUp
+	"/sign-in":       {{public: true}, {public: true, query: "lang=de"}},
+	"/sign-in/code":  {{as: "pending"}},
+	"/reset":         {{public: true}},
+	"/reset/:token":  {{public: true, of: []string{"reset link"}}, {public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}},
+	"/invite/:token": {{public: true, of: []string{"invitation link"}}, {public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}},
+
+	"/dashboard":          {{}, {as: "viewer"}, {as: "stranger"}},
+	"/dashboard/activity": {{}, {as: "viewer", rules: Rules{Status: http.StatusForbidden}}},
+	"/dashboard/events":   {{not: "a stream"}},
+
+	"/dashboard/key/:id":         of("key", "key rotated", "key revoked"),
+	"/dashboard/key/:id/revoke":  of("key"),
+	"/dashboard/key/:id/rotate":  of("key"),
+	"/dashboard/keys":            {{}, {as: "manager", rules: Rules{Status: http.StatusForbidden}}},
+	"/dashboard/keys/revoke-all": {{}},
+	"/dashboard/new/key":         {{}},
+
+	"/dashboard/new/webhook":                      {{}},
+	"/dashboard/webhook/:id":                      append(of("webhook", "webhook silent"), visit{of: []string{"webhook"}, as: "viewer"}),
+	"/dashboard/webhook/:id/deactivate":           of("webhook"),
+	"/dashboard/webhook/:id/delete":               of("webhook"),
+	"/dashboard/webhook/:id/deliveries":           of("webhook", "webhook silent"),
+	"/dashboard/webhook/:id/delivery/:deliveryId": {{of: []string{"webhook", "delivery"}}, {of: []string{"webhook", "delivery failed"}}},
+	"/dashboard/webhook/:id/edit":                 of("webhook"),
+	"/dashboard/webhook/:id/receiver":             of("webhook"),
+	"/dashboard/webhook/:id/rotate":               of("webhook"),
+	"/dashboard/webhooks":                         {{}, {as: "viewer"}},
+
+	"/dashboard/health":                 {{}, {as: "viewer", rules: Rules{Status: http.StatusForbidden}}},
+	"/dashboard/health/limits":          {{}},
+	"/dashboard/report":                 {{}, {query: "day=2026-02-20"}},
+	"/dashboard/statistics":             {{}, {query: "from=2026-02-15&to=2026-02-28&compare=previous"}, {as: "viewer"}},
+	"/dashboard/statistics/types":       {{}},
+	"/dashboard/program/:id/statistics": of("program standard", "program prepaid", "program draft"),
+
+	"/dashboard/program/:id/logo": of("program draft"),
+
+	"/dashboard/account":                      {{}, {as: "manager"}, {as: "stranger"}},
+	"/dashboard/account/password":             {{}},
+	"/dashboard/account/sign-out-everywhere":  {{}},
+	"/dashboard/account/second-factor":        {{}, {as: "manager"}, {as: "enrolling"}},
+	"/dashboard/account/second-factor/codes":  {{as: "manager"}},
+	"/dashboard/account/second-factor/remove": {{as: "manager"}},
+
+	"/dashboard/cards":                   {{}, {query: "status=active"}, {query: "q=ada"}, {query: "q=nobody-is-called-so"}, {as: "viewer"}},
+	"/dashboard/cards.csv":               {{not: "a file"}},
+	"/dashboard/card/:id":                append(of("card", "card 1", "card locked", "card archived", "card discount", "card access", "card prepaid"), visit{of: []string{"card erased"}, rules: Rules{Status: http.StatusNotFound}}, visit{of: []string{"card"}, as: "viewer"}),
+	"/dashboard/card/:id/archive":        of("card"),
+	"/dashboard/card/:id/edit":           of("card", "card prepaid"),
+	"/dashboard/card/:id/erase":          of("card"),
+	"/dashboard/card/:id/export":         {{not: "a file"}},
+	"/dashboard/card/:id/link":           of("card"),
+	"/dashboard/card/:id/lock":           of("card"),
+	"/dashboard/card/:id/mail":           of("card"),
+	"/dashboard/card/:id/reissue":        of("card"),
+	"/dashboard/new/card":                {{}},
+	"/dashboard/print/cards":             {{}},
+	"/dashboard/transaction/:id/reverse": of("transaction"),
+
+	"/dashboard/invitation/:id/cancel": of("invitation"),
+	"/dashboard/people":                {{}, {as: "viewer", rules: Rules{Status: http.StatusForbidden}}},
+	"/dashboard/people/invite":         {{}},
+	"/dashboard/person/:id/remove":     of("person"),
+	"/dashboard/person/:id/role":       of("person"),
+
+	"/dashboard/locations":            {{}, {as: "viewer"}},
+	"/dashboard/location/:id":         of("location", "location 2", "location closed"),
+	"/dashboard/location/:id/disable": of("location"),
+	"/dashboard/location/:id/edit":    of("location"),
+	"/dashboard/location/:id/pin":     of("location"),
+	"/dashboard/new/location":         {{}},
+	"/dashboard/new/till":             {{}},
+	"/dashboard/till/:id/revoke":      of("till"),
+	"/dashboard/tills":                {{}},
+
+	"/dashboard/programs":                          {{}, {as: "viewer"}},
+	"/dashboard/program/:id":                       of("program standard", "program private", "program discount", "program access", "program prepaid", "program draft", "program suspended", "program empty"),
+	"/dashboard/program/:id/delete":                of("program standard"),
+	"/dashboard/program/:id/edit":                  of("program standard", "program draft", "program discount", "program prepaid"),
+	"/dashboard/program/:id/new-prize":             of("program draft"),
+	"/dashboard/program/:id/prize/:prizeId":        {{of: []string{"program draft", "prize"}}},
+	"/dashboard/program/:id/prize/:prizeId/delete": {{of: []string{"program draft", "prize"}}},
+	"/dashboard/program/:id/publish":               of("program draft"),
+	"/dashboard/program/:id/rules":                 of("program standard"),
+	"/dashboard/program/:id/suspend":               of("program standard"),
+	"/dashboard/program/:id/unpublish":             of("program discount"),
+	"/dashboard/program/:id/unsuspend":             of("program suspended"),
+	"/dashboard/new/program":                       {{}, {query: "template=coffee"}, {query: "template=pizza"}, {query: "template=gym"}, {query: "template=gift"}, {query: "type=discount"}},
+
+	"/dashboard/settings":       {{}, {as: "viewer"}},
+	"/dashboard/new/shop":       {{}},
+	"/dashboard/setup":          {{not: "a redirect"}},
+	"/dashboard/setup/location": {{}},
+
+	"/dashboard/user/:id":          of("person", "user disabled", "owner"),
+	"/dashboard/user/:id/disable":  of("person"),
+	"/dashboard/user/:id/reset":    of("person"),
+	"/dashboard/user/:id/sign-out": of("person"),
+	"/dashboard/users":             {{}},
+
+	"/openapi.json":      {{not: "a document"}},
+	"/till/openapi.json": {{not: "a document"}},
+	"/healthz":           {{not: "for machines"}},
+	"/readyz":            {{not: "for machines"}},
+	"/pricing":           {{not: "for machines"}},
+	"/logo/:name":        {{not: "a picture"}},
+	"/assets/:name":      {{not: "an asset"}},
+}

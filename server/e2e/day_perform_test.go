@@ -1,0 +1,243 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"punchcard/server/servertest"
+)
+
+// perform executes one action and records the answer.
+func (d *day) perform(c *dayTill, key string, a action) {
+	p := a.p
+	api, path, body := c.api, "/cards/"+p.id, any(nil)
+	want := []string{"201"}
+	var target *ledgerRow
+	switch a.kind {
+	case "issue", "second card":
+		if p.rest {
+			api = d.api
+		}
+		path, body = "/programs/"+d.programs[p.program]+"/cards", p.fields()
+		if a.kind == "second card" {
+			want = []string{"409 conflict"}
+		}
+	case "stamp":
+		path, body = path+"/stamps", map[string]int64{"count": a.n}
+		want = []string{"201", "422 card_full_no_repeat", "422 unprocessable_entity"}
+	case "locked":
+		path += "/stamps"
+		want = []string{"422 card_suspended"}
+	case "reissue":
+		api, path = d.api, "/cards/"+p.liveID+"/reissue"
+		want = []string{"200"}
+	case "redeem":
+		path, body = path+"/redemptions", map[string]string{"prize_id": d.prizes[a.n]}
+		want = []string{"201", "422 unprocessable_entity", "422 threshold_already_claimed"}
+	case "topup", "spend":
+		path, body = path+"/"+a.kind+"s", map[string]int64{"amount_cents": a.n}
+		if a.kind == "spend" && p.value < a.n {
+			want = []string{"422 prepaid_insufficient_balance"}
+		}
+	case "use":
+		path += "/uses"
+	case "reverse":
+		for _, r := range slices.Backward(p.rows) {
+			if !r.reversed && r.Type != "reversal" {
+				target = r
+				break
+			}
+		}
+		if target == nil {
+			c.lines = append(c.lines, fmt.Sprintf("%s: nothing to reverse", key))
+			return
+		}
+		path = "/transactions/" + target.ID + "/reversal"
+		want = []string{"201", "422 cannot_reverse_completed_cycle", "422 unprocessable_entity", "422 prepaid_insufficient_balance", "409 conflict"}
+		if target.LocationID != d.locations[c.location] {
+			want = []string{"404 not_found"}
+		}
+	}
+	headers := []string{"Idempotency-Key", key}
+	if api.Key == c.api.Key && c.location == 1 {
+		if a.badPIN {
+			d.ask(api, "POST", path, body, "Idempotency-Key", key, "X-Staff-Pin", "1357").Want(401, "invalid_credentials")
+			c.lines = append(c.lines, fmt.Sprintf("%s: wrong PIN member %d 0: 401", key, p.n))
+		}
+		headers = append(headers, "X-Staff-Pin", pin)
+	}
+	r := d.ask(api, "POST", path, body, headers...)
+	got := r.Outcome()
+	if !slices.Contains(want, got) {
+		d.t.Errorf("%s: %s of member %d (%s, with %v stamps and %d cents): %s, want %v: %s", key, a.kind, p.n, p.program, p.stamps, p.value, got, want, r.Body)
+		return
+	}
+	line := fmt.Sprintf("%s: %s member %d %d: %s", key, a.kind, p.n, a.n, got)
+	switch {
+	case got == "201" && a.kind == "issue", a.kind == "reissue":
+		d.recordIssue(p, r, a)
+	case got == "201":
+		before, rows := maps.Clone(p.stamps), len(p.rows)
+		line += d.recordRows(c, p, r, target)
+		d.checkRows(p, a, before, p.rows[rows:])
+	}
+	c.lines = append(c.lines, line)
+	if a.repeat > 0 {
+		c.lines = append(c.lines, fmt.Sprintf("%s: retry member %d 0: %s", key, p.n, got[:1]))
+	}
+	repeat := func() {
+		second := d.ask(api, "POST", path, body, headers...)
+		if second.Header.Get("Idempotent-Replayed") != "true" || second.Outcome() != got || r.Status < 400 && !bytes.Equal(second.Body, r.Body) {
+			d.t.Errorf("%s: the retry of %s got (%v) %d %s, the first request %d %s", key, a.kind, second.Header, second.Status, second.Body, r.Status, r.Body)
+		}
+	}
+	switch a.repeat {
+	case 1:
+		repeat()
+	case 2:
+		c.later = append(c.later, repeat)
+	}
+}
+
+func (d *day) recordIssue(p *cardHolder, r *servertest.Reply, a action) {
+	var made card
+	r.Decode(&made)
+	if made.asMember(d.programs) != p.member || p.id != "" && made.ID != p.liveID || made.InstallURL == p.link {
+		d.t.Errorf("%s of member %d: %s", a.kind, p.n, r.Body)
+	}
+	old := p.link
+	p.link = strings.TrimPrefix(made.InstallURL, d.origin)
+	if a.kind == "issue" {
+		p.id, p.cards = made.ID, []string{made.ID}
+		return
+	}
+	// The code of the lost card is invalid and the new one works.
+	c := d.tills[0].api
+	d.ask(c, "GET", "/cards/"+p.oldCode, nil).Want(404, "not_found")
+	d.ask(c, "POST", "/cards/"+p.oldCode+"/stamps", nil).Want(404, "not_found")
+	d.ask(newClient(d.t, d.origin, ""), "GET", old, nil).Want(410, "gone")
+	if code := d.readCode(p); code == p.oldCode {
+		d.t.Errorf("member %d has the same code after the reissue", p.n)
+	} else if found := d.lookup(c, code); found.ID != p.liveID || found.Status != "invited" {
+		d.t.Errorf("member %d's new code finds %+v, want %s", p.n, found, p.liveID)
+	}
+}
+
+// readCode reads the code on a card's page.
+func (d *day) readCode(p *cardHolder) string {
+	d.t.Helper()
+	r := d.ask(newClient(d.t, d.origin, ""), "GET", p.link, nil, "Accept", "text/html")
+	return scan(d.t, string(r.Want(200).Body))
+}
+
+func (d *day) lookup(c *servertest.Client, code string) stampedCard {
+	d.t.Helper()
+	var found struct{ Card stampedCard }
+	d.ask(c, "GET", "/cards/"+code, nil).Want(200).Decode(&found)
+	return found.Card
+}
+
+// recordRows records the rows of an answer and checks that the cards in it have their sums.
+func (d *day) recordRows(c *dayTill, p *cardHolder, r *servertest.Reply, reversed *ledgerRow) (line string) {
+	var answer struct {
+		Transaction         *ledgerRow   `json:"transaction"`
+		Card                stampedCard  `json:"card"`
+		OverflowTransaction *ledgerRow   `json:"overflow_transaction"`
+		OverflowCard        *stampedCard `json:"overflow_card"`
+	}
+	r.Decode(&answer)
+	note := func(row *ledgerRow, on stampedCard) {
+		if !slices.Contains(p.cards, row.CardID) {
+			p.cards = append(p.cards, row.CardID)
+		}
+		if row.StampsDelta != nil {
+			p.stamps[row.CardID] += *row.StampsDelta
+		}
+		if row.ValueDelta != nil {
+			p.value += *row.ValueDelta
+		}
+		if on.ID != row.CardID || on.StampsCount != p.stamps[on.ID] || (p.program == "prepaid") != (on.CurrentValue != nil) || on.CurrentValue != nil && *on.CurrentValue != p.value ||
+			row.LocationID != d.locations[c.location] || row.ProgramID != d.programs[p.program] || row.ReversedAt != nil {
+			d.t.Errorf("member %d, with %v stamps and %d cents: %s", p.n, p.stamps, p.value, r.Body)
+		}
+		p.rows = append(p.rows, row)
+		line += "; " + d.describe(p, row) + fmt.Sprintf(" -> %s %d", on.Status, on.StampsCount)
+	}
+	note(answer.Transaction, answer.Card)
+	if over := answer.OverflowTransaction; over != nil {
+		note(over, *answer.OverflowCard)
+		answer.Transaction.partner, over.partner = over, answer.Transaction
+	}
+	if reversed != nil {
+		checkReversal(d.t, reversed, answer.Transaction)
+		if reversed.partner != nil {
+			checkReversal(d.t, reversed.partner, answer.OverflowTransaction)
+		}
+	}
+	return line
+}
+
+// checkRows checks that the rows are what the till requested. before are the stamps of each
+// instance before the request.
+func (d *day) checkRows(p *cardHolder, a action, before map[string]int64, rows []*ledgerRow) {
+	first, ok := rows[0], true
+	switch a.kind {
+	case "stamp":
+		want, got := a.n, int64(0)
+		if p.program == "private" {
+			want = min(want, 8-before[first.CardID])
+		}
+		for _, r := range rows {
+			ok = ok && r.Type == "stamp" && *r.StampsDelta > 0
+			got += *r.StampsDelta
+		}
+		ok = ok && got == want
+	case "redeem":
+		was := before[first.CardID]
+		completes := p.program == "standard" && was == 10 && a.n > 0 && first.CardID == p.cards[len(p.cards)-1]
+		ok = first.Type == "redemption" && *first.PrizeID == d.prizes[a.n] && (*first.StampsDelta == 0 || completes && *first.StampsDelta == -was) && (!completes || *first.StampsDelta != 0)
+	case "topup", "spend":
+		ok = first.Type == a.kind && *first.ValueDelta == map[string]int64{"topup": a.n, "spend": -a.n}[a.kind] && first.StampsDelta == nil
+	case "use":
+		ok = first.Type == p.program && first.StampsDelta == nil && first.ValueDelta == nil
+	}
+	if ok = ok && (len(rows) == 1 || a.kind == "stamp" || a.kind == "reverse"); !ok {
+		d.t.Errorf("member %d, with %v: %+v was answered %+v", p.n, before, a, *first)
+	}
+}
+
+// checkReversal checks that reversal is the reversal of row.
+func checkReversal(t *testing.T, row, reversal *ledgerRow) {
+	row.reversed = true
+	negated := func(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == -*b }
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	if reversal == nil || reversal.Type != "reversal" || reversal.CardID != row.CardID || text(row.PrizeID) != text(reversal.PrizeID) ||
+		!negated(row.StampsDelta, reversal.StampsDelta) || !negated(row.ValueDelta, reversal.ValueDelta) {
+		t.Errorf("%+v was reversed by %+v", row, reversal)
+	}
+}
+
+// describe returns a row as text, without values that differ between runs.
+func (d *day) describe(p *cardHolder, r *ledgerRow) string {
+	show := func(n *int64) string {
+		if n == nil {
+			return "-"
+		}
+		return fmt.Sprint(*n)
+	}
+	prize := "-"
+	if r.PrizeID != nil {
+		prize = d.names[*r.PrizeID]
+	}
+	return fmt.Sprintf("%s on %d at %s: %s stamps, %s cents, %s, reversed %t", r.Type, slices.Index(p.cards, r.CardID), d.names[r.LocationID],
+		show(r.StampsDelta), show(r.ValueDelta), prize, r.reversed)
+}
