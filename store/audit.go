@@ -43,8 +43,9 @@ func (tx *Tx) AuditPINLock(shop int64, kind Kind, key int64) error {
 	return tx.failed
 }
 
-// AuditBackup records that an operator made a backup or downloaded the one with a name.
-func (tx *Tx) AuditBackup(action, name string) error {
+// AuditServer records that an operator did something with the server, such as making a
+// backup, or downloading the one with a name.
+func (tx *Tx) AuditServer(action, name string) error {
 	detail := ""
 	if name != "" {
 		detail = `{"name":` + strconv.Quote(name) + `}`

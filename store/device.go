@@ -11,6 +11,7 @@ type Device struct {
 	CreatedAt      Time       `json:"created_at"`
 	RevokedAt      Null[Time] `json:"revoked_at"`
 	AcceptsCardIDs bool       `json:"accepts_card_ids"`
+	LastUsedAt     Null[Time] `json:"last_used_at" doc:"Up to a minute late; null: it made no request yet."`
 }
 
 // NewDevice is a device to create.
@@ -43,10 +44,10 @@ func (tx *Tx) CreateDevice(shop int64, n NewDevice) (d Device, token string, err
 	return d, token, err
 }
 
-var deviceCols = columns("id", "location_id", "name", "prefix", "created_at", "revoked_at", "accepts_card_ids")
+var deviceCols = columns("id", "location_id", "name", "prefix", "created_at", "revoked_at", "accepts_card_ids", "last_used_at")
 
 func (s *Store) scanDevice(r *rows) Device {
-	return Device{ID: s.ID(KindDevice, r.int()), LocationID: s.ID(KindLocation, r.int()), Name: r.str(), Prefix: r.str(), CreatedAt: r.time(), RevokedAt: r.nullTime(), AcceptsCardIDs: r.bool()}
+	return Device{ID: s.ID(KindDevice, r.int()), LocationID: s.ID(KindLocation, r.int()), Name: r.str(), Prefix: r.str(), CreatedAt: r.time(), RevokedAt: r.nullTime(), AcceptsCardIDs: r.bool(), LastUsedAt: r.nullTime()}
 }
 
 func (s *Store) device(c *conn, shop, key int64) (d Device, err error) {
@@ -70,6 +71,20 @@ func (tx *Tx) RevokeDevice(shop int64, id string) (d Device, err error) {
 	tx.bumpAuth()
 	tx.audit(shop, "device.revoke", KindDevice, key, "")
 	return tx.s.device(tx.conn, shop, key)
+}
+
+// NoteUses stores when keys and devices made their last requests. It changes nothing
+// else of them, and no audit row says it.
+func (tx *Tx) NoteUses(last map[Actor]Time) error {
+	for actor, at := range last {
+		switch actor.Type {
+		case "api_key":
+			tx.exec("UPDATE keys SET last_used_at=? WHERE id=?", at, actor.Key)
+		case "device":
+			tx.exec("UPDATE devices SET last_used_at=? WHERE id=?", at, actor.Key)
+		}
+	}
+	return tx.failed
 }
 
 // TillIdentity is all that the till's guard needs to know of a device. It is read

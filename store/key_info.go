@@ -11,6 +11,7 @@ type KeyInfo struct {
 	// Restricted keys see only LocationIDs, also if there are none.
 	Restricted bool        `json:"restricted"`
 	CreatedBy  Null[Named] `json:"created_by" doc:"Null if the audit log does not say it any more."`
+	LastUsedAt Null[Time]  `json:"last_used_at" doc:"Up to a minute late; null: it made no request yet."`
 	// Successor is the id of the key that replaces it.
 	Successor Null[string] `json:"successor"`
 }
@@ -20,8 +21,8 @@ func (v *View) KeyInfos(shop int64) (infos []KeyInfo, err error) {
 	err = v.snapshot(func() error {
 		names := v.namer(shop)
 		infos, err = list(v.conn, func(r *rows) KeyInfo {
-			return KeyInfo{Restricted: r.bool(), Key: v.s.scanKey(r)}
-		}, "SELECT "+columns("restricted")+", "+keyCols+" FROM keys WHERE shop_id=? ORDER BY id DESC", shop)
+			return KeyInfo{Restricted: r.bool(), LastUsedAt: r.nullTime(), Key: v.s.scanKey(r)}
+		}, "SELECT "+columns("restricted", "last_used_at")+", "+keyCols+" FROM keys WHERE shop_id=? ORDER BY id DESC", shop)
 		if err != nil {
 			return err
 		}

@@ -13,10 +13,13 @@ type Mail struct {
 	Program  string // name
 	Link     string // URL
 	At       Time   // when it was requested
-	Kind     string // of the one-time link
+	Kind     string // of the one-time link, or MailTest
 	Shop     string // name of the shop of an invitation; empty: to be an operator
 	Language string // of the text of a one-time link
 }
+
+// MailTest is the kind of a message that shows whether mail works. It has no link.
+const MailTest = "test"
 
 // installURL returns the install link with a token.
 func (s *Store) installURL(token string) string { return s.opts.PublicURL + "/i/" + token }
@@ -31,7 +34,7 @@ func checkSendEmail(send Opt[bool], to Null[string]) []Detail {
 
 // requireMailServer refuses send_email if no mail server is configured.
 func (tx *Tx) requireMailServer(send Opt[bool]) error {
-	if send.Or(false) && tx.s.opts.Mail == nil && !tx.s.opts.QueueMail {
+	if send.Or(false) && !tx.s.mails() {
 		return refuse(Unprocessable, "send_email needs a mail server, and none is configured.")
 	}
 	return nil

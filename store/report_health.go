@@ -18,6 +18,26 @@ type FileHealth struct {
 	OldestPendingDelivery Null[Time] `json:"oldest_pending_delivery" doc:"When the delivery that waits for its next attempt the longest was due."`
 }
 
+// ShopDevice is a device with what people know of it.
+type ShopDevice struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Location string `json:"location" doc:"Its name."`
+	Shop     string `json:"shop" doc:"Its name."`
+}
+
+// mostDevices is the maximum number of devices in Health.
+const mostDevices = 100
+
+// DevicesThatAcceptIDs returns the devices of all shops whose writes may name a card by
+// its id, newest first, at most 100.
+func (v *View) DevicesThatAcceptIDs() ([]ShopDevice, error) {
+	return list(v.conn, func(r *rows) ShopDevice {
+		return ShopDevice{ID: v.s.ID(KindDevice, r.int()), Name: r.str(), Location: r.str(), Shop: r.str()}
+	}, "SELECT "+columns("d.id", "d.name", "l.name", "s.name")+` FROM devices d JOIN locations l ON l.id=d.location_id JOIN shops s ON s.id=d.shop_id
+		WHERE d.accepts_card_ids=1 AND d.revoked_at IS NULL ORDER BY d.id DESC LIMIT ?`, mostDevices)
+}
+
 const mostQueued = 10_000
 
 // Health returns the state of the file.

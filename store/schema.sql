@@ -52,7 +52,8 @@ CREATE TABLE keys (
   expires_at          INTEGER,
   retires_at          INTEGER,            -- end of the overlap after a rotation
   revoked_at          INTEGER,
-  disabled_by_plan_at INTEGER
+  disabled_by_plan_at INTEGER,
+  last_used_at        INTEGER             -- of the last request, written once a minute
 ) STRICT;
 CREATE UNIQUE INDEX keys_hash ON keys (hash);
 CREATE INDEX keys_shop ON keys (shop_id);
@@ -90,7 +91,8 @@ CREATE TABLE devices (
   hash        BLOB    NOT NULL,           -- SHA-256 of the whole token
   created_at  INTEGER NOT NULL,
   revoked_at  INTEGER,
-  accepts_card_ids INTEGER NOT NULL DEFAULT 0 -- 1: its writes may name a card by its id
+  accepts_card_ids INTEGER NOT NULL DEFAULT 0, -- 1: its writes may name a card by its id
+  last_used_at     INTEGER                -- of the last request, written once a minute
 ) STRICT;
 CREATE UNIQUE INDEX devices_hash ON devices (hash);
 CREATE INDEX devices_shop ON devices (shop_id);

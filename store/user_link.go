@@ -247,7 +247,7 @@ func (tx *Tx) RequestReset(email string, at netip.Addr) error {
 	if !over {
 		tx.count(account)
 	}
-	if over || user == 0 || tx.failed != nil {
+	if over || user == 0 || !tx.s.mails() || tx.failed != nil { // a link that is not mailed would replace one that a person was given
 		return tx.failed
 	}
 	l, err := tx.NewResetLink(user)

@@ -5,13 +5,16 @@ import "time"
 // mailRule lets five messages with one-time links go to an address within a day.
 var mailRule = guessRule{name: "mail", most: mailsPerAddress, window: addressPeriod, lock: addressPeriod, longest: addressPeriod}
 
+// mails reports whether there is a mail server, or the mailbox of a fixture.
+func (s *Store) mails() bool { return s.opts.Mail != nil || s.opts.QueueMail }
+
 // mailLink sends a new one-time link to its person, if there is a mail server and the
 // address has not had too many, and reports whether it does.
 func (tx *Tx) mailLink(c CreatedLink) bool {
-	deliver := tx.s.opts.Mail
-	if deliver == nil && !tx.s.opts.QueueMail || tx.failed != nil {
+	if !tx.s.mails() || tx.failed != nil {
 		return false
 	}
+	deliver := tx.s.opts.Mail
 	address := subject{mailRule, tx.s.subjectHash("mail", foldCase(c.Email))}
 	if tx.lockOf(address) > tx.Now {
 		return false

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"net/netip"
 	"path/filepath"
 	"testing"
 	"time"
@@ -53,4 +54,16 @@ func TestLinkMail(t *testing.T) {
 		t.Error("six messages to one address within a day")
 	}
 	f.checkFile()
+}
+
+// TestUnmailedReset checks that asking for a reset link replaces none where no mail can be
+// sent: the person may hold one that an operator has made.
+func TestUnmailedReset(t *testing.T) {
+	f := &fixture{Store: open(t, filepath.Join(t.TempDir(), "cards.db"), Options{}), t: t}
+	user := must(f, func(tx *Tx) (int64, error) {
+		return tx.AddUser(NewUser{Email: "ada@example.com", Name: "Ada", Language: "en"})
+	})
+	link := must(f, func(tx *Tx) (CreatedLink, error) { return tx.NewResetLink(user) })
+	f.must(func(tx *Tx) error { return tx.RequestReset("ada@example.com", netip.Addr{}) })
+	f.must(func(tx *Tx) error { return tx.ResetPassword(link.Token, "hash") })
 }

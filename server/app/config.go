@@ -161,6 +161,9 @@ type Config struct {
 	// that a program that only needs a fixture links no SMTP library; the
 	// implementation is server/mail.
 	Mail func(st *store.Store, log *slog.Logger, observe func(outcome string)) Service
+	// TestMail sends one message at once, by the same server as Mail. It is nil if Mail
+	// is.
+	TestMail func(context.Context, store.Mail) error
 	// CustomHeaders sends the custom headers of webhooks with each delivery.
 	CustomHeaders bool
 	// MaxGroup is the number of writes that share a transaction; by default the

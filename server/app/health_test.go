@@ -17,10 +17,16 @@ func TestHealth(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	if h := (&Config{}).health(st)(); h.Version != Version || !h.StartedAt.Valid || h.BackupEveryHours.Valid || h.NewestBackupAt.Valid || h.Mail {
+	none := func() []Certificate { return nil }
+	ends := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	two := func() []Certificate { return []Certificate{{}, {Ends: ends.Add(time.Hour)}, {Ends: ends}} }
+	if h := (&Config{}).health(st, none)(); h.Version != Version || !h.StartedAt.Valid || h.BackupEveryHours.Valid || h.NewestBackupAt.Valid || h.Mail {
 		t.Errorf("without backups: %+v", h)
 	}
-	read := (&Config{Backups: &Backups{Every: 24 * time.Hour, Keep: 7, Dir: dir}}).health(st)
+	read := (&Config{Backups: &Backups{Every: 24 * time.Hour, Keep: 7, Dir: dir}}).health(st, two)
+	if h := read(); h.CertificateEndsAt.V != store.TimeOf(ends) {
+		t.Errorf("with certificates: %+v", h)
+	}
 	if h := read(); h.BackupEveryHours.V != 24 || h.BackupKeep != 7 || h.NewestBackupAt.Valid {
 		t.Errorf("without a backup: %+v", h)
 	}

@@ -24,6 +24,7 @@ var system = store.Actor{Type: "system"}
 type housekeeping struct {
 	*loop
 	store *store.Store
+	uses  func() map[store.Actor]store.Time // see kernel.TakeUses; nil: none are noted
 	log   *slog.Logger
 }
 
@@ -44,10 +45,27 @@ func (h *housekeeping) runPeriodically(ctx context.Context) {
 			return
 		case <-t.C:
 		}
+		h.noteUses()
 		err := errors.Join(h.pruneIdempotency(ctx), h.expireCards(ctx, batchPause), h.pruneDeliveries(ctx, batchPause), h.pruneMail(ctx), h.pruneSessions(ctx))
 		if err != nil && !errors.Is(err, store.ErrClosed) {
 			h.log.Error("housekeeping failed", "error", err)
 		}
+	}
+}
+
+// noteUses writes when keys and devices made their last requests. The instance calls it
+// once more when it has answered its last request.
+func (h *housekeeping) noteUses() {
+	if h.uses == nil {
+		return
+	}
+	last := h.uses()
+	if len(last) == 0 {
+		return
+	}
+	err := h.store.Write(context.Background(), store.Write{Actor: system, Do: func(tx *store.Tx) error { return tx.NoteUses(last) }})
+	if err != nil && !errors.Is(err, store.ErrClosed) {
+		h.log.Error("the last uses of keys and tills were not written", "error", err)
 	}
 }
 

@@ -107,8 +107,8 @@ func (i *instance) build(a *App, start *image) (err error) {
 	}
 	i.makeServices(&c, targets, onAttempt)
 	k := kernel.New(st, kernel.Config{IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
-		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: onRequest, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, CheckTarget: checkTarget(targets), ErrorPage: errorPage, Health: c.health(st), Backups: i.madeBackups()})
-	i.kernel = k
+		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: onRequest, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, CheckTarget: checkTarget(targets), ErrorPage: errorPage, Health: c.health(st, a.Certificates), Backups: i.madeBackups(), TestMail: i.testMail(&c)})
+	i.kernel, i.housekeeping.uses = k, k.TakeUses
 	router := k.Router()
 	k.Mount(router, api.Prefix, restRoutes(), api.NewGuard(st, c.rate()))
 	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st, c.tillRate()))
@@ -213,6 +213,18 @@ func (i *instance) makeServices(c *Config, targets *webhook.Guard, onAttempt fun
 	}
 }
 
+// testMail returns the function that sends a message at once, nil without a mail server.
+// Under dev it puts the message into the mailbox of the fixture.
+func (i *instance) testMail(c *Config) func(context.Context, store.Mail) error {
+	if c.Dev == nil {
+		return c.TestMail
+	}
+	return func(_ context.Context, m store.Mail) error {
+		i.mail.Put(m)
+		return nil
+	}
+}
+
 // madeBackups returns the backups of the instance, nil if it makes none.
 func (i *instance) madeBackups() kernel.Backups {
 	if i.backups == nil {
@@ -262,6 +274,9 @@ func (i *instance) stopServices(ctx context.Context) {
 func (i *instance) close() (err error) {
 	i.stopServices(context.Background())
 	if i.Store != nil {
+		if i.dir == "" { // else the file is deleted
+			i.housekeeping.noteUses()
+		}
 		err = i.Store.Close()
 	}
 	if i.dir != "" {

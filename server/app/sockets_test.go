@@ -99,7 +99,9 @@ func TestSlowReaderHTTP2(t *testing.T) {
 	servertest.WriteCertificate(t, dir, "server")
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	a := startServer(t, func(c *app.Config) {
-		c.MaxConnections, c.WriteTimeout, c.TLSCert, c.TLSKey = 1, 200*time.Millisecond, cert, key
+		// Long enough for the answers to fill the connection on a busy machine: a request that
+		// has not begun its answer by then is reset, and takes no room.
+		c.MaxConnections, c.WriteTimeout, c.TLSCert, c.TLSKey = 1, 2*time.Second, cert, key
 	})
 	c := tls.Client(dialServer(t, a.Origin), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
 	if err := c.Handshake(); err != nil || c.ConnectionState().NegotiatedProtocol != "h2" {

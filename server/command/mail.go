@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,22 +34,27 @@ const (
 	mailFrom     = "--mail-from (PUNCHCARD_MAIL_FROM)"
 )
 
-// newMail returns the function that creates the service that sends mail; nil if no
-// mail server is given.
-func (f MailFlags) newMail() (func(*store.Store, *slog.Logger, func(string)) app.Service, error) {
+// setMail makes a server send mail, if a mail server is given.
+func (f MailFlags) setMail(conf *app.Config) error {
 	if f.SMTPURL == "" {
 		for flag, value := range map[string]string{mailFrom: f.MailFrom, passwordFile: f.SMTPPasswordFile} {
 			if value != "" {
-				return nil, fmt.Errorf("%s: needs %s", flag, smtpURL)
+				return fmt.Errorf("%s: needs %s", flag, smtpURL)
 			}
 		}
-		return nil, nil
+		return nil
 	}
 	c, err := f.config()
-	return func(st *store.Store, log *slog.Logger, observe func(outcome string)) app.Service {
-		c.Store, c.Log, c.Observe = st, log, observe
-		return mail.New(c)
-	}, err
+	if err != nil {
+		return err
+	}
+	conf.Mail = func(st *store.Store, log *slog.Logger, observe func(outcome string)) app.Service {
+		own := c
+		own.Store, own.Log, own.Observe = st, log, observe
+		return mail.New(own)
+	}
+	conf.TestMail = func(ctx context.Context, m store.Mail) error { return mail.SendTest(ctx, c.Server, c.From, m) }
+	return nil
 }
 
 // config returns the configuration for sending mail.

@@ -133,7 +133,7 @@ func (c *Serve) Run() error {
 	if conf.Backups, err = c.backups(); err != nil {
 		return err
 	}
-	if conf.Mail, err = c.newMail(); err != nil {
+	if err = c.setMail(&conf); err != nil {
 		return err
 	}
 	conf.TLSCert, conf.TLSKey, conf.AccessLog, conf.InsecureCookies = c.TLSCert, c.TLSKey, c.AccessLog, c.InsecureCookies

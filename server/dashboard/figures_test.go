@@ -136,3 +136,18 @@ func TestBackups(t *testing.T) {
 		operator.post("/dashboard/health/download", url.Values{"name": {name}}).want(404)
 	}
 }
+
+// TestMailTest checks the test message, which goes to the person who asks for it, and the
+// tills that the page of the server's health names.
+func TestMailTest(t *testing.T) {
+	s := start(t)
+	const path = "/dashboard/health/mail"
+	s.refusedBelow("operator", path, nil)
+	operator := s.as("operator")
+	p := operator.get("/dashboard/health").has("It goes to operator@test.example.", "Demo till")
+	p.form(path).send().next().has("The mail server took the message.")
+	mails := s.Control("GET", "/emails", nil)
+	if !strings.Contains(string(mails.Body), "operator@test.example") {
+		t.Errorf("the mailbox has %s", mails.Body)
+	}
+}

@@ -20,11 +20,13 @@ var healthPages = []binding{
 	page(healthPath, showHealth),
 	page(healthPath+"/limits", showLimits),
 	post(healthPath+"/backup", action[operation.BackupMade]{op: operation.MakeBackup, next: afterBackup}),
+	post(healthPath+"/mail", action[operation.TestedMail]{op: operation.SendTestMail, again: showHealthForm, next: func(*visit, operation.TestedMail) (string, string) { return healthPath, mailTested }}),
 	post(healthPath+"/download", action[operation.BackupPath]{op: operation.DownloadBackup, show: sendBackup}),
 }
 
 var (
 	backupMade  = says("backup-made", web.Text("The backup was made and checked."))
+	mailTested  = says("mail-tested", web.Text("The mail server took the message. Look into your mailbox whether it arrives."))
 	backupBegun = says("backup-begun", web.Text("The backup is being made. It is in the list when it is complete."))
 )
 
@@ -45,6 +47,9 @@ type healthPage struct {
 	Server    []web.Fact
 	File      []web.Fact
 	Queues    []web.Fact
+	Mail      bool               // there is a mail server
+	Email     string             // where a test message goes
+	Devices   []store.ShopDevice // that accept the ids of cards
 	Backups   Backups
 	Files     []backupRow
 	Every     string // how often backups are made
@@ -74,13 +79,15 @@ func (v *visit) healthTabs(current string) []web.NavItem {
 	}
 }
 
-func showHealth(v *visit) error {
+func showHealth(v *visit) error { return showHealthForm(v, v.newForm(nil)) }
+
+func showHealthForm(v *visit, f *web.Form) error {
 	h, err := read[operation.Health](v, operation.GetHealth, kernel.Args{})
 	if err != nil {
 		return err
 	}
 	s := v.Status()
-	p := healthPage{Frame: v.frame(web.Text("Health"), healthPath), Tabs: v.healthTabs(healthPath), Form: v.newForm(nil), Backups: s.Backups, Errors: s.Errors}
+	p := healthPage{Frame: v.frame(web.Text("Health"), healthPath), Tabs: v.healthTabs(healthPath), Form: f, Backups: s.Backups, Errors: s.Errors}
 	for _, a := range v.serverAttention() {
 		a.Action = web.Action{}
 		p.Attention = append(p.Attention, a)
@@ -89,6 +96,7 @@ func showHealth(v *visit) error {
 		p.Attention = append(p.Attention, attention{Tone: "warn", Title: v.print.T("A proxy stands in front that is not trusted"),
 			Text: v.print.T("All requests seem to come from one address, so guessing of passwords is not limited by address. Name the proxy with --trusted-proxy.")})
 	}
+	p.Mail, p.Email, p.Devices = s.Mail || s.Fixture, v.person.Email, h.CardIDDevices
 	p.State = web.Badge{Label: v.print.T("All is well"), Tone: "good"}
 	if len(p.Attention) > 0 {
 		p.State = web.Badge{Label: v.print.T("Needs attention"), Tone: "warn"}
@@ -108,7 +116,7 @@ func showHealth(v *visit) error {
 		}
 		p.Certs = append(p.Certs, row)
 	}
-	return v.render(http.StatusOK, "health", p)
+	return v.render(v.status(), "health", p)
 }
 
 // addHealthFacts adds what is known of the process, the file and the queues.
@@ -142,7 +150,6 @@ func (v *visit) addHealthFacts(p *healthPage, h operation.Health, s Status) {
 	fact(&p.Queues, web.Text("Webhook deliveries that wait"), v.print.Number(h.File.PendingDeliveries), deliveries)
 	fact(&p.Queues, web.Text("Webhooks switched off"), v.print.Number(h.File.DeactivatedWebhooks), "")
 	fact(&p.Queues, web.Text("Mail that waits"), v.print.Number(h.File.WaitingMails), "")
-	fact(&p.Queues, web.Text("Tills that accept card ids"), v.print.Number(h.File.DevicesThatAcceptIDs), v.print.T("Such a till can act on any card whose id it knows."))
 }
 
 // duration returns a time span in its largest unit.

@@ -200,11 +200,14 @@ func showKey(v *visit) error {
 		{Label: v.print.T("For"), Value: v.classUse(k.Class)},
 		{Label: v.print.T("Created"), Value: v.print.DateTime(k.CreatedAt.Std()), Hint: k.By},
 	}
-	expires := v.print.T("Never")
+	expires, used := v.print.T("Never"), v.print.T("Never")
+	if k.LastUsedAt.Valid {
+		used = v.print.DateTime(k.LastUsedAt.V.Std())
+	}
 	if k.ExpiresAt.Valid {
 		expires = v.print.DateTime(k.ExpiresAt.V.Std())
 	}
-	p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Expires"), Value: expires})
+	p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Last used"), Value: used}, web.Fact{Label: v.print.T("Expires"), Value: expires})
 	if k.RetiresAt.Valid {
 		p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Works until"), Value: v.print.DateTime(k.RetiresAt.V.Std()), Hint: v.print.T("It was replaced by a new key.")})
 	}

@@ -130,7 +130,6 @@ func (v *visit) prizeForm(op *kernel.Operation, title string, f *web.Form, find 
 	}
 	dropBases(f)
 	f.Order = []string{"threshold", "name", "description"}
-	v.name(f, programLabels)
 	frame := v.frame(title, programsPath)
 	frame.Width = "narrow"
 	return v.render(v.status(), "prize_form", prizePage{Frame: frame, Form: f, Program: program, Prize: z, Languages: languageOptions(), Max: strconv.FormatInt(program.TotalStamps.V, 10)})

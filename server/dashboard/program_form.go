@@ -59,15 +59,6 @@ func anyOf(f *web.Form, part string) bool {
 	return false
 }
 
-// programLabels are the labels of the fields of the forms of programs and prizes.
-var programLabels = map[string]string{
-	"name": web.Text("Name"), "description": web.Text("Description"), "name_localizations": web.Text("Name"), "description_localizations": web.Text("Description"),
-	"total_stamps": web.Text("Stamps on a card"), "discount_percent": web.Text("Discount"), "initial_balance_cents": web.Text("Balance of a new card"),
-	"prizes": web.Text("Prize {0}"), "threshold": web.Text("Stamps"), "min_spend_cents": web.Text("Minimum purchase for a stamp"), "max_stamps_per_day": web.Text("Most stamps per card and day"),
-	"default_expire_after_days": web.Text("A card is valid for"), "stamps_expire_after_days": web.Text("Stamps expire after"), "scoped_location_ids": web.Text("Locations"),
-	"icon_key": web.Text("Icon"), "category": web.Text("Category"), "access_image_url": web.Text("Address of a picture"),
-}
-
 // programOrder is the order of the fields of the form.
 var programOrder = []string{"name", "description", "total_stamps", "repeat_after_reset", "discount_percent", "initial_balance_cents", "brand_color_hex", "bg_color_hex", "text_color_hex",
 	"prizes", "min_spend_cents", "max_stamps_per_day", "default_expire_after_days", "stamps_expire_after_days", "location_scope", "scoped_location_ids", "icon_key", "category", "access_image_url"}
@@ -207,7 +198,6 @@ func (v *visit) renderProgramForm(p programForm) error {
 			p.Form.Errors[name] = v.print.T("Enter an amount, such as {0}.", v.print.Amount(350, p.Currency))
 		}
 	}
-	v.name(p.Form, programLabels)
 	p.Face = v.drawnCard(p.Form, p.Type, p.Program)
 	p.Style = p.Face.Style()
 	return v.render(v.status(), "program_form", p)
@@ -292,7 +282,6 @@ func showRules(v *visit, f *web.Form) error {
 	if f.Errors["min_spend_cents"] != "" && amountField(v, f.Value("min_spend_cents")) == f.Value("min_spend_cents") {
 		f.Errors["min_spend_cents"] = v.print.T("Enter an amount, such as {0}.", v.print.Amount(350, v.shop().Currency))
 	}
-	v.name(f, programLabels)
 	frame := v.frame(web.Text("Rules at the till"), programsPath)
 	frame.Width = "narrow"
 	return v.render(v.status(), "program_rules", programForm{Frame: frame, Form: f, Program: &program, Currency: v.shop().Currency})

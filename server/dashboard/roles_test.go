@@ -219,6 +219,7 @@ var leastRoles = map[string]string{
 		GET /dashboard/health
 		GET /dashboard/health/limits
 		POST /dashboard/health/backup
+		POST /dashboard/health/mail
 		POST /dashboard/health/download`,
 }
 

@@ -109,7 +109,23 @@ func (v *visit) languages() (list []web.NavItem) {
 }
 
 func showSignIn(v *visit, f *web.Form) error {
+	if v.r.Method == http.MethodGet && v.signedIn() {
+		v.redirect(nextPath(v.r.URL.Query().Get("next")), "")
+		return nil
+	}
 	return v.render(v.status(), "sign_in", v.outside(web.Text("Sign in"), f))
+}
+
+// signedIn reports whether the browser that asks for a public page has a session. It says
+// nothing of what the person may do.
+func (v *visit) signedIn() bool {
+	name, _, ok := v.cookie()
+	c, err := v.r.Cookie(name)
+	if !ok || err != nil {
+		return false
+	}
+	caller, err := v.sessions.Identify(c.Value, v.Client(v.r), v.r.UserAgent())
+	return err == nil && caller.Session != nil && !caller.Session.Pending
 }
 
 func showCode(v *visit, f *web.Form) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -137,6 +138,11 @@ func (v *visit) query() kernel.Input { return queryInput{v} }
 
 // render answers with a page.
 func (v *visit) render(status int, name string, data any) error {
+	if v.formStatus != 0 { // the summary of errors stands before the fields that say their labels
+		if err := v.templates.Render(io.Discard, name, data, v.print); err != nil {
+			return err
+		}
+	}
 	var b bytes.Buffer
 	if err := v.templates.Render(&b, name, data, v.print); err != nil {
 		return err

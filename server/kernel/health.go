@@ -15,7 +15,7 @@ type ServerHealth struct {
 	BackupEveryHours  store.Null[float64]    `json:"backup_every_hours" doc:"Null: the server makes none."`
 	BackupKeep        int64                  `json:"backup_keep"`
 	NewestBackupAt    store.Null[store.Time] `json:"newest_backup_at" doc:"Null: there is none in the folder of backups."`
-	CertificateEndsAt store.Null[store.Time] `json:"certificate_ends_at" doc:"Null: the server has none."`
+	CertificateEndsAt store.Null[store.Time] `json:"certificate_ends_at" doc:"The first that ends; null: the server has none."`
 	Mail              bool                   `json:"mail" doc:"Whether a mail server is configured."`
 }
 

@@ -50,7 +50,7 @@ func (k *Kernel) Invoke(ctx context.Context, c Caller, op *Operation, in Input) 
 	if err := k.authorize(ctx, &c, op, now); err != nil {
 		return Result{}, err
 	}
-	call := &Call{Caller: c, in: in, now: now, st: k.st, passwords: k.conf.Passwords, health: k.conf.Health, backups: k.conf.Backups}
+	call := &Call{Caller: c, in: in, now: now, st: k.st, passwords: k.conf.Passwords, health: k.conf.Health, backups: k.conf.Backups, testMail: k.conf.TestMail}
 	var r Result
 	var err error
 	if op.Writes() {

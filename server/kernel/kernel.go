@@ -49,6 +49,8 @@ type Config struct {
 	Passwords *password.Hasher
 	// Health returns what the server knows of its state. It may be nil.
 	Health func() ServerHealth
+	// TestMail sends a message at once. Nil: there is no mail server.
+	TestMail func(context.Context, store.Mail) error
 	// Backups are those of the store. Nil: the server makes none.
 	Backups Backups
 	// AccessLog logs a line for each request.
@@ -67,6 +69,7 @@ type Kernel struct {
 	keyLocks *keyLocks
 	pins     *staffPINs
 	codes    *shortCodes
+	uses     uses
 	requests atomic.Uint64 // number of the last request id
 
 	routeMu sync.Mutex
@@ -99,6 +102,10 @@ func requireHTTPS(_ context.Context, target string) *store.Detail {
 
 // Store returns the store that the kernel works on.
 func (k *Kernel) Store() *store.Store { return k.st }
+
+// TakeUses returns the times of the last requests of keys and devices since it was
+// called before. A request over the rate limit counts too.
+func (k *Kernel) TakeUses() map[store.Actor]store.Time { return k.uses.take() }
 
 // addRoute adds to what Routes returns.
 func (k *Kernel) addRoute(method, pattern string) {

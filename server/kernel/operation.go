@@ -56,8 +56,9 @@ type Call struct {
 
 	st        *store.Store
 	passwords *password.Hasher
-	health    func() ServerHealth // see Config.Health; may be nil
-	backups   Backups             // may be nil
+	health    func() ServerHealth                     // see Config.Health; may be nil
+	backups   Backups                                 // may be nil
+	testMail  func(context.Context, store.Mail) error // may be nil
 }
 
 // Param returns an id from the path or its equivalent.
@@ -70,6 +71,14 @@ func (c *Call) ServerHealth() ServerHealth {
 		return ServerHealth{}
 	}
 	return c.health()
+}
+
+// TestMail sends a message and returns what the mail server made of it.
+func (c *Call) TestMail(ctx context.Context, m store.Mail) error {
+	if c.testMail == nil {
+		return Refuse(store.Unprocessable, "There is no mail server. Start the server with --smtp-url and --mail-from.")
+	}
+	return c.testMail(ctx, m)
 }
 
 // Backups returns those that the server makes, nil if it makes none.

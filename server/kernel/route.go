@@ -186,7 +186,9 @@ func (k *Kernel) attempt(in *request, g Guard) (c Caller, result Result, err err
 	}
 	if !in.counted {
 		in.counted = true
-		in.limited = g.Limit(in.w.Header(), &c, k.st.Now())
+		now := k.st.Now()
+		k.uses.note(&c, now)
+		in.limited = g.Limit(in.w.Header(), &c, now)
 	}
 	if in.limited != nil {
 		return c, result, k.confirm(&c, in.limited)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"punchcard/server/mail/mailtest"
+	"punchcard/store"
 )
 
 // TestServerDown checks that an unreachable server is tried with increasing waits,
@@ -187,5 +188,28 @@ func TestServerIsSilent(t *testing.T) {
 			t.Errorf("tried again after %v", wait)
 		}
 		time.Sleep(time.Hour)
+	})
+}
+
+// TestSendTest sends a message at once, and checks what is said where that fails.
+func TestSendTest(t *testing.T) {
+	run(t, nil, func(f *fixture) {
+		m := store.Mail{Kind: store.MailTest, To: "ada@example.com", At: f.store.Now(), Language: "de"}
+		send := func() error { return SendTest(f.ctx, f.conf.Server, f.conf.From, m) }
+		if err := send(); err != nil {
+			t.Fatal(err)
+		}
+		header, body := f.nextMessage().Parsed(t)
+		if header.Get("Subject") != "Testnachricht" || header.Get("To") != "<ada@example.com>" || !strings.Contains(body, "senden kann") {
+			t.Errorf("%v\n%s", header, body)
+		}
+		f.srv.Rcpt = func(string) error { return mailtest.Refusal(550, "no Ada here") }
+		if err := send(); err == nil || err.Error() != "the mail server refused the message: it answered 550" {
+			t.Error(err)
+		}
+		f.net.set(true)
+		if err := send(); err == nil || !strings.HasPrefix(err.Error(), "the mail server cannot be used: ") {
+			t.Error(err)
+		}
 	})
 }

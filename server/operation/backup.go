@@ -39,7 +39,7 @@ var MakeBackup = kernel.WriteAfter(shops.only(operator, "makeBackup", "Make a ba
 		return BackupMade{Complete: true}, nil
 	},
 	func(tx *store.Tx, c *kernel.Call, m BackupMade) (BackupMade, error) {
-		return m, tx.AuditBackup("backup.create", "")
+		return m, tx.AuditServer("backup.create", "")
 	})
 
 // BackupName are the fields of DownloadBackup.
@@ -64,5 +64,5 @@ var DownloadBackup = kernel.Write(proved(shops.only(operator, "downloadBackup", 
 		if !ok {
 			return b, kernel.Refuse(store.NotFound, "There is no such backup.")
 		}
-		return BackupPath{f.Name.V, path}, tx.AuditBackup("backup.download", f.Name.V)
+		return BackupPath{f.Name.V, path}, tx.AuditServer("backup.download", f.Name.V)
 	})

@@ -21,7 +21,7 @@ func All() []*kernel.Operation {
 		ListTransactions,
 		ListWebhooks, CreateWebhook, GetWebhook, UpdateWebhook, DeleteWebhook, ListDeliveries, TestWebhook, Redeliver,
 		ListShopWebhooks, GetShopWebhook, ListWebhookLog, GetDelivery,
-		GetProgramStats, GetAnalyticsSummary, GetHeatmap, GetCardTypes, GetCardTypeStats, GetToday, GetDayReport, GetPeriod, GetHealth, MakeBackup, DownloadBackup,
+		GetProgramStats, GetAnalyticsSummary, GetHeatmap, GetCardTypes, GetCardTypeStats, GetToday, GetDayReport, GetPeriod, GetHealth, MakeBackup, DownloadBackup, SendTestMail,
 		GetDevice, LookupCard, IssueCardAtCounter, StampCard, RedeemPrize, TopUpCard, SpendFromCard, UseCard, ReverseTransaction,
 		ShowHolderCard, InstallCard,
 		CreateShop, OpenShop, ListShops, UpdateShop, CreateKey, ListKeys, RotateKey, RevokeKey, RevokeAllKeys, CreateDevice, ListDevices, RevokeDevice, ListAudit, ListActivity, ListActivityActors,

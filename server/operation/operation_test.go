@@ -42,7 +42,7 @@ var admits = map[string]string{
 	"listWebhooks":     "key webhooks:read, viewer", "createWebhook": "key webhooks:write, manager, proof", "getWebhook": "key webhooks:read, viewer", "updateWebhook": "key webhooks:write, manager",
 	"deleteWebhook": "key webhooks:write, manager", "listDeliveries": "key webhooks:read, viewer", "testWebhook": "key webhooks:write, manager", "redeliver": "key webhooks:write, manager",
 	"getProgramStats": "key analytics:read, viewer", "getAnalyticsSummary": "key analytics:read, viewer", "getHeatmap": "key analytics:read, viewer",
-	"getCardTypes": "key analytics:read, viewer", "getCardTypeStats": "key analytics:read, viewer", "getToday": "viewer", "getDayReport": "viewer", "getPeriod": "viewer", "getHealth": "operator", "makeBackup": "operator", "downloadBackup": "operator, proof",
+	"getCardTypes": "key analytics:read, viewer", "getCardTypeStats": "key analytics:read, viewer", "getToday": "viewer", "getDayReport": "viewer", "getPeriod": "viewer", "getHealth": "operator", "makeBackup": "operator", "sendTestMail": "operator", "downloadBackup": "operator, proof",
 	"getDevice": "device", "lookupCard": "device", "issueCardAtCounter": "device", "stampCard": "device", "redeemPrize": "device", "topUpCard": "device",
 	"spendFromCard": "device", "useCard": "device", "reverseTransaction": "device",
 	"showHolderCard": "holder", "installCard": "holder",

@@ -26,12 +26,16 @@ var GetPeriod = kernel.Read(analytics.only(viewer, "getPeriod", "Read what happe
 type Health struct {
 	Server kernel.ServerHealth `json:"server"`
 	File   store.FileHealth    `json:"file"`
+	// CardIDDevices are tills that can act on any card whose id they know.
+	CardIDDevices []store.ShopDevice `json:"card_id_devices" doc:"Devices whose writes may name a card by its id; at most 100."`
 }
 
 // GetHealth returns the state of the server and of its file.
 var GetHealth = kernel.Read(shops.only(operator, "getHealth", "Read the state of the server", ""),
 	func(v *store.View, c *kernel.Call, _ struct{}) (h Health, err error) {
 		h.Server = c.ServerHealth()
-		h.File, err = v.Health()
+		if h.File, err = v.Health(); err == nil {
+			h.CardIDDevices, err = v.DevicesThatAcceptIDs()
+		}
 		return h, err
 	})

@@ -44,10 +44,14 @@ var ErrBusy = errors.New("too many passwords wait to be checked")
 
 // Hasher hashes passwords, only so many at once. Each takes 19 MiB and tens of
 // milliseconds of a processor, and requests that need no password must not wait for it.
+// While others wait for their turn, a slot rests after each password for as long as that
+// one took, so that a flood of passwords leaves processors to other requests
+// (BenchmarkPasswordFlood in server/app).
 type Hasher struct {
-	slots  chan struct{}
-	wait   time.Duration
-	hashes atomic.Int64
+	slots   chan struct{}
+	wait    time.Duration
+	waiting atomic.Int64
+	hashes  atomic.Int64
 }
 
 // Shared is the hasher of the whole process, which uses at most half of the processors.
@@ -64,22 +68,40 @@ func (h *Hasher) Hashes() int64 { return h.hashes.Load() }
 
 // key hashes a password when it is its turn.
 func (h *Hasher) key(ctx context.Context, password string, salt []byte, time_, memory uint32, threads uint8, size uint32) ([]byte, error) {
+	if err := h.take(ctx); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	defer func() {
+		if h.waiting.Load() == 0 {
+			<-h.slots
+			return
+		}
+		time.AfterFunc(time.Since(start), func() { <-h.slots })
+	}()
+	h.hashes.Add(1)
+	return argon2.IDKey([]byte(password), salt, time_, memory, threads, size), nil
+}
+
+// take waits for a slot.
+func (h *Hasher) take(ctx context.Context) error {
+	select {
+	case h.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	h.waiting.Add(1)
+	defer h.waiting.Add(-1)
 	t := time.NewTimer(h.wait)
 	defer t.Stop()
 	select {
 	case h.slots <- struct{}{}:
-	default:
-		select {
-		case h.slots <- struct{}{}:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-t.C:
-			return nil, ErrBusy
-		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return ErrBusy
 	}
-	defer func() { <-h.slots }()
-	h.hashes.Add(1)
-	return argon2.IDKey([]byte(password), salt, time_, memory, threads, size), nil
 }
 
 // Hash returns the hash of a password in PHC form. It takes tens of milliseconds, and

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -36,6 +37,7 @@ type Field struct {
 	Disabled     bool     // attribute
 	Autofocus    bool     // attribute
 	Data         string   // name of a data attribute, such as "timezone"
+	Summary      string   // label in the summary of errors; default: Label
 }
 
 // Option is one choice of a field.
@@ -55,7 +57,8 @@ var fieldTypes = map[string]bool{
 	"checkbox": true, "checkboxes": true, "radios": true,
 }
 
-// newField is the template function field.
+// newField is the template function field. The form learns the labels of its faulty
+// fields, which its summary of errors shows when the page is rendered once more.
 func newField(form *Form, name, label string, pairs ...any) (Field, error) {
 	f := Field{Form: form, Name: name, Label: label, Type: "text", Autocomplete: "off", Sends: "true", Rows: 4}
 	if len(pairs)%2 != 0 {
@@ -70,6 +73,12 @@ func newField(form *Form, name, label string, pairs ...any) (Field, error) {
 			return f, err
 		}
 	}
+	if form.Error(name) != "" {
+		if form.labels == nil {
+			form.labels = map[string]string{}
+		}
+		form.labels[name] = cmp.Or(f.Summary, label)
+	}
 	if !fieldTypes[f.Type] {
 		return f, fmt.Errorf("field %s: there is no type %q", name, f.Type)
 	}
@@ -82,7 +91,7 @@ func (f *Field) set(option string, value any) error {
 		"type": &f.Type, "hint": &f.Hint, "locked": &f.Locked, "default": &f.Default, "prefix": &f.Prefix,
 		"suffix": &f.Suffix, "width": &f.Width, "placeholder": &f.Placeholder, "autocomplete": &f.Autocomplete,
 		"inputmode": &f.InputMode, "pattern": &f.Pattern, "min": &f.Min, "max": &f.Max, "step": &f.Step,
-		"accept": &f.Accept, "value": &f.Sends, "data": &f.Data,
+		"accept": &f.Accept, "value": &f.Sends, "data": &f.Data, "summary": &f.Summary,
 	}
 	flags := map[string]*bool{
 		"required": &f.Required, "plain": &f.Plain, "hidden": &f.Hidden, "disabled": &f.Disabled, "autofocus": &f.Autofocus,

@@ -18,7 +18,7 @@ type Form struct {
 	Values  url.Values        // by field
 	Errors  map[string]string // by field
 	Problem string            // what is wrong with the form as a whole
-	Labels  map[string]string // by field, for the summary of errors; those of others are left out
+	labels  map[string]string // by field, for the summary of errors; see newField
 	Order   []string          // fields in the order of the page, for the summary of errors
 }
 
@@ -74,7 +74,7 @@ func (f *Form) Summary() (list []FieldError) {
 	names := slices.Sorted(maps.Keys(f.Errors))
 	slices.SortStableFunc(names, func(a, b string) int { return f.rank(a) - f.rank(b) })
 	for _, name := range names {
-		list = append(list, FieldError{f.FieldID(name), f.Labels[name], f.Errors[name]})
+		list = append(list, FieldError{f.FieldID(name), f.labels[name], f.Errors[name]})
 	}
 	return list
 }

@@ -37,6 +37,7 @@ func funcs(printer func() *Printer) template.FuncMap {
 		"asset":     Asset,
 		"icon":      icon,
 		"dict":      dict,
+		"plus":      func(a, b int) int { return a + b },
 		"list":      func(items ...any) []any { return items },
 		"options":   options,
 		"field":     newField,

@@ -45,6 +45,18 @@ UPDATE sqlite_schema SET sql = replace(sql, '  max_stamps_per_day        INTEGER
   '  max_stamps_per_day        INTEGER,      -- that a chain may be given on a day of the shop''s calendar; set by operators
   logo_hash                 TEXT          -- of logos; null: none was uploaded
 ) STRICT') WHERE name = 'programs';
+
+-- The last use of keys and devices.
+UPDATE sqlite_schema SET sql = replace(sql, '  disabled_by_plan_at INTEGER
+) STRICT',
+  '  disabled_by_plan_at INTEGER,
+  last_used_at        INTEGER             -- of the last request, written once a minute
+) STRICT') WHERE name = 'keys';
+UPDATE sqlite_schema SET sql = replace(sql, '  accepts_card_ids INTEGER NOT NULL DEFAULT 0 -- 1: its writes may name a card by its id
+) STRICT',
+  '  accepts_card_ids INTEGER NOT NULL DEFAULT 0, -- 1: its writes may name a card by its id
+  last_used_at     INTEGER                -- of the last request, written once a minute
+) STRICT') WHERE name = 'devices';
 PRAGMA writable_schema = RESET;
 CREATE INDEX programs_logo ON programs (logo_hash) WHERE logo_hash IS NOT NULL;
 CREATE TABLE logos (

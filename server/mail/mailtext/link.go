@@ -8,10 +8,12 @@ import (
 )
 
 // linkText returns the subject, and what is before and after the link, of a message with
-// a one-time link.
+// a one-time link. That of a test has no link and nothing after it.
 func linkText(m store.Mail) [3]string {
 	texts := resets
 	switch {
+	case m.Kind == store.MailTest:
+		texts = tests
 	case m.Kind == store.LinkInvitation && m.Shop == "":
 		texts = operators
 	case m.Kind == store.LinkInvitation:
@@ -44,6 +46,14 @@ var (
 		"fr": {"Invitation à {shop}", "Vous êtes invité à gérer les cartes de fidélité de {shop}. Ouvrez ce lien pour accepter :", "Il fonctionne une seule fois, pendant sept jours."},
 		"de": {"Einladung zu {shop}", "Sie sind eingeladen, die Kundenkarten von {shop} zu verwalten. Öffnen Sie diesen Link, um anzunehmen:", "Er gilt einmal und sieben Tage lang."},
 		"pt": {"Convite para {shop}", "Recebeu um convite para gerir os cartões de fidelidade de {shop}. Abra esta ligação para aceitar:", "Funciona uma só vez, durante sete dias."},
+	}
+	tests = map[string][3]string{
+		"en": {"Test message", "This message shows that your punchcard server can send mail."},
+		"it": {"Messaggio di prova", "Questo messaggio mostra che il tuo server punchcard può inviare posta."},
+		"es": {"Mensaje de prueba", "Este mensaje muestra que tu servidor punchcard puede enviar correo."},
+		"fr": {"Message de test", "Ce message montre que votre serveur punchcard peut envoyer du courrier."},
+		"de": {"Testnachricht", "Diese Nachricht zeigt, dass Ihr punchcard-Server E-Mails senden kann."},
+		"pt": {"Mensagem de teste", "Esta mensagem mostra que o seu servidor punchcard consegue enviar correio."},
 	}
 	operators = map[string][3]string{
 		"en": {"Invitation to run {shop}", "You are invited to run {shop}. Open this link to accept:", "It works once, within seven days."},

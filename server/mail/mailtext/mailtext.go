@@ -22,6 +22,9 @@ func Subject(m store.Mail) string {
 
 // Text returns the text of a message.
 func Text(m store.Mail) string {
+	if m.Kind == store.MailTest {
+		return linkText(m)[1] + "\n"
+	}
 	if m.Kind != "" {
 		t := linkText(m)
 		return t[1] + "\n\n" + m.Link + "\n\n" + t[2] + "\n"
