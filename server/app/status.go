@@ -66,7 +66,7 @@ func (c *Config) limits() (list []dashboard.Limit) {
 		if name == "" { // KeyLimits
 			continue
 		}
-		l := dashboard.Limit{Flag: "--" + name, Help: f.Tag.Get("help")}
+		l := dashboard.Limit{Flag: "--" + name}
 		field := v.FieldByIndex(f.Index)
 		switch {
 		case field.Kind() == reflect.Pointer:

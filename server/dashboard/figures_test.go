@@ -151,3 +151,20 @@ func TestMailTest(t *testing.T) {
 		t.Errorf("the mailbox has %s", mails.Body)
 	}
 }
+
+// TestLimits checks that the page of the limits says what each of them is.
+func TestLimits(t *testing.T) {
+	s := start(t)
+	n := 0
+	for heading := range s.as("operator").get("/dashboard/health/limits").root.Descendants() {
+		if heading.Data != "th" || attribute(heading, "scope") != "row" {
+			continue
+		}
+		if n++; strings.TrimSpace(textOf(heading)) == "" {
+			t.Errorf("nothing says what %s is", textOf(heading.Parent))
+		}
+	}
+	if n < 20 {
+		t.Errorf("%d limits", n)
+	}
+}

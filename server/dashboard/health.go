@@ -164,13 +164,6 @@ func (v *visit) duration(d time.Duration) string {
 	return v.print.T("{0} minute|{0} minutes", int64(d/time.Minute))
 }
 
-func showLimits(v *visit) error {
-	if err := v.require(operation.GetHealth); err != nil {
-		return err
-	}
-	return v.render(http.StatusOK, "health_limits", healthPage{Frame: v.frame(web.Text("Health"), healthPath), Tabs: v.healthTabs(""), Limits: v.Status().Limits})
-}
-
 // backupChunk is the part of a backup that is sent at once, within streamWrite.
 const backupChunk = 1 << 20
 

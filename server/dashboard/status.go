@@ -62,7 +62,7 @@ type Certificate struct {
 type Limit struct {
 	Flag    string // with its dashes
 	Value   string
-	Help    string
+	Help    string // what it is
 	Changed bool // it is not the default
 }
 
