@@ -278,17 +278,18 @@ func checkWidths(p *Page) (problems []string) {
 	return problems
 }
 
-// requestID matches the id of a request, which an error page shows.
-var requestID = regexp.MustCompile(`req_[0-9a-z]+`)
+// passing matches what differs between two visits of a page: the id of the request, which
+// an error page shows, and how long ago something was.
+var passing = regexp.MustCompile(`req_[0-9a-z]+|\d+ (second|minute|hour)s?`)
 
 // checkWithoutScripts checks that the page has the same text without scripts, and forms
 // that can be sent. An element that is for scripts only has the attribute
 // data-needs-script; one that scripts make superfluous has data-nojs.
 func checkWithoutScripts(p *Page, withScripts string) (problems []string) {
 	p.t.Helper()
-	withScripts = requestID.ReplaceAllString(withScripts, "")
+	withScripts = passing.ReplaceAllString(withScripts, "#")
 	hidden := eval[[]string](p, `() => [...document.querySelectorAll('[data-nojs]')].map(e => e.innerText.trim())`)
-	for line := range strings.Lines(requestID.ReplaceAllString(eval[string](p, `() => document.body.innerText`), "")) {
+	for line := range strings.Lines(passing.ReplaceAllString(eval[string](p, `() => document.body.innerText`), "#")) {
 		if line = words(line); !strings.Contains(withScripts, line) && !slices.Contains(hidden, line) {
 			problems = append(problems, fmt.Sprintf("%q is shown without scripts only", line))
 		}
@@ -305,7 +306,7 @@ func checkWithoutScripts(p *Page, withScripts string) (problems []string) {
 		}
 		return bad
 	}`)
-	missing := missingWords(withScripts, requestID.ReplaceAllString(p.Text(), ""))
+	missing := missingWords(withScripts, passing.ReplaceAllString(p.Text(), "#"))
 	if len(missing) > 0 {
 		problems = append(problems, "with scripts only: "+strings.Join(missing, " "))
 	}

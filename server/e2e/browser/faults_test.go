@@ -18,7 +18,7 @@ const goodPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img
 const goodHead = `<!doctype html><html lang="en"><head><title>A page</title><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><link rel="stylesheet" href="/a.css"></head><body><main><h1>A page</h1>`
 
 // colours is the stylesheet of these pages.
-const colours = `:root { color: #111; background: #fff } a { color: #0645ad } @media (prefers-color-scheme: dark) { :root { color: #eee; background: #111 } a { color: #9cf } }`
+const colours = `:root { color: #111; background: #fff } button { min-height: 24px } a { color: #0645ad } @media (prefers-color-scheme: dark) { :root { color: #eee; background: #111 } a { color: #9cf } }`
 
 // servePages serves pages by path, with good headers but for those that are given.
 func servePages(t testing.TB, pages map[string]string, headers ...string) string {
