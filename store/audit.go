@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -27,6 +28,13 @@ type AuditActor struct {
 // shop, and target is 0 if it concerns nobody who is known. detail is a JSON object or
 // empty. It must not contain personal data or secrets.
 func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail string) {
+	if tx.Actor.Staff != 0 {
+		member := `{"staff_id":"` + tx.s.ID(KindStaff, tx.Actor.Staff) + `"`
+		if detail = strings.TrimPrefix(detail, "{"); detail != "" {
+			member += ","
+		}
+		detail = member + cmp.Or(detail, "}")
+	}
 	tx.exec(`INSERT INTO audit (shop_id, actor_type, actor_id, actor_name, action, target_kind, target_id, detail, created_at)
 		VALUES (?,?,?,?,?,?,?,?,?)`, shop, tx.Actor.Type, Null[int64]{tx.Actor.Key, tx.Actor.Key != 0},
 		Null[string]{tx.Actor.Name, tx.Actor.Name != ""}, action, kind, target, Null[string]{detail, detail != ""}, tx.Now)

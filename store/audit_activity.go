@@ -17,7 +17,7 @@ type Named struct {
 	ID   Null[string] `json:"id"`
 	Name Null[string] `json:"name"`
 	// Parent is the id of the card of a transaction, of the program of a prize, and of
-	// the location of a device.
+	// the location of a device or a member of staff.
 	Parent Null[string] `json:"parent"`
 }
 
@@ -35,6 +35,7 @@ var nameQueries = map[Kind]struct {
 	KindCard:        {"SELECT " + columns("holder_name", "NULL") + " FROM cards WHERE id=?1 AND shop_id=?2", 0},
 	KindTransaction: {"SELECT " + columns("c.holder_name", "t.card_id") + " FROM transactions t JOIN cards c ON c.id=t.card_id WHERE t.id=?1 AND t.shop_id=?2", KindCard},
 	KindWebhook:     {"SELECT " + columns("url", "NULL") + " FROM webhooks WHERE id=?1 AND shop_id=?2", 0},
+	KindStaff:       {"SELECT " + columns("name", "location_id") + " FROM staff WHERE id=?1 AND shop_id=?2", KindLocation},
 	KindLink:        {"SELECT " + columns("email", "NULL") + " FROM links WHERE id=?1 AND shop_id=?2", 0},
 }
 

@@ -199,9 +199,9 @@ func TestAnswersEqualTheFile(t *testing.T) {
 		k.clock.move(time.Minute)
 		ledger := map[string]string{}
 		cold.view(func(v *View) error {
-			p, err := v.Transactions(k.a, TransactionFilter{}, PageQuery{Limit: set(int64(2))})
-			for _, row := range p.Data {
-				ledger[row.ID] = text(t, row)
+			rows, err := v.TillTransactions(k.device, 2)
+			for _, row := range rows {
+				ledger[row.ID] = text(t, row.TillTransaction)
 			}
 			return err
 		})

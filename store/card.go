@@ -1,6 +1,9 @@
 package store
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -267,6 +270,15 @@ func (s *Store) newInstallToken(root int64) (string, error) {
 		return "", err
 	}
 	return string(alphabet.AppendEncode(s.seal(nil, kindInstall, 0, root), b[:])), nil
+}
+
+// referencedInstallToken returns the token of the install link of a card that a till issued
+// with a reference. It is a keyed hash in place of random bits, so that a repeat of the
+// write gets the same link although the file has only the token's hash.
+func (s *Store) referencedInstallToken(root int64, reference string) string {
+	h := hmac.New(sha256.New, s.hashKey())
+	fmt.Fprintf(h, "install link\x00%d\x00%s", root, reference)
+	return string(alphabet.AppendEncode(s.seal(nil, kindInstall, 0, root), h.Sum(nil)[:16]))
 }
 
 func emailKey(email Null[string]) Null[string] {

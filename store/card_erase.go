@@ -24,6 +24,7 @@ func (tx *Tx) EraseCard(shop int64, id string) error {
 	tx.deleteMail(c.root)
 	tx.exec("DELETE FROM sent_mails WHERE card_id=?", c.root)
 	tx.erases = true
+	tx.cardChanged(c.root)
 	tx.audit(shop, "card.delete", KindCard, c.key, "")
 	return tx.failed
 }

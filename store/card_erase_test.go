@@ -260,7 +260,9 @@ func TestEraseScrubsTheLedger(t *testing.T) {
 	must(k.fixture, func(tx *Tx) (Stamped, error) {
 		return tx.Redeem(k.device, card, RedeemFields{PrizeID: set(prizes[0]), Metadata: note})
 	})
-	must(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Reverse(k.device, s.Transaction.ID, note) })
+	must(k.fixture, func(tx *Tx) (Stamped, error) {
+		return tx.Reverse(k.device, s.Transaction.ID, UseFields{Metadata: note})
+	})
 	if n := k.number("SELECT count(*) FROM transactions WHERE metadata IS NOT NULL"); n != 5 {
 		t.Errorf("%d rows with metadata, want 5", n)
 	}

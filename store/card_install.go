@@ -6,16 +6,6 @@ import (
 	"punchcard/store/event"
 )
 
-// HolderCard is a card as its holder sees it.
-type HolderCard struct {
-	Lookup
-	Code          string // what the QR code holds
-	ShortCode     string // what the holder can read out, in its normal form
-	LinkExpiresAt Time   // when the link ends
-	ShopName      string
-	LogoHash      Null[string] // of the program's logo; null: none was uploaded
-}
-
 // cardByInstallToken finds the chain of an install token, and the time until which
 // the token is valid. A token that was replaced or has expired is refused as gone.
 // The hash is compared in constant time.
@@ -35,7 +25,7 @@ func (c *conn) cardByInstallToken(s *Store, token string, now Time) (shop, root 
 	case err != nil:
 		return 0, 0, 0, err
 	case subtle.ConstantTimeCompare(hash, Hash(token)) != 1:
-		return 0, 0, 0, refuse(Gone, "This link was replaced by a newer one.")
+		return 0, 0, 0, refuse(Gone, "This link was replaced by a newer one. Ask the shop for a new one.")
 	case ends.V <= now:
 		return 0, 0, 0, refuse(Gone, "This link has expired. Ask the shop for a new one.")
 	}
@@ -50,35 +40,9 @@ func checkInstallable(status string) error {
 	case StatusLocked:
 		return refuse(Conflict, "This card is locked. Ask the shop.")
 	case StatusArchived:
-		return refuse(Gone, "This card has ended.")
+		return errEnded()
 	}
 	return nil
-}
-
-// HolderCard returns the card of an install link.
-func (v *View) HolderCard(token string) (h HolderCard, err error) {
-	err = v.snapshot(func() error {
-		shop, root, until, err := v.cardByInstallToken(v.s, token, v.Now)
-		if err != nil {
-			return err
-		}
-		var chain *card
-		if h.Lookup, chain, err = v.lookupRoot(Till{Shop: shop}, root); err != nil {
-			return err
-		}
-		if err := checkInstallable(h.Card.Status); err != nil {
-			return err
-		}
-		h.Code, h.ShortCode, h.LinkExpiresAt = v.s.cardCode(root, chain.generation), chain.shortCode.V, until
-		sh, err := v.s.shop(v.conn, shop)
-		h.ShopName = sh.Name
-		if err != nil {
-			return err
-		}
-		_, err = v.one(func(r *rows) { h.LogoHash = r.nullStr() }, "SELECT ifnull(logo_hash, '') FROM programs WHERE id=?", chain.program)
-		return err
-	})
-	return h, err
 }
 
 // InstallFields is the body of an installation.
@@ -94,11 +58,20 @@ type Installation struct {
 	InstalledAt Time   `json:"installed_at"`
 }
 
-// Install records that the card of a link was installed on a device. From then on
-// the holder fields, the expiry and the program are frozen. A card that is installed
+// cardByLink finds the chain of the token of a page or of an install link.
+func (tx *Tx) cardByLink(token string) (shop, root int64, err error) {
+	if isPageToken(token) {
+		return tx.chainByPageToken(tx.s, token)
+	}
+	shop, root, _, err = tx.cardByInstallToken(tx.s, token, tx.Now)
+	return shop, root, err
+}
+
+// Install records that the card of an install link, or of a page, was installed on a
+// device. From then on the holder fields, the expiry and the program are frozen. A card that is installed
 // already stays as it is, and no event is emitted.
 func (tx *Tx) Install(token string, f InstallFields) (out Installation, err error) {
-	shop, root, _, err := tx.cardByInstallToken(tx.s, token, tx.Now)
+	shop, root, err := tx.cardByLink(token)
 	if err != nil {
 		return out, err
 	}
@@ -113,7 +86,7 @@ func (tx *Tx) Install(token string, f InstallFields) (out Installation, err erro
 	if err := checkInstallable(shown.Status); err != nil {
 		return out, err
 	}
-	out = Installation{CardURL: tx.s.installURL(token), Platform: f.Platform.V, InstalledAt: tx.Now}
+	out = Installation{CardURL: tx.s.pageURL(root, p.generation()), Platform: f.Platform.V, InstalledAt: tx.Now}
 	if shown.InstalledAt.Valid {
 		out.InstalledAt = shown.InstalledAt.V
 		tx.one(func(r *rows) { out.Platform = r.str() }, "SELECT platform FROM cards WHERE id=?", shown.key)
@@ -126,6 +99,7 @@ func (tx *Tx) Install(token string, f InstallFields) (out Installation, err erro
 		tx.bumpAuth() // programs are cached by epoch
 	}
 	tx.deleteMail(root)
+	tx.cardChanged(root)
 	tx.emit(pendingEvent{name: event.CardRegistered, shop: shop, program: shown.program, card: shown.key,
 		data: event.Data{"card_instance_id", shown.ID, "platform", f.Platform.V}})
 	tx.audit(shop, "card.install", KindCard, shown.key, "")

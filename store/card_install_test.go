@@ -56,7 +56,7 @@ func TestInstall(t *testing.T) {
 	installed := k.clock.at()
 	for range 2 {
 		out, err := k.install(c.InstallURL)
-		if d := k.get(c.ID); err != nil || out != (Installation{c.InstallURL, "apple", installed}) || d.Status != StatusActive || d.InstalledAt != Some(installed) {
+		if d := k.get(c.ID); err != nil || out != (Installation{k.pageURL(k.key(KindCard, c.ID), 0), "apple", installed}) || d.Status != StatusActive || d.InstalledAt != Some(installed) {
 			t.Fatalf("installed is %+v, %+v, %v", out, d, err)
 		}
 		k.clock.move(time.Hour)

@@ -19,7 +19,7 @@ var issueSQL = "SELECT " + columns("p.name", "p.published_at", "p.suspended_at",
 
 // IssueCard issues a card of a published program and makes its install link.
 func (tx *Tx) IssueCard(a Access, programID string, f CardFields, source string) (out IssuedCard, err error) {
-	return tx.issue(a, programID, f, source, Null[int64]{})
+	return tx.issue(a, programID, f, source, counterIssue{})
 }
 
 // CounterFields is the body of issuing a card at a till.
@@ -27,17 +27,28 @@ type CounterFields struct {
 	HolderName  Opt[string] `json:"holder_name" min:"1" max:"200" format:"line"`
 	HolderEmail Opt[string] `json:"holder_email" format:"email" min:"1" max:"254"`
 	ExternalRef Opt[string] `json:"external_ref" min:"1" max:"255" format:"line" doc:"One live card per program."`
+	Once
+}
+
+// counterIssue is what the issue of a card at a till has beside its fields. The zero value
+// is that of no till.
+type counterIssue struct {
+	location  Null[int64]
+	reference Null[string]
 }
 
 // IssueAtCounter issues a card at a till. It is active at once.
-func (tx *Tx) IssueAtCounter(till Till, programID string, f CounterFields) (IssuedCard, error) {
+func (tx *Tx) IssueAtCounter(till Till, programID string, f CounterFields) (out IssuedCard, err error) {
+	if err = tx.checkUnused(till.Shop, f.Once); err != nil {
+		return out, err
+	}
 	a := Access{Shop: till.Shop, Restricted: true, Locations: []int64{till.Location}}
-	return tx.issue(a, programID, CardFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef}, SourceCounter, Some(till.Location))
+	return tx.issue(a, programID, CardFields{HolderName: f.HolderName, HolderEmail: f.HolderEmail, ExternalRef: f.ExternalRef}, SourceCounter, counterIssue{Some(till.Location), f.reference()})
 }
 
-// issue issues a card. counter is the location of the till, or null if the card is
-// not issued at a till.
-func (tx *Tx) issue(a Access, programID string, f CardFields, source string, counter Null[int64]) (out IssuedCard, err error) {
+// issue issues a card.
+func (tx *Tx) issue(a Access, programID string, f CardFields, source string, at counterIssue) (out IssuedCard, err error) {
+	counter := at.location
 	if details := f.Check(tx.Now); details != nil {
 		return out, Invalid(details...)
 	}
@@ -77,14 +88,14 @@ func (tx *Tx) issue(a Access, programID string, f CardFields, source string, cou
 	}
 	out = IssuedCard{ID: tx.s.ID(KindCard, card), ProgramID: programID, ExternalRef: f.ExternalRef.Value(), HolderName: f.HolderName.Value(),
 		HolderEmail: f.HolderEmail.Value(), ExpiresAt: expires}
-	token, err := tx.makeInstallLink(&out, card)
+	token, err := tx.makeInstallLink(&out, card, at.reference)
 	if err != nil {
 		return out, err
 	}
 	tx.exec(`INSERT INTO cards (id, shop_id, program_id, source, external_ref, holder_name, holder_email, email_key, current_value, initial_value, expires_at,
-		activated_at, first_location_id, install_hash, install_expires_at, live, created_at, updated_at, short_code) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,?11,?12,?13,?14,1,?15,?15,?16)`,
+		activated_at, first_location_id, install_hash, install_expires_at, live, created_at, updated_at, short_code, client_reference) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?9,?10,?11,?12,?13,?14,1,?15,?15,?16,?17)`,
 		card, a.Shop, key, source, out.ExternalRef, out.HolderName, out.HolderEmail, emailKey(out.HolderEmail), balance, expires,
-		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now, tx.newShortCode(a.Shop, card, 0))
+		Null[Time]{tx.Now, counter.Valid}, counter, Hash(token), out.InstallURLExpiresAt, tx.Now, tx.newShortCode(a.Shop, card, 0), at.reference)
 	tx.indexName(a.Shop, card, out.HolderName)
 	tx.exec("UPDATE shops SET live_cards=live_cards+1 WHERE id=?", a.Shop)
 	tx.countCard(a.Shop, key)
@@ -174,11 +185,16 @@ func (tx *Tx) checkExternalRef(shop, program, root int64, ref Null[string]) erro
 	return nil
 }
 
-// makeInstallLink makes a new install link for a chain and returns its token. The
-// earlier link ends when the caller stores the hash of the token.
-func (tx *Tx) makeInstallLink(out *IssuedCard, root int64) (token string, err error) {
+// makeInstallLink makes a new install link for a chain and returns its token, which
+// follows from the reference if there is one. The earlier link ends when the caller
+// stores the hash of the token.
+func (tx *Tx) makeInstallLink(out *IssuedCard, root int64, reference Null[string]) (token string, err error) {
 	tx.touchCard(root)
-	token, err = tx.s.newInstallToken(root)
+	if reference.Valid {
+		token = tx.s.referencedInstallToken(root, reference.V)
+	} else {
+		token, err = tx.s.newInstallToken(root)
+	}
 	out.InstallURL = tx.s.installURL(token)
 	out.InstallURLExpiresAt = tx.Now.Add(tx.Limits.InstallLinkTTL)
 	return token, err
@@ -188,7 +204,7 @@ func (tx *Tx) makeInstallLink(out *IssuedCard, root int64) (token string, err er
 // if send is true, mails it.
 func (tx *Tx) replaceInstallLink(shop int64, c card, send Opt[bool]) (out IssuedCard, err error) {
 	out = IssuedCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, ExpiresAt: c.ExpiresAt}
-	token, err := tx.makeInstallLink(&out, c.root)
+	token, err := tx.makeInstallLink(&out, c.root, Null[string]{})
 	if err != nil {
 		return out, err
 	}

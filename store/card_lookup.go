@@ -21,11 +21,11 @@ type EarlierCard struct {
 // Lookup is a card as a till shows it: the card of the chain that takes the next
 // stamp.
 type Lookup struct {
-	Card         CardDetail    `json:"card"`
-	Program      Program       `json:"program"`
-	Prizes       []LadderPrize `json:"prizes"`
-	EarlierCards []EarlierCard `json:"earlier_cards" doc:"The other live cards of the chain, oldest first."`
-	Transactions []Transaction `json:"transactions" doc:"The chain's last ten, newest first."`
+	Card         CardDetail        `json:"card"`
+	Program      Program           `json:"program"`
+	Prizes       []LadderPrize     `json:"prizes"`
+	EarlierCards []EarlierCard     `json:"earlier_cards" doc:"The other live cards of the chain, oldest first."`
+	Transactions []TillTransaction `json:"transactions" doc:"The chain's last ten, newest first."`
 }
 
 // singleCardSQL finds chains of one card, which most are. It is cheaper than
@@ -33,12 +33,12 @@ type Lookup struct {
 var singleCardSQL = "SELECT " + columns(chainCols...) + " FROM cards c WHERE c.id=?1 AND c.shop_id=?2 AND c.root_id IS NULL AND c.deleted_at IS NULL" +
 	" AND NOT EXISTS (SELECT 1 FROM cards o WHERE o.root_id=?1)"
 
-// shownTransactions is the most transactions of a Lookup.
+// shownTransactions is the most transactions that a till shows.
 const shownTransactions = 10
 
 // Lookup returns the card that an id or code names.
 func (v *View) Lookup(till Till, code string) (l Lookup, err error) {
-	x := lookup{View: v, till: till}
+	x := lookup{View: v, till: till, most: shownTransactions}
 	for _, sql := range []string{singleCardSQL, chainOfCardSQL} {
 		if x.all, x.epoch, err = v.s.chainByIDOrCode(v.conn, till.Shop, code, v.Now, x.readDetails, sql); err != nil {
 			return l, err
@@ -51,10 +51,10 @@ func (v *View) Lookup(till Till, code string) (l Lookup, err error) {
 	return l, ErrUnknownCode
 }
 
-// lookupRoot is Lookup for the root of a chain, inside a snapshot. It also returns
-// the root.
-func (v *View) lookupRoot(till Till, key int64) (l Lookup, root *card, err error) {
-	x := lookup{View: v, till: till}
+// lookupRoot is Lookup for the root of a chain, inside a snapshot, with up to most
+// transactions. It also returns the root.
+func (v *View) lookupRoot(till Till, key int64, most int) (l Lookup, root *card, err error) {
+	x := lookup{View: v, till: till, most: most}
 	if x.all, x.epoch, err = v.s.readChain(v.conn, v.Now, x.readDetails, chainOfRootSQL, key); err != nil {
 		return l, nil, err
 	}
@@ -66,10 +66,11 @@ func (v *View) lookupRoot(till Till, key int64) (l Lookup, root *card, err error
 type lookup struct {
 	*View
 	till      Till
+	most      int // transactions
 	epoch     int64
 	all       []*card
 	claims    map[int64]map[int64]int64 // by card; see claimed
-	rows      []lookupRow               // of every card its last ten
+	rows      []lookupRow               // of every card its last ones
 	locations shopLocations
 	chain     *cardChain
 }
@@ -83,9 +84,12 @@ type lookupRow struct {
 	prize         Null[int64]
 	reversed      Null[Time]
 	created       Time
+	staff         Staff
+	occurred      Null[Time]
+	reference     Null[string]
 }
 
-// readDetails reads the claims of a card's cycle and its last ten rows of the ledger.
+// readDetails reads the claims of a card's cycle and its last rows of the ledger.
 // It is called while the statement that found the card is still at its row: that
 // statement holds the snapshot, so that a lookup is consistent without a transaction
 // around it.
@@ -100,9 +104,9 @@ func (x *lookup) readDetails(c *card) error {
 		}
 		x.claims[c.key] = claimed
 	}
-	r := x.query("SELECT id, location_id, type, stamps_delta, value_delta, prize_id, reversed_at, created_at FROM transactions WHERE card_id=? ORDER BY id DESC LIMIT ?", c.key, shownTransactions)
+	r := x.query("SELECT id, location_id, type, stamps_delta, value_delta, prize_id, reversed_at, created_at, ifnull(staff_id, 0), ifnull((SELECT name FROM staff WHERE id=staff_id), ''), occurred_at, client_reference FROM transactions WHERE card_id=? ORDER BY id DESC LIMIT ?", c.key, x.most)
 	for r.next() {
-		x.rows = append(x.rows, lookupRow{c, r.int(), r.int(), r.str(), r.nullInt(), r.nullInt(), r.nullInt(), r.nullTime(), r.time()})
+		x.rows = append(x.rows, lookupRow{c, r.int(), r.int(), r.str(), r.nullInt(), r.nullInt(), r.nullInt(), r.nullTime(), r.time(), Staff{r.int(), r.str()}, r.nullTime(), r.nullStr()})
 	}
 	return r.close()
 }
@@ -152,15 +156,16 @@ func (x *lookup) ladder(c *card) (prizes []LadderPrize) {
 	return prizes
 }
 
-// transactions returns the newest ten transactions of the chain.
-func (x *lookup) transactions() []Transaction {
+// transactions returns the newest transactions of the chain.
+func (x *lookup) transactions() []TillTransaction {
 	slices.SortFunc(x.rows, func(a, b lookupRow) int { return cmp.Compare(b.key, a.key) })
-	shown := x.rows[:min(shownTransactions, len(x.rows))]
-	list := make([]Transaction, len(shown))
+	shown := x.rows[:min(x.most, len(x.rows))]
+	list := make([]TillTransaction, len(shown))
 	for i := range shown {
 		t, at := &shown[i], x.locations.all[shown[i].location]
-		list[i] = Transaction{ID: x.s.ID(KindTransaction, t.key), CardID: t.card.ID, ProgramID: t.card.ProgramID, Type: t.kind, LocationID: at.ID, LocationName: at.Name,
+		list[i].Transaction = Transaction{ID: x.s.ID(KindTransaction, t.key), CardID: t.card.ID, ProgramID: t.card.ProgramID, Type: t.kind, LocationID: at.ID, LocationName: at.Name,
 			StampsDelta: t.stamps, ValueDelta: t.value, PrizeID: x.s.nullID(KindPrize, t.prize), ReversedAt: t.reversed, CreatedAt: t.created}
+		list[i].Staff, list[i].OccurredAt, list[i].ClientReference = x.s.namedStaff(t.staff), t.occurred, t.reference
 	}
 	return list
 }

@@ -54,6 +54,7 @@ func (tx *Tx) ReissueCard(a Access, id string, f ReissueFields) (out IssuedCard,
 	generation := tx.number("SELECT code_generation FROM cards WHERE id=?", c.root)
 	tx.exec("UPDATE cards SET short_code=? WHERE id=?", tx.newShortCode(a.Shop, c.root, generation), c.root)
 	tx.audit(a.Shop, "card.reissue", KindCard, c.key, "")
+	tx.cardChanged(c.root)
 	tx.emitForInstances(a.Shop, c, event.CardReissued, "archived_at IS NULL AND ")
 	return tx.replaceInstallLink(a.Shop, c, f.SendEmail)
 }

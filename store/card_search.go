@@ -17,6 +17,8 @@ type CardSearch struct {
 	// WholeEmail makes addresses match as a whole and not by their beginning, for
 	// people who may not read them: a search by beginnings would tell them.
 	WholeEmail bool `json:"-"`
+	// Live leaves out archived cards.
+	Live bool `json:"-"`
 }
 
 // FoundCard is a card as the search shows it.
@@ -61,6 +63,9 @@ func (v *View) searchConditions(f CardSearch) (sql string, args []any) {
 	}
 	if f.Status.Or("") != StatusArchived {
 		add(notReplacedSQL)
+	}
+	if f.Live {
+		add("c.archived_at IS NULL")
 	}
 	if f.SeenFrom.Set {
 		add(lastSeenSQL+">=?", f.SeenFrom.V)

@@ -97,7 +97,8 @@ type TillIdentity struct {
 	Subscription     string
 	LocationDisabled bool
 	PINRequired      bool
-	PIN              string // argon2id; empty where none is set
+	PIN              string      // argon2id; empty where none is set
+	Staff            []TillStaff // who may sign in, by name
 }
 
 // IdentifyTill returns the device with this hash of a token, nil if there is
@@ -111,6 +112,9 @@ func (s *Store) IdentifyTill(hash []byte) (id *TillIdentity, err error) {
 			id.DeviceID = s.ID(KindDevice, id.Device)
 		}, "SELECT "+columns(epochColumn, "d.id", "d.shop_id", "d.location_id", "d.accepts_card_ids", "d.revoked_at IS NOT NULL", "s.subscription_state", "l.disabled_at IS NOT NULL",
 			"l.require_staff_pin", "l.staff_pin")+" FROM devices d JOIN shops s ON s.id=d.shop_id JOIN locations l ON l.id=d.location_id WHERE d.hash=?", hash)
+		if err == nil && id != nil {
+			id.Staff, err = v.tillStaff(id.Location)
+		}
 		return err
 	})
 	return id, err
@@ -120,9 +124,11 @@ func (s *Store) IdentifyTill(hash []byte) (id *TillIdentity, err error) {
 type TillMe struct {
 	Device         NamedDevice     `json:"device"`
 	Location       Location        `json:"location"`
-	Shop           NamedShop       `json:"shop"`
+	Shop           TillShop        `json:"shop"`
 	Programs       []ProgramDetail `json:"programs" doc:"The programs whose cards work at the location, newest first."`
 	AcceptsCardIDs bool            `json:"accepts_card_ids" doc:"Whether the device's writes may name a card by its id; lookups always may."`
+	Staff          []NamedStaff    `json:"staff" doc:"Who may sign in at the location, by name."`
+	RestoreID      string          `json:"restore_id" doc:"Another one after the file was restored from a backup: what was acknowledged since the backup is to be sent again, with the same client_reference."`
 }
 
 // NamedDevice is a device by id and name.
@@ -131,11 +137,17 @@ type NamedDevice struct {
 	Name string `json:"name"`
 }
 
-// NamedShop is a shop as tills see it.
+// NamedShop is a shop by id and name, with its time zone.
 type NamedShop struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
 	Timezone string `json:"timezone"`
+}
+
+// TillShop is a shop as its tills see it.
+type TillShop struct {
+	NamedShop
+	Currency string `json:"currency" doc:"ISO 4217. Amounts in cents are in its smallest unit."`
 }
 
 // TillMe returns the description of a device.
@@ -153,7 +165,16 @@ func (v *View) TillMe(at Till) (me TillMe, err error) {
 		if err != nil {
 			return err
 		}
-		me.Shop = NamedShop{sh.ID, sh.Name, sh.Timezone}
+		me.Shop = TillShop{NamedShop{sh.ID, sh.Name, sh.Timezone}, sh.Currency}
+		me.RestoreID = v.s.restoreID()
+		staff, err := v.tillStaff(at.Location)
+		if err != nil {
+			return err
+		}
+		me.Staff = make([]NamedStaff, 0, len(staff))
+		for _, m := range staff {
+			me.Staff = append(me.Staff, *v.s.namedStaff(m.Staff))
+		}
 		keys, err := v.keys("SELECT p.id FROM programs p WHERE p.shop_id=? AND p.deleted_at IS NULL AND "+withinRestriction+" ORDER BY p.id DESC", at.Shop, fmt.Sprintf("[%d]", at.Location))
 		if err != nil {
 			return err

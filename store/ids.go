@@ -33,13 +33,16 @@ const (
 	kindShortCode // plus generation and attempt: its beginning is a short code
 	KindSession
 	KindLink
+	KindStaff
+	kindRestore  // extra: of which restore; see restoreID
+	kindCardPage // plus the generation: the token of a card's page
 )
 
 var prefixes = [...]string{
 	KindShop: "shp_", KindProgram: "prg_", KindPrize: "prz_", KindCard: "crd_", KindLocation: "loc_",
 	KindTransaction: "txn_", KindWebhook: "whk_", KindDelivery: "dlv_", KindEvent: "evt_", KindKey: "key_",
 	KindUser: "usr_", KindDevice: "dev_", KindRequest: "req_", kindInstall: "", kindCursor: "", kindCode: "", kindShortCode: "",
-	KindSession: "ses_", KindLink: "lnk_",
+	KindSession: "ses_", KindLink: "lnk_", KindStaff: "stf_", kindRestore: "", kindCardPage: "",
 }
 
 const blockLen = 26 // characters of one AES block in base32

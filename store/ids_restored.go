@@ -28,7 +28,7 @@ const (
 // not.
 var (
 	sequenced = []string{"prizes", "webhooks", "events", "sessions", "links"}
-	floored   = []string{"shops", "keys", "devices", "locations", "programs", "cards", "transactions", "users"}
+	floored   = []string{"shops", "keys", "devices", "locations", "programs", "cards", "transactions", "users", "staff"}
 )
 
 // SkipKeys makes all tables whose rows have ids continue far above their last key. It
@@ -115,6 +115,12 @@ func (s *Store) readFloors() error {
 		}
 	}
 	return nil
+}
+
+// restoreID returns a text that is another one after each restore of the file, since SkipKeys
+// writes the time into the file.
+func (s *Store) restoreID() string {
+	return string(s.seal(nil, kindRestore, uint64(s.floors[reissues]), 0))
 }
 
 // nextKey returns the key of a floored table's next row if it must not be the last

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 
 	"punchcard/store/event"
@@ -15,17 +16,20 @@ type entry struct {
 	reverses   int64
 	overflowOf int64
 	metadata   Null[string]
-	reversed   string // type of the row reversed
+	reference  Null[string] // see Once
+	occurred   Null[Time]   // of a stamp that a till sent later
+	reversed   string       // type of the row reversed
 }
 
 // book writes a ledger row, updates the card's stamps and balance, and emits the
 // event of the row. Nothing else changes a card's stamps or balance. The returned
 // transaction lacks the name of its location.
-func (tx *Tx) book(chain *cardChain, c *card, e entry) (t Transaction, key int64) {
+func (tx *Tx) book(chain *cardChain, c *card, e entry) (t TillTransaction, key int64) {
 	null := func(n int64) Null[int64] { return Null[int64]{n, n != 0} }
 	key = tx.insert(`INSERT INTO transactions (id, shop_id, card_id, program_id, location_id, device_id, type, stamps_delta, value_delta, prize_id, cycle,
-		reverses_id, overflow_of, metadata, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, tx.nextKey("transactions"), chain.Shop, c.key, chain.program.key, chain.Location, null(chain.Device), e.kind,
-		e.stamps, e.value, null(e.prize), c.cycle, null(e.reverses), null(e.overflowOf), e.metadata, tx.Now)
+		reverses_id, overflow_of, metadata, created_at, staff_id, occurred_at, client_reference) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, tx.nextKey("transactions"), chain.Shop, c.key, chain.program.key, chain.Location, null(chain.Device), e.kind,
+		e.stamps, e.value, null(e.prize), c.cycle, null(e.reverses), null(e.overflowOf), e.metadata, tx.Now,
+		null(chain.Staff.Key), e.occurred, e.reference)
 	before := c.StampsCount
 	c.StampsCount += e.stamps.V
 	c.CurrentValue.V += e.value.V
@@ -33,8 +37,10 @@ func (tx *Tx) book(chain *cardChain, c *card, e entry) (t Transaction, key int64
 	tx.exec("UPDATE cards SET stamps_count=?, current_value=?, first_location_id=ifnull(first_location_id, ?), last_stamp_at=?, updated_at=? WHERE id=?",
 		c.StampsCount, c.CurrentValue, Null[int64]{chain.Location, e.isPresentation()}, c.lastStamp, tx.Now, c.key)
 	tx.emitLedger(chain, c, key, e)
-	t = Transaction{ID: tx.s.ID(KindTransaction, key), CardID: c.ID, ProgramID: c.ProgramID, Type: e.kind, LocationID: tx.s.ID(KindLocation, chain.Location),
+	tx.cardChanged(c.root)
+	t.Transaction = Transaction{ID: tx.s.ID(KindTransaction, key), CardID: c.ID, ProgramID: c.ProgramID, Type: e.kind, LocationID: tx.s.ID(KindLocation, chain.Location),
 		StampsDelta: e.stamps, ValueDelta: e.value, PrizeID: tx.s.nullID(KindPrize, null(e.prize)), CreatedAt: tx.Now}
+	t.Staff, t.OccurredAt, t.ClientReference = tx.s.namedStaff(chain.Staff), e.occurred, e.reference
 	tx.audit(chain.Shop, "transaction."+e.kind, KindTransaction, key, "")
 	return t, key
 }
@@ -48,7 +54,7 @@ func (e entry) isPresentation() bool {
 // countEntry adds a row to the sums that statistics read, with what the row changes
 // of its card, which had the stamps before.
 func (tx *Tx) countEntry(chain *cardChain, c *card, e entry, before int64) {
-	tx.countRow(chain.Shop, chain.program.key, chain.Location, tx.Now, e.kind, e.stamps.V, e.value.V, 1)
+	tx.countRow(chain.Shop, chain.program.key, chain.Location, cmp.Or(e.occurred.V, tx.Now), e.kind, e.stamps.V, e.value.V, 1)
 	t := totals{balance: e.value.V}
 	if e.kind == TransactionStamp {
 		if c.lastStamp.Valid {

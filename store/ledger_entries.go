@@ -14,9 +14,10 @@ type LedgerEntry struct {
 	DeviceName  Null[string] `json:"device_name"`
 	Actor       *AuditActor  `json:"actor" doc:"The person who made the row; null where a device made it."`
 	ReversesID  Null[string] `json:"reverses_id" doc:"The row that this one takes back."`
+	Staff       *NamedStaff  `json:"staff" doc:"Who was signed in at the till; null: nobody."`
 }
 
-var ledgerEntriesSQL = "SELECT " + transactionCols + ", " + columns("p.name", "ifnull(c.holder_name, '')", "t.device_id", "ifnull(d.name, '')", "t.reverses_id") +
+var ledgerEntriesSQL = "SELECT " + transactionCols + ", " + columns("p.name", "ifnull(c.holder_name, '')", "t.device_id", "ifnull(d.name, '')", "t.reverses_id", "ifnull(t.staff_id, 0)", "ifnull((SELECT name FROM staff WHERE id=t.staff_id), '')") +
 	` FROM json_each(?) k CROSS JOIN transactions t ON t.id=k.value JOIN locations l ON l.id=t.location_id JOIN programs p ON p.id=t.program_id
 	JOIN cards c ON c.id=t.card_id LEFT JOIN devices d ON d.id=t.device_id`
 
@@ -27,7 +28,7 @@ func (v *View) ledgerEntries(shop int64, keys []int64) ([]LedgerEntry, error) {
 		v.seeEpoch(r.int())
 		key := r.int()
 		e := LedgerEntry{Transaction: v.s.scanTransaction(r, key), ProgramName: r.str(), HolderName: r.nullStr(),
-			DeviceID: v.s.nullID(KindDevice, r.nullInt()), DeviceName: r.nullStr(), ReversesID: v.s.nullID(KindTransaction, r.nullInt())}
+			DeviceID: v.s.nullID(KindDevice, r.nullInt()), DeviceName: r.nullStr(), ReversesID: v.s.nullID(KindTransaction, r.nullInt()), Staff: v.s.namedStaff(Staff{r.int(), r.str()})}
 		if !e.DeviceID.Valid {
 			byPersons = append(byPersons, ledgerTime{key, e.CreatedAt})
 		}

@@ -44,6 +44,13 @@ func (k till) stamp(card string, n int64) (Stamped, error) {
 	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, card, StampFields{Count: set(n)}) })
 }
 
+// stampLater gives a stamp that the till sends so much after it was given.
+func (k till) stampLater(card string, ago time.Duration) (Stamped, error) {
+	return attempt(k.fixture, func(tx *Tx) (Stamped, error) {
+		return tx.Stamp(k.device, card, StampFields{OccurredAt: set(k.clock.at().Add(-ago))})
+	})
+}
+
 func (k till) redeem(card, prize string) (Stamped, error) {
 	return attempt(k.fixture, func(tx *Tx) (Stamped, error) {
 		return tx.Redeem(k.device, card, RedeemFields{PrizeID: set(prize)})
@@ -51,7 +58,7 @@ func (k till) redeem(card, prize string) (Stamped, error) {
 }
 
 func (k till) reverse(transaction string) (Stamped, error) {
-	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Reverse(k.device, transaction, Metadata{}) })
+	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Reverse(k.device, transaction, UseFields{}) })
 }
 
 func (k till) topUp(card string, cents int64) (Stamped, error) {
@@ -67,7 +74,7 @@ func (k till) spend(card string, cents int64) (Stamped, error) {
 }
 
 func (k till) use(card string) (Stamped, error) {
-	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Use(k.device, card, Metadata{}) })
+	return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Use(k.device, card, UseFields{}) })
 }
 
 func (k till) install(url string) (Installation, error) {

@@ -29,6 +29,14 @@ type Transaction struct {
 	CreatedAt    Time         `json:"created_at"`
 }
 
+// TillTransaction is a row of the ledger as tills see it.
+type TillTransaction struct {
+	Transaction
+	Staff           *NamedStaff  `json:"staff" doc:"Who was signed in at the till; null: nobody."`
+	OccurredAt      Null[Time]   `json:"occurred_at" doc:"When a stamp was given that the till sent later; else null."`
+	ClientReference Null[string] `json:"client_reference" doc:"The UUID that the till gave the write; of two rows of one write, the first has it."`
+}
+
 // TransactionFilter selects rows of the ledger.
 type TransactionFilter struct {
 	LocationID Opt[string] `json:"location_id" doc:"For a restricted key, a location outside its restriction gives an empty page."`

@@ -64,6 +64,7 @@ type simRow struct {
 	prize         string
 	location      int
 	at            Time
+	occurred      Null[Time] // of a stamp that the till sent later
 	cycle         int
 	pair          *simRow
 	reversed      bool
@@ -73,9 +74,10 @@ type simRow struct {
 }
 
 type tillModel struct {
-	now    Time
-	chains []*simChain
-	rows   []*simRow
+	occurred Null[Time] // occurred_at of the next stamp
+	now      Time
+	chains   []*simChain
+	rows     []*simRow
 }
 
 // result is the expected result of an operation.

@@ -5,7 +5,8 @@ import "slices"
 // Till is the device at which a card is presented, with its location and shop.
 type Till struct {
 	Shop, Location, Device int64
-	AcceptsCardIDs         bool // in writes; lookups take ids from every device
+	AcceptsCardIDs         bool  // in writes; lookups take ids from every device
+	Staff                  Staff // who is signed in; the zero value: nobody
 }
 
 // cardChain is a card that is presented at a till: all cards of its chain, and
@@ -15,6 +16,7 @@ type cardChain struct {
 	program   *program // cached: must not be changed
 	instances []*card  // neither archived nor erased, oldest first
 	newest    *card    // of all that are not erased, archived or not
+	first     *card    // the root
 }
 
 // chainForAction finds a card by its id or code and applies the refusals that all
@@ -38,7 +40,7 @@ func (tx *Tx) chainForAction(till Till, text string, types ...string) (chain *ca
 // newCardChain returns the chain of cards that were read, oldest first, without
 // its program.
 func newCardChain(till Till, all []*card) *cardChain {
-	chain := &cardChain{Till: till, newest: all[len(all)-1]}
+	chain := &cardChain{Till: till, newest: all[len(all)-1], first: all[0]}
 	for _, c := range all {
 		if c.Status != StatusArchived {
 			chain.instances = append(chain.instances, c)
@@ -64,6 +66,10 @@ func (chain *cardChain) setProgram(program *program) {
 		c.setProgram(program)
 	}
 }
+
+// generation returns the generation of the chain's codes, which its root has. The chain
+// was read whole.
+func (chain *cardChain) generation() int64 { return chain.first.generation }
 
 // oldestLive returns the live instance that has the chain's state, or nil if all
 // are archived.

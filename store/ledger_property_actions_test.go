@@ -62,13 +62,18 @@ func (s *simulation) stamp() {
 		return
 	}
 	n := int64(s.draw("count", 1, 9))
+	if s.chance("sent later", 3) {
+		s.model.occurred = Some(s.model.now.Add(time.Duration(s.draw("minutes ago", -60, 7*24*60)) * -time.Minute))
+		s.tally["sent later"]++
+	}
 	var spend Null[int64]
 	if c.chain.program.minSpend > 0 != s.chance("wrong about spending", 10) {
 		spend = Some(pick[int64](s, "spend", 500, 499, 2000))
 	}
 	s.act(c, func(tx *Tx, at Till, text string) (Stamped, error) {
-		return tx.Stamp(at, text, StampFields{Count: set(n), SpendCents: Opt[int64]{V: spend.V, Set: spend.Valid}})
+		return tx.Stamp(at, text, StampFields{Count: set(n), SpendCents: Opt[int64]{V: spend.V, Set: spend.Valid}, OccurredAt: Opt[Time]{V: s.model.occurred.V, Set: s.model.occurred.Valid}})
 	}, func(h *simChain, location int) result { return s.model.stamp(h, location, n, spend) })
+	s.model.occurred = Null[Time]{}
 }
 
 func (s *simulation) redeem() {
@@ -113,7 +118,7 @@ func (s *simulation) use() {
 	if c == nil {
 		return
 	}
-	s.act(c, func(tx *Tx, at Till, text string) (Stamped, error) { return tx.Use(at, text, Metadata{}) },
+	s.act(c, func(tx *Tx, at Till, text string) (Stamped, error) { return tx.Use(at, text, UseFields{}) },
 		func(h *simChain, location int) result { return s.model.use(h, location) })
 }
 
@@ -131,7 +136,7 @@ func (s *simulation) reverse() {
 		location = 1 - location
 	}
 	want := s.model.reverse(row, location)
-	out, err := attempt(s.f, func(tx *Tx) (Stamped, error) { return tx.Reverse(s.tills[location].device, row.id, Metadata{}) })
+	out, err := attempt(s.f, func(tx *Tx) (Stamped, error) { return tx.Reverse(s.tills[location].device, row.id, UseFields{}) })
 	s.compareResult(row.card.chain, want, out, err)
 }
 

@@ -28,12 +28,12 @@ func (s *simulation) compareResult(h *simChain, want result, out Stamped, err er
 	}
 }
 
-func (s *simulation) compareAnswer(which string, want *simRow, t *Transaction, d *CardDetail) {
+func (s *simulation) compareAnswer(which string, want *simRow, t *TillTransaction, d *CardDetail) {
 	switch {
 	case want == nil && t == nil && d == nil:
 	case want == nil || t == nil || d == nil:
 		s.Fatalf("the %s row is %v of card %v, want %v", which, t, d, want)
-	case t.ID != want.id || t.CardID != want.card.id || t.Type != want.kind || t.StampsDelta != want.stamps || t.ValueDelta != want.value || t.PrizeID.V != want.prize:
+	case t.ID != want.id || t.CardID != want.card.id || t.Type != want.kind || t.StampsDelta != want.stamps || t.ValueDelta != want.value || t.PrizeID.V != want.prize || t.OccurredAt != want.occurred:
 		s.Fatalf("the %s row is %+v, want %+v", which, *t, *want)
 	case d.ID != want.card.id || d.Status != want.card.status(s.model.now) || d.StampsCount != want.card.stamps || d.CurrentValue.V != want.card.value:
 		s.Fatalf("the %s card is %+v, want %+v", which, d.Card, *want.card)
@@ -127,13 +127,13 @@ func (s *simulation) compareLedger(want []*simRow) {
 	f := s.f
 	var got []string
 	f.view(func(v *View) error {
-		r := v.query("SELECT "+columns("id", "card_id", "type", "location_id", "stamps_delta", "value_delta", "prize_id", "reverses_id")+" FROM transactions WHERE id>? ORDER BY id", s.seen)
+		r := v.query("SELECT "+columns("id", "card_id", "type", "location_id", "stamps_delta", "value_delta", "prize_id", "reverses_id", "occurred_at")+" FROM transactions WHERE id>? ORDER BY id", s.seen)
 		for r.next() {
 			s.seen = r.int()
 			if len(got) < len(want) {
 				want[len(got)].id = f.ID(KindTransaction, s.seen)
 			}
-			got = append(got, fmt.Sprint(f.ID(KindCard, r.int()), r.str(), r.int(), r.nullInt(), r.nullInt(), r.nullInt().V, r.nullInt().V))
+			got = append(got, fmt.Sprint(f.ID(KindCard, r.int()), r.str(), r.int(), r.nullInt(), r.nullInt(), r.nullInt().V, r.nullInt().V, r.nullTime()))
 		}
 		return r.close()
 	})
@@ -146,7 +146,7 @@ func (s *simulation) compareLedger(want []*simRow) {
 		if w.reverses != nil {
 			reverses = f.key(KindTransaction, w.reverses.id)
 		}
-		expect = append(expect, fmt.Sprint(w.card.id, w.kind, s.tills[w.location].device.Location, w.stamps, w.value, prize, reverses))
+		expect = append(expect, fmt.Sprint(w.card.id, w.kind, s.tills[w.location].device.Location, w.stamps, w.value, prize, reverses, w.occurred))
 		s.tally[w.kind]++
 	}
 	if !slices.Equal(got, expect) {

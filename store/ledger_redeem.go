@@ -4,12 +4,16 @@ package store
 type RedeemFields struct {
 	PrizeID Opt[string] `json:"prize_id" req:"true" min:"1" max:"255" format:"line"`
 	Metadata
+	Once
 }
 
 // Redeem redeems a prize on the oldest live card of the chain that has reached its
 // threshold and has not claimed it in this cycle. The rules are in store/README.md,
 // "The till's rules".
 func (tx *Tx) Redeem(till Till, code string, f RedeemFields) (out Stamped, err error) {
+	if err = tx.checkUnused(till.Shop, f.Once); err != nil {
+		return out, err
+	}
 	chain, err := tx.chainForAction(till, code, ProgramStandard, ProgramPrivate)
 	if err != nil {
 		return out, err
@@ -24,7 +28,7 @@ func (tx *Tx) Redeem(till Till, code string, f RedeemFields) (out Stamped, err e
 	top, _ := chain.program.highestThreshold()
 	completes := prize.Threshold == top && chain.isFull(c)
 	younger := len(chain.youngerThan(c)) > 0
-	e := entry{kind: TransactionRedemption, stamps: Some[int64](0), prize: prizeKey, metadata: f.text()}
+	e := entry{kind: TransactionRedemption, stamps: Some[int64](0), prize: prizeKey, metadata: f.text(), reference: f.reference()}
 	if completes && chain.program.RepeatAfterReset && !younger {
 		e.stamps.V = -c.StampsCount
 	}
@@ -75,20 +79,24 @@ func (tx *Tx) planRedemption(chain *cardChain, prizeID string) (prize Prize, c *
 type AmountFields struct {
 	AmountCents Opt[int64] `json:"amount_cents" req:"true" min:"1" max:"100000000"`
 	Metadata
+	Once
 }
 
 // TopUp adds an amount to a prepaid card's balance.
 func (tx *Tx) TopUp(till Till, code string, f AmountFields) (Stamped, error) {
-	return tx.changeBalance(till, code, TransactionTopUp, f.AmountCents.V, f.text())
+	return tx.changeBalance(till, code, TransactionTopUp, f.AmountCents.V, f)
 }
 
 // Spend takes an amount from a prepaid card's balance. An amount above the balance
 // is refused as prepaid_insufficient_balance.
 func (tx *Tx) Spend(till Till, code string, f AmountFields) (Stamped, error) {
-	return tx.changeBalance(till, code, TransactionSpend, -f.AmountCents.V, f.text())
+	return tx.changeBalance(till, code, TransactionSpend, -f.AmountCents.V, f)
 }
 
-func (tx *Tx) changeBalance(till Till, code, kind string, cents int64, metadata Null[string]) (out Stamped, err error) {
+func (tx *Tx) changeBalance(till Till, code, kind string, cents int64, f AmountFields) (out Stamped, err error) {
+	if err = tx.checkUnused(till.Shop, f.Once); err != nil {
+		return out, err
+	}
 	chain, err := tx.chainForAction(till, code, ProgramPrepaid)
 	if err != nil {
 		return out, err
@@ -97,20 +105,29 @@ func (tx *Tx) changeBalance(till Till, code, kind string, cents int64, metadata 
 	if c.CurrentValue.V+cents < 0 {
 		return out, errInsufficientBalance(c)
 	}
-	return tx.useCard(chain, entry{kind: kind, value: Some(cents), metadata: metadata})
+	return tx.useCard(chain, entry{kind: kind, value: Some(cents), metadata: f.text(), reference: f.reference()})
 }
 
 func errInsufficientBalance(c *card) error {
 	return refuse(PrepaidInsufficientBalance, "The card's balance is %d cents.", c.CurrentValue.V)
 }
 
+// UseFields is the body of a use and of a reversal.
+type UseFields struct {
+	Metadata
+	Once
+}
+
 // Use records the use of an access or discount card.
-func (tx *Tx) Use(till Till, code string, f Metadata) (out Stamped, err error) {
+func (tx *Tx) Use(till Till, code string, f UseFields) (out Stamped, err error) {
+	if err = tx.checkUnused(till.Shop, f.Once); err != nil {
+		return out, err
+	}
 	chain, err := tx.chainForAction(till, code, ProgramAccess, ProgramDiscount)
 	if err != nil {
 		return out, err
 	}
-	return tx.useCard(chain, entry{kind: chain.program.Type, metadata: f.text()})
+	return tx.useCard(chain, entry{kind: chain.program.Type, metadata: f.text(), reference: f.reference()})
 }
 
 // useCard activates an invited card and writes e for the oldest live card of the

@@ -12,16 +12,16 @@ type ledgerRow struct {
 	stamps, value, prize       Null[int64]
 	reversed, expired          bool
 	overflowOf                 int64
-	created                    Time
+	counted                    Time // the sums by time count it then
 }
 
 var ledgerRowSQL = "SELECT " + columns("t.id", "t.card_id", "t.location_id", "t.cycle", "t.type", "t.stamps_delta", "t.value_delta", "t.prize_id",
-	"t.reversed_at IS NOT NULL", "t.expired_at IS NOT NULL", "ifnull(t.overflow_of, 0)", "t.created_at") + " FROM transactions t WHERE "
+	"t.reversed_at IS NOT NULL", "t.expired_at IS NOT NULL", "ifnull(t.overflow_of, 0)", "ifnull(t.occurred_at, t.created_at)") + " FROM transactions t WHERE "
 
 func (c *conn) ledgerRow(cond string, args ...any) (t ledgerRow, found bool, err error) {
 	found, err = c.one(func(r *rows) {
 		t = ledgerRow{key: r.int(), card: r.int(), location: r.int(), cycle: r.int(), kind: r.str(), stamps: r.nullInt(), value: r.nullInt(), prize: r.nullInt(),
-			reversed: r.bool(), expired: r.bool(), overflowOf: r.int(), created: r.time()}
+			reversed: r.bool(), expired: r.bool(), overflowOf: r.int(), counted: r.time()}
 	}, ledgerRowSQL+cond, args...)
 	return t, found, err
 }
@@ -29,7 +29,10 @@ func (c *conn) ledgerRow(cond string, args ...any) (t ledgerRow, found bool, err
 // Reverse reverses a ledger row of the device's own location, which is possible
 // once. Reversing either row of an overflow reverses both. The rules are in
 // store/README.md, "The till's rules".
-func (tx *Tx) Reverse(till Till, id string, f Metadata) (out Stamped, err error) {
+func (tx *Tx) Reverse(till Till, id string, f UseFields) (out Stamped, err error) {
+	if err = tx.checkUnused(till.Shop, f.Once); err != nil {
+		return out, err
+	}
 	t, _, err := tx.ledgerRow("t.id=? AND t.shop_id=? AND t.location_id=?", tx.s.keyOrNone(KindTransaction, id), till.Shop, till.Location)
 	if err != nil {
 		return out, err
@@ -53,12 +56,12 @@ func (tx *Tx) ReverseByPerson(shop int64, id string, f Metadata) (out Stamped, e
 	case disabled:
 		return out, refuse(LocationDisabled, "The location of the transaction is disabled.")
 	}
-	return tx.reverse(Till{Shop: shop, Location: t.location}, t, f)
+	return tx.reverse(Till{Shop: shop, Location: t.location}, t, UseFields{Metadata: f})
 }
 
 // reverse reverses a row of the location of a till. The till's device is 0 for a
 // person.
-func (tx *Tx) reverse(till Till, t ledgerRow, f Metadata) (out Stamped, err error) {
+func (tx *Tx) reverse(till Till, t ledgerRow, f UseFields) (out Stamped, err error) {
 	root := tx.number("SELECT ifnull(root_id, id) FROM cards WHERE id=? AND deleted_at IS NULL", t.card)
 	if root == 0 {
 		return out, notFound("transaction")
@@ -80,8 +83,10 @@ func (tx *Tx) reverse(till Till, t ledgerRow, f Metadata) (out Stamped, err erro
 		}
 	}
 	var written []writtenRow
+	e := entry{kind: TransactionReversal, metadata: f.text(), reference: f.reference()}
 	for _, row := range pair {
-		written = append(written, tx.reverseRow(chain, row, f.text()))
+		written = append(written, tx.reverseRow(chain, row, e))
+		e.reference = Null[string]{} // of the first row only
 	}
 	if t.kind == TransactionStamp {
 		tx.archiveEmptied(chain, slices.Clone(written))
@@ -149,16 +154,16 @@ func (chain *cardChain) instance(key int64) *card {
 	return nil
 }
 
-// reverseRow writes the reversal of a row.
-func (tx *Tx) reverseRow(chain *cardChain, t ledgerRow, metadata Null[string]) writtenRow {
+// reverseRow writes the reversal of a row. e has what does not follow from the row.
+func (tx *Tx) reverseRow(chain *cardChain, t ledgerRow, e entry) writtenRow {
 	c := chain.instance(t.card)
 	if t.kind == TransactionStamp {
 		tx.removeFromStampSpan(c, t.key)
 	}
-	tx.countRow(chain.Shop, chain.program.key, t.location, t.created, t.kind, t.stamps.V, t.value.V, -1)
+	tx.countRow(chain.Shop, chain.program.key, t.location, t.counted, t.kind, t.stamps.V, t.value.V, -1)
 	opposite := func(n Null[int64]) Null[int64] { return Null[int64]{-n.V, n.Valid} }
-	row, _ := tx.book(chain, c, entry{kind: TransactionReversal, stamps: opposite(t.stamps), value: opposite(t.value), prize: t.prize.V, reverses: t.key,
-		reversed: t.kind, metadata: metadata})
+	e.stamps, e.value, e.prize, e.reverses, e.reversed = opposite(t.stamps), opposite(t.value), t.prize.V, t.key, t.kind
+	row, _ := tx.book(chain, c, e)
 	tx.exec("UPDATE transactions SET reversed_at=? WHERE id=?", tx.Now, t.key)
 	if t.kind == TransactionRedemption {
 		tx.freeClaim(chain, c, t)

@@ -12,10 +12,10 @@ import (
 // the same of the second card if stamps overflowed. The till's OpenAPI document
 // calls its schema by this name.
 type Stamped struct {
-	Transaction         Transaction  `json:"transaction"`
-	Card                CardDetail   `json:"card"`
-	OverflowTransaction *Transaction `json:"overflow_transaction,omitempty" doc:"Present when a second card was touched."`
-	OverflowCard        *CardDetail  `json:"overflow_card,omitempty"`
+	Transaction         TillTransaction  `json:"transaction"`
+	Card                CardDetail       `json:"card"`
+	OverflowTransaction *TillTransaction `json:"overflow_transaction,omitempty" doc:"Present when a second card was touched."`
+	OverflowCard        *CardDetail      `json:"overflow_card,omitempty"`
 }
 
 // Metadata is a part of every action's body: a JSON object of at most 4 KiB that is
@@ -32,12 +32,36 @@ func (m Metadata) text() Null[string] {
 type StampFields struct {
 	Count      Opt[int64] `json:"count" min:"1" max:"100" doc:"Default 1."`
 	SpendCents Opt[int64] `json:"spend_cents" min:"1" max:"100000000" doc:"What was bought; required where the program demands a purchase, else not allowed."`
+	OccurredAt Opt[Time]  `json:"occurred_at" doc:"When the stamp was given, if the till could not send it then: at most 7 days ago; later than now counts as now. It moves the sums by day and hour, and nothing else."`
 	Metadata
+	Once
+}
+
+// longestDelay is how long after it was given a till may send a stamp.
+const longestDelay = 7 * 24 * time.Hour
+
+// Check validates occurred_at against the time.
+func (f StampFields) Check(now Time) []Detail {
+	if f.OccurredAt.Set && f.OccurredAt.V < now.Add(-longestDelay) {
+		return []Detail{{"occurred_at", "invalid_value", "must be at most 7 days ago"}}
+	}
+	return nil
+}
+
+// occurred returns when the stamps were given, null if the till sent them at once.
+func (f StampFields) occurred(now Time) Null[Time] {
+	return Null[Time]{min(f.OccurredAt.V, now), f.OccurredAt.Set}
 }
 
 // Stamp gives stamps to the oldest live card of the chain that is not full, and the
 // rest to the next one. The rules are in store/README.md, "The till's rules".
 func (tx *Tx) Stamp(till Till, code string, f StampFields) (out Stamped, err error) {
+	if err = tx.checkUnused(till.Shop, f.Once); err != nil {
+		return out, err
+	}
+	if details := f.Check(tx.Now); details != nil {
+		return out, Invalid(details...)
+	}
 	chain, err := tx.chainForAction(till, code, ProgramStandard, ProgramPrivate)
 	if err != nil {
 		return out, err
@@ -53,7 +77,7 @@ func (tx *Tx) Stamp(till Till, code string, f StampFields) (out Stamped, err err
 	if err != nil {
 		return out, commitRefusal(expired, err)
 	}
-	return tx.bookStamps(chain, plan, f.text())
+	return tx.bookStamps(chain, plan, entry{kind: TransactionStamp, metadata: f.text(), occurred: f.occurred(tx.Now), reference: f.reference()})
 }
 
 // commitRefusal returns err. If err is a refusal and rows were written before it, it
@@ -171,9 +195,10 @@ func tooManyStamps() error {
 	return refuse(Unprocessable, "So many stamps would need a third card; give fewer at once.")
 }
 
-// bookStamps writes the rows of a plan, adds a card if the plan needs one, and
+// bookStamps writes the rows of a plan, of which e has what both have in common and the
+// reference of the first, adds a card if the plan needs one, and
 // archives the cards that are complete.
-func (tx *Tx) bookStamps(chain *cardChain, plan stampPlan, metadata Null[string]) (out Stamped, err error) {
+func (tx *Tx) bookStamps(chain *cardChain, plan stampPlan, e entry) (out Stamped, err error) {
 	tx.activateInvited(chain)
 	first, second := plan.first, plan.second
 	if plan.parent != nil {
@@ -184,10 +209,12 @@ func (tx *Tx) bookStamps(chain *cardChain, plan stampPlan, metadata Null[string]
 			second = child
 		}
 	}
-	t, firstKey := tx.book(chain, first, entry{kind: TransactionStamp, stamps: Some(plan.stamps), metadata: metadata})
+	e.stamps = Some(plan.stamps)
+	t, firstKey := tx.book(chain, first, e)
 	written := []writtenRow{{t, first}}
 	if second != nil {
-		t, _ = tx.book(chain, second, entry{kind: TransactionStamp, stamps: Some(plan.overflow), overflowOf: firstKey, metadata: metadata})
+		e.stamps, e.overflowOf, e.reference = Some(plan.overflow), firstKey, Null[string]{}
+		t, _ = tx.book(chain, second, e)
 		written = append(written, writtenRow{t, second})
 	}
 	tx.archiveCompleted(chain)
@@ -273,7 +300,7 @@ func (tx *Tx) expireStamps(chain *cardChain) (any bool) {
 
 // writtenRow is a ledger row that was written, with its card.
 type writtenRow struct {
-	row  Transaction
+	row  TillTransaction
 	card *card
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 )
@@ -10,12 +11,12 @@ import (
 type Mail struct {
 	CardID   string // empty: a one-time link
 	To       string // address
-	Program  string // name
+	Program  string // name, in the language
 	Link     string // URL
 	At       Time   // when it was requested
 	Kind     string // of the one-time link, or MailTest
 	Shop     string // name of the shop of an invitation; empty: to be an operator
-	Language string // of the text of a one-time link
+	Language string // of the text: that of the person or, of a card, the shop
 }
 
 // MailTest is the kind of a message that shows whether mail works. It has no link.
@@ -55,6 +56,10 @@ func (tx *Tx) sendMail(out IssuedCard, shop, root int64, token, program string, 
 		shop:  shop,
 	}
 	if deliver := tx.s.opts.Mail; deliver != nil && tx.failed == nil {
+		tx.one(func(r *rows) {
+			m.Language = r.str()
+			m.Program = cmp.Or(readLocalized(r).Names[m.Language], program)
+		}, "SELECT "+columns("s.language", "p.name_localizations", "p.description_localizations")+" FROM cards c JOIN shops s ON s.id=c.shop_id JOIN programs p ON p.id=c.program_id WHERE c.id=?", root)
 		if tx.failed = tx.s.checkQuotas(tx.conn, tx.Now, &m); m.Status == MailReady {
 			tx.recordMail(&m)
 			tx.AfterCommit(func() { deliver(m.Mail) })
@@ -154,7 +159,7 @@ func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 		case err != nil:
 			return err
 		default:
-			m.Mail = Mail{CardID: m.CardID, To: h.Card.HolderEmail.V, Program: h.Program.Name, Link: v.s.installURL(m.Token), At: m.At}
+			m.Mail = Mail{CardID: m.CardID, To: h.Card.HolderEmail.V, Program: cmp.Or(h.Texts.Names[h.Shop.Language], h.Program.Name), Link: v.s.installURL(m.Token), At: m.At, Language: h.Shop.Language}
 			if m.Due <= v.Now {
 				return v.s.checkQuotas(v.conn, v.Now, &m)
 			}

@@ -39,7 +39,7 @@ func startMail(t *testing.T) (f *fixture, program string, card IssuedCard) {
 func TestQueuedMail(t *testing.T) {
 	f, _, card := startMail(t)
 	m := f.nextMail()
-	want := Mail{CardID: card.ID, To: "ada@example.com", Program: "Tea & cake", Link: card.InstallURL, At: f.clock.at()}
+	want := Mail{CardID: card.ID, To: "ada@example.com", Program: "Tea & cake", Link: card.InstallURL, At: f.clock.at(), Language: "en"}
 	if m.Mail != want || m.Status != MailReady || m.Due != f.clock.at() || m.Attempts != 0 || m.Token != path.Base(card.InstallURL) {
 		t.Errorf("queued %+v, want %+v", m, want)
 	}
@@ -229,4 +229,24 @@ func TestMailUnsure(t *testing.T) {
 		t.Errorf("with a newer link %+v", m)
 	}
 	f.checkFile()
+}
+
+// TestMailLanguage checks that a message is in the language of the shop, queued or sent at
+// once.
+func TestMailLanguage(t *testing.T) {
+	var sent []Mail
+	for _, opts := range []Options{{QueueMail: true}, {Mail: func(m Mail) { sent = append(sent, m) }}} {
+		f := start(t, opts)
+		f.sql("UPDATE shops SET language='it'")
+		program := stamps("Coffee")
+		program.NameLocalizations = set(map[string]string{"it": "Tessera caffè", "de": "Kaffeekarte"})
+		f.card(f.a, f.program(f.a, program), CardFields{HolderEmail: set("ada@example.com"), SendEmail: set(true)})
+		m := append(sent, Mail{})[0]
+		if opts.QueueMail {
+			m = f.nextMail().Mail
+		}
+		if m.Language != "it" || m.Program != "Tessera caffè" {
+			t.Errorf("%+v", m)
+		}
+	}
 }

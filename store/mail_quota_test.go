@@ -58,7 +58,7 @@ func (m *mailing) linkEnd(c IssuedCard) (at Time) {
 	m.t.Helper()
 	m.view(func(v *View) error {
 		h, err := v.HolderCard(path.Base(c.InstallURL))
-		at = h.LinkExpiresAt
+		at = h.LinkExpiresAt.V
 		return err
 	})
 	return at

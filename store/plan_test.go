@@ -209,10 +209,13 @@ func runTillActions(f *fixture) {
 	f.clock.move(time.Hour)
 	k.use(f.ID(KindCard, f.number("SELECT max(id) FROM cards"))) // expired
 	k.lookup(k.cardCode(f.key(KindCard, card), 0))
+	runTillLists(k, program)
 	f.view(func(v *View) error {
 		check(v.TillMe(k.device))
 		check(v.Devices(f.a.Shop))
-		check(v.HolderCard(path.Base(issued.InstallURL)))
+		h := check(v.HolderCard(path.Base(issued.InstallURL)))
+		check(v.CardPage(h.PageToken))
+		check(v.WatchedCard(h.PageToken))
 		return nil
 	})
 	check(f.IdentifyTill(Hash("none")))

@@ -12,8 +12,9 @@ type DayReportQuery struct {
 	LocationID Opt[string] `json:"location_id" doc:"Only rows of this location."`
 }
 
-// DayReport is the ledger of a day by type, till and program. Rows that were reversed,
-// on the same day or later, count as rows and in no sum.
+// DayReport is the ledger of a day by type, till, member of staff and program. Rows that
+// were reversed, on the same day or later, count as rows and in no sum. A stamp that a
+// till sent later is of the day on which it was given.
 type DayReport struct {
 	Date       string         `json:"date" format:"date"`
 	Timezone   string         `json:"timezone"`
@@ -25,6 +26,7 @@ type DayReport struct {
 	Total      ReportSums     `json:"total"`
 	ByType     []TypeReport   `json:"by_type"`
 	ByDevice   []DeviceReport `json:"by_device" doc:"By location and till."`
+	ByStaff    []StaffReport  `json:"by_staff" doc:"By member of staff. Empty if nobody was signed in at a till."`
 	ByProgram  []NamedReport  `json:"by_program"`
 	NewCards   int64          `json:"new_cards" doc:"Overflow cards left out. Of a location: those issued at its tills."`
 	Prepaid    PrepaidReport  `json:"prepaid"`
@@ -57,6 +59,13 @@ type DeviceReport struct {
 	LocationName string       `json:"location_name"`
 	DeviceID     Null[string] `json:"device_id" doc:"Null: rows that persons made."`
 	DeviceName   Null[string] `json:"device_name"`
+	ReportSums
+}
+
+// StaffReport is the part of a report of one member of staff.
+type StaffReport struct {
+	StaffID   Null[string] `json:"staff_id" doc:"Null: rows while nobody was signed in."`
+	StaffName Null[string] `json:"staff_name"`
 	ReportSums
 }
 
@@ -139,25 +148,29 @@ func (v *View) reportRows(d *DayReport, shop, location int64) error {
 		return err
 	}
 	type till struct{ location, device int64 }
-	types, tills, programs := map[string]*TypeReport{}, map[till]*ReportSums{}, map[int64]*ReportSums{}
+	types, tills, staff, programs := map[string]*TypeReport{}, map[till]*ReportSums{}, map[int64]*ReportSums{}, map[int64]*ReportSums{}
 	cond, args := "shop_id=?", []any{shop}
 	if location != 0 {
 		cond, args = "location_id=?", []any{location}
 	}
-	r := v.query("SELECT "+columns("type", "location_id", "ifnull(device_id, 0)", "program_id", "reversed_at IS NOT NULL", "ifnull(stamps_delta, 0)", "ifnull(value_delta, 0)")+
-		" FROM transactions WHERE "+cond+" AND id>=? AND id<=? ORDER BY id LIMIT ?", append(args, least, greatest, mostDayRows+1)...)
+	cols := columns("type", "location_id", "ifnull(device_id, 0)", "program_id", "reversed_at IS NOT NULL", "ifnull(stamps_delta, 0)", "ifnull(value_delta, 0)", "ifnull(staff_id, 0)")
+	r := v.query("SELECT * FROM (SELECT "+cols+" FROM transactions WHERE "+cond+" AND id>=? AND id<=? AND occurred_at IS NULL ORDER BY id LIMIT ?)"+
+		" UNION ALL SELECT * FROM (SELECT "+cols+" FROM transactions WHERE shop_id=? AND occurred_at>=? AND occurred_at<? AND (?=0 OR +location_id=?) LIMIT ?)",
+		append(args, least, greatest, mostDayRows+1, shop, d.From, d.To, location, location, mostDayRows+1)...)
 	d.Complete = true
 	for r.next() {
 		t := dayRow{kind: r.str()}
 		at := till{r.int(), r.int()}
 		program := r.int()
 		t.reversed, t.stamps, t.value = r.bool(), r.int(), r.int()
+		member := r.int()
 		if d.Complete = d.Rows < mostDayRows; !d.Complete {
 			break
 		}
 		d.Rows++
 		d.Total.add(t)
 		sumOf(tills, at).add(t)
+		sumOf(staff, member).add(t)
 		sumOf(programs, program).add(t)
 		k := sumOf(types, t.kind)
 		k.Rows++
@@ -191,6 +204,9 @@ func (v *View) reportRows(d *DayReport, shop, location int64) error {
 	slices.SortFunc(d.ByDevice, func(a, b DeviceReport) int {
 		return cmp.Or(cmp.Compare(a.LocationName, b.LocationName), cmp.Compare(a.LocationID, b.LocationID), cmp.Compare(a.DeviceName.V, b.DeviceName.V), cmp.Compare(a.DeviceID.V, b.DeviceID.V))
 	})
+	if err := v.reportStaff(d, staff); err != nil {
+		return err
+	}
 	for key, sums := range programs {
 		b := NamedReport{ProgramID: v.s.ID(KindProgram, key), ReportSums: *sums}
 		if _, err := v.one(func(r *rows) { b.ProgramName = r.str() }, "SELECT name FROM programs WHERE id=?", key); err != nil {
@@ -200,6 +216,27 @@ func (v *View) reportRows(d *DayReport, shop, location int64) error {
 	}
 	slices.SortFunc(d.ByProgram, func(a, b NamedReport) int {
 		return cmp.Or(cmp.Compare(a.ProgramName, b.ProgramName), cmp.Compare(a.ProgramID, b.ProgramID))
+	})
+	return nil
+}
+
+// reportStaff adds the sums by member of staff to a report. Key 0 is nobody.
+func (v *View) reportStaff(d *DayReport, staff map[int64]*ReportSums) error {
+	d.ByStaff = []StaffReport{}
+	for key, sums := range staff {
+		b := StaffReport{ReportSums: *sums}
+		if key != 0 {
+			b.StaffID = Some(v.s.ID(KindStaff, key))
+			if _, err := v.one(func(r *rows) { b.StaffName = Some(r.str()) }, "SELECT name FROM staff WHERE id=?", key); err != nil {
+				return err
+			}
+		} else if len(staff) == 1 {
+			continue
+		}
+		d.ByStaff = append(d.ByStaff, b)
+	}
+	slices.SortFunc(d.ByStaff, func(a, b StaffReport) int {
+		return cmp.Or(cmp.Compare(oneIf(!a.StaffID.Valid), oneIf(!b.StaffID.Valid)), cmp.Compare(a.StaffName.V, b.StaffName.V), cmp.Compare(a.StaffID.V, b.StaffID.V))
 	})
 	return nil
 }

@@ -61,6 +61,7 @@ func TestDayReport(t *testing.T) {
 		Total:    ReportSums{Rows: 10, ReversedRows: 2, Stamps: 3, Redemptions: 1, Uses: 1, Reversals: 3, ToppedUpCents: 1000, SpentCents: 400},
 		ByType:   []TypeReport{{"stamp", 2, 1, 3, 0}, {"redemption", 1, 0, 0, 0}, {"topup", 2, 1, 0, 1000}, {"spend", 1, 0, 0, -400}, {"access", 1, 0, 0, 0}, {"reversal", 3, 0, -3, -5000}},
 		ByDevice: []DeviceReport{device(k, first), person, device(second, there)},
+		ByStaff:  []StaffReport{},
 		ByProgram: []NamedReport{{club, "Club", ReportSums{Rows: 1, Uses: 1}}, {coffee, "Coffee", ReportSums{Rows: 5, ReversedRows: 1, Stamps: 3, Redemptions: 1, Reversals: 2}},
 			{gift, "Gift", ReportSums{Rows: 4, ReversedRows: 1, Reversals: 1, ToppedUpCents: 1000, SpentCents: 400}}},
 		NewCards: 3, Prepaid: PrepaidReport{SoldCents: 1600, SpentCents: 400, OutstandingCents: 1500},

@@ -137,6 +137,7 @@ func (v *View) dayTotals(shop int64, from, to Time) (d DayTotals, err error) {
 	if err != nil {
 		return d, err
 	}
+	const cols = "type, value_delta, stamps_delta, reversed_at"
 	_, err = v.one(func(r *rows) {
 		d.Stamps += r.int()
 		d.Redemptions += r.int()
@@ -144,8 +145,9 @@ func (v *View) dayTotals(shop int64, from, to Time) (d DayTotals, err error) {
 		d.SpentCents += r.int()
 	}, "SELECT "+columns("ifnull(sum(iif(type='stamp', stamps_delta, 0)), 0)", "ifnull(sum(type='redemption'), 0)",
 		"ifnull(sum(iif(type='topup', value_delta, 0)), 0)", "ifnull(sum(iif(type='spend', -value_delta, 0)), 0)")+
-		" FROM (SELECT type, value_delta, stamps_delta, reversed_at FROM transactions WHERE shop_id=? AND id>=? AND id<=? ORDER BY id LIMIT ?) WHERE reversed_at IS NULL",
-		shop, earliest, latest, mostDayRows)
+		" FROM (SELECT * FROM (SELECT "+cols+" FROM transactions WHERE shop_id=? AND id>=? AND id<=? AND occurred_at IS NULL ORDER BY id LIMIT ?)"+
+		" UNION ALL SELECT * FROM (SELECT "+cols+" FROM transactions WHERE shop_id=? AND occurred_at>=? AND occurred_at<=? LIMIT ?)) WHERE reversed_at IS NULL",
+		shop, earliest, latest, mostDayRows, shop, part, to, mostDayRows)
 	return d, err
 }
 

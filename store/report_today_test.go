@@ -21,7 +21,7 @@ func (f *fixture) today(t *testing.T) (d Today) {
 // totalsByHand sums up the ledger and the cards without the sums that are maintained.
 func (f *fixture) totalsByHand(from, to Time) DayTotals {
 	row := func(sum, kind string) int64 {
-		return f.number("SELECT ifnull(sum("+sum+"), 0) FROM transactions WHERE shop_id=? AND created_at>=? AND created_at<=? AND reversed_at IS NULL AND type=?", f.a.Shop, from, to, kind)
+		return f.number("SELECT ifnull(sum("+sum+"), 0) FROM transactions WHERE shop_id=? AND ifnull(occurred_at, created_at)>=? AND ifnull(occurred_at, created_at)<=? AND reversed_at IS NULL AND type=?", f.a.Shop, from, to, kind)
 	}
 	return DayTotals{Stamps: row("stamps_delta", "stamp"), Redemptions: row("1", "redemption"), ToppedUpCents: row("value_delta", "topup"), SpentCents: -row("value_delta", "spend"),
 		NewCards: f.number("SELECT count(*) FROM cards WHERE shop_id=? AND root_id IS NULL AND created_at>=? AND created_at<=?", f.a.Shop, from, to)}
@@ -50,6 +50,9 @@ func TestToday(t *testing.T) {
 			for f.clock.now().Before(time.Date(2026, 3, 30, 11, 7, 0, 0, location)) {
 				card := f.card(f.a, coffee, CardFields{})
 				row := k.ok(k.stamp(card, 1+rng.Int64N(9))).Transaction.ID
+				if rng.IntN(3) == 0 {
+					k.ok(k.stampLater(card, time.Duration(rng.Int64N(7*24*60))*time.Minute))
+				}
 				elsewhere.ok(elsewhere.stamp(f.card(other, theirs, CardFields{}), 1))
 				switch rng.IntN(5) {
 				case 0:
@@ -69,6 +72,8 @@ func TestToday(t *testing.T) {
 				f.clock.ms.Store(now.UnixMilli())
 				if rng.IntN(4) == 0 {
 					k.ok(k.stamp(f.card(f.a, coffee, CardFields{}), 1))
+					k.ok(k.stampLater(f.card(f.a, coffee, CardFields{}), time.Duration(rng.Int64N(20))*time.Minute))
+					k.ok(k.stampLater(f.card(f.a, coffee, CardFields{}), longestDelay-time.Duration(rng.Int64N(20))*time.Minute))
 				}
 				before := now.AddDate(0, 0, -7)
 				midnight := func(at time.Time) Time {
@@ -111,8 +116,8 @@ func TestTodayEvents(t *testing.T) {
 	for range 24 {
 		k.ok(k.stamp(f.card(f.a, program, CardFields{}), 1))
 	}
-	row := k.ok(k.stamp(card, 1)).Transaction
-	undone := k.ok(k.reverse(row.ID)).Transaction
+	row := k.ok(k.stamp(card, 1)).Transaction.Transaction
+	undone := k.ok(k.reverse(row.ID)).Transaction.Transaction
 	events := f.today(t).Events
 	if len(events) != 20 {
 		t.Fatalf("%d events", len(events))

@@ -81,6 +81,13 @@ func EndRestored(path string) (out Restored, err error) {
 	if out.Links, err = c.exec("DELETE FROM links"); err != nil {
 		return out, err
 	}
+	if there, err := c.hasTable("pairings"); err != nil {
+		return out, err
+	} else if there {
+		if _, err = c.exec("DELETE FROM pairings"); err != nil {
+			return out, err
+		}
+	}
 	_, err = c.exec("UPDATE meta SET auth_epoch=auth_epoch+1")
 	return out, err
 }

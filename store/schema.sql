@@ -97,6 +97,36 @@ CREATE TABLE devices (
 CREATE UNIQUE INDEX devices_hash ON devices (hash);
 CREATE INDEX devices_shop ON devices (shop_id);
 
+-- The people who work at the tills of a location.
+CREATE TABLE staff (
+  id          INTEGER PRIMARY KEY,
+  shop_id     INTEGER NOT NULL REFERENCES shops,
+  location_id INTEGER NOT NULL REFERENCES locations,
+  name        TEXT    NOT NULL,
+  pin         TEXT    NOT NULL,           -- argon2id in PHC form
+  disabled_at INTEGER,
+  created_at  INTEGER NOT NULL
+) STRICT;
+CREATE INDEX staff_location ON staff (location_id, name);
+CREATE INDEX staff_shop ON staff (shop_id, location_id, name);
+
+-- The one-time tokens by which a phone or tablet becomes a device. One that is used is
+-- deleted.
+CREATE TABLE pairings (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  shop_id     INTEGER NOT NULL REFERENCES shops,
+  location_id INTEGER NOT NULL REFERENCES locations,
+  name        TEXT    NOT NULL,           -- of the device
+  accepts_card_ids INTEGER NOT NULL,
+  hash        BLOB    NOT NULL,           -- SHA-256 of the token in the link
+  code_hash   BLOB    NOT NULL,           -- keyed hash of the code that people type
+  created_at  INTEGER NOT NULL,
+  expires_at  INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX pairings_hash ON pairings (hash);
+CREATE UNIQUE INDEX pairings_code ON pairings (code_hash);
+CREATE INDEX pairings_expire ON pairings (expires_at);
+
 CREATE TABLE programs (
   id                        INTEGER PRIMARY KEY,
   shop_id                   INTEGER NOT NULL REFERENCES shops,
@@ -198,7 +228,8 @@ CREATE TABLE cards (
   updated_at         INTEGER NOT NULL,
   last_stamp_at      INTEGER,             -- of its unreversed stamp rows; null: it has none
   lapsed             INTEGER NOT NULL DEFAULT 0, -- 1: known to have expired, and no longer in program_counts.active
-  short_code         TEXT                 -- on roots: the code that people type; a reissue replaces it
+  short_code         TEXT,                -- on roots: the code that people type; a reissue replaces it
+  client_reference   TEXT                 -- of its issue at a till; see transactions
 ) STRICT;
 CREATE INDEX cards_shop    ON cards (shop_id) WHERE deleted_at IS NULL;
 CREATE INDEX cards_program ON cards (program_id) WHERE deleted_at IS NULL;
@@ -208,6 +239,7 @@ CREATE INDEX cards_chain   ON cards (root_id) WHERE root_id IS NOT NULL;
 CREATE INDEX cards_due     ON cards (shop_id, expires_at) WHERE live = 1 AND expires_at IS NOT NULL;
 CREATE INDEX cards_erased  ON cards (program_id) WHERE deleted_at IS NOT NULL;
 CREATE UNIQUE INDEX cards_short_code ON cards (shop_id, short_code) WHERE short_code IS NOT NULL;
+CREATE UNIQUE INDEX cards_reference ON cards (shop_id, client_reference) WHERE client_reference IS NOT NULL;
 
 -- The words of holders' names, by which people find cards: without case, accents and
 -- punctuation (store/card_words.go). Erasing a card deletes its rows.
@@ -237,7 +269,10 @@ CREATE TABLE transactions (
   metadata     TEXT,                      -- JSON object from the device, at most 4 KiB
   reversed_at  INTEGER,
   expired_at   INTEGER,                   -- of a stamp row whose stamps grew too old
-  created_at   INTEGER NOT NULL
+  created_at   INTEGER NOT NULL,
+  staff_id     INTEGER REFERENCES staff,  -- who was signed in at the till; null: nobody
+  occurred_at  INTEGER,                   -- of a stamp that a till sent later: when it was given. The sums by time count it then
+  client_reference TEXT                   -- UUID in lower case that the till gave the write; unique in the shop, also among cards
 ) STRICT;
 CREATE INDEX transactions_shop     ON transactions (shop_id);
 CREATE INDEX transactions_time     ON transactions (shop_id, created_at); -- finds the keys that from and to stand for
@@ -248,6 +283,8 @@ CREATE INDEX transactions_prize    ON transactions (prize_id) WHERE prize_id IS 
 
 CREATE INDEX transactions_reverses ON transactions (reverses_id) WHERE reverses_id IS NOT NULL;
 CREATE INDEX transactions_overflow ON transactions (overflow_of) WHERE overflow_of IS NOT NULL;
+CREATE UNIQUE INDEX transactions_reference ON transactions (shop_id, client_reference) WHERE client_reference IS NOT NULL;
+CREATE INDEX transactions_occurred ON transactions (shop_id, occurred_at) WHERE occurred_at IS NOT NULL;
 
 -- The option of a threshold that was redeemed in a cycle. Reversing the
 -- redemption deletes the row.

@@ -240,12 +240,13 @@ func (tx *Tx) SelectShop(id *SessionIdentity, shopID string) error {
 	return notFound("shop")
 }
 
-// PruneSessions deletes up to n sessions and links that have reached their end, and
+// PruneSessions deletes up to n sessions, links and pairings that have reached their end, and
 // reports whether it deleted any.
 func (tx *Tx) PruneSessions(n int) (bool, error) {
 	deleted := tx.exec("DELETE FROM sessions WHERE id IN (SELECT id FROM (SELECT id, created_at, used_at, pending FROM sessions ORDER BY created_at LIMIT ?1) WHERE created_at<=?2 OR used_at<=?3 OR pending=1 AND created_at<=?4)",
 		n, tx.Now.Add(-SessionLifetime), tx.Now.Add(-SessionIdle), tx.Now.Add(-PendingLifetime))
 	deleted += tx.exec("DELETE FROM links WHERE id IN (SELECT id FROM links WHERE expires_at<=? LIMIT ?)", tx.Now, n)
+	deleted += tx.exec("DELETE FROM pairings WHERE id IN (SELECT id FROM pairings WHERE expires_at<=? LIMIT ?)", tx.Now, n)
 	deleted += tx.exec("DELETE FROM sign_in_failures WHERE subject IN (SELECT subject FROM sign_in_failures WHERE ends_at<=? LIMIT ?)", tx.Now, n)
 	return deleted > 0, tx.failed
 }

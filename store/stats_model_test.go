@@ -80,6 +80,14 @@ func (y *year) counted(of func(*simProgram) bool) (list []*simRow) {
 	return list
 }
 
+// counted returns the time at which the sums by time count a row.
+func (r *simRow) counted() Time {
+	if r.occurred.Valid {
+		return r.occurred.V
+	}
+	return r.at
+}
+
 // sums are the figures of some programs.
 type sums struct {
 	active, stamps, redemptions, completed, open, balance, up, spent, uses int64
@@ -153,8 +161,8 @@ func (y *year) program(p *simProgram) ProgramStats {
 		if r.kind != "stamp" {
 			continue
 		}
-		at := y.local(r.at)
-		stamps[y.date(r.at)] += r.stamps.V
+		at := y.local(r.counted())
+		stamps[y.date(r.counted())] += r.stamps.V
 		stampsAt[r.location] += r.stamps.V
 		week[at.Weekday()][at.Hour()] += r.stamps.V
 		if n[r.card]++; n[r.card] == 1 {
@@ -196,7 +204,7 @@ func (y *year) activity(of func(*simProgram) bool, location int) map[string]int6
 	counts := map[string]int64{}
 	for _, r := range y.counted(of) {
 		if location < 0 || r.location == location {
-			counts[y.date(r.at)]++
+			counts[y.date(r.counted())]++
 		}
 	}
 	return counts

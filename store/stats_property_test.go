@@ -55,7 +55,7 @@ func TestCountsFollowTheLedger(t *testing.T) {
 	})
 	t.Logf("%d operations: %v", ops, tally)
 	// Rare operations may not occur in a short run; each has a test of its own.
-	for _, what := range []string{"stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access", "overflow", "completed", "zone", "lapsed", "dropped", "burst", "taken back", "ladder", "total", "frozen"} {
+	for _, what := range []string{"stamp", "redemption", "reversal", "expiry", "topup", "spend", "discount", "access", "overflow", "completed", "zone", "lapsed", "dropped", "burst", "taken back", "ladder", "total", "frozen", "sent later"} {
 		if tally[what] == 0 && ops > 20000 && !t.Failed() {
 			t.Errorf("of %d operations none came to %q: %v", ops, what, tally)
 		}

@@ -47,7 +47,7 @@ const locationSums = `SELECT program_id, location_id, sum(cards) AS cards, sum(s
 // quarterSums gives the rows of quarter_counts.
 const quarterSums = `SELECT program_id, quarter, location_id, sum(activity) AS activity, sum(stamps) AS stamps, sum(cards) AS cards,
 	sum(redemptions) AS redemptions, sum(topped_up) AS topped_up, sum(spent) AS spent FROM (
-	SELECT program_id, created_at/900000 AS quarter, location_id, 1 AS activity, iif(type='stamp', stamps_delta, 0) AS stamps, 0 AS cards,
+	SELECT program_id, ifnull(occurred_at, created_at)/900000 AS quarter, location_id, 1 AS activity, iif(type='stamp', stamps_delta, 0) AS stamps, 0 AS cards,
 		type='redemption' AS redemptions, iif(type='topup', value_delta, 0) AS topped_up, iif(type='spend', -value_delta, 0) AS spent FROM transactions WHERE ` + countedRow + `
 	UNION ALL SELECT program_id, created_at/900000, 0, 0, 0, 1, 0, 0, 0 FROM cards WHERE root_id IS NULL) GROUP BY program_id, quarter, location_id`
 

@@ -121,9 +121,10 @@ type Store struct {
 	programs  epochCache[*program]      // by program
 	shops     epochCache[Shop]          // by shop
 
-	latest atomic.Int64                  // Now of the newest write
-	onDue  atomic.Pointer[func([]int64)] // see OnDue
-	onMail atomic.Pointer[func()]        // see OnMail
+	latest  atomic.Int64                  // Now of the newest write
+	onDue   atomic.Pointer[func([]int64)] // see OnDue
+	onMail  atomic.Pointer[func()]        // see OnMail
+	onCards atomic.Pointer[func([]int64)] // see OnCards
 
 	// Only the writer goroutine uses these.
 	writer      *conn            // used between taking it from idleWriter and putting it back

@@ -21,6 +21,9 @@ type Actor struct {
 	Type string // api_key, device, user, holder or system
 	Key  int64  // of the key, the device or the person; 0 for none
 	Name string // account name of a user at the command line
+	// Staff is the member of staff who is signed in at a device, 0 for nobody. The detail of
+	// audit rows names it.
+	Staff int64
 }
 
 // Tx is one write inside its group's transaction. It is valid only until the
@@ -51,6 +54,7 @@ type Tx struct {
 type effects struct {
 	afterCommit  []func()
 	dueWebhooks  []int64 // webhooks with deliveries that are due
+	changedCards []int64 // roots of chains; see OnCards
 	queuedEvents []queuedEvent
 	sequences    map[int64]int64 // by shop: events.sequence of its last event in this write; see nextSequence
 	counts       counts
@@ -245,7 +249,7 @@ func (s *Store) commitGroup(group []*job) {
 		s.subscribers = map[int64][]subscriber{} // may contain uncommitted webhooks
 		for _, j := range group {
 			j.err = fmt.Errorf("the write was not made: %w", err)
-			j.afterCommit, j.dueWebhooks = nil, nil
+			j.afterCommit, j.dueWebhooks, j.changedCards = nil, nil, nil
 		}
 	}
 	s.idleWriter <- s.writer
@@ -266,6 +270,13 @@ func (s *Store) commitGroup(group []*job) {
 		for _, j := range group {
 			if len(j.dueWebhooks) > 0 {
 				(*f)(j.dueWebhooks)
+			}
+		}
+	}
+	if f := s.onCards.Load(); f != nil {
+		for _, j := range group {
+			if len(j.changedCards) > 0 {
+				(*f)(j.changedCards)
 			}
 		}
 	}

@@ -110,11 +110,16 @@ func networkOf(at netip.Addr) string {
 // subjectHash returns a hash that depends on the file's id secret, so that the table
 // shows neither emails nor addresses.
 func (s *Store) subjectHash(kind, text string) []byte {
-	var key [16]byte
-	s.block.Encrypt(key[:], key[:]) // no id is made of a block of zeros
-	h := hmac.New(sha256.New, key[:])
+	h := hmac.New(sha256.New, s.hashKey())
 	fmt.Fprintf(h, "sign-in failure\x00%s\x00%s", kind, text)
 	return h.Sum(nil)[:16]
+}
+
+// hashKey returns the key of hashes that only this file can compute.
+func (g IDs) hashKey() []byte {
+	var key [16]byte
+	g.block.Encrypt(key[:], key[:]) // no id is made of a block of zeros
+	return key[:]
 }
 
 // guessLock returns an error if wrong guesses have locked the account at the address.

@@ -350,3 +350,49 @@ func restoreSkipsSequences(t *testing.T, before int64) {
 		at = at.Add(time.Second)
 	}
 }
+
+// TestRestoreIsSeenByTills checks that a till sees each restore, and that pairings end with it.
+func TestRestoreIsSeenByTills(t *testing.T) {
+	f := start(t)
+	at := f.till()
+	must(f, func(tx *store.Tx) (store.CreatedPairing, error) {
+		return tx.CreatePairing(f.a.Shop, store.NewDevice{LocationID: f.ID(store.KindLocation, at.Location), Name: "Phone"})
+	})
+	seen := func(f *fixture) (id string) {
+		t.Helper()
+		if err := f.View(0, func(v *store.View) error {
+			me, err := v.TillMe(at)
+			id = me.RestoreID
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	ids := map[string]bool{seen(f): true}
+	file := filepath.Join(t.TempDir(), "copy.db")
+	if _, err := Create(context.Background(), f.Path(), file, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for n := range 3 {
+		restored := filepath.Join(t.TempDir(), "again.db")
+		if _, err := Restore(context.Background(), file, restored, now.Add(time.Duration(n)*time.Minute), Options{}); err != nil {
+			t.Fatal(err)
+		}
+		again := f.on(restored)
+		id := seen(again)
+		if ids[id] || id == "" {
+			t.Errorf("restore %d has the id %q again", n, id)
+		}
+		ids[id] = true
+		if n := again.number("SELECT count(*) FROM pairings"); n != 0 {
+			t.Errorf("%d pairings are left", n)
+		}
+		again.till() // a write, after which the id stays
+		again.Close()
+		if again = f.on(restored); seen(again) != id {
+			t.Error("the id changes when the file is opened again")
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package store
+
+// HolderCard is a card as its holder sees it. Its Transactions are the last 50.
+type HolderCard struct {
+	Lookup
+	PageToken     string     // of the card's page
+	Code          string     // what the QR code holds
+	ShortCode     string     // what the holder can read out, in its normal form
+	LinkExpiresAt Null[Time] // when the install link ends; null: the card was found by the token of its page
+	Shop          Shop
+	LogoHash      Null[string] // of the program's logo; null: none was uploaded
+	Texts         Localized    // of the program
+	PrizeTexts    map[string]Localized
+	Addresses     []Address // of Card.Locations, of the first maxAddresses
+}
+
+// Localized has the translations of a name and a description, by language.
+type Localized struct {
+	Names, Descriptions map[string]string
+}
+
+// Address is the address of a location, whose parts may be empty.
+type Address struct {
+	Name, Street, PostalCode, City string
+}
+
+// The bounds of what a card's page shows.
+const (
+	holderTransactions = 50
+	maxAddresses       = 30
+)
+
+// pageToken returns the token of a chain's page. It is valid until the next reissue,
+// like the content of the QR code, and neither can be made from the other.
+func (s *Store) pageToken(root, generation int64) string {
+	return string(s.seal(nil, kindCardPage, uint64(generation), root))
+}
+
+// pageURL returns the URL of a chain's page.
+func (s *Store) pageURL(root, generation int64) string {
+	return s.opts.PublicURL + "/c/" + s.pageToken(root, generation)
+}
+
+// isPageToken reports whether a token is that of a page rather than an install link.
+func isPageToken(token string) bool { return len(token) == blockLen }
+
+// chainByPageToken finds the chain of a page. A token that a reissue ended is refused
+// as gone.
+func (c *conn) chainByPageToken(s *Store, token string) (shop, root int64, err error) {
+	generation, root, ok := s.IDs.openAny(kindCardPage, token)
+	if !ok {
+		return 0, 0, notFound("card")
+	}
+	var now int64
+	err = c.find("card", func(r *rows) { shop, now = r.int(), r.int() }, "SELECT "+columns("shop_id", "code_generation")+" FROM cards WHERE id=? AND deleted_at IS NULL", root)
+	if err == nil && now != int64(generation) {
+		err = refuse(Gone, "This link was replaced by a newer one. Ask the shop for a new one.")
+	}
+	return shop, root, err
+}
+
+// errEnded refuses a card that is archived.
+func errEnded() error { return refuse(Gone, "This card has ended. Ask the shop for a new one.") }
+
+// CardPage returns the card of a page by its token, in every status but archived, which
+// is refused as gone.
+func (v *View) CardPage(token string) (h HolderCard, err error) {
+	err = v.snapshot(func() error {
+		shop, root, err := v.chainByPageToken(v.s, token)
+		if err == nil {
+			h, err = v.holderCard(shop, root)
+		}
+		if err == nil && h.Card.Status == StatusArchived {
+			err = errEnded()
+		}
+		return err
+	})
+	return h, err
+}
+
+// HolderCard returns the card of an install link. Unless it is installed, its status
+// must permit that.
+func (v *View) HolderCard(token string) (h HolderCard, err error) {
+	err = v.snapshot(func() error {
+		shop, root, until, err := v.cardByInstallToken(v.s, token, v.Now)
+		if err != nil {
+			return err
+		}
+		if h, err = v.holderCard(shop, root); err != nil {
+			return err
+		}
+		h.LinkExpiresAt = Some(until)
+		if h.Card.InstalledAt.Valid && h.Card.Status != StatusArchived {
+			return nil
+		}
+		return checkInstallable(h.Card.Status)
+	})
+	return h, err
+}
+
+// WatchedCard returns the root of the chain of a page, for OnCards. It refuses what
+// CardPage refuses.
+func (v *View) WatchedCard(token string) (root int64, err error) {
+	err = v.snapshot(func() error {
+		if _, root, err = v.chainByPageToken(v.s, token); err != nil {
+			return err
+		}
+		live, err := v.number("SELECT count(*) FROM cards WHERE archived_at IS NULL AND "+inChain, root, root)
+		if err == nil && live == 0 {
+			err = errEnded()
+		}
+		return err
+	})
+	return root, err
+}
+
+// holderCard reads all that the holder of a chain sees, inside a snapshot.
+func (v *View) holderCard(shop, root int64) (h HolderCard, err error) {
+	var chain *card
+	if h.Lookup, chain, err = v.lookupRoot(Till{Shop: shop}, root, holderTransactions); err != nil {
+		return h, err
+	}
+	h.PageToken, h.Code, h.ShortCode = v.s.pageToken(root, chain.generation), v.s.cardCode(root, chain.generation), chain.shortCode.V
+	if h.Shop, err = v.s.shop(v.conn, shop); err != nil {
+		return h, err
+	}
+	if _, err = v.one(func(r *rows) {
+		h.LogoHash = r.nullStr()
+		h.Texts = readLocalized(r)
+	}, "SELECT "+columns("ifnull(logo_hash, '')", "name_localizations", "description_localizations")+" FROM programs WHERE id=?", chain.program); err != nil {
+		return h, err
+	}
+	h.PrizeTexts = map[string]Localized{}
+	r := v.query("SELECT "+columns("id", "name_localizations", "description_localizations")+" FROM prizes WHERE program_id=?", chain.program)
+	for r.next() {
+		id := v.s.ID(KindPrize, r.int())
+		h.PrizeTexts[id] = readLocalized(r)
+	}
+	if err = r.close(); err != nil {
+		return h, err
+	}
+	for _, l := range h.Card.Locations[:min(len(h.Card.Locations), maxAddresses)] {
+		a := Address{Name: l.Name}
+		if _, err = v.one(func(r *rows) { a.Street, a.PostalCode, a.City = r.str(), r.str(), r.str() },
+			"SELECT "+columns("address", "postal_code", "city")+" FROM locations WHERE id=?", v.s.keyOrNone(KindLocation, l.ID)); err != nil {
+			return h, err
+		}
+		h.Addresses = append(h.Addresses, a)
+	}
+	return h, nil
+}
+
+func readLocalized(r *rows) (l Localized) {
+	r.json(&l.Names)
+	r.json(&l.Descriptions)
+	return l
+}
+
+// cardChanged has the function of OnCards called with a chain after the commit.
+func (tx *Tx) cardChanged(root int64) { tx.changedCards = append(tx.changedCards, root) }
+
+// OnCards has f called after each commit with the roots of the chains that it changed. f
+// must be quick and must not write: the writer waits for it. Other processes' commits
+// and changes of programs are not announced.
+func (s *Store) OnCards(f func(roots []int64)) { s.onCards.Store(&f) }

@@ -1,0 +1,187 @@
+package store
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pageOf returns the token of a card's page, from the answer to an installation.
+func (k till) pageOf(installURL string) string {
+	k.t.Helper()
+	out, err := k.install(installURL)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	token, ok := strings.CutPrefix(out.CardURL, k.opts.PublicURL+"/c/")
+	if !ok {
+		k.t.Fatalf("the page is at %s", out.CardURL)
+	}
+	return token
+}
+
+// openPage returns the error of the page with a token, which is that of a stream too.
+func (k till) openPage(token string) error {
+	k.t.Helper()
+	_, _, err := k.page(token)
+	return err
+}
+
+func (k till) page(token string) (h HolderCard, root int64, err error) {
+	k.t.Helper()
+	err = k.View(0, func(v *View) (err error) { h, err = v.CardPage(token); return err })
+	werr := k.View(0, func(v *View) (err error) { root, err = v.WatchedCard(token); return err })
+	if (err == nil) != (werr == nil) || err != nil && err.Error() != werr.Error() {
+		k.t.Errorf("the page says %v, its stream %v", err, werr)
+	}
+	return h, root, err
+}
+
+// TestCardPage checks what the page of a card shows, and what ends its link.
+func TestCardPage(t *testing.T) {
+	k := startTill(t)
+	program, _ := k.ladder(true, 10)
+	issue := func() IssuedCard {
+		return must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, CardFields{}, SourceAPI) })
+	}
+	c := issue()
+	token := k.pageOf(c.InstallURL)
+	k.ok(k.stamp(c.ID, 13))
+	for range 60 {
+		k.ok(k.stamp(c.ID, 1))
+		k.ok(k.reverse(k.lookup(c.ID).Transactions[0].ID))
+	}
+	h, root, err := k.page(token)
+	if err != nil || root != k.key(KindCard, c.ID) || h.PageToken != token || h.LinkExpiresAt.Valid || h.Code != k.cardCode(root, 0) || len(h.Transactions) != holderTransactions || h.Card.StampsCount != 3 || len(h.EarlierCards) != 1 || len(h.Addresses) != 1 {
+		t.Errorf("the page shows %+v, %v", h, err)
+	}
+	if l := k.lookup(c.ID); len(l.Transactions) != shownTransactions {
+		t.Errorf("a till sees %d rows", len(l.Transactions))
+	}
+	// The page remains when the install link has ended, and in every status but archived.
+	k.clock.move(days(31))
+	k.lock(c.ID, true)
+	if h, _, err := k.page(token); err != nil || h.Card.Status != StatusLocked {
+		t.Errorf("%s: %v", h.Card.Status, err)
+	}
+	k.lock(c.ID, false)
+	k.sql("UPDATE cards SET expires_at=? WHERE id=?", k.clock.at().Add(-time.Second), root)
+	k.sql("UPDATE cards SET expires_at=? WHERE root_id=?", k.clock.at().Add(-time.Second), root)
+	if h, _, err := k.page(token); err != nil || h.Card.Status != StatusExpired {
+		t.Errorf("%s: %v", h.Card.Status, err)
+	}
+	reissued := must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, c.ID, ReissueFields{}) })
+	refused(t, k.openPage(token), Gone)
+	_, err = k.install("/" + token)
+	refused(t, err, Gone)
+	token = k.pageOf(reissued.InstallURL)
+	if err := k.openPage(token); err != nil {
+		t.Error(err)
+	}
+	k.must(func(tx *Tx) error { _, err := tx.ArchiveCard(k.a.Shop, c.ID); return err })
+	refused(t, k.openPage(token), Gone)
+	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, c.ID) })
+	refused(t, k.openPage(token), NotFound)
+	k.checkFile()
+}
+
+// TestPageTokens checks that a page's token is no other token or code and the other way
+// round, and that none but those which were made are accepted.
+func TestPageTokens(t *testing.T) {
+	k := startTill(t)
+	program, _ := k.ladder(true, 10)
+	c := must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, CardFields{}, SourceAPI) })
+	root := k.key(KindCard, c.ID)
+	token := k.pageToken(root, 0)
+	if len(token) != blockLen || k.openPage(token) != nil {
+		t.Fatalf("the token is %q", token)
+	}
+	link := path.Base(c.InstallURL)
+	for _, other := range []string{"", c.ID, c.ID[4:], k.cardCode(root, 0), k.shortCode(c.ID), link, link[:blockLen], k.pageToken(root+1, 0), strings.ToUpper(token), token + "0", token[1:] + token[:1]} {
+		refused(t, k.openPage(other), NotFound)
+	}
+	refused(t, k.openPage(k.pageToken(root, 1)), Gone)
+	for _, generation := range []int64{0, 1} {
+		k.refuses(NotFound, func() (Stamped, error) { return k.stamp(k.pageToken(root, generation), 1) })
+	}
+	if err := k.View(0, func(v *View) error { _, err := v.HolderCard(token); return err }); err == nil {
+		t.Error("a page's token is an install link")
+	}
+	var named []int64
+	k.view(func(v *View) (err error) { named, err = v.CardsNamed([]string{token}); return err })
+	if !slices.Equal(named, []int64{root}) {
+		t.Errorf("the token names %v", named)
+	}
+}
+
+// TestOnCards checks that each write of a chain is announced by the chain's root, and
+// none that was refused.
+func TestOnCards(t *testing.T) {
+	k := startTill(t)
+	program, prizes := k.ladder(true, 5)
+	c := must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, CardFields{}, SourceAPI) })
+	other := must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.IssueCard(k.a, program, CardFields{}, SourceAPI) })
+	root, last := k.key(KindCard, c.ID), k.key(KindCard, other.ID)
+	announced := make(chan int64, 100)
+	k.OnCards(func(roots []int64) {
+		for _, r := range roots {
+			announced <- r
+		}
+	})
+	// changes returns whether a write announces the root. A write of another chain comes
+	// after it.
+	changes := func(write func() error) (found bool, err error) {
+		t.Helper()
+		err = write()
+		k.ok(k.stamp(other.ID, 1))
+		k.ok(k.reverse(k.lookup(other.ID).Transactions[0].ID))
+		for n := 0; n < 2; {
+			select {
+			case r := <-announced:
+				if found = found || r == root; r == last {
+					n++
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatal("a write of the other chain was not announced")
+			}
+		}
+		return found, err
+	}
+	child := ""
+	stamped := func(n int64) func() error {
+		return func() error { _, err := k.stamp(c.ID, n); return err }
+	}
+	do := func(fn func(*Tx) error) func() error { return func() error { return k.do(fn) } }
+	for _, w := range []struct {
+		what  string
+		want  bool
+		write func() error
+	}{
+		{"install", true, func() error { _, err := k.install(c.InstallURL); return err }},
+		{"install again", false, func() error { _, err := k.install(c.InstallURL); return err }},
+		{"stamp", true, stamped(6)},
+		{"redeem", true, func() error { _, err := k.redeem(c.ID, prizes[0]); return err }},
+		{"redeem again", false, func() error { _, err := k.redeem(c.ID, prizes[0]); return err }},
+		{"overflow", true, stamped(6)},
+		{"the child", true, func() error { child = k.lookup(c.ID).Card.ID; _, err := k.stamp(child, 1); return err }},
+		{"update", true, do(func(tx *Tx) error {
+			_, err := tx.UpdateCard(k.a, child, CardPatch{ExternalRef: set("m-1")})
+			return err
+		})},
+		{"refused update", false, do(func(tx *Tx) error {
+			_, err := tx.UpdateCard(k.a, child, CardPatch{HolderName: set("Ada")})
+			return err
+		})},
+		{"lock", true, do(func(tx *Tx) error { _, err := tx.SetCardLocked(k.a.Shop, c.ID, true); return err })},
+		{"refused stamp", false, stamped(1)},
+		{"reissue", true, do(func(tx *Tx) error { _, err := tx.ReissueCard(k.a, child, ReissueFields{}); return err })},
+		{"archive", true, do(func(tx *Tx) error { _, err := tx.ArchiveCard(k.a.Shop, c.ID); return err })},
+		{"erase", true, do(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, c.ID) })},
+	} {
+		if got, err := changes(w.write); got != w.want {
+			t.Errorf("%s: announced is %t, %v", w.what, got, err)
+		}
+	}
+}

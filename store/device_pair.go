@@ -1,0 +1,103 @@
+package store
+
+import (
+	"fmt"
+	"io"
+	"net/netip"
+	"time"
+)
+
+// pairingLifetime is how long a pairing can be claimed.
+const pairingLifetime = 10 * time.Minute
+
+// pairingRule is the rule for wrong codes of pairings from one address.
+var pairingRule = guessRule{name: "pairing", most: 10, window: 15 * time.Minute, lock: time.Minute, longest: time.Hour}
+
+// CreatedPairing is a new pairing. Its link, token and code are shown only once, and only one
+// of them can be used, once.
+type CreatedPairing struct {
+	LocationID string `json:"location_id"`
+	Name       string `json:"name" doc:"Of the device."`
+	ExpiresAt  Time   `json:"expires_at"`
+	URL        string `json:"url" doc:"Only the path where the public URL is not known."`
+	Token      string `json:"token" doc:"The end of the link."`
+	Code       string `json:"code" doc:"Eight characters that a person types."`
+}
+
+// WithoutSecret returns the pairing as it may be stored.
+func (p CreatedPairing) WithoutSecret() any {
+	p.URL, p.Token, p.Code = "", "", ""
+	return &p
+}
+
+// CreatePairing makes a one-time token and a code by which a phone or tablet becomes the
+// device n.
+func (tx *Tx) CreatePairing(shop int64, n NewDevice) (p CreatedPairing, err error) {
+	at, _, err := tx.s.location(tx.conn, Access{Shop: shop}, n.LocationID)
+	if err != nil {
+		return p, err
+	}
+	if p.Token, err = tx.s.newSecret(""); err != nil {
+		return p, err
+	}
+	var code [5]byte // eight characters of five bits
+	if _, err = io.ReadFull(tx.s.opts.Rand, code[:]); err != nil {
+		return p, err
+	}
+	p.Code = alphabet.EncodeToString(code[:])
+	p.LocationID, p.Name, p.ExpiresAt = n.LocationID, n.Name, tx.Now.Add(pairingLifetime)
+	p.URL = tx.s.opts.PublicURL + "/till/pair/" + p.Token
+	tx.exec("DELETE FROM pairings WHERE expires_at<=?", tx.Now)
+	tx.insert("INSERT INTO pairings (shop_id, location_id, name, accepts_card_ids, hash, code_hash, created_at, expires_at) VALUES (?,?,?,?,?,?,?,?)",
+		shop, at, n.Name, n.AcceptsCardIDs, Hash(p.Token), tx.s.subjectHash("pairing code", p.Code), tx.Now, p.ExpiresAt)
+	tx.audit(shop, "device.offer_pairing", KindLocation, at, "")
+	return p, tx.failed
+}
+
+// errPairing refuses a pairing that was used, has expired or never was.
+var errPairing = refuse(LinkExpired, "The pairing was used already, or it has expired. Make a new one in the dashboard.")
+
+// ClaimPairing creates the device of a pairing, which the token of its link or its code
+// names, and returns the device's token. Wrong codes lock the address; one that is not
+// known counts for nothing.
+func (tx *Tx) ClaimPairing(token, code string, from netip.Addr) (d Device, deviceToken string, err error) {
+	column, hash := "hash", Hash(token)
+	guess := subject{pairingRule, nil}
+	if token == "" {
+		column, hash = "code_hash", tx.s.subjectHash("pairing code", normalizeCode(code))
+		if from.IsValid() {
+			guess.hash = tx.s.subjectHash("pairing", networkOf(from))
+			if until := tx.lockOf(guess); until > tx.Now {
+				e := refuse(RateLimited, "Too many wrong codes. Try again later, or use the link.")
+				e.RetryAfter = until.Std().Sub(tx.Now.Std())
+				return d, "", e
+			}
+		}
+	}
+	var key, shop int64
+	var n NewDevice
+	var ends Time
+	found := tx.one(func(r *rows) {
+		key, shop, n.LocationID = r.int(), r.int(), tx.s.ID(KindLocation, r.int())
+		n.Name, n.AcceptsCardIDs, ends = r.str(), r.bool(), r.time()
+	}, "SELECT "+columns("id", "shop_id", "location_id", "name", "accepts_card_ids", "expires_at")+" FROM pairings WHERE "+column+"=?", hash)
+	if tx.failed != nil {
+		return d, "", tx.failed
+	}
+	if !found || ends <= tx.Now {
+		return d, "", tx.refusePairing(guess)
+	}
+	tx.exec("DELETE FROM pairings WHERE id=?", key)
+	return tx.CreateDevice(shop, n)
+}
+
+// refusePairing refuses a claim, and counts a wrong code for its address.
+func (tx *Tx) refusePairing(guess subject) error {
+	if guess.hash == nil {
+		return errPairing
+	}
+	if g, locks := tx.count(guess); locks {
+		tx.audit(0, "device.pairing_lock", KindDevice, 0, fmt.Sprintf(`{"seconds":%d}`, int(g.until.Std().Sub(tx.Now.Std()).Seconds())))
+	}
+	return &CommittedRefusal{errPairing}
+}

@@ -1,0 +1,231 @@
+package store
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Once is a part of the body of every write of a till. It makes the write safe to repeat
+// for ever, also after the response was lost and with another device.
+type Once struct {
+	ClientReference Opt[string] `json:"client_reference" pattern:"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$" words:"must be a UUID such as 0b6f7c0e-5d0a-4d51-9d4b-3f0f5a2f7c11" doc:"A UUID of the write, unique in the shop. The same one again answers the transactions of the first write, with the state in which they and the card are, and writes nothing, however late; with another action or card it is a conflict. Other fields are not compared."`
+}
+
+// Reference returns the part itself, of a body that has it.
+func (o Once) Reference() Once { return o }
+
+// reference returns the reference as it is stored.
+func (o Once) reference() Null[string] {
+	return Null[string]{strings.ToLower(o.ClientReference.V), o.ClientReference.Set}
+}
+
+// ErrRepeated is the error of a write whose reference was used before. Repeated or
+// RepeatedIssue has the answer.
+var ErrRepeated = errors.New("the client_reference was used before")
+
+// checkUnused returns ErrRepeated if a write of the shop had the reference.
+func (tx *Tx) checkUnused(shop int64, o Once) error {
+	ref := o.reference()
+	if ref.Valid && tx.number("SELECT (SELECT count(*) FROM transactions WHERE shop_id=?1 AND client_reference=?2)+(SELECT count(*) FROM cards WHERE shop_id=?1 AND client_reference=?2)", shop, ref.V) > 0 {
+		return ErrRepeated
+	}
+	return tx.failed
+}
+
+// Repeat is a write of a till whose reference may have been used before.
+type Repeat struct {
+	Once
+	Types []string // of the first row that the action writes; empty for an issue
+	// Code names the card, Reverses the row that is reversed, and Program the program of an
+	// issue. The two others are empty.
+	Code, Reverses, Program string
+}
+
+// errOtherWrite refuses a reference that another write used.
+var errOtherWrite = refuse(Conflict, "The client_reference was used for another action or another card.")
+
+// usedReference is the write that used a reference.
+type usedReference struct {
+	key, root int64 // of the row, 0 for an issue; and of the chain
+	kind      string
+	reverses  int64
+	erased    bool
+}
+
+// findReference returns the write of the shop that used a reference.
+func (v *View) findReference(shop int64, o Once) (u usedReference, found bool, err error) {
+	ref := o.reference()
+	if !ref.Valid {
+		return u, false, nil
+	}
+	if found, err = v.one(func(r *rows) {
+		u = usedReference{key: r.int(), kind: r.str(), reverses: r.int(), root: r.int(), erased: r.bool()}
+	}, "SELECT "+columns("t.id", "t.type", "ifnull(t.reverses_id, 0)", "ifnull(c.root_id, c.id)", "c.deleted_at IS NOT NULL")+
+		" FROM transactions t JOIN cards c ON c.id=t.card_id WHERE t.shop_id=? AND t.client_reference=?", shop, ref.V); found || err != nil {
+		return u, found, err
+	}
+	found, err = v.one(func(r *rows) { u = usedReference{root: r.int(), erased: r.bool()} },
+		"SELECT "+columns("id", "deleted_at IS NOT NULL")+" FROM cards WHERE shop_id=? AND client_reference=?", shop, ref.V)
+	return u, found, err
+}
+
+// Repeated returns the answer to an action at a till whose reference was used before;
+// found is false if it was not. known is false if the code names no card, as after a
+// reissue: the reference alone then says which write is meant.
+func (v *View) Repeated(till Till, w Repeat) (out Stamped, found, known bool, err error) {
+	err = v.snapshot(func() error {
+		u, used, err := v.findReference(till.Shop, w.Once)
+		if err != nil || !used {
+			return err
+		}
+		found, known = true, true
+		switch {
+		case u.erased:
+			return notFound("card")
+		case !slices.Contains(w.Types, u.kind):
+			return errOtherWrite
+		case u.kind == TransactionReversal:
+			if v.s.keyOrNone(KindTransaction, w.Reverses) != u.reverses {
+				return errOtherWrite
+			}
+		default:
+			root, err := v.rootOf(till.Shop, w.Code)
+			if err != nil {
+				return err
+			}
+			if known = root != 0; known && root != u.root {
+				return errOtherWrite
+			}
+		}
+		out, err = v.answerAgain(till, u)
+		return err
+	})
+	return out, found, known, err
+}
+
+// rootOf returns the root of the chain that a card's id or code names, or a code that a
+// reissue ended; 0 if it names none.
+func (v *View) rootOf(shop int64, text string) (root int64, err error) {
+	all, _, err := v.s.chainByIDOrCode(v.conn, shop, text, v.Now, nil, chainOfCardSQL)
+	if err != nil || len(all) > 0 {
+		if err == nil {
+			root = all[0].root
+		}
+		return root, err
+	}
+	if _, key, ok := v.s.IDs.openAny(kindCode, normalizeCode(text)); ok {
+		return v.number("SELECT ifnull((SELECT id FROM cards WHERE id=? AND shop_id=?), 0)", key, shop)
+	}
+	return 0, nil
+}
+
+// answerAgain returns the rows of a write and their cards as they are now.
+func (v *View) answerAgain(till Till, u usedReference) (out Stamped, err error) {
+	other := "SELECT ifnull((SELECT id FROM transactions WHERE overflow_of=?), 0)"
+	args := []any{u.key}
+	if u.kind == TransactionReversal {
+		other = `SELECT ifnull((SELECT r.id FROM transactions t JOIN transactions o ON o.id=t.overflow_of OR o.overflow_of=t.id
+			JOIN transactions r ON r.reverses_id=o.id WHERE t.id=?), 0)`
+		args = []any{u.reverses}
+	}
+	second, err := v.number(other, args...)
+	if err != nil {
+		return out, err
+	}
+	all, epoch, err := v.s.readChain(v.conn, v.Now, nil, chainOfRootSQL, u.root)
+	if err != nil {
+		return out, err
+	}
+	chain := newCardChain(till, all)
+	program, err := v.cachedProgram(till.Shop, chain.newest.program, epoch)
+	if err != nil {
+		return out, err
+	}
+	locations, err := v.s.cachedLocations(v.conn, till.Shop, epoch)
+	if err != nil {
+		return out, err
+	}
+	v.seeEpoch(epoch)
+	read := func(key int64) (t TillTransaction, d CardDetail, err error) {
+		rows, cards, err := v.tillTransactions([]int64{key})
+		if err != nil {
+			return t, d, err
+		}
+		i := slices.IndexFunc(all, func(c *card) bool { return c.key == cards[0] })
+		all[i].setProgram(program)
+		chain.program = program
+		return rows[0], chain.cardDetail(all[i], locations), nil
+	}
+	if out.Transaction, out.Card, err = read(u.key); err != nil || second == 0 {
+		return out, err
+	}
+	t, d, err := read(second)
+	out.OverflowTransaction, out.OverflowCard = &t, &d
+	return out, err
+}
+
+// tillTransactionCols are what scanTillTransaction reads.
+var tillTransactionCols = transactionCols + ", " + columns("ifnull(t.staff_id, 0)", "ifnull((SELECT name FROM staff WHERE id=t.staff_id), '')", "t.occurred_at", "t.client_reference", "t.card_id")
+
+var tillTransactionsSQL = "SELECT " + tillTransactionCols +
+	" FROM json_each(?) k CROSS JOIN transactions t ON t.id=k.value JOIN locations l ON l.id=t.location_id"
+
+// tillTransactions reads rows of the ledger in the order of the keys, and the keys of
+// their cards.
+func (v *View) tillTransactions(keys []int64) (all []TillTransaction, cards []int64, err error) {
+	all = make([]TillTransaction, 0, len(keys))
+	r := v.query(tillTransactionsSQL, jsonKeys(keys))
+	for r.next() {
+		t, card := v.scanTillTransaction(r)
+		all = append(all, t)
+		cards = append(cards, card)
+	}
+	return all, cards, r.close()
+}
+
+// scanTillTransaction reads a row of the ledger and the key of its card.
+func (v *View) scanTillTransaction(r *rows) (t TillTransaction, card int64) {
+	v.seeEpoch(r.int())
+	t.Transaction = v.s.scanTransaction(r, r.int())
+	t.Staff, t.OccurredAt, t.ClientReference = v.s.namedStaff(Staff{r.int(), r.str()}), r.nullTime(), r.nullStr()
+	return t, r.int()
+}
+
+// RepeatedIssue returns the answer to an issue at a till whose reference was used before,
+// with the install link that it gave; found is false if it was not.
+func (v *View) RepeatedIssue(till Till, w Repeat) (out IssuedCard, found bool, err error) {
+	err = v.snapshot(func() error {
+		u, used, err := v.findReference(till.Shop, w.Once)
+		if err != nil || !used {
+			return err
+		}
+		found = true
+		switch {
+		case u.erased:
+			return notFound("card")
+		case u.key != 0:
+			return errOtherWrite
+		}
+		token := v.s.referencedInstallToken(u.root, w.Once.reference().V)
+		var program int64
+		var ends Null[Time] // null: another link has replaced the one of the issue
+		if err := v.find("card", func(r *rows) {
+			c := v.s.scanCard(r, u.root, v.Now)
+			program, ends = c.program, r.nullTime()
+			out = IssuedCard{ID: c.ID, ProgramID: c.ProgramID, ExternalRef: c.ExternalRef, HolderName: c.HolderName, HolderEmail: c.HolderEmail, ExpiresAt: c.ExpiresAt}
+			out.InstallURLExpiresAt = c.CreatedAt.Add(v.s.opts.Limits.InstallLinkTTL)
+		}, "SELECT "+columns(columns(cardCols...), "iif(c.install_hash=?, c.install_expires_at, NULL)")+" FROM cards c WHERE c.id=?", Hash(token), u.root); err != nil {
+			return err
+		}
+		if v.s.keyOrNone(KindProgram, w.Program) != program {
+			return errOtherWrite
+		}
+		out.InstallURL = v.s.installURL(token)
+		if ends.Valid {
+			out.InstallURLExpiresAt = ends.V
+		}
+		return nil
+	})
+	return out, found, err
+}

@@ -1,0 +1,273 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// uuid returns the n-th reference.
+func uuid(n int) string { return fmt.Sprintf("0b6f7c0e-5d0a-4d51-9d4b-%012x", n) }
+
+func once(n int) Once { return Once{set(strings.ToUpper(uuid(n)))} }
+
+// again makes a write whose reference was used, which must write nothing, and returns the
+// answer that the repeat gets.
+func (k till) again(w Repeat, write func(*Tx) (Stamped, error)) (Stamped, bool, error) {
+	k.t.Helper()
+	before := k.dump()
+	if _, err := attempt(k.fixture, write); !errors.Is(err, ErrRepeated) {
+		k.t.Errorf("the write again: %v", err)
+	}
+	var out Stamped
+	known, found := false, false
+	err := k.View(0, func(v *View) (err error) {
+		out, found, known, err = v.Repeated(k.device, w)
+		return err
+	})
+	if after := k.dump(); after != before {
+		k.t.Errorf("the write again wrote %s", firstDifference(before, after))
+	}
+	if !found {
+		k.t.Error("the reference is not found")
+	}
+	return out, known, err
+}
+
+// TestRepeatedWrites checks for each action that the same reference again answers the same
+// transactions and writes nothing, and that it is a conflict with another card or action.
+func TestRepeatedWrites(t *testing.T) {
+	k := startTill(t)
+	program, prizes := k.ladder(true, 5, 10)
+	stamped, other := k.card(k.a, program, CardFields{}), k.card(k.a, program, CardFields{})
+	money, pass := k.card(k.a, k.program(k.a, prepaid("Gift", 500)), CardFields{}), k.card(k.a, k.program(k.a, access("Club")), CardFields{})
+	k.ok(k.stamp(stamped, 8))
+	type action struct {
+		card  string
+		types []string
+		do    func(tx *Tx, card string, o Once) (Stamped, error)
+	}
+	actions := []action{
+		{stamped, []string{TransactionStamp}, func(tx *Tx, card string, o Once) (Stamped, error) {
+			return tx.Stamp(k.device, card, StampFields{Count: set(int64(5)), Once: o}) // overflows
+		}},
+		{stamped, []string{TransactionRedemption}, func(tx *Tx, card string, o Once) (Stamped, error) {
+			return tx.Redeem(k.device, card, RedeemFields{PrizeID: set(prizes[0]), Once: o})
+		}},
+		{money, []string{TransactionTopUp}, func(tx *Tx, card string, o Once) (Stamped, error) {
+			return tx.TopUp(k.device, card, AmountFields{AmountCents: set(int64(70)), Once: o})
+		}},
+		{money, []string{TransactionSpend}, func(tx *Tx, card string, o Once) (Stamped, error) {
+			return tx.Spend(k.device, card, AmountFields{AmountCents: set(int64(20)), Once: o})
+		}},
+		{pass, []string{TransactionAccess, TransactionDiscount}, func(tx *Tx, card string, o Once) (Stamped, error) {
+			return tx.Use(k.device, card, UseFields{Once: o})
+		}},
+	}
+	for i, a := range actions {
+		o := once(i)
+		first := k.ok(attempt(k.fixture, func(tx *Tx) (Stamped, error) { return a.do(tx, a.card, o) }))
+		if first.Transaction.ClientReference != Some(uuid(i)) || first.OverflowTransaction != nil && first.OverflowTransaction.ClientReference.Valid {
+			t.Errorf("%s: the rows have %+v", a.types, first)
+		}
+		k.clock.move(400 * 24 * time.Hour) // long after every idempotency key is forgotten
+		again, known, err := k.again(Repeat{Once: o, Types: a.types, Code: a.card}, func(tx *Tx) (Stamped, error) { return a.do(tx, a.card, o) })
+		if err != nil || !known {
+			t.Fatalf("%s again: %v", a.types, err)
+		}
+		if got, want := asText(again), asText(first); got != want {
+			t.Errorf("%s again: %s\nwant %s", a.types, got, want)
+		}
+		for _, wrong := range []Repeat{{Once: o, Types: a.types, Code: other}, {Once: o, Types: []string{TransactionReversal}, Code: a.card}, {Once: o, Types: []string{"none"}, Code: a.card}} {
+			_, _, err := k.again(wrong, func(tx *Tx) (Stamped, error) { return a.do(tx, other, o) })
+			refused(t, err, Conflict)
+		}
+		refused(t, k.View(0, func(v *View) error {
+			_, _, err := v.RepeatedIssue(k.device, Repeat{Once: o, Program: program})
+			return err
+		}), Conflict)
+		if i == 0 {
+			k.repeatReversal(t, first)
+			k.ok(attempt(k.fixture, func(tx *Tx) (Stamped, error) { return a.do(tx, a.card, Once{}) }))
+		}
+	}
+	k.checkFile()
+}
+
+// repeatReversal reverses both rows of an overflow, twice with one reference.
+func (k till) repeatReversal(t *testing.T, pair Stamped) {
+	t.Helper()
+	o, id := once(100), pair.OverflowTransaction.ID
+	reverse := func(tx *Tx) (Stamped, error) { return tx.Reverse(k.device, id, UseFields{Once: o}) }
+	first := k.ok(attempt(k.fixture, reverse))
+	again, known, err := k.again(Repeat{Once: o, Types: []string{TransactionReversal}, Reverses: id}, reverse)
+	if got, want := asText(again), asText(first); err != nil || !known || got != want || first.OverflowTransaction == nil {
+		t.Errorf("the reversal again: %s, %v\nwant %s", got, err, want)
+	}
+	_, _, err = k.again(Repeat{Once: o, Types: []string{TransactionReversal}, Reverses: pair.Transaction.ID}, reverse)
+	refused(t, err, Conflict)
+}
+
+// asText returns an answer as JSON, without what may have changed since.
+func asText(s Stamped) string {
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
+// TestRepeatAfterChanges checks a repeat after a reissue, which ended the code, from another
+// device, after a reversal, and after the card was erased.
+func TestRepeatAfterChanges(t *testing.T) {
+	k := startTill(t)
+	program, _ := k.ladder(true)
+	card := k.card(k.a, program, CardFields{})
+	old, short := k.cardCode(k.key(KindCard, card), 0), k.shortCode(card)
+	stamp := func(code string) func(*Tx) (Stamped, error) {
+		return func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, code, StampFields{Once: once(1)}) }
+	}
+	row := k.ok(attempt(k.fixture, stamp(short))).Transaction.ID
+	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, card, ReissueFields{}) })
+	k.ok(k.reverse(row))
+	k.ok(k.stamp(card, 3))
+	for code, wantKnown := range map[string]bool{old: true, short: false, card: true, "nonsense": false} {
+		for _, from := range []till{k, k.till(k.a)} {
+			out, known, err := from.again(Repeat{Once: once(1), Types: []string{TransactionStamp}, Code: code}, stamp(code))
+			if err != nil || out.Transaction.ID != row || !out.Transaction.ReversedAt.Valid || out.Card.StampsCount != 3 || known != wantKnown {
+				t.Errorf("with %q: %+v, known %t, %v", code, out, known, err)
+			}
+		}
+	}
+	// Another shop may use the same reference.
+	there := k.till(k.shop(ShopFields{}))
+	theirs := k.card(Access{Shop: there.device.Shop}, k.program(Access{Shop: there.device.Shop}, stamps("Theirs")), CardFields{})
+	k.ok(attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(there.device, theirs, StampFields{Once: once(1)}) }))
+	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, card) })
+	for _, code := range []string{old, short, card} {
+		_, _, err := k.again(Repeat{Once: once(1), Types: []string{TransactionStamp}, Code: code}, stamp(code))
+		refused(t, err, NotFound)
+	}
+}
+
+// TestRepeatedIssue checks that a repeated issue has the same card and install link.
+func TestRepeatedIssue(t *testing.T) {
+	k := startTill(t)
+	program, _ := k.ladder(true)
+	issue := func(tx *Tx) (IssuedCard, error) {
+		return tx.IssueAtCounter(k.device, program, CounterFields{HolderName: set("Ada"), Once: once(1)})
+	}
+	first := must(k.fixture, issue)
+	again := func(program string) (out IssuedCard, err error) {
+		before := k.dump()
+		if _, err := attempt(k.fixture, issue); !errors.Is(err, ErrRepeated) {
+			t.Errorf("the issue again: %v", err)
+		}
+		err = k.View(0, func(v *View) (err error) {
+			out, _, err = v.RepeatedIssue(k.device, Repeat{Once: once(1), Program: program})
+			return err
+		})
+		if after := k.dump(); after != before {
+			t.Errorf("the issue again wrote %s", firstDifference(before, after))
+		}
+		return out, err
+	}
+	if out, err := again(program); err != nil || out != first {
+		t.Errorf("the issue again: %+v, %v\nwant %+v", out, err, first)
+	}
+	_, err := again(k.program(k.a, stamps("Tea")))
+	refused(t, err, Conflict)
+	refused(t, k.View(0, func(v *View) error {
+		_, _, _, err := v.Repeated(k.device, Repeat{Once: once(1), Types: []string{TransactionStamp}, Code: first.ID})
+		return err
+	}), Conflict)
+	if _, err := attempt(k.fixture, func(tx *Tx) (Stamped, error) {
+		return tx.Stamp(k.device, first.ID, StampFields{Once: once(1)})
+	}); !errors.Is(err, ErrRepeated) {
+		t.Errorf("a stamp with the reference of the issue: %v", err)
+	}
+	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, first.ID, ReissueFields{}) })
+	if out, err := again(program); err != nil || out != first {
+		t.Errorf("after a reissue: %+v, %v\nwant %+v", out, err, first)
+	}
+	other := must(k.fixture, func(tx *Tx) (IssuedCard, error) {
+		return tx.IssueAtCounter(k.device, program, CounterFields{Once: once(2)})
+	})
+	if other.InstallURL == first.InstallURL {
+		t.Error("two cards have the same link")
+	}
+	k.must(func(tx *Tx) error { return tx.EraseCard(k.a.Shop, first.ID) })
+	_, err = again(program)
+	refused(t, err, NotFound)
+}
+
+// TestRefusedReference checks that a refused write does not use its reference.
+func TestRefusedReference(t *testing.T) {
+	k := startTill(t)
+	card := k.card(k.a, k.program(k.a, prepaid("Gift", 0)), CardFields{})
+	spend := func(tx *Tx) (Stamped, error) {
+		return tx.Spend(k.device, card, AmountFields{AmountCents: set(int64(5)), Once: once(1)})
+	}
+	k.refuses(PrepaidInsufficientBalance, func() (Stamped, error) { return attempt(k.fixture, spend) })
+	k.ok(k.topUp(card, 5))
+	k.ok(attempt(k.fixture, spend))
+}
+
+// TestOccurredAt checks the bounds of occurred_at, that it moves a stamp and its reversal to
+// the hour and day on which it was given, and that it moves neither the order of the ledger
+// nor the age of the stamp.
+func TestOccurredAt(t *testing.T) {
+	k := startTill(t)
+	fields := stamps("Coffee")
+	fields.StampsExpireAfterDays = set(int64(7))
+	program, _ := k.ladderOf(fields)
+	card := k.card(k.a, program, CardFields{})
+	_, err := k.stampLater(card, longestDelay+time.Millisecond)
+	refused(t, err, ValidationFailed)
+	if e, _ := AsError(err); fmt.Sprint(e.Details) != "[{occurred_at invalid_value must be at most 7 days ago}]" {
+		t.Errorf("%v", e.Details)
+	}
+	if s := k.ok(k.stampLater(card, -time.Hour)); s.Transaction.OccurredAt != Some(k.clock.at()) {
+		t.Errorf("in the future: %+v", s.Transaction)
+	}
+	buckets := func() string {
+		return fmt.Sprint(k.lines("SELECT concat(day, ' ', sum(activity), ' ', sum(stamps)) FROM day_counts WHERE location_id<>0 AND (activity<>0 OR stamps<>0) GROUP BY day ORDER BY day"),
+			k.lines("SELECT concat(weekday, ' ', hour, ' ', stamps) FROM hour_counts WHERE stamps<>0 ORDER BY weekday, hour"))
+	}
+	// The clock shows Friday, 2 January 2026, 03:04.
+	late := k.ok(k.stampLater(card, 30*time.Hour))
+	if got, want := buckets(), "[20453 1 1 20455 1 1] [3 21 1 5 3 1]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	report := func(date string) int64 { return k.dayReport(t, DayReportQuery{Date: set(date)}).Total.Stamps }
+	if a, b := report("2025-12-31"), report("2026-01-02"); a != 1 || b != 1 {
+		t.Errorf("the reports have %d and %d stamps", a, b)
+	}
+	k.checkFile()
+	before := k.dump()
+	k.must((*Tx).RecountStats)
+	if got := k.dump(); tableOf(got, "quarter_counts") != tableOf(before, "quarter_counts") {
+		t.Error("a rebuild gives other sums")
+	}
+	if l := k.lookup(card); l.Transactions[0].ID != late.Transaction.ID || l.Transactions[0].OccurredAt != late.Transaction.OccurredAt || !l.Transactions[0].OccurredAt.Valid {
+		t.Errorf("the lookup shows %+v", l.Transactions)
+	}
+	k.ok(k.reverse(late.Transaction.ID))
+	if got, want := buckets(), "[20455 1 1] [5 3 1]"; got != want {
+		t.Errorf("after the reversal %s, want %s", got, want)
+	}
+	k.checkFile()
+	// A stamp of six days ago is not older than others sent now.
+	k.ok(k.stampLater(card, 6*24*time.Hour))
+	k.clock.move(6 * 24 * time.Hour)
+	if s := k.ok(k.stamp(card, 1)); s.Card.StampsCount != 3 {
+		t.Errorf("%d stamps after six days", s.Card.StampsCount)
+	}
+}
+
+// tableOf returns the part of a dump of one table.
+func tableOf(dump, table string) string {
+	_, rest, _ := strings.Cut(dump, "\n"+table+"\n")
+	part, _, _ := strings.Cut(rest, "\nsent_mails\n")
+	return part
+}
