@@ -9,8 +9,8 @@ import (
 )
 
 // Admit returns an error if the caller may not invoke the operation. A page asks it before
-// it shows the operation's form. For a device that has to send a staff PIN with every
-// write, it checks the PIN.
+// it shows the operation's form. For a device that has to send a staff PIN or session
+// with every write, it checks that.
 func (k *Kernel) Admit(ctx context.Context, c Caller, op *Operation) error {
 	return k.authorize(ctx, &c, op, k.st.Now())
 }
@@ -21,30 +21,31 @@ func (k *Kernel) authorize(ctx context.Context, c *Caller, op *Operation, now st
 	if err := op.admit(c, now); err != nil {
 		return k.confirm(c, err)
 	}
-	if c.Kind != Device || !op.Writes() || !c.Device.PINRequired {
+	if c.Kind != Device || op.WithoutStaff || !op.Writes() && !op.StaffSession {
 		return nil
 	}
-	// Check the PIN only with an identity that is up to date, since an attempt must
+	session := op.StaffSession || len(c.StaffSession) > 0
+	if !session && !c.Device.PINRequired {
+		return nil
+	}
+	// Check the PIN or session only with an identity that is up to date, since an attempt must
 	// not be counted against a PIN that was replaced. If the identity changes after
 	// this, the call is repeated, and so is this check.
 	if err := k.confirm(c, nil); err != nil {
 		return err
 	}
-	return k.checkPIN(ctx, c, now)
+	if !session {
+		return k.checkPIN(ctx, c, now)
+	}
+	member, err := k.staff.check(c.Device, c.StaffSession, now, op.Writes())
+	c.Staff, c.Actor.Staff = member, member.Key
+	return err
 }
 
-// checkPIN checks the staff PIN of a device's write. It audits each lock in a
-// transaction of its own, since that of the write is not made. A lock that cannot be
-// audited holds nevertheless.
+// checkPIN checks the location's staff PIN of a device's write.
 func (k *Kernel) checkPIN(ctx context.Context, c *Caller, now store.Time) error {
 	locks, err := k.pins.check(c.Device, c.StaffPIN, now)
-	for _, l := range locks {
-		if err := k.st.Write(context.WithoutCancel(ctx), store.Write{Actor: c.Actor, Do: func(tx *store.Tx) error {
-			return tx.AuditPINLock(c.Device.Shop, l.kind, l.key)
-		}}); err != nil {
-			k.conf.Log.Error("a lock after wrong staff PINs was not audited", "device", c.ID, "error", err)
-		}
-	}
+	auditPINLocks(ctx, k.st, k.conf.Log, c, locks)
 	return err
 }
 

@@ -48,6 +48,12 @@ func tooLarge(w http.ResponseWriter, limit int64) *Error {
 	return refuseAs(http.StatusRequestEntityTooLarge, store.BadRequest, "The body is larger than "+size+".")
 }
 
+// IsJSON reports whether the Content-Type of a request is application/json.
+func IsJSON(r *http.Request) bool {
+	t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && t == "application/json"
+}
+
 // checkContentType returns an error unless Content-Type is JSON in UTF-8 or absent,
 // or the body is blank.
 func checkContentType(r *http.Request, body []byte) error {

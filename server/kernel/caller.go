@@ -46,7 +46,11 @@ type Caller struct {
 	Key      *store.Identity     // of APIKey and MCPKey
 	Device   *store.TillIdentity // of Device
 	StaffPIN []string            // values that a Device sent as staff PIN
-	Role     Role                // of Person
+	// StaffSession are the values that a Device sent as token of a staff session, and Staff
+	// is who it is of; authorize sets it.
+	StaffSession []string
+	Staff        store.Staff
+	Role         Role // of Person
 	// Session is that of a Person who is signed in; nil at the command line.
 	Session *store.SessionIdentity
 	// Address is where the request of a Person or Visitor comes from. The zero value
@@ -94,6 +98,13 @@ func OperatorCaller(name string, shop int64) Caller {
 		Access: store.Access{Shop: shop},
 		Role:   Operator,
 	}
+}
+
+// Till returns the till of a device, with the member of staff who is signed in.
+func (c *Caller) Till() store.Till {
+	till := c.Device.Till
+	till.Staff = c.Staff
+	return till
 }
 
 // HolderCaller returns the holder of a card.

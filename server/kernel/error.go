@@ -68,7 +68,7 @@ var Codes = map[store.Code]Meaning{
 	store.CardFullNoRepeat:            {http.StatusUnprocessableEntity, "The card is full and the program does not repeat."},
 	store.CardSuspended:               {http.StatusUnprocessableEntity, "The program is suspended, or the card is locked."},
 	store.Gone:                        {http.StatusGone, ""},
-	store.InvalidCredentials:          {http.StatusUnauthorized, "The staff PIN is missing, wrong, or not set."},
+	store.InvalidCredentials:          {http.StatusUnauthorized, "The staff PIN is missing, wrong, or not set, or the staff session has ended."},
 	store.PrepaidInsufficientBalance:  {http.StatusUnprocessableEntity, "The balance would fall below zero."},
 	store.SpendNotEnabled:             {http.StatusBadRequest, "spend_cents is given though the program demands no purchase."},
 	store.SpendRequired:               {http.StatusUnprocessableEntity, "The program demands a purchase: spend_cents is missing."},

@@ -46,24 +46,62 @@ type Secretive interface {
 // again and repeat the call. Every other outcome is based on an identity that was
 // up to date. Refusals are *Error or *store.Error.
 func (k *Kernel) Invoke(ctx context.Context, c Caller, op *Operation, in Input) (Result, error) {
-	now := k.st.Now()
-	if err := k.authorize(ctx, &c, op, now); err != nil {
-		return Result{}, err
-	}
-	call := &Call{Caller: c, in: in, now: now, st: k.st, passwords: k.conf.Passwords, health: k.conf.Health, backups: k.conf.Backups, testMail: k.conf.TestMail}
-	var r Result
-	var err error
-	if op.Writes() {
-		r, err = k.writeOnce(ctx, call, op)
-	} else {
-		r, err = k.read(ctx, call, op)
-	}
+	r, err := k.invoke(ctx, c, op, in)
 	if err != nil || op.complete == nil {
 		return r, err
 	}
 	r.json = nil
 	r.value, err = op.complete(r.value)
 	return r, err
+}
+
+func (k *Kernel) invoke(ctx context.Context, c Caller, op *Operation, in Input) (r Result, err error) {
+	now := k.st.Now()
+	call := &Call{Caller: c, in: in, now: now, st: k.st, devices: &k.devices, passwords: k.conf.Passwords, health: k.conf.Health, backups: k.conf.Backups, testMail: k.conf.TestMail}
+	if r, err = k.repeated(call, op); err != nil || r.Replayed {
+		return r, err
+	}
+	if err := k.authorize(ctx, &call.Caller, op, now); err != nil {
+		return Result{}, err
+	}
+	if !op.Writes() {
+		return k.read(ctx, call, op)
+	}
+	r, err = k.writeOnce(ctx, call, op)
+	if errors.Is(err, store.ErrRepeated) { // by a write at the same time
+		return k.repeated(call, op)
+	}
+	return r, err
+}
+
+// repeated answers a call of a device whose reference was used before, which writes nothing
+// and so is admitted like a lookup: before the staff PIN and the state of the shop and
+// location are looked at. Other calls, also invalid ones, it leaves to the rest of Invoke.
+func (k *Kernel) repeated(call *Call, op *Operation) (r Result, err error) {
+	if op.repeated == nil || call.Kind != Device {
+		return r, nil
+	}
+	fields, details, err := op.decode(call.in, k.conf.Fields)
+	if err != nil || details != nil {
+		return r, nil
+	}
+	if f, ok := fields.(interface{ Reference() store.Once }); !ok || !f.Reference().ClientReference.Set || k.codes.check(call) != nil {
+		return r, nil
+	}
+	known := false
+	err = k.st.View(call.Epoch, func(v *store.View) (err error) {
+		r.value, known, err = op.repeated(v, call, fields)
+		return err
+	})
+	if err != nil || r.value == nil {
+		return Result{}, err
+	}
+	if !known {
+		// The answer shows that the code names no card, so it counts as a guess.
+		k.codes.count(call, store.ErrUnknownCode)
+	}
+	r.Replayed = true
+	return r, nil
 }
 
 // Do calls Invoke and returns the operation's answer, whose type must be O.

@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"reflect"
 
 	"punchcard/server/password"
@@ -27,6 +28,11 @@ type Operation struct {
 	// the second factor within the last 15 minutes. Others are refused with
 	// store.ProofRequired.
 	Proof bool
+	// WithoutStaff admits writes of a device without a staff PIN or session, where the
+	// location demands one and where the session has ended.
+	WithoutStaff bool
+	// StaffSession demands a session of a member of staff also for a read.
+	StaffSession bool
 
 	In   reflect.Type // struct of the fields
 	Out  reflect.Type // type of the answer; nil: there is none
@@ -38,9 +44,14 @@ type Operation struct {
 	write    func(*store.Tx, *Call, any) (any, error)
 	complete func(any) (any, error)                 // see Complete; may be nil
 	audit    func(*Call, any) func(*store.Tx) error // see Audited; may be nil
+	repeated repeated                               // see Repeatable; may be nil
 	restore  func([]byte) (any, error)              // decodes a remembered answer
 	lookUp   lookUp                                 // see LookUp; may be nil
 }
+
+// repeated returns the answer to an earlier call with the same reference, nil if there was
+// none. known is false if the call names its card by a code that names none any longer.
+type repeated func(v *store.View, c *Call, fields any) (out any, known bool, err error)
 
 // lookUp finds faults of fields in the store.
 type lookUp func(v *store.View, c *Call, fields any, faulty func(field string) bool) error
@@ -55,14 +66,29 @@ type Call struct {
 	now store.Time
 
 	st        *store.Store
+	devices   *deviceCalls
 	passwords *password.Hasher
 	health    func() ServerHealth                     // see Config.Health; may be nil
 	backups   Backups                                 // may be nil
 	testMail  func(context.Context, store.Mail) error // may be nil
 }
 
-// Param returns an id from the path or its equivalent.
-func (c *Call) Param(name string) string { return c.in.Param(name) }
+// deviceCalls is what the calls of devices need of the kernel.
+type deviceCalls struct {
+	sessions    *staffSessions
+	countSearch func(device int64, now store.Time) error
+	checkPIN    func(id *store.TillIdentity, member store.TillStaff, pin string, now store.Time) ([]pinLock, error)
+	log         *slog.Logger
+}
+
+// Param returns an id from the path or its equivalent. In place of a handle, which a search at
+// a till gave, code is what the card's QR code holds.
+func (c *Call) Param(name string) string {
+	if name == "code" && c.Kind == Device && c.devices != nil {
+		return c.devices.sessions.heldCode(c.Device, c.StaffSession, c.in.Param(name), c.now)
+	}
+	return c.in.Param(name)
+}
 
 // ServerHealth returns what the server knows of its state, the zero value outside of
 // a server.
@@ -150,6 +176,21 @@ func Complete[S, O any](op *Operation, f func(S) (O, error)) *Operation {
 // that writes the row, or nil if a call needs none.
 func Audited[I any](op *Operation, record func(c *Call, in I) func(*store.Tx) error) *Operation {
 	op.audit = func(c *Call, in any) func(*store.Tx) error { return record(c, in.(I)) }
+	return op
+}
+
+// Repeatable makes an operation of devices one that may be called again with the reference of
+// an earlier call, for ever. f returns the answer to that call, with found false if there was
+// none. The operation's function returns [store.ErrRepeated] in this case. S is the type of
+// the answer before Complete.
+func Repeatable[I, S any](op *Operation, f func(v *store.View, c *Call, in I) (out S, found, known bool, err error)) *Operation {
+	op.repeated = func(v *store.View, c *Call, in any) (any, bool, error) {
+		out, found, known, err := f(v, c, in.(I))
+		if err != nil || !found {
+			return nil, known, err
+		}
+		return &out, known, nil
+	}
 	return op
 }
 

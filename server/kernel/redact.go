@@ -81,9 +81,9 @@ func redact(v reflect.Value) {
 func maskField(field any) {
 	switch f := field.(type) {
 	case *string:
-		*f = maskAddress(*f)
+		*f = MaskAddress(*f)
 	case *store.Null[string]:
-		f.V = maskAddress(f.V)
+		f.V = MaskAddress(f.V)
 	default:
 		panic("kernel: a masked field must be a text")
 	}
@@ -102,9 +102,9 @@ func hideField(field any) {
 	}
 }
 
-// maskAddress returns an address such as a***@e***.com. Texts that are no addresses
+// MaskAddress returns an address such as a***@e***.com. Texts that are no addresses
 // stay as they are.
-func maskAddress(text string) string {
+func MaskAddress(text string) string {
 	at := strings.LastIndexByte(text, '@')
 	if at < 0 {
 		return text

@@ -13,7 +13,7 @@ func TestMaskAddress(t *testing.T) {
 		"": "", "customer 7": "customer 7", "ada@example.com": "a***@e***.com", "a@b": "a***@b***", "@": "***@***", "élan@ü.example.co.uk": "é***@ü***.uk",
 		"a@b@mail.example": "a***@m***.example", "a@.com": "a***@.***", "x@y.": "x***@y***.",
 	} {
-		if got := maskAddress(text); got != want {
+		if got := MaskAddress(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}

@@ -39,31 +39,18 @@ func newStaffPINs() *staffPINs {
 	return p
 }
 
-// pinLock is a lock that a wrong PIN caused.
-type pinLock struct {
-	kind store.Kind // of a device or of a location
-	key  int64
-}
-
 // check returns an error if the PIN of a write is missing or wrong, or if the device
 // or the location is locked because of wrong PINs. It also returns the locks that
 // this PIN caused.
 func (p *staffPINs) check(id *store.TillIdentity, given []string, now store.Time) (locks []pinLock, err error) {
-	known, _ := p.locations.LoadOrStore(id.Location, &locationPINs{devices: map[int64]*guesses{}})
-	l := known.(*locationPINs)
+	l := p.location(id)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	device := l.devices[id.Device]
-	if device == nil {
-		device = &guesses{}
-		l.devices[id.Device] = device
+	device := l.device(id)
+	if err := l.locked(device, now); err != nil {
+		return nil, err
 	}
-	atDevice, atLocation := device.locked(now), l.wrong.locked(now)
 	switch {
-	case atLocation > 0:
-		return nil, refuseLocked("Too many wrong staff PINs at this location; it takes none for five minutes.", max(atLocation, atDevice))
-	case atDevice > 0:
-		return nil, refuseLocked("Too many wrong staff PINs; the device is locked for a minute.", atDevice)
 	case id.PIN == "":
 		return nil, Refuse(store.InvalidCredentials, "The location demands a staff PIN but none is set; set one with: punchcard location set-pin.")
 	case len(given) == 0:
@@ -76,11 +63,61 @@ func (p *staffPINs) check(id *store.TillIdentity, given []string, now store.Time
 		device.wrong, l.right = nil, sum
 		return nil, nil
 	}
+	return l.countWrong(id, device, now), Refuse(store.InvalidCredentials, "The staff PIN is wrong.")
+}
+
+// checkMember returns an error if the PIN of a member of staff is wrong, or if the device or
+// the location is locked. It counts for the same rules as check.
+func (p *staffPINs) checkMember(id *store.TillIdentity, member store.TillStaff, given string, now store.Time) (locks []pinLock, err error) {
+	l := p.location(id)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	device := l.device(id)
+	if err := l.locked(device, now); err != nil {
+		return nil, err
+	}
+	if store.CheckPIN(given, member.PIN) {
+		device.wrong = nil
+		return nil, nil
+	}
+	return l.countWrong(id, device, now), Refuse(store.InvalidCredentials, "The PIN is wrong.")
+}
+
+// location returns the state of the location of a till.
+func (p *staffPINs) location(id *store.TillIdentity) *locationPINs {
+	known, _ := p.locations.LoadOrStore(id.Location, &locationPINs{devices: map[int64]*guesses{}})
+	return known.(*locationPINs)
+}
+
+// device returns the wrong guesses of a device.
+func (l *locationPINs) device(id *store.TillIdentity) *guesses {
+	device := l.devices[id.Device]
+	if device == nil {
+		device = &guesses{}
+		l.devices[id.Device] = device
+	}
+	return device
+}
+
+// locked returns an error while the location or the device is locked.
+func (l *locationPINs) locked(device *guesses, now store.Time) error {
+	atDevice, atLocation := device.locked(now), l.wrong.locked(now)
+	switch {
+	case atLocation > 0:
+		return refuseLocked("Too many wrong staff PINs at this location; it takes none for five minutes.", max(atLocation, atDevice))
+	case atDevice > 0:
+		return refuseLocked("Too many wrong staff PINs; the device is locked for a minute.", atDevice)
+	}
+	return nil
+}
+
+// countWrong counts a wrong PIN and returns the locks that it causes.
+func (l *locationPINs) countWrong(id *store.TillIdentity, device *guesses, now store.Time) (locks []pinLock) {
 	if device.add(devicePINRule, now) {
 		locks = append(locks, pinLock{store.KindDevice, id.Device})
 	}
 	if l.wrong.add(locationPINRule, now) {
 		locks = append(locks, pinLock{store.KindLocation, id.Location})
 	}
-	return locks, Refuse(store.InvalidCredentials, "The staff PIN is wrong.")
+	return locks
 }

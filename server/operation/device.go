@@ -40,3 +40,33 @@ var ListDevices = kernel.Read(devices.only(viewer, "listDevices", "List the devi
 // RevokeDevice ends a device's token.
 var RevokeDevice = kernel.Write(devices.only(manager, "revokeDevice", "Revoke a device", "", store.NotFound),
 	wire.Create, inShop((*store.Tx).RevokeDevice))
+
+// CreatePairing makes a link and a code by which a phone or tablet becomes a device.
+var CreatePairing = kernel.Write(proved(devices.only(manager, "createPairing", "Pair a phone or tablet", "The link and the code work once, for ten minutes.", store.NotFound)),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f DeviceFields) (store.CreatedPairing, error) {
+		return tx.CreatePairing(c.Access.Shop, store.NewDevice{LocationID: f.LocationID.V, Name: f.Name.Or("Till"), AcceptsCardIDs: f.AcceptCardIDs.Or(false)})
+	})
+
+// ClaimFields are the fields of ClaimPairing, of which one is given.
+type ClaimFields struct {
+	Token store.Opt[string] `json:"token" min:"1" max:"255" doc:"The end of the link."`
+	Code  store.Opt[string] `json:"code" min:"1" max:"32" doc:"The code, however it is typed."`
+}
+
+// Check demands one of the two.
+func (f ClaimFields) Check(store.Time) []store.Detail {
+	switch {
+	case f.Token.Set && f.Code.Set:
+		return []store.Detail{{Field: "code", Code: "mutually_exclusive", Message: "must not be given with token"}}
+	case !f.Token.Set && !f.Code.Set:
+		return []store.Detail{{Field: "code", Code: wire.CodeRequired, Message: "is required"}}
+	}
+	return nil
+}
+
+// ClaimPairing creates the device of a pairing.
+var ClaimPairing = kernel.Write(devices.only(visitor, "claimPairing", "Become a device", "", store.LinkExpired, store.RateLimited),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f ClaimFields) (d CreatedDevice, err error) {
+		d.Device, d.Token, err = tx.ClaimPairing(f.Token.V, f.Code.V, c.Address)
+		return d, err
+	})

@@ -74,7 +74,7 @@ var _ = []*kernel.Operation{
 		if !f.PrizeID.Set || faulty("prize_id") {
 			return nil
 		}
-		return v.CheckPrize(c.Device.Till, c.Param("code"), f.PrizeID.V)
+		return v.CheckPrize(c.Till(), c.Param("code"), f.PrizeID.V)
 	}),
 }
 

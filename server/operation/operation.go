@@ -13,6 +13,7 @@ func All() []*kernel.Operation {
 	return []*kernel.Operation{
 		GetMe,
 		ListLocations, GetLocation, UpdateLocation, DisableLocation, EnableLocation, CreateLocation, SetStaffPIN,
+		ListStaff, CreateStaff, SetStaffMemberPIN, DisableStaff, EnableStaff,
 		ListPrograms, CreateProgram, GetProgram, UpdateProgram, PublishProgram, UnpublishProgram, SuspendProgram, UnsuspendProgram, UpdateProgramSettings, DeleteProgram,
 		GetProgramForm, GetProgramImpact, CreateProgramWithPrizes, SetProgramLogo, RemoveProgramLogo, GetLogo,
 		ListPrizes, CreatePrize, UpdatePrize, DeletePrize, OrderPrizes,
@@ -22,9 +23,9 @@ func All() []*kernel.Operation {
 		ListWebhooks, CreateWebhook, GetWebhook, UpdateWebhook, DeleteWebhook, ListDeliveries, TestWebhook, Redeliver,
 		ListShopWebhooks, GetShopWebhook, ListWebhookLog, GetDelivery,
 		GetProgramStats, GetAnalyticsSummary, GetHeatmap, GetCardTypes, GetCardTypeStats, GetToday, GetDayReport, GetPeriod, GetHealth, MakeBackup, DownloadBackup, SendTestMail,
-		GetDevice, LookupCard, IssueCardAtCounter, StampCard, RedeemPrize, TopUpCard, SpendFromCard, UseCard, ReverseTransaction,
-		ShowHolderCard, InstallCard,
-		CreateShop, OpenShop, ListShops, UpdateShop, CreateKey, ListKeys, RotateKey, RevokeKey, RevokeAllKeys, CreateDevice, ListDevices, RevokeDevice, ListAudit, ListActivity, ListActivityActors,
+		GetDevice, OpenStaffSession, CloseStaffSession, ListDeviceTransactions, SearchAtTill, LookupCard, IssueCardAtCounter, StampCard, RedeemPrize, TopUpCard, SpendFromCard, UseCard, ReverseTransaction,
+		ShowCardPage, WatchCard, ShowHolderCard, InstallCard,
+		CreateShop, OpenShop, ListShops, UpdateShop, CreateKey, ListKeys, RotateKey, RevokeKey, RevokeAllKeys, CreateDevice, ListDevices, RevokeDevice, CreatePairing, ClaimPairing, ListAudit, ListActivity, ListActivityActors,
 		CreateChosenKey, ListKeyInfos,
 		SignIn, ConfirmSignIn, SignOut, SignOutEverywhere, ListSessions, EndSession, Prove, SelectShop, SignInAs,
 		ChangePassword, GetProfile, UpdateProfile, StartTOTP, ConfirmTOTP, RemoveTOTP, NewRecoveryCodes,
@@ -73,6 +74,7 @@ var (
 	prizes       = section{heading: "Prizes", resource: "programs"}
 	programs     = section{heading: "Programs", resource: "programs"}
 	sessions     = section{heading: "Sessions"}
+	staff        = section{heading: "Staff"}
 	shops        = section{heading: "Shops"}
 	transactions = section{heading: "Transactions", resource: "transactions"}
 	webhooks     = section{heading: "Webhooks", resource: "webhooks"}

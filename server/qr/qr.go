@@ -1,9 +1,10 @@
-// Package qr draws QR codes as SVG.
+// Package qr draws QR codes as SVG, and as text for terminals.
 package qr
 
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 
 	"rsc.io/qr/coding"
@@ -24,22 +25,7 @@ const margin = 4
 // single quotes, which need no escaping in JSON, and scales to any size. Text of
 // more than 2331 bytes is an error.
 func SVG(text string) (string, error) {
-	s := coding.String(text)
-	v := coding.Version(1)
-	for ; v <= coding.MaxVersion; v++ {
-		if s.Bits(v) <= v.DataBytes(coding.M)*8 {
-			break
-		}
-	}
-	if v > coding.MaxVersion {
-		return "", fmt.Errorf("qr: %d bytes do not fit", len(text))
-	}
-	p := &plans[v]
-	p.once.Do(func() { p.plan, p.err = coding.NewPlan(v, coding.M, 0) })
-	if p.err != nil {
-		return "", p.err
-	}
-	code, err := p.plan.Encode(s)
+	code, err := encode(text)
 	if err != nil {
 		return "", err
 	}
@@ -51,6 +37,51 @@ func SVG(text string) (string, error) {
 		b = appendRow(b, code, y)
 	}
 	return string(append(b, "'/></svg>"...)), nil
+}
+
+// Text returns a QR code for text as lines for a terminal, in which a character shows two
+// modules, one above the other. Light modules are drawn, so that the terminal must be dark.
+func Text(text string) (string, error) {
+	code, err := encode(text)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for y := -margin; y < code.Size+margin; y += 2 {
+		for x := -margin; x < code.Size+margin; x++ {
+			// Black reports false outside of the code.
+			b.WriteString([]string{"█", "▄", "▀", " "}[bit(code.Black(x, y))+2*bit(code.Black(x, y+1))])
+		}
+		b.WriteByte('\n')
+	}
+	return b.String(), nil
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// encode returns the modules of a code.
+func encode(text string) (*coding.Code, error) {
+	s := coding.String(text)
+	v := coding.Version(1)
+	for ; v <= coding.MaxVersion; v++ {
+		if s.Bits(v) <= v.DataBytes(coding.M)*8 {
+			break
+		}
+	}
+	if v > coding.MaxVersion {
+		return nil, fmt.Errorf("qr: %d bytes do not fit", len(text))
+	}
+	p := &plans[v]
+	p.once.Do(func() { p.plan, p.err = coding.NewPlan(v, coding.M, 0) })
+	if p.err != nil {
+		return nil, p.err
+	}
+	return p.plan.Encode(s)
 }
 
 // appendRow appends the path of a row of modules, as strokes of width one along

@@ -278,3 +278,35 @@ func BenchmarkSVG(b *testing.B) {
 		})
 	}
 }
+
+// TestText checks that the text has the modules of the picture.
+func TestText(t *testing.T) {
+	svg, err := SVG(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := Text(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture := draw(t, svg)
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) != (len(picture)+1)/2 {
+		t.Fatalf("%d lines for %d modules", len(lines), len(picture))
+	}
+	for y, row := range picture {
+		line := []rune(lines[y/2])
+		if len(line) != len(row) {
+			t.Fatalf("line %d has %d characters", y/2, len(line))
+		}
+		for x, dark := range row {
+			light := line[x] == '█' || line[x] == '▀' && y%2 == 0 || line[x] == '▄' && y%2 == 1
+			if light == dark {
+				t.Fatalf("the module at %d, %d is dark: %t, but the text has %q", x, y, dark, line[x])
+			}
+		}
+	}
+	if _, err := Text(strings.Repeat("x", 4000)); err == nil {
+		t.Error("a text that does not fit is drawn")
+	}
+}

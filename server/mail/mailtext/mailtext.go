@@ -14,10 +14,8 @@ func Subject(m store.Mail) string {
 	if m.Kind != "" {
 		return linkText(m)[0]
 	}
-	if name := oneLine(m.Program); name != "" {
-		return "Your card: " + name
-	}
-	return "Your card"
+	subject, _ := cardText(m)
+	return subject
 }
 
 // Text returns the text of a message.
@@ -29,11 +27,8 @@ func Text(m store.Mail) string {
 		t := linkText(m)
 		return t[1] + "\n\n" + m.Link + "\n\n" + t[2] + "\n"
 	}
-	card := "your card"
-	if name := oneLine(m.Program); name != "" {
-		card = "the card " + name
-	}
-	return "Open this link on your phone to add " + card + ":\n\n" + m.Link + "\n"
+	_, text := cardText(m)
+	return text + "\n\n" + m.Link + "\n"
 }
 
 // maxName is the number of characters of a name that a message shows, which is as

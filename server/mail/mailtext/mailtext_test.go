@@ -37,3 +37,23 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestCardLanguages checks that the message with the link of a card is in each language,
+// and has the link and the name.
+func TestCardLanguages(t *testing.T) {
+	seen := map[string]bool{}
+	for _, lang := range []string{"en", "it", "es", "fr", "de", "pt"} {
+		for _, name := range []string{"", "{card} & tea"} {
+			m := store.Mail{Program: name, Link: "https://cards.example.com/i/token", Language: lang}
+			subject, text := Subject(m), Text(m)
+			if seen[subject] || seen[text] || !strings.HasSuffix(text, ":\n\n"+m.Link+"\n") || strings.Contains(subject, "\n") ||
+				strings.Count(subject, "{card}") != strings.Count(name, "{card}") || strings.Count(text, "{card}") != strings.Count(name, "{card}") {
+				t.Errorf("%s: %q %q", lang, subject, text)
+			}
+			seen[subject], seen[text] = true, true
+		}
+	}
+	if got := Subject(store.Mail{Language: "xx"}); got != "Your card" {
+		t.Errorf("in another language it is %q", got)
+	}
+}
