@@ -233,9 +233,13 @@ func (d *Document) parameters(r *kernel.Route) (list []wire.Parameter) {
 	if !r.Writes() {
 		list = append(list, wire.Parameters(r.In, d.limits)...)
 	}
-	if r.Writes() && d.about.StaffPIN {
+	if r.Writes() && d.about.StaffPIN && !r.WithoutStaff {
 		list = append(list, wire.Parameter{Name: "X-Staff-Pin", In: "header",
 			Description: "Where the location demands it.", Schema: text("", "", "^[0-9]{4,8}$")})
+	}
+	if d.about.StaffPIN && (r.Writes() || r.StaffSession) && r.ID != "openStaffSession" {
+		list = append(list, wire.Parameter{Name: "X-Staff-Session", In: "header", Required: r.StaffSession,
+			Description: "The token of a staff session, in place of X-Staff-Pin. The rows are that person's.", Schema: text("", "", "")})
 	}
 	if r.Writes() {
 		list = append(list, wire.Parameter{Name: "Idempotency-Key", In: "header",
@@ -302,5 +306,5 @@ var headers = map[string]header{
 	"Allow":               {"The methods that the path takes.", true, &wire.JSONSchema{Type: wire.Types{"string"}}},
 	"WWW-Authenticate":    {"`Bearer`, with the code unauthenticated.", false, &wire.JSONSchema{Type: wire.Types{"string"}, Const: "Bearer"}},
 	"Retry-After":         {"Seconds to wait.", true, &wire.JSONSchema{Type: wire.Types{"integer"}, Minimum: "1"}},
-	"Idempotent-Replayed": {"`true` when the answer is that of an earlier request with the same Idempotency-Key.", false, &wire.JSONSchema{Type: wire.Types{"string"}, Const: "true"}},
+	"Idempotent-Replayed": {"`true` when the answer is that of an earlier request with the same Idempotency-Key or client_reference.", false, &wire.JSONSchema{Type: wire.Types{"string"}, Const: "true"}},
 }

@@ -13,7 +13,8 @@ var About = openapi.About{
 		"`code` is what a card's QR code holds or its short code, the eight characters that the holder's page shows; it stands for the whole chain of cards that overflowed from one another. " +
 		"A card's id does in lookups, and in writes of devices made for it (`accepts_card_ids`; 422 on others). Ten unknown short codes within a minute lock the device's short codes for a minute (429). " +
 		"Where the location demands it, every write needs the staff PIN as `X-Staff-Pin`; five wrong ones in a row lock the device for a minute, ten within 15 minutes the location's PIN entry for five minutes (429). " +
-		"Every write takes an `Idempotency-Key`, scoped to the device: offline tills retry with it.",
+		"In place of it a write may carry `X-Staff-Session`, the token of a member of staff who has signed in (`POST /session`); its rows name the person. " +
+		"Every write takes an `Idempotency-Key`, scoped to the device, for retries within a day, and a `client_reference` in its body, with which it is made once for ever: offline tills retry with them.",
 	RateLimits: true,
 	Key:        "A device token: `tdk_live_` or `tdk_test_` and 43 base64url characters.",
 	KeyScope:   "the device",

@@ -2,7 +2,6 @@ package till
 
 import (
 	"net/http"
-	"regexp"
 
 	"punchcard/server/kernel"
 	"punchcard/store"
@@ -14,6 +13,7 @@ type Guard struct {
 	st      *store.Store
 	devices kernel.Identities[store.TillIdentity]
 	limit   *kernel.Limiter
+	cookies *cookies // nil: none are accepted
 }
 
 // NewGuard returns a guard that allows each device perMinute requests per minute; 0
@@ -22,18 +22,16 @@ func NewGuard(st *store.Store, perMinute int) *Guard {
 	return &Guard{st: st, limit: kernel.NewLimiter(perMinute)}
 }
 
-var tokenPattern = regexp.MustCompile(`^tdk_(live|test)_[A-Za-z0-9_-]{43}$`)
-
-// Identify returns the device whose token is the bearer token of a request, with
-// the staff PIN of the request. It refuses a token that is malformed, unknown or
-// revoked.
+// Identify returns the device whose token is the bearer token of a request, or in the
+// cookie of the till page, with the staff PIN and the staff session of the request. It
+// refuses a token that is malformed, unknown or revoked.
 func (g *Guard) Identify(r *http.Request) (c kernel.Caller, err error) {
-	token, err := kernel.Bearer(r, "Send the device's token as: Authorization: Bearer tdk_…")
+	token, err := g.token(r)
 	if err != nil {
 		return c, err
 	}
 	id, err := g.devices.Get(token, func(hash []byte) (*store.TillIdentity, error) {
-		if !tokenPattern.MatchString(token) {
+		if !kernel.IsDeviceToken(token) {
 			return nil, kernel.Unauthenticated("The till API expects a device token beginning tdk_.")
 		}
 		id, err := g.st.IdentifyTill(hash)
@@ -48,7 +46,9 @@ func (g *Guard) Identify(r *http.Request) (c kernel.Caller, err error) {
 	if id.Revoked {
 		return c, kernel.Unauthenticated("The device is revoked.")
 	}
-	return kernel.DeviceCaller(id, r.Header.Values("X-Staff-Pin")), nil
+	c = kernel.DeviceCaller(id, r.Header.Values("X-Staff-Pin"))
+	c.StaffSession = r.Header.Values("X-Staff-Session")
+	return c, nil
 }
 
 // Limit refuses requests over the rate limit of the device.

@@ -19,12 +19,12 @@ func TestMe(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	r := s.Get("/me").Want(200)
-	r.Shaped("", "device object\nlocation object\nshop object\nprograms list\naccepts_card_ids boolean", "")
+	r.Shaped("", "device object\nlocation object\nshop object\nprograms list\naccepts_card_ids boolean\nstaff list\nrestore_id string", "")
 	r.Shaped("device", "id id\nname string", "")
-	r.Shaped("shop", "id id\nname string\ntimezone string", "")
+	r.Shaped("shop", "id id\nname string\ntimezone string\ncurrency string", "")
 	r.Shaped("location", servertest.LocationTable, "disabled_at")
 	r.Shaped("programs.0", servertest.ProgramDetailTable, "suspended_at total_stamps discount_percent default_expire_after_days logo_url access_image_url icon_key")
-	r.Shows(fields{"device.name": "Demo till", "accepts_card_ids": true, "location.id": s.LocationIDs[0], "shop.id": s.ShopID, "shop.timezone": "Europe/Rome",
+	r.Shows(fields{"device.name": "Demo till", "accepts_card_ids": true, "location.id": s.LocationIDs[0], "shop.id": s.ShopID, "shop.timezone": "Europe/Rome", "shop.currency": "EUR",
 		"programs.0.type": "prepaid", "programs.4.id": s.ProgramIDs["standard"], "programs.4.prizes.0.threshold": 5})
 
 	// Only programs whose cards are accepted here are listed, without deleted ones.
@@ -59,7 +59,7 @@ func TestLookup(t *testing.T) {
 	r.Shaped("", whole, "")
 	r.Shaped("earlier_cards.0", servertest.CardDetailTable+"\nprizes list", bare)
 	r.Shaped("earlier_cards.0.prizes.0", prize2, "")
-	r.Shaped("transactions.2", servertest.TransactionTable, "value_delta reversed_at")
+	r.Shaped("transactions.2", servertest.TillTransactionTable, "value_delta reversed_at staff occurred_at client_reference")
 	r.Shows(fields{"card.stamps_count": 3, "earlier_cards.0.id": card, "earlier_cards.0.stamps_count": 10, "prizes.0.available": false, "prizes.0.claimed": false,
 		"earlier_cards.0.prizes.0.claimed": true, "earlier_cards.0.prizes.0.available": false, "earlier_cards.0.prizes.1.available": true, "earlier_cards.0.prizes.1.claimed": false,
 		"transactions.0.stamps_delta": 3, "transactions.1.stamps_delta": 2, "transactions.2.type": "redemption", "transactions.3.stamps_delta": 8, "transactions.4": nil})
@@ -109,14 +109,14 @@ func TestEveryAction(t *testing.T) {
 	standard := s.Issue(s.ProgramIDs["standard"], nil)
 	r := s.Post("/cards/"+standard+"/stamps", nil).Want(201)
 	r.Shaped("", answer, "")
-	r.Shaped("transaction", servertest.TransactionTable, "value_delta prize_id reversed_at")
+	r.Shaped("transaction", servertest.TillTransactionTable, "value_delta prize_id reversed_at staff occurred_at client_reference")
 	r.Shaped("card", servertest.CardDetailTable, bare)
 	r.Shows(fields{"transaction.type": "stamp", "transaction.stamps_delta": 1, "transaction.card_id": standard, "transaction.location_id": s.LocationIDs[0],
 		"transaction.location_name": "Centrale", "card.stamps_count": 1, "card.status": "active"})
 
 	over := giveStamps(s, standard, 12)
 	over.Shaped("", answer+"\noverflow_transaction object\noverflow_card object", "")
-	over.Shaped("overflow_transaction", servertest.TransactionTable, "value_delta prize_id reversed_at")
+	over.Shaped("overflow_transaction", servertest.TillTransactionTable, "value_delta prize_id reversed_at staff occurred_at client_reference")
 	over.Shaped("overflow_card", servertest.CardDetailTable, bare)
 	over.Shows(fields{"transaction.stamps_delta": 9, "overflow_transaction.stamps_delta": 3, "card.id": standard, "card.stamps_count": 10, "overflow_card.stamps_count": 3,
 		"overflow_transaction.card_id": over.Str("overflow_card.id")})
@@ -124,22 +124,22 @@ func TestEveryAction(t *testing.T) {
 	top := s.Get("/cards/" + standard).Str("prizes.1.id")
 	r = s.Post("/cards/"+standard+"/redemptions", fields{"prize_id": top}).Want(201)
 	r.Shaped("", answer, "")
-	r.Shaped("transaction", servertest.TransactionTable, "value_delta reversed_at")
+	r.Shaped("transaction", servertest.TillTransactionTable, "value_delta reversed_at staff occurred_at client_reference")
 	r.Shows(fields{"transaction.type": "redemption", "transaction.stamps_delta": 0, "transaction.prize_id": top, "card.id": standard, "card.status": "archived"})
 
 	prepaid := s.Issue(s.ProgramIDs["prepaid"], nil)
 	r = s.Post("/cards/"+prepaid+"/topups", fields{"amount_cents": 500}).Want(201)
 	r.Shaped("", answer, "")
-	r.Shaped("transaction", servertest.TransactionTable, "stamps_delta prize_id reversed_at")
+	r.Shaped("transaction", servertest.TillTransactionTable, "stamps_delta prize_id reversed_at staff occurred_at client_reference")
 	r.Shows(fields{"transaction.type": "topup", "transaction.value_delta": 500, "card.current_value": 500})
 	r = s.Post("/cards/"+prepaid+"/spends", fields{"amount_cents": 120}).Want(201)
-	r.Shaped("transaction", servertest.TransactionTable, "stamps_delta prize_id reversed_at")
+	r.Shaped("transaction", servertest.TillTransactionTable, "stamps_delta prize_id reversed_at staff occurred_at client_reference")
 	r.Shows(fields{"transaction.type": "spend", "transaction.value_delta": -120, "card.current_value": 380})
 	s.Post("/cards/"+prepaid+"/spends", fields{"amount_cents": 381}).Want(422, "prepaid_insufficient_balance")
 
 	back := s.Post("/transactions/"+r.Str("transaction.id")+"/reversal", nil).Want(201)
 	back.Shaped("", answer, "")
-	back.Shaped("transaction", servertest.TransactionTable, "stamps_delta prize_id reversed_at")
+	back.Shaped("transaction", servertest.TillTransactionTable, "stamps_delta prize_id reversed_at staff occurred_at client_reference")
 	back.Shows(fields{"transaction.type": "reversal", "transaction.value_delta": 120, "card.current_value": 500})
 	s.Post("/transactions/"+r.Str("transaction.id")+"/reversal", nil).Want(409, "conflict")
 	s.Post("/transactions/"+back.Str("transaction.id")+"/reversal", nil).Want(422, "unprocessable_entity")
@@ -150,7 +150,7 @@ func TestEveryAction(t *testing.T) {
 		card := s.Issue(s.ProgramIDs[kind], nil)
 		r = s.Post("/cards/"+card+"/uses", fields{"metadata": fields{"table": 4}}).Want(201)
 		r.Shaped("", answer, "")
-		r.Shaped("transaction", servertest.TransactionTable, "stamps_delta value_delta prize_id reversed_at")
+		r.Shaped("transaction", servertest.TillTransactionTable, "stamps_delta value_delta prize_id reversed_at staff occurred_at client_reference")
 		r.Shows(fields{"transaction.type": kind, "card.status": "active"})
 		s.Post("/transactions/"+r.Str("transaction.id")+"/reversal", nil).Want(201).Shows(fields{"transaction.type": "reversal", "transaction.stamps_delta": nil})
 	}

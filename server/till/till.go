@@ -14,14 +14,19 @@ const Prefix = "/till/v1"
 
 // The kinds of routes.
 var (
-	get   = kernel.RouteOf(http.MethodGet, http.StatusOK)
-	write = kernel.RouteOf(http.MethodPost, http.StatusCreated)
+	get    = kernel.RouteOf(http.MethodGet, http.StatusOK)
+	write  = kernel.RouteOf(http.MethodPost, http.StatusCreated)
+	remove = kernel.RouteOf(http.MethodDelete, http.StatusNoContent)
 )
 
 // Routes returns the whole till API, in the order of its document.
 func Routes() []kernel.Route {
 	return []kernel.Route{
 		get("/me", operation.GetDevice),
+		write("/session", operation.OpenStaffSession),
+		remove("/session", operation.CloseStaffSession),
+		get("/transactions", operation.ListDeviceTransactions),
+		get("/search", operation.SearchAtTill),
 		get("/cards/:code", operation.LookupCard),
 		write("/programs/:id/cards", operation.IssueCardAtCounter),
 		write("/cards/:code/stamps", operation.StampCard),

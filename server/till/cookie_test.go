@@ -1,0 +1,100 @@
+package till_test
+
+import (
+	"cmp"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"punchcard/server/app"
+	"punchcard/server/kernel"
+	"punchcard/server/till"
+)
+
+// TestCookie checks which requests with the cookie of the till page are accepted: JSON of
+// the page itself, and nothing that a page of another origin can send.
+func TestCookie(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	other := s.NewDevice(s.LocationIDs[1])
+	cookie := "punchcard-till=" + s.TillToken
+	const json = "application/json"
+	own := strings.TrimPrefix(s.Origin, "http://")
+	hosts, err := kernel.NewHosts("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard := till.NewGuard(s.App.Store, 0).AcceptCookies("", hosts)
+	for _, c := range []struct {
+		name    string
+		headers []string
+		host    string
+		want    int
+	}{
+		{"of the page", []string{"Cookie", cookie, "Content-Type", json, "Sec-Fetch-Site", "same-origin"}, "", 200},
+		{"of the page with its origin", []string{"Cookie", cookie, "Content-Type", json + "; charset=utf-8", "Origin", s.Origin}, "", 200},
+		{"over plain http", []string{"Cookie", cookie, "Content-Type", json}, "", 200},
+		{"without a type", []string{"Cookie", cookie, "Sec-Fetch-Site", "same-origin"}, "", 401},
+		{"of a form", []string{"Cookie", cookie, "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin"}, "", 401},
+		{"as text", []string{"Cookie", cookie, "Content-Type", "text/plain", "Origin", s.Origin}, "", 401},
+		{"with a malformed type", []string{"Cookie", cookie, "Content-Type", "application/json; ="}, "", 401},
+		{"of another site", []string{"Cookie", cookie, "Content-Type", json, "Sec-Fetch-Site", "cross-site"}, "", 401},
+		{"of another origin of the site", []string{"Cookie", cookie, "Content-Type", json, "Sec-Fetch-Site", "same-site"}, "", 401},
+		{"of the address bar", []string{"Cookie", cookie, "Content-Type", json, "Sec-Fetch-Site", "none"}, "", 401},
+		{"with another origin", []string{"Cookie", cookie, "Content-Type", json, "Origin", "http://evil.example"}, "", 401},
+		{"with another port", []string{"Cookie", cookie, "Content-Type", json, "Origin", "http://127.0.0.1:1"}, "", 401},
+		{"with the origin null", []string{"Cookie", cookie, "Content-Type", json, "Origin", "null"}, "", 401},
+		{"to another host", []string{"Cookie", cookie, "Content-Type", json}, "evil.example", 403},
+		{"two cookies", []string{"Cookie", cookie + "; " + cookie, "Content-Type", json}, "", 401},
+		{"a cookie of https", []string{"Cookie", "__Secure-" + cookie, "Content-Type", json}, "", 401},
+		{"an empty cookie", []string{"Cookie", "punchcard-till=", "Content-Type", json}, "", 401},
+		{"an unknown token", []string{"Cookie", "punchcard-till=tdk_test_" + strings.Repeat("A", 43), "Content-Type", json}, "", 401},
+		{"with a bad bearer token", []string{"Cookie", cookie, "Content-Type", json, "Authorization", "Bearer tdk_test_" + strings.Repeat("A", 43)}, "", 401},
+		{"with another scheme", []string{"Cookie", cookie, "Content-Type", json, "Authorization", "Basic eA=="}, "", 401},
+		{"with a bearer token of its own", []string{"Cookie", "punchcard-till=x", "Authorization", "Bearer " + s.TillToken, "Sec-Fetch-Site", "cross-site"}, "", 200},
+	} {
+		for _, method := range []string{"GET", "POST", "DELETE"} {
+			r := httptest.NewRequest(method, "/till/v1/me", nil)
+			r.Host = cmp.Or(c.host, own)
+			for i := 0; i < len(c.headers); i += 2 {
+				r.Header.Add(c.headers[i], c.headers[i+1])
+			}
+			got := 200
+			if _, err := guard.Identify(r); err != nil {
+				got = kernel.AsError(err, till.Status).Status
+			}
+			if got != c.want {
+				t.Errorf("%s: %s answers %d, want %d", c.name, method, got, c.want)
+			}
+		}
+	}
+	// The bearer token says which device calls, whatever the cookie says.
+	r := s.Fetch("GET", s.Origin+"/till/v1/me", nil, http.Header{"Cookie": {cookie}, "Content-Type": {json}, "Authorization": {"Bearer " + other.Key}}).Want(200)
+	if got := r.Str("location.id"); got != s.LocationIDs[1] {
+		t.Errorf("the device is at %s", got)
+	}
+}
+
+// TestCookieHost checks that the server answers a request with the cookie that has one of
+// its own hosts.
+func TestCookieHost(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(c *app.Config) { c.PublicURL = "https://cards.example.com" })
+	for host, want := range map[string]int{"cards.example.com": 200, "127.0.0.1": 200, "evil.example": 403} {
+		req, err := http.NewRequest("GET", s.Origin+"/till/v1/me", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = host
+		req.Header = http.Header{"Cookie": {"__Secure-punchcard-till=" + s.TillToken}, "Content-Type": {"application/json"}, "Sec-Fetch-Site": {"same-origin"}}
+		resp, err := s.HTTP.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%s: %d, want %d", host, resp.StatusCode, want)
+		}
+	}
+}

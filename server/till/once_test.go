@@ -1,0 +1,150 @@
+package till_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"punchcard/store"
+)
+
+// uuid returns the n-th reference.
+func uuid(n int) string { return fmt.Sprintf("0b6f7c0e-5d0a-4d51-9d4b-%012d", n) }
+
+// TestClientReference checks that a write with a reference is made once, also when it is
+// repeated without a staff PIN, by another device, and while the location is disabled, long
+// after its idempotency key is forgotten.
+func TestClientReference(t *testing.T) {
+	t.Parallel()
+	s, d, location, card := guarded(t)
+	path := "/cards/" + card + "/stamps"
+	body := fields{"count": 2, "client_reference": uuid(1)}
+	s.Unchanged(func() { d.Post(path, body).Want(401, "invalid_credentials") })
+	first := d.Post(path, body, pinHeader, "2468", "Idempotency-Key", "k").Want(201)
+	first.Shows(fields{"transaction.client_reference": uuid(1), "transaction.occurred_at": nil, "transaction.staff": nil})
+	if first.Header.Get("Idempotent-Replayed") != "" {
+		t.Error("the first answer is marked as replayed")
+	}
+	again := func() {
+		t.Helper()
+		s.Unchanged(func() {
+			for _, headers := range [][]string{nil, {pinHeader, "0000"}, {"Idempotency-Key", "k"}, {"Idempotency-Key", "other"}} {
+				r := d.Post(path, fields{"count": 7, "client_reference": strings.ToUpper(uuid(1))}, headers...).Want(201)
+				if r.Header.Get("Idempotent-Replayed") != "true" || r.Str("transaction.id") != first.Str("transaction.id") {
+					t.Errorf("with %q: %s", headers, r.Body)
+				}
+			}
+		})
+	}
+	again()
+	s.NewDevice(s.LocationIDs[0]).Post(path, body).Want(201).Shows(fields{"transaction.id": first.Str("transaction.id"), "transaction.location_id": location})
+	s.Advance("2000h")
+	again()
+	s.REST().Post("/locations/"+location+"/disable", nil).Want(200)
+	again()
+	s.REST().Post("/locations/"+location+"/enable", nil).Want(200)
+
+	other := s.Issue(s.ProgramIDs["standard"], nil)
+	s.Unchanged(func() {
+		d.Post("/cards/"+other+"/stamps", body).Want(409, "conflict")
+		d.Post("/cards/"+card+"/redemptions", fields{"prize_id": "prz_none", "client_reference": uuid(1)}).Want(409, "conflict")
+		d.Post("/transactions/"+first.Str("transaction.id")+"/reversal", fields{"client_reference": uuid(1)}).Want(409, "conflict")
+		d.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", fields{"client_reference": uuid(1)}).Want(409, "conflict")
+	})
+	s.Control("POST", "/cards/"+card+"/delete", nil)
+	s.Unchanged(func() { d.Post(path, body).Want(404, "not_found") })
+	for _, wrong := range []any{"", "x", uuid(1) + "0", strings.ReplaceAll(uuid(1), "-", ""), 7} {
+		s.Unchanged(func() {
+			if r := s.Post(path, fields{"client_reference": wrong}).Want(400, "validation_failed"); !strings.HasPrefix(r.Details()[0], "client_reference ") {
+				t.Errorf("%v: %q", wrong, r.Details())
+			}
+		})
+	}
+}
+
+// TestIssueWithReference checks that a repeated issue shows the same install link, which
+// works.
+func TestIssueWithReference(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	path := "/programs/" + s.ProgramIDs["standard"] + "/cards"
+	first := s.Post(path, fields{"client_reference": uuid(1), "holder_name": "Ada"}).Want(201)
+	var again string
+	s.Unchanged(func() {
+		r := s.Post(path, fields{"client_reference": uuid(1)}).Want(201)
+		if again = r.Str("install_url"); string(r.Body) != string(first.Body) {
+			t.Errorf("%s\nwant\n%s", r.Body, first.Body)
+		}
+		s.Post("/programs/"+s.ProgramIDs["access"]+"/cards", fields{"client_reference": uuid(1)}).Want(409, "conflict")
+	})
+	if r := s.Fetch("GET", again, nil, nil); r.Status != 200 {
+		t.Errorf("the link answers %d", r.Status)
+	}
+}
+
+// TestReferenceRace checks that of requests at the same time one writes.
+func TestReferenceRace(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	card := s.Issue(s.ProgramIDs["standard"], nil)
+	ids := make([]string, 16)
+	var wg sync.WaitGroup
+	for i := range ids {
+		wg.Go(func() {
+			ids[i] = s.Post("/cards/"+card+"/stamps", fields{"client_reference": uuid(1)}, "Idempotency-Key", fmt.Sprint(i%4)).Want(201).Str("transaction.id")
+		})
+	}
+	wg.Wait()
+	for _, id := range ids {
+		if id != ids[0] || id == "" {
+			t.Fatalf("the answers name %q", ids)
+		}
+	}
+	if n := countTransactions(s); n != "1" {
+		t.Errorf("%s rows", n)
+	}
+}
+
+// TestReferenceIsNoOracle checks that unknown short codes count as guesses also with a
+// reference that was used.
+func TestReferenceIsNoOracle(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	card := s.Issue(s.ProgramIDs["standard"], nil)
+	body := fields{"client_reference": uuid(1)}
+	s.Post("/cards/"+card+"/stamps", body).Want(201)
+	for i := range 10 {
+		s.Post(fmt.Sprintf("/cards/zzzzzzz%d/stamps", i), body).Want(201)
+	}
+	s.Post("/cards/zzzzzzzz/stamps", body).Want(429, "rate_limited")
+	s.Post("/cards/"+card+"/stamps", body).Want(201)
+}
+
+// TestOccurredAt checks what a till may send late.
+func TestOccurredAt(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	card := s.Issue(s.ProgramIDs["standard"], nil)
+	now := s.App.Store.Now()
+	give := func(at store.Time) fields { return fields{"occurred_at": at.String()} }
+	s.Unchanged(func() {
+		s.Post("/cards/"+card+"/stamps", give(now.Add(-7*24*time.Hour-time.Minute))).Invalid("occurred_at invalid_value")
+		s.Post("/cards/"+card+"/stamps", fields{"occurred_at": "yesterday"}).Invalid("occurred_at invalid_format")
+	})
+	yesterday := now.Add(-24 * time.Hour)
+	s.Post("/cards/"+card+"/stamps", give(yesterday)).Want(201).Shows(fields{"transaction.occurred_at": yesterday.String()})
+	s.Get("/cards/" + card).Want(200).Shows(fields{"transactions.0.occurred_at": yesterday.String()})
+	r := s.Post("/cards/"+card+"/stamps", give(now.Add(time.Hour))).Want(201)
+	if r.Str("transaction.occurred_at") != r.Str("transaction.created_at") {
+		t.Errorf("in the future: %s", r.Body)
+	}
+	// A repeat is answered also when the stamp has become too old to be sent.
+	late := give(yesterday)
+	late["client_reference"] = uuid(1)
+	id := s.Post("/cards/"+card+"/stamps", late).Want(201).Str("transaction.id")
+	s.SQL("UPDATE transactions SET occurred_at=occurred_at-? WHERE id=?", int64(8*24*time.Hour/time.Millisecond), s.Row(store.KindTransaction, id))
+	late["occurred_at"] = yesterday.Add(-8 * 24 * time.Hour).String()
+	s.Post("/cards/"+card+"/stamps", late).Want(201).Shows(fields{"transaction.id": id})
+}
