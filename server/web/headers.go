@@ -13,9 +13,22 @@ const CSP = cspBeforeStyle + cspAfterStyle
 
 const (
 	cspBeforeStyle = "default-src 'none'; script-src 'self'; style-src 'self'"
-	cspAfterStyle  = "; img-src 'self' data:; connect-src 'self'; worker-src 'none'; manifest-src 'none'; " +
+	cspAfterStyle  = "; img-src 'self' data:; connect-src 'self'; " + notInstalled +
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+
+// The directives of a page that cannot be installed, and of one that can.
+const (
+	notInstalled = "worker-src 'none'; manifest-src 'none'; "
+	installed    = "worker-src 'self'; manifest-src 'self'; "
+)
+
+// AllowInstallation changes the headers of a page so that it may have a manifest and a
+// service worker.
+func AllowInstallation(h http.Header) {
+	const policy = "Content-Security-Policy"
+	h.Set(policy, strings.Replace(h.Get(policy), notInstalled, installed, 1))
+}
 
 // permissions forbids the page all devices.
 const permissions = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
@@ -41,6 +54,20 @@ func SetHeaders(h http.Header, styles ...string) {
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
+}
+
+// ScannerCSP is the policy of a page that scans QR codes. Beyond CSP it permits a decoder
+// in WebAssembly, a worker that runs it, a service worker and a manifest.
+var ScannerCSP = strings.NewReplacer("script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'", "worker-src 'none'", "worker-src 'self'", "manifest-src 'none'", "manifest-src 'self'").Replace(CSP)
+
+// ScannerPermissions permits a page that scans the camera, and no other device.
+var ScannerPermissions = strings.Replace(permissions, "camera=()", "camera=(self)", 1)
+
+// SetScannerHeaders is SetHeaders for a page that scans QR codes.
+func SetScannerHeaders(h http.Header) {
+	SetHeaders(h)
+	h.Set("Content-Security-Policy", ScannerCSP)
+	h.Set("Permissions-Policy", ScannerPermissions)
 }
 
 // StyleSource returns the source expression of a style element with the given text.

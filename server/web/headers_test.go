@@ -74,3 +74,16 @@ func TestPagesFollowThePolicy(t *testing.T) {
 		}
 	}
 }
+
+// TestAllowInstallation checks what the policy of a page that can be installed permits
+// beyond that of others.
+func TestAllowInstallation(t *testing.T) {
+	h := http.Header{}
+	SetHeaders(h, `.a{}`)
+	before := h.Get("Content-Security-Policy")
+	AllowInstallation(h)
+	want := strings.Replace(strings.Replace(before, "worker-src 'none'", "worker-src 'self'", 1), "manifest-src 'none'", "manifest-src 'self'", 1)
+	if got := h.Get("Content-Security-Policy"); got != want || got == before {
+		t.Errorf("the policy is %q, want %q", got, want)
+	}
+}

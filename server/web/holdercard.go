@@ -9,8 +9,8 @@ import (
 const maxDrawn = 60
 
 // HolderCard is the argument of the component "holdercard", a card as its holder sees
-// it. A page that shows one has the rules of HolderCardCSS and, in a style element or in
-// Frame.Style, those of Style.
+// it. A page that shows one loads the asset holdercard.css and has, in a style element or
+// in Frame.Style, the rules of Style.
 type HolderCard struct {
 	ID      string // class of this card, for Style
 	Shop    string
@@ -60,7 +60,7 @@ func (c HolderCard) Filled() int64 {
 }
 
 // Vars returns the colours as declarations, for preview.js.
-func (c HolderCard) Vars() string { return c.colours() + fmt.Sprintf(";--width:%d%%", c.Filled()) }
+func (c HolderCard) Vars() string { return c.colours() }
 
 func (c HolderCard) colours() string {
 	return fmt.Sprintf("--bg:%s;--ink:%s;--brand:%s;--on-brand:%s", c.Program.Background, c.Program.Ink(), c.Program.Brand, c.Program.OnBrand())
@@ -68,18 +68,5 @@ func (c HolderCard) colours() string {
 
 // Style returns the rules of this card alone. Its colours must be valid.
 func (c HolderCard) Style() template.CSS {
-	css := fmt.Sprintf(".%s{%s}", c.ID, c.colours())
-	if c.Total > maxDrawn {
-		css += fmt.Sprintf(".%s{--width:%d%%}", c.ID, c.Filled())
-	}
-	return template.CSS(css)
-}
-
-// HolderCardCSS returns the rules of all cards, which are also the asset holdercard.css.
-func HolderCardCSS() template.CSS {
-	css, err := assetFS.ReadFile("assets/holdercard.css")
-	if err != nil {
-		panic(err) // embedded, hence a mistake in this package
-	}
-	return template.CSS(css)
+	return template.CSS(fmt.Sprintf(".%s{%s}", c.ID, c.colours()))
 }

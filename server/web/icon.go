@@ -35,6 +35,8 @@ var icons = map[string]string{
 	"calendar": `<rect x="4" y="5.5" width="16" height="15" rx="2.5"/><path d="M4 10h16M8.5 3.5v4M15.5 3.5v4"/>`,
 	"qr":       `<path d="M4 4h6v6H4zM14 4h6v6h-6zM4 14h6v6H4zM14 14h2.5v2.5M20 14v2M14 20h2M18.5 18.5H20V20h-1.5z"/>`,
 	"backup":   `<ellipse cx="12" cy="6" rx="7.5" ry="2.75"/><path d="M4.5 6v12c0 1.5 3.4 2.75 7.5 2.75s7.5-1.25 7.5-2.75V6M4.5 12c0 1.5 3.4 2.75 7.5 2.75s7.5-1.25 7.5-2.75"/>`,
+	"camera":   `<path d="M4 8h3.5L9 5.5h6L16.5 8H20v11H4z"/><circle cx="12" cy="13.25" r="3.25"/>`,
+	"torch":    `<path d="M13 3 6 13.5h5L10 21l8-11h-5.5z"/>`,
 	"image":    `<rect x="3.5" y="4.5" width="17" height="15" rx="2.5"/><circle cx="9" cy="10" r="1.5"/><path d="m4 17.5 4.5-4 3 2.5 4-4.5 5 5"/>`,
 	// Actions and signs.
 	"plus":     `<path d="M12 5v14M5 12h14"/>`,

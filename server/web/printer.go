@@ -4,6 +4,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"path"
 	"slices"
 	"strconv"
@@ -112,6 +113,10 @@ func (p *Printer) T(text string, args ...any) string {
 	}
 }
 
+// Translation returns the translation of an English text with its placeholders and forms,
+// or an empty string if there is none.
+func (p *Printer) Translation(text string) string { return p.texts()[text] }
+
 // Text marks a text that is translated later, so that the test of the tables finds it.
 func Text(text string) string { return text }
 
@@ -173,6 +178,24 @@ func Match(acceptLanguage string) string {
 		}
 	}
 	return best
+}
+
+// ChosenLanguage returns the language in the query of a page, or an empty string if there
+// is none.
+func ChosenLanguage(r *http.Request) string {
+	if lang := r.URL.Query().Get("lang"); slices.Contains(Locales, lang) {
+		return lang
+	}
+	return ""
+}
+
+// PrinterOf returns the printer for somebody who is not known: of the language in the
+// query, or else of the browser's.
+func PrinterOf(r *http.Request) *Printer {
+	if lang := ChosenLanguage(r); lang != "" {
+		return PrinterFor(lang)
+	}
+	return PrinterFor(Match(r.Header.Get("Accept-Language")))
 }
 
 // parseWeight splits an entry of an Accept header, such as "de-AT;q=0.8", into its

@@ -16,7 +16,8 @@ type Frame struct {
 	Flash   string       // a sentence about what was just done
 	Problem string       // a sentence about what went wrong
 	Style   template.CSS // rules of this page only; pass them to SetHeaders too
-	Width   string       // of the content: "narrow" (a form), "wide" (a board), or empty
+	Script  string       // path of the page's script; empty: that of all pages
+	Width   string       // of the content: "narrow" (a form), "wide" (a board), "till", or empty
 }
 
 // Styles returns the texts of the page's style elements, for SetHeaders.
