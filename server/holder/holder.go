@@ -1,215 +1,177 @@
-// Package holder serves the page of a card for its holder, at the card's install
-// link, and installs the card.
+// Package holder serves the pages of cards for their holders: the durable page of a card,
+// and the install link that leads to it.
 package holder
 
 import (
-	"bytes"
-	"embed"
-	"fmt"
-	"html/template"
+	"context"
 	"mime"
 	"net/http"
+	"net/url"
+	"path"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
-	"punchcard/server/qr"
 	"punchcard/server/web"
 	"punchcard/store"
 )
 
-//go:embed card.html
-var files embed.FS
-
-// page returns the template of all pages.
-var page = sync.OnceValue(func() *web.Templates {
-	t, err := web.Parse(files)
-	if err != nil {
-		panic(err) // impossible: the pattern is valid
-	}
-	return t
-})
-
-// style returns the source expression, for the content security policy, of the style
-// element that all pages have.
-var style = sync.OnceValue(func() string {
-	html, err := files.ReadFile("card.html")
-	if err != nil {
-		panic(err) // impossible: the file is embedded
-	}
-	return kernel.StyleSource(string(html))
-})
-
-// view is the data of the page.
-type view struct {
-	Title, Message string         // of an error
-	Face           web.HolderCard // how the card is drawn
-	Styles         []template.CSS // of cards, and of this card
-	Description    string         // of the program
-	Prizes         []store.LadderPrize
-	Earlier        []store.EarlierCard
-	QR             template.HTML
-	ShortCode      string // in capitals and groups, for reading out; empty if the card has none
-	Token          string
-	Installed      bool
-	Until          store.Time // end of the install link
+// Config configures the pages.
+type Config struct {
+	Kernel  *kernel.Kernel
+	Hosts   *kernel.Hosts   // whose pages may send the form
+	Context context.Context // ends all streams
+	Streams int             // at once
 }
 
 // Pages serves the holder's pages.
 type Pages struct {
-	Kernel *kernel.Kernel
-	Hosts  *kernel.Hosts // whose pages may send the form
+	Config
+	streams *streams
+}
+
+// New returns the pages.
+func New(c Config) *Pages {
+	p := &Pages{Config: c, streams: newStreams(c.Context, c.Streams)}
+	c.Kernel.Store().OnCards(p.streams.changed)
+	return p
 }
 
 // Mount adds the pages to a router.
 func (p *Pages) Mount(r *httprouter.Router) {
-	p.Kernel.Handle(r, http.MethodGet, "/i/:token", p.show)
-	p.Kernel.Handle(r, http.MethodPost, "/i/:token/install", p.install)
+	handle := func(method, pattern string, h func(*visit) error) {
+		p.Kernel.Handle(r, method, pattern, p.serve(h))
+	}
+	handle(http.MethodGet, "/i/:token", showLink)
+	handle(http.MethodPost, "/i/:token/install", install)
+	handle(http.MethodGet, "/c/:token", showCard)
+	handle(http.MethodPost, "/c/:token/install", install)
+	handle(http.MethodGet, "/c/:token/events", stream)
+	handle(http.MethodGet, "/c/:token/manifest.webmanifest", showManifest)
+	handle(http.MethodGet, "/c/:token/icon/:name", showIcon)
+	handle(http.MethodGet, "/sw.js", showWorker)
 }
 
 // IsForm reports whether a request may be for the installation of a card, which
 // checks the origin itself (see [kernel.Hosts.CheckFormOrigin]).
 func IsForm(r *http.Request) bool {
-	return r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/i/")
+	return r.Method == http.MethodPost && (strings.HasPrefix(r.URL.Path, "/i/") || strings.HasPrefix(r.URL.Path, "/c/"))
 }
 
-func (p *Pages) show(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
-	h, err := kernel.Do[store.HolderCard](r.Context(), p.Kernel, kernel.HolderCaller(), operation.ShowHolderCard, args(ps, nil))
+// visit is a request for a page, or of its form.
+type visit struct {
+	*Pages
+	w      http.ResponseWriter
+	r      *http.Request
+	params httprouter.Params
+	print  *web.Printer
+}
+
+// serve returns the handler of a page or a form.
+func (p *Pages) serve(handle func(*visit) error) httprouter.Handle {
+	return func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
+		p.Kernel.RequestID(w)
+		v := &visit{Pages: p, w: w, r: r, params: params}
+		v.print = web.PrinterFor(v.language(""))
+		kernel.SecurityHeaders(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			if err := handle(v); err != nil {
+				v.refuse(err)
+			}
+		})).ServeHTTP(w, r)
+	}
+}
+
+func (v *visit) token() string { return v.params.ByName("token") }
+
+// language returns the language of the page: that of the query, else the best one for
+// the browser, else the one of the shop.
+func (v *visit) language(shop string) string {
+	if lang := v.asked(); lang != "" {
+		return lang
+	}
+	if lang := web.Match(v.r.Header.Get("Accept-Language")); lang != "" {
+		return lang
+	}
+	return shop
+}
+
+// asked returns the language that the query names, empty if it names none of ours.
+func (v *visit) asked() string {
+	if lang := v.r.URL.Query().Get("lang"); slices.Contains(web.Locales, lang) {
+		return lang
+	}
+	return ""
+}
+
+// withLanguage returns a path with the language that the query names.
+func (v *visit) withLanguage(path string) string {
+	if lang := v.asked(); lang != "" {
+		path += "?" + url.Values{"lang": {lang}}.Encode()
+	}
+	return path
+}
+
+// do runs an operation with the link's token.
+func do[O any](v *visit, op *kernel.Operation, fields any) (O, error) {
+	in := kernel.Args{Params: map[string]string{"token": v.token()}, Fields: fields}
+	return kernel.Do[O](v.r.Context(), v.Kernel, kernel.HolderCaller(), op, in)
+}
+
+// showLink answers an install link with the card and the form. A used link leads to the
+// card's page.
+func showLink(v *visit) error {
+	h, err := do[store.HolderCard](v, operation.ShowHolderCard, nil)
 	if err != nil {
-		p.refuse(w, r, err)
-		return
+		return err
 	}
-	svg, err := qr.SVG(h.Code)
+	if h.Card.InstalledAt.Valid {
+		v.redirect(pagePath(h.PageToken))
+		return nil
+	}
+	return v.render(&h, "/i/"+v.token())
+}
+
+// showCard answers with the page of a card.
+func showCard(v *visit) error {
+	h, err := do[store.HolderCard](v, operation.ShowCardPage, nil)
 	if err != nil {
-		p.refuse(w, r, err)
-		return
+		return err
 	}
-	x := view{
-		Face:        face(&h),
-		Description: h.Program.Description,
-		Prizes:      h.Prizes,
-		Earlier:     h.EarlierCards,
-		QR:          template.HTML(svg),
-		ShortCode:   groupCode(h.ShortCode),
-		Token:       ps.ByName("token"),
-		Installed:   h.Card.InstalledAt.Valid,
-		Until:       h.LinkExpiresAt,
-	}
-	x.Styles = []template.CSS{web.HolderCardCSS(), x.Face.Style()}
-	p.html(w, http.StatusOK, x)
+	return v.render(&h, pagePath(h.PageToken))
 }
 
-// face returns how a card is drawn.
-func face(h *store.HolderCard) web.HolderCard {
-	c := web.HolderCard{
-		ID:      "card",
-		Shop:    h.ShopName,
-		Logo:    logoPath(h.LogoHash),
-		Name:    h.Program.Name,
-		Holder:  h.Card.HolderName.V,
-		Program: web.CardColours{Brand: h.Program.BrandColorHex, Background: h.Program.BgColorHex, Text: h.Program.TextColorHex},
-		Stamps:  h.Card.StampsCount,
-		Total:   h.Program.TotalStamps.V,
-	}
-	for _, p := range h.Prizes {
-		if missing := p.Threshold - h.Card.StampsCount; c.Total > 0 && missing > 0 && (c.Next == "" || missing < c.Missing) {
-			c.Next, c.Missing = p.Name, missing
-		}
-	}
-	if h.Card.CurrentValue.Valid {
-		c.Balance = fmt.Sprintf("%.2f", float64(h.Card.CurrentValue.V)/100)
-	}
-	if h.Program.DiscountPercent.Valid {
-		c.Percent = strconv.FormatFloat(h.Program.DiscountPercent.V, 'f', -1, 64)
-	}
-	if h.Card.ExpiresAt.Valid {
-		c.Until = h.Card.ExpiresAt.V.Std().Format("2 January 2006")
-	}
-	return c
-}
-
-// logoPath returns the path of a logo, empty if there is none.
-func logoPath(hash store.Null[string]) string {
-	if !hash.Valid {
-		return ""
-	}
-	return "/logo/" + hash.V + ".png"
-}
-
-// groupCode returns a code in capitals and groups of four, such as K7QM-2X9P.
-func groupCode(code string) string {
-	var groups []string
-	for group := range slices.Chunk([]byte(strings.ToUpper(code)), 4) {
-		groups = append(groups, string(group))
-	}
-	return strings.Join(groups, "-")
-}
+// pagePath returns the path of a card's page.
+func pagePath(token string) string { return "/c/" + token }
 
 // install answers a form, which the page sends, or JSON.
-func (p *Pages) install(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
-	if err := p.Hosts.CheckFormOrigin(r); err != nil {
-		p.refuse(w, r, err)
-		return
+func install(v *visit) error {
+	if err := v.Hosts.CheckFormOrigin(v.r); err != nil {
+		return err
 	}
-	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	contentType, _, _ := mime.ParseMediaType(v.r.Header.Get("Content-Type"))
 	if contentType != "application/x-www-form-urlencoded" {
-		kernel.Handler[store.InstallFields, store.Installation]{Status: http.StatusOK, Limit: kernel.SmallBody, Do: p.installCard}.Handle(p.Kernel)(w, r, ps)
-		return
+		kernel.Handler[store.InstallFields, store.Installation]{Status: http.StatusOK, Limit: kernel.SmallBody, Do: func(_ *http.Request, _ httprouter.Params, f store.InstallFields) (store.Installation, error) {
+			return do[store.Installation](v, operation.InstallCard, f)
+		}}.Handle(v.Kernel)(v.w, v.r, v.params)
+		return nil
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, kernel.SmallBody)
-	if err := r.ParseForm(); err != nil {
-		p.refuse(w, r, store.Invalid(store.Detail{Field: "platform", Code: "invalid_format", Message: "the form cannot be read"}))
-		return
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, kernel.SmallBody)
+	if err := v.r.ParseForm(); err != nil {
+		return store.Invalid(store.Detail{Field: "platform", Code: "invalid_format", Message: "the form cannot be read"})
 	}
-	f := store.InstallFields{Platform: store.Opt[string]{V: r.PostForm.Get("platform"), Set: true}}
-	if _, err := p.installCard(r, ps, f); err != nil {
-		p.refuse(w, r, err)
-		return
+	f := store.InstallFields{Platform: store.Opt[string]{V: v.r.PostForm.Get("platform"), Set: true}}
+	out, err := do[store.Installation](v, operation.InstallCard, f)
+	if err == nil {
+		v.redirect(pagePath(path.Base(out.CardURL)))
 	}
-	w.Header().Set("Location", "/i/"+ps.ByName("token"))
-	p.Kernel.HTML(w, http.StatusSeeOther, nil)
+	return err
 }
 
-// installCard marks the card of the link as installed.
-func (p *Pages) installCard(r *http.Request, ps httprouter.Params, f store.InstallFields) (store.Installation, error) {
-	return kernel.Do[store.Installation](r.Context(), p.Kernel, kernel.HolderCaller(), operation.InstallCard, args(ps, f))
-}
-
-// args returns the input of an operation with the link's token.
-func args(ps httprouter.Params, fields any) kernel.Args {
-	return kernel.Args{Params: map[string]string{"token": ps.ByName("token")}, Fields: fields}
-}
-
-// refuse answers with an error: with a page if the client accepts HTML, else with
-// JSON.
-func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
-		p.Kernel.AnswerError(w, err)
-		return
-	}
-	e := p.Kernel.Report(w, err)
-	p.html(w, e.Status, view{Title: "This card cannot be shown", Message: e.Message})
-}
-
-// html answers with the page.
-func (p *Pages) html(w http.ResponseWriter, status int, x view) {
-	styles := []string{style()}
-	for _, css := range x.Styles {
-		styles = append(styles, web.StyleSource(string(css)))
-	}
-	var b bytes.Buffer
-	if err := page().Fragment(&b, "card", "content", x, web.PrinterFor("en")); err != nil {
-		p.Kernel.AnswerError(w, err)
-		return
-	}
-	answer := p.Kernel.HTML
-	if x.Face.Logo != "" {
-		answer = p.Kernel.IllustratedHTML
-	}
-	answer(w, status, b.Bytes(), styles...)
+// redirect leads to a path, in the language that the query names.
+func (v *visit) redirect(path string) {
+	v.w.Header().Set("Location", v.withLanguage(path))
+	v.answer(http.StatusSeeOther, nil)
 }

@@ -6,12 +6,14 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"testing"
 
+	"punchcard/server/app"
 	"punchcard/server/qr"
 	"punchcard/server/servertest"
 )
@@ -19,9 +21,12 @@ import (
 type fields = servertest.Fields
 
 // start serves a new demo shop whose clock stands still.
-func start(t *testing.T) *servertest.Server {
+func start(t *testing.T, options ...func(*app.Config)) *servertest.Server {
 	t.Helper()
-	return servertest.Start(t, servertest.Frozen)
+	logged := func(c *app.Config) {
+		c.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
+	}
+	return servertest.Start(t, append([]func(*app.Config){servertest.Frozen, logged}, options...)...)
 }
 
 // fetch makes a request for a card's page with only the given headers.
@@ -88,12 +93,18 @@ func checkUnchanged(s *servertest.Server, do func()) {
 var (
 	markup = regexp.MustCompile(`(?s)<style>.*?</style>|<[^>]*>`)
 	space  = regexp.MustCompile(`\s+`)
-	typed  = regexp.MustCompile(`<code class="code">(.*?)</code>`)
+	typed  = regexp.MustCompile(`<code>(.*?)</code>`)
 )
 
 // pageText returns the visible text of a page.
 func pageText(r *servertest.Reply) string {
 	return space.ReplaceAllString(html.UnescapeString(markup.ReplaceAllString(string(r.Body), " ")), " ")
+}
+
+// pageOf returns the path of the page of an install link's card.
+func pageOf(s *servertest.Server, link string) string {
+	s.T.Helper()
+	return strings.TrimPrefix(s.CardPage(link), s.Origin)
 }
 
 func checkText(r *servertest.Reply, parts ...string) {
@@ -114,18 +125,25 @@ func pageCode(r *servertest.Reply) string {
 	return html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(m[1], ""))
 }
 
+// loads matches what a page loads from elsewhere than the server's own paths, and code in
+// the page itself.
+var loads = regexp.MustCompile(`(?i)<script>|\son\w+=|javascript:|<iframe|(src|href|action)="(/?[^/"]|//)|url\(|@import`)
+
+// ownPaths matches the attributes that lead to the server's own pages and files.
+var ownPaths = regexp.MustCompile(`(src|href|action)="/(assets|logo|i|c)/`)
+
 // checkPage checks the rules for every page.
 func checkPage(r *servertest.Reply) {
 	r.T.Helper()
 	csp := r.Header.Get("Content-Security-Policy")
-	for _, p := range []string{"default-src 'none'", "script-src 'none'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"} {
-		if !strings.Contains(csp, p) {
+	for _, p := range []string{"default-src 'none'", "script-src 'self'", "img-src 'self' data:", "connect-src 'self'", "worker-src 'self'", "manifest-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"} {
+		if !strings.Contains(csp+";", p+";") {
 			r.T.Errorf("CSP %q lacks %s", csp, p)
 		}
 	}
 	checkStyles(r)
-	if regexp.MustCompile(`(?i)<script|\son\w+=|javascript:|<iframe|<link|src=|url\(|@import`).MatchString(string(r.Body)) {
-		r.T.Errorf("the page loads or executes something: %q %s", csp, r.Body)
+	if m := loads.FindString(ownPaths.ReplaceAllString(string(r.Body), "")); m != "" {
+		r.T.Errorf("the page loads or executes something, %q: %s", m, r.Body)
 	}
 	for name, want := range map[string]string{"Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"} {
 		if r.Header.Get(name) != want {
@@ -135,19 +153,23 @@ func checkPage(r *servertest.Reply) {
 	if strings.Contains(string(r.Body), "ZgotmplZ") {
 		r.T.Error("the template refused a value")
 	}
+	if len(r.Body) > 60_000 {
+		r.T.Errorf("the page has %d bytes", len(r.Body))
+	}
 }
 
 // checkStyles checks that the policy has the hashes of the page's styles and no others.
 func checkStyles(r *servertest.Reply) {
 	r.T.Helper()
 	csp := r.Header.Get("Content-Security-Policy")
-	_, allowed, _ := strings.Cut(csp, "style-src ")
-	var have []string
+	_, rest, _ := strings.Cut(csp, "style-src ")
+	allowed, _, _ := strings.Cut(rest, ";")
+	have := []string{"'self'"}
 	for _, m := range regexp.MustCompile(`(?s)<style[^>]*>(.*?)</style>`).FindAllStringSubmatch(string(r.Body), -1) {
 		sum := sha256.Sum256([]byte(m[1]))
 		have = append(have, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
 	}
-	if len(have) == 0 || strings.Join(have, " ") != allowed || strings.Contains(csp, "unsafe") || regexp.MustCompile(`(?i)<[^>]*\sstyle=`).MatchString(string(r.Body)) {
+	if strings.Join(have, " ") != allowed || strings.Contains(csp, "unsafe") || regexp.MustCompile(`(?i)<[^>]*\sstyle=`).MatchString(string(r.Body)) {
 		r.T.Errorf("the page's styles are %s, the policy is %s: %s", have, csp, r.Body)
 	}
 }
@@ -159,7 +181,7 @@ func TestPage(t *testing.T) {
 	checkUnchanged(s, func() {
 		p := readPage(s, link).Want(200)
 		checkPage(p)
-		checkText(p, "Caffè Centrale", "Coffee card", "Ada Lovelace", "0 of 10 stamps", "5 more for Croissant", "Free coffee 10 stamps", "Slice of cake", "Show this code at the till", "Keep it on my iPhone", "Ten coffees")
+		checkText(p, "Caffè Centrale", "Coffee card", "Ada Lovelace", "0 of 10 stamps", "5 more for Croissant", "Free coffee 10 stamps", "Slice of cake", "Show this code at the till", "I keep it on my iPhone", "Ten coffees", "Where it is valid")
 	})
 	// The QR code has the card's code, and below it is the short code. A till accepts both.
 	p := readPage(s, link)
@@ -180,10 +202,10 @@ func TestPage(t *testing.T) {
 	if n := strings.Count(string(p.Body), `<li class="on">`); n != 6 || strings.Count(string(p.Body), "<li></li>") != 4 {
 		t.Errorf("%d stamps are drawn as awarded", n)
 	}
-	checkText(p, "6 of 10 stamps", "4 more for Free coffee", "Croissant Ready")
+	checkText(p, "6 of 10 stamps", "4 more for Free coffee", "Croissant Ready", "History 6 stamps")
 	prize := regexp.MustCompile(`prz_\w+`).FindString(string(callTill(s, "GET", "/cards/"+card, nil).Body))
 	callTill(s, "POST", "/cards/"+card+"/redemptions", fields{"prize_id": prize}).Want(201)
-	checkText(readPage(s, link), "Croissant Redeemed")
+	checkText(readPage(s, link), "Croissant Redeemed", "Prize redeemed: Croissant")
 	callTill(s, "POST", "/cards/"+card+"/stamps", fields{"count": 6}).Want(201)
 	checkText(readPage(s, link), "2 of 10 stamps", "3 more for Croissant", "Earlier card, 10 stamps Croissant Redeemed Free coffee Ready")
 
@@ -191,20 +213,20 @@ func TestPage(t *testing.T) {
 		f    fields
 		says []string
 	}{
-		"discount": {fields{"expires_at": "2026-12-31T12:00:00Z"}, []string{"Friends, 10% off", "10 % off", "Valid until 31 December 2026"}},
+		"discount": {fields{"expires_at": "2026-12-31T12:00:00Z"}, []string{"Friends, 10% off", "10 % off", "Valid until 31 Dec 2026"}},
 		"access":   {fields{}, []string{"Reading room"}},
-		"prepaid":  {fields{}, []string{"Prepaid card", "0.00 Balance"}},
+		"prepaid":  {fields{}, []string{"Prepaid card", "€0.00 Balance"}},
 	} {
 		card, link := issueCard(s, s.ProgramIDs[kind], c.f)
 		p := readPage(s, link).Want(200)
 		checkPage(p)
 		checkText(p, c.says...)
-		if strings.Contains(pageText(p), "stamps") {
+		if strings.Contains(pageText(p), "stamp") {
 			t.Errorf("%s: %s", kind, pageText(p))
 		}
 		if kind == "prepaid" {
 			callTill(s, "POST", "/cards/"+card+"/topups", fields{"amount_cents": 1205}).Want(201)
-			checkText(readPage(s, link), "12.05 Balance")
+			checkText(readPage(s, link), "€12.05 Balance", "Top-up", "+€12.05")
 		}
 	}
 	// Up to sixty stamps are drawn; more are shown as a bar.
@@ -213,7 +235,7 @@ func TestPage(t *testing.T) {
 		callTill(s, "POST", "/cards/"+card+"/stamps", fields{"count": 30}).Want(201)
 		p := readPage(s, link)
 		checkText(p, fmt.Sprintf("30 of %d stamps", n))
-		if strings.Count(string(p.Body), `<li class="on">`) != map[int]int{60: 30, 61: 0}[n] || strings.Contains(string(p.Body), "width:49%") != (n == 61) {
+		if strings.Count(string(p.Body), `<li class="on">`) != map[int]int{60: 30, 61: 0}[n] || strings.Contains(string(p.Body), `<rect width="49%"`) != (n == 61) {
 			t.Errorf("%d: %s", n, p.Body)
 		}
 	}
@@ -282,16 +304,17 @@ func TestInstall(t *testing.T) {
 		s.Call("PATCH", "/cards/"+card, fields{"holder_name": "Bea"}).Want(200)
 		s.Call("PATCH", "/programs/"+program, fields{"name": "B"}).Want(200)
 
+		page := s.Origin + pageOf(s, link)
 		install := func(platform string) *servertest.Reply {
 			if c.form {
 				r := form(link, "platform="+platform).Want(303)
-				if r.Header.Get("Location") != strings.TrimPrefix(link, s.Origin) {
+				if r.Header.Get("Location") != strings.TrimPrefix(page, s.Origin) {
 					t.Errorf("Location %q", r.Header.Get("Location"))
 				}
 				return r
 			}
 			r := fetch(s, "POST", link+"/install", `{"platform":"`+platform+`"}`, "Content-Type", "application/json").Want(200)
-			if want := `{"card_url":"` + link + `","platform":"` + c.platform + `","installed_at":"2026-03-01T09:00:00.000Z"}`; string(r.Body) != want {
+			if want := `{"card_url":"` + page + `","platform":"` + c.platform + `","installed_at":"2026-03-01T09:00:00.000Z"}`; string(r.Body) != want {
 				t.Errorf("%s, want %s", r.Body, want)
 			}
 			return r
@@ -306,9 +329,12 @@ func TestInstall(t *testing.T) {
 		}
 		// Repeated, on any platform, it changes nothing.
 		checkUnchanged(s, func() { install("apple"); install("google") })
-		p := readPage(s, link).Want(200)
+		if r := readPage(s, link).Want(303); s.Origin+r.Header.Get("Location") != page {
+			t.Errorf("a used link leads to %q", r.Header.Get("Location"))
+		}
+		p := readPage(s, page).Want(200)
 		checkPage(p)
-		checkText(p, "This card is on your phone")
+		checkText(p, "You told the shop")
 		if strings.Contains(string(p.Body), "<form") {
 			t.Error("an installed card still asks to be installed")
 		}
@@ -368,7 +394,7 @@ func TestLinks(t *testing.T) {
 	s.Control("POST", "/cards/"+card+"/unlock", fields{})
 	readPage(s, again).Want(200)
 	s.Control("POST", "/cards/"+card+"/archive", fields{})
-	gone(again, 410, "gone", "ended")
+	gone(again, 410, "gone", "This card has ended. Ask the shop for a new one.")
 
 	mortal, link := issueCard(s, s.ProgramIDs["access"], fields{"expires_at": "2026-03-02T09:00:00Z"})
 	s.Control("POST", "/clock", fields{"advance": "23h59m59s"})

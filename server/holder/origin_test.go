@@ -12,9 +12,11 @@ func TestFormOfAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	_, link := issueCard(s, s.ProgramIDs["standard"], fields{})
+	page := s.Origin + pageOf(s, link)
+	at := link
 	send := func(contentType, body string, headers ...string) int {
 		t.Helper()
-		return fetch(s, "POST", link+"/install", body, append(headers, "Content-Type", contentType)...).Status
+		return fetch(s, "POST", at+"/install", body, append(headers, "Content-Type", contentType)...).Status
 	}
 	checkUnchanged(s, func() {
 		for _, headers := range [][]string{
@@ -28,7 +30,12 @@ func TestFormOfAnotherOrigin(t *testing.T) {
 			}
 		}
 	})
-	if got := send("application/x-www-form-urlencoded", "platform=apple", "Origin", "null"); got != http.StatusSeeOther {
-		t.Errorf("from plain http: %d, want 303", got)
+	for _, at = range []string{page, link} {
+		if got := send("application/x-www-form-urlencoded", "platform=apple", "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"); got != http.StatusForbidden {
+			t.Errorf("%s from another origin: %d, want 403", at, got)
+		}
+		if got := send("application/x-www-form-urlencoded", "platform=apple", "Origin", "null"); got != http.StatusSeeOther {
+			t.Errorf("%s from plain http: %d, want 303", at, got)
+		}
 	}
 }

@@ -1,0 +1,60 @@
+package holder
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+// refusalView is the data of the page of an error.
+type refusalView struct {
+	Title, Message string
+	RequestID      string // empty: the holder can do nothing with it
+}
+
+// The messages of the store about links, which pages translate.
+var _ = []string{
+	web.Text("This link was replaced by a newer one. Ask the shop for a new one."),
+	web.Text("This link has expired. Ask the shop for a new one."),
+	web.Text("This card has ended. Ask the shop for a new one."),
+}
+
+// refuse answers with an error: with a page if the client accepts HTML, else with
+// JSON.
+func (v *visit) refuse(err error) {
+	if !strings.Contains(v.r.Header.Get("Accept"), "text/html") {
+		v.Kernel.AnswerError(v.w, err)
+		return
+	}
+	e := v.Kernel.Report(v.w, err)
+	x := refusalView{Title: v.print.T("This card cannot be shown"), RequestID: v.w.Header().Get("X-Request-Id")}
+	switch e.Code {
+	case store.NotFound:
+		x.Message = v.print.T("No such card. Check that the link is complete, or ask the shop for a new one.")
+	case store.Gone:
+		x.Message = v.print.T(e.Message)
+	case store.CardExpired:
+		x.Message = v.print.T("This card has expired. Ask the shop for a new one.")
+	case store.Conflict:
+		x.Message = v.print.T("This card is locked. Ask the shop to unlock it.")
+	case store.ValidationFailed:
+		x.Title, x.Message = v.print.T("That did not work"), v.print.T("The form is not complete. Open your link again and press one of its buttons.")
+	case store.Unauthorized:
+		x.Title, x.Message = v.print.T("That did not work"), v.print.T("Open your link again and press the button there.")
+	default:
+		x.Title, x.Message = v.print.T("That did not work"), v.print.T("Something went wrong on our side. Try again in a minute.")
+	}
+	if e.Status < http.StatusInternalServerError {
+		x.RequestID = ""
+	}
+	if e.RetryAfter > 0 {
+		v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
+	if err := v.html(e.Status, "refusal", x); err != nil {
+		v.Kernel.AnswerError(v.w, err)
+	}
+}

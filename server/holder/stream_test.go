@@ -1,0 +1,165 @@
+package holder_test
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"punchcard/server/app"
+	"punchcard/server/servertest"
+)
+
+// events is an open stream.
+type events struct {
+	t     *testing.T
+	resp  *http.Response
+	lines *bufio.Scanner
+}
+
+// open opens the stream of a page and waits for its first line, after which it misses
+// nothing.
+func open(s *servertest.Server, t *testing.T, page string) *events {
+	t.Helper()
+	e := &events{t: t, resp: ask(s, t, page)}
+	t.Cleanup(func() { e.resp.Body.Close() })
+	if got := e.resp.Header.Get("Content-Type"); e.resp.StatusCode != 200 || got != "text/event-stream" || e.resp.Header.Get("X-Accel-Buffering") != "no" || e.resp.Header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("%d %s", e.resp.StatusCode, e.resp.Header)
+	}
+	e.lines = bufio.NewScanner(e.resp.Body)
+	e.wait(":")
+	return e
+}
+
+func ask(s *servertest.Server, t *testing.T, page string) *http.Response {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), servertest.Patience)
+	t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := s.HTTP.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+// wait waits for a line. Until then there is no line of another event.
+func (e *events) wait(line string) {
+	e.t.Helper()
+	for e.lines.Scan() {
+		switch got := e.lines.Text(); {
+		case got == line:
+			return
+		case strings.HasPrefix(got, "event:"):
+			e.t.Fatalf("%s before %s", got, line)
+		}
+	}
+	e.t.Fatalf("the stream ended before %s: %v", line, e.lines.Err())
+}
+
+// ends waits for the end of the stream.
+func (e *events) ends() {
+	e.t.Helper()
+	for e.lines.Scan() {
+		if got := e.lines.Text(); strings.HasPrefix(got, "event:") {
+			e.t.Errorf("%s before the end", got)
+		}
+	}
+	if err := e.lines.Err(); err != nil {
+		e.t.Error(err)
+	}
+}
+
+// TestStream checks that a page is told of the commits that touch its card, and of no
+// others, and that its stream ends with the link.
+func TestStream(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	card, page := issuePage(s, s.ProgramIDs["standard"], fields{})
+	other, otherPage := issuePage(s, s.ProgramIDs["standard"], fields{})
+	stream, beside := open(s, t, page), open(s, t, otherPage)
+	stamp := func(card string, n int) {
+		t.Helper()
+		callTill(s, "POST", "/cards/"+card+"/stamps", fields{"count": n}).Want(201)
+	}
+	stamp(card, 1)
+	stream.wait("event: changed")
+	checkText(readPage(s, page), "1 of 10 stamps")
+	stamp(card, 12) // goes over into another card of the chain
+	stream.wait("event: changed")
+	checkText(readPage(s, page), "3 of 10 stamps", "Earlier card, 10 stamps")
+	s.Control("POST", "/cards/"+card+"/lock", fields{})
+	stream.wait("event: changed")
+	s.Control("POST", "/cards/"+card+"/unlock", fields{})
+	stream.wait("event: changed")
+	s.Call("POST", "/cards/"+card+"/reissue", fields{}).Want(200)
+	stream.wait("event: changed")
+	stream.ends()
+	fetch(s, "GET", page+"/events", "").Want(410, "gone")
+	// The other card was told of nothing until now.
+	stamp(other, 1)
+	beside.wait("event: changed")
+	s.Control("POST", "/cards/"+other+"/delete", fields{})
+	beside.wait("event: changed")
+	beside.ends()
+}
+
+// TestStreamsOfCard checks that a card's fifth stream takes the place of its first one.
+func TestStreamsOfCard(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	card, page := issuePage(s, s.ProgramIDs["standard"], fields{})
+	var list []*events
+	for range 6 {
+		list = append(list, open(s, t, page))
+	}
+	for _, e := range list[:2] {
+		e.wait("event: closed")
+		e.ends()
+	}
+	callTill(s, "POST", "/cards/"+card+"/stamps", fields{"count": 1}).Want(201)
+	for _, e := range list[2:] {
+		e.wait("event: changed")
+	}
+}
+
+// TestStreamsInAll checks that further streams are refused, that a page that is closed
+// makes room, and that a fifth stream of a card needs none.
+func TestStreamsInAll(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(c *app.Config) { c.Limits.HolderStreams = 4 })
+	_, page := issuePage(s, s.ProgramIDs["standard"], fields{})
+	_, other := issuePage(s, s.ProgramIDs["standard"], fields{})
+	var list []*events
+	for range 5 {
+		list = append(list, open(s, t, page))
+	}
+	list[0].wait("event: closed")
+	if r := fetch(s, "GET", other+"/events", "").Want(503, "rate_limited"); r.Header.Get("Retry-After") != "30" {
+		t.Errorf("Retry-After %q", r.Header.Get("Retry-After"))
+	}
+	readPage(s, other).Want(200)
+	list[4].resp.Body.Close()
+	for { // until the server has seen that the page is closed
+		resp := ask(s, t, other)
+		status := resp.StatusCode
+		resp.Body.Close()
+		if status == 200 {
+			return
+		}
+	}
+}
+
+// TestStreamsEndWithServer checks that a stop does not wait for streams.
+func TestStreamsEndWithServer(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	_, page := issuePage(s, s.ProgramIDs["standard"], fields{})
+	e := open(s, t, page)
+	s.Stop()
+	e.ends()
+}

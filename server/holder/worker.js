@@ -1,0 +1,46 @@
+// Keeps the last state of each card's page, with the files that it loads, and shows it
+// where there is no connection. There is a cache for each page, named by its path. Its
+// copy is deleted once the link has ended.
+const page = /^\/c\/[^/]+$/;
+const file = /^\/(assets|logo)\//;
+const away = [502, 503, 504]; // of a proxy before a server that does not answer
+
+addEventListener("install", () => skipWaiting());
+addEventListener("activate", (e) => e.waitUntil(clients.claim()));
+addEventListener("fetch", (e) => {
+  const { origin, pathname } = new URL(e.request.url);
+  if (e.request.method !== "GET" || origin !== location.origin) return;
+  if (page.test(pathname)) e.respondWith(show(e, pathname));
+  else if (file.test(pathname)) e.respondWith(caches.match(pathname).then((kept) => kept ?? fetch(e.request)));
+});
+
+async function show(e, path) {
+  let answer;
+  try {
+    answer = await fetch(e.request);
+  } catch {
+    return (await find(path)) ?? Response.error();
+  }
+  if (away.includes(answer.status)) return (await find(path)) ?? answer;
+  if (answer.status === 404 || answer.status === 410) await caches.delete(path);
+  else if (answer.ok) e.waitUntil(keep(path, answer.clone()));
+  return answer;
+}
+
+async function find(path) {
+  return (await caches.has(path)) ? (await caches.open(path)).match(path) : undefined;
+}
+
+async function keep(path, answer) {
+  const html = await answer.text();
+  const cache = await caches.open(path);
+  const files = [...html.matchAll(/"(\/(?:assets|logo)\/[^"]+)"/g)].map((m) => m[1]);
+  for (const { url } of await cache.keys()) {
+    const old = new URL(url).pathname;
+    if (old !== path && !files.includes(old)) await cache.delete(old);
+  }
+  for (const f of files) if (!(await cache.match(f))) await cache.add(f);
+  const headers = new Headers(answer.headers);
+  headers.delete("Content-Length");
+  await cache.put(path, new Response(html.replace('id="stale" data-part hidden', 'id="stale" data-part'), { headers }));
+}
