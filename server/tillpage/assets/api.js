@@ -1,0 +1,65 @@
+// Calls of the till API. The cookie of this page says which till calls; it counts only with
+// the Content-Type application/json.
+
+// A Refusal is an answer of the server that is not a success.
+export class Refusal extends Error {
+  constructor(status, error, retryAfter) {
+    super(error.message || String(status));
+    this.status = status;
+    this.code = error.code || "internal_error";
+    this.retryAfter = retryAfter;
+  }
+}
+
+// NoAnswer says that nothing is known of what the server did.
+export class NoAnswer extends Error {}
+
+// session is the staff session, or the location's PIN where it has no staff. Both are in
+// memory alone.
+export const session = { staff: null, token: "", pin: "" };
+
+// clock is the difference between the server's time and this device's, in milliseconds.
+let clock = Number(localStorage.getItem("till-clock")) || 0;
+export const serverNow = () => Date.now() + clock;
+
+function readClock(answer) {
+  const at = Date.parse(answer.headers.get("Date"));
+  if (!at || Math.abs(at - serverNow()) < 2000) return;
+  clock = at - Date.now();
+  localStorage.setItem("till-clock", clock);
+}
+
+const patience = 12_000; // in milliseconds
+
+export async function call(method, path, body) {
+  const headers = { "Content-Type": "application/json" };
+  if (session.token) headers["X-Staff-Session"] = session.token;
+  else if (session.pin && method !== "GET") headers["X-Staff-Pin"] = session.pin;
+  return request(method, "/till/v1" + path, headers, body);
+}
+
+// request calls a path of this server.
+export async function request(method, path, headers, body) {
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), patience);
+  let answer, content;
+  try {
+    answer = await fetch(path, { method, headers, body: body && JSON.stringify(body), cache: "no-store", signal: abort.signal });
+    content = answer.status === 204 ? null : await answer.json();
+  } catch {
+    throw new NoAnswer();
+  } finally {
+    clearTimeout(timer);
+  }
+  readClock(answer);
+  if (answer.ok) return content;
+  const error = content?.error || {};
+  if (answer.status >= 500) throw new NoAnswer();
+  throw new Refusal(answer.status, error, Number(answer.headers.get("Retry-After")) || 0);
+}
+
+// endSession forgets who is signed in.
+export function endSession() {
+  session.staff = null;
+  session.token = session.pin = "";
+}

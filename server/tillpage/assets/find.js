@@ -1,0 +1,117 @@
+// The part of the page that finds a card: camera, photo, typed code and search.
+import { button, ask, h, icon, note, t } from "./dom.js";
+import { NoAnswer, call } from "./api.js";
+import { soundFound } from "./feedback.js";
+import { noAnswer, sentenceOf } from "./refusals.js";
+import { Camera, decodePhoto, hasCamera } from "./scan.js";
+
+// finder returns the panel. found is called with the text of each code.
+export function finder(found) {
+  const seen = (code) => (soundFound(), found(code));
+  const problem = h("div", { role: "alert" });
+  return h("section.find", { "aria-labelledby": "find-title" }, h("h2", { id: "find-title" }, t("Find the card")), hasCamera() ? cameraPart(seen, problem) : photoPart(seen, problem), problem, codeForm(found));
+}
+
+let camera;
+// pause stops looking for codes, while a phone shows a card.
+export const pause = (on) => camera && (camera.paused = on);
+
+function cameraPart(seen, problem) {
+  const video = h("video", { playsinline: true, muted: true, "aria-label": t("Picture of the camera") });
+  video.muted = true;
+  const start = button(t("Scan with the camera"), () => begin(), { kind: "primary.huge.scan", iconName: "qr" });
+  const torch = button(t("Light"), () => camera.setTorch(!camera.torch), { iconName: "torch", hidden: true });
+  const lens = button(t("Other camera"), () => camera.switchLens().catch(failed), { iconName: "switch", hidden: true });
+  const stop = button(t("Stop"), () => (localStorage.removeItem("till-camera"), camera.stop()), { iconName: "close" });
+  const box = h("div.camera", { hidden: true }, video, h("div.frame", { "aria-hidden": "true" }), h("div.camera-keys", null, torch, lens, stop));
+  camera = new Camera(video, seen, () => {
+    box.hidden = !camera.running;
+    start.hidden = camera.running;
+    torch.hidden = !camera.hasTorch;
+    torch.setAttribute("aria-pressed", !!camera.torch);
+    lens.hidden = !(camera.lenses?.length > 1);
+  });
+  const failed = (error) => problem.replaceChildren(note("bad", error.name === "NotAllowedError" ? t("The camera is not allowed. Allow it in the browser’s settings for this page.") : t("The camera cannot be used. Close other apps that use it, or type the code.")));
+  const begin = () => {
+    problem.replaceChildren();
+    localStorage.setItem("till-camera", "1");
+    camera.start().catch(failed);
+  };
+  if (localStorage.getItem("till-camera")) begin();
+  return h("div.stack", null, box, start);
+}
+
+// photoPart is for pages over plain http, on which browsers permit no camera.
+function photoPart(seen, problem) {
+  const input = h("input", {
+    type: "file",
+    accept: "image/*",
+    capture: "environment",
+    id: "photo",
+    class: "vh",
+    onchange: async () => {
+      const file = input.files[0];
+      input.value = "";
+      if (!file) return;
+      problem.replaceChildren(h("p.soft", null, t("Reading the photo …")));
+      const text = await decodePhoto(file).catch(() => "");
+      problem.replaceChildren(...(text ? [] : [note("bad", t("There is no readable QR code in the photo. Hold the camera closer, or type the code."))]));
+      if (text) seen(text);
+    },
+  });
+  return h(
+    "div.stack",
+    null,
+    input,
+    h("label.button.primary.huge", { for: "photo" }, icon("upload"), h("span", null, t("Take a photo of the code"))),
+    h("p.soft.small", null, isSecureContext ? t("This browser gives no access to a camera.") : t("The camera works only over https. The person who runs the server can switch that on with --tls-auto, or a proxy.")),
+  );
+}
+
+function codeForm(found) {
+  const input = h("input", { id: "code", name: "code", type: "text", autocomplete: "off", autocapitalize: "characters", spellcheck: "false", enterkeyhint: "go", maxlength: 200, placeholder: "K7QM-2X9P" });
+  return h(
+    "form.typed",
+    {
+      onsubmit: (e) => {
+        e.preventDefault();
+        const code = input.value.trim();
+        input.value = "";
+        if (code) found(code);
+      },
+    },
+    h("label", { for: "code" }, t("Code of the card")),
+    h("div.beside", null, input, h("button.button", { type: "submit" }, icon("search"), h("span", null, t("Show")))),
+  );
+}
+
+// search asks for a name, an email or a reference, and returns the handle of the card that is chosen.
+export function search() {
+  return ask(t("Search for a card"), (close) => {
+    const list = h("div.rows", { "aria-live": "polite" });
+    const input = h("input", { id: "q", type: "search", autocomplete: "off", minlength: 3, maxlength: 100, required: true, autofocus: true, enterkeyhint: "search" });
+    const show = async (e) => {
+      e.preventDefault();
+      list.replaceChildren(h("p.soft", null, t("Searching …")));
+      try {
+        const { data } = await call("GET", "/search?q=" + encodeURIComponent(input.value.trim()));
+        list.replaceChildren(...(data.length ? data.map((r) => result(r, close)) : [h("p.soft", null, t("No card was found. Try another part of the name."))]));
+      } catch (error) {
+        const text = error instanceof NoAnswer ? noAnswer() : error.code === "rate_limited" ? t("This till has searched too often. Scan the card, or wait.") : sentenceOf(error.code);
+        list.replaceChildren(note("bad", text));
+      }
+    };
+    return h(
+      "form.stack",
+      { onsubmit: show },
+      h("label", { for: "q" }, t("Name or email of the customer, at least three letters")),
+      h("div.beside", null, input, h("button.button.primary", { type: "submit" }, icon("search"), h("span", null, t("Search")))),
+      list,
+    );
+  });
+}
+
+function result(r, close) {
+  const more = [r.email, r.program].filter(Boolean).join(" · ");
+  return h("button.row-entry.pick", { type: "button", onclick: () => close(r.handle) }, h("p", null, h("b", { dir: "auto" }, r.name || t("No name")), h("small", null, more)), icon("card"));
+}

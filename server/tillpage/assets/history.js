@@ -1,0 +1,82 @@
+// The last rows of this till, and what waits to be sent.
+import { call } from "./api.js";
+import { ask, button, h, icon, money, note, t, when } from "./dom.js";
+import * as outbox from "./outbox.js";
+import { noAnswer, sentenceOf } from "./refusals.js";
+
+// nameOf returns what a row of the ledger is, in words.
+export function nameOf({ type, stamps_delta: stamps, value_delta: value, prize_name: prize }) {
+  switch (type) {
+    case "stamp":
+      return t("{0} stamp|{0} stamps", stamps);
+    case "redemption":
+      return prize ? t("Redeemed: {0}", prize) : t("Prize redeemed");
+    case "topup":
+      return t("Top-up of {0}", money(value));
+    case "spend":
+      return t("Spent {0}", money(-value));
+    case "reversal":
+      return t("Undone");
+    case "expiry":
+      return t("Expired");
+    case "discount":
+      return t("Discount used");
+  }
+  return t("Visit");
+}
+
+// isReversible reports whether a row may be undone.
+const isReversible = (row) => !row.reversed_at && row.type !== "reversal" && row.type !== "expiry";
+
+// showHistory shows the last 50 rows. undo(row) is called for the one to undo.
+export function showHistory(undo) {
+  return ask(t("Last entries"), (close) => {
+    const list = h("div.rows", { "aria-busy": "true" }, h("p.soft", null, t("Loading …")));
+    call("GET", "/transactions?limit=50").then(
+      ({ data }) => {
+        list.removeAttribute("aria-busy");
+        list.replaceChildren(...(data.length ? data.map((row) => entry(row, close, undo)) : [h("p.soft", null, t("This till has made no entries yet."))]));
+      },
+      (error) => list.replaceChildren(note("bad", error.code ? sentenceOf(error.code) : noAnswer())),
+    );
+    return list;
+  });
+}
+
+function entry(row, close, undo) {
+  const name = nameOf(row);
+  const at = when(row.occurred_at || row.created_at);
+  const more = [row.holder_name || row.program_name, at, row.staff?.name].filter(Boolean).join(" · ");
+  return h(
+    "div.row-entry",
+    null,
+    h("p", null, h("b", { dir: "auto" }, name), h("small", { dir: "auto" }, more)),
+    row.reversed_at ? h("span.badge", null, t("Undone")) : isReversible(row) && button(t("Undo"), () => (close(), undo(row)), { iconName: "undo", "aria-label": t("Undo: {0}, {1}", name, at) }),
+  );
+}
+
+// showWaiting lists what waits, what has no answer, and what was refused.
+export function showWaiting(again) {
+  return ask(t("Not sent yet"), (close) => {
+    const list = h("div.rows");
+    const fill = async () => {
+      const all = await outbox.listed();
+      list.replaceChildren(...(all.length ? all.map((r) => waitingEntry(r, close, again, fill)) : [h("p.soft", null, t("Everything was sent."))]), send);
+      send.hidden = !all.some((r) => r.state === "waiting");
+    };
+    const send = button(t("Send now"), () => (close(), again()), { kind: "primary.big", iconName: "send" });
+    fill();
+    return list;
+  });
+}
+
+function waitingEntry(record, close, again, fill) {
+  const state = { waiting: t("Waits for the connection"), open: t("The server has not answered"), refused: record.code && sentenceOf(record.code) }[record.state];
+  return h(
+    "div.row-entry",
+    null,
+    h("p", null, h("b", null, record.state === "refused" && icon("bad"), record.label), h("small", null, when(record.at)), h("small", null, state)),
+    record.state === "open" && button(t("Ask again"), () => (close(), again(record)), { iconName: "refresh" }),
+    record.state !== "waiting" && button(t("Remove"), async () => (await outbox.discard(record), fill()), { "aria-label": t("Remove: {0}", record.label) }),
+  );
+}

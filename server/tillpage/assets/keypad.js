@@ -1,0 +1,53 @@
+// Dialogs with a keypad: for an amount of money, and for a PIN.
+import { ask, button, decimals, h, icon, money, t } from "./dom.js";
+
+// keypad returns the keys. press is called with a digit, "00" or "back", also for those of a
+// keyboard, wherever the focus is; Enter calls done.
+function keypad(dialog, press, double, done) {
+  const key = (label, value, name) => h("button.key", { type: "button", "aria-label": name, onclick: () => press(value) }, label);
+  const typed = (e) => {
+    if (/^\d$/.test(e.key)) press(e.key);
+    else if (e.key === "Backspace") press("back");
+    else if (e.key === "Enter" && !e.target.matches?.(".quiet")) done();
+    else return;
+    e.preventDefault();
+  };
+  document.addEventListener("keydown", typed);
+  dialog.addEventListener("close", () => document.removeEventListener("keydown", typed));
+  return h("div.keypad", null, [..."123456789"].map((d) => key(d, d)), double ? key("00", "00") : h("span"), key("0", "0"), key(icon("back"), "back", t("Delete the last digit")));
+}
+
+// askAmount returns an amount in the smallest units of the currency, or undefined.
+export function askAmount(title, action, hint, most = 100_000_000) {
+  return ask(title, (close, dialog) => {
+    let digits = "";
+    const show = h("output.amount", { tabindex: "-1", autofocus: true, "aria-live": "polite" }, money(0));
+    const cents = () => Number(digits || 0);
+    const ok = button(action, () => done(), { kind: "primary.huge", disabled: true });
+    const done = () => cents() > 0 && close(cents());
+    const press = (key) => {
+      const next = key === "back" ? digits.slice(0, -1) : (digits + key).replace(/^0+/, "");
+      if (Number(next || 0) <= most) digits = next;
+      show.textContent = money(cents());
+      ok.disabled = cents() === 0;
+    };
+    return h("div.stack", null, hint && h("p.soft", null, hint), show, keypad(dialog, press, decimals() > 0, done), ok);
+  });
+}
+
+// askPIN returns a PIN of 4 to 8 digits, or undefined.
+export function askPIN(title, hint) {
+  return ask(title, (close, dialog) => {
+    let digits = "";
+    const show = h("output.amount.pin", { tabindex: "-1", autofocus: true, "aria-live": "polite" }, "–");
+    const ok = button(t("Continue"), () => done(), { kind: "primary.huge", disabled: true });
+    const done = () => digits.length >= 4 && close(digits);
+    const press = (key) => {
+      digits = key === "back" ? digits.slice(0, -1) : (digits + key).slice(0, 8);
+      show.textContent = "●".repeat(digits.length) || "–";
+      show.setAttribute("aria-label", t("{0} digit|{0} digits", digits.length));
+      ok.disabled = digits.length < 4;
+    };
+    return h("div.stack", null, hint && h("p.soft", null, hint), show, keypad(dialog, press, false, done), ok);
+  });
+}

@@ -1,0 +1,54 @@
+// Who works at the till. The session is in memory alone, so a reload asks again.
+import { NoAnswer, Refusal, call, endSession, session } from "./api.js";
+import { ask, button, h, icon, note, t } from "./dom.js";
+import { askPIN } from "./keypad.js";
+import { noAnswer, sentenceOf } from "./refusals.js";
+
+// signIn asks who works here and for the PIN, and returns whether a session is open. A
+// location without staff has one PIN for all.
+export async function signIn(me, refused) {
+  const staff = me.staff || [];
+  let problem = refused;
+  if (!staff.length) {
+    const pin = await askPIN(t("PIN of this location"), problem || t("Writes at this location need its PIN."));
+    if (!pin) return false;
+    session.pin = pin;
+    return true;
+  }
+  const person = await ask(t("Who is at the till?"), (close) =>
+    h("div.stack", null, problem && note("bad", problem), h("div.names", null, staff.map((s) => button(s.name, () => close(s), { kind: "big", iconName: "user" })))),
+  );
+  while (person) {
+    const pin = await askPIN(person.name, problem);
+    if (!pin) return false;
+    try {
+      const made = await call("POST", "/session", { staff_id: person.id, pin });
+      endSession();
+      session.staff = made.staff;
+      session.token = made.token;
+      return true;
+    } catch (error) {
+      problem = error instanceof NoAnswer ? noAnswer() : error.code === "invalid_credentials" ? t("That was the wrong PIN. Try again.") : sentenceOf(error.code);
+    }
+  }
+  return false;
+}
+
+// signOut ends the session. If the server cannot be reached, it ends there by itself.
+export async function signOut() {
+  const open = session.token;
+  try {
+    if (open) await call("DELETE", "/session");
+  } catch (error) {
+    if (!(error instanceof NoAnswer || error instanceof Refusal)) throw error;
+  } finally {
+    endSession();
+  }
+}
+
+// chip returns the button of the header.
+export function chip(me, onclick) {
+  const name = session.staff?.name || (session.pin ? t("Signed in") : t("Sign in"));
+  const label = session.staff ? t("{0} is at the till. Sign out", name) : name;
+  return h("button.chip", { type: "button", "aria-label": label, onclick, hidden: !(me?.staff?.length || me?.location.require_staff_pin) }, icon("user"), h("span", { dir: "auto" }, name));
+}

@@ -1,0 +1,55 @@
+// The service worker. It keeps the page and its files, so that the till opens without a
+// connection; the decoder is kept when it was first used. It keeps no answers of the API.
+// shell, which the server writes before this, changes with every new version.
+const version = "till-" + shell.join().split("").reduce((hash, c) => (Math.imul(hash, 31) + c.charCodeAt(0)) | 0, 7);
+const page = "/till/";
+const patience = 4000; // in milliseconds
+
+addEventListener("install", (e) => {
+  e.waitUntil(caches.open(version).then((cache) => cache.addAll([page, ...shell])).then(() => skipWaiting()));
+});
+
+addEventListener("activate", (e) => {
+  e.waitUntil(
+    caches
+      .keys()
+      .then((names) => Promise.all(names.filter((n) => n.startsWith("till-") && n !== version).map((n) => caches.delete(n))))
+      .then(() => clients.claim()),
+  );
+});
+
+addEventListener("fetch", (e) => {
+  const url = new URL(e.request.url);
+  if (e.request.method !== "GET" || url.origin !== location.origin) return;
+  if (e.request.mode === "navigate" && url.pathname === page) return e.respondWith(newest(e.request));
+  if (url.pathname.startsWith("/till/assets/") || shell.includes(url.pathname)) return e.respondWith(kept(e.request));
+});
+
+// newest returns the page from the server, or the one that is kept if the server does not
+// answer soon.
+async function newest(request) {
+  const cache = await caches.open(version);
+  const old = await cache.match(page);
+  const abort = new AbortController();
+  const timer = old && setTimeout(() => abort.abort(), patience);
+  try {
+    const answer = await fetch(request, { signal: abort.signal });
+    if (answer.ok && !new URL(request.url).search) await cache.put(page, answer.clone());
+    return answer.ok || !old ? answer : old;
+  } catch (error) {
+    if (old) return old;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+// kept returns a file whose name changes with its contents.
+async function kept(request) {
+  const cache = await caches.open(version);
+  const old = await cache.match(request, { ignoreVary: true });
+  if (old) return old;
+  const answer = await fetch(request);
+  if (answer.ok) await cache.put(request, answer.clone());
+  return answer;
+}

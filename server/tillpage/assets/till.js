@@ -1,0 +1,415 @@
+// The page: what it shows, and what happens when a button is pressed.
+import { NoAnswer, Refusal, call, endSession, request, session } from "./api.js";
+import * as cards from "./card.js";
+import { ask, button, confirm, h, icon, money, note, setCurrency, t } from "./dom.js";
+import { keepAwake, mute, muted, soundRefusal, soundSuccess } from "./feedback.js";
+import { finder, pause, search } from "./find.js";
+import { nameOf, showHistory, showWaiting } from "./history.js";
+import { askAmount } from "./keypad.js";
+import * as outbox from "./outbox.js";
+import { noAnswer, sentenceOf } from "./refusals.js";
+import { chip, signIn, signOut } from "./staff.js";
+import { listen } from "./wedge.js";
+
+const undoTime = 60_000; // in milliseconds
+
+const root = document.getElementById("till");
+const header = h("header.till-top");
+const stage = h("section.stage", { "aria-label": t("Card") });
+const message = h("div.message-area", { role: "status" });
+const alarm = h("div.message-area", { role: "alert" });
+const find = finder(openCard);
+const body = h("div.till-body", { "data-view": "find" }, h("div.messages", null, alarm, message), find, stage);
+
+let me; // GET /till/v1/me, also from before if the server cannot be reached
+let code = ""; // of the card that is shown
+let lookup; // what the server said of it; undefined: it could not be asked
+let opening = 0;
+
+// purchases are the programs that were seen to demand a purchase.
+const purchases = new Set(JSON.parse(localStorage.getItem("till-purchases") || "[]"));
+const setPurchase = (program, on) => {
+  on ? purchases.add(program) : purchases.delete(program);
+  localStorage.setItem("till-purchases", JSON.stringify([...purchases]));
+};
+
+function setView(view) {
+  body.dataset.view = view;
+  pause(view === "card" && !matchMedia("(min-width: 48rem)").matches);
+}
+
+// Header.
+
+let drawn; // what the header shows
+
+// drawHeader draws the header, if it has something else to show: whoever is in it with the
+// keyboard would lose their place.
+async function drawHeader() {
+  const listed = await outbox.listed();
+  const blocked = listed.some((r) => r.state === "refused") || listed.some((r) => r.state === "open");
+  const shows = JSON.stringify([listed.length, blocked, me?.location, me?.device, me?.staff, session.staff, !!session.token, !!session.pin]);
+  if (shows === drawn) return;
+  drawn = shows;
+  const badge = h("button.chip" + (blocked ? ".bad" : ".warn"), { type: "button", hidden: !listed.length, onclick: () => showWaiting(sendAgain) }, icon(blocked ? "bad" : "warning"), h("span", null, t("{0} not sent|{0} not sent", listed.length)));
+  header.replaceChildren(
+    h("h1", null, h("b", { dir: "auto" }, me?.location.name || t("Till")), me && h("small", { dir: "auto" }, me.device.name)),
+    badge,
+    chip(me, toggleStaff),
+    h("button.chip", { type: "button", "aria-label": t("Menu"), onclick: showMenu }, icon("menu")),
+  );
+}
+
+async function toggleStaff() {
+  if (session.token || session.pin) {
+    await signOut();
+    show("info", t("Signed out."));
+  } else if (await signIn(me)) {
+    show("info", session.staff ? t("{0} is at the till.", session.staff.name) : t("Signed in."));
+    outbox.flush();
+  }
+  drawHeader();
+}
+
+async function showMenu() {
+  const act = await ask(t("Menu"), (close) => {
+    const entry = (label, iconName, does, kind = "big") => button(label, () => close(does), { kind, iconName });
+    return h(
+      "div.stack.menu-list",
+      null,
+      entry(t("Issue a new card"), "plus", issue),
+      me?.staff?.length ? entry(t("Search for a card"), "search", searchCard) : null,
+      entry(t("Last entries"), "undo", () => showHistory(undo)),
+      entry(t("Not sent yet"), "send", () => showWaiting(sendAgain)),
+      entry(muted() ? t("Switch sound on") : t("Switch sound off"), "info", () => mute(!muted())),
+      entry(t("Unpair this device"), "close", unpair, "big.quiet"),
+    );
+  });
+  act?.();
+}
+
+// Messages.
+
+let timer;
+
+// show shows a message above the card: in the tone "good", "bad", "warn" or "info". undoing
+// is the row that its button takes back, for a minute.
+function show(tone, text, { undoing, more = [] } = {}) {
+  clearTimeout(timer);
+  const box = note(tone, text, ...more);
+  if (undoing) {
+    const b = button(t("Undo"), () => undo(undoing), { iconName: "undo" });
+    box.append(b);
+    timer = setTimeout(() => b.remove(), undoTime);
+  }
+  box.classList.add("loud");
+  (tone === "bad" ? alarm : message).replaceChildren(box);
+  (tone === "bad" ? message : alarm).replaceChildren();
+}
+
+const quiet = () => (alarm.replaceChildren(), message.replaceChildren());
+
+function refuse(error) {
+  soundRefusal();
+  if (error instanceof Refusal && error.code === "unauthenticated" && !session.token) return showPairing();
+  if (error instanceof Refusal) return show("bad", sentenceOf(error.code));
+  if (!(error instanceof NoAnswer)) throw error;
+  const record = error.record;
+  show("bad", record ? t("The server did not answer, so it is not known whether this was done. Ask again: it is never done twice.") : noAnswer(), {
+    more: record ? [button(t("Ask again"), () => sendAgain(record), { iconName: "refresh" })] : [],
+  });
+}
+
+// Cards.
+
+async function openCard(text) {
+  const mine = ++opening;
+  quiet();
+  code = text;
+  lookup = undefined;
+  setView("card");
+  stage.setAttribute("aria-busy", "true");
+  stage.replaceChildren(h("p.soft", null, t("Looking the card up …")), next());
+  try {
+    await load(mine);
+  } catch (error) {
+    if (mine !== opening) return;
+    if (error instanceof NoAnswer) return drawOffline();
+    code = "";
+    drawEmpty();
+    setView("find");
+    refuse(error);
+  } finally {
+    stage.removeAttribute("aria-busy");
+  }
+}
+
+// load reads the card again, and draws it unless another one was opened meanwhile.
+async function load(mine = ++opening) {
+  const found = await call("GET", "/cards/" + encodeURIComponent(code));
+  if (mine !== opening) return;
+  lookup = found;
+  draw();
+}
+
+const next = () => button(t("Next card"), () => (quiet(), close()), { kind: "big.quiet.next", iconName: "back" });
+
+function close() {
+  opening++;
+  code = "";
+  lookup = undefined;
+  setView("find");
+  drawEmpty();
+  document.getElementById("find-title").scrollIntoView?.({ block: "nearest" });
+}
+
+function draw() {
+  stage.replaceChildren(cards.face(lookup), h("div.act", null, cards.actions(lookup, me, acts), next()));
+  (stage.querySelector(".huge") || stage.querySelector("h2")).focus({ preventScroll: true });
+}
+
+// drawOffline offers what works without a connection: stamps.
+function drawOffline() {
+  stage.replaceChildren(
+    h("article.pass", null, h("h2", null, h("code", null, code)), note("warn", t("There is no connection. A stamp is kept and sent later; everything else has to wait."))),
+    h("div.act", null, cards.stamping(10, acts), next()),
+  );
+  stage.querySelector(".huge").focus({ preventScroll: true });
+}
+
+function drawEmpty() {
+  stage.replaceChildren(
+    h("div.empty", null, icon("qr"), h("p", null, t("Scan a card, or type the code that is below its QR code."))),
+    h("div.act", null, button(t("Issue a new card"), issue, { kind: "big", iconName: "plus" }), me?.staff?.length ? button(t("Search for a card"), searchCard, { kind: "big", iconName: "search" }) : null, button(t("Last entries"), () => showHistory(undo), { kind: "big", iconName: "undo" })),
+  );
+}
+
+// Actions.
+
+let busy = false;
+
+// perform makes a write once and says what came of it. said(answer) is the sentence of a
+// success. It asks for a member of staff where one is demanded.
+async function perform(kind, path, fields, label, said, { reversible = true } = {}) {
+  if (busy) return;
+  busy = true;
+  try {
+    const offline = kind === "stamp" && !lookup;
+    if (!offline && me?.location.require_staff_pin && !session.token && !session.pin && !(await signIn(me))) return;
+    const done = await retrySignedIn(() => sending(outbox.write(kind, path, fields, label)));
+    if (!done) return;
+    soundSuccess();
+    if (done.queued) {
+      show("warn", t("There is no connection. The stamp is kept on this device and sent later."));
+      close();
+      return done;
+    }
+    show("good", said(done.answer), { undoing: reversible ? done.answer.transaction : undefined });
+    if (code && kind !== "issue") await load().catch(() => close());
+    return done;
+  } catch (error) {
+    refuse(error);
+    if (error.code === "spend_not_enabled") setPurchase(lookup?.program.id, false);
+    return { error };
+  } finally {
+    busy = false;
+    drawHeader();
+  }
+}
+
+// sending shows that a write is on its way until its promise is settled.
+function sending(promise) {
+  body.setAttribute("aria-busy", "true");
+  return promise.finally(() => body.removeAttribute("aria-busy"));
+}
+
+// retrySignedIn repeats a write for which the session was missing or has ended, after the
+// person has signed in. The refused write changed nothing.
+async function retrySignedIn(write) {
+  for (let refused; ; ) {
+    try {
+      return await write();
+    } catch (error) {
+      const ended = error.code === "unauthenticated" && session.token;
+      if (error.code !== "invalid_credentials" && !ended) throw error;
+      refused = session.pin ? t("That was the wrong PIN. Try again.") : session.token ? t("The session has ended. Sign in again.") : undefined;
+      endSession();
+      soundRefusal();
+      if (!(await signIn(me, refused))) return undefined;
+    }
+  }
+}
+
+const path = (action) => "/cards/" + encodeURIComponent(code) + "/" + action;
+const owner = () => lookup?.card.holder_name || lookup?.program.name || code;
+
+const acts = {
+  async stamp(count) {
+    const fields = { count };
+    const label = t("{0} stamp|{0} stamps", count) + " · " + owner();
+    if (lookup && purchases.has(lookup.program.id) && !(await addPurchase(fields))) return;
+    const said = ({ card, overflow_card: over }) => t("{0} stamp given.|{0} stamps given.", count) + " " + (over ? t("The card is full, and a new one was begun.") : t("The card has {0} now.|The card has {0} now.", card.stamps_count));
+    const done = await perform("stamp", path("stamps"), fields, label, said);
+    if (done?.error?.code !== "spend_required" || !lookup) return;
+    setPurchase(lookup.program.id, true);
+    if (await addPurchase(fields)) await perform("stamp", path("stamps"), fields, label, said);
+  },
+  async redeem(prizes) {
+    const one = prizes.length === 1 ? prizes[0] : await choosePrize(prizes);
+    if (!one) return;
+    const { prize, completes } = one;
+    if (completes && !(await confirm(t("Redeem {0}?", prize.name), t("This completes the card and cannot be undone afterwards."), t("Redeem")))) return;
+    await perform("redemption", path("redemptions"), { prize_id: prize.id }, prize.name + " · " + owner(), () => t("{0} was redeemed.", prize.name), { reversible: !completes });
+  },
+  async spend() {
+    const cents = await askAmount(t("Spend"), t("Spend"), t("Balance: {0}", money(lookup.card.current_value)));
+    if (cents) await perform("spend", path("spends"), { amount_cents: cents }, t("Spent {0}", money(cents)) + " · " + owner(), ({ card }) => t("{0} was spent. {1} is left.", money(cents), money(card.current_value)));
+  },
+  async topUp() {
+    const cents = await askAmount(t("Top up"), t("Top up"), t("Balance: {0}", money(lookup.card.current_value)));
+    if (cents) await perform("topup", path("topups"), { amount_cents: cents }, t("Top-up of {0}", money(cents)) + " · " + owner(), ({ card }) => t("{0} was added. The balance is {1}.", money(cents), money(card.current_value)));
+  },
+  async use() {
+    await perform("use", path("uses"), {}, owner(), () => (lookup.program.type === "discount" ? t("The discount was recorded.") : t("The visit was recorded.")));
+  },
+};
+
+async function addPurchase(fields) {
+  const cents = await askAmount(t("What was bought?"), t("Continue"), t("This program gives stamps for purchases. Enter the amount."));
+  if (cents) fields.spend_cents = cents;
+  return cents;
+}
+
+const choosePrize = (prizes) =>
+  ask(t("Which prize?"), (close) => h("div.names", null, prizes.map((p) => button(p.prize.name + " · " + t("at {0}", p.prize.threshold), () => close(p), { kind: "big", iconName: "prize" }))));
+
+async function undo(row) {
+  quiet();
+  await perform("reversal", "/transactions/" + encodeURIComponent(row.id) + "/reversal", {}, t("Undo: {0}", nameOf(row)), () => t("Undone: {0}.", nameOf(row)), { reversible: false });
+}
+
+async function issue() {
+  const programs = (me?.programs || []).filter((p) => p.active);
+  if (!programs.length) return show("bad", t("No program of this location is published. Ask a manager."));
+  const program = programs.length === 1 ? programs[0] : await ask(t("Which program?"), (close) => h("div.names", null, programs.map((p) => button(p.name, () => close(p), { kind: "big", iconName: "card" }))));
+  if (!program) return;
+  const name = await askName(program);
+  if (name === undefined) return;
+  const done = await perform("issue", "/programs/" + encodeURIComponent(program.id) + "/cards", name ? { holder_name: name } : {}, t("New card · {0}", name || program.name), () => t("The card was issued."), { reversible: false });
+  if (!done?.answer) return;
+  const svg = document.importNode(new DOMParser().parseFromString(done.answer.install_qr_svg, "image/svg+xml").documentElement, true);
+  svg.setAttribute("aria-label", t("QR code of the new card"));
+  svg.setAttribute("role", "img");
+  await ask(t("Show this to the customer"), (close) => h("div.stack.new-card", null, h("div.qr-code", null, svg), h("p", null, t("The customer scans it with the phone’s camera and gets the card.")), button(t("Done"), () => close(), { kind: "primary.huge", autofocus: true })));
+}
+
+const askName = (program) =>
+  ask(program.name, (close) => {
+    const input = h("input", { id: "holder", maxlength: 200, autocomplete: "off", enterkeyhint: "done" });
+    return h(
+      "form.stack",
+      { onsubmit: (e) => (e.preventDefault(), close(input.value.trim())) },
+      h("label", { for: "holder" }, t("Name of the customer, if wanted")),
+      input,
+      h("button.button.primary.huge", { type: "submit", autofocus: true }, icon("plus"), h("span", null, t("Issue the card"))),
+    );
+  });
+
+async function searchCard() {
+  if (!session.token && !(await signIn(me))) return;
+  drawHeader();
+  const handle = await search();
+  if (handle) openCard(handle);
+}
+
+async function sendAgain(record) {
+  if (record) {
+    try {
+      await outbox.again(record);
+      soundSuccess();
+      show("good", t("Done: {0}.", record.label));
+      if (code) await load().catch(() => {});
+    } catch (error) {
+      refuse(error);
+    }
+    return;
+  }
+  if (outbox.blocked === "staff" && !(await signIn(me))) return;
+  if (await outbox.flush()) show("good", t("Everything was sent."));
+  else show("bad", outbox.blocked === "staff" ? sentenceOf("invalid_credentials") : noAnswer());
+  drawHeader();
+}
+
+// Pairing.
+
+async function unpair() {
+  if (!(await confirm(t("Unpair this device?"), t("It cannot stamp cards any more until it is paired again. What waits to be sent stays on it."), t("Unpair"), { kind: "danger" }))) return;
+  await request("POST", "/till/unpair", { "Content-Type": "application/json" }, {}).catch(() => {});
+  await signOut().catch(() => {});
+  localStorage.removeItem("till-me");
+  location.reload();
+}
+
+function showPairing() {
+  me = undefined;
+  drawHeader();
+  root.removeAttribute("aria-busy");
+  const problem = h("div", { role: "alert" });
+  const input = h("input", { id: "pairing", autocomplete: "off", autocapitalize: "characters", spellcheck: "false", maxlength: 20, required: true });
+  const pair = async (e) => {
+    e.preventDefault();
+    try {
+      await request("POST", "/till/pair", { "Content-Type": "application/json" }, { code: input.value.trim() });
+      location.reload();
+    } catch (error) {
+      soundRefusal();
+      problem.replaceChildren(note("bad", error instanceof NoAnswer ? noAnswer() : error.code === "rate_limited" ? sentenceOf(error.code) : t("This code is not valid, was used, or is older than ten minutes. Ask for a new one.")));
+    }
+  };
+  root.replaceChildren(
+    header,
+    h(
+      "form.card.pairing",
+      { onsubmit: pair },
+      h("h2", null, t("Pair this device with the shop")),
+      h("p", null, t("A manager makes a code in the dashboard, under Tills. Enter it here, or scan the QR code that is shown there.")),
+      problem,
+      h("label", { for: "pairing" }, t("Pairing code")),
+      input,
+      h("button.button.primary.huge", { type: "submit" }, icon("till"), h("span", null, t("Pair"))),
+    ),
+  );
+}
+
+// Start.
+
+async function start() {
+  outbox.onChange(drawHeader);
+  await outbox.start();
+  let known = JSON.parse(localStorage.getItem("till-me") || "null");
+  try {
+    me = await call("GET", "/me");
+    localStorage.setItem("till-me", JSON.stringify(me));
+    await outbox.seeRestore(me.restore_id);
+  } catch (error) {
+    if (error.code === "unauthenticated") return showPairing();
+    me = known;
+  }
+  setCurrency(me?.shop.currency);
+  outbox.setDemandsStaff(!!me?.location.require_staff_pin);
+  drawEmpty();
+  root.replaceChildren(header, body);
+  await drawHeader();
+  root.removeAttribute("aria-busy");
+  const resend = () => outbox.flush().catch(() => {});
+  addEventListener("online", resend);
+  setInterval(async () => (await outbox.waiting()).length && resend(), 15_000);
+  resend();
+}
+
+listen(
+  (text) => body.isConnected && openCard(text),
+  () => busy || !!document.querySelector("dialog[open]"),
+);
+keepAwake();
+navigator.serviceWorker?.register("/till/sw.js").catch(() => {}); // private windows have none
+start();

@@ -1,0 +1,107 @@
+package tillpage
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/julienschmidt/httprouter"
+
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+// pairPage asks before a device is paired: a mail scanner that opens the link pairs nothing.
+type pairPage struct {
+	web.Frame
+	Token string
+}
+
+// askPair answers GET of a pairing link with the button that pairs this device. It looks
+// at no pairing, so that it tells nothing of them.
+func (p *Pages) askPair(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
+	print := web.PrinterOf(r)
+	p.render(w, http.StatusOK, "pair", pairPage{Frame: web.Frame{Title: print.T("Pair this device")}, Token: ps.ByName("token")}, print)
+}
+
+// pairByLink answers the form of askPair: it makes this browser a till and leads to the page.
+func (p *Pages) pairByLink(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
+	d, err := p.claim(r, operation.ClaimFields{Token: store.Given(ps.ByName("token"))})
+	if err != nil {
+		p.refusePairing(w, r, err)
+		return
+	}
+	http.SetCookie(w, kernel.DeviceCookie(p.PublicURL, d.Token))
+	w.Header().Set("Location", Path)
+	p.Kernel.HTML(w, http.StatusSeeOther, nil)
+}
+
+// codeFields is the body of POST /till/pair.
+type codeFields struct {
+	Code store.Opt[string] `json:"code" req:"true" min:"1" max:"32" doc:"The code, however it is typed."`
+}
+
+// pairByCode answers POST /till/pair, which the page sends: an installed app has cookies of
+// its own.
+func (p *Pages) pairByCode(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
+	if err := requireJSON(r); err != nil {
+		p.Kernel.AnswerError(w, err)
+		return
+	}
+	kernel.Handler[codeFields, kernel.None]{Status: http.StatusNoContent, Limit: kernel.SmallBody, Do: func(r *http.Request, _ httprouter.Params, f codeFields) (kernel.None, error) {
+		d, err := p.claim(r, operation.ClaimFields{Code: f.Code})
+		if err == nil {
+			http.SetCookie(w, kernel.DeviceCookie(p.PublicURL, d.Token))
+		}
+		return kernel.None{}, err
+	}}.Handle(p.Kernel)(w, r, ps)
+}
+
+// claim makes a device of a pairing.
+func (p *Pages) claim(r *http.Request, f operation.ClaimFields) (operation.CreatedDevice, error) {
+	caller := kernel.VisitorCaller(p.Kernel.ClientAddress(r))
+	return kernel.Do[operation.CreatedDevice](r.Context(), p.Kernel, caller, operation.ClaimPairing, kernel.Args{Fields: f})
+}
+
+// refusePairing answers the form with the page of an error, or with JSON.
+func (p *Pages) refusePairing(w http.ResponseWriter, r *http.Request, err error) {
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		p.Kernel.AnswerError(w, err)
+		return
+	}
+	e, print := p.Kernel.Report(w, err), web.PrinterOf(r)
+	page := web.ErrorPage{
+		Frame:     web.Frame{Title: print.T("This device was not paired")},
+		Status:    e.Status,
+		Message:   print.T("The server could not do this. Nothing was changed. Try again."),
+		RequestID: w.Header().Get("X-Request-Id"),
+		Back:      web.Action{Label: print.T("Open the till"), Path: Path},
+	}
+	if e.Code == store.LinkExpired {
+		page.Message = print.T("This link was used already, or it is older than ten minutes.")
+		page.Hint = print.T("Make a new one in the dashboard, under Tills.")
+	}
+	p.render(w, e.Status, "error", page, print)
+}
+
+// unpair ends the cookie of this browser. The token stays valid until a manager revokes it.
+func (p *Pages) unpair(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
+	if err := requireJSON(r); err != nil {
+		p.Kernel.AnswerError(w, err)
+		return
+	}
+	kernel.Handler[struct{}, kernel.None]{Status: http.StatusNoContent, Limit: kernel.SmallBody, Do: func(*http.Request, httprouter.Params, struct{}) (kernel.None, error) {
+		http.SetCookie(w, kernel.DeviceCookie(p.PublicURL, ""))
+		return kernel.None{}, nil
+	}}.Handle(p.Kernel)(w, r, ps)
+}
+
+// requireJSON returns an error unless a request says that its body is JSON, which no form of
+// another origin can.
+func requireJSON(r *http.Request) error {
+	if !kernel.IsJSON(r) {
+		return &kernel.Error{Status: http.StatusUnsupportedMediaType, Code: store.BadRequest, Message: "The Content-Type must be application/json."}
+	}
+	return nil
+}

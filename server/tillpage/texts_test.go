@@ -1,0 +1,78 @@
+package tillpage
+
+import (
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"punchcard/server/kernel"
+)
+
+// TestScriptTexts checks that scriptTexts are the texts that the scripts show.
+func TestScriptTexts(t *testing.T) {
+	call := regexp.MustCompile(`\bt\((?:"((?:[^"\\]|\\.)*)")?`)
+	shown := map[string]bool{}
+	for _, file := range scripts() {
+		raw, err := fs.ReadFile(files, "assets/"+file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range call.FindAllStringSubmatch(string(raw), -1) {
+			if m[1] == "" && file != "dom.js" { // which defines t
+				t.Errorf("%s passes something else than a text to t", file)
+			}
+			shown[m[1]] = true
+		}
+	}
+	delete(shown, "")
+	for text := range shown {
+		if !slices.Contains(scriptTexts, text) {
+			t.Errorf("scriptTexts lacks %q", text)
+		}
+	}
+	for i, text := range scriptTexts {
+		if !shown[text] || slices.Contains(scriptTexts[:i], text) {
+			t.Errorf("no script shows %q, or it is there twice", text)
+		}
+	}
+}
+
+// TestRefusals checks that every code of the till API has a sentence.
+func TestRefusals(t *testing.T) {
+	raw, err := os.ReadFile("assets/refusals.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, meaning := range kernel.Codes {
+		if meaning.When == "" || slices.Contains(notAtTills, string(code)) {
+			continue
+		}
+		if !strings.Contains(string(raw), "\n  "+string(code)+": t(") {
+			t.Errorf("there is no sentence for %s", code)
+		}
+	}
+}
+
+// notAtTills are codes that the till API does not answer.
+var notAtTills = []string{"business_api_required", "location_scope_unsupported", "card_locked", "program_has_installed_cards"}
+
+// TestPages checks that all pages can be parsed and all icons are there.
+func TestPages(t *testing.T) {
+	if err := templates().Check(); err != nil {
+		t.Error(err)
+	}
+	for _, file := range scripts() {
+		raw, err := fs.ReadFile(files, "assets/"+file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`\b(?:icon\(|iconName: )"([a-z]+)"`).FindAllStringSubmatch(string(raw), -1) {
+			if !slices.Contains(icons, m[1]) {
+				t.Errorf("%s shows the icon %s, which the page does not have", file, m[1])
+			}
+		}
+	}
+}
