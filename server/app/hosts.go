@@ -60,7 +60,7 @@ const (
 var peoplesPaths = []string{"setup", "sign-in", "sign-out", "invite", "reset", "dashboard", "till"}
 
 // demoForms are the paths of the forms on a fixture's start page.
-var demoForms = []string{"/dev/sign-in", "/dev/demo-card"}
+var demoForms = []string{"/dev/sign-in", "/dev/demo-card", "/dev/demo-till"}
 
 // publicTillPaths are the second segments below /till that are for anybody.
 var publicTillPaths = []string{"v1", "openapi.json"}

@@ -28,6 +28,7 @@ func TestTokensOfPathsAreNotLogged(t *testing.T) {
 	fixture := servertest.Start(t, logged)
 	link := fixture.Post("/programs/"+fixture.ProgramIDs["standard"]+"/cards", nil).Want(201).Str("install_url")
 	made := link[strings.LastIndexByte(link, '/')+1:]
+	page := installedPage(t, fixture.App, made)
 	patterns := []string{"/c/:token", "/i/:token", "/setup/:token", "/till/pair/:token", "/invite/:token", "/reset/:token"} // those that have no route yet are logged without one
 	walk := func(s *servertest.Server) {
 		routes := 0
@@ -43,7 +44,10 @@ func TestTokensOfPathsAreNotLogged(t *testing.T) {
 			t.Fatalf("only %d routes have a token", routes)
 		}
 		for _, pattern := range patterns {
-			for _, secret := range []string{token, made} {
+			for _, secret := range []string{token, made, page} {
+				if secret == page && strings.HasSuffix(pattern, "/events") { // the answer does not end
+					continue
+				}
 				path := regexp.MustCompile(`:\w+`).ReplaceAllString(pattern, secret)
 				for _, path := range []string{path, path + "/", path + "/x", "/" + path, path + "%2fx", path + "?token=" + secret, strings.Replace(path, secret, "%00"+secret, 1)} {
 					for _, method := range []string{"GET", "HEAD", "POST", "PUT", "DELETE", "BREW"} {
@@ -65,12 +69,12 @@ func TestTokensOfPathsAreNotLogged(t *testing.T) {
 	walk(servertest.Start(t, logged, func(c *app.Config) { c.Dev = nil }))
 
 	text := log.String()
-	for _, secret := range []string{token, made} {
+	for _, secret := range []string{token, made, page} {
 		if at := strings.Index(text, secret); at >= 0 {
 			t.Errorf("the log has a token: %s", text[max(0, at-200):at+100])
 		}
 	}
-	for _, want := range []string{"route=/i/:token status=200", "route=/i/:token status=404", "route=/i/:token status=500", "status=403", "route=/i/:token/install status=303", `route="" status=404`, "request failed"} {
+	for _, want := range []string{"route=/i/:token status=200", "route=/i/:token status=404", "route=/i/:token status=500", "status=403", "route=/i/:token/install status=303", "route=/c/:token status=200", "route=/c/:token status=404", "route=/c/:token status=500", "route=/c/:token/install status=303", "route=/c/:token/manifest.webmanifest status=200", `route="" status=404`, "request failed"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the log has no %s", want)
 		}

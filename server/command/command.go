@@ -27,7 +27,8 @@ type CLI struct {
 	Dev         Dev         `cmd:"" help:"Serve a temporary database with a demo shop and a control API, for tests and trials."`
 	Shop        Shop        `cmd:"" help:"Create, list and change shops."`
 	Location    Location    `cmd:"" help:"Create and list locations, set a staff PIN."`
-	Device      Device      `cmd:"" help:"Create, list and revoke tills' device tokens."`
+	Staff       Staff       `cmd:"" help:"Add, list, disable and enable the people who work at tills, set their PINs."`
+	Device      Device      `cmd:"" help:"Create, pair, list and revoke tills' devices."`
 	Key         Key         `cmd:"" help:"Create, list, rotate and revoke keys."`
 	Program     Program     `cmd:"" help:"Change the operator's settings of a program, or delete it."`
 	Card        Card        `cmd:"" help:"Lock, unlock, archive, reissue and delete cards."`

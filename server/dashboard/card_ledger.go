@@ -61,6 +61,9 @@ func (v *visit) ledgerRow(e store.LedgerEntry, prizes []store.LadderPrize) ledge
 	if i := slices.IndexFunc(prizes, func(z store.LadderPrize) bool { return e.PrizeID.Valid && z.ID == e.PrizeID.V }); i >= 0 && e.Type == store.TransactionRedemption {
 		row.Title = v.print.T("Prize redeemed: {0}", prizes[i].Name)
 	}
+	if e.Staff != nil {
+		row.Who += " · " + e.Staff.Name
+	}
 	if e.Actor != nil {
 		row.Who = v.actorName(*e.Actor)
 	}

@@ -133,6 +133,7 @@ func bindings() []binding {
 		setupPages,
 		signInPages,
 		reportPages,
+		staffPages,
 		statisticsPages,
 		tillPages,
 		todayPages,

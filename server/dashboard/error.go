@@ -5,7 +5,6 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -169,22 +168,11 @@ func nextPath(next string) string {
 	return "/dashboard"
 }
 
-// languageOf returns the printer of who is not signed in: of the language in the query,
-// or else of the browser's.
-func languageOf(r *http.Request) *web.Printer {
-	if lang := chosenLanguage(r); lang != "" {
-		return web.PrinterFor(lang)
-	}
-	return web.PrinterFor(web.Match(r.Header.Get("Accept-Language")))
-}
+// languageOf returns the printer of who is not signed in.
+func languageOf(r *http.Request) *web.Printer { return web.PrinterOf(r) }
 
 // chosenLanguage returns the language in the query of a page, or "" if there is none.
-func chosenLanguage(r *http.Request) string {
-	if lang := r.URL.Query().Get("lang"); slices.Contains(web.Locales, lang) {
-		return lang
-	}
-	return ""
-}
+func chosenLanguage(r *http.Request) string { return web.ChosenLanguage(r) }
 
 // keepLanguage adds the language in the query to the path of another page before the
 // sign-in.

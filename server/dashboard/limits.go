@@ -32,6 +32,7 @@ var limitWords = map[string]string{
 	"--prize-description-max-length":     web.Text("Characters of a prize's description"),
 	"--localization-max-length":          web.Text("Characters of a name or description in another language"),
 	"--mail-per-hour":                    web.Text("Mails of a shop per hour; further ones wait; 0 is unlimited"),
+	"--holder-streams":                   web.Text("Pages of cards that are kept up to date at the same time"),
 	"--mcp-key-rate-limit-per-minute":    web.Text("Calls of an MCP key per minute; 0 is unlimited"),
 	"--mcp-key-daily-call-budget":        web.Text("Calls of an MCP key per day; 0 is unlimited"),
 }

@@ -178,7 +178,7 @@ func TestPreview(t *testing.T) {
 	form.set("name", "<b>Lunch", "total_stamps", "61", "bg_color_hex", "#FFFFFF", "text_color_hex", "#FFFFFE", "brand_color_hex", "red;}")
 	s.Unchanged(func() {
 		fragment := manager.post(at+"/preview", form.fields).want(200).has("<b>Lunch", "24 of 61 stamps", "This text is hard to read", "Cards show black text instead.")
-		for _, want := range []string{"--bg:#FFFFFF;--ink:#111111;--brand:#1F2937", "--width:39%"} {
+		for _, want := range []string{"--bg:#FFFFFF;--ink:#111111;--brand:#1F2937", "<rect width=\"39%\""} {
 			if !strings.Contains(fragment.body, want) {
 				t.Errorf("no %s: %s", want, fragment.body)
 			}

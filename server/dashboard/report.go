@@ -33,6 +33,7 @@ type reportPage struct {
 	Tiles     []tile
 	Types     []typeRow
 	Tills     []sumRow
+	Staff     []sumRow // empty if nobody was signed in at a till
 	Programs  []sumRow
 	Prepaid   bool
 	Uses      bool // a discount or a pass was used
@@ -137,6 +138,13 @@ func (v *visit) fillReport(p *reportPage, today string) {
 			name = v.print.T("Made on these pages")
 		}
 		p.Tills = append(p.Tills, sumRow{Name: v.locationName(t.LocationName) + " · " + name, ReportSums: t.ReportSums})
+	}
+	for _, m := range d.ByStaff {
+		name := m.StaffName.V
+		if !m.StaffID.Valid {
+			name = v.print.T("Nobody signed in")
+		}
+		p.Staff = append(p.Staff, sumRow{Name: name, ReportSums: m.ReportSums})
 	}
 	for _, r := range d.ByProgram {
 		p.Programs = append(p.Programs, sumRow{Name: r.ProgramName, Path: "/dashboard/program/" + r.ProgramID, ReportSums: r.ReportSums})

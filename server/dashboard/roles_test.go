@@ -57,6 +57,7 @@ var leastRoles = map[string]string{
 		GET /dashboard/locations
 		GET /dashboard/location/:id
 		GET /dashboard/tills
+		GET /dashboard/staff
 		GET /dashboard/webhooks
 		GET /dashboard/webhook/:id
 		GET /dashboard/webhook/:id/receiver
@@ -146,6 +147,14 @@ var leastRoles = map[string]string{
 		POST /dashboard/program/:id/logo/delete
 		GET /dashboard/new/till
 		POST /dashboard/new/till
+		POST /dashboard/new/till/pair
+		GET /dashboard/new/staff
+		POST /dashboard/new/staff
+		GET /dashboard/staff/:id/pin
+		POST /dashboard/staff/:id/pin
+		GET /dashboard/staff/:id/disable
+		POST /dashboard/staff/:id/disable
+		POST /dashboard/staff/:id/enable
 		GET /dashboard/till/:id/revoke
 		POST /dashboard/till/:id/revoke
 		GET /dashboard/activity
@@ -271,6 +280,7 @@ func (s *site) sample(on *servertest.Server, name string) samples {
 	card := on.Issue(program, servertest.Fields{"holder_name": name})
 	out := samples{"program": program, "prize": prize, "location": location, "till": device.Str("id"), "card": card, "key": key, "webhook": hook, "delivery": sent,
 		"transaction": s.Till(device.Str("token")).Post("/cards/"+card+"/stamps", servertest.Fields{"count": 1}).Want(201).Str("transaction.id")}
+	out["staff"] = s.newStaff(on.ShopID, location, name)
 	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {
 		user, err := tx.AddUser(store.NewUser{Email: "m" + on.ShopID + "@test.example", Name: name, Language: "en"})
 		if err != nil {

@@ -63,7 +63,7 @@ type Limit struct {
 	Flag    string // with its dashes
 	Value   string
 	Help    string // what it is
-	Changed bool // it is not the default
+	Changed bool   // it is not the default
 }
 
 // LoggedError is an error of the log.

@@ -2,12 +2,15 @@ package dashboard
 
 import (
 	"cmp"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
+	"punchcard/server/qr"
 	"punchcard/server/web"
 	"punchcard/store"
 )
@@ -21,6 +24,7 @@ var tillPages = []binding{
 		return showNewTill(v, v.newForm(url.Values{"location_id": {v.r.URL.Query().Get("location_id")}}))
 	}),
 	post("/dashboard/new/till", action[operation.CreatedDevice]{op: operation.CreateDevice, again: showNewTill, show: showTillToken}),
+	post("/dashboard/new/till/pair", action[store.CreatedPairing]{op: operation.CreatePairing, again: showNewTill, show: showPairing}),
 	page("/dashboard/till/:id/revoke", confirmRevokeTill),
 	post("/dashboard/till/:id/revoke", action[store.Device]{op: operation.RevokeDevice, next: func(*visit, store.Device) (string, string) { return tillsPath, tillRevoked }}),
 }
@@ -44,11 +48,12 @@ type tillsPage struct {
 	Create  web.Action
 }
 
-// locationTabs are the views of locations and their tills.
+// locationTabs are the views of locations, their tills and their staff.
 func (v *visit) locationTabs(current string) []web.NavItem {
 	return []web.NavItem{
 		{Label: v.print.T("Locations"), Path: locationsPath, Current: current == locationsPath},
 		{Label: v.print.T("Tills"), Path: tillsPath, Current: current == tillsPath},
+		{Label: v.print.T("Staff"), Path: staffPath, Current: current == staffPath},
 	}
 }
 
@@ -101,14 +106,15 @@ func showTills(v *visit) error {
 			p.Tills = append(p.Tills, t)
 		}
 	}
+	p.Actions = []web.Action{{Label: v.print.T("Open the till"), Path: "/till/", Icon: "till"}}
 	if p.May {
 		p.Create = web.Action{Label: v.print.T("New till"), Path: "/dashboard/new/till", Icon: "plus", Kind: "primary"}
-		p.Actions = []web.Action{p.Create}
+		p.Actions = append(p.Actions, p.Create)
 	}
 	return v.render(http.StatusOK, "tills", p)
 }
 
-// tillPage is the form of a new till, or its token.
+// tillPage is the form of a new till, its token, or a pairing.
 type tillPage struct {
 	web.Frame
 	Form      *web.Form
@@ -116,26 +122,59 @@ type tillPage struct {
 	Till      operation.CreatedDevice
 	Location  string
 	Check     string // the command that checks the token
+	Pairing   store.CreatedPairing
+	QR        template.HTML // of the pairing's link
+	Code      string        // of the pairing, in groups
 }
 
 func showNewTill(v *visit, f *web.Form) error {
 	if err := v.require(operation.CreateDevice); err != nil {
 		return err
 	}
-	locations, err := v.locations()
-	if err != nil {
-		return err
-	}
 	p := tillPage{Frame: v.frame(web.Text("New till"), locationsPath), Form: f}
 	p.Width = "narrow"
 	f.Order = []string{"location_id", "name"}
-	for _, l := range slices.Backward(locations) {
-		p.Locations = append(p.Locations, web.Option{Value: l.ID, Label: l.Name})
-	}
-	if len(p.Locations) != 1 {
-		p.Locations = append([]web.Option{{Value: "", Label: v.print.T("Choose a location")}}, p.Locations...)
+	var err error
+	if p.Locations, err = v.locationChoice(); err != nil {
+		return err
 	}
 	return v.render(v.status(), "till_form", p)
+}
+
+// locationChoice returns the locations of the shop, oldest first, for a form in which one has
+// to be chosen.
+func (v *visit) locationChoice() (options []web.Option, err error) {
+	locations, err := v.locations()
+	for _, l := range slices.Backward(locations) {
+		options = append(options, web.Option{Value: l.ID, Label: l.Name})
+	}
+	if len(options) != 1 {
+		options = append([]web.Option{{Value: "", Label: v.print.T("Choose a location")}}, options...)
+	}
+	return options, err
+}
+
+// showPairing shows the link and the code of a pairing. A form that is sent again has none to
+// show.
+func showPairing(v *visit, created store.CreatedPairing) error {
+	p := tillPage{Frame: v.frame(web.Text("Pair a phone or tablet"), locationsPath), Pairing: created, Code: groupCode(created.Code)}
+	p.Width = "narrow"
+	if created.URL != "" {
+		if strings.HasPrefix(created.URL, "/") {
+			p.Pairing.URL = v.origin() + created.URL
+		}
+		svg, err := qr.SVG(p.Pairing.URL)
+		if err != nil {
+			return err
+		}
+		p.QR = template.HTML(svg)
+	}
+	l, err := read[store.Location](v, operation.GetLocation, kernel.Args{Params: map[string]string{"id": created.LocationID}})
+	if err != nil {
+		return err
+	}
+	p.Location = l.Name
+	return v.render(http.StatusOK, "till_pair", p)
 }
 
 // showTillToken shows the token of a new till. A form that is sent again has none to show.

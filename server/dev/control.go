@@ -65,6 +65,7 @@ func (c *Control) Mount(r *httprouter.Router) {
 	get := func(path string, h httprouter.Handle) { kernel.Register(r, http.MethodGet, path, h) }
 	get("/", c.start)
 	r.POST("/dev/demo-card", c.demoCard)
+	r.POST("/dev/demo-till", c.demoTill)
 	get("/dev/clock", handle(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }))
 	r.POST("/dev/clock", handle(k, http.StatusOK, c.moveClock))
 	get("/dev/seed.schema.json", k.Static("application/schema+json", seed.Schema))

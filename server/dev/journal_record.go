@@ -239,7 +239,7 @@ func mask(headers map[string]string) {
 	if v, ok := headers["Authorization"]; ok {
 		headers["Authorization"] = maskToken(v)
 	}
-	for _, name := range []string{"X-Staff-Pin", "Proxy-Authorization", "Cookie"} {
+	for _, name := range []string{"X-Staff-Pin", "X-Staff-Session", "Proxy-Authorization", "Cookie"} {
 		if _, ok := headers[name]; ok {
 			headers[name] = "***"
 		}

@@ -58,6 +58,7 @@ type startValue struct{ Name, Value string }
 // startLinks are the links to all faces.
 var startLinks = []startLink{
 	{"/dashboard", "Dashboard of the shop"},
+	{"/till/", "Till page"},
 	{"/docs", "Reference of the REST API"},
 	{"/openapi.json", "OpenAPI document of the REST API"},
 	{"/till/openapi.json", "OpenAPI document of the till API"},
@@ -83,6 +84,9 @@ func (c *Control) start(w http.ResponseWriter, r *http.Request, _ httprouter.Par
 	}
 	if c.demoProgram() != "" {
 		view.Actions = append(view.Actions, web.Action{Label: "Issue a card and open its page", Path: "/dev/demo-card", Post: true})
+	}
+	if c.Ready.TillToken != "" {
+		view.Actions = append(view.Actions, web.Action{Label: "Open the demo till", Path: "/dev/demo-till", Post: true})
 	}
 	var b bytes.Buffer
 	if err := pages().Render(&b, "start", view, web.PrinterFor("en")); err != nil {
@@ -133,5 +137,13 @@ func (c *Control) demoCard(w http.ResponseWriter, r *http.Request, _ httprouter.
 	}
 	// The path alone, since the browser may know the fixture by another name.
 	w.Header().Set("Location", "/i/"+path.Base(made.InstallURL))
+	c.Kernel.HTML(w, http.StatusSeeOther, nil)
+}
+
+// demoTill answers POST /dev/demo-till: it makes the browser the demo till and leads to the
+// till page.
+func (c *Control) demoTill(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
+	http.SetCookie(w, kernel.DeviceCookie(c.PublicURL, c.Ready.TillToken))
+	w.Header().Set("Location", "/till/")
 	c.Kernel.HTML(w, http.StatusSeeOther, nil)
 }

@@ -231,9 +231,9 @@ func (x *activity) write(a *application, tx *store.Tx) (_ string, err error) {
 	case "spend":
 		out, err = tx.Spend(at, card, store.AmountFields{AmountCents: x.Spend, Metadata: x.Metadata})
 	case "use":
-		out, err = tx.Use(at, card, x.Metadata)
+		out, err = tx.Use(at, card, store.UseFields{Metadata: x.Metadata})
 	case "reverse":
-		out, err = tx.Reverse(at, a.ids[x.reverses.n], x.Metadata)
+		out, err = tx.Reverse(at, a.ids[x.reverses.n], store.UseFields{Metadata: x.Metadata})
 	}
 	return out.Transaction.ID, err
 }
