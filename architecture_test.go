@@ -11,13 +11,14 @@ import (
 // that it may import. There is no cycle, and no face imports another face.
 var mayImport = map[string]string{
 	"":                     "server/command server/app",
-	"server/command":       "server/app server/api server/dev/seed server/kernel server/mail server/metrics server/openapi server/operation server/wire store store/backup webhook",
-	"server/app":           "server/api server/dashboard server/dev server/dev/seed server/holder server/kernel server/openapi server/operation server/till server/web server/wire store store/backup store/file webhook",
+	"server/command":       "server/api server/app server/dev/seed server/kernel server/mail server/metrics server/openapi server/operation server/qr server/wire store store/backup webhook",
+	"server/app":           "server/api server/dashboard server/dev server/dev/seed server/holder server/kernel server/openapi server/operation server/till server/tillpage server/web server/wire store store/backup store/file webhook",
 	"server/punchtest":     "server/app server/dev server/dev/seed webhook",
 	"server/servertest":    "server/api server/app server/dev/seed server/kernel server/till store store/sqlite",
 	"server/api":           "server/kernel server/openapi server/operation store",
 	"server/till":          "server/kernel server/openapi server/operation store",
-	"server/holder":        "server/kernel server/operation server/qr server/web store",
+	"server/holder":        "server/kernel server/logo server/operation server/qr server/static server/web store",
+	"server/tillpage":      "server/kernel server/operation server/static server/web store",
 	"server/dashboard":     "server/kernel server/logo server/operation server/qr server/static server/web server/wire store store/event",
 	"server/dev":           "server/dev/seed server/mail/mailtext server/kernel server/operation server/web server/wire store",
 	"server/dev/seed":      "server/operation server/wire store",

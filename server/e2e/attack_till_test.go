@@ -15,7 +15,7 @@ import (
 // coffee is a program that repeats.
 const coffee = `{"type":"standard","name":"Coffee","total_stamps":10,"icon_key":"coffee","repeat_after_reset":true}`
 
-var shownCode = regexp.MustCompile(`<code class="code">([0-9A-Z-]{9})</code>`)
+var shownCode = regexp.MustCompile(`<code>([0-9A-Z-]{9})</code>`)
 
 // shortCode returns the short code that the page of an install link shows.
 func shortCode(p *process, installURL string) string {

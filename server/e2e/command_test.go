@@ -338,7 +338,7 @@ func TestCommandsOnNoFile(t *testing.T) {
 	db := filepath.Join(dir, "none.db")
 	for _, args := range [][]string{
 		{"shop", "list"}, {"shop", "update", "--name", "x"},
-		{"location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "IT"}, {"location", "list"}, {"location", "set-pin", "loc_x", "--none"},
+		{"location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "IT"}, {"location", "list"}, {"location", "set-pin", "loc_x", "--none"}, {"staff", "list"}, {"staff", "disable", "stf_x"}, {"staff", "enable", "stf_x"},
 		{"key", "create", "--name", "x"}, {"key", "list"}, {"key", "rotate", "key_x"}, {"key", "revoke", "key_x"}, {"key", "revoke-all"},
 		{"program", "update", "prg_x", "--min-spend-cents", "1"}, {"program", "delete", "prg_x"},
 		{"card", "lock", "crd_x"}, {"card", "unlock", "crd_x"}, {"card", "archive", "crd_x"}, {"card", "reissue", "crd_x", "--public-url", "https://x.example"}, {"card", "delete", "crd_x"},

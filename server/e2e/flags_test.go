@@ -24,7 +24,7 @@ var specSettings = []string{"API_KEY_MAX_PER_SHOP", "API_KEY_RATE_LIMIT_PER_MINU
 	"WEBHOOK_MAX_CUSTOM_HEADERS", "WEBHOOK_CUSTOM_HEADERS_MAX_BYTES", "MCP_KEY_MAX_PER_SHOP", "MCP_KEY_RATE_LIMIT_PER_MINUTE", "MCP_KEY_DAILY_CALL_BUDGET"}
 
 // otherLimits are the flags of all other limits.
-var otherLimits = []string{"till-rate-limit-per-minute", "idempotency-key-max-length", "webhook-delivery-attempts", "webhook-backoff-base", "delivery-log-max-limit", "prize-max-thresholds",
+var otherLimits = []string{"holder-streams", "till-rate-limit-per-minute", "idempotency-key-max-length", "webhook-delivery-attempts", "webhook-backoff-base", "delivery-log-max-limit", "prize-max-thresholds",
 	"prize-max-options", "prize-name-max-length", "prize-description-max-length", "localization-max-length", "mail-per-hour"}
 
 // serverFlags returns the flags of a command.

@@ -132,3 +132,16 @@ func (s *Server) Codes(installURL string) (qr, short string) {
 	}
 	return qr, short
 }
+
+// CardPage returns the URL of the page of an install link's card.
+func (s *Server) CardPage(installURL string) (page string) {
+	s.T.Helper()
+	if err := s.App.Store.View(0, func(v *store.View) error {
+		h, err := v.HolderCard(path.Base(installURL))
+		page = s.Origin + "/c/" + h.PageToken
+		return err
+	}); err != nil {
+		s.T.Fatal(err)
+	}
+	return page
+}

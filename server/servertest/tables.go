@@ -33,6 +33,12 @@ const IssuedCardTable = `
 	install_url_expires_at date-time
 	install_qr_svg string`
 
+// TillTransactionTable is the table of a transaction on the till API.
+const TillTransactionTable = TransactionTable + `
+	staff object|null
+	occurred_at date-time|null
+	client_reference string|null`
+
 // TransactionTable is the table of a transaction.
 const TransactionTable = `
 	id id

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/server/app"
 	"punchcard/server/servertest"
 )
 
@@ -30,7 +31,7 @@ func TestCardStates(t *testing.T) {
 		for i := 0; i+1 < len(actions); i += 2 {
 			till.Post("/cards/"+id+"/"+actions[i].(string), actions[i+1]).Want(201)
 		}
-		return link
+		return s.CardPage(link)
 	}
 	program := func(kind string, more fields) string { return s.NewProgram(kind, true, more) }
 	standard := s.ProgramIDs["standard"]
@@ -70,14 +71,76 @@ func TestCardInstall(t *testing.T) {
 	s := servertest.Start(t, servertest.Frozen)
 	for _, v := range []View{{Width: 360}, {Width: 360, NoScripts: true}} {
 		_, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+		page := s.CardPage(link)
 		p := Open(t, link, v)
 		p.Wait("Ada Lovelace", "0 of 10 stamps", "Show this code at the till")
-		p.Press("Keep it on my iPhone")
-		p.Wait("This card is on your phone")
-		if strings.Contains(p.Text(), "Keep it on") || s.Origin+p.Path() != link {
+		p.Press("I keep it on my iPhone")
+		p.Wait("You told the shop that you keep this card on your phone.")
+		if strings.Contains(p.Text(), "I keep it on") || s.Origin+p.Path() != page {
 			t.Errorf("%s: %s", p.Path(), p.Text())
 		}
 		p.CheckNow()
 		p.ShootAs("card-installed")
 	}
+}
+
+// TestCardLive checks that a page shows what happens at the till, and that its link has
+// ended, without being loaded again.
+func TestCardLive(t *testing.T) {
+	s := servertest.Start(t, servertest.Frozen)
+	id, link := issue(s, s.ProgramIDs["standard"], nil)
+	p := Open(t, s.CardPage(link), View{Width: 360})
+	p.Wait("0 of 10 stamps")
+	before := p.visited()
+	s.Till(s.TillToken).Post("/cards/"+id+"/stamps", fields{"count": 3}).Want(201)
+	p.Wait("3 of 10 stamps", "History")
+	if p.visited() != before {
+		t.Error("the page was loaded again")
+	}
+	p.CheckNow()
+	s.Post("/cards/"+id+"/reissue", nil).Want(200)
+	p.Wait("This link was replaced by a newer one. Ask the shop for a new one.")
+	if problems := p.ExpectProblems(); len(problems) == 0 {
+		t.Error("the page did not ask for itself")
+	}
+}
+
+// TestCardOffline checks that a page is shown as it last was where there is no
+// connection, and that nothing of it is left after its link has ended.
+func TestCardOffline(t *testing.T) {
+	db := t.TempDir() + "/test.db"
+	serve := func(c *app.Config) { c.DB = db }
+	s := servertest.Start(t, servertest.Frozen, serve)
+	id, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	page := s.CardPage(link)
+	p := Open(t, page, View{Width: 360})
+	s.Till(s.TillToken).Post("/cards/"+id+"/stamps", fields{"count": 4}).Want(201)
+	p.Wait("4 of 10 stamps")
+	p.wait("the copy", func() (kept bool, err error) {
+		err = p.tab.eval(&kept, `async () => await caches.has(location.pathname) && (await (await (await caches.open(location.pathname)).match(location.pathname))?.text() ?? '').includes('4 of 10')`)
+		return kept, err
+	})
+	if strings.Contains(p.Text(), "No connection") {
+		t.Error("the page says that there is no connection")
+	}
+	s.Stop()
+	if err := p.navigate(page); err != nil {
+		t.Fatal(err)
+	}
+	p.Wait("No connection. This is the card as of 1 Mar 2026, 10:00.", "Ada Lovelace", "4 of 10 stamps", "Show this code at the till")
+	if n := eval[int](p, `() => [...document.querySelectorAll('.code svg')].length + (getComputedStyle(document.querySelector('.code')).borderRadius === '0px' ? 10 : 0)`); n != 1 {
+		t.Error("the page has no QR code or no style")
+	}
+	p.ShootAs("card-offline")
+	again := servertest.Start(t, servertest.Frozen, serve, func(c *app.Config) { c.Listen = strings.TrimPrefix(s.Origin, "http://") })
+	p.Wait("4 of 10 stamps")
+	again.Post("/cards/"+id+"/reissue", nil).Want(200)
+	if err := p.navigate(page); err != nil {
+		t.Fatal(err)
+	}
+	p.Wait("This link was replaced by a newer one.")
+	if left := eval[[]string](p, `() => caches.keys()`); len(left) != 0 {
+		t.Errorf("the browser keeps %q", left)
+	}
+	p.ExpectProblems() // of the requests without a server
 }

@@ -3,6 +3,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -121,7 +122,7 @@ var yes = true
 // setCookie sets a cookie for the origin of a URL.
 func (b *tab) setCookie(url string, c *http.Cookie) {
 	b.t.Helper()
-	b.must(call(b, network.SetCookie, network.SetCookieParams{Name: c.Name, Value: c.Value, URL: url, Path: "/", HTTPOnly: &yes, Secure: &c.Secure}))
+	b.must(call(b, network.SetCookie, network.SetCookieParams{Name: c.Name, Value: c.Value, URL: url, Path: cmp.Or(c.Path, "/"), HTTPOnly: &yes, Secure: &c.Secure}))
 }
 
 // cookies returns the cookies that are sent to the page.

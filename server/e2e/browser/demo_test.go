@@ -12,6 +12,7 @@ import (
 
 	"punchcard/server/app"
 	"punchcard/server/dev/seed"
+	"punchcard/server/kernel"
 	"punchcard/server/servertest"
 	"punchcard/store"
 )
@@ -99,6 +100,7 @@ func (d *demo) issueTo(i int) {
 	}
 	r := d.make(fmt.Sprintf("card %d", i), "/programs/"+d.ids["program standard"]+"/cards", body)
 	d.ids[fmt.Sprintf("link %d", i)] = path.Base(r.Str("install_url"))
+	d.ids[fmt.Sprintf("page %d", i)] = path.Base(d.CardPage(r.Str("install_url")))
 }
 
 // addCards issues a card of each program, and cards of the coffee program to the first
@@ -111,7 +113,8 @@ func (d *demo) addCards() {
 	d.ids["card"], d.ids["link"] = d.ids["card 0"], d.ids["link 0"]
 	d.Install(d.ids["card"])
 	for _, kind := range []string{"private", "discount", "access", "prepaid"} {
-		d.make("card "+kind, "/programs/"+d.ids["program "+kind]+"/cards", fields{"holder_name": d.name("Stefano Sandvik"), "holder_email": "stefano@example.com"})
+		r := d.make("card "+kind, "/programs/"+d.ids["program "+kind]+"/cards", fields{"holder_name": d.name("Stefano Sandvik"), "holder_email": "stefano@example.com"})
+		d.ids["page "+kind] = path.Base(d.CardPage(r.Str("install_url")))
 	}
 }
 
@@ -162,7 +165,7 @@ func (d *demo) addDays() {
 	d.ids["delivery failed"] = d.Get(log + "?status=failed").Want(200).Str("items.0.id")
 }
 
-// addTills adds tills, one of which is revoked.
+// addTills adds tills, one of which is revoked, and staff, of whom one is disabled.
 func (d *demo) addTills() {
 	d.T.Helper()
 	for _, name := range []string{"Counter 1", "Counter 2", "Old till"} {
@@ -172,6 +175,20 @@ func (d *demo) addTills() {
 	d.SQL("UPDATE devices SET revoked_at=? WHERE id=?", int64(d.App.Store.Now()), d.Row(store.KindDevice, d.ids["till"]))
 	d.ids["till"] = d.Control("POST", "/devices", fields{"location_id": d.ids["location"], "name": d.name("Kitchen")}).Str("id")
 	d.Patch("/locations/"+d.ids["location"], fields{"name": d.name("Centrale")}).Want(200)
+	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
+		for _, name := range []string{"Ada", "Grace"} {
+			m, err := tx.CreateStaff(d.Row(store.KindShop, d.ShopID), d.ids["location"], d.name(name), store.HashStaffPIN(store.Some("2468")))
+			if err != nil {
+				return err
+			}
+			d.ids["staff"] = m.ID
+		}
+		m, err := tx.CreateStaff(d.Row(store.KindShop, d.ShopID), d.ids["location 2"], d.name("Alan"), store.HashStaffPIN(store.Some("2468")))
+		if err == nil {
+			_, err = tx.SetStaffDisabled(d.Row(store.KindShop, d.ShopID), m.ID, true)
+		}
+		return err
+	})
 }
 
 // addStates puts cards and locations into their other states.
@@ -243,11 +260,14 @@ func (d *demo) addPeople() {
 // signIn returns the cookie of a session: of the demo shop's owner, who is the operator
 // too, its manager, who has a second factor, or its viewer; of a "stranger", who belongs
 // to no shop; of an owner who is "enrolling", since the shop demands a second factor; or
-// of a manager of whom the sign-in still wants the code ("pending").
+// of a manager of whom the sign-in still wants the code ("pending"). For "till" it is the
+// cookie of the demo till.
 func (d *demo) signIn(as string) *http.Cookie {
 	d.T.Helper()
 	n := store.NewSession{}
 	switch as {
+	case "till":
+		return kernel.DeviceCookie("", d.TillToken)
 	case "stranger":
 		n.User = d.shops["user Stranger"]
 	case "enrolling":

@@ -5,7 +5,8 @@ package browser
 import "fmt"
 
 // listStops keeps the elements that Tab must reach, in their order, with the look that
-// each has without the focus, and returns their number. Of the radio buttons of a group
+// each has without the focus, and returns their number. While a dialog is open they are those
+// of the dialog. Of the radio buttons of a group
 // Tab reaches one.
 const listStops = `() => {
 	const look = e => [e, e.parentElement, e.nextElementSibling, ...(e.labels || [])].filter(Boolean).map(x => {
@@ -13,13 +14,14 @@ const listStops = `() => {
 		return (s.outlineStyle === 'none' || s.outlineWidth === '0px' ? 'no outline' : s.outline) + ' ' + s.boxShadow
 	}).join('\n')
 	const name = e => e.tagName.toLowerCase() + ' ' + JSON.stringify((e.getAttribute('aria-label') || e.labels?.[0]?.innerText || e.innerText || e.name || '').trim().slice(0, 60))
-	const usable = e => e.tabIndex >= 0 && !e.matches(':disabled') && e.checkVisibility({visibilityProperty: true}) && !e.closest('[inert]')
+	const root = document.querySelector('dialog:modal') || document.body
+	const usable = e => root.contains(e) && e.tabIndex >= 0 && !e.matches(':disabled') && e.checkVisibility({visibilityProperty: true}) && !e.closest('[inert]')
 	const first = e => e.type !== 'radio' || e === ([...document.getElementsByName(e.name)].find(r => r.form === e.form && r.checked) || [...document.getElementsByName(e.name)].find(r => r.form === e.form && usable(r)))
 	const stops = [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex], [contenteditable]')]
 		.filter(e => usable(e) && (e.tagName !== 'SUMMARY' || e.parentElement.tagName === 'DETAILS') && first(e))
 	const begin = document.createElement('span') // Tab goes on from where it was
 	begin.tabIndex = -1
-	document.body.prepend(begin)
+	root.prepend(begin)
 	begin.focus()
 	begin.remove()
 	window.testStops = {stops, name, look, plain: stops.map(look)}
@@ -48,6 +50,10 @@ const readStop = `() => {
 // it reaches out of order, and what does not show that it has the focus.
 func checkKeyboard(p *Page) (problems []string) {
 	p.t.Helper()
+	p.wait("the page to be complete", func() (done bool, err error) {
+		err = p.tab.eval(&done, `() => !document.querySelector('[aria-busy=true]')`)
+		return done, err
+	})
 	count := eval[int](p, listStops)
 	bad := func(format string, arguments ...any) {
 		problems = append(problems, fmt.Sprintf(format, arguments...))

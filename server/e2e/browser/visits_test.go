@@ -32,9 +32,22 @@ var visits = map[string][]visit{
 	"/":     {{public: true}},
 	"/docs": {{public: true, rules: Rules{Public: true}}},
 	"/i/:token": {
-		{public: true, of: []string{"link"}},
+		{public: true, of: []string{"link 1"}},
 		{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusNotFound}},
 	},
+	"/c/:token": {
+		{public: true, of: []string{"page 0"}},
+		{public: true, of: []string{"page 0"}, query: "lang=de"},
+		{public: true, of: []string{"page 1"}},
+		{public: true, of: []string{"page prepaid"}},
+		{public: true, of: []string{"page 5"}}, // locked
+		{public: true, of: []string{"page 6"}, rules: Rules{Status: http.StatusGone}},
+		{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusNotFound}},
+	},
+	"/c/:token/events":               {{not: "a stream"}},
+	"/c/:token/icon/:name":           {{not: "a picture"}},
+	"/c/:token/manifest.webmanifest": {{not: "a manifest"}},
+	"/sw.js":                         {{not: "a script"}},
 
 	"/setup/:token":  {{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}}, // see TestSetUp
 	"/sign-in":       {{public: true}, {public: true, query: "lang=de"}},
@@ -108,7 +121,11 @@ var visits = map[string][]visit{
 	"/dashboard/location/:id/edit":    of("location"),
 	"/dashboard/location/:id/pin":     of("location"),
 	"/dashboard/new/location":         {{}},
+	"/dashboard/new/staff":            {{}},
 	"/dashboard/new/till":             {{}},
+	"/dashboard/staff":                {{}, {as: "viewer"}},
+	"/dashboard/staff/:id/disable":    of("staff"),
+	"/dashboard/staff/:id/pin":        of("staff"),
 	"/dashboard/till/:id/revoke":      of("till"),
 	"/dashboard/tills":                {{}},
 
@@ -136,6 +153,13 @@ var visits = map[string][]visit{
 	"/dashboard/user/:id/reset":    of("person"),
 	"/dashboard/user/:id/sign-out": of("person"),
 	"/dashboard/users":             {{}},
+
+	"/till/":                     {{as: "till", rules: Rules{Scans: true, MaxWeight: 150_000}}, {as: "till", query: "lang=de", rules: Rules{Scans: true, MaxWeight: 150_000}}},
+	"/till/pair/:token":          {{public: true, of: []string{"unknown"}}},
+	"/till/assets/:name":         {{not: "an asset"}},
+	"/till/icon/:name":           {{not: "a picture"}},
+	"/till/manifest.webmanifest": {{not: "a manifest"}},
+	"/till/sw.js":                {{not: "a script"}},
 
 	"/openapi.json":      {{not: "a document"}},
 	"/till/openapi.json": {{not: "a document"}},

@@ -1,0 +1,286 @@
+//go:build browser
+
+package browser
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"punchcard/server/app"
+	"punchcard/server/kernel"
+	"punchcard/server/servertest"
+	"punchcard/store"
+)
+
+// openTill opens the till page as the demo till.
+func openTill(t *testing.T, s *servertest.Server, v View) *Page {
+	t.Helper()
+	v.Cookie = kernel.DeviceCookie("", s.TillToken)
+	p := Open(t, s.Origin+"/till/", v)
+	p.Wait("Find the card")
+	return p
+}
+
+// codesOf returns the content of a card's QR code, and its short code.
+func codesOf(s *servertest.Server, card string) (code, short string) {
+	s.T.Helper()
+	return s.Codes(s.Post("/cards/"+card+"/install-link", nil).Want(200).Str("install_url"))
+}
+
+// stamps returns how many stamps a card has.
+func stamps(s *servertest.Server, card string) string {
+	s.T.Helper()
+	return fmt.Sprint(s.Get("/cards/" + card).Want(200).At("stamps_count"))
+}
+
+// scan types a code, or digits, and Enter, as a scanner does that acts as a keyboard: at once.
+func (p *Page) scan(code string) {
+	p.t.Helper()
+	eval[bool](p, `code => {
+		for (const key of [...code, 'Enter']) (document.activeElement || document.body).dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}))
+		return true
+	}`, code)
+}
+
+// TestTillStart begins at the start page of dev, which pairs the demo till.
+func TestTillStart(t *testing.T) {
+	s := servertest.Start(t, servertest.Frozen)
+	p := Open(t, s.Origin+"/", View{})
+	p.Press("Open the demo till")
+	p.Wait("Centrale", "Find the card")
+	p.Press("Menu")
+	p.Press("Unpair this device")
+	p.Press("Unpair")
+	p.Wait("Pair this device with the shop")
+	if p.Cookie("punchcard-till") != nil {
+		t.Error("the cookie is still there")
+	}
+	p.ExpectProblems() // GET /me is 401
+}
+
+// TestTillStamps gives stamps by a typed code and by a scanner, takes one back, redeems a
+// prize, and is refused.
+func TestTillStamps(t *testing.T) {
+	s := servertest.Start(t, servertest.Frozen)
+	card, _ := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	code, short := codesOf(s, card)
+	p := openTill(t, s, View{Width: 390})
+	p.Fill("Code of the card", strings.ToUpper(short[:4]+"-"+short[4:]))
+	p.Press("Show")
+	p.Wait("Coffee card", "Ada Lovelace", "0 of 10 stamps")
+	p.CheckNow()
+	p.Press("Give 1 stamp")
+	p.Wait("1 stamp given. The card has 1 now.", "1 of 10 stamps")
+	p.Press("Undo")
+	p.Wait("Undone: 1 stamp.", "0 of 10 stamps")
+	p.Press("Next card")
+	p.Wait("Find the card")
+	p.scan(code)
+	p.Wait("0 of 10 stamps")
+	for range 5 {
+		p.Press("One stamp more")
+	}
+	p.Press("Give 6 stamps")
+	p.Wait("6 stamps given.", "6 of 10 stamps", "Ready")
+	p.CheckNow()
+	p.Press("Redeem: Croissant")
+	p.Wait("was redeemed", "Redeemed")
+	if got := stamps(s, card); got != "6" {
+		t.Errorf("the card has %s stamps", got)
+	}
+	p.scan("k7qm2x9pk7qm2x9p")
+	p.Wait("No card has this code.")
+	p.ExpectProblems() // 404
+	p.scan(code)
+	p.Wait("6 of 10 stamps")
+	s.Control("POST", "/cards/"+card+"/lock", nil)
+	p.Press("Give 1 stamp")
+	p.Wait("This card is locked at the moment. Ask a manager.")
+	p.ExpectProblems() // 422
+	p.Press("Next card")
+	p.Press("Menu")
+	p.Press("Last entries")
+	p.Wait("Redeemed: Croissant", "6 stamps", "Undone")
+	p.CheckNow()
+}
+
+// TestTillCompletes checks that a redemption which cannot be taken back is confirmed before.
+func TestTillCompletes(t *testing.T) {
+	s := servertest.Start(t, servertest.Frozen)
+	card, _ := issue(s, s.ProgramIDs["standard"], nil)
+	code, _ := codesOf(s, card)
+	s.Till(s.TillToken).Post("/cards/"+card+"/stamps", fields{"count": 10}).Want(201)
+	p := openTill(t, s, View{})
+	p.scan(code)
+	p.Wait("10 of 10 stamps")
+	p.Press("Redeem a prize (3)")
+	p.Wait("Which prize?")
+	p.Press("Free coffee")
+	p.Wait("This completes the card")
+	p.Press("Cancel")
+	if got := stamps(s, card); got != "10" {
+		t.Errorf("the card has %s stamps", got)
+	}
+	p.Press("Redeem a prize (3)")
+	p.Press("Free coffee")
+	p.CheckNow()
+	p.Press("Redeem")
+	p.Wait("was redeemed.", "0 of 10 stamps")
+	if strings.Contains(p.Text(), "Undo") {
+		t.Error("the page offers to take the redemption back")
+	}
+}
+
+// TestTillMoney tops up, spends with the keypad, and is refused more than there is.
+func TestTillMoney(t *testing.T) {
+	s := servertest.Start(t, servertest.Frozen)
+	card, _ := issue(s, s.ProgramIDs["prepaid"], nil)
+	code, _ := codesOf(s, card)
+	p := openTill(t, s, View{Width: 390})
+	p.scan(code)
+	p.Wait("Prepaid card")
+	p.Press("Top up")
+	for _, key := range []string{"1", "2", "5", "0"} {
+		p.Press(key)
+	}
+	p.Wait("€12.50")
+	p.CheckNow()
+	p.scan("")
+	p.Wait("€12.50 was added.")
+	p.Press("Spend")
+	p.Wait("Balance: €12.50")
+	p.scan("99999")
+	p.Wait("There is not enough money on the card.")
+	p.ExpectProblems() // 422
+}
+
+// TestTillIssues issues a card and shows its QR code.
+func TestTillIssues(t *testing.T) {
+	s := servertest.Start(t, servertest.Frozen)
+	p := openTill(t, s, View{})
+	p.Press("Issue a new card")
+	p.Press("Coffee card")
+	p.Fill("Name of the customer", "Grace Hopper")
+	p.Press("Issue the card")
+	p.Wait("Show this to the customer")
+	p.CheckNow()
+	p.Press("Done")
+	p.Wait("The card was issued.")
+	if got := s.Get("/cards?limit=1").Want(200).At("data.0.holder_name"); got != "Grace Hopper" {
+		t.Errorf("the card is of %v", got)
+	}
+}
+
+// TestTillOnce loses the answer of a stamp that was made: the page sends it again, and the
+// card has one stamp. It loses a stamp that was not made, too.
+func TestTillOnce(t *testing.T) {
+	s := servertest.Start(t, servertest.Frozen)
+	card, _ := issue(s, s.ProgramIDs["standard"], nil)
+	code, _ := codesOf(s, card)
+	p := openTill(t, s, View{})
+	for i, when := range []string{"after", "before"} {
+		p.scan(code)
+		p.Wait(fmt.Sprintf("%d of 10 stamps", i))
+		s.Control("POST", "/faults", fields{"method": "POST", "path": "/cards/*/stamps", "status": 503, "when": when, "count": 2})
+		p.Press("Give 1 stamp")
+		p.Wait("The stamp is kept on this device", "1 not sent")
+		s.Control("DELETE", "/faults", nil)
+		p.Press("1 not sent")
+		p.Wait("Waits for the connection")
+		p.CheckNow()
+		p.Press("Send now")
+		p.Wait("Everything was sent.")
+		if got := stamps(s, card); got != fmt.Sprint(i+1) {
+			t.Errorf("%s: the card has %s stamps", when, got)
+		}
+		p.ExpectProblems() // 503
+	}
+}
+
+// TestTillOffline checks a till that opens without a server, gives a stamp by the card's
+// code, and sends it when the server is back.
+func TestTillOffline(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "shop.db")
+	at := "127.0.0.1:0"
+	serve := func() *servertest.Server {
+		return servertest.Start(t, servertest.Frozen, func(c *app.Config) { c.DB, c.Listen = file, at })
+	}
+	s := serve()
+	card, _ := issue(s, s.ProgramIDs["standard"], nil)
+	code, _ := codesOf(s, card)
+	p := openTill(t, s, View{})
+	p.wait("the service worker", func() (kept bool, err error) {
+		err = p.tab.eval(&kept, `async () => { await navigator.serviceWorker.ready; return !!(await caches.match('/till/')) }`)
+		return kept, err
+	})
+	at = strings.TrimPrefix(s.Origin, "http://")
+	s.Stop()
+	open := func() {
+		t.Helper()
+		p.must(nil, p.navigate(s.Origin+"/till/"))
+		p.Wait("Centrale", "Find the card")
+	}
+	open()
+	p.scan(code)
+	p.Wait("There is no connection.", code)
+	p.CheckNow()
+	p.Press("Give 1 stamp")
+	p.Wait("The stamp is kept on this device", "1 not sent")
+	open()
+	p.Wait("1 not sent")
+	s = serve()
+	p.ExpectProblems() // requests without an answer
+	open()
+	p.wait("the stamp", func() (bool, error) { return stamps(s, card) == "1", nil })
+	p.scan(code)
+	p.Wait("1 of 10 stamps")
+	if rows := s.Get("/transactions").Want(200).IDs(); len(rows) != 1 {
+		t.Errorf("the ledger has %d rows", len(rows))
+	}
+	p.ExpectProblems()
+}
+
+// TestTillStaff signs a member of staff in where the location demands it, after a wrong PIN,
+// and searches for a card.
+func TestTillStaff(t *testing.T) {
+	s := servertest.Start(t, servertest.Frozen)
+	card, _ := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace", "holder_email": "ada@example.com"})
+	pin := store.HashStaffPIN(store.Some("4321"))
+	servertest.Write(t, s.App.Store, func(tx *store.Tx) error {
+		if _, err := tx.CreateStaff(s.Shop(), s.LocationIDs[0], "Bruno", pin); err != nil {
+			return err
+		}
+		_, err := tx.SetStaffPIN(s.Shop(), s.LocationIDs[0], pin)
+		return err
+	})
+	s.Patch("/locations/"+s.LocationIDs[0], fields{"require_staff_pin": true}).Want(200)
+	p := openTill(t, s, View{Width: 390})
+	code, _ := codesOf(s, card)
+	p.scan(code)
+	p.Wait("Ada Lovelace")
+	p.Press("Give 1 stamp")
+	p.Wait("Who is at the till?")
+	p.CheckNow()
+	p.Press("Bruno")
+	p.Wait("Continue")
+	p.scan("1111")
+	p.Wait("That was the wrong PIN.", "Continue")
+	p.ExpectProblems() // 401
+	p.scan("4321")
+	p.Wait("1 stamp given.", "1 of 10 stamps")
+	p.Press("Next card")
+	p.Press("Search for a card")
+	p.Fill("Name or email of the customer", "lovelace")
+	p.Press("Search")
+	p.Wait("Ada Lovelace", "Coffee card")
+	p.CheckNow()
+	p.Press("Ada Lovelace")
+	p.Wait("1 of 10 stamps")
+	p.Press("Give 1 stamp")
+	p.Wait("2 of 10 stamps")
+	p.Press("Next card")
+	p.Press("Last entries")
+	p.Wait("Bruno")
+}
