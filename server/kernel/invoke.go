@@ -81,16 +81,16 @@ func (k *Kernel) repeated(call *Call, op *Operation) (r Result, err error) {
 	if op.repeated == nil || call.Kind != Device {
 		return r, nil
 	}
-	fields, details, err := op.decode(call.in, k.conf.Fields)
-	if err != nil || details != nil {
+	d := call.decode(op, k.conf.Fields)
+	if d.err != nil || d.details != nil {
 		return r, nil
 	}
-	if f, ok := fields.(interface{ Reference() store.Once }); !ok || !f.Reference().ClientReference.Set || k.codes.check(call) != nil {
+	if f, ok := d.fields.(interface{ Reference() store.Once }); !ok || !f.Reference().ClientReference.Set || k.codes.check(call) != nil {
 		return r, nil
 	}
 	known := false
 	err = k.st.View(call.Epoch, func(v *store.View) (err error) {
-		r.value, known, err = op.repeated(v, call, fields)
+		r.value, known, err = op.repeated(v, call, d.fields)
 		return err
 	})
 	if err != nil || r.value == nil {

@@ -65,12 +65,21 @@ type Call struct {
 	in  Input
 	now store.Time
 
+	decoded *decoded // nil: the fields were not decoded yet
+
 	st        *store.Store
 	devices   *deviceCalls
 	passwords *password.Hasher
 	health    func() ServerHealth                     // see Config.Health; may be nil
 	backups   Backups                                 // may be nil
 	testMail  func(context.Context, store.Mail) error // may be nil
+}
+
+// decoded is what decoding an operation's fields returned.
+type decoded struct {
+	fields  any
+	details []store.Detail
+	err     error
 }
 
 // deviceCalls is what the calls of devices need of the kernel.

@@ -23,26 +23,37 @@ type Targeter interface {
 
 // Validate validates an operation's fields without using the store or the network.
 func (op *Operation) Validate(in Input, lim wire.Limits, now store.Time) error {
-	_, details, err := op.fields(in, lim, now)
+	call := Call{in: in, now: now}
+	_, details, err := call.fields(op, lim)
 	if err == nil && details != nil {
 		err = store.Invalid(details...)
 	}
 	return err
 }
 
-// fields decodes and validates the operation's fields.
-func (op *Operation) fields(in Input, lim wire.Limits, now store.Time) (any, []store.Detail, error) {
-	fields, details, err := op.decode(in, lim)
-	if c, ok := fields.(Checker); ok && err == nil {
-		details = wire.Join(details, c.Check(now)...)
+// decode decodes the operation's fields. It does so once for each call.
+func (call *Call) decode(op *Operation, lim wire.Limits) *decoded {
+	if call.decoded == nil {
+		var d decoded
+		d.fields, d.details, d.err = op.decode(call.in, lim)
+		call.decoded = &d
 	}
-	return fields, details, err
+	return call.decoded
+}
+
+// fields decodes and validates the operation's fields.
+func (call *Call) fields(op *Operation, lim wire.Limits) (any, []store.Detail, error) {
+	d := call.decode(op, lim)
+	if c, ok := d.fields.(Checker); ok && d.err == nil {
+		return d.fields, wire.Join(d.details, c.Check(call.now)...), nil
+	}
+	return d.fields, d.details, d.err
 }
 
 // validate decodes and validates the operation's fields, and checks their URL if
 // they are a Targeter. target is the checked URL.
 func (k *Kernel) validate(ctx context.Context, op *Operation, call *Call) (fields any, target string, err error) {
-	fields, details, err := op.fields(call.in, k.conf.Fields, call.now)
+	fields, details, err := call.fields(op, k.conf.Fields)
 	if err == nil && details != nil && op.lookUp != nil {
 		details, err = k.lookUp(op, call, fields, details)
 	}
