@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
@@ -105,24 +104,18 @@ type LocationSetPin struct {
 	None     bool   `env:"-" help:"Remove the PIN instead of reading one."`
 }
 
-// errPINArgument is the error of a PIN on the command line.
-var errPINArgument = errors.New("is read from standard input and not taken as an argument, which other users of this machine can read")
-
 // Run sets or removes the PIN.
 func (c *LocationSetPin) Run() error {
-	if c.Argument != "" {
-		return fmt.Errorf("PIN: %w; run the same command without it", errPINArgument)
-	}
-	pin := ""
-	if !c.None {
-		var err error
-		if pin, err = readPIN(); err != nil {
-			return fmt.Errorf("PIN: %w", err)
+	f := operation.StaffPINFields{StaffPIN: store.Opt[string]{Set: !c.None}}
+	if !c.None || c.Argument != "" {
+		pin, err := readPIN(c.Argument)
+		if errors.Is(err, errNoPIN) {
+			err = fmt.Errorf("%w; --none removes the PIN", err)
 		}
+		if err != nil {
+			return err
+		}
+		f.StaffPIN.V = pin
 	}
-	err := run(c.OfShop, operation.SetStaffPIN, kernel.Args{Params: on(c.ID), Fields: operation.StaffPINFields{StaffPIN: store.Opt[string]{V: pin, Set: !c.None}}}, printLocation)
-	if err != nil {
-		return fmt.Errorf("%s", strings.Replace(err.Error(), "--staff-pin", "PIN", 1))
-	}
-	return nil
+	return namePIN(run(c.OfShop, operation.SetStaffPIN, kernel.Args{Params: on(c.ID), Fields: f}, printLocation))
 }

@@ -16,9 +16,34 @@ import (
 // pinBytes bounds what readPIN reads of a line: a PIN has at most eight digits.
 const pinBytes = 64
 
+// errPINArgument is the error of a PIN on the command line.
+var errPINArgument = errors.New("is read from standard input and not taken as an argument, which other users of this machine can read")
+
+var errNoPIN = errors.New("the first line of standard input is empty")
+
 // readPIN reads a PIN from standard input: one line. At a terminal it asks for the
-// PIN and does not show what is typed.
-func readPIN() (string, error) {
+// PIN and does not show what is typed. argument is what the command line has in place of
+// the PIN, where it must not be.
+func readPIN(argument string) (pin string, err error) {
+	if argument != "" {
+		return "", fmt.Errorf("PIN: %w; run the same command without it", errPINArgument)
+	}
+	if pin, err = readSecretLine(); err != nil {
+		return "", fmt.Errorf("PIN: %w", err)
+	}
+	return pin, nil
+}
+
+// namePIN returns err with the name PIN in place of the flag that the PIN would have.
+func namePIN(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(strings.NewReplacer("--staff-pin", "PIN", "--pin", "PIN").Replace(err.Error()))
+}
+
+// readSecretLine reads one line from standard input, without echo at a terminal.
+func readSecretLine() (string, error) {
 	fd := int(os.Stdin.Fd())
 	if !term.IsTerminal(fd) {
 		return readLine(os.Stdin)
@@ -33,8 +58,6 @@ func readPIN() (string, error) {
 	}
 	return string(pin), err
 }
-
-var errNoPIN = errors.New("the first line of standard input is empty; --none removes the PIN")
 
 // readLine reads the only line of an input.
 func readLine(r io.Reader) (string, error) {

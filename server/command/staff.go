@@ -1,10 +1,8 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
@@ -35,30 +33,6 @@ func printStaff(w io.Writer, members ...store.StaffMember) {
 // printMember prints a table of one member of staff.
 func printMember(w io.Writer, m store.StaffMember) { printStaff(w, m) }
 
-// readMemberPIN reads the PIN of a member of staff. argument is what was given on the command
-// line, where it must not be.
-func readMemberPIN(argument string) (string, error) {
-	if argument != "" {
-		return "", fmt.Errorf("PIN: %w; run the same command without it", errPINArgument)
-	}
-	pin, err := readPIN()
-	if errors.Is(err, errNoPIN) {
-		err = errors.New("the first line of standard input is empty")
-	}
-	if err != nil {
-		return "", fmt.Errorf("PIN: %w", err)
-	}
-	return pin, nil
-}
-
-// namePIN returns an error that names the PIN, which is no flag.
-func namePIN(err error) error {
-	if err == nil {
-		return nil
-	}
-	return errors.New(strings.Replace(err.Error(), "--pin", "PIN", 1))
-}
-
 // StaffAdd is the command that adds a member of staff.
 type StaffAdd struct {
 	OfShop
@@ -69,7 +43,7 @@ type StaffAdd struct {
 
 // Run adds the member of staff.
 func (c *StaffAdd) Run() error {
-	pin, err := readMemberPIN(c.Argument)
+	pin, err := readPIN(c.Argument)
 	if err != nil {
 		return err
 	}
@@ -116,7 +90,7 @@ type StaffSetPin struct {
 
 // Run sets the PIN.
 func (c *StaffSetPin) Run() error {
-	pin, err := readMemberPIN(c.Argument)
+	pin, err := readPIN(c.Argument)
 	if err != nil {
 		return err
 	}
