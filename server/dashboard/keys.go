@@ -80,11 +80,7 @@ func (v *visit) findKey() (keyRow, error) {
 	if err != nil {
 		return keyRow{}, err
 	}
-	i := slices.IndexFunc(all, func(k keyRow) bool { return k.ID == v.id() })
-	if i < 0 {
-		return keyRow{}, kernel.Refuse(store.NotFound, "No such key.")
-	}
-	return all[i], nil
+	return find(v, all, func(k keyRow) string { return k.ID }, "No such key.")
 }
 
 func (v *visit) keyRow(k store.KeyInfo, locations []store.Location) keyRow {

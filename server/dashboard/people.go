@@ -3,7 +3,6 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
-	"slices"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
@@ -139,11 +138,7 @@ func findMember(v *visit) (m store.Member, err error) {
 	if err != nil {
 		return m, err
 	}
-	i := slices.IndexFunc(people.Members, func(m store.Member) bool { return m.ID == v.id() })
-	if i < 0 {
-		return m, kernel.Refuse(store.NotFound, "No such person.")
-	}
-	return people.Members[i], nil
+	return find(v, people.Members, func(m store.Member) string { return m.ID }, "No such person.")
 }
 
 func showRole(v *visit, f *web.Form) error {
@@ -193,14 +188,14 @@ func confirmCancelInvitation(v *visit) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(people.Invitations, func(i store.Invitation) bool { return i.ID == v.id() })
-	if i < 0 {
-		return kernel.Refuse(store.NotFound, "No such invitation.")
+	invitation, err := find(v, people.Invitations, func(i store.Invitation) string { return i.ID }, "No such invitation.")
+	if err != nil {
+		return err
 	}
 	return v.confirm(settingsPath, web.ConfirmPage{
 		Frame:  web.Frame{Title: v.print.T("Cancel the invitation?")},
 		Path:   "/dashboard/invitation/" + v.id() + "/cancel",
-		Text:   v.print.T("The link that was sent to {0} no longer works then.", people.Invitations[i].Email),
+		Text:   v.print.T("The link that was sent to {0} no longer works then.", invitation.Email),
 		Button: v.print.T("Cancel the invitation"),
 		Cancel: peoplePath,
 		Danger: true,

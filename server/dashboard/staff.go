@@ -107,11 +107,7 @@ func findStaff(v *visit) (m store.StaffMember, err error) {
 	if err != nil {
 		return m, err
 	}
-	i := slices.IndexFunc(members.Data, func(m store.StaffMember) bool { return m.ID == v.id() })
-	if i < 0 {
-		return m, kernel.Refuse(store.NotFound, "No such member of staff.")
-	}
-	return members.Data[i], nil
+	return find(v, members.Data, func(m store.StaffMember) string { return m.ID }, "No such member of staff.")
 }
 
 func showMemberPIN(v *visit, f *web.Form) error {

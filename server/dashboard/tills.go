@@ -207,14 +207,14 @@ func confirmRevokeTill(v *visit) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(all, func(t till) bool { return t.ID == v.id() })
-	if i < 0 {
-		return kernel.Refuse(store.NotFound, "No such device.")
+	t, err := find(v, all, func(t till) string { return t.ID }, "No such device.")
+	if err != nil {
+		return err
 	}
 	return v.confirm(locationsPath, web.ConfirmPage{
-		Frame:  web.Frame{Title: v.print.T("Revoke {0}?", all[i].Name)},
+		Frame:  web.Frame{Title: v.print.T("Revoke {0}?", t.Name)},
 		Path:   "/dashboard/till/" + v.id() + "/revoke",
-		Text:   v.print.T("The till at {0} can do nothing from now on, and its token never works again. What it did stays in the ledger.", all[i].Location),
+		Text:   v.print.T("The till at {0} can do nothing from now on, and its token never works again. What it did stays in the ledger.", t.Location),
 		Button: v.print.T("Revoke the till"),
 		Cancel: tillsPath,
 		Danger: true,

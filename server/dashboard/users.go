@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"net/http"
-	"slices"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
@@ -82,11 +81,11 @@ func findUser(v *visit) (u user, err error) {
 	if err != nil {
 		return u, err
 	}
-	i := slices.IndexFunc(list.Data, func(u store.User) bool { return u.ID == v.id() })
-	if i < 0 {
-		return u, kernel.Refuse(store.NotFound, "No such person.")
+	account, err := find(v, list.Data, func(u store.User) string { return u.ID }, "No such person.")
+	if err != nil {
+		return u, err
 	}
-	return v.newUser(list.Data[i]), nil
+	return v.newUser(account), nil
 }
 
 func showUser(v *visit) error {

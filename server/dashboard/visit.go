@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -118,6 +119,15 @@ func (v *visit) cookie() (name string, secure, ok bool) {
 
 // id returns the id in the path.
 func (v *visit) id() string { return v.params.ByName("id") }
+
+// find returns the item whose id is that of the path, or a refusal with the given message.
+func find[T any](v *visit, all []T, id func(T) string, missing string) (item T, err error) {
+	i := slices.IndexFunc(all, func(t T) bool { return id(t) == v.id() })
+	if i < 0 {
+		return item, kernel.Refuse(store.NotFound, missing)
+	}
+	return all[i], nil
+}
 
 // allows reports whether the person has at least a role.
 func (v *visit) allows(role kernel.Role) bool { return v.caller.Role >= role }
