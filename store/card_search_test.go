@@ -188,13 +188,13 @@ func TestSearchFollowsNames(t *testing.T) {
 // TestMigrationFillsWords checks that the cards of an older file are found by name.
 func TestMigrationFillsWords(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "older.db")
-	rows := `; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at) VALUES (1, 'Old', 'live', 'UTC', 'active', 1, 1, 1, 1, 1)`
+	rows := `; BEGIN; INSERT INTO shops (id, name, mode, timezone, subscription_state, api_addon, mcp_access, included_locations, created_at, updated_at) VALUES (1, 'Old', 'live', 'UTC', 'active', 1, 1, 1, 1, 1)`
 	var want []string
 	for i := 1; i <= 2500; i++ {
 		rows += fmt.Sprintf("; INSERT INTO cards (id, shop_id, program_id, source, holder_name, live, created_at, updated_at) VALUES (%d, 1, 1, 'api', 'Änne %d', 1, 1, 1)", i, i)
 		want = append(want, fmt.Sprintf("1|%d|%d", i, i), fmt.Sprintf("1|anne|%d", i))
 	}
-	createOlder(t, path, savedSchema(t)(7)+rows, 7)
+	createOlder(t, path, savedSchema(t)(7)+rows+"; COMMIT", 7)
 	f := &fixture{Store: open(t, path, Options{}), t: t}
 	slices.Sort(want)
 	if got := f.lines("SELECT concat_ws('|', shop_id, word, card_id) AS line FROM card_words ORDER BY line"); !slices.Equal(got, want) {

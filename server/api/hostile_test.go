@@ -50,7 +50,7 @@ func TestStrangeIDs(t *testing.T) {
 				ids = append(ids, id) // the id of another kind of resource
 			}
 		}
-		for _, id := range ids {
+		for _, id := range servertest.Sample(ids) {
 			for _, form := range slices.Compact([]string{escaped(id), url.PathEscape(id)}) {
 				if strings.Contains(form, "/") || form == "." || form == ".." {
 					continue

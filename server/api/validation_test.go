@@ -253,7 +253,7 @@ func TestEveryFieldIsChecked(t *testing.T) {
 			path := th.fill(t, r)
 			state := snapshot(s, th.program)
 			var fine []any
-			for _, c := range tries(p.(schema)) {
+			for _, c := range servertest.Sample(tries(p.(schema))) {
 				if c.code == "" {
 					fine = append(fine, c.value)
 					continue
@@ -276,7 +276,7 @@ func TestEveryFieldIsChecked(t *testing.T) {
 			}
 		}
 	}
-	if refused < 400 || accepted < 30 {
+	if refused < servertest.Sized(400, 100) || accepted < servertest.Sized(30, 5) {
 		t.Errorf("only %d invalid and %d valid values, so the test proves nothing", refused, accepted)
 	}
 }

@@ -117,7 +117,7 @@ func TestForeignOrigins(t *testing.T) {
 		b := s.as("operator")
 		b.header = header.Clone()
 		b.header.Set("Accept", "text/html")
-		for _, form := range dashboard.Bindings() {
+		for _, form := range servertest.Sample(dashboard.Bindings()) {
 			if form.Method != http.MethodPost {
 				continue
 			}

@@ -188,6 +188,19 @@ func Sized[T any](full, small T) T {
 	return full
 }
 
+// Sample returns all cases of a test or, with go test -short, every fourth. With -short
+// tests run under the race detector, which looks for what goroutines share: it needs some
+// cases of each kind, and takes ten times as long for each.
+func Sample[T any](cases []T) (some []T) {
+	if !testing.Short() {
+		return cases
+	}
+	for i := 0; i < len(cases); i += 4 {
+		some = append(some, cases[i])
+	}
+	return some
+}
+
 // Await receives from a channel, and ends the test if that takes longer than Patience.
 func Await[T any](t testing.TB, c <-chan T, what string) (v T) {
 	t.Helper()
