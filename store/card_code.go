@@ -18,6 +18,39 @@ func (s *Store) cardCode(root, generation int64) string {
 // codes do not contain by the digits that they look like.
 var typedCode = strings.NewReplacer(" ", "", "-", "", "o", "0", "i", "1", "l", "1")
 
+// heldDays is how many days a held code names its card: longer than a till may send a stamp
+// late, and longer than the till page keeps what was acknowledged.
+const heldDays = 8
+
+// The layout of what a held code has beside the key of the chain: the generation of the
+// codes, and the last day in days since 1970.
+const (
+	heldDayBits = 24
+	heldMost    = 1 << (56 - heldDayBits) // generations have less
+)
+
+// HoldCode returns a held code of the chain that the content of a QR code names: it stands
+// for the card in writes of the shop's tills for eight days, and ends with the next reissue.
+// A till that found the card by a search, and so knows none of its codes, can send a write
+// later with it. The text is empty for any other text than the content of a QR code.
+func (v *View) HoldCode(code string) string {
+	generation, root, ok := v.s.IDs.openAny(kindCode, code)
+	if !ok || generation >= heldMost {
+		return ""
+	}
+	return string(v.s.seal(nil, kindHeldCode, generation<<heldDayBits|uint64(Day(v.Now.Std())+heldDays), root))
+}
+
+// heldCode returns the content of the QR code for which a held code stands, or the text
+// itself.
+func (s *Store) heldCode(text string, now Time) string {
+	extra, root, ok := s.IDs.openAny(kindHeldCode, text)
+	if !ok || Day(now.Std()) > int64(extra&(1<<heldDayBits-1)) {
+		return text
+	}
+	return s.cardCode(root, int64(extra>>heldDayBits))
+}
+
 // normalizeCode returns the form of a code that the store compares: people type
 // codes in capitals, in groups, and with letters for digits.
 func normalizeCode(text string) string { return typedCode.Replace(strings.ToLower(text)) }

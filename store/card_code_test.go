@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // shortCode returns the short code of a chain by the id of its root; it is empty if
@@ -62,6 +63,66 @@ func TestShortCode(t *testing.T) {
 	if k.shortCode(root) != "" {
 		t.Error("an erased card has a short code")
 	}
+}
+
+// TestHeldCode checks that a held code names its card in writes for eight days, in no lookup
+// and in no other shop, until a reissue.
+func TestHeldCode(t *testing.T) {
+	k := startTill(t)
+	program, _ := k.ladder(true)
+	card := k.card(k.a, program, CardFields{})
+	root := k.key(KindCard, card)
+	hold := func(code string) (held string) {
+		t.Helper()
+		if err := k.View(0, func(v *View) error { held = v.HoldCode(code); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return held
+	}
+	code := k.cardCode(root, 0)
+	held := hold(code)
+	for _, text := range []string{"", card, k.shortCode(card), held, code[1:]} {
+		if got := hold(text); got != "" {
+			t.Errorf("%q is held as %q", text, got)
+		}
+	}
+	k.device.AcceptsCardIDs = false
+	k.ok(k.stamp(held, 1))
+	if err := k.View(0, func(v *View) error { _, err := v.Lookup(k.device, held); return err }); err != ErrUnknownCode {
+		t.Errorf("a lookup: %v", err)
+	}
+	there := k.till(k.shop(ShopFields{}))
+	there.refuses(NotFound, func() (Stamped, error) { return there.stamp(held, 1) })
+	k.clock.move(heldDays * 24 * time.Hour)
+	k.ok(k.stamp(held, 1))
+	if named, err := k.named(held); err != nil || len(named) != 1 || named[0] != root {
+		t.Errorf("it names %v, %v", named, err)
+	}
+	k.clock.move(24 * time.Hour)
+	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(held, 1) })
+
+	held = hold(code)
+	k.ok(attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Stamp(k.device, held, StampFields{Once: once(1)}) }))
+	must(k.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(k.a, card, ReissueFields{}) })
+	k.refuses(NotFound, func() (Stamped, error) { return k.stamp(held, 1) })
+	_, _, err := k.again(Repeat{Once: once(1), Types: []string{TransactionStamp}, Code: held}, func(tx *Tx) (Stamped, error) {
+		return tx.Stamp(k.device, held, StampFields{Once: once(1)})
+	})
+	if err != nil {
+		t.Errorf("a repeat after the reissue: %v", err)
+	}
+	if got := hold(k.cardCode(root, heldMost)); got != "" {
+		t.Errorf("a generation that has no room is held as %q", got)
+	}
+}
+
+// named returns the keys of the cards that a text names.
+func (k till) named(text string) (keys []int64, err error) {
+	err = k.View(0, func(v *View) (err error) {
+		keys, err = v.CardsNamed([]string{text})
+		return err
+	})
+	return keys, err
 }
 
 // TestShortCodesAreUnique checks that a candidate which another card of the shop has

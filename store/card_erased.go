@@ -9,7 +9,7 @@ func (v *View) ErasedCards() ([]int64, error) {
 }
 
 // CardsNamed returns the keys of the cards that any of texts names: a card's id, the
-// content of a QR code, also of one that a reissue replaced, a short code, the token of
+// content of a QR code or a held code, also of one that a reissue replaced, a short code, the token of
 // an install link or a page, or the id of a transaction. Of a code or token it is the first card
 // of the chain. The cards need not exist.
 func (v *View) CardsNamed(texts []string) (keys []int64, err error) {
@@ -31,6 +31,8 @@ func (v *View) CardsNamed(texts []string) (keys []int64, err error) {
 		} else if _, key, ok := v.s.IDs.openAny(kindCode, normalizeCode(text)); ok {
 			keys = append(keys, key)
 		} else if _, key, ok := v.s.IDs.openAny(kindCardPage, text); ok {
+			keys = append(keys, key)
+		} else if _, key, ok := v.s.IDs.openAny(kindHeldCode, text); ok {
 			keys = append(keys, key)
 		} else if len(text) == 2*blockLen {
 			if key, ok := v.s.IDs.open(kindInstall, 0, text[:blockLen]); ok {

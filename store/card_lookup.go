@@ -26,6 +26,7 @@ type Lookup struct {
 	Prizes       []LadderPrize     `json:"prizes"`
 	EarlierCards []EarlierCard     `json:"earlier_cards" doc:"The other live cards of the chain, oldest first."`
 	Transactions []TillTransaction `json:"transactions" doc:"The chain's last ten, newest first."`
+	HeldCode     string            `json:"held_code,omitempty" doc:"Present where a handle named the card: stands for it as code in writes, with or without a staff session, for eight days or until the card is reissued. It is for writes that the till has to send later."`
 }
 
 // singleCardSQL finds chains of one card, which most are. It is cheaper than

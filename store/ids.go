@@ -36,13 +36,14 @@ const (
 	KindStaff
 	kindRestore  // extra: of which restore; see restoreID
 	kindCardPage // plus the generation: the token of a card's page
+	kindHeldCode // plus the generation and the last day; see HoldCode
 )
 
 var prefixes = [...]string{
 	KindShop: "shp_", KindProgram: "prg_", KindPrize: "prz_", KindCard: "crd_", KindLocation: "loc_",
 	KindTransaction: "txn_", KindWebhook: "whk_", KindDelivery: "dlv_", KindEvent: "evt_", KindKey: "key_",
 	KindUser: "usr_", KindDevice: "dev_", KindRequest: "req_", kindInstall: "", kindCursor: "", kindCode: "", kindShortCode: "",
-	KindSession: "ses_", KindLink: "lnk_", KindStaff: "stf_", kindRestore: "", kindCardPage: "",
+	KindSession: "ses_", KindLink: "lnk_", KindStaff: "stf_", kindRestore: "", kindCardPage: "", kindHeldCode: "",
 }
 
 const blockLen = 26 // characters of one AES block in base32

@@ -44,7 +44,7 @@ func TestIDOpensAsItsKindOnly(t *testing.T) {
 	g := idsOf(t, "0123456789abcdef")
 	for _, kind := range kinds {
 		id := g.ID(kind, 42)
-		for _, other := range append(kinds, kindInstall, kindCursor, kindCode, kindShortCode, KindSession, KindLink, kindCardPage) {
+		for _, other := range append(kinds, kindInstall, kindCursor, kindCode, kindShortCode, KindSession, KindLink, kindCardPage, kindHeldCode) {
 			if other == kind {
 				continue
 			}

@@ -37,9 +37,19 @@ func (tx *Tx) checkUnused(shop int64, o Once) error {
 type Repeat struct {
 	Once
 	Types []string // of the first row that the action writes; empty for an issue
-	// Code names the card, Reverses the row that is reversed, and Program the program of an
+	// Code names the card, Reverses the row that is reversed, by its id or reference, and Program the program of an
 	// issue. The two others are empty.
 	Code, Reverses, Program string
+}
+
+// tillRowKey returns the key of the row of the ledger that a till names: by its id, or by
+// the reference of the write that made it, which stays the same where a write is made again
+// after a restore. It is -1 if there is none.
+func (s *Store) tillRowKey(c *conn, shop int64, text string) (int64, error) {
+	if key, ok := s.Key(KindTransaction, text); ok {
+		return key, nil
+	}
+	return c.number("SELECT ifnull((SELECT id FROM transactions WHERE shop_id=? AND client_reference=?), -1)", shop, strings.ToLower(text))
 }
 
 // errOtherWrite refuses a reference that another write used.
@@ -86,7 +96,11 @@ func (v *View) Repeated(till Till, w Repeat) (out Stamped, found, known bool, er
 		case !slices.Contains(w.Types, u.kind):
 			return errOtherWrite
 		case u.kind == TransactionReversal:
-			if v.s.keyOrNone(KindTransaction, w.Reverses) != u.reverses {
+			key, err := v.s.tillRowKey(v.conn, till.Shop, w.Reverses)
+			if err != nil {
+				return err
+			}
+			if key != u.reverses {
 				return errOtherWrite
 			}
 		default:
@@ -107,6 +121,7 @@ func (v *View) Repeated(till Till, w Repeat) (out Stamped, found, known bool, er
 // rootOf returns the root of the chain that a card's id or code names, or a code that a
 // reissue ended; 0 if it names none.
 func (v *View) rootOf(shop int64, text string) (root int64, err error) {
+	text = v.s.heldCode(text, v.Now)
 	all, _, err := v.s.chainByIDOrCode(v.conn, shop, text, v.Now, nil, chainOfCardSQL)
 	if err != nil || len(all) > 0 {
 		if err == nil {

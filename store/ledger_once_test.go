@@ -111,6 +111,43 @@ func (k till) repeatReversal(t *testing.T, pair Stamped) {
 	refused(t, err, Conflict)
 }
 
+// TestReverseByReference checks that a reversal may name its row by the reference of the
+// write that made it, at the till's location only.
+func TestReverseByReference(t *testing.T) {
+	k := startTill(t)
+	program, _ := k.ladder(true, 5)
+	card := k.card(k.a, program, CardFields{})
+	row := k.ok(attempt(k.fixture, func(tx *Tx) (Stamped, error) {
+		return tx.Stamp(k.device, card, StampFields{Count: set(int64(12)), Once: once(1)})
+	}))
+	elsewhere, abroad := k.device, k.till(k.shop(ShopFields{})).device
+	elsewhere.Location = -1
+	for _, from := range []Till{elsewhere, abroad} {
+		k.refuses(NotFound, func() (Stamped, error) {
+			return attempt(k.fixture, func(tx *Tx) (Stamped, error) { return tx.Reverse(from, uuid(1), UseFields{}) })
+		})
+	}
+	for _, text := range []string{uuid(2), "", "%", uuid(1) + " "} {
+		k.refuses(NotFound, func() (Stamped, error) { return k.reverse(text) })
+	}
+	reverse := func(tx *Tx) (Stamped, error) {
+		return tx.Reverse(k.device, strings.ToUpper(uuid(1)), UseFields{Once: once(2)})
+	}
+	back := k.ok(attempt(k.fixture, reverse))
+	if back.Card.StampsCount != 0 || back.OverflowTransaction == nil {
+		t.Errorf("%+v", back)
+	}
+	for _, name := range []string{uuid(1), row.Transaction.ID} {
+		again, _, err := k.again(Repeat{Once: once(2), Types: []string{TransactionReversal}, Reverses: name}, reverse)
+		if err != nil || asText(again) != asText(back) {
+			t.Errorf("again: %s, %v\nwant %s", asText(again), err, asText(back))
+		}
+	}
+	_, _, err := k.again(Repeat{Once: once(2), Types: []string{TransactionReversal}, Reverses: uuid(2)}, reverse)
+	refused(t, err, Conflict)
+	k.refuses(Conflict, func() (Stamped, error) { return k.reverse(uuid(1)) })
+}
+
 // asText returns an answer as JSON, without what may have changed since.
 func asText(s Stamped) string {
 	b, _ := json.Marshal(s)

@@ -19,7 +19,7 @@ type cardChain struct {
 	first     *card    // the root
 }
 
-// chainForAction finds a card by its id or code and applies the refusals that all
+// chainForAction finds a card by its id or code, also a held one, and applies the refusals that all
 // actions at a till have in common (see checkAction). A device that does not accept
 // card ids is refused with unprocessable_entity. types are the program types
 // that the action is for.
@@ -27,7 +27,7 @@ func (tx *Tx) chainForAction(till Till, text string, types ...string) (chain *ca
 	if isCardID(text) && !till.AcceptsCardIDs {
 		return nil, refuse(Unprocessable, "This device cannot use a card's id to write; send the content of the QR code, or the short code.")
 	}
-	all, _, err := tx.s.chainByIDOrCode(tx.conn, till.Shop, text, tx.Now, nil, chainOfCardSQL)
+	all, _, err := tx.s.chainByIDOrCode(tx.conn, till.Shop, tx.s.heldCode(text, tx.Now), tx.Now, nil, chainOfCardSQL)
 	if err != nil {
 		return nil, err
 	}

@@ -26,14 +26,18 @@ func (c *conn) ledgerRow(cond string, args ...any) (t ledgerRow, found bool, err
 	return t, found, err
 }
 
-// Reverse reverses a ledger row of the device's own location, which is possible
-// once. Reversing either row of an overflow reverses both. The rules are in
+// Reverse reverses a ledger row of the device's own location, which its id names or the
+// reference of the write that made it. That is possible once. Reversing either row of an overflow reverses both. The rules are in
 // store/README.md, "The till's rules".
 func (tx *Tx) Reverse(till Till, id string, f UseFields) (out Stamped, err error) {
 	if err = tx.checkUnused(till.Shop, f.Once); err != nil {
 		return out, err
 	}
-	t, _, err := tx.ledgerRow("t.id=? AND t.shop_id=? AND t.location_id=?", tx.s.keyOrNone(KindTransaction, id), till.Shop, till.Location)
+	key, err := tx.s.tillRowKey(tx.conn, till.Shop, id)
+	if err != nil {
+		return out, err
+	}
+	t, _, err := tx.ledgerRow("t.id=? AND t.shop_id=? AND t.location_id=?", key, till.Shop, till.Location)
 	if err != nil {
 		return out, err
 	}

@@ -99,6 +99,9 @@ func (c *Call) Param(name string) string {
 	return c.in.Param(name)
 }
 
+// NamesHandle reports whether code is a handle that stands for a card.
+func (c *Call) NamesHandle() bool { return c.in.Param("code") != c.Param("code") }
+
 // ServerHealth returns what the server knows of its state, the zero value outside of
 // a server.
 func (c *Call) ServerHealth() ServerHealth {

@@ -19,10 +19,15 @@ var GetDevice = kernel.Read(ownDevice.only(device, "getDevice", "Inspect the dev
 // LookupCard returns the card of a code.
 var LookupCard = kernel.Read(
 	cards.only(device, "lookupCard", "Look a card up",
-		"`code` is what the card's QR code holds, its short code, or its id; it stands for the whole chain of cards that overflowed from one another. Never writes.",
+		"`code` is what the card's QR code holds, its short code, its id, or a handle of a search; it stands for the whole chain of cards that overflowed from one another. Never writes.",
 		store.NotFound),
 	func(v *store.View, c *kernel.Call, _ struct{}) (store.Lookup, error) {
-		return v.Lookup(c.Till(), c.Param("code"))
+		code := c.Param("code")
+		l, err := v.Lookup(c.Till(), code)
+		if err == nil && c.NamesHandle() {
+			l.HeldCode = v.HoldCode(code)
+		}
+		return l, err
 	})
 
 // IssueCardAtCounter issues a card that is active at once.
@@ -65,7 +70,7 @@ func presentation[F interface{ Reference() store.Once }](id, title, doc string, 
 // ReverseTransaction reverses a row of the ledger.
 var ReverseTransaction = kernel.Repeatable(kernel.Write(
 	ledger.only(device, "reverseTransaction", "Reverse a transaction",
-		"Takes back a row of the device's own location, once. It is a correction and no presentation: it activates no card and lets no stamps expire. Either row of an overflow takes both back: the named one's reversal is `transaction`, the other's `overflow_transaction`.",
+		"Takes back a row of the device's own location, once. `id` is that of the row, or the `client_reference` of the write that made it. It is a correction and no presentation: it activates no card and lets no stamps expire. Either row of an overflow takes both back: the named one's reversal is `transaction`, the other's `overflow_transaction`.",
 		slices.Concat(refusals, []store.Code{store.CannotReverseCompletedCycle, store.PrepaidInsufficientBalance})...),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.UseFields) (store.Stamped, error) {
 		return tx.Reverse(c.Till(), c.Param("id"), f)

@@ -53,6 +53,12 @@ func TestClientReference(t *testing.T) {
 		d.Post("/transactions/"+first.Str("transaction.id")+"/reversal", fields{"client_reference": uuid(1)}).Want(409, "conflict")
 		d.Post("/programs/"+s.ProgramIDs["standard"]+"/cards", fields{"client_reference": uuid(1)}).Want(409, "conflict")
 	})
+	back := d.Post("/transactions/"+uuid(1)+"/reversal", fields{"client_reference": uuid(2)}, pinHeader, "2468").Want(201)
+	s.Unchanged(func() {
+		for _, row := range []string{uuid(1), first.Str("transaction.id")} {
+			d.Post("/transactions/"+row+"/reversal", fields{"client_reference": uuid(2)}).Want(201).Shows(fields{"transaction.id": back.Str("transaction.id")})
+		}
+	})
 	s.Control("POST", "/cards/"+card+"/delete", nil)
 	s.Unchanged(func() { d.Post(path, body).Want(404, "not_found") })
 	for _, wrong := range []any{"", "x", uuid(1) + "0", strings.ReplaceAll(uuid(1), "-", ""), 7} {

@@ -254,7 +254,10 @@ func TestTillSearch(t *testing.T) {
 
 	handle := r.Str("data.0.handle")
 	d.Post("/cards/"+handle+"/stamps", nil, sessionHeader, token).Want(201).Shows(fields{"card.stamps_count": 3})
-	d.Get("/cards/"+handle, sessionHeader, token).Want(200)
+	held := d.Get("/cards/"+handle, sessionHeader, token).Want(200).Str("held_code")
+	if shown := d.Get("/cards/" + card).Want(200).At("held_code"); shown != nil || held == "" {
+		t.Errorf("held codes %q with a handle and %v without", held, shown)
+	}
 	other, twin := signIn(d, member, "2468"), s.NewDevice(location)
 	s.Unchanged(func() {
 		d.Get("/cards/" + handle).Want(404)
@@ -265,7 +268,9 @@ func TestTillSearch(t *testing.T) {
 	s.Unchanged(func() {
 		d.Get("/cards/"+handle, sessionHeader, token).Want(404)
 		d.Post("/cards/"+handle+"/stamps", nil, sessionHeader, token).Want(404, "not_found")
+		d.Get("/cards/" + held).Want(404)
 	})
+	d.Post("/cards/"+held+"/stamps", nil).Want(201).Shows(fields{"card.stamps_count": 4})
 	for range 20 {
 		search("none").Want(200)
 	}

@@ -85,8 +85,14 @@ type tab struct {
 // openTab opens an empty tab, which is closed at the end of the test.
 func openTab(t testing.TB) *tab {
 	t.Helper()
-	parent, seen := startChromium(t), newTraffic()
-	ctx, cancel := chromedp.NewContext(parent, chromedp.WithNewBrowserContext(), chromedp.WithListener(seen.observe))
+	return newTab(t, startChromium(t), chromedp.WithNewBrowserContext())
+}
+
+// newTab opens an empty tab, by default in the profile of another one.
+func newTab(t testing.TB, parent context.Context, options ...chromedp.ContextOption) *tab {
+	t.Helper()
+	seen := newTraffic()
+	ctx, cancel := chromedp.NewContext(parent, append(options, chromedp.WithListener(seen.observe))...)
 	t.Cleanup(cancel)
 	b := &tab{t: t, ctx: ctx, seen: seen}
 	if err := chromedp.Do(ctx); err != nil { // without a time limit, which would close the tab
@@ -99,6 +105,37 @@ func openTab(t testing.TB) *tab {
 	b.must(call(b, runtime.AddBinding, runtime.AddBindingParams{Name: reportBinding}))
 	b.must(call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: observer}))
 	return b
+}
+
+// kill ends the process of the tab's page at once, as a system does that needs its memory,
+// and returns an empty tab in the same profile. What the dead tab reports is left out.
+func (b *tab) kill() *tab {
+	b.t.Helper()
+	b.seen.stop()
+	go call(b, page.Crash, cdp.Empty{}) // which is never answered
+	b.wait("the end of the page's process", b.seen.hasCrashed)
+	return newTab(b.t, b.ctx)
+}
+
+// setOffline cuts the tab off from the network, or connects it again.
+func (b *tab) setOffline(on bool) {
+	b.t.Helper()
+	whole := network.EmulateNetworkConditionsByRuleParams{EmulateOfflineServiceWorker: &on,
+		MatchedNetworkConditions: []*network.Conditions{{Offline: on, DownloadThroughput: -1, UploadThroughput: -1}}}
+	b.must(call(b, network.EmulateNetworkConditionsByRule, whole))
+	b.must(call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: on, DownloadThroughput: -1, UploadThroughput: -1}))
+}
+
+// addScript has a script run in each page before its own.
+func (b *tab) addScript(source string) {
+	b.t.Helper()
+	b.must(call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: source}))
+}
+
+// leaveFor goes to a URL and does not wait until its page is loaded.
+func (b *tab) leaveFor(url string) {
+	b.t.Helper()
+	b.must(call(b, page.Navigate, page.NavigateParams{URL: url}))
 }
 
 // call sends a command to the tab.
@@ -179,11 +216,18 @@ func (b *tab) navigate(url string) error {
 // eval calls a JavaScript function in the page and returns its result, after the promise
 // if it returns one. The arguments are JSON.
 func (b *tab) eval(out any, function string, arguments ...any) error {
+	return b.evalWithin(servertest.Patience, out, function, arguments...)
+}
+
+// evalWithin is eval for a page that may have stopped: it gives up after a time.
+func (b *tab) evalWithin(limit time.Duration, out any, function string, arguments ...any) error {
 	expression, err := expressionOf(function, arguments)
 	if err != nil {
 		return err
 	}
-	r, err := call(b, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, ReturnByValue: &yes, AwaitPromise: &yes})
+	ctx, cancel := context.WithTimeout(b.ctx, limit)
+	defer cancel()
+	r, err := chromedp.Call(ctx, runtime.Evaluate, runtime.EvaluateParams{Expression: expression, ReturnByValue: &yes, AwaitPromise: &yes})
 	return result(out, r.Result, r.ExceptionDetails, err)
 }
 
@@ -382,6 +426,7 @@ func (s *traffic) observe(event any) {
 			s.report("issue %s: %s", e.Issue.Code, details)
 		}
 	case *inspector.EventTargetCrashed:
+		s.crashed = true
 		s.report("the tab crashed")
 	case *page.EventJavascriptDialogOpening:
 		s.report("dialog %s: %s", e.Type, e.Message)

@@ -53,7 +53,14 @@ func Open(t testing.TB, url string, v View) *Page {
 	if v.Scale == 0 {
 		v.Scale = 1
 	}
-	p := &Page{tab: openTab(t), View: v, known: new(int)}
+	return openIn(openTab(t), url, v)
+}
+
+// openIn opens a URL in an empty tab.
+func openIn(b *tab, url string, v View) *Page {
+	t := b.t
+	t.Helper()
+	p := &Page{tab: b, View: v, known: new(int)}
 	p.setSize(v.Width, height, v.Scale)
 	p.setMedia(v.Dark, v.Still)
 	if v.Language != "" {

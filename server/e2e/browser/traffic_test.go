@@ -19,6 +19,8 @@ type traffic struct {
 	status      int                 // of the page; 0: none was loaded
 	navigations int                 // pages, and places in a page, that the tab has gone to
 	busy        bool                // a page is being loaded
+	stopped     bool                // problems are no longer collected
+	crashed     bool                // the process of the page has ended
 }
 
 // A request is a request of a page, with the bytes of its answer as they were sent.
@@ -45,9 +47,23 @@ const observer = `(() => {
 
 // report keeps a problem. The browser reports some twice.
 func (s *traffic) report(format string, arguments ...any) {
-	if p := fmt.Sprintf(format, arguments...); !slices.Contains(s.problems, p) {
+	if p := fmt.Sprintf(format, arguments...); !s.stopped && !slices.Contains(s.problems, p) {
 		s.problems = append(s.problems, p)
 	}
+}
+
+// stop has no further problems collected.
+func (s *traffic) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = true
+}
+
+// hasCrashed reports whether the process of the page has ended.
+func (s *traffic) hasCrashed() (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.crashed, nil
 }
 
 // expressionOf returns the call of a JavaScript function.

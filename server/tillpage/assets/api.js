@@ -18,15 +18,21 @@ export class NoAnswer extends Error {}
 // memory alone.
 export const session = { staff: null, token: "", pin: "" };
 
-// clock is the difference between the server's time and this device's, in milliseconds.
+// clock is the difference between the server's time and this device's, and seen the last
+// time of the server, both in milliseconds. Some devices begin again in 1970 or 2010 when
+// they have been without power.
 let clock = Number(localStorage.getItem("till-clock")) || 0;
-export const serverNow = () => Date.now() + clock;
+let seen = Number(localStorage.getItem("till-seen")) || 0;
+export const serverNow = () => Math.max(Date.now() + clock, seen);
 
 function readClock(answer) {
   const at = Date.parse(answer.headers.get("Date"));
-  if (!at || Math.abs(at - serverNow()) < 2000) return;
-  clock = at - Date.now();
-  localStorage.setItem("till-clock", clock);
+  if (!at) return;
+  if (Math.abs(at - Date.now() - clock) >= 2000) {
+    clock = at - Date.now();
+    localStorage.setItem("till-clock", clock);
+  }
+  if (Math.abs(at - seen) >= 10_000) localStorage.setItem("till-seen", (seen = at));
 }
 
 const patience = 12_000; // in milliseconds
@@ -44,7 +50,7 @@ export async function request(method, path, headers, body) {
   const timer = setTimeout(() => abort.abort(), patience);
   let answer, content;
   try {
-    answer = await fetch(path, { method, headers, body: body && JSON.stringify(body), cache: "no-store", signal: abort.signal });
+    answer = await fetch(path, { method, headers, body: body && JSON.stringify(body), cache: "no-store", redirect: "error", signal: abort.signal });
     content = answer.status === 204 ? null : await answer.json();
   } catch {
     throw new NoAnswer();
@@ -53,9 +59,8 @@ export async function request(method, path, headers, body) {
   }
   readClock(answer);
   if (answer.ok) return content;
-  const error = content?.error || {};
-  if (answer.status >= 500) throw new NoAnswer();
-  throw new Refusal(answer.status, error, Number(answer.headers.get("Retry-After")) || 0);
+  if (answer.status >= 500 || !content?.error?.code) throw new NoAnswer(); // also of a proxy
+  throw new Refusal(answer.status, content.error, Number(answer.headers.get("Retry-After")) || 0);
 }
 
 // endSession forgets who is signed in.

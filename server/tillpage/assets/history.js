@@ -71,12 +71,14 @@ export function showWaiting(again) {
 }
 
 function waitingEntry(record, close, again, fill) {
-  const state = { waiting: t("Waits for the connection"), open: t("The server has not answered"), refused: record.code && sentenceOf(record.code) }[record.state];
+  const foreign = outbox.isForeign(record);
+  const wait = foreign ? "unauthenticated" : outbox.blocked;
+  const state = { waiting: wait && wait !== "connection" ? sentenceOf(wait) : t("Waits for the connection"), open: t("The server has not answered"), refused: record.code && sentenceOf(record.code) }[record.state];
   return h(
     "div.row-entry",
     null,
     h("p", null, h("b", null, record.state === "refused" && icon("bad"), record.label), h("small", null, when(record.at)), h("small", null, state)),
     record.state === "open" && button(t("Ask again"), () => (close(), again(record)), { iconName: "refresh" }),
-    record.state !== "waiting" && button(t("Remove"), async () => (await outbox.discard(record), fill()), { "aria-label": t("Remove: {0}", record.label) }),
+    (record.state !== "waiting" || foreign) && button(t("Remove"), async () => (await outbox.discard(record), fill()), { "aria-label": t("Remove: {0}", record.label) }),
   );
 }

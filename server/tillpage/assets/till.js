@@ -110,7 +110,7 @@ const quiet = () => (alarm.replaceChildren(), message.replaceChildren());
 
 function refuse(error) {
   soundRefusal();
-  if (error instanceof Refusal && error.code === "unauthenticated" && !session.token) return showPairing();
+  if (error instanceof Refusal && error.code === "unauthenticated") return showPairing();
   if (error instanceof Refusal) return show("bad", sentenceOf(error.code));
   if (!(error instanceof NoAnswer)) throw error;
   const record = error.record;
@@ -133,7 +133,7 @@ async function openCard(text) {
     await load(mine);
   } catch (error) {
     if (mine !== opening) return;
-    if (error instanceof NoAnswer) return drawOffline();
+    if (error instanceof NoAnswer && !isHandle(text)) return drawOffline();
     code = "";
     drawEmpty();
     setView("find");
@@ -142,6 +142,10 @@ async function openCard(text) {
     stage.removeAttribute("aria-busy");
   }
 }
+
+// isHandle reports whether a text stands for a card that was found by a search. It ends soon,
+// so nothing can be kept for later with it.
+const isHandle = (text) => text.startsWith("hdl_");
 
 // load reads the card again, and draws it unless another one was opened meanwhile.
 async function load(mine = ++opening) {
@@ -229,8 +233,7 @@ async function retrySignedIn(write) {
     try {
       return await write();
     } catch (error) {
-      const ended = error.code === "unauthenticated" && session.token;
-      if (error.code !== "invalid_credentials" && !ended) throw error;
+      if (error.code !== "invalid_credentials") throw error;
       refused = session.pin ? t("That was the wrong PIN. Try again.") : session.token ? t("The session has ended. Sign in again.") : undefined;
       endSession();
       soundRefusal();
@@ -239,7 +242,9 @@ async function retrySignedIn(write) {
   }
 }
 
-const path = (action) => "/cards/" + encodeURIComponent(code) + "/" + action;
+// path returns the path of a write about the card. A card that was found by a search has a
+// held code, which is longer valid than its handle.
+const path = (action) => "/cards/" + encodeURIComponent(lookup?.held_code || code) + "/" + action;
 const owner = () => lookup?.card.holder_name || lookup?.program.name || code;
 
 const acts = {
@@ -284,7 +289,8 @@ const choosePrize = (prizes) =>
 
 async function undo(row) {
   quiet();
-  await perform("reversal", "/transactions/" + encodeURIComponent(row.id) + "/reversal", {}, t("Undo: {0}", nameOf(row)), () => t("Undone: {0}.", nameOf(row)), { reversible: false });
+  // The reference names the row also if it was made again after a restore of the server.
+  await perform("reversal", "/transactions/" + encodeURIComponent(row.client_reference || row.id) + "/reversal", {}, t("Undo: {0}", nameOf(row)), () => t("Undone: {0}.", nameOf(row)), { reversible: false });
 }
 
 async function issue() {
@@ -333,9 +339,9 @@ async function sendAgain(record) {
     }
     return;
   }
-  if (outbox.blocked === "staff" && !(await signIn(me))) return;
+  if (outbox.blocked === "invalid_credentials" && !(await signIn(me))) return;
   if (await outbox.flush()) show("good", t("Everything was sent."));
-  else show("bad", outbox.blocked === "staff" ? sentenceOf("invalid_credentials") : noAnswer());
+  else refuse(outbox.obstacle());
   drawHeader();
 }
 
@@ -382,27 +388,56 @@ function showPairing() {
 
 // Start.
 
+// meet asks the server what this till is. The answer is kept for the next start without a
+// connection.
+async function meet() {
+  const answer = await call("GET", "/me");
+  localStorage.setItem("till-me", JSON.stringify(answer));
+  know(answer);
+  await outbox.seeRestore(me.restore_id);
+}
+
+function know(answer) {
+  me = answer;
+  setCurrency(me?.shop.currency);
+  outbox.setTill(me);
+}
+
+// resend sends what waits.
+const resend = () => outbox.flush().catch(() => {});
+
+// check looks whether the server was restored, or knows this till no longer, while the page
+// is open for days.
+async function check() {
+  if (!body.isConnected || document.hidden) return;
+  try {
+    await meet();
+    await outbox.removeOld();
+    drawHeader();
+    await resend();
+  } catch (error) {
+    if (error.code === "unauthenticated" && !busy) showPairing();
+  }
+}
+
 async function start() {
   outbox.onChange(drawHeader);
+  outbox.onMeet(meet);
+  know(JSON.parse(localStorage.getItem("till-me") || "null"));
   await outbox.start();
-  let known = JSON.parse(localStorage.getItem("till-me") || "null");
   try {
-    me = await call("GET", "/me");
-    localStorage.setItem("till-me", JSON.stringify(me));
-    await outbox.seeRestore(me.restore_id);
+    await meet();
   } catch (error) {
     if (error.code === "unauthenticated") return showPairing();
-    me = known;
   }
-  setCurrency(me?.shop.currency);
-  outbox.setDemandsStaff(!!me?.location.require_staff_pin);
   drawEmpty();
   root.replaceChildren(header, body);
   await drawHeader();
   root.removeAttribute("aria-busy");
-  const resend = () => outbox.flush().catch(() => {});
-  addEventListener("online", resend);
+  addEventListener("online", check);
+  document.addEventListener("visibilitychange", check);
   setInterval(async () => (await outbox.waiting()).length && resend(), 15_000);
+  setInterval(check, 5 * 60_000);
   resend();
 }
 
