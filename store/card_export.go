@@ -30,10 +30,13 @@ type ExportedCard struct {
 	UpdatedAt   Time         `json:"updated_at"`
 }
 
-// ExportedTransaction is a row of the ledger with the metadata that the till sent.
+// ExportedTransaction is a row of the ledger with what the till sent with it. Who was at the
+// till is left out, since that is no data of the holder.
 type ExportedTransaction struct {
 	Transaction
-	Metadata json.RawMessage `json:"metadata"`
+	OccurredAt      Null[Time]      `json:"occurred_at" doc:"When a stamp was given that the till sent later; else null."`
+	ClientReference Null[string]    `json:"client_reference" doc:"The UUID that the till gave the write."`
+	Metadata        json.RawMessage `json:"metadata"`
 }
 
 // ExportedClaim is a prize that the holder redeemed.
@@ -71,7 +74,7 @@ func (tx *Tx) AuditExportOfAll(shop int64) error {
 var (
 	exportedCardCols = columns(slices.Concat([]string{epochColumn, "c.id"}, cardCols, cardProgramCols, []string{"c.source", "ifnull(c.platform, '')", "c.cycle", "c.activated_at", "c.locked_at", "c.archived_at", "c.last_stamp_at", "c.updated_at"})...)
 	exportChainSQL   = "SELECT " + exportedCardCols + " FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value JOIN programs p ON p.id=c.program_id"
-	exportLedgerSQL  = "SELECT " + transactionCols + ", ifnull(t.metadata, 'null')" +
+	exportLedgerSQL  = "SELECT " + transactionCols + ", " + columns("t.occurred_at", "t.client_reference", "ifnull(t.metadata, 'null')") +
 		" FROM json_each(?) k CROSS JOIN transactions t ON t.card_id=k.value JOIN locations l ON l.id=t.location_id LIMIT ?"
 	exportClaimsSQL = "SELECT " + columns("x.card_id", "x.cycle", "x.threshold", "x.prize_id", "z.name", "x.transaction_id") +
 		" FROM json_each(?) k CROSS JOIN claims x ON x.card_id=k.value JOIN prizes z ON z.id=x.prize_id"
@@ -105,7 +108,7 @@ func (v *View) ExportCard(shop int64, id string) (x CardExport, err error) {
 		}
 		if x.Transactions, err = list(v.conn, func(r *rows) ExportedTransaction {
 			v.seeEpoch(r.int())
-			return ExportedTransaction{v.s.scanTransaction(r, r.int()), json.RawMessage(r.str())}
+			return ExportedTransaction{v.s.scanTransaction(r, r.int()), r.nullTime(), r.nullStr(), json.RawMessage(r.str())}
 		}, exportLedgerSQL, chain, mostDayRows); err != nil {
 			return err
 		}

@@ -132,6 +132,13 @@ func TestExportCard(t *testing.T) {
 	k, cards, rows := startLedger(t)
 	f := k.fixture
 	f.sql("UPDATE transactions SET metadata='{\"receipt\":7}' WHERE id=?", f.key(KindTransaction, rows[0]))
+	member := must(f, func(tx *Tx) (StaffMember, error) { return tx.CreateStaff(f.a.Shop, k.location, "Bruno", StaffPIN{}) })
+	k.device.Staff = Staff{f.key(KindStaff, member.ID), "Bruno"}
+	yesterday := f.clock.at().Add(-24 * time.Hour)
+	late := k.ok(attempt(f, func(tx *Tx) (Stamped, error) {
+		return tx.Stamp(k.device, cards[0], StampFields{OccurredAt: set(yesterday), Once: once(1)})
+	})).Transaction.ID
+	rows = append(rows, late)
 	var x CardExport
 	f.view(func(v *View) (err error) { x, err = v.ExportCard(f.a.Shop, cards[1]); return err })
 	var ids []string
@@ -150,10 +157,13 @@ func TestExportCard(t *testing.T) {
 			t.Errorf("the export has the code or link %s", secret)
 		}
 	}
-	if strings.Contains(text, "Other") || !slices.ContainsFunc(x.Transactions, func(r ExportedTransaction) bool { return string(r.Metadata) == `{"receipt":7}` }) {
+	if strings.Contains(text, "Other") || strings.Contains(text, "Bruno") || !slices.ContainsFunc(x.Transactions, func(r ExportedTransaction) bool { return string(r.Metadata) == `{"receipt":7}` }) {
 		t.Errorf("%s", text)
 	}
 	for _, row := range x.Transactions {
+		if sent := row.ID == late; sent != (row.OccurredAt == Some(yesterday)) || sent != (row.ClientReference == Some(uuid(1))) || row.OccurredAt.Valid != sent {
+			t.Errorf("%+v", row)
+		}
 		if !json.Valid(row.Metadata) {
 			t.Errorf("metadata %q", row.Metadata)
 		}
