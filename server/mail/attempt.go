@@ -163,15 +163,17 @@ func (s *Sender) write(do func(*store.Tx) error) bool {
 // message returns the message for a row of the queue. It is the same for each
 // attempt, with the same message id, so that duplicates can be recognised.
 func message(m *store.QueuedMail, from *mail.Address) *smtp.Msg {
-	msg := smtp.NewMsg(smtp.WithNoDefaultUserAgent())
+	id := messageID(m.Token, from)
+	msg := smtp.NewMsg(smtp.WithNoDefaultUserAgent(), smtp.WithBoundary(id[:strings.IndexByte(id, '@')]))
 	msg.FromMailAddress(from)
 	msg.ToMailAddress(&mail.Address{Address: m.To})
 	msg.Subject(breakEncodedWords(mailtext.Subject(m.Mail)))
 	msg.SetDateWithValue(m.At.Std().Truncate(time.Second))
-	msg.SetMessageIDWithValue(messageID(m.Token, from))
+	msg.SetMessageIDWithValue(id)
 	// This prevents vacation notices in reply (RFC 3834).
 	msg.SetGenHeader("Auto-Submitted", "auto-generated")
 	msg.SetBodyString(smtp.TypeTextPlain, mailtext.Text(m.Mail))
+	msg.AddAlternativeString(smtp.TypeTextHTML, mailtext.HTML(m.Mail))
 	return msg
 }
 

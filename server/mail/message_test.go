@@ -2,12 +2,17 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	"mime"
 	"net/mail"
 	"net/textproto"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"golang.org/x/net/html"
 
 	"punchcard/server/mail/mailtest"
 	"punchcard/store"
@@ -16,7 +21,7 @@ import (
 var from = &mail.Address{Name: "Caffè, \"Lux\"", Address: "cards@example.com"}
 
 // headers are the headers of every message.
-var headers = []string{"Auto-Submitted", "Content-Transfer-Encoding", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Subject", "To"}
+var headers = []string{"Auto-Submitted", "Content-Type", "Date", "From", "Message-Id", "Mime-Version", "Subject", "To"}
 
 // checkMessage checks that the message has these headers once each, the subject, and the text.
 func checkMessage(t *testing.T, m *store.QueuedMail, subject string) {
@@ -31,7 +36,7 @@ func checkMessage(t *testing.T, m *store.QueuedMail, subject string) {
 			t.Errorf("a line of %q is %q", subject, line)
 		}
 	}
-	h, body := mailtest.Message{Data: b.Bytes()}.Parsed(t)
+	h, body, page := mailtest.Message{Data: b.Bytes()}.Parts(t)
 	if len(h) != len(headers) {
 		t.Errorf("the headers of %q are %v", subject, h)
 	}
@@ -47,8 +52,8 @@ func checkMessage(t *testing.T, m *store.QueuedMail, subject string) {
 	if to, err := h.AddressList("To"); err != nil || len(to) != 1 || to[0].Address != m.To {
 		t.Errorf("%q: to %v, %v", subject, to, err)
 	}
-	if !strings.Contains(body, "https://cards.example.com/i/token") {
-		t.Errorf("%q: the text is %q", subject, body)
+	if links := linksOf(t, page); !slices.Equal(links, []string{"https://cards.example.com/i/token"}) || !strings.Contains(body, links[0]) {
+		t.Errorf("%q: the text is %q, and the page has the links %q", subject, body, links)
 	}
 }
 
@@ -88,6 +93,84 @@ func TestMessageID(t *testing.T) {
 		t.Errorf("the id is %s", id)
 	}
 }
+
+// linksOf returns the links of the HTML of a message, each once. The page must load nothing and
+// have no other elements than those of the template.
+func linksOf(t *testing.T, page string) (links []string) {
+	t.Helper()
+	if len(page) > 6000 {
+		t.Errorf("the page has %d bytes", len(page))
+	}
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range root.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		if !slices.Contains([]string{"html", "head", "meta", "title", "body", "div", "h1", "p", "a"}, n.Data) {
+			t.Errorf("the page has an element %s: %s", n.Data, page)
+		}
+		for _, a := range n.Attr {
+			if !slices.Contains([]string{"lang", "charset", "name", "content", "style", "dir", "href"}, a.Key) || a.Key == "href" && n.Data != "a" || strings.Contains(a.Val, "url(") || strings.Contains(a.Val, "@import") {
+				t.Errorf("the page has the attribute %s=%q: %s", a.Key, a.Val, page)
+			}
+			if a.Key == "href" && !slices.Contains(links, a.Val) {
+				links = append(links, a.Val)
+			}
+		}
+	}
+	return links
+}
+
+// TestParts checks of each kind of message in each language that both parts have the same
+// links and sentences, that markup in names is text, and that each attempt is the same.
+func TestParts(t *testing.T) {
+	const name = `</p><img src=x onerror=alert(1)><a href="https://evil.example">& "Söhne"</a>`
+	web := regexp.MustCompile(`https?://[^\s<>"]+`)
+	for _, m := range []store.Mail{
+		{Program: name, Link: "https://cards.example.com/i/token"},
+		{Link: "https://cards.example.com/i/token"},
+		{Kind: store.MailTest},
+		{Kind: store.LinkInvitation, Shop: name, Link: "https://cards.example.com/invite/token"},
+		{Kind: store.LinkInvitation, Link: "https://cards.example.com/invite/token"},
+		{Kind: store.LinkReset, Link: "https://cards.example.com/reset/token"},
+	} {
+		for _, m.Language = range []string{"en", "it", "es", "fr", "de", "pt", "xx"} {
+			m.To, m.At = "ada@example.com", 1
+			q := &store.QueuedMail{Mail: m, Token: "token"}
+			var b, again bytes.Buffer
+			message(q, from).WriteTo(&b)
+			if message(q, from).WriteTo(&again); b.String() != again.String() {
+				t.Errorf("another attempt is\n%s\nnot\n%s", &again, &b)
+			}
+			_, text, page := mailtest.Message{Data: b.Bytes()}.Parts(t)
+			links := web.FindAllString(strings.ReplaceAll(text, oneLineOf(name), ""), -1)
+			if got := linksOf(t, page); !slices.Equal(got, links) || len(links) == 0 && m.Kind != store.MailTest {
+				t.Errorf("%+v: the links are %q and %q", m, links, got)
+			}
+			root, _ := html.Parse(strings.NewReader(page))
+			var shown strings.Builder
+			for n := range root.Descendants() {
+				if n.Type == html.TextNode {
+					shown.WriteString(n.Data)
+				}
+			}
+			for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r", ""), "\n") {
+				if !strings.Contains(shown.String(), line) {
+					t.Errorf("%+v: the page lacks %q:\n%s", m, line, page)
+				}
+			}
+			if want := map[string]string{"xx": "en"}[m.Language]; !strings.Contains(page, `<html lang="`+cmp.Or(want, m.Language)+`">`) {
+				t.Errorf("the page is not in %s", m.Language)
+			}
+		}
+	}
+}
+
+// oneLineOf returns a name as the texts have it.
+func oneLineOf(name string) string { return strings.Join(strings.Fields(name), " ") }
 
 func FuzzMessage(f *testing.F) {
 	f.Add("Coffee")

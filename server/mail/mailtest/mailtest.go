@@ -7,9 +7,11 @@ import (
 	"errors"
 	"io"
 	"log"
-	"mime/quotedprintable"
+	"mime"
+	"mime/multipart"
 	"net"
 	"net/mail"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -29,21 +31,42 @@ type Message struct {
 }
 
 // Parsed returns the header and the decoded text of the message.
-func (m Message) Parsed(t testing.TB) (h mail.Header, body string) {
+func (m Message) Parsed(t testing.TB) (h mail.Header, text string) {
+	t.Helper()
+	h, text, _ = m.Parts(t)
+	return h, text
+}
+
+// Parts returns the header, the text and the HTML of the message, which must be a
+// multipart/alternative of these two.
+func (m Message) Parts(t testing.TB) (h mail.Header, text, html string) {
 	t.Helper()
 	p, err := mail.ReadMessage(bytes.NewReader(m.Data))
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, m.Data)
 	}
-	var r io.Reader = p.Body
-	if p.Header.Get("Content-Transfer-Encoding") == "quoted-printable" {
-		r = quotedprintable.NewReader(r)
+	kind, params, err := mime.ParseMediaType(p.Header.Get("Content-Type"))
+	if err != nil || kind != "multipart/alternative" {
+		t.Fatalf("the message is %s, %v", kind, err)
 	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
+	r := multipart.NewReader(p.Body, params["boundary"])
+	var parts []string
+	for _, want := range []string{"text/plain", "text/html"} {
+		part, err := r.NextPart() // which decodes quoted-printable
+		if err != nil {
+			t.Fatalf("%s: %v", want, err)
+		}
+		kind, params, err := mime.ParseMediaType(part.Header.Get("Content-Type"))
+		body, readErr := io.ReadAll(part)
+		if err != nil || readErr != nil || kind != want || !strings.EqualFold(params["charset"], "utf-8") {
+			t.Fatalf("the part is %s %v, %v, %v; want %s", kind, params, err, readErr, want)
+		}
+		parts = append(parts, string(body))
 	}
-	return p.Header, string(text)
+	if _, err := r.NextPart(); err != io.EOF {
+		t.Fatalf("after the second part: %v", err)
+	}
+	return p.Header, parts[0], parts[1]
 }
 
 // Server is a mail server. Set its fields before Serve; change them only while the

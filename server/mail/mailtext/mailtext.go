@@ -9,26 +9,51 @@ import (
 	"punchcard/store"
 )
 
-// Subject returns the subject of a message, which is one line.
-func Subject(m store.Mail) string {
-	if m.Kind != "" {
-		return linkText(m)[0]
-	}
-	subject, _ := cardText(m)
-	return subject
+// A letter is a message, of which Text and HTML are two forms.
+type letter struct {
+	Language string // of the texts
+	Subject  string // one line
+	Before   string // the sentence before the links
+	Links    []link
+	After    string // the sentence after the links; empty: none
 }
+
+// A link is a link of a letter. Its label is for forms in which a link has a text.
+type link struct{ Name, Label, URL string }
+
+// letterOf returns the letter of a message.
+func letterOf(m store.Mail) letter {
+	if m.Kind == "" {
+		return cardLetter(m)
+	}
+	return linkLetter(m)
+}
+
+// Subject returns the subject of a message, which is one line.
+func Subject(m store.Mail) string { return letterOf(m).Subject }
 
 // Text returns the text of a message.
 func Text(m store.Mail) string {
-	if m.Kind == store.MailTest {
-		return linkText(m)[1] + "\n"
+	l := letterOf(m)
+	parts := []string{l.Before}
+	for _, x := range l.Links {
+		if x.Name != "" {
+			x.URL = x.Name + "\n" + x.URL
+		}
+		parts = append(parts, x.URL)
 	}
-	if m.Kind != "" {
-		t := linkText(m)
-		return t[1] + "\n\n" + m.Link + "\n\n" + t[2] + "\n"
+	if l.After != "" {
+		parts = append(parts, l.After)
 	}
-	_, text := cardText(m)
-	return text + "\n\n" + m.Link + "\n"
+	return strings.Join(parts, "\n\n") + "\n"
+}
+
+// in returns the texts in a language, or in English, and which of the two it is.
+func in[T any](texts map[string]T, language string) (T, string) {
+	if t, ok := texts[language]; ok {
+		return t, language
+	}
+	return texts["en"], "en"
 }
 
 // maxName is the number of characters of a name that a message shows, which is as
