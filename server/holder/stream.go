@@ -2,7 +2,10 @@ package holder
 
 import (
 	"context"
+	"io"
+	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,16 +31,22 @@ type streams struct {
 	mu   sync.Mutex
 	open int
 	of   map[int64][]*cardStream // oldest first
+
+	checks chan *cardStream // see check
 }
 
 // cardStream is one stream.
 type cardStream struct {
-	wake chan struct{} // gets a value after changes
-	end  chan struct{} // closed when a newer stream takes its place
+	wake   chan struct{} // gets a value after changes
+	end    chan struct{} // closed when a newer stream takes its place
+	valid  func() bool   // reports whether the link is valid
+	answer chan bool     // of a check; of capacity 1
 }
 
 func newStreams(ctx context.Context, most int) *streams {
-	return &streams{ctx: ctx, most: most, of: map[int64][]*cardStream{}}
+	s := &streams{ctx: ctx, most: most, of: map[int64][]*cardStream{}, checks: make(chan *cardStream)}
+	go s.runChecks()
+	return s
 }
 
 // join adds a stream of a card, in the place of the card's oldest one if it has as many as
@@ -55,7 +64,7 @@ func (s *streams) join(root int64) (c *cardStream, ok bool) {
 	if s.open >= s.most {
 		return nil, false
 	}
-	c = &cardStream{wake: make(chan struct{}, 1), end: make(chan struct{})}
+	c = &cardStream{wake: make(chan struct{}, 1), end: make(chan struct{}), answer: make(chan bool, 1)}
 	s.of[root] = append(list[:len(list):len(list)], c)
 	s.open++
 	return c, true
@@ -115,40 +124,89 @@ func stream(v *visit) error {
 	if !ok {
 		return &kernel.Error{Status: http.StatusServiceUnavailable, Code: store.RateLimited, Message: "Too many pages are open.", RetryAfter: streamRetry}
 	}
-	defer v.streams.leave(root, c)
+	// The function must not hold v, which holds the buffers of the request.
+	pages, token := v.Pages, strings.Clone(v.token())
+	c.valid = func() bool {
+		_, err := kernel.Do[int64](pages.streams.ctx, pages.Kernel, kernel.HolderCaller(), operation.WatchCard, kernel.Args{Params: map[string]string{"token": token}})
+		return err == nil
+	}
 	rc := http.NewResponseController(v.w)
+	if conn, _, err := rc.Hijack(); err == nil {
+		go pages.streams.serveConn(root, c, conn, h.Clone())
+		return nil
+	}
+	defer v.streams.leave(root, c)  // HTTP/2
 	rc.SetReadDeadline(time.Time{}) // else the server would end the request's context
 	v.w.WriteHeader(http.StatusOK)
-	send := func(message string) bool {
+	v.streams.pump(c, v.r.Context().Done(), func(message string) bool {
 		rc.SetWriteDeadline(time.Now().Add(streamWrite))
 		_, err := v.w.Write([]byte(message))
 		return err == nil && rc.Flush() == nil
+	})
+	return nil
+}
+
+// serveConn writes the answer of a stream to its connection, which net/http has given up with
+// its buffers and goroutines: they would take most of the memory of a stream
+// (BenchmarkHolderStreams of server/e2e). It closes the connection.
+func (s *streams) serveConn(root int64, c *cardStream, conn net.Conn, h http.Header) {
+	defer s.leave(root, c)
+	defer conn.Close()
+	conn.SetDeadline(time.Time{})
+	gone := make(chan struct{})
+	go func() {
+		conn.Read(make([]byte, 1)) // a page sends nothing, so this ends with the connection
+		close(gone)
+	}()
+	send := func(message string) bool {
+		conn.SetWriteDeadline(time.Now().Add(streamWrite))
+		_, err := io.WriteString(conn, message)
+		return err == nil
 	}
+	if send(streamHead(h)) {
+		s.pump(c, gone, send)
+	}
+}
+
+// streamHead returns the beginning of the answer with the headers of a stream, which ends with
+// the connection.
+func streamHead(h http.Header) string {
+	h.Set("Connection", "close")
+	h.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	var b strings.Builder
+	b.WriteString("HTTP/1.1 200 OK\r\n")
+	h.Write(&b)
+	b.WriteString("\r\n")
+	return b.String()
+}
+
+// pump sends the messages of a stream until the page is gone, send fails, the link ends, or a
+// newer stream takes its place.
+func (s *streams) pump(c *cardStream, gone <-chan struct{}, send func(string) bool) {
 	beat := time.NewTicker(streamBeat)
 	defer beat.Stop()
 	for message := beatMessage; send(message); {
-		if message == changedMessage && !v.wait(streamPause) {
-			return nil
+		if message == changedMessage && !s.wait(streamPause, gone) {
+			return
 		}
 		select {
-		case <-v.streams.ctx.Done():
-			return nil
-		case <-v.r.Context().Done():
-			return nil
+		case <-s.ctx.Done():
+			return
+		case <-gone:
+			return
 		case <-c.end:
 			send(closedMessage)
-			return nil
+			return
 		case <-beat.C:
 			message = beatMessage
 		case <-c.wake:
 			message = changedMessage
-			if _, err := do[int64](v, operation.WatchCard, nil); err != nil { // such as after a reissue
+			if !s.check(c) { // such as after a reissue
 				send(message)
-				return nil
+				return
 			}
 		}
 	}
-	return nil
 }
 
 // The messages of streams.
@@ -159,12 +217,35 @@ const (
 )
 
 // wait waits, and returns false if the stream ends meanwhile.
-func (v *visit) wait(d time.Duration) bool {
+func (s *streams) wait(d time.Duration, gone <-chan struct{}) bool {
 	select {
-	case <-v.streams.ctx.Done():
-	case <-v.r.Context().Done():
+	case <-s.ctx.Done():
+	case <-gone:
 	case <-time.After(d):
 		return true
 	}
 	return false
+}
+
+// check reports whether the link of a stream is valid. All streams have it checked by one
+// goroutine, since a read makes the stack of its goroutine grow.
+func (s *streams) check(c *cardStream) bool {
+	select {
+	case s.checks <- c:
+		return <-c.answer
+	case <-s.ctx.Done():
+		return false
+	}
+}
+
+// runChecks makes the checks until the end of all streams.
+func (s *streams) runChecks() {
+	for {
+		select {
+		case c := <-s.checks:
+			c.answer <- c.valid()
+		case <-s.ctx.Done():
+			return
+		}
+	}
 }

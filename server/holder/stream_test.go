@@ -3,7 +3,11 @@ package holder_test
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"maps"
 	"net/http"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,6 +110,41 @@ func TestStream(t *testing.T) {
 	s.Control("POST", "/cards/"+other+"/delete", fields{})
 	beside.wait("event: changed")
 	beside.ends()
+}
+
+// TestStreamOverTLS checks the stream over HTTP/1.1, whose connection the stream takes over,
+// and HTTP/2, with the same headers, until the end of the link and when the page is closed.
+func TestStreamOverTLS(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pool := servertest.WriteCertificate(t, dir, "shop.test")
+	s := start(t, func(c *app.Config) {
+		c.TLSCert, c.TLSKey, c.Limits.HolderStreams = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), 1
+	})
+	var names []string
+	for _, major := range []int{1, 2} {
+		s.Client = s.Client.Via(&http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: major == 2}})
+		card, page := issuePage(s, s.ProgramIDs["standard"], fields{})
+		e := open(s, t, page)
+		got := slices.DeleteFunc(slices.Sorted(maps.Keys(e.resp.Header)), func(name string) bool { return name == "Connection" })
+		if e.resp.ProtoMajor != major || names != nil && !slices.Equal(got, names) || e.resp.Header.Get("Strict-Transport-Security") == "" {
+			t.Errorf("HTTP/%d: %s, not %s", e.resp.ProtoMajor, got, names)
+		}
+		names = got
+		callTill(s, "POST", "/cards/"+card+"/stamps", fields{}).Want(201)
+		e.wait("event: changed")
+		s.Call("POST", "/cards/"+card+"/reissue", fields{}).Want(200)
+		e.wait("event: changed")
+		e.ends()
+		_, other := issuePage(s, s.ProgramIDs["standard"], fields{})
+		open(s, t, other).resp.Body.Close()
+		for status := 0; status != 200; { // until the server has seen that the page is closed
+			resp := ask(s, t, other)
+			status = resp.StatusCode
+			resp.Body.Close()
+		}
+		s.HTTP.CloseIdleConnections()
+	}
 }
 
 // TestStreamsOfCard checks that a card's fifth stream takes the place of its first one.
