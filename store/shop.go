@@ -203,14 +203,18 @@ func (v *View) OwnShop(a Access) (sh Shop, locations int64, err error) {
 }
 
 // nouns are the kinds of resources that belong to a shop. The table of each has
-// its plural as its name.
-var nouns = map[Kind]string{KindProgram: "program", KindCard: "card", KindLocation: "location", KindKey: "key", KindDevice: "device"}
+// its plural as its name, but for that of the staff.
+var nouns = map[Kind]string{KindProgram: "program", KindCard: "card", KindLocation: "location", KindKey: "key", KindDevice: "device", KindStaff: "member of staff"}
 
-// Owner returns the shop that a program, card, location, key or device belongs
-// to, since operators name a resource by its id alone.
+// Owner returns the shop that a program, card, location, key, device or member of staff
+// belongs to, since operators name a resource by its id alone.
 func (s *Store) Owner(kind Kind, id string) (shop int64, err error) {
+	table := nouns[kind] + "s"
+	if kind == KindStaff {
+		table = "staff"
+	}
 	err = s.View(0, func(v *View) error {
-		return v.find(nouns[kind], func(r *rows) { shop = r.int() }, "SELECT shop_id FROM "+nouns[kind]+"s WHERE id=?", s.keyOrNone(kind, id))
+		return v.find(nouns[kind], func(r *rows) { shop = r.int() }, "SELECT shop_id FROM "+table+" WHERE id=?", s.keyOrNone(kind, id))
 	})
 	return shop, err
 }

@@ -82,6 +82,16 @@ func (c *Control) Mount(r *httprouter.Router) {
 	r.POST("/dev/devices", bind[operation.DeviceFields, operation.CreatedDevice](c, http.StatusCreated, operation.CreateDevice, func(_ httprouter.Params, b operation.DeviceFields) (int64, error) {
 		return c.Store.Owner(store.KindLocation, b.LocationID.V)
 	}, func(b operation.DeviceFields) any { return deviceFields(b) }))
+	r.POST("/dev/devices/:id/revoke", onResource[struct{}, store.Device](c, store.KindDevice, http.StatusOK, operation.RevokeDevice))
+	r.POST("/dev/pairings", bind[operation.DeviceFields, store.CreatedPairing](c, http.StatusCreated, operation.CreatePairing, func(_ httprouter.Params, b operation.DeviceFields) (int64, error) {
+		return c.Store.Owner(store.KindLocation, b.LocationID.V)
+	}, func(b operation.DeviceFields) any { return deviceFields(b) }))
+	r.POST("/dev/staff", bind[operation.StaffFields, store.StaffMember](c, http.StatusCreated, operation.CreateStaff, func(_ httprouter.Params, b operation.StaffFields) (int64, error) {
+		return c.Store.Owner(store.KindLocation, b.LocationID.V)
+	}, whole))
+	r.POST("/dev/staff/:id/pin", onResource[operation.MemberPINFields, store.StaffMember](c, store.KindStaff, http.StatusOK, operation.SetStaffMemberPIN))
+	r.POST("/dev/staff/:id/disable", onResource[struct{}, store.StaffMember](c, store.KindStaff, http.StatusOK, operation.DisableStaff))
+	r.POST("/dev/staff/:id/enable", onResource[struct{}, store.StaffMember](c, store.KindStaff, http.StatusOK, operation.EnableStaff))
 	r.PATCH("/dev/programs/:id", onResource[store.ProgramSettings, store.ProgramDetail](c, store.KindProgram, http.StatusOK, operation.UpdateProgramSettings))
 	r.DELETE("/dev/programs/:id", onResource[struct{}, kernel.None](c, store.KindProgram, http.StatusNoContent, operation.DeleteProgram))
 	r.POST("/dev/programs/:id/enroll", onResource[store.CardFields, operation.IssuedCard](c, store.KindProgram, http.StatusCreated, operation.EnrollCard))

@@ -42,7 +42,7 @@ type requestInfo struct {
 	api, method, path, query string
 	caller                   string   // value of the Authorization header
 	body                     [32]byte // hash of the body
-	keyed                    bool     // has an Idempotency-Key
+	keyed                    bool     // has an Idempotency-Key or, at a till, a client_reference
 	at                       time.Time
 }
 

@@ -44,6 +44,10 @@ func TestHintRepeated(t *testing.T) {
 	if len(listed) != 3 || listed[2].Seq != lastEntry(r).Seq || listed[2].Kind != "rest" || listed[2].DeliveryID != nil || listed[2].Message != lastEntry(r).Hints[0].Message {
 		t.Errorf("%+v", listed)
 	}
+	stamps := "/cards/" + r.Issue(r.ProgramIDs["standard"], nil) + "/stamps"
+	once := fields{"client_reference": "0b6f7c0e-5d0a-4d51-9d4b-3f0f5a2f7c11"}
+	step("at a till", "", callTill(r, "POST", stamps, once).Want(201))
+	step("again with its reference", "", callTill(r, "POST", stamps, once).Want(201))
 	callControl(r, "DELETE", "/requests", nil).Want(204)
 	step("after a deletion", "", callREST(r, "POST", cardsPath(r), eve))
 	if n := len(readJournal(r, "").Hints); n != 0 {

@@ -44,6 +44,38 @@ func TestControlTextsAreLines(t *testing.T) {
 	s.ControlAPI().Post("/keys", `{"scopes":["x"],"expires_at":"2020-01-01T00:00:00Z","name":""}`).Invalid("name too_short", "scopes.0 invalid_value", "expires_at must_be_future")
 }
 
+// TestControlStaff checks the routes for staff, pairings and devices, with bad input, and that
+// a resource of another shop is found by its id alone.
+func TestControlStaff(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	other := s.Control("POST", "/shops", fields{}).Str("location_id")
+	for _, location := range []string{s.LocationIDs[0], other} {
+		member := s.Control("POST", "/staff", fields{"location_id": location, "name": "Ada", "pin": "2468"})
+		member.Shows(fields{"name": "Ada", "location_id": location, "disabled_at": nil})
+		id := member.Str("id")
+		s.Control("POST", "/staff/"+id+"/pin", fields{"pin": "13579"}).Shows(fields{"id": id})
+		if s.Control("POST", "/staff/"+id+"/disable", nil).Raw("disabled_at") == nil {
+			t.Error("the member is not disabled")
+		}
+		s.Control("POST", "/staff/"+id+"/enable", nil).Shows(fields{"disabled_at": nil})
+		s.Control("POST", "/pairings", fields{"location_id": location}).Shows(fields{"location_id": location, "name": "Till"})
+	}
+	device := s.Control("POST", "/devices", fields{"location_id": other}).Str("id")
+	s.Control("POST", "/devices/"+device+"/revoke", nil).Shows(fields{"id": device})
+	s.Unchanged(func() {
+		s.ControlAPI().Post("/staff", fields{"pin": "12x", "name": "a\nb"}).Invalid("name invalid_format", "pin too_short", "location_id required")
+		s.ControlAPI().Post("/staff", fields{"location_id": "loc_none", "name": "Ada", "pin": "2468"}).Want(404, "not_found")
+		s.ControlAPI().Post("/pairings", fields{"name": ""}).Invalid("name too_short", "location_id required")
+		s.ControlAPI().Post("/pairings", fields{"location_id": "loc_none"}).Want(404, "not_found")
+		for _, path := range []string{"/staff/stf_none/disable", "/staff/stf_none/enable", "/devices/dev_none/revoke", "/staff/" + device + "/disable"} {
+			s.ControlAPI().Post(path, nil).Want(404, "not_found")
+		}
+		s.ControlAPI().Post("/staff/stf_none/pin", fields{"pin": "1"}).Invalid("pin too_short")
+		s.ControlAPI().Post("/staff/stf_none/pin", fields{"pin": "1234"}).Want(404, "not_found")
+	})
+}
+
 // TestPINIsDemandedOnceSet checks that setting a PIN sets require_staff_pin, that
 // taking it away leaves that, and that a location may have a PIN without demanding
 // it.

@@ -155,6 +155,13 @@ func (rec *recording) finish(cut bool) {
 	whole := rec.in.whole()
 	e.Request = rec.in.prefix.message(e.Request.Headers, whole)
 	rec.info.body = [32]byte(rec.in.sum.Sum(nil))
+	if e.Kind == kindTill {
+		var once struct {
+			ClientReference string `json:"client_reference"`
+		}
+		json.Unmarshal(e.Request.Body, &once) // what is not such an object has none
+		rec.info.keyed = rec.info.keyed || once.ClientReference != ""
+	}
 	about := subjectOf(rec.j.store, e, rec.lost)
 	size := 1024 + 8*len(about.cards) + len(e.Path) + len(e.Query) + e.Request.size() + e.Response.size()
 

@@ -67,6 +67,17 @@ type Transaction struct {
 	PrizeID      string    `json:"prize_id"`
 	ReversedAt   time.Time `json:"reversed_at"`
 	CreatedAt    time.Time `json:"created_at"`
+
+	// Tills alone have these. A stamp that a till sent late has occurred_at.
+	Staff           *NamedStaff `json:"staff"` // who was signed in; nil: nobody
+	OccurredAt      time.Time   `json:"occurred_at"`
+	ClientReference string      `json:"client_reference"`
+}
+
+// NamedStaff is a member of staff by id and name.
+type NamedStaff struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 // Prize is a prize of a stamp program. A lookup at a till also sets Available and

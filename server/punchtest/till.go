@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"time"
 )
 
 // Till is a device at one location, with its own token. Methods take the id of a
@@ -14,8 +15,10 @@ type Till struct {
 	Location string // id
 	Token    string // bearer token, for other clients of the till API
 
-	s       *Server
-	headers []string
+	s         *Server
+	headers   []string
+	reference string
+	occurred  time.Time
 }
 
 // Till returns a till at a location of any shop. It is always the same device until
@@ -46,6 +49,26 @@ func (s *Server) newDevice(location string) (token string) {
 // PIN returns the same till with a staff PIN in its requests.
 func (t *Till) PIN(pin string) *Till { return t.with("X-Staff-Pin", pin) }
 
+// Session returns the same till with the token of a staff session in its requests; see
+// [Till.SignIn].
+func (t *Till) Session(token string) *Till { return t.with("X-Staff-Session", token) }
+
+// ClientReference returns the same till with a client_reference, a UUID, in its writes. Use it
+// for one write and its retries, which it makes once, for ever.
+func (t *Till) ClientReference(reference string) *Till {
+	c := *t
+	c.reference = reference
+	return &c
+}
+
+// OccurredAt returns the same till with an occurred_at in its stamps, as of a till that was
+// offline when it gave them: at most seven days ago.
+func (t *Till) OccurredAt(when time.Time) *Till {
+	c := *t
+	c.occurred = when
+	return &c
+}
+
 // IdempotencyKey returns the same till with an Idempotency-Key in its requests. Use
 // it for one write and its retries.
 func (t *Till) IdempotencyKey(key string) *Till { return t.with("Idempotency-Key", key) }
@@ -75,12 +98,19 @@ type Lookup struct {
 		Prizes []Prize `json:"prizes"`
 	} `json:"earlier_cards"` // the other live cards, oldest first
 	Transactions []Transaction `json:"transactions"` // the last ten, newest first
+	HeldCode     string        `json:"held_code"`    // of a lookup by a handle: names the card in writes for eight days
 }
 
 // Lookup returns a card. It changes nothing.
 func (t *Till) Lookup(card string) Lookup {
 	t.s.t.Helper()
 	return ok(t.Try().Lookup(card))(t.s.t)
+}
+
+// Transactions returns the latest rows that the till itself made, at most 50, newest first.
+func (t *Till) Transactions() []Transaction {
+	t.s.t.Helper()
+	return ok(t.Try().Transactions())(t.s.t)
 }
 
 // Issue issues a card, which is active at once.
@@ -119,7 +149,8 @@ func (t *Till) Use(card string) TillResult {
 	return ok(t.Try().Use(card))(t.s.t)
 }
 
-// Reverse reverses a transaction of the till's location.
+// Reverse reverses a transaction of the till's location, which its id names or the
+// client_reference of the write that made it.
 func (t *Till) Reverse(transaction string) TillResult {
 	t.s.t.Helper()
 	return ok(t.Try().Reverse(transaction))(t.s.t)
@@ -137,41 +168,65 @@ func (t *TryTill) Lookup(card string) (Lookup, error) {
 	return call[Lookup](t, http.MethodGet, "/cards/"+url.PathEscape(card), nil)
 }
 
+// Transactions is [Till.Transactions].
+func (t *TryTill) Transactions() ([]Transaction, error) {
+	l, err := call[list[Transaction]](t, http.MethodGet, "/transactions", nil)
+	return l.Data, err
+}
+
 // Issue is [Till.Issue].
 func (t *TryTill) Issue(program string, fields CardFields) (IssuedCard, error) {
-	return call[IssuedCard](t, http.MethodPost, "/programs/"+url.PathEscape(program)+"/cards", fields)
+	body := struct {
+		CardFields
+		ClientReference string `json:"client_reference,omitempty"`
+	}{fields, t.t.reference}
+	return call[IssuedCard](t, http.MethodPost, "/programs/"+url.PathEscape(program)+"/cards", body)
 }
 
 // Stamp is [Till.Stamp].
 func (t *TryTill) Stamp(card string, n int) (TillResult, error) {
-	return t.act(card, "stamps", map[string]int{"count": n})
+	body := map[string]any{"count": n}
+	if !t.t.occurred.IsZero() {
+		body["occurred_at"] = t.t.occurred
+	}
+	return t.act(card, "stamps", body)
 }
 
 // Redeem is [Till.Redeem].
 func (t *TryTill) Redeem(card, prize string) (TillResult, error) {
-	return t.act(card, "redemptions", map[string]string{"prize_id": prize})
+	return t.act(card, "redemptions", map[string]any{"prize_id": prize})
 }
 
 // TopUp is [Till.TopUp].
 func (t *TryTill) TopUp(card string, cents int64) (TillResult, error) {
-	return t.act(card, "topups", map[string]int64{"amount_cents": cents})
+	return t.act(card, "topups", map[string]any{"amount_cents": cents})
 }
 
 // Spend is [Till.Spend].
 func (t *TryTill) Spend(card string, cents int64) (TillResult, error) {
-	return t.act(card, "spends", map[string]int64{"amount_cents": cents})
+	return t.act(card, "spends", map[string]any{"amount_cents": cents})
 }
 
 // Use is [Till.Use].
-func (t *TryTill) Use(card string) (TillResult, error) { return t.act(card, "uses", nil) }
+func (t *TryTill) Use(card string) (TillResult, error) {
+	return t.act(card, "uses", map[string]any{})
+}
 
 // Reverse is [Till.Reverse].
 func (t *TryTill) Reverse(transaction string) (TillResult, error) {
-	return call[TillResult](t, http.MethodPost, "/transactions/"+url.PathEscape(transaction)+"/reversal", nil)
+	return t.write("/transactions/"+url.PathEscape(transaction)+"/reversal", map[string]any{})
 }
 
-func (t *TryTill) act(card, action string, body any) (TillResult, error) {
-	return call[TillResult](t, http.MethodPost, "/cards/"+url.PathEscape(card)+"/"+action, body)
+func (t *TryTill) act(card, action string, body map[string]any) (TillResult, error) {
+	return t.write("/cards/"+url.PathEscape(card)+"/"+action, body)
+}
+
+// write makes a write to the ledger with the till's client_reference, if it has one.
+func (t *TryTill) write(path string, body map[string]any) (TillResult, error) {
+	if t.t.reference != "" {
+		body["client_reference"] = t.t.reference
+	}
+	return call[TillResult](t, http.MethodPost, path, body)
 }
 
 // call calls the till API and returns the decoded answer.
