@@ -42,6 +42,10 @@ var chromium struct {
 	err    error
 }
 
+// insecureHost is a name of 127.0.0.1 that browsers do not take for loopback: a page that is
+// opened by it over plain http is no secure context, as one of a shop's own network is not.
+const insecureHost = "till.test"
+
 func TestMain(m *testing.M) {
 	servertest.RunMoreAtOnce()
 	code := m.Run()
@@ -55,24 +59,51 @@ func TestMain(m *testing.M) {
 func startChromium(t testing.TB) context.Context {
 	t.Helper()
 	chromium.once.Do(func() {
-		options := append(chromedp.DefaultExecAllocatorOptions[:],
-			chromedp.NoSandbox, // which does not work as root in a container
-			chromedp.Flag("lang", "en-US"),
-			chromedp.Flag("disable-component-update", true),
-			chromedp.Flag("disable-domain-reliability", true))
-		if path := os.Getenv("CHROMIUM"); path != "" {
-			options = append(options, chromedp.ExecPath(path))
-		}
-		allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-		// Events that cdproto does not know are no reason to write to the standard error.
-		ctx, cancel := chromedp.NewContext(allocator, chromedp.WithErrorf(func(string, ...any) {}))
-		chromium.ctx, chromium.cancel = ctx, func() { cancel(); stop() }
-		chromium.err = chromedp.Do(ctx)
+		chromium.ctx, chromium.cancel, chromium.err = launch()
 	})
 	if chromium.err != nil {
 		t.Fatalf("start Chromium (.ci/browser installs it): %v", chromium.err)
 	}
 	return chromium.ctx
+}
+
+// launch starts a browser and returns its context and the function that ends it.
+func launch(more ...chromedp.ExecAllocatorOption) (ctx context.Context, end func(), err error) {
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.NoSandbox, // which does not work as root in a container
+		chromedp.Flag("lang", "en-US"),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-domain-reliability", true),
+		chromedp.Flag("host-resolver-rules", "MAP "+insecureHost+" 127.0.0.1"))
+	if path := os.Getenv("CHROMIUM"); path != "" {
+		options = append(options, chromedp.ExecPath(path))
+	}
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), append(options, more...)...)
+	// Events that cdproto does not know are no reason to write to the standard error.
+	ctx, cancel := chromedp.NewContext(allocator, chromedp.WithErrorf(func(string, ...any) {}))
+	return ctx, func() { cancel(); stop() }, chromedp.Do(ctx)
+}
+
+// refusedCamera is a camera that the person does not permit the page to use.
+const refusedCamera = "refused"
+
+// startWithCamera starts a browser of its own for a test, since a browser has one camera for
+// all its tabs, and returns its context. film is the file that the camera shows, again and
+// again (see writeFilm), or refusedCamera.
+func startWithCamera(t testing.TB, film string) context.Context {
+	t.Helper()
+	options := []chromedp.ExecAllocatorOption{chromedp.Flag("use-fake-device-for-media-stream", true)}
+	if film == refusedCamera {
+		options = append(options, chromedp.Flag("use-fake-ui-for-media-stream", "deny"))
+	} else {
+		options = append(options, chromedp.Flag("use-fake-ui-for-media-stream", true), chromedp.Flag("use-file-for-fake-video-capture", film))
+	}
+	ctx, end, err := launch(options...)
+	t.Cleanup(end)
+	if err != nil {
+		t.Fatalf("start Chromium with a camera: %v", err)
+	}
+	return ctx
 }
 
 // A tab is a tab in a browser profile of its own, without cookies and cache.
@@ -82,10 +113,14 @@ type tab struct {
 	seen *traffic
 }
 
-// openTab opens an empty tab, which is closed at the end of the test.
-func openTab(t testing.TB) *tab {
+// openTab opens an empty tab, which is closed at the end of the test. camera is that of
+// View.Camera.
+func openTab(t testing.TB, camera string) *tab {
 	t.Helper()
-	return newTab(t, startChromium(t), chromedp.WithNewBrowserContext())
+	if camera == "" {
+		return newTab(t, startChromium(t), chromedp.WithNewBrowserContext())
+	}
+	return newTab(t, startWithCamera(t, camera), chromedp.WithNewBrowserContext())
 }
 
 // newTab opens an empty tab, by default in the profile of another one.
@@ -103,7 +138,7 @@ func newTab(t testing.TB, parent context.Context, options ...chromedp.ContextOpt
 	}
 	b.must(call(b, audits.Enable, cdp.Empty{}))
 	b.must(call(b, runtime.AddBinding, runtime.AddBindingParams{Name: reportBinding}))
-	b.must(call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: observer}))
+	b.onEachPage(observer)
 	return b
 }
 
@@ -197,6 +232,12 @@ func (b *tab) setMedia(dark, still bool) {
 func (b *tab) setLanguage(language string) {
 	b.t.Helper()
 	b.must(call(b, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Accept-Language": language}}))
+}
+
+// onEachPage runs a script in each page that is opened from now on, before its own.
+func (b *tab) onEachPage(script string) {
+	b.t.Helper()
+	b.must(call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}))
 }
 
 // disableScripts has the browser ignore the scripts of pages. The functions of this
@@ -374,6 +415,14 @@ func (b *tab) screenshot(scale float64) []byte {
 	b.setSize(int(size.Width), int(min(size.Height, maxPicture)), 1) // the bar at the bottom of a phone is that of the page
 	r, err := call(b, page.CaptureScreenshot, page.CaptureScreenshotParams{CaptureBeyondViewport: &yes,
 		Clip: &page.Viewport{Width: size.Width, Height: min(size.Height, maxPicture), Scale: scale}})
+	b.must(r, err)
+	return r.Data
+}
+
+// window returns a picture of what the window shows, as a PNG.
+func (b *tab) window() []byte {
+	b.t.Helper()
+	r, err := call(b, page.CaptureScreenshot, page.CaptureScreenshotParams{})
 	b.must(r, err)
 	return r.Data
 }

@@ -29,6 +29,7 @@ type View struct {
 	Dark      bool
 	Still     bool // prefers reduced motion
 	NoScripts bool
+	Camera    string // the film that the camera shows (see writeFilm), or refusedCamera; empty: there is no camera
 }
 
 // height is the height of the window.
@@ -53,7 +54,7 @@ func Open(t testing.TB, url string, v View) *Page {
 	if v.Scale == 0 {
 		v.Scale = 1
 	}
-	return openIn(openTab(t), url, v)
+	return openIn(openTab(t, v.Camera), url, v)
 }
 
 // openIn opens a URL in an empty tab.

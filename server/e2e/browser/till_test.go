@@ -211,10 +211,7 @@ func TestTillOffline(t *testing.T) {
 	card, _ := issue(s, s.ProgramIDs["standard"], nil)
 	code, _ := codesOf(s, card)
 	p := openTill(t, s, View{})
-	p.wait("the service worker", func() (kept bool, err error) {
-		err = p.tab.eval(&kept, `async () => { await navigator.serviceWorker.ready; return !!(await caches.match('/till/')) }`)
-		return kept, err
-	})
+	p.waitForWorker()
 	at = strings.TrimPrefix(s.Origin, "http://")
 	s.Stop()
 	open := func() {

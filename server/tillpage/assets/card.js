@@ -79,8 +79,9 @@ function ladder({ card, prizes, program }) {
   );
 }
 
-// actions returns the buttons of a card. The first one is the likely action and the largest.
-export function actions(lookup, me, act) {
+// actions returns the buttons of a card. The first one is the likely action; large is how it
+// looks.
+export function actions(lookup, me, act, large) {
   const why = obstacle(lookup, me);
   if (why) return [note("bad", why)];
   const { card, program } = lookup;
@@ -90,23 +91,23 @@ export function actions(lookup, me, act) {
     case "prepaid": {
       const spend = (kind) => button(t("Spend"), act.spend, { kind, iconName: "balance" });
       const topUp = (kind) => button(t("Top up"), act.topUp, { kind, iconName: "plus" });
-      return card.current_value > 0 ? [spend("primary.huge"), topUp("big")] : [topUp("primary.huge")];
+      return card.current_value > 0 ? [spend(large), topUp("big")] : [topUp(large)];
     }
     case "discount":
-      return [button(t("Use the discount"), act.use, { kind: "primary.huge", iconName: "check" })];
+      return [button(t("Use the discount"), act.use, { kind: large, iconName: "check" })];
     case "access":
-      return [button(t("Record the visit"), act.use, { kind: "primary.huge", iconName: "check" })];
+      return [button(t("Record the visit"), act.use, { kind: large, iconName: "check" })];
   }
   const free = room(lookup);
-  if (free === 0) return prizes.length ? [redeem("primary.huge")] : [note("info", t("This card is full and complete. Issue a new one."))];
-  return [...stamping(free, act), prizes.length > 0 && redeem("big.prize")];
+  if (free === 0) return prizes.length ? [redeem(large === "big" ? "big.prize" : large)] : [note("info", t("This card is full and complete. Issue a new one."))];
+  return [...stamping(free, act, large), prizes.length > 0 && redeem("big.prize")];
 }
 
 // stamping returns the button that gives stamps, with how many.
-export function stamping(most, act) {
+export function stamping(most, act, kind) {
   let count = 1;
   const label = h("span");
-  const give = h("button.button.primary.huge", { type: "button", onclick: () => act.stamp(count) }, icon("stamp"), label);
+  const give = h("button.button." + kind, { type: "button", onclick: () => act.stamp(count) }, icon("stamp"), label);
   const less = h("button.step", { type: "button", "aria-label": t("One stamp less"), onclick: () => set(count - 1) }, "−");
   const more = h("button.step", { type: "button", "aria-label": t("One stamp more"), onclick: () => set(count + 1) }, "+");
   const set = (n) => {

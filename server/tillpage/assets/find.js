@@ -3,45 +3,72 @@ import { button, ask, h, icon, note, t } from "./dom.js";
 import { NoAnswer, call } from "./api.js";
 import { soundFound } from "./feedback.js";
 import { noAnswer, sentenceOf } from "./refusals.js";
-import { Camera, decodePhoto, hasCamera } from "./scan.js";
+import { Camera, NoDecoder, decodePhoto, hasCamera } from "./scan.js";
 
-// finder returns the panel. found is called with the text of each code.
-export function finder(found) {
+// finder returns the panel. found is called with the text of each code. While idle() is true
+// the camera looks for none.
+export function finder(found, idle) {
   const seen = (code) => (soundFound(), found(code));
   const problem = h("div", { role: "alert" });
-  return h("section.find", { "aria-labelledby": "find-title" }, h("h2", { id: "find-title" }, t("Find the card")), hasCamera() ? cameraPart(seen, problem) : photoPart(seen, problem), problem, codeForm(found));
+  return h("section.find", { "aria-labelledby": "find-title" }, h("h2", { id: "find-title" }, t("Find the card")), hasCamera() ? cameraPart(seen, idle, problem) : photoPart(seen, problem), problem, codeForm(found));
 }
 
-let camera;
-// pause stops looking for codes, while a phone shows a card.
-export const pause = (on) => camera && (camera.paused = on);
+// resumeCamera starts the camera if it was on when the page was last used.
+export let resumeCamera = () => {};
 
-function cameraPart(seen, problem) {
+function cameraPart(seen, idle, problem) {
   const video = h("video", { playsinline: true, muted: true, "aria-label": t("Picture of the camera") });
   video.muted = true;
   const start = button(t("Scan with the camera"), () => begin(), { kind: "primary.huge.scan", iconName: "qr" });
   const torch = button(t("Light"), () => camera.setTorch(!camera.torch), { iconName: "torch", hidden: true });
-  const lens = button(t("Other camera"), () => camera.switchLens().catch(failed), { iconName: "switch", hidden: true });
+  const lens = button(t("Other camera"), () => camera.switchLens().catch((error) => failed(error)), { iconName: "switch", hidden: true });
   const stop = button(t("Stop"), () => (localStorage.removeItem("till-camera"), camera.stop()), { iconName: "close" });
   const box = h("div.camera", { hidden: true }, video, h("div.frame", { "aria-hidden": "true" }), h("div.camera-keys", null, torch, lens, stop));
-  camera = new Camera(video, seen, () => {
+  const photo = photoPart(seen, problem);
+  photo.hidden = true;
+  const failed = (error) => {
+    localStorage.removeItem("till-camera");
+    photo.hidden = error.name === "NotFoundError" || error instanceof NoDecoder;
+    problem.replaceChildren(note("bad", sentenceOfCamera(error)));
+  };
+  const changed = () => {
     box.hidden = !camera.running;
     start.hidden = camera.running;
     torch.hidden = !camera.hasTorch;
     torch.setAttribute("aria-pressed", !!camera.torch);
     lens.hidden = !(camera.lenses?.length > 1);
-  });
-  const failed = (error) => problem.replaceChildren(note("bad", error.name === "NotAllowedError" ? t("The camera is not allowed. Allow it in the browser’s settings for this page.") : t("The camera cannot be used. Close other apps that use it, or type the code.")));
-  const begin = () => {
-    problem.replaceChildren();
-    localStorage.setItem("till-camera", "1");
-    camera.start().catch(failed);
   };
-  if (localStorage.getItem("till-camera")) begin();
-  return h("div.stack", null, box, start);
+  const camera = new Camera(video, { found: seen, changed, failed, idle });
+  const begin = async () => {
+    problem.replaceChildren();
+    try {
+      await camera.start();
+      localStorage.setItem("till-camera", "1");
+      photo.hidden = true;
+    } catch (error) {
+      failed(error);
+    }
+  };
+  resumeCamera = () => localStorage.getItem("till-camera") && begin();
+  return h("div.stack", null, box, start, photo);
 }
 
-// photoPart is for pages over plain http, on which browsers permit no camera.
+// sentenceOfCamera says why there is no picture, and what to do.
+function sentenceOfCamera(error) {
+  if (error instanceof NoDecoder) return noDecoder();
+  switch (error.name) {
+    case "NotAllowedError":
+      return t("The camera is not allowed. Allow it in the browser’s settings for this page.");
+    case "NotFoundError":
+      return t("This device has no camera. Type the code, or use a scanner.");
+  }
+  return t("The camera cannot be used. Close other apps that use it, or type the code.");
+}
+
+const noDecoder = () => t("The scanner could not be loaded. Check the connection, or type the code.");
+
+// photoPart is for pages over plain http, on which browsers permit no camera, and for people
+// who do not permit it: a photo is taken by another app.
 function photoPart(seen, problem) {
   const input = h("input", {
     type: "file",
@@ -54,8 +81,14 @@ function photoPart(seen, problem) {
       input.value = "";
       if (!file) return;
       problem.replaceChildren(h("p.soft", null, t("Reading the photo …")));
-      const text = await decodePhoto(file).catch(() => "");
-      problem.replaceChildren(...(text ? [] : [note("bad", t("There is no readable QR code in the photo. Hold the camera closer, or type the code."))]));
+      let text = "";
+      let why = t("There is no readable QR code in the photo. Hold the camera closer, or type the code.");
+      try {
+        text = await decodePhoto(file);
+      } catch (error) {
+        if (error instanceof NoDecoder) why = noDecoder(); // else it is no picture
+      }
+      problem.replaceChildren(...(text ? [] : [note("bad", why)]));
       if (text) seen(text);
     },
   });
@@ -64,7 +97,7 @@ function photoPart(seen, problem) {
     null,
     input,
     h("label.button.primary.huge", { for: "photo" }, icon("upload"), h("span", null, t("Take a photo of the code"))),
-    h("p.soft.small", null, isSecureContext ? t("This browser gives no access to a camera.") : t("The camera works only over https. The person who runs the server can switch that on with --tls-auto, or a proxy.")),
+    !hasCamera() && h("p.soft.small", null, isSecureContext ? t("This browser gives no access to a camera.") : t("The camera works only over https. The person who runs the server can switch that on with --tls-auto, or a proxy.")),
   );
 }
 

@@ -1,11 +1,27 @@
 // Dialogs with a keypad: for an amount of money, and for a PIN.
 import { ask, button, decimals, h, icon, money, t } from "./dom.js";
 
+const gap = 150; // the most milliseconds between two keys of a scanner
+
 // keypad returns the keys. press is called with a digit, "00" or "back", also for those of a
-// keyboard, wherever the focus is; Enter calls done.
-function keypad(dialog, press, double, done) {
+// keyboard, wherever the focus is; Enter calls done. The digits of a code that a scanner types
+// meanwhile are none: undo takes back those that came before its first letter, when keep was
+// called.
+function keypad(dialog, { press, keep, undo, done, double }) {
+  let at = 0;
+  let scanned = false;
   const key = (label, value, name) => h("button.key", { type: "button", "aria-label": name, onclick: () => press(value) }, label);
   const typed = (e) => {
+    if (e.timeStamp - at > gap) {
+      scanned = false;
+      keep();
+    }
+    at = e.timeStamp;
+    if (/^[a-z_-]$/i.test(e.key) && !e.ctrlKey && !e.metaKey && !e.altKey) {
+      scanned = true;
+      undo();
+    }
+    if (scanned) return e.preventDefault();
     if (/^\d$/.test(e.key)) press(e.key);
     else if (e.key === "Backspace") press("back");
     else if (e.key === "Enter" && !e.target.matches?.(".quiet")) done();
@@ -21,6 +37,7 @@ function keypad(dialog, press, double, done) {
 export function askAmount(title, action, hint, most = 100_000_000) {
   return ask(title, (close, dialog) => {
     let digits = "";
+    let kept = "";
     const show = h("output.amount", { tabindex: "-1", autofocus: true, "aria-live": "polite" }, money(0));
     const cents = () => Number(digits || 0);
     const ok = button(action, () => done(), { kind: "primary.huge", disabled: true });
@@ -31,7 +48,8 @@ export function askAmount(title, action, hint, most = 100_000_000) {
       show.textContent = money(cents());
       ok.disabled = cents() === 0;
     };
-    return h("div.stack", null, hint && h("p.soft", null, hint), show, keypad(dialog, press, decimals() > 0, done), ok);
+    const keys = { press, done, double: decimals() > 0, keep: () => (kept = digits), undo: () => ((digits = kept), press("")) };
+    return h("div.stack", null, hint && h("p.soft", null, hint), show, keypad(dialog, keys), ok);
   });
 }
 
@@ -39,6 +57,7 @@ export function askAmount(title, action, hint, most = 100_000_000) {
 export function askPIN(title, hint) {
   return ask(title, (close, dialog) => {
     let digits = "";
+    let kept = "";
     const show = h("output.amount.pin", { tabindex: "-1", autofocus: true, "aria-live": "polite" }, "–");
     const ok = button(t("Continue"), () => done(), { kind: "primary.huge", disabled: true });
     const done = () => digits.length >= 4 && close(digits);
@@ -48,6 +67,7 @@ export function askPIN(title, hint) {
       show.setAttribute("aria-label", t("{0} digit|{0} digits", digits.length));
       ok.disabled = digits.length < 4;
     };
-    return h("div.stack", null, hint && h("p.soft", null, hint), show, keypad(dialog, press, false, done), ok);
+    const keys = { press, done, double: false, keep: () => (kept = digits), undo: () => ((digits = kept), press("")) };
+    return h("div.stack", null, hint && h("p.soft", null, hint), show, keypad(dialog, keys), ok);
   });
 }

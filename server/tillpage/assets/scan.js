@@ -2,6 +2,9 @@
 // for each new one; it ends when the page is hidden.
 import { config } from "./dom.js";
 
+// NoDecoder says that the decoder could not be loaded.
+export class NoDecoder extends Error {}
+
 let worker;
 let next = 0;
 const pending = new Map();
@@ -9,24 +12,29 @@ const pending = new Map();
 function decoder() {
   if (worker) return worker;
   worker = new Worker(config.worker);
-  worker.postMessage({ reader: config.reader, wasm: config.wasm });
   worker.onmessage = ({ data }) => {
-    pending.get(data.id)?.(data.text);
+    if (data.failed) return forget();
+    pending.get(data.id)?.resolve(data.text);
     pending.delete(data.id);
   };
-  worker.onerror = () => {
-    for (const done of pending.values()) done("");
-    pending.clear();
-    worker = undefined;
-  };
+  worker.onerror = forget;
+  worker.postMessage({ reader: config.reader, wasm: config.wasm });
   return worker;
 }
 
+// forget ends a worker that could not load the decoder. The next picture tries again.
+function forget() {
+  worker?.terminate();
+  worker = undefined;
+  for (const { reject } of pending.values()) reject(new NoDecoder());
+  pending.clear();
+}
+
 // decode returns the text of the QR code in a picture, or an empty text.
-export function decode(image, hard) {
-  return new Promise((resolve) => {
+function decode(image, hard) {
+  return new Promise((resolve, reject) => {
     const id = ++next;
-    pending.set(id, resolve);
+    pending.set(id, { resolve, reject });
     decoder().postMessage({ id, image, hard }, [image.data.buffer]);
   });
 }
@@ -57,15 +65,14 @@ export async function decodePhoto(file) {
 export const hasCamera = () => isSecureContext && !!navigator.mediaDevices?.getUserMedia;
 
 export class Camera {
-  // found is called with the text of each code that is seen, once while it stays in view.
-  constructor(video, found, changed) {
-    this.video = video;
-    this.found = found;
-    this.changed = changed;
-    this.paused = false;
+  // found is called with the text of each code that is seen, once while it stays in view;
+  // changed after the camera was started, ended or changed; failed with the error if it ends
+  // by itself. While idle() is true the camera looks for no codes.
+  constructor(video, { found, changed, failed, idle }) {
+    Object.assign(this, { video, found, changed, failed, idle });
     document.addEventListener("visibilitychange", () => {
       if (document.hidden && this.stream) this.release();
-      else if (!document.hidden && this.wanted) this.start();
+      else if (!document.hidden && this.wanted) this.start().catch(failed);
     });
   }
 
@@ -84,6 +91,7 @@ export class Camera {
         localStorage.removeItem("till-lens"); // that lens is gone
         return this.open({ facingMode: { ideal: "environment" } });
       });
+      if (document.hidden) return this.release(); // until the page is shown
       this.video.srcObject = this.stream;
       await this.video.play();
       this.track = this.stream.getVideoTracks()[0];
@@ -108,6 +116,7 @@ export class Camera {
   release() {
     this.stream?.getTracks().forEach((track) => track.stop());
     this.stream = this.track = undefined;
+    this.torch = false;
     this.video.srcObject = null;
     this.changed();
   }
@@ -125,15 +134,22 @@ export class Camera {
     while (stream && stream === this.stream) {
       await new Promise((resolve) => setTimeout(resolve, 80));
       const { videoWidth: w, videoHeight: h } = this.video;
-      if (this.paused || !w || this.video.readyState < 2) continue;
+      if (this.idle() || !w || this.video.readyState < 2) continue;
       const side = Math.min(w, h); // the middle, which the page shows
-      const text = await decode(pixels(this.video, (w - side) / 2, (h - side) / 2, side, side, 720), false);
+      let text;
+      try {
+        text = await decode(pixels(this.video, (w - side) / 2, (h - side) / 2, side, side, 720), false);
+      } catch (error) {
+        if (stream !== this.stream) return;
+        this.stop();
+        return this.failed(error);
+      }
       if (!text) {
         if (++missed > 8) seen = "";
         continue;
       }
       missed = 0;
-      if (text === seen || this.paused || stream !== this.stream) continue;
+      if (text === seen || this.idle() || stream !== this.stream) continue;
       seen = text;
       this.found(text);
     }
@@ -144,7 +160,7 @@ export class Camera {
   }
 
   async setTorch(on) {
-    await this.track.applyConstraints({ advanced: [{ torch: on }] });
+    await this.track.applyConstraints({ advanced: [{ torch: on }] }).catch(() => (on = false));
     this.torch = on;
     this.changed();
   }

@@ -3,7 +3,7 @@ import { NoAnswer, Refusal, call, endSession, request, session } from "./api.js"
 import * as cards from "./card.js";
 import { ask, button, confirm, h, icon, money, note, setCurrency, t } from "./dom.js";
 import { keepAwake, mute, muted, soundRefusal, soundSuccess } from "./feedback.js";
-import { finder, pause, search } from "./find.js";
+import { finder, resumeCamera, search } from "./find.js";
 import { nameOf, showHistory, showWaiting } from "./history.js";
 import { askAmount } from "./keypad.js";
 import * as outbox from "./outbox.js";
@@ -18,7 +18,7 @@ const header = h("header.till-top");
 const stage = h("section.stage", { "aria-label": t("Card") });
 const message = h("div.message-area", { role: "status" });
 const alarm = h("div.message-area", { role: "alert" });
-const find = finder(openCard);
+const find = finder(openCard, () => busy || isAsking() || (body.dataset.view === "card" && !(body.dataset.done && isWide())));
 const body = h("div.till-body", { "data-view": "find" }, h("div.messages", null, alarm, message), find, stage);
 
 let me; // GET /till/v1/me, also from before if the server cannot be reached
@@ -33,10 +33,19 @@ const setPurchase = (program, on) => {
   localStorage.setItem("till-purchases", JSON.stringify([...purchases]));
 };
 
-function setView(view) {
+// setView shows finding a card or a card. done says that what was to be done with the card was
+// done: only then the camera of a tablet may take the next one in its place.
+function setView(view, done = false) {
   body.dataset.view = view;
-  pause(view === "card" && !matchMedia("(min-width: 48rem)").matches);
+  body.dataset.done = done ? "1" : "";
 }
+
+// isWide reports whether finding a card and the card stand beside each other.
+const isWide = () => matchMedia("(min-width: 48rem)").matches;
+
+// isAsking reports whether a code that is scanned now would change the card below a question
+// about it, or there is no page for it.
+const isAsking = () => !body.isConnected || !!document.querySelector("dialog[open]");
 
 // Header.
 
@@ -50,7 +59,8 @@ async function drawHeader() {
   const shows = JSON.stringify([listed.length, blocked, me?.location, me?.device, me?.staff, session.staff, !!session.token, !!session.pin]);
   if (shows === drawn) return;
   drawn = shows;
-  const badge = h("button.chip" + (blocked ? ".bad" : ".warn"), { type: "button", hidden: !listed.length, onclick: () => showWaiting(sendAgain) }, icon(blocked ? "bad" : "warning"), h("span", null, t("{0} not sent|{0} not sent", listed.length)));
+  const words = t("{0} not sent|{0} not sent", listed.length);
+  const badge = h("button.chip" + (blocked ? ".bad" : ".warn"), { type: "button", "aria-label": words, hidden: !listed.length, onclick: () => showWaiting(sendAgain) }, icon(blocked ? "bad" : "warning"), h("span.wide", null, words), h("b.narrow", null, listed.length));
   header.replaceChildren(
     h("h1", null, h("b", { dir: "auto" }, me?.location.name || t("Till")), me && h("small", { dir: "auto" }, me.device.name)),
     badge,
@@ -97,7 +107,7 @@ function show(tone, text, { undoing, more = [] } = {}) {
   clearTimeout(timer);
   const box = note(tone, text, ...more);
   if (undoing) {
-    const b = button(t("Undo"), () => undo(undoing), { iconName: "undo" });
+    const b = button(t("Undo"), () => undo(undoing), { kind: "undo", iconName: "undo" });
     box.append(b);
     timer = setTimeout(() => b.remove(), undoTime);
   }
@@ -148,14 +158,22 @@ async function openCard(text) {
 const isHandle = (text) => text.startsWith("hdl_");
 
 // load reads the card again, and draws it unless another one was opened meanwhile.
-async function load(mine = ++opening) {
+async function load(mine = ++opening, written = false) {
   const found = await call("GET", "/cards/" + encodeURIComponent(code));
   if (mine !== opening) return;
   lookup = found;
-  draw();
+  draw(written);
 }
 
-const next = () => button(t("Next card"), () => (quiet(), close()), { kind: "big.quiet.next", iconName: "back" });
+// next returns the button that goes back to finding a card. What can still be undone stays
+// above it.
+function next(kind = "big.quiet") {
+  const go = () => {
+    if (!message.querySelector(".undo")) quiet();
+    close();
+  };
+  return button(t("Next card"), go, { kind, iconName: "back" });
+}
 
 function close() {
   opening++;
@@ -166,8 +184,12 @@ function close() {
   document.getElementById("find-title").scrollIntoView?.({ block: "nearest" });
 }
 
-function draw() {
-  stage.replaceChildren(cards.face(lookup), h("div.act", null, cards.actions(lookup, me, acts), next()));
+// draw draws the card. After a write the likely action is the next card: its button takes the
+// place of the one that was pressed, so that a second tap does not write again.
+function draw(written) {
+  setView("card", written);
+  const actions = cards.actions(lookup, me, acts, written ? "big" : "primary.huge");
+  stage.replaceChildren(cards.face(lookup), h("div.act", null, written ? [next("primary.huge"), ...actions] : [...actions, next()]));
   (stage.querySelector(".huge") || stage.querySelector("h2")).focus({ preventScroll: true });
 }
 
@@ -175,12 +197,17 @@ function draw() {
 function drawOffline() {
   stage.replaceChildren(
     h("article.pass", null, h("h2", null, h("code", null, code)), note("warn", t("There is no connection. A stamp is kept and sent later; everything else has to wait."))),
-    h("div.act", null, cards.stamping(10, acts), next()),
+    h("div.act", null, cards.stamping(10, acts, "primary.huge"), next()),
   );
   stage.querySelector(".huge").focus({ preventScroll: true });
 }
 
+let drawnEmpty; // what the empty stage offers
+
 function drawEmpty() {
+  const offers = String(!!me?.staff?.length);
+  if (stage.firstElementChild?.matches(".empty") && offers === drawnEmpty) return;
+  drawnEmpty = offers;
   stage.replaceChildren(
     h("div.empty", null, icon("qr"), h("p", null, t("Scan a card, or type the code that is below its QR code."))),
     h("div.act", null, button(t("Issue a new card"), issue, { kind: "big", iconName: "plus" }), me?.staff?.length ? button(t("Search for a card"), searchCard, { kind: "big", iconName: "search" }) : null, button(t("Last entries"), () => showHistory(undo), { kind: "big", iconName: "undo" })),
@@ -190,6 +217,7 @@ function drawEmpty() {
 // Actions.
 
 let busy = false;
+let scanned = ""; // meanwhile; it is opened if what was done is not refused
 
 // perform makes a write once and says what came of it. said(answer) is the sentence of a
 // success. It asks for a member of staff where one is demanded.
@@ -208,15 +236,18 @@ async function perform(kind, path, fields, label, said, { reversible = true } = 
       return done;
     }
     show("good", said(done.answer), { undoing: reversible ? done.answer.transaction : undefined });
-    if (code && kind !== "issue") await load().catch(() => close());
+    if (code && kind !== "issue") await load(++opening, kind !== "reversal").catch(() => close());
     return done;
   } catch (error) {
+    scanned = "";
     refuse(error);
     if (error.code === "spend_not_enabled") setPurchase(lookup?.program.id, false);
     return { error };
   } finally {
     busy = false;
     drawHeader();
+    if (scanned) openCard(scanned);
+    scanned = "";
   }
 }
 
@@ -242,36 +273,41 @@ async function retrySignedIn(write) {
   }
 }
 
-// path returns the path of a write about the card. A card that was found by a search has a
-// held code, which is longer valid than its handle.
+// path returns the path of an action on the card that is shown. It is taken before a question
+// is asked about that card. A card that was found by a search has a held code, which is longer
+// valid than its handle.
 const path = (action) => "/cards/" + encodeURIComponent(lookup?.held_code || code) + "/" + action;
 const owner = () => lookup?.card.holder_name || lookup?.program.name || code;
 
 const acts = {
   async stamp(count) {
+    const to = path("stamps");
     const fields = { count };
     const label = t("{0} stamp|{0} stamps", count) + " · " + owner();
     if (lookup && purchases.has(lookup.program.id) && !(await addPurchase(fields))) return;
     const said = ({ card, overflow_card: over }) => t("{0} stamp given.|{0} stamps given.", count) + " " + (over ? t("The card is full, and a new one was begun.") : t("The card has {0} now.|The card has {0} now.", card.stamps_count));
-    const done = await perform("stamp", path("stamps"), fields, label, said);
+    const done = await perform("stamp", to, fields, label, said);
     if (done?.error?.code !== "spend_required" || !lookup) return;
     setPurchase(lookup.program.id, true);
-    if (await addPurchase(fields)) await perform("stamp", path("stamps"), fields, label, said);
+    if (await addPurchase(fields)) await perform("stamp", to, fields, label, said);
   },
   async redeem(prizes) {
+    const to = path("redemptions");
     const one = prizes.length === 1 ? prizes[0] : await choosePrize(prizes);
     if (!one) return;
     const { prize, completes } = one;
     if (completes && !(await confirm(t("Redeem {0}?", prize.name), t("This completes the card and cannot be undone afterwards."), t("Redeem")))) return;
-    await perform("redemption", path("redemptions"), { prize_id: prize.id }, prize.name + " · " + owner(), () => t("{0} was redeemed.", prize.name), { reversible: !completes });
+    await perform("redemption", to, { prize_id: prize.id }, prize.name + " · " + owner(), () => t("{0} was redeemed.", prize.name), { reversible: !completes });
   },
   async spend() {
+    const to = path("spends");
     const cents = await askAmount(t("Spend"), t("Spend"), t("Balance: {0}", money(lookup.card.current_value)));
-    if (cents) await perform("spend", path("spends"), { amount_cents: cents }, t("Spent {0}", money(cents)) + " · " + owner(), ({ card }) => t("{0} was spent. {1} is left.", money(cents), money(card.current_value)));
+    if (cents) await perform("spend", to, { amount_cents: cents }, t("Spent {0}", money(cents)) + " · " + owner(), ({ card }) => t("{0} was spent. {1} is left.", money(cents), money(card.current_value)));
   },
   async topUp() {
+    const to = path("topups");
     const cents = await askAmount(t("Top up"), t("Top up"), t("Balance: {0}", money(lookup.card.current_value)));
-    if (cents) await perform("topup", path("topups"), { amount_cents: cents }, t("Top-up of {0}", money(cents)) + " · " + owner(), ({ card }) => t("{0} was added. The balance is {1}.", money(cents), money(card.current_value)));
+    if (cents) await perform("topup", to, { amount_cents: cents }, t("Top-up of {0}", money(cents)) + " · " + owner(), ({ card }) => t("{0} was added. The balance is {1}.", money(cents), money(card.current_value)));
   },
   async use() {
     await perform("use", path("uses"), {}, owner(), () => (lookup.program.type === "discount" ? t("The discount was recorded.") : t("The visit was recorded.")));
@@ -420,20 +456,27 @@ async function check() {
   }
 }
 
+// showTill shows the page, or what has changed of it.
+async function showTill() {
+  if (!code) drawEmpty();
+  if (!body.isConnected) root.replaceChildren(header, body);
+  await drawHeader();
+  root.removeAttribute("aria-busy");
+}
+
 async function start() {
   outbox.onChange(drawHeader);
   outbox.onMeet(meet);
   know(JSON.parse(localStorage.getItem("till-me") || "null"));
   await outbox.start();
+  if (me) await showTill(); // the server may take long, or not answer
   try {
     await meet();
   } catch (error) {
     if (error.code === "unauthenticated") return showPairing();
   }
-  drawEmpty();
-  root.replaceChildren(header, body);
-  await drawHeader();
-  root.removeAttribute("aria-busy");
+  await showTill();
+  resumeCamera();
   addEventListener("online", check);
   document.addEventListener("visibilitychange", check);
   setInterval(async () => (await outbox.waiting()).length && resend(), 15_000);
@@ -441,10 +484,7 @@ async function start() {
   resend();
 }
 
-listen(
-  (text) => body.isConnected && openCard(text),
-  () => busy || !!document.querySelector("dialog[open]"),
-);
+listen((text) => (busy ? (scanned = text) : openCard(text)), isAsking);
 keepAwake();
 navigator.serviceWorker?.register("/till/sw.js").catch(() => {}); // private windows have none
 start();
