@@ -1,0 +1,120 @@
+//go:build browser
+
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"testing"
+
+	"punchcard/server/kernel"
+	"punchcard/server/servertest"
+)
+
+// TestTillTappedTwice taps the button that gives a stamp twice: at its place there is then the
+// one for the next card. What was given can still be taken back.
+func TestTillTappedTwice(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, servertest.Frozen)
+	card, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	code, _ := s.Codes(link)
+	p := openTill(t, s, View{Width: 390})
+	p.scan(code)
+	place := p.look("Give 1 stamp", buttons)
+	var at struct{ X, Y float64 }
+	p.must(nil, p.evalOn(place, &at, `function() {
+		const r = this.getBoundingClientRect()
+		return {x: r.x + r.width / 2, y: r.y + r.height / 2}
+	}`))
+	p.must(nil, p.click(at.X, at.Y))
+	p.Wait("1 stamp given.", "1 of 10 stamps")
+	p.must(nil, p.click(at.X, at.Y))
+	p.Wait("Find the card", "1 stamp given.", "Undo")
+	if got := stamps(s, card); got != "1" {
+		t.Errorf("the card has %s stamps", got)
+	}
+	p.Press("Undo")
+	p.Wait("Undone: 1 stamp.")
+	if got := stamps(s, card); got != "0" {
+		t.Errorf("after it was taken back the card has %s stamps", got)
+	}
+}
+
+// TestTillScannedEarly scans the next card before the last write is answered, and one while an
+// amount is asked for. The first is opened then, and the second enters no digits.
+func TestTillScannedEarly(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, servertest.Frozen)
+	ada, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	first, _ := s.Codes(link)
+	grace, link := issue(s, s.ProgramIDs["prepaid"], fields{"holder_name": "Grace Hopper"})
+	second, _ := s.Codes(link)
+	p := openTill(t, s, View{})
+	p.scan(first)
+	p.Wait("Ada Lovelace")
+	p.must(nil, p.tab.eval(nil, `code => {
+		const scan = () => { for (const key of [...code, 'Enter']) document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true})) }
+		const sent = fetch
+		window.fetch = (...a) => { window.fetch = sent; scan(); return sent(...a) } // while it is on its way
+		return true
+	}`, second))
+	p.Press("Give 1 stamp")
+	p.Wait("Grace Hopper", "Top up")
+	if got := stamps(s, ada); got != "1" {
+		t.Errorf("the first card has %s stamps", got)
+	}
+	p.Press("Top up")
+	p.Wait("Balance: €0.00")
+	p.Press("2")
+	p.Wait("€0.02")
+	p.scan("12ab34")
+	p.Wait("€0.02", "Balance:")
+	p.scan("34-x")
+	p.Wait("€0.02", "Balance:")
+	p.Press("Close")
+	if value := fmt.Sprint(s.Get("/cards/" + grace).Want(200).At("current_value")); value != "0" {
+		t.Errorf("the second card has %s", value)
+	}
+}
+
+// TestTillSlowServer opens the page while the server does not answer what the device may do: it
+// is usable as it was before.
+func TestTillSlowServer(t *testing.T) {
+	t.Parallel()
+	s := servertest.Start(t, servertest.Frozen)
+	card, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
+	code, _ := s.Codes(link)
+	target, err := url.Parse(s.Origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hold, end := make(chan bool, 1), make(chan struct{})
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/till/v1/me" && len(hold) > 0 {
+			select {
+			case <-end:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	p := Open(t, front.URL+"/till/", View{Width: 390, Cookie: kernel.DeviceCookie("", s.TillToken)})
+	p.Wait("Find the card", "Demo till")
+	hold <- true
+	p.must(nil, p.navigate(front.URL+"/till/"))
+	p.Wait("Find the card", "Demo till")
+	p.scan(code)
+	p.Wait("Ada Lovelace")
+	close(end)
+	p.Press("Give 1 stamp")
+	p.Wait("1 stamp given.")
+	if got := stamps(s, card); got != "1" {
+		t.Errorf("the card has %s stamps", got)
+	}
+}
