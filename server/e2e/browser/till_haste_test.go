@@ -5,9 +5,7 @@ package browser
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
+	"sync/atomic"
 	"testing"
 
 	"punchcard/server/kernel"
@@ -87,30 +85,30 @@ func TestTillSlowServer(t *testing.T) {
 	s := servertest.Start(t, servertest.Frozen)
 	card, link := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
 	code, _ := s.Codes(link)
-	target, err := url.Parse(s.Origin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	hold, end := make(chan bool, 1), make(chan struct{})
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/till/v1/me" && len(hold) > 0 {
-			select {
-			case <-end:
-			case <-r.Context().Done():
-				return
-			}
+	var slow, given atomic.Bool // given: the page has given the request up
+	end := make(chan struct{})
+	front := before(t, s, func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/till/v1/me" || !slow.Load() {
+			return false
 		}
-		proxy.ServeHTTP(w, r)
-	}))
-	t.Cleanup(front.Close)
-	p := Open(t, front.URL+"/till/", View{Width: 390, Cookie: kernel.DeviceCookie("", s.TillToken)})
+		select {
+		case <-end:
+			return false
+		case <-r.Context().Done():
+			given.Store(true)
+			return true
+		}
+	})
+	p := Open(t, front+"/till/", View{Width: 390, Cookie: kernel.DeviceCookie("", s.TillToken)})
 	p.Wait("Find the card", "Demo till")
-	hold <- true
-	p.must(nil, p.navigate(front.URL+"/till/"))
+	slow.Store(true)
+	p.must(nil, p.navigate(front+"/till/"))
 	p.Wait("Find the card", "Demo till")
 	p.scan(code)
 	p.Wait("Ada Lovelace")
+	if given.Load() {
+		t.Error("the page waited for the server")
+	}
 	close(end)
 	p.Press("Give 1 stamp")
 	p.Wait("1 stamp given.")

@@ -391,9 +391,9 @@ async function unpair() {
   location.reload();
 }
 
-function showPairing() {
+async function showPairing() {
   me = undefined;
-  drawHeader();
+  await drawHeader(); // first, as in showTill
   root.removeAttribute("aria-busy");
   const problem = h("div", { role: "alert" });
   const input = h("input", { id: "pairing", autocomplete: "off", autocapitalize: "characters", spellcheck: "false", maxlength: 20, required: true });
@@ -459,8 +459,8 @@ async function check() {
 // showTill shows the page, or what has changed of it.
 async function showTill() {
   if (!code) drawEmpty();
+  await drawHeader(); // first, since it moves what is below it
   if (!body.isConnected) root.replaceChildren(header, body);
-  await drawHeader();
   root.removeAttribute("aria-busy");
 }
 
