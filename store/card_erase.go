@@ -18,7 +18,9 @@ func (tx *Tx) EraseCard(shop int64, id string) error {
 	tx.exec("UPDATE transactions SET metadata=NULL WHERE metadata IS NOT NULL AND card_id "+instances, c.root)
 	tx.exec(`UPDATE idempotency SET status=404, body=CAST('{"code":"not_found","message":"The card was deleted."}' AS BLOB) WHERE card_id `+instances, c.root)
 	tx.reindexChain(shop, c.root, true, Null[string]{})
+	tx.exec("DELETE FROM lost_mails WHERE email IN (SELECT lower(holder_email) FROM cards WHERE id "+instances+")", c.root)
 	tx.exec(`UPDATE cards SET external_ref=NULL, holder_name=NULL, holder_email=NULL, email_key=NULL, install_hash=NULL, install_expires_at=NULL, short_code=NULL,
+		consent_version=NULL, consent_at=NULL,
 		archived_at=ifnull(archived_at, ?2), deleted_at=?2, updated_at=?2 WHERE id `+instances, c.root, tx.Now)
 	tx.scrubEvents(c.root)
 	tx.deleteMail(c.root)

@@ -14,6 +14,7 @@ type CardExport struct {
 	Transactions []ExportedTransaction `json:"transactions" doc:"Oldest first."`
 	Claims       []ExportedClaim       `json:"claims"`
 	Mails        []ExportedMail        `json:"mails"`
+	Consent      *Consent              `json:"consent" doc:"Null: the card was not made by its holder, or nothing was to be agreed to."`
 	Complete     bool                  `json:"complete" doc:"False if there are more transactions than an export holds, which is 100,000."`
 }
 
@@ -116,6 +117,9 @@ func (v *View) ExportCard(shop int64, id string) (x CardExport, err error) {
 		if x.Claims, err = list(v.conn, func(r *rows) ExportedClaim {
 			return ExportedClaim{v.s.ID(KindCard, r.int()), r.int(), r.int(), v.s.ID(KindPrize, r.int()), r.str(), v.s.ID(KindTransaction, r.int())}
 		}, exportClaimsSQL, chain); err != nil {
+			return err
+		}
+		if x.Consent, err = v.cardConsent(keys[0]); err != nil {
 			return err
 		}
 		x.Mails, err = list(v.conn, func(r *rows) ExportedMail { return ExportedMail{r.str(), r.time()} },

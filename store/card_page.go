@@ -124,19 +124,7 @@ func (v *View) holderCard(shop, root int64) (h HolderCard, err error) {
 	if h.Shop, err = v.s.shop(v.conn, shop); err != nil {
 		return h, err
 	}
-	if _, err = v.one(func(r *rows) {
-		h.LogoHash = r.nullStr()
-		h.Texts = readLocalized(r)
-	}, "SELECT "+columns("ifnull(logo_hash, '')", "name_localizations", "description_localizations")+" FROM programs WHERE id=?", chain.program); err != nil {
-		return h, err
-	}
-	h.PrizeTexts = map[string]Localized{}
-	r := v.query("SELECT "+columns("id", "name_localizations", "description_localizations")+" FROM prizes WHERE program_id=?", chain.program)
-	for r.next() {
-		id := v.s.ID(KindPrize, r.int())
-		h.PrizeTexts[id] = readLocalized(r)
-	}
-	if err = r.close(); err != nil {
+	if h.LogoHash, h.Texts, h.PrizeTexts, err = v.programTexts(chain.program); err != nil {
 		return h, err
 	}
 	for _, l := range h.Card.Locations[:min(len(h.Card.Locations), maxAddresses)] {

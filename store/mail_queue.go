@@ -14,13 +14,19 @@ type Mail struct {
 	Program  string // name, in the language
 	Link     string // URL
 	At       Time   // when it was requested
-	Kind     string // of the one-time link, or MailTest
+	Kind     string // of the one-time link, or MailTest or MailLost
 	Shop     string // name of the shop of an invitation; empty: to be an operator
 	Language string // of the text: that of the person or, of a card, the shop
+	// Lost has the cards of a message of kind MailLost; nil: of another kind. CardID,
+	// Program and Link are those of the first one.
+	Lost *LostCards
 }
 
-// MailTest is the kind of a message that shows whether mail works. It has no link.
-const MailTest = "test"
+// The kinds of messages that have no one-time link.
+const (
+	MailTest = "test"       // it shows whether mail works, and has no link
+	MailLost = "lost_cards" // its links are those of the cards with an email
+)
 
 // installURL returns the install link with a token.
 func (s *Store) installURL(token string) string { return s.opts.PublicURL + "/i/" + token }
@@ -120,7 +126,8 @@ type QueuedMail struct {
 	Attempts int    // made so far
 	Unsure   int    // attempts of which it is not known whether the message arrived
 	Token    string // of the link: secret, and unique to the message
-	link     int64  // key of the one-time link; 0: it is about a card
+	link     int64  // key of the one-time link; 0: it is about cards
+	lost     int64  // key of the request for the links of lost cards; 0: it is another message
 	root     int64
 	shop     int64
 	waited   string // quota that it has waited for; empty: none
@@ -132,41 +139,64 @@ type QueuedMail struct {
 // v.Now. It returns false if none is queued.
 func (v *View) NextMail() (m QueuedMail, ok bool, err error) {
 	err = v.snapshot(func() error {
-		l, found, err := v.nextLinkMail()
-		if err != nil {
-			return err
-		}
-		defer func() {
-			if found && err == nil && (!ok || l.Due <= m.Due) {
-				m, ok = l, true
+		for _, next := range []func() (QueuedMail, bool, error){v.nextCardMail, v.nextLostMail, v.nextLinkMail} {
+			n, found, err := next()
+			if err != nil {
+				return err
 			}
-		}()
-		ok, err = v.one(func(r *rows) {
-			m.root, m.Token, m.Due, m.Attempts, m.Unsure, m.At = r.int(), r.str(), r.time(), int(r.int()), int(r.int()), r.time()
-			m.shop, m.waited = r.int(), r.str()
-		}, "SELECT "+columns("card_id", "token", "due_at", "attempts", "unsure", "created_at", "shop_id", "quota")+" FROM mails ORDER BY due_at LIMIT 1")
-		if err != nil || !ok {
-			return err
-		}
-		m.CardID = v.s.ID(KindCard, m.root)
-		h, err := v.HolderCard(m.Token)
-		e, refused := AsError(err)
-		switch {
-		case refused && e.Code == Conflict:
-			m.Status = MailHeld
-		case refused || err == nil && (!h.Card.HolderEmail.Valid || h.Card.InstalledAt.Valid):
-			m.Status = MailObsolete
-		case err != nil:
-			return err
-		default:
-			m.Mail = Mail{CardID: m.CardID, To: h.Card.HolderEmail.V, Program: cmp.Or(h.Texts.Names[h.Shop.Language], h.Program.Name), Link: v.s.installURL(m.Token), At: m.At, Language: h.Shop.Language}
-			if m.Due <= v.Now {
-				return v.s.checkQuotas(v.conn, v.Now, &m)
+			if found && (!ok || n.Due <= m.Due) {
+				m, ok = n, true
 			}
 		}
 		return nil
 	})
 	return m, ok && err == nil, err
+}
+
+// nextCardMail returns the queued message with the link of a card that is due first.
+func (v *View) nextCardMail() (m QueuedMail, ok bool, err error) {
+	ok, err = v.one(func(r *rows) {
+		m.root, m.Token, m.Due, m.Attempts, m.Unsure, m.At = r.int(), r.str(), r.time(), int(r.int()), int(r.int()), r.time()
+		m.shop, m.waited = r.int(), r.str()
+	}, "SELECT "+columns("card_id", "token", "due_at", "attempts", "unsure", "created_at", "shop_id", "quota")+" FROM mails ORDER BY due_at LIMIT 1")
+	if err != nil || !ok {
+		return m, ok, err
+	}
+	m.CardID = v.s.ID(KindCard, m.root)
+	h, err := v.HolderCard(m.Token)
+	e, refused := AsError(err)
+	switch {
+	case refused && e.Code == Conflict:
+		m.Status = MailHeld
+	case refused || err == nil && (!h.Card.HolderEmail.Valid || h.Card.InstalledAt.Valid):
+		m.Status = MailObsolete
+	case err != nil:
+		return m, ok, err
+	default:
+		m.Mail = Mail{CardID: m.CardID, To: h.Card.HolderEmail.V, Program: cmp.Or(h.Texts.Names[h.Shop.Language], h.Program.Name), Link: v.s.installURL(m.Token), At: m.At, Language: h.Shop.Language}
+		if m.Due <= v.Now {
+			return m, ok, v.s.checkQuotas(v.conn, v.Now, &m)
+		}
+	}
+	return m, ok, nil
+}
+
+// row returns the table of a queued message, and the condition for its row, whose
+// arguments come last.
+func (m *QueuedMail) row() (table, where string, args []any) {
+	switch {
+	case m.link != 0:
+		return "link_mails", " WHERE link_id=? AND token=?", []any{m.link, m.Token}
+	case m.lost != 0:
+		return "lost_mails", " WHERE id=? AND token=?", []any{m.lost, m.Token}
+	}
+	return "mails", " WHERE card_id=? AND token=?", []any{m.root, m.Token}
+}
+
+// updateMail sets columns of the row of a queued message.
+func (tx *Tx) updateMail(m *QueuedMail, set string, args ...any) {
+	table, where, last := m.row()
+	tx.exec("UPDATE "+table+" SET "+set+where, append(args, last...)...)
 }
 
 // CountMails returns the number of queued messages, at most most.
@@ -177,11 +207,8 @@ func (v *View) CountMails(most int64) (int64, error) {
 // DequeueMail deletes a message that is not to be sent. It leaves a message of the
 // same card with a newer link.
 func (tx *Tx) DequeueMail(m *QueuedMail) error {
-	if m.link != 0 {
-		tx.exec("DELETE FROM link_mails WHERE link_id=? AND token=?", m.link, m.Token)
-		return tx.failed
-	}
-	tx.exec("DELETE FROM mails WHERE card_id=? AND token=?", m.root, m.Token)
+	table, where, args := m.row()
+	tx.exec("DELETE FROM "+table+where, args...)
 	return tx.failed
 }
 
@@ -210,11 +237,7 @@ func (tx *Tx) RejectMail(m *QueuedMail, code int) error {
 
 // DelayMail counts a failed attempt and sets the time of the next one.
 func (tx *Tx) DelayMail(m *QueuedMail, wait time.Duration) error {
-	if m.link != 0 {
-		tx.exec("UPDATE link_mails SET due_at=?, attempts=attempts+1 WHERE link_id=? AND token=?", tx.Now.Add(wait), m.link, m.Token)
-		return tx.failed
-	}
-	tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
+	tx.updateMail(m, "due_at=?, attempts=attempts+1", tx.Now.Add(wait))
 	return tx.failed
 }
 
@@ -222,11 +245,7 @@ func (tx *Tx) DelayMail(m *QueuedMail, wait time.Duration) error {
 // known whether the message arrived. The quotas count it as sent.
 func (tx *Tx) DelayUnsureMail(m *QueuedMail, wait time.Duration) error {
 	tx.recordMail(m)
-	if m.link != 0 {
-		tx.exec("UPDATE link_mails SET due_at=?, attempts=attempts+1, unsure=unsure+1 WHERE link_id=? AND token=?", tx.Now.Add(wait), m.link, m.Token)
-		return tx.failed
-	}
-	tx.exec("UPDATE mails SET due_at=?, attempts=attempts+1, unsure=unsure+1 WHERE card_id=? AND token=?", tx.Now.Add(wait), m.root, m.Token)
+	tx.updateMail(m, "due_at=?, attempts=attempts+1, unsure=unsure+1", tx.Now.Add(wait))
 	return tx.failed
 }
 
@@ -234,20 +253,18 @@ func (tx *Tx) DelayUnsureMail(m *QueuedMail, wait time.Duration) error {
 // It does nothing if that time has changed since the message was read, as when
 // the card was unlocked meanwhile.
 func (tx *Tx) HoldMail(m *QueuedMail, due Time) error {
-	if m.link != 0 {
-		tx.exec("UPDATE link_mails SET due_at=? WHERE link_id=? AND token=? AND due_at=?", due, m.link, m.Token, m.Due)
-		return tx.failed
-	}
-	tx.exec("UPDATE mails SET due_at=? WHERE card_id=? AND token=? AND due_at=?", due, m.root, m.Token, m.Due)
+	table, where, args := m.row()
+	tx.exec("UPDATE "+table+" SET due_at=?"+where+" AND due_at=?", append(append([]any{due}, args...), m.Due)...)
 	return tx.failed
 }
 
 // PruneMails deletes up to n messages whose links have ended and returns the ids
-// of their cards.
+// of their cards. It also deletes requests for lost cards that are too old to be answered.
 func (tx *Tx) PruneMails(n int) (cards []string, err error) {
 	for _, root := range tx.keys("SELECT card_id FROM mails WHERE ends_at<=? LIMIT ?", tx.Now, n) {
 		tx.deleteMail(root)
 		cards = append(cards, tx.s.ID(KindCard, root))
 	}
+	tx.exec("DELETE FROM lost_mails WHERE id IN (SELECT id FROM (SELECT id, created_at FROM lost_mails ORDER BY id LIMIT ?) WHERE created_at<=?)", n, tx.Now.Add(-lostPeriod))
 	return cards, tx.failed
 }

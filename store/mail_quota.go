@@ -8,12 +8,14 @@ import (
 
 // The quotas of mail. A message over a quota waits until the quota lets it be sent.
 // Any 24 hours have at most mailsPerAddress messages to one address, whichever shops
-// send them, and any hour has at most Limits.MailPerHour messages of one shop. Both
-// count the rows of sent_mails.
+// send them, and any hour has at most Limits.MailPerHour messages of one shop, at most
+// a quarter of them asked for at a form that is open to anybody. All count the rows of
+// sent_mails.
 const (
 	mailsPerAddress = 5
 	addressPeriod   = 24 * time.Hour
 	shopPeriod      = time.Hour
+	publicShare     = 4
 )
 
 // The values of mails.quota.
@@ -41,6 +43,11 @@ func (s *Store) checkQuotas(c *conn, now Time, m *QueuedMail) error {
 		return nil
 	}
 	slot, err := s.shopSlot(c, now, m)
+	if err == nil && m.lost != 0 {
+		var public Time
+		public, err = s.publicSlot(c, m.shop)
+		slot = max(slot, public)
+	}
 	if err == nil && slot > now {
 		m.Status, m.over, m.slot = MailOverQuota, quotaShop, slot
 	}
@@ -68,6 +75,17 @@ func (s *Store) shopSlot(c *conn, now Time, m *QueuedMail) (slot Time, err error
 	return slot, err
 }
 
+// publicSlot returns the time from which the shop's quota lets another message be sent
+// that somebody asked for at a form that is open to anybody, 0 for any time.
+func (s *Store) publicSlot(c *conn, shop int64) (slot Time, err error) {
+	most := max(1, s.opts.Limits.MailPerHour/publicShare)
+	last, found, err := c.time("SELECT sent_at FROM sent_mails WHERE shop_id=? AND public=1 ORDER BY sent_at DESC LIMIT 1 OFFSET ?", shop, most-1)
+	if found {
+		slot = last.Add(shopPeriod)
+	}
+	return slot, err
+}
+
 // time returns the time of a query of one column and at most one row.
 func (c *conn) time(sql string, args ...any) (t Time, found bool, err error) {
 	found, err = c.one(func(r *rows) { t = r.time() }, sql, args...)
@@ -87,6 +105,10 @@ func (s *Store) addressHash(to string) []byte {
 // WaitForQuota makes a message with the status MailOverQuota wait until its quota
 // lets it be sent. Its link is valid as long as if it was made then.
 func (tx *Tx) WaitForQuota(m *QueuedMail) error {
+	if m.lost != 0 {
+		tx.updateMail(m, "due_at=?", m.slot)
+		return tx.failed
+	}
 	if tx.exec("UPDATE mails SET due_at=?, quota=? WHERE card_id=? AND token=? AND due_at=?", m.slot, m.over, m.root, m.Token, m.Due) > 0 {
 		tx.renewLink(m, m.slot)
 	}
@@ -99,7 +121,7 @@ func (tx *Tx) recordMail(m *QueuedMail) {
 	if m.link != 0 { // see mailRule
 		return
 	}
-	tx.exec("INSERT INTO sent_mails (shop_id, card_id, address, sent_at) VALUES (?,?,?,?)", m.shop, m.root, tx.s.addressHash(m.To), tx.Now)
+	tx.exec("INSERT INTO sent_mails (shop_id, card_id, address, sent_at, public) VALUES (?,?,?,?,?)", m.shop, m.root, tx.s.addressHash(m.To), tx.Now, m.lost != 0)
 	if m.waited != "" {
 		tx.renewLink(m, tx.Now)
 	}
@@ -117,6 +139,7 @@ func (tx *Tx) renewLink(m *QueuedMail, at Time) {
 // for a start, at which the quota may be another.
 func (tx *Tx) ReplanMail() error {
 	tx.exec("UPDATE mails SET due_at=? WHERE quota='shop' AND due_at>?", tx.Now, tx.Now)
+	tx.exec("UPDATE lost_mails SET due_at=? WHERE due_at>?", tx.Now, tx.Now)
 	return tx.failed
 }
 

@@ -19,7 +19,10 @@ const applicationID = 0x706e6368
 
 // migrations[i] brings a file from version i+1 to i+2. A migrated file must
 // have the schema of a fresh one; the tests compare the two for every version.
-var migrations = []string{to2, to3, to4, to5, to6, to7, to8, to9}
+var migrations = []string{to2, to3, to4, to5, to6, to7, to8, to9, to10}
+
+//go:embed migrations/10.sql
+var to10 string
 
 //go:embed migrations/9.sql
 var to9 string

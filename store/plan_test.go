@@ -1,6 +1,7 @@
 package store
 
 import (
+	"net/netip"
 	"path"
 	"regexp"
 	"slices"
@@ -171,6 +172,7 @@ func runOperations(f *fixture) {
 	must(f, func(tx *Tx) (Delivery, error) { return tx.Redeliver(f.a, l.program, hook, delivery) })
 	runDeliveries(f, f.key(KindWebhook, hook))
 	runMailQueue(f)
+	runEnrolment(f)
 	runPeople(f)
 	f.must(func(tx *Tx) error { return tx.DeleteWebhook(f.a, l.program, hook) })
 	f.must(func(tx *Tx) error { _, err := tx.SweepDeliveries(&DeliverySweep{}, 10); return err })
@@ -343,6 +345,38 @@ func runMailQueue(f *fixture) {
 	must(f, func(tx *Tx) (bool, error) { return tx.PruneSentMails(5) })
 }
 
+// runEnrolment runs what customers do themselves.
+func runEnrolment(f *fixture) {
+	program := f.program(f.a, stamps("Open"))
+	must(f, func(tx *Tx) (Enrolment, error) {
+		return tx.UpdateEnrolment(f.a.Shop, program, EnrolmentFields{Enabled: set(true), Slug: set("open"), MaxCards: set[int64](9), Consent: set("Yes")})
+	})
+	at := netip.MustParseAddr("192.0.2.1")
+	fields := JoinFields{Email: set("lost@example.com"), Consent: set(true), ConsentVersion: set[int64](1), Form: set("0123456789abcdef")}
+	joined := must(f, func(tx *Tx) (JoinedCard, error) { return tx.Join("open", fields, at) })
+	f.must(func(tx *Tx) error { return tx.RequestCardLinks(LostFields{Email: fields.Email}, at) })
+	var id string
+	f.view(func(v *View) error {
+		check(v.Enrolment(f.a.Shop, program))
+		check(v.JoinPage("open"))
+		check(v.LostPage("", joined.PageToken))
+		id = check(v.CardPage(joined.PageToken)).Card.ID
+		check(v.ExportCard(f.a.Shop, id))
+		return nil
+	})
+	for {
+		m := f.nextMail()
+		f.must(func(tx *Tx) error { return tx.DelayMail(&m, time.Second) })
+		if m.Lost != nil {
+			f.must(func(tx *Tx) error { return tx.HoldMail(&m, m.Due) })
+			f.must(func(tx *Tx) error { return tx.DelayUnsureMail(&m, time.Second) })
+			f.must(func(tx *Tx) error { return tx.SentMail(&m) })
+			break
+		}
+	}
+	f.must(func(tx *Tx) error { return tx.EraseCard(f.a.Shop, id) })
+}
+
 // must makes a write that must succeed and returns its result.
 func must[T any](f *fixture, fn func(*Tx) (T, error)) (out T) {
 	f.t.Helper()
@@ -389,6 +423,9 @@ var (
 		"updated_at FROM shops ORDER BY id":                                  "every shop",
 		"FROM shops s LEFT JOIN memberships":                                 "every shop, for an operator",
 		"FROM link_mails ORDER BY due_at LIMIT 1":                            "one row, the first",
+		"FROM lost_mails ORDER BY due_at LIMIT 1":                            "one row, the first",
+		"UPDATE lost_mails SET due_at=? WHERE due_at>?":                      "the requests that wait, at a start",
+		"FROM (SELECT id, created_at FROM lost_mails ORDER BY id LIMIT":      "a bounded batch in key order",
 		"FROM sqlite_sequence":                                               "a row for each table at most",
 		"SELECT ?1, shop_id, program_id, ?2, id, 'overflow'":                 "looks for rows that waited for the new key, and none may wait: never run",
 	}
@@ -487,7 +524,7 @@ func TestStatementsFollowIndexes(t *testing.T) {
 	for _, index := range []string{"cards_shop", "cards_program", "cards_ref", "cards_email", "cards_chain", "cards_due", "transactions_shop", "transactions_time", "transactions_prize", "transactions_card",
 		"transactions_program", "transactions_location", "idempotency_key", "idempotency_card", "events_card", "audit_shop", "programs_shop", "locations_shop",
 		"keys_hash", "keys_shop", "webhooks_shop", "webhooks_program", "webhooks_deleted", "deliveries_due", "deliveries_special", "prizes_program",
-		"transactions_overflow", "claims_transaction", "devices_hash", "devices_shop", "cards_lapse", "cards_installed_lapse", "cards_erased", "mails_due", "mails_ends", "mails_shop", "sent_mails_shop", "sent_mails_address", "sent_mails_card"} {
+		"transactions_overflow", "claims_transaction", "devices_hash", "devices_shop", "cards_lapse", "cards_installed_lapse", "cards_erased", "mails_due", "mails_ends", "mails_shop", "sent_mails_shop", "sent_mails_address", "sent_mails_card", "sent_mails_public", "enrolments_slug", "lost_mails_due", "lost_mails_email"} {
 		if !used[index] {
 			t.Errorf("no statement uses the index %s", index)
 		}

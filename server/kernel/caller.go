@@ -16,7 +16,7 @@ const (
 	MCPKey              // an assistant, by a key of the MCP endpoint
 	Device              // a till, by its device token
 	Person              // a person who is signed in, or at the command line
-	Holder              // the holder of a card, by its install link
+	Holder              // the holder of a card, by its link, or somebody who wants one
 	System              // the server itself
 	Visitor             // somebody at a page who is not signed in
 )
@@ -53,7 +53,7 @@ type Caller struct {
 	Role         Role // of Person
 	// Session is that of a Person who is signed in; nil at the command line.
 	Session *store.SessionIdentity
-	// Address is where the request of a Person or Visitor comes from. The zero value
+	// Address is where the request of a Person, Visitor or Holder comes from. The zero value
 	// means that it is not known, as behind a proxy that is not trusted.
 	Address netip.Addr
 	Agent   string // User-Agent of the browser
@@ -107,7 +107,7 @@ func (c *Caller) Till() store.Till {
 	return till
 }
 
-// HolderCaller returns the holder of a card.
+// HolderCaller returns the holder of a card, or somebody who wants one.
 func HolderCaller() Caller { return Caller{Kind: Holder, Actor: store.Actor{Type: "holder"}} }
 
 // SessionCaller returns the person of a session, in the shop that the session looks at.

@@ -136,6 +136,7 @@ func TestParts(t *testing.T) {
 		{Kind: store.LinkInvitation, Shop: name, Link: "https://cards.example.com/invite/token"},
 		{Kind: store.LinkInvitation, Link: "https://cards.example.com/invite/token"},
 		{Kind: store.LinkReset, Link: "https://cards.example.com/reset/token"},
+		{Kind: store.MailLost, Lost: &store.LostCards{Cards: []store.LostCard{{Program: name, Shop: "Bar", Link: "https://cards.example.com/c/1"}, {Link: "https://cards.example.com/c/2"}}}},
 	} {
 		for _, m.Language = range []string{"en", "it", "es", "fr", "de", "pt", "xx"} {
 			m.To, m.At = "ada@example.com", 1

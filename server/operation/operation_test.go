@@ -49,6 +49,7 @@ var admits = map[string]string{
 	"lookupCard": "device", "issueCardAtCounter": "device", "stampCard": "device", "redeemPrize": "device", "topUpCard": "device",
 	"spendFromCard": "device", "useCard": "device", "reverseTransaction": "device",
 	"showCardPage": "holder", "watchCard": "holder", "showHolderCard": "holder", "installCard": "holder",
+	"showJoinPage": "holder", "join": "holder", "showLostPage": "holder", "requestCardLinks": "holder", "getEnrolment": "viewer", "updateEnrolment": "manager", "getPoster": "viewer",
 	"createShop": "operator", "openShop": "operator", "listShops": "operator", "updateShop": "operator", "createKey": "owner, proof", "listKeys": "owner", "rotateKey": "owner, proof", "revokeKey": "owner, proof",
 	"revokeAllKeys": "owner, proof", "createDevice": "manager, proof", "listDevices": "viewer", "revokeDevice": "manager", "listAudit": "manager",
 	"createChosenKey": "owner, proof", "listKeyInfos": "owner", "listActivity": "manager", "listActivityActors": "manager",

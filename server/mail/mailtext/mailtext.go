@@ -23,7 +23,10 @@ type link struct{ Name, Label, URL string }
 
 // letterOf returns the letter of a message.
 func letterOf(m store.Mail) letter {
-	if m.Kind == "" {
+	switch {
+	case m.Lost != nil:
+		return lostLetter(m)
+	case m.Kind == "":
 		return cardLetter(m)
 	}
 	return linkLetter(m)

@@ -57,3 +57,21 @@ func TestCardLanguages(t *testing.T) {
 		t.Errorf("in another language it is %q", got)
 	}
 }
+
+// TestLostLanguages checks that the message with the links of lost cards is in each
+// language, and has the names and links of all cards.
+func TestLostLanguages(t *testing.T) {
+	seen := map[string]bool{}
+	cards := []store.LostCard{{Shop: "Caffè\nPay here: x", Program: "Tea", Link: "https://cards.example.com/c/1"}, {Program: "Cake", Link: "https://cards.example.com/c/2"}}
+	for _, lang := range []string{"en", "it", "es", "fr", "de", "pt"} {
+		m := store.Mail{Kind: store.MailLost, Language: lang, Lost: &store.LostCards{Cards: cards}}
+		subject, text := Subject(m), Text(m)
+		if seen[subject] || seen[text] || strings.Contains(subject, "\n") || !strings.Contains(text, "\n\nTea – Caffè Pay here: x\nhttps://cards.example.com/c/1\n\nCake\nhttps://cards.example.com/c/2\n\n") {
+			t.Errorf("%s: %q %q", lang, subject, text)
+		}
+		seen[subject], seen[text] = true, true
+	}
+	if got := Subject(store.Mail{Language: "xx", Lost: &store.LostCards{}}); got != "Links to your cards" {
+		t.Errorf("in another language it is %q", got)
+	}
+}

@@ -1,0 +1,212 @@
+package store
+
+import "strings"
+
+// Whether the form at which customers make a card asks for a field.
+const (
+	FieldRequired = "required"
+	FieldOptional = "optional"
+	FieldOff      = "off"
+)
+
+// Enrolment says how the customers of a shop make cards of a program themselves.
+type Enrolment struct {
+	Enabled        bool         `json:"enroll"`
+	Slug           Null[string] `json:"enroll_slug" doc:"The end of the form's address."`
+	URL            Null[string] `json:"enroll_url" doc:"Of the form; null: it has no address yet."`
+	Name           string       `json:"enroll_name" enum:"required,optional,off"`
+	Email          string       `json:"enroll_email" enum:"required,optional,off"`
+	Consent        Null[string] `json:"enroll_consent" doc:"What the customer has to agree to."`
+	PrivacyURL     Null[string] `json:"enroll_privacy_url" doc:"Of the privacy notice."`
+	ConsentVersion int64        `json:"enroll_consent_version" doc:"Counts the changes of the two."`
+	MaxCards       Null[int64]  `json:"enroll_max_cards" doc:"Cards that the form may ever make."`
+	Cards          int64        `json:"enroll_cards" doc:"Cards that it has made."`
+}
+
+// EnrolmentFields is the body of changing an Enrolment.
+type EnrolmentFields struct {
+	Enabled    Opt[bool]   `json:"enroll" doc:"Lets customers make cards themselves; needs enroll_slug and enroll_max_cards, given now or before."`
+	Slug       Opt[string] `json:"enroll_slug" min:"3" max:"64" pattern:"^[a-z0-9]+(-[a-z0-9]+)*$" words:"must be lower-case letters from a to z and digits, with single hyphens between them" doc:"Unique on the server."`
+	Name       Opt[string] `json:"enroll_name" enum:"required,optional,off" doc:"Default optional."`
+	Email      Opt[string] `json:"enroll_email" enum:"required,optional,off" doc:"Default optional. Without an email a lost card cannot be found."`
+	Consent    Opt[string] `json:"enroll_consent" min:"1" max:"2000" patch:"nullable" doc:"What the customer has to agree to; null: nothing."`
+	PrivacyURL Opt[string] `json:"enroll_privacy_url" format:"url" max:"2048" patch:"nullable" doc:"Of the privacy notice; null: none."`
+	MaxCards   Opt[int64]  `json:"enroll_max_cards" min:"1" max:"1000000" doc:"Cards that the form may ever make."`
+}
+
+// enrolment is a row of enrolments with what its consent says.
+type enrolment struct {
+	program, shop        int64
+	enabled              bool
+	slug                 Null[string]
+	name, email          string
+	consent              int64
+	text, privacyURL     Null[string]
+	maxCards             Null[int64]
+	cards                int64
+	hour, hourCards      int64
+	published, suspended bool
+	subscription         string // of the shop
+}
+
+const enrolmentSQL = "SELECT e.program_id, p.shop_id, e.enabled, e.slug, e.name_field, e.email_field, e.consent, ifnull(c.text, ''), ifnull(c.privacy_url, ''), e.max_cards, e.cards, e.hour, e.hour_cards," +
+	" p.published_at IS NOT NULL, p.suspended_at IS NOT NULL, s.subscription_state" +
+	" FROM enrolments e JOIN programs p ON p.id=e.program_id JOIN shops s ON s.id=p.shop_id LEFT JOIN consents c ON c.program_id=e.program_id AND c.version=e.consent WHERE p.deleted_at IS NULL AND "
+
+func (e *enrolment) scan(r *rows) {
+	e.program, e.shop, e.enabled, e.slug, e.name, e.email, e.consent = r.int(), r.int(), r.bool(), r.nullStr(), r.str(), r.str(), r.int()
+	e.text, e.privacyURL, e.maxCards, e.cards, e.hour, e.hourCards = r.nullStr(), r.nullStr(), r.nullInt(), r.int(), r.int(), r.int()
+	e.published, e.suspended, e.subscription = r.bool(), r.bool(), r.str()
+}
+
+// closed reports whether the form makes no cards now.
+func (e *enrolment) closed() bool {
+	return !e.published || e.suspended || e.cards >= e.maxCards.V || e.subscription == "suspended" || e.subscription == "cancelled"
+}
+
+// enrolmentBySlug returns the enrolment whose form has an address. One that is off is
+// refused like one that never was.
+func (c *conn) enrolmentBySlug(slug string) (e enrolment, err error) {
+	err = c.find("page", e.scan, enrolmentSQL+"e.slug=?", slug)
+	if err == nil && !e.enabled {
+		err = notFound("page")
+	}
+	return e, err
+}
+
+// enrolmentOf returns the enrolment of a program, or what it is before it is first set.
+func (c *conn) enrolmentOf(program int64) (e enrolment, err error) {
+	found, err := c.one(e.scan, enrolmentSQL+"e.program_id=?", program)
+	if err == nil && !found {
+		e = enrolment{program: program, name: FieldOptional, email: FieldOptional}
+	}
+	return e, err
+}
+
+// joinURL returns the URL of the form with an address.
+func (s *Store) joinURL(slug string) string { return s.opts.PublicURL + "/join/" + slug }
+
+// publicEnrolment returns what people see of an enrolment. version is the newest one of its consents.
+func (s *Store) publicEnrolment(e enrolment, version int64) Enrolment {
+	out := Enrolment{Enabled: e.enabled, Slug: e.slug, Name: e.name, Email: e.email, Consent: e.text, PrivacyURL: e.privacyURL, ConsentVersion: version, MaxCards: e.maxCards, Cards: e.cards}
+	if e.slug.Valid {
+		out.URL = Some(s.joinURL(e.slug.V))
+	}
+	return out
+}
+
+func (c *conn) consentVersion(program int64) (int64, error) {
+	return c.number("SELECT ifnull(max(version), 0) FROM consents WHERE program_id=?", program)
+}
+
+// Enrolment returns how customers make cards of a program themselves.
+func (v *View) Enrolment(shop int64, id string) (out Enrolment, err error) {
+	err = v.snapshot(func() error {
+		p, err := v.s.program(v.conn, Access{Shop: shop}, id)
+		if err != nil {
+			return err
+		}
+		e, err := v.enrolmentOf(p.key)
+		if err != nil {
+			return err
+		}
+		version, err := v.consentVersion(p.key)
+		out = v.s.publicEnrolment(e, version)
+		return err
+	})
+	return out, err
+}
+
+// UpdateEnrolment changes how customers make cards of a program themselves, also of a
+// frozen program. Cards that exist stay as they are.
+func (tx *Tx) UpdateEnrolment(shop int64, id string, f EnrolmentFields) (out Enrolment, err error) {
+	p, err := tx.s.program(tx.conn, Access{Shop: shop}, id)
+	if err != nil {
+		return out, err
+	}
+	old, err := tx.enrolmentOf(p.key)
+	if err != nil {
+		return out, err
+	}
+	version, err := tx.consentVersion(p.key)
+	if err != nil {
+		return out, err
+	}
+	e := old
+	e.enabled, e.name, e.email = f.Enabled.Or(e.enabled), f.Name.Or(e.name), f.Email.Or(e.email)
+	e.slug, e.maxCards = f.Slug.Apply(e.slug), f.MaxCards.Apply(e.maxCards)
+	e.text, e.privacyURL = f.Consent.Apply(e.text), f.PrivacyURL.Apply(e.privacyURL)
+	if details := e.missing(); details != nil {
+		return out, Invalid(details...)
+	}
+	if e.slug.V != old.slug.V && tx.number("SELECT count(*) FROM enrolments WHERE slug=? AND program_id<>?", e.slug.V, p.key) > 0 {
+		return out, refuse(Conflict, "Another form has this address. Choose another one.")
+	}
+	if e == old {
+		return tx.s.publicEnrolment(e, version), tx.failed
+	}
+	if e.text != old.text || e.privacyURL != old.privacyURL {
+		e.consent = 0
+		if e.text.Valid || e.privacyURL.Valid {
+			version++
+			e.consent = version
+			tx.exec("INSERT INTO consents (program_id, version, text, privacy_url, created_at) VALUES (?,?,?,?,?)", p.key, version, e.text, e.privacyURL, tx.Now)
+		}
+	}
+	tx.exec(`INSERT INTO enrolments (program_id, enabled, slug, name_field, email_field, consent, max_cards) VALUES (?1,?2,?3,?4,?5,?6,?7)
+		ON CONFLICT (program_id) DO UPDATE SET enabled=?2, slug=?3, name_field=?4, email_field=?5, consent=?6, max_cards=?7`,
+		p.key, e.enabled, e.slug, e.name, e.email, e.consent, e.maxCards)
+	tx.audit(shop, "program.update_enrolment", KindProgram, p.key, "")
+	return tx.s.publicEnrolment(e, version), tx.failed
+}
+
+// missing returns details for what an enrolment cannot do without.
+func (e *enrolment) missing() (details []Detail) {
+	if !e.slug.Valid {
+		details = append(details, Detail{"enroll_slug", "required", "is required"})
+	}
+	if !e.maxCards.Valid {
+		details = append(details, Detail{"enroll_max_cards", "required", "is required"})
+	}
+	return details
+}
+
+// deleteEnrolment gives up the address of a program that is deleted. Its consents stay,
+// since its cards do.
+func (tx *Tx) deleteEnrolment(program int64) {
+	tx.exec("DELETE FROM enrolments WHERE program_id=?", program)
+}
+
+// Consent is what the holder of a card was shown, and had to agree to, when the form at
+// /join made the card.
+type Consent struct {
+	Version    int64        `json:"version"`
+	At         Time         `json:"at"`
+	Text       Null[string] `json:"text" doc:"What the holder agreed to; null: there was only the link."`
+	PrivacyURL Null[string] `json:"privacy_url"`
+}
+
+// cardConsent returns the consent of a card, null if it has none.
+func (c *conn) cardConsent(card int64) (out *Consent, err error) {
+	_, err = c.one(func(r *rows) {
+		out = &Consent{Version: r.int(), At: r.time(), Text: r.nullStr(), PrivacyURL: r.nullStr()}
+	}, "SELECT "+columns("c.consent_version", "c.consent_at", "n.text", "n.privacy_url")+
+		" FROM cards c JOIN consents n ON n.program_id=c.program_id AND n.version=c.consent_version WHERE c.id=?", card)
+	return out, err
+}
+
+// SuggestedSlug returns an address for the form of a program with a name, which may be
+// taken.
+func SuggestedSlug(name string) string {
+	words := strings.FieldsFunc(foldName(name), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') })
+	slug := ""
+	for _, word := range words {
+		if longer := strings.TrimPrefix(slug+"-"+word, "-"); len(longer) <= 40 {
+			slug = longer
+		}
+	}
+	if len(slug) < 3 {
+		slug = strings.TrimPrefix(slug+"-card", "-")
+	}
+	return slug
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+)
+
+// The limits of the forms at which customers make cards: for one address, and for all
+// cards of one program in an hour of the clock.
+var joinAddressRule = guessRule{name: "join_address", most: 30, window: time.Hour, lock: time.Hour, longest: time.Hour}
+
+const (
+	joinsPerHour = 300
+	joinHour     = time.Hour
+)
+
+// JoinPage is the form at which customers make cards of a program.
+type JoinPage struct {
+	Closed     bool // it makes no cards now
+	Shop       Shop
+	Program    Program
+	LogoHash   Null[string]
+	Texts      Localized
+	Prizes     []Prize
+	PrizeTexts map[string]Localized
+	Name       string // FieldRequired, FieldOptional or FieldOff
+	Email      string // likewise
+	Consent    Null[string]
+	PrivacyURL Null[string]
+	Version    int64 // of the two; 0: there is neither
+	URL        string
+}
+
+// JoinPage returns the form with an address.
+func (v *View) JoinPage(slug string) (j JoinPage, err error) {
+	err = v.snapshot(func() error {
+		e, err := v.enrolmentBySlug(slug)
+		if err == nil {
+			j, err = v.joinPage(&e)
+		}
+		return err
+	})
+	return j, err
+}
+
+// Poster returns the form of a program for a poster that leads to it, also where it is
+// off, but not before it has an address.
+func (v *View) Poster(shop int64, id string) (j JoinPage, err error) {
+	err = v.snapshot(func() error {
+		p, err := v.s.program(v.conn, Access{Shop: shop}, id)
+		if err != nil {
+			return err
+		}
+		e, err := v.enrolmentOf(p.key)
+		if err != nil {
+			return err
+		}
+		if !e.slug.Valid {
+			return refuse(Conflict, "The form for new cards has no address yet.")
+		}
+		j, err = v.joinPage(&e)
+		return err
+	})
+	return j, err
+}
+
+// joinPage reads what a form and its posters show.
+func (v *View) joinPage(e *enrolment) (j JoinPage, err error) {
+	j = JoinPage{Closed: e.closed(), Name: e.name, Email: e.email, Consent: e.text, PrivacyURL: e.privacyURL, Version: e.consent, URL: v.s.joinURL(e.slug.V)}
+	if j.Shop, err = v.s.shop(v.conn, e.shop); err != nil {
+		return j, err
+	}
+	p, err := v.s.program(v.conn, Access{Shop: e.shop}, v.s.ID(KindProgram, e.program))
+	if err != nil {
+		return j, err
+	}
+	j.Program, j.Prizes = p.Program, p.Prizes
+	j.LogoHash, j.Texts, j.PrizeTexts, err = v.programTexts(e.program)
+	return j, err
+}
+
+// programTexts returns the logo of a program and the translations of its texts and of
+// those of its prizes.
+func (v *View) programTexts(program int64) (logo Null[string], texts Localized, prizes map[string]Localized, err error) {
+	if _, err = v.one(func(r *rows) {
+		logo = r.nullStr()
+		texts = readLocalized(r)
+	}, "SELECT "+columns("ifnull(logo_hash, '')", "name_localizations", "description_localizations")+" FROM programs WHERE id=?", program); err != nil {
+		return logo, texts, nil, err
+	}
+	prizes = map[string]Localized{}
+	r := v.query("SELECT "+columns("id", "name_localizations", "description_localizations")+" FROM prizes WHERE program_id=?", program)
+	for r.next() {
+		id := v.s.ID(KindPrize, r.int())
+		prizes[id] = readLocalized(r)
+	}
+	return logo, texts, prizes, r.close()
+}
+
+// JoinFields is what a customer fills in.
+type JoinFields struct {
+	Name           Opt[string] `json:"name" min:"1" max:"200" format:"line"`
+	Email          Opt[string] `json:"email" format:"email" min:"1" max:"254"`
+	Consent        Opt[bool]   `json:"consent"`
+	ConsentVersion Opt[int64]  `json:"consent_version" doc:"That the form showed."`
+	Form           Opt[string] `json:"form" min:"16" max:"64" format:"line" doc:"Random key of the form, so that one that is sent twice makes one card."`
+	Website        Opt[string] `json:"website" doc:"Must be empty. People do not see it, and programs that fill in every field do."`
+}
+
+// JoinedCard is a card that a customer made.
+type JoinedCard struct {
+	PageToken string `json:"page_token"`
+}
+
+// check validates the fields against what the form asks for. Fields that it does not ask
+// for are refused.
+func (e *enrolment) check(f JoinFields) (details []Detail) {
+	for _, field := range []struct {
+		name, rule string
+		given      bool
+	}{{"name", e.name, f.Name.Set}, {"email", e.email, f.Email.Set}} {
+		switch {
+		case field.rule == FieldRequired && !field.given:
+			details = append(details, Detail{field.name, "required", "is required"})
+		case field.rule == FieldOff && field.given:
+			details = append(details, Detail{field.name, "not_allowed", "is not asked for"})
+		}
+	}
+	switch {
+	case e.consent != 0 && f.ConsentVersion.Or(0) != e.consent:
+		details = append(details, Detail{"consent", "invalid_value", "is for another text than the one below: read it and agree again"})
+	case e.text.Valid && !f.Consent.Or(false):
+		details = append(details, Detail{"consent", "required", "is required"})
+	}
+	if f.Website.Set {
+		details = append(details, Detail{"website", "not_allowed", "must be empty"})
+	}
+	return details
+}
+
+// Join makes a card for a customer at the form with an address, which has sent it from
+// at. It never looks whether there is a card with the email, so nobody can find that out.
+func (tx *Tx) Join(slug string, f JoinFields, at netip.Addr) (out JoinedCard, err error) {
+	e, err := tx.enrolmentBySlug(slug)
+	if err != nil {
+		return out, err
+	}
+	if details := e.check(f); details != nil {
+		return out, Invalid(details...)
+	}
+	reference := Null[string]{fmt.Sprintf("join %d %s", e.program, f.Form.V), f.Form.Set}
+	if out, found := tx.joinedBefore(&e, reference); found || tx.failed != nil {
+		return out, tx.failed
+	}
+	if e.closed() {
+		return out, errClosed()
+	}
+	if err = tx.limitJoins(&e, at); err != nil {
+		return out, err
+	}
+	fields := CardFields{HolderName: f.Name, HolderEmail: f.Email}
+	c, err := tx.issue(Access{Shop: e.shop}, tx.s.ID(KindProgram, e.program), fields, SourceWebEnrollment, counterIssue{reference: reference})
+	if refusal, ok := AsError(err); ok && refusal.Code == Unprocessable { // the shop has as many cards as it may have, which is not for everybody to know
+		err = errClosed()
+	}
+	if err != nil {
+		return out, err
+	}
+	root, _ := tx.s.Key(KindCard, c.ID)
+	if e.consent != 0 {
+		tx.exec("UPDATE cards SET consent_version=?, consent_at=? WHERE id=?", e.consent, tx.Now, root)
+	}
+	tx.exec("UPDATE enrolments SET cards=cards+1, hour=?, hour_cards=? WHERE program_id=?", e.hour, e.hourCards+1, e.program)
+	return JoinedCard{tx.s.pageToken(root, 0)}, tx.failed
+}
+
+func errClosed() error {
+	return refuse(Conflict, "No cards can be made here at the moment. Ask the shop for one.")
+}
+
+// joinedBefore returns the card that the same form has made. Its link is that of the new
+// card, which a reissue ends.
+func (tx *Tx) joinedBefore(e *enrolment, reference Null[string]) (out JoinedCard, found bool) {
+	if !reference.Valid {
+		return out, false
+	}
+	root := tx.number("SELECT id FROM cards WHERE shop_id=? AND client_reference=? AND program_id=?", e.shop, reference.V, e.program)
+	if root == 0 {
+		return out, false
+	}
+	return JoinedCard{tx.s.pageToken(root, 0)}, true
+}
+
+// limitJoins counts a card for the address and the program, or refuses it.
+func (tx *Tx) limitJoins(e *enrolment, at netip.Addr) error {
+	if hour := int64(tx.Now) / joinHour.Milliseconds(); hour != e.hour {
+		e.hour, e.hourCards = hour, 0
+	}
+	if e.hourCards >= joinsPerHour {
+		end := Time((e.hour + 1) * joinHour.Milliseconds())
+		return tooMany("Too many cards were made here within the hour. Try again later.", end.Std().Sub(tx.Now.Std()))
+	}
+	if !at.IsValid() {
+		return nil
+	}
+	network := subject{joinAddressRule, tx.s.subjectHash("join address", networkOf(at))}
+	if until := tx.lockOf(network); until > tx.Now {
+		return tooMany("Too many cards were made from your connection. Try again later.", until.Std().Sub(tx.Now.Std()))
+	}
+	tx.count(network)
+	return tx.failed
+}
+
+// tooMany refuses what was done too often.
+func tooMany(message string, again time.Duration) error {
+	e := refuse(RateLimited, "%s", message)
+	e.RetryAfter = again
+	return e
+}

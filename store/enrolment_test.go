@@ -1,0 +1,292 @@
+package store
+
+import (
+	"fmt"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+)
+
+// enrolling is a store with a published program at whose form customers make cards.
+type enrolling struct {
+	*fixture
+	program string
+}
+
+func startEnrolling(t *testing.T, fields EnrolmentFields) *enrolling {
+	t.Helper()
+	f := start(t, Options{PublicURL: "https://cards.example.com"})
+	e := &enrolling{f, f.program(f.a, stamps("Tea & cake"))}
+	if !fields.Slug.Set {
+		fields.Enabled, fields.Slug, fields.MaxCards = set(true), set("tea"), set[int64](1000)
+	}
+	e.set(fields)
+	return e
+}
+
+func (e *enrolling) set(f EnrolmentFields) Enrolment {
+	e.t.Helper()
+	return must(e.fixture, func(tx *Tx) (Enrolment, error) { return tx.UpdateEnrolment(e.a.Shop, e.program, f) })
+}
+
+// join makes a card at the form, from an address, and returns the token of its page.
+func (e *enrolling) join(f JoinFields, at string) (token string, err error) {
+	e.t.Helper()
+	from, _ := netip.ParseAddr(at)
+	err = e.do(func(tx *Tx) error {
+		c, err := tx.Join("tea", f, from)
+		token = c.PageToken
+		return err
+	})
+	return token, err
+}
+
+// TestEnrolment checks what has to be given, that an address is unique in the file, and
+// that a change of the consent is a new version.
+func TestEnrolment(t *testing.T) {
+	f := start(t, Options{PublicURL: "https://cards.example.com"})
+	program, other := f.program(f.a, stamps("Tea")), f.program(f.shop(ShopFields{}), stamps("Cake"))
+	change := func(shop int64, program string, fields EnrolmentFields) (e Enrolment, err error) {
+		err = f.do(func(tx *Tx) error {
+			e, err = tx.UpdateEnrolment(shop, program, fields)
+			return err
+		})
+		return e, err
+	}
+	f.view(func(v *View) error {
+		if e := check(v.Enrolment(f.a.Shop, program)); e != (Enrolment{Name: FieldOptional, Email: FieldOptional}) {
+			t.Errorf("of a new program %+v", e)
+		}
+		return nil
+	})
+	_, err := change(f.a.Shop, program, EnrolmentFields{Enabled: set(true)})
+	if e, ok := AsError(err); !ok || len(e.Details) != 2 || e.Details[0].Field != "enroll_slug" || e.Details[1].Field != "enroll_max_cards" {
+		t.Errorf("without address and maximum %v", err)
+	}
+	e, err := change(f.a.Shop, program, EnrolmentFields{Enabled: set(true), Slug: set("tea"), MaxCards: set[int64](5), Consent: set("I agree.")})
+	if err != nil || e.URL.V != "https://cards.example.com/join/tea" || e.ConsentVersion != 1 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if _, err := change(f.a.Shop, other, EnrolmentFields{Slug: set("cake")}); !refusedAs(err, NotFound) {
+		t.Errorf("a program of another shop: %v", err)
+	}
+	elsewhere := f.number("SELECT shop_id FROM programs WHERE id=?", f.key(KindProgram, other))
+	if _, err := change(elsewhere, other, EnrolmentFields{Slug: set("tea"), MaxCards: set[int64](5)}); !refusedAs(err, Conflict) {
+		t.Errorf("an address that is taken: %v", err)
+	}
+	for _, c := range []struct {
+		f       EnrolmentFields
+		version int64
+	}{
+		{EnrolmentFields{Consent: set("I agree.")}, 1}, {EnrolmentFields{Consent: set("I agree to all.")}, 2}, {EnrolmentFields{PrivacyURL: set("https://example.com/privacy")}, 3},
+		{EnrolmentFields{Consent: null[string]()}, 4}, {EnrolmentFields{PrivacyURL: null[string]()}, 4}, {EnrolmentFields{Consent: set("I agree.")}, 5},
+	} {
+		if e, err := change(f.a.Shop, program, c.f); err != nil || e.ConsentVersion != c.version {
+			t.Errorf("%+v: version %d, %v, want %d", c.f, e.ConsentVersion, err, c.version)
+		}
+	}
+	// A program that is deleted gives up its address.
+	f.must(func(tx *Tx) error { return tx.DeleteProgram(f.a.Shop, program) })
+	if _, err := change(elsewhere, other, EnrolmentFields{Slug: set("tea"), MaxCards: set[int64](5)}); err != nil {
+		t.Error(err)
+	}
+	f.checkFile()
+}
+
+func refusedAs(err error, code Code) bool {
+	e, ok := AsError(err)
+	return ok && e.Code == code
+}
+
+// TestJoin checks the card that a form makes, which fields it asks for, and that the same
+// form makes one card.
+func TestJoin(t *testing.T) {
+	e := startEnrolling(t, EnrolmentFields{})
+	e.set(EnrolmentFields{Name: set(FieldRequired), Email: set(FieldOff), Consent: set("I agree."), PrivacyURL: set("https://example.com/privacy")})
+	agreed := JoinFields{Name: set("Ada"), Consent: set(true), ConsentVersion: set[int64](1), Form: set("0123456789abcdef")}
+	for field, f := range map[string]JoinFields{
+		"name":    {Consent: agreed.Consent, ConsentVersion: agreed.ConsentVersion},
+		"email":   {Name: agreed.Name, Email: set("ada@example.com"), Consent: agreed.Consent, ConsentVersion: agreed.ConsentVersion},
+		"consent": {Name: agreed.Name, ConsentVersion: agreed.ConsentVersion},
+		"website": {Name: agreed.Name, Consent: agreed.Consent, ConsentVersion: agreed.ConsentVersion, Website: set("https://spam.example")},
+	} {
+		_, err := e.join(f, "192.0.2.1")
+		if r, ok := AsError(err); !ok || len(r.Details) != 1 || r.Details[0].Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	token, err := e.join(agreed, "192.0.2.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := e.join(agreed, "192.0.2.1"); err != nil || again != token {
+		t.Errorf("the same form again leads to %q, %v, want %q", again, err, token)
+	}
+	var id string
+	e.view(func(v *View) error {
+		h := check(v.CardPage(token))
+		id = h.Card.ID
+		if h.Card.HolderName.V != "Ada" || h.Card.HolderEmail.Valid || h.Card.Status != StatusInvited {
+			t.Errorf("%+v", h.Card)
+		}
+		x := check(v.ExportCard(e.a.Shop, id))
+		if want := (Consent{1, e.clock.at(), Some("I agree."), Some("https://example.com/privacy")}); x.Cards[0].Source != SourceWebEnrollment || x.Consent == nil || *x.Consent != want {
+			t.Errorf("%s, consent %+v, want %+v", x.Cards[0].Source, x.Consent, want)
+		}
+		return nil
+	})
+	// A changed text has to be agreed to.
+	e.set(EnrolmentFields{Consent: set("I agree to more.")})
+	agreed.Form = set("another-form-key")
+	if _, err := e.join(agreed, "192.0.2.1"); !refusedAs(err, ValidationFailed) {
+		t.Errorf("of an earlier text: %v", err)
+	}
+	// The same key at the form of another program makes a card.
+	second := e.fixture.program(e.a, stamps("Cake"))
+	must(e.fixture, func(tx *Tx) (Enrolment, error) {
+		return tx.UpdateEnrolment(e.a.Shop, second, EnrolmentFields{Enabled: set(true), Slug: set("cake"), MaxCards: set[int64](5)})
+	})
+	e.must(func(tx *Tx) error {
+		c, err := tx.Join("cake", JoinFields{Form: set("0123456789abcdef")}, netip.Addr{})
+		if c.PageToken == token {
+			t.Error("the form of another program leads to the card of the first")
+		}
+		return err
+	})
+	e.must(func(tx *Tx) error { return tx.EraseCard(e.a.Shop, id) })
+	if n := e.number("SELECT count(*) FROM cards WHERE consent_version IS NOT NULL OR consent_at IS NOT NULL"); n != 0 {
+		t.Errorf("%d cards have a consent after the erasure", n)
+	}
+	e.checkFile()
+}
+
+// TestJoinLimits checks the limits of an address, of a program in an hour, and of all
+// cards of the form.
+func TestJoinLimits(t *testing.T) {
+	e := startEnrolling(t, EnrolmentFields{})
+	made := func(n int, at func(i int) string) (count int) {
+		t.Helper()
+		for i := range n {
+			_, err := e.join(JoinFields{}, at(i))
+			if err == nil {
+				count++
+			} else if r, ok := AsError(err); !ok || r.Code != RateLimited && r.Code != Conflict || r.Code == RateLimited && (r.RetryAfter <= 0 || r.RetryAfter > time.Hour) {
+				t.Fatal(err)
+			}
+		}
+		return count
+	}
+	e.clock.move(time.Duration(-int64(e.clock.at())%joinHour.Milliseconds()+joinHour.Milliseconds()) * time.Millisecond) // the beginning of an hour
+	one := func(int) string { return "192.0.2.1" }
+	network := func(i int) string { return fmt.Sprintf("2001:db8::%x", i+1) }
+	each := func(i int) string { return fmt.Sprintf("198.51.%d.%d", i/200, i%200) }
+	if got := made(40, one); got != joinAddressRule.most {
+		t.Errorf("an address made %d cards, want %d", got, joinAddressRule.most)
+	}
+	if got := made(40, network); got != joinAddressRule.most {
+		t.Errorf("a network made %d cards, want %d", got, joinAddressRule.most)
+	}
+	if got := made(joinsPerHour, each); got != joinsPerHour-2*joinAddressRule.most {
+		t.Errorf("then many addresses made %d cards, want %d", got, joinsPerHour-2*joinAddressRule.most)
+	}
+	e.clock.move(time.Hour - time.Millisecond)
+	if got := made(1, one); got != 0 {
+		t.Error("the hour has not ended")
+	}
+	e.clock.move(time.Millisecond)
+	if got := made(1, one); got != 1 {
+		t.Error("the next hour makes no card")
+	}
+	e.set(EnrolmentFields{MaxCards: set(int64(joinsPerHour + 3))})
+	if got := made(5, each); got != 2 {
+		t.Errorf("below the maximum it made %d cards, want 2", got)
+	}
+	e.view(func(v *View) error {
+		if !check(v.JoinPage("tea")).Closed {
+			t.Error("the form with as many cards as it may make is open")
+		}
+		return nil
+	})
+	e.checkFile()
+}
+
+// TestJoinConcurrently checks that forms that are sent at the same time make as many cards
+// as they may, and never one more.
+func TestJoinConcurrently(t *testing.T) {
+	e := startEnrolling(t, EnrolmentFields{})
+	e.set(EnrolmentFields{MaxCards: set[int64](7)})
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() { e.join(JoinFields{}, fmt.Sprintf("198.51.100.%d", i)) })
+	}
+	wg.Wait()
+	if n := e.number("SELECT count(*) FROM cards"); n != 7 {
+		t.Errorf("%d cards were made, want 7", n)
+	}
+	e.checkFile()
+}
+
+// TestClosedForm checks each state in which a form makes no card, or is not there.
+func TestClosedForm(t *testing.T) {
+	e := startEnrolling(t, EnrolmentFields{})
+	closed := func(what string, change, back func(tx *Tx) error) {
+		t.Helper()
+		e.must(change)
+		e.view(func(v *View) error {
+			if !check(v.JoinPage("tea")).Closed {
+				t.Errorf("%s: the form is open", what)
+			}
+			return nil
+		})
+		if _, err := e.join(JoinFields{}, ""); !refusedAs(err, Conflict) {
+			t.Errorf("%s: %v", what, err)
+		}
+		e.must(back)
+	}
+	action := func(action string) func(*Tx) error {
+		return func(tx *Tx) error { _, err := tx.ProgramAction(e.a, e.program, action); return err }
+	}
+	closed("suspended", action(Suspend), action(Unsuspend))
+	closed("unpublished", action(Unpublish), action(Publish))
+	state := func(state string) func(*Tx) error {
+		return func(tx *Tx) error {
+			_, err := tx.UpdateShop(e.a.Shop, ShopFields{SubscriptionState: set(state)}, "")
+			return err
+		}
+	}
+	closed("subscription", state("cancelled"), state("active"))
+	// The number of cards of the shop is not for everybody to know.
+	must(e.fixture, func(tx *Tx) (Shop, error) {
+		return tx.UpdateShop(e.a.Shop, ShopFields{MaxCards: set[int64](1)}, "")
+	})
+	for i, want := range []bool{true, false} {
+		if _, err := e.join(JoinFields{}, ""); (err == nil) != want || err != nil && !refusedAs(err, Conflict) {
+			t.Errorf("card %d: %v", i+1, err)
+		}
+	}
+	e.set(EnrolmentFields{Enabled: set(false)})
+	for _, slug := range []string{"tea", "none", "", "TEA"} {
+		e.view(func(v *View) error {
+			if _, err := v.JoinPage(slug); !refusedAs(err, NotFound) {
+				t.Errorf("%q: %v", slug, err)
+			}
+			return nil
+		})
+	}
+	if _, err := e.join(JoinFields{}, ""); !refusedAs(err, NotFound) {
+		t.Errorf("a form that is off: %v", err)
+	}
+	e.checkFile()
+}
+
+func TestSuggestedSlug(t *testing.T) {
+	for name, want := range map[string]string{
+		"Coffee card": "coffee-card", "Caffè – Crème 5": "caffe-creme-5", "مقهى": "card", "Õ": "o-card", "a/b": "a-b",
+		"A very long name of a program that has many words": "a-very-long-name-of-a-program-that-has",
+	} {
+		if got := SuggestedSlug(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package store
+
+import (
+	"cmp"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// LostCards are the cards with an email, for a message to that address.
+type LostCards struct {
+	Cards []LostCard // newest first
+}
+
+// LostCard is a card and the link of its page.
+type LostCard struct {
+	Shop    string
+	Program string // in the language of the message
+	Link    string
+}
+
+const (
+	// lostPeriod is how long a request for lost cards waits for the mail server and the
+	// quotas. Whoever asked has given up by then.
+	lostPeriod = 24 * time.Hour
+	// mostLost is the number of cards in a message.
+	mostLost = 20
+)
+
+// lostAddressRule limits the requests from one address.
+var lostAddressRule = guessRule{name: "lost_address", most: 10, window: 15 * time.Minute, lock: 15 * time.Minute, longest: time.Hour}
+
+// LostPage is the form for the links of lost cards.
+type LostPage struct {
+	ShopID   string // empty: the cards of all shops are looked for
+	Name     string // of the shop
+	Language string // of the shop; empty without one
+	Mails    bool   // there is a mail server
+}
+
+// LostPage returns the form of the shop with an id or, without one, of the shop whose card
+// has a link, which may have ended. With neither it is that of the file's only shop or,
+// where there are several, of all of them.
+func (v *View) LostPage(shop, token string) (l LostPage, err error) {
+	l.Mails = v.s.mails()
+	key, err := v.lostShop(shop, token)
+	if err != nil || key == 0 {
+		return l, err
+	}
+	sh, err := v.s.shop(v.conn, key)
+	l.ShopID, l.Name, l.Language = sh.ID, sh.Name, sh.Language
+	return l, err
+}
+
+// lostShop returns the key of the shop of a form, 0 for that of all shops.
+func (v *View) lostShop(shop, token string) (int64, error) {
+	if shop != "" {
+		return v.s.keyOrNone(KindShop, shop), nil
+	}
+	if root, ok := v.s.rootOfLink(token); ok {
+		key, err := v.number("SELECT shop_id FROM cards WHERE id=?", root)
+		if err != nil || key != 0 {
+			return key, err
+		}
+	}
+	keys, err := v.keys("SELECT id FROM shops LIMIT 2")
+	if err != nil || len(keys) != 1 {
+		return 0, err
+	}
+	return keys[0], nil
+}
+
+// rootOfLink returns the root of the chain that a page's link or an install link names,
+// also one that has ended.
+func (s *Store) rootOfLink(token string) (root int64, ok bool) {
+	if isPageToken(token) {
+		_, root, ok = s.IDs.openAny(kindCardPage, token)
+		return root, ok
+	}
+	if len(token) == 2*blockLen {
+		return s.IDs.open(kindInstall, 0, token[:blockLen])
+	}
+	return 0, false
+}
+
+// LostFields is what somebody fills in who has lost a card.
+type LostFields struct {
+	Email    Opt[string] `json:"email" req:"true" format:"email" min:"1" max:"254"`
+	ShopID   Opt[string] `json:"shop" min:"1" max:"255" doc:"Whose cards; absent: those of all shops."`
+	Language Opt[string] `json:"language" enum:"en,it,es,fr,de,pt" doc:"Of the message. Default en."`
+	Website  Opt[string] `json:"website" doc:"Must be empty; see JoinFields."`
+}
+
+// Check refuses what only programs fill in.
+func (f LostFields) Check(Time) []Detail {
+	if f.Website.Set {
+		return []Detail{{"website", "not_allowed", "must be empty"}}
+	}
+	return nil
+}
+
+// RequestCardLinks stores a request for the links of the cards with an email, from the
+// address at. It does the same whether there are such cards or not: they are looked for
+// when the request is answered by mail.
+func (tx *Tx) RequestCardLinks(f LostFields, at netip.Addr) error {
+	if !tx.s.mails() {
+		return refuse(Unprocessable, "This server sends no mail. Ask the shop for a new link.")
+	}
+	var shop int64
+	if f.ShopID.Set {
+		sh, err := tx.s.shop(tx.conn, tx.s.keyOrNone(KindShop, f.ShopID.V))
+		if err != nil {
+			return err
+		}
+		shop, _ = tx.s.Key(KindShop, sh.ID)
+	}
+	if at.IsValid() {
+		network := subject{lostAddressRule, tx.s.subjectHash("lost address", networkOf(at))}
+		if until := tx.lockOf(network); until > tx.Now {
+			return tooMany("Too many requests from your connection. Try again later.", until.Std().Sub(tx.Now.Std()))
+		}
+		tx.count(network)
+	}
+	token, err := tx.s.newSecret("")
+	if err != nil {
+		return err
+	}
+	tx.audit(shop, "card.request_links", KindShop, shop, "")
+	// A request that waits already is answered by one message.
+	tx.exec("INSERT OR IGNORE INTO lost_mails (shop_id, email, language, token, due_at, created_at) VALUES (?1,?2,?3,?4,?5,?5)",
+		shop, lowerASCII(f.Email.V), f.Language.Or("en"), token, tx.Now)
+	tx.notifyMail()
+	return tx.failed
+}
+
+// lowerASCII returns an email without the case of its letters from A to Z, as lower does
+// in SQLite. Letters that only a mapping of all scripts takes for the same, such as the
+// sign of kelvins for a k, may be those of another mailbox.
+func lowerASCII(email string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, email)
+}
+
+// nextLostMail returns the request for lost cards that is due first, as a message to the
+// address of the cards. It is obsolete if there are none.
+func (v *View) nextLostMail() (m QueuedMail, ok bool, err error) {
+	var shop int64
+	var email string
+	ok, err = v.one(func(r *rows) {
+		m.lost, shop, email, m.Language, m.Token = r.int(), r.int(), r.str(), r.str(), r.str()
+		m.Due, m.Attempts, m.Unsure, m.At = r.time(), int(r.int()), int(r.int()), r.time()
+	}, "SELECT "+columns("id", "shop_id", "email", "language", "token", "due_at", "attempts", "unsure", "created_at")+" FROM lost_mails ORDER BY due_at LIMIT 1")
+	if err != nil || !ok {
+		return m, ok, err
+	}
+	m.Kind, m.Lost = MailLost, &LostCards{}
+	if err := v.addLostCards(&m, shop, email); err != nil {
+		return m, ok, err
+	}
+	switch {
+	case len(m.Lost.Cards) == 0, m.At.Add(lostPeriod) <= v.Now:
+		m.Status = MailObsolete
+	case m.Due <= v.Now:
+		err = v.s.checkQuotas(v.conn, v.Now, &m)
+	}
+	return m, ok, err
+}
+
+// addLostCards adds the newest cards with an email to a message: those of a shop, or with
+// shop 0 those of all shops.
+func (v *View) addLostCards(m *QueuedMail, shop int64, email string) error {
+	shops := []int64{shop}
+	if shop == 0 {
+		var err error
+		if shops, err = v.keys("SELECT id FROM shops ORDER BY id"); err != nil {
+			return err
+		}
+	}
+	for _, shop := range shops {
+		roots, err := v.keys("SELECT ifnull(root_id, id) FROM cards WHERE shop_id=? AND email_key=? AND lower(holder_email)=? ORDER BY id DESC LIMIT ?",
+			shop, foldCase(email), email, 5*mostLost)
+		if err != nil {
+			return err
+		}
+		seen := map[int64]bool{} // a chain has several cards with the email
+		for _, root := range roots {
+			if seen[root] || len(m.Lost.Cards) == mostLost {
+				continue
+			}
+			seen[root] = true
+			if err := v.addLostCard(m, root); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addLostCard adds a chain to a message, unless it has ended. The message goes to the
+// address as the first card has it, not as it was typed, and counts for that card's shop.
+func (v *View) addLostCard(m *QueuedMail, root int64) error {
+	var card LostCard
+	var shop, generation int64
+	var to string
+	found, err := v.one(func(r *rows) {
+		shop, generation, to, card.Shop, card.Program = r.int(), r.int(), r.str(), r.str(), r.str()
+		card.Program = cmp.Or(readLocalized(r).Names[m.Language], card.Program)
+	}, "SELECT "+columns("c.shop_id", "(SELECT code_generation FROM cards WHERE id=?1)", "c.holder_email", "s.name", "p.name", "p.name_localizations", "p.description_localizations")+
+		" FROM cards c JOIN shops s ON s.id=c.shop_id JOIN programs p ON p.id=c.program_id"+
+		" WHERE (c.id=?1 OR c.root_id=?1) AND c.archived_at IS NULL AND c.deleted_at IS NULL AND c.holder_email IS NOT NULL LIMIT 1", root)
+	if err != nil || !found {
+		return err
+	}
+	card.Link = v.s.pageURL(root, generation)
+	if len(m.Lost.Cards) == 0 {
+		m.To, m.root, m.shop = to, root, shop
+		m.CardID, m.Shop, m.Program, m.Link = v.s.ID(KindCard, root), card.Shop, card.Program, card.Link
+	}
+	m.Lost.Cards = append(m.Lost.Cards, card)
+	return nil
+}

@@ -1,0 +1,231 @@
+package store
+
+import (
+	"fmt"
+	"net/netip"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// ask asks for the links of the cards with an email, of the shop.
+func (m *mailing) ask(email string) {
+	m.t.Helper()
+	m.must(func(tx *Tx) error {
+		return tx.RequestCardLinks(LostFields{Email: set(email), ShopID: set(m.ID(KindShop, m.a.Shop)), Language: set("de")}, netip.Addr{})
+	})
+}
+
+// lost returns how many requests wait.
+func (m *mailing) lost() int64 { m.t.Helper(); return m.number("SELECT count(*) FROM lost_mails") }
+
+// sendLost sends what is due and returns the messages about lost cards.
+func (m *mailing) sendLost() (sent []Mail) {
+	m.t.Helper()
+	for m.lost() > 0 {
+		q := m.nextMail()
+		if q.Due > m.clock.at() {
+			break
+		}
+		m.must(func(tx *Tx) error {
+			switch q.Status {
+			case MailObsolete:
+				return tx.DequeueMail(&q)
+			case MailOverQuota:
+				return tx.WaitForQuota(&q)
+			}
+			if q.Lost != nil {
+				sent = append(sent, q.Mail)
+			}
+			return tx.SentMail(&q)
+		})
+	}
+	m.checkFile()
+	return sent
+}
+
+func (m *mailing) issue(to string) string {
+	m.t.Helper()
+	return m.card(m.a, m.program, CardFields{HolderEmail: set(to)})
+}
+
+// TestLostCards checks that the links of the cards with an email are mailed to it: those
+// that work, once each, and no others.
+func TestLostCards(t *testing.T) {
+	m := startMailing(t, 0)
+	first, archived, second := m.issue("Ada@example.com"), m.issue("ada@example.com"), m.issue("ada@EXAMPLE.com")
+	m.issue("eve@example.com")
+	m.issue("\u212Aate@example.com") // with the sign of kelvins
+	must(m.fixture, func(tx *Tx) (CardDetail, error) { return tx.ArchiveCard(m.a.Shop, archived) })
+	must(m.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(m.a, first, ReissueFields{}) })
+	for _, email := range []string{"ADA@example.com", "ada@example.com", "nobody@example.com", "kate@example.com"} {
+		m.ask(email)
+	}
+	if n := m.lost(); n != 3 {
+		t.Errorf("%d requests wait, want 3", n)
+	}
+	sent := m.sendLost()
+	if len(sent) != 1 || sent[0].To != "ada@EXAMPLE.com" || sent[0].Language != "de" || len(sent[0].Lost.Cards) != 2 {
+		t.Fatalf("sent %+v", sent)
+	}
+	for i, id := range []string{second, first} {
+		m.view(func(v *View) error {
+			if h := check(v.CardPage(path.Base(sent[0].Lost.Cards[i].Link))); h.Card.ID != id {
+				t.Errorf("link %d is of %s, want %s", i, h.Card.ID, id)
+			}
+			return nil
+		})
+	}
+	// The cards of another shop are found only by a form of all shops.
+	other := m.shop(ShopFields{Name: set("Other")})
+	m.card(other, m.fixture.program(other, stamps("Cake")), CardFields{HolderEmail: set("ada@example.com")})
+	m.must(func(tx *Tx) error {
+		return tx.RequestCardLinks(LostFields{Email: set("ada@example.com")}, netip.Addr{})
+	})
+	if sent := m.sendLost(); len(sent) != 1 || len(sent[0].Lost.Cards) != 3 {
+		t.Errorf("of all shops %+v", sent)
+	}
+	// An erasure takes back what waits.
+	m.ask("ada@example.com")
+	m.must(func(tx *Tx) error { return tx.EraseCard(m.a.Shop, second) })
+	if n := m.lost(); n != 0 {
+		t.Errorf("%d requests name an email that was erased", n)
+	}
+	m.checkFile()
+}
+
+// TestLostCardsAlike checks that a request with an email that no card has runs the same
+// statements and leaves the same rows as one with an email that cards have.
+func TestLostCardsAlike(t *testing.T) {
+	m := startMailing(t, 0)
+	for range 3 {
+		m.issue("known@example.com")
+	}
+	trace := func(email string) (lines []string) {
+		before := m.dump()
+		m.ask(email)
+		for line := range strings.SplitSeq(m.dump(), "\n") {
+			if !strings.Contains(before, line) {
+				lines = append(lines, strings.ReplaceAll(line, email, "EMAIL"))
+			}
+		}
+		m.sendLost()
+		return lines
+	}
+	m.ask("unknown@example.com")
+	statements := len(m.writer.db().Statements())
+	m.sql("DELETE FROM lost_mails")
+	trace("known@example.com")
+	m.sql("DELETE FROM sent_mails")
+	known, unknown := trace("known@example.com"), trace("stranger@example.com")
+	if len(known) != len(unknown) || len(known) == 0 {
+		t.Errorf("rows for a known email\n%s\nfor an unknown one\n%s", strings.Join(known, "\n"), strings.Join(unknown, "\n"))
+	}
+	if n := len(m.writer.db().Statements()); n < statements {
+		t.Errorf("%d statements, %d before", n, statements)
+	}
+	// The statements of a request that was never made for a known email suffice for one.
+	f := startMailing(t, 0)
+	f.issue("known@example.com")
+	f.ask("unknown@example.com")
+	had := slices.Clone(f.writer.db().Statements())
+	f.ask("known@example.com")
+	for _, sql := range f.writer.db().Statements() {
+		if !slices.Contains(had, sql) {
+			t.Errorf("only a known email needs: %s", sql)
+		}
+	}
+}
+
+// TestPublicMailQuota checks that the form gets at most a quarter of the shop's messages,
+// and an address at most five a day.
+func TestPublicMailQuota(t *testing.T) {
+	m := startMailing(t, 8)
+	for i := range 6 {
+		m.issue(fmt.Sprintf("p%d@example.com", i))
+		m.ask(fmt.Sprintf("p%d@example.com", i))
+	}
+	var counts []int
+	for range 4 {
+		counts = append(counts, len(m.sendLost()))
+		m.clock.move(shopPeriod)
+	}
+	if !slices.Equal(counts, []int{2, 2, 2, 0}) {
+		t.Errorf("in four hours %v were sent, want 2, 2 and 2", counts)
+	}
+	m = startMailing(t, 0)
+	m.issue("ada@example.com")
+	sent := 0
+	for range 100 {
+		m.ask("ada@example.com")
+		sent += len(m.sendLost())
+		m.clock.move(time.Minute)
+	}
+	if sent != mailsPerAddress {
+		t.Errorf("an address got %d messages within a day, want %d", sent, mailsPerAddress)
+	}
+	// What waits a day is not sent any more.
+	m.clock.move(lostPeriod)
+	if sent := m.sendLost(); len(sent) != 0 || m.lost() != 0 {
+		t.Errorf("after a day %d were sent and %d wait", len(sent), m.lost())
+	}
+	m.ask("nobody@example.com")
+	m.clock.move(lostPeriod)
+	if must(m.fixture, func(tx *Tx) ([]string, error) { return tx.PruneMails(5) }); m.lost() != 0 {
+		t.Error("housekeeping leaves an old request")
+	}
+}
+
+// TestLostLimit checks the limit of an address, whatever emails it asks for.
+func TestLostLimit(t *testing.T) {
+	m := startMailing(t, 0)
+	accepted := 0
+	for i := range 30 {
+		err := m.do(func(tx *Tx) error {
+			return tx.RequestCardLinks(LostFields{Email: set(fmt.Sprintf("p%d@example.com", i))}, netip.MustParseAddr("192.0.2.1"))
+		})
+		switch {
+		case err == nil:
+			accepted++
+		case !refusedAs(err, RateLimited):
+			t.Fatal(err)
+		}
+	}
+	if accepted != lostAddressRule.most {
+		t.Errorf("%d requests of an address were taken, want %d", accepted, lostAddressRule.most)
+	}
+}
+
+// TestLostPage checks which shop's cards a form looks for.
+func TestLostPage(t *testing.T) {
+	m := startMailing(t, 0)
+	id := m.issue("ada@example.com")
+	var token string
+	old := must(m.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(m.a, id, ReissueFields{}) })
+	must(m.fixture, func(tx *Tx) (IssuedCard, error) { return tx.ReissueCard(m.a, id, ReissueFields{}) })
+	token = m.pageToken(m.key(KindCard, id), 0)
+	shop := m.ID(KindShop, m.a.Shop)
+	look := func(what, shop, token, want string) {
+		t.Helper()
+		m.view(func(v *View) error {
+			l, err := v.LostPage(shop, token)
+			if want == "none" && refusedAs(err, NotFound) {
+				return nil
+			}
+			if err != nil || l.ShopID != want || !l.Mails {
+				t.Errorf("%s: %+v, %v, want %q", what, l, err, want)
+			}
+			return nil
+		})
+	}
+	look("the only shop", "", "", shop)
+	m.shop(ShopFields{})
+	look("two shops", "", "", "")
+	look("a shop", shop, "", shop)
+	look("a shop that is not there", "shp_none", "", "none")
+	look("a link that has ended", "", path.Base(old.InstallURL), shop)
+	look("the page of a card before a reissue", "", token, shop)
+	look("a token that never was", "", strings.Repeat("0", blockLen), "")
+}
