@@ -30,6 +30,7 @@ type JoinPage struct {
 	PrivacyURL Null[string]
 	Version    int64 // of the two; 0: there is neither
 	URL        string
+	Mails      bool // the links of lost cards can be mailed
 }
 
 // JoinPage returns the form with an address.
@@ -67,7 +68,7 @@ func (v *View) Poster(shop int64, id string) (j JoinPage, err error) {
 
 // joinPage reads what a form and its posters show.
 func (v *View) joinPage(e *enrolment) (j JoinPage, err error) {
-	j = JoinPage{Closed: e.closed(), Name: e.name, Email: e.email, Consent: e.text, PrivacyURL: e.privacyURL, Version: e.consent, URL: v.s.joinURL(e.slug.V)}
+	j = JoinPage{Closed: e.closed(), Name: e.name, Email: e.email, Consent: e.text, PrivacyURL: e.privacyURL, Version: e.consent, URL: v.s.joinURL(e.slug.V), Mails: v.s.mails()}
 	if j.Shop, err = v.s.shop(v.conn, e.shop); err != nil {
 		return j, err
 	}

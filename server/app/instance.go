@@ -114,7 +114,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 	k.Mount(router, api.Prefix, restRoutes(), api.NewGuard(st, c.rate()))
 	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st, c.tillRate()).AcceptCookies(c.PublicURL, a.hosts))
 	(&tillpage.Pages{Kernel: k, PublicURL: c.PublicURL}).Mount(router)
-	holder.New(holder.Config{Kernel: k, Hosts: a.hosts, Context: i.ctx, Streams: c.Limits.HolderStreams}).Mount(router)
+	holder.New(holder.Config{Kernel: k, Hosts: a.hosts, Context: i.ctx, Streams: c.Limits.HolderStreams, Client: k.ClientAddress}).Mount(router)
 	pages := dashboard.New(dashboard.Config{
 		Kernel: k, Hosts: a.hosts, PublicURL: c.PublicURL, InsecureCookies: c.InsecureCookies, Client: k.ClientAddress, Context: i.ctx,
 		Status: func() dashboard.Status { return a.status(i) }, CustomHeaders: c.CustomHeaders, Receivers: receivers,

@@ -1,11 +1,12 @@
 // Package holder serves the pages of cards for their holders: the durable page of a card,
-// and the install link that leads to it.
+// the install link that leads to it, the form for a new card, and that for lost ones.
 package holder
 
 import (
 	"context"
 	"mime"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"path"
 	"slices"
@@ -25,6 +26,9 @@ type Config struct {
 	Hosts   *kernel.Hosts   // whose pages may send the form
 	Context context.Context // ends all streams
 	Streams int             // at once
+	// Client returns the address of a request's client, or the zero Addr if it is not
+	// known.
+	Client func(*http.Request) netip.Addr
 }
 
 // Pages serves the holder's pages.
@@ -53,12 +57,17 @@ func (p *Pages) Mount(r *httprouter.Router) {
 	handle(http.MethodGet, "/c/:token/manifest.webmanifest", showManifest)
 	handle(http.MethodGet, "/c/:token/icon/:name", showIcon)
 	handle(http.MethodGet, "/sw.js", showWorker)
+	handle(http.MethodGet, "/join/:slug", showJoin)
+	handle(http.MethodPost, "/join/:slug", join)
+	handle(http.MethodGet, "/lost", showLost)
+	handle(http.MethodPost, "/lost", findCards)
 }
 
-// IsForm reports whether a request may be for the installation of a card, which
-// checks the origin itself (see [kernel.Hosts.CheckFormOrigin]).
+// IsForm reports whether a request may be for a form of a holder's page, which checks the
+// origin itself (see [kernel.Hosts.CheckFormOrigin]).
 func IsForm(r *http.Request) bool {
-	return r.Method == http.MethodPost && (strings.HasPrefix(r.URL.Path, "/i/") || strings.HasPrefix(r.URL.Path, "/c/"))
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	return r.Method == http.MethodPost && slices.Contains([]string{"i", "c", "join", "lost"}, first)
 }
 
 // visit is a request for a page, or of its form.
@@ -85,6 +94,15 @@ func (p *Pages) serve(handle func(*visit) error) httprouter.Handle {
 }
 
 func (v *visit) token() string { return v.params.ByName("token") }
+
+func (v *visit) slug() string { return v.params.ByName("slug") }
+
+// caller returns who makes the request: whoever has the link of a card or wants one.
+func (v *visit) caller() kernel.Caller {
+	c := kernel.HolderCaller()
+	c.Address = v.Client(v.r)
+	return c
+}
 
 // language returns the language of the page: that of the query, else the best one for
 // the browser, else the one of the shop.
@@ -117,7 +135,7 @@ func (v *visit) withLanguage(path string) string {
 // do runs an operation with the link's token.
 func do[O any](v *visit, op *kernel.Operation, fields any) (O, error) {
 	in := kernel.Args{Params: map[string]string{"token": v.token()}, Fields: fields}
-	return kernel.Do[O](v.r.Context(), v.Kernel, kernel.HolderCaller(), op, in)
+	return kernel.Do[O](v.r.Context(), v.Kernel, v.caller(), op, in)
 }
 
 // showLink answers an install link with the card and the form. A used link leads to the

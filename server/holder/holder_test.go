@@ -130,7 +130,7 @@ func pageCode(r *servertest.Reply) string {
 var loads = regexp.MustCompile(`(?i)<script>|\son\w+=|javascript:|<iframe|(src|href|action)="(/?[^/"]|//)|url\(|@import`)
 
 // ownPaths matches the attributes that lead to the server's own pages and files.
-var ownPaths = regexp.MustCompile(`(src|href|action)="/(assets|logo|i|c)/`)
+var ownPaths = regexp.MustCompile(`(src|href|action)="(/(assets|logo|i|c|join)/|/lost|#)`)
 
 // checkPage checks the rules for every page.
 func checkPage(r *servertest.Reply) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"punchcard/server/kernel"
 	"punchcard/server/web"
 	"punchcard/store"
 )
@@ -13,7 +14,8 @@ import (
 // refusalView is the data of the page of an error.
 type refusalView struct {
 	Title, Message string
-	RequestID      string // empty: the holder can do nothing with it
+	RequestID      string    // empty: the holder can do nothing with it
+	Lost           *lostView // the form for the links of lost cards; nil: there is none
 }
 
 // The messages of the store about links, which pages translate.
@@ -35,12 +37,17 @@ func (v *visit) refuse(err error) {
 	switch e.Code {
 	case store.NotFound:
 		x.Message = v.print.T("No such card. Check that the link is complete, or ask the shop for a new one.")
+		if v.token() == "" {
+			x.Title, x.Message = v.print.T("There is no such page"), v.print.T("Check that the link is complete, or ask the shop.")
+		}
 	case store.Gone:
 		x.Message = v.print.T(e.Message)
 	case store.CardExpired:
 		x.Message = v.print.T("This card has expired. Ask the shop for a new one.")
 	case store.Conflict:
 		x.Message = v.print.T("This card is locked. Ask the shop to unlock it.")
+	case store.BadRequest:
+		x.Title, x.Message = v.print.T("That did not work"), v.print.T("The form is too long, or it cannot be read. Open the page again.")
 	case store.ValidationFailed:
 		x.Title, x.Message = v.print.T("That did not work"), v.print.T("The form is not complete. Open your link again and press one of its buttons.")
 	case store.Unauthorized:
@@ -51,10 +58,28 @@ func (v *visit) refuse(err error) {
 	if e.Status < http.StatusInternalServerError {
 		x.RequestID = ""
 	}
-	if e.RetryAfter > 0 {
-		v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
-	}
+	v.setRetryAfter(e)
+	v.addLost(&x, e.Code)
 	if err := v.html(e.Status, "refusal", x); err != nil {
 		v.Kernel.AnswerError(v.w, err)
+	}
+}
+
+// addLost adds the form for the links of lost cards to the page of a link that has ended or
+// never was, if there is a mail server.
+func (v *visit) addLost(x *refusalView, code store.Code) {
+	if v.token() == "" || code != store.Gone && code != store.NotFound {
+		return
+	}
+	if l, err := v.findLost("", v.token()); err == nil && l.Mails {
+		form := v.lostForm(l)
+		x.Lost = &form
+	}
+}
+
+// setRetryAfter sets the header that says when to try again.
+func (v *visit) setRetryAfter(e *kernel.Error) {
+	if e.RetryAfter > 0 {
+		v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"punchcard/server/wire"
@@ -35,6 +36,20 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 		return nil, refuseAs(http.StatusBadRequest, store.BadRequest, "The body could not be read to its end.")
 	}
 	return b, nil
+}
+
+// ReadForm reads the body of a request as that of a form, which must have at most limit
+// bytes.
+func ReadForm(w http.ResponseWriter, r *http.Request, limit int64) (url.Values, error) {
+	b, err := readBody(w, r, limit)
+	if err != nil {
+		return nil, err
+	}
+	form, err := url.ParseQuery(string(b))
+	if err != nil {
+		return nil, Refuse(store.BadRequest, "The form cannot be read.")
+	}
+	return form, nil
 }
 
 // tooLarge returns the error for a body over the limit, which also ends the

@@ -1,0 +1,202 @@
+package holder
+
+import (
+	"crypto/rand"
+	"html/template"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/server/web"
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+// joinView is the data of the form at which customers make cards of a program.
+type joinView struct {
+	Title       string
+	Style       template.CSS
+	Face        web.HolderCard
+	Closed      bool
+	Form        *web.Form
+	Path        string // of the form
+	Name, Email bool   // the form asks for them
+	NameNeeded  bool
+	EmailNeeded bool
+	Consent     string
+	Privacy     string // URL of the privacy notice
+	Version     int64  // of the two
+	Prizes      []prize
+	Description string
+	Lost        string // path of the form for lost cards; empty: there is none
+}
+
+// showJoin answers with the form.
+func showJoin(v *visit) error { return v.renderJoin(nil, nil) }
+
+// join makes a card and leads to its page, or shows the form again.
+func join(v *visit) error {
+	form, err := v.readForm()
+	if err != nil {
+		return err
+	}
+	out, err := kernel.Do[store.JoinedCard](v.r.Context(), v.Kernel, v.caller(), operation.Join, formInput{v, form})
+	if err != nil {
+		if !faulty(err) {
+			return err
+		}
+		return v.renderJoin(form, err)
+	}
+	v.redirect(pagePath(out.PageToken))
+	return nil
+}
+
+// renderJoin answers with the form: an empty one or, after a refusal, what was filled in and
+// what is wrong with it.
+func (v *visit) renderJoin(form url.Values, refusal error) error {
+	j, err := kernel.Do[store.JoinPage](v.r.Context(), v.Kernel, v.caller(), operation.ShowJoinPage, kernel.Args{Params: map[string]string{"slug": v.slug()}})
+	if err != nil {
+		return err
+	}
+	v.print = web.PrinterFor(v.language(j.Shop.Language)).In(store.Zone(j.Shop.Timezone))
+	h := v.newCard(&j)
+	x := joinView{
+		Face:        v.face(&h),
+		Closed:      j.Closed,
+		Form:        v.form(form, refusal, "name", "email", "consent"),
+		Path:        v.withLanguage("/join/" + v.slug()),
+		Name:        j.Name != store.FieldOff,
+		Email:       j.Email != store.FieldOff,
+		NameNeeded:  j.Name == store.FieldRequired,
+		EmailNeeded: j.Email == store.FieldRequired,
+		Consent:     j.Consent.V,
+		Privacy:     j.PrivacyURL.V,
+		Version:     j.Version,
+		Prizes:      v.prizes(&h, h.Prizes),
+		Description: v.localized(h.Texts.Descriptions, h.Program.Description),
+	}
+	if j.Mails {
+		x.Lost = v.lostPath(j.Shop.ID)
+	}
+	x.Face.Sample = true
+	x.Title, x.Style = v.print.T("Get your card")+" – "+x.Face.Shop, x.Face.Style()
+	return v.formHTML(refusal, "join", x, string(x.Style))
+}
+
+// newCard returns a card as it would be made now.
+func (v *visit) newCard(j *store.JoinPage) store.HolderCard {
+	h := store.HolderCard{Shop: j.Shop, LogoHash: j.LogoHash, Texts: j.Texts, PrizeTexts: j.PrizeTexts}
+	h.Program = j.Program
+	h.Card.CurrentValue = j.Program.InitialBalanceCents
+	if days := j.Program.DefaultExpireAfterDays; days.Valid {
+		h.Card.ExpiresAt = store.Some(v.Kernel.Store().Now().Add(time.Duration(days.V) * 24 * time.Hour))
+	}
+	for _, z := range j.Prizes {
+		h.Prizes = append(h.Prizes, store.LadderPrize{Prize: z})
+	}
+	return h
+}
+
+// formInput is the input of an operation that a form makes.
+type formInput struct {
+	*visit
+	fields url.Values
+}
+
+// Param returns a part of the path.
+func (in formInput) Param(name string) string { return in.params.ByName(name) }
+
+// IdempotencyKey returns nil: the operations know the random key of a form themselves.
+func (in formInput) IdempotencyKey() (*kernel.IdempotencyKey, error) { return nil, nil }
+
+// Decode decodes the form's fields.
+func (in formInput) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, error) {
+	return wire.DecodeForm(in.fields, dst, mode, lim), nil
+}
+
+// readForm reads a form, which pages of other origins may not send.
+func (v *visit) readForm() (url.Values, error) {
+	if err := v.Hosts.CheckFormOrigin(v.r); err != nil {
+		return nil, err
+	}
+	return kernel.ReadForm(v.w, v.r, kernel.SmallBody)
+}
+
+// faulty reports whether a refusal is about what somebody filled in, or about when, so
+// that the form is shown again.
+func faulty(err error) bool {
+	switch kernel.AsError(err, kernel.StatusOf).Code {
+	case store.ValidationFailed, store.Conflict, store.RateLimited, store.Unprocessable:
+		return true
+	}
+	return false
+}
+
+// formHTML answers with the page of a form. With a refusal it has its status and headers,
+// and is rendered once more before, since the summary of errors stands before the fields
+// that say their labels.
+func (v *visit) formHTML(refusal error, page string, data any, styles ...string) error {
+	if refusal == nil {
+		return v.html(http.StatusOK, page, data, styles...)
+	}
+	if err := templates().Fragment(io.Discard, page, "document", data, v.print); err != nil {
+		return err
+	}
+	e := v.Kernel.Report(v.w, refusal)
+	v.setRetryAfter(e)
+	return v.html(e.Status, page, data, styles...)
+}
+
+// form returns the state of a form with its fields in the given order. refusal may be nil.
+func (v *visit) form(values url.Values, refusal error, order ...string) *web.Form {
+	f := &web.Form{Values: values, Errors: map[string]string{}, Order: order}
+	if f.Key = values.Get("form"); f.Key == "" {
+		f.Key = strings.ToLower(rand.Text())
+	}
+	if refusal == nil {
+		return f
+	}
+	e := kernel.AsError(refusal, kernel.StatusOf)
+	if len(e.Details) == 0 {
+		f.Problem = v.print.T(e.Message)
+		return f
+	}
+	for _, d := range e.Details {
+		if f.Errors[d.Field] == "" {
+			f.Errors[d.Field] = v.print.T(wrong(d))
+		}
+	}
+	return f
+}
+
+// wrong returns what is wrong with a field of a form, and what to do, in English.
+func wrong(d store.Detail) string {
+	switch {
+	case d.Field == "website":
+		return web.Text("A field that people do not see was filled in. Send the form again.")
+	case d.Field == "consent" && d.Code == wire.CodeRequired:
+		return web.Text("A card can only be made if you agree.")
+	case d.Field == "consent":
+		return web.Text("The text has changed. Read it and agree again.")
+	case d.Code == wire.CodeRequired:
+		return web.Text("Fill in this field.")
+	case d.Field == "email":
+		return web.Text("Enter an email address, such as ada@example.com.")
+	case d.Field == "name":
+		return web.Text("Enter a name of one line, with at most 200 characters.")
+	}
+	return web.Text("This form is not the one that the page shows. Open the page again.")
+}
+
+// The messages of the store about forms, which pages translate.
+var _ = []string{
+	web.Text("No cards can be made here at the moment. Ask the shop for one."),
+	web.Text("Too many cards were made here within the hour. Try again later."),
+	web.Text("Too many cards were made from your connection. Try again later."),
+	web.Text("Too many requests from your connection. Try again later."),
+	web.Text("This server sends no mail. Ask the shop for a new link."),
+}

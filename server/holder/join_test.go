@@ -1,0 +1,246 @@
+package holder_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"punchcard/server/app"
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/server/servertest"
+	"punchcard/store"
+)
+
+const formType = "application/x-www-form-urlencoded"
+
+// letIn lets customers make cards of a program at an address.
+func letIn(s *servertest.Server, program, slug string, f store.EnrolmentFields) {
+	s.T.Helper()
+	f.Enabled, f.Slug = store.Given(true), store.Given(slug)
+	if !f.MaxCards.Set {
+		f.MaxCards = store.Given[int64](100_000)
+	}
+	enrol(s, program, f)
+}
+
+// enrol sets how customers make cards of a program.
+func enrol(s *servertest.Server, program string, f store.EnrolmentFields) {
+	s.T.Helper()
+	shop, err := s.App.Store.ResolveShop("")
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	in := kernel.Args{Params: map[string]string{"id": program}, Fields: f}
+	if _, err := kernel.Do[store.Enrolment](s.T.Context(), kernel.New(s.App.Store, kernel.Config{}), kernel.OperatorCaller("test", shop), operation.UpdateEnrolment, in); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// send sends a form as a browser does, from an address.
+func send(s *servertest.Server, path string, form url.Values, from string) *servertest.Reply {
+	s.T.Helper()
+	h := []string{"Content-Type", formType, "Accept", "text/html"}
+	if from != "" {
+		h = append(h, "X-Forwarded-For", from)
+	}
+	return fetch(s, "POST", s.Origin+path, form.Encode(), h...)
+}
+
+var hiddenInput = regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)">`)
+
+// filled returns the hidden fields of a page's form, with others.
+func filled(p *servertest.Reply, pairs ...string) url.Values {
+	form := url.Values{}
+	for _, m := range hiddenInput.FindAllStringSubmatch(string(p.Body), -1) {
+		form.Set(m[1], m[2])
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		form.Set(pairs[i], pairs[i+1])
+	}
+	return form
+}
+
+// cards returns how many cards the shop has.
+func cards(s *servertest.Server) int {
+	s.T.Helper()
+	n, err := strconv.Atoi(s.Value("SELECT count(*) FROM cards"))
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return n
+}
+
+// TestJoin makes a card at the form, which leads to it, and makes it once.
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	letIn(s, s.ProgramIDs["standard"], "coffee", store.EnrolmentFields{Name: store.Given("required"), Consent: store.Given("We keep your name & email."), PrivacyURL: store.Given("https://example.com/privacy")})
+	var p *servertest.Reply
+	checkUnchanged(s, func() {
+		p = readPage(s, s.Origin+"/join/coffee").Want(200)
+		checkText(p, "Coffee card", "Caffè Centrale", "0 of 10 stamps", "Croissant 5 stamps", "Your name", "Email address", "We keep your name & email.", "I agree to this", "Privacy notice")
+		checkStyles(p)
+	})
+	form := filled(p, "name", "Ada Lovelace", "email", "ada@example.com", "consent", "true")
+	to := send(s, "/join/coffee", form, "").Want(303).Header.Get("Location")
+	page := readPage(s, s.Origin+to).Want(200)
+	checkText(page, "Ada Lovelace", "0 of 10 stamps")
+	if again := send(s, "/join/coffee", form, "").Want(303).Header.Get("Location"); again != to {
+		t.Errorf("the same form leads to %q, want %q", again, to)
+	}
+	if got := s.Call("GET", "/cards?holder_email=ada@example.com", nil).Want(200); got.At("data.0.holder_name") != "Ada Lovelace" || got.At("data.0.status") != "invited" || len(got.At("data").([]any)) != 1 {
+		t.Errorf("%s", got.Body)
+	}
+	// The same person gets another card: nobody learns that there is one.
+	if other := send(s, "/join/coffee", filled(readPage(s, s.Origin+"/join/coffee"), "name", "Ada Lovelace", "email", "ada@example.com", "consent", "true"), "").Want(303).Header.Get("Location"); other == to {
+		t.Error("another form leads to the same card")
+	}
+	// The till takes it.
+	callTill(s, "POST", "/cards/"+pageCode(page)+"/stamps", fields{"count": 1}).Want(201)
+	// The language goes along.
+	german := fetch(s, "GET", s.Origin+"/join/coffee", "", "Accept", "text/html", "Accept-Language", "de").Want(200)
+	checkText(german, "Holen Sie sich Ihre Karte", "0 von 10 Stempeln")
+	if to := send(s, "/join/coffee?lang=fr", filled(german, "name", "Bea", "consent", "true"), "").Want(303).Header.Get("Location"); !strings.HasSuffix(to, "?lang=fr") {
+		t.Errorf("leads to %q", to)
+	}
+}
+
+// TestJoinRefusals checks what is wrong with forms: the page says it, names the fields, and
+// nothing is made.
+func TestJoinRefusals(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	letIn(s, s.ProgramIDs["standard"], "coffee", store.EnrolmentFields{Name: store.Given("required"), Email: store.Given("required"), Consent: store.Given("Yes?")})
+	p := readPage(s, s.Origin+"/join/coffee").Want(200)
+	good := filled(p, "name", "Ada", "email", "ada@example.com", "consent", "true")
+	for _, c := range []struct {
+		field, value string
+		says         []string
+	}{
+		{"name", "", []string{"Your name: Fill in this field."}},
+		{"name", "a\nb", []string{"Your name: Enter a name of one line"}},
+		{"name", "a\u202eb", []string{"Your name: Enter a name of one line"}},
+		{"name", strings.Repeat("x", 201), []string{"Your name: Enter a name of one line"}},
+		{"email", "", []string{"Email address: Fill in this field."}},
+		{"email", "ada", []string{"Email address: Enter an email address"}},
+		{"email", "\xff@example.com", []string{"Email address: Enter an email address"}},
+		{"consent", "", []string{"I agree to this: A card can only be made if you agree."}},
+		{"consent_version", "7", []string{"The text has changed."}},
+		{"form", "short", []string{"This form is not the one that the page shows."}},
+		{"website", "https://spam.example", []string{"A field that people do not see was filled in."}},
+		{"external_ref", "m-1", []string{"This form is not the one that the page shows."}},
+		{"holder_email", "x@example.com", []string{"This form is not the one that the page shows."}},
+	} {
+		form := url.Values{}
+		for name := range good {
+			form.Set(name, good.Get(name))
+		}
+		form.Set(c.field, c.value)
+		checkUnchanged(s, func() {
+			r := send(s, "/join/coffee", form, "").Want(400)
+			checkPage(r)
+			checkText(r, c.says...)
+			if c.field != "name" && !strings.Contains(string(r.Body), `value="Ada"`) {
+				t.Errorf("%s: the name is not in the form any more", c.field)
+			}
+		})
+	}
+	checkUnchanged(s, func() {
+		send(s, "/join/coffee", url.Values{"name": {strings.Repeat("x", 5000)}}, "").Want(413)
+		fetch(s, "POST", s.Origin+"/join/coffee", "%zz", "Content-Type", formType, "Accept", "text/html").Want(400)
+		fetch(s, "POST", s.Origin+"/join/coffee", good.Encode(), "Content-Type", formType, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example").Want(403)
+		for _, slug := range []string{"none", "COFFEE", "coffee%2F", "..%2Fcoffee", "%F0%9F%99%82"} {
+			checkText(readPage(s, s.Origin+"/join/"+slug).Want(404), "There is no such page")
+			send(s, "/join/"+slug, good, "").Want(404)
+		}
+		fetch(s, "GET", s.Origin+"/join/none", "", "Accept", "application/json").Want(404, "not_found")
+	})
+	enrol(s, s.ProgramIDs["standard"], store.EnrolmentFields{Enabled: store.Given(false)})
+	if off, none := readPage(s, s.Origin+"/join/coffee").Want(404), readPage(s, s.Origin+"/join/none").Want(404); string(off.Body) != string(none.Body) {
+		t.Errorf("a form that is off differs from one that never was: %s", off.Body)
+	}
+	// Fields that are not asked for are refused.
+	enrol(s, s.ProgramIDs["standard"], store.EnrolmentFields{Enabled: store.Given(true), Name: store.Given("off"), Email: store.Given("off"), Consent: store.Opt[string]{Set: true, Null: true}})
+	p = readPage(s, s.Origin+"/join/coffee").Want(200)
+	if strings.Contains(pageText(p), "Your name") || strings.Contains(pageText(p), "Email address") {
+		t.Errorf("%s", pageText(p))
+	}
+	send(s, "/join/coffee", filled(p, "name", "Ada"), "").Want(400)
+	send(s, "/join/coffee", filled(p), "").Want(303)
+	// Suspended, the form says so.
+	s.Call("POST", "/programs/"+s.ProgramIDs["standard"]+"/suspend", fields{}).Want(200)
+	checkText(readPage(s, s.Origin+"/join/coffee").Want(200), "No cards can be made here at the moment.")
+	checkText(send(s, "/join/coffee", filled(p, "form", "another-key-of-a-form"), "").Want(409), "No cards can be made here at the moment.")
+}
+
+// TestJoinHostileNames checks that what customers fill in is shown as text.
+func TestJoinHostileNames(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	letIn(s, s.ProgramIDs["standard"], "coffee", store.EnrolmentFields{Consent: store.Given("<script>alert(1)</script>"), PrivacyURL: store.Given("https://example.com/?a=\"><b>")})
+	p := readPage(s, s.Origin+"/join/coffee").Want(200)
+	evil := `</title></style><script>alert(1)</script><img src=x onerror="x">"'&{{.}}`
+	again := send(s, "/join/coffee", filled(p, "name", evil, "email", evil), "").Want(400)
+	page := readPage(s, s.Origin+send(s, "/join/coffee", filled(p, "name", evil, "consent", "true"), "").Want(303).Header.Get("Location")).Want(200)
+	for _, r := range []*servertest.Reply{p, again, page} {
+		for _, raw := range []string{"<script>", "<img", `onerror="`, "</style><"} {
+			if strings.Contains(string(r.Body), raw) {
+				t.Errorf("%s got into the page", raw)
+			}
+		}
+		checkStyles(r)
+	}
+	checkText(page, evil)
+}
+
+// trustLoopback makes the tests' own address that of a trusted proxy, so that a header says
+// where a request comes from.
+func trustLoopback(c *app.Config) {
+	c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+}
+
+// TestAttackEnrolment floods a form from one address, with one email, and from many
+// addresses at the same time: limits hold exactly, and nobody learns what cards there are.
+func TestAttackEnrolment(t *testing.T) {
+	t.Parallel()
+	s := start(t, trustLoopback)
+	letIn(s, s.ProgramIDs["standard"], "coffee", store.EnrolmentFields{})
+	before := cards(s)
+	made := map[int]int{}
+	for i := range 1000 {
+		r := send(s, "/join/coffee", url.Values{"name": {fmt.Sprint(i)}}, "192.0.2.1")
+		if made[r.Status]++; r.Status == http.StatusTooManyRequests && r.Header.Get("Retry-After") == "" {
+			t.Fatal("a refusal does not say when to try again")
+		}
+	}
+	if got := cards(s) - before; made[303] != 30 || made[429] != 970 || got != 30 {
+		t.Errorf("a thousand forms from one address: %v, %d cards", made, got)
+	}
+	// The same email from many addresses makes cards, as any other does.
+	tokens := map[string]bool{}
+	for i := range 100 {
+		r := send(s, "/join/coffee", url.Values{"email": {"ada@example.com"}}, fmt.Sprintf("198.51.100.%d", i)).Want(303)
+		tokens[r.Header.Get("Location")] = true
+	}
+	if len(tokens) != 100 {
+		t.Errorf("a hundred forms with one email led to %d cards", len(tokens))
+	}
+	// Concurrent forms make as many cards as the form may, and never one more.
+	enrol(s, s.ProgramIDs["standard"], store.EnrolmentFields{MaxCards: store.Given[int64](140)})
+	before = cards(s)
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() { send(s, "/join/coffee", url.Values{}, fmt.Sprintf("203.0.113.%d", i)) })
+	}
+	wg.Wait()
+	if got := cards(s) - before; got != 10 {
+		t.Errorf("with room for 10 cards %d were made", got)
+	}
+}
