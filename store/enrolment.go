@@ -61,7 +61,7 @@ func (e *enrolment) scan(r *rows) {
 
 // closed reports whether the form makes no cards now.
 func (e *enrolment) closed() bool {
-	return !e.published || e.suspended || e.cards >= e.maxCards.V || e.subscription == "suspended" || e.subscription == "cancelled"
+	return !e.enabled || !e.published || e.suspended || e.cards >= e.maxCards.V || e.subscription == "suspended" || e.subscription == "cancelled"
 }
 
 // enrolmentBySlug returns the enrolment whose form has an address. One that is off is

@@ -62,7 +62,7 @@ func isTillPage(r *servertest.Reply) bool {
 // isHolders reports whether a path is that of a page for the holder of a card.
 func isHolders(path string) bool {
 	path = strings.TrimLeft(path, "/")
-	return strings.HasPrefix(path, "c/") || strings.HasPrefix(path, "i/")
+	return strings.HasPrefix(path, "c/") || strings.HasPrefix(path, "i/") || strings.HasPrefix(path, "join/") || path == "lost"
 }
 
 // withPolicy returns whether an answer has a policy, but for hashes of styles.

@@ -121,6 +121,7 @@ func bindings() []binding {
 		cardListPages,
 		cardPages,
 		cardPrintPages,
+		enrolmentPages,
 		keyPages,
 		healthPages,
 		locationPages,

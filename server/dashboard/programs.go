@@ -123,6 +123,7 @@ type programPage struct {
 	MayPrizes  bool // the ladder can be edited
 	Actions    []web.Action
 	MoreAction []web.Action
+	Links      []web.Action // to pages about the program
 }
 
 // figure is a number in the component "tile".
@@ -166,6 +167,7 @@ func showProgram(v *visit) error {
 		Face:      v.sampleCard(&program),
 		HasPrizes: store.CollectsStamps(program.Type),
 		MayEdit:   v.allows(kernel.Manager),
+		Links:     v.enrolmentLink(program.ID),
 	}
 	p.Style = p.Face.Style()
 	p.MayPrizes = p.MayEdit && p.HasPrizes && !program.HasInstalledCards

@@ -66,6 +66,7 @@ var leastRoles = map[string]string{
 		GET /dashboard/webhook/:id/delivery/:deliveryId
 		GET /dashboard/programs
 		GET /dashboard/program/:id
+		GET /dashboard/program/:id/poster
 		GET /dashboard/cards
 		GET /dashboard/card/:id
 		GET /dashboard/report
@@ -112,6 +113,8 @@ var leastRoles = map[string]string{
 		GET /dashboard/program/:id/edit
 		POST /dashboard/program/:id/edit
 		POST /dashboard/program/:id/preview
+		GET /dashboard/program/:id/enrolment
+		POST /dashboard/program/:id/enrolment
 		GET /dashboard/program/:id/rules
 		POST /dashboard/program/:id/rules
 		GET /dashboard/program/:id/publish
@@ -283,6 +286,9 @@ func (s *site) sample(on *servertest.Server, name string) samples {
 		"transaction": s.Till(device.Str("token")).Post("/cards/"+card+"/stamps", servertest.Fields{"count": 1}).Want(201).Str("transaction.id")}
 	out["staff"] = s.newStaff(on.ShopID, location, name)
 	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {
+		if _, err := tx.UpdateEnrolment(shop, program, store.EnrolmentFields{Enabled: store.Given(true), Slug: store.Given(strings.TrimPrefix(program, "prg_")), MaxCards: store.Given[int64](5)}); err != nil {
+			return err
+		}
 		user, err := tx.AddUser(store.NewUser{Email: "m" + on.ShopID + "@test.example", Name: name, Language: "en"})
 		if err != nil {
 			return err

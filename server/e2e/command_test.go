@@ -244,7 +244,12 @@ func TestOperatorsCommands(t *testing.T) {
 	f.list("program", "update", program, "--max-stamps-per-day", "none")
 	f.refused("program", "update", program, "--max-stamps-per-day", "0")("--max-stamps-per-day")
 	f.refused("program", "update", program, "--max-stamps-per-day", "many")("--max-stamps-per-day")
-	f.refused("program", "update", program)("--min-spend-cents", "--max-stamps-per-day")
+	f.refused("program", "update", program)("--min-spend-cents", "--max-stamps-per-day", "--enroll")
+	f.refused("program", "update", program, "--enroll")("--enroll-slug", "--enroll-max-cards")
+	f.refused("program", "update", program, "--enroll-slug", "Tea")("--enroll-slug")
+	f.refused("program", "update", program, "--enroll-slug", "tea", "--min-spend-cents", "1")("command of their own")
+	f.list("program", "update", program, "--enroll", "--enroll-slug", "tea", "--enroll-max-cards", "10", "--enroll-name", "required", "--enroll-email", "off", "--enroll-consent", "I agree.", "--enroll-privacy-url", "https://example.com/")
+	f.list("program", "update", program, "--no-enroll", "--enroll-consent", "none", "--enroll-privacy-url", "none")
 
 	made := issueCard(api, program, map[string]string{"external_ref": "M-1", "holder_name": "Ada"})
 	is := func(id, status string) {

@@ -1,0 +1,47 @@
+package dashboard_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"punchcard/server/qr"
+)
+
+// TestEnrolmentForm turns the form for new cards on, changes it and turns it off, and opens
+// it as a customer does.
+func TestEnrolmentForm(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	at := "/dashboard/program/" + s.ProgramIDs["standard"]
+	s.onlyFrom("manager", at+"/enrolment")
+	s.refusedBelow("manager", at+"/enrolment", url.Values{"enroll": {"true"}, "enroll_slug": {"coffee"}, "enroll_max_cards": {"5"}})
+	manager := s.as("manager")
+	manager.get(at).has("Cards that customers make")
+	form := manager.get(at + "/enrolment").has("0 cards so far").form("")
+	s.Unchanged(func() {
+		form.set("enroll_slug", "Coffee card").send().want(400).problem("enroll_slug")
+		form.set("enroll_slug", "coffee-card", "enroll_max_cards", "0").send().want(400).problem("enroll_max_cards")
+		form.set("enroll_max_cards", "500", "enroll_privacy_url", "javascript:alert(1)").send().want(400).problem("enroll_privacy_url")
+		manager.get(at + "/poster").want(409).has("The form for new cards has no address yet.")
+	})
+	page := form.set("enroll", "true", "enroll_privacy_url", "https://example.com/privacy", "enroll_consent", "We keep your name.").sendTwice(s).next().has("The form for new cards was saved.", "/join/coffee-card", "Table tent")
+	svg, err := qr.SVG(s.Origin + "/join/coffee-card")
+	if err != nil || !strings.Contains(page.body, svg[strings.Index(svg, "<path stroke"):]) {
+		t.Error("the page has no QR code of the form's address")
+	}
+	s.as("").get("/join/coffee-card").want(200).has("Coffee card", "We keep your name.", "Privacy notice")
+
+	// Another program cannot have the same address.
+	other := manager.get("/dashboard/program/" + s.ProgramIDs["prepaid"] + "/enrolment").form("")
+	if p := other.set("enroll_slug", "coffee-card").send().want(409); !strings.Contains(p.problem("enroll_slug"), "Another form has this address") {
+		t.Error(p.problem("enroll_slug"))
+	}
+	// A viewer prints posters.
+	for size, want := range map[string]string{"a4": "5 stamps", "a6": "Croissant", "tent": "fold in the middle", "none": "Scan and get your card"} {
+		s.as("viewer").get(at+"/poster?size="+size).want(200).has(want, "Coffee card", s.Origin[len("http://"):]+"/join/coffee-card")
+	}
+	manager.get(at+"/enrolment").form("").set("enroll", "false", "enroll_consent", "").send().next()
+	s.as("").get("/join/coffee-card").want(404)
+	manager.get(at + "/poster").want(200).has("The form makes no cards at the moment.")
+}
