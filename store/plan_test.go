@@ -359,6 +359,7 @@ func runEnrolment(f *fixture) {
 	f.view(func(v *View) error {
 		check(v.Enrolment(f.a.Shop, program))
 		check(v.JoinPage("open"))
+		check(v.Poster(f.a.Shop, program))
 		check(v.LostPage("", joined.PageToken))
 		id = check(v.CardPage(joined.PageToken)).Card.ID
 		check(v.ExportCard(f.a.Shop, id))

@@ -152,6 +152,7 @@ func TestJoinRefusals(t *testing.T) {
 			}
 		})
 	}
+	checkText(send(s, "/join/coffee", url.Values{"email": {"ada"}}, "").Want(400), "Your name: Fill in this field.", "Email address: Enter an email address", "I agree to this: The text has changed.")
 	checkUnchanged(s, func() {
 		send(s, "/join/coffee", url.Values{"name": {strings.Repeat("x", 5000)}}, "").Want(413)
 		fetch(s, "POST", s.Origin+"/join/coffee", "%zz", "Content-Type", formType, "Accept", "text/html").Want(400)

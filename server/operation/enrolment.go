@@ -35,10 +35,12 @@ var ShowJoinPage = kernel.Read(holderPage.only(holder, "showJoinPage", "Show the
 // Join makes a card for a customer. It is limited for each address, for each program in an
 // hour, and for all cards that the form may make. Its parameter slug is the end of the
 // form's address.
-var Join = kernel.Write(
+var Join = kernel.LookUp(kernel.Write(
 	holderPage.only(holder, "join", "Make a card for oneself", "It never looks whether there is a card with the email, so nobody can find that out.", store.NotFound, store.Conflict, store.RateLimited),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.JoinFields) (store.JoinedCard, error) {
 		return tx.Join(c.Param("slug"), f, c.Address)
+	}), func(v *store.View, c *kernel.Call, f store.JoinFields, faulty func(string) bool) error {
+		return v.CheckJoin(c.Param("slug"), f, faulty)
 	})
 
 // ShowLostPage returns the form for the links of lost cards. Its parameters shop and token

@@ -427,6 +427,14 @@ func (b *tab) window() []byte {
 	return r.Data
 }
 
+// printed returns the page as a PDF, on paper of the size that its styles name.
+func (b *tab) printed() []byte {
+	b.t.Helper()
+	r, err := call(b, page.PrintToPDF, page.PrintToPDFParams{PreferCSSPageSize: &yes, PrintBackground: &yes})
+	b.must(r, err)
+	return r.Data
+}
+
 // wait calls ready until it reports true. The error of the last call is part of the
 // failure. A page that is being replaced makes errors that do not last.
 func (b *tab) wait(what string, ready func() (bool, error)) {

@@ -44,6 +44,7 @@ func startDemo(t *testing.T, name func(string) string) *demo {
 	d.addTills()
 	d.addStates()
 	d.addPeople()
+	d.addForms()
 	return d
 }
 
@@ -255,6 +256,41 @@ func (d *demo) addPeople() {
 	}); err != nil {
 		d.T.Fatal(err)
 	}
+}
+
+// addForms lets customers make cards of some programs.
+func (d *demo) addForms() {
+	d.T.Helper()
+	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
+		shop := d.Row(store.KindShop, d.ShopID)
+		for as, f := range map[string]struct{ program, slug, consent string }{
+			"slug":        {"program standard", "coffee-card", "We keep your name and your email address for as long as you have the card.\nYou can have them erased at any time."},
+			"slug closed": {"program suspended", "students", ""},
+			"slug bare":   {"program discount", "friends", ""},
+		} {
+			d.ids[as] = f.slug
+			fields := store.EnrolmentFields{Enabled: store.Given(true), Slug: store.Given(f.slug), MaxCards: store.Given[int64](500)}
+			if f.consent != "" {
+				fields.Consent, fields.PrivacyURL, fields.Name = store.Given(d.name(f.consent)), store.Given("https://example.com/privacy"), store.Given(store.FieldRequired)
+			}
+			if as == "slug bare" {
+				fields.Name, fields.Email = store.Given(store.FieldOff), store.Given(store.FieldOff)
+			}
+			if _, err := tx.UpdateEnrolment(shop, d.ids[f.program], fields); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// openForm lets customers make cards of a program at an address.
+func (d *demo) openForm(program, slug string) {
+	d.T.Helper()
+	servertest.Write(d.T, d.App.Store, func(tx *store.Tx) error {
+		_, err := tx.UpdateEnrolment(d.Row(store.KindShop, d.ShopID), program, store.EnrolmentFields{Enabled: store.Given(true), Slug: store.Given(slug), MaxCards: store.Given[int64](500)})
+		return err
+	})
 }
 
 // signIn returns the cookie of a session: of the demo shop's owner, who is the operator

@@ -49,6 +49,23 @@ var visits = map[string][]visit{
 	"/c/:token/manifest.webmanifest": {{not: "a manifest"}},
 	"/sw.js":                         {{not: "a script"}},
 
+	"/join/:slug": {
+		{public: true, of: []string{"slug"}},
+		{public: true, of: []string{"slug"}, query: "lang=it"},
+		{public: true, of: []string{"slug"}, query: "lang=es"},
+		{public: true, of: []string{"slug"}, query: "lang=fr"},
+		{public: true, of: []string{"slug"}, query: "lang=de"},
+		{public: true, of: []string{"slug"}, query: "lang=pt"},
+		{public: true, of: []string{"slug closed"}},
+		{public: true, of: []string{"slug bare"}},
+		{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusNotFound}},
+	},
+	"/lost": {
+		{public: true},
+		{public: true, query: "sent=1"},
+		{public: true, query: "lang=it"}, {public: true, query: "lang=es"}, {public: true, query: "lang=fr"}, {public: true, query: "lang=de"}, {public: true, query: "lang=pt"},
+	},
+
 	"/setup/:token":  {{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusGone}}}, // see TestSetUp
 	"/sign-in":       {{public: true}, {public: true, query: "lang=de"}},
 	"/sign-in/code":  {{as: "pending"}},
@@ -138,6 +155,8 @@ var visits = map[string][]visit{
 	"/dashboard/program/:id/prize/:prizeId/delete": {{of: []string{"program draft", "prize"}}},
 	"/dashboard/program/:id/publish":               of("program draft"),
 	"/dashboard/program/:id/rules":                 of("program standard"),
+	"/dashboard/program/:id/enrolment":             of("program standard", "program draft", "program suspended"),
+	"/dashboard/program/:id/poster":                {{of: []string{"program standard"}}, {of: []string{"program standard"}, query: "size=a6"}, {of: []string{"program standard"}, query: "size=tent"}, {of: []string{"program discount"}}},
 	"/dashboard/program/:id/suspend":               of("program standard"),
 	"/dashboard/program/:id/unpublish":             of("program discount"),
 	"/dashboard/program/:id/unsuspend":             of("program suspended"),
