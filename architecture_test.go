@@ -17,7 +17,7 @@ var mayImport = map[string]string{
 	"server/servertest":    "server/api server/app server/dev/seed server/kernel server/till store store/sqlite",
 	"server/api":           "server/kernel server/openapi server/operation store",
 	"server/till":          "server/kernel server/openapi server/operation store",
-	"server/holder":        "server/kernel server/logo server/operation server/qr server/static server/web store",
+	"server/holder":        "server/kernel server/logo server/operation server/qr server/static server/web server/wire store",
 	"server/tillpage":      "server/kernel server/operation server/static server/web store",
 	"server/dashboard":     "server/kernel server/logo server/operation server/qr server/static server/web server/wire store store/event",
 	"server/dev":           "server/dev/seed server/mail/mailtext server/kernel server/operation server/web server/wire store",

@@ -229,3 +229,22 @@ func TestLostPage(t *testing.T) {
 	look("the page of a card before a reissue", "", token, shop)
 	look("a token that never was", "", strings.Repeat("0", blockLen), "")
 }
+
+// BenchmarkRequestCardLinks compares requests with emails that cards have and that none
+// has, which must take the same time.
+func BenchmarkRequestCardLinks(b *testing.B) {
+	for name, email := range map[string]string{"known": "known@example.com", "unknown": "nobody@example.com"} {
+		b.Run(name, func(b *testing.B) {
+			f := start(b, Options{QueueMail: true})
+			program := f.program(f.a, stamps("Tea"))
+			for range 20 {
+				f.card(f.a, program, CardFields{HolderEmail: set("known@example.com")})
+			}
+			for b.Loop() {
+				f.must(func(tx *Tx) error {
+					return tx.RequestCardLinks(LostFields{Email: set(email)}, netip.Addr{})
+				})
+			}
+		})
+	}
+}

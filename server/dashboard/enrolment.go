@@ -61,7 +61,7 @@ func showEnrolment(v *visit, f *web.Form) error {
 	f.Order = []string{"enroll", "enroll_slug", "enroll_max_cards", "enroll_name", "enroll_email", "enroll_consent", "enroll_privacy_url"}
 	p := enrolmentPage{
 		Frame: v.frame(web.Text("Cards that customers make"), programsPath), Form: f, Program: program, State: e, Before: strings.TrimPrefix(strings.TrimPrefix(v.origin(), "https://"), "http://") + "/join/",
-		Asks: []web.Option{{Value: store.FieldRequired, Label: v.print.T("Required")}, {Value: store.FieldOptional, Label: v.print.T("May be left empty")}, {Value: store.FieldOff, Label: v.print.T("Not asked for")}},
+		Asks: []web.Option{{Value: store.FieldRequired, Label: v.print.T("Required")}, {Value: store.FieldOptional, Label: v.print.T("Optional")}, {Value: store.FieldOff, Label: v.print.T("Not asked for")}},
 		Full: e.MaxCards.Valid && e.Cards >= e.MaxCards.V, Published: program.Active,
 	}
 	if e.Enabled {

@@ -43,7 +43,7 @@ type poster struct {
 type rung struct{ Stamps, Prize string }
 
 // maxRungs is the number of prizes that a poster has room for.
-const maxRungs = 5
+const maxRungs = 4
 
 // posterSizes are the sizes of posters.
 var posterSizes = []struct{ name, label, page string }{
