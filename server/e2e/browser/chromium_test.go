@@ -532,5 +532,8 @@ func exceptionText(e *runtime.ExceptionDetails) string {
 	if e.Exception != nil && e.Exception.Description != "" {
 		return e.Exception.Description
 	}
+	if e.Exception != nil { // a script may throw a text
+		return e.Text + " " + string(e.Exception.Value)
+	}
 	return e.Text
 }
