@@ -121,7 +121,7 @@ func writeFile(t testing.TB, name string, content []byte) string {
 	return path
 }
 
-// filmOf writes a film of codes, one after the other, with a moment without a code after each.
+// filmOf writes a film of codes, one after the other, each for a time in seconds.
 func filmOf(t testing.TB, seconds float64, codes ...string) string {
 	t.Helper()
 	var pictures []image.Image

@@ -14,7 +14,7 @@ import (
 )
 
 // liveLimit is how long the page of a holder may take to show what was done at a till. It is
-// long, since tests run on machines with other work; BenchmarkHolder measures the time.
+// long, since tests run on machines with other work; BenchmarkTap measures the time.
 const liveLimit = 10 * time.Second
 
 // A customer has the page of a card open on a phone.

@@ -89,7 +89,7 @@ func stampMeanwhile(b *testing.B, s *servertest.Server) *atomic.Int64 {
 	return given
 }
 
-// report reports the median and the 95th percentile of times in milliseconds.
+// reportTimes reports the median and the 95th percentile of times in milliseconds.
 func reportTimes(b *testing.B, what string, times []float64) {
 	b.Helper()
 	if len(times) == 0 {
