@@ -40,8 +40,8 @@ var Join = kernel.LookUp(kernel.Write(
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.JoinFields) (store.JoinedCard, error) {
 		return tx.Join(c.Param("slug"), f, c.Address)
 	}), func(v *store.View, c *kernel.Call, f store.JoinFields, faulty func(string) bool) error {
-		return v.CheckJoin(c.Param("slug"), f, faulty)
-	})
+	return v.CheckJoin(c.Param("slug"), f, faulty)
+})
 
 // ShowLostPage returns the form for the links of lost cards. Its parameters shop and token
 // name the shop, by its id or by the link of a card; see [store.View.LostPage].
