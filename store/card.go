@@ -100,6 +100,7 @@ type card struct {
 	neverPresented bool // never presented, and not issued at a counter
 	lastStamp      Null[Time]
 	shortCode      Null[string] // of the chain, on its root; set by readChain
+	lastSeen       int64        // last_seen_day of the chain, on its root; set by readChain
 }
 
 // cardCols are a card's own columns. The name and type of its program come from the

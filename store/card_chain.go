@@ -7,7 +7,7 @@ import (
 )
 
 // chainCols are what every query of a chain selects.
-var chainCols = append([]string{epochColumn, "c.id", "c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.first_location_id IS NULL", "c.last_stamp_at", "c.short_code"}, cardCols...)
+var chainCols = append([]string{epochColumn, "c.id", "c.root_id IS NOT NULL", "c.cycle", "c.code_generation", "c.first_location_id IS NULL", "c.last_stamp_at", "c.short_code", "c.last_seen_day"}, cardCols...)
 
 // The chain of a root, and the chain of any of its cards.
 const (
@@ -30,8 +30,9 @@ func (s *Store) readChain(c *conn, now Time, eachCard func(*card) error, sql str
 		epoch = r.int()
 		key, child, cycle, generation := r.int(), r.bool(), r.int(), r.int()
 		unplaced, lastStamp, short := r.bool(), r.nullTime(), r.nullStr()
+		lastSeen := r.int()
 		i := s.scanCard(r, key, now)
-		i.neverPresented, i.lastStamp, i.shortCode = unplaced, lastStamp, short
+		i.neverPresented, i.lastStamp, i.shortCode, i.lastSeen = unplaced, lastStamp, short, lastSeen
 		i.child, i.cycle, i.generation = child, cycle, generation
 		if eachCard != nil {
 			if err := eachCard(&i); err != nil {

@@ -88,6 +88,11 @@ func (v *View) checkInvariants() (findings []string, err error) {
 		return findings, err
 	}
 	findings = append(findings, words...)
+	seen, err := v.checkLastSeen()
+	if err != nil {
+		return findings, err
+	}
+	findings = append(findings, seen...)
 	n, err := v.number("SELECT count(*) FROM pragma_foreign_key_check")
 	if n > 0 {
 		findings = append(findings, fmt.Sprintf("%d rows point to rows that do not exist", n))

@@ -67,6 +67,7 @@ func TestCheckFindings(t *testing.T) {
 		{"time of the last stamp that is not the ledger's, of card", []string{"UPDATE cards SET last_stamp_at=NULL"}, KindCard, card},
 		{"time of the last stamp that is not the ledger's, of card", []string{"UPDATE cards SET last_stamp_at=last_stamp_at-1"}, KindCard, card},
 		{"location of the first presentation that is not the ledger's, of card", []string{"UPDATE cards SET first_location_id=NULL"}, KindCard, card},
+		{"day on which it was last seen that is not the ledger's, of card", []string{"UPDATE cards SET last_seen_day=last_seen_day+1"}, KindCard, card},
 		{daysAndHours, []string{"UPDATE day_counts SET activity=activity+1 WHERE location_id>0"}, KindProgram, program},
 		{daysAndHours, []string{"UPDATE day_counts SET cards=0"}, KindProgram, program},
 		{daysAndHours, []string{"UPDATE day_counts SET stamps=stamps-1"}, KindProgram, program},

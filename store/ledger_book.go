@@ -36,6 +36,7 @@ func (tx *Tx) book(chain *cardChain, c *card, e entry) (t TillTransaction, key i
 	tx.countEntry(chain, c, e, before)
 	tx.exec("UPDATE cards SET stamps_count=?, current_value=?, first_location_id=ifnull(first_location_id, ?), last_stamp_at=?, updated_at=? WHERE id=?",
 		c.StampsCount, c.CurrentValue, Null[int64]{chain.Location, e.isPresentation()}, c.lastStamp, tx.Now, c.key)
+	tx.noteSeen(chain, e)
 	tx.emitLedger(chain, c, key, e)
 	tx.cardChanged(c.root)
 	t.Transaction = Transaction{ID: tx.s.ID(KindTransaction, key), CardID: c.ID, ProgramID: c.ProgramID, Type: e.kind, LocationID: tx.s.ID(KindLocation, chain.Location),

@@ -19,7 +19,10 @@ const applicationID = 0x706e6368
 
 // migrations[i] brings a file from version i+1 to i+2. A migrated file must
 // have the schema of a fresh one; the tests compare the two for every version.
-var migrations = []string{to2, to3, to4, to5, to6, to7, to8, to9, to10}
+var migrations = []string{to2, to3, to4, to5, to6, to7, to8, to9, to10, to11}
+
+//go:embed migrations/11.sql
+var to11 string
 
 //go:embed migrations/10.sql
 var to10 string
@@ -219,6 +222,11 @@ func (s *Store) migrateTo(want int64) error {
 		if have < cardWordsSince && want >= cardWordsSince {
 			if err := w.fillCardWords(); err != nil {
 				return fmt.Errorf("words of names for schema %d: %w", cardWordsSince, err)
+			}
+		}
+		if have < lastSeenSince && want >= lastSeenSince {
+			if err := w.fillLastSeen(""); err != nil {
+				return fmt.Errorf("days on which cards were seen for schema %d: %w", lastSeenSince, err)
 			}
 		}
 		if err := checkSchema(w.db(), want); err != nil {

@@ -64,6 +64,14 @@ CREATE TABLE key_locations (
   PRIMARY KEY (key_id, location_id)
 ) STRICT, WITHOUT ROWID;
 
+-- The counted calls of MCP keys on each day in UTC.
+CREATE TABLE key_calls (
+  key_id INTEGER NOT NULL REFERENCES keys,
+  day    INTEGER NOT NULL,                -- since 1970
+  calls  INTEGER NOT NULL,
+  PRIMARY KEY (key_id, day)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE locations (
   id                INTEGER PRIMARY KEY,
   shop_id           INTEGER NOT NULL REFERENCES shops,
@@ -258,7 +266,8 @@ CREATE TABLE cards (
   short_code         TEXT,                -- on roots: the code that people type; a reissue replaces it
   client_reference   TEXT,                -- of its issue at a till, see transactions; or "join " and the key of the form that made it
   consent_version    INTEGER,             -- of consents: what its holder was shown when the form at /join made it; null: nothing
-  consent_at         INTEGER
+  consent_at         INTEGER,
+  last_seen_day      INTEGER NOT NULL DEFAULT 0 -- on roots: day of the shop's calendar on which a card of the chain was last presented; 0: never
 ) STRICT;
 CREATE INDEX cards_shop    ON cards (shop_id) WHERE deleted_at IS NULL;
 CREATE INDEX cards_program ON cards (program_id) WHERE deleted_at IS NULL;
@@ -266,6 +275,7 @@ CREATE INDEX cards_ref     ON cards (shop_id, external_ref) WHERE external_ref I
 CREATE INDEX cards_email   ON cards (shop_id, email_key) WHERE email_key IS NOT NULL;
 CREATE INDEX cards_chain   ON cards (root_id) WHERE root_id IS NOT NULL;
 CREATE INDEX cards_due     ON cards (shop_id, expires_at) WHERE live = 1 AND expires_at IS NOT NULL;
+CREATE INDEX cards_seen    ON cards (program_id, last_seen_day) WHERE live = 1;
 CREATE INDEX cards_erased  ON cards (program_id) WHERE deleted_at IS NOT NULL;
 CREATE UNIQUE INDEX cards_short_code ON cards (shop_id, short_code) WHERE short_code IS NOT NULL;
 CREATE UNIQUE INDEX cards_reference ON cards (shop_id, client_reference) WHERE client_reference IS NOT NULL;
@@ -478,7 +488,8 @@ CREATE TABLE webhooks (
   created_at               INTEGER NOT NULL,
   updated_at               INTEGER NOT NULL,
   sent_through             INTEGER NOT NULL DEFAULT 0, -- no event up to this one waits for its first attempt
-  deleted_at               INTEGER            -- 404 for every caller; housekeeping deletes its log and then the row
+  deleted_at               INTEGER,           -- 404 for every caller; housekeeping deletes its log and then the row
+  draft                    INTEGER NOT NULL DEFAULT 0 -- 1: an assistant made it; nothing is sent to it until a person activates it
 ) STRICT;
 CREATE INDEX webhooks_shop ON webhooks (shop_id);
 CREATE INDEX webhooks_program ON webhooks (program_id) WHERE deleted_at IS NULL;

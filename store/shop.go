@@ -177,6 +177,9 @@ func (tx *Tx) UpdateShop(key int64, f ShopFields, reason string) (sh Shop, err e
 		if err = tx.s.recountLocal(" WHERE p.shop_id=?", key); err != nil {
 			return sh, err
 		}
+		if err = tx.fillLastSeen(" WHERE p.shop_id=?", key); err != nil {
+			return sh, err
+		}
 	}
 	tx.audit(key, "shop.update", KindShop, key, "")
 	if to := changed.SubscriptionState; to != old.SubscriptionState {

@@ -112,14 +112,17 @@ func (s *Store) recountLocal(where string, args ...any) error {
 	return nil
 }
 
-// RecountStats computes all sums of the statistics again from the ledger. Other
-// writes wait meanwhile.
+// RecountStats computes all sums of the statistics again from the ledger, and the days on
+// which cards were last seen. Other writes wait meanwhile.
 func (tx *Tx) RecountStats() error {
 	tx.counts, tx.recounted = counts{}, true
 	for _, shop := range tx.keys("SELECT id FROM shops ORDER BY id") {
 		tx.audit(shop, "statistics.rebuild", KindShop, shop, "")
 	}
-	return tx.s.recountAll()
+	if err := tx.s.recountAll(); err != nil {
+		return err
+	}
+	return tx.fillLastSeen("")
 }
 
 // eachQuarter calls use with each of a program's sums by quarter hour.

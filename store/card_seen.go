@@ -1,0 +1,88 @@
+package store
+
+// lastSeenSince is the version of the schema since which roots have last_seen_day.
+const lastSeenSince = 11
+
+// noteSeen records on the root of a chain that one of its cards is presented today, by the
+// calendar of the shop. It writes once a day. A reversal does not take it back: somebody
+// was there.
+func (tx *Tx) noteSeen(chain *cardChain, e entry) {
+	if !e.isPresentation() || tx.failed != nil {
+		return
+	}
+	sh, err := tx.cachedShop(chain.Shop)
+	if err != nil {
+		tx.failed = err
+		return
+	}
+	today := Day(tx.Now.Std().In(Zone(sh.Timezone)))
+	if chain.first.lastSeen >= today {
+		return
+	}
+	chain.first.lastSeen = today
+	tx.exec("UPDATE cards SET last_seen_day=? WHERE id=?", today, chain.first.key)
+}
+
+// lastPresented is the time of the last presentation of a row of cards.
+func lastPresented(card string) string {
+	return "(SELECT created_at FROM transactions WHERE card_id=" + card + ".id AND type NOT IN ('reversal', 'expiry') ORDER BY id DESC LIMIT 1)"
+}
+
+// seenChainsSQL gives, for each chain of a program, its root, the day that the root has, and
+// the time at which one of its cards was last presented.
+var seenChainsSQL = "SELECT " + columns("r.id", "r.last_seen_day", "max(ifnull("+lastPresented("r")+", 0), ifnull((SELECT max("+lastPresented("i")+") FROM cards i WHERE i.root_id=r.id), 0))") +
+	" FROM cards r WHERE r.program_id=? AND r.root_id IS NULL AND r.deleted_at IS NULL"
+
+// wrongDays returns the roots whose last_seen_day is not that of the ledger, with the right
+// day. where selects the programs p.
+func (c *conn) wrongDays(where string, args ...any) (days map[int64]int64, err error) {
+	programs, err := c.programZones(where, args...)
+	if err != nil {
+		return nil, err
+	}
+	days = map[int64]int64{}
+	for _, p := range programs {
+		r := c.query(seenChainsSQL, p.key)
+		for r.next() {
+			root, have, at := r.int(), r.int(), r.time()
+			if at == 0 {
+				continue
+			}
+			if day := Day(at.Std().In(Zone(p.zone))); day != have {
+				days[root] = day
+			}
+		}
+		if err := r.close(); err != nil {
+			return nil, err
+		}
+	}
+	return days, nil
+}
+
+// fillLastSeen sets last_seen_day from the ledger: of all cards of a migrated file, and of
+// those of a shop whose time zone has changed.
+func (c *conn) fillLastSeen(where string, args ...any) error {
+	days, err := c.wrongDays(where, args...)
+	if err != nil {
+		return err
+	}
+	for root, day := range days {
+		if _, err := c.exec("UPDATE cards SET last_seen_day=? WHERE id=?", day, root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkLastSeen returns a finding for each chain whose last_seen_day is not that of its
+// ledger.
+func (v *View) checkLastSeen() (findings []string, err error) {
+	days, err := v.wrongDays("")
+	for root := range days {
+		if len(findings) == 20 {
+			break
+		}
+		findings = append(findings, "day on which it was last seen that is not the ledger's, of card: "+v.s.ID(KindCard, root))
+	}
+	return findings, err
+}
