@@ -29,15 +29,23 @@ type AuditActor struct {
 // empty. It must not contain personal data or secrets.
 func (tx *Tx) audit(shop int64, action string, kind Kind, target int64, detail string) {
 	if tx.Actor.Staff != 0 {
-		member := `{"staff_id":"` + tx.s.ID(KindStaff, tx.Actor.Staff) + `"`
-		if detail = strings.TrimPrefix(detail, "{"); detail != "" {
-			member += ","
-		}
-		detail = member + cmp.Or(detail, "}")
+		detail = prependMembers(detail, `"staff_id":"`+tx.s.ID(KindStaff, tx.Actor.Staff)+`"`)
+	}
+	if tx.Actor.Context != "" {
+		detail = prependMembers(detail, tx.Actor.Context)
 	}
 	tx.exec(`INSERT INTO audit (shop_id, actor_type, actor_id, actor_name, action, target_kind, target_id, detail, created_at)
 		VALUES (?,?,?,?,?,?,?,?,?)`, shop, tx.Actor.Type, Null[int64]{tx.Actor.Key, tx.Actor.Key != 0},
 		Null[string]{tx.Actor.Name, tx.Actor.Name != ""}, action, kind, target, Null[string]{detail, detail != ""}, tx.Now)
+}
+
+// prependMembers adds members to a JSON object, which may be empty text.
+func prependMembers(object, members string) string {
+	rest := strings.TrimPrefix(object, "{")
+	if rest != "" && rest != "}" {
+		members += ","
+	}
+	return "{" + members + cmp.Or(rest, "}")
 }
 
 // AuditPINLock records that wrong staff PINs locked a device or, with KindLocation,

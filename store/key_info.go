@@ -12,6 +12,8 @@ type KeyInfo struct {
 	Restricted bool        `json:"restricted"`
 	CreatedBy  Null[Named] `json:"created_by" doc:"Null if the audit log does not say it any more."`
 	LastUsedAt Null[Time]  `json:"last_used_at" doc:"Up to a minute late; null: it made no request yet."`
+	CallsToday int64       `json:"calls_today" doc:"Of an MCP key: counted calls of this day in UTC, up to a second late."`
+	Calls30d   int64       `json:"calls_30d" doc:"The same for the last 30 days, today included."`
 	// Successor is the id of the key that replaces it.
 	Successor Null[string] `json:"successor"`
 }
@@ -21,8 +23,9 @@ func (v *View) KeyInfos(shop int64) (infos []KeyInfo, err error) {
 	err = v.snapshot(func() error {
 		names := v.namer(shop)
 		infos, err = list(v.conn, func(r *rows) KeyInfo {
-			return KeyInfo{Restricted: r.bool(), LastUsedAt: r.nullTime(), Key: v.s.scanKey(r)}
-		}, "SELECT "+columns("restricted", "last_used_at")+", "+keyCols+" FROM keys WHERE shop_id=? ORDER BY id DESC", shop)
+			return KeyInfo{Restricted: r.bool(), LastUsedAt: r.nullTime(), CallsToday: r.int(), Calls30d: r.int(), Key: v.s.scanKey(r)}
+		}, "SELECT "+columns("restricted", "last_used_at", "ifnull((SELECT calls FROM key_calls WHERE key_id=keys.id AND day=?1), 0)",
+			"ifnull((SELECT sum(calls) FROM key_calls WHERE key_id=keys.id AND day>?1-30 AND day<=?1), 0)")+", "+keyCols+" FROM keys WHERE shop_id=?2 ORDER BY id DESC", utcDay(v.Now), shop)
 		if err != nil {
 			return err
 		}

@@ -30,6 +30,8 @@ const (
 	listCardAudit
 	listExport
 	listWebhookLog
+	listFoundCards
+	listSeenCards
 )
 
 // ClampLimit returns the page size for a request: the given one or 50, but at most

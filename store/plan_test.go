@@ -117,6 +117,7 @@ func runOperations(f *fixture) {
 		must(f, func(tx *Tx) (ProgramDetail, error) { return tx.SetProgramLogo(f.a.Shop, draft, l) })
 	}
 	f.view(func(v *View) error { check(v.Logo(logo.Hash)); return nil })
+	runForAssistants(f, restricted, l)
 	runTillActions(f)
 	runStatistics(f, restricted, l)
 	hook, delivery := runWebhookOperations(f, l.program)

@@ -69,6 +69,12 @@ func (tx *Tx) UpdateProgram(a Access, id string, f ProgramFields) (d ProgramDeta
 	return tx.recordProgramChange(a, p.key, "program.update", event.ProgramUpdated)
 }
 
+// ProgramDetail returns a program as the write has changed it so far.
+func (tx *Tx) ProgramDetail(a Access, id string) (ProgramDetail, error) {
+	p, err := tx.s.program(tx.conn, a, id)
+	return p.ProgramDetail, err
+}
+
 func errInstalled() *Error {
 	return refuse(ProgramHasInstalledCards, "A card of this program is installed on a device; the program and its prizes are frozen.")
 }

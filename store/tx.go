@@ -21,6 +21,9 @@ type Actor struct {
 	Type string // api_key, device, user, holder or system
 	Key  int64  // of the key, the device or the person; 0 for none
 	Name string // account name of a user at the command line
+	// Context are members of a JSON object that the detail of every audit row has, such as
+	// "via":"mcp". They contain no personal data.
+	Context string
 	// Staff is the member of staff who is signed in at a device, 0 for nobody. The detail of
 	// audit rows names it.
 	Staff int64

@@ -77,10 +77,11 @@ type webhook struct {
 	bearer    Null[string]
 	secret    string
 	headers   map[string]string // unmasked
+	draft     bool              // see DraftWebhook
 }
 
 var webhookCols = columns("id", "program_id", "url", "events", "active", "description", "bearer_token", "program_ids", "location_ids", "include_shop_wide_events",
-	"http_method", "custom_headers", "payload_version", "consecutive_failures", "created_at", "updated_at", "secret")
+	"http_method", "custom_headers", "payload_version", "consecutive_failures", "created_at", "updated_at", "secret", "draft")
 
 func (s *Store) scanWebhook(r *rows, shop int64) (w webhook) {
 	w.key = r.int()
@@ -92,6 +93,7 @@ func (s *Store) scanWebhook(r *rows, shop int64) (w webhook) {
 	w.IncludeShopWideEvents, w.HTTPMethod = r.bool(), r.str()
 	r.json(&w.headers)
 	w.PayloadVersion, w.ConsecutiveFailures, w.CreatedAt, w.UpdatedAt, w.secret = r.str(), r.int(), r.time(), r.time(), r.str()
+	w.draft = r.bool()
 	w.setShownFields(s)
 	return w
 }
@@ -205,6 +207,9 @@ func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u U
 	if err != nil || !namesAnyField(&f.WebhookFields) && !rotate {
 		return UpdatedWebhook{Webhook: w.Webhook}, err
 	}
+	if err = tx.checkDraft(w, f); err != nil {
+		return u, err
+	}
 	old, before := w.Webhook, w.columns(0)
 	if err = tx.mergeWebhook(a, &w, f.WebhookFields); err != nil {
 		return u, err
@@ -225,6 +230,9 @@ func (tx *Tx) UpdateWebhook(a Access, programID, id string, f WebhookPatch) (u U
 	}
 	tx.exec(`UPDATE webhooks SET url=?, events=?, program_ids=?, location_ids=?, include_shop_wide_events=?, active=?, description=?,
 		bearer_token=?, secret=?, http_method=?, custom_headers=?, consecutive_failures=?, updated_at=? WHERE id=?`, append(w.columns(tx.Now), w.key)...)
+	if w.draft && w.Active {
+		tx.exec("UPDATE webhooks SET draft=0 WHERE id=?", w.key)
+	}
 	tx.auditWebhook(a, "webhook.update", w.key, detail)
 	w.UpdatedAt = tx.Now
 	w.setShownFields(tx.s)

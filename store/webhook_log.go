@@ -83,6 +83,9 @@ func (tx *Tx) TestWebhook(a Access, programID, id string) (d Delivery, err error
 	if err != nil {
 		return d, err
 	}
+	if w.draft {
+		return d, refuseDraft()
+	}
 	sh, err := tx.s.shop(tx.conn, a.Shop)
 	if err != nil {
 		return d, err

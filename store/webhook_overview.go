@@ -12,6 +12,7 @@ const healthRows = 50
 // WebhookOverview is a webhook with what its page shows besides.
 type WebhookOverview struct {
 	Webhook
+	Draft       bool          `json:"draft" doc:"An assistant made it; nothing is sent to it until a person activates it."`
 	ProgramName string        `json:"program_name"`
 	Programs    []Named       `json:"programs" doc:"Those of program_ids."`
 	Locations   []Named       `json:"locations" doc:"Those of location_ids."`
@@ -83,7 +84,7 @@ func (v *View) shopWebhook(shop int64, id string) (w webhook, err error) {
 
 // overview adds names and health to a webhook.
 func (v *View) overview(names *namer, w webhook) (o WebhookOverview, err error) {
-	o = WebhookOverview{Webhook: w.Webhook, Programs: []Named{}, Locations: []Named{}}
+	o = WebhookOverview{Webhook: w.Webhook, Draft: w.draft, Programs: []Named{}, Locations: []Named{}}
 	o.ProgramName = names.named(KindProgram, v.s.keyOrNone(KindProgram, w.ProgramID)).Name.V
 	for _, p := range w.programs {
 		o.Programs = append(o.Programs, names.named(KindProgram, p))

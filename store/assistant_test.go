@@ -1,0 +1,140 @@
+package store
+
+import (
+	"testing"
+	"time"
+)
+
+// TestComparePeriods compares periods of a small ledger with figures counted by hand.
+func TestComparePeriods(t *testing.T) {
+	k := startIn(t, "Europe/Rome", "2026-03-02T12:00:00Z") // a Monday
+	program := k.program(k.a, stamps("Ten"))
+	card := k.card(k.a, program, CardFields{})
+	for day := range 15 { // two whole weeks and a Monday: day+1 stamps, of which Tuesdays' are reversed
+		row := check(k.stamp(k.card(k.a, program, CardFields{}), 1))
+		if day%7 == 1 {
+			check(k.reverse(row.Transaction.ID))
+		}
+		k.clock.move(24 * time.Hour)
+	}
+	_ = card
+	k.clock.move(-24 * time.Hour) // it is the last Monday
+	other := k.fixture.till(k.a)
+	compare := func(a Access, q CompareQuery) (c Comparison, err error) {
+		err = k.View(0, func(v *View) (err error) {
+			c, err = v.ComparePeriods(a, q)
+			return err
+		})
+		return c, err
+	}
+	for what, c := range map[string]struct {
+		q                              CompareQuery
+		from, to                       string
+		stamps, before, days, newCards int64
+		today                          bool
+	}{
+		"a week":               {CompareQuery{From: set("2026-03-09"), To: set("2026-03-15")}, "2026-03-02", "2026-03-08", 6, 6, 7, 7, false},
+		"a day":                {CompareQuery{From: set("2026-03-10"), To: set("2026-03-10")}, "2026-03-03", "2026-03-03", 0, 0, 1, 1, false},
+		"eight days":           {CompareQuery{From: set("2026-03-09"), To: set("2026-03-16")}, "2026-02-23", "2026-03-02", 7, 1, 8, 8, true},
+		"Mondays":              {CompareQuery{From: set("2026-03-09"), To: set("2026-03-16"), Weekday: set[int64](1)}, "2026-02-23", "2026-03-02", 2, 1, 2, 2, true},
+		"a period that begins": {CompareQuery{From: set("2026-03-09"), To: set("2026-03-10"), CompareFrom: set("2026-03-04")}, "2026-03-04", "2026-03-05", 1, 2, 2, 2, false},
+		"two given ones":       {CompareQuery{From: set("2026-03-09"), To: set("2026-03-10"), CompareFrom: set("2026-03-02"), CompareTo: set("2026-03-08")}, "2026-03-02", "2026-03-08", 1, 6, 2, 2, false},
+		"another program":      {CompareQuery{From: set("2026-03-09"), To: set("2026-03-15"), ProgramID: set("prg_none")}, "2026-03-02", "2026-03-08", 0, 0, 7, 0, false},
+	} {
+		got, err := compare(k.a, c.q)
+		if err != nil || got.With.From != c.from || got.With.To != c.to || got.Period.Stamps != c.stamps || got.With.Stamps != c.before || got.Period.Days != c.days || got.Period.NewCards != Some(c.newCards) || got.Period.IncludesToday != c.today {
+			t.Errorf("%s: %+v %v", what, got, err)
+		}
+		if d := got.Change["stamps"]; d.Absolute != c.stamps-c.before || d.Percent.Valid != (c.before != 0) {
+			t.Errorf("%s: change %+v", what, d)
+		}
+	}
+	week := CompareQuery{From: set("2026-03-09"), To: set("2026-03-15")}
+	for _, a := range []Access{{Shop: k.a.Shop, Restricted: true, Locations: []int64{other.device.Location}}, {Shop: k.a.Shop, Restricted: true, Locations: []int64{k.device.Location}}} {
+		got, err := compare(a, week)
+		if err != nil || got.Period.NewCards.Valid || (got.Period.Stamps == 6) != (a.Locations[0] == k.device.Location) {
+			t.Errorf("restricted to %v: %+v %v", a.Locations, got.Period, err)
+		}
+	}
+	week.LocationID = set(k.location)
+	if got, err := compare(k.a, week); err != nil || got.Period.Stamps != 6 || got.Period.NewCards.Valid {
+		t.Errorf("at a location: %+v %v", got.Period, err)
+	}
+	_, err := compare(Access{Shop: k.a.Shop, Restricted: true, Locations: []int64{other.device.Location}}, week)
+	refused(t, err, Unauthorized)
+	for _, q := range []CompareQuery{{From: set("2026-03-02"), To: set("2026-03-01")}, {From: set("2025-03-01"), To: set("2026-03-02")}, {From: set("2026-03-01"), To: set("2026-03-01"), CompareFrom: set("2026-02-03"), CompareTo: set("2026-02-02")}} {
+		_, err := compare(k.a, q)
+		refused(t, err, ValidationFailed)
+	}
+}
+
+// TestDraftWebhook checks that nothing is sent to a draft before a person has activated it
+// with a new secret.
+func TestDraftWebhook(t *testing.T) {
+	k := startTill(t)
+	program := k.program(k.a, stamps("Ten"))
+	const url = "https://hooks.example.com/in"
+	hook := must(k.fixture, func(tx *Tx) (Webhook, error) {
+		tx.CheckedTarget = url
+		return tx.DraftWebhook(k.a, program, DraftFields{URL: set(url), Events: set([]string{"*"})})
+	})
+	secret := k.lines("SELECT secret FROM webhooks")[0]
+	check(k.stamp(k.card(k.a, program, CardFields{}), 1))
+	activate := func(actor string, rotate bool) (UpdatedWebhook, error) {
+		return attempt(k.fixture, func(tx *Tx) (UpdatedWebhook, error) {
+			tx.Actor.Type = actor
+			return tx.UpdateWebhook(k.a, program, hook.ID, WebhookPatch{WebhookFields: WebhookFields{Active: set(true)}, RotateSecret: set(rotate)})
+		})
+	}
+	_, err := attempt(k.fixture, func(tx *Tx) (Delivery, error) { return tx.TestWebhook(k.a, program, hook.ID) })
+	refused(t, err, Unprocessable)
+	_, err = attempt(k.fixture, func(tx *Tx) (Delivery, error) { return tx.TestActiveWebhook(k.a, hook.ID) })
+	refused(t, err, Unprocessable)
+	for _, rotate := range []bool{false, true} {
+		_, err = activate("api_key", rotate)
+		refused(t, err, Unprocessable)
+	}
+	_, err = activate("user", false)
+	refused(t, err, Unprocessable)
+	if n := k.lines("SELECT count(*) FROM deliveries")[0]; hook.Active || n != "0" {
+		t.Fatalf("%+v, %s deliveries", hook, n)
+	}
+	if _, err = activate("user", true); err != nil || k.lines("SELECT secret FROM webhooks")[0] == secret {
+		t.Fatalf("not activated, or with the old secret: %v", err)
+	}
+	must(k.fixture, func(tx *Tx) (Webhook, error) { return tx.PauseWebhook(k.a, hook.ID) })
+	_, err = attempt(k.fixture, func(tx *Tx) (Delivery, error) { return tx.TestActiveWebhook(k.a, hook.ID) })
+	refused(t, err, Unprocessable)
+	if _, err = activate("api_key", false); err != nil { // it is no draft any more
+		t.Error(err)
+	}
+	must(k.fixture, func(tx *Tx) (Delivery, error) { return tx.TestActiveWebhook(k.a, hook.ID) })
+}
+
+// TestNoteCalls checks that counts never go back, and are forgotten after a month.
+func TestNoteCalls(t *testing.T) {
+	f := start(t, Options{})
+	key := must(f, func(tx *Tx) (Key, error) {
+		k, _, err := tx.CreateKey(f.a.Shop, KeyFields{Class: set("mcp")})
+		return k, err
+	})
+	n := f.key(KindKey, key.ID)
+	today := UTCDay(f.clock.at())
+	note := func(day, calls int64) {
+		f.must(func(tx *Tx) error { return tx.NoteCalls(map[KeyDay]int64{{n, day}: calls}) })
+	}
+	note(today-40, 1)
+	note(today-29, 10)
+	note(today, 5)
+	note(today, 3)
+	f.view(func(v *View) error {
+		infos, err := v.KeyInfos(f.a.Shop)
+		if len(infos) != 1 || infos[0].CallsToday != 5 || infos[0].Calls30d != 15 {
+			t.Errorf("%+v", infos)
+		}
+		if calls, _ := v.CallsOf(n, today-40); calls != 0 {
+			t.Errorf("%d calls of long ago", calls)
+		}
+		return err
+	})
+}

@@ -1,0 +1,297 @@
+package store
+
+import (
+	"slices"
+	"strings"
+)
+
+// The orders of CardFind.
+const (
+	SortNewest   = "newest"
+	SortLastSeen = "last_seen"
+)
+
+// CardFind selects cards for an assistant. All fields that are set must match.
+type CardFind struct {
+	ProgramID   Opt[string] `json:"program_id"`
+	ExternalRef Opt[string] `json:"external_ref" max:"255" doc:"Exact match."`
+	Email       Opt[string] `json:"email" format:"email" max:"254" doc:"Matches without regard to case."`
+	Status      Opt[string] `json:"status" enum:"active,locked,invited,archived,expired"`
+	NotSeenDays Opt[int64]  `json:"not_seen_days" min:"1" max:"3650" doc:"Only cards last presented at least so many days ago, by the shop's calendar, or never and issued before that. Longest ago first."`
+	PrizeDue    Opt[bool]   `json:"prize_due" doc:"True: only cards that have reached a prize which was not taken in this cycle."`
+	Sort        Opt[string] `json:"sort" enum:"newest,last_seen" doc:"Default newest, with not_seen_days last_seen. By last_seen only cards in use are found."`
+}
+
+// Check validates sort against not_seen_days.
+func (f CardFind) Check(Time) []Detail {
+	if f.NotSeenDays.Set && f.Sort.Or("") == SortNewest {
+		return []Detail{{"sort", "mutually_exclusive", "must be last_seen with not_seen_days"}}
+	}
+	return nil
+}
+
+// DuePrize is a prize that a card has reached and not taken in this cycle.
+type DuePrize struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Threshold int64  `json:"threshold"`
+}
+
+// CardFound is a card that FindCards found.
+type CardFound struct {
+	FoundCard
+	// LastSeenDay is empty for a card that was never presented.
+	LastSeenDay string     `json:"last_seen_day"`
+	PrizesDue   []DuePrize `json:"prizes_due"`
+}
+
+// newestOfChain gives the card that represents the chain of a root r that is live: the
+// newest that is not archived.
+const newestOfChain = "ifnull((SELECT max(i.id) FROM cards i WHERE i.root_id=r.id AND i.archived_at IS NULL AND i.deleted_at IS NULL), r.id)"
+
+// FindCards returns a page of the cards that pass a filter. A page visits at most
+// PageVisits cards. A restricted key cannot ask when cards were seen or which prizes are
+// due, since that tells what happened at other locations.
+func (v *View) FindCards(a Access, f CardFind, q PageQuery) (p Page[CardFound], err error) {
+	if details := f.Check(v.Now); details != nil {
+		return p, Invalid(details...)
+	}
+	bySeen := f.NotSeenDays.Set || f.Sort.Or("") == SortLastSeen
+	if bySeen || f.PrizeDue.Or(false) {
+		if err := requireWholeShop(a); err != nil {
+			return p, err
+		}
+	}
+	err = v.snapshot(func() error {
+		var keys []int64
+		var err error
+		if bySeen {
+			keys, err = v.findBySeen(a, f, q, &p)
+		} else {
+			keys, err = v.findNewest(a, f, q, &p)
+		}
+		if err != nil {
+			return err
+		}
+		p.Data, err = v.cardsFound(a, keys)
+		return err
+	})
+	return p, err
+}
+
+// findConditions adds the filters that need no index to those of a query on cards c.
+func (v *View) findConditions(a Access, f CardFind, filter func(cond string, args ...any)) {
+	if f.Status.Set {
+		filter(statusSQL+"=?", v.Now, f.Status.V)
+	} else {
+		filter(notReplacedSQL)
+	}
+	if f.PrizeDue.Or(false) {
+		filter(prizeDueSQL)
+	}
+	if a.Restricted {
+		filter("EXISTS (SELECT 1 FROM programs p WHERE p.id=c.program_id AND "+withinRestriction+")", jsonKeys(a.Locations))
+	}
+}
+
+// findNewest returns the keys of a page of the cards that f selects, newest first.
+func (v *View) findNewest(a Access, f CardFind, q PageQuery, p *Page[CardFound]) ([]int64, error) {
+	w := listQuery{list: listFoundCards, shop: a.Shop, table: "cards c", alias: "c"}
+	program, email := v.s.keyOrNone(KindProgram, f.ProgramID.V), foldCase(f.Email.V)
+	switch {
+	case f.ExternalRef.Set:
+		w.useIndex("c.shop_id=? AND c.external_ref=? AND c.deleted_at IS NULL", a.Shop, f.ExternalRef.V)
+	case f.Email.Set:
+		w.useIndex("c.shop_id=? AND c.email_key=? AND c.deleted_at IS NULL", a.Shop, email)
+	case f.ProgramID.Set:
+		w.useIndex("c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL", program, a.Shop)
+	default:
+		w.useIndex("c.shop_id=? AND c.deleted_at IS NULL", a.Shop)
+	}
+	if f.Email.Set && f.ExternalRef.Set {
+		w.filter("c.email_key=?", email)
+	}
+	if f.ProgramID.Set && (f.ExternalRef.Set || f.Email.Set) {
+		w.filter("c.program_id=?", program)
+	}
+	v.findConditions(a, f, w.filter)
+	found, err := page(v, w, q, columns(epochColumn, "c.id"), func(_ *rows, key int64) int64 { return key })
+	p.Limit, p.NextCursor = found.Limit, found.NextCursor
+	return found.Data, err
+}
+
+// seenCursor returns the list's number and the shop for a cursor at a day.
+func seenCursor(shop, day int64) uint64 {
+	return uint64(listSeenCards)<<48 | uint64(day)<<32 | uint64(shop)
+}
+
+// findBySeen returns the keys of a page of the cards that f selects, program by program,
+// those that were not seen for the longest time first. The cursor has the day as well as
+// the card, since a card that comes meanwhile moves to the end.
+func (v *View) findBySeen(a Access, f CardFind, q PageQuery, p *Page[CardFound]) (keys []int64, err error) {
+	sh, err := v.s.shop(v.conn, a.Shop)
+	if err != nil {
+		return nil, err
+	}
+	day := v.today(sh.Timezone) - f.NotSeenDays.Or(0)
+	before := startOfDay(v.Now.Std().In(Zone(sh.Timezone)).AddDate(0, 0, 1-int(f.NotSeenDays.Or(0))))
+	fromProgram, fromDay, fromCard := int64(0), int64(-1), int64(0)
+	if q.Cursor.Set {
+		extra, card, ok := v.s.IDs.openAny(kindCursor, q.Cursor.V)
+		fromDay, fromCard = int64(extra>>32&0xffff), card
+		if !ok || extra != seenCursor(a.Shop, fromDay) {
+			return nil, errCursor()
+		}
+		if fromProgram, err = v.number("SELECT ifnull((SELECT program_id FROM cards WHERE id=? AND shop_id=?), 0)", card, a.Shop); err != nil {
+			return nil, err
+		}
+	}
+	programs, err := v.keys("SELECT id FROM programs WHERE shop_id=? AND deleted_at IS NULL AND id>=? ORDER BY id", a.Shop, fromProgram)
+	if err != nil {
+		return nil, err
+	}
+	if f.ProgramID.Set {
+		only := v.s.keyOrNone(KindProgram, f.ProgramID.V)
+		programs = slices.DeleteFunc(programs, func(k int64) bool { return k != only })
+	}
+	p.Limit = v.s.opts.Limits.ClampLimit(q.Limit)
+	walk := seenWalk{View: v, limit: p.Limit, visits: v.s.opts.PageVisits, day: day, before: before}
+	walk.filter("c.id IS NOT NULL")
+	v.findConditions(a, f, walk.filter)
+	if f.ExternalRef.Set {
+		walk.filter("c.external_ref=?", f.ExternalRef.V)
+	}
+	if f.Email.Set {
+		walk.filter("c.email_key=?", foldCase(f.Email.V))
+	}
+	for _, program := range programs {
+		if program != fromProgram {
+			fromDay, fromCard = -1, 0
+		}
+		if err := walk.program(a.Shop, program, fromDay, fromCard); err != nil {
+			return nil, err
+		}
+		if walk.more {
+			p.NextCursor = Some(string(v.s.IDs.seal(nil, kindCursor, seenCursor(a.Shop, walk.lastDay), walk.lastRoot)))
+			break
+		}
+	}
+	return walk.found, nil
+}
+
+// seenWalk walks the roots of live chains by the day on which they were last seen.
+type seenWalk struct {
+	*View
+	limit, visits int
+	day           int64 // the last one to be visited
+	before        Time  // those that were never seen must be issued before it
+	conds         []string
+	args          []any
+
+	found             []int64
+	lastDay, lastRoot int64 // of the last card that was visited
+	more              bool
+}
+
+func (w *seenWalk) filter(cond string, args ...any) {
+	w.conds = append(w.conds, cond)
+	w.args = append(w.args, args...)
+}
+
+// program walks the cards of a program from after a day and a root on.
+func (w *seenWalk) program(shop, program, day, root int64) error {
+	args := append(slices.Clone(w.args), w.before, program, shop, day, root, w.day, w.visits)
+	r := w.query("SELECT "+columns(epochColumn, "r.id", "r.last_seen_day", "ifnull(c.id, 0)", "ifnull("+strings.Join(w.conds, " AND ")+", 0) AND (r.last_seen_day>0 OR r.created_at<?)")+
+		" FROM cards r LEFT JOIN cards c ON c.id="+newestOfChain+" WHERE r.program_id=? AND r.live=1 AND r.shop_id=? AND (r.last_seen_day, r.id)>(?,?) AND r.last_seen_day<=? ORDER BY r.last_seen_day, r.id LIMIT ?", args...)
+	n := 0
+	for ; r.next(); n++ {
+		w.seeEpoch(r.int())
+		root, day, key, passes := r.int(), r.int(), r.int(), r.bool()
+		if passes && len(w.found) == w.limit {
+			w.more = true
+			break
+		}
+		w.lastRoot, w.lastDay = root, day
+		if passes {
+			w.found = append(w.found, key)
+		}
+	}
+	w.visits -= n
+	if !w.more && w.visits == 0 {
+		w.more = true
+	}
+	return r.close()
+}
+
+// cardsFound reads cards in the order of the keys.
+func (v *View) cardsFound(a Access, keys []int64) ([]CardFound, error) {
+	found, err := v.foundCards(a.Shop, keys)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]CardFound, len(found))
+	for i, c := range found {
+		list[i] = CardFound{FoundCard: c, PrizesDue: []DuePrize{}}
+		if a.Restricted { // both tell what happened at other locations
+			list[i].LastSeenAt, list[i].PrizeDue = Null[Time]{}, false
+			continue
+		}
+		key := v.s.keyOrNone(KindCard, c.ID)
+		if list[i].LastSeenDay, err = v.lastSeenDay(key); err != nil {
+			return nil, err
+		}
+		if c.PrizeDue {
+			if list[i].PrizesDue, err = v.prizesDue(key); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return list, nil
+}
+
+// lastSeenDay returns the day on which a card of a card's chain was last presented, empty
+// if none was.
+func (v *View) lastSeenDay(key int64) (string, error) {
+	day, err := v.number("SELECT ifnull((SELECT r.last_seen_day FROM cards c JOIN cards r ON r.id=ifnull(c.root_id, c.id) WHERE c.id=?), 0)", key)
+	if err != nil || day == 0 {
+		return "", err
+	}
+	return Date(day), nil
+}
+
+// prizesDue returns the prizes that a card has reached and not taken in this cycle.
+func (v *View) prizesDue(key int64) ([]DuePrize, error) {
+	return list(v.conn, func(r *rows) DuePrize { return DuePrize{v.s.ID(KindPrize, r.int()), r.str(), r.int()} },
+		"SELECT "+columns("z.id", "z.name", "z.threshold")+` FROM cards c JOIN prizes z ON z.program_id=c.program_id WHERE c.id=? AND c.archived_at IS NULL AND z.threshold<=c.stamps_count
+		AND NOT EXISTS (SELECT 1 FROM claims WHERE card_id=c.id AND cycle=c.cycle AND threshold=z.threshold) ORDER BY z.ordinal, z.id LIMIT 10`, key)
+}
+
+// CardSeen is a card with what an assistant is told besides.
+type CardSeen struct {
+	CardDetail
+	TotalStamps Null[int64] `json:"total_stamps"`
+	LastSeenDay string      `json:"last_seen_day"`
+	PrizesDue   []DuePrize  `json:"prizes_due"`
+}
+
+// CardSeen returns a card with the day on which it was last seen, and its prizes that are
+// due. A restricted key is told neither.
+func (v *View) CardSeen(a Access, id string) (c CardSeen, err error) {
+	c.PrizesDue = []DuePrize{}
+	if c.CardDetail, err = v.Card(a, id); err != nil {
+		return c, err
+	}
+	program, err := v.s.program(v.conn, a, c.ProgramID)
+	if err != nil {
+		return c, err
+	}
+	c.TotalStamps = program.TotalStamps
+	if a.Restricted {
+		return c, nil
+	}
+	key := v.s.keyOrNone(KindCard, id)
+	if c.LastSeenDay, err = v.lastSeenDay(key); err == nil {
+		c.PrizesDue, err = v.prizesDue(key)
+	}
+	return c, err
+}

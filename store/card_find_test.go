@@ -1,0 +1,212 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// find returns the ids of all pages of FindCards.
+func (f *fixture) find(a Access, find CardFind, limit int64) (ids []string, pages int) {
+	f.t.Helper()
+	q := PageQuery{Limit: set(limit)}
+	for pages = 1; ; pages++ {
+		var p Page[CardFound]
+		f.view(func(v *View) (err error) {
+			p, err = v.FindCards(a, find, q)
+			return err
+		})
+		for _, c := range p.Data {
+			ids = append(ids, c.ID)
+		}
+		if !p.NextCursor.Valid {
+			return ids, pages
+		}
+		if pages > 1000 {
+			f.t.Fatal("the list does not end")
+		}
+		q.Cursor = set(p.NextCursor.V)
+	}
+}
+
+func (f *fixture) seenDay(card string) (day string) {
+	f.t.Helper()
+	f.view(func(v *View) error {
+		c, err := v.CardSeen(f.a, card)
+		day = c.LastSeenDay
+		return err
+	})
+	return day
+}
+
+// TestLastSeenDay checks what moves the day on which a card was last seen: each accepted
+// presentation, by the shop's calendar, and nothing else.
+func TestLastSeenDay(t *testing.T) {
+	k := startIn(t, "Pacific/Auckland", "2026-03-02T10:59:00Z") // 23:59 there
+	program := k.program(k.a, stamps("Ten"))
+	card := k.card(k.a, program, CardFields{})
+	expect := func(what, want string) {
+		t.Helper()
+		if got := k.seenDay(card); got != want {
+			t.Errorf("%s: seen on %q, want %q", what, got, want)
+		}
+	}
+	expect("issued", "")
+	row := check(k.stamp(card, 1))
+	expect("stamped before midnight", "2026-03-02")
+	k.clock.move(2 * time.Minute)
+	check(k.reverse(row.Transaction.ID))
+	expect("reversed after midnight", "2026-03-02")
+	check(k.stampLater(card, 2*time.Minute))
+	expect("stamped before midnight, sent after it", "2026-03-03")
+	check(k.stamp(card, 1))
+	expect("stamped again", "2026-03-03")
+	k.clock.move(48 * time.Hour)
+	must(k.fixture, func(tx *Tx) (CardDetail, error) {
+		return tx.UpdateCard(k.a, card, CardPatch{ExternalRef: set("ref")})
+	})
+	expect("updated", "2026-03-03")
+	if _, err := k.spend(card, 1); err == nil {
+		t.Error("a stamp card takes money")
+	}
+	expect("refused", "2026-03-03")
+	k.inZone("America/Los_Angeles")
+	expect("by another calendar", "2026-03-02")
+	if found, err := k.Check(); err != nil || len(found) > 0 {
+		t.Errorf("check: %q %v", found, err)
+	}
+	k.must((*Tx).RecountStats)
+	expect("counted again", "2026-03-02")
+}
+
+// TestFindBySeen checks which cards not_seen_days finds, in which order, over pages of every
+// size, also if a card comes between two pages.
+func TestFindBySeen(t *testing.T) {
+	k := startIn(t, "Europe/Rome", "2026-01-01T12:00:00Z")
+	one, two := k.program(k.a, stamps("One")), k.program(k.a, stamps("Two"))
+	var cards []string
+	for i := range 6 { // card i comes on day i, the last one never
+		card := k.card(k.a, []string{one, two}[i%2], CardFields{})
+		cards = append(cards, card)
+		if i < 5 {
+			check(k.stamp(card, 1))
+			k.clock.move(24 * time.Hour)
+		}
+	}
+	// Today is the 6th of January. Card 5 was issued today.
+	for _, c := range []struct {
+		find CardFind
+		want []int
+	}{
+		{CardFind{NotSeenDays: set[int64](1)}, []int{0, 2, 4, 1, 3}},
+		{CardFind{NotSeenDays: set[int64](3)}, []int{0, 2, 1}},
+		{CardFind{NotSeenDays: set[int64](5)}, []int{0}},
+		{CardFind{NotSeenDays: set[int64](6)}, nil},
+		{CardFind{NotSeenDays: set[int64](1), ProgramID: set(two)}, []int{1, 3}},
+		{CardFind{NotSeenDays: set[int64](1), Status: set(StatusArchived)}, nil},
+		{CardFind{Sort: set(SortLastSeen)}, []int{0, 2, 4, 5, 1, 3}},
+	} {
+		var want []string
+		for _, i := range c.want {
+			want = append(want, cards[i])
+		}
+		for limit := range int64(7) {
+			if got, _ := k.find(k.a, c.find, limit+1); !slices.Equal(got, want) {
+				t.Errorf("%+v by %d: %v, want %v", c.find, limit+1, got, want)
+			}
+		}
+	}
+	first := Page[CardFound]{}
+	k.view(func(v *View) (err error) {
+		first, err = v.FindCards(k.a, CardFind{NotSeenDays: set[int64](1)}, PageQuery{Limit: set[int64](1)})
+		return err
+	})
+	check(k.stamp(cards[0], 1)) // the card at which the page ended
+	k.view(func(v *View) error {
+		rest, err := v.FindCards(k.a, CardFind{NotSeenDays: set[int64](1)}, PageQuery{Cursor: set(first.NextCursor.V)})
+		if len(rest.Data) != 4 || rest.Data[0].ID != cards[2] {
+			t.Errorf("after it came: %+v", rest.Data)
+		}
+		return err
+	})
+	// A card that was never seen counts from its issue on.
+	k.clock.move(72 * time.Hour)
+	if got, _ := k.find(k.a, CardFind{NotSeenDays: set[int64](3), ProgramID: set(two)}, 9); !slices.Equal(got, []string{cards[5], cards[1], cards[3]}) {
+		t.Errorf("never seen: %v", got)
+	}
+	restricted := Access{Shop: k.a.Shop, Restricted: true, Locations: []int64{k.device.Location}}
+	for _, find := range []CardFind{{NotSeenDays: set[int64](1)}, {PrizeDue: set(true)}, {Sort: set(SortLastSeen)}} {
+		err := k.View(0, func(v *View) error {
+			_, err := v.FindCards(restricted, find, PageQuery{})
+			return err
+		})
+		refused(t, err, LocationScopeUnsupported)
+	}
+	k.view(func(v *View) error {
+		p, err := v.FindCards(restricted, CardFind{}, PageQuery{})
+		for _, c := range p.Data {
+			if c.LastSeenAt.Valid || c.LastSeenDay != "" || c.PrizeDue {
+				t.Errorf("a restricted key is told %+v", c)
+			}
+		}
+		if len(p.Data) != 6 {
+			t.Errorf("%d cards", len(p.Data))
+		}
+		return err
+	})
+}
+
+// TestFindBySeenVisitsBoundedRows checks that a page visits at most PageVisits cards and goes
+// on after them.
+func TestFindBySeenVisitsBoundedRows(t *testing.T) {
+	k := start(t, Options{PageVisits: 4})
+	program := k.program(k.a, stamps("Ten"))
+	var want []string
+	for i := range 20 {
+		f := CardFields{}
+		if i%7 == 0 {
+			f.ExternalRef = set("ref" + fmt.Sprint(i))
+		}
+		card := k.card(k.a, program, f)
+		if i == 14 {
+			want = append(want, card)
+		}
+	}
+	got, pages := k.find(k.a, CardFind{Sort: set(SortLastSeen), ExternalRef: set("ref14")}, 10)
+	if !slices.Equal(got, want) || pages < 5 {
+		t.Errorf("%v in %d pages, want %v", got, pages, want)
+	}
+}
+
+// TestFindOverflowed checks that a chain is found once, by its newest card in use, and that
+// the prizes due are named.
+func TestFindOverflowed(t *testing.T) {
+	k := startTill(t)
+	f := stamps("Five")
+	f.TotalStamps, f.RepeatAfterReset = set[int64](5), set(true)
+	program := k.program(k.a, f)
+	must(k.fixture, func(tx *Tx) (Prize, error) {
+		return tx.AddPrize(k.a, program, PrizeFields{Threshold: set[int64](5), Name: set("Cup")})
+	})
+	card := k.card(k.a, program, CardFields{})
+	check(k.stamp(card, 5))
+	due, _ := k.find(k.a, CardFind{PrizeDue: set(true)}, 9)
+	if !slices.Equal(due, []string{card}) {
+		t.Errorf("due: %v", due)
+	}
+	child := check(k.stamp(card, 1)).Card.ID
+	if child == card {
+		t.Fatal("no overflow")
+	}
+	if got, _ := k.find(k.a, CardFind{Sort: set(SortLastSeen)}, 9); !slices.Equal(got, []string{child}) {
+		t.Errorf("by last seen: %v, want %s", got, child)
+	}
+	k.view(func(v *View) error {
+		c, err := v.CardSeen(k.a, card)
+		if len(c.PrizesDue) != 1 || c.PrizesDue[0].Name != "Cup" || c.LastSeenDay == "" {
+			t.Errorf("%+v", c)
+		}
+		return err
+	})
+}
