@@ -229,6 +229,11 @@ func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *I
 			return store.ErrEpoch
 		}
 		tx.CheckedTarget = target
+		if c, ok := call.in.(Conditional); ok {
+			if err := checkCondition(tx, call, c); err != nil {
+				return err
+			}
+		}
 		out, err := op.write(tx, call, fields)
 		if err = k.codes.count(call, err); err != nil {
 			return err

@@ -111,6 +111,18 @@ func (k *Kernel) Store() *store.Store { return k.st }
 // called before. A request over the rate limit counts too.
 func (k *Kernel) TakeUses() map[store.Actor]store.Time { return k.uses.take() }
 
+// Confirm returns store.ErrEpoch if the caller's identity is out of date.
+func (k *Kernel) Confirm(c *Caller) error { return k.confirm(c, nil) }
+
+// Log returns the log of the server.
+func (k *Kernel) Log() *slog.Logger { return k.conf.Log }
+
+// Fields returns the bounds of fields that are settings.
+func (k *Kernel) Fields() wire.Limits { return k.conf.Fields }
+
+// IdempotencyKeyMaxLength returns the maximum length of an idempotency key, in characters.
+func (k *Kernel) IdempotencyKeyMaxLength() int { return k.conf.IdempotencyKeyMaxLength }
+
 // addRoute adds to what Routes returns.
 func (k *Kernel) addRoute(method, pattern string) {
 	k.routeMu.Lock()

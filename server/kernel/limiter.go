@@ -70,6 +70,15 @@ func (l *Limiter) Take(h http.Header, caller int64, now store.Time) bool {
 	return ok
 }
 
+// Left returns how many requests of a caller are within the limit now, and false if there
+// is no limit.
+func (l *Limiter) Left(caller int64, now store.Time) (n int, limited bool) {
+	if l.perMinute == 0 {
+		return 0, false
+	}
+	return int(math.Round(l.bucket(caller).TokensAt(now.Std()))) / cost, true
+}
+
 // setLimitHeaders sets the RateLimit headers. The three values share one array, which
 // saves two allocations for every answer.
 func setLimitHeaders(h http.Header, limit, remaining, reset string) {

@@ -24,9 +24,9 @@ func withQRCode(op *kernel.Operation) *kernel.Operation {
 
 // IssueCard issues a card of a published program.
 var IssueCard = withQRCode(kernel.Write(
-	cards.manages("issueCard", "Issue a card",
+	assisted(cards.manages("issueCard", "Issue a card",
 		"The program must be published and not suspended, the shop below its max_cards. An external_ref has at most one live card (invited, active, locked) per program: conflict otherwise. The card is `invited` until it is installed or presented. A restricted key may issue where the program's scope is all locations or meets its own; else 403.",
-		store.NotFound, store.Conflict, store.Unprocessable),
+		store.NotFound, store.Conflict, store.Unprocessable)),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CardFields) (store.IssuedCard, error) {
 		return tx.IssueCard(c.Access, c.Param("id"), f, store.SourceAPI)
 	}))
@@ -57,16 +57,16 @@ var GetCard = kernel.Read(cards.reads("getCard", "Read a card", "", store.NotFou
 
 // UpdateCard changes a card's holder, reference or expiry.
 var UpdateCard = kernel.Write(
-	cards.manages("updateCard", "Update a card",
+	assisted(cards.manages("updateCard", "Update a card",
 		"Null clears a field. An installed card's holder fields and expiry are frozen (card_locked), its external_ref is not. An expired card comes back with a future or null expires_at.",
-		store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable),
+		store.NotFound, store.Conflict, store.CardLocked, store.CardExpired, store.Unprocessable)),
 	wire.Patch, withID((*store.Tx).UpdateCard))
 
 // ReissueCard gives a card a new code and a new install link.
 var ReissueCard = withQRCode(kernel.Write(
-	cards.manages("reissueCard", "Reissue a card",
+	assisted(cards.manages("reissueCard", "Reissue a card",
 		"Same id, ledger, stamps and balance; the old QR code and install links die and the status becomes `invited`. An expired card gets the given expires_at, else a fresh default, else none. The program must not be suspended.",
-		store.NotFound, store.Conflict, store.Unprocessable),
+		store.NotFound, store.Conflict, store.Unprocessable)),
 	wire.Create, withID((*store.Tx).ReissueCard)))
 
 // CreateInstallLink replaces the install link of a card that is not installed.

@@ -11,8 +11,8 @@ type PageQuery struct{ store.PageQuery }
 
 // ListLocations lists the locations of the shop.
 var ListLocations = kernel.Read(
-	locations.reads("listLocations", "List locations",
-		"Newest first. A restricted key sees only its own locations."),
+	assisted(locations.reads("listLocations", "List locations",
+		"Newest first. A restricted key sees only its own locations.")),
 	func(v *store.View, c *kernel.Call, q PageQuery) (store.Page[store.Location], error) {
 		return v.Locations(c.Access, q.PageQuery)
 	})
@@ -24,25 +24,25 @@ var GetLocation = kernel.Read(
 
 // UpdateLocation changes a location's fields.
 var UpdateLocation = kernel.Write(
-	locations.manages("updateLocation", "Update a location",
+	assisted(locations.manages("updateLocation", "Update a location",
 		"An absent field is left alone; no field is nullable. `active` is not a field: use disable and enable. A location outside a restricted key's own is 403.",
-		store.NotFound),
+		store.NotFound)),
 	wire.Patch, withID((*store.Tx).UpdateLocation))
 
 // DisableLocation disables a location, so that cards cannot be used there.
 var DisableLocation = kernel.Write(
-	locations.manages("disableLocation", "Disable a location",
+	assisted(locations.manages("disableLocation", "Disable a location",
 		"The location's cards stop working there immediately. Billing is not affected. A disabled location stays as it is.",
-		store.NotFound),
+		store.NotFound)),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Location, error) {
 		return tx.SetLocationActive(c.Access, c.Param("id"), false)
 	})
 
 // EnableLocation enables a disabled location.
 var EnableLocation = kernel.Write(
-	locations.manages("enableLocation", "Enable a location",
+	assisted(locations.manages("enableLocation", "Enable a location",
 		"The location accepts cards again immediately. An active location stays as it is.",
-		store.NotFound),
+		store.NotFound)),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Location, error) {
 		return tx.SetLocationActive(c.Access, c.Param("id"), true)
 	})

@@ -32,6 +32,7 @@ func All() []*kernel.Operation {
 		ShowLink, SetUpOperator, AcceptInvitation, ResetPassword, RequestReset,
 		ListPeople, InvitePerson, CancelInvitation, SetRole, RemovePerson, ListUsers, DisableUser, EnableUser, CreateResetLink, SignOutUser,
 		GetShop, UpdateShopSettings,
+		GetOverview, FindCards, GetSeenCard, ComparePeriods, ListWebhookReports, UpdateProgramAndPrizes, DraftWebhook, PauseWebhook, TestActiveWebhook, RedeliverToActive,
 	}
 }
 
@@ -103,6 +104,13 @@ func (s section) only(callers kernel.Callers, id, title, doc string, codes ...st
 		Codes:            codes,
 		WithoutLocations: s.withoutLocations,
 	}
+}
+
+// assisted returns an operation for keys with the same operation for assistants: their keys
+// need the same scope.
+func assisted(op kernel.Operation) kernel.Operation {
+	op.Callers.MCPKey = op.Callers.APIKey
+	return op
 }
 
 // proved returns the operation with the demand of a recent proof.

@@ -19,31 +19,32 @@ import (
 	"punchcard/store"
 )
 
-// admits lists who may invoke each operation: the scope that a key needs, the least role
+// admits lists who may invoke each operation: the scope that a key needs, that of an
+// assistant's key (mcp), the least role
 // of a person, whether any person who is signed in may (account), also one who must set
 // up a second factor first (enrolling) or has not given it yet (pending), the other kinds
 // of callers, and whether a person must have given the password a short while ago
 // (proof).
 var admits = map[string]string{
 	"getMe":         "key *",
-	"listLocations": "key locations:read, viewer", "getLocation": "viewer", "updateLocation": "key locations:write, manager", "disableLocation": "key locations:write, manager",
-	"enableLocation": "key locations:write, manager", "createLocation": "owner", "setStaffPIN": "manager",
+	"listLocations": "key locations:read, mcp locations:read, viewer", "getLocation": "viewer", "updateLocation": "key locations:write, mcp locations:write, manager", "disableLocation": "key locations:write, mcp locations:write, manager",
+	"enableLocation": "key locations:write, mcp locations:write, manager", "createLocation": "owner", "setStaffPIN": "manager",
 	"listStaff": "viewer", "createStaff": "manager, proof", "setStaffMemberPIN": "manager, proof", "disableStaff": "manager", "enableStaff": "manager",
-	"listPrograms": "key programs:read, viewer", "createProgram": "key programs:write, manager", "getProgram": "key programs:read, viewer", "updateProgram": "key programs:write, manager",
-	"publishProgram": "key programs:write, manager", "unpublishProgram": "key programs:write, manager", "suspendProgram": "key programs:write, manager",
-	"unsuspendProgram": "key programs:write, manager", "updateProgramSettings": "manager", "deleteProgram": "manager",
+	"listPrograms": "key programs:read, mcp programs:read, viewer", "createProgram": "key programs:write, manager", "getProgram": "key programs:read, mcp programs:read, viewer", "updateProgram": "key programs:write, manager",
+	"publishProgram": "key programs:write, mcp programs:write, manager", "unpublishProgram": "key programs:write, mcp programs:write, manager", "suspendProgram": "key programs:write, mcp programs:write, manager",
+	"unsuspendProgram": "key programs:write, mcp programs:write, manager", "updateProgramSettings": "manager", "deleteProgram": "manager",
 	"getProgramForm": "viewer", "setProgramLogo": "manager", "removeProgramLogo": "manager", "getLogo": "holder, viewer",
-	"getProgramImpact": "viewer", "createProgramWithPrizes": "manager", "orderPrizes": "manager",
+	"getProgramImpact": "mcp programs:write, viewer", "createProgramWithPrizes": "mcp programs:write, manager", "orderPrizes": "manager",
 	"listPrizes": "key programs:read, viewer", "createPrize": "key programs:write, manager", "updatePrize": "key programs:write, manager", "deletePrize": "key programs:write, manager",
-	"issueCard": "key cards:write, manager", "listCards": "key cards:read, viewer", "getCard": "key cards:read, viewer", "updateCard": "key cards:write, manager",
-	"reissueCard": "key cards:write, manager", "createInstallLink": "key cards:write, manager", "enrollCard": "operator",
+	"issueCard": "key cards:write, mcp cards:write, manager", "listCards": "key cards:read, viewer", "getCard": "key cards:read, viewer", "updateCard": "key cards:write, mcp cards:write, manager",
+	"reissueCard": "key cards:write, mcp cards:write, manager", "createInstallLink": "key cards:write, manager", "enrollCard": "operator",
 	"lockCard": "manager", "unlockCard": "manager", "archiveCard": "manager", "eraseCard": "manager, proof", "searchCards": "viewer",
 	"getCardOverview": "viewer", "listCardTransactions": "viewer", "getLedgerEntry": "viewer", "listCardAudit": "manager", "exportCard": "owner, proof", "exportCards": "owner, proof", "reverseByPerson": "manager", "issueBlankCards": "manager",
-	"listTransactions": "key transactions:read, viewer",
+	"listTransactions": "key transactions:read, mcp transactions:read, viewer",
 	"listWebhooks":     "key webhooks:read, viewer", "createWebhook": "key webhooks:write, manager, proof", "getWebhook": "key webhooks:read, viewer", "updateWebhook": "key webhooks:write, manager",
 	"deleteWebhook": "key webhooks:write, manager", "listDeliveries": "key webhooks:read, viewer", "testWebhook": "key webhooks:write, manager", "redeliver": "key webhooks:write, manager",
-	"getProgramStats": "key analytics:read, viewer", "getAnalyticsSummary": "key analytics:read, viewer", "getHeatmap": "key analytics:read, viewer",
-	"getCardTypes": "key analytics:read, viewer", "getCardTypeStats": "key analytics:read, viewer", "getToday": "viewer", "getDayReport": "viewer", "getPeriod": "viewer", "getHealth": "operator", "makeBackup": "operator", "sendTestMail": "operator", "downloadBackup": "operator, proof",
+	"getProgramStats": "key analytics:read, mcp analytics:read, viewer", "getAnalyticsSummary": "key analytics:read, mcp analytics:read, viewer", "getHeatmap": "key analytics:read, mcp analytics:read, viewer",
+	"getCardTypes": "key analytics:read, mcp analytics:read, viewer", "getCardTypeStats": "key analytics:read, mcp analytics:read, viewer", "getToday": "viewer", "getDayReport": "viewer", "getPeriod": "viewer", "getHealth": "operator", "makeBackup": "operator", "sendTestMail": "operator", "downloadBackup": "operator, proof",
 	"getDevice": "device", "openStaffSession": "device", "closeStaffSession": "device", "listDeviceTransactions": "device", "searchAtTill": "device",
 	"createPairing": "manager, proof", "claimPairing": "visitor",
 	"lookupCard": "device", "issueCardAtCounter": "device", "stampCard": "device", "redeemPrize": "device", "topUpCard": "device",
@@ -62,6 +63,8 @@ var admits = map[string]string{
 	"listPeople": "owner", "invitePerson": "owner, proof", "cancelInvitation": "owner, proof", "setRole": "owner, proof", "removePerson": "owner, proof",
 	"listUsers": "operator", "disableUser": "operator, proof", "enableUser": "operator, proof", "createResetLink": "operator, proof", "signOutUser": "operator, proof",
 	"getShop": "viewer", "updateShopSettings": "owner",
+	"getOverview": "mcp *", "findCards": "mcp cards:read", "getSeenCard": "mcp cards:read", "comparePeriods": "mcp analytics:read, viewer", "listWebhookReports": "mcp webhooks:read, viewer",
+	"updateProgramAndPrizes": "mcp programs:write", "draftWebhook": "mcp webhooks:write", "pauseWebhook": "mcp webhooks:write", "testActiveWebhook": "mcp webhooks:write", "redeliverToActive": "mcp webhooks:write",
 }
 
 // shop is a new store with the demo shop, and a kernel on it.
@@ -122,16 +125,20 @@ func TestCallers(t *testing.T) {
 	for _, op := range operation.All() {
 		ids = append(ids, op.ID)
 		want := strings.Split(admits[op.ID], ", ")
-		scope := ""
+		scope, mcpScope := "", ""
 		for _, w := range want {
 			if rest, ok := strings.CutPrefix(w, "key "); ok {
 				scope = rest
 			}
+			if rest, ok := strings.CutPrefix(w, "mcp "); ok {
+				mcpScope = rest
+			}
 		}
-		withScope, without, mcp := *s.key, *s.key, *s.key
-		withScope.Scopes = []string{scope}
+		withScope, without, mcp, mcpWithout := *s.key, *s.key, *s.key, *s.key
+		withScope.Scopes, mcp.Scopes = []string{scope}, []string{mcpScope}
 		without.Scopes = slices.DeleteFunc(slices.Clone(store.Scopes), func(have string) bool { return have == scope })
-		mcp.Class = "mcp"
+		mcpWithout.Scopes = slices.DeleteFunc(slices.Clone(store.Scopes), func(have string) bool { return have == mcpScope })
+		mcp.Class, mcpWithout.Class = "mcp", "mcp"
 		as := func(id *store.Identity) kernel.Caller {
 			c := kernel.KeyCaller(id)
 			c.Epoch = 0 // operations of this test revoke keys
@@ -164,7 +171,8 @@ func TestCallers(t *testing.T) {
 			"a kind that there is not":     {kernel.Caller{Kind: 99, Role: kernel.Operator}, false},
 			"a key with the scope":         {as(&withScope), scope != ""},
 			"a key with all others":        {as(&without), scope == kernel.AnyKey},
-			"an MCP key":                   {as(&mcp), false},
+			"an MCP key with the scope":    {as(&mcp), mcpScope != ""},
+			"an MCP key with all others":   {as(&mcpWithout), mcpScope == kernel.AnyKey},
 			"a device":                     {device, slices.Contains(want, "device")},
 			"a person without a role":      {s.person(kernel.NoRole), false},
 			"a viewer":                     {s.person(kernel.Viewer), atLeast("viewer")},

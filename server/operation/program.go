@@ -14,8 +14,8 @@ type ProgramsQuery struct {
 
 // ListPrograms lists the programs of the shop.
 var ListPrograms = kernel.Read(
-	programs.reads("listPrograms", "List programs",
-		"Newest first, unpublished ones and all types included. Programs are shop-wide: a location-restricted key sees the same."),
+	assisted(programs.reads("listPrograms", "List programs",
+		"Newest first, unpublished ones and all types included. Programs are shop-wide: a location-restricted key sees the same.")),
 	func(v *store.View, c *kernel.Call, q ProgramsQuery) (store.Page[store.Program], error) {
 		return v.Programs(c.Access, q.Type, q.PageQuery)
 	})
@@ -29,10 +29,10 @@ var CreateProgram = kernel.Write(
 	})
 
 // GetProgram returns one program with its prizes.
-var GetProgram = kernel.Read(programs.reads("getProgram", "Read a program", "", store.NotFound), byID((*store.View).Program))
+var GetProgram = kernel.Read(assisted(programs.reads("getProgram", "Read a program", "", store.NotFound)), byID((*store.View).Program))
 
 // GetProgramImpact says how many cards a change of a program's state concerns.
-var GetProgramImpact = kernel.Read(programs.only(viewer, "getProgramImpact", "Read what a change of a program's state concerns", "", store.NotFound), byID((*store.View).ProgramImpact))
+var GetProgramImpact = kernel.Read(programs.only(kernel.Callers{MCPKey: "programs:write", Person: kernel.Viewer}, "getProgramImpact", "Read what a change of a program's state concerns", "", store.NotFound), byID((*store.View).ProgramImpact))
 
 // NewProgram are the fields of CreateProgramWithPrizes.
 type NewProgram struct {
@@ -44,7 +44,7 @@ type NewProgram struct {
 // CreateProgramWithPrizes creates an unpublished program with its settings and prizes,
 // or nothing at all.
 var CreateProgramWithPrizes = kernel.Write(
-	programs.only(manager, "createProgramWithPrizes", "Create a program with its prizes", "", store.Unprocessable),
+	programs.only(kernel.Callers{MCPKey: "programs:write", Person: kernel.Manager}, "createProgramWithPrizes", "Create a program with its prizes", "", store.Unprocessable),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, f NewProgram) (d store.ProgramDetail, err error) {
 		if d, err = tx.CreateProgram(c.Access, f.ProgramFields); err != nil {
 			return d, err
@@ -74,7 +74,7 @@ var (
 
 // programAction returns the operation of an action that changes a program's state.
 func programAction(action, title, doc string) *kernel.Operation {
-	return kernel.Write(programs.manages(action+"Program", title, doc, store.NotFound, store.Conflict),
+	return kernel.Write(assisted(programs.manages(action+"Program", title, doc, store.NotFound, store.Conflict)),
 		wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.ProgramDetail, error) {
 			return tx.ProgramAction(c.Access, c.Param("id"), action)
 		})

@@ -13,8 +13,8 @@ type TransactionsQuery struct {
 
 // ListTransactions lists the ledger of the shop.
 var ListTransactions = kernel.Read(
-	transactions.reads("listTransactions", "List the ledger",
-		"Newest first. Rows are written at tills, never over this API. A restricted key sees the rows of its locations. A page may be shorter than limit, even empty, while next_cursor is not null: the server visits a bounded number of rows."),
+	assisted(transactions.reads("listTransactions", "List the ledger",
+		"Newest first. Rows are written at tills, never over this API. A restricted key sees the rows of its locations. A page may be shorter than limit, even empty, while next_cursor is not null: the server visits a bounded number of rows.")),
 	func(v *store.View, c *kernel.Call, q TransactionsQuery) (store.Page[store.Transaction], error) {
 		return v.Transactions(c.Access, q.TransactionFilter, q.PageQuery)
 	})

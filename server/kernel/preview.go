@@ -1,0 +1,85 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+
+	"punchcard/store"
+)
+
+// Conditional is implemented by inputs of writes that are to be made only if a resource
+// was not changed since it had a version. An empty id sets no condition.
+type Conditional interface {
+	Condition() (id string, version store.Time)
+}
+
+// checkCondition refuses a write whose condition does not hold.
+func checkCondition(tx *store.Tx, call *Call, c Conditional) error {
+	if id, version := c.Condition(); id != "" {
+		return tx.RequireVersion(call.Access.Shop, id, version)
+	}
+	return nil
+}
+
+// Previewed is the outcome that a call of an operation would have.
+type Previewed struct {
+	Result Result
+	Err    error // the refusal
+}
+
+// Preview does what Invoke does with each of the inputs, one after the other in one
+// transaction, and undoes it: nothing is written, sent, audited or remembered, and the
+// idempotency keys of the inputs are ignored. The callers and the fields are checked as by
+// Invoke. version is that of the resource with the id, if the id is not empty, before the
+// writes. An error other than a refusal of an input is returned as err.
+func (k *Kernel) Preview(ctx context.Context, c Caller, op *Operation, id string, inputs ...Input) (all []Previewed, version store.Time, err error) {
+	if !op.Writes() || op.prepare != nil {
+		return nil, 0, errors.New("kernel: this operation has no preview: " + op.ID)
+	}
+	if err := k.authorize(ctx, &c, op, k.st.Now()); err != nil {
+		return nil, 0, err
+	}
+	all = make([]Previewed, len(inputs))
+	calls, fields, targets := make([]*Call, len(inputs)), make([]any, len(inputs)), make([]string, len(inputs))
+	for i, in := range inputs {
+		calls[i] = &Call{Caller: c, in: in, now: k.st.Now(), st: k.st}
+		fields[i], targets[i], all[i].Err = k.validate(ctx, op, calls[i])
+		if all[i].Err != nil && !isRefusal(all[i].Err) {
+			return nil, 0, all[i].Err
+		}
+	}
+	err = k.st.Write(context.WithoutCancel(ctx), store.Write{Actor: c.Actor, Do: func(tx *store.Tx) error {
+		if c.Epoch != 0 && tx.Epoch != c.Epoch {
+			return store.ErrEpoch
+		}
+		if id != "" {
+			version = tx.Version(c.Access.Shop, id)
+		}
+		for i := range inputs {
+			if all[i].Err != nil {
+				continue
+			}
+			tx.CheckedTarget = targets[i]
+			out, err := op.write(tx, calls[i], fields[i])
+			if err != nil && !isRefusal(err) {
+				return err
+			}
+			all[i] = Previewed{Result{value: out}, err}
+		}
+		return errPreview
+	}})
+	if errors.Is(err, errPreview) {
+		return all, version, nil
+	}
+	return nil, 0, err
+}
+
+// errPreview undoes the writes of a preview.
+var errPreview = errors.New("a preview writes nothing")
+
+// isRefusal reports whether the caller may read the reason of an error.
+func isRefusal(err error) bool {
+	var own *Error
+	_, ok := store.AsError(err)
+	return ok || errors.As(err, &own)
+}

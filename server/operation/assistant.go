@@ -1,0 +1,207 @@
+package operation
+
+import (
+	"slices"
+	"time"
+
+	"punchcard/server/kernel"
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+// The operations of this file are for assistants, whose keys have the scopes of the REST
+// API. Persons may invoke those that only read, too.
+
+// assistant returns the callers of an operation for MCP keys with a scope, and for persons
+// with at least a role.
+func assistant(scope string, role kernel.Role) kernel.Callers {
+	return kernel.Callers{MCPKey: scope, Person: role}
+}
+
+// Overview is what an assistant is told first.
+type Overview struct {
+	Shop      OverviewShop       `json:"shop"`
+	Now       store.Time         `json:"now"`
+	Today     string             `json:"today" format:"date" doc:"By the shop's calendar."`
+	Weekday   string             `json:"weekday"`
+	Key       MeKey              `json:"key"`
+	Locations []OverviewLocation `json:"locations" doc:"Empty without the scope locations:read."`
+	Programs  []OverviewProgram  `json:"programs" doc:"Empty without the scope programs:read; at most 50."`
+	// Figures are nil without the scope analytics:read, and for a restricted key.
+	Figures *OverviewFigures `json:"figures"`
+}
+
+// OverviewShop is the shop of an Overview.
+type OverviewShop struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Mode     string `json:"mode" enum:"live,test"`
+	Timezone string `json:"timezone"`
+	Currency string `json:"currency"`
+	Language string `json:"language"`
+}
+
+// OverviewLocation is a location of an Overview.
+type OverviewLocation struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	City   string `json:"city"`
+	Active bool   `json:"active"`
+}
+
+// OverviewProgram is a program of an Overview.
+type OverviewProgram struct {
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Type  string `json:"type"`
+	State string `json:"state" enum:"draft,published,suspended"`
+}
+
+// OverviewFigures are the figures of an Overview.
+type OverviewFigures struct {
+	Summary    store.AnalyticsSummary `json:"summary"`
+	Today      store.DayTotals        `json:"today" doc:"So far."`
+	WeekBefore store.DayTotals        `json:"week_before" doc:"Of the same weekday a week before, up to the same time of day."`
+	Attention  []store.Attention      `json:"attention"`
+}
+
+// ProgramState returns the state of a program in a word.
+func ProgramState(p store.Program) string {
+	switch {
+	case p.SuspendedAt.Valid:
+		return "suspended"
+	case p.PublishedAt.Valid:
+		return "published"
+	}
+	return "draft"
+}
+
+// overviewItems is the most locations and programs of an Overview.
+const overviewItems = 50
+
+// GetOverview returns what an assistant has to know before it asks for anything else: as
+// much of it as its key may read.
+var GetOverview = kernel.Read(kernel.Operation{
+	ID: "getOverview", Group: "Assistants", Title: "Read an overview of the shop", Callers: kernel.Callers{MCPKey: kernel.AnyKey}, WithoutLocations: true,
+}, func(v *store.View, c *kernel.Call, _ struct{}) (o Overview, err error) {
+	sh, _, err := v.OwnShop(c.Access)
+	if err != nil {
+		return o, err
+	}
+	now := c.Now().Std().In(store.Zone(sh.Timezone))
+	o = Overview{Shop: OverviewShop{sh.ID, sh.Name, sh.Mode, sh.Timezone, sh.Currency, sh.Language}, Now: c.Now(), Today: now.Format(time.DateOnly), Weekday: now.Weekday().String(),
+		Key: MeKey{c.Key.KeyID, c.Key.Scopes, c.Key.LocationIDs}, Locations: []OverviewLocation{}, Programs: []OverviewProgram{}}
+	some := store.PageQuery{Limit: store.Given[int64](overviewItems)}
+	if slices.Contains(c.Key.Scopes, "locations:read") {
+		page, err := v.Locations(c.Access, some)
+		if err != nil {
+			return o, err
+		}
+		for _, l := range page.Data {
+			o.Locations = append(o.Locations, OverviewLocation{l.ID, l.Name, l.City, l.Active})
+		}
+	}
+	if slices.Contains(c.Key.Scopes, "programs:read") {
+		page, err := v.Programs(c.Access, store.Opt[string]{}, some)
+		if err != nil {
+			return o, err
+		}
+		for _, p := range page.Data {
+			o.Programs = append(o.Programs, OverviewProgram{p.ID, p.Name, p.Type, ProgramState(p)})
+		}
+	}
+	if !slices.Contains(c.Key.Scopes, "analytics:read") || c.Access.Restricted {
+		return o, nil
+	}
+	summary, err := v.Summary(c.Access)
+	if err != nil {
+		return o, err
+	}
+	today, err := v.Today(c.Access.Shop)
+	o.Figures = &OverviewFigures{summary, today.Today, today.Before, today.Attention}
+	return o, err
+})
+
+// FindCardsQuery is the query of FindCards.
+type FindCardsQuery struct {
+	store.PageQuery
+	store.CardFind
+}
+
+// FindCards finds cards, also by when they were last seen and by the prizes that are due.
+var FindCards = kernel.Read(cards.only(assistant("cards:read", kernel.NoRole), "findCards", "Find cards", "", store.LocationScopeUnsupported),
+	func(v *store.View, c *kernel.Call, q FindCardsQuery) (store.Page[store.CardFound], error) {
+		return v.FindCards(c.Access, q.CardFind, q.PageQuery)
+	})
+
+// GetSeenCard returns a card with when it was last seen and the prizes that are due.
+var GetSeenCard = kernel.Read(cards.only(assistant("cards:read", kernel.NoRole), "getSeenCard", "Read a card and its prizes that are due", "", store.NotFound),
+	byID((*store.View).CardSeen))
+
+// ComparePeriods compares two periods by the maintained sums.
+var ComparePeriods = kernel.Read(analytics.only(assistant("analytics:read", kernel.Viewer), "comparePeriods", "Compare two periods", "", store.NotFound),
+	func(v *store.View, c *kernel.Call, q store.CompareQuery) (store.Comparison, error) {
+		return v.ComparePeriods(c.Access, q)
+	})
+
+// ListWebhookReports says how webhooks fare.
+var ListWebhookReports = kernel.Read(webhooks.only(assistant("webhooks:read", kernel.Viewer), "listWebhookReports", "Read how webhooks fare", "", store.NotFound),
+	func(v *store.View, c *kernel.Call, q store.WebhookReportQuery) (List[store.WebhookReport], error) {
+		all, err := v.WebhookReports(c.Access, q)
+		return List[store.WebhookReport]{all}, err
+	})
+
+// ProgramChanges are the fields of UpdateProgramAndPrizes.
+type ProgramChanges struct {
+	store.ProgramFields
+	AddPrizes    store.Opt[[]*store.PrizeFields] `json:"add_prizes" max:"100" doc:"In their order. Stamp programs only."`
+	RemovePrizes store.Opt[[]string]             `json:"remove_prizes" max:"100" doc:"Ids of prizes that were never redeemed."`
+}
+
+// UpdateProgramAndPrizes changes a program and its prizes, or nothing at all.
+var UpdateProgramAndPrizes = kernel.Write(programs.only(assistant("programs:write", kernel.NoRole), "updateProgramAndPrizes", "Update a program and its prizes", "",
+	store.NotFound, store.Conflict, store.ProgramHasInstalledCards, store.Unprocessable),
+	wire.Patch, func(tx *store.Tx, c *kernel.Call, f ProgramChanges) (d store.ProgramDetail, err error) {
+		id := c.Param("id")
+		for _, prize := range f.RemovePrizes.V {
+			if err = tx.DeletePrize(c.Access, id, prize); err != nil {
+				return d, err
+			}
+		}
+		if d, err = tx.UpdateProgram(c.Access, id, f.ProgramFields); err != nil {
+			return d, err
+		}
+		for _, z := range f.AddPrizes.V {
+			if _, err = tx.AddPrize(c.Access, id, *z); err != nil {
+				return d, err
+			}
+		}
+		return tx.ProgramDetail(c.Access, id)
+	})
+
+// DraftFields are the fields of DraftWebhook.
+type DraftFields struct{ store.DraftFields }
+
+// DraftWebhook makes a webhook to which nothing is sent before a person has activated it.
+var DraftWebhook = kernel.Write(webhooks.only(assistant("webhooks:write", kernel.NoRole), "draftWebhook", "Draft a webhook", "", store.NotFound, store.Unprocessable),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f DraftFields) (store.Webhook, error) {
+		return tx.DraftWebhook(c.Access, c.Param("id"), f.DraftFields)
+	})
+
+// PauseWebhook makes a webhook inactive.
+var PauseWebhook = kernel.Write(webhooks.only(assistant("webhooks:write", kernel.NoRole), "pauseWebhook", "Pause a webhook", "", store.NotFound),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Webhook, error) {
+		return tx.PauseWebhook(c.Access, c.Param("id"))
+	})
+
+// TestActiveWebhook sends test.ping to an active webhook.
+var TestActiveWebhook = kernel.Write(webhooks.only(assistant("webhooks:write", kernel.NoRole), "testActiveWebhook", "Test an active webhook", "", store.NotFound, store.Unprocessable),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
+		return tx.TestActiveWebhook(c.Access, c.Param("id"))
+	})
+
+// RedeliverToActive sends a delivery to an active webhook again.
+var RedeliverToActive = kernel.Write(webhooks.only(assistant("webhooks:write", kernel.NoRole), "redeliverToActive", "Send a delivery to an active webhook again", "", store.NotFound, store.Conflict, store.Unprocessable),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
+		return tx.RedeliverToActive(c.Access, c.Param("id"), c.Param("deliveryId"))
+	})
