@@ -41,7 +41,7 @@ func TestPublic(t *testing.T) {
 	for _, path := range []string{"/healthz", "/openapi.json", "/docs", "/pricing"} {
 		s.Get(path).Want(404, "not_found")
 	}
-	for _, path := range []string{"/me", "/cards", "/mcp", "/healthz/", "/docs/x"} {
+	for _, path := range []string{"/me", "/cards", "/healthz/", "/docs/x"} {
 		s.Fetch("GET", s.Origin+path, nil, nil).Want(404, "not_found")
 	}
 }

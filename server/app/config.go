@@ -134,6 +134,9 @@ type Config struct {
 	// name besides loopback and the host of PublicURL: with Dev all requests, else
 	// those for the pages of people and for assistants.
 	AllowHosts []string
+	// MCPAllowOrigins are origins of browsers, besides those of PublicURL and loopback, that
+	// may send requests to /mcp.
+	MCPAllowOrigins []string
 	// InsecureCookies lets people sign in over plain http to an address that is not
 	// loopback (see kernel.CookieFor).
 	InsecureCookies bool

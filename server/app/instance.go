@@ -20,6 +20,7 @@ import (
 	"punchcard/server/dev/seed"
 	"punchcard/server/holder"
 	"punchcard/server/kernel"
+	"punchcard/server/mcp"
 	"punchcard/server/till"
 	"punchcard/server/tillpage"
 	"punchcard/store"
@@ -34,6 +35,7 @@ type instance struct {
 	Ready *seed.Ready // nil with serve
 
 	kernel *kernel.Kernel
+	mcp    *mcp.Face
 	mail   dev.Mailbox // of a fixture
 
 	services     services
@@ -49,7 +51,7 @@ type instance struct {
 var restRoutes, tillRoutes = sync.OnceValue(api.Routes), sync.OnceValue(till.Routes)
 
 // fixtureAPIs are the APIs whose requests a fixture records and can let fail.
-var fixtureAPIs = dev.APIs{REST: api.Prefix, Till: till.Prefix}
+var fixtureAPIs = dev.APIs{REST: api.Prefix, Till: till.Prefix, MCP: mcp.Path}
 
 // newInstance returns an instance whose services run. start is the image that a
 // reset has written to its file, or nil.
@@ -113,6 +115,10 @@ func (i *instance) build(a *App, start *image) (err error) {
 	router := k.Router()
 	k.Mount(router, api.Prefix, restRoutes(), api.NewGuard(st, c.rate()))
 	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st, c.tillRate()).AcceptCookies(c.PublicURL, a.hosts))
+	i.mcp = mcp.New(mcp.Config{Kernel: k, Hosts: a.hosts, Origins: c.MCPAllowOrigins, PublicURL: c.PublicURL, PerMinute: c.Limits.MCPKeyRateLimitPerMinute,
+		PerDay: c.Limits.MCPKeyDailyCallBudget, Version: Version})
+	i.mcp.Mount(router)
+	i.services = append(i.services, newLoop(i.countCalls))
 	(&tillpage.Pages{Kernel: k, PublicURL: c.PublicURL}).Mount(router)
 	holder.New(holder.Config{Kernel: k, Hosts: a.hosts, Context: i.ctx, Streams: c.Limits.HolderStreams, Client: k.ClientAddress}).Mount(router)
 	pages := dashboard.New(dashboard.Config{
@@ -151,6 +157,33 @@ func (i *instance) build(a *App, start *image) (err error) {
 		}}.Handle(k))
 	}
 	return nil
+}
+
+// callsInterval is how often the counts of the calls of MCP keys are written.
+const callsInterval = time.Second
+
+// countCalls writes the counts of the calls of MCP keys until ctx is done. The end of the
+// instance writes them once more.
+func (i *instance) countCalls(ctx context.Context) {
+	t := time.NewTicker(callsInterval)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			i.flushCalls()
+		}
+	}
+}
+
+func (i *instance) flushCalls() {
+	if i.mcp == nil {
+		return
+	}
+	if err := i.mcp.Flush(); err != nil {
+		i.kernel.Log().Error("the calls of MCP keys were not written", "error", err)
+	}
 }
 
 // prepareFixture sets the options of a fixture's store and fills its file if that
@@ -278,6 +311,7 @@ func (i *instance) close() (err error) {
 	if i.Store != nil {
 		if i.dir == "" { // else the file is deleted
 			i.housekeeping.noteUses()
+			i.flushCalls()
 		}
 		err = i.Store.Close()
 	}

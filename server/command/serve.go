@@ -29,6 +29,7 @@ import (
 type Server struct {
 	Listen          string        `placeholder:"ADDRESS" help:"Address to listen on; port 0 selects a free port. Default: 127.0.0.1:8080, with --tls-auto :443."`
 	PublicURL       string        `name:"public-url" placeholder:"URL" help:"Base URL of install links. Default: the address of --listen, with --tls-auto its first host."`
+	MCPAllowOrigin  []string      `name:"mcp-allow-origin" placeholder:"ORIGIN" help:"Origins of browsers, such as https://assistant.example, that may send requests to /mcp besides those of --public-url and loopback."`
 	AllowHost       []string      `placeholder:"HOST" help:"Host names or addresses, without a port, that requests may name besides loopback and the host of --public-url, such as the name of a container; others get 403: under dev on every path, under serve on pages for people and /mcp."`
 	PricingFile     string        `type:"path" placeholder:"FILE" help:"JSON file that GET /pricing returns; without it, GET /pricing is 404."`
 	InstallLinkTTL  time.Duration `name:"install-link-ttl" default:"720h" help:"How long an install link is valid."`
@@ -63,7 +64,7 @@ func (s Server) config(stderr io.Writer) (app.Config, error) {
 	if guard.AllowCIDR, err = networks("--webhook-allow-cidr (PUNCHCARD_WEBHOOK_ALLOW_CIDR)", s.WebhookCIDR); err != nil {
 		return app.Config{}, err
 	}
-	return app.Config{Guard: guard, HoldWebhooks: s.WebhookHold, CustomHeaders: s.WebhookHeaders, Listen: s.Listen, PublicURL: s.PublicURL, AllowHosts: s.AllowHost, PricingFile: s.PricingFile, InstallLinkTTL: s.InstallLinkTTL,
+	return app.Config{Guard: guard, HoldWebhooks: s.WebhookHold, CustomHeaders: s.WebhookHeaders, Listen: s.Listen, PublicURL: s.PublicURL, AllowHosts: s.AllowHost, MCPAllowOrigins: s.MCPAllowOrigin, PricingFile: s.PricingFile, InstallLinkTTL: s.InstallLinkTTL,
 		PreviewEvents: s.WebhookPreview, Limits: s.Limits, Log: log}, nil
 }
 

@@ -29,6 +29,7 @@ const (
 const (
 	kindREST     = "rest"
 	kindTill     = "till"
+	kindMCP      = "mcp"
 	kindDelivery = "delivery"
 )
 
@@ -174,7 +175,7 @@ func maskURL(raw string) string {
 
 type journalQuery struct {
 	Limit store.Opt[int64]  `json:"limit" min:"1"`
-	Kind  store.Opt[string] `json:"kind" enum:"rest,till,delivery"`
+	Kind  store.Opt[string] `json:"kind" enum:"rest,till,mcp,delivery"`
 }
 
 type journalAnswer struct {
@@ -228,13 +229,13 @@ func (j *Journal) clear(*http.Request, httprouter.Params, struct{}) (kernel.None
 
 // APIs are the path prefixes of the APIs whose requests are recorded and can be
 // given faults.
-type APIs struct{ REST, Till string }
+type APIs struct{ REST, Till, MCP string }
 
 // find returns the API that an unescaped path belongs to, and the number of
 // segments of its prefix. kind is empty if the path belongs to none.
 func (a APIs) find(path string) (kind string, depth int) {
-	for prefix, kind := range map[string]string{a.REST: kindREST, a.Till: kindTill} {
-		if below, ok := strings.CutPrefix(path, prefix); ok && (below == "" || below[0] == '/') {
+	for prefix, kind := range map[string]string{a.REST: kindREST, a.Till: kindTill, a.MCP: kindMCP} {
+		if below, ok := strings.CutPrefix(path, prefix); ok && prefix != "" && (below == "" || below[0] == '/') {
 			return kind, strings.Count(prefix, "/")
 		}
 	}

@@ -171,7 +171,7 @@ func demoKeys(tx *store.Tx, shop int64, first string) error {
 	for _, k := range []store.KeyFields{
 		{Name: store.Given("Demo key"), Secret: APIKey},
 		{Name: store.Given("Demo key of the first location"), LocationIDs: store.Given([]string{first}), Secret: RestrictedAPIKey},
-		{Name: store.Given("Demo MCP key"), Class: store.Given("mcp"), Secret: MCPKey},
+		{Name: store.Given("Demo MCP key"), Class: store.Given("mcp"), Scopes: store.Given(store.Scopes), Secret: MCPKey},
 	} {
 		if _, _, err := tx.CreateKey(shop, k); err != nil {
 			return err

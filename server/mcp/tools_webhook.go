@@ -1,0 +1,142 @@
+package mcp
+
+import (
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/store"
+)
+
+// webhookTools returns the tools that concern webhooks.
+func webhookTools() []*tool {
+	return []*tool{
+		{name: "get_webhooks", title: "Webhooks and their failures", scope: "webhooks:read", idempotent: true, run: getWebhooks,
+			doc:    "Lists webhooks with their health; with id, one with its last 10 failures. Use it to find out why a receiver such as n8n gets nothing. error is what the receiver or the network said.",
+			schema: `{"type":"object","properties":{"id":{"type":"string"},"program_id":{"type":"string"}},"additionalProperties":false}`},
+		{name: "draft_webhook", title: "Draft a webhook", scope: "webhooks:write", writes: true, run: draftWebhook,
+			doc:    "Prepares a webhook. Nothing is sent to it, not even a test, until a person has looked at its URL and activated it in the dashboard, where the signing secret is shown. Events are keys such as card.activated, or prefixes such as card.*; read punchcard://events.",
+			schema: `{"type":"object","properties":{"program_id":{"type":"string","description":"The program that the webhook is listed under; it filters nothing."},"url":{"type":"string","description":"https."},"events":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":50},"description":{"type":"string","maxLength":500},"program_ids":{"type":"array","items":{"type":"string"},"description":"Only events of these programs."},"location_ids":{"type":"array","items":{"type":"string"},"description":"Only events at these locations."},"idempotency_key":{"type":"string"}},"required":["program_id","url","events"],"additionalProperties":false}`},
+		{name: "manage_webhook", title: "Pause, test or redeliver", scope: "webhooks:write", writes: true, destructive: true, openWorld: true, run: manageWebhook,
+			doc:    "pause: makes a webhook inactive; only a person can activate it again. test: sends test.ping to an active one. redeliver: sends the delivery delivery_id to an active one again. URL, secrets and filters cannot be changed here.",
+			schema: `{"type":"object","properties":{"id":{"type":"string"},"action":{"type":"string","enum":["pause","test","redeliver"]},"delivery_id":{"type":"string","description":"For redeliver; from get_webhooks."},"idempotency_key":{"type":"string"}},"required":["id","action"],"additionalProperties":false}`},
+	}
+}
+
+// webhookHealth is how a webhook's newest deliveries went.
+type webhookHealth struct {
+	Delivered       int64                  `json:"delivered"`
+	Failed          int64                  `json:"failed"`
+	Pending         int64                  `json:"pending"`
+	LastDeliveredAt store.Null[store.Time] `json:"last_delivered_at"`
+	LastError       store.Null[string]     `json:"last_error"`
+}
+
+// webhookView is a webhook with its health.
+type webhookView struct {
+	ID                  string            `json:"id"`
+	ProgramID           string            `json:"program_id"`
+	Host                string            `json:"host"`
+	Path                *string           `json:"path,omitempty"`
+	Description         string            `json:"description"`
+	Events              []string          `json:"events"`
+	State               string            `json:"state"` // active, inactive or draft
+	ConsecutiveFailures int64             `json:"consecutive_failures"`
+	Health              webhookHealth     `json:"health"`
+	LastFailures        []store.FailedTry `json:"last_failures"`
+}
+
+func webhookState(active, draft bool) string {
+	switch {
+	case draft:
+		return "draft"
+	case active:
+		return "active"
+	}
+	return "inactive"
+}
+
+// mostWebhooks is the most webhooks that get_webhooks lists.
+const mostWebhooks = 50
+
+func getWebhooks(c *call) (any, error) {
+	all, err := do[operation.List[store.WebhookReport]](c, operation.ListWebhookReports, &input{body: c.args})
+	if err != nil {
+		return nil, err
+	}
+	return c.fit(mostWebhooks, func(limit int64) (any, error) {
+		list := []webhookView{}
+		for _, w := range all.Data[:min(len(all.Data), int(limit))] {
+			v := webhookView{w.ID, w.ProgramID, w.Host, nil, w.Description, w.Events, webhookState(w.Active, w.Draft), w.ConsecutiveFailures,
+				webhookHealth{w.Health.Delivered, w.Health.Failed, w.Health.Pending, w.Health.LastDeliveredAt, w.Health.LastError}, w.Failures}
+			if len(all.Data) == 1 {
+				v.Path = &w.Path
+			}
+			list = append(list, v)
+		}
+		return &struct {
+			Data    []webhookView `json:"data"`
+			Omitted int           `json:"omitted"`
+		}{list, len(all.Data) - len(list)}, nil
+	})
+}
+
+// draftArgs are the arguments of draft_webhook that the tool itself has.
+type draftArgs struct {
+	writeArgs
+	ProgramID store.Opt[string] `json:"program_id" req:"true" min:"1"`
+}
+
+// webhookChange is a webhook after a change.
+type webhookChange struct {
+	ID     string   `json:"id"`
+	Events []string `json:"events"`
+	State  string   `json:"state"`
+	Next   string   `json:"next"`
+}
+
+func draftWebhook(c *call) (any, error) {
+	own, in := split[draftArgs](c)
+	in.params["id"] = own.ProgramID.V
+	c.key(in, own.writeArgs, "")
+	w, err := do[store.Webhook](c, operation.DraftWebhook, in)
+	if err != nil {
+		return nil, err
+	}
+	return &webhookChange{w.ID, w.Events, "draft", "A person must look at the URL and activate it on the page Webhooks of the dashboard."}, nil
+}
+
+// manageArgs are the arguments of manage_webhook.
+type manageArgs struct {
+	resourceArgs
+	Action     store.Opt[string] `json:"action" req:"true" enum:"pause,test,redeliver"`
+	DeliveryID store.Opt[string] `json:"delivery_id" min:"1"`
+}
+
+func manageWebhook(c *call) (any, error) {
+	own, in := split[manageArgs](c)
+	in.params["id"], in.params["deliveryId"] = own.ID.V, own.DeliveryID.V
+	c.key(in, own.writeArgs, "")
+	if in.own == nil && own.Action.V == "redeliver" != own.DeliveryID.Set {
+		return nil, store.Invalid(store.Detail{Field: "delivery_id", Code: "required", Message: "must be given for redeliver, and for nothing else"})
+	}
+	if own.Action.V == "pause" {
+		w, err := do[store.Webhook](c, operation.PauseWebhook, in)
+		if err != nil {
+			return nil, err
+		}
+		return &webhookChange{w.ID, w.Events, "inactive", "A person can activate it again in the dashboard."}, nil
+	}
+	op := map[string]*kernel.Operation{"test": operation.TestActiveWebhook, "redeliver": operation.RedeliverToActive}[own.Action.V]
+	if op == nil {
+		return nil, store.Invalid(in.own...)
+	}
+	d, err := do[store.Delivery](c, op, in)
+	if err != nil {
+		return nil, err
+	}
+	return &struct {
+		DeliveryID string `json:"delivery_id"`
+		Event      string `json:"event"`
+		State      string `json:"state"`
+		Next       string `json:"next"`
+	}{d.ID, string(d.Event), "pending", "It is being sent; ask get_webhooks with the id for the outcome."}, nil
+}
