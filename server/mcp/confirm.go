@@ -72,7 +72,7 @@ func (c *call) newToken(version store.Time, w writeArgs) string {
 
 // readToken returns what a token of this call says; ok is false for another text.
 func (c *call) readToken(text string, w writeArgs) (t token, ok bool) {
-	b, err := base64.RawURLEncoding.DecodeString(text)
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(b) != 32 {
 		return t, false
 	}

@@ -106,8 +106,8 @@ var GetWebhook = kernel.Read(webhooks.reads("getWebhook", "Read a webhook", "Wit
 // UpdateWebhook changes a webhook.
 var UpdateWebhook = kernel.Write(
 	webhooks.manages("updateWebhook", "Update a webhook",
-		"An absent field is left alone. rotate_secret makes a new secret, shown once, that signs from now on: update the receiver in the same change. active true enables a webhook that was switched off by failures. What a restricted key may have is judged on the result: location_ids all its own and no shop-wide events, else 403.",
-		store.NotFound),
+		"An absent field is left alone. rotate_secret makes a new secret, shown once, that signs from now on: update the receiver in the same change. active true enables a webhook that was switched off by failures; the draft of an assistant is activated by a person in the dashboard (unprocessable_entity). What a restricted key may have is judged on the result: location_ids all its own and no shop-wide events, else 403.",
+		store.NotFound, store.Unprocessable),
 	wire.Patch, func(tx *store.Tx, c *kernel.Call, f WebhookPatch) (store.UpdatedWebhook, error) {
 		if f.RotateSecret.Or(false) && !maySeeSecrets(c) {
 			return store.UpdatedWebhook{}, kernel.Refuse(store.Unauthorized, "Owners alone rotate the secret of a webhook.")
@@ -147,8 +147,8 @@ var ListDeliveries = kernel.Read(
 // TestWebhook sends test.ping to a webhook.
 var TestWebhook = kernel.Write(
 	webhooks.manages("testWebhook", "Send a test event",
-		"Sends `test.ping` once, also to an inactive webhook; a failure does not count. The answer is the log entry as it is before the attempt.",
-		store.NotFound),
+		"Sends `test.ping` once, also to an inactive webhook, but not to the draft of an assistant (unprocessable_entity); a failure does not count. The answer is the log entry as it is before the attempt.",
+		store.NotFound, store.Unprocessable),
 	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Delivery, error) {
 		return tx.TestWebhook(c.Access, c.Param("id"), c.Param("webhookId"))
 	})
