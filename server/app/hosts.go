@@ -87,9 +87,6 @@ func audienceOf(path string) audience {
 // concerns every path: nothing else keeps pages on the internet from using the control
 // API with the browser of whoever reads them.
 func (a *App) checkForeign(r *http.Request) error {
-	if r.URL.Path == mcp.Path {
-		return nil // it checks the host and the origin itself, and refuses in its own envelope
-	}
 	who := audienceOf(r.URL.Path)
 	if who == anybody && a.conf.Dev == nil {
 		return nil
@@ -98,6 +95,8 @@ func (a *App) checkForeign(r *http.Request) error {
 		return err
 	}
 	switch {
+	case who == assistants:
+		return a.hosts.CheckOriginOf(r, a.conf.MCPAllowOrigins)
 	case holder.IsForm(r):
 		return nil // it checks the origin itself
 	case who == people && !kernel.IsHTTPS(a.conf.PublicURL):
@@ -111,11 +110,14 @@ func (a *App) checkForeign(r *http.Request) error {
 // has no objection. k returns the kernel that answers the others.
 func (a *App) refuseForeign(h http.Handler, k func() *kernel.Kernel) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := a.checkForeign(r); err != nil {
+		switch err := a.checkForeign(r); {
+		case err == nil:
+			h.ServeHTTP(w, r)
+		case r.URL.Path == mcp.Path:
+			mcp.RefuseForeign(k(), w, r, err)
+		default:
 			k().RefuseRequest(w, r, err)
-			return
 		}
-		h.ServeHTTP(w, r)
 	})
 }
 

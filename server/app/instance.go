@@ -115,7 +115,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 	router := k.Router()
 	k.Mount(router, api.Prefix, restRoutes(), api.NewGuard(st, c.rate()))
 	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st, c.tillRate()).AcceptCookies(c.PublicURL, a.hosts))
-	i.mcp = mcp.New(mcp.Config{Kernel: k, Hosts: a.hosts, Origins: c.MCPAllowOrigins, PublicURL: c.PublicURL, PerMinute: c.Limits.MCPKeyRateLimitPerMinute,
+	i.mcp = mcp.New(mcp.Config{Kernel: k, PerMinute: c.Limits.MCPKeyRateLimitPerMinute,
 		PerDay: c.Limits.MCPKeyDailyCallBudget, Version: Version})
 	i.mcp.Mount(router)
 	i.services = append(i.services, newLoop(i.countCalls))

@@ -39,6 +39,7 @@ type CLI struct {
 	Restore     Restore     `cmd:"" help:"Replace a database file that is not served with a backup."`
 	Openapi     Openapi     `cmd:"" help:"Print the OpenAPI document of the REST API."`
 	Version     Version     `cmd:"" help:"Print the version."`
+	MCP         MCP         `cmd:"" help:"Relay standard input and output to the MCP endpoint of a server, for assistants that speak stdio."`
 	Healthcheck Healthcheck `cmd:"" help:"Exit with status 0 if a server is ready."`
 }
 

@@ -204,6 +204,10 @@ func showKey(v *visit) error {
 		expires = v.print.DateTime(k.ExpiresAt.V.Std())
 	}
 	p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Last used"), Value: used}, web.Fact{Label: v.print.T("Expires"), Value: expires})
+	if k.Class == "mcp" {
+		p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Calls today"), Value: v.print.Number(k.CallsToday), Hint: v.print.T("The day begins at midnight in UTC.")},
+			web.Fact{Label: v.print.T("Calls in 30 days"), Value: v.print.Number(k.Calls30d)})
+	}
 	if k.RetiresAt.Valid {
 		p.Facts = append(p.Facts, web.Fact{Label: v.print.T("Works until"), Value: v.print.DateTime(k.RetiresAt.V.Std()), Hint: v.print.T("It was replaced by a new key.")})
 	}

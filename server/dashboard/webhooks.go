@@ -26,7 +26,7 @@ var webhookPages = []binding{
 	post("/dashboard/webhook/:id/edit", action[store.UpdatedWebhook]{op: operation.UpdateWebhook, params: webhookParams, fields: webhookChanges, again: showEditWebhook, next: toWebhook[store.UpdatedWebhook](webhookSaved)}),
 	post("/dashboard/webhook/:id/test", action[store.Delivery]{op: operation.TestWebhook, params: webhookParams, next: toDelivery(testSent)}),
 	page("/dashboard/webhook/:id/rotate", confirmRotateWebhook),
-	post("/dashboard/webhook/:id/rotate", action[store.UpdatedWebhook]{op: operation.UpdateWebhook, params: webhookParams, fields: always("rotate_secret", "true"), show: showRotatedWebhook}),
+	post("/dashboard/webhook/:id/rotate", action[store.UpdatedWebhook]{op: operation.UpdateWebhook, params: webhookParams, fields: rotation, show: showRotatedWebhook}),
 	post("/dashboard/webhook/:id/activate", action[store.UpdatedWebhook]{op: operation.UpdateWebhook, params: webhookParams, fields: always("active", "true"), next: toWebhook[store.UpdatedWebhook](webhookOn)}),
 	page("/dashboard/webhook/:id/deactivate", confirmDeactivateWebhook),
 	post("/dashboard/webhook/:id/deactivate", action[store.UpdatedWebhook]{op: operation.UpdateWebhook, params: webhookParams, fields: always("active", "false"), next: toWebhook[store.UpdatedWebhook](webhookOff)}),
@@ -66,6 +66,16 @@ func always(name, value string) func(*visit, url.Values) url.Values {
 	return func(*visit, url.Values) url.Values { return url.Values{name: {value}} }
 }
 
+// rotation returns the fields of a change that makes a new secret, and that turns on the draft
+// of an assistant.
+func rotation(v *visit, _ url.Values) url.Values {
+	fields := url.Values{"rotate_secret": {"true"}}
+	if w, err := findWebhook(v); err == nil && w.Draft {
+		fields.Set("active", "true")
+	}
+	return fields
+}
+
 // webhookParams returns the ids by which operations address the webhook of the path. Of
 // one that is unknown, or was deleted since the form was first sent, the program is
 // unknown too.
@@ -95,6 +105,8 @@ func (v *visit) webhookRow(w store.WebhookOverview) webhookRow {
 	row := webhookRow{WebhookOverview: w, Name: cmp.Or(w.Description, shortURL(w.URL))}
 	most := int64(v.Kernel.Store().Limits().DeliveryFailures)
 	switch {
+	case w.Draft:
+		row.State = web.Badge{Label: v.print.T("Draft of an assistant"), Tone: "warn"}
 	case !w.Active && w.ConsecutiveFailures >= most:
 		row.State = web.Badge{Label: v.print.T("Off after failures"), Tone: "bad"}
 	case !w.Active:
@@ -241,7 +253,11 @@ func showWebhook(v *visit) error {
 	}
 	if p.May {
 		p.Actions = []web.Action{{Label: v.print.T("Edit"), Path: webhookPath(w.ID) + "/edit", Icon: "edit"}}
-		if !w.Active {
+		if w.Draft {
+			if p.MayRotate {
+				p.Actions = append(p.Actions, web.Action{Label: v.print.T("Check and turn on"), Path: webhookPath(w.ID) + "/rotate", Kind: "primary"})
+			}
+		} else if !w.Active {
 			p.Actions = append(p.Actions, web.Action{Label: v.print.T("Turn on"), Path: webhookPath(w.ID) + "/activate", Post: true, Key: v.newForm(nil).Key, Kind: "primary"})
 		} else {
 			p.Actions = append(p.Actions, web.Action{Label: v.print.T("Send a test"), Path: webhookPath(w.ID) + "/test", Post: true, Key: v.newForm(nil).Key, Icon: "send", Kind: "primary"})
@@ -306,6 +322,8 @@ func (v *visit) webhookHealth(p *webhookPage) {
 		{v.print.T("Last success"), last, ""},
 	}
 	switch {
+	case w.Draft:
+		p.Trouble = v.print.T("An assistant drafted this webhook. Nothing is sent to it, not even a test, before an owner has checked its address and turned it on.")
 	case !w.Active && w.ConsecutiveFailures >= int64(lim.DeliveryFailures):
 		p.Trouble = v.print.T("The webhook was turned off after {0} failures in a row. Repair the receiver, send a test, then turn it on. What happened in between is not sent.", w.ConsecutiveFailures)
 	case !w.Active:
@@ -356,6 +374,13 @@ func confirmRotateWebhook(v *visit) error {
 		return kernel.Refuse(store.Unauthorized, "Owners alone rotate the secret of a webhook.")
 	}
 	return v.confirmWebhook(operation.UpdateWebhook, "rotate", func(w webhookRow) web.ConfirmPage {
+		if w.Draft {
+			return web.ConfirmPage{
+				Frame:  web.Frame{Title: v.print.T("Turn on this draft?")},
+				Text:   v.print.T("An assistant chose the address {0}. Events are sent to it from now on: turn it on only if you know who receives them. A new signing secret is shown once.", w.URL),
+				Button: v.print.T("Turn on and show the secret"),
+			}
+		}
 		return web.ConfirmPage{
 			Frame:  web.Frame{Title: v.print.T("Rotate the signing secret?")},
 			Text:   v.print.T("From now on deliveries are signed with a new secret, which is shown once. The old one ends at once: {0} refuses deliveries until it has the new secret. Refused ones are sent again for about a minute.", shortURL(w.URL)),

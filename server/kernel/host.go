@@ -79,6 +79,23 @@ func (h *Hosts) CheckOrigin(r *http.Request) error {
 	return nil
 }
 
+// CheckOriginOf is CheckOrigin for a face that also takes requests of pages on this machine,
+// and of those of the origins in more.
+func (h *Hosts) CheckOriginOf(r *http.Request, more []string) error {
+	other := func(origin string) bool {
+		u, err := url.Parse(origin)
+		if err != nil || slices.Contains(more, origin) {
+			return err != nil
+		}
+		name, ok := splitHost(u.Host)
+		return !ok || !isLoopbackName(name)
+	}
+	if sent := r.Header["Origin"]; len(sent) > 0 && !slices.ContainsFunc(sent, other) {
+		return nil
+	}
+	return h.CheckOrigin(r)
+}
+
 // CheckFormOrigin is CheckOrigin for the form of a page whose address is a secret.
 // Such pages send no referrer, so browsers that do not say Sec-Fetch-Site, as over
 // plain http, say the origin null for the form.

@@ -103,6 +103,11 @@ func (k *Kernel) RefuseRequest(w http.ResponseWriter, r *http.Request, err error
 	k.answerRefused(w, r, e)
 }
 
+// ObserveRefused observes a request that is given to no route and was refused with a status.
+func (k *Kernel) ObserveRefused(w http.ResponseWriter, r *http.Request, status int) {
+	k.observe(w, r, "")(status, "")
+}
+
 // answerRefused answers a request that no route has answered with an error: with a page
 // if Config.ErrorPage makes one.
 func (k *Kernel) answerRefused(w http.ResponseWriter, r *http.Request, e *Error) {

@@ -4,7 +4,6 @@ import (
 	"crypto/subtle"
 	"errors"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,21 +13,6 @@ import (
 )
 
 var keyPattern = regexp.MustCompile(`^tmk_(live|test)_[A-Za-z0-9_-]{43}$`)
-
-// checkOrigin returns the error for a request of a page in a browser, unless the page is one
-// of this server, of this machine, or of an origin that the operator names.
-func (f *Face) checkOrigin(r *http.Request) error {
-	for _, origin := range r.Header["Origin"] {
-		if slices.Contains(f.Origins, origin) || origin == f.origin {
-			continue
-		}
-		u, err := url.Parse(origin)
-		if err != nil || u.Host == "" || !kernel.IsLoopback(&http.Request{Host: u.Host}) {
-			return &kernel.Error{Status: http.StatusForbidden, Code: store.Unauthorized, Message: "A page of this origin may not send requests; see --mcp-allow-origin."}
-		}
-	}
-	return nil
-}
 
 // identify returns the caller whose key is the bearer token of a request.
 func (f *Face) identify(token string) (c kernel.Caller, err error) {

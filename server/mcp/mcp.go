@@ -10,7 +10,6 @@ package mcp
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"sync"
 
 	"github.com/julienschmidt/httprouter"
@@ -25,12 +24,7 @@ const Path = "/mcp"
 
 // Config holds the settings of a Face.
 type Config struct {
-	Kernel *kernel.Kernel
-	Hosts  *kernel.Hosts
-	// Origins are the origins of browsers, besides those of the public URL and of
-	// loopback, that may send requests.
-	Origins   []string
-	PublicURL string
+	Kernel    *kernel.Kernel
 	PerMinute int // counted calls of a key per minute; 0: no limit
 	PerDay    int // counted calls of a key on a day in UTC; 0: no limit
 	Version   string
@@ -40,7 +34,6 @@ type Config struct {
 type Face struct {
 	Config
 	st     *store.Store
-	origin string // of PublicURL
 	keys   kernel.Identities[store.Identity]
 	calls  *kernel.Limiter // of counted methods
 	others *kernel.Limiter // of all others
@@ -61,9 +54,6 @@ func New(c Config) *Face {
 	if c.PerMinute > 0 {
 		f.others = kernel.NewLimiter(max(othersPerMinute, c.PerMinute))
 	}
-	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
-		f.origin = u.Scheme + "://" + u.Host
-	}
 	f.days = budget{st: f.st, most: c.PerDay, days: map[store.KeyDay]*count{}}
 	return f
 }
@@ -71,9 +61,8 @@ func New(c Config) *Face {
 // Mount adds the endpoint to a router.
 func (f *Face) Mount(r *httprouter.Router) {
 	f.Kernel.Handle(r, http.MethodPost, Path, func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) { f.serve(w, r) })
-	// Other methods are answered here too, since the Host comes first.
 	for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodOptions, http.MethodPut, http.MethodPatch} {
-		kernel.Register(r, method, Path, func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) { f.refuseMethod(w, r) })
+		kernel.Register(r, method, Path, func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) { f.refuseMethod(w) })
 	}
 }
 

@@ -44,33 +44,22 @@ type message struct {
 	answer bool           // it is the answer to a request, which this server never makes
 }
 
+// RefuseForeign answers a request that names a foreign host or comes from a foreign origin.
+func RefuseForeign(k *kernel.Kernel, w http.ResponseWriter, r *http.Request, err error) {
+	f := &Face{Config: Config{Kernel: k}}
+	f.refuse(w, nil, err)
+	k.ObserveRefused(w, r, kernel.AsError(err, kernel.StatusOf).Status)
+}
+
 // refuseMethod answers a request that is no POST.
-func (f *Face) refuseMethod(w http.ResponseWriter, r *http.Request) {
-	if err := f.checkAddress(r); err != nil {
-		f.refuse(w, nil, err)
-		return
-	}
+func (f *Face) refuseMethod(w http.ResponseWriter) {
 	w.Header().Set("Allow", http.MethodPost)
 	f.refuse(w, nil, &kernel.Error{Status: http.StatusMethodNotAllowed, Code: store.BadRequest, Message: "Send POST; this server opens no streams."})
 }
 
-// checkAddress checks the Host and the Origin of a request.
-func (f *Face) checkAddress(r *http.Request) error {
-	if f.Hosts != nil {
-		if err := f.Hosts.CheckHost(r); err != nil {
-			return err
-		}
-	}
-	return f.checkOrigin(r)
-}
-
-// serve answers a request. It checks, in this order: Host and Origin, size and JSON, the
-// key, the entitlement, the subscription, the limits, and the method.
+// serve answers a request whose host and origin were checked. It checks, in this order: size
+// and JSON, the key, the entitlement, the subscription, the limits, and the method.
 func (f *Face) serve(w http.ResponseWriter, r *http.Request) {
-	if err := f.checkAddress(r); err != nil {
-		f.refuse(w, nil, err)
-		return
-	}
 	m, err := readMessage(w, r)
 	if err != nil {
 		f.refuse(w, nil, err)
@@ -91,8 +80,7 @@ func (f *Face) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case m.answer, strings.HasPrefix(m.method, "notifications/"):
-		f.header(w)
-		w.WriteHeader(http.StatusAccepted)
+		f.Kernel.Send(w, http.StatusAccepted, nil)
 		return
 	case !slices.Contains(counted, m.method) && !slices.Contains(known, m.method):
 		status := http.StatusOK
@@ -295,24 +283,7 @@ func (f *Face) answerError(w http.ResponseWriter, status int, id jsontext.Value,
 	if err != nil {
 		body, status = nil, http.StatusInternalServerError
 	}
-	f.send(w, status, body)
-}
-
-// header sets the headers of every answer.
-func (f *Face) header(w http.ResponseWriter) http.Header {
-	f.Kernel.RequestID(w)
-	h := w.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	return h
-}
-
-func (f *Face) send(w http.ResponseWriter, status int, body []byte) {
-	h := f.header(w)
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	w.Write(body)
+	f.Kernel.Send(w, status, body)
 }
 
 // forward hands a message to the SDK and sends its answer. A refusal of the SDK as plain
@@ -329,7 +300,7 @@ func (f *Face) forward(w http.ResponseWriter, s *session, m message) {
 	out := &buffer{header: http.Header{}, status: http.StatusOK}
 	f.sdkHandler().ServeHTTP(out, r)
 	if strings.HasPrefix(out.header.Get("Content-Type"), "application/json") {
-		f.send(w, out.status, out.body.Bytes())
+		f.Kernel.Send(w, out.status, out.body.Bytes())
 		return
 	}
 	status := out.status
