@@ -58,6 +58,9 @@ func (k *Kernel) confirm(c *Caller, refusal error) error {
 	return refusal
 }
 
+// Confirm returns store.ErrEpoch if the caller's identity is out of date.
+func (k *Kernel) Confirm(c *Caller) error { return k.confirm(c, nil) }
+
 // Scope returns the scope that a key of the REST API needs. It is "" if every key may
 // invoke the operation, and if no key may.
 func (op *Operation) Scope() string {

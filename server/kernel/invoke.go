@@ -204,6 +204,20 @@ func (k *Kernel) writeOnce(ctx context.Context, call *Call, op *Operation) (r Re
 	return r, err
 }
 
+// Conditional is implemented by inputs of writes that are to be made only if a resource
+// was not changed since it had a version. An empty id sets no condition.
+type Conditional interface {
+	Condition() (id string, version store.Time)
+}
+
+// checkCondition refuses a write whose condition does not hold.
+func checkCondition(tx *store.Tx, call *Call, c Conditional) error {
+	if id, version := c.Condition(); id != "" {
+		return tx.RequireVersion(call.Access.Shop, id, version)
+	}
+	return nil
+}
+
 // commit runs the operation in a transaction. With a key it also stores the answer
 // under the key, for replays, if the status is that of a success, or 404, 409 or 422,
 // but not if a till's code names no card, which may be mistyped. Nothing else of a

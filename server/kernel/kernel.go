@@ -111,8 +111,8 @@ func (k *Kernel) Store() *store.Store { return k.st }
 // called before. A request over the rate limit counts too.
 func (k *Kernel) TakeUses() map[store.Actor]store.Time { return k.uses.take() }
 
-// Confirm returns store.ErrEpoch if the caller's identity is out of date.
-func (k *Kernel) Confirm(c *Caller) error { return k.confirm(c, nil) }
+// NoteUse notes a request of a caller on a face that has no [Route].
+func (k *Kernel) NoteUse(c *Caller, now store.Time) { k.uses.note(c, now) }
 
 // Log returns the log of the server.
 func (k *Kernel) Log() *slog.Logger { return k.conf.Log }

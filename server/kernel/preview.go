@@ -7,20 +7,6 @@ import (
 	"punchcard/store"
 )
 
-// Conditional is implemented by inputs of writes that are to be made only if a resource
-// was not changed since it had a version. An empty id sets no condition.
-type Conditional interface {
-	Condition() (id string, version store.Time)
-}
-
-// checkCondition refuses a write whose condition does not hold.
-func checkCondition(tx *store.Tx, call *Call, c Conditional) error {
-	if id, version := c.Condition(); id != "" {
-		return tx.RequireVersion(call.Access.Shop, id, version)
-	}
-	return nil
-}
-
 // Previewed is the outcome that a call of an operation would have.
 type Previewed struct {
 	Result Result

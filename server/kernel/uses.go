@@ -13,9 +13,6 @@ type uses struct {
 	last map[store.Actor]store.Time
 }
 
-// NoteUse notes a request of a caller on a face that has no [Route].
-func (k *Kernel) NoteUse(c *Caller, now store.Time) { k.uses.note(c, now) }
-
 // note notes a request of a caller, if it is a key or a device.
 func (u *uses) note(c *Caller, now store.Time) {
 	if c.Key == nil && c.Device == nil {
