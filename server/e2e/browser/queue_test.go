@@ -24,7 +24,7 @@ const sendNow = `() => { dispatchEvent(new Event('online')) }`
 // openQuietTill opens the till page as the demo till, after a script.
 func openQuietTill(t *testing.T, s *servertest.Server, script string) *Page {
 	t.Helper()
-	b := openTab(t)
+	b := openTab(t, "")
 	b.addScript(script)
 	p := openIn(b, s.Origin+"/till/", View{Cookie: kernel.DeviceCookie("", s.TillToken)})
 	p.Wait("Find the card")

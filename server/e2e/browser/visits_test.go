@@ -37,7 +37,9 @@ var visits = map[string][]visit{
 	},
 	"/c/:token": {
 		{public: true, of: []string{"page 0"}},
-		{public: true, of: []string{"page 0"}, query: "lang=de"},
+		{public: true, of: []string{"page 0"}, query: "lang=it"}, {public: true, of: []string{"page 0"}, query: "lang=es"},
+		{public: true, of: []string{"page 0"}, query: "lang=fr"}, {public: true, of: []string{"page 0"}, query: "lang=de"},
+		{public: true, of: []string{"page 0"}, query: "lang=pt"},
 		{public: true, of: []string{"page 1"}},
 		{public: true, of: []string{"page prepaid"}},
 		{public: true, of: []string{"page 5"}}, // locked
