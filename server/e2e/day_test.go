@@ -16,9 +16,9 @@ import (
 	"punchcard/server/servertest"
 )
 
-// TestDay simulates a day of a shop in which three tills at two locations serve a thousand members:
-// once without interruption, and once while the server is killed ten times. Both must end in the
-// same state.
+// TestDay simulates a day of a shop in which three tills at two locations serve five hundred
+// members: once without interruption, and once while the server is killed ten times. Both must
+// end in the same state.
 func TestDay(t *testing.T) {
 	t.Parallel()
 	const seed = 20260214
