@@ -197,8 +197,8 @@ func checkPolicy(headers []string) (problems []string) {
 	return problems
 }
 
-// maxShift is how much of a page may move by itself, as a layout shift is measured: a
-// table that is drawn while it arrives moves its columns a little.
+// maxShift is how much of a page may move by itself, as a layout shift is measured. A
+// page is drawn when it has arrived (see base.html), so what moves is moved by a script.
 const maxShift = 0.01
 
 // checkShift waits until the page is drawn and returns what has moved by itself.
