@@ -93,7 +93,7 @@ func TestCheckFindings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range cases {
+	for _, c := range sample(cases) {
 		t.Run(c.sql[len(c.sql)-1], func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "cards.db")
 			if err := os.WriteFile(path, whole, 0o600); err != nil {

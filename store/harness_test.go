@@ -63,6 +63,18 @@ type fixture struct {
 	byHand bool
 }
 
+// sample returns all cases of a test or, with go test -short, every eighth: see
+// servertest.Sample.
+func sample[T any](cases []T) (some []T) {
+	if !testing.Short() {
+		return cases
+	}
+	for i := 0; i < len(cases); i += 8 {
+		some = append(some, cases[i])
+	}
+	return some
+}
+
 // start opens a store on a new file, with synchronous=OFF for speed.
 func start(t testing.TB, opts Options) *fixture {
 	t.Helper()

@@ -30,7 +30,7 @@ func (f *fixture) totalsByHand(from, to Time) DayTotals {
 // TestToday compares the sums of today and of the week before, across a change of the
 // clocks, with the ledger.
 func TestToday(t *testing.T) {
-	for _, zone := range []string{"Europe/Rome", "Asia/Kathmandu", "UTC"} {
+	for _, zone := range sample([]string{"Europe/Rome", "Asia/Kathmandu", "UTC"}) {
 		t.Run(zone, func(t *testing.T) {
 			rng := chance(t)
 			f := start(t, Options{})

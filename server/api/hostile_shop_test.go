@@ -22,7 +22,7 @@ func TestOtherShop(t *testing.T) {
 	mine := o.Post("/programs", sampleBodies["createProgram"]).Want(201).Str("id")
 	never := things{"loc_00000000000000000000000000", "prg_00000000000000000000000000", "prz_00000000000000000000000000", "crd_00000000000000000000000000",
 		"whk_00000000000000000000000000", "dlv_00000000000000000000000000", "stamps"}
-	for _, r := range api.Routes() {
+	for _, r := range servertest.Sample(api.Routes()) {
 		switch {
 		case strings.Contains(r.Path, ":type"): // types are the same in all shops
 			doRoute(o, r, never).Want(404, "not_found")

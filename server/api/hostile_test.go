@@ -39,7 +39,7 @@ func TestStrangeIDs(t *testing.T) {
 	s := start(t)
 	th := newThings(s)
 	state := snapshot(s, th.program)
-	for _, r := range api.Routes() {
+	for _, r := range servertest.Sample(api.Routes()) {
 		if !strings.Contains(r.Path, ":") {
 			continue
 		}

@@ -19,7 +19,7 @@ const replayed = "Idempotent-Replayed"
 func TestEveryWriteReplays(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	for _, r := range writingRoutes() {
+	for _, r := range servertest.Sample(writingRoutes()) {
 		th := newThings(s)
 		prepareThings(s, r, th)
 		first := doRoute(s, r, th, "Idempotency-Key", r.ID).Want(r.Status).First()
@@ -174,7 +174,7 @@ func TestIdempotencyKeyForms(t *testing.T) {
 		for _, v := range c.values {
 			h = append(h, "Idempotency-Key", v)
 		}
-		for _, r := range writingRoutes() {
+		for _, r := range servertest.Sample(writingRoutes()) {
 			got := s.Call(r.Method, nowhere.fill(t, r), nil, h...)
 			if got.Want(400, "validation_failed"); len(got.Details()) != 1 || got.Details()[0] != "Idempotency-Key "+c.code {
 				t.Errorf("%s, %s: %q, want %s", r.ID, c.name, got.Details(), c.code)
@@ -282,7 +282,7 @@ func TestPatchOfNothingReplays(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	th := newThings(s)
-	for _, r := range writingRoutes() {
+	for _, r := range servertest.Sample(writingRoutes()) {
 		if r.Method != "PATCH" {
 			continue
 		}

@@ -65,7 +65,7 @@ func TestBrokenBodies(t *testing.T) {
 	s := start(t)
 	th := newThings(s)
 	state := snapshot(s, th.program)
-	for _, r := range writingRoutes() {
+	for _, r := range servertest.Sample(writingRoutes()) {
 		if r.Method == "DELETE" {
 			continue
 		}
@@ -138,7 +138,7 @@ func TestBodySize(t *testing.T) {
 	s.Post(cards, of(most)).Want(201)
 	sendReader(s, "POST", cards, strings.NewReader(of(most)), "application/json").Want(201)
 	before := s.Count("/cards")
-	for _, r := range writingRoutes() {
+	for _, r := range servertest.Sample(writingRoutes()) {
 		if r.Method != "DELETE" {
 			s.Call(r.Method, nowhere.fill(t, r), of(most+1)).Want(413, "bad_request")
 		}
@@ -177,7 +177,7 @@ func TestContentType(t *testing.T) {
 		s.Fetch("PATCH", s.URL+path, nil, h).Want(200)
 		s.Fetch("POST", s.URL+"/programs/"+s.ProgramIDs["standard"]+"/cards", nil, h).Want(201)
 	}
-	for _, r := range writingRoutes() {
+	for _, r := range servertest.Sample(writingRoutes()) {
 		if r.Method == "DELETE" {
 			continue
 		}
@@ -195,7 +195,7 @@ func TestBodyOfGetIsIgnored(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	th := newThings(s)
-	for _, r := range api.Routes() {
+	for _, r := range servertest.Sample(api.Routes()) {
 		if r.Method != "GET" {
 			continue
 		}

@@ -194,7 +194,7 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 	if len(routes) < 50 {
 		t.Fatalf("only %d routes", len(routes))
 	}
-	for _, route := range routes {
+	for _, route := range servertest.Sample(routes) {
 		method, pattern, _ := strings.Cut(route, " ")
 		for _, id := range []string{"x", token, page, "%3Cscript%3E"} {
 			path := param.ReplaceAllString(pattern, id)

@@ -214,7 +214,7 @@ func TestResetBesideCommands(t *testing.T) {
 			}
 		})
 	}
-	for range 25 {
+	for range servertest.Sized(25, 5) {
 		if err := a.Reset(); err != nil {
 			t.Error(err)
 		}

@@ -30,6 +30,8 @@ func TestTokensOfPathsAreNotLogged(t *testing.T) {
 	made := link[strings.LastIndexByte(link, '/')+1:]
 	page := installedPage(t, fixture.App, made)
 	patterns := []string{"/c/:token", "/i/:token", "/setup/:token", "/till/pair/:token", "/invite/:token", "/reset/:token"} // those that have no route yet are logged without one
+	methods := []string{"GET", "POST", "HEAD", "PUT", "DELETE", "BREW"}
+	methods = servertest.Sized(methods, methods[:2])
 	walk := func(s *servertest.Server) {
 		routes := 0
 		for _, route := range s.App.Routes() {
@@ -50,7 +52,7 @@ func TestTokensOfPathsAreNotLogged(t *testing.T) {
 				}
 				path := regexp.MustCompile(`:\w+`).ReplaceAllString(pattern, secret)
 				for _, path := range []string{path, path + "/", path + "/x", "/" + path, path + "%2fx", path + "?token=" + secret, strings.Replace(path, secret, "%00"+secret, 1)} {
-					for _, method := range []string{"GET", "HEAD", "POST", "PUT", "DELETE", "BREW"} {
+					for _, method := range methods {
 						for _, accept := range []string{"text/html", "application/json"} {
 							s.Client.With("").Fetch(method, s.Origin+path, []byte("platform=apple&token="+secret), http.Header{"Accept": {accept}, "Content-Type": {"application/x-www-form-urlencoded"}, "Referer": {s.Origin + path}})
 							s.Client.With("").Fetch(method, s.Origin+path, nil, http.Header{"Accept": {accept}, "Origin": {"https://evil.example"}})

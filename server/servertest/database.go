@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/url"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,21 +16,40 @@ import (
 	"punchcard/store"
 )
 
-// Database opens the file beside the server, as another process does.
+// Database calls do with connections to the file beside the server's, as another
+// process has. They stay open until the server stops.
 func (s *Server) Database(do func(*sql.DB) error) {
 	s.T.Helper()
-	open(s.T, s.App.Store.Path(), do)
-}
-
-func open(t testing.TB, file string, do func(*sql.DB) error) {
-	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: file}).EscapedPath()+"?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)")
+	db, err := s.beside.open(s.App.Store.Path())
 	if err == nil {
-		defer db.Close()
 		err = do(db)
 	}
 	if err != nil {
-		t.Fatal(err)
+		s.T.Fatal(err)
+	}
+}
+
+// beside holds a test's own connections to the file of a server.
+type beside struct {
+	mu sync.Mutex
+	db *sql.DB // nil if there are none
+}
+
+func (b *beside) open(file string) (db *sql.DB, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.db == nil {
+		b.db, err = sql.Open("sqlite", "file:"+(&url.URL{Path: file}).EscapedPath()+"?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)")
+	}
+	return b.db, err
+}
+
+func (b *beside) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.db != nil {
+		b.db.Close()
+		b.db = nil
 	}
 }
 
@@ -42,10 +62,15 @@ func WeakenPIN(t testing.TB, file, pin string) {
 	sum := argon2.IDKey([]byte(pin), salt, 1, 8, 1, 32)
 	e := base64.RawStdEncoding
 	hash := fmt.Sprintf("$argon2id$v=%d$m=8,t=1,p=1$%s$%s", argon2.Version, e.EncodeToString(salt), e.EncodeToString(sum))
-	open(t, file, func(db *sql.DB) error {
-		_, err := db.Exec("UPDATE locations SET staff_pin=? WHERE staff_pin IS NOT NULL", hash)
-		return err
-	})
+	var b beside
+	defer b.close()
+	db, err := b.open(file)
+	if err == nil {
+		_, err = db.Exec("UPDATE locations SET staff_pin=? WHERE staff_pin IS NOT NULL", hash)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // SQL runs a statement on the file beside the server.

@@ -38,6 +38,7 @@ type Server struct {
 	*seed.Ready // the demo shop; only the addresses if there is none
 	App         *app.App
 	stop        func()
+	beside      *beside
 	rest, till  *source // of the documents
 }
 
@@ -59,8 +60,11 @@ func Start(t testing.TB, options ...func(*app.Config)) *Server {
 		ready = &seed.Ready{BaseURL: a.Origin + api.Prefix, Origin: a.Origin}
 	}
 	client := NewClient(t, ready.BaseURL, ready.APIKey)
-	s := &Server{Client: client, Ready: ready, App: a, rest: &source{origin: ready.Origin, path: "/openapi.json"}, till: &source{origin: ready.Origin, path: "/till/openapi.json"}, stop: sync.OnceFunc(func() {
+	var b beside
+	t.Cleanup(b.close) // again: a test may use the file of a server that it has stopped
+	s := &Server{Client: client, Ready: ready, App: a, beside: &b, rest: &source{origin: ready.Origin, path: "/openapi.json"}, till: &source{origin: ready.Origin, path: "/till/openapi.json"}, stop: sync.OnceFunc(func() {
 		client.CloseIdleConnections()
+		b.close()
 		ctx, cancel := context.WithTimeout(context.Background(), Patience)
 		defer cancel()
 		if err := a.Stop(ctx); err != nil {
@@ -188,14 +192,14 @@ func Sized[T any](full, small T) T {
 	return full
 }
 
-// Sample returns all cases of a test or, with go test -short, every fourth. With -short
+// Sample returns all cases of a test or, with go test -short, every eighth. With -short
 // tests run under the race detector, which looks for what goroutines share: it needs some
 // cases of each kind, and takes ten times as long for each.
 func Sample[T any](cases []T) (some []T) {
 	if !testing.Short() {
 		return cases
 	}
-	for i := 0; i < len(cases); i += 4 {
+	for i := 0; i < len(cases); i += 8 {
 		some = append(some, cases[i])
 	}
 	return some
