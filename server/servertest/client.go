@@ -28,7 +28,7 @@ type Client struct {
 // others.
 func NewClient(t testing.TB, url, key string) *Client {
 	return &Client{T: t, URL: url, Key: key, HTTP: &http.Client{
-		Transport:     &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: Patience},
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: Patience, DisableCompression: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }

@@ -41,9 +41,9 @@ func (c *Content) Body() []byte { return c.body() }
 // The caller has set all others.
 func (c *Content) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h, body := w.Header(), c.body()
-	if zipped := c.zipped(); zipped != nil {
-		h.Set("Vary", "Accept-Encoding")
-		if AcceptsGzip(r.Header) {
+	h.Set("Vary", "Accept-Encoding")
+	if AcceptsGzip(r.Header) {
+		if zipped := c.zipped(); zipped != nil {
 			body = zipped
 			h.Set("Content-Encoding", "gzip")
 		}
