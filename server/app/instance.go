@@ -123,7 +123,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 	holder.New(holder.Config{Kernel: k, Hosts: a.hosts, Context: i.ctx, Streams: c.Limits.HolderStreams, Client: k.ClientAddress}).Mount(router)
 	pages := dashboard.New(dashboard.Config{
 		Kernel: k, Hosts: a.hosts, PublicURL: c.PublicURL, InsecureCookies: c.InsecureCookies, Client: k.ClientAddress, Context: i.ctx,
-		Status: func() dashboard.Status { return a.status(i) }, CustomHeaders: c.CustomHeaders, Receivers: receivers,
+		Status: func() dashboard.Status { return a.status(i) }, CustomHeaders: c.CustomHeaders, Receivers: receivers, Assistant: assistant(c.Limits),
 	})
 	a.mountPublic(router, k)
 	i.Handler = k.RefuseEmptySegments(pages.Mount(router))
@@ -327,4 +327,23 @@ func receivers() (all []dashboard.Receiver) {
 		all = append(all, dashboard.Receiver(r))
 	}
 	return all
+}
+
+// assistant returns what the dashboard says about /mcp.
+func assistant(l Limits) dashboard.Assistant {
+	return dashboard.Assistant{
+		Path: mcp.Path, PerMinute: l.MCPKeyRateLimitPerMinute, PerDay: l.MCPKeyDailyCallBudget,
+		Tools: func() (all []dashboard.Tool) {
+			for _, t := range mcp.Tools() {
+				all = append(all, dashboard.Tool(t))
+			}
+			return all
+		},
+		Clients: func(url, key string) (all []dashboard.Client) {
+			for _, c := range mcp.Clients(url, key) {
+				all = append(all, dashboard.Client(c))
+			}
+			return all
+		},
+	}
 }

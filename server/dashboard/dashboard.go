@@ -43,6 +43,7 @@ type Config struct {
 	// CustomHeaders says that deliveries have the custom headers of webhooks.
 	CustomHeaders bool
 	Receivers     func() []Receiver // examples of programs that receive webhooks
+	Assistant     Assistant
 }
 
 // Receiver is an example of a program that receives webhooks.
@@ -116,6 +117,7 @@ func bindings() []binding {
 	for _, subject := range [][]binding{
 		accountPages,
 		activityPages,
+		assistantPages,
 		cardExportPages,
 		cardFormPages,
 		cardListPages,

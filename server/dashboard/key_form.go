@@ -41,6 +41,14 @@ func (v *visit) scopeOption(scope string) web.Option {
 	return web.Option{Value: scope, Label: v.print.T(w.label), Hint: v.print.T(w.hint)}
 }
 
+// chosenClass returns the class of keys that the query of the form asks for.
+func chosenClass(v *visit) string {
+	if v.r.URL.Query().Get("class") == "mcp" {
+		return "mcp"
+	}
+	return "api"
+}
+
 func showNewKey(v *visit, f *web.Form) error {
 	if err := v.require(operation.CreateChosenKey); err != nil {
 		return err
@@ -100,7 +108,7 @@ func showRotatedSecret(v *visit, k operation.CreatedKey) error {
 func (v *visit) keySecret(p keyPage) error {
 	p.Width = "narrow"
 	if p.Created.Class == "mcp" {
-		p.Server = v.origin() + "/mcp"
+		p.Clients = v.clients(p.Created.Secret)
 	} else {
 		p.Check = "curl -H 'Authorization: Bearer " + p.Created.Secret + "' " + v.origin() + "/api/public/v1/me"
 	}

@@ -18,7 +18,7 @@ const keysPath = "/dashboard/keys"
 // keyPages are the pages of keys.
 var keyPages = []binding{
 	page(keysPath, showKeys),
-	page("/dashboard/new/key", func(v *visit) error { return showNewKey(v, v.newForm(url.Values{"class": {"api"}})) }),
+	page("/dashboard/new/key", func(v *visit) error { return showNewKey(v, v.newForm(url.Values{"class": {chosenClass(v)}})) }),
 	post("/dashboard/new/key", action[operation.CreatedKey]{op: operation.CreateChosenKey, again: showNewKey, show: showNewSecret}),
 	page("/dashboard/key/:id", showKey),
 	page("/dashboard/key/:id/rotate", func(v *visit) error { return showRotateKey(v, v.newForm(nil)) }),
@@ -159,7 +159,7 @@ func showKeys(v *visit) error {
 	if len(p.Keys) > 1 {
 		p.Actions = append(p.Actions, web.Action{Label: v.print.T("Revoke all"), Path: keysPath + "/revoke-all"})
 	}
-	p.Actions = append(p.Actions, p.Create)
+	p.Actions = append(p.Actions, web.Action{Label: v.print.T("Set up an assistant"), Path: assistantPath}, p.Create)
 	return v.render(http.StatusOK, "keys", p)
 }
 
@@ -181,7 +181,7 @@ type keyPage struct {
 
 	Created operation.CreatedKey // with the secret that is shown once
 	Check   string               // a command that tries the key
-	Server  string               // the address of the MCP server
+	Clients []Client             // how assistants are set up with the key
 }
 
 func showKey(v *visit) error {

@@ -52,6 +52,7 @@ var leastRoles = map[string]string{
 		POST /dashboard/account/second-factor/remove`,
 	"viewer": `
 		GET /dashboard
+		GET /dashboard/assistant
 		GET /dashboard/events
 		GET /dashboard/setup
 		GET /dashboard/settings

@@ -49,7 +49,7 @@ func (v *visit) settingsTabs(current string) []web.NavItem {
 	if v.allows(kernel.Owner) {
 		tabs = append(tabs, web.NavItem{Label: v.print.T("People"), Path: peoplePath, Current: current == peoplePath})
 	}
-	return tabs
+	return append(tabs, web.NavItem{Label: v.print.T("Assistant"), Path: assistantPath, Current: current == assistantPath})
 }
 
 func showSettings(v *visit, f *web.Form) error {

@@ -15,13 +15,13 @@ import (
 // cardTools returns the tools that write cards.
 func cardTools() []*tool {
 	return []*tool{
-		{name: "issue_cards", title: "Issue cards", scope: "cards:write", writes: true, openWorld: true, run: issueCards,
+		{name: "issue_cards", title: Text("Issue cards"), scope: "cards:write", writes: true, openWorld: true, run: issueCards,
 			doc:    "Issues 1 to 50 cards of a published program and returns the link of each. Use dry_run first: it checks every row by the same rules and writes nothing. Pass an idempotency_key, the same one when you retry: rows that were issued are then not issued again. More than 10 cards have to be confirmed: " + confirmDoc,
 			schema: `{"type":"object","properties":{"program_id":{"type":"string"},"cards":{"type":"array","minItems":1,"maxItems":50,"items":{"type":"object","properties":{"holder_name":{"type":"string","maxLength":200},"holder_email":{"type":"string","maxLength":254},"external_ref":{"type":"string","maxLength":255,"description":"The shop's own id of the person; one live card per program."},"expires_at":{"type":"string","format":"date-time"},"send_email":{"type":"boolean","description":"Mail the link to holder_email."}},"additionalProperties":false}},"dry_run":{"type":"boolean","default":false},` + confirmSchema + `},"required":["program_id","cards"],"additionalProperties":false}`},
-		{name: "update_card", title: "Change a card", scope: "cards:write", writes: true, destructive: true, idempotent: true, run: updateCard,
+		{name: "update_card", title: Text("Change a card"), scope: "cards:write", writes: true, destructive: true, idempotent: true, run: updateCard,
 			doc:    "Changes the holder, reference or expiry of a card; null clears a field. Holder and expiry of a card that is installed on a phone are frozen. Stamps and balances change at tills only.",
 			schema: `{"type":"object","properties":{"id":{"type":"string"},"holder_name":{"type":["string","null"]},"holder_email":{"type":["string","null"]},"external_ref":{"type":["string","null"]},"expires_at":{"type":["string","null"],"format":"date-time"},"idempotency_key":{"type":"string"}},"required":["id"],"additionalProperties":false}`},
-		{name: "reissue_card", title: "Replace the code of a card", scope: "cards:write", writes: true, destructive: true, openWorld: true, run: reissueCard,
+		{name: "reissue_card", title: Text("Replace the code of a card"), scope: "cards:write", writes: true, destructive: true, openWorld: true, run: reissueCard,
 			doc:    "Gives a card a new QR code and a new link, for one that was lost. Stamps and balance stay. " + confirmDoc,
 			schema: `{"type":"object","properties":{"id":{"type":"string"},"holder_name":{"type":"string"},"holder_email":{"type":"string"},"expires_at":{"type":"string","format":"date-time"},"send_email":{"type":"boolean","description":"Mail the new link."},` + confirmSchema + `},"required":["id"],"additionalProperties":false}`},
 	}

@@ -13,13 +13,13 @@ const prizeSchema = `{"type":"array","items":{"type":"object","properties":{"thr
 // programTools returns the tools that write programs.
 func programTools() []*tool {
 	return []*tool{
-		{name: "create_program", title: "Draft a program", scope: "programs:write", writes: true, run: createProgram,
+		{name: "create_program", title: Text("Draft a program"), scope: "programs:write", writes: true, run: createProgram,
 			doc:    "Creates a card program with its prizes as an unpublished draft: no cards can be issued until set_program_state publishes it. standard and private need total_stamps and icon_key, discount needs discount_percent, access needs access_image_url, prepaid needs initial_balance_cents.",
 			schema: `{"type":"object","properties":{"type":{"type":"string","enum":["standard","private","discount","access","prepaid"]},"name":{"type":"string","maxLength":200},` + programSchema + `,"repeat_after_reset":{"type":"boolean"},"prizes":` + prizeSchema + `,"idempotency_key":{"type":"string"}},"required":["type","name"],"additionalProperties":false}`},
-		{name: "update_program", title: "Change a program", scope: "programs:write", writes: true, destructive: true, run: updateProgram,
+		{name: "update_program", title: Text("Change a program"), scope: "programs:write", writes: true, destructive: true, run: updateProgram,
 			doc:    "Changes fields of a program, adds prizes, or removes prizes that were never redeemed. A program of which a card is installed on a phone is frozen. Removing prizes has to be confirmed: " + confirmDoc,
 			schema: `{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},` + programSchema + `,"repeat_after_reset":{"type":"boolean"},"add_prizes":` + prizeSchema + `,"remove_prizes":{"type":"array","items":{"type":"string"},"description":"Ids of prizes."},` + confirmSchema + `},"required":["id"],"additionalProperties":false}`},
-		{name: "set_program_state", title: "Publish or suspend a program", scope: "programs:write", writes: true, destructive: true, idempotent: true, run: setProgramState,
+		{name: "set_program_state", title: Text("Publish or suspend a program"), scope: "programs:write", writes: true, destructive: true, idempotent: true, run: setProgramState,
 			doc:    "publish: cards can be issued. unpublish: no new cards, existing ones go on working. suspend: existing cards stop earning and redeeming. unsuspend: they go on. " + confirmDoc,
 			schema: `{"type":"object","properties":{"id":{"type":"string"},"action":{"type":"string","enum":["publish","unpublish","suspend","unsuspend"]},` + confirmSchema + `},"required":["id","action"],"additionalProperties":false}`},
 	}

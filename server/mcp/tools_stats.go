@@ -179,10 +179,10 @@ func (c *call) programStats(a statsArgs, in *input) (any, error) {
 // locationTools returns the tools that change locations.
 func locationTools() []*tool {
 	return []*tool{
-		{name: "update_location", title: "Change a location", scope: "locations:write", writes: true, destructive: true, idempotent: true, run: updateLocation,
+		{name: "update_location", title: Text("Change a location"), scope: "locations:write", writes: true, destructive: true, idempotent: true, run: updateLocation,
 			doc:    "Changes the name, address or position of a location, or whether its tills ask for the staff PIN.",
 			schema: `{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string","maxLength":200},"address":{"type":"string"},"city":{"type":"string"},"postal_code":{"type":"string"},"country_code":{"type":"string","description":"ISO 3166-1, two letters."},"lat":{"type":"number"},"lon":{"type":"number"},"require_staff_pin":{"type":"boolean"},"idempotency_key":{"type":"string"}},"required":["id"],"additionalProperties":false}`},
-		{name: "set_location_state", title: "Enable or disable a location", scope: "locations:write", writes: true, destructive: true, idempotent: true, run: setLocationState,
+		{name: "set_location_state", title: Text("Enable or disable a location"), scope: "locations:write", writes: true, destructive: true, idempotent: true, run: setLocationState,
 			doc:    "Enables or disables a location. Disabling stops all its tills. " + confirmDoc,
 			schema: `{"type":"object","properties":{"id":{"type":"string"},"state":{"type":"string","enum":["enabled","disabled"]},` + confirmSchema + `},"required":["id","state"],"additionalProperties":false}`},
 	}

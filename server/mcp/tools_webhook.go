@@ -9,13 +9,13 @@ import (
 // webhookTools returns the tools that concern webhooks.
 func webhookTools() []*tool {
 	return []*tool{
-		{name: "get_webhooks", title: "Webhooks and their failures", scope: "webhooks:read", idempotent: true, run: getWebhooks,
+		{name: "get_webhooks", title: Text("Webhooks and their failures"), scope: "webhooks:read", idempotent: true, run: getWebhooks,
 			doc:    "Lists webhooks with their health; with id, one with its last 10 failures. Use it to find out why a receiver such as n8n gets nothing. error is what the receiver or the network said.",
 			schema: `{"type":"object","properties":{"id":{"type":"string"},"program_id":{"type":"string"}},"additionalProperties":false}`},
-		{name: "draft_webhook", title: "Draft a webhook", scope: "webhooks:write", writes: true, run: draftWebhook,
+		{name: "draft_webhook", title: Text("Draft a webhook"), scope: "webhooks:write", writes: true, run: draftWebhook,
 			doc:    "Prepares a webhook. Nothing is sent to it, not even a test, until a person has looked at its URL and activated it in the dashboard, where the signing secret is shown. Events are keys such as card.activated, or prefixes such as card.*; read punchcard://events.",
 			schema: `{"type":"object","properties":{"program_id":{"type":"string","description":"The program that the webhook is listed under; it filters nothing."},"url":{"type":"string","description":"https."},"events":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":50},"description":{"type":"string","maxLength":500},"program_ids":{"type":"array","items":{"type":"string"},"description":"Only events of these programs."},"location_ids":{"type":"array","items":{"type":"string"},"description":"Only events at these locations."},"idempotency_key":{"type":"string"}},"required":["program_id","url","events"],"additionalProperties":false}`},
-		{name: "manage_webhook", title: "Pause, test or redeliver", scope: "webhooks:write", writes: true, destructive: true, openWorld: true, run: manageWebhook,
+		{name: "manage_webhook", title: Text("Pause, test or redeliver"), scope: "webhooks:write", writes: true, destructive: true, openWorld: true, run: manageWebhook,
 			doc:    "pause: makes a webhook inactive; only a person can activate it again. test: sends test.ping to an active one. redeliver: sends the delivery delivery_id to an active one again. URL, secrets and filters cannot be changed here.",
 			schema: `{"type":"object","properties":{"id":{"type":"string"},"action":{"type":"string","enum":["pause","test","redeliver"]},"delivery_id":{"type":"string","description":"For redeliver; from get_webhooks."},"idempotency_key":{"type":"string"}},"required":["id","action"],"additionalProperties":false}`},
 	}

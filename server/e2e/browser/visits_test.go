@@ -79,12 +79,14 @@ var visits = map[string][]visit{
 	"/dashboard/activity": {{}, {as: "viewer", rules: Rules{Status: http.StatusForbidden}}},
 	"/dashboard/events":   {{not: "a stream"}},
 
+	"/dashboard/assistant": {{}, {query: "client=cursor"}, {query: "client=vs-code"}, {query: "client=n8n"}, {query: "client=claude-desktop"}, {as: "viewer"}},
+
 	"/dashboard/key/:id":         of("key", "key rotated", "key revoked"),
 	"/dashboard/key/:id/revoke":  of("key"),
 	"/dashboard/key/:id/rotate":  of("key"),
 	"/dashboard/keys":            {{}, {as: "manager", rules: Rules{Status: http.StatusForbidden}}},
 	"/dashboard/keys/revoke-all": {{}},
-	"/dashboard/new/key":         {{}},
+	"/dashboard/new/key":         {{}, {query: "class=mcp"}},
 
 	"/dashboard/new/webhook":                      {{}},
 	"/dashboard/webhook/:id":                      append(of("webhook", "webhook silent"), visit{of: []string{"webhook"}, as: "viewer"}),

@@ -1,0 +1,137 @@
+package dashboard
+
+import (
+	"net/http"
+	"slices"
+
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/server/web"
+	"punchcard/store"
+)
+
+const assistantPath = "/dashboard/assistant"
+
+// assistantPages say how an AI assistant is set up.
+var assistantPages = []binding{
+	page(assistantPath, showAssistant),
+}
+
+// Assistant is what the pages say about the endpoint for AI assistants.
+type Assistant struct {
+	Path      string // of the endpoint
+	PerMinute int    // calls of a key per minute; 0: no limit
+	PerDay    int    // calls of a key on a day in UTC; 0: no limit
+	Tools     func() []Tool
+	// Clients returns how each client is set up with the URL of the endpoint and a key.
+	Clients func(url, key string) []Client
+}
+
+// Tool is something that an assistant can do.
+type Tool struct {
+	Name  string
+	Title string // a text
+	Scope string // that the key needs; empty: none
+	// Writes says that the tool changes something, and Asks that it shows the impact first.
+	Writes, Asks bool
+}
+
+// Client is a program with which an assistant uses the endpoint, and how it is set up.
+type Client struct {
+	ID   string // a word for URLs
+	Name string
+	File string // the file that Text belongs into; empty: none
+	Doc  string // a text: where Text belongs
+	Text string
+}
+
+// placeholderKey stands for a key that is not shown.
+const placeholderKey = "tmk_…"
+
+// clients returns how each client is set up on this server.
+func (v *visit) clients(key string) []Client {
+	return v.Assistant.Clients(v.origin()+v.Assistant.Path, key)
+}
+
+// assistantPage is the page about assistants.
+type assistantPage struct {
+	web.Frame
+	Tabs      []web.NavItem
+	Actions   []web.Action
+	Trouble   string // why no assistant can use the shop
+	Owner     bool
+	Clients   []web.NavItem
+	Client    Client
+	Questions []string
+	Tools     []toolRow
+	Limits    []web.Fact
+}
+
+// toolRow is a tool as the page shows it.
+type toolRow struct {
+	Tool
+	Needs  string // the scope in words
+	Effect web.Badge
+}
+
+func showAssistant(v *visit) error {
+	sh, err := read[store.Shop](v, operation.GetShop, kernel.Args{})
+	if err != nil {
+		return err
+	}
+	p := assistantPage{Frame: v.frame(web.Text("Assistant"), settingsPath), Tabs: v.settingsTabs(assistantPath), Owner: v.allows(kernel.Owner), Limits: v.assistantLimits()}
+	switch {
+	case !sh.MCPAccess:
+		p.Trouble = v.print.T("This shop may not use assistants: its keys for them are suspended. The operator of the server decides that.")
+	case sh.SubscriptionState == "suspended" || sh.SubscriptionState == "cancelled":
+		p.Trouble = v.print.T("The subscription of this shop has ended, so no assistant gets an answer. The operator of the server renews it.")
+	}
+	if p.Owner {
+		p.Actions = []web.Action{{Label: v.print.T("New key"), Path: "/dashboard/new/key?class=mcp", Icon: "plus", Kind: "primary"}}
+	}
+	clients := v.clients(placeholderKey)
+	current := max(0, slices.IndexFunc(clients, func(c Client) bool { return c.ID == v.r.URL.Query().Get("client") }))
+	p.Client = clients[current]
+	for i, c := range clients {
+		p.Clients = append(p.Clients, web.NavItem{Label: c.Name, Path: assistantPath + "?client=" + c.ID, Current: i == current})
+	}
+	p.Questions = []string{
+		v.print.T("Who has not come for 30 days?"),
+		v.print.T("How does last Tuesday compare with the one before?"),
+		v.print.T("Which prizes are due?"),
+		v.print.T("Issue cards for these 30 people; try it without writing first."),
+		v.print.T("Why does the n8n webhook fail?"),
+	}
+	for _, t := range v.Assistant.Tools() {
+		p.Tools = append(p.Tools, v.toolRow(t))
+	}
+	return v.render(http.StatusOK, "assistant", p)
+}
+
+func (v *visit) toolRow(t Tool) toolRow {
+	row := toolRow{Tool: t, Needs: v.print.T("Nothing"), Effect: web.Badge{Label: v.print.T("Reads"), Tone: "info"}}
+	if t.Scope != "" {
+		row.Needs = v.scopeOption(t.Scope).Label
+	}
+	switch {
+	case t.Asks:
+		row.Effect = web.Badge{Label: v.print.T("Asks first"), Tone: "warn"}
+	case t.Writes:
+		row.Effect = web.Badge{Label: v.print.T("Changes"), Tone: "good"}
+	}
+	return row
+}
+
+// assistantLimits returns how often a key may call tools.
+func (v *visit) assistantLimits() []web.Fact {
+	limit := func(n int, hint string) web.Fact {
+		if n == 0 {
+			return web.Fact{Value: v.print.T("No limit")}
+		}
+		return web.Fact{Value: v.print.T("{0} call|{0} calls", n), Hint: hint}
+	}
+	minute := limit(v.Assistant.PerMinute, v.print.T("The next one is refused, and the assistant is told how long to wait."))
+	day := limit(v.Assistant.PerDay, v.print.T("The day begins at midnight in UTC."))
+	minute.Label, day.Label = v.print.T("A minute, for each key"), v.print.T("A day, for each key")
+	return []web.Fact{minute, day}
+}

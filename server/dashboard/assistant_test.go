@@ -1,0 +1,87 @@
+package dashboard_test
+
+import (
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"punchcard/server/app"
+	"punchcard/server/mcp"
+	"punchcard/server/servertest"
+)
+
+// setting returns the text of the code element with an id.
+func (p *page) setting(id string) string {
+	p.T.Helper()
+	n := p.find(func(n *html.Node) bool { return n.Data == "code" && attribute(n, "id") == id })
+	if n == nil || n.FirstChild == nil {
+		p.T.Fatalf("%s has no %s", p.what, id)
+	}
+	return n.FirstChild.Data
+}
+
+// TestAssistantPage checks that the page says how each client is set up on this server, all
+// tools, the limits and what is wrong with the shop, and that owners alone are led to keys.
+func TestAssistantPage(t *testing.T) {
+	t.Parallel()
+	s := start(t, func(c *app.Config) { c.Limits.MCPKeyRateLimitPerMinute, c.Limits.MCPKeyDailyCallBudget = 61, 5001 })
+	at := "/dashboard/assistant"
+	s.onlyFrom("viewer", at)
+	clients := mcp.Clients(s.Origin+"/mcp", "tmk_…")
+	for i, c := range clients {
+		p := s.as("viewer").get(at + "?client=" + c.ID).want(200)
+		if got := p.setting("setting"); got != c.Text {
+			t.Errorf("%s: %s\nwant %s", c.Name, got, c.Text)
+		}
+		tab := p.find(func(n *html.Node) bool {
+			return strings.HasPrefix(attribute(n, "href"), at+"?client=") && attribute(n, "aria-current") == "page"
+		})
+		if tab == nil || textOf(tab) != c.Name {
+			t.Errorf("%d: the tab of %s is not the current one", i, c.Name)
+		}
+	}
+	page := s.as("owner").get(at+"?client=nothing").has("61 calls", "5,001 calls")
+	if got := page.setting("setting"); got != clients[0].Text {
+		t.Errorf("an unknown client is shown as %s", got)
+	}
+	for _, tool := range mcp.Tools() {
+		page.has(tool.Name, tool.Title, tool.Scope)
+	}
+	if !page.link("/dashboard/new/key?class=mcp") || s.as("manager").get(at).link("/dashboard/new/key?class=mcp") {
+		t.Error("keys are for owners alone")
+	}
+	for _, from := range []string{"/dashboard/keys", "/dashboard/settings", "/dashboard/people"} {
+		if !s.as("owner").get(from).link(at) {
+			t.Errorf("%s does not lead to the page", from)
+		}
+	}
+	s.Control("PATCH", "/shops/"+s.ShopID, servertest.Fields{"subscription_state": "suspended"}).Want(200)
+	s.as("viewer").get(at).has("The subscription of this shop has ended")
+	s.Control("PATCH", "/shops/"+s.ShopID, servertest.Fields{"mcp_access": false}).Want(200)
+	s.as("viewer").get(at).has("This shop may not use assistants").lacks("subscription")
+}
+
+// TestAssistantKey checks that the key of an assistant is shown once, in the settings of each
+// client, and that a form that is sent again shows none.
+func TestAssistantKey(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	owner := s.as("owner")
+	form := owner.get("/dashboard/new/key?class=mcp").form("").set("name", "Assistant", "scopes", "cards:read", "locations", "all", "expires", "90")
+	made := form.send().want(200)
+	secret := made.setting("secret")
+	if !strings.HasPrefix(secret, "tmk_test_") {
+		t.Fatalf("the key is %s", secret)
+	}
+	for _, c := range mcp.Clients(s.Origin+"/mcp", secret) {
+		if got := made.setting(c.ID); got != c.Text {
+			t.Errorf("%s: %s\nwant %s", c.Name, got, c.Text)
+		}
+	}
+	form.send().want(200).lacks(secret, "mcpServers").has("was shown once")
+	owner.get("/dashboard/assistant").lacks(secret)
+	if class := owner.get("/dashboard/new/key?class=other").form("").fields.Get("class"); class != "api" {
+		t.Errorf("an unknown class chooses %s", class)
+	}
+}
