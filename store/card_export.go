@@ -133,6 +133,10 @@ func (v *View) ExportCard(shop int64, id string) (x CardExport, err error) {
 type ExportFilter struct {
 	ProgramID Opt[string] `json:"program_id"`
 	Status    Opt[string] `json:"status" enum:"active,locked,invited,archived,expired"`
+	// The others are as in CardSearch.
+	PrizeDue    Opt[bool]  `json:"prize_due"`
+	SeenFrom    Opt[Time]  `json:"seen_from"`
+	NotSeenDays Opt[int64] `json:"not_seen_days" min:"1" max:"3650"`
 }
 
 // ExportCards returns a page of the shop's cards with all that is known of them, newest
@@ -146,6 +150,19 @@ func (v *View) ExportCards(shop int64, f ExportFilter, q PageQuery) (Page[Export
 	}
 	if f.Status.Set {
 		w.filter(statusSQL+"=?", v.Now, f.Status.V)
+	}
+	if f.PrizeDue.Or(false) {
+		w.filter(prizeDueSQL)
+	}
+	if f.SeenFrom.Set {
+		w.filter(lastSeenSQL+">=?", f.SeenFrom.V)
+	}
+	if f.NotSeenDays.Set {
+		since, err := v.notSeenFor(shop, f.NotSeenDays.V)
+		if err != nil {
+			return Page[ExportedCard]{}, err
+		}
+		w.filter(notSeenSQL, since.day, since.before)
 	}
 	return page(v, w, q, exportedCardCols,
 		func(r *rows, key int64) ExportedCard { return v.s.scanExported(r, key, v.Now) })

@@ -129,12 +129,10 @@ func seenCursor(shop, day int64) uint64 {
 // those that were not seen for the longest time first. The cursor has the day as well as
 // the card, since a card that comes meanwhile moves to the end.
 func (v *View) findBySeen(a Access, f CardFind, q PageQuery, p *Page[CardFound]) (keys []int64, err error) {
-	sh, err := v.s.shop(v.conn, a.Shop)
+	since, err := v.notSeenFor(a.Shop, f.NotSeenDays.Or(0))
 	if err != nil {
 		return nil, err
 	}
-	day := v.today(sh.Timezone) - f.NotSeenDays.Or(0)
-	before := startOfDay(v.Now.Std().In(Zone(sh.Timezone)).AddDate(0, 0, 1-int(f.NotSeenDays.Or(0))))
 	fromProgram, fromDay, fromCard := int64(0), int64(-1), int64(0)
 	if q.Cursor.Set {
 		extra, card, ok := v.s.IDs.openAny(kindCursor, q.Cursor.V)
@@ -155,7 +153,7 @@ func (v *View) findBySeen(a Access, f CardFind, q PageQuery, p *Page[CardFound])
 		programs = slices.DeleteFunc(programs, func(k int64) bool { return k != only })
 	}
 	p.Limit = v.s.opts.Limits.ClampLimit(q.Limit)
-	walk := seenWalk{View: v, limit: p.Limit, visits: v.s.opts.PageVisits, day: day, before: before}
+	walk := seenWalk{View: v, limit: p.Limit, visits: v.s.opts.PageVisits, notSeen: since}
 	walk.filter("c.id IS NOT NULL")
 	v.findConditions(a, f, walk.filter)
 	if f.ExternalRef.Set {
@@ -179,14 +177,30 @@ func (v *View) findBySeen(a Access, f CardFind, q PageQuery, p *Page[CardFound])
 	return walk.found, nil
 }
 
+// notSeen says which cards were not seen for some days, by the calendar of their shop.
+type notSeen struct {
+	day    int64 // the last one on which they may have been presented
+	before Time  // those that were never presented must be issued before it
+}
+
+// notSeenFor returns what cards were not seen for so many days.
+func (v *View) notSeenFor(shop, days int64) (n notSeen, err error) {
+	sh, err := v.s.shop(v.conn, shop)
+	if err != nil {
+		return n, err
+	}
+	n.day = v.today(sh.Timezone) - days
+	n.before = startOfDay(v.Now.Std().In(Zone(sh.Timezone)).AddDate(0, 0, 1-int(days)))
+	return n, nil
+}
+
 // seenWalk walks the roots of live chains by the day on which they were last seen.
 type seenWalk struct {
 	*View
 	limit, visits int
-	day           int64 // the last one to be visited
-	before        Time  // those that were never seen must be issued before it
-	conds         []string
-	args          []any
+	notSeen
+	conds []string
+	args  []any
 
 	found             []int64
 	lastDay, lastRoot int64 // of the last card that was visited

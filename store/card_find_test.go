@@ -115,8 +115,28 @@ func TestFindBySeen(t *testing.T) {
 			if got, _ := k.find(k.a, c.find, limit+1); !slices.Equal(got, want) {
 				t.Errorf("%+v by %d: %v, want %v", c.find, limit+1, got, want)
 			}
+			if !c.find.NotSeenDays.Set {
+				continue
+			}
+			search := CardSearch{NotSeenDays: c.find.NotSeenDays, ProgramID: c.find.ProgramID, Status: c.find.Status}
+			if got := k.searched(t, search, int(limit)+1); !slices.Equal(got, want) {
+				t.Errorf("a search for %+v by %d: %v, want %v", search, limit+1, got, want)
+			}
 		}
 	}
+	for i, found := range []bool{true, true, false, false, false, false} { // a search by other things, too
+		search := CardSearch{Q: set(cards[i]), NotSeenDays: set[int64](4)}
+		if got := k.searched(t, search, 9); slices.Contains(got, cards[i]) != found {
+			t.Errorf("card %d: %v", i, got)
+		}
+	}
+	k.view(func(v *View) error {
+		p, err := v.ExportCards(k.a.Shop, ExportFilter{NotSeenDays: set[int64](3)}, PageQuery{})
+		if len(p.Data) != 3 || p.Data[0].ID != cards[2] || p.Data[2].ID != cards[0] {
+			t.Errorf("an export: %+v", p.Data)
+		}
+		return err
+	})
 	first := Page[CardFound]{}
 	k.view(func(v *View) (err error) {
 		first, err = v.FindCards(k.a, CardFind{NotSeenDays: set[int64](1)}, PageQuery{Limit: set[int64](1)})

@@ -197,6 +197,9 @@ func TestExportCards(t *testing.T) {
 	if got := count(ExportFilter{Status: set(StatusInvited)}); !slices.Equal(got, []string{gift}) {
 		t.Errorf("of a status: %v", got)
 	}
+	if got := count(ExportFilter{SeenFrom: set(f.clock.at().Add(-24 * time.Hour))}); len(got) != 3 || slices.Contains(got, gift) {
+		t.Errorf("seen: %v", got)
+	}
 }
 
 // TestReverseByPerson checks that a person reverses rows of every location by the rules

@@ -8,12 +8,13 @@ import (
 // CardSearch selects cards for a person who looks for one. All fields that are set
 // must match.
 type CardSearch struct {
-	Q          Opt[string] `json:"q" max:"254" doc:"Beginnings of words of the holder's name, without regard to case and accents; the beginning of an address (with an @); an external_ref; a short code; what a QR code holds; or a card's id."`
-	ProgramID  Opt[string] `json:"program_id"`
-	Status     Opt[string] `json:"status" enum:"active,locked,invited,archived,expired" doc:"Without it, archived cards that another card of their chain has replaced are left out."`
-	PrizeDue   Opt[bool]   `json:"prize_due" doc:"True: only cards that have reached a prize which was not taken in this cycle."`
-	SeenFrom   Opt[Time]   `json:"seen_from" doc:"Only cards whose newest row in the ledger is from then or later."`
-	SeenBefore Opt[Time]   `json:"seen_before" doc:"Only cards whose newest row in the ledger is from before then, or that have none."`
+	Q         Opt[string] `json:"q" max:"254" doc:"Beginnings of words of the holder's name, without regard to case and accents; the beginning of an address (with an @); an external_ref; a short code; what a QR code holds; or a card's id."`
+	ProgramID Opt[string] `json:"program_id"`
+	Status    Opt[string] `json:"status" enum:"active,locked,invited,archived,expired" doc:"Without it, archived cards that another card of their chain has replaced are left out."`
+	PrizeDue  Opt[bool]   `json:"prize_due" doc:"True: only cards that have reached a prize which was not taken in this cycle."`
+	SeenFrom  Opt[Time]   `json:"seen_from" doc:"Only cards whose newest row in the ledger is from then or later."`
+	// NotSeenDays is as in CardFind.
+	NotSeenDays Opt[int64] `json:"not_seen_days" min:"1" max:"3650" doc:"Only cards last presented at least so many days ago, by the shop's calendar, or never and issued before that. Without q the longest ago first, program by program, and archived cards only by their status."`
 	// WholeEmail makes addresses match as a whole and not by their beginning, for
 	// people who may not read them: a search by beginnings would tell them.
 	WholeEmail bool `json:"-"`
@@ -45,11 +46,13 @@ const (
 	lastSeenSQL = "(SELECT created_at FROM transactions WHERE card_id=c.id ORDER BY id DESC LIMIT 1)"
 	prizeDueSQL = `(c.archived_at IS NULL AND EXISTS (SELECT 1 FROM prizes z WHERE z.program_id=c.program_id AND z.threshold<=c.stamps_count
 		AND NOT EXISTS (SELECT 1 FROM claims WHERE card_id=c.id AND cycle=c.cycle AND threshold=z.threshold)))`
+	notSeenSQL     = "EXISTS (SELECT 1 FROM cards r WHERE r.id=ifnull(c.root_id, c.id) AND r.last_seen_day<=? AND (r.last_seen_day>0 OR r.created_at<?))"
 	notReplacedSQL = "(c.archived_at IS NULL OR NOT EXISTS (SELECT 1 FROM cards y WHERE y.root_id=ifnull(c.root_id, c.id) AND y.id>c.id AND y.deleted_at IS NULL))"
 )
 
-// conditions returns the filters of a search as a condition on a card c.
-func (v *View) searchConditions(f CardSearch) (sql string, args []any) {
+// searchConditions returns the filters of a search as a condition on a card c. since belongs
+// to NotSeenDays.
+func (v *View) searchConditions(f CardSearch, since notSeen) (sql string, args []any) {
 	conds := []string{"c.deleted_at IS NULL"}
 	add := func(cond string, more ...any) {
 		conds = append(conds, cond)
@@ -70,8 +73,8 @@ func (v *View) searchConditions(f CardSearch) (sql string, args []any) {
 	if f.SeenFrom.Set {
 		add(lastSeenSQL+">=?", f.SeenFrom.V)
 	}
-	if f.SeenBefore.Set {
-		add("ifnull("+lastSeenSQL+", 0)<?", f.SeenBefore.V)
+	if f.NotSeenDays.Set {
+		add(notSeenSQL, since.day, since.before)
 	}
 	if f.PrizeDue.Or(false) {
 		add(prizeDueSQL)
@@ -79,12 +82,18 @@ func (v *View) searchConditions(f CardSearch) (sql string, args []any) {
 	return strings.Join(conds, " AND "), args
 }
 
-// Check validates seen_from and seen_before against each other.
+// Check refuses seen_from with not_seen_days.
 func (f CardSearch) Check(Time) []Detail {
-	if f.SeenFrom.Set && f.SeenBefore.Set && f.SeenFrom.V >= f.SeenBefore.V {
-		return []Detail{{"seen_from", "invalid_value", "must be before seen_before"}}
+	if f.SeenFrom.Set && f.NotSeenDays.Set {
+		return []Detail{{"seen_from", "mutually_exclusive", "cannot be combined with not_seen_days"}}
 	}
 	return nil
+}
+
+// bySeen reports whether the search walks the cards by the day on which they were last seen.
+// That index has no archived cards.
+func (f CardSearch) bySeen() bool {
+	return f.NotSeenDays.Set && strings.TrimSpace(f.Q.Or("")) == "" && f.Status.Or("") != StatusArchived
 }
 
 // SearchCards returns a page of the shop's cards that a search finds. Cards that q
@@ -95,10 +104,25 @@ func (v *View) SearchCards(shop int64, f CardSearch, q PageQuery) (p Page[FoundC
 	if details := f.Check(v.Now); details != nil {
 		return p, Invalid(details...)
 	}
-	err = v.snapshot(func() error {
+	err = v.snapshot(func() (err error) {
+		if f.bySeen() {
+			var walked Page[CardFound]
+			keys, err := v.findBySeen(Access{Shop: shop}, CardFind{ProgramID: f.ProgramID, Status: f.Status, NotSeenDays: f.NotSeenDays, PrizeDue: f.PrizeDue}, q, &walked)
+			if err != nil {
+				return err
+			}
+			p.Limit, p.NextCursor = walked.Limit, walked.NextCursor
+			p.Data, err = v.foundCards(shop, keys)
+			return err
+		}
 		limit := v.s.opts.Limits.ClampLimit(q.Limit)
 		x := cardSearch{View: v, shop: shop, CardSearch: f, limit: limit}
-		if err := x.run(q.Cursor); err != nil {
+		if f.NotSeenDays.Set {
+			if x.since, err = v.notSeenFor(shop, f.NotSeenDays.V); err != nil {
+				return err
+			}
+		}
+		if err = x.run(q.Cursor); err != nil {
 			return err
 		}
 		p = Page[FoundCard]{Limit: limit}
@@ -117,6 +141,7 @@ type cardSearch struct {
 	CardSearch
 	shop  int64
 	limit int
+	since notSeen // of NotSeenDays
 
 	words    []string // of q
 	longest  string   // of words; card_words is walked by it
@@ -225,7 +250,7 @@ func (x *cardSearch) matching(keys []int64) ([]int64, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	conds, args := x.searchConditions(x.CardSearch)
+	conds, args := x.searchConditions(x.CardSearch, x.since)
 	return x.keys("SELECT c.id FROM json_each(?) k CROSS JOIN cards c ON c.id=k.value WHERE c.shop_id=? AND "+conds, append([]any{jsonKeys(keys), x.shop}, args...)...)
 }
 
@@ -294,7 +319,7 @@ func (x *cardSearch) textOf(key int64, column string) (text string, err error) {
 // walk reads the cards of a source until the page is full or PageVisits were visited.
 // cols are the word that matched, the key and the name to which the word belongs.
 func (x *cardSearch) walk(cols, source string, args ...any) error {
-	conds, filterArgs := x.searchConditions(x.CardSearch)
+	conds, filterArgs := x.searchConditions(x.CardSearch, x.since)
 	visits := x.s.opts.PageVisits
 	r := x.query("SELECT "+columns(epochColumn, cols, "ifnull("+conds+", 0)")+" FROM "+source+" LIMIT ?", append(append(filterArgs, args...), visits)...)
 	n := 0

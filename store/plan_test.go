@@ -143,7 +143,7 @@ func runOperations(f *fixture) {
 		for _, text := range []Opt[string]{{}, set("ada b"), set("a@b"), set("abcdefgh"), set(expired)} {
 			for n := range 32 {
 				s := CardSearch{Q: text, PrizeDue: Opt[bool]{V: true, Set: n&1 == 1}, Status: Opt[string]{V: StatusActive, Set: n&2 == 2}, ProgramID: Opt[string]{V: l.program, Set: n&4 == 4}}
-				s.SeenFrom, s.SeenBefore = Opt[Time]{V: 1, Set: n&8 == 8}, Opt[Time]{V: f.clock.at(), Set: n&16 == 16}
+				s.SeenFrom, s.NotSeenDays = Opt[Time]{V: 1, Set: n&24 == 8}, Opt[int64]{V: 1, Set: n&16 == 16}
 				check(v.SearchCards(f.a.Shop, s, PageQuery{}))
 			}
 			check(v.SearchCards(f.a.Shop, CardSearch{Q: text}, PageQuery{Limit: set[int64](1)}))
@@ -254,6 +254,8 @@ func runStatistics(f *fixture, restricted Access, l ledgerCase) {
 		check(v.ExportCard(f.a.Shop, l.card))
 		check(v.ExportCards(f.a.Shop, ExportFilter{}, PageQuery{}))
 		check(v.ExportCards(f.a.Shop, ExportFilter{ProgramID: set(l.program), Status: set(StatusActive)}, PageQuery{}))
+		check(v.ExportCards(f.a.Shop, ExportFilter{PrizeDue: set(true), SeenFrom: set(Time(1))}, PageQuery{}))
+		check(v.ExportCards(f.a.Shop, ExportFilter{NotSeenDays: set[int64](1)}, PageQuery{}))
 		check(v.actorsOf(f.a.Shop, []ledgerTime{{1, 1}}))
 		for _, a := range []Access{f.a, restricted} {
 			check(v.Heatmap(a, HeatmapQuery{}))

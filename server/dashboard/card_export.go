@@ -55,15 +55,14 @@ var exportColumns = []string{"id", "program", "status", "name", "email", "refere
 // exportTimeout is how long a client may take to receive one page of an export.
 const exportTimeout = 30 * time.Second
 
+// exportFilters are the filters of the list of cards that an export has too.
+var exportFilters = []string{"program_id", "status", "seen", "prize_due"}
+
 // exportCards downloads the cards as a table, page by page. If a page fails after the
 // first one was sent, the connection is closed, so that the browser reports it.
 func exportCards(v *visit) error {
-	fields := url.Values{"limit": {"100"}}
-	for _, name := range []string{"program_id", "status"} {
-		if value := v.r.URL.Query().Get(name); value != "" {
-			fields.Set(name, value)
-		}
-	}
+	fields := searchFields(nonEmpty(v.r.URL.Query(), exportFilters...), v.Kernel.Store().Now())
+	fields.Set("limit", "100")
 	list, err := v.exportPage(fields)
 	if err != nil {
 		return err

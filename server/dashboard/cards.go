@@ -83,13 +83,7 @@ func showCards(v *visit) error {
 func (v *visit) cardsActions(q url.Values, published bool) (actions []web.Action, empty web.Action) {
 	if v.allows(kernel.Owner) {
 		path := "/dashboard/cards.csv"
-		filter := url.Values{}
-		for _, name := range []string{"program_id", "status"} {
-			if q.Get(name) != "" {
-				filter.Set(name, q.Get(name))
-			}
-		}
-		if len(filter) > 0 {
+		if filter := nonEmpty(q, exportFilters...); len(filter) > 0 {
 			path += "?" + filter.Encode()
 		}
 		actions = append(actions, web.Action{Label: v.print.T("Export"), Path: path, Icon: "download"})
@@ -184,7 +178,7 @@ func (v *visit) statusOptions() []web.Option {
 // The choices of the filter by the last use: within so many days, or not since.
 var (
 	seenWithin = []int{1, 7, 30}
-	notSeenFor = []int{30, 90, 180, 365}
+	notSeenFor = []int{14, 30, 90, 180, 365}
 )
 
 func (v *visit) seenOptions() []web.Option {
@@ -198,8 +192,8 @@ func (v *visit) seenOptions() []web.Option {
 	return list
 }
 
-// searchFields returns the fields of SearchCards that the page's query asks for. A choice
-// of the last use becomes a time.
+// searchFields returns the fields of SearchCards that the page's query asks for. A choice of
+// the last use becomes a time, or days of the shop's calendar.
 func searchFields(q url.Values, now store.Time) url.Values {
 	fields := url.Values{}
 	for name, values := range q {
@@ -208,13 +202,12 @@ func searchFields(q url.Values, now store.Time) url.Values {
 		}
 	}
 	days, err := strconv.Atoi(q.Get("seen"))
-	at := now.Add(-time.Duration(max(days, -days)) * 24 * time.Hour).String()
 	switch {
-	case err != nil || days < -10_000 || days > 10_000:
+	case err != nil || days < -3650 || days > 3650:
 	case days > 0:
-		fields.Set("seen_from", at)
+		fields.Set("seen_from", now.Add(-time.Duration(days)*24*time.Hour).String())
 	case days < 0:
-		fields.Set("seen_before", at)
+		fields.Set("not_seen_days", strconv.Itoa(-days))
 	}
 	return fields
 }

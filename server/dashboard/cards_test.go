@@ -55,6 +55,16 @@ func TestCardPages(t *testing.T) {
 	s.as("viewer").get("/dashboard/cards").has("Ada Lovelace").lacks("ada@")
 }
 
+// cardsOn returns the ids of the cards that a page leads to.
+func cardsOn(p *page) (ids []string) {
+	for n := range p.root.Descendants() {
+		if id, ok := strings.CutPrefix(attribute(n, "href"), "/dashboard/card/"); ok && n.Data == "a" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 func TestSearchPage(t *testing.T) {
 	s := start(t)
 	manager := s.as("manager")
@@ -63,19 +73,32 @@ func TestSearchPage(t *testing.T) {
 	s.stamp(ada, 2)
 	for query, want := range map[string][]string{
 		"program_id=" + program: {bob, ada}, "q=love": {ada}, "q=ADA%40ex": {ada}, "q=C-1": {ada}, "q=" + bob: {bob}, "q=nobody": nil,
-		"status=invited&program_id=" + program: {bob}, "prize_due=true": {ada}, "seen=7&program_id=" + program: {ada}, "seen=-30&program_id=" + program: {bob},
+		"status=invited&program_id=" + program: {bob}, "prize_due=true": {ada}, "seen=7&program_id=" + program: {ada}, "seen=-30&program_id=" + program: nil,
 		"seen=x&program_id=" + program: {bob, ada}, "q=&program_id=" + program + "&status=&done=card-erased": {bob, ada},
 	} {
-		var have []string
-		for n := range manager.get("/dashboard/cards?" + query).want(200).root.Descendants() {
-			if id, ok := strings.CutPrefix(attribute(n, "href"), "/dashboard/card/"); ok && n.Data == "a" {
-				have = append(have, id)
-			}
-		}
-		if !slices.Equal(have, want) {
+		if have := cardsOn(manager.get("/dashboard/cards?" + query).want(200)); !slices.Equal(have, want) {
 			t.Errorf("%s: %v, want %v", query, have, want)
 		}
 	}
+	// 40 days later neither has come again, and Bob never.
+	s.SQL("UPDATE cards SET created_at=created_at-40*86400000, last_seen_day=last_seen_day-40*(last_seen_day>0)")
+	s.SQL("UPDATE transactions SET created_at=created_at-40*86400000")
+	for query, want := range map[string][]string{
+		"seen=-30": {bob, ada}, "seen=-90": nil, "seen=7": nil, "seen=-30&q=love": {ada}, "seen=-90&q=love": nil, "seen=-30&prize_due=true": {ada}, "seen=-30&status=invited": {bob},
+		"seen=-30&status=archived": nil, "seen=-9999": {bob, ada},
+	} {
+		if have := cardsOn(manager.get("/dashboard/cards?program_id=" + program + "&" + query).want(200)); !slices.Equal(have, want) {
+			t.Errorf("%s: %v, want %v", query, have, want)
+		}
+	}
+	filters := "?prize_due=true&program_id=" + program + "&seen=-30"
+	if !s.as("owner").get("/dashboard/cards" + filters).link("/dashboard/cards.csv" + filters) {
+		t.Error("the export has other filters than the list")
+	}
+	if rows, err := csv.NewReader(strings.NewReader(s.as("owner").get("/dashboard/cards.csv" + filters).want(200).body)).ReadAll(); err != nil || len(rows) != 2 || rows[1][0] != ada {
+		t.Errorf("the export has %v, %v", rows, err)
+	}
+	s.as("owner").get("/dashboard/cards.csv?prize_due=maybe").want(http.StatusBadRequest)
 	wrong := manager.get("/dashboard/cards?status=none").want(http.StatusBadRequest)
 	if wrong.find(func(n *html.Node) bool { return attribute(n, "id") == "filter-status-error" }) == nil {
 		t.Error("a wrong filter is not named")

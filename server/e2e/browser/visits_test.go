@@ -115,7 +115,7 @@ var visits = map[string][]visit{
 	"/dashboard/account/second-factor/codes":  {{as: "manager"}},
 	"/dashboard/account/second-factor/remove": {{as: "manager"}},
 
-	"/dashboard/cards":                   {{}, {query: "status=active"}, {query: "q=ada"}, {query: "q=nobody-is-called-so"}, {as: "viewer"}},
+	"/dashboard/cards":                   {{}, {query: "status=active"}, {query: "q=ada"}, {query: "q=nobody-is-called-so"}, {query: "seen=-14"}, {query: "prize_due=true"}, {as: "viewer"}},
 	"/dashboard/cards.csv":               {{not: "a file"}},
 	"/dashboard/card/:id":                append(of("card", "card 1", "card locked", "card archived", "card discount", "card access", "card prepaid"), visit{of: []string{"card erased"}, rules: Rules{Status: http.StatusNotFound}}, visit{of: []string{"card"}, as: "viewer"}),
 	"/dashboard/card/:id/archive":        of("card"),
