@@ -14,42 +14,57 @@ import (
 // Key groups the commands on keys.
 type Key struct {
 	Create    KeyCreate    `cmd:"" help:"Create a key and print it; it is shown only once."`
-	List      KeyList      `cmd:"" help:"List the shop's keys, newest first."`
+	List      KeyList      `cmd:"" help:"List the shop's keys, newest first, with the calls of MCP keys today and in 30 days, by UTC."`
 	Rotate    KeyRotate    `cmd:"" help:"Create a successor and print it, only once; the old key stays valid for the overlap."`
 	Revoke    KeyRevoke    `cmd:"" help:"Revoke a key, from the next request on."`
 	RevokeAll KeyRevokeAll `cmd:"" help:"Revoke all keys of the shop."`
 }
 
-// printKeys prints a table of keys.
-func printKeys(w io.Writer, keys ...store.Key) {
-	now := store.TimeOf(time.Now())
-	fmt.Fprintln(w, "ID\tPREFIX\tCLASS\tNAME\tSTATE\tSCOPES\tLOCATIONS")
-	for _, k := range keys {
-		state := "valid"
-		switch {
-		case k.RevokedAt.Valid:
-			state = "revoked"
-		case k.ExpiresAt.Valid && k.ExpiresAt.V <= now, k.RetiresAt.Valid && k.RetiresAt.V <= now:
-			state = "expired"
-		case k.RetiresAt.Valid:
-			state = "until " + k.RetiresAt.V.String()
-		case k.DisabledByPlanAt.Valid:
-			state = "suspended"
-		}
-		scopes := fmt.Sprint(len(k.Scopes))
-		if len(k.Scopes) == len(store.Scopes) {
-			scopes = "all"
-		}
-		locations := "all"
-		if n := len(k.LocationIDs); n > 0 {
-			locations = fmt.Sprint(n)
-		}
-		printf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Prefix, k.Class, k.Name, state, scopes, locations)
+const keyHeading = "ID\tPREFIX\tCLASS\tNAME\tSTATE\tSCOPES\tLOCATIONS"
+
+// printKeyRow prints a key as a row of a table, without the end of the line.
+func printKeyRow(w io.Writer, k store.Key) {
+	now, state := store.TimeOf(time.Now()), "valid"
+	switch {
+	case k.RevokedAt.Valid:
+		state = "revoked"
+	case k.ExpiresAt.Valid && k.ExpiresAt.V <= now, k.RetiresAt.Valid && k.RetiresAt.V <= now:
+		state = "expired"
+	case k.RetiresAt.Valid:
+		state = "until " + k.RetiresAt.V.String()
+	case k.DisabledByPlanAt.Valid:
+		state = "suspended"
 	}
+	scopes := fmt.Sprint(len(k.Scopes))
+	if len(k.Scopes) == len(store.Scopes) {
+		scopes = "all"
+	}
+	locations := "all"
+	if n := len(k.LocationIDs); n > 0 {
+		locations = fmt.Sprint(n)
+	}
+	printf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s", k.ID, k.Prefix, k.Class, k.Name, state, scopes, locations)
 }
 
 // printKey prints a table of one key.
-func printKey(w io.Writer, k store.Key) { printKeys(w, k) }
+func printKey(w io.Writer, k store.Key) {
+	fmt.Fprintln(w, keyHeading)
+	printKeyRow(w, k)
+	fmt.Fprintln(w)
+}
+
+// printKeys prints a table of keys. Calls are counted of MCP keys alone.
+func printKeys(w io.Writer, keys operation.List[store.KeyInfo]) {
+	fmt.Fprintln(w, keyHeading+"\tCALLS TODAY\tIN 30 DAYS")
+	for _, k := range keys.Data {
+		printKeyRow(w, k.Key)
+		if k.Class == "mcp" {
+			printf(w, "\t%d\t%d\n", k.CallsToday, k.Calls30d)
+		} else {
+			printf(w, "\t-\t-\n")
+		}
+	}
+}
 
 // create runs an operation that creates a key, under the limits of keys, and prints
 // the key with its secret.
@@ -98,7 +113,7 @@ type KeyList struct{ OfShop }
 
 // Run lists the keys.
 func (c *KeyList) Run() error {
-	return run(c.OfShop, operation.ListKeys, kernel.Args{}, func(w io.Writer, keys operation.List[store.Key]) { printKeys(w, keys.Data...) })
+	return run(c.OfShop, operation.ListKeyInfos, kernel.Args{}, printKeys)
 }
 
 // KeyRotate is the command that rotates a key.
