@@ -36,11 +36,17 @@ type CreatedWebhook struct {
 	Secret string `json:"secret" doc:"Signs the deliveries. Shown only here."`
 }
 
+// Shown returns the answer without the secret, for a person to whom it was shown.
+func (w CreatedWebhook) Shown() any { return &CreatedWebhook{Webhook: w.Webhook} }
+
 // UpdatedWebhook is the answer to a PATCH.
 type UpdatedWebhook struct {
 	Webhook
 	Secret string `json:"secret,omitempty" doc:"The new secret, only when rotate_secret was true. The old one ended with this answer."`
 }
+
+// Shown returns the answer without the secret, for a person to whom it was shown.
+func (w UpdatedWebhook) Shown() any { return &UpdatedWebhook{Webhook: w.Webhook} }
 
 // WebhookFields is the body of POST webhook, and of PATCH webhook apart from
 // rotate_secret.

@@ -221,15 +221,16 @@ func withGone(options []web.Option, have []store.Named) []web.Option {
 	return options
 }
 
-// showCreatedWebhook shows the secret of a new webhook.
+// showCreatedWebhook shows the secret of a new webhook. A form that is sent again has none to
+// show.
 func showCreatedWebhook(v *visit, w store.CreatedWebhook) error {
 	p := webhookPage{Frame: v.frame(web.Text("The webhook was created"), webhooksPath), Secret: w.Secret}
 	p.Webhook.Webhook = w.Webhook
 	return v.webhookSecret(p)
 }
 
-// showRotatedWebhook shows the new secret of a webhook. A form that is sent again shows it
-// again, as long as the answer is remembered.
+// showRotatedWebhook shows the new secret of a webhook. A form that is sent again has none to
+// show.
 func showRotatedWebhook(v *visit, w store.UpdatedWebhook) error {
 	p := webhookPage{Frame: v.frame(web.Text("The secret was rotated"), webhooksPath), Secret: w.Secret}
 	p.Webhook.Webhook = w.Webhook
@@ -237,7 +238,7 @@ func showRotatedWebhook(v *visit, w store.UpdatedWebhook) error {
 }
 
 func (v *visit) webhookSecret(p webhookPage) error {
-	p.Form = v.newForm(nil)
+	p.Form, p.MayRotate = v.newForm(nil), v.allows(kernel.Owner)
 	p.fillReceivers(v)
 	return v.render(http.StatusOK, "webhook_secret", p)
 }

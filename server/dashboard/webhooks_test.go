@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"punchcard/server/app"
 	"punchcard/server/servertest"
 )
 
@@ -69,6 +70,18 @@ func TestWebhookForms(t *testing.T) {
 	if secret := between(rotated.text(), "WEBHOOK_SECRET='", "'"); len(secret) < 40 || strings.Contains(owner.get(at).body+owner.get(at+"/receiver").body, secret) {
 		t.Error("the secret is", secret)
 	}
+	form = owner.get("/dashboard/new/webhook").form("").set("url", receiver.URL+"/owner", "events", "card.*")
+	for range 2 { // a form that is sent again shows no secret
+		secret := form.send().want(200).setting("secret")
+		if !strings.HasPrefix(secret, "whsec_") {
+			t.Errorf("%s: the secret is %s", form.what, secret)
+		}
+		s.Unchanged(func() { form.send().want(200).lacks(secret).has("was shown once") })
+		form = owner.get(at + "/rotate").form(at + "/rotate")
+	}
+	if n := s.Value("SELECT count(*) FROM idempotency WHERE instr(body, 'whsec_')>0"); n != "0" {
+		t.Errorf("%s secrets are remembered", n)
+	}
 	manager.get(at + "/deactivate").form(at + "/deactivate").sendTwice(s).next().has("The webhook is off")
 	manager.get(at).has("Off").form(at + "/activate").sendTwice(s).next().has("The webhook is on")
 	sent := manager.get(at).form(at+"/test").sendTwice(s).next().has("test.ping", "A test event is on its way.")
@@ -77,6 +90,36 @@ func TestWebhookForms(t *testing.T) {
 	manager.get(at).has("of the newest 1", "Latest deliveries")
 	manager.get(at + "/delete").has("Delete this webhook?").form(at + "/delete").sendTwice(s).next().has("The webhook was deleted.")
 	manager.get(at).want(404)
+}
+
+// TestDraftActivatedOnce turns the draft of an assistant on by a form that is sent twice: once
+// it is activated, and once its secret is shown.
+func TestDraftActivatedOnce(t *testing.T) {
+	s := start(t, func(c *app.Config) { c.HoldWebhooks = true })
+	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"draft_webhook","arguments":{"program_id":"` + s.ProgramIDs["standard"] + `","url":"https://example.com/n8n","events":["card.*"],"description":"For n8n"}}}`
+	h := http.Header{"Authorization": {"Bearer " + s.MCPKey}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	if r := s.Fetch("POST", s.Origin+"/mcp", []byte(call), h); r.Status != 200 || strings.Contains(string(r.Body), `"isError":true`) {
+		t.Fatalf("%d %s", r.Status, r.Body)
+	}
+	owner := s.as("owner")
+	at := "/dashboard/webhook/" + between(owner.get("/dashboard/webhooks").has("For n8n", "Draft of an assistant").body, `href="/dashboard/webhook/`, `"`)
+	s.as("manager").get(at).has("An assistant drafted this webhook.").lacks(at+"/rotate", at+"/activate", at+"/test")
+	for _, action := range []string{"/activate", "/test"} {
+		s.Unchanged(func() { s.as("owner").post(at+action, nil).want(422) })
+	}
+	form := owner.get(at+"/rotate").has("Turn on this draft?", "https://example.com/n8n").form(at + "/rotate")
+	secret := form.send().want(200).setting("secret")
+	if !strings.HasPrefix(secret, "whsec_") {
+		t.Errorf("the secret is %s", secret)
+	}
+	s.Unchanged(func() { form.send().want(200).lacks(secret).has("was shown once") })
+	owner.get(at).has("On").lacks("An assistant drafted", secret)
+	if n := s.Value("SELECT count(*) FROM audit WHERE action='webhook.update'"); n != "1" {
+		t.Errorf("%s changes are audited", n)
+	}
+	if stored := s.Value("SELECT secret FROM webhooks WHERE description='For n8n'"); stored != secret {
+		t.Error("deliveries are signed with another secret")
+	}
 }
 
 // TestForeignWebhook checks that a webhook and a delivery of another shop are like those

@@ -35,6 +35,24 @@ type Secretive interface {
 	WithoutSecret() any
 }
 
+// ShownOnce is implemented by answers with a secret that the file contains, such as that of a
+// new webhook. A replay to a person gets the answer without it, since a page shows a secret
+// once; a key gets the whole answer again, since its program may have lost the first one.
+type ShownOnce interface {
+	Shown() any
+}
+
+// toRemember returns the answer as it is remembered, and whether it is all of the answer.
+func toRemember(c *Caller, out any) (remembered any, whole bool) {
+	if s, ok := out.(Secretive); ok {
+		return s.WithoutSecret(), false
+	}
+	if s, ok := out.(ShownOnce); ok && c.Kind == Person {
+		return s.Shown(), false
+	}
+	return out, true
+}
+
 // Invoke runs an operation for a caller. In this order, it authorizes the caller,
 // waits for a running call with the same idempotency key, returns the answer that
 // is remembered for that key, validates the fields, and runs the operation. The
@@ -254,11 +272,10 @@ func (k *Kernel) commit(ctx context.Context, call *Call, op *Operation, given *I
 		}
 		r.value = out
 		if key != nil && op.Out != nil {
-			if s, ok := out.(Secretive); ok {
-				stored = wire.Append(nil, s.WithoutSecret())
-			} else {
-				r.json = wire.Append(make([]byte, 0, 512), out)
-				stored = r.json
+			remembered, whole := toRemember(&call.Caller, out)
+			stored = wire.Append(make([]byte, 0, 512), remembered)
+			if whole {
+				r.json = stored
 			}
 		}
 		return nil
