@@ -159,8 +159,8 @@ func parseMessage(body []byte) (m message, err error) {
 		case "jsonrpc":
 			version = text(value)
 		case "id":
-			if k := value.Kind(); k != jsontext.KindString && k != jsontext.KindNumber {
-				return m, invalid("id must be a string or a number.")
+			if !isID(value) {
+				return m, invalid("id must be a string or a whole number between -2^53 and 2^53.")
 			}
 			m.id = value
 		case "method":
@@ -185,6 +185,16 @@ func parseMessage(body []byte) (m message, err error) {
 		return m, invalid("A message is a request or an answer, not both.")
 	}
 	return m, nil
+}
+
+// maxID is the largest number whose neighbors every parser tells from it.
+const maxID = 1 << 53
+
+// isID reports whether a value can be the id of a request. The SDK would answer to another id
+// if the number had a fraction or more digits.
+func isID(value jsontext.Value) bool {
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	return value.Kind() == jsontext.KindString || err == nil && -maxID <= n && n <= maxID
 }
 
 // text returns the value of a JSON string, and "" for other values.

@@ -3,8 +3,11 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -52,18 +55,31 @@ func (f *Face) serverFor(scopes []string) *sdk.Server {
 	return s
 }
 
+var errNoSession = errors.New("mcp: a request without a session")
+
 // middleware answers calls of tools that the key may not call, adds the calls that are left
-// to results, and says that nothing may be cached for others.
+// to results, and says that nothing may be cached for others. It turns a panic into an error,
+// since the SDK calls it on a goroutine of its own, where a panic ends the process.
 func middleware(next sdk.MethodHandler) sdk.MethodHandler {
-	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+	return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
 		s := sessionOf(ctx)
-		if r, ok := req.(*sdk.CallToolRequest); ok && s != nil {
+		if s == nil {
+			return nil, errNoSession
+		}
+		defer func() {
+			if p := recover(); p != nil {
+				res, err = nil, s.fault(fmt.Errorf("mcp: panic in %s: %v\n%s", method, p, debug.Stack()))
+			}
+		}()
+		if r, ok := req.(*sdk.CallToolRequest); ok {
 			if at := slices.IndexFunc(allTools(), func(t *tool) bool { return t.name == r.Params.Name }); at >= 0 && !allTools()[at].allowed(s.caller.Key.Scopes) {
 				c := &call{session: s, Context: ctx, tool: allTools()[at]}
 				return withLeft(s, c.refused(kernel.Refuse(store.Unauthorized, "The key lacks the scope "+c.tool.scope+"."))), nil
 			}
 		}
-		res, err := next(ctx, method, req)
+		if res, err = next(ctx, method, req); err != nil {
+			return nil, err // res is a nil pointer in an interface that is not nil
+		}
 		switch r := res.(type) {
 		case *sdk.ListToolsResult:
 			r.CacheScope = "private"
@@ -76,11 +92,23 @@ func middleware(next sdk.MethodHandler) sdk.MethodHandler {
 		case *sdk.ReadResourceResult:
 			r.CacheScope = "private"
 		}
-		if err != nil || s == nil || !slices.Contains(counted, method) {
-			return res, err
+		if !slices.Contains(counted, method) {
+			return res, nil
 		}
 		return withLeft(s, res), nil
 	}
+}
+
+// fault returns the error of JSON-RPC for an error of an operation, and logs it if it is the
+// server's.
+func (s *session) fault(err error) error {
+	e := s.Kernel.Report(s.w, err)
+	data, _ := json.Marshal(refusalData{e.Code, s.Kernel.RequestID(s.w)})
+	message := e.Message
+	if e.Code == store.InternalError {
+		message = internalMessage
+	}
+	return &jsonrpc.Error{Code: codeRefused, Message: string(e.Code) + ": " + message, Data: data}
 }
 
 // withLeft adds the calls that are left to a result.
@@ -130,12 +158,10 @@ func resourceHandler(prefix string, read func(*call) (any, error)) sdk.ResourceH
 		}
 		out, err := get(c)
 		if err != nil {
-			e := c.Kernel.Report(c.w, err)
-			if e.Status == http.StatusNotFound {
+			if kernel.AsError(err, kernel.StatusOf).Status == http.StatusNotFound {
 				return nil, sdk.ResourceNotFoundError(cleanText(req.Params.URI, 200))
 			}
-			data, _ := json.Marshal(refusalData{e.Code, c.Kernel.RequestID(c.w)})
-			return nil, &jsonrpc.Error{Code: codeRefused, Message: string(e.Code) + ": " + e.Message, Data: data}
+			return nil, c.fault(err)
 		}
 		r := c.result(out, false)
 		text, _ := r.StructuredContent.(json.RawMessage)

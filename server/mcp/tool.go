@@ -71,7 +71,7 @@ func (t *tool) listed() *sdk.Tool {
 func (t *tool) handle(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 	s := sessionOf(ctx)
 	if s == nil {
-		return nil, errors.New("mcp: a call without a session")
+		return nil, errNoSession
 	}
 	c := &call{session: s, Context: ctx, tool: t, args: req.Params.Arguments, state: req.Params.RequestState}
 	if len(c.args) == 0 || string(c.args) == "null" {
@@ -142,13 +142,16 @@ var hints = map[store.Code]string{
 	store.InternalError:            "Call again, with the same idempotency_key where there was one.",
 }
 
+// internalMessage is the message of a refusal that is the server's fault.
+const internalMessage = "Something went wrong on the server."
+
 // refused returns the result of a call that is refused. Its messages contain nothing that
 // the caller sent: a field that is not known is named in field alone.
 func (c *call) refused(err error) *sdk.CallToolResult {
 	e := c.Kernel.Report(c.w, err)
 	r := Refusal{e.Code, e.Message, slices.Clone(e.Details), hints[e.Code]}
 	if e.Code == store.InternalError {
-		r.Message = "Something went wrong on the server."
+		r.Message = internalMessage
 	}
 	for i := range r.Details {
 		if r.Details[i].Code == wire.CodeUnknownField {
