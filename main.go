@@ -15,8 +15,7 @@ import (
 )
 
 func main() {
-	var cli command.CLI
-	parser, err := kong.New(&cli,
+	parser, err := kong.New(command.New(),
 		kong.Name("punchcard"),
 		kong.Description("Loyalty and access cards: a server in one binary on one SQLite file. Start with: punchcard dev"),
 		kong.DefaultEnvars("PUNCHCARD"),

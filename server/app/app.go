@@ -169,9 +169,9 @@ func (a *App) server(h http.Handler) *http.Server {
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: a.conf.WriteTimeout}, ErrorLog: log.New(io.Discard, "", 0)}
 }
 
-// checkTarget returns the function by which the guard checks the URL of a webhook
+// CheckTarget returns the function by which the guard checks the URL of a webhook
 // before it is saved.
-func checkTarget(g *webhook.Guard) func(context.Context, string) *store.Detail {
+func CheckTarget(g *webhook.Guard) func(context.Context, string) *store.Detail {
 	return func(ctx context.Context, target string) *store.Detail {
 		if p := g.CheckURL(ctx, target); p != nil {
 			return &store.Detail{Field: "url", Code: p.Code, Message: p.Message}

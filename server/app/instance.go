@@ -110,7 +110,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 	}
 	i.makeServices(&c, targets, onAttempt)
 	k := kernel.New(st, kernel.Config{IdempotencyKeyMaxLength: c.Limits.IdempotencyKeyMaxLength,
-		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: onRequest, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, CheckTarget: checkTarget(targets), ErrorPage: errorPage, Health: c.health(st, a.Certificates), Backups: i.madeBackups(), TestMail: i.testMail(&c)})
+		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: onRequest, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, CheckTarget: CheckTarget(targets), ErrorPage: errorPage, Health: c.health(st, a.Certificates), Backups: i.madeBackups(), TestMail: i.testMail(&c)})
 	i.kernel, i.housekeeping.uses = k, k.TakeUses
 	router := k.Router()
 	k.Mount(router, api.Prefix, restRoutes(), api.NewGuard(st, c.rate()))

@@ -1,73 +1,130 @@
 package command
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
-	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/store"
 )
 
-// Card groups the commands on cards. Each acts on all cards that overflowed from one
-// another.
-type Card struct {
-	Lock    CardLock    `cmd:"" help:"Stop a card from earning and redeeming."`
-	Unlock  CardUnlock  `cmd:"" help:"Let a locked card work again."`
-	Archive CardArchive `cmd:"" help:"Archive a card; its history stays."`
-	Reissue CardReissue `cmd:"" help:"Give a card a new install link and QR code; the old ones stop working."`
-	Delete  CardDelete  `cmd:"" help:"Erase the personal data of a card's holder; ledger rows stay."`
+// linkFlag is the flag of commands that make an install link.
+type linkFlag struct {
+	PublicURL string `name:"public-url" required:"" placeholder:"URL" help:"Base URL of the install link: the public URL of the server."`
 }
 
-// OneCard has the flags of a command on one card.
-type OneCard struct {
-	OfShop
-	ID string `arg:"" help:"The card."`
-}
+func (f *linkFlag) configure(o *store.Options) { o.PublicURL = strings.TrimRight(f.PublicURL, "/") }
 
-// act runs an operation on the card and prints its status.
-func (c OneCard) act(op *kernel.Operation) error {
-	return run(c.OfShop, op, kernel.Args{Params: on(c.ID)}, func(w io.Writer, d store.CardDetail) {
-		printf(w, "%s  %s\n", d.ID, d.Status)
-	})
-}
+// theCard is the argument of commands on one card.
+var theCard = argument{name: "card", help: "The card: its id or code, or its holder's name, email or reference, if only one card has it.", kind: aCard, param: "id"}
 
-type (
-	// CardLock is the command that locks a card.
-	CardLock struct{ OneCard }
-	// CardUnlock is the command that unlocks a card.
-	CardUnlock struct{ OneCard }
-	// CardArchive is the command that archives a card.
-	CardArchive struct{ OneCard }
-	// CardDelete is the command that erases a card.
-	CardDelete struct{ OneCard }
-	// CardReissue is the command that gives a card a new install link.
-	CardReissue struct {
-		OneCard
-		PublicURL string `name:"public-url" required:"" placeholder:"URL" help:"Base URL of the install link: the public URL of the server."`
+// amount returns an amount in the smallest units of the shop's currency, which the rows
+// of tables do not name.
+func amount(cents int64) string { return fmt.Sprintf("%d cents", cents) }
+
+// orDash returns the text, or a dash for none.
+func orDash(text store.Null[string]) string {
+	if !text.Valid || text.V == "" {
+		return "-"
 	}
-)
+	return text.V
+}
 
-// Run locks the card.
-func (c *CardLock) Run() error { return c.act(operation.LockCard) }
-
-// Run unlocks the card.
-func (c *CardUnlock) Run() error { return c.act(operation.UnlockCard) }
-
-// Run archives the card.
-func (c *CardArchive) Run() error { return c.act(operation.ArchiveCard) }
-
-// Run erases the card.
-func (c *CardDelete) Run() error { return remove(c.OfShop, operation.EraseCard, c.ID) }
-
-// Run reissues the card and prints its new link.
-func (c *CardReissue) Run() error {
-	opts := store.Options{MustExist: true, PublicURL: strings.TrimRight(c.PublicURL, "/")}
-	out, err := do[operation.IssuedCard](c.OfShop, opts, operation.ReissueCard, kernel.Args{Params: on(c.ID)})
-	if err != nil {
-		return err
+// timeOrDash returns the time, or a dash for none.
+func timeOrDash(at store.Null[store.Time]) string {
+	if !at.Valid {
+		return "-"
 	}
-	return c.show(&out.IssuedCard, func(w io.Writer) {
-		printf(w, "%s\n\nInstall link, shown this once:\n\n%s\n", out.ID, out.InstallURL)
-	})
+	return at.V.String()
+}
+
+// printFoundCards prints a table of the cards that a search finds.
+func printFoundCards(w io.Writer, cards ...store.FoundCard) {
+	fmt.Fprintln(w, "ID\tNAME\tEMAIL\tREFERENCE\tPROGRAM\tSTATUS\tSTAMPS\tBALANCE\tPRIZE DUE\tLAST SEEN")
+	for _, c := range cards {
+		stamps, balance, due := "-", "-", "no"
+		if c.TotalStamps.Valid {
+			stamps = fmt.Sprintf("%d of %d", c.StampsCount, c.TotalStamps.V)
+		}
+		if c.CurrentValue.Valid {
+			balance = amount(c.CurrentValue.V)
+		}
+		if c.PrizeDue {
+			due = "yes"
+		}
+		printf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.ID, orDash(c.HolderName), orDash(c.HolderEmail), orDash(c.ExternalRef), c.ProgramName, c.Status, stamps, balance, due, timeOrDash(c.LastSeenAt))
+	}
+}
+
+// printCardStatus prints a card's id and status.
+func printCardStatus(w io.Writer, c store.CardDetail) { printf(w, "%s  %s\n", c.ID, c.Status) }
+
+// printCard prints a card as a list of its fields.
+func printCard(w io.Writer, c store.CardDetail) {
+	printf(w, "ID\t%s\nName\t%s\nEmail\t%s\nReference\t%s\nProgram\t%s\nStatus\t%s\n", c.ID, orDash(c.HolderName), orDash(c.HolderEmail), orDash(c.ExternalRef), c.ProgramName, c.Status)
+	switch {
+	case c.CurrentValue.Valid:
+		printf(w, "Balance\t%s\n", amount(c.CurrentValue.V))
+	case store.CollectsStamps(c.ProgramType):
+		printf(w, "Stamps\t%d\n", c.StampsCount)
+	}
+	printf(w, "Expires\t%s\nInstalled\t%s\nIssued\t%s\n", timeOrDash(c.ExpiresAt), timeOrDash(c.InstalledAt), c.CreatedAt)
+}
+
+// printCardOverview prints a card with its code, prizes and latest transactions.
+func printCardOverview(w io.Writer, o store.CardOverview) {
+	printCard(w, o.Card)
+	printf(w, "Short code\t%s\n", orDash(o.ShortCode))
+	for _, z := range o.Prizes {
+		state := fmt.Sprintf("at %d stamps", z.Threshold)
+		switch {
+		case z.Claimed:
+			state = "redeemed"
+		case z.Available:
+			state = "due"
+		}
+		printf(w, "Prize\t%s, %s\n", z.Name, state)
+	}
+	for _, t := range o.Transactions {
+		printf(w, "%s\t%s\n", t.CreatedAt, transactionWords(t.Transaction))
+	}
+}
+
+// printIssued prints a new install link.
+func printIssued(w io.Writer, c operation.IssuedCard) {
+	printf(w, "%s\n\nInstall link, shown this once:\n\n%s\n", c.ID, c.InstallURL)
+}
+
+// transactionWords says what a row of the ledger did.
+func transactionWords(t store.Transaction) string {
+	words := t.Type
+	if t.StampsDelta.Valid {
+		words += fmt.Sprintf(" %+d stamps", t.StampsDelta.V)
+	}
+	if t.ValueDelta.Valid {
+		words += " " + amount(t.ValueDelta.V)
+	}
+	if t.ReversedAt.Valid {
+		words += ", taken back"
+	}
+	return words + " at " + t.LocationName
+}
+
+// printTransactions prints a table of rows of the ledger.
+func printTransactions(w io.Writer, rows ...store.Transaction) {
+	fmt.Fprintln(w, "AT\tTYPE\tSTAMPS\tAMOUNT\tCARD\tLOCATION\tTAKEN BACK\tID")
+	for _, t := range rows {
+		stamps, value, reversed := "-", "-", "no"
+		if t.StampsDelta.Valid {
+			stamps = fmt.Sprintf("%+d", t.StampsDelta.V)
+		}
+		if t.ValueDelta.Valid {
+			value = amount(t.ValueDelta.V)
+		}
+		if t.ReversedAt.Valid {
+			reversed = "yes"
+		}
+		printf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.CreatedAt, t.Type, stamps, value, t.CardID, t.LocationName, reversed, t.ID)
+	}
 }

@@ -3,17 +3,17 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/user"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"punchcard/server/app"
 	"punchcard/server/kernel"
@@ -30,8 +30,12 @@ type CLI struct {
 	Staff       Staff       `cmd:"" help:"Add, list, disable and enable the people who work at tills, set their PINs."`
 	Device      Device      `cmd:"" help:"Create, pair, list and revoke tills' devices."`
 	Key         Key         `cmd:"" help:"Create, list, rotate and revoke keys."`
-	Program     Program     `cmd:"" help:"Change the operator's settings of a program, or delete it."`
-	Card        Card        `cmd:"" help:"Lock, unlock, archive, reissue and delete cards."`
+	Program     Program     `cmd:"" help:"Create, publish and change programs."`
+	Prize       Group       `cmd:"" help:"Add, list, change and delete the prizes of a program."`
+	Card        Group       `cmd:"" help:"Issue, find, show and change cards."`
+	Webhook     Group       `cmd:"" help:"Create, list and test webhooks, read their delivery logs."`
+	Transaction Group       `cmd:"" help:"List the ledger."`
+	Stats       Stats       `cmd:"" help:"Print the main figures of the shop or of a program."`
 	User        User        `cmd:"" help:"Invite people, list their accounts, reset passwords, end sessions."`
 	Audit       Audit       `cmd:"" help:"Print the audit log, newest first."`
 	Check       Check       `cmd:"" help:"Verify a database file: integrity and invariants."`
@@ -42,6 +46,20 @@ type CLI struct {
 	MCP         MCP         `cmd:"" help:"Relay standard input and output to the MCP endpoint of a server, for assistants that speak stdio."`
 	Healthcheck Healthcheck `cmd:"" help:"Exit with status 0 if a server is ready."`
 }
+
+// New returns the tree of all commands, with those that are made of operations.
+func New() *CLI {
+	cli := &CLI{}
+	cli.Program.Plugins = groupsOf("program")
+	cli.Prize.Plugins = groupsOf("prize")
+	cli.Card.Plugins = groupsOf("card")
+	cli.Webhook.Plugins = groupsOf("webhook")
+	cli.Transaction.Plugins = groupsOf("transaction")
+	return cli
+}
+
+// Group is a group of commands that are made of operations.
+type Group struct{ kong.Plugins }
 
 // Out is the output of the commands.
 var Out io.Writer = os.Stdout
@@ -67,6 +85,9 @@ func (c File) with(opts store.Options, f func(*store.Store) error) error {
 	err = f(st)
 	if cerr := st.Close(); err == nil {
 		err = cerr
+	}
+	if errors.As(err, new(usageError)) {
+		return err
 	}
 	if _, refused := store.AsError(err); err != nil && !refused {
 		return store.OpenError(c.DB, err)
@@ -119,6 +140,15 @@ func run[O any](c OfShop, op *kernel.Operation, args kernel.Args, human func(io.
 	return c.show(&out, func(w io.Writer) { human(w, out) })
 }
 
+// act runs an operation on what a text names, and prints its answer.
+func act[O any](c OfShop, kind *resource, text string, op *kernel.Operation, fields any, human func(io.Writer, O)) error {
+	id, err := c.id(kind, text)
+	if err != nil {
+		return err
+	}
+	return run(c, op, kernel.Args{Params: on(id), Fields: fields}, human)
+}
+
 // on returns the parameters of an operation on the resource with an id.
 func on(id string) map[string]string { return map[string]string{"id": id} }
 
@@ -156,17 +186,6 @@ func plain(err error) error {
 		parts = append(parts, flagOf(d.Field)+" "+d.Message)
 	}
 	return fmt.Errorf("%s", strings.Join(parts, "; "))
-}
-
-// flagOf returns the flag of a field, such as "--scope (value 2)" for scopes.1.
-func flagOf(field string) string {
-	name, index, inList := strings.Cut(field, ".")
-	name = cmp.Or(map[string]string{"scopes": "scope", "location_ids": "location", "expires_at": "expires"}[name], name)
-	flag := "--" + strings.ReplaceAll(name, "_", "-")
-	if n, err := strconv.Atoi(index); inList && err == nil {
-		flag += fmt.Sprintf(" (value %d)", n+1)
-	}
-	return flag
 }
 
 // show prints v as JSON, or calls human to print it as text.
@@ -218,13 +237,9 @@ func (i *instant) opt(flag string) (o store.Opt[store.Time], err error) {
 	if *i == "none" || *i == "never" {
 		return store.Opt[store.Time]{Set: true, Null: true}, nil
 	}
-	var days int
-	if n, _ := fmt.Sscanf(string(*i), "%dd", &days); n == 1 && string(*i) == fmt.Sprintf("%dd", days) && days > 0 && days <= 36500 {
-		return store.Given(store.TimeOf(time.Now().AddDate(0, 0, days))), nil
-	}
-	t, err := time.Parse(time.RFC3339, string(*i))
+	at, err := i.at(flag, false)
 	if err != nil {
-		return o, fmt.Errorf("--%s: must be a time such as 2027-01-31T00:00:00Z, a number of days such as 90d, or never", flag)
+		return o, fmt.Errorf("%w, or never", err)
 	}
-	return store.Given(store.TimeOf(t)), nil
+	return store.Given(at), nil
 }

@@ -34,14 +34,18 @@ func printDevices(w io.Writer, devices ...store.Device) {
 // DeviceCreate is the command that creates a device.
 type DeviceCreate struct {
 	OfShop
-	Location      string `env:"-" required:"" help:"The location of the device."`
+	Location      string `env:"-" required:"" help:"The location of the device: its id or name."`
 	Name          string `env:"-" default:"Till" help:"Name of the device."`
 	AcceptCardIDs bool   `name:"accept-card-ids" env:"-" help:"Accept the ids of cards in writes, for cash registers that know their members. Otherwise writes need the card's code."`
 }
 
 // Run creates the device.
 func (c *DeviceCreate) Run() error {
-	f := operation.DeviceFields{LocationID: store.Given(c.Location), Name: store.Given(c.Name), AcceptCardIDs: store.Given(c.AcceptCardIDs)}
+	location, err := c.id(aLocation, c.Location)
+	if err != nil {
+		return err
+	}
+	f := operation.DeviceFields{LocationID: store.Given(location), Name: store.Given(c.Name), AcceptCardIDs: store.Given(c.AcceptCardIDs)}
 	return run(c.OfShop, operation.CreateDevice, kernel.Args{Fields: f}, func(w io.Writer, d operation.CreatedDevice) {
 		printDevices(w, d.Device)
 		printf(w, "\nThe token, shown this once:\n\n%s\n", d.Token)
@@ -52,14 +56,18 @@ func (c *DeviceCreate) Run() error {
 type DevicePair struct {
 	OfShop
 	linkBase
-	Location      string `env:"-" required:"" help:"The location of the device."`
+	Location      string `env:"-" required:"" help:"The location of the device: its id or name."`
 	Name          string `env:"-" default:"Till" help:"Name of the device."`
 	AcceptCardIDs bool   `name:"accept-card-ids" env:"-" help:"Accept the ids of cards in writes."`
 }
 
 // Run makes the pairing and prints it, with a QR code if the whole link is known.
 func (c *DevicePair) Run() error {
-	f := operation.DeviceFields{LocationID: store.Given(c.Location), Name: store.Given(c.Name), AcceptCardIDs: store.Given(c.AcceptCardIDs)}
+	location, err := c.id(aLocation, c.Location)
+	if err != nil {
+		return err
+	}
+	f := operation.DeviceFields{LocationID: store.Given(location), Name: store.Given(c.Name), AcceptCardIDs: store.Given(c.AcceptCardIDs)}
 	p, err := doIn[store.CreatedPairing](c.File, c.options(), func(st *store.Store) (int64, error) { return st.ResolveShop(c.Shop) }, operation.CreatePairing, kernel.Args{Fields: f})
 	if err != nil {
 		return err
@@ -87,10 +95,10 @@ func (c *DeviceList) Run() error {
 // DeviceRevoke is the command that revokes a device.
 type DeviceRevoke struct {
 	OfShop
-	ID string `arg:"" help:"The device's id."`
+	ID string `arg:"" help:"The device: its id or name."`
 }
 
 // Run revokes the device.
 func (c *DeviceRevoke) Run() error {
-	return run(c.OfShop, operation.RevokeDevice, kernel.Args{Params: on(c.ID)}, func(w io.Writer, d store.Device) { printDevices(w, d) })
+	return act(c.OfShop, aDevice, c.ID, operation.RevokeDevice, nil, func(w io.Writer, d store.Device) { printDevices(w, d) })
 }

@@ -88,7 +88,7 @@ type KeyCreate struct {
 	Name          string   `env:"-" required:"" help:"What the key is for."`
 	Class         string   `env:"-" enum:"api,mcp" default:"api" help:"api or mcp."`
 	Scope         []string `env:"-" help:"Scopes such as cards:read; default: every scope, of an MCP key those that read."`
-	Location      []string `env:"-" help:"Restrict the key to these locations."`
+	Location      []string `env:"-" help:"Restrict the key to these locations, by id or name."`
 	Expires       *instant `env:"-" placeholder:"WHEN" help:"A time, a number of days such as 90d, or never. Default: never."`
 	app.KeyLimits `group:"Limits:"`
 }
@@ -100,7 +100,11 @@ func (c *KeyCreate) Run() (err error) {
 		f.Scopes = store.Given(c.Scope)
 	}
 	if len(c.Location) > 0 {
-		f.LocationIDs = store.Given(c.Location)
+		ids, err := c.ids(aLocation, c.Location)
+		if err != nil {
+			return err
+		}
+		f.LocationIDs = store.Given(ids)
 	}
 	if f.ExpiresAt, err = c.Expires.opt("expires"); err != nil {
 		return err
@@ -119,31 +123,41 @@ func (c *KeyList) Run() error {
 // KeyRotate is the command that rotates a key.
 type KeyRotate struct {
 	OfShop
-	ID            string `arg:"" help:"The key's id."`
+	ID            string `arg:"" help:"The key: its id or name."`
 	app.KeyLimits `group:"Limits:"`
 }
 
 // Run creates the successor and prints it.
 func (c *KeyRotate) Run() error {
-	return c.create(c.KeyLimits, operation.RotateKey, kernel.Args{Params: on(c.ID)})
+	id, err := c.id(aKey, c.ID)
+	if err != nil {
+		return err
+	}
+	return c.create(c.KeyLimits, operation.RotateKey, kernel.Args{Params: on(id)})
 }
 
 // KeyRevoke is the command that revokes a key.
 type KeyRevoke struct {
 	OfShop
-	ID string `arg:"" help:"The key's id."`
+	ID string `arg:"" help:"The key: its id or name."`
 }
 
 // Run revokes the key.
 func (c *KeyRevoke) Run() error {
-	return run(c.OfShop, operation.RevokeKey, kernel.Args{Params: on(c.ID)}, printKey)
+	return act(c.OfShop, aKey, c.ID, operation.RevokeKey, nil, printKey)
 }
 
 // KeyRevokeAll is the command that revokes all keys of a shop.
-type KeyRevokeAll struct{ OfShop }
+type KeyRevokeAll struct {
+	OfShop
+	confirmFlag
+}
 
 // Run revokes the keys.
 func (c *KeyRevokeAll) Run() error {
+	if err := c.confirm("Revoke all keys of the shop?"); err != nil {
+		return err
+	}
 	return run(c.OfShop, operation.RevokeAllKeys, kernel.Args{}, func(w io.Writer, r operation.RevokedKeys) {
 		printf(w, "%d keys revoked\n", r.Revoked)
 	})

@@ -99,7 +99,7 @@ func list[T any](c OfShop, op *kernel.Operation, limit int, human func(io.Writer
 // LocationSetPin is the command that sets or removes the staff PIN.
 type LocationSetPin struct {
 	OfShop
-	ID       string `arg:"" help:"The location."`
+	ID       string `arg:"" help:"The location: its id or name."`
 	Argument string `arg:"" name:"pin" optional:"" hidden:"" help:"Refused: the PIN is read from standard input."`
 	None     bool   `env:"-" help:"Remove the PIN instead of reading one."`
 }
@@ -117,5 +117,5 @@ func (c *LocationSetPin) Run() error {
 		}
 		f.StaffPIN.V = pin
 	}
-	return namePIN(run(c.OfShop, operation.SetStaffPIN, kernel.Args{Params: on(c.ID), Fields: f}, printLocation))
+	return namePIN(act(c.OfShop, aLocation, c.ID, operation.SetStaffPIN, f, printLocation))
 }

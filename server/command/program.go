@@ -2,7 +2,10 @@ package command
 
 import (
 	"errors"
+	"fmt"
 	"io"
+
+	"github.com/alecthomas/kong"
 
 	"punchcard/server/kernel"
 	"punchcard/server/operation"
@@ -11,14 +14,14 @@ import (
 
 // Program groups the commands on programs.
 type Program struct {
+	kong.Plugins
 	Update ProgramUpdate `cmd:"" help:"Change the settings that keys cannot set."`
-	Delete ProgramDelete `cmd:"" help:"Delete a program: its cards are archived, its webhooks are deleted, its ledger stays."`
 }
 
 // ProgramUpdate is the command that changes the settings that keys cannot set.
 type ProgramUpdate struct {
 	OfShop
-	ID              string  `arg:"" help:"The program."`
+	ID              string  `arg:"" help:"The program: its id or name."`
 	MinSpendCents   *number `env:"-" placeholder:"N" help:"Minimum purchase for a stamp, in cents; none removes the minimum."`
 	MaxStampsPerDay *number `env:"-" placeholder:"N" help:"Maximum number of stamps of a card on one day of the shop's calendar; none removes the limit."`
 	Enroll
@@ -56,7 +59,13 @@ func (c *ProgramUpdate) Run() error {
 		return errors.New("missing flags: --min-spend-cents=N, --max-stamps-per-day=N, or those that begin with --enroll")
 	case settings && enroll:
 		return errors.New("the flags that begin with --enroll need a command of their own")
-	case enroll:
+	}
+	id, err := c.id(aProgram, c.ID)
+	if err != nil {
+		return err
+	}
+	c.ID = id
+	if enroll {
 		return run(c.OfShop, operation.UpdateEnrolment, kernel.Args{Params: on(c.ID), Fields: c.Enroll.fields()}, func(w io.Writer, e store.Enrolment) {
 			state := "off"
 			if e.Enabled {
@@ -79,25 +88,62 @@ func (c *ProgramUpdate) Run() error {
 	})
 }
 
-// ProgramDelete is the command that deletes a program.
-type ProgramDelete struct {
-	OfShop
-	ID string `arg:"" help:"The program."`
-}
-
-// Run deletes the program.
-func (c *ProgramDelete) Run() error { return remove(c.OfShop, operation.DeleteProgram, c.ID) }
-
 // deleted is the JSON that a deletion prints.
 type deleted struct {
 	ID      string `json:"id"`
 	Deleted bool   `json:"deleted"`
 }
 
-// remove runs an operation that deletes a resource, and prints its id.
-func remove(c OfShop, op *kernel.Operation, id string) error {
-	if _, err := do[kernel.None](c, existing, op, kernel.Args{Params: on(id)}); err != nil {
-		return err
-	}
-	return c.show(&deleted{id, true}, func(w io.Writer) { printf(w, "%s deleted\n", id) })
+// remover returns the action that deletes the resource whose id is in a parameter.
+func remover(op *kernel.Operation, param string) action {
+	return action{op, func(i *invocation) (any, error) {
+		_, err := kernel.Do[kernel.None](i.ctx, i.kernel, i.caller, op, i.args)
+		return &deleted{i.args.Param(param), true}, err
+	}, func(w io.Writer, _ *Bound, answer any) { printf(w, "%s deleted\n", answer.(*deleted).ID) }}
 }
+
+// programRule says in a few words what a program gives.
+func programRule(p store.Program) string {
+	switch {
+	case p.TotalStamps.Valid:
+		return fmt.Sprintf("%d stamps", p.TotalStamps.V)
+	case p.DiscountPercent.Valid:
+		return fmt.Sprintf("%g %%", p.DiscountPercent.V)
+	case p.InitialBalanceCents.Valid:
+		return amount(p.InitialBalanceCents.V) + " at first"
+	}
+	return "-"
+}
+
+// printPrograms prints a table of programs.
+func printPrograms(w io.Writer, programs ...store.Program) {
+	fmt.Fprintln(w, "ID\tNAME\tTYPE\tRULE\tSTATE")
+	for _, p := range programs {
+		printf(w, "%s\t%s\t%s\t%s\t%s\n", p.ID, p.Name, p.Type, programRule(p), programState(p))
+	}
+}
+
+// printProgram prints a program and its prizes.
+func printProgram(w io.Writer, p store.ProgramDetail) {
+	printPrograms(w, p.Program)
+	if len(p.Prizes) > 0 {
+		fmt.Fprintln(w)
+		printLadder(w, operation.Ladder{Data: p.Prizes})
+	}
+}
+
+// printProgramState prints a program's state after a change.
+func printProgramState(w io.Writer, p store.ProgramDetail) {
+	printf(w, "%s  %s  %s\n", p.ID, p.Name, programState(p.Program))
+}
+
+// printLadder prints a table of prizes.
+func printLadder(w io.Writer, l operation.Ladder) {
+	fmt.Fprintln(w, "PRIZE\tSTAMPS\tNAME\tDESCRIPTION")
+	for _, z := range l.Data {
+		printf(w, "%s\t%d\t%s\t%s\n", z.ID, z.Threshold, z.Name, orDash(store.Some(z.Description)))
+	}
+}
+
+// printPrize prints a table of one prize.
+func printPrize(w io.Writer, z store.Prize) { printLadder(w, operation.Ladder{Data: []store.Prize{z}}) }

@@ -36,7 +36,7 @@ func printMember(w io.Writer, m store.StaffMember) { printStaff(w, m) }
 // StaffAdd is the command that adds a member of staff.
 type StaffAdd struct {
 	OfShop
-	Location string `env:"-" required:"" help:"The location at whose tills the person works."`
+	Location string `env:"-" required:"" help:"The location at whose tills the person works, by id or name."`
 	Name     string `env:"-" required:"" help:"Name of the person, which tills show."`
 	Argument string `arg:"" name:"pin" optional:"" hidden:"" help:"Refused: the PIN is read from standard input."`
 }
@@ -47,7 +47,11 @@ func (c *StaffAdd) Run() error {
 	if err != nil {
 		return err
 	}
-	f := operation.StaffFields{LocationID: store.Given(c.Location), Name: store.Given(c.Name), PIN: store.Given(pin)}
+	location, err := c.id(aLocation, c.Location)
+	if err != nil {
+		return err
+	}
+	f := operation.StaffFields{LocationID: store.Given(location), Name: store.Given(c.Name), PIN: store.Given(pin)}
 	return namePIN(run(c.OfShop, operation.CreateStaff, kernel.Args{Fields: f}, printMember))
 }
 
@@ -62,29 +66,29 @@ func (c *StaffList) Run() error {
 // StaffDisable is the command that disables a member of staff.
 type StaffDisable struct {
 	OfShop
-	ID string `arg:"" help:"The person's id."`
+	ID string `arg:"" help:"The person: the id or name."`
 }
 
 // Run disables the member of staff.
 func (c *StaffDisable) Run() error {
-	return run(c.OfShop, operation.DisableStaff, kernel.Args{Params: on(c.ID)}, printMember)
+	return act(c.OfShop, aMember, c.ID, operation.DisableStaff, nil, printMember)
 }
 
 // StaffEnable is the command that enables a member of staff.
 type StaffEnable struct {
 	OfShop
-	ID string `arg:"" help:"The person's id."`
+	ID string `arg:"" help:"The person: the id or name."`
 }
 
 // Run enables the member of staff.
 func (c *StaffEnable) Run() error {
-	return run(c.OfShop, operation.EnableStaff, kernel.Args{Params: on(c.ID)}, printMember)
+	return act(c.OfShop, aMember, c.ID, operation.EnableStaff, nil, printMember)
 }
 
 // StaffSetPin is the command that sets the PIN of a member of staff.
 type StaffSetPin struct {
 	OfShop
-	ID       string `arg:"" help:"The person's id."`
+	ID       string `arg:"" help:"The person: the id or name."`
 	Argument string `arg:"" name:"pin" optional:"" hidden:"" help:"Refused: the PIN is read from standard input."`
 }
 
@@ -95,5 +99,5 @@ func (c *StaffSetPin) Run() error {
 		return err
 	}
 	f := operation.MemberPINFields{PIN: store.Given(pin)}
-	return namePIN(run(c.OfShop, operation.SetStaffMemberPIN, kernel.Args{Params: on(c.ID), Fields: f}, printMember))
+	return namePIN(act(c.OfShop, aMember, c.ID, operation.SetStaffMemberPIN, f, printMember))
 }

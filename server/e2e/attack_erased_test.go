@@ -31,7 +31,7 @@ func TestAttackFindErasedPerson(t *testing.T) {
 	if found := traces(); len(found) != 2 {
 		t.Fatalf("before the card is erased, only %v name its holder", found)
 	}
-	if r := execute(t, nil, "card", "delete", made.ID, "--db", db); r.code != 0 {
+	if r := execute(t, nil, "card", "delete", made.ID, "--yes", "--db", db); r.code != 0 {
 		t.Fatal(r.stderr)
 	}
 	if found := traces(); len(found) != 0 {

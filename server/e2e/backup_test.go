@@ -332,7 +332,7 @@ func TestBackupHasNothingErased(t *testing.T) {
 	dir := t.TempDir()
 	b.run("backup", filepath.Join(dir, "with.db"))
 	for _, id := range ids {
-		b.run("card", "delete", id)
+		b.run("card", "delete", id, "--yes")
 	}
 	b.run("backup", filepath.Join(dir, "without.db"))
 	for name, want := range map[string]bool{"with.db": true, "without.db": false} {

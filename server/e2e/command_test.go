@@ -281,18 +281,18 @@ func TestOperatorsCommands(t *testing.T) {
 		ID      string
 		Deleted bool
 	}
-	f.json(&gone, "card", "delete", second.ID)
+	f.json(&gone, "card", "delete", second.ID, "--yes")
 	if gone.ID != second.ID || !gone.Deleted {
 		t.Errorf("card delete printed %+v", gone)
 	}
 	api.Get("/cards/"+second.ID).Want(404, "not_found")
-	f.refused("card", "delete", second.ID)("No such card")
+	f.refused("card", "delete", second.ID, "--yes")("No such card")
 
 	third := issueCard(api, program, nil)
-	f.run("program", "delete", program)
+	f.run("program", "delete", program, "--yes")
 	api.Get("/programs/"+program).Want(404, "not_found")
 	is(third.ID, "archived")
-	f.refused("program", "delete", program)("No such program")
+	f.refused("program", "delete", program, "--yes")("No such program")
 
 	var log struct {
 		Data []struct {
@@ -344,9 +344,11 @@ func TestCommandsOnNoFile(t *testing.T) {
 	for _, args := range [][]string{
 		{"shop", "list"}, {"shop", "update", "--name", "x"},
 		{"location", "create", "--name", "x", "--address", "x", "--city", "x", "--postal-code", "1", "--country-code", "IT"}, {"location", "list"}, {"location", "set-pin", "loc_x", "--none"}, {"staff", "list"}, {"staff", "disable", "stf_x"}, {"staff", "enable", "stf_x"},
-		{"key", "create", "--name", "x"}, {"key", "list"}, {"key", "rotate", "key_x"}, {"key", "revoke", "key_x"}, {"key", "revoke-all"},
-		{"program", "update", "prg_x", "--min-spend-cents", "1"}, {"program", "delete", "prg_x"},
-		{"card", "lock", "crd_x"}, {"card", "unlock", "crd_x"}, {"card", "archive", "crd_x"}, {"card", "reissue", "crd_x", "--public-url", "https://x.example"}, {"card", "delete", "crd_x"},
+		{"key", "create", "--name", "x"}, {"key", "list"}, {"key", "rotate", "key_x"}, {"key", "revoke", "key_x"}, {"key", "revoke-all", "--yes"},
+		{"program", "update", "prg_x", "--min-spend-cents", "1"}, {"program", "delete", "prg_x", "--yes"},
+		{"card", "lock", "crd_x"}, {"card", "unlock", "crd_x"}, {"card", "archive", "crd_x"}, {"card", "reissue", "crd_x", "--public-url", "https://x.example"}, {"card", "delete", "crd_x", "--yes"},
+		{"program", "list"}, {"program", "create", "--name", "x", "--type", "access", "--access-image-url", "https://x.example/x.png"}, {"prize", "list", "Coffee"}, {"card", "find"}, {"card", "show", "ada@example.com"},
+		{"webhook", "list"}, {"webhook", "log", "whk_x"}, {"transaction", "list"}, {"stats"},
 		{"audit"}, {"check"},
 	} {
 		for _, form := range [][]string{nil, {"--json"}} {

@@ -19,8 +19,7 @@ func TestUnit(t *testing.T) {
 	unit := string(must(os.ReadFile("deploy/punchcard.service")))
 	_, rest, _ := strings.Cut(unit, "\nExecStart=/usr/local/bin/punchcard ")
 	line, _, _ := strings.Cut(rest, "\n")
-	var cli command.CLI
-	parser := must(kong.New(&cli, kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD")))
+	parser := must(kong.New(command.New(), kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD")))
 	if _, err := parser.Parse(strings.Fields(line)); err != nil {
 		t.Errorf("%s: %v", line, err)
 	}

@@ -117,7 +117,7 @@ func TestDiskFailsInAnErase(t *testing.T) {
 		for n := 1; ; n++ {
 			id := issueCard(d.api(), d.program, map[string]string{"external_ref": fmt.Sprint("erased-", call, n)}).ID
 			trace := filepath.Join(t.TempDir(), "trace")
-			r := finish(t, straceCommand(trace, call, n, "card", "delete", id, "--db", d.db), nil)
+			r := finish(t, straceCommand(trace, call, n, "card", "delete", id, "--yes", "--db", d.db), nil)
 			erased := d.ask(d.api(), "GET", "/cards/"+id, nil).Status == 404
 			if erased != (r.code == 0) {
 				t.Errorf("%s number %d failed: the exit code is %d, the card is erased: %t\n%s", call, n, r.code, erased, r.stderr)

@@ -30,8 +30,7 @@ var otherLimits = []string{"holder-streams", "till-rate-limit-per-minute", "idem
 // serverFlags returns the flags of a command.
 func serverFlags(t *testing.T, name string) (flags []*kong.Flag) {
 	t.Helper()
-	var cli command.CLI
-	parser := must(kong.New(&cli, kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD")))
+	parser := must(kong.New(command.New(), kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD")))
 	for _, node := range parser.Model.Children {
 		if node.Name != name {
 			continue

@@ -106,7 +106,7 @@ func TestKeyRotateAndRevoke(t *testing.T) {
 	f.refused("key", "rotate", last.ID)("revoked")
 
 	var n struct{ Revoked int }
-	f.json(&n, "key", "revoke-all")
+	f.json(&n, "key", "revoke-all", "--yes")
 	if n.Revoked != 3 {
 		t.Errorf("revoke-all ended %d keys, want the 3 that were not revoked", n.Revoked)
 	}

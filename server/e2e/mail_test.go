@@ -177,7 +177,7 @@ func TestMailServerDown(t *testing.T) {
 		cards = append(cards, issueCard(api, program, fmt.Sprintf(`{"holder_email":"p%d@example.com","send_email":true}`, i)))
 	}
 	f.server.await(f.server.stderr, func(text string) bool { return strings.Contains(text, "the mail server cannot be used") })
-	f.run("card", "delete", cards[0].ID)
+	f.run("card", "delete", cards[0].ID, "--yes")
 	f.run("card", "archive", cards[1].ID)
 	var again card
 	api.Post("/cards/"+cards[2].ID+"/install-link", nil).Want(200).Decode(&again)

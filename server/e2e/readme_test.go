@@ -24,8 +24,7 @@ const (
 
 // TestReadmeFlags checks that the tables of flags agree with the code.
 func TestReadmeFlags(t *testing.T) {
-	var cli command.CLI
-	parser := must(kong.New(&cli, kong.DefaultEnvars("PUNCHCARD")))
+	parser := must(kong.New(command.New(), kong.DefaultEnvars("PUNCHCARD")))
 	serve, dev := flagsOf(parser, "serve"), flagsOf(parser, "dev")
 	var b strings.Builder
 	b.WriteString("| flag of `serve` and `dev` | variable | default | what |\n|---|---|---|---|\n")

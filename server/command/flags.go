@@ -1,0 +1,241 @@
+package command
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+// flagSet is the flags of an operation's fields and the arguments of a command.
+type flagSet struct {
+	binding *binding
+	target  reflect.Value // pointer to the struct that kong fills
+	inputs  []wire.Input  // of the flags, in the order of target
+}
+
+// flagNames are the names of flags that differ from those of their fields.
+var flagNames = map[string]string{"scopes": "scope", "location_ids": "location", "location_id": "location", "scoped_location_ids": "location", "program_ids": "only-program", "program_id": "program",
+	"card_id": "card", "expires_at": "expires", "events": "event", "prizes": "prize"}
+
+// flagName returns the name of the flag of a field.
+func flagName(field string) string {
+	return cmp.Or(flagNames[field], strings.ReplaceAll(field, "_", "-"))
+}
+
+// flagOf returns the flag of a field, such as "--scope (value 2)" for scopes.1.
+func flagOf(field string) string {
+	name, index, inList := strings.Cut(field, ".")
+	flag := "--" + flagName(name)
+	index, _, _ = strings.Cut(index, ".")
+	if n, err := strconv.Atoi(index); inList && err == nil {
+		flag += fmt.Sprintf(" (value %d)", n+1)
+	}
+	return flag
+}
+
+// fieldTypes are the types of flags by the kinds of their fields.
+var fieldTypes = map[wire.InputKind]reflect.Type{
+	wire.InputText: reflect.TypeFor[*string](), wire.InputNumber: reflect.TypeFor[*string](), wire.InputTime: reflect.TypeFor[*instant](), wire.InputBool: reflect.TypeFor[*bool](),
+	wire.InputTexts: reflect.TypeFor[[]string](), wire.InputMap: reflect.TypeFor[map[string]string](), wire.InputObjects: reflect.TypeFor[[]string](),
+}
+
+// placeholders stand for the values of flags in the help.
+var placeholders = map[wire.InputKind]string{wire.InputText: "TEXT", wire.InputNumber: "N", wire.InputTime: "TIME", wire.InputTexts: "TEXT", wire.InputMap: "LANGUAGE=TEXT", wire.InputObjects: "STAMPS=NAME"}
+
+// newFlagSet makes the flags and arguments of a binding.
+func newFlagSet(b *binding) flagSet {
+	s := flagSet{binding: b}
+	left := strings.Fields(b.without)
+	if b.extra != nil {
+		if _, paged := b.extra().(*limitFlag); paged {
+			left = append(left, "limit", "cursor")
+		}
+	}
+	var fields []reflect.StructField
+	for _, a := range b.args {
+		if a.field != "" {
+			left = append(left, a.field)
+		}
+		pairs := []string{"arg", "", "name", a.name, "help", a.help}
+		if a.optional {
+			pairs = append(pairs, "optional", "")
+		}
+		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("Argument%d", len(fields)), Type: reflect.TypeFor[string](), Tag: tag(pairs...)})
+	}
+	for _, in := range wire.Inputs(b.op.In) {
+		if slices.Contains(left, in.Name) || in.Kind == wire.InputObject || in.Fixed && b.op.Mode == wire.Patch {
+			continue
+		}
+		pairs := []string{"name", flagName(in.Name), "env", "-", "help", flagHelp(in, b.op.Mode)}
+		switch {
+		case in.Kind == wire.InputBool:
+			pairs = append(pairs, "negatable", "")
+		case len(in.Enum) > 0:
+			pairs = append(pairs, "placeholder", strings.Join(in.Enum, "|"))
+		default:
+			pairs = append(pairs, "placeholder", placeholders[in.Kind])
+		}
+		if in.Kind == wire.InputObjects {
+			pairs = append(pairs, "sep", "none")
+		}
+		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("Flag%d", len(fields)), Type: fieldTypes[in.Kind], Tag: tag(pairs...)})
+		s.inputs = append(s.inputs, in)
+	}
+	s.target = reflect.New(reflect.StructOf(fields))
+	return s
+}
+
+// tag returns a struct tag of keys and values.
+func tag(pairs ...string) reflect.StructTag {
+	var b strings.Builder
+	for i := 0; i < len(pairs); i += 2 {
+		fmt.Fprintf(&b, "%s:%s ", pairs[i], strconv.Quote(pairs[i+1]))
+	}
+	return reflect.StructTag(b.String())
+}
+
+// flagHelp returns the help of a flag: what the documents say of the field, without what
+// concerns JSON alone.
+func flagHelp(in wire.Input, mode wire.Mode) string {
+	var kept []string
+	for _, sentence := range strings.Split(strings.TrimSuffix(in.Doc, "."), ". ") {
+		var parts []string
+		for _, part := range strings.Split(sentence, "; ") {
+			if !strings.Contains(part, "PATCH") && !strings.Contains(part, "null") && part != "" {
+				parts = append(parts, part)
+			}
+		}
+		if len(parts) > 0 {
+			kept = append(kept, strings.Join(parts, "; ")+".")
+		}
+	}
+	if len(kept) == 0 {
+		words := strings.ReplaceAll(in.Name, "_", " ")
+		kept = append(kept, strings.ToUpper(words[:1])+words[1:]+".")
+	}
+	if in.Required && mode == wire.Create {
+		kept = append(kept, "Required.")
+	}
+	if in.Kind == wire.InputObjects {
+		kept = append(kept, "May be repeated.")
+	}
+	if in.Clears && mode == wire.Patch {
+		kept = append(kept, "none clears it.")
+	}
+	return strings.Join(kept, " ")
+}
+
+// argument returns an argument by its name.
+func (s flagSet) argument(name string) string {
+	i := slices.IndexFunc(s.binding.args, func(a argument) bool { return a.name == name })
+	return s.target.Elem().Field(i).String()
+}
+
+// form returns what the flags hold as the form of the operation's fields.
+func (s flagSet) form() (url.Values, error) {
+	form := url.Values{}
+	for _, a := range s.binding.args {
+		if text := s.argument(a.name); a.field != "" && text != "" {
+			form.Set(a.field, text)
+		}
+	}
+	for i, in := range s.inputs {
+		flag := s.target.Elem().Field(len(s.binding.args) + i)
+		if flag.IsNil() {
+			continue
+		}
+		if err := s.add(form, in, flag.Interface()); err != nil {
+			return nil, err
+		}
+	}
+	return form, nil
+}
+
+// add adds the value of a flag to a form.
+func (s flagSet) add(form url.Values, in wire.Input, value any) error {
+	clears := in.Clears && s.binding.op.Mode == wire.Patch
+	switch v := value.(type) {
+	case *bool:
+		form.Set(in.Name, strconv.FormatBool(*v))
+	case *string:
+		return s.addText(form, in, *v, clears)
+	case *instant:
+		if *v == "none" || *v == "never" {
+			if !clears {
+				return fmt.Errorf("%s: must be a time", flagOf(in.Name))
+			}
+			form.Set(in.Name, "")
+			return nil
+		}
+		at, err := v.at(flagName(in.Name), in.Name != "expires_at")
+		form.Set(in.Name, at.String())
+		return err
+	case []string:
+		switch {
+		case in.Kind == wire.InputObjects:
+			return addObjects(form, in.Name, v)
+		case clears && len(v) == 1 && v[0] == "none":
+			form[in.Name] = []string{""}
+		default:
+			form[in.Name] = slices.Clone(v)
+		}
+	case map[string]string:
+		for key, text := range v {
+			form.Set(in.Name+"."+key, text)
+		}
+	}
+	return nil
+}
+
+// addText adds a text or number. A form cannot tell an empty text from none, so it is
+// refused.
+func (s flagSet) addText(form url.Values, in wire.Input, text string, clears bool) error {
+	switch {
+	case clears && text == "none":
+		text = ""
+	case strings.TrimSpace(text) == "" && clears:
+		return fmt.Errorf("%s: must not be empty; none clears it", flagOf(in.Name))
+	case strings.TrimSpace(text) == "":
+		return fmt.Errorf("%s: must not be empty", flagOf(in.Name))
+	}
+	form.Set(in.Name, text)
+	return nil
+}
+
+// addObjects adds prizes, each as the stamps that it takes and its name.
+func addObjects(form url.Values, field string, values []string) error {
+	for n, text := range values {
+		stamps, name, ok := strings.Cut(text, "=")
+		if stamps, name = strings.TrimSpace(stamps), strings.TrimSpace(name); !ok || stamps == "" || name == "" {
+			return fmt.Errorf("%s: must be the number of stamps and the name, such as 10=Free coffee", flagOf(fmt.Sprint(field, ".", n)))
+		}
+		form.Set(fmt.Sprintf("%s.%d.threshold", field, n), stamps)
+		form.Set(fmt.Sprintf("%s.%d.name", field, n), name)
+	}
+	return nil
+}
+
+// at returns the time of the flag. A number of days is from now on, or, in the past,
+// before now.
+func (i instant) at(flag string, past bool) (store.Time, error) {
+	var days int
+	if n, _ := fmt.Sscanf(string(i), "%dd", &days); n == 1 && string(i) == fmt.Sprintf("%dd", days) && days > 0 && days <= 36500 {
+		if past {
+			days = -days
+		}
+		return store.TimeOf(time.Now().AddDate(0, 0, days)), nil
+	}
+	t, err := time.Parse(time.RFC3339, string(i))
+	if err != nil {
+		return 0, fmt.Errorf("--%s: must be a time such as 2027-01-31T00:00:00Z, or a number of days such as 90d", flag)
+	}
+	return store.TimeOf(t), nil
+}

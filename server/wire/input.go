@@ -1,0 +1,46 @@
+package wire
+
+import "reflect"
+
+// Input describes a field of a request for a face that makes an input of it, such as a
+// flag. DecodeForm decodes what such inputs hold.
+type Input struct {
+	Name     string
+	Kind     InputKind
+	Doc      string
+	Enum     []string
+	Required bool // when something is created
+	Clears   bool // null clears it in mode Patch
+	Fixed    bool // not allowed in mode Patch
+}
+
+// InputKind is what an input holds.
+type InputKind int
+
+// The kinds of inputs.
+const (
+	InputText InputKind = iota
+	InputNumber
+	InputBool
+	InputTime
+	InputTexts   // a list of texts
+	InputMap     // texts by key
+	InputObjects // a list of objects
+	InputObject  // any JSON object
+)
+
+// inputKinds are the kinds of inputs of fields that are not lists of objects.
+var inputKinds = map[kind]InputKind{kindString: InputText, kindInt: InputNumber, kindFloat: InputNumber, kindBool: InputBool, kindTime: InputTime, kindList: InputTexts, kindMap: InputMap, kindObject: InputObject}
+
+// Inputs returns the fields of a request struct in the order of their declaration.
+func Inputs(t reflect.Type) []Input {
+	var list []Input
+	for _, r := range planFor(t).rules {
+		in := Input{Name: r.name, Kind: inputKinds[r.kind], Doc: r.doc, Enum: r.enum, Required: r.required, Clears: r.patch == "nullable" || r.patch == "default", Fixed: r.patch == notAllowed}
+		if r.item() != nil {
+			in.Kind = InputObjects
+		}
+		list = append(list, in)
+	}
+	return list
+}
