@@ -36,6 +36,7 @@ type CLI struct {
 	Webhook     Group       `cmd:"" help:"Create, list and test webhooks, read their delivery logs."`
 	Transaction Group       `cmd:"" help:"List the ledger."`
 	Stats       Stats       `cmd:"" help:"Print the main figures of the shop or of a program."`
+	Till        Till        `cmd:"" help:"Stamp, redeem, top up and spend at a running server, as a till does."`
 	User        User        `cmd:"" help:"Invite people, list their accounts, reset passwords, end sessions."`
 	Audit       Audit       `cmd:"" help:"Print the audit log, newest first."`
 	Check       Check       `cmd:"" help:"Verify a database file: integrity and invariants."`
