@@ -11,7 +11,8 @@ import (
 // that it may import. There is no cycle, and no face imports another face.
 var mayImport = map[string]string{
 	"":                     "server/command server/app",
-	"server/command":       "server/api server/app server/dev/seed server/kernel server/mail server/metrics server/openapi server/operation server/qr server/till server/web server/wire store store/backup webhook",
+	"deploy":               "",
+	"server/command":       "deploy server/api server/app server/dev/seed server/kernel server/mail server/metrics server/openapi server/operation server/qr server/till server/web server/wire store store/backup webhook",
 	"server/app":           "server/api server/dashboard server/dev server/dev/seed server/holder server/kernel server/mcp server/openapi server/operation server/till server/tillpage server/web server/wire store store/backup store/file webhook",
 	"server/punchtest":     "server/app server/dev server/dev/seed webhook",
 	"server/servertest":    "server/api server/app server/dev/seed server/kernel server/till store store/sqlite",

@@ -290,9 +290,9 @@ func (l Limits) Fields() wire.Limits {
 		"localization": l.LocalizationMaxLength, "idempotency_key": l.IdempotencyKeyMaxLength, "delivery_log": l.DeliveryLogMaxLimit}
 }
 
-// checkPublicURL returns raw without slashes at its end. It returns an error unless
+// CheckPublicURL returns raw without slashes at its end. It returns an error unless
 // raw is an absolute http or https URL without a query.
-func checkPublicURL(raw string) (string, error) {
+func CheckPublicURL(raw string) (string, error) {
 	u, err := url.Parse(raw)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || len(raw) > 500 || strings.ContainsAny(raw, "\"\\ <>") {
 		return "", fmt.Errorf("--public-url (PUNCHCARD_PUBLIC_URL): must be an http or https URL such as https://cards.example.com")

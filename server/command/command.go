@@ -25,6 +25,7 @@ import (
 type CLI struct {
 	Serve       Serve       `cmd:"" help:"Serve a database file."`
 	Dev         Dev         `cmd:"" help:"Serve a temporary database with a demo shop and a control API, for tests and trials."`
+	Init        Init        `cmd:"" help:"Make a file with a shop that is ready to stamp: location, program with prizes, till, key and the link of its owner."`
 	Shop        Shop        `cmd:"" help:"Create, list and change shops."`
 	Location    Location    `cmd:"" help:"Create and list locations, set a staff PIN."`
 	Staff       Staff       `cmd:"" help:"Add, list, disable and enable the people who work at tills, set their PINs."`

@@ -19,7 +19,8 @@ func TestUnit(t *testing.T) {
 	unit := string(must(os.ReadFile("deploy/punchcard.service")))
 	_, rest, _ := strings.Cut(unit, "\nExecStart=/usr/local/bin/punchcard ")
 	line, _, _ := strings.Cut(rest, "\n")
-	parser := must(kong.New(command.New(), kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD")))
+	cli := command.New()
+	parser := must(kong.New(cli, kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD")))
 	if _, err := parser.Parse(strings.Fields(line)); err != nil {
 		t.Errorf("%s: %v", line, err)
 	}

@@ -1,0 +1,297 @@
+package command
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"punchcard/deploy"
+	"punchcard/server/app"
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/store"
+)
+
+// Init is the command that makes a file with a shop that is ready to stamp. It makes the
+// file completely or not at all.
+type Init struct {
+	File
+	Name        string   `env:"-" help:"Name of the shop."`
+	Timezone    string   `env:"-" help:"IANA time zone, such as Europe/Rome."`
+	Currency    string   `env:"-" help:"ISO 4217. Default: EUR."`
+	Language    string   `env:"-" help:"Of its pages and mail: en, it, es, fr, de or pt. Default: en."`
+	Email       string   `env:"-" help:"Email of the owner, who gets an account by a one-time link."`
+	Location    string   `env:"-" help:"Name of the first location."`
+	Address     string   `env:"-" help:"Its street and number."`
+	City        string   `env:"-" help:"Its city."`
+	PostalCode  string   `env:"-" help:"Its postal code."`
+	CountryCode string   `env:"-" help:"Its country: two letters A-Z."`
+	Program     string   `env:"-" help:"Name of the stamp card. Default: Coffee card."`
+	TotalStamps string   `env:"-" placeholder:"N" help:"Stamps of a full card. Default: 10."`
+	Prize       []string `env:"-" sep:"none" placeholder:"STAMPS=NAME" help:"A prize of the card; may be repeated. Default: 5=Croissant and 10=Free coffee, on a card of 10 stamps."`
+	PublicURL   string   `name:"public-url" placeholder:"URL" help:"Where customers reach the server. Default: http://127.0.0.1:8080, for a trial on this machine."`
+	WriteDeploy string   `type:"path" env:"-" placeholder:"DIR" help:"Also write a Caddyfile and a unit file of systemd for the public URL into this folder."`
+}
+
+// question is what init needs to know.
+type question struct {
+	flag, text string
+	value      *string
+	byDefault  string // empty: an answer is required
+}
+
+// questions returns what init asks for, in order.
+func (c *Init) questions() []question {
+	return []question{
+		{"name", "Name of the shop", &c.Name, ""},
+		{"timezone", "Time zone, such as Europe/Rome", &c.Timezone, ""},
+		{"currency", "Currency", &c.Currency, "EUR"},
+		{"language", "Language of its pages and mail (en, it, es, fr, de, pt)", &c.Language, "en"},
+		{"email", "Email of the owner", &c.Email, ""},
+		{"location", "Name of the first location", &c.Location, ""},
+		{"address", "Its street and number", &c.Address, ""},
+		{"city", "Its city", &c.City, ""},
+		{"postal-code", "Its postal code", &c.PostalCode, ""},
+		{"country-code", "Its country (two letters)", &c.CountryCode, ""},
+		{"program", "Name of the stamp card", &c.Program, "Coffee card"},
+		{"total-stamps", "Stamps of a full card", &c.TotalStamps, "10"},
+		{"public-url", "Public URL of the server", &c.PublicURL, "http://127.0.0.1:8080"},
+	}
+}
+
+// ask asks at a terminal for what no flag gives. Elsewhere it returns an error that names
+// all missing flags.
+func (c *Init) ask() error {
+	atTerminal := term.IsTerminal(int(os.Stdin.Fd()))
+	in := bufio.NewReader(os.Stdin)
+	var missing []string
+	for _, q := range c.questions() {
+		for atTerminal && *q.value == "" {
+			hint := ""
+			if q.byDefault != "" {
+				hint = " [" + q.byDefault + "]"
+			}
+			fmt.Fprintf(os.Stderr, "%s%s: ", q.text, hint)
+			line, err := in.ReadString('\n')
+			if *q.value = strings.TrimSpace(line); *q.value == "" && err != nil {
+				return errNotConfirmed
+			}
+			if q.byDefault != "" {
+				break
+			}
+		}
+		if *q.value == "" {
+			*q.value = q.byDefault
+		}
+		if *q.value == "" {
+			missing = append(missing, "--"+q.flag)
+		}
+	}
+	if missing != nil {
+		return usagef("missing flags: %s", strings.Join(missing, ", "))
+	}
+	if len(c.Prize) == 0 && c.TotalStamps == "10" {
+		c.Prize = []string{"5=Croissant", "10=Free coffee"}
+	}
+	return nil
+}
+
+// step is an operation of init.
+type step struct {
+	op    *kernel.Operation
+	form  url.Values
+	flags *strings.Replacer // the flags of init in place of those of the operation
+}
+
+// steps returns the operations, without the ids that only earlier ones make.
+func (c *Init) steps() (shop, location, device, program, key, owner step, err error) {
+	fields := func(pairs ...string) url.Values {
+		v := url.Values{}
+		for i := 0; i < len(pairs); i += 2 {
+			v.Set(pairs[i], pairs[i+1])
+		}
+		return v
+	}
+	same := strings.NewReplacer()
+	shop = step{operation.OpenShop, fields("name", c.Name, "timezone", c.Timezone, "currency", c.Currency, "language", c.Language), same}
+	location = step{operation.CreateLocation, fields("name", c.Location, "address", c.Address, "city", c.City, "postal_code", c.PostalCode, "country_code", c.CountryCode), strings.NewReplacer("--name", "--location")}
+	device = step{operation.CreateDevice, fields("location_id", "-", "name", "Till"), same}
+	program = step{operation.CreateProgramWithPrizes, fields("name", c.Program, "type", store.ProgramStandard, "total_stamps", c.TotalStamps, "icon_key", "cup", "repeat_after_reset", "true"), strings.NewReplacer("--name", "--program")}
+	key = step{operation.CreateKey, fields("name", "First key"), same}
+	owner = step{operation.InvitePerson, fields("email", c.Email, "role", "operator"), same}
+	return shop, location, device, program, key, owner, addObjects(program.form, "prizes", c.Prize)
+}
+
+// opened is what init has made. It is printed once.
+type opened struct {
+	DB        string                  `json:"db"`
+	Shop      store.Shop              `json:"shop"`
+	Location  store.Location          `json:"location"`
+	Program   store.ProgramDetail     `json:"program"`
+	Key       operation.CreatedKey    `json:"key"`
+	Device    operation.CreatedDevice `json:"device"`
+	OwnerLink store.CreatedLink       `json:"owner_link"`
+}
+
+// Run makes the file.
+func (c *Init) Run() error {
+	if _, err := os.Lstat(c.DB); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("--db (PUNCHCARD_DB): %s is there already; init makes a new file, and punchcard shop create a further shop", c.DB)
+	}
+	if err := c.ask(); err != nil {
+		return err
+	}
+	files, err := c.deployFiles()
+	if err != nil {
+		return err
+	}
+	shop, location, device, program, key, owner, err := c.steps()
+	if err != nil {
+		return err
+	}
+	var faults []string
+	for _, s := range []step{shop, location, device, program, key, owner} {
+		if err := plain(s.op.Validate(formInput{form: s.form}, fieldLimits, store.TimeOf(time.Now()))); err != nil {
+			faults = append(faults, s.flags.Replace(err.Error()))
+		}
+	}
+	if faults != nil {
+		return usageError(strings.Join(faults, "; "))
+	}
+	o := opened{DB: c.DB}
+	if err := c.build(&o, shop, location, device, program, key, owner); err != nil {
+		return err
+	}
+	if err := writeNew(files); err != nil {
+		return fmt.Errorf("the shop is in %s, but: %w", c.DB, err)
+	}
+	return c.show(&o, func(w io.Writer) { c.print(w, o, files) })
+}
+
+// build makes the shop in a file of a folder of its own, and then gives the file its name,
+// so that a process that is killed leaves no half of a shop.
+func (c *Init) build(o *opened, shop, location, device, program, key, owner step) error {
+	dir, err := os.MkdirTemp(filepath.Dir(c.DB), ".punchcard-init-")
+	if err != nil {
+		return fmt.Errorf("--db (PUNCHCARD_DB): %w", err)
+	}
+	defer os.RemoveAll(dir)
+	made := filepath.Join(dir, "shop.db")
+	err = File{DB: made}.with(store.Options{PublicURL: c.PublicURL}, func(st *store.Store) (err error) {
+		k := kernel.New(st, kernel.Config{Fields: fieldLimits})
+		if o.Shop, err = perform[store.Shop](k, 0, shop, nil); err != nil {
+			return err
+		}
+		in, err := st.ResolveShop(o.Shop.ID)
+		if err != nil {
+			return err
+		}
+		if o.Location, err = perform[store.Location](k, in, location, nil); err != nil {
+			return err
+		}
+		device.form.Set("location_id", o.Location.ID)
+		if o.Device, err = perform[operation.CreatedDevice](k, in, device, nil); err != nil {
+			return err
+		}
+		if o.Program, err = perform[store.ProgramDetail](k, in, program, nil); err != nil {
+			return err
+		}
+		if o.Program, err = perform[store.ProgramDetail](k, in, step{op: operation.PublishProgram, form: url.Values{}, flags: program.flags}, on(o.Program.ID)); err != nil {
+			return err
+		}
+		if o.Key, err = perform[operation.CreatedKey](k, in, key, nil); err != nil {
+			return err
+		}
+		o.OwnerLink, err = perform[store.CreatedLink](k, in, owner, nil)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := os.Link(made, c.DB); err != nil {
+		return fmt.Errorf("--db (PUNCHCARD_DB): %w", err)
+	}
+	return syncFolder(filepath.Dir(c.DB))
+}
+
+// perform runs one operation of init.
+func perform[O any](k *kernel.Kernel, shop int64, s step, params map[string]string) (O, error) {
+	out, err := kernel.Do[O](context.Background(), k, person(shop), s.op, formInput{params, s.form})
+	if err != nil {
+		err = usageError(s.flags.Replace(plain(err).Error()))
+	}
+	return out, err
+}
+
+// syncFolder makes the names in a folder durable.
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// deployFiles returns the files of --write-deploy by their paths. None of them may exist.
+func (c *Init) deployFiles() (map[string]string, error) {
+	publicURL, err := app.CheckPublicURL(c.PublicURL)
+	if err != nil {
+		return nil, err
+	}
+	if c.PublicURL = publicURL; c.WriteDeploy == "" {
+		return nil, nil
+	}
+	u, _ := url.Parse(publicURL)
+	if u.Scheme != "https" || u.Port() != "" || u.Path != "" {
+		return nil, fmt.Errorf("--write-deploy: needs a --public-url such as https://%s, without a port and a path", deploy.Host)
+	}
+	files := map[string]string{}
+	for name, text := range map[string]string{"Caddyfile": deploy.Caddyfile, "punchcard.service": deploy.Unit} {
+		path := filepath.Join(c.WriteDeploy, name)
+		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("--write-deploy: %s is there already, and is not replaced", path)
+		}
+		files[path] = strings.ReplaceAll(text, deploy.Host, u.Host)
+	}
+	return files, nil
+}
+
+// writeNew writes files that must not exist, and their folder.
+func writeNew(files map[string]string) error {
+	for path, text := range files {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString(text)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// print prints what was made, and what comes next.
+func (c *Init) print(w io.Writer, o opened, files map[string]string) {
+	printf(w, "The shop %s is in %s, with the location %s and the program %s.\n\nThese are shown this once. The owner's account, by a link that is valid until %s once the server runs:\n\n%s\n\n",
+		o.Shop.Name, o.DB, o.Location.Name, o.Program.Name, o.OwnerLink.ExpiresAt, o.OwnerLink.URL)
+	printf(w, "A key for the API:\n\n%s\n\nThe token of the first till:\n\n%s\n\nNext:\n\n", o.Key.Secret, o.Device.Token)
+	printf(w, "  punchcard serve --db %s --public-url %s\n  punchcard card issue %q --holder-name Ada --db %s --public-url %s\n", o.DB, c.PublicURL, o.Program.Name, o.DB, c.PublicURL)
+	printf(w, "  punchcard card show Ada --db %s\n  PUNCHCARD_TILL_TOKEN=… punchcard till stamp SHORT-CODE\n  punchcard device pair --location %q --db %s --public-url %s\n", o.DB, o.Location.Name, o.DB, c.PublicURL)
+	for path := range files {
+		printf(w, "\n%s is written.\n", path)
+	}
+}
