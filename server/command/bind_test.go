@@ -102,6 +102,8 @@ func TestBoundPrograms(t *testing.T) {
 	f.refused([]string{"program", "create", "--name", " "}, "--name: must not be empty")
 	f.refused(words("card issue coffee"), "no program is named coffee; there are: prg_", "(Coffee card, draft)")
 	f.prints([]string{"program", "publish", "coffee CARD"}, "published")
+	f.run(words("program create --name Bare --type private --total-stamps 3 --icon-key star")...)
+	f.prints(words("program publish Bare"), "It has no prizes: see punchcard prize add.")
 	f.prints([]string{"program", "suspend", "Coffee card"}, "suspended")
 	f.prints([]string{"program", "unsuspend", "Coffee card"}, "published")
 	f.prints([]string{"program", "unpublish", "Coffee card"}, "draft")
@@ -123,6 +125,8 @@ func TestBoundPrograms(t *testing.T) {
 	if f.json(&ladder, "prize", "list", "Coffee card"); len(ladder.Data) != 2 {
 		t.Errorf("the ladder is %+v", ladder)
 	}
+	f.prints(words("shop create --name Second"), "has 2 shops now, so commands need --shop")
+	f.refused(words("program list"), "--shop")
 }
 
 // TestBoundCards issues cards and names them by what their holders have.

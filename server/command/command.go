@@ -47,6 +47,10 @@ type CLI struct {
 	Version     Version     `cmd:"" help:"Print the version."`
 	MCP         MCP         `cmd:"" help:"Relay standard input and output to the MCP endpoint of a server, for assistants that speak stdio."`
 	Healthcheck Healthcheck `cmd:"" help:"Exit with status 0 if a server is ready."`
+	Help        Help        `cmd:"" help:"Print the help of a command."`
+	Completion  Completion  `cmd:"" help:"Print a script by which bash or zsh completes commands and flags."`
+
+	ShowVersion versionFlag `name:"version" env:"-" help:"Print the version."`
 }
 
 // New returns the tree of all commands, with those that are made of operations.

@@ -135,6 +135,9 @@ func printProgram(w io.Writer, p store.ProgramDetail) {
 // printProgramState prints a program's state after a change.
 func printProgramState(w io.Writer, p store.ProgramDetail) {
 	printf(w, "%s  %s  %s\n", p.ID, p.Name, programState(p.Program))
+	if p.Active && store.CollectsStamps(p.Type) && len(p.Prizes) == 0 {
+		fmt.Fprintln(w, "\nIt has no prizes: see punchcard prize add.")
+	}
 }
 
 // printLadder prints a table of prizes.

@@ -19,8 +19,10 @@ import (
 	"punchcard/server/api"
 	"punchcard/server/app"
 	"punchcard/server/dev/seed"
+	"punchcard/server/kernel"
 	"punchcard/server/metrics"
 	"punchcard/server/openapi"
+	"punchcard/server/operation"
 	"punchcard/store"
 	"punchcard/webhook"
 )
@@ -98,6 +100,9 @@ func (s Server) run(conf app.Config, ready func(*app.App) error) error {
 		}
 	}
 	stop() // a second signal ends the process at once
+	if err == nil && conf.Dev == nil {
+		conf.Log.Info("stopping: requests in flight are finished, at most for --shutdown-timeout", "timeout", s.ShutdownTimeout)
+	}
 	end, cancel := context.WithTimeout(context.Background(), s.ShutdownTimeout)
 	defer cancel()
 	if serr := a.Stop(end); err == nil {
@@ -145,7 +150,15 @@ func (c *Serve) Run() error {
 	if c.MetricsListen != "" {
 		conf.MetricsListen, conf.Metrics = c.MetricsListen, metrics.New()
 	}
+	_, missing := os.Stat(c.DB)
 	return c.run(conf, func(a *app.App) error {
+		if errors.Is(missing, os.ErrNotExist) {
+			conf.Log.Warn("there was no database, so a new one was made: see --db", "db", c.DB)
+		}
+		if c.PublicURL == "" && len(c.TLSAuto) == 0 && !loopback(c.Listen) {
+			conf.Log.Warn("links begin with the address of --listen, which customers may not reach: see --public-url", "origin", a.Origin)
+		}
+		warnOfPrograms(conf.Log, a.Store)
 		attrs := []any{"db", c.DB, "origin", a.Origin, "docs", a.Origin + "/docs"}
 		if a.MetricsURL != "" {
 			attrs = append(attrs, "metrics", a.MetricsURL)
@@ -153,6 +166,36 @@ func (c *Serve) Run() error {
 		conf.Log.Info("serving", attrs...)
 		return nil
 	})
+}
+
+// warnOfPrograms logs a warning for each shop without a program, and for each published
+// stamp program without prizes.
+func warnOfPrograms(log *slog.Logger, st *store.Store) {
+	k := kernel.New(st, kernel.Config{Fields: fieldLimits})
+	shops, err := readList[store.Shop](finder{k, person(0)}, operation.ListShops, kernel.Args{})
+	if err != nil {
+		return // the server serves all the same
+	}
+	for _, shop := range shops {
+		key, err := st.ResolveShop(shop.ID)
+		if err != nil {
+			return
+		}
+		f := finder{k, person(key)}
+		programs, err := readAll[store.Program](f, operation.ListPrograms, func(q store.PageQuery) any { return operation.ProgramsQuery{PageQuery: q} })
+		if err == nil && len(programs) == 0 {
+			log.Warn("the shop has no program, so it can issue no cards: see punchcard program create", "shop", shop.ID)
+		}
+		for _, p := range programs {
+			if !p.Active || !store.CollectsStamps(p.Type) {
+				continue
+			}
+			ladder, err := kernel.Do[operation.Ladder](context.Background(), k, f.caller, operation.ListPrizes, kernel.Args{Params: on(p.ID)})
+			if err == nil && len(ladder.Data) == 0 {
+				log.Warn("the program has no prizes: see punchcard prize add", "shop", shop.ID, "program", p.ID)
+			}
+		}
+	}
 }
 
 // Dev is the command that serves a fixture.

@@ -78,7 +78,16 @@ func (c *ShopCreate) Run() error {
 	if err != nil {
 		return err
 	}
-	return c.show(&sh, func(w io.Writer) { printShop(w, sh) })
+	shops, err := doIn[operation.List[store.Shop]](c.File, existing, noShop, operation.ListShops, kernel.Args{})
+	if err != nil {
+		return err
+	}
+	return c.show(&sh, func(w io.Writer) {
+		printShop(w, sh)
+		if n := len(shops.Data); n > 1 {
+			fmt.Fprintf(w, "\nThe file has %d shops now, so commands need --shop.\n", n)
+		}
+	})
 }
 
 // ShopList is the command that lists shops.

@@ -1,0 +1,89 @@
+package command
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// Help is the command that prints the help of another.
+type Help struct {
+	Command []string `arg:"" optional:"" help:"The command, such as: card issue."`
+}
+
+// Run prints the help. The flag --help ends the process.
+func (c *Help) Run(app *kong.Kong) error {
+	_, err := app.Parse(append(c.Command, "--help"))
+	return err
+}
+
+// versionFlag is the flag that prints the version and ends the process.
+type versionFlag bool
+
+// BeforeReset prints the version.
+func (versionFlag) BeforeReset(app *kong.Kong) error {
+	if err := (Version{}).Run(); err != nil {
+		return err
+	}
+	app.Exit(0)
+	return nil
+}
+
+// Completion is the command that prints a script by which a shell completes commands and
+// flags.
+type Completion struct {
+	Shell string `arg:"" enum:"bash,zsh" help:"bash or zsh."`
+}
+
+// Run prints the script.
+func (c *Completion) Run(app *kong.Kong) error {
+	words := map[string][]string{}
+	complete(words, app.Model.Node, "")
+	if c.Shell == "zsh" {
+		fmt.Fprintln(Out, "autoload -U +X bashcompinit && bashcompinit")
+	}
+	return printCompletion(Out, words)
+}
+
+// complete adds what may follow a command, by its path such as " card issue": its commands,
+// and its flags with those of the commands above it.
+func complete(words map[string][]string, node *kong.Node, path string) {
+	for _, group := range node.AllFlags(true) {
+		for _, f := range group {
+			words[path] = append(words[path], "--"+f.Name)
+			if f.IsBool() && f.Tag.Negatable != "" {
+				words[path] = append(words[path], "--no-"+f.Name)
+			}
+		}
+	}
+	for _, child := range node.Children {
+		if !child.Hidden {
+			words[path] = append(words[path], child.Name)
+			complete(words, child, path+" "+child.Name)
+		}
+	}
+}
+
+// printCompletion prints the script for bash. The words of a line that are commands lead to
+// what may follow; files are completed where nothing else fits.
+func printCompletion(w io.Writer, words map[string][]string) error {
+	var b strings.Builder
+	b.WriteString("_punchcard() {\n  local path=\"\" word words\n  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n    case \"$path $word\" in\n")
+	paths := slices.Sorted(maps.Keys(words))
+	for _, path := range paths {
+		if path != "" {
+			fmt.Fprintf(&b, "      %q) path=\"$path $word\" ;;\n", path)
+		}
+	}
+	b.WriteString("    esac\n  done\n  case \"$path\" in\n")
+	for _, path := range paths {
+		fmt.Fprintf(&b, "    %q) words=%q ;;\n", path, strings.Join(words[path], " "))
+	}
+	b.WriteString("  esac\n  COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\ncomplete -o default -F _punchcard punchcard\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
