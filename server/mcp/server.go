@@ -72,6 +72,9 @@ func middleware(next sdk.MethodHandler) sdk.MethodHandler {
 			}
 		}()
 		if r, ok := req.(*sdk.CallToolRequest); ok {
+			if r.Params == nil {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "params are missing."}
+			}
 			if at := slices.IndexFunc(allTools(), func(t *tool) bool { return t.name == r.Params.Name }); at >= 0 && !allTools()[at].allowed(s.caller.Key.Scopes) {
 				c := &call{session: s, Context: ctx, tool: allTools()[at]}
 				return withLeft(s, c.refused(kernel.Refuse(store.Unauthorized, "The key lacks the scope "+c.tool.scope+"."))), nil
