@@ -21,6 +21,7 @@ func TestPublic(t *testing.T) {
 		{"/readyz", "application/json", `{"status":"ready"}`},
 		{"/openapi.json", "application/json", ""},
 		{"/docs", "text/html; charset=utf-8", ""},
+		{"/till/docs", "text/html; charset=utf-8", ""},
 	} {
 		r := s.Fetch("GET", s.Origin+c.path, nil, nil).Want(200)
 		if kind := r.Header.Get("Content-Type"); kind != c.kind {

@@ -64,7 +64,7 @@ var peoplesPaths = []string{"setup", "sign-in", "sign-out", "invite", "reset", "
 var demoForms = []string{"/dev/sign-in", "/dev/demo-card", "/dev/demo-till"}
 
 // publicTillPaths are the second segments below /till that are for anybody.
-var publicTillPaths = []string{"v1", "openapi.json"}
+var publicTillPaths = []string{"v1", "openapi.json", "docs"}
 
 // audienceOf returns the audience of a path, whether it has a route or not.
 func audienceOf(path string) audience {

@@ -125,7 +125,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 		Kernel: k, Hosts: a.hosts, PublicURL: c.PublicURL, InsecureCookies: c.InsecureCookies, Client: k.ClientAddress, Context: i.ctx,
 		Status: func() dashboard.Status { return a.status(i) }, CustomHeaders: c.CustomHeaders, Receivers: receivers, Assistant: assistant(c.Limits),
 	})
-	a.mountPublic(router, k)
+	a.mountPublic(router, k, i.samples)
 	i.Handler = k.RefuseEmptySegments(pages.Mount(router))
 	if c.Dev == nil { // inside KeepEscapedSlashes, so that the rule sees the paths as the router does
 		i.Handler = a.refuseForeign(i.Handler, func() *kernel.Kernel { return k })

@@ -19,15 +19,15 @@ import (
 // the operator's prices, the assets of pages, /healthz (the process runs) and /readyz (the database takes
 // writes). A fixture has its start page in the place of the way to the dashboard. The
 // documents are made on the first request for them, since making them takes longer
-// than the rest of the start.
-func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel) {
+// than the rest of the start; samples returns the ids of their examples.
+func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel, samples func() openapi.Samples) {
 	c := a.conf
 	static := func(path, contentType string, make func() []byte) {
 		k.Handle(r, http.MethodGet, path, k.Static(contentType, make))
 	}
 	constant := func(b []byte) func() []byte { return func() []byte { return b } }
 	document := func(about openapi.About, routes []kernel.Route, prefix string) *openapi.Document {
-		return openapi.New(about, routes, c.Limits.Fields(), c.PublicURL+prefix)
+		return openapi.New(about, routes, c.Limits.Fields(), c.PublicURL+prefix, samples())
 	}
 	if c.Dev == nil {
 		k.Handle(r, http.MethodGet, "/", func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
@@ -49,6 +49,7 @@ func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel) {
 	static("/openapi.json", "application/json", func() []byte { return document(api.About, restRoutes(), api.Prefix).JSON() })
 	static("/docs", "text/html; charset=utf-8", func() []byte { return document(api.About, restRoutes(), api.Prefix).HTML() })
 	static("/till/openapi.json", "application/json", func() []byte { return document(till.About, tillRoutes(), till.Prefix).JSON() })
+	static("/till/docs", "text/html; charset=utf-8", func() []byte { return document(till.About, tillRoutes(), till.Prefix).HTML() })
 	if a.pricing != nil {
 		static("/pricing", "application/json", constant(a.pricing))
 	}
@@ -61,4 +62,20 @@ func (a *App) mountPublic(r *httprouter.Router, k *kernel.Kernel) {
 		}
 		k.Send(w, http.StatusOK, []byte(`{"status":"ready"}`))
 	})
+}
+
+// samples returns the ids for the examples of the documents: in a fixture those of its
+// ready line, so that the examples can be sent as they are.
+func (i *instance) samples() openapi.Samples {
+	if i.Ready == nil {
+		return nil
+	}
+	ids := openapi.Samples{"shop": i.Ready.ShopID}
+	if id, ok := i.Ready.ProgramIDs[store.ProgramStandard]; ok {
+		ids["program"] = id
+	}
+	if len(i.Ready.LocationIDs) > 0 {
+		ids["location"] = i.Ready.LocationIDs[0]
+	}
+	return ids
 }

@@ -23,6 +23,7 @@ import (
 	"punchcard/server/metrics"
 	"punchcard/server/openapi"
 	"punchcard/server/operation"
+	"punchcard/server/till"
 	"punchcard/store"
 	"punchcard/webhook"
 )
@@ -326,6 +327,7 @@ func writeAtomically(path string, content []byte) error {
 // Openapi is the command that prints the OpenAPI document.
 type Openapi struct {
 	PublicURL  string `name:"public-url" default:"http://127.0.0.1:8080" help:"Base URL of the API in the document."`
+	Till       bool   `help:"Print the document of the till API."`
 	app.Limits `group:"Limits:"`
 }
 
@@ -334,7 +336,11 @@ func (c *Openapi) Run() error {
 	if err := c.Limits.Check(); err != nil {
 		return err
 	}
-	_, err := Out.Write(append(openapi.New(api.About, api.Routes(), c.Limits.Fields(), c.PublicURL+api.Prefix).JSON(), '\n'))
+	about, routes := api.About, api.Routes()
+	if c.Till {
+		about, routes = till.About, till.Routes()
+	}
+	_, err := Out.Write(append(openapi.New(about, routes, c.Limits.Fields(), c.PublicURL+about.Prefix, nil).JSON(), '\n'))
 	return err
 }
 

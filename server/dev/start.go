@@ -60,6 +60,7 @@ var startLinks = []startLink{
 	{"/dashboard", "Dashboard of the shop"},
 	{"/till/", "Till page"},
 	{"/docs", "Reference of the REST API"},
+	{"/till/docs", "Reference of the till API"},
 	{"/openapi.json", "OpenAPI document of the REST API"},
 	{"/till/openapi.json", "OpenAPI document of the till API"},
 	{"/dev/requests", "Journal of requests"},

@@ -2,11 +2,14 @@ package openapi
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"punchcard/server/kernel"
+	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -70,4 +73,46 @@ func (d *Document) codes() (list []any) {
 		list = append(list, c)
 	}
 	return list
+}
+
+// sampleError is the example of an error, by its code.
+type sampleError struct {
+	Summary string          `json:"summary"`
+	Value   json.RawMessage `json:"value"`
+}
+
+// addExamples adds examples to all parameters, bodies and answers.
+func (d *Document) addExamples() {
+	d.Components.Examples = map[string]sampleError{}
+	for _, o := range d.Operations {
+		d.sampleParameters(o)
+		if o.RequestBody != nil {
+			o.RequestBody.Content.JSON.Example = json.RawMessage(cmp.Or(d.sampleBody(o), "{}"))
+		}
+		if o.Answer != nil {
+			o.Responses[strconv.Itoa(o.Route.Status)].Content.JSON.Example = d.sample("", "", o.Answer)
+		}
+		for _, e := range o.Errors {
+			d.Components.Examples[string(e.Code)] = d.sampleError(e)
+			answer := &o.Responses[strconv.Itoa(e.Status)].Content.JSON
+			if answer.Examples == nil {
+				answer.Examples = map[string]reference{}
+			}
+			answer.Examples[string(e.Code)] = reference{"#/components/examples/" + string(e.Code)}
+		}
+	}
+	for _, w := range d.Events {
+		w.RequestBody.Content.JSON.Example = d.sample("", "", w.RequestBody.Content.JSON.Schema)
+	}
+}
+
+// sampleError returns the example of an error. Its message is a sentence of the kind that
+// the server writes, not one of the server's own.
+func (d *Document) sampleError(e refusal) sampleError {
+	body := kernel.ErrorBody{Error: kernel.ErrorObject{Code: string(e.Code), Message: "The request was refused.", RequestID: d.samples.id("request")}}
+	if e.Code == store.ValidationFailed {
+		body.Error.Message = store.Invalid().Message
+		body.Error.Details = []store.Detail{{Field: "holder_email", Code: "invalid_format", Message: "holder_email must be an email address."}}
+	}
+	return sampleError{string(e.Code), wire.Append(nil, &body)}
 }

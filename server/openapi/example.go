@@ -46,7 +46,12 @@ func (d *Document) quotedBase() string {
 func shellPath(path string) string {
 	parts := strings.Split(path, "/")
 	for i, p := range parts {
-		if strings.HasPrefix(p, ":") {
+		switch {
+		case p == ":type":
+			parts[i] = "$" + strings.ToUpper(strings.ReplaceAll(singular(parts[i-1]), "-", "_"))
+		case p == ":code":
+			parts[i] = "$" + strings.ToUpper(singular(parts[i-1])) + "_CODE"
+		case strings.HasPrefix(p, ":"):
 			parts[i] = "$" + strings.ToUpper(singular(parts[i-1])) + "_ID"
 		}
 	}
@@ -83,6 +88,9 @@ func (d *Document) sampleBody(o *Operation) string {
 		v := given[n]
 		if v == nil {
 			v = example(n, schema.Properties[n])
+			if kind := kindOf("", n); kind != "" && v == any("example") {
+				v = d.samples.id(kind)
+			}
 		}
 		raw, err := json.Marshal(v)
 		if err != nil {

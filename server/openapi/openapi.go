@@ -4,6 +4,7 @@ package openapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -24,10 +25,22 @@ const version = "1.0.0"
 type About struct {
 	Title        string
 	Introduction string
-	Key          string // describes the bearer token
-	KeyScope     string // describes who shares idempotency keys
-	StaffPIN     bool   // writes take X-Staff-Pin
-	RateLimits   bool   // answers have the RateLimit headers
+	Prefix       string // of all paths; the base URL ends in it
+	Docs         string // path of the reference page
+	OtherTitle   string // of the other face's reference page
+	OtherDocs    string // and its path, relative to Docs
+	// Authentication is the page's text about keys, in paragraphs, and SampleKey the
+	// beginning of a key.
+	Authentication []string
+	SampleKey      string
+	// Sections are the texts about the groups of operations, by name.
+	Sections map[string]string
+	// Webhooks adds the events to the document.
+	Webhooks   bool
+	Key        string // describes the bearer token
+	KeyScope   string // describes who shares idempotency keys
+	StaffPIN   bool   // writes take X-Staff-Pin
+	RateLimits bool   // answers have the RateLimit headers
 
 	// Guard returns the codes of the checks before an operation.
 	Guard func(*kernel.Route) []store.Code
@@ -51,33 +64,43 @@ type Document struct {
 	Security   []map[string][]string            `json:"security"`
 	Servers    []map[string]string              `json:"servers"`
 	Tags       []*tag                           `json:"tags"`
+	Webhooks   map[string]map[string]*Webhook   `json:"webhooks,omitempty"`
 
 	// Operations are those of Paths, in the order of the routes.
 	Operations []*Operation `json:"-"`
+	// Events are those of Webhooks, in the order of the catalogue.
+	Events []*Webhook `json:"-"`
 	// KeyLength is the maximum length of an idempotency key.
 	KeyLength int `json:"-"`
 
 	about    About
 	registry wire.Registry
 	limits   wire.Limits
+	samples  Samples
+	inside   []*wire.JSONSchema // the objects of which sample makes an example at present
 }
 
 type components struct {
+	Examples        map[string]sampleError       `json:"examples"`
 	Headers         map[string]header            `json:"headers"`
+	Parameters      map[string]wire.Parameter    `json:"parameters,omitempty"`
 	Schemas         map[string]*wire.JSONSchema  `json:"schemas"`
 	SecuritySchemes map[string]map[string]string `json:"securitySchemes"`
 }
 
 type info struct {
-	Description string `json:"description"`
-	Title       string `json:"title"`
-	Version     string `json:"version"`
+	Contact     map[string]string `json:"contact"`
+	Description string            `json:"description"`
+	License     map[string]string `json:"license"`
+	Title       string            `json:"title"`
+	Version     string            `json:"version"`
 }
 
 // tag is a name for operations that belong together.
 type tag struct {
-	Name       string       `json:"name"`
-	Operations []*Operation `json:"-"`
+	Description string       `json:"description"`
+	Name        string       `json:"name"`
+	Operations  []*Operation `json:"-"`
 }
 
 // Operation is one operation of a Document.
@@ -105,7 +128,7 @@ type requestBody struct {
 type response struct {
 	Content     *content             `json:"content,omitempty"`
 	Description string               `json:"description"`
-	Headers     map[string]reference `json:"headers"`
+	Headers     map[string]reference `json:"headers,omitempty"`
 }
 
 // content is the content of a body, which is always JSON.
@@ -114,7 +137,9 @@ type content struct {
 }
 
 type mediaType struct {
-	Schema *wire.JSONSchema `json:"schema"`
+	Example  json.RawMessage      `json:"example,omitempty"`
+	Examples map[string]reference `json:"examples,omitempty"`
+	Schema   *wire.JSONSchema     `json:"schema"`
 }
 
 type reference struct {
@@ -128,25 +153,39 @@ type header struct {
 }
 
 // New returns the document of a face's routes. base is the URL of the face,
-// including its prefix.
-func New(about About, routes []kernel.Route, lim wire.Limits, base string) *Document {
+// including its prefix. The examples have the ids of samples, which may be nil.
+func New(about About, routes []kernel.Route, lim wire.Limits, base string, samples Samples) *Document {
 	d := &Document{
-		OpenAPI:   "3.1.0",
-		Info:      info{about.Introduction, about.Title, version},
+		OpenAPI: "3.1.0",
+		Info: info{
+			Contact:     map[string]string{"name": "punchcard", "url": strings.TrimSuffix(base, about.Prefix) + about.Docs},
+			Description: about.Introduction,
+			License:     map[string]string{"name": "MIT", "identifier": "MIT"},
+			Title:       about.Title,
+			Version:     version,
+		},
 		Servers:   []map[string]string{{"url": base}},
 		Security:  []map[string][]string{{"key": {}}},
 		Paths:     map[string]map[string]*Operation{},
 		KeyLength: lim["idempotency_key"],
 		about:     about,
 		limits:    lim,
+		samples:   samples,
 	}
 	d.schema(reflect.TypeFor[kernel.ErrorBody](), wire.Create)
 	for i := range routes {
 		d.add(&routes[i])
 	}
-	d.Components = components{headers, d.registry.Schemas,
-		map[string]map[string]string{"key": {"type": "http", "scheme": "bearer", "description": about.Key}}}
+	d.Components = components{Headers: headers, Schemas: d.registry.Schemas,
+		SecuritySchemes: map[string]map[string]string{"key": {"type": "http", "scheme": "bearer", "description": about.Key}}}
 	d.Components.Schemas["ErrorObject"].Properties["code"].Enum = d.codes()
+	for _, t := range d.Tags {
+		t.Description = about.Sections[t.Name]
+	}
+	if about.Webhooks {
+		d.addWebhooks()
+	}
+	d.addExamples()
 	return d
 }
 
@@ -169,7 +208,7 @@ func (d *Document) schema(t reflect.Type, mode wire.Mode) *wire.JSONSchema {
 
 // add adds the operation of a route to the paths and to its tag.
 func (d *Document) add(r *kernel.Route) {
-	text := r.Doc
+	text := cmp.Or(r.Doc, r.Title+".")
 	if scope := r.Scope(); scope != "" {
 		text = strings.TrimSpace("Scope `" + scope + "`. " + text)
 	}
@@ -177,13 +216,17 @@ func (d *Document) add(r *kernel.Route) {
 		Path: pathOf(r.Path), Parameters: d.parameters(r), Errors: d.refusals(r)}
 	if r.Writes() && r.In.NumField() > 0 {
 		body := d.schema(r.In, r.Mode)
-		o.RequestBody = &requestBody{&content{mediaType{body}},
+		o.RequestBody = &requestBody{&content{JSON: mediaType{Schema: body}},
 			"A JSON object of at most 1 MiB; an absent or empty body equals {}.", len(body.Resolve().Required) > 0}
+	} else if r.Writes() && r.Method != http.MethodDelete {
+		o.RequestBody = &requestBody{&content{JSON: mediaType{Schema: &wire.JSONSchema{
+			Type: wire.Types{"object"}, Properties: map[string]*wire.JSONSchema{}, AdditionalProperties: false}}},
+			"The operation has no fields: no body is needed, and {} is accepted.", false}
 	}
 	success := &response{Description: "Success.", Headers: d.headers(r, r.Status)}
 	if r.Out != nil {
 		o.Answer = d.schema(r.Out, wire.Create)
-		success.Content = &content{mediaType{o.Answer}}
+		success.Content = &content{JSON: mediaType{Schema: o.Answer}}
 	}
 	o.Responses = map[string]*response{strconv.Itoa(r.Status): success}
 	for _, e := range o.Errors {
@@ -266,7 +309,7 @@ func (d *Document) errorResponse(o *Operation, status int) *response {
 		{Ref: "#/components/schemas/ErrorBody"},
 		only("error", only("code", &wire.JSONSchema{Enum: codes})),
 	}}
-	return &response{&content{mediaType{schema}}, strings.Join(texts, "\n\n"), d.headers(o.Route, status)}
+	return &response{&content{JSON: mediaType{Schema: schema}}, strings.Join(texts, "\n\n"), d.headers(o.Route, status)}
 }
 
 // headers returns references to the headers of answers with a status. Only answers to

@@ -47,6 +47,23 @@ func (d *Document) Lead() string {
 	return lead
 }
 
+// Face returns the description of the face.
+func (d *Document) Face() About { return d.about }
+
+// Paged reports whether there are lists with cursors.
+func (d *Document) Paged() bool {
+	return slices.ContainsFunc(d.Operations, func(o *Operation) bool {
+		return slices.ContainsFunc(o.Parameters, func(p wire.Parameter) bool { return p.Name == "cursor" })
+	})
+}
+
+// EnvelopeFields returns the rows of the v2 envelope that are the same for all events.
+func (d *Document) EnvelopeFields() []field {
+	return slices.DeleteFunc(fields(d.Components.Schemas["StampAssignedV2"]), func(f field) bool {
+		return f.Outer == "data." || f.Name == "event" && f.Outer == ""
+	})
+}
+
 // Base returns the URL to which the paths are relative.
 func (d *Document) Base() string { return d.Servers[0]["url"] }
 
@@ -123,6 +140,9 @@ func appendFields(rows []field, s *wire.JSONSchema, outer string, around []*wire
 	around = append(around[:len(around):len(around)], s)
 	for _, name := range s.Order {
 		p := s.Properties[name]
+		if len(p.Resolve().OneOf) > 0 { // an envelope, which the page describes once
+			p = &wire.JSONSchema{Type: p.Resolve().Type, Description: p.Description}
+		}
 		rows = append(rows, field{outer, wire.Parameter{Name: name, Required: slices.Contains(s.Required, name), Description: p.Description, Schema: p}})
 		inner, suffix := p, "."
 		if p.Items != nil {

@@ -26,7 +26,7 @@ var limits = wire.Limits{"delivery_log": 200, "prize_name": 201, "prize_descript
 
 // restAPI describes routes with the texts of the REST API.
 func restAPI(routes []kernel.Route) *openapi.Document {
-	return openapi.New(api.About, routes, limits, base)
+	return openapi.New(api.About, routes, limits, base, nil)
 }
 
 // sheet is the parsed reference page.
@@ -189,7 +189,7 @@ func TestDocsStandAlone(t *testing.T) {
 			if !s.ids[id] {
 				t.Errorf("the target of %s does not exist", l)
 			}
-		} else if l != "openapi.json" {
+		} else if l != "openapi.json" && l != api.About.OtherDocs {
 			t.Errorf("the page refers to %s", l)
 		}
 	}
@@ -302,7 +302,7 @@ func TestDocsOfAnyRoute(t *testing.T) {
 		{Method: http.MethodGet, Path: "/me", Status: http.StatusOK, Operation: kernel.Read(kernel.Operation{ID: "getMe", Group: "Identity", Title: "Me"},
 			func(*store.View, *kernel.Call, struct{}) (kernel.None, error) { return kernel.None{}, nil })},
 	}
-	s := readSheet(t, openapi.New(api.About, routes, limits, "https://x.example/$a`b").HTML())
+	s := readSheet(t, openapi.New(api.About, routes, limits, "https://x.example/$a`b", nil).HTML())
 	part := s.parts["addLid"]
 	if part["h3"] != "Add <a> lid" || !strings.Contains(part["p"], "Of a < b & so on.") {
 		t.Errorf("%q", part)

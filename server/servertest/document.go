@@ -85,7 +85,8 @@ func newDocument(t testing.TB, raw []byte) *document {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(raw)
 	if err == nil {
-		err = doc.Validate(context.Background())
+		// A test of server/openapi validates the examples, which takes long.
+		err = doc.Validate(context.Background(), openapi3.DisableExamplesValidation())
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +102,7 @@ func newDocument(t testing.TB, raw []byte) *document {
 	components, _ := tree["components"].(map[string]any)
 	schemas, _ := components["schemas"].(map[string]any)
 	for _, s := range schemas {
-		if s, ok := s.(map[string]any); ok && s["additionalProperties"] == nil {
+		if s, ok := s.(map[string]any); ok && s["additionalProperties"] == nil && s["oneOf"] == nil {
 			s["additionalProperties"] = false
 		}
 	}

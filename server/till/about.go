@@ -8,7 +8,21 @@ import (
 
 // About describes the till API for its OpenAPI document.
 var About = openapi.About{
-	Title: "Till API",
+	Title:      "Till API",
+	Prefix:     Prefix,
+	Docs:       "/till/docs",
+	OtherTitle: "Loyalty Card Integration API",
+	OtherDocs:  "../docs",
+	Authentication: []string{"Every request carries the token of a device as a bearer token. Devices are made at the command line (`punchcard device create`) or by pairing in the dashboard, and tokens begin with `tdk_live_` or `tdk_test_`. " +
+		"A device belongs to one location of one shop.",
+		"Where the location demands it, writes also carry the staff PIN as `X-Staff-Pin`, or the token of a member of staff who has signed in as `X-Staff-Session`."},
+	SampleKey: "tdk_live_…",
+	Sections: map[string]string{
+		"Device": "What the device is, and what it has written.",
+		"Staff":  "Members of staff who sign in at the till.",
+		"Cards":  "Cards that are presented, searched for or issued at the counter.",
+		"Ledger": "What a till writes: stamps, redemptions, top-ups, spends, uses and reversals.",
+	},
 	Introduction: "What a shop's devices write to the ledger. A device belongs to one location.\n\n" +
 		"`code` is what a card's QR code holds or its short code, the eight characters that the holder's page shows; it stands for the whole chain of cards that overflowed from one another. " +
 		"A card's id does in lookups, and in writes of devices made for it (`accepts_card_ids`; 422 on others). Ten unknown short codes within a minute lock the device's short codes for a minute (429). " +
@@ -26,6 +40,13 @@ var About = openapi.About{
 		return []store.Code{store.Unauthenticated, store.RateLimited, store.InternalError}
 	},
 	Status: Status,
+	Examples: map[string]map[string]any{
+		"openStaffSession":   {"pin": "4711"},
+		"issueCardAtCounter": {"holder_name": "Ada Lovelace"},
+		"stampCard":          {"count": 1},
+		"topUpCard":          {"amount_cents": 2000},
+		"spendFromCard":      {"amount_cents": 350},
+	},
 	When: map[store.Code]string{
 		store.Unauthenticated:       "No, malformed, unknown or revoked device token, or a key of another class.",
 		store.SubscriptionSuspended: "The shop's subscription is suspended or cancelled. The token is intact.",

@@ -18,6 +18,7 @@ type JSONSchema struct {
 	AnyOf                []*JSONSchema          `json:"anyOf,omitempty"`
 	Const                string                 `json:"const,omitempty"`
 	Description          string                 `json:"description,omitempty"`
+	Discriminator        *Discriminator         `json:"discriminator,omitempty"`
 	Enum                 []any                  `json:"enum,omitempty"` // strings and nil
 	ExclusiveMinimum     json.Number            `json:"exclusiveMinimum,omitempty"`
 	Format               string                 `json:"format,omitempty"`
@@ -40,6 +41,12 @@ type JSONSchema struct {
 	Name   string      `json:"-"` // of a schema in a Registry
 	Order  []string    `json:"-"` // a struct's properties as declared; nil for a map
 	Target *JSONSchema `json:"-"` // what Ref refers to
+}
+
+// Discriminator says which property of a value tells the schemas of OneOf apart.
+type Discriminator struct {
+	Mapping      map[string]string `json:"mapping"` // references by value
+	PropertyName string            `json:"propertyName"`
 }
 
 // Types are the JSON types that a schema allows. A single one is encoded as a
@@ -286,6 +293,7 @@ func orNull(s *JSONSchema) *JSONSchema {
 // Parameter is a parameter of an operation in an OpenAPI document.
 type Parameter struct {
 	Description string      `json:"description,omitempty"`
+	Example     any         `json:"example,omitempty"`
 	In          string      `json:"in"` // query, path or header
 	Name        string      `json:"name"`
 	Required    bool        `json:"required"`
@@ -300,7 +308,7 @@ func Parameters(t reflect.Type, lim Limits) []Parameter {
 	for _, r := range planFor(t).rules {
 		s := g.typeOf(r.elem)
 		g.constrain(s, r)
-		list = append(list, Parameter{r.doc, "query", r.name, r.required, s})
+		list = append(list, Parameter{Description: r.doc, In: "query", Name: r.name, Required: r.required, Schema: s})
 	}
 	return list
 }

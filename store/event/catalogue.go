@@ -57,7 +57,7 @@ type Info struct {
 	Fields []string
 	Doc    string
 
-	// Which objects the v2 envelope contains; the others are null.
+	// Which objects the v2 envelope contains; the others are null. See Has.
 	location, program, card, transaction, actor bool
 }
 
@@ -178,4 +178,22 @@ func Subscribable() []Name {
 		}
 	}
 	return out
+}
+
+// Has reports whether v2 envelopes of the event can contain an object: location,
+// program, card, transaction or actor. It panics for any other name.
+func (in Info) Has(object string) bool {
+	switch object {
+	case "location":
+		return in.location
+	case "program":
+		return in.program
+	case "card":
+		return in.card
+	case "transaction":
+		return in.transaction
+	case "actor":
+		return in.actor
+	}
+	panic("event: envelopes have no object " + object)
 }

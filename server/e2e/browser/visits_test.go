@@ -29,8 +29,9 @@ func of(things ...string) (list []visit) {
 // visits has an entry for each pattern of GET, but for those of the REST and the till
 // API. One more visit of a pattern is one with another state of its page.
 var visits = map[string][]visit{
-	"/":     {{public: true}},
-	"/docs": {{public: true, rules: Rules{Public: true}}},
+	"/":          {{public: true}},
+	"/docs":      {{public: true, rules: Rules{Public: true}}},
+	"/till/docs": {{public: true, rules: Rules{Public: true}}},
 	"/i/:token": {
 		{public: true, of: []string{"link 1"}},
 		{public: true, of: []string{"unknown"}, rules: Rules{Status: http.StatusNotFound}},

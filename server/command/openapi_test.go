@@ -1,0 +1,41 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"punchcard/server/app"
+)
+
+// TestOpenapi checks which document the command prints.
+func TestOpenapi(t *testing.T) {
+	out := Out
+	defer func() { Out = out }()
+	for _, c := range []struct {
+		till             bool
+		title, url, path string
+		events           int
+	}{
+		{false, "Loyalty Card Integration API", "https://cards.example.com/api/public/v1", "/cards/{id}", 26},
+		{true, "Till API", "https://cards.example.com/till/v1", "/cards/{code}/stamps", 0},
+	} {
+		var b bytes.Buffer
+		Out = &b
+		if err := (&Openapi{PublicURL: "https://cards.example.com", Till: c.till, Limits: app.DefaultLimits()}).Run(); err != nil {
+			t.Fatal(err)
+		}
+		var doc struct {
+			Info    struct{ Title string }
+			Servers []struct{ URL string }
+			Paths   map[string]any
+			Events  map[string]any `json:"webhooks"`
+		}
+		if err := json.Unmarshal(b.Bytes(), &doc); err != nil {
+			t.Fatal(err)
+		}
+		if doc.Info.Title != c.title || doc.Servers[0].URL != c.url || doc.Paths[c.path] == nil || len(doc.Events) != c.events {
+			t.Errorf("till %v: %q at %s, %d events", c.till, doc.Info.Title, doc.Servers[0].URL, len(doc.Events))
+		}
+	}
+}
