@@ -151,11 +151,14 @@ func checkReceiver(t *testing.T, command ...string) {
 	}
 	r.await(r.stdout, func(text string) bool { return strings.Contains(text, "card.added "+d.EventID+"\n") })
 
-	post := func(signature string, body []byte) int {
+	post := func(signature string, body []byte, headers ...string) int {
 		t.Helper()
 		req := must(http.NewRequest("POST", url, strings.NewReader(string(body))))
 		if signature != "" {
 			req.Header.Set("X-Service-Signature", signature)
+		}
+		for i := 0; i+1 < len(headers); i += 2 {
+			req.Header.Set(headers[i], headers[i+1])
 		}
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
@@ -195,6 +198,23 @@ func checkReceiver(t *testing.T, command ...string) {
 		if status := post(forged.signature, []byte(forged.body)); status/100 != 4 {
 			t.Errorf("%s: status %d", name, status)
 		}
+	}
+
+	// Events of one card in another order than that of their commits: the older one is late.
+	event := func(id, sequence string) {
+		body := []byte(`{"event":"stamp.assigned","event_id":"` + id + `","data":{"card_instance_id":"crd_order"}}`)
+		if status := post(signatureHeader(s.hook.Secret, time.Now(), body), body, "X-Service-Sequence", sequence); status/100 != 2 {
+			t.Errorf("the status of %s is %d", id, status)
+		}
+	}
+	for _, e := range []struct{ id, sequence string }{{"evt_b", "9007199254740990"}, {"evt_a", "9007199254740989"}, {"evt_b", "9007199254740990"}, {"evt_c", "9007199254740991"}} {
+		event(e.id, e.sequence)
+	}
+	r.await(r.stdout, func(text string) bool { return strings.Contains(text, "stamp.assigned evt_c\n") })
+	event("evt_d", "1")
+	r.await(r.stdout, func(text string) bool { return strings.Contains(text, "late evt_d\n") })
+	if text := r.stdout.String(); !strings.Contains(text, "late evt_a\n") || strings.Contains(text, "late evt_b\n") || strings.Contains(text, "late evt_c\n") {
+		t.Errorf("the receiver says of late events:\n%s", text)
 	}
 
 	s.patch(`{"rotate_secret":true}`)

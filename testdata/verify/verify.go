@@ -14,6 +14,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -31,6 +32,25 @@ func genuine(secret, header string, body []byte) bool {
 	return hmac.Equal([]byte(signature), []byte(hex.EncodeToString(mac.Sum(nil)))) // in constant time
 }
 
+// newest is the highest X-Service-Sequence of each card so far. Keep it with your copy
+// of the card, and change both in one transaction.
+var (
+	mu     sync.Mutex
+	newest = map[string]int64{}
+)
+
+// late tells whether a newer event of the card came before, so that this one, a retry,
+// must not change what is known of the card. It remembers the sequence otherwise.
+func late(card string, sequence int64) bool {
+	mu.Lock()
+	defer mu.Unlock()
+	if card == "" || sequence >= newest[card] {
+		newest[card] = sequence
+		return false
+	}
+	return true
+}
+
 func receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20)) // the bytes as they came: parse them later
 	if err != nil || !genuine(os.Getenv("WEBHOOK_SECRET"), r.Header.Get("X-Service-Signature"), body) {
@@ -40,9 +60,16 @@ func receive(w http.ResponseWriter, r *http.Request) {
 	var e struct {
 		Event   string
 		EventID string `json:"event_id"`
+		Data    struct {
+			Card string `json:"card_instance_id"`
+		}
 	}
 	json.Unmarshal(body, &e)
 	fmt.Println(e.Event, e.EventID) // seen this event_id before? then it is a repeat
+	sequence, _ := strconv.ParseInt(r.Header.Get("X-Service-Sequence"), 10, 64)
+	if late(e.Data.Card, sequence) {
+		fmt.Println("late", e.EventID)
+	}
 	w.WriteHeader(http.StatusNoContent)
 }
 

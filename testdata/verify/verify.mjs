@@ -11,6 +11,18 @@ function genuine(secret, header, body) {
   return timingSafeEqual(own, Buffer.from(signature, 'hex')) // in constant time
 }
 
+// The highest X-Service-Sequence of each card so far. Keep it with your copy of the card,
+// and change both in one transaction.
+const newest = new Map()
+
+// Whether a newer event of the card came before, so that this one, a retry, must not
+// change what is known of the card. It remembers the sequence otherwise.
+function late(card, sequence) {
+  if (card && sequence < (newest.get(card) ?? 0)) return true
+  newest.set(card, sequence)
+  return false
+}
+
 const server = createServer(async (request, response) => {
   const chunks = []
   for await (const chunk of request) chunks.push(chunk)
@@ -19,8 +31,9 @@ const server = createServer(async (request, response) => {
     response.writeHead(400).end()
     return
   }
-  const { event, event_id } = JSON.parse(body)
+  const { event, event_id, data } = JSON.parse(body)
   console.log(event, event_id) // seen this event_id before? then it is a repeat
+  if (late(data.card_instance_id, Number(request.headers['x-service-sequence'] ?? 0))) console.log('late', event_id)
   response.writeHead(204).end()
 })
 server.listen(Number(process.env.PORT ?? 9000), '127.0.0.1', () => console.log(`listening on 127.0.0.1:${server.address().port}`))

@@ -1,5 +1,5 @@
 # A receiver of webhooks: WEBHOOK_SECRET=whsec_… python3 verify.py
-import hashlib, hmac, json, os, re, time
+import hashlib, hmac, json, os, re, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -13,6 +13,22 @@ def genuine(secret, header, body):
     return hmac.compare_digest(own.hexdigest(), match[2])  # in constant time
 
 
+# The highest X-Service-Sequence of each card so far. Keep it with your copy of the card,
+# and change both in one transaction.
+newest = {}
+lock = threading.Lock()
+
+
+def late(card, sequence):
+    """Whether a newer event of the card came before, so that this one, a retry, must
+    not change what is known of the card. It remembers the sequence otherwise."""
+    with lock:
+        if card and sequence < newest.get(card, 0):
+            return True
+        newest[card] = sequence
+        return False
+
+
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))  # the bytes as they came: parse them later
@@ -20,6 +36,8 @@ class Receiver(BaseHTTPRequestHandler):
         if good:
             event = json.loads(body)
             print(event["event"], event["event_id"], flush=True)  # seen this event_id before? then it is a repeat
+            if late(event["data"].get("card_instance_id"), int(self.headers["X-Service-Sequence"] or 0)):
+                print("late", event["event_id"], flush=True)
         self.send_response(204 if good else 400)
         self.end_headers()
 
