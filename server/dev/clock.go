@@ -1,7 +1,11 @@
 package dev
 
 import (
+	"errors"
+	"math"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/julienschmidt/httprouter"
@@ -56,9 +60,9 @@ func (c *Control) moveClock(_ *http.Request, _ httprouter.Params, b clockBody) (
 	to := c.Clock.Now()
 	switch {
 	case b.Advance.Set:
-		by, err := time.ParseDuration(b.Advance.V)
+		by, err := parseDuration(b.Advance.V)
 		if err != nil || by < 0 {
-			return clockAnswer{}, invalid("advance", "invalid_value", `must be a duration that is not negative, such as "90s" or "26h"`)
+			return clockAnswer{}, invalid("advance", "invalid_value", `must be a duration that is not negative, such as "90s", "26h" or "3d"`)
 		}
 		if to = to.Add(by); to.After(lastInstant) {
 			return clockAnswer{}, invalid("advance", "invalid_value", "must not lead beyond the year 9999, where the written form of times ends")
@@ -74,6 +78,31 @@ func (c *Control) moveClock(_ *http.Request, _ httprouter.Params, b clockBody) (
 	}
 	err = c.advance(to)
 	return c.clock(), err
+}
+
+// day is what "1d" means: 24 hours, also where a clock is set forward or back that day.
+const day = 24 * time.Hour
+
+// parseDuration parses a duration of Go that may begin with a number of days, such as
+// "3d" or "1d12h".
+func parseDuration(s string) (time.Duration, error) {
+	days, rest, ok := strings.Cut(s, "d")
+	if !ok {
+		return time.ParseDuration(s)
+	}
+	n, err := strconv.ParseUint(days, 10, 64)
+	if err != nil || n > uint64(math.MaxInt64/day) {
+		return 0, errors.New("not a number of days")
+	}
+	d := time.Duration(n) * day
+	if rest == "" {
+		return d, nil
+	}
+	more, err := time.ParseDuration(rest)
+	if err != nil || more < 0 || d+more < d {
+		return 0, errors.New("not a duration after the days")
+	}
+	return d + more, nil
 }
 
 // lastInstant is the last instant that RFC 3339 can express.

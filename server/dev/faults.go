@@ -2,6 +2,7 @@ package dev
 
 import (
 	"cmp"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -28,7 +29,7 @@ type Faults struct {
 
 	mu    sync.Mutex
 	count int      // of faults set since the start, for ids
-	list  []*fault // in the order in which they were added; Remaining is at least 1
+	list  []*fault // in the order in which they were added
 }
 
 // fault is applied to the next requests that match it. A null method or path
@@ -44,7 +45,12 @@ type fault struct {
 	When      string             `json:"when"`
 	Headers   map[string]string  `json:"headers"`
 	Remaining int64              `json:"remaining"`
+	// UntilCleared is true for a fault that is applied to all requests; its Count and
+	// Remaining are 0.
+	UntilCleared bool               `json:"until_cleared"`
+	ContentType  store.Null[string] `json:"content_type"` // of a body of its own; else null
 
+	body     []byte   `json:"-"` // of the answer, if ContentType is not null
 	segments []string `json:"-"` // of Path, unescaped
 }
 
@@ -64,7 +70,15 @@ type faultBody struct {
 	Count   store.Opt[int64]             `json:"count" min:"1" max:"1000000"`
 	When    store.Opt[string]            `json:"when" enum:"before,after"`
 	Headers store.Opt[map[string]string] `json:"headers" max:"1024"`
+
+	UntilCleared store.Opt[bool]   `json:"until_cleared"`
+	Body         store.Opt[string] `json:"body" max:"65536"`
+	BodyBase64   store.Opt[string] `json:"body_base64" max:"87384"` // of as many bytes
+	ContentType  store.Opt[string] `json:"content_type" min:"1" max:"200" pattern:"^[ -~]*$" words:"must be 1 to 200 visible ASCII characters"`
 }
+
+// answers reports whether the fault has a body of its own, in place of an error's.
+func (b *faultBody) answers() bool { return b.Body.Set || b.BodyBase64.Set }
 
 var methods = []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}
 
@@ -80,9 +94,15 @@ func (b faultBody) Check(store.Time) (details []store.Detail) {
 	if b.Path.Set && !isPattern(b.Path.V) {
 		add("path", "invalid_format", "must begin with / and name segments; * stands for one whole segment, ** at the end for any rest; a query does not belong")
 	}
+	least := int64(400)
+	if b.answers() {
+		least = 200
+	}
 	switch {
-	case b.Status.Set && b.Status.V != 0 && b.Status.V < 400:
-		add("status", "invalid_value", "must be 0, which cuts the connection, or from 400 to 599")
+	case b.Status.Set && b.Status.V != 0 && b.Status.V < least:
+		add("status", "invalid_value", "must be 0, which cuts the connection, or from 400 to 599; with a body from 200")
+	case b.answers() && (b.Status.V == http.StatusNoContent || b.Status.V == http.StatusNotModified):
+		add("status", "invalid_value", "must not be 204 or 304 beside a body: such answers have none")
 	case !b.Status.Set && b.DelayMS.Or(0) == 0:
 		add("status", "required", "is required where there is no delay_ms")
 	}
@@ -93,8 +113,43 @@ func (b faultBody) Check(store.Time) (details []store.Detail) {
 		if b.Headers.Set {
 			add("headers", "not_allowed", "needs a status from 400 to 599: no other fault answers")
 		}
+		if b.answers() {
+			add(b.bodyField(), "not_allowed", "needs a status: no other fault answers")
+		}
+	}
+	details = append(details, b.checkBody()...)
+	if b.Count.Set && b.UntilCleared.V {
+		add("count", wire.CodeMutuallyExclusive, "must not be given beside until_cleared")
 	}
 	return append(details, checkHeaders(b.Headers.Or(nil))...)
+}
+
+// bodyField returns the name of the field with the body.
+func (b *faultBody) bodyField() string {
+	if b.Body.Set {
+		return "body"
+	}
+	return "body_base64"
+}
+
+// checkBody returns what is wrong with the body of an answer.
+func (b *faultBody) checkBody() (details []store.Detail) {
+	add := func(field, code, message string) {
+		details = append(details, store.Detail{Field: field, Code: code, Message: message})
+	}
+	if _, err := base64.StdEncoding.DecodeString(b.BodyBase64.V); err != nil {
+		add("body_base64", "invalid_format", "must be base64 of the standard alphabet, with padding")
+	}
+	if b.Body.Set && b.BodyBase64.Set {
+		add("body", wire.CodeMutuallyExclusive, "must not be given beside body_base64")
+	}
+	if b.answers() && b.Code.Set {
+		add("code", wire.CodeMutuallyExclusive, "must not be given beside a body, which takes the place of the error")
+	}
+	if b.ContentType.Set && !b.answers() {
+		add("content_type", "not_allowed", "needs body or body_base64: errors are JSON")
+	}
+	return details
 }
 
 // maxHeaders is the number of headers that a fault or a receiver may set.
@@ -140,6 +195,9 @@ func splitPath(path string) []string {
 // add answers POST /dev/faults.
 func (f *Faults) add(_ *http.Request, _ httprouter.Params, b faultBody) (fault, error) {
 	n := &fault{Path: b.Path.Value(), Status: b.Status.Value(), DelayMS: b.DelayMS.Or(0), Count: b.Count.Or(1), When: b.When.Or(faultBefore), Headers: map[string]string{}}
+	if n.UntilCleared = b.UntilCleared.V; n.UntilCleared {
+		n.Count = 0
+	}
 	n.Remaining = n.Count
 	if b.Method.Set {
 		n.Method = store.Some(strings.ToUpper(b.Method.V))
@@ -148,7 +206,14 @@ func (f *Faults) add(_ *http.Request, _ httprouter.Params, b faultBody) (fault, 
 		n.segments = splitPath(b.Path.V)
 	}
 	if status := int(n.Status.V); status != 0 {
-		n.Code = store.Some(b.Code.Or(defaultCode(status)))
+		if b.answers() {
+			n.ContentType, n.body = store.Some(b.ContentType.Or("text/html; charset=utf-8")), []byte(b.Body.V)
+			if b.BodyBase64.Set {
+				n.body, _ = base64.StdEncoding.DecodeString(b.BodyBase64.V) // checked
+			}
+		} else {
+			n.Code = store.Some(b.Code.Or(defaultCode(status)))
+		}
 		for name, value := range b.Headers.V {
 			n.Headers[http.CanonicalHeaderKey(name)] = value
 		}
@@ -226,6 +291,9 @@ func (f *Faults) next(method string, path []string, depth int) *fault {
 		return nil
 	}
 	x := f.list[i]
+	if x.UntilCleared {
+		return x
+	}
 	if x.Remaining--; x.Remaining == 0 {
 		f.list = slices.Delete(f.list, i, i+1)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -85,6 +86,14 @@ func (f *Faults) fail(w http.ResponseWriter, x *fault) {
 	}
 	for name, value := range x.Headers {
 		w.Header().Set(name, value)
+	}
+	if x.ContentType.Valid {
+		f.k.RequestID(w)
+		w.Header().Set("Content-Type", x.ContentType.V)
+		w.Header().Set("Content-Length", strconv.Itoa(len(x.body)))
+		w.WriteHeader(int(x.Status.V))
+		w.Write(x.body)
+		return
 	}
 	f.k.AnswerError(w, &kernel.Error{Status: int(x.Status.V), Code: store.Code(x.Code.V), Message: fmt.Sprintf("This is the fault %s, which was asked for with POST /dev/faults.", x.ID)})
 }

@@ -28,16 +28,24 @@ type Fault struct {
 	Status  int               `json:"-"`                // from 400 to 599, or Cut; 0 serves the request after Delay
 	Code    string            `json:"code,omitempty"`   // of the error; by default the API's usual one for the status
 	Delay   time.Duration     `json:"-"`                // real time, at most a minute
-	Count   int               `json:"count"`            // number of requests that it applies to; 0 means one
+	Count   int               `json:"count,omitempty"`  // number of requests that it applies to; 0 means one
 	When    string            `json:"when,omitempty"`   // Before (default) or After
 	Headers map[string]string `json:"headers,omitzero"` // of the answer, such as Retry-After, which 429 and 503 have by default
+	// UntilCleared applies the fault to all requests until ClearFaults, in place of Count.
+	UntilCleared bool `json:"until_cleared,omitempty"`
+	// Body is the answer in place of an error's, if it is not nil: a proxy's page, or
+	// JSON that is cut off. Status may then be any from 200 on but 204 and 304.
+	Body        []byte `json:"body_base64,omitzero"`
+	ContentType string `json:"content_type,omitempty"` // of Body; text/html; charset=utf-8 if empty
 }
 
 // Fault adds a fault and returns its id, which [Request] has in its field Fault. Of
 // several faults that match a request the one added first is applied.
 func (s *Server) Fault(f Fault) (id string) {
 	s.t.Helper()
-	f.Count = max(f.Count, 1)
+	if f.Count = max(f.Count, 1); f.UntilCleared {
+		f.Count = 0
+	}
 	body := struct {
 		Fault
 		Status  *int  `json:"status,omitempty"`

@@ -176,6 +176,13 @@ func TestFaults(t *testing.T) {
 	if took := time.Since(start); took < 30*time.Millisecond {
 		t.Errorf("the delay took %v", took)
 	}
+	// Any answer, until the fault is cleared.
+	s.Fault(punchtest.Fault{Path: "/me", Status: 200, Body: []byte("{\"shop\":\x00"), ContentType: "application/json", UntilCleared: true})
+	for range 3 {
+		if r := s.Do("GET", "/me", s.APIKey, nil).Want(200); string(r.Body) != "{\"shop\":\x00" || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%v %q", r.Header, r.Body)
+		}
+	}
 	s.Fault(punchtest.Fault{Status: 500, Count: 100})
 	s.ClearFaults()
 	s.ClearRequests()

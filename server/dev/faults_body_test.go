@@ -1,0 +1,98 @@
+package dev_test
+
+import (
+	"encoding/base64"
+	"testing"
+)
+
+// TestFaultBody checks that a fault answers any bytes, also with the status of a success.
+func TestFaultBody(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	page := "<html>\n<h1>502 Bad Gateway</h1>"
+	newFault(r, fields{"status": 502, "body": page})
+	if got := callREST(r, "GET", "/me", nil); got.Status != 502 || string(got.Body) != page || got.Header.Get("Content-Type") != "text/html; charset=utf-8" {
+		t.Errorf("%d %v %s", got.Status, got.Header, got.Body)
+	}
+	broken := "{\"shop\":\x00\xff"
+	newFault(r, fields{"status": 200, "body_base64": base64.StdEncoding.EncodeToString([]byte(broken)), "content_type": "application/json", "headers": fields{"Via": "1.1 proxy"}})
+	if got := callREST(r, "GET", "/me", nil); got.Status != 200 || string(got.Body) != broken || got.Header.Get("Content-Type") != "application/json" || got.Header.Get("Via") != "1.1 proxy" {
+		t.Errorf("%d %v %q", got.Status, got.Header, got.Body)
+	}
+	// After the effect: the card is made, and the answer is another.
+	newFault(r, fields{"status": 200, "body": "", "when": "after", "content_type": "text/plain"})
+	if got := callREST(r, "POST", cardsPath(r), fields{"holder_name": "Ada"}); got.Status != 200 || len(got.Body) != 0 || got.Header.Get("Content-Length") != "0" {
+		t.Errorf("%d %v %q", got.Status, got.Header, got.Body)
+	}
+	if n := countCards(r); n != 1 {
+		t.Errorf("%d cards", n)
+	}
+	callREST(r, "GET", "/me", nil).Want(200)
+}
+
+// TestFaultUntilCleared checks that a fault without an end lasts until it is cleared.
+func TestFaultUntilCleared(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	f := newFault(r, fields{"status": 503, "path": "/me", "until_cleared": true})
+	if f.Count != 0 || f.Remaining != 0 {
+		t.Errorf("%+v", f)
+	}
+	for range 5 {
+		callREST(r, "GET", "/me", nil).Want(503)
+	}
+	if left := faultsLeft(r); left != f.ID+":0" {
+		t.Errorf("left: %s", left)
+	}
+	callControl(r, "DELETE", "/faults", nil).Want(204)
+	callREST(r, "GET", "/me", nil).Want(200)
+}
+
+// TestFaultBodyInput checks what is refused, and that nothing is added then.
+func TestFaultBodyInput(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	for _, c := range []struct {
+		body fields
+		want string
+	}{
+		{fields{"body": "x"}, "body not_allowed"},
+		{fields{"status": 0, "body_base64": "eA=="}, "body_base64 not_allowed"},
+		{fields{"status": 500, "body_base64": "e"}, "body_base64 invalid_format"},
+		{fields{"status": 500, "body": "x", "body_base64": "eA=="}, "body mutually_exclusive"},
+		{fields{"status": 500, "body": "x", "code": "conflict"}, "code mutually_exclusive"},
+		{fields{"status": 500, "content_type": "text/plain"}, "content_type not_allowed"},
+		{fields{"status": 500, "body": "x", "content_type": "a\nb"}, "content_type invalid_format"},
+		{fields{"status": 204, "body": "x"}, "status invalid_value"},
+		{fields{"status": 304, "body": "x"}, "status invalid_value"},
+		{fields{"status": 199, "body": "x"}, "status invalid_value"},
+		{fields{"status": 200}, "status invalid_value"},
+		{fields{"status": 500, "until_cleared": true, "count": 2}, "count mutually_exclusive"},
+		{fields{"status": 500, "until_cleared": "yes"}, "until_cleared invalid_type"},
+	} {
+		got := callControl(r, "POST", "/faults", c.body)
+		if c.body["status"] == nil {
+			got.Invalid("status required", c.want)
+		} else {
+			got.Invalid(c.want)
+		}
+	}
+	if left := faultsLeft(r); left != "" {
+		t.Errorf("left: %s", left)
+	}
+}
+
+// TestAdvanceDays checks durations with days.
+func TestAdvanceDays(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	for _, c := range []struct{ advance, now string }{{"3d", "2030-01-04T00:00:00.000Z"}, {"1d12h30m", "2030-01-05T12:30:00.000Z"}, {"0d", "2030-01-05T12:30:00.000Z"}, {"11h30m", "2030-01-06T00:00:00.000Z"}} {
+		callControl(r, "POST", "/clock", fields{"now": "2030-01-01T00:00:00Z"})
+		if got := callControl(r, "POST", "/clock", fields{"advance": c.advance}).Want(200); string(got.Raw("now")) != `"`+c.now+`"` {
+			t.Errorf("%s: %s", c.advance, got.Body)
+		}
+	}
+	for _, wrong := range []string{"d", "-1d", "1.5d", "1d2d", "1d-1h", "1dx", " 1d", "106752d", "106751d24h", "99999999999999999999d", "12h3d"} {
+		callControl(r, "POST", "/clock", fields{"advance": wrong}).Invalid("advance invalid_value")
+	}
+}
