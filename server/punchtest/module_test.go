@@ -65,3 +65,15 @@ func TestOtherModule(t *testing.T) {
 		}
 	}
 }
+
+// TestTool runs the program from another module as a tool, as documented.
+func TestTool(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(root, "testdata", "consumer")
+	if out := run(t, dir, "tool", "punchcard", "openapi", "--till"); !strings.Contains(out, `"title":"Till API"`) {
+		t.Errorf("the tool prints %.200s", out)
+	}
+	if out := run(t, dir, "tool"); !strings.Contains(out, "\npunchcard\n") {
+		t.Errorf("the tools of the module:\n%s", out)
+	}
+}
