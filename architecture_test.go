@@ -24,7 +24,7 @@ var mayImport = map[string]string{
 	"server/dashboard":     "server/kernel server/logo server/operation server/qr server/static server/web server/wire store store/event",
 	"server/dev":           "server/dev/seed server/mail/mailtext server/kernel server/operation server/web server/wire store",
 	"server/dev/seed":      "server/operation server/wire store",
-	"server/openapi":       "server/kernel server/wire store",
+	"server/openapi":       "server/kernel server/wire store store/event",
 	"server/operation":     "server/kernel server/logo server/password server/qr server/wire store",
 	"server/kernel":        "server/password server/static server/wire store",
 	"server/wire":          "store store/event",

@@ -57,11 +57,11 @@ func (d *Document) Paged() bool {
 	})
 }
 
-// EnvelopeFields returns the rows of the v2 envelope that are the same for all events.
+// EnvelopeFields returns the rows of the v2 envelope but those of data, which differ.
 func (d *Document) EnvelopeFields() []field {
-	return slices.DeleteFunc(fields(d.Components.Schemas["StampAssignedV2"]), func(f field) bool {
-		return f.Outer == "data." || f.Name == "event" && f.Outer == ""
-	})
+	list := slices.DeleteFunc(fields(d.Components.Schemas["StampAssignedV2"]), func(f field) bool { return f.Outer == "data." })
+	list[0].Schema = text("") // event, without the name of this one
+	return list
 }
 
 // Base returns the URL to which the paths are relative.

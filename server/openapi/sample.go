@@ -149,6 +149,7 @@ var sampleValues = map[string]any{
 	"Transaction.type": "stamp", "TillTransaction.type": "stamp", "DeviceTransaction.type": "stamp", "EventTransaction.type": "stamp", "EventActor.type": "device",
 	"Prize.name": "Free coffee", "LadderPrize.name": "Free coffee", "prize_name": nil, "prize_label": "Free coffee",
 	"Location.name": "Harbour Street", "NamedLocation.name": "Harbour Street", "EventLocation.name": "Harbour Street", "location_name": "Harbour Street",
+	"EventHolder.name": "Ada Lovelace", "EventHolder.email": "ada@example.com",
 	"EventShop.name": "Corner Coffee", "TillShop.name": "Corner Coffee", "NamedDevice.name": "Counter", "NamedStaff.name": "Grace",
 	"external_ref": "crm-4711", "holder_name": "Ada Lovelace", "holder_email": "ada@example.com", "status": "active", "state": "active",
 	"stamps_count": 4, "current_value": nil, "expires_at": nil, "installed_at": nil, "stamps_delta": 1, "value_delta": nil, "reversed_at": nil, "prize_id": nil,

@@ -162,6 +162,7 @@ func contextSchemas() map[string]*wire.JSONSchema {
 		return s
 	}
 	holder := newObject("The card's holder, as far as the shop knows.", named{"name", maybe("A label to show.")}, named{"email", maybe("")})
+	holder.Name = "EventHolder"
 	return map[string]*wire.JSONSchema{
 		"EventShop":     newObject("The shop.", named{"id", text("")}, named{"name", text("")}).JSONSchema,
 		"EventLocation": newObject("Where the event happened, or the location that it is about.", named{"id", text("")}, named{"name", text("")}).JSONSchema,
