@@ -14,8 +14,8 @@ func TestHostileMessages(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 9_000) + "1" + strings.Repeat("}", 9_000)
 	for method, all := range map[string][]string{
 		"resources/read": {`{"uri":"punchcard://nothing"}`, `{"uri":"file:///etc/passwd"}`, `{"uri":"punchcard://programs/"}`, `{"uri":"punchcard://programs/%00"}`, `{"uri":"punchcard://programs/prg_x/../shop"}`, `{"uri":""}`, `{"uri":null}`, `{"uri":7}`, `{}`, ``},
-		"prompts/get":    {`{"name":"nothing"}`, `{"name":"weekly_report","arguments":null}`, `{"name":"weekly_report","arguments":[]}`, `{"name":"weekly_report","arguments":{"x":"y"}}`, `{"name":null}`, `{}`, ``},
-		"tools/call": {`{"name":"nothing"}`, `{"name":"get_overview","arguments":null}`, `{"name":"get_overview","arguments":[]}`, `{"name":"get_overview","arguments":"{}"}`, `{"name":"get_overview","arguments":` + deep + `}`, `{"name":null}`, `{}`, ``,
+		"prompts/get":    {`{"name":"n0thing"}`, `{"name":"weekly_report","arguments":null}`, `{"name":"weekly_report","arguments":[]}`, `{"name":"weekly_report","arguments":{"x":"y"}}`, `{"name":null}`, `{}`, ``},
+		"tools/call": {`{"name":"n0thing"}`, `{"name":"get_overview","arguments":null}`, `{"name":"get_overview","arguments":[]}`, `{"name":"get_overview","arguments":"{}"}`, `{"name":"get_overview","arguments":` + deep + `}`, `{"name":null}`, `{}`, ``,
 			`{"name":"find_cards","arguments":{"limit":1e400}}`, `{"name":"find_cards","arguments":{"limit":-9223372036854775809}}`, `{"name":"find_cards","arguments":{"cursor":"\u202e\u0000"}}`,
 			`{"name":"get_overview","inputResponses":{"confirm":{"action":7}}}`, `{"name":"get_overview","inputResponses":{"confirm":null}}`, `{"name":"get_overview","inputResponses":[],"requestState":7}`, `{"name":"get_overview","_meta":7}`, `{"name":"get_overview","_meta":{"progressToken":{}}}`,
 			`{"name":"get_overview","_meta":{"io.modelcontextprotocol/protocolVersion":7}}`, `{"name":"get_overview","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, `{"name":"get_overview","_meta":{"io.modelcontextprotocol/clientCapabilities":7}}`},
@@ -37,6 +37,9 @@ func TestHostileMessages(t *testing.T) {
 				text := string(r.Body)
 				if !strings.Contains(text, `"jsonrpc":"2.0"`) || strings.Contains(text, "panic") || strings.Contains(text, "internal_error") || r.Status >= 500 {
 					t.Fatalf("%.300s: %d %.300s", body, r.Status, text)
+				}
+				if strings.Contains(text, "n0thing") {
+					t.Fatalf("%s: the answer repeats the name: %s", body, text)
 				}
 			}
 		}

@@ -48,12 +48,15 @@ func (f *Face) serverFor(scopes []string) *sdk.Server {
 		}
 	}
 	addResources(s)
-	s.AddPrompt(&sdk.Prompt{Name: "weekly_report", Title: "Weekly report", Description: "Writes a report of a week: what changed compared with the week before, which prizes are due, who has not come.",
+	s.AddPrompt(&sdk.Prompt{Name: weeklyReportName, Title: "Weekly report", Description: "Writes a report of a week: what changed compared with the week before, which prizes are due, who has not come.",
 		Arguments: []*sdk.PromptArgument{{Name: "week_of", Description: "A day of the week, YYYY-MM-DD; default: last week."}}}, weeklyReport)
 	s.AddReceivingMiddleware(middleware)
 	f.servers[name] = s
 	return s
 }
+
+// weeklyReportName is the name of the only prompt.
+const weeklyReportName = "weekly_report"
 
 var errNoSession = errors.New("mcp: a request without a session")
 
@@ -75,10 +78,16 @@ func middleware(next sdk.MethodHandler) sdk.MethodHandler {
 			if r.Params == nil {
 				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "params are missing."}
 			}
-			if at := slices.IndexFunc(allTools(), func(t *tool) bool { return t.name == r.Params.Name }); at >= 0 && !allTools()[at].allowed(s.caller.Key.Scopes) {
-				c := &call{session: s, Context: ctx, tool: allTools()[at]}
+			at := slices.IndexFunc(allTools(), func(t *tool) bool { return t.name == r.Params.Name })
+			if at < 0 { // the SDK's error would repeat the name
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "This server does not have the tool."}
+			}
+			if c := (&call{session: s, Context: ctx, tool: allTools()[at]}); !c.tool.allowed(s.caller.Key.Scopes) {
 				return withLeft(s, c.refused(kernel.Refuse(store.Unauthorized, "The key lacks the scope "+c.tool.scope+"."))), nil
 			}
+		}
+		if r, ok := req.(*sdk.GetPromptRequest); ok && r.Params != nil && r.Params.Name != weeklyReportName {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "This server does not have the prompt."}
 		}
 		if res, err = next(ctx, method, req); err != nil {
 			return nil, err // res is a nil pointer in an interface that is not nil
