@@ -48,7 +48,7 @@ var (
 // in and run their shops. Their pages load a stylesheet and scripts; no other page does.
 func isPeoples(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimLeft(path, "/"), "/")
-	return slices.Contains([]string{"", "setup", "sign-in", "sign-out", "invite", "reset", "dashboard", "till"}, first)
+	return path != "/till/docs" && slices.Contains([]string{"", "setup", "sign-in", "sign-out", "invite", "reset", "dashboard", "till"}, first)
 }
 
 // tillFiles is the policy of the files of the till page, which may be workers.
