@@ -44,7 +44,11 @@ func subscribe(b *testing.B, a *app.App, url string, events ...string) {
 
 // stamper returns a function that gives a random card one stamp, in a commit of its own.
 func stamper(b *testing.B, a *app.App) func() {
-	ids := issueCards(b, a, 20_000, 20_000)
+	return stamperOf(b, a, issueCards(b, a, 20_000, 20_000))
+}
+
+// stamperOf returns a function that stamps one of the cards.
+func stamperOf(b *testing.B, a *app.App, ids []string) func() {
 	till, err := a.Store.IdentifyTill(store.Hash(seed.TillToken))
 	if err != nil || till == nil {
 		b.Fatal(till, err)

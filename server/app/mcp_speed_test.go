@@ -20,8 +20,8 @@ func BenchmarkMCP(b *testing.B) {
 	}
 	a := serve(b, filepath.Join(b.TempDir(), "cards.db"), unlimited)
 	addr := a.Origin[len("http://"):]
-	stamp := stamper(b, a)
-	ids := issueCards(b, a, 20_000, 1000)
+	ids := issueCards(b, a, 20_000, 20_000)
+	stamp := stamperOf(b, a, ids)
 	const headers = "Accept: application/json, text/event-stream\r\nMcp-Protocol-Version: 2025-11-25\r\n"
 	getCard := func() []byte {
 		return request("POST", mcp.Path, a.Ready.MCPKey, headers,
