@@ -160,29 +160,34 @@ func (a Access) restrict(sql string, args ...any) (string, []any) {
 	return sql + " AND " + withinRestriction, append(args, jsonKeys(a.Locations))
 }
 
-// Cards returns a page of cards, newest first.
-func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
-	w := listQuery{list: listCards, shop: a.Shop, table: "cards c", alias: "c"}
-	program := v.s.keyOrNone(KindProgram, f.ProgramID.V)
-	// The query uses the most selective index of a given filter; the other filters
-	// apply to the rows that it visits.
-	email := foldCase(f.HolderEmail.V)
+// selectCards returns the query of the cards of a program, with a reference or with an email,
+// as far as these are given. It uses the most selective index; the other filters apply to the
+// rows that it visits.
+func (v *View) selectCards(list byte, shop int64, programID, ref, holderEmail Opt[string]) listQuery {
+	w := listQuery{list: list, shop: shop, table: "cards c", alias: "c"}
+	program, email := v.s.keyOrNone(KindProgram, programID.V), foldCase(holderEmail.V)
 	switch {
-	case f.ExternalRef.Set:
-		w.useIndex("c.shop_id=? AND c.external_ref=? AND c.deleted_at IS NULL", a.Shop, f.ExternalRef.V)
-	case f.HolderEmail.Set:
-		w.useIndex("c.shop_id=? AND c.email_key=? AND c.deleted_at IS NULL", a.Shop, email)
-	case f.ProgramID.Set:
-		w.useIndex("c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL", program, a.Shop)
+	case ref.Set:
+		w.useIndex("c.shop_id=? AND c.external_ref=? AND c.deleted_at IS NULL", shop, ref.V)
+	case holderEmail.Set:
+		w.useIndex("c.shop_id=? AND c.email_key=? AND c.deleted_at IS NULL", shop, email)
+	case programID.Set:
+		w.useIndex("c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL", program, shop)
 	default:
-		w.useIndex("c.shop_id=? AND c.deleted_at IS NULL", a.Shop)
+		w.useIndex("c.shop_id=? AND c.deleted_at IS NULL", shop)
 	}
-	if f.HolderEmail.Set && f.ExternalRef.Set {
+	if holderEmail.Set && ref.Set {
 		w.filter("c.email_key=?", email)
 	}
-	if f.ProgramID.Set && (f.ExternalRef.Set || f.HolderEmail.Set) {
+	if programID.Set && (ref.Set || holderEmail.Set) {
 		w.filter("c.program_id=?", program)
 	}
+	return w
+}
+
+// Cards returns a page of cards, newest first.
+func (v *View) Cards(a Access, f CardFilter, q PageQuery) (Page[Card], error) {
+	w := v.selectCards(listCards, a.Shop, f.ProgramID, f.ExternalRef, f.HolderEmail)
 	if f.Status.Set {
 		w.filter(statusSQL+"=?", v.Now, f.Status.V)
 	}

@@ -96,24 +96,7 @@ func (v *View) findConditions(a Access, f CardFind, filter func(cond string, arg
 
 // findNewest returns the keys of a page of the cards that f selects, newest first.
 func (v *View) findNewest(a Access, f CardFind, q PageQuery, p *Page[CardFound]) ([]int64, error) {
-	w := listQuery{list: listFoundCards, shop: a.Shop, table: "cards c", alias: "c"}
-	program, email := v.s.keyOrNone(KindProgram, f.ProgramID.V), foldCase(f.Email.V)
-	switch {
-	case f.ExternalRef.Set:
-		w.useIndex("c.shop_id=? AND c.external_ref=? AND c.deleted_at IS NULL", a.Shop, f.ExternalRef.V)
-	case f.Email.Set:
-		w.useIndex("c.shop_id=? AND c.email_key=? AND c.deleted_at IS NULL", a.Shop, email)
-	case f.ProgramID.Set:
-		w.useIndex("c.program_id=? AND c.shop_id=? AND c.deleted_at IS NULL", program, a.Shop)
-	default:
-		w.useIndex("c.shop_id=? AND c.deleted_at IS NULL", a.Shop)
-	}
-	if f.Email.Set && f.ExternalRef.Set {
-		w.filter("c.email_key=?", email)
-	}
-	if f.ProgramID.Set && (f.ExternalRef.Set || f.Email.Set) {
-		w.filter("c.program_id=?", program)
-	}
+	w := v.selectCards(listFoundCards, a.Shop, f.ProgramID, f.ExternalRef, f.Email)
 	v.findConditions(a, f, w.filter)
 	found, err := page(v, w, q, columns(epochColumn, "c.id"), func(_ *rows, key int64) int64 { return key })
 	p.Limit, p.NextCursor = found.Limit, found.NextCursor
