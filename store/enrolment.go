@@ -75,10 +75,14 @@ func (c *conn) enrolmentBySlug(slug string) (e enrolment, err error) {
 }
 
 // enrolmentOf returns the enrolment of a program, or what it is before it is first set.
-func (c *conn) enrolmentOf(program int64) (e enrolment, err error) {
-	found, err := c.one(e.scan, enrolmentSQL+"e.program_id=?", program)
+func (s *Store) enrolmentOf(c *conn, shop int64, id string) (e enrolment, err error) {
+	p, err := s.program(c, Access{Shop: shop}, id)
+	if err != nil {
+		return e, err
+	}
+	found, err := c.one(e.scan, enrolmentSQL+"e.program_id=?", p.key)
 	if err == nil && !found {
-		e = enrolment{program: program, name: FieldOptional, email: FieldOptional}
+		e = enrolment{program: p.key, name: FieldOptional, email: FieldOptional}
 	}
 	return e, err
 }
@@ -102,15 +106,11 @@ func (c *conn) consentVersion(program int64) (int64, error) {
 // Enrolment returns how customers make cards of a program themselves.
 func (v *View) Enrolment(shop int64, id string) (out Enrolment, err error) {
 	err = v.snapshot(func() error {
-		p, err := v.s.program(v.conn, Access{Shop: shop}, id)
+		e, err := v.s.enrolmentOf(v.conn, shop, id)
 		if err != nil {
 			return err
 		}
-		e, err := v.enrolmentOf(p.key)
-		if err != nil {
-			return err
-		}
-		version, err := v.consentVersion(p.key)
+		version, err := v.consentVersion(e.program)
 		out = v.s.publicEnrolment(e, version)
 		return err
 	})
@@ -120,15 +120,11 @@ func (v *View) Enrolment(shop int64, id string) (out Enrolment, err error) {
 // UpdateEnrolment changes how customers make cards of a program themselves, also of a
 // frozen program. Cards that exist stay as they are.
 func (tx *Tx) UpdateEnrolment(shop int64, id string, f EnrolmentFields) (out Enrolment, err error) {
-	p, err := tx.s.program(tx.conn, Access{Shop: shop}, id)
+	old, err := tx.s.enrolmentOf(tx.conn, shop, id)
 	if err != nil {
 		return out, err
 	}
-	old, err := tx.enrolmentOf(p.key)
-	if err != nil {
-		return out, err
-	}
-	version, err := tx.consentVersion(p.key)
+	version, err := tx.consentVersion(old.program)
 	if err != nil {
 		return out, err
 	}
@@ -139,7 +135,7 @@ func (tx *Tx) UpdateEnrolment(shop int64, id string, f EnrolmentFields) (out Enr
 	if details := e.missing(); details != nil {
 		return out, Invalid(details...)
 	}
-	if e.slug.V != old.slug.V && tx.number("SELECT count(*) FROM enrolments WHERE slug=? AND program_id<>?", e.slug.V, p.key) > 0 {
+	if e.slug.V != old.slug.V && tx.number("SELECT count(*) FROM enrolments WHERE slug=? AND program_id<>?", e.slug.V, e.program) > 0 {
 		return out, refuse(Conflict, "Another form has this address. Choose another one.")
 	}
 	if e == old {
@@ -150,13 +146,13 @@ func (tx *Tx) UpdateEnrolment(shop int64, id string, f EnrolmentFields) (out Enr
 		if e.text.Valid || e.privacyURL.Valid {
 			version++
 			e.consent = version
-			tx.exec("INSERT INTO consents (program_id, version, text, privacy_url, created_at) VALUES (?,?,?,?,?)", p.key, version, e.text, e.privacyURL, tx.Now)
+			tx.exec("INSERT INTO consents (program_id, version, text, privacy_url, created_at) VALUES (?,?,?,?,?)", e.program, version, e.text, e.privacyURL, tx.Now)
 		}
 	}
 	tx.exec(`INSERT INTO enrolments (program_id, enabled, slug, name_field, email_field, consent, max_cards) VALUES (?1,?2,?3,?4,?5,?6,?7)
 		ON CONFLICT (program_id) DO UPDATE SET enabled=?2, slug=?3, name_field=?4, email_field=?5, consent=?6, max_cards=?7`,
-		p.key, e.enabled, e.slug, e.name, e.email, e.consent, e.maxCards)
-	tx.audit(shop, "program.update_enrolment", KindProgram, p.key, "")
+		e.program, e.enabled, e.slug, e.name, e.email, e.consent, e.maxCards)
+	tx.audit(shop, "program.update_enrolment", KindProgram, e.program, "")
 	return tx.s.publicEnrolment(e, version), tx.failed
 }
 

@@ -50,11 +50,7 @@ func (v *View) JoinPage(slug string) (j JoinPage, err error) {
 // off, but not before it has an address.
 func (v *View) Poster(shop int64, id string) (j JoinPage, err error) {
 	err = v.snapshot(func() error {
-		p, err := v.s.program(v.conn, Access{Shop: shop}, id)
-		if err != nil {
-			return err
-		}
-		e, err := v.enrolmentOf(p.key)
+		e, err := v.s.enrolmentOf(v.conn, shop, id)
 		if err != nil {
 			return err
 		}
