@@ -24,25 +24,11 @@ func (m *mailing) lost() int64 { m.t.Helper(); return m.number("SELECT count(*) 
 // sendLost sends what is due and returns the messages about lost cards.
 func (m *mailing) sendLost() (sent []Mail) {
 	m.t.Helper()
-	for m.lost() > 0 {
-		q := m.nextMail()
-		if q.Due > m.clock.at() {
-			break
+	for _, mail := range m.sendDue(m.lost) {
+		if mail.Lost != nil {
+			sent = append(sent, mail)
 		}
-		m.must(func(tx *Tx) error {
-			switch q.Status {
-			case MailObsolete:
-				return tx.DequeueMail(&q)
-			case MailOverQuota:
-				return tx.WaitForQuota(&q)
-			}
-			if q.Lost != nil {
-				sent = append(sent, q.Mail)
-			}
-			return tx.SentMail(&q)
-		})
 	}
-	m.checkFile()
 	return sent
 }
 

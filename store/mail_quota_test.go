@@ -30,10 +30,19 @@ func (m *mailing) queue(to string) IssuedCard {
 	})
 }
 
-// send sends what is due, as a sender does, and returns the addresses.
+// send sends what is due and returns the addresses.
 func (m *mailing) send() (to []string) {
 	m.t.Helper()
-	for m.queued() > 0 {
+	for _, mail := range m.sendDue(m.queued) {
+		to = append(to, mail.To)
+	}
+	return to
+}
+
+// sendDue sends what is due, as a sender does, while messages of a kind wait, and returns it.
+func (m *mailing) sendDue(waiting func() int64) (sent []Mail) {
+	m.t.Helper()
+	for waiting() > 0 {
 		q := m.nextMail()
 		if q.Due > m.clock.at() {
 			break
@@ -45,12 +54,12 @@ func (m *mailing) send() (to []string) {
 			case MailOverQuota:
 				return tx.WaitForQuota(&q)
 			}
-			to = append(to, q.To)
+			sent = append(sent, q.Mail)
 			return tx.SentMail(&q)
 		})
 	}
 	m.checkFile()
-	return to
+	return sent
 }
 
 // linkEnd returns when the link of a card ends, after a look at its page.
