@@ -14,7 +14,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"punchcard/server/kernel"
-	"punchcard/server/wire"
 	"punchcard/store"
 )
 
@@ -53,7 +52,7 @@ type invocation struct {
 	store  *store.Store
 	kernel *kernel.Kernel
 	caller kernel.Caller
-	args   formInput
+	args   kernel.Form
 	bound  *Bound
 }
 
@@ -76,7 +75,7 @@ func bindPages[T any](op *kernel.Operation, human func(io.Writer, ...T)) action 
 	}
 	return action{op, func(i *invocation) (any, error) {
 		all, limit := list{}, i.bound.extras.(*limitFlag).Limit
-		i.args.form.Set("limit", strconv.Itoa(pageSize))
+		i.args.Fields.Set("limit", strconv.Itoa(pageSize))
 		for {
 			p, err := kernel.Do[store.Page[T]](i.ctx, i.kernel, i.caller, op, i.args)
 			if err != nil {
@@ -90,7 +89,7 @@ func bindPages[T any](op *kernel.Operation, human func(io.Writer, ...T)) action 
 			if !p.NextCursor.Valid {
 				return &all, nil
 			}
-			i.args.form.Set("cursor", p.NextCursor.V)
+			i.args.Fields.Set("cursor", p.NextCursor.V)
 		}
 	}, func(w io.Writer, _ *Bound, answer any) { human(w, answer.(*list).Data...) }}
 }
@@ -161,7 +160,7 @@ func (b *Bound) Run() error {
 	if err != nil {
 		return err
 	}
-	if err := b.binding.op.Validate(formInput{form: form}, fieldLimits, store.TimeOf(time.Now())); err != nil {
+	if err := b.binding.op.Validate(kernel.Form{Fields: form}, fieldLimits, store.TimeOf(time.Now())); err != nil {
 		return plain(err)
 	}
 	opts := store.Options{MustExist: true}
@@ -180,23 +179,6 @@ func (b *Bound) Run() error {
 		return err
 	}
 	return b.show(out, func(w io.Writer) { b.binding.print(w, b, out) })
-}
-
-// formInput is the input of an operation whose fields are those of a form.
-type formInput struct {
-	params map[string]string
-	form   url.Values
-}
-
-// Param returns a named id.
-func (f formInput) Param(name string) string { return f.params[name] }
-
-// IdempotencyKey returns nil.
-func (f formInput) IdempotencyKey() (*kernel.IdempotencyKey, error) { return nil, nil }
-
-// Decode decodes and validates the fields.
-func (f formInput) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, error) {
-	return wire.DecodeForm(f.form, dst, mode, lim), nil
 }
 
 // invoke completes the names among the arguments and flags to ids, and runs the operation.
@@ -241,7 +223,7 @@ func (b *Bound) invoke(st *store.Store, form url.Values) (any, error) {
 			form[name][n] = found.id
 		}
 	}
-	i.args = formInput{params, form}
+	i.args = kernel.Form{Params: params, Fields: form}
 	if sure, ok := b.extras.(*confirmFlag); ok {
 		if err := sure.confirm(fmt.Sprintf(b.binding.asks, last)); err != nil {
 			return nil, err

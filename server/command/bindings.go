@@ -2,7 +2,6 @@ package command
 
 import (
 	"punchcard/server/operation"
-	"punchcard/store"
 )
 
 // theProgram and thePrize are the arguments of commands on one program and one prize.
@@ -66,14 +65,3 @@ func confirmed() any { return &confirmFlag{} }
 
 // aDelivery is named by its id alone.
 var aDelivery = &resource{"delivery", "deliveries", "dlv_", func(finder, string, map[string]string) ([]candidate, error) { return nil, nil }}
-
-// programState says whether cards of a program are issued and work.
-func programState(p store.Program) string {
-	switch {
-	case p.SuspendedAt.Valid:
-		return "suspended"
-	case p.PublishedAt.Valid:
-		return "published"
-	}
-	return "draft"
-}

@@ -177,7 +177,7 @@ func readList[T any](f finder, op *kernel.Operation, args kernel.Args) ([]T, err
 func listPrograms(f finder, _ string, _ map[string]string) (all []candidate, err error) {
 	programs, err := readAll[store.Program](f, operation.ListPrograms, func(q store.PageQuery) any { return operation.ProgramsQuery{PageQuery: q} })
 	for _, p := range programs {
-		all = append(all, candidate{id: p.ID, label: p.Name + ", " + programState(p), names: []string{p.Name}})
+		all = append(all, candidate{id: p.ID, label: p.Name + ", " + operation.ProgramState(p), names: []string{p.Name}})
 	}
 	return all, err
 }

@@ -160,7 +160,7 @@ func (c *Init) Run() error {
 	}
 	var faults []string
 	for _, s := range []step{shop, location, device, program, key, owner} {
-		if err := plain(s.op.Validate(formInput{form: s.form}, fieldLimits, store.TimeOf(time.Now()))); err != nil {
+		if err := plain(s.op.Validate(kernel.Form{Fields: s.form}, fieldLimits, store.TimeOf(time.Now()))); err != nil {
 			faults = append(faults, s.flags.Replace(err.Error()))
 		}
 	}
@@ -225,7 +225,7 @@ func (c *Init) build(o *opened, shop, location, device, program, key, owner step
 
 // perform runs one operation of init.
 func perform[O any](k *kernel.Kernel, shop int64, s step, params map[string]string) (O, error) {
-	out, err := kernel.Do[O](context.Background(), k, person(shop), s.op, formInput{params, s.form})
+	out, err := kernel.Do[O](context.Background(), k, person(shop), s.op, kernel.Form{Params: params, Fields: s.form})
 	if err != nil {
 		err = usageError(s.flags.Replace(plain(err).Error()))
 	}

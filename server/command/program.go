@@ -119,7 +119,7 @@ func programRule(p store.Program) string {
 func printPrograms(w io.Writer, programs ...store.Program) {
 	fmt.Fprintln(w, "ID\tNAME\tTYPE\tRULE\tSTATE")
 	for _, p := range programs {
-		printf(w, "%s\t%s\t%s\t%s\t%s\n", p.ID, p.Name, p.Type, programRule(p), programState(p))
+		printf(w, "%s\t%s\t%s\t%s\t%s\n", p.ID, p.Name, p.Type, programRule(p), operation.ProgramState(p))
 	}
 }
 
@@ -134,7 +134,7 @@ func printProgram(w io.Writer, p store.ProgramDetail) {
 
 // printProgramState prints a program's state after a change.
 func printProgramState(w io.Writer, p store.ProgramDetail) {
-	printf(w, "%s  %s  %s\n", p.ID, p.Name, programState(p.Program))
+	printf(w, "%s  %s  %s\n", p.ID, p.Name, operation.ProgramState(p.Program))
 	if p.Active && store.CollectsStamps(p.Type) && len(p.Prizes) == 0 {
 		fmt.Fprintln(w, "\nIt has no prizes: see punchcard prize add.")
 	}

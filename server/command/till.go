@@ -256,7 +256,7 @@ type (
 // Run adds the money.
 func (c *TillTopUp) Run() error { return c.change("/topups", "added") }
 
-// Run takes the money.
+// Run spends the amount.
 func (c *TillSpend) Run() error { return c.change("/spends", "taken") }
 
 // Run uses the card.
@@ -268,7 +268,7 @@ func (c *TillUse) Run() error {
 	return client.write(c.path("/uses"), map[string]any{}, func(store.Stamped, string) string { return "Used." })
 }
 
-// Run takes the transaction back.
+// Run reverses the transaction.
 func (c *TillUndo) Run() error {
 	client, err := c.open()
 	if err != nil {

@@ -44,7 +44,7 @@ func join(v *visit) error {
 	if err != nil {
 		return err
 	}
-	out, err := kernel.Do[store.JoinedCard](v.r.Context(), v.Kernel, v.caller(), operation.Join, formInput{v, form})
+	out, err := kernel.Do[store.JoinedCard](v.r.Context(), v.Kernel, v.caller(), operation.Join, kernel.Form{Params: map[string]string{"slug": v.params.ByName("slug")}, Fields: form})
 	if err != nil {
 		if !faulty(err) {
 			return err
@@ -99,23 +99,6 @@ func (v *visit) newCard(j *store.JoinPage) store.HolderCard {
 		h.Prizes = append(h.Prizes, store.LadderPrize{Prize: z})
 	}
 	return h
-}
-
-// formInput is the input of an operation that a form makes.
-type formInput struct {
-	*visit
-	fields url.Values
-}
-
-// Param returns a part of the path.
-func (in formInput) Param(name string) string { return in.params.ByName(name) }
-
-// IdempotencyKey returns nil: the operations know the random key of a form themselves.
-func (in formInput) IdempotencyKey() (*kernel.IdempotencyKey, error) { return nil, nil }
-
-// Decode decodes the form's fields.
-func (in formInput) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, error) {
-	return wire.DecodeForm(in.fields, dst, mode, lim), nil
 }
 
 // readForm reads a form, which pages of other origins may not send.

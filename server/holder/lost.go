@@ -65,7 +65,7 @@ func findCards(v *visit) error {
 	if l.ShopID != "" {
 		form.Set("shop", l.ShopID)
 	}
-	if _, err = kernel.Do[kernel.None](v.r.Context(), v.Kernel, v.caller(), operation.RequestCardLinks, formInput{v, form}); err != nil {
+	if _, err = kernel.Do[kernel.None](v.r.Context(), v.Kernel, v.caller(), operation.RequestCardLinks, kernel.Form{Fields: form}); err != nil {
 		if !faulty(err) {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net/url"
 	"reflect"
 
 	"punchcard/server/password"
@@ -289,4 +290,21 @@ func (a Args) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, 
 		reflect.ValueOf(dst).Elem().Set(reflect.ValueOf(a.Fields))
 	}
 	return wire.Validate(dst, mode, lim), nil
+}
+
+// Form is the input of a caller that has the fields as a form has them, as text.
+type Form struct {
+	Params map[string]string
+	Fields url.Values
+}
+
+// Param returns a named id.
+func (f Form) Param(name string) string { return f.Params[name] }
+
+// IdempotencyKey returns nil.
+func (f Form) IdempotencyKey() (*IdempotencyKey, error) { return nil, nil }
+
+// Decode decodes and validates the fields.
+func (f Form) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detail, error) {
+	return wire.DecodeForm(f.Fields, dst, mode, lim), nil
 }
