@@ -60,6 +60,13 @@ type ProgramFields struct {
 	ScopedLocationIDs        Opt[[]string]          `json:"scoped_location_ids" max:"1000" doc:"Required and not empty with selected_locations; each one of the shop's own."`
 }
 
+// Variant is one of the kinds of a body whose rules depend on the value of a field.
+type Variant struct {
+	Value      string
+	Required   []string // besides the fields that every kind requires
+	NotAllowed []string // unless they are null or false
+}
+
 // The types of programs.
 const (
 	ProgramStandard = "standard"

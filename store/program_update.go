@@ -138,6 +138,25 @@ func (f ProgramFields) Check(Time) []Detail {
 	return append(p.mergeTypeFields(f), p.mergeScopeField(f)...)
 }
 
+// Variants returns the field of a new program that tells its rules apart, and for each of
+// its values the fields that are required and those that are not allowed, by asking Check.
+func (ProgramFields) Variants() (field string, by []Variant) {
+	every := ProgramFields{TotalStamps: Given(int64(1)), RepeatAfterReset: Given(true), StampsExpireAfterDays: Given(int64(1)), IconKey: Given("i"),
+		DiscountPercent: Given(1.0), AccessImageURL: Given("https://example.com"), InitialBalanceCents: Given(int64(1))}
+	for _, kind := range programTypes {
+		v := Variant{Value: kind}
+		for _, d := range (ProgramFields{Type: Given(kind)}).Check(0) {
+			v.Required = append(v.Required, d.Field)
+		}
+		every.Type = Given(kind)
+		for _, d := range every.Check(0) {
+			v.NotAllowed = append(v.NotAllowed, d.Field)
+		}
+		by = append(by, v)
+	}
+	return "type", by
+}
+
 // mergeTypeFields sets the fields that belong to certain types of program. Other types
 // may only set them to null (or false); their own type may require them.
 func (p *program) mergeTypeFields(f ProgramFields) (details []Detail) {

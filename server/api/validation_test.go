@@ -45,8 +45,10 @@ func bodySchema(doc schema, r kernel.Route) schema {
 		}
 	}
 	ref, _ := dig(doc, "paths", strings.Join(path, "/"), strings.ToLower(r.Method), "requestBody", "content", "application/json", "schema", "$ref").(string)
-	s, _ := dig(doc, "components", "schemas", strings.TrimPrefix(ref, "#/components/schemas/")).(schema)
-	return s
+	if ref == "" {
+		return nil
+	}
+	return servertest.BodySchema(dig(doc, "components", "schemas").(schema), strings.TrimPrefix(ref, "#/components/schemas/"))
 }
 
 // typesOf returns the JSON types that a schema allows.

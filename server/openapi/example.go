@@ -69,10 +69,10 @@ func singular(collection string) string {
 // sampleBody returns a body that the operation accepts, on one line, or "" if
 // it needs none.
 func (d *Document) sampleBody(o *Operation) string {
-	if o.RequestBody == nil {
+	schema := o.Body
+	if schema == nil {
 		return ""
 	}
-	schema := o.RequestBody.Content.JSON.Schema.Resolve()
 	given := d.about.Examples[o.ID]
 	names := slices.DeleteFunc(slices.Clone(schema.Order), func(n string) bool {
 		return given[n] == nil && !slices.Contains(schema.Required, n)

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -83,7 +84,6 @@ type Document struct {
 type components struct {
 	Examples        map[string]sampleError       `json:"examples"`
 	Headers         map[string]header            `json:"headers"`
-	Parameters      map[string]wire.Parameter    `json:"parameters,omitempty"`
 	Schemas         map[string]*wire.JSONSchema  `json:"schemas"`
 	SecuritySchemes map[string]map[string]string `json:"securitySchemes"`
 }
@@ -115,6 +115,7 @@ type Operation struct {
 
 	Route  *kernel.Route    `json:"-"`
 	Path   string           `json:"-"` // with {name} parameters
+	Body   *wire.JSONSchema `json:"-"` // all fields of the request; nil for none
 	Answer *wire.JSONSchema `json:"-"` // of success; nil for no body
 	Errors []refusal        `json:"-"` // by ascending status
 }
@@ -216,8 +217,12 @@ func (d *Document) add(r *kernel.Route) {
 		Path: pathOf(r.Path), Parameters: d.parameters(r), Errors: d.refusals(r)}
 	if r.Writes() && r.In.NumField() > 0 {
 		body := d.schema(r.In, r.Mode)
+		o.Body = body.Resolve()
+		if in, ok := reflect.Zero(r.In).Interface().(varied); ok && r.Mode == wire.Create {
+			o.Body = d.divide(o.Body, in)
+		}
 		o.RequestBody = &requestBody{&content{JSON: mediaType{Schema: body}},
-			"A JSON object of at most 1 MiB; an absent or empty body equals {}.", len(body.Resolve().Required) > 0}
+			"A JSON object of at most 1 MiB; an absent or empty body equals {}.", len(o.Body.Required) > 0}
 	} else if r.Writes() && r.Method != http.MethodDelete {
 		o.RequestBody = &requestBody{&content{JSON: mediaType{Schema: &wire.JSONSchema{
 			Type: wire.Types{"object"}, Properties: map[string]*wire.JSONSchema{}, AdditionalProperties: false}}},
@@ -239,6 +244,41 @@ func (d *Document) add(r *kernel.Route) {
 	d.Paths[o.Path][strings.ToLower(r.Method)] = o
 	d.Operations = append(d.Operations, o)
 	d.Tags = addTo(d.Tags, r.Group, o)
+}
+
+// varied is a body whose rules depend on the value of a field.
+type varied interface {
+	Variants() (field string, by []store.Variant)
+}
+
+// divide makes the schema of a body the union of one schema for each of its variants, and
+// returns a schema of all fields. Fields that a variant does not allow are absent from its
+// schema, although the server accepts null for them: generators cannot express that.
+func (d *Document) divide(s *wire.JSONSchema, in varied) *wire.JSONSchema {
+	whole := *s
+	field, variants := in.Variants()
+	*s = wire.JSONSchema{Name: s.Name, Type: s.Type,
+		Description:   "The rules depend on `" + field + "`. Fields that belong to other values of it are refused unless they are null or false.",
+		Discriminator: &wire.Discriminator{Mapping: map[string]string{}, PropertyName: field}}
+	for _, v := range variants {
+		part := whole
+		part.Properties = maps.Clone(whole.Properties)
+		part.Order = slices.DeleteFunc(slices.Clone(whole.Order), func(n string) bool { return slices.Contains(v.NotAllowed, n) })
+		part.Required = slices.Concat(whole.Required, v.Required)
+		for _, n := range v.NotAllowed {
+			delete(part.Properties, n)
+		}
+		for _, n := range v.Required {
+			required := *part.Properties[n]
+			required.Type = slices.DeleteFunc(slices.Clone(required.Type), func(t string) bool { return t == "null" })
+			part.Properties[n] = &required
+		}
+		part.Properties[field] = &wire.JSONSchema{Type: wire.Types{"string"}, Enum: []any{v.Value}}
+		ref := d.component(strings.ToUpper(v.Value[:1])+v.Value[1:]+s.Name, &part)
+		s.OneOf = append(s.OneOf, ref)
+		s.Discriminator.Mapping[v.Value] = ref.Ref
+	}
+	return &whole
 }
 
 // addTo adds an operation to the tag with a name, which it appends if there is none.

@@ -14,7 +14,7 @@ import (
 type Webhook struct {
 	Description string                `json:"description"`
 	ID          string                `json:"operationId"`
-	Parameters  []reference           `json:"parameters"`
+	Parameters  []wire.Parameter      `json:"parameters"`
 	RequestBody *requestBody          `json:"requestBody"`
 	Responses   map[string]*response  `json:"responses"`
 	Security    []map[string][]string `json:"security"` // empty: deliveries are signed instead
@@ -33,11 +33,6 @@ const webhookMethod = "post"
 // then one of these envelopes.
 func (d *Document) addWebhooks() {
 	d.Webhooks = map[string]map[string]*Webhook{}
-	d.Components.Parameters = deliveryHeaders
-	var headers []reference
-	for _, name := range deliveryHeaderOrder {
-		headers = append(headers, reference{"#/components/parameters/" + name})
-	}
 	for name, s := range contextSchemas() {
 		d.component(name, s)
 	}
@@ -50,7 +45,7 @@ func (d *Document) addWebhooks() {
 		body := &wire.JSONSchema{OneOf: []*wire.JSONSchema{v2[len(v2)-1], v1[len(v1)-1]}}
 		w := &Webhook{
 			Description: describeEvent(&in), ID: "on" + name, Summary: string(in.Name), Tags: []string{"Webhooks"},
-			Parameters: headers, Security: []map[string][]string{},
+			Parameters: deliveryHeaders, Security: []map[string][]string{},
 			RequestBody: &requestBody{&content{JSON: mediaType{Schema: body}}, "The envelope, in the payload version of the webhook. Clients must tolerate new fields.", true},
 			Responses:   deliveryResponses,
 			Event:       in, Data: data.Target,
@@ -72,17 +67,17 @@ func (d *Document) addWebhooks() {
 
 // component adds a schema to the components, and returns a reference to it.
 func (d *Document) component(name string, s *wire.JSONSchema) *wire.JSONSchema {
-	if d.Components.Schemas[name] != nil {
+	if d.registry.Schemas[name] != nil {
 		panic("openapi: two schemas have the name " + name)
 	}
 	s.Name = name
-	d.Components.Schemas[name] = s
+	d.registry.Schemas[name] = s
 	return d.refer(name)
 }
 
 // refer returns a reference to a component.
 func (d *Document) refer(name string) *wire.JSONSchema {
-	return &wire.JSONSchema{Ref: "#/components/schemas/" + name, Target: d.Components.Schemas[name]}
+	return &wire.JSONSchema{Ref: "#/components/schemas/" + name, Target: d.registry.Schemas[name]}
 }
 
 // union returns a schema of the envelopes of one version.
@@ -176,19 +171,17 @@ func contextSchemas() map[string]*wire.JSONSchema {
 	}
 }
 
-// deliveryHeaderOrder are the headers of a delivery, besides those of HTTP itself.
-var deliveryHeaderOrder = []string{"X-Service-Signature", "X-Service-Sequence", "webhook-id", "webhook-timestamp", "webhook-signature"}
-
-// deliveryHeaders describe them.
-var deliveryHeaders = map[string]wire.Parameter{
-	"X-Service-Signature": deliveryHeader("X-Service-Signature", "The time of the attempt in Unix seconds, and the HMAC-SHA256 of that time, a dot and the body, in hex. The key is the whole secret.",
+// deliveryHeaders are the headers of a delivery, besides those of HTTP itself. Each event
+// has them in place: some generators leave out components that only webhooks refer to.
+var deliveryHeaders = []wire.Parameter{
+	deliveryHeader("X-Service-Signature", "The time of the attempt in Unix seconds, and the HMAC-SHA256 of that time, a dot and the body, in hex. The key is the whole secret.",
 		"^t=[0-9]+,v1=[0-9a-f]{64}$", "t=1767323045,v1="+strings.Repeat("5f", 32)),
-	"X-Service-Sequence": deliveryHeader("X-Service-Sequence", "A counter of the shop's events in their order, which skips ahead when a backup is restored. Of two events the one with the higher number is the later.",
+	deliveryHeader("X-Service-Sequence", "A counter of the shop's events in their order, which skips ahead when a backup is restored. Of two events the one with the higher number is the later.",
 		"^[0-9]+$", "4711"),
-	"webhook-id": deliveryHeader("webhook-id", "The `event_id`. This header and the next two are those of Standard Webhooks.", "", "evt_0a1b2c3d4e5f6g7h8j9k0m1n2p"),
-	"webhook-timestamp": deliveryHeader("webhook-timestamp", "The time of the attempt in Unix seconds.",
+	deliveryHeader("webhook-id", "The `event_id`. This header and the next two are those of Standard Webhooks.", "", "evt_0a1b2c3d4e5f6g7h8j9k0m1n2p"),
+	deliveryHeader("webhook-timestamp", "The time of the attempt in Unix seconds.",
 		"^[0-9]+$", "1767323045"),
-	"webhook-signature": deliveryHeader("webhook-signature", "The signature of Standard Webhooks, with the same secret.",
+	deliveryHeader("webhook-signature", "The signature of Standard Webhooks, with the same secret.",
 		"^v1,", "v1,"+strings.Repeat("X19f", 10)+"X18="),
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,8 @@ import (
 	"punchcard/server/api"
 	"punchcard/server/openapi"
 	"punchcard/server/till"
+	"punchcard/server/wire"
+	"punchcard/store"
 	"punchcard/store/event"
 )
 
@@ -228,5 +231,51 @@ func TestDocsOfTills(t *testing.T) {
 	}
 	if !strings.Contains(string(documents()["rest"].HTML()), `href="till/docs"`) {
 		t.Error("the page of the REST API does not name that of the till API")
+	}
+}
+
+// TestProgramTypes checks that the schema of a new program's body takes for each type what
+// the store's rule takes, and nothing else. Which fields there are is taken from all types.
+func TestProgramTypes(t *testing.T) {
+	doc := restAPI(api.Routes())
+	_, compile := schemas(t, doc)
+	schema := compile("/components/schemas/ProgramFields")
+	values := map[string]any{"total_stamps": 10, "icon_key": "coffee", "repeat_after_reset": true, "stamps_expire_after_days": 30,
+		"discount_percent": 10, "access_image_url": "https://example.com/card.png", "initial_balance_cents": 2500}
+	field, variants := store.ProgramFields{}.Variants()
+	if len(variants) != 5 {
+		t.Fatalf("%d types", len(variants))
+	}
+	for _, v := range variants {
+		body := map[string]any{"name": "Card", field: v.Value}
+		for name, value := range values {
+			if !slices.Contains(v.NotAllowed, name) {
+				body[name] = value
+			}
+		}
+		check := func(what string, valid bool) {
+			t.Helper()
+			raw, err := json.Marshal(body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var in store.ProgramFields
+			details := append(wire.DecodeBody(raw, &in, wire.Create, limits), in.Check(0)...)
+			if err := schema.Validate(parse(t, raw)); (err == nil) != valid || (len(details) == 0) != valid {
+				t.Errorf("%s %s: want valid %v: %v %v", v.Value, what, valid, err, details)
+			}
+		}
+		check("with all its fields", true)
+		for name, value := range values {
+			if old, has := body[name]; has {
+				delete(body, name)
+				check("without "+name, !slices.Contains(v.Required, name))
+				body[name] = old
+				continue
+			}
+			body[name] = value
+			check("with "+name, false)
+			delete(body, name)
+		}
 	}
 }

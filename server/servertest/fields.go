@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,6 +19,9 @@ import (
 func (s *Server) RefusesBadFields(document string, paths map[string]string, base func(operation, field string) Fields) (requests int) {
 	s.T.Helper()
 	doc := s.Fetch("GET", s.Origin+document, nil, nil).Want(http.StatusOK)
+	schemas := Decode[struct {
+		Components struct{ Schemas map[string]any }
+	}](doc).Components.Schemas
 	for _, methods := range Decode[struct {
 		Paths map[string]map[string]describedOperation
 	}](doc).Paths {
@@ -27,7 +31,8 @@ func (s *Server) RefusesBadFields(document string, paths map[string]string, base
 				continue
 			}
 			body := describedBody{}
-			if err := json.Unmarshal(doc.Raw("components.schemas."+name), &body); err != nil {
+			raw, _ := json.Marshal(BodySchema(schemas, name))
+			if err := json.Unmarshal(raw, &body); err != nil {
 				s.T.Fatal(err)
 			}
 			for field, f := range body.Properties {
@@ -39,6 +44,40 @@ func (s *Server) RefusesBadFields(document string, paths map[string]string, base
 		}
 	}
 	return requests
+}
+
+// BodySchema returns a schema of a document's components. Of a union of objects it returns
+// a schema of all their fields: those that each of them requires are required, and the
+// others may be null.
+func BodySchema(schemas map[string]any, name string) map[string]any {
+	whole := schemas[name].(map[string]any)
+	parts, ok := whole["oneOf"].([]any)
+	if !ok {
+		return whole
+	}
+	properties, requiring := map[string]any{}, map[string]int{}
+	var kinds, required []any
+	by := whole["discriminator"].(map[string]any)["propertyName"].(string)
+	for _, p := range parts {
+		_, name, _ := strings.Cut(p.(map[string]any)["$ref"].(string), "schemas/")
+		part := schemas[name].(map[string]any)
+		maps.Copy(properties, part["properties"].(map[string]any))
+		kinds = append(kinds, properties[by].(map[string]any)["enum"].([]any)...)
+		for _, field := range part["required"].([]any) {
+			requiring[field.(string)]++
+		}
+	}
+	for field, n := range requiring {
+		if n == len(parts) {
+			required = append(required, field)
+			continue
+		}
+		f := maps.Clone(properties[field].(map[string]any))
+		f["type"] = []any{f["type"], "null"}
+		properties[field] = f
+	}
+	properties[by] = map[string]any{"type": "string", "enum": kinds}
+	return map[string]any{"additionalProperties": false, "properties": properties, "required": required}
 }
 
 // describedOperation is an operation in a document.
