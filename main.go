@@ -15,7 +15,8 @@ import (
 )
 
 func main() {
-	parser, err := kong.New(command.New(),
+	args := os.Args[1:]
+	parser, err := kong.New(command.For(args),
 		kong.Name("punchcard"),
 		kong.Description("Loyalty and access cards: a server in one binary on one SQLite file. Start with: punchcard dev"),
 		kong.DefaultEnvars("PUNCHCARD"),
@@ -25,7 +26,6 @@ func main() {
 	if err != nil {
 		fail(err)
 	}
-	args := os.Args[1:]
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"reflect"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -56,12 +57,39 @@ type CLI struct {
 // New returns the tree of all commands, with those that are made of operations.
 func New() *CLI {
 	cli := &CLI{}
-	cli.Program.Plugins = groupsOf("program")
-	cli.Prize.Plugins = groupsOf("prize")
-	cli.Card.Plugins = groupsOf("card")
-	cli.Webhook.Plugins = groupsOf("webhook")
-	cli.Transaction.Plugins = groupsOf("transaction")
+	tree := reflect.ValueOf(cli).Elem()
+	for i := range tree.NumField() {
+		addBound(tree.Field(i), strings.ToLower(tree.Type().Field(i).Name))
+	}
 	return cli
+}
+
+// For returns the tree of the commands that arguments can mean: the one that the first of
+// them names, if it names one, and all otherwise. To read the flags of all takes a parser
+// longer than a server needs to start.
+func For(args []string) any {
+	all := reflect.TypeFor[CLI]()
+	for i := range all.NumField() {
+		name := strings.ToLower(all.Field(i).Name)
+		if len(args) == 0 || args[0] != name || name == "help" || name == "completion" {
+			continue
+		}
+		version, _ := all.FieldByName("ShowVersion")
+		tree := reflect.New(reflect.StructOf([]reflect.StructField{all.Field(i), version}))
+		addBound(tree.Elem().Field(0), name)
+		return tree.Interface()
+	}
+	return New()
+}
+
+// addBound adds to a group of commands those that are made of operations.
+func addBound(command reflect.Value, group string) {
+	if command.Kind() != reflect.Struct {
+		return
+	}
+	if bound := command.FieldByName("Plugins"); bound.IsValid() {
+		bound.Set(reflect.ValueOf(groupsOf(group)))
+	}
 }
 
 // Group is a group of commands that are made of operations.

@@ -3,6 +3,7 @@ package command
 import (
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,43 @@ func TestHelp(t *testing.T) {
 	for wrong, right := range map[string]string{"card isue x": "issue", "prgoram list": "program", "card issue x --holder-nam Ada": "--holder-name", "stat": "stats"} {
 		if _, err := parser.Parse(strings.Fields(wrong)); err == nil || !strings.Contains(err.Error(), "did you mean") || !strings.Contains(err.Error(), right) {
 			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}
+
+// TestFor checks that each command has the same commands, flags and arguments in the tree of
+// its name as in that of all.
+func TestFor(t *testing.T) {
+	model := func(tree any) map[string][]string {
+		parser, err := kong.New(tree, kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := map[string][]string{}
+		complete(words, parser.Model.Node, "")
+		return words
+	}
+	whole := model(New())
+	for _, name := range whole[""] {
+		if strings.HasPrefix(name, "-") || name == "help" || name == "completion" {
+			continue
+		}
+		one := model(For([]string{name}))
+		for path, want := range whole {
+			if path == " "+name || strings.HasPrefix(path, " "+name+" ") {
+				if !slices.Equal(one[path], want) {
+					t.Errorf("%s has %q, want %q", path, one[path], want)
+				}
+				delete(one, path)
+			}
+		}
+		if delete(one, ""); len(one) > 0 {
+			t.Errorf("the tree of %s has also %v", name, one)
+		}
+	}
+	for _, args := range [][]string{nil, {"help"}, {"completion"}, {"--version"}, {"Dev"}, {"prgram"}} {
+		if _, ok := For(args).(*CLI); !ok {
+			t.Errorf("the tree of %q has not all commands", args)
 		}
 	}
 }
