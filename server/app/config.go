@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"punchcard/server/dev"
 	"punchcard/server/dev/seed"
 	"punchcard/server/wire"
 	"punchcard/store"
@@ -206,6 +207,9 @@ type Dev struct {
 	// Bare leaves out the journal and the faults, so that benchmarks measure what
 	// serve does. Such a fixture must not be reset.
 	Bare bool
+	// Watch is called with each request when it is answered, and with each attempt to
+	// deliver a webhook. Nil: nobody watches.
+	Watch func(dev.Answered)
 }
 
 // newClock returns the clock that Start sets.

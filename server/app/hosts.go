@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"punchcard/server/dev"
 	"punchcard/server/holder"
 	"punchcard/server/kernel"
 	"punchcard/server/mcp"
@@ -43,6 +44,9 @@ func (a *App) handler() http.Handler {
 	}
 	if a.certs != nil {
 		h = requireHTTPS(h)
+	}
+	if a.conf.Dev != nil && a.conf.Dev.Watch != nil {
+		h = dev.Watched(h, a.conf.Dev.Watch)
 	}
 	return h
 }

@@ -100,6 +100,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 	var onAttempt func(*store.Attempt, store.Outcome)
 	if c.Dev != nil {
 		journal = dev.NewJournal(c.Dev.Clock.Now, st, fixtureAPIs)
+		journal.Watch = c.Dev.Watch
 		if !c.Dev.Bare {
 			onAttempt = journal.Delivered
 		}
@@ -151,10 +152,10 @@ func (i *instance) build(a *App, start *image) (err error) {
 		if !c.Dev.Bare {
 			i.Handler = journal.Wrap(faults.Wrap(i.Handler))
 		}
-		router.POST(resetPath, kernel.Handler[struct{}, *seed.Ready]{Status: http.StatusOK, Do: func(*http.Request, httprouter.Params, struct{}) (*seed.Ready, error) {
+		router.POST(resetPath, k.Observed(resetPath, kernel.Handler[struct{}, *seed.Ready]{Status: http.StatusOK, Do: func(*http.Request, httprouter.Params, struct{}) (*seed.Ready, error) {
 			err := a.Reset()
 			return i.Ready, err
-		}}.Handle(k))
+		}}.Handle(k)))
 	}
 	return nil
 }

@@ -42,6 +42,7 @@ type Server struct {
 	WebhookCIDR     []string      `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Networks that webhooks may be sent to although they are not public, such as 10.1.0.0/16; metadata addresses stay refused."`
 	WebhookHold     bool          `name:"webhook-hold" help:"Queue webhooks and mail but send none: for a copy of a database that must not reach the real receivers."`
 	ShutdownTimeout time.Duration `default:"20s" help:"How long to wait at shutdown for requests in flight."`
+	AccessLog       bool          `help:"Log a line for each request: route, status, time, client and key, but no content."`
 	LogFormat       string        `enum:"text,json" default:"text" help:"Format of the log on stderr: text or json."`
 	LogLevel        string        `enum:"debug,info,warn,error" default:"info" help:"Lowest level that is logged."`
 	app.Limits      `group:"Limits:"`
@@ -68,7 +69,7 @@ func (s Server) config(stderr io.Writer) (app.Config, error) {
 		return app.Config{}, err
 	}
 	return app.Config{Guard: guard, HoldWebhooks: s.WebhookHold, CustomHeaders: s.WebhookHeaders, Listen: s.Listen, PublicURL: s.PublicURL, AllowHosts: s.AllowHost, MCPAllowOrigins: s.MCPAllowOrigin, PricingFile: s.PricingFile, InstallLinkTTL: s.InstallLinkTTL,
-		PreviewEvents: s.WebhookPreview, Limits: s.Limits, Log: log}, nil
+		PreviewEvents: s.WebhookPreview, Limits: s.Limits, Log: log, AccessLog: s.AccessLog}, nil
 }
 
 // networks parses the values of a flag.
@@ -124,7 +125,6 @@ type Serve struct {
 	TLSCache        string   `name:"tls-cache" type:"path" placeholder:"DIR" help:"Folder for the certificates of --tls-auto and their keys. Default: tls beside the database."`
 	ACMEURL         string   `name:"acme-url" placeholder:"URL" help:"Directory of the CA of --tls-auto. Default: that of Let's Encrypt."`
 	HTTPListen      string   `name:"http-listen" placeholder:"ADDRESS" help:"With --tls-auto, address for plain http, where the challenges of the CA are answered and browsers are redirected to https. Default: :80, none with --listen."`
-	AccessLog       bool     `help:"Log a line for each request: route, status, time, client and key, but no content."`
 	TrustedProxy    []string `placeholder:"CIDR" help:"Networks of reverse proxies whose X-Forwarded-For is trusted, for the log and for the limits on guesses by address."`
 	InsecureCookies bool     `help:"Let people sign in over plain http at an address that is not loopback. Anybody on the network path can then take over their sessions."`
 	Server
@@ -143,7 +143,7 @@ func (c *Serve) Run() error {
 	if err = c.setMail(&conf); err != nil {
 		return err
 	}
-	conf.TLSCert, conf.TLSKey, conf.AccessLog, conf.InsecureCookies = c.TLSCert, c.TLSKey, c.AccessLog, c.InsecureCookies
+	conf.TLSCert, conf.TLSKey, conf.InsecureCookies = c.TLSCert, c.TLSKey, c.InsecureCookies
 	conf.TLSAuto, conf.TLSCache, conf.ACMEURL, conf.HTTPListen = c.TLSAuto, c.TLSCache, c.ACMEURL, c.HTTPListen
 	if conf.TrustedProxies, err = networks("--trusted-proxy (PUNCHCARD_TRUSTED_PROXY)", c.TrustedProxy); err != nil {
 		return err
@@ -208,6 +208,7 @@ type Dev struct {
 	DeterministicIDs     bool   `name:"deterministic-ids" help:"Make secrets and request ids the same in every run, and stop the clock at 2026-01-01T09:00:00Z unless --clock sets another time. The same calls then get the same answers, byte for byte, and webhook signatures have the time of that clock."`
 	StrictWebhookTargets bool   `help:"Apply the rules of serve to webhook targets: public addresses that resolve, with https."`
 	AllowRemote          bool   `help:"Listen on an address that is not loopback, although the demo keys are public knowledge; needs --allow-host."`
+	Quiet                bool   `help:"Do not show the requests as they are answered. They are shown on stderr where that and stdout are terminals."`
 	Server
 }
 
@@ -226,6 +227,9 @@ func (c *Dev) Run() error {
 	conf.DB = c.DB
 	conf.InsecureCookies = c.AllowRemote // its keys and password are public knowledge anyway
 	conf.Dev = &app.Dev{Deterministic: c.DeterministicIDs}
+	if !c.Quiet {
+		conf.Dev.Watch = liveLog()
+	}
 	if c.Clock != "" {
 		at, err := time.Parse(time.RFC3339, c.Clock)
 		if err != nil {

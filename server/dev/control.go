@@ -62,58 +62,59 @@ type Control struct {
 // Mount adds the control API to a router.
 func (c *Control) Mount(r *httprouter.Router) {
 	k := c.Kernel
-	get := func(path string, h httprouter.Handle) { kernel.Register(r, http.MethodGet, path, h) }
+	add := func(method, path string, h httprouter.Handle) { kernel.Register(r, method, path, k.Observed(path, h)) }
+	get := func(path string, h httprouter.Handle) { add(http.MethodGet, path, h) }
 	get("/", c.start)
-	r.POST("/dev/demo-card", c.demoCard)
-	r.POST("/dev/demo-till", c.demoTill)
+	add(http.MethodPost, "/dev/demo-card", c.demoCard)
+	add(http.MethodPost, "/dev/demo-till", c.demoTill)
 	get("/dev/clock", handle(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }))
-	r.POST("/dev/clock", handle(k, http.StatusOK, c.moveClock))
+	add(http.MethodPost, "/dev/clock", handle(k, http.StatusOK, c.moveClock))
 	get("/dev/seed.schema.json", k.Static("application/schema+json", seed.Schema))
-	r.POST("/dev/settle", handle(k, http.StatusOK, c.settle))
+	add(http.MethodPost, "/dev/settle", handle(k, http.StatusOK, c.settle))
 
-	r.POST("/dev/shops", bind[store.ShopFields, shopAnswer](c, http.StatusCreated, createShop, noShop, whole))
-	r.PATCH("/dev/shops/:id", bind[operation.ShopPatch, store.Shop](c, http.StatusOK, operation.UpdateShop, func(p httprouter.Params, _ operation.ShopPatch) (int64, error) {
+	add(http.MethodPost, "/dev/shops", bind[store.ShopFields, shopAnswer](c, http.StatusCreated, createShop, noShop, whole))
+	add(http.MethodPatch, "/dev/shops/:id", bind[operation.ShopPatch, store.Shop](c, http.StatusOK, operation.UpdateShop, func(p httprouter.Params, _ operation.ShopPatch) (int64, error) {
 		return c.Store.ResolveShop(p.ByName("id"))
 	}, whole))
-	r.POST("/dev/keys", bind[keyBody, operation.CreatedKey](c, http.StatusCreated, operation.CreateKey, func(_ httprouter.Params, b keyBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b keyBody) any { return b.KeyFields }))
-	r.POST("/dev/keys/:id/rotate", onResource[operation.RotateFields, operation.CreatedKey](c, store.KindKey, http.StatusCreated, operation.RotateKey))
-	r.POST("/dev/keys/:id/revoke", onResource[struct{}, store.Key](c, store.KindKey, http.StatusOK, operation.RevokeKey))
-	r.POST("/dev/locations", bind[locationBody, store.Location](c, http.StatusCreated, operation.CreateLocation, func(_ httprouter.Params, b locationBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b locationBody) any { return seed.LocationFields(b.LocationFields) }))
-	r.POST("/dev/devices", bind[operation.DeviceFields, operation.CreatedDevice](c, http.StatusCreated, operation.CreateDevice, func(_ httprouter.Params, b operation.DeviceFields) (int64, error) {
+	add(http.MethodPost, "/dev/keys", bind[keyBody, operation.CreatedKey](c, http.StatusCreated, operation.CreateKey, func(_ httprouter.Params, b keyBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b keyBody) any { return b.KeyFields }))
+	add(http.MethodPost, "/dev/keys/:id/rotate", onResource[operation.RotateFields, operation.CreatedKey](c, store.KindKey, http.StatusCreated, operation.RotateKey))
+	add(http.MethodPost, "/dev/keys/:id/revoke", onResource[struct{}, store.Key](c, store.KindKey, http.StatusOK, operation.RevokeKey))
+	add(http.MethodPost, "/dev/locations", bind[locationBody, store.Location](c, http.StatusCreated, operation.CreateLocation, func(_ httprouter.Params, b locationBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b locationBody) any { return seed.LocationFields(b.LocationFields) }))
+	add(http.MethodPost, "/dev/devices", bind[operation.DeviceFields, operation.CreatedDevice](c, http.StatusCreated, operation.CreateDevice, func(_ httprouter.Params, b operation.DeviceFields) (int64, error) {
 		return c.Store.Owner(store.KindLocation, b.LocationID.V)
 	}, func(b operation.DeviceFields) any { return deviceFields(b) }))
-	r.POST("/dev/devices/:id/revoke", onResource[struct{}, store.Device](c, store.KindDevice, http.StatusOK, operation.RevokeDevice))
-	r.POST("/dev/pairings", bind[operation.DeviceFields, store.CreatedPairing](c, http.StatusCreated, operation.CreatePairing, func(_ httprouter.Params, b operation.DeviceFields) (int64, error) {
+	add(http.MethodPost, "/dev/devices/:id/revoke", onResource[struct{}, store.Device](c, store.KindDevice, http.StatusOK, operation.RevokeDevice))
+	add(http.MethodPost, "/dev/pairings", bind[operation.DeviceFields, store.CreatedPairing](c, http.StatusCreated, operation.CreatePairing, func(_ httprouter.Params, b operation.DeviceFields) (int64, error) {
 		return c.Store.Owner(store.KindLocation, b.LocationID.V)
 	}, func(b operation.DeviceFields) any { return deviceFields(b) }))
-	r.POST("/dev/staff", bind[operation.StaffFields, store.StaffMember](c, http.StatusCreated, operation.CreateStaff, func(_ httprouter.Params, b operation.StaffFields) (int64, error) {
+	add(http.MethodPost, "/dev/staff", bind[operation.StaffFields, store.StaffMember](c, http.StatusCreated, operation.CreateStaff, func(_ httprouter.Params, b operation.StaffFields) (int64, error) {
 		return c.Store.Owner(store.KindLocation, b.LocationID.V)
 	}, whole))
-	r.POST("/dev/staff/:id/pin", onResource[operation.MemberPINFields, store.StaffMember](c, store.KindStaff, http.StatusOK, operation.SetStaffMemberPIN))
-	r.POST("/dev/staff/:id/disable", onResource[struct{}, store.StaffMember](c, store.KindStaff, http.StatusOK, operation.DisableStaff))
-	r.POST("/dev/staff/:id/enable", onResource[struct{}, store.StaffMember](c, store.KindStaff, http.StatusOK, operation.EnableStaff))
-	r.PATCH("/dev/programs/:id", onResource[store.ProgramSettings, store.ProgramDetail](c, store.KindProgram, http.StatusOK, operation.UpdateProgramSettings))
-	r.DELETE("/dev/programs/:id", onResource[struct{}, kernel.None](c, store.KindProgram, http.StatusNoContent, operation.DeleteProgram))
-	r.POST("/dev/programs/:id/enroll", onResource[store.CardFields, operation.IssuedCard](c, store.KindProgram, http.StatusCreated, operation.EnrollCard))
-	r.POST("/dev/cards/:id/lock", onResource[struct{}, store.CardDetail](c, store.KindCard, http.StatusOK, operation.LockCard))
-	r.POST("/dev/cards/:id/unlock", onResource[struct{}, store.CardDetail](c, store.KindCard, http.StatusOK, operation.UnlockCard))
-	r.POST("/dev/cards/:id/archive", onResource[struct{}, store.CardDetail](c, store.KindCard, http.StatusOK, operation.ArchiveCard))
-	r.POST("/dev/cards/:id/reissue", onResource[store.ReissueFields, operation.IssuedCard](c, store.KindCard, http.StatusOK, operation.ReissueCard))
-	r.POST("/dev/cards/:id/delete", onResource[struct{}, kernel.None](c, store.KindCard, http.StatusNoContent, operation.EraseCard))
-	r.POST("/dev/sign-in", c.signIn)
+	add(http.MethodPost, "/dev/staff/:id/pin", onResource[operation.MemberPINFields, store.StaffMember](c, store.KindStaff, http.StatusOK, operation.SetStaffMemberPIN))
+	add(http.MethodPost, "/dev/staff/:id/disable", onResource[struct{}, store.StaffMember](c, store.KindStaff, http.StatusOK, operation.DisableStaff))
+	add(http.MethodPost, "/dev/staff/:id/enable", onResource[struct{}, store.StaffMember](c, store.KindStaff, http.StatusOK, operation.EnableStaff))
+	add(http.MethodPatch, "/dev/programs/:id", onResource[store.ProgramSettings, store.ProgramDetail](c, store.KindProgram, http.StatusOK, operation.UpdateProgramSettings))
+	add(http.MethodDelete, "/dev/programs/:id", onResource[struct{}, kernel.None](c, store.KindProgram, http.StatusNoContent, operation.DeleteProgram))
+	add(http.MethodPost, "/dev/programs/:id/enroll", onResource[store.CardFields, operation.IssuedCard](c, store.KindProgram, http.StatusCreated, operation.EnrollCard))
+	add(http.MethodPost, "/dev/cards/:id/lock", onResource[struct{}, store.CardDetail](c, store.KindCard, http.StatusOK, operation.LockCard))
+	add(http.MethodPost, "/dev/cards/:id/unlock", onResource[struct{}, store.CardDetail](c, store.KindCard, http.StatusOK, operation.UnlockCard))
+	add(http.MethodPost, "/dev/cards/:id/archive", onResource[struct{}, store.CardDetail](c, store.KindCard, http.StatusOK, operation.ArchiveCard))
+	add(http.MethodPost, "/dev/cards/:id/reissue", onResource[store.ReissueFields, operation.IssuedCard](c, store.KindCard, http.StatusOK, operation.ReissueCard))
+	add(http.MethodPost, "/dev/cards/:id/delete", onResource[struct{}, kernel.None](c, store.KindCard, http.StatusNoContent, operation.EraseCard))
+	add(http.MethodPost, "/dev/sign-in", c.signIn)
 	get("/dev/audit", handle(k, http.StatusOK, c.audit))
 	get("/dev/emails", handle(k, http.StatusOK, c.emails))
 
 	get("/dev/requests", handle(k, http.StatusOK, c.Journal.list))
-	r.DELETE("/dev/requests", handle(k, http.StatusNoContent, c.Journal.clear))
-	r.POST("/dev/faults", handle(k, http.StatusCreated, c.Faults.add))
+	add(http.MethodDelete, "/dev/requests", handle(k, http.StatusNoContent, c.Journal.clear))
+	add(http.MethodPost, "/dev/faults", handle(k, http.StatusCreated, c.Faults.add))
 	get("/dev/faults", handle(k, http.StatusOK, c.Faults.show))
-	r.DELETE("/dev/faults", handle(k, http.StatusNoContent, c.Faults.clear))
-	r.POST("/dev/receiver", handle(k, http.StatusCreated, c.Receivers.create))
+	add(http.MethodDelete, "/dev/faults", handle(k, http.StatusNoContent, c.Faults.clear))
+	add(http.MethodPost, "/dev/receiver", handle(k, http.StatusCreated, c.Receivers.create))
 	get("/dev/receiver/:id", extendDeadline(maxReceiverWait, handle(k, http.StatusOK, c.Receivers.show)))
-	r.PUT("/dev/receiver/:id", handle(k, http.StatusOK, c.Receivers.update))
-	r.DELETE("/dev/receiver/:id/requests", handle(k, http.StatusNoContent, c.Receivers.clear))
-	r.POST("/dev/receiver/:id", c.Receivers.receive)
+	add(http.MethodPut, "/dev/receiver/:id", handle(k, http.StatusOK, c.Receivers.update))
+	add(http.MethodDelete, "/dev/receiver/:id/requests", handle(k, http.StatusNoContent, c.Receivers.clear))
+	add(http.MethodPost, "/dev/receiver/:id", c.Receivers.receive)
 }
 
 // handle returns the handler of a route that binds no operation.

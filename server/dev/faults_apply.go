@@ -33,7 +33,7 @@ func (f *Faults) Wrap(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if rec := recordingOf(w); rec != nil {
+		if rec := unwrapped[*recording](w); rec != nil {
 			rec.entry.Fault = store.Some(x.ID)
 		}
 		if x.When == faultAfter {
@@ -50,6 +50,7 @@ func (f *Faults) before(w http.ResponseWriter, r *http.Request, next http.Handle
 	switch {
 	case !f.delay(w, r, x):
 	case x.Status.Valid:
+		f.k.ObserveRefused(w, r, int(x.Status.V)) // the routes, which observe the others, do not see it
 		f.fail(w, x)
 	default:
 		next.ServeHTTP(w, r)
@@ -61,7 +62,7 @@ func (f *Faults) before(w http.ResponseWriter, r *http.Request, next http.Handle
 func (f *Faults) after(w http.ResponseWriter, r *http.Request, next http.Handler, x *fault) {
 	h := &bufferedWriter{ResponseWriter: w, header: http.Header{}}
 	next.ServeHTTP(h, r)
-	if rec := recordingOf(w); rec != nil {
+	if rec := unwrapped[*recording](w); rec != nil {
 		rec.lost = h.body.Bytes()
 	}
 	if !f.delay(w, r, x) {

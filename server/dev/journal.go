@@ -37,6 +37,9 @@ const (
 // their answers, and the newest attempts to deliver webhooks, so that a test can
 // check them. Times are those of the fixture's clock; durations are real time.
 type Journal struct {
+	// Watch is called with each attempt to deliver a webhook. It may be nil.
+	Watch func(Answered)
+
 	now   func() time.Time
 	store *store.Store
 	apis  APIs
@@ -152,6 +155,9 @@ func (j *Journal) Delivered(a *store.Attempt, o store.Outcome) {
 		Status: o.Status, Success: o.Success, Error: store.Null[string]{V: o.Error, Valid: o.Error != ""}, NextAttemptAt: o.NextAttempt}
 	if o.TimedOut {
 		e.Hints = []Hint{{hintTimedOut, fmt.Sprintf("The receiver had not answered attempt %d at %s after %d ms, which counts as a failure; please answer 2xx first and do the work afterwards.", e.Attempt, e.Event, e.DurationMS)}}
+	}
+	if j.Watch != nil {
+		j.Watch(deliveryAnswered(e))
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -73,16 +73,16 @@ func (j *Journal) begin(kind string, w http.ResponseWriter, r *http.Request) (*r
 	return rec, r
 }
 
-// recordingOf returns the recording that a writer wraps; nil if there is none.
-func recordingOf(w http.ResponseWriter) *recording {
+// unwrapped returns the writer of type T that a writer wraps; nil if there is none.
+func unwrapped[T http.ResponseWriter](w http.ResponseWriter) (none T) {
 	for {
 		switch x := w.(type) {
-		case *recording:
+		case T:
 			return x
 		case interface{ Unwrap() http.ResponseWriter }:
 			w = x.Unwrap()
 		default:
-			return nil
+			return none
 		}
 	}
 }
@@ -175,6 +175,7 @@ func (rec *recording) finish(cut bool) {
 		e.Hints = append(e.Hints, j.history.checkRepeat(&rec.info, e.Response.Status, e.Seq)...)
 	}
 	j.history.addWait(&rec.info, e.Response.Status, e.Response.Headers["Retry-After"], e.Fault.Valid, now, e.Seq)
+	note(rec.ResponseWriter, e)
 	j.requests.add(record{kind: e.Kind, seq: e.Seq, hints: e.Hints, size: size, about: about, entry: e})
 }
 

@@ -14,11 +14,16 @@ import (
 // of other routes. A GET route answers HEAD too.
 func (k *Kernel) Handle(r *httprouter.Router, method, pattern string, h httprouter.Handle) {
 	k.addRoute(method, pattern)
+	Register(r, method, pattern, k.Observed(pattern, h))
+}
+
+// Observed returns a handler of a route whose requests are observed like those of other
+// routes.
+func (k *Kernel) Observed(pattern string, h httprouter.Handle) httprouter.Handle {
 	if k.conf.Observe == nil && !k.conf.AccessLog {
-		Register(r, method, pattern, h)
-		return
+		return h
 	}
-	Register(r, method, pattern, func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+	return func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 		s := &statusWriter{ResponseWriter: w, status: http.StatusInternalServerError} // of a panic
 		end := k.observe(w, r, pattern)
 		defer func() { end(s.status, "") }()
@@ -26,7 +31,7 @@ func (k *Kernel) Handle(r *httprouter.Router, method, pattern string, h httprout
 		if !s.written {
 			s.status = http.StatusOK
 		}
-	})
+	}
 }
 
 // Register adds a handler to a router: that of GET for HEAD too, to which net/http
