@@ -5,6 +5,7 @@ package static
 import (
 	"bytes"
 	"compress/gzip"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -34,19 +35,41 @@ func New(make func() []byte) *Content {
 	return c
 }
 
+// NewZipped returns the content that was compressed to zipped with gzip. It panics when
+// the content is asked for if it cannot be decompressed.
+func NewZipped(zipped []byte) *Content {
+	return &Content{
+		body: sync.OnceValue(func() []byte {
+			r, err := gzip.NewReader(bytes.NewReader(zipped))
+			if err != nil {
+				panic(err)
+			}
+			body, err := io.ReadAll(r)
+			if err != nil {
+				panic(err)
+			}
+			return body
+		}),
+		zipped: func() []byte { return zipped },
+	}
+}
+
 // Body returns the content as it is.
 func (c *Content) Body() []byte { return c.body() }
 
 // ServeHTTP answers with the content and sets the headers about its length and coding.
 // The caller has set all others.
 func (c *Content) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h, body := w.Header(), c.body()
+	h := w.Header()
 	h.Set("Vary", "Accept-Encoding")
+	var body []byte
 	if AcceptsGzip(r.Header) {
-		if zipped := c.zipped(); zipped != nil {
-			body = zipped
-			h.Set("Content-Encoding", "gzip")
-		}
+		body = c.zipped()
+	}
+	if body != nil {
+		h.Set("Content-Encoding", "gzip")
+	} else {
+		body = c.body()
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method != http.MethodHead {

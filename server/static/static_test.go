@@ -1,6 +1,7 @@
 package static
 
 import (
+	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -45,5 +46,26 @@ func TestServe(t *testing.T) {
 		if fmt.Sprint(head.Header()) != fmt.Sprint(w.Header()) || head.Body.Len() > 0 {
 			t.Errorf("%q: HEAD answers %v and %d bytes", c.accept, head.Header(), head.Body.Len())
 		}
+	}
+}
+
+// TestServeZipped requests content that was compressed before, which is sent as it is.
+func TestServeZipped(t *testing.T) {
+	const body = "\x00asm and more"
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	z.Write([]byte(body))
+	z.Close()
+	content := NewZipped(zipped.Bytes())
+	for accept, want := range map[string]string{"gzip": zipped.String(), "br": body, "": body} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Accept-Encoding", accept)
+		content.ServeHTTP(w, r)
+		if got := w.Body.String(); got != want || w.Header().Get("Content-Length") != fmt.Sprint(len(want)) || (w.Header().Get("Content-Encoding") == "gzip") != (accept == "gzip") {
+			t.Errorf("%q: %q, %v", accept, got, w.Header())
+		}
+	}
+	if got := string(content.Body()); got != body {
+		t.Errorf("the body is %q", got)
 	}
 }

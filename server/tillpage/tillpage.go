@@ -26,7 +26,7 @@ import (
 // Path is the path of the page. All its files are below it.
 const Path = "/till/"
 
-//go:embed pages/*.html assets vendor/zxing_reader.js vendor/zxing_reader.wasm
+//go:embed pages/*.html assets vendor/zxing_reader.js vendor/zxing_reader.wasm.gz
 var files embed.FS
 
 // folder returns an embedded folder.

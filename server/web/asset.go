@@ -44,7 +44,8 @@ type Assets struct {
 
 // NewAssets returns the assets of the files in the roots of some file systems, which are
 // embedded: it panics if one cannot be read. Only files with one of the known types are
-// assets. path is where Assets.ServeHTTP serves them.
+// assets; those with .gz after it are compressed, and named without that. path is where
+// Assets.ServeHTTP serves them.
 func NewAssets(path string, folders ...fs.FS) *Assets {
 	a := &Assets{path: path, byFile: map[string]*asset{}, byName: map[string]*asset{}}
 	for _, folder := range folders {
@@ -61,11 +62,13 @@ func NewAssets(path string, folders ...fs.FS) *Assets {
 
 // add adds a file, and before it the modules that it imports. Modules import no cycles.
 func (a *Assets) add(folder fs.FS, file string) *asset {
+	embedded := file
+	file = strings.TrimSuffix(embedded, ".gz")
 	suffix := path.Ext(file)
 	if a.byFile[file] != nil || assetTypes[suffix] == "" {
 		return a.byFile[file]
 	}
-	body, err := fs.ReadFile(folder, file)
+	body, err := fs.ReadFile(folder, embedded)
 	if err != nil {
 		panic(err)
 	}
@@ -79,6 +82,9 @@ func (a *Assets) add(folder fs.FS, file string) *asset {
 		name:        strings.TrimSuffix(file, suffix) + "." + hex.EncodeToString(sum[:6]) + suffix,
 		contentType: assetTypes[suffix],
 		content:     static.New(func() []byte { return body }),
+	}
+	if file != embedded {
+		added.content = static.NewZipped(body)
 	}
 	a.byFile[file], a.byName[added.name] = added, added
 	return added

@@ -20,5 +20,6 @@ else
   (cd "$dir" && sha256sum zxing_reader.js zxing_reader.wasm) >SHA256SUMS
   sed -i "s/^Version: .*/Version: $version/" README.md
 fi
-cp "$dir/zxing_reader.js" "$dir/zxing_reader.wasm" .
+cp "$dir/zxing_reader.js" .
+gzip -9nc "$dir/zxing_reader.wasm" >zxing_reader.wasm.gz
 cp "$dir/package/LICENSE" LICENSE-zxing-wasm
