@@ -63,6 +63,9 @@ func (g *Guard) Limit(h http.Header, c *kernel.Caller, now store.Time) error {
 	return kernel.Refuse(store.RateLimited, "The key's requests for this minute are used up; see Retry-After.")
 }
 
+// SetLimit gives a key a limit of its own, 0 for none, in place of that of all keys.
+func (g *Guard) SetLimit(key int64, perMinute int) { g.limit.Set(key, perMinute) }
+
 // Forget drops the cached identities.
 func (g *Guard) Forget() { g.keys.Forget() }
 

@@ -114,7 +114,8 @@ func (i *instance) build(a *App, start *image) (err error) {
 		IdempotencyWait: 30 * time.Second, Fields: c.Limits.Fields(), Log: c.Log, RequestSeed: c.requestSeed(), Observe: onRequest, AccessLog: c.AccessLog, TrustedProxies: c.TrustedProxies, CheckTarget: CheckTarget(targets), ErrorPage: errorPage, Health: c.health(st, a.Certificates), Backups: i.madeBackups(), TestMail: i.testMail(&c)})
 	i.kernel, i.housekeeping.uses = k, k.TakeUses
 	router := k.Router()
-	k.Mount(router, api.Prefix, restRoutes(), api.NewGuard(st, c.rate()))
+	keys := api.NewGuard(st, c.rate())
+	k.Mount(router, api.Prefix, restRoutes(), keys)
 	k.Mount(router, till.Prefix, tillRoutes(), till.NewGuard(st, c.tillRate()).AcceptCookies(c.PublicURL, a.hosts))
 	i.mcp = mcp.New(mcp.Config{Kernel: k, PerMinute: c.Limits.MCPKeyRateLimitPerMinute,
 		PerDay: c.Limits.MCPKeyDailyCallBudget, Version: Version})
@@ -147,7 +148,13 @@ func (i *instance) build(a *App, start *image) (err error) {
 		}
 		faults, receivers := dev.NewFaults(i.ctx, k, fixtureAPIs), dev.NewReceivers(i.ctx, k, c.Dev.Clock.Now, a.Origin)
 		receivers.Rand = c.Dev.rand(before)
+		receivers.CheckTarget, receivers.Timeout = CheckTarget(targets), time.Duration(c.Limits.WebhookDeliveryTimeoutMS)*time.Millisecond
+		receivers.Transport = func() *http.Transport { return targets.Transport(1) }
 		(&dev.Control{Store: st, Kernel: k, Clock: c.Dev.Clock, Mail: &i.mail, Ready: i.Ready, PublicURL: c.PublicURL, Settle: i.settle, Due: i.due, Context: i.ctx,
+			SetKeyLimit: func(key int64, perMinute int) {
+				keys.SetLimit(key, perMinute)
+				i.mcp.SetLimit(key, perMinute)
+			},
 			Journal: journal, Faults: faults, Receivers: receivers}).Mount(router)
 		if !c.Dev.Bare {
 			i.Handler = journal.Wrap(faults.Wrap(i.Handler))

@@ -47,6 +47,8 @@ type Control struct {
 	Settle func() (Settled, error)
 	// Due returns when the next thing becomes due; ok is false if there is none.
 	Due func() (at time.Time, ok bool, err error)
+	// SetKeyLimit sets the requests per minute of a key, 0 for any number.
+	SetKeyLimit func(key int64, perMinute int)
 	// Context ends when the fixture stops or is reset.
 	Context context.Context
 
@@ -77,6 +79,7 @@ func (c *Control) Mount(r *httprouter.Router) {
 		return c.Store.ResolveShop(p.ByName("id"))
 	}, whole))
 	add(http.MethodPost, "/dev/keys", bind[keyBody, operation.CreatedKey](c, http.StatusCreated, operation.CreateKey, func(_ httprouter.Params, b keyBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b keyBody) any { return b.KeyFields }))
+	add(http.MethodPatch, "/dev/keys/:id", handle(k, http.StatusOK, c.setKeyLimit))
 	add(http.MethodPost, "/dev/keys/:id/rotate", onResource[operation.RotateFields, operation.CreatedKey](c, store.KindKey, http.StatusCreated, operation.RotateKey))
 	add(http.MethodPost, "/dev/keys/:id/revoke", onResource[struct{}, store.Key](c, store.KindKey, http.StatusOK, operation.RevokeKey))
 	add(http.MethodPost, "/dev/locations", bind[locationBody, store.Location](c, http.StatusCreated, operation.CreateLocation, func(_ httprouter.Params, b locationBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b locationBody) any { return seed.LocationFields(b.LocationFields) }))
@@ -114,6 +117,7 @@ func (c *Control) Mount(r *httprouter.Router) {
 	get("/dev/receiver/:id", extendDeadline(maxReceiverWait, handle(k, http.StatusOK, c.Receivers.show)))
 	add(http.MethodPut, "/dev/receiver/:id", handle(k, http.StatusOK, c.Receivers.update))
 	add(http.MethodDelete, "/dev/receiver/:id/requests", handle(k, http.StatusNoContent, c.Receivers.clear))
+	add(http.MethodPost, "/dev/receiver/:id/replay", extendDeadline(maxReplay, handle(k, http.StatusOK, c.Receivers.replay)))
 	add(http.MethodPost, "/dev/receiver/:id", c.Receivers.receive)
 }
 
@@ -189,6 +193,29 @@ var createShop = kernel.Write(kernel.Operation{ID: "createTestShop", Callers: ke
 type keyBody struct {
 	ShopID store.Opt[string] `json:"shop_id" min:"1" max:"255"`
 	store.KeyFields
+}
+
+// keyLimitBody is the body of PATCH /dev/keys/{id}.
+type keyLimitBody struct {
+	RateLimit store.Opt[int64] `json:"rate_limit_per_minute" req:"true" min:"0" max:"1000000"`
+}
+
+// keyLimitAnswer is its answer.
+type keyLimitAnswer struct {
+	ID        string `json:"id"`
+	RateLimit int64  `json:"rate_limit_per_minute"` // 0: no limit
+}
+
+// setKeyLimit answers PATCH /dev/keys/{id}: it gives a key a rate limit of its own, from its
+// next request on, and a full bucket. Limits are kept in memory, as buckets are.
+func (c *Control) setKeyLimit(_ *http.Request, p httprouter.Params, b keyLimitBody) (a keyLimitAnswer, err error) {
+	id := p.ByName("id")
+	if _, err := c.Store.Owner(store.KindKey, id); err != nil {
+		return a, err
+	}
+	key, _ := c.Store.Key(store.KindKey, id) // it is the id of a key: Owner has found it
+	c.SetKeyLimit(key, int(b.RateLimit.V))
+	return keyLimitAnswer{id, b.RateLimit.V}, nil
 }
 
 type locationBody struct {

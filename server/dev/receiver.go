@@ -35,6 +35,11 @@ const (
 // clock; delays are real time.
 type Receivers struct {
 	Rand io.Reader // source of ids; by default crypto/rand
+	// CheckTarget returns what is wrong with a URL that requests are to be sent to, or nil,
+	// and Transport returns what sends them. Timeout is how long one may take.
+	CheckTarget func(context.Context, string) *store.Detail
+	Transport   func() *http.Transport
+	Timeout     time.Duration
 
 	done   <-chan struct{} // closed when the fixture stops or is reset
 	k      *kernel.Kernel

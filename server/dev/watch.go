@@ -29,7 +29,7 @@ type Answered struct {
 // the journal tells.
 func Watched(next http.Handler, tell func(Answered)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isAsset(r.URL.Path) || r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, receiverPath) {
+		if isAsset(r.URL.Path) || r.Method == http.MethodPost && isReceiver(r.URL.Path) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -51,7 +51,11 @@ func Watched(next http.Handler, tell func(Answered)) http.Handler {
 	})
 }
 
-const receiverPath = "/dev/receiver/"
+// isReceiver reports whether a path is that of a receiver.
+func isReceiver(path string) bool {
+	id, ok := strings.CutPrefix(path, "/dev/receiver/")
+	return ok && !strings.Contains(id, "/")
+}
 
 // assets are the first segments of the paths of what pages are made of.
 var assets = []string{"assets", "logo", "favicon.ico", "sw.js"}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/time/rate"
 
@@ -16,29 +17,60 @@ import (
 type Limiter struct {
 	perMinute int // 0: unlimited
 	mu        sync.RWMutex
-	buckets   map[int64]*rate.Limiter // by caller
+	buckets   map[int64]*allowance // by caller
+	set       atomic.Bool          // a caller has a limit of its own
+}
+
+// allowance is the limit of a caller, with its bucket.
+type allowance struct {
+	perMinute int           // 0: unlimited
+	rate      *rate.Limiter // nil if unlimited
+}
+
+func newAllowance(perMinute int) *allowance {
+	if perMinute == 0 {
+		return &allowance{}
+	}
+	return &allowance{perMinute, rate.NewLimiter(rate.Limit(perMinute*perSecond), perMinute*cost)}
 }
 
 // NewLimiter returns a limiter. If perMinute is 0, it does not limit.
 func NewLimiter(perMinute int) *Limiter {
-	return &Limiter{perMinute: perMinute, buckets: map[int64]*rate.Limiter{}}
+	return &Limiter{perMinute: perMinute, buckets: map[int64]*allowance{}}
 }
 
-// bucket returns a caller's bucket.
-func (l *Limiter) bucket(caller int64) *rate.Limiter {
+// Set gives a caller a limit of its own, 0 for none, and a full bucket.
+func (l *Limiter) Set(caller int64, perMinute int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.buckets[caller] = newAllowance(perMinute)
+	l.set.Store(true)
+}
+
+// noLimit is the allowance of the callers of a limiter that does not limit.
+var noLimit = newAllowance(0)
+
+// of returns the allowance of a caller.
+func (l *Limiter) of(caller int64) *allowance {
+	if l.perMinute == 0 && !l.set.Load() {
+		return noLimit
+	}
 	l.mu.RLock()
-	b := l.buckets[caller]
+	a := l.buckets[caller]
 	l.mu.RUnlock()
-	if b != nil {
-		return b
+	if a != nil {
+		return a
+	}
+	if l.perMinute == 0 {
+		return noLimit
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if b = l.buckets[caller]; b == nil {
-		b = rate.NewLimiter(rate.Limit(l.perMinute*perSecond), l.perMinute*cost)
-		l.buckets[caller] = b
+	if a = l.buckets[caller]; a == nil {
+		a = newAllowance(l.perMinute)
+		l.buckets[caller] = a
 	}
-	return b
+	return a
 }
 
 // A request takes so many tokens that a bucket gains a whole number of them in a
@@ -56,16 +88,17 @@ const unlimited = "2147483647"
 // Take counts a request of a caller and sets the RateLimit headers. It reports
 // whether the request is within the limit; if not, it also sets Retry-After.
 func (l *Limiter) Take(h http.Header, caller int64, now store.Time) bool {
-	if l.perMinute == 0 {
+	a := l.of(caller)
+	if a.perMinute == 0 {
 		setLimitHeaders(h, unlimited, unlimited, "0")
 		return true
 	}
-	b, t := l.bucket(caller), now.Std()
-	ok := b.AllowN(t, cost)
-	left := int(math.Round(b.TokensAt(t)))
-	setLimitHeaders(h, strconv.Itoa(l.perMinute), strconv.Itoa(left/cost), strconv.Itoa(l.seconds(l.perMinute*cost-left)))
+	t := now.Std()
+	ok := a.rate.AllowN(t, cost)
+	left := int(math.Round(a.rate.TokensAt(t)))
+	setLimitHeaders(h, strconv.Itoa(a.perMinute), strconv.Itoa(left/cost), strconv.Itoa(a.seconds(a.perMinute*cost-left)))
 	if !ok {
-		h["Retry-After"] = []string{strconv.Itoa(max(1, l.seconds(cost-left)))}
+		h["Retry-After"] = []string{strconv.Itoa(max(1, a.seconds(cost-left)))}
 	}
 	return ok
 }
@@ -73,10 +106,11 @@ func (l *Limiter) Take(h http.Header, caller int64, now store.Time) bool {
 // Left returns how many requests of a caller are within the limit now, and false if there
 // is no limit.
 func (l *Limiter) Left(caller int64, now store.Time) (n int, limited bool) {
-	if l.perMinute == 0 {
+	a := l.of(caller)
+	if a.perMinute == 0 {
 		return 0, false
 	}
-	return int(math.Round(l.bucket(caller).TokensAt(now.Std()))) / cost, true
+	return int(math.Round(a.rate.TokensAt(now.Std()))) / cost, true
 }
 
 // setLimitHeaders sets the RateLimit headers. The three values share one array, which
@@ -87,8 +121,8 @@ func setLimitHeaders(h http.Header, limit, remaining, reset string) {
 }
 
 // seconds returns how many seconds a bucket takes to gain some tokens, rounded up.
-func (l *Limiter) seconds(tokens int) int {
-	rate := l.perMinute * perSecond
+func (a *allowance) seconds(tokens int) int {
+	rate := a.perMinute * perSecond
 	return (tokens + rate - 1) / rate
 }
 

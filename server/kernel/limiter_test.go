@@ -98,6 +98,39 @@ func TestLimiterUnderConcurrency(t *testing.T) {
 	}
 }
 
+// TestLimiterOfOneCaller checks that a caller's own limit holds from its next request on, with
+// a full bucket, and changes nothing for others.
+func TestLimiterOfOneCaller(t *testing.T) {
+	now := store.TimeOf(time.Unix(0, 0))
+	for _, general := range []int{0, 1} {
+		l := NewLimiter(general)
+		passed := func(caller int64) (n int) {
+			for n < 5 && l.Take(http.Header{}, caller, now) {
+				n++
+			}
+			return n
+		}
+		others := passed(8)
+		for _, own := range []int{3, 1, 0, 2} {
+			l.Set(7, own)
+			want := own
+			if own == 0 {
+				want = 5
+			}
+			if left, limited := l.Left(7, now); left != own || limited != (own != 0) {
+				t.Errorf("%d of %d left, %t", left, own, limited)
+			}
+			if n := passed(7); n != want {
+				t.Errorf("%d requests passed, want %d", n, want)
+			}
+		}
+		l.Set(7, 0)
+		if n := passed(9); n != others {
+			t.Errorf("%d requests of another caller passed, want %d", n, others)
+		}
+	}
+}
+
 func TestUnlimited(t *testing.T) {
 	l := NewLimiter(0)
 	h := http.Header{}

@@ -58,6 +58,9 @@ func New(c Config) *Face {
 	return f
 }
 
+// SetLimit gives a key a limit of its own for counted calls, 0 for none.
+func (f *Face) SetLimit(key int64, perMinute int) { f.calls.Set(key, perMinute) }
+
 // Mount adds the endpoint to a router.
 func (f *Face) Mount(r *httprouter.Router) {
 	f.Kernel.Handle(r, http.MethodPost, Path, func(w http.ResponseWriter, r *http.Request, _ httprouter.Params) { f.serve(w, r) })

@@ -46,6 +46,30 @@ func ExampleReceiver_Wait() {
 	// Output: <nil> <nil> 2
 }
 
+// ExampleReceiver_Replay sends a program the events of a card twice, the last one first. Here
+// another receiver is in the place of the program.
+func ExampleReceiver_Replay() {
+	s, err := punchtest.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	hook, program := s.Receiver(), s.Receiver()
+	s.Webhook(s.Programs["standard"], hook.URL, "card.added", "stamp.assigned")
+	card := s.Issue(s.Programs["standard"], punchtest.CardFields{})
+	s.Till(s.Locations[0]).Stamp(card.ID, 2)
+	s.Settle()
+	for _, one := range hook.Replay(program.URL, punchtest.Replay{Reversed: true, Copies: 2}) {
+		fmt.Println(one.Copy, one.Event, one.Status)
+	}
+	// Output:
+	// 1 stamp.assigned 200
+	// 1 card.added 200
+	// 2 stamp.assigned 200
+	// 2 card.added 200
+}
+
 func ExampleServerClock_Advance() {
 	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	s, err := punchtest.New(punchtest.Clock(at))

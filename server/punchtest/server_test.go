@@ -78,6 +78,21 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestLimitedKey checks that one key can be limited and revoked while others go on.
+func TestLimitedKey(t *testing.T) {
+	t.Parallel()
+	s := punchtest.Start(t)
+	id, key := s.AddKey(punchtest.KeyFields{})
+	s.LimitKey(id, 1)
+	s.Do("GET", "/me", key, nil).Want(200)
+	s.Do("GET", "/me", key, nil).Want(429)
+	s.Do("GET", "/me", s.APIKey, nil).Want(200)
+	s.LimitKey(id, 0)
+	s.Do("GET", "/me", key, nil).Want(200)
+	s.RevokeKey(id)
+	s.Do("GET", "/me", key, nil).Want(401)
+}
+
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

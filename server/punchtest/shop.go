@@ -32,7 +32,29 @@ type KeyFields struct {
 // NewKey creates a key and returns its secret.
 func (s *Server) NewKey(fields KeyFields) string {
 	s.t.Helper()
-	return ask[struct{ Key string }](s, http.MethodPost, "/keys", fields).Key
+	_, secret := s.AddKey(fields)
+	return secret
+}
+
+// AddKey creates a key and returns its id, by which [Server.LimitKey] and
+// [Server.RevokeKey] name it, and its secret.
+func (s *Server) AddKey(fields KeyFields) (id, secret string) {
+	s.t.Helper()
+	made := ask[struct{ ID, Key string }](s, http.MethodPost, "/keys", fields)
+	return made.ID, made.Key
+}
+
+// LimitKey allows a key n requests per minute, 0 for any number, from its next request on,
+// whatever [RateLimit] says. All n may come at once.
+func (s *Server) LimitKey(id string, n int) {
+	s.t.Helper()
+	s.operate(http.MethodPatch, "/keys/"+url.PathEscape(id), map[string]int{"rate_limit_per_minute": n}, nil)
+}
+
+// RevokeKey revokes a key from its next request on.
+func (s *Server) RevokeKey(id string) {
+	s.t.Helper()
+	s.operate(http.MethodPost, "/keys/"+url.PathEscape(id)+"/revoke", nil, nil)
 }
 
 // Shop is a shop beside the demo shop.

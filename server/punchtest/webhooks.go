@@ -208,6 +208,38 @@ func (r *Receiver) Answer(status int, delay time.Duration, headers map[string]st
 	r.s.operate(http.MethodPut, "/receiver/"+r.ID, body, nil)
 }
 
+// Replay is how [Receiver.Replay] sends deliveries.
+type Replay struct {
+	Reversed bool   // the last event first
+	Copies   int    // how often all of it is sent, at most 10; 0 means once
+	Event    string // only this one; all if empty
+}
+
+// Replayed is one request of a replay and what became of it.
+type Replayed struct {
+	Event      string `json:"event"`
+	ID         string `json:"event_id"`
+	Copy       int    `json:"copy"`   // from 1
+	Status     int    `json:"status"` // of the answer; 0 if there was none
+	Error      string `json:"error"`  // why there was none
+	DurationMS int64  `json:"duration_ms"`
+}
+
+// Replay sends the deliveries that the receiver got to url, one after the other, with their
+// signatures: the program under test gets them late, out of order or more than once, as it
+// may from a real server. It returns what became of each.
+func (r *Receiver) Replay(url string, how Replay) []Replayed {
+	r.s.t.Helper()
+	body := map[string]any{"url": url, "copies": max(1, how.Copies)}
+	if how.Reversed {
+		body["order"] = "reversed"
+	}
+	if how.Event != "" {
+		body["event"] = how.Event
+	}
+	return ask[list[Replayed]](r.s, http.MethodPost, "/receiver/"+r.ID+"/replay", body).Data
+}
+
 // Decode unmarshals the envelope into v.
 func (d Delivery) Decode(v any) error { return json.Unmarshal(d.Body, v) }
 

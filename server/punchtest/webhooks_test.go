@@ -2,6 +2,7 @@ package punchtest_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -212,5 +213,45 @@ func TestReceiverAnswers(t *testing.T) {
 	}
 	if settled := s.Settle(); settled.Pending != 0 {
 		t.Errorf("at the end: %+v", settled)
+	}
+}
+
+// TestReplay checks that a program gets the deliveries of a receiver in another order, twice,
+// and with valid signatures.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	s := punchtest.Start(t)
+	kept, program := s.Receiver(), s.Receiver()
+	_, secret := s.Webhook(s.Programs["standard"], kept.URL)
+	card := s.Issue(s.Programs["standard"], punchtest.CardFields{})
+	s.Till(s.Locations[0]).Stamp(card.ID, 1)
+	s.Settle()
+	sent := kept.Deliveries()
+	var want []string
+	for range 2 {
+		for _, d := range slices.Backward(sent) {
+			want = append(want, d.ID)
+		}
+	}
+	var replayed []string
+	for i, one := range kept.Replay(program.URL, punchtest.Replay{Reversed: true, Copies: 2}) {
+		if replayed = append(replayed, one.ID); one.Status != 200 || one.Error != "" || one.Copy != 1+i/len(sent) {
+			t.Errorf("%+v", one)
+		}
+	}
+	if len(sent) == 0 || !slices.Equal(replayed, want) {
+		t.Errorf("replayed %q, want %q", replayed, want)
+	}
+	came := program.Deliveries()
+	if len(came) != len(want) {
+		t.Errorf("%d deliveries came, want %d", len(came), len(want))
+	}
+	for _, d := range came {
+		if err := d.Verify(secret); err != nil {
+			t.Error(err)
+		}
+	}
+	if only := kept.Replay(program.URL, punchtest.Replay{Event: "stamp.assigned"}); len(only) != 1 || only[0].Event != "stamp.assigned" {
+		t.Errorf("%+v", only)
 	}
 }

@@ -1,0 +1,49 @@
+package dev_test
+
+import (
+	"testing"
+
+	"punchcard/server/app"
+)
+
+// TestKeyLimit checks that a key's own rate limit holds at once, for that key alone, and until
+// a reset.
+func TestKeyLimit(t *testing.T) {
+	t.Parallel()
+	limit := 3
+	r := start(t, func(c *app.Config) { c.Limits.APIKeyRateLimitPerMinute = &limit })
+	made := callControl(r, "POST", "/keys", nil).Want(201)
+	key, path := made.Str("key"), "/keys/"+made.Str("id")
+	with := r.With(key)
+	callREST(with, "GET", "/me", nil).Want(200)
+	callControl(r, "PATCH", path, fields{"rate_limit_per_minute": 1}).Want(200).Shows(fields{"id": made.Str("id"), "rate_limit_per_minute": 1})
+	callREST(with, "GET", "/me", nil).Want(200)
+	refused := callREST(with, "GET", "/me", nil).Want(429, "rate_limited")
+	if h := refused.Header; h.Get("RateLimit-Limit") != "1" || h.Get("Retry-After") != "60" {
+		t.Errorf("%v", h)
+	}
+	if h := callREST(r, "GET", "/me", nil).Want(200).Header; h.Get("RateLimit-Limit") != "3" {
+		t.Errorf("another key: %v", h)
+	}
+	callControl(r, "PATCH", path, fields{"rate_limit_per_minute": 0}).Want(200)
+	for range 5 {
+		callREST(with, "GET", "/me", nil).Want(200)
+	}
+	rotated := callControl(r, "POST", path+"/rotate", nil).Want(201)
+	if h := callREST(r.With(rotated.Str("key")), "GET", "/me", nil).Want(200).Header; h.Get("RateLimit-Limit") != "3" {
+		t.Errorf("the successor: %v", h)
+	}
+
+	callControl(r, "PATCH", path, nil).Invalid("rate_limit_per_minute required")
+	callControl(r, "PATCH", path, fields{"rate_limit_per_minute": -1}).Invalid("rate_limit_per_minute too_small")
+	callControl(r, "PATCH", path, fields{"rate_limit_per_minute": 1_000_001}).Invalid("rate_limit_per_minute too_large")
+	callControl(r, "PATCH", path, fields{"rate_limit_per_minute": "1"}).Invalid("rate_limit_per_minute invalid_type")
+	callControl(r, "PATCH", path, fields{"rate_limit_per_minute": 1, "name": "x"}).Invalid("name unknown_field")
+	for _, id := range []string{"key_00000000000000000000000000", r.ShopID, "x"} {
+		callControl(r, "PATCH", "/keys/"+id, fields{"rate_limit_per_minute": 1}).Want(404, "not_found")
+	}
+	callControl(r, "POST", "/reset", nil).Want(200)
+	if h := callREST(r, "GET", "/me", nil).Want(200).Header; h.Get("RateLimit-Limit") != "3" {
+		t.Errorf("after a reset: %v", h)
+	}
+}

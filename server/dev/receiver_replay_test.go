@@ -1,0 +1,172 @@
+package dev_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	stripe "github.com/stripe/stripe-go/v85/webhook"
+
+	"punchcard/server/app"
+	"punchcard/server/servertest"
+)
+
+// consumer is the receiver of a program under test.
+type consumer struct {
+	*httptest.Server
+	mu   sync.Mutex
+	got  []string // event ids
+	body map[string]string
+	head http.Header
+}
+
+func newConsumer(t *testing.T, status int) *consumer {
+	c := &consumer{body: map[string]string{}}
+	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		id := r.Header.Get("Webhook-Id")
+		c.got, c.body[id], c.head = append(c.got, id), string(raw), r.Header
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(c.Close)
+	return c
+}
+
+type replay struct {
+	Data []struct {
+		EventID string `json:"event_id"`
+		Copy    int
+		Status  *int
+		Error   *string
+	}
+}
+
+// TestReplay checks that a replay sends what a receiver got in the order that is asked and as
+// often, byte for byte and with its signature, and says what became of each request.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	to := newReceiver(r, nil)
+	hook := newHook(r, to.URL, "card.added", "stamp.assigned")
+	card := callREST(r, "POST", cardsPath(r), nil).Want(201).Str("id")
+	for range 2 {
+		callTill(r, "POST", "/cards/"+card+"/stamps", fields{"count": 1}).Want(201)
+	}
+	settle(r)
+	var ids []string
+	for _, q := range readReceiver(r, to.ID, "").Requests {
+		ids = append(ids, *q.EventID)
+	}
+	if len(ids) != 3 {
+		t.Fatalf("%d deliveries", len(ids))
+	}
+	back := slices.Clone(ids)
+	slices.Reverse(back)
+	for _, c := range []struct {
+		body fields
+		want []string
+	}{
+		{fields{}, ids},
+		{fields{"order": "sequence", "copies": 2}, slices.Concat(ids, ids)},
+		{fields{"order": "reversed"}, back},
+		{fields{"order": "reversed", "copies": 2}, slices.Concat(back, back)},
+		{fields{"event": "stamp.assigned", "order": "reversed"}, back[:2]},
+		{fields{"event": "card.archived"}, nil},
+	} {
+		to2 := newConsumer(t, 202)
+		c.body["url"] = to2.URL + "/hooks"
+		copies, ok := c.body["copies"].(int)
+		if !ok {
+			copies = 1
+		}
+		answer := servertest.Decode[replay](callControl(r, "POST", "/receiver/"+to.ID+"/replay", c.body).Want(200))
+		if !slices.Equal(to2.got, c.want) || len(answer.Data) != len(c.want) {
+			t.Errorf("%v: sent %q, want %q", c.body, to2.got, c.want)
+		}
+		for i, one := range answer.Data {
+			if one.Status == nil || *one.Status != 202 || one.Error != nil || one.EventID != c.want[i] || one.Copy != 1+i/(len(c.want)/copies) {
+				t.Errorf("%v: %+v", c.body, one)
+			}
+		}
+		for id, body := range to2.body {
+			if err := stripe.ValidatePayload([]byte(body), to2.head.Get("X-Service-Signature"), hook.Secret); id == to2.got[len(to2.got)-1] && err != nil {
+				t.Errorf("%v: %v", c.body, err)
+			}
+		}
+	}
+	if n := len(readReceiver(r, to.ID, "").Requests); n != 3 {
+		t.Errorf("the receiver has %d requests after the replays", n)
+	}
+}
+
+// TestReplayOfFailures checks what a replay answers about a program that refuses, cuts the
+// connection, or is not there.
+func TestReplayOfFailures(t *testing.T) {
+	t.Parallel()
+	r := start(t, func(c *app.Config) { c.Limits.WebhookDeliveryTimeoutMS = 50 })
+	to := newReceiver(r, nil)
+	send(r, context.Background(), "POST", to.URL, `{"event": "x"}`).Want(200)
+	play := func(url string) string {
+		one := servertest.Decode[replay](callControl(r, "POST", "/receiver/"+to.ID+"/replay", fields{"url": url}).Want(200)).Data[0]
+		if one.Status != nil {
+			return fmt.Sprint(*one.Status)
+		}
+		return *one.Error
+	}
+	if got := play(newConsumer(t, 500).URL); got != "500" {
+		t.Error(got)
+	}
+	if got := play(newConsumer(t, 307).URL); got != "307" {
+		t.Error(got)
+	}
+	gone := newConsumer(t, 200)
+	gone.Close()
+	if got := play(gone.URL); !strings.Contains(got, "refused") {
+		t.Error(got)
+	}
+	slow := newReceiver(r, fields{"delay_ms": 60_000})
+	if got := play(slow.URL); got != "it was not answered in time" {
+		t.Error(got)
+	}
+}
+
+// TestReplayRefuses checks the bounds of a replay.
+func TestReplayRefuses(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	to := newReceiver(r, nil)
+	path := "/receiver/" + to.ID + "/replay"
+	callControl(r, "POST", path, nil).Invalid("url required")
+	callControl(r, "POST", path, fields{"url": "ftp://x", "order": "random", "copies": 0}).Invalid("copies too_small", "order invalid_value")
+	callControl(r, "POST", path, fields{"url": to.URL, "copies": 11}).Invalid("copies too_large")
+	callControl(r, "POST", path, fields{"url": "http://10.0.0.1/"}).Want(400, "validation_failed")
+	callControl(r, "POST", "/receiver/rcv_none/replay", fields{"url": to.URL}).Want(404, "not_found")
+	for range 101 {
+		send(r, context.Background(), "POST", to.URL, `{}`).Want(200)
+	}
+	callControl(r, "POST", path, fields{"url": newReceiver(r, nil).URL, "copies": 10}).Want(422, "unprocessable_entity")
+	long := newReceiver(r, nil)
+	send(r, context.Background(), "POST", long.URL, `"`+strings.Repeat("x", 300<<10)+`"`).Want(200)
+	callControl(r, "POST", "/receiver/"+long.ID+"/replay", fields{"url": to.URL}).Want(422, "unprocessable_entity")
+}
+
+// TestResetEndsReplay checks that a reset does not wait for a replay.
+func TestResetEndsReplay(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	to, slow := newReceiver(r, nil), newReceiver(r, fields{"delay_ms": 60_000})
+	send(r, context.Background(), "POST", to.URL, `{}`).Want(200)
+	done := make(chan *servertest.Reply, 1)
+	go func() { done <- callControl(r, "POST", "/receiver/"+to.ID+"/replay", fields{"url": slow.URL}) }()
+	callControl(r, "GET", "/receiver/"+slow.ID+"?wait=1", nil).Want(200) // the request has arrived
+	callControl(r, "POST", "/reset", nil).Want(200)
+	servertest.Await(t, done, "the end of the replay")
+}
