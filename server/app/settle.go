@@ -23,6 +23,7 @@ func (i *instance) settle() (s dev.Settled, err error) {
 	if err := i.mail.Deliver(i.Store); err != nil {
 		return s, err
 	}
+	i.housekeeping.noteUses()
 	ctx := context.Background()
 	if err := errors.Join(i.housekeeping.pruneIdempotency(ctx), i.housekeeping.expireCards(ctx, 0), i.housekeeping.pruneDeliveries(ctx, 0)); err != nil {
 		return s, err

@@ -49,3 +49,13 @@ func TestLastUses(t *testing.T) {
 		}
 	}
 }
+
+// TestLastUsesSettled checks that a fixture that has settled has written them too.
+func TestLastUsesSettled(t *testing.T) {
+	s := servertest.Start(t, servertest.Frozen)
+	s.NewDevice(s.LocationIDs[0]).Get("/me").Want(200)
+	s.Control("POST", "/settle", nil)
+	if n := s.Value("SELECT count(*) FROM devices WHERE last_used_at IS NOT NULL"); n != "1" {
+		t.Errorf("%s tills were used", n)
+	}
+}
