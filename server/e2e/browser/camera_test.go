@@ -189,7 +189,7 @@ func TestTillNoDecoder(t *testing.T) {
 		http.Error(w, "unavailable", http.StatusServiceUnavailable)
 		return true
 	})
-	p := Open(t, front+"/till/", View{Width: 390, Cookie: kernel.DeviceCookie("", s.TillToken), Camera: filmOf(t, 1, code)})
+	p := openTillAt(t, front+"/till/", View{Width: 390, Cookie: kernel.DeviceCookie("", s.TillToken), Camera: filmOf(t, 1, code)})
 	for _, name := range [][2]string{{"/till/assets/worker.", ".js"}, {"/till/assets/zxing", ".js"}, {"/till/assets/zxing", ".wasm"}} {
 		missing.Store(name)
 		p.Press("Scan with the camera")
@@ -207,7 +207,7 @@ func openInsecureTill(t *testing.T, s *servertest.Server, v View) *Page {
 	t.Helper()
 	address := strings.Replace(s.Origin, "127.0.0.1", insecureHost, 1) + "/till/"
 	v.Cookie = kernel.DeviceCookie("", s.TillToken)
-	p := Open(t, address, v)
+	p := openTillAt(t, address, v)
 	p.Wait("Find the card")
 	for _, problem := range p.ExpectProblems() { // browsers do not isolate such a page
 		if !strings.Contains(problem, "Cross-Origin-Opener-Policy") {

@@ -291,8 +291,8 @@ func checkWidths(p *Page) (problems []string) {
 }
 
 // passing matches what differs between two visits of a page: the id of the request, which
-// an error page shows, and how long ago something was.
-var passing = regexp.MustCompile(`req_[0-9a-z]+|\d+ (second|minute|hour)s?`)
+// an error page shows, how long ago something was, and how large files are.
+var passing = regexp.MustCompile(`req_[0-9a-z]+|\d+ (second|minute|hour)s?|[\d.,]+.[kMGT]B\b`)
 
 // checkWithoutScripts checks that the page has the same text without scripts, and forms
 // that can be sent. An element that is for scripts only has the attribute

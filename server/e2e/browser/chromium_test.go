@@ -71,6 +71,7 @@ func startChromium(t testing.TB) context.Context {
 func launch(more ...chromedp.ExecAllocatorOption) (ctx context.Context, end func(), err error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.NoSandbox, // which does not work as root in a container
+		chromedp.WSURLReadTimeout(servertest.Patience),
 		chromedp.Flag("lang", "en-US"),
 		chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-domain-reliability", true),
@@ -138,6 +139,7 @@ func newTab(t testing.TB, parent context.Context, options ...chromedp.ContextOpt
 	}
 	b.must(call(b, audits.Enable, cdp.Empty{}))
 	b.must(call(b, runtime.AddBinding, runtime.AddBindingParams{Name: reportBinding}))
+	b.onEachPage(pressGuard)
 	b.onEachPage(observer)
 	return b
 }
@@ -159,12 +161,6 @@ func (b *tab) setOffline(on bool) {
 		MatchedNetworkConditions: []*network.Conditions{{Offline: on, DownloadThroughput: -1, UploadThroughput: -1}}}
 	b.must(call(b, network.EmulateNetworkConditionsByRule, whole))
 	b.must(call(b, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: on, DownloadThroughput: -1, UploadThroughput: -1}))
-}
-
-// addScript has a script run in each page before its own.
-func (b *tab) addScript(source string) {
-	b.t.Helper()
-	b.must(call(b, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: source}))
 }
 
 // leaveFor goes to a URL and does not wait until its page is loaded.
@@ -361,14 +357,27 @@ func (b *tab) evalOn(e *element, out any, function string, arguments ...any) err
 	return result(out, r.Result, r.ExceptionDetails, err)
 }
 
+// What the mouse does.
+const (
+	move = input.DispatchMouseEventTypeMouseMoved
+	down = input.DispatchMouseEventTypeMousePressed
+	up   = input.DispatchMouseEventTypeMouseReleased
+)
+
+// mouse has the mouse do something at a point of the window.
+func (b *tab) mouse(does input.DispatchMouseEventType, x, y float64) error {
+	params := input.DispatchMouseEventParams{Type: does, X: x, Y: y}
+	if does != move {
+		params.Button, params.ClickCount = input.MouseButtonLeft, 1
+	}
+	_, err := call(b, input.DispatchMouseEvent, params)
+	return err
+}
+
 // click presses and releases the mouse at a point of the window.
 func (b *tab) click(x, y float64) error {
-	for _, kind := range []input.DispatchMouseEventType{input.DispatchMouseEventTypeMouseMoved, input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased} {
-		params := input.DispatchMouseEventParams{Type: kind, X: x, Y: y}
-		if kind != input.DispatchMouseEventTypeMouseMoved {
-			params.Button, params.ClickCount = input.MouseButtonLeft, 1
-		}
-		if _, err := call(b, input.DispatchMouseEvent, params); err != nil {
+	for _, does := range []input.DispatchMouseEventType{move, down, up} {
+		if err := b.mouse(does, x, y); err != nil {
 			return err
 		}
 	}

@@ -90,8 +90,11 @@ func TestFaultsReported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url := servePages(t, map[string]string{"/": goodHead + c.page + `</main></body></html>`, "/s.js": c.script})
 			p := Open(t, url+"/", View{})
-			checkShift(p) // which waits for some frames
-			checkFound(t, p.ExpectProblems(), c.want)
+			p.wait("the report of "+c.want, func() (bool, error) {
+				list := p.Problems()
+				return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, c.want) }), fmt.Errorf("%q", list)
+			})
+			p.ExpectProblems()
 		})
 	}
 }

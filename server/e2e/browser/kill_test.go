@@ -80,7 +80,7 @@ func (p *Page) killed(url, script string) *Page {
 	if script == "" {
 		return openIn(b, url, v)
 	}
-	b.addScript(script)
+	b.onEachPage(script)
 	q := openIn(b, "about:blank", v)
 	q.leaveFor(url)
 	return q

@@ -10,6 +10,7 @@
 package browser
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"os"
@@ -48,12 +49,6 @@ type Page struct {
 // reports the problems of all pages that the tab showed.
 func Open(t testing.TB, url string, v View) *Page {
 	t.Helper()
-	if v.Width == 0 {
-		v.Width = 1280
-	}
-	if v.Scale == 0 {
-		v.Scale = 1
-	}
 	return openIn(openTab(t, v.Camera), url, v)
 }
 
@@ -61,6 +56,7 @@ func Open(t testing.TB, url string, v View) *Page {
 func openIn(b *tab, url string, v View) *Page {
 	t := b.t
 	t.Helper()
+	v.Width, v.Scale = cmp.Or(v.Width, 1280), cmp.Or(v.Scale, 1)
 	p := &Page{tab: b, View: v, known: new(int)}
 	p.setSize(v.Width, height, v.Scale)
 	p.setMedia(v.Dark, v.Still)
@@ -188,46 +184,53 @@ var (
 // name must lead to the same place.
 func (p *Page) look(name string, roles ...[]string) (found *element) {
 	p.t.Helper()
-	all := slices.Concat(roles...)
-	p.wait(fmt.Sprintf("the %s %q", all[0], name), func() (bool, error) {
-		var part *element
-		if p.within != nil {
-			var err error
-			if part, err = p.within(); err != nil {
-				return false, err
-			}
-		}
-		list, err := p.elements(part)
-		if err != nil {
-			return false, err
-		}
-		var names []string
-		var equal, begin []*element
-		for _, e := range list {
-			if !slices.Contains(all, e.role) {
-				continue
-			}
-			names = append(names, fmt.Sprintf("%q", e.name))
-			switch n := words(e.name); {
-			case n == words(name):
-				equal = append(equal, e)
-			case strings.HasPrefix(n, words(name)):
-				begin = append(begin, e)
-			}
-		}
-		if len(equal) == 0 {
-			equal = begin
-		}
-		if len(equal) > 1 && p.sameTarget(equal) {
-			equal = equal[:1]
-		}
-		if len(equal) != 1 {
-			return false, fmt.Errorf("%d of these: %s", len(equal), strings.Join(names, ", "))
-		}
-		found = equal[0]
-		return true, nil
+	p.wait(fmt.Sprintf("the %s %q", roles[0][0], name), func() (bool, error) {
+		var err error
+		found, err = p.seek(name, roles...)
+		return err == nil, err
 	})
 	return found
+}
+
+// seek returns the element that look waits for, if the page has it now.
+func (p *Page) seek(name string, roles ...[]string) (*element, error) {
+	p.t.Helper()
+	all := slices.Concat(roles...)
+	var part *element
+	if p.within != nil {
+		var err error
+		if part, err = p.within(); err != nil {
+			return nil, err
+		}
+	}
+	list, err := p.elements(part)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	var equal, begin []*element
+	for _, e := range list {
+		if !slices.Contains(all, e.role) {
+			continue
+		}
+		names = append(names, fmt.Sprintf("%q", e.name))
+		switch n := words(e.name); {
+		case n == words(name):
+			equal = append(equal, e)
+		case strings.HasPrefix(n, words(name)):
+			begin = append(begin, e)
+		}
+	}
+	if len(equal) == 0 {
+		equal = begin
+	}
+	if len(equal) > 1 && p.sameTarget(equal) {
+		equal = equal[:1]
+	}
+	if len(equal) != 1 {
+		return nil, fmt.Errorf("%d of these: %s", len(equal), strings.Join(names, ", "))
+	}
+	return equal[0], nil
 }
 
 // sameTarget reports whether elements are links that lead to the same place.
@@ -252,7 +255,7 @@ func (p *Page) Fill(label, text string) {
 		p.must(nil, p.evalOn(e, nil, setValue, text))
 		return
 	}
-	p.clickOn(e)
+	e = p.press(label, texts, pickers).on
 	p.must(nil, p.evalOn(e, nil, `function() { this.select() }`))
 	if text == "" {
 		p.must(nil, p.key("\b"))
@@ -313,7 +316,7 @@ func (p *Page) tick(label string, want bool) {
 	if state() == want {
 		return
 	}
-	p.clickOn(e)
+	p.press(label, choices)
 	if p.settle(); state() != want {
 		p.t.Fatalf("a click does not change %q", label)
 	}
@@ -325,31 +328,13 @@ func (p *Page) ChooseFile(label, path string) {
 	p.must(nil, p.chooseFiles(p.look(label, buttons), path))
 }
 
-// Press presses the button with a text, and waits for the page to which it leads, if it
-// leads to one.
-func (p *Page) Press(text string) {
-	p.t.Helper()
-	p.clickOn(p.look(text, buttons))
-	p.settle()
-}
-
-// Follow follows the link with a text, and waits for its page.
-func (p *Page) Follow(text string) {
-	p.t.Helper()
-	e := p.look(text, links)
-	before := p.visited()
-	p.clickOn(e)
-	p.wait("the page of the link "+text, func() (bool, error) { return p.visited() > before, nil })
-	p.settle()
-}
-
 // Download presses the button or follows the link with a text, and returns the file that
 // the browser saves.
 func (p *Page) Download(text string) (name string, content []byte) {
 	p.t.Helper()
 	folder := p.t.TempDir()
 	p.must(nil, p.saveDownloads(folder))
-	p.clickOn(p.look(text, links, buttons))
+	p.press(text, links, buttons)
 	p.wait("the file of "+text, func() (bool, error) {
 		files, err := os.ReadDir(folder)
 		if err != nil || len(files) != 1 || filepath.Ext(files[0].Name()) == ".crdownload" || strings.HasPrefix(files[0].Name(), ".") {
@@ -360,47 +345,4 @@ func (p *Page) Download(text string) (name string, content []byte) {
 		return err == nil, err
 	})
 	return name, content
-}
-
-// clickOn clicks on the middle of an element, which nothing may cover.
-func (p *Page) clickOn(e *element) {
-	p.t.Helper()
-	var at struct {
-		X, Y    float64
-		Covered string
-	}
-	p.must(nil, p.evalOn(e, &at, `function() {
-		const target = this.labels?.length && getComputedStyle(this).opacity === '0' ? this.labels[0] : this
-		target.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'})
-		const r = target.getClientRects()[0]
-		if (!r) throw 'the element has no size'
-		const x = r.x + r.width / 2, y = r.y + r.height / 2
-		const top = document.elementFromPoint(x, y)
-		const reached = top && (target.contains(top) || top.contains(target) || [...(this.labels || [])].some(l => l.contains(top)))
-		return {x, y, covered: reached ? '' : (top ? top.outerHTML.slice(0, 200) : 'the border of the window')}
-	}`))
-	if at.Covered != "" {
-		p.t.Fatalf("%s %q is covered by %s", e.role, e.name, at.Covered)
-	}
-	p.must(nil, p.click(at.X, at.Y))
-}
-
-// visited returns the number of pages that the tab has gone to.
-func (p *Page) visited() int {
-	p.seen.mu.Lock()
-	defer p.seen.mu.Unlock()
-	return p.seen.navigations
-}
-
-// settle waits until the browser has dealt with the last input and loads no page.
-func (p *Page) settle() {
-	p.t.Helper()
-	for range 2 { // a form is sent in a task of its own, after the click
-		_ = p.tab.eval(nil, `() => 0`) // the page may be gone
-	}
-	p.wait("the next page", func() (bool, error) {
-		p.seen.mu.Lock()
-		defer p.seen.mu.Unlock()
-		return !p.seen.busy, nil
-	})
 }

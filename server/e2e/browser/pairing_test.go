@@ -48,7 +48,7 @@ func TestPairing(t *testing.T) {
 	again.ShootAs("till-pair-refused")
 
 	code := find(`\b[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}\b`, pairing("Tablet", View{Width: 360, NoScripts: true}))
-	tablet := Open(t, s.Origin+"/till/", View{Width: 1024})
+	tablet := openTillAt(t, s.Origin+"/till/", View{Width: 1024})
 	tablet.Fill("Pairing code", code)
 	tablet.Press("Pair")
 	tablet.Wait("Find the card", "Tablet")

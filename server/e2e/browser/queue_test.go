@@ -15,21 +15,8 @@ import (
 	"punchcard/store/backup"
 )
 
-// withoutTimers is a script that keeps the page from sending by itself what waits.
-const withoutTimers = `window.setInterval = () => 0`
-
 // sendNow has the page send what waits, as when the connection is back.
 const sendNow = `() => { dispatchEvent(new Event('online')) }`
-
-// openQuietTill opens the till page as the demo till, after a script.
-func openQuietTill(t *testing.T, s *servertest.Server, script string) *Page {
-	t.Helper()
-	b := openTab(t, "")
-	b.addScript(script)
-	p := openIn(b, s.Origin+"/till/", View{Cookie: kernel.DeviceCookie("", s.TillToken)})
-	p.Wait("Find the card")
-	return p
-}
 
 // queueStamp has the page give a stamp to a card while the server answers no stamps.
 func (p *Page) queueStamp(s *servertest.Server, code string) {
@@ -79,7 +66,7 @@ func TestTillSendsNoWrongPINAgain(t *testing.T) {
 		return err
 	})
 	s.Patch("/locations/"+s.LocationIDs[0], fields{"require_staff_pin": true}).Want(200)
-	p := openQuietTill(t, s, withoutTimers)
+	p := openTill(t, s, View{})
 	p.queueStamp(s, code)
 	p.Wait("PIN of this location")
 	p.scan("1111")
@@ -109,7 +96,7 @@ func TestTillEndedSession(t *testing.T) {
 	card, _ := issue(s, s.ProgramIDs["standard"], fields{"holder_name": "Ada Lovelace"})
 	code, _ := codesOf(s, card)
 	member := s.Control("POST", "/staff", fields{"location_id": s.LocationIDs[0], "name": "Bruno", "pin": "4321"}).Str("id")
-	p := openQuietTill(t, s, withoutTimers)
+	p := openTill(t, s, View{})
 	p.Press("Search for a card")
 	p.Press("Bruno")
 	p.Wait("Continue")
@@ -142,7 +129,7 @@ func TestTillOfAnotherShop(t *testing.T) {
 	card, _ := issue(s, s.ProgramIDs["standard"], nil)
 	code, _ := codesOf(s, card)
 	other := s.Control("POST", "/shops", fields{}).Str("till_token")
-	p := openQuietTill(t, s, withoutTimers)
+	p := openTill(t, s, View{})
 	p.queueStamp(s, code)
 	p.kept(s)
 	become := func(token string) {
@@ -167,7 +154,7 @@ func TestTillStoresNothing(t *testing.T) {
 	s := servertest.Start(t, servertest.Frozen)
 	card, _ := issue(s, s.ProgramIDs["standard"], nil)
 	code, _ := codesOf(s, card)
-	p := openQuietTill(t, s, withoutTimers+`; for (const name of ['put', 'delete']) IDBObjectStore.prototype[name] = () => { throw new DOMException('full', 'QuotaExceededError') }`)
+	p := openTill(t, s, View{}, `for (const name of ['put', 'delete']) IDBObjectStore.prototype[name] = () => { throw new DOMException('full', 'QuotaExceededError') }`)
 	p.scan(code)
 	p.Wait("0 of 10 stamps")
 	p.Press("Give 1 stamp")

@@ -119,7 +119,7 @@ func BenchmarkTap(b *testing.B) {
 			p.Wait(fmt.Sprintf("%d of 100 stamps", i)) // of the last tap
 			eval[bool](holder, awaitText, fmt.Sprintf("%d of 100 stamps", i+1), "main")
 			eval[bool](p, awaitText, fmt.Sprintf("The card has %d now.", i+1), ".messages")
-			p.clickOn(p.look("Give 1 stamp", buttons))
+			p.press("Give 1 stamp", buttons)
 			at := eval[[2]float64](p, `() => window.testText`)
 			taps = append(taps, at[1]-at[0])
 			holders = append(holders, eval[[2]float64](holder, `() => window.testText`)[1]-at[0])

@@ -45,7 +45,7 @@ func startWalk(t *testing.T, v View) *tillWalk {
 		w.codes[c.name], _ = codesOf(s, id)
 	}
 	v.Cookie = kernel.DeviceCookie("", s.TillToken)
-	w.Page = Open(t, s.Origin+"/till/", v)
+	w.Page = openTillAt(t, s.Origin+"/till/", v)
 	w.say("Find the card")
 	return w
 }

@@ -14,13 +14,32 @@ import (
 	"punchcard/store"
 )
 
-// openTill opens the till page as the demo till.
-func openTill(t *testing.T, s *servertest.Server, v View) *Page {
+// withoutTimers is a script that keeps the page from doing by itself, after some seconds, what
+// depends on how fast the machine is: sending what waits, giving requests up, and taking "Undo"
+// away.
+const withoutTimers = `(() => {
+	const real = window.setTimeout
+	window.setInterval = () => 0
+	window.setTimeout = (f, ms, ...a) => ms >= 10_000 ? 0 : real(f, ms, ...a)
+})();`
+
+// openTill opens the till page as the demo till, without its timers and after the scripts.
+func openTill(t *testing.T, s *servertest.Server, v View, scripts ...string) *Page {
 	t.Helper()
 	v.Cookie = kernel.DeviceCookie("", s.TillToken)
-	p := Open(t, s.Origin+"/till/", v)
+	p := openTillAt(t, s.Origin+"/till/", v, scripts...)
 	p.Wait("Find the card")
 	return p
+}
+
+// openTillAt opens the till page at a URL, without its timers and after the scripts.
+func openTillAt(t *testing.T, url string, v View, scripts ...string) *Page {
+	t.Helper()
+	b := openTab(t, v.Camera)
+	for _, script := range append(scripts, withoutTimers) {
+		b.onEachPage(script)
+	}
+	return openIn(b, url, v)
 }
 
 // codesOf returns the content of a card's QR code, and its short code.
@@ -38,11 +57,18 @@ func stamps(s *servertest.Server, card string) string {
 // scan types a code, or digits, and Enter, as a scanner does that acts as a keyboard: at once.
 func (p *Page) scan(code string) {
 	p.t.Helper()
-	eval[bool](p, `code => {
-		for (const key of [...code, 'Enter']) (document.activeElement || document.body).dispatchEvent(new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true}))
-		return true
-	}`, code)
+	p.must(nil, p.tab.eval(nil, typeAtOnce, code))
 }
+
+// typeAtOnce types a code and Enter in one moment, however busy the machine is.
+const typeAtOnce = `code => {
+	const now = performance.now()
+	for (const key of [...code, 'Enter']) {
+		const press = new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true})
+		Object.defineProperty(press, 'timeStamp', {value: now})
+		;(document.activeElement || document.body).dispatchEvent(press)
+	}
+}`
 
 // TestTillStart begins at the start page of dev, which pairs the demo till.
 func TestTillStart(t *testing.T) {
