@@ -4,6 +4,7 @@
 const page = /^\/c\/[^/]+$/;
 const file = /^\/(assets|logo)\//;
 const away = [502, 503, 504]; // of a proxy before a server that does not answer
+let keeping; // the promise of the copy that is made
 
 addEventListener("install", () => skipWaiting());
 addEventListener("activate", (e) => e.waitUntil(clients.claim()));
@@ -22,8 +23,10 @@ async function show(e, path) {
     return (await find(path)) ?? Response.error();
   }
   if (away.includes(answer.status)) return (await find(path)) ?? answer;
-  if (answer.status === 404 || answer.status === 410) await caches.delete(path);
-  else if (answer.ok) e.waitUntil(keep(path, answer.clone()));
+  if (answer.status === 404 || answer.status === 410) {
+    await keeping?.catch(() => {}); // of an answer from before
+    await caches.delete(path);
+  } else if (answer.ok) e.waitUntil((keeping = keep(path, answer.clone())));
   return answer;
 }
 

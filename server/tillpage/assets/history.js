@@ -37,7 +37,10 @@ export function showHistory(undo) {
         list.removeAttribute("aria-busy");
         list.replaceChildren(...(data.length ? data.map((row) => entry(row, close, undo)) : [h("p.soft", null, t("This till has made no entries yet."))]));
       },
-      (error) => list.replaceChildren(note("bad", error.code ? sentenceOf(error.code) : noAnswer())),
+      (error) => {
+        list.removeAttribute("aria-busy");
+        list.replaceChildren(note("bad", error.code ? sentenceOf(error.code) : noAnswer()));
+      },
     );
     return list;
   });

@@ -46,9 +46,14 @@ export async function signOut() {
   }
 }
 
-// chip returns the button of the header.
-export function chip(me, onclick) {
-  const name = session.staff?.name || (session.pin ? t("Signed in") : t("Sign in"));
-  const label = session.staff ? t("{0} is at the till. Sign out", name) : name;
-  return h("button.chip", { type: "button", "aria-label": label, onclick, hidden: !(me?.staff?.length || me?.location.require_staff_pin) }, icon("user"), h("span", { dir: "auto" }, name));
+// chip returns the button of the header, and a function that has it show who works here.
+export function chip(onclick) {
+  const name = h("span", { dir: "auto" });
+  const button = h("button.chip", { type: "button", onclick, hidden: true }, icon("user"), name);
+  const update = (me) => {
+    name.textContent = session.staff?.name || (session.pin ? t("Signed in") : t("Sign in"));
+    button.setAttribute("aria-label", session.staff ? t("{0} is at the till. Sign out", name.textContent) : name.textContent);
+    button.hidden = !(me?.staff?.length || me?.location.require_staff_pin);
+  };
+  return [button, update];
 }

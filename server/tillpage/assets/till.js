@@ -47,26 +47,30 @@ const isWide = () => matchMedia("(min-width: 48rem)").matches;
 // about it, or there is no page for it.
 const isAsking = () => !body.isConnected || !!document.querySelector("dialog[open]");
 
-// Header.
+// Header. Its buttons stay while what they show changes: whoever presses one, or is at it with
+// the keyboard, would lose it.
 
-let drawn; // what the header shows
+const place = h("b", { dir: "auto" });
+const device = h("small", { dir: "auto" });
+const signs = { bad: icon("bad"), warn: icon("warning") };
+const unsent = { words: h("span.wide"), count: h("b.narrow") };
+const badge = h("button.chip", { type: "button", hidden: true, onclick: () => showWaiting(sendAgain) }, signs.bad, signs.warn, unsent.words, unsent.count);
+const [staffChip, drawStaff] = chip(toggleStaff);
+header.append(h("h1", null, place, device), badge, staffChip, h("button.chip", { type: "button", "aria-label": t("Menu"), onclick: showMenu }, icon("menu")));
 
-// drawHeader draws the header, if it has something else to show: whoever is in it with the
-// keyboard would lose their place.
+// drawHeader has the header show what is so now.
 async function drawHeader() {
   const listed = await outbox.listed();
-  const blocked = listed.some((r) => r.state === "refused") || listed.some((r) => r.state === "open");
-  const shows = JSON.stringify([listed.length, blocked, me?.location, me?.device, me?.staff, session.staff, !!session.token, !!session.pin]);
-  if (shows === drawn) return;
-  drawn = shows;
-  const words = t("{0} not sent|{0} not sent", listed.length);
-  const badge = h("button.chip" + (blocked ? ".bad" : ".warn"), { type: "button", "aria-label": words, hidden: !listed.length, onclick: () => showWaiting(sendAgain) }, icon(blocked ? "bad" : "warning"), h("span.wide", null, words), h("b.narrow", null, listed.length));
-  header.replaceChildren(
-    h("h1", null, h("b", { dir: "auto" }, me?.location.name || t("Till")), me && h("small", { dir: "auto" }, me.device.name)),
-    badge,
-    chip(me, toggleStaff),
-    h("button.chip", { type: "button", "aria-label": t("Menu"), onclick: showMenu }, icon("menu")),
-  );
+  const tone = listed.some((r) => r.state === "refused" || r.state === "open") ? "bad" : "warn";
+  place.textContent = me?.location.name || t("Till");
+  device.textContent = me?.device.name || "";
+  unsent.words.textContent = t("{0} not sent|{0} not sent", listed.length);
+  unsent.count.textContent = listed.length;
+  badge.className = "chip " + tone;
+  badge.setAttribute("aria-label", unsent.words.textContent);
+  badge.hidden = !listed.length;
+  for (const name in signs) signs[name].toggleAttribute("hidden", name !== tone);
+  drawStaff(me);
 }
 
 async function toggleStaff() {
@@ -217,13 +221,19 @@ function drawEmpty() {
 // Actions.
 
 let busy = false;
+let performed; // the promise of the last write, which is settled when what came of it is shown
 let scanned = ""; // meanwhile; it is opened if what was done is not refused
 
 // perform makes a write once and says what came of it. said(answer) is the sentence of a
-// success. It asks for a member of staff where one is demanded.
-async function perform(kind, path, fields, label, said, { reversible = true } = {}) {
+// success. It asks for a member of staff where one is demanded. While another write is made it
+// does nothing: the button for it is about to change.
+function perform(...args) {
   if (busy) return;
   busy = true;
+  return (performed = make(...args));
+}
+
+async function make(kind, path, fields, label, said, { reversible = true } = {}) {
   try {
     const offline = kind === "stamp" && !lookup;
     if (!offline && me?.location.require_staff_pin && !session.token && !session.pin && !(await signIn(me))) return;
@@ -236,7 +246,7 @@ async function perform(kind, path, fields, label, said, { reversible = true } = 
       return done;
     }
     show("good", said(done.answer), { undoing: reversible ? done.answer.transaction : undefined });
-    if (code && kind !== "issue") await load(++opening, kind !== "reversal").catch(() => close());
+    if (code && kind !== "issue") await sending(load(++opening, kind !== "reversal")).catch(() => close());
     return done;
   } catch (error) {
     scanned = "";
@@ -324,6 +334,7 @@ const choosePrize = (prizes) =>
   ask(t("Which prize?"), (close) => h("div.names", null, prizes.map((p) => button(p.prize.name + " · " + t("at {0}", p.prize.threshold), () => close(p), { kind: "big", iconName: "prize" }))));
 
 async function undo(row) {
+  while (busy) await performed;
   quiet();
   // The reference names the row also if it was made again after a restore of the server.
   await perform("reversal", "/transactions/" + encodeURIComponent(row.client_reference || row.id) + "/reversal", {}, t("Undo: {0}", nameOf(row)), () => t("Undone: {0}.", nameOf(row)), { reversible: false });
