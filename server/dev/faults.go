@@ -88,12 +88,7 @@ func (b faultBody) Check(store.Time) (details []store.Detail) {
 	add := func(field, code, message string) {
 		details = append(details, store.Detail{Field: field, Code: code, Message: message})
 	}
-	if b.Method.Set && !slices.Contains(methods, strings.ToUpper(b.Method.V)) {
-		add("method", "invalid_value", "must be one of "+strings.Join(methods, ", "))
-	}
-	if b.Path.Set && !isPattern(b.Path.V) {
-		add("path", "invalid_format", "must begin with / and name segments; * stands for one whole segment, ** at the end for any rest; a query does not belong")
-	}
+	details = checkMatch(b.Method, b.Path)
 	least := int64(400)
 	if b.answers() {
 		least = 200
@@ -122,6 +117,17 @@ func (b faultBody) Check(store.Time) (details []store.Detail) {
 		add("count", wire.CodeMutuallyExclusive, "must not be given beside until_cleared")
 	}
 	return append(details, checkHeaders(b.Headers.Or(nil))...)
+}
+
+// checkMatch returns what is wrong with a method and the pattern of a path.
+func checkMatch(method, path store.Opt[string]) (details []store.Detail) {
+	if method.Set && !slices.Contains(methods, strings.ToUpper(method.V)) {
+		details = append(details, store.Detail{Field: "method", Code: "invalid_value", Message: "must be one of " + strings.Join(methods, ", ")})
+	}
+	if path.Set && !isPattern(path.V) {
+		details = append(details, store.Detail{Field: "path", Code: "invalid_format", Message: "must begin with / and name segments; * stands for one whole segment, ** at the end for any rest; a query does not belong"})
+	}
+	return details
 }
 
 // bodyField returns the name of the field with the body.
@@ -182,10 +188,9 @@ func isPattern(path string) bool {
 	return true
 }
 
-// splitPath returns the unescaped segments of a path that begins with a slash and
-// has only valid escapes.
+// splitPath returns the unescaped segments of a path, which has only valid escapes.
 func splitPath(path string) []string {
-	segments := strings.Split(path[1:], "/")
+	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for i, s := range segments {
 		segments[i], _ = url.PathUnescape(s)
 	}

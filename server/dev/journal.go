@@ -16,8 +16,8 @@ import (
 	"punchcard/store"
 )
 
-// Bounds of a journal. They hold for requests and deliveries separately, so that
-// many deliveries do not displace the requests, or the other way round.
+// Bounds of a journal. They hold for requests to the APIs, other requests and deliveries
+// separately, so that many of one kind do not displace the others.
 const (
 	journalEntries = 1000
 	journalBytes   = 16 << 20 // bytes of all entries together, approximately
@@ -31,11 +31,13 @@ const (
 	kindTill     = "till"
 	kindMCP      = "mcp"
 	kindDelivery = "delivery"
+	kindPage     = "page"    // a request outside of the APIs
+	kindRequest  = "request" // all but deliveries
 )
 
-// Journal records, in memory, the newest requests to the REST and till APIs with
-// their answers, and the newest attempts to deliver webhooks, so that a test can
-// check them. Times are those of the fixture's clock; durations are real time.
+// Journal records, in memory, the newest requests to the APIs with their answers, the
+// newest requests outside of the APIs, and the newest attempts to deliver webhooks, so that
+// a test can check them. Times are those of the fixture's clock; durations are real time.
 type Journal struct {
 	// Watch is called with each attempt to deliver a webhook. It may be nil.
 	Watch func(Answered)
@@ -46,7 +48,8 @@ type Journal struct {
 
 	mu         sync.Mutex
 	seq        int64
-	requests   ring
+	requests   ring // to the APIs
+	pages      ring // other requests
 	deliveries ring
 	history    *history
 }
@@ -61,6 +64,8 @@ func NewJournal(now func() time.Time, st *store.Store, apis APIs) *Journal {
 type record struct {
 	kind     string
 	seq      int64
+	method   string             // of a request
+	path     []string           // of a request, unescaped
 	delivery store.Null[string] // null for requests
 	hints    []Hint
 	size     int // bytes, approximately
@@ -180,8 +185,44 @@ func maskURL(raw string) string {
 }
 
 type journalQuery struct {
-	Limit store.Opt[int64]  `json:"limit" min:"1"`
-	Kind  store.Opt[string] `json:"kind" enum:"rest,till,mcp,delivery"`
+	Limit  store.Opt[int64]  `json:"limit" min:"1"`
+	Kind   store.Opt[string] `json:"kind" enum:"rest,till,mcp,page,request,delivery"`
+	Method store.Opt[string] `json:"method" min:"1" max:"16"`
+	Path   store.Opt[string] `json:"path" min:"1" max:"2048"`
+}
+
+// Check validates the filters of requests, by the rules for those of a fault.
+func (q journalQuery) Check(store.Time) []store.Detail {
+	details := checkMatch(q.Method, q.Path)
+	if q.Kind.V == kindDelivery {
+		for name, o := range map[string]store.Opt[string]{"method": q.Method, "path": q.Path} {
+			if o.Set {
+				details = append(details, store.Detail{Field: name, Code: "not_allowed", Message: "chooses requests, so it must not be given beside the kind delivery"})
+			}
+		}
+	}
+	return details
+}
+
+// rings returns the rings that a query is about.
+func (j *Journal) rings(q journalQuery) []*ring {
+	switch q.Kind.V {
+	case kindDelivery:
+		return []*ring{&j.deliveries}
+	case kindPage:
+		return []*ring{&j.pages}
+	case kindRequest:
+		return []*ring{&j.requests, &j.pages}
+	}
+	return []*ring{&j.requests}
+}
+
+// chooses reports whether a query is about an entry of its rings.
+func (j *Journal) chooses(q journalQuery, pattern []string, e *record) bool {
+	if q.Kind.Set && q.Kind.V != kindRequest && q.Kind.V != e.kind || q.Method.Set && !strings.EqualFold(q.Method.V, e.method) {
+		return false
+	}
+	return !q.Path.Set || matches(pattern, e.path) || matches(pattern, e.path[min(j.apis.depth(e.kind), len(e.path)):])
 }
 
 type journalAnswer struct {
@@ -189,12 +230,15 @@ type journalAnswer struct {
 	Hints []listedHint `json:"hints"` // of all entries, also of those that are not listed
 }
 
-// list answers GET /dev/requests?limit=&kind= with the newest entries, oldest
+// list answers GET /dev/requests?limit=&kind=&method=&path= with the newest entries, oldest
 // first. limit is 100 by default and at most 1000. Without kind it lists the
-// requests to both APIs and no deliveries. Requests about cards that were erased are
-// dropped first.
+// requests to the APIs. Requests about cards that were erased are dropped first.
 func (j *Journal) list(_ *http.Request, _ httprouter.Params, q journalQuery) (a journalAnswer, _ error) {
 	limit := int(min(q.Limit.Or(journalPage), journalEntries))
+	var pattern []string
+	if q.Path.Set {
+		pattern = splitPath(q.Path.V)
+	}
 	erased, err := erasedCards(j.store)
 	if err != nil {
 		return a, err
@@ -202,19 +246,21 @@ func (j *Journal) list(_ *http.Request, _ httprouter.Params, q journalQuery) (a 
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.requests.dropErased(erased)
-	from := &j.requests
-	if q.Kind.V == kindDelivery {
-		from = &j.deliveries
-	}
-	for _, e := range slices.Backward(from.list) {
-		if len(a.Data) == limit {
-			break
+	j.pages.dropErased(erased)
+	var found []record
+	for _, from := range j.rings(q) {
+		n := 0
+		for _, e := range slices.Backward(from.list) {
+			if n < limit && j.chooses(q, pattern, &e) {
+				found = append(found, e)
+				n++
+			}
 		}
-		if !q.Kind.Set || q.Kind.V == e.kind {
-			a.Data = append(a.Data, e.entry)
-		}
 	}
-	slices.Reverse(a.Data)
+	slices.SortFunc(found, func(x, y record) int { return int(x.seq - y.seq) })
+	for _, e := range found[max(0, len(found)-limit):] {
+		a.Data = append(a.Data, e.entry)
+	}
 	for _, e := range slices.Concat(j.requests.list, j.deliveries.list) {
 		for _, h := range e.hints {
 			a.Hints = append(a.Hints, listedHint{h, e.kind, e.seq, e.delivery})
@@ -229,7 +275,7 @@ func (j *Journal) list(_ *http.Request, _ httprouter.Params, q journalQuery) (a 
 func (j *Journal) clear(*http.Request, httprouter.Params, struct{}) (kernel.None, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.requests, j.deliveries, j.history = ring{}, ring{}, newHistory()
+	j.requests, j.pages, j.deliveries, j.history = ring{}, ring{}, ring{}, newHistory()
 	return kernel.None{}, nil
 }
 
@@ -246,4 +292,9 @@ func (a APIs) find(path string) (kind string, depth int) {
 		}
 	}
 	return "", 0
+}
+
+// depth returns the number of segments of the prefix of an API, 0 for other kinds.
+func (a APIs) depth(kind string) int {
+	return strings.Count(map[string]string{kindREST: a.REST, kindTill: a.Till, kindMCP: a.MCP}[kind], "/")
 }

@@ -21,14 +21,19 @@ import (
 // before it answers. If more is left it closes the connection instead.
 const maxUnread = 256 << 10
 
-// Wrap returns a handler that records every request to the REST and till APIs that
-// next answers. It belongs outside the router. A request is in the journal before
+// Wrap returns a handler that records every request that next answers, but for those to
+// the control API and for assets. It belongs outside the router. A request is in the journal before
 // the last byte of its answer is sent, so that a client that has the answer finds
 // the entry.
 func (j *Journal) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		kind, _ := j.apis.find(r.URL.Path)
-		if kind == "" {
+		switch {
+		case kind != "":
+		case isPage(r.URL.Path):
+			j.wrapPage(next, w, r)
+			return
+		default:
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -176,7 +181,7 @@ func (rec *recording) finish(cut bool) {
 	}
 	j.history.addWait(&rec.info, e.Response.Status, e.Response.Headers["Retry-After"], e.Fault.Valid, now, e.Seq)
 	note(rec.ResponseWriter, e)
-	j.requests.add(record{kind: e.Kind, seq: e.Seq, hints: e.Hints, size: size, about: about, entry: e})
+	j.requests.add(record{kind: e.Kind, seq: e.Seq, method: e.Method, path: splitPath(e.Path), hints: e.Hints, size: size, about: about, entry: e})
 }
 
 // bodyRecorder records what is read of a request's body.

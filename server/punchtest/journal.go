@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +15,7 @@ import (
 // recorded it. Credentials are masked.
 type Request struct {
 	Seq        int64     `json:"seq"`  // in the order of the answers; webhook attempts count too
-	Kind       string    `json:"kind"` // rest, till
+	Kind       string    `json:"kind"` // rest, till, mcp, page
 	At         time.Time `json:"at"`   // by the server's clock
 	DurationMS int64     `json:"duration_ms"`
 	RequestID  string    `json:"request_id"` // of the answer
@@ -58,6 +59,21 @@ func (s *Server) requests() ([]Request, error) {
 	var l list[Request]
 	err := s.control(http.MethodGet, "/requests?limit=1000", nil, &l)
 	return l.Data, err
+}
+
+// RequestsTo returns the newest thousand requests with a method, any if empty, and a path,
+// oldest first, also those for pages. path is a pattern as in a [Fault], such as /cards/*,
+// /i/* or /join/**. Of requests outside of the APIs, whose Kind is page, there are no bodies
+// and no query, and the path has … where a token may be.
+func (s *Server) RequestsTo(method, path string) []Request {
+	s.t.Helper()
+	query := url.Values{"kind": {"request"}, "limit": {"1000"}}
+	for name, value := range map[string]string{"method": method, "path": path} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return ask[list[Request]](s, http.MethodGet, "/requests?"+query.Encode(), nil).Data
 }
 
 // ClearRequests clears the record of requests.

@@ -192,6 +192,27 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestRequestsTo checks the filters of the journal, and that a page is in it.
+func TestRequestsTo(t *testing.T) {
+	t.Parallel()
+	s := punchtest.Start(t)
+	card := s.Issue(s.Programs["standard"], punchtest.CardFields{})
+	s.Card(card.ID)
+	s.Do("GET", card.InstallURL, "", nil, "Accept", "text/html").Want(200)
+	if all := s.RequestsTo("", "/**"); len(all) != 3 || all[2].Kind != "page" {
+		t.Errorf("%v", all)
+	}
+	if got := s.RequestsTo("GET", "/cards/*"); len(got) != 1 || got[0].Path != "/api/public/v1/cards/"+card.ID {
+		t.Errorf("%v", got)
+	}
+	if got := s.RequestsTo("", "/i/*"); len(got) != 1 || got[0].Path != "/i/…" || got[0].Response.Status != 200 {
+		t.Errorf("%v", got)
+	}
+	if got := s.RequestsTo("DELETE", ""); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestFaultWithoutEffect(t *testing.T) {
 	t.Parallel()
 	r := &recorder{TB: t}
