@@ -112,8 +112,8 @@ func Variable(flag, env string) string {
 	return "PUNCHCARD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Version is the version of this release.
-const Version = "0.1.0"
+// Version is the version of this release. deploy/release sets it with a flag of the linker.
+var Version = "0.1.0"
 
 // Config is the configuration of a server.
 type Config struct {
