@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/julienschmidt/httprouter"
-
 	"punchcard/server/api"
 	"punchcard/server/dashboard"
 	"punchcard/server/dev"
@@ -150,7 +148,7 @@ func (i *instance) build(a *App, start *image) (err error) {
 		receivers.Rand = c.Dev.rand(before)
 		receivers.CheckTarget, receivers.Timeout = CheckTarget(targets), time.Duration(c.Limits.WebhookDeliveryTimeoutMS)*time.Millisecond
 		receivers.Transport = func() *http.Transport { return targets.Transport(1) }
-		(&dev.Control{Store: st, Kernel: k, Clock: c.Dev.Clock, Mail: &i.mail, Ready: i.Ready, PublicURL: c.PublicURL, Settle: i.settle, Due: i.due, Context: i.ctx,
+		(&dev.Control{Store: st, Kernel: k, Clock: c.Dev.Clock, Mail: &i.mail, Ready: i.Ready, PublicURL: c.PublicURL, Settle: i.settle, Due: i.due, Context: i.ctx, Reset: a.Reset, Samples: i.samples,
 			SetKeyLimit: func(key int64, perMinute int) {
 				keys.SetLimit(key, perMinute)
 				i.mcp.SetLimit(key, perMinute)
@@ -159,10 +157,6 @@ func (i *instance) build(a *App, start *image) (err error) {
 		if !c.Dev.Bare {
 			i.Handler = journal.Wrap(faults.Wrap(i.Handler))
 		}
-		router.POST(resetPath, k.Observed(resetPath, kernel.Handler[struct{}, *seed.Ready]{Status: http.StatusOK, Do: func(*http.Request, httprouter.Params, struct{}) (*seed.Ready, error) {
-			err := a.Reset()
-			return i.Ready, err
-		}}.Handle(k)))
 	}
 	return nil
 }

@@ -13,16 +13,17 @@ func TestOpenapi(t *testing.T) {
 	out := Out
 	defer func() { Out = out }()
 	for _, c := range []struct {
-		till             bool
+		till, dev        bool
 		title, url, path string
 		events           int
 	}{
-		{false, "Loyalty Card Integration API", "https://cards.example.com/api/public/v1", "/cards/{id}", 26},
-		{true, "Till API", "https://cards.example.com/till/v1", "/cards/{code}/stamps", 0},
+		{false, false, "Loyalty Card Integration API", "https://cards.example.com/api/public/v1", "/cards/{id}", 26},
+		{true, false, "Till API", "https://cards.example.com/till/v1", "/cards/{code}/stamps", 0},
+		{false, true, "Control API of the fixture", "https://cards.example.com/dev", "/receiver/{id}/replay", 0},
 	} {
 		var b bytes.Buffer
 		Out = &b
-		if err := (&Openapi{PublicURL: "https://cards.example.com", Till: c.till, Limits: app.DefaultLimits()}).Run(); err != nil {
+		if err := (&Openapi{PublicURL: "https://cards.example.com", Till: c.till, Dev: c.dev, Limits: app.DefaultLimits()}).Run(); err != nil {
 			t.Fatal(err)
 		}
 		var doc struct {
@@ -35,7 +36,7 @@ func TestOpenapi(t *testing.T) {
 			t.Fatal(err)
 		}
 		if doc.Info.Title != c.title || doc.Servers[0].URL != c.url || doc.Paths[c.path] == nil || len(doc.Events) != c.events {
-			t.Errorf("till %v: %q at %s, %d events", c.till, doc.Info.Title, doc.Servers[0].URL, len(doc.Events))
+			t.Errorf("till %v, dev %v: %q at %s, %d events", c.till, c.dev, doc.Info.Title, doc.Servers[0].URL, len(doc.Events))
 		}
 	}
 }

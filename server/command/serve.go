@@ -18,6 +18,7 @@ import (
 
 	"punchcard/server/api"
 	"punchcard/server/app"
+	"punchcard/server/dev"
 	"punchcard/server/dev/seed"
 	"punchcard/server/kernel"
 	"punchcard/server/metrics"
@@ -331,7 +332,8 @@ func writeAtomically(path string, content []byte) error {
 // Openapi is the command that prints the OpenAPI document.
 type Openapi struct {
 	PublicURL  string `name:"public-url" default:"http://127.0.0.1:8080" help:"Base URL of the API in the document."`
-	Till       bool   `help:"Print the document of the till API."`
+	Till       bool   `help:"Print the document of the till API." xor:"document"`
+	Dev        bool   `help:"Print the document of the control API of dev." xor:"document"`
 	app.Limits `group:"Limits:"`
 }
 
@@ -341,8 +343,11 @@ func (c *Openapi) Run() error {
 		return err
 	}
 	about, routes := api.About, api.Routes()
-	if c.Till {
+	switch {
+	case c.Till:
 		about, routes = till.About, till.Routes()
+	case c.Dev:
+		about, routes = dev.About, dev.Routes()
 	}
 	_, err := Out.Write(append(openapi.New(about, routes, c.Limits.Fields(), c.PublicURL+about.Prefix, nil).JSON(), '\n'))
 	return err

@@ -32,8 +32,8 @@ type clockAnswer struct {
 func (c *Control) clock() clockAnswer { return clockAnswer{store.TimeOf(c.Clock.Now())} }
 
 type clockBody struct {
-	Advance store.Opt[string]     `json:"advance" min:"1" max:"40"`
-	Now     store.Opt[store.Time] `json:"now"`
+	Advance store.Opt[string]     `json:"advance" min:"1" max:"40" doc:"A duration of Go, which may begin with days of 24 hours: 90s, 26h, 3d, 1d12h."`
+	Now     store.Opt[store.Time] `json:"now" doc:"Not before the present."`
 }
 
 // Check validates that one of the fields is given.

@@ -14,6 +14,7 @@ import (
 	"punchcard/server/dev/seed"
 	"punchcard/server/kernel"
 	"punchcard/server/mail/mailtext"
+	"punchcard/server/openapi"
 	"punchcard/server/operation"
 	"punchcard/server/wire"
 	"punchcard/store"
@@ -43,6 +44,10 @@ type Control struct {
 	Ready  *seed.Ready
 	// PublicURL decides the form of the cookie of a session.
 	PublicURL string
+	// Reset gives the fixture the state of its start.
+	Reset func() error
+	// Samples returns the ids for the examples of the document.
+	Samples func() openapi.Samples
 	// Settle does what is due and returns the counts since the fixture's start.
 	Settle func() (Settled, error)
 	// Due returns when the next thing becomes due; ok is false if there is none.
@@ -65,60 +70,17 @@ type Control struct {
 func (c *Control) Mount(r *httprouter.Router) {
 	k := c.Kernel
 	add := func(method, path string, h httprouter.Handle) { kernel.Register(r, method, path, k.Observed(path, h)) }
-	get := func(path string, h httprouter.Handle) { add(http.MethodGet, path, h) }
-	get("/", c.start)
+	for _, rt := range c.routes() {
+		add(rt.Method, Prefix+rt.Path, rt.handle)
+	}
+	add(http.MethodGet, "/", c.start)
 	add(http.MethodPost, "/dev/demo-card", c.demoCard)
 	add(http.MethodPost, "/dev/demo-till", c.demoTill)
-	get("/dev/clock", handle(k, http.StatusOK, func(*http.Request, httprouter.Params, struct{}) (clockAnswer, error) { return c.clock(), nil }))
-	add(http.MethodPost, "/dev/clock", handle(k, http.StatusOK, c.moveClock))
-	get("/dev/seed.schema.json", k.Static("application/schema+json", seed.Schema))
-	add(http.MethodPost, "/dev/settle", handle(k, http.StatusOK, c.settle))
-
-	add(http.MethodPost, "/dev/shops", bind[store.ShopFields, shopAnswer](c, http.StatusCreated, createShop, noShop, whole))
-	add(http.MethodPatch, "/dev/shops/:id", bind[operation.ShopPatch, store.Shop](c, http.StatusOK, operation.UpdateShop, func(p httprouter.Params, _ operation.ShopPatch) (int64, error) {
-		return c.Store.ResolveShop(p.ByName("id"))
-	}, whole))
-	add(http.MethodPost, "/dev/keys", bind[keyBody, operation.CreatedKey](c, http.StatusCreated, operation.CreateKey, func(_ httprouter.Params, b keyBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b keyBody) any { return b.KeyFields }))
-	add(http.MethodPatch, "/dev/keys/:id", handle(k, http.StatusOK, c.setKeyLimit))
-	add(http.MethodPost, "/dev/keys/:id/rotate", onResource[operation.RotateFields, operation.CreatedKey](c, store.KindKey, http.StatusCreated, operation.RotateKey))
-	add(http.MethodPost, "/dev/keys/:id/revoke", onResource[struct{}, store.Key](c, store.KindKey, http.StatusOK, operation.RevokeKey))
-	add(http.MethodPost, "/dev/locations", bind[locationBody, store.Location](c, http.StatusCreated, operation.CreateLocation, func(_ httprouter.Params, b locationBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b locationBody) any { return seed.LocationFields(b.LocationFields) }))
-	add(http.MethodPost, "/dev/devices", bind[operation.DeviceFields, operation.CreatedDevice](c, http.StatusCreated, operation.CreateDevice, func(_ httprouter.Params, b operation.DeviceFields) (int64, error) {
-		return c.Store.Owner(store.KindLocation, b.LocationID.V)
-	}, func(b operation.DeviceFields) any { return deviceFields(b) }))
-	add(http.MethodPost, "/dev/devices/:id/revoke", onResource[struct{}, store.Device](c, store.KindDevice, http.StatusOK, operation.RevokeDevice))
-	add(http.MethodPost, "/dev/pairings", bind[operation.DeviceFields, store.CreatedPairing](c, http.StatusCreated, operation.CreatePairing, func(_ httprouter.Params, b operation.DeviceFields) (int64, error) {
-		return c.Store.Owner(store.KindLocation, b.LocationID.V)
-	}, func(b operation.DeviceFields) any { return deviceFields(b) }))
-	add(http.MethodPost, "/dev/staff", bind[operation.StaffFields, store.StaffMember](c, http.StatusCreated, operation.CreateStaff, func(_ httprouter.Params, b operation.StaffFields) (int64, error) {
-		return c.Store.Owner(store.KindLocation, b.LocationID.V)
-	}, whole))
-	add(http.MethodPost, "/dev/staff/:id/pin", onResource[operation.MemberPINFields, store.StaffMember](c, store.KindStaff, http.StatusOK, operation.SetStaffMemberPIN))
-	add(http.MethodPost, "/dev/staff/:id/disable", onResource[struct{}, store.StaffMember](c, store.KindStaff, http.StatusOK, operation.DisableStaff))
-	add(http.MethodPost, "/dev/staff/:id/enable", onResource[struct{}, store.StaffMember](c, store.KindStaff, http.StatusOK, operation.EnableStaff))
-	add(http.MethodPatch, "/dev/programs/:id", onResource[store.ProgramSettings, store.ProgramDetail](c, store.KindProgram, http.StatusOK, operation.UpdateProgramSettings))
-	add(http.MethodDelete, "/dev/programs/:id", onResource[struct{}, kernel.None](c, store.KindProgram, http.StatusNoContent, operation.DeleteProgram))
-	add(http.MethodPost, "/dev/programs/:id/enroll", onResource[store.CardFields, operation.IssuedCard](c, store.KindProgram, http.StatusCreated, operation.EnrollCard))
-	add(http.MethodPost, "/dev/cards/:id/lock", onResource[struct{}, store.CardDetail](c, store.KindCard, http.StatusOK, operation.LockCard))
-	add(http.MethodPost, "/dev/cards/:id/unlock", onResource[struct{}, store.CardDetail](c, store.KindCard, http.StatusOK, operation.UnlockCard))
-	add(http.MethodPost, "/dev/cards/:id/archive", onResource[struct{}, store.CardDetail](c, store.KindCard, http.StatusOK, operation.ArchiveCard))
-	add(http.MethodPost, "/dev/cards/:id/reissue", onResource[store.ReissueFields, operation.IssuedCard](c, store.KindCard, http.StatusOK, operation.ReissueCard))
-	add(http.MethodPost, "/dev/cards/:id/delete", onResource[struct{}, kernel.None](c, store.KindCard, http.StatusNoContent, operation.EraseCard))
-	add(http.MethodPost, "/dev/sign-in", c.signIn)
-	get("/dev/audit", handle(k, http.StatusOK, c.audit))
-	get("/dev/emails", handle(k, http.StatusOK, c.emails))
-
-	get("/dev/requests", handle(k, http.StatusOK, c.Journal.list))
-	add(http.MethodDelete, "/dev/requests", handle(k, http.StatusNoContent, c.Journal.clear))
-	add(http.MethodPost, "/dev/faults", handle(k, http.StatusCreated, c.Faults.add))
-	get("/dev/faults", handle(k, http.StatusOK, c.Faults.show))
-	add(http.MethodDelete, "/dev/faults", handle(k, http.StatusNoContent, c.Faults.clear))
-	add(http.MethodPost, "/dev/receiver", handle(k, http.StatusCreated, c.Receivers.create))
-	get("/dev/receiver/:id", extendDeadline(maxReceiverWait, handle(k, http.StatusOK, c.Receivers.show)))
-	add(http.MethodPut, "/dev/receiver/:id", handle(k, http.StatusOK, c.Receivers.update))
-	add(http.MethodDelete, "/dev/receiver/:id/requests", handle(k, http.StatusNoContent, c.Receivers.clear))
-	add(http.MethodPost, "/dev/receiver/:id/replay", extendDeadline(maxReplay, handle(k, http.StatusOK, c.Receivers.replay)))
 	add(http.MethodPost, "/dev/receiver/:id", c.Receivers.receive)
+	add(http.MethodGet, "/dev/seed.schema.json", k.Static("application/schema+json", seed.Schema))
+	add(http.MethodGet, "/dev/openapi.json", k.Static("application/json", func() []byte {
+		return openapi.New(About, Routes(), k.Fields(), c.Ready.Origin+Prefix, c.Samples()).JSON()
+	}))
 }
 
 // handle returns the handler of a route that binds no operation.
@@ -126,23 +88,9 @@ func handle[B, R any](k *kernel.Kernel, status int, do func(*http.Request, httpr
 	return kernel.Handler[B, R]{Status: status, Do: do}.Handle(k)
 }
 
-// bind returns the handler of a route that runs an operation as the operator, in
-// the shop whose key the function shop returns. B is the type of the route's body;
-// fields converts a body to the operation's fields. O is the type of the answer.
-func bind[B, O any](c *Control, status int, op *kernel.Operation, shop func(httprouter.Params, B) (int64, error), fields func(B) any) httprouter.Handle {
-	return kernel.Handler[B, O]{Status: status, Mode: op.Mode, Do: func(r *http.Request, p httprouter.Params, b B) (out O, err error) {
-		key, err := shop(p, b)
-		if err != nil {
-			return out, err
-		}
-		return kernel.Do[O](r.Context(), c.Kernel, operator(key), op, kernel.Args{Params: map[string]string{"id": p.ByName("id")}, Fields: fields(b)})
-	}}.Handle(c.Kernel)
-}
-
-// onResource calls bind for an operation on the resource that the path names, in the
-// shop that owns the resource. The body has the operation's fields.
-func onResource[B, O any](c *Control, kind store.Kind, status int, op *kernel.Operation) httprouter.Handle {
-	return bind[B, O](c, status, op, func(p httprouter.Params, _ B) (int64, error) { return c.Store.Owner(kind, p.ByName("id")) }, whole)
+// reset answers POST /dev/reset.
+func (c *Control) reset(*http.Request, httprouter.Params, struct{}) (*seed.Ready, error) {
+	return c.Ready, c.Reset()
 }
 
 // whole returns b: the body of the route has the operation's fields and no others.
@@ -197,13 +145,13 @@ type keyBody struct {
 
 // keyLimitBody is the body of PATCH /dev/keys/{id}.
 type keyLimitBody struct {
-	RateLimit store.Opt[int64] `json:"rate_limit_per_minute" req:"true" min:"0" max:"1000000"`
+	RateLimit store.Opt[int64] `json:"rate_limit_per_minute" req:"true" min:"0" max:"1000000" doc:"0: no limit."`
 }
 
 // keyLimitAnswer is its answer.
 type keyLimitAnswer struct {
 	ID        string `json:"id"`
-	RateLimit int64  `json:"rate_limit_per_minute"` // 0: no limit
+	RateLimit int64  `json:"rate_limit_per_minute" doc:"0: no limit."`
 }
 
 // setKeyLimit answers PATCH /dev/keys/{id}: it gives a key a rate limit of its own, from its

@@ -38,13 +38,13 @@ type fault struct {
 	ID        string             `json:"id"`
 	Method    store.Null[string] `json:"method"`
 	Path      store.Null[string] `json:"path"`
-	Status    store.Null[int64]  `json:"status"` // 0 cuts the connection
-	Code      store.Null[string] `json:"code"`   // of the error; null if the fault sends no answer
+	Status    store.Null[int64]  `json:"status" doc:"0 cuts the connection; null: none is answered."`
+	Code      store.Null[string] `json:"code" doc:"Of the error; null if the fault answers none."`
 	DelayMS   int64              `json:"delay_ms"`
 	Count     int64              `json:"count"`
 	When      string             `json:"when"`
 	Headers   map[string]string  `json:"headers"`
-	Remaining int64              `json:"remaining"`
+	Remaining int64              `json:"remaining" doc:"Requests that it is still applied to."`
 	// UntilCleared is true for a fault that is applied to all requests; its Count and
 	// Remaining are 0.
 	UntilCleared bool               `json:"until_cleared"`
@@ -62,19 +62,19 @@ const (
 
 // faultBody is the body of POST /dev/faults.
 type faultBody struct {
-	Method  store.Opt[string]            `json:"method" min:"1" max:"16"`
-	Path    store.Opt[string]            `json:"path" min:"1" max:"2048"`
-	Status  store.Opt[int64]             `json:"status" min:"0" max:"599"`
-	Code    store.Opt[string]            `json:"code" min:"1" max:"64" pattern:"^[a-z_]+$" words:"must be 1 to 64 lower-case letters from a to z and underscores"`
-	DelayMS store.Opt[int64]             `json:"delay_ms" min:"0" max:"60000"`
-	Count   store.Opt[int64]             `json:"count" min:"1" max:"1000000"`
-	When    store.Opt[string]            `json:"when" enum:"before,after"`
-	Headers store.Opt[map[string]string] `json:"headers" max:"1024"`
+	Method  store.Opt[string]            `json:"method" min:"1" max:"16" doc:"Any if absent."`
+	Path    store.Opt[string]            `json:"path" min:"1" max:"2048" doc:"The path, whole or below its API; * stands for one segment, ** at the end for any rest. Any if absent."`
+	Status  store.Opt[int64]             `json:"status" min:"0" max:"599" doc:"0 cuts the connection; absent: the request is served after delay_ms. Else from 400, with a body from 200."`
+	Code    store.Opt[string]            `json:"code" min:"1" max:"64" pattern:"^[a-z_]+$" words:"must be 1 to 64 lower-case letters from a to z and underscores" doc:"Of the error; by default the usual one for the status."`
+	DelayMS store.Opt[int64]             `json:"delay_ms" min:"0" max:"60000" doc:"Real time."`
+	Count   store.Opt[int64]             `json:"count" min:"1" max:"1000000" doc:"Requests that it is applied to; default 1."`
+	When    store.Opt[string]            `json:"when" enum:"before,after" doc:"after: the operation commits, and its answer is lost. Default before."`
+	Headers store.Opt[map[string]string] `json:"headers" max:"1024" doc:"Of the answer. 429 and 503 have Retry-After: 1 unless told otherwise."`
 
-	UntilCleared store.Opt[bool]   `json:"until_cleared"`
-	Body         store.Opt[string] `json:"body" max:"65536"`
-	BodyBase64   store.Opt[string] `json:"body_base64" max:"87384"` // of as many bytes
-	ContentType  store.Opt[string] `json:"content_type" min:"1" max:"200" pattern:"^[ -~]*$" words:"must be 1 to 200 visible ASCII characters"`
+	UntilCleared store.Opt[bool]   `json:"until_cleared" doc:"Applied to all requests until the faults are removed, in place of count."`
+	Body         store.Opt[string] `json:"body" max:"65536" doc:"Text that is answered in place of an error."`
+	BodyBase64   store.Opt[string] `json:"body_base64" max:"87384" doc:"The same, for any bytes."` // of as many bytes
+	ContentType  store.Opt[string] `json:"content_type" min:"1" max:"200" pattern:"^[ -~]*$" words:"must be 1 to 200 visible ASCII characters" doc:"Of body; default text/html; charset=utf-8."`
 }
 
 // answers reports whether the fault has a body of its own, in place of an error's.

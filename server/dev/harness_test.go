@@ -15,6 +15,9 @@ import (
 
 type fields = servertest.Fields
 
+// TestMain fails a run of all tests in which a route of the control API never succeeds.
+func TestMain(m *testing.M) { servertest.Main(m, dev.Routes()) }
+
 // start serves a temporary demo shop whose clock stands still.
 func start(t *testing.T, options ...func(*app.Config)) *servertest.Server {
 	t.Helper()
@@ -45,7 +48,11 @@ func callTill(s *servertest.Server, method, path string, body any, headers ...st
 
 func callControl(s *servertest.Server, method, path string, body any) *servertest.Reply {
 	s.T.Helper()
-	return s.ControlAPI().Try(context.Background(), method, path, body)
+	r := s.ControlAPI().Try(context.Background(), method, path, body)
+	if r.Err == nil {
+		r.Check() // that it is as documented
+	}
+	return r
 }
 
 type failure struct {

@@ -12,8 +12,8 @@ import (
 
 // Hint points out a mistake that clients often make.
 type Hint struct {
-	Code    string `json:"code"`    // never changes
-	Message string `json:"message"` // for people
+	Code    string `json:"code" doc:"Never changes."`
+	Message string `json:"message" doc:"For people."`
 }
 
 // The codes of hints.
@@ -28,7 +28,7 @@ type listedHint struct {
 	Hint
 	Kind       string             `json:"kind"`
 	Seq        int64              `json:"seq"`
-	DeliveryID store.Null[string] `json:"delivery_id"` // null for requests
+	DeliveryID store.Null[string] `json:"delivery_id" doc:"Null for requests."`
 }
 
 // Bounds of what is remembered for hints.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/julienschmidt/httprouter"
 
 	"punchcard/server/kernel"
@@ -70,7 +71,7 @@ type record struct {
 	hints    []Hint
 	size     int // bytes, approximately
 	about    subject
-	entry    any // *requestEntry or *deliveryEntry
+	entry    journalEntry
 }
 
 // ring holds the newest entries, oldest first.
@@ -94,9 +95,9 @@ func (r *ring) add(e record) {
 // commas. A body of valid JSON is embedded unchanged; any other body, and one that
 // is cut short, is a string; no body is null.
 type message struct {
-	Headers   map[string]string `json:"headers"`
-	Body      json.RawMessage   `json:"body"`
-	Truncated bool              `json:"truncated"` // the body was longer, or was not read to its end
+	Headers   map[string]string `json:"headers" doc:"By canonical name, without credentials; the values of a repeated header are joined by commas."`
+	Body      jsontext.Value    `json:"body" doc:"JSON as it is; anything else, and what is cut short, as a string; null if there is none, and for pages."`
+	Truncated bool              `json:"truncated" doc:"The body was longer, or was not read to its end."`
 }
 
 func (m *message) size() int {
@@ -108,40 +109,40 @@ func (m *message) size() int {
 }
 
 type response struct {
-	Status int `json:"status"` // 0 if the connection was cut
+	Status int `json:"status" doc:"0 if the connection was cut."`
 	message
 }
 
-// requestEntry is one request to an API.
+// requestEntry is one request.
 type requestEntry struct {
-	Seq        int64              `json:"seq"` // counts entries of all kinds, in the order of the answers
-	Kind       string             `json:"kind"`
-	At         store.Time         `json:"at"` // of the request's arrival
-	DurationMS int64              `json:"duration_ms"`
-	RequestID  store.Null[string] `json:"request_id"` // of the answer; null if there was none
+	Seq        int64              `json:"seq" doc:"Counts entries of all kinds, in the order of the answers."`
+	Kind       string             `json:"kind" enum:"rest,till,mcp,page"`
+	At         store.Time         `json:"at" doc:"When it arrived, by the fixture's clock."`
+	DurationMS int64              `json:"duration_ms" doc:"Real time."`
+	RequestID  store.Null[string] `json:"request_id" doc:"Of the answer; null if there was none."`
 	Method     string             `json:"method"`
-	Path       string             `json:"path"` // as it was sent, with its escapes
-	Query      string             `json:"query"`
+	Path       string             `json:"path" doc:"As it was sent, with its escapes; of pages with … where a token may be."`
+	Query      string             `json:"query" doc:"As it was sent; empty for pages."`
 	Request    message            `json:"request"`
 	Response   response           `json:"response"`
-	Fault      store.Null[string] `json:"fault"`    // id of the fault that was applied
-	Replayed   bool               `json:"replayed"` // the answer was remembered under the Idempotency-Key
+	Fault      store.Null[string] `json:"fault" doc:"Id of the fault that was applied."`
+	Replayed   bool               `json:"replayed" doc:"The answer was remembered under the Idempotency-Key."`
 	Hints      []Hint             `json:"hints"`
 }
 
 // deliveryEntry is one attempt to deliver a webhook.
 type deliveryEntry struct {
-	Seq           int64                  `json:"seq"`
-	Kind          string                 `json:"kind"`
-	At            store.Time             `json:"at"` // when its outcome was committed
-	DurationMS    int64                  `json:"duration_ms"`
+	Seq           int64                  `json:"seq" doc:"Counts entries of all kinds."`
+	Kind          string                 `json:"kind" enum:"delivery"`
+	At            store.Time             `json:"at" doc:"When its outcome was committed, by the fixture's clock."`
+	DurationMS    int64                  `json:"duration_ms" doc:"Real time."`
 	WebhookID     string                 `json:"webhook_id"`
 	DeliveryID    string                 `json:"delivery_id"`
-	URL           string                 `json:"url"` // without user info and query, which may be secret
+	URL           string                 `json:"url" doc:"Without user info and query, which may be secret."`
 	Event         string                 `json:"event"`
 	EventID       string                 `json:"event_id"`
-	Attempt       int                    `json:"attempt"` // from 1
-	Status        store.Null[int64]      `json:"status"`  // of the answer; null if there was none
+	Attempt       int                    `json:"attempt" doc:"From 1."`
+	Status        store.Null[int64]      `json:"status" doc:"Of the answer; null if there was none."`
 	Success       bool                   `json:"success"`
 	Error         store.Null[string]     `json:"error"`
 	NextAttemptAt store.Null[store.Time] `json:"next_attempt_at"`
@@ -185,10 +186,10 @@ func maskURL(raw string) string {
 }
 
 type journalQuery struct {
-	Limit  store.Opt[int64]  `json:"limit" min:"1"`
-	Kind   store.Opt[string] `json:"kind" enum:"rest,till,mcp,page,request,delivery"`
-	Method store.Opt[string] `json:"method" min:"1" max:"16"`
-	Path   store.Opt[string] `json:"path" min:"1" max:"2048"`
+	Limit  store.Opt[int64]  `json:"limit" min:"1" doc:"Default 100; more than 1000 counts as 1000."`
+	Kind   store.Opt[string] `json:"kind" enum:"rest,till,mcp,page,request,delivery" doc:"page: requests outside of the APIs. request: all requests. Without it requests to the APIs."`
+	Method store.Opt[string] `json:"method" min:"1" max:"16" doc:"Only requests with this method."`
+	Path   store.Opt[string] `json:"path" min:"1" max:"2048" doc:"Only requests whose path, whole or below its API, matches: * stands for one segment, ** at the end for any rest."`
 }
 
 // Check validates the filters of requests, by the rules for those of a fault.
@@ -226,9 +227,12 @@ func (j *Journal) chooses(q journalQuery, pattern []string, e *record) bool {
 }
 
 type journalAnswer struct {
-	Data  []any        `json:"data"`  // *requestEntry or *deliveryEntry
-	Hints []listedHint `json:"hints"` // of all entries, also of those that are not listed
+	Data  []journalEntry `json:"data" doc:"Oldest first."`
+	Hints []listedHint   `json:"hints" doc:"Of all entries, also of those that are not listed."`
 }
+
+// journalEntry is a *requestEntry or a *deliveryEntry.
+type journalEntry any
 
 // list answers GET /dev/requests?limit=&kind=&method=&path= with the newest entries, oldest
 // first. limit is 100 by default and at most 1000. Without kind it lists the

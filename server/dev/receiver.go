@@ -71,7 +71,7 @@ type receiver struct {
 type receiverState struct {
 	ID      string            `json:"id"`
 	URL     string            `json:"url"`
-	Status  int               `json:"status"` // 0: it cuts the connection
+	Status  int               `json:"status" doc:"0: it cuts the connection."`
 	DelayMS int64             `json:"delay_ms"`
 	Headers map[string]string `json:"headers"`
 }
@@ -85,11 +85,11 @@ type receiverDetail struct {
 // joined by commas.
 type received struct {
 	At        store.Time         `json:"at"`
-	Event     store.Null[string] `json:"event"`    // from the body; null if it has none
-	EventID   store.Null[string] `json:"event_id"` // from the body; null if it has none
+	Event     store.Null[string] `json:"event" doc:"From the body; null if it has none."`
+	EventID   store.Null[string] `json:"event_id" doc:"From the body; null if it has none."`
 	Headers   map[string]string  `json:"headers"`
-	Body      string             `json:"body"`      // the bytes that were signed
-	Truncated bool               `json:"truncated"` // the body was longer
+	Body      string             `json:"body" doc:"The bytes that were signed."`
+	Truncated bool               `json:"truncated" doc:"The body was longer."`
 
 	sequence int64 `json:"-"` // of X-Service-Sequence; 0: none
 	seq      int64 `json:"-"` // counts the requests of all receivers
@@ -99,9 +99,9 @@ type received struct {
 // receiverBodyFields is the body of POST /dev/receiver and PUT
 // /dev/receiver/{id}.
 type receiverBodyFields struct {
-	Status  store.Opt[int64]             `json:"status" min:"0" max:"599"`
-	DelayMS store.Opt[int64]             `json:"delay_ms" min:"0" max:"60000"`
-	Headers store.Opt[map[string]string] `json:"headers" max:"1024"`
+	Status  store.Opt[int64]             `json:"status" min:"0" max:"599" doc:"0 cuts the connection; else from 200. Default 200."`
+	DelayMS store.Opt[int64]             `json:"delay_ms" min:"0" max:"60000" doc:"Real time before the answer; default 0."`
+	Headers store.Opt[map[string]string] `json:"headers" max:"1024" doc:"Of the answer."`
 }
 
 // Check returns what is wrong with the answer that the fields describe.
@@ -174,9 +174,9 @@ func (rs *Receivers) clear(_ *http.Request, p httprouter.Params, _ struct{}) (no
 }
 
 type receiverQuery struct {
-	Wait      store.Opt[int64]  `json:"wait" min:"0" max:"1000"`
-	Event     store.Opt[string] `json:"event" max:"100"`
-	TimeoutMS store.Opt[int64]  `json:"timeout_ms" min:"0" max:"60000"`
+	Wait      store.Opt[int64]  `json:"wait" min:"0" max:"1000" doc:"Answer as soon as so many requests are there."`
+	Event     store.Opt[string] `json:"event" max:"100" doc:"Only requests with this event."`
+	TimeoutMS store.Opt[int64]  `json:"timeout_ms" min:"0" max:"60000" doc:"How long to wait; default 10000."`
 }
 
 // How long GET /dev/receiver/{id} waits.

@@ -22,7 +22,6 @@ import (
 const (
 	maxReplay  = time.Minute // of real time; what is left then is not sent
 	maxReplays = 1000        // requests
-	maxCopies  = 10
 )
 
 // The orders of a replay.
@@ -33,10 +32,10 @@ const (
 
 // replayBody is the body of POST /dev/receiver/{id}/replay.
 type replayBody struct {
-	URL    store.Opt[string] `json:"url" req:"true" min:"1" max:"2048"`
-	Order  store.Opt[string] `json:"order" enum:"sequence,reversed"`
-	Copies store.Opt[int64]  `json:"copies" min:"1" max:"10"`
-	Event  store.Opt[string] `json:"event" max:"100"`
+	URL    store.Opt[string] `json:"url" req:"true" min:"1" max:"2048" doc:"One that a webhook may have, such as http://127.0.0.1:3000/hooks."`
+	Order  store.Opt[string] `json:"order" enum:"sequence,reversed" doc:"Default sequence, that of the list."`
+	Copies store.Opt[int64]  `json:"copies" min:"1" max:"10" doc:"How often all of it is sent; default 1."`
+	Event  store.Opt[string] `json:"event" max:"100" doc:"Only requests with this event."`
 }
 
 type replayAnswer struct {
@@ -47,9 +46,9 @@ type replayAnswer struct {
 type replayed struct {
 	Event      store.Null[string] `json:"event"`
 	EventID    store.Null[string] `json:"event_id"`
-	Copy       int                `json:"copy"`   // from 1
-	Status     store.Null[int64]  `json:"status"` // of the answer; null if there was none
-	Error      store.Null[string] `json:"error"`
+	Copy       int                `json:"copy" doc:"From 1."`
+	Status     store.Null[int64]  `json:"status" doc:"Of the answer; null if there was none."`
+	Error      store.Null[string] `json:"error" doc:"Why there was no answer."`
 	DurationMS int64              `json:"duration_ms"`
 }
 

@@ -38,14 +38,20 @@ func (c *Control) signIn(w http.ResponseWriter, r *http.Request, p httprouter.Pa
 		c.Kernel.HTML(w, http.StatusSeeOther, nil)
 		return
 	}
-	handle(c.Kernel, http.StatusOK, func(r *http.Request, _ httprouter.Params, b signInBody) (a signInAnswer, err error) {
+	handle(c.Kernel, http.StatusOK, c.signInJSON(w))(w, r, p)
+}
+
+// signInJSON returns the function that answers POST /dev/sign-in with JSON and sets the
+// cookie in w.
+func (c *Control) signInJSON(w http.ResponseWriter) func(*http.Request, httprouter.Params, signInBody) (signInAnswer, error) {
+	return func(r *http.Request, _ httprouter.Params, b signInBody) (a signInAnswer, err error) {
 		cookie, err := c.signInAs(r, b.As.V)
 		if err != nil {
 			return a, err
 		}
 		http.SetCookie(w, cookie)
 		return signInAnswer{cookie.Name, cookie.Value}, nil
-	})(w, r, p)
+	}
 }
 
 // signInAs begins a session of the person with a role.

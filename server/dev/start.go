@@ -63,6 +63,7 @@ var startLinks = []startLink{
 	{"/till/docs", "Reference of the till API"},
 	{"/openapi.json", "OpenAPI document of the REST API"},
 	{"/till/openapi.json", "OpenAPI document of the till API"},
+	{"/dev/openapi.json", "OpenAPI document of the control API"},
 	{"/dev/requests", "Journal of requests"},
 	{"/dev/emails", "Mail that would have been sent"},
 	{"/dev/audit", "Audit log"},

@@ -84,6 +84,7 @@ func TestWatched(t *testing.T) {
 		"GET 503 /api/public/v1/me [internal_error; fault flt_1]",
 		"POST 201 /dev/faults []",
 		"GET 0 /api/public/v1/me [fault flt_2; retried_before_retry_after]",
+		"GET 200 /dev/openapi.json []", // the harness reads it
 		"GET 200 /readyz []",
 		"GET 403 /me [unauthorized]",
 	}

@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/url"
 	"reflect"
@@ -214,6 +215,18 @@ func Repeatable[I, S any](op *Operation, f func(v *store.View, c *Call, in I) (o
 func LookUp[I any](op *Operation, f func(v *store.View, c *Call, in I, faulty func(field string) bool) error) *Operation {
 	op.lookUp = func(v *store.View, c *Call, in any, faulty func(string) bool) error { return f(v, c, in.(I), faulty) }
 	return op
+}
+
+// Described returns an operation that describes a route which a face serves by itself, for the
+// document of the face. It cannot be invoked.
+func Described(op Operation, in, out reflect.Type, writes bool) *Operation {
+	if op.In, op.Out = in, out; out == reflect.TypeFor[None]() {
+		op.Out = nil
+	}
+	if writes {
+		op.write = func(*store.Tx, *Call, any) (any, error) { return nil, errors.New("kernel: only described: " + op.ID) }
+	}
+	return &op
 }
 
 // Writes reports whether the operation may change something.

@@ -40,7 +40,7 @@ func (d *Document) refusals(r *kernel.Route) []refusal {
 	list := d.refuse(nil, store.ValidationFailed)
 	list = d.refuse(list, d.about.Guard(r)...)
 	list = d.refuse(list, r.Codes...)
-	if r.Writes() {
+	if r.Writes() && !d.about.Open {
 		list = d.refuse(list, store.IdempotencyConflict)
 	}
 	list = append(list, refusal{http.StatusMethodNotAllowed, store.BadRequest, "The path does not take this method; the header `Allow` lists those that it takes."})

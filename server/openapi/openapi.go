@@ -40,6 +40,7 @@ type About struct {
 	Webhooks   bool
 	Key        string // describes the bearer token
 	KeyScope   string // describes who shares idempotency keys
+	Open       bool   // there are no keys, neither of callers nor for idempotency
 	StaffPIN   bool   // writes take X-Staff-Pin
 	RateLimits bool   // answers have the RateLimit headers
 
@@ -53,6 +54,11 @@ type About struct {
 	// values derived from the schema, and add fields that the schema does not
 	// require.
 	Examples map[string]map[string]any
+	// Values are values of fields in examples, by name or by schema and name, in place of
+	// those of all faces.
+	Values map[string]any
+	// Unions are the types of the values that interfaces in answers hold.
+	Unions map[reflect.Type][]reflect.Type
 }
 
 // Document is an OpenAPI document. The fields of each struct are in the order of
@@ -85,7 +91,7 @@ type components struct {
 	Examples        map[string]sampleError       `json:"examples"`
 	Headers         map[string]header            `json:"headers"`
 	Schemas         map[string]*wire.JSONSchema  `json:"schemas"`
-	SecuritySchemes map[string]map[string]string `json:"securitySchemes"`
+	SecuritySchemes map[string]map[string]string `json:"securitySchemes,omitempty"`
 }
 
 type info struct {
@@ -172,13 +178,18 @@ func New(about About, routes []kernel.Route, lim wire.Limits, base string, sampl
 		about:     about,
 		limits:    lim,
 		samples:   samples,
+		registry:  wire.Registry{Unions: about.Unions},
 	}
 	d.schema(reflect.TypeFor[kernel.ErrorBody](), wire.Create)
 	for i := range routes {
 		d.add(&routes[i])
 	}
-	d.Components = components{Headers: headers, Schemas: d.registry.Schemas,
-		SecuritySchemes: map[string]map[string]string{"key": {"type": "http", "scheme": "bearer", "description": about.Key}}}
+	d.Components = components{Headers: headers, Schemas: d.registry.Schemas}
+	if about.Open {
+		d.Security = []map[string][]string{}
+	} else {
+		d.Components.SecuritySchemes = map[string]map[string]string{"key": {"type": "http", "scheme": "bearer", "description": about.Key}}
+	}
 	d.Components.Schemas["ErrorObject"].Properties["code"].Enum = d.codes()
 	for _, t := range d.Tags {
 		t.Description = about.Sections[t.Name]
@@ -324,7 +335,7 @@ func (d *Document) parameters(r *kernel.Route) (list []wire.Parameter) {
 		list = append(list, wire.Parameter{Name: "X-Staff-Session", In: "header", Required: r.StaffSession,
 			Description: "The token of a staff session, in place of X-Staff-Pin. The rows are that person's.", Schema: text("", "", "")})
 	}
-	if r.Writes() {
+	if r.Writes() && !d.about.Open {
 		list = append(list, wire.Parameter{Name: "Idempotency-Key", In: "header",
 			Description: "Makes a retry safe. Scoped to " + d.about.KeyScope + ".",
 			Schema:      text("1", json.Number(strconv.Itoa(d.KeyLength)), "")})
@@ -368,7 +379,7 @@ func (d *Document) headers(r *kernel.Route, status int) map[string]reference {
 	case http.StatusTooManyRequests:
 		names = append(names, "Retry-After")
 	case r.Status, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity:
-		if r.Writes() { // the answer is remembered
+		if r.Writes() && !d.about.Open { // the answer is remembered
 			names = append(names, "Idempotent-Replayed")
 		}
 	}

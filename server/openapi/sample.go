@@ -59,8 +59,10 @@ func kindOf(owner, field string) string {
 // their order. owner is the schema that has the field.
 func (d *Document) sample(owner, field string, s *wire.JSONSchema) json.RawMessage {
 	for _, name := range []string{owner + "." + field, field} {
-		if v, ok := sampleValues[name]; ok && field != "" && fits(v, s) {
-			return encode(v)
+		for _, values := range []map[string]any{d.about.Values, sampleValues} {
+			if v, ok := values[name]; ok && field != "" && fits(v, s) {
+				return encode(v)
+			}
 		}
 	}
 	target := s.Resolve()

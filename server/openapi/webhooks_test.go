@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"punchcard/server/api"
+	"punchcard/server/dev"
 	"punchcard/server/openapi"
 	"punchcard/server/till"
 	"punchcard/server/wire"
@@ -23,6 +24,7 @@ func documents() map[string]*openapi.Document {
 	return map[string]*openapi.Document{
 		"rest": restAPI(api.Routes()),
 		"till": openapi.New(till.About, till.Routes(), limits, "https://cards.example.com"+till.Prefix, nil),
+		"dev":  openapi.New(dev.About, dev.Routes(), limits, "http://127.0.0.1:8080"+dev.Prefix, nil),
 	}
 }
 

@@ -40,6 +40,7 @@ type Server struct {
 	stop        func()
 	beside      *beside
 	rest, till  *source // of the documents
+	control     *source // of that of the control API
 }
 
 // Start serves the demo shop on a free port, as "punchcard dev" does. Options
@@ -62,7 +63,7 @@ func Start(t testing.TB, options ...func(*app.Config)) *Server {
 	client := NewClient(t, ready.BaseURL, ready.APIKey)
 	var b beside
 	t.Cleanup(b.close) // again: a test may use the file of a server that it has stopped
-	s := &Server{Client: client, Ready: ready, App: a, beside: &b, rest: &source{origin: ready.Origin, path: "/openapi.json"}, till: &source{origin: ready.Origin, path: "/till/openapi.json"}, stop: sync.OnceFunc(func() {
+	s := &Server{Client: client, Ready: ready, App: a, beside: &b, rest: &source{origin: ready.Origin, path: "/openapi.json"}, till: &source{origin: ready.Origin, path: "/till/openapi.json"}, control: &source{origin: ready.Origin, path: "/dev/openapi.json"}, stop: sync.OnceFunc(func() {
 		client.CloseIdleConnections()
 		b.close()
 		ctx, cancel := context.WithTimeout(context.Background(), Patience)
@@ -116,10 +117,10 @@ func (s *Server) Till(token string) *Server {
 	return c
 }
 
-// ControlAPI returns a client of the control API, which has no document.
+// ControlAPI returns a client of the control API.
 func (s *Server) ControlAPI() *Client {
 	c := s.Client.With("")
-	c.URL, c.source = s.Origin+"/dev", nil
+	c.URL, c.source = s.Origin+"/dev", s.control
 	return c
 }
 

@@ -78,7 +78,10 @@ func (s *JSONSchema) Resolve() *JSONSchema {
 // concurrent use.
 type Registry struct {
 	Schemas map[string]*JSONSchema
-	owners  map[string]owner
+	// Unions are the types of the values that interfaces hold. Other interfaces may hold
+	// anything.
+	Unions map[reflect.Type][]reflect.Type
+	owners map[string]owner
 }
 
 // owner is the type and mode of a schema in a Registry.
@@ -129,6 +132,12 @@ func (g *generator) typeOf(t reflect.Type) *JSONSchema {
 		return &JSONSchema{Type: Types{"array"}, Items: g.typeOf(t.Elem())}
 	}
 	switch {
+	case g.reg.Unions[t] != nil:
+		s := &JSONSchema{}
+		for _, one := range g.reg.Unions[t] {
+			s.OneOf = append(s.OneOf, g.typeOf(one))
+		}
+		return s
 	case t == typeValue || t.Kind() == reflect.Interface:
 		// The empty schema means the same, but validators for OpenAPI 3.0 do not
 		// accept null for it.
@@ -176,6 +185,7 @@ func (g *generator) register(t reflect.Type) *JSONSchema {
 // componentName returns the name of a type's schema: CardList for List[a/b.Card].
 func componentName(name string) string {
 	base, args, generic := strings.Cut(name, "[")
+	base = strings.ToUpper(base[:1]) + base[1:]
 	if !generic {
 		return base
 	}
