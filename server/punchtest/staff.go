@@ -127,6 +127,6 @@ func (s *Server) Pair(code string) (*Till, error) {
 		t.Token = c.Value // the only cookie
 	}
 	me, err := call[TillInfo](t.Try(), http.MethodGet, "/me", nil)
-	t.Location = me.Location.ID
+	t.ID, t.Location = me.Device.ID, me.Location.ID
 	return t, err
 }

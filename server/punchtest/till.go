@@ -12,6 +12,7 @@ import (
 // from one another. Each method makes one request and fails the test if that is
 // refused; those of [Till.Try] return the error instead.
 type Till struct {
+	ID       string // of the device
 	Location string // id
 	Token    string // bearer token, for other clients of the till API
 
@@ -27,23 +28,39 @@ func (s *Server) Till(location string) *Till {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	token, made := s.tills[location]
+	d, made := s.tills[location]
 	if !made {
-		token = s.newDevice(location)
-		s.tills[location] = token
+		d = s.newDevice(location)
+		s.tills[location] = d
 	}
-	return &Till{Location: location, Token: token, s: s}
+	return &Till{ID: d.ID, Location: location, Token: d.Token, s: s}
 }
 
 // NewTill creates a further device at a location.
 func (s *Server) NewTill(location string) *Till {
 	s.t.Helper()
-	return &Till{Location: location, Token: s.newDevice(location), s: s}
+	d := s.newDevice(location)
+	return &Till{ID: d.ID, Location: location, Token: d.Token, s: s}
 }
 
-func (s *Server) newDevice(location string) (token string) {
+// device is a device with its token.
+type device struct{ ID, Token string }
+
+func (s *Server) newDevice(location string) device {
 	s.t.Helper()
-	return ask[struct{ Token string }](s, http.MethodPost, "/devices", map[string]string{"location_id": location}).Token
+	return ask[device](s, http.MethodPost, "/devices", map[string]string{"location_id": location})
+}
+
+// Revoke ends the token of the till from its next request on. [Server.Till] returns a new
+// device for the location afterwards.
+func (t *Till) Revoke() {
+	t.s.t.Helper()
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	t.s.operate(http.MethodPost, "/devices/"+url.PathEscape(t.ID)+"/revoke", nil, nil)
+	if t.s.tills[t.Location].ID == t.ID {
+		delete(t.s.tills, t.Location)
+	}
 }
 
 // PIN returns the same till with a staff PIN in its requests.

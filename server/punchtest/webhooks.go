@@ -22,11 +22,31 @@ import (
 // secret is the argument of [Delivery.Verify].
 func (s *Server) Webhook(program, target string, events ...string) (id, secret string) {
 	s.t.Helper()
-	if len(events) == 0 {
-		events = []string{"*"}
+	return s.NewWebhook(program, WebhookFields{URL: target, Events: events})
+}
+
+// WebhookFields are the fields of a new webhook. All but URL are optional.
+type WebhookFields struct {
+	URL       string   `json:"url"`
+	Events    []string `json:"events"`                    // every event if none; card.* stands for all events of cards
+	Version   string   `json:"payload_version,omitempty"` // v1, v2 (default): the form of the envelope
+	Programs  []string `json:"program_ids,omitempty"`     // ids; only events of these programs
+	Locations []string `json:"location_ids,omitempty"`    // ids; only events at these locations
+	// ShopWide says whether events that belong to no location are sent; true if nil.
+	ShopWide    *bool  `json:"include_shop_wide_events,omitempty"`
+	BearerToken string `json:"bearer_token,omitempty"` // sent as Authorization: Bearer …
+	Description string `json:"description,omitempty"`
+}
+
+// NewWebhook creates a webhook of the demo shop with filters or another version of the
+// envelope; see [Server.Webhook].
+func (s *Server) NewWebhook(program string, fields WebhookFields) (id, secret string) {
+	s.t.Helper()
+	if len(fields.Events) == 0 {
+		fields.Events = []string{"*"}
 	}
 	var made struct{ ID, Secret string }
-	s.Do(http.MethodPost, "/programs/"+url.PathEscape(program)+"/webhooks", s.APIKey, map[string]any{"url": target, "events": events}).Decode(&made)
+	s.Do(http.MethodPost, "/programs/"+url.PathEscape(program)+"/webhooks", s.APIKey, fields).Decode(&made)
 	return made.ID, made.Secret
 }
 
