@@ -32,6 +32,7 @@ const (
 	listWebhookLog
 	listFoundCards
 	listSeenCards
+	listWebhookReports
 )
 
 // ClampLimit returns the page size for a request: the given one or 50, but at most

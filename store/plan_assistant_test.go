@@ -17,7 +17,7 @@ func runForAssistants(f *fixture, restricted Access, l ledgerCase) {
 			check(v.ComparePeriods(a, CompareQuery{From: set("2026-01-01"), To: set("2026-01-02"), ProgramID: set(l.program), Weekday: set[int64](1)}))
 			check(v.ComparePeriods(a, CompareQuery{From: set("2026-01-01"), To: set("2026-01-02"), LocationID: set(l.location)}))
 		}
-		check(v.WebhookReports(f.a, WebhookReportQuery{}))
+		check(v.WebhookReports(f.a, WebhookReportQuery{}, PageQuery{}))
 		check(v.CallsOf(1, 1))
 		check(v.KeyInfos(f.a.Shop))
 		return nil

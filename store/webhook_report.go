@@ -1,6 +1,9 @@
 package store
 
-import "net/url"
+import (
+	"math"
+	"net/url"
+)
 
 // WebhookReport is how a webhook fares, for an assistant that finds out why it fails.
 type WebhookReport struct {
@@ -42,12 +45,19 @@ type WebhookReportQuery struct {
 }
 
 // WebhookReports returns the reports of the webhooks that a key may see, newest first.
-func (v *View) WebhookReports(a Access, q WebhookReportQuery) (all []WebhookReport, err error) {
-	all = []WebhookReport{}
+func (v *View) WebhookReports(a Access, q WebhookReportQuery, pq PageQuery) (p Page[WebhookReport], err error) {
+	p = Page[WebhookReport]{Data: []WebhookReport{}, Limit: v.s.opts.Limits.ClampLimit(pq.Limit)}
+	from := int64(math.MaxInt64)
+	if pq.Cursor.Set {
+		var ok bool
+		if from, ok = v.s.cursorKey(listWebhookReports, a.Shop, pq.Cursor.V); !ok {
+			return p, errCursor()
+		}
+	}
 	err = v.snapshot(func() error {
 		var hooks []webhook
-		r := v.query("SELECT "+webhookCols+" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL ORDER BY id DESC", a.Shop)
-		for r.next() {
+		r := v.query("SELECT "+webhookCols+" FROM webhooks WHERE shop_id=? AND deleted_at IS NULL AND id<? ORDER BY id DESC", a.Shop, from)
+		for len(hooks) <= p.Limit && r.next() {
 			w := v.s.scanWebhook(r, a.Shop)
 			if w.visibleTo(a) && (!q.ID.Set || w.ID == q.ID.V) && (!q.ProgramID.Set || w.ProgramID == q.ProgramID.V) {
 				hooks = append(hooks, w)
@@ -63,16 +73,20 @@ func (v *View) WebhookReports(a Access, q WebhookReportQuery) (all []WebhookRepo
 		if q.ID.Set {
 			failures = failuresOfOne
 		}
+		if len(hooks) > p.Limit {
+			hooks = hooks[:p.Limit]
+			p.NextCursor = Some(v.s.cursor(listWebhookReports, a.Shop, hooks[p.Limit-1].key))
+		}
 		for _, w := range hooks {
 			report, err := v.webhookReport(w, failures)
 			if err != nil {
 				return err
 			}
-			all = append(all, report)
+			p.Data = append(p.Data, report)
 		}
 		return nil
 	})
-	return all, err
+	return p, err
 }
 
 func (v *View) webhookReport(w webhook, failures int) (o WebhookReport, err error) {

@@ -93,6 +93,8 @@ func middleware(next sdk.MethodHandler) sdk.MethodHandler {
 			return nil, err // res is a nil pointer in an interface that is not nil
 		}
 		switch r := res.(type) {
+		case *sdk.DiscoverResult:
+			r.CacheScope = "private"
 		case *sdk.ListToolsResult:
 			r.CacheScope = "private"
 		case *sdk.ListResourcesResult:

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -304,6 +305,24 @@ func TestListsFit(t *testing.T) {
 	if len(seen) != 60 {
 		t.Errorf("%d cards are listed", len(seen))
 	}
+	hooks := map[string]bool{}
+	for i := range 30 {
+		hooks[a.REST().Post("/programs/"+program+"/webhooks", fields{"url": fmt.Sprintf("https://example.com/%d", i), "events": []string{"*"}, "description": strings.Repeat("é", 500)}).Want(201).Str("id")] = true
+	}
+	args = fields{"program_id": program}
+	for pages := 1; ; pages++ {
+		o := a.call("get_webhooks", args).ok()
+		for i := range o.rows() {
+			delete(hooks, o.str(fmt.Sprintf("data.%d.id", i)))
+		}
+		if o.at("next_cursor") == nil || pages > 30 {
+			break
+		}
+		args["cursor"] = o.str("next_cursor")
+	}
+	if len(hooks) > 0 {
+		t.Errorf("%d webhooks are not listed", len(hooks))
+	}
 	for i := range 9 {
 		a.REST().Post("/programs/"+program+"/prizes", fields{"threshold": 1 + i/3, "name": strings.Repeat("ö", 200), "description": strings.Repeat("ä", 2000)}).Want(201)
 	}
@@ -311,6 +330,7 @@ func TestListsFit(t *testing.T) {
 	a.call("get_programs", fields{}).ok()
 	a.call("get_programs", fields{"limit": 0}).refused("validation_failed")
 	a.call("find_cards", fields{"cursor": "x"}).refused("validation_failed")
+	a.call("get_webhooks", fields{"cursor": "x"}).refused("validation_failed")
 }
 
 // TestGolden compares the list of tools, and one answer of each, with golden files.
@@ -352,5 +372,24 @@ func TestGolden(t *testing.T) {
 		}
 	}) {
 		golden(tool, a.call(tool, args[tool]).ok().text)
+	}
+}
+
+// TestNothingIsShared checks that no list may be cached for others than the key that asks.
+func TestNothingIsShared(t *testing.T) {
+	t.Parallel()
+	a := start(t)
+	for _, method := range []string{"tools/list", "resources/list", "resources/templates/list", "prompts/list", "resources/read", "server/discover"} {
+		body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{"uri":"punchcard://events","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
+		r := a.send(body, func(h http.Header) {
+			h.Set("Mcp-Protocol-Version", "2026-07-28")
+			h.Set("Mcp-Method", method)
+			if method == "resources/read" {
+				h.Set("Mcp-Name", "punchcard://events")
+			}
+		})
+		if !strings.Contains(string(r.Body), `"cacheScope":"private"`) {
+			t.Errorf("%s: %d %.300s", method, r.Status, r.Body)
+		}
 	}
 }

@@ -11,7 +11,7 @@ func webhookTools() []*tool {
 	return []*tool{
 		{name: "get_webhooks", title: Text("Webhooks and their failures"), scope: "webhooks:read", idempotent: true, run: getWebhooks,
 			doc:    "Lists webhooks with their health; with id, one with its last 10 failures. Use it to find out why a receiver such as n8n gets nothing. error is what the receiver or the network said.",
-			schema: `{"type":"object","properties":{"id":{"type":"string"},"program_id":{"type":"string"}},"additionalProperties":false}`},
+			schema: `{"type":"object","properties":{"id":{"type":"string"},"program_id":{"type":"string"},` + pageSchema + `},"additionalProperties":false}`},
 		{name: "draft_webhook", title: Text("Draft a webhook"), scope: "webhooks:write", writes: true, run: draftWebhook,
 			doc:    "Prepares a webhook. Nothing is sent to it, not even a test, until a person has looked at its URL and activated it in the dashboard, where the signing secret is shown. Events are keys such as card.activated, or prefixes such as card.*; read punchcard://events.",
 			schema: `{"type":"object","properties":{"program_id":{"type":"string","description":"The program that the webhook is listed under; it filters nothing."},"url":{"type":"string","description":"https."},"events":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":50},"description":{"type":"string","maxLength":500},"program_ids":{"type":"array","items":{"type":"string"},"description":"Only events of these programs."},"location_ids":{"type":"array","items":{"type":"string"},"description":"Only events at these locations."},"idempotency_key":{"type":"string"}},"required":["program_id","url","events"],"additionalProperties":false}`},
@@ -54,28 +54,27 @@ func webhookState(active, draft bool) string {
 	return "inactive"
 }
 
-// mostWebhooks is the most webhooks that get_webhooks lists.
-const mostWebhooks = 50
+// webhookArgs are the arguments of get_webhooks that the tool itself has.
+type webhookArgs struct {
+	ID store.Opt[string] `json:"id"`
+	rowArgs
+}
 
 func getWebhooks(c *call) (any, error) {
-	all, err := do[operation.List[store.WebhookReport]](c, operation.ListWebhookReports, &input{body: c.args})
-	if err != nil {
-		return nil, err
+	own, in := split[webhookArgs](c)
+	if own.ID.Set {
+		in.with("id", []byte(quote(own.ID.V)))
 	}
-	return c.fit(mostWebhooks, func(limit int64) (any, error) {
-		list := []webhookView{}
-		for _, w := range all.Data[:min(len(all.Data), int(limit))] {
+	return rows(c, in, own.Limit, func(in *input) (any, error) {
+		p, err := do[store.Page[store.WebhookReport]](c, operation.ListWebhookReports, in)
+		return pageOf(p, func(w store.WebhookReport) webhookView {
 			v := webhookView{w.ID, w.ProgramID, w.Host, nil, w.Description, w.Events, webhookState(w.Active, w.Draft), w.ConsecutiveFailures,
 				webhookHealth{w.Health.Delivered, w.Health.Failed, w.Health.Pending, w.Health.LastDeliveredAt, w.Health.LastError}, w.Failures}
-			if len(all.Data) == 1 {
+			if own.ID.Set {
 				v.Path = &w.Path
 			}
-			list = append(list, v)
-		}
-		return &struct {
-			Data    []webhookView `json:"data"`
-			Omitted int           `json:"omitted"`
-		}{list, len(all.Data) - len(list)}, nil
+			return v
+		}), err
 	})
 }
 

@@ -144,11 +144,16 @@ var ComparePeriods = kernel.Read(analytics.only(assistant("analytics:read", kern
 		return v.ComparePeriods(c.Access, q)
 	})
 
+// WebhookReportsQuery is the query of ListWebhookReports.
+type WebhookReportsQuery struct {
+	store.PageQuery
+	store.WebhookReportQuery
+}
+
 // ListWebhookReports says how webhooks fare.
 var ListWebhookReports = kernel.Read(webhooks.only(assistant("webhooks:read", kernel.Viewer), "listWebhookReports", "Read how webhooks fare", "", store.NotFound),
-	func(v *store.View, c *kernel.Call, q store.WebhookReportQuery) (List[store.WebhookReport], error) {
-		all, err := v.WebhookReports(c.Access, q)
-		return List[store.WebhookReport]{all}, err
+	func(v *store.View, c *kernel.Call, q WebhookReportsQuery) (store.Page[store.WebhookReport], error) {
+		return v.WebhookReports(c.Access, q.WebhookReportQuery, q.PageQuery)
 	})
 
 // ProgramChanges are the fields of UpdateProgramAndPrizes.
