@@ -47,6 +47,10 @@ func TestToday(t *testing.T) {
 			theirs := f.program(other, stamps("Theirs"))
 			balance := f.card(f.a, gift, CardFields{})
 			k.ok(k.topUp(balance, 100_000))
+			step := time.Minute
+			if testing.Short() { // see sample
+				step *= 8
+			}
 			for f.clock.now().Before(time.Date(2026, 3, 30, 11, 7, 0, 0, location)) {
 				card := f.card(f.a, coffee, CardFields{})
 				row := k.ok(k.stamp(card, 1+rng.Int64N(9))).Transaction.ID
@@ -64,7 +68,7 @@ func TestToday(t *testing.T) {
 				case 3:
 					k.ok(k.reverse(row))
 				}
-				f.clock.move(time.Duration(1+rng.Int64N(40)) * time.Minute)
+				f.clock.move(time.Duration(1+rng.Int64N(40)) * step)
 			}
 			now := f.clock.now().In(location)
 			for range 30 {

@@ -39,7 +39,7 @@ func TestCardFilters(t *testing.T) {
 		for _, ref := range []string{"", "r1", "R1", "r", "r1 "} {
 			for email, stored := range fold {
 				for _, status := range append([]string{""}, statuses...) {
-					if calls++; calls%3 > 0 && program != "" && ref != "" && email != "" {
+					if calls++; !servertest.Sampled(calls) || calls%3 > 0 && program != "" && ref != "" && email != "" {
 						continue // the rest of the combinations of all four filters is skipped
 					}
 					var want, query []string

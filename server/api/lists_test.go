@@ -43,7 +43,7 @@ func TestPaging(t *testing.T) {
 	have := fillLists(s)
 	newOtherShop(s)
 	for list, want := range have {
-		for _, limit := range []int{1, 2, 3, 4, 5, 6, 7, 19, 20, 21, 100} {
+		for _, limit := range servertest.Sample([]int{1, 2, 3, 4, 5, 6, 7, 19, 20, 21, 100}) {
 			ids, pages := s.All(list, "limit", strconv.Itoa(limit))
 			if !slices.Equal(ids, want) {
 				t.Errorf("%s, limit %d: %q, want %q", list, limit, ids, want)
@@ -107,7 +107,7 @@ func TestCursors(t *testing.T) {
 				forged = append(forged, c)
 			}
 		}
-		for _, c := range forged {
+		for _, c := range servertest.Sample(forged) {
 			if r := s.Get(list + "?cursor=" + escape(c)); r.Status != 400 || !slices.Equal(r.Details(), []string{"cursor invalid_format"}) {
 				t.Errorf("%s took %q: %d %.300s", list, c, r.Status, r.Body)
 			}

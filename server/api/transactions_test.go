@@ -108,7 +108,7 @@ func TestTransactionFilters(t *testing.T) {
 			for _, card := range []string{"", l.cards[0], l.cards[1], s.LocationIDs[0]} {
 				for _, kind := range []string{"", "stamp", "access"} {
 					for _, span := range [][2]int{{-1, -1}, {9, -1}, {-1, 9}, {30, 9}} { // indices of rows, from and to; -1 for none
-						if calls++; calls%2 > 0 && location != "" && program != "" && card != "" {
+						if calls++; !servertest.Sampled(calls) || calls%2 > 0 && location != "" && program != "" && card != "" {
 							continue // the rest of the combinations of all filters is skipped
 						}
 						var query, want, inside []string

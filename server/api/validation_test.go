@@ -245,17 +245,20 @@ func TestEveryFieldIsChecked(t *testing.T) {
 	t.Parallel()
 	s := start(t, wideLadder)
 	doc := readDocument(s)
-	refused, accepted := 0, 0
+	fields, refused, accepted := 0, 0, 0
 	for _, r := range writingRoutes() {
 		sc := bodySchema(doc, r)
 		properties, _ := sc["properties"].(schema)
 		made := newThings(s)
-		for field, p := range properties {
+		for _, field := range slices.Sorted(maps.Keys(properties)) {
+			if fields++; !servertest.Sampled(fields) {
+				continue
+			}
 			th := onTemplate(s, made, r, field)
 			path := th.fill(t, r)
 			state := snapshot(s, th.program)
 			var fine []any
-			for _, c := range servertest.Sample(tries(p.(schema))) {
+			for _, c := range servertest.Sample(tries(properties[field].(schema))) {
 				if c.code == "" {
 					fine = append(fine, c.value)
 					continue
@@ -278,7 +281,7 @@ func TestEveryFieldIsChecked(t *testing.T) {
 			}
 		}
 	}
-	if refused < servertest.Sized(400, 50) || accepted < servertest.Sized(30, 1) {
+	if refused < servertest.Sized(400, 10) || accepted < servertest.Sized(30, 1) {
 		t.Errorf("only %d invalid and %d valid values, so the test proves nothing", refused, accepted)
 	}
 }
@@ -291,12 +294,16 @@ func TestNull(t *testing.T) {
 	doc := readDocument(s)
 	// Fields that are nullable, but not on the program type that has them.
 	const needed = " total_stamps icon_key discount_percent access_image_url initial_balance_cents "
+	n := 0
 	for _, r := range writingRoutes() {
 		sc := bodySchema(doc, r)
 		properties, _ := sc["properties"].(schema)
 		required, _ := sc["required"].([]any)
 		made := newThings(s)
 		for field, p := range properties {
+			if n++; !servertest.Sampled(n) {
+				continue
+			}
 			path := onTemplate(s, made, r, field).fill(t, r)
 			got := s.Call(r.Method, path, withFields(base(r, field), map[string]any{field: nil}))
 			nullable := slices.Contains(typesOf(p.(schema)), "null")
@@ -391,7 +398,7 @@ func TestUnknownFields(t *testing.T) {
 			continue
 		}
 		path := newThings(s).fill(t, r)
-		for _, name := range []string{"active", "id", "created_at", "Name", "holder_name ", "", "__proto__", "a.b", "名", strings.Repeat("n", 200)} {
+		for _, name := range servertest.Sample([]string{"active", "id", "created_at", "Name", "holder_name ", "", "__proto__", "a.b", "名", strings.Repeat("n", 200)}) {
 			if slices.Contains(strings.Fields(requestFields[r.ID]), name) {
 				continue
 			}

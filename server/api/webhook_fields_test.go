@@ -70,7 +70,7 @@ func TestWebhookFields(t *testing.T) {
 	headers := func(name, value string) fields { return fields{name: value} }
 	url2048 := "https://hooks.invalid/" + strings.Repeat("a", 2048-22)
 	type shown struct{ v any } // the value in the answer, if it is another
-	for _, c := range []struct {
+	for _, c := range servertest.Sample([]struct {
 		field        string
 		value        any
 		made, change string
@@ -124,7 +124,7 @@ func TestWebhookFields(t *testing.T) {
 
 		{"rotate_secret", true, "unknown_field", "", &shown{leaveOut}}, {"rotate_secret", false, "unknown_field", "", &shown{leaveOut}}, {"rotate_secret", nil, "unknown_field", "invalid_type", nil}, {"rotate_secret", "x", "unknown_field", "invalid_type", nil},
 		{"id", "x", "unknown_field", "unknown_field", nil}, {"secret", "x", "unknown_field", "unknown_field", nil}, {"program_id", program, "unknown_field", "unknown_field", nil}, {"consecutive_failures", 0, "unknown_field", "unknown_field", nil}, {"has_bearer_token", true, "unknown_field", "unknown_field", nil},
-	} {
+	}) {
 		t.Run(fmt.Sprintf("%s=%.24v", c.field, c.value), func(t *testing.T) {
 			s := s.On(t)
 			want := c.value

@@ -151,11 +151,12 @@ func RunMoreAtOnce() {
 }
 
 // Main runs a package's tests. A run of all tests fails unless each of the routes has
-// answered with success at least once.
+// answered with success at least once. Under the race detector, which checks a sample of
+// the answers, it does not.
 func Main(m *testing.M, routes []kernel.Route) {
 	RunMoreAtOnce()
 	code := m.Run()
-	if code == 0 && !slices.ContainsFunc(os.Args, func(a string) bool {
+	if code == 0 && !racing && !slices.ContainsFunc(os.Args, func(a string) bool {
 		return strings.HasPrefix(a, "-test.run") || strings.HasPrefix(a, "-test.skip") || strings.HasPrefix(a, "-test.bench=") || strings.HasPrefix(a, "-test.fuzz=")
 	}) {
 		for _, r := range routes {
@@ -205,6 +206,11 @@ func Sample[T any](cases []T) (some []T) {
 	}
 	return some
 }
+
+// Sampled reports whether a test makes its n-th case. With go test -short it is true for every
+// seventh: see Sample. It is for cases that nested loops make; seven divides the number of
+// rounds of none of them, so that the sample has each value of each loop.
+func Sampled(n int) bool { return !testing.Short() || n%7 == 0 }
 
 // Await receives from a channel, and ends the test if that takes longer than Patience.
 func Await[T any](t testing.TB, c <-chan T, what string) (v T) {
