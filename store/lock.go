@@ -29,6 +29,9 @@ func TakeLock(path, mark string) (*file.Lock, error) {
 			lock.Close()
 		}
 	}
+	if why := denied(path, err); why != nil {
+		return nil, why
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot write next to the database: %w", path, file.Line(name, err))
 	}

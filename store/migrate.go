@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
+	"punchcard/store/file"
 	"punchcard/store/sqlite"
 )
 
@@ -130,6 +132,9 @@ func SchemaVersion(c *sqlite.Conn, path string) (v int64, err error) {
 // OpenError returns an error of opening or reading a file as one line for the
 // operator.
 func OpenError(path string, err error) error {
+	if why := denied(path, err); why != nil {
+		return why
+	}
 	switch {
 	case errors.Is(err, sqlite.ErrNotADB):
 		return fmt.Errorf("%s: is not a database", path)
@@ -140,6 +145,27 @@ func OpenError(path string, err error) error {
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }
+
+// denied returns the error of a file that the system does not let this process use, which
+// SQLite calls a file that cannot be opened or written: it names the permission that is
+// missing, and wraps err. It returns nil for other errors.
+func denied(path string, err error) error {
+	if !errors.Is(err, sqlite.ErrCantOpen) && !errors.Is(err, sqlite.ErrReadOnly) && !errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	why := file.Denied(path, append([]string{".lock"}, BesideSuffixes...)...)
+	if why == nil {
+		return nil
+	}
+	return deniedError{why, err}
+}
+
+// deniedError is an error with the text of its reason.
+type deniedError struct{ why, err error }
+
+func (e deniedError) Error() string { return e.why.Error() }
+
+func (e deniedError) Unwrap() []error { return []error{e.why, e.err} }
 
 // migrate brings the file to the current schema in one transaction.
 func (s *Store) migrate() error {

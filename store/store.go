@@ -309,11 +309,15 @@ func CheckPath(path string, mustExist bool) (real string, err error) {
 	case errors.Is(err, os.ErrNotExist) && mustExist:
 		return "", fmt.Errorf("%s: no such database", real)
 	case errors.Is(err, os.ErrNotExist):
-		if dir, err := os.Stat(filepath.Dir(real)); err != nil || !dir.IsDir() {
+		dir, err := os.Stat(filepath.Dir(real))
+		if why := denied(real, err); why != nil {
+			return "", why
+		}
+		if err != nil || !dir.IsDir() {
 			return "", fmt.Errorf("%s: the folder %s does not exist", real, filepath.Dir(real))
 		}
 	case err != nil:
-		return "", fmt.Errorf("%s: %w", real, file.Cause(err))
+		return "", OpenError(real, file.Cause(err))
 	case info.IsDir():
 		return "", fmt.Errorf("%s: is a folder, not a database", real)
 	}
@@ -326,7 +330,12 @@ func CheckPath(path string, mustExist bool) (real string, err error) {
 }
 
 // openError returns an error of Open with the file's name.
-func (s *Store) openError(err error) error { return fmt.Errorf("%s: %w", s.path, sqlite.Class(err)) }
+func (s *Store) openError(err error) error {
+	if why := denied(s.path, err); why != nil {
+		return why
+	}
+	return fmt.Errorf("%s: %w", s.path, sqlite.Class(err))
+}
 
 // Path returns the file's path.
 func (s *Store) Path() string { return s.path }

@@ -285,7 +285,7 @@ func TestBackupCannotWrite(t *testing.T) {
 	if os.Geteuid() == 0 { // permissions do not apply to root
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	}
-	finish(t, cmd, nil).refused(t, filepath.Join(closed, "copy.db"), "cannot write in the folder", "permission denied")
+	finish(t, cmd, nil).refused(t, filepath.Join(closed, "copy.db"), "cannot write in the folder", "permission denied: punchcard runs as user ")
 
 	size := must(os.Stat(db)).Size()
 	dir, tries := t.TempDir(), 0

@@ -193,7 +193,7 @@ func TestServeWithoutPermission(t *testing.T) {
 			if _, err := os.Stat(path); err == nil {
 				check = unchanged(t, path)
 			}
-			finish(t, cmd, nil).refused(t, path)
+			finish(t, cmd, nil).refused(t, path, "permission denied: punchcard runs as user ", ", which may not ")
 			check()
 		}
 	}

@@ -58,7 +58,7 @@ func newPartial(name string) (*partial, error) {
 			return nil, cerr
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: cannot write in the folder %s: %w", name, filepath.Dir(name), file.Cause(err))
+			return nil, fmt.Errorf("%s: cannot write in the folder %s: %w", name, filepath.Dir(name), file.WithUser(file.Cause(err)))
 		}
 	}
 	return nil, fmt.Errorf("%s: %w", name, errWriting)
