@@ -184,7 +184,7 @@ func New(about About, routes []kernel.Route, lim wire.Limits, base string, sampl
 	for i := range routes {
 		d.add(&routes[i])
 	}
-	d.Components = components{Headers: headers, Schemas: d.registry.Schemas}
+	d.Components = components{Headers: d.usedHeaders(), Schemas: d.registry.Schemas}
 	if about.Open {
 		d.Security = []map[string][]string{}
 	} else {
@@ -388,6 +388,19 @@ func (d *Document) headers(r *kernel.Route, status int) map[string]reference {
 		refs[n] = reference{"#/components/headers/" + n}
 	}
 	return refs
+}
+
+// usedHeaders returns the definitions of the headers that an answer may have.
+func (d *Document) usedHeaders() map[string]header {
+	used := map[string]header{}
+	for _, o := range d.Operations {
+		for _, r := range o.Responses {
+			for name := range r.Headers {
+				used[name] = headers[name]
+			}
+		}
+	}
+	return used
 }
 
 // headers are the definitions of the response headers, by name.

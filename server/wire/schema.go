@@ -182,19 +182,22 @@ func (g *generator) register(t reflect.Type) *JSONSchema {
 	return g.structOf(s, t)
 }
 
-// componentName returns the name of a type's schema: CardList for List[a/b.Card].
+// componentName returns the name of a type's schema: CardList for List[a/b.Card], and Page for
+// an unexported page.
 func componentName(name string) string {
 	base, args, generic := strings.Cut(name, "[")
-	base = strings.ToUpper(base[:1]) + base[1:]
 	if !generic {
-		return base
+		return capitalized(base)
 	}
 	var prefix string
 	for arg := range strings.FieldsFuncSeq(args, func(c rune) bool { return strings.ContainsRune("[],", c) }) {
-		prefix += arg[strings.LastIndexAny(arg, "./")+1:]
+		prefix += capitalized(arg[strings.LastIndexAny(arg, "./")+1:])
 	}
-	return prefix + base
+	return prefix + capitalized(base)
 }
+
+// capitalized returns the name of a type with a capital first.
+func capitalized(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // isRequest reports whether t is a struct of store.Opt fields.
 func isRequest(t reflect.Type) bool {

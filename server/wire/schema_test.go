@@ -101,10 +101,10 @@ func accepts(t *testing.T, doc *openapi3.T, name string, body []byte) error {
 func TestSchemaFitsWhatAppendWrites(t *testing.T) {
 	reg := new(Registry)
 	ref := Schema(reflect.TypeFor[page[described]](), Create, limits, reg)
-	if got, want := encoded(t, ref), `{"$ref":"#/components/schemas/describedpage"}`; got != want {
+	if got, want := encoded(t, ref), `{"$ref":"#/components/schemas/DescribedPage"}`; got != want {
 		t.Fatalf("got %s, want %s", got, want)
 	}
-	if got := slices.Sorted(maps.Keys(reg.Schemas)); !slices.Equal(got, []string{"described", "describedpage", "inner", "tree"}) {
+	if got := slices.Sorted(maps.Keys(reg.Schemas)); !slices.Equal(got, []string{"Described", "DescribedPage", "Inner", "Tree"}) {
 		t.Errorf("registered %v", got)
 	}
 	doc := load(t, reg, nil, []any{})
@@ -116,7 +116,7 @@ func TestSchemaFitsWhatAppendWrites(t *testing.T) {
 	set.Any = []int{1}
 	for _, v := range []described{newDescribed(), set} {
 		body := Append(nil, page[described]{[]described{v}})
-		if err := accepts(t, doc, "describedpage", body); err != nil {
+		if err := accepts(t, doc, "DescribedPage", body); err != nil {
 			t.Errorf("%s\n%v", body, err)
 		}
 	}
@@ -139,15 +139,15 @@ func TestSchemaFitsWhatAppendWrites(t *testing.T) {
 	} {
 		v := newDescribed()
 		spoil(&v)
-		if body := Append(nil, &v); accepts(t, doc, "described", body) == nil {
+		if body := Append(nil, &v); accepts(t, doc, "Described", body) == nil {
 			t.Errorf("%s: the schema accepts %s", name, body)
 		}
 	}
-	if accepts(t, doc, "described", []byte(`{}`)) == nil {
+	if accepts(t, doc, "Described", []byte(`{}`)) == nil {
 		t.Error("the schema accepts {}")
 	}
 	// Schemas of answers allow unknown fields.
-	if err := accepts(t, doc, "described", []byte(strings.Replace(string(Append(nil, newDescribed())), `{`, `{"more":1,`, 1))); err != nil {
+	if err := accepts(t, doc, "Described", []byte(strings.Replace(string(Append(nil, newDescribed())), `{`, `{"more":1,`, 1))); err != nil {
 		t.Error(err)
 	}
 }
@@ -155,7 +155,7 @@ func TestSchemaFitsWhatAppendWrites(t *testing.T) {
 func TestSchemaProperties(t *testing.T) {
 	reg := new(Registry)
 	Schema(reflect.TypeFor[described](), Create, limits, reg)
-	s := reg.Schemas["described"]
+	s := reg.Schemas["Described"]
 	for name, want := range map[string]map[string]any{
 		"id":     {"type": "string"},
 		"status": {"type": "string", "enum": []any{"active", "archived"}, "description": "Where it stands."},
@@ -169,9 +169,9 @@ func TestSchemaProperties(t *testing.T) {
 		"share":  {"type": "number", "exclusiveMinimum": 0.0, "maximum": 0.5},
 		"until":  {"type": []any{"string", "null"}, "format": "date-time"},
 		"tags":   {"type": "array", "items": map[string]any{"type": "string"}, "maxItems": int64(2)},
-		"inner":  {"$ref": "#/components/schemas/inner", "description": "What is inside."},
+		"inner":  {"$ref": "#/components/schemas/Inner", "description": "What is inside."},
 		"pointer": {"anyOf": []any{
-			map[string]any{"$ref": "#/components/schemas/inner"}, map[string]any{"type": "null"}}},
+			map[string]any{"$ref": "#/components/schemas/Inner"}, map[string]any{"type": "null"}}},
 		"extra":  {"type": "object"},
 		"any":    {"type": []any{"string", "number", "boolean", "object", "array", "null"}},
 		"counts": {"type": "object", "additionalProperties": map[string]any{"type": "integer", "format": "int64"}},
@@ -193,7 +193,7 @@ func TestSchemaAgreesWithDecodeBody(t *testing.T) {
 		"create": Schema(reflect.TypeFor[request](), Create, limits, reg),
 		"patch":  Schema(reflect.TypeFor[request](), Patch, limits, reg),
 	}
-	if got := slices.Sorted(maps.Keys(reg.Schemas)); !slices.Equal(got, []string{"request", "requestPatch"}) {
+	if got := slices.Sorted(maps.Keys(reg.Schemas)); !slices.Equal(got, []string{"Request", "RequestPatch"}) {
 		t.Errorf("registered %v", got)
 	}
 	doc := load(t, reg, tops, []any{})
