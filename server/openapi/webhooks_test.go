@@ -24,7 +24,7 @@ func documents() map[string]*openapi.Document {
 	return map[string]*openapi.Document{
 		"rest": restAPI(api.Routes()),
 		"till": openapi.New(till.About, till.Routes(), limits, "https://cards.example.com"+till.Prefix, nil),
-		"dev":  openapi.New(dev.About, dev.Routes(), limits, "http://127.0.0.1:8080"+dev.Prefix, nil),
+		"dev":  openapi.New(dev.About, dev.Routes(), limits, "https://cards.example.com"+dev.Prefix, nil),
 	}
 }
 

@@ -141,7 +141,7 @@ func (g *generator) typeOf(t reflect.Type) *JSONSchema {
 	case t == typeValue || t.Kind() == reflect.Interface:
 		// The empty schema means the same, but validators for OpenAPI 3.0 do not
 		// accept null for it.
-		return &JSONSchema{Type: Types{"string", "number", "boolean", "object", "array", "null"}}
+		return &JSONSchema{Type: Types{"string", "number", "boolean", "object", "array", "null"}, Items: &JSONSchema{}}
 	case t.Kind() == reflect.Pointer:
 		return orNull(g.typeOf(t.Elem()))
 	case t.Kind() == reflect.Map:

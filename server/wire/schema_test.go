@@ -173,7 +173,7 @@ func TestSchemaProperties(t *testing.T) {
 		"pointer": {"anyOf": []any{
 			map[string]any{"$ref": "#/components/schemas/Inner"}, map[string]any{"type": "null"}}},
 		"extra":  {"type": "object"},
-		"any":    {"type": []any{"string", "number", "boolean", "object", "array", "null"}},
+		"any":    {"type": []any{"string", "number", "boolean", "object", "array", "null"}, "items": map[string]any{}},
 		"counts": {"type": "object", "additionalProperties": map[string]any{"type": "integer", "format": "int64"}},
 	} {
 		if got, want := encoded(t, s.Properties[name]), encoded(t, want); got != want {
