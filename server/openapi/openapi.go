@@ -178,7 +178,7 @@ func New(about About, routes []kernel.Route, lim wire.Limits, base string, sampl
 		about:     about,
 		limits:    lim,
 		samples:   samples,
-		registry:  wire.Registry{Unions: about.Unions},
+		registry:  wire.Registry{Unions: about.Unions, Capitalized: true},
 	}
 	d.schema(reflect.TypeFor[kernel.ErrorBody](), wire.Create)
 	for i := range routes {

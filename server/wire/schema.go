@@ -81,7 +81,10 @@ type Registry struct {
 	// Unions are the types of the values that interfaces hold. Other interfaces may hold
 	// anything.
 	Unions map[reflect.Type][]reflect.Type
-	owners map[string]owner
+	// Capitalized says that the names of all schemas begin with a capital, also those of
+	// unexported types.
+	Capitalized bool
+	owners      map[string]owner
 }
 
 // owner is the type and mode of a schema in a Registry.
@@ -158,7 +161,7 @@ func (g *generator) typeOf(t reflect.Type) *JSONSchema {
 // register returns the schema of t in the registry, and adds it if necessary.
 func (g *generator) register(t reflect.Type) *JSONSchema {
 	mode := Create
-	name := componentName(t.Name())
+	name := g.componentName(t.Name())
 	if g.mode == Patch && isRequest(t) {
 		mode = Patch
 		if !strings.HasSuffix(name, "Patch") {
@@ -182,9 +185,14 @@ func (g *generator) register(t reflect.Type) *JSONSchema {
 	return g.structOf(s, t)
 }
 
-// componentName returns the name of a type's schema: CardList for List[a/b.Card], and Page for
-// an unexported page.
-func componentName(name string) string {
+// componentName returns the name of a type's schema: CardList for List[a/b.Card].
+func (g *generator) componentName(name string) string {
+	capitalized := func(name string) string {
+		if g.reg.Capitalized {
+			return strings.ToUpper(name[:1]) + name[1:]
+		}
+		return name
+	}
 	base, args, generic := strings.Cut(name, "[")
 	if !generic {
 		return capitalized(base)
@@ -195,9 +203,6 @@ func componentName(name string) string {
 	}
 	return prefix + capitalized(base)
 }
-
-// capitalized returns the name of a type with a capital first.
-func capitalized(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // isRequest reports whether t is a struct of store.Opt fields.
 func isRequest(t reflect.Type) bool {

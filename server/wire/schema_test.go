@@ -99,7 +99,7 @@ func accepts(t *testing.T, doc *openapi3.T, name string, body []byte) error {
 }
 
 func TestSchemaFitsWhatAppendWrites(t *testing.T) {
-	reg := new(Registry)
+	reg := &Registry{Capitalized: true}
 	ref := Schema(reflect.TypeFor[page[described]](), Create, limits, reg)
 	if got, want := encoded(t, ref), `{"$ref":"#/components/schemas/DescribedPage"}`; got != want {
 		t.Fatalf("got %s, want %s", got, want)
@@ -153,7 +153,7 @@ func TestSchemaFitsWhatAppendWrites(t *testing.T) {
 }
 
 func TestSchemaProperties(t *testing.T) {
-	reg := new(Registry)
+	reg := &Registry{Capitalized: true}
 	Schema(reflect.TypeFor[described](), Create, limits, reg)
 	s := reg.Schemas["Described"]
 	for name, want := range map[string]map[string]any{
@@ -188,7 +188,7 @@ func TestSchemaProperties(t *testing.T) {
 // TestSchemaAgreesWithDecodeBody checks that a request's schema and DecodeBody refuse the same
 // bodies, for every rule that JSON Schema can express.
 func TestSchemaAgreesWithDecodeBody(t *testing.T) {
-	reg := new(Registry)
+	reg := &Registry{Capitalized: true}
 	tops := map[string]*JSONSchema{
 		"create": Schema(reflect.TypeFor[request](), Create, limits, reg),
 		"patch":  Schema(reflect.TypeFor[request](), Patch, limits, reg),
@@ -252,7 +252,7 @@ func TestSchemaPanics(t *testing.T) {
 	type inner struct {
 		Other bool `json:"other"`
 	}
-	reg := new(Registry)
+	reg := &Registry{Capitalized: true}
 	Schema(reflect.TypeFor[described](), Create, limits, reg)
 	mustPanic(t, "one name, two types", func() { Schema(reflect.TypeFor[inner](), Create, limits, reg) })
 	mustPanic(t, "missing limit", func() { Schema(reflect.TypeFor[described](), Create, nil, new(Registry)) })
