@@ -39,6 +39,9 @@ func (w *watcher) lines(t *testing.T, done func([]string) bool) (lines []string)
 		w.mu.Lock()
 		lines = nil
 		for _, a := range w.all {
+			if a.Path == "/dev/openapi.json" { // the harness reads it
+				continue
+			}
 			lines = append(lines, fmt.Sprintf("%s %d %s [%s]", a.Method, a.Status, a.Path, strings.Join(a.Hints, "; ")))
 		}
 		w.mu.Unlock()
@@ -84,7 +87,6 @@ func TestWatched(t *testing.T) {
 		"GET 503 /api/public/v1/me [internal_error; fault flt_1]",
 		"POST 201 /dev/faults []",
 		"GET 0 /api/public/v1/me [fault flt_2; retried_before_retry_after]",
-		"GET 200 /dev/openapi.json []", // the harness reads it
 		"GET 200 /readyz []",
 		"GET 403 /me [unauthorized]",
 	}
