@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/time/rate"
 
@@ -18,7 +17,6 @@ type Limiter struct {
 	perMinute int // 0: unlimited
 	mu        sync.RWMutex
 	buckets   map[int64]*allowance // by caller
-	set       atomic.Bool          // a caller has a limit of its own
 }
 
 // allowance is the limit of a caller, with its bucket.
@@ -44,7 +42,6 @@ func (l *Limiter) Set(caller int64, perMinute int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.buckets[caller] = newAllowance(perMinute)
-	l.set.Store(true)
 }
 
 // noLimit is the allowance of the callers of a limiter that does not limit.
@@ -52,9 +49,6 @@ var noLimit = newAllowance(0)
 
 // of returns the allowance of a caller.
 func (l *Limiter) of(caller int64) *allowance {
-	if l.perMinute == 0 && !l.set.Load() {
-		return noLimit
-	}
 	l.mu.RLock()
 	a := l.buckets[caller]
 	l.mu.RUnlock()
