@@ -21,19 +21,18 @@ func isPage(path string) bool {
 
 // pageRecording is an http.ResponseWriter that records an answer outside of the APIs.
 type pageRecording struct {
-	http.ResponseWriter
-	j      *Journal
-	entry  requestEntry
-	path   string // as it was sent
-	start  time.Time
-	status int // 0 until the answer begins
-	total  int64
-	done   bool
+	statusWriter
+	j     *Journal
+	entry requestEntry
+	path  string // as it was sent
+	start time.Time
+	total int64
+	done  bool
 }
 
 // wrapPage answers a request outside of the APIs with next and records it.
 func (j *Journal) wrapPage(next http.Handler, w http.ResponseWriter, r *http.Request) {
-	rec := &pageRecording{ResponseWriter: w, j: j, path: r.URL.EscapedPath(), start: time.Now()}
+	rec := &pageRecording{statusWriter: statusWriter{ResponseWriter: w}, j: j, path: r.URL.EscapedPath(), start: time.Now()}
 	rec.entry = requestEntry{Kind: kindPage, At: store.TimeOf(j.now()), Method: r.Method, Path: shownPath(rec.path)}
 	rec.entry.Request.Headers = chosen(r.Header, "Accept", "Accept-Language", "Content-Type", "Origin", "User-Agent")
 	aborted := true
@@ -57,22 +56,8 @@ func chosen(h http.Header, names ...string) map[string]string {
 	return m
 }
 
-// Unwrap lets an http.ResponseController reach the connection.
-func (rec *pageRecording) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
-
-// WriteHeader records the status.
-func (rec *pageRecording) WriteHeader(status int) {
-	if rec.status == 0 && status >= 200 {
-		rec.status = status
-	}
-	rec.ResponseWriter.WriteHeader(status)
-}
-
 // Write completes the entry before it writes the last byte that Content-Length announces.
 func (rec *pageRecording) Write(b []byte) (int, error) {
-	if rec.status == 0 {
-		rec.status = http.StatusOK
-	}
 	rec.total += int64(len(b))
 	if n, err := strconv.ParseInt(rec.Header().Get("Content-Length"), 10, 64); err == nil && rec.total >= n {
 		rec.finish(false)
@@ -89,9 +74,7 @@ func (rec *pageRecording) finish(aborted bool) {
 	e, h := &rec.entry, rec.Header()
 	e.Response.Headers = map[string]string{}
 	if !aborted {
-		if e.Response.Status = rec.status; rec.status == 0 {
-			e.Response.Status = http.StatusOK
-		}
+		e.Response.Status = rec.answered()
 		id := h.Get("X-Request-Id")
 		e.RequestID = store.Null[string]{V: id, Valid: id != ""}
 		e.Response.Headers = chosen(h, "Content-Length", "Content-Type", "X-Request-Id")

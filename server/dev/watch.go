@@ -33,7 +33,7 @@ func Watched(next http.Handler, tell func(Answered)) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		x := &watched{ResponseWriter: w}
+		x := &watched{statusWriter: statusWriter{ResponseWriter: w}}
 		a := Answered{Method: r.Method, Path: shownPath(r.URL.EscapedPath())} // before the handlers change it
 		if !slices.Contains(methods, a.Method) {
 			a.Method = "OTHER"
@@ -73,20 +73,26 @@ const maxWatchedError = 16 << 10
 // watched is an http.ResponseWriter that keeps the status of an answer, and the body of an
 // error in JSON.
 type watched struct {
-	http.ResponseWriter
-	status int
-	body   []byte
-	notes  []string // of the journal
+	statusWriter
+	body  []byte
+	notes []string // of the journal
 }
 
-// Unwrap lets an http.ResponseController reach the connection.
-func (x *watched) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+// statusWriter is an http.ResponseWriter that keeps the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int // 0 until WriteHeader is called
+}
 
-func (x *watched) WriteHeader(status int) {
-	if x.status == 0 && status >= 200 {
-		x.status = status
+// Unwrap returns the writer for an http.ResponseController.
+func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// WriteHeader keeps the status, unless it is informational.
+func (s *statusWriter) WriteHeader(status int) {
+	if s.status == 0 && status >= 200 {
+		s.status = status
 	}
-	x.ResponseWriter.WriteHeader(status)
+	s.ResponseWriter.WriteHeader(status)
 }
 
 func (x *watched) Write(b []byte) (int, error) {
@@ -97,11 +103,11 @@ func (x *watched) Write(b []byte) (int, error) {
 }
 
 // answered returns the status of an answer that is complete.
-func (x *watched) answered() int {
-	if x.status == 0 {
+func (s *statusWriter) answered() int {
+	if s.status == 0 {
 		return http.StatusOK
 	}
-	return x.status
+	return s.status
 }
 
 // hints returns the hints of the answer.
