@@ -17,25 +17,30 @@ import (
 	"punchcard/server/servertest"
 )
 
-// watcher keeps what a fixture tells of its requests.
+// watcher records the requests that a fixture reports.
 type watcher struct {
-	mu  sync.Mutex
-	all []dev.Answered
+	mu   sync.Mutex
+	all  []dev.Answered
+	more chan struct{} // receives a value after a report, if it has none
 }
 
 func (w *watcher) tell(a dev.Answered) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.all = append(w.all, a)
+	select {
+	case w.more <- struct{}{}:
+	default:
+	}
 }
 
-func (w *watcher) watch(c *app.Config) { c.Dev.Watch = w.tell }
+func (w *watcher) watch(c *app.Config) { w.more, c.Dev.Watch = make(chan struct{}, 1), w.tell }
 
 // lines returns what was told, without durations. An answer may arrive before it is told of,
 // so it waits until done reports that all is there.
 func (w *watcher) lines(t *testing.T, done func([]string) bool) (lines []string) {
 	t.Helper()
-	for end := time.Now().Add(servertest.Patience); ; time.Sleep(time.Millisecond) {
+	for end := time.After(servertest.Patience); ; {
 		w.mu.Lock()
 		lines = nil
 		for _, a := range w.all {
@@ -45,7 +50,12 @@ func (w *watcher) lines(t *testing.T, done func([]string) bool) (lines []string)
 			lines = append(lines, fmt.Sprintf("%s %d %s [%s]", a.Method, a.Status, a.Path, strings.Join(a.Hints, "; ")))
 		}
 		w.mu.Unlock()
-		if done(lines) || time.Now().After(end) {
+		if done(lines) {
+			return lines
+		}
+		select {
+		case <-w.more:
+		case <-end:
 			return lines
 		}
 	}
