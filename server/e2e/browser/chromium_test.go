@@ -364,7 +364,7 @@ const (
 	up   = input.DispatchMouseEventTypeMouseReleased
 )
 
-// mouse has the mouse do something at a point of the window.
+// mouse sends an event of the mouse at a point of the window.
 func (b *tab) mouse(does input.DispatchMouseEventType, x, y float64) error {
 	params := input.DispatchMouseEventParams{Type: does, X: x, Y: y}
 	if does != move {
