@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -171,10 +173,11 @@ func (c *Init) Run() error {
 	if err := c.build(&o, shop, location, device, program, key, owner); err != nil {
 		return err
 	}
-	if err := writeNew(files); err != nil {
-		return fmt.Errorf("the shop is in %s, but: %w", c.DB, err)
+	if failed := writeNew(files); failed != nil { // the secrets are shown all the same
+		err = fmt.Errorf("the shop is in %s, but --write-deploy: %w", c.DB, failed)
+		files = nil
 	}
-	return c.show(&o, func(w io.Writer) { c.print(w, o, files) })
+	return errors.Join(err, c.show(&o, func(w io.Writer) { c.print(w, o, files) }))
 }
 
 // build makes the shop in a file of a folder of its own, and then gives the file its name,
@@ -258,7 +261,9 @@ func (c *Init) deployFiles() (map[string]string, error) {
 	files := map[string]string{}
 	for name, text := range map[string]string{"Caddyfile": deploy.Caddyfile, "punchcard.service": deploy.Unit} {
 		path := filepath.Join(c.WriteDeploy, name)
-		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Lstat(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("--write-deploy: %w", err)
+		} else if err == nil {
 			return nil, fmt.Errorf("--write-deploy: %s is there already, and is not replaced", path)
 		}
 		files[path] = strings.ReplaceAll(text, deploy.Host, u.Host)
@@ -289,9 +294,10 @@ func (c *Init) print(w io.Writer, o opened, files map[string]string) {
 	printf(w, "The shop %s is in %s, with the location %s and the program %s.\n\nThese are shown this once. The owner's account, by a link that is valid until %s once the server runs:\n\n%s\n\n",
 		o.Shop.Name, o.DB, o.Location.Name, o.Program.Name, o.OwnerLink.ExpiresAt, o.OwnerLink.URL)
 	printf(w, "A key for the API:\n\n%s\n\nThe token of the first till:\n\n%s\n\nNext:\n\n", o.Key.Secret, o.Device.Token)
-	printf(w, "  punchcard serve --db %s --public-url %s\n  punchcard card issue %q --holder-name Ada --db %s --public-url %s\n", o.DB, c.PublicURL, o.Program.Name, o.DB, c.PublicURL)
-	printf(w, "  punchcard card show Ada --db %s\n  PUNCHCARD_TILL_TOKEN=… punchcard till stamp SHORT-CODE\n  punchcard device pair --location %q --db %s --public-url %s\n", o.DB, o.Location.Name, o.DB, c.PublicURL)
-	for path := range files {
+	db := shellWord(o.DB)
+	printf(w, "  punchcard serve --db %s --public-url %s\n  punchcard card issue %s --holder-name Ada --db %s --public-url %s\n", db, c.PublicURL, shellWord(o.Program.Name), db, c.PublicURL)
+	printf(w, "  punchcard card show Ada --db %s\n  PUNCHCARD_TILL_TOKEN=… punchcard till stamp SHORT-CODE\n  punchcard device pair --location %s --db %s --public-url %s\n", db, shellWord(o.Location.Name), db, c.PublicURL)
+	for _, path := range slices.Sorted(maps.Keys(files)) {
 		printf(w, "\n%s is written.\n", path)
 	}
 }

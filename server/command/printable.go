@@ -32,6 +32,27 @@ func Printable(text string) string {
 	return b.String()
 }
 
+// counted returns a number of things, such as "1 key" and "2 keys".
+func counted(n int64, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprint(n, " ", thing)
+}
+
+// shellWord returns text as a shell takes it for one word.
+func shellWord(text string) string {
+	switch {
+	case text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./:@%+,=", r)
+	}):
+		return text
+	case !strings.ContainsAny(text, "\"$`\\!"):
+		return `"` + text + `"` // which Windows takes too
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
 // escaped reports whether Printable escapes a character.
 func escaped(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
