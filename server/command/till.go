@@ -28,6 +28,14 @@ type aTillCard struct {
 	Code string `arg:"" help:"What the card's QR code holds, or its short code. An id works in lookup, and on devices made with --accept-card-ids."`
 }
 
+// open returns a client. The text that names the card must not be empty.
+func (c aTillCard) open() (*tillClient, error) {
+	if strings.TrimSpace(c.Code) == "" {
+		return nil, errors.New("CODE: must not be empty")
+	}
+	return c.tillFlags.open()
+}
+
 // path returns the path of the card with what follows.
 func (c aTillCard) path(rest string) string { return "/cards/" + url.PathEscape(c.Code) + rest }
 
@@ -235,6 +243,9 @@ func (c *tillAmount) change(path, done string) error {
 	cents, err := client.cents("AMOUNT", c.Amount)
 	if err != nil {
 		return err
+	}
+	if cents == 0 {
+		return errors.New("AMOUNT: must be more than 0")
 	}
 	return client.write(c.path(path), map[string]any{"amount_cents": cents}, func(_ store.Stamped, currency string) string { return money(cents, currency) + " " + done + "." })
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -38,9 +39,15 @@ func (p *askPIN) Decode(ctx *kong.DecodeContext) error {
 		ctx.Scan.Pop()
 		return errPINArgument
 	}
+	if next, ok := ctx.Scan.Peek().Value.(string); ok && somePIN.MatchString(next) {
+		return errPINArgument
+	}
 	*p = true
 	return nil
 }
+
+// somePIN matches what may be a PIN and is no short code.
+var somePIN = regexp.MustCompile(`^[0-9]{1,7}$`)
 
 // IsBool reports that the flag needs no value.
 func (*askPIN) IsBool() bool { return true }
@@ -102,15 +109,19 @@ func (c *tillClient) call(method, path string, body []byte, out any) (err error)
 		} else if err == nil {
 			err = c.decode(status, out)
 		}
-		if errors.Is(err, errNoServer) {
+		if errors.Is(err, errNoServer) || errors.Is(err, errNoHost) {
 			return err
 		}
 	}
 	return err
 }
 
-// errNoServer is the error of a connection that is refused.
-var errNoServer = errors.New("no server answers there; start it with: punchcard serve")
+var (
+	// errNoServer is the error of a connection that is refused.
+	errNoServer = errors.New("no server answers there; start it with: punchcard serve")
+	// errNoHost is the error of a name that no DNS server knows.
+	errNoHost = errors.New("the host has no address")
+)
 
 // send sends a request once and returns the status of the answer.
 func (c *tillClient) send(method, path string, body []byte) (int, error) {
@@ -128,6 +139,8 @@ func (c *tillClient) send(method, path string, body []byte) (int, error) {
 	resp, err := c.http.Do(req)
 	var refused *net.OpError
 	switch {
+	case errors.As(err, new(*net.DNSError)):
+		return 0, fmt.Errorf("--url %s: %w", c.URL, errNoHost)
 	case errors.As(err, &refused) && refused.Op == "dial":
 		return 0, fmt.Errorf("--url %s: %w", c.URL, errNoServer)
 	case err != nil:
@@ -147,7 +160,7 @@ func (c *tillClient) decode(status int, out any) error {
 	if json.Unmarshal(c.raw, &e) != nil || e.Error.Message == "" {
 		return fmt.Errorf("--url %s: answered %d, not as a punchcard server does", c.URL, status)
 	}
-	message := e.Error.Message
+	message := strings.NewReplacer("spend_cents", "--spend", "amount_cents", "AMOUNT").Replace(e.Error.Message)
 	var faults []string
 	for _, d := range e.Error.Details {
 		faults = append(faults, tillFlag(d.Field)+" "+strings.TrimPrefix(strings.TrimSuffix(d.Message, "."), d.Field+" "))

@@ -38,6 +38,11 @@ func TestTill(t *testing.T) {
 	card := issue("standard", "Ada")
 	f.prints([]string{"till", "lookup", card}, "The card of Ada", "is active and has 0 of 10 stamps.", "5 more for: ", "10 more for: ")
 	f.refused([]string{"till", "redeem", card}, "no prize is due")
+	f.refused([]string{"till", "lookup", ""}, "CODE: must not be empty")
+	f.refused([]string{"till", "stamp", card, "--spend", "3.50"}, "--spend is not allowed")
+	if _, err := f.try("till", "stamp", card, "--pin", "4711"); err == nil || !strings.Contains(err.Error(), "standard input") || strings.Contains(err.Error(), "4711") {
+		t.Errorf("a PIN as an argument: %v", err)
+	}
 	f.prints([]string{"till", "stamp", card}, "1 stamp given.", "has 1 of 10 stamps", "punchcard till undo txn_")
 	f.prints([]string{"till", "undo"}, "Taken back.", "has 0 of 10 stamps")
 	f.refused([]string{"till", "undo"}, "nothing that could be taken back")
@@ -63,6 +68,7 @@ func TestTill(t *testing.T) {
 		t.Errorf("the balance is %v, and was %v", after, before)
 	}
 	f.refused([]string{"till", "spend", gift, "99999"}, "balance")
+	f.refused([]string{"till", "spend", gift, "0.00"}, "AMOUNT: must be more than 0")
 	for _, wrong := range []string{"0", "1.234", "x", "1e3"} {
 		f.refused([]string{"till", "top-up", gift, wrong}, "AMOUNT")
 	}
@@ -71,6 +77,7 @@ func TestTill(t *testing.T) {
 	f.refused([]string{"till", "lookup", "a/b?c"}, "No such card")
 
 	f.refused([]string{"till", "lookup", card, "--url", "ftp://x"}, "--url")
+	f.refused([]string{"till", "lookup", card, "--url", "http://shop.invalid"}, "shop.invalid", "has no address")
 	f.refused([]string{"till", "lookup", card, "--url", s.Origin + "/docs"}, "No such path")
 	t.Setenv("PUNCHCARD_TILL_TOKEN", s.TillToken[:51]+"!")
 	f.refused([]string{"till", "lookup", card}, "PUNCHCARD_TILL_TOKEN")
