@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -16,6 +17,9 @@ import (
 
 func main() {
 	args := os.Args[1:]
+	if err := command.CheckArguments(args); err != nil {
+		fail(err)
+	}
 	parser, err := kong.New(command.For(args),
 		kong.Name("punchcard"),
 		kong.Description("Loyalty and access cards: a server in one binary on one SQLite file. Start with: punchcard dev"),
@@ -38,7 +42,7 @@ func main() {
 	}
 }
 
-var flagName = regexp.MustCompile(`^--([a-z-]+)(=\S+)?:? `)
+var flagName = regexp.MustCompile(`^--([a-z-]+)(=\S+)?(: | must )`)
 
 var wholeNumber = regexp.MustCompile(`expected a valid 64 bit int but got "[^"]*"`)
 
@@ -55,7 +59,7 @@ func explain(err error) error {
 	}
 	for _, f := range perr.Context.Flags() {
 		if f.Name == m[1] && len(f.Envs) > 0 {
-			what := wholeNumber.ReplaceAllString(err.Error()[len(m[0]):], "must be a whole number")
+			what := wholeNumber.ReplaceAllString(strings.TrimLeft(m[3], ": ")+err.Error()[len(m[0]):], "must be a whole number")
 			return fmt.Errorf("--%s (%s): %s", m[1], app.Variable(f.Name, f.Envs[0]), what)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"punchcard/server/wire"
 	"punchcard/store"
@@ -39,6 +41,14 @@ func flagOf(field string) string {
 		flag += fmt.Sprintf(" (value %d)", n+1)
 	}
 	return flag
+}
+
+// faultOf returns what is wrong with a field, after its flag. Some messages are sentences.
+func faultOf(d store.Detail) string {
+	if first, _ := utf8.DecodeRuneInString(d.Message); unicode.IsUpper(first) {
+		return flagOf(d.Field) + ": " + d.Message
+	}
+	return flagOf(d.Field) + " " + d.Message
 }
 
 // fieldTypes are the types of flags by the kinds of their fields.
@@ -109,13 +119,16 @@ func flagHelp(in wire.Input, mode wire.Mode) string {
 	for _, sentence := range strings.Split(strings.TrimSuffix(in.Doc, "."), ". ") {
 		var parts []string
 		for _, part := range strings.Split(sentence, "; ") {
-			if !strings.Contains(part, "PATCH") && !strings.Contains(part, "null") && part != "" {
+			if !strings.Contains(part, "PATCH") && !strings.Contains(part, "null") && !strings.Contains(part, "restricted key") && part != "" {
 				parts = append(parts, part)
 			}
 		}
 		if len(parts) > 0 {
 			kept = append(kept, strings.Join(parts, "; ")+".")
 		}
+	}
+	if kind := idFields[in.Name]; kind != nil && len(kept) == 0 {
+		kept = append(kept, "The "+kind.one+": its id or name.")
 	}
 	if len(kept) == 0 {
 		words := strings.ReplaceAll(in.Name, "_", " ")

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 )
@@ -86,4 +87,15 @@ func printCompletion(w io.Writer, words map[string][]string) error {
 	b.WriteString("  esac\n  COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\ncomplete -o default -F _punchcard punchcard\n")
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// CheckArguments returns an error for an argument that is not UTF-8. The parser would
+// replace its bytes without a word, also in the path of a file.
+func CheckArguments(args []string) error {
+	for n, text := range args {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("argument %d, %s, is not UTF-8", n+1, text)
+		}
+	}
+	return nil
 }

@@ -90,3 +90,31 @@ func TestCompletion(t *testing.T) {
 	}
 	f.refused([]string{"completion", "fish"}, "bash")
 }
+
+// TestCheckArguments refuses what the parser would change without a word.
+func TestCheckArguments(t *testing.T) {
+	if err := CheckArguments([]string{"card", "issue", "Caffè", "\ufffd"}); err != nil {
+		t.Error(err)
+	}
+	if err := CheckArguments([]string{"card", "issue", "Caff\xe8"}); err == nil || !strings.Contains(err.Error(), "argument 3") || !strings.Contains(err.Error(), "UTF-8") {
+		t.Error(err)
+	}
+}
+
+// TestHelpOfNames checks that the help of flags that take names says so.
+func TestHelpOfNames(t *testing.T) {
+	var out strings.Builder
+	parser, err := kong.New(New(), kong.Name("punchcard"), kong.DefaultEnvars("PUNCHCARD"), kong.Writers(&out, &out), kong.Exit(func(int) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parser.Parse(strings.Fields("transaction list --help"))
+	for _, want := range []string{"--program=TEXT         The program: its id or name.", "--card=TEXT            The card: its id or name."} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the help lacks %q", want)
+		}
+	}
+	if strings.Contains(out.String(), "restricted key") {
+		t.Errorf("the help is about keys:\n%s", out.String())
+	}
+}
