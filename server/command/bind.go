@@ -183,7 +183,7 @@ func (b *Bound) Run() error {
 
 // invoke completes the names among the arguments and flags to ids, and runs the operation.
 func (b *Bound) invoke(st *store.Store, form url.Values) (any, error) {
-	shop, err := st.ResolveShop(b.Shop)
+	shop, err := b.resolve(st)
 	if err != nil {
 		return nil, err
 	}

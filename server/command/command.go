@@ -107,7 +107,7 @@ type File struct {
 // OfShop has the flags of a command on one shop of the file.
 type OfShop struct {
 	File
-	Shop string `placeholder:"ID" help:"The shop; needed only if the file has several."`
+	Shop string `placeholder:"TEXT" help:"The shop: its id or name; needed only if the file has several."`
 }
 
 // with opens the file, calls f, and closes the file.
@@ -135,7 +135,7 @@ var fieldLimits = app.DefaultLimits().Fields()
 
 // do runs an operation in the shop, as the person at the command line.
 func do[O any](c OfShop, opts store.Options, op *kernel.Operation, args kernel.Args) (O, error) {
-	return doIn[O](c.File, opts, func(st *store.Store) (int64, error) { return st.ResolveShop(c.Shop) }, op, args)
+	return doIn[O](c.File, opts, c.resolve, op, args)
 }
 
 // noShop returns 0, for operations that do not act on a shop.
@@ -217,7 +217,7 @@ func plain(err error) error {
 	}
 	var parts []string
 	for _, d := range e.Details {
-		parts = append(parts, flagOf(d.Field)+" "+d.Message)
+		parts = append(parts, faultOf(d))
 	}
 	return fmt.Errorf("%s", strings.Join(parts, "; "))
 }

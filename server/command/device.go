@@ -68,7 +68,7 @@ func (c *DevicePair) Run() error {
 		return err
 	}
 	f := operation.DeviceFields{LocationID: store.Given(location), Name: store.Given(c.Name), AcceptCardIDs: store.Given(c.AcceptCardIDs)}
-	p, err := doIn[store.CreatedPairing](c.File, c.options(), func(st *store.Store) (int64, error) { return st.ResolveShop(c.Shop) }, operation.CreatePairing, kernel.Args{Fields: f})
+	p, err := doIn[store.CreatedPairing](c.File, c.options(), c.resolve, operation.CreatePairing, kernel.Args{Fields: f})
 	if err != nil {
 		return err
 	}

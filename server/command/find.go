@@ -82,10 +82,19 @@ func (f finder) find(kind *resource, text string, params map[string]string) (can
 	if isID && kind != aWebhook {
 		return candidate{id: text}, nil
 	}
+	if strings.TrimSpace(text) == "" {
+		return candidate{}, usagef("the %s must not be empty", kind.one)
+	}
 	all, err := kind.list(f, text, params)
 	if err != nil {
 		return candidate{}, err
 	}
+	return choose(kind, text, all)
+}
+
+// choose returns the candidate that a text names.
+func choose(kind *resource, text string, all []candidate) (candidate, error) {
+	isID := strings.HasPrefix(text, kind.prefix)
 	var found []candidate
 	for _, c := range all {
 		if c.id == text || slices.ContainsFunc(c.names, func(name string) bool { return strings.EqualFold(name, strings.TrimSpace(text)) }) {
@@ -101,11 +110,22 @@ func (f finder) find(kind *resource, text string, params map[string]string) (can
 	case isID:
 		return candidate{id: text, params: map[string]string{"id": text}}, nil // the operation refuses it
 	case len(found) > 1:
-		return candidate{}, usagef("%d %s are named %s; give the id of one: %s", len(found), kind.many, text, labels(found))
+		return candidate{}, usagef("%d %s are named %s; give the id of one: %s", len(found), kind.many, shortened(text), labels(found))
 	case len(all) == 0:
-		return candidate{}, usagef("no %s is named %s", kind.one, text)
+		return candidate{}, usagef("no %s is named %s", kind.one, shortened(text))
 	}
-	return candidate{}, usagef("no %s is named %s; there are: %s", kind.one, text, labels(all))
+	return candidate{}, usagef("no %s is named %s; there are: %s", kind.one, shortened(text), labels(all))
+}
+
+// maxShown is how many characters of a text an error repeats.
+const maxShown = 60
+
+// shortened returns a text as an error repeats it.
+func shortened(text string) string {
+	if all := []rune(text); len(all) > maxShown {
+		return string(all[:maxShown]) + "…"
+	}
+	return text
 }
 
 // maxLabels is how many candidates an error lists.
@@ -123,13 +143,39 @@ func labels(all []candidate) string {
 	return strings.Join(parts, ", ")
 }
 
+// resolve returns the key of the shop that --shop names, by its id or name. Without the flag it is
+// the only shop of the file.
+func (c OfShop) resolve(st *store.Store) (int64, error) {
+	id := c.Shop
+	if id != "" && !strings.HasPrefix(id, "shp_") {
+		shops, err := readList[store.Shop](finder{kernel.New(st, kernel.Config{Fields: fieldLimits}), person(0)}, operation.ListShops, kernel.Args{})
+		if err != nil {
+			return 0, err
+		}
+		var all []candidate
+		for _, s := range shops {
+			all = append(all, candidate{id: s.ID, label: s.Name, names: []string{s.Name}})
+		}
+		found, err := choose(&resource{one: "shop", many: "shops", prefix: "shp_"}, id, all)
+		if err != nil {
+			return 0, asUsage(err, "--shop: ")
+		}
+		id = found.id
+	}
+	key, err := st.ResolveShop(id)
+	if e, refused := store.AsError(err); refused && e.Code == store.NotFound && id != "" {
+		return 0, usagef("--shop: no such shop")
+	}
+	return key, err
+}
+
 // id returns the id of what a text names, for commands that are not bound.
 func (c OfShop) id(kind *resource, text string) (id string, err error) {
 	if strings.HasPrefix(text, kind.prefix) {
 		return text, nil
 	}
 	err = c.with(store.Options{MustExist: true, Readers: 1}, func(st *store.Store) error {
-		shop, err := st.ResolveShop(c.Shop)
+		shop, err := c.resolve(st)
 		if err != nil {
 			return err
 		}

@@ -159,6 +159,6 @@ func (c *KeyRevokeAll) Run() error {
 		return err
 	}
 	return run(c.OfShop, operation.RevokeAllKeys, kernel.Args{}, func(w io.Writer, r operation.RevokedKeys) {
-		printf(w, "%d keys revoked\n", r.Revoked)
+		printf(w, "%s revoked\n", counted(r.Revoked, "key"))
 	})
 }

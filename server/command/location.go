@@ -69,7 +69,7 @@ func (c *LocationList) Run() error {
 func list[T any](c OfShop, op *kernel.Operation, limit int, human func(io.Writer, ...T)) error {
 	var all operation.List[T]
 	err := c.with(store.Options{MustExist: true, Readers: 1}, func(st *store.Store) error {
-		shop, err := st.ResolveShop(c.Shop)
+		shop, err := c.resolve(st)
 		if err != nil {
 			return err
 		}

@@ -60,7 +60,7 @@ type UserInvite struct {
 
 // Run makes the invitation and prints its link.
 func (c *UserInvite) Run() error {
-	shop := func(st *store.Store) (int64, error) { return st.ResolveShop(c.Shop) }
+	shop := c.resolve
 	if c.Role == "operator" {
 		shop = noShop
 	}
@@ -157,6 +157,6 @@ type UserSignOut struct{ ofUser }
 // Run ends the sessions.
 func (c *UserSignOut) Run() error {
 	return runUser(c.ofUser, existing, operation.SignOutUser, nil, func(w io.Writer, e operation.EndedSessions) {
-		printf(w, "%d sessions ended\n", e.Ended)
+		printf(w, "%s ended\n", counted(e.Ended, "session"))
 	})
 }

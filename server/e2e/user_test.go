@@ -62,7 +62,7 @@ func TestUserCommands(t *testing.T) {
 	if s.Cookie != "punchcard" || len(s.Token) != 43 {
 		t.Errorf("%+v", s)
 	}
-	if out := f.list("user", "sign-out", "manager@demo.test"); out != "1 sessions ended\n" {
+	if out := f.list("user", "sign-out", "manager@demo.test"); out != "1 session ended\n" {
 		t.Errorf("%s", out)
 	}
 	for _, args := range [][]string{{"user", "disable", "owner@demo.test"}, {"user", "disable", "nobody@demo.test"}, {"user", "reset", "usr_x"}, {"user", "invite", "x"}, {"user", "invite", "a@example.com", "--role", "king"}} {
