@@ -24,7 +24,7 @@ import (
 // App is a running server: listeners, and an instance that answers their requests.
 // Reset replaces the instance of a fixture.
 type App struct {
-	Origin     string // http://host:port as listened on; of a fixture 127.0.0.1 for a wildcard address
+	Origin     string // http://host:port as listened on, with 127.0.0.1 for a wildcard address
 	MetricsURL string // of the Prometheus metrics; empty without them
 	*instance         // guarded by gate
 
@@ -118,10 +118,7 @@ func Start(c Config) (*App, error) {
 	if certs != nil {
 		scheme, main = "https://", tls.NewListener(main, certs.config())
 	}
-	a := &App{Origin: scheme + main.Addr().String(), hosts: hosts, pricing: pricing, certs: certs, started: time.Now(), errors: last, served: make(chan error, 3), resets: make(chan struct{}, 1)}
-	if c.Dev != nil {
-		a.Origin = reachable(a.Origin)
-	}
+	a := &App{Origin: reachable(scheme + main.Addr().String()), hosts: hosts, pricing: pricing, certs: certs, started: time.Now(), errors: last, served: make(chan error, 3), resets: make(chan struct{}, 1)}
 	a.stopping, a.stop = context.WithCancel(context.Background())
 	c.PublicURL = cmp.Or(c.PublicURL, a.Origin)
 	c.ReadTimeout = cmp.Or(c.ReadTimeout, readTimeout)

@@ -158,7 +158,7 @@ func (c *Serve) Run() error {
 			conf.Log.Warn("there was no database, so a new one was made: see --db", "db", c.DB)
 		}
 		if c.PublicURL == "" && len(c.TLSAuto) == 0 && !loopback(c.Listen) {
-			conf.Log.Warn("links begin with the address of --listen, which customers may not reach: see --public-url", "origin", a.Origin)
+			conf.Log.Warn("links begin with an address that customers may not reach: see --public-url", "origin", a.Origin)
 		}
 		warnOfPrograms(conf.Log, a.Store)
 		attrs := []any{"db", c.DB, "origin", a.Origin, "docs", a.Origin + "/docs"}

@@ -227,6 +227,13 @@ func TestDevRefusesOtherMachines(t *testing.T) {
 	}
 }
 
+// TestFlagsThatExclude checks the refusal of two flags that do not go together.
+func TestFlagsThatExclude(t *testing.T) {
+	t.Parallel()
+	execute(t, nil, "openapi", "--till", "--dev").refused(t, "punchcard: --till and --dev can't be used together")
+	execute(t, nil, "program", "list", "--db", "caff\xe8.db").refused(t, "argument 4", "UTF-8")
+}
+
 func TestDevRefusesBadFlags(t *testing.T) {
 	t.Parallel()
 	for flag, value := range map[string]string{"clock": "yesterday", "listen": "nowhere", "public-url": "cards", "pricing-file": "/nonexistent/prices.json",

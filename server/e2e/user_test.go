@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"net/http"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -30,6 +31,19 @@ func TestSetupLink(t *testing.T) {
 	}
 	if n := query(t, f.db, "SELECT count(*) FROM links"); n[0] != "1" {
 		t.Errorf("%s links in the file", n)
+	}
+}
+
+// TestSetupLinkOfAWildcardAddress checks that the set-up link of a server that listens on all addresses
+// opens on this machine.
+func TestSetupLinkOfAWildcardAddress(t *testing.T) {
+	t.Parallel()
+	for _, listen := range []string{"0.0.0.0:0", ":0"} {
+		p := startServe(t, filepath.Join(t.TempDir(), "shop.db"), "--listen", listen)
+		link := setupLink.FindString(p.stderr.String())
+		if resp, err := http.Get(link); err != nil || resp.StatusCode != 200 {
+			t.Errorf("%s logs the link %q, which answers %v, %v\n%s", listen, link, resp, err, p.stderr)
+		}
 	}
 }
 
