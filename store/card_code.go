@@ -33,12 +33,31 @@ const (
 // for the card in writes of the shop's tills for eight days, and ends with the next reissue.
 // A till that found the card by a search, and so knows none of its codes, can send a write
 // later with it. The text is empty for any other text than the content of a QR code.
-func (v *View) HoldCode(code string) string {
-	generation, root, ok := v.s.IDs.openAny(kindCode, code)
+func (v *View) HoldCode(code string) string { return v.s.holdCode(code, v.Now) }
+
+// holdCode is HoldCode at a time.
+func (s *Store) holdCode(code string, now Time) string {
+	generation, root, ok := s.IDs.openAny(kindCode, code)
 	if !ok || generation >= heldMost {
 		return ""
 	}
-	return string(v.s.seal(nil, kindHeldCode, generation<<heldDayBits|uint64(Day(v.Now.Std())+heldDays), root))
+	return string(s.seal(nil, kindHeldCode, generation<<heldDayBits|uint64(Day(now.Std())+heldDays), root))
+}
+
+// CounterCard is a card that a till has issued. Its codes end with the first reissue.
+type CounterCard struct {
+	IssuedCard
+	HeldCode string `json:"held_code" doc:"Stands for the card as code in writes, for eight days or until the card is reissued."`
+}
+
+// Hold returns a card that a till issues now, with the code by which the till goes on with it.
+func (tx *Tx) Hold(c IssuedCard) CounterCard { return tx.s.hold(c, tx.Now) }
+
+// Hold returns a card that a till issued.
+func (v *View) Hold(c IssuedCard) CounterCard { return v.s.hold(c, v.Now) }
+
+func (s *Store) hold(c IssuedCard, now Time) CounterCard {
+	return CounterCard{c, s.holdCode(s.cardCode(s.keyOrNone(KindCard, c.ID), 0), now)}
 }
 
 // heldCode returns the content of the QR code for which a held code stands, or the text

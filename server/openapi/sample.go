@@ -29,7 +29,7 @@ var idPrefixes = map[string]string{"shop": "shp", "program": "prg", "prize": "pr
 	"webhook": "whk", "delivery": "dlv", "event": "evt", "key": "key", "user": "usr", "device": "dev", "request": "req", "actor": "dev", "staff": "stf"}
 
 // idOwners are the kinds of the field id, by the schema that has it.
-var idOwners = map[string]string{"Card": "card", "CardDetail": "card", "IssuedCard": "card", "EventCard": "card", "FoundCard": "card", "TillCard": "card",
+var idOwners = map[string]string{"Card": "card", "CardDetail": "card", "IssuedCard": "card", "CounterCard": "card", "EventCard": "card", "FoundCard": "card", "TillCard": "card",
 	"Program": "program", "ProgramDetail": "program", "EventProgram": "program", "Prize": "prize", "LadderPrize": "prize",
 	"Location": "location", "NamedLocation": "location", "EventLocation": "location", "MeShop": "shop", "TillShop": "shop", "EventShop": "shop",
 	"MeKey": "key", "Webhook": "webhook", "CreatedWebhook": "webhook", "UpdatedWebhook": "webhook", "Delivery": "delivery",

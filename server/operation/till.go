@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"punchcard/server/kernel"
+	"punchcard/server/qr"
 	"punchcard/server/wire"
 	"punchcard/store"
 )
@@ -30,17 +31,27 @@ var LookupCard = kernel.Read(
 		return l, err
 	})
 
+// CounterCard is the answer of IssueCardAtCounter.
+type CounterCard struct {
+	store.CounterCard
+	InstallQRSVG string `json:"install_qr_svg" doc:"SVG markup of a QR code for install_url."`
+}
+
 // IssueCardAtCounter issues a card that is active at once.
-var IssueCardAtCounter = withQRCode(kernel.Repeatable(kernel.Write(
+var IssueCardAtCounter = kernel.Complete(kernel.Repeatable(kernel.Write(
 	cards.only(device, "issueCardAtCounter", "Issue a card at the counter",
 		"The card is active at once.",
 		store.NotFound, store.Unprocessable, store.Conflict),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CounterFields) (store.IssuedCard, error) {
-		return tx.IssueAtCounter(c.Till(), c.Param("id"), f)
-	}), func(v *store.View, c *kernel.Call, f store.CounterFields) (out store.IssuedCard, found, known bool, err error) {
-	out, found, err = v.RepeatedIssue(c.Till(), store.Repeat{Once: f.Once, Program: c.Param("id")})
-	return out, found, true, err
-}))
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f store.CounterFields) (store.CounterCard, error) {
+		out, err := tx.IssueAtCounter(c.Till(), c.Param("id"), f)
+		return tx.Hold(out), err
+	}), func(v *store.View, c *kernel.Call, f store.CounterFields) (out store.CounterCard, found, known bool, err error) {
+	issued, found, err := v.RepeatedIssue(c.Till(), store.Repeat{Once: f.Once, Program: c.Param("id")})
+	return v.Hold(issued), found, true, err
+}), func(c store.CounterCard) (CounterCard, error) {
+	svg, err := qr.SVG(c.InstallURL)
+	return CounterCard{c, svg}, err
+})
 
 // The actions on a card that is presented at a till.
 var (

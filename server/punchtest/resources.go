@@ -43,6 +43,7 @@ type IssuedCard struct {
 	InstallURL          string    `json:"install_url"`
 	InstallURLExpiresAt time.Time `json:"install_url_expires_at"`
 	InstallQRSVG        string    `json:"install_qr_svg"` // markup
+	HeldCode            string    `json:"held_code"`      // of a card that a till issued: names it in writes for eight days
 }
 
 // CardFields are the fields of a new card. All are optional.

@@ -247,3 +247,27 @@ func TestTransactions(t *testing.T) {
 	}
 	s.REST().Get("/transactions?type=spend").Shows(fields{"data.0.value_delta": -300, "data.0.reversed_at": at(4)[:19] + ".000Z"})
 }
+
+// TestIssuedCardIsHeld goes on with a card that a till has just issued, on a device that takes no ids in
+// writes.
+func TestIssuedCardIsHeld(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	token := s.Control("POST", "/devices", fields{"location_id": s.LocationIDs[0], "accept_card_ids": false}).Str("token")
+	till := s.Till(token)
+	path := "/programs/" + s.ProgramIDs["standard"] + "/cards"
+	reference := "6f1d5a52-7d5c-4b0f-9b3e-0a1b2c3d4e5f"
+	issued := till.Post(path, fields{"client_reference": reference}).Want(201)
+	card, held := issued.Str("id"), issued.Str("held_code")
+	till.Get("/cards/" + card).Want(200).Shows(fields{"card.stamps_count": 0})
+	till.Post("/cards/"+card+"/stamps", nil).Want(422)
+	till.Post("/cards/"+held+"/stamps", nil).Want(201).Shows(fields{"card.id": card, "card.stamps_count": 1})
+	again := till.Post(path, fields{"client_reference": reference}).Want(201)
+	if got := again.Str("held_code"); got != held {
+		t.Errorf("again the held code is %s, not %s", got, held)
+	}
+	s.REST().Post("/cards/"+card+"/reissue", nil).Want(200)
+	till.Post("/cards/"+held+"/stamps", nil).Want(404)
+	ended := till.Post(path, fields{"client_reference": reference}).Want(201).Str("held_code")
+	till.Post("/cards/"+ended+"/stamps", nil).Want(404)
+}
