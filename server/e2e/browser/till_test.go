@@ -182,21 +182,32 @@ func TestTillMoney(t *testing.T) {
 	p.ExpectProblems() // 422
 }
 
-// TestTillIssues issues a card and shows its QR code.
+// TestTillIssues issues a card, shows its QR code, and goes on with the new card, on a device that takes no
+// ids in writes.
 func TestTillIssues(t *testing.T) {
 	s := servertest.Start(t, servertest.Frozen)
-	p := openTill(t, s, View{})
+	s.TillToken = s.Control("POST", "/devices", fields{"location_id": s.LocationIDs[0], "accept_card_ids": false}).Str("token")
+	p := openTill(t, s, View{Width: 390})
 	p.Press("Issue a new card")
 	p.Press("Coffee card")
 	p.Fill("Name of the customer", "Grace Hopper")
 	p.Press("Issue the card")
 	p.Wait("Show this to the customer")
 	p.CheckNow()
+	p.ShootAs("till-qr")
 	p.Press("Done")
-	p.Wait("The card was issued.")
+	p.Wait("The card was issued.", "Grace Hopper", "0 of 10 stamps")
+	p.CheckNow()
+	p.ShootAs("till-issued")
 	if got := s.Get("/cards?limit=1").Want(200).At("data.0.holder_name"); got != "Grace Hopper" {
 		t.Errorf("the card is of %v", got)
 	}
+	p.Press("Give 1 stamp")
+	p.Wait("1 stamp given.", "1 of 10 stamps")
+	p.Press("Undo")
+	p.Wait("Undone: 1 stamp.", "0 of 10 stamps")
+	p.Press("Next card")
+	p.Wait("Find the card")
 }
 
 // TestTillOnce loses the answer of a stamp that was made: the page sends it again, and the

@@ -23,6 +23,7 @@ const body = h("div.till-body", { "data-view": "find" }, h("div.messages", null,
 
 let me; // GET /till/v1/me, also from before if the server cannot be reached
 let code = ""; // of the card that is shown
+let held; // what names it in writes if this till has just issued it: code is then its id
 let lookup; // what the server said of it; undefined: it could not be asked
 let opening = 0;
 
@@ -135,19 +136,23 @@ function refuse(error) {
 
 // Cards.
 
-async function openCard(text) {
+// openCard shows the card of a code. Of a card that this till has just issued, issued is the answer:
+// what was said stays, and on a tablet the next card may take its place at once.
+async function openCard(text, issued) {
   const mine = ++opening;
-  quiet();
+  if (!issued) quiet();
   code = text;
+  held = issued?.held_code;
   lookup = undefined;
   setView("card");
   stage.setAttribute("aria-busy", "true");
   stage.replaceChildren(h("p.soft", null, t("Looking the card up …")), next());
   try {
     await load(mine);
+    if (issued && mine === opening) setView("card", true);
   } catch (error) {
     if (mine !== opening) return;
-    if (error instanceof NoAnswer && !isHandle(text)) return drawOffline();
+    if (error instanceof NoAnswer && !isHandle(text) && !issued) return drawOffline();
     code = "";
     drawEmpty();
     setView("find");
@@ -286,7 +291,7 @@ async function retrySignedIn(write) {
 // path returns the path of an action on the card that is shown. It is taken before a question
 // is asked about that card. A card that was found by a search has a held code, which is longer
 // valid than its handle.
-const path = (action) => "/cards/" + encodeURIComponent(lookup?.held_code || code) + "/" + action;
+const path = (action) => "/cards/" + encodeURIComponent(lookup?.held_code || held || code) + "/" + action;
 const owner = () => lookup?.card.holder_name || lookup?.program.name || code;
 
 const acts = {
@@ -348,11 +353,16 @@ async function issue() {
   const name = await askName(program);
   if (name === undefined) return;
   const done = await perform("issue", "/programs/" + encodeURIComponent(program.id) + "/cards", name ? { holder_name: name } : {}, t("New card · {0}", name || program.name), () => t("The card was issued."), { reversible: false });
-  if (!done?.answer) return;
-  const svg = document.importNode(new DOMParser().parseFromString(done.answer.install_qr_svg, "image/svg+xml").documentElement, true);
+  if (done?.answer) await handOver(done.answer);
+}
+
+// handOver shows the QR code of a card that was issued, and then the card.
+async function handOver(issued) {
+  const svg = document.importNode(new DOMParser().parseFromString(issued.install_qr_svg, "image/svg+xml").documentElement, true);
   svg.setAttribute("aria-label", t("QR code of the new card"));
   svg.setAttribute("role", "img");
   await ask(t("Show this to the customer"), (close) => h("div.stack.new-card", null, h("div.qr-code", null, svg), h("p", null, t("The customer scans it with the phone’s camera and gets the card.")), button(t("Done"), () => close(), { kind: "primary.huge", autofocus: true })));
+  await openCard(issued.id, issued);
 }
 
 const askName = (program) =>
@@ -377,10 +387,11 @@ async function searchCard() {
 async function sendAgain(record) {
   if (record) {
     try {
-      await outbox.again(record);
+      const { answer } = await outbox.again(record);
       soundSuccess();
       show("good", t("Done: {0}.", record.label));
-      if (code) await load().catch(() => {});
+      if (record.kind === "issue") await handOver(answer);
+      else if (code) await load().catch(() => {});
     } catch (error) {
       refuse(error);
     }
