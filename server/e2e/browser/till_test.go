@@ -210,6 +210,27 @@ func TestTillIssues(t *testing.T) {
 	p.Wait("Find the card")
 }
 
+// TestTillIssuesOnce loses the answer of an issue: asked again, the page shows the QR code of the card
+// that was issued, and then the card.
+func TestTillIssuesOnce(t *testing.T) {
+	s := servertest.Start(t, servertest.Frozen)
+	p := openTill(t, s, View{Width: 390})
+	s.Control("POST", "/faults", fields{"method": "POST", "path": "/programs/*/cards", "status": 503, "when": "after"})
+	p.Press("Issue a new card")
+	p.Press("Coffee card")
+	p.Fill("Name of the customer", "Grace Hopper")
+	p.Press("Issue the card")
+	p.Wait("it is not known whether this was done")
+	p.ExpectProblems() // 503
+	p.Press("Ask again")
+	p.Wait("Show this to the customer")
+	p.Press("Done")
+	p.Wait("Grace Hopper", "0 of 10 stamps")
+	if got := s.Get("/cards?limit=2").Want(200).At("data.1.holder_name"); got == "Grace Hopper" {
+		t.Error("two cards were issued")
+	}
+}
+
 // TestTillOnce loses the answer of a stamp that was made: the page sends it again, and the
 // card has one stamp. It loses a stamp that was not made, too.
 func TestTillOnce(t *testing.T) {
