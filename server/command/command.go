@@ -225,7 +225,7 @@ func plain(err error) error {
 // show prints v as JSON, or calls human to print it as text.
 func (c File) show(v any, human func(w io.Writer)) error {
 	if c.JSON {
-		_, err := Out.Write(append(wire.Append(nil, v), '\n'))
+		_, err := Out.Write(append(printableJSON(wire.Append(nil, v)), '\n'))
 		return err
 	}
 	w := tabwriter.NewWriter(Out, 0, 4, 2, ' ', 0)

@@ -32,6 +32,20 @@ func Printable(text string) string {
 	return b.String()
 }
 
+// printableJSON returns JSON in which the characters that Printable escapes are escaped too. JSON
+// itself escapes only those below U+0020.
+func printableJSON(text []byte) []byte {
+	b := make([]byte, 0, len(text))
+	for _, r := range string(text) {
+		if r >= 0x7f && escaped(r) {
+			b = fmt.Appendf(b, `\u%04x`, r)
+		} else {
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	return b
+}
+
 // counted returns a number of things, such as "1 key" and "2 keys".
 func counted(n int64, thing string) string {
 	if n != 1 {

@@ -193,7 +193,7 @@ func tillFlag(field string) string {
 // show prints the latest answer with --json, and otherwise sentences.
 func (c *tillClient) show(sentences ...string) error {
 	if c.JSON {
-		_, err := Out.Write(append(bytes.TrimSpace(c.raw), '\n'))
+		_, err := Out.Write(append(printableJSON(bytes.TrimSpace(c.raw)), '\n'))
 		return err
 	}
 	for _, s := range sentences {
