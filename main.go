@@ -46,12 +46,24 @@ var flagName = regexp.MustCompile(`^--([a-z-]+)(=\S+)?(: | must )`)
 
 var wholeNumber = regexp.MustCompile(`expected a valid 64 bit int but got "[^"]*"`)
 
+var missingArgument = regexp.MustCompile(`^expected "(<[^>"]+>)`)
+
 // explain adds the name of the environment variable to the error of a flag's value,
-// since the value may come from there, and replaces the parser's text about a number.
+// since the value may come from there, and replaces the parser's texts about a number and
+// about an argument that is missing.
 func explain(err error) error {
 	var perr *kong.ParseError
 	if !errors.As(err, &perr) || perr.Context == nil {
 		return err
+	}
+	if m := missingArgument.FindStringSubmatch(err.Error()); m != nil {
+		words := []string{perr.Context.Model.Name}
+		for _, p := range perr.Context.Path {
+			if p.Command != nil {
+				words = append(words, p.Command.Name)
+			}
+		}
+		return fmt.Errorf("missing argument %s; see: %s --help", m[1], strings.Join(words, " "))
 	}
 	m := flagName.FindStringSubmatch(err.Error())
 	if m == nil {

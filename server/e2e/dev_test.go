@@ -227,10 +227,12 @@ func TestDevRefusesOtherMachines(t *testing.T) {
 	}
 }
 
-// TestFlagsThatExclude checks the refusal of two flags that do not go together.
-func TestFlagsThatExclude(t *testing.T) {
+// TestUsage checks refusals of what the parser refuses.
+func TestUsage(t *testing.T) {
 	t.Parallel()
 	execute(t, nil, "openapi", "--till", "--dev").refused(t, "punchcard: --till and --dev can't be used together")
+	execute(t, nil, "backup").refused(t, "punchcard: missing argument <file>; see: punchcard backup --help")
+	execute(t, nil, "card", "show").refused(t, "punchcard: missing argument <card>; see: punchcard card show --help")
 	execute(t, nil, "program", "list", "--db", "caff\xe8.db").refused(t, "argument 4", "UTF-8")
 }
 
