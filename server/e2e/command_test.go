@@ -207,7 +207,7 @@ func TestPlanAndSubscription(t *testing.T) {
 	f.refused("shop", "update", "--timezone", "Europe/Atlantis")("--timezone")
 	f.refused("shop", "update", "--subscription-state", "paused")("--subscription-state")
 	f.refused("shop", "update", "--max-cards", "-1")("--max-cards")
-	f.refused("shop", "update", "--shop", "shp_none")("No such shop")
+	f.refused("shop", "update", "--shop", "shp_none")("--shop: no such shop")
 	f.refused("shop", "create")("--name")
 	f.list("shop", "create", "--name", "Second", "--mode", "test")
 	f.refused("key", "list")("--shop")

@@ -12,7 +12,7 @@ import (
 
 // TestAttackTerminal: a name with escape sequences, line breaks or characters that
 // change the direction of text does not reach the terminal as such, neither in
-// tables nor in errors. JSON has it unchanged.
+// tables nor in errors. JSON has it in escapes, so that it is unchanged when it is decoded.
 func TestAttackTerminal(t *testing.T) {
 	t.Parallel()
 	f := &shopFile{t: t, db: filepath.Join(t.TempDir(), "shop.db")}
@@ -36,9 +36,11 @@ func TestAttackTerminal(t *testing.T) {
 			t.Errorf("%v does not print %s:\n%q", args, shown, out)
 		}
 		wantPrintable(t, args, out)
-		if json := f.run(append(args, "--json")...); !strings.Contains(json, `Ada\u001b]0;owned`) || !strings.Contains(json, "\u202e") {
+		json := f.run(append(args, "--json")...)
+		if !strings.Contains(json, `Ada\u001b]0;owned`) || !strings.Contains(json, `\u009b31m`) || !strings.Contains(json, `\u202e`) {
 			t.Errorf("%v --json printed %q", args, json)
 		}
+		wantPrintable(t, append(args, "--json"), json)
 	}
 	for _, args := range [][]string{{"shop", "list", "--db", f.db + evil}, {"backup", f.db + evil + "/x", "--db", f.db}, {"location", "list" + evil}, {"audit", "--limit", evil}} {
 		r := execute(t, nil, args...)
