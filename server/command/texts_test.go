@@ -1,0 +1,58 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestNamesOfShops names shops by their names.
+func TestNamesOfShops(t *testing.T) {
+	f := newFile(t)
+	f.run("shop", "create", "--name", "Bar Sole")
+	f.refused(words("program list"), "--shop")
+	f.prints([]string{"program", "list", "--shop", "bar sole"}, "NAME")
+	f.run("location", "create", "--shop", "Bar Sole", "--name", "Sole", "--address", "Via Po 1", "--city", "Torino", "--postal-code", "10123", "--country-code", "IT")
+	f.prints([]string{"location", "list", "--shop", "BAR SOLE"}, "Sole")
+	f.prints([]string{"device", "create", "--shop", "Bar Sole", "--location", "sole", "--name", "Till"}, "tdk_live_")
+	f.refused([]string{"program", "list", "--shop", "Bar"}, "--shop: no shop is named Bar; there are: shp_", "(Bar Sole)")
+	f.refused([]string{"program", "list", "--shop", "shp_x"}, "--shop: no such shop")
+	f.run("shop", "create", "--name", "Bar Sole")
+	f.refused([]string{"program", "list", "--shop", "Bar Sole"}, "--shop: 2 shops are named Bar Sole")
+}
+
+// TestRefusedTexts checks refusals of texts that name nothing, and of sentences about a flag.
+func TestRefusedTexts(t *testing.T) {
+	f := newFile(t)
+	f.refused([]string{"card", "show", ""}, "the card must not be empty")
+	f.refused([]string{"device", "revoke", " "}, "the device must not be empty")
+	if _, err := f.try("program", "show", strings.Repeat("x", 10000)); err == nil || len(err.Error()) > 200 {
+		t.Errorf("a long name: %v", err)
+	}
+	f.run(words("program create --name Tea --type standard --total-stamps 5 --icon-key cup")...)
+	f.refused(words("webhook create Tea --url http://127.0.0.1 --event *"), "--url: The URL must")
+	f.prints(words("key revoke-all --yes"), "0 keys revoked")
+	f.run(words("key create --name One")...)
+	f.prints(words("key revoke-all --yes"), "1 key revoked")
+}
+
+// TestJSONOnATerminal checks that JSON has no character that a terminal obeys, and decodes to what it was.
+func TestJSONOnATerminal(t *testing.T) {
+	var out bytes.Buffer
+	Out = &out
+	type named struct {
+		Name string `json:"name"`
+	}
+	in := named{"Caffè \x1b[31m \u009b31m \u202e\u200f \u0085\u2028\x7f"}
+	if err := (File{JSON: true}).show(&in, nil); err != nil {
+		t.Fatal(err)
+	}
+	if strings.ContainsFunc(strings.TrimSpace(out.String()), escaped) || !strings.Contains(out.String(), "Caffè") {
+		t.Errorf("%q", out.String())
+	}
+	var back named
+	if err := json.Unmarshal(out.Bytes(), &back); err != nil || back != in {
+		t.Errorf("%q, %v", back, err)
+	}
+}
