@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"punchcard/server/newprogram"
 	"punchcard/server/operation"
 	"punchcard/server/web"
 	"punchcard/store"
@@ -71,9 +72,9 @@ func (v *visit) drawnCard(f *web.Form, programType string, p *store.ProgramForm)
 		return otherwise
 	}
 	c := web.HolderCard{ID: "sample", Logo: logoOf(p), Shop: v.shop().Name, Name: f.Value("name"), Sample: true, Program: web.CardColours{
-		Brand:      colour("brand_color_hex", emptyProgram.colours.Brand),
-		Background: colour("bg_color_hex", emptyProgram.colours.Background),
-		Text:       colour("text_color_hex", emptyProgram.colours.Text),
+		Brand:      colour("brand_color_hex", newprogram.Colours.Brand),
+		Background: colour("bg_color_hex", newprogram.Colours.Background),
+		Text:       colour("text_color_hex", newprogram.Colours.Text),
 	}}
 	if c.Name == "" {
 		c.Name = v.print.T("Name of the program")
