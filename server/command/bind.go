@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"reflect"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"punchcard/server/kernel"
+	"punchcard/server/operation"
 	"punchcard/store"
 )
 
@@ -148,6 +150,12 @@ func (b *Bound) make(from *binding) {
 	}
 }
 
+// filler is implemented by further flags that fill in fields, whose texts are in the
+// language of the shop.
+type filler interface {
+	fill(form url.Values, language string) error
+}
+
 // Run runs the operation and prints its answer. It validates the fields before it opens
 // the file.
 func (b *Bound) Run() error {
@@ -160,7 +168,13 @@ func (b *Bound) Run() error {
 	if err != nil {
 		return err
 	}
-	if err := b.binding.op.Validate(kernel.Form{Fields: form}, fieldLimits, store.TimeOf(time.Now())); err != nil {
+	whole := maps.Clone(form)
+	if x, ok := b.extras.(filler); ok {
+		if err := x.fill(whole, "en"); err != nil { // the language changes texts alone
+			return err
+		}
+	}
+	if err := b.binding.op.Validate(kernel.Form{Fields: whole}, fieldLimits, store.TimeOf(time.Now())); err != nil {
 		return plain(err)
 	}
 	opts := store.Options{MustExist: true}
@@ -196,6 +210,15 @@ func (b *Bound) invoke(st *store.Store, form url.Values) (any, error) {
 	ctx, stop := interruptible()
 	defer stop()
 	i := &invocation{ctx: ctx, store: st, kernel: kernel.New(st, conf), caller: person(shop), bound: b}
+	if x, ok := b.extras.(filler); ok {
+		in, err := kernel.Do[store.Shop](ctx, i.kernel, i.caller, operation.GetShop, kernel.Args{})
+		if err == nil {
+			err = x.fill(form, in.Language)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	f := finder{i.kernel, i.caller}
 	params, last := map[string]string{}, candidate{}
 	for _, a := range b.binding.args {

@@ -13,7 +13,7 @@ var (
 // bindings are the commands that are made of operations, in the order of the help.
 var bindings = []binding{
 	{path: "program create", help: "Create a program with its prizes, unpublished.", action: bind(operation.CreateProgramWithPrizes, printProgram),
-		without: "name_localizations description_localizations"},
+		without: "name_localizations description_localizations", extra: func() any { return &templateFlags{} }},
 	{path: "program list", help: "List the programs, newest first.", action: bindPages(operation.ListPrograms, printPrograms), extra: limited},
 	{path: "program show", help: "Show a program with its prizes.", action: bind(operation.GetProgram, printProgram), args: []argument{theProgram}},
 	{path: "program publish", help: "Publish a program, so that cards can be issued.", action: bind(operation.PublishProgram, printProgramState), args: []argument{theProgram}},

@@ -215,11 +215,17 @@ func plain(err error) error {
 		}
 		return errors.New(message)
 	}
-	var parts []string
-	for _, d := range e.Details {
-		parts = append(parts, faultOf(d))
+	return errors.New(strings.Join(faultsIn(err), "; "))
+}
+
+// faultsIn returns what is wrong with each flag by an error of an operation.
+func faultsIn(err error) (faults []string) {
+	if e, ok := store.AsError(err); ok {
+		for _, d := range e.Details {
+			faults = append(faults, faultOf(d))
+		}
 	}
-	return fmt.Errorf("%s", strings.Join(parts, "; "))
+	return faults
 }
 
 // show prints v as JSON, or calls human to print it as text.

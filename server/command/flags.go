@@ -223,8 +223,16 @@ func (s flagSet) addText(form url.Values, in wire.Input, text string, clears boo
 	return nil
 }
 
-// addObjects adds prizes, each as the stamps that it takes and its name.
+// noPrizes is the input of a form that says that a program is to have no prizes, also if its
+// template has some. Operations ignore it, as they do names that begin with an underscore.
+const noPrizes = "_no_prizes"
+
+// addObjects adds prizes, each as the stamps that it takes and its name, or none.
 func addObjects(form url.Values, field string, values []string) error {
+	if len(values) == 1 && values[0] == "none" {
+		form.Set(noPrizes, "true")
+		return nil
+	}
 	for n, text := range values {
 		stamps, name, ok := strings.Cut(text, "=")
 		if stamps, name = strings.TrimSpace(stamps), strings.TrimSpace(name); !ok || stamps == "" || name == "" {

@@ -42,12 +42,13 @@ type Completion struct {
 
 // Run prints the script.
 func (c *Completion) Run(app *kong.Kong) error {
-	words := map[string][]string{}
+	words, values := map[string][]string{}, map[string][]string{}
 	complete(words, app.Model.Node, "")
+	completeValues(values, app.Model.Node, "")
 	if c.Shell == "zsh" {
 		fmt.Fprintln(Out, "autoload -U +X bashcompinit && bashcompinit")
 	}
-	return printCompletion(Out, words)
+	return printCompletion(Out, words, values)
 }
 
 // complete adds what may follow a command, by its path such as " card issue": its commands,
@@ -69,11 +70,33 @@ func complete(words map[string][]string, node *kong.Node, path string) {
 	}
 }
 
+// completeValues adds the values of each flag that takes one of a few, by the path of its
+// command and its name, such as " init --template".
+func completeValues(values map[string][]string, node *kong.Node, path string) {
+	for _, group := range node.AllFlags(true) {
+		for _, f := range group {
+			if few := strings.Split(f.PlaceHolder, "|"); len(few) > 1 {
+				values[path+" --"+f.Name] = few
+			} else if f.Enum != "" {
+				values[path+" --"+f.Name] = f.EnumSlice()
+			}
+		}
+	}
+	for _, child := range node.Children {
+		if !child.Hidden {
+			completeValues(values, child, path+" "+child.Name)
+		}
+	}
+}
+
 // printCompletion prints the script for bash. The words of a line that are commands lead to
-// what may follow; files are completed where nothing else fits.
-func printCompletion(w io.Writer, words map[string][]string) error {
+// what may follow, and a flag before the last word to its values, after a blank or an equals
+// sign, which is a word of its own. Files are completed where nothing else fits.
+func printCompletion(w io.Writer, words, values map[string][]string) error {
 	var b strings.Builder
-	b.WriteString("_punchcard() {\n  local path=\"\" word words\n  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n    case \"$path $word\" in\n")
+	b.WriteString("_punchcard() {\n  local path=\"\" word words flag=\"${COMP_WORDS[COMP_CWORD-1]}\" last=\"${COMP_WORDS[COMP_CWORD]}\"\n")
+	b.WriteString("  if [ \"$flag\" = \"=\" ]; then flag=\"${COMP_WORDS[COMP_CWORD-2]}\"; fi\n  if [ \"$last\" = \"=\" ]; then last=\"\"; fi\n")
+	b.WriteString("  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n    case \"$path $word\" in\n")
 	paths := slices.Sorted(maps.Keys(words))
 	for _, path := range paths {
 		if path != "" {
@@ -84,7 +107,11 @@ func printCompletion(w io.Writer, words map[string][]string) error {
 	for _, path := range paths {
 		fmt.Fprintf(&b, "    %q) words=%q ;;\n", path, strings.Join(words[path], " "))
 	}
-	b.WriteString("  esac\n  COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n}\ncomplete -o default -F _punchcard punchcard\n")
+	b.WriteString("  esac\n  case \"$path $flag\" in\n")
+	for _, flag := range slices.Sorted(maps.Keys(values)) {
+		fmt.Fprintf(&b, "    %q) words=%q ;;\n", flag, strings.Join(values[flag], " "))
+	}
+	b.WriteString("  esac\n  COMPREPLY=($(compgen -W \"$words\" -- \"$last\"))\n}\ncomplete -o default -F _punchcard punchcard\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -3,11 +3,14 @@ package command
 import (
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"punchcard/server/newprogram"
 )
 
 // TestHelp prints the help of a command, and of one that there is not.
@@ -77,13 +80,18 @@ func TestCompletion(t *testing.T) {
 	}
 	f := &file{t, filepath.Join(t.TempDir(), "none.db")}
 	script := f.run("completion", "bash")
-	for line, want := range map[string]string{"pro": "program", "card iss": "issue", "card issue Coffee --holder-n": "--holder-name", "--shop x program pub": "publish", "program create --no-rep": "--no-repeat-after-reset", "location set-pin --no": "--none"} {
+	for line, want := range map[string]string{"pro": "program", "card iss": "issue", "card issue Coffee --holder-n": "--holder-name", "--shop x program pub": "publish", "program create --no-rep": "--no-repeat-after-reset", "location set-pin --no": "--none",
+		"init --template g": "gym gift", "program create --name X --template = dis": "discount", "card find --status exp": "expired", "init --template coffee --progr": "--program"} {
 		fields := strings.Fields("punchcard " + line)
 		test := script + "COMP_WORDS=('" + strings.Join(fields, "' '") + "')\nCOMP_CWORD=$((${#COMP_WORDS[@]}-1))\n_punchcard\necho \"${COMPREPLY[@]}\""
 		out, err := exec.Command(bash, "-c", test).CombinedOutput()
 		if got := strings.TrimSpace(string(out)); err != nil || got != want {
 			t.Errorf("%s is completed to %q, want %q (%v)", line, got, want, err)
 		}
+	}
+	field, _ := reflect.TypeFor[templateFlag]().FieldByName("Template")
+	if got, want := field.Tag.Get("placeholder"), strings.Join(newprogram.Keys(), "|"); got != want {
+		t.Errorf("the help of --template lists %s, want %s", got, want)
 	}
 	if zsh := f.run("completion", "zsh"); !strings.HasSuffix(zsh, script) || zsh == script {
 		t.Error("the script for zsh does not load that for bash")

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
 	"punchcard/deploy"
 	"punchcard/server/app"
 	"punchcard/server/kernel"
@@ -27,84 +24,22 @@ import (
 // file completely or not at all.
 type Init struct {
 	File
-	Name        string   `env:"-" help:"Name of the shop."`
-	Timezone    string   `env:"-" help:"IANA time zone, such as Europe/Rome."`
-	Currency    string   `env:"-" help:"ISO 4217. Default: EUR."`
-	Language    string   `env:"-" help:"Of its pages and mail: en, it, es, fr, de or pt. Default: en."`
-	Email       string   `env:"-" help:"Email of the owner, who gets an account by a one-time link."`
-	Location    string   `env:"-" help:"Name of the first location."`
-	Address     string   `env:"-" help:"Its street and number."`
-	City        string   `env:"-" help:"Its city."`
-	PostalCode  string   `env:"-" help:"Its postal code."`
-	CountryCode string   `env:"-" help:"Its country: two letters A-Z."`
-	Program     string   `env:"-" help:"Name of the stamp card. Default: Coffee card."`
-	TotalStamps string   `env:"-" placeholder:"N" help:"Stamps of a full card. Default: 10."`
-	Prize       []string `env:"-" sep:"none" placeholder:"STAMPS=NAME" help:"A prize of the card; may be repeated. Default: 5=Croissant and 10=Free coffee, on a card of 10 stamps."`
+	Name        string `env:"-" help:"Name of the shop."`
+	Timezone    string `env:"-" help:"IANA time zone, such as Europe/Rome."`
+	Currency    string `env:"-" help:"ISO 4217. Default: EUR."`
+	Language    string `env:"-" help:"Of its pages and mail: en, it, es, fr, de or pt. Default: en."`
+	Email       string `env:"-" help:"Email of the owner, who gets an account by a one-time link."`
+	Location    string `env:"-" help:"Name of the first location."`
+	Address     string `env:"-" help:"Its street and number."`
+	City        string `env:"-" help:"Its city."`
+	PostalCode  string `env:"-" help:"Its postal code."`
+	CountryCode string `env:"-" help:"Its country: two letters A-Z."`
+	templateFlag
+	Program     string   `env:"-" help:"Name of the program. Default: that of the template, which is coffee by default."`
+	TotalStamps string   `env:"-" placeholder:"N" help:"Stamps of a full card. Default: those of the template, whose prize for a full card moves with them."`
+	Prize       []string `env:"-" sep:"none" placeholder:"STAMPS=NAME" help:"A prize of the stamp card; may be repeated. Default: those of the template; none for no prizes."`
 	PublicURL   string   `name:"public-url" placeholder:"URL" help:"Where customers reach the server. Default: http://127.0.0.1:8080, for a trial on this machine."`
 	WriteDeploy string   `type:"path" env:"-" placeholder:"DIR" help:"Also write a Caddyfile and a unit file of systemd for the public URL into this folder."`
-}
-
-// question is what init needs to know.
-type question struct {
-	flag, text string
-	value      *string
-	byDefault  string // empty: an answer is required
-}
-
-// questions returns what init asks for, in order.
-func (c *Init) questions() []question {
-	return []question{
-		{"name", "Name of the shop", &c.Name, ""},
-		{"timezone", "Time zone, such as Europe/Rome", &c.Timezone, ""},
-		{"currency", "Currency", &c.Currency, "EUR"},
-		{"language", "Language of its pages and mail (en, it, es, fr, de, pt)", &c.Language, "en"},
-		{"email", "Email of the owner", &c.Email, ""},
-		{"location", "Name of the first location", &c.Location, ""},
-		{"address", "Its street and number", &c.Address, ""},
-		{"city", "Its city", &c.City, ""},
-		{"postal-code", "Its postal code", &c.PostalCode, ""},
-		{"country-code", "Its country (two letters)", &c.CountryCode, ""},
-		{"program", "Name of the stamp card", &c.Program, "Coffee card"},
-		{"total-stamps", "Stamps of a full card", &c.TotalStamps, "10"},
-		{"public-url", "Public URL of the server", &c.PublicURL, "http://127.0.0.1:8080"},
-	}
-}
-
-// ask asks at a terminal for what no flag gives. Elsewhere it returns an error that names
-// all missing flags.
-func (c *Init) ask() error {
-	atTerminal := term.IsTerminal(int(os.Stdin.Fd()))
-	in := bufio.NewReader(os.Stdin)
-	var missing []string
-	for _, q := range c.questions() {
-		for atTerminal && *q.value == "" {
-			hint := ""
-			if q.byDefault != "" {
-				hint = " [" + q.byDefault + "]"
-			}
-			fmt.Fprintf(os.Stderr, "%s%s: ", q.text, hint)
-			line, err := in.ReadString('\n')
-			if *q.value = strings.TrimSpace(line); *q.value == "" && err != nil {
-				return errNotConfirmed
-			}
-			if q.byDefault != "" {
-				break
-			}
-		}
-		if *q.value == "" {
-			*q.value = q.byDefault
-		}
-		if *q.value == "" {
-			missing = append(missing, "--"+q.flag)
-		}
-	}
-	if missing != nil {
-		return usagef("missing flags: %s", strings.Join(missing, ", "))
-	}
-	if len(c.Prize) == 0 && c.TotalStamps == "10" {
-		c.Prize = []string{"5=Croissant", "10=Free coffee"}
-	}
-	return nil
 }
 
 // step is an operation of init.
@@ -127,10 +62,46 @@ func (c *Init) steps() (shop, location, device, program, key, owner step, err er
 	shop = step{operation.OpenShop, fields("name", c.Name, "timezone", c.Timezone, "currency", c.Currency, "language", c.Language), same}
 	location = step{operation.CreateLocation, fields("name", c.Location, "address", c.Address, "city", c.City, "postal_code", c.PostalCode, "country_code", c.CountryCode), strings.NewReplacer("--name", "--location")}
 	device = step{operation.CreateDevice, fields("location_id", "-", "name", "Till"), same}
-	program = step{operation.CreateProgramWithPrizes, fields("name", c.Program, "type", store.ProgramStandard, "total_stamps", c.TotalStamps, "icon_key", "cup", "repeat_after_reset", "true"), strings.NewReplacer("--name", "--program")}
+	program = step{operation.CreateProgramWithPrizes, url.Values{}, strings.NewReplacer("--name", "--program")}
 	key = step{operation.CreateKey, fields("name", "First key"), same}
 	owner = step{operation.InvitePerson, fields("email", c.Email, "role", "operator"), same}
-	return shop, location, device, program, key, owner, addObjects(program.form, "prizes", c.Prize)
+	return shop, location, device, program, key, owner, c.fillProgram(program.form)
+}
+
+// fillProgram adds the fields of the program: those of the flags, and what else its template
+// has.
+func (c *Init) fillProgram(form url.Values) error {
+	for field, value := range map[string]string{"name": c.Program, "total_stamps": c.TotalStamps} {
+		if value != "" {
+			form.Set(field, value)
+		}
+	}
+	if err := addObjects(form, "prizes", c.Prize); err != nil || c.Template == "" {
+		return err
+	}
+	t, err := c.find()
+	if err != nil {
+		return err
+	}
+	return fillTemplate(form, t, c.Language, c.PublicURL)
+}
+
+// faults returns what is wrong with the values of flags, each with its flag. It returns an
+// error for what no operation can judge.
+func (c *Init) faults() (faults []string, err error) {
+	shop, location, device, program, key, owner, err := c.steps()
+	for _, s := range []step{shop, location, device, program, key, owner} {
+		err := s.op.Validate(kernel.Form{Fields: s.form}, fieldLimits, store.TimeOf(time.Now()))
+		for _, fault := range faultsIn(err) {
+			faults = append(faults, s.flags.Replace(fault))
+		}
+	}
+	if c.PublicURL != "" {
+		if _, err := app.CheckPublicURL(c.PublicURL); err != nil {
+			faults = append(faults, err.Error())
+		}
+	}
+	return faults, err
 }
 
 // opened is what init has made. It is printed once.
@@ -145,32 +116,35 @@ type opened struct {
 }
 
 // Run makes the file.
-func (c *Init) Run() error {
+func (c *Init) Run() error { return c.run(newAsker()) }
+
+func (c *Init) run(a *asker) error {
 	if _, err := os.Lstat(c.DB); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("--db (PUNCHCARD_DB): %s is there already; init makes a new file, and punchcard shop create a further shop", c.DB)
 	}
-	if err := c.ask(); err != nil {
+	if err := c.askAll(a); err != nil {
 		return err
 	}
 	files, err := c.deployFiles()
 	if err != nil {
 		return err
 	}
-	shop, location, device, program, key, owner, err := c.steps()
+	faults, err := c.faults()
 	if err != nil {
 		return err
-	}
-	var faults []string
-	for _, s := range []step{shop, location, device, program, key, owner} {
-		if err := plain(s.op.Validate(kernel.Form{Fields: s.form}, fieldLimits, store.TimeOf(time.Now()))); err != nil {
-			faults = append(faults, s.flags.Replace(err.Error()))
-		}
 	}
 	if faults != nil {
 		return usageError(strings.Join(faults, "; "))
 	}
 	o := opened{DB: c.DB}
-	if err := c.build(&o, shop, location, device, program, key, owner); err != nil {
+	err = c.build(&o)
+	for errors.As(err, new(programError)) && a.terminal { // the store judges the prizes, after all questions
+		a.say(err.Error())
+		if err = c.askPrizes(a); err == nil {
+			err = c.build(&o)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	if failed := writeNew(files); failed != nil { // the secrets are shown all the same
@@ -182,7 +156,11 @@ func (c *Init) Run() error {
 
 // build makes the shop in a file of a folder of its own, and then gives the file its name,
 // so that a process that is killed leaves no half of a shop.
-func (c *Init) build(o *opened, shop, location, device, program, key, owner step) error {
+func (c *Init) build(o *opened) error {
+	shop, location, device, program, key, owner, err := c.steps()
+	if err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp(filepath.Dir(c.DB), ".punchcard-init-")
 	if err != nil {
 		return fmt.Errorf("--db (PUNCHCARD_DB): %w", err)
@@ -206,7 +184,7 @@ func (c *Init) build(o *opened, shop, location, device, program, key, owner step
 			return err
 		}
 		if o.Program, err = perform[store.ProgramDetail](k, in, program, nil); err != nil {
-			return err
+			return programError{err}
 		}
 		if o.Program, err = perform[store.ProgramDetail](k, in, step{op: operation.PublishProgram, form: url.Values{}, flags: program.flags}, on(o.Program.ID)); err != nil {
 			return err
@@ -225,6 +203,11 @@ func (c *Init) build(o *opened, shop, location, device, program, key, owner step
 	}
 	return syncFolder(filepath.Dir(c.DB))
 }
+
+// programError is the error of a program that the store refuses.
+type programError struct{ error }
+
+func (e programError) Unwrap() error { return e.error }
 
 // perform runs one operation of init.
 func perform[O any](k *kernel.Kernel, shop int64, s step, params map[string]string) (O, error) {
@@ -289,6 +272,17 @@ func writeNew(files map[string]string) error {
 	return nil
 }
 
+// atTill returns what the command till does with a card of a program of a type.
+func atTill(programType string) string {
+	switch {
+	case store.CollectsStamps(programType):
+		return "stamp SHORT-CODE"
+	case programType == store.ProgramPrepaid:
+		return "spend SHORT-CODE 5.00"
+	}
+	return "use SHORT-CODE"
+}
+
 // print prints what was made, and what comes next.
 func (c *Init) print(w io.Writer, o opened, files map[string]string) {
 	printf(w, "The shop %s is in %s, with the location %s and the program %s.\n\nThese are shown this once. The owner's account, by a link that is valid until %s once the server runs:\n\n%s\n\n",
@@ -296,7 +290,7 @@ func (c *Init) print(w io.Writer, o opened, files map[string]string) {
 	printf(w, "A key for the API:\n\n%s\n\nThe token of the first till:\n\n%s\n\nNext:\n\n", o.Key.Secret, o.Device.Token)
 	db := shellWord(o.DB)
 	printf(w, "  punchcard serve --db %s --public-url %s\n  punchcard card issue %s --holder-name Ada --db %s --public-url %s\n", db, c.PublicURL, shellWord(o.Program.Name), db, c.PublicURL)
-	printf(w, "  punchcard card show Ada --db %s\n  PUNCHCARD_TILL_TOKEN=… punchcard till stamp SHORT-CODE\n  punchcard device pair --location %s --db %s --public-url %s\n", db, shellWord(o.Location.Name), db, c.PublicURL)
+	printf(w, "  punchcard card show Ada --db %s\n  PUNCHCARD_TILL_TOKEN=… punchcard till %s\n  punchcard device pair --location %s --db %s --public-url %s\n", db, atTill(o.Program.Type), shellWord(o.Location.Name), db, c.PublicURL)
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		printf(w, "\n%s is written.\n", path)
 	}
