@@ -25,10 +25,9 @@ type binding struct {
 	path string // such as "program create"
 	help string
 	action
-	args    []argument
-	without string     // fields that are no flags, separated by blanks
-	extra   func() any // returns a pointer to a struct of further flags; may be nil
-	asks    string     // what is asked before the operation runs, with %s for the resource; empty: nothing
+	args  []argument
+	extra func() any // returns a pointer to a struct of further flags; may be nil
+	asks  string     // what is asked before the operation runs, with %s for the resource; empty: nothing
 
 }
 
@@ -156,6 +155,11 @@ type filler interface {
 	fill(form url.Values, language string) error
 }
 
+// adder is implemented by further flags that add fields, or refuse those of other flags.
+type adder interface {
+	add(form url.Values, flags flagSet) error
+}
+
 // Run runs the operation and prints its answer. It validates the fields before it opens
 // the file.
 func (b *Bound) Run() error {
@@ -168,14 +172,20 @@ func (b *Bound) Run() error {
 	if err != nil {
 		return err
 	}
-	whole := maps.Clone(form)
-	if x, ok := b.extras.(filler); ok {
-		if err := x.fill(whole, "en"); err != nil { // the language changes texts alone
+	if x, ok := b.extras.(adder); ok {
+		if err := x.add(form, b.flags); err != nil {
 			return err
 		}
 	}
-	if err := b.binding.op.Validate(kernel.Form{Fields: whole}, fieldLimits, store.TimeOf(time.Now())); err != nil {
-		return plain(err)
+	if err := b.validate(form); err != nil {
+		return err
+	}
+	if asked, err := b.flags.readSecrets(form); err != nil {
+		return err
+	} else if asked {
+		if err := b.validate(form); err != nil {
+			return err
+		}
 	}
 	opts := store.Options{MustExist: true}
 	if !b.binding.op.Writes() {
@@ -193,6 +203,17 @@ func (b *Bound) Run() error {
 		return err
 	}
 	return b.show(out, func(w io.Writer) { b.binding.print(w, b, out) })
+}
+
+// validate validates the fields, with those that are filled in.
+func (b *Bound) validate(form url.Values) error {
+	if x, ok := b.extras.(filler); ok {
+		form = maps.Clone(form)
+		if err := x.fill(form, "en"); err != nil { // the language changes texts alone
+			return err
+		}
+	}
+	return plain(b.binding.op.Validate(kernel.Form{Fields: form}, fieldLimits, store.TimeOf(time.Now())))
 }
 
 // invoke completes the names among the arguments and flags to ids, and runs the operation.

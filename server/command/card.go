@@ -3,18 +3,39 @@ package command
 import (
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 
+	"punchcard/server/kernel"
 	"punchcard/server/operation"
 	"punchcard/store"
 )
 
-// linkFlag is the flag of commands that make an install link.
+// linkFlag are the flags of commands that make an install link. They have the names and
+// variables of those of the server, which sends the mail.
 type linkFlag struct {
 	PublicURL string `name:"public-url" required:"" placeholder:"URL" help:"Base URL of the install link: the public URL of the server."`
+	SMTPURL   string `name:"smtp-url" placeholder:"URL" help:"Mail server of punchcard serve, which sends the mail of --send-email within a minute. Without it --send-email is refused."`
+	mails     bool   // --send-email is given
 }
 
-func (f *linkFlag) configure(o *store.Options) { o.PublicURL = strings.TrimRight(f.PublicURL, "/") }
+func (f *linkFlag) configure(o *store.Options) {
+	o.PublicURL, o.QueueMail = strings.TrimRight(f.PublicURL, "/"), f.SMTPURL != ""
+}
+
+// add refuses mail that no server would send.
+func (f *linkFlag) add(form url.Values, _ flagSet) error {
+	if f.mails = form.Get("send_email") == "true"; !f.mails {
+		return nil
+	}
+	if f.SMTPURL == "" {
+		return usagef("--send-email: needs the %s of the server that sends it", smtpURL)
+	}
+	if _, err := readSMTP(f.SMTPURL); err != nil {
+		return fmt.Errorf("%s: %w", smtpURL, err)
+	}
+	return nil
+}
 
 // theCard is the argument of commands on one card.
 var theCard = argument{name: "card", help: "The card: its id or code, or its holder's name, email or reference, if only one card has it.", kind: aCard, param: "id"}
@@ -89,6 +110,19 @@ func printCardOverview(w io.Writer, o store.CardOverview) {
 	for _, t := range o.Transactions {
 		printf(w, "%s\t%s\n", t.CreatedAt, transactionWords(t.Transaction))
 	}
+}
+
+// issued returns the action that makes an install link and says whether it is mailed.
+func issued(op *kernel.Operation) action {
+	a := bind(op, printIssued)
+	a.print = func(w io.Writer, b *Bound, answer any) {
+		c := answer.(*operation.IssuedCard)
+		printIssued(w, *c)
+		if b.extras.(*linkFlag).mails {
+			printf(w, "\nThe server mails it to %s. See punchcard serve.\n", c.HolderEmail.V)
+		}
+	}
+	return a
 }
 
 // printIssued prints a new install link.

@@ -25,20 +25,27 @@ type flagSet struct {
 
 // flagNames are the names of flags that differ from those of their fields.
 var flagNames = map[string]string{"scopes": "scope", "location_ids": "location", "location_id": "location", "scoped_location_ids": "location", "program_ids": "only-program", "program_id": "program",
-	"card_id": "card", "expires_at": "expires", "events": "event", "prizes": "prize"}
+	"card_id": "card", "expires_at": "expires", "events": "event", "prizes": "prize", "custom_headers": "header"}
+
+// secretFields are the fields whose flags have no value: it is asked for at a terminal, or
+// read from standard input, by what the prompt says.
+var secretFields = map[string]string{"bearer_token": "Bearer token"}
 
 // flagName returns the name of the flag of a field.
 func flagName(field string) string {
 	return cmp.Or(flagNames[field], strings.ReplaceAll(field, "_", "-"))
 }
 
-// flagOf returns the flag of a field, such as "--scope (value 2)" for scopes.1.
+// flagOf returns the flag of a field, such as "--scope (value 2)" for scopes.1, or
+// "--name-localizations (it)" for name_localizations.it.
 func flagOf(field string) string {
 	name, index, inList := strings.Cut(field, ".")
 	flag := "--" + flagName(name)
-	index, _, _ = strings.Cut(index, ".")
-	if n, err := strconv.Atoi(index); inList && err == nil {
+	first, _, _ := strings.Cut(index, ".")
+	if n, err := strconv.Atoi(first); inList && err == nil {
 		flag += fmt.Sprintf(" (value %d)", n+1)
+	} else if inList {
+		flag += " (" + index + ")"
 	}
 	return flag
 }
@@ -54,7 +61,7 @@ func faultOf(d store.Detail) string {
 // fieldTypes are the types of flags by the kinds of their fields.
 var fieldTypes = map[wire.InputKind]reflect.Type{
 	wire.InputText: reflect.TypeFor[*string](), wire.InputNumber: reflect.TypeFor[*string](), wire.InputTime: reflect.TypeFor[*instant](), wire.InputBool: reflect.TypeFor[*bool](),
-	wire.InputTexts: reflect.TypeFor[[]string](), wire.InputMap: reflect.TypeFor[map[string]string](), wire.InputObjects: reflect.TypeFor[[]string](),
+	wire.InputTexts: reflect.TypeFor[[]string](), wire.InputMap: reflect.TypeFor[[]string](), wire.InputObjects: reflect.TypeFor[[]string](),
 }
 
 // placeholders stand for the values of flags in the help.
@@ -63,7 +70,7 @@ var placeholders = map[wire.InputKind]string{wire.InputText: "TEXT", wire.InputN
 // newFlagSet makes the flags and arguments of a binding.
 func newFlagSet(b *binding) flagSet {
 	s := flagSet{binding: b}
-	left := strings.Fields(b.without)
+	var left []string
 	if b.extra != nil {
 		if _, paged := b.extra().(*limitFlag); paged {
 			left = append(left, "limit", "cursor")
@@ -85,7 +92,12 @@ func newFlagSet(b *binding) flagSet {
 			continue
 		}
 		pairs := []string{"name", flagName(in.Name), "env", "-", "help", flagHelp(in, b.op.Mode)}
+		kind := fieldTypes[in.Kind]
 		switch {
+		case secretFields[in.Name] != "":
+			kind = reflect.TypeFor[*secretFlag]()
+		case in.Name == headersField:
+			pairs = append(pairs, "placeholder", "NAME: VALUE")
 		case in.Kind == wire.InputBool:
 			pairs = append(pairs, "negatable", "")
 		case len(in.Enum) > 0:
@@ -93,10 +105,10 @@ func newFlagSet(b *binding) flagSet {
 		default:
 			pairs = append(pairs, "placeholder", placeholders[in.Kind])
 		}
-		if in.Kind == wire.InputObjects {
+		if in.Kind == wire.InputObjects || in.Kind == wire.InputMap {
 			pairs = append(pairs, "sep", "none")
 		}
-		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("Flag%d", len(fields)), Type: fieldTypes[in.Kind], Tag: tag(pairs...)})
+		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("Flag%d", len(fields)), Type: kind, Tag: tag(pairs...)})
 		s.inputs = append(s.inputs, in)
 	}
 	s.target = reflect.New(reflect.StructOf(fields))
@@ -137,8 +149,14 @@ func flagHelp(in wire.Input, mode wire.Mode) string {
 	if in.Required && mode == wire.Create {
 		kept = append(kept, "Required.")
 	}
-	if in.Kind == wire.InputObjects {
+	if in.Kind == wire.InputObjects || in.Kind == wire.InputMap {
 		kept = append(kept, "May be repeated.")
+	}
+	if secretFields[in.Name] != "" {
+		kept = append(kept, "The flag has no value: a terminal asks for it, and elsewhere it is the first line of standard input.")
+	}
+	if in.Name == headersField {
+		kept = append(kept, "What is secret belongs into --header-file, since other users of this machine can read arguments.")
 	}
 	if in.Clears && mode == wire.Patch {
 		kept = append(kept, "none clears it.")
@@ -150,6 +168,12 @@ func flagHelp(in wire.Input, mode wire.Mode) string {
 func (s flagSet) argument(name string) string {
 	i := slices.IndexFunc(s.binding.args, func(a argument) bool { return a.name == name })
 	return s.target.Elem().Field(i).String()
+}
+
+// given reports whether the flag of a field is given.
+func (s flagSet) given(field string) bool {
+	i := slices.IndexFunc(s.inputs, func(in wire.Input) bool { return in.Name == field })
+	return i >= 0 && !s.target.Elem().Field(len(s.binding.args)+i).IsNil()
 }
 
 // form returns what the flags hold as the form of the operation's fields.
@@ -195,15 +219,32 @@ func (s flagSet) add(form url.Values, in wire.Input, value any) error {
 		switch {
 		case in.Kind == wire.InputObjects:
 			return addObjects(form, in.Name, v)
+		case clears && len(v) == 1 && v[0] == "none" && in.Kind == wire.InputMap:
+			form.Set(in.Name+".none", "") // an entry without content leaves an empty object
+		case in.Name == headersField:
+			return addHeaders(form, v)
+		case in.Kind == wire.InputMap:
+			return addTexts(form, in.Name, v)
 		case clears && len(v) == 1 && v[0] == "none":
 			form[in.Name] = []string{""}
 		default:
 			form[in.Name] = slices.Clone(v)
 		}
-	case map[string]string:
-		for key, text := range v {
-			form.Set(in.Name+"."+key, text)
+	}
+	return nil
+}
+
+// addTexts adds the entries of a field of texts by language.
+func addTexts(form url.Values, field string, values []string) error {
+	for n, entry := range values {
+		language, text, ok := strings.Cut(entry, "=")
+		if language, text = strings.TrimSpace(language), strings.TrimSpace(text); !ok || language == "" || text == "" {
+			return fmt.Errorf("%s: must be a language and the text, such as it=Caffè", flagOf(fmt.Sprint(field, ".", n)))
 		}
+		if form.Has(field + "." + language) {
+			return fmt.Errorf("%s: must be given once", flagOf(field+"."+language))
+		}
+		form.Set(field+"."+language, text)
 	}
 	return nil
 }

@@ -5,16 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 
+	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 )
 
-// pinBytes bounds what readPIN reads of a line: a PIN has at most eight digits.
-const pinBytes = 64
+// The maximum number of bytes that are read of a line: a PIN has at most eight digits, and
+// a bearer token 1024 characters.
+const (
+	pinBytes   = 64
+	tokenBytes = 2048
+)
 
 // errPINArgument is the error of a PIN on the command line.
 var errPINArgument = errors.New("is read from standard input and not taken as an argument, which other users of this machine can read")
@@ -28,7 +34,7 @@ func readPIN(argument string) (pin string, err error) {
 	if argument != "" {
 		return "", fmt.Errorf("PIN: %w; run the same command without it", errPINArgument)
 	}
-	if pin, err = readSecretLine(); err != nil {
+	if pin, err = readSecretLine("PIN", pinBytes); err != nil {
 		return "", fmt.Errorf("PIN: %w", err)
 	}
 	return pin, nil
@@ -42,26 +48,59 @@ func namePIN(err error) error {
 	return errors.New(strings.NewReplacer("--staff-pin", "PIN", "--pin", "PIN").Replace(err.Error()))
 }
 
-// readSecretLine reads one line from standard input, without echo at a terminal.
-func readSecretLine() (string, error) {
+// secretFlag is a flag that says that a secret is to be read. It takes no value.
+type secretFlag bool
+
+// IsBool makes the flag one without a value.
+func (*secretFlag) IsBool() bool { return true }
+
+// Decode refuses a value, which it does not repeat.
+func (f *secretFlag) Decode(ctx *kong.DecodeContext) error {
+	if ctx.Scan.Peek().Type == kong.FlagValueToken {
+		return errPINArgument
+	}
+	*f = true
+	return nil
+}
+
+// readSecrets adds the fields of the flags of secrets that are given.
+func (s flagSet) readSecrets(form url.Values) (any bool, err error) {
+	for _, in := range s.inputs {
+		prompt := secretFields[in.Name]
+		if prompt == "" || !s.given(in.Name) {
+			continue
+		}
+		text, err := readSecretLine(prompt, tokenBytes)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", flagOf(in.Name), err)
+		}
+		form.Set(in.Name, text)
+		any = true
+	}
+	return any, nil
+}
+
+// readSecretLine reads one line of at most max bytes from standard input. At a terminal it
+// asks for what prompt says, and does not show what is typed.
+func readSecretLine(prompt string, max int64) (string, error) {
 	fd := int(os.Stdin.Fd())
 	if !term.IsTerminal(fd) {
-		return readLine(os.Stdin)
+		return readLine(os.Stdin, max)
 	}
-	fmt.Fprint(os.Stderr, "PIN: ")
+	fmt.Fprint(os.Stderr, prompt, ": ")
 	defer fmt.Fprintln(os.Stderr)
 	stop := restoreOnSignal(fd)
 	defer stop()
-	pin, err := term.ReadPassword(fd)
-	if err == nil && len(pin) == 0 {
+	secret, err := term.ReadPassword(fd)
+	if err == nil && len(secret) == 0 {
 		return "", errNoPIN
 	}
-	return string(pin), err
+	return string(secret), err
 }
 
-// readLine reads the only line of an input.
-func readLine(r io.Reader) (string, error) {
-	line, err := bufio.NewReader(io.LimitReader(r, pinBytes)).ReadString('\n')
+// readLine reads the first line of an input, of which it reads at most max bytes.
+func readLine(r io.Reader, max int64) (string, error) {
+	line, err := bufio.NewReader(io.LimitReader(r, max)).ReadString('\n')
 	if err != nil && err != io.EOF {
 		return "", err
 	}

@@ -19,6 +19,7 @@ import (
 type targetFlags struct {
 	AllowHTTP bool     `name:"webhook-allow-http" help:"Also allow plain http, as a server with this flag does."`
 	AllowCIDR []string `name:"webhook-allow-cidr" placeholder:"CIDR" help:"Networks that webhooks may be sent to although they are not public, as a server with this flag does."`
+	headerFlag
 }
 
 // kernel makes the operations check the URL by the rules of a server with these flags.

@@ -29,6 +29,7 @@ type fixture struct {
 	t       *testing.T
 	ctx     context.Context
 	store   *store.Store
+	path    string // of its file
 	shop    store.Access
 	program string
 	limits  store.Limits // zero: the defaults
@@ -130,7 +131,8 @@ func run(t *testing.T, prepare func(f *fixture), test func(f *fixture)) {
 			prepare(f)
 		}
 		var err error
-		if f.store, err = store.Open(filepath.Join(t.TempDir(), "cards.db"), store.Options{QueueMail: true, PublicURL: "https://cards.example.com", Limits: f.limits}); err != nil {
+		f.path = filepath.Join(t.TempDir(), "cards.db")
+		if f.store, err = store.Open(f.path, store.Options{QueueMail: true, PublicURL: "https://cards.example.com", Limits: f.limits}); err != nil {
 			t.Fatal(err)
 		}
 		f.write(func(tx *store.Tx) (err error) {

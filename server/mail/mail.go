@@ -34,7 +34,7 @@ const (
 	maxMessageWait = 4 * time.Hour
 
 	idleTime      = 10 * time.Second // after which an unused connection is closed
-	clockInterval = time.Minute      // maximum time between readings of the clock while a message waits
+	clockInterval = time.Minute      // maximum time between readings of the clock and the queue, to which another process may add
 )
 
 const (
@@ -116,7 +116,8 @@ func (s *Sender) notify() {
 	}
 }
 
-// run sends messages when they are queued or become due. What waits for a quota is
+// run sends messages when they are queued or become due, and within clockInterval those that
+// another process queued. What waits for a quota is
 // looked at again at first, since the quota may have changed.
 func (s *Sender) run() {
 	due, idle := time.NewTimer(0), time.NewTimer(idleTime)
@@ -135,10 +136,10 @@ func (s *Sender) run() {
 		case <-due.C:
 		}
 		wait, waiting := s.sendDue()
-		due.Stop()
-		if waiting {
-			due.Reset(max(time.Millisecond, min(clockInterval, wait)))
+		if !waiting {
+			wait = clockInterval
 		}
+		due.Reset(max(time.Millisecond, min(clockInterval, wait)))
 		if idle.Stop(); s.conn != nil {
 			idle.Reset(idleTime)
 		}

@@ -247,6 +247,28 @@ func TestRestart(t *testing.T) {
 	})
 }
 
+// TestOtherProcess checks that mail is sent within clockInterval that another process, such
+// as a command, adds to the file.
+func TestOtherProcess(t *testing.T) {
+	run(t, nil, func(f *fixture) {
+		synctest.Wait()
+		own := f.store
+		var err error
+		if f.store, err = store.Open(f.path, store.Options{QueueMail: true, PublicURL: "https://cards.example.com"}); err != nil {
+			t.Fatal(err)
+		}
+		f.issue("ada@example.com")
+		if err := f.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f.store = own
+		begun := time.Now()
+		if m := f.nextMessage(); m.To != "ada@example.com" || time.Since(begun) > clockInterval {
+			t.Errorf("sent to %s after %v", m.To, time.Since(begun))
+		}
+	})
+}
+
 // TestQuota checks that messages over a quota wait, without an attempt, also across
 // a restart, and that a start with another quota sends what waited for it.
 func TestQuota(t *testing.T) {
