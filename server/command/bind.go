@@ -180,12 +180,8 @@ func (b *Bound) Run() error {
 	if err := b.validate(form); err != nil {
 		return err
 	}
-	if asked, err := b.flags.readSecrets(form); err != nil {
+	if err := b.flags.readSecrets(form); err != nil { // the operation validates them
 		return err
-	} else if asked {
-		if err := b.validate(form); err != nil {
-			return err
-		}
 	}
 	opts := store.Options{MustExist: true}
 	if !b.binding.op.Writes() {

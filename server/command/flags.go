@@ -131,7 +131,8 @@ func flagHelp(in wire.Input, mode wire.Mode) string {
 	for _, sentence := range strings.Split(strings.TrimSuffix(in.Doc, "."), ". ") {
 		var parts []string
 		for _, part := range strings.Split(sentence, "; ") {
-			if !strings.Contains(part, "PATCH") && !strings.Contains(part, "null") && !strings.Contains(part, "restricted key") && part != "" {
+			if !strings.Contains(part, "PATCH") && !strings.Contains(part, "null") && !strings.Contains(part, "restricted key") && part != "" &&
+				(part != "Replaces all" || mode == wire.Patch) {
 				parts = append(parts, part)
 			}
 		}

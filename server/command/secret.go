@@ -64,7 +64,7 @@ func (f *secretFlag) Decode(ctx *kong.DecodeContext) error {
 }
 
 // readSecrets adds the fields of the flags of secrets that are given.
-func (s flagSet) readSecrets(form url.Values) (any bool, err error) {
+func (s flagSet) readSecrets(form url.Values) error {
 	for _, in := range s.inputs {
 		prompt := secretFields[in.Name]
 		if prompt == "" || !s.given(in.Name) {
@@ -72,12 +72,11 @@ func (s flagSet) readSecrets(form url.Values) (any bool, err error) {
 		}
 		text, err := readSecretLine(prompt, tokenBytes)
 		if err != nil {
-			return false, fmt.Errorf("%s: %w", flagOf(in.Name), err)
+			return fmt.Errorf("%s: %w", flagOf(in.Name), err)
 		}
 		form.Set(in.Name, text)
-		any = true
 	}
-	return any, nil
+	return nil
 }
 
 // readSecretLine reads one line of at most max bytes from standard input. At a terminal it
