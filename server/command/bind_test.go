@@ -219,6 +219,20 @@ func TestBoundWebhooks(t *testing.T) {
 	f.refused([]string{"webhook", "test", made.ID, "--wait", "-1s"}, "--wait")
 }
 
+// TestEmptyDatabasePath checks that a variable that is set to nothing is no file, and no
+// folder in which one is made.
+func TestEmptyDatabasePath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	onStdin(t, "")
+	f := &file{t, ""} // sets PUNCHCARD_DB
+	for _, args := range [][]string{{"serve"}, initArgs, words("program list"), words("shop create --name Lux"), words("check"), words("backup copy.db"), words("restore copy.db"), words("program list --db="), words("staff list")} {
+		f.refused(args, "--db: must not be empty")
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Errorf("the folder has %v, %v", left, err)
+	}
+}
+
 // withoutFlag are the fields of operations that a command cannot set by a flag, by command
 // and field, each with the reason.
 var withoutFlag = map[string]string{
