@@ -80,12 +80,18 @@ var templates = sync.OnceValue(func() *web.Templates {
 	return t
 })
 
-// Mount returns a handler of the pages, which gives all other requests to next.
+// Mount returns a handler of the pages, which gives all other requests to next. The first
+// page with a slash at its end, as people type it, leads to that without.
 func (p *Pages) Mount(next http.Handler) http.Handler {
 	return p.Kernel.MountLater(next, segments(), func(r *httprouter.Router) {
 		for _, b := range bindings() {
 			p.Kernel.Handle(r, b.method, b.pattern, p.serve(b))
 		}
+		p.Kernel.Handle(r, http.MethodGet, "/dashboard/", func(w http.ResponseWriter, _ *http.Request, _ httprouter.Params) {
+			web.SetHeaders(w.Header())
+			w.Header().Set("Location", "/dashboard")
+			w.WriteHeader(http.StatusSeeOther)
+		})
 	})
 }
 

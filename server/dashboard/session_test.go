@@ -178,6 +178,19 @@ func TestHeadersOfPages(t *testing.T) {
 	}
 }
 
+// TestSlash checks that the first page with a slash at its end leads to that without, for
+// people who are signed in and others.
+func TestSlash(t *testing.T) {
+	s := start(t)
+	for _, role := range []string{"viewer", ""} {
+		if p := s.as(role).get("/dashboard/").want(http.StatusSeeOther); p.header.Get("Location") != "/dashboard" || p.body != "" {
+			t.Errorf("it leads to %q with %q", p.header.Get("Location"), p.body)
+		}
+	}
+	s.as("viewer").get("/dashboard/").next().has("Today")
+	s.as("viewer").post("/dashboard/", nil).want(http.StatusMethodNotAllowed)
+}
+
 // TestForeignHostPage checks that a browser gets a page for a host that is not the
 // server's.
 func TestForeignHostPage(t *testing.T) {

@@ -170,6 +170,7 @@ var visits = map[string][]visit{
 	"/dashboard/settings":       {{}, {as: "viewer"}},
 	"/dashboard/new/shop":       {{}},
 	"/dashboard/setup":          {{not: "a redirect"}},
+	"/dashboard/":               {{not: "a redirect"}},
 	"/dashboard/setup/location": {{}},
 
 	"/dashboard/user/:id":          of("person", "user disabled", "owner"),
