@@ -102,7 +102,7 @@ func TestDraftWebhook(t *testing.T) {
 	if _, err = activate("user", true); err != nil || k.lines("SELECT secret FROM webhooks")[0] == secret {
 		t.Fatalf("not activated, or with the old secret: %v", err)
 	}
-	must(k.fixture, func(tx *Tx) (Webhook, error) { return tx.PauseWebhook(k.a, hook.ID) })
+	must(k.fixture, func(tx *Tx) (PausedWebhook, error) { return tx.PauseWebhook(k.a, hook.ID) })
 	_, err = attempt(k.fixture, func(tx *Tx) (Delivery, error) { return tx.TestActiveWebhook(k.a, hook.ID) })
 	refused(t, err, Unprocessable)
 	if _, err = activate("api_key", false); err != nil { // it is no draft any more

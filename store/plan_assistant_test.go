@@ -28,7 +28,7 @@ func runForAssistants(f *fixture, restricted Access, l ledgerCase) {
 	}
 	f.must(func(tx *Tx) error { return tx.NoteCalls(map[KeyDay]int64{{Key: 1, Day: 40}: 3}) })
 	must(f, func(tx *Tx) (Delivery, error) { return tx.TestActiveWebhook(f.a, hook) })
-	must(f, func(tx *Tx) (Webhook, error) { return tx.PauseWebhook(f.a, hook) })
+	must(f, func(tx *Tx) (PausedWebhook, error) { return tx.PauseWebhook(f.a, hook) })
 	url := "https://hooks.example.com/draft"
 	draft := must(f, func(tx *Tx) (Webhook, error) {
 		tx.CheckedTarget = url

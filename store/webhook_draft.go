@@ -73,14 +73,20 @@ func (tx *Tx) webhookByID(a Access, id string) (w webhook, err error) {
 	return w, err
 }
 
-// PauseWebhook makes a webhook inactive.
-func (tx *Tx) PauseWebhook(a Access, id string) (Webhook, error) {
+// PausedWebhook is a webhook that is inactive.
+type PausedWebhook struct {
+	Webhook
+	Draft bool `json:"draft" doc:"Drafted by an assistant, and not activated by a person yet."`
+}
+
+// PauseWebhook makes a webhook inactive. A draft is inactive already, and stays a draft.
+func (tx *Tx) PauseWebhook(a Access, id string) (PausedWebhook, error) {
 	w, err := tx.webhookByID(a, id)
 	if err != nil {
-		return w.Webhook, err
+		return PausedWebhook{}, err
 	}
 	u, err := tx.UpdateWebhook(a, w.ProgramID, id, WebhookPatch{WebhookFields: WebhookFields{Active: Given(false)}})
-	return u.Webhook, err
+	return PausedWebhook{u.Webhook, w.draft}, err
 }
 
 // TestActiveWebhook does what TestWebhook does, for an active webhook only.

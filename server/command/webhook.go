@@ -40,14 +40,7 @@ var theWebhook = argument{name: "webhook", help: "The webhook: its id, URL or de
 func printWebhooks(w io.Writer, hooks operation.List[store.WebhookOverview]) {
 	fmt.Fprintln(w, "ID\tURL\tEVENTS\tSTATE\tDELIVERED\tFAILED\tPENDING")
 	for _, h := range hooks.Data {
-		state := "active"
-		switch {
-		case h.Draft:
-			state = "draft"
-		case !h.Active:
-			state = "inactive"
-		}
-		printf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\n", h.ID, h.URL, strings.Join(h.Events, " "), state, h.Health.Delivered, h.Health.Failed, h.Health.Pending)
+		printf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\n", h.ID, h.URL, strings.Join(h.Events, " "), operation.WebhookState(h.Active, h.Draft), h.Health.Delivered, h.Health.Failed, h.Health.Pending)
 	}
 }
 

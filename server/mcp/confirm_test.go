@@ -241,12 +241,17 @@ func TestWebhookTools(t *testing.T) {
 	if a.Value("SELECT count(*) FROM deliveries") != "0" || a.call("get_webhooks", nil).str("data.0.state") != "draft" {
 		t.Error("something is sent to a draft")
 	}
+	if o := a.call("manage_webhook", fields{"id": hook, "action": "pause"}).ok(); o.str("state") != "draft" || !strings.Contains(o.str("next"), "look at the URL") || a.call("get_webhooks", nil).str("data.0.state") != "draft" {
+		t.Errorf("a draft that is paused: %s", o.text)
+	}
 	live := a.REST().Post("/programs/"+program+"/webhooks", fields{"url": "https://example.com/live?secret=1", "events": []string{"*"}}).Want(201).Str("id")
 	a.call("manage_webhook", fields{"id": live, "action": "test"}).ok()
 	if o := a.call("get_webhooks", fields{"id": live}).ok(); strings.Contains(o.text, "secret=") || o.str("data.0.path") != "/live" {
 		t.Errorf("%s", o.text)
 	}
-	a.call("manage_webhook", fields{"id": live, "action": "pause"}).ok()
+	if o := a.call("manage_webhook", fields{"id": live, "action": "pause"}).ok(); o.str("state") != "inactive" {
+		t.Errorf("a webhook that is paused: %s", o.text)
+	}
 	a.call("manage_webhook", fields{"id": live, "action": "test"}).refused("unprocessable_entity")
 	for _, args := range []fields{{"id": live, "action": "activate"}, {"id": live, "action": "redeliver"}, {"id": live, "action": "pause", "url": "https://evil.example"}} {
 		a.call("manage_webhook", args).refused("validation_failed")

@@ -44,16 +44,6 @@ type webhookView struct {
 	LastFailures        []store.FailedTry `json:"last_failures"`
 }
 
-func webhookState(active, draft bool) string {
-	switch {
-	case draft:
-		return "draft"
-	case active:
-		return "active"
-	}
-	return "inactive"
-}
-
 // webhookArgs are the arguments of get_webhooks that the tool itself has.
 type webhookArgs struct {
 	ID store.Opt[string] `json:"id"`
@@ -68,7 +58,7 @@ func getWebhooks(c *call) (any, error) {
 	return rows(c, in, own.Limit, func(in *input) (any, error) {
 		p, err := do[store.Page[store.WebhookReport]](c, operation.ListWebhookReports, in)
 		return pageOf(p, func(w store.WebhookReport) webhookView {
-			v := webhookView{w.ID, w.ProgramID, w.Host, nil, w.Description, w.Events, webhookState(w.Active, w.Draft), w.ConsecutiveFailures,
+			v := webhookView{w.ID, w.ProgramID, w.Host, nil, w.Description, w.Events, operation.WebhookState(w.Active, w.Draft), w.ConsecutiveFailures,
 				webhookHealth{w.Health.Delivered, w.Health.Failed, w.Health.Pending, w.Health.LastDeliveredAt, w.Health.LastError}, w.Failures}
 			if own.ID.Set {
 				v.Path = &w.Path
@@ -92,6 +82,9 @@ type webhookChange struct {
 	Next   string   `json:"next"`
 }
 
+// nextOfDraft says what becomes of a draft.
+const nextOfDraft = "A person must look at the URL and activate it on the page Webhooks of the dashboard."
+
 func draftWebhook(c *call) (any, error) {
 	own, in := split[draftArgs](c)
 	in.params["id"] = own.ProgramID.V
@@ -100,7 +93,7 @@ func draftWebhook(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &webhookChange{w.ID, w.Events, "draft", "A person must look at the URL and activate it on the page Webhooks of the dashboard."}, nil
+	return &webhookChange{w.ID, w.Events, operation.WebhookState(w.Active, true), nextOfDraft}, nil
 }
 
 // manageArgs are the arguments of manage_webhook.
@@ -118,11 +111,15 @@ func manageWebhook(c *call) (any, error) {
 		return nil, store.Invalid(store.Detail{Field: "delivery_id", Code: "required", Message: "must be given for redeliver, and for nothing else"})
 	}
 	if own.Action.V == "pause" {
-		w, err := do[store.Webhook](c, operation.PauseWebhook, in)
+		w, err := do[store.PausedWebhook](c, operation.PauseWebhook, in)
 		if err != nil {
 			return nil, err
 		}
-		return &webhookChange{w.ID, w.Events, "inactive", "A person can activate it again in the dashboard."}, nil
+		next := "A person can activate it again in the dashboard."
+		if w.Draft {
+			next = nextOfDraft
+		}
+		return &webhookChange{w.ID, w.Events, operation.WebhookState(w.Active, w.Draft), next}, nil
 	}
 	op := map[string]*kernel.Operation{"test": operation.TestActiveWebhook, "redeliver": operation.RedeliverToActive}[own.Action.V]
 	if op == nil {

@@ -76,6 +76,18 @@ func ProgramState(p store.Program) string {
 	return "draft"
 }
 
+// WebhookState returns the state of a webhook in a word. A draft is inactive, and stays a
+// draft until a person activates it.
+func WebhookState(active, draft bool) string {
+	switch {
+	case draft:
+		return "draft"
+	case active:
+		return "active"
+	}
+	return "inactive"
+}
+
 // overviewItems is the most locations and programs of an Overview.
 const overviewItems = 50
 
@@ -195,7 +207,7 @@ var DraftWebhook = kernel.Write(webhooks.only(assistant("webhooks:write", kernel
 
 // PauseWebhook makes a webhook inactive.
 var PauseWebhook = kernel.Write(webhooks.only(assistant("webhooks:write", kernel.NoRole), "pauseWebhook", "Pause a webhook", "", store.NotFound),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.Webhook, error) {
+	wire.Create, func(tx *store.Tx, c *kernel.Call, _ struct{}) (store.PausedWebhook, error) {
 		return tx.PauseWebhook(c.Access, c.Param("id"))
 	})
 
