@@ -1,0 +1,256 @@
+package command
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"punchcard/server/kernel"
+	"punchcard/server/operation"
+	"punchcard/server/wire"
+	"punchcard/store"
+)
+
+// TestEmptyDatabasePath checks that a variable that is set to nothing is no file, and no
+// folder in which one is made.
+func TestEmptyDatabasePath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	onStdin(t, "")
+	f := &file{t, ""} // sets PUNCHCARD_DB
+	for _, args := range [][]string{{"serve"}, initArgs, words("program list"), words("shop create --name Lux"), words("check"), words("backup copy.db"), words("restore copy.db"), words("program list --db="), words("staff list")} {
+		f.refused(args, "--db: must not be empty")
+	}
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
+		t.Errorf("the folder has %v, %v", left, err)
+	}
+}
+
+// withoutFlag are the fields of operations that a command cannot set by a flag, by command
+// and field, each with the reason.
+var withoutFlag = map[string]string{
+	"program create prizes.name_localizations":        "--prize has stamps and name; prize update sets the rest, as long as the program is a draft",
+	"program create prizes.description":               "as prizes.name_localizations",
+	"program create prizes.description_localizations": "as prizes.name_localizations",
+	"program create prizes.ordinal":                   "the order of the flags",
+	"shop update mode":                                "it is part of the keys, and never changes",
+	"location create staff_pin":                       "location set-pin reads it from standard input",
+	"key rotate grace_hours":                          "--credential-rotation-grace-hours is that of the deployment, and of the command",
+	"staff add pin":                                   "it is read from standard input",
+}
+
+// unbound are the operations of commands that are written by hand.
+var unbound = map[string][]*kernel.Operation{
+	"shop create": {operation.CreateShop}, "shop update": {operation.UpdateShop}, "location create": {operation.CreateLocation}, "staff add": {operation.CreateStaff},
+	"device create": {operation.CreateDevice}, "key create": {operation.CreateKey}, "key rotate": {operation.RotateKey}, "user invite": {operation.InvitePerson},
+	"program update": {operation.UpdateProgramSettings, operation.UpdateEnrolment},
+}
+
+// TestSecretFlags makes webhooks with what is sent to their receivers alone, and checks that
+// nothing prints it.
+func TestSecretFlags(t *testing.T) {
+	f := newFile(t)
+	f.run(words("program create --name Coffee --type discount --discount-percent 10")...)
+	create := func(more ...string) []string {
+		return append(words("webhook create Coffee --url https://192.0.2.1/hook --event card.* --webhook-allow-cidr 192.0.2.0/24"), more...)
+	}
+	stored := func() string {
+		return f.value("SELECT ifnull(bearer_token, '-') || ' ' || custom_headers || ' ' || http_method FROM webhooks ORDER BY id DESC")
+	}
+	hide := func(out string, err error) string {
+		t.Helper()
+		if err != nil {
+			out += err.Error()
+		}
+		if strings.Contains(out, "s3same") || strings.Contains(out, "0pen") {
+			t.Errorf("a secret is printed: %s", out)
+		}
+		return out
+	}
+	file := filepath.Join(t.TempDir(), "headers")
+	large := file + ".large"
+	if err := os.WriteFile(large, make([]byte, maxHeaderFile+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("X-Token: s3same\r\n\nX-Other:a:b\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	onStdin(t, "0pen-t0ken\nmore\n")
+	var made store.CreatedWebhook
+	out := hide(f.try(create("--bearer-token", "--http-method", "PUT", "--header", "X-Shop: main, 2; x", "--header-file", file, "--json")...))
+	if err := json.Unmarshal([]byte(out), &made); err != nil || !made.HasBearerToken || made.HTTPMethod != "PUT" || len(made.CustomHeaders) != 3 {
+		t.Errorf("created %s: %v", out, err)
+	}
+	if got := stored(); got != `0pen-t0ken {"X-Other":"a:b","X-Shop":"main, 2; x","X-Token":"s3same"} PUT` {
+		t.Errorf("the file has %s", got)
+	}
+	onStdin(t, "X-Token: s3same\n")
+	hide(f.try(create("--header-file", "-")...))
+	if got := stored(); got != `- {"X-Token":"s3same"} POST` {
+		t.Errorf("from standard input: %s", got)
+	}
+	before := f.run("webhook", "list")
+	for _, c := range []struct {
+		stdin string
+		args  []string
+		want  string
+	}{
+		{"", []string{"--bearer-token"}, "--bearer-token: the first line of standard input is empty"},
+		{"s3same 0pen\n", []string{"--bearer-token"}, "--bearer-token must be"},
+		{strings.Repeat("s3same", 500), []string{"--bearer-token"}, "--bearer-token must be"},
+		{"x\n", []string{"--bearer-token=s3same"}, "--bearer-token: is read from standard input"},
+		{"x\n", []string{"--bearer-token", "--header-file", "-"}, "--header-file: must be a file"},
+		{"", []string{"--header", "s3same"}, "--header: value 1 must be a name, a colon and a value"},
+		{"", []string{"--header", "X-A: b", "--header", ":s3same"}, "--header: value 2 must be"},
+		{"", []string{"--header", ""}, "--header: value 1 must be"},
+		{"", []string{"--header", "X-A: 0pen", "--header", "X-A: s3same"}, "--header: value 2 has the name of an earlier header"},
+		{"", []string{"--header", "X-Token: x", "--header-file", file}, "--header-file: line 1 has the name"},
+		{"X-A: b\n\n0pen\n", []string{"--header-file", "-"}, "--header-file: line 3 must be"},
+		{"", []string{"--header-file", large}, "--header-file: must have at most"},
+		{"", []string{"--header-file", file + ".not"}, "--header-file: open "},
+		{"", []string{"--header", "Content-Type: 0pen"}, "--header (Content-Type) must not be a header"},
+		{"", []string{"--header", "Cookie: 0pen"}, "--header (Cookie) must be a header of the request"},
+		{"", []string{"--header", "X-A: s3same\u00e9"}, "--header (X-A) must"},
+		{"", []string{"--http-method", "GET"}, "--http-method must be one of"},
+	} {
+		onStdin(t, c.stdin)
+		out, err := f.try(create(c.args...)...)
+		if hide(out, err); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q", c.args, err, c.want)
+		}
+	}
+	if after := f.run("webhook", "list"); after != before {
+		t.Errorf("refused commands made webhooks:\n%s", after)
+	}
+	hide(f.try("audit", "--json"))
+}
+
+// TestSendEmail queues the mail of install links, which a server with a mail server sends.
+func TestSendEmail(t *testing.T) {
+	f := newFile(t)
+	f.run(words("program create --name Coffee --type discount --discount-percent 10")...)
+	f.run(words("program publish Coffee")...)
+	issue := words("card issue Coffee --holder-name Ada --holder-email ada@example.com")
+	f.refused(append(issue, "--send-email"), "--send-email: needs the --smtp-url (PUNCHCARD_SMTP_URL)")
+	t.Setenv("PUNCHCARD_SMTP_URL", "mail.example.com")
+	f.prints(issue, "/i/")
+	f.refused(append(issue, "--send-email"), "--smtp-url (PUNCHCARD_SMTP_URL): must be a URL")
+	t.Setenv("PUNCHCARD_SMTP_URL", "smtp://mail.example.com")
+	f.refused(words("card issue Coffee --send-email"), "--holder-email is required with")
+	f.refused(words("card issue Coffee --holder-name Grace --send-email --holder-email grace"), "--holder-email")
+	if out := f.run("card", "link", "ada@example.com"); strings.Contains(out, "mails it") {
+		t.Errorf("printed %s", out)
+	}
+	for _, command := range []string{"card link ada@example.com", "card reissue ada@example.com", "card issue Coffee --holder-email grace@example.com"} {
+		f.prints(append(words(command), "--send-email"), "/i/", "The server mails it to ", "@example.com")
+	}
+	if n := f.value("SELECT count(*) FROM mails"); n != "2" {
+		t.Errorf("%s messages are queued", n)
+	}
+}
+
+// TestTextsByLanguage sets the texts of programs and prizes in further languages.
+func TestTextsByLanguage(t *testing.T) {
+	f := newFile(t)
+	create := words("program create --name Coffee --type standard --total-stamps 10 --icon-key cup")
+	f.refused(append(create, "--name-localizations", "it"), "--name-localizations (value 1): must be a language and the text")
+	f.refused(append(create, "--name-localizations", "it=A", "--name-localizations", "it=B"), "--name-localizations (it): must be given once")
+	f.refused(append(create, "--name-localizations", "xx=A"), "--name-localizations (xx) ")
+	f.refused(append(create, "--description-localizations", "de="+strings.Repeat("x", 501)), "--description-localizations (de) must be")
+	f.run(append(create, "--name-localizations", "it=Caffè; uno, due", "--name-localizations", "de=A=B", "--description-localizations", "fr=Bon")...)
+	if got := f.value("SELECT name_localizations || description_localizations FROM programs"); got != `{"de":"A=B","it":"Caffè; uno, due"}{"fr":"Bon"}` {
+		t.Errorf("the program has %s", got)
+	}
+	f.run("prize", "add", "Coffee", "--threshold", "5", "--name", "Cake", "--name-localizations", "it=Torta", "--description-localizations", "it=Di mele")
+	f.run("prize", "update", "Coffee", "Cake", "--name-localizations", "de=Kuchen")
+	if got := f.value("SELECT name_localizations || description_localizations FROM prizes"); got != `{"de":"Kuchen"}{"it":"Di mele"}` {
+		t.Errorf("the prize has %s", got)
+	}
+	f.run("prize", "update", "Coffee", "Cake", "--name-localizations", "none")
+	if got := f.value("SELECT name_localizations || description_localizations FROM prizes"); got != `{}{"it":"Di mele"}` {
+		t.Errorf("the prize has %s", got)
+	}
+}
+
+// TestEveryFieldHasAFlag checks that each field of an operation is a flag or an argument of
+// its command, or is left out for a reason.
+func TestEveryFieldHasAFlag(t *testing.T) {
+	parser, err := kong.New(New(), kong.DefaultEnvars("PUNCHCARD"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := map[string]*kong.Node{}
+	for _, group := range parser.Model.Children {
+		for _, command := range group.Children {
+			nodes[group.Name+" "+command.Name] = command
+		}
+	}
+	commands := maps.Clone(unbound)
+	for _, b := range bindings {
+		if b.op.Callers.Person == kernel.NoRole || b.op.Callers.Person > kernel.Operator {
+			t.Errorf("%s binds %s, which no operator may use", b.path, b.op.ID)
+		}
+		commands[b.path] = []*kernel.Operation{b.op}
+	}
+	excepted := map[string]bool{}
+	for path, ops := range commands {
+		node := nodes[path]
+		if node == nil {
+			t.Errorf("there is no command %s", path)
+			continue
+		}
+		settable := map[string]bool{"cursor": true} // pages are read to the end, or to --limit
+		for _, f := range node.Flags {
+			settable[f.Name] = !f.Hidden
+			if f.Help == "" || strings.Contains(f.Help, "PATCH") {
+				t.Errorf("%s --%s has the help %q", path, f.Name, f.Help)
+			}
+		}
+		for _, a := range node.Positional {
+			settable[a.Name] = !a.Tag.Hidden
+		}
+		for _, b := range bindings {
+			for _, a := range b.args {
+				if b.path == path && a.field != "" {
+					settable[flagName(a.field)] = true
+				}
+			}
+		}
+		for _, op := range ops {
+			for _, field := range fieldsOf(op) {
+				_, left := withoutFlag[path+" "+field]
+				if excepted[path+" "+field] = left; left == settable[flagName(field)] {
+					t.Errorf("%s: the field %s of %s is a flag: %t; an exception: %t", path, field, op.ID, !left, left)
+				}
+			}
+		}
+	}
+	for name := range withoutFlag {
+		if !excepted[name] {
+			t.Errorf("%s is an exception, and no field", name)
+		}
+	}
+}
+
+// fieldsOf returns the fields of the body or query of an operation, and those of objects in
+// lists that are not part of the value of a flag such as --prize.
+func fieldsOf(op *kernel.Operation) (names []string) {
+	for _, in := range wire.Inputs(op.In) {
+		names = append(names, in.Name)
+		if in.Kind != wire.InputObjects {
+			continue
+		}
+		for _, part := range wire.Inputs(reflect.TypeFor[store.PrizeFields]()) {
+			if part.Name != "threshold" && part.Name != "name" {
+				names = append(names, in.Name+"."+part.Name)
+			}
+		}
+	}
+	return names
+}
