@@ -16,9 +16,9 @@ const personal = "Zebedee"
 // of both versions, and metadata in the ledger.
 type erasable struct {
 	*fixture
-	l      ledgerCase
-	cards  []string
-	claims []IdempotencyKey
+	l          ledgerCase
+	cards      []string
+	remembered []IdempotencyKey
 }
 
 func startErasable(t *testing.T) erasable {
@@ -27,16 +27,16 @@ func startErasable(t *testing.T) erasable {
 	f.hook(f.a, e.l.program, hookFields{})
 	f.hook(f.a, e.l.program, hookFields{v1: true})
 	remember := func(key string, write func(tx *Tx) (id string, body any, err error)) (id string) {
-		claim := NewIdempotencyKey(KeyScope(1), key, "POST", "/cards", []byte(key))
+		remembered := NewIdempotencyKey(KeyScope(1), key, "POST", "/cards", []byte(key))
 		f.must(func(tx *Tx) (err error) {
 			var out any
 			if id, out, err = write(tx); err != nil {
 				return err
 			}
 			body, _ := json.Marshal(out)
-			return tx.Remember(claim, Remembered{Status: 201, Body: body})
+			return tx.Remember(remembered, Remembered{Status: 201, Body: body})
 		})
-		e.claims = append(e.claims, claim)
+		e.remembered = append(e.remembered, remembered)
 		return id
 	}
 	root := remember("issue", func(tx *Tx) (string, any, error) {
@@ -168,10 +168,10 @@ func TestRetryAfterErase(t *testing.T) {
 	e := startErasable(t)
 	e.must(func(tx *Tx) error { return tx.EraseCard(e.a.Shop, e.cards[0]) })
 	cards := e.number("SELECT count(*) FROM cards")
-	for _, claim := range e.claims {
+	for _, remembered := range e.remembered {
 		var kept *Remembered
 		e.view(func(v *View) (err error) {
-			kept, err = v.Recall(claim)
+			kept, err = v.Recall(remembered)
 			return err
 		})
 		if kept == nil {

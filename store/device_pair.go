@@ -57,10 +57,10 @@ func (tx *Tx) CreatePairing(shop int64, n NewDevice) (p CreatedPairing, err erro
 // errPairing refuses a pairing that was used, has expired or never was.
 var errPairing = refuse(LinkExpired, "The pairing was used already, or it has expired. Make a new one in the dashboard.")
 
-// ClaimPairing creates the device of a pairing, which the token of its link or its code
+// AcceptPairing creates the device of a pairing, which the token of its link or its code
 // names, and returns the device's token. Wrong codes lock the address; one that is not
 // known counts for nothing.
-func (tx *Tx) ClaimPairing(token, code string, from netip.Addr) (d Device, deviceToken string, err error) {
+func (tx *Tx) AcceptPairing(token, code string, from netip.Addr) (d Device, deviceToken string, err error) {
 	column, hash := "hash", Hash(token)
 	guess := subject{pairingRule, nil}
 	if token == "" {
@@ -91,7 +91,8 @@ func (tx *Tx) ClaimPairing(token, code string, from netip.Addr) (d Device, devic
 	return tx.CreateDevice(shop, n)
 }
 
-// refusePairing refuses a claim, and counts a wrong code for its address.
+// refusePairing refuses a pairing that is unknown or has ended, and counts a wrong code for its
+// address.
 func (tx *Tx) refusePairing(guess subject) error {
 	if guess.hash == nil {
 		return errPairing

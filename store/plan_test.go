@@ -86,11 +86,11 @@ func runOperations(f *fixture) {
 		return tx.UpdateShop(f.a.Shop, ShopFields{MaxCards: set(int64(3)), APIAddon: set(false)}, "")
 	})
 	soon := CardFields{ExpiresAt: set(f.clock.at().Add(time.Minute)), ExternalRef: set("ref"), HolderEmail: set("ada@example.com")}
-	claim := NewIdempotencyKey(2, "key", "POST", "/", nil)
+	remembered := NewIdempotencyKey(2, "key", "POST", "/", nil)
 	expired := must(f, func(tx *Tx) (IssuedCard, error) {
 		c, err := tx.IssueCard(restricted, l.program, soon, SourceAPI)
 		if err == nil {
-			err = tx.Remember(claim, Remembered{Status: 201, Body: []byte(`{}`)})
+			err = tx.Remember(remembered, Remembered{Status: 201, Body: []byte(`{}`)})
 		}
 		return c, err
 	}).ID
@@ -159,7 +159,7 @@ func runOperations(f *fixture) {
 			}
 		}
 		check(v.Keys(f.a.Shop))
-		check(v.Recall(claim))
+		check(v.Recall(remembered))
 		_, _, err := v.OwnShop(f.a)
 		return err
 	})

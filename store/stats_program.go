@@ -205,8 +205,8 @@ func (v *View) byDay(column, cond string, from, to int64, args ...any) (*[]DayCo
 }
 
 func (v *View) byLocation(column string, program int64) (*[]PlaceCount, error) {
-	places, err := list(v.conn, func(r *rows) PlaceCount { return PlaceCount{v.s.ID(KindLocation, r.int()), r.str(), r.int()} }, "SELECT "+columns("c.location_id", "l.name", "c."+column)+" FROM place_counts c JOIN locations l ON l.id=c.location_id WHERE c.program_id=? AND c."+column+"<>0 ORDER BY l.name, l.id", program)
-	return &places, err
+	counts, err := list(v.conn, func(r *rows) PlaceCount { return PlaceCount{v.s.ID(KindLocation, r.int()), r.str(), r.int()} }, "SELECT "+columns("c.location_id", "l.name", "c."+column)+" FROM place_counts c JOIN locations l ON l.id=c.location_id WHERE c.program_id=? AND c."+column+"<>0 ORDER BY l.name, l.id", program)
+	return &counts, err
 }
 
 func (v *View) byHour(program int64) (*[]HourCount, error) {

@@ -30,8 +30,8 @@ func (tx *Tx) nothingToClaim(chain *cardChain, c *card) bool {
 	return !has || tx.number("SELECT count(*) FROM claims WHERE card_id=? AND cycle=? AND threshold=?", c.key, c.cycle, top) > 0
 }
 
-// countLadder counts the finished cards of a program anew, of which the total_stamps
-// or the prizes were changed. It reads all cards of the program, which has none that
+// countLadder counts the finished cards of a program again after its total_stamps
+// or prizes were changed. It reads all cards of the program, of which none
 // was ever installed.
 func (tx *Tx) countLadder(old, changed *program) {
 	top := func(p *program) Null[int64] {

@@ -14,8 +14,8 @@ import (
 // statistics with those computed from the model's rows.
 type year struct {
 	*simulation
-	zone string
-	gone []*simProgram
+	zone    string
+	deleted []*simProgram
 }
 
 var yearZones = []string{"Europe/Rome", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Apia", "UTC"}
@@ -171,7 +171,7 @@ func (y *year) deleteProgram() {
 	p := y.programs[i]
 	y.f.must(func(tx *Tx) error { return tx.DeleteProgram(y.f.a.Shop, p.id) })
 	y.programs = append(append([]*simProgram(nil), y.programs[:i]...), y.programs[i+1:]...)
-	y.gone = append(y.gone, p)
+	y.deleted = append(y.deleted, p)
 	for _, h := range y.model.chains {
 		if h.program == p {
 			for _, c := range h.cards {

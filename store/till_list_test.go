@@ -40,12 +40,12 @@ func runTillLists(k till, program string) {
 		})
 		must(f, func(tx *Tx) (Device, error) {
 			token, code := offer(p)
-			d, _, err := tx.ClaimPairing(token, code, netip.MustParseAddr("192.0.2.1"))
+			d, _, err := tx.AcceptPairing(token, code, netip.MustParseAddr("192.0.2.1"))
 			return d, err
 		})
 	}
 	f.do(func(tx *Tx) error {
-		_, _, err := tx.ClaimPairing("", "zzzzzzzz", netip.MustParseAddr("192.0.2.1"))
+		_, _, err := tx.AcceptPairing("", "zzzzzzzz", netip.MustParseAddr("192.0.2.1"))
 		return err
 	})
 	f.view(func(v *View) error {

@@ -188,8 +188,8 @@ func TestRedelivery(t *testing.T) {
 	}
 	for range 2 {
 		again().Want(202)
-		if anew := r.next(); anew.EventID != got.EventID || string(anew.Body) != string(got.Body) || !signed(anew, h.secret) {
-			t.Errorf("got %s", anew.Body)
+		if repeat := r.next(); repeat.EventID != got.EventID || string(repeat.Body) != string(got.Body) || !signed(repeat, h.secret) {
+			t.Errorf("got %s", repeat.Body)
 		}
 		s.settle()
 		if d := h.only(); d.outcome() != "500 after 1: the receiver answered 500" {

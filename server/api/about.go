@@ -27,7 +27,7 @@ var About = openapi.About{
 	SampleKey: "tsk_live_…",
 	Sections: map[string]string{
 		"Identity":     "What a key is and may do.",
-		"Locations":    "The shop's sites. They are made in the dashboard.",
+		"Locations":    "Where the shop has its tills. They are made in the dashboard.",
 		"Programs":     "The templates of cards, their publication and their suspension.",
 		"Prizes":       "The ladder of a program: what its holders get at how many stamps.",
 		"Cards":        "The cards of holders: issue them, read them and change what is not yet on a device.",

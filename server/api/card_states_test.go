@@ -97,9 +97,9 @@ var operations = []struct {
 		"expired": "archived", "active expired": "archived", "installed expired": "archived", "locked expired": "archived", "installed locked expired": "archived",
 		"archived": "=archived", "locked archived": "=archived", "installed archived": "=archived", "archived expired": "=archived"}},
 	{"operator delete", nil, map[string]string{
-		"invited": gone, "active": gone, "installed": gone, "locked": gone, "active locked": gone, "installed locked": gone,
-		"expired": gone, "active expired": gone, "installed expired": gone, "locked expired": gone, "installed locked expired": gone,
-		"archived": gone, "locked archived": gone, "installed archived": gone, "archived expired": gone}},
+		"invited": deleted, "active": deleted, "installed": deleted, "locked": deleted, "active locked": deleted, "installed locked": deleted,
+		"expired": deleted, "active expired": deleted, "installed expired": deleted, "locked expired": deleted, "installed locked expired": deleted,
+		"archived": deleted, "locked archived": deleted, "installed archived": deleted, "archived expired": deleted}},
 }
 
 var reissued = map[string]string{
@@ -112,7 +112,7 @@ const (
 	locked   = "409 card_locked"
 	expired  = "409 card_expired"
 	missing  = "404 not_found"
-	gone     = "gone" // reads are 404 from now on
+	deleted  = "deleted" // reads are 404 from now on
 )
 
 // operateCard invokes one of the operations.
@@ -176,7 +176,7 @@ func TestCardStates(t *testing.T) {
 				r := operateCard(s, card, op.name, body)
 				after := s.Get("/cards/" + card)
 				still, refused := strings.CutPrefix(want, "=")
-				if want == gone {
+				if want == deleted {
 					r.Want(204)
 					after.WantOutcome(missing)
 					return

@@ -153,9 +153,9 @@ func TestCardUnknown(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	other, _ := newOtherShop(s)
-	gone := s.Issue(s.ProgramIDs["access"], nil)
-	s.Control("POST", "/cards/"+gone+"/delete", fields{})
-	for _, id := range []string{"x", "crd_00000000000000000000000000", s.ProgramIDs["access"], s.App.Store.ID(store.KindCard, 999), other.Issue(other.NewProgram("access", true, nil), nil), gone} {
+	deleted := s.Issue(s.ProgramIDs["access"], nil)
+	s.Control("POST", "/cards/"+deleted+"/delete", fields{})
+	for _, id := range []string{"x", "crd_00000000000000000000000000", s.ProgramIDs["access"], s.App.Store.ID(store.KindCard, 999), other.Issue(other.NewProgram("access", true, nil), nil), deleted} {
 		path := "/cards/" + id
 		s.Get(path).Want(404, "not_found")
 		s.Patch(path, fields{"holder_name": "x"}).Want(404, "not_found")

@@ -62,7 +62,7 @@ func TestErasedCardIsForgotten(t *testing.T) {
 		t.Errorf("%d cards, were %d", after, before)
 	}
 	s.Post(path, `{"holder_name":"Bystander"}`, "Idempotency-Key", "other").Want(201).Replays(other)
-	s.Post(path, person, "Idempotency-Key", "anew").Want(201).First() // the external_ref is free
+	s.Post(path, person, "Idempotency-Key", "another").Want(201).First() // the external_ref is free
 }
 
 // TestReplayAfterRestart checks that remembered responses are replayed after a restart.

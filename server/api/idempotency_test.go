@@ -79,8 +79,8 @@ func TestFingerprint(t *testing.T) {
 	s.Post(path+"/install-link", "", "Idempotency-Key", "e").Want(200).Replays(empty)
 	// DELETE ignores its body, which therefore cannot conflict.
 	prize := "/programs/" + th.program + "/prizes/" + th.prize
-	gone := s.Call("DELETE", prize, `{"a":1}`, "Idempotency-Key", "d").Want(204).First()
-	s.Call("DELETE", prize, nil, "Idempotency-Key", "d").Want(204).Replays(gone)
+	deleted := s.Call("DELETE", prize, `{"a":1}`, "Idempotency-Key", "d").Want(204).First()
+	s.Call("DELETE", prize, nil, "Idempotency-Key", "d").Want(204).Replays(deleted)
 	s.Call("DELETE", prize, nil).Want(404, "not_found")
 }
 

@@ -109,11 +109,11 @@ func TestProgramUnknown(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	other, _ := newOtherShop(s)
-	gone := s.NewProgram("standard", true, nil)
-	prize := s.Post("/programs/"+gone+"/prizes", fields{"threshold": 5, "name": "Z"}).Want(201).Str("id")
-	card := s.Issue(gone, fields{"external_ref": "r"})
-	s.Control("DELETE", "/programs/"+gone, nil)
-	for _, id := range []string{"x", "prg_00000000000000000000000000", gone, s.LocationIDs[0], s.App.Store.ID(store.KindProgram, 999), other.NewProgram("access", true, nil)} {
+	deleted := s.NewProgram("standard", true, nil)
+	prize := s.Post("/programs/"+deleted+"/prizes", fields{"threshold": 5, "name": "Z"}).Want(201).Str("id")
+	card := s.Issue(deleted, fields{"external_ref": "r"})
+	s.Control("DELETE", "/programs/"+deleted, nil)
+	for _, id := range []string{"x", "prg_00000000000000000000000000", deleted, s.LocationIDs[0], s.App.Store.ID(store.KindProgram, 999), other.NewProgram("access", true, nil)} {
 		path := "/programs/" + id
 		s.Get(path).Want(404, "not_found")
 		s.Patch(path, fields{"name": "x"}).Want(404, "not_found")
@@ -128,8 +128,8 @@ func TestProgramUnknown(t *testing.T) {
 		s.Post(path+"/cards", nil).Want(404, "not_found")
 	}
 	// The cards of a deleted program are archived and listed.
-	s.Get("/cards/" + card).Want(200).Shows(fields{"status": "archived", "program_id": gone, "program_name": "S", "external_ref": "r"})
-	if ids := s.Get("/programs?limit=100").Want(200).IDs(); slices.Contains(ids, gone) || len(ids) != 5 {
+	s.Get("/cards/" + card).Want(200).Shows(fields{"status": "archived", "program_id": deleted, "program_name": "S", "external_ref": "r"})
+	if ids := s.Get("/programs?limit=100").Want(200).IDs(); slices.Contains(ids, deleted) || len(ids) != 5 {
 		t.Errorf("listed %q", ids)
 	}
 }

@@ -212,7 +212,7 @@ func TestRestrictedAllDisabled(t *testing.T) {
 	card := s.Issue(program, nil)
 	prize := s.Get("/programs/" + program + "/prizes").IDs()[0]
 	s.Post("/locations/"+one+"/disable", nil).Want(200)
-	const shut = "402 location_disabled"
+	const disabled = "402 location_disabled"
 	for _, c := range []struct{ method, path, want string }{
 		{"GET", "/me", "200"},
 		{"GET", "/locations", "200"},
@@ -221,14 +221,14 @@ func TestRestrictedAllDisabled(t *testing.T) {
 		{"POST", "/locations/" + one + "/disable", "200"},
 		{"POST", "/locations/" + two + "/disable", "403 unauthorized"},
 		{"POST", "/locations/" + two + "/enable", "403 unauthorized"},
-		{"GET", "/programs", shut}, {"POST", "/programs", shut}, {"GET", "/programs/" + program, shut}, {"PATCH", "/programs/" + program, shut},
-		{"POST", "/programs/" + program + "/publish", shut}, {"POST", "/programs/" + program + "/unpublish", shut},
-		{"POST", "/programs/" + program + "/suspend", shut}, {"POST", "/programs/" + program + "/unsuspend", shut},
-		{"GET", "/programs/" + program + "/prizes", shut}, {"POST", "/programs/" + program + "/prizes", shut},
-		{"PATCH", "/programs/" + program + "/prizes/" + prize, shut}, {"DELETE", "/programs/" + program + "/prizes/" + prize, shut},
-		{"POST", "/programs/" + program + "/cards", shut}, {"GET", "/cards", shut}, {"GET", "/cards/" + card, shut}, {"PATCH", "/cards/" + card, shut},
-		{"POST", "/cards/" + card + "/reissue", shut}, {"POST", "/cards/" + card + "/install-link", shut},
-		{"GET", "/transactions", shut}, {"GET", "/cards/x", shut}, {"GET", "/programs?limit=0", shut},
+		{"GET", "/programs", disabled}, {"POST", "/programs", disabled}, {"GET", "/programs/" + program, disabled}, {"PATCH", "/programs/" + program, disabled},
+		{"POST", "/programs/" + program + "/publish", disabled}, {"POST", "/programs/" + program + "/unpublish", disabled},
+		{"POST", "/programs/" + program + "/suspend", disabled}, {"POST", "/programs/" + program + "/unsuspend", disabled},
+		{"GET", "/programs/" + program + "/prizes", disabled}, {"POST", "/programs/" + program + "/prizes", disabled},
+		{"PATCH", "/programs/" + program + "/prizes/" + prize, disabled}, {"DELETE", "/programs/" + program + "/prizes/" + prize, disabled},
+		{"POST", "/programs/" + program + "/cards", disabled}, {"GET", "/cards", disabled}, {"GET", "/cards/" + card, disabled}, {"PATCH", "/cards/" + card, disabled},
+		{"POST", "/cards/" + card + "/reissue", disabled}, {"POST", "/cards/" + card + "/install-link", disabled},
+		{"GET", "/transactions", disabled}, {"GET", "/cards/x", disabled}, {"GET", "/programs?limit=0", disabled},
 	} {
 		t.Run(c.method+" "+strings.SplitAfter(c.path, "_")[0], func(t *testing.T) { r.On(t).Call(c.method, c.path, nil).WantOutcome(c.want) })
 	}

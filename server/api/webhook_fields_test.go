@@ -51,8 +51,8 @@ func TestWebhookFields(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	program := s.ProgramIDs["standard"]
-	tea, gone := s.NewProgram("standard", false, nil), s.NewProgram("standard", false, nil)
-	s.Control("DELETE", "/programs/"+gone, nil)
+	tea, deleted := s.NewProgram("standard", false, nil), s.NewProgram("standard", false, nil)
+	s.Control("DELETE", "/programs/"+deleted, nil)
 	other, elsewhere := newOtherShop(s)
 	theirs := other.NewProgram("standard", false, nil)
 	here, there := s.LocationIDs[0], s.LocationIDs[1]
@@ -101,7 +101,7 @@ func TestWebhookFields(t *testing.T) {
 		{"description", "", "", "", nil}, {"description", long(500), "", "", nil}, {"description", long(501), "too_long", "too_long", nil}, {"description", nil, "", "", &shown{""}}, {"description", 7, "invalid_type", "invalid_type", nil},
 
 		{"program_ids", []string{}, "", "", nil}, {"program_ids", nil, "", "", &shown{[]string{}}}, {"program_ids", []string{tea, program}, "", "", nil}, {"program_ids", []string{tea, program, tea}, "", "", &shown{[]string{tea, program}}},
-		{"program_ids", []string{tea, "x"}, ".1 invalid_value", ".1 invalid_value", nil}, {"program_ids", []string{theirs}, ".0 invalid_value", ".0 invalid_value", nil}, {"program_ids", []string{gone}, ".0 invalid_value", ".0 invalid_value", nil},
+		{"program_ids", []string{tea, "x"}, ".1 invalid_value", ".1 invalid_value", nil}, {"program_ids", []string{theirs}, ".0 invalid_value", ".0 invalid_value", nil}, {"program_ids", []string{deleted}, ".0 invalid_value", ".0 invalid_value", nil},
 		{"program_ids", []string{here}, ".0 invalid_value", ".0 invalid_value", nil}, {"program_ids", []string{s.App.Store.ID(store.KindProgram, 999)}, ".0 invalid_value", ".0 invalid_value", nil}, {"program_ids", tea, "invalid_type", "invalid_type", nil},
 		{"program_ids", slices.Repeat([]string{tea}, 1000), "", "", &shown{[]string{tea}}}, {"program_ids", slices.Repeat([]string{tea}, 1001), "too_many", "too_many", nil},
 		{"location_ids", []string{}, "", "", nil}, {"location_ids", nil, "", "", &shown{[]string{}}}, {"location_ids", []string{there, here}, "", "", nil}, {"location_ids", []string{here, here}, "", "", &shown{[]string{here}}},

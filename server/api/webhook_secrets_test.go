@@ -118,18 +118,18 @@ func TestDeletedWebhookKeepsNoSecret(t *testing.T) {
 func TestFiltersKeepWhatIsGone(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	home, tea, gone := s.ProgramIDs["standard"], s.NewProgram("standard", false, nil), s.NewProgram("standard", false, nil)
-	path, made := newWebhook(s, home, fields{"program_ids": []string{gone, tea}})
+	home, tea, deleted := s.ProgramIDs["standard"], s.NewProgram("standard", false, nil), s.NewProgram("standard", false, nil)
+	path, made := newWebhook(s, home, fields{"program_ids": []string{deleted, tea}})
 	empty, _ := newWebhook(s, home, nil)
-	s.Control("DELETE", "/programs/"+gone, nil)
-	s.Patch(path, fields{"program_ids": made.At("program_ids"), "description": "x"}).Want(200).Shows(fields{"program_ids": []string{gone, tea}})
-	s.Patch(path, fields{"program_ids": []string{home, gone, gone}}).Want(200).Shows(fields{"program_ids": []string{home, gone}})
-	s.Patch(path, fields{"program_ids": []string{gone, "x"}}).Invalid("program_ids.1 invalid_value")
-	s.Patch(path, fields{"program_ids": []string{gone, "x"}, "description": 7}).Invalid("description invalid_type", "program_ids.1 invalid_value")
-	s.Patch(empty, fields{"program_ids": []string{gone}}).Invalid("program_ids.0 invalid_value")
-	s.Post("/programs/"+home+"/webhooks", servertest.Merge(leastHook, fields{"program_ids": []string{gone}})).Invalid("program_ids.0 invalid_value")
+	s.Control("DELETE", "/programs/"+deleted, nil)
+	s.Patch(path, fields{"program_ids": made.At("program_ids"), "description": "x"}).Want(200).Shows(fields{"program_ids": []string{deleted, tea}})
+	s.Patch(path, fields{"program_ids": []string{home, deleted, deleted}}).Want(200).Shows(fields{"program_ids": []string{home, deleted}})
+	s.Patch(path, fields{"program_ids": []string{deleted, "x"}}).Invalid("program_ids.1 invalid_value")
+	s.Patch(path, fields{"program_ids": []string{deleted, "x"}, "description": 7}).Invalid("description invalid_type", "program_ids.1 invalid_value")
+	s.Patch(empty, fields{"program_ids": []string{deleted}}).Invalid("program_ids.0 invalid_value")
+	s.Post("/programs/"+home+"/webhooks", servertest.Merge(leastHook, fields{"program_ids": []string{deleted}})).Invalid("program_ids.0 invalid_value")
 	s.Patch(path, fields{"program_ids": []string{tea}}).Want(200)
-	s.Patch(path, fields{"program_ids": []string{tea, gone}}).Invalid("program_ids.1 invalid_value")
+	s.Patch(path, fields{"program_ids": []string{tea, deleted}}).Invalid("program_ids.1 invalid_value")
 }
 
 // TestEventsAreCountedOnce checks that the maximum of 50 events is that of

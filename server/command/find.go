@@ -101,8 +101,8 @@ func choose(kind *resource, text string, all []candidate) (candidate, error) {
 			found = append(found, c)
 		}
 	}
-	if present := slices.DeleteFunc(slices.Clone(found), func(c candidate) bool { return c.past }); len(present) > 0 {
-		found = present
+	if current := slices.DeleteFunc(slices.Clone(found), func(c candidate) bool { return c.past }); len(current) > 0 {
+		found = current
 	}
 	switch {
 	case len(found) == 1:

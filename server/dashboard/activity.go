@@ -217,7 +217,7 @@ func (v *visit) keyLink(n store.Named) string {
 func (v *visit) target(a store.Activity) subject {
 	n := a.Target
 	s := subject{Name: n.Name.V}
-	gone := strings.HasSuffix(a.Action, ".delete")
+	deleted := strings.HasSuffix(a.Action, ".delete")
 	switch id := n.ID.V; n.Kind {
 	case store.KindUser:
 		s.Path = v.personPath(n)
@@ -231,7 +231,7 @@ func (v *visit) target(a store.Activity) subject {
 		s.Path = "/dashboard/program/" + id
 	case store.KindPrize:
 		s.Path = "/dashboard/program/" + n.Parent.V
-		gone = !n.Parent.Valid
+		deleted = !n.Parent.Valid
 	case store.KindCard:
 		s.Path, s.Name = "/dashboard/card/"+id, cmp.Or(s.Name, v.print.T("Card without a name"))
 	case store.KindTransaction:
@@ -239,7 +239,7 @@ func (v *visit) target(a store.Activity) subject {
 	case store.KindWebhook:
 		s.Path, s.Name = webhookPath(id), shortURL(s.Name)
 	}
-	if gone {
+	if deleted {
 		s.Path = ""
 	}
 	return s

@@ -16,7 +16,7 @@ import (
 )
 
 // issue issues a card of a new stamp program with a prize at two stamps.
-func (s *site) issue(more servertest.Fields) (card, program string) {
+func (s *demo) issue(more servertest.Fields) (card, program string) {
 	s.T.Helper()
 	program = s.NewProgram("standard", false, nil)
 	s.NewPrize(program, 2)
@@ -25,12 +25,12 @@ func (s *site) issue(more servertest.Fields) (card, program string) {
 }
 
 // stamp gives a card stamps at the first location and returns the row of the ledger.
-func (s *site) stamp(card string, count int) string {
+func (s *demo) stamp(card string, count int) string {
 	s.T.Helper()
 	return s.stampAt(s.LocationIDs[0], card, count)
 }
 
-func (s *site) stampAt(location, card string, count int) string {
+func (s *demo) stampAt(location, card string, count int) string {
 	s.T.Helper()
 	till := s.Till(s.Control("POST", "/devices", servertest.Fields{"location_id": location, "accept_card_ids": true}).Str("token"))
 	return till.Post("/cards/"+card+"/stamps", servertest.Fields{"count": count}).Want(201).Str("transaction.id")

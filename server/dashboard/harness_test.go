@@ -27,19 +27,19 @@ func TestMain(m *testing.M) {
 // roles are the roles of people, each of which includes the ones before it.
 var roles = []string{"viewer", "manager", "owner", "operator"}
 
-// site is a server of the demo shop, of which a person of each role is signed in.
-type site struct {
+// demo is a server of the demo shop, of which a person of each role is signed in.
+type demo struct {
 	*servertest.Server
 	tokens map[string]string // of the sessions, by role
 }
 
 // start starts a server with people. Their emails are their roles at test.example.
-func start(t testing.TB, options ...func(*app.Config)) *site {
+func start(t testing.TB, options ...func(*app.Config)) *demo {
 	t.Helper()
 	logged := func(c *app.Config) {
 		c.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	}
-	s := &site{Server: servertest.Start(t, append([]func(*app.Config){logged}, options...)...), tokens: map[string]string{}}
+	s := &demo{Server: servertest.Start(t, append([]func(*app.Config){logged}, options...)...), tokens: map[string]string{}}
 	shop := s.Row(store.KindShop, s.ShopID)
 	for _, role := range roles {
 		s.tokens[role] = s.signIn(role, shop)
@@ -48,7 +48,7 @@ func start(t testing.TB, options ...func(*app.Config)) *site {
 }
 
 // signIn adds a person to a shop and begins a session of theirs.
-func (s *site) signIn(role string, shop int64) (token string) {
+func (s *demo) signIn(role string, shop int64) (token string) {
 	s.T.Helper()
 	servertest.Write(s.T, s.App.Store, func(tx *store.Tx) error {
 		n := store.NewUser{Email: role + "@test.example", Name: "The " + role, Language: "en", Operator: role == "operator"}
@@ -65,7 +65,7 @@ func (s *site) signIn(role string, shop int64) (token string) {
 }
 
 // as returns the browser of a person of a role, or of a visitor if the role is empty.
-func (s *site) as(role string) *browser {
+func (s *demo) as(role string) *browser {
 	b := &browser{T: s.T, origin: s.Origin, client: s.HTTP}
 	if token := s.tokens[role]; token != "" {
 		b.cookie = &http.Cookie{Name: "punchcard", Value: token}
@@ -74,7 +74,7 @@ func (s *site) as(role string) *browser {
 }
 
 // onlyFrom checks that pages are shown to people from a role on, and refused to others.
-func (s *site) onlyFrom(role string, paths ...string) {
+func (s *demo) onlyFrom(role string, paths ...string) {
 	s.T.Helper()
 	for i, reader := range roles {
 		want := http.StatusOK
@@ -88,7 +88,7 @@ func (s *site) onlyFrom(role string, paths ...string) {
 }
 
 // refusedBelow checks that a form is refused to people below a role and changes nothing.
-func (s *site) refusedBelow(role, path string, fields url.Values) {
+func (s *demo) refusedBelow(role, path string, fields url.Values) {
 	s.T.Helper()
 	for _, lesser := range roles[:slices.Index(roles, role)] {
 		s.Unchanged(func() { s.as(lesser).post(path, fields).want(http.StatusForbidden) })
@@ -299,7 +299,7 @@ func (f *form) send() *page {
 
 // sendTwice sends the form twice, as a double click does. It checks that the second
 // answer is that of the first, and that it changed nothing.
-func (f *form) sendTwice(s *site) *page {
+func (f *form) sendTwice(s *demo) *page {
 	f.T.Helper()
 	first := f.send()
 	var second *page
@@ -338,7 +338,7 @@ func textOf(n *html.Node) string {
 
 // likeUnknown checks that the pages and forms of a thing of another shop answer as those
 // of one that never was, and that the forms change nothing. {} in a path is the id.
-func (s *site) likeUnknown(foreign, unknown string, pages []string, forms map[string]url.Values) {
+func (s *demo) likeUnknown(foreign, unknown string, pages []string, forms map[string]url.Values) {
 	s.T.Helper()
 	owner := s.as("owner")
 	same := func(one, other *page) {

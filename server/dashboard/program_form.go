@@ -182,13 +182,13 @@ func showEditProgram(v *visit, f *web.Form) error {
 
 // renderProgramForm adds what both forms show and answers.
 func (v *visit) renderProgramForm(p programForm) error {
-	places, err := shopLocations(v)
+	locations, err := shopLocations(v)
 	if err != nil {
 		return err
 	}
 	p.TypeName, p.Stamps, p.Currency, p.Languages = v.print.T(programTypes[p.Type]), store.CollectsStamps(p.Type), v.shop().Currency, languageOptions()
-	slices.SortStableFunc(places, func(a, b store.Location) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
-	for _, l := range places {
+	slices.SortStableFunc(locations, func(a, b store.Location) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	for _, l := range locations {
 		p.Places = append(p.Places, web.Option{Value: l.ID, Label: l.Name})
 	}
 	p.Form.Order = programOrder

@@ -151,7 +151,7 @@ func showProgram(v *visit) error {
 	if err != nil {
 		return err
 	}
-	places, err := shopLocations(v)
+	locations, err := shopLocations(v)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func showProgram(v *visit) error {
 		Program:   program,
 		State:     v.programState(&program.Program),
 		Figures:   v.programFigures(&program, im),
-		Facts:     v.programFacts(&program, places),
+		Facts:     v.programFacts(&program, locations),
 		Rules:     v.programRules(&program),
 		Face:      v.sampleCard(&program),
 		HasPrizes: store.CollectsStamps(program.Type),
@@ -173,7 +173,7 @@ func showProgram(v *visit) error {
 	p.MayPrizes = p.MayEdit && p.HasPrizes && !program.HasInstalledCards
 	p.Prizes = v.prizeRows(&program, p.MayPrizes)
 	if !program.PublishedAt.Valid {
-		p.Todo = v.programTodo(&program, places)
+		p.Todo = v.programTodo(&program, locations)
 	}
 	if p.MayEdit {
 		p.Actions, p.MoreAction = v.programActions(&program)
@@ -197,7 +197,7 @@ func (v *visit) programFigures(p *store.ProgramForm, im store.ProgramImpact) []f
 }
 
 // programFacts returns what the page of a program says about it.
-func (v *visit) programFacts(p *store.ProgramForm, places []store.Location) []web.Fact {
+func (v *visit) programFacts(p *store.ProgramForm, locations []store.Location) []web.Fact {
 	fact := func(label string, value string) web.Fact { return web.Fact{Label: v.print.T(label), Value: value} }
 	facts := []web.Fact{fact(web.Text("Type"), v.print.T(programTypes[p.Type]))}
 	switch p.Type {
@@ -221,7 +221,7 @@ func (v *visit) programFacts(p *store.ProgramForm, places []store.Location) []we
 	if p.DefaultExpireAfterDays.Valid {
 		valid = v.print.T("{0} day from issue|{0} days from issue", p.DefaultExpireAfterDays.V)
 	}
-	facts = append(facts, fact(web.Text("Cards are valid"), valid), fact(web.Text("Where"), v.whereValid(p, places)))
+	facts = append(facts, fact(web.Text("Cards are valid"), valid), fact(web.Text("Where"), v.whereValid(p, locations)))
 	var languages []string
 	for _, lang := range languageOptions() {
 		if p.NameLocalizations[lang.Value] != "" || p.DescriptionLocalizations[lang.Value] != "" {
@@ -235,12 +235,12 @@ func (v *visit) programFacts(p *store.ProgramForm, places []store.Location) []we
 }
 
 // whereValid names the locations of a program.
-func (v *visit) whereValid(p *store.ProgramForm, places []store.Location) string {
+func (v *visit) whereValid(p *store.ProgramForm, locations []store.Location) string {
 	if len(p.ScopedLocationIDs) == 0 {
 		return v.print.T("At all locations")
 	}
 	names := map[string]string{}
-	for _, l := range places {
+	for _, l := range locations {
 		names[l.ID] = l.Name
 	}
 	var list []string
@@ -270,12 +270,12 @@ func (v *visit) programRules(p *store.ProgramForm) []web.Fact {
 }
 
 // programTodo returns what is to be done before a program is published.
-func (v *visit) programTodo(p *store.ProgramForm, places []store.Location) (list []todo) {
+func (v *visit) programTodo(p *store.ProgramForm, locations []store.Location) (list []todo) {
 	if store.CollectsStamps(p.Type) {
 		list = append(list, todo{Text: v.print.T("Add a prize"), Hint: v.print.T("Without a prize there is nothing to collect stamps for."), Path: programPath(p.ID) + "/new-prize", Done: len(p.Prizes) > 0})
 	}
 	open := false
-	for _, l := range places {
+	for _, l := range locations {
 		open = open || l.Active
 	}
 	return append(list,

@@ -271,7 +271,7 @@ func TestTableOfRoles(t *testing.T) {
 type samples map[string]string
 
 // sample makes one of each thing in a shop, with a name.
-func (s *site) sample(on *servertest.Server, name string) samples {
+func (s *demo) sample(on *servertest.Server, name string) samples {
 	s.T.Helper()
 	shop := s.Row(store.KindShop, on.ShopID)
 	program := on.NewProgram("standard", false, servertest.Fields{"name": name})

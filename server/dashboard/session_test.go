@@ -44,14 +44,14 @@ func (p *page) tokenOf() string {
 }
 
 // with returns the browser with the cookie of a session.
-func (s *site) with(token string) *browser {
+func (s *demo) with(token string) *browser {
 	b := s.as("")
 	b.cookie = &http.Cookie{Name: "punchcard", Value: token}
 	return b
 }
 
 // enter signs a person of the demo shop in by the page and returns their browser.
-func (s *site) enter(email string) *browser {
+func (s *demo) enter(email string) *browser {
 	s.T.Helper()
 	return s.with(s.as("").post("/sign-in", credentials(email)).want(http.StatusSeeOther).tokenOf())
 }
@@ -78,10 +78,10 @@ func totp(t *testing.T, secret string, at time.Time) string {
 }
 
 // now returns the server's time.
-func (s *site) now() time.Time { return s.App.Store.Now().Std() }
+func (s *demo) now() time.Time { return s.App.Store.Now().Std() }
 
 // enrol sets up a second factor by the pages and returns its secret and the recovery codes.
-func (s *site) enrol(b *browser) (secret string, codes []string) {
+func (s *demo) enrol(b *browser) (secret string, codes []string) {
 	s.T.Helper()
 	setup := b.get("/dashboard/account/second-factor").want(http.StatusOK).form("").send().want(http.StatusOK)
 	form := setup.form("/dashboard/account/second-factor/confirm")
@@ -470,7 +470,7 @@ func TestLinks(t *testing.T) {
 }
 
 // userID returns the id of the person with an email.
-func (s *site) userID(email string) string {
+func (s *demo) userID(email string) string {
 	s.T.Helper()
 	key, err := strconv.ParseInt(s.Value("SELECT id FROM users WHERE email=?", email), 10, 64)
 	if err != nil {

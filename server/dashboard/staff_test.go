@@ -14,7 +14,7 @@ import (
 )
 
 // newStaff adds a member of staff to the first location of a shop.
-func (s *site) newStaff(shopID, location, name string) (id string) {
+func (s *demo) newStaff(shopID, location, name string) (id string) {
 	s.T.Helper()
 	shop, err := s.App.Store.ResolveShop(shopID)
 	if err != nil {
@@ -96,7 +96,7 @@ func TestPairingPage(t *testing.T) {
 	code := textOf(page.find(func(n *html.Node) bool { return attribute(n, "id") == "code" }))
 	s.Unchanged(func() { form.send().want(200).has("were shown once").lacks(code) })
 	k := kernel.New(s.App.Store, kernel.Config{})
-	d, err := kernel.Do[operation.CreatedDevice](t.Context(), k, kernel.VisitorCaller(netip.Addr{}), operation.ClaimPairing, kernel.Args{Fields: operation.ClaimFields{Code: store.Given(code)}})
+	d, err := kernel.Do[operation.CreatedDevice](t.Context(), k, kernel.VisitorCaller(netip.Addr{}), operation.AcceptPairing, kernel.Args{Fields: operation.PairingCodeFields{Code: store.Given(code)}})
 	if err != nil {
 		t.Fatal(err)
 	}

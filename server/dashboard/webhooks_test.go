@@ -13,7 +13,7 @@ import (
 
 // hook makes a webhook that nobody answers, with the log of a test, and returns its path
 // and that of the delivery.
-func (s *site) hook() (at, delivery string) {
+func (s *demo) hook() (at, delivery string) {
 	program := s.NewProgram("standard", true, nil)
 	made := s.Call("POST", "/programs/"+program+"/webhooks", servertest.Fields{"url": "http://127.0.0.1:9/hooks", "events": []string{"card.*", "stamp.*"}, "bearer_token": "t0ken", "custom_headers": servertest.Fields{"X-Team": "till"}}).Want(201)
 	id := made.Str("id")
@@ -126,7 +126,7 @@ func TestDraftActivatedOnce(t *testing.T) {
 // that never were.
 func TestForeignWebhook(t *testing.T) {
 	s := start(t)
-	at, delivery := (&site{Server: s.NewShop(nil)}).hook()
+	at, delivery := (&demo{Server: s.NewShop(nil)}).hook()
 	foreign := strings.TrimPrefix(at, "/dashboard/webhook/")
 	form := url.Values{"url": {"http://127.0.0.1:9/x"}, "events": {"*"}}
 	s.likeUnknown(foreign, "whk_none",

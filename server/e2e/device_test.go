@@ -149,9 +149,9 @@ func TestDeviceRefusals(t *testing.T) {
 	}
 
 	// Tokens of a test shop have another prefix.
-	var site struct{ ID string }
-	f.json(&site, "location", "create", "--shop", other.ID, "--name", "Prova", "--address", "Via Po 2", "--city", "Torino", "--postal-code", "10123", "--country-code", "IT")
-	if test := f.makeDevice("--location", site.ID, "--shop", other.ID); !strings.HasPrefix(test.Token, "tdk_test_") {
+	var location struct{ ID string }
+	f.json(&location, "location", "create", "--shop", other.ID, "--name", "Prova", "--address", "Via Po 2", "--city", "Torino", "--postal-code", "10123", "--country-code", "IT")
+	if test := f.makeDevice("--location", location.ID, "--shop", other.ID); !strings.HasPrefix(test.Token, "tdk_test_") {
 		t.Errorf("created %s", test.Token)
 	}
 

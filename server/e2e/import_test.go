@@ -167,7 +167,7 @@ func checkRestrictedKey(t *testing.T, p *process, im *importer) {
 	t.Helper()
 	here, elsewhere := p.ready.LocationIDs[0], p.ready.LocationIDs[1]
 	program := func(location string) string {
-		return newProgram(im.api, map[string]any{"type": "prepaid", "name": "At one place", "initial_balance_cents": 0, "location_scope": "selected_locations", "scoped_location_ids": []string{location}})
+		return newProgram(im.api, map[string]any{"type": "prepaid", "name": "At one location", "initial_balance_cents": 0, "location_scope": "selected_locations", "scoped_location_ids": []string{location}})
 	}
 	near, far := program(here), program(elsewhere)
 	shown, hidden := issueCard(im.api, near, nil), issueCard(im.api, far, map[string]string{"external_ref": "far away"})

@@ -352,7 +352,7 @@ func TestInstall(t *testing.T) {
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	s := start(t)
-	gone := func(link string, status int, code, message string) {
+	refused := func(link string, status int, code, message string) {
 		t.Helper()
 		checkUnchanged(s, func() {
 			for _, accept := range []string{"text/html", "application/json", ""} {
@@ -376,40 +376,40 @@ func TestLinks(t *testing.T) {
 	token := link[strings.LastIndex(link, "/")+1:]
 	at := s.Origin + "/i/"
 	for _, forged := range []string{"x", token[:51], token + "0", strings.ToUpper(token), token[1:] + token[:1], token[26:] + token[:26], strings.Repeat("0", 52), card, url.PathEscape("../" + token[3:]), "%F0%9F%99%82"} {
-		gone(at+forged, 404, "not_found", "No such card")
+		refused(at+forged, 404, "not_found", "No such card")
 	}
 	// The right card with other random bits, like an earlier link.
 	_, other := issueCard(s, s.ProgramIDs["access"], fields{})
-	gone(at+token[:26]+other[len(other)-26:], 410, "gone", "replaced")
+	refused(at+token[:26]+other[len(other)-26:], 410, "gone", "replaced")
 
 	newer := s.Call("POST", "/cards/"+card+"/install-link", fields{}).Want(200).Str("install_url")
-	gone(link, 410, "gone", "replaced")
+	refused(link, 410, "gone", "replaced")
 	readPage(s, newer).Want(200)
 	again := s.Call("POST", "/cards/"+card+"/reissue", fields{}).Want(200).Str("install_url")
-	gone(newer, 410, "gone", "replaced")
+	refused(newer, 410, "gone", "replaced")
 	readPage(s, again).Want(200)
 
 	s.Control("POST", "/cards/"+card+"/lock", fields{})
-	gone(again, 409, "conflict", "locked")
+	refused(again, 409, "conflict", "locked")
 	s.Control("POST", "/cards/"+card+"/unlock", fields{})
 	readPage(s, again).Want(200)
 	s.Control("POST", "/cards/"+card+"/archive", fields{})
-	gone(again, 410, "gone", "This card has ended. Ask the shop for a new one.")
+	refused(again, 410, "gone", "This card has ended. Ask the shop for a new one.")
 
 	mortal, link := issueCard(s, s.ProgramIDs["access"], fields{"expires_at": "2026-03-02T09:00:00Z"})
 	s.Control("POST", "/clock", fields{"advance": "23h59m59s"})
 	readPage(s, link).Want(200)
 	s.Control("POST", "/clock", fields{"advance": "1s"})
-	gone(link, 409, "card_expired", "expired")
+	refused(link, 409, "card_expired", "expired")
 	s.Control("POST", "/cards/"+mortal+"/delete", fields{})
-	gone(link, 404, "not_found", "No such card")
+	refused(link, 404, "not_found", "No such card")
 
 	// A link is valid for thirty days.
 	_, link = issueCard(s, s.ProgramIDs["access"], fields{})
 	s.Control("POST", "/clock", fields{"advance": "719h59m59s"})
 	readPage(s, link).Want(200)
 	s.Control("POST", "/clock", fields{"advance": "1s"})
-	gone(link, 410, "gone", "This link has expired")
+	refused(link, 410, "gone", "This link has expired")
 	if r := fetch(s, "DELETE", link, ""); r.Status != 405 || r.Header.Get("Allow") != "GET, HEAD" {
 		t.Errorf("%d %s", r.Status, r.Header)
 	}

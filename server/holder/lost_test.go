@@ -29,8 +29,8 @@ func TestLostCards(t *testing.T) {
 	for _, kind := range []string{"standard", "prepaid"} {
 		issueCard(s, s.ProgramIDs[kind], fields{"holder_email": "Lost@example.com", "holder_name": "Ada"})
 	}
-	gone, _ := issueCard(s, s.ProgramIDs["standard"], fields{"holder_email": "lost@example.com"})
-	s.Control("POST", "/cards/"+gone+"/archive", fields{})
+	archived, _ := issueCard(s, s.ProgramIDs["standard"], fields{"holder_email": "lost@example.com"})
+	s.Control("POST", "/cards/"+archived+"/archive", fields{})
 	p := readPage(s, s.Origin+"/lost?lang=it").Want(200)
 	checkPage(p)
 	checkText(p, "Ritrova la tua tessera", "che hai dato a Caffè Centrale")

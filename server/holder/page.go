@@ -36,26 +36,26 @@ var templates = sync.OnceValue(func() *web.Templates {
 
 // cardView is the data of the page of a card.
 type cardView struct {
-	Title       string
-	Style       template.CSS   // of this card
-	Face        web.HolderCard // how the card is drawn
-	Notice      string         // why the card cannot be used; empty: it can
-	QR          template.HTML
-	ShortCode   string // in capitals and groups, for reading out; empty if the card has none
-	Prizes      []prize
-	Earlier     []earlierCard
-	Rows        []row
-	Places      []place
-	MorePlaces  int // that Places lacks
-	Description string
-	Now         store.Time
-	Installed   bool
-	Form        string     // path of the form
-	Page        string     // path of the card's page; empty: this is it
-	Until       store.Time // end of the install link, with Page
-	Events      string     // path of the stream; empty: there is none
-	Manifest    string     // likewise
-	Icon        string     // likewise
+	Title         string
+	Style         template.CSS   // of this card
+	Face          web.HolderCard // how the card is drawn
+	Notice        string         // why the card cannot be used; empty: it can
+	QR            template.HTML
+	ShortCode     string // in capitals and groups, for reading out; empty if the card has none
+	Prizes        []prize
+	Earlier       []earlierCard
+	Rows          []row
+	Locations     []location
+	MoreLocations int // that Locations lacks
+	Description   string
+	Now           store.Time
+	Installed     bool
+	Form          string     // path of the form
+	Page          string     // path of the card's page; empty: this is it
+	Until         store.Time // end of the install link, with Page
+	Events        string     // path of the stream; empty: there is none
+	Manifest      string     // likewise
+	Icon          string     // likewise
 }
 
 // prize is a prize with its state on the card.
@@ -71,8 +71,8 @@ type earlierCard struct {
 	Prizes []prize
 }
 
-// place is a location at which the card works.
-type place struct {
+// location is one at which the card works.
+type location struct {
 	Name, Address string
 }
 
@@ -84,24 +84,24 @@ func (v *visit) render(h *store.HolderCard, at string) error {
 		return err
 	}
 	x := cardView{
-		Face:        v.face(h),
-		Notice:      v.notice(h),
-		QR:          template.HTML(strings.Replace(svg, "aria-label='QR code'", "aria-label='"+template.HTMLEscapeString(v.print.T("QR code"))+"'", 1)),
-		ShortCode:   groupCode(h.ShortCode),
-		Prizes:      v.prizes(h, h.Prizes),
-		Rows:        v.rows(h),
-		MorePlaces:  len(h.Card.Locations) - len(h.Addresses),
-		Description: v.localized(h.Texts.Descriptions, h.Program.Description),
-		Now:         v.Kernel.Store().Now(),
-		Installed:   h.Card.InstalledAt.Valid,
-		Form:        v.withLanguage(at + "/install"),
+		Face:          v.face(h),
+		Notice:        v.notice(h),
+		QR:            template.HTML(strings.Replace(svg, "aria-label='QR code'", "aria-label='"+template.HTMLEscapeString(v.print.T("QR code"))+"'", 1)),
+		ShortCode:     groupCode(h.ShortCode),
+		Prizes:        v.prizes(h, h.Prizes),
+		Rows:          v.rows(h),
+		MoreLocations: len(h.Card.Locations) - len(h.Addresses),
+		Description:   v.localized(h.Texts.Descriptions, h.Program.Description),
+		Now:           v.Kernel.Store().Now(),
+		Installed:     h.Card.InstalledAt.Valid,
+		Form:          v.withLanguage(at + "/install"),
 	}
 	x.Title, x.Style = x.Face.Name+" – "+x.Face.Shop, x.Face.Style()
 	for _, e := range h.EarlierCards {
 		x.Earlier = append(x.Earlier, earlierCard{e.StampsCount, v.prizes(h, e.Prizes)})
 	}
 	for _, a := range h.Addresses {
-		x.Places = append(x.Places, place{a.Name, joined(", ", a.Street, joined(" ", a.PostalCode, a.City))})
+		x.Locations = append(x.Locations, location{a.Name, joined(", ", a.Street, joined(" ", a.PostalCode, a.City))})
 	}
 	page := pagePath(h.PageToken)
 	if h.LinkExpiresAt.Valid {

@@ -50,7 +50,7 @@ func TestCardPage(t *testing.T) {
 	if got := s.Call("GET", "/cards/"+card, nil).Want(200); got.Str("status") != "active" {
 		t.Errorf("%s", got.Body)
 	}
-	gone := func(page string, status int, code, text string) {
+	refused := func(page string, status int, code, text string) {
 		t.Helper()
 		checkUnchanged(s, func() {
 			p := readPage(s, page).Want(status)
@@ -63,13 +63,13 @@ func TestCardPage(t *testing.T) {
 		})
 	}
 	again := s.Call("POST", "/cards/"+card+"/reissue", fields{}).Want(200).Str("install_url")
-	gone(page, 410, "gone", "This link was replaced by a newer one. Ask the shop for a new one.")
+	refused(page, 410, "gone", "This link was replaced by a newer one. Ask the shop for a new one.")
 	page = s.Origin + pageOf(s, again)
 	readPage(s, page).Want(200)
 	s.Control("POST", "/cards/"+card+"/archive", fields{})
-	gone(page, 410, "gone", "This card has ended. Ask the shop for a new one.")
+	refused(page, 410, "gone", "This card has ended. Ask the shop for a new one.")
 	s.Control("POST", "/cards/"+card+"/delete", fields{})
-	gone(page, 404, "not_found", "No such card.")
+	refused(page, 404, "not_found", "No such card.")
 }
 
 // TestNotices checks that the page of a card that cannot be used says so, and what to do.

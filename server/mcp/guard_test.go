@@ -286,7 +286,7 @@ func TestMinute(t *testing.T) {
 }
 
 // TestDay checks the 5,001st call of a day across a restart, that the next day in UTC begins
-// anew, and that the pages of keys are told.
+// with a new budget, and that the pages of keys are told.
 func TestDay(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "shop.db")

@@ -47,14 +47,14 @@ var CreatePairing = kernel.Write(proved(devices.only(manager, "createPairing", "
 		return tx.CreatePairing(c.Access.Shop, store.NewDevice{LocationID: f.LocationID.V, Name: f.Name.Or("Till"), AcceptsCardIDs: f.AcceptCardIDs.Or(false)})
 	})
 
-// ClaimFields are the fields of ClaimPairing, of which one is given.
-type ClaimFields struct {
+// PairingCodeFields are the fields of AcceptPairing, of which one is given.
+type PairingCodeFields struct {
 	Token store.Opt[string] `json:"token" min:"1" max:"255" doc:"The end of the link."`
 	Code  store.Opt[string] `json:"code" min:"1" max:"32" doc:"The code, however it is typed."`
 }
 
 // Check demands one of the two.
-func (f ClaimFields) Check(store.Time) []store.Detail {
+func (f PairingCodeFields) Check(store.Time) []store.Detail {
 	switch {
 	case f.Token.Set && f.Code.Set:
 		return []store.Detail{{Field: "code", Code: "mutually_exclusive", Message: "must not be given with token"}}
@@ -64,9 +64,9 @@ func (f ClaimFields) Check(store.Time) []store.Detail {
 	return nil
 }
 
-// ClaimPairing creates the device of a pairing.
-var ClaimPairing = kernel.Write(devices.only(visitor, "claimPairing", "Become a device", "", store.LinkExpired, store.RateLimited),
-	wire.Create, func(tx *store.Tx, c *kernel.Call, f ClaimFields) (d CreatedDevice, err error) {
-		d.Device, d.Token, err = tx.ClaimPairing(f.Token.V, f.Code.V, c.Address)
+// AcceptPairing creates the device of a pairing.
+var AcceptPairing = kernel.Write(devices.only(visitor, "acceptPairing", "Become a device", "", store.LinkExpired, store.RateLimited),
+	wire.Create, func(tx *store.Tx, c *kernel.Call, f PairingCodeFields) (d CreatedDevice, err error) {
+		d.Device, d.Token, err = tx.AcceptPairing(f.Token.V, f.Code.V, c.Address)
 		return d, err
 	})

@@ -25,7 +25,7 @@ func All() []*kernel.Operation {
 		GetProgramStats, GetAnalyticsSummary, GetHeatmap, GetCardTypes, GetCardTypeStats, GetToday, GetDayReport, GetPeriod, GetHealth, MakeBackup, DownloadBackup, SendTestMail,
 		GetDevice, OpenStaffSession, CloseStaffSession, ListDeviceTransactions, SearchAtTill, LookupCard, IssueCardAtCounter, StampCard, RedeemPrize, TopUpCard, SpendFromCard, UseCard, ReverseTransaction,
 		ShowCardPage, WatchCard, ShowHolderCard, InstallCard, ShowJoinPage, Join, ShowLostPage, RequestCardLinks,
-		CreateShop, OpenShop, ListShops, UpdateShop, CreateKey, ListKeys, RotateKey, RevokeKey, RevokeAllKeys, CreateDevice, ListDevices, RevokeDevice, CreatePairing, ClaimPairing, ListAudit, ListActivity, ListActivityActors,
+		CreateShop, OpenShop, ListShops, UpdateShop, CreateKey, ListKeys, RotateKey, RevokeKey, RevokeAllKeys, CreateDevice, ListDevices, RevokeDevice, CreatePairing, AcceptPairing, ListAudit, ListActivity, ListActivityActors,
 		CreateChosenKey, ListKeyInfos,
 		SignIn, ConfirmSignIn, SignOut, SignOutEverywhere, ListSessions, EndSession, Prove, SelectShop, SignInAs,
 		ChangePassword, GetProfile, UpdateProfile, StartTOTP, ConfirmTOTP, RemoveTOTP, NewRecoveryCodes,

@@ -46,7 +46,7 @@ var admits = map[string]string{
 	"getProgramStats": "key analytics:read, mcp analytics:read, viewer", "getAnalyticsSummary": "key analytics:read, mcp analytics:read, viewer", "getHeatmap": "key analytics:read, mcp analytics:read, viewer",
 	"getCardTypes": "key analytics:read, mcp analytics:read, viewer", "getCardTypeStats": "key analytics:read, mcp analytics:read, viewer", "getToday": "viewer", "getDayReport": "viewer", "getPeriod": "viewer", "getHealth": "operator", "makeBackup": "operator", "sendTestMail": "operator", "downloadBackup": "operator, proof",
 	"getDevice": "device", "openStaffSession": "device", "closeStaffSession": "device", "listDeviceTransactions": "device", "searchAtTill": "device",
-	"createPairing": "manager, proof", "claimPairing": "visitor",
+	"createPairing": "manager, proof", "acceptPairing": "visitor",
 	"lookupCard": "device", "issueCardAtCounter": "device", "stampCard": "device", "redeemPrize": "device", "topUpCard": "device",
 	"spendFromCard": "device", "useCard": "device", "reverseTransaction": "device",
 	"showCardPage": "holder", "watchCard": "holder", "showHolderCard": "holder", "installCard": "holder",

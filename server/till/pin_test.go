@@ -38,8 +38,8 @@ func TestPINRequired(t *testing.T) {
 	d.Get("/cards/" + card).Want(200)
 	for _, path := range []string{"/programs/" + s.ProgramIDs["standard"] + "/cards", "/cards/" + card + "/stamps", "/cards/" + card + "/redemptions",
 		"/cards/" + card + "/topups", "/cards/" + card + "/spends", "/cards/" + card + "/uses", "/transactions/txn_none/reversal"} {
-		first, place := newTill(s, fields{"require_staff_pin": true, "staff_pin": "2468"}) // a location for each, so that none is locked
-		second := s.NewDevice(place)
+		first, location := newTill(s, fields{"require_staff_pin": true, "staff_pin": "2468"}) // a location for each, so that none is locked
+		second := s.NewDevice(location)
 		s.Unchanged(func() {
 			for i, c := range []struct {
 				headers []string

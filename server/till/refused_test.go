@@ -39,8 +39,8 @@ func TestEveryOperationRefuses(t *testing.T) {
 
 	revoked := s.NewDevice(s.LocationIDs[0])
 	s.SQL("UPDATE devices SET revoked_at=? WHERE id=(SELECT max(id) FROM devices)", int64(s.App.Store.Now()))
-	disabled, shut := newTill(s, fields{})
-	s.REST().Post("/locations/"+shut+"/disable", nil).Want(200)
+	disabled, closed := newTill(s, fields{})
+	s.REST().Post("/locations/"+closed+"/disable", nil).Want(200)
 	asked, _ := newTill(s, fields{"require_staff_pin": true, "staff_pin": "2468"})
 	unset, _ := newTill(s, fields{"require_staff_pin": true})
 	elsewhere, _ := newTill(s, fields{})

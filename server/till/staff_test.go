@@ -289,56 +289,58 @@ func TestPairing(t *testing.T) {
 	pair := func() store.CreatedPairing {
 		return invoke[store.CreatedPairing](s, operation.CreatePairing, "", operation.DeviceFields{LocationID: store.Given(s.LocationIDs[1]), Name: store.Given("Phone")})
 	}
-	claim := func(from netip.Addr, f operation.ClaimFields) (operation.CreatedDevice, store.Code) {
-		d, err := kernel.Do[operation.CreatedDevice](t.Context(), k, kernel.VisitorCaller(from), operation.ClaimPairing, kernel.Args{Fields: f})
+	accept := func(from netip.Addr, f operation.PairingCodeFields) (operation.CreatedDevice, store.Code) {
+		d, err := kernel.Do[operation.CreatedDevice](t.Context(), k, kernel.VisitorCaller(from), operation.AcceptPairing, kernel.Args{Fields: f})
 		if err == nil {
 			return d, ""
 		}
 		return d, kernel.AsError(err, kernel.StatusOf).Code
 	}
-	byCode := func(code string) operation.ClaimFields { return operation.ClaimFields{Code: store.Given(code)} }
+	byCode := func(code string) operation.PairingCodeFields {
+		return operation.PairingCodeFields{Code: store.Given(code)}
+	}
 	p := pair()
 	if !strings.HasSuffix(p.URL, "/till/pair/"+p.Token) || len(p.Code) != 8 || strings.Contains(s.Value("SELECT group_concat(hex(hash)||hex(code_hash)) FROM pairings"), p.Code) {
 		t.Errorf("%+v", p)
 	}
-	d, code := claim(here, operation.ClaimFields{Token: store.Given(p.Token)})
+	d, code := accept(here, operation.PairingCodeFields{Token: store.Given(p.Token)})
 	if code != "" || d.Name != "Phone" || d.AcceptsCardIDs {
 		t.Fatalf("%+v, %s", d, code)
 	}
 	s.Till(d.Token).Get("/me").Want(200).Shows(fields{"device.name": "Phone", "location.id": s.LocationIDs[1]})
 	s.Unchanged(func() {
-		for _, f := range []operation.ClaimFields{{Token: store.Given(p.Token)}, {Token: store.Given("x")}} {
-			if _, code := claim(here, f); code != store.LinkExpired {
+		for _, f := range []operation.PairingCodeFields{{Token: store.Given(p.Token)}, {Token: store.Given("x")}} {
+			if _, code := accept(here, f); code != store.LinkExpired {
 				t.Errorf("a used token: %s", code)
 			}
 		}
-		for _, f := range []operation.ClaimFields{{}, {Token: store.Given("x"), Code: store.Given("x")}} {
-			if _, code := claim(here, f); code != store.ValidationFailed {
+		for _, f := range []operation.PairingCodeFields{{}, {Token: store.Given("x"), Code: store.Given("x")}} {
+			if _, code := accept(here, f); code != store.ValidationFailed {
 				t.Errorf("none or both: %s", code)
 			}
 		}
 	})
-	if _, code := claim(here, byCode(p.Code)); code != store.LinkExpired {
+	if _, code := accept(here, byCode(p.Code)); code != store.LinkExpired {
 		t.Errorf("the code of a used pairing: %s", code)
 	}
 	p = pair()
-	if d, code = claim(here, byCode(" "+strings.ToUpper(p.Code[:4])+"-"+p.Code[4:])); code != "" || d.Token == "" {
+	if d, code = accept(here, byCode(" "+strings.ToUpper(p.Code[:4])+"-"+p.Code[4:])); code != "" || d.Token == "" {
 		t.Errorf("by code: %s", code)
 	}
 	p = pair()
 	s.Advance("10m")
-	if _, code := claim(here, operation.ClaimFields{Token: store.Given(p.Token)}); code != store.LinkExpired {
+	if _, code := accept(here, operation.PairingCodeFields{Token: store.Given(p.Token)}); code != store.LinkExpired {
 		t.Errorf("after ten minutes: %s", code)
 	}
 	p = pair()
 	for i := range 8 { // with the two above
-		if _, code := claim(here, byCode(fmt.Sprintf("zzzzzzz%d", i))); code != store.LinkExpired {
+		if _, code := accept(here, byCode(fmt.Sprintf("zzzzzzz%d", i))); code != store.LinkExpired {
 			t.Fatalf("a wrong code: %s", code)
 		}
 	}
-	claim(here, byCode("zzzzzzz9"))
+	accept(here, byCode("zzzzzzz9"))
 	for from, want := range map[netip.Addr]store.Code{here: store.RateLimited, there: ""} {
-		if _, code := claim(from, byCode(p.Code)); code != want {
+		if _, code := accept(from, byCode(p.Code)); code != want {
 			t.Errorf("from %s: %q, want %q", from, code, want)
 		}
 	}
@@ -347,7 +349,7 @@ func TestPairing(t *testing.T) {
 	}
 	p = pair()
 	s.Advance("1m")
-	if _, code := claim(here, byCode(p.Code)); code != "" {
+	if _, code := accept(here, byCode(p.Code)); code != "" {
 		t.Errorf("after the lock: %s", code)
 	}
 }

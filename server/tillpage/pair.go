@@ -27,7 +27,7 @@ func (p *Pages) askPair(w http.ResponseWriter, r *http.Request, ps httprouter.Pa
 
 // pairByLink answers the form of askPair: it makes this browser a till and leads to the page.
 func (p *Pages) pairByLink(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
-	d, err := p.claim(r, operation.ClaimFields{Token: store.Given(ps.ByName("token"))})
+	d, err := p.acceptPairing(r, operation.PairingCodeFields{Token: store.Given(ps.ByName("token"))})
 	if err != nil {
 		p.refusePairing(w, r, err)
 		return
@@ -50,7 +50,7 @@ func (p *Pages) pairByCode(w http.ResponseWriter, r *http.Request, ps httprouter
 		return
 	}
 	kernel.Handler[codeFields, kernel.None]{Status: http.StatusNoContent, Limit: kernel.SmallBody, Do: func(r *http.Request, _ httprouter.Params, f codeFields) (kernel.None, error) {
-		d, err := p.claim(r, operation.ClaimFields{Code: f.Code})
+		d, err := p.acceptPairing(r, operation.PairingCodeFields{Code: f.Code})
 		if err == nil {
 			http.SetCookie(w, kernel.DeviceCookie(p.PublicURL, d.Token))
 		}
@@ -58,10 +58,10 @@ func (p *Pages) pairByCode(w http.ResponseWriter, r *http.Request, ps httprouter
 	}}.Handle(p.Kernel)(w, r, ps)
 }
 
-// claim makes a device of a pairing.
-func (p *Pages) claim(r *http.Request, f operation.ClaimFields) (operation.CreatedDevice, error) {
+// acceptPairing makes a device of a pairing.
+func (p *Pages) acceptPairing(r *http.Request, f operation.PairingCodeFields) (operation.CreatedDevice, error) {
 	caller := kernel.VisitorCaller(p.Kernel.ClientAddress(r))
-	return kernel.Do[operation.CreatedDevice](r.Context(), p.Kernel, caller, operation.ClaimPairing, kernel.Args{Fields: f})
+	return kernel.Do[operation.CreatedDevice](r.Context(), p.Kernel, caller, operation.AcceptPairing, kernel.Args{Fields: f})
 }
 
 // refusePairing answers the form with the page of an error, or with JSON.

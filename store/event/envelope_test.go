@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-var update = flag.Bool("update", false, "write the golden envelopes anew")
+var update = flag.Bool("update", false, "write the golden envelopes")
 
 // data returns the fields of an event with these values.
 func data(n Name, values ...any) (d Data) {

@@ -34,7 +34,7 @@ printf 'ok: a reset forgets it\n'
 # The answer to a POST is lost; the retry with the same key gets it.
 dev POST /faults -d '{"method": "POST", "path": "/programs/*/cards", "status": 503, "when": "after"}' >/dev/null
 lost=$(api POST "/programs/$program/cards" -H 'Idempotency-Key: order-1' -d '{"external_ref": "M-1"}' -o /dev/null -w '%{http_code}')
-[ "$lost" = 503 ] || fail "the fault did not strike: $lost"
+[ "$lost" = 503 ] || fail "the fault was not applied: $lost"
 api POST "/programs/$program/cards" -H 'Idempotency-Key: order-1' -d '{"external_ref": "M-1"}' -D "$dir/headers" >/dev/null
 grep -qi '^Idempotent-Replayed: true' "$dir/headers" || fail "the retry issued a second card"
 printf 'ok: a retry is safe\n'

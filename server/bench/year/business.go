@@ -26,7 +26,7 @@ type card struct {
 	expires, archived int64
 	locked, lastStamp int64
 	noted             bool // of roots: the expiry has a row in the ledger
-	gone              bool // of roots: all instances are archived
+	ended             bool // of roots: all instances are archived
 	newest, older     int  // of roots: keys of the instance that takes stamps, and of the full one whose prize is not redeemed
 }
 

@@ -125,7 +125,7 @@ func (l *loader) cards(y *year) error {
 		root, source := key, "api"
 		if c.root != 0 {
 			root, source = c.root, "overflow"
-			c.locked, c.gone = y.instances[root].locked, y.instances[root].gone
+			c.locked, c.ended = y.instances[root].locked, y.instances[root].ended
 		} else {
 			if c.first != 0 && c.activated == c.created {
 				source = "counter"
@@ -134,9 +134,9 @@ func (l *loader) cards(y *year) error {
 			if x < 2 {
 				c.locked = end
 			}
-			c.gone = x >= 2 && x < 7
+			c.ended = x >= 2 && x < 7
 		}
-		if c.gone && c.archived == 0 {
+		if c.ended && c.archived == 0 {
 			c.archived = end
 		}
 		platform := "apple"
@@ -153,7 +153,7 @@ func (l *loader) cards(y *year) error {
 		}
 		rows.add(key, l.shop, l.program[c.kind], null(c.root), null(c.parent), source, fmt.Sprintf("member-%d", root), first[root%8]+" "+family[root%10], mail, strings.ToUpper(mail),
 			c.stamps, unless(c.kind != "prepaid", c.value), unless(c.kind != "prepaid", 0), c.cycle, null(c.expires), null(c.activated), null(c.installed),
-			unless(c.installed == 0, platform), null(c.locked), null(c.archived), unless(!c.noted, c.expires), location, c.root == 0 && !c.gone,
+			unless(c.installed == 0, platform), null(c.locked), null(c.archived), unless(!c.noted, c.expires), location, c.root == 0 && !c.ended,
 			c.created, max(c.updated, c.archived, c.locked), null(c.lastStamp), c.expires != 0 && c.expires <= known, unless(c.root != 0, shortCode(key)))
 	}
 	words := l.insert("card_words", "shop_id, word, card_id") // the names are two words without accents

@@ -29,7 +29,7 @@ const everyField = `{
         {"ref": "counter", "program": "scoped", "holder_name": "Ann", "at_location": "south", "at": "2026-05-01T08:00:00Z", "expires_in": "10d", "installed": "google"},
         {"ref": "invited", "program": "scoped", "holder_name": null, "expires_at": "2026-07-01T00:00:00Z"},
         {"ref": "first-seen", "program": "scoped"},
-        {"ref": "shut", "program": "scoped", "ago": "1d", "locked": true}
+        {"ref": "locked", "program": "scoped", "ago": "1d", "locked": true}
       ],
       "activity": [
         {"ago": "2h", "location": "south", "card": "first-seen", "stamp": 4, "spend_cents": 300, "metadata": {"till": 7}},
@@ -85,7 +85,7 @@ func TestEveryField(t *testing.T) {
 			return err
 		}
 		add("hook %s %t %t %t %s", w.PayloadVersion, w.Active, slices.Equal(w.ProgramIDs, []string{id("draft"), id("scoped")}), slices.Equal(w.LocationIDs, []string{id("north")}), w.CreatedAt)
-		for _, ref := range []string{"counter", "invited", "first-seen", "shut"} {
+		for _, ref := range []string{"counter", "invited", "first-seen", "locked"} {
 			c, err := v.Card(a, id(ref))
 			if err != nil {
 				return err
@@ -115,7 +115,7 @@ func TestEveryField(t *testing.T) {
 		"counter active 0 made=2026-05-01T08:00:00.000Z expires=2026-05-28T10:00:00.000Z installed=2026-05-01T08:00:00.000Z",
 		"invited invited 0 made=2026-05-18T10:00:00.000Z expires=2026-07-01T00:00:00.000Z installed=-",
 		"first-seen active 4 made=2026-05-18T08:00:00.000Z expires=- installed=-",
-		"shut locked 0 made=2026-05-17T10:00:00.000Z expires=- installed=-",
+		"locked locked 0 made=2026-05-17T10:00:00.000Z expires=- installed=-",
 		"2026-05-18T08:00:00.000Z stamp prize=false",
 		"2026-05-18T08:30:00.000Z redemption prize=true",
 		"2026-05-18T08:30:00.000Z reversal prize=true",

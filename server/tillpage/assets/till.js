@@ -51,19 +51,19 @@ const isAsking = () => !body.isConnected || !!document.querySelector("dialog[ope
 // Header. Its buttons stay while what they show changes: whoever presses one, or is at it with
 // the keyboard, would lose it.
 
-const place = h("b", { dir: "auto" });
+const locationName = h("b", { dir: "auto" });
 const device = h("small", { dir: "auto" });
 const signs = { bad: icon("bad"), warn: icon("warning") };
 const unsent = { words: h("span.wide"), count: h("b.narrow") };
 const badge = h("button.chip", { type: "button", hidden: true, onclick: () => showWaiting(sendAgain) }, signs.bad, signs.warn, unsent.words, unsent.count);
 const [staffChip, drawStaff] = chip(toggleStaff);
-header.append(h("h1", null, place, device), badge, staffChip, h("button.chip", { type: "button", "aria-label": t("Menu"), onclick: showMenu }, icon("menu")));
+header.append(h("h1", null, locationName, device), badge, staffChip, h("button.chip", { type: "button", "aria-label": t("Menu"), onclick: showMenu }, icon("menu")));
 
 // drawHeader has the header show what is so now.
 async function drawHeader() {
   const listed = await outbox.listed();
   const tone = listed.some((r) => r.state === "refused" || r.state === "open") ? "bad" : "warn";
-  place.textContent = me?.location.name || t("Till");
+  locationName.textContent = me?.location.name || t("Till");
   device.textContent = me?.device.name || "";
   unsent.words.textContent = t("{0} not sent|{0} not sent", listed.length);
   unsent.count.textContent = listed.length;
