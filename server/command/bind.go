@@ -212,7 +212,7 @@ func (b *Bound) validate(form url.Values) error {
 	return plain(b.binding.op.Validate(kernel.Form{Fields: form}, fieldLimits, store.TimeOf(time.Now())))
 }
 
-// invoke completes the names among the arguments and flags to ids, and runs the operation.
+// invoke replaces the names among the arguments and flags by ids, and runs the operation.
 func (b *Bound) invoke(st *store.Store, form url.Values) (any, error) {
 	shop, err := b.resolve(st)
 	if err != nil {

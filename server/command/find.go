@@ -236,8 +236,8 @@ func listPrizes(f finder, _ string, params map[string]string) (all []candidate, 
 	return all, err
 }
 
-// listCards searches, since a shop has many cards. Where the search finds one card by
-// none of its texts, it is by a code.
+// listCards searches, since a shop has many cards. If the search finds one card that has the
+// text in none of its fields, the text is its code.
 func listCards(f finder, text string, _ map[string]string) (all []candidate, err error) {
 	q := operation.SearchQuery{PageQuery: store.PageQuery{Limit: store.Given[int64](pageSize)}, CardSearch: store.CardSearch{Q: store.Given(text)}}
 	p, err := kernel.Do[store.Page[store.FoundCard]](context.Background(), f.kernel, f.caller, operation.SearchCards, kernel.Args{Fields: q})

@@ -47,7 +47,7 @@ func writeLive(w io.Writer, colors bool) func(dev.Answered) {
 		line.WriteByte('\n')
 		mu.Lock()
 		defer mu.Unlock()
-		w.Write(line.Bytes()) // a terminal that is gone is no reason to stop
+		w.Write(line.Bytes()) // an error is ignored: the server goes on without its terminal
 	}
 }
 

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// MCP is the command that relays an assistant which speaks stdio to the endpoint of a
-// server: each line of standard input is one message, and so is each line of standard
-// output. It adds the key and keeps nothing.
+// MCP is the command that connects an assistant which speaks stdio to the endpoint of a
+// server: each line of standard input is one message, and so is each line of standard output.
+// It adds the key and keeps nothing.
 type MCP struct {
 	URL string `name:"url" required:"" env:"PUNCHCARD_MCP_URL" placeholder:"URL" help:"The endpoint, such as https://cards.example.com/mcp."`
 }

@@ -37,7 +37,8 @@ var (
 
 func cardPath(id string) string { return "/dashboard/card/" + id }
 
-// toCard returns what leads to the page of the card that a form was about.
+// toCard returns a function that returns the path of the card's page, and the word for what
+// was done.
 func toCard(done string) func(*visit, store.CardDetail) (string, string) {
 	return func(_ *visit, c store.CardDetail) (string, string) { return cardPath(c.ID), done }
 }

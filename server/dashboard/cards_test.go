@@ -184,7 +184,7 @@ func TestCardsTable(t *testing.T) {
 	}
 }
 
-// TestForeignCard checks that a card of another shop is like one that never was.
+// TestForeignCard checks that a card of another shop is answered like an unknown one.
 func TestForeignCard(t *testing.T) {
 	s := start(t)
 	other := s.NewShop(nil)

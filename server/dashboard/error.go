@@ -38,14 +38,14 @@ func (v *visit) refuse(err error) {
 	setRetryAfter(v.w.Header(), e)
 	page := newErrorPage(v.print, e, v.w.Header().Get("X-Request-Id"))
 	page.Frame = v.frame(titleOf(e.Status), "")
-	v.leadOn(&page, e)
+	v.addNextStep(&page, e)
 	if err := v.render(e.Status, "error", page); err != nil {
 		v.Kernel.AnswerError(v.w, err)
 	}
 }
 
-// leadOn adds to the page of an error what the person can do next.
-func (v *visit) leadOn(page *web.ErrorPage, e *kernel.Error) {
+// addNextStep adds to the page of an error what the person can do next.
+func (v *visit) addNextStep(page *web.ErrorPage, e *kernel.Error) {
 	if v.person == nil {
 		page.Back = web.Action{Label: v.print.T("Go to the sign-in page"), Path: v.keepLanguage("/sign-in")}
 	}
@@ -67,13 +67,13 @@ func (v *visit) leadOn(page *web.ErrorPage, e *kernel.Error) {
 	}
 }
 
-// AnswerError answers a request that is given to no page with the page of an error. It
-// returns false if the page cannot be shown.
+// AnswerError answers a request that reaches no handler of a page with the page of an error.
+// It returns false if the page cannot be shown.
 func AnswerError(w http.ResponseWriter, r *http.Request, e *kernel.Error) bool {
-	print := languageOf(r)
+	print := web.PrinterOf(r)
 	page := newErrorPage(print, e, w.Header().Get("X-Request-Id"))
 	switch e.Status {
-	case http.StatusForbidden: // of this host all pages are refused
+	case http.StatusForbidden: // every page is refused to this host
 		page.Back = web.Action{}
 	case http.StatusNotFound:
 		page.Message, page.Hint = print.T("There is no page at this address."), ""
@@ -168,16 +168,10 @@ func nextPath(next string) string {
 	return "/dashboard"
 }
 
-// languageOf returns the printer of who is not signed in.
-func languageOf(r *http.Request) *web.Printer { return web.PrinterOf(r) }
-
-// chosenLanguage returns the language in the query of a page, or "" if there is none.
-func chosenLanguage(r *http.Request) string { return web.ChosenLanguage(r) }
-
 // keepLanguage adds the language in the query to the path of another page before the
 // sign-in.
 func (v *visit) keepLanguage(path string) string {
-	lang := chosenLanguage(v.r)
+	lang := web.ChosenLanguage(v.r)
 	switch {
 	case lang == "" || isPagePath(path):
 		return path

@@ -336,8 +336,8 @@ func textOf(n *html.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// likeUnknown checks that the pages and forms of a thing of another shop answer as those
-// of one that never was, and that the forms change nothing. {} in a path is the id.
+// likeUnknown checks that the pages and forms of another shop's resource answer as those of an
+// unknown one, and that the forms change nothing. {} in a path is the id.
 func (s *demo) likeUnknown(foreign, unknown string, pages []string, forms map[string]url.Values) {
 	s.T.Helper()
 	owner := s.as("owner")

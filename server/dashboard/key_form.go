@@ -10,11 +10,11 @@ import (
 	"punchcard/store"
 )
 
-// words are a choice and what it means.
-type words struct{ label, hint string }
+// choiceText is the label of a choice and what it means.
+type choiceText struct{ label, hint string }
 
 // scopeWords say what each scope opens.
-var scopeWords = map[string]words{
+var scopeWords = map[string]choiceText{
 	"locations:read":    {web.Text("See locations"), web.Text("Names, addresses, and whether they are open.")},
 	"locations:write":   {web.Text("Change locations"), web.Text("Edit, disable and enable them. A key creates none.")},
 	"programs:read":     {web.Text("See programs"), web.Text("Programs and their prizes.")},

@@ -80,7 +80,7 @@ func TestKeyProof(t *testing.T) {
 	}
 }
 
-// TestForeignKey checks that a key of another shop is like one that never was.
+// TestForeignKey checks that a key of another shop is answered like an unknown one.
 func TestForeignKey(t *testing.T) {
 	s := start(t)
 	_, foreign := s.NewKey(servertest.Fields{"shop_id": s.NewShop(nil).ShopID})

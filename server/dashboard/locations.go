@@ -39,7 +39,8 @@ var (
 	pinSaved         = says("pin-saved", web.Text("The staff PIN was saved."))
 )
 
-// toLocation returns what leads to the page of the location that a form was about.
+// toLocation returns a function that returns the path of the location's page, and the word for
+// what was done.
 func toLocation(done string) func(*visit, store.Location) (string, string) {
 	return func(_ *visit, l store.Location) (string, string) { return locationPath(l.ID), done }
 }

@@ -46,7 +46,7 @@ func TestLocationForms(t *testing.T) {
 	manager.get(at).form(at + "/enable").send().next().has("Open")
 }
 
-// TestForeignLocation checks that a location of another shop is like one that never was.
+// TestForeignLocation checks that a location of another shop is answered like an unknown one.
 func TestForeignLocation(t *testing.T) {
 	s := start(t)
 	s.likeUnknown(s.NewShop(nil).LocationIDs[0], "loc_none",

@@ -79,25 +79,26 @@ func setLogo(v *visit) error {
 	return showLogo(v, f)
 }
 
-// readUpload reads a form with a file of at most so many bytes, once.
-func (v *visit) readUpload(field string, most int64) error {
+// readUpload reads a form whose field has a file of at most limit bytes. Further calls do
+// nothing.
+func (v *visit) readUpload(field string, limit int64) error {
 	if v.form != nil {
 		return nil
 	}
 	v.form = url.Values{}
-	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, most+maxForm)
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, limit+maxForm)
 	parts, err := v.r.MultipartReader()
 	for err == nil {
 		part, perr := parts.NextPart()
 		if err = perr; err != nil || part.FormName() != field {
 			continue
 		}
-		v.file, err = io.ReadAll(io.LimitReader(part, most+1))
+		v.file, err = io.ReadAll(io.LimitReader(part, limit+1))
 	}
 	var large *http.MaxBytesError
 	switch {
-	case int64(len(v.file)) > most || errors.As(err, &large):
-		return store.Invalid(store.Detail{Field: field, Code: "too_large", Message: "must have at most 2 MiB"})
+	case int64(len(v.file)) > limit || errors.As(err, &large):
+		return store.Invalid(store.Detail{Field: field, Code: "too_large", Message: "must have at limit 2 MiB"})
 	case errors.Is(err, io.EOF):
 		return nil
 	}

@@ -35,7 +35,8 @@ var (
 	personRemoved       = says("person-removed", web.Text("The person no longer belongs to this shop."))
 )
 
-// toPeople returns what leads to the list of people.
+// toPeople returns a function that returns the path of the list of people, and the word for
+// what was done.
 func toPeople(done string) func(*visit, kernel.None) (string, string) {
 	return func(*visit, kernel.None) (string, string) { return peoplePath, done }
 }

@@ -128,7 +128,7 @@ func (v *visit) prizeForm(op *kernel.Operation, title string, f *web.Form, find 
 			f.Values.Set("description_localizations."+lang, text)
 		}
 	}
-	dropBases(f)
+	dropListErrors(f)
 	f.Order = []string{"threshold", "name", "description"}
 	frame := v.frame(title, programsPath)
 	frame.Width = "narrow"

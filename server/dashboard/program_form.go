@@ -28,7 +28,7 @@ type programForm struct {
 	TypeName  string
 	Stamps    bool // the type collects stamps
 	Frozen    bool
-	Places    []web.Option
+	Locations []web.Option
 	Languages []web.Option
 	Currency  string
 	Prizes    []int // indexes of the rows of prizes
@@ -189,10 +189,10 @@ func (v *visit) renderProgramForm(p programForm) error {
 	p.TypeName, p.Stamps, p.Currency, p.Languages = v.print.T(programTypes[p.Type]), store.CollectsStamps(p.Type), v.shop().Currency, languageOptions()
 	slices.SortStableFunc(locations, func(a, b store.Location) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	for _, l := range locations {
-		p.Places = append(p.Places, web.Option{Value: l.ID, Label: l.Name})
+		p.Locations = append(p.Locations, web.Option{Value: l.ID, Label: l.Name})
 	}
 	p.Form.Order = programOrder
-	dropBases(p.Form)
+	dropListErrors(p.Form)
 	for _, name := range []string{"initial_balance_cents", "min_spend_cents"} {
 		if p.Form.Errors[name] != "" && amountField(v, p.Form.Value(name)) == p.Form.Value(name) {
 			p.Form.Errors[name] = v.print.T("Enter an amount, such as {0}.", v.print.Amount(350, p.Currency))
@@ -203,9 +203,9 @@ func (v *visit) renderProgramForm(p programForm) error {
 	return v.render(v.status(), "program_form", p)
 }
 
-// dropBases leaves out the errors of fields that have errors of their parts, which have a
-// place of their own in the form.
-func dropBases(f *web.Form) {
+// dropListErrors leaves out the error of a field if the form shows errors beside its parts,
+// such as prizes.0.name.
+func dropListErrors(f *web.Form) {
 	for name := range maps.Clone(f.Errors) {
 		if base, _, ok := strings.Cut(name, "."); ok {
 			delete(f.Errors, base)
@@ -220,8 +220,8 @@ func programFields(v *visit, form url.Values) url.Values {
 	return fieldsOfProgram(v, form)
 }
 
-// newProgramFields does the same for a new program, whose prizes move together where a
-// row was left empty, so that what is wrong with a row is shown beside it.
+// newProgramFields does the same for a new program. It leaves out the rows of prizes that are
+// empty, also in the form that may be shown again, so that an error is shown beside its row.
 func newProgramFields(v *visit, form url.Values) url.Values {
 	rows := [][2]string{}
 	for i := range maxPrizes {
@@ -258,7 +258,7 @@ func fieldsOfProgram(v *visit, form url.Values) url.Values {
 }
 
 // amountField turns an amount that a person typed into the smallest units of the shop's
-// currency. What is no amount stays, and the operation refuses it.
+// currency. A text that is no amount stays as it is, and the operation refuses it.
 func amountField(v *visit, text string) string {
 	if cents, ok := web.ParseAmount(text, v.shop().Currency); ok {
 		return strconv.FormatInt(cents, 10)

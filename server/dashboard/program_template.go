@@ -12,8 +12,8 @@ import (
 	"punchcard/store"
 )
 
-// templateValues returns what a template fills into the form, in the language of p. A key
-// that is none of a template gives an empty form of a type.
+// templateValues returns what a template fills into the form, in the language of p. For a key
+// that no template has, they are those of an empty program of the type.
 func templateValues(v *visit, p *web.Printer, key, programType string) url.Values {
 	values := newprogram.Empty(programType, v.PublicURL)
 	if t, ok := newprogram.Find(key); ok {

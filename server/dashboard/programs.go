@@ -34,7 +34,8 @@ var (
 	rulesSaved     = says("rules-saved", web.Text("The rules at the till were saved."))
 )
 
-// toProgram returns what leads to the page of the program that a form was about.
+// toProgram returns a function that returns the path of the program's page, and the word for
+// what was done.
 func toProgram(done string) func(*visit, store.ProgramDetail) (string, string) {
 	return func(_ *visit, p store.ProgramDetail) (string, string) { return programPath(p.ID), done }
 }

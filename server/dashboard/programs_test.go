@@ -30,8 +30,8 @@ func TestProgramPages(t *testing.T) {
 	}
 }
 
-// TestForeignProgram checks that a program of another shop, and a prize of another
-// program, are like ones that never were.
+// TestForeignProgram checks that a program of another shop, and a prize of another program,
+// are answered like unknown ones.
 func TestForeignProgram(t *testing.T) {
 	s := start(t)
 	foreign := s.NewShop(nil).NewProgram("standard", true, nil)

@@ -16,8 +16,8 @@ import (
 	"punchcard/store"
 )
 
-// leastRoles has every page and every form under the least role that may use it.
-// Visitors are not signed in; an account is anybody's who is.
+// leastRoles has every page and every form under the least role that may use it. Visitors are
+// not signed in; the pages of an account are for everybody who is.
 var leastRoles = map[string]string{
 	"visitor": `
 		GET /setup/:token
@@ -361,8 +361,8 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestForeignIDs checks that pages and forms answer to the ids of another shop as to ids
-// that never were.
+// TestForeignIDs checks that pages and forms answer to the ids of another shop as to unknown
+// ids.
 func TestForeignIDs(t *testing.T) {
 	t.Parallel()
 	s := start(t)

@@ -41,8 +41,8 @@ func toSignIn(done string) func(*visit, kernel.None) (string, string) {
 	return func(*visit, kernel.None) (string, string) { return "/sign-in", done }
 }
 
-// only returns a function that leaves some fields of a form and drops the others, which
-// are for the page.
+// only returns a function that keeps some fields of a form and drops the others, which are for
+// the page.
 func only(names ...string) func(*visit, url.Values) url.Values {
 	return func(_ *visit, form url.Values) url.Values {
 		out := url.Values{}
@@ -58,7 +58,7 @@ func only(names ...string) func(*visit, url.Values) url.Values {
 // codeField is the field beside which a wrong code is shown.
 var codeField = map[store.Code]string{store.TOTPInvalid: "totp"}
 
-// newAccount leaves the fields of a new account, whose language is that of the page.
+// newAccount keeps the fields of a new account, and sets its language to that of the page.
 func newAccount(v *visit, form url.Values) url.Values {
 	out := only("name", "password")(v, form)
 	out.Set("language", v.print.Lang())

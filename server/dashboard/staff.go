@@ -34,7 +34,8 @@ var (
 	staffEnabled   = says("staff-enabled", web.Text("The member of staff can sign in again."))
 )
 
-// toStaff returns what leads to the list of staff.
+// toStaff returns a function that returns the path of the list of staff, and the word for what
+// was done.
 func toStaff(done string) func(*visit, store.StaffMember) (string, string) {
 	return func(*visit, store.StaffMember) (string, string) { return staffPath, done }
 }

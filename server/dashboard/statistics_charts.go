@@ -67,8 +67,8 @@ func (v *visit) addFigures(p *statisticsPage, now store.PeriodReport, before *st
 	}
 }
 
-// change returns how a figure differs from an earlier one. What is many times the earlier
-// one is no percentage that says anything.
+// change returns how a figure differs from an earlier one. It is empty for a figure of more
+// than ten times the earlier one, since such a percentage says nothing.
 func (v *visit) change(now, before int64) web.Change {
 	if now == 0 && before == 0 || now/10 > before {
 		return web.Change{}
@@ -97,17 +97,17 @@ func (v *visit) dayChart(f periodFigure, now store.PeriodReport, before *store.P
 	if before == nil {
 		return web.BarChart(v.calendar(), c, points)
 	}
-	labels, longs, values := apart(points)
+	labels, longs, values := columns(points)
 	best := slices.Index(values, slices.Max(values))
 	if c.Desc = v.print.T("Nothing in this period"); values[best] > 0 {
 		c.Desc = v.print.T("Highest: {0} ({1}).", v.format(f)(values[best]), longs[best])
 	}
-	_, _, earlier := apart(v.points(before.Days, f, every))
+	_, _, earlier := columns(v.points(before.Days, f, every))
 	return web.LineChart(v.calendar(), c, labels, longs, web.Series{Name: v.span(now), Values: values}, web.Series{Name: v.span(*before), Values: earlier})
 }
 
-// apart returns the labels and the values of points.
-func apart(points []web.Point) (labels, longs []string, values []int64) {
+// columns returns the labels and the values of points.
+func columns(points []web.Point) (labels, longs []string, values []int64) {
 	for _, p := range points {
 		labels, longs, values = append(labels, p.Label), append(longs, p.Long), append(values, p.Value)
 	}

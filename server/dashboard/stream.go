@@ -17,7 +17,7 @@ import (
 const (
 	maxStreams  = 100              // at once; further pages are read again from time to time
 	streamPause = time.Second      // between two messages of a stream
-	streamBeat  = 20 * time.Second // after which a stream without news says that it is there
+	streamBeat  = 20 * time.Second // between the heartbeats of a stream without news
 	streamWrite = 10 * time.Second // that a message may take
 )
 
@@ -81,7 +81,7 @@ func (s *streams) announce() {
 	for c := range s.wake {
 		select {
 		case c <- struct{}{}:
-		default: // it is awake
+		default: // a wake-up is pending
 		}
 	}
 }

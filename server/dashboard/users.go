@@ -33,7 +33,8 @@ var (
 
 func userPath(id string) string { return usersPath[:len(usersPath)-1] + "/" + id }
 
-// toUser returns what leads to the page of the account that a form was about.
+// toUser returns a function that returns the path of the account's page, and the word for what
+// was done.
 func toUser(done string) func(*visit, store.User) (string, string) {
 	return func(_ *visit, u store.User) (string, string) { return userPath(u.ID), done }
 }

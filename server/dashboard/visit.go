@@ -42,7 +42,7 @@ type visit struct {
 func (p *Pages) serve(b binding) httprouter.Handle {
 	return func(w http.ResponseWriter, r *http.Request, params httprouter.Params) {
 		p.Kernel.RequestID(w)
-		v := &visit{Pages: p, w: w, r: r, params: params, print: languageOf(r)}
+		v := &visit{Pages: p, w: w, r: r, params: params, print: web.PrinterOf(r)}
 		err := v.readForm(b)
 		if err == nil {
 			err = v.run(b)

@@ -93,8 +93,8 @@ func (c *Control) reset(*http.Request, httprouter.Params, struct{}) (*seed.Ready
 	return c.Ready, c.Reset()
 }
 
-// whole returns b: the body of the route has the operation's fields and no others.
-func whole[B any](b B) any { return b }
+// sameFields returns b, for routes whose body has the operation's fields and no others.
+func sameFields[B any](b B) any { return b }
 
 // noShop returns 0, for operations that do not act on a shop.
 func noShop[B any](httprouter.Params, B) (int64, error) { return 0, nil }

@@ -69,8 +69,8 @@ func subjectOf(st *store.Store, e *requestEntry, lost []byte) (s subject) {
 	return s
 }
 
-// is reports whether two persons have an external_ref or holder_email in common.
-func (p person) is(o person) bool {
+// matches reports whether two persons have an external_ref or holder_email in common.
+func (p person) matches(o person) bool {
 	return p.ExternalRef != "" && p.ExternalRef == o.ExternalRef || p.HolderEmail != "" && strings.EqualFold(p.HolderEmail, o.HolderEmail)
 }
 
@@ -99,7 +99,7 @@ func (r *ring) dropErased(erased map[int64]bool) {
 		return drop
 	})
 	r.drop(func(s subject) bool {
-		return len(s.cards) == 0 && slices.ContainsFunc(s.persons, func(p person) bool { return slices.ContainsFunc(persons, p.is) })
+		return len(s.cards) == 0 && slices.ContainsFunc(s.persons, func(p person) bool { return slices.ContainsFunc(persons, p.matches) })
 	})
 }
 

@@ -13,8 +13,9 @@ import (
 // have passwords, secrets that are shown once, and names, so the journal has neither the
 // bodies nor the queries of these requests, and hides what may be a token in their paths.
 
-// isPage reports whether the journal records a path that is in no API: it has neither the
-// control API, whose callers know what they did, nor the assets of pages.
+// isPage reports whether the journal records requests for a path outside of the APIs. It
+// records neither those to the control API, whose callers know what they did, nor those for
+// assets of pages.
 func isPage(path string) bool {
 	return path != "/dev" && !strings.HasPrefix(path, "/dev/") && !isAsset(path)
 }

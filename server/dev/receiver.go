@@ -228,10 +228,10 @@ func (rs *Receivers) detail(id string, event store.Opt[string]) (d receiverDetai
 	return d, rc.arrived, nil
 }
 
-// bySequence compares requests by their X-Service-Sequence, and those of one event to
-// several webhooks by their event_id: deliveries about different cards arrive in any
-// order, and are listed in the same one in each run of a script. The others are equal:
-// attempts of one delivery, and requests without the header, which come first.
+// bySequence compares requests by their X-Service-Sequence and then by their event_id.
+// Deliveries about different cards arrive in any order; sorted by it they are listed in the
+// same order in each run of a script. Requests without the header come first. Attempts of one
+// delivery are equal.
 func bySequence(a, b *received) int {
 	if a.sequence != b.sequence || a.sequence == 0 {
 		return cmp.Compare(a.sequence, b.sequence)

@@ -52,7 +52,7 @@ func bind[B, O any](c *Control, method, path string, status int, t text, op *ker
 // onResource calls bind for an operation on the resource that the path names, in the
 // shop that owns the resource. The body has the operation's fields.
 func onResource[B, O any](c *Control, method, path string, status int, t text, kind store.Kind, op *kernel.Operation) route {
-	return bind[B, O](c, method, path, status, t, op, func(p httprouter.Params, _ B) (int64, error) { return c.Store.Owner(kind, p.ByName("id")) }, whole)
+	return bind[B, O](c, method, path, status, t, op, func(p httprouter.Params, _ B) (int64, error) { return c.Store.Owner(kind, p.ByName("id")) }, sameFields)
 }
 
 // Routes returns the routes that the document of the control API has, in its order.
@@ -126,10 +126,10 @@ func (c *Control) operatorRoutes() []route {
 	signIn := serve(c, post, "/sign-in", ok, text{shopGroup, "signIn", "Sign a person in", "Begins a session of one of the demo shop's people without a password. Sets the cookie of the session and answers it."}, c.signInJSON(nil), store.NotFound)
 	signIn.handle = c.signIn // which takes a form too
 	return []route{
-		bind[store.ShopFields, shopAnswer](c, post, "/shops", created, text{shopGroup, "createShop", "Create a shop", "With a location, a key of every scope and a till, and no programs."}, createShop, noShop, whole),
+		bind[store.ShopFields, shopAnswer](c, post, "/shops", created, text{shopGroup, "createShop", "Create a shop", "With a location, a key of every scope and a till, and no programs."}, createShop, noShop, sameFields),
 		bind[operation.ShopPatch, store.Shop](c, patch, "/shops/:id", ok, text{shopGroup, "updateShop", "Update a shop", ""}, operation.UpdateShop, func(p httprouter.Params, _ operation.ShopPatch) (int64, error) {
 			return c.Store.ResolveShop(p.ByName("id"))
-		}, whole),
+		}, sameFields),
 		bind[keyBody, operation.CreatedKey](c, post, "/keys", created, text{shopGroup, "createKey", "Create a key", "The secret is key. Without scopes an API key has all of them."}, operation.CreateKey, func(_ httprouter.Params, b keyBody) (int64, error) { return c.resolveShop(b.ShopID) }, func(b keyBody) any { return b.KeyFields }),
 		serve(c, patch, "/keys/:id", ok, text{shopGroup, "limitKey", "Set the rate limit of a key", "From its next request on, with a full bucket, until a reset or another start."}, c.setKeyLimit, store.NotFound),
 		onResource[operation.RotateFields, operation.CreatedKey](c, post, "/keys/:id/rotate", created, text{shopGroup, "rotateKey", "Rotate a key", ""}, store.KindKey, operation.RotateKey),
@@ -139,7 +139,7 @@ func (c *Control) operatorRoutes() []route {
 		bind[operation.DeviceFields, operation.CreatedDevice](c, post, "/devices", created, text{tillGroup, "createDevice", "Create a till", "It accepts the ids of cards unless accept_card_ids is false."}, operation.CreateDevice, atLocation, func(b operation.DeviceFields) any { return deviceFields(b) }),
 		onResource[struct{}, store.Device](c, post, "/devices/:id/revoke", ok, text{tillGroup, "revokeDevice", "Revoke a till", ""}, store.KindDevice, operation.RevokeDevice),
 		bind[operation.DeviceFields, store.CreatedPairing](c, post, "/pairings", created, text{tillGroup, "createPairing", "Create a pairing", "A link and a code by which a phone becomes a till, once, within ten minutes."}, operation.CreatePairing, atLocation, func(b operation.DeviceFields) any { return deviceFields(b) }),
-		bind[operation.StaffFields, store.StaffMember](c, post, "/staff", created, text{tillGroup, "createStaff", "Create a member of staff", ""}, operation.CreateStaff, ofStaff, whole),
+		bind[operation.StaffFields, store.StaffMember](c, post, "/staff", created, text{tillGroup, "createStaff", "Create a member of staff", ""}, operation.CreateStaff, ofStaff, sameFields),
 		onResource[operation.MemberPINFields, store.StaffMember](c, post, "/staff/:id/pin", ok, text{tillGroup, "setStaffPIN", "Set the PIN of a member of staff", ""}, store.KindStaff, operation.SetStaffMemberPIN),
 		onResource[struct{}, store.StaffMember](c, post, "/staff/:id/disable", ok, text{tillGroup, "disableStaff", "Disable a member of staff", ""}, store.KindStaff, operation.DisableStaff),
 		onResource[struct{}, store.StaffMember](c, post, "/staff/:id/enable", ok, text{tillGroup, "enableStaff", "Enable a member of staff", ""}, store.KindStaff, operation.EnableStaff),

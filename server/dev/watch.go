@@ -24,9 +24,9 @@ type Answered struct {
 	Hints []string
 }
 
-// Watched returns a handler that calls tell with each request that next has answered, but
-// for pictures and other assets of pages, and the deliveries that a receiver gets, of which
-// the journal tells.
+// Watched returns a handler that calls tell with each request that next has answered. It
+// leaves out the assets of pages, and the deliveries that a receiver gets, which the journal
+// reports.
 func Watched(next http.Handler, tell func(Answered)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isAsset(r.URL.Path) || r.Method == http.MethodPost && isReceiver(r.URL.Path) {
@@ -57,11 +57,11 @@ func isReceiver(path string) bool {
 	return ok && !strings.Contains(id, "/")
 }
 
-// assets are the first segments of the paths of what pages are made of.
+// assets are the first segments of the paths of assets.
 var assets = []string{"assets", "logo", "favicon.ico", "sw.js"}
 
-// isAsset reports whether a path is one of what pages are made of: there are many of them,
-// and none says what a user or client does.
+// isAsset reports whether a path is that of an asset of a page. Requests for assets are many,
+// and do not show what a user or client does.
 func isAsset(path string) bool {
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return slices.Contains(assets, first) || first == "till" && rest == "sw.js"

@@ -46,7 +46,7 @@ type cardView struct {
 	Earlier       []earlierCard
 	Rows          []row
 	Locations     []location
-	MoreLocations int // that Locations lacks
+	MoreLocations int // further locations, which Locations leaves out
 	Description   string
 	Now           store.Time
 	Installed     bool

@@ -176,7 +176,8 @@ func TestIssueCards(t *testing.T) {
 	a.call("issue_cards", fields{"program_id": program, "cards": []fields{{"holder_name": "Other"}}, "idempotency_key": "batch"}).refused("idempotency_conflict")
 }
 
-// TestOnce checks that a write with a key is made once, and is no other write's.
+// TestOnce checks that a write with a key is made once, and that no other write can have its
+// key.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	a := start(t)

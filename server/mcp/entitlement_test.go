@@ -8,7 +8,7 @@ import (
 )
 
 // TestEntitlements calls every tool in each state of the shop's entitlement and subscription.
-// The add-on of the REST API is none of them.
+// The add-on of the REST API makes no difference.
 func TestEntitlements(t *testing.T) {
 	t.Parallel()
 	a := start(t)

@@ -52,8 +52,8 @@ func refusal(t testing.TB, r *servertest.Reply, status int) string {
 	return answer.Error.Data.Code
 }
 
-// TestOrderOfChecks makes requests that are at fault in several ways. The first of these, in
-// the order of the contract, is what the answer says.
+// TestOrderOfChecks makes requests with several faults. The answer reports the one that is
+// checked first, in the documented order.
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	a := start(t, func(c *app.Config) { c.Limits.MCPKeyRateLimitPerMinute, c.Limits.MCPKeyDailyCallBudget = 3, 2 })

@@ -19,7 +19,7 @@ type input struct {
 	body   []byte         // JSON object with the operation's fields
 	own    []store.Detail // what is wrong with the arguments of the tool itself
 	key    *kernel.IdempotencyKey
-	// The write is made only if the resource with this id has still the version.
+	// The write is made only if the resource with this id still has this version.
 	conditionID string
 	version     store.Time
 	expired     bool // the confirmation has expired; a call that was made with it is still answered
@@ -46,9 +46,9 @@ func (in *input) Decode(dst any, mode wire.Mode, lim wire.Limits) ([]store.Detai
 	return wire.Join(in.own, details...), nil
 }
 
-// split separates the arguments of a tool itself, which are the fields of T, from those of
+// splitArgs separates the arguments of a tool itself, which are the fields of T, from those of
 // the operation, and decodes and validates them.
-func split[T any](c *call) (own T, in *input) {
+func splitArgs[T any](c *call) (own T, in *input) {
 	names := map[string]bool{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
@@ -62,8 +62,8 @@ func split[T any](c *call) (own T, in *input) {
 	return own, &input{params: map[string]string{}, body: rest, own: wire.DecodeBody(ours, &own, wire.Create, c.Kernel.Fields())}
 }
 
-// only decodes the arguments of a tool that passes none of them on.
-func only[T any](c *call) (own T, err error) {
+// toolArgs decodes the arguments of a tool that passes none of them on to an operation.
+func toolArgs[T any](c *call) (own T, err error) {
 	if details := wire.DecodeBody(c.args, &own, wire.Create, c.Kernel.Fields()); details != nil {
 		return own, store.Invalid(details...)
 	}

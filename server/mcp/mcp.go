@@ -1,10 +1,10 @@
 // Package mcp binds operations to the Model Context Protocol, by which AI assistants use a
 // shop with a key of their own: tools, resources and a prompt at POST /mcp.
 //
-// A request takes this way: Face.serve checks it in the order of guard.go, parses it
-// itself, and hands it to the SDK with one message of which nothing is ambiguous. The SDK
-// calls a tool's function, which invokes operations. Every text of an answer goes through
-// clean.go. README.md is for those who set an assistant up.
+// A request takes this way: Face.serve checks it in the order of guard.go, parses the message
+// strictly, so that it has one meaning, and hands it to the SDK. The SDK calls a tool's
+// function, which invokes operations. Every text of an answer goes through clean.go. README.md
+// is for those who set an assistant up.
 package mcp
 
 import (

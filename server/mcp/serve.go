@@ -36,7 +36,7 @@ var known = []string{"initialize", "ping", "tools/list", "resources/list", "reso
 // newProtocol is the first version of the protocol that has no sessions.
 const newProtocol = "2026-07-28"
 
-// message is the message of a request.
+// message is the JSON-RPC message in the body of a request.
 type message struct {
 	id     jsontext.Value // nil for a notification
 	method string
@@ -187,7 +187,8 @@ func parseMessage(body []byte) (m message, err error) {
 	return m, nil
 }
 
-// maxID is the largest number whose neighbors every parser tells from it.
+// maxID is the number up to which a double, and so every parser, represents all integers
+// exactly.
 const maxID = 1 << 53
 
 // isID reports whether a value can be the id of a request. The SDK would answer to another id

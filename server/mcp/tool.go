@@ -161,21 +161,21 @@ func (c *call) refused(err error) *sdk.CallToolResult {
 	return c.result(&r, true)
 }
 
-// again identifies the caller again.
-func (c *call) again() error {
+// reidentify identifies the caller again.
+func (c *call) reidentify() error {
 	c.keys.Forget()
 	return c.authenticate()
 }
 
 // do invokes an operation and returns its answer, whose type is O. If the key was changed
-// meanwhile, it is looked at again.
+// meanwhile, do identifies the caller again and repeats the operation.
 func do[O any](c *call, op *kernel.Operation, in kernel.Input) (out O, err error) {
 	for {
 		out, err = kernel.Do[O](c, c.Kernel, c.caller, op, in)
 		if !errors.Is(err, store.ErrEpoch) || c.Err() != nil {
 			return out, err
 		}
-		if err := c.again(); err != nil {
+		if err := c.reidentify(); err != nil {
 			return out, err
 		}
 	}
@@ -189,7 +189,7 @@ func (c *call) preview(op *kernel.Operation, id string, inputs ...kernel.Input) 
 		if !errors.Is(err, store.ErrEpoch) || c.Err() != nil {
 			return all, version, err
 		}
-		if err := c.again(); err != nil {
+		if err := c.reidentify(); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -60,7 +60,7 @@ type issuedCards struct {
 const unconfirmedCards = 10
 
 func issueCards(c *call) (any, error) {
-	own, err := only[issueArgs](c)
+	own, err := toolArgs[issueArgs](c)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func itemsOf(object []byte, field string) (items [][]byte) {
 }
 
 func updateCard(c *call) (any, error) {
-	own, in := split[resourceArgs](c)
+	own, in := splitArgs[resourceArgs](c)
 	in.params["id"] = own.ID.V
 	c.key(in, own.writeArgs, "")
 	d, err := do[store.CardDetail](c, operation.UpdateCard, in)
@@ -204,7 +204,7 @@ func changedCard(d store.CardDetail) *cardChange {
 }
 
 func reissueCard(c *call) (any, error) {
-	own, in := split[resourceArgs](c)
+	own, in := splitArgs[resourceArgs](c)
 	in.params["id"] = own.ID.V
 	made, ask, err := confirm[operation.IssuedCard](c, operation.ReissueCard, in, own.ID.V, own.writeArgs, func() (string, error) {
 		return "The card's QR code, short code and links stop working at once, on phones and on paper; the holder needs the new link. Stamps and balance stay.", nil

@@ -28,7 +28,7 @@ func programTools() []*tool {
 const programSchema = `"description":{"type":"string","maxLength":2000},"category":{"type":"string"},"total_stamps":{"type":"integer","minimum":1,"maximum":1000},"icon_key":{"type":"string"},"discount_percent":{"type":"number"},"access_image_url":{"type":"string"},"initial_balance_cents":{"type":"integer","minimum":0},"default_expire_after_days":{"type":"integer"},"stamps_expire_after_days":{"type":"integer"},"brand_color_hex":{"type":"string"},"location_scope":{"type":"string","enum":["all_locations","selected_locations"]},"scoped_location_ids":{"type":"array","items":{"type":"string"}}`
 
 func createProgram(c *call) (any, error) {
-	own, in := split[writeArgs](c)
+	own, in := splitArgs[writeArgs](c)
 	c.key(in, own, "")
 	p, err := do[store.ProgramDetail](c, operation.CreateProgramWithPrizes, in)
 	if err != nil {
@@ -38,7 +38,7 @@ func createProgram(c *call) (any, error) {
 }
 
 func updateProgram(c *call) (any, error) {
-	own, in := split[resourceArgs](c)
+	own, in := splitArgs[resourceArgs](c)
 	in.params["id"] = own.ID.V
 	var changes operation.ProgramChanges
 	in.Decode(&changes, operation.UpdateProgramAndPrizes.Mode, c.Kernel.Fields()) // the operation reports faults
@@ -78,7 +78,7 @@ var programActions = map[string]struct {
 }
 
 func setProgramState(c *call) (any, error) {
-	own, in := split[actionArgs](c)
+	own, in := splitArgs[actionArgs](c)
 	in.params["id"] = own.ID.V
 	action, ok := programActions[own.Action.V]
 	if !ok || in.own != nil {

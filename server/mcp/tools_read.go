@@ -45,7 +45,7 @@ func readingTools() []*tool {
 const pageSchema = `"limit":{"type":"integer","minimum":1,"maximum":50,"default":25},"cursor":{"type":"string","description":"next_cursor of the page before; repeat the filters."}`
 
 func getOverview(c *call) (any, error) {
-	if _, err := only[struct{}](c); err != nil {
+	if _, err := toolArgs[struct{}](c); err != nil {
 		return nil, err
 	}
 	o, err := do[operation.Overview](c, operation.GetOverview, &input{body: []byte("{}")})
@@ -61,7 +61,7 @@ type rowArgs struct {
 // would be too large.
 func rows(c *call, in *input, asked store.Opt[int64], f func(in *input) (any, error)) (any, error) {
 	return c.fit(min(asked.Or(defaultRows), mostRows), func(limit int64) (any, error) {
-		in.with("limit", fmtInt(limit))
+		in.with("limit", intJSON(limit))
 		return f(in)
 	})
 }
@@ -111,14 +111,14 @@ func programViewOf(p store.ProgramDetail) *programView {
 	return v
 }
 
-// listed is a page of a list.
-type listed[T any] struct {
+// resultPage is a page of a list.
+type resultPage[T any] struct {
 	Data       []T                `json:"data"`
 	NextCursor store.Null[string] `json:"next_cursor"`
 }
 
-func pageOf[S, T any](p store.Page[S], row func(S) T) *listed[T] {
-	l := &listed[T]{[]T{}, p.NextCursor}
+func pageOf[S, T any](p store.Page[S], row func(S) T) *resultPage[T] {
+	l := &resultPage[T]{[]T{}, p.NextCursor}
 	for _, s := range p.Data {
 		l.Data = append(l.Data, row(s))
 	}
@@ -132,7 +132,7 @@ type programArgs struct {
 }
 
 func getPrograms(c *call) (any, error) {
-	own, in := split[programArgs](c)
+	own, in := splitArgs[programArgs](c)
 	if own.ID.Set {
 		in.params["id"] = own.ID.V
 		p, err := do[store.ProgramDetail](c, operation.GetProgram, in)
@@ -183,7 +183,7 @@ type findArgs struct {
 }
 
 func findCards(c *call) (any, error) {
-	own, in := split[findArgs](c)
+	own, in := splitArgs[findArgs](c)
 	return rows(c, in, own.Limit, func(in *input) (any, error) {
 		p, err := do[store.Page[store.CardFound]](c, operation.FindCards, in)
 		return pageOf(p, func(f store.CardFound) cardRow {
@@ -224,7 +224,7 @@ func cardViewOf(d store.CardSeen, contact bool) *cardView {
 const otherCards = 10
 
 func getCard(c *call) (any, error) {
-	a, err := only[cardArgs](c)
+	a, err := toolArgs[cardArgs](c)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ func getCard(c *call) (any, error) {
 	id, others := a.ID.V, []string{}
 	if !a.ID.Set {
 		in := &input{body: []byte("{}")}
-		in.with("limit", fmtInt(otherCards+1))
+		in.with("limit", intJSON(otherCards+1))
 		if a.ExternalRef.Set {
 			in.with("external_ref", []byte(quote(a.ExternalRef.V)))
 		} else {
@@ -285,7 +285,7 @@ type transactionRow struct {
 }
 
 func listTransactions(c *call) (any, error) {
-	own, in := split[rowArgs](c)
+	own, in := splitArgs[rowArgs](c)
 	return rows(c, in, own.Limit, func(in *input) (any, error) {
 		p, err := do[store.Page[store.Transaction]](c, operation.ListTransactions, in)
 		return pageOf(p, func(t store.Transaction) transactionRow {

@@ -9,8 +9,8 @@ import (
 	"punchcard/store"
 )
 
-// fmtInt returns a number as JSON.
-func fmtInt(n int64) []byte { return strconv.AppendInt(nil, n, 10) }
+// intJSON returns a number as JSON.
+func intJSON(n int64) []byte { return strconv.AppendInt(nil, n, 10) }
 
 // statsArgs are the arguments of get_analytics.
 type statsArgs struct {
@@ -58,8 +58,8 @@ type dayCount struct {
 	Count int64  `json:"count"`
 }
 
-// busy returns the days that have a count: the others have none.
-func busy(days []store.DayCount) []dayCount {
+// nonZero returns the days whose count is not zero.
+func nonZero(days []store.DayCount) []dayCount {
 	list := []dayCount{}
 	for _, d := range days {
 		if d.Count != 0 {
@@ -78,7 +78,7 @@ type heatmap struct {
 }
 
 func getAnalytics(c *call) (any, error) {
-	a, err := only[statsArgs](c)
+	a, err := toolArgs[statsArgs](c)
 	if err == nil {
 		if details := a.check(); details != nil {
 			err = store.Invalid(details...)
@@ -130,7 +130,7 @@ func (c *call) heatmap(a statsArgs, in *input) (any, error) {
 		}
 	}
 	h, err := do[store.ActivityHeatmap](c, operation.GetHeatmap, in)
-	return &heatmap{a.View.V, h.From, h.To, busy(h.Days)}, err
+	return &heatmap{a.View.V, h.From, h.To, nonZero(h.Days)}, err
 }
 
 // programFigures are the figures of a program. A section that was not asked for is left out.
@@ -167,7 +167,7 @@ func (c *call) programStats(a statsArgs, in *input) (any, error) {
 		f.CardsByLocation, f.StampsByLocation = s.CardsByLocation, s.StampsByLocation
 	}
 	if has("by_day") && s.CardsByDay != nil && s.StampsByDay != nil {
-		cards, stamps := busy(*s.CardsByDay), busy(*s.StampsByDay)
+		cards, stamps := nonZero(*s.CardsByDay), nonZero(*s.StampsByDay)
 		f.CardsByDay, f.StampsByDay = &cards, &stamps
 	}
 	if has("by_hour") {
@@ -219,7 +219,7 @@ func locationViewOf(l store.Location) *locationView {
 }
 
 func updateLocation(c *call) (any, error) {
-	own, in := split[resourceArgs](c)
+	own, in := splitArgs[resourceArgs](c)
 	in.params["id"] = own.ID.V
 	c.key(in, own.writeArgs, "")
 	l, err := do[store.Location](c, operation.UpdateLocation, in)
@@ -233,7 +233,7 @@ type stateArgs struct {
 }
 
 func setLocationState(c *call) (any, error) {
-	own, in := split[stateArgs](c)
+	own, in := splitArgs[stateArgs](c)
 	in.params["id"] = own.ID.V
 	op, impact := operation.DisableLocation, "Every till at this location stops working at once: no stamps, no redemptions, no new cards, until it is enabled again."
 	if own.State.V == "enabled" {

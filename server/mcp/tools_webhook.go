@@ -51,7 +51,7 @@ type webhookArgs struct {
 }
 
 func getWebhooks(c *call) (any, error) {
-	own, in := split[webhookArgs](c)
+	own, in := splitArgs[webhookArgs](c)
 	if own.ID.Set {
 		in.with("id", []byte(quote(own.ID.V)))
 	}
@@ -86,7 +86,7 @@ type webhookChange struct {
 const nextOfDraft = "A person must look at the URL and activate it on the page Webhooks of the dashboard."
 
 func draftWebhook(c *call) (any, error) {
-	own, in := split[draftArgs](c)
+	own, in := splitArgs[draftArgs](c)
 	in.params["id"] = own.ProgramID.V
 	c.key(in, own.writeArgs, "")
 	w, err := do[store.Webhook](c, operation.DraftWebhook, in)
@@ -104,7 +104,7 @@ type manageArgs struct {
 }
 
 func manageWebhook(c *call) (any, error) {
-	own, in := split[manageArgs](c)
+	own, in := splitArgs[manageArgs](c)
 	in.params["id"], in.params["deliveryId"] = own.ID.V, own.DeliveryID.V
 	c.key(in, own.writeArgs, "")
 	if in.own == nil && own.Action.V == "redeliver" != own.DeliveryID.Set {

@@ -18,8 +18,8 @@ type pairPage struct {
 	Token string
 }
 
-// askPair answers GET of a pairing link with the button that pairs this device. It looks
-// at no pairing, so that it tells nothing of them.
+// askPair answers GET of a pairing link with the button that pairs this device. It does not
+// look the pairing up, so its answer does not say whether the link is valid.
 func (p *Pages) askPair(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 	print := web.PrinterOf(r)
 	p.render(w, http.StatusOK, "pair", pairPage{Frame: web.Frame{Title: print.T("Pair this device")}, Token: ps.ByName("token")}, print)
