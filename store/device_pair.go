@@ -54,7 +54,7 @@ func (tx *Tx) CreatePairing(shop int64, n NewDevice) (p CreatedPairing, err erro
 	return p, tx.failed
 }
 
-// errPairing refuses a pairing that was used, has expired or never was.
+// errPairing refuses a pairing that was used, has expired or is unknown.
 var errPairing = refuse(LinkExpired, "The pairing was used already, or it has expired. Make a new one in the dashboard.")
 
 // AcceptPairing creates the device of a pairing, which the token of its link or its code

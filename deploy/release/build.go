@@ -97,8 +97,8 @@ func copySources(dir string) error {
 	return nil
 }
 
-// environment returns the environment of go for a target. What changes the bytes of a binary
-// is as on every other machine.
+// environment returns the environment of the go command for a target. Variables that change
+// the bytes of a binary have the same values on every machine.
 func environment(target string) []string {
 	system, arch, _ := strings.Cut(target, "/")
 	return append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off",

@@ -139,7 +139,7 @@ func (r *release) publish(folder string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(made) // which is gone if all went well
+	defer os.RemoveAll(made) // it was renamed if all went well
 	if err := os.Chmod(made, 0o755); err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestArchives checks the content of archives, and that it makes their bytes alone.
+// TestArchives checks the content of archives, and that their bytes depend on nothing else.
 func TestArchives(t *testing.T) {
 	sources := t.TempDir()
 	for _, name := range []string{"LICENSE", "README.md", "CHANGELOG.md"} {

@@ -116,7 +116,7 @@ var workerJS []byte
 
 var worker = static.New(func() []byte { return workerJS })
 
-// workerPolicy is the content security policy of the service worker, which is that of
+// workerPolicy is the content security policy of the service worker, which also applies to
 // what it loads.
 const workerPolicy = "default-src 'none'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 

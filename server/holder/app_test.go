@@ -60,8 +60,8 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// TestWorker checks how the service worker is served, and that the page has the text that
-// it changes in the copy which it keeps.
+// TestWorker checks how the service worker is served, and that the page has the text that the
+// worker replaces in its copy.
 func TestWorker(t *testing.T) {
 	t.Parallel()
 	s := start(t)

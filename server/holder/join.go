@@ -119,9 +119,9 @@ func faulty(err error) bool {
 	return false
 }
 
-// formHTML answers with the page of a form. With a refusal it has its status and headers,
-// and is rendered once more before, since the summary of errors stands before the fields
-// that say their labels.
+// formHTML answers with the page of a form. With a refusal the answer has its status and
+// headers, and the page is rendered twice, since the summary of errors comes before the fields
+// whose labels it shows.
 func (v *visit) formHTML(refusal error, page string, data any, styles ...string) error {
 	if refusal == nil {
 		return v.html(http.StatusOK, page, data, styles...)

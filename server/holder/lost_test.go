@@ -104,7 +104,7 @@ func TestLostRefusals(t *testing.T) {
 	}
 }
 
-// TestLinksLeadToLostCards checks that pages of links which have ended, or never were, have
+// TestLinksLeadToLostCards checks that the pages of links that have ended or are unknown have
 // the form for lost cards of the shop of the link.
 func TestLinksLeadToLostCards(t *testing.T) {
 	t.Parallel()

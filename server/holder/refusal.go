@@ -65,8 +65,8 @@ func (v *visit) refuse(err error) {
 	}
 }
 
-// addLost adds the form for the links of lost cards to the page of a link that has ended or
-// never was, if there is a mail server.
+// addLost adds the form for the links of lost cards to the page of a link that has ended or is
+// unknown, if there is a mail server.
 func (v *visit) addLost(x *refusalView, code store.Code) {
 	if v.token() == "" || code != store.Gone && code != store.NotFound {
 		return

@@ -18,7 +18,7 @@ import (
 const (
 	streamsPerCard = 4
 	streamPause    = 250 * time.Millisecond // between two messages of a stream
-	streamBeat     = 20 * time.Second       // after which a stream without news says that it is there
+	streamBeat     = 20 * time.Second       // between the heartbeats of a stream without news
 	streamWrite    = 10 * time.Second       // that a message may take
 	streamRetry    = 30 * time.Second       // after which a page that got none may ask again
 )
@@ -100,7 +100,7 @@ func (s *streams) changed(roots []int64) {
 		for _, c := range s.of[root] {
 			select {
 			case c.wake <- struct{}{}:
-			default: // it is awake
+			default: // a wake-up is pending
 			}
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"punchcard/store"
 )
 
-// Admit returns an error if the caller may not invoke the operation. A page asks it before
-// it shows the operation's form. For a device that has to send a staff PIN or session
-// with every write, it checks that.
+// Admit returns an error if the caller may not invoke the operation. A page asks it before it
+// shows the operation's form. It also checks the staff PIN or session of a device that has to
+// send one with every write.
 func (k *Kernel) Admit(ctx context.Context, c Caller, op *Operation) error {
 	return k.authorize(ctx, &c, op, k.st.Now())
 }

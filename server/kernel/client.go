@@ -9,15 +9,15 @@ import (
 
 // Client says from where a request came.
 type Client struct {
-	// Peer is the other end of the connection or, if that is a trusted proxy, what the
-	// trusted proxies say of theirs as far as it is an address. It is for the log.
+	// Peer is the other end of the connection. If that is a trusted proxy, it is the last
+	// address that the trusted proxies give, as far as they give one. It is for the log.
 	Peer netip.Addr
-	// Addr is the client's address; zero if it is unknown, because a proxy stands
-	// between that is not trusted or that does not say the address.
+	// Addr is the client's address; zero if it is unknown, because the request came through a
+	// proxy that is not trusted or that does not give the address.
 	Addr netip.Addr
-	// UntrustedProxy says that the request seems to have come through a proxy that is
-	// not trusted: one at a private address that says for whom it asks. Its clients
-	// cannot be told apart, so nothing may be limited by their address.
+	// UntrustedProxy says that the request seems to have come through a proxy that is not
+	// trusted: one at a private address that names a client. Its clients cannot be told apart,
+	// so nothing may be limited by their address.
 	UntrustedProxy bool
 }
 

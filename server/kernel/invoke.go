@@ -92,9 +92,9 @@ func (k *Kernel) invoke(ctx context.Context, c Caller, op *Operation, in Input) 
 	return r, err
 }
 
-// repeated answers a call of a device whose reference was used before, which writes nothing
-// and so is admitted like a lookup: before the staff PIN and the state of the shop and
-// location are looked at. Other calls, also invalid ones, it leaves to the rest of Invoke.
+// repeated answers a device's call whose client reference was used before. Such a call writes
+// nothing, so it is admitted like a lookup: without a staff PIN, and in any state of the shop
+// and location. It leaves all other calls, also invalid ones, to the rest of Invoke.
 func (k *Kernel) repeated(call *Call, op *Operation) (r Result, err error) {
 	if op.repeated == nil || call.Kind != Device {
 		return r, nil

@@ -3,12 +3,11 @@
 // fields, makes the change once for each idempotency key, and remembers the
 // answer. A face only binds operations: to routes ([Route]), commands or forms.
 //
-// A write over HTTP takes this way: Mount's handler calls serve, which has the
-// [Guard] identify the caller and count the request; Invoke authorizes the caller
-// (authorize), locks and recalls the idempotency key (writeOnce), validates the
-// fields and hands the operation to store.Write (commit); the operation's function
-// runs in the store's transaction, in which the answer is remembered too; serve
-// renders the answer.
+// A write over HTTP goes this way: Mount's handler calls serve, which has the [Guard] identify
+// the caller and count the request; Invoke authorizes the caller (authorize), locks and
+// recalls the idempotency key (writeOnce), validates the fields and hands the operation to
+// store.Write (commit); the operation's function runs in the store's transaction, in which the
+// answer is remembered too; serve renders the answer.
 package kernel
 
 import (

@@ -95,15 +95,15 @@ func (k *Kernel) refusePath(w http.ResponseWriter, r *http.Request) {
 	k.RefuseRequest(w, r, refuseAs(http.StatusNotFound, store.NotFound, "No such path."))
 }
 
-// RefuseRequest answers a request that is given to no route with an error. It is
-// observed like the requests that match none.
+// RefuseRequest answers a request that reaches no route with an error. It is observed like the
+// requests that match none.
 func (k *Kernel) RefuseRequest(w http.ResponseWriter, r *http.Request, err error) {
 	e := k.Report(w, err)
 	k.observe(w, r, "")(e.Status, "")
 	k.answerRefused(w, r, e)
 }
 
-// ObserveRefused observes a request that is given to no route and was refused with a status.
+// ObserveRefused observes a request that reached no route and was refused with a status.
 func (k *Kernel) ObserveRefused(w http.ResponseWriter, r *http.Request, status int) {
 	k.observe(w, r, "")(status, "")
 }

@@ -61,8 +61,8 @@ func (c *Call) EndStaffSession(tx *store.Tx) error {
 // StaffID returns the id of a member of staff.
 func (c *Call) StaffID(m store.Staff) string { return c.st.ID(store.KindStaff, m.Key) }
 
-// HoldCard returns a handle that stands for a card, of which it gets what the QR code holds,
-// for the device and the staff session of the call.
+// HoldCard returns a handle that stands for a card for the device and the staff session of the
+// call. code is what the card's QR code holds.
 func (c *Call) HoldCard(code string) string {
 	return c.devices.sessions.hold(c.Device, c.StaffSession, code, c.now)
 }

@@ -43,7 +43,7 @@ type pinLock struct {
 	key  int64
 }
 
-// errStaffSession refuses a session that has ended or never was.
+// errStaffSession refuses a session that has ended or is unknown.
 var errStaffSession = Refuse(store.InvalidCredentials, "The staff session has ended. Sign in with your PIN again.")
 
 // find returns the session with a token at a device, and its member of staff. A session ends
@@ -116,8 +116,8 @@ type heldCard struct {
 	until store.Time
 }
 
-// hold returns a handle that stands for a card, of which it gets what the QR code holds, for a
-// device and a session. It is empty if the session has just ended.
+// hold returns a handle that stands for a card for a device and a session. code is what the
+// card's QR code holds. The handle is empty if the session has just ended.
 func (s *staffSessions) hold(id *store.TillIdentity, tokens []string, code string, now store.Time) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

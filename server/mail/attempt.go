@@ -44,7 +44,7 @@ func (s *Sender) send(m *store.QueuedMail) bool {
 	case refused:
 		if s.refusals >= maxRefusals {
 			// A misconfigured server may refuse every message.
-			return s.keep(m, slog.LevelError, "the mail server refuses mail and has taken none of late", a.code)
+			return s.holdAndPause(m, slog.LevelError, "the mail server refuses mail and has taken none of late", a.code)
 		}
 		s.failures = 0
 		s.refusals++
@@ -57,7 +57,7 @@ func (s *Sender) send(m *store.QueuedMail) bool {
 		if a.code >= 500 {
 			level = slog.LevelError
 		}
-		return s.keep(m, level, "the mail server takes no mail of ours", a.code)
+		return s.holdAndPause(m, level, "the mail server takes no mail of ours", a.code)
 	}
 	s.pauseServer(slog.LevelWarn, "the connection to the mail server broke", "card", m.CardID)
 	switch {
@@ -102,10 +102,10 @@ func (s *Sender) giveUp(m *store.QueuedMail, reason string, code int) bool {
 	return true
 }
 
-// keep pauses sending after a refusal whose reason may be the server or the sender
-// rather than the message. The refusal does not count as an attempt at the message.
-// Other messages are sent before it, since it may be the reason.
-func (s *Sender) keep(m *store.QueuedMail, level slog.Level, text string, code int) bool {
+// holdAndPause pauses all sending, and makes a message wait, after a refusal whose reason may
+// be the server or the sender rather than the message. The refusal does not count as an
+// attempt at the message. Other messages are sent before it, since it may be the reason.
+func (s *Sender) holdAndPause(m *store.QueuedMail, level slog.Level, text string, code int) bool {
 	s.conf.Observe(Failed)
 	s.pauseServer(level, text, "card", m.CardID, "code", code)
 	return s.hold(m, s.retryAt)

@@ -171,8 +171,9 @@ func contextSchemas() map[string]*wire.JSONSchema {
 	}
 }
 
-// deliveryHeaders are the headers of a delivery, besides those of HTTP itself. Each event
-// has them in place: some generators leave out components that only webhooks refer to.
+// deliveryHeaders are the headers of a delivery, besides those of HTTP itself. They are
+// repeated in each event, since some generators leave out components that only webhooks refer
+// to.
 var deliveryHeaders = []wire.Parameter{
 	deliveryHeader("X-Service-Signature", "The time of the attempt in Unix seconds, and the HMAC-SHA256 of that time, a dot and the body, in hex. The key is the whole secret.",
 		"^t=[0-9]+,v1=[0-9a-f]{64}$", "t=1767323045,v1="+strings.Repeat("5f", 32)),

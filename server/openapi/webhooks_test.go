@@ -203,8 +203,8 @@ func TestDescriptions(t *testing.T) {
 	}
 }
 
-// TestDocsOfTills checks that the page of the till API stands alone, and that the two
-// pages name one another.
+// TestDocsOfTills checks that the page of the till API is complete in itself, and that the two
+// pages link to each other.
 func TestDocsOfTills(t *testing.T) {
 	doc := documents()["till"]
 	page := string(doc.HTML())

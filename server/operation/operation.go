@@ -1,6 +1,7 @@
-// Package operation declares everything that a caller of the server can do. The
-// REST API, the till API, the holder's pages, the control API of the fixture and
-// the command line call these operations and add no rules of their own.
+// Package operation declares everything that a caller of the server can do. Every face calls
+// these operations and adds no rules of its own: the REST API, the till API, the dashboard,
+// the holder's pages, the tools for assistants, the control API of the fixture and the command
+// line.
 package operation
 
 import (

@@ -60,7 +60,7 @@ func NewAssets(path string, folders ...fs.FS) *Assets {
 	return a
 }
 
-// add adds a file, and before it the modules that it imports. Modules import no cycles.
+// add adds a file, and before it the modules that it imports. Imports have no cycles.
 func (a *Assets) add(folder fs.FS, file string) *asset {
 	embedded := file
 	file = strings.TrimSuffix(embedded, ".gz")

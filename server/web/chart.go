@@ -194,8 +194,8 @@ func (m *markup) ticks(labels []string) {
 // middle returns the middle of the ith of n bands, in percent.
 func middle(i, n int) float64 { return (float64(i) + 0.5) / float64(n) * 100 }
 
-// none appends a sentence in place of figures.
-func (m *markup) none(p *Printer) {
+// noFigures appends a sentence in place of figures.
+func (m *markup) noFigures(p *Printer) {
 	m.add(`<text x="50%%" y="%d" text-anchor="middle">%v</text>`, plotTop+plotHeight/2+4, p.T("Nothing in this period"))
 }
 

@@ -30,7 +30,7 @@ func BarChart(p *Printer, c Chart, points []Point) template.HTML {
 	m.bars(c, a, points)
 	m.ticks(labels)
 	if best < 0 {
-		m.none(p)
+		m.noFigures(p)
 	}
 	m.WriteString("</svg></div>")
 	rows := make([][]string, len(points))
@@ -99,7 +99,7 @@ func LineChart(p *Printer, c Chart, labels, longs []string, now, before Series) 
 	m.tips(c, n, longs, now, before)
 	m.ticks(labels)
 	if sum(now.Values) == 0 && sum(before.Values) == 0 {
-		m.none(p)
+		m.noFigures(p)
 	}
 	m.WriteString("</svg></div>")
 	var rows [][]string

@@ -49,7 +49,7 @@ func TestGoldenCharts(t *testing.T) {
 	}
 }
 
-// checkXML checks that a chart is well-formed and has no number that is none.
+// checkXML checks that a chart is well-formed, and that no number in it is NaN or infinite.
 func checkXML(t *testing.T, name, chart string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(chart))

@@ -77,7 +77,7 @@ func shape(nodes []*html.Node) string {
 	return b.String()
 }
 
-// TestHostilePaths checks that a link to a script is not one.
+// TestHostilePaths checks that the path of a link cannot be a script.
 func TestHostilePaths(t *testing.T) {
 	p := PrinterFor("en")
 	page := &ErrorPage{Frame: Frame{Title: "x"}, Back: Action{Label: "x", Path: "javascript:alert(1)"}}
