@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// pairingLifetime is how long a pairing can be claimed.
+// pairingLifetime is how long a pairing can be used.
 const pairingLifetime = 10 * time.Minute
 
 // pairingRule is the rule for wrong codes of pairings from one address.

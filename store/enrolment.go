@@ -64,8 +64,8 @@ func (e *enrolment) closed() bool {
 	return !e.enabled || !e.published || e.suspended || e.cards >= e.maxCards.V || e.subscription == "suspended" || e.subscription == "cancelled"
 }
 
-// enrolmentBySlug returns the enrolment whose form has an address. One that is off is
-// refused like one that never was.
+// enrolmentBySlug returns the enrolment whose form has an address. One that is off is refused
+// like one that does not exist.
 func (c *conn) enrolmentBySlug(slug string) (e enrolment, err error) {
 	err = c.find("page", e.scan, enrolmentSQL+"e.slug=?", slug)
 	if err == nil && !e.enabled {
