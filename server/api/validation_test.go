@@ -281,7 +281,7 @@ func TestEveryFieldIsChecked(t *testing.T) {
 			}
 		}
 	}
-	if refused < servertest.Sized(400, 10) || accepted < servertest.Sized(30, 1) {
+	if refused < servertest.Sized(400, 10) || accepted < servertest.Sized(30, 0) { // a sample may have no valid value
 		t.Errorf("only %d invalid and %d valid values, so the test proves nothing", refused, accepted)
 	}
 }
